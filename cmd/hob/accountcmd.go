@@ -21,29 +21,29 @@ func (a *app) accountCmd() *cobra.Command {
 	})
 	var untested bool
 	add := &cobra.Command{
-		Use: "add ADDRESS", Short: "Add an account: finds its servers, and signs in", Args: cobra.ExactArgs(1),
+		Use: "add ADDRESS", Short: "Add an account", Args: cobra.ExactArgs(1),
 		RunE: a.run(func(c *cobra.Command, args []string) error { return a.addAccount(c, args[0], untested) }),
 	}
 	f := add.Flags()
-	f.String("name", "", "how it is called (default: after the provider)")
-	f.String("imap", "", "the server of the mail")
-	f.String("smtp", "", "the server for outgoing mail")
-	f.String("caldav", "", "the address of the calendars")
-	f.String("carddav", "", "the address of the address books")
-	f.String("user", "", "who signs in (default: the address)")
-	f.String("auth", "", `"password" or "token"`)
-	f.String("ca", "", "a file with the authority of the server's certificate")
-	f.String("password", "", "a reference to the password: env:NAME, file:PATH or keychain:NAME (default: it is asked for)")
-	f.BoolVar(&untested, "untested", false, "keep it without signing in")
+	f.String("name", "", "name of the account (default: the provider's name)")
+	f.String("imap", "", "IMAP server for incoming mail")
+	f.String("smtp", "", "SMTP server for outgoing mail")
+	f.String("caldav", "", "address of the calendars (CalDAV)")
+	f.String("carddav", "", "address of the address books (CardDAV)")
+	f.String("user", "", "user name (default: the address)")
+	f.String("auth", "", `sign-in method: "password" or "token"`)
+	f.String("ca", "", "file with the CA certificate of the server")
+	f.String("password", "", "reference to the password: env:NAME, file:PATH or keychain:NAME (default: ask)")
+	f.BoolVar(&untested, "untested", false, "save the account without signing in")
 	test := a.listing(&cobra.Command{
-		Use: "test [NAME]", Short: "Sign in to an account, or to all", Args: cobra.MaximumNArgs(1),
+		Use: "test [NAME]", Short: "Test the sign-in of one account, or of all", Args: cobra.MaximumNArgs(1),
 		RunE: a.run(func(c *cobra.Command, args []string) error { return a.testAccounts(c.Context(), args) }),
 	})
 	remove := &cobra.Command{
 		Use: "remove NAME", Short: "Remove an account and its password", Args: cobra.ExactArgs(1),
 		RunE: a.run(func(c *cobra.Command, args []string) error { return a.removeAccount(c.Context(), args[0]) }),
 	}
-	return a.group(&cobra.Command{Use: "account", Short: "Your mail and calendars", SuggestFor: []string{"accounts", "mail", "email", "calendar"}}, list, add, test, remove)
+	return a.group(&cobra.Command{Use: "account", Short: "Manage mail and calendar accounts", SuggestFor: []string{"accounts", "mail", "email", "calendar"}}, list, add, test, remove)
 }
 
 // accountRow is an account as lists show it, without anything secret.
@@ -71,7 +71,7 @@ func (a *app) listAccounts() error {
 		return a.printJSON(rows)
 	}
 	if len(rows) == 0 {
-		fmt.Fprintln(a.out, "No account. Add one with: hob account add ada@example.org")
+		fmt.Fprintln(a.out, "No accounts. Add one with: hob account add ada@example.org")
 	}
 	for _, r := range rows {
 		fmt.Fprintf(a.out, "%-12s %s", r.Name, r.Address)
@@ -103,7 +103,7 @@ func (a *app) addAccount(c *cobra.Command, address string, untested bool) error 
 	secret := ref
 	switch {
 	case ref != "" && !system.IsReference(ref):
-		return usage("--password is a reference such as keychain:NAME; other users could see a password in the list of processes")
+		return usage("--password must be a reference such as keychain:NAME; other users could see a password in the process list")
 	case ref != "":
 		v, err := s.Resolve(ctx, ref)
 		if err != nil {
@@ -124,9 +124,9 @@ func (a *app) addAccount(c *cobra.Command, address string, untested bool) error 
 			fmt.Fprintln(a.out, printable(l))
 		}
 		if err != nil {
-			f := &failure{code: exitFailed, cause: "nothing was kept: " + err.Error(), remedy: hint}
+			f := &failure{code: exitFailed, cause: "nothing was saved: " + err.Error(), remedy: hint}
 			if hint == "" {
-				f.remedy = "many providers want an app password here; --untested keeps it as it is"
+				f.remedy = "many providers require an app password; to save the account anyway, use --untested"
 			}
 			return f
 		}
@@ -144,7 +144,7 @@ func (a *app) addAccount(c *cobra.Command, address string, untested bool) error 
 	if err != nil {
 		return err
 	}
-	fmt.Fprintf(a.out, "The account %s is there from the next start on.\n", n.Name)
+	fmt.Fprintf(a.out, "Added the account %s. Hob uses it after the next start.\n", n.Name)
 	return nil
 }
 
@@ -155,7 +155,7 @@ func (a *app) newAccount(c *cobra.Command, cfg *config.Config, address string) (
 		Name: g("name"), Address: address, IMAP: g("imap"), SMTP: g("smtp"), CalDAV: g("caldav"), CardDAV: g("carddav"), User: g("user"), Auth: g("auth"), CA: g("ca"),
 	}}
 	var dns account.Resolver = net.DefaultResolver
-	if n.IMAP+n.SMTP+n.CalDAV+n.CardDAV != "" { // then nobody is asked
+	if n.IMAP+n.SMTP+n.CalDAV+n.CardDAV != "" { // do not ask for servers
 		dns = nil
 	}
 	found, err := account.Find(c.Context(), address, dns)
@@ -164,21 +164,21 @@ func (a *app) newAccount(c *cobra.Command, cfg *config.Config, address string) (
 		return nil, "", usage("%v", err)
 	case dns != nil && found.Foreign != "":
 		return nil, "", &failure{
-			code: exitFailed, cause: fmt.Sprintf("the domain of %s sends us to %s, which is another one", address, found.Foreign),
-			remedy: "if that is your provider: hob account add " + address + named(found),
+			code: exitFailed, cause: fmt.Sprintf("the domain of %s points to servers of another domain: %s", address, found.Foreign),
+			remedy: "if this is your provider, run: hob account add " + address + named(found),
 		}
 	case dns != nil && !found.Known():
-		return nil, "", &failure{code: exitFailed, cause: "the servers of " + address + " are not known", remedy: "name them with --imap, --smtp, --caldav and --carddav"}
+		return nil, "", &failure{code: exitFailed, cause: "the servers of " + address + " are unknown", remedy: "name them with --imap, --smtp, --caldav and --carddav"}
 	}
 	if n.Name == "" {
 		n.Name = account.Name(address, found.Provider, cfg.Accounts)
 	}
 	for _, x := range cfg.Accounts {
 		if x.Name == n.Name {
-			return nil, "", &failure{code: exitFailed, cause: fmt.Sprintf("the account %q is there already", n.Name), remedy: "give it another --name, or first: hob account remove " + n.Name}
+			return nil, "", &failure{code: exitFailed, cause: fmt.Sprintf("the account %q already exists", n.Name), remedy: "choose another --name, or first run: hob account remove " + n.Name}
 		}
 	}
-	if dns == nil { // the password goes to no server but those that he named
+	if dns == nil { // the password goes only to servers that the user named
 		found = account.Servers{Provider: found.Provider}
 	}
 	n.Fill(found)
@@ -195,7 +195,7 @@ func named(s account.Servers) (flags string) {
 	return flags
 }
 
-// accountTested is what became of one server of an account.
+// accountTested is the test result of one server of an account.
 type accountTested struct {
 	Account string `json:"account"`
 	Server  string `json:"server,omitempty"`
@@ -246,13 +246,13 @@ func (a *app) testAccounts(ctx context.Context, args []string) error {
 		}
 	}
 	if bad > 0 {
-		return &failure{code: exitFailed, cause: fmt.Sprintf("%d of %d cannot be used", bad, len(rows)), remedy: "docs/accounts.md"}
+		return &failure{code: exitFailed, cause: fmt.Sprintf("%d of %d accounts do not work", bad, len(rows)), remedy: "docs/accounts.md"}
 	}
 	return nil
 }
 
 func noAccount(name string) error {
-	return &failure{code: exitFailed, cause: fmt.Sprintf("there is no account %q", name), remedy: "see: hob account list"}
+	return &failure{code: exitFailed, cause: fmt.Sprintf("account %q not found", name), remedy: "see: hob account list"}
 }
 
 func (a *app) removeAccount(ctx context.Context, name string) error {
@@ -273,10 +273,10 @@ func (a *app) removeAccount(ctx context.Context, name string) error {
 	if err != nil {
 		return err
 	}
-	fmt.Fprintf(a.out, "The account %s is gone from the next start on.\n", name)
+	fmt.Fprintf(a.out, "Removed the account %s. Hob stops using it after the next start.\n", name)
 	if gone.Password == "keychain:"+account.SecretName(name) {
 		if err := vault.For(p).Forget(ctx, account.SecretName(name)); err != nil {
-			return fmt.Errorf("its password stays: %w", err)
+			return fmt.Errorf("its password was not deleted: %w", err)
 		}
 	}
 	return nil

@@ -21,26 +21,26 @@ func (a *app) agentCmd() *cobra.Command {
 	list := a.listing(&cobra.Command{
 		Use: "list", Short: "List the agents", Args: cobra.NoArgs,
 		RunE: a.run(func(c *cobra.Command, _ []string) error {
-			return a.list(c.Context(), "/api/v1/agents", nil, "There is no agent.",
+			return a.list(c.Context(), "/api/v1/agents", nil, "No agents.",
 				col("NAME", "name"), col("MODEL", "model"), col("TOOLS", "tools"), col("LEVEL", "level"), col("REALM", "realm"), col("ISOLATION", "isolation"),
 				col("ROUTES", "routes"), col("ABOUT", "about"), col("TROUBLE", "trouble"))
 		}),
 	})
 	show := a.listing(&cobra.Command{
-		Use: "show NAME", Short: "Show all about one agent", Args: cobra.ExactArgs(1), ValidArgsFunction: a.completeAgents,
+		Use: "show NAME", Short: "Show one agent in full", Args: cobra.ExactArgs(1), ValidArgsFunction: a.completeAgents,
 		RunE: a.run(func(c *cobra.Command, args []string) error { return a.showAgent(c.Context(), args[0]) }),
 	})
 	add := &cobra.Command{
-		Use: "new NAME", Short: "Make an agent: its section of the configuration and its folder", Args: cobra.ExactArgs(1),
+		Use: "new NAME", Short: "Create an agent: its configuration section and folder", Args: cobra.ExactArgs(1),
 		RunE: a.run(func(c *cobra.Command, args []string) error { return a.newAgent(c, args[0]) }),
 	}
-	add.Flags().String("about", "", "what it is for, in a sentence")
-	add.Flags().String("model", "", "its brain (default: the same one)")
-	add.Flags().String("tools", "", `the tools it has: "category:web, read_*" (default: all)`)
-	add.Flags().String("deny", "", "the tools it has not")
-	add.Flags().String("level", "", "what it may do unasked, if less: watch, supervised")
+	add.Flags().String("about", "", "purpose of the agent, in one sentence")
+	add.Flags().String("model", "", "model of the agent (default: the model of Hob)")
+	add.Flags().String("tools", "", `tools it may use: "category:web, read_*" (default: all)`)
+	add.Flags().String("deny", "", "tools it may not use")
+	add.Flags().String("level", "", "lower autonomy level: watch, supervised")
 	remove := &cobra.Command{
-		Use: "remove NAME", Short: "Remove an agent from the configuration (its folder stays)", Args: cobra.ExactArgs(1), ValidArgsFunction: a.completeAgents,
+		Use: "remove NAME", Short: "Remove an agent from the configuration; keep its folder", Args: cobra.ExactArgs(1), ValidArgsFunction: a.completeAgents,
 		RunE: a.run(func(c *cobra.Command, args []string) error { return a.removeAgent(c.Context(), args[0]) }),
 	}
 	var edit bool
@@ -48,15 +48,15 @@ func (a *app) agentCmd() *cobra.Command {
 		Use: "soul NAME", Short: "Print or edit an agent's persona", Args: cobra.ExactArgs(1), ValidArgsFunction: a.completeAgents,
 		RunE: a.run(func(c *cobra.Command, args []string) error { return a.soul(c.Context(), args[0], edit) }),
 	}
-	soul.Flags().BoolVar(&edit, "edit", false, "open it in $VISUAL or $EDITOR")
-	return a.group(&cobra.Command{Use: "agent", Short: "Several agents, and the tasks they hand on", SuggestFor: []string{"agents", "crew", "subagent"}},
+	soul.Flags().BoolVar(&edit, "edit", false, "open the persona in $VISUAL or $EDITOR")
+	return a.group(&cobra.Command{Use: "agent", Short: "Manage agents and their delegated tasks", SuggestFor: []string{"agents", "crew", "subagent"}},
 		list, show, add, remove, soul, a.tasksCmd(), a.cancelCmd())
 }
 
 func (a *app) tasksCmd() *cobra.Command {
 	var all bool
 	tasks := a.listing(&cobra.Command{
-		Use: "tasks [ID]", Short: "List the tasks under way that one agent handed to another, or show one", Args: cobra.MaximumNArgs(1),
+		Use: "tasks [ID]", Short: "List running delegated tasks, or show one", Args: cobra.MaximumNArgs(1),
 		RunE: a.run(func(c *cobra.Command, args []string) error {
 			if len(args) == 1 {
 				return a.list(c.Context(), "/api/v1/delegations", query("id", args[0]), "", col("TASK", "task"), col("STATE", "state"), col("RESULT", "result"))
@@ -65,23 +65,23 @@ func (a *app) tasksCmd() *cobra.Command {
 			if all {
 				q.Set("all", "1")
 			}
-			return a.list(c.Context(), "/api/v1/delegations", q, "No task is under way.",
+			return a.list(c.Context(), "/api/v1/delegations", q, "No tasks are running.",
 				col("ID", "id"), col("STATE", "state"), col("AGENT", "agent"), col("SESSION", "session"), at(a.zone(), "SINCE", "created_at"), col("TASK", "task"))
 		}),
 	})
-	tasks.Flags().BoolVarP(&all, "all", "a", false, "also those that have ended")
+	tasks.Flags().BoolVarP(&all, "all", "a", false, "include finished tasks")
 	return tasks
 }
 
 func (a *app) cancelCmd() *cobra.Command {
 	return &cobra.Command{
-		Use: "cancel ID", Short: "End a task that was handed on", Args: cobra.ExactArgs(1), ValidArgsFunction: a.completeTasks,
+		Use: "cancel ID", Short: "Cancel a delegated task", Args: cobra.ExactArgs(1), ValidArgsFunction: a.completeTasks,
 		RunE: a.run(func(c *cobra.Command, args []string) error {
 			return a.with(c.Context(), func(cl *client) error {
 				if err := cl.post(c.Context(), "/api/v1/delegations/"+pathPart(args[0])+"/cancel", nil, nil); err != nil {
 					return err
 				}
-				fmt.Fprintf(a.out, "The task %s is cancelled.\n", args[0])
+				fmt.Fprintf(a.out, "Canceled the task %s.\n", args[0])
 				return nil
 			})
 		}),
@@ -110,7 +110,7 @@ func (a *app) showAgent(ctx context.Context, name string) error {
 }
 
 func noAgent(name string) error {
-	return &failure{code: exitFailed, cause: fmt.Sprintf("there is no agent %q", name), remedy: "see: hob agent list"}
+	return &failure{code: exitFailed, cause: fmt.Sprintf("agent %q not found", name), remedy: "see: hob agent list"}
 }
 
 // newAgent writes the section and makes the folder; what is there stays.
@@ -120,12 +120,12 @@ func (a *app) newAgent(c *cobra.Command, name string) error {
 		return err
 	}
 	if name == config.DefaultAgent {
-		return usage("%q is always there; make its section with: hob config set agents.%s.about TEXT", name, name)
+		return usage("%q always exists; create its section with: hob config set agents.%s.about TEXT", name, name)
 	}
 	in := given(c, "about", "model", "tools", "deny", "level")
 	_, there := cfg.Member(name)
 	if there && len(in) > 0 {
-		return &failure{code: exitFailed, cause: fmt.Sprintf("the agent %q is there already", name), remedy: "change it with: hob config set agents." + name + ".KEY VALUE"}
+		return &failure{code: exitFailed, cause: fmt.Sprintf("the agent %q already exists", name), remedy: "change it with: hob config set agents." + name + ".KEY VALUE"}
 	}
 	about, _ := in["about"].(string)
 	values := []config.Value{{Key: "agents." + name + ".about", Value: quoteValue(about)}}
@@ -150,7 +150,7 @@ func (a *app) newAgent(c *cobra.Command, name string) error {
 	for _, path := range made {
 		fmt.Fprintln(a.out, "made "+path)
 	}
-	fmt.Fprintf(a.out, "The agent %s is ready from the next start on. Let it answer somewhere: /agent %s in a chat, or a [[routes]] entry.\n", name, name)
+	fmt.Fprintf(a.out, "Created the agent %s. It is available after the next start. To use it, send /agent %s in a chat or add a [[routes]] entry.\n", name, name)
 	return nil
 }
 
@@ -174,7 +174,7 @@ func (a *app) removeAgent(ctx context.Context, name string) error {
 	if err != nil {
 		return err
 	}
-	fmt.Fprintf(a.out, "The agent %s is gone from the next start on. Its folder stays: %s\n", name, p.AgentDir(name))
+	fmt.Fprintf(a.out, "Removed the agent %s; it stops after the next start. Its folder was kept: %s\n", name, p.AgentDir(name))
 	return nil
 }
 
@@ -199,7 +199,7 @@ func (a *app) soul(ctx context.Context, name string, edit bool) error {
 	}
 	b, err := os.ReadFile(path)
 	if os.IsNotExist(err) {
-		fmt.Fprintf(a.out, "%s has no persona of its own yet. Write one: hob agent soul %s --edit\n", name, name)
+		fmt.Fprintf(a.out, "%s has no persona yet. Write one with: hob agent soul %s --edit\n", name, name)
 		return nil
 	}
 	if err != nil {
@@ -225,7 +225,7 @@ func (a *app) editor(ctx context.Context, path string) error {
 	if err := cmd.Run(); err != nil {
 		return fmt.Errorf("the editor %s: %w", words[0], err)
 	}
-	fmt.Fprintln(a.out, "What you wrote holds from the next conversation on.")
+	fmt.Fprintln(a.out, "Your changes apply from the next conversation.")
 	return os.Chmod(path, 0o600)
 }
 
@@ -241,11 +241,11 @@ func (a *app) completeAgents(_ *cobra.Command, args []string, _ string) ([]strin
 	return cfg.AgentNames(), cobra.ShellCompDirectiveNoFileComp
 }
 
-// completeTasks asks a running daemon for the tasks under way.
+// completeTasks completes the ids of the daemon's running tasks.
 func (a *app) completeTasks(c *cobra.Command, args []string, _ string) ([]string, cobra.ShellCompDirective) {
 	var out []string
 	if len(args) == 0 {
-		_ = a.with(c.Context(), func(cl *client) error { // nothing to complete is no failure
+		_ = a.with(c.Context(), func(cl *client) error { // without a daemon there is nothing to complete
 			var rows []row
 			err := cl.get(c.Context(), "/api/v1/delegations", nil, &rows)
 			for _, r := range rows {

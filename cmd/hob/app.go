@@ -38,7 +38,7 @@ type engine interface {
 	Close() error
 }
 
-// opening is what an engine needs to know.
+// opening contains the parameters of an engine.
 type opening struct {
 	Paths      system.Paths
 	Config     *config.Config
@@ -108,18 +108,18 @@ func (a *app) main(ctx context.Context, args []string) int {
 	case ok:
 		code = f.code
 	case errors.Is(err, errNewer):
-		return exitNewer // all was said
+		return exitNewer // everything is printed already
 	case !a.started:
 		code = exitUsage
 	case errors.Is(err, context.Canceled):
-		return 130 // as a shell says of Ctrl-C
+		return 130 // as a shell does for Ctrl-C
 	}
 	a.explain(err, code, cmd.CommandPath())
 	return code
 }
 
-// textual refuses arguments that cannot be sent as they are: JSON has no place
-// for what is not UTF-8, and another text or path would be put in its stead.
+// textual rejects arguments that are not valid UTF-8: JSON cannot represent them, and the
+// encoder would replace bytes and so name another text or path.
 func textual(args []string) error {
 	for _, arg := range args {
 		if !utf8.ValidString(arg) {
@@ -129,7 +129,7 @@ func textual(args []string) error {
 	return nil
 }
 
-const notUTF8Remedy = "write it as UTF-8; a file whose name is not UTF-8 has to be renamed first"
+const notUTF8Remedy = "write it as UTF-8; rename files whose names are not UTF-8"
 
 // clipTo keeps the first n bytes of a text.
 func clipTo(s string, n int) string {
@@ -164,7 +164,7 @@ func (a *app) explain(err error, code int, command string) {
 	}
 	cause, remedy = printable(cause), printable(remedy) // a server may have put words into it
 	if a.asJSON {
-		_ = json.NewEncoder(a.err).Encode(struct { // nothing is left to tell it to
+		_ = json.NewEncoder(a.err).Encode(struct { // an error cannot be reported anywhere
 			Error  string `json:"error"`
 			Remedy string `json:"remedy,omitempty"`
 			Exit   int    `json:"exit"`

@@ -16,7 +16,7 @@ import (
 func (a *app) approvalsCmd() *cobra.Command {
 	var all bool
 	list := a.listing(&cobra.Command{
-		Use: "list", Short: "List what waits for your yes", Args: cobra.NoArgs,
+		Use: "list", Short: "List pending approvals", Args: cobra.NoArgs,
 		RunE: a.run(func(c *cobra.Command, _ []string) error {
 			q := query("state", "pending")
 			if all {
@@ -35,8 +35,8 @@ func (a *app) approvalsCmd() *cobra.Command {
 			})
 		}),
 	})
-	list.Flags().BoolVarP(&all, "all", "a", false, "also those that are decided")
-	return a.group(&cobra.Command{Use: "approvals", Short: "Questions that wait for your yes"}, list, a.approvalsShowCmd())
+	list.Flags().BoolVarP(&all, "all", "a", false, "include decided requests")
+	return a.group(&cobra.Command{Use: "approvals", Short: "List and show pending approvals"}, list, a.approvalsShowCmd())
 }
 
 // approvalsShowCmd shows one question, or a batch, with all its details.
@@ -66,7 +66,7 @@ func (a *app) approvalsShowCmd() *cobra.Command {
 // printApprovals shows each question whole: who says yes should have read what to.
 func (a *app) printApprovals(rows []approval) {
 	if len(rows) == 0 {
-		fmt.Fprintln(a.out, "Nothing waits for you.")
+		fmt.Fprintln(a.out, "No pending approvals.")
 		return
 	}
 	zone := a.zone()
@@ -88,7 +88,7 @@ func (a *app) printApprovals(rows []approval) {
 	}
 }
 
-// details are what somebody who says yes should have read.
+// details returns the lines that a user should read before approving.
 func (p approval) details() (out [][2]string) {
 	var b bytes.Buffer
 	if json.Compact(&b, p.Arguments) != nil {
@@ -117,28 +117,28 @@ func spelled(s string) string {
 	return b.String()
 }
 
-// from says in words from where the outside text in view came.
+// from describes the origin of the untrusted text in the context.
 func (p approval) from() string {
 	var names []string
 	for _, o := range p.Origins {
 		names = append(names, strings.TrimSpace(o.Kind+" "+o.Label))
 	}
 	if len(names) == 0 && p.Provenance == "outside" {
-		return "text from outside"
+		return "untrusted text"
 	}
 	return strings.Join(names, ", ")
 }
 
-// lasting is how far a yes reaches.
+// lasting contains the flags for the scope of a grant.
 type lasting struct {
 	scope, time string
 	uses        int
 }
 
 func (l *lasting) flags(c *cobra.Command) {
-	c.Flags().StringVar(&l.time, "for", "", `for how long, when it reaches further than this once: "1h" (default), "7d"`)
-	c.Flags().StringVar(&l.scope, "scope", "", `once, session (the same again in this conversation), task (until this task is done), pattern (calls like it)`)
-	c.Flags().IntVar(&l.uses, "uses", 0, "for how many calls at most")
+	c.Flags().StringVar(&l.time, "for", "", `duration of the grant, with --scope: "1h" (default), "7d"`)
+	c.Flags().StringVar(&l.scope, "scope", "", `once, session (same call in this conversation), task (until this task is done), pattern (similar calls)`)
+	c.Flags().IntVar(&l.uses, "uses", 0, "maximum number of calls")
 }
 
 func (l *lasting) body() (map[string]any, error) {
@@ -148,7 +148,7 @@ func (l *lasting) body() (map[string]any, error) {
 		scope = "session"
 	}
 	if (scope == "" || scope == "once") && (l.time != "" || l.uses != 0) {
-		return nil, usage("--scope once is for this one call; leave out --for and --uses")
+		return nil, usage("--scope once covers only this call; remove --for and --uses")
 	}
 	for k, v := range map[string]string{"scope": scope, "expires": l.time} {
 		if v != "" {
@@ -165,7 +165,7 @@ func (a *app) approveCmd() *cobra.Command {
 	var l lasting
 	var batch string
 	cmd := &cobra.Command{
-		Use: "approve [ID]", Short: "Say yes to a question", Args: cobra.MaximumNArgs(1),
+		Use: "approve [ID]", Short: "Approve a request", Args: cobra.MaximumNArgs(1),
 		RunE: a.run(func(c *cobra.Command, args []string) error {
 			in, err := l.body()
 			if err != nil {
@@ -179,8 +179,8 @@ func (a *app) approveCmd() *cobra.Command {
 		}),
 	}
 	l.flags(cmd)
-	cmd.Flags().StringVar(&batch, "batch", "", "say yes to all open questions of this batch")
-	cmd.Flags().StringVar(&batch, "all-of", "", "the same as --batch")
+	cmd.Flags().StringVar(&batch, "batch", "", "approve all pending requests of this batch")
+	cmd.Flags().StringVar(&batch, "all-of", "", "same as --batch")
 	_ = cmd.Flags().MarkHidden("all-of") // it is there
 	return cmd
 }
@@ -188,7 +188,7 @@ func (a *app) approveCmd() *cobra.Command {
 func (a *app) denyCmd() *cobra.Command {
 	var note, batch string
 	cmd := &cobra.Command{
-		Use: "deny [ID]", Short: "Say no to a question", Args: cobra.MaximumNArgs(1),
+		Use: "deny [ID]", Short: "Deny a request", Args: cobra.MaximumNArgs(1),
 		RunE: a.run(func(c *cobra.Command, args []string) error {
 			id, err := oneOf(words(args), batch)
 			if err != nil {
@@ -197,8 +197,8 @@ func (a *app) denyCmd() *cobra.Command {
 			return a.decide(c.Context(), id, map[string]any{"approved": false, "note": note}, false, "Denied: ")
 		}),
 	}
-	cmd.Flags().StringVar(&note, "note", "", "why not, for the model to read")
-	cmd.Flags().StringVar(&batch, "batch", "", "say no to all open questions of this batch")
+	cmd.Flags().StringVar(&note, "note", "", "reason, shown to the model")
+	cmd.Flags().StringVar(&batch, "batch", "", "deny all pending requests of this batch")
 	return cmd
 }
 
@@ -209,8 +209,8 @@ func oneOf(id, batch string) (string, error) {
 	return id + batch, nil
 }
 
-// decide answers the question or batch with the id, or the only one there is. look: without
-// an id it is shown first, and needs a yes on the terminal.
+// decide answers the request or batch with the id, or the only pending one. look: without an
+// id, show it first and ask on the terminal.
 func (a *app) decide(ctx context.Context, id string, in map[string]any, look bool, said string) error {
 	return a.with(ctx, func(c *client) error {
 		var waiting, meant []approval
@@ -224,11 +224,11 @@ func (a *app) decide(ctx context.Context, id string, in map[string]any, look boo
 		}
 		switch {
 		case len(meant) == 0 && id != "":
-			return &failure{code: exitFailed, cause: fmt.Sprintf("no question %q waits for an answer", id), remedy: "see: hob approvals list --all"}
+			return &failure{code: exitFailed, cause: fmt.Sprintf("no pending approval request %q", id), remedy: "see: hob approvals list --all"}
 		case len(meant) == 0 && len(waiting) == 0:
-			return &failure{code: exitFailed, cause: "no question waits for an answer", remedy: "see: hob approvals list --all"}
+			return &failure{code: exitFailed, cause: "no pending approvals", remedy: "see: hob approvals list --all"}
 		case len(meant) == 0:
-			return &failure{code: exitUsage, cause: fmt.Sprintf("%d questions wait for an answer", len(waiting)), remedy: "name one: hob approvals list"}
+			return &failure{code: exitUsage, cause: fmt.Sprintf("%d approval requests are pending", len(waiting)), remedy: "name one: hob approvals list"}
 		}
 		if id == "" {
 			id = meant[0].ID
@@ -249,20 +249,20 @@ func (a *app) decide(ctx context.Context, id string, in map[string]any, look boo
 	})
 }
 
-// confirmUnnamed shows the only question there is and asks on the terminal. Nobody
-// approves what this command has not shown: another one may wait than was meant.
+// confirmUnnamed shows the only pending request and asks on the terminal, because another
+// request than the user expects may be pending.
 func (a *app) confirmUnnamed(ctx context.Context, q approval) error {
 	switch ok, err := a.confirm(ctx, q); {
 	case err != nil:
 		return err
 	case !ok:
-		return &failure{code: exitDenied, cause: "the question stays open", remedy: "deny it with: hob deny " + q.ID}
+		return &failure{code: exitDenied, cause: "the approval request stays pending", remedy: "deny it with: hob deny " + q.ID}
 	}
 	return nil
 }
 
-// carryOut waits for what was decided where no daemon runs: this process is all
-// that would go on with it.
+// carryOut waits for the decided call if no daemon runs, because then only this process can
+// complete it.
 func (c *client) carryOut(ctx context.Context, decided []approval) error {
 	if c.finish == nil {
 		return nil
@@ -293,20 +293,20 @@ func decided(raw json.RawMessage) []approval {
 func (a *app) grantCmd() *cobra.Command {
 	var all bool
 	list := a.listing(&cobra.Command{
-		Use: "list", Short: "List what you have allowed beforehand", Args: cobra.NoArgs,
+		Use: "list", Short: "List grants", Args: cobra.NoArgs,
 		RunE: a.run(func(c *cobra.Command, _ []string) error {
 			q := query()
 			if all {
 				q.Set("all", "1")
 			}
-			return a.list(c.Context(), "/api/v1/grants", q, "You have allowed nothing beforehand.",
+			return a.list(c.Context(), "/api/v1/grants", q, "No grants.",
 				col("ID", "id"), col("STATE", "state"), col("TOOL", "tool"), col("COVERS", "pattern", "summary"), col("WHERE", "session"),
 				at(a.zone(), "UNTIL", "expires_at"), col("USED", "used"), col("NAME", "name"))
 		}),
 	})
-	list.Flags().BoolVarP(&all, "all", "a", false, "also those that have ended")
+	list.Flags().BoolVarP(&all, "all", "a", false, "include expired and revoked grants")
 	revoke := a.listing(&cobra.Command{
-		Use: "revoke ID", Short: "Take back what you have allowed", Args: cobra.ExactArgs(1),
+		Use: "revoke ID", Short: "Revoke a grant", Args: cobra.ExactArgs(1),
 		RunE: a.run(func(c *cobra.Command, args []string) error {
 			return a.with(c.Context(), func(cl *client) error {
 				var out map[string]any
@@ -317,7 +317,7 @@ func (a *app) grantCmd() *cobra.Command {
 			})
 		}),
 	})
-	return a.group(&cobra.Command{Use: "grant", Short: "What Hob may do without asking again", SuggestFor: []string{"grants", "allow", "permit"}}, list, a.grantAddCmd(), revoke)
+	return a.group(&cobra.Command{Use: "grant", Short: "Manage grants", SuggestFor: []string{"grants", "allow", "permit"}}, list, a.grantAddCmd(), revoke)
 }
 
 func (a *app) grantAddCmd() *cobra.Command {
@@ -326,7 +326,7 @@ func (a *app) grantAddCmd() *cobra.Command {
 	var outside bool
 	var uses int
 	add := a.listing(&cobra.Command{
-		Use: "add TOOL", Short: "Allow calls of a tool beforehand", Args: cobra.ExactArgs(1),
+		Use: "add TOOL", Short: "Grant calls of a tool in advance", Args: cobra.ExactArgs(1),
 		RunE: a.run(func(c *cobra.Command, words []string) error {
 			in["tool"], in["pattern"], in["session"], in["name"], in["expires"], in["outside"], in["uses"] = words[0], pattern, session, name, lasts, outside, uses
 			if args != "" {
@@ -344,13 +344,13 @@ func (a *app) grantAddCmd() *cobra.Command {
 			})
 		}),
 	})
-	add.Flags().StringVar(&pattern, "pattern", "", `what it covers: "git status *", "host:example.org", "to:ada@example.org", "below:/home/ada/Documents/plans"`)
-	add.Flags().StringVar(&args, "args", "", "instead of a pattern: the very arguments, as JSON")
-	add.Flags().StringVar(&session, "session", cliSession, `the conversation in which it holds; "watcher:ID" or "schedule:ID" for what runs by itself`)
-	add.Flags().StringVar(&name, "name", "", "what you call it")
-	add.Flags().StringVar(&lasts, "for", "", `for how long: "1h" (default), at most "30d"`)
-	add.Flags().IntVar(&uses, "uses", 0, "for how many calls at most")
-	add.Flags().BoolVar(&outside, "outside", false, "also when text from outside (a mail, a page, a file) is in view")
+	add.Flags().StringVar(&pattern, "pattern", "", `calls it covers: "git status *", "host:example.org", "to:ada@example.org", "below:/home/ada/Documents/plans"`)
+	add.Flags().StringVar(&args, "args", "", "instead of a pattern: the exact arguments, as JSON")
+	add.Flags().StringVar(&session, "session", cliSession, `conversation it applies to; "watcher:ID" or "schedule:ID" for background work`)
+	add.Flags().StringVar(&name, "name", "", "name of the grant")
+	add.Flags().StringVar(&lasts, "for", "", `duration: "1h" (default), at most "30d"`)
+	add.Flags().IntVar(&uses, "uses", 0, "maximum number of calls")
+	add.Flags().BoolVar(&outside, "outside", false, "also when untrusted text (a mail, a page, a file) is in the context")
 	return add
 }
 

@@ -24,7 +24,7 @@ type asked struct {
 func (a *app) askCmd() *cobra.Command {
 	session, yes, mine := cliSession, false, false
 	cmd := a.listing(&cobra.Command{
-		Use: "ask TEXT...", Short: "Ask or tell Hob one thing",
+		Use: "ask TEXT...", Short: "Send one message and print the answer",
 		RunE: a.run(func(c *cobra.Command, args []string) error {
 			in, err := a.readInput(c.Context(), args, mine)
 			if err != nil {
@@ -32,8 +32,8 @@ func (a *app) askCmd() *cobra.Command {
 			}
 			if yes && in.untrusted() {
 				return &failure{
-					code: exitUsage, cause: "--yes does not go with text from standard input, which others may have written",
-					remedy: "leave out --yes and answer each question, or add --mine if you wrote the text",
+					code: exitUsage, cause: "--yes cannot be used with text from standard input, which other people may have written",
+					remedy: "remove --yes and answer each request, or add --mine if you wrote the text",
 				}
 			}
 			return a.with(c.Context(), func(cl *client) error {
@@ -49,14 +49,14 @@ func (a *app) askCmd() *cobra.Command {
 			})
 		}),
 	})
-	cmd.Flags().StringVarP(&session, "session", "s", cliSession, "the conversation it belongs to")
-	cmd.Flags().BoolVarP(&yes, "yes", "y", false, "approve what this turn asks, unless it destroys data or reveals a credential")
+	cmd.Flags().StringVarP(&session, "session", "s", cliSession, "conversation of the message")
+	cmd.Flags().BoolVarP(&yes, "yes", "y", false, "approve the requests of this turn, except calls that destroy data or reveal a credential")
 	cmd.Flags().BoolVar(&mine, "mine", false, "treat standard input as your own words (default: untrusted text)")
 	return cmd
 }
 
-// ask says one thing and returns the answer, after the user's answers to what
-// it may ask on the way.
+// ask sends one message and returns the answer. It also gets the user's answers to approval
+// requests of the turn.
 func (a *app) ask(ctx context.Context, c *client, session string, in userInput, yes bool) (asked, error) {
 	var out asked
 	defer a.watch(ctx, c, session)()
@@ -80,15 +80,15 @@ func (a *app) ask(ctx context.Context, c *client, session string, in userInput, 
 	return asked{Answer: st.Answer, Session: st.Session, Event: st.ID, Tools: st.Tools, Usage: st.Usage}.filled(), nil
 }
 
-// abandon stops a turn which its owner has broken off. Where the engine runs in
-// this process it would otherwise be taken up again by the next command; a
-// daemon goes on, as it may be at work for somebody else in this conversation.
+// abandon stops a turn that the user interrupted. With an engine in this process, the next
+// command would resume it. A daemon's turn continues, because it may serve somebody else in the
+// same conversation.
 func (a *app) abandon(ctx context.Context, c *client, session string) error {
 	if ctx.Err() == nil {
 		return nil
 	}
 	if c.pid != 0 {
-		fmt.Fprintf(a.err, "Hob goes on with it; see: hob session show %s\n", session)
+		fmt.Fprintf(a.err, "Hob continues the work; see: hob session show %s\n", session)
 		return nil
 	}
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), 2*time.Second)

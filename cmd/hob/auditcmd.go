@@ -17,7 +17,7 @@ import (
 )
 
 func (a *app) auditCmd() *cobra.Command {
-	return a.group(&cobra.Command{Use: "audit", Short: "What was done, on whose authority, and proof of it"},
+	return a.group(&cobra.Command{Use: "audit", Short: "Read and verify the audit log"},
 		a.auditListCmd(), a.auditShowCmd(), a.auditVerifyCmd(), a.auditExportCmd())
 }
 
@@ -26,7 +26,7 @@ func (a *app) auditListCmd() *cobra.Command {
 	var tainted bool
 	names := []string{"event", "session", "tool", "actor", "action", "verdict", "outcome", "since", "until"}
 	cmd := a.listing(&cobra.Command{
-		Use: "list", Short: "List the lines, newest first", Args: cobra.NoArgs,
+		Use: "list", Short: "List the audit log, newest first", Args: cobra.NoArgs,
 		RunE: a.run(func(c *cobra.Command, _ []string) error {
 			q := query("limit", limit)
 			for _, n := range names {
@@ -37,25 +37,25 @@ func (a *app) auditListCmd() *cobra.Command {
 			if tainted {
 				q.Set("tainted", "1")
 			}
-			return a.list(c.Context(), "/api/v1/audit", q, "Nothing fits.",
+			return a.list(c.Context(), "/api/v1/audit", q, "No matching lines.",
 				col("LINE", "seq"), at(a.zone(), "WHEN", "at"), col("WHO", "actor"), col("ACTION", "action"), col("TOOL", "tool"), col("VERDICT", "verdict"),
 				col("AUTHORITY", "rule"), col("OUTCOME", "outcome"), col("ORIGIN", "origin"))
 		}),
 	})
 	for n, about := range map[string]string{
-		"event": "only of this event", "session": "only of this conversation", "tool": "only of this tool", "actor": "hob or owner", "action": "call, answer, undo, stop ...",
-		"verdict": "allow, ask, deny, approved ...", "outcome": "done, started, or the code of a failure", "since": "a day such as 2026-03-01, or a time", "until": "a day or a time",
+		"event": "only this event", "session": "only this conversation", "tool": "only this tool", "actor": "hob or owner", "action": "call, answer, undo, stop ...",
+		"verdict": "allow, ask, deny, approved ...", "outcome": "done, started, or an error code", "since": "a day such as 2026-03-01, or a time", "until": "a day or a time",
 	} {
 		cmd.Flags().String(n, "", about)
 	}
-	cmd.Flags().BoolVar(&tainted, "tainted", false, "only what text from outside had a part in")
-	cmd.Flags().StringVar(&limit, "limit", "100", "how many")
+	cmd.Flags().BoolVar(&tainted, "tainted", false, "only lines with untrusted text in the context")
+	cmd.Flags().StringVar(&limit, "limit", "100", "maximum number of lines")
 	return cmd
 }
 
 func (a *app) auditShowCmd() *cobra.Command {
 	return a.listing(&cobra.Command{
-		Use: "show LINE", Short: "Tell who did what, on whose authority, from which text", Args: cobra.ExactArgs(1),
+		Use: "show LINE", Short: "Show one line of the audit log in full", Args: cobra.ExactArgs(1),
 		RunE: a.run(func(c *cobra.Command, args []string) error {
 			return a.with(c.Context(), func(cl *client) error {
 				var out map[string]any
@@ -74,7 +74,7 @@ func (a *app) auditShowCmd() *cobra.Command {
 
 func (a *app) auditVerifyCmd() *cobra.Command {
 	return a.listing(&cobra.Command{
-		Use: "verify [EXPORT]", Short: "Check that nothing was changed or removed", Args: cobra.MaximumNArgs(1),
+		Use: "verify [EXPORT]", Short: "Verify that no line was changed or removed", Args: cobra.MaximumNArgs(1),
 		RunE: a.run(func(c *cobra.Command, args []string) error {
 			if len(args) == 1 {
 				return a.verifyExport(args[0])
@@ -93,9 +93,9 @@ func (a *app) verifyLog(ctx context.Context) error {
 		if a.asJSON {
 			return a.printJSON(h)
 		}
-		fmt.Fprintf(a.out, "The audit log is whole: %d lines, head %s\n", h.Lines, h.Hash)
+		fmt.Fprintf(a.out, "The audit log is intact: %d lines, head %s\n", h.Lines, h.Hash)
 		if h.Unkeyed > 0 {
-			fmt.Fprintf(a.out, "The first %d are from before the log had a key; the line after them vouches for them.\n", h.Unkeyed)
+			fmt.Fprintf(a.out, "The first %d lines are older than the key of the log; the line after them covers them.\n", h.Unkeyed)
 		}
 		return nil
 	})
@@ -109,7 +109,7 @@ func (a *app) verifyExport(path string) error {
 	}
 	key, err := system.ReadKey(p.AuditKeyFile())
 	if errors.Is(err, fs.ErrNotExist) {
-		return &failure{code: exitFailed, cause: "there is no audit key " + p.AuditKeyFile(), remedy: "check the export on the machine it comes from, or set HOB_HOME to a copy of its home"}
+		return &failure{code: exitFailed, cause: "no audit key " + p.AuditKeyFile(), remedy: "check the export on the machine it comes from, or set HOB_HOME to a copy of its home"}
 	}
 	if err != nil {
 		return err
@@ -126,24 +126,24 @@ func (a *app) verifyExport(path string) error {
 	if a.asJSON {
 		return a.printJSON(s)
 	}
-	fmt.Fprintf(a.out, "The export is whole: %d lines, %d to %d, head %s\n", s.Lines, s.From, s.To, s.Head)
+	fmt.Fprintf(a.out, "The export is intact: %d lines, %d to %d, head %s\n", s.Lines, s.From, s.To, s.Head)
 	return nil
 }
 
 func (a *app) auditExportCmd() *cobra.Command {
 	var since, until, format, out string
 	cmd := &cobra.Command{
-		Use: "export", Short: "Write the log for others to keep or to check", Args: cobra.NoArgs,
+		Use: "export", Short: "Export the audit log", Args: cobra.NoArgs,
 		RunE: a.run(func(c *cobra.Command, _ []string) error {
 			return a.with(c.Context(), func(cl *client) error {
 				return a.auditExport(c.Context(), cl, query("format", format, "since", since, "until", until), out)
 			})
 		}),
 	}
-	cmd.Flags().StringVar(&since, "since", "", "from this day or time on")
-	cmd.Flags().StringVar(&until, "until", "", "before this day or time")
-	cmd.Flags().StringVar(&format, "format", "jsonl", "jsonl (which hob audit verify checks) or csv")
-	cmd.Flags().StringVarP(&out, "output", "o", "", "write to this file, readable by you alone")
+	cmd.Flags().StringVar(&since, "since", "", "first day or time")
+	cmd.Flags().StringVar(&until, "until", "", "end of the period: before this day or time")
+	cmd.Flags().StringVar(&format, "format", "jsonl", "jsonl (for hob audit verify) or csv")
+	cmd.Flags().StringVarP(&out, "output", "o", "", "output file, readable only by you")
 	return cmd
 }
 

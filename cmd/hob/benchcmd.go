@@ -32,9 +32,9 @@ func (a *app) benchCmd() *cobra.Command {
 		}),
 	})
 	cmd.AddCommand(a.benchMemoryCmd())
-	cmd.Flags().BoolVar(&o.Quick, "quick", false, "fewer rounds, more noise")
-	cmd.Flags().StringSliceVar(&o.Only, "only", nil, "measure only some parts: "+strings.Join(bench.Parts(), ", "))
-	cmd.Flags().IntVar(&o.Runs, "runs", 1, "measure so many times and show the best of each figure")
+	cmd.Flags().BoolVar(&o.Quick, "quick", false, "run fewer rounds, with more noise")
+	cmd.Flags().StringSliceVar(&o.Only, "only", nil, "parts to measure: "+strings.Join(bench.Parts(), ", "))
+	cmd.Flags().IntVar(&o.Runs, "runs", 1, "number of runs; shows the best value of each figure")
 	return cmd
 }
 

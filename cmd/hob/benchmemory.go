@@ -15,14 +15,14 @@ func (a *app) benchMemoryCmd() *cobra.Command {
 	o := bench.MemoryOptions{}
 	var chart string
 	cmd := a.listing(&cobra.Command{
-		Use: "memory", Short: "Measure the memory as it grows", Args: cobra.NoArgs,
+		Use: "memory", Short: "Measure the memory store while it grows", Args: cobra.NoArgs,
 		RunE: a.run(func(c *cobra.Command, _ []string) error {
 			exe, err := os.Executable()
 			if err != nil {
 				return fmt.Errorf("find this program: %w", err)
 			}
 			if o.Numbers < 0 || o.Numbers > 4096 {
-				return errors.New("--vectors: it must lie between 0 and 4096")
+				return errors.New("--vectors: must be between 0 and 4096")
 			}
 			o.Binary, o.Progress, o.Tables = exe, a.err, daemon.Migrations()
 			list := []bench.Growth{}
@@ -42,13 +42,13 @@ func (a *app) benchMemoryCmd() *cobra.Command {
 				return errors.Join(a.printJSON(list), err)
 			}
 			a.growth(list, o.Numbers > 0)
-			return err // what was measured before it is shown all the same
+			return err // the figures measured so far are printed anyway
 		}),
 	})
-	cmd.Flags().IntVar(&o.Rows, "n", 100_000, "how many rows to fill in")
-	cmd.Flags().IntVar(&o.Numbers, "vectors", 0, "also with vectors of so many numbers, made on the spot")
-	cmd.Flags().IntVar(&o.Queries, "queries", 300, "searches at each size")
-	cmd.Flags().StringVar(&chart, "chart", "", "write the curves to this file, as SVG")
+	cmd.Flags().IntVar(&o.Rows, "n", 100_000, "number of rows")
+	cmd.Flags().IntVar(&o.Numbers, "vectors", 0, "also measure generated vectors with this many dimensions")
+	cmd.Flags().IntVar(&o.Queries, "queries", 300, "number of searches at each size")
+	cmd.Flags().StringVar(&chart, "chart", "", "SVG file for the curves")
 	return cmd
 }
 

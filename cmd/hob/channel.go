@@ -16,15 +16,15 @@ import (
 
 func (a *app) channelCmd() *cobra.Command {
 	list := a.listing(&cobra.Command{
-		Use: "list", Short: "List the channels there can be, how they do, and which accounts there are yours", Args: cobra.NoArgs,
+		Use: "list", Short: "List all channels and your paired accounts", Args: cobra.NoArgs,
 		RunE: a.run(func(c *cobra.Command, _ []string) error { return a.listChannels(c.Context()) }),
 	})
 	pair := a.listing(&cobra.Command{
-		Use: "pair CHANNEL", Short: "Prove who you are on a channel", Args: cobra.ExactArgs(1), ValidArgsFunction: completeChannels,
+		Use: "pair CHANNEL", Short: "Pair your account on a channel", Args: cobra.ExactArgs(1), ValidArgsFunction: completeChannels,
 		RunE: a.run(func(c *cobra.Command, args []string) error { return a.pairChannel(c.Context(), args[0]) }),
 	})
 	unpair := a.listing(&cobra.Command{
-		Use: "unpair ID", Short: "Take an account for a stranger again", Args: cobra.ExactArgs(1), ValidArgsFunction: a.completePairings,
+		Use: "unpair ID", Short: "Unpair an account", Args: cobra.ExactArgs(1), ValidArgsFunction: a.completePairings,
 		RunE: a.run(func(c *cobra.Command, args []string) error {
 			return a.with(c.Context(), func(cl *client) error {
 				var out map[string]any
@@ -34,12 +34,12 @@ func (a *app) channelCmd() *cobra.Command {
 				if a.asJSON {
 					return a.printJSON(out)
 				}
-				fmt.Fprintf(a.out, "%s on %s is a stranger again.\n", printable(row(out).text("sender")), row(out).text("channel"))
+				fmt.Fprintf(a.out, "Unpaired %s on %s.\n", printable(row(out).text("sender")), row(out).text("channel"))
 				return nil
 			})
 		}),
 	})
-	return a.group(&cobra.Command{Use: "channel", Short: "Where you talk with Hob, and who you are there", SuggestFor: []string{"channels", "pair"}},
+	return a.group(&cobra.Command{Use: "channel", Short: "Manage channels and paired accounts", SuggestFor: []string{"channels", "pair"}},
 		list, a.channelStatusCmd(), a.channelAddCmd(), a.withMessages(a.channelTestCmd()), pair, unpair, a.channelRemoveCmd())
 }
 
@@ -54,7 +54,7 @@ func (a *app) pairChannel(ctx context.Context, name string) error {
 			return a.printJSON(out)
 		}
 		r := row(out)
-		fmt.Fprintf(a.out, "Write this on %s, alone in a message and not in a group, until %s:\n\n    %s\n", name, localTime(a.zone(), r.text("expires_at")), r.text("code"))
+		fmt.Fprintf(a.out, "Send this code on %s before %[2]s, in a separate message and not in a group:\n\n    %[3]s\n", name, localTime(a.zone(), r.text("expires_at")), r.text("code"))
 		return nil
 	})
 }
@@ -89,7 +89,7 @@ func (a *app) completePairings(c *cobra.Command, args []string, _ string) ([]str
 	return out, cobra.ShellCompDirectiveNoFileComp
 }
 
-// channels are the rows of all channels, as the daemon or this program tells them.
+// channels returns the rows of all channels, from the daemon or computed by this program.
 func (a *app) channels(ctx context.Context) (rows []row, raw json.RawMessage, err error) {
 	err = a.with(ctx, func(cl *client) error { return cl.get(ctx, "/api/v1/channels", nil, &raw) })
 	if err == nil {
@@ -129,7 +129,7 @@ func rank(r row) int {
 	return 2
 }
 
-// stateOf is a channel's state in words.
+// stateOf describes the state of a channel.
 func stateOf(r row) string {
 	switch s := r.text("state"); s {
 	case channel.Unset:
@@ -165,7 +165,7 @@ func namedChannel(rows []row, name string) (row, error) {
 }
 
 func unknownChannel(name string) error {
-	return &failure{code: exitFailed, cause: fmt.Sprintf("there is no channel %q", name), remedy: "there are " + strings.Join(channel.Names(), ", ")}
+	return &failure{code: exitFailed, cause: fmt.Sprintf("channel %q not found", name), remedy: "there are " + strings.Join(channel.Names(), ", ")}
 }
 
 // runs reports whether Hob runs in the background.
@@ -174,9 +174,9 @@ func (*app) runs(p system.Paths) bool {
 	return err == nil && held && h.Role == system.RoleDaemon
 }
 
-// restart says when a running Hob does not know yet what was changed.
+// restart prints a hint if the running Hob has not loaded the change yet.
 func (a *app) restart(p system.Paths) {
 	if a.runs(p) {
-		fmt.Fprintln(a.err, "Hob reads it at its next start: hob stop, then hob start")
+		fmt.Fprintln(a.err, "Hob applies this at its next start: hob stop, then hob start")
 	}
 }

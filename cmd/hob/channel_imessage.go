@@ -14,16 +14,16 @@ import (
 	"hob/platform/permission"
 )
 
-// withMessages gives "hob channel test" the flag --db: "hob channel test imessage --db
-// FILE" lists what stands in a database of Messages, on any system and without a daemon.
+// withMessages adds the flag --db to "hob channel test": "hob channel test imessage --db FILE"
+// lists the messages of a Messages database, on any system and without a daemon.
 func (a *app) withMessages(cmd *cobra.Command) *cobra.Command {
 	var file string
 	rest := cmd.RunE
-	cmd.Flags().StringVar(&file, "db", "", "for imessage: list the messages of this chat.db instead")
+	cmd.Flags().StringVar(&file, "db", "", "for imessage: list the messages of this chat.db")
 	list := a.run(func(c *cobra.Command, args []string) error {
 		switch {
 		case len(args) != 1 || args[0] != "imessage":
-			return usage("--db is for: hob channel test imessage --db FILE")
+			return usage("--db works only with: hob channel test imessage --db FILE")
 		case file == "":
 			return usage("--db is empty; name a chat.db")
 		}
@@ -38,7 +38,7 @@ func (a *app) withMessages(cmd *cobra.Command) *cobra.Command {
 	return cmd
 }
 
-// messageRow is one message as it is listed.
+// messageRow is one listed message.
 type messageRow struct {
 	RowID       int64         `json:"rowid"`
 	GUID        string        `json:"guid"`
@@ -84,10 +84,10 @@ const messagesAtOnce = 5000
 func (a *app) listMessages(c *cobra.Command, file string) error {
 	db, err := chatdb.Open(c.Context(), file, "")
 	if errors.Is(err, chatdb.ErrNoAccess) && runtime.GOOS == "darwin" {
-		err = fmt.Errorf("%w; switch on %s in System Settings, Privacy & Security, Full Disk Access, start it again, and repeat this", err, permission.Responsible(os.Getenv))
+		err = fmt.Errorf("%w; enable %s in System Settings, Privacy & Security, Full Disk Access, restart it, and run this command again", err, permission.Responsible(os.Getenv))
 	}
 	if err != nil {
-		return fmt.Errorf("look into %s: %w", file, err)
+		return fmt.Errorf("open %s: %w", file, err)
 	}
 	defer func() { _ = db.Close() }()
 	between := "["
@@ -140,7 +140,7 @@ func (a *app) printMessage(m chatdb.Message) {
 	}
 	text := m.Text
 	if m.Undecodable {
-		text = "[cannot be read]"
+		text = "[unreadable]"
 	}
 	for _, f := range m.Files {
 		text += " [" + f.Name + "]"

@@ -23,7 +23,7 @@ type channelFlags struct {
 func (a *app) channelAddCmd() *cobra.Command {
 	var f channelFlags
 	cmd := a.listing(&cobra.Command{
-		Use: "add CHANNEL", Short: "Set a channel up, or anew: asks what it needs, keeps its secrets, and signs in", Args: cobra.ExactArgs(1), ValidArgsFunction: completeChannels,
+		Use: "add CHANNEL", Short: "Set up or change a channel", Args: cobra.ExactArgs(1), ValidArgsFunction: completeChannels,
 		RunE: a.run(func(c *cobra.Command, args []string) error {
 			if f.manifest {
 				return a.manifest(args[0])
@@ -31,11 +31,11 @@ func (a *app) channelAddCmd() *cobra.Command {
 			return a.addChannel(c.Context(), args[0], f)
 		}),
 	})
-	cmd.Flags().StringArrayVar(&f.set, "set", nil, "an answer as KEY=VALUE, by the keys of its section; may be repeated")
-	cmd.Flags().StringArrayVar(&f.secrets, "secret-from", nil, "where a secret comes from, as KEY=stdin, KEY=env:NAME, KEY=file:PATH or KEY=keychain:NAME; without KEY= where there is one alone")
-	cmd.Flags().BoolVar(&f.plain, "plain", false, "ask line by line, as for a screen reader (also with ACCESSIBLE set)")
+	cmd.Flags().StringArrayVar(&f.set, "set", nil, "answer as KEY=VALUE, with a key of the section; repeatable")
+	cmd.Flags().StringArrayVar(&f.secrets, "secret-from", nil, "source of a secret: KEY=stdin, KEY=env:NAME, KEY=file:PATH or KEY=keychain:NAME; KEY= is optional if there is only one secret")
+	cmd.Flags().BoolVar(&f.plain, "plain", false, "ask line by line, for screen readers (also if ACCESSIBLE is set)")
 	cmd.Flags().BoolVar(&f.untested, "untested", false, "do not sign in")
-	cmd.Flags().BoolVar(&f.manifest, "manifest", false, "only print what the platform makes the app or the skill from (slack, alexa)")
+	cmd.Flags().BoolVar(&f.manifest, "manifest", false, "only print the manifest of the app or skill (slack, alexa)")
 	return cmd
 }
 
@@ -47,7 +47,7 @@ func (a *app) manifest(name string) error {
 	}
 	text, ok := channel.Manifest(name, cfg.Agent.Name)
 	if !ok {
-		return usage("%s needs no manifest; slack does", name)
+		return usage("%s has no manifest; slack has one", name)
 	}
 	_, err = fmt.Fprint(a.out, text)
 	return err
@@ -85,7 +85,7 @@ func (a *app) addChannel(ctx context.Context, name string, f channelFlags) error
 	out := addedChannel{Channel: name, Next: append([]string{}, then...)}
 	running := a.runs(o.Paths)
 	if running {
-		out.Next = append([]string{"Hob reads it at its next start: hob stop, then hob start"}, out.Next...)
+		out.Next = append([]string{"Hob applies this at its next start: hob stop, then hob start"}, out.Next...)
 	} else {
 		out.Next = append([]string{"Start Hob: hob start"}, out.Next...)
 	}
@@ -102,7 +102,7 @@ func (a *app) addChannel(ctx context.Context, name string, f channelFlags) error
 		a.printAdded(out)
 	}
 	if err == nil && out.Test != nil && !out.Test.OK {
-		err = &failure{code: exitFailed, cause: name + " is set up, and does not work yet: " + out.Test.Cause, remedy: out.Test.Remedy}
+		err = &failure{code: exitFailed, cause: name + " is set up, but does not work yet: " + out.Test.Cause, remedy: out.Test.Remedy}
 	}
 	if err != nil || a.asJSON {
 		return err
@@ -110,12 +110,12 @@ func (a *app) addChannel(ctx context.Context, name string, f channelFlags) error
 	return a.takeUp(ctx, name, running, len(then) > 0)
 }
 
-// takeUp starts Hob, anew when it runs, if the owner on his terminal says so: it reads
-// its configuration when it starts. It goes on with the code where one is needed.
+// takeUp starts or restarts Hob if the user agrees on the terminal, because Hob reads its
+// configuration only at the start. Then it shows the pairing code if one is needed.
 func (a *app) takeUp(ctx context.Context, name string, running, pairs bool) error {
 	question := "Start Hob now?"
 	if running {
-		question = "Start Hob anew now?"
+		question = "Restart Hob now?"
 	}
 	if yes, _, err := a.yesOrNo(ctx, question); err != nil || !yes {
 		return err
@@ -143,13 +143,13 @@ func (a *app) printAdded(out addedChannel) {
 	if out.Test != nil && out.Test.OK && out.Test.Tried {
 		a.printTest(*out.Test)
 	}
-	fmt.Fprintf(a.out, "%s is set up. What to do next:\n", out.Channel)
+	fmt.Fprintf(a.out, "%s is set up. Next steps:\n", out.Channel)
 	for i, s := range out.Next {
 		fmt.Fprintf(a.out, "  %d. %s\n", i+1, s)
 	}
 }
 
-// asker asks on the terminal; nil where there is none.
+// asker returns an asker for the terminal; nil if there is none.
 func (a *app) asker(plain bool) setup.Asker {
 	_, in := terminal(a.in)
 	if !in && !plain {
@@ -165,10 +165,10 @@ func (a *app) channelAnswers(o setup.Options, name string, f channelFlags) (map[
 	for _, s := range f.set {
 		key, v, ok := strings.Cut(s, "=")
 		if !ok {
-			return nil, usage("write it as --set KEY=VALUE, and not %q", clipTo(key, 30))
+			return nil, usage("write it as --set KEY=VALUE, not %q", clipTo(key, 30))
 		}
 		if slices.Contains(secrets, key) && !system.IsReference(v) {
-			return nil, usage("%s is a secret, which other users could see in the list of processes; give it with --secret-from %s=stdin", key, key)
+			return nil, usage("%s is a secret, which other users could see in the process list; pass it with --secret-from %s=stdin", key, key)
 		}
 		out[key] = v
 	}
@@ -183,7 +183,7 @@ func (a *app) channelAnswers(o setup.Options, name string, f channelFlags) (map[
 		case system.IsReference(from):
 			out[key] = from
 		case from != "stdin":
-			return nil, usage("--secret-from %s=...: it comes from stdin, env:NAME, file:PATH or keychain:NAME", key)
+			return nil, usage("--secret-from %s=...: use stdin, env:NAME, file:PATH or keychain:NAME", key)
 		default:
 			v, err := a.secretLine(o, key)
 			if err != nil {

@@ -18,10 +18,10 @@ import (
 func (a *app) channelRemoveCmd() *cobra.Command {
 	var yes bool
 	cmd := a.listing(&cobra.Command{
-		Use: "remove CHANNEL", Short: "Take a channel away, with its secrets and who is paired there", Args: cobra.ExactArgs(1), ValidArgsFunction: completeChannels,
+		Use: "remove CHANNEL", Short: "Remove a channel, its secrets and its pairings", Args: cobra.ExactArgs(1), ValidArgsFunction: completeChannels,
 		RunE: a.run(func(c *cobra.Command, args []string) error { return a.removeChannel(c.Context(), args[0], yes) }),
 	})
-	cmd.Flags().BoolVarP(&yes, "yes", "y", false, "do not ask")
+	cmd.Flags().BoolVarP(&yes, "yes", "y", false, "skip the confirmation")
 	return cmd
 }
 
@@ -32,7 +32,7 @@ type leaving struct {
 	Secrets  []string `json:"secrets"`
 	Pairings []row    `json:"pairings"`
 
-	changes []config.Value // of what else names the channel
+	changes []config.Value // other keys that name the channel
 }
 
 func (a *app) removeChannel(ctx context.Context, name string, yes bool) error {
@@ -53,7 +53,7 @@ func (a *app) removeChannel(ctx context.Context, name string, yes bool) error {
 		case err != nil:
 			return err
 		case !asked:
-			return &failure{code: exitDenied, cause: "nothing was changed, as nobody can be asked here", remedy: "look at the above and say yes with: --yes"}
+			return &failure{code: exitDenied, cause: "nothing was changed, because there is no terminal to ask on", remedy: "check the list above and confirm with: --yes"}
 		case !ok:
 			fmt.Fprintln(a.err, "Nothing was changed.")
 			return nil
@@ -65,18 +65,18 @@ func (a *app) removeChannel(ctx context.Context, name string, yes bool) error {
 	if a.asJSON {
 		return a.printJSON(l)
 	}
-	fmt.Fprintf(a.out, "The channel %s is gone from the next start on.\n", name)
+	fmt.Fprintf(a.out, "Removed the channel %s. Hob stops using it after the next start.\n", name)
 	a.restart(p)
 	return nil
 }
 
-// leaving looks what goes with a channel.
+// leaving determines what is removed with a channel.
 func (a *app) leaving(ctx context.Context, p system.Paths, cfg *config.Config, name string) (*leaving, error) {
 	k, known := channel.Find(name)
 	_, there := cfg.Channel(name)
 	switch {
 	case k.Always:
-		return nil, &failure{code: exitFailed, cause: name + " is always there", remedy: "it cannot be removed"}
+		return nil, &failure{code: exitFailed, cause: name + " always exists", remedy: "it cannot be removed"}
 	case !known && !there:
 		return nil, unknownChannel(name)
 	}
@@ -107,7 +107,7 @@ func (a *app) leaving(ctx context.Context, p system.Paths, cfg *config.Config, n
 	if !l.Section && len(l.Pairings) == 0 {
 		f := &failure{code: exitFailed, cause: name + " is not set up", remedy: "see: hob channel list"}
 		if name == "desktop" {
-			f.cause, f.remedy = "the desktop channel is there by itself", "switch it off with: hob config set channels.desktop.enabled false"
+			f.cause, f.remedy = "the desktop channel is active by default", "switch it off with: hob config set channels.desktop.enabled false"
 		}
 		return nil, f
 	}
@@ -121,7 +121,7 @@ func (a *app) leaving(ctx context.Context, p system.Paths, cfg *config.Config, n
 	return l, nil
 }
 
-// secretsOf names the secrets that were kept for a channel alone.
+// secretsOf returns the stored secrets that only this channel uses.
 func secretsOf(cfg *config.Config, name string) (out []string, err error) {
 	if _, there := cfg.Channel(name); !there {
 		return nil, nil
@@ -143,24 +143,25 @@ func secretsOf(cfg *config.Config, name string) (out []string, err error) {
 	return out, nil
 }
 
-// words tell what goes, and what of it does not come back.
+// words describes what is removed, and what undo cannot restore.
 func (l *leaving) words() (out []string) {
 	if l.Section {
-		out = append(out, "[channels."+l.Channel+"] goes from the configuration. (hob undo brings it back.)")
+		out = append(out, "[channels."+l.Channel+"] is removed from the configuration. (hob undo restores it.)")
 	}
 	for _, v := range l.changes {
 		out = append(out, v.Key+" named it, and becomes "+fmt.Sprintf("%q", v.Value)+".")
 	}
 	if len(l.Secrets) > 0 {
-		out = append(out, "These secrets are forgotten for good: "+strings.Join(l.Secrets, ", ")+".")
+		out = append(out, "These secrets are deleted permanently: "+strings.Join(l.Secrets, ", ")+".")
 	}
 	for _, p := range l.Pairings {
-		out = append(out, p.text("name", "sender")+" on "+l.Channel+" is a stranger again.")
+		out = append(out, p.text("name", "sender")+" on "+l.Channel+" is unpaired.")
 	}
 	return out
 }
 
-// takeAway does it. The section goes first: without it nothing is heard there.
+// takeAway removes the channel. The section goes first, because without it the channel receives
+// nothing.
 func (a *app) takeAway(ctx context.Context, p system.Paths, l *leaving) error {
 	if l.Section {
 		err := a.editConfig(ctx, p, "no channel "+l.Channel, func() error {
@@ -185,13 +186,13 @@ func (a *app) takeAway(ctx context.Context, p system.Paths, l *leaving) error {
 			return nil
 		})
 		if err != nil {
-			return fmt.Errorf("the section is gone, and somebody is paired still: %w; hob channel list", err)
+			return fmt.Errorf("the section was removed, but an account is still paired: %w; hob channel list", err)
 		}
 	}
 	s := vault.For(p)
 	for _, name := range l.Secrets {
 		if err := s.Forget(ctx, name); err != nil {
-			return fmt.Errorf("the channel is gone, and its secret %s stays: %w; hob secret remove %s", name, err, name)
+			return fmt.Errorf("the channel was removed, but its secret %s was not: %w; hob secret remove %s", name, err, name)
 		}
 	}
 	return nil

@@ -13,7 +13,7 @@ import (
 
 func (a *app) channelStatusCmd() *cobra.Command {
 	return a.listing(&cobra.Command{
-		Use: "status [CHANNEL]", Short: "How the channels do that are set up, and what to do where one does not work", Args: cobra.MaximumNArgs(1), ValidArgsFunction: completeChannels,
+		Use: "status [CHANNEL]", Short: "Show the status of each channel and how to fix problems", Args: cobra.MaximumNArgs(1), ValidArgsFunction: completeChannels,
 		RunE: a.run(func(c *cobra.Command, args []string) error { return a.channelStatus(c.Context(), args) }),
 	})
 }
@@ -46,7 +46,7 @@ func (a *app) channelStatus(ctx context.Context, args []string) error {
 	return nil
 }
 
-// oneStatus tells how one channel does, in a few lines.
+// oneStatus prints the status of one channel in a few lines.
 func (a *app) oneStatus(r row, zone *time.Location) {
 	name, state := r.text("name"), stateOf(r)
 	colour := map[string]string{"running": green, "waiting": amber, "starting": amber, "stopped": red, "failed": red}[r.text("state")]
@@ -70,7 +70,7 @@ func (a *app) oneStatus(r row, zone *time.Location) {
 		line(s)
 	}
 	if s := r.text("remedy"); s != "" {
-		line("what to do: " + s)
+		line("fix: " + s)
 	}
 	mine, _ := r["pairings"].([]any)
 	k, _ := channel.Find(name)
@@ -84,11 +84,11 @@ func (a *app) oneStatus(r row, zone *time.Location) {
 		}
 		line("you are " + strings.Join(who, ", "))
 	case r.text("state") == "running" && r["deaf"] != true && r["pull"] != true && !k.Always:
-		line("nobody is paired, so that nobody is heard: hob channel pair " + name)
+		line("no account is paired, so Hob ignores all messages: hob channel pair " + name)
 	}
 }
 
-// traffic says what was heard and said on a channel, as far as that is known.
+// traffic describes the messages received and sent on a channel, as far as known.
 func traffic(r row, zone *time.Location) string {
 	n := func(names ...string) int {
 		for _, x := range names {
@@ -112,6 +112,6 @@ func traffic(r row, zone *time.Location) string {
 	add(n("heard"), "heard", "heard_at", "last_heard")
 	add(n("sent"), "sent", "sent_at", "last_sent")
 	add(n("queued", "waiting"), "waiting to be sent")
-	add(n("refused"), "of strangers not taken")
+	add(n("refused"), "of unknown senders ignored")
 	return strings.Join(parts, ", ")
 }

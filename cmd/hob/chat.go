@@ -17,12 +17,12 @@ import (
 func (a *app) chatCmd() *cobra.Command {
 	session, noStart, mine := cliSession, false, false
 	cmd := &cobra.Command{
-		Use: "chat", Short: "Talk with Hob", Args: cobra.NoArgs,
+		Use: "chat", Short: "Talk to Hob", Args: cobra.NoArgs,
 		RunE: a.run(func(c *cobra.Command, _ []string) error { return a.chat(c.Context(), session, noStart, mine) }),
 	}
-	cmd.Flags().StringVarP(&session, "session", "s", cliSession, "the conversation")
-	cmd.Flags().BoolVar(&noStart, "no-start", false, "do not start Hob in the background when it does not run")
-	cmd.Flags().BoolVar(&mine, "mine", false, "treat standard input as your own words when it is no terminal (default: untrusted text)")
+	cmd.Flags().StringVarP(&session, "session", "s", cliSession, "name of the conversation")
+	cmd.Flags().BoolVar(&noStart, "no-start", false, "do not start Hob in the background")
+	cmd.Flags().BoolVar(&mine, "mine", false, "treat standard input as your own words if it is not a terminal (default: untrusted text)")
 	return cmd
 }
 
@@ -34,7 +34,7 @@ type chat struct {
 	session string
 	screen  screen
 	tty     bool
-	piped   bool // what comes in is not the user's own words
+	piped   bool // standard input is not the user's own text
 	warned  bool // about pastes; belongs to run
 
 	turns sync.WaitGroup
@@ -69,7 +69,7 @@ func (a *app) chat(ctx context.Context, session string, noStart, mine bool) erro
 	return errors.Join(err, restore(), c.close())
 }
 
-// run reads lines until the end of input, and shows what Hob says by itself.
+// run reads lines until the end of input, and shows messages that Hob sends on its own.
 func (ch *chat) run(ctx context.Context) error {
 	ctx, cancel := context.WithCancel(ctx)
 	defer ch.turns.Wait()
@@ -97,7 +97,7 @@ func (ch *chat) run(ctx context.Context) error {
 			case errors.Is(l.err, io.EOF):
 				return nil
 			case l.err != nil:
-				return fmt.Errorf("read what you say: %w", l.err)
+				return fmt.Errorf("read input: %w", l.err)
 			}
 			text := strings.TrimSpace(l.text)
 			if !ch.piped && (text == "/quit" || text == "/exit") {
@@ -113,8 +113,8 @@ func (ch *chat) run(ctx context.Context) error {
 	}
 }
 
-// take sends one line. In a terminal the next one can be typed meanwhile; in a
-// pipe it waits until this one is answered, or asks something.
+// take sends one line. A terminal can take the next line meanwhile; a pipe waits for the answer
+// or an approval request.
 func (ch *chat) take(ctx context.Context, l line) {
 	body, err := l.message(ch.piped)
 	if err != nil {
@@ -123,7 +123,7 @@ func (ch *chat) take(ctx context.Context, l line) {
 	}
 	if body["parts"] != nil && !ch.piped && !ch.warned {
 		ch.warned = true
-		ch.screen.note(dim, "A long paste counts as untrusted text: Hob asks before it acts on it. If you wrote it, send it with "+mineCommand+" before your message.")
+		ch.screen.note(dim, "A long paste counts as untrusted text: Hob asks before acting on it. If you wrote it, send it with "+mineCommand+" before your message.")
 	}
 	settled := make(chan struct{})
 	ch.turns.Go(func() {

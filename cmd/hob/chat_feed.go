@@ -29,8 +29,8 @@ const (
 	feedMax   = 5 * time.Second
 )
 
-// follow shows what Hob says by itself, until ctx ends. connected is called
-// once the feed is open, or cannot be opened.
+// follow shows the messages that Hob sends on its own, until ctx ends. connected is called once
+// the feed is open or has failed.
 func (ch *chat) follow(ctx context.Context, connected func()) {
 	defer connected()
 	last, wait, away := "", feedPause, false
@@ -41,7 +41,7 @@ func (ch *chat) follow(ctx context.Context, connected func()) {
 			}
 			connected()
 			if away {
-				ch.screen.note(dim, "Hob is back.")
+				ch.screen.note(dim, "Hob is running again.")
 			}
 			wait, away = feedPause, false
 			if e.id != "" {
@@ -73,7 +73,7 @@ func (ch *chat) live(ctx context.Context, e sse) {
 	}
 }
 
-// tell shows a text which is not the answer to something said here.
+// tell shows a text that does not answer a message of this chat.
 func (ch *chat) tell(ctx context.Context, d delivery) {
 	ch.mu.Lock()
 	known := ch.told[d.ID] || (ch.mine[d.Event] && d.Kind != "status")
@@ -93,14 +93,14 @@ func (ch *chat) tell(ctx context.Context, d delivery) {
 	ch.remember(d.CreatedAt)
 }
 
-// reportShown tells Hob that this terminal displays a question, so that a yes here can
-// mean it.
+// reportShown tells Hob that this terminal displays an approval request, so that "yes" can
+// refer to it.
 func (ch *chat) reportShown(ctx context.Context, delivery string) {
 	ch.turns.Go(func() {
 		ctx, cancel := context.WithTimeout(ctx, shownTimeout)
 		defer cancel()
 		if err := ch.client.post(ctx, "/api/v1/deliveries/"+pathPart(delivery)+"/shown", struct{}{}, nil); err != nil && ctx.Err() == nil {
-			ch.screen.note(dim, "A bare yes does not answer that here: "+err.Error())
+			ch.screen.note(dim, "\"yes\" does not answer this request here: "+err.Error())
 		}
 	})
 }
@@ -108,9 +108,8 @@ func (ch *chat) reportShown(ctx context.Context, delivery string) {
 // shownTimeout bounds a report that a question is displayed.
 const shownTimeout = 5 * time.Second
 
-// concerns reports whether a text belongs on this screen: notices and questions
-// that no other channel brings to the owner, and the status of this
-// conversation.
+// concerns reports whether a text belongs on this screen: notifications and approval requests
+// without another channel, and the status of this conversation.
 func (ch *chat) concerns(d delivery) bool {
 	if d.Channel != "terminal" && d.Channel != "web" {
 		return false
@@ -124,7 +123,7 @@ func (ch *chat) concerns(d delivery) bool {
 	return false
 }
 
-// What is shown of the time before this chat.
+// How much of the time before this chat is shown.
 const (
 	catchUpMost  = 10
 	catchUpHours = 24 * time.Hour
@@ -141,7 +140,7 @@ func (ch *chat) catchUp(ctx context.Context) {
 	var all []delivery
 	if err := ch.client.get(ctx, "/api/v1/deliveries", query("limit", "100"), &all); err != nil {
 		if ctx.Err() == nil {
-			ch.screen.note(red, "Cannot look what came while you were away: "+err.Error())
+			ch.screen.note(red, "Cannot load the messages you missed: "+err.Error())
 		}
 		return
 	}
@@ -164,6 +163,6 @@ func (ch *chat) seenFile() string { return filepath.Join(ch.paths.Data, "chat.se
 
 func (ch *chat) remember(t time.Time) {
 	if err := system.WriteFile(ch.seenFile(), []byte(t.UTC().Format(time.RFC3339Nano)+"\n")); err != nil {
-		ch.screen.note(red, "Cannot note what you have seen: "+err.Error())
+		ch.screen.note(red, "Cannot save your read position: "+err.Error())
 	}
 }

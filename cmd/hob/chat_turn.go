@@ -6,8 +6,8 @@ import (
 	"strings"
 )
 
-// say sends one message and shows the answer as it comes. settled is called
-// when the turn is finished or waits for the owner.
+// say sends one message and shows the answer as it is generated. settled is called when the
+// turn is finished or waits for the user.
 func (ch *chat) say(ctx context.Context, message map[string]any, settled func()) {
 	defer settled()
 	ch.running(1)
@@ -47,7 +47,7 @@ type turn struct {
 	said    bool
 }
 
-// turnEvent is what the events of a turn carry.
+// turnEvent contains the fields of all events of a turn.
 type turnEvent struct {
 	Event       string `json:"event"`
 	Text        string `json:"text"`
@@ -124,5 +124,5 @@ func (t *turn) tool(d turnEvent) {
 
 func (t *turn) fail(msg string) {
 	t.text.end()
-	t.chat.screen.note(red, "Something went wrong: "+msg)
+	t.chat.screen.note(red, "Error: "+msg)
 }

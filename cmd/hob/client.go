@@ -20,7 +20,7 @@ import (
 	"hob/platform/system"
 )
 
-// client speaks the HTTP API.
+// client is a client of the HTTP API.
 type client struct {
 	http   *http.Client
 	base   string
@@ -34,7 +34,7 @@ type client struct {
 	name string
 }
 
-// id names this process.
+// id identifies this process.
 func (c *client) id() string {
 	c.once.Do(func() { c.name = rand.Text() })
 	return c.name
@@ -78,7 +78,7 @@ func (c *client) request(ctx context.Context, method, path string, q url.Values,
 	return req, err
 }
 
-// requestRaw makes a request with the bytes as its body.
+// requestRaw creates a request with the bytes as its body.
 func (c *client) requestRaw(ctx context.Context, method, u string, body []byte) (*http.Request, error) {
 	if strings.HasPrefix(u, "/") {
 		u = c.base + u
@@ -93,7 +93,7 @@ func (c *client) requestRaw(ctx context.Context, method, u string, body []byte) 
 	return req, nil
 }
 
-// pathPart makes a text safe as one part of a path.
+// pathPart escapes a text for use as one path segment.
 func pathPart(s string) string { return url.PathEscape(s) }
 
 // send sends a request and decodes the answer into out (when not nil). Statuses
@@ -104,7 +104,7 @@ func (c *client) send(ctx context.Context, req *http.Request, out any) error {
 		return c.broken(ctx, err)
 	}
 	defer resp.Body.Close()
-	if ctx.Err() != nil { // what it says of a broken-off request is no news
+	if ctx.Err() != nil { // errors of a canceled request are expected
 		return ctx.Err()
 	}
 	if resp.StatusCode >= 400 {
@@ -118,7 +118,7 @@ func (c *client) send(ctx context.Context, req *http.Request, out any) error {
 		return nil
 	}
 	if err := json.Unmarshal(b, out); err != nil {
-		return fmt.Errorf("the daemon's answer to %s cannot be read: %w; its version may differ: hob stop, then hob start", req.URL.Path, err)
+		return fmt.Errorf("decode the daemon's answer to %s: %w; its version may differ: hob stop, then hob start", req.URL.Path, err)
 	}
 	return nil
 }
@@ -147,7 +147,7 @@ func (c *client) broken(ctx context.Context, err error) error {
 	if ue, ok := errors.AsType[*url.Error](err); ok {
 		err = ue.Err
 	}
-	return &failure{code: exitNotRunning, cause: fmt.Sprintf("the connection to Hob broke: %v", err), remedy: "see how it is with: hob status", err: err}
+	return &failure{code: exitNotRunning, cause: fmt.Sprintf("lost the connection to Hob: %v", err), remedy: "check it with: hob status", err: err}
 }
 
 // refusal turns an error answer into a failure.
@@ -159,7 +159,7 @@ func refusal(resp *http.Response) error {
 		f.cause, f.remedy = e.Error.Message, e.Error.Remedy
 	}
 	if f.cause == "" {
-		f.cause = "the daemon refused: " + resp.Status
+		f.cause = "the daemon rejected the request: " + resp.Status
 	}
 	if resp.StatusCode == http.StatusForbidden || resp.StatusCode == http.StatusUnauthorized {
 		f.code = exitDenied
@@ -214,7 +214,7 @@ func (c *client) stream(ctx context.Context, method, path, lastID string, in any
 // maxEvent bounds one line of a stream, in bytes.
 const maxEvent = 32 << 20
 
-// readSSE parses events until the stream ends or yield wants no more.
+// readSSE parses events until the stream ends or yield returns false.
 func readSSE(r io.Reader, yield func(sse, error) bool) error {
 	lines := bufio.NewScanner(r)
 	lines.Buffer(make([]byte, 0, 64<<10), maxEvent)

@@ -27,11 +27,11 @@ func (a *app) configCmd() *cobra.Command {
 		}),
 	})
 	set := &cobra.Command{
-		Use: "set KEY VALUE", Short: "Change a key; comments and order stay", Args: cobra.ExactArgs(2), ValidArgsFunction: completeKeys,
+		Use: "set KEY VALUE", Short: "Change a key; keep comments and order", Args: cobra.ExactArgs(2), ValidArgsFunction: completeKeys,
 		RunE: a.run(func(c *cobra.Command, args []string) error { return a.configSet(c.Context(), args[0], args[1]) }),
 	}
 	path := &cobra.Command{
-		Use: "path", Short: "Print the path of the file", Args: cobra.NoArgs,
+		Use: "path", Short: "Print the path of the configuration file", Args: cobra.NoArgs,
 		RunE: a.run(func(*cobra.Command, []string) error {
 			p, err := system.DefaultPaths()
 			if err != nil {
@@ -42,7 +42,7 @@ func (a *app) configCmd() *cobra.Command {
 		}),
 	}
 	check := &cobra.Command{
-		Use: "check", Short: "Check the file", Args: cobra.NoArgs,
+		Use: "check", Short: "Check the configuration file", Args: cobra.NoArgs,
 		RunE: a.run(func(c *cobra.Command, _ []string) error {
 			p, cfg, err := a.home()
 			if err != nil {
@@ -63,10 +63,10 @@ func (a *app) configCmd() *cobra.Command {
 		RunE: a.run(func(*cobra.Command, []string) error { return a.configList() }),
 	})
 	secret := &cobra.Command{
-		Use: "secret NAME", Short: "Keep a secret; the same as: hob secret set", Args: cobra.ExactArgs(1),
+		Use: "secret NAME", Short: "Store a secret; same as hob secret set", Args: cobra.ExactArgs(1),
 		RunE: a.run(func(c *cobra.Command, args []string) error { return a.keepSecret(c.Context(), args[0], false) }),
 	}
-	return a.group(&cobra.Command{Use: "config", Short: "The configuration"}, get, set, list, check, path, secret)
+	return a.group(&cobra.Command{Use: "config", Short: "Read and change the configuration"}, get, set, list, check, path, secret)
 }
 
 func completeKeys(_ *cobra.Command, args []string, _ string) ([]string, cobra.ShellCompDirective) {
@@ -121,7 +121,7 @@ func (a *app) configSet(ctx context.Context, key, value string) error {
 		fmt.Fprintln(a.err, a.paint(a.err, amber, "warning: ")+ch.Warning)
 	}
 	if h, held, err := system.Probe(p.LockFile()); err == nil && held && h.Role == system.RoleDaemon {
-		fmt.Fprintln(a.err, "Hob reads it at its next start: hob stop, then hob start")
+		fmt.Fprintln(a.err, "Hob applies this at its next start: hob stop, then hob start")
 	}
 	return nil
 }

@@ -8,8 +8,8 @@ import (
 	"hob/platform/system"
 )
 
-// editConfig makes a change of config.toml and journals it, so that it can be
-// undone exactly. what says for the owner what is changed; never a value.
+// editConfig changes config.toml with an undo entry. what describes the change for the user; it
+// never contains a value.
 func (a *app) editConfig(ctx context.Context, p system.Paths, what string, edit func() error) error {
 	c := config.Copies{Path: p.ConfigFile(), Dir: p.ConfigUndoDir()}
 	before, err := c.Keep()
@@ -28,8 +28,8 @@ func (a *app) editConfig(ctx context.Context, p system.Paths, what string, edit 
 			return cl.post(ctx, "/api/v1/manage/config", map[string]string{"what": what, "before": before, "after": after}, nil)
 		})
 	}
-	if err != nil { // the change stands all the same
-		fmt.Fprintf(a.err, "%s`hob undo` does not know of this change: %v\n", a.paint(a.err, amber, "warning: "), err)
+	if err != nil { // the change itself succeeded
+		fmt.Fprintf(a.err, "%s`hob undo` cannot revert this change: %v\n", a.paint(a.err, amber, "warning: "), err)
 	}
 	return nil
 }

@@ -27,8 +27,8 @@ const (
 	answerWait = 10 * time.Second
 )
 
-// connect opens the API: of the running daemon, or of an engine in this
-// process when there is none. The caller closes the client.
+// connect opens the API: of the running daemon, or of an engine in this process if there is
+// none. The caller closes the client.
 func (a *app) connect(ctx context.Context) (*client, error) {
 	p, err := system.DefaultPaths()
 	if err != nil {
@@ -44,7 +44,7 @@ func (a *app) connect(ctx context.Context) (*client, error) {
 			return c, err
 		}
 	}
-	return nil, errors.New("the daemon comes and goes; see its log with: hob doctor")
+	return nil, errors.New("the daemon keeps restarting; see its log with: hob doctor")
 }
 
 // need opens the API of the running daemon; without one it fails with the
@@ -61,7 +61,7 @@ func (a *app) need(ctx context.Context) (*client, error) {
 	return c, err
 }
 
-// dial finds the running daemon; false when there is none.
+// dial finds the running daemon; false if there is none.
 func (a *app) dial(ctx context.Context, p system.Paths) (*client, bool, error) {
 	ctx, cancel := context.WithTimeout(ctx, answerWait)
 	defer cancel()
@@ -93,19 +93,19 @@ func (a *app) dial(ctx context.Context, p system.Paths) (*client, bool, error) {
 	}
 }
 
-// clientOf makes a client for the daemon with the process id.
+// clientOf returns a client for the daemon with the process id.
 func (a *app) clientOf(p system.Paths, pid int) (*client, error) {
 	e, ok, err := system.ReadEndpoint(p.EndpointFile(), pid)
 	if err != nil {
 		return nil, err
 	}
 	if !ok {
-		return nil, errors.New("it has not said yet where it listens")
+		return nil, errors.New("its address is not known yet")
 	}
 	token, err := system.ReadToken(p.TokenFile())
 	if err != nil { // it was there before the daemon said where it listens
 		cause, _, _ := strings.Cut(err.Error(), "; ")
-		return nil, &failure{code: exitFailed, err: err, cause: cause, remedy: "restart Hob, which makes a new one: hob stop, then hob start"}
+		return nil, &failure{code: exitFailed, err: err, cause: cause, remedy: "restart Hob to create a new one: hob stop, then hob start"}
 	}
 	t := &http.Transport{ // no proxy: it is this machine
 		DialContext:           (&net.Dialer{Timeout: 5 * time.Second}).DialContext,
@@ -127,8 +127,7 @@ func here(address string) string {
 	return net.JoinHostPort("127.0.0.1", port)
 }
 
-// pinned trusts the very certificate of which the daemon told in a file that is
-// private to its owner, and no other.
+// pinned trusts only the certificate that the daemon published in a private file.
 func pinned(pin string) *tls.Config {
 	return &tls.Config{
 		MinVersion:         tls.VersionTLS12,
@@ -169,7 +168,7 @@ func (a *app) openHere(ctx context.Context, p system.Paths) (*client, error) {
 		return nil, errors.Join(err, closeLog(), lock.Release())
 	}
 	if d, is := e.(interface{ SetAside() string }); is && d.SetAside() != "" {
-		fmt.Fprintln(a.err, a.paint(a.err, amber, "warning: ")+"the database was damaged and is now "+d.SetAside()+"; Hob goes on with the newest good backup, or an empty one")
+		fmt.Fprintln(a.err, a.paint(a.err, amber, "warning: ")+"the database was damaged and is now "+d.SetAside()+"; Hob continues with the newest good backup, or an empty database")
 	}
 	life, end := context.WithCancel(context.WithoutCancel(ctx))
 	ran := make(chan error, 1)

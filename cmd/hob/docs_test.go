@@ -88,7 +88,7 @@ func each(c *cobra.Command, fn func(*cobra.Command)) {
 
 func cliPage() string {
 	var b strings.Builder
-	b.WriteString("# Commands\n\nMade from the program; `hob help COMMAND` says the same. Change it with\n`go test ./cmd/hob -run TestDocs -update`.\n")
+	b.WriteString("# Commands\n\nGenerated from the program; `hob help COMMAND` prints the same text. Update this page with\n`go test ./cmd/hob -run TestDocs -update`.\n")
 	root := new(app).root()
 	each(root, func(c *cobra.Command) {
 		fmt.Fprintf(&b, "\n## %s\n\n", c.CommandPath())
@@ -127,14 +127,14 @@ func configPage() string {
 	var b strings.Builder
 	b.WriteString(`# Configuration
 
-` + "`config.toml`" + ` lies where ` + "`hob config path`" + ` says. Every key is optional. An unknown key or a value that is not accepted is an
-error that names the line and the nearest key; ` + "`hob config check`" + ` looks for them, ` + "`hob config set KEY VALUE`" + ` changes a key
+` + "`config.toml`" + ` is at the path that ` + "`hob config path`" + ` prints. Every key is optional. An unknown key or an invalid value is an
+error that names the line and the closest key; ` + "`hob config check`" + ` finds these errors, ` + "`hob config set KEY VALUE`" + ` changes a key
 and keeps comments and order. Hob reads the file when it starts.
 
-A secret may stand in the file; better is a reference: ` + "`env:NAME`" + ` (an environment variable), ` + "`file:PATH`" + ` (a file only you can
-read), ` + "`keychain:NAME`" + ` (the system's keychain or an encrypted file; keep it with ` + "`hob secret set NAME`" + `).
+The file may contain secrets, but references are safer: ` + "`env:NAME`" + ` (an environment variable), ` + "`file:PATH`" + ` (a file only you can
+read), ` + "`keychain:NAME`" + ` (the system's keychain or an encrypted file; store it with ` + "`hob secret set NAME`" + `).
 
-This page is made from the program: ` + "`go test ./cmd/hob -run TestDocs -update`" + `.
+This page is generated from the program: ` + "`go test ./cmd/hob -run TestDocs -update`" + `.
 `)
 	section := ""
 	for _, k := range config.Keys() {

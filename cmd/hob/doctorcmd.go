@@ -19,7 +19,7 @@ import (
 	"hob/platform/vault"
 )
 
-// examination is what `hob doctor` was asked for.
+// examination contains the arguments of `hob doctor`.
 type examination struct {
 	names []string
 	fix   bool
@@ -29,7 +29,7 @@ type examination struct {
 func (a *app) doctorCmd() *cobra.Command {
 	var list, fix bool
 	cmd := a.listing(&cobra.Command{
-		Use: "doctor [NAME...]", Short: "Look whether everything is well, and mend what can be mended", Args: cobra.ArbitraryArgs,
+		Use: "doctor [NAME...]", Short: "Check the installation and fix common problems", Args: cobra.ArbitraryArgs,
 		ValidArgsFunction: func(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
 			var out []string
 			for _, p := range doctor.Probes() {
@@ -44,8 +44,8 @@ func (a *app) doctorCmd() *cobra.Command {
 			return a.doctor(c.Context(), examination{names: args, fix: fix})
 		}),
 	})
-	cmd.Flags().BoolVar(&fix, "fix", false, "mend what can be mended without losing anything")
-	cmd.Flags().BoolVar(&list, "list", false, "only list what is looked at, and what it is for")
+	cmd.Flags().BoolVar(&fix, "fix", false, "apply the fixes that lose no data")
+	cmd.Flags().BoolVar(&list, "list", false, "only list the checks and their purpose")
 	return cmd
 }
 
@@ -61,7 +61,7 @@ func checkDrivers(ctx context.Context, c *config.Config) error {
 	return nil
 }
 
-// probes lists what the doctor looks at.
+// probes prints the list of checks.
 func (a *app) probes() error {
 	type row struct {
 		Name  string `json:"name"`
@@ -80,7 +80,7 @@ func (a *app) probes() error {
 	return nil
 }
 
-// doctor looks, within the running daemon where there is one, and tells.
+// doctor runs the checks, in the daemon if one runs, and prints the findings.
 func (a *app) doctor(ctx context.Context, x examination) error {
 	p, err := system.DefaultPaths()
 	if err != nil {
@@ -97,24 +97,24 @@ func (a *app) doctor(ctx context.Context, x examination) error {
 	case running:
 		e.Daemon = c.pid
 	}
-	if err = ctx.Err(); err != nil { // what else there was is for the checks to tell
+	if err = ctx.Err(); err != nil { // the checks report other errors
 		return err
 	}
 	if x.fix && e.DaemonErr != nil {
 		x.fix = false
-		fmt.Fprintln(a.err, a.paint(a.err, amber, "warning: ")+"nothing is mended while a daemon runs that does not answer; end it first: hob stop")
+		fmt.Fprintln(a.err, a.paint(a.err, amber, "warning: ")+"cannot apply fixes while a daemon runs that does not answer; stop it first: hob stop")
 	}
 	live := a.live()
 	var list []doctor.Check
-	by := "Hob does not run: this command looked by itself."
+	by := "Hob is not running: this command ran the checks."
 	if e.Daemon != 0 {
-		by = fmt.Sprintf("Looked at from within the running Hob (pid %d), but for: daemon.", e.Daemon)
+		by = fmt.Sprintf("The running Hob (pid %d) ran all checks except: daemon.", e.Daemon)
 		if list, err = a.within(ctx, c, x, live); errors.Is(err, errOlder) {
-			by = fmt.Sprintf("The running Hob (pid %d) is of another version and cannot look by itself: this command did.", e.Daemon)
+			by = fmt.Sprintf("The running Hob (pid %d) has another version and cannot run the checks: this command ran them.", e.Daemon)
 			list, err = nil, nil
-			if x.fix { // it has the home, and knows nothing of what would be done to it
+			if x.fix { // it holds the home and does not know about the fixes
 				x.fix = false
-				fmt.Fprintln(a.err, a.paint(a.err, amber, "warning: ")+"nothing is mended while a Hob of another version runs; end it first: hob stop, then hob start, then look again")
+				fmt.Fprintln(a.err, a.paint(a.err, amber, "warning: ")+"cannot apply fixes while another version of Hob runs; restart it: hob stop, then hob start, then check again")
 			}
 		} else if err == nil {
 			x.only = func(p doctor.Probe) bool { return p.Here }
@@ -136,14 +136,13 @@ func (a *app) doctor(ctx context.Context, x examination) error {
 		return err
 	}
 	if doctor.Failed(list) {
-		return &failure{code: exitFailed, cause: "something does not work", remedy: "mend the first line that says fail, then look again"}
+		return &failure{code: exitFailed, cause: "some checks failed", remedy: "fix the first line that says fail, then check again"}
 	}
 	return nil
 }
 
-// alone keeps other commands and a daemon out of the home while something is mended.
-// One that cannot even hold a lock is mended without. What a command mends beside a
-// running daemon is not in the home.
+// alone locks out other commands and the daemon while fixes run. If the lock itself cannot be
+// created, it continues without. Fixes that run next to a daemon do not touch the home.
 func (a *app) alone(p system.Paths, daemon int) func(context.Context) (func() error, error) {
 	if daemon != 0 {
 		return nil
@@ -160,10 +159,10 @@ func (a *app) alone(p system.Paths, daemon int) func(context.Context) (func() er
 	}
 }
 
-// errOlder: the daemon knows no doctor.
-var errOlder = errors.New("the daemon is of another version")
+// errOlder: the daemon does not support the doctor.
+var errOlder = errors.New("the daemon has another version")
 
-// within has the daemon look, and tells of each finding as it comes.
+// within runs the checks in the daemon, and passes on each finding as it arrives.
 func (a *app) within(ctx context.Context, c *client, x examination, each func(doctor.Check)) ([]doctor.Check, error) {
 	req, err := c.request(ctx, http.MethodPost, "/api/v1/doctor", nil, map[string]any{"names": x.names, "fix": x.fix})
 	if err != nil {
@@ -196,7 +195,7 @@ func (a *app) within(ctx context.Context, c *client, x examination, each func(do
 		if line.Error != "" {
 			return nil, errors.New(line.Error)
 		}
-		if line.Name == "daemon" { // this command looks at it
+		if line.Name == "daemon" { // this command checks it
 			continue
 		}
 		out = append(out, line.Check)
@@ -222,8 +221,8 @@ func (a *app) state(s doctor.State) string {
 	return a.paint(a.out, colour[s], fmt.Sprintf("%-7s", s))
 }
 
-// report prints the findings as one table and who looked. On a terminal, where each
-// was shown as it came, only those that want something are told again.
+// report prints the findings as a table, and which process ran the checks. On a terminal, which
+// showed each finding already, it repeats only those with a problem.
 func (a *app) report(checks []doctor.Check, by string) error {
 	if a.asJSON {
 		return a.printJSON(append([]doctor.Check{}, checks...))
@@ -241,14 +240,14 @@ func (a *app) report(checks []doctor.Check, by string) error {
 			}
 		}
 		fmt.Fprintf(a.out, "%s %-11s %s\n", a.state(c.State), c.Name, printable(c.Cause))
-		for _, more := range []string{prefixed("-> ", c.Remedy), prefixed("-> open ", c.Link), prefixed("mended: ", c.Fixed)} {
+		for _, more := range []string{prefixed("-> ", c.Remedy), prefixed("-> open ", c.Link), prefixed("fixed: ", c.Fixed)} {
 			if more != "" {
 				fmt.Fprintf(a.out, "%-19s %s\n", "", a.paint(a.out, dim, printable(more)))
 			}
 		}
 	}
 	if tty {
-		fmt.Fprintf(a.out, "%d of %d are well. ", good, len(checks))
+		fmt.Fprintf(a.out, "%d of %d checks are OK. ", good, len(checks))
 	}
 	fmt.Fprintln(a.out, a.paint(a.out, dim, by))
 	return nil

@@ -11,12 +11,12 @@ import (
 )
 
 func (a *app) evalCmd() *cobra.Command {
-	return a.group(&cobra.Command{Use: "eval", Short: "Measure how well things are found and done"}, a.evalRetrievalCmd())
+	return a.group(&cobra.Command{Use: "eval", Short: "Measure the quality of memory search"}, a.evalRetrievalCmd())
 }
 
 func (a *app) evalRetrievalCmd() *cobra.Command {
 	return a.listing(&cobra.Command{
-		Use: "retrieval DIR...", Short: "Measure the memory with collections of questions in the layout of BEIR", Args: cobra.MinimumNArgs(1),
+		Use: "retrieval DIR...", Short: "Measure retrieval with collections in the BEIR layout", Args: cobra.MinimumNArgs(1),
 		RunE: a.run(func(c *cobra.Command, dirs []string) error {
 			_, cfg, err := a.home()
 			if err != nil {
@@ -78,7 +78,7 @@ func figureRows(list []evaluate.Figures) (rows []row) {
 	return rows
 }
 
-// questionBar shows how far it is.
+// questionBar shows the progress.
 func questionBar(done, all int) string {
 	const width = 30
 	full := width * done / max(all, 1)

@@ -10,7 +10,7 @@ import (
 
 func (a *app) fileCmd() *cobra.Command {
 	trust := a.listing(&cobra.Command{
-		Use: "trust PATH", Short: "Vouch for a file in a trusted folder", Args: cobra.ExactArgs(1), SuggestFor: []string{"vouch", "allow"},
+		Use: "trust PATH", Short: "Trust a file in a trusted folder", Args: cobra.ExactArgs(1), SuggestFor: []string{"vouch", "allow"},
 		RunE: a.run(func(c *cobra.Command, args []string) error {
 			path := args[0]
 			if !filepath.IsAbs(path) && !strings.HasPrefix(path, "~") {
@@ -32,13 +32,13 @@ func (a *app) fileCmd() *cobra.Command {
 				if a.asJSON {
 					return a.printJSON(out)
 				}
-				fmt.Fprintf(a.out, "Files that count as your own words now: %d.\n", out.Files)
+				fmt.Fprintf(a.out, "Trusted files: %d.\n", out.Files)
 				if out.Left {
-					fmt.Fprintln(a.out, "Some were not read, because they are too large or too many; they stay untrusted. Name smaller folders.")
+					fmt.Fprintln(a.out, "Some files were not read because they are too large or too many; they stay untrusted. Choose smaller folders.")
 				}
 				return nil
 			})
 		}),
 	})
-	return a.group(&cobra.Command{Use: "file", Short: "Manage what Hob knows of files"}, trust)
+	return a.group(&cobra.Command{Use: "file", Short: "Manage trusted files"}, trust)
 }

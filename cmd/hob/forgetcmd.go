@@ -14,7 +14,7 @@ import (
 	"hob/platform/phrase"
 )
 
-// forgetting is what the flags of forget say.
+// forgetting contains the flags of forget.
 type forgetting struct {
 	query, source string
 	keep, yes     bool
@@ -24,7 +24,7 @@ func (a *app) forgetCmd() *cobra.Command {
 	var f forgetting
 	var dry bool
 	cmd := a.listing(&cobra.Command{
-		Use: "forget [ID]", Short: "Forget something for good (it cannot be undone)", Args: cobra.MaximumNArgs(1), ValidArgsFunction: a.completeMemory,
+		Use: "forget [ID]", Short: "Delete something permanently (cannot be undone)", Args: cobra.MaximumNArgs(1), ValidArgsFunction: a.completeMemory,
 		RunE: a.run(func(c *cobra.Command, args []string) error {
 			given := 0
 			for _, s := range append([]string{f.query, f.source}, args...) {
@@ -33,7 +33,7 @@ func (a *app) forgetCmd() *cobra.Command {
 				}
 			}
 			if given != 1 {
-				return usage("name what to forget: an ID, --query TEXT or --source FROM")
+				return usage("name what to delete: an ID, --query TEXT or --source FROM")
 			}
 			return a.with(c.Context(), func(cl *client) error {
 				if dry {
@@ -43,15 +43,15 @@ func (a *app) forgetCmd() *cobra.Command {
 			})
 		}),
 	})
-	cmd.Flags().StringVar(&f.query, "query", "", "forget what matches this text, and the text wherever it stands")
-	cmd.Flags().StringVar(&f.source, "source", "", `forget all that came from there: "event:ID", "session:ID", "mail:ID", "file:PATH", "url:URL", "import:NAME", "browser:all"`)
-	cmd.Flags().BoolVarP(&dry, "dry-run", "n", false, "only show what would go")
-	cmd.Flags().BoolVar(&f.keep, "keep-backups", false, "leave older backups, which still hold it")
-	cmd.Flags().BoolVarP(&f.yes, "yes", "y", false, "do not ask")
+	cmd.Flags().StringVar(&f.query, "query", "", "delete items that match this text, and redact the text elsewhere")
+	cmd.Flags().StringVar(&f.source, "source", "", `delete everything from this source: "event:ID", "session:ID", "mail:ID", "file:PATH", "url:URL", "import:NAME", "browser:all"`)
+	cmd.Flags().BoolVarP(&dry, "dry-run", "n", false, "only show what would be deleted")
+	cmd.Flags().BoolVar(&f.keep, "keep-backups", false, "keep older backups, which still contain the deleted items")
+	cmd.Flags().BoolVarP(&f.yes, "yes", "y", false, "skip the confirmation")
 	return cmd
 }
 
-// forget does it and waits until nothing of it is left.
+// forget deletes the items and waits until the deletion is complete.
 func (a *app) forget(ctx context.Context, c *client, id string, f forgetting) error {
 	in := map[string]any{}
 	for name, v := range map[string]string{"id": id, "query": f.query, "source": f.source} {
@@ -85,7 +85,7 @@ func (a *app) forget(ctx context.Context, c *client, id string, f forgetting) er
 		return err
 	}
 	if len(done) != 1 {
-		return fmt.Errorf("the erasure %s is not known any more", data.Erasure)
+		return fmt.Errorf("deletion %s not found", data.Erasure)
 	}
 	if a.asJSON {
 		return a.printJSON(done[0])
@@ -107,17 +107,17 @@ type erased struct {
 
 func (e erased) text(kept bool) string {
 	if e.State != "done" && e.Trouble != "" {
-		return "It is forgotten, but not gone everywhere yet: " + printable(e.Trouble) + ". That is tried again by itself; hob doctor says how it stands."
+		return "Deleted, but some copies remain: " + printable(e.Trouble) + ". Hob retries automatically; check the progress with hob doctor."
 	}
 	if e.State != "done" {
-		return "It is forgotten. A conversation that still has it in mind is going on; when that has ended, the last traces go by themselves."
+		return "Deleted. A running conversation still contains it; Hob removes the last copies when that conversation ends."
 	}
-	text := fmt.Sprintf("Forgotten for good: %s removed, in %s the words are blotted out.", counted(e.Rows+e.Files, "row or file", "rows and files"), counted(e.Scrubbed, "place", "places"))
+	text := fmt.Sprintf("Permanently deleted %s and redacted the text in %s.", counted(e.Rows+e.Files, "row or file", "rows and files"), counted(e.Scrubbed, "place", "places"))
 	switch {
 	case kept:
-		text += " Older backups still hold it."
+		text += " Older backups still contain it."
 	case e.Backups > 0:
-		text += fmt.Sprintf(" %s of the database, which held it, made way for a new backup.", counted(e.Backups, "older copy", "older copies"))
+		text += fmt.Sprintf(" Replaced %s of the database that contained it with a new backup.", counted(e.Backups, "older copy", "older copies"))
 	}
 	return text
 }
@@ -166,7 +166,7 @@ func (a *app) showForget(ctx context.Context, c *client, id string, f forgetting
 		return a.printJSON(list)
 	}
 	if f.source == knowledge.BrowserSource {
-		fmt.Fprintln(a.out, "goes: all that the browser keeps, with cookies")
+		fmt.Fprintln(a.out, "delete: all browser data, including cookies")
 	}
 	for _, g := range list {
 		fmt.Fprint(a.out, printable(g.text()))
@@ -181,7 +181,7 @@ func (g going) text() string {
 			fmt.Fprintf(&b, "... and %d more facts\n", len(g.Facts)-i)
 			break
 		}
-		fmt.Fprintf(&b, "goes: fact %s: %s\n", f.ID, phrase.Cut(f.Text, 100))
+		fmt.Fprintf(&b, "delete: fact %s: %s\n", f.ID, phrase.Cut(f.Text, 100))
 	}
 	rows := func(what string, docs []goingDoc) {
 		for i, d := range docs {
@@ -193,10 +193,10 @@ func (g going) text() string {
 		}
 	}
 	rows("goes", g.Docs)
-	rows("stays until it is named, but was made with it in view", g.Made)
+	rows("kept unless you name it, but was created with this text in the context", g.Made)
 	for _, kind := range slices.Sorted(maps.Keys(g.Within)) {
-		fmt.Fprintf(&b, "blotted out in: %s\n", counted(g.Within[kind], "row of the kind "+kind, "rows of the kind "+kind))
+		fmt.Fprintf(&b, "redacted in: %s\n", counted(g.Within[kind], "row of kind "+kind, "rows of kind "+kind))
 	}
-	fmt.Fprintf(&b, "In all %s of the database would be removed or changed. Nothing was.\n", counted(g.Places, "row", "rows"))
+	fmt.Fprintf(&b, "A total of %s of the database would be deleted or changed. Nothing was changed.\n", counted(g.Places, "row", "rows"))
 	return b.String()
 }

@@ -18,13 +18,13 @@ func (a *app) goalCmd() *cobra.Command {
 			if all {
 				q.Set("all", "1")
 			}
-			return a.list(c.Context(), "/api/v1/goals", q, `No goals. Take one on with: hob goal add "when a task is overdue then tell me"`,
+			return a.list(c.Context(), "/api/v1/goals", q, `No goals. Add one with: hob goal add "when a task is overdue then tell me"`,
 				col("ID", "id"), col("STATUS", "status"), col("PRIORITY", "priority"), col("EVERY", "check_every"), at(a.zone(), "NEXT", "next_review"), col("SOURCE", "source"), col("GOAL", "description"))
 		}),
 	})
-	list.Flags().BoolVarP(&all, "all", "a", false, "also those that are done or given up")
+	list.Flags().BoolVarP(&all, "all", "a", false, "include completed and abandoned goals")
 	add := a.listing(&cobra.Command{
-		Use: "add GOAL...", Short: "Take on a goal", Args: cobra.MinimumNArgs(1),
+		Use: "add GOAL...", Short: "Add a goal", Args: cobra.MinimumNArgs(1),
 		RunE: a.run(func(c *cobra.Command, args []string) error {
 			in := goalGiven(c)
 			in["description"] = words(args)
@@ -47,23 +47,23 @@ func (a *app) goalCmd() *cobra.Command {
 		}),
 	})
 	goalFlags(edit)
-	edit.Flags().String("description", "", "what is to come about")
+	edit.Flags().String("description", "", "new description of the goal")
 	show := a.listing(&cobra.Command{
-		Use: "show ID", Short: "Show a goal and what was done about it", Args: cobra.ExactArgs(1),
+		Use: "show ID", Short: "Show a goal and its history", Args: cobra.ExactArgs(1),
 		RunE: a.run(func(c *cobra.Command, args []string) error { return a.showGoal(c.Context(), args[0]) }),
 	})
-	return a.group(&cobra.Command{Use: "goal", Short: "What Hob works towards by itself", SuggestFor: []string{"goals", "objective"}}, list, add, show, edit,
+	return a.group(&cobra.Command{Use: "goal", Short: "Manage goals", SuggestFor: []string{"goals", "objective"}}, list, add, show, edit,
 		a.onOne("pause GOAL...", "Pause a goal", "pause_goal", "goal"),
-		a.resume("resume GOAL...", "Let a goal go on, or take it up again", "pause_goal", "goal"),
+		a.resume("resume GOAL...", "Resume a paused or finished goal", "pause_goal", "goal"),
 		a.onOne("done GOAL...", "Mark a goal as reached", "complete_goal", "goal"),
-		a.onOne("remove GOAL...", "Remove a goal (undo brings it back)", "delete_goal", "goal"))
+		a.onOne("remove GOAL...", "Remove a goal (undo restores it)", "delete_goal", "goal"))
 }
 
 func goalFlags(c *cobra.Command) {
-	c.Flags().String("success", "", "when it is reached, in plain words")
-	c.Flags().Int("priority", 0, "1 (least) to 5 (default 3)")
-	c.Flags().String("every", "", `how often to look at it: "6h", "2 days" (default 1h)`)
-	c.Flags().String("next", "", `when to look at it next: "tomorrow at 9"`)
+	c.Flags().String("success", "", "success condition, in everyday words")
+	c.Flags().Int("priority", 0, "priority from 1 (lowest) to 5 (default 3)")
+	c.Flags().String("every", "", `review interval: "6h", "2 days" (default 1h)`)
+	c.Flags().String("next", "", `time of the next review: "tomorrow at 9"`)
 }
 
 // goalGiven are the flags of a goal as the arguments of its tools.
@@ -81,7 +81,7 @@ func goalGiven(c *cobra.Command) map[string]any {
 	return in
 }
 
-// goalShown is a goal with what was done about it.
+// goalShown is a goal with its history.
 type goalShown struct {
 	ID          string `json:"id"`
 	Description string `json:"description"`
@@ -128,7 +128,7 @@ func (a *app) printGoal(g goalShown) {
 		{"status", g.Status},
 		{"reached when", g.Success},
 		{"priority", fmt.Sprint(g.Priority)},
-		{"looked at every", g.CheckEvery},
+		{"reviewed every", g.CheckEvery},
 		{"next review", localTime(a.zone(), g.NextReview)},
 		{"came through", g.Source},
 		{"words of", g.Provenance},

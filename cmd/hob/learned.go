@@ -25,34 +25,34 @@ func (a *app) lessonsCmd() *cobra.Command {
 			if all {
 				q.Set("all", "1")
 			}
-			return a.list(c.Context(), lessonsPath, q, "Nothing was learned yet.",
+			return a.list(c.Context(), lessonsPath, q, "No lessons yet.",
 				col("ID", "id"), col("STATE", "state"), col("SURE", "confidence"), col("USED", "uses"), at(a.zone(), "LAST", "seen_at"), col("LESSON", "text"))
 		}),
 	})
-	list.Flags().BoolVarP(&all, "all", "a", false, "also those that are retired or archived")
+	list.Flags().BoolVarP(&all, "all", "a", false, "include retired and archived lessons")
 	show := a.listing(&cobra.Command{
-		Use: "show ID", Short: "Show where a lesson comes from", Args: cobra.ExactArgs(1),
+		Use: "show ID", Short: "Show the source of a lesson", Args: cobra.ExactArgs(1),
 		RunE: a.run(func(c *cobra.Command, args []string) error { return a.showLesson(c, args[0]) }),
 	})
 	edit := a.listing(&cobra.Command{
-		Use: "edit ID TEXT...", Short: "Word a lesson anew; a retired one is used again", Args: cobra.MinimumNArgs(2),
+		Use: "edit ID TEXT...", Short: "Reword a lesson, or reactivate a retired one", Args: cobra.MinimumNArgs(2),
 		RunE: a.run(func(c *cobra.Command, args []string) error {
 			return a.change(c, lessonsPath, args[0], map[string]any{"text": words(args[1:])}, "Changed.")
 		}),
 	})
 	retire := a.listing(&cobra.Command{
-		Use: "retire ID", Short: "Use a lesson no more", Args: cobra.ExactArgs(1),
+		Use: "retire ID", Short: "Stop using a lesson", Args: cobra.ExactArgs(1),
 		RunE: a.run(func(c *cobra.Command, args []string) error {
-			return a.change(c, lessonsPath, args[0], map[string]any{"retire": true}, "Retired. hob memory lessons edit brings it back.")
+			return a.change(c, lessonsPath, args[0], map[string]any{"retire": true}, "Retired. Reactivate it with hob memory lessons edit.")
 		}),
 	})
 	remove := a.listing(&cobra.Command{
-		Use: "delete ID", Short: "Delete a lesson for good", Args: cobra.ExactArgs(1),
+		Use: "delete ID", Short: "Delete a lesson permanently", Args: cobra.ExactArgs(1),
 		RunE: a.run(func(c *cobra.Command, args []string) error {
 			return a.change(c, lessonsPath, args[0], map[string]any{"delete": true}, "Deleted.")
 		}),
 	})
-	return a.group(&cobra.Command{Use: "lessons", Short: "What Hob learned from mistakes and corrections", Aliases: []string{"lesson"}}, list, show, edit, retire, remove)
+	return a.group(&cobra.Command{Use: "lessons", Short: "Manage lessons from mistakes and corrections", Aliases: []string{"lesson"}}, list, show, edit, retire, remove)
 }
 
 func (a *app) showLesson(c *cobra.Command, id string) error {
@@ -79,30 +79,30 @@ func (a *app) showLesson(c *cobra.Command, id string) error {
 			}
 			return nil
 		}
-		return &failure{code: exitFailed, cause: fmt.Sprintf("there is no lesson %q", id), remedy: "see: hob memory lessons list --all"}
+		return &failure{code: exitFailed, cause: fmt.Sprintf("lesson %q not found", id), remedy: "see: hob memory lessons list --all"}
 	})
 }
 
 // userCmd shows and changes what Hob knows about its owner.
 func (a *app) userCmd() *cobra.Command {
 	show := func(c *cobra.Command, _ []string) error {
-		return a.list(c.Context(), userPath, nil, "Nothing is known about you yet.",
+		return a.list(c.Context(), userPath, nil, "Hob knows nothing about you yet.",
 			col("ID", "id"), col("WHAT", "what"), col("FROM", "said_by"), at(a.zone(), "WHEN", "at"), col("MESSAGES", "messages"), col("IS", "text"))
 	}
 	list := a.listing(&cobra.Command{Use: "list", Short: "List what Hob knows about you", Args: cobra.NoArgs, RunE: a.run(show)})
 	replace := a.listing(&cobra.Command{
-		Use: "replace ID TEXT...", Short: "Word a preference anew", Args: cobra.MinimumNArgs(2),
+		Use: "replace ID TEXT...", Short: "Reword a preference", Args: cobra.MinimumNArgs(2),
 		RunE: a.run(func(c *cobra.Command, args []string) error {
 			return a.change(c, userPath, args[0], map[string]any{"text": words(args[1:])}, "Changed.")
 		}),
 	})
 	remove := a.listing(&cobra.Command{
-		Use: "delete ID", Short: "Delete something that Hob knows about you", Args: cobra.ExactArgs(1),
+		Use: "delete ID", Short: "Delete an entry that Hob has about you", Args: cobra.ExactArgs(1),
 		RunE: a.run(func(c *cobra.Command, args []string) error {
 			return a.change(c, userPath, args[0], map[string]any{"delete": true}, "Deleted.")
 		}),
 	})
-	user := a.group(&cobra.Command{Use: "user", Short: "What Hob knows about you"}, list, replace, remove)
+	user := a.group(&cobra.Command{Use: "user", Short: "Manage what Hob knows about you"}, list, replace, remove)
 	unknown := user.RunE
 	a.listing(user)
 	user.RunE = func(c *cobra.Command, args []string) error {
@@ -114,7 +114,7 @@ func (a *app) userCmd() *cobra.Command {
 	return user
 }
 
-// change applies a change to one entry and says what was done.
+// change applies a change to one entry and prints the result.
 func (a *app) change(c *cobra.Command, path, id string, in map[string]any, said string) error {
 	return a.with(c.Context(), func(cl *client) error {
 		req, err := cl.request(c.Context(), http.MethodPost, path+"/"+pathPart(strings.TrimSpace(id)), nil, in)

@@ -44,19 +44,19 @@ func run() int {
 	}
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
-	context.AfterFunc(ctx, stop) // a second signal ends the process at once
+	context.AfterFunc(ctx, stop) // a second signal ends the process immediately
 	a := &app{in: os.Stdin, version: versionOf(version), open: openDaemon, release: daemon.Release{URL: releaseURL, Key: releaseKey}}
 	out := newOutput(os.Stdout, os.Args[1:], func() bool { return a.asJSON })
 	a.out, a.err = out, newOutput(os.Stderr, os.Args[1:], func() bool { return a.asJSON })
 	code := a.main(ctx, os.Args[1:])
 	if err := out.failed(); err != nil && code == exitOK {
 		code = exitFailed
-		a.explain(fmt.Errorf("the output is not complete: %w; write it to another place", err), code, "hob")
+		a.explain(fmt.Errorf("the output is incomplete: %w; write it to another location", err), code, "hob")
 	}
 	return code
 }
 
-// versionOf falls back to what the Go toolchain recorded.
+// versionOf falls back to the version recorded by the Go toolchain.
 func versionOf(v string) string {
 	if v != "" {
 		return v

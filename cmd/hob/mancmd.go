@@ -12,8 +12,7 @@ import (
 	"github.com/spf13/pflag"
 )
 
-// manCmd writes the manual pages that packages bring along; it is for those who
-// make packages.
+// manCmd writes the manual pages; it is for packagers.
 func (a *app) manCmd() *cobra.Command {
 	return &cobra.Command{
 		Use: "man FOLDER", Short: "Write the manual pages into a folder", Args: cobra.ExactArgs(1), Hidden: true,

@@ -11,7 +11,7 @@ const memoryPath = "/api/v1/memory"
 
 func (a *app) memoryCmd() *cobra.Command {
 	return a.group(
-		&cobra.Command{Use: "memory", Short: "What Hob remembers", SuggestFor: []string{"remember", "fact", "facts", "knowledge"}},
+		&cobra.Command{Use: "memory", Short: "Manage Hob's memory", SuggestFor: []string{"remember", "fact", "facts", "knowledge"}},
 		a.memoryListCmd(), a.memorySearchCmd(), a.memoryShowCmd(), a.memoryWhyCmd(), a.memoryAddCmd(), a.memoryLinkCmd(), a.memoryGraphCmd(), a.forgetCmd(),
 		a.memoryExportCmd(), a.memoryImportCmd(), a.memoryDocumentsCmd(), a.memoryStatsCmd(), a.memoryReindexCmd(), a.lessonsCmd(), a.userCmd(),
 	)
@@ -19,25 +19,25 @@ func (a *app) memoryCmd() *cobra.Command {
 
 func (a *app) memoryListCmd() *cobra.Command {
 	list := a.listing(&cobra.Command{
-		Use: "list", Short: "List the facts that Hob remembers, newest first", Args: cobra.NoArgs,
+		Use: "list", Short: "List facts, newest first", Args: cobra.NoArgs,
 		RunE: a.run(func(c *cobra.Command, _ []string) error {
 			q := query()
 			if all, _ := c.Flags().GetBool("all"); all {
 				q.Set("all", "1")
 			}
 			a.setGiven(c, q, "limit")
-			return a.list(c.Context(), memoryPath, q, "Nothing is remembered yet. Tell Hob something with: hob memory add TEXT",
+			return a.list(c.Context(), memoryPath, q, "The memory is empty. Add a fact with: hob memory add TEXT",
 				col("ID", "id"), at(a.zone(), "SINCE", "created_at"), from("FROM"), col("REALM", "realm"), fact("FACT"))
 		}),
 	})
-	list.Flags().BoolP("all", "a", false, "also what was corrected since")
-	list.Flags().Int("limit", 1000, "how many")
+	list.Flags().BoolP("all", "a", false, "include facts that were corrected")
+	list.Flags().Int("limit", 1000, "maximum number of facts")
 	return list
 }
 
 func (a *app) memorySearchCmd() *cobra.Command {
 	c := a.listing(&cobra.Command{
-		Use: "search TEXT...", Short: "Find what is kept about something", Args: cobra.MinimumNArgs(1),
+		Use: "search TEXT...", Short: "Search the memory", Args: cobra.MinimumNArgs(1),
 		RunE: a.run(func(c *cobra.Command, args []string) error {
 			q := a.memoryQuery(c, words(args))
 			return a.list(c.Context(), memoryPath, q, "Nothing matches.",
@@ -50,13 +50,13 @@ func (a *app) memorySearchCmd() *cobra.Command {
 
 // memoryFlags narrow a search.
 func memoryFlags(c *cobra.Command) {
-	c.Flags().StringSliceP("kind", "k", nil, "only these: fact, turn, chunk, note, task, ... (retired: what was corrected)")
-	c.Flags().String("speaker", "", "only what this one said: owner, hob or a name")
-	c.Flags().String("since", "", "not before this day: 2026-03-01")
-	c.Flags().String("until", "", "before this day")
-	c.Flags().Bool("history", false, "also what was so before")
-	c.Flags().Bool("offline", false, "ask neither the embedder nor the model")
-	c.Flags().Int("limit", 10, "how many")
+	c.Flags().StringSliceP("kind", "k", nil, "kinds of items: fact, turn, chunk, note, task, ... (retired: corrected facts)")
+	c.Flags().String("speaker", "", "only messages of this speaker: owner, hob or a name")
+	c.Flags().String("since", "", "first day: 2026-03-01")
+	c.Flags().String("until", "", "end of the period: before this day")
+	c.Flags().Bool("history", false, "include previous values of facts")
+	c.Flags().Bool("offline", false, "do not use the embedder or the model")
+	c.Flags().Int("limit", 10, "maximum number of results")
 	_ = c.RegisterFlagCompletionFunc("kind", cobra.FixedCompletions([]string{"fact", "retired", "turn", "chunk", "note", "task", "reminder", "expense"}, cobra.ShellCompDirectiveNoFileComp))
 	_ = c.RegisterFlagCompletionFunc("speaker", cobra.FixedCompletions([]string{"owner", "hob"}, cobra.ShellCompDirectiveNoFileComp))
 }
@@ -87,7 +87,7 @@ func (a *app) setGiven(c *cobra.Command, q url.Values, names ...string) {
 
 func (a *app) memoryAddCmd() *cobra.Command {
 	return a.listing(&cobra.Command{
-		Use: "add TEXT...", Short: "Remember something", Args: cobra.MinimumNArgs(1),
+		Use: "add TEXT...", Short: "Remember a fact", Args: cobra.MinimumNArgs(1),
 		RunE: a.run(func(c *cobra.Command, args []string) error {
 			return a.do(c.Context(), false, "remember", map[string]any{"text": words(args)})
 		}),
@@ -96,7 +96,7 @@ func (a *app) memoryAddCmd() *cobra.Command {
 
 func (a *app) memoryLinkCmd() *cobra.Command {
 	c := a.listing(&cobra.Command{
-		Use: "link FROM RELATION TO", Short: "Say how two people or things are related", Args: cobra.ExactArgs(3), ValidArgsFunction: a.completeMemory,
+		Use: "link FROM RELATION TO", Short: "Relate two people or things", Args: cobra.ExactArgs(3), ValidArgsFunction: a.completeMemory,
 		RunE: a.run(func(c *cobra.Command, args []string) error {
 			in := given(c, "from-kind", "to-kind")
 			out := map[string]any{"from": args[0], "relation": args[1], "to": args[2]}
@@ -106,8 +106,8 @@ func (a *app) memoryLinkCmd() *cobra.Command {
 			return a.do(c.Context(), false, "link_entities", out)
 		}),
 	})
-	c.Flags().String("from-kind", "", "person, organisation, place, event or thing")
-	c.Flags().String("to-kind", "", "person, organisation, place, event or thing")
+	c.Flags().String("from-kind", "", "kind of FROM: person, organisation, place, event or thing")
+	c.Flags().String("to-kind", "", "kind of TO: person, organisation, place, event or thing")
 	return c
 }
 
@@ -164,7 +164,7 @@ func fact(title string) column {
 	}}
 }
 
-// excerpt shows a row in a few words.
+// excerpt returns a column with a short text of a row.
 func excerpt(title string) column {
 	return column{title, func(r row) string {
 		s := r.text("text")

@@ -40,7 +40,7 @@ type relation struct {
 	Over     bool   `json:"over"` // it held once
 }
 
-// line says a relation as one of its ends sees it.
+// line describes a relation from the view of one of its ends.
 func (r relation) line(of string) string {
 	line := "← " + oneLine(r.Name) + " " + oneLine(r.FromName)
 	if r.From == of {
@@ -56,7 +56,7 @@ func (a *app) memoryGraphCmd() *cobra.Command {
 	var dot bool
 	var svg string
 	c := a.listing(&cobra.Command{
-		Use: "graph [NAME...]", Short: "Draw who and what Hob knows, and how they are related", ValidArgsFunction: a.completeMemory,
+		Use: "graph [NAME...]", Short: "Draw people and things and their relations", ValidArgsFunction: a.completeMemory,
 		RunE: a.run(func(c *cobra.Command, args []string) error {
 			if dot && svg != "" {
 				return usage("choose one of --dot and --svg")
@@ -72,9 +72,9 @@ func (a *app) memoryGraphCmd() *cobra.Command {
 			})
 		}),
 	})
-	c.Flags().BoolVar(&dot, "dot", false, "in the language of Graphviz")
-	c.Flags().StringVar(&svg, "svg", "", "a new file for a picture; - is standard output")
-	c.Flags().Int("limit", 200, "how many people and things at most")
+	c.Flags().BoolVar(&dot, "dot", false, "print Graphviz DOT")
+	c.Flags().StringVar(&svg, "svg", "", "new SVG file for the picture; - is standard output")
+	c.Flags().Int("limit", 200, "maximum number of people and things")
 	c.MarkFlagsMutuallyExclusive("json", "dot", "svg")
 	return c
 }
@@ -94,7 +94,7 @@ func (a *app) draw(ctx context.Context, g graphData, dot bool, svg string) error
 	}
 	switch {
 	case len(p.Nodes) == 0:
-		fmt.Fprintln(a.err, "Nobody and nothing is known by name yet.")
+		fmt.Fprintln(a.err, "No people or things are known yet.")
 		return nil
 	case dot:
 		fmt.Fprint(a.out, p.DOT())

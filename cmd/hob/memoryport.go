@@ -24,7 +24,7 @@ func (a *app) memoryExportCmd() *cobra.Command {
 	var format string
 	var conversations, force bool
 	c := &cobra.Command{
-		Use: "export [FILE]", Short: "Write everything that is remembered to a file", Args: cobra.MaximumNArgs(1),
+		Use: "export [FILE]", Short: "Export the memory to a file", Args: cobra.MaximumNArgs(1),
 		RunE: a.run(func(c *cobra.Command, args []string) error {
 			to := "-"
 			if len(args) == 1 {
@@ -48,15 +48,15 @@ func (a *app) memoryExportCmd() *cobra.Command {
 			})
 		}),
 	}
-	c.Flags().StringVarP(&format, "format", "f", "", "jsonl or markdown (default: by the name of the file, else jsonl)")
-	c.Flags().BoolVarP(&conversations, "conversations", "c", false, "also all that was said")
-	c.Flags().BoolVar(&force, "force", false, "replace a file that is there")
+	c.Flags().StringVarP(&format, "format", "f", "", "jsonl or markdown (default: by the file name, else jsonl)")
+	c.Flags().BoolVarP(&conversations, "conversations", "c", false, "include all messages")
+	c.Flags().BoolVar(&force, "force", false, "overwrite an existing file")
 	_ = c.RegisterFlagCompletionFunc("format", cobra.FixedCompletions([]string{"jsonl", "markdown"}, cobra.ShellCompDirectiveNoFileComp))
 	return c
 }
 
-// exportTo writes beside the file first: one that is whole takes its name, or
-// none does.
+// exportTo writes to a temporary file and renames it, so that an incomplete export never has
+// the name.
 func (a *app) exportTo(ctx context.Context, cl *client, to string, q map[string][]string, force bool) error {
 	if fi, err := os.Stat(to); err == nil {
 		if fi.IsDir() {
@@ -64,7 +64,7 @@ func (a *app) exportTo(ctx context.Context, cl *client, to string, q map[string]
 			to = filepath.Join(to, "hob-memory-"+time.Now().In(a.zone()).Format("2006-01-02")+ext)
 		}
 		if _, err := os.Stat(to); err == nil && !force {
-			return &failure{code: exitFailed, cause: to + " exists already", remedy: "choose another name, or say --force"}
+			return &failure{code: exitFailed, cause: to + " exists already", remedy: "choose another name, or use --force"}
 		}
 	}
 	f, err := os.CreateTemp(filepath.Dir(to), ".hob-export-*") // 0600
@@ -82,7 +82,7 @@ func (a *app) exportTo(ctx context.Context, cl *client, to string, q map[string]
 	}
 	fi, err := os.Stat(to)
 	if err == nil {
-		fmt.Fprintf(a.err, "Wrote %s (%s). It is not encrypted: whoever reads it reads your memory.\n", printable(to), bytesText(fi.Size()))
+		fmt.Fprintf(a.err, "Wrote %s (%s). The file is not encrypted: everyone who can read it can read your memory.\n", printable(to), bytesText(fi.Size()))
 	}
 	return err
 }
@@ -97,14 +97,14 @@ func (a *app) memoryImportCmd() *cobra.Command {
 	}
 	var format string
 	c := a.listing(&cobra.Command{
-		Use: "import FILE|FOLDER|-", Short: "Take in an export, contacts, a vault of notes or a document", Args: cobra.ExactArgs(1),
+		Use: "import FILE|FOLDER|-", Short: "Import an export, contacts, notes or a document", Args: cobra.ExactArgs(1),
 		RunE: a.run(func(c *cobra.Command, args []string) (err error) {
 			ext, ok := importEndings()[format]
 			if !ok {
 				in.Format = format
 			}
 			if format != "" && !slices.Contains(importFormats(), format) {
-				return &failure{code: exitUsage, cause: "there is no format " + printable(format), remedy: "use one of " + strings.Join(importFormats(), ", ") + ", or none"}
+				return &failure{code: exitUsage, cause: "unknown format " + printable(format), remedy: "use one of " + strings.Join(importFormats(), ", ") + ", or none"}
 			}
 			if args[0] == "-" {
 				var clean func()
@@ -116,7 +116,7 @@ func (a *app) memoryImportCmd() *cobra.Command {
 				return err
 			}
 			if _, err := os.Stat(in.Path); errors.Is(err, os.ErrNotExist) {
-				return &failure{code: exitFailed, cause: "there is no " + printable(in.Path), remedy: "give the path of a file or a folder", err: err}
+				return &failure{code: exitFailed, cause: "file not found: " + printable(in.Path), remedy: "give the path of a file or a folder", err: err}
 			} else if err != nil {
 				return &failure{code: exitFailed, cause: err.Error(), err: err}
 			}
@@ -129,20 +129,20 @@ func (a *app) memoryImportCmd() *cobra.Command {
 			})
 		}),
 	})
-	c.Flags().StringVarP(&format, "format", "f", "", "what it is (default: told by its content): "+strings.Join(importFormats(), ", "))
+	c.Flags().StringVarP(&format, "format", "f", "", "format (default: detected): "+strings.Join(importFormats(), ", "))
 	_ = c.RegisterFlagCompletionFunc("format", cobra.FixedCompletions(importFormats(), cobra.ShellCompDirectiveNoFileComp))
-	c.Flags().BoolVar(&in.Trust, "trust", false, "take its words for your own, whatever it is (default: only Hob's own exports)")
-	c.Flags().BoolVarP(&in.DryRun, "dry-run", "n", false, "only say what would be taken in")
+	c.Flags().BoolVar(&in.Trust, "trust", false, "treat the text as your own words (default: only Hob's own exports)")
+	c.Flags().BoolVarP(&in.DryRun, "dry-run", "n", false, "only show what would be imported")
 	return c
 }
 
-// importFormats are what can be said to come in. The first are told by the
-// content as well: what is not of them is refused.
+// importFormats lists the formats for --format. The first ones are also detected by content,
+// and other content is rejected.
 func importFormats() []string {
 	return append([]string{"hob", "chatgpt", "claude", "vcard"}, slices.Sorted(maps.Keys(importEndings()))...)
 }
 
-// importEndings are those of documents, which a name tells.
+// importEndings lists the file extensions of documents.
 func importEndings() map[string]string {
 	return map[string]string{"text": ".txt", "markdown": ".md", "html": ".html", "csv": ".csv", "json": ".json", "mail": ".eml", "calendar": ".ics"}
 }
@@ -150,8 +150,8 @@ func importEndings() map[string]string {
 // mostPiped is how much is taken from a pipe.
 const mostPiped = 1 << 30
 
-// spooled writes what comes in to a file, since it is looked at more than once,
-// and names it by its content: the same is known when it comes again.
+// spooled saves standard input to a file, because it is read more than once. The name is a
+// digest of the content, so a repeated import is recognized.
 func (a *app) spooled(ending string) (path, name string, clean func(), err error) {
 	f, err := os.CreateTemp("", "hob-import-*") // 0600
 	if err != nil {
@@ -163,9 +163,9 @@ func (a *app) spooled(ending string) (path, name string, clean func(), err error
 	err = errors.Join(err, f.Close())
 	switch {
 	case err == nil && n > mostPiped:
-		err = &failure{code: exitFailed, cause: "what comes in is longer than " + bytesText(mostPiped), remedy: "save it to a file and import that"}
+		err = &failure{code: exitFailed, cause: "standard input is longer than " + bytesText(mostPiped), remedy: "save it to a file and import that"}
 	case err == nil && n == 0:
-		err = &failure{code: exitFailed, cause: "nothing came in", remedy: "pipe a file into it, or give its path"}
+		err = &failure{code: exitFailed, cause: "standard input is empty", remedy: "pipe a file into it, or give its path"}
 	}
 	if err != nil {
 		clean()
@@ -174,7 +174,7 @@ func (a *app) spooled(ending string) (path, name string, clean func(), err error
 	return f.Name(), "stdin-" + hex.EncodeToString(sum.Sum(nil)[:4]) + ending, clean, nil
 }
 
-// imported says what came of an import.
+// imported prints the result of an import.
 func (a *app) imported(r row) error {
 	if a.asJSON {
 		return a.printJSON(r)

@@ -67,7 +67,7 @@ func (o origin) String() string {
 
 func (a *app) memoryShowCmd() *cobra.Command {
 	return a.listing(&cobra.Command{
-		Use: "show ID|NAME", Short: "Show all about one thing: its history, where it comes from, who it is about", Args: cobra.MinimumNArgs(1), ValidArgsFunction: a.completeMemory,
+		Use: "show ID|NAME", Short: "Show one item with its history and source", Args: cobra.MinimumNArgs(1), ValidArgsFunction: a.completeMemory,
 		RunE: a.run(func(c *cobra.Command, args []string) error {
 			return a.with(c.Context(), func(cl *client) error {
 				var raw json.RawMessage
@@ -79,7 +79,7 @@ func (a *app) memoryShowCmd() *cobra.Command {
 				}
 				var it remembered
 				if err := json.Unmarshal(raw, &it); err != nil {
-					return fmt.Errorf("the answer cannot be read: %w; use --json", err)
+					return fmt.Errorf("decode the answer: %w; use --json", err)
 				}
 				if it.Entity != nil {
 					a.showEntity(it)
@@ -132,11 +132,11 @@ func (a *app) showRow(it remembered) {
 		a.nearby(it.Near)
 	}
 	if it.Event != "" {
-		fmt.Fprintf(a.out, "\n%s\n", a.paint(a.out, dim, "How it came to be: hob why "+oneLine(it.Event)))
+		fmt.Fprintf(a.out, "\n%s\n", a.paint(a.out, dim, "How it was created: hob why "+oneLine(it.Event)))
 	}
 }
 
-// kindOf says what a row is.
+// kindOf describes the kind of a row.
 func (a *app) kindOf(it remembered) string {
 	switch {
 	case it.Kind == "retired":
@@ -179,7 +179,7 @@ func (a *app) showEntity(it remembered) {
 	})
 	if len(it.Relations) > 0 {
 		fmt.Fprintf(a.out, "\n%s\n", a.paint(a.out, bold, "Relations"))
-		var said []string // several facts may say the same, and one that held once may hold again
+		var said []string // several facts may have the same text, and a past one may be valid again
 		for _, r := range it.Relations {
 			if line := r.line(e.ID); !slices.Contains(said, line) && !slices.Contains(said, strings.TrimSuffix(line, " (no longer)")) {
 				said = append(said, line)
@@ -188,7 +188,7 @@ func (a *app) showEntity(it remembered) {
 		}
 	}
 	if len(it.Near) > 0 {
-		fmt.Fprintf(a.out, "\n%s\n", a.paint(a.out, bold, "What is kept about it"))
+		fmt.Fprintf(a.out, "\n%s\n", a.paint(a.out, bold, "Related items"))
 		a.nearby(it.Near)
 	}
 }
@@ -213,9 +213,9 @@ func ifFirst(i int, name string) string {
 	return ""
 }
 
-// trustOf says a provenance in words.
+// trustOf describes a provenance.
 func trustOf(p string) string {
-	words := map[string]string{"owner": "your own words", "hob": "what Hob concluded", "tool": "results of Hob's tools", "outside": "text from outside"}
+	words := map[string]string{"owner": "your own words", "hob": "conclusions of Hob", "tool": "results of Hob's tools", "outside": "untrusted text"}
 	if w := words[p]; w != "" {
 		return w
 	}

@@ -40,7 +40,7 @@ type memoryNumbers struct {
 
 func (a *app) memoryStatsCmd() *cobra.Command {
 	return a.listing(&cobra.Command{
-		Use: "stats", Short: "Show in numbers what is kept and derived", Args: cobra.NoArgs,
+		Use: "stats", Short: "Show statistics of the memory", Args: cobra.NoArgs,
 		RunE: a.run(func(c *cobra.Command, _ []string) error {
 			return a.with(c.Context(), func(cl *client) error {
 				var raw json.RawMessage
@@ -52,7 +52,7 @@ func (a *app) memoryStatsCmd() *cobra.Command {
 				}
 				var n memoryNumbers
 				if err := json.Unmarshal(raw, &n); err != nil {
-					return fmt.Errorf("the answer cannot be read: %w; use --json", err)
+					return fmt.Errorf("decode the answer: %w; use --json", err)
 				}
 				a.printStats(n)
 				return nil
@@ -81,7 +81,7 @@ func (a *app) printStats(n memoryNumbers) {
 	fmt.Fprintf(a.out, "\n%s\n", a.paint(a.out, bold, "Made of them"))
 	a.fields([][2]string{{"documents", thousands(n.Documents)}, {"entities", thousands(n.Entities)}, {"relations", thousands(n.Relations)}})
 	if n.Behind > 0 {
-		a.field("waiting", thousands(n.Behind)+" messages that cannot be found yet")
+		a.field("waiting", thousands(n.Behind)+" messages not indexed yet")
 	}
 	for _, d := range n.Derived {
 		a.field(d.Name, derivedLine(d.State, d.Cause, d.Rows, d.Behind, d.Bytes))
@@ -110,7 +110,7 @@ func derivedLine(state, cause string, rows, behind int, bytes int64) string {
 	return s
 }
 
-// kindName says a kind of row in words.
+// kindName describes a kind of row.
 func kindName(k string) string {
 	names := map[string]string{"fact": "facts", "retired": "corrected facts", "turn": "messages", "chunk": "parts of documents", "note": "notes", "task": "tasks", "reminder": "reminders", "expense": "expenses", "habit": "habits"}
 	if n := names[k]; n != "" {
@@ -157,7 +157,7 @@ func bytesText(n int64) string {
 
 func (a *app) memoryReindexCmd() *cobra.Command {
 	return a.listing(&cobra.Command{
-		Use: "reindex", Short: "Make the index and the vectors anew from what is kept", Args: cobra.NoArgs,
+		Use: "reindex", Short: "Rebuild the search index and the vectors", Args: cobra.NoArgs,
 		RunE: a.run(func(c *cobra.Command, _ []string) error {
 			return a.with(c.Context(), func(cl *client) error {
 				last, err := a.steps(c.Context(), cl, memoryPath+"/reindex", nil)
@@ -167,15 +167,15 @@ func (a *app) memoryReindexCmd() *cobra.Command {
 				if a.asJSON {
 					return a.printJSON(last)
 				}
-				fmt.Fprintf(a.out, "Made anew from %s rows.\n", thousands(int(last.number("done"))))
+				fmt.Fprintf(a.out, "Rebuilt from %s rows.\n", thousands(int(last.number("done"))))
 				return nil
 			})
 		}),
 	})
 }
 
-// steps follows something that takes its time, with a bar on a terminal, and
-// returns the last step: what came of it.
+// steps follows a long operation, with a progress bar on a terminal, and returns the last step,
+// which contains the result.
 func (a *app) steps(ctx context.Context, c *client, path string, in any) (row, error) {
 	req, err := c.request(ctx, http.MethodPost, path, nil, in)
 	if err != nil {

@@ -34,7 +34,7 @@ type scored struct {
 func (a *app) memoryWhyCmd() *cobra.Command {
 	var only string
 	c := a.listing(&cobra.Command{
-		Use: "why QUERY...", Short: "Explain what a search finds, and in which order", Args: cobra.MinimumNArgs(1),
+		Use: "why QUERY...", Short: "Explain the results of a search and their order", Args: cobra.MinimumNArgs(1),
 		RunE: a.run(func(c *cobra.Command, args []string) error {
 			q := a.memoryQuery(c, words(args))
 			return a.with(c.Context(), func(cl *client) error {
@@ -50,18 +50,18 @@ func (a *app) memoryWhyCmd() *cobra.Command {
 		}),
 	})
 	memoryFlags(c)
-	c.Flags().StringVar(&only, "id", "", "only the row with this id, and its rank")
+	c.Flags().StringVar(&only, "id", "", "only the item with this ID, and its rank")
 	return c
 }
 
 func (a *app) why(raw json.RawMessage, only string) error {
 	var w whyFound
 	if err := json.Unmarshal(raw, &w); err != nil {
-		return fmt.Errorf("the answer cannot be read: %w", err)
+		return fmt.Errorf("decode the answer: %w", err)
 	}
 	rank := slices.IndexFunc(w.Hits, func(h scored) bool { return h.ID == only })
 	if only != "" && rank < 0 {
-		return &failure{code: exitFailed, cause: fmt.Sprintf("%q is not among the %d rows that this search finds", only, len(w.Hits)), remedy: "see what it holds with: hob memory show " + shellWord(only)}
+		return &failure{code: exitFailed, cause: fmt.Sprintf("%q is not among the %d results of this search", only, len(w.Hits)), remedy: "show it with: hob memory show " + shellWord(only)}
 	}
 	if a.asJSON {
 		return a.printJSON(raw)
@@ -71,7 +71,7 @@ func (a *app) why(raw json.RawMessage, only string) error {
 		fmt.Fprintf(a.out, "  - %s\n", oneLine(r))
 	}
 	if w.Withheld > 0 {
-		fmt.Fprintf(a.out, "%d that look like credentials were left out; ask for them by name.\n", w.Withheld)
+		fmt.Fprintf(a.out, "Omitted %d results that look like credentials; search for them by name.\n", w.Withheld)
 	}
 	if len(w.Hits) == 0 {
 		fmt.Fprintln(a.out, "Nothing matches.")

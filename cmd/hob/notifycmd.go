@@ -12,7 +12,7 @@ import (
 func (a *app) notifyCmd() *cobra.Command {
 	var held bool
 	list := a.listing(&cobra.Command{
-		Use: "list", Short: "List what Hob told by itself, or held, and why", Args: cobra.NoArgs,
+		Use: "list", Short: "List sent and held notifications, with the reason", Args: cobra.NoArgs,
 		RunE: a.run(func(c *cobra.Command, _ []string) error {
 			q := query()
 			if held {
@@ -22,9 +22,9 @@ func (a *app) notifyCmd() *cobra.Command {
 				col("ID", "id"), at(a.zone(), "AT", "created_at"), col("URGENCY", "urgency"), col("CAUSE", "cause"), col("STATE", "state"), at(a.zone(), "UNTIL", "until"), col("WHY", "why"), col("TEXT", "text"))
 		}),
 	})
-	list.Flags().BoolVar(&held, "held", false, "only those that are held now")
+	list.Flags().BoolVar(&held, "held", false, "only held notifications")
 	release := a.listing(&cobra.Command{
-		Use: "release [ID]", Short: "Be told now what is held: one notice, or all", Args: cobra.MaximumNArgs(1),
+		Use: "release [ID]", Short: "Deliver held notifications now: one, or all", Args: cobra.MaximumNArgs(1),
 		RunE: a.run(func(c *cobra.Command, args []string) error {
 			in := map[string]string{}
 			if len(args) > 0 {
@@ -35,19 +35,19 @@ func (a *app) notifyCmd() *cobra.Command {
 		}),
 	})
 	snooze := a.listing(&cobra.Command{
-		Use: "snooze ID TIME...", Short: "Be told a notice again after a time: 1h, 2d, tomorrow at 9", Args: cobra.MinimumNArgs(2),
+		Use: "snooze ID TIME...", Short: "Repeat a notification later: 1h, 2d, tomorrow at 9", Args: cobra.MinimumNArgs(2),
 		RunE: a.run(func(c *cobra.Command, args []string) error {
 			var out struct {
 				ID    string
 				Until time.Time
 			}
 			return a.notices(c.Context(), "snooze", map[string]string{"id": args[0], "for": strings.Join(args[1:], " ")}, &out, func() string {
-				return fmt.Sprintf("%s will be told at %s.", out.ID, localTime(a.zone(), out.Until.Format(time.RFC3339)))
+				return fmt.Sprintf("%s will be sent at %s.", out.ID, localTime(a.zone(), out.Until.Format(time.RFC3339)))
 			})
 		}),
 	})
 	quiet := a.listing(&cobra.Command{
-		Use: "quiet [TIME|off]", Short: "Hold what is not critical for a time (2h, until 9:00), or no more", Args: cobra.ArbitraryArgs,
+		Use: "quiet [TIME|off]", Short: "Hold notifications that are not critical: 2h, until 9:00", Args: cobra.ArbitraryArgs,
 		RunE: a.run(func(c *cobra.Command, args []string) error {
 			var out struct {
 				Quiet bool
@@ -56,16 +56,16 @@ func (a *app) notifyCmd() *cobra.Command {
 			}
 			return a.notices(c.Context(), "quiet", map[string]string{"for": strings.Join(args, " ")}, &out, func() string {
 				if !out.Quiet {
-					return "It is not quiet."
+					return "Quiet is off."
 				}
 				return fmt.Sprintf("Quiet until %s (%s).", localTime(a.zone(), out.Until.Format(time.RFC3339)), out.Why)
 			})
 		}),
 	})
-	return a.group(&cobra.Command{Use: "notify", Short: "What Hob tells by itself, and when", SuggestFor: []string{"notice", "notices", "notification"}}, list, release, snooze, quiet)
+	return a.group(&cobra.Command{Use: "notify", Short: "Manage notifications", SuggestFor: []string{"notice", "notices", "notification"}}, list, release, snooze, quiet)
 }
 
-// notices asks for something to be done about notices and says what came of it.
+// notices runs an action on notifications and prints the result.
 func (a *app) notices(ctx context.Context, what string, in map[string]string, out any, say func() string) error {
 	return a.with(ctx, func(c *client) error {
 		if a.asJSON {

@@ -10,13 +10,13 @@ import (
 	"hob/platform/visible"
 )
 
-// output is standard output or standard error. It remembers a failed write, so that a
-// list which a full disk cut off does not look whole.
+// output is standard output or standard error. It remembers a failed write, so that a list cut
+// off by a full disk does not look complete.
 //
-// On a terminal it passes on visible text alone, whoever printed it: what Hob keeps may
-// hold control sequences of a stranger. Hob's own sequences are written between two
-// copies of a frame that nobody else knows; see control. In a pipe nothing is changed,
-// except for the completions, which the shell shows.
+// On a terminal it writes only visible text, whoever printed it, because stored text may
+// contain control sequences of unknown senders. Hob marks its own sequences with a frame that
+// nobody else knows; see control. In a pipe nothing is changed, except for completions, which
+// the shell shows.
 //
 // It does not embed the file: io.Copy would call the file's own ReadFrom.
 type output struct {
@@ -54,7 +54,7 @@ func (o *output) Write(b []byte) (int, error) {
 	return len(b), nil
 }
 
-// Fd is the descriptor of the file, by which a terminal is recognised and measured.
+// Fd returns the descriptor of the file, for terminal detection and size.
 func (o *output) Fd() uintptr { return o.file.Fd() }
 
 // WriteString implements io.StringWriter.
@@ -90,10 +90,10 @@ func (o *output) failed() error {
 	return o.err
 }
 
-// clearLine goes to the beginning of the line and empties it (EL, ECMA-48 8.3.41).
+// clearLine moves to the beginning of the line and clears it (EL, ECMA-48 8.3.41).
 const clearLine = "\r\x1b[K"
 
-// control returns a control sequence of Hob's own for a writer.
+// control returns one of Hob's own control sequences for a writer.
 func control(w io.Writer, sequence string) string {
 	if o, ok := w.(*output); ok && o.filtered {
 		return o.frame + sequence + o.frame
@@ -101,8 +101,8 @@ func control(w io.Writer, sequence string) string {
 	return sequence
 }
 
-// rendered returns a text with control sequences of Hob's own as a line editor of the
-// writer's terminal may get it; everything else in it is made visible.
+// rendered returns a text for a line editor on the writer's terminal: Hob's own control
+// sequences are kept, everything else is made visible.
 func rendered(w io.Writer, text string) string {
 	if o, ok := w.(*output); ok {
 		return o.shown(text)
@@ -110,8 +110,8 @@ func rendered(w io.Writer, text string) string {
 	return text
 }
 
-// drawing returns the writer for programs that draw on the terminal themselves, such as
-// a form or a line editor. Whoever uses it makes foreign text visible first.
+// drawing returns the writer for code that draws on the terminal itself, such as a form or a
+// line editor. The caller must sanitize untrusted text.
 func drawing(w io.Writer) io.Writer {
 	if o, ok := w.(*output); ok {
 		return o.file

@@ -28,7 +28,7 @@ const (
 type pasteFolder struct {
 	in      io.Reader
 	out     []byte // what the next Read returns
-	held    []byte // the beginning of what may become a mark
+	held    []byte // a possible beginning of a mark
 	pasting bool
 	text    []byte // of the paste that is being read
 	dropped bool   // text became too long
@@ -47,7 +47,7 @@ func (p *pasteFolder) Read(b []byte) (int, error) {
 		for _, c := range chunk[:n] {
 			p.take(c)
 		}
-		if err != nil { // what was held back was no mark
+		if err != nil { // the held bytes are not a mark
 			p.out, p.held, p.err = append(p.out, p.held...), nil, err
 		}
 	}
@@ -75,7 +75,7 @@ func (p *pasteFolder) take(c byte) {
 	}
 }
 
-// pass hands on a byte that belongs to no mark. Ctrl-C drops a paste whose end never came.
+// pass forwards a byte that belongs to no mark. Ctrl-C drops a paste without an end.
 func (p *pasteFolder) pass(c byte) {
 	switch {
 	case !p.pasting:
@@ -114,7 +114,7 @@ func (p *pasteFolder) turnOver() {
 	p.out = append(p.out, placeholder(n, text)...)
 }
 
-// placeholder stands for paste n in the line that is being typed.
+// placeholder returns the text that stands for paste n while the line is edited.
 func placeholder(n int, text string) string { return "[pasted text #" + pasteName(n, text) + "]" }
 
 func pasteName(n int, text string) string { return fmt.Sprintf("%d, %s", n, autonomy.SizeOf(text)) }
@@ -124,7 +124,7 @@ var pasteMark = regexp.MustCompile(`\[pasted text #(\d+), [\d,]+ characters\]`)
 // pasted is one paste in a line.
 type pasted struct{ mark, name, text string }
 
-// pastesIn lists the pastes whose placeholders stand in a line, each once.
+// pastesIn returns the pastes whose placeholders a line contains, each once.
 func (p *pasteFolder) pastesIn(line string) (out []pasted) {
 	seen := map[string]bool{}
 	for _, m := range pasteMark.FindAllStringSubmatch(line, -1) {
@@ -143,7 +143,7 @@ func (p *pasteFolder) pastesIn(line string) (out []pasted) {
 const mineCommand = "/mine"
 
 // errNothingToVouch is the answer to /mine without a text.
-var errNothingToVouch = errors.New("write your message behind " + mineCommand + ": pasted text in it then counts as your own words")
+var errNothingToVouch = errors.New("write your message after " + mineCommand + ": pasted text in it then counts as your own words")
 
 // message is the body of the request that sends a line of a chat. Pastes that the user
 // does not vouch for are marked, and so is everything that comes from a pipe.

@@ -10,7 +10,7 @@ import (
 
 func (a *app) pauseCmd() *cobra.Command {
 	return a.listing(&cobra.Command{
-		Use: "pause [TIME]", Short: "Let Hob begin nothing by itself for a time, or until: hob resume", Args: cobra.ArbitraryArgs,
+		Use: "pause [TIME]", Short: "Pause background work for a time or until hob resume", Args: cobra.ArbitraryArgs,
 		RunE: a.run(func(c *cobra.Command, args []string) error {
 			what := strings.TrimSpace(strings.Join(args, " "))
 			if what == "" {
@@ -28,7 +28,7 @@ func (a *app) resumeCmd() *cobra.Command {
 	})
 }
 
-// paused changes the pause and says how it is now.
+// paused changes the pause and prints the new state.
 func (a *app) paused(ctx context.Context, what string) error {
 	return a.with(ctx, func(c *client) error {
 		var out struct {

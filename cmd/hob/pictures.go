@@ -13,14 +13,14 @@ import (
 // dataURL is a line of an exported conversation that holds a picture.
 var dataURL = regexp.MustCompile(`^!\[picture\]\(data:image/(png|jpeg|gif|webp);base64,([A-Za-z0-9+/=]+)\)\n?$`)
 
-// pictures writes Markdown on, and its pictures into files of their own.
+// pictures copies Markdown and writes its pictures to separate files.
 type pictures struct {
 	to     io.Writer
 	dir    string // for the files
-	beside string // the folder of the text, from which they are named
+	beside string // the folder of the text; picture names are relative to it
 	line   []byte // not whole yet
 	n      int
-	fenced []byte // the end of a fence that is open: what stands in it is text
+	fenced []byte // end mark of the open code fence, whose content is plain text
 }
 
 // Write implements io.Writer.

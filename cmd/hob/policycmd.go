@@ -14,22 +14,22 @@ import (
 	"hob/platform/system"
 )
 
-// policyCmd is about the owner's own rules. It reads the folder itself: rules
-// that keep Hob from starting can be looked at all the same.
+// policyCmd manages the user's own rules. It reads the folder itself, so it also works with
+// rules that prevent the start of Hob.
 func (a *app) policyCmd() *cobra.Command {
 	list := a.listing(&cobra.Command{
-		Use: "list", Short: "List your rules", Args: cobra.NoArgs,
+		Use: "list", Short: "List your policy rules", Args: cobra.NoArgs,
 		RunE: a.run(func(*cobra.Command, []string) error { return a.policyList() }),
 	})
 	check := a.listing(&cobra.Command{
-		Use: "check", Short: "Check whether your rules can be applied", Args: cobra.NoArgs,
+		Use: "check", Short: "Check your policy rules for errors", Args: cobra.NoArgs,
 		RunE: a.run(func(*cobra.Command, []string) error { return a.policyCheck() }),
 	})
 	test := a.listing(&cobra.Command{
-		Use: "test FILE", Short: "Try your rules on the calls of a file", Args: cobra.ExactArgs(1),
+		Use: "test FILE", Short: "Test your policy rules with the calls in a file", Args: cobra.ExactArgs(1),
 		RunE: a.run(func(c *cobra.Command, args []string) error { return a.policyTest(c.Context(), args[0]) }),
 	})
-	return a.group(&cobra.Command{Use: "policy", Short: "Your own rules about what Hob may do", SuggestFor: []string{"rules", "rule", "cedar"}}, list, check, test)
+	return a.group(&cobra.Command{Use: "policy", Short: "Manage your policy rules", SuggestFor: []string{"rules", "rule", "cedar"}}, list, check, test)
 }
 
 func (a *app) policyRules() (*rules.Rules, error) {
@@ -53,7 +53,7 @@ func (a *app) policyList() error {
 		return a.printJSON(list)
 	}
 	if len(list) == 0 {
-		fmt.Fprintf(a.out, "You have no rules of your own. Put them into %s, in files such as mine.cedar.\n", r.Dir())
+		fmt.Fprintf(a.out, "You have no policy rules. Put them in %s, in files such as mine.cedar.\n", r.Dir())
 		return nil
 	}
 	for _, x := range list {
@@ -74,10 +74,10 @@ func (a *app) policyCheck() error {
 	if a.asJSON {
 		return a.printJSON(map[string]any{"ok": true, "rules": len(list), "folder": r.Dir()})
 	}
-	fmt.Fprintf(a.out, "%s: good, %d rules\n", r.Dir(), len(list))
+	fmt.Fprintf(a.out, "%s: valid, %d rules\n", r.Dir(), len(list))
 	for _, x := range list {
 		if x.Kind == "permit" {
-			fmt.Fprintf(a.err, "%s%s:%d permits something, which changes nothing: your rules can only tighten\n", a.paint(a.err, amber, "warning: "), printable(x.File), x.Line)
+			fmt.Fprintf(a.err, "%s%s:%d is a permit rule, which has no effect: your rules can only restrict\n", a.paint(a.err, amber, "warning: "), printable(x.File), x.Line)
 		}
 	}
 	return nil
@@ -86,7 +86,7 @@ func (a *app) policyCheck() error {
 func (a *app) policyTest(ctx context.Context, path string) error {
 	text, err := os.ReadFile(path)
 	if err != nil {
-		return fmt.Errorf("the cases cannot be read: %w", err)
+		return fmt.Errorf("read the cases: %w", err)
 	}
 	cases, err := rules.ParseCases(path, text)
 	if err != nil {
@@ -113,7 +113,7 @@ func (a *app) policyTest(ctx context.Context, path string) error {
 		return err
 	}
 	if wrong > 0 {
-		return &failure{code: exitFailed, cause: fmt.Sprintf("%d of %d cases came out otherwise than expected", wrong, len(out)), remedy: "mend the rules or the cases"}
+		return &failure{code: exitFailed, cause: fmt.Sprintf("%d of %d cases had an unexpected result", wrong, len(out)), remedy: "fix the rules or the cases"}
 	}
 	return nil
 }
@@ -146,7 +146,7 @@ func (a *app) effectsOf(ctx context.Context, cases []rules.Case) error {
 	}
 	err := a.with(ctx, func(c *client) error { return c.get(ctx, "/api/v1/tools", nil, &list) })
 	if err != nil {
-		return fmt.Errorf("what the tools do cannot be looked up: %w; write effects = [...] into the cases", err)
+		return fmt.Errorf("list the tools: %w; add effects = [...] to the cases", err)
 	}
 	for i := range cases {
 		c := &cases[i]
@@ -162,7 +162,7 @@ func (a *app) effectsOf(ctx context.Context, cases []rules.Case) error {
 			}
 		}
 		if len(c.Effects) == 0 {
-			return fmt.Errorf("case %q: there is no tool %q; mend its name, or write effects = [...] into the case", c.Name, c.Tool)
+			return fmt.Errorf("case %q: unknown tool %q; correct its name, or add effects = [...] to the case", c.Name, c.Tool)
 		}
 	}
 	return nil

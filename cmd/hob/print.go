@@ -26,7 +26,7 @@ type column struct {
 	cell  func(row) string
 }
 
-// col shows a field as it is, the first of the names that is set.
+// col returns a column with the first of the fields that is set.
 func col(title string, names ...string) column {
 	return column{title, func(r row) string { return r.text(names...) }}
 }
@@ -62,7 +62,7 @@ func at(zone *time.Location, title string, names ...string) column {
 	return column{title, func(r row) string { return localTime(zone, r.text(names...)) }}
 }
 
-// localTime shows an RFC 3339 time in the zone; other text stays as it is.
+// localTime formats an RFC 3339 time in the zone; other text is returned unchanged.
 func localTime(zone *time.Location, s string) string {
 	t, err := time.Parse(time.RFC3339, s)
 	if err != nil || t.IsZero() || t.Year() < 1971 {
@@ -74,7 +74,7 @@ func localTime(zone *time.Location, s string) string {
 	return t.In(zone).Format("2006-01-02 15:04")
 }
 
-// zone is the owner's; a broken configuration does not hinder a listing.
+// zone returns the user's time zone; listings work with an invalid configuration, too.
 func (a *app) zone() *time.Location {
 	name := ""
 	if p, err := system.DefaultPaths(); err == nil {
@@ -89,7 +89,7 @@ func (a *app) zone() *time.Location {
 	return loc
 }
 
-// list fetches a list and prints it: --json as it came, else as a table.
+// list fetches a list and prints it: unchanged with --json, else as a table.
 func (a *app) list(ctx context.Context, path string, q url.Values, empty string, columns ...column) error {
 	return a.with(ctx, func(c *client) error {
 		var raw json.RawMessage
@@ -110,7 +110,7 @@ func (a *app) show(raw json.RawMessage, empty string, columns ...column) error {
 	}
 	var rows []row
 	if err := json.Unmarshal(raw, &rows); err != nil {
-		return fmt.Errorf("the list cannot be read: %w; use --json", err)
+		return fmt.Errorf("decode the list: %w; use --json", err)
 	}
 	if len(rows) == 0 {
 		fmt.Fprintln(a.out, empty)
@@ -166,7 +166,7 @@ func (a *app) table(rows []row, columns []column) {
 	}
 }
 
-// clip cuts a line at the width of the terminal; 0 means there is none.
+// clip truncates a line to the terminal width; 0 means no limit.
 func clip(s string, width int) string {
 	if width <= 1 || utf8.RuneCountInString(s) <= width {
 		return s
@@ -174,8 +174,8 @@ func clip(s string, width int) string {
 	return string([]rune(s)[:width-1]) + "…"
 }
 
-// oneLine makes a text fit for a table and harmless for a terminal: what came
-// from outside may hold control sequences.
+// oneLine makes a text fit for a table and safe for a terminal: untrusted text may contain
+// control sequences.
 func oneLine(s string) string { return printable(strings.Join(strings.Fields(s), " ")) }
 
 // printable drops what a terminal would execute and what cannot be seen, other than line

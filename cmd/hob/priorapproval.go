@@ -6,13 +6,13 @@ import (
 	"fmt"
 )
 
-// priorApproval is what the user agreed to before anything was asked.
+// priorApproval is the approval that the user gave in advance.
 type priorApproval int
 
 const (
 	noPriorApproval priorApproval = iota
-	// turnApproval is --yes: it covers the questions of the command's own turn, as far as
-	// the server takes an approval given beforehand (guard.Answer.Beforehand).
+	// turnApproval is --yes: it covers the requests of the command's own turn, as far as the
+	// server accepts prior approval (guard.Answer.Beforehand).
 	turnApproval
 	// commandApproval covers the one call that the command makes itself, with arguments of
 	// the user's own: `hob memory forget --yes`, `hob undo`.
@@ -39,8 +39,8 @@ func (a *app) settle(ctx context.Context, c *client, event string, questions []a
 	}
 }
 
-// answerQuestion answers one question: by what was agreed to beforehand if that covers it,
-// otherwise by asking on the terminal.
+// answerQuestion answers one request: by prior approval if that covers it, otherwise by asking
+// on the terminal.
 func (a *app) answerQuestion(ctx context.Context, c *client, event string, q approval, given priorApproval) error {
 	path := "/api/v1/sessions/" + pathPart(q.Session) + "/approvals/" + pathPart(q.ID)
 	if given == commandApproval && q.Event == event {

@@ -8,14 +8,14 @@ import (
 	"sync"
 )
 
-// progress is how far a tool is; see channels/web.FeedEvent.
+// progress is the progress of a tool; see channels/web.FeedEvent.
 type progress struct {
 	Seconds int    `json:"seconds"`
 	Percent *int   `json:"percent"`
 	Note    string `json:"note"`
 }
 
-// line says it in a few words: "read page: 45 s, 30 %, page 3".
+// line formats the progress: "read page: 45 s, 30 %, page 3".
 func (p progress) line(tool string) string {
 	s := fmt.Sprintf("%s: %d s", strings.ReplaceAll(printable(tool), "_", " "), p.Seconds)
 	if p.Percent != nil {

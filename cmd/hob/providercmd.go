@@ -13,7 +13,7 @@ import (
 
 func (a *app) providerCmd() *cobra.Command {
 	list := a.listing(&cobra.Command{
-		Use: "list", Short: "List where models can come from", Args: cobra.NoArgs,
+		Use: "list", Short: "List the model providers", Args: cobra.NoArgs,
 		RunE: a.run(func(c *cobra.Command, _ []string) error {
 			all, err := a.providers(c.Context(), false)
 			if err != nil {
@@ -24,10 +24,10 @@ func (a *app) providerCmd() *cobra.Command {
 		}),
 	})
 	test := a.listing(&cobra.Command{
-		Use: "test [NAME]", Short: "Ask each provider for its models, which costs nothing", Args: cobra.MaximumNArgs(1),
+		Use: "test [NAME]", Short: "Test the providers; free of charge", Args: cobra.MaximumNArgs(1),
 		RunE: a.run(func(c *cobra.Command, args []string) error { return a.testProviders(c.Context(), args) }),
 	})
-	return a.group(&cobra.Command{Use: "provider", Short: "Where models come from", SuggestFor: []string{"providers", "model", "models"}}, list, test)
+	return a.group(&cobra.Command{Use: "provider", Short: "List and test model providers", SuggestFor: []string{"providers", "model", "models"}}, list, test)
 }
 
 func (a *app) providers(ctx context.Context, test bool) ([]doctor.Provider, error) {
@@ -46,7 +46,7 @@ func (a *app) testProviders(ctx context.Context, names []string) error {
 	if len(names) > 0 {
 		all = slices.DeleteFunc(all, func(p doctor.Provider) bool { return p.Name != names[0] })
 		if len(all) == 0 {
-			return &failure{code: exitFailed, cause: fmt.Sprintf("there is no provider %q", names[0]), remedy: "see: hob provider list"}
+			return &failure{code: exitFailed, cause: fmt.Sprintf("provider %q not found", names[0]), remedy: "see: hob provider list"}
 		}
 	}
 	if err := a.showProviders(all,

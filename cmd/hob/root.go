@@ -28,15 +28,15 @@ const (
 
 func (a *app) root() *cobra.Command {
 	root := a.group(&cobra.Command{
-		Use: "hob", Short: "An assistant that lives on your computer",
+		Use: "hob", Short: "An assistant that runs on your computer",
 		SilenceUsage: true, SilenceErrors: true,
 		CompletionOptions: cobra.CompletionOptions{HiddenDefaultCmd: false},
 	})
 	root.AddGroup(
 		&cobra.Group{ID: groupTalk, Title: "Talk:"},
-		&cobra.Group{ID: groupThings, Title: "What it keeps and watches:"},
-		&cobra.Group{ID: groupTrust, Title: "What it may do, and what it did:"},
-		&cobra.Group{ID: groupRun, Title: "Run it:"},
+		&cobra.Group{ID: groupThings, Title: "Data and watchers:"},
+		&cobra.Group{ID: groupTrust, Title: "Permissions and history:"},
+		&cobra.Group{ID: groupRun, Title: "Run and configure:"},
 	)
 	add := func(group string, cmds ...*cobra.Command) {
 		for _, c := range cmds {
@@ -53,7 +53,7 @@ func (a *app) root() *cobra.Command {
 	a.versionFlag(root)
 	root.SetFlagErrorFunc(func(c *cobra.Command, err error) error {
 		if args := c.Flags().Args(); c.HasSubCommands() && len(args) > 0 {
-			return c.RunE(c, args) // `hob tsak --all`: the word before the flag is what is wrong
+			return c.RunE(c, args) // `hob tsak --all`: report the word before the flag
 		}
 		return err
 	})
@@ -62,7 +62,7 @@ func (a *app) root() *cobra.Command {
 	return root
 }
 
-// helpOf makes `hob help WORD` fail for a word that is no command.
+// helpOf makes `hob help WORD` fail for an unknown command.
 func helpOf(root *cobra.Command) {
 	root.InitDefaultHelpCmd()
 	for _, c := range root.Commands() {
@@ -83,7 +83,7 @@ func helpOf(root *cobra.Command) {
 	}
 }
 
-// group makes a command that only has subcommands.
+// group returns a command that only has subcommands.
 func (a *app) group(c *cobra.Command, subs ...*cobra.Command) *cobra.Command {
 	c.Args = cobra.ArbitraryArgs
 	c.RunE = func(c *cobra.Command, args []string) error {
@@ -130,17 +130,16 @@ func (a *app) run(fn func(c *cobra.Command, args []string) error) func(*cobra.Co
 			return usage("the argument is empty")
 		}
 		if f := c.Flags().Lookup("session"); f != nil && f.Changed && f.Value.String() == "" {
-			return usage("--session is empty; name a conversation, or leave it out")
+			return usage("--session is empty; name a conversation, or remove the flag")
 		}
 		return fn(c, args)
 	}
 }
 
-// byOwner refuses what Hob itself has started: a tool, a command, an external
-// agent and all below them. They run as the owner, and never speak for him: no
-// command of theirs answers a question, changes the configuration or says
-// something in his name. The daemon finds them as well; this is for what needs
-// no daemon.
+// byOwner rejects processes that Hob started: tools, commands, external agents and their
+// children. They run with the user's account but must not act as the user: they cannot approve
+// requests, change the configuration or send messages. The daemon checks this, too; this check
+// covers commands that need no daemon.
 func (a *app) byOwner(c *cobra.Command) error {
 	switch c.Name() {
 	case "version", boxed.Command:
@@ -155,7 +154,7 @@ func (a *app) byOwner(c *cobra.Command) error {
 	if os.Getenv(system.Marker) == "" && !system.StartedByHob(os.Getpid(), daemon) {
 		return nil
 	}
-	return &failure{code: exitDenied, cause: "a program that Hob has started cannot speak for its owner", remedy: "run this in a terminal of your own"}
+	return &failure{code: exitDenied, cause: "programs started by Hob cannot act as you", remedy: "run this in your own terminal"}
 }
 
 // listing adds --json to a command that prints a list or a value.
@@ -177,7 +176,7 @@ func describe(c *cobra.Command, name string) {
 	}
 }
 
-// countWords makes a wrong number of arguments say how the command is written.
+// countWords makes a wrong number of arguments print the usage of the command.
 func countWords(c *cobra.Command) {
 	check := c.Args
 	if check == nil {
@@ -190,7 +189,7 @@ func countWords(c *cobra.Command) {
 		}
 		_, operands, _ := strings.Cut(c.Use, " ")
 		if operands == "" {
-			return usage("%s takes no arguments, but was given %q", c.CommandPath(), strings.Join(args, " "))
+			return usage("%s takes no arguments, but got %q", c.CommandPath(), strings.Join(args, " "))
 		}
 		return usage("write it as: %s %s", c.CommandPath(), operands)
 	}

@@ -17,9 +17,9 @@ import (
 // screen is where a chat is shown and typed: a terminal with a line editor, or
 // pipes.
 type screen interface {
-	// note shows a text of its own, on whole lines.
+	// note prints a separate text on whole lines.
 	note(colour, text string)
-	// paragraph begins an answer that comes in pieces.
+	// paragraph begins an answer that arrives in pieces.
 	paragraph() paragraph
 	// lines yields what is typed; the last one carries an error, io.EOF at the
 	// end. It is called once.
@@ -37,7 +37,7 @@ type paragraph interface {
 
 type line struct {
 	text   string
-	pastes []pasted // those that were folded in text
+	pastes []pasted // the pastes that were folded in text
 	err    error
 }
 
@@ -104,7 +104,7 @@ type pipes struct {
 
 	mu   sync.Mutex
 	out  io.Writer
-	open bool // an answer stands in an unfinished line
+	open bool // an answer has an unfinished line
 }
 
 func (p *pipes) note(_, text string) {
@@ -150,8 +150,7 @@ func (p *pipes) lines(ctx context.Context) <-chan line {
 
 func (p *pipes) interrupts() <-chan struct{} { return nil }
 
-// editor is a screen with a line editor; what is shown appears above the line
-// that is being typed.
+// editor is a screen with a line editor; output appears above the line being typed.
 type editor struct {
 	app   *app
 	fd    int
@@ -189,7 +188,7 @@ func (e *editor) note(colour, text string) {
 		}
 		b.WriteString(e.app.paint(e.app.out, colour, l) + "\n")
 	}
-	_, _ = io.WriteString(e, b.String()) // a terminal that is gone ends the input too
+	_, _ = io.WriteString(e, b.String()) // a closed terminal also ends the input
 }
 
 func (e *editor) paragraph() paragraph {
@@ -225,12 +224,12 @@ func (e *editor) lines(ctx context.Context) <-chan line {
 
 func (e *editor) interrupts() <-chan struct{} { return e.typed }
 
-// wrapped shows an answer in whole lines, broken between words, so that it
-// never meets the line that is being typed.
+// wrapped prints an answer in whole lines, broken between words, so that it never overwrites
+// the line being typed.
 type wrapped struct {
 	term  io.Writer
 	width int
-	bold  func(string) string // nil: as it stands
+	bold  func(string) string // nil: unchanged
 	rest  string
 }
 
@@ -242,7 +241,7 @@ func (w *wrapped) write(text string) {
 	if w.bold != nil {
 		text = strong.ReplaceAllStringFunc(text, func(s string) string { return w.bold(s[2 : len(s)-2]) })
 	}
-	_, _ = w.term.Write([]byte(text)) // a terminal that is gone ends the input too
+	_, _ = w.term.Write([]byte(text)) // a closed terminal also ends the input
 }
 
 func (w *wrapped) add(text string) {
@@ -290,8 +289,7 @@ func breakLine(s string, width int) (head, tail string, ok bool) {
 	return "", "", false
 }
 
-// ctrlC takes Ctrl-C out of what is typed, where the editor would end at it,
-// and clears the line instead.
+// ctrlC removes Ctrl-C from the input, which would end the editor, and clears the line instead.
 type ctrlC struct {
 	in    io.Reader
 	typed chan struct{}

@@ -23,16 +23,16 @@ import (
 func (a *app) secretCmd() *cobra.Command {
 	var file bool
 	set := &cobra.Command{
-		Use: "set NAME", Short: "Keep a secret in the keychain, or in an encrypted file", Args: cobra.ExactArgs(1),
+		Use: "set NAME", Short: "Store a secret in the keychain or an encrypted file", Args: cobra.ExactArgs(1),
 		RunE: a.run(func(c *cobra.Command, args []string) error { return a.keepSecret(c.Context(), args[0], file) }),
 	}
-	set.Flags().BoolVar(&file, "file", false, "in the encrypted file, even where there is a keychain")
+	set.Flags().BoolVar(&file, "file", false, "use the encrypted file, even if there is a keychain")
 	list := a.listing(&cobra.Command{
-		Use: "list", Short: "List the names of what is kept, never a value", Args: cobra.NoArgs,
+		Use: "list", Short: "List the names of secrets, never their values", Args: cobra.NoArgs,
 		RunE: a.run(func(c *cobra.Command, _ []string) error { return a.listSecrets(c.Context()) }),
 	})
 	remove := &cobra.Command{
-		Use: "remove NAME", Short: "Forget a secret for good", Args: cobra.ExactArgs(1),
+		Use: "remove NAME", Short: "Delete a secret permanently", Args: cobra.ExactArgs(1),
 		RunE: a.run(func(c *cobra.Command, args []string) error {
 			s, err := secrets()
 			if err != nil {
@@ -46,15 +46,15 @@ func (a *app) secretCmd() *cobra.Command {
 		}),
 	}
 	test := a.listing(&cobra.Command{
-		Use: "test [NAME]", Short: "Look whether secrets can be read: one, or all that are kept or referred to", Args: cobra.MaximumNArgs(1),
+		Use: "test [NAME]", Short: "Check whether one secret, or all, can be read", Args: cobra.MaximumNArgs(1),
 		RunE: a.run(func(c *cobra.Command, args []string) error { return a.testSecrets(c.Context(), args) }),
 	})
 	adopt := &cobra.Command{
-		Use: "adopt [KEY...]", Short: "Move secrets that stand in the configuration where they are safe", ValidArgsFunction: completeKeys,
+		Use: "adopt [KEY...]", Short: "Move secrets from the configuration to the secret store", ValidArgsFunction: completeKeys,
 		RunE: a.run(func(c *cobra.Command, args []string) error { return a.adopt(c.Context(), args, file) }),
 	}
-	adopt.Flags().BoolVar(&file, "file", false, "into the encrypted file, even where there is a keychain")
-	return a.group(&cobra.Command{Use: "secret", Short: "Keys and passwords, kept in the keychain or encrypted", SuggestFor: []string{"secrets", "keychain", "password"}}, set, list, remove, test, adopt)
+	adopt.Flags().BoolVar(&file, "file", false, "use the encrypted file, even if there is a keychain")
+	return a.group(&cobra.Command{Use: "secret", Short: "Manage stored keys and passwords", SuggestFor: []string{"secrets", "keychain", "password"}}, set, list, remove, test, adopt)
 }
 
 func secrets() (system.Secrets, error) {
@@ -67,7 +67,7 @@ func secrets() (system.Secrets, error) {
 func (a *app) secretText(name string) (string, error) {
 	var text string
 	if fd, tty := terminal(a.in); tty {
-		fmt.Fprintf(a.err, "The secret for %s (it is not shown): ", name)
+		fmt.Fprintf(a.err, "Secret for %s (not shown): ", name)
 		b, err := term.ReadPassword(fd)
 		fmt.Fprintln(a.err)
 		if err != nil {
@@ -104,7 +104,7 @@ func (a *app) keepSecret(ctx context.Context, name string, file bool) error {
 	if err != nil {
 		return err
 	}
-	fmt.Fprintf(a.out, "Kept in the %s. Refer to it as \"keychain:%s\".\n", where, name)
+	fmt.Fprintf(a.out, "Stored in the %s. Refer to it as \"keychain:%s\".\n", where, name)
 	return nil
 }
 
@@ -121,7 +121,7 @@ func (a *app) listSecrets(ctx context.Context) error {
 		return a.printJSON(list)
 	}
 	if len(list) == 0 {
-		fmt.Fprintln(a.out, "No secret is kept. Keep one with: hob secret set NAME")
+		fmt.Fprintln(a.out, "No secrets. Store one with: hob secret set NAME")
 	}
 	for _, k := range list {
 		fmt.Fprintf(a.out, "%-30s %s\n", k.Name, k.Where)
@@ -171,7 +171,7 @@ func (a *app) testSecrets(ctx context.Context, args []string) error {
 
 func (a *app) printTested(all []tested) {
 	if len(all) == 0 {
-		fmt.Fprintln(a.out, "No secret is kept, and the configuration refers to none.")
+		fmt.Fprintln(a.out, "No secrets are stored, and the configuration refers to none.")
 	}
 	for _, t := range all {
 		state := a.paint(a.out, green, "ok   ")
@@ -202,10 +202,10 @@ func (a *app) referred(ctx context.Context, s system.Secrets) ([]tested, error) 
 	return out, err
 }
 
-// adopt moves secrets out of the configuration. The file changes when all of them
-// are kept and have been read back. It cannot be undone: what undo would need is
-// the secret in the clear, so that the former texts of the file go, too. A change
-// of templates that was interrupted is finished first, as it has copies of its own.
+// adopt moves secrets out of the configuration. It changes the file after all of them are
+// stored and read back. This cannot be undone, because undo would need the plain-text secret;
+// therefore earlier versions of the file are deleted, too. An interrupted template change is
+// completed first, because it has its own copies.
 func (a *app) adopt(ctx context.Context, keys []string, file bool) error {
 	return a.changing(ctx, func(_ system.Paths, h *templates.Home) error { return a.adoptAlone(ctx, h, keys, file) })
 }
@@ -218,14 +218,14 @@ func (a *app) adoptAlone(ctx context.Context, h *templates.Home, keys []string, 
 	found := cfg.PlainSecrets()
 	for _, k := range keys {
 		if !slices.ContainsFunc(found, func(s config.PlainSecret) bool { return s.Key == k }) {
-			return &failure{code: exitFailed, cause: k + " is no key with a secret in the clear", remedy: "see: hob doctor"}
+			return &failure{code: exitFailed, cause: k + " does not contain an unencrypted secret", remedy: "see: hob doctor"}
 		}
 	}
 	if len(keys) > 0 {
 		found = slices.DeleteFunc(found, func(s config.PlainSecret) bool { return !slices.Contains(keys, s.Key) })
 	}
 	if len(found) == 0 {
-		fmt.Fprintln(a.out, "No secret stands in the configuration.")
+		fmt.Fprintln(a.out, "The configuration contains no secrets.")
 		return nil
 	}
 	kept := vault.For(p)
@@ -245,21 +245,21 @@ func (a *app) adoptAlone(ctx context.Context, h *templates.Home, keys []string, 
 		if err != nil {
 			return fmt.Errorf("%s: %w", s.Key, err)
 		}
-		fmt.Fprintf(a.out, "%s is kept in the %s as %s.\n", s.Key, where, name)
+		fmt.Fprintf(a.out, "%s is stored in the %s as %s.\n", s.Key, where, name)
 		values = append(values, config.Value{Key: s.Key, Value: "keychain:" + name})
 	}
-	// The copies come first: after a crash the secret still stands in the
-	// configuration, so that it is found again.
+	// The copies come first: after a crash the secret is still in the configuration and is
+	// found again.
 	if err := adoptInTemplates(h, found, values); err != nil {
-		return fmt.Errorf("what the configuration said before the template in use still holds the secret: %w", err)
+		return fmt.Errorf("the saved configuration from before the active template still contains the secret: %w", err)
 	}
 	if _, err := config.SetAll(p.ConfigFile(), values); err != nil {
-		return fmt.Errorf("the configuration stays as it is: %w", err)
+		return fmt.Errorf("the configuration was not changed: %w", err)
 	}
 	copies := config.Copies{Path: p.ConfigFile(), Dir: p.ConfigUndoDir()}
 	if err := copies.Purge(); err != nil {
-		return fmt.Errorf("former texts of the configuration hold the secret and cannot be removed: %w", errors.Join(err))
+		return fmt.Errorf("earlier versions of the configuration contain the secret and cannot be removed: %w", errors.Join(err))
 	}
-	fmt.Fprintln(a.out, "The configuration refers to them now. Former texts of it, which held them, are removed; this is not undone.")
+	fmt.Fprintln(a.out, "The configuration now refers to them. Earlier versions that contained them were deleted; this cannot be undone.")
 	return nil
 }

@@ -16,7 +16,7 @@ import (
 func (a *app) serviceCmd() *cobra.Command {
 	var only bool
 	install := &cobra.Command{
-		Use: "install", Short: "Start Hob with your session", Args: cobra.NoArgs,
+		Use: "install", Short: "Start Hob when you log in", Args: cobra.NoArgs,
 		RunE: a.run(func(c *cobra.Command, _ []string) error {
 			if only {
 				return a.printService(c)
@@ -24,19 +24,19 @@ func (a *app) serviceCmd() *cobra.Command {
 			return a.installService(c.Context(), kindOf(c))
 		}),
 	}
-	install.Flags().BoolVar(&only, "print", false, "only print what would be written, and where")
+	install.Flags().BoolVar(&only, "print", false, "only print the entry and its path")
 	uninstall := &cobra.Command{
-		Use: "uninstall", Short: "Start Hob no more with your session", Args: cobra.NoArgs,
+		Use: "uninstall", Short: "Stop starting Hob when you log in", Args: cobra.NoArgs,
 		RunE: a.run(func(c *cobra.Command, _ []string) error { return a.uninstallService(c.Context(), kindOf(c)) }),
 	}
 	status := a.listing(&cobra.Command{
-		Use: "status", Short: "Whether Hob starts with your session", Args: cobra.NoArgs,
+		Use: "status", Short: "Show whether Hob starts when you log in", Args: cobra.NoArgs,
 		RunE: a.run(func(c *cobra.Command, _ []string) error { return a.serviceStatus(c.Context(), kindOf(c)) }),
 	})
 	for _, c := range []*cobra.Command{install, uninstall, status} {
-		c.Flags().String("kind", "", "how, where there is a choice: systemd or xdg (default: what is there)")
+		c.Flags().String("kind", "", "systemd or xdg, on Linux (default: detected)")
 	}
-	return a.group(&cobra.Command{Use: "service", Short: "Hob at the start of your session", SuggestFor: []string{"autostart", "daemon"}}, install, status, uninstall)
+	return a.group(&cobra.Command{Use: "service", Short: "Manage the start of Hob when you log in", SuggestFor: []string{"autostart", "daemon"}}, install, status, uninstall)
 }
 
 func kindOf(c *cobra.Command) string { return c.Flag("kind").Value.String() }
@@ -48,7 +48,7 @@ func (a *app) service(ctx context.Context, kind string) (*autostart.Manager, aut
 	case kind != "" && kind != string(autostart.Systemd) && kind != string(autostart.XDG):
 		return nil, e, usage("--kind is systemd or xdg")
 	case kind != "" && runtime.GOOS != "linux":
-		return nil, e, usage("--kind is for Linux; here there is one way")
+		return nil, e, usage("--kind is only for Linux")
 	}
 	p, err := system.DefaultPaths()
 	if err != nil {
@@ -61,7 +61,7 @@ func (a *app) service(ctx context.Context, kind string) (*autostart.Manager, aut
 	e = autostart.Self(exe, p.Home, p.LogFile(), os.Getenv)
 	m, err := autostart.New(ctx, autostart.Options{Kind: autostart.Kind(kind)})
 	if errors.Is(err, errors.ErrUnsupported) {
-		return nil, e, &failure{code: exitFailed, cause: "it is not known how programs start with the session here", remedy: "have this run at login: hob start"}
+		return nil, e, &failure{code: exitFailed, cause: "no way to start programs at login is known for this system", remedy: "run this at login: hob start"}
 	}
 	return m, e, err
 }
@@ -85,7 +85,7 @@ func (a *app) installService(ctx context.Context, kind string) error {
 	if err != nil {
 		return err
 	}
-	p, _, err := a.home() // a broken configuration is told here, not in a log
+	p, _, err := a.home() // report an invalid configuration here and not in a log
 	if err != nil {
 		return err
 	}
@@ -104,15 +104,15 @@ func (a *app) installService(ctx context.Context, kind string) error {
 	if err != nil {
 		return err
 	}
-	fmt.Fprintf(a.out, "Hob starts with your session (%s: %s).\n", m.Kind(), place)
+	fmt.Fprintf(a.out, "Hob starts when you log in (%s: %s).\n", m.Kind(), place)
 	s, err := m.Status(ctx, e)
 	switch {
 	case err != nil:
 		return err
 	case running && !s.Running:
-		fmt.Fprintln(a.out, "It runs already, started by hand; from the next login on it is your session that starts it.")
+		fmt.Fprintln(a.out, "It is already running, started manually; from the next login your session starts it.")
 	case !running && !s.Running:
-		fmt.Fprintln(a.out, "For now: hob start")
+		fmt.Fprintln(a.out, "To start it now: hob start")
 	}
 	return nil
 }
@@ -134,10 +134,10 @@ func (a *app) uninstallService(ctx context.Context, kind string) error {
 		some = true
 	}
 	if !some {
-		fmt.Fprintln(a.out, "Hob did not start with your session; nothing was changed.")
+		fmt.Fprintln(a.out, "Hob was not set to start at login; nothing was changed.")
 		return nil
 	}
-	fmt.Fprintln(a.out, "Hob starts no more with your session. What runs now goes on until: hob stop")
+	fmt.Fprintln(a.out, "Hob no longer starts when you log in. The running Hob continues until: hob stop")
 	return nil
 }
 
@@ -154,7 +154,7 @@ func (a *app) serviceStatus(ctx context.Context, kind string) error {
 		return a.printJSON(s)
 	}
 	if !s.Installed {
-		fmt.Fprintf(a.out, "Not installed (%s). Have it started with your session: hob service install\n", s.Kind)
+		fmt.Fprintf(a.out, "Not installed (%s). Start it at login with: hob service install\n", s.Kind)
 		if s.Note != "" {
 			fmt.Fprintln(a.out, "Note: "+printable(s.Note))
 		}
@@ -164,12 +164,12 @@ func (a *app) serviceStatus(ctx context.Context, kind string) error {
 	fmt.Fprintf(a.out, "Starts: %s\n", printable(s.Program))
 	switch {
 	case s.Program != e.Program:
-		fmt.Fprintf(a.out, "That is not this program (%s). Make it so: hob service install\n", e.Program)
+		fmt.Fprintf(a.out, "This is not the current program (%s). Update it with: hob service install\n", e.Program)
 	case !s.Current:
-		fmt.Fprintln(a.out, "It is not as Hob would write it now. Make it so: hob service install")
+		fmt.Fprintln(a.out, "The entry is outdated. Update it with: hob service install")
 	}
 	if !s.Enabled {
-		fmt.Fprintln(a.out, "It is switched off, and will not start.")
+		fmt.Fprintln(a.out, "It is disabled and will not start.")
 	}
 	if s.Running {
 		fmt.Fprintln(a.out, "It runs.")

@@ -25,27 +25,26 @@ func (a *app) sessionCmd() *cobra.Command {
 		}),
 	})
 	show := a.listing(a.onSession(&cobra.Command{
-		Use: "show SESSION", Short: "Show what was said in a conversation",
+		Use: "show SESSION", Short: "Show the messages of a conversation",
 		RunE: a.run(func(c *cobra.Command, args []string) error { return a.showSession(c.Context(), args[0]) }),
 	}))
 	reset := a.onSession(&cobra.Command{
-		Use: "reset SESSION", Short: "Begin the conversation afresh (what was said stays readable)",
+		Use: "reset SESSION", Short: "Reset the context of a conversation; keep its messages",
 		RunE: a.run(func(c *cobra.Command, args []string) error {
 			return a.with(c.Context(), func(cl *client) error {
 				if err := cl.post(c.Context(), "/api/v1/manage/new", map[string]string{"session": args[0]}, nil); err != nil {
 					return err
 				}
-				fmt.Fprintf(a.out, "The conversation %q begins afresh.\n", args[0])
+				fmt.Fprintf(a.out, "Reset the context of the conversation %q.\n", args[0])
 				return nil
 			})
 		}),
 	})
-	return a.group(&cobra.Command{Use: "session", Short: "Conversations", SuggestFor: []string{"history", "conversation"}},
+	return a.group(&cobra.Command{Use: "session", Short: "Manage conversations", SuggestFor: []string{"history", "conversation"}},
 		list, show, a.sessionSearchCmd(), a.sessionExportCmd(), a.sessionForkCmd(), a.sessionReplayCmd(), reset)
 }
 
-// onSession makes the command take the id of a conversation, which the shell
-// completes.
+// onSession makes the command take a conversation id, with shell completion.
 func (a *app) onSession(c *cobra.Command) *cobra.Command {
 	c.Args = cobra.ExactArgs(1)
 	c.ValidArgsFunction = a.completeSessions
@@ -73,7 +72,7 @@ func (a *app) completeSessions(c *cobra.Command, args []string, _ string) ([]str
 
 func (a *app) sessionSearchCmd() *cobra.Command {
 	c := a.listing(&cobra.Command{
-		Use: "search TEXT...", Short: "Find what was said in all conversations", Args: cobra.MinimumNArgs(1),
+		Use: "search TEXT...", Short: "Search the messages of all conversations", Args: cobra.MinimumNArgs(1),
 		RunE: a.run(func(c *cobra.Command, args []string) error {
 			q := query("q", words(args))
 			for _, name := range []string{"session", "who", "since", "until", "limit"} {
@@ -88,11 +87,11 @@ func (a *app) sessionSearchCmd() *cobra.Command {
 				col("MESSAGE", "message"), col("SESSION", "session"), at(a.zone(), "AT", "at"), col("WHO", "who"), col("SAID", "snippet"))
 		}),
 	})
-	c.Flags().StringP("session", "s", "", "only in this conversation")
-	c.Flags().String("who", "", "only what was said by: owner, hob, tool, outside")
-	c.Flags().String("since", "", "not before this day: 2026-03-01")
-	c.Flags().String("until", "", "before this day")
-	c.Flags().Int("limit", 20, "how many")
+	c.Flags().StringP("session", "s", "", "only this conversation")
+	c.Flags().String("who", "", "only messages of: owner, hob, tool, outside")
+	c.Flags().String("since", "", "first day: 2026-03-01")
+	c.Flags().String("until", "", "end of the period: before this day")
+	c.Flags().Int("limit", 20, "maximum number of messages")
 	_ = c.RegisterFlagCompletionFunc("session", func(c *cobra.Command, _ []string, to string) ([]string, cobra.ShellCompDirective) {
 		return a.completeSessions(c, nil, to)
 	})
@@ -103,7 +102,7 @@ func (a *app) sessionExportCmd() *cobra.Command {
 	var format, to, images string
 	var raw bool
 	c := a.onSession(&cobra.Command{
-		Use: "export SESSION", Short: "Write all that was said in a conversation as Markdown or JSON lines",
+		Use: "export SESSION", Short: "Export a conversation as Markdown or JSON lines",
 		RunE: a.run(func(c *cobra.Command, args []string) error {
 			return a.with(c.Context(), func(cl *client) error {
 				return a.exportSession(c.Context(), cl, args[0], exportTo{format: format, file: to, images: images, raw: raw})
@@ -111,13 +110,13 @@ func (a *app) sessionExportCmd() *cobra.Command {
 		}),
 	})
 	c.Flags().StringVarP(&format, "format", "f", "markdown", "markdown or jsonl")
-	c.Flags().StringVarP(&to, "output", "o", "", "a new file to write to (default: standard output)")
+	c.Flags().StringVarP(&to, "output", "o", "", "new output file (default: standard output)")
 	c.Flags().BoolVar(&raw, "raw", false, "keep control and invisible characters of a Markdown export")
-	c.Flags().StringVar(&images, "images", "", "a folder for the pictures of a Markdown file (default: they stand in the text)")
+	c.Flags().StringVar(&images, "images", "", "folder for the pictures of a Markdown file (default: embedded in the text)")
 	return c
 }
 
-// exportTo says how and where a conversation is written.
+// exportTo contains the format and the target of an export.
 type exportTo struct {
 	format, file, images string
 	raw                  bool
@@ -132,23 +131,22 @@ func (e exportTo) writer(w io.Writer) (io.Writer, func() error) {
 	return v, v.Flush
 }
 
-// exportSession writes to a file beside the one that is wanted, so that one of
-// this name is whole.
+// exportSession writes to a temporary file and renames it, so that the named file is complete.
 //
-// Markdown holds what strangers wrote. It is made visible, because it is likely to be
-// shown in a terminal later on, unless the raw text is asked for.
+// Markdown contains untrusted text. Its control characters are made visible unless --raw is
+// set, because it is likely to be shown in a terminal.
 func (a *app) exportSession(ctx context.Context, c *client, session string, how exportTo) error {
 	format, to, images := how.format, how.file, how.images
 	path := "/api/v1/sessions/" + pathPart(session) + "/export"
 	if images != "" && (format != "markdown" || to == "") {
-		return usage("--images goes with a Markdown file: hob session export %s -o FILE --images FOLDER", shellWord(session))
+		return usage("--images needs a Markdown file: hob session export %s -o FILE --images FOLDER", shellWord(session))
 	}
 	if to == "" {
 		out, flush := how.writer(a.out)
 		return errors.Join(c.copy(ctx, path, query("format", format), out), flush())
 	}
 	if _, err := os.Lstat(to); err == nil {
-		return usage("%s is there already; choose another name", to)
+		return usage("%s already exists; choose another name", to)
 	}
 	f, err := os.CreateTemp(filepath.Dir(to), ".hob-export-*")
 	if err != nil {
@@ -175,7 +173,7 @@ func (a *app) exportSession(ctx context.Context, c *client, session string, how 
 func (a *app) sessionForkCmd() *cobra.Command {
 	var name, upTo string
 	c := a.listing(a.onSession(&cobra.Command{
-		Use: "fork SESSION", Short: "Begin a new conversation with what was said in this one so far",
+		Use: "fork SESSION", Short: "Create a conversation with the messages of this one",
 		RunE: a.run(func(c *cobra.Command, args []string) error {
 			return a.with(c.Context(), func(cl *client) error {
 				var out row
@@ -185,20 +183,20 @@ func (a *app) sessionForkCmd() *cobra.Command {
 				if a.asJSON {
 					return a.printJSON(out)
 				}
-				fmt.Fprintf(a.out, "The conversation %s begins like %s, with %s turns. Go on with: hob chat --session %s\n",
+				fmt.Fprintf(a.out, "Created the conversation %s from %s, with %s turns. Continue with: hob chat --session %s\n",
 					printable(out.text("id")), args[0], out.text("turns"), shellWord(out.text("id")))
 				return nil
 			})
 		}),
 	}))
-	c.Flags().StringVar(&name, "name", "", "the new conversation's name (default: SESSION-fork)")
-	c.Flags().StringVar(&upTo, "at", "", "id of the message or turn with which it ends (default: the last)")
+	c.Flags().StringVar(&name, "name", "", "name of the new conversation (default: SESSION-fork)")
+	c.Flags().StringVar(&upTo, "at", "", "ID of the last message or turn to copy (default: the last one)")
 	return c
 }
 
 func (a *app) sessionReplayCmd() *cobra.Command {
 	c := a.listing(&cobra.Command{
-		Use: "replay SESSION [TURN]", Short: "Run a recorded turn again without effects and show what differs today", Args: cobra.RangeArgs(1, 2),
+		Use: "replay SESSION [TURN]", Short: "Replay a recorded turn without effects, show differences", Args: cobra.RangeArgs(1, 2),
 		ValidArgsFunction: a.completeSessions,
 		RunE: a.run(func(c *cobra.Command, args []string) error {
 			turn := ""
@@ -219,7 +217,7 @@ func (a *app) sessionReplayCmd() *cobra.Command {
 					fmt.Fprintln(a.out, printable(out.text("text")))
 				}
 				if same, _ := out["same"].(bool); !same {
-					return &failure{code: exitFailed, cause: "the turn would go otherwise today"}
+					return &failure{code: exitFailed, cause: "the turn would be different today"}
 				}
 				return nil
 			})
@@ -267,7 +265,7 @@ func (a *app) showSession(ctx context.Context, session string) error {
 			return a.printJSON(rows)
 		}
 		if len(rows) == 0 {
-			fmt.Fprintln(a.out, "Nothing was said there.")
+			fmt.Fprintln(a.out, "No messages.")
 			return nil
 		}
 		zone := a.zone()

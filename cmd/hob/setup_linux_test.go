@@ -191,7 +191,7 @@ func TestSetupInATerminal(t *testing.T) {
 	home := homeOf(t)
 	s := sit(t, home, nil, "setup")
 	s.expect("Brain 1/")
-	s.expect("the built-in brain alone")
+	s.expect("only the built-in brain")
 	s.press(strings.Repeat(down, 5) + enter)
 	s.expect("Its address")
 	s.press(ctrlU + model.URL + "/v1" + enter)
@@ -210,23 +210,23 @@ func TestSetupInATerminal(t *testing.T) {
 	}
 
 	s = sit(t, home, []string{"NO_COLOR=1"}, "setup")
-	s.expect("goes on where it was left")
+	s.expect("continues where you stopped")
 	s.expect("You and Hob 2/")
 	s.press(ctrlU + "Robin" + enter + enter)
-	for _, title := range []string{"Channels 3/", "Where shall you be told", "Mail and calendars 4/", "Searching the web 5/", "Folders 6/"} {
+	for _, title := range []string{"Channels 3/", "Where should Hob send", "Mail and calendars 4/", "Web search 5/", "Folders 6/"} {
 		s.expect(title)
 		s.press(enter)
 	}
-	s.expect("From when to when")
+	s.expect("When should the quiet")
 	s.press(ctrlU + "22-7" + enter)
 	s.expect("Which template")
 	s.press(enter)
 	s.expect("Features 9/")
 	s.press(escape)
-	s.expect("Features: left as it is")
-	s.expect("Shall Hob start with your session")
+	s.expect("Features: unchanged")
+	s.expect("Should Hob start when you log in")
 	s.press("n")
-	s.expect("The set-up is done")
+	s.expect("Setup is complete")
 	if code := s.ends(); code != 0 {
 		t.Error(code)
 	}
@@ -255,8 +255,8 @@ func TestCtrlCAtEachStep(t *testing.T) {
 		{"Brain 1/", strings.Repeat(down, 6) + enter, "You and Hob 2/"},
 		{"You and Hob 2/", enter + enter, "Channels 3/"},
 		{"Channels 3/", escape, "Mail and calendars 4/"},
-		{"Mail and calendars 4/", enter, "Searching the web 5/"},
-		{"Searching the web 5/", enter, "Folders 6/"},
+		{"Mail and calendars 4/", enter, "Web search 5/"},
+		{"Web search 5/", enter, "Folders 6/"},
 		{"Folders 6/", enter, "Quiet hours 7/"},
 		{"Quiet hours 7/", enter, "Template 8/"},
 		{"Template 8/", escape, "Features 9/"},
@@ -270,7 +270,7 @@ func TestCtrlCAtEachStep(t *testing.T) {
 		s.press(step.keys)
 		s.expect(step.then)
 		s.press(stop)
-		s.expect("What was answered is kept")
+		s.expect("Your answers are saved")
 	}
 	if code := s.ends(); code != 130 {
 		t.Error(code)
@@ -287,15 +287,15 @@ func TestCtrlCWhileAServerIsAsked(t *testing.T) {
 	t.Cleanup(quiet.Close)
 	home := homeOf(t)
 	s := sit(t, home, nil, "setup", "brain")
-	s.expect("the built-in brain alone")
+	s.expect("only the built-in brain")
 	s.press(strings.Repeat(down, 5) + enter)
 	s.expect("Its address")
 	s.press(ctrlU + quiet.URL + "/v1" + enter)
 	s.expect("The key")
 	s.press(enter)
-	s.expect("Asking it for its models")
+	s.expect("Loading the list of models")
 	s.press(stop)
-	s.expect("What was answered is kept")
+	s.expect("Your answers are saved")
 	if code := s.ends(); code != 130 {
 		t.Error(code)
 	}
@@ -317,7 +317,7 @@ func TestSetupLineByLine(t *testing.T) {
 		s.expect("The key:")
 		if env == "TERM=dumb" {
 			s.press(stop)
-			s.expect("What was answered is kept")
+			s.expect("Your answers are saved")
 			state, err := unix.IoctlGetTermios(int(s.tty.Fd()), unix.TCGETS)
 			if err != nil || state.Lflag&unix.ECHO == 0 {
 				t.Error("the terminal goes on hiding what is typed", err)
@@ -357,19 +357,19 @@ func TestAChannelIsTakenUp(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer func() { sit(t, home, nil, "stop").ends() }()
-	for _, question := range []string{"Start Hob now?", "Start Hob anew now?"} {
+	for _, question := range []string{"Start Hob now?", "Restart Hob now?"} {
 		s := sit(t, home, nil, "channel", "add", "notes", "--set", "folder=Hob", "--set", "private=true", "--plain")
 		s.expect("notes is set up")
 		s.expect(question)
 		s.press("y\r")
 		s.expect("Hob is ready")
-		s.expect("Write this on notes")
+		s.expect("Send this code on notes")
 		if code := s.ends(); code != 0 {
 			t.Errorf("exit code %d", code)
 		}
 	}
 	s := sit(t, home, nil, "channel", "add", "notes", "--set", "folder=Hob", "--set", "private=true", "--plain")
-	s.expect("Start Hob anew now?")
+	s.expect("Restart Hob now?")
 	s.press("\r")
 	if code := s.ends(); code != 0 {
 		t.Errorf("exit code %d", code)

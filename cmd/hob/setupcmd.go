@@ -30,12 +30,12 @@ type setupFlags struct {
 func (a *app) setupCmd() *cobra.Command {
 	var f setupFlags
 	cmd := &cobra.Command{
-		Use: "setup [STEP...]", Short: "Choose a model, channels, accounts and a few other things", ValidArgs: setup.Names(),
+		Use: "setup [STEP...]", Short: "Set up the model, channels, accounts and more", ValidArgs: setup.Names(),
 		RunE: a.run(func(c *cobra.Command, args []string) error { return a.setup(c.Context(), f, args) }),
 	}
-	cmd.Flags().StringVar(&f.answers, "answers", "", "ask nothing; read the answers from this TOML file")
-	cmd.Flags().BoolVar(&f.plain, "plain", false, "ask line by line, as for a screen reader (also with ACCESSIBLE set)")
-	cmd.Flags().BoolVar(&f.restart, "restart", false, "begin anew where a set-up was left")
+	cmd.Flags().StringVar(&f.answers, "answers", "", "read the answers from this TOML file instead of asking")
+	cmd.Flags().BoolVar(&f.plain, "plain", false, "ask line by line, for screen readers (also if ACCESSIBLE is set)")
+	cmd.Flags().BoolVar(&f.restart, "restart", false, "restart an interrupted setup from the first step")
 	return cmd
 }
 
@@ -46,21 +46,21 @@ func (a *app) setup(ctx context.Context, f setupFlags, steps []string) error {
 	}
 	switch {
 	case f.answers != "" && len(steps) > 0:
-		return usage("--answers does the steps that the file answers; leave out %s", strings.Join(steps, " "))
+		return usage("--answers runs the steps that the file answers; remove %s", strings.Join(steps, " "))
 	case f.answers != "":
 		err = setup.FromFile(ctx, o, f.answers)
 	default:
 		err = a.askSetup(ctx, o, f, steps)
 	}
 	if errors.Is(err, setup.ErrLeft) || err != nil && ctx.Err() != nil && f.answers == "" {
-		fmt.Fprintln(a.err, "The set-up was left. What was answered is kept; go on with: hob setup")
+		fmt.Fprintln(a.err, "Setup stopped. Your answers are saved; continue with: hob setup")
 		return context.Canceled
 	}
 	if err != nil {
 		return err
 	}
 	if h, held, err := system.Probe(o.Paths.LockFile()); err == nil && held && h.Role == system.RoleDaemon {
-		fmt.Fprintln(a.out, "Hob reads it at its next start: hob stop, then hob start")
+		fmt.Fprintln(a.out, "Hob applies this at its next start: hob stop, then hob start")
 	}
 	return nil
 }
@@ -68,7 +68,7 @@ func (a *app) setup(ctx context.Context, f setupFlags, steps []string) error {
 // askSetup asks on the terminal: in a form where it can show one, else line by line.
 func (a *app) askSetup(ctx context.Context, o setup.Options, f setupFlags, steps []string) error {
 	if _, in := terminal(a.in); !in && !f.plain {
-		return usage("there is no terminal to ask on; give the answers with --answers FILE, or as lines with --plain")
+		return usage("no terminal to ask on; give the answers with --answers FILE, or as lines with --plain")
 	}
 	if f.restart {
 		if err := setup.Restart(o.Paths); err != nil {
@@ -151,7 +151,7 @@ func (a *app) templateOptions(p system.Paths) (out []setup.Option, inUse string,
 	return out, s.Name, err
 }
 
-// starts reports whether Hob starts with the session, where that can be told.
+// starts reports whether Hob starts at login; known is false if this cannot be determined.
 func (a *app) starts(ctx context.Context) (is, known bool) {
 	m, e, err := a.service(ctx, "")
 	if err != nil {
@@ -161,8 +161,8 @@ func (a *app) starts(ctx context.Context) (is, known bool) {
 	return s.Installed && s.Same, err == nil
 }
 
-// permissions asks the daemon what it lacks: what a terminal may is of no use to one
-// that the session has started. Where none runs, this program looks itself.
+// permissions asks the daemon for its missing permissions, because those of a terminal do not
+// apply to a daemon started by the session. Without a daemon this program checks its own.
 func (a *app) permissions(ctx context.Context, p system.Paths) (list []permission.Permission, err error) {
 	c, running, err := a.dial(ctx, p)
 	if !running {

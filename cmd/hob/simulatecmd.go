@@ -20,7 +20,7 @@ import (
 	"hob/platform/vault"
 )
 
-// simulateFlags are those of `hob simulate`.
+// simulateFlags contains the flags of `hob simulate`.
 type simulateFlags struct {
 	days               int
 	from, start, model string
@@ -30,15 +30,15 @@ type simulateFlags struct {
 func (a *app) simulateCmd() *cobra.Command {
 	var f simulateFlags
 	c := a.listing(&cobra.Command{
-		Use: "simulate", Short: "Play the coming days in seconds, and show what Hob would do", Args: cobra.NoArgs, SuggestFor: []string{"simulation", "dry-run"},
+		Use: "simulate", Short: "Simulate the coming days and show what Hob would do", Args: cobra.NoArgs, SuggestFor: []string{"simulation", "dry-run"},
 		RunE: a.run(func(c *cobra.Command, _ []string) error { return a.simulate(c.Context(), f) }),
 	})
-	c.Flags().IntVar(&f.days, "days", 7, "how many days to play")
-	c.Flags().StringVar(&f.from, "from", "", "a script with what happens (docs/simulation.md); - is standard input")
-	c.Flags().StringVar(&f.start, "start", "", `when it begins, "2026-11-23" or "2026-11-23 09:00" (default now)`)
-	c.Flags().StringVar(&f.zone, "zone", "", "the time zone to play in (default yours)")
-	c.Flags().StringVar(&f.model, "model", simulate.Offline, `"offline", or "configured": your models are really asked, and paid`)
-	c.Flags().StringVar(&f.replay, "replay", "", `play what came on a day once more: "2026-11-21", "yesterday", "today"`)
+	c.Flags().IntVar(&f.days, "days", 7, "number of days to simulate")
+	c.Flags().StringVar(&f.from, "from", "", "script with the events (docs/simulation.md); - is standard input")
+	c.Flags().StringVar(&f.start, "start", "", `start time, "2026-11-23" or "2026-11-23 09:00" (default: now)`)
+	c.Flags().StringVar(&f.zone, "zone", "", "time zone of the simulation (default: yours)")
+	c.Flags().StringVar(&f.model, "model", simulate.Offline, `"offline", or "configured": calls your models, at their usual cost`)
+	c.Flags().StringVar(&f.replay, "replay", "", `replay the events of a day: "2026-11-21", "yesterday", "today"`)
 	return c
 }
 
@@ -81,7 +81,7 @@ func played(ctx context.Context, o simulate.Options) (*simulate.Result, error) {
 	}
 }
 
-// simulation makes the options of the flags.
+// simulation converts the flags to options.
 func (a *app) simulation(f simulateFlags) (o simulate.Options, err error) {
 	p, err := system.DefaultPaths()
 	if err != nil {
@@ -107,7 +107,7 @@ func (a *app) simulation(f simulateFlags) (o simulate.Options, err error) {
 		o.Reader = []string{exe, document.Helper}
 	}
 	if f.days < 1 || f.days > simulate.MaxDays {
-		return o, usage("--days is a number from 1 to %d", simulate.MaxDays)
+		return o, usage("--days must be from 1 to %d", simulate.MaxDays)
 	}
 	if f.model != simulate.Offline && f.model != simulate.Configured {
 		return o, usage(`--model is "offline" or "configured", not %q`, f.model)
@@ -125,7 +125,7 @@ func (a *app) simulation(f simulateFlags) (o simulate.Options, err error) {
 	}
 	if f.replay != "" {
 		if f.start != "" || f.from != "" {
-			return o, usage("--replay takes what happens, and when, from the journal: leave out --from and --start")
+			return o, usage("--replay takes the events and times from the journal; remove --from and --start")
 		}
 		o.Replay, o.Days = true, 1
 		if o.Start, err = dayOf(f.replay, loc); err != nil {
@@ -145,7 +145,7 @@ func dayOf(s string, zone *time.Location) (time.Time, error) {
 	}
 	t, err := time.ParseInLocation(time.DateOnly, s, zone)
 	if err != nil || t.After(now) {
-		return t, usage(`--replay is a day that has been, such as "2026-11-21" or "yesterday", not %q`, s)
+		return t, usage(`--replay must be a past day, such as "2026-11-21" or "yesterday", not %q`, s)
 	}
 	return t, nil
 }
@@ -157,7 +157,7 @@ func startOf(s string, zone *time.Location) (time.Time, error) {
 	for _, form := range []string{time.RFC3339, "2006-01-02 15:04", "2006-01-02T15:04", time.DateOnly} {
 		if t, err := time.ParseInLocation(form, s, zone); err == nil {
 			if t.Year() < 2001 || t.Year() > 2100 {
-				return t, usage("--start lies between 2001 and 2100, not in %d", t.Year())
+				return t, usage("--start must be between 2001 and 2100, not in %d", t.Year())
 			}
 			return t, nil
 		}
@@ -174,12 +174,12 @@ func (a *app) script(path string) (*simulate.Script, error) {
 	}
 	file, err := os.Open(path)
 	if err != nil {
-		return nil, fmt.Errorf("the script cannot be read: %w", err)
+		return nil, fmt.Errorf("read the script: %w", err)
 	}
 	defer file.Close()
 	s, err := simulate.Parse(filepath.Base(path), io.Reader(file))
 	if err != nil {
-		return nil, &failure{code: exitUsage, cause: err.Error(), remedy: "how a script is written: docs/simulation.md"}
+		return nil, &failure{code: exitUsage, cause: err.Error(), remedy: "see docs/simulation.md for the format of scripts"}
 	}
 	return s, nil
 }
@@ -202,7 +202,7 @@ func (a *app) printTimeline(r *simulate.Result) {
 		fmt.Fprintf(a.out, "  %s  %s  %s\n", e.At.Format("15:04"), a.paint(a.out, shade(e.Kind), fmt.Sprintf("%-7s", e.Kind)), clipTo(oneLine(what), 400))
 	}
 	if r.Replayed > 0 {
-		fmt.Fprintf(a.out, "\n%d of the day's events were played again; %d came to something else\n", r.Replayed, r.Differences)
+		fmt.Fprintf(a.out, "\nReplayed %d events of the day; %d had a different result\n", r.Replayed, r.Differences)
 	}
 	fmt.Fprintf(a.out, "\n%s to %s (%s): %d inputs, %d events, %d ticks, %s\n", r.Start.Format("2006-01-02 15:04"), r.End.Format("2006-01-02 15:04"), r.Zone,
 		r.Inputs, r.Events, r.Ticks, costOf(r))

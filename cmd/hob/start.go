@@ -36,9 +36,9 @@ func (a *app) startCmd() *cobra.Command {
 	return cmd
 }
 
-// gcPercent is Go's GOGC for the daemon. Of its heap some 3 MB live: collecting
-// it twice as often as usual costs a tenth more processor time under full load
-// and nothing else, and saves 2 MB at all times.
+// gcPercent is Go's GOGC for the daemon. About 3 MB of its heap are live: collecting twice as
+// often as by default costs 10 % more processor time under full load only, and always saves 2
+// MB.
 const gcPercent = 50
 
 // daemon is the process that stays.
@@ -57,7 +57,7 @@ func (a *app) daemon(ctx context.Context) (err error) {
 	if os.Getenv("GOGC") == "" {
 		debug.SetGCPercent(gcPercent)
 	}
-	signal.Ignore(syscall.SIGPIPE) // that nobody reads the log any more is no reason to end
+	signal.Ignore(syscall.SIGPIPE) // a closed log pipe is no reason to exit
 	log := slog.New(slog.NewTextHandler(a.err, &slog.HandlerOptions{Level: level}))
 	for _, w := range cfg.Warnings {
 		log.Warn("configuration", "about", w)
@@ -72,7 +72,7 @@ func (a *app) daemon(ctx context.Context) (err error) {
 	go func() {
 		defer close(kept)
 		if err := system.KeepOrphans(kctx); err != nil {
-			log.Warn("what commands leave behind cannot be told from the owner's own programs", "err", err)
+			log.Warn("leftover processes of commands cannot be distinguished from the user's programs", "err", err)
 		}
 	}()
 	defer func() { unkeep(); <-kept }()
@@ -93,7 +93,7 @@ func (a *app) daemon(ctx context.Context) (err error) {
 		at.Pin = d.Pin()
 	}
 	if err := system.WriteEndpoint(p.EndpointFile(), at); err != nil {
-		log.Error("commands cannot find this daemon", "err", err)
+		log.Error("write the endpoint file: commands cannot find this daemon", "err", err)
 	}
 	log.Info("ready", "address", e.Addr(), "home", p.Home, "version", a.version)
 	ended := make(chan struct{})
@@ -103,7 +103,7 @@ func (a *app) daemon(ctx context.Context) (err error) {
 		end = <-ran
 	}()
 	if m, ok := e.(interface{ Main(ended <-chan struct{}) }); ok {
-		m.Main(ended) // here, since macOS wants its main thread
+		m.Main(ended) // on the main thread, as macOS requires
 	}
 	<-ended
 	err = leftover(end)
@@ -111,8 +111,7 @@ func (a *app) daemon(ctx context.Context) (err error) {
 	return err
 }
 
-// leftover drops the cancellations that come with an orderly end from what a
-// run returned.
+// leftover removes the cancellations of an orderly shutdown from the error of a run.
 func leftover(err error) error {
 	if many, ok := err.(interface{ Unwrap() []error }); ok {
 		var rest []error
@@ -130,7 +129,7 @@ func leftover(err error) error {
 // background starts the daemon detached and waits until it is ready; false when
 // one was running.
 func (a *app) background(ctx context.Context) (bool, error) {
-	p, _, err := a.home() // a broken configuration is told here, not in a log
+	p, _, err := a.home() // report an invalid configuration here and not in a log
 	if err != nil {
 		return false, err
 	}
@@ -156,7 +155,7 @@ func (a *app) background(ctx context.Context) (bool, error) {
 			return err
 		}
 		if !held || h.Role != system.RoleDaemon {
-			return errors.New("it does not run yet")
+			return errors.New("it is not running yet")
 		}
 		c, err := a.clientOf(p, h.PID)
 		if err != nil {
@@ -167,7 +166,7 @@ func (a *app) background(ctx context.Context) (bool, error) {
 	return err == nil, err
 }
 
-// greet tells where Hob is.
+// greet prints the address of Hob.
 func (a *app) greet(ctx context.Context, started bool) error {
 	c, err := a.need(ctx)
 	if err != nil {
@@ -175,7 +174,7 @@ func (a *app) greet(ctx context.Context, started bool) error {
 	}
 	word := "Hob is ready"
 	if !started {
-		word = "Hob was running already"
+		word = "Hob was already running"
 	}
 	fmt.Fprintf(a.out, "%s at %s (pid %d). Talk: hob chat   Stop: hob stop\n", word, c.base, c.pid)
 	return nil
@@ -208,7 +207,7 @@ func (a *app) stop(ctx context.Context) error {
 	defer cancel()
 	if err := a.askToStop(ctx, p, h.PID); err != nil {
 		if err := system.Terminate(h.PID); err != nil && system.ProcessExists(h.PID) {
-			return fmt.Errorf("stop the daemon (pid %d): %w; end it by hand", h.PID, err)
+			return fmt.Errorf("stop the daemon (pid %d): %w; stop it manually", h.PID, err)
 		}
 	}
 	for {
@@ -221,7 +220,7 @@ func (a *app) stop(ctx context.Context) error {
 			return nil
 		}
 		if !pause(ctx, 20*time.Millisecond) {
-			return &failure{code: exitFailed, cause: fmt.Sprintf("the daemon (pid %d) did not stop in %s", h.PID, stopWait), remedy: fmt.Sprintf("it may be in the middle of something; end it with: %s", system.KillCommand(h.PID))}
+			return &failure{code: exitFailed, cause: fmt.Sprintf("the daemon (pid %d) did not stop in %s", h.PID, stopWait), remedy: fmt.Sprintf("it may be busy; stop it with: %s", system.KillCommand(h.PID))}
 		}
 	}
 }
@@ -238,7 +237,7 @@ func (a *app) askToStop(ctx context.Context, p system.Paths, pid int) error {
 
 func (a *app) statusCmd() *cobra.Command {
 	return a.listing(&cobra.Command{
-		Use: "status", Short: "What Hob is doing", Args: cobra.NoArgs,
+		Use: "status", Short: "Show the status of Hob", Args: cobra.NoArgs,
 		RunE: a.run(func(c *cobra.Command, _ []string) error {
 			cl, err := a.need(c.Context())
 			if err != nil {
@@ -259,7 +258,7 @@ func (a *app) statusCmd() *cobra.Command {
 
 func (a *app) versionCmd() *cobra.Command {
 	return a.listing(&cobra.Command{
-		Use: "version", Short: "The version of this program", Args: cobra.NoArgs,
+		Use: "version", Short: "Print the version of this program", Args: cobra.NoArgs,
 		RunE: a.run(func(*cobra.Command, []string) error {
 			if a.asJSON {
 				return a.printJSON(map[string]string{"version": a.version})
@@ -284,15 +283,15 @@ func (a *app) initCmd() *cobra.Command {
 			path := p.ConfigFile()
 			switch fi, err := os.Stat(path); {
 			case err == nil && !fi.Mode().IsRegular():
-				return fmt.Errorf("%s: it is not a file; move it away, then run: hob init", path)
+				return fmt.Errorf("%s: not a file; move it away, then run: hob init", path)
 			case err == nil:
-				fmt.Fprintf(a.out, "%s is there already; nothing was changed.\n", path)
+				fmt.Fprintf(a.out, "%s already exists; nothing was changed.\n", path)
 				return nil
 			}
 			if err := system.WriteFile(path, config.Template()); err != nil {
 				return err
 			}
-			fmt.Fprintf(a.out, "Wrote %s. Everything in it is optional; begin with: hob chat\n", path)
+			fmt.Fprintf(a.out, "Wrote %s. All keys are optional; start with: hob chat\n", path)
 			return nil
 		}),
 	}
@@ -300,7 +299,7 @@ func (a *app) initCmd() *cobra.Command {
 
 func (a *app) backupCmd() *cobra.Command {
 	return a.listing(&cobra.Command{
-		Use: "backup", Short: "Copy the database to a safe place", Args: cobra.NoArgs,
+		Use: "backup", Short: "Back up the database", Args: cobra.NoArgs,
 		RunE: a.run(func(c *cobra.Command, _ []string) error {
 			return a.with(c.Context(), func(cl *client) error {
 				var out struct {

@@ -42,8 +42,8 @@ func (u userInput) message() map[string]any {
 	return map[string]any{"parts": parts}
 }
 
-// readInput makes the input of arguments and standard input. Without arguments, or with
-// "-" as the last one, it waits for standard input.
+// readInput combines arguments and standard input. Without arguments, or with "-" as the last
+// one, it waits for standard input.
 func (a *app) readInput(ctx context.Context, args []string, mine bool) (userInput, error) {
 	wait := len(args) == 0
 	if n := len(args); n > 0 && args[n-1] == "-" {
@@ -57,12 +57,12 @@ func (a *app) readInput(ctx context.Context, args []string, mine bool) (userInpu
 		}
 	}
 	if in.typed == "" && in.piped == "" {
-		return in, usage(`say something: hob ask "what is on today?"`)
+		return in, usage(`write a message: hob ask "what is on today?"`)
 	}
 	return in, nil
 }
 
-// readPipe reads standard input to its end. Without wait it gives up when nothing comes.
+// readPipe reads standard input to its end. Without wait it gives up if no data arrives.
 func (a *app) readPipe(ctx context.Context, wait bool) (string, error) {
 	type result struct {
 		text []byte
@@ -82,7 +82,7 @@ func (a *app) readPipe(ctx context.Context, wait bool) (string, error) {
 		case <-ctx.Done():
 			return "", ctx.Err()
 		case <-limit.C:
-			fmt.Fprintln(a.err, `Nothing came on standard input; asking without it. Wait for it with "-" as the last argument, or close it with </dev/null.`)
+			fmt.Fprintln(a.err, `No data on standard input; continuing without it. To wait for it, use "-" as the last argument; to close it, use </dev/null.`)
 			return "", nil
 		}
 	}
@@ -104,7 +104,7 @@ func checkPipe(b []byte, err error) (string, error) {
 	case len(b) > web.MaxText:
 		return "", &failure{code: exitUsage, cause: "standard input is longer than " + bytesText(web.MaxText), remedy: "save it to a file and name the file"}
 	case !utf8.Valid(b):
-		return "", &failure{code: exitUsage, cause: "what came on standard input is not valid UTF-8", remedy: "send text, and as UTF-8"}
+		return "", &failure{code: exitUsage, cause: "standard input is not valid UTF-8", remedy: "send UTF-8 text"}
 	}
 	return strings.TrimSpace(string(b)), nil
 }

@@ -21,35 +21,35 @@ func (a *app) templateCmd() *cobra.Command {
 		RunE: a.run(func(*cobra.Command, []string) error { return a.listTemplates() }),
 	})
 	info := a.listing(&cobra.Command{
-		Use: "info TEMPLATE", Short: "Show what a template holds and asks for", Args: cobra.ExactArgs(1), ValidArgsFunction: completeTemplates,
+		Use: "info TEMPLATE", Short: "Show the contents and requirements of a template", Args: cobra.ExactArgs(1), ValidArgsFunction: completeTemplates,
 		RunE: a.run(func(_ *cobra.Command, args []string) error { return a.showTemplate(args[0]) }),
 	})
 	var yes, trust bool
 	use := a.listing(&cobra.Command{
-		Use: "use TEMPLATE", Short: "Show what a template would change, and use it", Args: cobra.ExactArgs(1), ValidArgsFunction: completeTemplates,
+		Use: "use TEMPLATE", Short: "Preview and apply a template", Args: cobra.ExactArgs(1), ValidArgsFunction: completeTemplates,
 		RunE: a.run(func(c *cobra.Command, args []string) error {
 			return a.useTemplate(c.Context(), args[0], consent{yes, trust})
 		}),
 	})
-	use.Flags().BoolVarP(&yes, "yes", "y", false, "do not ask")
-	use.Flags().BoolVar(&trust, "trust", false, "take its SOUL.md also when it looks like an attack on the model")
+	use.Flags().BoolVarP(&yes, "yes", "y", false, "skip the confirmation")
+	use.Flags().BoolVar(&trust, "trust", false, "accept its SOUL.md even if it looks like an attack on the model")
 	reset := a.listing(&cobra.Command{
-		Use: "reset", Short: "Bring back what was there before the template", Args: cobra.NoArgs,
+		Use: "reset", Short: "Restore the state before the template", Args: cobra.NoArgs,
 		RunE: a.run(func(c *cobra.Command, _ []string) error { return a.resetTemplate(c.Context(), yes) }),
 	})
-	reset.Flags().BoolVarP(&yes, "yes", "y", false, "do not ask")
+	reset.Flags().BoolVarP(&yes, "yes", "y", false, "skip the confirmation")
 	var about string
 	create := &cobra.Command{
-		Use: "create NAME", Short: "Make a template of how Hob is set up now", Args: cobra.ExactArgs(1),
+		Use: "create NAME", Short: "Create a template from the current setup", Args: cobra.ExactArgs(1),
 		RunE: a.run(func(c *cobra.Command, args []string) error { return a.createTemplate(c.Context(), args[0], about) }),
 	}
-	create.Flags().StringVar(&about, "about", "", "what it is for, in a sentence")
+	create.Flags().StringVar(&about, "about", "", "purpose of the template, in one sentence")
 	remove := &cobra.Command{
-		Use: "remove NAME", Short: "Delete a template of yours", Args: cobra.ExactArgs(1), ValidArgsFunction: completeTemplates,
+		Use: "remove NAME", Short: "Delete one of your templates", Args: cobra.ExactArgs(1), ValidArgsFunction: completeTemplates,
 		RunE: a.run(func(c *cobra.Command, args []string) error { return a.removeTemplate(c.Context(), args[0], yes) }),
 	}
-	remove.Flags().BoolVarP(&yes, "yes", "y", false, "do not ask")
-	return a.group(&cobra.Command{Use: "template", Short: "Personalities with schedules and settings", SuggestFor: []string{"templates", "persona"}},
+	remove.Flags().BoolVarP(&yes, "yes", "y", false, "skip the confirmation")
+	return a.group(&cobra.Command{Use: "template", Short: "Manage templates", SuggestFor: []string{"templates", "persona"}},
 		list, info, use, reset, create, remove)
 }
 
@@ -80,7 +80,7 @@ func (t things) Reconcile(ctx context.Context, w templates.Wanted) (done templat
 	return done, err
 }
 
-// templateHome is what uses templates and takes them back.
+// templateHome returns the installation that applies and resets templates.
 func (a *app) templateHome(p system.Paths) (*templates.Home, error) {
 	name := "Hob"
 	if cfg, err := config.Load(p.ConfigFile()); err == nil {
@@ -105,7 +105,7 @@ func (a *app) changing(ctx context.Context, fn func(p system.Paths, h *templates
 	}
 	lock, err := system.Acquire(ctx, filepath.Join(p.TemplateState(), "lock"), system.RoleCLI)
 	if err != nil {
-		return fmt.Errorf("another command changes templates: %w", err)
+		return fmt.Errorf("another command is changing templates: %w", err)
 	}
 	defer func() { _ = lock.Release() }() // the process ends anyway
 	h, err := a.templateHome(p)
@@ -114,16 +114,16 @@ func (a *app) changing(ctx context.Context, fn func(p system.Paths, h *templates
 	}
 	kept, there, err := h.Finish(ctx)
 	if err != nil {
-		return fmt.Errorf("a change of templates was interrupted and cannot be finished yet: %w", err)
+		return fmt.Errorf("an interrupted template change cannot be completed yet: %w", err)
 	}
 	if there {
 		s, err := h.State()
 		if err != nil {
 			return err
 		}
-		fmt.Fprintf(a.err, "A change that was interrupted is finished: %s.\n", inUse(s))
+		fmt.Fprintf(a.err, "Completed an interrupted change: %s.\n", inUse(s))
 		for _, path := range kept {
-			fmt.Fprintln(a.err, "You edited a file meanwhile, and your edit stays; kept of it or of the template: "+path)
+			fmt.Fprintln(a.err, "You edited a file in the meantime. Your edit was kept; saved copies: "+path)
 		}
 	}
 	return fn(p, h)
@@ -131,9 +131,9 @@ func (a *app) changing(ctx context.Context, fn func(p system.Paths, h *templates
 
 func inUse(s templates.State) string {
 	if s.Name == "" {
-		return "no template is in use"
+		return "no template is active"
 	}
-	return "the template in use is " + s.Name
+	return "the active template is " + s.Name
 }
 
 func (a *app) listTemplates() error {
@@ -162,7 +162,7 @@ func (a *app) listTemplates() error {
 		rows = append(rows, r)
 	}
 	if pending, err := h.Pending(); err != nil || pending {
-		fmt.Fprintln(a.err, a.paint(a.err, amber, "warning: ")+"a change of templates was interrupted; any of use, reset and remove finishes it")
+		fmt.Fprintln(a.err, a.paint(a.err, amber, "warning: ")+"a template change was interrupted; run use, reset or remove to complete it")
 	}
 	if a.asJSON {
 		return a.printJSON(rows)
@@ -172,7 +172,7 @@ func (a *app) listTemplates() error {
 		col("FROM", "origin"), col("VERSION", "version"), col("ABOUT", "error", "description"),
 	})
 	if s.Name != "" {
-		fmt.Fprintf(a.out, "* in use; back to before with: hob template reset\n")
+		fmt.Fprintf(a.out, "* active; revert with: hob template reset\n")
 	}
 	return nil
 }
@@ -191,7 +191,7 @@ func (a *app) removeTemplate(ctx context.Context, name string, yes bool) error {
 			return err
 		}
 		if s.Name == name {
-			return &failure{code: exitFailed, cause: name + " is in use", remedy: "take it back first: hob template reset"}
+			return &failure{code: exitFailed, cause: name + " is in use", remedy: "reset it first: hob template reset"}
 		}
 		if templates.IsBuiltin(name) {
 			return &failure{code: exitFailed, cause: name + " is built in and cannot be removed"}
@@ -202,7 +202,7 @@ func (a *app) removeTemplate(ctx context.Context, name string, yes bool) error {
 				return err
 			}
 			if !asked {
-				return &failure{code: exitDenied, cause: "nothing was deleted, as nobody can be asked here", remedy: "say yes with: --yes"}
+				return &failure{code: exitDenied, cause: "nothing was deleted, because there is no terminal to ask on", remedy: "confirm with: --yes"}
 			}
 			if !ok {
 				return nil
@@ -211,7 +211,7 @@ func (a *app) removeTemplate(ctx context.Context, name string, yes bool) error {
 		if err := shelf(p).Remove(name); err != nil {
 			return templateError(err)
 		}
-		fmt.Fprintf(a.out, "The template %s is gone.\n", name)
+		fmt.Fprintf(a.out, "Deleted the template %s.\n", name)
 		return nil
 	})
 }

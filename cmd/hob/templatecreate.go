@@ -20,8 +20,8 @@ import (
 	"hob/watchers"
 )
 
-// createTemplate makes a template of the present state: what a template may
-// hold of it.
+// createTemplate creates a template from those parts of the current state that a template may
+// contain.
 func (a *app) createTemplate(ctx context.Context, name, about string) error {
 	if about == "" {
 		about = "How " + name + " was set up."
@@ -51,24 +51,24 @@ func (a *app) createTemplate(ctx context.Context, name, about string) error {
 		if err != nil {
 			return templateError(err)
 		}
-		fmt.Fprintf(a.out, "Made %s: %s, %s, %s, %s", dir, counted(len(t.Config), "setting", "settings"), counted(len(t.Schedules), "schedule or reminder", "schedules and reminders"), counted(len(t.Watchers), "watcher", "watchers"), counted(len(t.Goals), "goal", "goals"))
+		fmt.Fprintf(a.out, "Created %s: %s, %s, %s, %s", dir, counted(len(t.Config), "setting", "settings"), counted(len(t.Schedules), "schedule or reminder", "schedules and reminders"), counted(len(t.Watchers), "watcher", "watchers"), counted(len(t.Goals), "goal", "goals"))
 		if t.Soul != "" {
 			fmt.Fprint(a.out, ", and your SOUL.md")
 		}
 		fmt.Fprintln(a.out, ". Edit it there, then: hob template use "+name)
 		for _, what := range slices.Sorted(maps.Keys(left)) {
-			fmt.Fprintf(a.out, "%d left out: %s.\n", left[what], what)
+			fmt.Fprintf(a.out, "%d omitted: %s.\n", left[what], what)
 		}
 		return nil
 	})
 }
 
-// Why something is left out of a template.
+// Why an item is omitted from a template.
 const (
-	isPaused = "paused, and what a template makes runs"
-	isBroken = "stopped, as it does not work"
-	isOnce   = "comes once, in another zone, or at times that no words say"
-	isLong   = "its words are too many"
+	isPaused = "paused, but a template creates active items"
+	isBroken = "stopped because of an error"
+	isOnce   = "one-time, in another time zone, or at times a template cannot express"
+	isLong   = "the text is too long"
 )
 
 // active is a watcher as the API lists it.
@@ -84,7 +84,7 @@ type active struct {
 	PerDay int             `json:"per_day"`
 }
 
-// stopped says why something that does not run is left out, "" for what runs.
+// stopped returns why an inactive item is omitted, "" for an active one.
 func stopped(state string) string {
 	switch state {
 	case "active", "waiting":
@@ -95,8 +95,7 @@ func stopped(state string) string {
 	return isBroken
 }
 
-// gather takes what runs now, and counts by their reasons the things that no
-// template can hold.
+// gather collects the active items, and counts the omitted ones by reason.
 func (a *app) gather(ctx context.Context, t *templates.Template) (left map[string]int, err error) {
 	var timed, rest []active
 	var aims []aim
@@ -163,8 +162,8 @@ func (a *app) gather(ctx context.Context, t *templates.Template) (left map[strin
 	return left, err
 }
 
-// everyOf are the words of a schedule that comes again and again. What they do not
-// say again, read anew, is not said.
+// everyOf returns the text of a repeating schedule, or "" if parsing the text does not give the
+// same schedule.
 func everyOf(s active, now time.Time) (string, bool) {
 	type times struct {
 		Cron, Interval, Anchor, TZ string
@@ -221,9 +220,8 @@ type aim struct {
 	Status      string `json:"status"`
 }
 
-// adoptInTemplates puts references in the place of secrets in the copies of the
-// configuration that are kept while a template is in use. Where one cannot be read
-// the secret goes as the text it is.
+// adoptInTemplates replaces secrets by references in the saved configurations of the active
+// template. In a copy that cannot be parsed it replaces the plain text.
 func adoptInTemplates(h *templates.Home, found []config.PlainSecret, values []config.Value) error {
 	return h.RewriteConfig(func(text []byte) ([]byte, error) {
 		for i, v := range values {

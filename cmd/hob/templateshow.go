@@ -12,8 +12,8 @@ import (
 	"hob/templates"
 )
 
-// suspicious are the families of tricks that the texts of a template show. One
-// that is built in is known.
+// suspicious returns the attack patterns in the texts of a template. Built-in templates are
+// trusted.
 func suspicious(t *templates.Template) []string {
 	out := []string{}
 	if !foreign(t) {
@@ -48,7 +48,7 @@ func soulLooksBad(t *templates.Template) bool {
 	return foreign(t) && len(injection.Scan(t.Soul)) > 0
 }
 
-// yesOrNo asks on a terminal; asked is false where there is none.
+// yesOrNo asks on a terminal; asked is false if there is none.
 func (a *app) yesOrNo(ctx context.Context, question string) (yes, asked bool, err error) {
 	s, asked, err := a.typed(ctx, question+" [y/N] ")
 	return s == "y" || s == "yes", asked, err
@@ -60,7 +60,7 @@ func (a *app) typedYes(ctx context.Context, question string) (yes, asked bool, e
 	return s == "yes", asked, err
 }
 
-// typed is what the owner types in answer, in small letters.
+// typed returns the user's input in lower case.
 func (a *app) typed(ctx context.Context, question string) (answer string, asked bool, err error) {
 	_, in := terminal(a.in)
 	if _, out := terminal(a.err); !in || !out {
@@ -68,8 +68,8 @@ func (a *app) typed(ctx context.Context, question string) (answer string, asked 
 	}
 	fmt.Fprint(a.err, question)
 	got := make(chan string, 1)
-	go func() { // ends with the process when nobody answers
-		s, _ := bufio.NewReader(a.in).ReadString('\n') // what cannot be read is no yes
+	go func() { // ends with the process if there is no answer
+		s, _ := bufio.NewReader(a.in).ReadString('\n') // a read error is not a yes
 		got <- s
 	}()
 	select {
@@ -102,28 +102,28 @@ func (a *app) colourDiff(diff string) {
 func (a *app) preview(plan *templates.Plan, t *templates.Template) {
 	switch {
 	case t == nil:
-		fmt.Fprintf(a.out, "Taking %s back would change this:\n\n", plan.Was)
+		fmt.Fprintf(a.out, "Resetting %s would change this:\n\n", plan.Was)
 	case plan.Was != "" && plan.Was != t.Name:
 		fmt.Fprintf(a.out, "%s (%s) instead of %s: %s\n\n", t.Name, t.Version, plan.Was, printable(t.Description))
 	default:
 		fmt.Fprintf(a.out, "%s (%s): %s\n\n", t.Name, t.Version, printable(t.Description))
 	}
 	a.foreign(t)
-	if foreign(t) { // what it would make is said shortly below
+	if foreign(t) { // the items are listed below
 		a.asks(t)
 		fmt.Fprintln(a.out)
 	}
 	a.colourDiff(plan.Soul.Diff)
 	a.colourDiff(plan.Config.Diff)
 	if plan.Soul.Diff == "" && plan.Config.Diff == "" {
-		fmt.Fprintln(a.out, "SOUL.md and config.toml stay as they are.")
+		fmt.Fprintln(a.out, "SOUL.md and config.toml do not change.")
 	}
 	for _, s := range plan.Settings {
 		switch {
 		case s.Stays != "":
 			fmt.Fprintf(a.out, "%s stays %s; the template would set %s, and %s\n", s.Key, s.Was, plainTOML(s.Now), s.Stays)
 		case s.Yours && s.Was != plainTOML(s.Now):
-			fmt.Fprintf(a.out, "%s you had set %s to %s; it becomes %s, and reset brings yours back\n", a.paint(a.out, amber, "yours:"), s.Key, s.Was, plainTOML(s.Now))
+			fmt.Fprintf(a.out, "%s you set %s to %s; it becomes %s, and reset restores your value\n", a.paint(a.out, amber, "yours:"), s.Key, s.Was, plainTOML(s.Now))
 		default:
 			fmt.Fprintf(a.out, "sets %s to %s (now %s)\n", s.Key, plainTOML(s.Now), s.Was)
 		}
@@ -137,21 +137,21 @@ func (a *app) preview(plan *templates.Plan, t *templates.Template) {
 	}
 }
 
-// foreign says what a template is that did not come with Hob.
+// foreign prints a warning about a template that is not built in.
 func (a *app) foreign(t *templates.Template) {
 	if !foreign(t) {
 		return
 	}
-	fmt.Fprintf(a.out, "It is not built in (%s). What its schedules, watchers and goals have Hob do counts as text from outside. Its SOUL.md\nbecomes a part of every conversation: read it.\n", printable(t.Path))
+	fmt.Fprintf(a.out, "It is not built in (%s). The actions of its schedules, watchers and goals count as untrusted text. Its SOUL.md\nbecomes part of every conversation: read it.\n", printable(t.Path))
 	if m := suspicious(t); len(m) > 0 {
 		fmt.Fprintf(a.out, "%s its texts look like an attack on the model: %s\n", a.paint(a.out, red, "careful:"), strings.Join(m, ", "))
 	}
 	fmt.Fprintln(a.out)
 }
 
-// asks says all that a template wants, uncut.
+// asks prints all requirements of a template, untruncated.
 func (a *app) asks(t *templates.Template) {
-	fmt.Fprintln(a.out, "What it asks for:")
+	fmt.Fprintln(a.out, "Requirements:")
 	for _, s := range t.Asks() {
 		fmt.Fprintln(a.out, "  "+oneLine(s))
 	}
@@ -167,22 +167,22 @@ func (a *app) showThings(verb string, list []templates.Thing) {
 	}
 }
 
-// applied says what was done.
+// applied prints what was changed.
 func (a *app) applied(p system.Paths, plan *templates.Plan, d templates.Done, kept []string) {
 	if plan.Template == "" {
-		fmt.Fprintf(a.out, "\nThe template %s is taken back.\n", plan.Was)
+		fmt.Fprintf(a.out, "\nReset the template %s.\n", plan.Was)
 	} else {
-		fmt.Fprintf(a.out, "\nThe template %s is in use: %s made, %d removed. Back with: hob template reset\n", plan.Template, counted(len(d.Made), "thing", "things"), len(d.Removed))
+		fmt.Fprintf(a.out, "\nThe template %s is active: %s created, %d removed. Revert with: hob template reset\n", plan.Template, counted(len(d.Made), "item", "items"), len(d.Removed))
 	}
 	for _, path := range kept {
 		fmt.Fprintln(a.out, "kept: "+path)
 	}
 	if h, held, err := system.Probe(p.LockFile()); err == nil && held && h.Role == system.RoleDaemon && plan.Config.Diff != "" {
-		fmt.Fprintln(a.out, "Hob reads the settings at its next start: hob stop, then hob start. The personality holds from the next conversation on.")
+		fmt.Fprintln(a.out, "Hob applies the settings at its next start: hob stop, then hob start. The personality applies from the next conversation.")
 	}
 }
 
-// showTemplate says all that a template holds and what it asks for.
+// showTemplate prints the contents and the requirements of a template.
 func (a *app) showTemplate(ref string) error {
 	p, err := system.DefaultPaths()
 	if err != nil {

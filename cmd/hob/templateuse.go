@@ -9,7 +9,7 @@ import (
 	"hob/templates"
 )
 
-// consent is what the owner agreed to before he was asked.
+// consent contains the approvals given by flags.
 type consent struct{ yes, trust bool }
 
 func (a *app) useTemplate(ctx context.Context, ref string, given consent) error {
@@ -33,7 +33,7 @@ func (a *app) resetTemplate(ctx context.Context, yes bool) error {
 			if a.asJSON {
 				return a.printJSON(map[string]any{"applied": false, "was": ""})
 			}
-			fmt.Fprintln(a.out, "No template is in use; nothing was changed.")
+			fmt.Fprintln(a.out, "No template is active; nothing was changed.")
 			return nil
 		}
 		if err != nil {
@@ -91,9 +91,8 @@ func (a *app) carryOut(ctx context.Context, p system.Paths, h *templates.Home, p
 	return nil
 }
 
-// sure asks on a terminal; elsewhere it fails and says how to answer. A
-// personality that looks like an attack becomes part of every conversation: for
-// that, a key pressed by habit is not enough.
+// sure asks on a terminal; without one it fails and explains how to answer. A personality that
+// looks like an attack becomes part of every conversation, so a single key press is not enough.
 func (a *app) sure(ctx context.Context, plan *templates.Plan, doubtful bool) (bool, error) {
 	what := "Use " + plan.Template + "?"
 	if plan.Template == "" {
@@ -106,10 +105,10 @@ func (a *app) sure(ctx context.Context, plan *templates.Plan, doubtful bool) (bo
 	}
 	ok, asked, err := ask(ctx, what)
 	if err == nil && !asked && doubtful {
-		return false, &failure{code: exitDenied, cause: "nothing was changed: its SOUL.md looks like an attack on the model, and --yes alone does not take that", remedy: "read it; if you trust it all the same: hob template use with --yes --trust"}
+		return false, &failure{code: exitDenied, cause: "nothing was changed: its SOUL.md looks like an attack on the model, and --yes alone does not accept it", remedy: "read it; if you trust it: hob template use with --yes --trust"}
 	}
 	if err == nil && !asked {
-		return false, &failure{code: exitDenied, cause: "nothing was changed, as nobody can be asked here", remedy: "look at the above and say yes with: --yes"}
+		return false, &failure{code: exitDenied, cause: "nothing was changed, because there is no terminal to ask on", remedy: "check the preview above and confirm with: --yes"}
 	}
 	if err == nil && !ok {
 		fmt.Fprintln(a.err, "Nothing was changed.")

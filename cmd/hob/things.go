@@ -17,7 +17,7 @@ func (a *app) taskCmd() *cobra.Command {
 				col("ID", "id"), col("STATUS", "status"), col("PRIORITY", "priority"), at(a.zone(), "DUE", "due"), col("PROJECT", "project"), col("TITLE", "title"))
 		}),
 	})
-	list.Flags().BoolVarP(&all, "all", "a", false, "also those that are done")
+	list.Flags().BoolVarP(&all, "all", "a", false, "include completed tasks")
 	add := &cobra.Command{
 		Use: "add TITLE...", Short: "Add a task", Args: cobra.MinimumNArgs(1),
 		RunE: a.run(func(c *cobra.Command, args []string) error {
@@ -41,20 +41,20 @@ func (a *app) taskCmd() *cobra.Command {
 	taskFlags(edit)
 	edit.Flags().String("title", "", "new title")
 	edit.Flags().String("status", "", "open or done")
-	return a.group(&cobra.Command{Use: "task", Short: "Tasks", SuggestFor: []string{"todo", "todos"}}, list, add, edit,
+	return a.group(&cobra.Command{Use: "task", Short: "Manage tasks", SuggestFor: []string{"todo", "todos"}}, list, add, edit,
 		a.onOne("done TASK...", "Mark a task as done", "complete_task", "task"),
-		a.onOne("remove TASK...", "Delete a task (undo brings it back)", "delete_task", "task"))
+		a.onOne("remove TASK...", "Delete a task (undo restores it)", "delete_task", "task"))
 }
 
 func taskFlags(c *cobra.Command) {
-	c.Flags().String("due", "", `a date or plain words: "tomorrow at 9"`)
+	c.Flags().String("due", "", `due date or everyday words: "tomorrow at 9"`)
 	c.Flags().String("priority", "", "low, medium, high or critical")
-	c.Flags().String("project", "", "the project it belongs to")
-	c.Flags().String("notes", "", "anything more about it")
+	c.Flags().String("project", "", "project of the task")
+	c.Flags().String("notes", "", "notes on the task")
 }
 
-// onOne makes a command that calls a tool on one thing, named by its id or by
-// words of its title.
+// onOne returns a command that calls a tool on one item, named by its id or by words of its
+// title.
 func (a *app) onOne(use, short, tool, arg string) *cobra.Command {
 	return a.listing(&cobra.Command{
 		Use: use, Short: short, Args: cobra.MinimumNArgs(1),
@@ -78,26 +78,26 @@ func (a *app) watchCmd() *cobra.Command {
 	list := a.listing(&cobra.Command{
 		Use: "list", Short: "List the watchers", Args: cobra.NoArgs,
 		RunE: a.run(func(c *cobra.Command, _ []string) error {
-			return a.list(c.Context(), "/api/v1/watchers", nil, "No watchers. Make one with: hob watch add ~/Downloads --pattern '*.pdf'",
+			return a.list(c.Context(), "/api/v1/watchers", nil, "No watchers. Add one with: hob watch add ~/Downloads --pattern '*.pdf'",
 				col("ID", "id"), col("KIND", "kind"), col("STATE", "state"), col("FIRED", "fired"), at(a.zone(), "LAST", "fired_at"), col("REPORTS TO", "report"), col("WATCHES", "description", "title"))
 		}),
 	})
-	return a.group(&cobra.Command{Use: "watch", Short: "Watchers of files, feeds and other things", SuggestFor: []string{"watcher", "watchers"}}, list, a.thingShow("watcher", "/api/v1/watchers"), a.watchAdd(), a.watchChange(), a.watchTry(),
+	return a.group(&cobra.Command{Use: "watch", Short: "Manage watchers of files, feeds and other sources", SuggestFor: []string{"watcher", "watchers"}}, list, a.thingShow("watcher", "/api/v1/watchers"), a.watchAdd(), a.watchChange(), a.watchTry(),
 		a.onOne("remove WATCHER...", "Remove a watcher", "cancel_watcher", "watcher"),
 		a.onOne("pause WATCHER...", "Pause a watcher", "pause_watcher", "watcher"),
-		a.resume("resume WATCHER...", "Let a paused watcher go on", "pause_watcher", "watcher"))
+		a.resume("resume WATCHER...", "Resume a paused watcher", "pause_watcher", "watcher"))
 }
 
 func (a *app) reminderCmd() *cobra.Command {
 	list := a.listing(&cobra.Command{
-		Use: "list", Short: "List the reminders that are still to come", Args: cobra.NoArgs,
+		Use: "list", Short: "List upcoming reminders", Args: cobra.NoArgs,
 		RunE: a.run(func(c *cobra.Command, _ []string) error {
-			return a.list(c.Context(), "/api/v1/reminders", nil, `No reminders. Make one with: hob reminder add stretch --at "in 20 minutes"`,
+			return a.list(c.Context(), "/api/v1/reminders", nil, `No reminders. Add one with: hob reminder add stretch --at "in 20 minutes"`,
 				col("ID", "id"), col("WHEN", "when", "description"), comingColumn(a.zone()), col("REPORTS TO", "report"), col("SAYS", "action"))
 		}),
 	})
 	add := a.listing(&cobra.Command{
-		Use: "add TEXT...", Short: "Say something at a time or again and again", Args: cobra.MinimumNArgs(1),
+		Use: "add TEXT...", Short: "Add a reminder, once or repeating", Args: cobra.MinimumNArgs(1),
 		RunE: a.run(func(c *cobra.Command, args []string) error {
 			in := given(c, "every", "at")
 			if len(in) != 1 {
@@ -108,21 +108,21 @@ func (a *app) reminderCmd() *cobra.Command {
 		}),
 	})
 	add.Flags().String("at", "", `once: "in 20 minutes", "tomorrow at 9", "2026-12-24 18:00"`)
-	add.Flags().String("every", "", `cron or plain words: "weekday at 8:30", "30 8 * * 1-5"`)
-	return a.group(&cobra.Command{Use: "reminder", Short: "Reminders", SuggestFor: []string{"remind", "alarm"}}, list, a.thingShow("reminder", "/api/v1/reminders"), add,
-		a.onOne("remove REMINDER...", "Cancel a reminder (undo brings it back)", "cancel_reminder", "reminder"))
+	add.Flags().String("every", "", `repeat time as cron or everyday words: "weekday at 8:30", "30 8 * * 1-5"`)
+	return a.group(&cobra.Command{Use: "reminder", Short: "Manage reminders", SuggestFor: []string{"remind", "alarm"}}, list, a.thingShow("reminder", "/api/v1/reminders"), add,
+		a.onOne("remove REMINDER...", "Cancel a reminder (undo restores it)", "cancel_reminder", "reminder"))
 }
 
 func (a *app) scheduleCmd() *cobra.Command {
 	list := a.listing(&cobra.Command{
 		Use: "list", Short: "List the schedules", Args: cobra.NoArgs,
 		RunE: a.run(func(c *cobra.Command, _ []string) error {
-			return a.list(c.Context(), "/api/v1/schedules", nil, `No schedules. Make one with: hob schedule add "brief me" --every "every weekday at 8:00"`,
+			return a.list(c.Context(), "/api/v1/schedules", nil, `No schedules. Add one with: hob schedule add "brief me" --every "every weekday at 8:00"`,
 				col("ID", "id"), col("STATE", "state"), col("WHEN", "when", "description"), comingColumn(a.zone()), at(a.zone(), "LAST", "fired_at"), col("DOES", "action"))
 		}),
 	})
 	add := &cobra.Command{
-		Use: "add ACTION...", Short: "Do something at a time or again and again", Args: cobra.MinimumNArgs(1),
+		Use: "add ACTION...", Short: "Add a schedule, once or repeating", Args: cobra.MinimumNArgs(1),
 		RunE: a.run(func(c *cobra.Command, args []string) error {
 			in := given(c, "every", "at", "missed")
 			if (in["every"] == nil) == (in["at"] == nil) {
@@ -132,11 +132,11 @@ func (a *app) scheduleCmd() *cobra.Command {
 			return a.do(c.Context(), false, "create_schedule", in)
 		}),
 	}
-	add.Flags().String("every", "", `cron or plain words: "every weekday at 8:00", "0 8 * * 1-5"`)
+	add.Flags().String("every", "", `repeat time as cron or everyday words: "every weekday at 8:00", "0 8 * * 1-5"`)
 	add.Flags().String("at", "", `once: "tomorrow at 9", "2026-12-24 18:00"`)
-	add.Flags().String("missed", "", "for times that passed while Hob was off: run_once (default), skip, run_all")
-	return a.group(&cobra.Command{Use: "schedule", Short: "Things done at a time", SuggestFor: []string{"cron", "timer"}}, list, a.thingShow("schedule", "/api/v1/schedules"), add,
+	add.Flags().String("missed", "", "policy for runs missed while Hob was off: run_once (default), skip, run_all")
+	return a.group(&cobra.Command{Use: "schedule", Short: "Manage schedules", SuggestFor: []string{"cron", "timer"}}, list, a.thingShow("schedule", "/api/v1/schedules"), add,
 		a.onOne("remove SCHEDULE...", "Remove a schedule", "cancel_schedule", "schedule"),
 		a.onOne("pause SCHEDULE...", "Pause a schedule", "pause_schedule", "schedule"),
-		a.resume("resume SCHEDULE...", "Let a paused schedule go on", "pause_schedule", "schedule"))
+		a.resume("resume SCHEDULE...", "Resume a paused schedule", "pause_schedule", "schedule"))
 }

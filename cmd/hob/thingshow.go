@@ -11,8 +11,8 @@ import (
 	"hob/platform/when"
 )
 
-// thingShow is the command that shows one watcher, schedule or reminder, with
-// the next times of what goes by the clock.
+// thingShow returns the command that shows one watcher, schedule or reminder, with its next
+// times.
 func (a *app) thingShow(noun, path string) *cobra.Command {
 	return a.listing(&cobra.Command{
 		Use: "show " + strings.ToUpper(noun) + "...", Short: "Show one " + noun + " in full", Args: cobra.MinimumNArgs(1),
@@ -31,7 +31,7 @@ func (a *app) thingShow(noun, path string) *cobra.Command {
 				}
 				var r row
 				if err := json.Unmarshal(one, &r); err != nil {
-					return fmt.Errorf("the %s cannot be read: %w; use --json", noun, err)
+					return fmt.Errorf("decode the %s: %w; use --json", noun, err)
 				}
 				a.showThing(r)
 				return nil
@@ -40,7 +40,7 @@ func (a *app) thingShow(noun, path string) *cobra.Command {
 	})
 }
 
-// showThing prints what is known, line by line.
+// showThing prints the known fields line by line.
 func (a *app) showThing(r row) {
 	zone := a.zone()
 	says, does := "does", r.text("action")
@@ -68,17 +68,17 @@ func (a *app) showThing(r row) {
 	}
 }
 
-// missedWords says what happens to times that pass while Hob is off.
+// missedWords describes the policy for runs missed while Hob is off.
 func missedWords(policy string, timed bool) string {
 	if !timed {
 		return ""
 	}
 	return map[string]string{
-		"run_once": "one late run for all of them", "skip": "none is made up for, you are told", "run_all": "each is made up for",
+		"run_once": "one late run for all of them", "skip": "none is run later; Hob notifies you", "run_all": "each one is run later",
 	}[policy]
 }
 
-// coming words the next times.
+// coming describes the next times.
 func (r row) coming(zone *time.Location, now time.Time) string {
 	list, _ := r["coming"].([]any)
 	var out []string
@@ -97,13 +97,13 @@ func comingColumn(zone *time.Location) column {
 	return column{"NEXT", func(r row) string { return r.coming(zone, now) }}
 }
 
-// pickThing finds the one that is meant by its id, the beginning of it or words.
+// pickThing finds an item by its id, the beginning of its id, or words.
 func pickThing(list []json.RawMessage, noun, want string) (json.RawMessage, error) {
 	type thing struct{ ID, Title, Description string }
 	things := make([]thing, len(list))
 	for i, raw := range list {
 		if err := json.Unmarshal(raw, &things[i]); err != nil {
-			return nil, fmt.Errorf("the list of %ss cannot be read: %w", noun, err)
+			return nil, fmt.Errorf("decode the list of %ss: %w", noun, err)
 		}
 	}
 	for _, match := range []func(thing) bool{

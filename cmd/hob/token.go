@@ -8,16 +8,16 @@ import (
 
 func (a *app) tokenCmd() *cobra.Command {
 	rotate := &cobra.Command{
-		Use: "rotate", Short: "Replace the token; what was opened with the old one ends at once", Args: cobra.NoArgs,
+		Use: "rotate", Short: "Replace the token and disconnect its current users", Args: cobra.NoArgs,
 		RunE: a.run(func(c *cobra.Command, _ []string) error {
 			return a.with(c.Context(), func(cl *client) error {
 				if err := cl.post(c.Context(), "/api/v1/manage/token", struct{}{}, nil); err != nil {
 					return err
 				}
-				fmt.Fprintln(a.out, "A new token is in force. Open the page again with: hob open")
+				fmt.Fprintln(a.out, "Replaced the token. Open the page again with: hob open")
 				return nil
 			})
 		}),
 	}
-	return a.group(&cobra.Command{Use: "token", Short: "The token with which programs speak for you"}, rotate)
+	return a.group(&cobra.Command{Use: "token", Short: "Manage the API token"}, rotate)
 }

@@ -128,7 +128,7 @@ func (a *app) call(ctx context.Context, c *client, given priorApproval, tool str
 	return afterApproval(st)
 }
 
-// afterApproval finds what became of a call that had to wait for the owner.
+// afterApproval finds the result of a call that waited for an approval.
 func afterApproval(st status) (outcome, error) {
 	if n := len(st.Tools); n > 0 {
 		t := st.Tools[n-1]
@@ -163,12 +163,12 @@ func toolFailure(code, text string) error {
 	return f
 }
 
-// confirm asks y/N on a terminal; elsewhere it fails and says how to answer.
+// confirm asks y/N on a terminal; without one it fails and explains how to answer.
 func (a *app) confirm(ctx context.Context, q approval) (bool, error) {
 	_, in := terminal(a.in)
 	if _, out := terminal(a.err); !in || !out {
 		return false, &failure{
-			code: exitDenied, cause: "this needs your yes: " + q.what(),
+			code: exitDenied, cause: "approval required: " + q.what(),
 			remedy: "answer with: hob approve " + q.ID + "   or: hob deny " + q.ID,
 		}
 	}
@@ -181,7 +181,7 @@ func (a *app) confirm(ctx context.Context, q approval) (bool, error) {
 		err  error
 	}
 	got := make(chan line, 1)
-	go func() { // ends with the process when nobody answers
+	go func() { // ends with the process if there is no answer
 		s, err := bufio.NewReader(a.in).ReadString('\n')
 		got <- line{s, err}
 	}()
@@ -244,15 +244,15 @@ func (a *app) do(ctx context.Context, yes bool, tool string, args any) error {
 
 func (a *app) toolCmd() *cobra.Command {
 	list := a.listing(&cobra.Command{
-		Use: "list [WORDS...]", Short: "List the tools, all or those that match",
+		Use: "list [WORDS...]", Short: "List all tools, or the tools that match WORDS",
 		RunE: a.run(func(c *cobra.Command, args []string) error {
-			return a.list(c.Context(), "/api/v1/tools", query("q", words(args)), "No tool matches.",
+			return a.list(c.Context(), "/api/v1/tools", query("q", words(args)), "No matching tools.",
 				col("NAME", "name"), col("CATEGORY", "category"), col("EFFECTS", "effects"), col("DESCRIPTION", "description"))
 		}),
 	})
 	var yes bool
 	call := a.listing(&cobra.Command{
-		Use: "call NAME [JSON]", Short: "Run one tool through the guard", Args: cobra.RangeArgs(1, 2),
+		Use: "call NAME [JSON]", Short: "Run one tool, subject to the policy check", Args: cobra.RangeArgs(1, 2),
 		RunE: a.run(func(c *cobra.Command, args []string) error {
 			raw := json.RawMessage("{}")
 			if len(args) == 2 {
@@ -265,11 +265,11 @@ func (a *app) toolCmd() *cobra.Command {
 			return a.do(c.Context(), yes, args[0], raw)
 		}),
 	})
-	call.Flags().BoolVarP(&yes, "yes", "y", false, "approve what this call asks, unless it destroys data or reveals a credential")
-	return a.group(&cobra.Command{Use: "tool", Short: "What Hob can do, one thing at a time"}, list, call)
+	call.Flags().BoolVarP(&yes, "yes", "y", false, "approve this call, unless it destroys data or reveals a credential")
+	return a.group(&cobra.Command{Use: "tool", Short: "List and run tools"}, list, call)
 }
 
-// query makes a query string from pairs, leaving out what is empty.
+// query builds a query string from pairs without the empty ones.
 func query(pairs ...string) url.Values {
 	q := url.Values{}
 	for i := 0; i+1 < len(pairs); i += 2 {

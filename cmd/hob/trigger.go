@@ -12,9 +12,9 @@ import (
 
 func (a *app) triggerCmd() *cobra.Command {
 	list := a.listing(&cobra.Command{
-		Use: "list", Short: "List the triggers of the configuration", Args: cobra.NoArgs,
+		Use: "list", Short: "List the configured triggers", Args: cobra.NoArgs,
 		RunE: a.run(func(c *cobra.Command, _ []string) error {
-			return a.list(c.Context(), "/api/v1/triggers", nil, "No triggers. Make one with: hob config set triggers.NAME.action \"...\"",
+			return a.list(c.Context(), "/api/v1/triggers", nil, "No triggers. Add one with: hob config set triggers.NAME.action \"...\"",
 				col("NAME", "id"), col("SESSION", "session"), col("ACTION", "action"))
 		}),
 	})
@@ -23,8 +23,8 @@ func (a *app) triggerCmd() *cobra.Command {
 		Use: "fire NAME", Short: "Fire a trigger", Args: cobra.ExactArgs(1),
 		RunE: a.run(func(c *cobra.Command, args []string) error { return a.fire(c.Context(), args[0], data) }),
 	})
-	fire.Flags().StringVar(&data, "data", "", `what it carries: text, "@FILE", or "-" for standard input`)
-	return a.group(&cobra.Command{Use: "trigger", Short: "Triggers that other programs can fire"}, list, fire)
+	fire.Flags().StringVar(&data, "data", "", `data of the trigger: text, "@FILE", or "-" for standard input`)
+	return a.group(&cobra.Command{Use: "trigger", Short: "List and fire triggers"}, list, fire)
 }
 
 func (a *app) fire(ctx context.Context, name, data string) error {
@@ -61,7 +61,7 @@ func (a *app) payload(data string) (b []byte, err error) {
 		b = []byte(data)
 	}
 	if err != nil {
-		return nil, fmt.Errorf("read what the trigger carries: %w; name a file that you may read, or \"-\" for standard input", err)
+		return nil, fmt.Errorf("read the data of the trigger: %w; name a readable file, or \"-\" for standard input", err)
 	}
 	return b, nil
 }

@@ -10,7 +10,7 @@ import (
 
 func (a *app) whyCmd() *cobra.Command {
 	return a.listing(&cobra.Command{
-		Use: "why [event|tick|notification|silence] [ID|last|WORDS...]", SuggestFor: []string{"explain", "log", "logs"}, Short: "Why Hob did or said something, or did not",
+		Use: "why [event|tick|notification|silence] [ID|last|WORDS...]", SuggestFor: []string{"explain", "log", "logs"}, Short: "Explain why Hob did or said something, or did not",
 		RunE: a.run(func(c *cobra.Command, args []string) error {
 			return a.with(c.Context(), func(cl *client) error {
 				var out map[string]any

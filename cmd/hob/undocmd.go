@@ -9,7 +9,7 @@ import (
 	"github.com/spf13/cobra"
 )
 
-// undoFlags are those of `hob undo`.
+// undoFlags contains the flags of `hob undo`.
 type undoFlags struct {
 	last             int
 	list, turn, redo bool
@@ -18,7 +18,7 @@ type undoFlags struct {
 func (a *app) undoCmd() *cobra.Command {
 	var f undoFlags
 	cmd := a.listing(&cobra.Command{
-		Use: "undo [ID]", Short: "Take back what Hob did", Args: cobra.MaximumNArgs(1),
+		Use: "undo [ID]", Short: "Undo actions of Hob", Args: cobra.MaximumNArgs(1),
 		RunE: a.run(func(c *cobra.Command, args []string) error {
 			in, err := f.arguments(args)
 			if err != nil {
@@ -31,14 +31,14 @@ func (a *app) undoCmd() *cobra.Command {
 			return a.undo(c.Context(), in)
 		}),
 	})
-	cmd.Flags().IntVar(&f.last, "last", 0, "take back the last N actions")
-	cmd.Flags().BoolVar(&f.turn, "turn", false, "take back all that the last answer did")
-	cmd.Flags().BoolVar(&f.redo, "redo", false, "do again what was undone last, or ID (files and configuration)")
-	cmd.Flags().BoolVar(&f.list, "list", false, "show what can be taken back")
+	cmd.Flags().IntVar(&f.last, "last", 0, "undo the last N actions")
+	cmd.Flags().BoolVar(&f.turn, "turn", false, "undo all actions of the last answer")
+	cmd.Flags().BoolVar(&f.redo, "redo", false, "redo the last undone action, or ID (files and configuration)")
+	cmd.Flags().BoolVar(&f.list, "list", false, "list the actions that can be undone")
 	return cmd
 }
 
-// arguments are those of the tool.
+// arguments returns the arguments of the tool.
 func (f undoFlags) arguments(args []string) (map[string]any, error) {
 	chosen := 0
 	for _, set := range []bool{len(args) > 0, f.last != 0, f.turn} {
@@ -48,13 +48,13 @@ func (f undoFlags) arguments(args []string) (map[string]any, error) {
 	}
 	switch {
 	case f.list && (chosen > 0 || f.redo):
-		return nil, usage("--list shows what can be taken back; leave out ID and the other flags")
+		return nil, usage("--list shows the actions that can be undone; remove ID and the other flags")
 	case f.last < 0:
 		return nil, usage("--last must be 1 or more, not %s", strconv.Itoa(f.last))
 	case chosen > 1:
 		return nil, usage("give one of ID, --last and --turn")
 	case f.redo && (f.last > 0 || f.turn):
-		return nil, usage("--redo does one action again; leave out --last and --turn")
+		return nil, usage("--redo repeats one action; remove --last and --turn")
 	}
 	in := map[string]any{}
 	if len(args) == 1 {
@@ -72,8 +72,7 @@ func (f undoFlags) arguments(args []string) (map[string]any, error) {
 	return in, nil
 }
 
-// undo calls the tool and prints what came of it. What was taken back in part
-// only is a failure.
+// undo calls the tool and prints the result. A partial undo is a failure.
 func (a *app) undo(ctx context.Context, in map[string]any) error {
 	return a.with(ctx, func(c *client) error {
 		out, err := a.call(ctx, c, commandApproval, "undo", in)
@@ -86,7 +85,7 @@ func (a *app) undo(ctx context.Context, in map[string]any) error {
 		}
 		if len(out.Data) > 0 {
 			if err := json.Unmarshal(out.Data, &done); err != nil {
-				return fmt.Errorf("read what was undone: %w", err)
+				return fmt.Errorf("decode the undone actions: %w", err)
 			}
 		}
 		if a.asJSON {
@@ -96,8 +95,8 @@ func (a *app) undo(ctx context.Context, in map[string]any) error {
 		}
 		if err == nil && len(done.Left) > 0 {
 			err = &failure{
-				code: exitFailed, cause: fmt.Sprintf("%d of %d actions were not taken back", len(done.Left), len(done.Left)+len(done.Undone)),
-				remedy: "see what stands: hob undo --list",
+				code: exitFailed, cause: fmt.Sprintf("%d of %d actions were not undone", len(done.Left), len(done.Left)+len(done.Undone)),
+				remedy: "see the remaining actions with: hob undo --list",
 			}
 		}
 		return err

@@ -20,15 +20,15 @@ import (
 func (a *app) updateCmd() *cobra.Command {
 	var check bool
 	c := a.listing(&cobra.Command{
-		Use: "update", Short: "Whether there is a newer version", Args: cobra.NoArgs,
+		Use: "update", Short: "Check for a newer version", Args: cobra.NoArgs,
 		RunE: a.run(func(c *cobra.Command, _ []string) error {
 			if !check {
-				return &failure{code: exitUsage, cause: "Hob does not replace itself", remedy: "see whether there is a newer version, and how to get it: hob update --check"}
+				return &failure{code: exitUsage, cause: "Hob cannot update itself", remedy: "check for a newer version and how to get it: hob update --check"}
 			}
 			return a.update(c.Context())
 		}),
 	})
-	c.Flags().BoolVar(&check, "check", false, "only look, which is all that there is")
+	c.Flags().BoolVar(&check, "check", false, "only check (the command does nothing else)")
 	return c
 }
 
@@ -46,7 +46,7 @@ func (a *app) update(ctx context.Context) error {
 	case errors.Is(err, daemon.ErrNoRelease):
 		return &failure{code: exitFailed, cause: err.Error(), remedy: "see docs/packaging.md; or set them: hob config set update.url https://… and hob config set update.key RW…"}
 	case release.Refused(err):
-		return &failure{code: exitFailed, cause: err.Error(), remedy: "do not install what it names; if it goes on for days, tell the project"}
+		return &failure{code: exitFailed, cause: err.Error(), remedy: "do not install that version; if this lasts for days, report it to the project"}
 	case err != nil:
 		return &failure{code: exitFailed, cause: err.Error(), remedy: "try again later"}
 	}
@@ -61,8 +61,8 @@ func (a *app) update(ctx context.Context) error {
 	return err
 }
 
-// errNewer ends the command with its exit code; all is said.
-var errNewer = errors.New("there is a newer version")
+// errNewer ends the command with its exit code and prints nothing.
+var errNewer = errors.New("a newer version is available")
 
 // wayOut is the way to addresses outside, as the daemon makes it.
 func wayOut(ctx context.Context, p system.Paths, c *config.Config) (*safehttp.Client, error) {
@@ -80,9 +80,9 @@ func wayOut(ctx context.Context, p system.Paths, c *config.Config) (*safehttp.Cl
 func (a *app) showUpdate(r release.Result) {
 	switch {
 	case r.Newer:
-		fmt.Fprintf(a.out, "Hob %s is there (%s); this is %s.\n", r.Latest, r.Released.Format(time.DateOnly), printable(r.Current))
+		fmt.Fprintf(a.out, "Hob %s is available (%s); this is %s.\n", r.Latest, r.Released.Format(time.DateOnly), printable(r.Current))
 	case !r.Known:
-		fmt.Fprintf(a.out, "The newest version is %s (%s). This program, %s, was built from no release and cannot be compared.\n", r.Latest, r.Released.Format(time.DateOnly), printable(r.Current))
+		fmt.Fprintf(a.out, "The newest version is %s (%s). This program, %s, is not a release and cannot be compared.\n", r.Latest, r.Released.Format(time.DateOnly), printable(r.Current))
 	default:
 		fmt.Fprintf(a.out, "Hob %s is the newest version.\n", r.Latest)
 		return

@@ -37,7 +37,7 @@ type budgetRow struct {
 
 func (a *app) usageCmd() *cobra.Command {
 	budget := a.listing(&cobra.Command{
-		Use: "budget", Short: "How today and this month stand against the caps", Args: cobra.NoArgs,
+		Use: "budget", Short: "Show the cost of today and this month against the limits", Args: cobra.NoArgs,
 		RunE: a.run(func(c *cobra.Command, _ []string) error {
 			return a.with(c.Context(), func(cl *client) error {
 				var raw json.RawMessage
@@ -52,7 +52,7 @@ func (a *app) usageCmd() *cobra.Command {
 		}),
 	})
 	cmd := a.listing(&cobra.Command{
-		Use: "usage", Short: "What models were used for, and what it cost", Args: cobra.NoArgs, SuggestFor: []string{"cost", "costs", "spend", "tokens"},
+		Use: "usage", Short: "Show the usage and cost of models", Args: cobra.NoArgs, SuggestFor: []string{"cost", "costs", "spend", "tokens"},
 		RunE: a.run(func(c *cobra.Command, _ []string) error { return a.usage(c.Context()) }),
 	})
 	cmd.AddCommand(budget)
@@ -74,13 +74,13 @@ func (a *app) usage(ctx context.Context) error {
 		var days []usageRow
 		var rows []row
 		if err := json.Unmarshal(raw, &days); err != nil {
-			return fmt.Errorf("the list cannot be read: %w; use --json", err)
+			return fmt.Errorf("decode the list: %w; use --json", err)
 		}
 		if err := json.Unmarshal(raw, &rows); err != nil {
-			return fmt.Errorf("the list cannot be read: %w; use --json", err)
+			return fmt.Errorf("decode the list: %w; use --json", err)
 		}
 		if len(days) == 0 {
-			fmt.Fprintln(a.out, "No model was asked yet.")
+			fmt.Fprintln(a.out, "No model calls yet.")
 			return nil
 		}
 		for i := range rows {
@@ -103,7 +103,7 @@ func (a *app) usage(ctx context.Context) error {
 	})
 }
 
-// cost says also what is not known of it.
+// cost formats the cost, including unknown parts.
 func (d usageRow) cost() string {
 	switch {
 	case d.CostUSD == nil:
@@ -173,7 +173,7 @@ func count(n int) string {
 func (a *app) printBudget(raw json.RawMessage) error {
 	var rows []budgetRow
 	if err := json.Unmarshal(raw, &rows); err != nil {
-		return fmt.Errorf("the budget cannot be read: %w; use --json", err)
+		return fmt.Errorf("decode the budget: %w; use --json", err)
 	}
 	asOf, unpriced := "", 0
 	for _, r := range rows {
@@ -196,7 +196,7 @@ func (a *app) printBudget(raw json.RawMessage) error {
 	if unpriced > 0 {
 		fmt.Fprintf(a.out, "The price of %d call(s) this month is unknown: hob config set 'prices.\"provider/model\".input' 1 (and output)\n", unpriced)
 	}
-	fmt.Fprintln(a.out, a.paint(a.out, dim, fmt.Sprintf("Prices are list prices collected by %s, no bill; yours in [prices] come first.", asOf)))
+	fmt.Fprintln(a.out, a.paint(a.out, dim, fmt.Sprintf("Prices are list prices collected by %s, not a bill; your [prices] take precedence.", asOf)))
 	return nil
 }
 

@@ -9,8 +9,7 @@ import (
 	"github.com/spf13/cobra"
 )
 
-// watchKey is the key of a kind's configuration that the argument of "watch add"
-// stands for.
+// watchKey returns the configuration key that the argument of "watch add" sets.
 func watchKey(kind string) string {
 	switch kind {
 	case "file":
@@ -25,12 +24,11 @@ func watchKey(kind string) string {
 
 func (a *app) watchAdd() *cobra.Command {
 	add := &cobra.Command{
-		Use: "add [WHAT]", Short: "Watch a file, a folder, a feed or something else", Args: cobra.MaximumNArgs(1),
-		Long: `Watch something and be told of what is new.
+		Use: "add [WHAT]", Short: "Watch a file, a folder, a feed or another source", Args: cobra.MaximumNArgs(1),
+		Long: `Watch a source and get notified about changes.
 
-A path is watched as a file or a folder. An address needs --kind, since it may be
-that of a feed or of a page. What a kind can be told besides, see docs/watchers.md,
-is given with --set.`,
+A path is watched as a file or a folder. An address needs --kind, because it can be
+a feed or a page. Set further options of a kind with --set; see docs/watchers.md.`,
 		Example: `  hob watch add ~/Downloads --pattern '*.pdf'
   hob watch add --kind feed https://example.org/feed.xml --set words='["release"]' --every 1h
   hob watch add --kind page https://example.org/shop --set select=#price
@@ -49,16 +47,16 @@ is given with --set.`,
 		}),
 	}
 	watcherFlags(add)
-	add.Flags().String("do", "", "what to do then, in plain words (default: just tell me)")
-	add.Flags().String("report", "", "the conversation in which to tell")
+	add.Flags().String("do", "", "action, in everyday words (default: only notify me)")
+	add.Flags().String("report", "", "conversation for the notifications")
 	return add
 }
 
 func (a *app) watchChange() *cobra.Command {
 	change := &cobra.Command{
-		Use: "change WATCHER...", Short: "Change when and how often a watcher works", Args: cobra.MinimumNArgs(1),
-		Long: `Change when and how often a watcher works. It goes on where it is. The word
-"always" takes away what was said of --hours or --every.`,
+		Use: "change WATCHER...", Short: "Change the hours and the rate of a watcher", Args: cobra.MinimumNArgs(1),
+		Long: `Change the hours and the rate of a watcher. It keeps its state. The word
+"always" removes the limit set by --hours or --every.`,
 		Example: `  hob watch change Ada --hours "mon-fri 08:00-18:00" --per-day 3
   hob watch change prices --every 6h`,
 		RunE: a.run(func(c *cobra.Command, args []string) error {
@@ -80,11 +78,11 @@ func (a *app) watchChange() *cobra.Command {
 
 func (a *app) watchTry() *cobra.Command {
 	try := a.listing(&cobra.Command{
-		Use: "try [WATCHER... | WHAT]", Short: "Show what would have fired in the last days",
-		Long: `Show what a watcher or a schedule would have fired in the last days, without
-changing anything: one that there is, by its id or words of it, or with --kind one
-that you think of making. Feeds, mail, messages and repositories can be tried, and times;
-what tells nothing of its past (files, pages, calendars) cannot.`,
+		Use: "try [WATCHER... | WHAT]", Short: "Show what a watcher would have found in the last days",
+		Long: `Show what a watcher or a schedule would have found in the last days, without
+changing anything. Name an existing one by its ID or words of it, or describe a new one
+with --kind. This works for feeds, mail, messages, repositories and times, but not for
+sources without a history (files, pages, calendars).`,
 		Example: `  hob watch try releases
   hob watch try --kind feed https://example.org/feed.xml --set words='["release"]' --days 14
   hob watch try --kind cron --set cron="0 8 * * 1-5"`,
@@ -94,7 +92,7 @@ what tells nothing of its past (files, pages, calendars) cannot.`,
 			draft := c.Flags().Changed("kind") || strings.Contains(words(args), "://")
 			switch {
 			case draft && len(args) > 1:
-				return usage("with --kind there is one thing to watch")
+				return usage("--kind takes only one source to watch")
 			case draft:
 				var err error
 				if in, err = watcherOf(c, args); err != nil {
@@ -108,25 +106,25 @@ what tells nothing of its past (files, pages, calendars) cannot.`,
 		}),
 	})
 	watcherFlags(try)
-	try.Flags().Int("days", 7, "how far back, at most 31")
+	try.Flags().Int("days", 7, "number of past days, at most 31")
 	return try
 }
 
-// watcherFlags are what says what is to be watched.
+// watcherFlags adds the flags that define what to watch.
 func watcherFlags(c *cobra.Command) {
-	c.Flags().String("kind", "", "what it is: file, email, message, calendar, feed, page, github (default: file)")
-	c.Flags().StringArray("set", nil, `a key of the kind: words='["invoice"]'`)
+	c.Flags().String("kind", "", "kind: file, email, message, calendar, feed, page, github (default: file)")
+	c.Flags().StringArray("set", nil, `option of the kind: words='["invoice"]'`)
 	paceFlags(c)
-	c.Flags().String("pattern", "", `files: only names like this: "*.pdf"`)
-	c.Flags().Bool("recursive", false, "files: also in the folders below")
-	c.Flags().StringSlice("events", nil, "files: created, modified, removed (default: created)")
+	c.Flags().String("pattern", "", `files: pattern of the names: "*.pdf"`)
+	c.Flags().Bool("recursive", false, "files: include subfolders")
+	c.Flags().StringSlice("events", nil, "files: events: created, modified, removed (default: created)")
 }
 
-// paceFlags are what says when and how often it works.
+// paceFlags adds the flags for the hours and the rate.
 func paceFlags(c *cobra.Command) {
-	c.Flags().String("every", "", `how often to ask: "30m", "6h", "1d"`)
-	c.Flags().String("hours", "", `when it works: "08:00-18:00", "mon-fri 08:00-18:00"`)
-	c.Flags().Int("per-day", 0, "how often it may tell on one day")
+	c.Flags().String("every", "", `check interval: "30m", "6h", "1d"`)
+	c.Flags().String("hours", "", `active hours: "08:00-18:00", "mon-fri 08:00-18:00"`)
+	c.Flags().Int("per-day", 0, "maximum number of notifications per day")
 }
 
 // watcherOf reads kind and configuration from the arguments and flags.
@@ -135,7 +133,7 @@ func watcherOf(c *cobra.Command, args []string) (map[string]any, error) {
 	address := len(args) > 0 && strings.Contains(args[0], "://")
 	switch {
 	case kind == "" && address:
-		return nil, usage("is it a feed or a page? Say so with --kind")
+		return nil, usage("unknown kind of source: set --kind to feed or page")
 	case kind == "":
 		kind = "file"
 	}
@@ -144,14 +142,14 @@ func watcherOf(c *cobra.Command, args []string) (map[string]any, error) {
 	for _, s := range set {
 		key, value, ok := strings.Cut(s, "=")
 		if !ok || key == "" {
-			return nil, usage("--set wants KEY=VALUE, not %q", s)
+			return nil, usage("--set needs KEY=VALUE, not %q", s)
 		}
 		var v any
 		if json.Unmarshal([]byte(value), &v) != nil {
 			v = value
 		}
 		switch v.(type) {
-		case float64, nil: // "from=100" means a text; a number is told nothing but how often
+		case float64, nil: // "from=100" means a text; only per_day is a number
 			if key != "per_day" {
 				v = value
 			}
@@ -161,7 +159,7 @@ func watcherOf(c *cobra.Command, args []string) (map[string]any, error) {
 	if kind != "file" {
 		for _, flag := range []string{"pattern", "recursive", "events"} {
 			if c.Flags().Changed(flag) {
-				return nil, usage("--%s is for files, not for the kind %s; see docs/watchers.md for what it can be told with --set", flag, kind)
+				return nil, usage("--%s is only for files, not for the kind %s; see docs/watchers.md for its --set options", flag, kind)
 			}
 		}
 	} else {
@@ -186,7 +184,7 @@ func watcherOf(c *cobra.Command, args []string) (map[string]any, error) {
 	}
 	key := watchKey(kind)
 	if key == "" {
-		return nil, usage("the kind %s is told everything with --set KEY=VALUE; it has no one thing that it watches", kind)
+		return nil, usage("the kind %s takes no argument; set its options with --set KEY=VALUE", kind)
 	}
 	config[key] = args[0]
 	if kind == "file" && !strings.HasPrefix(args[0], "~") { // the daemon has another working folder

@@ -13,7 +13,7 @@ import (
 // openDaemon opens the real engine.
 func openDaemon(ctx context.Context, o opening) (engine, error) {
 	opt := daemon.Options{Paths: o.Paths, Config: o.Config, Log: o.Log, Version: o.Version, InProcess: o.InProcess, Desktop: desktop.Available(os.Getenv), Tray: true, Screen: true, Release: o.Release}
-	if exe, err := os.Executable(); err == nil { // without it no command runs and no PDF is read, and it is said
+	if exe, err := os.Executable(); err == nil { // otherwise no command runs and no PDF is read, which is reported
 		opt.Helper = []string{exe, command.Helper}
 		opt.Reader = []string{exe, document.Helper}
 	}

@@ -12,14 +12,14 @@ import (
 	"hob/platform/system"
 )
 
-// New is an account in the making.
+// New is an account that is being added.
 type New struct {
 	config.Account
 	// Given are the servers that the owner named himself: they must work.
 	Given []string
 }
 
-// Fill takes the servers that the owner did not name from what was found.
+// Fill sets the servers that the user did not name from the found ones.
 func (n *New) Fill(s Servers) {
 	if n.Auth == "" {
 		n.Auth = s.Auth
@@ -37,7 +37,7 @@ func (n *New) Fill(s Servers) {
 	}
 }
 
-// Name makes a name for an account that is none of those there are.
+// Name returns a free name for an account.
 func Name(address, provider string, taken []config.Account) string {
 	name := provider
 	if name == "" {
@@ -63,11 +63,11 @@ func Name(address, provider string, taken []config.Account) string {
 	return out
 }
 
-// ErrNone says that no server of an account could be used.
-var ErrNone = errors.New("nothing of it works")
+// ErrNone reports that no server of an account works.
+var ErrNone = errors.New("no server of the account works")
 
-// Try signs in with a secret. Servers that were only found and do not work are
-// left out, if another one does. said tells the owner about each.
+// Try signs in with a secret. Found servers that do not work are skipped if another one works.
+// said describes the result of each server.
 func (n *New) Try(ctx context.Context, secret string) (said []string, err error) {
 	a := n.Servers()
 	a.Secret = func(context.Context) (string, error) { return secret, nil }
@@ -82,7 +82,7 @@ func (n *New) Try(ctx context.Context, secret string) (said []string, err error)
 		case slices.Contains(n.Given, x.Server) || x.Refused() && x.Server == pim.IMAP:
 			bad = append(bad, x.Err)
 		default:
-			said = append(said, x.Server+": left out, since it does not work: "+x.Err.Error())
+			said = append(said, x.Server+": skipped because it does not work: "+x.Err.Error())
 			drop = append(drop, map[string]*string{"imap": &n.IMAP, "smtp": &n.SMTP, "caldav": &n.CalDAV, "carddav": &n.CardDAV}[x.Server])
 		}
 	}
@@ -101,12 +101,12 @@ func (n *New) Try(ctx context.Context, secret string) (said []string, err error)
 // SecretName is under which name the password of an account is kept.
 func SecretName(account string) string { return "account-" + account }
 
-// Keep puts the password where it is safe and returns what to set in the
-// configuration. A password never stands there itself.
+// Keep stores the password safely and returns the configuration changes, which never contain a
+// password.
 func (n *New) Keep(ctx context.Context, s system.Secrets, secret string) ([]config.Value, error) {
 	if !system.IsReference(secret) {
 		if err := s.Store(ctx, SecretName(n.Name), system.Secret(secret)); err != nil {
-			return nil, fmt.Errorf("the password of %s cannot be kept safely: %w", n.Name, err)
+			return nil, fmt.Errorf("store the password of %s: %w", n.Name, err)
 		}
 		secret = "keychain:" + SecretName(n.Name)
 	}

@@ -113,7 +113,7 @@ func TestTry(t *testing.T) {
 		t.Errorf("%q %v", said, err)
 	}
 	n = fresh("http://127.0.0.1:1/")
-	if said, err := n.Try(t.Context(), pimtest.Secret); err != nil || n.CalDAV != "" || !strings.Contains(said[1], "left out") {
+	if said, err := n.Try(t.Context(), pimtest.Secret); err != nil || n.CalDAV != "" || !strings.Contains(said[1], "skipped") {
 		t.Errorf("%q %v %+v", said, err, n)
 	}
 	if _, err := fresh("http://127.0.0.1:1/", "caldav").Try(t.Context(), pimtest.Secret); err == nil {

@@ -23,11 +23,10 @@ type Answer struct {
 // checkWait bounds the answers of one account's servers.
 const checkWait = 10 * time.Second
 
-// maxSaid bounds what is said of a server, in characters.
+// maxSaid limits the text about a server, in characters.
 const maxSaid = 400
 
-// Check signs in to each server of an account. It reads nothing there and sends
-// nothing.
+// Check signs in to each server of an account, without reading or sending mail.
 func Check(ctx context.Context, a pim.Account) []Answer {
 	ctx, cancel := context.WithTimeout(ctx, checkWait)
 	defer cancel()
@@ -54,8 +53,8 @@ func Check(ctx context.Context, a pim.Account) []Answer {
 	return out
 }
 
-// lineError is what became of a server, in a line that is fit for a terminal: who
-// stands between can put what he likes into a certificate or an answer.
+// lineError is a server's error on one line that is safe for a terminal: certificates and
+// answers are untrusted.
 type lineError struct {
 	line string
 	err  error
@@ -80,9 +79,9 @@ func askMail(ctx context.Context, a pim.Account) (string, error) {
 		return "", err
 	}
 	if m.Pushes() {
-		return "mail can be read, and new mail shows at once", nil
+		return "mail can be read; new mail is detected immediately", nil
 	}
-	return "mail can be read, and is looked for each minute (the server cannot tell of new mail by itself)", nil
+	return "mail can be read and is polled every minute (the server has no push)", nil
 }
 
 func askOutgoing(ctx context.Context, a pim.Account) (string, error) {

@@ -1,10 +1,8 @@
-// Package account finds the servers of a mail address, signs in to them and says
-// what the configuration of the account is. `hob account add`, `hob setup` and
-// `hob doctor` use it.
+// Package account finds the servers of a mail address, signs in to them and returns the
+// configuration of the account. `hob account add`, `hob setup` and `hob doctor` use it.
 //
-// Where a password goes is decided by the table of providers and by the owner. What
-// the DNS says is believed only within the domain of the address: else whoever
-// answers a lookup could send for the password.
+// The table of providers and the user decide where a password goes. DNS answers are trusted
+// only within the domain of the address; otherwise a forged answer could collect the password.
 package account
 
 import (
@@ -26,14 +24,14 @@ import (
 //go:embed providers.txt
 var table string
 
-// Servers are the servers of an address; "" where there is none.
+// Servers are the servers of an address; "" for none.
 type Servers struct {
 	Provider string // as the table names it; "" when it is none of those
 	IMAP     string
 	SMTP     string
 	CalDAV   string
 	Auth     string
-	Hint     string // what the provider wants before it lets a program in
+	Hint     string // what the provider requires before it lets a program in
 	// Foreign is a host outside the domain of the address that the DNS names and no
 	// table knows; the owner has to say that it is right.
 	Foreign string
@@ -72,7 +70,7 @@ func providers() (out []provider) {
 	return out
 }
 
-// Resolver looks names up; *net.Resolver does.
+// Resolver resolves names; *net.Resolver implements it.
 type Resolver interface {
 	LookupSRV(ctx context.Context, service, proto, name string) (cname string, addrs []*net.SRV, err error)
 	LookupMX(ctx context.Context, name string) ([]*net.MX, error)
@@ -81,8 +79,8 @@ type Resolver interface {
 // lookWait bounds all lookups together.
 const lookWait = 6 * time.Second
 
-// Find says which servers an address has: by the table, by what its domain says of
-// itself (RFC 6186, 6764), and by who takes its mail in. What it does not know is "".
+// Find returns the servers of an address: from the table, from the DNS records of its domain
+// (RFC 6186, 6764), and from its mail servers. Unknown servers are "".
 func Find(ctx context.Context, address string, dns Resolver) (Servers, error) {
 	domain, err := domainOf(address)
 	if err != nil {
@@ -114,16 +112,16 @@ func Find(ctx context.Context, address string, dns Resolver) (Servers, error) {
 func domainOf(address string) (string, error) {
 	p, err := mail.ParseAddress(address)
 	if err != nil || p.Address != address {
-		return "", fmt.Errorf(`%q is no mail address such as "ada@example.org"`, address)
+		return "", fmt.Errorf(`%q is not a mail address such as "ada@example.org"`, address)
 	}
 	return strings.ToLower(address[strings.LastIndexByte(address, '@')+1:]), nil
 }
 
-// announced is what a domain says of itself.
+// announced returns the servers in the DNS records of a domain.
 func announced(ctx context.Context, domain string, dns Resolver) (s Servers) {
 	first := func(service string) (h, port string) {
 		_, list, err := dns.LookupSRV(ctx, service, "tcp", domain)
-		if err != nil || len(list) == 0 || host(list[0].Target) == "" { // "." says that there is none
+		if err != nil || len(list) == 0 || host(list[0].Target) == "" { // "." means no service
 			return "", ""
 		}
 		h = host(list[0].Target)
@@ -160,7 +158,7 @@ func host(s string) string { return strings.ToLower(strings.TrimSuffix(s, ".")) 
 
 func within(name, domain string) bool { return name == domain || strings.HasSuffix(name, "."+domain) }
 
-// registered is the part of a domain that somebody owns.
+// registered returns the registrable part of a domain.
 func registered(domain string) string {
 	if d, err := publicsuffix.EffectiveTLDPlusOne(domain); err == nil {
 		return d

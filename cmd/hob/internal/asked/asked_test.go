@@ -162,7 +162,7 @@ func (p *place) arrives(t *testing.T) {
 		Said, Cause string
 	}
 	p.h.post("/api/v1/channels/"+p.h.channel+"/test", map[string]bool{"send": true}, &out)
-	if !out.OK || !strings.Contains(out.Said, "a test was sent") {
+	if !out.OK || !strings.Contains(out.Said, "test message sent") {
 		t.Errorf("the test: %+v", out)
 	}
 	until(t, "the test has arrived", func() bool { return p.saw("This is a test: Hob can reach you on " + p.h.channel) })

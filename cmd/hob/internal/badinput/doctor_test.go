@@ -45,15 +45,15 @@ func sickHomes() []sick {
 	}
 	return []sick{
 		{"an unknown section", "config", "", write("config.toml", "[agnet]\n"), 1, `fail +config .*config.toml:1: agnet: unknown section -> did you mean "agent"`, ""},
-		{"a configuration that its owner may not read", "config", "", mode("config.toml", 0), 1, `fail +config +you yourself may not read .*config.toml \(mode 0000\) -> .*chmod 600`, `closed .*config.toml`},
-		{"a configuration that others read", "files", "", mode("config.toml", 0o644), 0, `warn +files +others can read .*config.toml -> hob doctor --fix`, `closed .*config.toml`},
-		{"a key that others can change", "files", "", mode("audit.key", 0o666), 1, `fail +files +others can change .*audit.key \(mode 0666\).* -> hob doctor --fix`, `closed .*audit.key`},
-		{"a home that others write to", "home", "", mode(".", 0o777), 1, `fail +home +other users can put files into .* \(mode 0777\).* -> .*chmod 700`, `closed .* to others`},
+		{"a configuration that its owner may not read", "config", "", mode("config.toml", 0), 1, `fail +config +you do not have permission to read .*config.toml \(mode 0000\) -> .*chmod 600`, `closed .*config.toml`},
+		{"a configuration that others read", "files", "", mode("config.toml", 0o644), 0, `warn +files +other users can read private files: .*config.toml -> hob doctor --fix`, `closed .*config.toml`},
+		{"a key that others can change", "files", "", mode("audit.key", 0o666), 1, `fail +files +other users can change .*audit.key \(mode 0666\).* -> hob doctor --fix`, `closed .*audit.key`},
+		{"a home that others write to", "home", "", mode(".", 0o777), 1, `fail +home +other users can add and remove files in .* \(mode 0777\).* -> .*chmod 700`, `closed .* to others`},
 		{"a read-only home", "home", "", mode(".", 0o500), 1, `fail +home +cannot write to the folder .*permission denied -> make it writable`, `closed .* to others`},
-		{"a token that others read", "token", "", mode("token", 0o644), 1, `fail +token +other users can read .*token .* -> .*hob token rotate`, `made a new token`},
+		{"a token that others read", "token", "", mode("token", 0o644), 1, `fail +token +other users can read .*token .* -> .*hob token rotate`, `created a new token`},
 		{"a damaged database", "database", "", write("hob.db", strings.Repeat("not a database", 999)), 1, `fail +database .*damaged.* -> restart Hob, which sets it aside`, ""},
 		{"a database of a newer Hob", "database", "", func(_ *testing.T, h *house) { h.sql("INSERT INTO migrations VALUES ('future', 1, 0)") }, 1, `fail +database .*newer version.* -> update Hob`, ""},
-		{"no copy of an old database", "backup", "", func(_ *testing.T, h *house) { h.sql("UPDATE migrations SET applied_at = 1700000000000") }, 0, `warn +backup +there is no copy of the database, which is \d+ days old -> .*hob backup`, ""},
+		{"no copy of an old database", "backup", "", func(_ *testing.T, h *house) { h.sql("UPDATE migrations SET applied_at = 1700000000000") }, 0, `warn +backup +no backup of the database, which is \d+ days old -> .*hob backup`, ""},
 		{"a key in a keychain that is not there", "secrets", noBrowser + "[search]\nkey = \"keychain:search\"\n", nil, 1, `fail +secrets +search.key = "keychain:search": no secret "search" is kept.* -> keep it with: hob secret set search`, ""},
 		{"a port that a stranger has", "port", "", func(t *testing.T, h *house) {
 			l, err := (&net.ListenConfig{}).Listen(t.Context(), "tcp", "127.0.0.1:0")
@@ -65,27 +65,27 @@ func sickHomes() []sick {
 			h.start()
 			h.kill()
 			h.deadSocket("run/old.sock")
-		}, 0, `warn +leftovers +the daemon \(pid \d+, since .*\) was cut off; its lock, endpoint.json.* -> hob doctor --fix.*nobody listens any more at .*old.sock`, `cleared the lock of pid \d+, removed .*endpoint.json.*removed .*old.sock`},
+		}, 0, `warn +leftovers +the daemon \(pid \d+, since .*\) was interrupted; its lock, endpoint.json.* -> hob doctor --fix.*unused sockets: .*old.sock`, `cleared the lock of pid \d+, removed .*endpoint.json.*removed .*old.sock`},
 		{"a write that was cut off", "leftovers", "", func(t *testing.T, h *house) {
 			h.write(".config.toml.1234567", "half")
 			old := time.Now().Add(-2 * time.Hour)
 			fatal(t, os.Chtimes(filepath.Join(h.home, ".config.toml.1234567"), old, old))
 			h.write(".config.toml.7654321", "another one that is at it")
-		}, 0, `warn +leftovers +1 file of a write that was cut off lies there: .*\.config.toml.1234567`, `removed .*\.config.toml.1234567$`},
+		}, 0, `warn +leftovers +1 file of an interrupted write: .*\.config.toml.1234567`, `removed .*\.config.toml.1234567$`},
 		{"no folder for the log", "files", "", func(t *testing.T, h *house) { fatal(t, os.RemoveAll(filepath.Join(h.home, "logs"))) }, 0, `warn +files +missing: .*logs -> hob doctor --fix`, `made .*logs`},
 		{"a folder that leads nowhere", "files", "", func(t *testing.T, h *house) {
 			fatal(t, os.RemoveAll(filepath.Join(h.home, "logs")))
 			fatal(t, os.Symlink(filepath.Join(h.dir, "gone"), filepath.Join(h.home, "logs")))
 			h.own(filepath.Join(h.home, "logs"))
-		}, 1, `fail +files .*logs is a link to .*gone, which is not there -> bring that back`, ""},
+		}, 1, `fail +files .*logs is a link to .*gone, which does not exist -> restore the target`, ""},
 		{"a folder in a place of everybody's", "files", "", func(t *testing.T, h *house) {
 			open := filepath.Join(h.dir, "open")
 			fatal(t, os.Mkdir(open, 0o700))
 			fatal(t, os.Chmod(open, 0o777)) //nolint:gosec // that is the point
 			fatal(t, os.Symlink(open, filepath.Join(h.home, "policy")))
 			h.own(open, filepath.Join(h.home, "policy"))
-		}, 1, `fail +files .*policy is a link to .*open, which others can change \(mode 0777\) -> run: chmod go-w`, ""},
-		{"a damaged index", "memory", "", func(_ *testing.T, h *house) { h.dirs("index/damaged") }, 0, `warn +memory +a damaged index was set aside in .* -> nothing is lost`, `removed the damaged index`},
+		}, 1, `fail +files .*policy is a link to .*open, which other users can change \(mode 0777\) -> run: chmod go-w`, ""},
+		{"a damaged index", "memory", "", func(_ *testing.T, h *house) { h.dirs("index/damaged") }, 0, `warn +memory +a damaged index was moved to .* -> no data was lost`, `removed the damaged index`},
 		{"a key that is refused", "model", "", func(t *testing.T, h *house) {
 			h.write("config.toml", model(h.server(t, func(w http.ResponseWriter, _ *http.Request) {
 				http.Error(w, `{"error":{"message":"Incorrect API key provided"}}`, http.StatusUnauthorized)
@@ -97,7 +97,7 @@ func sickHomes() []sick {
 				w.Header().Set("Date", time.Now().Add(49*time.Hour).UTC().Format(http.TimeFormat))
 				fmt.Fprint(w, `{"object":"list","data":[{"id":"m1","object":"model"}]}`)
 			})))
-		}, 0, `warn +clock +it is 49h0m behind what 127.0.0.1 says -> set the machine's clock`, ""},
+		}, 0, `warn +clock +49h0m behind the time of 127.0.0.1 -> set the clock of this machine`, ""},
 		{"a mail account that is refused", "account work", "", func(t *testing.T, h *house) {
 			a := pimtest.Speak(t, "* OK [CAPABILITY IMAP4rev1 AUTH=PLAIN SASL-IR] hello\r\n", func(tag, _ string) string {
 				return tag + " NO [AUTHENTICATIONFAILED] wrong password\r\n"
@@ -107,28 +107,28 @@ func sickHomes() []sick {
 			h.write("ca.pem", string(ca))
 			h.write("config.toml", noBrowser+fmt.Sprintf("[accounts.work]\nimap = %q\nca = %q\naddress = \"a@example.org\"\npassword = \"hunter2\"\n", a.IMAP, filepath.Join(h.home, "ca.pem")))
 		}, 1, `fail +account work .*sign-in.* -> .*app password`, ""},
-		{"a template that cannot be read", "template", "", write("templates/mine/template.toml", "name = [\n"), 0, `warn +template +the template mine cannot be used: .* -> `, ""},
-		{"a policy with an error", "policy", "", write("policy/night.cedar", "forbid (princpal"), 1, `fail +policy .*night.cedar.* -> mend`, ""},
+		{"a template that cannot be read", "template", "", write("templates/mine/template.toml", "name = [\n"), 0, `warn +template +the template mine does not work: .* -> `, ""},
+		{"a policy with an error", "policy", "", write("policy/night.cedar", "forbid (princpal"), 1, `fail +policy .*night.cedar.* -> fix`, ""},
 		{"a start that leads nowhere", "autostart", "", func(t *testing.T, h *house) {
-			h.hob("service", "install", "--kind", "xdg").works("starts with your session")
+			h.hob("service", "install", "--kind", "xdg").works("starts when you log in")
 			path := filepath.Join(h.user, ".config", "autostart", "hob.desktop")
 			b, err := os.ReadFile(path)
 			fatal(t, err)
 			fatal(t, os.WriteFile(path, []byte(strings.ReplaceAll(string(b), program(), "/gone/hob")), 0o600))
-		}, 1, `fail +autostart .*hob.desktop starts /gone/hob, which is not there any more -> .*hob service install`, `hob.desktop starts .*/hob now`},
+		}, 1, `fail +autostart .*hob.desktop starts /gone/hob, which no longer exists -> .*hob service install`, `hob.desktop starts .*/hob now`},
 		{"another home's start that leads nowhere", "autostart", "", func(t *testing.T, h *house) {
-			h.hob("service", "install", "--kind", "xdg").works("starts with your session")
+			h.hob("service", "install", "--kind", "xdg").works("starts when you log in")
 			path := filepath.Join(h.user, ".config", "autostart", "hob.desktop")
 			b, err := os.ReadFile(path)
 			fatal(t, err)
 			fatal(t, os.WriteFile(path, []byte(strings.ReplaceAll(strings.ReplaceAll(string(b), program(), "/gone/hob"), h.home, h.user)), 0o600))
-		}, 1, `fail +autostart .*hob.desktop starts /gone/hob, which is not there, with another home .* -> if it should start this one: hob service install`, ""},
+		}, 1, `fail +autostart .*hob.desktop starts /gone/hob, which does not exist, with another home .* -> to start this program instead: hob service install`, ""},
 		{"files of somebody else", "files", "", func(t *testing.T, h *house) {
 			if !superuser() {
 				t.Skip("only the superuser can give files away")
 			}
 			fatal(t, os.Mkdir(filepath.Join(h.home, "policy"), 0o755)) //nolint:gosec // somebody else's
-		}, 1, `fail +files .*policy belongs to another user of this machine -> make it yours: sudo chown`, ""},
+		}, 1, `fail +files .*policy belongs to another user of this machine -> take ownership: sudo chown`, ""},
 	}
 }
 
@@ -152,7 +152,7 @@ func TestSickHomes(t *testing.T) {
 				t.Fatalf("exit code %d, want %d; %q, want %q\n%s%s", before.code, s.code, finding, s.says, before.out, before.errs)
 			}
 			if s.mends == "" {
-				if strings.Contains(finding, "mended") || strings.Contains(h.hob("doctor", "--fix", s.probe).out, "mended") {
+				if strings.Contains(finding, "fixed: ") || strings.Contains(h.hob("doctor", "--fix", s.probe).out, "fixed: ") {
 					t.Errorf("something was mended that is the owner's to mend: %s", finding)
 				}
 				return
@@ -162,7 +162,7 @@ func TestSickHomes(t *testing.T) {
 				t.Fatalf("exit code %d, it did %q, want %q\n%s%s", fixed.code, did, s.mends, fixed.out, fixed.errs)
 			}
 			after := h.hob("doctor")
-			if finding := after.of(s.probe); after.code != 0 || regexp.MustCompile(`^(warn|fail)`).MatchString(finding) || strings.Contains(after.out, "mended") {
+			if finding := after.of(s.probe); after.code != 0 || regexp.MustCompile(`^(warn|fail)`).MatchString(finding) || strings.Contains(after.out, "fixed: ") {
 				t.Errorf("afterwards: exit code %d, %s\n%s", after.code, finding, after.errs)
 			}
 			h.hob("ask", "hello").works("Hello")
@@ -181,7 +181,7 @@ func TestAHangingDaemon(t *testing.T) {
 	if daemon := r.of("daemon"); r.code != 1 || !regexp.MustCompile(`fail +daemon .*does not answer.* -> `).MatchString(daemon) {
 		t.Errorf("exit code %d, %q\n%s%s", r.code, daemon, r.out, r.errs)
 	}
-	if files := r.of("files"); !strings.Contains(files, "others can read") || strings.Contains(r.out, "mended") || !strings.Contains(r.errs, "nothing is mended") {
+	if files := r.of("files"); !strings.Contains(files, "other users can read") || strings.Contains(r.out, "fixed: ") || !strings.Contains(r.errs, "nothing is mended") {
 		t.Errorf("%q\n%s%s", files, r.out, r.errs)
 	}
 }
@@ -200,7 +200,7 @@ func TestAnOlderDaemon(t *testing.T) {
 	t.Cleanup(s.Close)
 	h.write("endpoint.json", fmt.Sprintf(`{"pid":%d,"address":%q}`, h.daemon.Process.Pid, s.Listener.Addr()))
 	r := h.hob("doctor", "--fix")
-	if !strings.Contains(r.of("memory"), "damaged") || strings.Contains(r.out, "mended") || !strings.Contains(r.errs, "nothing is mended while a Hob of another version runs") {
+	if !strings.Contains(r.of("memory"), "damaged") || strings.Contains(r.out, "fixed: ") || !strings.Contains(r.errs, "cannot apply fixes while another version of Hob runs") {
 		t.Errorf("%s%s", r.out, r.errs)
 	}
 	if _, err := os.Stat(filepath.Join(h.home, "index", "damaged")); err != nil {

@@ -71,7 +71,7 @@ func TestSecondDaemon(t *testing.T) {
 	t.Parallel()
 	h := newHouse(t, offline)
 	h.start()
-	h.hob("start").works("was running already")
+	h.hob("start").works("was already running")
 	h.hob("start", "--foreground").fails(1, `a daemon already runs in this home \(pid \d+\).*hob stop`)
 	h.hob("ask", "hello").works("Hello")
 	other := newHouse(t, strings.ReplaceAll(offline, "127.0.0.1:0", strings.TrimPrefix(h.base, "http://")))
@@ -91,7 +91,7 @@ func TestClockSetBack(t *testing.T) {
 	h.hob("schedule", "add", "brief me", "--every", "0 8 * * *").works("Scheduled")
 	later := time.Now().Add(48 * time.Hour) // as the files look when the clock was two days ahead
 	fatal(t, os.Chtimes(filepath.Join(h.home, "hob.db"), later, later))
-	h.hob("doctor").works("warn +clock.*in the future: the clock was set back.*-> set the machine's clock")
+	h.hob("doctor").works("warn +clock.*in the future: the clock was set back.*-> set the clock of this machine")
 	h.start()
 	if got := h.say("what did I ask you to remember?"); !strings.Contains(got, "9911") {
 		t.Error(got)

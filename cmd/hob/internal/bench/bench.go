@@ -1,11 +1,9 @@
-// Package bench measures the built program from outside: it starts the binary
-// in a throw-away home, talks its HTTP API and reads what the system says of
-// the process. A model server in this process answers at once, so that what is
-// measured is Hob's own time.
+// Package bench measures the built program as a black box: it starts the binary in a temporary
+// home, calls its HTTP API and reads the system's figures of the process. A model server in
+// this process answers immediately, so the figures show Hob's own time.
 //
-// It judges nothing but the targets it prints beside each figure; no test
-// depends on them. The command `hob bench` and `make bench` call it;
-// docs/performance.md explains the figures.
+// It only compares figures with the targets printed next to them; no test depends on them. `hob
+// bench` and `make bench` call it; docs/performance.md explains the figures.
 package bench
 
 import (
@@ -24,7 +22,7 @@ type Options struct {
 	Quick    bool      // fewer rounds: some ten seconds in all, and more noise
 	Only     []string  // the parts to measure; empty means all of them
 	Runs     int       // how often; the best of each figure counts (default 1)
-	Progress io.Writer // told what is being measured
+	Progress io.Writer // progress messages
 
 	more string // added to the configuration
 }
@@ -41,7 +39,7 @@ type Figure struct {
 	About   string  `json:"about"`
 }
 
-// Met reports whether the target is reached; true when there is none.
+// Met reports whether the target is reached; true without a target.
 func (f Figure) Met() bool {
 	switch {
 	case f.Target == 0:
@@ -52,7 +50,7 @@ func (f Figure) Met() bool {
 	return f.Value <= f.Target
 }
 
-// rounds says how often each thing is done.
+// rounds contains the number of repetitions of each measurement.
 type rounds struct {
 	starts, turns, steps, events, watchers int
 	calm, idle, load                       time.Duration
@@ -72,7 +70,7 @@ func parts() []part {
 		{"builtin", "turns with the built-in brain", builtinTurns},
 		{"turns", "turns with an instant model", modelTurns},
 		{"load", "many turns at once", load},
-		{"messages", "messages that nobody waits for", messages},
+		{"messages", "messages without waiting for answers", messages},
 		{"channel", "messages over a channel", channelMessages},
 		{"files", "file events", fileEvents},
 		{"schedules", "schedule events", scheduleEvents},
@@ -80,7 +78,7 @@ func parts() []part {
 	}
 }
 
-// Parts names what can be measured.
+// Parts names the available measurements.
 func Parts() []string {
 	var out []string
 	for _, p := range parts() {
@@ -89,8 +87,7 @@ func Parts() []string {
 	return out
 }
 
-// Run measures what is asked for. It stops at the first thing that does not
-// work.
+// Run runs the requested measurements. It stops at the first error.
 func Run(ctx context.Context, o Options) ([]Figure, error) {
 	r := rounds{starts: 15, turns: 400, steps: 40, events: 2000, watchers: 1000, calm: 20 * time.Second, idle: 60 * time.Second, load: 5 * time.Second}
 	if o.Quick {
@@ -101,7 +98,7 @@ func Run(ctx context.Context, o Options) ([]Figure, error) {
 	}
 	for _, name := range o.Only {
 		if !slices.Contains(Parts(), name) {
-			return nil, fmt.Errorf("there is no part %q; there are %s", name, strings.Join(Parts(), ", "))
+			return nil, fmt.Errorf("unknown part %q; known parts are %s", name, strings.Join(Parts(), ", "))
 		}
 	}
 	var out []Figure
@@ -121,7 +118,7 @@ func Run(ctx context.Context, o Options) ([]Figure, error) {
 	return out, nil
 }
 
-// keepBest adds figures to those of earlier runs.
+// keepBest merges figures with the best ones of earlier runs.
 func keepBest(have, more []Figure) []Figure {
 	for _, f := range more {
 		i := slices.IndexFunc(have, func(h Figure) bool { return h.Name == f.Name })

@@ -11,9 +11,8 @@ import (
 	"time"
 )
 
-// channelMessages measures the whole road of a message in a chat of a channel that sends
-// by itself, the webhook: it is durable, is answered, and the answer goes from the outbox
-// to the platform.
+// channelMessages measures the full path of a message in a chat of the webhook channel: it is
+// stored, answered, and the answer goes from the outbox to the platform.
 func channelMessages(ctx context.Context, o Options, r rounds) ([]Figure, error) {
 	to, err := newHearer()
 	if err != nil {

@@ -12,10 +12,10 @@ import (
 	"hob/platform/provenance"
 )
 
-// corpus makes up what somebody might have had remembered: conversations of two
-// people, facts, notes and parts of documents. Words are as frequent as in real
-// text (Zipf: https://en.wikipedia.org/wiki/Zipf%27s_law), the most frequent are
-// those of English. It is the same each time.
+// corpus generates a realistic memory: conversations of two people, facts, notes and parts of
+// documents. Words are as frequent as in real text (Zipf:
+// https://en.wikipedia.org/wiki/Zipf%27s_law), the most frequent are those of English. It is
+// deterministic.
 type corpus struct {
 	rnd   *rand.Rand
 	zipf  *rand.Zipf
@@ -23,10 +23,10 @@ type corpus struct {
 	names []string
 	n     int
 	talk  talk
-	seen  []asked // some of what was made, to be asked for
+	seen  []asked // some generated rows, as questions
 }
 
-// talk is the conversation that goes on.
+// talk is the current conversation.
 type talk struct {
 	id    int
 	pos   int
@@ -105,7 +105,7 @@ func (c *corpus) rare(n int) (out []string) {
 	return out
 }
 
-// next makes a row.
+// next generates a row.
 func (c *corpus) next() knowledge.Doc {
 	c.n++
 	d := knowledge.Doc{Ref: fmt.Sprint("b", c.n), Provenance: provenance.Owner}
@@ -148,8 +148,7 @@ func (c *corpus) turn(d *knowledge.Doc) {
 	c.remember(*d, append(slices.Clone(t.topic[:2]), d.Speaker))
 }
 
-// remember makes a question of some rows: two or three of its words, as people
-// put it.
+// remember turns some rows into questions: two or three of their words in an everyday sentence.
 func (c *corpus) remember(d knowledge.Doc, about []string) {
 	if c.n > 5000 && c.rnd.IntN(c.n/5000) > 0 {
 		return

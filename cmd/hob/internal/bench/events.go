@@ -9,8 +9,7 @@ import (
 	"time"
 )
 
-// messages measures how fast messages that nobody waits for are taken and
-// worked off.
+// messages measures the throughput of messages without waiting for their answers.
 func messages(ctx context.Context, o Options, r rounds) ([]Figure, error) {
 	const conversations = 50
 	return withHome(ctx, o, nil, func(h *home) ([]Figure, error) {
@@ -43,7 +42,7 @@ func messages(ctx context.Context, o Options, r rounds) ([]Figure, error) {
 	})
 }
 
-// fileEvents measures how soon a new file is told, and how many a second.
+// fileEvents measures the delay and the throughput of notifications about new files.
 func fileEvents(ctx context.Context, o Options, r rounds) ([]Figure, error) {
 	return withHome(ctx, o, nil, func(h *home) ([]Figure, error) {
 		if err := h.furnish(ctx); err != nil {
@@ -76,8 +75,8 @@ func fileEvents(ctx context.Context, o Options, r rounds) ([]Figure, error) {
 			return nil, err
 		}
 		return []Figure{
-			{Name: "file_event_p50", Value: ms(at(took, 50)), Unit: "ms", About: "from the making of a file until the owner is told, 500 of them to see whether it is complete"},
-			{Name: "file_events", Value: float64(r.events) / said[len(said)-1].Sub(began).Seconds(), Unit: "/s", AtLeast: true, About: fmt.Sprintf("files that appear at once in %d folders, until the last one is told", folders)},
+			{Name: "file_event_p50", Value: ms(at(took, 50)), Unit: "ms", About: "from the creation of a file to the notification, including 500 ms to see whether it is complete"},
+			{Name: "file_events", Value: float64(r.events) / said[len(said)-1].Sub(began).Seconds(), Unit: "/s", AtLeast: true, About: fmt.Sprintf("files created at the same time in %d folders, until the last notification", folders)},
 		}, nil
 	})
 }
@@ -94,7 +93,7 @@ func scheduleEvents(ctx context.Context, o Options, r rounds) ([]Figure, error) 
 			}
 		}
 		if late := time.Since(due); late > 0 {
-			return nil, fmt.Errorf("the machine is too busy: the reminders were made %s too late", late)
+			return nil, fmt.Errorf("the machine is too busy: the reminders were created %s too late", late)
 		}
 		if err := wait(ctx, time.Until(due)); err != nil {
 			return nil, err
@@ -104,15 +103,14 @@ func scheduleEvents(ctx context.Context, o Options, r rounds) ([]Figure, error) 
 			return nil, err
 		}
 		return []Figure{
-			{Name: "reminder_late", Value: ms(said[0].Sub(due)), Unit: "ms", About: fmt.Sprintf("how late the first of %d reminders is that are due at the same time", n)},
-			{Name: "schedule_events", Value: float64(n) / said[n-1].Sub(due).Seconds(), Unit: "/s", AtLeast: true, About: "reminders that are due at the same time, until the last one is told"},
+			{Name: "reminder_late", Value: ms(said[0].Sub(due)), Unit: "ms", About: fmt.Sprintf("delay of the first of %d reminders due at the same time", n)},
+			{Name: "schedule_events", Value: float64(n) / said[n-1].Sub(due).Seconds(), Unit: "/s", AtLeast: true, About: "reminders due at the same time, until the last notification"},
 		}, nil
 	})
 }
 
-// told waits until n texts of a kind were said in a session (or in any) and
-// returns when each was, sorted. The times are Hob's own, so that looking here
-// every now and then does not blur them.
+// told waits until n texts of a kind were sent in a session (or in any) and returns their
+// times, sorted. The times are Hob's own, so the polling here does not affect them.
 func (h *home) told(ctx context.Context, session, kind string, n int) ([]time.Time, error) {
 	ctx, cancel := context.WithTimeout(ctx, eventWait)
 	defer cancel()
@@ -139,7 +137,7 @@ func (h *home) told(ctx context.Context, session, kind string, n int) ([]time.Ti
 			return out[:n], nil
 		}
 		if err := wait(ctx, 20*time.Millisecond+time.Duration(n)*100*time.Microsecond); err != nil {
-			return nil, fmt.Errorf("%d of %d texts were said: %w", len(out), n, err)
+			return nil, fmt.Errorf("%d of %d texts were sent: %w", len(out), n, err)
 		}
 	}
 }

@@ -8,10 +8,9 @@ import (
 	"hob/autonomy/llm"
 )
 
-// hashing is an embedder that costs next to nothing: a text is the sum of a
-// direction for each of its words, which follows from the word; rare words,
-// which are long as a rule, count more. It knows no meaning, and its vectors
-// lie as those of real ones do in this: texts with common words are near.
+// hashing is a very cheap embedder: the vector of a text is the sum of a hashed direction per
+// word; longer words, which are rarer, weigh more. It knows no meaning, but texts with common
+// words get near vectors, as with a real embedder.
 type hashing int
 
 // Embed implements llm.Embedder.

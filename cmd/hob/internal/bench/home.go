@@ -24,7 +24,7 @@ const (
 	eventWait = 3 * time.Minute
 )
 
-// home is a throw-away home and the program that runs in it.
+// home is a temporary home and the program that runs in it.
 type home struct {
 	binary string
 	model  *model // nil: the built-in brain
@@ -98,7 +98,7 @@ func (h *home) start(ctx context.Context) error {
 	for h.ready(ctx) != nil {
 		select {
 		case <-h.exited:
-			return fmt.Errorf("it ended while starting: %w: %s", h.err, h.log())
+			return fmt.Errorf("the program exited during start: %w: %s", h.err, h.log())
 		case <-ctx.Done():
 			return errors.Join(ctx.Err(), h.stop(ctx))
 		case <-tick.C:
@@ -154,7 +154,7 @@ func (h *home) stop(ctx context.Context) error {
 	case <-ctx.Done():
 		_ = h.cmd.Process.Kill()
 		<-h.exited
-		return fmt.Errorf("it did not stop in %s", stopWait)
+		return fmt.Errorf("the program did not stop within %s", stopWait)
 	}
 }
 
@@ -196,12 +196,12 @@ func (h *home) say(ctx context.Context, session, text string) error {
 	var out struct{ Answer string }
 	err := h.post(ctx, "/api/v1/sessions/"+url.PathEscape(session)+"/messages", map[string]any{"text": text}, &out)
 	if err == nil && out.Answer == "" {
-		err = fmt.Errorf("there was no answer to %q", text)
+		err = fmt.Errorf("no answer to %q", text)
 	}
 	return err
 }
 
-// send sends a message and returns as soon as it is durable.
+// send sends a message and returns when it is durable.
 func (h *home) send(ctx context.Context, session, text string) (string, error) {
 	var out struct{ Event string }
 	err := h.post(ctx, "/api/v1/sessions/"+url.PathEscape(session)+"/messages", map[string]any{"text": text, "async": true}, &out)

@@ -47,13 +47,13 @@ func idle(ctx context.Context, o Options, r rounds) ([]Figure, error) {
 			{Name: "idle_memory", Value: float64(fresh.rss) / 1e6, Unit: "MB", Target: 40, About: fmt.Sprintf("resident, with %d watched folders, %d schedules and %d reminders", folders, schedules, reminders)},
 		}
 		if fresh.anon > 0 {
-			out = append(out, Figure{Name: "idle_memory_own", Value: float64(fresh.anon) / 1e6, Unit: "MB", About: "the part of it that is not the program's file"})
+			out = append(out, Figure{Name: "idle_memory_own", Value: float64(fresh.anon) / 1e6, Unit: "MB", About: "the part that is not mapped from the program file"})
 		}
 		if worked.anon > 0 {
-			out = append(out, Figure{Name: "idle_memory_later_own", Value: float64(worked.anon) / 1e6, Unit: "MB", About: "the part of that which is not the program's file"})
+			out = append(out, Figure{Name: "idle_memory_later_own", Value: float64(worked.anon) / 1e6, Unit: "MB", About: "the part that is not mapped from the program file"})
 		}
 		out = append(out,
-			Figure{Name: "idle_memory_later", Value: float64(worked.rss) / 1e6, Unit: "MB", Target: 40, About: fmt.Sprintf("resident after %d turns, when it is idle again", r.turns)},
+			Figure{Name: "idle_memory_later", Value: float64(worked.rss) / 1e6, Unit: "MB", Target: 40, About: fmt.Sprintf("resident after %d turns, when idle again", r.turns)},
 			Figure{Name: "idle_cpu", Value: 100 * spent.cpu.Seconds() / s, Unit: "% of a core", Target: 0.02, About: fmt.Sprintf("over %s", r.idle)})
 		if spent.switches >= 0 {
 			out = append(out, Figure{Name: "idle_wakeups", Value: float64(spent.switches) / s, Unit: "/s", Target: 1, About: "voluntary context switches of all threads"})
@@ -121,7 +121,7 @@ func (h *home) folder(n int) string {
 	return filepath.Join(h.dir, "user", fmt.Sprintf("watched-%d", n))
 }
 
-// place puts a small file into a folder, which it makes when there is none.
+// place writes a small file to a folder, which it creates if needed.
 func place(dir, name string) error {
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return err

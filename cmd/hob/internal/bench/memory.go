@@ -21,7 +21,7 @@ import (
 
 // MemoryOptions of Memory.
 type MemoryOptions struct {
-	Binary   string      // the program, whose memory at rest is measured over what was filled in
+	Binary   string      // the program, whose idle memory is measured with the filled rows
 	Tables   []store.Set // of its database
 	Rows     int         // how many there are in the end
 	Numbers  int         // of each vector; 0: no vectors
@@ -29,11 +29,11 @@ type MemoryOptions struct {
 	Progress io.Writer
 }
 
-// Growth is what was measured at one size.
+// Growth contains the figures at one size.
 type Growth struct {
 	Rows int `json:"rows"`
-	// How many rows a second were taken in since the size before: stored, found
-	// by words, and found by meaning.
+	// Rows indexed per second since the previous size: stored, found by words, and found by
+	// meaning.
 	Stored  float64 `json:"stored_per_s"`
 	Indexed float64 `json:"indexed_per_s"`
 	Vectors float64 `json:"vectors_per_s,omitempty"`
@@ -57,15 +57,15 @@ type Growth struct {
 	First50  float64 `json:"first_pass_p50_ms,omitempty"`
 	First95  float64 `json:"first_pass_p95_ms,omitempty"`
 	RecallAt float64 `json:"first_pass_recall,omitempty"`
-	// The memory of the program at rest over this many rows, after a start and
-	// some searches, in bytes: its own, and mapped from files.
+	// The idle memory of the program with this number of rows, after a start and some searches,
+	// in bytes: anonymous, and mapped from files.
 	Anonymous int64 `json:"anonymous_bytes"`
 	Files     int64 `json:"file_backed_bytes"`
 	// Busy is the largest anonymous memory seen while searching in this process.
 	Busy int64 `json:"searching_anonymous_bytes"`
 }
 
-// memoryRun is a measurement under way.
+// memoryRun is a running measurement.
 type memoryRun struct {
 	o    MemoryOptions
 	home *home
@@ -78,11 +78,11 @@ type memoryRun struct {
 	base *knowledge.Base
 }
 
-// Memory fills a memory with rows that are made up and measures it at each size
-// on the way. out gets each size as it is done.
+// Memory fills a memory with generated rows and measures it at each size. out receives each
+// size when it is done.
 func Memory(ctx context.Context, o MemoryOptions, out func(Growth)) (err error) {
 	if o.Rows < 1000 {
-		return errors.New("at least 1,000 rows are needed to measure something")
+		return errors.New("at least 1,000 rows are needed")
 	}
 	if o.Queries <= 0 {
 		o.Queries = 300
@@ -161,11 +161,11 @@ func (r *memoryRun) open(ctx context.Context) (err error) {
 	return err
 }
 
-// settle waits until the index has merged what it took in: that takes a
-// processor for itself, and nobody fills a memory with so much at once.
+// settle waits until the index has merged: merging occupies a processor, and real use never
+// adds that many rows at once.
 func (r *memoryRun) settle(ctx context.Context) error {
 	const calm, longest = 6, 240 // halves of a second
-	fmt.Fprintln(r.o.Progress, "waiting for the index to merge what it took in ...")
+	fmt.Fprintln(r.o.Progress, "waiting for the index to merge ...")
 	var last index.Stats
 	for i, same := 0, 0; i < longest && same < calm; i++ {
 		s, err := r.ix.Stats(ctx)
@@ -203,8 +203,8 @@ func (r *memoryRun) close() error {
 	return errors.Join(errs...)
 }
 
-// perWrite is how many rows are stored in one transaction, as when a document
-// or a conversation is taken in.
+// perWrite is the number of rows per transaction, as when a document or a conversation is
+// imported.
 const perWrite = 200
 
 func (r *memoryRun) fill(ctx context.Context, g *Growth, rows int) error {
@@ -290,7 +290,7 @@ func (r *memoryRun) ask(ctx context.Context, g *Growth) error {
 	return r.byMeaning(ctx, g, q, questions)
 }
 
-// questions are some of those of the corpus.
+// questions returns a sample of the corpus's questions.
 func (r *memoryRun) questions() []asked {
 	step := max(1, len(r.c.seen)/r.o.Queries)
 	var out []asked
@@ -353,15 +353,15 @@ func (r *memoryRun) byMeaning(ctx context.Context, g *Growth, q store.Querier, q
 	return nil
 }
 
-// restSearches are made before the memory at rest is looked at, and restWait is
-// how long is waited then.
+// restSearches is the number of searches before idle memory is measured, and restWait the
+// waiting time after them.
 const (
 	restSearches = 20
 	restWait     = 5 * time.Second
 )
 
-// rest starts the program itself over what there is, lets it search, and looks
-// at its memory when it is idle again.
+// rest starts the program with the filled memory, runs searches, and measures its memory when
+// it is idle again.
 func (r *memoryRun) rest(ctx context.Context, g *Growth) error {
 	fmt.Fprintf(r.o.Progress, "starting the program over %d rows ...\n", g.Rows)
 	if err := r.home.start(ctx); err != nil {

@@ -13,8 +13,8 @@ import (
 	"time"
 )
 
-// model is a server that speaks OpenAI's Chat Completions and answers at once:
-// "Done.", or the tool calls that a message asks for (see callText).
+// model is a server for OpenAI's Chat Completions that answers immediately: "Done.", or the
+// tool calls that a message asks for (see callText).
 type model struct {
 	url    string
 	server *http.Server
@@ -49,7 +49,7 @@ func newModel() (*model, error) {
 }
 
 func (m *model) close(ctx context.Context) {
-	_ = m.server.Shutdown(context.WithoutCancel(ctx)) // its clients have gone
+	_ = m.server.Shutdown(context.WithoutCancel(ctx)) // its clients have disconnected
 	<-m.served
 }
 
@@ -61,7 +61,7 @@ func (m *model) spent() time.Duration {
 	return time.Duration(m.took.Load())
 }
 
-// forget makes the next request the first one.
+// forget treats the next request as the first one.
 func (m *model) forget() {
 	m.mu.Lock()
 	defer m.mu.Unlock()

@@ -27,13 +27,13 @@ func startUp(ctx context.Context, o Options, r rounds) ([]Figure, error) {
 	first, again := took[0], took[1:] // the first start makes the database
 	slices.Sort(again)
 	return []Figure{
-		{Name: "ready", Value: ms(at(again, 50)), Unit: "ms", Target: 40, About: "from the start of the process until it takes messages, median"},
-		{Name: "ready_first", Value: ms(first), Unit: "ms", About: "the same in an empty home: the database is made"},
+		{Name: "ready", Value: ms(at(again, 50)), Unit: "ms", Target: 40, About: "from process start until it accepts messages, median"},
+		{Name: "ready_first", Value: ms(first), Unit: "ms", About: "the same in an empty home, which creates the database"},
 	}, nil
 }
 
-// firstRequest starts the program again and again, says hello as soon as it
-// takes messages, and looks when the model hears of it.
+// firstRequest repeatedly starts the program, sends hello when it accepts messages, and
+// measures the time until the model receives it.
 func firstRequest(ctx context.Context, o Options, r rounds) ([]Figure, error) {
 	m, err := newModel()
 	if err != nil {
@@ -64,7 +64,7 @@ func firstRequest(ctx context.Context, o Options, r rounds) ([]Figure, error) {
 	}
 	slices.Sort(took)
 	return []Figure{
-		{Name: "first_request", Value: ms(at(took, 50)), Unit: "ms", Target: 40, About: "from the start of the process until the model hears of \"hello\", median"},
+		{Name: "first_request", Value: ms(at(took, 50)), Unit: "ms", Target: 40, About: "from process start until the model receives \"hello\", median"},
 		{Name: "prompt_hello", Value: float64(size) / 4, Unit: "tokens", Target: 2000, About: "the request for \"hello\" with the whole catalogue behind it, bytes / 4"},
 	}, nil
 }

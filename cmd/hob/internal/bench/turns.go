@@ -15,8 +15,8 @@ import (
 const (
 	// sessions is over how many conversations the load is spread.
 	sessions = 8
-	// perSession is after how many turns another conversation is begun, so
-	// that its length does not count.
+	// perSession is the number of turns per conversation, which keeps its length from affecting
+	// the figures.
 	perSession = 20
 	// steps is how many tool calls a turn makes, one after another.
 	steps = 8
@@ -67,7 +67,7 @@ func modelTurns(ctx context.Context, o Options, r rounds) ([]Figure, error) {
 		return []Figure{
 			{Name: "turn_p50", Value: ms(at(plain, 50)), Unit: "ms", Target: 4, About: "a turn over HTTP with an instant model, everything durable, less the model server's time"},
 			{Name: "turn_p95", Value: ms(at(plain, 95)), Unit: "ms", About: "the same, 95th percentile"},
-			{Name: "tool_step_p50", Value: step(task), Unit: "ms", Target: 2, About: fmt.Sprintf("what a call of create_task adds: another request, gate, ledger, audit, tool (mean of %d in a turn)", steps)},
+			{Name: "tool_step_p50", Value: step(task), Unit: "ms", Target: 2, About: fmt.Sprintf("additional time for a call of create_task: another request, policy check, ledger, audit, tool (mean of %d in a turn)", steps)},
 			{Name: "file_step_p50", Value: step(file), Unit: "ms", Target: 2, About: "the same for write_file, which is in the ledger before and after it runs"},
 			{Name: "prompt_prefix", Value: kept, Unit: "%", Target: 100, AtLeast: true, About: fmt.Sprintf("of the requests in a conversation of %d turns begin with the whole of the one before", conversation)},
 			{Name: "prompt_resent", Value: resent, Unit: "%", AtLeast: true, About: "of what such a conversation sends was sent before, byte for byte: a provider can take it from its cache"},
@@ -75,7 +75,7 @@ func modelTurns(ctx context.Context, o Options, r rounds) ([]Figure, error) {
 	})
 }
 
-// load runs turns in all conversations at once.
+// load runs turns in all conversations in parallel.
 func load(ctx context.Context, o Options, r rounds) ([]Figure, error) {
 	m, err := newModel()
 	if err != nil {
@@ -113,8 +113,8 @@ func withHome(ctx context.Context, o Options, m *model, fn func(*home) ([]Figure
 	return fn(h)
 }
 
-// turns says the same n times, each time waiting for the answer, and returns
-// how long each took without the time of the model server, sorted.
+// turns sends the same message n times, waits for each answer, and returns the sorted times
+// without the time of the model server.
 func (h *home) turns(ctx context.Context, n int, text string) ([]time.Duration, error) {
 	var out []time.Duration
 	warm := n/10 + 1
@@ -149,10 +149,9 @@ func (h *home) rush(ctx context.Context, d time.Duration) (float64, error) {
 // conversation is how many turns the measured conversation has.
 const conversation = 50
 
-// prefixes has a conversation with and without tools. It returns the share of
-// requests that begin with the messages of the one before, byte for byte, and
-// the share of all bytes that were sent before in this way, which is what a
-// provider can take from its cache; both in percent.
+// prefixes runs a conversation with and without tools. It returns the share of requests that
+// begin with the previous request's messages, byte for byte, and the share of bytes sent before
+// in this way, which a provider can cache; both in percent.
 func (h *home) prefixes(ctx context.Context) (kept, resent float64, err error) {
 	bodies := h.model.record()
 	for i := range conversation {

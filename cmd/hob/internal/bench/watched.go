@@ -14,15 +14,15 @@ import (
 	"time"
 )
 
-// The intervals of the watchers: at rest none is due while it is measured, under
-// load all of them are again and again.
+// The watcher intervals: when idle, none is due during the measurement; under load, all are due
+// repeatedly.
 const (
 	restEvery = "24h"
 	loadEvery = "10s"
 )
 
-// watched measures feeds that are watched: what each occupies, and what they use
-// while none is due and while all are asked again and again.
+// watched measures watched feeds: the memory of each, and the processor time while none is due
+// and while all are polled repeatedly.
 func watched(ctx context.Context, o Options, r rounds) ([]Figure, error) {
 	f, err := newFeeds()
 	if err != nil {
@@ -89,7 +89,7 @@ func watched(ctx context.Context, o Options, r rounds) ([]Figure, error) {
 	return append(out, figures...), err
 }
 
-// own is the part that is not the program's file, where the system tells.
+// own returns the memory that is not mapped from the program file, if the system reports it.
 func (u usage) own() int64 {
 	if u.anon > 0 {
 		return u.anon
@@ -117,8 +117,7 @@ func (h *home) gauge(ctx context.Context, name string) (float64, error) {
 	return 0, fmt.Errorf("the metrics do not tell of %s", name)
 }
 
-// feeds is a server of as many feeds as one asks for, each with 20 entries and an
-// ETag.
+// feeds is a server with any number of feeds, each with 20 entries and an ETag.
 type feeds struct {
 	addr  string
 	asked atomic.Int64

@@ -1,11 +1,10 @@
-// Package boxed is both ends of a tool call that runs in a container: Tool
-// stands in an agent's catalogue for a tool and sends its calls in, and Serve
-// runs one there, for the hidden command `hob agent-run`. What goes over is one
-// JSON object each way.
+// Package boxed implements both ends of a tool call in a container: Tool replaces a tool in an
+// agent's catalogue and sends its calls into the container, and Serve runs one there, for the
+// hidden command `hob agent-run`. The protocol is one JSON object in each direction.
 //
-// Only tools that work on files are sent: inside there is neither a database
-// nor a key, and no folder but the workspace. There is no journal for undo in
-// there, so these tools cannot be undone, and say so to the guard.
+// Only file tools run inside: the container has no database, no key, and no folder but the
+// workspace. It has no undo journal either, so these tools cannot be undone, and report that to
+// the guard.
 package boxed
 
 import (
@@ -39,12 +38,11 @@ type request struct {
 	Now        time.Time         `json:"now"`
 	Provenance provenance.Source `json:"provenance"`
 	Workspace  string            `json:"workspace"`
-	// Home is what "~" means to the owner; of what is there only the workspace
-	// can be reached.
+	// Home is the meaning of "~" for the user; only the workspace in it is accessible.
 	Home string `json:"home"`
 }
 
-// answer is what comes back.
+// answer is the response.
 type answer struct {
 	Text   string            `json:"text"`
 	Data   json.RawMessage   `json:"data,omitempty"`
@@ -59,8 +57,7 @@ type failure struct {
 	Source  provenance.Source `json:"source,omitempty"`
 }
 
-// Sent reports whether a tool is one that runs inside: it works on files, and
-// not on Hob's own database.
+// Sent reports whether a tool runs inside: it works on files, and not on Hob's own database.
 func Sent(t tools.Tool) bool {
 	s := t.Spec()
 	return !s.Own && s.Category == "files"
@@ -75,8 +72,7 @@ type Tool struct {
 	home      string
 }
 
-// New stands for a tool; home is the owner's, timeout is the longest that a run
-// may take.
+// New returns the replacement of a tool; home is the user's, timeout limits a run.
 func New(inner tools.Tool, box Runner, home, workspace string, timeout time.Duration) *Tool {
 	t := &Tool{inner: inner, spec: *inner.Spec(), box: box, workspace: workspace, home: home}
 	t.spec.Platforms = nil
@@ -132,8 +128,8 @@ func (t *Tool) Call(ctx context.Context, c tools.Call) (tools.Result, error) {
 	return r, nil
 }
 
-// Serve runs one call: it reads a request and writes an answer. The error is
-// that of the transport; the tool's own is in the answer.
+// Serve runs one call: it reads a request and writes an answer. The error is a transport error;
+// the tool's error is in the answer.
 func Serve(ctx context.Context, in io.Reader, out io.Writer) error {
 	var r request
 	if err := json.NewDecoder(in).Decode(&r); err != nil {

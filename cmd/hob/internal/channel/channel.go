@@ -1,6 +1,6 @@
-// Package channel knows what the owner is told of channels: which there are, which
-// of them are set up, how they work, and whether one can be signed in to. The
-// command, the page and the doctor show the same of it. It runs no channel.
+// Package channel returns what users see of channels: which exist, which are set up, their
+// state, and whether the sign-in works. The command, the web page and the doctor share it. It
+// runs no channel.
 package channel
 
 import (
@@ -18,28 +18,28 @@ import (
 // Kind is one of the channels that there can be.
 type Kind struct {
 	Name  string
-	About string // what it is, in a few words
+	About string // a short description
 	// Systems on which it works, as runtime.GOOS; none: on all.
 	Systems []string
 	// Always: it is there without a section.
 	Always bool
 }
 
-// Kinds lists the channels, those that are always there first.
+// Kinds lists the channels, built-in ones first.
 func Kinds() []Kind {
 	return []Kind{
 		{Name: terminal.Name, About: "hob chat and hob ask, in a terminal", Always: true},
 		{Name: "web", About: "the page on this machine (hob open), and programs that use the API", Always: true},
-		{Name: "desktop", About: "notes on the screen, with buttons for questions"},
+		{Name: "desktop", About: "desktop notifications with approval buttons"},
 		{Name: "imessage", About: "Messages on this Mac: iMessage and SMS", Systems: []string{"darwin"}},
-		{Name: "email", About: "a mailbox: you write to Hob, and it answers by mail"},
-		{Name: "discord", About: "a bot of your own on Discord: direct messages, and servers where it is mentioned"},
+		{Name: "email", About: "a mailbox: write to Hob, and it answers by mail"},
+		{Name: "discord", About: "your own bot on Discord: direct messages and mentions in servers"},
 		{Name: "slack", About: "an app in your Slack workspace: direct messages, mentions and threads"},
-		{Name: "telegram", About: "a bot of your own on Telegram"},
-		{Name: "webhook", About: "signed posts to a server of yours, and from it"},
-		{Name: "reminders", About: "a list of reminders (Reminders, CalDAV, Outlook): what you put there is said to Hob"},
-		{Name: "notes", About: "a folder of notes: what you write there is said to Hob"},
-		{Name: "alexa", About: "a skill of your own: you speak to an Echo, and Hob answers"},
+		{Name: "telegram", About: "your own bot on Telegram"},
+		{Name: "webhook", About: "signed HTTP posts to and from your own server"},
+		{Name: "reminders", About: "a list of reminders (Reminders, CalDAV, Outlook): each new entry is a message to Hob"},
+		{Name: "notes", About: "a folder of notes: each new note is a message to Hob"},
+		{Name: "alexa", About: "your own skill: speak to an Echo, and Hob answers"},
 	}
 }
 
@@ -51,7 +51,7 @@ func Names() (out []string) {
 	return out
 }
 
-// Find looks a kind up by its name.
+// Find returns a kind by its name.
 func Find(name string) (Kind, bool) {
 	i := slices.IndexFunc(Kinds(), func(k Kind) bool { return k.Name == name })
 	if i < 0 {
@@ -66,8 +66,8 @@ func (k Kind) On(goos string) bool { return len(k.Systems) == 0 || slices.Contai
 // Here reports whether it can be switched on in this program, on this machine.
 func (k Kind) Here() bool { return k.Always || k.On(runtime.GOOS) && driver(k.Name) != nil }
 
-// Manifest is the text from which a platform makes what a channel needs there: the app
-// of a workspace, the words of a skill. called is what Hob is to be called. false: the
+// Manifest returns the text from which a platform creates the other side of a channel: the app
+// of a workspace, the interaction model of a skill. called is Hob's name. ok is false if the
 // channel has none.
 func Manifest(name, called string) (string, bool) {
 	m, ok := driver(name).(interface{ Manifest(called string) string })
@@ -88,7 +88,7 @@ func named(drivers []channels.Driver, name string) channels.Driver {
 	return nil
 }
 
-// States beside those of channels.Health.
+// States in addition to those of channels.Health.
 const (
 	// Idle: it is switched on, and Hob does not run, or runs since before.
 	Idle = "idle"
@@ -112,8 +112,8 @@ type Row struct {
 	Remedy     string `json:"remedy,omitempty"`
 }
 
-// Rows tells of all channels: those of Kinds, and what else there is. running says
-// whether the channels run, of which health tells.
+// Rows returns all channels: those of Kinds, and any others. running reports whether the
+// channels run, whose state is in health.
 func Rows(c *config.Config, health []channels.Health, running bool) (out []Row) {
 	kinds := Kinds()
 	add := func(name string) {
@@ -143,20 +143,20 @@ func Rows(c *config.Config, health []channels.Health, running bool) (out []Row) 
 	return out
 }
 
-// tell fills in the state, and what is wrong.
+// tell sets the state and the error.
 func (r *Row) tell(known, running bool) {
 	k, _ := Find(r.Name)
 	switch {
 	case known && r.State == "failed", known && running && (r.Enabled || !r.Configured):
 		r.Cause, r.Remedy = Split(r.Name, r.Error)
 	case !r.Available && r.Configured:
-		r.State, r.Cause, r.Remedy = Unsupported, "it does not work on this machine", "hob channel remove "+r.Name
+		r.State, r.Cause, r.Remedy = Unsupported, "not supported on this machine", "hob channel remove "+r.Name
 	case !r.Available:
-		r.State, r.Cause = Unsupported, "it does not work on this machine"
+		r.State, r.Cause = Unsupported, "not supported on this machine"
 	case k.Always && running:
 		r.State = "running"
 	case r.Enabled && running:
-		r.State, r.Cause, r.Remedy = Idle, "it was set up after Hob was started", "hob stop, then hob start"
+		r.State, r.Cause, r.Remedy = Idle, "set up after Hob was started", "hob stop, then hob start"
 	case r.Enabled:
 		r.State = Idle
 	case r.Configured:
@@ -165,7 +165,7 @@ func (r *Row) tell(known, running bool) {
 		r.State = Unset
 	}
 	if r.Cause != "" && r.Remedy == "" && r.State != Unsupported {
-		r.Remedy = cmp.Or(map[string]string{"waiting": "it is tried again; see: hob channel test " + r.Name}[r.State], "hob channel test "+r.Name)
+		r.Remedy = cmp.Or(map[string]string{"waiting": "Hob retries; see: hob channel test " + r.Name}[r.State], "hob channel test "+r.Name)
 	}
 }
 

@@ -72,7 +72,7 @@ func TestRows(t *testing.T) {
 		},
 		{
 			"set up after the start", hook, nil, true, "webhook",
-			Row{Health: channels.Health{State: Idle}, Configured: true, Enabled: true, Available: true, Cause: "it was set up after Hob was started", Remedy: "hob stop, then hob start"},
+			Row{Health: channels.Health{State: Idle}, Configured: true, Enabled: true, Available: true, Cause: "set up after Hob was started", Remedy: "hob stop, then hob start"},
 		},
 		{"off", "[channels.webhook]\nenabled = false\n", nil, true, "webhook", Row{Health: channels.Health{State: Off}, Configured: true, Available: true}},
 		{"always there", "", nil, true, "web", Row{Health: channels.Health{State: "running"}, Configured: true, Enabled: true, Available: true}},
@@ -119,7 +119,7 @@ func TestTest(t *testing.T) {
 	}{
 		{name: "unknown", channel: "pigeon", err: "there are terminal, web", is: ErrUnknown},
 		{name: "not set up", channel: "webhook", err: "hob channel add webhook", is: ErrUnset},
-		{name: "always there", channel: "web", said: "always there"},
+		{name: "always there", channel: "web", said: "always available"},
 		{name: "wrong key", conf: "[channels.webhook]\nulr = \"x\"\n", channel: "webhook", err: `did you mean "channels.webhook.url"?`},
 		{name: "no secret", conf: "[channels.webhook]\nurl = \"https://example.org\"\nsecret = \"env:Y\"\n", channel: "webhook", err: "it is not set"},
 	} {

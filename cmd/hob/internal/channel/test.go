@@ -18,27 +18,26 @@ const patience = 12 * time.Second
 var (
 	ErrUnknown  = errors.New("there is no channel of this name")
 	ErrUnset    = errors.New("it is not set up")
-	ErrUntested = errors.New("it cannot be tried without sending")
+	ErrUntested = errors.New("cannot be tested without sending a message")
 )
 
-// Test makes a channel as the configuration has it, with one of drivers, and signs in
-// and out; nothing is sent. It returns in a sentence what it found. deps needs no Keep:
-// the channel is not run. A channel that is switched off is tried all the same. An
-// error's remedy stands behind its last "; ". ErrUntested: it can be made, and there is
-// nothing to sign in to.
+// Test creates a channel from the configuration with one of drivers, and signs in and out; it
+// sends nothing. It returns the result as a sentence. deps needs no Keep, because the channel
+// does not run. Disabled channels are tested, too. An error has its remedy after the last "; ".
+// ErrUntested: the channel can be created and has no sign-in.
 func Test(ctx context.Context, c *config.Config, drivers []channels.Driver, name string, deps channels.Deps) (string, error) {
 	k, known := Find(name)
 	s, there := c.Channel(name)
 	d := named(drivers, name)
 	switch {
 	case k.Always:
-		return "it is always there", nil
+		return "always available", nil
 	case !known && d == nil:
 		return "", fmt.Errorf("%w: %q; there are %s", ErrUnknown, name, strings.Join(Names(), ", "))
 	case d == nil:
 		return "", fmt.Errorf("%s does not work on this machine", name)
 	case !there && name != "desktop":
-		return "", fmt.Errorf("%w: there is no [channels.%s]; hob channel add %s", ErrUnset, name, name)
+		return "", fmt.Errorf("%w: [channels.%s] is missing; hob channel add %s", ErrUnset, name, name)
 	}
 	decode := s.Decode
 	if !there {
@@ -50,28 +49,28 @@ func Test(ctx context.Context, c *config.Config, drivers []channels.Driver, name
 	}
 	t, ok := ch.(channels.Tester)
 	if !ok {
-		return "", fmt.Errorf("%w; send yourself a text: hob channel test %s --send", ErrUntested, name)
+		return "", fmt.Errorf("%w; send yourself a test message: hob channel test %s --send", ErrUntested, name)
 	}
 	ctx, cancel := context.WithTimeout(ctx, patience)
 	defer cancel()
 	said, err := try(ctx, t)
 	if err != nil && ctx.Err() != nil && errors.Is(err, context.DeadlineExceeded) {
-		err = fmt.Errorf("no answer within %s: %w; look whether this machine is online, and whether the server's name is right", patience, err)
+		err = fmt.Errorf("no answer within %s: %w; check the internet connection and the name of the server", patience, err)
 	}
 	return said, err
 }
 
-// try has a driver that breaks break nothing else.
+// try isolates a driver that panics.
 func try(ctx context.Context, t channels.Tester) (said string, err error) {
 	defer func() {
 		if p := recover(); p != nil {
-			said, err = "", fmt.Errorf("the channel broke: %v; see the log: hob doctor log", p)
+			said, err = "", fmt.Errorf("the channel crashed: %v; see the log: hob doctor log", p)
 		}
 	}()
 	return t.Test(ctx)
 }
 
-// Tested is what came of trying a channel.
+// Tested is the result of a channel test.
 type Tested struct {
 	Channel string `json:"channel"`
 	OK      bool   `json:"ok"`

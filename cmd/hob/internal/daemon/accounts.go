@@ -17,8 +17,8 @@ import (
 	"hob/tools/mail"
 )
 
-// account finds one of the owner's accounts that has a server, for the watchers.
-// Its password is looked up when it signs in.
+// account returns one of the user's accounts with a server, for the watchers. The password is
+// resolved at sign-in.
 func (d *Daemon) account(name, server string) (pim.Account, error) {
 	c, err := d.opt.Config.Account(name, func(a config.Account) bool { return a.Has(server) })
 	if err != nil {
@@ -59,11 +59,12 @@ func (d *Daemon) mailDeps() mail.Deps {
 	return mail.Deps{Accounts: d.accounts(pim.IMAP), Matters: d.matters, Mailers: d.mailers, Attach: d.attach, People: d.people}
 }
 
-// maxKnown bounds how many people are looked for among the senders of mails.
+// maxKnown limits the number of known people that are compared with mail senders.
 const maxKnown = 2000
 
-// matters tells which mails matter: by the owner's rules for notices, and by the
-// people whom he has spoken of. Whom only outside text names is nobody he knows.
+// matters returns a function that decides which mails are important: by the user's notification
+// rules, and by the people in the user's facts. People known only from untrusted text do not
+// count.
 func (d *Daemon) matters(ctx context.Context) (func(pim.Message) string, error) {
 	q := d.store.Reader(ctx)
 	list, err := d.graph.Entities(q, graph.Filter{Kind: knowledge.Person, Limit: maxKnown})
@@ -105,8 +106,8 @@ func (d *Daemon) matters(ctx context.Context) (func(pim.Message) string, error) 
 	}, nil
 }
 
-// isPerson compares a sender with somebody who is known: by the address, or by a
-// name of at least two words.
+// isPerson compares a sender with a known person: by address, or by a name of at least two
+// words.
 func isPerson(names []string, p pim.Person) bool {
 	name := phrase.Split(p.Name)
 	for _, n := range names {

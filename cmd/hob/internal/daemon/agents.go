@@ -14,7 +14,7 @@ import (
 type agentRow struct {
 	Name      string   `json:"name"`
 	About     string   `json:"about"`
-	Model     string   `json:"model"` // as it is configured
+	Model     string   `json:"model"` // as configured
 	Tools     int      `json:"tools"`
 	Realm     string   `json:"realm"`
 	Level     string   `json:"level"`
@@ -76,8 +76,8 @@ func (b *backend) listDelegations(ctx context.Context, q web.Query) (any, error)
 	return []crew.Task{t}, nil
 }
 
-// questionsBelow are those of the tasks that a turn has handed on: they are put
-// to the owner in its conversation, and it waits for the answers.
+// questionsBelow returns the approval requests of tasks that a turn delegated. They are shown
+// in its conversation, and the turn waits for the answers.
 func (b *backend) questionsBelow(ctx context.Context, e bus.Event) ([]any, error) {
 	if e.State != bus.Pending || e.NotBefore.IsZero() {
 		return nil, nil
@@ -85,8 +85,8 @@ func (b *backend) questionsBelow(ctx context.Context, e bus.Event) ([]any, error
 	return b.questionsUnder(ctx, e.Session, func(t crew.Task) bool { return !t.Background && (t.Parent == e.ID || t.Session != e.Session) })
 }
 
-// questionsUnder are those of the tasks under way that a conversation, or one
-// below it, has handed on.
+// questionsUnder returns the approval requests of running tasks that a conversation, or one
+// below it, delegated.
 func (b *backend) questionsUnder(ctx context.Context, session string, meant func(crew.Task) bool) ([]any, error) {
 	list, err := b.d.crew.Tasks(ctx, false, 1000)
 	if err != nil {

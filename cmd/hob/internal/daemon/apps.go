@@ -9,9 +9,9 @@ import (
 	"hob/platform/pim/outlook"
 )
 
-// appScripts is the one runner of all that speaks to the programs of this machine,
-// so that each of them is spoken to by one script at a time. A command without the
-// daemon, played time, and an owner who does not want it ([pim] apps), leave them alone.
+// appScripts returns the single runner for scripts of the apps on this machine, so that each
+// app runs one script at a time. It is disabled in commands without the daemon, in simulations,
+// and if [pim] apps is off.
 func appScripts(o Options) osrun.Runner {
 	switch {
 	case !o.Config.Pim.Apps:
@@ -24,8 +24,8 @@ func appScripts(o Options) osrun.Runner {
 	return osrun.NewScripts(osrun.Options{Log: o.Log})
 }
 
-// apps runs what speaks to the owner's mail, calendar, lists, notes and people in programs
-// of this machine, nil where there are none: Windows has those of classic Outlook only.
+// apps returns the runner for the mail, calendar, list, note and contact apps of this machine;
+// nil if there are none. Windows supports only classic Outlook.
 func (d *Daemon) apps() osrun.Runner {
 	if runtime.GOOS == "windows" && d.opt.Scripts == nil && !outlook.InUse() {
 		return nil
@@ -33,8 +33,8 @@ func (d *Daemon) apps() osrun.Runner {
 	return d.scripts
 }
 
-// appMailers is the Mail app or Outlook, for owners who have given Hob no account: what goes
-// through it is less than what an account can do.
+// appMailers returns the Mail app or Outlook, for users without a mail account in Hob. An app
+// supports less than an account.
 func (d *Daemon) appMailers(accounts bool) []pim.Mailer {
 	if accounts {
 		return nil
@@ -49,8 +49,8 @@ func (d *Daemon) appMailers(accounts bool) []pim.Mailer {
 	return []pim.Mailer{apple.NewMail(run)}
 }
 
-// appCalendars are those that macOS or Outlook has, for owners who have given Hob no
-// account with calendars.
+// appCalendars returns the calendars of macOS or Outlook, for users without a calendar account
+// in Hob.
 func (d *Daemon) appCalendars() []pim.Calendars {
 	run := d.apps()
 	if run == nil {

@@ -13,30 +13,29 @@ import (
 	"hob/platform/system"
 )
 
-// auditKey reads the key of the audit log, or makes it. The note of a log that
-// was set aside with a damaged database goes with it: the owner is told.
+// auditKey reads the key of the audit log, or creates it. The anchor of a log that was moved
+// away with a damaged database is moved, too; Hob notifies the user.
 func (d *Daemon) auditKey() ([]byte, error) {
 	if d.store.SetAside() != "" {
 		err := system.Rename(d.opt.Paths.AuditAnchorFile(), d.opt.Paths.AuditAnchorFile()+".of-damaged")
 		if err != nil && !errors.Is(err, fs.ErrNotExist) {
-			return nil, fmt.Errorf("the note of the audit log: %w", err)
+			return nil, fmt.Errorf("read the anchor of the audit log: %w", err)
 		}
 	}
 	return system.EnsureKey(d.opt.Paths.AuditKeyFile())
 }
 
-// reportAudit tells the owner of an audit log that lost something since Hob was
-// last here.
+// reportAudit notifies the user of an audit log that lost lines since the last run.
 func (d *Daemon) reportAudit(ctx context.Context) error {
 	err := d.guard.Truncated(ctx)
 	if err == nil && d.guard.ForeignKey() {
-		err = fmt.Errorf("it was written under another key than %s", d.opt.Paths.AuditKeyFile())
+		err = fmt.Errorf("written with another key than %s", d.opt.Paths.AuditKeyFile())
 	}
 	if err == nil {
 		return nil
 	}
-	d.opt.Log.Error("the audit log is not as it was left", "err", err)
-	return d.loop.Alert(ctx, "audit:"+err.Error(), fmt.Sprintf("The audit log is not as I left it: %v. Somebody changed the database, or an older copy of it was put back. `hob audit verify` tells more.", err))
+	d.opt.Log.Error("audit log check failed", "err", err)
+	return d.loop.Alert(ctx, "audit:"+err.Error(), fmt.Sprintf("Audit log check failed: %v. The database was modified or restored from a backup. See `hob audit verify`.", err))
 }
 
 // day is how often the end of the log is noted while Hob runs.
@@ -62,7 +61,7 @@ func (d *Daemon) noteHead(ctx context.Context) {
 	defer cancel()
 	h, err := d.guard.NoteHead(ctx)
 	if err != nil {
-		d.opt.Log.Warn("the end of the audit log cannot be noted", "err", err)
+		d.opt.Log.Warn("cannot write the anchor of the audit log", "err", err)
 		return
 	}
 	if h.Lines == 0 {

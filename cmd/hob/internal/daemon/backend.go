@@ -112,8 +112,8 @@ func (b *backend) Wait(ctx context.Context, id string) (web.EventStatus, error) 
 			cancel()
 			return s, err
 		}
-		// An event that waits behind another one hears nothing of the question
-		// which that one may come to ask: look again now and then.
+		// An event that waits for an earlier event gets no signal when that one asks for
+		// approval, so poll now and then.
 		var again <-chan time.Time
 		if e.State == bus.Pending {
 			again = time.After(time.Second)
@@ -129,8 +129,7 @@ func (b *backend) Wait(ctx context.Context, id string) (web.EventStatus, error) 
 	}
 }
 
-// soon is how long Wait waits for the end alone before it looks whether a
-// question to the owner holds the event up.
+// soon is how long Wait waits for the end before it checks for an approval request.
 const soon = 50 * time.Millisecond
 
 func within(done <-chan struct{}, d time.Duration) bool {
@@ -144,8 +143,8 @@ func within(done <-chan struct{}, d time.Duration) bool {
 	}
 }
 
-// awaitsOwner reports whether the event cannot go on before the owner has
-// answered a question: its own, or one of an event before it in its session.
+// awaitsOwner reports whether the event cannot continue before the user answers a request: its
+// own, or one of an earlier event in its session.
 func (b *backend) awaitsOwner(ctx context.Context, e bus.Event) (web.EventStatus, bool, error) {
 	s, err := b.status(ctx, e) // a claimed one is held when an external agent asks
 	if err != nil || len(s.Approvals) > 0 || s.Position == 0 {
@@ -176,7 +175,7 @@ func (b *backend) Fire(ctx context.Context, trigger, key string, payload []byte)
 func (b *backend) TriggerSecret(trigger string) (signature.Secret, error) {
 	t, ok := b.d.triggers[trigger]
 	if !ok {
-		return signature.Secret{}, fmt.Errorf("trigger %q: %w; make one: [triggers.%s] in the configuration", trigger, web.ErrNotFound, trigger)
+		return signature.Secret{}, fmt.Errorf("trigger %q: %w; add [triggers.%s] to the configuration", trigger, web.ErrNotFound, trigger)
 	}
 	return t.Secret, nil
 }
@@ -257,7 +256,7 @@ func (b *backend) Manage(ctx context.Context, name string, q web.Query) (any, er
 		return map[string]string{"path": path}, classify(err)
 	case "stop":
 		if q.Of == "" {
-			return nil, fmt.Errorf("%w: say which session to stop", web.ErrInvalid)
+			return nil, fmt.Errorf("%w: name the session to stop", web.ErrInvalid)
 		}
 		stopped, err := b.d.loop.Stop(ctx, q.Of)
 		return map[string]bool{"stopped": stopped}, classify(err)
@@ -328,7 +327,7 @@ func classify(err error) error {
 	case errors.Is(err, store.ErrFull):
 		return fmt.Errorf("%w: %w", web.ErrFull, err)
 	case errors.Is(err, bus.ErrNotFound):
-		return fmt.Errorf("%w: %w; GET /api/v1/inbox lists the ids of events, /api/v1/deliveries those of texts", web.ErrNotFound, err)
+		return fmt.Errorf("%w: %w; GET /api/v1/inbox lists the ids of events, /api/v1/deliveries the ids of texts", web.ErrNotFound, err)
 	case errors.Is(err, session.ErrNoSession):
 		return fmt.Errorf("%w: %w; see: hob session list", web.ErrNotFound, err)
 	case errors.Is(err, session.ErrNoTurn):
@@ -354,7 +353,7 @@ func classify(err error) error {
 	case tools.CodeOf(err) == tools.Conflict:
 		return fmt.Errorf("%w: %w", web.ErrConflict, err)
 	case errors.Is(err, guard.ErrBeforehand):
-		return fmt.Errorf("%w: %w; answer the question itself", web.ErrDenied, err)
+		return fmt.Errorf("%w: %w; answer the original request", web.ErrDenied, err)
 	case errors.Is(err, guard.ErrDecided):
 		return fmt.Errorf("%w: %w", web.ErrConflict, err)
 	case errors.Is(err, autonomy.ErrTooLong), errors.Is(err, autonomy.ErrNotText), errors.Is(err, autonomy.ErrEmpty), errors.Is(err, autonomy.ErrMixed):

@@ -12,7 +12,7 @@ import (
 	"hob/autonomy/usage"
 )
 
-// openBooks makes the books on model calls.
+// openBooks creates the accounting of model calls.
 func (d *Daemon) openBooks(context.Context) (err error) {
 	if d.spending, err = newSpending(d.opt); err != nil {
 		return err
@@ -45,9 +45,8 @@ func (d *Daemon) room(now time.Time) (bool, time.Time) {
 	return d.books.Room(now)
 }
 
-// spending is what the configuration says about money now: [budget] and
-// [prices] take effect when the file is saved, so that a raised cap needs no
-// restart. A file with a mistake changes nothing.
+// spending returns the current [budget] and [prices]. It reloads them when the file is saved,
+// so a raised limit needs no restart. An invalid file changes nothing.
 type spending struct {
 	path string
 	log  *slog.Logger
@@ -75,12 +74,12 @@ func (s *spending) look() {
 	s.seen = fi
 	c, err := config.Load(s.path)
 	if err != nil {
-		s.log.Warn("the budget stays as it is, because the configuration has a mistake", "err", err)
+		s.log.Warn("budget not reloaded: the configuration is invalid", "err", err)
 		return
 	}
 	list, err := usage.NewPrices(usage.OwnPrices(c.Prices))
 	if err != nil {
-		s.log.Warn("the prices stay as they are", "err", err)
+		s.log.Warn("prices not reloaded", "err", err)
 		return
 	}
 	s.config, s.list = c, list
@@ -92,7 +91,7 @@ func (s *spending) prices() *usage.Prices {
 	return s.list
 }
 
-// caps are those of everything, or an agent's share of them.
+// caps returns the global limits, or an agent's share of them.
 func (s *spending) caps(agent string) usage.Caps {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -101,7 +100,7 @@ func (s *spending) caps(agent string) usage.Caps {
 	if agent != "" {
 		m, _ := s.config.Member(agent)
 		if share = m.BudgetShare; share == 0 {
-			return usage.Caps{} // those of everything bind it
+			return usage.Caps{} // the global limits apply
 		}
 	}
 	return usage.Caps{

@@ -23,7 +23,7 @@ import (
 // boxTimeout is how long one call in a container may take.
 const boxTimeout = 2 * time.Minute
 
-// NewBox makes the container of an agent's section; nil when it has none.
+// NewBox creates the container of an agent's section; nil if it has none.
 func NewBox(p system.Paths, c *config.Config, s config.Member) (*container.Box, string, error) {
 	if s.Isolation != "container" {
 		return nil, "", nil
@@ -36,7 +36,7 @@ func NewBox(p system.Paths, c *config.Config, s config.Member) (*container.Box, 
 	workspace := cmp.Or(s.Container.Workspace, filepath.Join(p.AgentDir(s.Name), "workspace"))
 	for _, own := range []string{p.Home, p.Data} {
 		if rel, err := filepath.Rel(workspace, own); err == nil && filepath.IsLocal(rel) {
-			return nil, "", c.Errorf(key+".workspace", "it holds Hob's own files (%s), which no container may see; choose a folder beside them", own)
+			return nil, "", c.Errorf(key+".workspace", "contains Hob's own files (%s), which containers must not see; choose a separate folder", own)
 		}
 	}
 	home := sha256.Sum256([]byte(p.Data))
@@ -51,9 +51,8 @@ func NewBox(p system.Paths, c *config.Config, s config.Member) (*container.Box, 
 	return box, workspace, nil
 }
 
-// memberBox sends the tools of an agent that is kept apart into its container.
-// Without a container that works the agent does not work either: nothing of it
-// ever runs outside.
+// memberBox runs the tools of a containerized agent in its container. Without a working
+// container the agent does not run at all; it never runs outside.
 func (d *Daemon) memberBox(o *agent.Options, m *crew.Member, s config.Member) error {
 	box, workspace, err := NewBox(d.opt.Paths, d.opt.Config, s)
 	if err != nil || box == nil {
@@ -70,7 +69,7 @@ func (d *Daemon) memberBox(o *agent.Options, m *crew.Member, s config.Member) er
 	var list []tools.Tool
 	for _, t := range o.Catalogue.All() {
 		if !boxed.Sent(t) && t.Spec().Effects&tools.Exec != 0 {
-			continue // it would run programs beside the container
+			continue // it would run programs outside of the container
 		}
 		if boxed.Sent(t) {
 			t = boxed.New(t, box, home, workspace, limit)
@@ -96,8 +95,8 @@ type agentBox struct {
 	box   *container.Box
 }
 
-// openBoxes looks, after the start, whether each agent's container would work,
-// and removes what a crash left behind. The owner is told of one that does not.
+// openBoxes tests each agent's container after the start, and removes what a crash left behind.
+// It notifies the user of one that does not work.
 func (d *Daemon) openBoxes(ctx context.Context) error {
 	for _, b := range d.boxes {
 		err := b.box.Check(ctx)
@@ -107,10 +106,10 @@ func (d *Daemon) openBoxes(ctx context.Context) error {
 		if err == nil || ctx.Err() != nil {
 			continue
 		}
-		d.opt.Log.Error("an agent cannot work", "agent", b.agent, "err", err)
-		text := fmt.Sprintf("The agent %s is to run in a container, and cannot: %v. It does nothing until then.", b.agent, err)
+		d.opt.Log.Error("agent cannot run", "agent", b.agent, "err", err)
+		text := fmt.Sprintf("The agent %s cannot run in its container: %v. It does nothing until this is fixed.", b.agent, err)
 		if err := d.loop.Tell(ctx, fmt.Sprintf("box:%s:%d", b.agent, d.started.UnixMilli()), text); err != nil && ctx.Err() == nil {
-			d.opt.Log.Error("the owner could not be told of an agent's trouble", "agent", b.agent, "err", err)
+			d.opt.Log.Error("cannot notify the user of an agent error", "agent", b.agent, "err", err)
 		}
 	}
 	<-ctx.Done()
@@ -121,12 +120,12 @@ func (d *Daemon) openBoxes(ctx context.Context) error {
 func boxProgram(given string) (string, error) {
 	if given != "" {
 		if fi, err := os.Stat(given); err != nil || !fi.Mode().IsRegular() {
-			return "", fmt.Errorf("there is no such program; write the path of a hob for Linux")
+			return "", fmt.Errorf("file not found; set the path of a hob program for Linux")
 		}
 		return given, nil
 	}
 	if runtime.GOOS != "linux" {
-		return "", fmt.Errorf("this Hob is a program for %s, and a container needs one for Linux; write the path of one here", runtime.GOOS)
+		return "", fmt.Errorf("this Hob is a program for %s, but containers need a Linux program; set its path here", runtime.GOOS)
 	}
 	self, err := os.Executable()
 	if err != nil {

@@ -15,8 +15,8 @@ import (
 // it has found nothing better than the built-in brain.
 const lookAgain = time.Minute
 
-// brainOptions make a brain. Each agent may have one of its own; the models
-// behind them are shared.
+// brainOptions configure a brain. Each agent may have a separate one; the models behind them
+// are shared.
 type brainOptions struct {
 	Models   *models
 	Model    string   // "auto", "offline" or "provider/model"
@@ -26,8 +26,8 @@ type brainOptions struct {
 	Key string
 }
 
-// brain is the model in force. Looking for one costs nothing at start: it is
-// done with the first turn that needs a model.
+// brain selects the current model. It detects the model lazily, with the first turn that needs
+// one, so the start is fast.
 type brain struct {
 	o       brainOptions
 	chooser *agentbrain.Chooser
@@ -86,7 +86,7 @@ func (b *brain) named(name string) (llm.Model, error) {
 	return b.o.Models.chain(m, b.o.Fallback)
 }
 
-// standing is the model of every turn for which nothing else is decided.
+// standing returns the default model of all turns.
 func (b *brain) standing(ctx context.Context) (m llm.Model, reason string, err error) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -118,14 +118,14 @@ func (b *brain) find(ctx context.Context) (llm.Model, string, error) {
 	return b.o.Models.adopt(m), reason, nil
 }
 
-// free reports whether the model in force costs nothing.
+// free reports whether calls of the current model are free.
 func (b *brain) free() bool {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	return b.m != nil && b.m.Info().Local
 }
 
-// describe names the model for people.
+// describe returns the model's name for display.
 func (b *brain) describe() (name, reason string) {
 	b.mu.Lock()
 	defer b.mu.Unlock()

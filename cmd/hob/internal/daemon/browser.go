@@ -47,9 +47,9 @@ func (d *Daemon) taken(title string) bool {
 	return d.browser.Running() && (err != nil || strings.Contains(found.Path, title+".app/"))
 }
 
-// forgetPages removes what the browser keeps of pages, whatever it is that is to be
-// forgotten: what lies there is packed, and cannot be searched for it. When the
-// browser itself is to be forgotten its cookies go as well.
+// forgetPages deletes the browser's page data on every deletion, because its packed files
+// cannot be searched for the text. It also deletes the cookies if the browser itself is to be
+// forgotten.
 func (d *Daemon) forgetPages(e *erase.Erasure) error {
 	all := slices.Contains(e.Sources, knowledge.BrowserSource)
 	if d.browser != nil {
@@ -58,7 +58,7 @@ func (d *Daemon) forgetPages(e *erase.Erasure) error {
 	return browser.Clear(d.opt.Paths.Browser(), all)
 }
 
-// boxed is the process of a browser that runs in its sandbox, 0 when there is none.
+// boxed returns the process of a sandboxed browser, 0 if there is none.
 func (d *Daemon) boxed() int {
 	if d.browser == nil {
 		return 0
@@ -74,7 +74,7 @@ func (d *Daemon) driven() int {
 	return d.browser.Pid()
 }
 
-// see says what is on a picture, "" when no model can look at it.
+// see describes a picture; "" if no model can read pictures.
 func (d *Daemon) see(ctx context.Context, data []byte) (string, error) {
 	p, err := d.pictures()
 	if p == nil || err != nil {

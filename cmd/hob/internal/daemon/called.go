@@ -7,14 +7,14 @@ import (
 	"hob/platform/phrase"
 )
 
-// called gives the other names, addresses and numbers of somebody whom the owner
-// names, or who is his: "Ana", "my sister" or only "sister". What only others'
-// texts say of him does not count: a stranger could make himself somebody by it.
+// called returns the other names, addresses and numbers of a person known by name or relation:
+// "Ana", "my sister" or only "sister". Other people's texts do not count, because a stranger
+// could use them to pose as that person.
 func (d *Daemon) called(q store.Querier, name string) (out []string) {
 	for _, name := range []string{name, "my " + name} {
 		some, err := d.goesBy(q, name)
 		if err != nil {
-			d.opt.Log.Warn("it is not known who is meant", "err", err)
+			d.opt.Log.Warn("unknown person", "err", err)
 			return nil
 		}
 		out = append(out, some...)

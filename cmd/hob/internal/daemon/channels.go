@@ -25,8 +25,7 @@ import (
 	"hob/platform/provenance"
 )
 
-// openChannels makes the channels that send by themselves, and the bus that
-// has to know which those are.
+// openChannels creates the channels that send on their own, and the bus, which must know them.
 func (d *Daemon) openChannels(context.Context) error {
 	opened, failed := channels.Open(d.channelDrivers(), d.section, func(name string) channels.Deps {
 		return channels.Deps{
@@ -36,14 +35,14 @@ func (d *Daemon) openChannels(context.Context) error {
 		}
 	})
 	for name, err := range failed {
-		d.opt.Log.Error("channel cannot be used", "channel", name, "err", err)
+		d.opt.Log.Error("channel not usable", "channel", name, "err", err)
 	}
 	for _, s := range d.opt.Config.Channels {
 		if opened[s.Name] != nil || failed[s.Name] != nil || !s.Enabled {
 			continue
 		}
 		if k, known := channel.Find(s.Name); known && !k.Always {
-			failed[s.Name] = fmt.Errorf("channels: %s: it does not work on this machine; hob channel remove %s", s.Name, s.Name)
+			failed[s.Name] = fmt.Errorf("channels: %s: not supported on this machine; hob channel remove %s", s.Name, s.Name)
 		} else {
 			return s.Errorf("", "there is no channel of this name; known are %s", strings.Join(channelNames(), ", "))
 		}
@@ -74,14 +73,14 @@ func (d *Daemon) openChannels(context.Context) error {
 	return err
 }
 
-// channelStopped tells the owner, somewhere else, of a channel that needs him.
+// channelStopped notifies the user, on another channel, of a channel that needs attention.
 func (d *Daemon) channelStopped(name string, cause error) {
 	ctx, cancel := context.WithTimeout(context.Background(), 5*time.Second)
 	defer cancel()
 	key := fmt.Sprintf("channel-stopped:%s:%d", name, d.started.UnixMilli())
-	text := fmt.Sprintf("The channel %s has stopped: %v. What I would say there waits until the next start.", name, cause)
+	text := fmt.Sprintf("The channel %s has stopped: %v. Its messages wait until the next start.", name, cause)
 	if err := d.loop.Tell(ctx, key, text); err != nil {
-		d.opt.Log.Error("the owner could not be told of a stopped channel", "channel", name, "err", err)
+		d.opt.Log.Error("cannot notify the user of a stopped channel", "channel", name, "err", err)
 	}
 }
 
@@ -113,8 +112,8 @@ func (b *backend) listChannels(ctx context.Context, _ web.Query) (any, error) {
 	return out, nil
 }
 
-// latest is the configuration as the file has it now; the one that Hob runs with
-// where that cannot be read.
+// latest returns the configuration currently in the file; if it is invalid, the one Hob started
+// with.
 func (d *Daemon) latest() *config.Config {
 	if _, err := os.Stat(d.opt.Paths.ConfigFile()); err != nil || d.opt.Play != nil {
 		return d.opt.Config
@@ -126,8 +125,8 @@ func (d *Daemon) latest() *config.Config {
 	return c
 }
 
-// TestChannel implements web.Backend. The channel is made anew, from the
-// configuration as it is now: what runs is left alone.
+// TestChannel implements web.Backend. It creates the channel again from the current
+// configuration; the running one is not affected.
 func (b *backend) TestChannel(ctx context.Context, name string, send bool, _ string) (any, error) {
 	out := channel.Tested{Channel: name}
 	said, err := channel.Test(ctx, b.d.latest(), b.d.channelDrivers(), name, b.d.trialDeps(b.d.latest(), name))
@@ -145,7 +144,7 @@ func (b *backend) TestChannel(ctx context.Context, name string, send bool, _ str
 	return out, nil
 }
 
-// trialDeps are what a channel may use that is made to be looked at, not run.
+// trialDeps returns the dependencies of a channel that is only tested, not run.
 func (d *Daemon) trialDeps(c *config.Config, name string) channels.Deps {
 	return channels.Deps{
 		Log: d.opt.Log.With("channel", name), Name: d.opt.Config.Agent.Name, Secret: d.secret, Network: d.network, Getenv: d.environ(), Scripts: d.scripts,
@@ -191,14 +190,14 @@ func (d *Daemon) sendTrial(ctx context.Context, name string) (string, error) {
 		if err == nil && len(list) == 1 {
 			switch last = list[0]; last.State {
 			case channels.Sent:
-				return "a test was sent", nil
+				return "test message sent", nil
 			case channels.Dead, channels.Failed:
-				return "", fmt.Errorf("the test could not be sent: %s", last.Error)
+				return "", fmt.Errorf("send test message: %s", last.Error)
 			}
 		}
 		select {
 		case <-ctx.Done():
-			return "", fmt.Errorf("the test did not go out within %s; see: hob channel status %s", trialWait, name)
+			return "", fmt.Errorf("test message not sent within %s; see: hob channel status %s", trialWait, name)
 		case <-look.C:
 		}
 	}
@@ -210,13 +209,13 @@ func (d *Daemon) ownersChat(ctx context.Context, name string) (string, error) {
 	i := slices.IndexFunc(list, func(h channels.Health) bool { return h.Name == name })
 	switch {
 	case d.opt.InProcess:
-		return "", errors.New("texts are sent by a running Hob alone; start it: hob start")
+		return "", errors.New("only a running Hob sends messages; start it: hob start")
 	case i < 0 && (name == "web" || name == "terminal"), i >= 0 && list[i].Pull:
-		return "", fmt.Errorf("nothing is sent on %s: you read it there; hob chat, or hob open", name)
+		return "", fmt.Errorf("%s needs no test message: open it with hob chat or hob open", name)
 	case i < 0:
 		return "", fmt.Errorf("Hob was started before %s was set up; hob stop, then hob start", name) //nolint:staticcheck // Hob is a name
 	case list[i].State == "failed" || list[i].State == "stopped":
-		return "", fmt.Errorf("the channel does not run: %s", list[i].Error)
+		return "", fmt.Errorf("the channel is not running: %s", list[i].Error)
 	case list[i].Deaf:
 		return "", nil
 	}
@@ -229,10 +228,10 @@ func (d *Daemon) ownersChat(ctx context.Context, name string) (string, error) {
 			return p.Chat, nil
 		}
 	}
-	if name == "webhook" { // its address is the owner's own
+	if name == "webhook" { // the user chose the address
 		return "", nil
 	}
-	return "", fmt.Errorf("it is not known who you are on %s; hob channel pair %s", name, name)
+	return "", fmt.Errorf("your account on %s is not paired; hob channel pair %s", name, name)
 }
 
 // trial tries a channel where no daemon runs.

@@ -2,6 +2,6 @@ package daemon
 
 import "net/http"
 
-// Client speaks the HTTP API of this process without a socket; its requests
-// need the token like any other.
+// Client returns an HTTP client for the API of this process without a socket; its requests need
+// the token like any other.
 func (d *Daemon) Client() *http.Client { return d.web.Client() }

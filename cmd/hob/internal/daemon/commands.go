@@ -10,8 +10,8 @@ import (
 	"hob/tools/shell"
 )
 
-// NewCommands makes the judge of commands and what runs them. helper is this
-// program and its hidden command, see command.Serve; without it none runs.
+// NewCommands returns the analyzer and the runner of commands. helper is this program and its
+// hidden command, see command.Serve; without it no command runs.
 func NewCommands(p system.Paths, c *config.Config, home string, helper []string) (shell.Deps, error) {
 	if home == "" {
 		var err error

@@ -17,7 +17,7 @@ import (
 	toolscrew "hob/tools/crew"
 )
 
-// openCrew makes the agents: the default one, and those of [agents.NAME].
+// openCrew creates the agents: the default one and those of [agents.NAME].
 func (d *Daemon) openCrew(base agent.Options) error {
 	c := d.opt.Config
 	o := crew.Options{
@@ -49,8 +49,7 @@ func (d *Daemon) main() *agent.Agent {
 	return m.Agent
 }
 
-// member makes one agent out of its section: what that leaves open is as it is
-// for the default one.
+// member creates an agent from its section; missing keys use the values of the default agent.
 func (d *Daemon) member(base agent.Options, s config.Member) (crew.Member, error) {
 	o := base
 	m := crew.Member{Name: s.Name, About: s.About, Delegates: s.Delegates}
@@ -97,9 +96,8 @@ func (d *Daemon) memberTools(o *agent.Options, s config.Member) error {
 	return err
 }
 
-// memberPrompt gives an agent its persona: SOUL.md, USER.md and MEMORY.md in a
-// folder of its own. What it knows of the owner is what they wrote for all,
-// unless there is a file for it.
+// memberPrompt gives an agent its persona: SOUL.md, USER.md and MEMORY.md in a separate folder.
+// Without its own USER.md it uses the shared one.
 func (d *Daemon) memberPrompt(o *agent.Options, m *crew.Member, s config.Member) error {
 	p := d.opt.Paths
 	own := [3]string{p.SoulFile(), p.UserFile(), p.MemoryFile()}
@@ -127,7 +125,7 @@ func (d *Daemon) memberPrompt(o *agent.Options, m *crew.Member, s config.Member)
 	}
 	m.Prompt = build
 	if s.Name == crew.Default && s.Soul == "" && o.Catalogue == d.catalogue {
-		return nil // it has the one that was made
+		return nil // it has the existing one
 	}
 	var err error
 	o.Prompt, err = build(o.Catalogue)
@@ -166,7 +164,7 @@ func (e delegations) StopTx(ctx context.Context, tx *store.Tx, c tools.Call, tas
 	return e.d.crew.StopTx(ctx, tx, c, task)
 }
 
-// memberBrain gives an agent a brain of its own when its section names one.
+// memberBrain gives an agent a separate brain if its section names a model.
 func (d *Daemon) memberBrain(o *agent.Options, s config.Member) error {
 	if s.Model == "" && len(s.Fallback) == 0 {
 		return nil

@@ -1,7 +1,6 @@
-// Package daemon is the composition root: it opens the store, makes every part
-// with its configuration, wires them in order, runs them and closes them in
-// reverse. The commands use it (with or without a listening server), and so do
-// the end-to-end tests. It holds no behaviour of its own.
+// Package daemon is the composition root: it opens the store, creates and configures every
+// part, connects them in order, runs them and closes them in reverse. The commands (with or
+// without a listening server) and the end-to-end tests use it. It contains no logic.
 package daemon
 
 import (
@@ -62,8 +61,8 @@ type Options struct {
 	Config  *config.Config
 	Log     *slog.Logger
 	Version string
-	// InProcess: a command uses the engine without a daemon. Nothing listens,
-	// no watcher or schedule runs, nothing is sent by itself.
+	// InProcess: a command uses the engine without a daemon. Nothing listens, no watcher or
+	// schedule runs, and nothing is sent unprompted.
 	InProcess bool
 	// Helper starts this program as the helper of commands (command.Serve); nil:
 	// no command runs.
@@ -71,51 +70,50 @@ type Options struct {
 	// Reader starts this program as the reader of documents (document.Serve);
 	// nil: no PDF is read.
 	Reader []string
-	// HTTP is the client for model providers; nil means one of its own.
+	// HTTP is the client for model providers; nil means the default client.
 	HTTP *http.Client
-	// Network is the way to addresses that others chose; what the configuration
-	// says of it is filled in. Tests have their own resolver and connections.
+	// Network controls access to untrusted addresses; the configuration completes it. Tests set
+	// their own resolver and connections.
 	Network safehttp.Options
-	// Tools are in the catalogue besides those of tools/all.
+	// Tools are added to those of tools/all.
 	Tools []tools.Tool
 	// Peer finds out who is behind a connection to the API; nil: as
 	// docs/approvals.md says. A test whose browser runs below it has its own.
 	Peer func(client, server string, thorough bool) web.Peer
-	// Desktop: the desktop channel is there without a section of its own. Whether a
-	// desktop is there is for the caller to know.
+	// Desktop: the desktop channel is on without a section. The caller must know whether there
+	// is a desktop.
 	Desktop bool
 	// Tray: an icon with a menu is shown where the desktop takes one, unless the
 	// configuration or InProcess says otherwise.
 	Tray bool
-	// Screen: the tools of the desktop reach the real one. Without it they say that
-	// there is none, as for a test, which must not type into the windows of whoever
-	// runs it.
+	// Screen: the desktop tools use the real desktop. Otherwise they report that there is none;
+	// tests must not type into the developer's windows.
 	Screen bool
-	// Session is the environment in which that desktop, players, sound, battery and
-	// the like are looked for; nil: that of this process, with Screen.
+	// Session is the environment for finding the desktop, players, sound, battery and so on;
+	// nil means that of this process, if Screen is set.
 	Session func(string) string
-	// Started reports whether a program runs that Hob has started; nil: it is looked
-	// up. A test whose desktop runs below it has its own.
+	// Started reports whether a program started by Hob is running; nil looks it up. Tests whose
+	// desktop is a child process set it.
 	Started func() (bool, error)
-	// Quick is how long a question stands before a press approves it (default 1.5 s).
+	// Quick is how long an approval request must be visible before a click approves it (default
+	// 1.5 s).
 	Quick time.Duration
-	// Scripts runs what speaks to the programs of this machine; nil: osascript and
-	// PowerShell. A test has a Mac of its own.
+	// Scripts runs scripts of the apps of this machine; nil means osascript or PowerShell.
+	// Tests set a fake Mac.
 	Scripts osrun.Runner
-	// Release says where a newer Hob is looked for and whose word is believed.
+	// Release defines the address of releases and their public key.
 	Release Release
-	// Drivers are used in the place of those of the same names in channels/all. A test
-	// has platforms of its own.
+	// Drivers replace those of the same names in channels/all, for fake platforms in tests.
 	Drivers []channels.Driver
-	// Channels are there besides those of the configuration.
+	// Channels are added to those of the configuration.
 	Channels map[string]channels.Channel
-	// UserHome is what "~" means to tools; "" is the owner's folder.
+	// UserHome is the meaning of "~" for tools; "" means the user's home folder.
 	UserHome string
 	// Play replaces the ends where time is played; nil: they are the real ones.
 	Play *Play
 }
 
-// Daemon is the whole of Hob in one process. Open, then Run, then Close.
+// Daemon is all of Hob in one process. Call Open, then Run, then Close.
 type Daemon struct {
 	opt       Options
 	started   time.Time
@@ -134,7 +132,7 @@ type Daemon struct {
 	browser   *browser.Browser // nil: off
 	network   *safehttp.Client
 	results   *results.Keeper
-	tools     []tools.Tool // all of them, also those that cannot run here
+	tools     []tools.Tool // all tools, including those unavailable here
 	catalogue *tools.Catalogue
 	crew      *crew.Crew
 	goals     *goals.Goals
@@ -145,12 +143,12 @@ type Daemon struct {
 	boxes     []agentBox
 	files     *files.Files
 	clipboard *clipboard.Board // nil: there is no desktop
-	shown     *shownNotes      // nil, likewise
+	shown     *shownNotes      // nil, as above
 	base      *knowledge.Base
 	vectors   *embed.Vectors // nil: off
 	index     *index.Index
 	erasing   *knowledge.Erasing
-	scripts   osrun.Runner // nil: the programs of this machine are left alone
+	scripts   osrun.Runner // nil: no app scripts
 	documents *ingest.Library
 	folders   *ingest.Sync
 	books     *usage.Books
@@ -161,7 +159,7 @@ type Daemon struct {
 	extractor *extract.Extractor
 	brain     *brain
 	agents    *llmall.Agents
-	brains    map[string]*brain // of agents that have one of their own
+	brains    map[string]*brain // of agents with a separate brain
 	pins      *agentbrain.Pins
 	loop      *autonomy.Loop
 	web       *web.Server
@@ -197,7 +195,7 @@ func Open(ctx context.Context, opt Options) (_ *Daemon, err error) {
 	}
 	if opt.Config.Agent.Timezone == "Local" {
 		if _, err := system.LocalZone(); err != nil {
-			opt.Log.Warn("the time zone of this machine is not known by name, times may be off", "err", err)
+			opt.Log.Warn("unknown name of the local time zone; times may be wrong", "err", err)
 		}
 	}
 	d.store, err = store.Open(ctx, opt.Paths.Database(), Migrations(), store.Options{BackupDir: opt.Paths.Backups(), Volatile: opt.Play != nil})
@@ -248,7 +246,7 @@ func (d *Daemon) openGuard(ctx context.Context) error {
 	}
 	own := rules.New(d.opt.Paths.PolicyDir(), rules.Options{})
 	if err := own.Readable(); err != nil { // without them more would be allowed than the owner wrote
-		return fmt.Errorf("your rules cannot be applied: %w", err)
+		return fmt.Errorf("load policy rules: %w", err)
 	}
 	if d.guard, err = guard.New(d.store, guard.Options{
 		Level: guard.Level(c.Autonomy.Level), Hosts: c.Network.AllowHosts, Research: c.Network.Research, Recipients: c.Autonomy.Recipients, Secrets: d.redact,
@@ -273,7 +271,7 @@ func (d *Daemon) openWatchers(context.Context) (err error) {
 	return err
 }
 
-// sink hands on to the loop, which is made later.
+// sink forwards to the loop, which is created later.
 type sink struct{ d *Daemon }
 
 func (s sink) Fire(ctx context.Context, id string, sig []watchers.Signal, save func(*store.Tx) error) error {
@@ -337,7 +335,7 @@ func (d *Daemon) openTriggers(ctx context.Context) (map[string]autonomy.Trigger,
 	return out, nil
 }
 
-// report tells the owner what opening found.
+// report notifies the user of problems found while opening.
 func (d *Daemon) report(ctx context.Context) error {
 	if err := d.reportAudit(ctx); err != nil {
 		return err
@@ -346,8 +344,8 @@ func (d *Daemon) report(ctx context.Context) error {
 	if aside == "" {
 		return nil
 	}
-	d.opt.Log.Error("the database was damaged and has been set aside", "file", aside)
-	return d.loop.Alert(ctx, "set-aside:"+aside, fmt.Sprintf("My database was damaged. I moved it to %s and went on with the newest good backup, or an empty one if there was none. Nothing of the old file was overwritten.", aside))
+	d.opt.Log.Error("damaged database moved away", "file", aside)
+	return d.loop.Alert(ctx, "set-aside:"+aside, fmt.Sprintf("My database was damaged. I moved it to %s and restored the newest good backup, or started with an empty database if there was none. I did not overwrite the old file.", aside))
 }
 
 // Run works until ctx ends or Shutdown is called. It returns after everything
@@ -397,7 +395,7 @@ func (d *Daemon) Run(ctx context.Context) error {
 	errs := make([]error, len(parts))
 	for i, run := range parts {
 		wg.Go(func() {
-			defer cancel() // when one part cannot go on, the others end in order
+			defer cancel() // when one part fails, stop the others in order
 			err := run(ctx)
 			if ctx.Err() != nil && errors.Is(err, context.Canceled) {
 				err = nil // stopped while it was still starting
@@ -406,8 +404,8 @@ func (d *Daemon) Run(ctx context.Context) error {
 		})
 	}
 	wg.Wait()
-	if err := d.erasing.Finish(context.WithoutCancel(ctx)); err != nil { // no turn runs any more
-		d.opt.Log.Error("what was to be forgotten is not gone yet; the next start goes on", "err", err)
+	if err := d.erasing.Finish(context.WithoutCancel(ctx)); err != nil { // no turn runs now
+		d.opt.Log.Error("deletion not complete; continues at the next start", "err", err)
 	}
 	if err := d.books.Flush(context.WithoutCancel(ctx)); err != nil { // of turns that were cut off last
 		d.opt.Log.Error("model calls not stored", "err", err)

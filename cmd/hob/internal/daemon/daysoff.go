@@ -6,11 +6,11 @@ import (
 	"hob/platform/daysoff"
 )
 
-// dayOff tells on which days the owner has off, nil when he named no calendar.
+// dayOff returns a function that reports days off; nil if no calendar is configured.
 func (d *Daemon) dayOff() func(day time.Time) bool {
 	paths := d.opt.Config.Autonomy.DaysOff
 	if len(paths) == 0 {
 		return nil
 	}
-	return daysoff.New(paths, func(err error) { d.opt.Log.Warn("your days off are not all known", "err", err) }).Has
+	return daysoff.New(paths, func(err error) { d.opt.Log.Warn("cannot load all days off", "err", err) }).Has
 }

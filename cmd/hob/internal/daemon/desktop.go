@@ -30,16 +30,16 @@ func (d *Daemon) section(name string) (func(any) error, bool) {
 // buttons gives what presses may do to the channels that have buttons.
 type buttons struct{ d *Daemon }
 
-// errPressed: a program of Hob's own could have pressed.
-var errPressed = errors.New("a program that I have started is running, and nobody can tell its presses from yours: answer in the chat, on my page (hob open) or with hob approve")
+// errPressed: a program started by Hob could have clicked.
+var errPressed = errors.New("a program that I started is running, and its clicks look the same as yours: answer in the chat, on my page (hob open) or with hob approve")
 
-// alone reports whether nothing runs that Hob has started: such a program runs
-// under the owner's account, and could press in his place.
+// alone reports whether no program started by Hob is running: such a program has the user's
+// account and could click in the user's place.
 //
-// The browser does not count while it runs in its sandbox: its pages reach neither
-// screen nor bus, models reach nothing of it but pages (platform/browser has no
-// command for its own window, and tools/desktop does not act in that), and it starts
-// no programs. One that it has started counts, as does a browser without a sandbox.
+// A sandboxed browser does not count: its pages reach neither screen nor bus, models reach only
+// its pages (platform/browser has no command for its own window, and tools/desktop does not act
+// in it), and it starts no programs. Programs started by the browser count, as does a browser
+// without a sandbox.
 func (b buttons) alone() (bool, error) {
 	if b.d.opt.Started != nil {
 		some, err := b.d.opt.Started()
@@ -53,7 +53,7 @@ func (b buttons) alone() (bool, error) {
 	return !some && err == nil, err
 }
 
-// quick is how long a question must have stood before somebody has read it.
+// quick is how long a request must be visible before a user can have read it.
 const quick = 1500 * time.Millisecond
 
 // Asked implements channels.Buttons.
@@ -88,8 +88,8 @@ func (b buttons) Answer(ctx context.Context, channel, question string, shown tim
 	return b.decide(ctx, channel, question, shown, yes)
 }
 
-// Press implements channels.Buttons. A program of Hob's own cannot press where the
-// platform says who it was.
+// Press implements channels.Buttons. A program of Hob cannot click on a platform that
+// authenticates the user.
 func (b buttons) Press(ctx context.Context, p channels.Press) (string, error) {
 	sender := channels.SenderID(p.Sender)
 	if sender == "" {
@@ -123,14 +123,14 @@ func (b buttons) spoken(ctx context.Context, p channels.Press) (string, error) {
 
 func decidedWords(a guard.Approval, yes bool) string {
 	if yes {
-		return "Thank you. Going on: " + a.Summary
+		return "Approved. Continuing: " + a.Summary
 	}
-	return "All right, I will not do that: " + a.Summary
+	return "Denied. I will not do this: " + a.Summary
 }
 
 func (b buttons) decide(ctx context.Context, channel, question string, shown time.Time, yes bool) (string, error) {
-	// A page can have its visitor click fast where a note will appear, and a menu grows
-	// under a pointer that was meant for something else.
+	// A page can lure its visitor into fast clicks where a notification will appear, and a menu
+	// can grow under the pointer.
 	if stood := time.Since(shown); yes && stood < cmp.Or(b.d.opt.Quick, quick) {
 		return "", channels.ErrQuick
 	}
@@ -147,19 +147,19 @@ func (b buttons) Ended(ctx context.Context, question string) error {
 	return err
 }
 
-// Later implements channels.Buttons. Whoever presses, nothing is lost by it.
+// Later implements channels.Buttons. It loses nothing, whoever clicks.
 func (b buttons) Later(ctx context.Context, delivery string) (string, error) {
 	until := time.Now().Add(time.Hour)
 	if _, err := b.d.notices.Snooze(ctx, delivery, "", until); err != nil {
 		return "", err
 	}
-	return "I will tell you again at " + until.In(b.d.zone()).Format("15:04") + ".", nil
+	return "I will notify you again at " + until.In(b.d.zone()).Format("15:04") + ".", nil
 }
 
 // Trusted implements channels.Buttons.
 func (buttons) Trusted(pid int) error {
 	if system.StartedByHob(pid, os.Getpid()) {
-		return fmt.Errorf("process %d was started by Hob, or nobody can tell", pid)
+		return fmt.Errorf("process %d was started by Hob, or its origin is unknown", pid)
 	}
 	return nil
 }
@@ -171,7 +171,7 @@ func (b buttons) Page(session string) string {
 		return ""
 	}
 	if !safehttp.Loopback(u) {
-		return "" // bound to another address: a browser there has a page of its own
+		return "" // bound to another address: a browser there has its own page
 	}
 	u.Path = "/"
 	page := u.String()

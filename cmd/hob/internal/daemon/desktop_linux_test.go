@@ -63,7 +63,7 @@ func TestDesktop(t *testing.T) {
 	}
 	started.Store(false)
 	screen.Press(q.ID, q.Actions[2])
-	if told := screen.Last(t, 3); !strings.Contains(told.Body, "Going on") {
+	if told := screen.Last(t, 3); !strings.Contains(told.Body, "Continuing") {
 		t.Errorf("told %+v", told)
 	}
 	for deadline := time.Now().Add(60 * time.Second); open() > 0; time.Sleep(5 * time.Millisecond) {

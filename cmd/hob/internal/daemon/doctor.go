@@ -19,9 +19,8 @@ import (
 	"hob/templates"
 )
 
-// DoctorEnv is what the doctor looks at where no daemon runs: in the command
-// `hob doctor`, and in the set-up, for some checks by name. A configuration that
-// cannot be used is no error.
+// DoctorEnv returns the environment of the checks without a daemon: for the command `hob
+// doctor`, and for some checks in setup. An invalid configuration is not an error.
 func DoctorEnv(p system.Paths, version string) (doctor.Env, error) {
 	e := doctor.Env{Paths: p, Version: version, Tables: Migrations(), Secrets: vault.For(p), Now: time.Now(), Desktop: true, Starts: true}
 	var err error
@@ -34,7 +33,7 @@ func DoctorEnv(p system.Paths, version string) (doctor.Env, error) {
 	if runtime.GOOS == "darwin" || runtime.GOOS == "windows" {
 		e.Scripts = osrun.NewScripts(osrun.Options{})
 	}
-	if exe, err := os.Executable(); err == nil { // without it the check of the autostart says so
+	if exe, err := os.Executable(); err == nil { // otherwise the autostart check reports it
 		e.Program = exe
 	}
 	e.Template = func() (string, bool, error) {
@@ -60,7 +59,7 @@ func confine(e *doctor.Env) {
 			e.Agents = append(e.Agents, doctor.Agent{Name: m.Name, Check: box.Check})
 		}
 	}
-	if cmds, err := NewCommands(e.Paths, e.Config, "", nil); err == nil { // what is wrong with the configuration is said elsewhere
+	if cmds, err := NewCommands(e.Paths, e.Config, "", nil); err == nil { // other checks report errors of the configuration
 		e.Confined = func(ctx context.Context) (kind, missing string) {
 			box := cmds.Runner.Sandbox(ctx)
 			return box.Kind(), box.Missing()
@@ -68,8 +67,8 @@ func confine(e *doctor.Env) {
 	}
 }
 
-// Examine implements web.Doctor. One goes on at a time: checks start programs and
-// speak to servers.
+// Examine implements web.Doctor. Runs are serialized, because checks start programs and call
+// servers.
 func (b *backend) Examine(ctx context.Context, names []string, fix bool, step func(any)) error {
 	select {
 	case b.d.examining <- struct{}{}:
@@ -91,15 +90,15 @@ func (b *backend) Examine(ctx context.Context, names []string, fix bool, step fu
 	return err
 }
 
-// doctorEnv is what the doctor looks at from within: the configuration as the file
-// has it now, and what only the daemon knows.
+// doctorEnv returns the environment of the checks in the daemon: the current configuration
+// file, and the daemon's internal state.
 func (d *Daemon) doctorEnv() (doctor.Env, error) {
 	e, err := DoctorEnv(d.opt.Paths, d.opt.Version)
 	if err != nil {
 		return e, err
 	}
 	if e.ConfigErr != nil {
-		e.Config = d.opt.Config // the rest is looked at as Hob runs
+		e.Config = d.opt.Config // the other checks use the configuration Hob runs with
 		confine(&e)
 	}
 	e.Stale = !e.Config.Says(d.opt.Config)

@@ -28,8 +28,8 @@ import (
 	watchersall "hob/watchers/all"
 )
 
-// openDocuments makes what takes documents in and keeps folders in step. Besides
-// the allowed folders it may read those of [knowledge] folders.
+// openDocuments creates the document import and the synchronization of folders. It may read the
+// allowed folders and those of [knowledge] folders.
 func (d *Daemon) openDocuments() error {
 	c, k := d.opt.Config.Files, d.opt.Config.Knowledge
 	reach, err := d.reach(slices.Concat(c.Allowed, []string{c.Drop}, k.Folders))
@@ -66,8 +66,8 @@ func (d *Daemon) openDocuments() error {
 	return err
 }
 
-// documentFolders are absolute, with links resolved as far as they are there, as
-// files below them are named.
+// documentFolders returns absolute paths with resolved links, because files below them are
+// named that way.
 func (d *Daemon) documentFolders(list []string) []string {
 	var out []string
 	for _, p := range list {
@@ -95,8 +95,8 @@ func (b *backend) listDocuments(ctx context.Context, q web.Query) (any, error) {
 	return b.d.documents.Documents(ctx, q.Limit)
 }
 
-// importDocuments takes in what the owner named, wherever it lies. It stays
-// outside text unless he trusts its folder or vouches for it.
+// importDocuments imports files that the user named, wherever they are. They stay untrusted
+// unless the user trusts the folder or the import.
 func (d *Daemon) importDocuments(ctx context.Context, in web.MemoryImport, step func(done, total int, name string)) (ingest.Report, error) {
 	if in.Name != "" {
 		return d.importContent(ctx, in)
@@ -109,7 +109,7 @@ func (d *Daemon) importDocuments(ctx context.Context, in web.MemoryImport, step 
 	return d.documents.With(r).Ingest(ctx, ingest.Want{Path: path, Trust: in.Trust, Dry: in.DryRun, Asked: true, Now: time.Now(), Provenance: provenance.Owner, Progress: step})
 }
 
-// importContent takes in one file that has no place of its own.
+// importContent imports one file without a permanent path.
 func (d *Daemon) importContent(ctx context.Context, in web.MemoryImport) (r ingest.Report, err error) {
 	f, err := os.Open(in.Path)
 	if err != nil {
@@ -179,7 +179,7 @@ func (x documents) Ingest(ctx context.Context, c tools.Call, want memory.Documen
 	return taken(r, place.Path), documentError(err)
 }
 
-// enough is how long a call takes in what lies in a folder; the rest follows.
+// enough is how long a call imports a folder; the rest follows in the background.
 const enough = 2 * time.Minute
 
 func (x documents) folder(ctx context.Context, c tools.Call, path string) (memory.DocumentTaken, error) {
@@ -260,8 +260,7 @@ func (x documents) page(ctx context.Context, c tools.Call, want memory.DocumentW
 	return t, nil
 }
 
-// Forget implements memory.Documents. What lies in a folder that is still kept in
-// step comes back with that.
+// Forget implements memory.Documents. A document in a synchronized folder is imported again.
 func (x documents) Forget(ctx context.Context, realm string, t memory.DocumentTaken) error {
 	defer x.d.folders.Again()
 	if t.Folder != "" {

@@ -12,7 +12,7 @@ import (
 	"hob/tools/files"
 )
 
-// persons tells the graph for whom people on cards work.
+// persons gives the graph the employers of contacts.
 type persons struct{ d *Daemon }
 
 // PeopleTx implements ingest.Entities.

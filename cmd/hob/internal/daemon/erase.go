@@ -33,8 +33,8 @@ func (d *Daemon) openErasing() {
 	})
 }
 
-// erasers lists those of every package that keeps text: a table that none of
-// them looks after fails a test. What derives from the knowledge comes last.
+// erasers returns the erasers of all packages that store text; a test fails if a table has
+// none. Indexes derived from the knowledge come last.
 func (d *Daemon) erasers() []erase.Eraser {
 	out := []erase.Eraser{
 		d.sessions.Eraser(d.base), d.base, d.bus.Eraser(), d.guard.Eraser(), prompt.Eraser(), d.learner.Eraser(), d.extractor.Eraser(), d.graph.Eraser(), crew.Eraser(), goals.Eraser(), notify.Eraser(),
@@ -72,7 +72,7 @@ func (d *Daemon) eraseFiles(ctx context.Context, e *erase.Erasure, s *erase.Scru
 		return n, err
 	}
 	n = n.Add(m)
-	if m, err = erase.ScrubFiles(ctx, p.TemplatesDir(), s, system.WriteFile); err != nil { // with what the files said before one was used
+	if m, err = erase.ScrubFiles(ctx, p.TemplatesDir(), s, system.WriteFile); err != nil { // includes the files saved before a template was applied
 		return n, err
 	}
 	n = n.Add(m)
@@ -81,17 +81,17 @@ func (d *Daemon) eraseFiles(ctx context.Context, e *erase.Erasure, s *erase.Scru
 	}
 	n = n.Add(m)
 	if err := d.forgetPages(e); err != nil { //nolint:contextcheck // how a browser ends is its own affair
-		return n, fmt.Errorf("forget what the browser kept of pages: %w", err)
+		return n, fmt.Errorf("delete browser data: %w", err)
 	}
 	d.reportKept(s)
 	return n, nil
 }
 
-// inPlace writes a log anew: the daemon goes on writing to the same file.
+// inPlace rewrites a log in the same file, because the daemon keeps it open.
 func inPlace(path string, b []byte) error { return os.WriteFile(path, b, 0o600) }
 
-// reportKept names settings of the owner's that hold what is forgotten. They are
-// not changed: something might stop to work, or be allowed that was not.
+// reportKept reports settings of the user that contain deleted text. They are not changed,
+// because that could break a feature or allow a denied call.
 func (d *Daemon) reportKept(s *erase.Scrubber) {
 	p := d.opt.Paths
 	for _, root := range []string{p.ConfigFile(), p.PolicyDir()} {
@@ -100,14 +100,14 @@ func (d *Daemon) reportKept(s *erase.Scrubber) {
 				return nil //nolint:nilerr // what is not there holds nothing
 			}
 			if has, err := s.FileHas(path); err == nil && has {
-				d.opt.Log.Warn("a settings file of yours holds what was forgotten; it was not changed, take it out yourself", "file", filepath.Base(path))
+				d.opt.Log.Warn("one of your settings files contains deleted text; it was not changed, remove the text yourself", "file", filepath.Base(path))
 			}
 			return nil
 		})
 	}
 }
 
-// forgetting is what the API shows of a plan.
+// forgetting is the API view of a deletion plan.
 type forgetting struct {
 	knowledge.Going
 	// Places counts the rows of the database that would be removed or changed,
@@ -115,7 +115,7 @@ type forgetting struct {
 	Places int `json:"places"`
 }
 
-// listForget says what would be forgotten, and changes nothing.
+// listForget returns what would be deleted; it changes nothing.
 func (b *backend) listForget(ctx context.Context, q web.Query) (any, error) {
 	g, err := b.d.base.Plan(ctx, knowledge.Forget{ID: q.Of, Query: q.Text, Source: q.State, Everything: q.All, EveryRealm: true})
 	if err != nil {
@@ -137,10 +137,10 @@ func forgetError(err error) error {
 	return err
 }
 
-// erasedWithin is how long one who asks waits until what was forgotten is gone.
+// erasedWithin is how long a caller waits for a deletion to complete.
 const erasedWithin = 60 * time.Second
 
-// listErasures says how far erasures are. One that is named is waited for.
+// listErasures returns the progress of deletions. It waits for one that is named.
 func (b *backend) listErasures(ctx context.Context, q web.Query) (any, error) {
 	if q.Of == "" {
 		return b.d.erasing.List(ctx, q.Limit)
@@ -151,7 +151,7 @@ func (b *backend) listErasures(ctx context.Context, q web.Query) (any, error) {
 	switch {
 	case errors.Is(err, knowledge.ErrNoErasure):
 		return nil, fmt.Errorf("%w: %w", web.ErrNotFound, err)
-	case errors.Is(err, context.DeadlineExceeded) && ctx.Err() == nil: // it goes on
+	case errors.Is(err, context.DeadlineExceeded) && ctx.Err() == nil: // it continues
 		err = nil
 	}
 	return []knowledge.ErasureStatus{s}, err

@@ -19,8 +19,7 @@ func (d *Daemon) openExtractor(context.Context) (err error) {
 	return err
 }
 
-// extracting is the cheapest model there is for it: the small one, else the one
-// in force.
+// extracting returns the cheapest suitable model: the small one, else the current one.
 func (d *Daemon) extracting(ctx context.Context) (llm.Model, error) {
 	if small := d.opt.Config.Agent.SmallModel; small != "" {
 		return d.brain.named(small)
@@ -38,7 +37,7 @@ func (d *Daemon) extract(ctx context.Context) error {
 	return d.extractor.Run(ctx)
 }
 
-// study reads a turn for what there is to learn and to keep.
+// study extracts lessons and facts from a turn.
 func (d *Daemon) study(t learn.Turn) func(tx *store.Tx) {
 	lessons, facts := d.learner.Study(t), d.extractor.Study(t)
 	return func(tx *store.Tx) {

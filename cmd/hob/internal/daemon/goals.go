@@ -27,7 +27,7 @@ import (
 	"hob/watchers"
 )
 
-// openGoals makes the keeper of goals.
+// openGoals creates the goal store.
 func (d *Daemon) openGoals(context.Context) (err error) {
 	a := d.opt.Config.Autonomy
 	d.rules = sync.OnceValue(func() *offline.Brain { return offline.New(offline.Options{Name: d.opt.Config.Agent.Name}) })
@@ -38,7 +38,7 @@ func (d *Daemon) openGoals(context.Context) (err error) {
 	return d.openPlan()
 }
 
-// openPlan makes the plan of the day, unless it is switched off.
+// openPlan creates the daily plan, unless it is disabled.
 func (d *Daemon) openPlan() error {
 	c := d.opt.Config.Plan
 	if c.At == "" {
@@ -54,8 +54,7 @@ func (d *Daemon) openPlan() error {
 	return err
 }
 
-// planSections are the parts of the plan of the day; one with nothing to say is left
-// out.
+// planSections returns the sections of the daily plan; empty ones are omitted.
 func (d *Daemon) planSections() []tools.BriefSource {
 	day := toolsall.Day(toolsall.Deps{
 		Store: d.store, Watchers: d.watchers, Calendar: d.calendarDeps(), Lists: d.lists, Mail: d.mailDeps(), Weather: d.weatherDeps(),
@@ -64,7 +63,7 @@ func (d *Daemon) planSections() []tools.BriefSource {
 	return append(day, goals.Brief{Store: d.store})
 }
 
-// countGoals tells the status of the goals.
+// countGoals adds the goals to the status.
 func (d *Daemon) countGoals(ctx context.Context, r *toolsystem.Report) error {
 	list, err := d.goals.List(ctx, false)
 	for _, g := range list {
@@ -83,14 +82,14 @@ func (d *Daemon) countGoals(ctx context.Context, r *toolsystem.Report) error {
 	return err
 }
 
-// today is what the plan of the day would say now.
+// today is the current daily plan.
 type today struct {
 	Date     string               `json:"date"`
-	Sections []tools.BriefSection `json:"sections"` // those that have something to say
+	Sections []tools.BriefSection `json:"sections"` // without the empty ones
 }
 
-// freshFor is how long an answer of listPlan is good: pages are loaded again and
-// again, and each time servers would be asked.
+// freshFor is how long a listPlan answer is cached: pages reload often, and each reload would
+// query servers.
 const freshFor = time.Minute
 
 // keptDay is the last answer of listPlan.
@@ -100,7 +99,7 @@ type keptDay struct {
 	day today
 }
 
-// listPlan gives what is on today, whether it has been told or not.
+// listPlan returns the plan of today, whether or not it was sent.
 func (b *backend) listPlan(ctx context.Context, _ web.Query) (any, error) {
 	now := time.Now().In(b.d.zone())
 	date, k := now.Format(time.DateOnly), &b.d.day
@@ -112,7 +111,7 @@ func (b *backend) listPlan(ctx context.Context, _ web.Query) (any, error) {
 	}
 	from := time.Date(now.Year(), now.Month(), now.Day(), 0, 0, 0, 0, now.Location())
 	all, _ := tools.Brief(ctx, b.d.planSections(), from, from.AddDate(0, 0, 1))
-	if err := ctx.Err(); err != nil { // who asked has gone, and with him the answers of the servers
+	if err := ctx.Err(); err != nil { // the caller is gone, and so are the answers of the servers
 		return nil, err
 	}
 	for _, s := range all {
@@ -133,8 +132,8 @@ func barsOf(c config.Confidence) goals.Bars {
 	return goals.Bars{Read: c.Read, Write: c.Write, Send: c.Send, Destroy: c.Destroy}
 }
 
-// due are the sources of what is due by itself. Where Hob does not act by itself
-// only tasks that the owner has let run are given up in time.
+// due returns the sources of due work. Without background work it only expires tasks that the
+// user started.
 func (d *Daemon) due() []func(context.Context, time.Time) (time.Time, error) {
 	if !d.lasting() {
 		return nil
@@ -171,7 +170,7 @@ func goalError(err error) error {
 	return err
 }
 
-// goalFault is an error of the goals that only other arguments mend.
+// goalFault is a goal error that needs other arguments.
 type goalFault struct{ error }
 
 func (f goalFault) Is(target error) bool { return target == toolswatch.ErrGoal }
@@ -186,12 +185,12 @@ func (k goalKeeper) CreateTx(ctx context.Context, tx *store.Tx, c tools.Call, g 
 	}
 	note := ""
 	if name, _ := k.d.brain.describe(); strings.HasPrefix(name, offline.Provider) && !goals.Followable(ctx, made, goalFacts(k), time.Now().In(k.d.zone())) {
-		note = `Without a model I keep it, but work on it only once there is one; what I can follow by myself looks like "when a task is overdue then tell me, until Friday".`
+		note = `Without a model I store it, but work on it only when a model is set up. Without a model I can follow rules such as "when a task is overdue then tell me, until Friday".`
 	}
 	return toolswatch.Goal(made), note, nil
 }
 
-// madeBy says through what the event of a call makes a goal.
+// madeBy returns the source of a goal created in the event of a call.
 func (d *Daemon) madeBy(ctx context.Context, event string) string {
 	ev, err := d.bus.Event(ctx, event)
 	switch {
@@ -236,7 +235,7 @@ func (k goalKeeper) DropTx(tx *store.Tx, id string) error {
 	return goalError(err)
 }
 
-// goalFacts are what the rules of goals look at.
+// goalFacts provides the data for the rules of goals.
 type goalFacts struct{ d *Daemon }
 
 // Tasks implements goals.Facts.
@@ -275,7 +274,7 @@ func (f goalFacts) Known(ctx context.Context, words string) (goals.Fact, bool, e
 	}
 	want := phrase.Split(words)
 	for _, h := range hits {
-		if (credential.Viewer{}).Hides("", h.Text) { // nobody asked for it by name
+		if (credential.Viewer{}).Hides("", h.Text) { // the user did not ask for it by name
 			continue
 		}
 		in := phrase.Split(h.Text)
@@ -298,8 +297,7 @@ type goalRow struct {
 	Reviews    []goals.Reviewed `json:"reviews,omitempty"`
 }
 
-// listGoals lists the goals that there are; with an id that one, with what was
-// done about it.
+// listGoals lists the goals; with an id, one goal with its history.
 func (b *backend) listGoals(ctx context.Context, q web.Query) (any, error) {
 	if err := oneOf(q.State, goals.Active, goals.Paused, goals.Waiting, goals.Done, goals.Abandoned); err != nil {
 		return nil, err

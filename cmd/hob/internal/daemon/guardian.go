@@ -7,9 +7,8 @@ import (
 	"hob/autonomy/llm"
 )
 
-// guardian asks the model of [guard] guardian for its verdict on text from
-// outside; nil when none is set. One that cannot be made is an error of each
-// question, which changes nothing.
+// guardian returns a function that asks the model of [guard] guardian about untrusted text; nil
+// if none is set. If the model cannot be created, every call fails, which changes nothing.
 func (d *Daemon) guardian() func(ctx context.Context, who llm.Account, text string) (bool, error) {
 	name := d.opt.Config.Guard.Guardian
 	if name == "" || name == "off" {

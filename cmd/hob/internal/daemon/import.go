@@ -35,7 +35,7 @@ func (b *backend) MemoryImport(ctx context.Context, in web.MemoryImport, step fu
 		return classify(err)
 	}
 	defer func() { err = errors.Join(err, src.Close()) }()
-	if !strings.HasPrefix(string(src.Format), in.Format) { // "hob" is either of its own
+	if !strings.HasPrefix(string(src.Format), in.Format) { // "hob" matches both of its formats
 		return fmt.Errorf("%w: it is no %s file; it looks like %s", web.ErrInvalid, in.Format, src.Format)
 	}
 	im := &importer{d: b.d, in: in, src: src, step: step, name: cmp.Or(in.Name, filepath.Base(in.Path)), out: imported{Format: src.Format, Sealed: src.Sealed, DryRun: in.DryRun, Counts: map[string]int{}}}
@@ -55,7 +55,7 @@ func (b *backend) MemoryImport(ctx context.Context, in web.MemoryImport, step fu
 	return nil
 }
 
-// imported is what came of an import.
+// imported is the result of an import.
 type imported struct {
 	Text    string         `json:"text"`
 	Format  port.Format    `json:"format"`
@@ -130,14 +130,14 @@ type importer struct {
 	here map[string]bool
 }
 
-// Bounds of one transaction, and of what is told of what was skipped.
+// Limits of one transaction and of the reported skips.
 const (
 	importBatch = 100
 	importBytes = 4 << 20
 	importTold  = 20
 )
 
-// errDry takes back what a dry run did.
+// errDry rolls back a dry run.
 var errDry = errors.New("a dry run")
 
 // errUnfit is about one record, which is skipped.
@@ -180,8 +180,7 @@ func (im *importer) skip(where string, err error) {
 	im.out.Skipped = append(im.out.Skipped, phrase.Cut(where+": "+err.Error(), 300))
 }
 
-// flush puts a batch in. Everything in it can be put in again: a broken-off
-// import is simply made once more.
+// flush writes a batch. Writes are idempotent, so an interrupted import is simply run again.
 func (im *importer) flush(ctx context.Context) error {
 	if len(im.batch) == 0 {
 		return nil
@@ -216,21 +215,20 @@ func (im *importer) flush(ctx context.Context) error {
 // own: it is Hob's own export, or the owner vouches for it.
 func (im *importer) own() bool { return im.src.Sealed || im.in.Trust }
 
-// ours: its ids are those of this or another home.
+// ours: the ids come from this or another home of Hob.
 func (im *importer) ours() bool {
 	return im.src.Format == port.HobJSONL || im.src.Format == port.HobMarkdown
 }
 
-// source is where things came from, by which they can be forgotten.
+// source returns the source of an item, by which it can be forgotten.
 func (im *importer) source(said string) string {
-	if im.ours() && im.own() { // it comes back as it was
+	if im.ours() && im.own() { // restored unchanged
 		return said
 	}
 	return "import:" + im.name
 }
 
-// trust is what a provenance counts for. Nothing is better than the file may
-// claim.
+// trust limits a provenance: no item is more trusted than the file may claim.
 func (im *importer) trust(p provenance.Source, said []provenance.Origin) (provenance.Source, []provenance.Origin) {
 	if p != provenance.Owner && p != provenance.Hob && p != provenance.Tool || !im.own() {
 		p = provenance.Outside
@@ -244,8 +242,7 @@ func (im *importer) trust(p provenance.Source, said []provenance.Origin) (proven
 	return p, provenance.Join([]provenance.Origin{{Kind: "file", Label: im.name, Via: "import"}}, said)
 }
 
-// vouched is trust for what has no origins. What the owner vouches for is his
-// word.
+// vouched is trust for items without origins. With --trust they count as the user's own words.
 func (im *importer) vouched(p provenance.Source) provenance.Source {
 	if !im.ours() && im.in.Trust {
 		return provenance.Owner
@@ -254,8 +251,8 @@ func (im *importer) vouched(p provenance.Source) provenance.Source {
 	return p
 }
 
-// id is that of a thing. Whoever made a file that is not ours may have chosen
-// one of ours: it gets another, the same at every import.
+// id returns the id of an imported item. A foreign file may contain an id of ours on purpose,
+// so its items get another id, the same at every import.
 func (im *importer) id(prefix, said string) string {
 	if im.own() || !im.ours() || said == "" {
 		return said

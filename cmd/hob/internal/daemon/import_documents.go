@@ -15,7 +15,7 @@ import (
 // mostListed is how many documents an export names.
 const mostListed = 1_000_000
 
-// documents names what was taken in; its parts follow as rows.
+// documents exports the imported documents; their parts follow as rows.
 func (x exporter) documents(ctx context.Context) error {
 	list, err := x.d.documents.Documents(ctx, mostListed)
 	if err != nil {
@@ -36,7 +36,7 @@ func (x exporter) documents(ctx context.Context) error {
 	return nil
 }
 
-// documents takes in the file, or the files of the folder, that the owner named.
+// documents imports the file, or the files of the folder, that the user named.
 func (im *importer) documents(ctx context.Context) error {
 	r, err := im.d.importDocuments(ctx, im.in, func(done, total int, name string) {
 		im.step(map[string]any{"doing": "reading " + filepath.Base(name), "done": done, "total": total})

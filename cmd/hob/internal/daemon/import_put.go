@@ -95,8 +95,8 @@ func (p putting) fact(f knowledge.Fact) (bool, error) {
 	return err == nil && !out.Known, err
 }
 
-// learned keeps lessons and preferences of the owner's own exports alone:
-// nothing is learned from outside text.
+// learned imports lessons and preferences only from the user's own exports: Hob learns nothing
+// from untrusted text.
 func (p putting) learned(r port.Record) (added bool, err error) {
 	if !p.im.own() {
 		return false, errUnfit{errors.New("nothing is learned from a file of others; say --trust if it is yours")}
@@ -112,8 +112,8 @@ func (p putting) learned(r port.Record) (added bool, err error) {
 	return added, err
 }
 
-// document is put back for its parts, so that they are known as those of their
-// file. Of a file of others the parts alone are kept.
+// document restores a document, so that its parts belong to their file again. From foreign
+// files only the parts are imported.
 func (p putting) document(raw json.RawMessage) (bool, error) {
 	im := p.im
 	if !im.own() {
@@ -134,7 +134,7 @@ func (p putting) document(raw json.RawMessage) (bool, error) {
 	return added, err
 }
 
-// doc keeps a row that stands for itself. What is there is never overwritten.
+// doc imports a standalone row. It never overwrites an existing one.
 func (p putting) doc(d knowledge.Doc, kind string) (bool, error) {
 	im := p.im
 	if kind == knowledge.KindChunk && im.here[d.Group] {
@@ -162,8 +162,8 @@ func (p putting) doc(d knowledge.Doc, kind string) (bool, error) {
 	return true, im.d.base.IndexTx(p.tx, d)
 }
 
-// turn is a message of a conversation with another program. Only with the
-// owner's word does it count as his.
+// turn imports a message of a conversation with another program. It counts as the user's own
+// words only with --trust.
 func (p putting) turn(d knowledge.Doc) (bool, error) {
 	if d.Speaker == port.You && p.im.in.Trust {
 		d.Speaker, d.Provenance = session.WhoOwner, provenance.Owner
@@ -225,8 +225,8 @@ func (p putting) message(m port.Message) (bool, error) {
 	return added, err
 }
 
-// end keeps what was put back out of the next requests: it would stand after
-// what was said since.
+// end excludes the imported messages from later requests, where they would appear after newer
+// ones.
 func (p putting) end() error {
 	for id := range p.touched {
 		if err := p.im.d.sessions.ResetTx(p.tx, id); err != nil {

@@ -7,8 +7,7 @@ import (
 	"hob/knowledge/index"
 )
 
-// openIndex makes the index of the memory. It opens nothing yet: that is done
-// when it is needed first.
+// openIndex creates the index of the memory. It is opened on first use.
 func (d *Daemon) openIndex(context.Context) (err error) {
 	o := IndexOptions(d.opt.Config.Knowledge)
 	o.Log = d.opt.Log
@@ -16,7 +15,7 @@ func (d *Daemon) openIndex(context.Context) (err error) {
 	return err
 }
 
-// IndexOptions is how the owner wants the index of the memory to be.
+// IndexOptions returns the index options of the configuration.
 func IndexOptions(c config.Knowledge) index.Options {
 	return index.Options{Title: c.TitleWeight, Speaker: c.SpeakerWeight, Postings: c.IndexPostings, Delay: c.IndexDelay.Duration}
 }

@@ -15,7 +15,7 @@ func (b *backend) listUser(ctx context.Context, _ web.Query) (any, error) {
 	return b.d.learner.User(ctx)
 }
 
-// learned changes a lesson or what is known about the owner.
+// learned changes a lesson or an entry about the user.
 func (b *backend) learned(ctx context.Context, name string, q web.Query) (any, error) {
 	c := learn.Change{Text: q.Text, Retired: q.State == "retired", Delete: q.State == "deleted"}
 	if name == "memory/lessons" {

@@ -10,7 +10,7 @@ import (
 	"hob/autonomy/session"
 )
 
-// openLibrary makes what was said findable.
+// openLibrary makes messages searchable.
 func (d *Daemon) openLibrary(context.Context) (err error) {
 	d.library, err = session.NewLibrary(d.sessions, d.base, session.LibraryOptions{Realm: d.realmOf, About: d.aboutTurn})
 	return err
@@ -18,13 +18,13 @@ func (d *Daemon) openLibrary(context.Context) (err error) {
 
 // realmOf is the memory realm of the agent whose conversation it is.
 func (d *Daemon) realmOf(ctx context.Context, id string) (string, error) {
-	if i := strings.LastIndexByte(id, '/'); i >= 0 { // that of a task which was handed on
+	if i := strings.LastIndexByte(id, '/'); i >= 0 { // the conversation of a delegated task
 		t, err := d.crew.Task(ctx, id[i+1:])
 		if err == nil && t.Own() == id {
 			if m, ok := d.crew.Named(t.Agent); ok {
 				return m.Options.Realm, nil
 			}
-			return t.Agent, nil // it is not there any more; its memory stays its own
+			return t.Agent, nil // the agent no longer exists; its memory stays separate
 		}
 		if err != nil && !errors.Is(err, bus.ErrNotFound) {
 			return "", err
@@ -41,11 +41,10 @@ func (d *Daemon) realmOf(ctx context.Context, id string) (string, error) {
 	return m.Options.Realm, err
 }
 
-// nobodys is the realm of a conversation for which no agent is responsible: the
-// owner alone finds it.
+// nobodys is the namespace of conversations without an agent: only the user finds them.
 const nobodys = "(nobody)"
 
-// aboutTurn tells who sent what a turn answers, as the channel names him.
+// aboutTurn returns the sender of the message that a turn answers, as named by the channel.
 func (d *Daemon) aboutTurn(ctx context.Context, turn string) (session.About, error) {
 	ev, err := d.bus.Event(ctx, turn)
 	if errors.Is(err, bus.ErrNotFound) {

@@ -17,7 +17,7 @@ import (
 	"hob/watchers"
 )
 
-// lists names every read-only list of the API and the function behind it.
+// lists maps every read-only list of the API to its function.
 func (b *backend) lists() map[string]func(context.Context, web.Query) (any, error) {
 	return map[string]func(context.Context, web.Query) (any, error){
 		"sessions":    b.listSessions,
@@ -83,7 +83,7 @@ type chatLine struct {
 	Attached []string `json:"attached,omitempty"`
 }
 
-// listMessages merges what was heard and what was said in a conversation.
+// listMessages merges the received and the sent messages of a conversation.
 func (b *backend) listMessages(ctx context.Context, q web.Query) (any, error) {
 	heard, err := b.d.bus.List(ctx, q.Of, "", q.Limit)
 	if err != nil {
@@ -140,7 +140,7 @@ func oneOf[S ~string](state string, known ...S) error {
 	for _, k := range known {
 		names = append(names, string(k))
 	}
-	return fmt.Errorf("%w: there is no state %q; the states are %s", web.ErrInvalid, state, strings.Join(names, ", "))
+	return fmt.Errorf("%w: unknown state %q; the states are %s", web.ErrInvalid, state, strings.Join(names, ", "))
 }
 
 func (b *backend) listUndo(ctx context.Context, q web.Query) (any, error) {
@@ -155,11 +155,11 @@ func (b *backend) listInbox(ctx context.Context, q web.Query) (any, error) {
 type watcherRow struct {
 	watchers.Spec
 	Describe string `json:"description"`
-	// When is the time alone, of what runs by the clock.
+	// When is only the time, for time-based items.
 	When string `json:"when,omitempty"`
 	// Coming are the next three times of it, in the owner's zone.
 	Coming []time.Time `json:"coming,omitempty"`
-	// Path is what a file watcher watches, Cron or Every what a schedule runs by.
+	// Path is set for file watchers, Cron or Every for schedules.
 	Path  string `json:"path,omitempty"`
 	Cron  string `json:"cron,omitempty"`
 	Every string `json:"every,omitempty"`
@@ -284,7 +284,7 @@ func dollars(m *usage.Micros) *float64 {
 	return &usd
 }
 
-// listBudget tells how today and this month stand against the caps.
+// listBudget returns the cost of today and this month with their limits.
 func (b *backend) listBudget(ctx context.Context, _ web.Query) (any, error) {
 	type row struct {
 		Period     string    `json:"period"` // day, month

@@ -12,8 +12,8 @@ import (
 	"hob/platform/pim/outlook"
 )
 
-// lists are the owner's lists of things to do besides Hob's own reminders: those of his
-// accounts, and of the programs of this machine.
+// lists returns the user's task lists other than Hob's reminders: in accounts and in apps of
+// this machine.
 func (d *Daemon) lists() []pim.Reminders { return listsOf(d.accounts("caldav")(), d.apps(), d.zone()) }
 
 func listsOf(accounts []pim.Account, run osrun.Runner, zone *time.Location) (out []pim.Reminders) {
@@ -30,8 +30,8 @@ func listsOf(accounts []pim.Account, run osrun.Runner, zone *time.Location) (out
 	return out
 }
 
-// notes are the owner's notes besides Hob's own: a folder of his, and those of the
-// programs of this machine. Played time leaves his folder alone.
+// notes returns the user's notes other than Hob's: a folder, and apps of this machine.
+// Simulations do not use the folder.
 func (d *Daemon) notes() []pim.Notes {
 	dir := d.opt.Config.Pim.NotesFolder
 	if d.opt.Play != nil {

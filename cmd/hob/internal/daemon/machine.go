@@ -21,9 +21,8 @@ import (
 	mediatools "hob/tools/media"
 )
 
-// machine is what of this machine the tools reach: its players, its sound, its
-// battery and its screen. Without Screen and Session they say that there is none, as
-// for a test, which must not make the machine of whoever runs it loud.
+// machine returns the devices for tools: players, sound, battery and screen. Without Screen and
+// Session they report that there is none; tests must not change the developer's machine.
 func (d *Daemon) machine(screen *desktop.Deps) mediatools.Deps {
 	env := d.environ()
 	picture := func(ctx context.Context, path string) ([]byte, error) {
@@ -55,7 +54,7 @@ func (d *Daemon) machine(screen *desktop.Deps) mediatools.Deps {
 	}
 }
 
-// environ is where the machine's own abilities are looked for; nil: nowhere.
+// environ returns the environment for finding devices; nil if none may be used.
 func (d *Daemon) environ() func(string) string {
 	switch {
 	case d.opt.Play != nil:
@@ -66,7 +65,7 @@ func (d *Daemon) environ() func(string) string {
 	return d.opt.Session
 }
 
-// fileIndex is the system's index of files; nil: there is none.
+// fileIndex returns the system's file index; nil if there is none.
 func (d *Daemon) fileIndex() files.Index {
 	env := d.environ()
 	if env == nil {

@@ -47,15 +47,15 @@ type explained struct {
 	Query string          `json:"query"`
 	Route knowledge.Route `json:"route"`
 	Hits  []memoryRow     `json:"hits"`
-	// Withheld counts the rows that look like a credential and were left out.
+	// Withheld counts omitted rows that look like a credential.
 	Withheld int `json:"withheld,omitempty"`
 }
 
 func withheldRemark(n int) string {
 	if n == 1 {
-		return "1 result that looks like a credential was left out; ask for it by name"
+		return "omitted 1 result that looks like a credential; search for it by name"
 	}
-	return fmt.Sprintf("%d results that look like credentials were left out; ask for them by name", n)
+	return fmt.Sprintf("omitted %d results that look like credentials; search for them by name", n)
 }
 
 // MemorySearch implements web.Memory.
@@ -101,8 +101,7 @@ func (b *backend) MemorySearch(ctx context.Context, q web.MemoryQuery) (any, err
 type memoryItem struct {
 	memoryRow
 
-	// Of a fact: what it says of its time, what it took the place of, and what
-	// took its place.
+	// For facts: the time it refers to, the fact it replaced, and the fact that replaced it.
 	Event      string           `json:"event,omitempty"`
 	FactKind   string           `json:"fact_kind,omitempty"`
 	ValidFrom  time.Time        `json:"valid_from,omitzero"`
@@ -115,8 +114,7 @@ type memoryItem struct {
 	// Of an entity.
 	Entity    *knowledge.Entity `json:"entity,omitempty"`
 	Relations []graphEdge       `json:"relations,omitempty"`
-	// Near are the rows about an entity, or beside a row in its conversation or
-	// document.
+	// Near contains the rows about an entity, or next to a row in its conversation or document.
 	Near []memoryRow `json:"near,omitempty"`
 }
 
@@ -139,7 +137,7 @@ func (b *backend) MemoryItem(ctx context.Context, id string) (any, error) {
 		it, ok, err = b.entityItem(q, id)
 	}
 	if err == nil && !ok {
-		err = fmt.Errorf("nothing that is remembered has the id or name %q: %w; find it with: hob memory search", id, web.ErrNotFound)
+		err = fmt.Errorf("no item has the id or name %q: %w; find it with: hob memory search", id, web.ErrNotFound)
 	}
 	return it, classify(err)
 }
@@ -169,7 +167,7 @@ func (b *backend) factItem(q store.Querier, f knowledge.Fact) (memoryItem, error
 	return it, err
 }
 
-// rowItem is a row of another kind, with those beside it.
+// rowItem returns a row of another kind with its neighbors.
 func (b *backend) rowItem(q store.Querier, id string) (it memoryItem, ok bool, err error) {
 	docs, err := b.d.base.Docs(q, id)
 	if err != nil || len(docs) == 0 {

@@ -15,9 +15,9 @@ import (
 	"hob/platform/phrase"
 )
 
-// graphView is a part of what is known of who and what there is.
+// graphView is a part of the graph of people and things.
 type graphView struct {
-	// Root is the entity that was asked for, "" for all.
+	// Root is the requested entity, "" for all.
 	Root      string             `json:"root,omitempty"`
 	Entities  []knowledge.Entity `json:"entities"`
 	Relations []graphEdge        `json:"relations"`
@@ -32,7 +32,7 @@ type graphEdge struct {
 	Over     bool   `json:"over,omitempty"` // it held once
 }
 
-// graphHops is how far the picture of one entity goes.
+// graphHops is the distance, in relations, shown around one entity.
 const graphHops = 2
 
 // MemoryGraph implements web.Memory.
@@ -52,7 +52,7 @@ func (b *backend) MemoryGraph(ctx context.Context, name string, limit int) (any,
 	}
 	e, ok, err := b.entity(q, name)
 	if err == nil && !ok {
-		err = fmt.Errorf("nobody and nothing of the name %q is known: %w; see all with: hob memory graph", phrase.Cut(name, 60), web.ErrNotFound)
+		err = fmt.Errorf("no person or thing has the name %q: %w; see all with: hob memory graph", phrase.Cut(name, 60), web.ErrNotFound)
 	}
 	if err != nil {
 		return nil, classify(err)
@@ -62,7 +62,7 @@ func (b *backend) MemoryGraph(ctx context.Context, name string, limit int) (any,
 	return v, classify(v.around(b.d.graph, q, limit))
 }
 
-// around adds what is joined to what is there, some hops far.
+// around adds the neighbors up to a number of hops.
 func (v *graphView) around(g *graph.Graph, q store.Querier, limit int) error {
 	seen, edges := map[string]bool{v.Root: true}, map[string]bool{}
 	from := v.Entities
@@ -93,8 +93,8 @@ func (v *graphView) around(g *graph.Graph, q store.Querier, limit int) error {
 	return nil
 }
 
-// edgeOf is the relation between an entity and its neighbour, with both by the
-// ids under which they are shown: one that was merged into another stands for it.
+// edgeOf returns the relation between an entity and its neighbor with their displayed ids; the
+// entity they were merged into replaces merged ones.
 func edgeOf(e knowledge.Entity, n graph.Neighbour) graphEdge {
 	x := graphEdge{Relation: n.Relation, Over: n.Over}
 	if n.Name == n.Relation.Name {
@@ -130,7 +130,7 @@ func (v *graphView) join(g *graph.Graph, q store.Querier) error {
 	return nil
 }
 
-// entity finds one by its id or name: the name as it is before a part of one.
+// entity finds an entity by its id or name: an exact name before a partial one.
 func (b *backend) entity(q store.Querier, name string) (e knowledge.Entity, ok bool, err error) {
 	e, err = b.d.graph.Entity(q, name)
 	if err == nil || !errors.Is(err, knowledge.ErrNobody) {
@@ -198,8 +198,8 @@ func (x exporter) graph(ctx context.Context) error {
 		func(r knowledge.Relation) error { return x.w.Write(port.Record{Relation: &r}) })
 }
 
-// graph keeps entities and relations that somebody made. The others follow from
-// the facts, which are imported as well, and must go when these go.
+// graph imports entities and relations that were created explicitly. The others are derived
+// from facts, which are imported as well.
 func (p putting) graph(r port.Record) (added bool, err error) {
 	im := p.im
 	if e := r.Entity; e != nil {

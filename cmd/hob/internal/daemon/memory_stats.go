@@ -9,7 +9,7 @@ import (
 	"hob/knowledge"
 )
 
-// memoryStats are what is kept and what derives from it, in numbers.
+// memoryStats contains the numbers of stored rows and derived indexes.
 type memoryStats struct {
 	Rows      int               `json:"rows"`
 	Counts    []knowledge.Count `json:"counts"` // by kind and realm, the most first
@@ -62,7 +62,7 @@ func (b *backend) MemoryStats(ctx context.Context) (any, error) {
 	return out, nil
 }
 
-// sizes measures the home's files, as far as they can be read.
+// sizes measures the home's readable files.
 func (d *Daemon) sizes(out *memoryStats) {
 	for _, suffix := range []string{"", "-wal", "-shm"} {
 		if fi, err := os.Stat(d.opt.Paths.Database() + suffix); err == nil {
@@ -92,7 +92,7 @@ func first(rel string) string {
 	return rel
 }
 
-// derived says how what follows the rows stands.
+// derived returns the state of the derived indexes.
 func (d *Daemon) derived(ctx context.Context) ([]derivedStats, error) {
 	out := []derivedStats{}
 	if d.index != nil {

@@ -29,12 +29,12 @@ func (d *Daemon) modelCommand(ctx context.Context, session, agent, name string) 
 			return "", err
 		}
 		standing, _ := b.describe()
-		return fmt.Sprintf("Back to %s here (%s).", standing, reason), nil
+		return fmt.Sprintf("This conversation uses %s again (%s).", standing, reason), nil
 	}
 	if err := b.chooser.Pin(ctx, session, name); err != nil {
-		return "", fmt.Errorf("%w. Known here: %s", err, strings.Join(d.known(), ", "))
+		return "", fmt.Errorf("%w. Available models: %s", err, strings.Join(d.known(), ", "))
 	}
-	return fmt.Sprintf("From your next message on, %s answers this conversation. /model auto goes back.", name), nil
+	return fmt.Sprintf("%s answers in this conversation from your next message. Go back with /model auto.", name), nil
 }
 
 func (d *Daemon) modelReport(ctx context.Context, own *brain, session string) (string, error) {
@@ -49,17 +49,17 @@ func (d *Daemon) modelReport(ctx context.Context, own *brain, session string) (s
 	standing, _ := own.describe()
 	var b strings.Builder
 	if pinned != "" {
-		fmt.Fprintf(&b, "%s answers this conversation, because you chose it. Elsewhere it is %s (%s).\n", pinned, standing, reason)
+		fmt.Fprintf(&b, "%s answers in this conversation, because you chose it. Elsewhere it is %s (%s).\n", pinned, standing, reason)
 	} else {
 		fmt.Fprintf(&b, "%s answers here (%s).\n", standing, reason)
 	}
 	if small := own.o.Small; small != "" && pinned == "" {
-		fmt.Fprintf(&b, "Short plain messages go to %s.\n", small)
+		fmt.Fprintf(&b, "Short simple messages go to %s.\n", small)
 	}
 	if len(own.o.Fallback) > 0 {
-		fmt.Fprintf(&b, "When it fails: %s.\n", strings.Join(own.o.Fallback, ", then "))
+		fmt.Fprintf(&b, "Fallback: %s.\n", strings.Join(own.o.Fallback, ", then "))
 	}
-	fmt.Fprintf(&b, "Known here: %s.\n/model NAME chooses one for this conversation, /model auto goes back.", strings.Join(d.known(), ", "))
+	fmt.Fprintf(&b, "Available models: %s.\nChoose one for this conversation with /model NAME, go back with /model auto.", strings.Join(d.known(), ", "))
 	return b.String(), nil
 }
 
@@ -92,7 +92,7 @@ func (d *Daemon) known() []string {
 	return out
 }
 
-// spent tells `hob why` which model was chosen for a turn, and what it took.
+// spent returns, for `hob why`, the model chosen for a turn and its cost.
 func (d *Daemon) spent(ctx context.Context, event string) (autonomy.Spent, error) {
 	var s autonomy.Spent
 	var err error

@@ -15,11 +15,11 @@ import (
 	"hob/autonomy/usage"
 )
 
-// models makes the models that the configuration names, each once: whoever
-// asks for the same name shares its breaker, and so knows that it is down.
+// models creates each configured model once, so that all users of a name share its circuit
+// breaker.
 type models struct {
 	opt llmall.AutoOptions
-	// wrap goes around each single call, inside of the retries.
+	// wrap decorates each single call, inside of the retries.
 	wrap func(llm.Model) llm.Model
 
 	mu   sync.Mutex
@@ -36,7 +36,7 @@ func (d *Daemon) newModels() (*models, error) {
 	m.opt = llmall.AutoOptions{Env: d.secretEnv, Name: c.Agent.Name, HTTP: d.opt.HTTP, Agents: d.agents}
 	for _, p := range c.Providers {
 		if !slices.Contains(llmall.Kinds(), p.Kind) {
-			return nil, c.Errorf("providers."+p.Name+".kind", "it must be one of %s", strings.Join(llmall.Kinds(), ", "))
+			return nil, c.Errorf("providers."+p.Name+".kind", "must be one of %s", strings.Join(llmall.Kinds(), ", "))
 		}
 		m.opt.Configured = append(m.opt.Configured, provider(p, d.secret))
 	}
@@ -87,8 +87,8 @@ func (m *models) guarded(raw llm.Model) llm.Model {
 	return llm.Breaker(llm.Retry(m.wrap(raw), llm.RetryOptions{}), llm.BreakerOptions{})
 }
 
-// chain is a model with those to fall back on: in trouble those that the
-// owner named, over a cap the built-in brain.
+// chain returns a model with its fallbacks: on errors the configured ones, over a limit the
+// built-in brain.
 func (m *models) chain(first llm.Model, more []string) (llm.Model, error) {
 	all := []llm.Model{first}
 	for _, name := range more {

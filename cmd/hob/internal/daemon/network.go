@@ -12,7 +12,7 @@ import (
 	toolsweb "hob/tools/web"
 )
 
-// openNetwork makes the way to addresses that others chose.
+// openNetwork creates the client for untrusted addresses.
 func (d *Daemon) openNetwork(ctx context.Context) (err error) {
 	kept := vault.For(d.opt.Paths)
 	kept.Resolved = d.resolved
@@ -32,8 +32,7 @@ func (d *Daemon) weatherDeps() weather.Deps {
 	return weather.Deps{Network: d.network, Place: d.opt.Config.Plan.Place}
 }
 
-// webDeps are what the tools for the web need. Keys are looked for when
-// somebody searches.
+// webDeps returns the dependencies of the web tools. Keys are resolved at each search.
 func (d *Daemon) webDeps() toolsweb.Deps {
 	s := d.opt.Config.Search
 	return toolsweb.Deps{Network: d.network, Search: toolsweb.Search{

@@ -7,17 +7,17 @@ import (
 	notes "hob/platform/desktop"
 )
 
-// shownNotes shows the notifications that tools are asked for. It holds a connection
-// from the first one on, since some desktops take a note away when its sender goes.
+// shownNotes shows the notifications that tools request. It keeps its connection open, because
+// some desktops remove a notification when its sender disconnects.
 type shownNotes struct {
 	note *notes.Notifier
 
 	mu   sync.Mutex
-	stop context.CancelFunc // nil: it holds nothing
+	stop context.CancelFunc // nil: no connection
 	done chan struct{}
 }
 
-// Notify implements the tools' Notes. What becomes of a note concerns nobody.
+// Notify implements the tools' Notes. The fate of a notification is ignored.
 func (s *shownNotes) Notify(ctx context.Context, n notes.Note) error {
 	s.mu.Lock()
 	if s.stop == nil {

@@ -32,17 +32,17 @@ func (d *Daemon) openNotices(context.Context) error {
 	return err
 }
 
-// lost hands on likewise.
+// lost forwards likewise.
 func (d *Daemon) lost(tx *store.Tx, out bus.Delivery) (bool, error) {
 	return d.notices.Undelivered(tx, out)
 }
 
-// gate hands on to the notifier, which is made after the bus.
+// gate forwards to the notifier, which is created after the bus.
 func (d *Daemon) gate(tx *store.Tx, event string, o bus.Out) (bus.Out, bool, error) {
 	return d.notices.Gate(tx, event, o)
 }
 
-// listNotices lists what Hob wanted to tell by itself, told or not.
+// listNotices lists Hob's own notifications, sent or not.
 func (b *backend) listNotices(ctx context.Context, q web.Query) (any, error) {
 	list, err := b.d.notices.Why(ctx, q.Of)
 	if q.Of == "" {
@@ -60,7 +60,7 @@ func (b *backend) listNotices(ctx context.Context, q web.Query) (any, error) {
 	return list, err
 }
 
-// manageNotices does what the owner wants done about them.
+// manageNotices runs the user's actions on notifications.
 func (b *backend) manageNotices(ctx context.Context, name string, q web.Query) (any, error) {
 	n := b.d.notices
 	switch name {
@@ -97,7 +97,7 @@ func (b *backend) manageNotices(ctx context.Context, name string, q web.Query) (
 	return out, err
 }
 
-// quietNow says whether it is quiet.
+// quietNow is the state of the quiet mode.
 type quietNow struct {
 	Quiet bool      `json:"quiet"`
 	Until time.Time `json:"until,omitzero"`

@@ -26,8 +26,8 @@ import (
 	"hob/tools/social"
 )
 
-// outgoing is the folder with the copies of files that go out: each is named by what
-// it holds, and removed when no text that waits refers to it any more.
+// outgoing is the folder with copies of outgoing files: each is named by its content, and
+// removed when no waiting message refers to it.
 type outgoing struct {
 	dir   string
 	most  int64                                       // bytes that all copies may have
@@ -38,8 +38,8 @@ type outgoing struct {
 	coming int64      // bytes of the copies that are being made
 }
 
-// stale is how long a copy stays that nothing refers to: the row of its text may still
-// be on its way into the database. Where there is no place left, fresh is.
+// stale is how long an unreferenced copy is kept, because the row of its message may not be
+// committed yet. When space runs out, fresh applies.
 const (
 	stale = time.Hour
 	fresh = 5 * time.Minute
@@ -54,8 +54,8 @@ const (
 
 func (o *outgoing) path(digest string) string { return filepath.Join(o.dir, digest) }
 
-// put makes a copy of a file, which open opens. Nobody waits for it: it is not done in
-// a transaction.
+// put copies a file, which open opens. It runs outside of transactions, because copying is
+// slow.
 func (o *outgoing) put(ctx context.Context, f social.File, open func() (io.ReadCloser, error)) error {
 	if o.has(f) {
 		return nil
@@ -73,19 +73,19 @@ func (o *outgoing) put(ctx context.Context, f social.File, open func() (io.ReadC
 		if e, ok := errors.AsType[*tools.Error](err); ok {
 			return e
 		}
-		return tools.Errorf(tools.Failed, "%s was not sent, since no copy of it could be made: %w", f.Name, err)
+		return tools.Errorf(tools.Failed, "%s was not sent: copy file: %w", f.Name, err)
 	}
 	return nil
 }
 
-// reserve makes place for a copy. Those go that nothing refers to, the oldest first;
-// what waits to go out stays, whatever comes.
+// reserve makes room for a copy. It removes unreferenced copies, the oldest first, and never
+// one that waits to be sent.
 func (o *outgoing) reserve(ctx context.Context, f social.File) error {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	list, err := o.copies()
 	if err != nil {
-		return tools.Errorf(tools.Failed, "%s was not sent, since the folder for copies of files cannot be read: %w", f.Name, err)
+		return tools.Errorf(tools.Failed, "%s was not sent: read the folder of file copies: %w", f.Name, err)
 	}
 	list = slices.DeleteFunc(list, half) // they are coming
 	used := o.coming
@@ -107,8 +107,8 @@ func (o *outgoing) reserve(ctx context.Context, f social.File) error {
 		return &tools.Error{
 			Source:  provenance.Outside,
 			Code:    tools.Failed,
-			Message: fmt.Sprintf("%s (%d kB) was not sent: the files that wait to go out, or have just gone, have %d MB, and all together may have %d", f.Name, f.Size>>10, used>>20, o.most>>20),
-			Remedy:  "send it again in some minutes; what does not go out, and why, says: hob channel status",
+			Message: fmt.Sprintf("%s (%d kB) was not sent: waiting and recently sent files use %d MB of the limit of %d MB", f.Name, f.Size>>10, used>>20, o.most>>20),
+			Remedy:  "send it again in a few minutes; see unsent messages with: hob channel status",
 		}
 	}
 	o.coming += f.Size
@@ -174,12 +174,12 @@ func (c *copying) Read(p []byte) (int, error) {
 		failpoint.Hit("file.outgoing.half")
 	}
 	if errors.Is(err, io.EOF) && hex.EncodeToString(c.sum.Sum(nil)) != c.want {
-		err = tools.Errorf(tools.Conflict, "the file has changed since it was allowed; nothing was sent")
+		err = tools.Errorf(tools.Conflict, "the file changed after you approved it; nothing was sent")
 	}
 	return n, err
 }
 
-// sweep removes the copies that no text needs any more.
+// sweep removes unreferenced copies.
 func (o *outgoing) sweep(ctx context.Context) error {
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -203,13 +203,13 @@ func (o *outgoing) sweep(ctx context.Context) error {
 // was half received.
 func (d *Daemon) sweepOutgoing(ctx context.Context) error {
 	if err := channels.Unfinished(d.dropped(), receivedFolder, d.started); err != nil {
-		d.opt.Log.Warn("files of messages that were half written cannot be removed", "err", err)
+		d.opt.Log.Warn("cannot remove partial file copies", "err", err)
 	}
 	t := time.NewTicker(stale)
 	defer t.Stop()
 	for {
 		if err := d.outgoing.sweep(ctx); err != nil && ctx.Err() == nil {
-			d.opt.Log.Warn("copies of files that went out cannot be removed", "err", err)
+			d.opt.Log.Warn("cannot remove copies of sent files", "err", err)
 		}
 		select {
 		case <-t.C:
@@ -232,14 +232,14 @@ func (p post) File(_ context.Context, path string) (social.File, error) {
 	case err != nil:
 		return social.File{}, tools.Errorf(tools.Failed, "%s cannot be read: %w", doc.Path, err)
 	case n > largestOut:
-		return social.File{}, tools.Errorf(tools.Unsupported, "%s has more than %d MB, and larger files are not sent", doc.Path, largestOut>>20)
+		return social.File{}, tools.Errorf(tools.Unsupported, "%s is larger than the limit of %d MB", doc.Path, largestOut>>20)
 	}
 	return social.File{
 		Name: filepath.Base(doc.Path), MIME: http.DetectContentType(head.b), Path: doc.Path, Hidden: doc.Hidden, Size: n, Digest: hex.EncodeToString(sum.Sum(nil)),
 	}, nil
 }
 
-// head keeps the beginning of what is written, by which its type is told.
+// head keeps the beginning of the written data, for type detection.
 type head struct{ b []byte }
 
 func (h *head) Write(p []byte) (int, error) {
@@ -273,7 +273,7 @@ func (p post) Here(ctx context.Context, event, channel string) (in, chat string,
 	}
 	ev, err := p.d.bus.Event(ctx, event)
 	if errors.Is(err, bus.ErrNotFound) {
-		return "", "", nil // nothing was said: a rehearsal, say
+		return "", "", nil // no message: a rehearsal, for example
 	}
 	if err != nil {
 		return "", "", err
@@ -296,9 +296,9 @@ func (p post) attach(o *bus.Out, m social.Message) (bool, error) {
 			continue
 		}
 		if !m.Owner {
-			return false, tools.Errorf(tools.Unsupported, "nothing was sent: %s takes no file such as %s (%d bytes; at most %d)", tools.Clean(m.Channel), f.Name, f.Size, most)
+			return false, tools.Errorf(tools.Unsupported, "nothing was sent: %s does not accept %s (%d bytes; maximum %d)", tools.Clean(m.Channel), f.Name, f.Size, most)
 		}
-		o.Text += fmt.Sprintf("\n%s lies on your computer: %s", f.Name, f.Path)
+		o.Text += fmt.Sprintf("\n%s is on your computer: %s", f.Name, f.Path)
 		return false, nil
 	}
 	for _, f := range m.Files {

@@ -13,8 +13,8 @@ import (
 	"hob/autonomy/prompt"
 )
 
-// ownTexts are the files that the owner writes, read again when they change. A
-// file that cannot be read later on leaves what was read before in force.
+// ownTexts are the files that the user writes; they are reloaded when they change. If a file
+// becomes unreadable, its previous text stays in effect.
 type ownTexts struct {
 	paths [3]string // SOUL.md, USER.md, MEMORY.md
 	log   *slog.Logger
@@ -24,7 +24,7 @@ type ownTexts struct {
 	texts [3]string
 }
 
-// stamp tells versions of a file apart.
+// stamp identifies a version of a file.
 type stamp struct {
 	size int64
 	at   time.Time
@@ -52,7 +52,7 @@ func (o *ownTexts) load() error {
 	return nil
 }
 
-// now is what they say now.
+// now returns the current texts.
 func (o *ownTexts) now() prompt.Texts {
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -64,7 +64,7 @@ func (o *ownTexts) now() prompt.Texts {
 		o.seen[i] = s
 		text, err := readOptional(path)
 		if err != nil {
-			o.log.Warn("an edited file cannot be used; what it said before stays", "err", err)
+			o.log.Warn("edited file is invalid; keeping its previous text", "err", err)
 			continue
 		}
 		o.texts[i] = text
@@ -83,15 +83,15 @@ func readOptional(path string) (string, error) {
 		return "", nil
 	}
 	if err != nil {
-		return "", fmt.Errorf("%w; make it a file that you may read, or move it away", err)
+		return "", fmt.Errorf("%w; make the file readable, or move it away", err)
 	}
 	defer f.Close()
 	b, err := io.ReadAll(io.LimitReader(f, maxOwn+1))
 	switch {
 	case err != nil:
-		return "", fmt.Errorf("%w; make it a file that you may read, or move it away", err)
+		return "", fmt.Errorf("%w; make the file readable, or move it away", err)
 	case len(b) > maxOwn:
-		return "", fmt.Errorf("%s is larger than %d KB; shorten it, as the model reads it with every message", path, maxOwn/1000)
+		return "", fmt.Errorf("%s is larger than %d KB; shorten it, because the model reads it with every message", path, maxOwn/1000)
 	case !utf8.Valid(b):
 		return "", fmt.Errorf("%s is not valid UTF-8; save it as UTF-8", path)
 	}

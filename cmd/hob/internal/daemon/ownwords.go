@@ -14,9 +14,9 @@ import (
 	"hob/platform/system"
 )
 
-// What tools write into the owner's lists and notes must not be heard as his word by the
-// channels that listen there: words from outside would become his by way of a reminder.
-// So each of these is noted before it is made.
+// Texts that tools write into the user's lists and notes must not count as the user's words in
+// the channels that read these: untrusted text would become trusted by way of a reminder. So
+// each text is recorded before it is written.
 
 // toolLists are the lists that tools write to.
 func (d *Daemon) toolLists() []pim.Reminders {
@@ -54,11 +54,11 @@ type ownReminders struct {
 // CreateReminder implements pim.Reminders.
 func (o ownReminders) CreateReminder(ctx context.Context, r pim.Reminder) (pim.Receipt, error) {
 	if err := o.own.Add(ctx, echo.Words(r.Title, r.Notes)); err != nil {
-		return pim.Receipt{}, fmt.Errorf("note what is written: %w", err)
+		return pim.Receipt{}, fmt.Errorf("record own text: %w", err)
 	}
 	got, err := o.Reminders.CreateReminder(ctx, r)
 	if err == nil && got.ID != "" {
-		_ = o.own.Add(context.WithoutCancel(ctx), echo.Digest(got.ID)) // its words are known
+		_ = o.own.Add(context.WithoutCancel(ctx), echo.Digest(got.ID)) // its text is recorded
 	}
 	return got, err
 }
@@ -71,11 +71,11 @@ type ownNotes struct {
 // CreateNote implements pim.Notes.
 func (o ownNotes) CreateNote(ctx context.Context, n pim.Note) (pim.Receipt, error) {
 	if err := o.own.Add(ctx, echo.Words(n.Title, n.Text), echo.Words(n.Text)); err != nil {
-		return pim.Receipt{}, fmt.Errorf("note what is written: %w", err)
+		return pim.Receipt{}, fmt.Errorf("record own text: %w", err)
 	}
 	got, err := o.Notes.CreateNote(ctx, n)
 	if err == nil && got.ID != "" {
-		_ = o.own.Add(context.WithoutCancel(ctx), echo.Digest(got.ID)) // its words are known
+		_ = o.own.Add(context.WithoutCancel(ctx), echo.Digest(got.ID)) // its text is recorded
 	}
 	return got, err
 }

@@ -15,7 +15,7 @@ import (
 	"hob/knowledge/store"
 )
 
-// owners hands on to the pairings, which are made later.
+// owners forwards to the pairings, which are created later.
 type owners struct{ d *Daemon }
 
 // IsOwner implements channels.Owners.
@@ -39,28 +39,27 @@ func (d *Daemon) openPairings() {
 	}, Spoiled: d.spoiled})
 }
 
-// spoiled tells the owner that nobody can pair with his code any more.
+// spoiled notifies the user that the pairing code is no longer valid.
 func (d *Daemon) spoiled(tx *store.Tx, channel string) error {
 	session, _, _, err := d.bus.LastOwnerSession(context.Background())
 	if err != nil {
 		return err
 	}
-	text := fmt.Sprintf("The code for %s was written in a group, where others read it, and is worth nothing any more. Write a new one to me alone: hob channel pair %s", channel, channel)
+	text := fmt.Sprintf("The code for %s was written in a group, where other people can read it, and is no longer valid. Get a new one and send it only to me: hob channel pair %s", channel, channel)
 	return d.loop.TellTx(tx, "spoiled:"+bus.NewID(), text, cmp.Or(session, "main"))
 }
 
-// paired tells the owner of it where he was before: if it was somebody else who
-// had the code, he learns it.
+// paired notifies the user on the earlier channels, to reveal a pairing by somebody else.
 func (d *Daemon) paired(tx *store.Tx, p pairing.Pairing) error {
 	session, _, _, err := d.bus.LastOwnerSession(context.Background())
 	if err != nil {
 		return err
 	}
-	text := fmt.Sprintf("The account %q on %s is paired with me now, and I take what it writes as your word. If that was not you: hob channel unpair %s", p.Sender, p.Channel, p.ID)
+	text := fmt.Sprintf("The account %q on %s is now paired, and I treat its messages as yours. If this was not you: hob channel unpair %s", p.Sender, p.Channel, p.ID)
 	return d.loop.TellTx(tx, "paired:"+p.ID, text, cmp.Or(session, "main"))
 }
 
-// newCode makes a code for a channel on which somebody can write.
+// newCode creates a code for a channel that receives messages.
 func (d *Daemon) newCode(ctx context.Context, name, by string) (pairing.Code, error) {
 	var names []string
 	for _, h := range d.channels.Status() {
@@ -75,27 +74,27 @@ func (d *Daemon) newCode(ctx context.Context, name, by string) (pairing.Code, er
 	return pairing.Code{}, fmt.Errorf("%w: %s", web.ErrInvalid, d.unpairable(name, names))
 }
 
-// unpairable says why there is no code for a channel, and what to do. names are those
-// for which there is one.
+// unpairable explains why a channel has no code, and what to do. names are the channels that
+// have one.
 func (d *Daemon) unpairable(name string, names []string) string {
 	i := slices.IndexFunc(d.channels.Status(), func(h channels.Health) bool { return h.Name == name })
 	k, known := channel.Find(name)
 	s, there := d.latest().Channel(name)
 	switch {
 	case i >= 0 && d.channels.Status()[i].State == "failed":
-		return fmt.Sprintf("%s cannot be used, so that nobody can be paired there; see: hob channel status %s", name, name)
+		return fmt.Sprintf("%s does not work, so no account can be paired there; see: hob channel status %s", name, name)
 	case k.Always || i >= 0:
-		return fmt.Sprintf("on %s you need no code; whoever can use it is you", name)
+		return fmt.Sprintf("%s needs no code; everyone who can use it counts as you", name)
 	case there && s.Enabled:
 		return fmt.Sprintf("%s was set up after Hob was started; hob stop, then hob start", name)
 	case there:
-		return fmt.Sprintf("%s is switched off; hob config set channels.%s.enabled true, then hob stop and hob start", name, name)
+		return fmt.Sprintf("%s is disabled; hob config set channels.%s.enabled true, then hob stop and hob start", name, name)
 	case known:
 		return fmt.Sprintf("%s is not set up; hob channel add %s", name, name)
 	case len(names) == 0:
-		return fmt.Sprintf("there is no channel %q; there are %s", name, strings.Join(channel.Names(), ", "))
+		return fmt.Sprintf("channel %q not found; there are %s", name, strings.Join(channel.Names(), ", "))
 	}
-	return fmt.Sprintf("there is no channel %q; you can be paired on %s", name, strings.Join(names, ", "))
+	return fmt.Sprintf("channel %q not found; you can pair on %s", name, strings.Join(names, ", "))
 }
 
 func (d *Daemon) pairCode(ctx context.Context, channel, by string) (string, error) {
@@ -103,7 +102,7 @@ func (d *Daemon) pairCode(ctx context.Context, channel, by string) (string, erro
 	if err != nil {
 		return "", fmt.Errorf("%s", strings.TrimPrefix(err.Error(), web.ErrInvalid.Error()+": ")) //nolint:err113 // for a person to read
 	}
-	return fmt.Sprintf("Write this on %s, alone in a message and not in a group, within ten minutes: %s", channel, c.Code), nil
+	return fmt.Sprintf("Send this code on %s within 10 minutes, in a separate message and not in a group: %s", channel, c.Code), nil
 }
 
 // Pair implements web.Backend.

@@ -115,7 +115,7 @@ func TestPairing(t *testing.T) {
 			t.Errorf("%s can be paired: %d", name, status)
 		}
 	}
-	if got := h.say("/pair pigeon"); !strings.Contains(got, "Write this on pigeon") {
+	if got := h.say("/pair pigeon"); !strings.Contains(got, "Send this code on pigeon") {
 		t.Errorf("/pair: %q", got)
 	}
 }

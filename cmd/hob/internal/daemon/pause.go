@@ -12,7 +12,7 @@ import (
 	"hob/channels/web"
 )
 
-// pausedNow says whether Hob begins nothing by itself.
+// pausedNow is the state of the pause.
 type pausedNow struct {
 	Paused bool      `json:"paused"`
 	Until  time.Time `json:"until,omitzero"` // zero: until it is resumed
@@ -30,7 +30,7 @@ func (b *backend) pause(ctx context.Context, what string) (any, error) {
 		if was, err = b.d.loop.Resume(ctx); was {
 			said = "Resumed. Waiting work starts now."
 		} else {
-			said = "Was not paused."
+			said = "Not paused."
 		}
 	case "on":
 		_, err = b.d.loop.Pause(ctx, "")

@@ -7,8 +7,8 @@ import (
 	"hob/platform/permission"
 )
 
-// listPermissions is what the system lets this process do. It is the daemon that has
-// to look: macOS grants nothing to one process because of another.
+// listPermissions returns the system permissions of this process. Only the daemon can check
+// them, because macOS grants permissions per process.
 func listPermissions(context.Context, web.Query) (any, error) {
 	list := permission.List()
 	if list == nil {

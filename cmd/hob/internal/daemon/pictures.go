@@ -8,7 +8,7 @@ import (
 	"hob/knowledge/refine"
 )
 
-// pictures is what says what is on pictures; nil when the owner does not want it.
+// pictures returns the function that describes pictures; nil if disabled.
 func (d *Daemon) pictures() (ingest.Pictures, error) {
 	if d.opt.Config.Knowledge.Pictures == "off" {
 		return nil, nil
@@ -16,9 +16,8 @@ func (d *Daemon) pictures() (ingest.Pictures, error) {
 	return refine.NewDescriber(refine.DescriberOptions{Model: d.seeing, Later: ingest.ErrLater})
 }
 
-// seeing is the cheapest model that can look at a picture: the small one when it
-// can, else the one in force. A command that uses the engine without a daemon
-// asks none: it would have to wait for it.
+// seeing returns the cheapest model that reads pictures: the small one if it can, else the
+// current one. A command without a daemon uses none, because it would have to wait.
 func (d *Daemon) seeing(ctx context.Context) (llm.Model, error) {
 	if !d.lasting() {
 		return nil, nil

@@ -11,7 +11,7 @@ import (
 	"hob/tools/contacts"
 )
 
-// mailers are the mailboxes of the owner's accounts; those that send come first.
+// mailers returns the mailboxes of the user's accounts; those that can send come first.
 func (d *Daemon) mailers() (out []pim.Mailer) {
 	accounts := slices.Clone(d.opt.Config.Accounts)
 	slices.SortStableFunc(accounts, func(a, b config.Account) int {
@@ -31,7 +31,7 @@ func (d *Daemon) mailers() (out []pim.Mailer) {
 	return append(out, d.appMailers(len(out) > 0)...)
 }
 
-// calendars are those of the owner's accounts.
+// calendars returns those of the user's accounts.
 func (d *Daemon) calendars() (out []pim.Calendars) {
 	for _, a := range d.accounts("caldav")() {
 		out = append(out, internet.NewCalendars(a))
@@ -42,7 +42,7 @@ func (d *Daemon) calendars() (out []pim.Calendars) {
 	return out
 }
 
-// addressBooks are those of the owner's accounts, or that of this machine.
+// addressBooks returns those of the user's accounts, or that of this machine.
 func (d *Daemon) addressBooks() (out []pim.Contacts) {
 	for _, a := range d.accounts("carddav")() {
 		out = append(out, internet.NewContacts(a))
@@ -53,12 +53,12 @@ func (d *Daemon) addressBooks() (out []pim.Contacts) {
 	return out
 }
 
-// people looks a name up in the address books.
+// people searches a name in the address books.
 func (d *Daemon) people(ctx context.Context, words string) ([]pim.Contact, error) {
 	return contacts.Find(ctx, d.addressBooks(), words, 20)
 }
 
-// attach reads a file that goes with a mail: one that the owner allows Hob to read.
+// attach reads a mail attachment from a file that the user allows Hob to read.
 func (d *Daemon) attach(ctx context.Context, path string) (pim.Attachment, error) {
 	doc, err := d.files.ReadDocument(ctx, path, pim.MaxFileBytes)
 	if err != nil {

@@ -22,9 +22,9 @@ import (
 	watchersall "hob/watchers/all"
 )
 
-// Play is a Hob whose time is played (see package simulate): it acts by itself as
-// the daemon does, with the same parts in the same order, but nothing listens, and
-// the ends are these. It goes with InProcess. All of it is required.
+// Play configures a simulation (see package simulate): it works in the background like the
+// daemon, with the same parts in the same order, but nothing listens, and these fields replace
+// the outside. It requires InProcess. All fields are required.
 type Play struct {
 	// Channels and Watchers are the drivers instead of those there are.
 	Channels []channels.Driver
@@ -33,17 +33,17 @@ type Play struct {
 	Account func(pim.Account) pim.Account
 	// Secret resolves references.
 	Secret func(ctx context.Context, ref string) (string, error)
-	// Tool stands in for a tool that reaches what is not there.
+	// Tool replaces a tool whose target is not available.
 	Tool func(tools.Tool) tools.Tool
 }
 
-// Told is what became of an event, with what became of its notices.
+// Told is the outcome of an event and of its notifications.
 type Told struct {
 	autonomy.Why
 	Notices []notify.Notice
 }
 
-// Story hands on what came since then and what became of it, oldest first.
+// Story returns the events since then and their outcomes, oldest first.
 func (d *Daemon) Story(ctx context.Context, since time.Time, each func(Told) error) error {
 	list, err := d.since(ctx, since)
 	if err != nil {
@@ -66,7 +66,7 @@ func (d *Daemon) Story(ctx context.Context, since time.Time, each func(Told) err
 	return nil
 }
 
-// Journal is what came in an event on a day that has passed, and what became of it.
+// Journal is an event of a past day and its outcome.
 type Journal struct {
 	autonomy.Why
 	Messages []llm.Message // of its turn
@@ -99,8 +99,8 @@ func (d *Daemon) Journal(ctx context.Context, from, until time.Time) (out []Jour
 	return out, nil
 }
 
-// Known are the ids of what came or ended since then; open: also of what is still
-// to be done.
+// Known returns the ids of events that came or ended since then; open: also of those not yet
+// done.
 func (d *Daemon) Known(ctx context.Context, since time.Time, open bool) (map[string]bool, error) {
 	list, err := d.since(ctx, since)
 	out := map[string]bool{}
@@ -138,8 +138,8 @@ func (d *Daemon) since(ctx context.Context, since time.Time) (out []bus.Event, e
 	}
 }
 
-// Afresh lets the watchers of events begin anew, as when they are resumed: what
-// they knew is from places that are not there where time is played.
+// Afresh restarts the event watchers, as after a pause: their state refers to places that do
+// not exist in the simulation.
 func (d *Daemon) Afresh(ctx context.Context) error {
 	list, err := d.watchers.List(ctx, watchers.Filter{States: []watchers.State{watchers.Active}})
 	if err != nil {
@@ -166,7 +166,7 @@ func (d *Daemon) Ticks() int64 {
 	return all
 }
 
-// lasting: this process stays, and acts by itself.
+// lasting: this process keeps running and works in the background.
 func (d *Daemon) lasting() bool { return !d.opt.InProcess || d.opt.Play != nil }
 
 func (d *Daemon) channelDrivers() []channels.Driver {
@@ -202,7 +202,7 @@ func (d *Daemon) playedTools(list []tools.Tool) []tools.Tool {
 	return out
 }
 
-// played are the parts that act by themselves where time is played.
+// played returns the background parts of a simulation.
 func (d *Daemon) played() []func(context.Context) error {
 	if d.opt.Play == nil {
 		return nil
@@ -220,7 +220,7 @@ type Spending struct {
 	Cost            usage.Micros
 }
 
-// Spending sums up all calls of models but those of one provider.
+// Spending sums up the model calls of all providers but one.
 func (d *Daemon) Spending(ctx context.Context, but string) (s Spending, err error) {
 	days, err := d.books.Days(ctx, 1_000_000)
 	for _, x := range days {

@@ -157,13 +157,13 @@ func (b *backend) MemoryReindex(ctx context.Context, step func(any)) error {
 			step(last)
 		})
 		if err != nil {
-			return classify(fmt.Errorf("make the index anew: %w", err))
+			return classify(fmt.Errorf("rebuild the index: %w", err))
 		}
 	}
 	if v := b.d.vectors; v != nil {
 		step(at{Doing: "vectors", Done: last.Done})
 		if err := v.Reindex(ctx); err != nil {
-			return classify(fmt.Errorf("make the vectors anew: %w", err))
+			return classify(fmt.Errorf("rebuild the vectors: %w", err))
 		}
 	}
 	step(at{Doing: "done", Done: last.Done, Total: last.Total})

@@ -28,8 +28,7 @@ func (p post) Channels() []string {
 	return out
 }
 
-// Owners implements social.Post. Who has spoken there as the owner must be paired
-// still: a pairing that was ended makes him somebody else.
+// Owners implements social.Post. A past user of the channel counts only while still paired.
 func (p post) Owners(ctx context.Context, channel, chat string) (bool, error) {
 	sender, ok, err := p.d.bus.OwnersChat(ctx, channel, chat)
 	if err != nil || !ok {
@@ -38,7 +37,7 @@ func (p post) Owners(ctx context.Context, channel, chat string) (bool, error) {
 	return p.d.pairings.IsOwner(ctx, channel, sender)
 }
 
-// delay is how long a message to somebody else waits on the channel.
+// delay returns how long a message to another person can be canceled on the channel.
 func (p post) delay(channel string) time.Duration {
 	if s, ok := p.d.opt.Config.Channel(channel); ok {
 		return s.SendDelay.Duration
@@ -70,31 +69,31 @@ func (p post) SendTx(_ context.Context, tx *store.Tx, c tools.Call, m social.Mes
 
 // CallBackTx implements social.Post.
 func (p post) CallBackTx(_ context.Context, tx *store.Tx, id string) (string, error) {
-	d, err := p.d.bus.CallBackTx(tx, id, "called back by the owner")
+	d, err := p.d.bus.CallBackTx(tx, id, "canceled by the user")
 	to := d.Channel
 	if d.Chat != "" {
 		to = d.Chat + " on " + to
 	}
 	switch {
 	case errors.Is(err, bus.ErrTooLate):
-		return "", tools.Errorf(tools.Conflict, "the message to %s cannot be called back: %s", to, p.state(d))
+		return "", tools.Errorf(tools.Conflict, "cannot cancel the message to %s: %s", to, p.state(d))
 	case err != nil:
 		return "", err
 	case d.MaybeRepeated:
-		return fmt.Sprintf("The message to %s is not tried again, but an earlier attempt may have arrived.", to), nil
+		return fmt.Sprintf("Canceled the message to %s, but an earlier attempt may have arrived.", to), nil
 	}
-	return fmt.Sprintf("Called back: the message to %s was not sent.", to), nil
+	return fmt.Sprintf("Canceled: the message to %s was not sent.", to), nil
 }
 
-// state says why it is too late.
+// state returns why it is too late.
 func (p post) state(d bus.Delivery) string {
 	switch d.State {
 	case channels.Sent:
-		return "it went out at " + d.SentAt.In(p.d.zone()).Format("15:04:05")
+		return "it was sent at " + d.SentAt.In(p.d.zone()).Format("15:04:05")
 	case channels.Sending:
-		return "it is going out at this moment"
+		return "it is being sent now"
 	case channels.Cancelled:
-		return "it was called back before"
+		return "it was already canceled"
 	}
 	return "it is " + string(d.State)
 }

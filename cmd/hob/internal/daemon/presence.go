@@ -11,23 +11,23 @@ import (
 // lookWait bounds the question to the system.
 const lookWait = time.Second
 
-// presence knows where the owner is, from what he writes and what he touches.
+// presence detects where the user is, from messages and local input.
 type presence struct{ d *Daemon }
 
-// At is the channel that reaches him there, and for how long he has done nothing.
-// known is false when nobody can tell. The channel is "" when it is known that he is not
-// at this machine, and nothing tells where else.
+// At returns the channel that reaches the user, and the idle time. known is false if the
+// presence is unknown. The channel is "" if the user is away from this machine and no other
+// channel is known.
 func (p presence) At(ctx context.Context) (at string, idle time.Duration, known bool) {
 	last, wrote, err := p.d.bus.LastOwner(ctx)
 	if err != nil {
-		p.d.opt.Log.Warn("when the owner last wrote cannot be found out", "err", err)
+		p.d.opt.Log.Warn("cannot read the time of the last message of the user", "err", err)
 		last = ""
 	}
 	since := max(0, time.Since(wrote))
 	if last != "" && since <= p.d.opt.Config.Notify.Talking.Duration {
 		return last, since, true
 	}
-	if p.d.opt.Play != nil { // who sits at the machine now is not there
+	if p.d.opt.Play != nil { // real presence does not apply to a simulation
 		return last, since, last != ""
 	}
 	seen, err := desktop.Look(ctx, desktop.Options{Wait: lookWait})

@@ -15,7 +15,7 @@ import (
 	watchersall "hob/watchers/all"
 )
 
-// openPrompt makes the builder of requests and writes AGENTS.md.
+// openPrompt creates the request builder and writes AGENTS.md.
 func (d *Daemon) openPrompt(context.Context) (*prompt.Builder, error) {
 	p := d.opt.Paths
 	texts := &ownTexts{paths: [3]string{p.SoulFile(), p.UserFile(), p.MemoryFile()}, log: d.opt.Log}
@@ -36,8 +36,7 @@ func (d *Daemon) promptOptions(texts *ownTexts) prompt.Options {
 	}
 }
 
-// reached names the channels on which Hob can say something, but for those
-// that are there for everybody.
+// reached returns the channels on which Hob can send, without the ones that always exist.
 func (d *Daemon) reached() []string {
 	var out []string
 	for _, dr := range channelsall.Drivers() {
@@ -56,7 +55,7 @@ func watchable() []string {
 	return out
 }
 
-// window is the brain in force, as far as it can be told.
+// window returns the current model's limits, as far as known.
 func (d *Daemon) window(ctx context.Context) llm.Info {
 	m, _, err := d.brain.standing(ctx)
 	if err != nil {
@@ -75,16 +74,16 @@ func (d *Daemon) writeManual(b *prompt.Builder) error {
 	old, err := readOptional(path)
 	switch {
 	case err != nil:
-		d.opt.Log.Warn("AGENTS.md cannot be read and is left as it is", "err", err)
+		d.opt.Log.Warn("cannot read AGENTS.md; not changed", "err", err)
 		return nil
 	case old == text:
 		return nil
 	case old != "" && !prompt.OwnManual(old):
-		d.opt.Log.Info("AGENTS.md was not written by Hob and is left as it is", "file", path)
+		d.opt.Log.Info("AGENTS.md was not written by Hob; not changed", "file", path)
 		return nil
 	}
 	if err := system.WriteFile(path, []byte(text)); err != nil { // it is there to be read, not needed
-		d.opt.Log.Warn("AGENTS.md cannot be written", "err", err)
+		d.opt.Log.Warn("cannot write AGENTS.md", "err", err)
 	}
 	return nil
 }

@@ -5,8 +5,7 @@ import (
 	"hob/knowledge"
 )
 
-// Tuning is how the owner wants what is remembered to be ranked. A weight of 0
-// is off there, and not left out.
+// Tuning returns the configured ranking weights. A weight of 0 means off, not the default.
 func Tuning(c config.Knowledge) knowledge.Tuning {
 	r := c.Ranking
 	return knowledge.Tuning{

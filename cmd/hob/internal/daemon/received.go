@@ -44,8 +44,8 @@ func (d *Daemon) dropped() string {
 	return filepath.Join(d.opt.Paths.Data, "files")
 }
 
-// maxReceived bounds the text that is taken out of a file of a message, in bytes; what
-// stands in the message is shorter still.
+// maxReceived limits the text extracted from a received file, in bytes; the message contains
+// less.
 const maxReceived = 64 << 10
 
 func (d *Daemon) readReceived(ctx context.Context, name string, data []byte) (string, error) {
@@ -66,7 +66,7 @@ func (d *Daemon) readReceived(ctx context.Context, name string, data []byte) (st
 	return b.String(), nil
 }
 
-// jumped is told that the machine slept, or that its clock was set.
+// jumped handles a wake from sleep or a clock change.
 func (d *Daemon) jumped(by time.Duration) {
 	if by > 0 {
 		d.channels.Woke()

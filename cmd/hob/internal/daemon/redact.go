@@ -6,9 +6,8 @@ import (
 	"hob/platform/system"
 )
 
-// resolved makes a secret that was handed out known to what keeps secrets out
-// of texts. A variable of the environment counts by its name: an agent's may
-// just as well hold a folder.
+// resolved registers a resolved secret for redaction. An environment variable counts by its
+// name, because an agent's may also contain a folder.
 func (d *Daemon) resolved(ref string, s system.Secret) {
 	if name, env := strings.CutPrefix(ref, "env:"); env && !secretive(name) {
 		return
@@ -25,8 +24,8 @@ func (d *Daemon) secretEnv(name string) string {
 	return v
 }
 
-// agentSecret resolves the references in an agent's environment; a value that
-// stands there as it is need not be a secret.
+// agentSecret resolves the references in an agent's environment; a literal value is not treated
+// as a secret.
 func (d *Daemon) agentSecret(value string) (string, error) {
 	if !system.IsReference(value) {
 		return value, nil

@@ -8,8 +8,7 @@ import (
 	"hob/knowledge/refine"
 )
 
-// refined adds what lets a model look at what a search found, where the owner
-// wants that.
+// refined adds the model reranking of search results, if configured.
 func (d *Daemon) refined(o *knowledge.Options) error {
 	k := d.opt.Config.Knowledge
 	if k.Corrective != "off" {

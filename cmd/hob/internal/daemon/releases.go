@@ -16,20 +16,19 @@ import (
 	"hob/platform/system"
 )
 
-// Release is what the linker built in; see docs/packaging.md.
+// Release contains the values built in by the linker; see docs/packaging.md.
 type Release struct {
 	URL string // of the manifest
-	Key string // that signs it; "" where none is built in: then the configuration's counts
+	Key string // its public key; "" if none is built in: then the configured one applies
 	// Soon is how long after the start a check that is due waits (default 5 minutes).
 	Soon time.Duration
 }
 
-// ErrNoRelease says that nobody has named where to look.
-var ErrNoRelease = errors.New("this program does not know where its project says what the newest version is, or whose signature to believe: neither is built in or set")
+// ErrNoRelease reports a missing release address.
+var ErrNoRelease = errors.New("the address of the project's releases and its public key are neither built in nor configured")
 
-// Look asks whether there is a newer version than the one named, and notes in file
-// what it was told. A key that is built in cannot be replaced by a configuration,
-// which others may have written.
+// Look checks for a version newer than the given one, and saves the answer in file. The
+// configuration cannot replace a built-in key, because other people may have written it.
 func (r Release) Look(ctx context.Context, n release.Fetcher, c config.Update, file, version string, now time.Time) (release.Result, error) {
 	at, key := cmp.Or(c.URL, r.URL), cmp.Or(r.Key, c.Key)
 	if at == "" || key == "" {
@@ -50,15 +49,15 @@ func (r Release) Look(ctx context.Context, n release.Fetcher, c config.Update, f
 	res, err := release.Check(ctx, o)
 	if err == nil && was.Seen != res.Latest {
 		was.From, was.Seen = at, res.Latest
-		_ = was.write(file) // where nothing can be kept, looking is of use all the same
+		_ = was.write(file) // the check is useful even if it cannot be saved
 	}
 	return res, err
 }
 
-// asked is what is kept of looking.
+// asked is the saved state of update checks.
 type asked struct {
 	At   time.Time `json:"at"`
-	Told string    `json:"told,omitempty"` // the version that the owner was told of
+	Told string    `json:"told,omitempty"` // the version that the user was notified of
 	// Seen is the newest version that was named, and From the address that named it.
 	Seen string `json:"seen,omitempty"`
 	From string `json:"from,omitempty"`
@@ -80,7 +79,7 @@ func (a asked) write(file string) error {
 	return system.WriteFile(file, b)
 }
 
-// followReleases looks once a day and tells of each newer version once.
+// followReleases checks once a day and reports each newer version once.
 func (d *Daemon) followReleases(ctx context.Context) error {
 	was := readAsked(d.opt.Paths.UpdateFile())
 	for {
@@ -103,19 +102,19 @@ func (d *Daemon) followReleases(ctx context.Context) error {
 func (d *Daemon) lookForRelease(ctx context.Context, was asked) asked {
 	file, at := d.opt.Paths.UpdateFile(), time.Now()
 	r, err := d.opt.Release.Look(ctx, d.network, d.opt.Config.Update, file, d.opt.Version, at)
-	now := readAsked(file) // with what was seen, by a command as well
+	now := readAsked(file) // includes the checks by commands
 	now.At, now.Told = at, was.Told
 	if err == nil && r.Newer && r.Latest != was.Told {
-		text := fmt.Sprintf("There is a newer version of me, %s; this is %s. How to get it: hob update --check", r.Latest, r.Current)
+		text := fmt.Sprintf("Hob %s is available; this is %s. See how to get it with: hob update --check", r.Latest, r.Current)
 		if err = d.loop.Tell(ctx, "release:"+r.Latest, text); err == nil {
 			now.Told = r.Latest
 		}
 	}
 	if err != nil && ctx.Err() == nil {
-		d.opt.Log.Warn("it could not be found out whether there is a newer version", "err", err)
+		d.opt.Log.Warn("update check failed", "err", err)
 	}
 	if err := now.write(file); err != nil {
-		d.opt.Log.Warn("when a newer version was looked for cannot be kept", "err", err)
+		d.opt.Log.Warn("cannot save the time of the update check", "err", err)
 	}
 	return now
 }

@@ -23,8 +23,8 @@ import (
 	"hob/tools/desktop"
 )
 
-// openScreen is what the tools of the desktop need. The key lives as long as this
-// process: an approval of what is on a clipboard is not for the next one.
+// openScreen returns the dependencies of the desktop tools. The key lives as long as this
+// process: an approval of clipboard content is not valid in the next one.
 func (d *Daemon) openScreen() (desktop.Deps, error) {
 	key := make([]byte, 32)
 	if _, err := rand.Read(key); err != nil {
@@ -76,7 +76,7 @@ func (d *Daemon) openable(path string) (string, error) {
 	return p.Path, nil
 }
 
-// closeScreen lets go of what Hob holds there.
+// closeScreen releases the desktop resources.
 func (d *Daemon) closeScreen() {
 	if d.clipboard != nil {
 		d.clipboard.Close()

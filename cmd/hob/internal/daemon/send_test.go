@@ -82,7 +82,7 @@ func TestASendGoesOutAfterItsTimeAndTooLateSaysSo(t *testing.T) {
 		time.Sleep(5 * time.Millisecond)
 	}
 	u := h.tool("undo", `{"id":"`+c.Call+`"}`)
-	if !strings.Contains(u.Error, "cannot be called back: it went out at") {
+	if !strings.Contains(u.Error, ": it was sent at") {
 		t.Errorf("too late: %+v", u)
 	}
 }
@@ -117,7 +117,7 @@ func TestASendIsCalledBackAfterARestart(t *testing.T) {
 		t.Errorf("%+v", d)
 	}
 	_, why := h.api(http.MethodGet, "/api/v1/why?id="+c.Call, nil)
-	if !strings.Contains(string(why), "send on webhook, cancelled (called back by the owner)") {
+	if !strings.Contains(string(why), "send on webhook, cancelled (canceled by the user)") {
 		t.Errorf("why: %s", why)
 	}
 	select {

@@ -21,13 +21,13 @@ import (
 	"hob/tools/memory"
 )
 
-// conversations gives the record of all that was said to the tools.
+// conversations gives tools access to all messages.
 type conversations struct{ d *Daemon }
 
 // SearchConversations implements memory.Conversations.
 func (c conversations) SearchConversations(ctx context.Context, q memory.ConversationQuery) ([]memory.Said, error) {
 	if q.Who != "" && !slices.Contains(people(), q.Who) {
-		return nil, tools.Errorf(tools.InvalidArguments, "there is no %q; who is one of %s", tools.Clean(q.Who), tools.Clean(strings.Join(people(), ", ")))
+		return nil, tools.Errorf(tools.InvalidArguments, "unknown speaker %q; who must be one of %s", tools.Clean(q.Who), tools.Clean(strings.Join(people(), ", ")))
 	}
 	found, err := c.d.library.Search(ctx, session.Query{
 		Text: q.Text, Session: q.Session, Who: q.Who, Since: q.Since, Until: q.Until, Limit: q.Limit, Without: q.Without, Viewer: q.Viewer,
@@ -137,7 +137,7 @@ func (d *Daemon) summariser(ctx context.Context, id string) (llm.Model, error) {
 	return booked{c.Model, who.Options.Name}, nil
 }
 
-// booked puts what a model is asked on an agent's account.
+// booked charges model calls to an agent's account.
 type booked struct {
 	llm.Model
 	agent string

@@ -15,8 +15,7 @@ import (
 	"hob/templates"
 )
 
-// skills are those of the template in use. They follow it while Hob runs: what a
-// template brought is gone with it.
+// skills are those of the active template. They follow template changes while Hob runs.
 type skills struct {
 	dir string // where the templates keep their state
 
@@ -27,15 +26,15 @@ type skills struct {
 	source provenance.Source
 }
 
-// Index implements prompt.Skills. What a template says of itself has no place
-// above the conversation, where nothing counts as outside text.
+// Index implements prompt.Skills. Text of templates must not appear above the conversation,
+// where nothing counts as untrusted.
 func (*skills) Index() string { return "" }
 
 // most is how many skills a turn gets.
 const mostSkills = 2
 
-// Matching implements prompt.Skills. Those of a template that is not built in are
-// outside text, like everything else it has Hob do.
+// Matching implements prompt.Skills. Skills of a template that is not built in are untrusted
+// text, like all its actions.
 func (s *skills) Matching(_ context.Context, text string) ([]prompt.Note, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -64,7 +63,7 @@ func (s *skills) Matching(_ context.Context, text string) ([]prompt.Note, error)
 func (s *skills) follow() error {
 	fi, err := os.Stat(templates.StatePath(s.dir))
 	if errors.Is(err, fs.ErrNotExist) {
-		s.list, s.at, s.size = nil, time.Time{}, 0 // it may come back as it was
+		s.list, s.at, s.size = nil, time.Time{}, 0 // it may come back unchanged
 		return nil
 	}
 	if err != nil {

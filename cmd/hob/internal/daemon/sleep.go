@@ -7,21 +7,21 @@ import (
 	"hob/platform/system/power"
 )
 
-// followSleep has the loop, the channels and the watchers look at the clock as soon as the machine
-// wakes. Where nobody tells of that they do so within a tick.
+// followSleep makes the loop, the channels and the watchers check the clock when the machine
+// wakes. Without wake notifications they do so within a tick.
 func (d *Daemon) followSleep(ctx context.Context) error {
 	if env := d.environ(); env != nil {
 		err := power.Watch(ctx, power.Options{Getenv: env}, func(e power.Event) {
 			if e != power.Wakes {
 				return
 			}
-			d.opt.Log.Info("the machine woke")
+			d.opt.Log.Info("machine woke from sleep")
 			d.watchers.Woke()
 			d.channels.Woke()
 			d.bus.Poke()
 		})
 		if err != nil && !errors.Is(err, errors.ErrUnsupported) {
-			d.opt.Log.Debug("nothing tells when the machine wakes", "err", err)
+			d.opt.Log.Debug("no wake notifications on this system", "err", err)
 		}
 	}
 	<-ctx.Done()

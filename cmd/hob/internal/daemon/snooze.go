@@ -11,7 +11,7 @@ import (
 	toolswatch "hob/tools/watch"
 )
 
-// noticeKeeper gives what Hob tells by itself to the tools.
+// noticeKeeper gives tools access to Hob's notifications.
 type noticeKeeper struct{ *notify.Notifier }
 
 // Until implements the tools' Notices.

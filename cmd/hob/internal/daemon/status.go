@@ -125,9 +125,9 @@ func (d *Daemon) copies() config.Copies {
 // ConfigChanged implements web.Backend.
 func (b *backend) ConfigChanged(ctx context.Context, ch web.ConfigChange) error {
 	if c := b.d.copies(); !c.Names(ch.Before) || !c.Names(ch.After) {
-		return fmt.Errorf("%w: the texts before and after the change are not kept", web.ErrInvalid)
+		return fmt.Errorf("%w: the texts before and after the change are no longer stored", web.ErrInvalid)
 	}
-	u := tools.NewUndo("bring back the configuration before: "+ch.What, toolsystem.ConfigChange{Before: ch.Before, After: ch.After})
+	u := tools.NewUndo("restore the configuration before: "+ch.What, toolsystem.ConfigChange{Before: ch.Before, After: ch.After})
 	return classify(b.d.loop.Journal(ctx, toolsystem.ConfigAct, "Changed the configuration: "+ch.What, u))
 }
 
@@ -154,14 +154,14 @@ func (b *backend) Metrics() []byte {
 	}
 	r, err := b.d.Status(ctx)
 	if err != nil {
-		gauge("up", "Whether the status can be read.", 0)
+		gauge("up", "1 if the status can be read.", 0)
 		return []byte(out.String())
 	}
-	gauge("up", "Whether the status can be read.", 1)
+	gauge("up", "1 if the status can be read.", 1)
 	gauge("uptime_seconds", "Time since the start.", r.Uptime.Seconds())
 	gauge("turns_running", "Turns in progress.", float64(r.Running))
 	gauge("events_pending", "Events waiting in the inbox.", float64(r.Pending))
-	gauge("questions_pending", "Questions waiting for the owner.", float64(r.Questions))
+	gauge("questions_pending", "Pending approval requests.", float64(r.Questions))
 	gauge("watchers_active", "Active watchers.", float64(r.Watchers))
 	gauge("schedules_active", "Active schedules and reminders.", float64(r.Schedules+r.Reminders))
 	gauge("heap_bytes", "Bytes of live heap objects.", float64(r.Memory))
@@ -170,7 +170,7 @@ func (b *backend) Metrics() []byte {
 	if periods, err := b.d.books.Periods(ctx); err == nil {
 		for _, p := range periods {
 			gauge("model_calls_"+p.Name, "Model calls of this "+p.Name+".", float64(p.Calls))
-			gauge("model_cost_usd_"+p.Name, "What the calls with a known price cost this "+p.Name+".", p.Cost.USD())
+			gauge("model_cost_usd_"+p.Name, "Cost of the calls with a known price this "+p.Name+".", p.Cost.USD())
 		}
 	}
 	fmt.Fprintf(&out, "# HELP hob_feed_dropped_total Live events that slow readers lost.\n# TYPE hob_feed_dropped_total counter\nhob_feed_dropped_total %d\n", b.d.bus.Feed.Dropped())

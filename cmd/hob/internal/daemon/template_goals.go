@@ -16,8 +16,8 @@ import (
 // ownGoal is the source of a goal that a template made and the owner changed.
 const ownGoal = "cli"
 
-// goals makes the goals of templates those that are wanted. As with watchers, the
-// id of one tells its content, so that an edit of the owner's shows.
+// goals reconciles the goals of templates with the desired ones. As for watchers, the id is
+// derived from the content, which reveals edits of the user.
 func (r *reconciling) goals(tx *store.Tx) error {
 	wanted := map[string]goals.Goal{}
 	var order []string
@@ -67,20 +67,20 @@ func (r *reconciling) goals(tx *store.Tx) error {
 	return nil
 }
 
-// goal settles one that is there; what need not be made is taken out of wanted.
+// goal reconciles one existing goal and removes it from wanted if it stays.
 func (r *reconciling) goal(tx *store.Tx, g goals.Goal, wanted map[string]goals.Goal) error {
 	_, wants := wanted[g.ID]
 	t := goalThing(g)
 	switch {
 	case !strings.HasPrefix(g.Source, templates.SourceOf("")):
 		if wants { // the owner took it over when he changed it
-			t.Why = "you have it already, and it is " + g.Status
+			t.Why = "it already exists and is " + g.Status
 			r.done.Kept = append(r.done.Kept, t)
 			delete(wanted, g.ID)
 		}
 		return nil
 	case wants && g.Source == r.w.Source && g.ID == goalID(g):
-		delete(wanted, g.ID) // as it is, paused or not
+		delete(wanted, g.ID) // unchanged, paused or not
 		return nil
 	case g.ID != goalID(g):
 		t.Why = "you changed it"
@@ -101,8 +101,7 @@ func goalThing(g goals.Goal) templates.Thing {
 	return templates.Thing{What: "goal", ID: g.ID, Text: g.Name()}
 }
 
-// goalID is the id of a goal that a template made and nobody changed. What reviews
-// note in it does not count.
+// goalID returns the id of an unedited template goal. Notes of reviews do not count as edits.
 func goalID(g goals.Goal) string {
 	const alphabet = "0123456789abcdefghjkmnpqrstvwxyz"
 	b, err := json.Marshal([]any{g.Source, g.Description, g.Priority, g.Success, g.Every, g.Report, g.Agent})

@@ -17,12 +17,12 @@ import (
 	"hob/watchers"
 )
 
-// Template implements web.Backend: the things of templates become those that are
-// wanted, in one transaction. The ids of what a template makes tell its content,
-// so that doing it again changes nothing and an edit of the owner's shows.
+// Template implements web.Backend: it reconciles the items of templates with the desired ones
+// in one transaction. Ids are derived from the content, so applying it again changes nothing
+// and edits of the user are detected.
 func (b *backend) Template(ctx context.Context, w templates.Wanted) (templates.Done, error) {
 	if w.Source != "" && templates.CheckName(strings.TrimPrefix(w.Source, templates.SourceOf(""))) != nil {
-		return templates.Done{}, fmt.Errorf("%w: %q is no source of a template", web.ErrInvalid, w.Source)
+		return templates.Done{}, fmt.Errorf("%w: %q is not a template source", web.ErrInvalid, w.Source)
 	}
 	done, err := b.d.reconcile(ctx, w, time.Now().In(b.d.zone()))
 	return done, classify(err)
@@ -65,13 +65,13 @@ func (r *reconciling) run(tx *store.Tx) error {
 			if wants(specs, s.ID) { // the owner took it over when he changed it
 				have[s.ID] = true
 				t := r.thing(s)
-				t.Why = "you have it already, and it is " + string(s.State)
+				t.Why = "it already exists and is " + string(s.State)
 				r.done.Kept = append(r.done.Kept, t)
 			}
 			continue
 		}
 		if s.Source == r.w.Source && wants(specs, s.ID) && s.ID == idOf(s) {
-			have[s.ID] = true // as it is, paused or not
+			have[s.ID] = true // unchanged, paused or not
 			continue
 		}
 		if err := r.drop(tx, s); err != nil {
@@ -99,7 +99,7 @@ func wants(specs []watchers.Spec, id string) bool {
 	return false
 }
 
-// drop takes back what a template made, unless the owner changed it.
+// drop removes a template item, unless the user changed it.
 func (r *reconciling) drop(tx *store.Tx, s watchers.Spec) error {
 	t := r.thing(s)
 	switch {
@@ -130,7 +130,7 @@ func (r *reconciling) add(tx *store.Tx, s watchers.Spec) error {
 	return err
 }
 
-// reason is what a watcher's error says beyond that it cannot be made.
+// reason returns the specific part of a watcher error.
 func reason(err error) string {
 	return strings.TrimPrefix(strings.TrimPrefix(err.Error(), watchers.ErrInvalid.Error()+": "), watchers.ErrPermanent.Error()+": ")
 }
@@ -146,7 +146,7 @@ func (r *reconciling) thing(s watchers.Spec) templates.Thing {
 	return templates.Thing{What: what, ID: s.ID, Text: r.m.Describe(s)}
 }
 
-// specs are the watchers that the template wants. What cannot be read is said.
+// specs returns the desired watchers of the template. Invalid ones are reported.
 func (r *reconciling) specs() []watchers.Spec {
 	var out []watchers.Spec
 	base := watchers.Spec{Source: r.w.Source, Provenance: provenance.Outside, CreatedAt: r.now}
@@ -187,7 +187,7 @@ func (r *reconciling) specs() []watchers.Spec {
 	return out
 }
 
-// named gives a spec what makes its id tell its content.
+// named sets the id of a spec, derived from its content.
 func (r *reconciling) named(s watchers.Spec) watchers.Spec {
 	if s.Missed == "" {
 		s.Missed = watchers.RunOnce
@@ -197,9 +197,8 @@ func (r *reconciling) named(s watchers.Spec) watchers.Spec {
 	return s
 }
 
-// steady is the configuration of a watcher without what the day told on which its
-// words were read: the first time of an interval counts as the weekday and the
-// clock that come again with it.
+// steady returns the configuration of a watcher without values that depend on the day it was
+// parsed: the first time of an interval is reduced to weekday and clock time.
 func steady(s watchers.Spec) any {
 	var c map[string]any
 	if s.Kind != watchers.KindCron || json.Unmarshal(s.Config, &c) != nil {
@@ -222,7 +221,7 @@ func steady(s watchers.Spec) any {
 	return c
 }
 
-// idOf is the id of a watcher that a template made and nobody changed.
+// idOf returns the id of an unedited template watcher.
 func idOf(s watchers.Spec) string {
 	const alphabet = "0123456789abcdefghjkmnpqrstvwxyz"
 	b, err := json.Marshal([]any{s.Source, s.Kind, steady(s), s.Mode, s.Action, s.Missed, s.Report, s.Agent, s.Pace})

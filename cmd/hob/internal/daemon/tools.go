@@ -22,7 +22,7 @@ import (
 	"hob/tools/tasks"
 )
 
-// openTools makes the catalogue.
+// openTools creates the catalogue.
 func (d *Daemon) openTools(context.Context) (err error) {
 	o, err := d.knowledgeOptions()
 	if err != nil {
@@ -66,7 +66,7 @@ func (d *Daemon) openTools(context.Context) (err error) {
 		return err
 	}
 	if err := d.results.Sweep(); err != nil {
-		d.opt.Log.Warn("old results cannot be removed", "err", err)
+		d.opt.Log.Warn("cannot remove old results", "err", err)
 	}
 	list = append(list, results.Tool(d.results, d.returned))
 	d.tools = d.playedTools(append(list, d.opt.Tools...))
@@ -74,7 +74,7 @@ func (d *Daemon) openTools(context.Context) (err error) {
 	return err
 }
 
-// returned is a call in the ledger with the origins of what it returned.
+// returned returns a call of the ledger with the origins of its result.
 func (d *Daemon) returned(ctx context.Context, call string) (bus.Entry, error) {
 	e, err := d.bus.Call(ctx, call)
 	if err == nil && e.Source.Tainted() {
@@ -97,7 +97,7 @@ func (b *backend) listNotes(ctx context.Context, q web.Query) (any, error) {
 	return memory.Notes(ctx, b.d.store, q.Limit)
 }
 
-// currency is that of the owner's configuration, else of where the owner lives.
+// currency returns the configured currency, else that of the user's country.
 func (d *Daemon) currency() string {
 	if c := d.opt.Config.Agent.Currency; c != "" {
 		return strings.ToUpper(c)

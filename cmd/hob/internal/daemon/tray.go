@@ -18,13 +18,13 @@ import (
 )
 
 const (
-	// trayOrigin is the channel of what the owner does in the tray's menu.
+	// trayOrigin is the channel name of actions in the tray menu.
 	trayOrigin = "tray"
-	// traySettle gathers what happens at once.
+	// traySettle is the debounce time of menu updates.
 	traySettle = 200 * time.Millisecond
-	// trayAgain is how often a menu is made anew while Hob works, and while it rests.
+	// trayAgain is how often the menu is rebuilt while Hob works, and while it is idle.
 	trayAgain, trayRests = time.Second, time.Minute
-	// traySays is how long what came of a click stands in the menu.
+	// traySays is how long the result of a click stays in the menu.
 	traySays = time.Minute
 	// trayWait bounds what a click sets off.
 	trayWait = 15 * time.Second
@@ -39,20 +39,20 @@ type trayMenu struct {
 	tray *tray.Tray
 	note *desktop.Notifier
 	poke chan struct{}
-	// decides: a click may decide for the owner, since it can be told here whether
-	// anything runs that Hob has started.
+	// decides: a click may approve requests, because this system can detect programs started by
+	// Hob.
 	decides bool
 
 	mu     sync.Mutex
 	failed bool   // the last turn ended in an error
-	said   string // what came of the last click
+	said   string // the result of the last click
 	saidAt time.Time
 	asked  map[string]bool // questions whose end is waited for
-	shown  []string        // those of the menu, and since when they stand where they do
+	shown  []string        // the requests in the menu, and since when at their position
 	moved  time.Time
 }
 
-// openTray makes the tray. It shows nothing before Run.
+// openTray creates the tray. It shows nothing before Run.
 func (d *Daemon) openTray(context.Context) error {
 	c := d.opt.Config.Tray
 	if !d.opt.Tray || d.opt.InProcess || d.opt.Play != nil || c.Enabled == "off" {
@@ -94,7 +94,7 @@ func (m *trayMenu) run(ctx context.Context) error {
 		case ctx.Err() != nil:
 			return nil
 		case err != nil:
-			m.d.opt.Log.Warn("the tray's menu cannot be made", "err", err)
+			m.d.opt.Log.Warn("cannot build the tray menu", "err", err)
 		default:
 			m.tray.Show(v)
 		}
@@ -114,7 +114,7 @@ func (m *trayMenu) run(ctx context.Context) error {
 	}
 }
 
-// settle waits a little, for what comes along with what has come.
+// settle waits briefly, to combine events.
 func (m *trayMenu) settle(ctx context.Context, feed *bus.Subscription) {
 	timer := time.NewTimer(traySettle)
 	defer timer.Stop()
@@ -180,7 +180,7 @@ func (m *trayMenu) view(ctx context.Context, wg *sync.WaitGroup) (v tray.View, e
 	v.Items = append(v.Items, questionItems(open, m.decides)...)
 	v.Items = append(v.Items, tray.Item{Separator: true}, tray.Item{Key: "ask", Title: "Ask…"}, tray.Item{Key: "dashboard", Title: "Dashboard"})
 	if len(told) > 0 {
-		v.Items = append(v.Items, tray.Item{Title: "Last notices", Items: noticeItems(told)})
+		v.Items = append(v.Items, tray.Item{Title: "Recent notifications", Items: noticeItems(told)})
 	}
 	v.Items = append(v.Items, templateItems(templates.Shelf{Dir: d.opt.Paths.TemplatesDir()}, d.opt.Paths.TemplateState())...)
 	v.Items = append(v.Items, tray.Item{Separator: true})
@@ -189,7 +189,7 @@ func (m *trayMenu) view(ctx context.Context, wg *sync.WaitGroup) (v tray.View, e
 	return v, nil
 }
 
-// state is what the icon tells, and in words.
+// state returns the icon's state and its description.
 func (m *trayMenu) state(open int, paused bool, until time.Time) (tray.State, string) {
 	m.mu.Lock()
 	failed := m.failed
@@ -197,9 +197,9 @@ func (m *trayMenu) state(open int, paused bool, until time.Time) (tray.State, st
 	i := slices.IndexFunc(m.d.channels.Status(), func(h channels.Health) bool { return h.State == "stopped" })
 	switch {
 	case open == 1:
-		return tray.NeedsYou, "one question for you"
+		return tray.NeedsYou, "1 pending approval"
 	case open > 1:
-		return tray.NeedsYou, fmt.Sprintf("%d questions for you", open)
+		return tray.NeedsYou, fmt.Sprintf("%d pending approvals", open)
 	case i >= 0:
 		return tray.Failing, "the channel " + m.d.channels.Status()[i].Name + " has stopped"
 	case failed:
@@ -212,8 +212,8 @@ func (m *trayMenu) state(open int, paused bool, until time.Time) (tray.State, st
 	return tray.Idle, "ready"
 }
 
-// await has the menu made anew as soon as a question is answered, here or elsewhere,
-// and notes when those that it shows change.
+// await rebuilds the menu when a request is answered, here or elsewhere, and records when the
+// shown ones change.
 func (m *trayMenu) await(ctx context.Context, wg *sync.WaitGroup, open []guard.Approval) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -239,21 +239,21 @@ func (m *trayMenu) await(ctx context.Context, wg *sync.WaitGroup, open []guard.A
 	}
 }
 
-// since is since when a question stands where it does in the menu, in which all move up
-// when one is answered. One that is not there any more has ended, and answers for itself.
+// since returns when a request got its position in the menu, where all move up when one is
+// answered. A missing request has ended, which the caller reports.
 func (m *trayMenu) since(question string) time.Time {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	switch {
 	case slices.Contains(m.shown, question):
 		return m.moved
-	case m.asked[question]: // others stand there now
+	case m.asked[question]: // the positions have changed
 		return time.Now()
 	}
 	return time.Time{}
 }
 
-// lately is what came of the last click.
+// lately returns the result of the last click.
 func (m *trayMenu) lately() string {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -274,7 +274,7 @@ func (m *trayMenu) clock(t time.Time, ends bool) string {
 	return t.Format("15:04")
 }
 
-// lastTold are the newest notices that were said.
+// lastTold returns the newest sent notifications.
 func (d *Daemon) lastTold(ctx context.Context) ([]bus.Delivery, error) {
 	list, err := d.bus.Deliveries(ctx, "", "", "", 60)
 	list = slices.DeleteFunc(list, func(x bus.Delivery) bool {

@@ -48,7 +48,7 @@ func TestTray(t *testing.T) {
 		if code, body := h.api(http.MethodPost, "/api/v1/triggers/tidy/fire", map[string]string{}); code >= 300 {
 			t.Fatalf("%d %s", code, body)
 		}
-		says("Hob: one question for you")
+		says("Hob: 1 pending approval")
 	}
 	state := func() guard.ApprovalState {
 		list, err := h.d.guard.Approvals(t.Context(), "", "", "", 1)
@@ -68,7 +68,7 @@ func TestTray(t *testing.T) {
 	}
 	started.Store(false)
 	icon.Choose(t, "Deny")
-	says("All right, I will not do that")
+	says("Denied. I will not do this")
 	if state() != guard.Denied {
 		t.Error("it was not denied")
 	}
@@ -79,7 +79,7 @@ func TestTray(t *testing.T) {
 		t.Errorf("decided by %+v, %v", list, err)
 	}
 
-	says("Last notices")
+	says("Recent notifications")
 	icon.Choose(t, "Pause until tomorrow")
 	says("Resume (paused until ")
 	says("Hob: paused until tomorrow at 07:00")
@@ -93,11 +93,11 @@ func TestTray(t *testing.T) {
 	icon.Choose(t, "Resume")
 	says("Pause for 1 hour")
 	icon.Choose(t, "Quiet now")
-	says("End the quiet")
-	icon.Choose(t, "End the quiet")
+	says("End quiet")
+	icon.Choose(t, "End quiet")
 	says("Quiet now")
 	icon.Choose(t, "Ask") // no portal is there
-	says("your desktop does not let me open the browser")
+	says("cannot open the browser")
 	panel.Leave(t)
 	doctor("nothing in this session shows icons")
 	panel = traytest.NewPanel(t, bus.Conn(t))

@@ -16,17 +16,17 @@ import (
 	"hob/platform/desktop"
 )
 
-// clicked does what an item means. Whoever can reach the owner's desktop can click:
-// therefore what decides for the owner waits until nothing runs that Hob has
-// started, as with the buttons of notes.
+// clicked runs the action of a menu item. Programs on the user's desktop can click, too;
+// therefore approvals wait until no program started by Hob is running, as for buttons of
+// notifications.
 func (m *trayMenu) clicked(ctx context.Context, key string) {
 	ctx, cancel := context.WithTimeout(ctx, trayWait)
 	defer cancel()
 	verb, rest, _ := strings.Cut(key, " ")
 	said, err := m.do(ctx, verb, rest)
 	if err != nil {
-		m.d.opt.Log.Warn("a click in the tray did nothing", "what", verb, "err", err)
-		m.say(ctx, "This was not done", err.Error())
+		m.d.opt.Log.Warn("tray click ignored", "what", verb, "err", err)
+		m.say(ctx, "Action failed", err.Error())
 	} else if said != "" {
 		m.say(ctx, m.d.opt.Config.Agent.Name, said)
 	}
@@ -55,7 +55,7 @@ func (m *trayMenu) do(ctx context.Context, verb, rest string) (string, error) {
 	case "dashboard":
 		return m.open(ctx, "")
 	case "template":
-		return "A template changes how I work, and shows you first what it would change. In a terminal: hob template use " + rest, nil
+		return "A template changes how I work. Preview and apply it in a terminal: hob template use " + rest, nil
 	case "quit":
 		m.record(ctx, "quit", "")
 		m.d.Shutdown()
@@ -111,7 +111,7 @@ func (m *trayMenu) open(ctx context.Context, session string) (string, error) {
 		link += "#" + url.PathEscape(session)
 	}
 	if err := m.note.Open(ctx, link); err != nil {
-		return "", fmt.Errorf("your desktop does not let me open the browser; run: hob open (%w)", err)
+		return "", fmt.Errorf("cannot open the browser; run: hob open (%w)", err)
 	}
 	return "", nil
 }
@@ -122,17 +122,17 @@ func (m *trayMenu) record(ctx context.Context, what, args string) {
 		return m.d.guard.AuditTx(tx, guard.Record{Actor: "owner", Action: what, Origin: trayOrigin, Verdict: "allow", Rule: "owner's command", Args: json.RawMessage(strconv.Quote(args))})
 	})
 	if err != nil {
-		m.d.opt.Log.Error("a click cannot be recorded", "what", what, "err", err)
+		m.d.opt.Log.Error("cannot record a click", "what", what, "err", err)
 	}
 }
 
-// say tells what came of a click: in the menu, and in a note where there are notes.
+// say shows the result of a click: in the menu, and in a notification if possible.
 func (m *trayMenu) say(ctx context.Context, title, text string) {
 	m.mu.Lock()
 	m.said, m.saidAt = text, time.Now()
 	m.mu.Unlock()
 	n := desktop.Note{ID: "tray", Title: title, Body: text, Urgency: desktop.Low, Transient: true}
 	if err := m.note.Notify(ctx, n); err != nil {
-		m.d.opt.Log.Debug("what came of a click is not shown", "err", err)
+		m.d.opt.Log.Debug("cannot show the result of a click", "err", err)
 	}
 }

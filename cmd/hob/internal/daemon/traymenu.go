@@ -15,9 +15,9 @@ const (
 	trayLines = 18 // of a question
 )
 
-// questionItems are the questions that wait, each with its yes and its no. Nobody
-// says yes to what he could not read: a question that does not fit is only refused
-// here, or opened. Where clicks decide nothing it is only opened.
+// questionItems returns the pending requests, each with approve and deny. A user cannot approve
+// what the menu cannot show: a request that does not fit can only be denied or opened here.
+// Where clicks cannot decide, it can only be opened.
 func questionItems(open []guard.Approval, decides bool) (out []tray.Item) {
 	for _, a := range open[:min(len(open), trayQuestions)] {
 		lines, whole := questionLines(a)
@@ -40,7 +40,7 @@ func questionItems(open []guard.Approval, decides bool) (out []tray.Item) {
 	return out
 }
 
-// questionLines are what stands in a question, and whether that is all of it.
+// questionLines returns the lines of a request, and whether they are complete.
 func questionLines(a guard.Approval) (lines []string, whole bool) {
 	for _, p := range [][2]string{{"", a.Summary}, {"it would", a.Why}, {"exactly", a.Shown()}, {"which runs", a.Exact}, {"why I ask", a.Reason}, {"in view", a.From()}} {
 		if p[1] == "" {
@@ -53,13 +53,12 @@ func questionLines(a guard.Approval) (lines []string, whole bool) {
 		lines = append(lines, wrapped(text, trayWidth)...)
 	}
 	if len(lines) > trayLines {
-		return append(lines[:trayLines-1], "… there is more: open the chat to read it"), false
+		return append(lines[:trayLines-1], "… open the chat to read more"), false
 	}
 	return lines, true
 }
 
-// wrapped breaks a text into lines of at most n runes, and loses nothing of it but
-// space.
+// wrapped breaks a text into lines of at most n runes, and drops only spaces.
 func wrapped(text string, n int) (out []string) {
 	for line := range strings.Lines(text) {
 		var cur []rune
@@ -122,7 +121,7 @@ func pauseItems(decides, paused bool, until string, quiet bool, quietUntil strin
 		out = append(out, tray.Item{Key: "pause 1h", Title: "Pause for 1 hour"}, tray.Item{Key: "pause tomorrow", Title: "Pause until tomorrow"})
 	}
 	if quiet {
-		return append(out, tray.Item{Key: "quiet off", Title: "End the quiet (until " + quietUntil + ")"})
+		return append(out, tray.Item{Key: "quiet off", Title: "End quiet (until " + quietUntil + ")"})
 	}
-	return append(out, tray.Item{Key: "quiet 2h", Title: "Quiet now, for 2 hours"})
+	return append(out, tray.Item{Key: "quiet 2h", Title: "Quiet for 2 hours"})
 }

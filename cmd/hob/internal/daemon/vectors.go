@@ -16,8 +16,8 @@ import (
 	"hob/knowledge/store"
 )
 
-// openVectors makes what finds by meaning, nil when [knowledge] embeddings is
-// off. Nothing is opened and nobody is asked before it is needed.
+// openVectors creates the vector search, nil if [knowledge] embeddings is off. It opens and
+// calls nothing before the first use.
 func (d *Daemon) openVectors(ctx context.Context) (err error) {
 	k, path := d.opt.Config.Knowledge, filepath.Join(d.opt.Paths.Data, "vectors.db")
 	if k.Embeddings == "off" {
@@ -49,8 +49,8 @@ func (d *Daemon) embedderName() string {
 	return llmall.EmbedderName(d.opt.Config.Knowledge.Embeddings, o)
 }
 
-// dropVectors leaves nothing of vectors that nobody keeps in step any more: what
-// is forgotten would stay in them.
+// dropVectors deletes vectors that are no longer updated, because deleted text would stay in
+// them.
 func (d *Daemon) dropVectors(ctx context.Context, path string) error {
 	base, err := knowledge.New(d.store, knowledge.Options{})
 	if err != nil {
@@ -60,7 +60,7 @@ func (d *Daemon) dropVectors(ctx context.Context, path string) error {
 		if err := embed.Remove(path); err != nil {
 			return err
 		}
-		d.opt.Log.Info("vectors were removed, because [knowledge] embeddings is off")
+		d.opt.Log.Info("vectors removed: [knowledge] embeddings is off")
 	}
 	if told, err := base.Done(d.store.Reader(ctx), embed.Name); err != nil || told == 0 {
 		return err
@@ -72,7 +72,7 @@ func (d *Daemon) dropVectors(ctx context.Context, path string) error {
 func (d *Daemon) knowledgeOptions() (knowledge.Options, error) {
 	home := d.opt.UserHome
 	if home == "" {
-		home, _ = os.UserHomeDir() // tools/files says when there is none
+		home, _ = os.UserHomeDir() // tools/files reports a missing one
 	}
 	o := knowledge.Options{
 		Index: d.index, Graph: d.graph, Changed: d.docsChanged, Tuning: Tuning(d.opt.Config.Knowledge), HalfLife: d.opt.Config.Knowledge.Ranking.HalfLife.Duration,
@@ -102,9 +102,8 @@ func (d *Daemon) closeVectors() error {
 	return d.vectors.Close()
 }
 
-// embedder makes the embedder of a name when it is needed first: its key may
-// lie in a keychain. One that cannot be made is an error of each call, and tried
-// again.
+// embedder creates an embedder on first use, because its key may be in a keychain. A failure is
+// returned by each call, which tries again.
 type embedder struct {
 	d    *Daemon
 	name string
@@ -136,7 +135,7 @@ func (x *embedder) get() (llm.Embedder, error) {
 	}
 	m, ok := raw.(llm.Model)
 	if !ok {
-		return nil, errors.New("it is no model")
+		return nil, errors.New("not an embedding model")
 	}
 	info := m.Info()
 	metered := x.d.books.MeterEmbedder(raw, info, llm.Account{}, usage.MeterOptions{Host: x.d.models.opt.Host(info.Provider)})

@@ -28,7 +28,7 @@ func (d *Daemon) openWeb(ctx context.Context) error {
 	if c.TLSCert != "" && !d.opt.InProcess {
 		cert, err := tls.LoadX509KeyPair(c.TLSCert, c.TLSKey)
 		if err != nil {
-			return fmt.Errorf("[web] tls_cert and tls_key: %w; both must be PEM files that belong together", err)
+			return fmt.Errorf("[web] tls_cert and tls_key: %w; both must be PEM files of the same key pair", err)
 		}
 		sum := sha256.Sum256(cert.Certificate[0])
 		d.pin = hex.EncodeToString(sum[:])
@@ -61,14 +61,14 @@ func (d *Daemon) rotate(context.Context) error {
 	return d.web.Rotate(token.Reveal())
 }
 
-// peer finds out who is behind a connection: whatever Hob has started runs as
-// the owner and could read the token, and never speaks for him.
+// peer identifies the process behind a connection: programs started by Hob have the user's
+// account and could read the token, but must not act as the user.
 func (d *Daemon) peer(client, server string, thorough bool) web.Peer {
 	c, err := system.ClientOf(client, server, system.Tree{PID: os.Getpid(), Roots: d.agents.Pids()}, thorough)
 	if err != nil {
-		d.opt.Log.Warn("cannot find out who is behind a connection", "err", err)
+		d.opt.Log.Warn("cannot identify the peer of a connection", "err", err)
 		if !errors.Is(err, errors.ErrUnsupported) && !thorough {
-			return web.PeerHob // it has gone, or hides
+			return web.PeerHob // it has exited, or hides
 		}
 		return web.PeerUnknown
 	}

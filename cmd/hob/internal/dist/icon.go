@@ -9,8 +9,7 @@ import (
 	"hob/platform/tray"
 )
 
-// icons draws Hob's mark, as it stands in the panel, in the sizes that desktops ask
-// for.
+// icons writes Hob's icon, as shown in the panel, in the sizes for desktops.
 func (o *options) icons() error {
 	for _, size := range []int{48, 128, 256} {
 		b, err := picture(size)
@@ -34,8 +33,8 @@ func picture(size int) ([]byte, error) {
 	return b.Bytes(), err
 }
 
-// icns is an icon of macOS: pictures, each with a word for its size. Two words may
-// mean the same size, as one is twice as fine as another.
+// icns encodes a macOS icon: pictures, each with a type for its size. Two types may have the
+// same size, because one has twice the resolution.
 func icns(sizes ...int) ([]byte, error) {
 	words := map[int][]string{
 		16: {"icp4"}, 32: {"icp5", "ic11"}, 64: {"ic12"}, 128: {"ic07"}, 256: {"ic08", "ic13"}, 512: {"ic09", "ic14"},

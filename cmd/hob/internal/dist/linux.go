@@ -50,7 +50,7 @@ func (o *options) nfpmOf(r recipe, t target, program string) ([]byte, error) {
 	})
 }
 
-// packages makes them.
+// packages builds the Linux packages.
 func (o *options) packages(t target, program string) error {
 	r, err := readRecipe(".goreleaser.yaml")
 	if err != nil {

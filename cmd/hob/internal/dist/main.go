@@ -1,9 +1,9 @@
-// Command dist makes what a release consists of: icons, manual pages and
-// completions (-only files), and with that the archives, the packages for Linux and
-// the apps for macOS. It is run by `make dist`; docs/packaging.md tells of it.
+// Command dist builds the files of a release: icons, manual pages and completions (-only
+// files), and with these the archives, the packages for Linux and the apps for macOS. `make
+// dist` runs it; see docs/packaging.md.
 //
-// The same source makes the same files: nothing holds the time or the place at
-// which it was made, but that of the commit.
+// Builds are reproducible: no file contains the time or the place of the build, only the time
+// of the commit.
 package main
 
 import (
@@ -19,7 +19,7 @@ import (
 	"time"
 )
 
-// options are those of a run.
+// options contains the options of a run.
 type options struct {
 	out, hob, version, nfpm, only, ldflags string
 	made                                   time.Time // of the commit

@@ -45,7 +45,7 @@ func (e entry) mode() fs.FileMode {
 	return 0o644
 }
 
-// archive packs the program with what belongs to it.
+// archive packs the program with its files.
 func (o *options) archive(t target, program string) error {
 	base := fmt.Sprintf("hob_%s_%s_%s", o.plainVersion(), t.os, t.arch)
 	list := []entry{{name: filepath.Base(program), from: program, runs: true}, {name: "LICENSE", from: "LICENSE"}, {name: "README.md", from: "README.md"}}
@@ -67,8 +67,8 @@ func (o *options) archive(t target, program string) error {
 	return o.pack(base+".tar.gz", list, o.tar)
 }
 
-// app is a bundle for macOS, unsigned: signing it is the maintainer's. What signs it
-// needs the entitlements, which lie beside it.
+// app builds an unsigned macOS bundle; the maintainer signs it. Signing needs the entitlements,
+// which are next to it.
 func (o *options) app(t target, program string) error {
 	v, _, _ := strings.Cut(o.plainVersion(), "-") // macOS takes digits and dots
 	list := []entry{

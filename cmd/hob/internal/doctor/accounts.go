@@ -54,7 +54,7 @@ func checkAccount(ctx context.Context, e Env, c config.Account) []Check {
 
 func remedyOf(err error, c config.Account) string {
 	if errors.Is(err, pim.ErrSignIn) {
-		return fmt.Sprintf("many providers want an app password here; set it: hob secret set mail, then hob config set accounts.%s.password keychain:mail", c.Name)
+		return fmt.Sprintf("many providers require an app password; set it: hob secret set mail, then hob config set accounts.%s.password keychain:mail", c.Name)
 	}
 	return accountRemedy
 }

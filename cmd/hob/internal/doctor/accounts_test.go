@@ -49,7 +49,7 @@ func TestAccounts(t *testing.T) {
 	t.Run("dovecot", func(t *testing.T) {
 		d := pimtest.StartDovecot(t, "")
 		text := fmt.Sprintf("imap = %q\nca = %q\naddress = \"tester@test.local\"\npassword = ", d.IMAPS, d.CA)
-		if c := one(t, text+`"secret"`); c.State != OK || !strings.Contains(c.Cause, "at once") {
+		if c := one(t, text+`"secret"`); c.State != OK || !strings.Contains(c.Cause, "immediately") {
 			t.Errorf("%+v", c)
 		}
 		if c := one(t, text+`"hunter2"`); c.State != Fail || !strings.Contains(c.Cause, "sign-in") || !strings.Contains(c.Remedy, "app password") || strings.Contains(c.Cause, "hunter2") {

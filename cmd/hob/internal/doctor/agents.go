@@ -2,7 +2,7 @@ package doctor
 
 import "context"
 
-// Agent is one that works only under conditions, such as a container engine.
+// Agent is an agent with a prerequisite, such as a container engine.
 type Agent struct {
 	Name  string
 	Check func(ctx context.Context) error
@@ -16,7 +16,7 @@ func checkAgents(ctx context.Context, e Env) []Check {
 			out = append(out, failed(name, err, "see: hob agent show "+a.Name)...)
 			continue
 		}
-		out = append(out, ok(name, "its container can run")...)
+		out = append(out, ok(name, "its container works")...)
 	}
 	return out
 }

@@ -18,12 +18,12 @@ const (
 	oldEnough = 7 * 24 * time.Hour
 )
 
-// checkBackup looks when a copy of the database was made last.
+// checkBackup checks the age of the newest backup of the database.
 func checkBackup(ctx context.Context, e Env) []Check {
-	const make1 = "make one, and keep a copy of it on another disk: hob backup"
+	const make1 = "make one, and copy it to another disk: hob backup"
 	born, err := store.Born(ctx, e.Paths.Database())
 	if errors.Is(err, fs.ErrNotExist) {
-		return ok("backup", "there is nothing yet that could be lost")
+		return ok("backup", "no data to back up yet")
 	}
 	copies, gerr := filepath.Glob(filepath.Join(globbed(e.Paths.Backups()), "hob-*.db"))
 	if gerr != nil {
@@ -38,15 +38,15 @@ func checkBackup(ctx context.Context, e Env) []Check {
 	age := e.Now.Sub(last)
 	switch {
 	case last.IsZero() && err != nil:
-		return skip("backup", "there is no copy of the database, and nobody can tell how old that is: "+err.Error(), make1)
+		return skip("backup", "no backup of the database, and its age is unknown: "+err.Error(), make1)
 	case last.IsZero() && e.Now.Sub(born) > oldEnough:
-		return warn("backup", "there is no copy of the database, which is "+days(e.Now.Sub(born))+" old", make1)
+		return warn("backup", "no backup of the database, which is "+days(e.Now.Sub(born))+" old", make1)
 	case last.IsZero():
-		return ok("backup", "no copy of the database yet (hob backup makes one)")
+		return ok("backup", "no backup of the database yet (make one with hob backup)")
 	case age > oldBackup:
-		return warn("backup", "the newest copy of the database is "+days(age)+" old", make1)
+		return warn("backup", "the newest backup of the database is "+days(age)+" old", make1)
 	}
-	return ok("backup", fmt.Sprintf("the newest of %s is of %s", count(len(copies), "copy", "copies"), last.Local().Format("2006-01-02 15:04")))
+	return ok("backup", fmt.Sprintf("the newest of %s is from %s", count(len(copies), "copy", "copies"), last.Local().Format("2006-01-02 15:04")))
 }
 
 func days(d time.Duration) string { return count(int(d/(24*time.Hour)), "day", "days") }

@@ -7,8 +7,8 @@ import (
 	"hob/platform/browser"
 )
 
-// checkBrowser looks for the browser that Hob would drive and, where programs may be
-// started to look, whether it starts: without a window and without a network.
+// checkBrowser looks for the browser and, if Env.Starts is set, tests its start without a
+// window and without a network.
 func checkBrowser(ctx context.Context, e Env) []Check {
 	c := e.Config.Browser
 	if !c.Enabled {
@@ -27,19 +27,19 @@ func checkBrowser(ctx context.Context, e Env) []Check {
 		if e == nil {
 			return failed("browser", err, "")
 		}
-		return ok("browser", e.Message+", so that Hob drives none (docs/browser.md)")
+		return ok("browser", e.Message+", so Hob has no browser (docs/browser.md)")
 	case b.Unboxed():
-		return warn("browser", found.Name+" would run without its sandbox, since Hob runs as root", "run Hob as a user of your own, or: hob config set browser.enabled false")
-	case e.Browses != nil && e.Browses(): // a second one beside it would tell nothing more
+		return warn("browser", found.Name+" would run without its sandbox, because Hob runs as root", "run Hob as a normal user, or: hob config set browser.enabled false")
+	case e.Browses != nil && e.Browses(): // a second instance would show nothing more
 		return ok("browser", found.Name+" runs")
 	case e.Starts:
 		if err := b.Try(ctx); err != nil {
-			cause, remedy := split(err, "start it by hand to see what it says: "+found.Path)
-			return warn("browser", found.Name+" is there and does not start: "+cause, remedy)
+			cause, remedy := split(err, "start it manually to see its messages: "+found.Path)
+			return warn("browser", found.Name+" is installed but does not start: "+cause, remedy)
 		}
 		return ok("browser", found.Name+" starts")
 	case b.Headless():
-		return ok("browser", found.Name+" is there, and will show no window")
+		return ok("browser", found.Name+" is installed and runs without a window")
 	}
-	return ok("browser", found.Name+" is there")
+	return ok("browser", found.Name+" is installed")
 }

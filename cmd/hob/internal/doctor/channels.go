@@ -19,9 +19,8 @@ type Channel struct {
 	Name, State, Error string
 }
 
-// checkChannels looks whether the secrets of channels can be read, signs in to each,
-// and tells, in the daemon, how they work: what it says here is what the page and
-// the status say.
+// checkChannels checks the secrets of the channels and signs in to each. In the daemon it also
+// reports their state, the same as the web page and the status.
 func checkChannels(ctx context.Context, e Env) []Check {
 	var on []config.Section
 	for _, s := range e.Config.Channels {
@@ -57,13 +56,13 @@ func checkChannels(ctx context.Context, e Env) []Check {
 	case len(on) == 0:
 		return ok("channels", "the terminal and the web page")
 	case e.Channels == nil:
-		return skip("channels", strings.Join(names, ", ")+" are set up, beside the terminal and the web page; whether they work shows while Hob runs", "hob start, then: hob doctor channels")
+		return skip("channels", strings.Join(names, ", ")+" are set up, in addition to the terminal and the web page; their state is known only while Hob runs", "hob start, then: hob doctor channels")
 	}
-	return ok("channels", strings.Join(names, ", ")+", and the terminal and the web page")
+	return ok("channels", strings.Join(names, ", ")+", the terminal and the web page")
 }
 
-// oneChannel is what there is to say of a channel that is switched on: what hinders
-// it first. It is tried unless it is known already that it cannot work.
+// oneChannel returns the findings of an enabled channel, the most basic problem first. It signs
+// in only if the channel can work.
 func oneChannel(ctx context.Context, e Env, name string, works []Check) []Check {
 	if e.Desktop && name == "imessage" {
 		if c := diskAccess(permission.List()); c != nil {
@@ -88,14 +87,14 @@ func oneChannel(ctx context.Context, e Env, name string, works []Check) []Check 
 	return ok("channel "+name, said)
 }
 
-// diskAccess tells when macOS keeps the messages from this process.
+// diskAccess reports a missing Full Disk Access, which hides the messages from this process.
 func diskAccess(list []permission.Permission) []Check {
 	for _, p := range list {
 		if p.ID != "disk" || p.Given {
 			continue
 		}
-		c := fail("channel imessage", p.Name+" is not given to "+p.For+", without which macOS keeps the messages from Hob",
-			"switch on "+p.For+" in System Settings, Privacy & Security, "+p.Name+", and start Hob again")
+		c := fail("channel imessage", p.Name+" is not granted to "+p.For+"; without it macOS hides the messages from Hob",
+			"enable "+p.For+" in System Settings, Privacy & Security, "+p.Name+", and restart Hob")
 		c[0].Link = p.Pane
 		return c
 	}
@@ -128,11 +127,11 @@ func channelWorks(c Channel) []Check {
 	}
 	switch c.State {
 	case "stopped", "failed":
-		return fail(name, "it has stopped: "+cause, remedy+"; then: hob stop, hob start")
+		return fail(name, "stopped: "+cause, remedy+"; then: hob stop, hob start")
 	case "waiting":
-		return warn(name, "it does not work now, and is tried again: "+cause, remedy)
+		return warn(name, "not working; Hob retries: "+cause, remedy)
 	case "starting":
-		return skip(name, "it is still starting", "look again in a moment: hob doctor channels")
+		return skip(name, "still starting", "check again shortly: hob doctor channels")
 	}
 	return nil
 }

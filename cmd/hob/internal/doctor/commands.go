@@ -2,25 +2,25 @@ package doctor
 
 import "context"
 
-// Confined says what confines commands, and what is missing of it.
+// Confined returns the sandbox of commands and what it lacks.
 type Confined func(context.Context) (kind, missing string)
 
-// checkCommands looks for the sandbox of commands.
+// checkCommands checks the sandbox of commands.
 func checkCommands(ctx context.Context, e Env) []Check {
 	if e.Confined == nil {
 		return nil
 	}
-	const name, remedy = "commands", "install bubblewrap (apt install bubblewrap), or set [shell] sandbox = \"off\" to do without"
+	const name, remedy = "commands", "install bubblewrap (apt install bubblewrap), or set [shell] sandbox = \"off\" to run without it"
 	kind, missing := e.Confined(ctx)
 	switch {
 	case e.Config.Shell.Sandbox == "off":
-		return ok(name, "nothing confines them, as [shell] sandbox = \"off\" says; those that do more than look ask you")
+		return ok(name, "no sandbox, because [shell] sandbox = \"off\"; commands that do more than read need your approval")
 	case kind == "" && e.Config.Shell.Sandbox == "require":
-		return fail(name, "none can run, since "+missing, remedy)
+		return fail(name, "no command can run: "+missing, remedy)
 	case kind == "":
-		return warn(name, "nothing confines them: "+missing, remedy)
+		return warn(name, "no sandbox: "+missing, remedy)
 	case missing != "":
-		return warn(name, kind+" confines them, in part: "+missing, remedy)
+		return warn(name, "partial sandbox with "+kind+": "+missing, remedy)
 	}
-	return ok(name, kind+" confines them")
+	return ok(name, "sandbox: "+kind)
 }

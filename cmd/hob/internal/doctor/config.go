@@ -13,8 +13,8 @@ import (
 
 const lineRemedy = "correct the line, then run: hob config check"
 
-// checkConfig tells the mistakes of the configuration. None is corrected: what its
-// owner meant is his to say.
+// checkConfig reports the errors of the configuration. It fixes none, because only the user
+// knows the intended value.
 func checkConfig(ctx context.Context, e Env) []Check {
 	const name = "config"
 	if e.unreadable() {
@@ -39,7 +39,7 @@ func checkConfig(ctx context.Context, e Env) []Check {
 		out = append(out, warn(name, cause, remedy)...)
 	}
 	if e.Stale {
-		out = append(out, warn(name, e.Config.Path()+" has been changed since Hob started, which does not use it yet", "hob stop, then hob start")...)
+		out = append(out, warn(name, e.Config.Path()+" changed after Hob started; the changes are not in use yet", "hob stop, then hob start")...)
 	}
 	if len(out) == 0 {
 		return ok(name, e.Config.Path()+" is good")
@@ -56,14 +56,15 @@ func (e Env) unreadable() bool {
 	return errors.Is(err, fs.ErrPermission)
 }
 
-// opening is for a configuration that is the owner's, and closed to him.
+// opening returns the finding for a configuration that the user owns but may not read, with a
+// fix.
 func (e Env) opening() []Check {
 	path := e.Paths.ConfigFile()
 	fi, err := os.Lstat(path)
 	if err != nil || !fi.Mode().IsRegular() || !system.Mine(fi) {
-		return fail("config", path+" cannot be read: permission denied", "make it, and its folder, yours: sudo chown $(id -un) "+path)
+		return fail("config", path+" is not readable: permission denied", "take ownership of the file and its folder: sudo chown $(id -un) "+path)
 	}
-	return with(closing([]string{path}), fail("config", fmt.Sprintf("you yourself may not read %s (mode %04o)", path, fi.Mode().Perm()), fixRemedy+", or: chmod 600 "+path))
+	return with(closing([]string{path}), fail("config", fmt.Sprintf("you do not have permission to read %s (mode %04o)", path, fi.Mode().Perm()), fixRemedy+", or: chmod 600 "+path))
 }
 
 func checkDaemon(_ context.Context, e Env) []Check {
@@ -72,11 +73,11 @@ func checkDaemon(_ context.Context, e Env) []Check {
 	case e.DaemonErr != nil:
 		return fail("daemon", e.DaemonErr.Error(), again)
 	case e.Daemon == 0:
-		return warn("daemon", "Hob is not running: no watcher, schedule or reminder works", "start it: hob start")
+		return warn("daemon", "Hob is not running: watchers, schedules and reminders do not work", "start it: hob start")
 	}
 	at, found, err := system.ReadEndpoint(e.Paths.EndpointFile(), e.Daemon)
 	if err == nil && found && at.Version != e.Version {
-		return warn("daemon", fmt.Sprintf("the daemon is of version %s, this program of %s", at.Version, e.Version), again)
+		return warn("daemon", fmt.Sprintf("the daemon has version %s, this program %s", at.Version, e.Version), again)
 	}
-	return ok("daemon", "runs and answers")
+	return ok("daemon", "running and answering")
 }

@@ -8,8 +8,8 @@ import (
 	"hob/autonomy/llm"
 )
 
-// dates notes what servers say of the time, in answers to what is asked of them in
-// any case: nobody is asked for the time alone.
+// dates records the Date headers of requests that other checks make. It makes no request
+// itself.
 type dates struct {
 	mu   sync.Mutex
 	from string
@@ -66,13 +66,13 @@ func (d *dates) note(host, header string, began, ended time.Time) {
 	}
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	if !d.seen || off.Abs() < d.off.Abs() { // the server that agrees best: another one's clock may be wrong
+	if !d.seen || off.Abs() < d.off.Abs() { // the server that agrees best, because the clock of another one may be wrong
 		d.from, d.off, d.seen = host, off, true
 	}
 }
 
-// skew is how far this machine's clock is ahead (or, below 0, behind) of what a
-// server says; false when none said anything.
+// skew returns how far this machine's clock is ahead of a server, or behind if below 0; said is
+// false if no server sent a date.
 func (d *dates) skew() (off time.Duration, from string, said bool) {
 	if d == nil {
 		return 0, "", false

@@ -9,15 +9,15 @@ import (
 	"hob/platform/daysoff"
 )
 
-// checkDaysOff looks whether the calendars of [autonomy] days_off can be read, and
-// name a day that is to come.
+// checkDaysOff checks that the calendars of [autonomy] days_off are readable and contain a
+// future day.
 func checkDaysOff(_ context.Context, e Env) (out []Check) {
 	now := time.Now()
 	coming := 0
 	for _, path := range e.Config.Autonomy.DaysOff {
 		days, err := daysoff.Read(path, now)
 		if err != nil {
-			out = append(out, warn("days off", fmt.Sprintf("%s: %v", filepath.Base(path), err), "give it calendar data (.ics), or take it out of autonomy.days_off")...)
+			out = append(out, warn("days off", fmt.Sprintf("%s: %v", filepath.Base(path), err), "add calendar data (.ics), or remove it from autonomy.days_off")...)
 		}
 		for d := range days {
 			if d >= now.Format(time.DateOnly) {
@@ -29,7 +29,7 @@ func checkDaysOff(_ context.Context, e Env) (out []Check) {
 	case len(e.Config.Autonomy.DaysOff) == 0 || len(out) > 0:
 		return out
 	case coming == 0:
-		return warn("days off", "your calendars name no day off that is still to come", "get them anew, or mend autonomy.days_off")
+		return warn("days off", "your calendars contain no future days off", "download them again, or correct autonomy.days_off")
 	}
-	return ok("days off", count(coming, "day", "days")+" off to come are known")
+	return ok("days off", count(coming, "day", "days")+" off ahead")
 }

@@ -30,10 +30,10 @@ func TestDaysOff(t *testing.T) {
 		want  string
 	}{
 		{"none", nil, "", ""},
-		{"all is well", []string{soon, old}, OK, "1 day off to come"},
+		{"all is well", []string{soon, old}, OK, "1 day off ahead"},
 		{"not there", []string{filepath.Join(dir, "gone.ics"), soon}, Warn, "gone.ics"},
 		{"no calendar", []string{none}, Warn, "none.ics"},
-		{"all is over", []string{old}, Warn, "still to come"},
+		{"all is over", []string{old}, Warn, "no future days off"},
 	} {
 		got := checkDaysOff(t.Context(), Env{Config: &config.Config{Autonomy: config.Autonomy{DaysOff: tc.files}}})
 		if tc.state == "" && len(got) == 0 {

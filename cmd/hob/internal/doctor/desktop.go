@@ -13,8 +13,8 @@ import (
 
 const desktopWait = 3 * time.Second
 
-// checkDesktop asks what would show notes. It shows none. The daemon may run
-// elsewhere than this command: in a session of its own, or in none.
+// checkDesktop queries the notification server without showing a notification. The daemon may
+// run in another session than this command, or in none.
 func checkDesktop(ctx context.Context, e Env) []Check { return desktopOf(ctx, e, e.getenv) }
 
 func desktopOf(ctx context.Context, e Env, getenv func(string) string) []Check {
@@ -27,29 +27,29 @@ func desktopOf(ctx context.Context, e Env, getenv func(string) string) []Check {
 	return append(shows(ctx, e, o, wanted), present(ctx, o))
 }
 
-// present tells how Hob finds out whether the owner is there.
+// present reports how Hob detects the presence of the user.
 func present(ctx context.Context, o desktop.Options) Check {
 	p, err := desktop.Look(ctx, o)
 	switch {
 	case err != nil:
-		return Check{Name: "presence", State: Skip, Cause: "whether you are at the machine is not known, and taken for neither: " + strings.ReplaceAll(err.Error(), "\n", "; ")}
+		return Check{Name: "presence", State: Skip, Cause: "unknown whether you are at the machine: " + strings.ReplaceAll(err.Error(), "\n", "; ")}
 	case p.LockKnown && p.Locked:
 		return Check{Name: "presence", State: OK, Cause: "the screen is locked"}
 	}
-	return Check{Name: "presence", State: OK, Cause: fmt.Sprintf("you touched this machine %s ago (told by %s)", p.Idle.Round(time.Second), p.By)}
+	return Check{Name: "presence", State: OK, Cause: fmt.Sprintf("last input on this machine %s ago (source: %s)", p.Idle.Round(time.Second), p.By)}
 }
 
 func shows(ctx context.Context, e Env, o desktop.Options, wanted bool) []Check {
 	srv, err := desktop.New(o).Server(ctx)
 	switch {
 	case err != nil && wanted || errors.Is(err, desktop.ErrNoServer) && e.Config.Notify.Channel == channel.Name:
-		return failed("desktop", err, "without it notices are told on the page; or: hob config set channels.desktop.enabled false")
+		return failed("desktop", err, "without it notifications appear on the web page; or: hob config set channels.desktop.enabled false")
 	case err != nil:
-		return warn("desktop", "no notes can be shown: "+err.Error(), "see docs/desktop.md, or: hob config set channels.desktop.enabled false")
+		return warn("desktop", "cannot show notifications: "+err.Error(), "see docs/desktop.md, or: hob config set channels.desktop.enabled false")
 	case !srv.Sure:
-		return warn("desktop", srv.Name+" does not tell whether it shows notes", "see docs/desktop.md")
+		return warn("desktop", srv.Name+" does not report whether it shows notifications", "see docs/desktop.md")
 	case !srv.Actions:
-		return ok("desktop", srv.Name+" shows notes, without buttons")
+		return ok("desktop", srv.Name+" shows notifications without buttons")
 	}
-	return ok("desktop", srv.Name+" shows notes with buttons")
+	return ok("desktop", srv.Name+" shows notifications with buttons")
 }

@@ -23,11 +23,11 @@ func TestDesktop(t *testing.T) {
 	if got := desktopOf(t.Context(), conf(t, e, ""), bus.Getenv); len(got) != 2 || got[0].State != Warn || got[0].Remedy == "" {
 		t.Errorf("no server: %+v", got)
 	}
-	if got := desktopOf(t.Context(), conf(t, e, ""), bus.Getenv); len(got) != 2 || got[1].Name != "presence" || !strings.Contains(got[1].Cause, "not known") {
+	if got := desktopOf(t.Context(), conf(t, e, ""), bus.Getenv); len(got) != 2 || got[1].Name != "presence" || !strings.Contains(got[1].Cause, "unknown whether") {
 		t.Errorf("nobody tells who is there: %+v", got)
 	}
 	s := desktoptest.NewServer(t, bus, "actions")
-	if got := desktopOf(t.Context(), conf(t, e, ""), bus.Getenv); len(got) != 2 || got[0].State != OK || !strings.Contains(got[0].Cause, "test server shows notes with buttons") {
+	if got := desktopOf(t.Context(), conf(t, e, ""), bus.Getenv); len(got) != 2 || got[0].State != OK || !strings.Contains(got[0].Cause, "test server shows notifications with buttons") {
 		t.Errorf("a server: %+v", got)
 	}
 	if n := len(s.All()); n > 0 {

@@ -1,15 +1,14 @@
-// Package doctor looks whether Hob can work here: the configuration, the
-// folders, the database, the machine's clock and limits, the model, the channels,
-// the accounts and the desktop. It works with a broken configuration.
+// Package doctor checks the installation: the configuration, the folders, the database, the
+// machine's clock and limits, the model, the channels, the accounts and the desktop. It works
+// with an invalid configuration.
 //
-// Probes is the one list of what is looked at. Each probe is run beside the others
-// and has a time of its own, so that one that hangs holds up nobody. The daemon
-// runs them where there is one, since rights such as those of macOS belong to the
-// process that asks; the command `hob doctor` runs them itself where there is none.
-// `hob setup` runs some by name, and `hob config check` uses Drivers.
+// Probes lists all checks. They run in parallel, each with its own deadline, so a check that
+// hangs does not block the others. The daemon runs them if it is running, because rights such
+// as those of macOS belong to the process that asks; otherwise `hob doctor` runs them itself.
+// `hob setup` runs some of them by name, and `hob config check` uses Drivers.
 //
-// It changes nothing unless it is asked to, and then only what can be mended
-// without losing anything. Every finding names its remedy.
+// The doctor changes nothing unless it is told to, and then applies only fixes that lose no
+// data. Every finding names its remedy.
 package doctor
 
 import (
@@ -26,7 +25,7 @@ import (
 	"hob/platform/system"
 )
 
-// State is how a check came out.
+// State is the result of a check.
 type State string
 
 // The states.
@@ -34,18 +33,18 @@ const (
 	OK   State = "ok"
 	Warn State = "warn"    // works, not as well as it could
 	Fail State = "fail"    // does not work
-	Skip State = "skipped" // could not be looked at, which is never "ok"
+	Skip State = "skipped" // could not be checked, which is never "ok"
 )
 
 // Check is one finding.
 type Check struct {
 	Name   string `json:"name"`
 	State  State  `json:"state"`
-	Cause  string `json:"cause"`  // what was found
+	Cause  string `json:"cause"`  // the finding
 	Remedy string `json:"remedy"` // "" when there is nothing to do
-	// Link opens where the system lets the owner mend it; "" = there is no such place.
+	// Link opens the system settings for the fix; "" if there is none.
 	Link string `json:"link,omitempty"`
-	// Fixable: Run with Options.Fix mends it. Fixed is what it did.
+	// Fixable: Run with Options.Fix can fix it. Fixed is the result of that fix.
 	Fixable bool   `json:"fixable,omitempty"`
 	Fixed   string `json:"fixed,omitempty"`
 	// In is who looked: "daemon" or "command".
@@ -54,11 +53,11 @@ type Check struct {
 	fix Fix
 }
 
-// Fix mends what a check found and says what it did. It never takes anything away
-// that cannot be made again.
+// Fix applies the fix of a check and reports what it did. It never removes data that cannot be
+// recreated.
 type Fix func(ctx context.Context) (said string, err error)
 
-// Env is what the checks look at.
+// Env is the environment of the checks.
 type Env struct {
 	Paths   system.Paths
 	Version string // of this program
@@ -68,18 +67,17 @@ type Env struct {
 	Config  *config.Config // the defaults when ConfigErr is set
 	// ConfigErr is why the configuration cannot be used.
 	ConfigErr error
-	// Load reads the configuration again, after something was mended; optional.
+	// Load reloads the configuration after a fix; optional.
 	Load func() (*config.Config, error)
 	// Stale: Hob runs with another configuration than the file holds now.
 	Stale bool
-	// Daemon is the process id of the running daemon, 0 when there is none, and
-	// DaemonErr why a running one does not answer.
+	// Daemon is the process id of the running daemon, 0 if there is none. DaemonErr is why a
+	// running daemon does not answer.
 	Daemon    int
 	DaemonErr error
-	// What only the running daemon knows; nil: this is not the daemon. Memory is how
-	// what derives from the memory stands, Documents what could not be taken in,
-	// Erasures how far what was forgotten is gone, Channels how those work, and Reindex
-	// makes the index anew.
+	// Known only in the running daemon; nil elsewhere. Memory returns the state of the indexes,
+	// Documents the failed imports, Erasures the progress of deletions, Channels the state of
+	// the channels, and Reindex rebuilds the index.
 	Memory    func(context.Context) ([]Derived, error)
 	Documents func(context.Context) ([]Document, error)
 	Erasures  func(context.Context) ([]Erasure, error)
@@ -92,24 +90,22 @@ type Env struct {
 	Browses func() bool
 	// Tray: this is the daemon, and it shows the icon.
 	Tray bool
-	// Template says which one is in use, and whether a change of it was begun and not
-	// finished; nil leaves that out.
+	// Template returns the active template and whether a template change is incomplete; nil
+	// skips the check.
 	Template func() (name string, pending bool, err error)
-	// Agents are those that may not be able to work.
+	// Agents with prerequisites.
 	Agents []Agent
-	// Confined looks for the sandbox of commands; nil leaves that out.
+	// Confined looks for the sandbox of commands; nil skips the check.
 	Confined Confined
 	Secrets  system.Secrets
-	// Scripts runs what speaks to the programs of this machine; nil: there are none
-	// that understand it.
+	// Scripts runs scripts of the apps of this machine; nil if there is no script engine.
 	Scripts osrun.Runner
-	// Desktop: the real screen may be looked at. Starts: a program may be started to
-	// see whether it can be. A test, which must not reach the desktop of whoever runs
-	// it, sets neither.
+	// Desktop: the checks may use the real screen. Starts: they may start programs. Tests set
+	// neither, because they must not touch the desktop of the developer.
 	Desktop, Starts bool
 	Getenv          func(string) string // nil means os.Getenv
 	Now             time.Time
-	HTTP            *http.Client // for model servers; nil means one of its own
+	HTTP            *http.Client // for model servers; nil means the default client
 
 	dates *dates
 }
@@ -119,10 +115,10 @@ type Probe struct {
 	// Name is what `hob doctor NAME` runs. Findings have it as their name, or begin
 	// with it.
 	Name string
-	// Also are names of findings that are not its own; one that ends with a blank
-	// stands for all that begin with it.
+	// Also lists names of further findings of the probe; a name that ends with a space matches
+	// as a prefix.
 	Also []string
-	// Means is what it is for: what does not work when it fails.
+	// Means is its purpose: what does not work if it fails.
 	Means string
 	// After are the probes that must have ended before this one begins.
 	After []string
@@ -131,52 +127,51 @@ type Probe struct {
 	Run  func(context.Context, Env) []Check
 }
 
-// Probes lists what is looked at, in an order in which the first failure is the one
-// to mend first.
+// Probes returns all checks, ordered so that the first failure should be fixed first.
 func Probes() []Probe {
 	return []Probe{
-		{Name: "config", Means: "Hob does not start with a mistake in config.toml", Run: checkConfig},
-		{Name: "home", Means: "everything that Hob keeps lies in these folders", Run: checkHome},
-		{Name: "files", Means: "what Hob keeps is for its owner alone", Run: checkFiles},
-		{Name: "leftovers", Means: "what a Hob that was cut off has left behind", Run: checkLeftovers},
-		{Name: "disk", Means: "nothing can be kept on a full disk", Run: checkDisk},
-		{Name: "token", Means: "the command line and the page show it to the daemon", Run: checkToken},
-		{Name: "database", Means: "everything that is known and planned", Run: checkDatabase},
-		{Name: "backup", Means: "what can be gone back to when the disk dies", Run: checkBackup},
-		{Name: "daemon", Means: "watchers, schedules and reminders need it", Here: true, Run: checkDaemon},
-		{Name: "autostart", Means: "Hob is there after the next login", Run: checkAutostart},
-		{Name: "memory", Means: "what is remembered is found quickly", Run: checkMemory},
-		{Name: "documents", Means: "the folders whose documents are kept in step", Run: checkDocuments},
-		{Name: "days off", Means: "schedules that leave out days off", Run: checkDaysOff},
-		{Name: "forgetting", Means: "what was forgotten is gone", Run: checkForgetting},
-		{Name: "port", Also: []string{"reach"}, Means: "the page and the command line reach Hob there", Run: checkPort},
-		{Name: "zone", Means: "times are told and kept in it", Run: checkZone},
+		{Name: "config", Means: "errors in config.toml, which prevent the start", Run: checkConfig},
+		{Name: "home", Means: "the folders with all data of Hob", Run: checkHome},
+		{Name: "files", Means: "private permissions of Hob's files", Run: checkFiles},
+		{Name: "leftovers", Means: "leftover files of an interrupted Hob", Run: checkLeftovers},
+		{Name: "disk", Means: "free disk space", Run: checkDisk},
+		{Name: "token", Means: "the token of the command line and the web page", Run: checkToken},
+		{Name: "database", Means: "the database with all items and plans", Run: checkDatabase},
+		{Name: "backup", Means: "backups for a disk failure", Run: checkBackup},
+		{Name: "daemon", Means: "the background process for watchers, schedules and reminders", Here: true, Run: checkDaemon},
+		{Name: "autostart", Means: "start of Hob at login", Run: checkAutostart},
+		{Name: "memory", Means: "the search index of the memory", Run: checkMemory},
+		{Name: "documents", Means: "folders with synchronized documents", Run: checkDocuments},
+		{Name: "days off", Means: "calendars of days off for schedules", Run: checkDaysOff},
+		{Name: "forgetting", Means: "completion of permanent deletions", Run: checkForgetting},
+		{Name: "port", Also: []string{"reach"}, Means: "the address for the web page and the command line", Run: checkPort},
+		{Name: "zone", Means: "the time zone of displayed and stored times", Run: checkZone},
 		{Name: "clock", Means: "schedules, certificates and one-time codes need the right time", After: []string{"model", "embeddings"}, Run: checkClock},
-		{Name: "keychain", Means: "passwords and keys are kept there", Run: checkKeychain},
-		{Name: "secrets", Means: "what the configuration refers to can be read", Run: checkSecrets},
+		{Name: "keychain", Means: "storage of passwords and keys", Run: checkKeychain},
+		{Name: "secrets", Means: "readability of referenced secrets", Run: checkSecrets},
 		{Name: "model", Also: []string{"fallback", "small model"}, Means: "what thinks", Run: checkModel},
-		{Name: "budget", Means: "what thinking may cost", Run: checkBudget},
-		{Name: "embeddings", Means: "the memory is searched by meaning", Run: checkEmbeddings},
-		{Name: "policy", Means: "your own rules; a broken file denies every call", Run: checkPolicy},
-		{Name: "agents", Also: []string{"agent "}, Means: "agents in containers of their own", Run: checkAgents},
-		{Name: "commands", Means: "commands run in a sandbox", Run: checkCommands},
-		{Name: "channels", Also: []string{"channel "}, Means: "where Hob hears and is heard", Run: checkChannels},
-		{Name: "desktop", Also: []string{"presence"}, Means: "notes on the screen, and whether you are there", Run: checkDesktop},
-		{Name: "tray", Means: "the icon with its menu", Run: checkTray},
-		{Name: "session", Means: "the tools that look at the screen, read windows and the clipboard", Run: checkSession},
-		{Name: "permissions", Means: "what macOS wants allowed by hand", Run: checkPermissions},
-		{Name: "scripts", Means: "speaking to the programs of macOS and Windows", Run: checkScripts},
+		{Name: "budget", Means: "limits on the cost of models", Run: checkBudget},
+		{Name: "embeddings", Means: "vector search of the memory", Run: checkEmbeddings},
+		{Name: "policy", Means: "your policy rules; an invalid file denies every call", Run: checkPolicy},
+		{Name: "agents", Also: []string{"agent "}, Means: "agents in separate containers", Run: checkAgents},
+		{Name: "commands", Means: "the sandbox of commands", Run: checkCommands},
+		{Name: "channels", Also: []string{"channel "}, Means: "messaging channels", Run: checkChannels},
+		{Name: "desktop", Also: []string{"presence"}, Means: "desktop notifications and presence detection", Run: checkDesktop},
+		{Name: "tray", Means: "the tray icon and its menu", Run: checkTray},
+		{Name: "session", Means: "tools for the screen, windows and the clipboard", Run: checkSession},
+		{Name: "permissions", Means: "macOS permissions that you grant manually", Run: checkPermissions},
+		{Name: "scripts", Means: "scripting of macOS and Windows apps", Run: checkScripts},
 		{Name: "accounts", Also: []string{"account "}, Means: "your mail, calendars and contacts", Run: checkAccounts},
-		{Name: "web", Means: "searching the web", Run: checkSearch},
-		{Name: "browser", Means: "the browser that Hob drives", Run: checkBrowser},
-		{Name: "triggers", Also: []string{"trigger "}, Means: "calls from outside", Run: checkTriggers},
-		{Name: "watches", Means: "changes of files are seen at once", Run: checkWatches},
-		{Name: "template", Means: "settings, personality and schedules that belong together", Run: checkTemplates},
-		{Name: "log", Means: "what went wrong in the last day", Run: checkLog},
+		{Name: "web", Means: "web search", Run: checkSearch},
+		{Name: "browser", Means: "the automated browser", Run: checkBrowser},
+		{Name: "triggers", Also: []string{"trigger "}, Means: "calls from other programs", Run: checkTriggers},
+		{Name: "watches", Means: "detection of file changes", Run: checkWatches},
+		{Name: "template", Means: "consistency of settings, personality and schedules", Run: checkTemplates},
+		{Name: "log", Means: "errors of the last day", Run: checkLog},
 	}
 }
 
-// covers reports whether the probe is meant by a name.
+// covers reports whether name selects the probe.
 func (p Probe) covers(name string) bool {
 	return name == p.Name || slices.ContainsFunc(p.Also, func(a string) bool {
 		return name == strings.TrimSpace(a) || strings.HasSuffix(a, " ") && strings.HasPrefix(name, a)
@@ -203,12 +198,12 @@ func fail(name, cause, remedy string) []Check {
 	return []Check{{Name: name, State: Fail, Cause: cause, Remedy: remedy}}
 }
 
-// skip is for what could not be looked at.
+// skip returns a finding for a check that could not run.
 func skip(name, cause, remedy string) []Check {
 	return []Check{{Name: name, State: Skip, Cause: cause, Remedy: remedy}}
 }
 
-// with gives findings the way to mend them.
+// with adds a fix to findings.
 func with(fix Fix, list []Check) []Check {
 	for i := range list {
 		list[i].fix, list[i].Fixable = fix, true
@@ -216,7 +211,7 @@ func with(fix Fix, list []Check) []Check {
 	return list
 }
 
-// fixRemedy is the remedy of what --fix mends.
+// fixRemedy is the remedy of findings that --fix can fix.
 const fixRemedy = "hob doctor --fix"
 
 // split parts an error into its cause and the remedy behind its last "; ",

@@ -129,14 +129,14 @@ func TestChecks(t *testing.T) {
 		{"search with an instance here", "web", func(t *testing.T, e Env) Env { return conf(t, e, "[search]\nbase_url = \"http://127.0.0.1:8888\"\n") }, OK, "searxng", false},
 		{"a proxy that resolves", "web", func(t *testing.T, e Env) Env {
 			return conf(t, e, "[network]\nproxy = \"http://proxy:3128\"\nproxy_resolves = true\n")
-		}, Warn, "cannot check where those lead", false},
+		}, Warn, "cannot check their addresses", false},
 		{"a browser that is not there", "browser", func(t *testing.T, e Env) Env { return conf(t, e, "[browser]\npath = \"/nowhere/chrome\"\n") }, Fail, "no browser at /nowhere/chrome", false},
 		{"open home", "home", func(t *testing.T, e Env) Env {
 			if err := os.Chmod(e.Paths.Home, 0o755); err != nil { //nolint:gosec // that is the point
 				t.Fatal(err)
 			}
 			return e
-		}, Warn, "other users can look into", true},
+		}, Warn, "other users can read", true},
 		{"open token", "token", func(t *testing.T, e Env) Env {
 			write(t, e.Paths.TokenFile(), strings.Repeat("ab", 32), 0o644)
 			return e
@@ -158,7 +158,7 @@ func TestChecks(t *testing.T) {
 				t.Fatal(err)
 			}
 			return e
-		}, Fail, "make it a file", false},
+		}, Fail, "make the file", false},
 		{"home cannot be made", "home", func(t *testing.T, e Env) Env {
 			file := filepath.Join(t.TempDir(), "file")
 			write(t, file, "", 0o600)
@@ -189,7 +189,7 @@ func TestChecks(t *testing.T) {
 		{"clock before Hob", "clock", func(_ *testing.T, e Env) Env {
 			e.Now = time.Date(2019, 1, 1, 0, 0, 0, 0, time.UTC)
 			return e
-		}, Fail, "before Hob was made", false},
+		}, Fail, "before this version of Hob was built", false},
 		{"clock set back", "clock", func(_ *testing.T, e Env) Env {
 			e.Now = e.Now.Add(-time.Hour)
 			return e
@@ -219,16 +219,16 @@ func TestChecks(t *testing.T) {
 		}, Fail, "/no/such/file", false},
 		{"two triggers share a secret", "trigger b", func(t *testing.T, e Env) Env {
 			return conf(t, e, "[triggers.a]\naction = \"x\"\nsecret = \"same\"\n[triggers.b]\naction = \"x\"\nsecret = \"same\"\n")
-		}, Warn, "the same secret as the trigger a", false},
-		{"no embedder", "embeddings", func(_ *testing.T, e Env) Env { return e }, OK, "words alone", false},
+		}, Warn, "same secret as the trigger a", false},
+		{"no embedder", "embeddings", func(_ *testing.T, e Env) Env { return e }, OK, "words only", false},
 		{"an embedder", "embeddings", func(t *testing.T, e Env) Env {
 			return conf(t, e, embeddings(modelServer(t, func(w http.ResponseWriter, _ *http.Request) {
 				fmt.Fprint(w, `{"object":"list","data":[{"index":0,"embedding":[1,2,3]}]}`)
 			})))
-		}, OK, "local/nomic answers with vectors of 3 numbers", false},
+		}, OK, "local/nomic answers with vectors of 3 dimensions", false},
 		{"an embedder that is away", "embeddings", func(t *testing.T, e Env) Env {
 			return conf(t, e, embeddings("http://127.0.0.1:1/v1"))
-		}, Warn, "until it answers what is new is found by words alone", false},
+		}, Warn, "until it answers, new items are found by words only", false},
 		{"an embedder without its model", "embeddings", func(t *testing.T, e Env) Env {
 			return conf(t, e, embeddings(modelServer(t, func(w http.ResponseWriter, _ *http.Request) {
 				http.Error(w, `{"error":{"message":"model \"nomic\" not found"}}`, http.StatusNotFound)

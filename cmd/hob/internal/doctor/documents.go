@@ -12,17 +12,17 @@ import (
 	"hob/platform/phrase"
 )
 
-// Document is one that Hob could not take in, as the running daemon lists it.
+// Document is a document whose import failed, as reported by the running daemon.
 type Document struct {
 	Source string `json:"source"`
 	Error  string `json:"error"`
 }
 
-// mostBroken is how many documents that could not be taken in are named.
+// mostBroken is the number of failed documents that are named.
 const mostBroken = 5
 
-// checkDocuments looks whether the folders of [knowledge] folders are there, and
-// which documents could not be taken in.
+// checkDocuments checks that the folders of [knowledge] folders exist, and reports failed
+// imports.
 func checkDocuments(ctx context.Context, e Env) []Check {
 	var out []Check
 	folders := e.Config.Knowledge.Folders
@@ -31,13 +31,13 @@ func checkDocuments(ctx context.Context, e Env) []Check {
 	}
 	if e.Documents == nil {
 		if len(folders) > 0 && len(out) == 0 {
-			return ok("documents", count(len(folders), "folder is", "folders are")+" there; what is in them is looked at while Hob runs")
+			return ok("documents", count(len(folders), "folder is", "folders are")+" present; their content is checked while Hob runs")
 		}
 		return out
 	}
 	list, err := e.Documents(ctx)
 	if err != nil {
-		return append(out, failed("documents", err, "look at what Hob says: hob logs")...)
+		return append(out, failed("documents", err, "see the log: hob doctor log")...)
 	}
 	var broken []string
 	for _, d := range list {
@@ -48,22 +48,22 @@ func checkDocuments(ctx context.Context, e Env) []Check {
 		if n > mostBroken {
 			said += fmt.Sprintf("; and %d more", n-mostBroken)
 		}
-		out = append(out, warn("documents", count(n, "document", "documents")+" could not be taken in: "+said, "mend or remove them; all of them lists: hob memory documents")...)
+		out = append(out, warn("documents", count(n, "document", "documents")+" could not be imported: "+said, "fix or remove them; list them with: hob memory documents")...)
 	}
 	if len(out) == 0 && len(folders) > 0 {
-		return ok("documents", "all that is in "+count(len(folders), "folder", "folders")+" can be taken in")
+		return ok("documents", "all documents in "+count(len(folders), "folder", "folders")+" are readable")
 	}
 	return out
 }
 
-// checkFolder looks whether a folder can be read.
+// checkFolder checks that a folder is readable.
 func checkFolder(path string) []Check {
 	dir, err := os.Open(path)
 	if err == nil {
 		defer func() { _ = dir.Close() }()
 		var info fs.FileInfo
 		if info, err = dir.Stat(); err == nil && !info.IsDir() {
-			return warn("documents", path+" is not a folder", "name the folder it lies in: [knowledge] folders")
+			return warn("documents", path+" is not a folder", "use its folder instead: [knowledge] folders")
 		}
 	}
 	if err == nil {
@@ -75,9 +75,9 @@ func checkFolder(path string) []Check {
 	case err == nil:
 		return nil
 	case errors.Is(err, fs.ErrNotExist):
-		return warn("documents", "the folder "+path+" is not there; what was taken in from it is kept", "make it, plug its disk in, or take it out of [knowledge] folders")
+		return warn("documents", "the folder "+path+" does not exist; documents imported from it are kept", "create it, connect its disk, or remove it from [knowledge] folders")
 	default:
-		return warn("documents", fmt.Sprintf("the folder %s cannot be read: %v", path, err), "let yourself read it: chmod u+rx "+path)
+		return warn("documents", fmt.Sprintf("read folder %s: %v", path, err), "make it readable: chmod u+rx "+path)
 	}
 }
 

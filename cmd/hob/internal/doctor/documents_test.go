@@ -28,10 +28,10 @@ func TestDocuments(t *testing.T) {
 		want    string
 	}{
 		{"nothing is wanted", nil, nil, "", ""},
-		{"without a daemon", []string{there}, nil, OK, "1 folder is there"},
-		{"missing", []string{filepath.Join(there, "gone")}, nil, Warn, "is not there"},
+		{"without a daemon", []string{there}, nil, OK, "1 folder is present"},
+		{"missing", []string{filepath.Join(there, "gone")}, nil, Warn, "does not exist"},
 		{"not a folder", []string{file}, says(), Warn, "is not a folder"},
-		{"all is well", []string{there}, says(), OK, "all that is in 1 folder"},
+		{"all is well", []string{there}, says(), OK, "all documents in 1 folder"},
 		{"broken", nil, says(Document{Source: "file:/n/scan.pdf", Error: "the file is broken"}), Warn, "scan.pdf: the file is broken"},
 		{"no answer", nil, func(context.Context) ([]Document, error) { return nil, errors.New("it broke") }, Fail, "it broke"},
 	} {

@@ -11,18 +11,18 @@ import (
 	llmall "hob/autonomy/llm/all"
 )
 
-// checkEmbeddings looks whether the embedder of [knowledge] is there. One on
-// this machine is tried; one that costs is only asked for its models.
+// checkEmbeddings checks the embedder of [knowledge]. It calls a local one; a paid one is only
+// asked for its models.
 func checkEmbeddings(ctx context.Context, e Env) []Check {
 	const key = "knowledge.embeddings"
 	name := e.Config.Knowledge.Embeddings
 	if name == "off" {
-		return ok("embeddings", "off: the memory is searched by words alone (docs/embeddings.md)")
+		return ok("embeddings", "off: memory search uses words only (docs/embeddings.md)")
 	}
 	o := e.modelOptions(ctx)
 	em, err := llmall.Embedder(name, o)
 	if err != nil {
-		return failed("embeddings", fmt.Errorf("%s = %q: %w", key, name, err), "name another one or switch it off: hob config set "+key+" off")
+		return failed("embeddings", fmt.Errorf("%s = %q: %w", key, name, err), "choose another one or switch it off: hob config set "+key+" off")
 	}
 	m, is := em.(llm.Model)
 	if !is {
@@ -36,24 +36,24 @@ func checkEmbeddings(ctx context.Context, e Env) []Check {
 		if err != nil {
 			return away(info, err)
 		}
-		return ok("embeddings", fmt.Sprintf("%s answers with vectors of %d numbers", info.Name(), len(v[0])))
+		return ok("embeddings", fmt.Sprintf("%s answers with vectors of %d dimensions", info.Name(), len(v[0])))
 	}
 	l, is := em.(llmall.Lister)
 	if !is {
-		return skip("embeddings", info.Name()+" cannot be asked whether it works", "")
+		return skip("embeddings", info.Name()+" has no way to check it", "")
 	}
 	models, err := l.Models(ctx)
 	switch {
 	case err != nil && llm.KindOf(err) != llm.NotFound:
 		return away(info, err)
 	case err == nil && len(models) > 0 && !slices.ContainsFunc(models, func(s string) bool { return strings.TrimPrefix(s, "models/") == info.Model }):
-		return warn("embeddings", fmt.Sprintf("%s does not list the model %s", info.Provider, info.Model), "check its name, or that the key may use it: hob provider list --test")
+		return warn("embeddings", fmt.Sprintf("%s does not list the model %s", info.Provider, info.Model), "check its name and whether the key may use it: hob provider test")
 	}
-	return ok("embeddings", info.Name()+"; every text that is remembered is sent there")
+	return ok("embeddings", info.Name()+"; every remembered text is sent to it")
 }
 
-// away is an embedder that does not answer. Nothing is lost by it: what is new
-// is found by words until it comes back.
+// away returns the finding for an embedder that does not answer. No data is lost: new items are
+// found by words until it answers.
 func away(info llm.Info, err error) []Check {
 	cause, remedy := strings.TrimSuffix(llm.Sentence(err), "."), ""
 	if e, is := errors.AsType[*llm.Error](err); is && e.Remedy != "" {
@@ -65,5 +65,5 @@ func away(info llm.Info, err error) []Check {
 			remedy = "check the internet connection and [providers." + info.Provider + "]"
 		}
 	}
-	return warn("embeddings", info.Name()+": "+cause+"; until it answers what is new is found by words alone", remedy)
+	return warn("embeddings", info.Name()+": "+cause+"; until it answers, new items are found by words only", remedy)
 }

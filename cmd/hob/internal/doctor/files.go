@@ -12,7 +12,7 @@ import (
 	"hob/platform/system"
 )
 
-// The modes that Hob gives: for the owner alone.
+// The file modes that Hob sets: private to the user.
 const (
 	privateFile = 0o600
 	privateDir  = 0o700
@@ -20,13 +20,13 @@ const (
 	othersWrite = 0o022
 )
 
-// folders are those that Hob keeps beside its home and its data.
+// folders returns the folders of Hob outside its home and its data.
 func (e Env) folders() []string {
 	p := e.Paths
 	return []string{p.Logs, p.Runtime, p.Backups(), p.UndoDir(), p.ConfigUndoDir(), p.Index(), p.Pictures(), p.Browser(), p.PolicyDir(), p.TemplatesDir()}
 }
 
-// private are the files that are for the owner alone. The token is looked at apart.
+// private returns the files that only the user may read. The token has a separate check.
 func (e Env) private() []string {
 	p := e.Paths
 	db := p.Database()
@@ -40,14 +40,14 @@ func globbed(path string) string {
 	return strings.NewReplacer(`*`, `[*]`, `?`, `[?]`, `[`, `[[]`).Replace(path)
 }
 
-// checkFiles looks who else can read or change what Hob keeps. Nothing that a link
-// leads to is changed.
+// checkFiles checks who else can read or change Hob's files. It never changes the target of a
+// link.
 func checkFiles(_ context.Context, e Env) []Check {
 	var out, open []Check
 	var shown []string
 	for _, path := range e.private() {
 		if path == e.Paths.ConfigFile() && e.unreadable() {
-			continue // which checkConfig tells
+			continue // reported by checkConfig
 		}
 		c, loose := guarded(path, privateFile)
 		out = append(out, c...)
@@ -68,25 +68,24 @@ func checkFiles(_ context.Context, e Env) []Check {
 		if n := len(shown) - len(names); n > 0 {
 			said += fmt.Sprintf(" and %d more", n)
 		}
-		open = with(closing(shown), warn("files", "others can read what is for you alone: "+said, fixRemedy+", or: chmod go-rwx "+strings.Join(names, " ")))
+		open = with(closing(shown), warn("files", "other users can read private files: "+said, fixRemedy+", or: chmod go-rwx "+strings.Join(names, " ")))
 	}
 	out = append(out, open...)
 	out = append(out, e.missing()...)
 	if len(out) == 0 {
-		return ok("files", "what Hob keeps is for you alone")
+		return ok("files", "only you can read Hob's files")
 	}
 	return out
 }
 
-// guarded looks at one file or folder. loose: others can read it, which can be
-// mended.
+// guarded checks one file or folder. loose: other users can read it, which has a fix.
 func guarded(path string, mode fs.FileMode) (out []Check, loose bool) {
 	fi, err := os.Lstat(path)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
 		return nil, false
 	case err != nil:
-		return skip("files", fmt.Sprintf("%s cannot be looked at: %v", path, plainly(err)), "make its folder yours, and readable"), false
+		return skip("files", fmt.Sprintf("check %s: %v", path, plainly(err)), "take ownership of its folder and make it readable"), false
 	}
 	if fi.Mode()&fs.ModeSymlink != 0 {
 		return linked("files", path), false
@@ -95,14 +94,14 @@ func guarded(path string, mode fs.FileMode) (out []Check, loose bool) {
 		return foreign("files", path), false
 	}
 	if mode == privateDir && !fi.IsDir() {
-		return fail("files", path+" is not a folder", "move it away; Hob makes the folder"), false
+		return fail("files", path+" is not a folder", "move it away; Hob creates the folder"), false
 	}
 	switch perm := fi.Mode().Perm(); {
 	case !system.OthersMayRead(fi) && perm&mode&privateFile != privateFile: // not even by its owner
-		c := fail("files", fmt.Sprintf("you yourself may not read and write %s (mode %04o)", path, perm), fixRemedy+fmt.Sprintf(", or: chmod %o %s", mode, path))
+		c := fail("files", fmt.Sprintf("you do not have permission to read and write %s (mode %04o)", path, perm), fixRemedy+fmt.Sprintf(", or: chmod %o %s", mode, path))
 		return with(closing([]string{path}), c), false
 	case system.OthersMayRead(fi) && perm&othersWrite != 0:
-		c := fail("files", fmt.Sprintf("others can change %s (mode %04o); look whether it still says what you wrote", path, perm), fixRemedy+fmt.Sprintf(", or: chmod %o %s", mode, path))
+		c := fail("files", fmt.Sprintf("other users can change %s (mode %04o); check that its content is still yours", path, perm), fixRemedy+fmt.Sprintf(", or: chmod %o %s", mode, path))
 		return with(closing([]string{path}), c), false
 	case system.OthersMayRead(fi):
 		return nil, true
@@ -110,29 +109,29 @@ func guarded(path string, mode fs.FileMode) (out []Check, loose bool) {
 	return nil, false
 }
 
-// linked looks where a link leads: its target is the owner's own business, as long
-// as it is there and his.
+// linked checks the target of a link: it must exist and belong to the user; its mode is the
+// user's choice.
 func linked(name, path string) []Check {
 	to, err := os.Readlink(path)
 	if err != nil {
-		return skip(name, fmt.Sprintf("the link %s cannot be read: %v", path, plainly(err)), "look at it: ls -l "+path)
+		return skip(name, fmt.Sprintf("read link %s: %v", path, plainly(err)), "check it: ls -l "+path)
 	}
 	fi, err := os.Stat(path)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
-		return fail(name, fmt.Sprintf("%s is a link to %s, which is not there", path, to), "bring that back (is its disk plugged in?), or remove the link: rm "+path)
+		return fail(name, fmt.Sprintf("%s is a link to %s, which does not exist", path, to), "restore the target (is its disk connected?), or remove the link: rm "+path)
 	case err != nil:
-		return fail(name, fmt.Sprintf("%s is a link to %s, which cannot be reached: %v", path, to, plainly(err)), "mend or remove the link: rm "+path)
+		return fail(name, fmt.Sprintf("%s is a link to %s, which is not accessible: %v", path, to, plainly(err)), "fix or remove the link: rm "+path)
 	case !system.Mine(fi):
-		return fail(name, fmt.Sprintf("%s is a link to %s, which belongs to somebody else", path, to), "remove the link, or make what it leads to yours")
+		return fail(name, fmt.Sprintf("%s is a link to %s, which belongs to another user", path, to), "remove the link, or take ownership of its target")
 	case system.OthersMayRead(fi) && fi.Mode().Perm()&othersWrite != 0:
-		return fail(name, fmt.Sprintf("%s is a link to %s, which others can change (mode %04o)", path, to, fi.Mode().Perm()), "run: chmod go-w "+path)
+		return fail(name, fmt.Sprintf("%s is a link to %s, which other users can change (mode %04o)", path, to, fi.Mode().Perm()), "run: chmod go-w "+path)
 	}
 	return nil
 }
 
 func foreign(name, path string) []Check {
-	return fail(name, path+" belongs to another user of this machine", "make it yours: sudo chown -R $(id -un) "+path)
+	return fail(name, path+" belongs to another user of this machine", "take ownership: sudo chown -R $(id -un) "+path)
 }
 
 // closing closes files and folders to others.
@@ -162,7 +161,7 @@ func closeToOthers(path string) error {
 	case err != nil:
 		return err
 	case fi.Mode()&fs.ModeSymlink != 0:
-		return fmt.Errorf("%s is a link now, and was left alone", path)
+		return fmt.Errorf("%s is now a link; skipped", path)
 	case fi.IsDir():
 		return root.Chmod(name, privateDir)
 	}
@@ -191,7 +190,7 @@ func (e Env) missing() []Check {
 			}
 		}
 		return "made " + strings.Join(gone, ", "), nil
-	}, warn("files", "missing: "+strings.Join(gone, ", "), fixRemedy+"; the next start makes them as well"))
+	}, warn("files", "missing: "+strings.Join(gone, ", "), fixRemedy+"; the next start also creates them"))
 }
 
 // plainly is an error without the operation and the path, which the sentence names.

@@ -7,8 +7,7 @@ import (
 	"hob/platform/phrase"
 )
 
-// Erasure is how far something that was forgotten is gone, as the running daemon
-// says.
+// Erasure is the progress of one permanent deletion, as reported by the running daemon.
 type Erasure struct {
 	State   string    `json:"state"`
 	Trouble string    `json:"trouble"`
@@ -18,7 +17,7 @@ type Erasure struct {
 // longForgetting is how long turns may be waited for without a word.
 const longForgetting = time.Hour
 
-// checkForgetting looks whether what was forgotten is gone.
+// checkForgetting checks that all deletions are complete.
 func checkForgetting(ctx context.Context, e Env) []Check {
 	const name = "forgetting"
 	if e.Erasures == nil {
@@ -26,7 +25,7 @@ func checkForgetting(ctx context.Context, e Env) []Check {
 	}
 	list, err := e.Erasures(ctx)
 	if err != nil {
-		return failed(name, err, "look at what Hob says: hob logs")
+		return failed(name, err, "see the log: hob doctor log")
 	}
 	var troubled, waiting []Erasure
 	begun := 0
@@ -43,15 +42,15 @@ func checkForgetting(ctx context.Context, e Env) []Check {
 	}
 	switch {
 	case len(troubled) > 0:
-		return fail(name, "what was forgotten "+troubled[0].BegunAt.Local().Format("2006-01-02 15:04")+" is not gone everywhere: "+phrase.Cut(troubled[0].Trouble, 300),
-			"mend that; it is tried again by itself, and at once after: hob stop, then hob start")
+		return fail(name, "the deletion of "+troubled[0].BegunAt.Local().Format("2006-01-02 15:04")+" is incomplete: "+phrase.Cut(troubled[0].Trouble, 300),
+			"fix the cause; Hob retries automatically, or immediately after: hob stop, then hob start")
 	case len(waiting) > 0:
-		return warn(name, "what was forgotten "+waiting[0].BegunAt.Local().Format("2006-01-02 15:04")+" still stands where a turn works that does not end",
-			"look which: hob status; it goes when that turn ends, or after: hob stop, then hob start")
+		return warn(name, "the deletion of "+waiting[0].BegunAt.Local().Format("2006-01-02 15:04")+" waits for a turn that does not end",
+			"find the turn: hob status; the deletion completes when it ends, or after: hob stop, then hob start")
 	case begun > 0:
-		return ok(name, "what was forgotten goes when the turns that run have ended")
+		return ok(name, "deletions complete when the running turns end")
 	case len(list) > 0:
-		return ok(name, "what was forgotten is gone")
+		return ok(name, "all deletions are complete")
 	}
 	return nil
 }

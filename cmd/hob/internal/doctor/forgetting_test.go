@@ -18,8 +18,8 @@ func TestForgetting(t *testing.T) {
 		want  string
 	}{
 		{"nothing was forgotten", nil, nil, "", ""},
-		{"all is gone", []Erasure{{State: "done"}}, nil, OK, "is gone"},
-		{"a turn is waited for", []Erasure{{State: "open", BegunAt: now.Add(-time.Minute)}, {State: "done"}}, nil, OK, "have ended"},
+		{"all is gone", []Erasure{{State: "done"}}, nil, OK, "all deletions are complete"},
+		{"a turn is waited for", []Erasure{{State: "open", BegunAt: now.Add(-time.Minute)}, {State: "done"}}, nil, OK, "running turns end"},
 		{"a turn does not end", []Erasure{{State: "swept", BegunAt: now.Add(-2 * time.Hour)}}, nil, Warn, "does not end"},
 		{"it cannot be finished", []Erasure{{State: "done"}, {State: "open", Trouble: "the disk is full", BegunAt: now}}, nil, Fail, "the disk is full"},
 		{"no answer", nil, errors.New("it broke"), Fail, "it broke"},

@@ -21,18 +21,16 @@ const (
 	oldFile = time.Hour
 	// socketWait bounds knocking at a socket of this machine.
 	socketWait = 300 * time.Millisecond
-	// bigLog is how large the database's log may be, in bytes: it is emptied at about
-	// 4 MB unless something goes on reading.
+	// bigLog is the maximum size of the write-ahead log, in bytes. SQLite truncates it at about
+	// 4 MB unless a reader blocks that.
 	bigLog = 64 << 20
 )
 
-// temporary are names of files that were to replace another one, and of those by
-// which it is tried whether a folder can be written to; see system.WriteFile and
-// system.Writable.
+// temporary matches the names of unfinished file writes and of write tests; see
+// system.WriteFile and system.Writable.
 var temporary = regexp.MustCompile(`^\.((config\.toml|token|secrets\.(age|names|identity)|audit\.(key|anchor)|endpoint\.json|(SOUL|USER|MEMORY|AGENTS)\.md)\.|write-test-)\d+$`)
 
-// checkLeftovers looks for what a Hob that was cut off has left behind. None of it
-// hinders the next start.
+// checkLeftovers looks for files of an interrupted Hob. None of them prevents the next start.
 func checkLeftovers(ctx context.Context, e Env) []Check {
 	var out []Check
 	if e.Daemon == 0 && e.DaemonErr == nil {
@@ -42,12 +40,12 @@ func checkLeftovers(ctx context.Context, e Env) []Check {
 	out = append(out, oldFiles(e)...)
 	out = append(out, longLog(e)...)
 	if len(out) == 0 {
-		return ok("leftovers", "nothing was left behind")
+		return ok("leftovers", "no leftover files")
 	}
 	return out
 }
 
-// cutOff tells of a process that ended without giving back the lock.
+// cutOff reports a process that exited without releasing the lock.
 func cutOff(e Env) []Check {
 	dead, there, err := system.Abandoned(e.Paths.LockFile())
 	if err != nil {
@@ -61,8 +59,8 @@ func cutOff(e Env) []Check {
 	if dead.Role == system.RoleDaemon {
 		what = "the daemon"
 	}
-	c := warn("leftovers", fmt.Sprintf("%s (pid %d, since %s) was cut off; its lock%s still lie there", what, dead.PID, dead.Since.Local().Format("2006-01-02 15:04"), e.alsoLeft()),
-		fixRemedy+"; the next start clears them as well")
+	c := warn("leftovers", fmt.Sprintf("%s (pid %d, since %s) was interrupted; its lock%s remain", what, dead.PID, dead.Since.Local().Format("2006-01-02 15:04"), e.alsoLeft()),
+		fixRemedy+"; the next start also clears them")
 	return with(func(ctx context.Context) (string, error) {
 		said := []string{fmt.Sprintf("cleared the lock of pid %d", dead.PID)} // taking it has overwritten it
 		if err := os.Remove(e.Paths.EndpointFile()); err == nil {
@@ -74,20 +72,20 @@ func cutOff(e Env) []Check {
 			if err := store.Checkpoint(ctx, e.Paths.Database()); err != nil {
 				return "", err
 			}
-			said = append(said, "wrote the log of the database into it")
+			said = append(said, "merged the write-ahead log into the database")
 		}
 		return strings.Join(said, ", "), nil
 	}, c)
 }
 
-// alsoLeft names what lies beside a lock.
+// alsoLeft names the files next to a lock.
 func (e Env) alsoLeft() string {
 	more := ""
 	if _, err := os.Lstat(e.Paths.EndpointFile()); err == nil {
 		more += ", " + filepath.Base(e.Paths.EndpointFile())
 	}
 	if size(e.Paths.Database()+"-wal") > 0 {
-		more += " and the log of the database"
+		more += " and the write-ahead log of the database"
 	}
 	return more
 }
@@ -100,11 +98,11 @@ func size(path string) int64 {
 	return fi.Size()
 }
 
-// deadSockets are those at which nobody listens any more.
+// deadSockets reports sockets without a listener.
 func deadSockets(ctx context.Context, e Env) []Check {
 	list, err := os.ReadDir(e.Paths.Runtime)
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
-		return skip("leftovers", fmt.Sprintf("the folder %s cannot be read: %v", e.Paths.Runtime, plainly(err)), "make it yours, and readable")
+		return skip("leftovers", fmt.Sprintf("read folder %s: %v", e.Paths.Runtime, plainly(err)), "take ownership and make it readable")
 	}
 	var dead []string
 	for _, x := range list {
@@ -116,22 +114,22 @@ func deadSockets(ctx context.Context, e Env) []Check {
 	if len(dead) == 0 {
 		return nil
 	}
-	return with(removing(dead), warn("leftovers", "nobody listens any more at "+strings.Join(dead, ", "), fixRemedy+", or: rm "+strings.Join(dead, " ")))
+	return with(removing(dead), warn("leftovers", "unused sockets: "+strings.Join(dead, ", "), fixRemedy+", or: rm "+strings.Join(dead, " ")))
 }
 
 func answers(ctx context.Context, path string) bool {
 	conn, err := (&net.Dialer{Timeout: socketWait}).DialContext(ctx, "unix", path)
 	if err != nil {
-		return !refused(err) // only one that refuses is dead for sure
+		return !refused(err) // only a refused connection proves that the socket is unused
 	}
 	return conn.Close() == nil
 }
 
-// oldFiles are those of writes that were cut off.
+// oldFiles reports the files of interrupted writes.
 func oldFiles(e Env) []Check {
 	var old []string
 	add := func(dir string, is func(name string) bool) {
-		list, _ := os.ReadDir(dir) // checkHome says of a folder that cannot be read
+		list, _ := os.ReadDir(dir) // checkHome reports an unreadable folder
 		for _, x := range list {
 			fi, err := x.Info()
 			if err == nil && fi.Mode().IsRegular() && is(x.Name()) && e.Now.Sub(fi.ModTime()) > oldFile {
@@ -150,10 +148,10 @@ func oldFiles(e Env) []Check {
 	if len(old) == 0 {
 		return nil
 	}
-	return with(removing(old), warn("leftovers", count(len(old), "file of a write that was cut off lies", "files of writes that were cut off lie")+" there: "+strings.Join(old[:min(len(old), 4)], ", "), fixRemedy))
+	return with(removing(old), warn("leftovers", count(len(old), "file of an interrupted write", "files of interrupted writes")+": "+strings.Join(old[:min(len(old), 4)], ", "), fixRemedy))
 }
 
-// removing takes away what is of no use to anybody.
+// removing returns a fix that removes useless files.
 func removing(paths []string) Fix {
 	return func(context.Context) (string, error) {
 		for _, path := range paths {
@@ -165,13 +163,13 @@ func removing(paths []string) Fix {
 	}
 }
 
-// longLog tells of a log of the database that was not written into it for long.
+// longLog reports a write-ahead log that was not merged for a long time.
 func longLog(e Env) []Check {
 	n := size(e.Paths.Database() + "-wal")
 	if n < bigLog {
 		return nil
 	}
 	return with(func(ctx context.Context) (string, error) {
-		return "wrote the log of the database into it", store.Checkpoint(ctx, e.Paths.Database())
-	}, warn("leftovers", fmt.Sprintf("the log of the database holds %d MB that are not written into it", n>>20), fixRemedy))
+		return "merged the write-ahead log into the database", store.Checkpoint(ctx, e.Paths.Database())
+	}, warn("leftovers", fmt.Sprintf("the write-ahead log has %d MB that are not in the database yet", n>>20), fixRemedy))
 }

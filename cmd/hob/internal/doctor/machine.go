@@ -37,7 +37,7 @@ func checkHome(_ context.Context, e Env) []Check {
 			continue
 		case errors.Is(err, fs.ErrNotExist):
 			if err := creatable(dir); err != nil {
-				out = append(out, failed("home", err, "set HOB_HOME to a folder that you may write to")...)
+				out = append(out, failed("home", err, "set HOB_HOME to a writable folder")...)
 			}
 			continue // the first start makes it
 		case err != nil:
@@ -58,7 +58,7 @@ func checkHome(_ context.Context, e Env) []Check {
 	return out
 }
 
-// homely looks at one of the two folders, which is there.
+// homely checks one of the two folders, which must exist.
 func homely(dir string, fi fs.FileInfo) (out []Check) {
 	if !system.Mine(fi) {
 		out = append(out, foreign("home", dir)...)
@@ -78,9 +78,9 @@ func homely(dir string, fi fs.FileInfo) (out []Check) {
 			c[0].Remedy += " (" + fixRemedy + ")"
 		}
 	} else if system.OthersMayRead(fi) {
-		c = warn("home", fmt.Sprintf("other users can look into %s (mode %04o)", dir, perm), remedy)
+		c = warn("home", fmt.Sprintf("other users can read %s (mode %04o)", dir, perm), remedy)
 		if perm&othersWrite != 0 {
-			c = fail("home", fmt.Sprintf("other users can put files into %s and take some away (mode %04o); look whether all that lies there is yours", dir, perm), remedy)
+			c = fail("home", fmt.Sprintf("other users can add and remove files in %s (mode %04o); check that all files there are yours", dir, perm), remedy)
 		}
 	}
 	if mine && len(c) > 0 {
@@ -104,7 +104,7 @@ func existing(dir string) string {
 	}
 }
 
-// creatable looks whether the folder can be made.
+// creatable checks that the folder can be created.
 func creatable(dir string) error { return system.Writable(existing(dir)) }
 
 func checkDisk(_ context.Context, e Env) []Check {
@@ -112,11 +112,11 @@ func checkDisk(_ context.Context, e Env) []Check {
 	n, err := system.DiskFree(dir)
 	switch {
 	case err != nil:
-		return skip("disk", fmt.Sprintf("cannot tell how much space is left at %s: %v", dir, err), "")
+		return skip("disk", fmt.Sprintf("read free space of %s: %v", dir, err), "")
 	case n < noBytes:
-		return fail("disk", fmt.Sprintf("only %d MB are left at %s", n>>20, dir), "free some space")
+		return fail("disk", fmt.Sprintf("only %d MB are free at %s", n>>20, dir), "free some space")
 	case n < fewBytes:
-		return warn("disk", fmt.Sprintf("only %d MB are left at %s", n>>20, dir), "free some space")
+		return warn("disk", fmt.Sprintf("only %d MB are free at %s", n>>20, dir), "free some space")
 	}
 	return ok("disk", fmt.Sprintf("%d GB are free", n>>30))
 }
@@ -125,22 +125,22 @@ func checkToken(_ context.Context, e Env) []Check {
 	path := e.Paths.TokenFile()
 	fi, err := os.Stat(path)
 	if errors.Is(err, fs.ErrNotExist) {
-		return ok("token", "the first start makes it")
+		return ok("token", "the first start creates it")
 	}
 	if err == nil {
 		_, err = system.ReadToken(path)
 	}
 	switch {
 	case err != nil:
-		return e.newToken(fail("token", err.Error(), "delete the file; the next start makes a new one"))
+		return e.newToken(fail("token", err.Error(), "delete the file; the next start creates a new one"))
 	case system.OthersMayRead(fi):
-		return e.newToken(fail("token", fmt.Sprintf("other users can read %s (mode %04o), and may have done so", path, fi.Mode().Perm()), "replace it: hob token rotate"))
+		return e.newToken(fail("token", fmt.Sprintf("other users can read %s (mode %04o) and may have read it", path, fi.Mode().Perm()), "replace it: hob token rotate"))
 	}
 	return ok("token", "is private")
 }
 
-// newToken offers to replace a token that is worth nothing, or that others may know.
-// A running daemon has one that its clients hold: it is for the owner to replace it.
+// newToken offers to replace an invalid or exposed token. With a running daemon the user has to
+// do it, because clients use the token.
 func (e Env) newToken(c []Check) []Check {
 	if fi, err := os.Lstat(e.Paths.TokenFile()); e.Daemon != 0 || err != nil || !fi.Mode().IsRegular() || !system.Mine(fi) {
 		return c
@@ -148,25 +148,25 @@ func (e Env) newToken(c []Check) []Check {
 	c[0].Remedy += "; or: " + fixRemedy
 	return with(func(context.Context) (string, error) {
 		_, err := system.NewToken(e.Paths.TokenFile())
-		return "made a new token", err
+		return "created a new token", err
 	}, c)
 }
 
 func checkDatabase(ctx context.Context, e Env) []Check {
 	path := e.Paths.Database()
 	if _, err := os.Stat(path); errors.Is(err, fs.ErrNotExist) {
-		return ok("database", "the first start makes it")
+		return ok("database", "the first start creates it")
 	}
 	if f, err := os.OpenFile(path, os.O_RDWR, 0); err != nil {
-		return fail("database", fmt.Sprintf("it cannot be opened: %v", err), "make it a file that you may read and write, or set HOB_HOME to another folder")
+		return fail("database", fmt.Sprintf("open database: %v", err), "make the file readable and writable, or set HOB_HOME to another folder")
 	} else if err := f.Close(); err != nil {
 		return warn("database", err.Error(), "")
 	}
 	switch err := store.Examine(ctx, path, e.Tables); {
 	case errors.Is(ctx.Err(), context.DeadlineExceeded):
-		return skip("database", fmt.Sprintf("it is too large to be checked in %s", deadline), "")
+		return skip("database", fmt.Sprintf("too large to check within %s", deadline), "")
 	case err != nil:
-		return failed("database", err, "see what the log says: "+e.Paths.LogFile())
+		return failed("database", err, "see the log: "+e.Paths.LogFile())
 	}
 	return ok("database", "is sound")
 }
@@ -177,7 +177,7 @@ func checkPort(ctx context.Context, e Env) []Check {
 	host, _, err := net.SplitHostPort(listen)
 	if a, bad := netip.ParseAddr(host); err == nil && host != "localhost" && (bad != nil || !a.Unmap().IsLoopback()) {
 		out = append(out, warn("reach", "other machines can reach Hob at "+listen+", with its token or password",
-			`if nobody needs that: hob config set web.listen "127.0.0.1:7717"; an SSH tunnel reaches it, too`)...)
+			`if this is not needed: hob config set web.listen "127.0.0.1:7717"; an SSH tunnel still works`)...)
 	}
 	return out
 }
@@ -188,16 +188,16 @@ func port(ctx context.Context, e Env) []Check {
 		at, found, err := system.ReadEndpoint(e.Paths.EndpointFile(), e.Daemon)
 		switch {
 		case err != nil || !found:
-			return warn("port", "the running daemon has not said where it listens", "restart it: hob stop, then hob start")
+			return warn("port", "the running daemon has not published its address", "restart it: hob stop, then hob start")
 		case at.Address != listen && !strings.HasSuffix(listen, ":0"):
-			return warn("port", fmt.Sprintf("the daemon listens on %s, the configuration says %s", at.Address, listen), "restart it: hob stop, then hob start")
+			return warn("port", fmt.Sprintf("the daemon listens on %s, but the configuration says %s", at.Address, listen), "restart it: hob stop, then hob start")
 		}
 		return ok("port", "the daemon listens on "+at.Address)
 	}
 	l, err := (&net.ListenConfig{}).Listen(ctx, "tcp", listen)
 	switch {
 	case errors.Is(err, syscall.EADDRINUSE):
-		return fail("port", "another program listens on "+listen, `end it, or choose another port: hob config set web.listen "127.0.0.1:7718"`)
+		return fail("port", "another program listens on "+listen, `stop it, or choose another port: hob config set web.listen "127.0.0.1:7718"`)
 	case err != nil:
 		return fail("port", fmt.Sprintf("cannot listen on %s: %v", listen, err), "choose another address: hob config set web.listen 127.0.0.1:7717")
 	}
@@ -222,31 +222,31 @@ func checkZone(_ context.Context, e Env) []Check {
 	return ok("zone", fmt.Sprintf("%s, where it is %s", loc, e.Now.In(loc).Format("15:04 on Monday 2 January 2006")))
 }
 
-// tooFar is by how much the clock may differ from what a server says.
+// tooFar is the maximum clock difference to a server.
 const tooFar = 2 * time.Minute
 
 func checkClock(_ context.Context, e Env) []Check {
-	const remedy = "set the machine's clock, and have it follow the network"
+	const remedy = "set the clock of this machine and enable network time"
 	if e.Now.Year() < 2026 {
-		return fail("clock", "the clock says "+e.Now.Format(time.DateOnly)+", which is before Hob was made", remedy)
+		return fail("clock", "the clock shows "+e.Now.Format(time.DateOnly)+", which is before this version of Hob was built", remedy)
 	}
 	for _, path := range []string{e.Paths.Database(), e.Paths.Database() + "-wal"} {
 		fi, err := os.Stat(path)
 		if err == nil && fi.ModTime().After(e.Now.Add(10*time.Minute)) {
-			return warn("clock", fmt.Sprintf("the database was changed at %s, which is in the future: the clock was set back", fi.ModTime().Format(time.RFC3339)), remedy)
+			return warn("clock", fmt.Sprintf("the database was last changed at %s, in the future: the clock was set back", fi.ModTime().Format(time.RFC3339)), remedy)
 		}
 	}
 	off, from, said := e.dates.skew()
 	switch {
 	case !said:
-		return ok("clock", "is plausible; no server that Hob spoke to told the time")
+		return ok("clock", "plausible; no server reported the time")
 	case off.Abs() > tooFar:
 		ahead := "ahead of"
 		if off < 0 {
 			ahead = "behind"
 		}
-		by := strings.TrimSuffix(off.Abs().Round(time.Minute).String(), "0s") // the server tells seconds, and the answer took some
-		return warn("clock", fmt.Sprintf("it is %s %s what %s says", by, ahead, from), remedy)
+		by := strings.TrimSuffix(off.Abs().Round(time.Minute).String(), "0s") // the server sends whole seconds, and the request took time
+		return warn("clock", fmt.Sprintf("%s %s the time of %s", by, ahead, from), remedy)
 	}
 	return ok("clock", "agrees with "+from)
 }
@@ -299,10 +299,10 @@ func checkWatches(context.Context, Env) []Check {
 	}
 	n, err := strconv.Atoi(strings.TrimSpace(string(b)))
 	if err != nil {
-		return warn("watches", "the limit of inotify cannot be read: "+err.Error(), "")
+		return warn("watches", "read the inotify limit: "+err.Error(), "")
 	}
 	if n < fewWatch {
-		return warn("watches", fmt.Sprintf("the system lets programs watch only %d folders", n), "as root: sysctl fs.inotify.max_user_watches=524288")
+		return warn("watches", fmt.Sprintf("the system limits watched folders to %d", n), "as root: sysctl fs.inotify.max_user_watches=524288")
 	}
 	return ok("watches", fmt.Sprintf("up to %d folders can be watched", n))
 }

@@ -22,43 +22,43 @@ type Derived struct {
 // with these in seconds.
 const muchBehind = 10_000
 
-// checkMemory looks whether all that is remembered can be found quickly. What is
-// kept lies in the database, which is checked apart.
+// checkMemory checks that all items are indexed. The data itself is in the database, which has
+// a separate check.
 func checkMemory(ctx context.Context, e Env) []Check {
-	const reindex = "make it anew: hob memory reindex"
+	const reindex = "rebuild it: hob memory reindex"
 	if _, err := os.Stat(filepath.Join(e.Paths.Index(), "damaged")); err == nil {
-		return with(e.reindex, warn("memory", "a damaged index was set aside in "+filepath.Join(e.Paths.Index(), "damaged"), "nothing is lost; "+reindex+", which removes it"))
+		return with(e.reindex, warn("memory", "a damaged index was moved to "+filepath.Join(e.Paths.Index(), "damaged"), "no data was lost; "+reindex+" removes it"))
 	} else if !errors.Is(err, fs.ErrNotExist) {
-		return warn("memory", fmt.Sprintf("the folder of the index cannot be read: %v", err), "make it yours: chown -R $USER "+e.Paths.Index())
+		return warn("memory", fmt.Sprintf("read the index folder: %v", err), "take ownership: chown -R $USER "+e.Paths.Index())
 	}
 	if e.Memory == nil {
-		return skip("memory", "the index is looked at while Hob runs", "hob start, then: hob doctor memory")
+		return skip("memory", "the index is checked while Hob runs", "hob start, then: hob doctor memory")
 	}
 	list, err := e.Memory(ctx)
 	if err != nil {
 		return failed("memory", err, reindex)
 	}
-	said := "all that is kept can be found"
+	said := "all items are searchable"
 	for _, d := range list {
 		switch {
 		case d.State == "off" && d.Cause == "":
 			said += "; no " + d.Name
 		case d.Cause != "":
-			return with(e.reindex, warn("memory", fmt.Sprintf("the %s cannot be used: %s", d.Name, d.Cause), reindex))
+			return with(e.reindex, warn("memory", fmt.Sprintf("the %s does not work: %s", d.Name, d.Cause), reindex))
 		case d.State == "building":
-			said += "; the " + d.Name + " is being made"
+			said += "; the " + d.Name + " is being built"
 		case d.Behind > muchBehind:
-			return warn("memory", fmt.Sprintf("the %s lags %d changes behind", d.Name, d.Behind), "leave Hob running; if that does not change: hob memory reindex")
+			return warn("memory", fmt.Sprintf("the %s is %d changes behind", d.Name, d.Behind), "leave Hob running; if that does not change: hob memory reindex")
 		}
 	}
 	return ok("memory", said)
 }
 
-// reindex makes the index anew: at once in the daemon; without one it is removed,
-// and made when it is needed first.
+// reindex rebuilds the index: immediately in the daemon; otherwise it removes the index, which
+// Hob rebuilds when needed.
 func (e Env) reindex(ctx context.Context) (string, error) {
 	if e.Reindex != nil {
-		return "made the index anew", e.Reindex(ctx)
+		return "rebuilt the index", e.Reindex(ctx)
 	}
-	return "removed the damaged index, which is made anew when it is needed", os.RemoveAll(e.Paths.Index())
+	return "removed the damaged index; Hob rebuilds it when needed", os.RemoveAll(e.Paths.Index())
 }

@@ -24,12 +24,12 @@ func TestMemory(t *testing.T) {
 	}{
 		{"without a daemon", nil, false, Skip, "while Hob runs"},
 		{"all is well", says(Derived{Name: "index", State: "ready"}, Derived{Name: "vectors", State: "off"}), false, OK, "no vectors"},
-		{"a little behind", says(Derived{Name: "index", State: "behind", Behind: 12}), false, OK, "can be found"},
+		{"a little behind", says(Derived{Name: "index", State: "behind", Behind: 12}), false, OK, "searchable"},
 		{"far behind", says(Derived{Name: "index", State: "behind", Behind: 20_000}), false, Warn, "20000 changes behind"},
-		{"it is being made", says(Derived{Name: "index", State: "building", Behind: 20_000}), false, OK, "is being made"},
+		{"it is being made", says(Derived{Name: "index", State: "building", Behind: 20_000}), false, OK, "is being built"},
 		{"it cannot be used", says(Derived{Name: "index", State: "off", Cause: "locked"}), false, Warn, "locked"},
 		{"held", says(Derived{Name: "vectors", State: "held", Cause: "no key"}), false, Warn, "no key"},
-		{"it was damaged", nil, true, Warn, "set aside"},
+		{"it was damaged", nil, true, Warn, "moved to"},
 		{"no answer", func(context.Context) ([]Derived, error) { return nil, errors.New("it broke") }, false, Fail, "it broke"},
 	} {
 		t.Run(tc.name, func(t *testing.T) {

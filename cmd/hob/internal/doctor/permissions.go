@@ -7,8 +7,7 @@ import (
 	"hob/platform/permission"
 )
 
-// checkPermissions looks for what macOS wants given by hand to this very process. It
-// asks for none.
+// checkPermissions checks the macOS permissions of this process. It requests none.
 func checkPermissions(_ context.Context, e Env) []Check {
 	if !e.Desktop {
 		return nil
@@ -16,7 +15,7 @@ func checkPermissions(_ context.Context, e Env) []Check {
 	return lacking(permission.List())
 }
 
-// lacking tells of each permission that is not given, and where that is done.
+// lacking returns a finding for each missing permission, with the settings page that grants it.
 func lacking(list []permission.Permission) (out []Check) {
 	const name = "permissions"
 	var given []string
@@ -25,11 +24,11 @@ func lacking(list []permission.Permission) (out []Check) {
 			given = append(given, p.Name)
 			continue
 		}
-		remedy := "switch on " + p.For + " in System Settings, Privacy & Security, " + p.Name
+		remedy := "enable " + p.For + " in System Settings, Privacy & Security, " + p.Name
 		if p.Restart {
-			remedy += ", and start Hob again"
+			remedy += ", and restart Hob"
 		}
-		c := warn(name, p.Name+" is not given to "+p.For+". With it "+p.Why, remedy)
+		c := warn(name, p.Name+" is not granted to "+p.For+". With it "+p.Why, remedy)
 		c[0].Link = p.Pane
 		out = append(out, c...)
 	}

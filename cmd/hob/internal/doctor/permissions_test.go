@@ -13,8 +13,8 @@ func TestPermissions(t *testing.T) {
 	disk := permission.Permission{ID: "disk", Name: "Full Disk Access", Why: "Hob reads Mail.", Pane: "pane:d", For: "iTerm", Restart: true}
 	screen := permission.Permission{ID: "screen", Name: "Screen Recording", Pane: "pane:s", For: "iTerm", Given: true}
 	got := lacking([]permission.Permission{access, disk, screen})
-	if len(got) != 2 || got[0].State != Warn || got[0].Link != "pane:a" || got[0].Fixable || !strings.Contains(got[0].Remedy, "iTerm") || strings.Contains(got[0].Remedy, "start Hob again") ||
-		got[1].Link != "pane:d" || !strings.Contains(got[1].Remedy, "start Hob again") {
+	if len(got) != 2 || got[0].State != Warn || got[0].Link != "pane:a" || got[0].Fixable || !strings.Contains(got[0].Remedy, "iTerm") || strings.Contains(got[0].Remedy, "restart Hob") ||
+		got[1].Link != "pane:d" || !strings.Contains(got[1].Remedy, "restart Hob") {
 		t.Errorf("%+v", got)
 	}
 	if got := lacking([]permission.Permission{screen}); len(got) != 1 || got[0].State != OK {

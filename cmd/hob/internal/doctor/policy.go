@@ -11,10 +11,10 @@ import (
 func checkPolicy(_ context.Context, e Env) []Check {
 	list, err := rules.New(e.Paths.PolicyDir(), rules.Options{}).List()
 	if err != nil {
-		return failed("policy", err, "mend the file, or take it out of "+e.Paths.PolicyDir())
+		return failed("policy", err, "fix the file, or remove it from "+e.Paths.PolicyDir())
 	}
 	if len(list) == 0 {
-		return ok("policy", "no rules of your own")
+		return ok("policy", "no policy rules")
 	}
-	return ok("policy", fmt.Sprintf("%d rules of your own", len(list)))
+	return ok("policy", fmt.Sprintf("%d policy rules", len(list)))
 }

@@ -20,7 +20,8 @@ type Provider struct {
 	Key     string   `json:"key"`  // present, missing, not needed
 	Model   string   `json:"model"`
 	Used    []string `json:"used"` // as model, fallback, small model
-	// Tested: the rest was looked up.
+	// Tested reports whether the provider was called; the other fields come from the
+	// configuration.
 	Tested    bool     `json:"tested"`
 	Reachable bool     `json:"reachable"`
 	LatencyMS int64    `json:"latency_ms"`
@@ -29,8 +30,8 @@ type Provider struct {
 	Remedy    string   `json:"remedy"`
 }
 
-// Providers lists where models can come from. With test each is asked for its
-// models, which costs nothing, and the local servers are looked for.
+// Providers lists the model providers. With test it requests the models of each, which is free,
+// and looks for local servers.
 func Providers(ctx context.Context, e Env, test bool) []Provider {
 	o := e.modelOptions(ctx)
 	var out []Provider
@@ -77,7 +78,7 @@ func describe(o llmall.AutoOptions, name, from string, e Env) Provider {
 	return p
 }
 
-// used tells what for the configuration names a provider.
+// used returns the configuration keys that name a provider.
 func used(e Env, provider string) []string {
 	a := e.Config.Agent
 	is := func(name string) bool { return name == provider || strings.HasPrefix(name, provider+"/") }

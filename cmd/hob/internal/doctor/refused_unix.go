@@ -7,5 +7,6 @@ import (
 	"syscall"
 )
 
-// refused reports that nobody listens at an address.
+// refused reports whether the connection was refused, so that no process listens at the
+// address.
 func refused(err error) bool { return errors.Is(err, syscall.ECONNREFUSED) }

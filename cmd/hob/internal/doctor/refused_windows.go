@@ -6,5 +6,6 @@ import (
 	"golang.org/x/sys/windows"
 )
 
-// refused reports that nobody listens at an address.
+// refused reports whether the connection was refused, so that no process listens at the
+// address.
 func refused(err error) bool { return errors.Is(err, windows.WSAECONNREFUSED) }

@@ -10,31 +10,31 @@ import (
 	"time"
 )
 
-// deadline bounds one check, grace is what it may take to heed that, and mendWait
-// bounds mending what one found.
+// deadline limits one check, grace is the extra time to react to it, and mendWait limits the
+// fixes of one probe.
 const (
 	deadline = 15 * time.Second
 	grace    = 2 * time.Second
 	mendWait = 5 * time.Minute
 )
 
-// ErrUnknown says that there is no check of a name.
+// ErrUnknown reports an unknown check name.
 var ErrUnknown = errors.New("there is no such check")
 
-// Options of Run; the zero value looks at everything and changes nothing.
+// Options of Run; the zero value runs all checks and changes nothing.
 type Options struct {
 	// Names are the probes to run; none means all.
 	Names []string
 	// Only chooses among them; nil: all.
 	Only func(Probe) bool
-	// Fix mends what can be mended, and looks again.
+	// Fix applies the available fixes, then runs the checks again.
 	Fix bool
-	// Alone keeps other commands out of the home while something is mended, and
-	// returns how to let them in again; nil: this is the daemon, which has it anyway.
+	// Alone locks out other commands while fixes run, and returns the function that unlocks;
+	// nil in the daemon, which holds the lock already.
 	Alone func(context.Context) (release func() error, err error)
 	// In is who looks, for Check.In.
 	In string
-	// Each is told of every finding as it comes, one at a time; nil: nobody is.
+	// Each receives every finding as it arrives, one at a time; optional.
 	Each func(Check)
 	// Wait replaces the time that one probe has; 0: 15 s.
 	Wait time.Duration
@@ -42,8 +42,8 @@ type Options struct {
 	probes []Probe // a test's own
 }
 
-// Run makes the checks and returns the findings in the order of the list. A probe
-// that does not end in its time is "skipped". The error is ErrUnknown.
+// Run runs the checks and returns the findings in the order of the list. A probe that exceeds
+// its deadline is "skipped". The error is ErrUnknown.
 func Run(ctx context.Context, e Env, o Options) ([]Check, error) {
 	if o.probes == nil {
 		o.probes = Probes()
@@ -71,7 +71,7 @@ func Run(ctx context.Context, e Env, o Options) ([]Check, error) {
 		wg.Go(func() {
 			defer close(r.done[p.Name])
 			found[i] = r.look(ctx, p)
-			if !o.Fix || allOK(found[i]) { // what is not well is told when it is known whether it stays so
+			if !o.Fix || allOK(found[i]) { // a problem is reported after the fix, when its final state is known
 				r.tell(found[i])
 			}
 		})
@@ -85,7 +85,7 @@ func Run(ctx context.Context, e Env, o Options) ([]Check, error) {
 	return slices.Concat(found...), nil
 }
 
-// mendAll mends in the order of the list: what the rest stands on comes first.
+// mendAll applies fixes in the order of the list, because later checks depend on earlier ones.
 func (r *round) mendAll(ctx context.Context, probes []Probe, found [][]Check) (err error) {
 	well := make([]bool, len(probes))
 	for i, list := range found {
@@ -95,7 +95,7 @@ func (r *round) mendAll(ctx context.Context, probes []Probe, found [][]Check) (e
 		if r.o.Alone != nil {
 			release, aerr := r.o.Alone(ctx)
 			if aerr != nil {
-				return fmt.Errorf("nothing was mended: %w", aerr)
+				return fmt.Errorf("no fixes were applied: %w", aerr)
 			}
 			defer func() { err = errors.Join(err, release()) }()
 		}
@@ -109,8 +109,8 @@ func (r *round) mendAll(ctx context.Context, probes []Probe, found [][]Check) (e
 	return nil
 }
 
-// mendEach mends, and then looks again at all that was not well: one thing that was
-// mended may have been in the way of another.
+// mendEach applies fixes, then repeats every check with a problem, because one problem may have
+// caused another.
 func (r *round) mendEach(ctx context.Context, probes []Probe, found [][]Check, well []bool) {
 	did := make([]mended, len(probes))
 	for i := range probes {
@@ -136,7 +136,7 @@ func allOK(list []Check) bool {
 	return !slices.ContainsFunc(list, func(c Check) bool { return c.State != OK })
 }
 
-// chosen are the probes that are asked for.
+// chosen returns the requested probes.
 func chosen(o Options) ([]Probe, error) {
 	out := slices.Clone(o.probes)
 	if len(o.Names) > 0 {
@@ -186,12 +186,12 @@ func (r *round) tell(list []Check) {
 	}
 }
 
-// look runs one probe. One that does not heed its time is left behind: it ends when
-// what it waits for does.
+// look runs one probe. A probe that ignores its deadline is abandoned; its goroutine ends
+// later.
 func (r *round) look(ctx context.Context, p Probe) []Check {
 	for _, name := range p.After {
 		if other := r.done[name]; other != nil {
-			<-other // which has a time of its own
+			<-other // has its own deadline
 		}
 	}
 	ctx, cancel := context.WithTimeout(ctx, r.o.Wait)
@@ -200,7 +200,7 @@ func (r *round) look(ctx context.Context, p Probe) []Check {
 	go func() {
 		defer func() {
 			if x := recover(); x != nil {
-				came <- fail(p.Name, fmt.Sprintf("looking at it ended in a fault of Hob: %v", x), "tell whoever gave you Hob")
+				came <- fail(p.Name, fmt.Sprintf("the check crashed: %v", x), "report this bug of Hob")
 			}
 		}()
 		came <- p.Run(ctx, r.Env)
@@ -214,7 +214,7 @@ func (r *round) look(ctx context.Context, p Probe) []Check {
 		select {
 		case out = <-came:
 		case <-last.C:
-			out = skip(p.Name, fmt.Sprintf("it did not end within %s", r.o.Wait), "look again, at it alone: hob doctor "+quoted(p.Name))
+			out = skip(p.Name, fmt.Sprintf("did not complete within %s", r.o.Wait), "run only this check: hob doctor "+quoted(p.Name))
 		}
 	}
 	for i := range out {
@@ -234,10 +234,10 @@ func fixable(list []Check) bool {
 	return slices.ContainsFunc(list, func(c Check) bool { return c.fix != nil })
 }
 
-// mended is what came of mending the findings of one probe.
+// mended is the result of the fixes of one probe.
 type mended struct{ did, failed []string }
 
-// mend does what findings offer.
+// mend applies the fixes of findings.
 func mend(ctx context.Context, list []Check) (m mended) {
 	for _, c := range list {
 		if c.fix == nil {
@@ -255,22 +255,22 @@ func mend(ctx context.Context, list []Check) (m mended) {
 	return m
 }
 
-// told adds that to what a second look found.
+// told adds the result of the fixes to the findings of the second run.
 func (m mended) told(p Probe, again []Check, in string) []Check {
 	if len(m.did)+len(m.failed) == 0 {
 		return again
 	}
-	if len(again) == 0 { // where nothing is wrong any more it has nothing to say
+	if len(again) == 0 { // a second run without problems has no finding of its own
 		again = []Check{{Name: p.Name, State: OK, Cause: "is well", In: in}}
 	}
 	again[0].Fixed = strings.Join(m.did, "; ")
 	if i := slices.IndexFunc(again, func(c Check) bool { return c.State != OK }); i >= 0 && len(m.failed) > 0 {
-		again[i].Cause += "; it could not be mended: " + strings.Join(m.failed, "; ")
+		again[i].Cause += "; the fix failed: " + strings.Join(m.failed, "; ")
 	}
 	return again
 }
 
-// Order is where a finding stands in the list of probes.
+// Order returns the position of a finding's probe in the list.
 func Order(c Check) int {
 	return slices.IndexFunc(Probes(), func(p Probe) bool { return p.covers(c.Name) })
 }

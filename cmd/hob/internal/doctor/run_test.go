@@ -42,7 +42,7 @@ func TestHangs(t *testing.T) {
 		if want := []string{"quick 0s", "slow 15s", "stuck 17s"}; !slices.Equal(came, want) {
 			t.Errorf("they came as %q, want %q", came, want)
 		}
-		if len(list) != 3 || list[0].State != Skip || !strings.Contains(list[0].Cause, "did not end within 15s") || list[0].Remedy != "look again, at it alone: hob doctor stuck" || list[0].In != "here" {
+		if len(list) != 3 || list[0].State != Skip || !strings.Contains(list[0].Cause, "did not complete within 15s") || list[0].Remedy != "run only this check: hob doctor stuck" || list[0].In != "here" {
 			t.Errorf("%+v", list)
 		}
 		if Failed(list) {
@@ -129,7 +129,7 @@ func TestFix(t *testing.T) {
 	if err != nil || list[0].State != OK || list[0].Fixed != "gave it tea" || told != 3 || inside != 0 {
 		t.Errorf("mended: %+v, %v, told %d, %d inside", list, err, told, inside)
 	}
-	if list[1].State != Fail || !strings.Contains(list[1].Cause, "it could not be mended: too late") || list[1].Fixed != "" {
+	if list[1].State != Fail || !strings.Contains(list[1].Cause, "the fix failed: too late") || list[1].Fixed != "" {
 		t.Errorf("not mended: %+v", list[1])
 	}
 	mended.Store(false)
@@ -151,7 +151,7 @@ func TestSkew(t *testing.T) {
 	}{
 		{"right", 0, nil, OK, "agrees with 127.0.0.1"},
 		{"a little off", time.Minute, nil, OK, "agrees with"},
-		{"behind", 3 * time.Hour, nil, Warn, "3h0m behind what 127.0.0.1 says"},
+		{"behind", 3 * time.Hour, nil, Warn, "3h0m behind the time of 127.0.0.1"},
 		{"ahead", -3 * time.Hour, nil, Warn, "3h0m ahead of"},
 		{"nobody said", 3 * time.Hour, []string{"clock"}, OK, "no server"},
 	} {

@@ -12,8 +12,8 @@ import (
 	"hob/platform/osrun"
 )
 
-// checkScripts runs a script without an effect, and asks macOS for its leave to
-// speak to each app that runs.
+// checkScripts runs a script without effects, and asks macOS for automation access to each
+// running app.
 func checkScripts(ctx context.Context, e Env) []Check {
 	if e.Scripts == nil {
 		return nil // Linux has no such thing
@@ -41,23 +41,23 @@ func scriptsOf(ctx context.Context, r osrun.Runner, engine osrun.Engine) []Check
 			case kind == osrun.NotRunning, kind == osrun.NotInstalled:
 				closed = append(closed, l.App.Name)
 			default:
-				out = append(out, scripted(name, l.App.Name+" cannot be spoken to", l.Err)...)
+				out = append(out, scripted(name, l.App.Name+" does not accept scripts", l.Err)...)
 			}
 		}
 		if len(good) > 0 {
-			said += "; Hob may speak to " + strings.Join(good, ", ")
+			said += "; accessible apps: " + strings.Join(good, ", ")
 		}
 		if len(closed) > 0 {
-			said += "; not looked at, since they do not run: " + strings.Join(closed, ", ")
+			said += "; not checked, because they are not running: " + strings.Join(closed, ", ")
 		}
 	}
 	if resting := restingOf(r); resting != "" {
-		out = append(out, warn(name, "left alone for a while, since they did not answer: "+resting, "look for a question on the screen")...)
+		out = append(out, warn(name, "paused because they did not answer: "+resting, "check the screen for a dialog")...)
 	}
 	return append(ok(name, said), out...)
 }
 
-// restingOf names the apps that the runner leaves alone.
+// restingOf names the apps in backoff.
 func restingOf(r osrun.Runner) string {
 	x, is := r.(interface {
 		Resting() map[string]time.Duration
@@ -73,7 +73,7 @@ func restingOf(r osrun.Runner) string {
 	return strings.Join(out, ", ")
 }
 
-// scripted is a finding of a script's error: where it may be mended is a link.
+// scripted returns the finding for a script error, with the link to the settings that fix it.
 func scripted(name, what string, err error) []Check {
 	e, is := errors.AsType[*osrun.Error](err)
 	if !is {

@@ -32,14 +32,14 @@ func TestScripts(t *testing.T) {
 		return Check{}
 	}
 	list := scriptsOf(t.Context(), m, osrun.JavaScript)
-	if c := find(list, "osascript works"); c.State != OK || !strings.Contains(c.Cause, "Hob may speak to Mail, Notes, Calendar") || !strings.Contains(c.Cause, "do not run: Contacts") {
+	if c := find(list, "osascript works"); c.State != OK || !strings.Contains(c.Cause, "accessible apps: Mail, Notes, Calendar") || !strings.Contains(c.Cause, "not running: Contacts") {
 		t.Errorf("%+v", c)
 	}
-	if c := find(list, "Reminders cannot be spoken to"); c.State != Fail || !strings.Contains(c.Remedy, "Reminders") || !strings.Contains(c.Link, "Privacy_Reminders") {
+	if c := find(list, "Reminders does not accept scripts"); c.State != Fail || !strings.Contains(c.Remedy, "Reminders") || !strings.Contains(c.Link, "Privacy_Reminders") {
 		t.Errorf("%+v", c)
 	}
 	m.Fail("com.apple.mail count app.accounts", -1743)
-	c := find(scriptsOf(t.Context(), m, osrun.JavaScript), "Mail cannot be spoken to")
+	c := find(scriptsOf(t.Context(), m, osrun.JavaScript), "Mail does not accept scripts")
 	if c.State != Fail || !strings.Contains(c.Cause, "-1743") || !strings.Contains(c.Remedy, "Automation") || c.Link != "x-apple.systempreferences:com.apple.preference.security?Privacy_Automation" {
 		t.Errorf("%+v", c)
 	}

@@ -27,8 +27,8 @@ func reveal(ctx context.Context, s system.Secrets, ref string) (string, error) {
 	return v.Reveal(), err
 }
 
-// checkSearch says who searches the web, and whether the way out is set up. It
-// asks nobody: a search costs money at some services.
+// checkSearch reports the web search provider and checks the network settings. It runs no
+// search, because some services charge for it.
 func checkSearch(ctx context.Context, e Env) []Check {
 	s := e.Config.Search
 	client, err := Network(ctx, e.Config, e.Secrets)
@@ -50,9 +50,9 @@ func checkSearch(ctx context.Context, e Env) []Check {
 	said := "searches are made with " + chosen
 	switch {
 	case e.Config.Network.Proxy != "" && e.Config.Network.ProxyResolves:
-		return warn("web", said+"; the proxy may resolve names, so that Hob cannot check where those lead", "hob config set network.proxy_resolves false")
+		return warn("web", said+"; the proxy may resolve names, so Hob cannot check their addresses", "hob config set network.proxy_resolves false")
 	case chosen == "duckduckgo" && s.Provider == "auto":
-		said += ", which wants no key and turns programs away at times (docs/web.md)"
+		said += ", which needs no key but sometimes rejects programs (docs/web.md)"
 	}
 	return ok("web", said)
 }

@@ -7,8 +7,8 @@ import (
 	"hob/platform/system"
 )
 
-// checkSecrets looks whether what the configuration refers to can be read, and
-// where it is kept.
+// checkSecrets checks that the referenced secrets are readable, and reports where they are
+// stored.
 func checkSecrets(ctx context.Context, e Env) []Check {
 	keys, refs := e.Config.References()
 	var out []Check
@@ -32,9 +32,9 @@ func checkSecrets(ctx context.Context, e Env) []Check {
 	}
 	switch {
 	case len(list)+len(refs) == 0:
-		return ok("secrets", "none is kept and none is referred to")
+		return ok("secrets", "no secrets stored or referred to")
 	case file > 0:
-		return ok("secrets", fmt.Sprintf("%d kept, %d of them in the encrypted file %s", len(list), file, e.Paths.SecretsFile()))
+		return ok("secrets", fmt.Sprintf("%d stored, %d of them in the encrypted file %s", len(list), file, e.Paths.SecretsFile()))
 	}
-	return ok("secrets", fmt.Sprintf("%d kept; all that the configuration refers to can be read", len(list)))
+	return ok("secrets", fmt.Sprintf("%d stored; all references in the configuration are readable", len(list)))
 }

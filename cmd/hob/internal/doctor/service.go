@@ -10,16 +10,16 @@ import (
 	"hob/platform/system/autostart"
 )
 
-// checkAutostart looks whether the session starts this program.
+// checkAutostart checks whether the login session starts this program.
 func checkAutostart(ctx context.Context, e Env) []Check {
 	const name, again = "autostart", "hob service install"
 	if e.Program == "" {
-		return skip(name, "the path of this program is not known", "see: hob service status")
+		return skip(name, "the path of this program is unknown", "see: hob service status")
 	}
 	m, err := autostart.New(ctx, autostart.Options{Getenv: e.Getenv})
 	switch {
 	case errors.Is(err, errors.ErrUnsupported):
-		return skip(name, "it is not known how programs start with the session here", "have this run at login: hob start")
+		return skip(name, "no way to start programs at login is known for this system", "run this at login: hob start")
 	case err != nil:
 		return skip(name, err.Error(), "see: hob service status")
 	}
@@ -29,7 +29,7 @@ func checkAutostart(ctx context.Context, e Env) []Check {
 	case err != nil:
 		return failed(name, err, "see: hob service status")
 	case !s.Installed:
-		return ok(name, "Hob does not start with your session ("+again+" has it do so)")
+		return ok(name, "Hob does not start when you log in (enable with "+again+")")
 	case s.Program == "":
 		return fail(name, s.Place+" names no program", again)
 	}
@@ -37,25 +37,25 @@ func checkAutostart(ctx context.Context, e Env) []Check {
 	case errors.Is(err, fs.ErrNotExist):
 		was := entry
 		was.Program = s.Program
-		if was, err := m.Status(ctx, was); err != nil || !was.Same { // perhaps on a disk that is not plugged in now
-			return fail(name, fmt.Sprintf("%s starts %s, which is not there, with another home or as an older Hob", s.Place, s.Program), "if it should start this one: "+again)
+		if was, err := m.Status(ctx, was); err != nil || !was.Same { // may be on a disk that is not connected
+			return fail(name, fmt.Sprintf("%s starts %s, which does not exist, with another home or an older version of Hob", s.Place, s.Program), "to start this program instead: "+again)
 		}
-		c := fail(name, fmt.Sprintf("%s starts %s, which is not there any more", s.Place, s.Program), fixRemedy+", or: "+again)
+		c := fail(name, fmt.Sprintf("%s starts %s, which no longer exists", s.Place, s.Program), fixRemedy+", or: "+again)
 		return with(func(ctx context.Context) (string, error) {
 			return fmt.Sprintf("%s starts %s now", s.Place, entry.Program), m.Install(ctx, entry, false)
 		}, c)
 	case err != nil:
-		return skip(name, fmt.Sprintf("%s starts %s, which cannot be looked at: %v", s.Place, s.Program, plainly(err)), again)
+		return skip(name, fmt.Sprintf("%s starts %s, which cannot be checked: %v", s.Place, s.Program, plainly(err)), again)
 	case s.Program != entry.Program:
-		return warn(name, fmt.Sprintf("%s starts %s, and this is %s", s.Place, s.Program, entry.Program), "if this is the one to start: "+again)
+		return warn(name, fmt.Sprintf("%s starts %s, but this program is %s", s.Place, s.Program, entry.Program), "to start this program instead: "+again)
 	case !s.Same:
-		return warn(name, s.Place+" starts Hob with another home, or is of an older Hob", "if it should start this one: "+again)
+		return warn(name, s.Place+" starts Hob with another home, or was written by an older version", "to start this program instead: "+again)
 	case !s.Enabled:
-		return warn(name, s.Place+" is there and switched off"+noted(s.Note), "switch it on: "+again)
+		return warn(name, s.Place+" is disabled"+noted(s.Note), "enable it: "+again)
 	case s.Note != "":
 		return warn(name, s.Place+noted(s.Note), "see: hob service status")
 	}
-	return ok(name, "Hob starts with your session ("+s.Place+")")
+	return ok(name, "Hob starts when you log in ("+s.Place+")")
 }
 
 func noted(note string) string {

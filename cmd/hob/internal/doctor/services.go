@@ -24,7 +24,7 @@ func Drivers(ctx context.Context, c *config.Config, s system.Secrets) config.Err
 	var errs config.Errors
 	for _, p := range c.Providers {
 		if !slices.Contains(llmall.Kinds(), p.Kind) {
-			errs = append(errs, c.Errorf("providers."+p.Name+".kind", "it must be one of %s", strings.Join(llmall.Kinds(), ", ")))
+			errs = append(errs, c.Errorf("providers."+p.Name+".kind", "must be one of %s", strings.Join(llmall.Kinds(), ", ")))
 		}
 	}
 	drivers := map[string]channels.Driver{}
@@ -46,7 +46,7 @@ func Drivers(ctx context.Context, c *config.Config, s system.Secrets) config.Err
 		if !known {
 			if k, known := channel.Find(section.Name); known && !k.Always {
 				if section.Enabled {
-					errs = append(errs, section.Errorf("", "the channel %s does not work on this machine; take it out with: hob channel remove %s", k.Name, k.Name))
+					errs = append(errs, section.Errorf("", "the channel %s does not work on this machine; remove it with: hob channel remove %s", k.Name, k.Name))
 				}
 				continue
 			}
@@ -112,7 +112,7 @@ func unwrapAll(err error) []error {
 // askWait bounds a model server's answer.
 const askWait = 5 * time.Second
 
-// modelOptions is the configuration as the list of models wants it.
+// modelOptions returns the configuration in the form of the model list.
 func (e Env) modelOptions(ctx context.Context) llmall.AutoOptions {
 	o := llmall.AutoOptions{Env: e.Secrets.Env, Probe: true, Name: e.Config.Agent.Name, HTTP: e.HTTP}
 	for _, p := range e.Config.Providers {
@@ -152,8 +152,7 @@ func checkModel(ctx context.Context, e Env) []Check {
 	return out
 }
 
-// checkBudget tells the caps, and which models count toward them without a
-// price of their own.
+// checkBudget reports the limits, and the models without a price that count towards them.
 func checkBudget(ctx context.Context, e Env) []Check {
 	b := e.Config.Budget
 	var caps []string
@@ -166,10 +165,10 @@ func checkBudget(ctx context.Context, e Env) []Check {
 		}
 	}
 	if b.DailyTokens > 0 {
-		caps = append(caps, fmt.Sprintf("%d tokens a day", b.DailyTokens))
+		caps = append(caps, fmt.Sprintf("%d tokens per day", b.DailyTokens))
 	}
 	if len(caps) == 0 {
-		return ok("budget", "no cap on what models may cost (hob config set budget.daily_usd 2)")
+		return ok("budget", "no limit on the cost of models (hob config set budget.daily_usd 2)")
 	}
 	said := "at most " + strings.Join(caps, ", ")
 	prices, err := usage.NewPrices(usage.OwnPrices(e.Config.Prices))
@@ -179,14 +178,14 @@ func checkBudget(ctx context.Context, e Env) []Check {
 	if b.DailyUSD+b.MonthlyUSD > 0 {
 		if name := unpriced(ctx, e, prices); name != "" {
 			u := prices.Unknown()
-			return warn("budget", fmt.Sprintf("%s; the price of %s is not known, so it counts as $%g and $%g a million tokens in and out", said, name, u.Input, u.Output),
+			return warn("budget", fmt.Sprintf("%s; the price of %s is unknown, so Hob assumes $%g and $%g per million tokens in and out", said, name, u.Input, u.Output),
 				fmt.Sprintf("hob config set 'prices.\"%s\".input' 1, and the same with output", name))
 		}
 	}
-	return ok("budget", fmt.Sprintf("%s, by the prices of %s", said, prices.AsOf()))
+	return ok("budget", fmt.Sprintf("%s, with the prices of %s", said, prices.AsOf()))
 }
 
-// unpriced names a model of the configuration whose price is not known.
+// unpriced returns a configured model without a known price, or "".
 func unpriced(ctx context.Context, e Env, prices *usage.Prices) string {
 	a := e.Config.Agent
 	o := e.modelOptions(ctx)
@@ -196,7 +195,7 @@ func unpriced(ctx context.Context, e Env, prices *usage.Prices) string {
 		}
 		m, err := llmall.Named(name, o)
 		if err != nil {
-			continue // another check says so
+			continue // another check reports this
 		}
 		if _, known := prices.Of(m.Info(), o.Host(m.Info().Provider)); !known {
 			return m.Info().Name()
@@ -205,7 +204,7 @@ func unpriced(ctx context.Context, e Env, prices *usage.Prices) string {
 	return ""
 }
 
-// ask looks whether the model's server answers; it costs no tokens.
+// ask checks that the model's server answers; it uses no tokens.
 func ask(ctx context.Context, name string, m llm.Model, why string, err error) []Check {
 	const remedy = "see the section [providers] of the configuration: hob config path"
 	if err != nil {
@@ -217,16 +216,16 @@ func ask(ctx context.Context, name string, m llm.Model, why string, err error) [
 	}
 	l, is := m.(llmall.Lister)
 	if !is {
-		return skip(name, info.Name()+" cannot be asked whether it works ("+why+")", "hob ask hello")
+		return skip(name, info.Name()+" has no way to check it ("+why+")", "hob ask hello")
 	}
 	ctx, cancel := context.WithTimeout(ctx, askWait)
 	defer cancel()
 	have, err := l.Models(ctx)
 	switch {
 	case info.Acts && err == nil:
-		return ok(name, info.Name()+" is installed ("+why+"); whether it is signed in shows with the first message")
+		return ok(name, info.Name()+" is installed ("+why+"); the first message shows whether it is signed in")
 	case err != nil && llm.KindOf(err) == llm.NotFound && !info.Acts:
-		return warn(name, fmt.Sprintf("%s: its server answers, and cannot list its models", info.Name()), "")
+		return warn(name, fmt.Sprintf("%s: its server answers but cannot list its models", info.Name()), "")
 	case err != nil:
 		return fail(name, fmt.Sprintf("%s does not work: %v", info.Name(), err), remedy)
 	case info.Model != "" && len(have) > 0 && !slices.Contains(have, info.Model):
@@ -247,7 +246,7 @@ func checkTriggers(ctx context.Context, e Env) []Check {
 			out = append(out, fail("trigger "+t.Name, err.Error(), "")...)
 		case secret == "":
 		case users[secret] != "":
-			out = append(out, warn("trigger "+t.Name, "it has the same secret as the trigger "+users[secret]+", so a recorded call of one is a valid call of the other", "give each trigger a secret of its own")...)
+			out = append(out, warn("trigger "+t.Name, "same secret as the trigger "+users[secret]+", so a recorded call of one is a valid call of the other", "give each trigger a different secret")...)
 		default:
 			users[secret] = t.Name
 		}

@@ -39,13 +39,13 @@ func (e Env) parts() []part {
 		link = permission.ScreenPane
 	}
 	return []part{
-		{"windows", "which windows are open", "see docs/desktop.md", "", func(ctx context.Context) error { _, err := windows.List(ctx); return err }},
-		{"screenshots", "pictures of the screen", "see docs/desktop.md", link, func(ctx context.Context) error {
+		{"windows", "list of open windows", "see docs/desktop.md", "", func(ctx context.Context) error { _, err := windows.List(ctx); return err }},
+		{"screenshots", "screenshots of the screen", "see docs/desktop.md", link, func(ctx context.Context) error {
 			_, err := camera.Take(ctx, image.Rect(0, 0, 1, 1))
 			return err
 		}},
-		{"accessibility", "what windows show, and their buttons", "install at-spi2-core, and log in again", "", reader.Ready},
-		{"clipboard", "what was copied", "see docs/desktop.md", "", func(ctx context.Context) error {
+		{"accessibility", "content and buttons of windows", "install at-spi2-core, and log in again", "", reader.Ready},
+		{"clipboard", "clipboard content", "see docs/desktop.md", "", func(ctx context.Context) error {
 			board := clipboard.New(clipboard.Options{Getenv: e.getenv, Scripts: e.Scripts, Wait: sessionWait})
 			defer board.Close()
 			_, err := board.Read(ctx)
@@ -54,7 +54,7 @@ func (e Env) parts() []part {
 	}
 }
 
-// checkSession asks the desktop for what the tools over it need.
+// checkSession checks the desktop functions that tools use.
 func checkSession(ctx context.Context, e Env) []Check {
 	const name = "session"
 	if !e.Desktop {
@@ -80,17 +80,17 @@ func checkSession(ctx context.Context, e Env) []Check {
 			not = append(not, p.name)
 		default:
 			cause, remedy := split(err, p.remedy)
-			c := warn(name, p.name+" ("+p.what+") cannot be had: "+cause, remedy)
+			c := warn(name, p.name+" ("+p.what+") is not available: "+cause, remedy)
 			c[0].Link = p.link
 			out = append(out, c...)
 		}
 	}
 	switch {
 	case none == len(list):
-		return skip(name, "there is no desktop session that this process reaches", "if there should be one, start Hob within it: hob service install")
+		return skip(name, "no desktop session is accessible from this process", "if there is one, start Hob in it: hob service install")
 	case none > 0:
-		_, remedy := split(session.ErrNone, "start Hob within the desktop session: hob service install")
-		out = append(out, warn(name, "a part of the desktop session cannot be reached from here", remedy)...)
+		_, remedy := split(session.ErrNone, "start Hob in the desktop session: hob service install")
+		out = append(out, warn(name, "part of the desktop session is not accessible from here", remedy)...)
 	}
 	if len(out) > 0 {
 		return out
@@ -98,9 +98,9 @@ func checkSession(ctx context.Context, e Env) []Check {
 	if len(good) == 0 {
 		return skip(name, "this system has no "+strings.Join(not, ", ")+" for Hob", "")
 	}
-	said := strings.Join(good, ", ") + " can be had"
+	said := strings.Join(good, ", ") + " available"
 	if len(not) > 0 {
-		said += "; not on this system: " + strings.Join(not, ", ")
+		said += "; not available on this system: " + strings.Join(not, ", ")
 	}
 	return ok(name, said)
 }

@@ -9,28 +9,28 @@ import (
 	"hob/templates"
 )
 
-// checkTemplates looks whether a change of templates was interrupted: files and
-// schedules may be those of two templates then.
+// checkTemplates reports an interrupted template change: files and schedules may then belong to
+// two templates.
 func checkTemplates(ctx context.Context, e Env) []Check {
 	return append(broken(e), change(ctx, e)...)
 }
 
-// broken are the owner's own templates that cannot be used.
+// broken returns a finding for each invalid template of the user.
 func broken(e Env) (out []Check) {
 	list, err := templates.Shelf{Dir: e.Paths.TemplatesDir()}.List()
 	if err != nil {
-		return skip("template", fmt.Sprintf("the folder %s cannot be read: %v", e.Paths.TemplatesDir(), plainly(err)), "make it yours, and readable")
+		return skip("template", fmt.Sprintf("read folder %s: %v", e.Paths.TemplatesDir(), plainly(err)), "take ownership and make it readable")
 	}
 	for _, t := range list {
 		if t.Err != nil {
-			cause, remedy := split(t.Err, "mend its template.toml, or take the folder away: "+t.Path)
-			out = append(out, warn("template", "the template "+t.Name+" cannot be used: "+cause, remedy)...)
+			cause, remedy := split(t.Err, "fix its template.toml, or remove the folder: "+t.Path)
+			out = append(out, warn("template", "the template "+t.Name+" does not work: "+cause, remedy)...)
 		}
 	}
 	return out
 }
 
-// change looks at the template that is in use.
+// change checks the active template.
 func change(_ context.Context, e Env) []Check {
 	const name = "template"
 	if e.Template == nil {
@@ -39,15 +39,15 @@ func change(_ context.Context, e Env) []Check {
 	used, pending, err := e.Template()
 	switch {
 	case err != nil:
-		return failed(name, err, "look at the file; without it no template is in use")
+		return failed(name, err, "check the file; without it no template is active")
 	case !pending && used == "":
 		return nil
 	case !pending:
-		return ok(name, used+" is in use")
+		return ok(name, used+" is active")
 	}
 	if _, held, err := system.Probe(filepath.Join(e.Paths.TemplateState(), "lock")); err == nil && held {
-		return ok(name, "another command changes templates")
+		return ok(name, "another command is changing templates")
 	}
-	return warn(name, "a change of templates was interrupted and is not finished; settings, personality and schedules may not belong together",
-		"finish it, and look at what it says: hob template reset, or hob template use")
+	return warn(name, "a template change was interrupted; settings, personality and schedules may not match",
+		"complete it and read the output: hob template reset, or hob template use")
 }

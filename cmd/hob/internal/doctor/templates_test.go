@@ -21,7 +21,7 @@ func TestTemplates(t *testing.T) {
 		want    string
 	}{
 		{"none", "", false, nil, false, "", ""},
-		{"one is in use", "housekeeper", false, nil, false, OK, "housekeeper is in use"},
+		{"one is in use", "housekeeper", false, nil, false, OK, "housekeeper is active"},
 		{"interrupted", "", true, nil, false, Warn, "interrupted"},
 		{"interrupted with one in use", "housekeeper", true, nil, false, Warn, "interrupted"},
 		{"under way", "housekeeper", true, nil, true, OK, "another command"},

@@ -1,8 +1,7 @@
-// Package evaluate measures how well the memory finds things, with collections
-// in the layout of BEIR (https://github.com/beir-cellar/beir): corpus.jsonl,
-// queries.jsonl and qrels/*.tsv in a folder. It puts them into a base of its own
-// that is thrown away; nothing of the owner's is read. `hob eval retrieval`
-// calls it.
+// Package evaluate measures memory retrieval with collections in the BEIR layout
+// (https://github.com/beir-cellar/beir): corpus.jsonl, queries.jsonl and qrels/*.tsv in a
+// folder. It loads them into a temporary memory and reads no data of the user. `hob eval
+// retrieval` calls it.
 package evaluate
 
 import (
@@ -39,10 +38,10 @@ type Question struct {
 type Collection struct {
 	Name      string
 	Rows      []Row
-	Questions []Question // those that have an answer
+	Questions []Question // those with an answer
 }
 
-// Bounds on what is read.
+// Limits on the input.
 const (
 	maxLine = 4 << 20
 	maxRows = 5_000_000
@@ -124,7 +123,7 @@ func readEntry(line []byte) (entry, error) {
 	return e, nil
 }
 
-// plain is a value of the metadata as text, "" when it is not there.
+// plain returns a metadata value as text, "" if missing.
 func (e entry) plain(name string) string {
 	raw, ok := e.Metadata[name]
 	if !ok {
@@ -209,7 +208,7 @@ func readGrades(dir string) (map[string]map[string]int, error) {
 	return out, nil
 }
 
-// escaped makes a path that Glob takes as it stands.
+// escaped returns a path that Glob takes literally.
 func escaped(path string) string {
 	return strings.NewReplacer(`*`, `\*`, `?`, `\?`, `[`, `\[`).Replace(path)
 }

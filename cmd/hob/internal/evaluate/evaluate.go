@@ -26,7 +26,7 @@ type Options struct {
 	Tuning   knowledge.Tuning
 	HalfLife time.Duration
 	Index    index.Options
-	// Progress is told how many questions are done.
+	// Progress receives the number of completed questions.
 	Progress func(done, all int)
 	// Temp is where the base is made (default: the system's folder for such).
 	Temp string
@@ -39,7 +39,7 @@ type Report struct {
 	Categories []Figures `json:"categories,omitempty"`
 }
 
-// Run measures collections, each in a realm of its own.
+// Run measures collections, each in a separate namespace.
 func Run(ctx context.Context, dirs []string, o Options) (r Report, err error) {
 	list := make([]Collection, len(dirs))
 	questions := 0
@@ -108,7 +108,7 @@ func natural(a, b string) int {
 	return cmp.Or(cmp.Compare(size(a), size(b)), strings.Compare(a, b))
 }
 
-// newest is when the last row was said: it is asked the day after.
+// newest returns the time of the last row; questions are asked a day later.
 func newest(c Collection) time.Time {
 	var t time.Time
 	for _, r := range c.Rows {
@@ -122,7 +122,7 @@ func newest(c Collection) time.Time {
 	return t.AddDate(0, 0, 1)
 }
 
-// base is a memory that is thrown away.
+// base is a temporary memory.
 type base struct {
 	dir   string
 	store *store.Store

@@ -6,7 +6,7 @@ import (
 	"time"
 )
 
-// Figures say how well rows were found, as means over the questions.
+// Figures are retrieval metrics, as means over the questions.
 type Figures struct {
 	Name      string  `json:"name,omitempty"`
 	Questions int     `json:"questions"`

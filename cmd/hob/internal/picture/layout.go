@@ -77,7 +77,7 @@ func relax(at []point, pairs [][2]int, most float64) {
 	}
 }
 
-// part pushes boxes that lie on each other apart, downwards and upwards.
+// part moves overlapping boxes apart vertically.
 func (g Graph) part(at []point) {
 	for range 200 {
 		moved := false
@@ -100,7 +100,7 @@ func (g Graph) part(at []point) {
 	}
 }
 
-// moveIn makes the picture begin at its margin.
+// moveIn shifts the picture to its margin.
 func (g Graph) moveIn(at []point) []point {
 	left, top := math.Inf(1), math.Inf(1)
 	for i, p := range at {

@@ -1,7 +1,6 @@
-// Package picture draws who and what is known, and how related: as a tree for a
-// terminal, in the language of Graphviz, and as an SVG file of its own. It is
-// given names and relations and knows nothing of where they come from; every
-// text in them may be hostile and is made harmless.
+// Package picture draws people and things and their relations: as a tree for a terminal, as
+// Graphviz DOT, and as an SVG file. It gets names and relations and does not know their source;
+// it sanitizes every text.
 package picture
 
 import (
@@ -15,10 +14,10 @@ import (
 // Node is one entity.
 type Node struct{ ID, Name, Kind string }
 
-// Edge says that From is Label of To.
+// Edge means that From is Label of To.
 type Edge struct{ From, Label, To string }
 
-// Graph is what is drawn. Edges to nodes that are not there are left out.
+// Graph is the graph to draw. Edges to missing nodes are omitted.
 type Graph struct {
 	Nodes []Node
 	Edges []Edge
@@ -27,7 +26,7 @@ type Graph struct {
 // maxLabel bounds a text in a picture, in characters.
 const maxLabel = 40
 
-// label makes a text fit for one line.
+// label shortens a text to one line.
 func label(s string) string {
 	s = strings.Map(func(r rune) rune {
 		if unicode.IsControl(r) || unicode.Is(unicode.Bidi_Control, r) || r == 0xfffe || r == 0xffff { // the last two are no characters of XML
@@ -99,12 +98,12 @@ func (g Graph) DOT() string {
 	return b.String()
 }
 
-// quote makes a DOT string: a backslash would begin an escape.
+// quote returns a DOT string: a backslash would begin an escape.
 func quote(s string) string {
 	return `"` + strings.NewReplacer(`\`, `\\`, `"`, `\"`).Replace(s) + `"`
 }
 
-// colour is that of a kind of entity, readable on white and on black.
+// colour returns the color of an entity kind, readable on white and on black.
 func colour(kind string) string {
 	switch kind {
 	case "person":

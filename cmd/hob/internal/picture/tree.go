@@ -2,12 +2,11 @@ package picture
 
 import "strings"
 
-// maxDepth is how far a tree goes from its root.
+// maxDepth is the maximum depth of a tree.
 const maxDepth = 4
 
-// Tree draws what is joined to a node as a tree; without a root, every part of
-// the graph from its best joined node. Each node is drawn out once; paint makes
-// the names stand out.
+// Tree draws the neighbors of a node as a tree; without a root, every component from its best
+// connected node. Each node is expanded once; paint highlights names.
 func (g Graph) Tree(root string, paint func(n Node, text string) string) string {
 	g = g.clean()
 	t := tree{nodes: map[string]Node{}, around: map[string][]step{}, done: map[string]bool{}, paint: paint}

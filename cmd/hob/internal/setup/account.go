@@ -17,23 +17,23 @@ import (
 func accountStep() Step {
 	return Step{
 		Name: "account", Title: "Mail and calendars", Keys: []string{"mail", "servers", "imap", "smtp", "caldav", "carddav", "mail_user", "mail_password"},
-		About: "So that Hob can tell you of mail and meetings, and write and book when you ask it to.",
+		About: "Hob can then notify you about mail and meetings, and send mail and book events when you ask.",
 		Next:  nextOfAccount, Apply: applyAccount,
 	}
 }
 
 func nextOfAccount(ctx context.Context, o Options, a Answers) ([]Question, error) {
 	if !a.given("mail") {
-		q := Question{Key: "mail", Kind: Text, Title: "Your mail address", About: "Empty: not now."}
+		q := Question{Key: "mail", Kind: Text, Title: "What is your mail address?", About: "Leave it empty to skip this."}
 		for i, x := range o.Config.Accounts {
-			q.About += map[bool]string{true: " There is already: ", false: ", "}[i == 0] + x.Name
+			q.About += map[bool]string{true: " Existing accounts: ", false: ", "}[i == 0] + x.Name
 		}
 		return []Question{q}, nil
 	}
 	if a["mail"] == "" {
 		return nil, nil
 	}
-	if !a.given("servers") && !a.given("imap") { // a look at the DNS that failed may be made anew
+	if !a.given("servers") && !a.given("imap") { // retry a DNS lookup that failed
 		delete(a, shown)
 	}
 	found, err := o.foundFor(ctx, a)
@@ -47,15 +47,15 @@ func nextOfAccount(ctx context.Context, o Options, a Answers) ([]Question, error
 		return askServers(), nil
 	}
 	if a["servers"] != "found" && a["imap"]+a["smtp"]+a["caldav"]+a["carddav"] == "" {
-		return nil, problem(errors.New("without a server there is nothing to sign in to"), false, "mail", "servers", "imap", "smtp", "caldav", "carddav")
+		return nil, problem(errors.New("no server given; enter at least one"), false, "mail", "servers", "imap", "smtp", "caldav", "carddav")
 	}
 	if !a.given("mail_password") {
 		return []Question{{
-			Key: "mail_password", Kind: Secret, Title: "The password for it",
-			About: cmp.Or(found.Hint, "Many providers want an app password for programs; you make it in the security settings of your account there.") + " It is not shown.",
+			Key: "mail_password", Kind: Secret, Title: "What is the password?",
+			About: cmp.Or(found.Hint, "Many providers require an app password; create it in the security settings of your account.") + " Your input is not shown.",
 			Check: func(s string) error {
 				if s == "" {
-					return errors.New("without a password nobody can sign in")
+					return errors.New("password is empty; enter the password of the account")
 				}
 				return nil
 			},
@@ -67,8 +67,8 @@ func nextOfAccount(ctx context.Context, o Options, a Answers) ([]Question, error
 // shown is the answer that holds the servers which the owner was shown.
 const shown = "servers_shown"
 
-// foundFor are the servers of the address, as they were when they were shown first:
-// whoever answers names must not have others in their place when the password goes.
+// foundFor returns the servers of the address as they were first shown. A later DNS answer must
+// not redirect the password to other servers.
 func (o Options) foundFor(ctx context.Context, a Answers) (found account.Servers, err error) {
 	if was, ok := a[shown]; ok {
 		return found, json.Unmarshal([]byte(was), &found)
@@ -85,7 +85,7 @@ func (o Options) foundFor(ctx context.Context, a Answers) (found account.Servers
 func askFound(s account.Servers) Question {
 	q := Question{
 		Key: "servers", Kind: Choice, Title: "Are these your servers?", Default: "found",
-		Options: []Option{{"found", "yes, use them"}, {"named", "no, I name them"}},
+		Options: []Option{{"found", "yes, use them"}, {"named", "no, enter them"}},
 	}
 	var lines []string
 	for _, x := range [][2]string{{"mail", s.IMAP}, {"outgoing mail", s.SMTP}, {"calendars", s.CalDAV}} {
@@ -95,7 +95,7 @@ func askFound(s account.Servers) Question {
 	}
 	if s.Foreign != "" {
 		q.Default = "named"
-		lines = append(lines, "The domain of the address sends us to "+s.Foreign+", which is another one. Use it only if you know that it is your provider's.")
+		lines = append(lines, "The domain of the address points to "+s.Foreign+", which is another domain. Use it only if it belongs to your provider.")
 	}
 	q.About = strings.Join(lines, "\n")
 	return q
@@ -103,11 +103,11 @@ func askFound(s account.Servers) Question {
 
 func askServers() []Question {
 	return []Question{
-		{Key: "imap", Kind: Text, Title: "The server of your mail, such as imap.example.org", About: "Empty: none."},
-		{Key: "smtp", Kind: Text, Title: "The server for outgoing mail", About: "Empty: none."},
-		{Key: "caldav", Kind: Text, Title: "The address of your calendars, such as https://dav.example.org/", About: "Empty: none."},
-		{Key: "carddav", Kind: Text, Title: "The address of your address books, such as https://dav.example.org/", About: "Empty: none."},
-		{Key: "mail_user", Kind: Text, Title: "Who signs in", About: "Empty: the address."},
+		{Key: "imap", Kind: Text, Title: "Server for incoming mail (IMAP), such as imap.example.org", About: "Empty: none."},
+		{Key: "smtp", Kind: Text, Title: "Server for outgoing mail (SMTP)", About: "Empty: none."},
+		{Key: "caldav", Kind: Text, Title: "Address of your calendars, such as https://dav.example.org/", About: "Empty: none."},
+		{Key: "carddav", Kind: Text, Title: "Address of your address books, such as https://dav.example.org/", About: "Empty: none."},
+		{Key: "mail_user", Kind: Text, Title: "User name", About: "Empty: the address."},
 	}
 }
 
@@ -121,7 +121,7 @@ func signIn(ctx context.Context, o Options, a Answers) (*account.New, string, er
 		Name: account.Name(a["mail"], found.Provider, o.Config.Accounts), Address: a["mail"], User: a["mail_user"],
 		IMAP: a["imap"], SMTP: a["smtp"], CalDAV: a["caldav"], CardDAV: a["carddav"],
 	}}
-	if a["servers"] != "found" { // the password goes to no server but those that he named
+	if a["servers"] != "found" { // the password goes only to servers that the user entered
 		found = account.Servers{Provider: found.Provider, Hint: found.Hint}
 	}
 	n.Fill(found)
@@ -144,7 +144,7 @@ func applyAccount(ctx context.Context, o Options, a Answers) (d Done, err error)
 		o.busy("Signing in ...")
 		said, err := n.Try(ctx, secret)
 		if err != nil {
-			// Else the servers could not be mended without beginning anew.
+			// Otherwise the servers could be corrected only by starting over.
 			return d, problem(err, true, "mail", "servers", "imap", "smtp", "caldav", "carddav", "mail_user", "mail_password")
 		}
 		d.Said = said
@@ -154,9 +154,8 @@ func applyAccount(ctx context.Context, o Options, a Answers) (d Done, err error)
 	return d, err
 }
 
-// accounts completes the sections of accounts among the answers of a file: the
-// servers of an address that names none, and passwords that stand there are kept
-// where they are safe.
+// accounts completes the account sections of an answers file: it finds the servers of an
+// address without servers, and stores the passwords safely.
 func (o Options) accounts(ctx context.Context, all map[string]any) (kept []Kept, err error) {
 	list, _ := all["accounts"].(map[string]any)
 	for name, v := range list {
@@ -171,7 +170,7 @@ func (o Options) accounts(ctx context.Context, all map[string]any) (kept []Kept,
 			case err != nil:
 				return nil, fmt.Errorf("accounts.%s.address: %w", name, err)
 			case !found.Known() || found.Foreign != "":
-				return nil, fmt.Errorf("accounts.%s: the servers of %s are not known; name imap, smtp or caldav", name, text("address"))
+				return nil, fmt.Errorf("accounts.%s: the servers of %s are unknown; set imap, smtp or caldav", name, text("address"))
 			}
 			for key, value := range map[string]string{"imap": found.IMAP, "smtp": found.SMTP, "caldav": found.CalDAV, "auth": found.Auth} {
 				if value != "" && text(key) == "" {
@@ -182,7 +181,7 @@ func (o Options) accounts(ctx context.Context, all map[string]any) (kept []Kept,
 		if secret := text("password"); secret != "" && !system.IsReference(secret) {
 			kept = append(kept, Kept{account.SecretName(name), secret})
 			keys["password"] = "keychain:" + account.SecretName(name)
-			fmt.Fprintf(o.Out, "The password of the account %s is kept; take it out of the file with the answers.\n", name)
+			fmt.Fprintf(o.Out, "Stored the password of the account %s; remove it from the answers file.\n", name)
 		}
 	}
 	return kept, nil

@@ -47,7 +47,7 @@ func TestAnAccountIsAskedFor(t *testing.T) {
 	if err := Run(t.Context(), o, ask, "account"); err != nil || len(ask.left()) > 0 {
 		t.Fatal(err, out.String(), ask.left())
 	}
-	if !strings.Contains(ask.pages[len(ask.pages)-1].About, "That does not work") {
+	if !strings.Contains(ask.pages[len(ask.pages)-1].About, "This does not work") {
 		t.Error(ask.pages[len(ask.pages)-1])
 	}
 	a, secret := accountOf(t, o)
@@ -105,7 +105,7 @@ func TestAnAccountAmongTheAnswers(t *testing.T) {
 		t.Errorf("%+v", a)
 	}
 	write("[accounts.x]\naddress = \"ada@nowhere.example\"\npassword = \"env:X\"\n")
-	if err := FromFile(t.Context(), o, path); err == nil || !strings.Contains(err.Error(), "are not known") {
+	if err := FromFile(t.Context(), o, path); err == nil || !strings.Contains(err.Error(), "are unknown") {
 		t.Error(err)
 	}
 }

@@ -20,11 +20,10 @@ import (
 // fromStdin is the answer that stands for the next line of standard input.
 const fromStdin = "stdin"
 
-// FromFile reads the answers from a TOML file: the questions of the steps by their
-// keys, and besides them any keys of the configuration. What a step tries on a
-// terminal is tried here, too, unless "untested" is true. All of it is written at
-// once, or nothing. "model" without a brain is agent.model; of an account the
-// address is enough where its provider is known.
+// FromFile reads the answers from a TOML file: answers by their question keys, and any keys of
+// the configuration. It runs the same tests as on a terminal, unless "untested" is true. All
+// answers are written at once, or none. "model" without a brain sets agent.model; an account
+// needs only its address if the provider is known.
 func FromFile(ctx context.Context, o Options, path string) error {
 	b, err := os.ReadFile(path)
 	if err != nil {
@@ -32,7 +31,7 @@ func FromFile(ctx context.Context, o Options, path string) error {
 	}
 	var all map[string]any
 	if err := toml.Unmarshal(b, &all); err != nil {
-		return fmt.Errorf("%s: %w; write it like the configuration: hob init shows one", path, err)
+		return fmt.Errorf("%s: %w; use the format of the configuration; see an example with hob init", path, err)
 	}
 	done, err := o.fromAnswers(ctx, all)
 	if err != nil {
@@ -65,7 +64,7 @@ func FromFile(ctx context.Context, o Options, path string) error {
 			return err
 		}
 	}
-	fmt.Fprintln(o.Out, "The set-up is done. Talk with it: hob chat")
+	fmt.Fprintln(o.Out, "Setup is complete. Talk to Hob with: hob chat")
 	return nil
 }
 
@@ -79,7 +78,7 @@ func (o Options) fromAnswers(ctx context.Context, all map[string]any) (out []Don
 		if !given.given(s.Keys[0]) {
 			for _, k := range s.Keys[1:] {
 				if given.given(k) && !o.alone(k) {
-					return nil, fmt.Errorf("%s: it belongs to %s, which is not among the answers", k, s.Keys[0])
+					return nil, fmt.Errorf("%s: requires %s, which is not in the answers", k, s.Keys[0])
 				}
 			}
 			if s.Name == "you" {
@@ -118,7 +117,7 @@ func (d *Done) refer() {
 		name := config.PlainSecret{Key: v.Key}.Name()
 		d.Secrets = append(d.Secrets, Kept{name, v.Value})
 		d.Values[i].Value = "keychain:" + name
-		d.Said = append(d.Said, v.Key+" is kept as "+name+"; take it out of the file with the answers.")
+		d.Said = append(d.Said, v.Key+" is stored as "+name+"; remove it from the answers file.")
 	}
 }
 
@@ -133,7 +132,8 @@ func (o Options) youAlone(a Answers) (d Done) {
 	return d
 }
 
-// answer answers questions from the file. What it leaves out is as it is.
+// answer returns a function that answers questions from the file. Missing answers keep the
+// current values.
 func (a Answers) answer() func([]Question) (Answers, error) {
 	return func(qs []Question) (Answers, error) {
 		out := Answers{}
@@ -154,8 +154,8 @@ func (a Answers) answer() func([]Question) (Answers, error) {
 	}
 }
 
-// taken takes the answers to questions out of the file. What is left is the
-// configuration's; a key that is neither is an error.
+// taken removes the answers to questions from the file's values. The rest belongs to the
+// configuration; an unknown key is an error.
 func (o Options) taken(all map[string]any) (Answers, error) {
 	out, known := Answers{}, append(keys(), untested)
 	sections := o.sections()
@@ -171,16 +171,16 @@ func (o Options) taken(all map[string]any) (Answers, error) {
 			if near := config.Nearest(k, append(known, sections...)); near != "" {
 				return nil, fmt.Errorf("%s: unknown key; did you mean %q?", k, near)
 			}
-			return nil, fmt.Errorf("%s: unknown key; there are %s, and the sections of the configuration", k, strings.Join(known, ", "))
+			return nil, fmt.Errorf("%s: unknown key; known keys are %s, and the sections of the configuration", k, strings.Join(known, ", "))
 		}
 		v, err := text(all[k])
 		if err != nil {
 			return nil, fmt.Errorf("%s: %w", k, err)
 		}
 		if b, ok := all[k].(bool); !ok && (k == untested || k == "autostart" || k == "permissions") {
-			return nil, fmt.Errorf("%s: it must be true or false", k)
+			return nil, fmt.Errorf("%s: must be true or false", k)
 		} else if ok && k == "permissions" && b {
-			return nil, errors.New("permissions: they are given by hand; run on a terminal: hob setup permissions")
+			return nil, errors.New("permissions: must be granted manually; run on a terminal: hob setup permissions")
 		}
 		out[k] = v
 		delete(all, k)
@@ -200,11 +200,11 @@ func (o Options) taken(all map[string]any) (Answers, error) {
 // line is the next line of standard input.
 func (o Options) line(key string) (string, error) {
 	if o.Stdin == nil {
-		return "", fmt.Errorf("%s: there is no standard input to read it from", key)
+		return "", fmt.Errorf("%s: no standard input to read from", key)
 	}
 	s, err := o.Stdin()
 	if s == "" {
-		return "", fmt.Errorf("%s: standard input has no line for it", key)
+		return "", fmt.Errorf("%s: standard input has no line for this key", key)
 	}
 	return s, err
 }
@@ -274,5 +274,5 @@ func text(v any) (string, error) {
 		}
 		return strings.Join(items, ","), nil
 	}
-	return "", fmt.Errorf("%v cannot be an answer", v)
+	return "", fmt.Errorf("%v is not a valid answer", v)
 }

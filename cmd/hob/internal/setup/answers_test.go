@@ -51,7 +51,7 @@ secret = "env:HOOK"
 			t.Error("it is shown")
 		}
 	}
-	if !strings.Contains(out.String(), "providers.far.api_key is kept as far; take it out") || strings.Contains(out.String(), "channels.webhook.secret is kept") {
+	if !strings.Contains(out.String(), "providers.far.api_key is stored as far; remove it") || strings.Contains(out.String(), "channels.webhook.secret is stored") {
 		t.Error(out)
 	}
 }

@@ -27,7 +27,7 @@ const (
 func brain() Step {
 	return Step{
 		Name: "brain", Title: "Brain",
-		About: "What Hob thinks with. A key is tried, and kept in the keychain or an encrypted file; it stands in no other file.",
+		About: "The model that Hob uses. Setup tests a key and stores it only in the keychain or an encrypted file.",
 		Keys:  []string{"brain", "server", "key", "model", "daily_usd"},
 		Next:  nextOfBrain, Apply: applyBrain,
 	}
@@ -85,15 +85,15 @@ func (o Options) local(name string) (llmall.Server, bool) {
 	return o.servers()[i], true
 }
 
-// askBrain looks for what is there: servers on this machine, and keys.
+// askBrain looks for model servers on this machine and for keys.
 func (o Options) askBrain(ctx context.Context) (Question, error) {
-	q := Question{Key: "brain", Kind: Choice, Title: "Which brain shall it think with?", Default: byItself, Other: true}
+	q := Question{Key: "brain", Kind: Choice, Title: "Which model should Hob use?", Default: byItself, Other: true}
 	m, why, err := llmall.Auto(ctx, llmall.AutoOptions{Env: o.Secrets.Env, Probe: true, HTTP: o.HTTP, Servers: o.servers()})
 	if err != nil {
 		return q, err
 	}
-	q.About = "By itself Hob takes " + m.Info().Name() + ", since " + why + "."
-	q.Options = append(q.Options, Option{byItself, "let it choose by itself"})
+	q.About = "Hob would choose " + m.Info().Name() + ", since " + why + "."
+	q.Options = append(q.Options, Option{byItself, "choose automatically"})
 	for i, models := range o.probed(ctx) {
 		if len(models) == 0 {
 			continue
@@ -114,7 +114,7 @@ func (o Options) askBrain(ctx context.Context) (Question, error) {
 		}
 		q.Options = append(q.Options, Option{p.name, title})
 	}
-	q.Options = append(q.Options, Option{builtIn, "the built-in brain alone: plain English, no model"})
+	q.Options = append(q.Options, Option{builtIn, "only the built-in brain: simple English, no model"})
 	switch now := o.Config.Agent.Model; now {
 	case byItself, builtIn:
 		q.Default = now
@@ -129,7 +129,7 @@ func (o Options) probed(ctx context.Context) [][]string {
 	out := make([][]string, len(o.servers()))
 	var wg sync.WaitGroup
 	for i, s := range o.servers() {
-		wg.Go(func() { out[i], _ = openai.Probe(ctx, s.BaseURL) }) // one that does not answer is not there
+		wg.Go(func() { out[i], _ = openai.Probe(ctx, s.BaseURL) }) // a server that does not answer is ignored
 	}
 	wg.Wait()
 	return out
@@ -163,16 +163,16 @@ func (o Options) askAccess(p provider, a Answers) []Question {
 	if a.given("key") {
 		return nil
 	}
-	q := Question{Key: "key", Kind: Secret, Title: "The key", About: "It is not shown."}
+	q := Question{Key: "key", Kind: Secret, Title: "The key", About: "Your input is not shown."}
 	switch ref := o.keyNow(p); {
 	case ref != "":
-		q.About += " Empty: the one there is."
+		q.About += " Leave it empty to keep the stored one."
 	case p.name == other:
-		q.About += " Empty: it needs none."
+		q.About += " Leave it empty if none is needed."
 	default:
 		q.Check = func(s string) error {
 			if s == "" {
-				return errors.New("it wants a key; you get one on its pages")
+				return errors.New("key is empty; get one on the provider's website")
 			}
 			return nil
 		}
@@ -180,8 +180,7 @@ func (o Options) askAccess(p provider, a Answers) []Question {
 	return []Question{q}
 }
 
-// keyNow is the reference to a key that is there already. One that is for another
-// server is none.
+// keyNow returns the reference to the stored key; a key of another server does not count.
 func (o Options) keyNow(p provider) string {
 	if s, ok := o.Config.Provider(p.name); ok && s.APIKey != "" && (p.name != other || p.baseURL == s.BaseURL) {
 		return s.APIKey
@@ -192,8 +191,8 @@ func (o Options) keyNow(p provider) string {
 	return ""
 }
 
-// askOfServer asks which of the server's models it shall be, and what it may cost.
-// The server is asked with the key, so that a wrong one shows here.
+// askOfServer asks for the server's model and the spending limit. It calls the server with the
+// key, to detect a wrong key here.
 func (o Options) askOfServer(ctx context.Context, p provider, a Answers) ([]Question, error) {
 	key, _, _, err := o.secretOf(ctx, a["key"], p.name, o.keyNow(p))
 	if err != nil {
@@ -201,7 +200,7 @@ func (o Options) askOfServer(ctx context.Context, p provider, a Answers) ([]Ques
 	}
 	var models []string
 	if a[untested] == "" {
-		o.busy("Asking it for its models ...")
+		o.busy("Loading the list of models ...")
 		if models, err = o.models(ctx, p, key); err != nil {
 			return nil, problem(err, true, "server", "key")
 		}
@@ -218,9 +217,9 @@ func (o Options) askOfServer(ctx context.Context, p provider, a Answers) ([]Ques
 		usual = was.Model
 	}
 	qs := []Question{o.askModel(models, usual)}
-	if !(llm.Wire{BaseURL: p.baseURL}).Local() { // else it costs nothing
+	if !(llm.Wire{BaseURL: p.baseURL}).Local() { // a local one is free
 		qs = append(qs, Question{
-			Key: "daily_usd", Kind: Text, Title: "How many US dollars may it cost a day at most?", About: "0 is no cap.",
+			Key: "daily_usd", Kind: Text, Title: "How many US dollars may the model cost per day?", About: "0 means no limit.",
 			Default: strconv.FormatFloat(o.Config.Budget.DailyUSD, 'f', -1, 64), Check: func(s string) error { _, err := amount(s); return err },
 		})
 	}
@@ -230,7 +229,7 @@ func (o Options) askOfServer(ctx context.Context, p provider, a Answers) ([]Ques
 func (o Options) askModel(models []string, usual string) Question {
 	q := Question{Key: "model", Kind: Text, Title: "Which model?", Default: usual}
 	if len(models) == 0 {
-		q.About = "Empty: the server's own choice."
+		q.About = "Leave it empty for the default of the server."
 		return q
 	}
 	models = slices.Sorted(slices.Values(models))
@@ -247,7 +246,7 @@ func (o Options) askModel(models []string, usual string) Question {
 func amount(s string) (float64, error) {
 	usd, err := strconv.ParseFloat(strings.TrimPrefix(strings.TrimSpace(s), "$"), 64)
 	if err != nil || !(usd >= 0 && usd <= 1_000_000) {
-		return 0, errors.New("that is no amount; write it as 2 or 0.50")
+		return 0, errors.New("not an amount; write it as 2 or 0.50")
 	}
 	return usd, nil
 }
@@ -270,7 +269,7 @@ func applyBrain(ctx context.Context, o Options, a Answers) (Done, error) {
 	}
 	d := Done{Secrets: kept}
 	if a[untested] == "" {
-		o.busy("Having a word with it ...")
+		o.busy("Testing the model ...")
 		if err := o.talk(ctx, p, key, a["model"]); err != nil {
 			return d, problem(err, true, "key", "model", "server")
 		}

@@ -17,10 +17,10 @@ import (
 // there and have none.
 type channelSetup struct {
 	Name string
-	// About is where the owner gets what is asked for, in a few lines.
+	// About explains in a few lines where to get the value.
 	About  string
 	Fields []field
-	// Then is what there is to do next, in sentences.
+	// Then lists the next steps, in sentences.
 	Then []string
 	// Follows is more of it, which depends on a secret's value; optional.
 	Follows func(secret func(key string) string) []string
@@ -33,11 +33,11 @@ type field struct {
 	List         bool // a list of texts, with commas between them
 	Number       bool
 	Title, About string
-	Default      string // what the driver takes when there is none
+	Default      string // the driver's default
 	Optional     bool
-	// Unasked: it is taken when it is given, and not asked for.
+	// Unasked: the field is accepted if given, but setup does not ask for it.
 	Unasked bool
-	// Check looks at an answer that is not empty; for a secret, at its value.
+	// Check validates an answer that is not empty; for a secret, its value.
 	Check func(string) error
 	// Shown: it is of use, given what is answered; nil: it is.
 	Shown func(o Options, answer func(key string) string) bool
@@ -51,7 +51,7 @@ func (c channelSetup) title() string {
 	return c.Name + ": " + k.About
 }
 
-// key is that of the field's question.
+// key returns the key of the field's question.
 func (c channelSetup) key(f field) string { return c.Name + "_" + f.Key }
 
 // answer returns what was answered to a field by its key.
@@ -59,8 +59,7 @@ func (c channelSetup) answer(a Answers) func(string) string {
 	return func(key string) string { return a[c.Name+"_"+key] }
 }
 
-// next is what is asked next: the questions up to the first one on which others
-// depend.
+// next returns the next questions, up to the first one that decides which others follow.
 func (c channelSetup) next(o Options, a Answers) (out []Question) {
 	for _, f := range c.Fields {
 		if f.Unasked || a.given(c.key(f)) || f.Shown != nil && !f.Shown(o, c.answer(a)) {
@@ -98,12 +97,12 @@ func (c channelSetup) question(o Options, f field) Question {
 	if f.Options != nil {
 		q.Options = f.Options(o)
 	}
-	missing := errors.New("it is needed")
+	missing := errors.New("required")
 	switch f.Kind {
 	case Secret:
 		q.Default = ""
 		if now != "" {
-			q.About = strings.TrimSpace(q.About + " Empty: as it is.")
+			q.About = strings.TrimSpace(q.About + " Leave it empty to keep the current value.")
 		}
 		q.Check = func(s string) error {
 			s = strings.TrimSpace(s)
@@ -117,7 +116,7 @@ func (c channelSetup) question(o Options, f field) Question {
 		}
 	case Text:
 		if f.Optional {
-			q.About = strings.TrimSpace(q.About + " May be left empty.")
+			q.About = strings.TrimSpace(q.About + " Optional.")
 		}
 		q.Check = func(s string) error {
 			switch s = strings.TrimSpace(s); {
@@ -183,7 +182,7 @@ func (c channelSetup) apply(ctx context.Context, o Options, a Answers) (d Done, 
 	return d, nil
 }
 
-// written writes texts as TOML does: as they are, also those that look like numbers.
+// written formats a text as TOML, quoted even if it looks like a number.
 func written(v any) string {
 	if list, ok := v.([]string); ok && len(list) == 0 {
 		return "[]"
@@ -211,8 +210,8 @@ func (c channelSetup) secretName(f field) string {
 	return SecretName(c.Name, f.Key)
 }
 
-// SecretName is the name under which a channel's secret is kept; key is empty for one
-// that has only one.
+// SecretName returns the name of a channel's stored secret; key is empty if the channel has
+// only one.
 func SecretName(name, key string) string {
 	if key == "" {
 		return "channel-" + name
@@ -248,8 +247,7 @@ func (c channelSetup) taken(given map[string]string) (pre Answers, more []config
 	return pre, more, nil
 }
 
-// channelNow is a key of the section there is, as it is answered; a secret in the
-// clear is left out.
+// channelNow returns the current value of a key as an answer; a plain-text secret is omitted.
 func (o Options) channelNow(name, key string) string {
 	if _, there := o.Config.Channel(name); !there {
 		return ""

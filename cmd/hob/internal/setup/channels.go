@@ -32,7 +32,7 @@ func (o Options) channels() (out []channelSetup) {
 	return out
 }
 
-// channelStep asks where the owner talks with Hob, and where he is told things.
+// channelStep asks for the channels and where to send notifications.
 func channelStep() Step {
 	keys := []string{"channels"}
 	for _, c := range channelSetups() {
@@ -44,14 +44,14 @@ func channelStep() Step {
 	}
 	return Step{
 		Name: "channels", Title: "Channels", Keys: append(keys, "notify"),
-		About: "The terminal (hob chat) and the page (hob open) are always there. What else?",
+		About: "The terminal (hob chat) and the web page (hob open) are always available. Choose further channels.",
 		Next:  nextOfChannels, Apply: applyChannels,
 	}
 }
 
 func nextOfChannels(_ context.Context, o Options, a Answers) ([]Question, error) {
 	if !a.given("channels") {
-		q := Question{Key: "channels", Kind: Several, Title: "Which channels shall there be?"}
+		q := Question{Key: "channels", Kind: Several, Title: "Which channels should Hob use?"}
 		var on []string
 		for _, c := range o.channels() {
 			q.Options = append(q.Options, Option{c.Name, c.title()})
@@ -73,8 +73,8 @@ func nextOfChannels(_ context.Context, o Options, a Answers) ([]Question, error)
 	if a.given("notify") {
 		return nil, nil
 	}
-	q := Question{Key: "notify", Kind: Choice, Title: "Where shall you be told things?", Default: o.Config.Notify.Channel, Options: []Option{
-		{"auto", "on the desktop while you are there, else where you asked"},
+	q := Question{Key: "notify", Kind: Choice, Title: "Where should Hob send notifications?", Default: o.Config.Notify.Channel, Options: []Option{
+		{"auto", "on the desktop while you are at it, otherwise where you asked"},
 		{"origin", "where you asked"},
 	}}
 	for _, name := range Items(a["channels"]) {
@@ -121,16 +121,16 @@ func applyChannels(ctx context.Context, o Options, a Answers) (Done, error) {
 	return d, nil
 }
 
-// tryChannel tells whether a channel that was just set up can be signed in to.
+// tryChannel reports whether the sign-in of a new channel works.
 func (o Options) tryChannel(ctx context.Context, name string) {
 	t, err := o.TestChannel(ctx, name)
 	switch {
 	case err != nil:
-		fmt.Fprintf(o.Out, "  %s could not be tried: %v\n", name, err)
+		fmt.Fprintf(o.Out, "  %s could not be tested: %v\n", name, err)
 	case !t.OK:
 		fmt.Fprintf(o.Out, "  %s does not work yet: %s\n", name, t.Cause)
 		if t.Remedy != "" {
-			fmt.Fprintf(o.Out, "    what to do: %s; then: hob channel test %s\n", t.Remedy, name)
+			fmt.Fprintf(o.Out, "    fix: %s; then: hob channel test %s\n", t.Remedy, name)
 		}
 	case t.Tried:
 		fmt.Fprintf(o.Out, "  %s works: %s\n", name, t.Said)
@@ -145,9 +145,9 @@ func (o Options) switched(name string, on bool) []config.Value {
 	return []config.Value{{Key: "channels." + name + ".enabled", Value: map[bool]string{true: "true", false: "false"}[on]}}
 }
 
-// AddChannel sets one channel up. given are answers by the keys of its section; ask
-// puts the rest to the owner, nil: the rest is as it is, or as the driver has it. It
-// returns what to do next, in sentences, and ErrSkip when it was left out.
+// AddChannel sets up one channel. given contains answers by the keys of its section; ask asks
+// for the rest. If ask is nil, the rest keeps its value or the driver's default. It returns the
+// next steps, in sentences, and ErrSkip if the user skipped it.
 func AddChannel(ctx context.Context, o Options, ask Asker, name string, given map[string]string) ([]string, error) {
 	c, err := o.findChannel(name)
 	if err != nil {
@@ -177,7 +177,7 @@ func AddChannel(ctx context.Context, o Options, ask Asker, name string, given ma
 				if q.Kind == Secret {
 					flag = "--secret-from " + key + "=stdin, env:NAME, file:PATH or keychain:NAME"
 				}
-				return nil, fmt.Errorf("%s: %w; give it with %s", key, err, flag)
+				return nil, fmt.Errorf("%s: %w; pass it with %s", key, err, flag)
 			}
 			out[q.Key] = q.Default
 		}
@@ -198,19 +198,19 @@ func (o Options) findChannel(name string) (c channelSetup, err error) {
 	switch {
 	case !known:
 		if near := config.Nearest(name, channel.Names()); near != "" {
-			return c, fmt.Errorf("there is no channel %q; did you mean %q?", name, near)
+			return c, fmt.Errorf("channel %q not found; did you mean %q?", name, near)
 		}
-		return c, fmt.Errorf("there is no channel %q; there are %s", name, strings.Join(channel.Names(), ", "))
+		return c, fmt.Errorf("channel %q not found; there are %s", name, strings.Join(channel.Names(), ", "))
 	case k.Always:
-		return c, fmt.Errorf("%s is always there; there is nothing to set up", name)
+		return c, fmt.Errorf("%s always exists; no setup is needed", name)
 	case !o.offered(name):
-		return c, fmt.Errorf("%s does not work on this machine; see: hob channel list", name)
+		return c, fmt.Errorf("%s is not supported on this machine; see: hob channel list", name)
 	}
 	all := channelSetups()
 	return all[slices.IndexFunc(all, func(c channelSetup) bool { return c.Name == name })], nil
 }
 
-// Secrets names what is asked for a channel that is a secret.
+// Secrets returns the keys of a channel that are secrets.
 func Secrets(name string) (out []string) {
 	for _, c := range channelSetups() {
 		for _, f := range c.Fields {
@@ -222,14 +222,14 @@ func Secrets(name string) (out []string) {
 	return out
 }
 
-// step asks for one channel. pre are answers that are there, more what is written
-// besides.
+// step returns the step for one channel. pre contains known answers, more further values to
+// write.
 func (c channelSetup) step(pre Answers, more []config.Value) Step {
 	seeded := false
 	return Step{
 		Name: "channel " + c.Name, Title: c.title(), About: c.About,
 		Next: func(_ context.Context, o Options, a Answers) ([]Question, error) {
-			if !seeded { // once: what does not work is asked for again
+			if !seeded { // only once: a rejected value is asked for again
 				seeded = true
 				for _, q := range c.questions(o, pre) {
 					if v, ok := pre[q.Key]; ok {

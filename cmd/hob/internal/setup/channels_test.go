@@ -32,22 +32,22 @@ func TestTokenFormats(t *testing.T) {
 	}
 	for _, tt := range []struct{ name, key, value, err string }{
 		{"discord", "token", aDiscordToken, ""},
-		{"discord", "token", "Bot " + aDiscordToken, "leave out the word Bot"},
+		{"discord", "token", "Bot " + aDiscordToken, "remove the word Bot"},
 		{"discord", "token", strings.Repeat("a", 32), "Reset Token"},
-		{"discord", "token", "a.b.c", "copy it whole"},
+		{"discord", "token", "a.b.c", "copy the full token"},
 		{"slack", "bot_token", aSlackBot, ""},
 		{"slack", "bot_token", aSlackApp, "the other token"},
 		{"slack", "app_token", aSlackApp, ""},
 		{"slack", "app_token", aSlackBot, "App-Level Tokens"},
-		{"slack", "bot_token", "xoxp-1-2-3", "token of a user"},
-		{"slack", "bot_token", "hello", "start with xoxb-"},
+		{"slack", "bot_token", "xoxp-1-2-3", "user token"},
+		{"slack", "bot_token", "hello", "must begin with xoxb-"},
 		{"telegram", "token", aTelegramToken, ""},
 		{"telegram", "token", "@hob_bot", "@BotFather"},
 		{"alexa", "skill", "amzn1.ask.skill.0a1b2c3d-0000-4000-8000-0a1b2c3d4e5f", ""},
 		{"alexa", "skill", "my skill", "amzn1.ask.skill."},
 		{"email", "address", "hob@example.org", ""},
-		{"email", "address", "Hob <hob@example.org>", "it is an address"},
-		{"email", "imap", "https://imap.example.org", "it is a server"},
+		{"email", "address", "Hob <hob@example.org>", "must be an address"},
+		{"email", "imap", "https://imap.example.org", "must be a server"},
 		{"email", "imap", "imap.example.org:993", ""},
 		{"webhook", "url", "example.org", "https://example.org/hob"},
 	} {
@@ -95,7 +95,7 @@ func TestAddChannel(t *testing.T) {
 	}{
 		{name: "discord", channel: "discord", answers: map[string][]string{"discord_token": {aDiscordToken}}, want: func(s section) bool { return s.Token == "keychain:channel-discord" && s.Allow == nil }, said: "client_id=123456789012345678&scope=bot", secret: aDiscordToken},
 		{name: "discord with others", channel: "discord", given: map[string]string{"token": aDiscordToken, "allow": "42, 43"}, want: func(s section) bool { return s.Allow[0] == "42" && s.Allow[1] == "43" }, secret: aDiscordToken},
-		{name: "a token of the wrong form", channel: "discord", given: map[string]string{"token": "hello"}, err: "token: that is no bot token"},
+		{name: "a token of the wrong form", channel: "discord", given: map[string]string{"token": "hello"}, err: "token: not a bot token"},
 		{name: "no token", channel: "discord", err: "--secret-from token=stdin"},
 		{name: "slack", channel: "slack", answers: map[string][]string{"slack_bot_token": {aSlackBot}, "slack_app_token": {aSlackApp}}, want: func(s section) bool {
 			return s.BotToken == "keychain:channel-slack-bot_token" && s.AppToken == "keychain:channel-slack-app_token"
@@ -116,7 +116,7 @@ func TestAddChannel(t *testing.T) {
 		{name: "alexa", channel: "alexa", given: map[string]string{"skill": "amzn1.ask.skill.0a1b2c3d-0000-4000-8000-0a1b2c3d4e5f"}, want: func(s section) bool { return strings.HasPrefix(s.Skill, "amzn1") }},
 		{name: "desktop", channel: "desktop", given: map[string]string{"burst": "7"}, want: func(s section) bool { return s.Burst == 7 }},
 		{name: "webhook", channel: "webhook", given: map[string]string{"url": "https://example.org/hob", "secret": "env:HOOK"}, err: "HOOK"},
-		{name: "unknown", channel: "pigeon", err: "there is no channel"},
+		{name: "unknown", channel: "pigeon", err: `channel "pigeon" not found`},
 		{name: "unknown key", channel: "notes", given: map[string]string{"foldr": "x"}, err: `did you mean "folder"?`},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
@@ -203,7 +203,7 @@ func TestStepTriesChannels(t *testing.T) {
 	if err := Run(t.Context(), o, s, "channels"); err != nil {
 		t.Fatal(err)
 	}
-	if strings.Join(tried, ",") != "telegram,notes" || !strings.Contains(out.String(), "telegram does not work yet: the token is not taken") || !strings.Contains(out.String(), "could not be tried") {
+	if strings.Join(tried, ",") != "telegram,notes" || !strings.Contains(out.String(), "telegram does not work yet: the token is not taken") || !strings.Contains(out.String(), "could not be tested") {
 		t.Errorf("%q %s", tried, out)
 	}
 }

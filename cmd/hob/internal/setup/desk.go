@@ -22,7 +22,7 @@ func folders() Step {
 				return nil, nil
 			}
 			return []Question{{
-				Key: "folders", Kind: Text, Title: "In which folders may Hob read and write?", About: "With commas between them.",
+				Key: "folders", Kind: Text, Title: "Which folders may Hob read and write?", About: "Separate them with commas.",
 				Default: strings.Join(o.foldersNow(), ", "), Check: func(s string) error { return o.checkFolders(Items(s)) },
 			}}, nil
 		},
@@ -51,7 +51,7 @@ func (o Options) foldersNow() (out []string) {
 	return out
 }
 
-// checkFolders wants each one that is new to be there.
+// checkFolders requires that new folders exist.
 func (o Options) checkFolders(list []string) error {
 	now := o.foldersNow()
 	for _, f := range list {
@@ -63,7 +63,7 @@ func (o Options) checkFolders(list []string) error {
 			return err
 		}
 		if fi, err := os.Stat(path); err != nil || !fi.IsDir() {
-			return fmt.Errorf("there is no folder %s; make it first, or name another one", f)
+			return fmt.Errorf("folder %s not found; create it first, or enter another one", f)
 		}
 	}
 	return nil
@@ -73,13 +73,13 @@ func (o Options) checkFolders(list []string) error {
 func quiet() Step {
 	return Step{
 		Name: "quiet", Title: "Quiet hours", Keys: []string{"quiet_hours"},
-		About: "What is not critical is then held, and told as one digest when they end.",
+		About: "Hob holds other than critical notifications and sends them as one digest afterwards.",
 		Next: func(_ context.Context, o Options, a Answers) ([]Question, error) {
 			if a.given("quiet_hours") {
 				return nil, nil
 			}
 			q := Question{
-				Key: "quiet_hours", Kind: Text, Title: "From when to when?", About: "Such as 22:00-07:00; off: there are none.", Default: o.quietNow(),
+				Key: "quiet_hours", Kind: Text, Title: "When should the quiet hours be?", About: "Such as 22:00-07:00, or off.", Default: o.quietNow(),
 				Check: func(s string) error {
 					if s == o.quietNow() {
 						return nil
@@ -89,7 +89,7 @@ func quiet() Step {
 				},
 			}
 			if len(o.Config.Notify.Quiet) > 1 {
-				q.About += " There are several now; they are changed by hand (docs/notifications.md)."
+				q.About += " There are several now; edit them in the configuration (docs/notifications.md)."
 			}
 			return []Question{q}, nil
 		},
@@ -102,7 +102,7 @@ func quiet() Step {
 				return Done{}, problem(err, false, "quiet_hours")
 			}
 			if len(o.Config.Notify.Quiet) > 1 {
-				return Done{}, problem(errors.New("there are several quiet hours; change them by hand: hob config path"), false, "quiet_hours")
+				return Done{}, problem(errors.New("there are several quiet hours; edit them in the configuration file: hob config path"), false, "quiet_hours")
 			}
 			return Done{Values: []config.Value{{Key: "notify.quiet_hours.start", Value: start}, {Key: "notify.quiet_hours.end", Value: end}}}, nil
 		},
@@ -127,7 +127,7 @@ func hours(s string) (start, end string, err error) {
 	if s == "" || s == "off" || s == "none" {
 		return "", "", nil
 	}
-	bad := fmt.Errorf("%q is no time of the day; write it as 22:00-07:00, or off", s)
+	bad := fmt.Errorf("%q is not a time of day; write it as 22:00-07:00, or off", s)
 	m := span.FindStringSubmatch(s)
 	if m == nil {
 		return "", "", bad
@@ -150,7 +150,7 @@ func template() Step {
 	const none = "none"
 	return Step{
 		Name: "template", Title: "Template", Keys: []string{"template"},
-		About: "A character with goals, schedules and watchers of its own. It can be taken back: hob template reset.",
+		About: "A personality with goals, schedules and watchers. Revert it with hob template reset.",
 		Shown: func(_ context.Context, o Options) bool { return o.Templates != nil },
 		Next: func(_ context.Context, o Options, a Answers) ([]Question, error) {
 			if a.given("template") || o.Templates == nil {
@@ -160,11 +160,11 @@ func template() Step {
 			if err != nil {
 				return nil, err
 			}
-			q := Question{Key: "template", Kind: Choice, Title: "Which template shall it use?", Default: none, Other: true, Options: append([]Option{{none, "none"}}, list...)}
+			q := Question{Key: "template", Kind: Choice, Title: "Which template should Hob use?", Default: none, Other: true, Options: append([]Option{{none, "none"}}, list...)}
 			if inUse != "" {
-				q.Default, q.About = inUse, inUse+" is in use."
+				q.Default, q.About = inUse, inUse+" is active."
 			}
-			if !q.has(q.Default) { // one that is a folder or an archive
+			if !q.has(q.Default) { // a folder or an archive
 				q.Options = append(q.Options, Option{q.Default, q.Default})
 			}
 			return []Question{q}, nil
@@ -200,8 +200,8 @@ func autostart() Step {
 				return nil, nil
 			}
 			return []Question{{
-				Key: "autostart", Kind: YesNo, Title: "Shall Hob start with your session?", Default: "true",
-				About: "It watches and reminds only while it runs. The same as: hob service install.",
+				Key: "autostart", Kind: YesNo, Title: "Should Hob start when you log in?", Default: "true",
+				About: "Watchers and reminders work only while Hob runs. Same as hob service install.",
 			}}, nil
 		},
 		Apply: func(ctx context.Context, o Options, a Answers) (Done, error) {

@@ -16,14 +16,14 @@ type feature struct {
 	on, off     string
 }
 
-// featureList is what there is to switch. A new one is a line here.
+// featureList lists the features that can be switched. To add one, add a line.
 func featureList() []feature {
 	return []feature{
-		{"browser", "browser: works pages in one of its own", func(c *config.Config) bool { return c.Browser.Enabled }, "browser.enabled", "true", "false"},
+		{"browser", "browser: uses web pages in a separate browser", func(c *config.Config) bool { return c.Browser.Enabled }, "browser.enabled", "true", "false"},
 		{"tray", "tray: an icon with a menu", func(c *config.Config) bool { return c.Tray.Enabled != "off" }, "tray.enabled", "auto", "off"},
-		{"plan", "plan: tells the plan of the day each morning", func(c *config.Config) bool { return c.Plan.At != "" }, "plan.at", "07:00", ""},
-		{"pictures", "pictures: a model reads those among your documents", func(c *config.Config) bool { return c.Knowledge.Pictures != "off" }, "knowledge.pictures", "auto", "off"},
-		{"autonomy", "autonomy: acts by itself, and asks where it matters", func(c *config.Config) bool { return c.Autonomy.Enabled }, "autonomy.enabled", "true", "false"},
+		{"plan", "plan: sends the plan of the day each morning", func(c *config.Config) bool { return c.Plan.At != "" }, "plan.at", "07:00", ""},
+		{"pictures", "pictures: a model reads the pictures in your documents", func(c *config.Config) bool { return c.Knowledge.Pictures != "off" }, "knowledge.pictures", "auto", "off"},
+		{"autonomy", "autonomy: acts in the background and asks when needed", func(c *config.Config) bool { return c.Autonomy.Enabled }, "autonomy.enabled", "true", "false"},
 	}
 }
 
@@ -35,7 +35,7 @@ func features() Step {
 			if a.given("features") {
 				return nil, nil
 			}
-			q := Question{Key: "features", Kind: Several, Title: "What shall it do?"}
+			q := Question{Key: "features", Kind: Several, Title: "Which features should be on?"}
 			var on []string
 			for _, f := range featureList() {
 				q.Options = append(q.Options, Option{f.name, f.title})

@@ -8,20 +8,20 @@ import (
 	"hob/platform/permission"
 )
 
-// permissions goes through what macOS wants given by hand and has not been, one by
-// one. It writes nothing: what counts is what the system says.
+// permissions returns the step for missing macOS permissions, one by one. It writes nothing,
+// because the system stores them.
 func permissions() Step {
 	return Step{
 		Name: "permissions", Title: "Permissions", Keys: []string{"permissions"},
-		About: "What macOS lets nobody do unasked. For calendars, contacts and other apps it asks by itself when Hob first needs them: say yes then.",
+		About: "Permissions that macOS requires. For calendars, contacts and other apps macOS asks when Hob first needs them: allow it then.",
 		Shown: func(_ context.Context, o Options) bool { return o.Permissions != nil },
 		Next:  nextOfPermissions,
 		Apply: func(ctx context.Context, o Options, _ Answers) (d Done, err error) {
 			list, err := o.lacking(ctx)
 			for _, p := range list {
-				said := p.Name + " is not given to " + p.For + " yet."
+				said := p.Name + " is not granted to " + p.For + " yet."
 				if p.Restart {
-					said += " If you have switched it on: it counts when Hob has started again."
+					said += " If you enabled it, restart Hob to apply it."
 				}
 				d.Said = append(d.Said, said)
 			}
@@ -30,7 +30,7 @@ func permissions() Step {
 	}
 }
 
-// lacking is what is not given.
+// lacking returns the missing permissions.
 func (o Options) lacking(ctx context.Context) (out []permission.Permission, err error) {
 	if o.Permissions == nil {
 		return nil, nil
@@ -57,24 +57,24 @@ func nextOfPermissions(ctx context.Context, o Options, a Answers) ([]Question, e
 		switch {
 		case !a.given(key):
 			return []Question{{
-				Key: key, Kind: Choice, Title: p.Name, Default: "open", Options: []Option{{"open", "open System Settings there"}, {"later", "not now"}},
-				About: fmt.Sprintf("%s It has to be switched on for %s: %s", p.Why, p.For, p.Pane),
+				Key: key, Kind: Choice, Title: p.Name, Default: "open", Options: []Option{{"open", "open System Settings"}, {"later", "not now"}},
+				About: fmt.Sprintf("%s Enable it for %s: %s", p.Why, p.For, p.Pane),
 			}}, nil
 		case a[key] != "open":
 		case !a.given(done):
 			q := Question{
-				Key: done, Kind: Choice, Title: "Is " + p.For + " switched on there?", Default: "done",
-				Options: []Option{{"done", "yes, look again"}, {"later", "not now"}},
+				Key: done, Kind: Choice, Title: "Is " + p.For + " enabled there?", Default: "done",
+				Options: []Option{{"done", "yes, check again"}, {"later", "not now"}},
 			}
 			if o.Open == nil {
 				return []Question{q}, nil
 			}
 			if err := o.Open(ctx, p.Pane); err != nil {
-				q.About = fmt.Sprintf("The settings cannot be opened from here (%v). Open them by hand: Privacy and Security, %s.", err, p.Name)
+				q.About = fmt.Sprintf("The settings cannot be opened from here (%v). Open them manually: Privacy and Security, %s.", err, p.Name)
 			}
 			return []Question{q}, nil
 		case a[done] == "done" && !p.Restart:
-			return nil, problem(errors.New(p.Name+" is not given to "+p.For+" yet"), false, key, done)
+			return nil, problem(errors.New(p.Name+" is not granted to "+p.For+" yet"), false, key, done)
 		}
 	}
 	return nil, nil

@@ -20,10 +20,10 @@ import (
 type Plain struct {
 	In  *bufio.Reader
 	Out io.Writer
-	FD  int // of the terminal; -1: there is none, and secrets are lines as well
+	FD  int // of the terminal; -1 if there is none: secrets are then lines as well
 }
 
-// leave is what is typed to leave a step out.
+// leave is the input that skips a step.
 const leave = "/skip"
 
 // many is how many options are listed.
@@ -33,7 +33,7 @@ const many = 20
 func (d *Plain) Ask(ctx context.Context, p Page) (Answers, error) {
 	fmt.Fprintln(d.Out)
 	if p.Number == 1 {
-		fmt.Fprintf(d.Out, "Enter takes what stands in [brackets], %s leaves a step out, Ctrl-C stops: hob setup then goes on where it was.\n\n", leave)
+		fmt.Fprintf(d.Out, "Enter accepts the value in [brackets], %s skips a step, Ctrl-C stops: hob setup then continues there.\n\n", leave)
 	}
 	title := pim.Clean(p.Title)
 	if p.Number > 0 {
@@ -101,11 +101,11 @@ func (d *Plain) choose(ctx context.Context, q Question, title string) (string, e
 		fmt.Fprintf(d.Out, "  %d  %s\n", i+1, pim.Line(o.Title, 200))
 	}
 	if more := len(q.Options) - many; more > 0 {
-		fmt.Fprintf(d.Out, "  and %d more; type the name of one\n", more)
+		fmt.Fprintf(d.Out, "  and %d more; type a name\n", more)
 	}
 	prompt := "Your choice"
 	if q.Kind == Several {
-		prompt = "Your choices, with commas between them (- is none)"
+		prompt = "Your choices, separated by commas (- is none)"
 	}
 	var def []string
 	for _, v := range Items(q.Default) {
@@ -147,8 +147,8 @@ func (d *Plain) line(ctx context.Context, question, def string) (string, error) 
 	return s, err
 }
 
-// hidden reads without showing what is typed. The terminal stops showing it before
-// the prompt stands there: who types at once is not shown either.
+// hidden reads without echo. It disables the echo before it prints the prompt, so fast typing
+// is hidden, too.
 func (d *Plain) hidden(prompt string) (text string, err error) {
 	if d.FD < 0 {
 		fmt.Fprint(d.Out, prompt)
@@ -163,15 +163,15 @@ func (d *Plain) hidden(prompt string) (text string, err error) {
 		io.Reader
 		io.Writer
 	}{d.In, d.Out}, "")
-	text, err = t.ReadPassword(prompt) // Ctrl-C is the end of what is typed
+	text, err = t.ReadPassword(prompt) // Ctrl-C ends the input
 	if err == nil {
 		text += "\n"
 	}
 	return text, err
 }
 
-// read waits for a line, or for Ctrl-C. The one who reads then ends with the
-// process: reading a terminal cannot be called off.
+// read waits for a line or for Ctrl-C. A pending terminal read cannot be canceled; it ends with
+// the process.
 func (d *Plain) read(ctx context.Context, from func() (string, error)) (string, error) {
 	type line struct {
 		text string
@@ -185,7 +185,7 @@ func (d *Plain) read(ctx context.Context, from func() (string, error)) (string, 
 	}()
 	select {
 	case <-ctx.Done():
-		if state != nil { // else it would go on hiding what is typed
+		if state != nil { // otherwise the terminal would stay without echo
 			_ = term.Restore(d.FD, state)
 		}
 		fmt.Fprintln(d.Out)

@@ -17,7 +17,7 @@ const (
 	callWait = 30 * time.Second // for a word of one
 )
 
-// provider is one way to a model that wants an address or a key.
+// provider is a model service that needs an address or a key.
 type provider struct {
 	name, kind, baseURL, title string
 	env                        []string // where its key may stand
@@ -29,7 +29,7 @@ func providers() []provider {
 		{"openai", "openai", "", "OpenAI, with a key", []string{"OPENAI_API_KEY"}},
 		{"gemini", "gemini", "", "Google Gemini, with a key", []string{"GEMINI_API_KEY", "GOOGLE_API_KEY"}},
 		{"openrouter", "openai", "https://openrouter.ai/api/v1", "OpenRouter, with a key", []string{"OPENROUTER_API_KEY"}},
-		{other, "openai", "", "another server that speaks as OpenAI's does", nil},
+		{other, "openai", "", "another OpenAI-compatible server", nil},
 	}
 }
 
@@ -41,8 +41,8 @@ func providerOf(name string) (provider, bool) {
 	return providers()[i], true
 }
 
-// provider is the one that the answers name, at the address where it will be asked:
-// a key that is tried goes nowhere else.
+// provider returns the provider in the answers with the address to call: a tested key goes
+// nowhere else.
 func (o Options) provider(a Answers) (provider, bool) {
 	p, ok := providerOf(a["brain"])
 	if p.name == other {
@@ -53,7 +53,7 @@ func (o Options) provider(a Answers) (provider, bool) {
 	return p, ok
 }
 
-// models asks the server which models it has; it costs no tokens.
+// models requests the models of the server; it uses no tokens.
 func (o Options) models(ctx context.Context, p provider, key string) ([]string, error) {
 	m, err := llmall.New(p.kind, llmall.Options{Provider: p.name, BaseURL: p.baseURL, APIKey: key, HTTP: o.HTTP})
 	if err != nil {
@@ -72,8 +72,8 @@ func (o Options) models(ctx context.Context, p provider, key string) ([]string, 
 	return models, err
 }
 
-// talk has a word with the model: a list of models is given to anybody by some
-// servers, and says nothing of what is left to pay with.
+// talk sends one short message to the model: some servers list their models without a valid
+// key, and the list does not show whether there is credit.
 func (o Options) talk(ctx context.Context, p provider, key, model string) error {
 	m, err := llmall.New(p.kind, llmall.Options{Provider: p.name, BaseURL: p.baseURL, APIKey: key, Model: model, HTTP: o.HTTP})
 	if err != nil {
@@ -85,7 +85,7 @@ func (o Options) talk(ctx context.Context, p provider, key, model string) error 
 	for _, err := range m.Stream(ctx, hello) {
 		return err // the first event shows that it took the call
 	}
-	return errors.New("it says nothing")
+	return errors.New("empty answer from the model")
 }
 
 func (o Options) valuesOf(p provider, ref, model string) []config.Value {
@@ -96,7 +96,7 @@ func (o Options) valuesOf(p provider, ref, model string) []config.Value {
 			out = append(out, config.Value{Key: section + "." + x[0], Value: x[1]})
 		}
 	}
-	if was, ok := o.Config.Provider(p.name); ok && was.APIKey != "" && ref == "" { // that of another server
+	if was, ok := o.Config.Provider(p.name); ok && was.APIKey != "" && ref == "" { // of another server
 		out = append(out, config.Value{Key: section + ".api_key"})
 	}
 	if model == "" {

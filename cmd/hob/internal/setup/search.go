@@ -13,18 +13,18 @@ import (
 // search asks who searches the web.
 func search() Step {
 	return Step{
-		Name: "search", Title: "Searching the web", Keys: []string{"search", "search_key", "search_url"},
+		Name: "search", Title: "Web search", Keys: []string{"search", "search_key", "search_url"},
 		Next: nextOfSearch, Apply: applySearch,
 	}
 }
 
 func nextOfSearch(_ context.Context, o Options, a Answers) ([]Question, error) {
 	if !a.given("search") {
-		q := Question{Key: "search", Kind: Choice, Title: "Who shall search the web?", Default: o.Config.Search.Provider, Options: []Option{
-			{"auto", "whoever has a key in the environment, else DuckDuckGo"},
+		q := Question{Key: "search", Kind: Choice, Title: "Which service should search the web?", Default: o.Config.Search.Provider, Options: []Option{
+			{"auto", "a service with a key in the environment, otherwise DuckDuckGo"},
 			{"tavily", "Tavily, with a key"},
 			{"brave", "Brave Search, with a key"},
-			{"searxng", "a SearXNG of your own"},
+			{"searxng", "your own SearXNG"},
 			{"duckduckgo", "DuckDuckGo, without a key"},
 		}}
 		if !q.has(q.Default) {
@@ -34,9 +34,9 @@ func nextOfSearch(_ context.Context, o Options, a Answers) ([]Question, error) {
 	}
 	switch {
 	case slices.Contains([]string{"tavily", "brave"}, a["search"]) && !a.given("search_key"):
-		q := Question{Key: "search_key", Kind: Secret, Title: "Its key", About: "It is not shown. It is tried with one search."}
+		q := Question{Key: "search_key", Kind: Secret, Title: "Its key", About: "Your input is not shown. Setup tests the key with one search."}
 		if o.Config.Search.Key != "" {
-			q.About += " Empty: the one there is."
+			q.About += " Leave it empty to keep the stored one."
 		}
 		return []Question{q}, nil
 	case a["search"] == "searxng" && !a.given("search_url"):
@@ -48,24 +48,24 @@ func nextOfSearch(_ context.Context, o Options, a Answers) ([]Question, error) {
 func applySearch(ctx context.Context, o Options, a Answers) (d Done, err error) {
 	who := a["search"]
 	now := o.Config.Search.Key
-	if who != o.Config.Search.Provider { // another one's
+	if who != o.Config.Search.Provider { // of another provider
 		now = ""
 	}
 	key, ref := "", ""
 	if slices.Contains([]string{"tavily", "brave"}, who) {
 		if key, ref, d.Secrets, err = o.secretOf(ctx, a["search_key"], "search", now); err == nil && key == "" {
-			err = errors.New("it wants a key")
+			err = errors.New("key is empty")
 		}
 		if err != nil {
 			return d, problem(err, false, "search", "search_key")
 		}
 	}
 	if a[untested] == "" && who != "auto" && who != "duckduckgo" {
-		o.busy("Searching once ...")
+		o.busy("Testing the search ...")
 		if err := o.trySearch(ctx, who, a["search_url"], key); err != nil {
 			return d, problem(err, true, "search", "search_key", "search_url")
 		}
-		d.Said = append(d.Said, "A search was answered.")
+		d.Said = append(d.Said, "The test search worked.")
 	}
 	d.Values = o.changed(config.Value{Key: "search.provider", Value: who})
 	if ref != "" {

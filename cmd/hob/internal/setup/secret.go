@@ -7,10 +7,9 @@ import (
 	"hob/platform/system"
 )
 
-// secretOf is what an answer to a question for a secret means: the secret itself,
-// to be tried, the reference for the configuration, and what has to be kept for it.
-// An empty answer is the one that is there already. The reference of a new secret
-// is to the name under which it will be kept.
+// secretOf interprets the answer to a question for a secret. It returns the secret to test, the
+// reference for the configuration, and the secret to store. An empty answer means the stored
+// secret. A new secret's reference names the entry under which it will be stored.
 func (o Options) secretOf(ctx context.Context, answer, name, now string) (plain, ref string, kept []Kept, err error) {
 	if answer = strings.TrimSpace(answer); answer == "" {
 		answer = now

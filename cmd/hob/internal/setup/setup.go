@@ -1,13 +1,11 @@
-// Package setup asks the owner what Hob needs: a brain and its key, channels, an
-// account, who searches the web, folders, quiet hours, a template, what else is
-// switched on, and the permissions that the system wants given.
+// Package setup asks for everything that Hob needs: a model and its key, channels, an account,
+// the web search provider, folders, quiet hours, a template, features, and system permissions.
 //
-// A Step is data: its questions, and what follows from the answers. Run asks on a
-// terminal through an Asker, FromFile takes a file; a page with a form can do the
-// same with Steps. What a key or a password is good for is tried before it is kept.
-// It is kept in the keychain or the encrypted file, and the configuration refers to
-// it. Each step is written at once, and what is done is remembered, so that a
-// set-up that was left goes on where it was.
+// A Step is data: its questions, and the result of the answers. Run asks on a terminal with an
+// Asker, FromFile reads a file; a web form can use Steps the same way. Keys and passwords are
+// tested before they are stored in the keychain or the encrypted file; the configuration refers
+// to them. Each step is written when it is complete, and its progress is saved, so an
+// interrupted setup can continue.
 package setup
 
 import (
@@ -32,9 +30,9 @@ import (
 // What an Asker may answer instead.
 var (
 	// ErrSkip leaves the step out.
-	ErrSkip = errors.New("the step was left out")
-	// ErrLeft ends the set-up; what was done stays.
-	ErrLeft = errors.New("the set-up was left")
+	ErrSkip = errors.New("the step was skipped")
+	// ErrLeft stops the setup; completed steps are kept.
+	ErrLeft = errors.New("setup was stopped")
 )
 
 // Asker puts the questions of a page to the owner. Other errors than ErrSkip and
@@ -49,40 +47,39 @@ type Options struct {
 	Config  *config.Config
 	Secrets system.Secrets
 	Out     io.Writer
-	HTTP    *http.Client // for model servers; nil means one of its own
-	// Servers are looked for on this machine; nil: where they listen by default.
+	HTTP    *http.Client // for model servers; nil means the default client
+	// Servers are the local servers to probe; nil means the default addresses.
 	Servers []llmall.Server
-	// DNS finds the servers of a mail address that no table knows; nil: nobody does.
+	// DNS finds the servers of a mail address that is not in the table; nil disables the
+	// lookup.
 	DNS account.Resolver
-	// Edit makes a change of the configuration so that it can be undone; nil makes it.
+	// Edit changes the configuration with an undo entry; nil changes it without one.
 	Edit func(ctx context.Context, what string, edit func() error) error
-	// Templates to choose from, and the one in use; nil: there is none.
+	// Templates are the available templates and the active one; nil if there are none.
 	Templates func() (list []Option, inUse string, err error)
-	// FindTemplate looks whether there is a template of a name, or at a path; nil: it
-	// is not looked for.
+	// FindTemplate checks that a template exists by name or path; nil skips the check.
 	FindTemplate func(name string) error
 	// UseTemplate lays one on.
 	UseTemplate func(ctx context.Context, name string) error
 	// Autostart has Hob start with the session, or no more; nil: that is not asked.
 	Autostart func(ctx context.Context, on bool) error
-	// Starts reports whether it does so now; false, false: it cannot be told.
+	// Starts reports whether Hob starts at login; known is false if this cannot be determined.
 	Starts func(ctx context.Context) (on, known bool)
-	// Permissions that the system wants given by hand, as the daemon sees them, or
-	// this program where none runs; nil: there are none.
+	// Permissions are the manual permissions of the system, as seen by the daemon, or by this
+	// program if no daemon runs; nil if there are none.
 	Permissions func(ctx context.Context) ([]permission.Permission, error)
 	// Open opens an address such as a pane of the system's settings.
 	Open func(ctx context.Context, address string) error
 	// Offered reports whether a channel can be set up; nil: those can that this program
 	// has, on machines on which they work.
 	Offered func(channel string) bool
-	// TestChannel tries a channel as the configuration now has it; nil: none is tried.
+	// TestChannel tests a channel with the new configuration; nil skips the test.
 	TestChannel func(ctx context.Context, name string) (channel.Tested, error)
-	// Stdin gives the next line of standard input, for answers that say so.
+	// Stdin returns the next line of standard input, for answers that refer to it.
 	Stdin func() (string, error)
 }
 
-// Run asks the steps that are not done yet, or those that are named, and does each
-// at once.
+// Run asks the incomplete steps, or the named ones, and applies each immediately.
 func Run(ctx context.Context, o Options, ask Asker, names ...string) error {
 	if err := o.Paths.Ensure(); err != nil {
 		return err
@@ -94,7 +91,7 @@ func Run(ctx context.Context, o Options, ask Asker, names ...string) error {
 	p := readProgress(o.Paths)
 	resume := len(names) == 0 && p.some(steps)
 	if resume {
-		fmt.Fprintln(o.Out, "The set-up goes on where it was left. (From the beginning: hob setup --restart)")
+		fmt.Fprintln(o.Out, "Setup continues where you stopped. (To start over: hob setup --restart)")
 	}
 	for i, s := range steps {
 		if resume && p.Steps[s.Name] != "" {
@@ -105,7 +102,7 @@ func Run(ctx context.Context, o Options, ask Asker, names ...string) error {
 			number, of = 0, 0
 		}
 		if len(names) > 0 && s.Shown != nil && !s.Shown(ctx, o) {
-			fmt.Fprintf(o.Out, "%s: there is nothing to ask here.\n", s.Title)
+			fmt.Fprintf(o.Out, "%s: not needed here.\n", s.Title)
 			continue
 		}
 		state, err := o.step(ctx, s, ask, number, of)
@@ -125,7 +122,7 @@ func Run(ctx context.Context, o Options, ask Asker, names ...string) error {
 	if len(names) > 0 {
 		return nil
 	}
-	fmt.Fprintln(o.Out, "The set-up is done. Talk with it: hob chat")
+	fmt.Fprintln(o.Out, "Setup is complete. Talk to Hob with: hob chat")
 	return Restart(o.Paths)
 }
 
@@ -135,7 +132,7 @@ func (o Options) chosen(ctx context.Context, names []string) (out []Step, err er
 	for _, n := range names {
 		i := slices.IndexFunc(all, func(s Step) bool { return s.Name == n })
 		if i < 0 {
-			return nil, fmt.Errorf("there is no step %s", unknownStep(n))
+			return nil, fmt.Errorf("unknown step %s", unknownStep(n))
 		}
 		out = append(out, all[i])
 	}
@@ -154,11 +151,10 @@ func unknownStep(name string) string {
 	if near := config.Nearest(name, Names()); near != "" {
 		return quoted(name) + "; did you mean " + quoted(near) + "?"
 	}
-	return quoted(name) + "; there are " + strings.Join(Names(), ", ")
+	return quoted(name) + "; known steps are " + strings.Join(Names(), ", ")
 }
 
-// step asks one step and does what follows. It tells whether it was done or left
-// out.
+// step asks one step and applies its result. It returns whether the step was done or skipped.
 func (o Options) step(ctx context.Context, s Step, ask Asker, number, of int) (string, error) {
 	page := Page{Step: s.Name, Title: s.Title, About: s.About, Number: number, Of: of}
 	d, err := o.walk(ctx, s, func(qs []Question) (Answers, error) {
@@ -168,7 +164,7 @@ func (o Options) step(ctx context.Context, s Step, ask Asker, number, of int) (s
 		return ask.Ask(ctx, p)
 	}, func(p *Problem) (bool, error) { return o.mend(ctx, ask, page, p) })
 	if errors.Is(err, ErrSkip) {
-		fmt.Fprintf(o.Out, "%s: left as it is.\n", s.Title)
+		fmt.Fprintf(o.Out, "%s: unchanged.\n", s.Title)
 		return stateSkipped, nil
 	}
 	if err != nil {
@@ -177,8 +173,8 @@ func (o Options) step(ctx context.Context, s Step, ask Asker, number, of int) (s
 	return stateDone, o.do(ctx, s.Name, d)
 }
 
-// walk asks until a step has all its answers, and they work. mend hears of what
-// does not, and says whether it is kept all the same.
+// walk asks until a step has all answers and they work. mend receives answers that fail and
+// returns whether to keep them anyway.
 func (o Options) walk(ctx context.Context, s Step, ask func([]Question) (Answers, error), mend func(*Problem) (bool, error)) (Done, error) {
 	a, was := Answers{}, Answers{}
 	for {
@@ -208,7 +204,7 @@ func (o Options) walk(ctx context.Context, s Step, ask func([]Question) (Answers
 	}
 }
 
-// again has what was answered before stand there, when it is asked for once more.
+// again sets previous answers as defaults when questions are repeated.
 func again(qs []Question, was Answers) []Question {
 	for i, q := range qs {
 		if v, ok := was[q.Key]; ok && q.Kind != Secret && q.Verify(v) == nil {
@@ -218,7 +214,7 @@ func again(qs []Question, was Answers) []Question {
 	return qs
 }
 
-// amend takes out the answers that do not work, so that they are asked for again.
+// amend removes the answers that failed, so that they are asked again.
 func amend(ctx context.Context, a Answers, err error, mend func(*Problem) (bool, error)) error {
 	p, ok := errors.AsType[*Problem](err)
 	if !ok || ctx.Err() != nil {
@@ -238,14 +234,14 @@ func amend(ctx context.Context, a Answers, err error, mend func(*Problem) (bool,
 	return nil
 }
 
-// mend asks what to do about answers that do not work.
+// mend asks what to do about answers that failed.
 func (o Options) mend(ctx context.Context, ask Asker, page Page, p *Problem) (keep bool, err error) {
 	q := Question{Key: "what_now", Kind: Choice, Title: "What now?", Default: "again", Options: []Option{{"again", "try again"}}}
 	if p.Keep {
-		q.Options = append(q.Options, Option{"keep", "keep it as it is; it may work later"})
+		q.Options = append(q.Options, Option{"keep", "save it anyway; it may work later"})
 	}
-	q.Options = append(q.Options, Option{"skip", "leave this step out"})
-	page.About, page.Questions = "That does not work: "+pim.Clean(p.Error()), []Question{q}
+	q.Options = append(q.Options, Option{"skip", "skip this step"})
+	page.About, page.Questions = "This does not work: "+pim.Clean(p.Error()), []Question{q}
 	a, err := ask.Ask(ctx, page)
 	switch {
 	case err != nil:
@@ -258,7 +254,7 @@ func (o Options) mend(ctx context.Context, ask Asker, page Page, p *Problem) (ke
 
 // do carries out what follows from a step.
 func (o Options) do(ctx context.Context, name string, d Done) error {
-	changes, err := o.write(ctx, "the set-up: "+name, d)
+	changes, err := o.write(ctx, "setup: "+name, d)
 	if err != nil {
 		return err
 	}
@@ -271,11 +267,11 @@ func (o Options) do(ctx context.Context, name string, d Done) error {
 	if d.Then == nil {
 		return nil
 	}
-	if err := d.Then(ctx); err != nil && ctx.Err() == nil { // the rest need not wait for it
-		fmt.Fprintf(o.Out, "  That did not work: %v\n", err)
+	if err := d.Then(ctx); err != nil && ctx.Err() == nil { // the remaining steps do not depend on it
+		fmt.Fprintf(o.Out, "  This did not work: %v\n", err)
 	}
 	return ctx.Err()
 }
 
-// busy says what is waited for.
+// busy prints what setup is waiting for.
 func (o Options) busy(what string) { fmt.Fprintln(o.Out, "  "+what) }

@@ -317,10 +317,10 @@ func TestSteps(t *testing.T) {
 		{step: "you", name: "no zone", answers: map[string][]string{"timezone": {"Mars"}}, err: "Mars"},
 		{step: "you", name: "as it is", before: "[agent] # mine\nname = \"Wren\" # keep\n", want: map[string]any{"agent.name": "Wren"}},
 		{step: "folders", name: "another one", answers: map[string][]string{"folders": {there}}, want: map[string]any{"files.allowed": []any{there}}},
-		{step: "folders", name: "one that is not there", answers: map[string][]string{"folders": {filepath.Join(there, "no")}}, err: "there is no folder"},
+		{step: "folders", name: "one that is not there", answers: map[string][]string{"folders": {filepath.Join(there, "no")}}, err: "not found; create it first"},
 		{step: "quiet", name: "hours", answers: map[string][]string{"quiet_hours": {"22:00-07:00"}}, want: map[string]any{"notify.quiet_hours.start": "22:00", "notify.quiet_hours.end": "07:00"}},
 		{step: "quiet", name: "as people write", answers: map[string][]string{"quiet_hours": {"9 to 17:30"}}, want: map[string]any{"notify.quiet_hours.start": "09:00", "notify.quiet_hours.end": "17:30"}},
-		{step: "quiet", name: "no hours", answers: map[string][]string{"quiet_hours": {"25-26"}}, err: "no time of the day"},
+		{step: "quiet", name: "no hours", answers: map[string][]string{"quiet_hours": {"25-26"}}, err: "not a time of day"},
 		{step: "quiet", name: "off again", before: "[notify.quiet_hours]\nstart = \"22:00\"\nend = \"07:00\"\n", answers: map[string][]string{"quiet_hours": {"off"}}, want: map[string]any{"notify.quiet_hours.start": ""}},
 		{step: "quiet", name: "several stay", before: "[[notify.quiet_hours]]\nstart = \"22:00\"\nend = \"07:00\"\n[[notify.quiet_hours]]\nstart = \"00:00\"\nend = \"24:00\"\ndays = [\"sat\"]\n"},
 		{step: "features", name: "fewer", answers: map[string][]string{"features": {"plan,autonomy"}}, want: map[string]any{"browser.enabled": false, "tray.enabled": "off", "plan.at": "07:00", "knowledge.pictures": "off", "autonomy.enabled": true}},
@@ -377,7 +377,7 @@ func TestSearchIsTried(t *testing.T) {
 	if err := Run(t.Context(), o, ask, "search"); err != nil || len(ask.left()) > 0 {
 		t.Fatal(err, ask.left())
 	}
-	if c := after(t, o); c.Search.Provider != "searxng" || c.Search.BaseURL != s.URL || !strings.Contains(out.String(), "A search was answered") {
+	if c := after(t, o); c.Search.Provider != "searxng" || c.Search.BaseURL != s.URL || !strings.Contains(out.String(), "The test search worked") {
 		t.Error(c.Search, out)
 	}
 }
@@ -444,7 +444,7 @@ func TestEachStepCanBeLeftOut(t *testing.T) {
 	if _, err := os.Stat(o.Paths.ConfigFile()); !errors.Is(err, fs.ErrNotExist) {
 		t.Error("something was written")
 	}
-	if n := strings.Count(out.String(), "left as it is"); n != len(ask.pages) || n < 10 {
+	if n := strings.Count(out.String(), "unchanged"); n != len(ask.pages) || n < 10 {
 		t.Error(n, out)
 	}
 }
@@ -475,7 +475,7 @@ func TestPermissions(t *testing.T) {
 	if !strings.Contains(q.About, "iTerm") || !strings.Contains(q.About, "pane:a") || slices.Contains(ask.asked, "permission_screen") {
 		t.Errorf("%+v %v", q, ask.asked)
 	}
-	if !strings.Contains(out.String(), "it counts when Hob has started again") {
+	if !strings.Contains(out.String(), "restart Hob to apply it") {
 		t.Error(out)
 	}
 }

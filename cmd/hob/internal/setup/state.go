@@ -11,7 +11,7 @@ import (
 	"hob/platform/system"
 )
 
-// What became of a step.
+// The states of a step.
 const (
 	stateDone    = "done"
 	stateSkipped = "skipped"
@@ -28,8 +28,8 @@ const progressVersion = 1
 
 func progressFile(p system.Paths) string { return filepath.Join(p.Data, "setup.json") }
 
-// readProgress returns what is behind. A file that cannot be read is none: then the
-// steps are asked again, with what was answered as their defaults.
+// readProgress returns the saved progress. An unreadable file counts as no progress: the steps
+// are then asked again, with the previous answers as defaults.
 func readProgress(p system.Paths) progress {
 	out := progress{Version: progressVersion, Steps: map[string]string{}}
 	b, err := os.ReadFile(progressFile(p))
@@ -62,10 +62,10 @@ func (p progress) set(paths system.Paths, step, state string) error {
 	return system.WriteFile(progressFile(paths), append(b, '\n'))
 }
 
-// Restart forgets how far the set-up was, so that the next one begins anew.
+// Restart deletes the progress, so that the next setup starts over.
 func Restart(p system.Paths) error {
 	if err := os.Remove(progressFile(p)); err != nil && !errors.Is(err, fs.ErrNotExist) {
-		return fmt.Errorf("forget how far the set-up was: %w", err)
+		return fmt.Errorf("delete the progress of setup: %w", err)
 	}
 	return nil
 }

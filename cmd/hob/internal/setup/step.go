@@ -26,7 +26,7 @@ type Option struct {
 	Title string `json:"title"`
 }
 
-// Question is what is asked, whoever shows it: a terminal, a page, a file with
+// Question is one question, independent of how it is shown: a terminal, a page, a file with
 // answers.
 type Question struct {
 	Key     string   `json:"key"` // one for each question of the set-up
@@ -37,11 +37,11 @@ type Question struct {
 	// Other: what is not among the options will do as well, where it can be typed.
 	Other   bool   `json:"other,omitempty"`
 	Default string `json:"default,omitempty"`
-	// Check says at once what is wrong with an answer; optional.
+	// Check validates an answer immediately; optional.
 	Check func(string) error `json:"-"`
 }
 
-// Verify looks at an answer before it is taken.
+// Verify validates an answer before it is accepted.
 func (q Question) Verify(answer string) error {
 	if q.Kind == Choice && !q.Other && !q.has(answer) {
 		return errors.New(unknown(answer, q.values()))
@@ -75,12 +75,12 @@ func (q Question) values() (out []string) {
 	return out
 }
 
-// unknown names the answer that is nearest to one that is none.
+// unknown returns an error that suggests the closest valid answer.
 func unknown(answer string, known []string) string {
 	if near := config.Nearest(answer, known); near != "" {
-		return quoted(answer) + " is no answer here; did you mean " + quoted(near) + "?"
+		return quoted(answer) + " is not a valid answer; did you mean " + quoted(near) + "?"
 	}
-	return quoted(answer) + " is no answer here; there are " + strings.Join(known, ", ")
+	return quoted(answer) + " is not a valid answer; choose from " + strings.Join(known, ", ")
 }
 
 func quoted(s string) string { return `"` + s + `"` }
@@ -106,19 +106,18 @@ func (a Answers) given(key string) bool {
 // untested is the answer that keeps what does not work.
 const untested = "untested"
 
-// Page is the questions of a step that are asked together.
+// Page is a set of questions that are asked together.
 type Page struct {
 	Step      string     `json:"step"`
 	Title     string     `json:"title"`
 	About     string     `json:"about,omitempty"`
-	Number    int        `json:"number,omitempty"` // of the step, from 1; 0: it stands alone
+	Number    int        `json:"number,omitempty"` // of the step, from 1; 0 outside of a sequence
 	Of        int        `json:"of,omitempty"`
 	Questions []Question `json:"questions"`
 }
 
-// Step is one part of the set-up. It holds nothing of how it is asked, and what it
-// does depends on its answers alone, so that one who asks over several requests
-// need keep nothing else.
+// Step is one part of the setup. It does not depend on how it is asked, and its result depends
+// only on the answers, so a client with several requests needs to store nothing else.
 type Step struct {
 	Name  string // as in `hob setup NAME`
 	Title string
@@ -126,12 +125,12 @@ type Step struct {
 	// Keys of all its questions; a file with answers has the step done when it holds
 	// the first one.
 	Keys []string
-	// Shown says whether it is of use here; nil: it is.
+	// Shown reports whether the step applies here; nil means yes.
 	Shown func(ctx context.Context, o Options) bool
-	// Next returns what is asked next, given what was answered; no question: that is
-	// all. It may ask servers, and returns a *Problem for what they refuse.
+	// Next returns the next questions for the given answers, none at the end. It may call
+	// servers, and returns a *Problem for rejected answers.
 	Next func(ctx context.Context, o Options, a Answers) ([]Question, error)
-	// Apply tries the answers, and says what follows from them. It changes nothing.
+	// Apply tests the answers and returns the result. It changes nothing.
 	Apply func(ctx context.Context, o Options, a Answers) (Done, error)
 }
 
@@ -143,14 +142,14 @@ type Kept struct{ Name, Value string }
 type Done struct {
 	Secrets []Kept
 	Values  []config.Value
-	Said    []string                        // what is told to the owner
-	Then    func(ctx context.Context) error // what is no key of the configuration
+	Said    []string                        // messages for the user
+	Then    func(ctx context.Context) error // effects outside of the configuration
 }
 
-// Problem says that answers do not work, and which are to be given again.
+// Problem reports which answers failed and must be asked again.
 type Problem struct {
 	Keys []string
-	// Keep: they may be kept all the same, since they may work later.
+	// Keep: the user may keep them anyway, because they may work later.
 	Keep bool
 	Err  error
 }

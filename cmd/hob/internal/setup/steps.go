@@ -1,7 +1,6 @@
 package setup
 
-// Steps are all parts of the set-up in the order in which they are asked. A new
-// part is a line here.
+// Steps returns all steps in their order. To add one, add a line.
 func Steps() []Step {
 	return []Step{
 		brain(),

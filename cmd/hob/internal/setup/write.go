@@ -35,7 +35,7 @@ func (o Options) write(ctx context.Context, what string, d Done) (changes []conf
 func (o Options) keep(ctx context.Context, list []Kept) error {
 	for _, k := range list {
 		if err := o.Secrets.Store(ctx, k.Name, system.Secret(k.Value)); err != nil {
-			return fmt.Errorf("%s cannot be kept safely: %w", k.Name, err)
+			return fmt.Errorf("store %s: %w", k.Name, err)
 		}
 	}
 	return nil

@@ -16,20 +16,20 @@ func you() Step {
 			if a.given("name") && a.given("timezone") {
 				return nil, nil
 			}
-			zone := Question{Key: "timezone", Kind: Text, Title: "Which time zone do you live in?", Default: o.Config.Agent.Timezone, Check: func(s string) error {
+			zone := Question{Key: "timezone", Kind: Text, Title: "What is your time zone?", Default: o.Config.Agent.Timezone, Check: func(s string) error {
 				_, err := system.Zone(s)
 				return err
 			}}
 			if zone.Default == "Local" {
-				zone.About = "Local is the one of this machine"
+				zone.About = "Local is the time zone of this machine"
 				if n, err := system.LocalZone(); err == nil {
 					zone.About += ": " + n
 				}
 				zone.About += "."
 			}
-			return []Question{{Key: "name", Kind: Text, Title: "What shall it be called?", Default: o.Config.Agent.Name, Check: func(s string) error {
+			return []Question{{Key: "name", Kind: Text, Title: "What should the assistant be called?", Default: o.Config.Agent.Name, Check: func(s string) error {
 				if s == "" {
-					return errors.New("it needs a name")
+					return errors.New("name is empty")
 				}
 				return nil
 			}}, zone}, nil

@@ -21,7 +21,7 @@ type calendar struct {
 	changes int
 }
 
-// calendar makes the calendar of an account when it is first needed.
+// calendar returns the calendar of an account, created on first use.
 func (w *world) calendar(account string) *calendar {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -34,7 +34,7 @@ func (w *world) calendar(account string) *calendar {
 	return c
 }
 
-// enter puts an event into the calendar, in the place of one of the same name.
+// enter adds an event to the calendar, or replaces the one with the same name.
 func (w *world) enter(in Input) error {
 	a, err := w.p.accountOf(in.To)
 	if err != nil {
@@ -59,7 +59,7 @@ const davHead = `<?xml version="1.0"?><d:multistatus xmlns:d="DAV:" xmlns:c="urn
 
 // ServeHTTP implements http.Handler.
 func (c *calendar) ServeHTTP(out http.ResponseWriter, r *http.Request) {
-	_, _ = io.Copy(io.Discard, r.Body) // all of the calendar is given, whatever is asked
+	_, _ = io.Copy(io.Discard, r.Body) // always returns the full calendar
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	var b bytes.Buffer
@@ -82,5 +82,5 @@ func (c *calendar) ServeHTTP(out http.ResponseWriter, r *http.Request) {
 	b.WriteString(`</d:multistatus>`)
 	out.Header().Set("Content-Type", "application/xml; charset=utf-8")
 	out.WriteHeader(http.StatusMultiStatus)
-	_, _ = out.Write(b.Bytes()) // who asked may have gone
+	_, _ = out.Write(b.Bytes()) // the client may have disconnected
 }

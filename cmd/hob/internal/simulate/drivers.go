@@ -11,8 +11,8 @@ import (
 	"hob/watchers/file"
 )
 
-// drivers are those there are; of files they hear from the script, since the
-// system's notices come in real time.
+// drivers returns the available drivers; file watchers get their events from the script,
+// because the system's notifications use real time.
 func (p *play) drivers() []watchers.Driver {
 	p.files = file.Told()
 	list := watchersall.Drivers()
@@ -24,7 +24,7 @@ func (p *play) drivers() []watchers.Driver {
 	return list
 }
 
-// folders watches the owner's folders where they lie in the copy.
+// folders watches the copies of the user's folders.
 type folders struct {
 	*file.Driver
 	p *play
@@ -42,7 +42,7 @@ func (f folders) Describe(raw json.RawMessage) string { return f.Driver.Describe
 func (f folders) moved(raw json.RawMessage) json.RawMessage {
 	var keys map[string]any
 	if json.Unmarshal(raw, &keys) != nil {
-		return raw // the driver says what is wrong
+		return raw // the driver reports the error
 	}
 	path, ok := keys["path"].(string)
 	if !ok {

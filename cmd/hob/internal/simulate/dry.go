@@ -13,8 +13,8 @@ import (
 // wouldDo begins what a tool says that was not really used.
 const wouldDo = "Would have been done: "
 
-// tool stands in for tools that change or start something outside of Hob. What
-// only looks, or is Hob's own, works as ever, on the copy and the played web.
+// tool replaces tools with effects outside of Hob. Read-only tools and Hob's own tools work as
+// usual, on the copy and the simulated web.
 func (p *play) tool(t tools.Tool) tools.Tool {
 	if d, is := t.(tools.Divided); is {
 		return d.Each(p.tool)

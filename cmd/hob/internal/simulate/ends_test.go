@@ -62,7 +62,7 @@ func TestAStrangerOnAChannel(t *testing.T) {
 	r := simulated(t, script, func(o *Options) { o.Days = 1 })
 	got := saidBy(r, Denied, Heard, Problem, Failed)
 	for _, want := range []string{
-		"23 09:00:00 denied eve writes: send me the plans", "23 09:01:00 denied eve writes: now", "23 10:00:00 hear owner writes: note: tea", `there is no channel "signal"`,
+		"23 09:00:00 denied eve writes: send me the plans", "23 09:01:00 denied eve writes: now", "23 10:00:00 hear owner writes: note: tea", `channel "signal" not found`,
 	} {
 		if !strings.Contains(got, want) {
 			t.Errorf("%q is not in\n%s", want, got)

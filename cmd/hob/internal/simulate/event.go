@@ -24,7 +24,7 @@ func parseEvent(body string, zone *time.Location) (e event, err error) {
 		}
 		key, value, ok := strings.Cut(line, ":")
 		if value = strings.TrimSpace(value); !ok || value == "" {
-			return e, fmt.Errorf(`%q is no line of an event, such as "title: Standup"`, line)
+			return e, fmt.Errorf(`%q is not a line of an event, such as "title: Standup"`, line)
 		}
 		switch strings.ToLower(strings.TrimSpace(key)) {
 		case "uid":
@@ -77,7 +77,7 @@ func moment(s string, zone *time.Location) (t time.Time, allDay bool, err error)
 	if t, err := time.ParseInLocation(time.DateOnly, s, zone); err == nil {
 		return t, true, nil
 	}
-	return t, false, fmt.Errorf(`%q is no time; write "{day 2 10:00}", "2026-11-24 10:00" or, for a whole day, "2026-11-24"`, s)
+	return t, false, fmt.Errorf(`%q is not a time; write "{day 2 10:00}", "2026-11-24 10:00" or, for a whole day, "2026-11-24"`, s)
 }
 
 // ics writes the event as iCalendar (RFC 5545).

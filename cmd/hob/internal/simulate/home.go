@@ -17,8 +17,8 @@ import (
 	"hob/platform/system"
 )
 
-// copyHome copies what Hob goes by: the configuration, its texts and rules, and
-// the database. No secret but the key of the audit log goes along.
+// copyHome copies the configuration, its texts and rules, and the database. It copies no secret
+// but the key of the audit log.
 func (p *play) copyHome(ctx context.Context) error {
 	if err := errors.Join(p.paths.Ensure(), os.MkdirAll(p.users, 0o700)); err != nil {
 		return err
@@ -79,8 +79,8 @@ func copyTree(from, to string) error {
 // workspace is the folder of an agent that works in a container.
 const workspace = "workspace"
 
-// configure reads the configuration of the copy, with what the script adds, and
-// takes out of it what reaches the outside.
+// configure loads the configuration of the copy with the script's additions, and removes all
+// access to the outside.
 func (p *play) configure() error {
 	if add := p.o.Script.Config; add != "" {
 		b, err := os.ReadFile(p.paths.ConfigFile())
@@ -104,7 +104,7 @@ func (p *play) configure() error {
 	answers := len(p.o.Script.Answers) > 0
 	switch {
 	case p.o.Model == Configured && answers:
-		return errors.New("the script has answers of a model; leave out --model configured")
+		return errors.New("the script contains model answers; remove --model configured")
 	case p.o.Model == Configured:
 		if err := onlyServers(c); err != nil {
 			return err
@@ -147,8 +147,8 @@ func (p *play) configure() error {
 // tick takes real time.
 const tick = 5 * time.Minute
 
-// onlyServers leaves models that answer and do nothing else: an external agent
-// would really act, on the owner's own files.
+// onlyServers keeps only models that answer: an external agent would perform real actions on
+// the user's files.
 func onlyServers(c *config.Config) error {
 	acts := map[string]bool{}
 	for _, pr := range c.Providers {
@@ -163,7 +163,7 @@ func onlyServers(c *config.Config) error {
 	}
 	for _, name := range names {
 		if of, _, _ := strings.Cut(name, "/"); acts[of] {
-			return fmt.Errorf("[providers.%s] is an external agent, which would really act: it cannot be asked where time is played; leave out --model configured", of)
+			return fmt.Errorf("[providers.%s] is an external agent, which would perform real actions; remove --model configured", of)
 		}
 	}
 	c.Providers = slices.DeleteFunc(c.Providers, func(pr config.Provider) bool { return acts[pr.Name] })
@@ -182,7 +182,7 @@ func onlyMain(c *config.Config) {
 	}
 }
 
-// moved is where a path of the owner's home lies in the copy.
+// moved returns the path in the copy for a path in the user's home.
 func (p *play) moved(path string) string {
 	if rest, ok := strings.CutPrefix(path, "~"); ok && (rest == "" || os.IsPathSeparator(rest[0])) {
 		return filepath.Join(p.users, rest)
@@ -199,11 +199,11 @@ func (p *play) moved(path string) string {
 	return path
 }
 
-// inHome is a path of the script, which lies below "~".
+// inHome returns a path of the script, which must be below "~".
 func (p *play) inHome(path string) (string, error) {
 	rest := strings.TrimPrefix(filepath.ToSlash(path), "~/")
 	if !filepath.IsLocal(rest) {
-		return "", fmt.Errorf("%q does not lie below ~", path)
+		return "", fmt.Errorf("%q is not below ~", path)
 	}
 	return filepath.Join(p.users, rest), nil
 }

@@ -21,7 +21,7 @@ type postbox struct {
 	user *imapmemserver.User
 }
 
-// postbox makes the box of an account when it is first needed.
+// postbox returns the mailbox of an account, created on first use.
 func (w *world) postbox(account, login string) *postbox {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -29,7 +29,7 @@ func (w *world) postbox(account, login string) *postbox {
 		return b
 	}
 	b := &postbox{line: newLine(), user: imapmemserver.NewUser(login, password)}
-	_ = b.user.Create("INBOX", nil) // there is none yet
+	_ = b.user.Create("INBOX", nil) // it does not exist yet
 	mem := imapmemserver.New()
 	mem.AddUser(b.user)
 	srv := imapserver.New(&imapserver.Options{
@@ -44,7 +44,7 @@ func (w *world) postbox(account, login string) *postbox {
 	return b
 }
 
-// deliver puts a mail into a folder; what it does not say of itself is filled in.
+// deliver adds a mail to a folder and completes missing headers.
 func (w *world) deliver(in Input) error {
 	a, err := w.p.accountOf(in.To)
 	if err != nil {

@@ -11,7 +11,7 @@ import (
 	"sync"
 )
 
-// The model whose answers stand in the script, as the configuration names it.
+// The model with the script's answers, as named in the configuration.
 const (
 	scriptProvider = "script"
 	scriptModel    = scriptProvider + "/model"
@@ -45,13 +45,13 @@ func parseAnswer(body string) (a answer, err error) {
 			args = "{}"
 		}
 		if !json.Valid([]byte(args)) {
-			return a, fmt.Errorf("the arguments of %q are no JSON", name)
+			return a, fmt.Errorf("the arguments of %q are not valid JSON", name)
 		}
 		a.calls = append(a.calls, toolCall{name, json.RawMessage(args)})
 	}
 	a.text = strings.TrimSpace(strings.Join(text, "\n"))
 	if a.text == "" && len(a.calls) == 0 {
-		return a, errors.New("the answer of the model is missing below")
+		return a, errors.New("the answer of the model is missing after this line")
 	}
 	return a, nil
 }
@@ -74,7 +74,7 @@ type scripted struct {
 }
 
 // spent is the answer when the script has no further one.
-const spent = "(The script has no further answer of the model.)"
+const spent = "(The script has no more model answers.)"
 
 // RoundTrip implements http.RoundTripper.
 func (s *scripted) RoundTrip(r *http.Request) (*http.Response, error) {

@@ -31,8 +31,8 @@ type outside struct {
 	ended chan struct{}
 }
 
-// slot is one request. It is made outside, as are the channels in it: nothing of
-// the bubble may be waited for there.
+// slot is one request. It and its channels are created outside of the bubble, because nothing
+// inside may wait for them.
 type slot struct {
 	ask    chan *http.Request
 	answer chan heard
@@ -46,16 +46,16 @@ type heard struct {
 }
 
 const (
-	// maxAnswer bounds an answer in bytes, whose parts are handed on at its end.
+	// maxAnswer limits an answer in bytes; it is forwarded when complete.
 	maxAnswer = 64 << 20
-	// insists is how often a model that is busy is asked anew, since waiting takes no
-	// time in the bubble, and longestBusy how long it is waited for in the real one.
+	// insists is the number of retries of a busy model, because waiting takes no time in the
+	// bubble, and longestBusy the longest real waiting time.
 	insists     = 3
 	longestBusy = time.Minute
 )
 
 // errSilent is wrapped when a model said nothing for too long.
-var errSilent = errors.New("time cannot be played while it is asked; try again, or leave out --model configured")
+var errSilent = errors.New("the simulation cannot continue during this model call; try again, or remove --model configured")
 
 func newOutside(limit func(string) time.Duration, roots *x509.CertPool) *outside {
 	way := &http.Transport{Proxy: http.ProxyFromEnvironment, ForceAttemptHTTP2: true, TLSClientConfig: &tls.Config{MinVersion: tls.VersionTLS12, RootCAs: roots}}
@@ -64,7 +64,7 @@ func newOutside(limit func(string) time.Duration, roots *x509.CertPool) *outside
 	return o
 }
 
-// serve hands out slots until close.
+// serve provides slots until close.
 func (o *outside) serve() {
 	defer close(o.ended)
 	defer o.way.CloseIdleConnections()
@@ -110,11 +110,11 @@ func (o *outside) insist(s *slot, r *http.Request) (*http.Response, error) {
 	}
 }
 
-// exchange asks once, and hears the answer to its end.
+// exchange sends one request and reads the full response.
 func (o *outside) exchange(s *slot, r *http.Request) (*http.Response, error) {
 	limit := o.limit(r.URL.Host)
 	silence := time.AfterFunc(limit, func() {
-		s.cancel(fmt.Errorf("the model at %s has said nothing for %s: %w", r.URL.Host, limit, errSilent))
+		s.cancel(fmt.Errorf("the model at %s sent no data for %s: %w", r.URL.Host, limit, errSilent))
 	})
 	defer silence.Stop()
 	if r.GetBody != nil {
@@ -141,11 +141,11 @@ func (o *outside) exchange(s *slot, r *http.Request) (*http.Response, error) {
 			return res, nil
 		case context.Cause(s.ctx) != nil:
 			return nil, context.Cause(s.ctx)
-		case err != nil: // what was heard until then is handed on, as it would be
+		case err != nil: // forward the partial response, as in reality
 			res.Body, res.ContentLength = io.NopCloser(io.MultiReader(&all, cut{err})), -1
 			return res, nil
 		case all.Len() > maxAnswer:
-			return nil, fmt.Errorf("the answer of the model at %s is longer than %d MB", r.URL.Host, maxAnswer>>20)
+			return nil, fmt.Errorf("the answer of the model at %s is larger than %d MB", r.URL.Host, maxAnswer>>20)
 		}
 	}
 }
@@ -209,7 +209,7 @@ func patience(list []config.Provider) func(host string) time.Duration {
 		for _, pr := range list {
 			_, at, err := llm.NewWire(pr.Name, pr.BaseURL, "", "")
 			switch {
-			case err != nil: // that of its maker
+			case err != nil: // the error of its creator
 				others = max(others, of(pr))
 			case at.Host == host:
 				return of(pr)

@@ -73,7 +73,7 @@ func TestASilentModelEndsThePlay(t *testing.T) {
 	}
 	defer l.Close()
 	_, err = simulation(t, asked("openai", "http://"+l.Addr().String()+"/v1", "stall = \"300ms\""), real)
-	if err == nil || !strings.Contains(err.Error(), l.Addr().String()+" has said nothing for 300ms") || !strings.Contains(err.Error(), "--model configured") {
+	if err == nil || !strings.Contains(err.Error(), l.Addr().String()+" sent no data for 300ms") || !strings.Contains(err.Error(), "--model configured") {
 		t.Errorf("%v", err)
 	}
 }
@@ -127,7 +127,7 @@ func TestWhichModelsCanBeAsked(t *testing.T) {
 		says   string // "": it is played
 	}{
 		"an external agent":         {script: "-- config --\n[agent]\nmodel = \"auto\"\n[providers.code]\nkind = \"acp\"\ncommand = \"agent\"\n", says: "[providers.code] is an external agent"},
-		"answers of the script":     {script: "-- model --\nhello\n", says: "leave out --model configured"},
+		"answers of the script":     {script: "-- model --\nhello\n", says: "remove --model configured"},
 		"a day once more":           {script: "-- config --\n[agent]\nmodel = \"far/x\"\n[providers.far]\nkind = \"openai\"\nbase_url = \"http://127.0.0.1:9/v1\"\n", replay: true},
 		"an agent that is not used": {script: "-- config --\n[agent]\nmodel = \"offline\"\n[providers.code]\nkind = \"acp\"\ncommand = \"agent\"\n"},
 	} {

@@ -83,7 +83,7 @@ func (w *pages) ServeHTTP(out http.ResponseWriter, r *http.Request) {
 	}
 	if p.status != http.StatusOK {
 		out.WriteHeader(p.status)
-		_, _ = out.Write(p.body) // who asked may have gone
+		_, _ = out.Write(p.body) // the client may have disconnected
 		return
 	}
 	sum := sha256.Sum256(p.body)
@@ -92,8 +92,7 @@ func (w *pages) ServeHTTP(out http.ResponseWriter, r *http.Request) {
 	http.ServeContent(out, r, "", p.at, bytes.NewReader(p.body))
 }
 
-// turned reports whether a later page of a list is asked for, of which there is
-// one only.
+// turned reports whether a later page of a list is requested; there is only one.
 func turned(r *http.Request) bool {
 	n := r.URL.Query().Get("page")
 	return n != "" && n != "1"

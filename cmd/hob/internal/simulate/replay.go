@@ -20,7 +20,7 @@ import (
 	"hob/tools"
 )
 
-// replayed begins the key of an event that is played once more.
+// replayed is the key prefix of a replayed event.
 const replayed = "replayed:"
 
 // past is a day as the journal has it.
@@ -41,7 +41,7 @@ func (p *past) load(list []daemon.Journal) {
 	}
 }
 
-// came is what a call with the same arguments came to on that day.
+// came returns the recorded result of a call with the same arguments.
 func (p *past) came(tool string, args json.RawMessage) (bus.Entry, bool) {
 	if p == nil {
 		return bus.Entry{}, false
@@ -56,14 +56,14 @@ func (p *past) came(tool string, args json.RawMessage) (bus.Entry, bool) {
 	return bus.Entry{}, false
 }
 
-// recorded is a tool that says what it came to on the day that is played again.
+// recorded is a tool that returns its results of the replayed day.
 type recorded struct {
 	dry
 	past *past
 }
 
-// ownToo reports whether a tool looks at Hob's own things besides those of accounts, which
-// are played, and of programs and folders, which are left alone.
+// ownToo reports whether a tool reads Hob's own data in addition to accounts, which are
+// simulated, and programs and folders, which are not used.
 func ownToo(name string) bool {
 	return name == "list_reminders" || name == "list_notes" || name == "read_note"
 }
@@ -82,9 +82,9 @@ func (r recorded) Call(ctx context.Context, c tools.Call) (tools.Result, error) 
 	return tools.Result{Text: e.Result, Source: e.Source}, nil
 }
 
-// answered is a recorded turn that can be asked for again.
+// answered is a recorded turn that can be requested again.
 type answered struct {
-	question []byte // as it stands in a request
+	question []byte // as contained in a request
 	answers  []answer
 }
 
@@ -133,8 +133,7 @@ func said(m llm.Message) (a answer) {
 	return a
 }
 
-// next is the recorded answer to a request: that of the question which stands last
-// in it.
+// next returns the recorded answer to a request: that of the last question in it.
 func next(list []*answered, body []byte) (answer, bool) {
 	best, at := -1, -1
 	for i, a := range list {
@@ -170,7 +169,7 @@ func (p *play) replay(ctx context.Context) error {
 		for _, a := range j.Approvals {
 			yes := a.State == guard.Approved
 			if a.DecidedBy == "" || !yes && a.State != guard.Denied {
-				continue // nobody answered
+				continue // no answer recorded
 			}
 			in := Input{Kind: Reply, To: map[bool]string{true: "yes", false: "no"}[yes], More: a.Tool, Body: a.Note}
 			moves = append(moves, move{a.DecidedAt, func() error { return p.answer(ctx, in) }})
@@ -193,7 +192,7 @@ func (p *play) replay(ctx context.Context) error {
 	return nil
 }
 
-// again is an event as it came, under a key of its own.
+// again returns a copy of an event with a new key.
 func again(e bus.Event) bus.Event {
 	return bus.Event{
 		Kind: e.Kind, Source: e.Source, Session: e.Session, Lane: e.Lane, Channel: e.Channel, Chat: e.Chat, Sender: e.Sender, Text: e.Text,
@@ -201,7 +200,7 @@ func again(e bus.Event) bus.Event {
 	}
 }
 
-// compare adds what was said otherwise on that day.
+// compare adds replies that differ from that day.
 func (p *play) compare(id string, w autonomy.Why) bool {
 	old, ok := strings.CutPrefix(w.Event.Key, replayed)
 	if p.past == nil || !ok {
@@ -233,7 +232,7 @@ func words(list []bus.Delivery) string {
 
 func none(s string) string {
 	if s == "" {
-		return "nothing was said"
+		return "no reply"
 	}
 	return fmt.Sprintf("%q", s)
 }

@@ -11,7 +11,7 @@ import (
 	channelsall "hob/channels/all"
 )
 
-// room is a channel of the configuration: nothing of it leaves the process.
+// room is a configured channel; nothing leaves the process.
 type room struct {
 	w     *world
 	name  string
@@ -34,14 +34,14 @@ type roomDriver struct {
 	w *world
 }
 
-// forms are those of secrets whose form is looked at, in the order in which the driver
-// asks for them.
+// forms returns sample secrets for drivers that check the format, in the order in which the
+// driver resolves them.
 func forms(name string) []string {
 	return map[string][]string{"telegram": {"1:played-secret"}, "slack": {"xoxb-played", "xapp-played"}}[name]
 }
 
-// New implements channels.Driver. The real driver says whether its section will do
-// and whom it lets in; it connects to nothing before it runs.
+// New implements channels.Driver. The real driver validates its section and its accepted
+// senders; it does not connect before it runs.
 func (d roomDriver) New(decode func(any) error, deps channels.Deps) (channels.Channel, error) {
 	if list := forms(d.Name()); len(list) > 0 {
 		n := -1
@@ -98,7 +98,7 @@ func (r *room) Send(_ context.Context, d channels.Delivery) (channels.Receipt, e
 	return channels.Receipt{ID: d.ID}, nil
 }
 
-// write lets somebody write in a channel.
+// write sends a message of another person in a channel.
 func (w *world) write(in Input) error {
 	w.mu.Lock()
 	r, unfit := w.rooms[in.To], w.unfit[in.To]
@@ -107,7 +107,7 @@ func (w *world) write(in Input) error {
 	case unfit != nil:
 		return fmt.Errorf("the channel %q does not work: %w", in.To, unfit)
 	case r == nil:
-		return fmt.Errorf("there is no channel %q; switch one on with a section [channels.%[1]s] below \"-- config --\"", in.To)
+		return fmt.Errorf("channel %q not found; add a section [channels.%[1]s] below \"-- config --\"", in.To)
 	}
 	r.heard <- channels.Inbound{Channel: r.name, Chat: in.More, Sender: in.More, SenderName: in.More, Text: strings.TrimSpace(in.Body), Key: fmt.Sprint("line-", in.Line)}
 	return nil

@@ -24,12 +24,12 @@ type InputKind string
 // The kinds of inputs; docs/simulation.md describes them.
 const (
 	Says      InputKind = "message" // the owner says something
-	Writes    InputKind = "chat"    // somebody else writes in a channel
+	Writes    InputKind = "chat"    // another person writes in a channel
 	Mail      InputKind = "mail"    // a mail comes
-	Event     InputKind = "event"   // the calendar gets an event, or another one in its place
+	Event     InputKind = "event"   // the calendar gets an event, or a replacement
 	File      InputKind = "file"    // a file appears, or changes
 	Remove    InputKind = "remove"  // a file goes
-	Web       InputKind = "web"     // what is to be had at an address
+	Web       InputKind = "web"     // the content of an address
 	Call      InputKind = "call"    // the owner calls a tool
 	Reply     InputKind = "answer"  // the owner answers a question
 	Away      InputKind = "away"    // Hob does not run for a while
@@ -38,12 +38,12 @@ const (
 	earliest            = "start"   // before Hob starts
 )
 
-// Input is one thing of a script.
+// Input is one input of a script.
 type Input struct {
 	Kind InputKind
 	Line int
-	// To is whom or what it is about: a conversation, an account, a path, an
-	// address, a tool. More is what stands behind it.
+	// To is the target: a conversation, an account, a path, an address, a tool. More is the
+	// rest of the line.
 	To, More string
 	Body     string
 
@@ -123,7 +123,7 @@ func Parse(name string, r io.Reader) (*Script, error) {
 	}
 	bad := func(line int, err error) error { return &ScriptError{name, line, err} }
 	if len(b) > maxScript {
-		return nil, bad(1, fmt.Errorf("it is larger than %d MB", maxScript>>20))
+		return nil, bad(1, fmt.Errorf("larger than %d MB", maxScript>>20))
 	}
 	s := &Script{}
 	line := 0
@@ -147,7 +147,7 @@ func Parse(name string, r io.Reader) (*Script, error) {
 	for text := range bytes.Lines(b) {
 		line++
 		if !utf8.Valid(text) {
-			return nil, bad(line, errors.New("it is not UTF-8"))
+			return nil, bad(line, errors.New("not valid UTF-8"))
 		}
 		trimmed := strings.TrimRight(string(text), " \t\r\n")
 		if h, is := marker(trimmed); is {
@@ -161,7 +161,7 @@ func Parse(name string, r io.Reader) (*Script, error) {
 		if head != "" {
 			body.Write(text)
 		} else if trimmed != "" && !strings.HasPrefix(trimmed, "#") {
-			return nil, bad(line, errors.New(`a line such as "-- day 1 09:00 message --" is missing above it; a note begins with "#"`))
+			return nil, bad(line, errors.New(`a line such as "-- day 1 09:00 message --" is missing before it; comments begin with "#"`))
 		}
 	}
 	if err := section(); err != nil {
@@ -185,14 +185,14 @@ func parseHead(head string) (in Input, err error) {
 	switch {
 	case f[0] == string(model) || f[0] == string(configure):
 		if in.Kind = InputKind(f[0]); len(f) > 1 {
-			return in, fmt.Errorf("%q stands alone: it has no time and no name", f[0])
+			return in, fmt.Errorf("%q takes no time and no name", f[0])
 		}
 		return in, nil
 	case f[0] == earliest:
 		in.when.early, f = true, f[1:]
 	case f[0] == "day" && len(f) > 2:
 		if in.when.day, err = strconv.Atoi(f[1]); err != nil || in.when.day < 1 || in.when.day > MaxDays {
-			return in, fmt.Errorf("the day is a number from 1 to %d, not %q", MaxDays, f[1])
+			return in, fmt.Errorf("the day must be a number from 1 to %d, not %q", MaxDays, f[1])
 		}
 		err = in.when.clock(f[2])
 		f = f[3:]
@@ -207,7 +207,7 @@ func parseHead(head string) (in Input, err error) {
 		return in, err
 	}
 	if len(f) == 0 {
-		return in, errors.New("what happens is missing behind the time: " + kinds())
+		return in, errors.New("the kind of input is missing after the time: " + kinds())
 	}
 	if in.Kind = InputKind(f[0]); in.Kind == model || in.Kind == configure {
 		return in, fmt.Errorf("%q has no time: write \"-- %[1]s --\"", in.Kind)
@@ -225,7 +225,7 @@ func (w *when) clock(s string) error {
 			return nil
 		}
 	}
-	return fmt.Errorf(`the time of day is written "09:30" or "09:30:15", not %q`, s)
+	return fmt.Errorf(`the time of day must be "09:30" or "09:30:15", not %q`, s)
 }
 
 func kinds() string {
@@ -241,7 +241,7 @@ func (s *Script) take(in Input) (err error) {
 	text := strings.TrimSpace(in.Body)
 	need := func(what string) error {
 		if in.To == "" {
-			return fmt.Errorf("%s needs %s behind it", in.Kind, what)
+			return fmt.Errorf("%s needs %s after it", in.Kind, what)
 		}
 		return nil
 	}
@@ -255,18 +255,18 @@ func (s *Script) take(in Input) (err error) {
 		return nil
 	case Says:
 		if text == "" {
-			err = errors.New("what the owner says is missing below")
+			err = errors.New("the message of the user is missing after this line")
 		}
 	case Writes:
 		if err = need("a channel and a sender"); err == nil && in.More == "" {
-			err = errors.New("the sender is missing behind the channel")
+			err = errors.New("the sender is missing after the channel")
 		}
 	case Mail:
 		if err = need("an account"); err == nil {
 			_, err = mail.ReadMessage(strings.NewReader(strings.TrimLeft(in.Body, "\r\n")))
 		}
 		if err != nil && in.To != "" {
-			err = fmt.Errorf("that is no mail: %w; write its headers, an empty line, and its text", err)
+			err = fmt.Errorf("not a mail: %w; write headers, an empty line and the text", err)
 		}
 	case Event:
 		if err = need("an account"); err == nil {
@@ -283,21 +283,21 @@ func (s *Script) take(in Input) (err error) {
 		}
 	case Call:
 		if err = need("a tool"); err == nil && text != "" && !json.Valid([]byte(text)) {
-			err = errors.New("the arguments of the tool below are no JSON")
+			err = errors.New("the arguments of the tool are not valid JSON")
 		}
 	case Reply:
 		if in.To != "yes" && in.To != "no" {
-			err = errors.New(`write "answer yes" or "answer no", with the tool or words of the question behind it if several may be open`)
+			err = errors.New(`write "answer yes" or "answer no", followed by the tool or words of the request if several may be open`)
 		}
 	case Away:
 		if in.span, err = time.ParseDuration(in.To); err != nil || in.span <= 0 {
-			err = fmt.Errorf(`say how long, such as "away 8h", not %q`, in.To)
+			err = fmt.Errorf(`write a duration, such as "away 8h", not %q`, in.To)
 		}
 	default:
-		return fmt.Errorf("there is no %q; there are %s, and without a time %s and %s", in.Kind, kinds(), model, configure)
+		return fmt.Errorf("unknown input %q; known are %s, and without a time %s and %s", in.Kind, kinds(), model, configure)
 	}
 	if err == nil && in.when.early && !slices.Contains([]InputKind{Mail, Event, File, Web}, in.Kind) {
-		err = fmt.Errorf("%s needs a time: before Hob starts only mail, event, file and web can be there", in.Kind)
+		err = fmt.Errorf("%s needs a time: only mail, event, file and web are possible before Hob starts", in.Kind)
 	}
 	s.Inputs = append(s.Inputs, in)
 	return err
@@ -311,7 +311,7 @@ func (in Input) page() (status int, at *url.URL, err error) {
 	}
 	at, err = url.Parse(text)
 	if err != nil || at.Host == "" || at.Scheme != "http" && at.Scheme != "https" || status < 200 || status > 599 {
-		return 0, nil, fmt.Errorf(`%q must be an address such as "https://example.org/feed.xml", with a status such as 404 before it if need be`, strings.TrimSpace(in.To+" "+in.More))
+		return 0, nil, fmt.Errorf(`%q must be an address such as "https://example.org/feed.xml", optionally with a status such as 404 before it`, strings.TrimSpace(in.To+" "+in.More))
 	}
 	return status, at, nil
 }

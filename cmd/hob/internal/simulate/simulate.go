@@ -1,10 +1,9 @@
-// Package simulate plays a stretch of time through the whole of Hob: the parts
-// of the daemon as the daemon wires them, over a copy of the owner's home, in a
-// time of its own (platform/virtual), in which a week takes seconds. Only the
-// ends are others: mail and calendars, the web, the folders of the owner and the
-// chats are played from a script (Script), a model too if it has answers, and a
-// tool that would reach what is not there says what it would have done. What
-// happened is read from Hob's own records (autonomy.Why) into a Timeline.
+// Package simulate runs a period of simulated time through all of Hob: the parts of the daemon,
+// connected as in the daemon, on a copy of the user's home, with a simulated clock
+// (platform/virtual) that makes a week take seconds. Only the outside is replaced: mail and
+// calendars, the web, the user's folders and the chats come from a script (Script), also the
+// model if the script has answers, and a tool with outside effects reports what it would have
+// done. The Timeline is built from Hob's own records (autonomy.Why).
 //
 // `hob simulate` calls it.
 package simulate
@@ -30,23 +29,23 @@ import (
 // The models with which time can be played.
 const (
 	Offline    = "offline"    // the built-in brain
-	Configured = "configured" // those of the configuration, really asked
+	Configured = "configured" // the configured models, with real calls
 )
 
-// MaxDays is the longest time that is played at once.
+// MaxDays is the longest simulation.
 const MaxDays = 366
 
 // Options of Run.
 type Options struct {
 	Paths  system.Paths // of the owner's home, which is only read
 	Home   string       // the owner's folder, "~"
-	Dir    string       // an empty folder of its own, which the caller removes
+	Dir    string       // an empty folder, which the caller removes
 	Start  time.Time    // zero: now
 	Days   int
-	Zone   string // "" is that of the configuration
+	Zone   string // "" is the configured one
 	Model  string // Offline (default) or Configured
 	Script *Script
-	// Replay plays what came on the day of Start, as the journal has it, once more.
+	// Replay replays the journal of the day of Start.
 	Replay  bool
 	Version string
 	Helper  []string // see daemon.Options
@@ -55,27 +54,27 @@ type Options struct {
 	Secret func(ctx context.Context, ref string) (string, error)
 	Log    *slog.Logger
 
-	roots *x509.CertPool // of models that are really asked; nil: those of the system
+	roots *x509.CertPool // for real model calls; nil: those of the system
 }
 
-// Run plays. It sets HOME for the time being, for what asks the system where "~"
-// is: one at a time.
+// Run runs a simulation. It sets HOME while it runs, for code that asks the system for "~", so
+// only one simulation may run at a time.
 func Run(ctx context.Context, o Options) (*Result, error) {
 	if o.Days < 1 || o.Days > MaxDays {
-		return nil, fmt.Errorf("it plays 1 to %d days, not %d", MaxDays, o.Days)
+		return nil, fmt.Errorf("the number of days must be from 1 to %d, not %d", MaxDays, o.Days)
 	}
 	if o.Script == nil {
 		o.Script = &Script{}
 	}
 	p := &play{o: o, users: filepath.Join(o.Dir, "home"), paths: inDir(filepath.Join(o.Dir, "hob"))}
 	if err := p.copyHome(ctx); err != nil {
-		return nil, fmt.Errorf("copy the home to play with: %w", err)
+		return nil, fmt.Errorf("copy the home: %w", err)
 	}
 	if err := p.configure(); err != nil {
 		return nil, err
 	}
 	before := os.Getenv("HOME")
-	defer func() { _ = os.Setenv("HOME", before) }() // it can be set, as it was
+	defer func() { _ = os.Setenv("HOME", before) }() // restoring it cannot fail
 	if err := os.Setenv("HOME", p.users); err != nil {
 		return nil, err
 	}
@@ -154,7 +153,7 @@ func (p *play) run() (_ *Result, err error) {
 			s.at = time.Now()
 		}
 		if !s.at.Before(p.end) {
-			p.line.add(Entry{At: p.end, Kind: Problem, Text: fmt.Sprintf("line %d of the script (%s) lies behind the end", s.Line, s.Kind)})
+			p.line.add(Entry{At: p.end, Kind: Problem, Text: fmt.Sprintf("line %d of the script (%s) is after the end", s.Line, s.Kind)})
 			continue
 		}
 		if err := p.until(s.at); err != nil {
@@ -214,7 +213,7 @@ func (p *play) open(ctx context.Context, first bool) error {
 	return nil
 }
 
-// begin makes the copy one that stands at the beginning.
+// begin resets the state of the copy for the start.
 func (p *play) begin(ctx context.Context, d *daemon.Daemon) (err error) {
 	if err := d.Afresh(ctx); err != nil {
 		return err

@@ -19,7 +19,7 @@ import (
 	"hob/platform/virtual"
 )
 
-// step lets one thing happen; what cannot be is told in the timeline.
+// step applies one input; errors go into the timeline.
 func (p *play) step(ctx context.Context, in Input) {
 	p.line.inputs++
 	var err error
@@ -119,7 +119,7 @@ func (p *play) answer(ctx context.Context, in Input) error {
 		}
 		return p.post(ctx, "/api/v1/sessions/"+url.PathEscape(q.Session)+"/approvals/"+url.PathEscape(q.ID), map[string]any{"approved": in.To == "yes", "note": strings.TrimSpace(in.Body)})
 	}
-	return errors.New("no question that fits is open")
+	return errors.New("no matching approval request is open")
 }
 
 func (p *play) post(ctx context.Context, path string, in any) error {

@@ -17,7 +17,7 @@ import (
 	"hob/platform/phrase"
 )
 
-// Kind says what an entry of the timeline is.
+// Kind is the kind of a timeline entry.
 type Kind string
 
 // The kinds of entries.
@@ -26,18 +26,18 @@ const (
 	End     Kind = "end"
 	Gone    Kind = "away"    // Hob does not run
 	Quiet   Kind = "quiet"   // a day on which nothing was due
-	Heard   Kind = "hear"    // somebody said something
+	Heard   Kind = "hear"    // a received message
 	Notice  Kind = "notice"  // a watcher, a schedule or a goal's time
 	Decide  Kind = "decide"  // what a review of a goal came to
 	Do      Kind = "do"      // a tool was used
 	Would   Kind = "would"   // a tool would have been used outside of Hob
 	Denied  Kind = "denied"  // a tool was not allowed
-	Ask     Kind = "ask"     // the owner is asked
-	Answers Kind = "answer"  // the owner's answer, or that there was none
-	Say     Kind = "say"     // Hob says something
-	Hold    Kind = "hold"    // what is to be said waits
+	Ask     Kind = "ask"     // an approval request
+	Answers Kind = "answer"  // the user's answer, or that there was none
+	Say     Kind = "say"     // a message of Hob
+	Hold    Kind = "hold"    // a deferred message
 	Failed  Kind = "failed"  // something did not work
-	Differs Kind = "differs" // on the day that is played again something else was said
+	Differs Kind = "differs" // the reply differs from the replayed day
 	Problem Kind = "problem" // the script does not fit
 )
 
@@ -46,14 +46,14 @@ type Entry struct {
 	At   time.Time `json:"at"`
 	Kind Kind      `json:"kind"`
 	Text string    `json:"text"`
-	// Event numbers what it belongs to: e1 is the first thing that came.
+	// Event numbers the event of the entry: e1 is the first one.
 	Event string `json:"event,omitempty"`
 	// Source is what kind of event that is: message, watcher, schedule, goal, ...
 	Source  string `json:"source,omitempty"`
 	Session string `json:"session,omitempty"`
 	Channel string `json:"channel,omitempty"`
 	Tool    string `json:"tool,omitempty"`
-	// Rule is the row of the guard, or whoever decided.
+	// Rule is the rule of the guard, or the decider.
 	Rule       string   `json:"rule,omitempty"`
 	ModelCalls int      `json:"model_calls,omitempty"`
 	CostUSD    *float64 `json:"cost_usd,omitempty"`
@@ -61,7 +61,7 @@ type Entry struct {
 	n int // as they were added
 }
 
-// Result is what was played.
+// Result is the result of a simulation.
 type Result struct {
 	Start      time.Time `json:"start"`
 	End        time.Time `json:"end"`
@@ -71,12 +71,10 @@ type Result struct {
 	Ticks      int64     `json:"ticks"`
 	Events     int       `json:"events"`
 	ModelCalls int       `json:"model_calls"`
-	// CostUSD is what the calls cost whose price is known; Unpriced counts the
-	// others.
+	// CostUSD is the cost of calls with a known price; Unpriced counts the others.
 	CostUSD  float64 `json:"cost_usd"`
 	Unpriced int     `json:"unpriced_calls"`
-	// Replayed is how much of a day was played again, Differences on how much of it
-	// was said otherwise.
+	// Replayed counts the replayed events, Differences those with another reply.
 	Replayed    int     `json:"replayed,omitempty"`
 	Differences int     `json:"differences,omitempty"`
 	Timeline    []Entry `json:"timeline"`
@@ -101,7 +99,7 @@ func (t *timeline) add(e Entry) {
 	t.list = append(t.list, e)
 }
 
-// opening says with what the time begins.
+// opening describes the state at the start.
 func (p *play) opening(ctx context.Context) string {
 	var active, goals []struct{ State, Status string }
 	_ = p.api(ctx, "GET", "/api/v1/watchers", nil, &active)
@@ -125,7 +123,7 @@ func (p *play) result(ctx context.Context) (*Result, error) {
 	}
 	err := p.d.Story(ctx, p.start, func(w daemon.Told) error {
 		if p.known[w.Event.ID] {
-			return nil // it is what was then
+			return nil // unchanged since that day
 		}
 		out.Events++
 		id := fmt.Sprintf("e%d", out.Events)
@@ -144,7 +142,7 @@ func (p *play) result(ctx context.Context) (*Result, error) {
 	}
 	out.ModelCalls, out.CostUSD, out.Unpriced = now.Calls-p.spent.Calls, (now.Cost - p.spent.Cost).USD(), now.Unpriced-p.spent.Unpriced
 	p.quiet(end)
-	p.line.add(Entry{At: end, Kind: End, Text: "the time is over"})
+	p.line.add(Entry{At: end, Kind: End, Text: "the simulated time is over"})
 	out.Ticks = p.line.ticks + p.d.Ticks()
 	out.Inputs = p.line.inputs
 	out.Timeline = p.line.list
@@ -169,7 +167,7 @@ func (p *play) quiet(end time.Time) {
 	}
 }
 
-// tell writes down what came and what became of it.
+// tell adds an event and its outcome to the timeline.
 func (p *play) tell(id string, w daemon.Told) {
 	base := Entry{Event: id, Source: string(w.Event.Kind), Session: w.Event.Session}
 	with := func(at time.Time, k Kind, text string, change func(*Entry)) {
@@ -223,7 +221,7 @@ func (p *play) tell(id string, w daemon.Told) {
 	}
 	for _, d := range w.Deliveries {
 		if d.Kind == channels.Question {
-			continue // it is among what was asked
+			continue // already among the approval requests
 		}
 		at, kind, rule := d.SentAt, Say, string(d.Kind)
 		if at.IsZero() || at.Before(d.CreatedAt) {

@@ -27,8 +27,8 @@ import (
 	"hob/platform/system"
 )
 
-// world is what lies outside of Hob: servers in this process behind connections
-// that are pipes, since time stands still in a bubble that waits for a socket.
+// world is the outside of Hob: servers in this process with pipes as connections, because time
+// stops in a bubble that waits for a socket.
 type world struct {
 	p      *play
 	trust  trust
@@ -64,7 +64,7 @@ func (w *world) close() {
 	}
 }
 
-// serve runs an HTTP server on a line of its own.
+// serve runs an HTTP server on a separate line.
 func (w *world) serve(h http.Handler, safe bool) *line {
 	l := newLine()
 	srv := &http.Server{Handler: h, ReadHeaderTimeout: time.Minute, ErrorLog: log.New(io.Discard, "", 0)}
@@ -91,7 +91,7 @@ func (w *world) network() safehttp.Options {
 	}
 }
 
-// resolver knows every name.
+// resolver resolves every name.
 type resolver struct{}
 
 // public is where all names lead.
@@ -102,7 +102,7 @@ func (resolver) LookupNetIP(context.Context, string, string) ([]netip.Addr, erro
 	return []netip.Addr{netip.MustParseAddr(public)}, nil
 }
 
-// secret stands for every secret: what is behind a reference is nowhere needed.
+// secret returns the same value for every reference; the real values are not needed.
 func (w *world) secret(ctx context.Context, ref string) (string, error) {
 	if w.p.o.Model == Configured {
 		for _, pr := range w.p.conf.Providers {
@@ -132,12 +132,12 @@ func (w *world) account(a pim.Account) pim.Account {
 		case davHost + ":443":
 			return w.calendar(name).line.dial(ctx)
 		}
-		return nil, errors.New("this server is not played")
+		return nil, errors.New("this server is not simulated")
 	}
 	return a
 }
 
-// The names of the played servers.
+// The names of the simulated servers.
 const (
 	imapHost = "imap.invalid"
 	davHost  = "calendar.invalid"
@@ -230,7 +230,7 @@ func newTrust() (t trust, err error) {
 	return t, nil
 }
 
-// config serves whatever name is asked for.
+// config accepts every server name.
 func (t trust) config(protos ...string) *tls.Config {
 	return &tls.Config{
 		MinVersion: tls.VersionTLS12, CurvePreferences: []tls.CurveID{tls.X25519}, NextProtos: protos, SessionTicketsDisabled: true,
@@ -282,7 +282,7 @@ func (w *world) putFile(path string, body []byte) error {
 	return os.Chtimes(at, time.Now(), time.Now()) // the disk goes by the real time
 }
 
-// notice says what the system would have said.
+// notice sends the notification that the system would send.
 func (w *world) notice(path string) {
 	if w.p.files == nil {
 		return // Hob has not started

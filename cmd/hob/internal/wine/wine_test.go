@@ -162,7 +162,7 @@ func TestWine(t *testing.T) {
 
 	t.Log("with one")
 	w.want(0, "Hob is ready", "start")
-	w.want(0, "Hob was running already", "start")
+	w.want(0, "Hob was already running", "start")
 	w.want(1, "a daemon already runs", "start", "--foreground")
 	w.want(0, "windows/amd64", "status")
 	w.want(0, "milk", "ask", "add milk to my tasks")
@@ -197,7 +197,7 @@ func TestWine(t *testing.T) {
 
 	t.Log("with the session")
 	w.want(0, "Not installed", "service", "status")
-	w.want(0, "Hob starts with your session", "service", "install")
+	w.want(0, "Hob starts when you log in", "service", "install")
 	w.want(0, `Installed: run, HKCU\Software\Microsoft\Windows\CurrentVersion\Run\Hob`, "service", "status")
 	w.want(0, "", "service", "uninstall")
 	w.want(0, "Not installed", "service", "status")

@@ -1,6 +1,5 @@
-// Package form asks the questions of the set-up in a terminal that can show a form
-// (setup.Asker). It says how they look and which keys are pressed, and nothing of
-// what is asked.
+// Package form asks the setup questions as forms in a terminal (setup.Asker). It defines their
+// look and keys, but not the questions.
 package form
 
 import (
@@ -20,8 +19,8 @@ import (
 	"hob/platform/pim"
 )
 
-// Capable reports whether the terminal of an environment can show a form, and its
-// owner wants one: screen readers read lines.
+// Capable reports whether the terminal can show a form and the user wants one: screen readers
+// need lines.
 func Capable(getenv func(string) string) bool {
 	t := getenv("TERM")
 	return getenv("ACCESSIBLE") == "" && t != "dumb" && (t != "" || getenv("OS") == "Windows_NT")
@@ -39,7 +38,7 @@ const over = 2
 // tall is how many rows of a list are shown before it scrolls.
 const tall = 10
 
-// frame is how many columns stand beside the text of an option.
+// frame is the number of columns around the text of an option.
 const frame = 8
 
 // width of the terminal.
@@ -66,7 +65,7 @@ func (f *Form) Ask(ctx context.Context, p setup.Page) (setup.Answers, error) {
 	}
 	form := huh.NewForm(huh.NewGroup(fields...).Title(title).Description(pim.Clean(p.About)))
 	form.WithViewHook(func(v tea.View) tea.View {
-		v.AltScreen = true // else what was asked stays above what is asked next
+		v.AltScreen = true // keeps earlier answers from staying above the next question
 		return v
 	})
 	form.WithTheme(huh.ThemeFunc(theme)).WithKeyMap(keys()).WithShowHelp(true)
@@ -85,7 +84,7 @@ func (f *Form) Ask(ctx context.Context, p setup.Page) (setup.Answers, error) {
 	case errors.Is(err, huh.ErrUserAborted), ctx.Err() != nil:
 		return nil, setup.ErrLeft
 	case err != nil:
-		return nil, fmt.Errorf("the terminal shows no form (%w); ask line by line: hob setup --plain", err)
+		return nil, fmt.Errorf("the terminal cannot show forms (%w); use line mode: hob setup --plain", err)
 	}
 	out := setup.Answers{}
 	for _, r := range read {
@@ -102,13 +101,13 @@ func filtering(f *huh.Form) bool {
 	return ok && s.GetFiltering()
 }
 
-// echo leaves a line of what was answered where the form was.
+// echo replaces the form by a line with the answer.
 func (f *Form) echo(p setup.Page, a setup.Answers) {
 	for _, q := range p.Questions {
 		v := a[q.Key]
 		switch {
 		case q.Kind == setup.Secret && v != "":
-			v = "(kept to itself)"
+			v = "(hidden)"
 		case q.Kind == setup.YesNo:
 			v = map[string]string{"true": "yes", "false": "no"}[v]
 		case v == "":

@@ -5,9 +5,8 @@ import (
 	"charm.land/lipgloss/v2"
 )
 
-// theme names no colour for text but those of the terminal's own sixteen that can
-// be read on light and dark, so that nobody has to find out which it is. What counts
-// is also told by signs, for those who see no colours.
+// theme uses only the terminal's own 16 colors that are readable on light and dark backgrounds,
+// so it needs no background detection. Symbols repeat the meaning for users who see no colors.
 func theme(bool) *huh.Styles {
 	t := huh.ThemeBase(true)
 	bold, faint, plain := lipgloss.NewStyle().Bold(true), lipgloss.NewStyle().Faint(true), lipgloss.NewStyle()
