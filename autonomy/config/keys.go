@@ -14,6 +14,9 @@ import (
 //go:embed default.toml
 var defaultText []byte
 
+//go:embed initial.toml
+var initialText []byte
+
 // placeholder stands in default.toml for the name of a section.
 const placeholder = "NAME"
 
@@ -57,29 +60,9 @@ func Keys() []Key {
 	return out
 }
 
-// Template is the commented file that `hob init` writes: every key with its
-// description and its default, all of them commented out.
-func Template() []byte {
-	d, err := parse("default.toml", defaultText)
-	if err != nil { // the tests parse it
-		panic(err)
-	}
-	off := map[int]bool{} // lines to comment out
-	for _, e := range d.entries {
-		if !e.header() || e.kind == unstable.ArrayTable || slices.Contains(e.path, placeholder) {
-			off[e.line] = true
-		}
-	}
-	var out bytes.Buffer
-	n := 0
-	for line := range bytes.Lines(d.text) {
-		if n++; off[n] {
-			out.WriteString("# ")
-		}
-		out.Write(line)
-	}
-	return out.Bytes()
-}
+// Template returns the short file that `hob init` writes: the most used keys with
+// their defaults, commented out.
+func Template() []byte { return bytes.Clone(initialText) }
 
 // Get returns the value in force of a dotted key, or of a whole section as a
 // map. Secrets that stand in the file itself come back as "[redacted]".

@@ -107,7 +107,7 @@ func TestEditTemplate(t *testing.T) {
 	if n := strings.Count(string(text), "[agent]"); n != 1 {
 		t.Errorf("%d agent sections", n)
 	}
-	if !strings.Contains(string(text), "# log") && !strings.Contains(string(text), "# How much is logged") {
+	if !strings.Contains(string(text), "# The folders in which Hob may read and write.") {
 		t.Error("the comments are gone")
 	}
 }
