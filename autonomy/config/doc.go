@@ -2,8 +2,8 @@
 // raw sections of channel drivers, which a driver decodes strictly with Section.
 //
 // Unknown keys and bad values are errors that name the file, the line and what
-// is accepted. Edits keep comments and order. The defaults, their description
-// and the file that `hob init` writes all come from default.toml. The package
-// does not resolve secrets and does not know drivers; the commands and the
-// composition root call it.
+// is accepted. Edits keep comments and order. The defaults and their description
+// come from default.toml, the short file that `hob init` writes from initial.toml.
+// The package does not resolve secrets and does not know drivers; the commands
+// and the composition root call it.
 package config

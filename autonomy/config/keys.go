@@ -14,7 +14,10 @@ import (
 //go:embed default.toml
 var defaultText []byte
 
-// placeholder stands for the name of a section in default.toml.
+//go:embed initial.toml
+var initialText []byte
+
+// placeholder stands in default.toml for the name of a section.
 const placeholder = "NAME"
 
 // Key describes one key of the configuration.
@@ -57,29 +60,9 @@ func Keys() []Key {
 	return out
 }
 
-// Template returns the commented file that `hob init` writes: every key with its description
-// and its default, all commented out.
-func Template() []byte {
-	d, err := parse("default.toml", defaultText)
-	if err != nil { // the tests parse it
-		panic(err)
-	}
-	off := map[int]bool{} // lines to comment out
-	for _, e := range d.entries {
-		if !e.header() || e.kind == unstable.ArrayTable || slices.Contains(e.path, placeholder) {
-			off[e.line] = true
-		}
-	}
-	var out bytes.Buffer
-	n := 0
-	for line := range bytes.Lines(d.text) {
-		if n++; off[n] {
-			out.WriteString("# ")
-		}
-		out.Write(line)
-	}
-	return out.Bytes()
-}
+// Template returns the short file that `hob init` writes: the most used keys with
+// their defaults, commented out.
+func Template() []byte { return bytes.Clone(initialText) }
 
 // Get returns the effective value of a dotted key, or of a whole section as a map. It returns
 // secrets in the file as "[redacted]".

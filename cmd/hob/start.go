@@ -271,7 +271,7 @@ func (a *app) versionCmd() *cobra.Command {
 
 func (a *app) initCmd() *cobra.Command {
 	return &cobra.Command{
-		Use: "init", Short: "Write a configuration file with every key explained", Args: cobra.NoArgs,
+		Use: "init", Short: "Write a short configuration file", Args: cobra.NoArgs,
 		RunE: a.run(func(*cobra.Command, []string) error {
 			p, err := system.DefaultPaths()
 			if err != nil {
