@@ -4,6 +4,7 @@ package main
 
 import (
 	"bytes"
+	"context"
 	"encoding/json"
 	"errors"
 	"flag"
@@ -29,7 +30,7 @@ func main() {
 	head := flag.String("head", "bin/hob", "`program` to measure")
 	rounds := flag.Int("rounds", 5, "runs of each program")
 	flag.Parse()
-	if err := run(os.Stdout, os.Stderr, *base, *head, *rounds, flag.Args()); err != nil {
+	if err := run(context.Background(), os.Stdout, os.Stderr, *base, *head, *rounds, flag.Args()); err != nil {
 		fmt.Fprintln(os.Stderr, "benchcompare:", err)
 		os.Exit(1)
 	}
@@ -37,7 +38,7 @@ func main() {
 
 // run measures both programs in alternating order, so that slow drifts of the machine
 // affect both alike, and writes a table. args are passed to `hob bench`.
-func run(out, progress io.Writer, base, head string, rounds int, args []string) error {
+func run(ctx context.Context, out, progress io.Writer, base, head string, rounds int, args []string) error {
 	if base == "" || rounds < 1 {
 		return errors.New("no program to compare with, or no round; use -base PROGRAM -rounds N")
 	}
@@ -50,7 +51,7 @@ func run(out, progress io.Writer, base, head string, rounds int, args []string) 
 		}
 		for _, program := range order {
 			fmt.Fprintf(progress, "round %d of %d: %s\n", round+1, rounds, program)
-			figures, err := measure(program, args)
+			figures, err := measure(ctx, program, args)
 			if err != nil {
 				return err
 			}
@@ -71,8 +72,8 @@ func run(out, progress io.Writer, base, head string, rounds int, args []string) 
 	return writeTable(out, list)
 }
 
-func measure(program string, args []string) ([]bench.Figure, error) {
-	cmd := exec.Command(program, append([]string{"bench", "--json"}, args...)...)
+func measure(ctx context.Context, program string, args []string) ([]bench.Figure, error) {
+	cmd := exec.CommandContext(ctx, program, append([]string{"bench", "--json"}, args...)...)
 	var errs bytes.Buffer
 	cmd.Stderr = &errs
 	raw, err := cmd.Output()

@@ -31,7 +31,7 @@ func TestRun_ComparesMediansAndSpread(t *testing.T) {
 		t.Skip("the programs are shell scripts")
 	}
 	var out, progress strings.Builder
-	if err := run(&out, &progress, program(t, "10", "20", "30"), program(t, "11", "30", "27"), 3, []string{"--quick"}); err != nil {
+	if err := run(t.Context(), &out, &progress, program(t, "10", "20", "30"), program(t, "11", "30", "27"), 3, []string{"--quick"}); err != nil {
 		t.Fatal(err)
 	}
 	for _, want := range []string{"turn    20    27    1.350  0.900-1.500  ms    lower", "rate    7     7     1.000  1.000-1.000  1/s   higher"} {
@@ -45,11 +45,11 @@ func TestRun_ComparesMediansAndSpread(t *testing.T) {
 }
 
 func TestRun_NamesTheProgramThatFails(t *testing.T) {
-	err := run(&strings.Builder{}, &strings.Builder{}, "/nonexistent/hob", "/nonexistent/hob2", 1, nil)
+	err := run(t.Context(), &strings.Builder{}, &strings.Builder{}, "/nonexistent/hob", "/nonexistent/hob2", 1, nil)
 	if err == nil || !strings.Contains(err.Error(), "/nonexistent/hob bench:") {
 		t.Errorf("run with a missing program = %v, want an error with its name", err)
 	}
-	if run(&strings.Builder{}, &strings.Builder{}, "", "x", 1, nil) == nil {
+	if run(t.Context(), &strings.Builder{}, &strings.Builder{}, "", "x", 1, nil) == nil {
 		t.Error("run without a base succeeds")
 	}
 }
