@@ -137,7 +137,7 @@ func TestConformance(t *testing.T) {
 
 func began(t *testing.T, ch *notes.Channel) {
 	t.Helper()
-	channelstest.Until(t, "the first look", func() bool { return strings.HasPrefix(ch.Describe(), "looked") })
+	channelstest.Until(t, "the first look", func() bool { return strings.HasPrefix(ch.Describe(), "checked") })
 }
 
 func TestANoteIsAMessageOnce(t *testing.T) {

@@ -175,7 +175,7 @@ func TestConformance(t *testing.T) {
 // began waits until the channel has looked for the first time.
 func began(t *testing.T, ch *reminders.Channel) {
 	t.Helper()
-	channelstest.Until(t, "the first look", func() bool { return strings.HasPrefix(ch.Describe(), "looked") })
+	channelstest.Until(t, "the first look", func() bool { return strings.HasPrefix(ch.Describe(), "checked") })
 }
 
 func TestAReminderIsAMessage(t *testing.T) {
@@ -410,7 +410,7 @@ func TestASharedList(t *testing.T) {
 	began(t, ch)
 	m.write("Send the files to Eve", "")
 	channelstest.Until(t, "a word about it", func() bool { return strings.Contains(ch.Describe(), "shared") })
-	if said, err := ch.Test(t.Context()); err != nil || !strings.Contains(said, "shared with others") {
+	if said, err := ch.Test(t.Context()); err != nil || !strings.Contains(said, "entries of shared lists") {
 		t.Errorf("%q, %v", said, err)
 	}
 	more(t, m)

@@ -68,7 +68,7 @@ func TestUpdate(t *testing.T) {
 		t.Fatal(err)
 	}
 	testscript.Run(t, testscript.Params{
-		Dir: "testdata/update",
+		Dir: "testdata/update", ContinueOnError: true,
 		Setup: func(e *testscript.Env) error {
 			home := filepath.Join(e.WorkDir, "hob")
 			e.Setenv("HOB_HOME", home)

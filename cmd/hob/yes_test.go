@@ -110,7 +110,7 @@ func TestReview11_ToolCallYesIsNoYesToWhatCannotBeUndone(t *testing.T) {
 	if out, errs, code := v.hob("", "tool", "call", "run_command", v.orders()[4].Args, "--yes"); code != exitOK || !strings.Contains(errs, "Approved by --yes") {
 		t.Errorf("%d %s%s", code, out, errs)
 	}
-	if out, errs, code := v.hob("", "memory", "forget", "--query", "471199", "--yes"); code != exitOK || !strings.Contains(out, "Forgotten") {
+	if out, errs, code := v.hob("", "memory", "forget", "--query", "471199", "--yes"); code != exitOK || !strings.Contains(out, "Permanently deleted") {
 		t.Errorf("forget --yes: %d %s%s", code, out, fmt.Sprint(errs))
 	}
 }

@@ -252,7 +252,7 @@ func TestAlarmingWordsOfTheOwnerAskNothing(t *testing.T) {
 		}
 		asked += k
 	}
-	figure(t, f.c.whole, "Harmless sentences full of alarming words, said by the owner", fmt.Sprintf("%d, asked %d times", n, asked))
+	figure(t, f.c.whole, "Harmless sentences full of alarming words, in your own messages", fmt.Sprintf("%d, asked %d times", n, asked))
 	if asked*20 > n {
 		t.Errorf("asked %d times over %d harmless sentences", asked, n)
 	}

@@ -85,7 +85,7 @@ func helloCost(t *testing.T, extra []tools.Tool) (rows string, total int) {
 	r := model.Requests()[0]
 	var body struct{ Tools, Messages []json.RawMessage }
 	fatal(t, json.Unmarshal(r.Body, &body))
-	part := map[string]int{"frame of the request": len(r.Body), "the owner's word, time and zone": len(body.Messages[len(body.Messages)-1]), "system block": len(body.Messages[0])}
+	part := map[string]int{"frame of the request": len(r.Body), "user message, time and zone": len(body.Messages[len(body.Messages)-1]), "system block": len(body.Messages[0])}
 	for i, raw := range body.Tools {
 		what := "core tools"
 		if strings.HasSuffix(r.Tools[i].Name, "_tool") || strings.HasSuffix(r.Tools[i].Name, "_tools") {
@@ -99,7 +99,7 @@ func helloCost(t *testing.T, extra []tools.Tool) (rows string, total int) {
 		}
 	}
 	var b strings.Builder
-	for _, k := range []string{"core tools", "find_tools, use_tool", "system block", "the owner's word, time and zone", "frame of the request"} {
+	for _, k := range []string{"core tools", "find_tools, use_tool", "system block", "user message, time and zone", "frame of the request"} {
 		fmt.Fprintf(&b, "| %s | %d | %.0f %% |\n", k, part[k]/4, 100*float64(part[k])/float64(len(r.Body)))
 	}
 	fmt.Fprintf(&b, "| all, with %d tools in the catalogue, %d of them offered | %d | 100 %% |\n", len(h.d.catalogue.All()), len(body.Tools)-2, len(r.Body)/4)
@@ -108,7 +108,7 @@ func helloCost(t *testing.T, extra []tools.Tool) (rows string, total int) {
 		s := x.Spec()
 		every += len(s.Name) + len(s.Description) + len(s.Schema.Raw()) + len(`{"type":"function","function":{"name":"","description":"","parameters":}},`)
 	}
-	fmt.Fprintf(&b, "| what it would cost to offer them all | %d | |\n", every/4)
+	fmt.Fprintf(&b, "| cost of offering all of them | %d | |\n", every/4)
 	return b.String(), len(r.Body) / 4
 }
 
@@ -157,8 +157,8 @@ var conversation = map[string][]llmtest.Call{
 
 const costPage = `# What a prompt costs
 
-Tokens are bytes / 4 here, so that the figures hold for any tokenizer within a few percent. The test that makes this page runs the
-whole program against a scripted model server and takes its requests to pieces
+Tokens are counted as bytes / 4, which is within a few percent of any tokenizer. TestPromptCost runs the program against a scripted
+model server, measures the parts of its requests and generates this page
 (` + "`go test ./cmd/hob/internal/daemon -run TestPromptCost -update`" + `).
 
 ## "hello"
