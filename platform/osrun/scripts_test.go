@@ -219,7 +219,7 @@ func TestAHangingAppIsLeftAlone(t *testing.T) {
 		}
 		time.Sleep(90*time.Second + 1)
 		c.Write = true
-		if err := r.Run(t.Context(), c, nil); osrun.KindOf(err) != osrun.Timeout || !osrun.Uncertain(err) || !strings.Contains(err.Error(), "not known") {
+		if err := r.Run(t.Context(), c, nil); osrun.KindOf(err) != osrun.Timeout || !osrun.Uncertain(err) || !strings.Contains(err.Error(), "outcome unknown") {
 			t.Errorf("error of a write %v", err)
 		}
 		if runs.Load() != 2 {

@@ -143,7 +143,7 @@ func browserCases() []toolstest.Case {
 		{Step: step("browser_switch_tab", `{"tab":"t1"}`), Before: []toolstest.Step{open}, Want: "Now active: t1: Boilers", Outside: true},
 		{
 			Step: step("browser_get_page_content", `{}`), Before: []toolstest.Step{open},
-			Want: "Title: Boilers\nAddress: http://boiler.example/a\nTab: t1\n\n# Boilers\nThey are warm. [e1 link] More\n\nLinks:\ne1 http://boiler.example/b\n\n(Fields for passwords", Outside: true,
+			Want: "Title: Boilers\nAddress: http://boiler.example/a\nTab: t1\n\n# Boilers\nThey are warm. [e1 link] More\n\nLinks:\ne1 http://boiler.example/b\n\n(The user must fill in the fields for passwords and cards in the browser window.", Outside: true,
 		},
 		{Step: step("browser_navigate", `{"url":"boiler.example/b"}`), Before: []toolstest.Step{open}, Want: "Opened in tab t1: Elsewhere\nAddress: https://boiler.example/b", Outside: true},
 		{Step: step("browser_navigate", `{"action":"reload"}`), Before: []toolstest.Step{open}, Want: "Address: http://boiler.example/a", Outside: true},

@@ -145,7 +145,7 @@ func TestBrowseFails(t *testing.T) {
 		{"decimal", "http://2130706433/", nil, tools.InvalidArguments, "refused"},
 		{"file", "file:///etc/passwd", nil, tools.PolicyDenied, "refused"},
 		{"words", "the news", nil, tools.InvalidArguments, "refused: the address contains white space"},
-		{"leads inside", "http://inside.example/", nil, tools.PolicyDenied, "leads to 10.0.0.1, which is a private network"},
+		{"leads inside", "http://inside.example/", nil, tools.PolicyDenied, "resolves to 10.0.0.1, which is a private network"},
 		{"no such host", "http://nowhere.example/", nil, tools.NotFound, "there is no host nowhere.example"},
 		{"pdf", "paper.example/a.pdf", answer("application/pdf", "%PDF-1.7"), tools.Unsupported, "find the same text as a web page"},
 		{"picture", "http://paper.example/", answer("image/png", "\x89PNG\r\n\x1a\n"), tools.Unsupported, "use a page, a feed or a text file"},

@@ -214,7 +214,7 @@ func TestAnswersThatAreNone(t *testing.T) {
 		"a picture":            {"image/png", "\x89PNG", "", "which is not text"},
 		"a selector in a text": {"text/plain", "5", `,"select":"p"`, "CSS selectors need HTML"},
 		"nothing":              {"text/html", "", "", "answered with an empty page"},
-		"too deep":             {"text/html", strings.Repeat("<div>", 100_000), "", "cannot be read"},
+		"too deep":             {"text/html", strings.Repeat("<div>", 100_000), "", "cannot parse the page"},
 		"too many elements":    {"text/html", strings.Repeat("<b></b>", 60_000), `,"select":"#price"`, "more than 50000 elements"},
 		"too deep for a part":  {"text/html", strings.Repeat("<div>", 300) + "<p>x", `,"select":"#a div div p"`, "128 deep"},
 		"too long":             {"text/html", strings.Repeat("<p>a line of it</p>", 20_000), "", `name a part of it with "select"`},

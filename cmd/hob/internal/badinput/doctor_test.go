@@ -51,10 +51,10 @@ func sickHomes() []sick {
 		{"a home that others write to", "home", "", mode(".", 0o777), 1, `fail +home +other users can add and remove files in .* \(mode 0777\).* -> .*chmod 700`, `closed .* to others`},
 		{"a read-only home", "home", "", mode(".", 0o500), 1, `fail +home +cannot write to the folder .*permission denied -> make it writable`, `closed .* to others`},
 		{"a token that others read", "token", "", mode("token", 0o644), 1, `fail +token +other users can read .*token .* -> .*hob token rotate`, `created a new token`},
-		{"a damaged database", "database", "", write("hob.db", strings.Repeat("not a database", 999)), 1, `fail +database .*damaged.* -> restart Hob, which sets it aside`, ""},
+		{"a damaged database", "database", "", write("hob.db", strings.Repeat("not a database", 999)), 1, `fail +database .*damaged.* -> restart Hob: it moves the file aside`, ""},
 		{"a database of a newer Hob", "database", "", func(_ *testing.T, h *house) { h.sql("INSERT INTO migrations VALUES ('future', 1, 0)") }, 1, `fail +database .*newer version.* -> update Hob`, ""},
 		{"no copy of an old database", "backup", "", func(_ *testing.T, h *house) { h.sql("UPDATE migrations SET applied_at = 1700000000000") }, 0, `warn +backup +no backup of the database, which is \d+ days old -> .*hob backup`, ""},
-		{"a key in a keychain that is not there", "secrets", noBrowser + "[search]\nkey = \"keychain:search\"\n", nil, 1, `fail +secrets +search.key = "keychain:search": no secret "search" is kept.* -> keep it with: hob secret set search`, ""},
+		{"a key in a keychain that is not there", "secrets", noBrowser + "[search]\nkey = \"keychain:search\"\n", nil, 1, `fail +secrets +search.key = "keychain:search": secret "search": no secret with this name -> store it with: hob secret set search`, ""},
 		{"a port that a stranger has", "port", "", func(t *testing.T, h *house) {
 			l, err := (&net.ListenConfig{}).Listen(t.Context(), "tcp", "127.0.0.1:0")
 			fatal(t, err)
@@ -153,12 +153,12 @@ func TestSickHomes(t *testing.T) {
 			}
 			if s.mends == "" {
 				if strings.Contains(finding, "fixed: ") || strings.Contains(h.hob("doctor", "--fix", s.probe).out, "fixed: ") {
-					t.Errorf("something was mended that is the owner's to mend: %s", finding)
+					t.Errorf("fixed something that only the user may change: %s", finding)
 				}
 				return
 			}
 			fixed := h.hob("doctor", "--fix")
-			if did := regexp.MustCompile(`(?m)mended: (.*)$`).FindStringSubmatch(fixed.out); fixed.code != 0 || did == nil || !regexp.MustCompile(s.mends).MatchString(did[1]) {
+			if did := regexp.MustCompile(`(?m)fixed: (.*)$`).FindStringSubmatch(fixed.out); fixed.code != 0 || did == nil || !regexp.MustCompile(s.mends).MatchString(did[1]) {
 				t.Fatalf("exit code %d, it did %q, want %q\n%s%s", fixed.code, did, s.mends, fixed.out, fixed.errs)
 			}
 			after := h.hob("doctor")
@@ -181,7 +181,7 @@ func TestAHangingDaemon(t *testing.T) {
 	if daemon := r.of("daemon"); r.code != 1 || !regexp.MustCompile(`fail +daemon .*does not answer.* -> `).MatchString(daemon) {
 		t.Errorf("exit code %d, %q\n%s%s", r.code, daemon, r.out, r.errs)
 	}
-	if files := r.of("files"); !strings.Contains(files, "other users can read") || strings.Contains(r.out, "fixed: ") || !strings.Contains(r.errs, "nothing is mended") {
+	if files := r.of("files"); !strings.Contains(files, "other users can read") || strings.Contains(r.out, "fixed: ") || !strings.Contains(r.errs, "cannot apply fixes while a daemon runs") {
 		t.Errorf("%q\n%s%s", files, r.out, r.errs)
 	}
 }

@@ -95,7 +95,7 @@ func TestChatEnds(t *testing.T) {
 	h.stop()
 	_, err = out.WriteString("and now?\n")
 	fatal(t, err)
-	if !lines.Scan() || !strings.Contains(lines.Text(), "the connection to Hob broke") {
+	if !lines.Scan() || !strings.Contains(lines.Text(), "lost the connection to Hob") {
 		t.Errorf("without a daemon the chat says %q", lines.Text())
 	}
 	fatal(t, out.Close())

@@ -34,7 +34,7 @@ func TestArguments(t *testing.T) {
 		{"conversation of another encoding", `not valid UTF-8`, 2, []string{"ask", "-s", "a\xff", "hi"}},
 		{"not a number", `invalid argument "x" for "--last"`, 2, []string{"undo", "--last", "x"}},
 		{"message of another encoding", `argument "caf\\xe9" is not valid UTF-8`, 2, []string{"ask", "caf\xe9"}},
-		{"path of another encoding", `not valid UTF-8.*renamed`, 2, []string{"watch", "add", "/tmp/caf\xe9"}},
+		{"path of another encoding", `not valid UTF-8.*rename files`, 2, []string{"watch", "add", "/tmp/caf\xe9"}},
 		{"long conversation name", `1 to 200 bytes`, 1, []string{"ask", "-s", strings.Repeat("s", 300), "hi"}},
 		{"not JSON", `not a JSON object.*write them as`, 2, []string{"tool", "call", "create_task", "{bad"}},
 		{"deep JSON", `not a JSON object`, 2, []string{"tool", "call", "create_task", strings.Repeat("[", 100_000)}},
@@ -48,7 +48,7 @@ func TestArguments(t *testing.T) {
 		{"a file of others", `not in an allowed folder.*copy the file there`, 4, []string{"tool", "call", "read_file", `{"path":"/etc/passwd"}`}},
 		{"bad cron", `minute "61": 61 is not between 0 and 59.*a cron line is`, 2, []string{"schedule", "add", "x", "--every", "61 * * * *"}},
 		{"cron of a day that never comes", `none of its months has such a day`, 2, []string{"schedule", "add", "x", "--every", "0 8 31 2 *"}},
-		{"cron with seconds", `6 fields, not 5`, 2, []string{"schedule", "add", "x", "--every", "* * * * * *"}},
+		{"cron with seconds", `6 fields instead of 5`, 2, []string{"schedule", "add", "x", "--every", "* * * * * *"}},
 		{"bad words for a time", `not understood.*forms that work`, 2, []string{"schedule", "add", "x", "--at", "the twelfth of never"}},
 		{"a day that does not exist", `not understood`, 2, []string{"task", "add", "x", "--due", "2026-02-30"}},
 		{"a time that is over", `has passed.*later`, 2, []string{"schedule", "add", "x", "--at", "2001-01-01"}},
@@ -56,7 +56,7 @@ func TestArguments(t *testing.T) {
 		{"bad pattern", `not closed properly`, 2, []string{"watch", "add", "/tmp", "--pattern", "[z"}},
 		{"bad event", `unknown event "moved".*created, modified or removed`, 2, []string{"watch", "add", "/tmp", "--events", "moved"}},
 		{"unknown event", `event "nope": not found`, 1, []string{"why", "nope"}},
-		{"unknown question", `no question "nope"`, 1, []string{"approve", "nope"}},
+		{"unknown question", `no pending approval request "nope"`, 1, []string{"approve", "nope"}},
 		{"unknown trigger", `trigger "nope": not found`, 1, []string{"trigger", "fire", "nope"}},
 		{"not running", `Hob is not running.*hob start`, 3, []string{"status", "--json"}},
 		{"nothing to stop", `Hob is not running`, 3, []string{"stop"}},
@@ -70,7 +70,7 @@ func TestArguments(t *testing.T) {
 		}
 	}
 	h.fed(strings.NewReader("caf\xe9"), "ask").fails(2, "standard input is not valid UTF-8")
-	h.fed(strings.NewReader(" \n"), "ask", "--json").fails(2, "say something")
+	h.fed(strings.NewReader(" \n"), "ask", "--json").fails(2, "write a message")
 	h.fed(strings.NewReader(strings.Repeat("a", 10<<20+1)), "ask").fails(2, "longer than 10.5 MB.*name the file")
 	h.fed(strings.NewReader(strings.Repeat("a", 17<<20)), "ask").fails(2, "longer than 10.5 MB.*name the file")
 	h.fed(strings.NewReader("hello\ncaf\xe9\nhelp\n"), "chat", "--no-start", "--mine").works("Hello.*not valid UTF-8.*remind")

@@ -118,7 +118,7 @@ func TestAnExternalAgentAnswers(t *testing.T) {
 	if got := h.say("count"); !strings.HasPrefix(got, "prompt 3,") {
 		t.Errorf("each message is one prompt of one session: %q", got)
 	}
-	if got := h.say("/new"); !strings.Contains(got, "fresh") {
+	if got := h.say("/new"); !strings.Contains(got, "Started a new conversation") {
 		t.Errorf("%q", got)
 	}
 	if got := h.say("count"); !strings.HasPrefix(got, "prompt 1,") {

@@ -65,7 +65,7 @@ func TestGoalActsByRule(t *testing.T) {
 	if g.Last != "act" {
 		t.Errorf("%+v", g)
 	}
-	if got := h.say("set a goal: be happy"); !strings.Contains(got, "Without a model I keep it") {
+	if got := h.say("set a goal: be happy"); !strings.Contains(got, "Without a model I store it") {
 		t.Error(got)
 	}
 	h.wait("notice", `I keep the goal "be happy", but work on it only with a language model`)

@@ -72,7 +72,7 @@ func yesOn(t *testing.T, name string, p pad, private bool) {
 	tells := func(part string) func() bool {
 		return func() bool { return strings.Contains(ch.(channels.Describer).Describe(), part) }
 	}
-	until("the first look", tells("looked"))
+	until("the first look", tells("checked"))
 	p.write("remember that the gate is red") // of nobody yet
 	c, err := h.d.newCode(t.Context(), name, "test")
 	fatal(t, err)

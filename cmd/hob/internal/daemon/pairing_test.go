@@ -73,7 +73,7 @@ func TestPairing(t *testing.T) {
 	if says("8", "eve", c, false) || says("8", "Ada", "hello", false) || says("8", "ada2", "hello", false) {
 		t.Error("a second account was let in")
 	}
-	h.wait("notice", `The account "ada" on pigeon is paired`)
+	h.wait("notice", `The account "ada" on pigeon is now paired`)
 	if !says("7", "ada", "remember that the gate is green", false) || !arrives("gate is green") {
 		t.Errorf("the owner is not heard; arrived: %q", f.Arrived())
 	}

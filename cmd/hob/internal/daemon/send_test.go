@@ -110,7 +110,7 @@ func TestASendIsCalledBackAfterARestart(t *testing.T) {
 	}
 	h.stop()
 	h = openAt(t, h.home, conf)
-	if u := h.tool("undo", `{"id":"`+c.Call+`"}`); !strings.Contains(u.Text, "Called back: the message to webhook was not sent.") {
+	if u := h.tool("undo", `{"id":"`+c.Call+`"}`); !strings.Contains(u.Text, "Canceled: the message to webhook was not sent.") {
 		t.Errorf("%+v", u)
 	}
 	if d := h.deliveries(channels.Send); len(d) != 1 || d[0].State != channels.Cancelled || d[0].Error == "" {

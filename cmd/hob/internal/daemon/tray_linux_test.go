@@ -62,7 +62,7 @@ func TestTray(t *testing.T) {
 	}
 	started.Store(true)
 	icon.Choose(t, "Approve")
-	says("a program that I have started is running")
+	says("a program that I started is running")
 	if state() != guard.Pending {
 		t.Error("somebody else than the owner could have clicked, and it counted")
 	}
@@ -85,7 +85,7 @@ func TestTray(t *testing.T) {
 	says("Hob: paused until tomorrow at 07:00")
 	started.Store(true)
 	icon.Choose(t, "Resume")
-	says("a program that I have started is running")
+	says("a program that I started is running")
 	if _, on, err := h.d.bus.Paused(t.Context()); err != nil || !on {
 		t.Error("somebody else could have ended the pause", err)
 	}

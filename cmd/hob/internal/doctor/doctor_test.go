@@ -122,7 +122,7 @@ func TestChecks(t *testing.T) {
 		{"unknown channel", "config", func(t *testing.T, e Env) Env { return conf(t, e, "[channels.pigeon]\n") }, Fail, "no channel of this name", false},
 		{"bad channel", "config", func(t *testing.T, e Env) Env { return conf(t, e, "[channels.webhook]\nulr = \"x\"\n") }, Fail, `did you mean "channels.webhook.url"`, false},
 		{"unknown kind", "config", func(t *testing.T, e Env) Env { return conf(t, e, "[providers.x]\nkind = \"x\"\n") }, Fail, "must be one of", false},
-		{"search without a key", "web", func(t *testing.T, e Env) Env { return conf(t, e, "[search]\nprovider = \"brave\"\n") }, Fail, "wants a key", false},
+		{"search without a key", "web", func(t *testing.T, e Env) Env { return conf(t, e, "[search]\nprovider = \"brave\"\n") }, Fail, "needs a key", false},
 		{"search inside by name", "web", func(t *testing.T, e Env) Env {
 			return conf(t, e, "[search]\nprovider = \"searxng\"\nbase_url = \"http://searx.local\"\n")
 		}, Fail, "a name inside your own network", false},
