@@ -30,7 +30,7 @@ WATCHED := -gcflags='modernc.org/...=-race=false -d=checkptr=0'
 # in its own packages; `make test-long` races them as well.
 # A test without the detector runs without cgo, so that it shares the compiled
 # packages of the linters and the program. -s -w: linking takes a third less time.
-UNRACED := ./cmd/hob ./cmd/hob/internal/adversary ./cmd/hob/internal/badinput ./cmd/hob/internal/simulate
+UNRACED := ./cmd/hob ./cmd/hob/internal/redteam ./cmd/hob/internal/badinput ./cmd/hob/internal/simulate
 LINKED  := -ldflags='-s -w'
 PLAIN   := CGO_ENABLED=0 $(GO) test -vet=off $(LINKED) -shuffle=on -timeout 15m
 RACED   := CGO_ENABLED=1 GORACE=atexit_sleep_ms=0 $(GO) test $(RACE) $(WATCHED) -vet=off $(LINKED) -shuffle=on -timeout 25m
@@ -51,7 +51,7 @@ check: lint-tools ## formatting, vet, linters (staticcheck among them) and build
 	@for os in $(SYSTEMS); do echo "build and vet for $$os"; \
 		GOOS=$$os CGO_ENABLED=0 $(GO) build -o /dev/null ./... && GOOS=$$os CGO_ENABLED=0 $(GO) vet ./... || exit 1; done
 	@CGO_ENABLED=0 $(GO) build -ldflags=-dumpdep -o bin/size ./cmd/hob 2>bin/size.txt; kept=$$(grep -m1 'ReflectMethod>' bin/size.txt); rm -f bin/size bin/size.txt; \
-		test -z "$$kept" || { echo "something calls methods by name, so that the linker keeps all of them and Hob is 8 MB larger (platform/wording): $$kept"; exit 1; }
+		test -z "$$kept" || { echo "something calls methods by name, so that the linker keeps all of them and Hob is 8 MB larger (platform/text/minitmpl): $$kept"; exit 1; }
 	CGO_ENABLED=0 $(TOOLS)/golangci-lint run ./...
 	$(GO) mod verify
 

@@ -8,21 +8,21 @@ import (
 	"strings"
 	"time"
 
+	"hob/autonomy/agents"
 	"hob/autonomy/bus"
-	"hob/autonomy/crew"
 	"hob/autonomy/guard"
 	"hob/autonomy/learn"
 	"hob/autonomy/llm"
 	"hob/channels"
-	"hob/knowledge/store"
 	"hob/platform/provenance"
+	"hob/platform/store"
 )
 
-// act makes the end of an event durable in one transaction.
-func (l *Loop) act(ctx context.Context, t *turn, end result) error {
+// commitResult makes the end of an event durable in one transaction.
+func (l *Loop) commitResult(ctx context.Context, t *turn, end result) error {
 	ev := t.ev
-	learned := l.study(ev, end)
-	hint := l.weigh(ctx, ev, end)
+	learned := l.prepareLearning(ev, end)
+	hint := l.rateUrgency(ctx, ev, end)
 	err := l.o.Store.Write(context.WithoutCancel(ctx), func(tx *store.Tx) error {
 		res := end
 		if res.Record != nil {
@@ -58,8 +58,8 @@ func (l *Loop) act(ctx context.Context, t *turn, end result) error {
 			res.said, res.Answer = true, told
 		}
 		if res.said {
-			out := bus.Out{Provenance: res.Source, Hint: hint, Asks: res.asks, Delivery: channels.Delivery{Kind: res.kind, Session: res.session, Channel: res.channel, Chat: res.chat, Text: res.Answer}}
-			if err := l.o.Bus.SayTx(tx, ev.ID, out); err != nil {
+			out := bus.OutboxItem{Provenance: res.Source, Hint: hint, Asks: res.asks, Delivery: channels.Delivery{Kind: res.kind, Session: res.session, Channel: res.channel, Chat: res.chat, Text: res.Answer}}
+			if err := l.o.Bus.EnqueueTx(tx, ev.ID, out); err != nil {
 				return err
 			}
 		}
@@ -79,9 +79,9 @@ func (l *Loop) act(ctx context.Context, t *turn, end result) error {
 	return nil
 }
 
-// study prepares what can be learned from the turn. The returned function runs in the
+// prepareLearning prepares what can be learned from the turn. The returned function runs in the
 // transaction that ends the turn and never fails it.
-func (l *Loop) study(ev bus.Event, res result) func(tx *store.Tx) {
+func (l *Loop) prepareLearning(ev bus.Event, res result) func(tx *store.Tx) {
 	if l.o.Learn == nil || res.how != "turn" && res.how != "error" {
 		return func(*store.Tx) {}
 	}
@@ -102,18 +102,18 @@ func traceTx(tx *store.Tx, t *turn, res result) error {
 	return tickTx(tx, t, ruleOf(t.ev, res), tickDone)
 }
 
-// failed handles a turn that ended in an error. Somebody who waits gets one sentence as an
+// handleFailure handles a turn that ended in an error. Somebody who waits gets one sentence as an
 // answer immediately. An unattended turn is retried later; the owner is notified after the last
 // retry.
-func (l *Loop) failed(ctx context.Context, t *turn, res result, cause error) error {
+func (l *Loop) handleFailure(ctx context.Context, t *turn, res result, cause error) error {
 	ev := t.ev
 	l.o.Log.Warn("turn failed", "event", ev.ID, "kind", ev.Kind, "attempt", ev.Attempts, "err", cause)
 	if errors.Is(cause, store.ErrFull) {
 		return cause
 	}
-	l.abandon(ctx, ev)
+	l.cancelDelegatedTasks(ctx, ev)
 	if ev.Kind == bus.Message || ev.Kind == bus.Task {
-		return l.confess(ctx, t, res, cause)
+		return l.replyWithError(ctx, t, res, cause)
 	}
 	permanent := false
 	if e, ok := errors.AsType[*llm.Error](cause); ok {
@@ -124,15 +124,15 @@ func (l *Loop) failed(ctx context.Context, t *turn, res result, cause error) err
 	}
 	if permanent || ev.Attempts >= bus.MaxAttempts {
 		l.keepTick(ctx, t, ruleOf(ev, res), tickDead)
-		return l.tellDead(ctx, ev, llm.Sentence(cause))
+		return l.tellDead(ctx, ev, llm.DescribeError(cause))
 	}
 	l.keepTick(ctx, t, ruleOf(ev, res), tickRetry)
-	return l.retry(ctx, ev, cause, time.Now().Add(time.Duration(ev.Attempts)*time.Minute))
+	return l.retryEvent(ctx, ev, cause, time.Now().Add(time.Duration(ev.Attempts)*time.Minute))
 }
 
-// confess answers with the error itself.
-func (l *Loop) confess(ctx context.Context, t *turn, res result, cause error) error {
-	answer := "Sorry, that did not work: " + llm.Sentence(cause)
+// replyWithError answers with the error itself.
+func (l *Loop) replyWithError(ctx context.Context, t *turn, res result, cause error) error {
+	answer := "Sorry, that did not work: " + llm.DescribeError(cause)
 	if shown := strings.TrimSpace(res.Answer); shown != "" {
 		answer = shown + " … [cut off]\n" + answer
 	}
@@ -144,19 +144,19 @@ func (l *Loop) confess(ctx context.Context, t *turn, res result, cause error) er
 	if len(res.Messages) > 0 {
 		res.Messages = append(res.Messages, llm.Message{Role: llm.Assistant, Parts: []llm.Part{{Text: answer, Source: res.Source}}})
 	}
-	l.o.Bus.Feed.Publish("error", t.ev.ID, t.ev.Session, map[string]string{"message": llm.Sentence(cause), "kind": string(llm.KindOf(cause))})
-	return l.act(ctx, t, res)
+	l.o.Bus.Feed.Publish("error", t.ev.ID, t.ev.Session, map[string]string{"message": llm.DescribeError(cause), "kind": string(llm.KindOf(cause))})
+	return l.commitResult(ctx, t, res)
 }
 
-func (l *Loop) retry(ctx context.Context, ev bus.Event, cause error, at time.Time) error {
+func (l *Loop) retryEvent(ctx context.Context, ev bus.Event, cause error, at time.Time) error {
 	return l.o.Store.Write(context.WithoutCancel(ctx), func(tx *store.Tx) error {
 		_, err := l.o.Bus.FailTx(tx, ev, cause.Error(), at, false)
 		return err
 	})
 }
 
-// later puts an event off without counting it as an attempt.
-func (l *Loop) later(ctx context.Context, ev bus.Event, at time.Time) error {
+// postponeEvent puts an event off without counting it as an attempt.
+func (l *Loop) postponeEvent(ctx context.Context, ev bus.Event, at time.Time) error {
 	return l.o.Store.Write(context.WithoutCancel(ctx), func(tx *store.Tx) error {
 		return l.o.Bus.SuspendTx(tx, ev.ID, at)
 	})
@@ -167,7 +167,7 @@ func (l *Loop) tellDead(ctx context.Context, ev bus.Event, why string) error {
 	session, channel, chat := ev.Session, ev.Channel, ev.Chat
 	if ev.Kind != bus.Message {
 		var err error
-		if session, channel, chat, err = l.place(ctx, reportOf(ev)); err != nil {
+		if session, channel, chat, err = l.resolveNoticeTarget(ctx, reportOf(ev)); err != nil {
 			return err
 		}
 	}
@@ -182,11 +182,11 @@ func (l *Loop) tellDead(ctx context.Context, ev bus.Event, why string) error {
 				return err
 			}
 		}
-		if crew.Is(ev) { // the delegating agent receives the failure
+		if agents.IsTaskEvent(ev) { // the delegating agent receives the failure
 			res := result{how: "error"}
 			res.Answer, res.Source = why, provenance.Worst(provenance.Hob, ev.Provenance)
 			return l.endTask(tx, ev, res)
 		}
-		return l.o.Bus.SayTx(tx, ev.ID, bus.Out{Provenance: provenance.Worst(provenance.Hob, ev.Provenance), Delivery: channels.Delivery{Kind: kind, Session: session, Channel: channel, Chat: chat, Text: text}})
+		return l.o.Bus.EnqueueTx(tx, ev.ID, bus.OutboxItem{Provenance: provenance.Worst(provenance.Hob, ev.Provenance), Delivery: channels.Delivery{Kind: kind, Session: session, Channel: channel, Chat: chat, Text: text}})
 	})
 }

@@ -63,8 +63,8 @@ type answerTarget struct {
 	asks []string
 }
 
-// found reports whether there is anything that an answer could mean.
-func (t answerTarget) found() bool { return len(t.decides)+len(t.open) > 0 }
+// hasTarget reports whether there is anything that an answer could mean.
+func (t answerTarget) hasTarget() bool { return len(t.decides)+len(t.open) > 0 }
 
 // answerTarget finds what a bare answer in a place decides. "Yes" approves only the last
 // question shown there: an attended turn of that conversation asked it, it is at most
@@ -83,7 +83,7 @@ func (l *Loop) answerTarget(ctx context.Context, p answerPlace) (t answerTarget,
 			}
 		}
 	}
-	list = slices.DeleteFunc(list, func(q bus.Question) bool { return !l.here(p, q) })
+	list = slices.DeleteFunc(list, func(q bus.Question) bool { return !l.isAskedHere(p, q) })
 	if t.open, err = l.openHere(ctx, p, list); err != nil || len(list) == 0 || p.onlyReplies || len(p.replyTo) > 0 && !p.threaded {
 		return t, err
 	}
@@ -127,8 +127,8 @@ func (l *Loop) askedBy(ctx context.Context, p answerPlace, a guard.Approval) (bo
 	return ev.Kind == bus.Message && ev.Provenance == provenance.Owner && ev.Session == p.session, nil
 }
 
-// here reports whether a question was asked in the place of the answer.
-func (l *Loop) here(p answerPlace, q bus.Question) bool {
+// isAskedHere reports whether a question was asked in the place of the answer.
+func (l *Loop) isAskedHere(p answerPlace, q bus.Question) bool {
 	if p.client != "" {
 		return q.Session == p.session
 	}
@@ -240,12 +240,12 @@ func (l *Loop) answersHere(ctx context.Context, ev bus.Event) (bool, error) {
 		return false, err
 	}
 	t, err := l.answerTarget(ctx, p)
-	return t.found(), err
+	return t.hasTarget(), err
 }
 
-// remind answers an agreement that decides nothing. asks are the approvals that the reminder
+// replyToBareAnswer answers an agreement that decides nothing. asks are the approvals that the reminder
 // shows again.
-func (l *Loop) remind(ctx context.Context, ev bus.Event) (text string, asks []string, err error) {
+func (l *Loop) replyToBareAnswer(ctx context.Context, ev bus.Event) (text string, asks []string, err error) {
 	p, err := placeOfAnswer(ev)
 	if err != nil {
 		return "", nil, err
@@ -260,9 +260,9 @@ func (l *Loop) remind(ctx context.Context, ev bus.Event) (text string, asks []st
 	return nameOne(append(t.decides, t.open...), p), nil, nil
 }
 
-// repeats returns the approvals that the reply to a bare answer lists again, since it
+// approvalsToRepeat returns the approvals that the reply to a bare answer lists again, since it
 // could mean any of them.
-func (l *Loop) repeats(ctx context.Context, ev bus.Event, all bool) ([]string, error) {
+func (l *Loop) approvalsToRepeat(ctx context.Context, ev bus.Event, all bool) ([]string, error) {
 	p, err := placeOfAnswer(ev)
 	if err != nil {
 		return nil, err
@@ -271,15 +271,15 @@ func (l *Loop) repeats(ctx context.Context, ev bus.Event, all bool) ([]string, e
 	if err != nil || len(t.decides) < 2 {
 		return nil, err
 	}
-	if _, one := t.meant(all); one {
+	if _, one := t.singleApproval(all); one {
 		return nil, nil
 	}
 	return t.asks, nil
 }
 
-// decide answers the named question, or the last one shown in this chat.
-func (l *Loop) decide(ctx context.Context, ev bus.Event, id string, ans guard.Answer) (string, error) {
-	if err := known(ev); err != nil {
+// decideApproval answers the named question, or the last one shown in this chat.
+func (l *Loop) decideApproval(ctx context.Context, ev bus.Event, id string, ans guard.Answer) (string, error) {
+	if err := requireKnownOrigin(ev); err != nil {
 		return "", err
 	}
 	p, err := placeOfAnswer(ev)
@@ -292,7 +292,7 @@ func (l *Loop) decide(ctx context.Context, ev bus.Event, id string, ans guard.An
 			return "", err
 		}
 		var one bool
-		if id, one = t.meant(id == everything); !one {
+		if id, one = t.singleApproval(id == everything); !one {
 			return nameOne(append(t.decides, t.open...), p), nil
 		}
 	} else if err := l.mayName(ctx, p, id); err != nil {
@@ -315,8 +315,8 @@ func (l *Loop) decide(ctx context.Context, ev bus.Event, id string, ans guard.An
 	return "All right, I will not do that: " + what, nil
 }
 
-// meant returns the one approval or batch that a bare answer decides.
-func (t answerTarget) meant(all bool) (id string, one bool) {
+// singleApproval returns the one approval or batch that a bare answer decides.
+func (t answerTarget) singleApproval(all bool) (id string, one bool) {
 	switch batch := len(t.decides) > 0 && t.decides[0].Batch != ""; {
 	case len(t.decides) == 1:
 		return t.decides[0].ID, true
@@ -371,7 +371,7 @@ func (l *Loop) Spoken(ctx context.Context, client string, d channels.Delivery) (
 
 // AnswerSpoken decides the last question spoken in a conversation. The error is
 // channels.ErrNotShown if something came after the question or a bare yes cannot answer it.
-func (l *Loop) AnswerSpoken(ctx context.Context, press channels.Press, ans guard.Answer) ([]guard.Approval, error) {
+func (l *Loop) AnswerSpoken(ctx context.Context, press channels.ButtonPress, ans guard.Answer) ([]guard.Approval, error) {
 	t, err := l.answerTarget(ctx, spokenPlace(press.Channel, press.Chat, press.Client))
 	if err != nil {
 		return nil, err

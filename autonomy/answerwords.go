@@ -51,9 +51,9 @@ func parseAnswer(text string) (plainAnswer, bool) {
 	return plainAnswer{}, false
 }
 
-// Decides reports whether a text of the owner may answer a question or order
+// MayDecide reports whether a text of the owner may answer a question or order
 // something, as commands do, rather than only be talk.
-func Decides(text string) bool {
+func MayDecide(text string) bool {
 	name, _ := parseCommand(text)
 	said, answer := parseAnswer(text)
 	return name != "" || answer && !said.talk

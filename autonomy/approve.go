@@ -10,7 +10,7 @@ import (
 
 	"hob/autonomy/bus"
 	"hob/autonomy/guard"
-	"hob/knowledge/store"
+	"hob/platform/store"
 )
 
 // Answer decides a question, or all open questions of a batch, and lets the turns continue.
@@ -48,42 +48,42 @@ func (l *Loop) cmdYes(ctx context.Context, ev bus.Event, args string) (string, e
 	id, rest, _ := strings.Cut(args, " ")
 	ans := guard.Answer{Approved: true, By: "chat"}
 	word, _, _ := strings.Cut(strings.ToLower(rest), " ")
-	if word != "" && word != "for" && !slices.Contains(scopes(), word) {
+	if word != "" && word != "for" && !slices.Contains(grantScopes(), word) {
 		ans.Note = rest
-		return l.decide(ctx, ev, id, ans)
+		return l.decideApproval(ctx, ev, id, ans)
 	}
 	var err error
 	if ans.Scope, ans.For, err = parseScope(rest); err != nil {
 		return "", err
 	}
-	return l.decide(ctx, ev, id, ans)
+	return l.decideApproval(ctx, ev, id, ans)
 }
 
 func (l *Loop) cmdNo(ctx context.Context, ev bus.Event, args string) (string, error) {
 	id, note, _ := strings.Cut(args, " ")
-	return l.decide(ctx, ev, id, guard.Answer{Note: note, By: "chat"})
+	return l.decideApproval(ctx, ev, id, guard.Answer{Note: note, By: "chat"})
 }
 
-func scopes() []string { return []string{"once", "session", "task", "pattern"} }
+func grantScopes() []string { return []string{"once", "session", "task", "pattern"} }
 
 // parseScope reads "", "session", "pattern for 2h", "for 30m".
 func parseScope(s string) (scope string, lasting time.Duration, err error) {
 	words := strings.Fields(strings.ToLower(s))
-	if len(words) > 0 && slices.Contains(scopes(), words[0]) {
+	if len(words) > 0 && slices.Contains(grantScopes(), words[0]) {
 		scope, words = words[0], words[1:]
 	}
 	switch {
 	case len(words) == 0:
 		return scope, 0, nil
 	case len(words) == 2 && words[0] == "for":
-		lasting, err = Lasting(words[1])
+		lasting, err = ParseGrantDuration(words[1])
 		return scope, lasting, err
 	}
 	return "", 0, fmt.Errorf("unknown scope %q; write session, task or pattern, and for 30m or for 2h", s)
 }
 
-// Lasting reads how long a grant holds: "30m", "2h", "7d".
-func Lasting(s string) (time.Duration, error) {
+// ParseGrantDuration reads how long a grant holds: "30m", "2h", "7d".
+func ParseGrantDuration(s string) (time.Duration, error) {
 	d, err := time.ParseDuration(s)
 	if days, ok := strings.CutSuffix(s, "d"); ok {
 		if d, err = time.ParseDuration(days + "h"); err == nil {
@@ -96,9 +96,9 @@ func Lasting(s string) (time.Duration, error) {
 	return d, nil
 }
 
-// known rejects a decision from a message without a known sender and program: a program that
+// requireKnownOrigin rejects a decision from a message without a known sender and program: a program that
 // Hob started may have sent it.
-func known(ev bus.Event) error {
+func requireKnownOrigin(ev bus.Event) error {
 	m, err := messageOf(ev)
 	if err == nil && m.Unknown {
 		err = errors.New("the sender of this answer is unknown, so it decides nothing; use hob approve in a terminal, or a chat that is paired with me")
@@ -124,7 +124,7 @@ func (l *Loop) cmdGrants(ctx context.Context, _ bus.Event, _ string) (string, er
 }
 
 func (l *Loop) cmdRevoke(ctx context.Context, ev bus.Event, id string) (string, error) {
-	if err := known(ev); err != nil {
+	if err := requireKnownOrigin(ev); err != nil {
 		return "", err
 	}
 	if id == "" {
@@ -163,7 +163,7 @@ func (l *Loop) Grant(ctx context.Context, n guard.NewGrant) (g guard.Grant, err 
 }
 
 func (l *Loop) cmdPair(ctx context.Context, ev bus.Event, channel string) (string, error) {
-	if err := known(ev); err != nil {
+	if err := requireKnownOrigin(ev); err != nil {
 		return "", err
 	}
 	if l.o.Pair == nil {
@@ -179,7 +179,7 @@ func (l *Loop) cmdPair(ctx context.Context, ev bus.Event, channel string) (strin
 // cmdPaired answers the message whose code has paired its sender.
 func (l *Loop) cmdPaired(_ context.Context, ev bus.Event, _ string) (string, error) {
 	said := "This account is yours: what comes from it I take as your word, also when others write or speak there, such as people with whom you share a list or a room. "
-	if known(ev) != nil {
+	if requireKnownOrigin(ev) != nil {
 		said += "Who that is nobody can tell me, so it answers none of my questions. "
 	}
 	return said + "`hob channel list` shows it, `hob channel unpair` undoes it.", nil

@@ -9,8 +9,8 @@ import (
 
 	"hob/autonomy/bus"
 	"hob/autonomy/guard"
-	"hob/platform/origins"
 	"hob/platform/provenance"
+	"hob/platform/provenance/origins"
 )
 
 // AuditLine is one line of the audit log with its context: the actor, the authority, the texts
@@ -52,11 +52,11 @@ func (l *Loop) AuditLine(ctx context.Context, seq int64) (AuditLine, error) {
 	if i := slices.IndexFunc(asked, func(a guard.Approval) bool { return a.Call == out.Call && out.Call != "" }); i >= 0 {
 		out.Approval = &asked[i]
 	}
-	out.Text = out.words(l.o.Zone())
+	out.Text = out.formatText(l.o.Zone())
 	return out, nil
 }
 
-func (a AuditLine) words(zone *time.Location) string {
+func (a AuditLine) formatText(zone *time.Location) string {
 	var b strings.Builder
 	row := func(name, format string, args ...any) {
 		fmt.Fprintf(&b, "%-10s %s\n", name, fmt.Sprintf(format, args...))

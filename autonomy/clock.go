@@ -11,9 +11,9 @@ type clock struct{ last time.Time }
 
 func newClock() *clock { return &clock{last: time.Now()} }
 
-// jumped returns by how much the wall clock ran ahead of (or, negative, fell
+// wallClockJump returns by how much the wall clock ran ahead of (or, negative, fell
 // behind) the time that really passed since the last call; 0 when it did not.
-func (c *clock) jumped() time.Duration {
+func (c *clock) wallClockJump() time.Duration {
 	now := time.Now()
 	real := now.Sub(c.last)                   // monotonic
 	wall := now.Round(0).Sub(c.last.Round(0)) // without the monotonic reading

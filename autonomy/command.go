@@ -12,8 +12,8 @@ import (
 	"hob/autonomy/bus"
 	"hob/autonomy/guard"
 	"hob/channels"
-	"hob/knowledge/store"
 	"hob/platform/provenance"
+	"hob/platform/store"
 )
 
 // command is one chat command; it needs no model.
@@ -24,8 +24,8 @@ type command struct {
 	run   func(l *Loop, ctx context.Context, ev bus.Event, args string) (string, error)
 }
 
-// commands lists them in the order /help shows.
-func commands() []command {
+// chatCommands lists them in the order /help shows.
+func chatCommands() []command {
 	return []command{
 		{[]string{"stop", "kill"}, "", "stop what I am doing here", (*Loop).cmdStop},
 		{[]string{steerCommand}, "TEXT", "say something to the turn that is running", (*Loop).cmdSteer},
@@ -59,8 +59,8 @@ const unknownCommand = "unknown"
 // freshCommand ends a conversation.
 const freshCommand = "new" // as in commands
 
-// fresh reports whether the owner ends a conversation.
-func fresh(ev bus.Event) bool {
+// isResetCommand reports whether the owner ends a conversation.
+func isResetCommand(ev bus.Event) bool {
 	command, _ := parseCommand(ev.Text)
 	return command == freshCommand && ev.Provenance == provenance.Owner
 }
@@ -76,7 +76,7 @@ func parseCommand(text string) (name, args string) {
 	}
 	word, rest, _ := strings.Cut(text[1:], " ")
 	word, _, _ = strings.Cut(strings.ToLower(word), "@") // "/stop@hobbot" in groups
-	for _, c := range commands() {
+	for _, c := range chatCommands() {
 		for _, n := range c.names {
 			if n == word {
 				return c.names[0], strings.TrimSpace(rest)
@@ -89,8 +89,8 @@ func parseCommand(text string) (name, args string) {
 	return "", ""
 }
 
-// command runs a command, or reads a bare yes or no as the answer to a question.
-func (l *Loop) command(ctx context.Context, ev bus.Event) (result, error) {
+// runCommand runs a command, or reads a bare yes or no as the answer to a question.
+func (l *Loop) runCommand(ctx context.Context, ev bus.Event) (result, error) {
 	name, args := parseCommand(ev.Text)
 	res := result{how: "command", kind: channels.Reply, said: true, session: ev.Session, channel: ev.Channel, chat: ev.Chat}
 	res.Source = provenance.Hob
@@ -98,7 +98,7 @@ func (l *Loop) command(ctx context.Context, ev bus.Event) (result, error) {
 		said, _ := parseAnswer(ev.Text)
 		if said.talk {
 			var err error
-			res.Answer, res.asks, err = l.remind(ctx, ev)
+			res.Answer, res.asks, err = l.replyToBareAnswer(ctx, ev)
 			return res, err
 		}
 		if name = "deny"; said.yes {
@@ -108,11 +108,11 @@ func (l *Loop) command(ctx context.Context, ev bus.Event) (result, error) {
 			args = everything
 		}
 		var err error
-		if res.asks, err = l.repeats(ctx, ev, said.all); err != nil {
+		if res.asks, err = l.approvalsToRepeat(ctx, ev, said.all); err != nil {
 			return res, err
 		}
 	}
-	for _, c := range commands() {
+	for _, c := range chatCommands() {
 		if c.names[0] != name {
 			continue
 		}
@@ -169,7 +169,7 @@ func (l *Loop) cmdRedo(ctx context.Context, ev bus.Event, args string) (string, 
 }
 
 func (l *Loop) cmdWhy(ctx context.Context, ev bus.Event, args string) (string, error) {
-	q := AskedWhy(args)
+	q := ParseWhyQuery(args)
 	q.Session = ev.Session
 	w, err := l.Explain(ctx, q)
 	if err != nil {
@@ -188,7 +188,7 @@ func (l *Loop) cmdModel(ctx context.Context, ev bus.Event, args string) (string,
 		if err != nil {
 			return "", err
 		}
-		who, err := l.o.Crew.Whose(ctx, placeOf(ev, m))
+		who, err := l.o.Crew.CurrentAgent(ctx, placeOf(ev, m))
 		if err != nil {
 			return "", err
 		}
@@ -199,7 +199,7 @@ func (l *Loop) cmdModel(ctx context.Context, ev bus.Event, args string) (string,
 
 func (l *Loop) cmdHelp(context.Context, bus.Event, string) (string, error) {
 	var b strings.Builder
-	for _, c := range commands() {
+	for _, c := range chatCommands() {
 		if c.about == "" {
 			continue
 		}
@@ -222,7 +222,7 @@ func firstLine(s string) string {
 }
 
 func reportOf(ev bus.Event) string {
-	var f fired
+	var f watcherPayload
 	if json.Unmarshal(ev.Payload, &f) == nil && f.Report != "" {
 		return f.Report
 	}

@@ -7,23 +7,23 @@ import (
 	"time"
 
 	"hob/autonomy/agent"
+	"hob/autonomy/agents"
 	"hob/autonomy/bus"
-	"hob/autonomy/crew"
 	"hob/channels"
-	"hob/knowledge/store"
+	"hob/platform/store"
 )
 
-// alone returns the only member of a loop without a crew.
-func (l *Loop) alone() crew.Member {
-	return crew.Member{Name: crew.Default, Agent: l.o.Agent, Refused: func(context.Context) error { return nil }}
+// defaultMember returns the only member of a loop without a crew.
+func (l *Loop) defaultMember() agents.Member {
+	return agents.Member{Name: agents.Default, Agent: l.o.Agent, Refused: func(context.Context) error { return nil }}
 }
 
-// pick finds the agent that answers a message.
-func (l *Loop) pick(ctx context.Context, ev bus.Event, m message) (crew.Member, error) {
+// selectAgent finds the agent that answers a message.
+func (l *Loop) selectAgent(ctx context.Context, ev bus.Event, m message) (agents.Member, error) {
 	if l.o.Crew == nil {
-		return l.alone(), nil
+		return l.defaultMember(), nil
 	}
-	who, err := l.o.Crew.Pick(ctx, ev.ID, placeOf(ev, m))
+	who, err := l.o.Crew.SelectAgent(ctx, ev.ID, placeOf(ev, m))
 	if err != nil {
 		return who, err
 	}
@@ -33,38 +33,38 @@ func (l *Loop) pick(ctx context.Context, ev bus.Event, m message) (crew.Member, 
 	return who, nil
 }
 
-func placeOf(ev bus.Event, m message) crew.Place {
-	return crew.Place{Session: ev.Session, Channel: ev.Channel, Chat: ev.Chat, Name: m.Title, Server: m.Server}
+func placeOf(ev bus.Event, m message) agents.MessageOrigin {
+	return agents.MessageOrigin{Session: ev.Session, Channel: ev.Channel, Chat: ev.Chat, Name: m.Title, Server: m.Server}
 }
 
-// stranger drops a message of an unknown sender if no agent answers such messages. The sender
+// dropUnknownSender drops a message of an unknown sender if no agent answers such messages. The sender
 // gets no reply.
-func (l *Loop) stranger(ctx context.Context, in channels.Inbound, ev bus.Event) error {
+func (l *Loop) dropUnknownSender(ctx context.Context, in channels.Inbound, ev bus.Event) error {
 	if l.o.Crew == nil || in.FromOwner {
 		return nil
 	}
-	_, err := l.o.Crew.Whose(ctx, crew.Place{Session: ev.Session, Channel: ev.Channel, Chat: ev.Chat, Name: in.ChatName, Server: in.Server})
-	if errors.Is(err, crew.ErrNobody) {
+	_, err := l.o.Crew.CurrentAgent(ctx, agents.MessageOrigin{Session: ev.Session, Channel: ev.Channel, Chat: ev.Chat, Name: in.ChatName, Server: in.Server})
+	if errors.Is(err, agents.ErrNobody) {
 		l.o.Log.Info("a message was dropped, since no agent answers there", "channel", ev.Channel, "chat", ev.Chat, "sender", ev.Sender)
 		return fmt.Errorf("%w: %w", channels.ErrStranger, err)
 	}
 	return err
 }
 
-// maker finds the agent that created a watcher or schedule. That agent runs it, so that nobody
+// creatorAgent finds the agent that created a watcher or schedule. That agent runs it, so that nobody
 // gains tools by waiting.
-func (l *Loop) maker(ctx context.Context, ev bus.Event, f fired) (crew.Member, error) {
+func (l *Loop) creatorAgent(ctx context.Context, ev bus.Event, f watcherPayload) (agents.Member, error) {
 	if l.o.Crew == nil {
-		return l.alone(), nil
+		return l.defaultMember(), nil
 	}
-	who, err := l.o.Crew.Pick(ctx, ev.ID, crew.Place{Session: ev.Session})
+	who, err := l.o.Crew.SelectAgent(ctx, ev.ID, agents.MessageOrigin{Session: ev.Session})
 	if f.Agent != "" {
 		var ok bool
 		if who, ok = l.o.Crew.Named(f.Agent); !ok {
 			return who, fmt.Errorf("the agent %q that created this no longer exists", f.Agent)
 		}
-	} else if errors.Is(err, crew.ErrNobody) { // the owner's own orders
-		who, _ = l.o.Crew.Named(crew.Default)
+	} else if errors.Is(err, agents.ErrNobody) { // the owner's own orders
+		who, _ = l.o.Crew.Named(agents.Default)
 	} else if err != nil {
 		return who, err
 	}
@@ -74,9 +74,9 @@ func (l *Loop) maker(ctx context.Context, ev bus.Event, f fired) (crew.Member, e
 	return who, nil
 }
 
-// delegated runs a task that one agent handed to another, or the turn that
+// runDelegatedTask runs a task that one agent handed to another, or the turn that
 // follows it.
-func (l *Loop) delegated(ctx context.Context, ev bus.Event) (result, error) {
+func (l *Loop) runDelegatedTask(ctx context.Context, ev bus.Event) (result, error) {
 	res := result{how: "task"}
 	if l.o.Crew == nil {
 		return res, errors.New("tasks are not configured")
@@ -92,7 +92,7 @@ func (l *Loop) delegated(ctx context.Context, ev bus.Event) (result, error) {
 	}
 	if !job.Turn.Attended && !job.Turn.Guest && !job.Turn.Cancelled {
 		if ok, at := l.o.Room(time.Now()); !ok {
-			return result{Outcome: agent.Outcome{Suspended: true}}, l.later(ctx, ev, at)
+			return result{Outcome: agent.Outcome{Suspended: true}}, l.postponeEvent(ctx, ev, at)
 		}
 	}
 	ctx, end, err := l.o.Crew.Begin(ctx, &job)
@@ -112,18 +112,18 @@ func (l *Loop) delegated(ctx context.Context, ev bus.Event) (result, error) {
 
 // endTask stores the result of a task's turn.
 func (l *Loop) endTask(tx *store.Tx, ev bus.Event, res result) error {
-	if l.o.Crew == nil || !crew.Is(ev) {
+	if l.o.Crew == nil || !agents.IsTaskEvent(ev) {
 		return nil
 	}
 	if err := l.o.Sessions.TouchTx(tx, ev.Session, ev.Channel, ev.Chat, true); err != nil {
 		return err
 	}
-	e := crew.End{State: crew.Done, Answer: res.Answer, Source: res.Source, Origins: res.Origins, Rounds: res.Rounds, Tokens: res.Usage.Output}
+	e := agents.TaskOutcome{State: agents.Done, Answer: res.Answer, Source: res.Source, Origins: res.Origins, Rounds: res.Rounds, Tokens: res.Usage.Output}
 	switch {
 	case res.Interrupted:
-		e.State = crew.Cancelled
+		e.State = agents.Cancelled
 	case res.how == "error":
-		e.State = crew.Failed
+		e.State = agents.Failed
 	}
 	return l.o.Crew.EndTx(tx, ev, e)
 }
@@ -136,8 +136,8 @@ func (l *Loop) stopBelow(ctx context.Context, session string) (bool, error) {
 	return l.o.Crew.Stop(ctx, session)
 }
 
-// abandon stops the running tasks of a turn that failed.
-func (l *Loop) abandon(ctx context.Context, ev bus.Event) {
+// cancelDelegatedTasks stops the running tasks of a turn that failed.
+func (l *Loop) cancelDelegatedTasks(ctx context.Context, ev bus.Event) {
 	if l.o.Crew == nil {
 		return
 	}
@@ -163,7 +163,7 @@ func (l *Loop) cmdAgent(ctx context.Context, ev bus.Event, args string) (string,
 			return "", err
 		}
 	}
-	who, err := l.o.Crew.Whose(ctx, placeOf(ev, m))
+	who, err := l.o.Crew.CurrentAgent(ctx, placeOf(ev, m))
 	if err != nil {
 		return "", err
 	}

@@ -38,9 +38,9 @@ type Question struct {
 	Asked   string // the event of the question itself, which is not meant
 }
 
-// AskedWhy parses a question as written on a command line: "tick last", "silence since 14:00",
+// ParseWhyQuery parses a question as written on a command line: "tick last", "silence since 14:00",
 // or an id alone.
-func AskedWhy(args string) Question {
+func ParseWhyQuery(args string) Question {
 	kind, rest, _ := strings.Cut(strings.TrimSpace(args), " ")
 	if slices.Contains([]string{WhyEvent, WhyTick, WhyNotification, WhySilence}, kind) {
 		return Question{Kind: kind, About: strings.TrimSpace(rest)}
@@ -88,11 +88,11 @@ func (l *Loop) whyBefore(ctx context.Context, q Question) (Why, error) {
 			return l.Why(ctx, e.ID, q.Session)
 		}
 	}
-	return nothing(), nil
+	return emptyWhy(), nil
 }
 
 func noNotice() Why {
-	w := nothing()
+	w := emptyWhy()
 	w.instead = "I have not sent you a notification yet."
 	return w
 }
@@ -119,7 +119,7 @@ func (t Tick) Source() provenance.Source {
 }
 
 // Source implements Explanation.
-func (s Silent) Source() provenance.Source {
+func (s SilenceReport) Source() provenance.Source {
 	if len(s.Passed)+len(s.Events)+len(s.Deliveries)+len(s.Told)+len(s.Notices)+len(s.Denied) > 0 {
 		return provenance.Outside
 	}

@@ -36,7 +36,7 @@ func floor(path string) (n int, ok bool) {
 		return 0, false
 	}
 	switch {
-	case first == "platform", first == "templates", first == "assets", path == "knowledge/store":
+	case first == "platform", first == "templates", first == "assets", path == "platform/store":
 		return 0, true
 	case first == "cmd":
 		return 5, true
@@ -135,14 +135,14 @@ func TestMayImport(t *testing.T) {
 		want     bool
 	}{
 		{"hob/tools/files", "hob/tools", true},
-		{"hob/tools/files", "hob/platform/trash", true},
+		{"hob/tools/files", "hob/platform/host/trash", true},
 		{"hob/tools/files", "hob/tools/memory", false},
 		{"hob/tools/files", "hob/tools/files/glob", true},
-		{"hob/tools", "hob/knowledge/store", true},
+		{"hob/tools", "hob/platform/store", true},
 		{"hob/tools", "hob/channels", false},
 		{"hob/tools", "hob/tools/files", false},
-		{"hob/platform/system", "hob/autonomy/config", false},
-		{"hob/autonomy/config", "hob/platform/system", true},
+		{"hob/platform/host/system", "hob/autonomy/config", false},
+		{"hob/autonomy/config", "hob/platform/host/system", true},
 		{"hob/autonomy", "hob/autonomy/bus", true},
 		{"hob/autonomy/agent", "hob/autonomy/llm/offline", false},
 		{"hob/autonomy/agent", "hob/autonomy/llm", true},
@@ -152,7 +152,7 @@ func TestMayImport(t *testing.T) {
 		{"hob/channels/all", "hob/autonomy", false},
 		{"hob/channels/channelstest", "hob/channels/web", true},
 		{"hob/channels/web", "hob/channels/channelstest", false},
-		{"hob/knowledge", "hob/knowledge/store", true},
+		{"hob/knowledge", "hob/platform/store", true},
 	}
 	for _, tt := range tests {
 		if got, why := mayImport(tt.from, tt.to); got != tt.want {

@@ -7,8 +7,8 @@ import (
 	"hob/autonomy/bus"
 	"hob/autonomy/llm"
 	"hob/channels"
-	"hob/knowledge/store"
 	"hob/platform/provenance"
+	"hob/platform/store"
 )
 
 // forgetCommand has the tool of this name called, without a model. It asks, so it
@@ -16,24 +16,24 @@ import (
 // not wait behind it.
 const forgetCommand = "forget"
 
-// forgets returns what the owner's message asks Hob to forget, "" if it asks nothing.
-func forgets(ev bus.Event) string {
+// parseForgetRequest returns what the owner's message asks Hob to forget, "" if it asks nothing.
+func parseForgetRequest(ev bus.Event) string {
 	if name, text := parseCommand(ev.Text); name == forgetCommand && ev.Provenance == provenance.Owner {
 		return text
 	}
 	return ""
 }
 
-// forget calls the tool as the owner's own call. The call has its own conversation, like every
+// runForget calls the tool as the owner's own call. The call has its own conversation, like every
 // such call; this conversation gets the answer.
-func (l *Loop) forget(ctx context.Context, ev bus.Event, text string) (result, error) {
+func (l *Loop) runForget(ctx context.Context, ev bus.Event, text string) (result, error) {
 	res := result{how: "call", kind: channels.Reply, said: true, session: ev.Session, channel: ev.Channel, chat: ev.Chat}
 	own := ev
 	own.Session = "tool:" + ev.ID
 	t := agent.Turn{
 		Event: own, Text: "/" + forgetCommand, Source: provenance.Owner, Attended: true, Origin: ev.Channel, Report: ev.Session, Channel: ev.Channel, Chat: ev.Chat,
 		Call:      &llm.ToolCall{Name: forgetCommand, Args: mustJSON(map[string]any{"query": text, "everything": true})},
-		Cancelled: l.wasCancelled(ev.ID), Hold: l.holder(ev.ID), Person: ownerPerson, Level: l.o.Level(ev.Channel, ownerPerson),
+		Cancelled: l.wasCancelled(ev.ID), Hold: l.holdFunc(ev.ID), Person: ownerPerson, Level: l.o.Level(ev.Channel, ownerPerson),
 	}
 	out, err := l.o.Agent.Run(ctx, t)
 	said := out.Messages

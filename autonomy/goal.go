@@ -14,34 +14,34 @@ import (
 	"hob/autonomy/guard"
 	"hob/autonomy/llm"
 	"hob/channels"
-	"hob/knowledge/store"
-	"hob/platform/origins"
 	"hob/platform/provenance"
+	"hob/platform/provenance/origins"
+	"hob/platform/store"
 	"hob/tools"
 )
 
-// due puts due work into the inbox and returns the next due time (zero if none). Each source
+// enqueueDue puts due work into the inbox and returns the next due time (zero if none). Each source
 // handles its own.
-func (l *Loop) due(ctx context.Context) (next time.Time) {
+func (l *Loop) enqueueDue(ctx context.Context) (next time.Time) {
 	for _, source := range l.o.Due {
 		at, err := source(ctx, time.Now())
 		if err != nil && ctx.Err() == nil {
 			l.o.Log.Error("what is due cannot be found; trying again", "err", err)
 		}
-		next = earlier(next, at)
+		next = earlierTime(next, at)
 	}
 	return next
 }
 
-func earlier(a, b time.Time) time.Time {
+func earlierTime(a, b time.Time) time.Time {
 	if a.IsZero() || !b.IsZero() && b.Before(a) {
 		return b
 	}
 	return a
 }
 
-// questioner returns an agent whose only call asks the owner about a goal's decision.
-func questioner(a *agent.Agent) (*agent.Agent, error) {
+// newQuestionAgent returns an agent whose only call asks the owner about a goal's decision.
+func newQuestionAgent(a *agent.Agent) (*agent.Agent, error) {
 	c, err := tools.NewCatalogue(goals.Question())
 	if err != nil {
 		return nil, err
@@ -49,15 +49,15 @@ func questioner(a *agent.Agent) (*agent.Agent, error) {
 	return a.With(func(o *agent.Options) { o.Catalogue, o.Whole = c, nil })
 }
 
-// goal works on an event of a goal: its review, what that decided, or the question
+// handleGoalEvent works on an event of a goal: its review, what that decided, or the question
 // whether to do it.
-func (l *Loop) goal(ctx context.Context, ev bus.Event) (result, error) {
+func (l *Loop) handleGoalEvent(ctx context.Context, ev bus.Event) (result, error) {
 	res := result{how: "goal", kind: channels.Notice}
 	order, err := goals.OrderOf(ev)
 	if err != nil || l.o.Goals == nil {
 		return res, cmp.Or(err, errors.New("goals are not configured"))
 	}
-	res.goal = &goals.Ended{Order: order}
+	res.goal = &goals.EventOutcome{Order: order}
 	goal, err := goals.Get(l.o.Store.Reader(ctx), order.Goal)
 	if errors.Is(err, goals.ErrNotFound) {
 		return res, nil
@@ -70,7 +70,7 @@ func (l *Loop) goal(ctx context.Context, ev bus.Event) (result, error) {
 		res.goal.Failed = "the goal is " + goal.Status
 		return res, nil
 	}
-	if res.session, res.channel, res.chat, err = l.place(ctx, goal.Report); err != nil {
+	if res.session, res.channel, res.chat, err = l.resolveNoticeTarget(ctx, goal.Report); err != nil {
 		return res, err
 	}
 	switch order.Phase {
@@ -81,12 +81,12 @@ func (l *Loop) goal(ctx context.Context, ev bus.Event) (result, error) {
 			return l.byRule(ctx, goal, res)
 		}
 	}
-	who, err := l.maker(ctx, ev, fired{Agent: goal.Agent})
+	who, err := l.creatorAgent(ctx, ev, watcherPayload{Agent: goal.Agent})
 	if err != nil {
 		return res, err
 	}
 	if ok, at := l.o.Room(time.Now()); !ok {
-		return result{Outcome: agent.Outcome{Suspended: true}}, l.later(ctx, ev, at)
+		return result{Outcome: agent.Outcome{Suspended: true}}, l.postponeEvent(ctx, ev, at)
 	}
 	t, err := l.goalTurn(ctx, ev, goal, order, res)
 	if err != nil {
@@ -101,10 +101,10 @@ func (l *Loop) goal(ctx context.Context, ev bus.Event) (result, error) {
 
 // goalTurn returns the turn of a phase. Only the phase that carries out the decision may do
 // more than read.
-func (l *Loop) goalTurn(ctx context.Context, ev bus.Event, goal goals.Goal, order goals.Order, res result) (agent.Turn, error) {
+func (l *Loop) goalTurn(ctx context.Context, ev bus.Event, goal goals.Goal, order goals.EventPayload, res result) (agent.Turn, error) {
 	t := agent.Turn{
 		Event: ev, Source: provenance.Worst(provenance.Hob, ev.Provenance, goal.Provenance), Origin: "goal",
-		Report: res.session, Channel: res.channel, Chat: res.chat, Cancelled: l.wasCancelled(ev.ID), Hold: l.holder(ev.ID),
+		Report: res.session, Channel: res.channel, Chat: res.chat, Cancelled: l.wasCancelled(ev.ID), Hold: l.holdFunc(ev.ID),
 	}
 	if goal.Reason != "" { // the text quotes it
 		t.Source = provenance.Worst(t.Source, goal.ReasonFrom)
@@ -129,14 +129,14 @@ func (l *Loop) goalTurn(ctx context.Context, ev bus.Event, goal goals.Goal, orde
 			if s.Name == "delegate_tasks" || s.Name == "spawn_background_task" { // a delegated task may do anything
 				risk = goals.RiskDestroy
 			}
-			return l.o.Goals.Doubt(order.Decision, risk)
+			return l.o.Goals.ConfirmationReason(order.Decision, risk)
 		}
 	}
 	return t, nil
 }
 
 // goalOrigins returns the origins of the untrusted text that influenced a goal or its decision.
-func (l *Loop) goalOrigins(ctx context.Context, goal goals.Goal, order goals.Order) ([]provenance.Origin, error) {
+func (l *Loop) goalOrigins(ctx context.Context, goal goals.Goal, order goals.EventPayload) ([]provenance.Origin, error) {
 	made, err := origins.Of(l.o.Store.Reader(ctx), origins.Row, goal.ID)
 	if err != nil {
 		return nil, err
@@ -147,7 +147,7 @@ func (l *Loop) goalOrigins(ctx context.Context, goal goals.Goal, order goals.Ord
 
 // byRule reviews a goal without a model.
 func (l *Loop) byRule(ctx context.Context, goal goals.Goal, res result) (result, error) {
-	d, err := goals.Follow(ctx, goal, l.o.Facts, time.Now().In(l.o.Zone()))
+	d, err := goals.DecideByRule(ctx, goal, l.o.Facts, time.Now().In(l.o.Zone()))
 	if err != nil {
 		return res, fmt.Errorf("review the goal %q: %w", goal.Name(), err)
 	}
@@ -158,7 +158,7 @@ func (l *Loop) byRule(ctx context.Context, goal goals.Goal, res result) (result,
 }
 
 // goalEnded reads what a turn of a goal came to.
-func (l *Loop) goalEnded(ctx context.Context, goal goals.Goal, order goals.Order, res result) (result, error) {
+func (l *Loop) goalEnded(ctx context.Context, goal goals.Goal, order goals.EventPayload, res result) (result, error) {
 	res.goal.By = res.Model
 	if res.Interrupted {
 		res.goal.Failed, res.goal.Err = goals.Stopped, errors.New(goals.Stopped)
@@ -186,10 +186,10 @@ func (l *Loop) askAbout(ctx context.Context, ev bus.Event, goal goals.Goal, res 
 	if err != nil {
 		return res, err
 	}
-	bar := l.o.Goals.Weigh(goal, order.Decision).Bar
+	bar := l.o.Goals.ApplyThresholds(goal, order.Decision).Bar
 	t := agent.Turn{
 		Event: ev, Text: ev.Text, Source: provenance.Worst(provenance.Hob, ev.Provenance, goal.Provenance), Origin: "goal",
-		Report: res.session, Channel: res.channel, Chat: res.chat, Cancelled: l.wasCancelled(ev.ID), Hold: l.holder(ev.ID),
+		Report: res.session, Channel: res.channel, Chat: res.chat, Cancelled: l.wasCancelled(ev.ID), Hold: l.holdFunc(ev.ID),
 		Call: &llm.ToolCall{Name: goals.QuestionTool, Args: args}, Level: l.o.Level(res.channel, ""),
 		Doubt: func(*tools.Spec, tools.Effects) string {
 			return fmt.Sprintf("I am only %.0f %% sure, and do this by myself from %.0f %% on", 100*order.Decision.Confidence, 100*bar)
@@ -226,9 +226,9 @@ func (l *Loop) endGoal(tx *store.Tx, ev bus.Event, res result) (string, error) {
 // review.
 func (l *Loop) goalFailed(ctx context.Context, t *turn, res result, cause error) error {
 	if res.goal == nil {
-		return l.tellDead(ctx, t.ev, llm.Sentence(cause))
+		return l.tellDead(ctx, t.ev, llm.DescribeError(cause))
 	}
-	why := llm.Sentence(cause)
+	why := llm.DescribeError(cause)
 	res.how, res.said, res.Answer = "error", false, why
 	res.goal.Err, res.goal.Failed = cause, why
 	if res.Source != provenance.Outside { // a provider's error may quote the request
@@ -246,5 +246,5 @@ func (l *Loop) goalFailed(ctx context.Context, t *turn, res result, cause error)
 		}
 		return l.tellTx(tx, from, key, text, report)
 	}
-	return l.act(ctx, t, res)
+	return l.commitResult(ctx, t, res)
 }

@@ -12,8 +12,8 @@ import (
 	"hob/autonomy/guard"
 	"hob/autonomy/llm"
 	"hob/autonomy/llm/llmtest"
-	"hob/knowledge/store"
 	"hob/platform/provenance"
+	"hob/platform/store"
 )
 
 // withGoals starts an engine that keeps goals.

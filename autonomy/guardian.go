@@ -8,8 +8,8 @@ import (
 	"time"
 
 	"hob/autonomy/llm"
-	"hob/platform/fence"
 	"hob/platform/provenance"
+	"hob/platform/text/promptfence"
 )
 
 //go:embed guardian.md
@@ -38,7 +38,7 @@ func Guardian(model func(ctx context.Context) (llm.Model, error)) func(ctx conte
 		who.Purpose = llm.ForGuardian
 		resp, err := llm.Collect(m.Stream(ctx, llm.Request{
 			System: strings.TrimSpace(guardianText), MaxTokens: 16, NoTools: true, Account: who,
-			Messages: []llm.Message{{Role: llm.User, Parts: []llm.Part{{Text: fence.Wrap(fence.New(text), text, "", ""), Source: provenance.Outside}}}},
+			Messages: []llm.Message{{Role: llm.User, Parts: []llm.Part{{Text: promptfence.Wrap(promptfence.New(text), text, "", ""), Source: provenance.Outside}}}},
 		}))
 		if err != nil {
 			return false, fmt.Errorf("guardian: %w", err)

@@ -18,24 +18,24 @@ var ErrTooMany = fmt.Errorf("too many messages in an hour: %w", channels.ErrStra
 // guestWindow is the period in which a guest's messages are counted.
 const guestWindow = time.Hour
 
-// guests count the messages of people who are not the owner. Each of them has
+// guestLimiter count the messages of people who are not the owner. Each of them has
 // an agent, and so its owner's model, work for them.
-type guests struct {
+type guestLimiter struct {
 	perHour int // 0: any number
 
 	mu   sync.Mutex
-	seen map[string]*visits // by channel and sender
+	seen map[string]*guestUsage // by channel and sender
 }
 
-// visits are the messages of one sender.
-type visits struct {
+// guestUsage are the messages of one sender.
+type guestUsage struct {
 	at   []time.Time // of the messages that were taken within the window
 	told time.Time   // when the sender was notified of the limit
 }
 
-// take counts a message. over: the sender exceeded the limit. tell: accept this message to
+// countMessage counts a message. over: the sender exceeded the limit. tell: accept this message to
 // notify the sender, once per window.
-func (g *guests) take(ev bus.Event, now time.Time) (over, tell bool, until time.Time) {
+func (g *guestLimiter) countMessage(ev bus.Event, now time.Time) (over, tell bool, until time.Time) {
 	if g.perHour <= 0 || ev.Provenance == provenance.Owner || ev.Kind != bus.Message {
 		return false, false, time.Time{}
 	}
@@ -43,7 +43,7 @@ func (g *guests) take(ev bus.Event, now time.Time) (over, tell bool, until time.
 	defer g.mu.Unlock()
 	from := now.Add(-guestWindow)
 	if g.seen == nil {
-		g.seen = map[string]*visits{}
+		g.seen = map[string]*guestUsage{}
 	}
 	for who, v := range g.seen { // drop senders without recent messages
 		v.at = slices.DeleteFunc(v.at, func(t time.Time) bool { return !t.After(from) })
@@ -54,7 +54,7 @@ func (g *guests) take(ev bus.Event, now time.Time) (over, tell bool, until time.
 	key := ev.Channel + "\x1f" + ev.Sender
 	v := g.seen[key]
 	if v == nil {
-		v = &visits{}
+		v = &guestUsage{}
 		g.seen[key] = v
 	}
 	if len(v.at) < g.perHour {
@@ -69,8 +69,8 @@ func (g *guests) take(ev bus.Event, now time.Time) (over, tell bool, until time.
 	return true, true, until
 }
 
-// full reports whether nothing more of a sender would be taken for now.
-func (g *guests) full(channel, sender string, now time.Time) bool {
+// isOverLimit reports whether nothing more of a sender would be taken for now.
+func (g *guestLimiter) isOverLimit(channel, sender string, now time.Time) bool {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	v := g.seen[channel+"\x1f"+sender]
@@ -83,7 +83,7 @@ func (g *guests) full(channel, sender string, now time.Time) bool {
 }
 
 // giveBack undoes the count of a message that was a duplicate or was not accepted.
-func (g *guests) giveBack(ev bus.Event, at time.Time) {
+func (g *guestLimiter) giveBack(ev bus.Event, at time.Time) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	if v := g.seen[ev.Channel+"\x1f"+ev.Sender]; v != nil {
@@ -96,8 +96,8 @@ func (g *guests) giveBack(ev bus.Event, at time.Time) {
 	}
 }
 
-// limited answers a guest who has written too much, without a model.
-func (l *Loop) limited(ev bus.Event, m message) result {
+// replyRateLimited answers a guest who has written too much, without a model.
+func (l *Loop) replyRateLimited(ev bus.Event, m message) result {
 	res := result{how: "limit", kind: channels.Reply, said: true, session: ev.Session, channel: ev.Channel, chat: ev.Chat}
 	res.Answer = fmt.Sprintf("That was a lot for one hour: I read at most %d messages an hour from you. What you write before %s I do not see; please write again then.",
 		l.guests.perHour, m.Until.In(l.o.Zone()).Format("15:04"))

@@ -11,19 +11,19 @@ import (
 
 	"hob/autonomy"
 	"hob/autonomy/agent"
-	"hob/autonomy/brain"
 	"hob/autonomy/bus"
 	"hob/autonomy/goals"
 	"hob/autonomy/guard"
 	"hob/autonomy/llm"
+	"hob/autonomy/modelrouter"
 	"hob/autonomy/notify"
 	"hob/autonomy/prompt"
 	"hob/autonomy/session"
 	"hob/channels"
-	"hob/knowledge/store"
-	"hob/knowledge/store/storetest"
-	"hob/platform/origins"
 	"hob/platform/provenance"
+	"hob/platform/provenance/origins"
+	"hob/platform/store"
+	"hob/platform/store/storetest"
 	"hob/tools"
 	"hob/watchers"
 )
@@ -127,13 +127,13 @@ type setup struct {
 	results agent.Results
 	guard   guard.Options
 	// choose makes the chooser of models, instead of one model for all turns.
-	choose func(*store.Store) *brain.Chooser
-	quiet  []notify.Quiet // notices are held then
-	chars  int            // limit for a summary, 0 = the default
+	choose func(*store.Store) *modelrouter.Router
+	quiet  []notify.QuietWindow // notices are held then
+	chars  int                  // limit for a summary, 0 = the default
 }
 
-func sets() []store.Set {
-	return []store.Set{bus.Migrations(), guard.Migrations(), session.Migrations(), origins.Migrations(), brain.Migrations(), goals.Migrations(), notify.Migrations(), autonomy.Migrations(), {Owner: "test", Steps: []string{`CREATE TABLE items (call TEXT PRIMARY KEY, text TEXT)`}}}
+func sets() []store.MigrationSet {
+	return []store.MigrationSet{bus.Migrations(), guard.Migrations(), session.Migrations(), origins.Migrations(), modelrouter.Migrations(), goals.Migrations(), notify.Migrations(), autonomy.Migrations(), {Owner: "test", Steps: []string{`CREATE TABLE items (call TEXT PRIMARY KEY, text TEXT)`}}}
 }
 
 // furnish puts an empty database into a new home.
@@ -158,7 +158,9 @@ func start(t testing.TB, s setup) *engine {
 	var notices *notify.Notifier
 	options := bus.Options{Route: route}
 	if s.quiet != nil {
-		options.Gate = func(tx *store.Tx, event string, o bus.Out) (bus.Out, bool, error) { return notices.Gate(tx, event, o) }
+		options.NoticeFilter = func(tx *store.Tx, event string, o bus.OutboxItem) (bus.OutboxItem, bool, error) {
+			return notices.FilterNotice(tx, event, o)
+		}
 	}
 	e.bus = bus.New(e.store, options)
 	if s.quiet != nil {
@@ -167,7 +169,7 @@ func start(t testing.TB, s setup) *engine {
 	}
 	e.guard, err = guard.New(e.store, s.guard)
 	fatal(t, err)
-	fatal(t, e.guard.Prepare(ctx))
+	fatal(t, e.guard.InitKeys(ctx))
 	e.sessions = session.New(e.store)
 	catalogue, err := tools.NewCatalogue(append(testTools(e.effects), s.tools...)...)
 	fatal(t, err)
@@ -186,14 +188,14 @@ func start(t testing.TB, s setup) *engine {
 	fatal(t, err)
 	ag, err := agent.New(agent.Options{
 		Store: e.store, Bus: e.bus, Guard: e.guard, Sessions: e.sessions, Compactor: compactor, Catalogue: catalogue, Prompt: p, Zone: zone, Limits: s.limits, Hooks: s.hooks, Results: s.results,
-		Model: func(ctx context.Context, ask brain.Ask) (brain.Choice, error) {
+		Model: func(ctx context.Context, ask modelrouter.TurnInfo) (modelrouter.Choice, error) {
 			if s.choose != nil {
 				return s.choose(e.store).Choose(ctx, ask)
 			}
 			if s.model == nil {
-				return brain.Choice{}, errors.New("no model in this test")
+				return modelrouter.Choice{}, errors.New("no model in this test")
 			}
-			return brain.Choice{Model: s.model}, nil
+			return modelrouter.Choice{Model: s.model}, nil
 		},
 	})
 	fatal(t, err)
@@ -253,7 +255,7 @@ func (e *engine) settle(id string) bus.Event {
 	e.t.Helper()
 	deadline := time.After(60 * time.Second)
 	for {
-		settled, cancel := e.bus.Settled(id)
+		settled, cancel := e.bus.EventClosed(id)
 		ev, err := e.bus.Event(e.t.Context(), id)
 		fatal(e.t, err)
 		if ev.State == bus.Done || ev.State == bus.Dead || (ev.State == bus.Pending && !ev.NotBefore.IsZero()) {

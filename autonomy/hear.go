@@ -7,20 +7,20 @@ import (
 
 	"hob/autonomy/bus"
 	"hob/channels"
-	"hob/knowledge/store"
 	"hob/platform/provenance"
+	"hob/platform/store"
 	"hob/watchers"
 )
 
-// Ears passes inbound messages to the message watchers. *watchers.Manager implements it.
-type Ears interface {
-	Overhears(ctx context.Context, m watchers.Message) (bool, error)
-	HearTx(tx *store.Tx, m watchers.Message) ([]watchers.Heard, error)
+// MessageWatchers passes inbound messages to the message watchers. *watchers.Manager implements it.
+type MessageWatchers interface {
+	WantsMessage(ctx context.Context, m watchers.Message) (bool, error)
+	DispatchTx(tx *store.Tx, m watchers.Message) ([]watchers.MessageSignal, error)
 }
 
-// shown returns a message in the form that watchers see. The result is false for the owner's
+// watcherMessage returns a message in the form that watchers see. The result is false for the owner's
 // commands: they are addressed to Hob only.
-func shown(ev bus.Event) (watchers.Message, bool) {
+func watcherMessage(ev bus.Event) (watchers.Message, bool) {
 	owner := ev.Provenance == provenance.Owner
 	if command, _ := parseCommand(ev.Text); owner && (command != "" || ev.Lane != "" && ev.Lane != ev.Session) {
 		return watchers.Message{}, false
@@ -33,15 +33,15 @@ func shown(ev bus.Event) (watchers.Message, bool) {
 	}, ev.Kind == bus.Message
 }
 
-// hear puts the events that watchers derive from a message into the inbox, in the message's
+// dispatchToWatchers puts the events that watchers derive from a message into the inbox, in the message's
 // transaction.
-func (l *Loop) hear(tx *store.Tx, m watchers.Message) error {
+func (l *Loop) dispatchToWatchers(tx *store.Tx, m watchers.Message) error {
 	if m.At.IsZero() {
 		m.At = time.Now()
 	}
-	heard, err := l.o.Ears.HearTx(tx, m)
+	heard, err := l.o.Ears.DispatchTx(tx, m)
 	for _, h := range heard {
-		ev, err := l.signal(h.Spec, h.Signal)
+		ev, err := l.newSignalEvent(h.Spec, h.Signal)
 		if err != nil {
 			return err
 		}
@@ -52,29 +52,29 @@ func (l *Loop) hear(tx *store.Tx, m watchers.Message) error {
 	return err
 }
 
-// Overhear implements channels.Overhearer. Hob does not answer the message, but the owner may
+// Overhear implements channels.RejectionObserver. Hob does not answer the message, but the owner may
 // have a watcher for it.
 func (l *Loop) Overhear(ctx context.Context, in channels.Inbound) error {
 	if l.o.Ears == nil {
 		return nil
 	}
-	ev, err := l.event(ctx, in)
+	ev, err := l.newMessageEvent(ctx, in)
 	if err != nil {
 		return err
 	}
-	return l.overhear(ctx, ev)
+	return l.dispatchIgnored(ctx, ev)
 }
 
-// refuse rejects a message after the watchers have seen it.
-func (l *Loop) refuse(ctx context.Context, ev bus.Event, cause error) error {
-	if err := l.overhear(ctx, ev); err != nil {
+// rejectMessage rejects a message after the watchers have seen it.
+func (l *Loop) rejectMessage(ctx context.Context, ev bus.Event, cause error) error {
+	if err := l.dispatchIgnored(ctx, ev); err != nil {
 		return err
 	}
 	return cause
 }
 
-func (l *Loop) overhear(ctx context.Context, ev bus.Event) error {
-	m, ok := shown(ev)
+func (l *Loop) dispatchIgnored(ctx context.Context, ev bus.Event) error {
+	m, ok := watcherMessage(ev)
 	if l.o.Ears == nil || !ok {
 		return nil
 	}
@@ -82,17 +82,17 @@ func (l *Loop) overhear(ctx context.Context, ev bus.Event) error {
 	if ev.Key != "" { // the platform may hand it in again
 		m.ID = "ignored:" + ev.Channel + ":" + ev.Key
 	}
-	if wanted, err := l.o.Ears.Overhears(ctx, m); err != nil || !wanted {
+	if wanted, err := l.o.Ears.WantsMessage(ctx, m); err != nil || !wanted {
 		return err
 	}
-	return l.o.Store.Write(ctx, func(tx *store.Tx) error { return l.hear(tx, m) })
+	return l.o.Store.Write(ctx, func(tx *store.Tx) error { return l.dispatchToWatchers(tx, m) })
 }
 
-// Said calls each with the messages that were taken since then, oldest first, as
+// ReplayMessages calls each with the messages that were taken since then, oldest first, as
 // watchers were shown them.
-func (l *Loop) Said(ctx context.Context, since time.Time, each func(watchers.Message) error) error {
+func (l *Loop) ReplayMessages(ctx context.Context, since time.Time, each func(watchers.Message) error) error {
 	return l.o.Bus.Messages(ctx, since, func(ev bus.Event) error {
-		if m, ok := shown(ev); ok {
+		if m, ok := watcherMessage(ev); ok {
 			return each(m)
 		}
 		return nil

@@ -11,8 +11,8 @@ import (
 	"hob/autonomy"
 	"hob/autonomy/bus"
 	"hob/channels"
-	"hob/knowledge/store"
 	"hob/platform/provenance"
+	"hob/platform/store"
 	"hob/watchers"
 )
 
@@ -23,16 +23,16 @@ type ears struct {
 	shown     []string
 }
 
-func (e *ears) Overhears(_ context.Context, m watchers.Message) (bool, error) {
+func (e *ears) WantsMessage(_ context.Context, m watchers.Message) (bool, error) {
 	return e.strangers && strings.Contains(m.Text, "launch"), nil
 }
 
-func (e *ears) HearTx(_ *store.Tx, m watchers.Message) ([]watchers.Heard, error) {
+func (e *ears) DispatchTx(_ *store.Tx, m watchers.Message) ([]watchers.MessageSignal, error) {
 	e.shown = append(e.shown, m.Text)
 	if e.err != nil || !strings.Contains(m.Text, "launch") {
 		return nil, e.err
 	}
-	return []watchers.Heard{{
+	return []watchers.MessageSignal{{
 		Spec:   watchers.Spec{ID: "w1", Kind: watchers.KindMessage, Title: "launch", Mode: watchers.Notify, Report: "main", Provenance: provenance.Owner},
 		Signal: watchers.Signal{Key: m.ID, Text: m.SenderName + " wrote: " + m.Text, Source: provenance.Outside, At: m.At},
 	}}, nil
@@ -80,7 +80,7 @@ func TestMessagesAreHeard(t *testing.T) {
 		t.Error("a command was shown to the watchers")
 	}
 	var past []string
-	fatal(t, e.loop.Said(t.Context(), bob.At, func(m watchers.Message) error {
+	fatal(t, e.loop.ReplayMessages(t.Context(), bob.At, func(m watchers.Message) error {
 		past = append(past, m.SenderName+": "+m.Text)
 		return nil
 	}))

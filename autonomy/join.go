@@ -16,20 +16,20 @@ const (
 	joinedData = 24 << 20 // bytes of the payload
 )
 
-// settles returns how long a message waits for the next one of the same sender. Instructions
+// debounceDelay returns how long a message waits for the next one of the same sender. Instructions
 // that are complete by themselves do not wait: a command, the answer to a question, "undo
 // that". Without a question, "no, don't" belongs to the message before it.
-func settles(ev bus.Event, in channels.Inbound) time.Duration {
+func debounceDelay(ev bus.Event, in channels.Inbound) time.Duration {
 	command, _ := parseCommand(in.Text)
-	if in.Settle <= 0 || in.Forwarded && !in.FromOwner || in.Unknown || command != "" || takesBack(in.Text) || ev.Lane != "" && ev.Lane != ev.Session {
+	if in.Debounce <= 0 || in.Forwarded && !in.FromOwner || in.Unknown || command != "" || takesBack(in.Text) || ev.Lane != "" && ev.Lane != ev.Session {
 		return 0
 	}
-	return in.Settle
+	return in.Debounce
 }
 
-// joined merges two messages: both texts, one below the other, and the attachments of both. The
+// mergeMessages merges two messages: both texts, one below the other, and the attachments of both. The
 // channel data is that of the newer message, because the answer refers to it.
-func joined(waiting, next bus.Event) (text string, payload json.RawMessage, ok bool) {
+func mergeMessages(waiting, next bus.Event) (text string, payload json.RawMessage, ok bool) {
 	var a, b message
 	if json.Unmarshal(waiting.Payload, &a) != nil || json.Unmarshal(next.Payload, &b) != nil {
 		return "", nil, false

@@ -17,7 +17,7 @@ import (
 func (e *engine) hears(settle time.Duration, key, text string) channels.Accepted {
 	e.t.Helper()
 	acc, err := e.loop.Receive(e.t.Context(), channels.Inbound{
-		Channel: "chat", Chat: "7", Sender: "ada", FromOwner: true, Text: text, Key: key, Settle: settle,
+		Channel: "chat", Chat: "7", Sender: "ada", FromOwner: true, Text: text, Key: key, Debounce: settle,
 		Outside: []string{"with " + text}, Images: []channels.Image{{MIME: "image/png", Data: []byte(text)}},
 	})
 	fatal(e.t, err)
@@ -151,7 +151,7 @@ func TestWhatIsShownOfATurn(t *testing.T) {
 		return llmtest.Answer{Text: "the answer"}
 	})
 	e := start(t, setup{model: m, change: func(o *autonomy.Options) {
-		o.Show = func(_ context.Context, _, channel, _ string) channels.Shown {
+		o.Show = func(_ context.Context, _, channel, _ string) channels.LiveDraft {
 			if channel != "chat" {
 				return nil
 			}
@@ -193,7 +193,7 @@ func TestReview2_JoinedPartsKeepTheirOrigins(t *testing.T) {
 		{Text: "and this", Outside: []string{"from a pipe", "from the clipboard"}, OutsideFrom: []channels.TextSource{{Origin: channels.Piped}, {Origin: channels.Pasted}}},
 		{Text: "and that", Outside: []string{"x,y"}, OutsideFrom: []channels.TextSource{{Origin: channels.FromFile, Name: "a.csv"}}},
 	} {
-		in.Channel, in.Chat, in.Sender, in.FromOwner, in.Key, in.Settle = "chat", "7", "ada", true, fmt.Sprint(i), 20*time.Second
+		in.Channel, in.Chat, in.Sender, in.FromOwner, in.Key, in.Debounce = "chat", "7", "ada", true, fmt.Sprint(i), 20*time.Second
 		acc, err := e.loop.Receive(t.Context(), in)
 		fatal(t, err)
 		if id == "" {

@@ -7,8 +7,8 @@ import (
 
 	"hob/autonomy/bus"
 	"hob/autonomy/guard"
-	"hob/knowledge/store"
 	"hob/platform/provenance"
+	"hob/platform/store"
 	"hob/tools"
 )
 

@@ -9,16 +9,16 @@ import (
 	"time"
 
 	"hob/autonomy/agent"
+	"hob/autonomy/agents"
 	"hob/autonomy/bus"
-	"hob/autonomy/crew"
 	"hob/autonomy/goals"
 	"hob/autonomy/guard"
 	"hob/autonomy/learn"
 	"hob/autonomy/notify"
 	"hob/autonomy/session"
 	"hob/channels"
-	"hob/knowledge/store"
-	"hob/platform/signature"
+	"hob/platform/net/hooksig"
+	"hob/platform/store"
 	"hob/tools"
 	"hob/watchers"
 )
@@ -48,11 +48,11 @@ type Options struct {
 	Due []func(ctx context.Context, now time.Time) (next time.Time, err error)
 	// Crew selects the agent for a message and stores the agents' tasks; nil means only the
 	// default agent.
-	Crew *crew.Crew
+	Crew *agents.Registry
 	// Watcher reads a watcher's record.
 	Watcher func(ctx context.Context, id string) (watchers.Spec, error)
 	// Ears passes messages to watchers; nil disables this.
-	Ears Ears
+	Ears MessageWatchers
 	// Pushes reports whether the named channel is running and sends on its own (clients do not
 	// pull).
 	Pushes func(channel string) bool
@@ -88,7 +88,7 @@ type Options struct {
 	// forever.
 	KeepTraces time.Duration
 	// Watching explains why watchers are silent; nil disables this.
-	Watching Watching
+	Watching SilenceExplainer
 	// Tick is the longest sleep (default 30 s).
 	Tick time.Duration
 	// Slots is the number of sessions processed in parallel (default 5).
@@ -109,7 +109,7 @@ type Options struct {
 	Typing func(ctx context.Context, channel, chat string) (stop func())
 	// Show lets the sender of a message see its answer grow; optional. See
 	// channels.Manager.Show.
-	Show func(ctx context.Context, event, channel, chat string) channels.Shown
+	Show func(ctx context.Context, event, channel, chat string) channels.LiveDraft
 	// Jumped is called after the wall clock was changed or the machine slept.
 	Jumped func(by time.Duration)
 	Log    *slog.Logger
@@ -117,9 +117,9 @@ type Options struct {
 
 // Trigger is a webhook that starts a turn.
 type Trigger struct {
-	Action  string           // the instruction, in plain words
-	Session string           // where to report
-	Secret  signature.Secret // no value: the API token is required
+	Action  string         // the instruction, in plain words
+	Session string         // where to report
+	Secret  hooksig.Secret // no value: the API token is required
 }
 
 // Loop is the engine. Its methods may be called concurrently; call Run once.
@@ -127,9 +127,9 @@ type Loop struct {
 	o     Options
 	freed chan struct{}
 	// chores wait for an idle moment; see tidyLater.
-	chores  chan chore
+	chores  chan maintenanceJob
 	unfound atomic.Bool // messages exist that are not indexed yet
-	guests  guests
+	guests  guestLimiter
 	asker   *agent.Agent // puts the decisions of goals before the owner
 	looks   atomic.Int64 // turns of the loop since it started
 	inputs  atomic.Int64 // of them with an input
@@ -193,19 +193,19 @@ func New(o Options) (*Loop, error) {
 	if o.Offline == nil {
 		o.Offline = func(context.Context, string) bool { return false }
 	}
-	asker, err := questioner(o.Agent)
+	asker, err := newQuestionAgent(o.Agent)
 	if err != nil {
 		return nil, err
 	}
 	return &Loop{
-		o: o, asker: asker, guests: guests{perHour: o.GuestMessages}, freed: make(chan struct{}, 1),
-		running: map[string]*turn{}, cancelled: map[string]bool{}, chores: make(chan chore, 64),
+		o: o, asker: asker, guests: guestLimiter{perHour: o.GuestMessages}, freed: make(chan struct{}, 1),
+		running: map[string]*turn{}, cancelled: map[string]bool{}, chores: make(chan maintenanceJob, 64),
 	}, nil
 }
 
 // Migrations of the loop's own table, the traces of turns.
-func Migrations() store.Set {
-	return store.Set{Owner: "autonomy", Steps: []string{`
+func Migrations() store.MigrationSet {
+	return store.MigrationSet{Owner: "autonomy", Steps: []string{`
 CREATE TABLE turns (
 	event TEXT PRIMARY KEY, session TEXT NOT NULL, how TEXT NOT NULL, model TEXT NOT NULL, rounds INTEGER NOT NULL,
 	input INTEGER NOT NULL, output INTEGER NOT NULL, cache_read INTEGER NOT NULL, cache_write INTEGER NOT NULL, known INTEGER NOT NULL,
@@ -216,7 +216,7 @@ CREATE INDEX turns_time ON turns(ended_at);
 
 // Run works until ctx ends and everything it started has ended.
 func (l *Loop) Run(ctx context.Context) error {
-	if err := l.recover(context.WithoutCancel(ctx)); err != nil {
+	if err := l.recoverFromCrash(context.WithoutCancel(ctx)); err != nil {
 		return err
 	}
 	// Turns outlive ctx by the time they are given to finish.
@@ -224,14 +224,14 @@ func (l *Loop) Run(ctx context.Context) error {
 	defer stop(nil)
 	var tidying sync.WaitGroup
 	defer tidying.Wait()
-	tidying.Go(func() { l.tidy(ctx) })
+	tidying.Go(func() { l.runMaintenance(ctx) })
 	clock := newClock()
 	timer := time.NewTimer(0)
 	defer timer.Stop()
 	woke := wokeStart
 	for ctx.Err() == nil {
-		next := l.observe(ctx, work, woke)
-		timer.Reset(l.sleep(next))
+		next := l.startDueTurns(ctx, work, woke)
+		timer.Reset(l.sleepDuration(next))
 		select {
 		case <-ctx.Done():
 		case <-l.o.Bus.Wake():
@@ -241,20 +241,20 @@ func (l *Loop) Run(ctx context.Context) error {
 		case <-timer.C:
 			woke = wokeClock
 		}
-		if by := clock.jumped(); by != 0 {
+		if by := clock.wallClockJump(); by != 0 {
 			l.o.Log.Info("the clock jumped", "by", by)
 			if l.o.Jumped != nil {
 				l.o.Jumped(by)
 			}
 		}
 	}
-	l.drain(stop)
+	l.drainTurns(stop)
 	l.gatherLast(context.WithoutCancel(ctx))
 	return nil
 }
 
-// sleep returns the time until the next due time, at most a tick.
-func (l *Loop) sleep(next time.Time) time.Duration {
+// sleepDuration returns the time until the next due time, at most a tick.
+func (l *Loop) sleepDuration(next time.Time) time.Duration {
 	d := l.o.Tick
 	if !next.IsZero() {
 		d = min(d, max(0, time.Until(next)))
@@ -262,9 +262,9 @@ func (l *Loop) sleep(next time.Time) time.Duration {
 	return d
 }
 
-// recover cleans up after a crash: it puts events back and notifies the owner of those that
+// recoverFromCrash cleans up after a crash: it puts events back and notifies the owner of those that
 // crashed Hob too often.
-func (l *Loop) recover(ctx context.Context) error {
+func (l *Loop) recoverFromCrash(ctx context.Context) error {
 	dead, err := l.o.Bus.Recover(ctx)
 	if err != nil {
 		return err
@@ -283,9 +283,9 @@ func (l *Loop) recover(ctx context.Context) error {
 	return nil
 }
 
-// drain waits for running turns, then cancels them; their events go back to the inbox. It
+// drainTurns waits for running turns, then cancels them; their events go back to the inbox. It
 // cancels turns that wait for an answer at once, since no answer will arrive.
-func (l *Loop) drain(stop context.CancelCauseFunc) {
+func (l *Loop) drainTurns(stop context.CancelCauseFunc) {
 	l.mu.Lock()
 	l.draining = true
 	for _, t := range l.running {
@@ -352,7 +352,7 @@ func (l *Loop) Stop(ctx context.Context, session string) (bool, error) {
 // stopSettling has the messages that wait for a next one answered as stopped.
 func (l *Loop) stopSettling(ctx context.Context, session string) (stopped bool, err error) {
 	err = l.o.Store.Write(ctx, func(tx *store.Tx) error {
-		events, err := l.o.Bus.SettlingTx(tx, session)
+		events, err := l.o.Bus.FlushDebounceTx(tx, session)
 		l.mu.Lock()
 		defer l.mu.Unlock()
 		for _, id := range events {

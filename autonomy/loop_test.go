@@ -16,8 +16,8 @@ import (
 	"hob/autonomy/guard"
 	"hob/autonomy/llm/llmtest"
 	"hob/channels"
-	"hob/knowledge/store"
 	"hob/platform/provenance"
+	"hob/platform/store"
 	"hob/tools"
 	"hob/watchers"
 )
@@ -133,7 +133,7 @@ func (e *engine) await(id string) bus.Event {
 	e.t.Helper()
 	deadline := time.After(60 * time.Second)
 	for {
-		settled, cancel := e.bus.Settled(id)
+		settled, cancel := e.bus.EventClosed(id)
 		ev, err := e.bus.Event(e.t.Context(), id)
 		fatal(e.t, err)
 		if ev.State == bus.Done || ev.State == bus.Dead {

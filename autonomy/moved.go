@@ -3,13 +3,13 @@ package autonomy
 import (
 	"context"
 
-	"hob/knowledge/store"
+	"hob/platform/store"
 	"hob/watchers"
 )
 
-// Moved implements watchers.Mover. It notifies the owner once of a new zone and the schedules
+// Moved implements watchers.ZoneChangeSink. It notifies the owner once of a new zone and the schedules
 // that follow it.
-func (l *Loop) Moved(ctx context.Context, move watchers.Move, save func(*store.Tx) error) error {
+func (l *Loop) Moved(ctx context.Context, move watchers.ZoneChange, save func(*store.Tx) error) error {
 	return l.o.Store.Write(ctx, func(tx *store.Tx) error {
 		if err := l.tellTx(tx, move.Source, move.Key, move.Text, ""); err != nil {
 			return err

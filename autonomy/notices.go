@@ -11,25 +11,25 @@ import (
 	"hob/autonomy/bus"
 	"hob/autonomy/notify"
 	"hob/channels"
-	"hob/knowledge/store"
-	"hob/platform/when"
+	"hob/platform/store"
+	"hob/platform/text/dateparse"
 )
 
-// digest sends the deferred notices: to their common target, or to the default target if they
+// deliverDigest sends the deferred notices: to their common target, or to the default target if they
 // differ.
-func (l *Loop) digest(ctx context.Context, ev bus.Event) (result, error) {
+func (l *Loop) deliverDigest(ctx context.Context, ev bus.Event) (result, error) {
 	res := result{how: "digest", kind: channels.Notice, digest: true}
 	if l.o.Notices == nil {
 		return res, errors.New("deferred notices are not configured")
 	}
-	p, one, err := l.o.Notices.Home(ctx, ev.ID)
+	p, one, err := l.o.Notices.CommonTarget(ctx, ev.ID)
 	if err != nil {
 		return res, err
 	}
 	if !one {
 		p.Session = ""
 	}
-	res.session, res.channel, res.chat, err = l.place(ctx, p.Session)
+	res.session, res.channel, res.chat, err = l.resolveNoticeTarget(ctx, p.Session)
 	return res, err
 }
 
@@ -44,13 +44,13 @@ func (l *Loop) endDigest(tx *store.Tx, ev bus.Event, res *result) (err error) {
 	return err
 }
 
-// weigh lets a model rate the urgency of a notice if configured. The call has a time limit and
+// rateUrgency lets a model rate the urgency of a notice if configured. The call has a time limit and
 // only changes when the notice is sent.
-func (l *Loop) weigh(ctx context.Context, ev bus.Event, res result) bus.Hint {
+func (l *Loop) rateUrgency(ctx context.Context, ev bus.Event, res result) bus.Hint {
 	if l.o.Notices == nil || !res.said || res.kind != channels.Notice || res.digest || res.goal != nil {
 		return bus.Hint{}
 	}
-	return l.o.Notices.Weigh(ctx, ev.ID, bus.Out{Provenance: res.Source, Delivery: channels.Delivery{Kind: res.kind, Session: res.session, Channel: res.channel, Chat: res.chat, Text: res.Answer}})
+	return l.o.Notices.RateUrgency(ctx, ev.ID, bus.OutboxItem{Provenance: res.Source, Delivery: channels.Delivery{Kind: res.kind, Session: res.session, Channel: res.channel, Chat: res.chat, Text: res.Answer}})
 }
 
 // pruneNotices removes outcomes of notices that are as old as the pruned traces of ticks.
@@ -71,13 +71,13 @@ func (l *Loop) willTell(ctx context.Context, event string) (bool, error) {
 	return slices.ContainsFunc(list, func(n notify.Notice) bool { return n.Event == event && n.Kind == channels.Notice }), err
 }
 
-// nearby returns where to notify the owner instead of a conversation: on another channel, if
+// activeTarget returns where to notify the owner instead of a conversation: on another channel, if
 // the owner is active there now.
-func (l *Loop) nearby(ctx context.Context, session, channel, chat string) (string, string, string, error) {
+func (l *Loop) activeTarget(ctx context.Context, session, channel, chat string) (string, string, string, error) {
 	if l.o.Notices == nil {
 		return session, channel, chat, nil
 	}
-	p, elsewhere, err := l.o.Notices.Nearby(ctx, channel)
+	p, elsewhere, err := l.o.Notices.ActiveChannel(ctx, channel)
 	if err != nil || !elsewhere {
 		return session, channel, chat, err
 	}
@@ -99,9 +99,9 @@ func (l *Loop) cmdQuiet(ctx context.Context, _ bus.Event, args string) (string, 
 		if err != nil || !on {
 			return "Notifications are on. Mute them with /quiet 2h.", err
 		}
-		return fmt.Sprintf("It is quiet until %s (%s). /quiet off ends it.", l.at(until), why), nil
+		return fmt.Sprintf("It is quiet until %s (%s). /quiet off ends it.", l.formatInstant(until), why), nil
 	case "off":
-		was, err := l.o.Notices.Unhush(ctx)
+		was, err := l.o.Notices.Unmute(ctx)
 		if !was {
 			return "It was not quiet.", err
 		}
@@ -111,10 +111,10 @@ func (l *Loop) cmdQuiet(ctx context.Context, _ bus.Event, args string) (string, 
 	if err != nil {
 		return "", err
 	}
-	if until, err = l.o.Notices.Hush(ctx, until); err != nil {
+	if until, err = l.o.Notices.Mute(ctx, until); err != nil {
 		return "", err
 	}
-	return fmt.Sprintf("Quiet until %s. Critical notifications, answers to you and reminders still arrive.", l.at(until)), nil
+	return fmt.Sprintf("Quiet until %s. Critical notifications, answers to you and reminders still arrive.", l.formatInstant(until)), nil
 }
 
 func (l *Loop) cmdSnooze(ctx context.Context, ev bus.Event, args string) (string, error) {
@@ -133,10 +133,10 @@ func (l *Loop) cmdSnooze(ctx context.Context, ev bus.Event, args string) (string
 	if err != nil {
 		return "", err
 	}
-	return fmt.Sprintf("I will send it again %s: %s", l.at(until), firstLine(n.Text)), nil
+	return fmt.Sprintf("I will send it again %s: %s", l.formatInstant(until), firstLine(n.Text)), nil
 }
 
-// at words an instant of today or of another day.
-func (l *Loop) at(t time.Time) string {
-	return when.Format(t.In(l.o.Zone()), time.Now().In(l.o.Zone()))
+// formatInstant words an instant of today or of another day.
+func (l *Loop) formatInstant(t time.Time) string {
+	return dateparse.Format(t.In(l.o.Zone()), time.Now().In(l.o.Zone()))
 }

@@ -13,9 +13,9 @@ import (
 	"hob/autonomy/bus"
 	"hob/autonomy/notify"
 	"hob/channels"
-	"hob/knowledge/store"
 	"hob/platform/failpoint"
 	"hob/platform/provenance"
+	"hob/platform/store"
 	"hob/watchers"
 )
 
@@ -24,19 +24,19 @@ const MaxText = 10 << 20
 
 // Errors of Receive; nothing was taken. They are channels.ErrUnfit.
 const (
-	ErrTooLong unfit = "the message is longer than 10 MB; send it as a file"
-	ErrNotText unfit = "the message is not valid UTF-8; send it as UTF-8 text"
-	ErrEmpty   unfit = "the message is empty"
-	ErrMixed   unfit = "a command or an answer cannot contain pasted, piped or file text; send it alone"
+	ErrTooLong rejectedError = "the message is longer than 10 MB; send it as a file"
+	ErrNotText rejectedError = "the message is not valid UTF-8; send it as UTF-8 text"
+	ErrEmpty   rejectedError = "the message is empty"
+	ErrMixed   rejectedError = "a command or an answer cannot contain pasted, piped or file text; send it alone"
 )
 
-type unfit string
+type rejectedError string
 
 // Error implements error.
-func (u unfit) Error() string { return string(u) }
+func (u rejectedError) Error() string { return string(u) }
 
 // Is makes it a channels.ErrUnfit.
-func (unfit) Is(target error) bool { return target == channels.ErrUnfit }
+func (rejectedError) Is(target error) bool { return target == channels.ErrUnfit }
 
 // message is the payload of a message event.
 type message struct {
@@ -63,8 +63,8 @@ type message struct {
 	Shared bool `json:"shared,omitempty"`
 }
 
-// fired is the payload of a watcher or schedule event.
-type fired struct {
+// watcherPayload is the payload of a watcher or schedule event.
+type watcherPayload struct {
 	Watcher string            `json:"watcher"`
 	Title   string            `json:"title"`
 	Mode    watchers.Mode     `json:"mode"`
@@ -79,13 +79,13 @@ type fired struct {
 	Data    json.RawMessage   `json:"data,omitempty"`
 }
 
-// observe claims what is due and starts a turn for each event. It returns when
+// startDueTurns claims what is due and starts a turn for each event. It returns when
 // the next waiting event becomes due.
-func (l *Loop) observe(ctx, work context.Context, woke string) time.Time {
+func (l *Loop) startDueTurns(ctx, work context.Context, woke string) time.Time {
 	l.looks.Add(1)
-	due := l.due(ctx)
-	events, next, err := l.o.Bus.Claim(ctx, l.free())
-	next = earlier(next, due)
+	due := l.enqueueDue(ctx)
+	events, next, err := l.o.Bus.Claim(ctx, l.freeSlots())
+	next = earlierTime(next, due)
 	if err != nil {
 		if ctx.Err() == nil {
 			l.o.Log.Error("cannot claim events; trying again", "err", err)
@@ -111,7 +111,7 @@ func (l *Loop) observe(ctx, work context.Context, woke string) time.Time {
 		t.cancel = cancel
 		l.open.Go(func() {
 			defer cancel(nil)
-			l.serve(tctx, t)
+			l.processEvent(tctx, t)
 			l.mu.Lock()
 			if l.running[ev.ID] == t { // it may have been suspended, answered and claimed again
 				delete(l.running, ev.ID)
@@ -128,9 +128,9 @@ func (l *Loop) observe(ctx, work context.Context, woke string) time.Time {
 	return next
 }
 
-// free counts the places left; commands take none, nor do turns that are held
+// freeSlots counts the places left; commands take none, nor do turns that are held
 // for an answer, as long as there are not too many of those.
-func (l *Loop) free() int {
+func (l *Loop) freeSlots() int {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	n, held := l.o.Slots, 0
@@ -146,8 +146,8 @@ func (l *Loop) free() int {
 	return max(0, n)
 }
 
-// holder returns a function that calls hold for the turn of an event.
-func (l *Loop) holder(event string) func() (release func()) {
+// holdFunc returns a function that calls hold for the turn of an event.
+func (l *Loop) holdFunc(event string) func() (release func()) {
 	return func() func() {
 		l.mu.Lock()
 		t := l.running[event]
@@ -155,13 +155,13 @@ func (l *Loop) holder(event string) func() (release func()) {
 		if t == nil {
 			return func() {}
 		}
-		return l.hold(t)
+		return l.holdTurn(t)
 	}
 }
 
-// hold marks a turn that waits for the owner in memory; release removes the mark. Another turn
+// holdTurn marks a turn that waits for the owner in memory; release removes the mark. Another turn
 // may use its slot meanwhile.
-func (l *Loop) hold(t *turn) (release func()) {
+func (l *Loop) holdTurn(t *turn) (release func()) {
 	l.mu.Lock()
 	t.held++
 	if l.draining {
@@ -188,25 +188,25 @@ func (l *Loop) Receive(ctx context.Context, in channels.Inbound) (channels.Accep
 		return channels.Accepted{}, ErrTooLong
 	case strings.TrimSpace(in.Text) == "" && len(in.Images) == 0 && len(in.OutsideFrom) == 0:
 		return channels.Accepted{}, ErrEmpty
-	case len(in.OutsideFrom) > 0 && Decides(in.Text):
+	case len(in.OutsideFrom) > 0 && MayDecide(in.Text):
 		return channels.Accepted{}, ErrMixed
 	}
-	ev, err := l.event(ctx, in)
+	ev, err := l.newMessageEvent(ctx, in)
 	if err != nil {
 		return channels.Accepted{}, err
 	}
-	if err := l.stranger(ctx, in, ev); err != nil {
-		return channels.Accepted{}, l.refuse(ctx, ev, err)
+	if err := l.dropUnknownSender(ctx, in, ev); err != nil {
+		return channels.Accepted{}, l.rejectMessage(ctx, ev, err)
 	}
 	now := time.Now()
-	over, tell, until := l.guests.take(ev, now)
+	over, tell, until := l.guests.countMessage(ev, now)
 	if over && !tell {
 		l.o.Log.Info("a message was dropped, since its sender has written too many", "channel", ev.Channel, "sender", ev.Sender)
-		return channels.Accepted{}, l.refuse(ctx, ev, ErrTooMany)
+		return channels.Accepted{}, l.rejectMessage(ctx, ev, ErrTooMany)
 	}
-	msg, heard := shown(ev)
+	msg, heard := watcherMessage(ev)
 	msg.Ignored = tell
-	settle := settles(ev, in)
+	settle := debounceDelay(ev, in)
 	if tell {
 		settle = 0
 		ev.Payload = mustJSON(message{Until: until})
@@ -221,18 +221,18 @@ func (l *Loop) Receive(ctx context.Context, in channels.Inbound) (channels.Accep
 		if err := l.inTurn(tx, &ev); err != nil {
 			return err
 		}
-		if acc, err = l.o.Bus.JoinTx(tx, ev, settle, joined); err != nil {
+		if acc, err = l.o.Bus.CoalesceTx(tx, ev, settle, mergeMessages); err != nil {
 			return err
 		}
 		if heard && l.o.Ears != nil && !acc.Repeated {
-			if err := l.hear(tx, msg); err != nil {
+			if err := l.dispatchToWatchers(tx, msg); err != nil {
 				return err
 			}
 		}
 		if acc.Repeated || acc.Position == 0 {
 			return nil
 		}
-		return l.queued(tx, ev, acc.Position)
+		return l.notifyQueuePosition(tx, ev, acc.Position)
 	})
 	if err != nil {
 		err = fmt.Errorf("take message: %w", err)
@@ -244,27 +244,27 @@ func (l *Loop) Receive(ctx context.Context, in channels.Inbound) (channels.Accep
 // inTurn puts "/new" behind a message that still waits for a next one, which belongs to
 // the conversation that is about to end.
 func (l *Loop) inTurn(tx *store.Tx, ev *bus.Event) error {
-	if !fresh(*ev) {
+	if !isResetCommand(*ev) {
 		return nil
 	}
-	waiting, err := l.o.Bus.SettlingTx(tx, ev.Session)
+	waiting, err := l.o.Bus.FlushDebounceTx(tx, ev.Session)
 	if len(waiting) > 0 {
 		ev.Lane = ev.Session
 	}
 	return err
 }
 
-// Known implements channels.Knower.
+// Known implements channels.DuplicateChecker.
 func (l *Loop) Known(ctx context.Context, in channels.Inbound) (channels.Accepted, bool, error) {
-	event, err := l.o.Bus.Taken(ctx, in.Channel, in.Key)
-	if err == nil && event == "" && !in.FromOwner && l.guests.full(in.Channel, in.Sender, time.Now()) {
+	event, err := l.o.Bus.FindCoalesced(ctx, in.Channel, in.Key)
+	if err == nil && event == "" && !in.FromOwner && l.guests.isOverLimit(in.Channel, in.Sender, time.Now()) {
 		err = ErrTooMany
 	}
 	return channels.Accepted{Event: event, Repeated: event != ""}, event != "", err
 }
 
-// event makes the inbox row of a message.
-func (l *Loop) event(ctx context.Context, in channels.Inbound) (bus.Event, error) {
+// newMessageEvent makes the inbox row of a message.
+func (l *Loop) newMessageEvent(ctx context.Context, in channels.Inbound) (bus.Event, error) {
 	if in.Session == "" {
 		in.Session = in.Conversation(l.o.SharedGroups)
 	}
@@ -320,11 +320,11 @@ func (l *Loop) event(ctx context.Context, in channels.Inbound) (bus.Event, error
 // commandLane returns the queue of a session's commands. They overtake all other events.
 func commandLane(session string) string { return session + "\x1fcommands" }
 
-// queued notifies the sender of their place in the queue: by a message on push channels,
+// notifyQueuePosition notifies the sender of their place in the queue: by a message on push channels,
 // otherwise through the live feed.
-func (l *Loop) queued(tx *store.Tx, ev bus.Event, position int) error {
+func (l *Loop) notifyQueuePosition(tx *store.Tx, ev bus.Event, position int) error {
 	if l.o.QueueNotices && l.o.Pushes(ev.Channel) {
-		return l.o.Bus.SayTx(tx, ev.ID, bus.Out{Provenance: provenance.Hob, Delivery: channels.Delivery{
+		return l.o.Bus.EnqueueTx(tx, ev.ID, bus.OutboxItem{Provenance: provenance.Hob, Delivery: channels.Delivery{
 			Kind: channels.Status, Session: ev.Session, Channel: ev.Channel, Chat: ev.Chat, Text: fmt.Sprintf("One moment, you are #%d.", position+1),
 		}})
 	}
@@ -342,7 +342,7 @@ func (l *Loop) Fire(ctx context.Context, id string, signals []watchers.Signal, s
 	}
 	events := make([]bus.Event, 0, len(signals))
 	for _, s := range signals {
-		ev, err := l.signal(spec, s)
+		ev, err := l.newSignalEvent(spec, s)
 		if err != nil {
 			return err
 		}
@@ -361,11 +361,11 @@ func (l *Loop) Fire(ctx context.Context, id string, signals []watchers.Signal, s
 	})
 }
 
-func (l *Loop) signal(spec watchers.Spec, s watchers.Signal) (bus.Event, error) {
+func (l *Loop) newSignalEvent(spec watchers.Spec, s watchers.Signal) (bus.Event, error) {
 	if s.Skipped > 0 || s.Notice { // it was dropped, or concerns the watcher itself: only notify the owner
 		spec.Mode = watchers.Notify
 	}
-	payload, err := json.Marshal(fired{
+	payload, err := json.Marshal(watcherPayload{
 		Watcher: spec.ID, Title: spec.Title, Mode: spec.Mode, Action: spec.Action, Report: spec.Report, Signal: s.Text,
 		Late: s.Late, Note: s.Note, Made: spec.Provenance, Agent: spec.Agent, Data: s.Payload,
 	})
@@ -383,15 +383,15 @@ func (l *Loop) signal(spec watchers.Spec, s watchers.Signal) (bus.Event, error) 
 	}, nil
 }
 
-// Trouble implements watchers.Sink. It notifies the owner that a watcher fails completely or
+// ReportError implements watchers.Sink. It notifies the owner that a watcher fails completely or
 // partly.
-func (l *Loop) Trouble(ctx context.Context, id string, cause error) {
+func (l *Loop) ReportError(ctx context.Context, id string, cause error) {
 	spec, err := l.o.Watcher(ctx, id)
 	if err == nil {
 		_, err = l.o.Bus.Put(ctx, bus.Event{
 			Kind: bus.System, Source: "watcher:" + id, Session: "system", Provenance: provenance.Outside,
 			Text:    fmt.Sprintf("There is a problem with watching %q: %v", spec.Title, cause),
-			Payload: mustJSON(fired{Watcher: id, Title: spec.Title, Mode: watchers.Notify, Report: spec.Report}),
+			Payload: mustJSON(watcherPayload{Watcher: id, Title: spec.Title, Mode: watchers.Notify, Report: spec.Report}),
 		})
 	}
 	if err != nil && ctx.Err() == nil {
@@ -412,7 +412,7 @@ func (l *Loop) Trigger(ctx context.Context, name, key string, payload []byte) (c
 	if report == "" {
 		report = "main"
 	}
-	data := mustJSON(fired{Watcher: name, Title: name, Mode: watchers.Do, Action: t.Action, Report: report, Signal: string(payload), Made: provenance.Owner})
+	data := mustJSON(watcherPayload{Watcher: name, Title: name, Mode: watchers.Do, Action: t.Action, Report: report, Signal: string(payload), Made: provenance.Owner})
 	return l.o.Bus.Put(ctx, bus.Event{
 		Kind: bus.Webhook, Source: "trigger:" + name, Session: "trigger:" + name, Text: string(payload), Payload: data,
 		Provenance: provenance.Outside, Key: key,
@@ -428,19 +428,19 @@ func mustJSON(v any) json.RawMessage {
 	return b
 }
 
-// Tell sends a notice from Hob to the owner; key deduplicates.
-func (l *Loop) Tell(ctx context.Context, key, text string) error {
+// Notify sends a notice from Hob to the owner; key deduplicates.
+func (l *Loop) Notify(ctx context.Context, key, text string) error {
 	_, err := l.o.Bus.Put(ctx, bus.Event{
-		Kind: bus.System, Source: "hob", Session: "system", Text: text, Provenance: provenance.Hob, Key: key, Payload: mustJSON(fired{Mode: watchers.Notify}),
+		Kind: bus.System, Source: "hob", Session: "system", Text: text, Provenance: provenance.Hob, Key: key, Payload: mustJSON(watcherPayload{Mode: watchers.Notify}),
 	})
 	return err
 }
 
-// Alert is Tell for critical notices; it ignores quiet hours.
-func (l *Loop) Alert(ctx context.Context, key, text string) error {
+// NotifyCritical is Tell for critical notices; it ignores quiet hours.
+func (l *Loop) NotifyCritical(ctx context.Context, key, text string) error {
 	_, err := l.o.Bus.Put(ctx, bus.Event{
 		Kind: bus.System, Source: "hob", Session: "system", Text: text, Provenance: provenance.Hob, Key: key,
-		Payload: mustJSON(fired{Mode: watchers.Notify, Urgency: notify.Critical}),
+		Payload: mustJSON(watcherPayload{Mode: watchers.Notify, Urgency: notify.Critical}),
 	})
 	return err
 }
@@ -454,7 +454,7 @@ func (l *Loop) TellTx(tx *store.Tx, key, text, report string) error {
 func (l *Loop) tellTx(tx *store.Tx, from provenance.Source, key, text, report string) error {
 	_, err := l.o.Bus.PutTx(tx, bus.Event{
 		ID: bus.NewID(), Kind: bus.System, Source: "hob", Session: "system", Text: text, Provenance: from, Key: key,
-		Payload: mustJSON(fired{Mode: watchers.Notify, Report: report}),
+		Payload: mustJSON(watcherPayload{Mode: watchers.Notify, Report: report}),
 	})
 	return err
 }

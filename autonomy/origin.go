@@ -9,8 +9,8 @@ import (
 
 	"hob/autonomy/bus"
 	"hob/channels"
-	"hob/platform/origins"
 	"hob/platform/provenance"
+	"hob/platform/provenance/origins"
 )
 
 // messageOrigins returns the origins of untrusted text in a message: its sender, or the client
@@ -80,7 +80,7 @@ func SizeOf(text string) string {
 
 // firedOrigins returns the origins of untrusted text in an event of a watcher, a schedule or a
 // trigger: what it observed, and what influenced its creation.
-func (l *Loop) firedOrigins(ctx context.Context, ev bus.Event, f fired) []provenance.Origin {
+func (l *Loop) firedOrigins(ctx context.Context, ev bus.Event, f watcherPayload) []provenance.Origin {
 	out := signalOrigins(ev, f)
 	if !f.Made.Tainted() || f.Watcher == "" {
 		return out
@@ -93,7 +93,7 @@ func (l *Loop) firedOrigins(ctx context.Context, ev bus.Event, f fired) []proven
 }
 
 // signalOrigins returns the origins of the observed text.
-func signalOrigins(ev bus.Event, f fired) []provenance.Origin {
+func signalOrigins(ev bus.Event, f watcherPayload) []provenance.Origin {
 	switch {
 	case ev.Kind == bus.Webhook:
 		return []provenance.Origin{{Kind: "webhook", Label: f.Title, Event: ev.ID}}

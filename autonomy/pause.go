@@ -19,7 +19,7 @@ func (l *Loop) Pause(ctx context.Context, text string) (until time.Time, err err
 	now := time.Now().In(l.o.Zone())
 	switch strings.TrimSpace(strings.TrimPrefix(strings.ToLower(strings.TrimSpace(text)), "until ")) {
 	case "":
-		until = bus.Forever()
+		until = bus.EndlessPause()
 	case "tomorrow":
 		y, m, d := now.Date()
 		until = time.Date(y, m, d+1, wakes, 0, 0, 0, now.Location())
@@ -41,10 +41,10 @@ func (l *Loop) Resume(ctx context.Context) (was bool, err error) {
 
 // PauseText describes the duration of a pause.
 func (l *Loop) PauseText(until time.Time) string {
-	if !until.Before(bus.Forever()) {
+	if !until.Before(bus.EndlessPause()) {
 		return "until you say /resume"
 	}
-	return "until " + l.at(until)
+	return "until " + l.formatInstant(until)
 }
 
 func (l *Loop) cmdPause(ctx context.Context, _ bus.Event, args string) (string, error) {

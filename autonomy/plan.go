@@ -24,10 +24,10 @@ func (l *Loop) dayPlan(ctx context.Context, ev bus.Event) (result, error) {
 		return res, errors.New("the daily plan is switched off ([plan] at)")
 	}
 	var err error
-	if res.session, res.channel, res.chat, err = l.place(ctx, ""); err != nil {
+	if res.session, res.channel, res.chat, err = l.resolveNoticeTarget(ctx, ""); err != nil {
 		return res, err
 	}
-	if l.o.Plan.Over(ev, time.Now()) {
+	if l.o.Plan.IsOver(ev, time.Now()) {
 		res.Answer, res.Source = dayOver, provenance.Hob
 		return res, nil
 	}

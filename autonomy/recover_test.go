@@ -9,8 +9,8 @@ import (
 
 	"hob/autonomy/bus"
 	"hob/autonomy/notify"
-	"hob/knowledge/store"
 	"hob/platform/provenance"
+	"hob/platform/store"
 )
 
 // An event that crashed Hob too often is reported once, also if its notice is deferred while
@@ -19,7 +19,7 @@ func TestGivenUpAtNight(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		time.Sleep(23 * time.Hour)
 		dir := t.TempDir()
-		night := setup{dir: dir, quiet: []notify.Quiet{{Start: 22 * 60, End: 7 * 60}}}
+		night := setup{dir: dir, quiet: []notify.QuietWindow{{Start: 22 * 60, End: 7 * 60}}}
 		idle := night
 		idle.idle = true
 		e := start(t, idle)

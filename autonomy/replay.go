@@ -10,15 +10,15 @@ import (
 	"slices"
 
 	"hob/autonomy/agent"
-	"hob/autonomy/brain"
 	"hob/autonomy/bus"
 	"hob/autonomy/guard"
 	"hob/autonomy/llm"
+	"hob/autonomy/modelrouter"
 	"hob/autonomy/prompt"
 	"hob/autonomy/session"
-	"hob/knowledge/store"
-	"hob/platform/origins"
 	"hob/platform/provenance"
+	"hob/platform/provenance/origins"
+	"hob/platform/store"
 	"hob/tools"
 )
 
@@ -77,30 +77,30 @@ func (l *Loop) Replay(ctx context.Context, id, turn string) (Replayed, error) {
 		if err != nil {
 			return Replayed{}, err
 		}
-		who, err := l.o.Crew.Whose(ctx, placeOf(s.ev, m))
+		who, err := l.o.Crew.CurrentAgent(ctx, placeOf(s.ev, m))
 		if err != nil {
 			return Replayed{}, fmt.Errorf("replay: find the agent: %w", err)
 		}
 		as = who.Agent
 	}
-	return s.play(ctx, as, ledger, trace)
+	return s.replayTurn(ctx, as, ledger, trace)
 }
 
-// stage is the temporary store in which a turn is replayed.
-type stage struct {
+// replaySandbox is the temporary store in which a turn is replayed.
+type replaySandbox struct {
 	rec      session.Recording
 	ev       bus.Event
 	dir      string
 	store    *store.Store
 	bus      *bus.Bus
 	sessions *session.Sessions
-	player   *player
+	player   *recordedModel
 }
 
-func newStage(ctx context.Context, rec session.Recording, ev bus.Event) (_ *stage, err error) {
+func newStage(ctx context.Context, rec session.Recording, ev bus.Event) (_ *replaySandbox, err error) {
 	ev.Session, ev.Lane = rec.Session, rec.Session
 	ev.Attempts, ev.Crashes = 1, 0
-	s := &stage{rec: rec, ev: ev, player: &player{rec: steps(rec.Own)}}
+	s := &replaySandbox{rec: rec, ev: ev, player: &recordedModel{rec: recordedAnswers(rec.Own)}}
 	if s.dir, err = os.MkdirTemp("", "hob-replay-"); err != nil {
 		return nil, fmt.Errorf("replay: %w", err)
 	}
@@ -109,7 +109,7 @@ func newStage(ctx context.Context, rec session.Recording, ev bus.Event) (_ *stag
 			s.close()
 		}
 	}()
-	sets := []store.Set{bus.Migrations(), guard.Migrations(), session.Migrations(), prompt.Migrations(), origins.Migrations(), Migrations()}
+	sets := []store.MigrationSet{bus.Migrations(), guard.Migrations(), session.Migrations(), prompt.Migrations(), origins.Migrations(), Migrations()}
 	if s.store, err = store.Open(ctx, filepath.Join(s.dir, "replay.db"), sets, store.Options{SkipCheck: true}); err != nil {
 		return nil, fmt.Errorf("replay: %w", err)
 	}
@@ -129,15 +129,15 @@ func newStage(ctx context.Context, rec session.Recording, ev bus.Event) (_ *stag
 	return s, err
 }
 
-func (s *stage) close() {
+func (s *replaySandbox) close() {
 	if s.store != nil {
 		_ = s.store.Close() // the store is deleted next
 	}
 	_ = os.RemoveAll(s.dir)
 }
 
-// play runs the turn and compares.
-func (s *stage) play(ctx context.Context, as *agent.Agent, ledger []bus.Entry, trace *Trace) (Replayed, error) {
+// replayTurn runs the turn and compares.
+func (s *replaySandbox) replayTurn(ctx context.Context, as *agent.Agent, ledger []bus.Entry, trace *Trace) (Replayed, error) {
 	out := Replayed{Session: s.rec.Session, Turn: s.rec.Turn, Differences: []Difference{}}
 	d := &differences{list: &out.Differences}
 	again, err := as.With(func(o *agent.Options) {
@@ -146,18 +146,18 @@ func (s *stage) play(ctx context.Context, as *agent.Agent, ledger []bus.Entry, t
 		if o.Results != nil {
 			o.Results = kept{} // by the turn itself
 		}
-		o.Dry = func(call string) (tools.Result, error) { return answered(ledger, call) }
-		o.Model = func(ctx context.Context, ask brain.Ask) (brain.Choice, error) {
+		o.Dry = func(call string) (tools.Result, error) { return ledgerResult(ledger, call) }
+		o.Model = func(ctx context.Context, ask modelrouter.TurnInfo) (modelrouter.Choice, error) {
 			c, err := choose(ctx, ask)
 			if err != nil {
-				d.add("model", "", modelOf(trace), "none: "+err.Error())
-				return brain.Choice{Model: s.player}, nil
+				d.addIfDifferent("model", "", modelOf(trace), "none: "+err.Error())
+				return modelrouter.Choice{Model: s.player}, nil
 			}
 			s.player.info = c.Model.Info()
 			if was := modelOf(trace); was != "" && was != s.player.info.Name() {
-				d.add("model", "", was, s.player.info.Name())
+				d.addIfDifferent("model", "", was, s.player.info.Name())
 			}
-			return brain.Choice{Model: s.player, Reason: c.Reason}, nil
+			return modelrouter.Choice{Model: s.player, Reason: c.Reason}, nil
 		}
 	})
 	if err != nil {
@@ -170,25 +170,25 @@ func (s *stage) play(ctx context.Context, as *agent.Agent, ledger []bus.Entry, t
 	if ctx.Err() != nil {
 		return out, ctx.Err()
 	}
-	now, herr := s.happened(ctx, res)
+	now, herr := s.turnMessages(ctx, res)
 	if herr != nil {
 		return out, herr
 	}
-	d.stamps(s.rec.Stamp, again.Stamp(s.player.system))
-	d.messages(s.player.whole(s.rec.Own), now)
+	d.compareStamps(s.rec.Stamp, again.Stamp(s.player.system))
+	d.compareMessages(s.player.comparableMessages(s.rec.Own), now)
 	played, perr := s.bus.Calls(ctx, s.rec.Turn)
 	if perr != nil {
 		return out, perr
 	}
-	d.verdicts(ledger, played)
+	d.compareVerdicts(ledger, played)
 	switch {
 	case res.Suspended:
-		d.add("end", "", "it went on", "the owner is asked")
-	case errors.Is(err, errRecording) && len(s.player.whole(s.rec.Own)) < len(s.rec.Own)-1: // the owner spoke into it
+		d.addIfDifferent("end", "", "it went on", "the owner is asked")
+	case errors.Is(err, errRecording) && len(s.player.comparableMessages(s.rec.Own)) < len(s.rec.Own)-1: // the owner spoke into it
 	case errors.Is(err, errRecording):
-		d.add("end", "", "it ended with an answer", "the model is asked again")
+		d.addIfDifferent("end", "", "it ended with an answer", "the model is asked again")
 	case err != nil:
-		d.add("end", "", "it ended with an answer", "it fails: "+err.Error())
+		d.addIfDifferent("end", "", "it ended with an answer", "it fails: "+err.Error())
 	}
 	out.ModelCalls, out.Calls, out.Same = s.player.next, len(played), len(out.Differences) == 0
 	return out, nil
@@ -199,8 +199,8 @@ type kept struct{}
 
 func (kept) Put(string, string) error { return nil }
 
-// happened returns the turn's messages after the question.
-func (s *stage) happened(ctx context.Context, res agent.Outcome) ([]llm.Message, error) {
+// turnMessages returns the turn's messages after the question.
+func (s *replaySandbox) turnMessages(ctx context.Context, res agent.Outcome) ([]llm.Message, error) {
 	if res.Record != nil {
 		if err := s.store.Write(ctx, res.Record); err != nil {
 			return nil, err
@@ -220,8 +220,8 @@ func modelOf(t *Trace) string {
 	return t.Model
 }
 
-// answered returns the recorded result of a call from the ledger.
-func answered(ledger []bus.Entry, call string) (tools.Result, error) {
+// ledgerResult returns the recorded result of a call from the ledger.
+func ledgerResult(ledger []bus.Entry, call string) (tools.Result, error) {
 	for _, e := range ledger {
 		if e.Call != call {
 			continue

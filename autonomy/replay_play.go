@@ -12,17 +12,17 @@ import (
 // errRecording means that the replay needs more answers than were recorded.
 var errRecording = errors.New("the recording has no further answer")
 
-// player is a model that returns the recorded answers in order.
-type player struct {
+// recordedModel is a model that returns the recorded answers in order.
+type recordedModel struct {
 	info   llm.Info
 	rec    []llm.Message
 	next   int
 	system string // of the last request
 }
 
-// steps returns the answers in a turn up to the owner's first message into it: a replay cannot
+// recordedAnswers returns the answers in a turn up to the owner's first message into it: a replay cannot
 // reproduce what followed.
-func steps(own []session.Row) (out []llm.Message) {
+func recordedAnswers(own []session.Row) (out []llm.Message) {
 	for i, r := range own {
 		if i > 0 && r.Message.Role == llm.User {
 			break
@@ -34,8 +34,8 @@ func steps(own []session.Row) (out []llm.Message) {
 	return out
 }
 
-// whole returns the recorded messages after the question that are compared.
-func (p *player) whole(own []session.Row) (out []llm.Message) {
+// comparableMessages returns the recorded messages after the question that are compared.
+func (p *recordedModel) comparableMessages(own []session.Row) (out []llm.Message) {
 	for _, r := range own[1:] {
 		if r.Message.Role == llm.User {
 			break
@@ -46,10 +46,10 @@ func (p *player) whole(own []session.Row) (out []llm.Message) {
 }
 
 // Info implements llm.Model.
-func (p *player) Info() llm.Info { return p.info }
+func (p *recordedModel) Info() llm.Info { return p.info }
 
 // Stream implements llm.Model.
-func (p *player) Stream(_ context.Context, r llm.Request) iter.Seq2[llm.Event, error] {
+func (p *recordedModel) Stream(_ context.Context, r llm.Request) iter.Seq2[llm.Event, error] {
 	return func(yield func(llm.Event, error) bool) {
 		p.system = r.System
 		if p.next >= len(p.rec) {
@@ -59,7 +59,7 @@ func (p *player) Stream(_ context.Context, r llm.Request) iter.Seq2[llm.Event, e
 		m := p.rec[p.next]
 		p.next++
 		for _, part := range m.Parts {
-			if e, ok := event(part); ok && !yield(e, nil) {
+			if e, ok := partEvent(part); ok && !yield(e, nil) {
 				return
 			}
 		}
@@ -67,7 +67,7 @@ func (p *player) Stream(_ context.Context, r llm.Request) iter.Seq2[llm.Event, e
 	}
 }
 
-func event(p llm.Part) (llm.Event, bool) {
+func partEvent(p llm.Part) (llm.Event, bool) {
 	switch {
 	case p.Call != nil:
 		return llm.Event{Kind: llm.CallDone, Call: *p.Call, Signature: p.Signature}, true

@@ -8,8 +8,8 @@ import (
 
 	"hob/autonomy/bus"
 	"hob/autonomy/llm/llmtest"
-	"hob/knowledge/store"
 	"hob/platform/provenance"
+	"hob/platform/store"
 	"hob/tools"
 )
 
@@ -74,7 +74,7 @@ func TestReview10_RefusalKeepsItsSource(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			pick := tools.New(tools.Def[textArgs]{
 				Spec:  tools.Spec{Name: "pick", Category: "test", Description: "Pick.", Effects: tools.Read, Core: true},
-				Judge: func(context.Context, textArgs) tools.Judgement { return tools.Judgement{Refused: tc.refused} },
+				Judge: func(context.Context, textArgs) tools.CallAssessment { return tools.CallAssessment{Refused: tc.refused} },
 				Run: func(context.Context, tools.Call, textArgs) (tools.Result, error) {
 					return tools.Result{}, errors.New("it ran")
 				},

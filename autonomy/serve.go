@@ -10,24 +10,24 @@ import (
 	"hob/autonomy/agent"
 	"hob/autonomy/bus"
 	"hob/channels"
-	"hob/knowledge/store"
 	"hob/platform/provenance"
+	"hob/platform/store"
 )
 
-// serve works on one claimed event to its end.
-func (l *Loop) serve(ctx context.Context, t *turn) {
+// processEvent works on one claimed event to its end.
+func (l *Loop) processEvent(ctx context.Context, t *turn) {
 	ev := t.ev
-	res, err := l.guarded(ctx, ev)
+	res, err := l.answerWithRecover(ctx, ev)
 	switch {
 	case err == nil && res.Suspended:
 		l.keepTick(ctx, t, waitRule(res), tickWaits)
 		return
 	case err == nil:
-		err = l.act(ctx, t, res)
+		err = l.commitResult(ctx, t, res)
 	case errors.Is(err, agent.ErrDraining):
 		err = l.o.Bus.Release(context.WithoutCancel(ctx), ev.ID)
 	default:
-		err = l.failed(ctx, t, res, err)
+		err = l.handleFailure(ctx, t, res, err)
 	}
 	if err == nil {
 		return
@@ -38,24 +38,24 @@ func (l *Loop) serve(ctx context.Context, t *turn) {
 	l.putBack(ctx, ev, err)
 }
 
-// guarded is think with a recover. A panic fails only this turn, because one message must not
+// answerWithRecover is think with a recover. A panic fails only this turn, because one message must not
 // end the daemon.
-func (l *Loop) guarded(ctx context.Context, ev bus.Event) (res result, err error) {
+func (l *Loop) answerWithRecover(ctx context.Context, ev bus.Event) (res result, err error) {
 	defer func() {
 		if p := recover(); p != nil {
 			l.o.Log.Error("turn panicked", "event", ev.ID, "panic", fmt.Sprint(p), "stack", string(debug.Stack()))
 			err = fmt.Errorf("internal error (%v); see Hob's log for details", p)
 		}
 	}()
-	if res, err = l.think(ctx, ev); err != nil && ctx.Err() != nil && errors.Is(err, context.Canceled) {
-		return l.halted(ctx, ev, res, err)
+	if res, err = l.answerEvent(ctx, ev); err != nil && ctx.Err() != nil && errors.Is(err, context.Canceled) {
+		return l.resultOfHalted(ctx, ev, res, err)
 	}
 	return res, err
 }
 
-// halted handles a turn that was stopped before its agent began. Lookups then fail, which is
+// resultOfHalted handles a turn that was stopped before its agent began. Lookups then fail, which is
 // not a failure of the turn.
-func (l *Loop) halted(ctx context.Context, ev bus.Event, res result, err error) (result, error) {
+func (l *Loop) resultOfHalted(ctx context.Context, ev bus.Event, res result, err error) (result, error) {
 	switch cause := context.Cause(ctx); {
 	case errors.Is(cause, agent.ErrDraining):
 		return res, agent.ErrDraining
@@ -77,7 +77,7 @@ func (l *Loop) putBack(ctx context.Context, ev bus.Event, cause error) {
 		case <-wait.C:
 		}
 		if err := l.giveBack(ctx, ev, cause); err == nil {
-			l.o.Bus.Poke()
+			l.o.Bus.SignalWork()
 			return
 		}
 		wait.Reset(5 * time.Second)
@@ -93,5 +93,5 @@ func (l *Loop) giveBack(ctx context.Context, ev bus.Event, cause error) error {
 	case ev.Attempts >= bus.MaxAttempts:
 		return l.tellDead(ctx, ev, cause.Error())
 	}
-	return l.retry(ctx, ev, cause, time.Now())
+	return l.retryEvent(ctx, ev, cause, time.Now())
 }

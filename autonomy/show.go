@@ -7,10 +7,10 @@ import (
 	"hob/autonomy/bus"
 )
 
-// show streams the growing answer to the sender on channels that support it; elsewhere it does
+// startLiveReply streams the growing answer to the sender on channels that support it; elsewhere it does
 // nothing. The text comes from the live feed, which redacts known secrets. stop waits until the
 // display is removed.
-func (l *Loop) show(ctx context.Context, ev bus.Event) (stop func()) {
+func (l *Loop) startLiveReply(ctx context.Context, ev bus.Event) (stop func()) {
 	if l.o.Show == nil {
 		return func() {}
 	}

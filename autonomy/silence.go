@@ -15,10 +15,10 @@ import (
 	"hob/watchers"
 )
 
-// Watching explains the silences of watchers; *watchers.Manager does.
-type Watching interface {
+// SilenceExplainer explains the silences of watchers; *watchers.Manager does.
+type SilenceExplainer interface {
 	Silence(ctx context.Context, id string) (watchers.Silence, error)
-	Passed(ctx context.Context, words []string, since time.Time, limit int) ([]watchers.Passed, error)
+	Passed(ctx context.Context, words []string, since time.Time, limit int) ([]watchers.SuppressedSignal, error)
 	Find(ctx context.Context, words string, f watchers.Filter) (watchers.Spec, error)
 	List(ctx context.Context, f watchers.Filter) ([]watchers.Spec, error)
 }
@@ -30,17 +30,17 @@ const (
 	looksBack   = 500            // maximum number of events and deliveries to check
 )
 
-// Silent explains why the owner was not notified.
-type Silent struct {
+// SilenceReport explains why the owner was not notified.
+type SilenceReport struct {
 	About string    `json:"about,omitempty"`
 	Since time.Time `json:"since"`
 	// Watchers is the watcher in question, or all that fail.
 	Watchers []watchers.Silence `json:"watchers"`
 	// Passed lists what watchers saw and did not report.
-	Passed []watchers.Passed `json:"passed"`
-	Goals  []GoalSilence     `json:"goals"`
+	Passed []watchers.SuppressedSignal `json:"passed"`
+	Goals  []GoalSilence               `json:"goals"`
 	// Events lists events without a notice.
-	Events []Unsaid `json:"events"`
+	Events []SuppressedEvent `json:"events"`
 	// Deliveries were written but have not reached the owner; Told have.
 	Deliveries []bus.Delivery `json:"deliveries"`
 	Told       []bus.Delivery `json:"told"`
@@ -50,8 +50,8 @@ type Silent struct {
 	Denied []guard.Record `json:"denied"`
 }
 
-// Unsaid is an event without a notice, and the rule.
-type Unsaid struct {
+// SuppressedEvent is an event without a notice, and the rule.
+type SuppressedEvent struct {
 	Event bus.Event `json:"event"`
 	Rule  string    `json:"rule"`
 }
@@ -59,30 +59,30 @@ type Unsaid struct {
 // Silence explains missing notices: of a watcher or goal (by id or words), of anything with
 // certain words, or ("") of everything, since a time ("since 14:00", "since yesterday"; default
 // one day).
-func (l *Loop) Silence(ctx context.Context, about string) (Silent, error) {
+func (l *Loop) Silence(ctx context.Context, about string) (SilenceReport, error) {
 	now := time.Now().In(l.o.Zone())
 	words, since, err := sinceOf(about, now)
 	if err != nil {
-		return Silent{}, err
+		return SilenceReport{}, err
 	}
-	s := Silent{
-		About: words, Since: since, Watchers: []watchers.Silence{}, Passed: []watchers.Passed{}, Goals: []GoalSilence{}, Events: []Unsaid{},
+	s := SilenceReport{
+		About: words, Since: since, Watchers: []watchers.Silence{}, Passed: []watchers.SuppressedSignal{}, Goals: []GoalSilence{}, Events: []SuppressedEvent{},
 		Deliveries: []bus.Delivery{}, Told: []bus.Delivery{}, Notices: []notify.Notice{}, Denied: []guard.Record{},
 	}
 	if words != "" {
-		if ok, err := l.named(ctx, words, &s); ok || err != nil {
+		if ok, err := l.explainNamedSource(ctx, words, &s); ok || err != nil {
 			return s, err
 		}
 	}
-	found := significant(words)
+	found := significantWords(words)
 	if len(found) == 0 { // "my messages" means everything
 		s.About = ""
 	}
-	return s, l.silences(ctx, found, &s)
+	return s, l.collectSilences(ctx, found, &s)
 }
 
-// named explains the one matching watcher or goal.
-func (l *Loop) named(ctx context.Context, words string, s *Silent) (bool, error) {
+// explainNamedSource explains the one matching watcher or goal.
+func (l *Loop) explainNamedSource(ctx context.Context, words string, s *SilenceReport) (bool, error) {
 	if goalID.MatchString(words) && l.o.Goals != nil {
 		g, err := goals.Get(l.o.Store.Reader(ctx), words)
 		if err != nil {
@@ -116,11 +116,11 @@ func (l *Loop) named(ctx context.Context, words string, s *Silent) (bool, error)
 		return false, err
 	}
 	s.About = spec.ID
-	return true, l.unsaid(ctx, events, nil, s)
+	return true, l.collectSuppressed(ctx, events, nil, s)
 }
 
-// silences collects everything that was held back.
-func (l *Loop) silences(ctx context.Context, words []string, s *Silent) error {
+// collectSilences collects everything that was held back.
+func (l *Loop) collectSilences(ctx context.Context, words []string, s *SilenceReport) error {
 	if w := l.o.Watching; w != nil {
 		list, err := w.List(ctx, watchers.Filter{States: []watchers.State{watchers.Active, watchers.Paused, watchers.Broken}})
 		if err != nil {
@@ -134,7 +134,7 @@ func (l *Loop) silences(ctx context.Context, words []string, s *Silent) error {
 			if err != nil {
 				return err
 			}
-			if one.Passed = nil; held(one) {
+			if one.Passed = nil; isUnexpectedlySilent(one) {
 				s.Watchers = append(s.Watchers, one)
 			}
 		}
@@ -149,10 +149,10 @@ func (l *Loop) silences(ctx context.Context, words []string, s *Silent) error {
 	if err != nil {
 		return err
 	}
-	if err := l.unsaid(ctx, events, words, s); err != nil {
+	if err := l.collectSuppressed(ctx, events, words, s); err != nil {
 		return err
 	}
-	if err := l.undelivered(ctx, words, s); err != nil {
+	if err := l.collectUndelivered(ctx, words, s); err != nil {
 		return err
 	}
 	if err := l.heldNotices(ctx, words, s); err != nil {
@@ -165,16 +165,16 @@ func (l *Loop) silences(ctx context.Context, words []string, s *Silent) error {
 	return err
 }
 
-// held reports whether a watcher says nothing for a reason that the owner may not
+// isUnexpectedlySilent reports whether a watcher says nothing for a reason that the owner may not
 // expect: having nothing to say is none.
-func held(s watchers.Silence) bool {
+func isUnexpectedlySilent(s watchers.Silence) bool {
 	return slices.ContainsFunc(s.Holds, func(h watchers.Hold) bool {
 		return h.Rule != watchers.RuleKnown && h.Rule != watchers.RuleNothing && h.Rule != watchers.RuleNotDue && h.Rule != watchers.RuleUnasked
 	})
 }
 
-// worded sorts deliveries into those that reached the owner and those that did not.
-func (s *Silent) worded(list []bus.Delivery) {
+// addDeliveries sorts deliveries into those that reached the owner and those that did not.
+func (s *SilenceReport) addDeliveries(list []bus.Delivery) {
 	for _, d := range list {
 		switch {
 		case d.State == channels.Sent:

@@ -9,17 +9,17 @@ import (
 	"hob/autonomy/guard"
 	"hob/autonomy/notify"
 	"hob/channels"
-	"hob/platform/phrase"
 	"hob/platform/provenance"
+	"hob/platform/text/textnorm"
 )
 
-// unsaid finds events without a notice. The owner's own messages always get an answer.
-func (l *Loop) unsaid(ctx context.Context, events []bus.Event, words []string, s *Silent) error {
+// collectSuppressed finds events without a notice. The owner's own messages always get an answer.
+func (l *Loop) collectSuppressed(ctx context.Context, events []bus.Event, words []string, s *SilenceReport) error {
 	for _, ev := range events {
 		if len(s.Events) == mostSilent {
 			return nil
 		}
-		if ev.ReceivedAt.Before(s.Since) || ev.Kind == bus.Message && ev.Provenance == provenance.Owner || ev.Kind == bus.Task || !phrase.Has(ev.Text, words) {
+		if ev.ReceivedAt.Before(s.Since) || ev.Kind == bus.Message && ev.Provenance == provenance.Owner || ev.Kind == bus.Task || !textnorm.ContainsAllWords(ev.Text, words) {
 			continue
 		}
 		said, err := l.o.Bus.EventDeliveries(ctx, ev.ID)
@@ -29,7 +29,7 @@ func (l *Loop) unsaid(ctx context.Context, events []bus.Event, words []string, s
 		said = slices.DeleteFunc(said, func(d bus.Delivery) bool { return d.Kind == channels.Send }) // a send goes to another person
 		if len(said) > 0 {
 			if s.About != "" {
-				s.worded(said)
+				s.addDeliveries(said)
 			}
 			continue
 		}
@@ -37,7 +37,7 @@ func (l *Loop) unsaid(ctx context.Context, events []bus.Event, words []string, s
 		if err != nil {
 			return err
 		}
-		s.Events = append(s.Events, Unsaid{ev, rule})
+		s.Events = append(s.Events, SuppressedEvent{ev, rule})
 	}
 	return nil
 }
@@ -49,7 +49,7 @@ func (l *Loop) unsaidRule(ctx context.Context, ev bus.Event) (string, error) {
 	case bus.Dead:
 		return "[given_up] after " + fmt.Sprint(ev.Attempts) + " attempt(s): " + ev.Error, nil
 	default:
-		rows, err := ticked(l.o.Store.Reader(ctx), "WHERE event = ? ORDER BY tick DESC LIMIT 1", ev.ID)
+		rows, err := queryTicks(l.o.Store.Reader(ctx), "WHERE event = ? ORDER BY tick DESC LIMIT 1", ev.ID)
 		if err != nil || len(rows) == 0 {
 			return "[not_done_yet] it is " + string(ev.State), err
 		}
@@ -86,8 +86,8 @@ func (l *Loop) unsaidRule(ctx context.Context, ev bus.Event) (string, error) {
 	return "[nothing_to_say] its turn ended without a text", nil
 }
 
-// undelivered finds what was worded and did not reach the owner, and what did.
-func (l *Loop) undelivered(ctx context.Context, words []string, s *Silent) error {
+// collectUndelivered finds what was worded and did not reach the owner, and what did.
+func (l *Loop) collectUndelivered(ctx context.Context, words []string, s *SilenceReport) error {
 	list, err := l.o.Bus.Deliveries(ctx, "", "", "", looksBack)
 	if err != nil {
 		return err
@@ -98,7 +98,7 @@ func (l *Loop) undelivered(ctx context.Context, words []string, s *Silent) error
 	}
 	for _, d := range list {
 		switch {
-		case d.CreatedAt.Before(s.Since) || !phrase.Has(d.Text, words) || d.Kind == channels.Send || known[d.ID]:
+		case d.CreatedAt.Before(s.Since) || !textnorm.ContainsAllWords(d.Text, words) || d.Kind == channels.Send || known[d.ID]:
 		case d.State == channels.Sent:
 			if len(words) > 0 && len(s.Told) < mostSilent && d.Kind != channels.Reply {
 				s.Told = append(s.Told, d)
@@ -112,7 +112,7 @@ func (l *Loop) undelivered(ctx context.Context, words []string, s *Silent) error
 }
 
 // heldNotices finds notices that were not sent immediately.
-func (l *Loop) heldNotices(ctx context.Context, words []string, s *Silent) error {
+func (l *Loop) heldNotices(ctx context.Context, words []string, s *SilenceReport) error {
 	if l.o.Notices == nil {
 		return nil
 	}
@@ -125,11 +125,11 @@ func (l *Loop) heldNotices(ctx context.Context, words []string, s *Silent) error
 			continue
 		}
 		if n.Text == "" { // it repeats another notice
-			if n.Text, err = l.o.Notices.Says(ctx, n); err != nil {
+			if n.Text, err = l.o.Notices.NoticeText(ctx, n); err != nil {
 				return err
 			}
 		}
-		if phrase.Has(n.Text+" "+n.Subject, words) {
+		if textnorm.ContainsAllWords(n.Text+" "+n.Subject, words) {
 			s.Notices = append(s.Notices, n)
 		}
 	}

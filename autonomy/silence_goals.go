@@ -7,19 +7,19 @@ import (
 	"time"
 
 	"hob/autonomy/goals"
-	"hob/platform/phrase"
+	"hob/platform/text/textnorm"
 )
 
 // GoalSilence explains why a goal is silent.
 type GoalSilence struct {
-	Goal goals.Goal      `json:"goal"`
-	Rule string          `json:"rule"`
-	Last *goals.Reviewed `json:"last,omitempty"`
+	Goal goals.Goal          `json:"goal"`
+	Rule string              `json:"rule"`
+	Last *goals.ReviewRecord `json:"last,omitempty"`
 }
 
 var goalID = regexp.MustCompile(`^g-[a-z0-9]+$`)
 
-func (l *Loop) goalSilences(ctx context.Context, words []string, s *Silent) error {
+func (l *Loop) goalSilences(ctx context.Context, words []string, s *SilenceReport) error {
 	if l.o.Goals == nil {
 		return nil
 	}
@@ -28,7 +28,7 @@ func (l *Loop) goalSilences(ctx context.Context, words []string, s *Silent) erro
 		return err
 	}
 	for _, g := range list {
-		if len(s.Goals) == mostSilent || !phrase.Has(g.Description, words) {
+		if len(s.Goals) == mostSilent || !textnorm.ContainsAllWords(g.Description, words) {
 			continue
 		}
 		one, err := l.goalSilence(ctx, g)

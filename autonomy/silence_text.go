@@ -7,7 +7,7 @@ import (
 )
 
 // Text formats the explanation for users.
-func (s Silent) Text(zone *time.Location) string {
+func (s SilenceReport) Text(zone *time.Location) string {
 	var b strings.Builder
 	at := func(t time.Time) string { return t.In(zone).Format("2006-01-02 15:04:05") }
 	section := func(n int, title string) {

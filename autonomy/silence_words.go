@@ -7,8 +7,8 @@ import (
 	"strings"
 	"time"
 
-	"hob/platform/phrase"
-	"hob/platform/when"
+	"hob/platform/text/dateparse"
+	"hob/platform/text/textnorm"
 )
 
 // sinceOf splits a question into its subject and its start time.
@@ -24,10 +24,10 @@ func sinceOf(about string, now time.Time) (words string, since time.Time, err er
 	if at, terr := time.Parse(time.RFC3339, strings.TrimSpace(after)); terr == nil {
 		return strings.TrimSpace(before), at, nil
 	}
-	if p, perr := when.ParsePeriod(after, now); perr == nil && !p.From.After(now) {
+	if p, perr := dateparse.ParsePeriod(after, now); perr == nil && !p.From.After(now) {
 		return strings.TrimSpace(before), p.From, nil
 	}
-	m, err := when.Parse(after, now)
+	m, err := dateparse.Parse(after, now)
 	if err != nil {
 		return "", since, fmt.Errorf("%w: %q is not a time such as \"14:00\", \"yesterday\" or \"2h\"", ErrUnclear, after)
 	}
@@ -43,9 +43,9 @@ var ErrUnclear = errors.New("unclear question")
 // fillers matches words without meaning for a search.
 var fillers = regexp.MustCompile(`^(a|an|the|of|from|by|about|to|in|on|at|with|my|your|that|this|mail|mails|email|emails|message|messages|did|not|you|tell|told|me|why)$`)
 
-// significant returns the words that are useful for a search.
-func significant(words string) (out []string) {
-	for _, w := range phrase.Split(words) {
+// significantWords returns the words that are useful for a search.
+func significantWords(words string) (out []string) {
+	for _, w := range textnorm.FoldedWords(words) {
 		if !fillers.MatchString(w) {
 			out = append(out, w)
 		}

@@ -11,8 +11,8 @@ import (
 	"hob/autonomy/bus"
 	"hob/autonomy/guard"
 	"hob/channels"
-	"hob/knowledge/store"
 	"hob/platform/provenance"
+	"hob/platform/store"
 )
 
 // steerCommand is the command "/steer TEXT", with which the owner sends text to a running turn.
@@ -23,7 +23,7 @@ const steerMark = "\x1fsteer\x1f"
 // steerLane returns a separate queue, so that the words wait only for the turn.
 func steerLane(session, event string) string { return session + steerMark + event }
 
-func steers(ev bus.Event) bool { return strings.HasPrefix(ev.Lane, ev.Session+steerMark) }
+func isSteering(ev bus.Event) bool { return strings.HasPrefix(ev.Lane, ev.Session+steerMark) }
 
 // steerText returns the text after the command.
 func steerText(text string) string {
@@ -33,16 +33,16 @@ func steerText(text string) string {
 	return text
 }
 
-// steer hands the words to the session's running turn, which takes them up at
+// steerTurn hands the words to the session's running turn, which takes them up at
 // its next step and finishes this event with that step. When there is no turn,
 // or it ends before it could, they are an ordinary message.
-func (l *Loop) steer(ctx context.Context, ev bus.Event) (result, error) {
+func (l *Loop) steerTurn(ctx context.Context, ev bus.Event) (result, error) {
 	put := result{Outcome: agent.Outcome{Suspended: true}}
-	settled, cancel := l.o.Bus.Settled(ev.ID)
+	settled, cancel := l.o.Bus.EventClosed(ev.ID)
 	defer cancel()
-	t := l.offer(ev)
+	t := l.offerToTurn(ev)
 	if t == nil {
-		return put, l.queue(ctx, ev)
+		return put, l.queueAsMessage(ctx, ev)
 	}
 	l.o.Bus.Feed.Publish("status", ev.ID, ev.Session, map[string]string{"steer": "waits for the next step"})
 	select {
@@ -56,11 +56,11 @@ func (l *Loop) steer(ctx context.Context, ev bus.Event) (result, error) {
 	if err != nil || now.State != bus.Claimed {
 		return put, err
 	}
-	return put, l.queue(ctx, ev)
+	return put, l.queueAsMessage(ctx, ev)
 }
 
-// offer gives the words to the running turn of the session, nil when none runs.
-func (l *Loop) offer(ev bus.Event) *turn {
+// offerToTurn gives the words to the running turn of the session, nil when none runs.
+func (l *Loop) offerToTurn(ev bus.Event) *turn {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	for _, t := range l.running {
@@ -72,15 +72,15 @@ func (l *Loop) offer(ev bus.Event) *turn {
 	return nil
 }
 
-// queue makes an ordinary message of it.
-func (l *Loop) queue(ctx context.Context, ev bus.Event) error {
+// queueAsMessage makes an ordinary message of it.
+func (l *Loop) queueAsMessage(ctx context.Context, ev bus.Event) error {
 	return l.o.Store.Write(context.WithoutCancel(ctx), func(tx *store.Tx) error {
 		return l.o.Bus.MoveTx(tx, ev.ID, ev.Session)
 	})
 }
 
-// said returns the texts sent to a turn since the last call, oldest first.
-func (l *Loop) said(event string) []agent.Said {
+// takeSteerMessages returns the texts sent to a turn since the last call, oldest first.
+func (l *Loop) takeSteerMessages(event string) []agent.SteerMessage {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	t := l.running[event]
@@ -88,9 +88,9 @@ func (l *Loop) said(event string) []agent.Said {
 		return nil
 	}
 	slices.SortFunc(t.said, func(a, b bus.Event) int { return strings.Compare(a.ID, b.ID) })
-	out := make([]agent.Said, 0, len(t.said))
+	out := make([]agent.SteerMessage, 0, len(t.said))
 	for _, ev := range t.said {
-		out = append(out, agent.Said{
+		out = append(out, agent.SteerMessage{
 			Text: steerText(ev.Text), Source: ev.Provenance,
 			TakenTx: func(tx *store.Tx, reply string) error { return l.takenTx(tx, ev, reply) },
 		})
@@ -114,7 +114,7 @@ func (l *Loop) takenTx(tx *store.Tx, ev bus.Event, reply string) error {
 	if err != nil {
 		return err
 	}
-	return l.o.Bus.SayTx(tx, ev.ID, bus.Out{Provenance: provenance.Hob, Delivery: channels.Delivery{
+	return l.o.Bus.EnqueueTx(tx, ev.ID, bus.OutboxItem{Provenance: provenance.Hob, Delivery: channels.Delivery{
 		Kind: channels.Reply, Session: ev.Session, Channel: ev.Channel, Chat: ev.Chat, Text: reply,
 	}})
 }

@@ -10,8 +10,8 @@ import (
 	"hob/autonomy/bus"
 	"hob/autonomy/llm"
 	"hob/channels"
-	"hob/platform/phrase"
 	"hob/platform/provenance"
+	"hob/platform/text/textnorm"
 	"hob/tools"
 )
 
@@ -27,7 +27,7 @@ func takesBack(text string) bool {
 	if len(text) > longestTakeBack {
 		return false
 	}
-	said := " " + strings.Join(phrase.Split(text), " ") + " "
+	said := " " + strings.Join(textnorm.FoldedWords(text), " ") + " "
 	var phrases []string
 	for line := range strings.Lines(takebackText) {
 		kind, list, _ := strings.Cut(strings.TrimSpace(line), " ")
@@ -68,7 +68,7 @@ func (l *Loop) takeBack(ctx context.Context, ev bus.Event, m message) (result, b
 	}
 	l.undoing.Lock()
 	defer l.undoing.Unlock()
-	done, list, err := l.meant(ctx, ev)
+	done, list, err := l.findActionsToUndo(ctx, ev)
 	if err != nil || len(done)+len(list) == 0 {
 		return result{}, false, err
 	}
@@ -92,9 +92,9 @@ func (l *Loop) takeBack(ctx context.Context, ev bus.Event, m message) (result, b
 	return res, true, nil
 }
 
-// meant finds the actions to undo: those the message has undone already (before a crash), and
+// findActionsToUndo finds the actions to undo: those the message has undone already (before a crash), and
 // the rest.
-func (l *Loop) meant(ctx context.Context, ev bus.Event) (done, list []bus.Entry, err error) {
+func (l *Loop) findActionsToUndo(ctx context.Context, ev bus.Event) (done, list []bus.Entry, err error) {
 	if done, err = l.o.Bus.UndoneBy(ctx, ev.ID); err != nil {
 		return nil, nil, err
 	}

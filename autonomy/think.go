@@ -9,8 +9,8 @@ import (
 	"time"
 
 	"hob/autonomy/agent"
+	"hob/autonomy/agents"
 	"hob/autonomy/bus"
-	"hob/autonomy/crew"
 	"hob/autonomy/goals"
 	"hob/autonomy/llm"
 	"hob/autonomy/notify"
@@ -29,75 +29,75 @@ type result struct {
 	kind channels.DeliveryKind
 	// said is false if there is nothing to send.
 	said                   bool
-	session, channel, chat string       // target of the answer
-	goal                   *goals.Ended // how an event of a goal ended
-	digest                 bool         // the text is read when the event ends
-	asks                   []string     // approvals that the answer asks for
+	session, channel, chat string              // target of the answer
+	goal                   *goals.EventOutcome // how an event of a goal ended
+	digest                 bool                // the text is read when the event ends
+	asks                   []string            // approvals that the answer asks for
 }
 
-// think turns an event into an answer.
-func (l *Loop) think(ctx context.Context, ev bus.Event) (result, error) {
+// answerEvent turns an event into an answer.
+func (l *Loop) answerEvent(ctx context.Context, ev bus.Event) (result, error) {
 	switch ev.Kind {
 	case bus.Message:
-		if steers(ev) {
-			return l.steer(ctx, ev)
+		if isSteering(ev) {
+			return l.steerTurn(ctx, ev)
 		}
-		if ev.Lane != ev.Session || fresh(ev) {
-			return l.command(ctx, ev)
+		if ev.Lane != ev.Session || isResetCommand(ev) {
+			return l.runCommand(ctx, ev)
 		}
-		return l.converse(ctx, ev)
+		return l.answerMessage(ctx, ev)
 	case bus.Watcher, bus.Schedule, bus.Webhook:
-		return l.noticed(ctx, ev)
+		return l.handleSignal(ctx, ev)
 	case bus.Goal:
-		return l.goal(ctx, ev)
+		return l.handleGoalEvent(ctx, ev)
 	case bus.Task:
-		if crew.Is(ev) {
-			return l.delegated(ctx, ev)
+		if agents.IsTaskEvent(ev) {
+			return l.runDelegatedTask(ctx, ev)
 		}
-		return l.call(ctx, ev)
+		return l.runOwnerCall(ctx, ev)
 	case bus.System:
 		switch ev.Source {
 		case goals.PlanSource:
 			return l.dayPlan(ctx, ev)
 		case notify.Source:
-			return l.digest(ctx, ev)
+			return l.deliverDigest(ctx, ev)
 		}
-		var f fired
+		var f watcherPayload
 		if err := json.Unmarshal(ev.Payload, &f); err != nil {
 			return result{}, fmt.Errorf("event %s: %w", ev.ID, err)
 		}
-		return l.notice(ctx, f.Report, ev.Text, ev.Provenance)
+		return l.noticeResult(ctx, f.Report, ev.Text, ev.Provenance)
 	}
 	return result{}, fmt.Errorf("event %s has the unknown kind %s", ev.ID, ev.Kind)
 }
 
-// converse answers a message.
-func (l *Loop) converse(ctx context.Context, ev bus.Event) (result, error) {
+// answerMessage answers a message.
+func (l *Loop) answerMessage(ctx context.Context, ev bus.Event) (result, error) {
 	m, err := messageOf(ev)
 	if err != nil {
 		return result{}, err
 	}
 	if !m.Until.IsZero() {
-		return l.limited(ev, m), nil
+		return l.replyRateLimited(ev, m), nil
 	}
-	if text := forgets(ev); text != "" {
-		return l.forget(ctx, ev, text)
+	if text := parseForgetRequest(ev); text != "" {
+		return l.runForget(ctx, ev, text)
 	}
 	if res, ok, err := l.takeBack(ctx, ev, m); ok || err != nil {
 		return res, err
 	}
 	res := result{how: "turn", kind: channels.Reply, said: true, session: ev.Session, channel: ev.Channel, chat: ev.Chat}
-	who, err := l.pick(ctx, ev, m)
+	who, err := l.selectAgent(ctx, ev, m)
 	if err != nil {
 		return res, err
 	}
-	told, err := l.told(ctx, ev)
+	told, err := l.recentNotices(ctx, ev)
 	if err != nil {
 		return res, err
 	}
 	t := agent.Turn{
-		Event: ev, Text: steerText(ev.Text), Source: ev.Provenance, Said: func() []agent.Said { return l.said(ev.ID) }, Outside: m.Outside, OutsideFrom: outsideOrigins(ev, m), Origins: messageOrigins(ev, m), Attended: ev.Provenance == provenance.Owner,
-		Origin: ev.Channel, Report: ev.Session, Channel: ev.Channel, Chat: ev.Chat, Told: told, Cancelled: l.wasCancelled(ev.ID), Hold: l.holder(ev.ID),
+		Event: ev, Text: steerText(ev.Text), Source: ev.Provenance, Said: func() []agent.SteerMessage { return l.takeSteerMessages(ev.ID) }, Outside: m.Outside, OutsideFrom: outsideOrigins(ev, m), Origins: messageOrigins(ev, m), Attended: ev.Provenance == provenance.Owner,
+		Origin: ev.Channel, Report: ev.Session, Channel: ev.Channel, Chat: ev.Chat, Told: told, Cancelled: l.wasCancelled(ev.ID), Hold: l.holdFunc(ev.ID),
 	}
 	if m.Via != "" {
 		t.Origin = m.Via
@@ -109,7 +109,7 @@ func (l *Loop) converse(ctx context.Context, ev bus.Event) (result, error) {
 	t.Level = l.o.Level(ev.Channel, t.Person)
 	if !t.Attended { // the owner gets the questions and creations of unattended turns
 		t.Guest = true
-		if t.Report, t.Channel, t.Chat, err = l.place(ctx, ""); err != nil {
+		if t.Report, t.Channel, t.Chat, err = l.resolveNoticeTarget(ctx, ""); err != nil {
 			return res, err
 		}
 	}
@@ -117,7 +117,7 @@ func (l *Loop) converse(ctx context.Context, ev bus.Event) (result, error) {
 		t.Images = append(t.Images, llm.Image{MIME: i.MIME, Data: i.Data})
 	}
 	defer l.o.Typing(ctx, ev.Channel, ev.Chat)()
-	defer l.show(ctx, ev)()
+	defer l.startLiveReply(ctx, ev)()
 	res.Outcome, err = who.Agent.Run(ctx, t)
 	return res, err
 }
@@ -132,33 +132,33 @@ func messageOf(ev bus.Event) (m message, err error) {
 	return m, nil
 }
 
-// noticed handles what a watcher, a schedule or a trigger brought.
-func (l *Loop) noticed(ctx context.Context, ev bus.Event) (result, error) {
-	var f fired
+// handleSignal handles what a watcher, a schedule or a trigger brought.
+func (l *Loop) handleSignal(ctx context.Context, ev bus.Event) (result, error) {
+	var f watcherPayload
 	if err := json.Unmarshal(ev.Payload, &f); err != nil {
 		return result{}, fmt.Errorf("event %s: %w", ev.ID, err)
 	}
 	switch f.Mode {
 	case watchers.Notify: // the signal's own text mentions a delay
-		return l.notice(ctx, f.Report, f.Signal, ev.Provenance)
+		return l.noticeResult(ctx, f.Report, f.Signal, ev.Provenance)
 	case watchers.Remind:
-		return l.notice(ctx, f.Report, "Reminder: "+f.Action+f.late(" (", ")"), f.Made)
+		return l.noticeResult(ctx, f.Report, "Reminder: "+f.Action+f.latenessNote(" (", ")"), f.Made)
 	}
 	if strings.TrimSpace(f.Action) == "" {
-		return l.notice(ctx, f.Report, f.Signal, ev.Provenance)
+		return l.noticeResult(ctx, f.Report, f.Signal, ev.Provenance)
 	}
-	who, err := l.maker(ctx, ev, f)
+	who, err := l.creatorAgent(ctx, ev, f)
 	if err != nil {
-		return l.notice(ctx, f.Report, fmt.Sprintf("%s I did nothing: %v.", f.Signal, err), ev.Provenance)
+		return l.noticeResult(ctx, f.Report, fmt.Sprintf("%s I did nothing: %v.", f.Signal, err), ev.Provenance)
 	}
 	if ok, at := l.o.Room(time.Now()); !ok {
-		return result{Outcome: agent.Outcome{Suspended: true}}, l.later(ctx, ev, at)
+		return result{Outcome: agent.Outcome{Suspended: true}}, l.postponeEvent(ctx, ev, at)
 	}
-	t := agent.Turn{Event: ev, Text: f.Action, Source: provenance.Worst(provenance.Hob, f.Made), Origins: l.firedOrigins(ctx, ev, f), Origin: string(ev.Kind), Report: f.Report, Cancelled: l.wasCancelled(ev.ID), Hold: l.holder(ev.ID)}
+	t := agent.Turn{Event: ev, Text: f.Action, Source: provenance.Worst(provenance.Hob, f.Made), Origins: l.firedOrigins(ctx, ev, f), Origin: string(ev.Kind), Report: f.Report, Cancelled: l.wasCancelled(ev.ID), Hold: l.holdFunc(ev.ID)}
 	if ev.Kind != bus.Schedule && f.Signal != "" {
 		t.Outside = []string{f.Signal}
 	}
-	if t.Report, t.Channel, t.Chat, err = l.place(ctx, f.Report); err != nil {
+	if t.Report, t.Channel, t.Chat, err = l.resolveNoticeTarget(ctx, f.Report); err != nil {
 		return result{}, err
 	}
 	t.Level = l.o.Level(t.Channel, "")
@@ -166,13 +166,13 @@ func (l *Loop) noticed(ctx context.Context, ev bus.Event) (result, error) {
 	res.Outcome, err = who.Agent.Run(ctx, t)
 	res.said = strings.TrimSpace(res.Answer) != ""
 	if res.said {
-		res.Answer = f.late("(", ")\n") + res.Answer
+		res.Answer = f.latenessNote("(", ")\n") + res.Answer
 	}
 	return res, err
 }
 
-// late describes the delay of an event.
-func (f fired) late(open, end string) string {
+// latenessNote describes the delay of an event.
+func (f watcherPayload) latenessNote(open, end string) string {
 	switch {
 	case f.Note != "":
 		return open + f.Note + end
@@ -182,20 +182,20 @@ func (f fired) late(open, end string) string {
 	return ""
 }
 
-func (l *Loop) notice(ctx context.Context, report, text string, src provenance.Source) (result, error) {
+func (l *Loop) noticeResult(ctx context.Context, report, text string, src provenance.Source) (result, error) {
 	res := result{how: "notice", kind: channels.Notice, said: true}
 	res.Answer, res.Source = text, src
 	var err error
-	res.session, res.channel, res.chat, err = l.place(ctx, report)
+	res.session, res.channel, res.chat, err = l.resolveNoticeTarget(ctx, report)
 	return res, err
 }
 
 // Auto selects the owner's active channel for notices (Options.Where).
 const Auto = "auto"
 
-// place finds where to notify the owner: the configured channel, the session of the cause, or
+// resolveNoticeTarget finds where to notify the owner: the configured channel, the session of the cause, or
 // the session in which the owner wrote last.
-func (l *Loop) place(ctx context.Context, report string) (session, channel, chat string, err error) {
+func (l *Loop) resolveNoticeTarget(ctx context.Context, report string) (session, channel, chat string, err error) {
 	notify := l.o.Notify
 	if notify == Auto {
 		notify = l.o.Where(ctx)
@@ -213,18 +213,18 @@ func (l *Loop) place(ctx context.Context, report string) (session, channel, chat
 		}
 	}
 	if ok {
-		return l.nearby(ctx, report, info.Channel, info.Chat)
+		return l.activeTarget(ctx, report, info.Channel, info.Chat)
 	}
 	session, channel, chat, err = l.o.Bus.LastOwnerSession(ctx)
 	if err != nil || session == "" {
 		return cmp.Or(report, "main"), "web", "", err
 	}
-	return l.nearby(ctx, session, channel, chat)
+	return l.activeTarget(ctx, session, channel, chat)
 }
 
-// told lists the notices that Hob sent in this conversation since its last turn. A handle
+// recentNotices lists the notices that Hob sent in this conversation since its last turn. A handle
 // replaces untrusted text, so that it does not taint the conversation.
-func (l *Loop) told(ctx context.Context, ev bus.Event) ([]string, error) {
+func (l *Loop) recentNotices(ctx context.Context, ev bus.Event) ([]string, error) {
 	rows, err := l.o.Bus.Notices(ctx, ev.Session, ev.ID, 5)
 	if err != nil {
 		return nil, err
@@ -249,8 +249,8 @@ func (l *Loop) told(ctx context.Context, ev bus.Event) ([]string, error) {
 	return out, err
 }
 
-// call runs one tool call that the owner made directly.
-func (l *Loop) call(ctx context.Context, ev bus.Event) (result, error) {
+// runOwnerCall runs one tool call that the owner made directly.
+func (l *Loop) runOwnerCall(ctx context.Context, ev bus.Event) (result, error) {
 	var c toolCall
 	if err := json.Unmarshal(ev.Payload, &c); err != nil {
 		return result{}, fmt.Errorf("event %s: %w", ev.ID, err)

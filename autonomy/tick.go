@@ -9,11 +9,11 @@ import (
 	"strings"
 	"time"
 
+	"hob/autonomy/agents"
 	"hob/autonomy/bus"
-	"hob/autonomy/crew"
 	"hob/autonomy/goals"
-	"hob/knowledge/store"
 	"hob/platform/provenance"
+	"hob/platform/store"
 	"hob/watchers"
 )
 
@@ -116,7 +116,7 @@ func ruleOf(ev bus.Event, res result) string {
 		}
 		return fmt.Sprintf("the goal %s, %s of it %s", res.goal.Order.Goal, res.goal.Order.Phase, model)
 	case bus.Task:
-		if crew.Is(ev) {
+		if agents.IsTaskEvent(ev) {
 			return "a delegated task, done " + model
 		}
 		return "a tool call from you"
@@ -138,7 +138,7 @@ func waitRule(res result) string {
 }
 
 func firedRule(ev bus.Event, model string) string {
-	var f fired
+	var f watcherPayload
 	if json.Unmarshal(ev.Payload, &f) != nil {
 		return string(ev.Kind)
 	}
@@ -170,7 +170,7 @@ func (l *Loop) Tick(ctx context.Context, id string) (Tick, error) {
 	case err != nil:
 		return t, fmt.Errorf("read ticks: %w", err)
 	}
-	rows, err := ticked(q, "WHERE tick = ? ORDER BY event LIMIT 50", t.ID)
+	rows, err := queryTicks(q, "WHERE tick = ? ORDER BY event LIMIT 50", t.ID)
 	if err != nil {
 		return t, err
 	}
@@ -188,7 +188,7 @@ func (l *Loop) Tick(ctx context.Context, id string) (Tick, error) {
 	return t, nil
 }
 
-func ticked(q store.Querier, tail string, args ...any) (out []Ticked, err error) {
+func queryTicks(q store.Querier, tail string, args ...any) (out []Ticked, err error) {
 	rows, err := q.Query("SELECT tick, event, woke, rule, state, at, ended_at FROM ticks "+tail, args...)
 	if err != nil {
 		return nil, fmt.Errorf("read ticks: %w", err)

@@ -13,8 +13,8 @@ import (
 	"hob/autonomy/goals"
 	"hob/autonomy/llm/llmtest"
 	"hob/autonomy/notify"
-	"hob/knowledge/store"
 	"hob/platform/provenance"
+	"hob/platform/store"
 	"hob/watchers"
 )
 
@@ -39,16 +39,16 @@ func (silent) Silence(context.Context, string) (watchers.Silence, error) {
 	}, nil
 }
 
-func (silent) Passed(_ context.Context, words []string, _ time.Time, _ int) ([]watchers.Passed, error) {
+func (silent) Passed(_ context.Context, words []string, _ time.Time, _ int) ([]watchers.SuppressedSignal, error) {
 	if len(words) == 1 && words[0] == "ada" || len(words) == 0 {
-		return []watchers.Passed{{Watcher: "w-1", Rule: watchers.RuleCondition, Text: "Mail from Ada: lunch", Why: "you asked for subjects with invoice"}}, nil
+		return []watchers.SuppressedSignal{{Watcher: "w-1", Rule: watchers.RuleCondition, Text: "Mail from Ada: lunch", Why: "you asked for subjects with invoice"}}, nil
 	}
 	return nil, nil
 }
 
 func (e *engine) explain(question string) string {
 	e.t.Helper()
-	x, err := e.loop.Explain(e.t.Context(), autonomy.AskedWhy(question))
+	x, err := e.loop.Explain(e.t.Context(), autonomy.ParseWhyQuery(question))
 	fatal(e.t, err)
 	return x.Text(time.UTC)
 }
@@ -121,7 +121,7 @@ func TestTracesOfFailedTicks(t *testing.T) {
 // An event not reported because another watcher reported it is found by its words, which are
 // stored with the notice.
 func TestSilenceOfWhatWasToldAlready(t *testing.T) {
-	e := start(t, setup{quiet: []notify.Quiet{}, change: func(o *autonomy.Options) { o.Watching = silent{} }})
+	e := start(t, setup{quiet: []notify.QuietWindow{}, change: func(o *autonomy.Options) { o.Watching = silent{} }})
 	for i, id := range []string{"w-2", "w-3"} {
 		e.specs[id] = watchers.Spec{ID: id, Kind: "feed", Title: fmt.Sprintf("news %d", i), Mode: watchers.Notify, Report: "main", Provenance: provenance.Owner}
 		fatal(t, e.loop.Fire(t.Context(), id, []watchers.Signal{{Key: "1", Text: "The comet is back", Payload: json.RawMessage(`{"item":7}`), Source: provenance.Outside, At: time.Now()}}, nil))
@@ -135,7 +135,7 @@ func TestSilenceOfWhatWasToldAlready(t *testing.T) {
 
 // A digest has the origins of all its notices, and their traces are pruned with those of ticks.
 func TestOriginsOfADigest(t *testing.T) {
-	e := start(t, setup{quiet: []notify.Quiet{{Start: 0, End: 24 * 60}}, change: func(o *autonomy.Options) { o.Watching = silent{} }})
+	e := start(t, setup{quiet: []notify.QuietWindow{{Start: 0, End: 24 * 60}}, change: func(o *autonomy.Options) { o.Watching = silent{} }})
 	for _, id := range []string{"w-2", "w-3"} {
 		e.specs[id] = watchers.Spec{ID: id, Kind: "feed", Title: "news of " + id, Mode: watchers.Notify, Report: "main", Provenance: provenance.Owner}
 		fatal(t, e.loop.Fire(t.Context(), id, []watchers.Signal{{Key: "1", Text: "A word from " + id, Source: provenance.Outside, At: time.Now()}}, nil))
@@ -159,7 +159,7 @@ func TestOriginsOfADigest(t *testing.T) {
 func TestIdleTicksWriteNothing(t *testing.T) {
 	e := start(t, setup{change: func(o *autonomy.Options) { o.Tick = time.Millisecond }})
 	e.waitUntil("20 ticks", func() bool {
-		e.bus.Poke()
+		e.bus.SignalWork()
 		all, _ := e.loop.Ticks()
 		return all >= 20
 	})
@@ -224,7 +224,7 @@ func TestAReviewThatCannotBeRead(t *testing.T) {
 		}
 		return err
 	}))
-	if x, err := e.loop.Explain(t.Context(), autonomy.AskedWhy("silence")); err == nil {
+	if x, err := e.loop.Explain(t.Context(), autonomy.ParseWhyQuery("silence")); err == nil {
 		t.Errorf("an unreadable answer is reported as %q", x.Text(time.UTC))
 	}
 }

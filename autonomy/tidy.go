@@ -10,12 +10,12 @@ import (
 	"hob/autonomy/bus"
 	"hob/autonomy/guard"
 	"hob/autonomy/session"
-	"hob/knowledge/store"
-	"hob/platform/system"
+	"hob/platform/host/system"
+	"hob/platform/store"
 )
 
-// chore is the maintenance of a conversation after an answer.
-type chore struct {
+// maintenanceJob is the maintenance of a conversation after an answer.
+type maintenanceJob struct {
 	session, turn string
 	unattended    bool
 }
@@ -24,7 +24,7 @@ type chore struct {
 // the next answer queues it again.
 func (l *Loop) tidyLater(ev bus.Event) {
 	select {
-	case l.chores <- chore{ev.Session, ev.ID, ev.Kind != bus.Message}:
+	case l.chores <- maintenanceJob{ev.Session, ev.ID, ev.Kind != bus.Message}:
 	default:
 	}
 }
@@ -37,9 +37,9 @@ const calmAfter = 10 * time.Second
 // consecutive turns share one transaction.
 const gatherAfter = time.Second
 
-// tidy maintains conversations, one at a time, until ctx ends. It returns memory to the system
+// runMaintenance maintains conversations, one at a time, until ctx ends. It returns memory to the system
 // when the process is idle.
-func (l *Loop) tidy(ctx context.Context) {
+func (l *Loop) runMaintenance(ctx context.Context) {
 	calm := time.NewTimer(calmAfter) // opening left some behind
 	defer calm.Stop()
 	gather := time.NewTimer(calmAfter / 2) // what the last process left
@@ -56,10 +56,10 @@ func (l *Loop) tidy(ctx context.Context) {
 				l.o.Log.Warn("old traces cannot be removed", "err", err)
 			}
 			if l.Running() == 0 { // last, since what comes before uses much of the program
-				system.GiveBack()
+				system.ReleaseProgramPages()
 			}
 		case <-gather.C:
-			l.gather(ctx)
+			l.indexMessages(ctx)
 		case c := <-l.chores:
 			calm.Reset(calmAfter)
 			if !l.unfound.Swap(true) {
@@ -72,8 +72,8 @@ func (l *Loop) tidy(ctx context.Context) {
 	}
 }
 
-// gather indexes new messages.
-func (l *Loop) gather(ctx context.Context) {
+// indexMessages indexes new messages.
+func (l *Loop) indexMessages(ctx context.Context) {
 	if l.o.Gather == nil {
 		return
 	}
@@ -96,18 +96,18 @@ func (l *Loop) gatherLast(ctx context.Context) {
 	}
 	ctx, cancel := context.WithTimeout(ctx, gatherAfter)
 	defer cancel()
-	l.gather(ctx)
+	l.indexMessages(ctx)
 }
 
 // tidyOne keeps the window within its limits.
-func (l *Loop) tidyOne(ctx context.Context, c chore) (err error) {
+func (l *Loop) tidyOne(ctx context.Context, c maintenanceJob) (err error) {
 	defer func() {
 		if p := recover(); p != nil {
 			l.o.Log.Error("tidying panicked", "session", c.session, "panic", fmt.Sprint(p), "stack", string(debug.Stack()))
 		}
 	}()
 	if l.o.Compactor != nil {
-		err = l.o.Compactor.Tidy(ctx, c.session, c.turn, c.unattended)
+		err = l.o.Compactor.CompactIfNeeded(ctx, c.session, c.turn, c.unattended)
 	}
 	return err
 }

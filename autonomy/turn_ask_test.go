@@ -13,8 +13,8 @@ import (
 	"hob/autonomy/llm/llmtest"
 	"hob/autonomy/session"
 	"hob/channels"
-	"hob/knowledge/store"
 	"hob/platform/provenance"
+	"hob/platform/store"
 	"hob/tools"
 	"hob/watchers"
 )
@@ -71,7 +71,7 @@ func TestSeveralQuestionsArePutOnce(t *testing.T) {
 		t.Fatalf("open questions: %v", open)
 	}
 	for _, text := range []string{"three", "one", "two"} {
-		settled, cancel := e.bus.Settled(id)
+		settled, cancel := e.bus.EventClosed(id)
 		e.answer(open["Send "+text], text != "two")
 		<-settled
 		cancel()

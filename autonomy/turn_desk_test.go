@@ -21,14 +21,14 @@ import (
 
 // acting is an external agent; the test defines its actions at the desk.
 type acting struct {
-	do func(ctx context.Context, d llm.Desk) string
+	do func(ctx context.Context, d llm.PermissionBroker) string
 }
 
 func (acting) Info() llm.Info { return llm.Info{Provider: "robot", Acts: true} }
 
 func (a acting) Stream(ctx context.Context, r llm.Request) iter.Seq2[llm.Event, error] {
 	return func(yield func(llm.Event, error) bool) {
-		err := r.Desk.Open()
+		err := r.Desk.CheckAllowed()
 		if err != nil {
 			yield(llm.Event{}, &llm.Error{Kind: llm.Unauthorized, Provider: "robot", Message: err.Error(), Whole: true})
 			return
@@ -48,7 +48,7 @@ func run(id string) llm.Action {
 	return llm.Action{ID: id, By: "robot", Kind: "execute", Does: llm.Runs, Title: "tidy up", Args: []byte(`{"agent":"robot","input":{"command":"rm x"}}`)}
 }
 
-func ruling(r llm.Ruling, err error) string {
+func ruling(r llm.PermissionResult, err error) string {
 	return fmt.Sprintf("allowed %v, expired %v, %s, %v", r.Allowed, r.Expired, r.Reason, err)
 }
 
@@ -80,8 +80,8 @@ func TestWhatTheGuardSaysToAnActingBrain(t *testing.T) {
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
-			e := start(t, setup{guard: guard.Options{Live: 30 * time.Millisecond, Level: c.level}, model: acting{func(ctx context.Context, d llm.Desk) string {
-				return ruling(d.Ask(ctx, c.action))
+			e := start(t, setup{guard: guard.Options{Live: 30 * time.Millisecond, Level: c.level}, model: acting{func(ctx context.Context, d llm.PermissionBroker) string {
+				return ruling(d.RequestPermission(ctx, c.action))
 			}}})
 			id := e.put("s", "tidy up", "")
 			if got := e.await(id); got.Answer != c.want {
@@ -100,15 +100,15 @@ func TestWhatTheGuardSaysToAnActingBrain(t *testing.T) {
 }
 
 func TestAnActingBrainIsBookedAndTaints(t *testing.T) {
-	m := acting{func(ctx context.Context, d llm.Desk) string {
+	m := acting{func(ctx context.Context, d llm.PermissionBroker) string {
 		look, sneak := run("look"), run("sneak")
 		look.Kind, look.Does = "read", llm.Reads
 		for _, s := range []llm.ActionState{llm.Planned, llm.Begun, llm.Ended, llm.Begun, llm.Failed} { // it has ended: what comes later does not count
 			look.State, sneak.State, sneak.Result = s, s, "gone"
-			d.Tell(ctx, look)
-			d.Tell(ctx, sneak)
+			d.RecordAction(ctx, look)
+			d.RecordAction(ctx, sneak)
 		}
-		r, err := d.Ask(ctx, sneak)
+		r, err := d.RequestPermission(ctx, sneak)
 		return ruling(r, err)
 	}}
 	e := start(t, setup{model: m})
@@ -141,7 +141,7 @@ func TestAnActingBrainIsBookedAndTaints(t *testing.T) {
 }
 
 func TestAnActingBrainWorksForTheOwnerAlone(t *testing.T) {
-	e := start(t, setup{pushes: map[string]bool{"telegram": true}, model: acting{func(context.Context, llm.Desk) string { return "all your mail" }}})
+	e := start(t, setup{pushes: map[string]bool{"telegram": true}, model: acting{func(context.Context, llm.PermissionBroker) string { return "all your mail" }}})
 	acc, err := e.loop.Receive(t.Context(), channels.Inbound{Channel: "telegram", Chat: "7", Session: "telegram:7", Sender: "eve", Text: "what is in the mail?"})
 	fatal(t, err)
 	if got := e.await(acc.Event); strings.Contains(got.Answer, "mail") || !strings.Contains(got.Answer, "it answers only you") {
@@ -151,11 +151,11 @@ func TestAnActingBrainWorksForTheOwnerAlone(t *testing.T) {
 
 // The process dies while a question waits and another action has started.
 func TestWhatAnActingBrainLeavesBehind(t *testing.T) {
-	e := start(t, setup{model: acting{func(ctx context.Context, d llm.Desk) string {
+	e := start(t, setup{model: acting{func(ctx context.Context, d llm.PermissionBroker) string {
 		pay := run("pay")
 		pay.State = llm.Begun
-		d.Tell(ctx, pay)
-		return ruling(d.Ask(ctx, run("ask")))
+		d.RecordAction(ctx, pay)
+		return ruling(d.RequestPermission(ctx, run("ask")))
 	}}})
 	sub := e.bus.Feed.Subscribe(0)
 	defer sub.Close()
@@ -169,8 +169,8 @@ func TestWhatAnActingBrainLeavesBehind(t *testing.T) {
 	snaps.take("the question waits")
 	e.stop()
 	var before []llm.Action
-	e = start(t, setup{dir: snaps.taken[0].dir, model: acting{func(_ context.Context, d llm.Desk) string {
-		before = d.Before()
+	e = start(t, setup{dir: snaps.taken[0].dir, model: acting{func(_ context.Context, d llm.PermissionBroker) string {
+		before = d.PriorActions()
 		return "again"
 	}}})
 	if got := e.await(id); got.Answer != "again" {

@@ -12,8 +12,8 @@ import (
 	"hob/autonomy/agent"
 	"hob/autonomy/llm"
 	"hob/autonomy/llm/llmtest"
-	"hob/knowledge/store"
 	"hob/platform/provenance"
+	"hob/platform/store"
 	"hob/tools"
 )
 

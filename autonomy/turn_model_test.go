@@ -5,10 +5,10 @@ import (
 	"fmt"
 	"testing"
 
-	"hob/autonomy/brain"
 	"hob/autonomy/llm"
 	"hob/autonomy/llm/llmtest"
-	"hob/knowledge/store"
+	"hob/autonomy/modelrouter"
+	"hob/platform/store"
 )
 
 // A turn ends with the model with which it began, although the small model was
@@ -19,10 +19,10 @@ func TestATurnKeepsItsModelOverARestart(t *testing.T) {
 	}
 	small := scriptedAs("small", calls(send("hello")), llmtest.Answer{Text: "sent by the small one"})
 	main := scriptedAs("main", llmtest.Answer{Text: "said by the main one"})
-	choose := func(name string) func(db *store.Store) *brain.Chooser {
-		return func(db *store.Store) *brain.Chooser {
-			c, err := brain.New(brain.Options{
-				Store: db, Pins: brain.NewPins(db), Small: name,
+	choose := func(name string) func(db *store.Store) *modelrouter.Router {
+		return func(db *store.Store) *modelrouter.Router {
+			c, err := modelrouter.New(modelrouter.Options{
+				Store: db, Pins: modelrouter.NewPins(db), Small: name,
 				Standing: func(context.Context) (llm.Model, string, error) { return main, "it is the main one", nil },
 				Named: func(name string) (llm.Model, error) {
 					if name == "p/small" {
@@ -44,7 +44,7 @@ func TestATurnKeepsItsModelOverARestart(t *testing.T) {
 	}
 	e.stop()
 	e = start(t, setup{dir: dir, choose: choose("")})
-	settled, cancel := e.bus.Settled(id)
+	settled, cancel := e.bus.EventClosed(id)
 	defer cancel()
 	e.answer(e.open()[0].ID, true)
 	<-settled

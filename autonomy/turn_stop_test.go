@@ -10,7 +10,7 @@ import (
 	"hob/autonomy/llm"
 	"hob/autonomy/llm/llmtest"
 	"hob/autonomy/session"
-	"hob/knowledge/store"
+	"hob/platform/store"
 )
 
 // A stopped turn records the result of each call.

@@ -9,7 +9,7 @@ import (
 
 	"hob/autonomy/bus"
 	"hob/autonomy/llm/llmtest"
-	"hob/knowledge/store"
+	"hob/platform/store"
 )
 
 // An event whose end can never be written is tried three times, not forever: each attempt calls

@@ -11,8 +11,8 @@ import (
 	"hob/autonomy/bus"
 	"hob/autonomy/guard"
 	"hob/channels"
-	"hob/knowledge/store"
 	"hob/platform/provenance"
+	"hob/platform/store"
 	"hob/tools"
 )
 
@@ -63,20 +63,20 @@ func (l *Loop) Undo(ctx context.Context, r UndoRequest) (tools.Result, error) {
 		return tools.Result{}, err
 	}
 	if len(list) == 0 {
-		return tools.Result{Source: provenance.Tool, Text: "There is nothing to " + r.verb() + ".", Data: UndoOutcome{}.complete()}, nil
+		return tools.Result{Source: provenance.Tool, Text: "There is nothing to " + r.actionVerb() + ".", Data: UndoOutcome{}.withEmptyLists()}, nil
 	}
 	return l.undoAll(ctx, r, list)
 }
 
-// stopped returns why a batch stops: the owner stopped it, or Hob shuts down.
-func stopped(ctx context.Context) error {
+// stopCause returns why a batch stops: the owner stopped it, or Hob shuts down.
+func stopCause(ctx context.Context) error {
 	if ctx.Err() == nil {
 		return nil
 	}
 	return tools.Errorf(tools.Cancelled, "it was stopped before that")
 }
 
-func (r UndoRequest) verb() string {
+func (r UndoRequest) actionVerb() string {
 	if r.Redo {
 		return "do again"
 	}
@@ -91,9 +91,9 @@ func (l *Loop) undoAll(ctx context.Context, r UndoRequest, list []bus.Entry) (to
 		if r.Progress != nil && len(list) > 1 {
 			r.Progress(float64(i)/float64(len(list)), fmt.Sprintf("%d of %d", i+1, len(list)))
 		}
-		text, err := "", stopped(ctx)
+		text, err := "", stopCause(ctx)
 		if err == nil {
-			text, err = l.step(ctx, r, e)
+			text, err = l.applyUndoStep(ctx, r, e)
 		}
 		src = provenance.Worst(src, e.Source)
 		s := UndoStep{Call: e.Call, Tool: e.Tool, Label: e.UndoLabel, Text: text}
@@ -113,7 +113,7 @@ func (l *Loop) undoAll(ctx context.Context, r UndoRequest, list []bus.Entry) (to
 		}
 		break
 	}
-	return tools.Result{Text: out.text(r), Data: out.complete(), Source: src}, nil
+	return tools.Result{Text: out.formatText(r), Data: out.withEmptyLists(), Source: src}, nil
 }
 
 // notUndone returns the error for a request that undid nothing.
@@ -131,8 +131,8 @@ func (l *Loop) notUndone(r UndoRequest, e bus.Entry, list []bus.Entry, err error
 	return tools.Quoting(tools.Errorf(tools.CodeOf(err), "%s", tools.Clean(text)), src)
 }
 
-// complete replaces nil lists by empty ones, for JSON clients.
-func (o UndoOutcome) complete() UndoOutcome {
+// withEmptyLists replaces nil lists by empty ones, for JSON clients.
+func (o UndoOutcome) withEmptyLists() UndoOutcome {
 	if o.Undone == nil {
 		o.Undone = []UndoStep{}
 	}
@@ -142,8 +142,8 @@ func (o UndoOutcome) complete() UndoOutcome {
 	return o
 }
 
-// text formats the outcome. If the batch stopped, it lists what was undone and what was not.
-func (o UndoOutcome) text(r UndoRequest) string {
+// formatText formats the outcome. If the batch stopped, it lists what was undone and what was not.
+func (o UndoOutcome) formatText(r UndoRequest) string {
 	var b strings.Builder
 	if len(o.Left) > 0 {
 		word := "Took back"
@@ -172,7 +172,7 @@ func (o UndoOutcome) text(r UndoRequest) string {
 func (l *Loop) Undoable(ctx context.Context, r UndoRequest) ([]bus.Entry, error) {
 	switch {
 	case r.Redo:
-		return l.redoable(ctx, r.ID)
+		return l.findRedoable(ctx, r.ID)
 	case r.ID != "":
 		return l.undoableID(ctx, r.ID)
 	}
@@ -195,7 +195,7 @@ func (l *Loop) Undoable(ctx context.Context, r UndoRequest) ([]bus.Entry, error)
 func (l *Loop) undoableID(ctx context.Context, id string) ([]bus.Entry, error) {
 	e, err := l.o.Bus.Call(ctx, id)
 	if err == nil {
-		return l.one(e)
+		return l.undoableEntry(e)
 	}
 	if !errors.Is(err, bus.ErrNotFound) {
 		return nil, err
@@ -205,11 +205,11 @@ func (l *Loop) undoableID(ctx context.Context, id string) ([]bus.Entry, error) {
 		if event, eerr = l.o.Bus.DeliveryEvent(ctx, id); eerr != nil {
 			return nil, fmt.Errorf("action %q not found: %w; see: hob undo --list", id, err)
 		}
-		if e, ok, err := l.sender(ctx, event, id); ok || err != nil {
+		if e, ok, err := l.findSendingCall(ctx, event, id); ok || err != nil {
 			if err != nil {
 				return nil, err
 			}
-			return l.one(e)
+			return l.undoableEntry(e)
 		}
 	}
 	list, err := l.o.Bus.UndoableOf(ctx, event)
@@ -219,8 +219,8 @@ func (l *Loop) undoableID(ctx context.Context, id string) ([]bus.Entry, error) {
 	return list, err
 }
 
-// sender finds the call that sent a message.
-func (l *Loop) sender(ctx context.Context, event, delivery string) (bus.Entry, bool, error) {
+// findSendingCall finds the call that sent a message.
+func (l *Loop) findSendingCall(ctx context.Context, event, delivery string) (bus.Entry, bool, error) {
 	said, err := l.o.Bus.EventDeliveries(ctx, event)
 	if err != nil || !slices.ContainsFunc(said, func(d bus.Delivery) bool { return d.ID == delivery && d.Kind == channels.Send }) {
 		return bus.Entry{}, false, err
@@ -233,7 +233,7 @@ func (l *Loop) sender(ctx context.Context, event, delivery string) (bus.Entry, b
 	return calls[i], true, nil
 }
 
-func (l *Loop) one(e bus.Entry) ([]bus.Entry, error) {
+func (l *Loop) undoableEntry(e bus.Entry) ([]bus.Entry, error) {
 	switch {
 	case !e.UndoneAt.IsZero():
 		return nil, tools.Errorf(tools.Conflict, "%s was already undone", tools.Clean(e.Call))
@@ -243,9 +243,9 @@ func (l *Loop) one(e bus.Entry) ([]bus.Entry, error) {
 	return []bus.Entry{e}, nil
 }
 
-// redoable finds the action to redo: the one with the id, or the last one undone. Skipping that
+// findRedoable finds the action to redo: the one with the id, or the last one undone. Skipping that
 // one would redo an action that the owner did not mean.
-func (l *Loop) redoable(ctx context.Context, id string) ([]bus.Entry, error) {
+func (l *Loop) findRedoable(ctx context.Context, id string) ([]bus.Entry, error) {
 	if id == "" {
 		return l.o.Bus.Undone(ctx, 1)
 	}
@@ -259,10 +259,10 @@ func (l *Loop) redoable(ctx context.Context, id string) ([]bus.Entry, error) {
 	return []bus.Entry{e}, nil
 }
 
-// step takes one action back, or does it again, and records that it did or why
+// applyUndoStep takes one action back, or does it again, and records that it did or why
 // it could not.
-func (l *Loop) step(ctx context.Context, r UndoRequest, e bus.Entry) (string, error) {
-	text, err := l.tried(ctx, r, e)
+func (l *Loop) applyUndoStep(ctx context.Context, r UndoRequest, e bus.Entry) (string, error) {
+	text, err := l.tryUndoStep(ctx, r, e)
 	if err == nil {
 		return text, nil
 	}
@@ -284,8 +284,8 @@ func (l *Loop) undoRecord(r UndoRequest, e bus.Entry, outcome string) guard.Reco
 	}
 }
 
-// actor finds the tool behind an action.
-func (l *Loop) actor(name string) (tools.Tool, bool) {
+// findActingTool finds the tool behind an action.
+func (l *Loop) findActingTool(name string) (tools.Tool, bool) {
 	if t, ok := l.o.Catalogue.Get(name); ok {
 		return t, true
 	}
@@ -296,22 +296,22 @@ func (l *Loop) actor(name string) (tools.Tool, bool) {
 	return l.o.Acts[i], true
 }
 
-func (l *Loop) tried(ctx context.Context, r UndoRequest, e bus.Entry) (string, error) {
-	t, ok := l.actor(e.Tool)
+func (l *Loop) tryUndoStep(ctx context.Context, r UndoRequest, e bus.Entry) (string, error) {
+	t, ok := l.findActingTool(e.Tool)
 	t = tools.Undoing(t, e.Undo)
 	if !ok {
 		return "", tools.Errorf(tools.Unsupported, "the tool %s no longer exists", tools.Clean(e.Tool))
 	}
 	if _, callable := l.o.Catalogue.Get(e.Tool); !callable && r.Origin == "" {
-		return "", &tools.Error{Source: provenance.Tool, Code: tools.PolicyDenied, Message: "this is for the owner alone to " + r.verb(), Remedy: "say /undo " + e.Call + ", or run: hob undo " + e.Call}
+		return "", &tools.Error{Source: provenance.Tool, Code: tools.PolicyDenied, Message: "this is for the owner alone to " + r.actionVerb(), Remedy: "say /undo " + e.Call + ", or run: hob undo " + e.Call}
 	}
 	if r.Redo {
-		return l.redo(ctx, r, t, e)
+		return l.redoAction(ctx, r, t, e)
 	}
-	return l.undo(ctx, r, t, e)
+	return l.undoAction(ctx, r, t, e)
 }
 
-func (l *Loop) undo(ctx context.Context, r UndoRequest, t tools.Tool, e bus.Entry) (text string, err error) {
+func (l *Loop) undoAction(ctx context.Context, r UndoRequest, t tools.Tool, e bus.Entry) (text string, err error) {
 	u, ok := t.(tools.Undoer)
 	if !ok || !u.CanUndo() {
 		return "", tools.Errorf(tools.Unsupported, "%s cannot be undone", tools.Clean(e.Tool))
@@ -340,7 +340,7 @@ func (l *Loop) undo(ctx context.Context, r UndoRequest, t tools.Tool, e bus.Entr
 	return text, err
 }
 
-func (l *Loop) redo(ctx context.Context, r UndoRequest, t tools.Tool, e bus.Entry) (string, error) {
+func (l *Loop) redoAction(ctx context.Context, r UndoRequest, t tools.Tool, e bus.Entry) (string, error) {
 	u, ok := t.(tools.Redoer)
 	if !ok || !u.CanRedo() {
 		return "", tools.Errorf(tools.Unsupported, "%s cannot be redone; send your request again", tools.Clean(e.Tool))

@@ -10,8 +10,8 @@ import (
 	"hob/autonomy/bus"
 	"hob/autonomy/llm/llmtest"
 	"hob/channels"
-	"hob/knowledge/store"
 	"hob/platform/provenance"
+	"hob/platform/store"
 	"hob/tools"
 )
 

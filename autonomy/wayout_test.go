@@ -31,24 +31,24 @@ func waysOut() map[string][]string {
 
 // mayGoOut are the files that do, and why none of them can be talked into going
 // elsewhere. Whatever goes to an address that a model, a page or a message
-// chose goes through platform/safehttp, and is not on this list.
+// chose goes through platform/net/safehttp, and is not on this list.
 func mayGoOut() map[string]string {
 	return map[string]string{
-		"autonomy/llm/watch.go":                  "to the model servers that the owner configured",
-		"channels/web/client.go":                 "to Hob itself, without a network",
-		"cmd/hob/connect.go":                     "to the daemon on this machine",
-		"platform/pim/account.go":                "to the mail and calendar servers that the owner configured",
-		"platform/pim/caldav/caldav.go":          "the same, over HTTPS; another host only of the same domain",
-		"platform/pim/mailbox/mailbox.go":        "the same, encrypting a connection that is there",
-		"platform/pim/outgoing/outgoing.go":      "the same",
-		"cmd/hob/internal/bench/home.go":         "to a daemon that the measurement started itself",
-		"cmd/hob/accountcmd.go":                  "to the machine's name server, about the domain of the owner's address",
-		"cmd/hob/setupcmd.go":                    "the same",
-		"cmd/hob/internal/doctor/leftovers.go":   "to sockets in Hob's own folder of this machine, to see whether anybody listens",
-		"cmd/hob/internal/simulate/model.go":     "the script's answers, or outside.go",
-		"cmd/hob/internal/simulate/outside.go":   "to the model servers that the owner configured, when he asks for them; else nowhere",
-		"platform/desktop/swayipc/conn_linux.go": "to the compositor of this session",
-		"platform/desktop/xwin/conn_linux.go":    "to the display of this machine",
+		"autonomy/llm/watch.go":                       "to the model servers that the owner configured",
+		"channels/web/client.go":                      "to Hob itself, without a network",
+		"cmd/hob/connect.go":                          "to the daemon on this machine",
+		"platform/pim/account.go":                     "to the mail and calendar servers that the owner configured",
+		"platform/pim/caldav/caldav.go":               "the same, over HTTPS; another host only of the same domain",
+		"platform/pim/imapmail/mailbox.go":            "the same, encrypting a connection that is there",
+		"platform/pim/smtpmail/outgoing.go":           "the same",
+		"cmd/hob/internal/bench/home.go":              "to a daemon that the measurement started itself",
+		"cmd/hob/accountcmd.go":                       "to the machine's name server, about the domain of the owner's address",
+		"cmd/hob/setupcmd.go":                         "the same",
+		"cmd/hob/internal/doctor/leftovers.go":        "to sockets in Hob's own folder of this machine, to see whether anybody listens",
+		"cmd/hob/internal/simulate/model.go":          "the script's answers, or outside.go",
+		"cmd/hob/internal/simulate/outside.go":        "to the model servers that the owner configured, when he asks for them; else nowhere",
+		"platform/host/desktop/swayipc/conn_linux.go": "to the compositor of this session",
+		"platform/host/desktop/xwin/conn_linux.go":    "to the display of this machine",
 	}
 }
 
@@ -86,7 +86,7 @@ func TestOneWayOut(t *testing.T) {
 				used[name] = true
 				return
 			}
-			t.Errorf("%s uses %s.%s; what goes out goes through platform/safehttp", pos.Position(n.Pos()), id.Name, sel.Sel.Name)
+			t.Errorf("%s uses %s.%s; what goes out goes through platform/net/safehttp", pos.Position(n.Pos()), id.Name, sel.Sel.Name)
 		})
 	})
 	for name := range mayGoOut() {
@@ -100,10 +100,10 @@ func TestOneWayOut(t *testing.T) {
 const playsTheWeb = "cmd/hob/internal/simulate/world.go"
 
 // TestSeamsAreForTests checks that only tests and the simulation replace the resolver and the
-// dialer of platform/safehttp.
+// dialer of platform/net/safehttp.
 func TestSeamsAreForTests(t *testing.T) {
 	eachFile(t, func(name string, file *ast.File, pos *token.FileSet) {
-		if name == playsTheWeb || !slices.Contains(slices.Collect(mapsValues(importsOf(file))), "hob/platform/safehttp") {
+		if name == playsTheWeb || !slices.Contains(slices.Collect(mapsValues(importsOf(file))), "hob/platform/net/safehttp") {
 			return
 		}
 		visit(file, func(n ast.Node, _ []ast.Node) {
@@ -142,7 +142,7 @@ func eachFile(t *testing.T, do func(name string, file *ast.File, pos *token.File
 		name := filepath.ToSlash(strings.TrimPrefix(p, ".."+string(filepath.Separator)))
 		if d.IsDir() {
 			base := d.Name()
-			if p != ".." && (strings.HasPrefix(base, ".") || base == "testdata" || base == "bin" || strings.HasSuffix(base, "test") || name == "platform/safehttp") {
+			if p != ".." && (strings.HasPrefix(base, ".") || base == "testdata" || base == "bin" || strings.HasSuffix(base, "test") || name == "platform/net/safehttp") {
 				return filepath.SkipDir
 			}
 			return nil

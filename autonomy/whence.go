@@ -10,8 +10,8 @@ import (
 
 	"hob/autonomy/bus"
 	"hob/autonomy/notify"
-	"hob/platform/origins"
 	"hob/platform/provenance"
+	"hob/platform/provenance/origins"
 )
 
 // Thing is a row of Hob in question: a fact, a task, a reminder, a watcher.
@@ -28,8 +28,8 @@ type Thing struct {
 // validRow limits lookups in the ledger to ids: it must not become a full-text search.
 var validRow = regexp.MustCompile(`^[a-z][a-z0-9_-]{3,63}$`)
 
-// thing finds a row by its id, with the event in which it was made.
-func (l *Loop) thing(ctx context.Context, id string) (t *Thing, event string, err error) {
+// findRow finds a row by its id, with the event in which it was made.
+func (l *Loop) findRow(ctx context.Context, id string) (t *Thing, event string, err error) {
 	if !validRow.MatchString(id) {
 		return nil, "", nil
 	}
@@ -37,7 +37,7 @@ func (l *Loop) thing(ctx context.Context, id string) (t *Thing, event string, er
 	if t.Origins, err = origins.Of(l.o.Store.Reader(ctx), origins.Row, id); err != nil {
 		return nil, "", err
 	}
-	c, found, err := l.o.Bus.Maker(ctx, id)
+	c, found, err := l.o.Bus.FindCreator(ctx, id)
 	switch {
 	case err != nil:
 		return nil, "", err
@@ -53,10 +53,10 @@ func (l *Loop) thing(ctx context.Context, id string) (t *Thing, event string, er
 	return nil, "", nil
 }
 
-// trace adds the origins of untrusted text: what the event contained, and what was in the
+// traceOrigins adds the origins of untrusted text: what the event contained, and what was in the
 // context of each call.
-func (l *Loop) trace(ctx context.Context, w *Why) (err error) {
-	w.Origins = l.brought(ctx, w.Event)
+func (l *Loop) traceOrigins(ctx context.Context, w *Why) (err error) {
+	w.Origins = l.eventOrigins(ctx, w.Event)
 	q := l.o.Store.Reader(ctx)
 	for i, c := range w.Calls {
 		if w.Calls[i].Origins, err = origins.Of(q, origins.Call, c.Call); err != nil {
@@ -72,8 +72,8 @@ func (l *Loop) trace(ctx context.Context, w *Why) (err error) {
 	return nil
 }
 
-// brought returns the origins of an event's own content.
-func (l *Loop) brought(ctx context.Context, ev bus.Event) []provenance.Origin {
+// eventOrigins returns the origins of an event's own content.
+func (l *Loop) eventOrigins(ctx context.Context, ev bus.Event) []provenance.Origin {
 	switch ev.Kind {
 	case bus.Message:
 		m, err := messageOf(ev)
@@ -82,13 +82,13 @@ func (l *Loop) brought(ctx context.Context, ev bus.Event) []provenance.Origin {
 		}
 		return messageOrigins(ev, m)
 	case bus.Watcher, bus.Schedule, bus.Webhook:
-		var f fired
+		var f watcherPayload
 		if json.Unmarshal(ev.Payload, &f) != nil {
 			return nil
 		}
 		return l.firedOrigins(ctx, ev, f)
 	case bus.System:
-		return l.gathered(ctx, ev)
+		return l.digestOrigins(ctx, ev)
 	case bus.Task:
 		var o struct {
 			Origins []provenance.Origin `json:"origins"`
@@ -101,9 +101,9 @@ func (l *Loop) brought(ctx context.Context, ev bus.Event) []provenance.Origin {
 	return nil
 }
 
-// gathered returns the origins of a digest: for each notice those of its event and of the
+// digestOrigins returns the origins of a digest: for each notice those of its event and of the
 // event's calls.
-func (l *Loop) gathered(ctx context.Context, ev bus.Event) []provenance.Origin {
+func (l *Loop) digestOrigins(ctx context.Context, ev bus.Event) []provenance.Origin {
 	if l.o.Notices == nil || ev.Source != notify.Source {
 		return nil
 	}
@@ -122,7 +122,7 @@ func (l *Loop) gathered(ctx context.Context, ev bus.Event) []provenance.Origin {
 		if err != nil { // the event was erased since
 			continue
 		}
-		all = append(all, l.brought(ctx, of))
+		all = append(all, l.eventOrigins(ctx, of))
 		calls, err := l.o.Bus.Calls(ctx, n.Event)
 		if err != nil {
 			continue
@@ -143,8 +143,8 @@ func toldFrom(b *strings.Builder, what string, list []provenance.Origin) {
 	}
 }
 
-// text describes a row.
-func (t *Thing) text(at func(time.Time) string) string {
+// formatText describes a row.
+func (t *Thing) formatText(at func(time.Time) string) string {
 	var b strings.Builder
 	if t.Call != "" {
 		fmt.Fprintf(&b, "%s  %s was made by %s (%s)\n", at(t.At), t.ID, t.Tool, t.Call)
@@ -161,7 +161,7 @@ func (l *Loop) madeIn(ctx context.Context, id string, none error) (*Thing, bus.E
 	event, ok, err := l.o.Guard.EventOf(ctx, id)
 	var t *Thing
 	if err == nil && !ok {
-		t, event, err = l.thing(ctx, id)
+		t, event, err = l.findRow(ctx, id)
 	}
 	if err != nil {
 		return nil, bus.Event{}, err

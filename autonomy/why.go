@@ -15,8 +15,8 @@ import (
 	"hob/autonomy/llm"
 	"hob/autonomy/notify"
 	"hob/channels"
-	"hob/knowledge/store"
 	"hob/platform/provenance"
+	"hob/platform/store"
 	"hob/tools"
 )
 
@@ -52,7 +52,7 @@ type Why struct {
 	// Notices are the outcomes of notices about the event.
 	Notices []notify.Notice `json:"notices,omitempty"`
 	// Goal is the result of the event if it belongs to a goal.
-	Goal *goals.Reviewed `json:"goal,omitempty"`
+	Goal *goals.ReviewRecord `json:"goal,omitempty"`
 }
 
 // Spent is the chosen model of a turn, the reason for the choice, and the usage.
@@ -71,9 +71,9 @@ const nothingYet = "Nothing has happened here yet, so there is nothing to explai
 // that says so and no error.
 func (l *Loop) Why(ctx context.Context, id, session string) (Why, error) {
 	var w Why
-	ev, err := l.find(ctx, id, session)
+	ev, err := l.findEvent(ctx, id, session)
 	if errors.Is(err, bus.ErrNotFound) && id == "" {
-		return nothing(), nil
+		return emptyWhy(), nil
 	}
 	if errors.Is(err, bus.ErrNotFound) {
 		w.Thing, ev, err = l.madeIn(ctx, id, err)
@@ -85,7 +85,7 @@ func (l *Loop) Why(ctx context.Context, id, session string) (Why, error) {
 	if w.Trace, err = l.Trace(ctx, ev.ID); err != nil {
 		return w, err
 	}
-	if w.Ticks, err = ticked(l.o.Store.Reader(ctx), "WHERE event = ? ORDER BY tick LIMIT 50", ev.ID); err != nil {
+	if w.Ticks, err = queryTicks(l.o.Store.Reader(ctx), "WHERE event = ? ORDER BY tick LIMIT 50", ev.ID); err != nil {
 		return w, err
 	}
 	if l.o.Notices != nil {
@@ -96,7 +96,7 @@ func (l *Loop) Why(ctx context.Context, id, session string) (Why, error) {
 	if w.Calls, err = l.o.Bus.Calls(ctx, ev.ID); err != nil {
 		return w, err
 	}
-	if err = l.trace(ctx, &w); err != nil {
+	if err = l.traceOrigins(ctx, &w); err != nil {
 		return w, err
 	}
 	if w.Event.Kind == bus.Goal && l.o.Goals != nil {
@@ -120,15 +120,15 @@ func (l *Loop) Why(ctx context.Context, id, session string) (Why, error) {
 	return w, err
 }
 
-// nothing returns the answer before the first event.
-func nothing() Why {
+// emptyWhy returns the answer before the first event.
+func emptyWhy() Why {
 	return Why{
 		Nothing: true, instead: nothingYet,
 		Calls: []bus.Entry{}, Approvals: []guard.Approval{}, Audit: []guard.Record{}, Deliveries: []bus.Delivery{},
 	}
 }
 
-func (l *Loop) find(ctx context.Context, id, session string) (bus.Event, error) {
+func (l *Loop) findEvent(ctx context.Context, id, session string) (bus.Event, error) {
 	if id == "" {
 		list, err := l.o.Bus.List(ctx, session, "", 100)
 		if err != nil {
@@ -138,7 +138,7 @@ func (l *Loop) find(ctx context.Context, id, session string) (bus.Event, error) 
 			if e.Kind == bus.Message && e.Lane != e.Session {
 				continue
 			}
-			if look, err := l.looked(ctx, e); err != nil || !look {
+			if look, err := l.isReadOnlyCommand(ctx, e); err != nil || !look {
 				return e, err
 			}
 		}
@@ -167,9 +167,9 @@ func (l *Loop) find(ctx context.Context, id, session string) (bus.Event, error) 
 	return ev, err
 }
 
-// looked reports whether an event is a read-only command, such as `hob status`; users do not
+// isReadOnlyCommand reports whether an event is a read-only command, such as `hob status`; users do not
 // ask for its reasons.
-func (l *Loop) looked(ctx context.Context, e bus.Event) (bool, error) {
+func (l *Loop) isReadOnlyCommand(ctx context.Context, e bus.Event) (bool, error) {
 	if e.Kind != bus.Task {
 		return false, nil
 	}
@@ -216,7 +216,7 @@ func (w Why) Text(zone *time.Location) string {
 	var b strings.Builder
 	at := func(t time.Time) string { return t.In(zone).Format("2006-01-02 15:04:05") }
 	if w.Thing != nil {
-		b.WriteString(w.Thing.text(at))
+		b.WriteString(w.Thing.formatText(at))
 	}
 	fmt.Fprintf(&b, "%s  a %s came from %s (%s words): %q\n", at(w.Event.ReceivedAt), w.Event.Kind, w.Event.Source, w.Event.Provenance, firstLine(w.Event.Text))
 	toldFrom(&b, "it brings", w.Origins)
@@ -237,7 +237,7 @@ func (w Why) Text(zone *time.Location) string {
 		if a.DecidedBy != "" {
 			fmt.Fprintf(&b, "    answered through %s\n", a.DecidedBy)
 		}
-		if from := a.From(); from != "" {
+		if from := a.OriginText(); from != "" {
 			fmt.Fprintf(&b, "    in view of it: %s\n", from)
 		}
 	}

@@ -10,12 +10,12 @@ import (
 	"time"
 )
 
-// Asked tracks the questions of a channel that are posted with buttons. They are stored, so
+// QuestionTracker tracks the questions of a channel that are posted with buttons. They are stored, so
 // that the buttons of a closed question are removed even if Hob was not running then. If
 // storing fails, the only effect is that buttons stay. Its methods may be called concurrently.
-type Asked struct {
-	keep    Keeper
-	buttons Buttons
+type QuestionTracker struct {
+	keep    StateStore
+	buttons ButtonHandler
 	log     *slog.Logger
 	news    chan struct{}
 
@@ -23,11 +23,11 @@ type Asked struct {
 
 	mu   sync.Mutex
 	read bool // the stored state was read
-	open []Standing
+	open []PostedQuestion
 }
 
-// Standing is a posted message with buttons.
-type Standing struct {
+// PostedQuestion is a posted message with buttons.
+type PostedQuestion struct {
 	Question string `json:"q"`
 	Chat     string `json:"c"`
 	Message  string `json:"m"`
@@ -42,14 +42,14 @@ const (
 )
 
 // NewAsked returns a tracker; the stored state is read on first use. keep may be nil.
-func NewAsked(keep Keeper, buttons Buttons, log *slog.Logger) *Asked {
-	return &Asked{keep: keep, buttons: buttons, log: log, news: make(chan struct{}, 1)}
+func NewAsked(keep StateStore, buttons ButtonHandler, log *slog.Logger) *QuestionTracker {
+	return &QuestionTracker{keep: keep, buttons: buttons, log: log, news: make(chan struct{}, 1)}
 }
 
 // Add records a question that was just posted.
-func (a *Asked) Add(ctx context.Context, question, chat, message string) {
-	a.change(ctx, func(open []Standing) []Standing {
-		open = append(open, Standing{question, chat, message, time.Now().UnixMilli()})
+func (a *QuestionTracker) Add(ctx context.Context, question, chat, message string) {
+	a.changeOpen(ctx, func(open []PostedQuestion) []PostedQuestion {
+		open = append(open, PostedQuestion{question, chat, message, time.Now().UnixMilli()})
 		return open[max(0, len(open)-mostAsked):]
 	})
 	select {
@@ -59,8 +59,8 @@ func (a *Asked) Add(ctx context.Context, question, chat, message string) {
 }
 
 // Since returns when a question was posted in a message, or otherwise if that is unknown.
-func (a *Asked) Since(ctx context.Context, question, message string, otherwise time.Time) time.Time {
-	for _, s := range a.all(ctx) {
+func (a *QuestionTracker) Since(ctx context.Context, question, message string, otherwise time.Time) time.Time {
+	for _, s := range a.loadOnce(ctx) {
 		if s.Question == question && s.Message == message {
 			return time.UnixMilli(s.At)
 		}
@@ -71,18 +71,18 @@ func (a *Asked) Since(ctx context.Context, question, message string, otherwise t
 // Watch removes the buttons of each question that is answered, here or elsewhere, until ctx
 // ends. bare removes them for one question; Watch retries it several times, first after pause.
 // Without Buttons it does nothing.
-func (a *Asked) Watch(ctx context.Context, pause time.Duration, bare func(context.Context, Standing) error) {
+func (a *QuestionTracker) Watch(ctx context.Context, pause time.Duration, bare func(context.Context, PostedQuestion) error) {
 	if a.buttons == nil {
 		return
 	}
 	var wg sync.WaitGroup
 	defer wg.Wait()
-	watched := map[Standing]bool{}
+	watched := map[PostedQuestion]bool{}
 	for {
-		for _, s := range a.all(ctx) {
+		for _, s := range a.loadOnce(ctx) {
 			if !watched[s] {
 				watched[s] = true
-				wg.Go(func() { a.watch(ctx, pause, s, bare) })
+				wg.Go(func() { a.watchQuestion(ctx, pause, s, bare) })
 			}
 		}
 		select {
@@ -93,7 +93,7 @@ func (a *Asked) Watch(ctx context.Context, pause time.Duration, bare func(contex
 	}
 }
 
-func (a *Asked) watch(ctx context.Context, pause time.Duration, s Standing, bare func(context.Context, Standing) error) {
+func (a *QuestionTracker) watchQuestion(ctx context.Context, pause time.Duration, s PostedQuestion, bare func(context.Context, PostedQuestion) error) {
 	if err := a.buttons.Ended(ctx, s.Question); err != nil {
 		if ctx.Err() == nil {
 			a.log.Warn("cannot check whether a question was answered; its buttons stay", "error", err)
@@ -101,7 +101,7 @@ func (a *Asked) watch(ctx context.Context, pause time.Duration, s Standing, bare
 		return
 	}
 	err := bare(ctx, s)
-	for n := 0; passes(err) && n < bareTries && Sleep(ctx, RetryIn(err, pause<<n)); n++ {
+	for n := 0; isTransient(err) && n < bareTries && Sleep(ctx, RetryIn(err, pause<<n)); n++ {
 		err = bare(ctx, s)
 	}
 	if ctx.Err() != nil {
@@ -110,23 +110,23 @@ func (a *Asked) watch(ctx context.Context, pause time.Duration, s Standing, bare
 	if err != nil {
 		a.log.Warn("removing the buttons of an answered question failed", "error", err)
 	}
-	if !passes(err) { // otherwise the next start retries
-		a.change(ctx, func(open []Standing) []Standing {
-			return slices.DeleteFunc(open, func(o Standing) bool { return o == s })
+	if !isTransient(err) { // otherwise the next start retries
+		a.changeOpen(ctx, func(open []PostedQuestion) []PostedQuestion {
+			return slices.DeleteFunc(open, func(o PostedQuestion) bool { return o == s })
 		})
 	}
 }
 
-// passes reports whether an error may be temporary.
-func passes(err error) bool {
+// isTransient reports whether an error may be temporary.
+func isTransient(err error) bool {
 	c := ClassOf(err)
 	return err != nil && (c == Temporary || c == Later)
 }
 
-func (a *Asked) change(ctx context.Context, f func([]Standing) []Standing) {
+func (a *QuestionTracker) changeOpen(ctx context.Context, f func([]PostedQuestion) []PostedQuestion) {
 	a.writing.Lock()
 	defer a.writing.Unlock()
-	a.all(ctx)
+	a.loadOnce(ctx)
 	a.mu.Lock()
 	a.open = f(a.open)
 	raw, err := json.Marshal(a.open)
@@ -139,13 +139,13 @@ func (a *Asked) change(ctx context.Context, f func([]Standing) []Standing) {
 	}
 }
 
-// all returns the questions, including those of earlier runs.
-func (a *Asked) all(ctx context.Context) []Standing {
+// loadOnce returns the questions, including those of earlier runs.
+func (a *QuestionTracker) loadOnce(ctx context.Context) []PostedQuestion {
 	a.mu.Lock()
 	read := a.read || a.keep == nil
 	a.mu.Unlock()
 	if !read {
-		if err := a.load(ctx); err != nil && ctx.Err() == nil {
+		if err := a.loadStored(ctx); err != nil && ctx.Err() == nil {
 			a.log.Warn("loading the questions with buttons failed", "error", err)
 		}
 	}
@@ -154,12 +154,12 @@ func (a *Asked) all(ctx context.Context) []Standing {
 	return slices.Clone(a.open)
 }
 
-func (a *Asked) load(ctx context.Context) error {
+func (a *QuestionTracker) loadStored(ctx context.Context) error {
 	raw, err := a.keep.Get(ctx, askedKey)
 	if err != nil {
 		return err
 	}
-	var had []Standing
+	var had []PostedQuestion
 	if raw != nil {
 		if e := json.Unmarshal(raw, &had); e != nil {
 			err, had = fmt.Errorf("decode the stored state: %w", e), nil

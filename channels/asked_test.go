@@ -17,7 +17,7 @@ import (
 // then, they go after the next start.
 func TestAsked(t *testing.T) {
 	keep, buttons := &channelstest.Keeper{}, &channelstest.Buttons{Owner: "o", Question: "q"}
-	open := func() *channels.Asked {
+	open := func() *channels.QuestionTracker {
 		return channels.NewAsked(keep, buttons, slog.New(slog.DiscardHandler))
 	}
 	kept := func() string {
@@ -39,11 +39,11 @@ func TestAsked(t *testing.T) {
 	}
 	var mu sync.Mutex
 	tries := map[string]int{}
-	watch := func(a *channels.Asked, err error) (stop func()) {
+	watch := func(a *channels.QuestionTracker, err error) (stop func()) {
 		ctx, cancel := context.WithCancel(t.Context())
 		var wg sync.WaitGroup
 		wg.Go(func() {
-			a.Watch(ctx, time.Millisecond, func(_ context.Context, s channels.Standing) error {
+			a.Watch(ctx, time.Millisecond, func(_ context.Context, s channels.PostedQuestion) error {
 				mu.Lock()
 				defer mu.Unlock()
 				tries[s.Message]++

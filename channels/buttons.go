@@ -15,8 +15,8 @@ var ErrNotShown = errors.New("that is not my latest question here; answer it wit
 // ErrNotOwner means that the person who pressed is not the owner.
 var ErrNotOwner = errors.New("only my owner can answer this question")
 
-// Press is one button press, as the platform reports it.
-type Press struct {
+// ButtonPress is one button press, as the platform reports it.
+type ButtonPress struct {
 	Channel  string
 	Sender   string // stable id of the person who pressed
 	Chat     string // where
@@ -28,8 +28,8 @@ type Press struct {
 	Client string
 }
 
-// Buttons handles button presses of a channel. Its methods may be called concurrently.
-type Buttons interface {
+// ButtonHandler handles button presses of a channel. Its methods may be called concurrently.
+type ButtonHandler interface {
 	// Asked returns the only question of a delivery that a press may answer. It returns "" if
 	// there is none or several, if it is already answered, or while a program started by Hob
 	// runs whose presses cannot be told from the owner's.
@@ -47,7 +47,7 @@ type Buttons interface {
 	Spoken(ctx context.Context, client string, d Delivery) (question string, err error)
 	// Press is Answer with a sender authenticated by the platform. It returns ErrNotOwner for
 	// senders who are not paired as the owner.
-	Press(ctx context.Context, p Press) (string, error)
+	Press(ctx context.Context, p ButtonPress) (string, error)
 	// Ended returns nil once a question is closed: it was decided or has expired.
 	Ended(ctx context.Context, question string) error
 	// Later sends a delivery again in one hour. It returns the reply for the owner.

@@ -12,9 +12,9 @@ import (
 	"log/slog"
 	"time"
 
-	"hob/platform/osrun"
+	"hob/platform/host/osrun"
+	"hob/platform/net/safehttp"
 	"hob/platform/pim"
-	"hob/platform/safehttp"
 )
 
 // Inbound is one message received by a channel.
@@ -76,7 +76,7 @@ type Inbound struct {
 	At      time.Time
 	// Settle is the debounce time: how long the message waits for the next one of the same
 	// person, so that both are answered together. The Manager sets it.
-	Settle time.Duration
+	Debounce time.Duration
 }
 
 // Conversation returns the session of a message that names none. shared: the members of a
@@ -121,22 +121,22 @@ type Receiver interface {
 	Receive(ctx context.Context, in Inbound) (Accepted, error)
 }
 
-// Knower is a Receiver that checks a message before its files are fetched. Known reports
+// DuplicateChecker is a Receiver that checks a message before its files are fetched. Known reports
 // whether the message was already accepted, and returns ErrStranger if it would be rejected.
-type Knower interface {
+type DuplicateChecker interface {
 	Known(ctx context.Context, in Inbound) (Accepted, bool, error)
 }
 
-// Doorkeeper is a Receiver that tells a channel whether verifying a sender is worth the cost.
+// SenderFilter is a Receiver that tells a channel whether verifying a sender is worth the cost.
 // Admits reports whether the message would be accepted if Sender were proven: for the owner,
 // for allowed senders, and while the owner may be pairing.
-type Doorkeeper interface {
-	Admits(ctx context.Context, in Inbound) (bool, error)
+type SenderFilter interface {
+	AdmitsSender(ctx context.Context, in Inbound) (bool, error)
 }
 
-// Overhearer is a Receiver that also sees messages rejected because of their sender. Nobody
+// RejectionObserver is a Receiver that also sees messages rejected because of their sender. Nobody
 // gets an answer, but the owner may have asked to be notified.
-type Overhearer interface {
+type RejectionObserver interface {
 	Overhear(ctx context.Context, in Inbound) error
 }
 
@@ -229,16 +229,16 @@ type Channel interface {
 	Send(ctx context.Context, d Delivery) (Receipt, error)
 }
 
-// Puller marks a channel whose clients fetch their messages: a delivery is done once its row
+// PullChannel marks a channel whose clients fetch their messages: a delivery is done once its row
 // can be read, and Send is never called.
-type Puller interface{ Pull() }
+type PullChannel interface{ Pull() }
 
 // Deduper marks a channel whose platform drops a second delivery with the same ID, so a
 // delivery can be resent safely after a crash.
 type Deduper interface{ Dedupes() }
 
-// Finder looks up a delivery on the platform after a crash during Send.
-type Finder interface {
+// DeliveryFinder looks up a delivery on the platform after a crash during Send.
+type DeliveryFinder interface {
 	Find(ctx context.Context, d Delivery) (Receipt, bool, error)
 }
 
@@ -261,14 +261,14 @@ type Limits struct {
 	// Settle is the debounce time: how long a message waits for the next one of the same
 	// person, so that several short ones are answered together. The owner can configure
 	// another value.
-	Settle time.Duration
+	Debounce time.Duration
 }
 
 // Limiter is a channel with limits.
 type Limiter interface{ Limits() Limits }
 
-// limits returns the limits of a channel.
-func limits(ch Channel) Limits {
+// channelLimits returns the limits of a channel.
+func channelLimits(ch Channel) Limits {
 	if l, ok := ch.(Limiter); ok {
 		return l.Limits()
 	}
@@ -296,10 +296,10 @@ type Drafter interface {
 // machine wakes, because a connection that died during sleep reports no error.
 type Connected interface{ Connected() }
 
-// Linked is a channel that reconnects by itself while it runs. Link returns nil while it is
+// ConnectionReporter is a channel that reconnects by itself while it runs. Link returns nil while it is
 // connected or has not tried yet, and otherwise the reason of the failure. It returns
 // immediately.
-type Linked interface{ Link() error }
+type ConnectionReporter interface{ Link() error }
 
 // Tester is a channel with a self-test. Test signs in and out, sends nothing, and returns the
 // result in a sentence, such as "signed in as @hob on example".
@@ -311,10 +311,10 @@ type Tester interface {
 // @hob since 10:31". It may be called concurrently with all other methods.
 type Describer interface{ Describe() string }
 
-// Keeper stores the state that a driver needs after a restart, such as its read position: a
+// StateStore stores the state that a driver needs after a restart, such as its read position: a
 // few values of at most 64 KiB under short keys. Do not store message texts. A value is
 // durable when Set returns; nil deletes it.
-type Keeper interface {
+type StateStore interface {
 	Get(ctx context.Context, key string) ([]byte, error) // nil: no value
 	Set(ctx context.Context, key string, value []byte) error
 }
@@ -330,7 +330,7 @@ type Deps struct {
 	// Network is the HTTP client; nil means one that reaches only public hosts.
 	Network *safehttp.Client
 	// Keep is the driver's own state store. nil only for channels that are inspected, not run.
-	Keep Keeper
+	Keep StateStore
 	// Dir is a folder for the channel's own files; it may not exist yet.
 	Dir string
 	// Getenv reads the environment; nil means os.Getenv.
@@ -345,7 +345,7 @@ type Deps struct {
 	Lists func() []pim.Reminders
 	Notes func() []pim.Notes
 	// Buttons handles presses on channels with buttons; nil disables buttons.
-	Buttons Buttons
+	Buttons ButtonHandler
 }
 
 // Reveal resolves a secret of the configuration with Secret. what names it in errors.
@@ -384,13 +384,13 @@ type Outbox interface {
 	// ClaimDeliveries marks due rows of the channel as sending and returns them, oldest first
 	// and those of guests last; at most one per chat, to keep the order.
 	ClaimDeliveries(ctx context.Context, channel string, n int) ([]Delivery, error)
-	// Unsettled returns rows that are in state sending at start: a crash interrupted them.
-	Unsettled(ctx context.Context, channel string) ([]Delivery, error)
+	// InFlight returns rows that are in state sending at start: a crash interrupted them.
+	InFlight(ctx context.Context, channel string) ([]Delivery, error)
 	Delivered(ctx context.Context, id string, r Receipt) error
 	// Retry requeues the row for the given time.
 	Retry(ctx context.Context, id string, at time.Time, why string, maybeRepeated bool) error
-	// GiveUp marks the row dead.
-	GiveUp(ctx context.Context, id string, why string) error
+	// DeadLetter marks the row dead.
+	DeadLetter(ctx context.Context, id string, why string) error
 	// Wake receives a signal when rows may have become due.
 	Wake(channel string) <-chan struct{}
 	// NextDelivery returns when the next waiting row of the channel is due.

@@ -27,7 +27,7 @@ const (
 type deliverer struct {
 	name    string
 	ch      Channel
-	find    Finder // nil when the platform cannot look up
+	find    DeliveryFinder // nil when the platform cannot look up
 	dedupes bool
 	limit   int
 	utf16   bool
@@ -41,15 +41,15 @@ type deliverer struct {
 	sent    func()
 	trouble func(error)
 	held    func(time.Time) // reports until when the platform must not be called
-	rate    window
-	guests  window    // the part reserved for guests
-	paused  time.Time // the platform must not be called before
-	tries   map[string]*try
+	rate    rateWindow
+	guests  rateWindow // the part reserved for guests
+	paused  time.Time  // the platform must not be called before
+	tries   map[string]*retryState
 	empty   uint // consecutive claims without rows
 }
 
-// try is what this process knows of a text that is not yet delivered.
-type try struct {
+// retryState is what this process knows of a text that is not yet delivered.
+type retryState struct {
 	parts    []string
 	of       int // number of text parts; one more part reports files
 	sent     int // parts that arrived
@@ -63,19 +63,19 @@ type try struct {
 	bare      bool // the platform rejected the files
 }
 
-func (m *Manager) deliverer(name string, ch Channel) *deliverer {
+func (m *Manager) newDeliverer(name string, ch Channel) *deliverer {
 	d := &deliverer{
 		name: name, ch: ch, out: m.opt.Outbox, log: m.opt.Log.With("channel", name),
 		timeout: m.opt.SendTimeout, grace: m.opt.Grace,
-		sent: func() { m.count(name) }, trouble: func(err error) { m.trouble(name, err) },
-		held:  func(at time.Time) { m.held(name, at) },
-		tries: map[string]*try{},
+		sent: func() { m.countSent(name) }, trouble: func(err error) { m.noteDeliveryError(name, err) },
+		held:  func(at time.Time) { m.noteBackoff(name, at) },
+		tries: map[string]*retryState{},
 	}
-	d.find, _ = ch.(Finder)
+	d.find, _ = ch.(DeliveryFinder)
 	d.drafts = m.opt.Drafts
 	_, d.dedupes = ch.(Deduper)
 	_, d.attach = ch.(Attacher)
-	lim := limits(ch)
+	lim := channelLimits(ch)
 	d.limit, d.utf16, d.rate.n, d.maxFile = lim.MaxText, lim.UTF16, lim.PerMinute, lim.MaxFile
 	if lim.PerMinute > 0 {
 		d.guests.n = max(1, lim.PerMinute/2)
@@ -83,14 +83,14 @@ func (m *Manager) deliverer(name string, ch Channel) *deliverer {
 	return d
 }
 
-// run requeues deliveries that a crash interrupted and then delivers until ctx ends.
-func (d *deliverer) run(ctx context.Context) error {
-	if err := d.settle(ctx); err != nil {
+// runDeliveries requeues deliveries that a crash interrupted and then delivers until ctx ends.
+func (d *deliverer) runDeliveries(ctx context.Context) error {
+	if err := d.requeueInFlight(ctx); err != nil {
 		return err
 	}
 	for {
 		wake := d.out.Wake(d.name) // before looking, so that no wake-up is missed
-		if !d.ready(ctx) {
+		if !d.waitUntilReady(ctx) {
 			return nil
 		}
 		rows, err := d.out.ClaimDeliveries(ctx, d.name, 1)
@@ -98,22 +98,22 @@ func (d *deliverer) run(ctx context.Context) error {
 			return fmt.Errorf("claim deliveries: %w", err)
 		}
 		for _, row := range rows {
-			if err := d.deliver(ctx, row); err != nil {
+			if err := d.deliverRow(ctx, row); err != nil {
 				return err
 			}
 		}
 		if len(rows) > 0 {
 			d.empty = 0
-		} else if !d.idle(ctx, wake) {
+		} else if !d.waitForWork(ctx, wake) {
 			return nil
 		}
 	}
 }
 
-// settle requeues rows that were being sent when the process died. How they are resent depends
+// requeueInFlight requeues rows that were being sent when the process died. How they are resent depends
 // on the platform's abilities.
-func (d *deliverer) settle(ctx context.Context) error {
-	rows, err := d.out.Unsettled(ctx, d.name)
+func (d *deliverer) requeueInFlight(ctx context.Context) error {
+	rows, err := d.out.InFlight(ctx, d.name)
 	if err != nil {
 		return fmt.Errorf("find interrupted deliveries: %w", err)
 	}
@@ -127,22 +127,22 @@ func (d *deliverer) settle(ctx context.Context) error {
 	return nil
 }
 
-// ready waits until the platform may be called again.
-func (d *deliverer) ready(ctx context.Context) bool {
+// waitUntilReady waits until the platform may be called again.
+func (d *deliverer) waitUntilReady(ctx context.Context) bool {
 	now := time.Now()
-	wait := max(d.paused.Sub(now), d.rate.full(now))
+	wait := max(d.paused.Sub(now), d.rate.waitTime(now))
 	if wait > 0 {
 		d.held(now.Add(wait))
 	}
 	return ctx.Err() == nil && (wait <= 0 || Sleep(ctx, wait))
 }
 
-// idle waits for a wake-up or the next row's time.
-func (d *deliverer) idle(ctx context.Context, wake <-chan struct{}) bool {
+// waitForWork waits for a wake-up or the next row's time.
+func (d *deliverer) waitForWork(ctx context.Context, wake <-chan struct{}) bool {
 	at, ok, err := d.out.NextDelivery(ctx, d.name)
 	if err != nil {
 		d.log.Warn("finding the next delivery failed", "error", err)
-		at, ok = time.Now().Add(backoff(4)), true
+		at, ok = time.Now().Add(backoffDelay(4)), true
 	}
 	var due <-chan time.Time
 	if ok {
@@ -162,33 +162,33 @@ func (d *deliverer) idle(ctx context.Context, wake <-chan struct{}) bool {
 	return true
 }
 
-// deliver sends one text. An error means that the channel cannot continue.
-func (d *deliverer) deliver(ctx context.Context, row Delivery) (err error) {
+// deliverRow sends one text. An error means that the channel cannot continue.
+func (d *deliverer) deliverRow(ctx context.Context, row Delivery) (err error) {
 	var left string
-	if row.Files, left = d.carried(row.Files); left != "" {
+	if row.Files, left = d.splitFiles(row.Files); left != "" {
 		row.Text = strings.TrimSpace(row.Text + "\n" + left)
 	}
 	t := d.tries[row.ID]
 	if t == nil {
-		t = &try{parts: d.split(row), unsure: row.MaybeRepeated && !d.dedupes}
+		t = &retryState{parts: d.splitText(row), unsure: row.MaybeRepeated && !d.dedupes}
 		t.of = len(t.parts)
 		d.tries[row.ID] = t
 	}
-	if f, ok := begun(row.Draft); ok {
-		if row.Draft, err = d.drafted(ctx, row, f); err != nil {
-			return d.failed(ctx, row, t, err)
+	if f, ok := parseDraftDelivery(row.Draft); ok {
+		if row.Draft, err = d.findDraft(ctx, row, f); err != nil {
+			return d.handleFailure(ctx, row, t, err)
 		}
 	}
 	for t.sent < len(t.parts) {
-		if now := time.Now(); row.Guest && d.guests.full(now) > 0 {
-			return d.putBack(ctx, row, t, now.Add(d.guests.full(now)), "deferred: half of the messages per minute are reserved for your own chats")
+		if now := time.Now(); row.Guest && d.guests.waitTime(now) > 0 {
+			return d.putBack(ctx, row, t, now.Add(d.guests.waitTime(now)), "deferred: half of the messages per minute are reserved for your own chats")
 		}
-		if !d.ready(ctx) {
+		if !d.waitUntilReady(ctx) {
 			return d.putBack(ctx, row, t, time.Now(), "the daemon was stopped")
 		}
-		got, err := d.part(ctx, row, t)
+		got, err := d.sendPart(ctx, row, t)
 		if err != nil {
-			return d.failed(ctx, row, t, err)
+			return d.handleFailure(ctx, row, t, err)
 		}
 		if t.sent == 0 {
 			t.first = got
@@ -203,7 +203,7 @@ func (d *deliverer) deliver(ctx context.Context, row Delivery) (err error) {
 	if len(t.ids) > 1 {
 		r.Parts = t.ids
 	}
-	err = d.record(ctx, "delivered", func(ctx context.Context) error { return d.out.Delivered(ctx, row.ID, r) })
+	err = d.recordOutcome(ctx, "delivered", func(ctx context.Context) error { return d.out.Delivered(ctx, row.ID, r) })
 	if err == nil {
 		delete(d.tries, row.ID)
 		d.sent()
@@ -211,14 +211,14 @@ func (d *deliverer) deliver(ctx context.Context, row Delivery) (err error) {
 	return err
 }
 
-// drafted finds the draft of an answer whose message id was never confirmed. It returns "" if
+// findDraft finds the draft of an answer whose message id was never confirmed. It returns "" if
 // there is none or the platform cannot tell.
-func (d *deliverer) drafted(ctx context.Context, row, first Delivery) (id string, err error) {
+func (d *deliverer) findDraft(ctx context.Context, row, first Delivery) (id string, err error) {
 	if d.find == nil {
 		return "", nil
 	}
 	first.Channel, first.Chat = row.Channel, row.Chat
-	r, err := d.call(ctx, nil, func(ctx context.Context) (Receipt, error) {
+	r, err := d.callChannel(ctx, nil, func(ctx context.Context) (Receipt, error) {
 		r, found, err := d.find.Find(ctx, first)
 		if err != nil || !found {
 			return Receipt{}, err
@@ -239,9 +239,9 @@ func (d *deliverer) drafted(ctx context.Context, row, first Delivery) (id string
 	return r.ID, nil
 }
 
-// carried returns the files that the channel accepts, and a note about the others, which were
+// splitFiles returns the files that the channel accepts, and a note about the others, which were
 // queued when it accepted more.
-func (d *deliverer) carried(files []Attachment) (along []Attachment, left string) {
+func (d *deliverer) splitFiles(files []Attachment) (along []Attachment, left string) {
 	var not []Attachment
 	for _, f := range files {
 		if _, err := os.Stat(f.Path); d.attach && f.Size <= d.maxFile && err == nil {
@@ -250,20 +250,20 @@ func (d *deliverer) carried(files []Attachment) (along []Attachment, left string
 			not = append(not, f)
 		}
 	}
-	return along, lost(not)
+	return along, unsentFilesNote(not)
 }
 
-// lost returns the note about files that are not sent.
-func lost(files []Attachment) string {
+// unsentFilesNote returns the note about files that are not sent.
+func unsentFilesNote(files []Attachment) string {
 	var out []string
 	for _, f := range files {
-		out = append(out, fmt.Sprintf("(The file %s, %s, could not be sent.)", f.Name, size(f.Size)))
+		out = append(out, fmt.Sprintf("(The file %s, %s, could not be sent.)", f.Name, formatSize(f.Size)))
 	}
 	return strings.Join(out, "\n")
 }
 
-// split cuts a text so that the prefix for repeated texts still fits.
-func (d *deliverer) split(row Delivery) []string {
+// splitText cuts a text so that the prefix for repeated texts still fits.
+func (d *deliverer) splitText(row Delivery) []string {
 	limit := d.limit
 	text := strings.ToValidUTF8(row.Text, "\uFFFD")
 	if row.Kind == Question {
@@ -276,8 +276,8 @@ func (d *deliverer) split(row Delivery) []string {
 	return SplitFor(text, Limits{MaxText: limit, UTF16: d.utf16})
 }
 
-// part sends the next part of a text, or finds that it has already arrived.
-func (d *deliverer) part(ctx context.Context, row Delivery, t *try) (Receipt, error) {
+// sendPart sends the next part of a text, or finds that it has already arrived.
+func (d *deliverer) sendPart(ctx context.Context, row Delivery, t *retryState) (Receipt, error) {
 	p := row
 	p.Text, p.MaybeRepeated = t.parts[t.sent], t.unsure
 	switch {
@@ -295,7 +295,7 @@ func (d *deliverer) part(ctx context.Context, row Delivery, t *try) (Receipt, er
 	if t.sent != t.of-1 || t.bare {
 		p.Files = nil
 	}
-	r, err := d.call(ctx, p.Files, func(ctx context.Context) (Receipt, error) {
+	r, err := d.callChannel(ctx, p.Files, func(ctx context.Context) (Receipt, error) {
 		if t.unsure && d.find != nil && p.Draft == "" {
 			switch r, found, err := d.find.Find(ctx, p); {
 			case err != nil:
@@ -308,9 +308,9 @@ func (d *deliverer) part(ctx context.Context, row Delivery, t *try) (Receipt, er
 		if p.MaybeRepeated {
 			p.Text = repeatedMark + p.Text
 		}
-		d.rate.add(time.Now())
+		d.rate.addEvent(time.Now())
 		if row.Guest {
-			d.guests.add(time.Now())
+			d.guests.addEvent(time.Now())
 		}
 		failpoint.Hit("channel.send.before")
 		r, err := d.ch.Send(ctx, p)
@@ -321,12 +321,12 @@ func (d *deliverer) part(ctx context.Context, row Delivery, t *try) (Receipt, er
 		// The draft no longer exists or cannot be changed.
 		d.log.Info("answer sent as a separate message", "delivery", row.ID, "error", err)
 		t.undrafted = true
-		return d.part(ctx, row, t)
+		return d.sendPart(ctx, row, t)
 	}
 	if c := ClassOf(err); err != nil && len(p.Files) > 0 && (c == Permanent || c == Unsupported) {
 		d.log.Warn("files rejected; text sent without them", "delivery", row.ID, "error", err)
-		t.bare, t.parts = true, append(t.parts, lost(p.Files))
-		return d.part(ctx, row, t)
+		t.bare, t.parts = true, append(t.parts, unsentFilesNote(p.Files))
+		return d.sendPart(ctx, row, t)
 	}
 	if err != nil && maybeSent(err) && p.Draft == "" {
 		t.unsure = !d.dedupes
@@ -337,15 +337,15 @@ func (d *deliverer) part(ctx context.Context, row Delivery, t *try) (Receipt, er
 // slowest is the minimum transfer rate in bytes per second.
 const slowest = 128 << 10
 
-// Passing returns the timeout of a request with this many bytes: 30 s, and more for a large
+// TransferTimeout returns the timeout of a request with this many bytes: 30 s, and more for a large
 // file. Its context may end earlier.
-func Passing(bytes int64) time.Duration {
+func TransferTimeout(bytes int64) time.Duration {
 	return 30*time.Second + time.Duration(min(max(bytes, 0), 1<<30)/slowest)*time.Second
 }
 
-// call runs f with the deadline of a Send, which is longer for large files; when the daemon
+// callChannel runs f with the deadline of a Send, which is longer for large files; when the daemon
 // stops, f may continue for the grace period.
-func (d *deliverer) call(ctx context.Context, files []Attachment, f func(context.Context) (Receipt, error)) (r Receipt, err error) {
+func (d *deliverer) callChannel(ctx context.Context, files []Attachment, f func(context.Context) (Receipt, error)) (r Receipt, err error) {
 	wait := d.timeout
 	for _, a := range files {
 		wait += time.Duration(a.Size/slowest) * time.Second
@@ -364,7 +364,7 @@ func (d *deliverer) call(ctx context.Context, files []Attachment, f func(context
 		}
 	})
 	defer stop()
-	err = guarded(func() error {
+	err = recoverPanic(func() error {
 		r, err = f(c)
 		return err
 	})

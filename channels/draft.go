@@ -37,9 +37,9 @@ const (
 	draftMark    = " …"
 )
 
-// Shown is an answer that is shown while it is written. Its methods may be called
+// LiveDraft is an answer that is shown while it is written. Its methods may be called
 // concurrently; only Stop waits for the platform.
-type Shown interface {
+type LiveDraft interface {
 	// Add appends text of the model.
 	Add(text string)
 	// Reset starts over in the same message: the text shown so far is discarded.
@@ -51,8 +51,8 @@ type Shown interface {
 	Stop()
 }
 
-// drafting holds the open drafts.
-type drafting struct {
+// openDrafts holds the open drafts.
+type openDrafts struct {
 	mu   sync.Mutex
 	open map[*draft]struct{}
 	shut bool
@@ -71,12 +71,12 @@ func (m *Manager) Drafts(channel string) bool {
 
 // Show shows the answer to an event in a chat while it is written. It returns nil if the
 // channel cannot do that. The draft also ends with ctx.
-func (m *Manager) Show(ctx context.Context, event, channel, chat string) Shown {
+func (m *Manager) Show(ctx context.Context, event, channel, chat string) LiveDraft {
 	if chat == "" || !m.Drafts(channel) {
 		return nil
 	}
 	ch := m.opt.Channels[channel]
-	lim := limits(ch)
+	lim := channelLimits(ch)
 	if lim.MaxText <= 0 || lim.MaxText > draftMax {
 		lim.MaxText = draftMax
 	}
@@ -94,7 +94,7 @@ func (m *Manager) Show(ctx context.Context, event, channel, chat string) Shown {
 	ctx, d.cancel = context.WithCancel(ctx)
 	go func() {
 		defer close(d.done)
-		d.run(ctx)
+		d.runUpdates(ctx)
 		m.drafts.mu.Lock()
 		defer m.drafts.mu.Unlock()
 		delete(m.drafts.open, d)
@@ -102,8 +102,8 @@ func (m *Manager) Show(ctx context.Context, event, channel, chat string) Shown {
 	return d
 }
 
-// end stops all drafts and waits for them.
-func (s *drafting) end() {
+// endAll stops all drafts and waits for them.
+func (s *openDrafts) endAll() {
 	s.mu.Lock()
 	s.shut = true
 	var all []*draft
@@ -137,7 +137,7 @@ func (d *draft) Add(text string) {
 		d.text.WriteString(text)
 	}
 	d.mu.Unlock()
-	d.wake()
+	d.signalUpdate()
 }
 
 // Reset implements Shown.
@@ -153,7 +153,7 @@ func (d *draft) Break() {
 	d.broken = append(d.broken, d.text.String())
 	d.text.Reset()
 	d.mu.Unlock()
-	d.wake()
+	d.signalUpdate()
 }
 
 // Stop implements Shown.
@@ -162,55 +162,55 @@ func (d *draft) Stop() {
 	<-d.done
 }
 
-func (d *draft) wake() {
+func (d *draft) signalUpdate() {
 	select {
 	case d.poke <- struct{}{}:
 	default:
 	}
 }
 
-// take returns the current text and the texts that Break finished.
-func (d *draft) take() (text string, broken []string) {
+// takeText returns the current text and the texts that Break finished.
+func (d *draft) takeText() (text string, broken []string) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	broken, d.broken = d.broken, nil
 	return d.text.String(), broken
 }
 
-// run updates the draft whenever there is new text and the interval has passed.
-func (d *draft) run(ctx context.Context) {
+// runUpdates updates the draft whenever there is new text and the interval has passed.
+func (d *draft) runUpdates(ctx context.Context) {
 	kept, err := d.m.opt.Drafts.Draft(ctx, d.event, d.channel, d.chat)
 	if err != nil {
 		d.m.opt.Log.Debug("draft of an answer failed", "channel", d.channel, "error", err)
 		return
 	}
 	m := message{id: kept}
-	if f, ok := begun(kept); ok { // a crash interrupted the posting
-		if m, ok = d.find(ctx, f); !ok {
+	if f, ok := parseDraftDelivery(kept); ok { // a crash interrupted the posting
+		if m, ok = d.findMessage(ctx, f); !ok {
 			return
 		}
 	}
 	wait := draftEvery
 	for next := time.Now().Add(draftEvery); ; {
 		if !Sleep(ctx, time.Until(next)) {
-			d.last(ctx, m)
+			d.finishMessage(ctx, m)
 			return
 		}
-		text, broken := d.take()
+		text, broken := d.takeText()
 		for _, was := range broken { // the message stays with its complete text
-			if was = d.cut(was, ""); m.id != "" && was != "" && was != m.shown {
-				_, _ = d.show(ctx, m, was)
+			if was = d.cutText(was, ""); m.id != "" && was != "" && was != m.shown {
+				_, _ = d.showText(ctx, m, was)
 			}
 			m = message{}
-			if err := d.keep(ctx, ""); err != nil {
+			if err := d.keepMessageID(ctx, ""); err != nil {
 				return
 			}
 		}
-		if text = d.cut(text, draftMark); text == "" || text == m.shown || m.id == "" && utf8.RuneCountInString(text) < draftText {
+		if text = d.cutText(text, draftMark); text == "" || text == m.shown || m.id == "" && utf8.RuneCountInString(text) < draftText {
 			select {
 			case <-d.poke:
 			case <-ctx.Done():
-				d.last(ctx, m)
+				d.finishMessage(ctx, m)
 				return
 			}
 			if time.Until(next) <= 0 && len(broken) == 0 {
@@ -218,7 +218,7 @@ func (d *draft) run(ctx context.Context) {
 			}
 			continue
 		}
-		after, err := d.put(ctx, m, text)
+		after, err := d.putText(ctx, m, text)
 		switch c := ClassOf(err); {
 		case errors.Is(err, errUnknown):
 			return
@@ -248,22 +248,22 @@ type message struct {
 // errUnknown means that the message of the draft is unknown.
 var errUnknown = errors.New("finding the draft of an answer failed")
 
-// put shows a text in a message. Posting a new message is recorded first.
-func (d *draft) put(ctx context.Context, m message, text string) (message, error) {
+// putText shows a text in a message. Posting a new message is recorded first.
+func (d *draft) putText(ctx context.Context, m message, text string) (message, error) {
 	if m.id == "" && m.unsure {
-		found, ok := d.find(ctx, m.first)
+		found, ok := d.findMessage(ctx, m.first)
 		if !ok {
 			return m, errUnknown
 		}
 		m = found
 	}
 	if m.id == "" && m.first.ID == "" {
-		m.first = beginning(time.Now())
-		if err := d.keep(ctx, begunMark+m.first.ID); err != nil {
+		m.first = newDraftDelivery(time.Now())
+		if err := d.keepMessageID(ctx, begunMark+m.first.ID); err != nil {
 			return m, errUnknown
 		}
 	}
-	got, err := d.show(ctx, m, text)
+	got, err := d.showText(ctx, m, text)
 	if err != nil {
 		m.unsure = m.id == "" && maybeSent(err)
 		return m, err
@@ -271,7 +271,7 @@ func (d *draft) put(ctx context.Context, m message, text string) (message, error
 	m.shown = text
 	if got != "" && got != m.id {
 		m.id = got
-		if err := d.keep(ctx, got); err != nil {
+		if err := d.keepMessageID(ctx, got); err != nil {
 			return m, errUnknown
 		}
 	}
@@ -281,15 +281,15 @@ func (d *draft) put(ctx context.Context, m message, text string) (message, error
 // begunMark prefixes the ID of a draft whose message id is not known yet.
 const begunMark = "?"
 
-// beginning returns a new delivery for a draft. Its ID contains the creation time, which
+// newDraftDelivery returns a new delivery for a draft. Its ID contains the creation time, which
 // limits how far back a Finder searches.
-func beginning(now time.Time) Delivery {
-	f, _ := begun(fmt.Sprintf("%s%d-%s", begunMark, now.UnixMilli(), rand.Text()))
+func newDraftDelivery(now time.Time) Delivery {
+	f, _ := parseDraftDelivery(fmt.Sprintf("%s%d-%s", begunMark, now.UnixMilli(), rand.Text()))
 	return f
 }
 
-// begun parses the delivery under which a draft was or may have been posted.
-func begun(kept string) (Delivery, bool) {
+// parseDraftDelivery parses the delivery under which a draft was or may have been posted.
+func parseDraftDelivery(kept string) (Delivery, bool) {
 	id, ok := strings.CutPrefix(kept, begunMark)
 	if !ok {
 		return Delivery{}, false
@@ -299,18 +299,18 @@ func begun(kept string) (Delivery, bool) {
 	return Delivery{ID: id, Kind: Reply, CreatedAt: time.UnixMilli(ms)}, true
 }
 
-// find looks up a message that the platform may have accepted; false if that is unknown. A
+// findMessage looks up a message that the platform may have accepted; false if that is unknown. A
 // missing message is posted with the same ID.
-func (d *draft) find(ctx context.Context, first Delivery) (message, bool) {
+func (d *draft) findMessage(ctx context.Context, first Delivery) (message, bool) {
 	m := message{first: first}
-	f, ok := d.ch.(Finder)
+	f, ok := d.ch.(DeliveryFinder)
 	if !ok {
 		return m, false
 	}
 	c, cancel := context.WithTimeout(ctx, draftTimeout)
 	defer cancel()
 	first.Channel, first.Chat = d.channel, d.chat
-	err := guarded(func() error {
+	err := recoverPanic(func() error {
 		r, found, err := f.Find(c, first)
 		if found {
 			m.id = r.ID
@@ -321,23 +321,23 @@ func (d *draft) find(ctx context.Context, first Delivery) (message, bool) {
 		d.m.opt.Log.Debug("draft of an answer failed", "channel", d.channel, "error", err)
 		return m, false
 	}
-	return m, m.id == "" || d.keep(ctx, m.id) == nil
+	return m, m.id == "" || d.keepMessageID(ctx, m.id) == nil
 }
 
-// last finishes a message that was followed by another one when the turn ends.
-func (d *draft) last(ctx context.Context, m message) {
-	_, broken := d.take()
+// finishMessage finishes a message that was followed by another one when the turn ends.
+func (d *draft) finishMessage(ctx context.Context, m message) {
+	_, broken := d.takeText()
 	if len(broken) == 0 || m.id == "" {
 		return
 	}
-	if was := d.cut(broken[0], ""); was != "" && was != m.shown {
-		_, _ = d.show(ctx, m, was)
+	if was := d.cutText(broken[0], ""); was != "" && was != m.shown {
+		_, _ = d.showText(ctx, m, was)
 	}
-	_ = d.keep(ctx, "")
+	_ = d.keepMessageID(ctx, "")
 }
 
-// keep stores the message even after the turn has ended, because its answer replaces it.
-func (d *draft) keep(ctx context.Context, id string) error {
+// keepMessageID stores the message even after the turn has ended, because its answer replaces it.
+func (d *draft) keepMessageID(ctx context.Context, id string) error {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), recordWait)
 	defer cancel()
 	err := d.m.opt.Drafts.KeepDraft(ctx, d.event, d.channel, d.chat, id)
@@ -347,15 +347,15 @@ func (d *draft) keep(ctx context.Context, id string) error {
 	return err
 }
 
-// show lets a platform call finish for a short time after the turn ends; otherwise an unknown
+// showText lets a platform call finish for a short time after the turn ends; otherwise an unknown
 // message would stay forever.
-func (d *draft) show(ctx context.Context, m message, text string) (got string, err error) {
+func (d *draft) showText(ctx context.Context, m message, text string) (got string, err error) {
 	c, cancel := context.WithTimeout(context.WithoutCancel(ctx), draftTimeout)
 	defer cancel()
 	now := m.first
 	now.Channel, now.Chat, now.Event, now.Draft, now.Text = d.channel, d.chat, d.event, m.id, text
 	failpoint.Hit("channel.draft.before")
-	err = guarded(func() error {
+	err = recoverPanic(func() error {
 		got, err = d.ch.Draft(c, now)
 		return err
 	})
@@ -366,11 +366,11 @@ func (d *draft) show(ctx context.Context, m message, text string) (got string, e
 	return got, err
 }
 
-// cut shortens a text to one message: its beginning and a mark for more text.
-func (d *draft) cut(text, mark string) string {
+// cutText shortens a text to one message: its beginning and a mark for more text.
+func (d *draft) cutText(text, mark string) string {
 	text = strings.ToValidUTF8(text, "")
 	if mark != "" {
-		text = certain(text)
+		text = settledPrefix(text)
 	}
 	if d.m.opt.Redact != nil {
 		text = d.m.opt.Redact(text)
@@ -389,9 +389,9 @@ func (d *draft) cut(text, mark string) string {
 	return text + mark
 }
 
-// certain returns a growing text without its last word and the numbers before it: only
+// settledPrefix returns a growing text without its last word and the numbers before it: only
 // complete words and numbers can be checked for credentials.
-func certain(text string) string {
+func settledPrefix(text string) string {
 	for {
 		text = strings.TrimRightFunc(text, func(r rune) bool { return r > ' ' && r <= unicode.MaxASCII })
 		before := strings.TrimRight(text, " ")

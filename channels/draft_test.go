@@ -9,7 +9,7 @@ import (
 
 	"hob/channels"
 	"hob/channels/channelstest"
-	"hob/platform/redact"
+	"hob/platform/text/redact"
 )
 
 const sentence = "This is an answer of more than forty characters. "
@@ -125,7 +125,7 @@ const draftStep = 2 * time.Second
 
 func TestWhereThereAreNoDrafts(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		h, _, _ := drafting(t, channels.Options{Choices: map[string]channels.Choice{"x": {Whole: true}}})
+		h, _, _ := drafting(t, channels.Options{Choices: map[string]channels.ChannelOverride{"x": {Whole: true}}})
 		if h.Show(t.Context(), "e1", "x", "7") != nil {
 			t.Error("the owner wants whole answers")
 		}

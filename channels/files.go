@@ -43,9 +43,9 @@ const (
 // filesOnly replaces the text of a message without text.
 const filesOnly = "[files]"
 
-// known checks whether a message with files was already accepted or will be rejected.
-func (g *gate) known(ctx context.Context, in Inbound) (Accepted, bool, error) {
-	k, ok := g.to.(Knower)
+// checkDuplicate checks whether a message with files was already accepted or will be rejected.
+func (g *inboundFilter) checkDuplicate(ctx context.Context, in Inbound) (Accepted, bool, error) {
+	k, ok := g.to.(DuplicateChecker)
 	if !ok || len(in.Files) == 0 {
 		return Accepted{}, false, nil
 	}
@@ -57,16 +57,16 @@ func (g *gate) known(ctx context.Context, in Inbound) (Accepted, bool, error) {
 	return acc, yes, nil
 }
 
-// fetch downloads the files of a message before it is accepted: pictures that a model can see
+// fetchFiles downloads the files of a message before it is accepted: pictures that a model can see
 // become images, other files are stored. Notes about them are untrusted text, like their names
 // and contents.
-func (g *gate) fetch(ctx context.Context, in *Inbound) error {
+func (g *inboundFilter) fetchFiles(ctx context.Context, in *Inbound) error {
 	files := in.Files
 	in.Files = nil
 	if len(files) == 0 {
 		return nil
 	}
-	f := fetching{gate: g, in: in}
+	f := fileFetch{inboundFilter: g, in: in}
 	limit := guestTimeout
 	if in.FromOwner {
 		limit = fetchTimeout
@@ -75,10 +75,10 @@ func (g *gate) fetch(ctx context.Context, in *Inbound) error {
 	defer cancel()
 	for i, file := range files {
 		if i == maxFiles {
-			f.note("[%d more files were not fetched: a message may bring %d]", len(files)-maxFiles, maxFiles)
+			f.addNote("[%d more files were not fetched: a message may bring %d]", len(files)-maxFiles, maxFiles)
 			break
 		}
-		f.file(c, file)
+		f.fetchFile(c, file)
 		if ctx.Err() != nil { // Hob stops: the platform delivers the message again
 			return fmt.Errorf("channels: %s: fetch the files of a message: %w", g.name, ctx.Err())
 		}
@@ -93,46 +93,46 @@ func (g *gate) fetch(ctx context.Context, in *Inbound) error {
 	return nil
 }
 
-// fetching is the state of one message's downloads.
-type fetching struct {
-	*gate
+// fileFetch is the state of one message's downloads.
+type fileFetch struct {
+	*inboundFilter
 	in              *Inbound
 	total, pictures int
 	notes           []string
 }
 
-func (f *fetching) note(format string, args ...any) {
+func (f *fileFetch) addNote(format string, args ...any) {
 	f.notes = append(f.notes, fmt.Sprintf(format, args...))
 }
 
-func (f *fetching) file(ctx context.Context, file File) {
+func (f *fileFetch) fetchFile(ctx context.Context, file File) {
 	name := FileName(file.Name)
 	if file.Size > maxFile {
-		f.note("[file %s, %s, was not fetched: larger than %s]", name, size(file.Size), size(maxFile))
+		f.addNote("[file %s, %s, was not fetched: larger than %s]", name, formatSize(file.Size), formatSize(maxFile))
 		return
 	}
 	if f.total+int(max(file.Size, 0)) > maxFilesTotal {
-		f.note("[file %s was not fetched: together the files are larger than %s]", name, size(maxFilesTotal))
+		f.addNote("[file %s was not fetched: together the files are larger than %s]", name, formatSize(maxFilesTotal))
 		return
 	}
-	if !f.in.FromOwner && !f.brought.fits(f.in.Sender, max(file.Size, 0), time.Now()) {
-		f.note("[file %s was not fetched: files of somebody who is not the owner may have %s together in an hour]", name, size(maxGuestHour))
+	if !f.in.FromOwner && !f.brought.hasRoom(f.in.Sender, max(file.Size, 0), time.Now()) {
+		f.addNote("[file %s was not fetched: files of somebody who is not the owner may have %s together in an hour]", name, formatSize(maxGuestHour))
 		return
 	}
-	data, err := f.bytes(ctx, file)
+	data, err := f.readFile(ctx, file)
 	if !f.in.FromOwner {
-		f.brought.add(f.in.Sender, int64(len(data)), time.Now())
+		f.brought.addBytes(f.in.Sender, int64(len(data)), time.Now())
 	}
 	switch {
 	case errors.Is(err, errLarge):
-		f.note("[file %s was not fetched: larger than %s]", name, size(maxFile))
+		f.addNote("[file %s was not fetched: larger than %s]", name, formatSize(maxFile))
 		return
 	case err != nil:
 		f.log.Warn("fetching a file of a message failed", "channel", f.name, "error", err)
-		f.note("[file %s could not be fetched]", name)
+		f.addNote("[file %s could not be fetched]", name)
 		return
 	case f.total+len(data) > maxFilesTotal:
-		f.note("[file %s was not fetched: together the files are larger than %s]", name, size(maxFilesTotal))
+		f.addNote("[file %s was not fetched: together the files are larger than %s]", name, formatSize(maxFilesTotal))
 		return
 	}
 	f.total += len(data)
@@ -141,22 +141,22 @@ func (f *fetching) file(ctx context.Context, file File) {
 		f.in.Images = append(slices.Clip(f.in.Images), Image{MIME: mime, Data: data})
 		return
 	}
-	f.keep(ctx, name, data)
+	f.keepFile(ctx, name, data)
 }
 
-// brought counts the bytes that guests sent within an hour, by sender.
-type brought struct {
+// guestUploads counts the bytes that guests sent within an hour, by sender.
+type guestUploads struct {
 	mu sync.Mutex
-	by map[string][]load
+	by map[string][]timedBytes
 }
 
-type load struct {
+type timedBytes struct {
 	at    time.Time
 	bytes int64
 }
 
-// fits reports whether a file is within the sender's hourly limit.
-func (b *brought) fits(sender string, bytes int64, now time.Time) bool {
+// hasRoom reports whether a file is within the sender's hourly limit.
+func (b *guestUploads) hasRoom(sender string, bytes int64, now time.Time) bool {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	for _, l := range b.by[sender] {
@@ -167,30 +167,30 @@ func (b *brought) fits(sender string, bytes int64, now time.Time) bool {
 	return bytes < maxGuestHour
 }
 
-func (b *brought) add(sender string, bytes int64, now time.Time) {
+func (b *guestUploads) addBytes(sender string, bytes int64, now time.Time) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	if b.by == nil {
-		b.by = map[string][]load{}
+		b.by = map[string][]timedBytes{}
 	}
 	for who, all := range b.by { // drop old entries
-		if all = slices.DeleteFunc(all, func(l load) bool { return now.Sub(l.at) >= time.Hour }); len(all) == 0 {
+		if all = slices.DeleteFunc(all, func(l timedBytes) bool { return now.Sub(l.at) >= time.Hour }); len(all) == 0 {
 			delete(b.by, who)
 		} else {
 			b.by[who] = all
 		}
 	}
-	b.by[sender] = append(b.by[sender], load{now, bytes})
+	b.by[sender] = append(b.by[sender], timedBytes{now, bytes})
 }
 
 var errLarge = errors.New("the file is too large")
 
-// bytes downloads a file, up to the limit.
-func (f *fetching) bytes(ctx context.Context, file File) (data []byte, err error) {
+// readFile downloads a file, up to the limit.
+func (f *fileFetch) readFile(ctx context.Context, file File) (data []byte, err error) {
 	if file.Open == nil {
 		return nil, errors.New("the channel cannot fetch it")
 	}
-	err = guarded(func() error {
+	err = recoverPanic(func() error {
 		r, err := file.Open(ctx)
 		if err != nil {
 			return err
@@ -206,27 +206,27 @@ func (f *fetching) bytes(ctx context.Context, file File) (data []byte, err error
 	return data, err
 }
 
-// keep stores a file for the owner.
-func (f *fetching) keep(ctx context.Context, name string, data []byte) {
+// keepFile stores a file for the owner.
+func (f *fileFetch) keepFile(ctx context.Context, name string, data []byte) {
 	if f.files.Keep == nil {
-		f.note("[file %s, %s, was not kept: there is no folder for files]", name, size(int64(len(data))))
+		f.addNote("[file %s, %s, was not kept: there is no folder for files]", name, formatSize(int64(len(data))))
 		return
 	}
 	at, err := f.files.Keep(ctx, name, data)
 	if err != nil {
 		f.log.Warn("storing a file of a message failed", "channel", f.name, "error", err)
-		f.note("[file %s, %s, could not be kept]", name, size(int64(len(data))))
+		f.addNote("[file %s, %s, could not be kept]", name, formatSize(int64(len(data))))
 		return
 	}
-	note := fmt.Sprintf("[file %s, %s, kept as %s]", name, size(int64(len(data))), at)
-	if text := f.text(ctx, name, data); text != "" {
+	note := fmt.Sprintf("[file %s, %s, kept as %s]", name, formatSize(int64(len(data))), at)
+	if text := f.extractText(ctx, name, data); text != "" {
 		note += "\n" + text
 	}
-	f.note("%s", note)
+	f.addNote("%s", note)
 }
 
-// text returns the beginning of a file's readable text.
-func (f *fetching) text(ctx context.Context, name string, data []byte) string {
+// extractText returns the beginning of a file's readable text.
+func (f *fileFetch) extractText(ctx context.Context, name string, data []byte) string {
 	if f.files.Read == nil {
 		return ""
 	}
@@ -257,8 +257,8 @@ func pictureType(data []byte) string {
 	return ""
 }
 
-// size formats a number of bytes for people.
-func size(n int64) string {
+// formatSize formats a number of bytes for people.
+func formatSize(n int64) string {
 	switch {
 	case n >= 10<<20:
 		return fmt.Sprintf("%d MB", n>>20)
@@ -298,19 +298,19 @@ func FileName(name string) string {
 		_, n := utf8.DecodeLastRuneInString(stem)
 		stem = stem[:len(stem)-n]
 	}
-	if first, _, _ := strings.Cut(strings.ToLower(stem), "."); stem == "" || slices.Contains(devices(), strings.TrimSpace(first)) {
+	if first, _, _ := strings.Cut(strings.ToLower(stem), "."); stem == "" || slices.Contains(reservedDeviceNames(), strings.TrimSpace(first)) {
 		stem = "file " + stem
 	}
 	name = strings.TrimSpace(stem) + ext
-	if slices.Contains(programs(), strings.ToLower(strings.TrimPrefix(ext, "."))) {
+	if slices.Contains(executableSuffixes(), strings.ToLower(strings.TrimPrefix(ext, "."))) {
 		name += ".txt"
 	}
 	return name
 }
 
-// devices returns the reserved device names of Windows ("Naming Files, Paths, and
+// reservedDeviceNames returns the reserved device names of Windows ("Naming Files, Paths, and
 // Namespaces").
-func devices() []string {
+func reservedDeviceNames() []string {
 	out := []string{"con", "prn", "aux", "nul", "conin$", "conout$"}
 	for _, n := range "123456789¹²³" {
 		out = append(out, "com"+string(n), "lpt"+string(n))
@@ -318,8 +318,8 @@ func devices() []string {
 	return out
 }
 
-// programs returns the endings of files that run when they are opened.
-func programs() []string {
+// executableSuffixes returns the endings of files that run when they are opened.
+func executableSuffixes() []string {
 	return []string{
 		"app", "appimage", "applescript", "appref-ms", "bat", "chm", "cmd", "com", "command", "cpl", "desktop", "dll", "dmg", "exe", "gadget",
 		"hta", "inf", "ins", "iso", "jar", "js", "jse", "lnk", "mpkg", "msc", "msh", "msi", "msp", "mst", "pif", "pkg", "ps1", "psm1", "py", "pyw", "reg",

@@ -46,7 +46,7 @@ func hear(t *testing.T, in channels.Inbound, opt channels.Options) (got channels
 func TestFilesOfAMessage(t *testing.T) {
 	dir := t.TempDir()
 	opt := channels.Options{Files: channels.Files{
-		Keep: channels.Received(func() string { return dir }, "Received"),
+		Keep: channels.OpenReceivedFolder(func() string { return dir }, "Received"),
 		Read: func(_ context.Context, _ string, data []byte) (string, error) {
 			if !bytes.HasPrefix(data, []byte("text")) {
 				return "", errors.New("no text")
@@ -145,7 +145,7 @@ func TestTooManyFiles(t *testing.T) {
 
 func TestReceivedNeverOverwrites(t *testing.T) {
 	dir := t.TempDir()
-	keep := channels.Received(func() string { return dir }, "Received")
+	keep := channels.OpenReceivedFolder(func() string { return dir }, "Received")
 	var paths []string
 	for _, data := range []string{"one", "two", "one"} {
 		p, err := keep(t.Context(), "a.txt", []byte(data))
@@ -165,11 +165,11 @@ func TestReceivedNeverOverwrites(t *testing.T) {
 // What a crash left half written is gone at the next start, and nothing else is.
 func TestUnfinishedFilesAreRemoved(t *testing.T) {
 	dir, now := t.TempDir(), time.Now()
-	if err := channels.Unfinished(dir, "Received", now); err != nil {
+	if err := channels.RemovePartialFiles(dir, "Received", now); err != nil {
 		t.Errorf("without a folder: %v", err)
 	}
 	in := filepath.Join(dir, "Received")
-	if _, err := channels.Received(func() string { return dir }, "Received")(t.Context(), "a.txt", []byte("one")); err != nil {
+	if _, err := channels.OpenReceivedFolder(func() string { return dir }, "Received")(t.Context(), "a.txt", []byte("one")); err != nil {
 		t.Fatal(err)
 	}
 	for name, age := range map[string]time.Duration{".hob-half-OLD": time.Hour, ".hob-half-NEW": -time.Hour, "old.txt": time.Hour} {
@@ -177,7 +177,7 @@ func TestUnfinishedFilesAreRemoved(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	if err := channels.Unfinished(dir, "Received", now); err != nil {
+	if err := channels.RemovePartialFiles(dir, "Received", now); err != nil {
 		t.Fatal(err)
 	}
 	var names []string
@@ -195,7 +195,7 @@ func TestReceivedFollowsNoLinkOut(t *testing.T) {
 	if err := os.Symlink(out, filepath.Join(dir, "Received")); err != nil {
 		t.Skip(err)
 	}
-	if p, err := channels.Received(func() string { return dir }, "Received")(t.Context(), "a.txt", nil); err == nil {
+	if p, err := channels.OpenReceivedFolder(func() string { return dir }, "Received")(t.Context(), "a.txt", nil); err == nil {
 		t.Errorf("kept as %s", p)
 	}
 }

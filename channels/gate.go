@@ -17,9 +17,9 @@ import (
 // forwards something.
 const wordless = "[no words]"
 
-// gate filters the messages of one channel before they reach the engine: it rejects senders
+// inboundFilter filters the messages of one channel before they reach the engine: it rejects senders
 // who are not allowed and selects the conversation.
-type gate struct {
+type inboundFilter struct {
 	name    string
 	allow   func() []string // nil: only the owner is allowed
 	shared  bool            // members of a group share a conversation
@@ -32,19 +32,19 @@ type gate struct {
 	unmentioned atomic.Int64
 	settle      time.Duration
 	files       Files
-	brought     brought
+	brought     guestUploads
 	heard       func()
 	pull        bool // its clients see errors in their messages
 }
 
-func newGate(name string, ch Channel, m *Manager) *gate {
+func newGate(name string, ch Channel, m *Manager) *inboundFilter {
 	o, choice := m.opt, m.opt.Choices[name]
-	g := &gate{
+	g := &inboundFilter{
 		name: name, owners: o.Owners, to: o.Receiver, log: o.Log, shared: o.SharedGroups, everything: choice.Unmentioned,
-		files: o.Files, heard: func() { m.heard(name) },
+		files: o.Files, heard: func() { m.countReceived(name) },
 	}
 	if g.pull = m.Pull(name); !g.pull {
-		g.settle = limits(ch).Settle
+		g.settle = channelLimits(ch).Debounce
 		if choice.Settle != nil {
 			g.settle = *choice.Settle
 		}
@@ -55,15 +55,15 @@ func newGate(name string, ch Channel, m *Manager) *gate {
 	return g
 }
 
-// lets reports whether the owner allows a sender.
-func (g *gate) lets(sender string) bool {
+// isAllowedSender reports whether the owner allows a sender.
+func (g *inboundFilter) isAllowedSender(sender string) bool {
 	return sender != "" && g.allow != nil && slices.ContainsFunc(g.allow(), func(id string) bool { return SenderID(id) == sender })
 }
 
-// Admits implements Doorkeeper.
-func (g *gate) Admits(ctx context.Context, in Inbound) (bool, error) {
+// AdmitsSender implements Doorkeeper.
+func (g *inboundFilter) AdmitsSender(ctx context.Context, in Inbound) (bool, error) {
 	in.Channel, in.Sender = g.name, SenderID(in.Sender)
-	if in.Sender == "" || g.lets(in.Sender) {
+	if in.Sender == "" || g.isAllowedSender(in.Sender) {
 		return in.Sender != "", nil
 	}
 	if g.owners == nil {
@@ -81,9 +81,9 @@ func (g *gate) Admits(ctx context.Context, in Inbound) (bool, error) {
 
 // Receive forwards a message or returns ErrStranger. Other people always get a conversation of
 // their own, so that their texts never mix with the owner's.
-func (g *gate) Receive(ctx context.Context, in Inbound) (Accepted, error) {
-	in.Channel, in.Sender, in.Settle = g.name, SenderID(in.Sender), 0
-	if err := g.identify(ctx, &in); err != nil {
+func (g *inboundFilter) Receive(ctx context.Context, in Inbound) (Accepted, error) {
+	in.Channel, in.Sender, in.Debounce = g.name, SenderID(in.Sender), 0
+	if err := g.identifySender(ctx, &in); err != nil {
 		return Accepted{}, fmt.Errorf("channels: %s: identify the sender: %w", g.name, err)
 	}
 	own := in.Conversation(g.shared)
@@ -94,25 +94,25 @@ func (g *gate) Receive(ctx context.Context, in Inbound) (Accepted, error) {
 		if in.Session == "" {
 			in.Session = own
 		}
-	case !g.lets(in.Sender):
+	case !g.isAllowedSender(in.Sender):
 		if n := g.refused.Add(1); n&(n-1) == 0 { // log at powers of two: a flood must not fill the disk
 			g.log.Info("Messages from unknown senders rejected", "channel", g.name, "sender", in.Sender, "refused", n)
 		}
-		return Accepted{}, g.overhear(ctx, in, own)
+		return Accepted{}, g.reportRejected(ctx, in, own)
 	default:
 		in.Session = own
 	}
 	if in.Group && !in.Mentioned && !g.everything { // addressed to the group, not to Hob
 		g.unmentioned.Add(1)
-		return Accepted{}, g.overhear(ctx, in, own)
+		return Accepted{}, g.reportRejected(ctx, in, own)
 	}
 	if !in.Forwarded || in.FromOwner { // a forwarded text belongs to the message that comes with it
-		in.Settle = g.settle
+		in.Debounce = g.settle
 	}
-	if acc, known, err := g.known(ctx, in); err != nil || known {
+	if acc, known, err := g.checkDuplicate(ctx, in); err != nil || known {
 		return acc, err
 	}
-	if err := g.fetch(ctx, &in); err != nil {
+	if err := g.fetchFiles(ctx, &in); err != nil {
 		return Accepted{}, err
 	}
 	in.Text = strings.ToValidUTF8(in.Text, "\uFFFD")
@@ -134,10 +134,10 @@ func (g *gate) Receive(ctx context.Context, in Inbound) (Accepted, error) {
 	return acc, nil
 }
 
-// identify determines whether the sender is the owner. Only text the sender wrote can contain
+// identifySender determines whether the sender is the owner. Only text the sender wrote can contain
 // a pairing code, never quoted or forwarded text. Group messages pair nobody, because others
 // read the code.
-func (g *gate) identify(ctx context.Context, in *Inbound) error {
+func (g *inboundFilter) identifySender(ctx context.Context, in *Inbound) error {
 	if in.FromOwner || in.Sender == "" || g.owners == nil {
 		return nil
 	}
@@ -158,10 +158,10 @@ func (g *gate) identify(ctx context.Context, in *Inbound) error {
 	return nil
 }
 
-// overhear passes a rejected message to the observer. On an error the message stays
+// reportRejected passes a rejected message to the observer. On an error the message stays
 // unacknowledged, so that the platform delivers it again.
-func (g *gate) overhear(ctx context.Context, in Inbound, session string) error {
-	to, ok := g.to.(Overhearer)
+func (g *inboundFilter) reportRejected(ctx context.Context, in Inbound, session string) error {
+	to, ok := g.to.(RejectionObserver)
 	if !ok {
 		return ErrStranger
 	}

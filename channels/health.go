@@ -47,31 +47,31 @@ func (m *Manager) Status() []Health {
 	}
 	m.mu.Unlock()
 	for i := range out {
-		m.look(&out[i])
+		m.fillHealth(&out[i])
 	}
 	return out
 }
 
-// look adds the details stored elsewhere.
-func (m *Manager) look(h *Health) {
+// fillHealth adds the details stored elsewhere.
+func (m *Manager) fillHealth(h *Health) {
 	ch := m.opt.Channels[h.Name]
 	if ch == nil {
 		return
 	}
 	if d, ok := ch.(Describer); ok {
-		_ = guarded(func() error {
+		_ = recoverPanic(func() error {
 			h.Describe = d.Describe()
 			return nil
 		})
 	}
-	if l, ok := ch.(Linked); ok && h.State == "running" {
+	if l, ok := ch.(ConnectionReporter); ok && h.State == "running" {
 		var err error
-		_ = guarded(func() error {
+		_ = recoverPanic(func() error {
 			err = l.Link()
 			return nil
 		})
 		if err != nil {
-			h.State, h.Error = "waiting", brief(err)
+			h.State, h.Error = "waiting", briefError(err)
 		}
 	}
 	g := m.gates[h.Name]
@@ -94,7 +94,7 @@ func (m *Manager) look(h *Health) {
 	}
 }
 
-func (m *Manager) note(name, state string, err error) {
+func (m *Manager) noteState(name, state string, err error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	h := m.state[name]
@@ -106,15 +106,15 @@ func (m *Manager) note(name, state string, err error) {
 	}
 	h.State, h.Error = state, ""
 	if err != nil {
-		h.Error = brief(err)
+		h.Error = briefError(err)
 	}
 }
 
 // steadyAfter is how long a channel must run until an earlier error is cleared.
 const steadyAfter = time.Minute
 
-// over clears the error of a channel.
-func (m *Manager) over(name, failed string) {
+// clearError clears the error of a channel.
+func (m *Manager) clearError(name, failed string) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	if h := m.state[name]; h.State == "running" && h.Error == failed {
@@ -122,23 +122,23 @@ func (m *Manager) over(name, failed string) {
 	}
 }
 
-// trouble shows a delivery error until the next successful delivery.
-func (m *Manager) trouble(name string, err error) {
+// noteDeliveryError shows a delivery error until the next successful delivery.
+func (m *Manager) noteDeliveryError(name string, err error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	if h := m.state[name]; h.State == "running" {
-		h.Error = brief(err)
+		h.Error = briefError(err)
 	}
 }
 
-// held shows until when the platform is not called.
-func (m *Manager) held(name string, at time.Time) {
+// noteBackoff shows until when the platform is not called.
+func (m *Manager) noteBackoff(name string, at time.Time) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	m.state[name].Next = at.UTC()
 }
 
-func (m *Manager) count(name string) {
+func (m *Manager) countSent(name string) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	h := m.state[name]
@@ -149,7 +149,7 @@ func (m *Manager) count(name string) {
 	}
 }
 
-func (m *Manager) heard(name string) {
+func (m *Manager) countReceived(name string) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	h := m.state[name]

@@ -5,8 +5,8 @@ import (
 	"net/http"
 )
 
-// Post is an HTTP request to /hooks/NAME.
-type Post struct {
+// WebhookRequest is an HTTP request to /hooks/NAME.
+type WebhookRequest struct {
 	Header http.Header
 	Body   []byte // complete, at most
 	// Unknown: the sending program could not be identified. If any program of this machine
@@ -14,8 +14,8 @@ type Post struct {
 	Unknown bool
 }
 
-// Posted is the response to a Post.
-type Posted struct {
+// WebhookResponse is the response to a Post.
+type WebhookResponse struct {
 	Status int
 	// Body is encoded as the JSON response if Status is below 400.
 	Body any
@@ -24,11 +24,11 @@ type Posted struct {
 	Error string
 }
 
-// Hooked is a channel that receives HTTP posts from its platform or from the owner's programs.
+// WebhookReceiver is a channel that receives HTTP posts from its platform or from the owner's programs.
 // The web server forwards requests to /hooks/NAME without checking a token or the Host header,
 // so that a tunnel can lead there: Hook must authenticate each Post before using it and
 // answers 401 otherwise. It is called concurrently with all methods, also before and after
 // Run, when it answers 503; it returns soon after ctx ends.
-type Hooked interface {
-	Hook(ctx context.Context, p Post) Posted
+type WebhookReceiver interface {
+	Hook(ctx context.Context, p WebhookRequest) WebhookResponse
 }

@@ -30,7 +30,7 @@ type Options struct {
 	// SendTimeout is the timeout of one Send (default 30 s).
 	SendTimeout time.Duration
 	// Choices holds the user's settings by channel name.
-	Choices map[string]Choice
+	Choices map[string]ChannelOverride
 	// Files stores incoming files; the zero value stores none.
 	Files Files
 	// Drafts stores which messages show unfinished answers; nil: answers are only sent
@@ -43,8 +43,8 @@ type Options struct {
 	Grace time.Duration
 }
 
-// Choice holds the user's settings for a channel. The zero value uses the defaults.
-type Choice struct {
+// ChannelOverride holds the user's settings for a channel. The zero value uses the defaults.
+type ChannelOverride struct {
 	Unmentioned bool           // in groups, accept messages that are not addressed to Hob
 	Whole       bool           // do not show drafts of answers
 	Settle      *time.Duration // replaces Limits.Settle
@@ -57,11 +57,11 @@ type Manager struct {
 
 	mu    sync.Mutex
 	state map[string]*Health
-	runs  map[string]*hearing // the running receivers, by
+	runs  map[string]*receiverRun // the running receivers, by
 
-	gates   map[string]*gate
-	typists typists
-	drafts  drafting
+	gates   map[string]*inboundFilter
+	typists typingIndicators
+	drafts  openDrafts
 }
 
 // New validates the options. It starts nothing.
@@ -71,12 +71,12 @@ func New(o Options) (*Manager, error) {
 	}
 	o.SendTimeout = cmp.Or(o.SendTimeout, 30*time.Second)
 	o.Grace = cmp.Or(o.Grace, 3*time.Second)
-	m := &Manager{opt: o, state: map[string]*Health{}, runs: map[string]*hearing{}, gates: map[string]*gate{}, typists: typists{open: map[[2]string]*typist{}}}
+	m := &Manager{opt: o, state: map[string]*Health{}, runs: map[string]*receiverRun{}, gates: map[string]*inboundFilter{}, typists: typingIndicators{open: map[[2]string]*typist{}}}
 	for name, ch := range o.Channels {
 		if name == "" || ch == nil {
 			return nil, fmt.Errorf("channels: the channel %q is nil or has no name", name)
 		}
-		m.state[name] = &Health{Name: name, State: "starting", Pull: m.Pull(name), Deaf: deaf(ch)}
+		m.state[name] = &Health{Name: name, State: "starting", Pull: m.Pull(name), Deaf: isSendOnly(ch)}
 		m.gates[name] = newGate(name, ch, m)
 	}
 	for name, err := range o.Failed {
@@ -88,7 +88,7 @@ func New(o Options) (*Manager, error) {
 // Pull reports whether the channel's clients fetch their messages: such a delivery is done
 // once its row can be read.
 func (m *Manager) Pull(name string) bool {
-	_, ok := m.opt.Channels[name].(Puller)
+	_, ok := m.opt.Channels[name].(PullChannel)
 	return ok
 }
 
@@ -98,12 +98,12 @@ func (m *Manager) Attaches(name string) (largest int64, ok bool) {
 	if _, ok = ch.(Attacher); !ok {
 		return 0, false
 	}
-	largest = limits(ch).MaxFile
+	largest = channelLimits(ch).MaxFile
 	return largest, largest > 0
 }
 
-func deaf(ch Channel) bool {
-	_, is := ch.(Deaf)
+func isSendOnly(ch Channel) bool {
+	_, is := ch.(SendOnly)
 	return is
 }
 
@@ -124,29 +124,29 @@ func (m *Manager) Run(ctx context.Context) error {
 	for name, ch := range m.opt.Channels {
 		g := m.gates[name]
 		wg.Go(func() {
-			m.supervise(ctx, name, "hear", func(ctx context.Context) error { return m.hear(ctx, name, ch, g) })
+			m.superviseHalf(ctx, name, "hear", func(ctx context.Context) error { return m.runReceiver(ctx, name, ch, g) })
 		})
 		if !m.Pull(name) {
 			wg.Go(func() {
-				m.supervise(ctx, name, "deliver", m.deliverer(name, ch).run)
+				m.superviseHalf(ctx, name, "deliver", m.newDeliverer(name, ch).runDeliveries)
 			})
 		}
 	}
 	wg.Wait()
-	m.typists.end()
-	m.drafts.end()
+	m.typists.endAll()
+	m.drafts.endAll()
 	return nil
 }
 
-// supervise restarts one half of a channel until ctx ends or the channel needs its owner.
-func (m *Manager) supervise(ctx context.Context, name, part string, run func(context.Context) error) {
-	m.note(name, "running", nil)
+// superviseHalf restarts one half of a channel until ctx ends or the channel needs its owner.
+func (m *Manager) superviseHalf(ctx context.Context, name, part string, run func(context.Context) error) {
+	m.noteState(name, "running", nil)
 	last := ""
 	for failures := 0; ; failures++ {
 		began := time.Now()
-		woke, was := m.woke(name), last
-		steady := time.AfterFunc(steadyAfter, func() { m.over(name, was) })
-		err := guarded(func() error { return run(ctx) })
+		woke, was := m.wakeSignal(name), last
+		steady := time.AfterFunc(steadyAfter, func() { m.clearError(name, was) })
+		err := recoverPanic(func() error { return run(ctx) })
 		steady.Stop()
 		if ctx.Err() != nil {
 			return
@@ -161,9 +161,9 @@ func (m *Manager) supervise(ctx context.Context, name, part string, run func(con
 		err = fmt.Errorf("channels: %s: %s: %w", name, part, err)
 		if c := ClassOf(err); c == Unauthorised || c == Permanent || c == Unsupported {
 			m.opt.Log.Error("channel stopped until the next start", "channel", name, "part", part, "error", err)
-			m.note(name, "stopped", err)
+			m.noteState(name, "stopped", err)
 			if m.opt.Trouble != nil {
-				m.opt.Trouble(name, errors.New(brief(err)))
+				m.opt.Trouble(name, errors.New(briefError(err)))
 			}
 			return
 		}
@@ -171,23 +171,23 @@ func (m *Manager) supervise(ctx context.Context, name, part string, run func(con
 			failures = 0
 		}
 		m.opt.Log.Warn("channel failed; restarting it", "channel", name, "part", part, "error", err)
-		m.note(name, "waiting", err)
-		if !sleepOr(ctx, pause(failures, err), woke) {
+		m.noteState(name, "waiting", err)
+		if !sleepOr(ctx, retryDelay(failures, err), woke) {
 			return
 		}
-		m.note(name, "running", err)
-		last = brief(err)
+		m.noteState(name, "running", err)
+		last = briefError(err)
 	}
 }
 
-// brief returns an error without the stack of a panic, which is only logged.
-func brief(err error) string {
+// briefError returns an error without the stack of a panic, which is only logged.
+func briefError(err error) string {
 	text, _, _ := strings.Cut(err.Error(), "\ngoroutine ")
 	return text
 }
 
-// guarded converts a panic of a driver into an error.
-func guarded(f func() error) (err error) {
+// recoverPanic converts a panic of a driver into an error.
+func recoverPanic(f func() error) (err error) {
 	defer func() {
 		if p := recover(); p != nil {
 			err = &Error{MaybeSent: true, Err: fmt.Errorf("panic: %v\n%s", p, debug.Stack())}

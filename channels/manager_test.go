@@ -167,7 +167,7 @@ func TestRateLimit(t *testing.T) {
 
 func TestLargeFilesTakeTheirTime(t *testing.T) {
 	for bytes, want := range map[int64]time.Duration{-1: 30 * time.Second, 0: 30 * time.Second, 1 << 20: 38 * time.Second, 32 << 20: 286 * time.Second, 1 << 62: 30*time.Second + 8192*time.Second} {
-		if got := channels.Passing(bytes); got != want {
+		if got := channels.TransferTimeout(bytes); got != want {
 			t.Errorf("%d bytes may take %s, want %s", bytes, got, want)
 		}
 	}

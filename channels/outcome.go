@@ -14,9 +14,9 @@ func maybeSent(err error) bool {
 	return ok && e.MaybeSent || errors.Is(err, context.DeadlineExceeded) || errors.Is(err, context.Canceled)
 }
 
-// unreachable reports whether the platform could not be reached at all, for example without a
+// isUnreachable reports whether the platform could not be reached at all, for example without a
 // network. That does not count as an attempt.
-func unreachable(err error) bool {
+func isUnreachable(err error) bool {
 	if _, ok := errors.AsType[*net.DNSError](err); ok {
 		return true
 	}
@@ -24,18 +24,18 @@ func unreachable(err error) bool {
 	return ok && op.Op == "dial"
 }
 
-// failed handles a text that could not be sent: retry it or give up.
-func (d *deliverer) failed(ctx context.Context, row Delivery, t *try, err error) error {
+// handleFailure handles a text that could not be sent: retry it or give up.
+func (d *deliverer) handleFailure(ctx context.Context, row Delivery, t *retryState, err error) error {
 	d.log.Warn("delivery failed", "delivery", row.ID, "attempts", row.Attempts, "error", err)
 	d.trouble(err)
 	now := time.Now()
 	switch ClassOf(err) {
 	case Unauthorised:
-		return errors.Join(err, d.putBack(ctx, row, t, now, brief(err)))
+		return errors.Join(err, d.putBack(ctx, row, t, now, briefError(err)))
 	case Permanent, Unsupported:
-		return d.giveUp(ctx, row, brief(err))
+		return d.giveUp(ctx, row, briefError(err))
 	case Later:
-		at := now.Add(backoff(max(row.Attempts-1, 0)))
+		at := now.Add(backoffDelay(max(row.Attempts-1, 0)))
 		if e, ok := errors.AsType[*Error](err); ok && !e.RetryAt.IsZero() {
 			at = e.RetryAt
 			if last := now.Add(longPause); at.After(last) {
@@ -43,45 +43,45 @@ func (d *deliverer) failed(ctx context.Context, row Delivery, t *try, err error)
 			}
 		}
 		d.paused = at
-		if d.old(row, now) {
-			return d.giveUp(ctx, row, brief(err))
+		if d.isGivenUp(row, now) {
+			return d.giveUp(ctx, row, briefError(err))
 		}
-		return d.putBack(ctx, row, t, at, brief(err))
+		return d.putBack(ctx, row, t, at, briefError(err))
 	}
-	if !unreachable(err) {
+	if !isUnreachable(err) {
 		if t.failures == 0 {
 			t.since = now
 		}
 		t.failures++
 	}
-	if t.failures >= maxFailures && now.Sub(t.since) >= maxOutage || d.old(row, now) {
-		return d.giveUp(ctx, row, brief(err))
+	if t.failures >= maxFailures && now.Sub(t.since) >= maxOutage || d.isGivenUp(row, now) {
+		return d.giveUp(ctx, row, briefError(err))
 	}
-	return d.putBack(ctx, row, t, now.Add(pause(max(t.failures-1, row.Attempts-1, 0), err)), brief(err))
+	return d.putBack(ctx, row, t, now.Add(retryDelay(max(t.failures-1, row.Attempts-1, 0), err)), briefError(err))
 }
 
-// old reports whether a text has used up its attempts and its time. A text that waited while
+// isGivenUp reports whether a text has used up its attempts and its time. A text that waited while
 // the machine was off still gets its attempts.
-func (d *deliverer) old(row Delivery, now time.Time) bool {
+func (d *deliverer) isGivenUp(row Delivery, now time.Time) bool {
 	return row.Attempts >= maxFailures && now.Sub(row.CreatedAt) >= maxAge
 }
 
-func (d *deliverer) putBack(ctx context.Context, row Delivery, t *try, at time.Time, why string) error {
+func (d *deliverer) putBack(ctx context.Context, row Delivery, t *retryState, at time.Time, why string) error {
 	unsure := !d.dedupes && (t.unsure || t.sent > 0)
-	return d.record(ctx, "put back", func(ctx context.Context) error {
+	return d.recordOutcome(ctx, "put back", func(ctx context.Context) error {
 		return d.out.Retry(ctx, row.ID, at, why, unsure)
 	})
 }
 
 func (d *deliverer) giveUp(ctx context.Context, row Delivery, why string) error {
 	delete(d.tries, row.ID)
-	return d.record(ctx, "given up", func(ctx context.Context) error { return d.out.GiveUp(ctx, row.ID, why) })
+	return d.recordOutcome(ctx, "given up", func(ctx context.Context) error { return d.out.DeadLetter(ctx, row.ID, why) })
 }
 
-// record stores an outcome. It retries until ctx ends, because a text that the platform
+// recordOutcome stores an outcome. It retries until ctx ends, because a text that the platform
 // accepted must not be resent after a temporary disk error; the next start requeues remaining
 // rows.
-func (d *deliverer) record(ctx context.Context, what string, f func(context.Context) error) error {
+func (d *deliverer) recordOutcome(ctx context.Context, what string, f func(context.Context) error) error {
 	for n := 0; ; n++ {
 		c, cancel := context.WithTimeout(context.WithoutCancel(ctx), recordWait)
 		err := f(c)
@@ -91,7 +91,7 @@ func (d *deliverer) record(ctx context.Context, what string, f func(context.Cont
 		}
 		err = fmt.Errorf("record a delivery as %s: %w", what, err)
 		d.log.Warn("recording a delivery's outcome failed", "error", err)
-		if ctx.Err() != nil || !Sleep(ctx, backoff(min(n, 4))) {
+		if ctx.Err() != nil || !Sleep(ctx, backoffDelay(min(n, 4))) {
 			return err
 		}
 	}

@@ -26,8 +26,8 @@ type Pairer interface {
 	Pairs(ctx context.Context, in Inbound) (bool, error)
 }
 
-// Deaf marks a channel that only sends.
-type Deaf interface{ Deaf() }
+// SendOnly marks a channel that only sends.
+type SendOnly interface{ Deaf() }
 
 // PairedCommand replaces a pairing code: the code itself is not stored in any conversation.
 const PairedCommand = "/paired"

@@ -77,7 +77,7 @@ func (*doorman) Send(context.Context, channels.Delivery) (channels.Receipt, erro
 func (d *doorman) Run(ctx context.Context, r channels.Receiver) error {
 	for _, who := range d.ask {
 		name, text, _ := strings.Cut(who, " ")
-		yes, err := r.(channels.Doorkeeper).Admits(ctx, channels.Inbound{Chat: "7", Sender: name, Text: text})
+		yes, err := r.(channels.SenderFilter).AdmitsSender(ctx, channels.Inbound{Chat: "7", Sender: name, Text: text})
 		if err == nil {
 			d.got[who] = yes
 		}

@@ -3,10 +3,10 @@ package channels
 import (
 	"strings"
 
-	"hob/platform/markup"
+	"hob/platform/text/markup"
 )
 
-// Markdown returns the text for the renderers of platform/markup. A question is shown
+// Markdown returns the text for the renderers of platform/text/markup. A question is shown
 // literally: a model chose its arguments, and markup such as a link or a spoiler must not hide
 // any of them.
 func (d Delivery) Markdown() string {
@@ -26,7 +26,7 @@ func splitQuestion(text string, lim Limits) (parts []string) {
 	}
 	lim.MaxText = limit
 	for Length(text, lim) > limit {
-		cut := fitting(text, lim)
+		cut := fittingBytes(text, lim)
 		head := text[:cut]
 		if i := strings.LastIndexByte(head, '\n'); i > cut/2 {
 			cut = i + 1
@@ -39,8 +39,8 @@ func splitQuestion(text string, lim Limits) (parts []string) {
 	return append(parts, text)
 }
 
-// fitting returns how many bytes of a text are within the limit; at least one character.
-func fitting(text string, lim Limits) int {
+// fittingBytes returns how many bytes of a text are within the limit; at least one character.
+func fittingBytes(text string, lim Limits) int {
 	n := 0
 	for i, r := range text {
 		size := 1

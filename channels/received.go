@@ -16,10 +16,10 @@ import (
 	"hob/platform/failpoint"
 )
 
-// Received returns a function that stores files of messages in the folder sub of dir. Both are
+// OpenReceivedFolder returns a function that stores files of messages in the folder sub of dir. Both are
 // created with the first file. A file is readable by its owner only. Existing files are never
 // changed; a file with the same content is stored once.
-func Received(dir func() string, sub string) func(ctx context.Context, name string, data []byte) (string, error) {
+func OpenReceivedFolder(dir func() string, sub string) func(ctx context.Context, name string, data []byte) (string, error) {
 	return func(ctx context.Context, name string, data []byte) (string, error) {
 		in := dir()
 		if err := os.MkdirAll(in, 0o700); err != nil {
@@ -38,7 +38,7 @@ func Received(dir func() string, sub string) func(ctx context.Context, name stri
 			return "", fmt.Errorf("store a file: %w", err)
 		}
 		defer func() { _ = root.Close() }()
-		got, err := place(ctx, root, FileName(name), data)
+		got, err := placeFile(ctx, root, FileName(name), data)
 		if err != nil {
 			return "", fmt.Errorf("store a file: %w", err)
 		}
@@ -49,8 +49,8 @@ func Received(dir func() string, sub string) func(ctx context.Context, name stri
 // sameNames is the maximum number of files with one name.
 const sameNames = 1000
 
-// place writes a file under the first free name.
-func place(ctx context.Context, root *os.Root, name string, data []byte) (string, error) {
+// placeFile writes a file under the first free name.
+func placeFile(ctx context.Context, root *os.Root, name string, data []byte) (string, error) {
 	ext := path.Ext(name)
 	stem := strings.TrimSuffix(name, ext)
 	for n := 1; n <= sameNames && ctx.Err() == nil; n++ {
@@ -58,12 +58,12 @@ func place(ctx context.Context, root *os.Root, name string, data []byte) (string
 		if n > 1 {
 			try = fmt.Sprintf("%s (%d)%s", stem, n, ext)
 		}
-		switch err := create(root, try, data); {
+		switch err := createWhole(root, try, data); {
 		case err == nil:
 			return try, nil
 		case !errors.Is(err, fs.ErrExist):
 			return "", err
-		case same(root, try, data):
+		case hasSameContent(root, try, data):
 			return try, nil
 		}
 	}
@@ -73,8 +73,8 @@ func place(ctx context.Context, root *os.Root, name string, data []byte) (string
 // halfName is the prefix of unfinished files.
 const halfName = ".hob-half-"
 
-// create writes a file that is complete from the moment it has its name.
-func create(root *os.Root, name string, data []byte) (err error) {
+// createWhole writes a file that is complete from the moment it has its name.
+func createWhole(root *os.Root, name string, data []byte) (err error) {
 	if _, err := root.Lstat(name); err == nil {
 		return fs.ErrExist
 	}
@@ -92,18 +92,18 @@ func create(root *os.Root, name string, data []byte) (err error) {
 		err = f.Sync()
 	}
 	if err = errors.Join(err, f.Close()); err == nil {
-		err = settle(root, half, name)
+		err = publishFile(root, half, name)
 		if dir, e := root.Open("."); e == nil { // sync the folder, where supported, so that the name is durable
 			_ = dir.Sync()
 			_ = dir.Close()
 		}
 	}
-	return errors.Join(err, gone(root.Remove(half)))
+	return errors.Join(err, ignoreNotExist(root.Remove(half)))
 }
 
-// settle renames a file unless the name exists. If the file system has no hard links, an empty
+// publishFile renames a file unless the name exists. If the file system has no hard links, an empty
 // file reserves the name first.
-func settle(root *os.Root, half, name string) error {
+func publishFile(root *os.Root, half, name string) error {
 	err := root.Link(half, name)
 	if err == nil || errors.Is(err, fs.ErrExist) {
 		return err
@@ -113,37 +113,37 @@ func settle(root *os.Root, half, name string) error {
 		return err
 	}
 	if err := errors.Join(f.Close(), root.Rename(half, name)); err != nil {
-		return errors.Join(err, gone(root.Remove(name)))
+		return errors.Join(err, ignoreNotExist(root.Remove(name)))
 	}
 	return nil
 }
 
-func gone(err error) error {
+func ignoreNotExist(err error) error {
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil
 	}
 	return err
 }
 
-// Unfinished removes partial files in the folder of Received that are older than since: Hob
+// RemovePartialFiles removes partial files in the folder of Received that are older than since: Hob
 // was interrupted while writing them. The platform delivers their messages again.
-func Unfinished(dir, sub string, since time.Time) error {
+func RemovePartialFiles(dir, sub string, since time.Time) error {
 	in := filepath.Join(dir, sub)
 	entries, err := os.ReadDir(in)
 	if err != nil {
-		return gone(err)
+		return ignoreNotExist(err)
 	}
 	var errs []error
 	for _, e := range entries {
 		if info, err := e.Info(); err == nil && strings.HasPrefix(e.Name(), halfName) && info.Mode().IsRegular() && info.ModTime().Before(since) {
-			errs = append(errs, gone(os.Remove(filepath.Join(in, e.Name()))))
+			errs = append(errs, ignoreNotExist(os.Remove(filepath.Join(in, e.Name()))))
 		}
 	}
 	return errors.Join(errs...)
 }
 
-// same reports whether a regular file of this name has exactly this content.
-func same(root *os.Root, name string, data []byte) bool {
+// hasSameContent reports whether a regular file of this name has exactly this content.
+func hasSameContent(root *os.Root, name string, data []byte) bool {
 	info, err := root.Lstat(name)
 	if err != nil || !info.Mode().IsRegular() || info.Size() != int64(len(data)) {
 		return false

@@ -18,63 +18,63 @@ func Split(text string, limit int) []string { return SplitFor(text, Limits{MaxTe
 // not cut between their words. White space at the cuts is dropped. A limit of 0 or less means
 // none.
 func SplitFor(text string, l Limits) []string {
-	c := cutter{limit: l.MaxText, utf16: l.UTF16}
-	if c.limit <= 0 || len(text) <= c.limit || c.length(text) <= c.limit {
+	c := textCutter{limit: l.MaxText, utf16: l.UTF16}
+	if c.limit <= 0 || len(text) <= c.limit || c.textLength(text) <= c.limit {
 		return []string{text}
 	}
 	var parts []string
 	for rest := text; rest != ""; {
 		var part string
-		part, rest = c.part(rest)
+		part, rest = c.cutPart(rest)
 		if strings.TrimSpace(part) != "" {
 			parts = append(parts, part)
 		}
 	}
 	if len(parts) == 0 { // only white
-		parts = []string{text[:c.offset(text, c.limit)]}
+		parts = []string{text[:c.byteOffset(text, c.limit)]}
 	}
 	return parts
 }
 
-// cutter counts characters like a platform does.
-type cutter struct {
+// textCutter counts characters like a platform does.
+type textCutter struct {
 	limit int
 	utf16 bool
 }
 
 // Length returns the length of a text in characters of a platform.
-func Length(text string, l Limits) int { return cutter{utf16: l.UTF16}.length(text) }
+func Length(text string, l Limits) int { return textCutter{utf16: l.UTF16}.textLength(text) }
 
-func (c cutter) length(text string) (n int) {
+func (c textCutter) textLength(text string) (n int) {
 	if !c.utf16 {
 		return utf8.RuneCountInString(text)
 	}
 	for _, r := range text {
-		n += c.of(r)
+		n += c.runeLength(r)
 	}
 	return n
 }
 
-func (c cutter) of(r rune) int {
+func (c textCutter) runeLength(r rune) int {
 	if c.utf16 && r > 0xFFFF { // a surrogate pair
 		return 2
 	}
 	return 1
 }
 
-// offset returns the byte offset after the last rune that fits into n characters.
-func (c cutter) offset(s string, n int) int {
+// byteOffset returns the byte offset after the last rune that fits into n characters.
+func (c textCutter) byteOffset(s string, n int) int {
 	for i, r := range s {
-		if n -= c.of(r); n < 0 {
+		if n -= c.runeLength(r); n < 0 {
 			return i
 		}
 	}
 	return len(s)
 }
 
-// whole moves a cut to the left so that it divides no grapheme cluster, unless the cluster
+// graphemeBoundary moves a cut to the left so that it divides no grapheme cluster, unless the cluster
 // alone is longer than a part.
-func (cutter) whole(text string, end int) int {
+func (textCutter) graphemeBoundary(text string, end int) int {
 	ahead := min(len(text), end+4*utf8.UTFMax)
 	for ahead < len(text) && !utf8.RuneStart(text[ahead]) {
 		ahead++
@@ -92,16 +92,16 @@ func (cutter) whole(text string, end int) int {
 	return at
 }
 
-// part cuts the first part off a text.
-func (c cutter) part(text string) (part, rest string) {
-	end := c.offset(text, c.limit)
+// cutPart cuts the first part off a text.
+func (c textCutter) cutPart(text string) (part, rest string) {
+	end := c.byteOffset(text, c.limit)
 	if end == len(text) {
 		return text, ""
 	}
 	if end == 0 { // a limit below one character of the text
 		_, end = utf8.DecodeRuneInString(text)
 	}
-	m := scan(text, end)
+	m := findCutMarks(text, end)
 	if at := itemAt(text, end); at > 0 && m.open.mark == "" && c.itemFits(text[at:]) {
 		return cutAt(text, at)
 	}
@@ -111,7 +111,7 @@ func (c cutter) part(text string) (part, rest string) {
 	case m.line > end/4:
 		return c.lineAt(text, m.line)
 	case m.open.mark != "" && m.open.start == 0:
-		if part, rest, ok := c.fence(text, m.open); ok {
+		if part, rest, ok := c.cutInFence(text, m.open); ok {
 			return part, rest
 		}
 	}
@@ -121,7 +121,7 @@ func (c cutter) part(text string) (part, rest string) {
 	if i := c.wordAt(text, end); i > 0 {
 		return cutAt(text, i)
 	}
-	end = c.whole(text, end)
+	end = c.graphemeBoundary(text, end)
 	return text[:end], text[end:]
 }
 
@@ -135,14 +135,14 @@ func cutAt(text string, i int) (part, rest string) {
 	return part, strings.TrimLeft(rest, "\r\n")
 }
 
-// fence cuts inside a code block that begins near the start of the text.
-func (c cutter) fence(text string, f fence) (part, rest string, ok bool) {
+// cutInFence cuts inside a code block that begins near the start of the text.
+func (c textCutter) cutInFence(text string, f fence) (part, rest string, ok bool) {
 	closing := "\n" + f.mark
-	room := c.limit - c.length(closing)
-	if room < 2*c.length(f.opener)+8 {
+	room := c.limit - c.textLength(closing)
+	if room < 2*c.textLength(f.opener)+8 {
 		return "", "", false // the limit is too small
 	}
-	end := c.whole(text, c.offset(text, room))
+	end := c.graphemeBoundary(text, c.byteOffset(text, room))
 	body := f.start + len(f.opener) + 1 // first byte inside the block
 	i := strings.LastIndexByte(text[:end], '\n')
 	if i < body {
@@ -161,15 +161,15 @@ type fence struct {
 	start  int    // offset of that line
 }
 
-// marks holds the last good places to cut before a limit, 0 for none.
-type marks struct {
+// cutMarks holds the last good places to cut before a limit, 0 for none.
+type cutMarks struct {
 	paragraph, line int
 	open            fence // the block that contains the limit
 }
 
-// scan finds places to cut in text[:end] outside of code blocks.
-func scan(text string, end int) marks {
-	var m marks
+// findCutMarks finds places to cut in text[:end] outside of code blocks.
+func findCutMarks(text string, end int) cutMarks {
+	var m cutMarks
 	for at := 0; at < end; {
 		if m.open.mark == "" && at > 0 {
 			m.line = at

@@ -10,9 +10,9 @@ type item struct {
 	blank         bool // the last line was blank
 }
 
-// line processes the line at the offset at.
-func (i *item) line(line string, at int) {
-	indent, marked := bullet(line)
+// nextLine processes the line at the offset at.
+func (i *item) nextLine(line string, at int) {
+	indent, marked := bulletIndent(line)
 	switch {
 	case strings.TrimSpace(line) == "":
 		i.blank = true
@@ -31,7 +31,7 @@ func itemAt(text string, end int) int {
 	at := 0
 	for at < end {
 		line, _, more := strings.Cut(text[at:], "\n")
-		it.line(line, at)
+		it.nextLine(line, at)
 		at += len(line) + 1
 		if !more {
 			break
@@ -40,7 +40,7 @@ func itemAt(text string, end int) int {
 	if at == end || at == end+1 { // the cut is at the end of a line: is the next one of the item?
 		was := it
 		line, _, _ := strings.Cut(text[min(at, len(text)):], "\n")
-		if it.line(line, at); !it.open || it.start != was.start {
+		if it.nextLine(line, at); !it.open || it.start != was.start {
 			return 0
 		}
 	}
@@ -51,22 +51,22 @@ func itemAt(text string, end int) int {
 }
 
 // itemFits reports whether the list item at the start of a text fits into one part.
-func (c cutter) itemFits(text string) bool {
+func (c textCutter) itemFits(text string) bool {
 	var it item
 	for at := 0; at < len(text); {
 		line, _, _ := strings.Cut(text[at:], "\n")
-		if it.line(line, at); at > 0 && (!it.open || it.start > 0) {
+		if it.nextLine(line, at); at > 0 && (!it.open || it.start > 0) {
 			return true
 		}
-		if at += len(line) + 1; c.length(text[:min(at-1, len(text))]) > c.limit {
+		if at += len(line) + 1; c.textLength(text[:min(at-1, len(text))]) > c.limit {
 			return false
 		}
 	}
 	return true
 }
 
-// bullet returns the indent of a line, and whether it starts a list item.
-func bullet(line string) (indent int, marked bool) {
+// bulletIndent returns the indent of a line, and whether it starts a list item.
+func bulletIndent(line string) (indent int, marked bool) {
 	s := strings.TrimLeft(line, " ")
 	indent = len(line) - len(s)
 	digits := len(s) - len(strings.TrimLeft(s, "0123456789"))

@@ -14,13 +14,13 @@ var spans = sync.OnceValue(func() *regexp.Regexp {
 
 // wordAt returns the last white space at which a text can be cut before end: not within a
 // span, unless the span is very long.
-func (c cutter) wordAt(text string, end int) int {
+func (c textCutter) wordAt(text string, end int) int {
 	at := strings.LastIndexAny(text[:end+1], " \t\n")
 	if at <= 0 {
 		return 0
 	}
 	from := strings.LastIndexByte(text[:at], '\n') + 1
-	to := c.offset(text[at:], c.limit) + at // a span that extends beyond this fits into no part
+	to := c.byteOffset(text[at:], c.limit) + at // a span that extends beyond this fits into no part
 	for _, s := range spans().FindAllStringIndex(text[from:to], -1) {
 		if begin := from + s[0]; begin > end/4 && begin < at && from+s[1] > at {
 			return begin
@@ -34,14 +34,14 @@ func (c cutter) wordAt(text string, end int) int {
 	if i := strings.IndexAny(word, " \t\n"); i >= 0 {
 		word = word[:i]
 	}
-	if c.length(word) <= c.limit {
+	if c.textLength(word) <= c.limit {
 		return at
 	}
 	return 0
 }
 
 // lineAt cuts a text at the start of a line.
-func (c cutter) lineAt(text string, at int) (part, rest string) {
+func (c textCutter) lineAt(text string, at int) (part, rest string) {
 	head := c.headAt(text, at)
 	part, rest = cutAt(text, at)
 	return part, head + rest
@@ -49,7 +49,7 @@ func (c cutter) lineAt(text string, at int) (part, rest string) {
 
 // headAt returns the head of the table that a cut at the start of a line divides: its first
 // two lines. "" if there is none, or it is too long to repeat.
-func (c cutter) headAt(text string, at int) string {
+func (c textCutter) headAt(text string, at int) string {
 	next, _, _ := strings.Cut(text[at:], "\n")
 	if !strings.Contains(next, "|") || strings.TrimSpace(next) == "" {
 		return ""
@@ -63,7 +63,7 @@ func (c cutter) headAt(text string, at int) string {
 		rule, _, more := strings.Cut(rest, "\n")
 		if strings.Contains(head, "|") && strings.ContainsAny(rule, "|") && strings.Contains(rule, "-") && strings.Trim(rule, " |:-\t\r") == "" {
 			both := head + "\n" + rule + "\n"
-			if !more || from+len(both) >= at || c.length(both) > c.limit/3 {
+			if !more || from+len(both) >= at || c.textLength(both) > c.limit/3 {
 				return ""
 			}
 			return both

@@ -20,8 +20,8 @@ const (
 	typingTimeout = 4 * time.Second
 )
 
-// typists holds the chats with a running turn.
-type typists struct {
+// typingIndicators holds the chats with a running turn.
+type typingIndicators struct {
 	mu   sync.Mutex
 	open map[[2]string]*typist
 	shut bool
@@ -51,10 +51,10 @@ func (m *Manager) Typing(ctx context.Context, channel, chat string) (stop func()
 		ctx, cancel := context.WithCancel(context.WithoutCancel(ctx))
 		one = &typist{cancel: cancel}
 		m.typists.open[key] = one
-		m.typists.wg.Go(func() { m.sign(ctx, t, channel, chat) })
+		m.typists.wg.Go(func() { m.repeatSign(ctx, t, channel, chat) })
 	}
 	one.turns++
-	leave := sync.OnceFunc(func() { m.typists.leave(key, one) })
+	leave := sync.OnceFunc(func() { m.typists.leaveTyping(key, one) })
 	forget := context.AfterFunc(ctx, leave)
 	return func() {
 		forget()
@@ -62,7 +62,7 @@ func (m *Manager) Typing(ctx context.Context, channel, chat string) (stop func()
 	}
 }
 
-func (t *typists) leave(key [2]string, one *typist) {
+func (t *typingIndicators) leaveTyping(key [2]string, one *typist) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	if one.turns--; one.turns > 0 {
@@ -74,8 +74,8 @@ func (t *typists) leave(key [2]string, one *typist) {
 	}
 }
 
-// end stops all signs and waits for them.
-func (t *typists) end() {
+// endAll stops all signs and waits for them.
+func (t *typingIndicators) endAll() {
 	t.mu.Lock()
 	t.shut = true
 	for key, one := range t.open {
@@ -86,10 +86,10 @@ func (t *typists) end() {
 	t.wg.Wait()
 }
 
-// sign repeats the sign until ctx ends.
-func (m *Manager) sign(ctx context.Context, t Typer, channel, chat string) {
+// repeatSign repeats the sign until ctx ends.
+func (m *Manager) repeatSign(ctx context.Context, t Typer, channel, chat string) {
 	for wait := typingAfter; Sleep(ctx, wait); wait = typingEvery {
-		err := guarded(func() error {
+		err := recoverPanic(func() error {
 			ctx, cancel := context.WithTimeout(ctx, typingTimeout)
 			defer cancel()
 			return t.Typing(ctx, chat)

@@ -3,7 +3,7 @@ package channels
 import (
 	"errors"
 
-	"hob/platform/safehttp"
+	"hob/platform/net/safehttp"
 )
 
 // Unanswered returns the error of a request without a response; what names the platform and

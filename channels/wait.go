@@ -12,10 +12,10 @@ const (
 	longWait  = 10 * time.Minute
 )
 
-// backoff returns a random wait up to 1 s, 2 s, 4 s ... 10 min for the nth
+// backoffDelay returns a random wait up to 1 s, 2 s, 4 s ... 10 min for the nth
 // failure in a row, counted from 0 ("full jitter": AWS Architecture Blog,
 // "Exponential Backoff And Jitter", 2015).
-func backoff(n int) time.Duration {
+func backoffDelay(n int) time.Duration {
 	top := longWait
 	if n < 10 {
 		top = min(top, firstWait<<n)
@@ -27,12 +27,12 @@ func backoff(n int) time.Duration {
 // after the network is back.
 const offlineWait = 2 * time.Minute
 
-// pause returns the backoff after an error.
-func pause(n int, err error) time.Duration {
-	if unreachable(err) {
-		return min(backoff(n), offlineWait)
+// retryDelay returns the backoff after an error.
+func retryDelay(n int, err error) time.Duration {
+	if isUnreachable(err) {
+		return min(backoffDelay(n), offlineWait)
 	}
-	return backoff(n)
+	return backoffDelay(n)
 }
 
 // Sleep waits for d or until ctx ends and reports whether the time passed.
@@ -55,23 +55,23 @@ func RetryIn(err error, otherwise time.Duration) time.Duration {
 	return otherwise
 }
 
-// window allows n events in any period of one minute. It belongs to one goroutine.
-type window struct {
+// rateWindow allows n events in any period of one minute. It belongs to one goroutine.
+type rateWindow struct {
 	n    int
 	past []time.Time // the last n, a ring
 	next int
 }
 
-// full returns the wait until one more event is allowed.
-func (w *window) full(now time.Time) time.Duration {
+// waitTime returns the wait until one more event is allowed.
+func (w *rateWindow) waitTime(now time.Time) time.Duration {
 	if w.n <= 0 || len(w.past) < w.n {
 		return 0
 	}
 	return max(0, w.past[w.next].Add(time.Minute).Sub(now))
 }
 
-// add records one event.
-func (w *window) add(now time.Time) {
+// addEvent records one event.
+func (w *rateWindow) addEvent(now time.Time) {
 	switch {
 	case w.n <= 0:
 	case len(w.past) < w.n:

@@ -10,17 +10,17 @@ import (
 // restarts, and that is no failure.
 var errWoke = errors.New("machine woke from sleep")
 
-// hearing is the running receiver of a channel.
-type hearing struct {
+// receiverRun is the running receiver of a channel.
+type receiverRun struct {
 	cancel context.CancelCauseFunc // nil while no receiver runs
 	woke   chan struct{}           // closed at the next wake-up
 }
 
-// Woke must be called when the machine woke from sleep or its clock was moved. It reconnects
+// HandleWake must be called when the machine woke from sleep or its clock was moved. It reconnects
 // channels with a connection (Connected) immediately, because a dead connection reports no
 // error, and retries channels that wait after a failure. It loses no messages and may be
 // called at any time.
-func (m *Manager) Woke() {
+func (m *Manager) HandleWake() {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	for name, h := range m.runs {
@@ -32,34 +32,34 @@ func (m *Manager) Woke() {
 	}
 }
 
-func (m *Manager) run(name string) *hearing {
+func (m *Manager) hearingRun(name string) *receiverRun {
 	h := m.runs[name]
 	if h == nil {
-		h = &hearing{woke: make(chan struct{})}
+		h = &receiverRun{woke: make(chan struct{})}
 		m.runs[name] = h
 	}
 	return h
 }
 
-// woke returns a channel that is closed at the next wake-up.
-func (m *Manager) woke(name string) <-chan struct{} {
+// wakeSignal returns a channel that is closed at the next wake-up.
+func (m *Manager) wakeSignal(name string) <-chan struct{} {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	return m.run(name).woke
+	return m.hearingRun(name).woke
 }
 
-// hear runs the receiving half of a channel until ctx ends, it fails, or the machine wakes:
+// runReceiver runs the receiving half of a channel until ctx ends, it fails, or the machine wakes:
 // then it returns errWoke.
-func (m *Manager) hear(ctx context.Context, name string, ch Channel, g *gate) error {
+func (m *Manager) runReceiver(ctx context.Context, name string, ch Channel, g *inboundFilter) error {
 	c, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
 	m.mu.Lock()
-	m.run(name).cancel = cancel
+	m.hearingRun(name).cancel = cancel
 	m.mu.Unlock()
 	defer func() {
 		m.mu.Lock()
 		defer m.mu.Unlock()
-		m.run(name).cancel = nil
+		m.hearingRun(name).cancel = nil
 	}()
 	err := ch.Run(c, g)
 	if ctx.Err() == nil && errors.Is(context.Cause(c), errWoke) {

@@ -35,7 +35,7 @@ func TestAConnectionBeginsAnewWhenTheMachineWakes(t *testing.T) {
 		h := start(t, channelstest.NewOutbox(), map[string]channels.Channel{"x": ch, "y": other}, channels.Options{})
 		synctest.Wait()
 		for range 3 {
-			h.Woke()
+			h.HandleWake()
 			synctest.Wait()
 		}
 		if n := ch.runs.Load(); n != 4 {
@@ -45,11 +45,11 @@ func TestAConnectionBeginsAnewWhenTheMachineWakes(t *testing.T) {
 			t.Errorf("waking is a failure: %+v", s)
 		}
 		ch.fail.Store(true)
-		h.Woke()
+		h.HandleWake()
 		time.Sleep(2 * time.Hour) // it waits long by now
 		ch.fail.Store(false)
 		n := ch.runs.Load()
-		h.Woke()
+		h.HandleWake()
 		synctest.Wait()
 		if ch.runs.Load() != n+1 || h.Status()[0].State != "running" {
 			t.Errorf("a channel that waits is not tried at once: %+v", h.Status()[0])

@@ -11,14 +11,14 @@ import (
 	"github.com/blevesearch/snowballstem"
 	"github.com/blevesearch/snowballstem/english"
 
-	"hob/platform/phrase"
+	"hob/platform/text/textnorm"
 )
 
 //go:embed asked.txt
 var askedText string
 
-// lists holds the folded word lists used to interpret questions.
-type lists struct {
+// questionWords holds the folded word lists used to interpret questions.
+type questionWords struct {
 	nothing, little, before, time, number map[string]bool
 	marks                                 map[string]uint8    // bit mask of the lists that contain a word, for a single lookup
 	base                                  map[string]string   // base form of an irregular form
@@ -32,8 +32,8 @@ const (
 	tellsNumber
 )
 
-var asked = sync.OnceValue(func() lists {
-	l := lists{nothing: map[string]bool{}, little: map[string]bool{}, before: map[string]bool{}, time: map[string]bool{}, number: map[string]bool{}, base: map[string]string{}, forms: map[string][]string{}}
+var loadQuestionWords = sync.OnceValue(func() questionWords {
+	l := questionWords{nothing: map[string]bool{}, little: map[string]bool{}, before: map[string]bool{}, time: map[string]bool{}, number: map[string]bool{}, base: map[string]string{}, forms: map[string][]string{}}
 	sets := map[string]map[string]bool{"[nothing]": l.nothing, "[little]": l.little, "[before]": l.before, "[time]": l.time, "[number]": l.number}
 	var set map[string]bool
 	for line := range strings.Lines(askedText) {
@@ -74,18 +74,18 @@ type term struct {
 	dense  bool     // in a script without spaces between words
 	whole  bool     // a name with punctuation; its parts are separate terms, and only the index can match the whole
 	weight float64  // inverse document frequency
-	bit    uint64   // bit index in WordMatch.Has
+	bit    uint64   // bit index in TermMatch.Has
 }
 
 func newTerm(folded string) term {
 	base := folded
-	if b, ok := asked().base[folded]; ok {
+	if b, ok := loadQuestionWords().base[folded]; ok {
 		base = b
 	}
-	return term{text: folded, stem: stem(base), forms: asked().forms[base], dense: dense(folded)}
+	return term{text: folded, stem: stemEnglish(base), forms: loadQuestionWords().forms[base], dense: isUnsegmentedScript(folded)}
 }
 
-func stem(w string) string {
+func stemEnglish(w string) string {
 	if len(w) < 3 || !utf8.ValidString(w) {
 		return w
 	}
@@ -94,8 +94,8 @@ func stem(w string) string {
 	return env.Current()
 }
 
-// dense reports whether w contains a script that writes words without spaces.
-func dense(w string) bool {
+// isUnsegmentedScript reports whether w contains a script that writes words without spaces.
+func isUnsegmentedScript(w string) bool {
 	for _, r := range w {
 		if r >= 0xe00 && unicode.In(r, unicode.Han, unicode.Hiragana, unicode.Katakana, unicode.Hangul, unicode.Thai, unicode.Lao, unicode.Khmer, unicode.Myanmar) {
 			return true
@@ -110,9 +110,9 @@ const (
 	akinRest = 3
 )
 
-// in returns how well w matches the term: 1 for the same word or stem, form for a similar stem,
+// matchWeight returns how well w matches the term: 1 for the same word or stem, form for a similar stem,
 // else 0. It runs for each word of hundreds of rows, so it stems only words that can match.
-func (t *term) in(w string, form float64) float64 {
+func (t *term) matchWeight(w string, form float64) float64 {
 	if w == t.text || len(t.forms) > 0 && slices.Contains(t.forms, w) {
 		return 1
 	}
@@ -123,7 +123,7 @@ func (t *term) in(w string, form float64) float64 {
 	if same < 2 || same < len(t.stem)-1 && same < akinSame {
 		return 0
 	}
-	s := stem(w)
+	s := stemEnglish(w)
 	if s == t.stem {
 		return 1
 	}
@@ -133,12 +133,12 @@ func (t *term) in(w string, form float64) float64 {
 	return 0
 }
 
-// tokens splits text into folded words. Unlike phrase.Split it keeps a possessive "s" as a word of
+// tokenizeFolded splits text into folded words. Unlike textnorm.FoldedWords it keeps a possessive "s" as a word of
 // one letter. The words share the memory of the folded text.
-func tokens(text string) []string { return appendTokens(nil, text) }
+func tokenizeFolded(text string) []string { return appendTokens(nil, text) }
 
 func appendTokens(out []string, text string) []string {
-	text = phrase.Fold(text)
+	text = textnorm.Fold(text)
 	out = slices.Grow(out, len(text)/5+1)
 	start := -1
 	for i, r := range text {

@@ -6,10 +6,10 @@ import (
 	"strings"
 	"time"
 
-	"hob/knowledge/store"
-	"hob/platform/phrase"
-	"hob/platform/shortid"
-	say "hob/platform/statement"
+	"hob/platform/store"
+	"hob/platform/text/shortid"
+	"hob/platform/text/textnorm"
+	say "hob/platform/text/triples"
 )
 
 // KindPreference and KindObservation are kinds of facts: preferences of a person, and conclusions
@@ -19,12 +19,12 @@ const (
 	KindObservation = "observation"
 )
 
-// weighing compares a new fact with the existing facts.
-type weighing struct {
+// conflictCheck compares a new fact with the existing facts.
+type conflictCheck struct {
 	b    *Base
 	tx   *store.Tx
 	f    Fact
-	list []say.Statement
+	list []say.Triple
 	now  time.Time
 	// known is an existing fact that already states all of the new one.
 	known *Fact
@@ -33,11 +33,11 @@ type weighing struct {
 	order []string
 }
 
-// weighTx finds which statements of a new fact are known and which older facts they correct.
-func (b *Base) weighTx(tx *store.Tx, f Fact, now time.Time) (*weighing, error) {
-	w := &weighing{b: b, tx: tx, f: f, now: now, wrong: map[string][]int{}}
+// checkConflictsTx finds which statements of a new fact are known and which older facts they correct.
+func (b *Base) checkConflictsTx(tx *store.Tx, f Fact, now time.Time) (*conflictCheck, error) {
+	w := &conflictCheck{b: b, tx: tx, f: f, now: now, wrong: map[string][]int{}}
 	w.list = say.Read(f.Text, now)
-	if err := w.rephrased(); err != nil {
+	if err := w.applyRephrasing(); err != nil {
 		return nil, err
 	}
 	if err := w.sameText(); err != nil || w.known != nil {
@@ -48,14 +48,14 @@ func (b *Base) weighTx(tx *store.Tx, f Fact, now time.Time) (*weighing, error) {
 	for i := range w.list {
 		if s := &w.list[i]; s.Attr != "" {
 			weighed++
-			if err := w.weigh(s, covered); err != nil {
+			if err := w.checkStatement(s, covered); err != nil {
 				return nil, err
 			}
 		}
 	}
 	for id, n := range covered {
 		if n == weighed && weighed > 0 && len(w.order) == 0 {
-			old, err := fact(tx, id)
+			old, err := factByID(tx, id)
 			if err != nil {
 				return nil, err
 			}
@@ -66,20 +66,20 @@ func (b *Base) weighTx(tx *store.Tx, f Fact, now time.Time) (*weighing, error) {
 }
 
 // sameText searches for a fact with the same words.
-func (w *weighing) sameText() error {
-	same := strings.Join(phrase.Split(w.f.Text), " ")
+func (w *conflictCheck) sameText() error {
+	same := strings.Join(textnorm.FoldedWords(w.f.Text), " ")
 	if same == "" {
 		return nil
 	}
-	old, err := query(w.tx, `SELECT `+factColumns+` FROM facts WHERE retired_at = 0 AND realm = ? AND same = ? ORDER BY n`, w.f.Realm, same)
+	old, err := queryFacts(w.tx, `SELECT `+factColumns+` FROM facts WHERE retired_at = 0 AND realm = ? AND same = ? ORDER BY n`, w.f.Realm, same)
 	if err != nil {
 		return fmt.Errorf("knowledge: remember: %w", err)
 	}
 	for _, o := range old {
 		switch {
-		case !phrase.Same(o.Text, w.f.Text):
+		case !textnorm.EqualFolded(o.Text, w.f.Text):
 		case !w.f.Provenance.Tainted() && o.Provenance.Tainted(): // a trusted fact replaces the same fact from an untrusted source
-			w.fault(o.ID, -1)
+			w.markContradicted(o.ID, -1)
 		default:
 			w.known = &o
 			return nil
@@ -88,32 +88,32 @@ func (w *weighing) sameText() error {
 	return nil
 }
 
-// weigh compares one statement with the existing claims about its subject.
-func (w *weighing) weigh(s *say.Statement, covered map[string]int) error {
-	list, err := w.against(*s)
+// checkStatement compares one statement with the existing claims about its subject.
+func (w *conflictCheck) checkStatement(s *say.Triple, covered map[string]int) error {
+	list, err := w.candidateClaims(*s)
 	if err != nil {
 		return err
 	}
 	known := map[string]bool{} // count each fact once, no matter how many of its claims match
 	for _, c := range list {
-		old, err := fact(w.tx, c.fact)
+		old, err := factByID(w.tx, c.fact)
 		if err != nil {
 			return err
 		}
 		switch outside := w.f.Provenance.Tainted(); {
-		case outside && !old.Provenance.Tainted() && !same(*s, c.Statement): // an untrusted fact never corrects a trusted one
-		case w.f.Kind == KindObservation && old.Kind != KindObservation && !same(*s, c.Statement):
-		case same(*s, c.Statement):
+		case outside && !old.Provenance.Tainted() && !isRefinement(*s, c.Triple): // an untrusted fact never corrects a trusted one
+		case w.f.Kind == KindObservation && old.Kind != KindObservation && !isRefinement(*s, c.Triple):
+		case isRefinement(*s, c.Triple):
 			if outside || !old.Provenance.Tainted() {
 				if !known[c.fact] {
 					known[c.fact] = true
 					covered[c.fact]++
 				}
 			} else {
-				w.fault(c.fact, c.n)
+				w.markContradicted(c.fact, c.n)
 			}
-		case say.Corrects(*s, c.Statement, w.now):
-			w.fault(c.fact, c.n)
+		case say.Corrects(*s, c.Triple, w.now):
+			w.markContradicted(c.fact, c.n)
 			if s.Attr == "switched" || s.Attr == "replaced" { // it gets the attribute of the replaced claim
 				s.Attr, s.One = c.Attr, c.One
 			}
@@ -122,20 +122,20 @@ func (w *weighing) weigh(s *say.Statement, covered map[string]int) error {
 	return nil
 }
 
-func same(n, o say.Statement) bool {
+func isRefinement(n, o say.Triple) bool {
 	return n.Attr == o.Attr && n.Ended == o.Ended && n.Past == o.Past && n.Value != "" && say.Refines(o.Value, n.Value) && n.Old == ""
 }
 
-func (w *weighing) fault(id string, n int) {
+func (w *conflictCheck) markContradicted(id string, n int) {
 	if !slices.Contains(w.order, id) {
 		w.order = append(w.order, id)
 	}
 	w.wrong[id] = append(w.wrong[id], n)
 }
 
-// against lists the existing claims that s could confirm or contradict.
-func (w *weighing) against(s say.Statement) ([]claim, error) {
-	under, err := keys(w.tx, w.f.Realm, s.Subject, !w.f.Provenance.Tainted())
+// candidateClaims lists the existing claims that s could confirm or contradict.
+func (w *conflictCheck) candidateClaims(s say.Triple) ([]claim, error) {
+	under, err := subjectKeys(w.tx, w.f.Realm, s.Subject, !w.f.Provenance.Tainted())
 	if err != nil {
 		return nil, err
 	}
@@ -159,9 +159,9 @@ func (w *weighing) against(s say.Statement) ([]claim, error) {
 	return out, err
 }
 
-// rephrased expands a correction such as "I meant Kaunas, not Vilnius" to a complete fact. It
+// applyRephrasing expands a correction such as "I meant Kaunas, not Vilnius" to a complete fact. It
 // copies the newest fact with the wrong value and replaces the value.
-func (w *weighing) rephrased() error {
+func (w *conflictCheck) applyRephrasing() error {
 	for _, s := range w.list {
 		if s.Attr != "" || s.Old == "" {
 			continue
@@ -184,8 +184,8 @@ func (w *weighing) rephrased() error {
 	return nil
 }
 
-// limits returns the validity period of a fact, if a single period covers all of its statements.
-func limits(list []say.Statement) (from, until time.Time) {
+// commonValidity returns the validity period of a fact, if a single period covers all of its statements.
+func commonValidity(list []say.Triple) (from, until time.Time) {
 	for _, s := range list {
 		switch {
 		case s.Past || s.Ended:
@@ -201,10 +201,10 @@ func limits(list []say.Statement) (from, until time.Time) {
 // retireAllTx retires the facts that the new fact corrects. The uncorrected parts of an older fact
 // are kept as new facts. If the new fact becomes valid in the future, the older fact stays until
 // then.
-func (w *weighing) retireAllTx() (retired []Fact, err error) {
+func (w *conflictCheck) retireAllTx() (retired []Fact, err error) {
 	later := w.f.ValidFrom.After(w.f.CreatedAt)
 	for _, id := range w.order {
-		old, err := fact(w.tx, id)
+		old, err := factByID(w.tx, id)
 		if err != nil {
 			return nil, err
 		}
@@ -220,15 +220,15 @@ func (w *weighing) retireAllTx() (retired []Fact, err error) {
 		if err := w.b.retireTx(w.tx, o, w.f.ID, w.f.CreatedAt); err != nil {
 			return nil, err
 		}
-		if err := w.restTx(old); err != nil {
+		if err := w.keepUncorrectedTx(old); err != nil {
 			return nil, err
 		}
 	}
 	return retired, nil
 }
 
-// restTx keeps the parts of a retired fact that were not corrected.
-func (w *weighing) restTx(old Fact) error {
+// keepUncorrectedTx keeps the parts of a retired fact that were not corrected.
+func (w *conflictCheck) keepUncorrectedTx(old Fact) error {
 	wrong := w.wrong[old.ID]
 	all, err := allClaims(w.tx, old.ID)
 	if err != nil || slices.Contains(wrong, -1) {
@@ -245,28 +245,28 @@ func (w *weighing) restTx(old Fact) error {
 			continue
 		}
 		said = append(said, c.Text)
-		if err := w.partTx(old, c.Text); err != nil {
+		if err := w.storePartTx(old, c.Text); err != nil {
 			return err
 		}
 	}
-	for _, text := range say.Unread(old.Text, w.saidOn(old)) {
-		if err := w.partTx(old, text); err != nil {
+	for _, text := range say.Unread(old.Text, w.statedAt(old)) {
+		if err := w.storePartTx(old, text); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-// saidOn returns the creation time of an older fact, in the time zone of the new fact.
-func (w *weighing) saidOn(old Fact) time.Time { return old.CreatedAt.In(w.now.Location()) }
+// statedAt returns the creation time of an older fact, in the time zone of the new fact.
+func (w *conflictCheck) statedAt(old Fact) time.Time { return old.CreatedAt.In(w.now.Location()) }
 
-// partTx stores one part of an older fact as a separate fact. Relative times in it are resolved
+// storePartTx stores one part of an older fact as a separate fact. Relative times in it are resolved
 // against the creation time of the older fact.
-func (w *weighing) partTx(old Fact, text string) error {
-	list := say.Read(text, w.saidOn(old))
+func (w *conflictCheck) storePartTx(old Fact, text string) error {
+	list := say.Read(text, w.statedAt(old))
 	f := old
 	f.ID, f.Text, f.RetiredAt, f.RetiredBy = shortid.New("f"), text, time.Time{}, ""
-	f.ValidFrom, f.ValidUntil = limits(list)
+	f.ValidFrom, f.ValidUntil = commonValidity(list)
 	if err := w.b.insertTx(w.tx, f, list); err != nil {
 		return err
 	}

@@ -7,8 +7,8 @@ import (
 	"testing"
 	"time"
 
-	"hob/knowledge/store"
 	"hob/platform/provenance"
+	"hob/platform/store"
 )
 
 // told is one block of testdata/corrections.txt.
@@ -73,7 +73,7 @@ func TestContradictions(t *testing.T) {
 		t.Run(x.name, func(t *testing.T) {
 			b, st := open(t)
 			x.tell(t, b, st)
-			all, err := b.Facts(t.Context(), 100, true)
+			all, err := b.ListFacts(t.Context(), 100, true)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -108,7 +108,7 @@ func TestAgreements(t *testing.T) {
 			if n := x.tell(t, b, st); n > 0 {
 				t.Errorf("%d facts were retired", n)
 			}
-			all, err := b.Facts(t.Context(), 100, false)
+			all, err := b.ListFacts(t.Context(), 100, false)
 			if err != nil || len(all) < 2 || len(all) != len(x.said) {
 				t.Errorf("%d facts of %d are there, %v", len(all), len(x.said), err)
 			}

@@ -5,19 +5,19 @@ import (
 	"errors"
 	"time"
 
-	"hob/knowledge/store"
 	"hob/platform/provenance"
+	"hob/platform/store"
 )
 
 // Index is a full-text index of the rows of docs. It is derived from them (Base.Changes) and
 // updated asynchronously. A search also reads rows that are not indexed yet from q.
 type Index interface {
-	// Words searches the index. Any text is a valid query.
-	Words(q store.Querier, w WordQuery) (WordAnswer, error)
+	// SearchTerms searches the index. Any text is a valid query.
+	SearchTerms(q store.Querier, w TermQuery) (WordAnswer, error)
 }
 
-// WordQuery is a query to an Index.
-type WordQuery struct {
+// TermQuery is a query to an Index.
+type TermQuery struct {
 	Text   string
 	Kinds  []string // never empty
 	Realms []string // never empty; "" is the realm of the main agent
@@ -27,15 +27,15 @@ type WordQuery struct {
 	Loose bool
 }
 
-// Word is one term of a query with its index statistics.
-type Word struct {
+// QueryTerm is one term of a query with its index statistics.
+type QueryTerm struct {
 	Text   string  // as written in the query
 	Rows   int     // number of rows of the kinds and realms that contain it
 	Weight float64 // inverse document frequency
 }
 
-// WordMatch is a row that contains terms of the query.
-type WordMatch struct {
+// TermMatch is a row that contains terms of the query.
+type TermMatch struct {
 	N     int64
 	Score float64 // BM25
 	Has   uint64  // bit i is set if the row contains Words[i]
@@ -43,9 +43,9 @@ type WordMatch struct {
 
 // WordAnswer is the result of an Index search, best match first.
 type WordAnswer struct {
-	Words   []Word // at most 64
-	Rows    int    // number of rows searched
-	Matches []WordMatch
+	Words   []QueryTerm // at most 64
+	Rows    int         // number of rows searched
+	Matches []TermMatch
 }
 
 // ErrNoEmbedder reports that no embedding model is configured.
@@ -55,7 +55,7 @@ var ErrNoEmbedder = errors.New("no embedder is configured; set [knowledge] embed
 type Vectors interface {
 	// Nearest returns the rows most similar to text, best first; Score is the cosine similarity. It
 	// returns ErrNoEmbedder if no embedder is configured.
-	Nearest(ctx context.Context, q store.Querier, text string, kinds, realms []string, limit int) ([]WordMatch, error)
+	Nearest(ctx context.Context, q store.Querier, text string, kinds, realms []string, limit int) ([]TermMatch, error)
 }
 
 // Kinds of entities. A graph also stores other kinds unchanged.
@@ -101,8 +101,8 @@ type Relation struct {
 	CreatedAt  time.Time `json:"created_at"`
 }
 
-// Near is a row of docs reached through the graph.
-type Near struct {
+// GraphNeighbor is a row of docs reached through the graph.
+type GraphNeighbor struct {
 	N     int64
 	Hops  int     // distance from an entity named in the text
 	Score float64 // halved with each hop
@@ -112,7 +112,7 @@ type Near struct {
 type Graph interface {
 	// Named returns the entities that a text names, longest names first.
 	Named(q store.Querier, realms []string, text string) ([]Entity, error)
-	// Around follows relations from entities in both directions. It returns the rows about the
+	// ExpandNeighbors follows relations from entities in both directions. It returns the rows about the
 	// entities it reaches, nearest first.
-	Around(q store.Querier, realms, entities []string, hops, limit int) ([]Near, error)
+	ExpandNeighbors(q store.Querier, realms, entities []string, hops, limit int) ([]GraphNeighbor, error)
 }

@@ -8,9 +8,9 @@ import (
 	"slices"
 	"strings"
 
-	"hob/knowledge/store"
-	"hob/platform/erase"
-	"hob/platform/phrase"
+	"hob/platform/store"
+	"hob/platform/store/erase"
+	"hob/platform/text/textnorm"
 )
 
 // Types of package erase, which erasure uses. Every package that stores text has an Eraser.
@@ -34,8 +34,8 @@ var (
 	ErrSourceUnknown = errors.New(`a source is "event:ID", "session:ID", "mail:ID", "file:PATH", "url:URL", "import:NAME" or "browser:all"`)
 )
 
-// Forget is an erasure request. Exactly one of ID, Query and Source is set.
-type Forget struct {
+// ForgetRequest is an erasure request. Exactly one of ID, Query and Source is set.
+type ForgetRequest struct {
 	// ID is the id of one fact, note, task or other complete row.
 	ID string `json:"id,omitempty"`
 	// Query erases the facts that contain it or all of its content words. The exact text is
@@ -54,16 +54,16 @@ type Forget struct {
 	Asking string `json:"-"`
 }
 
-// narrow reports whether the request is limited to one realm.
-func (f Forget) narrow() bool { return f.Realm != "" && !f.EveryRealm }
+// isRealmBound reports whether the request is limited to one realm.
+func (f ForgetRequest) isRealmBound() bool { return f.Realm != "" && !f.EveryRealm }
 
-// reaches reports whether the request may erase rows of a kind in a realm.
-func (f Forget) reaches(kind, realm string) bool {
-	return !f.narrow() || realm == f.Realm || realm == "" && !slices.Contains(private, kind)
+// mayErase reports whether the request may erase rows of a kind in a realm.
+func (f ForgetRequest) mayErase(kind, realm string) bool {
+	return !f.isRealmBound() || realm == f.Realm || realm == "" && !slices.Contains(privateKinds, kind)
 }
 
-// Going is a preview of an erasure.
-type Going struct {
+// ErasurePlan is a preview of an erasure.
+type ErasurePlan struct {
 	Erasure Erasure `json:"-"`
 	Facts   []Fact  `json:"facts,omitempty"` // including the facts they replaced
 	Docs    []Doc   `json:"docs,omitempty"`  // other rows that are removed completely
@@ -82,7 +82,7 @@ type Going struct {
 }
 
 // Items returns the number of items to remove or change.
-func (g Going) Items() int {
+func (g ErasurePlan) Items() int {
 	n := len(g.Facts) + len(g.Docs) + g.Turns + g.Calls
 	for _, k := range g.Within {
 		n += k
@@ -93,7 +93,7 @@ func (g Going) Items() int {
 // Digest identifies exactly what is erased, so that an approval covers only this plan. Messages are
 // identified by their events and conversations. Rows that the requesting turn and its approval add
 // are omitted; otherwise the approval would never match.
-func (g Going) Digest() string {
+func (g ErasurePlan) Digest() string {
 	e := g.Erasure
 	var ids []string
 	add := func(kind string, list ...string) {
@@ -117,12 +117,12 @@ func (g Going) Digest() string {
 	add("phrase", e.Phrases...)
 	add("source", e.Sources...)
 	slices.Sort(ids)
-	return digest(ids)
+	return digestStrings(ids)
 }
 
-// Going computes what a request would erase, without changing anything. It returns ErrTooCommon
+// PlanErasure computes what a request would erase, without changing anything. It returns ErrTooCommon
 // with a remedy if the request matches too much.
-func (b *Base) Going(q store.Querier, f Forget) (g Going, err error) {
+func (b *Base) PlanErasure(q store.Querier, f ForgetRequest) (g ErasurePlan, err error) {
 	id, text, source := strings.TrimSpace(f.ID), strings.TrimSpace(f.Query), strings.TrimSpace(f.Source)
 	g.asking = f.Asking
 	given := 0
@@ -136,45 +136,45 @@ func (b *Base) Going(q store.Querier, f Forget) (g Going, err error) {
 	}
 	switch {
 	case id != "":
-		err = b.goingByID(q, f, id, &g)
+		err = b.planByID(q, f, id, &g)
 	case text != "":
-		err = b.goingByQuery(q, f, text, &g)
+		err = b.planByQuery(q, f, text, &g)
 	default:
-		err = b.goingBySource(q, f, source, &g)
+		err = b.planBySource(q, f, source, &g)
 	}
 	if err != nil {
 		return g, err
 	}
-	return g, b.complete(q, f, &g)
+	return g, b.completePlan(q, f, &g)
 }
 
-// Plan computes the preview of f on the committed data.
-func (b *Base) Plan(ctx context.Context, f Forget) (Going, error) {
-	return b.Going(b.st.Reader(ctx), f)
+// PlanCommitted computes the preview of f on the committed data.
+func (b *Base) PlanCommitted(ctx context.Context, f ForgetRequest) (ErasurePlan, error) {
+	return b.PlanErasure(b.st.Reader(ctx), f)
 }
 
 // Reader returns a Querier of the committed data.
 func (b *Base) Reader(ctx context.Context) store.Querier { return b.st.Reader(ctx) }
 
 // Found reports whether the erasure would remove or change anything.
-func (g Going) Found() bool { return g.Items() > 0 }
+func (g ErasurePlan) Found() bool { return g.Items() > 0 }
 
-func (b *Base) goingByID(q store.Querier, f Forget, id string, g *Going) error {
-	one, err := fact(q, id)
+func (b *Base) planByID(q store.Querier, f ForgetRequest, id string, g *ErasurePlan) error {
+	one, err := factByID(q, id)
 	switch {
-	case err == nil && f.reaches(KindFact, one.Realm):
+	case err == nil && f.mayErase(KindFact, one.Realm):
 		return b.withOlder(q, one, g)
 	case err == nil:
-		return fmt.Errorf("%w: %s", ErrNotFound, phrase.Cut(id, 40))
+		return fmt.Errorf("%w: %s", ErrNotFound, textnorm.Ellipsize(id, 40))
 	case !errors.Is(err, ErrNotFound):
 		return err
 	}
-	rows, rerr := changes(q, `SELECT 0, d.n, 0, `+docOrEmpty+` FROM docs d WHERE d.ref = ? AND d.kind <> ? LIMIT 10`, id, KindTurn)
+	rows, rerr := queryChanges(q, `SELECT 0, d.n, 0, `+docOrEmpty+` FROM docs d WHERE d.ref = ? AND d.kind <> ? LIMIT 10`, id, KindTurn)
 	if rerr != nil {
 		return fmt.Errorf("knowledge: forget: %w", rerr)
 	}
 	for _, c := range rows {
-		if f.reaches(c.Doc.Kind, c.Doc.Realm) {
+		if f.mayErase(c.Doc.Kind, c.Doc.Realm) {
 			g.Docs = append(g.Docs, c.Doc)
 		}
 	}
@@ -185,13 +185,13 @@ func (b *Base) goingByID(q store.Querier, f Forget, id string, g *Going) error {
 }
 
 // withOlder adds a fact and all facts that it replaced.
-func (b *Base) withOlder(q store.Querier, f Fact, g *Going) error {
+func (b *Base) withOlder(q store.Querier, f Fact, g *ErasurePlan) error {
 	for queue := []Fact{f}; len(queue) > 0; queue = queue[1:] {
 		if slices.ContainsFunc(g.Facts, func(o Fact) bool { return o.ID == queue[0].ID }) {
 			continue
 		}
 		g.Facts = append(g.Facts, queue[0])
-		old, err := query(q, `SELECT `+factColumns+` FROM facts WHERE retired_by = ?`, queue[0].ID)
+		old, err := queryFacts(q, `SELECT `+factColumns+` FROM facts WHERE retired_by = ?`, queue[0].ID)
 		if err != nil {
 			return fmt.Errorf("knowledge: forget: %w", err)
 		}
@@ -207,25 +207,25 @@ const (
 	mostQuery  = 1000
 )
 
-func (b *Base) goingByQuery(q store.Querier, f Forget, text string, g *Going) error {
-	words := telling(text)
+func (b *Base) planByQuery(q store.Querier, f ForgetRequest, text string, g *ErasurePlan) error {
+	words := contentWords(text)
 	n := len([]rune(strings.Join(words, "")))
 	switch {
 	case len([]rune(text)) > mostQuery:
 		return fmt.Errorf("%w: the text has more than %d characters; forget it by id or by source", ErrTooCommon, mostQuery)
-	case n < leastQuery || !slices.ContainsFunc(words, func(w string) bool { return !vague()[phrase.Fold(w)] }):
-		return fmt.Errorf("%w: %q is too common; use a rarer text, or forget by id", ErrTooCommon, phrase.Cut(text, 40))
+	case n < leastQuery || !slices.ContainsFunc(words, func(w string) bool { return !loadVagueWords()[textnorm.Fold(w)] }):
+		return fmt.Errorf("%w: %q is too common; use a rarer text, or forget by id", ErrTooCommon, textnorm.Ellipsize(text, 40))
 	}
-	if f.Everything || len(words) > 1 || distinctive(text) {
+	if f.Everything || len(words) > 1 || isDistinctive(text) {
 		g.Erasure.Phrases = []string{text}
 	}
 	s := erase.NewScrubber(text)
-	all, err := query(q, `SELECT `+factColumns+` FROM facts ORDER BY n DESC`)
+	all, err := queryFacts(q, `SELECT `+factColumns+` FROM facts ORDER BY n DESC`)
 	if err != nil {
 		return fmt.Errorf("knowledge: forget: %w", err)
 	}
 	for _, one := range all {
-		if !f.reaches(KindFact, one.Realm) || !s.Has(one.Text) && !holds(one.Text, words) {
+		if !f.mayErase(KindFact, one.Realm) || !s.Has(one.Text) && !hasAllWords(one.Text, words) {
 			continue
 		}
 		if err := b.withOlder(q, one, g); err != nil {
@@ -235,28 +235,30 @@ func (b *Base) goingByQuery(q store.Querier, f Forget, text string, g *Going) er
 	return nil
 }
 
-// holds reports whether text contains all of the words.
-func holds(text string, words []string) bool {
-	have := phrase.Split(text)
+// hasAllWords reports whether text contains all of the words.
+func hasAllWords(text string, words []string) bool {
+	have := textnorm.FoldedWords(text)
 	for _, w := range words {
-		if parts := phrase.Split(w); !slices.ContainsFunc(parts, func(p string) bool { return slices.ContainsFunc(have, func(h string) bool { return alike(h, p) }) }) {
+		if parts := textnorm.FoldedWords(w); !slices.ContainsFunc(parts, func(p string) bool {
+			return slices.ContainsFunc(have, func(h string) bool { return isSameWordForm(h, p) })
+		}) {
 			return false
 		}
 	}
 	return len(words) > 0
 }
 
-// alike reports whether a and b are forms of the same word, such as "password" and "passwords".
-func alike(a, b string) bool {
+// isSameWordForm reports whether a and b are forms of the same word, such as "password" and "passwords".
+func isSameWordForm(a, b string) bool {
 	if len(a) > len(b) {
 		a, b = b, a
 	}
 	return a == b || len(a) >= 4 && len(b)-len(a) <= 2 && strings.HasPrefix(b, a)
 }
 
-// complete adds the phrases of the erased rows, which are redacted in other data, and counts the
+// completePlan adds the phrases of the erased rows, which are redacted in other data, and counts the
 // rows.
-func (b *Base) complete(q store.Querier, f Forget, g *Going) error {
+func (b *Base) completePlan(q store.Querier, f ForgetRequest, g *ErasurePlan) error {
 	e := &g.Erasure
 	for _, one := range g.Facts {
 		e.Facts = append(e.Facts, one.ID)
@@ -264,27 +266,27 @@ func (b *Base) complete(q store.Querier, f Forget, g *Going) error {
 	for _, d := range g.Docs {
 		e.Docs = append(e.Docs, erase.Doc{Kind: d.Kind, Ref: d.Ref})
 	}
-	if err := b.phrases(q, f, g); err != nil {
+	if err := b.collectPhrases(q, f, g); err != nil {
 		return err
 	}
 	g.Turns, g.Calls = len(e.Events)+len(e.Sessions), len(e.Calls)
-	return b.within(q, g)
+	return b.countRedactedRows(q, g)
 }
 
-// within counts the rows to redact. It fails if there are too many.
-func (b *Base) within(q store.Querier, g *Going) error {
+// countRedactedRows counts the rows to redact. It fails if there are too many.
+func (b *Base) countRedactedRows(q store.Querier, g *ErasurePlan) error {
 	s := g.Erasure.Scrubber()
 	g.Within = map[string]int{}
 	total := 0
 	for after := int64(0); ; {
-		rows, err := b.All(q, after, 500)
+		rows, err := b.RowsAfter(q, after, 500)
 		if err != nil {
 			return err
 		}
 		for _, c := range rows {
 			after = c.N
 			d := c.Doc
-			if g.goes(d) {
+			if g.includesDoc(d) {
 				continue
 			}
 			if s.Has(d.Title) || s.Has(d.Text) {
@@ -303,7 +305,7 @@ func (b *Base) within(q store.Querier, g *Going) error {
 	return nil
 }
 
-func (g *Going) goes(d Doc) bool {
+func (g *ErasurePlan) includesDoc(d Doc) bool {
 	switch d.Kind {
 	case KindFact, KindRetired:
 		return slices.Contains(g.Erasure.Facts, d.Ref)

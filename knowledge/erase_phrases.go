@@ -8,37 +8,37 @@ import (
 	"strings"
 	"unicode"
 
-	"hob/knowledge/store"
-	"hob/platform/erase"
-	"hob/platform/phrase"
+	"hob/platform/store"
+	"hob/platform/store/erase"
+	"hob/platform/text/textnorm"
 )
 
-// phrases collects the texts to erase and the identifying values in them, such as numbers,
+// collectPhrases collects the texts to erase and the identifying values in them, such as numbers,
 // addresses and passwords. A value that a remaining row also contains is kept unless the query
 // names it. Messages and documents contribute no phrases, because they contain ordinary text; they
 // are removed by event and source.
-func (b *Base) phrases(q store.Querier, f Forget, g *Going) error {
+func (b *Base) collectPhrases(q store.Querier, f ForgetRequest, g *ErasurePlan) error {
 	list := slices.Clone(g.Erasure.Phrases)
 	var values, told []string
 	for _, one := range g.Facts {
-		list = append(list, variants(one.Text)...)
+		list = append(list, textVariants(one.Text)...)
 		values = append(values, tellingValues(one.Text)...)
 	}
 	for _, d := range g.Docs {
 		if d.Kind != KindTurn && d.Kind != KindChunk {
-			told = slices.Concat(told, lines(d.Title), lines(d.Text), tellingValues(d.Text))
+			told = slices.Concat(told, distinctiveLines(d.Title), distinctiveLines(d.Text), tellingValues(d.Text))
 		}
 	}
-	values, err := b.unsaid(q, g, values, func(d Doc) bool { return d.Kind == KindFact || d.Kind == KindRetired })
+	values, err := b.unsharedPhrases(q, g, values, func(d Doc) bool { return d.Kind == KindFact || d.Kind == KindRetired })
 	if err != nil {
 		return err
 	}
-	if told, err = b.unsaid(q, g, told, func(d Doc) bool { return d.Kind != KindTurn && d.Kind != KindChunk }); err != nil {
+	if told, err = b.unsharedPhrases(q, g, told, func(d Doc) bool { return d.Kind != KindTurn && d.Kind != KindChunk }); err != nil {
 		return err
 	}
 	list = slices.Concat(list, values, told)
-	if f.narrow() {
-		if list, err = b.unsaid(q, g, list, func(d Doc) bool { return !f.reaches(d.Kind, d.Realm) }); err != nil {
+	if f.isRealmBound() {
+		if list, err = b.unsharedPhrases(q, g, list, func(d Doc) bool { return !f.mayErase(d.Kind, d.Realm) }); err != nil {
 			return err
 		}
 	}
@@ -51,17 +51,17 @@ func (b *Base) phrases(q store.Querier, f Forget, g *Going) error {
 	return nil
 }
 
-// unsaid returns the phrases that no remaining row for which the function returns true contains.
-func (b *Base) unsaid(q store.Querier, g *Going, phrases []string, which func(Doc) bool) ([]string, error) {
+// unsharedPhrases returns the phrases that no remaining row for which the function returns true contains.
+func (b *Base) unsharedPhrases(q store.Querier, g *ErasurePlan, phrases []string, which func(Doc) bool) ([]string, error) {
 	any := erase.NewScrubber(phrases...)
 	for after := int64(0); len(phrases) > 0; {
-		rows, err := b.All(q, after, 500)
+		rows, err := b.RowsAfter(q, after, 500)
 		if err != nil {
 			return nil, err
 		}
 		for _, c := range rows {
 			after = c.N
-			if !which(c.Doc) || g.goes(c.Doc) || !any.Has(c.Doc.Title) && !any.Has(c.Doc.Text) {
+			if !which(c.Doc) || g.includesDoc(c.Doc) || !any.Has(c.Doc.Title) && !any.Has(c.Doc.Text) {
 				continue
 			}
 			phrases = slices.DeleteFunc(phrases, func(p string) bool {
@@ -76,8 +76,8 @@ func (b *Base) unsaid(q store.Querier, g *Going, phrases []string, which func(Do
 	return phrases, nil
 }
 
-// variants returns the text, and the text without its final full stop.
-func variants(text string) []string {
+// textVariants returns the text, and the text without its final full stop.
+func textVariants(text string) []string {
 	text = strings.TrimSpace(text)
 	if short := strings.TrimRight(text, ".!"); short != "" {
 		return []string{short}
@@ -85,10 +85,10 @@ func variants(text string) []string {
 	return []string{text}
 }
 
-// lines returns the lines of a text that are long enough to identify it.
-func lines(text string) (out []string) {
+// distinctiveLines returns the lines of a text that are long enough to identify it.
+func distinctiveLines(text string) (out []string) {
 	for l := range strings.Lines(text) {
-		if l = strings.TrimSpace(l); len([]rune(l)) >= 12 && len(phrase.Words(l)) > 1 {
+		if l = strings.TrimSpace(l); len([]rune(l)) >= 12 && len(textnorm.Words(l)) > 1 {
 			out = append(out, l)
 		}
 	}
@@ -100,23 +100,23 @@ func lines(text string) (out []string) {
 func tellingValues(text string) (out []string) {
 	for _, w := range strings.Fields(text) {
 		w = strings.TrimFunc(w, func(r rune) bool { return strings.ContainsRune(".,;:!?()[]{}<>\"'“”‘’„«»", r) })
-		if distinctive(w) {
+		if isDistinctive(w) {
 			out = append(out, w)
 		}
 	}
-	if n := number(text); n != "" {
+	if n := groupedNumber(text); n != "" {
 		out = append(out, n)
 	}
-	if _, v := statement(text); v != "" {
-		if w := telling(v); len(w) > 1 && len([]rune(v)) >= 10 && !dated(v) {
+	if _, v := firstStatement(text); v != "" {
+		if w := contentWords(v); len(w) > 1 && len([]rune(v)) >= 10 && !isDateOrTime(v) {
 			out = append(out, v)
 		}
 	}
 	return out
 }
 
-// distinctive reports whether a word is unlikely to occur by chance.
-func distinctive(w string) bool {
+// isDistinctive reports whether a word is unlikely to occur by chance.
+func isDistinctive(w string) bool {
 	letters, digits := 0, 0
 	for _, r := range w {
 		switch {
@@ -132,15 +132,15 @@ func distinctive(w string) bool {
 	case digits >= 1 && letters >= 1:
 		return letters+digits >= 5 && digits >= 2
 	}
-	return digits >= 4 && !year(w)
+	return digits >= 4 && !isYear(w)
 }
 
-func year(w string) bool {
+func isYear(w string) bool {
 	return len(w) == 4 && (strings.HasPrefix(w, "19") || strings.HasPrefix(w, "20"))
 }
 
-// number returns a long number that is written in groups ("+49 30 1234567").
-func number(text string) string {
+// groupedNumber returns a long number that is written in groups ("+49 30 1234567").
+func groupedNumber(text string) string {
 	var best, now string
 	for _, w := range append(strings.Fields(text), "") {
 		trimmed := strings.Trim(w, ".,;:!?")
@@ -168,12 +168,12 @@ func countDigits(s string) (n int) {
 	return n
 }
 
-// dated reports whether a value is a date or a time. Many rows share these.
-func dated(v string) bool {
-	return countDigits(v) > 0 && countDigits(v) <= 8 && len(telling(v)) <= 3
+// isDateOrTime reports whether a value is a date or a time. Many rows share these.
+func isDateOrTime(v string) bool {
+	return countDigits(v) > 0 && countDigits(v) <= 8 && len(contentWords(v)) <= 3
 }
 
-func digest(list []string) string {
+func digestStrings(list []string) string {
 	h := sha256.New()
 	for _, s := range list {
 		fmt.Fprintf(h, "%d:%s", len(s), s)

@@ -7,9 +7,9 @@ import (
 	"testing"
 
 	"hob/knowledge"
-	"hob/knowledge/store"
-	"hob/platform/origins"
 	"hob/platform/provenance"
+	"hob/platform/provenance/origins"
+	"hob/platform/store"
 )
 
 // with reopens the base with other options.
@@ -52,9 +52,9 @@ func (h house) remember(t *testing.T, realm, text, event string) string {
 	return id
 }
 
-func (h house) plan(t *testing.T, f knowledge.Forget) knowledge.Going {
+func (h house) plan(t *testing.T, f knowledge.ForgetRequest) knowledge.ErasurePlan {
 	t.Helper()
-	g, err := h.base.Plan(t.Context(), f)
+	g, err := h.base.PlanCommitted(t.Context(), f)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -64,7 +64,7 @@ func (h house) plan(t *testing.T, f knowledge.Forget) knowledge.Going {
 // texts returns the texts of the remaining rows by ref or id.
 func (h house) texts(t *testing.T) map[string]string {
 	t.Helper()
-	all, err := h.base.All(h.st.Reader(t.Context()), 0, 1000)
+	all, err := h.base.RowsAfter(h.st.Reader(t.Context()), 0, 1000)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -81,12 +81,12 @@ func TestForgettingLeavesOrdinaryLines(t *testing.T) {
 	const thanks, milk = "thanks, that is all for today", "buy milk and eggs on the way"
 	for _, tc := range []struct {
 		name string
-		f    knowledge.Forget
+		f    knowledge.ForgetRequest
 		want map[string]string
 	}{
-		{"a conversation", knowledge.Forget{Source: "session:s1"}, map[string]string{"m2": thanks, "d1.0": thanks, "n1": milk + "\nthe gate opens with Kestrel-9981", "n2": milk, "m3": "noted: the gate opens with Kestrel-9981"}},
-		{"a document", knowledge.Forget{Source: "file:/a.txt"}, map[string]string{"m1": thanks, "m2": thanks, "n1": milk + "\nthe gate opens with Kestrel-9981", "n2": milk, "m3": "noted: the gate opens with Kestrel-9981"}},
-		{"a note", knowledge.Forget{ID: "n1"}, map[string]string{"m1": thanks, "m2": thanks, "d1.0": thanks, "n2": milk, "m3": "noted: [forgotten]"}},
+		{"a conversation", knowledge.ForgetRequest{Source: "session:s1"}, map[string]string{"m2": thanks, "d1.0": thanks, "n1": milk + "\nthe gate opens with Kestrel-9981", "n2": milk, "m3": "noted: the gate opens with Kestrel-9981"}},
+		{"a document", knowledge.ForgetRequest{Source: "file:/a.txt"}, map[string]string{"m1": thanks, "m2": thanks, "n1": milk + "\nthe gate opens with Kestrel-9981", "n2": milk, "m3": "noted: the gate opens with Kestrel-9981"}},
+		{"a note", knowledge.ForgetRequest{ID: "n1"}, map[string]string{"m1": thanks, "m2": thanks, "d1.0": thanks, "n2": milk, "m3": "noted: [forgotten]"}},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			h := newHouse(t)
@@ -119,26 +119,26 @@ func TestAnAgentForgetsNothingOfOthers(t *testing.T) {
 		knowledge.Doc{Kind: knowledge.KindChunk, Ref: "d2.0", Text: "the manual", Group: "d2", Source: "file:/manual", Realm: "cook"},
 	)
 	for _, id := range []string{main, "d1.0"} {
-		if _, err := h.base.Plan(t.Context(), knowledge.Forget{ID: id, Realm: "cook"}); !errors.Is(err, knowledge.ErrNotFound) {
+		if _, err := h.base.PlanCommitted(t.Context(), knowledge.ForgetRequest{ID: id, Realm: "cook"}); !errors.Is(err, knowledge.ErrNotFound) {
 			t.Errorf("%s: %v", id, err)
 		}
 	}
 	for _, source := range []string{"session:s1", "session:s3", "event:e1", "event:e3", "session:none"} {
-		if g := h.plan(t, knowledge.Forget{Source: source, Realm: "cook"}); g.Found() || !g.Erasure.Empty() {
+		if g := h.plan(t, knowledge.ForgetRequest{Source: source, Realm: "cook"}); g.Found() || !g.Erasure.Empty() {
 			t.Errorf("%s: %+v", source, g)
 		}
 	}
-	h.forget(t, knowledge.Forget{Source: "file:/manual", Realm: "cook"})
-	h.forget(t, knowledge.Forget{ID: mine, Realm: "cook"})
-	h.forget(t, knowledge.Forget{Source: "session:s2", Realm: "cook"})
+	h.forget(t, knowledge.ForgetRequest{Source: "file:/manual", Realm: "cook"})
+	h.forget(t, knowledge.ForgetRequest{ID: mine, Realm: "cook"})
+	h.forget(t, knowledge.ForgetRequest{Source: "session:s2", Realm: "cook"})
 	want := map[string]string{"m1": "what was said to the main agent", "m3": "what was said to the gardener", "d1.0": "the manual"}
 	if got := h.texts(t); !maps.Equal(got, want) {
 		t.Errorf("%q", got)
 	}
-	if left, err := h.base.Facts(t.Context(), 10, true); err != nil || len(left) != 1 || left[0].ID != main || left[0].Text != same {
+	if left, err := h.base.ListFacts(t.Context(), 10, true); err != nil || len(left) != 1 || left[0].ID != main || left[0].Text != same {
 		t.Errorf("%+v %v", left, err)
 	}
-	h.forget(t, knowledge.Forget{Source: "file:/manual"})
+	h.forget(t, knowledge.ForgetRequest{Source: "file:/manual"})
 	if got := h.texts(t); got["d1.0"] != "" {
 		t.Error("the main agent reached another realm")
 	}
@@ -179,7 +179,7 @@ func TestForgettingAConversationTakesItsCalls(t *testing.T) {
 	h.origin(t, origins.Result, "c4", provenance.Origin{Kind: "conversation", Label: "s", Event: "e1"})
 	h.origin(t, origins.Call, "c5", provenance.Origin{Kind: "web", Label: "https://x.example", Event: "e2"})
 	h.origin(t, origins.Result, "c6", provenance.Origin{Kind: "conversation", Label: "other", Event: "e9"})
-	g := h.plan(t, knowledge.Forget{Source: "session:s"})
+	g := h.plan(t, knowledge.ForgetRequest{Source: "session:s"})
 	slices.Sort(g.Erasure.Calls)
 	if !slices.Equal(g.Erasure.Calls, []string{"c1", "c3", "c4", "c5"}) || g.Calls != 4 || !slices.Equal(g.Erasure.Events, []string{"e1", "e2", "e3"}) {
 		t.Errorf("%+v", g.Erasure)
@@ -195,7 +195,7 @@ func TestForgettingAFileBelowTheHome(t *testing.T) {
 	h.origin(t, origins.Result, "c2", provenance.Origin{Kind: "file", Label: "/home/ana/doc/manual.pdf"})
 	h.origin(t, origins.Result, "c3", provenance.Origin{Kind: "file", Label: "~/doc/manual.pdf.txt"})
 	for _, source := range []string{"file:~/doc/manual.pdf", "file:/home/ana/doc/manual.pdf"} {
-		g := h.plan(t, knowledge.Forget{Source: source})
+		g := h.plan(t, knowledge.ForgetRequest{Source: source})
 		slices.Sort(g.Erasure.Calls)
 		if !slices.Equal(g.Erasure.Calls, []string{"c1", "c2"}) || len(g.Docs) != 1 || g.Erasure.Sources[0] != "file:/home/ana/doc/manual.pdf" {
 			t.Errorf("%s: %+v", source, g.Erasure)
@@ -211,7 +211,7 @@ func TestTheYesIsForWhatWasShown(t *testing.T) {
 	h.with(t, knowledge.Options{Events: talks(events), Calls: ledger(calls)})
 	h.put(t, knowledge.Doc{Kind: knowledge.KindTurn, Ref: "m1", Text: "hello", Group: "here", Source: "event:e1"})
 	digest := func(source string) string {
-		return h.plan(t, knowledge.Forget{Source: source, EveryRealm: true, Asking: "asks"}).Digest()
+		return h.plan(t, knowledge.ForgetRequest{Source: source, EveryRealm: true, Asking: "asks"}).Digest()
 	}
 	here, there, page := digest("session:here"), digest("session:there"), digest("url:https://x.example")
 	if here == there || there == page {

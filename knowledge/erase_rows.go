@@ -5,9 +5,9 @@ import (
 	"fmt"
 	"strings"
 
-	"hob/knowledge/store"
-	"hob/platform/erase"
-	"hob/platform/phrase"
+	"hob/platform/store"
+	"hob/platform/store/erase"
+	"hob/platform/text/textnorm"
 )
 
 // Tables implements Eraser for the tables of this package and for the origins of all rows.
@@ -20,7 +20,7 @@ func (b *Base) Purge(context.Context, *Erasure, *Scrubber) (Erased, error) { ret
 
 // EraseTx implements Eraser. It also resolves which facts and rows a source covers.
 func (b *Base) EraseTx(tx *store.Tx, e *Erasure, s *Scrubber) (n Erased, err error) {
-	if n.Rows, err = b.goTx(tx, e); err != nil {
+	if n.Rows, err = b.removeRowsTx(tx, e); err != nil {
 		return n, err
 	}
 	for _, t := range []erase.Table{
@@ -34,14 +34,14 @@ func (b *Base) EraseTx(tx *store.Tx, e *Erasure, s *Scrubber) (n Erased, err err
 		}
 		n = n.Add(m)
 	}
-	b.changed(tx)
-	return n, b.againTx(tx)
+	b.notifyChanged(tx)
+	return n, b.recomputeWordsTx(tx)
 }
 
-// goTx removes complete rows and counts them.
-func (b *Base) goTx(tx *store.Tx, e *Erasure) (n int, err error) {
+// removeRowsTx removes complete rows and counts them.
+func (b *Base) removeRowsTx(tx *store.Tx, e *Erasure) (n int, err error) {
 	for _, id := range e.Facts {
-		k, err := deleted(tx, `DELETE FROM facts WHERE id = ?`, id)
+		k, err := deleteCounted(tx, `DELETE FROM facts WHERE id = ?`, id)
 		if err != nil {
 			return n, err
 		}
@@ -56,7 +56,7 @@ func (b *Base) goTx(tx *store.Tx, e *Erasure) (n int, err error) {
 		}
 	}
 	for _, source := range e.Sources {
-		k, err := deleted(tx, `DELETE FROM docs WHERE source = ?1 AND (?2 = '' OR realm = ?2)`, source, e.Realm)
+		k, err := deleteCounted(tx, `DELETE FROM docs WHERE source = ?1 AND (?2 = '' OR realm = ?2)`, source, e.Realm)
 		if err != nil {
 			return n, err
 		}
@@ -65,8 +65,8 @@ func (b *Base) goTx(tx *store.Tx, e *Erasure) (n int, err error) {
 	return n, nil
 }
 
-// deleted runs a DELETE statement and returns the number of rows.
-func deleted(tx *store.Tx, stmt string, args ...any) (int, error) {
+// deleteCounted runs a DELETE statement and returns the number of rows.
+func deleteCounted(tx *store.Tx, stmt string, args ...any) (int, error) {
 	r, err := tx.Exec(stmt, args...)
 	if err != nil {
 		return 0, fmt.Errorf("knowledge: forget: %w", err)
@@ -78,15 +78,15 @@ func deleted(tx *store.Tx, stmt string, args ...any) (int, error) {
 	return int(n), nil
 }
 
-// againTx recomputes the normalized words of the facts whose text was redacted.
-func (b *Base) againTx(tx *store.Tx) error {
-	changed, err := query(tx, `SELECT `+factColumns+` FROM facts WHERE instr(text, ?) > 0`, erase.Mark)
+// recomputeWordsTx recomputes the normalized words of the facts whose text was redacted.
+func (b *Base) recomputeWordsTx(tx *store.Tx) error {
+	changed, err := queryFacts(tx, `SELECT `+factColumns+` FROM facts WHERE instr(text, ?) > 0`, erase.Mark)
 	if err != nil {
 		return fmt.Errorf("knowledge: forget: %w", err)
 	}
 	for _, f := range changed {
-		head, _ := statement(f.Text)
-		if _, err := tx.Exec(`UPDATE facts SET same = ?, head = ? WHERE id = ?`, strings.Join(phrase.Split(f.Text), " "), head, f.ID); err != nil {
+		head, _ := firstStatement(f.Text)
+		if _, err := tx.Exec(`UPDATE facts SET same = ?, head = ? WHERE id = ?`, strings.Join(textnorm.FoldedWords(f.Text), " "), head, f.ID); err != nil {
 			return fmt.Errorf("knowledge: forget: %w", err)
 		}
 	}

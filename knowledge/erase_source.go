@@ -8,9 +8,9 @@ import (
 	"slices"
 	"strings"
 
-	"hob/knowledge/store"
-	"hob/platform/origins"
 	"hob/platform/provenance"
+	"hob/platform/provenance/origins"
+	"hob/platform/store"
 )
 
 // sourceKinds returns the kinds of origins (provenance.Origin) that match a kind of Doc.Source.
@@ -32,26 +32,26 @@ func sourceKinds(kind string) []string {
 // folder removes it. No row has this source.
 const BrowserSource = "browser:all"
 
-// goingBySource collects the rows from a source, and the rows made by turns that had read it.
-func (b *Base) goingBySource(q store.Querier, f Forget, source string, g *Going) error {
+// planBySource collects the rows from a source, and the rows made by turns that had read it.
+func (b *Base) planBySource(q store.Querier, f ForgetRequest, source string, g *ErasurePlan) error {
 	kind, name, ok := strings.Cut(source, ":")
 	kinds := sourceKinds(kind)
 	if !ok || kinds == nil || strings.TrimSpace(name) == "" {
 		return fmt.Errorf("%w; this is %q", ErrSourceUnknown, source)
 	}
-	if kind == "browser" && (source != BrowserSource || f.narrow()) {
+	if kind == "browser" && (source != BrowserSource || f.isRealmBound()) {
 		return fmt.Errorf("%w; this is %q", ErrSourceUnknown, source)
 	}
 	if kind == "file" {
-		name = b.expand(name)
+		name = b.expandPath(name)
 		source = "file:" + name
 	}
-	ours, err := b.said(q, f, kind, name, g)
+	ours, err := b.addConversation(q, f, kind, name, g)
 	if err != nil || !ours {
 		return err
 	}
 	g.Erasure.Sources = []string{source}
-	if f.narrow() {
+	if f.isRealmBound() {
 		g.Erasure.Realm = f.Realm
 	}
 	if err := b.factsFrom(q, f, source, g); err != nil {
@@ -60,16 +60,16 @@ func (b *Base) goingBySource(q store.Querier, f Forget, source string, g *Going)
 	if err := b.rowsFrom(q, f, kind, name, source, g); err != nil {
 		return err
 	}
-	labels := b.labels(kind, name)
-	return b.madeOf(q, f, g, func(o provenance.Origin) bool {
+	labels := b.originLabels(kind, name)
+	return b.addDerivedRows(q, f, g, func(o provenance.Origin) bool {
 		return slices.Contains(g.Erasure.Events, o.Event) || slices.Contains(kinds, o.Kind) && slices.Contains(labels, o.Label) ||
 			kind == "session" && o.Kind == "conversation" && slices.Contains(labels, o.Label)
 	})
 }
 
-// said adds the events and calls of a turn or conversation. It returns false if the turn belongs to
+// addConversation adds the events and calls of a turn or conversation. It returns false if the turn belongs to
 // another realm.
-func (b *Base) said(q store.Querier, f Forget, kind, name string, g *Going) (ours bool, err error) {
+func (b *Base) addConversation(q store.Querier, f ForgetRequest, kind, name string, g *ErasurePlan) (ours bool, err error) {
 	var events []string
 	switch kind {
 	case "event":
@@ -83,7 +83,7 @@ func (b *Base) said(q store.Querier, f Forget, kind, name string, g *Going) (our
 	default:
 		return true, nil
 	}
-	if f.narrow() {
+	if f.isRealmBound() {
 		if ours, err = b.inRealm(q, f.Realm, kind, name); err != nil || !ours {
 			return false, err
 		}
@@ -131,8 +131,8 @@ func (b *Base) inRealm(q store.Querier, realm, kind, name string) (bool, error) 
 }
 
 // rowsFrom adds the other rows of a source.
-func (b *Base) rowsFrom(q store.Querier, f Forget, kind, name, source string, g *Going) error {
-	rows, err := changes(q, `SELECT 0, d.n, 0, `+docOrEmpty+` FROM docs d WHERE d.source = ? OR ? = 'session' AND d.grp = ? AND d.kind = ? ORDER BY d.n`, source, kind, name, KindTurn)
+func (b *Base) rowsFrom(q store.Querier, f ForgetRequest, kind, name, source string, g *ErasurePlan) error {
+	rows, err := queryChanges(q, `SELECT 0, d.n, 0, `+docOrEmpty+` FROM docs d WHERE d.source = ? OR ? = 'session' AND d.grp = ? AND d.kind = ? ORDER BY d.n`, source, kind, name, KindTurn)
 	if err != nil {
 		return fmt.Errorf("knowledge: forget: %w", err)
 	}
@@ -142,7 +142,7 @@ func (b *Base) rowsFrom(q store.Querier, f Forget, kind, name, source string, g 
 			return err
 		}
 		for _, p := range parts {
-			more, err := changes(q, `SELECT 0, d.n, 0, `+docOrEmpty+` FROM docs d WHERE d.kind = ? AND d.grp = ? ORDER BY d.n`, KindChunk, p)
+			more, err := queryChanges(q, `SELECT 0, d.n, 0, `+docOrEmpty+` FROM docs d WHERE d.kind = ? AND d.grp = ? ORDER BY d.n`, KindChunk, p)
 			if err != nil {
 				return fmt.Errorf("knowledge: forget: %w", err)
 			}
@@ -150,24 +150,24 @@ func (b *Base) rowsFrom(q store.Querier, f Forget, kind, name, source string, g 
 		}
 	}
 	for _, c := range rows {
-		if c.Doc.Kind != KindFact && c.Doc.Kind != KindRetired && f.reaches(c.Doc.Kind, c.Doc.Realm) {
+		if c.Doc.Kind != KindFact && c.Doc.Kind != KindRetired && f.mayErase(c.Doc.Kind, c.Doc.Realm) {
 			g.Docs = append(g.Docs, c.Doc)
 		}
 	}
 	return nil
 }
 
-// expand returns path as an absolute path.
-func (b *Base) expand(path string) string {
+// expandPath returns path as an absolute path.
+func (b *Base) expandPath(path string) string {
 	if rest, ok := strings.CutPrefix(path, "~/"); ok && b.opt.Home != "" {
 		return filepath.Join(b.opt.Home, rest)
 	}
 	return path
 }
 
-// labels returns the origin labels of a source. Paths in the home folder are shortened to ~, long
+// originLabels returns the origin labels of a source. Paths in the home folder are shortened to ~, long
 // names are truncated.
-func (b *Base) labels(kind, name string) (out []string) {
+func (b *Base) originLabels(kind, name string) (out []string) {
 	names := []string{name}
 	if rest, ok := strings.CutPrefix(name, b.opt.Home+"/"); ok && kind == "file" && b.opt.Home != "" {
 		names = append(names, "~/"+rest)
@@ -179,13 +179,13 @@ func (b *Base) labels(kind, name string) (out []string) {
 }
 
 // factsFrom adds the facts of a source and of the erased events.
-func (b *Base) factsFrom(q store.Querier, f Forget, source string, g *Going) error {
-	all, err := query(q, `SELECT `+factColumns+` FROM facts WHERE source = ? OR event <> '' ORDER BY n`, source)
+func (b *Base) factsFrom(q store.Querier, f ForgetRequest, source string, g *ErasurePlan) error {
+	all, err := queryFacts(q, `SELECT `+factColumns+` FROM facts WHERE source = ? OR event <> '' ORDER BY n`, source)
 	if err != nil {
 		return fmt.Errorf("knowledge: forget: %w", err)
 	}
 	for _, one := range all {
-		if one.Source != source && !slices.Contains(g.Erasure.Events, one.Event) || !f.reaches(KindFact, one.Realm) {
+		if one.Source != source && !slices.Contains(g.Erasure.Events, one.Event) || !f.mayErase(KindFact, one.Realm) {
 			continue
 		}
 		if err := b.withOlder(q, one, g); err != nil {
@@ -195,9 +195,9 @@ func (b *Base) factsFrom(q store.Querier, f Forget, source string, g *Going) err
 	return nil
 }
 
-// madeOf follows the origins. Facts and results derived from the source are erased too; other
+// addDerivedRows follows the origins. Facts and results derived from the source are erased too; other
 // derived rows are only listed. It skips calls of other agents.
-func (b *Base) madeOf(q store.Querier, f Forget, g *Going, is func(provenance.Origin) bool) error {
+func (b *Base) addDerivedRows(q store.Querier, f ForgetRequest, g *ErasurePlan, is func(provenance.Origin) bool) error {
 	made, err := withOrigin(q, is)
 	if err != nil {
 		return fmt.Errorf("knowledge: forget: %w", err)
@@ -205,7 +205,7 @@ func (b *Base) madeOf(q store.Querier, f Forget, g *Going, is func(provenance.Or
 	for _, m := range made {
 		switch m.kind {
 		case origins.Call, origins.Result:
-			if !f.narrow() && !slices.Contains(g.Erasure.Calls, m.ref) {
+			if !f.isRealmBound() && !slices.Contains(g.Erasure.Calls, m.ref) {
 				g.Erasure.Calls = append(g.Erasure.Calls, m.ref)
 			}
 		case origins.Row:
@@ -222,37 +222,37 @@ func (b *Base) madeOf(q store.Querier, f Forget, g *Going, is func(provenance.Or
 	return err
 }
 
-func (b *Base) madeRow(q store.Querier, f Forget, ref string, g *Going) error {
-	one, err := fact(q, ref)
-	if err == nil && f.reaches(KindFact, one.Realm) {
+func (b *Base) madeRow(q store.Querier, f ForgetRequest, ref string, g *ErasurePlan) error {
+	one, err := factByID(q, ref)
+	if err == nil && f.mayErase(KindFact, one.Realm) {
 		return b.withOlder(q, one, g)
 	}
 	if err != nil && !errors.Is(err, ErrNotFound) {
 		return err
 	}
-	rows, err := changes(q, `SELECT 0, d.n, 0, `+docOrEmpty+` FROM docs d WHERE d.ref = ?`, ref)
+	rows, err := queryChanges(q, `SELECT 0, d.n, 0, `+docOrEmpty+` FROM docs d WHERE d.ref = ?`, ref)
 	if err != nil {
 		return fmt.Errorf("knowledge: forget: %w", err)
 	}
 	for _, c := range rows {
-		if f.reaches(c.Doc.Kind, c.Doc.Realm) && !slices.ContainsFunc(g.Docs, func(d Doc) bool { return d.Kind == c.Doc.Kind && d.Ref == c.Doc.Ref }) {
+		if f.mayErase(c.Doc.Kind, c.Doc.Realm) && !slices.ContainsFunc(g.Docs, func(d Doc) bool { return d.Kind == c.Doc.Kind && d.Ref == c.Doc.Ref }) {
 			g.Made = append(g.Made, c.Doc)
 		}
 	}
 	return nil
 }
 
-type made struct{ kind, ref string }
+type createdRow struct{ kind, ref string }
 
 // withOrigin lists the rows with an origin for which the function returns true.
-func withOrigin(q store.Querier, is func(provenance.Origin) bool) (out []made, err error) {
+func withOrigin(q store.Querier, is func(provenance.Origin) bool) (out []createdRow, err error) {
 	rows, err := q.Query(`SELECT kind, ref, list FROM origins`)
 	if err != nil {
 		return nil, err
 	}
 	defer func() { err = errors.Join(err, rows.Close()) }()
 	for rows.Next() {
-		var m made
+		var m createdRow
 		var raw string
 		var list []provenance.Origin
 		if err := rows.Scan(&m.kind, &m.ref, &raw); err != nil {

@@ -10,8 +10,8 @@ import (
 	"sync"
 	"time"
 
-	"hob/knowledge/store"
-	"hob/platform/shortid"
+	"hob/platform/store"
+	"hob/platform/text/shortid"
 )
 
 // ErasingOptions configures NewErasing.
@@ -27,9 +27,9 @@ type ErasingOptions struct {
 	Log   *slog.Logger
 }
 
-// Erasing runs erasures. A started erasure survives a crash: its row in table erasures holds the
+// ErasureService runs erasures. A started erasure survives a crash: its row in table erasures holds the
 // plan until the data is removed, and only counts after that.
-type Erasing struct {
+type ErasureService struct {
 	st  *store.Store
 	opt ErasingOptions
 
@@ -50,19 +50,19 @@ CREATE INDEX erasures_open ON erasures(begun_at) WHERE state <> 'done';
 `
 
 // NewErasing returns a service on a store that was opened with this package's Migrations.
-func NewErasing(st *store.Store, opt ErasingOptions) *Erasing {
+func NewErasing(st *store.Store, opt ErasingOptions) *ErasureService {
 	if opt.Running == nil {
 		opt.Running = func(store.Querier) ([]string, error) { return nil, nil }
 	}
 	if opt.Log == nil {
 		opt.Log = slog.New(slog.DiscardHandler)
 	}
-	return &Erasing{st: st, opt: opt, wake: make(chan struct{}, 1), changed: make(chan struct{}), trouble: map[string]string{}}
+	return &ErasureService{st: st, opt: opt, wake: make(chan struct{}, 1), changed: make(chan struct{}), trouble: map[string]string{}}
 }
 
 // BeginTx starts an erasure. This transaction removes facts and rows; the rest follows when the
 // turn of event, which made the request, has ended. If keep is set, the older backups stay.
-func (x *Erasing) BeginTx(tx *store.Tx, b *Base, e Erasure, event string, keep bool) (id string, err error) {
+func (x *ErasureService) BeginTx(tx *store.Tx, b *Base, e Erasure, event string, keep bool) (id string, err error) {
 	if e.Empty() {
 		return "", ErrNothingToGo
 	}
@@ -71,7 +71,7 @@ func (x *Erasing) BeginTx(tx *store.Tx, b *Base, e Erasure, event string, keep b
 	if err != nil {
 		return "", fmt.Errorf("knowledge: forget: %w", err)
 	}
-	n, err := b.goTx(tx, &e)
+	n, err := b.removeRowsTx(tx, &e)
 	if err != nil {
 		return "", err
 	}
@@ -80,11 +80,11 @@ func (x *Erasing) BeginTx(tx *store.Tx, b *Base, e Erasure, event string, keep b
 	if err != nil {
 		return "", fmt.Errorf("knowledge: forget: %w", err)
 	}
-	tx.AfterCommit(x.poke)
+	tx.AfterCommit(x.signalWork)
 	return e.ID, nil
 }
 
-func (x *Erasing) poke() {
+func (x *ErasureService) signalWork() {
 	select {
 	case x.wake <- struct{}{}:
 	default:
@@ -92,10 +92,10 @@ func (x *Erasing) poke() {
 }
 
 // Run finishes all open erasures, including those of earlier processes, until ctx ends.
-func (x *Erasing) Run(ctx context.Context) error {
+func (x *ErasureService) Run(ctx context.Context) error {
 	wait := time.Duration(0)
 	for {
-		left, err := x.work(ctx, true)
+		left, err := x.advanceAll(ctx, true)
 		switch {
 		case ctx.Err() != nil:
 			return nil
@@ -107,14 +107,14 @@ func (x *Erasing) Run(ctx context.Context) error {
 		default:
 			wait = 0
 		}
-		if !x.pause(ctx, wait) {
+		if !x.waitForWork(ctx, wait) {
 			return nil
 		}
 	}
 }
 
-// pause waits for the given time, or with 0 until an erasure starts.
-func (x *Erasing) pause(ctx context.Context, wait time.Duration) bool {
+// waitForWork waits for the given time, or with 0 until an erasure starts.
+func (x *ErasureService) waitForWork(ctx context.Context, wait time.Duration) bool {
 	var due <-chan time.Time
 	if wait > 0 {
 		t := time.NewTimer(wait)
@@ -130,34 +130,34 @@ func (x *Erasing) pause(ctx context.Context, wait time.Duration) bool {
 	return true
 }
 
-// Finish completes all open erasures. No turn may be running.
-func (x *Erasing) Finish(ctx context.Context) error {
-	_, err := x.work(ctx, false)
+// FinishAll completes all open erasures. No turn may be running.
+func (x *ErasureService) FinishAll(ctx context.Context) error {
+	_, err := x.advanceAll(ctx, false)
 	return err
 }
 
-// pending is an erasure that is not done.
-type pending struct {
+// pendingErasure is an erasure that is not done.
+type pendingErasure struct {
 	id, event, state string
 	plan             []byte
 	running          []string
 	keep             bool
 }
 
-// work advances every open erasure as far as possible. left reports that one has to wait for turns
+// advanceAll advances every open erasure as far as possible. left reports that one has to wait for turns
 // to end.
-func (x *Erasing) work(ctx context.Context, patient bool) (left bool, err error) {
+func (x *ErasureService) advanceAll(ctx context.Context, patient bool) (left bool, err error) {
 	x.working.Lock()
 	defer x.working.Unlock()
-	list, err := x.pending(ctx)
+	list, err := x.pendingErasures(ctx)
 	if err != nil || len(list) == 0 {
 		return false, err
 	}
 	keep := true
 	var cleared []string
 	for _, p := range list { // an error of one erasure does not stop the others
-		done, berr := x.bring(ctx, p, patient)
-		x.troubled(berr, p.id)
+		done, berr := x.advanceErasure(ctx, p, patient)
+		x.recordErrors(berr, p.id)
 		err = errors.Join(err, berr)
 		if !done {
 			left = true
@@ -167,15 +167,15 @@ func (x *Erasing) work(ctx context.Context, patient bool) (left bool, err error)
 		cleared = append(cleared, p.id)
 	}
 	if len(cleared) > 0 {
-		cerr := x.compact(ctx, keep)
-		x.troubled(cerr, cleared...)
+		cerr := x.compactStorage(ctx, keep)
+		x.recordErrors(cerr, cleared...)
 		err = errors.Join(err, cerr)
 	}
 	return left, err
 }
 
-// troubled records the last error of the given erasures, or clears it.
-func (x *Erasing) troubled(err error, ids ...string) {
+// recordErrors records the last error of the given erasures, or clears it.
+func (x *ErasureService) recordErrors(err error, ids ...string) {
 	x.mu.Lock()
 	defer x.mu.Unlock()
 	for _, id := range ids {
@@ -186,14 +186,14 @@ func (x *Erasing) troubled(err error, ids ...string) {
 	}
 }
 
-func (x *Erasing) pending(ctx context.Context) (out []pending, err error) {
+func (x *ErasureService) pendingErasures(ctx context.Context) (out []pendingErasure, err error) {
 	rows, err := x.st.Reader(ctx).Query(`SELECT id, event, state, coalesce(plan, x''), running, keep_backups FROM erasures WHERE state <> 'done' ORDER BY begun_at`)
 	if err != nil {
 		return nil, fmt.Errorf("knowledge: read erasures: %w", err)
 	}
 	defer func() { err = errors.Join(err, rows.Close()) }()
 	for rows.Next() {
-		var p pending
+		var p pendingErasure
 		var running string
 		if err := rows.Scan(&p.id, &p.event, &p.state, &p.plan, &running, &p.keep); err != nil {
 			return nil, fmt.Errorf("knowledge: read erasures: %w", err)
@@ -206,8 +206,8 @@ func (x *Erasing) pending(ctx context.Context) (out []pending, err error) {
 	return out, rows.Err()
 }
 
-// bring advances one erasure to the state cleared.
-func (x *Erasing) bring(ctx context.Context, p pending, patient bool) (bool, error) {
+// advanceErasure advances one erasure to the state cleared.
+func (x *ErasureService) advanceErasure(ctx context.Context, p pendingErasure, patient bool) (bool, error) {
 	if p.state == EraseCleared {
 		return true, nil
 	}
@@ -221,9 +221,9 @@ func (x *Erasing) bring(ctx context.Context, p pending, patient bool) (bool, err
 		}
 	}
 	// After a sweep, turns that could hold erased data have ended; later turns read clean data.
-	holders, err := x.sweep(ctx, p, patient && p.state == EraseOpen)
+	holders, err := x.runErasers(ctx, p, patient && p.state == EraseOpen)
 	if err != nil || holders > 0 {
 		return false, err
 	}
-	return true, x.note(ctx, `UPDATE erasures SET state = ?, plan = NULL, running = '[]', event = '' WHERE id = ?`, EraseCleared, p.id)
+	return true, x.updateRow(ctx, `UPDATE erasures SET state = ?, plan = NULL, running = '[]', event = '' WHERE id = ?`, EraseCleared, p.id)
 }

@@ -8,9 +8,9 @@ import (
 	"testing"
 
 	"hob/knowledge"
-	"hob/knowledge/store"
-	"hob/platform/erase"
 	"hob/platform/provenance"
+	"hob/platform/store"
+	"hob/platform/store/erase"
 )
 
 // turns simulates the running turns.
@@ -104,7 +104,7 @@ func TestTheMarkMovesWithEachSweep(t *testing.T) {
 	var rewrite bool
 	h.ers = knowledge.NewErasing(h.st, knowledge.ErasingOptions{Running: running.running, Erasers: func() []knowledge.Eraser {
 		return []knowledge.Eraser{h.base, erase.Owned{Forgot: func() {
-			m, err := knowledge.ErasedMark(h.st.Reader(t.Context()))
+			m, err := knowledge.ErasureMark(h.st.Reader(t.Context()))
 			if err != nil {
 				t.Error(err)
 			}
@@ -135,7 +135,7 @@ func TestAnErasureThatCannotBeFinishedSaysWhy(t *testing.T) {
 		return []knowledge.Eraser{h.base, failing{err: &mend}}
 	}})
 	bad, good := h.begin(t, "Kestrel-9981"), h.begin(t, "Heron-1234")
-	if err := h.ers.Finish(t.Context()); !errors.Is(err, broken) {
+	if err := h.ers.FinishAll(t.Context()); !errors.Is(err, broken) {
 		t.Fatal(err)
 	}
 	for id, want := range map[string]string{bad: "the disk is gone", good: ""} {
@@ -144,7 +144,7 @@ func TestAnErasureThatCannotBeFinishedSaysWhy(t *testing.T) {
 		}
 	}
 	mend = nil
-	if err := h.ers.Finish(t.Context()); err != nil {
+	if err := h.ers.FinishAll(t.Context()); err != nil {
 		t.Fatal(err)
 	}
 	if s, err := h.ers.Status(t.Context(), bad); err != nil || s.Trouble != "" || s.State != knowledge.EraseDone {

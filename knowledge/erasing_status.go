@@ -6,7 +6,7 @@ import (
 	"fmt"
 	"time"
 
-	"hob/knowledge/store"
+	"hob/platform/store"
 )
 
 // States of an erasure.
@@ -32,8 +32,8 @@ type ErasureStatus struct {
 }
 
 // Status returns the status of one erasure, or ErrNoErasure if the id is unknown.
-func (x *Erasing) Status(ctx context.Context, id string) (ErasureStatus, error) {
-	list, err := x.list(ctx, `WHERE id = ?`, id)
+func (x *ErasureService) Status(ctx context.Context, id string) (ErasureStatus, error) {
+	list, err := x.listErasures(ctx, `WHERE id = ?`, id)
 	if err == nil && len(list) == 0 {
 		err = fmt.Errorf("%w: %s", ErrNoErasure, id)
 	}
@@ -44,11 +44,11 @@ func (x *Erasing) Status(ctx context.Context, id string) (ErasureStatus, error) 
 }
 
 // List returns erasures, newest first.
-func (x *Erasing) List(ctx context.Context, limit int) ([]ErasureStatus, error) {
-	return x.list(ctx, `ORDER BY begun_at DESC, id LIMIT ?`, limit)
+func (x *ErasureService) List(ctx context.Context, limit int) ([]ErasureStatus, error) {
+	return x.listErasures(ctx, `ORDER BY begun_at DESC, id LIMIT ?`, limit)
 }
 
-func (x *Erasing) list(ctx context.Context, where string, args ...any) (out []ErasureStatus, err error) {
+func (x *ErasureService) listErasures(ctx context.Context, where string, args ...any) (out []ErasureStatus, err error) {
 	rows, err := x.st.Reader(ctx).Query(`SELECT id, state, removed, scrubbed, files, backups, begun_at, ended_at FROM erasures `+where, args...)
 	if err != nil {
 		return nil, fmt.Errorf("knowledge: read erasures: %w", err)
@@ -70,7 +70,7 @@ func (x *Erasing) list(ctx context.Context, where string, args ...any) (out []Er
 }
 
 // Wait blocks until an erasure is done or ctx ends. Run must be running.
-func (x *Erasing) Wait(ctx context.Context, id string) (ErasureStatus, error) {
+func (x *ErasureService) Wait(ctx context.Context, id string) (ErasureStatus, error) {
 	for {
 		x.mu.Lock()
 		changed := x.changed
@@ -87,10 +87,10 @@ func (x *Erasing) Wait(ctx context.Context, id string) (ErasureStatus, error) {
 	}
 }
 
-// ErasedMark returns a value that changes with each erasure. Code that holds text outside a
+// ErasureMark returns a value that changes with each erasure. Code that holds text outside a
 // transaction reads the mark before the text, and again in the transaction that writes. If the mark
 // changed, the text may have been erased in the meantime.
-func ErasedMark(q store.Querier) (mark string, err error) {
+func ErasureMark(q store.Querier) (mark string, err error) {
 	var begun, open, swept, changed int
 	err = q.QueryRow(`SELECT count(*), coalesce(sum(state = ?), 0), coalesce(sum(state = ?), 0), coalesce(sum(removed + scrubbed), 0) FROM erasures`,
 		EraseOpen, EraseSwept).Scan(&begun, &open, &swept, &changed)

@@ -7,13 +7,13 @@ import (
 	"fmt"
 	"time"
 
-	"hob/knowledge/store"
 	"hob/platform/failpoint"
+	"hob/platform/store"
 )
 
-// sweep runs every eraser once. holders counts the running turns that may write erased data again.
+// runErasers runs every eraser once. holders counts the running turns that may write erased data again.
 // It counts them inside the write lock, so that no turn can start unnoticed.
-func (x *Erasing) sweep(ctx context.Context, p pending, patient bool) (holders int, err error) {
+func (x *ErasureService) runErasers(ctx context.Context, p pendingErasure, patient bool) (holders int, err error) {
 	var e Erasure
 	if err := json.Unmarshal(p.plan, &e); err != nil {
 		return 0, fmt.Errorf("knowledge: erasure %s: %w", p.id, err)
@@ -58,14 +58,14 @@ func (x *Erasing) sweep(ctx context.Context, p pending, patient bool) (holders i
 		n = n.Add(m)
 	}
 	failpoint.Hit("erase.purged")
-	return holders, x.note(ctx, `UPDATE erasures SET removed = removed + ?, scrubbed = scrubbed + ?, files = files + ? WHERE id = ?`, n.Rows, n.Scrubbed, n.Files, p.id)
+	return holders, x.updateRow(ctx, `UPDATE erasures SET removed = removed + ?, scrubbed = scrubbed + ?, files = files + ? WHERE id = ?`, n.Rows, n.Scrubbed, n.Files, p.id)
 }
 
 // errTried rolls back a transaction that only computes counts.
 var errTried = errors.New("tried")
 
-// Try reports what an erasure would change in the database, without changing it.
-func (x *Erasing) Try(ctx context.Context, e Erasure) (n Erased, err error) {
+// PreviewErasure reports what an erasure would change in the database, without changing it.
+func (x *ErasureService) PreviewErasure(ctx context.Context, e Erasure) (n Erased, err error) {
 	s := e.Scrubber()
 	err = x.st.Write(ctx, func(tx *store.Tx) error {
 		for _, r := range x.opt.Erasers() {
@@ -83,8 +83,8 @@ func (x *Erasing) Try(ctx context.Context, e Erasure) (n Erased, err error) {
 	return n, err
 }
 
-// compact removes deleted data from free pages of the database file and from the backups.
-func (x *Erasing) compact(ctx context.Context, keep bool) error {
+// compactStorage removes deleted data from free pages of the database file and from the backups.
+func (x *ErasureService) compactStorage(ctx context.Context, keep bool) error {
 	failpoint.Hit("erase.cleared")
 	if err := x.st.Compact(ctx); err != nil {
 		return err
@@ -97,10 +97,10 @@ func (x *Erasing) compact(ctx context.Context, keep bool) error {
 			return err
 		}
 	}
-	return x.note(ctx, `UPDATE erasures SET state = ?, backups = ?, ended_at = ? WHERE state = ?`, EraseDone, gone, time.Now().UnixMilli(), EraseCleared)
+	return x.updateRow(ctx, `UPDATE erasures SET state = ?, backups = ?, ended_at = ? WHERE state = ?`, EraseDone, gone, time.Now().UnixMilli(), EraseCleared)
 }
 
-func (x *Erasing) note(ctx context.Context, stmt string, args ...any) error {
+func (x *ErasureService) updateRow(ctx context.Context, stmt string, args ...any) error {
 	err := x.st.Write(ctx, func(tx *store.Tx) error {
 		_, err := tx.Exec(stmt, args...)
 		return err

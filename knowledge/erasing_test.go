@@ -8,15 +8,15 @@ import (
 	"testing"
 
 	"hob/knowledge"
-	"hob/knowledge/store"
 	"hob/platform/provenance"
+	"hob/platform/store"
 )
 
 // house is a base with facts, whose files can be searched for bytes.
 type house struct {
 	st   *store.Store
 	base *knowledge.Base
-	ers  *knowledge.Erasing
+	ers  *knowledge.ErasureService
 	dir  string
 }
 
@@ -45,9 +45,9 @@ func newHouse(t *testing.T, texts ...string) house {
 }
 
 // forget runs a request as the program does.
-func (h house) forget(t *testing.T, f knowledge.Forget) knowledge.ErasureStatus {
+func (h house) forget(t *testing.T, f knowledge.ForgetRequest) knowledge.ErasureStatus {
 	t.Helper()
-	g, err := h.base.Going(h.st.Reader(t.Context()), f)
+	g, err := h.base.PlanErasure(h.st.Reader(t.Context()), f)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -57,7 +57,7 @@ func (h house) forget(t *testing.T, f knowledge.Forget) knowledge.ErasureStatus 
 		return err
 	})
 	if err == nil {
-		err = h.ers.Finish(t.Context())
+		err = h.ers.FinishAll(t.Context())
 	}
 	if err != nil {
 		t.Fatal(err)
@@ -102,14 +102,14 @@ func TestForgettingLeavesNoByte(t *testing.T) {
 	if len(h.holds(t, "Kestrel-9981")) == 0 {
 		t.Fatal("the text was not found before the erasure")
 	}
-	s := h.forget(t, knowledge.Forget{Query: "Kestrel-9981"})
+	s := h.forget(t, knowledge.ForgetRequest{Query: "Kestrel-9981"})
 	if s.Rows != 1 || s.Backups != 3 {
 		t.Errorf("%+v", s)
 	}
 	if in := h.holds(t, "Kestrel"); in != nil {
 		t.Errorf("still in %v", in)
 	}
-	left, err := h.base.Facts(t.Context(), 10, true)
+	left, err := h.base.ListFacts(t.Context(), 10, true)
 	if err != nil || len(left) != 2 {
 		t.Errorf("%v %v", left, err)
 	}
@@ -117,11 +117,11 @@ func TestForgettingLeavesNoByte(t *testing.T) {
 
 func TestForgettingAFactForgetsWhatItReplaced(t *testing.T) {
 	h := newHouse(t, "Kestrel-9981 is the wifi password of the cabin", "the wifi password of the cabin is now Heron-1234", "Ana likes tea")
-	facts, err := h.base.Facts(t.Context(), 10, false)
+	facts, err := h.base.ListFacts(t.Context(), 10, false)
 	if err != nil {
 		t.Fatal(err)
 	}
-	h.forget(t, knowledge.Forget{ID: facts[1].ID})
+	h.forget(t, knowledge.ForgetRequest{ID: facts[1].ID})
 	for _, text := range []string{"Kestrel", "Heron", "wifi"} {
 		if in := h.holds(t, text); in != nil {
 			t.Errorf("%s still in %v", text, in)
@@ -137,11 +137,11 @@ func TestForgettingASource(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	h.forget(t, knowledge.Forget{Source: "mail:17"})
+	h.forget(t, knowledge.ForgetRequest{Source: "mail:17"})
 	if in := h.holds(t, "pump room"); in != nil {
 		t.Errorf("still in %v", in)
 	}
-	h.forget(t, knowledge.Forget{Source: "event:ev-1"})
+	h.forget(t, knowledge.ForgetRequest{Source: "event:ev-1"})
 	for _, text := range []string{"77120", "Ana"} {
 		if in := h.holds(t, text); in != nil {
 			t.Errorf("%s still in %v", text, in)
@@ -151,8 +151,8 @@ func TestForgettingASource(t *testing.T) {
 
 func TestWhatIsTooCommonIsRefused(t *testing.T) {
 	h := newHouse(t, "Ana likes tea", "Bob likes tea")
-	for _, f := range []knowledge.Forget{{Query: "a"}, {Query: "the"}, {Query: "what is it"}, {Query: "..."}} {
-		if _, err := h.base.Going(h.st.Reader(t.Context()), f); !errors.Is(err, knowledge.ErrTooCommon) {
+	for _, f := range []knowledge.ForgetRequest{{Query: "a"}, {Query: "the"}, {Query: "what is it"}, {Query: "..."}} {
+		if _, err := h.base.PlanErasure(h.st.Reader(t.Context()), f); !errors.Is(err, knowledge.ErrTooCommon) {
 			t.Errorf("%+v: %v", f, err)
 		}
 	}
@@ -160,11 +160,11 @@ func TestWhatIsTooCommonIsRefused(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := few.Going(h.st.Reader(t.Context()), knowledge.Forget{Query: "likes tea"}); !errors.Is(err, knowledge.ErrTooCommon) {
+	if _, err := few.PlanErasure(h.st.Reader(t.Context()), knowledge.ForgetRequest{Query: "likes tea"}); !errors.Is(err, knowledge.ErrTooCommon) {
 		t.Error(err)
 	}
-	for _, f := range []knowledge.Forget{{}, {ID: "f1", Query: "x"}, {Source: "everything"}, {Source: "mail:"}, {ID: "f-none"}} {
-		if _, err := h.base.Going(h.st.Reader(t.Context()), f); err == nil {
+	for _, f := range []knowledge.ForgetRequest{{}, {ID: "f1", Query: "x"}, {Source: "everything"}, {Source: "mail:"}, {ID: "f-none"}} {
+		if _, err := h.base.PlanErasure(h.st.Reader(t.Context()), f); err == nil {
 			t.Errorf("plan for %+v returned no error", f)
 		}
 	}

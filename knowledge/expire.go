@@ -6,8 +6,8 @@ import (
 	"log/slog"
 	"time"
 
-	"hob/knowledge/store"
-	say "hob/platform/statement"
+	"hob/platform/store"
+	say "hob/platform/text/triples"
 )
 
 // longest limits how long RunExpiry sleeps, because the machine may have slept too.
@@ -43,8 +43,8 @@ func (b *Base) RunExpiry(ctx context.Context, log *slog.Logger) error {
 	}
 }
 
-// bounded wakes RunExpiry after a fact with a validity period was stored.
-func (b *Base) bounded() {
+// wakeExpiry wakes RunExpiry after a fact with a validity period was stored.
+func (b *Base) wakeExpiry() {
 	select {
 	case b.timed <- struct{}{}:
 	default:
@@ -66,7 +66,7 @@ func nextExpiry(q store.Querier) (time.Time, error) {
 // when the next one is due (zero: none).
 func (b *Base) ExpireTx(tx *store.Tx, now time.Time) (n int, next time.Time, err error) {
 	ms := store.Millis(now)
-	replaced, err := query(tx, `SELECT `+factColumns+` FROM facts WHERE retired_at = 0 AND id IN (
+	replaced, err := queryFacts(tx, `SELECT `+factColumns+` FROM facts WHERE retired_at = 0 AND id IN (
 		SELECT c.fact FROM claimed c JOIN facts f ON f.id = c.next WHERE c.next <> '' AND f.retired_at = 0 AND f.valid_from <= ?)`, ms)
 	if err != nil {
 		return 0, next, fmt.Errorf("knowledge: expire: %w", err)
@@ -76,7 +76,7 @@ func (b *Base) ExpireTx(tx *store.Tx, now time.Time) (n int, next time.Time, err
 			return 0, next, err
 		}
 	}
-	over, err := query(tx, `SELECT `+factColumns+` FROM facts WHERE retired_at = 0 AND valid_until > 0 AND valid_until <= ?`, ms)
+	over, err := queryFacts(tx, `SELECT `+factColumns+` FROM facts WHERE retired_at = 0 AND valid_until > 0 AND valid_until <= ?`, ms)
 	if err != nil {
 		return 0, next, fmt.Errorf("knowledge: expire: %w", err)
 	}
@@ -96,22 +96,22 @@ func (b *Base) replaceTx(tx *store.Tx, id string, now time.Time) error {
 	if err := tx.QueryRow(`SELECT next FROM claimed WHERE fact = ?`, id).Scan(&by); err != nil {
 		return fmt.Errorf("knowledge: expire: %w", err)
 	}
-	f, err := fact(tx, by)
+	f, err := factByID(tx, by)
 	if err != nil {
 		return err
 	}
-	old, err := fact(tx, id) // including its origins
+	old, err := factByID(tx, id) // including its origins
 	if err != nil {
 		return err
 	}
-	if err := b.readTx(tx); err != nil {
+	if err := b.parseFactsTx(tx); err != nil {
 		return err
 	}
-	w := &weighing{b: b, tx: tx, f: f, now: f.CreatedAt, wrong: map[string][]int{}, list: say.Read(f.Text, f.CreatedAt)}
+	w := &conflictCheck{b: b, tx: tx, f: f, now: f.CreatedAt, wrong: map[string][]int{}, list: say.Read(f.Text, f.CreatedAt)}
 	covered := map[string]int{}
 	for i := range w.list {
 		if s := &w.list[i]; s.Attr != "" {
-			if err := w.weigh(s, covered); err != nil {
+			if err := w.checkStatement(s, covered); err != nil {
 				return err
 			}
 		}
@@ -120,5 +120,5 @@ func (b *Base) replaceTx(tx *store.Tx, id string, now time.Time) error {
 		return err
 	}
 	old.RetiredAt, old.RetiredBy = time.Time{}, ""
-	return w.restTx(old)
+	return w.keepUncorrectedTx(old)
 }

@@ -8,8 +8,8 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"hob/knowledge/store"
 	"hob/platform/provenance"
+	"hob/platform/store"
 )
 
 // t0 is a Monday.
@@ -17,7 +17,7 @@ func TestFactsHoldForATime(t *testing.T) {
 	b, st := open(t)
 	now := func(texts ...string) {
 		t.Helper()
-		list, err := b.Facts(t.Context(), 10, false)
+		list, err := b.ListFacts(t.Context(), 10, false)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -46,7 +46,7 @@ func TestFactsHoldForATime(t *testing.T) {
 	now("my brother lives in Leipzig until June", "From Friday I work at Globex")
 	expire(t0.AddDate(1, 0, 0))
 	now("From Friday I work at Globex")
-	write(t, st, func(tx *store.Tx) error { return b.TakeBackTx(tx, later.Fact.ID) })
+	write(t, st, func(tx *store.Tx) error { return b.UndoRememberTx(tx, later.Fact.ID) })
 	now("I work at Initech")
 }
 
@@ -61,7 +61,7 @@ func TestRunExpiryRetiresWhatIsOver(t *testing.T) {
 	ctx, stop := context.WithCancel(t.Context())
 	go func() { done <- b.RunExpiry(ctx, slog.New(slog.DiscardHandler)) }()
 	for {
-		list, err := b.Facts(ctx, 10, false)
+		list, err := b.ListFacts(ctx, 10, false)
 		if err != nil {
 			t.Fatal(err)
 		}

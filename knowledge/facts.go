@@ -9,12 +9,12 @@ import (
 	"strings"
 	"time"
 
-	"hob/knowledge/store"
-	"hob/platform/origins"
-	"hob/platform/phrase"
 	"hob/platform/provenance"
-	"hob/platform/shortid"
-	say "hob/platform/statement"
+	"hob/platform/provenance/origins"
+	"hob/platform/store"
+	"hob/platform/text/shortid"
+	"hob/platform/text/textnorm"
+	say "hob/platform/text/triples"
 )
 
 // Remembered is the result of RememberTx.
@@ -30,26 +30,28 @@ type Remembered struct {
 // text states, in the time zone of CreatedAt. A fact that contradicts or ends an older one retires
 // it, unless only the new one is tainted. Uncorrected parts of the older fact are kept. A known
 // text is not stored twice.
-func (b *Base) RememberTx(tx *store.Tx, f Fact) (Remembered, error) { return b.keepTx(tx, f, false) }
+func (b *Base) RememberTx(tx *store.Tx, f Fact) (Remembered, error) {
+	return b.storeFactTx(tx, f, false)
+}
 
-// LearnTx stores a fact that the user did not ask to store. Unlike RememberTx it skips a text that
+// RememberInferredTx stores a fact that the user did not ask to store. Unlike RememberTx it skips a text that
 // only corrects unknown facts, and one whose event already led to a fact with this content.
-func (b *Base) LearnTx(tx *store.Tx, f Fact) (Remembered, error) {
-	there, err := query(tx, `SELECT `+factColumns+` FROM facts WHERE event = ? AND event <> ''`, f.Event)
+func (b *Base) RememberInferredTx(tx *store.Tx, f Fact) (Remembered, error) {
+	there, err := queryFacts(tx, `SELECT `+factColumns+` FROM facts WHERE event = ? AND event <> ''`, f.Event)
 	if err != nil {
 		return Remembered{}, fmt.Errorf("knowledge: learn: %w", err)
 	}
-	words := phrase.Split(f.Text)
+	words := textnorm.FoldedWords(f.Text)
 	for _, o := range there {
-		has := phrase.Split(o.Text)
+		has := textnorm.FoldedWords(o.Text)
 		if !slices.ContainsFunc(words, func(w string) bool { return !slices.Contains(has, w) }) {
 			return Remembered{Fact: o, Known: true}, nil
 		}
 	}
-	return b.keepTx(tx, f, true)
+	return b.storeFactTx(tx, f, true)
 }
 
-func (b *Base) keepTx(tx *store.Tx, f Fact, learning bool) (Remembered, error) {
+func (b *Base) storeFactTx(tx *store.Tx, f Fact, learning bool) (Remembered, error) {
 	f.Text = strings.TrimSpace(strings.ToValidUTF8(f.Text, "\uFFFD"))
 	switch {
 	case f.Text == "":
@@ -68,26 +70,26 @@ func (b *Base) keepTx(tx *store.Tx, f Fact, learning bool) (Remembered, error) {
 	if f.Provenance == provenance.Unknown {
 		f.Provenance = provenance.Outside
 	}
-	if err := b.readTx(tx); err != nil {
+	if err := b.parseFactsTx(tx); err != nil {
 		return Remembered{}, err
 	}
-	w, err := b.weighTx(tx, f, now)
+	w, err := b.checkConflictsTx(tx, f, now)
 	if err != nil {
 		return Remembered{}, err
 	}
 	if w.known != nil {
 		return Remembered{Fact: *w.known, Known: true}, nil
 	}
-	if learning && slices.ContainsFunc(w.list, func(s say.Statement) bool {
+	if learning && slices.ContainsFunc(w.list, func(s say.Triple) bool {
 		return s.Attr == "" || (s.Attr == "switched" || s.Attr == "replaced" || s.Attr == say.Any) && len(w.order) == 0
 	}) {
 		return Remembered{Known: true}, nil
 	}
 	f = w.f
-	if from, until := limits(w.list); f.ValidFrom.IsZero() && f.ValidUntil.IsZero() && (until.IsZero() || until.After(now)) {
+	if from, until := commonValidity(w.list); f.ValidFrom.IsZero() && f.ValidUntil.IsZero() && (until.IsZero() || until.After(now)) {
 		f.ValidFrom, f.ValidUntil = store.Time(store.Millis(from)), store.Time(store.Millis(until))
 	}
-	if f.Kind == "" && preference(w.list) {
+	if f.Kind == "" && isPreferenceOnly(w.list) {
 		f.Kind = KindPreference
 	}
 	w.f = f
@@ -96,40 +98,40 @@ func (b *Base) keepTx(tx *store.Tx, f Fact, learning bool) (Remembered, error) {
 	}
 	out := Remembered{Fact: f}
 	if !f.ValidUntil.IsZero() || !f.ValidFrom.IsZero() {
-		tx.AfterCommit(b.bounded)
+		tx.AfterCommit(b.wakeExpiry)
 	}
 	out.Retired, err = w.retireAllTx()
 	return out, err
 }
 
-// preference reports whether a text states only preferences.
-func preference(list []say.Statement) bool {
-	return len(list) > 0 && !slices.ContainsFunc(list, func(s say.Statement) bool {
+// isPreferenceOnly reports whether a text states only preferences.
+func isPreferenceOnly(list []say.Triple) bool {
+	return len(list) > 0 && !slices.ContainsFunc(list, func(s say.Triple) bool {
 		return s.Attr != "likes" && s.Attr != "prefers" && !strings.HasPrefix(s.Attr, "favourite ")
 	})
 }
 
 // insertTx stores a fact and its claims.
-func (b *Base) insertTx(tx *store.Tx, f Fact, list []say.Statement) error {
+func (b *Base) insertTx(tx *store.Tx, f Fact, list []say.Triple) error {
 	if _, err := tx.Exec(`INSERT INTO facts (id, text, same, head, provenance, event, realm, created_at, kind, source, valid_from, valid_until)
-		VALUES (?, ?, ?, '', ?, ?, ?, ?, ?, ?, ?, ?)`, f.ID, f.Text, strings.Join(phrase.Split(f.Text), " "), string(f.Provenance), f.Event, f.Realm,
+		VALUES (?, ?, ?, '', ?, ?, ?, ?, ?, ?, ?, ?)`, f.ID, f.Text, strings.Join(textnorm.FoldedWords(f.Text), " "), string(f.Provenance), f.Event, f.Realm,
 		store.Millis(f.CreatedAt), f.Kind, f.Source, store.Millis(f.ValidFrom), store.Millis(f.ValidUntil)); err != nil {
 		return fmt.Errorf("knowledge: remember: %w", err)
 	}
 	if err := claimTx(tx, f, list); err != nil {
 		return err
 	}
-	d := doc(f)
-	d.Title = saidSo(f.Text, list)
+	d := factDoc(f)
+	d.Title = impliedSearchWords(f.Text, list)
 	return b.IndexTx(tx, d)
 }
 
-// saidSo returns search words that a fact lacks but questions about it use: "I moved to Kaunas"
+// impliedSearchWords returns search words that a fact lacks but questions about it use: "I moved to Kaunas"
 // answers "where do I live".
-func saidSo(text string, list []say.Statement) string {
-	has, more := phrase.Split(text), []string(nil)
+func impliedSearchWords(text string, list []say.Triple) string {
+	has, more := textnorm.FoldedWords(text), []string(nil)
 	for _, s := range list {
-		words := askedFor()[s.Attr]
+		words := attributeSearchWords()[s.Attr]
 		if strings.HasPrefix(s.Attr, "favourite ") {
 			words = s.Attr
 		}
@@ -142,8 +144,8 @@ func saidSo(text string, list []say.Statement) string {
 	return strings.Join(more, " ")
 }
 
-// askedFor maps attributes of facts to words that people use to ask for them.
-func askedFor() map[string]string {
+// attributeSearchWords maps attributes of facts to words that people use to ask for them.
+func attributeSearchWords() map[string]string {
 	return map[string]string{
 		"lives_in": "live lives", "lives_at": "live lives", "works_at": "work works", "works_as": "work works", "drives": "drive drives", "bank": "bank", "married_to": "married",
 		say.Called: "called name", "birthday": "birthday", "address": "address", "phone": "phone", "password": "password", "weight": "weigh", "height": "tall", "age": "old",
@@ -158,21 +160,21 @@ func (b *Base) retireTx(tx *store.Tx, f *Fact, by string, at time.Time) error {
 	return b.moveTx(tx, KindFact, KindRetired, f.ID)
 }
 
-// TakeBackTx reverts RememberTx: it deletes the fact and restores the facts it retired. It returns
+// UndoRememberTx reverts RememberTx: it deletes the fact and restores the facts it retired. It returns
 // ErrNotFound if the fact was deleted or corrected since.
-func (b *Base) TakeBackTx(tx *store.Tx, id string) error {
-	f, err := fact(tx, id)
+func (b *Base) UndoRememberTx(tx *store.Tx, id string) error {
+	f, err := factByID(tx, id)
 	if err != nil {
 		return err
 	}
 	if !f.RetiredAt.IsZero() {
 		return fmt.Errorf("%w: it has been corrected since", ErrNotFound)
 	}
-	old, err := query(tx, `SELECT `+factColumns+` FROM facts WHERE retired_by = ?`, id)
+	old, err := queryFacts(tx, `SELECT `+factColumns+` FROM facts WHERE retired_by = ?`, id)
 	if err != nil {
 		return fmt.Errorf("knowledge: undo remember: %w", err)
 	}
-	rest, err := query(tx, `SELECT `+factColumns+` FROM facts WHERE id IN (SELECT fact FROM claimed WHERE split = ?)`, id)
+	rest, err := queryFacts(tx, `SELECT `+factColumns+` FROM facts WHERE id IN (SELECT fact FROM claimed WHERE split = ?)`, id)
 	if err != nil {
 		return fmt.Errorf("knowledge: undo remember: %w", err)
 	}
@@ -206,11 +208,11 @@ func (b *Base) removeTx(tx *store.Tx, id string) error {
 }
 
 // Fact returns one fact, or ErrNotFound.
-func (b *Base) Fact(q store.Querier, id string) (Fact, error) { return fact(q, id) }
+func (b *Base) Fact(q store.Querier, id string) (Fact, error) { return factByID(q, id) }
 
-// Facts lists the facts of all realms, newest first; retired facts only if all is true.
-func (b *Base) Facts(ctx context.Context, limit int, all bool) ([]Fact, error) {
-	out, err := query(b.st.Reader(ctx), `SELECT `+factColumns+` FROM facts WHERE retired_at = 0 OR ? ORDER BY n DESC LIMIT ?`, all, clamp(limit))
+// ListFacts lists the facts of all realms, newest first; retired facts only if all is true.
+func (b *Base) ListFacts(ctx context.Context, limit int, all bool) ([]Fact, error) {
+	out, err := queryFacts(b.st.Reader(ctx), `SELECT `+factColumns+` FROM facts WHERE retired_at = 0 OR ? ORDER BY n DESC LIMIT ?`, all, clampLimit(limit))
 	if err != nil {
 		return nil, fmt.Errorf("knowledge: list facts: %w", err)
 	}
@@ -226,7 +228,7 @@ func (b *Base) Recall(q store.Querier, realm, text string, limit int) ([]Fact, e
 	}
 	out := make([]Fact, 0, len(hits))
 	for _, h := range hits {
-		f, err := fact(q, h.Ref)
+		f, err := factByID(q, h.Ref)
 		if err != nil {
 			return nil, err
 		}
@@ -237,10 +239,10 @@ func (b *Base) Recall(q store.Querier, realm, text string, limit int) ([]Fact, e
 
 const factColumns = `id, text, provenance, event, realm, created_at, retired_at, retired_by, kind, source, valid_from, valid_until`
 
-func fact(q store.Querier, id string) (Fact, error) {
-	f, err := scan(q.QueryRow(`SELECT `+factColumns+` FROM facts WHERE id = ?`, id))
+func factByID(q store.Querier, id string) (Fact, error) {
+	f, err := scanFact(q.QueryRow(`SELECT `+factColumns+` FROM facts WHERE id = ?`, id))
 	if errors.Is(err, sql.ErrNoRows) {
-		return f, fmt.Errorf("%w: %s", ErrNotFound, phrase.Cut(id, 40))
+		return f, fmt.Errorf("%w: %s", ErrNotFound, textnorm.Ellipsize(id, 40))
 	}
 	if err != nil {
 		return f, fmt.Errorf("knowledge: read fact: %w", err)
@@ -251,14 +253,14 @@ func fact(q store.Querier, id string) (Fact, error) {
 	return f, err
 }
 
-func query(q store.Querier, stmt string, args ...any) (out []Fact, err error) {
+func queryFacts(q store.Querier, stmt string, args ...any) (out []Fact, err error) {
 	rows, err := q.Query(stmt, args...)
 	if err != nil {
 		return nil, err
 	}
 	defer func() { err = errors.Join(err, rows.Close()) }()
 	for rows.Next() {
-		f, err := scan(rows)
+		f, err := scanFact(rows)
 		if err != nil {
 			return nil, err
 		}
@@ -267,7 +269,7 @@ func query(q store.Querier, stmt string, args ...any) (out []Fact, err error) {
 	return out, rows.Err()
 }
 
-func scan(row interface{ Scan(...any) error }) (Fact, error) {
+func scanFact(row interface{ Scan(...any) error }) (Fact, error) {
 	var f Fact
 	var created, retired, from, until int64
 	err := row.Scan(&f.ID, &f.Text, &f.Provenance, &f.Event, &f.Realm, &created, &retired, &f.RetiredBy, &f.Kind, &f.Source, &from, &until)
@@ -275,11 +277,11 @@ func scan(row interface{ Scan(...any) error }) (Fact, error) {
 	return f, err
 }
 
-func doc(f Fact) Doc {
+func factDoc(f Fact) Doc {
 	return Doc{Kind: KindFact, Ref: f.ID, Text: f.Text, At: f.CreatedAt, Provenance: f.Provenance, Origins: f.Origins, Realm: f.Realm, Source: f.Source}
 }
 
-func clamp(limit int) int {
+func clampLimit(limit int) int {
 	if limit <= 0 {
 		return 10
 	}

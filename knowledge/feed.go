@@ -5,7 +5,7 @@ import (
 	"errors"
 	"fmt"
 
-	"hob/knowledge/store"
+	"hob/platform/store"
 )
 
 // Change reports that a row of docs was written, changed or removed. Consumers such as indexes
@@ -21,7 +21,7 @@ type Change struct {
 // Changes returns at most limit changes after a Seq, in order; one per row, with its current
 // content.
 func (b *Base) Changes(q store.Querier, after int64, limit int) ([]Change, error) {
-	out, err := changes(q, `SELECT max(c.seq), c.doc, d.n IS NULL, `+docOrEmpty+`
+	out, err := queryChanges(q, `SELECT max(c.seq), c.doc, d.n IS NULL, `+docOrEmpty+`
 		FROM (SELECT seq, doc FROM doc_changes WHERE seq > ? ORDER BY seq LIMIT ?) c LEFT JOIN docs d ON d.n = c.doc GROUP BY c.doc ORDER BY 1`, after, limit)
 	if err != nil {
 		return nil, fmt.Errorf("knowledge: read changes: %w", err)
@@ -29,10 +29,10 @@ func (b *Base) Changes(q store.Querier, after int64, limit int) ([]Change, error
 	return out, nil
 }
 
-// All returns at most limit rows of docs after number n, in order, to rebuild derived data. Seq is
+// RowsAfter returns at most limit rows of docs after number n, in order, to rebuild derived data. Seq is
 // 0.
-func (b *Base) All(q store.Querier, after int64, limit int) ([]Change, error) {
-	out, err := changes(q, `SELECT 0, d.n, 0, `+docOrEmpty+` FROM docs d WHERE d.n > ? ORDER BY d.n LIMIT ?`, after, limit)
+func (b *Base) RowsAfter(q store.Querier, after int64, limit int) ([]Change, error) {
+	out, err := queryChanges(q, `SELECT 0, d.n, 0, `+docOrEmpty+` FROM docs d WHERE d.n > ? ORDER BY d.n LIMIT ?`, after, limit)
 	if err != nil {
 		return nil, fmt.Errorf("knowledge: read documents: %w", err)
 	}
@@ -48,10 +48,10 @@ func (b *Base) LastChange(q store.Querier) (seq int64, err error) {
 	return seq, nil
 }
 
-// DoneTx records that the named consumer has durably stored every change up to seq. Changes that
+// AckChangesTx records that the named consumer has durably stored every change up to seq. Changes that
 // all consumers have stored are dropped.
-func (b *Base) DoneTx(tx *store.Tx, name string, seq int64) error {
-	mark, _, err := b.Mark(tx, seq)
+func (b *Base) AckChangesTx(tx *store.Tx, name string, seq int64) error {
+	mark, _, err := b.ChangeMarker(tx, seq)
 	if err == nil {
 		_, err = tx.Exec(`INSERT INTO derived (name, seq, mark) VALUES (?, ?, ?) ON CONFLICT (name) DO UPDATE SET seq = excluded.seq, mark = excluded.mark WHERE excluded.seq > seq`, name, seq, mark)
 	}
@@ -64,10 +64,10 @@ func (b *Base) DoneTx(tx *store.Tx, name string, seq int64) error {
 	return nil
 }
 
-// Mark returns an identifier of the change with a Seq; known is false if the change does not exist
+// ChangeMarker returns an identifier of the change with a Seq; known is false if the change does not exist
 // or later changes were dropped. Consumers store it with their Seq. If it differs later, the
 // database was replaced or restored from a backup, and the consumer rebuilds.
-func (b *Base) Mark(q store.Querier, seq int64) (mark int64, known bool, err error) {
+func (b *Base) ChangeMarker(q store.Querier, seq int64) (mark int64, known bool, err error) {
 	err = q.QueryRow(`SELECT mark FROM doc_changes WHERE seq = ?1 UNION ALL SELECT mark FROM derived WHERE seq = ?1 LIMIT 1`, seq).Scan(&mark)
 	if errors.Is(err, sql.ErrNoRows) {
 		return 0, false, nil
@@ -75,13 +75,13 @@ func (b *Base) Mark(q store.Querier, seq int64) (mark int64, known bool, err err
 	if err != nil {
 		return 0, false, fmt.Errorf("knowledge: read change mark: %w", err)
 	}
-	dropped, err := b.Dropped(q, seq)
+	dropped, err := b.HasDroppedChanges(q, seq)
 	return mark, !dropped, err
 }
 
-// Dropped reports whether changes after a Seq were dropped, because no consumer that still needed
-// them was registered (DoneTx).
-func (b *Base) Dropped(q store.Querier, after int64) (dropped bool, err error) {
+// HasDroppedChanges reports whether changes after a Seq were dropped, because no consumer that still needed
+// them was registered (AckChangesTx).
+func (b *Base) HasDroppedChanges(q store.Querier, after int64) (dropped bool, err error) {
 	err = q.QueryRow(`SELECT coalesce((SELECT min(seq) FROM doc_changes), (SELECT seq + 1 FROM sqlite_sequence WHERE name = 'doc_changes'), 0) > ? + 1`, after).Scan(&dropped)
 	if err != nil {
 		return false, fmt.Errorf("knowledge: check dropped changes: %w", err)
@@ -89,8 +89,8 @@ func (b *Base) Dropped(q store.Querier, after int64) (dropped bool, err error) {
 	return dropped, nil
 }
 
-// Done returns the Seq that a consumer reported with DoneTx, or 0.
-func (b *Base) Done(q store.Querier, name string) (seq int64, err error) {
+// AckedChange returns the Seq that a consumer reported with AckChangesTx, or 0.
+func (b *Base) AckedChange(q store.Querier, name string) (seq int64, err error) {
 	err = q.QueryRow(`SELECT coalesce((SELECT seq FROM derived WHERE name = ?), 0)`, name).Scan(&seq)
 	if err != nil {
 		return 0, fmt.Errorf("knowledge: read position of %s: %w", name, err)
@@ -98,8 +98,8 @@ func (b *Base) Done(q store.Querier, name string) (seq int64, err error) {
 	return seq, nil
 }
 
-// NotDerivedTx unregisters a consumer that DoneTx registered.
-func (b *Base) NotDerivedTx(tx *store.Tx, name string) error {
+// RemoveConsumerTx unregisters a consumer that AckChangesTx registered.
+func (b *Base) RemoveConsumerTx(tx *store.Tx, name string) error {
 	if _, err := tx.Exec(`DELETE FROM derived WHERE name = ?`, name); err != nil {
 		return fmt.Errorf("knowledge: unregister %s: %w", name, err)
 	}
@@ -110,7 +110,7 @@ func (b *Base) NotDerivedTx(tx *store.Tx, name string) error {
 const docOrEmpty = `coalesce(d.kind, ''), coalesce(d.ref, ''), coalesce(d.title, ''), coalesce(d.text, ''), coalesce(d.at, 0), coalesce(d.provenance, ''),
 	coalesce(d.realm, ''), coalesce(d.grp, ''), coalesce(d.pos, 0), coalesce(d.speaker, ''), coalesce(d.source, '')`
 
-func changes(q store.Querier, stmt string, args ...any) (out []Change, err error) {
+func queryChanges(q store.Querier, stmt string, args ...any) (out []Change, err error) {
 	rows, err := q.Query(stmt, args...)
 	if err != nil {
 		return nil, err

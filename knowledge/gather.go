@@ -10,20 +10,20 @@ import (
 	"strconv"
 	"strings"
 
-	"hob/knowledge/store"
+	"hob/platform/store"
 )
 
-// gathering collects the candidate rows for an answer. The number of SQL statements is fixed,
+// candidateSet collects the candidate rows for an answer. The number of SQL statements is fixed,
 // regardless of the number of rows.
-type gathering struct {
+type candidateSet struct {
 	b     *Base
 	q     store.Querier
 	r     Request
-	k     *question
-	where where
-	scope []domain
+	k     *parsedQuestion
+	where sqlCondition
+	scope []searchDomain
 	rows  map[int64]*row
-	found []WordMatch // by term, best first
+	found []TermMatch // by term, best first
 }
 
 // Limits on the rows added because of their time.
@@ -32,14 +32,14 @@ const (
 	datedRows = 300
 )
 
-func (b *Base) gather(q store.Querier, r Request, k *question) (*gathering, error) {
-	g := &gathering{b: b, q: q, r: r, k: k, rows: map[int64]*row{}}
-	g.narrowed()
+func (b *Base) gatherCandidates(q store.Querier, r Request, k *parsedQuestion) (*candidateSet, error) {
+	g := &candidateSet{b: b, q: q, r: r, k: k, rows: map[int64]*row{}}
+	g.setBounds()
 	var err error
-	if g.scope, err = b.scope(q, r); err != nil || len(g.scope) == 0 {
+	if g.scope, err = b.resolveScope(q, r); err != nil || len(g.scope) == 0 {
 		return g, err
 	}
-	for _, step := range []func() error{g.speakers, g.byWords, g.byTime, g.byGraph, g.neighbours} {
+	for _, step := range []func() error{g.findSpeakers, g.byWords, g.byTime, g.byGraph, g.addNeighborRows} {
 		if err := step(); err != nil {
 			return nil, err
 		}
@@ -48,12 +48,12 @@ func (b *Base) gather(q store.Querier, r Request, k *question) (*gathering, erro
 }
 
 // byWords adds the rows that the index finds.
-func (g *gathering) byWords() error {
+func (g *candidateSet) byWords() error {
 	limit := max(g.b.tune.Candidates, 2*g.r.Limit)
 	if g.k.route.Kind == RouteMulti {
 		limit += limit / 2
 	}
-	if g.narrow() {
+	if g.hasBounds() {
 		limit = max(limit, 1000)
 	}
 	text := make([]string, len(g.k.terms))
@@ -61,24 +61,24 @@ func (g *gathering) byWords() error {
 		text[i] = t.text
 	}
 	for _, loose := range []bool{false, true} {
-		a, err := g.b.lookup(g.q, g.scope, WordQuery{Text: strings.Join(text, " "), Limit: limit, Loose: loose})
+		a, err := g.b.lookupWords(g.q, g.scope, TermQuery{Text: strings.Join(text, " "), Limit: limit, Loose: loose})
 		if err != nil {
 			return err
 		}
-		g.k.weigh(a, g.b.tune.Little)
+		g.k.weighTerms(a, g.b.tune.Little)
 		g.found = a.Matches
 		if len(g.found) > 0 {
 			break
 		}
 	}
-	if err := g.named(limit); err != nil {
+	if err := g.addSpeakerMentions(limit); err != nil {
 		return err
 	}
-	return g.fetch(g.found)
+	return g.fetchRows(g.found)
 }
 
-// fetch reads the rows of the matches that the request allows.
-func (g *gathering) fetch(found []WordMatch) error {
+// fetchRows reads the rows of the matches that the request allows.
+func (g *candidateSet) fetchRows(found []TermMatch) error {
 	ids := make([]string, 0, len(found))
 	has := map[int64]uint64{}
 	for _, m := range found {
@@ -92,23 +92,23 @@ func (g *gathering) fetch(found []WordMatch) error {
 	}
 	// The ids are one JSON argument, so that the statement text is constant and compiled once.
 	args := append([]any{"[" + strings.Join(ids, ",") + "]"}, g.where.args...)
-	return g.read(`SELECT `+rowColumns+` FROM json_each(?) v CROSS JOIN docs d ON d.n = v.value WHERE `+g.where.sql, args, func(r *row) { r.has = has[r.n] })
+	return g.readRows(`SELECT `+rowColumns+` FROM json_each(?) v CROSS JOIN docs d ON d.n = v.value WHERE `+g.where.sql, args, func(r *row) { r.has = has[r.n] })
 }
 
 // byTime adds rows from the time the question names. They may contain none of its words.
-func (g *gathering) byTime() error {
+func (g *candidateSet) byTime() error {
 	if g.k.anchor != nil {
-		if s, ok, err := g.b.anchored(g.q, g.r, *g.k.anchor); err != nil {
+		if s, ok, err := g.b.resolveAnchor(g.q, g.r, *g.k.anchor); err != nil {
 			return err
 		} else if ok {
 			g.k.spans = append(g.k.spans, s)
-			g.k.forget(g.k.anchor.event)
+			g.k.dropEventWords(g.k.anchor.event)
 		}
 	}
 	for _, s := range g.k.spans {
 		later := min(max(s.to.Sub(s.from), soon), late)
 		args := append([]any{store.Millis(s.from), store.Millis(s.to.Add(later))}, g.where.args...)
-		err := g.read(`SELECT `+rowColumns+` FROM (SELECT * FROM docs WHERE at >= ? AND at < ? ORDER BY at`+atMost(datedScan)+`) d WHERE `+g.where.sql+atMost(datedRows), args, nil)
+		err := g.readRows(`SELECT `+rowColumns+` FROM (SELECT * FROM docs WHERE at >= ? AND at < ? ORDER BY at`+atMost(datedScan)+`) d WHERE `+g.where.sql+atMost(datedRows), args, nil)
 		if err != nil {
 			return err
 		}
@@ -116,29 +116,29 @@ func (g *gathering) byTime() error {
 	return nil
 }
 
-// forget removes the words of an event from the question, because they only describe the time.
-func (k *question) forget(event string) {
-	gone := tokens(event)
+// dropEventWords removes the words of an event from the question, because they only describe the time.
+func (k *parsedQuestion) dropEventWords(event string) {
+	gone := tokenizeFolded(event)
 	k.terms = slices.DeleteFunc(k.terms, func(t term) bool { return slices.Contains(gone, t.text) })
 }
 
-// anchored returns the period next to the event that the anchor names.
-func (b *Base) anchored(q store.Querier, r Request, a anchor) (span, bool, error) {
+// resolveAnchor returns the period next to the event that the anchor names.
+func (b *Base) resolveAnchor(q store.Querier, r Request, a anchor) (timeSpan, bool, error) {
 	r.Text, r.Limit, r.Meaning, r.History = a.event, 1, false, false
-	got, err := b.retrieve(context.Background(), q, r) // only the time of the hit is used, its text is discarded
+	got, err := b.runRetrieval(context.Background(), q, r) // only the time of the hit is used, its text is discarded
 	if err != nil || len(got.Hits) == 0 {
-		return span{}, false, err
+		return timeSpan{}, false, err
 	}
 	h := got.Hits[0]
-	return a.span(happened(h.Text, h.At.In(r.Zone))), true, nil
+	return a.anchoredDay(eventTime(h.Text, h.At.In(r.Zone))), true, nil
 }
 
 // byGraph adds rows about the entities that the question names.
-func (g *gathering) byGraph() error {
+func (g *candidateSet) byGraph() error {
 	if g.b.opt.Graph == nil || g.r.Hops < 0 {
 		return nil
 	}
-	named, err := g.b.opt.Graph.Named(g.q, g.realms(), g.r.Text)
+	named, err := g.b.opt.Graph.Named(g.q, g.scopeRealms(), g.r.Text)
 	if err != nil || len(named) == 0 {
 		return err
 	}
@@ -151,19 +151,19 @@ func (g *gathering) byGraph() error {
 	if g.r.Hops > 0 {
 		hops = min(g.r.Hops, maxHops)
 	}
-	near, err := g.b.opt.Graph.Around(g.q, g.realms(), ids, hops, g.b.tune.Leads)
+	near, err := g.b.opt.Graph.ExpandNeighbors(g.q, g.scopeRealms(), ids, hops, g.b.tune.Leads)
 	if err != nil {
 		return err
 	}
 	g.k.route.Reasons = append(g.k.route.Reasons, "names "+strings.Join(names, ", "))
-	found := make([]WordMatch, len(near))
+	found := make([]TermMatch, len(near))
 	for i, n := range near {
-		found[i] = WordMatch{N: n.N}
+		found[i] = TermMatch{N: n.N}
 		if n.Hops > 0 && g.k.route.Kind == RouteSingle {
 			g.k.route.Kind = RouteMultiHop
 		}
 	}
-	if err := g.fetch(found); err != nil {
+	if err := g.fetchRows(found); err != nil {
 		return err
 	}
 	for _, n := range near {
@@ -177,8 +177,8 @@ func (g *gathering) byGraph() error {
 // maxHops limits Request.Hops.
 const maxHops = 4
 
-// neighbours adds the rows next to the candidates.
-func (g *gathering) neighbours() error {
+// addNeighborRows adds the rows next to the candidates.
+func (g *candidateSet) addNeighborRows() error {
 	type stretch struct {
 		Group string `json:"g"`
 		From  int    `json:"a"`
@@ -210,14 +210,14 @@ func (g *gathering) neighbours() error {
 	if err != nil {
 		return fmt.Errorf("knowledge: read neighboring rows: %w", err)
 	}
-	return g.read(`SELECT `+rowColumns+` FROM json_each(?) v CROSS JOIN docs d ON d.grp = v.value ->> 'g' AND d.grp <> '' AND d.pos BETWEEN v.value ->> 'a' AND v.value ->> 'z'
+	return g.readRows(`SELECT `+rowColumns+` FROM json_each(?) v CROSS JOIN docs d ON d.grp = v.value ->> 'g' AND d.grp <> '' AND d.pos BETWEEN v.value ->> 'a' AND v.value ->> 'z'
 		WHERE `+g.where.sql, append([]any{string(raw)}, g.where.args...), nil)
 }
 
 const rowColumns = `d.n, d.kind, d.ref, d.title, d.text, d.at, d.provenance, d.realm, d.grp, d.pos, d.speaker, d.source`
 
-// read adds the rows of a statement that are not candidates yet.
-func (g *gathering) read(stmt string, args []any, each func(*row)) (err error) {
+// readRows adds the rows of a statement that are not candidates yet.
+func (g *candidateSet) readRows(stmt string, args []any, each func(*row)) (err error) {
 	rows, err := g.q.Query(stmt, args...)
 	if err != nil {
 		return fmt.Errorf("knowledge: read matching rows: %w", err)
@@ -242,13 +242,13 @@ func (g *gathering) read(stmt string, args []any, each func(*row)) (err error) {
 	return rows.Err()
 }
 
-// ranked scores the candidates and returns them best first.
-func (g *gathering) ranked() []*row {
+// rankRows scores the candidates and returns them best first.
+func (g *candidateSet) rankRows() []*row {
 	rank := &ranking{k: g.k, t: g.b.tune, half: g.b.opt.HalfLife}
 	for _, r := range g.rows {
 		rank.rows = append(rank.rows, r)
 	}
 	slices.SortFunc(rank.rows, func(a, b *row) int { return cmp.Compare(a.n, b.n) })
 	readAll(rank.rows, g.k, g.b.tune.Form)
-	return rank.score()
+	return rank.scoreRows()
 }

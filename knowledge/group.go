@@ -3,12 +3,12 @@ package knowledge
 import (
 	"fmt"
 
-	"hob/knowledge/store"
+	"hob/platform/store"
 )
 
-// Group returns the rows of a kind in one group, in order.
-func (b *Base) Group(q store.Querier, kind, group string) ([]Doc, error) {
-	list, err := changes(q, `SELECT 0, d.n, 0, `+docOrEmpty+` FROM docs d WHERE d.grp = ? AND d.kind = ? ORDER BY d.pos, d.n`, group, kind)
+// GroupRows returns the rows of a kind in one group, in order.
+func (b *Base) GroupRows(q store.Querier, kind, group string) ([]Doc, error) {
+	list, err := queryChanges(q, `SELECT 0, d.n, 0, `+docOrEmpty+` FROM docs d WHERE d.grp = ? AND d.kind = ? ORDER BY d.pos, d.n`, group, kind)
 	if err != nil {
 		return nil, fmt.Errorf("knowledge: read group: %w", err)
 	}

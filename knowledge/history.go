@@ -8,16 +8,16 @@ import (
 	"strings"
 	"time"
 
-	"hob/knowledge/store"
-	"hob/platform/phrase"
+	"hob/platform/store"
+	"hob/platform/text/textnorm"
 )
 
 // historyRows limits the history that is returned.
 const historyRows = 5
 
-// outdated returns the rows that match the question only through a fact that was retired since. A
+// findOutdatedRows returns the rows that match the question only through a fact that was retired since. A
 // message can state more than such a fact, and those parts may still be valid.
-func outdated(q store.Querier, k *question, rows []*row, form float64) (map[*row]bool, error) {
+func findOutdatedRows(q store.Querier, k *parsedQuestion, rows []*row, form float64) (map[*row]bool, error) {
 	var events []any
 	for _, r := range rows {
 		if e, ok := strings.CutPrefix(r.doc.Source, "event:"); ok && r.doc.Kind == KindTurn {
@@ -27,7 +27,7 @@ func outdated(q store.Querier, k *question, rows []*row, form float64) (map[*row
 	if len(events) == 0 {
 		return nil, nil
 	}
-	list, err := query(q, `SELECT `+factColumns+` FROM facts WHERE event <> '' AND retired_at > 0 AND event IN (?`+strings.Repeat(", ?", len(events)-1)+`)`, events...)
+	list, err := queryFacts(q, `SELECT `+factColumns+` FROM facts WHERE event <> '' AND retired_at > 0 AND event IN (?`+strings.Repeat(", ?", len(events)-1)+`)`, events...)
 	if err != nil {
 		return nil, fmt.Errorf("knowledge: read outdated facts: %w", err)
 	}
@@ -39,20 +39,20 @@ func outdated(q store.Querier, k *question, rows []*row, form float64) (map[*row
 		told["event:"+f.Event].doc.Text += f.Text + "\n"
 	}
 	for _, t := range told {
-		t.read(k, form, nil)
+		t.countTerms(k, form, nil)
 	}
 	out := map[*row]bool{}
 	for _, r := range rows {
-		if t := told[r.doc.Source]; t != nil && r.doc.Kind == KindTurn && r.within(t) {
+		if t := told[r.doc.Source]; t != nil && r.doc.Kind == KindTurn && r.isCoveredBy(t) {
 			out[r] = true
 		}
 	}
 	return out, nil
 }
 
-// within reports whether o contains every word of the question that r contains. If r contains none,
+// isCoveredBy reports whether o contains every word of the question that r contains. If r contains none,
 // o must contain all topic words of r.
-func (r *row) within(o *row) bool {
+func (r *row) isCoveredBy(o *row) bool {
 	has := false
 	for i, n := range r.own {
 		if n > 0 && o.own[i] == 0 {
@@ -60,12 +60,12 @@ func (r *row) within(o *row) bool {
 		}
 		has = has || n > 0
 	}
-	words := tokens(o.doc.Text)
-	return has || !slices.ContainsFunc(Subjects(r.doc.Text), func(w string) bool { return !slices.Contains(words, phrase.Fold(w)) })
+	words := tokenizeFolded(o.doc.Text)
+	return has || !slices.ContainsFunc(TopicWords(r.doc.Text), func(w string) bool { return !slices.Contains(words, textnorm.Fold(w)) })
 }
 
-// replaced fills in the facts that each hit replaced.
-func (b *Base) replaced(q store.Querier, hits []Hit) error {
+// addReplacedFacts fills in the facts that each hit replaced.
+func (b *Base) addReplacedFacts(q store.Querier, hits []Hit) error {
 	at := map[string]int{}
 	var ids []any
 	for i, h := range hits {
@@ -77,7 +77,7 @@ func (b *Base) replaced(q store.Querier, hits []Hit) error {
 	if len(ids) == 0 {
 		return nil
 	}
-	list, err := query(q, `SELECT `+factColumns+` FROM facts WHERE retired_by <> '' AND retired_by IN (?`+strings.Repeat(", ?", len(ids)-1)+`) ORDER BY retired_at DESC, n DESC`, ids...)
+	list, err := queryFacts(q, `SELECT `+factColumns+` FROM facts WHERE retired_by <> '' AND retired_by IN (?`+strings.Repeat(", ?", len(ids)-1)+`) ORDER BY retired_at DESC, n DESC`, ids...)
 	if err != nil {
 		return fmt.Errorf("knowledge: read replaced facts: %w", err)
 	}
@@ -88,28 +88,28 @@ func (b *Base) replaced(q store.Querier, hits []Hit) error {
 	return nil
 }
 
-// history adds outdated data: retired facts that match the question, facts that the hits replaced,
+// addHistory adds outdated data: retired facts that match the question, facts that the hits replaced,
 // and the messages that stated them.
-func (b *Base) history(ctx context.Context, q store.Querier, r Request, a *Answer) error {
+func (b *Base) addHistory(ctx context.Context, q store.Querier, r Request, a *Answer) error {
 	picky := r.Strict
 	r.Kinds, r.Limit, r.History, r.Meaning = []string{KindRetired}, historyRows, false, false
-	k := understand(r.Text, r.Now)
+	k := parseQuestion(r.Text, r.Now)
 	k.terms = slices.DeleteFunc(k.terms, func(t term) bool { return slices.Contains(k.bygone, t.text) })
 	old := Answer{}
 	if len(k.terms) > 0 {
-		g, err := b.gather(q, r, k)
+		g, err := b.gatherCandidates(q, r, k)
 		if err != nil {
 			return errors.Join(err, ctx.Err())
 		}
-		rows := g.ranked()
+		rows := g.rankRows()
 		if picky && len(rows) > 0 {
-			rows = strict(rows, b.tune)
+			rows = filterStrict(rows, b.tune)
 		}
-		if err := b.settle(q, k, &old, rows, historyRows); err != nil {
+		if err := b.buildHits(q, k, &old, rows, historyRows); err != nil {
 			return err
 		}
 	}
-	before, err := b.chain(q, a.Hits)
+	before, err := b.supersededChain(q, a.Hits)
 	if err != nil {
 		return err
 	}
@@ -119,14 +119,14 @@ func (b *Base) history(ctx context.Context, q store.Querier, r Request, a *Answe
 			a.History = append(a.History, h)
 		}
 	}
-	return b.ended(q, a.History)
+	return b.addEndTimes(q, a.History)
 }
 
 // chainTop is the number of hits whose replaced facts are added to the history.
 const chainTop = 3
 
-// chain returns the facts that the best hits replaced, and transitively the facts those replaced.
-func (b *Base) chain(q store.Querier, list []Hit) ([]Hit, error) {
+// supersededChain returns the facts that the best hits replaced, and transitively the facts those replaced.
+func (b *Base) supersededChain(q store.Querier, list []Hit) ([]Hit, error) {
 	var ids []any
 	for _, h := range list[:min(len(list), chainTop)] {
 		if h.Kind == KindFact {
@@ -136,31 +136,31 @@ func (b *Base) chain(q store.Querier, list []Hit) ([]Hit, error) {
 	if len(ids) == 0 {
 		return nil, nil
 	}
-	return hits(q, `WITH RECURSIVE v(id, realm, at) AS (
+	return queryHits(q, `WITH RECURSIVE v(id, realm, at) AS (
 			SELECT id, realm, retired_at FROM facts WHERE retired_by IN (?`+strings.Repeat(", ?", len(ids)-1)+`)
 			UNION SELECT f.id, f.realm, f.retired_at FROM v JOIN facts f ON f.retired_by = v.id AND f.realm = v.realm)
 		SELECT `+docColumns+`, 0.0 FROM v JOIN docs d ON d.kind = '`+KindRetired+`' AND d.ref = v.id ORDER BY v.at DESC`+atMost(historyRows), ids...)
 }
 
-// bygones returns the newest history, for a question that names no subject.
-func (b *Base) bygones(q store.Querier, r Request, a *Answer) (err error) {
+// newestHistory returns the newest history, for a question that names no subject.
+func (b *Base) newestHistory(q store.Querier, r Request, a *Answer) (err error) {
 	r.Kinds = []string{KindRetired}
-	g := &gathering{r: r}
-	g.narrowed()
-	if a.History, err = b.newest(q, g.where, historyRows); err != nil {
+	g := &candidateSet{r: r}
+	g.setBounds()
+	if a.History, err = b.newestHits(q, g.where, historyRows); err != nil {
 		return err
 	}
-	return b.ended(q, a.History)
+	return b.addEndTimes(q, a.History)
 }
 
-// ended fills in when each history hit became invalid.
-func (b *Base) ended(q store.Querier, list []Hit) error {
+// addEndTimes fills in when each history hit became invalid.
+func (b *Base) addEndTimes(q store.Querier, list []Hit) error {
 	for i := range list {
 		h := &list[i]
 		if h.Kind != KindRetired {
 			continue
 		}
-		f, err := fact(q, h.Ref)
+		f, err := factByID(q, h.Ref)
 		if err != nil {
 			return err
 		}
@@ -176,9 +176,9 @@ const (
 	factsTop = 10
 )
 
-// repeated moves messages that repeat a value that one of the best facts replaced to the end, if
+// demoteRepeats moves messages that repeat a value that one of the best facts replaced to the end, if
 // they are older than that fact. It marks them as history: they were correct when written.
-func repeated(q store.Querier, rows []*row) error {
+func demoteRepeats(q store.Querier, rows []*row) error {
 	var facts []*row
 	var ids []any
 	for _, r := range rows {
@@ -190,17 +190,17 @@ func repeated(q store.Querier, rows []*row) error {
 	if len(ids) == 0 || !slices.ContainsFunc(rows, func(r *row) bool { return r.doc.Kind == KindTurn }) {
 		return nil
 	}
-	old, err := outlivedBy(q, `SELECT DISTINCT c.value, f.retired_at FROM facts f JOIN claims c ON c.fact = f.id
+	old, err := supersededValues(q, `SELECT DISTINCT c.value, f.retired_at FROM facts f JOIN claims c ON c.fact = f.id
 		WHERE f.retired_by <> '' AND f.retired_by IN (?`+strings.Repeat(", ?", len(ids)-1)+`)`, ids...)
 	if err != nil || len(old) == 0 {
 		return err
 	}
 	for _, v := range old {
-		if len(v.words) < minTold+2 || slices.ContainsFunc(facts, func(r *row) bool { return says(r.doc.Text, v.words) }) {
+		if len(v.words) < minTold+2 || slices.ContainsFunc(facts, func(r *row) bool { return containsPhrase(r.doc.Text, v.words) }) {
 			continue // the value applies to something else, or became valid again
 		}
 		for _, r := range rows {
-			if r.doc.Kind == KindTurn && r.doc.At.Before(v.until) && says(r.doc.Text, v.words) {
+			if r.doc.Kind == KindTurn && r.doc.At.Before(v.until) && containsPhrase(r.doc.Text, v.words) {
 				r.until = v.until
 			}
 		}
@@ -217,31 +217,31 @@ func repeated(q store.Querier, rows []*row) error {
 	return nil
 }
 
-// outlived is a value of a fact that a newer fact replaced.
-type outlived struct {
+// supersededValue is a value of a fact that a newer fact replaced.
+type supersededValue struct {
 	words string
 	until time.Time
 }
 
-func outlivedBy(q store.Querier, stmt string, args ...any) (out []outlived, err error) {
+func supersededValues(q store.Querier, stmt string, args ...any) (out []supersededValue, err error) {
 	rows, err := q.Query(stmt, args...)
 	if err != nil {
 		return nil, fmt.Errorf("knowledge: read replaced facts: %w", err)
 	}
 	defer func() { err = errors.Join(err, rows.Close()) }()
 	for rows.Next() {
-		var v outlived
+		var v supersededValue
 		var at int64
 		if err := rows.Scan(&v.words, &at); err != nil {
 			return nil, fmt.Errorf("knowledge: read replaced facts: %w", err)
 		}
-		v.words, v.until = " "+strings.Join(phrase.Split(v.words), " ")+" ", store.Time(at)
+		v.words, v.until = " "+strings.Join(textnorm.FoldedWords(v.words), " ")+" ", store.Time(at)
 		out = append(out, v)
 	}
 	return out, rows.Err()
 }
 
-// says reports whether text contains the words as a sequence.
-func says(text, words string) bool {
-	return strings.Contains(" "+strings.Join(phrase.Split(text), " ")+" ", words)
+// containsPhrase reports whether text contains the words as a sequence.
+func containsPhrase(text, words string) bool {
+	return strings.Contains(" "+strings.Join(textnorm.FoldedWords(text), " ")+" ", words)
 }

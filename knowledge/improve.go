@@ -6,7 +6,7 @@ import (
 	"fmt"
 	"slices"
 
-	"hob/knowledge/store"
+	"hob/platform/store"
 )
 
 // Corrector checks the hits and returns a better search text, or "" if the hits are sufficient. It
@@ -20,12 +20,12 @@ type Reranker interface {
 	Rerank(ctx context.Context, text string, hits []Hit) ([]float64, error)
 }
 
-// improve lets the Corrector and the Reranker improve the answer.
-func (b *Base) improve(ctx context.Context, q store.Querier, r Request, a *Answer) error {
+// improveAnswer lets the Corrector and the Reranker improve the answer.
+func (b *Base) improveAnswer(ctx context.Context, q store.Querier, r Request, a *Answer) error {
 	if b.opt.Corrector != nil {
 		again, err := b.opt.Corrector.Correct(ctx, r.Text, a.Hits)
 		if err == nil && again != "" {
-			err = b.again(ctx, q, r, a, again)
+			err = b.runCorrectiveRound(ctx, q, r, a, again)
 		}
 		if err != nil && ctx.Err() != nil {
 			return err
@@ -52,15 +52,15 @@ func (b *Base) improve(ctx context.Context, q store.Querier, r Request, a *Answe
 	return nil
 }
 
-// again runs the corrective search and merges its hits into the answer.
-func (b *Base) again(ctx context.Context, q store.Querier, r Request, a *Answer, text string) error {
+// runCorrectiveRound runs the corrective search and merges its hits into the answer.
+func (b *Base) runCorrectiveRound(ctx context.Context, q store.Querier, r Request, a *Answer, text string) error {
 	limit := r.Limit
 	r.Text, r.History = text, false
-	k := understand(text, r.Now)
+	k := parseQuestion(text, r.Now)
 	if k.route.Kind == RouteNone {
 		return nil
 	}
-	g, err := b.gather(q, r, k)
+	g, err := b.gatherCandidates(q, r, k)
 	if err == nil {
 		err = b.byMeaning(ctx, g)
 	}
@@ -68,16 +68,16 @@ func (b *Base) again(ctx context.Context, q store.Querier, r Request, a *Answer,
 		return err
 	}
 	more := Answer{}
-	if err := b.settle(q, k, &more, g.ranked(), limit); err != nil {
+	if err := b.buildHits(q, k, &more, g.rankRows(), limit); err != nil {
 		return err
 	}
 	a.Route.Reasons = append(a.Route.Reasons, "second search for: "+text)
-	a.Hits = fuse(a.Hits, more.Hits, b.tune.Meaning, limit)
+	a.Hits = fuseHits(a.Hits, more.Hits, b.tune.Meaning, limit)
 	return nil
 }
 
-// fuse merges two lists by reciprocal rank.
-func fuse(first, second []Hit, slow, limit int) []Hit {
+// fuseHits merges two lists by reciprocal rank.
+func fuseHits(first, second []Hit, slow, limit int) []Hit {
 	all := map[int64]*Hit{}
 	var order []*Hit
 	for _, list := range [][]Hit{first, second} {

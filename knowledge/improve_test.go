@@ -7,8 +7,8 @@ import (
 	"strings"
 	"testing"
 
-	"hob/knowledge/store"
 	"hob/platform/provenance"
+	"hob/platform/store"
 )
 
 // reader is a fake model that rates hits.
@@ -35,11 +35,11 @@ type near struct {
 	err error
 }
 
-func (v *near) Nearest(context.Context, store.Querier, string, []string, []string, int) ([]WordMatch, error) {
+func (v *near) Nearest(context.Context, store.Querier, string, []string, []string, int) ([]TermMatch, error) {
 	if v.err != nil {
 		return nil, v.err
 	}
-	return []WordMatch{{N: v.n, Score: 0.9}}, nil
+	return []TermMatch{{N: v.n, Score: 0.9}}, nil
 }
 
 func TestModelsOnlyImprove(t *testing.T) {

@@ -4,9 +4,9 @@ import (
 	"fmt"
 	"strings"
 
-	"hob/knowledge/store"
-	"hob/platform/origins"
 	"hob/platform/provenance"
+	"hob/platform/provenance/origins"
+	"hob/platform/store"
 )
 
 // IndexTx indexes a document. It replaces the document with the same Kind and Ref.
@@ -25,7 +25,7 @@ func (b *Base) IndexTx(tx *store.Tx, d Doc) error {
 	if err != nil {
 		return fmt.Errorf("knowledge: index %s: %w", d.Kind, err)
 	}
-	b.changed(tx)
+	b.notifyChanged(tx)
 	if d.Provenance.Tainted() { // a tainted document stays tainted and keeps its origins
 		return origins.AddTx(tx, origins.Row, d.Ref, d.Origins)
 	}
@@ -37,7 +37,7 @@ func (b *Base) UnindexTx(tx *store.Tx, kind, ref string) error {
 	if _, err := tx.Exec(`DELETE FROM docs WHERE kind = ? AND ref = ?`, kind, ref); err != nil {
 		return fmt.Errorf("knowledge: unindex %s: %w", kind, err)
 	}
-	b.changed(tx)
+	b.notifyChanged(tx)
 	return origins.DropTx(tx, origins.Row, ref)
 }
 
@@ -45,12 +45,12 @@ func (b *Base) moveTx(tx *store.Tx, from, to, ref string) error {
 	if _, err := tx.Exec(`UPDATE docs SET kind = ? WHERE kind = ? AND ref = ?`, to, from, ref); err != nil {
 		return fmt.Errorf("knowledge: index: %w", err)
 	}
-	b.changed(tx)
+	b.notifyChanged(tx)
 	return nil
 }
 
-// changed notifies the derived indexes after the transaction commits.
-func (b *Base) changed(tx *store.Tx) {
+// notifyChanged notifies the derived indexes after the transaction commits.
+func (b *Base) notifyChanged(tx *store.Tx) {
 	if b.opt.Changed != nil {
 		tx.AfterCommit(b.opt.Changed)
 	}

@@ -12,9 +12,9 @@ import (
 	"sync/atomic"
 	"time"
 
-	"hob/knowledge/store"
-	"hob/platform/origins"
 	"hob/platform/provenance"
+	"hob/platform/provenance/origins"
+	"hob/platform/store"
 )
 
 // Kinds of documents that this package stores. Other packages use their own names ("note", "task").
@@ -166,12 +166,12 @@ func New(st *store.Store, opt Options) (*Base, error) {
 	if opt.HalfLife <= 0 {
 		opt.HalfLife = 30 * 24 * time.Hour
 	}
-	return &Base{st: st, opt: opt, tune: opt.Tuning.filled(), timed: make(chan struct{}, 1)}, nil
+	return &Base{st: st, opt: opt, tune: opt.Tuning.withDefaults(), timed: make(chan struct{}, 1)}, nil
 }
 
 // Migrations returns the tables of this package, including the origins of stored rows.
-func Migrations() []store.Set {
-	return []store.Set{{Owner: "knowledge", Steps: []string{schema1, schema2, schema3, schema4, schema5, schema6, schema7}}, {Owner: "claims", Steps: []string{claims1}}, origins.Migrations(), {Owner: "erasures", Steps: []string{erasuresTable}}}
+func Migrations() []store.MigrationSet {
+	return []store.MigrationSet{{Owner: "knowledge", Steps: []string{schema1, schema2, schema3, schema4, schema5, schema6, schema7}}, {Owner: "claims", Steps: []string{claims1}}, origins.Migrations(), {Owner: "erasures", Steps: []string{erasuresTable}}}
 }
 
 // schema1: docs_fts is the old index; schema5 replaces it.
@@ -279,8 +279,8 @@ const (
 	ByClaude  = "claude"
 )
 
-// Named reports whether a speaker is a name of a person.
-func Named(speaker string) bool {
+// IsPersonName reports whether a speaker is a name of a person.
+func IsPersonName(speaker string) bool {
 	switch speaker {
 	case "", "owner", "hob", "tool", "outside", ByYou, ByChatGPT, ByClaude:
 		return false

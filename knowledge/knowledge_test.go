@@ -11,8 +11,8 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"hob/knowledge/store"
 	"hob/platform/provenance"
+	"hob/platform/store"
 )
 
 var t0 = time.Date(2026, 3, 9, 12, 0, 0, 0, time.UTC)
@@ -141,11 +141,11 @@ func TestCorrection(t *testing.T) {
 			if len(r.Retired) == 0 {
 				return
 			}
-			history, err := b.Facts(t.Context(), 10, true)
+			history, err := b.ListFacts(t.Context(), 10, true)
 			if err != nil || len(history) != 2 || history[1].RetiredBy != r.Fact.ID {
 				t.Fatalf("history: %+v, %v", history, err)
 			}
-			write(t, st, func(tx *store.Tx) error { return b.TakeBackTx(tx, r.Fact.ID) })
+			write(t, st, func(tx *store.Tx) error { return b.UndoRememberTx(tx, r.Fact.ID) })
 			got, err = b.Recall(st.Reader(t.Context()), "", tc.old, 10)
 			if d := cmp.Diff([]string{tc.old}, texts(got)); d != "" || err != nil {
 				t.Fatalf("after the undo: %v %s", err, d)
@@ -159,7 +159,7 @@ func TestForgetLeavesNothing(t *testing.T) {
 	remember(t, b, st, t0, provenance.Owner, "Kestrel-9981 is the wifi password of the cabin")
 	remember(t, b, st, t0, provenance.Owner, "something else about a flowerpot")
 	r := remember(t, b, st, t0.Add(time.Hour), provenance.Owner, "the cabin wifi password is Heron-1234")
-	going, err := b.Plan(t.Context(), Forget{ID: r.Fact.ID})
+	going, err := b.PlanCommitted(t.Context(), ForgetRequest{ID: r.Fact.ID})
 	if err != nil || len(going.Facts) != 2 {
 		t.Fatalf("plan erases %+v, want the new and the old fact: %v", going.Facts, err)
 	}
@@ -173,7 +173,7 @@ func TestForgetLeavesNothing(t *testing.T) {
 			t.Errorf("Search(%q) = %v, %v", q, hits, err)
 		}
 	}
-	if _, err := b.Plan(t.Context(), Forget{ID: r.Fact.ID}); !errors.Is(err, ErrNotFound) {
+	if _, err := b.PlanCommitted(t.Context(), ForgetRequest{ID: r.Fact.ID}); !errors.Is(err, ErrNotFound) {
 		t.Errorf("forgetting twice: %v", err)
 	}
 	path := st.Path()
@@ -271,7 +271,7 @@ func FuzzSearch(f *testing.F) {
 		if _, err := b.Relevant(st.Reader(t.Context()), "", s, 5); err != nil {
 			t.Fatalf("Relevant(%q): %v", s, err)
 		}
-		statement(s)
+		firstStatement(s)
 	})
 }
 

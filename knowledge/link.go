@@ -4,13 +4,13 @@ import (
 	"errors"
 	"time"
 
-	"hob/knowledge/store"
 	"hob/platform/provenance"
+	"hob/platform/store"
 )
 
 // Errors of linking.
 var (
-	ErrNobody    = errors.New("no entity with this name")
+	ErrNoEntity  = errors.New("no entity with this name")
 	ErrAmbiguous = errors.New("several entities have this name; give an id")
 	ErrSame      = errors.New("both ends are the same")
 )
@@ -43,10 +43,10 @@ type Linked struct {
 
 // Linker links entities and reverts a link. The graph implements it.
 type Linker interface {
-	// LinkTx stores a relation and creates missing entities. ErrNobody, ErrAmbiguous and ErrSame
+	// LinkTx stores a relation and creates missing entities. ErrNoEntity, ErrAmbiguous and ErrSame
 	// report invalid input.
 	LinkTx(tx *store.Tx, l Link) (Linked, error)
 	// UnlinkTx deletes a relation, and the entities created for it that have no other mention. It
-	// returns ErrNobody if the relation does not exist.
+	// returns ErrNoEntity if the relation does not exist.
 	UnlinkTx(tx *store.Tx, relation string, made []string) error
 }

@@ -4,13 +4,13 @@ import (
 	"errors"
 	"fmt"
 
-	"hob/knowledge/store"
+	"hob/platform/store"
 )
 
-// Older returns the facts that a fact replaced, newest first.
-func (b *Base) Older(q store.Querier, id string) (out []Fact, err error) {
+// SupersededFacts returns the facts that a fact replaced, newest first.
+func (b *Base) SupersededFacts(q store.Querier, id string) (out []Fact, err error) {
 	for queue := []string{id}; len(queue) > 0 && len(out) < 1000; queue = queue[1:] {
-		old, err := query(q, `SELECT `+factColumns+` FROM facts WHERE retired_by = ? ORDER BY n DESC`, queue[0])
+		old, err := queryFacts(q, `SELECT `+factColumns+` FROM facts WHERE retired_by = ? ORDER BY n DESC`, queue[0])
 		if err != nil {
 			return nil, fmt.Errorf("knowledge: read history: %w", err)
 		}
@@ -22,14 +22,14 @@ func (b *Base) Older(q store.Querier, id string) (out []Fact, err error) {
 	return out, nil
 }
 
-// Docs returns the rows with a Ref, of all kinds; possibly none.
-func (b *Base) Docs(q store.Querier, ref string) ([]Doc, error) {
-	return docs(q, `SELECT 0, d.n, 0, `+docOrEmpty+` FROM docs d WHERE d.kind IN (SELECT DISTINCT kind FROM docs) AND d.ref = ? ORDER BY d.n LIMIT 10`, ref)
+// DocsByRef returns the rows with a Ref, of all kinds; possibly none.
+func (b *Base) DocsByRef(q store.Querier, ref string) ([]Doc, error) {
+	return queryDocs(q, `SELECT 0, d.n, 0, `+docOrEmpty+` FROM docs d WHERE d.kind IN (SELECT DISTINCT kind FROM docs) AND d.ref = ? ORDER BY d.n LIMIT 10`, ref)
 }
 
-// Beside returns the rows of d's group at most the given number of positions away.
-func (b *Base) Beside(q store.Querier, d Doc, places int) ([]Doc, error) {
-	return docs(q, `SELECT 0, d.n, 0, `+docOrEmpty+` FROM docs d WHERE d.grp = ? AND d.pos BETWEEN ? AND ? AND d.kind = ? AND d.ref <> ? ORDER BY d.pos`,
+// AdjacentDocs returns the rows of d's group at most the given number of positions away.
+func (b *Base) AdjacentDocs(q store.Querier, d Doc, places int) ([]Doc, error) {
+	return queryDocs(q, `SELECT 0, d.n, 0, `+docOrEmpty+` FROM docs d WHERE d.grp = ? AND d.pos BETWEEN ? AND ? AND d.kind = ? AND d.ref <> ? ORDER BY d.pos`,
 		d.Group, d.Pos-places, d.Pos+places, d.Kind, d.Ref)
 }
 
@@ -40,8 +40,8 @@ type Count struct {
 	Rows  int    `json:"rows"`
 }
 
-// Counts returns the number of rows by kind and realm.
-func (b *Base) Counts(q store.Querier) (out []Count, err error) {
+// CountRows returns the number of rows by kind and realm.
+func (b *Base) CountRows(q store.Querier) (out []Count, err error) {
 	rows, err := q.Query(`SELECT kind, realm, count(*) FROM docs GROUP BY kind, realm ORDER BY count(*) DESC, kind, realm`)
 	if err != nil {
 		return nil, fmt.Errorf("knowledge: count: %w", err)
@@ -68,8 +68,8 @@ func (b *Base) Size(q store.Querier, derived string) (facts, rows, behind int, e
 	return facts, rows, behind, nil
 }
 
-func docs(q store.Querier, stmt string, args ...any) ([]Doc, error) {
-	list, err := changes(q, stmt, args...)
+func queryDocs(q store.Querier, stmt string, args ...any) ([]Doc, error) {
+	list, err := queryChanges(q, stmt, args...)
 	if err != nil {
 		return nil, fmt.Errorf("knowledge: read rows: %w", err)
 	}

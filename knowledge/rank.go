@@ -9,11 +9,11 @@ import (
 	"sync"
 	"time"
 
-	"hob/platform/phrase"
+	"hob/platform/text/textnorm"
 )
 
-// inverse returns the inverse document frequency of BM25 (https://doi.org/10.1561/1500000019).
-func inverse(rows, with int) float64 {
+// inverseDocFrequency returns the inverse document frequency of BM25 (https://doi.org/10.1561/1500000019).
+func inverseDocFrequency(rows, with int) float64 {
 	n, df := float64(max(rows, with, 1)), float64(with)
 	return math.Log(1 + (n-df+0.5)/(df+0.5))
 }
@@ -41,7 +41,7 @@ type row struct {
 	parts          []Part
 }
 
-func (r *row) add(name string, v float64) {
+func (r *row) addScore(name string, v float64) {
 	if v != 0 {
 		r.score += v
 		r.parts = append(r.parts, Part{name, v})
@@ -50,7 +50,7 @@ func (r *row) add(name string, v float64) {
 
 // readAll computes the text features of all rows in parallel, because this takes a large part of a
 // search.
-func readAll(rows []*row, k *question, form float64) {
+func readAll(rows []*row, k *parsedQuestion, form float64) {
 	const least = 64 // minimum number of rows to use more than one goroutine
 	workers := min(runtime.GOMAXPROCS(0), maxReaders, 1+len(rows)/least)
 	var wg sync.WaitGroup
@@ -58,7 +58,7 @@ func readAll(rows []*row, k *question, form float64) {
 		wg.Go(func() {
 			var scratch []string
 			for _, r := range part {
-				scratch = r.read(k, form, scratch)
+				scratch = r.countTerms(k, form, scratch)
 			}
 		})
 	}
@@ -68,9 +68,9 @@ func readAll(rows []*row, k *question, form float64) {
 // maxReaders limits the number of goroutines.
 const maxReaders = 4
 
-// read computes the text features of the row. scratch is reused.
-func (r *row) read(k *question, form float64, scratch []string) []string {
-	l := asked()
+// countTerms computes the text features of the row. scratch is reused.
+func (r *row) countTerms(k *parsedQuestion, form float64, scratch []string) []string {
+	l := loadQuestionWords()
 	r.own = make([]float64, len(k.terms))
 	count := func(text string, times float64) {
 		scratch = appendTokens(scratch[:0], text)
@@ -82,7 +82,7 @@ func (r *row) read(k *question, form float64, scratch []string) []string {
 			r.timed = r.timed || marks&tellsTime != 0 || len(w) == 4 && (w[:2] == "19" || w[:2] == "20") && isNumber(w)
 			r.numbered = r.numbered || marks&tellsNumber != 0 || w[0] >= '0' && w[0] <= '9'
 			for i := range k.terms {
-				if v := k.terms[i].in(w, form); v > 0 {
+				if v := k.terms[i].matchWeight(w, form); v > 0 {
 					r.own[i] += v * times
 				}
 			}
@@ -96,18 +96,18 @@ func (r *row) read(k *question, form float64, scratch []string) []string {
 		switch {
 		case r.own[i] > 0:
 		case t.dense:
-			r.own[i] = float64(strings.Count(phrase.Fold(r.doc.Text), t.text))
+			r.own[i] = float64(strings.Count(textnorm.Fold(r.doc.Text), t.text))
 		case t.bit&r.has != 0: // the index matched another form or language of the word, or the whole name
 			r.own[i] = 1
 		}
 	}
-	r.question = asks(r.doc.Text)
+	r.question = endsWithQuestion(r.doc.Text)
 	return scratch
 }
 
-// asks reports whether a text ends with a question. It ignores a final remark in brackets ("[a
+// endsWithQuestion reports whether a text ends with a question. It ignores a final remark in brackets ("[a
 // photo]").
-func asks(text string) bool {
+func endsWithQuestion(text string) bool {
 	text = strings.TrimSpace(text)
 	if strings.HasSuffix(text, "]") {
 		if i := strings.LastIndexByte(text, '['); i > 0 {
@@ -119,21 +119,21 @@ func asks(text string) bool {
 
 // ranking scores rows for one question.
 type ranking struct {
-	k      *question
+	k      *parsedQuestion
 	t      Tuning
 	rows   []*row
 	groups map[string][]*row // sorted by position
 	half   time.Duration
 }
 
-// place is the position of a row in its group.
-type place struct {
+// groupPosition is the position of a row in its group.
+type groupPosition struct {
 	group []*row
 	at    int
 }
 
-// beside returns the row at the given distance, or nil.
-func (p place) beside(by int) *row {
+// rowAtDistance returns the row at the given distance, or nil.
+func (p groupPosition) rowAtDistance(by int) *row {
 	i := p.at + by
 	if by < 0 {
 		i = max(i, -1)
@@ -144,13 +144,13 @@ func (p place) beside(by int) *row {
 	return p.group[i]
 }
 
-// score computes the score of each row and returns the rows best first. It drops rows that share
+// scoreRows computes the score of each row and returns the rows best first. It drops rows that share
 // nothing with the question.
-func (g *ranking) score() []*row {
-	g.measure()
+func (g *ranking) scoreRows() []*row {
+	g.normalizeCounts()
 	session := map[string]float64{}
 	for name, rows := range g.groups {
-		session[name] = g.together(rows)
+		session[name] = g.sharedGroupWeight(rows)
 	}
 	newest := time.Time{}
 	for _, r := range g.rows {
@@ -160,13 +160,13 @@ func (g *ranking) score() []*row {
 	}
 	for name, rows := range g.groups {
 		for i, r := range rows {
-			p := place{rows, i}
+			p := groupPosition{rows, i}
 			if name == "" {
-				p = place{rows[i : i+1], 0}
+				p = groupPosition{rows[i : i+1], 0}
 			}
 			g.byWords(p)
 			if name != "" {
-				r.add("session", g.t.Session*session[name])
+				r.addScore("session", g.t.Session*session[name])
 			}
 			g.byFeatures(r, newest)
 		}
@@ -180,8 +180,8 @@ func sortRows(rows []*row) {
 	slices.SortFunc(rows, func(a, b *row) int { return cmp.Or(cmp.Compare(b.score, a.score), cmp.Compare(b.n, a.n)) })
 }
 
-// measure normalizes the counts by the length of the rows.
-func (g *ranking) measure() {
+// normalizeCounts normalizes the counts by the length of the rows.
+func (g *ranking) normalizeCounts() {
 	avg := 1.0
 	for _, r := range g.rows {
 		avg += r.length
@@ -199,8 +199,8 @@ func (g *ranking) measure() {
 	}
 }
 
-// together returns the weight of the question's words that rows of one group contain jointly.
-func (g *ranking) together(rows []*row) (sum float64) {
+// sharedGroupWeight returns the weight of the question's words that rows of one group contain jointly.
+func (g *ranking) sharedGroupWeight(rows []*row) (sum float64) {
 	for i := range g.k.terms {
 		n := 0.0
 		for _, r := range rows {
@@ -213,12 +213,12 @@ func (g *ranking) together(rows []*row) (sum float64) {
 
 // byWords scores a row by the words in it and in its neighbors. An answer rarely repeats the words
 // of the question.
-func (g *ranking) byWords(p place) {
+func (g *ranking) byWords(p groupPosition) {
 	r := p.group[p.at]
 	weights := []struct {
 		row *row
 		w   float64
-	}{{p.beside(-1), g.t.Before}, {p.beside(1), g.t.After}, {p.beside(-2), g.t.Near}, {p.beside(2), g.t.Near}}
+	}{{p.rowAtDistance(-1), g.t.Before}, {p.rowAtDistance(1), g.t.After}, {p.rowAtDistance(-2), g.t.Near}, {p.rowAtDistance(2), g.t.Near}}
 	if b := weights[0].row; b != nil && b.question {
 		weights[0].w = g.t.Answer
 	}
@@ -241,22 +241,22 @@ func (g *ranking) byWords(p place) {
 		}
 		best := 0.0
 		for by := -g.t.Neighbours; by <= g.t.Neighbours; by++ {
-			if n := p.beside(by); n != nil {
+			if n := p.rowAtDistance(by); n != nil {
 				best = max(best, min(1, n.own[i]))
 			}
 		}
 		window += g.k.terms[i].weight * best
 	}
 	r.matched = own + beside + window
-	r.share = spread / g.k.sum()
-	r.add("words", own)
-	r.add("beside", beside)
-	r.add("window", g.t.Window*window)
-	r.add("spread", g.t.Spread*spread)
+	r.share = spread / g.k.totalWeight()
+	r.addScore("words", own)
+	r.addScore("beside", beside)
+	r.addScore("window", g.t.Window*window)
+	r.addScore("spread", g.t.Spread*spread)
 }
 
-// sum returns the weight of all words.
-func (k *question) sum() float64 {
+// totalWeight returns the weight of all words.
+func (k *parsedQuestion) totalWeight() float64 {
 	sum := 1e-9
 	for _, t := range k.terms {
 		sum += t.weight
@@ -268,25 +268,25 @@ func (k *question) sum() float64 {
 func (g *ranking) byFeatures(r *row, newest time.Time) {
 	k := g.k
 	if len(k.speakers) == 1 && strings.EqualFold(k.speakers[0], r.doc.Speaker) {
-		r.add("speaker", g.t.Speaker*k.total)
+		r.addScore("speaker", g.t.Speaker*k.total)
 	}
 	if r.question {
-		r.add("question", -g.t.Question*k.total)
+		r.addScore("question", -g.t.Question*k.total)
 	}
 	if k.time && r.timed {
-		r.add("time", g.t.Time*k.total)
+		r.addScore("time", g.t.Time*k.total)
 	}
 	if k.number && r.numbered {
-		r.add("number", g.t.Number*k.total)
+		r.addScore("number", g.t.Number*k.total)
 	}
 	if r.doc.Kind == KindFact {
-		r.add("fact", g.t.Fact*k.total)
+		r.addScore("fact", g.t.Fact*k.total)
 	}
 	date := 0.0
 	for _, s := range k.spans {
-		date = max(date, s.within(r.doc.At, g.t.Later))
+		date = max(date, s.timeProximity(r.doc.At, g.t.Later))
 	}
-	r.add("date", g.t.Date*max(k.total, 1)*date)
+	r.addScore("date", g.t.Date*max(k.total, 1)*date)
 	r.matched += date
 	r.dated = date > 0
 	if r.graph > 0 {
@@ -294,9 +294,9 @@ func (g *ranking) byFeatures(r *row, newest time.Time) {
 		if r.hops == 0 {
 			name, w = "entity", g.t.Entity
 		}
-		r.add(name, w*max(k.total, 1)*r.graph)
+		r.addScore(name, w*max(k.total, 1)*r.graph)
 		r.matched += r.graph
 	}
 	r.matched += r.meaning
-	r.add("recent", g.t.Recent*k.total*math.Exp2(-float64(newest.Sub(r.doc.At))/float64(g.half)))
+	r.addScore("recent", g.t.Recent*k.total*math.Exp2(-float64(newest.Sub(r.doc.At))/float64(g.half)))
 }

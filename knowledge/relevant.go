@@ -12,15 +12,15 @@ import (
 	"strings"
 	"sync"
 
-	"hob/knowledge/store"
-	"hob/platform/phrase"
+	"hob/platform/store"
+	"hob/platform/text/textnorm"
 )
 
 //go:embed quiet.txt
 var quietText string
 
 // quiet returns the folded words that never trigger showing a fact.
-var quiet = sync.OnceValue(func() map[string]bool {
+var loadQuietWords = sync.OnceValue(func() map[string]bool {
 	m := map[string]bool{}
 	for line := range strings.Lines(quietText) {
 		if strings.HasPrefix(line, "#") {
@@ -49,18 +49,18 @@ const (
 // fact is better than an unrelated one. An untrusted fact taints the request that includes it, so
 // it needs two matching words and at least half of the words in the text.
 func (b *Base) Relevant(q store.Querier, realm, text string, limit int) ([]Fact, error) {
-	terms := Subjects(text)
+	terms := TopicWords(text)
 	terms = terms[:min(len(terms), maxSubjects)]
 	if len(terms) == 0 {
 		return nil, nil
 	}
-	list, err := b.scored(q, realm, terms)
+	list, err := b.scoreFacts(q, realm, terms)
 	if err != nil {
 		return nil, fmt.Errorf("knowledge: find relevant facts: %w", err)
 	}
 	var out []Fact
 	for _, h := range list {
-		if h.score < max(1, weak*list[0].score) || len(out) == clamp(limit) {
+		if h.score < max(1, weak*list[0].score) || len(out) == clampLimit(limit) {
 			break
 		}
 		f, err := factAt(q, h.n)
@@ -78,23 +78,23 @@ func (b *Base) Relevant(q store.Querier, realm, text string, limit int) ([]Fact,
 	return out, nil
 }
 
-// found is a fact that contains some of the words.
-type found struct {
+// scoredFact is a fact that contains some of the words.
+type scoredFact struct {
 	n     int64
 	words int
 	score float64
 }
 
-// scored returns the facts that contain any of the words, best first, then newest first. Rare words
+// scoreFacts returns the facts that contain any of the words, best first, then newest first. Rare words
 // weigh more.
-func (b *Base) scored(q store.Querier, realm string, terms []string) ([]found, error) {
-	a, err := b.words().Words(q, WordQuery{Text: strings.Join(terms, " "), Kinds: []string{KindFact}, Realms: []string{realm}, Limit: matched})
+func (b *Base) scoreFacts(q store.Querier, realm string, terms []string) ([]scoredFact, error) {
+	a, err := b.wordIndex().SearchTerms(q, TermQuery{Text: strings.Join(terms, " "), Kinds: []string{KindFact}, Realms: []string{realm}, Limit: matched})
 	if err != nil {
 		return nil, err
 	}
-	out := make([]found, 0, len(a.Matches))
+	out := make([]scoredFact, 0, len(a.Matches))
 	for _, m := range a.Matches {
-		f := found{n: m.N, words: bits.OnesCount64(m.Has)}
+		f := scoredFact{n: m.N, words: bits.OnesCount64(m.Has)}
 		for i, w := range a.Words {
 			switch {
 			case m.Has>>i&1 == 0:
@@ -106,7 +106,7 @@ func (b *Base) scored(q store.Querier, realm string, terms []string) ([]found, e
 		}
 		out = append(out, f)
 	}
-	slices.SortFunc(out, func(x, y found) int { return cmp.Or(cmp.Compare(y.score, x.score), cmp.Compare(y.n, x.n)) })
+	slices.SortFunc(out, func(x, y scoredFact) int { return cmp.Or(cmp.Compare(y.score, x.score), cmp.Compare(y.n, x.n)) })
 	return out, nil
 }
 
@@ -116,22 +116,22 @@ func factAt(q store.Querier, n int64) (Fact, error) {
 	if err := q.QueryRow(`SELECT ref FROM docs WHERE n = ? AND kind = ?`, n, KindFact).Scan(&id); err != nil {
 		return Fact{}, err
 	}
-	return fact(q, id)
+	return factByID(q, id)
 }
 
-// Subjects returns the content words of a text, without duplicates. Relevant uses them to find
+// TopicWords returns the content words of a text, without duplicates. Relevant uses them to find
 // facts.
-func Subjects(text string) []string {
+func TopicWords(text string) []string {
 	var out, seen []string
 	if len(text) > 4000 {
 		text = strings.ToValidUTF8(text[:4000], "")
 	}
-	for _, w := range phrase.Words(text) {
-		f := phrase.Fold(w)
+	for _, w := range textnorm.Words(text) {
+		f := textnorm.Fold(w)
 		if len(out) == maxTerms {
 			break
 		}
-		if len([]rune(w)) < 2 || vague()[f] || quiet()[f] || slices.Contains(seen, f) {
+		if len([]rune(w)) < 2 || loadVagueWords()[f] || loadQuietWords()[f] || slices.Contains(seen, f) {
 			continue
 		}
 		seen = append(seen, f)

@@ -9,8 +9,8 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"hob/knowledge/store"
 	"hob/platform/provenance"
+	"hob/platform/store"
 )
 
 func TestRelevant(t *testing.T) {
@@ -118,7 +118,7 @@ func FuzzRelevant(f *testing.F) {
 		f.Add(s)
 	}
 	f.Fuzz(func(t *testing.T, s string) {
-		if got := Subjects(s); len(got) > maxTerms {
+		if got := TopicWords(s); len(got) > maxTerms {
 			t.Errorf("%d words", len(got))
 		}
 	})

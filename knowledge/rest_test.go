@@ -8,14 +8,14 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"hob/knowledge/store"
 	"hob/platform/provenance"
+	"hob/platform/store"
 )
 
 // inForce returns the texts of the valid facts, sorted.
 func inForce(t *testing.T, b *Base) []string {
 	t.Helper()
-	list, err := b.Facts(t.Context(), 50, false)
+	list, err := b.ListFacts(t.Context(), 50, false)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -43,7 +43,7 @@ func TestWhatAFactSaysBesidesStays(t *testing.T) {
 			if d := cmp.Diff(tc.want, inForce(t, b)); d != "" {
 				t.Error(d)
 			}
-			write(t, st, func(tx *store.Tx) error { return b.TakeBackTx(tx, r.Fact.ID) })
+			write(t, st, func(tx *store.Tx) error { return b.UndoRememberTx(tx, r.Fact.ID) })
 			if d := cmp.Diff([]string{tc.old}, inForce(t, b)); d != "" {
 				t.Errorf("facts after the undo differ: %s", d)
 			}
@@ -90,7 +90,7 @@ func TestTheRestKeepsItsTimes(t *testing.T) {
 	b, st := open(t)
 	remember(t, b, st, t0, provenance.Owner, "I work at Acme since February and live in Vilnius")
 	remember(t, b, st, t0.AddDate(1, 6, 0), provenance.Owner, "I moved to Kaunas")
-	list, err := b.Facts(t.Context(), 10, false)
+	list, err := b.ListFacts(t.Context(), 10, false)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -131,7 +131,7 @@ func TestTakingBackWhatWasBuiltUpon(t *testing.T) {
 	remember(t, b, st, t0, provenance.Owner, "I live in Vilnius and work at Acme")
 	r := remember(t, b, st, t0.Add(time.Hour), provenance.Owner, "I moved to Kaunas")
 	remember(t, b, st, t0.Add(2*time.Hour), provenance.Owner, "I work at Globex now")
-	err := st.Write(t.Context(), func(tx *store.Tx) error { return b.TakeBackTx(tx, r.Fact.ID) })
+	err := st.Write(t.Context(), func(tx *store.Tx) error { return b.UndoRememberTx(tx, r.Fact.ID) })
 	if !errors.Is(err, ErrNotFound) {
 		t.Errorf("%v", err)
 	}
@@ -152,7 +152,7 @@ func TestTheRestKeepsItsOrigin(t *testing.T) {
 			})
 			r := remember(t, b, st, t0.Add(time.Hour), provenance.Owner, later)
 			write(t, st, func(tx *store.Tx) error { _, _, err := b.ExpireTx(tx, t0.AddDate(0, 1, 0)); return err })
-			list, err := b.Facts(t.Context(), 10, false)
+			list, err := b.ListFacts(t.Context(), 10, false)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -175,7 +175,7 @@ func TestTheRestIsReadInTheOwnersZone(t *testing.T) {
 	evening := time.Date(2026, 3, 2, 20, 0, 0, 0, zone) // already the next day in UTC
 	remember(t, b, st, evening, provenance.Owner, "I live in Vilnius and I work at Acme from tomorrow")
 	remember(t, b, st, evening.Add(time.Minute), provenance.Owner, "I moved to Kaunas")
-	list, err := b.Facts(t.Context(), 10, false)
+	list, err := b.ListFacts(t.Context(), 10, false)
 	if err != nil {
 		t.Fatal(err)
 	}

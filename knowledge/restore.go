@@ -8,10 +8,10 @@ import (
 	"strings"
 	"time"
 
-	"hob/knowledge/store"
-	"hob/platform/origins"
-	"hob/platform/phrase"
 	"hob/platform/provenance"
+	"hob/platform/provenance/origins"
+	"hob/platform/store"
+	"hob/platform/text/textnorm"
 )
 
 // EachFact calls fn for every fact, including retired ones, in creation order. It holds no
@@ -47,7 +47,7 @@ func factsAfter(q store.Querier, after int64, page int) (out []Fact, last int64,
 	}
 	defer func() { err = errors.Join(err, rows.Close()) }()
 	for rows.Next() {
-		f, err := scan(numbered{rows, &last})
+		f, err := scanFact(numberedRow{rows, &last})
 		if err != nil {
 			return nil, 0, err
 		}
@@ -56,13 +56,13 @@ func factsAfter(q store.Querier, after int64, page int) (out []Fact, last int64,
 	return out, last, rows.Err()
 }
 
-// numbered scans a row whose first column is its number.
-type numbered struct {
+// numberedRow scans a row whose first column is its number.
+type numberedRow struct {
 	rows *sql.Rows
 	n    *int64
 }
 
-func (s numbered) Scan(dest ...any) error { return s.rows.Scan(append([]any{s.n}, dest...)...) }
+func (s numberedRow) Scan(dest ...any) error { return s.rows.Scan(append([]any{s.n}, dest...)...) }
 
 // RestoreTx imports an exported fact with its id, times and history. An existing fact with the same
 // id or words stays unchanged. If a newer fact contradicts it, the imported fact becomes history.
@@ -83,7 +83,7 @@ func (b *Base) RestoreTx(tx *store.Tx, f Fact) (Remembered, error) {
 		f.CreatedAt = time.Now()
 	}
 	f.CreatedAt = store.Time(store.Millis(f.CreatedAt))
-	old, err := fact(tx, f.ID)
+	old, err := factByID(tx, f.ID)
 	if err == nil {
 		return Remembered{Fact: old, Known: true}, nil
 	}
@@ -93,14 +93,14 @@ func (b *Base) RestoreTx(tx *store.Tx, f Fact) (Remembered, error) {
 	if !f.RetiredAt.IsZero() {
 		return b.restoreRetiredTx(tx, f, f.RetiredBy, f.RetiredAt)
 	}
-	if err := b.readTx(tx); err != nil {
+	if err := b.parseFactsTx(tx); err != nil {
 		return Remembered{}, err
 	}
-	w, err := b.weighTx(tx, f, f.CreatedAt)
+	w, err := b.checkConflictsTx(tx, f, f.CreatedAt)
 	if err != nil {
 		return Remembered{}, err
 	}
-	switch newer, err := b.newer(tx, w.order, f.CreatedAt); {
+	switch newer, err := b.newerFact(tx, w.order, f.CreatedAt); {
 	case err != nil:
 		return Remembered{}, err
 	case w.known != nil:
@@ -113,10 +113,10 @@ func (b *Base) RestoreTx(tx *store.Tx, f Fact) (Remembered, error) {
 	return Remembered{Fact: f}, b.insertTx(tx, f, w.list)
 }
 
-// newer returns the first of the facts that was stated after a time, or nil.
-func (b *Base) newer(tx *store.Tx, ids []string, at time.Time) (*Fact, error) {
+// newerFact returns the first of the facts that was stated after a time, or nil.
+func (b *Base) newerFact(tx *store.Tx, ids []string, at time.Time) (*Fact, error) {
 	for _, id := range ids {
-		f, err := fact(tx, id)
+		f, err := factByID(tx, id)
 		if err != nil {
 			return nil, err
 		}
@@ -128,8 +128,8 @@ func (b *Base) newer(tx *store.Tx, ids []string, at time.Time) (*Fact, error) {
 }
 
 func (b *Base) restoreRetiredTx(tx *store.Tx, f Fact, by string, at time.Time) (Remembered, error) {
-	same, err := query(tx, `SELECT `+factColumns+` FROM facts WHERE retired_at <> 0 AND realm = ? AND same = ? AND created_at = ?`,
-		f.Realm, strings.Join(phrase.Split(f.Text), " "), store.Millis(f.CreatedAt))
+	same, err := queryFacts(tx, `SELECT `+factColumns+` FROM facts WHERE retired_at <> 0 AND realm = ? AND same = ? AND created_at = ?`,
+		f.Realm, strings.Join(textnorm.FoldedWords(f.Text), " "), store.Millis(f.CreatedAt))
 	if err != nil {
 		return Remembered{}, fmt.Errorf("knowledge: restore: %w", err)
 	}

@@ -8,9 +8,9 @@ import (
 	"strings"
 	"time"
 
-	"hob/knowledge/store"
-	"hob/platform/credential"
-	"hob/platform/origins"
+	"hob/platform/provenance/origins"
+	"hob/platform/store"
+	"hob/platform/text/credential"
 )
 
 // Request is the input of Retrieve. Only Text is required.
@@ -76,25 +76,25 @@ type Part struct {
 	Value float64 `json:"value"`
 }
 
-// Ask runs Retrieve outside any transaction.
-func (b *Base) Ask(ctx context.Context, r Request) (Answer, error) {
+// RetrieveNow runs Retrieve outside any transaction.
+func (b *Base) RetrieveNow(ctx context.Context, r Request) (Answer, error) {
 	return b.Retrieve(ctx, b.st.Reader(ctx), r)
 }
 
 // Retrieve finds the stored rows that match a text. It degrades gracefully without an index or
 // embedder. An empty text lists the newest rows.
 func (b *Base) Retrieve(ctx context.Context, q store.Querier, r Request) (Answer, error) {
-	limit := clamp(r.Limit)
+	limit := clampLimit(r.Limit)
 	if !r.Viewer.ReadsAll() && (!r.Meaning || b.opt.Reranker == nil) { // a reranker gets more rows anyway
 		r.Limit = limit + spareRows
 	}
-	a, err := b.retrieve(ctx, q, r)
+	a, err := b.runRetrieval(ctx, q, r)
 	if err != nil {
 		return a, err
 	}
 	var now, past int
-	a.Hits, now = readable(r.Viewer, a.Hits, limit)
-	a.History, past = readable(r.Viewer, a.History, len(a.History))
+	a.Hits, now = readableHits(r.Viewer, a.Hits, limit)
+	a.History, past = readableHits(r.Viewer, a.History, len(a.History))
 	a.Withheld += now + past
 	return a, nil
 }
@@ -102,9 +102,9 @@ func (b *Base) Retrieve(ctx context.Context, q store.Querier, r Request) (Answer
 // spareRows is the number of extra rows to read as a replacement for withheld rows.
 const spareRows = 10
 
-// readable returns at most limit rows that the viewer may read, and the number of withheld rows
+// readableHits returns at most limit rows that the viewer may read, and the number of withheld rows
 // before the last of them.
-func readable(v credential.Viewer, hits []Hit, limit int) (out []Hit, withheld int) {
+func readableHits(v credential.Viewer, hits []Hit, limit int) (out []Hit, withheld int) {
 	out = hits[:0:0]
 	for _, h := range hits {
 		if len(out) == limit {
@@ -123,29 +123,29 @@ func readable(v credential.Viewer, hits []Hit, limit int) (out []Hit, withheld i
 	return out, withheld
 }
 
-func (b *Base) retrieve(ctx context.Context, q store.Querier, r Request) (Answer, error) {
-	r = b.completed(r)
+func (b *Base) runRetrieval(ctx context.Context, q store.Querier, r Request) (Answer, error) {
+	r = b.withRequestDefaults(r)
 	limit := r.Limit
 	if r.Meaning && b.opt.Reranker != nil { // the reranker gets more rows than requested
 		r.Limit = max(r.Limit, b.opt.RerankHits)
 	}
-	k := understand(r.Text, r.Now)
+	k := parseQuestion(r.Text, r.Now)
 	a := Answer{Route: k.route}
 	if k.route.Kind == RouteNone {
 		if strings.TrimSpace(r.Text) != "" {
 			if r.History || k.history {
-				err := b.bygones(q, r, &a)
+				err := b.newestHistory(q, r, &a)
 				return a, err
 			}
 			return a, nil
 		}
-		g := &gathering{r: r}
-		g.narrowed()
-		hits, err := b.newest(q, g.where, limit)
+		g := &candidateSet{r: r}
+		g.setBounds()
+		hits, err := b.newestHits(q, g.where, limit)
 		a.Hits = hits
 		return a, err
 	}
-	g, err := b.gather(q, r, k)
+	g, err := b.gatherCandidates(q, r, k)
 	if err != nil {
 		return a, err
 	}
@@ -155,17 +155,17 @@ func (b *Base) retrieve(ctx context.Context, q store.Querier, r Request) (Answer
 		}
 		k.route.Reasons = append(k.route.Reasons, "searched by words only: "+err.Error())
 	}
-	rows := g.ranked()
+	rows := g.rankRows()
 	a.Route = k.route
 	if r.Strict {
-		rows = strict(rows, b.tune)
+		rows = filterStrict(rows, b.tune)
 	}
-	if err := b.settle(q, k, &a, rows, r.Limit); err != nil {
+	if err := b.buildHits(q, k, &a, rows, r.Limit); err != nil {
 		return a, err
 	}
 	if r.Meaning {
-		a.Hits, a.Withheld = readable(r.Viewer, a.Hits, len(a.Hits)) // a model reads the hits
-		if err := b.improve(ctx, q, r, &a); err != nil {
+		a.Hits, a.Withheld = readableHits(r.Viewer, a.Hits, len(a.Hits)) // a model reads the hits
+		if err := b.improveAnswer(ctx, q, r, &a); err != nil {
 			if ctx.Err() != nil {
 				return a, err
 			}
@@ -174,16 +174,16 @@ func (b *Base) retrieve(ctx context.Context, q store.Querier, r Request) (Answer
 		a.Hits = a.Hits[:min(len(a.Hits), limit)]
 	}
 	if r.History || k.history {
-		if err := b.history(ctx, q, r, &a); err != nil {
+		if err := b.addHistory(ctx, q, r, &a); err != nil {
 			return a, err
 		}
 	}
 	return a, nil
 }
 
-// completed fills in the defaults of a request.
-func (b *Base) completed(r Request) Request {
-	r.Limit = clamp(r.Limit)
+// withRequestDefaults fills in the defaults of a request.
+func (b *Base) withRequestDefaults(r Request) Request {
+	r.Limit = clampLimit(r.Limit)
 	if r.Zone == nil {
 		r.Zone = time.UTC
 	}
@@ -195,12 +195,12 @@ func (b *Base) completed(r Request) Request {
 }
 
 // byMeaning adds the rows nearest in meaning.
-func (b *Base) byMeaning(ctx context.Context, g *gathering) error {
+func (b *Base) byMeaning(ctx context.Context, g *candidateSet) error {
 	if !g.r.Meaning || b.opt.Vectors == nil || len(g.scope) == 0 {
 		return nil
 	}
 	realms := g.scope[len(g.scope)-1].realms // the widest realms; rows that the request excludes are not read
-	near, err := b.opt.Vectors.Nearest(ctx, g.q, g.r.Text, g.kinds(), realms, b.tune.Candidates)
+	near, err := b.opt.Vectors.Nearest(ctx, g.q, g.r.Text, g.scopeKinds(), realms, b.tune.Candidates)
 	if errors.Is(err, ErrNoEmbedder) {
 		return nil
 	}
@@ -211,7 +211,7 @@ func (b *Base) byMeaning(ctx context.Context, g *gathering) error {
 	for n := range g.rows {
 		known[n] = true
 	}
-	if err := g.fetch(near); err != nil {
+	if err := g.fetchRows(near); err != nil {
 		return err
 	}
 	for i, m := range near {
@@ -222,18 +222,18 @@ func (b *Base) byMeaning(ctx context.Context, g *gathering) error {
 	return nil
 }
 
-// strict keeps rows that contain enough of the words, are named, are near in meaning or from the
+// filterStrict keeps rows that contain enough of the words, are named, are near in meaning or from the
 // named time.
-func strict(rows []*row, t Tuning) []*row {
+func filterStrict(rows []*row, t Tuning) []*row {
 	return slices.DeleteFunc(slices.Clone(rows), func(r *row) bool {
 		other := r.graph > 0 || r.place > 0 || r.dated
 		return r.share < t.Share && !other || r.score < t.Weak*rows[0].score
 	})
 }
 
-// join merges the rankings by words and by meaning with reciprocal rank fusion
+// fuseRankings merges the rankings by words and by meaning with reciprocal rank fusion
 // (https://doi.org/10.1145/1571941.1572114).
-func join(rows []*row, slow int) {
+func fuseRankings(rows []*row, slow int) {
 	if !slices.ContainsFunc(rows, func(r *row) bool { return r.place > 0 }) {
 		return
 	}
@@ -254,15 +254,15 @@ func join(rows []*row, slow int) {
 	sortRows(rows)
 }
 
-// settle turns the best rows into hits. A message that states an outdated fact the question asks
+// buildHits turns the best rows into hits. A message that states an outdated fact the question asks
 // for becomes history instead of a hit, because it matches the words but is wrong.
-func (b *Base) settle(q store.Querier, k *question, a *Answer, rows []*row, limit int) error {
-	join(rows, b.tune.Meaning)
-	if err := repeated(q, rows); err != nil {
+func (b *Base) buildHits(q store.Querier, k *parsedQuestion, a *Answer, rows []*row, limit int) error {
+	fuseRankings(rows, b.tune.Meaning)
+	if err := demoteRepeats(q, rows); err != nil {
 		return err
 	}
 	rows = rows[:min(len(rows), limit+historyRows)]
-	old, err := outdated(q, k, rows, b.tune.Form)
+	old, err := findOutdatedRows(q, k, rows, b.tune.Form)
 	if err != nil {
 		return err
 	}
@@ -275,14 +275,14 @@ func (b *Base) settle(q store.Querier, k *question, a *Answer, rows []*row, limi
 			a.Hits = append(a.Hits, h)
 		}
 	}
-	if err := whence(q, a.Hits); err != nil {
+	if err := addOrigins(q, a.Hits); err != nil {
 		return err
 	}
-	return b.replaced(q, a.Hits)
+	return b.addReplacedFacts(q, a.Hits)
 }
 
-// whence fills in the origins of rows with untrusted text.
-func whence(q store.Querier, hits []Hit) (err error) {
+// addOrigins fills in the origins of rows with untrusted text.
+func addOrigins(q store.Querier, hits []Hit) (err error) {
 	for i := range hits {
 		if h := &hits[i]; h.Provenance.Tainted() {
 			if h.Origins, err = origins.Of(q, origins.Row, h.Ref); err != nil {

@@ -8,8 +8,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
 
-	"hob/knowledge/store"
 	"hob/platform/provenance"
+	"hob/platform/store"
 )
 
 // A small conversation over a year, with typical questions.
@@ -240,10 +240,10 @@ func TestMessagesOfCorrectedFacts(t *testing.T) {
 
 // Unset values have the documented defaults.
 func TestTuning(t *testing.T) {
-	if d := cmp.Diff(DefaultTuning(), Tuning{}.filled()); d != "" {
+	if d := cmp.Diff(DefaultTuning(), Tuning{}.withDefaults()); d != "" {
 		t.Error(d)
 	}
-	if got := (Tuning{Graph: -1, Hops: -1, K1: 2}).filled(); got.Graph != 0 || got.Hops != 0 || got.K1 != 2 {
+	if got := (Tuning{Graph: -1, Hops: -1, K1: 2}).withDefaults(); got.Graph != 0 || got.Hops != 0 || got.K1 != 2 {
 		t.Errorf("%+v", got)
 	}
 	b, st := open(t)

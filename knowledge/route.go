@@ -6,15 +6,15 @@ import (
 	"time"
 	"unicode"
 
-	"hob/platform/phrase"
-	"hob/platform/terms"
+	"hob/platform/text/analyzer"
+	"hob/platform/text/textnorm"
 )
 
-// question is a parsed request.
-type question struct {
+// parsedQuestion is a parsed request.
+type parsedQuestion struct {
 	text   string // without the time expressions
 	terms  []term
-	spans  []span
+	spans  []timeSpan
 	anchor *anchor
 	names  []string // words with an initial capital
 	// speakers are the named people who said something. The speaker features apply only if there is
@@ -32,33 +32,33 @@ type question struct {
 // maxAsked limits the length of a request in bytes.
 const maxAsked = 4000
 
-// understand parses a request without any lookup.
-func understand(text string, now time.Time) *question {
+// parseQuestion parses a request without any lookup.
+func parseQuestion(text string, now time.Time) *parsedQuestion {
 	if len(text) > maxAsked {
 		text = text[:maxAsked]
 	}
 	text = strings.ToValidUTF8(text, "\uFFFD")
-	k := &question{text: text}
+	k := &parsedQuestion{text: text}
 	a, rest, ok := anchorOf(text, now)
 	if ok {
 		k.text = rest + " " + a.event
 	}
-	k.spans, k.text = spans(k.text, now)
+	k.spans, k.text = parseSpans(k.text, now)
 	switch {
 	case ok && a.time != nil:
-		k.spans = append(k.spans, a.beside(*a.time))
+		k.spans = append(k.spans, a.adjacentSpan(*a.time))
 	case ok:
 		k.anchor = &a
 	}
-	k.read(text)
-	k.words()
-	k.plan()
+	k.detectAnswerKind(text)
+	k.selectWords()
+	k.chooseRoute()
 	return k
 }
 
-// read detects the kind of answer that the text asks for.
-func (k *question) read(text string) {
-	t := tokens(text)
+// detectAnswerKind detects the kind of answer that the text asks for.
+func (k *parsedQuestion) detectAnswerKind(text string) {
+	t := tokenizeFolded(text)
 	has := func(words ...string) bool {
 		for i := range len(t) - len(words) + 1 {
 			if slices.Equal(t[i:i+len(words)], words) {
@@ -78,22 +78,22 @@ func (k *question) read(text string) {
 	if has("old") && !has("how", "old") && !has("years", "old") {
 		k.bygone = append(k.bygone, "old")
 	}
-	for _, w := range tokens(k.text) { // "the day before" is a time expression
-		if w == "before" || w == "earlier" || asked().before[w] {
+	for _, w := range tokenizeFolded(k.text) { // "the day before" is a time expression
+		if w == "before" || w == "earlier" || loadQuestionWords().before[w] {
 			k.bygone = append(k.bygone, w)
 		}
 	}
 	k.history = len(k.bygone) > 0 || has("history")
 }
 
-// words sets the terms to the content words, or to all words if there are none.
-func (k *question) words() {
+// selectWords sets the terms to the content words, or to all words if there are none.
+func (k *parsedQuestion) selectWords() {
 	var seen []string
-	list := phrase.Words(k.text)
+	list := textnorm.Words(k.text)
 	for _, telling := range []bool{true, false} {
 		for _, w := range list {
-			f := phrase.Fold(w)
-			if slices.Contains(seen, f) || len(k.terms) == maxTerms || telling && (asked().nothing[f] || len(f) == 1 && !isNumber(f)) {
+			f := textnorm.Fold(w)
+			if slices.Contains(seen, f) || len(k.terms) == maxTerms || telling && (loadQuestionWords().nothing[f] || len(f) == 1 && !isNumber(f)) {
 				continue
 			}
 			seen = append(seen, f)
@@ -106,9 +106,9 @@ func (k *question) words() {
 			break
 		}
 	}
-	for _, w := range terms.Query(k.text, nil, maxTerms) {
+	for _, w := range analyzer.Query(k.text, nil, maxTerms) {
 		if w.Extra && len(k.terms) < maxTerms {
-			k.terms = append(k.terms, term{text: phrase.Fold(w.Text), whole: true})
+			k.terms = append(k.terms, term{text: textnorm.Fold(w.Text), whole: true})
 		}
 	}
 }
@@ -116,10 +116,10 @@ func (k *question) words() {
 // maxNames limits the number of names to look up.
 const maxNames = 8
 
-// plan chooses the route. A graph lookup may change it later.
-func (k *question) plan() {
-	t := tokens(k.text)
-	telling := slices.ContainsFunc(k.terms, func(w term) bool { return !asked().nothing[w.text] })
+// chooseRoute chooses the route. A graph lookup may change it later.
+func (k *parsedQuestion) chooseRoute() {
+	t := tokenizeFolded(k.text)
+	telling := slices.ContainsFunc(k.terms, func(w term) bool { return !loadQuestionWords().nothing[w.text] })
 	switch {
 	case !telling && len(k.spans) == 0:
 		k.route = Route{Kind: RouteNone, Reasons: []string{"no searchable words"}}
@@ -129,7 +129,7 @@ func (k *question) plan() {
 	default:
 		k.route = Route{Kind: RouteSingle}
 	}
-	if w := several(t); w != "" {
+	if w := findPluralWord(t); w != "" {
 		if k.route.Kind == RouteSingle {
 			k.route.Kind = RouteMulti
 		}
@@ -145,8 +145,8 @@ func (k *question) plan() {
 	}
 }
 
-// several returns the word that asks for more than one item, or "".
-func several(t []string) string {
+// findPluralWord returns the word that asks for more than one item, or "".
+func findPluralWord(t []string) string {
 	for i, w := range t {
 		switch w {
 		case "which", "all", "every", "list", "both", "compare", "everything", "everyone":
@@ -166,21 +166,21 @@ func several(t []string) string {
 	return ""
 }
 
-// weigh sets the weights of the terms from the index statistics.
-func (k *question) weigh(a WordAnswer, little float64) {
+// weighTerms sets the weights of the terms from the index statistics.
+func (k *parsedQuestion) weighTerms(a WordAnswer, little float64) {
 	k.total = 1e-9
 	for i := range k.terms {
 		t := &k.terms[i]
-		if t.weight = inverse(a.Rows, 0); t.whole { // its parts may be the intended terms
+		if t.weight = inverseDocFrequency(a.Rows, 0); t.whole { // its parts may be the intended terms
 			t.weight = 0
 		}
 		for j, w := range a.Words {
-			if phrase.Fold(w.Text) == t.text {
-				t.weight, t.bit = inverse(a.Rows, w.Rows), 1<<min(j, 63)
+			if textnorm.Fold(w.Text) == t.text {
+				t.weight, t.bit = inverseDocFrequency(a.Rows, w.Rows), 1<<min(j, 63)
 				break
 			}
 		}
-		if asked().little[t.text] || slices.Contains(k.bygone, t.text) {
+		if loadQuestionWords().little[t.text] || slices.Contains(k.bygone, t.text) {
 			t.weight *= little
 		}
 		k.total += min(t.weight, maxWeight)

@@ -8,8 +8,8 @@ import (
 	"slices"
 	"strings"
 
-	"hob/knowledge/store"
-	"hob/platform/terms"
+	"hob/platform/store"
+	"hob/platform/text/analyzer"
 )
 
 // Limits of a scan over the newest rows.
@@ -37,8 +37,8 @@ func BM25(weight, freq, length, avg float64) float64 {
 	return weight * freq * (k1 + 1) / (freq + k1*(1-b+b*length/max(avg, 1)))
 }
 
-// words returns the configured Index or the fallback.
-func (b *Base) words() Index {
+// wordIndex returns the configured Index or the fallback.
+func (b *Base) wordIndex() Index {
 	if b.opt.Index != nil {
 		return b.opt.Index
 	}
@@ -47,20 +47,20 @@ func (b *Base) words() Index {
 
 type scannedRow struct {
 	n int64
-	t terms.Doc
+	t analyzer.Doc
 }
 
-// Words implements Index.
-func (s *Scan) Words(q store.Querier, w WordQuery) (WordAnswer, error) {
+// SearchTerms implements Index.
+func (s *Scan) SearchTerms(q store.Querier, w TermQuery) (WordAnswer, error) {
 	if len(w.Kinds) == 0 || len(w.Realms) == 0 {
 		return WordAnswer{}, nil
 	}
-	rows, langs, err := s.read(q, w)
+	rows, langs, err := s.scanRows(q, w)
 	if err != nil {
 		return WordAnswer{}, fmt.Errorf("knowledge: scan rows: %w", err)
 	}
 	out := WordAnswer{Rows: len(rows)}
-	words := terms.Query(w.Text, langs, 64)
+	words := analyzer.Query(w.Text, langs, 64)
 	freqs := make([][]float64, 0, len(words))
 	for i := range words {
 		f := make([]float64, len(rows))
@@ -75,9 +75,9 @@ func (s *Scan) Words(q store.Querier, w WordQuery) (WordAnswer, error) {
 		}
 		freqs = append(freqs, f)
 		weight := math.Log(1 + (float64(len(rows)-df)+0.5)/(float64(df)+0.5))
-		out.Words = append(out.Words, Word{Text: words[i].Text, Rows: df, Weight: weight})
+		out.Words = append(out.Words, QueryTerm{Text: words[i].Text, Rows: df, Weight: weight})
 	}
-	out.Matches = s.rank(rows, out.Words, freqs)
+	out.Matches = s.rankScanned(rows, out.Words, freqs)
 	limit := w.Limit
 	if limit <= 0 {
 		limit = 200
@@ -86,15 +86,15 @@ func (s *Scan) Words(q store.Querier, w WordQuery) (WordAnswer, error) {
 	return out, nil
 }
 
-func (s *Scan) rank(rows []scannedRow, words []Word, freqs [][]float64) []WordMatch {
+func (s *Scan) rankScanned(rows []scannedRow, words []QueryTerm, freqs [][]float64) []TermMatch {
 	length := 0
 	for _, r := range rows {
 		length += r.t.Length
 	}
 	avg := float64(length) / float64(max(1, len(rows)))
-	var out []WordMatch
+	var out []TermMatch
 	for k, r := range rows {
-		m := WordMatch{N: r.n}
+		m := TermMatch{N: r.n}
 		for i := range words {
 			if f := freqs[i][k]; f > 0 {
 				m.Has |= 1 << i
@@ -105,11 +105,11 @@ func (s *Scan) rank(rows []scannedRow, words []Word, freqs [][]float64) []WordMa
 			out = append(out, m)
 		}
 	}
-	slices.SortFunc(out, func(a, b WordMatch) int { return cmp.Or(cmp.Compare(b.Score, a.Score), cmp.Compare(b.N, a.N)) })
+	slices.SortFunc(out, func(a, b TermMatch) int { return cmp.Or(cmp.Compare(b.Score, a.Score), cmp.Compare(b.N, a.N)) })
 	return out
 }
 
-func (s *Scan) read(q store.Querier, w WordQuery) (out []scannedRow, langs []string, err error) {
+func (s *Scan) scanRows(q store.Querier, w TermQuery) (out []scannedRow, langs []string, err error) {
 	args := make([]any, 0, len(w.Kinds)+len(w.Realms))
 	for _, k := range w.Kinds {
 		args = append(args, k)
@@ -117,7 +117,7 @@ func (s *Scan) read(q store.Querier, w WordQuery) (out []scannedRow, langs []str
 	for _, r := range w.Realms {
 		args = append(args, r)
 	}
-	rows, err := q.Query(`SELECT d.n, d.title, d.text, d.speaker, d.at FROM docs d WHERE d.kind IN (`+marks(len(w.Kinds))+`) AND d.realm IN (`+marks(len(w.Realms))+`)
+	rows, err := q.Query(`SELECT d.n, d.title, d.text, d.speaker, d.at FROM docs d WHERE d.kind IN (`+sqlPlaceholders(len(w.Kinds))+`) AND d.realm IN (`+sqlPlaceholders(len(w.Realms))+`)
 		ORDER BY d.n DESC`+atMost(mostScanned), args...)
 	if err != nil {
 		return nil, nil, err
@@ -131,7 +131,7 @@ func (s *Scan) read(q store.Querier, w WordQuery) (out []scannedRow, langs []str
 			return nil, nil, err
 		}
 		d.At = store.Time(at)
-		r.t = TermsOf(d, s.weights)
+		r.t = AnalyzeDoc(d, s.weights)
 		if r.t.Lang != "" && !slices.Contains(langs, r.t.Lang) {
 			langs = append(langs, r.t.Lang)
 		}
@@ -140,5 +140,5 @@ func (s *Scan) read(q store.Querier, w WordQuery) (out []scannedRow, langs []str
 	return out, langs, rows.Err()
 }
 
-// marks returns n SQL placeholders.
-func marks(n int) string { return strings.TrimSuffix(strings.Repeat("?, ", n), ", ") }
+// sqlPlaceholders returns n SQL placeholders.
+func sqlPlaceholders(n int) string { return strings.TrimSuffix(strings.Repeat("?, ", n), ", ") }

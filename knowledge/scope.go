@@ -6,12 +6,12 @@ import (
 	"fmt"
 	"slices"
 
-	"hob/knowledge/store"
+	"hob/platform/store"
 )
 
-// narrowed builds the SQL condition of the request: kinds, realm, times and speaker.
-func (g *gathering) narrowed() {
-	g.where = filter(SearchOptions{Kinds: g.r.Kinds, Realm: g.r.Realm, EveryRealm: g.r.EveryRealm})
+// setBounds builds the SQL condition of the request: kinds, realm, times and speaker.
+func (g *candidateSet) setBounds() {
+	g.where = searchCondition(SearchOptions{Kinds: g.r.Kinds, Realm: g.r.Realm, EveryRealm: g.r.EveryRealm})
 	for _, k := range g.r.Without {
 		g.where.sql += " AND d.kind <> ?"
 		g.where.args = append(g.where.args, k)
@@ -30,23 +30,23 @@ func (g *gathering) narrowed() {
 	}
 }
 
-// narrow reports whether the request has conditions that an index cannot check.
-func (g *gathering) narrow() bool {
+// hasBounds reports whether the request has conditions that an index cannot check.
+func (g *candidateSet) hasBounds() bool {
 	return !g.r.Since.IsZero() || !g.r.Until.IsZero() || g.r.Speaker != ""
 }
 
 // private lists the kinds that belong to one realm only.
-var private = []string{KindFact, KindRetired, KindTurn, KindChunk}
+var privateKinds = []string{KindFact, KindRetired, KindTurn, KindChunk}
 
-// domain is one part of the search space: rows of these kinds in these realms.
-type domain struct{ kinds, realms []string }
+// searchDomain is one part of the search space: rows of these kinds in these realms.
+type searchDomain struct{ kinds, realms []string }
 
-// scope returns the search space of a request: private kinds of its realm, and other kinds of its
+// resolveScope returns the search space of a request: private kinds of its realm, and other kinds of its
 // realm and shared data. It finds kinds and realms by index lookups, without reading all rows.
-func (b *Base) scope(q store.Querier, r Request) (out []domain, err error) {
+func (b *Base) resolveScope(q store.Querier, r Request) (out []searchDomain, err error) {
 	kinds := r.Kinds
 	if len(kinds) == 0 {
-		kinds, err = distinct(q, "kind", "")
+		kinds, err = distinctValues(q, "kind", "")
 		kinds = slices.DeleteFunc(kinds, func(k string) bool { return k == KindRetired })
 	}
 	kinds = slices.DeleteFunc(slices.Clone(kinds), func(k string) bool { return slices.Contains(r.Without, k) })
@@ -55,34 +55,34 @@ func (b *Base) scope(q store.Querier, r Request) (out []domain, err error) {
 	}
 	switch {
 	case r.EveryRealm:
-		realms, err := distinct(q, "realm", "realm <> '' AND ")
-		return []domain{{kinds, append(realms, "")}}, err
+		realms, err := distinctValues(q, "realm", "realm <> '' AND ")
+		return []searchDomain{{kinds, append(realms, "")}}, err
 	case r.Realm == "":
-		return []domain{{kinds, []string{""}}}, nil
+		return []searchDomain{{kinds, []string{""}}}, nil
 	}
 	var facts, others []string
 	for _, k := range kinds {
-		if slices.Contains(private, k) {
+		if slices.Contains(privateKinds, k) {
 			facts = append(facts, k)
 		} else {
 			others = append(others, k)
 		}
 	}
 	if len(facts) > 0 {
-		out = append(out, domain{facts, []string{r.Realm}})
+		out = append(out, searchDomain{facts, []string{r.Realm}})
 	}
 	if len(others) > 0 {
-		out = append(out, domain{others, []string{r.Realm, ""}})
+		out = append(out, searchDomain{others, []string{r.Realm, ""}})
 	}
 	return out, nil
 }
 
-// lookup searches each part of the scope and merges the answers.
-func (b *Base) lookup(q store.Querier, in []domain, w WordQuery) (WordAnswer, error) {
+// lookupWords searches each part of the scope and merges the answers.
+func (b *Base) lookupWords(q store.Querier, in []searchDomain, w TermQuery) (WordAnswer, error) {
 	var all WordAnswer
 	for i, d := range in {
 		w.Kinds, w.Realms = d.kinds, d.realms
-		a, err := b.words().Words(q, w)
+		a, err := b.wordIndex().SearchTerms(q, w)
 		if err != nil {
 			return all, fmt.Errorf("knowledge: search: %w", err)
 		}
@@ -97,16 +97,16 @@ func (b *Base) lookup(q store.Querier, in []domain, w WordQuery) (WordAnswer, er
 		}
 	}
 	if len(in) > 1 {
-		slices.SortStableFunc(all.Matches, func(x, y WordMatch) int { return cmp.Compare(y.Score, x.Score) })
+		slices.SortStableFunc(all.Matches, func(x, y TermMatch) int { return cmp.Compare(y.Score, x.Score) })
 		for j := range all.Words {
-			all.Words[j].Weight = inverse(all.Rows, all.Words[j].Rows)
+			all.Words[j].Weight = inverseDocFrequency(all.Rows, all.Words[j].Rows)
 		}
 	}
 	return all, nil
 }
 
-// distinct returns the distinct values of an indexed column.
-func distinct(q store.Querier, column, cond string) (out []string, err error) {
+// distinctValues returns the distinct values of an indexed column.
+func distinctValues(q store.Querier, column, cond string) (out []string, err error) {
 	next := `SELECT min(` + column + `) FROM docs WHERE ` + cond + column + ` > `
 	rows, err := q.Query(`WITH RECURSIVE v(x) AS (` + next + `'' UNION ALL SELECT (` + next + `v.x) FROM v WHERE v.x IS NOT NULL)
 		SELECT x FROM v WHERE x IS NOT NULL LIMIT 1000`)
@@ -124,17 +124,17 @@ func distinct(q store.Querier, column, cond string) (out []string, err error) {
 	return out, rows.Err()
 }
 
-// realms returns the distinct realms of the scope. The graph contains facts, so for an agent with
+// scopeRealms returns the distinct realms of the scope. The graph contains facts, so for an agent with
 // its own realm only that realm is used.
-func (g *gathering) realms() []string {
+func (g *candidateSet) scopeRealms() []string {
 	if g.r.Realm != "" && !g.r.EveryRealm {
 		return []string{g.r.Realm}
 	}
 	return g.scope[0].realms
 }
 
-// kinds returns the kinds of the scope.
-func (g *gathering) kinds() (out []string) {
+// scopeKinds returns the kinds of the scope.
+func (g *candidateSet) scopeKinds() (out []string) {
 	for _, d := range g.scope {
 		out = append(out, d.kinds...)
 	}

@@ -13,8 +13,8 @@ import (
 	"time"
 	"unicode/utf8"
 
-	"hob/knowledge/store"
-	"hob/platform/phrase"
+	"hob/platform/store"
+	"hob/platform/text/textnorm"
 )
 
 // candidates is the number of best word matches that are reranked by age. maxTerms limits the work
@@ -32,16 +32,16 @@ const (
 // text as a substring of recent rows. Any text is a valid query; an empty one lists the newest
 // rows.
 func (b *Base) Search(q store.Querier, text string, opt SearchOptions) ([]Hit, error) {
-	limit := clamp(opt.Limit)
-	f := filter(opt)
-	terms := telling(text)
+	limit := clampLimit(opt.Limit)
+	f := searchCondition(opt)
+	terms := contentWords(text)
 	if len(terms) == 0 {
 		if strings.TrimSpace(text) == "" {
-			return b.newest(q, f, limit)
+			return b.newestHits(q, f, limit)
 		}
-		return b.substring(q, text, f, limit)
+		return b.substringHits(q, text, f, limit)
 	}
-	s, err := b.scope(q, Request{Kinds: opt.Kinds, Realm: opt.Realm, EveryRealm: opt.EveryRealm})
+	s, err := b.resolveScope(q, Request{Kinds: opt.Kinds, Realm: opt.Realm, EveryRealm: opt.EveryRealm})
 	if err != nil {
 		return nil, err
 	}
@@ -49,62 +49,62 @@ func (b *Base) Search(q store.Querier, text string, opt SearchOptions) ([]Hit, e
 		if loose && opt.All {
 			break
 		}
-		a, err := b.lookup(q, s, WordQuery{Text: strings.Join(terms, " "), Limit: max(limit, matched), Loose: loose})
+		a, err := b.lookupWords(q, s, TermQuery{Text: strings.Join(terms, " "), Limit: max(limit, matched), Loose: loose})
 		if err != nil {
 			return nil, err
 		}
-		found := having(a, len(a.Words))
+		found := matchesWithWords(a, len(a.Words))
 		if len(found) == 0 && loose && len(terms) > 1 {
-			found = having(a, (len(a.Words)+1)/2)
+			found = matchesWithWords(a, (len(a.Words)+1)/2)
 		}
 		if len(found) > 0 {
-			return b.found(q, found[:min(len(found), max(limit, candidates))], f, limit)
+			return b.readMatches(q, found[:min(len(found), max(limit, candidates))], f, limit)
 		}
 	}
-	return b.substring(q, text, f, limit)
+	return b.substringHits(q, text, f, limit)
 }
 
 // matched is the number of matches requested from the index.
 const matched = 300
 
-// having returns the matches with at least the given number of words. It sorts by that number, then
+// matchesWithWords returns the matches with at least the given number of words. It sorts by that number, then
 // by rank.
-func having(a WordAnswer, words int) (out []WordMatch) {
+func matchesWithWords(a WordAnswer, words int) (out []TermMatch) {
 	for _, m := range a.Matches {
 		if n := bits.OnesCount64(m.Has); n >= max(words, 1) {
 			m.Score += 100 * float64(n)
 			out = append(out, m)
 		}
 	}
-	slices.SortStableFunc(out, func(x, y WordMatch) int { return cmp.Compare(y.Score, x.Score) })
+	slices.SortStableFunc(out, func(x, y TermMatch) int { return cmp.Compare(y.Score, x.Score) })
 	return out
 }
 
-// found reads the rows of matches that the search allows.
-func (b *Base) found(q store.Querier, list []WordMatch, w where, limit int) ([]Hit, error) {
+// readMatches reads the rows of matches that the search allows.
+func (b *Base) readMatches(q store.Querier, list []TermMatch, w sqlCondition, limit int) ([]Hit, error) {
 	score := map[int64]float64{}
 	ids := make([]string, len(list))
 	for i, m := range list {
 		ids[i] = strconv.FormatInt(m.N, 10)
 		score[m.N] = m.Score
 	}
-	out, err := hits(q, `SELECT `+docColumns+`, 0.0 FROM docs d WHERE d.n IN (`+strings.Join(ids, ",")+`) AND `+w.sql+` ORDER BY d.n DESC`, w.args...)
+	out, err := queryHits(q, `SELECT `+docColumns+`, 0.0 FROM docs d WHERE d.n IN (`+strings.Join(ids, ",")+`) AND `+w.sql+` ORDER BY d.n DESC`, w.args...)
 	for i := range out {
 		out[i].Score = score[out[i].N]
 	}
-	return b.rank(out, limit), err
+	return b.boostRecent(out, limit), err
 }
 
-// where is a SQL condition on kinds and realm.
-type where struct {
+// sqlCondition is a SQL condition on kinds and realm.
+type sqlCondition struct {
 	sql  string
 	args []any
 }
 
-func filter(opt SearchOptions) where {
-	w := where{sql: "d.kind <> ?", args: []any{KindRetired}}
+func searchCondition(opt SearchOptions) sqlCondition {
+	w := sqlCondition{sql: "d.kind <> ?", args: []any{KindRetired}}
 	if n := len(opt.Kinds); n > 0 {
-		w = where{sql: "d.kind IN (?" + strings.Repeat(", ?", n-1) + ")"}
+		w = sqlCondition{sql: "d.kind IN (?" + strings.Repeat(", ?", n-1) + ")"}
 		for _, k := range opt.Kinds {
 			w.args = append(w.args, k)
 		}
@@ -122,24 +122,24 @@ func atMost(n int) string { return " LIMIT " + strconv.Itoa(n) }
 
 const docColumns = `d.n, d.kind, d.ref, d.title, d.text, d.at, d.provenance, d.realm, d.grp, d.pos, d.speaker, d.source`
 
-func (b *Base) newest(q store.Querier, w where, limit int) ([]Hit, error) {
-	return hits(q, `SELECT `+docColumns+`, 0.0 FROM docs d WHERE `+w.sql+` ORDER BY d.at DESC, d.n DESC`+atMost(limit), w.args...)
+func (b *Base) newestHits(q store.Querier, w sqlCondition, limit int) ([]Hit, error) {
+	return queryHits(q, `SELECT `+docColumns+`, 0.0 FROM docs d WHERE `+w.sql+` ORDER BY d.at DESC, d.n DESC`+atMost(limit), w.args...)
 }
 
-func (b *Base) substring(q store.Querier, text string, w where, limit int) ([]Hit, error) {
+func (b *Base) substringHits(q store.Querier, text string, w sqlCondition, limit int) ([]Hit, error) {
 	text = strings.ToValidUTF8(strings.TrimSpace(text), "\uFFFD")
 	if n := utf8.RuneCountInString(text); n < 2 || n > maxPlain {
 		return nil, nil
 	}
 	like := "%" + strings.NewReplacer(`\`, `\\`, `%`, `\%`, `_`, `\_`).Replace(text) + "%"
 	args := append(slices.Clone(w.args), like, like)
-	return hits(q, `SELECT `+docColumns+`, 0.0 FROM (SELECT * FROM docs ORDER BY n DESC`+atMost(scanned)+`) d WHERE `+w.sql+`
+	return queryHits(q, `SELECT `+docColumns+`, 0.0 FROM (SELECT * FROM docs ORDER BY n DESC`+atMost(scanned)+`) d WHERE `+w.sql+`
 		AND (d.text LIKE ? ESCAPE '\' OR d.title LIKE ? ESCAPE '\') ORDER BY d.at DESC, d.n DESC`+atMost(limit), args...)
 }
 
-// rank adds up to a third to the score of recent documents. Ages are relative to the newest
+// boostRecent adds up to a third to the score of recent documents. Ages are relative to the newest
 // candidate, so that the order does not depend on the current time.
-func (b *Base) rank(list []Hit, limit int) []Hit {
+func (b *Base) boostRecent(list []Hit, limit int) []Hit {
 	var newest time.Time
 	for _, h := range list {
 		if h.At.After(newest) {
@@ -154,7 +154,7 @@ func (b *Base) rank(list []Hit, limit int) []Hit {
 	return list[:min(limit, len(list))]
 }
 
-func hits(q store.Querier, stmt string, args ...any) (out []Hit, err error) {
+func queryHits(q store.Querier, stmt string, args ...any) (out []Hit, err error) {
 	rows, err := q.Query(stmt, args...)
 	if err != nil {
 		return nil, fmt.Errorf("knowledge: search: %w", err)
@@ -172,18 +172,18 @@ func hits(q store.Querier, stmt string, args ...any) (out []Hit, err error) {
 	return out, rows.Err()
 }
 
-// telling returns the content words of a query, or all words if there are none. Each word appears
+// contentWords returns the content words of a query, or all words if there are none. Each word appears
 // once, unfolded, because the index folds words itself.
-func telling(text string) []string {
+func contentWords(text string) []string {
 	var some, all, seen []string
-	for _, w := range phrase.Words(text) {
-		folded := phrase.Fold(w)
+	for _, w := range textnorm.Words(text) {
+		folded := textnorm.Fold(w)
 		if slices.Contains(seen, folded) || len(all) == maxTerms {
 			continue
 		}
 		seen = append(seen, folded)
 		all = append(all, w)
-		if !vague()[folded] && len([]rune(w)) > 1 || isNumber(w) {
+		if !loadVagueWords()[folded] && len([]rune(w)) > 1 || isNumber(w) {
 			some = append(some, w)
 		}
 	}
@@ -196,7 +196,7 @@ func telling(text string) []string {
 func isNumber(w string) bool { return strings.Trim(w, "0123456789") == "" }
 
 // vague returns the words of a query that do not describe its subject.
-var vague = sync.OnceValue(func() map[string]bool {
+var loadVagueWords = sync.OnceValue(func() map[string]bool {
 	m := map[string]bool{}
 	for _, w := range strings.Fields(`a about all am an and any anything are as at be been but by can could did do does everything for
 		from had has have he her hers him his how i if in into is it its just know like me mine my of on or our please remember

@@ -6,14 +6,14 @@ import (
 	"slices"
 	"strings"
 
-	"hob/platform/phrase"
+	"hob/platform/text/textnorm"
 )
 
-// speakers finds the named people who said something. A name may be the first word of a speaker's
+// findSpeakers finds the named people who said something. A name may be the first word of a speaker's
 // name.
-func (g *gathering) speakers() error {
+func (g *candidateSet) findSpeakers() error {
 	k := g.k
-	for _, w := range tokens(k.text) {
+	for _, w := range tokenizeFolded(k.text) {
 		if (w == "i" || w == "my" || w == "me") && !slices.Contains(k.speakers, "owner") {
 			k.speakers = append(k.speakers, "owner")
 		}
@@ -69,27 +69,27 @@ func (g *gathering) speakers() error {
 		if !slices.Contains(k.speakers, *speaker) {
 			k.speakers = append(k.speakers, *speaker)
 		}
-		k.drop(phrase.Fold(k.names[i]))
+		k.dropSpeakerName(textnorm.Fold(k.names[i]))
 	}
 	return rows.Err()
 }
 
-// drop removes a speaker's name from the terms. The name says nothing about the content, and other
+// dropSpeakerName removes a speaker's name from the terms. The name says nothing about the content, and other
 // people use it when they address that person.
-func (k *question) drop(name string) {
+func (k *parsedQuestion) dropSpeakerName(name string) {
 	k.called = append(k.called, name)
 	if len(k.terms) > 1 {
 		k.terms = slices.DeleteFunc(k.terms, func(t term) bool { return t.text == name })
 	}
 }
 
-// named adds rows about a speaker that have no speaker ("Ana lives in Leipzig"). In those the name
+// addSpeakerMentions adds rows about a speaker that have no speaker ("Ana lives in Leipzig"). In those the name
 // is an ordinary word.
-func (g *gathering) named(limit int) error {
+func (g *candidateSet) addSpeakerMentions(limit int) error {
 	if len(g.k.called) == 0 {
 		return nil
 	}
-	var scope []domain
+	var scope []searchDomain
 	for _, d := range g.scope {
 		d.kinds = slices.DeleteFunc(slices.Clone(d.kinds), func(k string) bool { return k == KindTurn })
 		if len(d.kinds) > 0 {
@@ -100,7 +100,7 @@ func (g *gathering) named(limit int) error {
 	for _, t := range g.k.terms {
 		text = append(text, t.text)
 	}
-	a, err := g.b.lookup(g.q, scope, WordQuery{Text: strings.Join(text, " "), Limit: limit})
+	a, err := g.b.lookupWords(g.q, scope, TermQuery{Text: strings.Join(text, " "), Limit: limit})
 	for _, m := range a.Matches {
 		m.Has = 0 // its bits belong to another query
 		g.found = append(g.found, m)

@@ -7,12 +7,12 @@ import (
 	"strings"
 	"time"
 
-	"hob/knowledge/store"
-	say "hob/platform/statement"
+	"hob/platform/store"
+	say "hob/platform/text/triples"
 )
 
-// statement returns the first single-valued statement in a text and its value; "" if there is none.
-func statement(text string) (head, value string) {
+// firstStatement returns the first single-valued statement in a text and its value; "" if there is none.
+func firstStatement(text string) (head, value string) {
 	for _, s := range say.Read(text, time.Time{}) {
 		if s.One && !s.More && s.Value != "" {
 			return s.Attr + " " + s.Subject.Key, strings.Join(say.Words(s.Value), " ")
@@ -63,7 +63,7 @@ const (
 	flagPast
 )
 
-func flagsOf(s say.Statement) (n int) {
+func flagsOf(s say.Triple) (n int) {
 	for i, on := range []bool{s.One, s.More, s.Now, s.Sure, s.Ended, s.Past} {
 		if on {
 			n |= 1 << i
@@ -76,17 +76,17 @@ func flagsOf(s say.Statement) (n int) {
 type claim struct {
 	fact string
 	n    int
-	say.Statement
+	say.Triple
 }
 
-// readTx parses the facts that were not parsed yet, or by an older version.
-func (b *Base) readTx(tx *store.Tx) error {
+// parseFactsTx parses the facts that were not parsed yet, or by an older version.
+func (b *Base) parseFactsTx(tx *store.Tx) error {
 	which := `SELECT fact FROM claimed WHERE version = 0` // facts with redacted text
 	if !b.read.Load() {
 		which = `SELECT f.id FROM facts f LEFT JOIN claimed c ON c.fact = f.id WHERE coalesce(c.version, 0) < ` + strconv.Itoa(readings)
 		tx.AfterCommit(func() { b.read.Store(true) })
 	}
-	todo, err := query(tx, `SELECT `+factColumns+` FROM facts WHERE id IN (`+which+`) ORDER BY n`)
+	todo, err := queryFacts(tx, `SELECT `+factColumns+` FROM facts WHERE id IN (`+which+`) ORDER BY n`)
 	if err != nil {
 		return fmt.Errorf("knowledge: read facts: %w", err)
 	}
@@ -99,7 +99,7 @@ func (b *Base) readTx(tx *store.Tx) error {
 }
 
 // claimTx stores the claims of a fact.
-func claimTx(tx *store.Tx, f Fact, list []say.Statement) error {
+func claimTx(tx *store.Tx, f Fact, list []say.Triple) error {
 	for i, s := range list {
 		if _, err := tx.Exec(`INSERT OR REPLACE INTO claims (fact, n, subject, attr, value, words, old, flags, text) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)`, f.ID, i,
 			s.Subject.Key, s.Attr, s.Value, valueKey(s.Value), s.Old, flagsOf(s), s.Text); err != nil {
@@ -160,36 +160,36 @@ func allClaims(q store.Querier, id string) ([]claim, error) {
 	return out, rows.Err()
 }
 
-// keys returns the key of a subject and its alternative keys: "Ana" and "my sister" are the same
+// subjectKeys returns the key of a subject and its alternative keys: "Ana" and "my sister" are the same
 // person while there is only one sister. clean excludes names from untrusted text.
-func keys(q store.Querier, realm string, s say.Subject, clean bool) ([]string, error) {
+func subjectKeys(q store.Querier, realm string, s say.Subject, clean bool) ([]string, error) {
 	out := []string{s.Key}
 	if s.Owner || s.Key == "" {
 		return out, nil
 	}
-	names, err := callings(q, realm, clean)
+	names, err := loadRoleNames(q, realm, clean)
 	if err != nil {
 		return nil, err
 	}
 	if s.Role != "" && s.Name != "" {
-		names.add(s.Role, s.Name)
+		names.addName(s.Role, s.Name)
 	}
 	for role, called := range names {
 		if len(called) != 1 {
 			continue
 		}
 		for name := range called {
-			out = append(out, swapped(s.Key, role, name)...)
-			out = append(out, swapped(s.Key, name, role)...)
+			out = append(out, swapName(s.Key, role, name)...)
+			out = append(out, swapName(s.Key, name, role)...)
 		}
 	}
 	slices.Sort(out)
 	return slices.Compact(out), nil
 }
 
-// swapped returns key with the words of from replaced by those of to, or nothing if it does not
+// swapName returns key with the words of from replaced by those of to, or nothing if it does not
 // contain them.
-func swapped(key, from, to string) []string {
+func swapName(key, from, to string) []string {
 	words, part := strings.Fields(key), strings.Fields(from)
 	for _, p := range part {
 		i := slices.Index(words, p)
@@ -203,18 +203,18 @@ func swapped(key, from, to string) []string {
 	return []string{strings.Join(slices.Compact(words), " ")}
 }
 
-// called maps roles to names.
-type called map[string]map[string]bool
+// roleNames maps roles to names.
+type roleNames map[string]map[string]bool
 
-func (c called) add(role, name string) {
+func (c roleNames) addName(role, name string) {
 	if c[role] == nil {
 		c[role] = map[string]bool{}
 	}
 	c[role][name] = true
 }
 
-// callings returns the names by role.
-func callings(q store.Querier, realm string, clean bool) (called, error) {
+// loadRoleNames returns the names by role.
+func loadRoleNames(q store.Querier, realm string, clean bool) (roleNames, error) {
 	rows, err := q.Query(`SELECT DISTINCT c.subject, c.words FROM claims c JOIN facts f ON f.id = c.fact
 		WHERE c.attr = 'called' AND c.flags & ? = 0 AND f.retired_at = 0 AND f.realm = ? AND (NOT ? OR f.provenance IN ('owner', 'hob', 'tool')) LIMIT 2000`,
 		flagEnded|flagPast, realm, clean)
@@ -222,14 +222,14 @@ func callings(q store.Querier, realm string, clean bool) (called, error) {
 		return nil, fmt.Errorf("knowledge: read names: %w", err)
 	}
 	defer rows.Close()
-	out := called{}
+	out := roleNames{}
 	for rows.Next() {
 		var role, name string
 		if err := rows.Scan(&role, &name); err != nil {
 			return nil, fmt.Errorf("knowledge: read names: %w", err)
 		}
 		if role != say.Owner && name != "" {
-			out.add(role, name)
+			out.addName(role, name)
 		}
 	}
 	return out, rows.Err()

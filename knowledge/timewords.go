@@ -6,11 +6,11 @@ import (
 	"strings"
 	"time"
 
-	"hob/platform/when"
+	"hob/platform/text/dateparse"
 )
 
-// span is a period that a text names.
-type span struct{ from, to time.Time }
+// timeSpan is a period that a text names.
+type timeSpan struct{ from, to time.Time }
 
 const (
 	day = 24 * time.Hour
@@ -19,11 +19,11 @@ const (
 	late = 31 * day
 )
 
-// spans parses the time expressions in a text and returns the text without them. A time without a
+// parseSpans parses the time expressions in a text and returns the text without them. A time without a
 // year is the latest before now, unless the text refers to the future.
-func spans(text string, now time.Time) (list []span, rest string) {
-	found := when.Find(text, now)
-	slices.SortFunc(found, func(a, b when.Match) int { return b.Start - a.Start })
+func parseSpans(text string, now time.Time) (list []timeSpan, rest string) {
+	found := dateparse.Find(text, now)
+	slices.SortFunc(found, func(a, b dateparse.Match) int { return b.Start - a.Start })
 	for _, m := range found {
 		if s, ok := spanOf(m, now); ok {
 			list = append(list, s)
@@ -33,16 +33,16 @@ func spans(text string, now time.Time) (list []span, rest string) {
 	return list, text
 }
 
-func spanOf(m when.Match, now time.Time) (s span, ok bool) {
-	p, err := when.ParsePeriod(m.Text, now) // resolves a missing year to the past
+func spanOf(m dateparse.Match, now time.Time) (s timeSpan, ok bool) {
+	p, err := dateparse.ParsePeriod(m.Text, now) // resolves a missing year to the past
 	switch {
 	case err == nil:
-		s = span{p.From, p.To}
+		s = timeSpan{p.From, p.To}
 	case m.Period != nil:
-		s = span{m.Period.From, m.Period.To}
-	case m.Moment != nil && m.Moment.Grain >= when.Day && !m.Moment.HasClock:
+		s = timeSpan{m.Period.From, m.Period.To}
+	case m.Moment != nil && m.Moment.Grain >= dateparse.Day && !m.Moment.HasClock:
 		from := m.Moment.Time
-		s = span{time.Date(from.Year(), from.Month(), from.Day(), 0, 0, 0, 0, from.Location()), time.Time{}}
+		s = timeSpan{time.Date(from.Year(), from.Month(), from.Day(), 0, 0, 0, 0, from.Location()), time.Time{}}
 		s.to = s.from.AddDate(0, 0, 1)
 	default:
 		return s, false
@@ -56,9 +56,9 @@ func spanOf(m when.Match, now time.Time) (s span, ok bool) {
 	return s, true
 }
 
-// within returns how well a row's time fits the period: 1 inside it, decreasing after it, because
+// timeProximity returns how well a row's time fits the period: 1 inside it, decreasing after it, because
 // people talk about past events.
-func (s span) within(at time.Time, later float64) float64 {
+func (s timeSpan) timeProximity(at time.Time, later float64) float64 {
 	switch {
 	case at.Before(s.from):
 		return 0
@@ -77,23 +77,23 @@ type anchor struct {
 	unit   string // "day", "week", ...
 	before bool
 	event  string
-	time   *span // the time of the event, if the event is itself a time expression
+	time   *timeSpan // the time of the event, if the event is itself a time expression
 }
 
-var anchored = regexp.MustCompile(`(?i)\b(?:the\s+)?(day|week|weekend|month|year)s?\s+(before|after)\s+([^?.!,;]+)`)
+var anchorPattern = regexp.MustCompile(`(?i)\b(?:the\s+)?(day|week|weekend|month|year)s?\s+(before|after)\s+([^?.!,;]+)`)
 
 // anchorOf parses an anchor and returns the text without it. It ignores complete time expressions
 // ("the day before yesterday").
 func anchorOf(text string, now time.Time) (a anchor, rest string, ok bool) {
-	m := anchored.FindStringSubmatchIndex(text)
+	m := anchorPattern.FindStringSubmatchIndex(text)
 	if m == nil {
 		return a, text, false
 	}
 	a = anchor{unit: strings.ToLower(text[m[2]:m[3]]), before: strings.EqualFold(text[m[4]:m[5]], "before"), event: strings.TrimSpace(text[m[6]:m[7]])}
-	if a.event == "" || len(tokens(a.event)) > 8 {
+	if a.event == "" || len(tokenizeFolded(a.event)) > 8 {
 		return a, text, false
 	}
-	for _, t := range when.Find(text, now) {
+	for _, t := range dateparse.Find(text, now) {
 		if t.Start <= m[2] && t.End > m[5] && !a.atTime(now) {
 			return a, text, false
 		}
@@ -104,7 +104,7 @@ func anchorOf(text string, now time.Time) (a anchor, rest string, ok bool) {
 // atTime reports whether the event is a time expression ("the week before Christmas"), and resolves
 // it.
 func (a *anchor) atTime(now time.Time) bool {
-	for _, t := range when.Find(a.event, now) {
+	for _, t := range dateparse.Find(a.event, now) {
 		if s, ok := spanOf(t, now); ok && t.Start == 0 {
 			a.time, a.event = &s, a.event[t.End:]
 			return true
@@ -113,14 +113,14 @@ func (a *anchor) atTime(now time.Time) bool {
 	return false
 }
 
-// span returns the period next to the day of the event.
-func (a anchor) span(at time.Time) span {
+// anchoredDay returns the period next to the day of the event.
+func (a anchor) anchoredDay(at time.Time) timeSpan {
 	from := time.Date(at.Year(), at.Month(), at.Day(), 0, 0, 0, 0, at.Location())
-	return a.beside(span{from, from.AddDate(0, 0, 1)})
+	return a.adjacentSpan(timeSpan{from, from.AddDate(0, 0, 1)})
 }
 
-// beside returns the period before or after another.
-func (a anchor) beside(s span) span {
+// adjacentSpan returns the period before or after another.
+func (a anchor) adjacentSpan(s timeSpan) timeSpan {
 	years, months, days := 0, 0, 1
 	switch a.unit {
 	case "week", "weekend":
@@ -131,15 +131,15 @@ func (a anchor) beside(s span) span {
 		years, days = 1, 0
 	}
 	if a.before {
-		return span{s.from.AddDate(-years, -months, -days), s.from}
+		return timeSpan{s.from.AddDate(-years, -months, -days), s.from}
 	}
-	return span{s.to, s.to.AddDate(years, months, days)}
+	return timeSpan{s.to, s.to.AddDate(years, months, days)}
 }
 
-// happened returns when the events of a text took place: the time that its words name, relative to
+// eventTime returns when the events of a text took place: the time that its words name, relative to
 // said, else said.
-func happened(text string, said time.Time) time.Time {
-	for _, m := range when.Find(text, said) {
+func eventTime(text string, said time.Time) time.Time {
+	for _, m := range dateparse.Find(text, said) {
 		switch {
 		case m.Period != nil && !m.Period.From.IsZero() && m.Period.From.Before(said.AddDate(2, 0, 0)):
 			return m.Period.From

@@ -51,8 +51,8 @@ func DefaultTuning() Tuning {
 	}
 }
 
-// filled replaces zero values by the defaults.
-func (t Tuning) filled() Tuning {
+// withDefaults replaces zero values by the defaults.
+func (t Tuning) withDefaults() Tuning {
 	have, otherwise := reflect.ValueOf(&t).Elem(), reflect.ValueOf(DefaultTuning())
 	for i := range have.NumField() {
 		switch f := have.Field(i); {

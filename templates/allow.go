@@ -12,22 +12,22 @@ import (
 	"unicode"
 )
 
-// bound is a rule for how a template may change a key.
-type bound int
+// keyRule is a rule for how a template may change a key.
+type keyRule int
 
 const (
-	free   bound = iota
-	atMost       // a number that may only decrease
-	longer       // a duration that may only increase
-	capped       // a number where 0 means unlimited: the limit may only get stricter
-	level        // watch < supervised < trusted: the level may only decrease
+	free   keyRule = iota
+	atMost         // a number that may only decrease
+	longer         // a duration that may only increase
+	capped         // a number where 0 means unlimited: the limit may only get stricter
+	level          // watch < supervised < trusted: the level may only decrease
 )
 
-// allowed returns the keys that a template may set, with their rules. They change how Hob
+// allowedKeys returns the keys that a template may set, with their rules. They change how Hob
 // behaves, never its permissions, contacts, readable data or costs. All other keys are
 // refused, including those of later versions.
-func allowed() map[string]bound {
-	return map[string]bound{
+func allowedKeys() map[string]keyRule {
+	return map[string]keyRule{
 		"agent.name":                free,
 		"agent.max_rounds":          atMost,
 		"agent.max_tokens_per_turn": atMost,
@@ -49,17 +49,17 @@ func allowed() map[string]bound {
 }
 
 // AllowedKeys lists the keys that a template may set.
-func AllowedKeys() []string { return slices.Sorted(maps.Keys(allowed())) }
+func AllowedKeys() []string { return slices.Sorted(maps.Keys(allowedKeys())) }
 
-// settings flattens [config] and refuses keys that no template may set.
-func settings(table map[string]any) ([]Setting, error) {
+// flattenSettings flattens [config] and refuses keys that no template may set.
+func flattenSettings(table map[string]any) ([]Setting, error) {
 	var out []Setting
-	for _, l := range leaves(table) {
+	for _, l := range tableLeaves(table) {
 		key := strings.Join(l.path, ".")
-		if _, ok := allowed()[key]; !ok {
-			return nil, fmt.Errorf("%w: a template may not set %s; it may set %s", ErrInvalid, cut(key, 80), strings.Join(AllowedKeys(), ", "))
+		if _, ok := allowedKeys()[key]; !ok {
+			return nil, fmt.Errorf("%w: a template may not set %s; it may set %s", ErrInvalid, sanitizeExcerpt(key, 80), strings.Join(AllowedKeys(), ", "))
 		}
-		v, err := written(l.value)
+		v, err := formatScalar(l.value)
 		if err != nil {
 			return nil, fmt.Errorf("%w: %s: %w", ErrInvalid, key, err)
 		}
@@ -68,8 +68,8 @@ func settings(table map[string]any) ([]Setting, error) {
 	return out, nil
 }
 
-// written formats a scalar as TOML.
-func written(v any) (string, error) {
+// formatScalar formats a scalar as TOML.
+func formatScalar(v any) (string, error) {
 	switch v := v.(type) {
 	case string:
 		if len(v) > 200 || strings.ContainsFunc(v, unicode.IsControl) {
@@ -94,10 +94,10 @@ func written(v any) (string, error) {
 	return "", fmt.Errorf("it must be a text, a number, or true or false")
 }
 
-// widens reports whether a template's value would loosen a limit that the owner set. Values
+// isLooser reports whether a template's value would loosen a limit that the owner set. Values
 // that cannot be compared count as looser.
-func widens(key, value string, now any) bool {
-	switch allowed()[key] {
+func isLooser(key, value string, now any) bool {
+	switch allowedKeys()[key] {
 	case free:
 		return false
 	case level:
@@ -109,16 +109,16 @@ func widens(key, value string, now any) bool {
 		b, berr := time.ParseDuration(fmt.Sprint(now))
 		return aerr != nil || berr != nil || a < b
 	case atMost:
-		a, b, ok := numbers(value, now)
+		a, b, ok := parseNumbers(value, now)
 		return !ok || a > b
 	case capped:
-		a, b, ok := numbers(value, now)
+		a, b, ok := parseNumbers(value, now)
 		return !ok || a < 0 || (b > 0 && (a == 0 || a > b))
 	}
 	return true
 }
 
-func numbers(value string, now any) (a, b float64, ok bool) {
+func parseNumbers(value string, now any) (a, b float64, ok bool) {
 	a, aerr := strconv.ParseFloat(value, 64)
 	b, berr := strconv.ParseFloat(fmt.Sprint(now), 64)
 	return a, b, aerr == nil && berr == nil
@@ -127,7 +127,7 @@ func numbers(value string, now any) (a, b float64, ok bool) {
 // Settings returns the settings of a configuration that a template may contain.
 func Settings(text []byte) ([]Setting, error) {
 	var out []Setting
-	there, err := keys(string(text))
+	there, err := flattenKeys(string(text))
 	if err != nil {
 		return nil, err
 	}

@@ -25,7 +25,7 @@ const (
 func readArchive(name string, fi fs.FileInfo) (files, error) {
 	switch {
 	case !isArchive(name):
-		return nil, fmt.Errorf("%w: %s is neither a folder nor an archive (.tar.gz, .tgz, .zip)", ErrInvalid, cut(name, 200))
+		return nil, fmt.Errorf("%w: %s is neither a folder nor an archive (.tar.gz, .tgz, .zip)", ErrInvalid, sanitizeExcerpt(name, 200))
 	case !fi.Mode().IsRegular():
 		return nil, notPlain(name)
 	case fi.Size() > maxArchive:
@@ -36,19 +36,19 @@ func readArchive(name string, fi fs.FileInfo) (files, error) {
 		return nil, err
 	}
 	defer f.Close()
-	b, err := bounded(f, name, maxArchive)
+	b, err := readBounded(f, name, maxArchive)
 	if err != nil {
 		return nil, err
 	}
 	if strings.HasSuffix(strings.ToLower(name), ".zip") {
-		return unzip(b)
+		return unpackZip(b)
 	}
-	return untar(b)
+	return unpackTar(b)
 }
 
-// unpacking collects the entries of an archive. One invalid entry makes the whole archive
+// archiveContents collects the entries of an archive. One invalid entry makes the whole archive
 // invalid.
-type unpacking struct {
+type archiveContents struct {
 	out  files
 	seen map[string]bool // names in lower case
 	top  string          // the only top-level folder
@@ -56,8 +56,8 @@ type unpacking struct {
 	bare bool // an entry is at the top level
 }
 
-// entry checks an entry's name and returns the cleaned name; "" for a folder.
-func (u *unpacking) entry(name string, mode fs.FileMode) (string, error) {
+// checkEntry checks an entry's name and returns the cleaned name; "" for a folder.
+func (u *archiveContents) checkEntry(name string, mode fs.FileMode) (string, error) {
 	if len(u.seen) >= maxEntries {
 		return "", fmt.Errorf("%w: the archive has more than %d entries", ErrInvalid, maxEntries)
 	}
@@ -68,11 +68,11 @@ func (u *unpacking) entry(name string, mode fs.FileMode) (string, error) {
 	case !mode.IsRegular() && !mode.IsDir():
 		return "", notPlain(name)
 	case !fs.ValidPath(clean) || strings.ContainsAny(clean, "\\:\x00"):
-		return "", fmt.Errorf("%w: the archive contains a file with the path %q, which is outside the template", ErrInvalid, cut(name, 120))
+		return "", fmt.Errorf("%w: the archive contains a file with the path %q, which is outside the template", ErrInvalid, sanitizeExcerpt(name, 120))
 	}
 	low := strings.ToLower(clean)
 	if u.seen[low] && !mode.IsDir() {
-		return "", fmt.Errorf("%w: the archive contains %q twice", ErrInvalid, cut(clean, 120))
+		return "", fmt.Errorf("%w: the archive contains %q twice", ErrInvalid, sanitizeExcerpt(clean, 120))
 	}
 	u.seen[low] = true
 	top, _, below := strings.Cut(clean, "/")
@@ -91,21 +91,21 @@ func (u *unpacking) entry(name string, mode fs.FileMode) (string, error) {
 	return clean, nil
 }
 
-// limit returns the maximum number of bytes read of an entry, wherever the template is in
+// entryLimit returns the maximum number of bytes read of an entry, wherever the template is in
 // the archive.
-func limit(name string) int {
-	if n := wanted(name); n > 0 {
+func entryLimit(name string) int {
+	if n := wantedSize(name); n > 0 {
 		return n
 	}
 	_, rest, _ := strings.Cut(name, "/")
-	return wanted(rest)
+	return wantedSize(rest)
 }
 
-// files returns the template's files, which are at the top level or in the only folder
+// templateFiles returns the template's files, which are at the top level or in the only folder
 // there.
-func (u *unpacking) files() files {
+func (u *archiveContents) templateFiles() files {
 	if u.bare || u.tops != 1 || u.out[manifestFile] != nil {
-		return u.only(u.out)
+		return u.keepWanted(u.out)
 	}
 	inner := files{}
 	for name, b := range u.out {
@@ -113,19 +113,19 @@ func (u *unpacking) files() files {
 			inner[rest] = b
 		}
 	}
-	return u.only(inner)
+	return u.keepWanted(inner)
 }
 
-func (*unpacking) only(f files) files {
+func (*archiveContents) keepWanted(f files) files {
 	for name := range f {
-		if wanted(name) == 0 {
+		if wantedSize(name) == 0 {
 			delete(f, name)
 		}
 	}
 	return f
 }
 
-func damaged(err error) error {
+func damagedError(err error) error {
 	return fmt.Errorf("%w: read archive: %w", ErrInvalid, err)
 }
 
@@ -146,23 +146,23 @@ func (b *budget) Read(p []byte) (int, error) {
 	return n, err
 }
 
-func untar(b []byte) (files, error) {
+func unpackTar(b []byte) (files, error) {
 	z, err := gzip.NewReader(bytes.NewReader(b))
 	if err != nil {
-		return nil, damaged(err)
+		return nil, damagedError(err)
 	}
-	u := &unpacking{out: files{}, seen: map[string]bool{}}
+	u := &archiveContents{out: files{}, seen: map[string]bool{}}
 	r := tar.NewReader(&budget{z, maxUnpacked})
 	for {
 		h, err := r.Next()
 		if errors.Is(err, io.EOF) {
-			return u.files(), nil
+			return u.templateFiles(), nil
 		}
 		if errors.Is(err, errTooMuch) {
 			return nil, errTooMuch
 		}
 		if err != nil {
-			return nil, damaged(err)
+			return nil, damagedError(err)
 		}
 		mode := h.FileInfo().Mode()
 		if h.Typeflag == tar.TypeXGlobalHeader {
@@ -171,47 +171,47 @@ func untar(b []byte) (files, error) {
 		if h.Typeflag == tar.TypeLink { // its mode is that of a regular file
 			return nil, notPlain(h.Name)
 		}
-		name, err := u.entry(h.Name, mode)
+		name, err := u.checkEntry(h.Name, mode)
 		if err != nil {
 			return nil, err
 		}
-		n := limit(name)
+		n := entryLimit(name)
 		if name == "" || n == 0 {
 			continue
 		}
-		if u.out[name], err = bounded(r, name, n); err != nil {
+		if u.out[name], err = readBounded(r, name, n); err != nil {
 			return nil, err
 		}
 	}
 }
 
-func unzip(b []byte) (files, error) {
+func unpackZip(b []byte) (files, error) {
 	r, err := zip.NewReader(bytes.NewReader(b), int64(len(b)))
 	if err != nil {
-		return nil, damaged(err)
+		return nil, damagedError(err)
 	}
-	u := &unpacking{out: files{}, seen: map[string]bool{}}
+	u := &archiveContents{out: files{}, seen: map[string]bool{}}
 	total := uint64(0)
 	for _, f := range r.File {
 		if total += f.UncompressedSize64; total > maxUnpacked || f.UncompressedSize64 > maxUnpacked {
 			return nil, errTooMuch
 		}
-		name, err := u.entry(f.Name, f.Mode())
+		name, err := u.checkEntry(f.Name, f.Mode())
 		if err != nil {
 			return nil, err
 		}
-		n := limit(name)
+		n := entryLimit(name)
 		if name == "" || n == 0 {
 			continue
 		}
 		in, err := f.Open()
 		if err != nil {
-			return nil, damaged(err)
+			return nil, damagedError(err)
 		}
-		u.out[name], err = bounded(in, name, n)
+		u.out[name], err = readBounded(in, name, n)
 		if err = errors.Join(err, in.Close()); err != nil {
 			return nil, err
 		}
 	}
-	return u.files(), nil
+	return u.templateFiles(), nil
 }

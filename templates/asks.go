@@ -16,7 +16,7 @@ func (t *Template) Asks() []string {
 	}
 	for _, s := range t.Config {
 		what := "sets " + s.Key + " = " + s.Value
-		if allowed()[s.Key] != free {
+		if allowedKeys()[s.Key] != free {
 			what += ", unless your value is stricter"
 		}
 		add("setting: %s", what)

@@ -49,7 +49,7 @@ func readBuiltin(name string) (*Template, error) {
 		}
 		f[file] = b
 	}
-	t, err := f.template(Builtin, "")
+	t, err := f.parseTemplate(Builtin, "")
 	if err == nil && t.Name != name {
 		err = fmt.Errorf("the folder is not named %q", t.Name)
 	}

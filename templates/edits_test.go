@@ -275,7 +275,7 @@ func TestEditedTooClose(t *testing.T) {
 }
 
 func TestCreateAndRemove(t *testing.T) {
-	s := templates.Shelf{Dir: filepath.Join(t.TempDir(), "templates")}
+	s := templates.Registry{Dir: filepath.Join(t.TempDir(), "templates")}
 	x := made(t, "night-owl", "Whoo.\n", "[config.autonomy]\ntick = \"2m\"\n[[goals]]\ndescription = \"Sleep\"\n[[schedules]]\nevery = \"day at 23:00\"\nsay = \"Bed \\\"now\\\"\"\n[[watchers]]\nkind = \"file\"\nconfig = { path = \"~/Documents\", events = [\"created\"] }\n")
 	if _, err := s.Create(x, write); err != nil {
 		t.Fatal(err)

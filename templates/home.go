@@ -24,16 +24,16 @@ type Editor interface {
 	Check(before, after []byte) error
 }
 
-// Things stores the resources of templates: goals, schedules and watchers.
-type Things interface {
+// ResourceStore stores the resources of templates: goals, schedules and watchers.
+type ResourceStore interface {
 	// Reconcile makes the stored resources of all templates equal to Wanted in one
 	// transaction. It keeps resources that the owner changed, which then belong to the
 	// owner. It is idempotent.
-	Reconcile(ctx context.Context, w Wanted) (Done, error)
+	Reconcile(ctx context.Context, w DesiredState) (ApplyResult, error)
 }
 
-// Wanted lists the resources that templates should have.
-type Wanted struct {
+// DesiredState lists the resources that templates should have.
+type DesiredState struct {
 	Source    string     `json:"source"`  // see SourceOf; "" if no template is in use
 	Trusted   bool       `json:"trusted"` // built in; all other templates count as untrusted text
 	Goals     []Goal     `json:"goals"`
@@ -42,16 +42,16 @@ type Wanted struct {
 	Dry       bool       `json:"dry"` // report only, change nothing
 }
 
-// Done reports the changes that Reconcile made.
-type Done struct {
-	Made    []Thing `json:"made"`
-	Removed []Thing `json:"removed"`
-	Kept    []Thing `json:"kept"`   // changed by the owner, to whom they now belong
-	Failed  []Thing `json:"failed"` // could not be made
+// ApplyResult reports the changes that Reconcile made.
+type ApplyResult struct {
+	Made    []Resource `json:"made"`
+	Removed []Resource `json:"removed"`
+	Kept    []Resource `json:"kept"`   // changed by the owner, to whom they now belong
+	Failed  []Resource `json:"failed"` // could not be made
 }
 
-// Thing is a goal, a schedule, a reminder or a watcher.
-type Thing struct {
+// Resource is a goal, a schedule, a reminder or a watcher.
+type Resource struct {
 	What string `json:"what"`
 	ID   string `json:"id,omitempty"`
 	Text string `json:"text"` // for the owner
@@ -66,7 +66,7 @@ type Options struct {
 	// Persona is the personality used when SOUL.md does not exist.
 	Persona string
 	Editor  Editor
-	Things  Things
+	Things  ResourceStore
 	// Write atomically and durably replaces a private file.
 	Write func(path string, data []byte) error
 	// Step is called at each point where a crash may happen, for tests; may be nil.
@@ -74,12 +74,12 @@ type Options struct {
 	Now  func() time.Time // default: time.Now
 }
 
-// Home manages the template in use: none or one. Only one process may use it at a time; the
+// Installation manages the template in use: none or one. Only one process may use it at a time; the
 // caller ensures that.
-type Home struct{ opt Options }
+type Installation struct{ opt Options }
 
 // NewHome checks the options and does no I/O.
-func NewHome(opt Options) (*Home, error) {
+func NewHome(opt Options) (*Installation, error) {
 	if opt.Dir == "" || opt.Config == "" || opt.Soul == "" || opt.Editor == nil || opt.Things == nil || opt.Write == nil {
 		return nil, errors.New("templates: Dir, Config, Soul, Editor, Things and Write are needed")
 	}
@@ -89,7 +89,7 @@ func NewHome(opt Options) (*Home, error) {
 	if opt.Now == nil {
 		opt.Now = time.Now
 	}
-	return &Home{opt}, nil
+	return &Installation{opt}, nil
 }
 
 // State records the template in use.
@@ -100,8 +100,8 @@ type State struct {
 	Path    string    `json:"path,omitempty"`
 	At      time.Time `json:"at"`
 	// The files before and after the template was installed.
-	Config pair `json:"config"`
-	Soul   pair `json:"soul"`
+	Config fileChange `json:"config"`
+	Soul   fileChange `json:"soul"`
 	// Skills of the template; they are removed with it.
 	Skills []Skill `json:"skills,omitempty"`
 }
@@ -112,8 +112,8 @@ const stateFile = "state.json"
 // journalFile holds an unfinished change.
 const journalFile = "journal.json"
 
-// pair is the text of a file before and after a change; nil means no file.
-type pair struct {
+// fileChange is the text of a file before and after a change; nil means no file.
+type fileChange struct {
 	Before *string `json:"before"`
 	After  *string `json:"after"`
 }
@@ -121,20 +121,20 @@ type pair struct {
 // journal describes one change. It is written before anything is changed and becomes the
 // state when the change is complete.
 type journal struct {
-	State  State  `json:"state"`
-	Config pair   `json:"config"` // texts before and after
-	Soul   pair   `json:"soul"`
-	Wanted Wanted `json:"wanted"`
+	State  State        `json:"state"`
+	Config fileChange   `json:"config"` // texts before and after
+	Soul   fileChange   `json:"soul"`
+	Wanted DesiredState `json:"wanted"`
 }
 
-func (h *Home) statePath() string   { return filepath.Join(h.opt.Dir, stateFile) }
-func (h *Home) journalPath() string { return filepath.Join(h.opt.Dir, journalFile) }
+func (h *Installation) statePath() string   { return filepath.Join(h.opt.Dir, stateFile) }
+func (h *Installation) journalPath() string { return filepath.Join(h.opt.Dir, journalFile) }
 
 // State reads which template is in use.
-func (h *Home) State() (State, error) { return InUse(h.opt.Dir) }
+func (h *Installation) State() (State, error) { return InUse(h.opt.Dir) }
 
 // Pending reports whether a change was started but not finished.
-func (h *Home) Pending() (bool, error) { return Unfinished(h.opt.Dir) }
+func (h *Installation) Pending() (bool, error) { return Unfinished(h.opt.Dir) }
 
 // Unfinished does the same as Pending for the folder of a home's state.
 func Unfinished(dir string) (bool, error) {
@@ -188,17 +188,17 @@ func readText(path string) (*string, error) {
 	return &s, nil
 }
 
-func equal(a, b *string) bool { return (a == nil) == (b == nil) && (a == nil || *a == *b) }
+func isEqualText(a, b *string) bool { return (a == nil) == (b == nil) && (a == nil || *a == *b) }
 
-func text(s *string) string {
+func textOf(s *string) string {
 	if s == nil {
 		return ""
 	}
 	return *s
 }
 
-// put writes s to the file, or removes the file if s is nil.
-func (h *Home) put(path string, s *string) error {
+// putFile writes s to the file, or removes the file if s is nil.
+func (h *Installation) putFile(path string, s *string) error {
 	if s != nil {
 		return h.opt.Write(path, []byte(*s))
 	}
@@ -210,7 +210,7 @@ func (h *Home) put(path string, s *string) error {
 
 // Finish completes a change that a crash interrupted and reports whether there was one. It
 // returns the copies it saved of files that were edited in the meantime.
-func (h *Home) Finish(ctx context.Context) (kept []string, there bool, err error) {
+func (h *Installation) Finish(ctx context.Context) (kept []string, there bool, err error) {
 	var j journal
 	there, err = readJSON(h.journalPath(), &j)
 	if err != nil || !there {
@@ -221,17 +221,17 @@ func (h *Home) Finish(ctx context.Context) (kept []string, there bool, err error
 }
 
 // carryOut performs the change in the journal, or the rest of it.
-func (h *Home) carryOut(ctx context.Context, j journal) (done Done, kept []string, err error) {
+func (h *Installation) carryOut(ctx context.Context, j journal) (done ApplyResult, kept []string, err error) {
 	h.opt.Step("template.journal")
 	if done, err = h.opt.Things.Reconcile(ctx, j.Wanted); err != nil {
 		return done, nil, err
 	}
 	h.opt.Step("template.things")
-	if kept, err = h.bring(h.opt.Config, j.Config, h.ours, h.opt.Editor.Check); err != nil {
+	if kept, err = h.reconcileFile(h.opt.Config, j.Config, h.mergeOurs, h.opt.Editor.Check); err != nil {
 		return done, kept, err
 	}
 	h.opt.Step("template.config")
-	more, err := h.bring(h.opt.Soul, j.Soul, theirs, func(_, _ []byte) error { return nil })
+	more, err := h.reconcileFile(h.opt.Soul, j.Soul, mergeTheirs, func(_, _ []byte) error { return nil })
 	if kept = append(kept, more...); err != nil {
 		return done, kept, err
 	}
@@ -247,29 +247,29 @@ func (h *Home) carryOut(ctx context.Context, j journal) (done Done, kept []strin
 	return done, kept, os.Remove(h.journalPath())
 }
 
-// bring changes a file from p.Before to p.After. The file may already be correct. If it was
+// reconcileFile changes a file from p.Before to p.After. The file may already be correct. If it was
 // edited after a crash, the edit stays and the change is merged into it, unless the edit
 // contains it already. If the merge is invalid, only the edit stays. Texts that get lost
 // are saved as copies.
-func (h *Home) bring(path string, p pair, merged func(base, ours, theirs string) string, check func(before, after []byte) error) (kept []string, err error) {
+func (h *Installation) reconcileFile(path string, p fileChange, merged func(base, ours, theirs string) string, check func(before, after []byte) error) (kept []string, err error) {
 	now, err := readText(path)
-	if err != nil || equal(now, p.After) {
+	if err != nil || isEqualText(now, p.After) {
 		return nil, err
 	}
-	if equal(now, p.Before) {
-		return nil, h.put(path, p.After)
+	if isEqualText(now, p.Before) {
+		return nil, h.putFile(path, p.After)
 	}
-	if nearer(text(now), text(p.After), text(p.Before)) {
+	if isNearer(textOf(now), textOf(p.After), textOf(p.Before)) {
 		return nil, nil
 	}
-	out := merged(text(p.Before), text(now), text(p.After))
+	out := merged(textOf(p.Before), textOf(now), textOf(p.After))
 	name, aside := filepath.Base(path), now
-	fits := check([]byte(text(now)), []byte(out)) == nil
+	fits := check([]byte(textOf(now)), []byte(out)) == nil
 	if !fits {
 		name, aside = "wanted-"+name, p.After
 	}
 	if aside != nil {
-		where, err := h.keep(name, *aside)
+		where, err := h.saveCopy(name, *aside)
 		if err != nil {
 			return nil, err
 		}
@@ -279,15 +279,15 @@ func (h *Home) bring(path string, p pair, merged func(base, ours, theirs string)
 	case !fits:
 		return kept, nil
 	case out == "" && p.After == nil:
-		return kept, h.put(path, nil)
+		return kept, h.putFile(path, nil)
 	}
-	return kept, h.put(path, &out)
+	return kept, h.putFile(path, &out)
 }
 
-// nearer reports whether s differs in fewer lines from a than from b.
-func nearer(s, a, b string) bool {
+// isNearer reports whether s differs in fewer lines from a than from b.
+func isNearer(s, a, b string) bool {
 	count := func(from string) (n int) {
-		for _, x := range diff(split(from), split(s)) {
+		for _, x := range diffLines(splitLines(from), splitLines(s)) {
 			n += x.to - x.from + len(x.lines)
 		}
 		return n
@@ -295,8 +295,8 @@ func nearer(s, a, b string) bool {
 	return count(a) <= count(b)
 }
 
-// keep saves a copy of a text and returns its path.
-func (h *Home) keep(name, s string) (string, error) {
+// saveCopy saves a copy of a text and returns its path.
+func (h *Installation) saveCopy(name, s string) (string, error) {
 	path := filepath.Join(h.opt.Dir, "kept", h.opt.Now().UTC().Format("20060102T150405.000")+"-"+name)
 	return path, h.opt.Write(path, []byte(s))
 }

@@ -18,13 +18,13 @@ import (
 )
 
 // shop replaces the database: it stores the last Wanted.
-type shop struct{ now templates.Wanted }
+type shop struct{ now templates.DesiredState }
 
-func (s *shop) Reconcile(_ context.Context, w templates.Wanted) (templates.Done, error) {
+func (s *shop) Reconcile(_ context.Context, w templates.DesiredState) (templates.ApplyResult, error) {
 	if !w.Dry {
 		s.now = w
 	}
-	return templates.Done{}, nil
+	return templates.ApplyResult{}, nil
 }
 
 // world is a home with a configuration and a personality; "" means no file.
@@ -81,7 +81,7 @@ func write(path string, data []byte) error {
 
 const persona = "You are Hob.\n"
 
-func (w *world) home() *templates.Home {
+func (w *world) home() *templates.Installation {
 	w.t.Helper()
 	h, err := templates.NewHome(templates.Options{
 		Dir: w.path("state"), Config: w.path("config.toml"), Soul: w.path("SOUL.md"), Persona: persona,
@@ -113,7 +113,7 @@ func (w *world) use(t *templates.Template) (*templates.Plan, []string) {
 
 func builtin(t *testing.T, name string) *templates.Template {
 	t.Helper()
-	x, err := templates.Shelf{}.Find(name)
+	x, err := templates.Registry{}.Find(name)
 	if err != nil {
 		t.Fatal(err)
 	}

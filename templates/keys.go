@@ -10,37 +10,37 @@ import (
 	"github.com/pelletier/go-toml/v2"
 )
 
-// leaf is one value of a TOML text.
-type leaf struct {
+// tableLeaf is one value of a TOML text.
+type tableLeaf struct {
 	path  []string
 	value any
 }
 
-// leaves lists the values of a table in order of their keys. An empty table is
+// tableLeaves lists the values of a table in order of their keys. An empty table is
 // a value, too.
-func leaves(table map[string]any) []leaf {
-	var out []leaf
+func tableLeaves(table map[string]any) []tableLeaf {
+	var out []tableLeaf
 	for _, k := range slices.Sorted(maps.Keys(table)) {
 		sub, ok := table[k].(map[string]any)
 		if !ok {
-			out = append(out, leaf{[]string{k}, table[k]})
+			out = append(out, tableLeaf{[]string{k}, table[k]})
 			continue
 		}
-		for _, l := range leaves(sub) {
-			out = append(out, leaf{append([]string{k}, l.path...), l.value})
+		for _, l := range tableLeaves(sub) {
+			out = append(out, tableLeaf{append([]string{k}, l.path...), l.value})
 		}
 	}
 	return out
 }
 
-// keys returns the values of a TOML text by dotted key, in a comparable form.
-func keys(text string) (map[string]string, error) {
+// flattenKeys returns the values of a TOML text by dotted key, in a comparable form.
+func flattenKeys(text string) (map[string]string, error) {
 	var table map[string]any
 	if err := toml.Unmarshal([]byte(strings.TrimPrefix(text, "\ufeff")), &table); err != nil {
 		return nil, fmt.Errorf("configuration cannot be read: %w; fix it first: hob config check", err)
 	}
 	out := map[string]string{}
-	for _, l := range leaves(table) {
+	for _, l := range tableLeaves(table) {
 		b, err := json.Marshal(l.value)
 		if err != nil {
 			b = []byte(fmt.Sprint(l.value))

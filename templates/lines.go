@@ -13,8 +13,8 @@ type hunk struct {
 	lines    []string
 }
 
-// split splits a text into lines with their line ends.
-func split(text string) []string {
+// splitLines splits a text into lines with their line ends.
+func splitLines(text string) []string {
 	if text == "" {
 		return nil
 	}
@@ -29,15 +29,15 @@ func split(text string) []string {
 // common beginning and end counts as one change.
 const maxEdits = 2000
 
-// diff returns the hunks that turn a into b, in order: the greedy algorithm of E. Myers,
+// diffLines returns the hunks that turn a into b, in order: the greedy algorithm of E. Myers,
 // "An O(ND) difference algorithm and its variations" (1986).
-func diff(a, b []string) []hunk {
-	pre, post := ends(a, b)
+func diffLines(a, b []string) []hunk {
+	pre, post := commonEnds(a, b)
 	x, y := a[pre:len(a)-post], b[pre:len(b)-post]
 	if len(x)+len(y) == 0 {
 		return nil
 	}
-	path := shortest(x, y)
+	path := shortestEdit(x, y)
 	if path == nil {
 		return []hunk{{pre, len(a) - post, y}}
 	}
@@ -52,17 +52,17 @@ func diff(a, b []string) []hunk {
 	return out
 }
 
-// whole returns the difference as at most one hunk.
-func whole(a, b []string) []hunk {
-	pre, post := ends(a, b)
+// diffWhole returns the difference as at most one hunk.
+func diffWhole(a, b []string) []hunk {
+	pre, post := commonEnds(a, b)
 	if pre+post == len(a) && pre+post == len(b) {
 		return nil
 	}
 	return []hunk{{pre, len(a) - post, b[pre : len(b)-post]}}
 }
 
-// ends counts the lines that two texts have in common at their beginning and end.
-func ends(a, b []string) (pre, post int) {
+// commonEnds counts the lines that two texts have in common at their beginning and end.
+func commonEnds(a, b []string) (pre, post int) {
 	for pre < len(a) && pre < len(b) && a[pre] == b[pre] {
 		pre++
 	}
@@ -72,9 +72,9 @@ func ends(a, b []string) (pre, post int) {
 	return pre, post
 }
 
-// shortest returns the pairs of equal lines along a shortest edit path; nil if it would be
+// shortestEdit returns the pairs of equal lines along a shortest edit path; nil if it would be
 // longer than maxEdits.
-func shortest(a, b []string) [][2]int {
+func shortestEdit(a, b []string) [][2]int {
 	n, m := len(a), len(b)
 	most := min(n+m, maxEdits)
 	v := make([]int, 2*most+3)
@@ -92,15 +92,15 @@ func shortest(a, b []string) [][2]int {
 			}
 			v[at(k)] = x
 			if x >= n && x-k >= m {
-				return back(trace, n, m)
+				return backtrackEdits(trace, n, m)
 			}
 		}
 	}
 	return nil
 }
 
-// back walks the trace from the end to the beginning.
-func back(trace [][]int, x, y int) [][2]int {
+// backtrackEdits walks the trace from the end to the beginning.
+func backtrackEdits(trace [][]int, x, y int) [][2]int {
 	pairs := [][2]int{}
 	for d := len(trace) - 1; d >= 0; d-- {
 		v := func(k int) int { return trace[d][k+d+1] }
@@ -124,9 +124,9 @@ func back(trace [][]int, x, y int) [][2]int {
 	return pairs
 }
 
-// overlaps reports whether two changes affect the same lines. Adjacent changes do not
+// isOverlapping reports whether two changes affect the same lines. Adjacent changes do not
 // overlap.
-func overlaps(a, b hunk) bool {
+func isOverlapping(a, b hunk) bool {
 	if a.from == a.to || b.from == b.to {
 		if b.from == b.to {
 			a, b = b, a
@@ -136,16 +136,18 @@ func overlaps(a, b hunk) bool {
 	return a.from < b.to && b.from < a.to
 }
 
-func same(a, b hunk) bool { return a.from == b.from && a.to == b.to && slices.Equal(a.lines, b.lines) }
+func isSameHunk(a, b hunk) bool {
+	return a.from == b.from && a.to == b.to && slices.Equal(a.lines, b.lines)
+}
 
-// merge applies two sets of changes. Where they overlap, it applies those of winner and
+// mergeHunks applies two sets of changes. Where they overlap, it applies those of winner and
 // returns the dropped hunks of loser.
-func merge(base []string, winner, loser []hunk) (text string, left []hunk) {
+func mergeHunks(base []string, winner, loser []hunk) (text string, left []hunk) {
 	all := slices.Clone(winner)
 	for _, h := range loser {
 		switch {
-		case slices.ContainsFunc(winner, func(w hunk) bool { return same(w, h) }):
-		case slices.ContainsFunc(winner, func(w hunk) bool { return overlaps(w, h) }):
+		case slices.ContainsFunc(winner, func(w hunk) bool { return isSameHunk(w, h) }):
+		case slices.ContainsFunc(winner, func(w hunk) bool { return isOverlapping(w, h) }):
 			left = append(left, h)
 		default:
 			all = append(all, h)
@@ -174,8 +176,8 @@ func merge(base []string, winner, loser []hunk) (text string, left []hunk) {
 // Diff returns a unified diff from a to b with the given number of context lines; "" if
 // they are equal.
 func Diff(name, a, b string, around int) string {
-	x, y := split(a), split(b)
-	hunks := diff(x, y)
+	x, y := splitLines(a), splitLines(b)
+	hunks := diffLines(x, y)
 	if len(hunks) == 0 {
 		return ""
 	}
@@ -186,21 +188,21 @@ func Diff(name, a, b string, around int) string {
 		for j < len(hunks) && hunks[j].from-hunks[j-1].to <= 2*around {
 			j++
 		}
-		shift = group(&out, x, hunks[i:j], around, shift)
+		shift = writeHunkGroup(&out, x, hunks[i:j], around, shift)
 		i = j
 	}
 	return out.String()
 }
 
-// group writes neighboring changes as one hunk and returns the new line offset of the text
+// writeHunkGroup writes neighboring changes as one hunk and returns the new line offset of the text
 // after them.
-func group(out *strings.Builder, x []string, hunks []hunk, around, shift int) int {
+func writeHunkGroup(out *strings.Builder, x []string, hunks []hunk, around, shift int) int {
 	from, to := max(hunks[0].from-around, 0), min(hunks[len(hunks)-1].to+around, len(x))
 	grown := 0
 	for _, h := range hunks {
 		grown += len(h.lines) - (h.to - h.from)
 	}
-	fmt.Fprintf(out, "@@ -%s +%s @@\n", span(from, to-from), span(from+shift, to-from+grown))
+	fmt.Fprintf(out, "@@ -%s +%s @@\n", hunkRange(from, to-from), hunkRange(from+shift, to-from+grown))
 	put := func(sign string, lines []string) {
 		for _, l := range lines {
 			out.WriteString(sign + strings.TrimRight(l, "\r\n") + "\n")
@@ -217,8 +219,8 @@ func group(out *strings.Builder, x []string, hunks []hunk, around, shift int) in
 	return shift + grown
 }
 
-// span formats a range of lines as in unified diffs.
-func span(from, n int) string {
+// hunkRange formats a range of lines as in unified diffs.
+func hunkRange(from, n int) string {
 	if n == 0 {
 		return fmt.Sprintf("%d,0", from)
 	}

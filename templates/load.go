@@ -21,9 +21,9 @@ const (
 // files maps slash-separated paths to the texts of a template.
 type files map[string][]byte
 
-// wanted returns the maximum size of a template file in bytes; 0 if the name does not
+// wantedSize returns the maximum size of a template file in bytes; 0 if the name does not
 // belong to a template.
-func wanted(name string) int {
+func wantedSize(name string) int {
 	dir, file := path.Split(name)
 	switch {
 	case name == manifestFile:
@@ -36,8 +36,8 @@ func wanted(name string) int {
 	return 0
 }
 
-// template builds a template from its files.
-func (f files) template(origin Origin, from string) (*Template, error) {
+// parseTemplate builds a template from its files.
+func (f files) parseTemplate(origin Origin, from string) (*Template, error) {
 	text, ok := f[manifestFile]
 	if !ok {
 		return nil, fmt.Errorf("%w: %s is missing", ErrInvalid, manifestFile)
@@ -69,7 +69,7 @@ func (f files) template(origin Origin, from string) (*Template, error) {
 func Load(from string) (*Template, error) {
 	fi, err := os.Stat(from)
 	if errors.Is(err, fs.ErrNotExist) {
-		return nil, fmt.Errorf("%w: %s", ErrNotFound, cut(from, 200))
+		return nil, fmt.Errorf("%w: %s", ErrNotFound, sanitizeExcerpt(from, 200))
 	}
 	if err != nil {
 		return nil, err
@@ -83,13 +83,13 @@ func Load(from string) (*Template, error) {
 		if err != nil {
 			return nil, err
 		}
-		return f.template(Folder, abs)
+		return f.parseTemplate(Folder, abs)
 	}
 	f, err := readArchive(from, fi)
 	if err != nil {
 		return nil, err
 	}
-	return f.template(Archive, abs)
+	return f.parseTemplate(Archive, abs)
 }
 
 // readFolder reads only the files of a template. It refuses links, even those that stay
@@ -139,7 +139,7 @@ func readFolder(dir string) (files, error) {
 }
 
 func notPlain(name string) error {
-	return fmt.Errorf("%w: %s is not a regular file", ErrInvalid, cut(name, 120))
+	return fmt.Errorf("%w: %s is not a regular file", ErrInvalid, sanitizeExcerpt(name, 120))
 }
 
 func readPlain(root *os.Root, name string) ([]byte, error) {
@@ -155,17 +155,17 @@ func readPlain(root *os.Root, name string) ([]byte, error) {
 		return nil, err
 	}
 	defer f.Close()
-	return bounded(f, name, wanted(name))
+	return readBounded(f, name, wantedSize(name))
 }
 
-// bounded reads r and fails if it has more than limit bytes.
-func bounded(r io.Reader, name string, limit int) ([]byte, error) {
+// readBounded reads r and fails if it has more than limit bytes.
+func readBounded(r io.Reader, name string, limit int) ([]byte, error) {
 	b, err := io.ReadAll(io.LimitReader(r, int64(limit)+1))
 	if err != nil {
-		return nil, fmt.Errorf("%w: %s cannot be read: %w", ErrInvalid, cut(name, 120), err)
+		return nil, fmt.Errorf("%w: %s cannot be read: %w", ErrInvalid, sanitizeExcerpt(name, 120), err)
 	}
 	if len(b) > limit {
-		return nil, fmt.Errorf("%w: %s is larger than %d KB", ErrInvalid, cut(name, 120), limit>>10)
+		return nil, fmt.Errorf("%w: %s is larger than %d KB", ErrInvalid, sanitizeExcerpt(name, 120), limit>>10)
 	}
 	return b, nil
 }

@@ -18,14 +18,14 @@ type Plan struct {
 	Settings []Change `json:"settings"`
 	// Conflicts are edits of the owner that cannot be merged with the reset of the template
 	// in use.
-	Conflicts []Conflict `json:"conflicts"`
-	Things    Done       `json:"things"`
+	Conflicts []Conflict  `json:"conflicts"`
+	Things    ApplyResult `json:"things"`
 
 	Config FilePlan `json:"config"`
 	Soul   FilePlan `json:"soul"`
 
 	state  State
-	wanted Wanted
+	wanted DesiredState
 	keep   map[string]string // copies to save, by name
 }
 
@@ -33,7 +33,7 @@ type Plan struct {
 type FilePlan struct {
 	Path string `json:"path"`
 	Diff string `json:"diff"` // "" if unchanged
-	pair pair
+	pair fileChange
 }
 
 // Change is one key of the configuration.
@@ -62,7 +62,7 @@ var ErrChanged = errors.New("files changed since the preview; run the preview ag
 
 // Plan previews the changes of installing t, or of a reset if t is nil. It writes nothing.
 // An unfinished change must be finished first.
-func (h *Home) Plan(ctx context.Context, t *Template) (*Plan, error) {
+func (h *Installation) Plan(ctx context.Context, t *Template) (*Plan, error) {
 	s, err := h.State()
 	if err != nil {
 		return nil, err
@@ -88,12 +88,12 @@ func (h *Home) Plan(ctx context.Context, t *Template) (*Plan, error) {
 	if err != nil {
 		return nil, err
 	}
-	if err := h.opt.Editor.Check([]byte(text(p.Config.pair.Before)), []byte(text(p.Config.pair.After))); err != nil {
+	if err := h.opt.Editor.Check([]byte(textOf(p.Config.pair.Before)), []byte(textOf(p.Config.pair.After))); err != nil {
 		return nil, fmt.Errorf("the changed configuration would be invalid: %w", err)
 	}
 	p.Config.Path, p.Soul.Path = h.opt.Config, h.opt.Soul
-	p.Config.Diff = Diff(filepath.Base(h.opt.Config), text(p.Config.pair.Before), text(p.Config.pair.After), 0)
-	p.Soul.Diff = Diff(filepath.Base(h.opt.Soul), text(p.Soul.pair.Before), text(p.Soul.pair.After), 3)
+	p.Config.Diff = Diff(filepath.Base(h.opt.Config), textOf(p.Config.pair.Before), textOf(p.Config.pair.After), 0)
+	p.Soul.Diff = Diff(filepath.Base(h.opt.Soul), textOf(p.Soul.pair.Before), textOf(p.Soul.pair.After), 3)
 	w := p.wanted
 	w.Dry = true
 	p.Things, err = h.opt.Things.Reconcile(ctx, w)
@@ -101,10 +101,10 @@ func (h *Home) Plan(ctx context.Context, t *Template) (*Plan, error) {
 }
 
 // layOn adds the template's settings and personality to the owner's texts.
-func (h *Home) layOn(t *Template, p *Plan, config, soul *string) error {
+func (h *Installation) layOn(t *Template, p *Plan, config, soul *string) error {
 	p.Template = t.Name
-	p.wanted = Wanted{Source: t.Source(), Trusted: t.Origin == Builtin, Goals: t.Goals, Schedules: t.Schedules, Watchers: t.Watchers}
-	now := []byte(text(config))
+	p.wanted = DesiredState{Source: t.Source(), Trusted: t.Origin == Builtin, Goals: t.Goals, Schedules: t.Schedules, Watchers: t.Watchers}
+	now := []byte(textOf(config))
 	for _, s := range t.Config {
 		v, set, err := h.opt.Editor.Value(now, s.Key)
 		if err != nil {
@@ -112,7 +112,7 @@ func (h *Home) layOn(t *Template, p *Plan, config, soul *string) error {
 		}
 		c := Change{Key: s.Key, Was: fmt.Sprint(v), Now: s.Value, Yours: set}
 		switch {
-		case widens(s.Key, s.Value, v):
+		case isLooser(s.Key, s.Value, v):
 			c.Stays = "your value is stricter"
 		default:
 			if now, err = h.opt.Editor.Set(now, s.Key, s.Value); err != nil {
@@ -122,7 +122,7 @@ func (h *Home) layOn(t *Template, p *Plan, config, soul *string) error {
 		p.Settings = append(p.Settings, c)
 	}
 	p.Config.pair.After = config
-	if string(now) != text(config) {
+	if string(now) != textOf(config) {
 		s := string(now)
 		p.Config.pair.After = &s
 	}
@@ -132,48 +132,48 @@ func (h *Home) layOn(t *Template, p *Plan, config, soul *string) error {
 	}
 	p.state = State{
 		Name: t.Name, Version: t.Version, Origin: t.Origin, Path: t.Path, At: h.opt.Now(),
-		Config: pair{config, p.Config.pair.After}, Soul: pair{soul, p.Soul.pair.After},
+		Config: fileChange{config, p.Config.pair.After}, Soul: fileChange{soul, p.Soul.pair.After},
 		Skills: t.Bodies,
 	}
 	return nil
 }
 
 // Apply performs the plan. If it fails after it started, the next Finish completes it.
-func (h *Home) Apply(ctx context.Context, p *Plan) (Done, []string, error) {
+func (h *Installation) Apply(ctx context.Context, p *Plan) (ApplyResult, []string, error) {
 	for path, want := range map[string]*string{h.opt.Config: p.Config.pair.Before, h.opt.Soul: p.Soul.pair.Before} {
 		now, err := readText(path)
 		if err != nil {
-			return Done{}, nil, err
+			return ApplyResult{}, nil, err
 		}
-		if !equal(now, want) {
-			return Done{}, nil, ErrChanged
+		if !isEqualText(now, want) {
+			return ApplyResult{}, nil, ErrChanged
 		}
 	}
 	if s, err := h.State(); err != nil || s.Name != p.Was {
-		return Done{}, nil, errors.Join(err, ErrChanged)
+		return ApplyResult{}, nil, errors.Join(err, ErrChanged)
 	}
 	if there, err := h.Pending(); err != nil || there {
-		return Done{}, nil, errors.Join(err, ErrChanged)
+		return ApplyResult{}, nil, errors.Join(err, ErrChanged)
 	}
 	var kept []string
 	for _, name := range slices.Sorted(mapKeys(p.keep)) {
-		path, err := h.keep(name, p.keep[name])
+		path, err := h.saveCopy(name, p.keep[name])
 		if err != nil {
-			return Done{}, kept, err
+			return ApplyResult{}, kept, err
 		}
 		kept = append(kept, path)
 	}
 	j := journal{State: p.state, Config: p.Config.pair, Soul: p.Soul.pair, Wanted: p.wanted}
 	b, err := json.Marshal(j)
 	if err != nil {
-		return Done{}, kept, err
+		return ApplyResult{}, kept, err
 	}
 	if err := os.MkdirAll(h.opt.Dir, 0o700); err != nil {
-		return Done{}, kept, err
+		return ApplyResult{}, kept, err
 	}
 	h.opt.Step("template.begin")
 	if err := h.opt.Write(h.journalPath(), b); err != nil {
-		return Done{}, kept, err
+		return ApplyResult{}, kept, err
 	}
 	done, more, err := h.carryOut(ctx, j)
 	return done, append(kept, more...), err

@@ -8,7 +8,7 @@ import (
 
 // RewriteConfig applies an edit to every saved copy of the configuration, for example to
 // replace a secret by a reference.
-func (h *Home) RewriteConfig(edit func(text []byte) ([]byte, error)) error {
+func (h *Installation) RewriteConfig(edit func(text []byte) ([]byte, error)) error {
 	s, err := h.State()
 	if err != nil {
 		return err

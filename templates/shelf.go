@@ -10,9 +10,9 @@ import (
 	"strings"
 )
 
-// Shelf finds templates by name or path: built-in ones, those in Hob's own folder, and
+// Registry finds templates by name or path: built-in ones, those in Hob's own folder, and
 // folders and archives anywhere.
-type Shelf struct {
+type Registry struct {
 	Dir string // Hob's own folder of templates
 }
 
@@ -24,7 +24,7 @@ type Listed struct {
 
 // List returns the built-in templates and those in Hob's folder, sorted by name. An
 // unreadable template has an error and the name of its folder.
-func (s Shelf) List() ([]Listed, error) {
+func (s Registry) List() ([]Listed, error) {
 	all, err := Builtins()
 	if err != nil {
 		return nil, err
@@ -41,9 +41,9 @@ func (s Shelf) List() ([]Listed, error) {
 		if !d.IsDir() || strings.HasPrefix(d.Name(), ".") {
 			continue
 		}
-		t, err := s.own(d.Name())
+		t, err := s.readInstalled(d.Name())
 		if err != nil {
-			t = &Template{Name: cut(d.Name(), 60), Origin: Own, Path: filepath.Join(s.Dir, d.Name())}
+			t = &Template{Name: sanitizeExcerpt(d.Name(), 60), Origin: Own, Path: filepath.Join(s.Dir, d.Name())}
 		}
 		out = append(out, Listed{t, err})
 	}
@@ -51,8 +51,8 @@ func (s Shelf) List() ([]Listed, error) {
 	return out, nil
 }
 
-// own reads a template from Hob's folder. It must have the name of its folder.
-func (s Shelf) own(name string) (*Template, error) {
+// readInstalled reads a template from Hob's folder. It must have the name of its folder.
+func (s Registry) readInstalled(name string) (*Template, error) {
 	if err := CheckName(name); err != nil {
 		return nil, err
 	}
@@ -60,7 +60,7 @@ func (s Shelf) own(name string) (*Template, error) {
 	if err != nil {
 		return nil, err
 	}
-	t, err := f.template(Own, filepath.Join(s.Dir, name))
+	t, err := f.parseTemplate(Own, filepath.Join(s.Dir, name))
 	if err == nil && t.Name != name {
 		err = fmt.Errorf("%w: the folder is named %q, but the template is named %q; use the same name for both", ErrInvalid, name, t.Name)
 	}
@@ -68,14 +68,14 @@ func (s Shelf) own(name string) (*Template, error) {
 }
 
 // Find returns the template with that name or path (of a folder or an archive).
-func (s Shelf) Find(ref string) (*Template, error) {
+func (s Registry) Find(ref string) (*Template, error) {
 	if IsBuiltin(ref) {
 		return readBuiltin(ref)
 	}
 	if CheckName(ref) == nil {
 		switch _, err := os.Stat(filepath.Join(s.Dir, ref)); {
 		case err == nil:
-			return s.own(ref)
+			return s.readInstalled(ref)
 		case !errors.Is(err, fs.ErrNotExist):
 			return nil, err
 		}
@@ -83,7 +83,7 @@ func (s Shelf) Find(ref string) (*Template, error) {
 	if strings.ContainsAny(ref, `/\`) || isArchive(ref) {
 		return Load(ref)
 	}
-	return nil, fmt.Errorf("%w: %q; see: hob template list, or give the path of a folder or an archive", ErrNotFound, cut(ref, 60))
+	return nil, fmt.Errorf("%w: %q; see: hob template list, or give the path of a folder or an archive", ErrNotFound, sanitizeExcerpt(ref, 60))
 }
 
 // ErrThere is wrapped when a template of that name already exists.
@@ -91,7 +91,7 @@ var ErrThere = errors.New("a template with this name already exists")
 
 // Create writes a template into Hob's folder under its name and returns its path. write
 // creates a private file and its parent folders.
-func (s Shelf) Create(t *Template, write func(path string, data []byte) error) (string, error) {
+func (s Registry) Create(t *Template, write func(path string, data []byte) error) (string, error) {
 	if err := CheckName(t.Name); err != nil {
 		return "", err
 	}
@@ -118,7 +118,7 @@ func (s Shelf) Create(t *Template, write func(path string, data []byte) error) (
 }
 
 // Remove deletes a template from Hob's folder.
-func (s Shelf) Remove(name string) error {
+func (s Registry) Remove(name string) error {
 	if IsBuiltin(name) {
 		return fmt.Errorf("%s is built in and cannot be removed", name)
 	}

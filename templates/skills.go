@@ -8,7 +8,7 @@ import (
 	"unicode"
 	"unicode/utf8"
 
-	"hob/platform/phrase"
+	"hob/platform/text/textnorm"
 )
 
 // maxSkills bounds all skills of a template together, in bytes.
@@ -36,7 +36,7 @@ func parseSkill(name string, raw []byte) (Skill, error) {
 		if head, body, ok := strings.Cut(rest, "\n---"); ok {
 			for line := range strings.Lines(head) {
 				if v, ok := strings.CutPrefix(strings.TrimSpace(line), "description:"); ok {
-					s.Description = phrase.Cut(strings.Trim(strings.TrimSpace(v), `"'`), 500)
+					s.Description = textnorm.Ellipsize(strings.Trim(strings.TrimSpace(v), `"'`), 500)
 				}
 			}
 			s.Text = strings.TrimPrefix(body, "\n")
@@ -70,13 +70,13 @@ func skillsOf(skills map[string][]byte) (out []Skill, err error) {
 // description in the request, or 0 for no match. One common word is not enough, unless the
 // words of the name all occur.
 func (s Skill) Fits(wish string) int {
-	have := stems(wish)
+	have := meaningfulStems(wish)
 	all := func(words []string) bool {
 		return len(words) > 0 && !slices.ContainsFunc(words, func(w string) bool { return !slices.Contains(have, w) })
 	}
-	name := stems(strings.ReplaceAll(s.Name, "-", " "))
+	name := meaningfulStems(strings.ReplaceAll(s.Name, "-", " "))
 	n := 0
-	for _, w := range slices.Compact(slices.Sorted(slices.Values(append(stems(s.Description), name...)))) {
+	for _, w := range slices.Compact(slices.Sorted(slices.Values(append(meaningfulStems(s.Description), name...)))) {
 		if slices.Contains(have, w) {
 			n++
 		}
@@ -87,9 +87,9 @@ func (s Skill) Fits(wish string) int {
 	return n
 }
 
-// stems returns the meaningful words of a text without their usual endings.
-func stems(text string) (out []string) {
-	for _, w := range phrase.Split(text) {
+// meaningfulStems returns the meaningful words of a text without their usual endings.
+func meaningfulStems(text string) (out []string) {
+	for _, w := range textnorm.FoldedWords(text) {
 		if len(w) < 4 || strings.Contains(" this that with when from into what your have will then them they there these those about which while where their every other after before being using used uses make ", " "+w+" ") {
 			continue
 		}

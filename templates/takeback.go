@@ -13,34 +13,34 @@ func mapKeys[V any](m map[string]V) iter.Seq[string] { return maps.Keys(m) }
 
 // takeBackConfig returns the configuration without the template's changes and with the
 // owner's edits.
-func (h *Home) takeBackConfig(s State, p *Plan) (*string, error) {
+func (h *Installation) takeBackConfig(s State, p *Plan) (*string, error) {
 	now, err := readText(h.opt.Config)
 	p.Config.pair.Before = now
 	switch {
 	case err != nil:
 		return nil, err
-	case s.Name == "" || equal(s.Config.Before, s.Config.After):
+	case s.Name == "" || isEqualText(s.Config.Before, s.Config.After):
 		return now, nil
 	}
-	before, after := text(s.Config.Before), text(s.Config.After)
-	if equal(now, s.Config.After) && h.opt.Editor.Check([]byte(after), []byte(before)) == nil {
+	before, after := textOf(s.Config.Before), textOf(s.Config.After)
+	if isEqualText(now, s.Config.After) && h.opt.Editor.Check([]byte(after), []byte(before)) == nil {
 		return s.Config.Before, nil
 	}
-	ours, err := keys(text(now))
+	ours, err := flattenKeys(textOf(now))
 	if err != nil {
 		return nil, err
 	}
-	base, berr := keys(after)
-	theirs, terr := keys(before)
-	if berr != nil || terr != nil || equal(now, s.Config.After) {
-		h.leave(p, before, "the original configuration can no longer be read, for example because part of it was forgotten")
+	base, berr := flattenKeys(after)
+	theirs, terr := flattenKeys(before)
+	if berr != nil || terr != nil || isEqualText(now, s.Config.After) {
+		h.keepConfig(p, before, "the original configuration can no longer be read, for example because part of it was forgotten")
 		return now, nil
 	}
 	want, conflicts := keys3(base, ours, theirs)
 	for _, k := range conflicts {
 		p.Conflicts = append(p.Conflicts, Conflict{
 			File: filepath.Base(h.opt.Config), Key: k,
-			Text: fmt.Sprintf("%s stays %s, because you changed it while the template was in use; the original value was %s", k, shown(ours, k), shown(theirs, k)),
+			Text: fmt.Sprintf("%s stays %s, because you changed it while the template was in use; the original value was %s", k, settingText(ours, k), settingText(theirs, k)),
 		})
 	}
 	if len(conflicts) > 0 {
@@ -49,12 +49,12 @@ func (h *Home) takeBackConfig(s State, p *Plan) (*string, error) {
 	if now == nil {
 		return nil, nil // the owner removed the file with its content
 	}
-	out := h.ours(after, *now, before)
-	if !h.says(out, want, *now) {
+	out := h.mergeOurs(after, *now, before)
+	if !h.hasExpectedValues(out, want, *now) {
 		out = withoutEmpty(h.byKey(*now, base, ours, theirs), after, before)
 	}
-	if !h.says(out, want, *now) {
-		h.leave(p, before, "your edits overlap the lines to restore")
+	if !h.hasExpectedValues(out, want, *now) {
+		h.keepConfig(p, before, "your edits overlap the lines to restore")
 		return now, nil
 	}
 	if s.Config.Before == nil && strings.TrimSpace(out) == "" {
@@ -63,44 +63,44 @@ func (h *Home) takeBackConfig(s State, p *Plan) (*string, error) {
 	return &out, nil
 }
 
-// leave records the conflict and leaves the configuration unchanged.
-func (h *Home) leave(p *Plan, before, why string) {
+// keepConfig records the conflict and leaves the configuration unchanged.
+func (h *Installation) keepConfig(p *Plan, before, why string) {
 	p.keep["config.toml"] = before
 	p.Conflicts = append(p.Conflicts, Conflict{
 		File: filepath.Base(h.opt.Config), Text: why + "; the file was not changed, and a copy of the original was saved",
 	})
 }
 
-func shown(m map[string]string, k string) string {
+func settingText(m map[string]string, k string) string {
 	if v, ok := m[k]; ok {
-		return cut(v, 80)
+		return sanitizeExcerpt(v, 80)
 	}
 	return "not set"
 }
 
-// says reports whether the text has the expected values and no new errors.
-func (h *Home) says(out string, want map[string]string, now string) bool {
-	got, err := keys(out)
+// hasExpectedValues reports whether the text has the expected values and no new errors.
+func (h *Installation) hasExpectedValues(out string, want map[string]string, now string) bool {
+	got, err := flattenKeys(out)
 	return err == nil && maps.Equal(got, want) && h.opt.Editor.Check([]byte(now), []byte(out)) == nil
 }
 
-// ours merges by lines; where both changed the same lines, the owner's stay.
-func (h *Home) ours(base, ours, theirs string) string {
-	b := split(base)
-	out, _ := merge(b, diff(b, split(ours)), diff(b, split(theirs)))
+// mergeOurs merges by lines; where both changed the same lines, the owner's stay.
+func (h *Installation) mergeOurs(base, ours, theirs string) string {
+	b := splitLines(base)
+	out, _ := mergeHunks(b, diffLines(b, splitLines(ours)), diffLines(b, splitLines(theirs)))
 	return out
 }
 
-// theirs merges by lines and treats the change as one hunk: an edit inside the removed text
+// mergeTheirs merges by lines and treats the change as one hunk: an edit inside the removed text
 // is removed with it.
-func theirs(base, ours, theirs string) string {
-	b := split(base)
-	out, _ := merge(b, whole(b, split(theirs)), diff(b, split(ours)))
+func mergeTheirs(base, ours, theirs string) string {
+	b := splitLines(base)
+	out, _ := mergeHunks(b, diffWhole(b, splitLines(theirs)), diffLines(b, splitLines(ours)))
 	return out
 }
 
 // byKey reverts each key that still has the template's value.
-func (h *Home) byKey(now string, base, ours, theirs map[string]string) string {
+func (h *Installation) byKey(now string, base, ours, theirs map[string]string) string {
 	out := []byte(now)
 	for _, k := range slices.Sorted(mapKeys(base)) {
 		was, had := theirs[k]
@@ -131,13 +131,13 @@ func withoutEmpty(s, after, before string) string {
 		return ""
 	}
 	has := func(text, line string) bool {
-		return slices.ContainsFunc(split(text), func(l string) bool { return header(l) == line })
+		return slices.ContainsFunc(splitLines(text), func(l string) bool { return header(l) == line })
 	}
-	lines := split(s)
+	lines := splitLines(s)
 	var out []string
 	for i, l := range lines {
 		name := header(l)
-		if name == "" || has(before, name) || !has(after, name) || !empty(lines[i+1:]) {
+		if name == "" || has(before, name) || !has(after, name) || !hasNoKeys(lines[i+1:]) {
 			out = append(out, l)
 			continue
 		}
@@ -148,8 +148,8 @@ func withoutEmpty(s, after, before string) string {
 	return strings.Join(out, "")
 }
 
-// empty reports whether no key occurs before the next header.
-func empty(lines []string) bool {
+// hasNoKeys reports whether no key occurs before the next header.
+func hasNoKeys(lines []string) bool {
 	for _, l := range lines {
 		l = strings.TrimSpace(l)
 		if l != "" && !strings.HasPrefix(l, "#") {
@@ -161,23 +161,23 @@ func empty(lines []string) bool {
 
 // takeBackSoul returns the personality without the template's text and with the owner's
 // additions. Edits inside the template's text are saved in a copy.
-func (h *Home) takeBackSoul(s State, p *Plan) (*string, error) {
+func (h *Installation) takeBackSoul(s State, p *Plan) (*string, error) {
 	now, err := readText(h.opt.Soul)
 	p.Soul.pair.Before = now
 	switch {
 	case err != nil:
 		return nil, err
-	case s.Name == "" || equal(s.Soul.Before, s.Soul.After):
+	case s.Name == "" || isEqualText(s.Soul.Before, s.Soul.After):
 		return now, nil
-	case equal(now, s.Soul.After) || now == nil:
+	case isEqualText(now, s.Soul.After) || now == nil:
 		return s.Soul.Before, nil
 	}
-	before := text(s.Soul.Before)
+	before := textOf(s.Soul.Before)
 	if s.Soul.Before == nil {
 		before = h.opt.Persona // the effective text without a file
 	}
-	base := split(text(s.Soul.After))
-	out, left := merge(base, whole(base, split(before)), diff(base, split(*now)))
+	base := splitLines(textOf(s.Soul.After))
+	out, left := mergeHunks(base, diffWhole(base, splitLines(before)), diffLines(base, splitLines(*now)))
 	if len(left) > 0 {
 		name := filepath.Base(h.opt.Soul)
 		p.keep[name] = *now

@@ -115,7 +115,7 @@ var validName = regexp.MustCompile(`^[a-z0-9]([a-z0-9-]{0,38}[a-z0-9])?$`)
 // CheckName validates a template's name, which becomes part of paths.
 func CheckName(name string) error {
 	if !validName.MatchString(name) {
-		return fmt.Errorf("%w: %q is not a name; use up to 40 lowercase letters, digits and -, such as \"night-owl\"", ErrInvalid, cut(name, 60))
+		return fmt.Errorf("%w: %q is not a name; use up to 40 lowercase letters, digits and -, such as \"night-owl\"", ErrInvalid, sanitizeExcerpt(name, 60))
 	}
 	return nil
 }
@@ -123,7 +123,7 @@ func CheckName(name string) error {
 // Parse reads and checks template.toml and SOUL.md (nil: missing). Unknown keys and
 // settings that no template may set are errors.
 func Parse(toml, soul []byte) (*Template, error) {
-	m, err := decode(toml)
+	m, err := decodeManifest(toml)
 	if err != nil {
 		return nil, err
 	}
@@ -131,36 +131,36 @@ func Parse(toml, soul []byte) (*Template, error) {
 		Name: m.Template.Name, Description: strings.TrimSpace(m.Template.Description), Version: m.Template.Version, Author: m.Template.Author,
 		Goals: m.Goals, Schedules: m.Schedules, Watchers: m.Watchers,
 	}
-	if t.Config, err = settings(m.Config); err != nil {
+	if t.Config, err = flattenSettings(m.Config); err != nil {
 		return nil, err
 	}
 	if len(soul) > maxSoul || !utf8.Valid(soul) {
 		return nil, fmt.Errorf("%w: SOUL.md must be UTF-8 text of at most %d KB", ErrInvalid, maxSoul>>10)
 	}
 	t.Soul = string(soul)
-	return t, t.check()
+	return t, t.validateFields()
 }
 
-func decode(text []byte) (m manifest, err error) {
+func decodeManifest(text []byte) (m manifest, err error) {
 	if len(text) > maxManifest || !utf8.Valid(text) {
 		return m, fmt.Errorf("%w: template.toml must be UTF-8 text of at most %d KB", ErrInvalid, maxManifest>>10)
 	}
 	err = toml.NewDecoder(bytes.NewReader(text)).DisallowUnknownFields().Decode(&m)
 	if strict, ok := errors.AsType[*toml.StrictMissingError](err); ok && len(strict.Errors) > 0 {
 		line, _ := strict.Errors[0].Position()
-		return m, fmt.Errorf("%w: template.toml:%d: %s is not a key of a template", ErrInvalid, line, cut(strings.Join(strict.Errors[0].Key(), "."), 80))
+		return m, fmt.Errorf("%w: template.toml:%d: %s is not a key of a template", ErrInvalid, line, sanitizeExcerpt(strings.Join(strict.Errors[0].Key(), "."), 80))
 	}
 	if bad, ok := errors.AsType[*toml.DecodeError](err); ok {
 		line, _ := bad.Position()
-		return m, fmt.Errorf("%w: template.toml:%d: %s", ErrInvalid, line, cut(strings.TrimPrefix(bad.Error(), "toml: "), 200))
+		return m, fmt.Errorf("%w: template.toml:%d: %s", ErrInvalid, line, sanitizeExcerpt(strings.TrimPrefix(bad.Error(), "toml: "), 200))
 	}
 	if err != nil {
-		return m, fmt.Errorf("%w: template.toml: %s", ErrInvalid, cut(strings.TrimPrefix(err.Error(), "toml: "), 200))
+		return m, fmt.Errorf("%w: template.toml: %s", ErrInvalid, sanitizeExcerpt(strings.TrimPrefix(err.Error(), "toml: "), 200))
 	}
 	return m, nil
 }
 
-func (t *Template) check() error {
+func (t *Template) validateFields() error {
 	if err := CheckName(t.Name); err != nil {
 		return err
 	}
@@ -182,17 +182,17 @@ func (t *Template) check() error {
 		return bad("it has more than %d goals, schedules, watchers or settings", maxThings)
 	}
 	for i := range t.Goals {
-		if err := t.Goals[i].check(); err != nil {
+		if err := t.Goals[i].validateFields(); err != nil {
 			return bad("goal %d: %v", i+1, err)
 		}
 	}
 	for i, s := range t.Schedules {
-		if err := s.check(); err != nil {
+		if err := s.validateFields(); err != nil {
 			return bad("schedule %d: %v", i+1, err)
 		}
 	}
 	for i, w := range t.Watchers {
-		if err := w.check(); err != nil {
+		if err := w.validateFields(); err != nil {
 			return bad("watcher %d: %v", i+1, err)
 		}
 	}
@@ -202,7 +202,7 @@ func (t *Template) check() error {
 // Fits reports whether a text is short enough for a template.
 func Fits(text string) bool { return len(text) <= maxText }
 
-func (g *Goal) check() error {
+func (g *Goal) validateFields() error {
 	g.Description = strings.TrimSpace(g.Description)
 	if g.Priority == 0 {
 		g.Priority = 3
@@ -218,7 +218,7 @@ func (g *Goal) check() error {
 	return nil
 }
 
-func (s Schedule) check() error {
+func (s Schedule) validateFields() error {
 	switch {
 	case (s.Every == "") == (s.At == ""):
 		return errors.New(`give exactly one of "every" and "at"`)
@@ -232,7 +232,7 @@ func (s Schedule) check() error {
 	return nil
 }
 
-func (w Watcher) check() error {
+func (w Watcher) validateFields() error {
 	switch {
 	case w.Kind == "" || len(w.Kind) > 40:
 		return errors.New(`it needs a kind, such as "file"`)
@@ -244,8 +244,8 @@ func (w Watcher) check() error {
 	return nil
 }
 
-// cut shortens a text for an error and removes terminal control characters.
-func cut(s string, n int) string {
+// sanitizeExcerpt shortens a text for an error and removes terminal control characters.
+func sanitizeExcerpt(s string, n int) string {
 	r := []rune(strings.Map(func(r rune) rune {
 		if unicode.IsControl(r) {
 			return ' '

@@ -23,13 +23,13 @@ func Check(t Tool, args json.RawMessage) error {
 
 // Check validates arguments without running anything.
 func (t *typed) Check(args json.RawMessage) error {
-	_, err := t.decode(args)
+	_, err := t.decodeArguments(args)
 	return err
 }
 
-// decode unmarshals args into a pointer to the struct. It is strict: unknown, missing and
+// decodeArguments unmarshals args into a pointer to the struct. It is strict: unknown, missing and
 // mistyped arguments are errors that name the argument.
-func (t *typed) decode(args json.RawMessage) (any, error) {
+func (t *typed) decodeArguments(args json.RawMessage) (any, error) {
 	if len(bytes.TrimSpace(args)) == 0 || bytes.Equal(bytes.TrimSpace(args), []byte("null")) {
 		args = json.RawMessage("{}")
 	}
@@ -41,13 +41,13 @@ func (t *typed) decode(args json.RawMessage) (any, error) {
 		err = errors.New("unexpected text after the object")
 	}
 	if err == nil {
-		err = tidy(v)
+		err = normalizeJSON(v)
 	}
 	if err != nil {
 		return nil, Errorf(InvalidArguments, "the arguments of %s are not a JSON object: %v", Clean(t.spec.Name), CleanErr(err))
 	}
 	for k := range v {
-		if err := t.known(k); err != nil {
+		if err := t.checkArgumentName(k); err != nil {
 			return nil, err
 		}
 	}
@@ -67,17 +67,17 @@ func (t *typed) decode(args json.RawMessage) (any, error) {
 	return in, nil
 }
 
-// tidy drops null arguments, which some models send for omitted ones, and converts number
+// normalizeJSON drops null arguments, which some models send for omitted ones, and converts number
 // literals; integers keep all digits.
-func tidy(v any) (err error) {
+func normalizeJSON(v any) (err error) {
 	each := func(x any, set func(any)) {
 		switch x := x.(type) {
 		case json.Number:
-			n, nerr := number(x)
+			n, nerr := convertNumber(x)
 			set(n)
 			err = errors.Join(err, nerr)
 		default:
-			err = errors.Join(err, tidy(x))
+			err = errors.Join(err, normalizeJSON(x))
 		}
 	}
 	switch v := v.(type) {
@@ -94,7 +94,7 @@ func tidy(v any) (err error) {
 	return err
 }
 
-func number(n json.Number) (any, error) {
+func convertNumber(n json.Number) (any, error) {
 	if i, err := n.Int64(); err == nil {
 		return i, nil
 	}
@@ -108,7 +108,7 @@ func number(n json.Number) (any, error) {
 	return f, nil
 }
 
-func (t *typed) known(key string) error {
+func (t *typed) checkArgumentName(key string) error {
 	if slices.Contains(t.schema().names, key) {
 		return nil
 	}

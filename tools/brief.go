@@ -8,9 +8,9 @@ import (
 	"sync"
 	"time"
 
-	"hob/platform/credential"
-	"hob/platform/phrase"
 	"hob/platform/provenance"
+	"hob/platform/text/credential"
+	"hob/platform/text/textnorm"
 )
 
 // BriefItem is one line of a daily briefing.
@@ -49,13 +49,13 @@ func Brief(ctx context.Context, sources []BriefSource, from, to time.Time) ([]Br
 	said := make([]provenance.Source, len(sources))
 	var wg sync.WaitGroup
 	for i, s := range sources {
-		wg.Go(func() { out[i], said[i] = briefed(ctx, s, from, to) })
+		wg.Go(func() { out[i], said[i] = readBriefSection(ctx, s, from, to) })
 	}
 	wg.Wait()
 	return out, provenance.Worst(append(said, provenance.Tool)...)
 }
 
-func briefed(ctx context.Context, s BriefSource, from, to time.Time) (BriefSection, provenance.Source) {
+func readBriefSection(ctx context.Context, s BriefSource, from, to time.Time) (BriefSection, provenance.Source) {
 	source := provenance.Tool
 	items, err := s.Brief(ctx, from, to)
 	out := BriefSection{Title: s.BriefTitle(), Items: append([]BriefItem{}, items...)}
@@ -81,9 +81,9 @@ func briefed(ctx context.Context, s BriefSource, from, to time.Time) (BriefSecti
 	return out, source
 }
 
-// Unreached joins the errors of several network sources into one; nil if there are none.
+// JoinSourceErrors joins the errors of several network sources into one; nil if there are none.
 // The text may quote a server.
-func Unreached(errs []error) error {
+func JoinSourceErrors(errs []error) error {
 	var words []string
 	for _, err := range errs {
 		if err != nil {
@@ -93,5 +93,5 @@ func Unreached(errs []error) error {
 	if len(words) == 0 {
 		return nil
 	}
-	return &Error{Code: Failed, Message: phrase.Cut(strings.Join(words, "; "), 600), Err: errors.Join(errs...), Source: provenance.Outside}
+	return &Error{Code: Failed, Message: textnorm.Ellipsize(strings.Join(words, "; "), 600), Err: errors.Join(errs...), Source: provenance.Outside}
 }

@@ -43,7 +43,7 @@ func NewCatalogue(list ...Tool) (*Catalogue, error) {
 		for i, t := range c.all {
 			specs[i] = t.Spec()
 		}
-		return newIndex(specs, table())
+		return newIndex(specs, defaultSynonyms())
 	})
 	return c, nil
 }
@@ -72,7 +72,7 @@ func (c *Catalogue) Core() []Tool {
 // returns at most n. A tool that the request names exactly comes first.
 func (c *Catalogue) Search(query string, n int) []Tool {
 	var out []Tool
-	for _, i := range c.index().search(query, n) {
+	for _, i := range c.index().searchTools(query, n) {
 		out = append(out, c.all[i])
 	}
 	return out

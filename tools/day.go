@@ -4,27 +4,27 @@ import (
 	"strings"
 	"time"
 
-	"hob/platform/phrase"
-	"hob/platform/when"
+	"hob/platform/text/dateparse"
+	"hob/platform/text/textnorm"
 )
 
-// PastDay parses the day of a past activity: "yesterday", "last Friday", "3 May", a date.
+// ParsePastDay parses the day of a past activity: "yesterday", "last Friday", "3 May", a date.
 // Empty means today; a weekday or a date without a year means the latest one that has
 // begun. It returns the beginning of that day in now's zone. A range of days or a future
 // day is an InvalidArguments error.
-func PastDay(words string, now time.Time) (time.Time, error) {
+func ParsePastDay(words string, now time.Time) (time.Time, error) {
 	words = strings.TrimSpace(words)
 	day := now
 	if words != "" {
-		p, err := when.ParsePeriod(words, now)
+		p, err := dateparse.ParsePeriod(words, now)
 		switch {
 		case err == nil && !p.From.IsZero() && !p.To.IsZero():
 			if p.To.Sub(p.From) > 25*time.Hour { // a day has up to 25 hours
-				return day, Errorf(InvalidArguments, "%q is more than one day; give one day", Clean(phrase.Cut(words, 60)))
+				return day, Errorf(InvalidArguments, "%q is more than one day; give one day", Clean(textnorm.Ellipsize(words, 60)))
 			}
 			day = p.From
 		default:
-			m, merr := when.Parse(words, now)
+			m, merr := dateparse.Parse(words, now)
 			if merr != nil {
 				return day, Errorf(InvalidArguments, "date: %w", CleanErr(merr))
 			}
@@ -34,7 +34,7 @@ func PastDay(words string, now time.Time) (time.Time, error) {
 	day = day.In(now.Location())
 	day = time.Date(day.Year(), day.Month(), day.Day(), 0, 0, 0, 0, now.Location())
 	if day.After(now) {
-		return day, Errorf(InvalidArguments, "%s is in the future; log only completed days", Clean(when.FormatDay(day, now)))
+		return day, Errorf(InvalidArguments, "%s is in the future; log only completed days", Clean(dateparse.FormatDay(day, now)))
 	}
 	return day, nil
 }

@@ -4,14 +4,14 @@ import (
 	"context"
 	"encoding/json"
 
-	"hob/knowledge/store"
+	"hob/platform/store"
 )
 
-// Divided is an own tool some of whose calls concern another store than Hob's database,
+// SplitTool is an own tool some of whose calls concern another store than Hob's database,
 // such as a list on the owner's phone. Another tool of the same name and arguments, which
 // is not own, makes those calls: guard, ledger and undo treat each call as what it is.
-type Divided interface {
-	Own
+type SplitTool interface {
+	TxTool
 	// For returns the tool that runs a call with these arguments.
 	For(args json.RawMessage) Tool
 	// Undoing returns the tool that undoes a call with this undo data.
@@ -23,7 +23,7 @@ type Divided interface {
 // Divide combines two tools into one. elsewhere reports whether arguments are for other;
 // theirs reports whether undo data belongs to other.
 func Divide(own, other Tool, elsewhere, theirs func(json.RawMessage) bool) Tool {
-	mine, is := own.(Own)
+	mine, is := own.(TxTool)
 	if !is || other.Spec().Own || own.Spec().Name != other.Spec().Name || own.Spec().Effects != other.Spec().Effects {
 		panic("tools: " + own.Spec().Name + ": the tools do not belong together") // a programming error
 	}
@@ -32,7 +32,7 @@ func Divide(own, other Tool, elsewhere, theirs func(json.RawMessage) bool) Tool 
 
 // For returns the tool that runs a call: t itself, or the part of a divided tool.
 func For(t Tool, args json.RawMessage) Tool {
-	if d, ok := t.(Divided); ok {
+	if d, ok := t.(SplitTool); ok {
 		return d.For(args)
 	}
 	return t
@@ -40,14 +40,14 @@ func For(t Tool, args json.RawMessage) Tool {
 
 // Undoing returns the tool that undoes a call: t itself, or the part of a divided tool.
 func Undoing(t Tool, data json.RawMessage) Tool {
-	if d, ok := t.(Divided); ok {
+	if d, ok := t.(SplitTool); ok {
 		return d.Undoing(data)
 	}
 	return t
 }
 
 type divided struct {
-	Own
+	TxTool
 	other             Tool
 	elsewhere, theirs func(json.RawMessage) bool
 }
@@ -57,7 +57,7 @@ func (d *divided) For(args json.RawMessage) Tool {
 	if d.elsewhere(args) {
 		return d.other
 	}
-	return d.Own
+	return d.TxTool
 }
 
 // Undoing implements Divided.
@@ -65,7 +65,7 @@ func (d *divided) Undoing(data json.RawMessage) Tool {
 	if d.theirs(data) {
 		return d.other
 	}
-	return d.Own
+	return d.TxTool
 }
 
 // CallTx implements Own. A call for the other store must not run in a transaction.
@@ -73,12 +73,12 @@ func (d *divided) CallTx(ctx context.Context, tx *store.Tx, c Call) (Result, err
 	if d.elsewhere(c.Args) {
 		return Result{}, Errorf(Failed, "%s: this call needs an external store", Clean(d.Spec().Name))
 	}
-	return d.Own.CallTx(ctx, tx, c)
+	return d.TxTool.CallTx(ctx, tx, c)
 }
 
 // Each implements Divided.
 func (d *divided) Each(f func(Tool) Tool) Tool {
-	own, is := f(d.Own).(Own)
+	own, is := f(d.TxTool).(TxTool)
 	if !is { // the database then has no record of the call
 		return f(d.other)
 	}
@@ -89,7 +89,7 @@ func (d *divided) Each(f func(Tool) Tool) Tool {
 func (d *divided) Check(args json.RawMessage) error { return Check(d.For(args), args) }
 
 // Judge implements Judge.
-func (d *divided) Judge(ctx context.Context, args json.RawMessage) Judgement {
+func (d *divided) Judge(ctx context.Context, args json.RawMessage) CallAssessment {
 	return JudgementOf(ctx, d.For(args), args)
 }
 
@@ -103,7 +103,7 @@ func (d *divided) Summary(args json.RawMessage) string {
 
 // CanUndo implements Undoer.
 func (d *divided) CanUndo() bool {
-	u, ok := d.Own.(Undoer)
+	u, ok := d.TxTool.(Undoer)
 	return ok && u.CanUndo()
 }
 
@@ -117,7 +117,7 @@ func (d *divided) Undo(ctx context.Context, data json.RawMessage) (string, error
 
 // UndoTx implements Undoer.
 func (d *divided) UndoTx(ctx context.Context, tx *store.Tx, data json.RawMessage) (string, error) {
-	if u, ok := d.Own.(Undoer); ok && !d.theirs(data) {
+	if u, ok := d.TxTool.(Undoer); ok && !d.theirs(data) {
 		return u.UndoTx(ctx, tx, data)
 	}
 	return "", Errorf(Unsupported, "%s cannot be undone", Clean(d.Spec().Name))

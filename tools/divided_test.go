@@ -6,8 +6,8 @@ import (
 	"strings"
 	"testing"
 
-	"hob/knowledge/store"
 	"hob/platform/provenance"
+	"hob/platform/store"
 	"hob/tools"
 )
 
@@ -48,7 +48,7 @@ func TestDivided(t *testing.T) {
 	if x := tools.For(d, here); !x.Spec().Own {
 		t.Error("an own call would be made outside of the transaction")
 	}
-	if _, err := d.(tools.Own).CallTx(t.Context(), nil, tools.Call{Args: there}); err == nil {
+	if _, err := d.(tools.TxTool).CallTx(t.Context(), nil, tools.Call{Args: there}); err == nil {
 		t.Error("a call for elsewhere was made in a transaction")
 	}
 	if s, err := d.(tools.Undoer).Undo(t.Context(), there); s != "other" || err != nil {
@@ -67,7 +67,7 @@ func TestDivided(t *testing.T) {
 		t.Error(s)
 	}
 	both := 0
-	d.(tools.Divided).Each(func(x tools.Tool) tools.Tool { both++; return x })
+	d.(tools.SplitTool).Each(func(x tools.Tool) tools.Tool { both++; return x })
 	if both != 2 {
 		t.Error("not both parts were replaced")
 	}

@@ -40,10 +40,10 @@ type index struct {
 // term is one stem and the tools that use it.
 type term struct {
 	idf  float64
-	uses []use
+	uses []termUse
 }
 
-type use struct {
+type termUse struct {
 	doc   int
 	score float64 // score of a request with this term
 }
@@ -54,19 +54,19 @@ func newIndex(specs []*Spec, table *synonyms) *index {
 	var mean [len(fields)]float64
 	seen, stems := map[string]bool{}, map[string]string{}
 	for i, s := range specs {
-		x.exact[squeeze(s.Name)] = i
+		x.exact[normalizeName(s.Name)] = i
 		for f, text := range [...]string{s.Name, s.Keywords, s.Description, s.Category, argumentWords(s.Schema.Raw())} {
-			for _, w := range words(text) {
-				if table.empty(w) && f > 0 {
+			for _, w := range splitWords(text) {
+				if table.isStopWord(w) && f > 0 {
 					continue
 				}
 				if f < len(fields)-1 && !seen[w] {
 					seen[w] = true
-					x.lexicon.add(w)
+					x.lexicon.addWord(w)
 				}
 				s, ok := stems[w]
 				if !ok {
-					s = stem(w)
+					s = stemEnglish(w)
 					stems[w] = s
 				}
 				texts[i][f] = append(texts[i][f], s)
@@ -75,17 +75,17 @@ func newIndex(specs []*Spec, table *synonyms) *index {
 		}
 	}
 	for w := range table.exact {
-		if !seen[w] && !table.empty(w) {
-			x.lexicon.add(w)
+		if !seen[w] && !table.isStopWord(w) {
+			x.lexicon.addWord(w)
 		}
 	}
 	slices.Sort(x.lexicon.words) // map iteration has no fixed order
 	x.lexicon.masks = x.lexicon.masks[:0]
 	for _, w := range x.lexicon.words {
-		x.lexicon.masks = append(x.lexicon.masks, letters(w))
+		x.lexicon.masks = append(x.lexicon.masks, letterMask(w))
 	}
 	for i := range texts {
-		x.add(i, &texts[i], &mean)
+		x.addTool(i, &texts[i], &mean)
 	}
 	for _, t := range x.terms {
 		n := float64(len(t.uses))
@@ -97,8 +97,8 @@ func newIndex(specs []*Spec, table *synonyms) *index {
 	return x
 }
 
-// add indexes the words of one tool.
-func (x *index) add(doc int, texts *[len(fields)][]string, mean *[len(fields)]float64) {
+// addTool indexes the words of one tool.
+func (x *index) addTool(doc int, texts *[len(fields)][]string, mean *[len(fields)]float64) {
 	count := map[string]float64{}
 	for f, list := range texts {
 		norm := 1 - fields[f].dilution + fields[f].dilution*float64(len(list))/max(mean[f], 1)
@@ -112,7 +112,7 @@ func (x *index) add(doc int, texts *[len(fields)][]string, mean *[len(fields)]fl
 			t = &term{}
 			x.terms[s] = t
 		}
-		t.uses = append(t.uses, use{doc, n})
+		t.uses = append(t.uses, termUse{doc, n})
 	}
 	for _, s := range texts[0] {
 		x.names[doc] = append(x.names[doc], x.terms[s])
@@ -136,19 +136,19 @@ func argumentWords(schema json.RawMessage) string {
 	return b.String()
 }
 
-// wanted is a term that a word of the request may mean, with its weight.
-type wanted struct {
+// weightedTerm is a term that a word of the request may mean, with its weight.
+type weightedTerm struct {
 	*term
 	weight float64
 }
 
-// search returns at most n tools, best first.
-func (x *index) search(query string, n int) []int {
+// searchTools returns at most n tools, best first.
+func (x *index) searchTools(query string, n int) []int {
 	score := make([]float64, len(x.names))
 	best, sum := make([]float64, len(x.names)), make([]float64, len(x.names))
 	asked := map[*term]float64{}
-	said := words(query)
-	for _, list := range x.meanings(said[:min(maxWords, len(said))]) {
+	said := splitWords(query)
+	for _, list := range x.queryMeanings(said[:min(maxWords, len(said))]) {
 		for _, w := range list {
 			asked[w.term] = max(asked[w.term], w.weight)
 			for _, u := range w.uses {
@@ -166,11 +166,11 @@ func (x *index) search(query string, n int) []int {
 	var hits []int
 	for i := range score {
 		if score[i] > 0 {
-			score[i] *= 1 + covered*coverage(x.names[i], asked)
+			score[i] *= 1 + covered*nameCoverage(x.names[i], asked)
 			hits = append(hits, i)
 		}
 	}
-	for _, i := range x.named(query) {
+	for _, i := range x.matchExactName(query) {
 		if score[i] == 0 {
 			hits = append(hits, i)
 		}
@@ -180,8 +180,8 @@ func (x *index) search(query string, n int) []int {
 	return hits[:min(max(n, 0), len(hits))]
 }
 
-// coverage returns the fraction (0 to 1) of a name that the request mentions.
-func coverage(name []*term, asked map[*term]float64) float64 {
+// nameCoverage returns the fraction (0 to 1) of a name that the request mentions.
+func nameCoverage(name []*term, asked map[*term]float64) float64 {
 	var have, all float64
 	for _, t := range name {
 		have += asked[t] * t.idf
@@ -193,15 +193,15 @@ func coverage(name []*term, asked map[*term]float64) float64 {
 	return have / all * have / all
 }
 
-// named returns the tools whose exact name the request is or contains. A name of one word
+// matchExactName returns the tools whose exact name the request is or contains. A name of one word
 // matches only a request of that word: "remember" occurs in many requests.
-func (x *index) named(query string) []int {
-	if i, ok := x.exact[squeeze(query)]; ok {
+func (x *index) matchExactName(query string) []int {
+	if i, ok := x.exact[normalizeName(query)]; ok {
 		return []int{i}
 	}
 	var out []int
 	for w := range strings.FieldsFuncSeq(query, func(r rune) bool { return r != '_' && (r < '0' || r > '9' && r < 'A' || r > 'Z' && r < 'a' || r > 'z') }) {
-		if i, ok := x.exact[squeeze(w)]; ok && strings.Contains(w, "_") && !slices.Contains(out, i) {
+		if i, ok := x.exact[normalizeName(w)]; ok && strings.Contains(w, "_") && !slices.Contains(out, i) {
 			out = append(out, i)
 		}
 	}

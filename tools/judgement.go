@@ -5,23 +5,23 @@ import (
 	"encoding/json"
 )
 
-// Judge assesses what one call would do with its arguments, while a Spec only declares what
+// CallAssessor assesses what one call would do with its arguments, while a Spec only declares what
 // its tool may do: "ls" and "rm" are both run_command. The guard relies on the result, so
 // it must come from Hob's own code and syntax tree, never from a model's text. Foreign
 // tools are not asked.
 //
-// A Judge reads (files, programs on the path) and changes nothing, returns soon, and fails
+// A CallAssessor reads (files, programs on the path) and changes nothing, returns soon, and fails
 // closed: what it cannot tell stays as the Spec declares it.
-type Judge interface {
-	Judge(ctx context.Context, args json.RawMessage) Judgement
+type CallAssessor interface {
+	Judge(ctx context.Context, args json.RawMessage) CallAssessment
 }
 
 // Owner stands for the owner in Judgement.To. It cannot be mistaken for an address: those
 // contain a colon, an "@" or a "+".
 const Owner = "owner"
 
-// Judgement assesses one call. The zero value keeps the declarations of the Spec.
-type Judgement struct {
+// CallAssessment assesses one call. The zero value keeps the declarations of the Spec.
+type CallAssessment struct {
 	// Effects of this call, in place of the Spec's; 0 keeps those.
 	Effects Effects
 	// Refused denies the call even if the owner would approve it: a protected folder, an
@@ -82,10 +82,10 @@ func WithAsked(ctx context.Context, exact func() string) context.Context {
 	return context.WithValue(ctx, askedKey{}, exact)
 }
 
-// Asked returns the Exact of the approval request for this call, as it was shown; "" if
+// ApprovedForm returns the Exact of the approval request for this call, as it was shown; "" if
 // there was none. So a call is judged by the same binding before and after the answer. Its
 // content is checked again anyway.
-func Asked(ctx context.Context) string {
+func ApprovedForm(ctx context.Context) string {
 	if exact, ok := ctx.Value(askedKey{}).(func() string); ok {
 		return exact()
 	}
@@ -93,10 +93,10 @@ func Asked(ctx context.Context) string {
 }
 
 // JudgementOf asks the tool for its judgement, unless the tool is foreign.
-func JudgementOf(ctx context.Context, t Tool, args json.RawMessage) Judgement {
-	j, ok := t.(Judge)
+func JudgementOf(ctx context.Context, t Tool, args json.RawMessage) CallAssessment {
+	j, ok := t.(CallAssessor)
 	if !ok || t.Spec().Foreign {
-		return Judgement{}
+		return CallAssessment{}
 	}
 	return j.Judge(ctx, args)
 }

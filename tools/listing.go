@@ -29,27 +29,27 @@ func (c *Catalogue) Categories() []Category {
 // asking are words of a list request that name no category.
 const asking = " all list show every which everything available category categories overview possible capabilities able use "
 
-// Asked returns the category that a request as a whole asks about: "what can you do with
+// MatchCategory returns the category that a request as a whole asks about: "what can you do with
 // files?". It returns all categories if the request names none ("what can you do?"), and
 // none if the request says anything else.
-func (c *Catalogue) Asked(query string) []Category {
+func (c *Catalogue) MatchCategory(query string) []Category {
 	var left []string
-	for _, w := range words(query) {
-		if !strings.Contains(asking, " "+w+" ") && !table().empty(w) {
-			left = append(left, stem(w))
+	for _, w := range splitWords(query) {
+		if !strings.Contains(asking, " "+w+" ") && !defaultSynonyms().isStopWord(w) {
+			left = append(left, stemEnglish(w))
 		}
 	}
 	if len(left) > 1 {
 		return nil
 	}
 	if len(left) == 0 {
-		if len(words(query)) == 0 {
+		if len(splitWords(query)) == 0 {
 			return nil // the word is unknown
 		}
 		return c.Categories()
 	}
 	for _, k := range c.Categories() {
-		if stem(k.Name) == left[0] {
+		if stemEnglish(k.Name) == left[0] {
 			return []Category{k}
 		}
 	}
@@ -60,12 +60,12 @@ func (c *Catalogue) Asked(query string) []Category {
 // words of a request without matches.
 func (c *Catalogue) Nearest(query string) []Category {
 	out := c.Categories()
-	asked := pairs(query)
+	asked := letterPairs(query)
 	near := map[string]int{}
 	for _, k := range out {
-		have := pairs(k.Name)
+		have := letterPairs(k.Name)
 		for _, t := range k.Tools {
-			for p := range pairs(t.Spec().Name) {
+			for p := range letterPairs(t.Spec().Name) {
 				have[p] = true
 			}
 		}
@@ -79,10 +79,10 @@ func (c *Catalogue) Nearest(query string) []Category {
 	return out
 }
 
-// pairs returns the pairs of adjacent letters in the words of a text.
-func pairs(s string) map[string]bool {
+// letterPairs returns the pairs of adjacent letters in the words of a text.
+func letterPairs(s string) map[string]bool {
 	out := map[string]bool{}
-	for _, w := range words(s) {
+	for _, w := range splitWords(s) {
 		r := []rune(w)
 		for i := range len(r) - 1 {
 			out[string(r[i:i+2])] = true

@@ -11,7 +11,7 @@ import (
 
 	"github.com/google/jsonschema-go/jsonschema"
 
-	"hob/knowledge/store"
+	"hob/platform/store"
 )
 
 // Def defines a tool with arguments of type In, a struct whose exported fields
@@ -35,7 +35,7 @@ type Def[In any] struct {
 	// Summary describes in one line what a call would do; optional.
 	Summary func(in In) string
 	// Judge assesses what a call with these arguments would do (see Judge); optional.
-	Judge func(ctx context.Context, in In) Judgement
+	Judge func(ctx context.Context, in In) CallAssessment
 }
 
 var validName = regexp.MustCompile(`^[a-z][a-z0-9_]{0,63}$`)
@@ -65,16 +65,16 @@ func New[In any](d Def[In]) Tool {
 		t.summary = func(in any) string { return d.Summary(*in.(*In)) }
 	}
 	if d.Judge != nil {
-		t.judge = func(ctx context.Context, in any) Judgement { return d.Judge(ctx, *in.(*In)) }
+		t.judge = func(ctx context.Context, in any) CallAssessment { return d.Judge(ctx, *in.(*In)) }
 	}
-	return t.made()
+	return t.validateAndFinish()
 }
 
 // typed is a tool whose arguments are a struct. Its functions get a pointer to
 // one.
 type typed struct {
 	args    reflect.Type
-	schema  func() described
+	schema  func() argumentSchema
 	spec    Spec
 	run     func(ctx context.Context, c Call, in any) (Result, error)
 	runTx   func(ctx context.Context, tx *store.Tx, c Call, in any) (Result, error)
@@ -84,16 +84,16 @@ type typed struct {
 	redo    func(ctx context.Context, data json.RawMessage) (string, json.RawMessage, error)
 	paths   func(in any) []string
 	summary func(in any) string
-	judge   func(ctx context.Context, in any) Judgement
+	judge   func(ctx context.Context, in any) CallAssessment
 }
 
-// made validates the tool and completes it.
-func (t *typed) made() Tool {
-	if err := t.sound(); err != nil {
+// validateAndFinish validates the tool and completes it.
+func (t *typed) validateAndFinish() Tool {
+	if err := t.validateSpec(); err != nil {
 		panic(fmt.Sprintf("tools: %s: %v", t.spec.Name, err))
 	}
 	t.spec.Own = t.runTx != nil
-	t.schema = sync.OnceValue(t.describe)
+	t.schema = sync.OnceValue(t.buildSchema)
 	t.spec.Schema = func() json.RawMessage { return t.schema().raw }
 	if t.spec.Own {
 		return &ownTyped{typed: t}
@@ -101,15 +101,15 @@ func (t *typed) made() Tool {
 	return t
 }
 
-// described is the schema of the arguments.
-type described struct {
+// argumentSchema is the schema of the arguments.
+type argumentSchema struct {
 	raw      json.RawMessage
 	resolved *jsonschema.Resolved
 	names    []string
 }
 
-// describe builds the schema.
-func (t *typed) describe() described {
+// buildSchema builds the schema.
+func (t *typed) buildSchema() argumentSchema {
 	name := t.spec.Name
 	schema, err := jsonschema.ForType(t.args, &jsonschema.ForOptions{TypeSchemas: map[reflect.Type]*jsonschema.Schema{
 		reflect.TypeFor[json.Number](): {Type: "number"}, // exact amounts
@@ -117,7 +117,7 @@ func (t *typed) describe() described {
 	if err != nil {
 		panic(fmt.Sprintf("tools: %s: schema: %v", name, err))
 	}
-	nullable(schema)
+	dropNullTypes(schema)
 	resolved, err := schema.Resolve(nil)
 	if err != nil {
 		panic(fmt.Sprintf("tools: %s: schema: %v", name, err))
@@ -126,10 +126,10 @@ func (t *typed) describe() described {
 	if err != nil {
 		panic(fmt.Sprintf("tools: %s: schema: %v", name, err))
 	}
-	return described{raw, resolved, schema.PropertyOrder}
+	return argumentSchema{raw, resolved, schema.PropertyOrder}
 }
 
-func (t *typed) sound() error {
+func (t *typed) validateSpec() error {
 	switch {
 	case t.args.Kind() != reflect.Struct:
 		return errors.New("the arguments must be a struct")
@@ -153,9 +153,9 @@ func (t *typed) sound() error {
 	return nil
 }
 
-// nullable drops "null" from the types of optional fields, so that models see one plain
+// dropNullTypes drops "null" from the types of optional fields, so that models see one plain
 // type and omit unused arguments.
-func nullable(s *jsonschema.Schema) {
+func dropNullTypes(s *jsonschema.Schema) {
 	if s == nil {
 		return
 	}
@@ -163,19 +163,19 @@ func nullable(s *jsonschema.Schema) {
 		s.Type, s.Types = s.Types[1], nil
 	}
 	for _, p := range s.Properties {
-		nullable(p)
+		dropNullTypes(p)
 	}
-	nullable(s.Items)
+	dropNullTypes(s.Items)
 }
 
 func (t *typed) Spec() *Spec { return &t.spec }
 
 func (t *typed) Call(ctx context.Context, c Call) (Result, error) {
-	in, err := t.decode(c.Args)
+	in, err := t.decodeArguments(c.Args)
 	if err != nil {
 		return Result{}, err
 	}
-	r, err := t.run(ctx, c.complete(), in)
+	r, err := t.run(ctx, c.withDefaults(), in)
 	return r, err
 }
 
@@ -208,7 +208,7 @@ func (t *typed) Paths(args json.RawMessage) []string {
 	if t.paths == nil {
 		return nil
 	}
-	in, err := t.decode(args)
+	in, err := t.decodeArguments(args)
 	if err != nil {
 		return nil
 	}
@@ -216,20 +216,20 @@ func (t *typed) Paths(args json.RawMessage) []string {
 }
 
 func (t *typed) Summary(args json.RawMessage) string {
-	in, err := t.decode(args)
+	in, err := t.decodeArguments(args)
 	if err != nil || t.summary == nil {
 		return t.spec.Name
 	}
 	return t.summary(in)
 }
 
-func (t *typed) Judge(ctx context.Context, args json.RawMessage) Judgement {
+func (t *typed) Judge(ctx context.Context, args json.RawMessage) CallAssessment {
 	if t.judge == nil {
-		return Judgement{}
+		return CallAssessment{}
 	}
-	in, err := t.decode(args)
+	in, err := t.decodeArguments(args)
 	if err != nil {
-		return Judgement{Refused: err}
+		return CallAssessment{Refused: err}
 	}
 	return t.judge(ctx, in)
 }
@@ -245,23 +245,23 @@ func (t *ownTyped) Prepare(ctx context.Context, c Call) (any, error) {
 	if t.prepare == nil {
 		return nil, nil //nolint:nilnil // nothing to prepare, and nothing is wrong
 	}
-	in, err := t.decode(c.Args)
+	in, err := t.decodeArguments(c.Args)
 	if err != nil {
 		return nil, err
 	}
-	return t.prepare(ctx, c.complete(), in)
+	return t.prepare(ctx, c.withDefaults(), in)
 }
 
 func (t *ownTyped) CallTx(ctx context.Context, tx *store.Tx, c Call) (Result, error) {
-	in, err := t.decode(c.Args)
+	in, err := t.decodeArguments(c.Args)
 	if err != nil {
 		return Result{}, err
 	}
-	r, err := t.runTx(ctx, tx, c.complete(), in)
+	r, err := t.runTx(ctx, tx, c.withDefaults(), in)
 	return r, err
 }
 
-func (c Call) complete() Call {
+func (c Call) withDefaults() Call {
 	if c.Progress == nil {
 		c.Progress = func(float64, string) {}
 	}

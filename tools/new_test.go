@@ -12,8 +12,8 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"hob/knowledge/store"
 	"hob/platform/provenance"
+	"hob/platform/store"
 	"hob/tools"
 )
 
@@ -225,10 +225,10 @@ func TestWhatAToolCan(t *testing.T) {
 		Summary: func(in args) string { return "Say " + in.Text },
 		Paths:   func(in args) []string { return []string{in.Text} },
 	})
-	if _, ok := plain.(tools.Own); ok || plain.Spec().Own {
+	if _, ok := plain.(tools.TxTool); ok || plain.Spec().Own {
 		t.Error("a plain tool is own")
 	}
-	o, ok := own.(tools.Own)
+	o, ok := own.(tools.TxTool)
 	if !ok || !own.Spec().Own {
 		t.Fatal("an own tool is not own")
 	}

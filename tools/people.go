@@ -5,9 +5,9 @@ import (
 	"slices"
 	"strings"
 
-	"hob/platform/phrase"
 	"hob/platform/pim"
 	"hob/platform/provenance"
+	"hob/platform/text/textnorm"
 )
 
 // WholePerson formats a person with the complete address.
@@ -25,29 +25,29 @@ func PersonIn(ctx context.Context, s string, people func(ctx context.Context, wo
 	name, rest, has := strings.Cut(s, "<")
 	if addr, tail, closed := strings.Cut(rest, ">"); has && closed && strings.TrimSpace(tail) == "" {
 		p := pim.Person{Name: strings.Trim(strings.TrimSpace(name), `"`), Address: strings.ToLower(strings.TrimSpace(addr))}
-		return p, unwritable(pim.CheckPerson(p))
+		return p, classifyPathError(pim.CheckPerson(p))
 	}
 	if strings.Contains(s, "@") {
 		p := pim.Person{Address: strings.ToLower(s)}
-		return p, unwritable(pim.CheckPerson(p))
+		return p, classifyPathError(pim.CheckPerson(p))
 	}
 	if s == "" {
 		return pim.Person{}, Errorf(InvalidArguments, "a recipient is empty")
 	}
 	remedy := "give the address"
 	if people == nil {
-		return pim.Person{}, Errorf(NotFound, "the mail address of %q is unknown; %s", Clean(phrase.Cut(s, 80)), Clean(remedy))
+		return pim.Person{}, Errorf(NotFound, "the mail address of %q is unknown; %s", Clean(textnorm.Ellipsize(s, 80)), Clean(remedy))
 	}
 	list, err := people(ctx, s)
 	if err != nil && len(list) == 0 {
-		err = Errorf(Failed, "address lookup of %q failed; %s: %w", Clean(phrase.Cut(s, 80)), Clean(remedy), err)
+		err = Errorf(Failed, "address lookup of %q failed; %s: %w", Clean(textnorm.Ellipsize(s, 80)), Clean(remedy), err)
 		return pim.Person{}, Quoting(err, provenance.Outside)
 	}
 	var with []string
 	var found pim.Person
 	for _, c := range list {
 		for _, a := range c.Addresses {
-			p := pim.Person{Name: phrase.Cut(c.Name, 100), Address: strings.ToLower(a)}
+			p := pim.Person{Name: textnorm.Ellipsize(c.Name, 100), Address: strings.ToLower(a)}
 			if pim.CheckPerson(p) == nil && !slices.Contains(with, WholePerson(p)) {
 				with, found = append(with, WholePerson(p)), p
 			}
@@ -55,15 +55,15 @@ func PersonIn(ctx context.Context, s string, people func(ctx context.Context, wo
 	}
 	switch len(with) {
 	case 0:
-		return pim.Person{}, Errorf(NotFound, "the address book has no mail address of %q; %s", Clean(phrase.Cut(s, 80)), Clean(remedy))
+		return pim.Person{}, Errorf(NotFound, "the address book has no mail address of %q; %s", Clean(textnorm.Ellipsize(s, 80)), Clean(remedy))
 	case 1:
 		return found, nil
 	}
-	err = Errorf(InvalidArguments, "%q matches several people: %s; give the address", Clean(phrase.Cut(s, 80)), strings.Join(with[:min(len(with), 8)], ", "))
+	err = Errorf(InvalidArguments, "%q matches several people: %s; give the address", Clean(textnorm.Ellipsize(s, 80)), strings.Join(with[:min(len(with), 8)], ", "))
 	return pim.Person{}, Quoting(err, provenance.Outside)
 }
 
-func unwritable(err error) error {
+func classifyPathError(err error) error {
 	if err != nil {
 		return Errorf(InvalidArguments, "%w", CleanErr(err))
 	}

@@ -6,7 +6,7 @@ import (
 	"slices"
 	"strings"
 
-	"hob/platform/phrase"
+	"hob/platform/text/textnorm"
 )
 
 // ErrAmbiguous is wrapped by Pick's error if several items match.
@@ -32,7 +32,7 @@ func Pick[T any](noun, query string, list []T, key func(T) (id, title string)) (
 	for _, match := range []func(id, title string) bool{
 		func(id, _ string) bool { return id == query },
 		func(id, _ string) bool { return len(query) >= 4 && strings.HasPrefix(id, strings.ToLower(query)) },
-		func(_, title string) bool { return phrase.Same(title, query) },
+		func(_, title string) bool { return textnorm.EqualFolded(title, query) },
 		wordMatch(noun, query),
 	} {
 		var found []T
@@ -45,23 +45,23 @@ func Pick[T any](noun, query string, list []T, key func(T) (id, title string)) (
 		case len(found) == 1:
 			return found[0], nil
 		case len(found) > 1:
-			return zero, ambiguous(noun, query, found, key)
+			return zero, ambiguousError(noun, query, found, key)
 		}
 	}
-	return zero, nothing(noun, query, list, key)
+	return zero, notFoundError(noun, query, list, key)
 }
 
 // wordMatch accepts titles that contain every significant word of the query.
 func wordMatch(noun, query string) func(id, title string) bool {
-	skip := phrase.Split(noun)
+	skip := textnorm.FoldedWords(noun)
 	var want []string
-	for _, w := range phrase.Split(query) {
+	for _, w := range textnorm.FoldedWords(query) {
 		if !small[w] && !slices.Contains(skip, w) {
 			want = append(want, w)
 		}
 	}
 	return func(_, title string) bool {
-		have := phrase.Split(title)
+		have := textnorm.FoldedWords(title)
 		for _, w := range want {
 			if !slices.ContainsFunc(have, func(h string) bool { return sameWord(h, w) }) {
 				return false
@@ -78,10 +78,10 @@ var small = map[string]bool{
 }
 
 func sameWord(have, want string) bool {
-	return have == want || (len(want) >= 3 && strings.HasPrefix(have, want)) || stem(have) == stem(want)
+	return have == want || (len(want) >= 3 && strings.HasPrefix(have, want)) || stemEnglish(have) == stemEnglish(want)
 }
 
-func ambiguous[T any](noun, query string, found []T, key func(T) (id, title string)) error {
+func ambiguousError[T any](noun, query string, found []T, key func(T) (id, title string)) error {
 	var b strings.Builder
 	for i, it := range found {
 		if i == listed {
@@ -89,13 +89,13 @@ func ambiguous[T any](noun, query string, found []T, key func(T) (id, title stri
 			break
 		}
 		id, title := key(it)
-		fmt.Fprintf(&b, "\n- %s (%s)", phrase.Cut(title, 80), id)
+		fmt.Fprintf(&b, "\n- %s (%s)", textnorm.Ellipsize(title, 80), id)
 	}
 	return Errorf(InvalidArguments, "%w: %d %ss match %q; name one by its id or by more words:%s",
 		CleanErr(ErrAmbiguous), len(found), Clean(noun), Clean(query), Clean(b.String()))
 }
 
-func nothing[T any](noun, query string, list []T, key func(T) (id, title string)) error {
+func notFoundError[T any](noun, query string, list []T, key func(T) (id, title string)) error {
 	type rated struct {
 		title string
 		score float64
@@ -103,8 +103,8 @@ func nothing[T any](noun, query string, list []T, key func(T) (id, title string)
 	var near []rated
 	for _, it := range list {
 		_, title := key(it)
-		if s := phrase.Similar(title, query); s > 0.15 {
-			near = append(near, rated{phrase.Cut(title, 80), s})
+		if s := textnorm.Similar(title, query); s > 0.15 {
+			near = append(near, rated{textnorm.Ellipsize(title, 80), s})
 		}
 	}
 	slices.SortStableFunc(near, func(p, q rated) int {

@@ -83,7 +83,7 @@ func TestAskedForCategories(t *testing.T) {
 		"read a file": "", "zzz": "", "": "", "what can you do?": "browser calendar canvas code contacts",
 	} {
 		var got []string
-		for _, k := range c.Asked(query) {
+		for _, k := range c.MatchCategory(query) {
 			got = append(got, k.Name)
 		}
 		if s := strings.Join(got[:min(5, len(got))], " "); s != want {
@@ -142,7 +142,7 @@ func FuzzSearch(f *testing.F) {
 			}
 			seen[n] = true
 		}
-		c.Asked(query)
+		c.MatchCategory(query)
 		c.Nearest(query)
 	})
 }

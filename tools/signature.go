@@ -18,7 +18,7 @@ const (
 //
 //	log_expense(amount: number "such as 12.50", vendor?: string) [write] Log money that was spent.
 func (s *Spec) Signature() string {
-	args, ok := arguments(s.Schema.Raw())
+	args, ok := argumentList(s.Schema.Raw())
 	if !ok {
 		args = oneLine(string(s.Schema.Raw()), maxSignature)
 	}
@@ -54,11 +54,11 @@ type schema struct {
 	Ref         string          `json:"$ref"`
 }
 
-// arguments lists the properties of an object in order; false if the schema contains more
+// argumentList lists the properties of an object in order; false if the schema contains more
 // than a signature can express.
-func arguments(raw json.RawMessage) (string, bool) {
+func argumentList(raw json.RawMessage) (string, bool) {
 	var s schema
-	if json.Unmarshal(raw, &s) != nil || !s.plain() {
+	if json.Unmarshal(raw, &s) != nil || !s.isSimple() {
 		return "", false
 	}
 	if s.Properties == nil {
@@ -80,16 +80,16 @@ func arguments(raw json.RawMessage) (string, bool) {
 	return strings.Join(out, ", "), ok
 }
 
-// plain reports whether type, properties, items and enum values describe the schema
+// isSimple reports whether type, properties, items and enum values describe the schema
 // completely.
-func (s *schema) plain() bool {
+func (s *schema) isSimple() bool {
 	return s.AnyOf == nil && s.OneOf == nil && s.AllOf == nil && s.Ref == ""
 }
 
 // kindOf returns the type of one value and its description.
 func kindOf(raw json.RawMessage) (kind, note string, ok bool) {
 	var s schema
-	if json.Unmarshal(raw, &s) != nil || !s.plain() {
+	if json.Unmarshal(raw, &s) != nil || !s.isSimple() {
 		return "", "", false
 	}
 	if s.Description != "" {
@@ -110,7 +110,7 @@ func kindOf(raw json.RawMessage) (kind, note string, ok bool) {
 		}
 		return items + "[]", note + more, true
 	case s.Type == "object" && s.Properties != nil:
-		args, ok := arguments(raw)
+		args, ok := argumentList(raw)
 		if !ok {
 			return "", "", false
 		}

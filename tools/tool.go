@@ -15,9 +15,9 @@ import (
 	"strings"
 	"time"
 
-	"hob/knowledge/store"
-	"hob/platform/credential"
 	"hob/platform/provenance"
+	"hob/platform/store"
+	"hob/platform/text/credential"
 )
 
 // Effects is the set of effects a tool may have. The zero value is invalid.
@@ -117,7 +117,7 @@ type Call struct {
 	// tool stores must carry it.
 	Provenance provenance.Source
 	// Origins are the origins of untrusted text in the caller's context: the tool stores
-	// them with its rows (see platform/origins).
+	// them with its rows (see platform/provenance/origins).
 	Origins []provenance.Origin
 	// OwnerWords are the user's messages in this turn, if the user is alone with Hob in the
 	// conversation, can answer, and no untrusted text is in context. They are nil in every
@@ -223,10 +223,10 @@ type Tool interface {
 	Call(ctx context.Context, c Call) (Result, error)
 }
 
-// Own is a tool whose whole effect is in Hob's database. CallTx runs inside the transaction
+// TxTool is a tool whose whole effect is in Hob's database. CallTx runs inside the transaction
 // that records the call as done. It must have no effect that a rollback does not revert,
 // and it must wait only for the database.
-type Own interface {
+type TxTool interface {
 	Tool
 	CallTx(ctx context.Context, tx *store.Tx, c Call) (Result, error)
 }

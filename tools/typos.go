@@ -8,20 +8,20 @@ type lexicon struct {
 	masks []uint32 // the letters of each word, to skip most words quickly
 }
 
-func (l *lexicon) add(w string) {
+func (l *lexicon) addWord(w string) {
 	l.words = append(l.words, w)
-	l.masks = append(l.masks, letters(w))
+	l.masks = append(l.masks, letterMask(w))
 }
 
-func letters(w string) (m uint32) {
+func letterMask(w string) (m uint32) {
 	for _, r := range w {
 		m |= 1 << (uint32(r) % 32) //nolint:gosec // runes are not negative
 	}
 	return m
 }
 
-// slips returns how many typing errors a word of n letters may have.
-func slips(n int) int {
+// allowedTypos returns how many typing errors a word of n letters may have.
+func allowedTypos(n int) int {
 	switch {
 	case n < 4:
 		return 0
@@ -31,22 +31,22 @@ func slips(n int) int {
 	return 2
 }
 
-// nearest returns the words with the fewest typing errors relative to w, and that number;
+// nearestWords returns the words with the fewest typing errors relative to w, and that number;
 // no words if all have too many.
-func (l *lexicon) nearest(w string) (found []string, errors int) {
+func (l *lexicon) nearestWords(w string) (found []string, errors int) {
 	n := utf8.RuneCountInString(w)
-	limit := slips(n)
+	limit := allowedTypos(n)
 	if limit == 0 {
 		return nil, 0
 	}
-	mask := letters(w)
+	mask := letterMask(w)
 	var a, b [maxWord]rune
-	x := runes(w, a[:0])
+	x := boundedRunes(w, a[:0])
 	for i, have := range l.words {
-		if d := len(have) - len(w); d > 2*limit || d < -2*limit || ones(mask^l.masks[i]) > 2*limit {
+		if d := len(have) - len(w); d > 2*limit || d < -2*limit || countBits(mask^l.masks[i]) > 2*limit {
 			continue
 		}
-		d := distance(x, runes(have, b[:0]), limit)
+		d := editDistance(x, boundedRunes(have, b[:0]), limit)
 		switch {
 		case d > limit:
 		case d < limit || found == nil && d == limit:
@@ -58,7 +58,7 @@ func (l *lexicon) nearest(w string) (found []string, errors int) {
 	return found, limit
 }
 
-func ones(m uint32) (n int) {
+func countBits(m uint32) (n int) {
 	for ; m != 0; m &= m - 1 {
 		n++
 	}
@@ -68,7 +68,7 @@ func ones(m uint32) (n int) {
 // maxWord bounds the compared letters of a word.
 const maxWord = 32
 
-func runes(w string, out []rune) []rune {
+func boundedRunes(w string, out []rune) []rune {
 	for _, r := range w {
 		if len(out) < maxWord {
 			out = append(out, r)
@@ -77,9 +77,9 @@ func runes(w string, out []rune) []rune {
 	return out
 }
 
-// distance counts typing errors: missing, extra, wrong or swapped letters (optimal string
+// editDistance counts typing errors: missing, extra, wrong or swapped letters (optimal string
 // alignment). It stops counting above limit.
-func distance(a, b []rune, limit int) int {
+func editDistance(a, b []rune, limit int) int {
 	var rows [3][maxWord + 1]int
 	before, last, row := &rows[0], &rows[1], &rows[2]
 	for j := range len(b) + 1 {

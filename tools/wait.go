@@ -4,7 +4,7 @@ import (
 	"context"
 	"time"
 
-	"hob/knowledge/store"
+	"hob/platform/store"
 )
 
 // Waiter is an own tool whose work continues after its call: CallTx starts it (its result
@@ -13,7 +13,7 @@ import (
 // the turn is suspended durably and occupies no worker; the code that finishes the work
 // resumes the turn's event.
 type Waiter interface {
-	Own
+	TxTool
 	OutcomeTx(ctx context.Context, tx *store.Tx, c Call) (Outcome, error)
 }
 

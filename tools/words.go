@@ -12,10 +12,10 @@ import (
 // maxBytes is the maximum length of an indexed word.
 const maxBytes = 64
 
-// words splits a text at anything but letters and digits, and inside camelCase, and returns
+// splitWords splits a text at anything but letters and digits, and inside camelCase, and returns
 // lower-case words without accents. It leaves out numbers, single letters and overlong
 // words: they do not tell tools apart.
-func words(s string) []string {
+func splitWords(s string) []string {
 	var out []string
 	var b strings.Builder
 	var last rune
@@ -51,9 +51,9 @@ func words(s string) []string {
 // contractions joins the two halves: "can't" is not "can".
 var contractions = strings.NewReplacer("n't", "nt", "n\u2019t", "nt", "N'T", "NT")
 
-// squeeze keeps a name's letters and digits: "readFile", "read-file" and "read_file" become
+// normalizeName keeps a name's letters and digits: "readFile", "read-file" and "read_file" become
 // equal.
-func squeeze(s string) string {
+func normalizeName(s string) string {
 	return strings.Map(func(r rune) rune {
 		if unicode.IsLetter(r) || unicode.IsDigit(r) {
 			return unicode.ToLower(r)
@@ -62,10 +62,10 @@ func squeeze(s string) string {
 	}, s)
 }
 
-// stem reduces an English word to the stem that its forms share (Porter2, "the English
+// stemEnglish reduces an English word to the stem that its forms share (Porter2, "the English
 // Snowball stemmer"): "reminders" matches "remind". The table of synonyms handles words of
 // other languages.
-func stem(w string) string {
+func stemEnglish(w string) string {
 	if len(w) < 3 {
 		return w
 	}

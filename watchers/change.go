@@ -8,9 +8,9 @@ import (
 	"strings"
 	"time"
 
-	"hob/knowledge/store"
-	"hob/platform/phrase"
-	"hob/platform/shortid"
+	"hob/platform/store"
+	"hob/platform/text/shortid"
+	"hob/platform/text/textnorm"
 )
 
 // Limits of a watcher's texts, in characters and bytes.
@@ -24,18 +24,18 @@ const (
 // ID, Title, Mode, Missed, State and CreatedAt if they are empty. Errors wrap ErrInvalid if the
 // user has to change the request.
 func (m *Manager) CreateTx(tx *store.Tx, spec Spec) (Spec, error) {
-	if err := spec.Lift(); err != nil {
+	if err := spec.ExtractPace(); err != nil {
 		return Spec{}, err
 	}
-	m.fill(&spec)
-	if err := check(spec); err != nil {
+	m.fillDefaults(&spec)
+	if err := checkSpec(spec); err != nil {
 		return Spec{}, err
 	}
-	made, err := m.build(spec)
+	made, err := m.buildWatcher(spec)
 	if err != nil {
 		return Spec{}, fmt.Errorf("%w: %w", ErrInvalid, err)
 	}
-	if err := spec.paced(made); err != nil {
+	if err := spec.checkPaceApplies(made); err != nil {
 		return Spec{}, err
 	}
 	spec.NextAt = time.Time{}
@@ -45,47 +45,47 @@ func (m *Manager) CreateTx(tx *store.Tx, spec Spec) (Spec, error) {
 		if spec.Kind == KindOneshot {
 			after = after.Add(-justPassed)
 		}
-		spec.Zone = m.inOneZone(func() { spec.NextAt, ok = following(timed, after) }).String()
+		spec.Zone = m.inOneZone(func() { spec.NextAt, ok = nextOccurrence(timed, after) }).String()
 		if !ok {
 			return Spec{}, fmt.Errorf("%w: %s has no future occurrence", ErrInvalid, m.describeConfig(spec))
 		}
 	}
-	return spec, m.add(tx, made, spec, false)
+	return spec, m.insertWatcher(tx, made, spec, false)
 }
 
 // RestoreTx stores a watcher that CancelTx returned. Timed occurrences since then count as
 // missed; event-driven watchers ignore events since then.
 func (m *Manager) RestoreTx(tx *store.Tx, spec Spec) error {
-	if err := check(spec); err != nil {
+	if err := checkSpec(spec); err != nil {
 		return err
 	}
-	made, err := m.build(spec)
+	made, err := m.buildWatcher(spec)
 	if err != nil {
 		return fmt.Errorf("%w: %w", ErrInvalid, err)
 	}
 	if _, err := selectRow(tx, spec.ID); !errors.Is(err, ErrNotFound) {
 		return errors.Join(fmt.Errorf("%w: %s already exists", ErrInvalid, spec.ID), err)
 	}
-	return m.add(tx, made, spec, true)
+	return m.insertWatcher(tx, made, spec, true)
 }
 
-func (m *Manager) add(tx *store.Tx, made any, spec Spec, again bool) error {
+func (m *Manager) insertWatcher(tx *store.Tx, made any, spec Spec, again bool) error {
 	if spec.State == Active {
-		if err := m.room(tx); err != nil {
+		if err := m.checkCapacity(tx); err != nil {
 			return err
 		}
 	}
 	if err := insertRow(tx, spec); err != nil {
 		return err
 	}
-	if err := m.begin(tx, made, spec); err != nil {
+	if err := m.beginWatcher(tx, made, spec); err != nil {
 		return err
 	}
-	m.changed(tx, spec.ID, again)
+	m.reloadAfterCommit(tx, spec.ID, again)
 	return nil
 }
 
-func (m *Manager) room(q store.Querier) error {
+func (m *Manager) checkCapacity(q store.Querier) error {
 	var n int
 	if err := q.QueryRow("SELECT count(*) FROM watchers WHERE state = ?", string(Active)).Scan(&n); err != nil {
 		return fmt.Errorf("watchers: count: %w", err)
@@ -109,13 +109,13 @@ func (m *Manager) CancelTx(tx *store.Tx, id string) (Spec, error) {
 	if err := forgetPoll(tx, id); err != nil {
 		return Spec{}, err
 	}
-	if k, ok := m.drivers[r.Kind].(Keeper); ok {
+	if k, ok := m.drivers[r.Kind].(StatefulDriver); ok {
 		if err := k.Forget(tx, id); err != nil {
 			return Spec{}, err
 		}
 	}
-	tx.AfterCommit(func() { m.silent.forget(id) })
-	m.changed(tx, id, true)
+	tx.AfterCommit(func() { m.silent.forgetWatcher(id) })
+	m.reloadAfterCommit(tx, id, true)
 	return r.Spec, nil
 }
 
@@ -130,10 +130,10 @@ func (m *Manager) SetStateTx(tx *store.Tx, id string, state State) (Spec, error)
 		return r.Spec, err
 	}
 	if r.State == Done {
-		return Spec{}, fmt.Errorf("%w: %s is finished; create a new one", ErrInvalid, m.label(r.Spec))
+		return Spec{}, fmt.Errorf("%w: %s is finished; create a new one", ErrInvalid, m.noticeLabel(r.Spec))
 	}
 	if state == Active {
-		if err := m.resume(tx, &r); err != nil {
+		if err := m.resumeWatcher(tx, &r); err != nil {
 			return Spec{}, err
 		}
 	}
@@ -143,13 +143,13 @@ func (m *Manager) SetStateTx(tx *store.Tx, id string, state State) (Spec, error)
 	if err != nil {
 		return Spec{}, fmt.Errorf("watchers: set state: %w", err)
 	}
-	m.changed(tx, id, true)
+	m.reloadAfterCommit(tx, id, true)
 	return r.Spec, nil
 }
 
 // SetPaceTx changes when and how often a watcher works. Empty fields of change keep their
 // value. The watcher keeps its position: it loses no event and fires none twice.
-func (m *Manager) SetPaceTx(tx *store.Tx, id string, change Pace) (before, after Spec, err error) {
+func (m *Manager) SetPaceTx(tx *store.Tx, id string, change PollPolicy) (before, after Spec, err error) {
 	if change.PerDay < AnyPerDay {
 		return Spec{}, Spec{}, fmt.Errorf("%w: \"per_day\" must be a number from 1 on, or %d for any number", ErrInvalid, AnyPerDay)
 	}
@@ -183,30 +183,30 @@ const (
 )
 
 // RestorePaceTx restores the former pace of a watcher.
-func (m *Manager) RestorePaceTx(tx *store.Tx, id string, pace Pace) (Spec, error) {
+func (m *Manager) RestorePaceTx(tx *store.Tx, id string, pace PollPolicy) (Spec, error) {
 	r, err := selectRow(tx, id)
 	if err != nil {
 		return Spec{}, err
 	}
-	r.Pace = pace
+	r.PollPolicy = pace
 	return r.Spec, m.putPace(tx, r.Spec)
 }
 
 func (m *Manager) putPace(tx *store.Tx, spec Spec) error {
-	made, err := m.build(spec)
+	made, err := m.buildWatcher(spec)
 	if err == nil {
-		_, err = spec.Pace.parse()
+		_, err = spec.PollPolicy.parsePace()
 	}
 	if err != nil {
 		return fmt.Errorf("%w: %w", ErrInvalid, err)
 	}
-	if err := spec.paced(made); err != nil {
+	if err := spec.checkPaceApplies(made); err != nil {
 		return err
 	}
 	if _, err := tx.Exec("UPDATE watchers SET every = ?, active_hours = ?, per_day = ? WHERE id = ?", spec.Every, spec.Hours, spec.PerDay, spec.ID); err != nil {
 		return fmt.Errorf("watchers: change: %w", err)
 	}
-	m.changed(tx, spec.ID, true)
+	m.reloadAfterCommit(tx, spec.ID, true)
 	return nil
 }
 
@@ -219,43 +219,43 @@ func (m *Manager) SetSourceTx(tx *store.Tx, id, source string) error {
 	return nil
 }
 
-func (m *Manager) resume(tx *store.Tx, r *row) error {
-	if err := m.room(tx); err != nil {
+func (m *Manager) resumeWatcher(tx *store.Tx, r *row) error {
+	if err := m.checkCapacity(tx); err != nil {
 		return err
 	}
-	made, err := m.build(r.Spec)
+	made, err := m.buildWatcher(r.Spec)
 	if err != nil {
 		return fmt.Errorf("%w: %w", ErrInvalid, err)
 	}
 	r.LastError = ""
 	if timed, ok := made.(Timed); ok {
-		r.Zone = m.inOneZone(func() { r.NextAt, ok = following(timed, time.Now()) }).String()
+		r.Zone = m.inOneZone(func() { r.NextAt, ok = nextOccurrence(timed, time.Now()) }).String()
 		if !ok {
-			return fmt.Errorf("%w: the time of %s has passed; create a new one", ErrInvalid, m.label(r.Spec))
+			return fmt.Errorf("%w: the time of %s has passed; create a new one", ErrInvalid, m.noticeLabel(r.Spec))
 		}
 	}
 	if r.State == Broken { // events from before it broke still fire
-		m.lookAtHeld(tx, r.ID)
+		m.checkDeferredAfterCommit(tx, r.ID)
 	} else if _, err := tx.Exec("DELETE FROM watcher_held WHERE watcher = ?", r.ID); err != nil {
 		return fmt.Errorf("watchers: resume: %w", err)
 	}
-	return m.begin(tx, made, r.Spec)
+	return m.beginWatcher(tx, made, r.Spec)
 }
 
-func (m *Manager) begin(tx *store.Tx, made any, spec Spec) error {
+func (m *Manager) beginWatcher(tx *store.Tx, made any, spec Spec) error {
 	if _, ok := made.(Polled); ok {
 		if err := beginPoll(tx, spec.ID, time.Now()); err != nil {
 			return err
 		}
 	}
-	if k, ok := m.drivers[spec.Kind].(Keeper); ok {
+	if k, ok := m.drivers[spec.Kind].(StatefulDriver); ok {
 		return k.Begin(tx, spec)
 	}
 	return nil
 }
 
-// fill sets the defaults of a new watcher.
-func (m *Manager) fill(s *Spec) {
+// fillDefaults sets the defaults of a new watcher.
+func (m *Manager) fillDefaults(s *Spec) {
 	if s.ID == "" {
 		s.ID = shortid.New("w")
 	}
@@ -274,9 +274,9 @@ func (m *Manager) fill(s *Spec) {
 		s.Missed = RunOnce
 	}
 	s.State, s.Fired, s.FiredAt, s.LastError = Active, 0, time.Time{}, ""
-	if s.Title = phrase.Cut(s.Title, maxTitle); s.Title == "" {
-		if s.Title = phrase.Cut(s.Action, 80); s.Title == "" {
-			s.Title = phrase.Cut(m.describeConfig(*s), maxTitle)
+	if s.Title = textnorm.Ellipsize(s.Title, maxTitle); s.Title == "" {
+		if s.Title = textnorm.Ellipsize(s.Action, 80); s.Title == "" {
+			s.Title = textnorm.Ellipsize(m.describeConfig(*s), maxTitle)
 		}
 	}
 	var b bytes.Buffer
@@ -285,8 +285,8 @@ func (m *Manager) fill(s *Spec) {
 	}
 }
 
-// check validates the fields that do not depend on the kind.
-func check(s Spec) error {
+// checkSpec validates the fields that do not depend on the kind.
+func checkSpec(s Spec) error {
 	bad := func(format string, args ...any) error {
 		return fmt.Errorf("%w: %s", ErrInvalid, fmt.Sprintf(format, args...))
 	}
@@ -304,7 +304,7 @@ func check(s Spec) error {
 	default:
 		return bad("unknown policy %q for missed times; use run_once, skip or run_all", s.Missed)
 	}
-	if _, err := s.Pace.parse(); err != nil {
+	if _, err := s.PollPolicy.parsePace(); err != nil {
 		return bad("%v", err)
 	}
 	switch {

@@ -34,7 +34,7 @@ type timer struct {
 	index int
 }
 
-func (t *timer) due() time.Time {
+func (t *timer) dueTime() time.Time {
 	if t.retry.After(t.next) {
 		return t.retry
 	}
@@ -50,42 +50,42 @@ type clock struct {
 
 func newClock() *clock { return &clock{byID: map[string]*timer{}} }
 
-func (c *clock) set(t *timer) {
-	c.remove(t.spec.ID)
+func (c *clock) setTimer(t *timer) {
+	c.removeTimer(t.spec.ID)
 	c.byID[t.spec.ID] = t
 	heap.Push(&c.heap, t)
 }
 
-func (c *clock) remove(id string) {
+func (c *clock) removeTimer(id string) {
 	if t, ok := c.byID[id]; ok {
 		heap.Remove(&c.heap, t.index)
 		delete(c.byID, id)
 	}
 }
 
-// moved restores the heap order after a timer's times changed.
-func (c *clock) moved(t *timer) { heap.Fix(&c.heap, t.index) }
+// fixTimer restores the heap order after a timer's times changed.
+func (c *clock) fixTimer(t *timer) { heap.Fix(&c.heap, t.index) }
 
-// first returns the timer that is due at now and has waited longest, or nil.
-func (c *clock) first(now time.Time) *timer {
-	if len(c.heap) == 0 || c.heap[0].due().After(now) {
+// firstDue returns the timer that is due at now and has waited longest, or nil.
+func (c *clock) firstDue(now time.Time) *timer {
+	if len(c.heap) == 0 || c.heap[0].dueTime().After(now) {
 		return nil
 	}
 	return c.heap[0]
 }
 
-// wait returns how long to sleep from now on. It is negative if nothing is scheduled.
-func (c *clock) wait(now time.Time) time.Duration {
+// sleepTime returns how long to sleep from now on. It is negative if nothing is scheduled.
+func (c *clock) sleepTime(now time.Time) time.Duration {
 	if len(c.heap) == 0 {
 		return -1
 	}
-	return min(max(c.heap[0].due().Sub(now), 0), longestSleep)
+	return min(max(c.heap[0].dueTime().Sub(now), 0), longestSleep)
 }
 
-// rebase recomputes future occurrences after a start or after the clock was set back, and
+// rebaseTimers recomputes future occurrences after a start or after the clock was set back, and
 // returns the timers whose next time changed. Occurrences already due stay, and handled ones do
 // not repeat unless the clock was ahead by more than wrongClock when they were handled.
-func (c *clock) rebase(now time.Time) []*timer {
+func (c *clock) rebaseTimers(now time.Time) []*timer {
 	var changed []*timer
 	for _, t := range c.byID {
 		if !t.next.After(now) {
@@ -95,7 +95,7 @@ func (c *clock) rebase(now time.Time) []*timer {
 		if t.last.After(now) && t.last.Sub(now) <= wrongClock {
 			from = t.last
 		}
-		if n, ok := following(t.timed, from); ok && !n.Equal(t.next) {
+		if n, ok := nextOccurrence(t.timed, from); ok && !n.Equal(t.next) {
 			t.next = n
 			changed = append(changed, t)
 		}
@@ -104,9 +104,9 @@ func (c *clock) rebase(now time.Time) []*timer {
 	return changed
 }
 
-// following returns the first occurrence after t, truncated to the precision of the database (1
+// nextOccurrence returns the first occurrence after t, truncated to the precision of the database (1
 // ms).
-func following(timed Timed, t time.Time) (time.Time, bool) {
+func nextOccurrence(timed Timed, t time.Time) (time.Time, bool) {
 	n, ok := timed.Next(t)
 	if !ok {
 		return time.Time{}, false
@@ -115,9 +115,9 @@ func following(timed Timed, t time.Time) (time.Time, bool) {
 	return n, n.After(t)
 }
 
-// jumped returns how far the wall clock moved against the monotonic clock between two checks.
+// clockJump returns how far the wall clock moved against the monotonic clock between two checks.
 // It is positive after a suspend or if the clock was set forward.
-func jumped(before, now time.Time) time.Duration {
+func clockJump(before, now time.Time) time.Duration {
 	return now.Round(0).Sub(before.Round(0)) - now.Sub(before)
 }
 
@@ -125,7 +125,7 @@ func jumped(before, now time.Time) time.Duration {
 type timers []*timer
 
 func (h timers) Len() int           { return len(h) }
-func (h timers) Less(i, j int) bool { return h[i].due().Before(h[j].due()) }
+func (h timers) Less(i, j int) bool { return h[i].dueTime().Before(h[j].dueTime()) }
 func (h timers) Swap(i, j int) {
 	h[i], h[j] = h[j], h[i]
 	h[i].index, h[j].index = i, j

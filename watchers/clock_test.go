@@ -25,14 +25,14 @@ func (e every) Next(t time.Time) (time.Time, bool) {
 	return n, e.until.IsZero() || !n.After(e.until)
 }
 
-func hour(h float64) time.Time {
+func hoursAfter(h float64) time.Time {
 	return time.Date(2026, 5, 4, 0, 0, 0, 0, time.UTC).Add(time.Duration(h * float64(time.Hour)))
 }
 
 func TestPlan(t *testing.T) {
 	for _, c := range []struct {
 		name    string
-		policy  Missed
+		policy  MisfirePolicy
 		next    time.Time
 		now     time.Time
 		until   time.Time
@@ -42,19 +42,19 @@ func TestPlan(t *testing.T) {
 		skipped []time.Time
 		after   time.Time
 	}{
-		{name: "on time", policy: RunOnce, next: hour(8), now: hour(8), run: []time.Time{hour(8)}, after: hour(9)},
-		{name: "a few seconds late is on time", policy: Skip, next: hour(8), now: hour(8.01), run: []time.Time{hour(8)}, after: hour(9)},
-		{name: "one missed, run", policy: RunOnce, next: hour(8), now: hour(8.5), run: []time.Time{hour(8)}, after: hour(9)},
-		{name: "several missed, one run", policy: RunOnce, next: hour(8), now: hour(12.5), run: []time.Time{hour(12)}, folded: 4, after: hour(13)},
-		{name: "missed and now due, one run", policy: RunOnce, next: hour(8), now: hour(12), run: []time.Time{hour(12)}, folded: 4, after: hour(13)},
-		{name: "one missed, skipped", policy: Skip, next: hour(8), now: hour(8.5), drops: 1, skipped: []time.Time{hour(8), hour(8)}, after: hour(9)},
-		{name: "several skipped", policy: Skip, next: hour(8), now: hour(12.5), drops: 5, skipped: []time.Time{hour(8), hour(12)}, after: hour(13)},
-		{name: "skipped, and the one now due", policy: Skip, next: hour(8), now: hour(12), run: []time.Time{hour(12)}, drops: 4, skipped: []time.Time{hour(8), hour(11)}, after: hour(13)},
-		{name: "each, oldest first", policy: RunAll, next: hour(8), now: hour(10.5), run: []time.Time{hour(8), hour(9), hour(10)}, after: hour(11)},
-		{name: "the last one", policy: RunOnce, next: hour(8), now: hour(10.5), until: hour(9), run: []time.Time{hour(9)}, folded: 1},
+		{name: "on time", policy: RunOnce, next: hoursAfter(8), now: hoursAfter(8), run: []time.Time{hoursAfter(8)}, after: hoursAfter(9)},
+		{name: "a few seconds late is on time", policy: Skip, next: hoursAfter(8), now: hoursAfter(8.01), run: []time.Time{hoursAfter(8)}, after: hoursAfter(9)},
+		{name: "one missed, run", policy: RunOnce, next: hoursAfter(8), now: hoursAfter(8.5), run: []time.Time{hoursAfter(8)}, after: hoursAfter(9)},
+		{name: "several missed, one run", policy: RunOnce, next: hoursAfter(8), now: hoursAfter(12.5), run: []time.Time{hoursAfter(12)}, folded: 4, after: hoursAfter(13)},
+		{name: "missed and now due, one run", policy: RunOnce, next: hoursAfter(8), now: hoursAfter(12), run: []time.Time{hoursAfter(12)}, folded: 4, after: hoursAfter(13)},
+		{name: "one missed, skipped", policy: Skip, next: hoursAfter(8), now: hoursAfter(8.5), drops: 1, skipped: []time.Time{hoursAfter(8), hoursAfter(8)}, after: hoursAfter(9)},
+		{name: "several skipped", policy: Skip, next: hoursAfter(8), now: hoursAfter(12.5), drops: 5, skipped: []time.Time{hoursAfter(8), hoursAfter(12)}, after: hoursAfter(13)},
+		{name: "skipped, and the one now due", policy: Skip, next: hoursAfter(8), now: hoursAfter(12), run: []time.Time{hoursAfter(12)}, drops: 4, skipped: []time.Time{hoursAfter(8), hoursAfter(11)}, after: hoursAfter(13)},
+		{name: "each, oldest first", policy: RunAll, next: hoursAfter(8), now: hoursAfter(10.5), run: []time.Time{hoursAfter(8), hoursAfter(9), hoursAfter(10)}, after: hoursAfter(11)},
+		{name: "the last one", policy: RunOnce, next: hoursAfter(8), now: hoursAfter(10.5), until: hoursAfter(9), run: []time.Time{hoursAfter(9)}, folded: 1},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			b := plan(every{time.Hour, c.until}, c.policy, c.next, c.now)
+			b := planBatch(every{time.Hour, c.until}, c.policy, c.next, c.now)
 			got := fmt.Sprint(b.run, b.folded, b.drops, b.skipped, b.next)
 			want := fmt.Sprint(c.run, c.folded, c.drops, c.skipped, c.after)
 			if got != want {
@@ -65,16 +65,16 @@ func TestPlan(t *testing.T) {
 }
 
 func TestPlanIsBounded(t *testing.T) {
-	now := hour(0)
+	now := hoursAfter(0)
 	for _, years := range []int{1, 30} {
-		b := plan(every{step: time.Minute}, RunAll, now.AddDate(-years, 0, 0), now)
+		b := planBatch(every{step: time.Minute}, RunAll, now.AddDate(-years, 0, 0), now)
 		if len(b.run) != maxRunAll || !b.run[0].Equal(now.Add(-99*time.Minute)) || !b.last.Equal(now) || !b.next.Equal(now.Add(time.Minute)) {
 			t.Errorf("%d years: runs %d from %s to %s, next %s", years, len(b.run), b.run[0], b.last, b.next)
 		}
 		if b.drops < maxCount || !b.skipped[1].Equal(now.Add(-100*time.Minute)) {
 			t.Errorf("%d years: %d dropped, last %s", years, b.drops, b.skipped[1])
 		}
-		text := b.signals("x", Spec{}, now, time.UTC)[0].Text
+		text := b.batchSignals("x", Spec{}, now, time.UTC)[0].Text
 		if !strings.Contains(text, "more than 10000 times") {
 			t.Errorf("text %q", text)
 		}
@@ -86,7 +86,7 @@ func TestSignalTexts(t *testing.T) {
 	s := Spec{ID: "w1", Provenance: "outside"}
 	for _, c := range []struct {
 		name    string
-		b       batch
+		b       dueBatch
 		now     time.Time
 		text    string
 		key     string
@@ -95,46 +95,46 @@ func TestSignalTexts(t *testing.T) {
 	}{
 		{
 			"on time",
-			batch{run: []time.Time{hour(8)}},
-			hour(8), "stretch", "w1@2026-05-04T08:00:00Z", 0,
+			dueBatch{run: []time.Time{hoursAfter(8)}},
+			hoursAfter(8), "stretch", "w1@2026-05-04T08:00:00Z", 0,
 			`{"due":"2026-05-04T11:00:00+03:00","late_seconds":0,"missed":0}`,
 		},
 		{
 			"late today",
-			batch{run: []time.Time{hour(8)}},
-			hour(9.5), "stretch (ran late, was due at 11:00)", "w1@2026-05-04T08:00:00Z",
+			dueBatch{run: []time.Time{hoursAfter(8)}},
+			hoursAfter(9.5), "stretch (ran late, was due at 11:00)", "w1@2026-05-04T08:00:00Z",
 			90 * time.Minute, `{"due":"2026-05-04T11:00:00+03:00","late_seconds":5400,"missed":0}`,
 		},
 		{
 			"late since Friday",
-			batch{run: []time.Time{hour(8 - 72)}, folded: 2},
-			hour(9),
+			dueBatch{run: []time.Time{hoursAfter(8 - 72)}, folded: 2},
+			hoursAfter(9),
 			"stretch (ran late, once for 3 times; the last was due on Fri 1 May at 11:00)", "w1@2026-05-01T08:00:00Z",
 			73 * time.Hour, `{"due":"2026-05-01T11:00:00+03:00","late_seconds":262800,"missed":2}`,
 		},
 		{
 			"due now after missed ones",
-			batch{run: []time.Time{hour(8)}, folded: 2},
-			hour(8),
+			dueBatch{run: []time.Time{hoursAfter(8)}, folded: 2},
+			hoursAfter(8),
 			"stretch (also replaces 2 earlier times that were missed)", "w1@2026-05-04T08:00:00Z", 0,
 			`{"due":"2026-05-04T11:00:00+03:00","late_seconds":0,"missed":2}`,
 		},
 		{
 			"skipped once",
-			batch{drops: 1, skipped: []time.Time{hour(8), hour(8)}},
-			hour(9), "Skipped: stretch (was due at 11:00)",
+			dueBatch{drops: 1, skipped: []time.Time{hoursAfter(8), hoursAfter(8)}},
+			hoursAfter(9), "Skipped: stretch (was due at 11:00)",
 			"w1@2026-05-04T08:00:00Z/skipped", 0, `{"first":"2026-05-04T11:00:00+03:00","last":"2026-05-04T11:00:00+03:00","skipped":1}`,
 		},
 		{
 			"skipped often",
-			batch{drops: 3, skipped: []time.Time{hour(-9000), hour(8)}},
-			hour(9),
+			dueBatch{drops: 3, skipped: []time.Time{hoursAfter(-9000), hoursAfter(8)}},
+			hoursAfter(9),
 			"Skipped 3 times: stretch (due from Thu 24 Apr 2025 at 03:00 to today at 11:00)",
 			"w1@2026-05-04T08:00:00Z/skipped", 0, `{"first":"2025-04-24T03:00:00+03:00","last":"2026-05-04T11:00:00+03:00","skipped":3}`,
 		},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			got := c.b.signals("stretch", s, c.now, loc)[0]
+			got := c.b.batchSignals("stretch", s, c.now, loc)[0]
 			want := Signal{Key: c.key, Text: c.text, Note: got.Note, Late: c.late, Payload: json.RawMessage(c.payload), Source: "outside", Skipped: c.b.drops, At: got.At}
 			if d := cmp.Diff(want, got); d != "" {
 				t.Error(d)
@@ -148,13 +148,13 @@ func TestSignalTexts(t *testing.T) {
 
 // However many occurrences were missed, the user gets one line.
 func TestManyMissedAreOneLine(t *testing.T) {
-	now := hour(300)
-	for policy, want := range map[Missed]string{
+	now := hoursAfter(300)
+	for policy, want := range map[MisfirePolicy]string{
 		RunOnce: "pills (also replaces 299 earlier times that were missed)",
 		Skip:    "Skipped 299 times: pills (due from Mon 4 May at 01:00 to today at 11:00)",
 	} {
-		b := plan(every{step: time.Hour}, policy, hour(1), now)
-		got := b.signals("pills", Spec{ID: "w"}, now, time.UTC)
+		b := planBatch(every{step: time.Hour}, policy, hoursAfter(1), now)
+		got := b.batchSignals("pills", Spec{ID: "w"}, now, time.UTC)
 		if got[0].Text != want || len(got) > 2 || len(got) == 2 && got[1].Text != "pills" {
 			t.Errorf("%s: %+v", policy, got)
 		}
@@ -167,10 +167,10 @@ func TestClockJumps(t *testing.T) {
 	for seed := range uint64(200) {
 		rng := rand.New(rand.NewPCG(seed, 7))
 		timed := every{step: time.Hour}
-		now := hour(0.5)
-		tm := &timer{spec: Spec{ID: "w"}, timed: timed, next: hour(1)}
+		now := hoursAfter(0.5)
+		tm := &timer{spec: Spec{ID: "w"}, timed: timed, next: hoursAfter(1)}
 		c := newClock()
-		c.set(tm)
+		c.setTimer(tm)
 		handled := map[time.Time]bool{}
 		for range 300 {
 			switch rng.IntN(10) {
@@ -179,19 +179,19 @@ func TestClockJumps(t *testing.T) {
 				if least := tm.last.Add(-wrongClock); now.Before(least) {
 					now = least
 				}
-				c.rebase(now)
+				c.rebaseTimers(now)
 			case 1: // suspended
 				now = now.Add(time.Duration(rng.Int64N(int64(30 * time.Hour))))
 			case 2: // restarted: only the stored state remains
 				tm = &timer{spec: tm.spec, timed: timed, next: tm.next, last: tm.last}
 				c = newClock()
-				c.set(tm)
-				c.rebase(now)
+				c.setTimer(tm)
+				c.rebaseTimers(now)
 			default:
 				now = now.Add(time.Duration(rng.Int64N(int64(20 * time.Minute))))
 			}
-			for due := c.first(now); due != nil; due = c.first(now) {
-				b := plan(due.timed, RunAll, due.next, now)
+			for due := c.firstDue(now); due != nil; due = c.firstDue(now) {
+				b := planBatch(due.timed, RunAll, due.next, now)
 				for _, at := range b.run {
 					if handled[at] || at.After(now) {
 						t.Fatalf("seed %d: %s handled again at %s", seed, at, now)
@@ -199,12 +199,12 @@ func TestClockJumps(t *testing.T) {
 					handled[at] = true
 				}
 				due.next, due.last = b.next, b.last
-				c.moved(due)
+				c.fixTimer(due)
 			}
 			if !tm.next.After(now) || tm.next.Sub(tm.last) > time.Hour && !tm.last.IsZero() {
 				t.Fatalf("seed %d: at %s the next is %s, the last was %s", seed, now, tm.next, tm.last)
 			}
-			if w := c.wait(now); w < 0 || w > longestSleep {
+			if w := c.sleepTime(now); w < 0 || w > longestSleep {
 				t.Fatalf("seed %d: waits %s", seed, w)
 			}
 		}
@@ -215,29 +215,29 @@ func TestClockWasWrong(t *testing.T) {
 	// The clock showed 2030 temporarily: occurrences handled then must not silence the schedule
 	// until 2030.
 	c := newClock()
-	wrong := hour(8).AddDate(4, 0, 0)
+	wrong := hoursAfter(8).AddDate(4, 0, 0)
 	tm := &timer{spec: Spec{ID: "w"}, timed: every{step: 24 * time.Hour}, next: wrong.Add(24 * time.Hour), last: wrong}
-	c.set(tm)
-	if changed := c.rebase(hour(9)); len(changed) != 1 || !tm.next.Equal(hour(24)) {
+	c.setTimer(tm)
+	if changed := c.rebaseTimers(hoursAfter(9)); len(changed) != 1 || !tm.next.Equal(hoursAfter(24)) {
 		t.Errorf("next is %s", tm.next)
 	}
 }
 
 func TestClockOrder(t *testing.T) {
 	c := newClock()
-	if c.wait(hour(0)) != -1 || c.first(hour(0)) != nil {
+	if c.sleepTime(hoursAfter(0)) != -1 || c.firstDue(hoursAfter(0)) != nil {
 		t.Error("an empty clock has something to do")
 	}
 	for _, h := range []float64{3, 1, 2} {
-		c.set(&timer{spec: Spec{ID: fmt.Sprint(h)}, timed: every{step: time.Hour}, next: hour(h)})
+		c.setTimer(&timer{spec: Spec{ID: fmt.Sprint(h)}, timed: every{step: time.Hour}, next: hoursAfter(h)})
 	}
-	c.set(&timer{spec: Spec{ID: "2"}, timed: every{step: time.Hour}, next: hour(5)}) // replaces
-	c.byID["1"].retry = hour(4)                                                      // failed
-	c.moved(c.byID["1"])
+	c.setTimer(&timer{spec: Spec{ID: "2"}, timed: every{step: time.Hour}, next: hoursAfter(5)}) // replaces
+	c.byID["1"].retry = hoursAfter(4)                                                           // failed
+	c.fixTimer(c.byID["1"])
 	var got []string
-	for t := c.first(hour(10)); t != nil; t = c.first(hour(10)) {
+	for t := c.firstDue(hoursAfter(10)); t != nil; t = c.firstDue(hoursAfter(10)) {
 		got = append(got, t.spec.ID)
-		c.remove(t.spec.ID)
+		c.removeTimer(t.spec.ID)
 	}
 	if d := cmp.Diff([]string{"3", "1", "2"}, got); d != "" {
 		t.Error(d)
@@ -247,7 +247,7 @@ func TestClockOrder(t *testing.T) {
 func TestBackoff(t *testing.T) {
 	for n, most := range map[int]time.Duration{0: time.Second, 1: time.Second, 2: 2 * time.Second, 5: 16 * time.Second, 9: 256 * time.Second, 10: maxBackoff, 1000: maxBackoff} {
 		for range 100 {
-			if d := backoff(n); d < most/2 || d > most {
+			if d := restartDelay(n); d < most/2 || d > most {
 				t.Fatalf("backoff(%d) = %s, want %s to %s", n, d, most/2, most)
 			}
 		}
@@ -257,10 +257,10 @@ func TestBackoff(t *testing.T) {
 func TestKindOf(t *testing.T) {
 	a := fmt.Errorf("watch: %w", &os.PathError{Op: "open", Path: "/a", Err: syscall.EACCES})
 	b := &os.PathError{Op: "stat", Path: "/b", Err: syscall.EACCES}
-	if kindOf(a) != kindOf(b) {
-		t.Errorf("%q and %q are two kinds", kindOf(a), kindOf(b))
+	if errorKind(a) != errorKind(b) {
+		t.Errorf("%q and %q are two kinds", errorKind(a), errorKind(b))
 	}
-	if kindOf(errors.New("x")) == kindOf(fmt.Errorf("y: %w", errors.New("z"))) {
+	if errorKind(errors.New("x")) == errorKind(fmt.Errorf("y: %w", errors.New("z"))) {
 		t.Error("two kinds are one")
 	}
 }
@@ -290,6 +290,6 @@ func TestDecode(t *testing.T) {
 
 func BenchmarkPlan(b *testing.B) {
 	for b.Loop() {
-		plan(every{step: time.Hour}, RunOnce, hour(0), hour(24*30))
+		planBatch(every{step: time.Hour}, RunOnce, hoursAfter(0), hoursAfter(24*30))
 	}
 }

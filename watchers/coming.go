@@ -4,7 +4,7 @@ import (
 	"strings"
 	"time"
 
-	"hob/platform/when"
+	"hob/platform/text/dateparse"
 )
 
 // Coming returns the next n times of a timed watcher in the user's zone. It returns none for
@@ -15,13 +15,13 @@ func (m *Manager) Coming(s Spec, n int) []time.Time {
 	}
 	loc := m.opt.Zone()
 	out := []time.Time{s.NextAt.In(loc)}
-	made, err := m.build(s)
+	made, err := m.buildWatcher(s)
 	timed, ok := made.(Timed)
 	if err != nil || !ok {
 		return out // the loop reports the error
 	}
 	for at := s.NextAt; len(out) < n; {
-		next, more := following(timed, at)
+		next, more := nextOccurrence(timed, at)
 		if !more {
 			break
 		}
@@ -36,7 +36,7 @@ func (m *Manager) Coming(s Spec, n int) []time.Time {
 func (m *Manager) NextWords(s Spec, now time.Time) string {
 	var words []string
 	for _, at := range m.Coming(s, 3) {
-		words = append(words, when.Format(at, now.In(at.Location())))
+		words = append(words, dateparse.Format(at, now.In(at.Location())))
 	}
 	if n := len(words); n > 1 {
 		return strings.Join(words[:n-1], ", ") + " and " + words[n-1]

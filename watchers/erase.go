@@ -6,8 +6,8 @@ import (
 	"fmt"
 	"slices"
 
-	"hob/knowledge/store"
-	"hob/platform/erase"
+	"hob/platform/store"
+	"hob/platform/store/erase"
 )
 
 // Eraser returns the eraser of watchers, schedules and reminders. It removes phrases from them
@@ -62,10 +62,10 @@ func (r eraser) EraseTx(tx *store.Tx, e *erase.Erasure, s *erase.Scrubber) (n er
 		return n, err
 	}
 	cursors = cursors.Add(waiting)
-	r.m.silent.take("") // silences held in memory only
+	r.m.silent.takeBuffered("") // silences held in memory only
 	passed := erase.Table{Name: "watcher_passed", Text: []string{"text", "why"}}
 	for _, id := range e.Events { // messages that matched no watcher
-		if _, err := tx.Exec("DELETE FROM watcher_passed WHERE key = ?", digest(id)); err != nil {
+		if _, err := tx.Exec("DELETE FROM watcher_passed WHERE key = ?", keyDigest(id)); err != nil {
 			return n, fmt.Errorf("watchers: erase: %w", err)
 		}
 	}
@@ -74,7 +74,7 @@ func (r eraser) EraseTx(tx *store.Tx, e *erase.Erasure, s *erase.Scrubber) (n er
 		return n, err
 	}
 	cursors = cursors.Add(unsaid)
-	before, err := r.versions(tx)
+	before, err := r.watcherTexts(tx)
 	if err != nil {
 		return n, err
 	}
@@ -82,20 +82,20 @@ func (r eraser) EraseTx(tx *store.Tx, e *erase.Erasure, s *erase.Scrubber) (n er
 	if err != nil || n.Scrubbed == 0 {
 		return n.Add(cursors), err
 	}
-	after, err := r.versions(tx)
+	after, err := r.watcherTexts(tx)
 	if err != nil {
 		return n, err
 	}
 	for id, was := range before {
 		if after[id] != was {
-			r.m.changed(tx, id, true)
+			r.m.reloadAfterCommit(tx, id, true)
 		}
 	}
 	return n.Add(cursors), nil
 }
 
-// versions returns the erasable text of each watcher by id, to detect changes.
-func (eraser) versions(tx *store.Tx) (out map[string]string, err error) {
+// watcherTexts returns the erasable text of each watcher by id, to detect changes.
+func (eraser) watcherTexts(tx *store.Tx) (out map[string]string, err error) {
 	rows, err := tx.Query(`SELECT id, title || char(0) || config || char(0) || action FROM watchers`)
 	if err != nil {
 		return nil, fmt.Errorf("watchers: erase: %w", err)

@@ -14,7 +14,7 @@ type Hand struct {
 
 // NewHand starts the loop at the wall-clock time now, as a process does.
 func NewHand(m *Manager, now time.Time) (*Hand, error) {
-	l := &loop{m: m, clock: newClock(), running: map[string]*runner{}, zone: m.opt.Zone(), looked: now, told: map[string]*told{}, poller: newPoller(m)}
+	l := &loop{m: m, clock: newClock(), running: map[string]*runner{}, zone: m.opt.Zone(), looked: now, told: map[string]*reportedErrors{}, poller: newPoller(m)}
 	m.running = true
 	err := l.loadAt(context.Background(), now)
 	return &Hand{l, now}, err
@@ -22,7 +22,7 @@ func NewHand(m *Manager, now time.Time) (*Hand, error) {
 
 // To moves the wall clock to now while real elapses on the monotonic clock.
 func (h *Hand) To(now time.Time, real time.Duration) {
-	h.l.apply(context.Background())
-	h.l.at(context.Background(), now, now.Sub(h.now)-real)
+	h.l.applyChanges(context.Background())
+	h.l.runAt(context.Background(), now, now.Sub(h.now)-real)
 	h.now = now
 }

@@ -12,8 +12,8 @@ import (
 	"syscall"
 	"time"
 
-	"hob/platform/phrase"
-	"hob/platform/safehttp"
+	"hob/platform/net/safehttp"
+	"hob/platform/text/textnorm"
 )
 
 // Fetch requests a source over HTTP for a Polled. It returns a success or "not modified"
@@ -25,15 +25,15 @@ func Fetch(ctx context.Context, c *safehttp.Client, r safehttp.Request) (*safeht
 	}
 	resp, err := c.Fetch(ctx, r)
 	if err != nil {
-		return nil, unreachable(c, r.URL, err)
+		return nil, classifyUnreachable(c, r.URL, err)
 	}
 	return resp, StatusError(resp)
 }
 
-// unreachable classifies the error of an address that cannot be requested. A refusal is
+// classifyUnreachable classifies the error of an address that cannot be requested. A refusal is
 // permanent only if the address itself is refused: the target of a name or a redirect depends
 // on the current network, such as a hotel's.
-func unreachable(c *safehttp.Client, address string, err error) error {
+func classifyUnreachable(c *safehttp.Client, address string, err error) error {
 	e, ok := errors.AsType[*safehttp.Error](err)
 	switch {
 	case !ok:
@@ -83,46 +83,46 @@ func RetryAfter(h http.Header, now time.Time) (time.Time, bool) {
 	return at, err == nil && at.After(now)
 }
 
-// Reach lists what a configuration makes a watcher contact.
-type Reach struct {
+// NetworkTargets lists what a configuration makes a watcher contact.
+type NetworkTargets struct {
 	URLs    []string // as they would be requested
 	Secrets []string // references to secrets that are sent to these URLs
 }
 
-// Reacher is a Driver whose watchers contact other machines. The guard uses it to assess the
+// HostLister is a Driver whose watchers contact other machines. The guard uses it to assess the
 // creation of a watcher.
-type Reacher interface {
+type HostLister interface {
 	// Reach reads a configuration, without any I/O.
-	Reach(config json.RawMessage) (Reach, error)
+	Reach(config json.RawMessage) (NetworkTargets, error)
 }
 
 // Reach returns what a watcher of the kind would contact with a configuration. It is empty for
 // kinds that use only this machine.
-func (m *Manager) Reach(kind string, config json.RawMessage) (Reach, error) {
-	r, ok := m.drivers[kind].(Reacher)
+func (m *Manager) Reach(kind string, config json.RawMessage) (NetworkTargets, error) {
+	r, ok := m.drivers[kind].(HostLister)
 	if !ok {
-		return Reach{}, nil
+		return NetworkTargets{}, nil
 	}
 	s := Spec{Config: config}
-	if err := s.Lift(); err != nil {
-		return Reach{}, err
+	if err := s.ExtractPace(); err != nil {
+		return NetworkTargets{}, err
 	}
 	reach, err := r.Reach(s.Config)
 	if err != nil {
-		return Reach{}, fmt.Errorf("%w: %w", ErrInvalid, err)
+		return NetworkTargets{}, fmt.Errorf("%w: %w", ErrInvalid, err)
 	}
 	for i, u := range reach.URLs {
-		at, err := Address(m.opt.Network, u)
+		at, err := ParseAddress(m.opt.Network, u)
 		if err != nil {
-			return Reach{}, fmt.Errorf("%w: %w", ErrInvalid, err)
+			return NetworkTargets{}, fmt.Errorf("%w: %w", ErrInvalid, err)
 		}
 		reach.URLs[i] = at.String()
 	}
 	return reach, nil
 }
 
-// Address parses and checks the address of a watcher: it must be public or allowed by the user.
-func Address(c *safehttp.Client, address string) (*url.URL, error) {
+// ParseAddress parses and checks the address of a watcher: it must be public or allowed by the user.
+func ParseAddress(c *safehttp.Client, address string) (*url.URL, error) {
 	if c == nil {
 		return safehttp.Canonical(address)
 	}
@@ -160,9 +160,9 @@ func (w *Words) UnmarshalJSON(b []byte) error {
 	return nil
 }
 
-// Unwanted explains why an item was filtered out: it contains none of the requested words or an
+// FilterReason explains why an item was filtered out: it contains none of the requested words or an
 // excluded word.
-func Unwanted(words, except Words) string {
+func FilterReason(words, except Words) string {
 	switch {
 	case len(except) == 0:
 		return "it contains none of the requested words: " + words.List()
@@ -172,15 +172,15 @@ func Unwanted(words, except Words) string {
 	return "it contains none of the requested words (" + words.List() + "), or it contains an excluded word (" + except.List() + ")"
 }
 
-// In reports whether text contains one of the words, ignoring case and accents. It matches
+// MatchesText reports whether text contains one of the words, ignoring case and accents. It matches
 // whole words or sequences of words, and substrings in scripts without spaces.
-func (w Words) In(text string) bool {
+func (w Words) MatchesText(text string) bool {
 	if len(w) == 0 {
 		return false
 	}
-	folded := " " + strings.Join(phrase.Split(text), " ") + " "
+	folded := " " + strings.Join(textnorm.FoldedWords(text), " ") + " "
 	for _, s := range w {
-		want := strings.Join(phrase.Split(s), " ")
+		want := strings.Join(textnorm.FoldedWords(s), " ")
 		switch {
 		case want == "":
 			if strings.Contains(text, s) {
@@ -188,15 +188,15 @@ func (w Words) In(text string) bool {
 			}
 		case strings.Contains(folded, " "+want+" "):
 			return true
-		case strings.ContainsFunc(want, unspaced) && strings.Contains(folded, want):
+		case strings.ContainsFunc(want, isUnspaced) && strings.Contains(folded, want):
 			return true
 		}
 	}
 	return false
 }
 
-// unspaced reports whether r is a letter of a script without spaces between words.
-func unspaced(r rune) bool {
+// isUnspaced reports whether r is a letter of a script without spaces between words.
+func isUnspaced(r rune) bool {
 	return r >= 0x0E00 && r <= 0x0EFF || r >= 0x1000 && r <= 0x109F || r >= 0x1780 && r <= 0x17FF || r >= 0x2E80 && r <= 0xD7FF && !(r >= 0xAC00) || r >= 0xF900 && r <= 0xFAFF || r >= 0x20000 && r <= 0x3FFFF
 }
 
@@ -211,7 +211,7 @@ func (w Words) List() string {
 		default:
 			b.WriteString(", ")
 		}
-		b.WriteString(`"` + phrase.Cut(strings.Join(strings.Fields(s), " "), 60) + `"`)
+		b.WriteString(`"` + textnorm.Ellipsize(strings.Join(strings.Fields(s), " "), 60) + `"`)
 	}
 	return b.String()
 }

@@ -6,8 +6,8 @@ import (
 	"net/http"
 	"testing"
 
-	"hob/platform/safehttp"
-	"hob/platform/safehttp/safehttptest"
+	"hob/platform/net/safehttp"
+	"hob/platform/net/safehttp/safehttptest"
 	"hob/watchers"
 )
 

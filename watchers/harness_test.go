@@ -9,8 +9,8 @@ import (
 	"testing"
 	"time"
 
-	"hob/knowledge/store"
 	"hob/platform/provenance"
+	"hob/platform/store"
 	"hob/watchers"
 	"hob/watchers/cron"
 	"hob/watchers/oneshot"
@@ -27,7 +27,7 @@ type scripted struct {
 
 func (*scripted) Kind() string                      { return "scripted" }
 func (*scripted) Describe(c json.RawMessage) string { return "scripted things " + string(c) }
-func (*scripted) Migrations() []store.Set           { return nil }
+func (*scripted) Migrations() []store.MigrationSet  { return nil }
 
 func (s *scripted) New(spec watchers.Spec, deps watchers.Deps) (any, error) {
 	if s.check != nil {
@@ -151,7 +151,7 @@ func remind(text string) func(*watchers.Spec) {
 	return func(s *watchers.Spec) { s.Mode, s.Action = watchers.Remind, text }
 }
 
-func policy(p watchers.Missed) func(*watchers.Spec) {
+func policy(p watchers.MisfirePolicy) func(*watchers.Spec) {
 	return func(s *watchers.Spec) { s.Missed = p }
 }
 

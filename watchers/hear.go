@@ -7,7 +7,7 @@ import (
 	"runtime/debug"
 	"time"
 
-	"hob/knowledge/store"
+	"hob/platform/store"
 )
 
 // KindMessage is the kind of watcher that receives inbound messages.
@@ -33,108 +33,108 @@ type Message struct {
 	At      time.Time
 }
 
-// Hearer is a watcher that receives each inbound message. It has no goroutine and does no I/O:
+// MessageWatcher is a watcher that receives each inbound message. It has no goroutine and does no I/O:
 // its signals are written in the transaction that stores the message, so that both are stored
 // or neither.
-type Hearer interface {
+type MessageWatcher interface {
 	// Hear returns the signal for a message, and false if the message does not match. called
 	// returns the other names, addresses and numbers of a named person.
 	Hear(m Message, called func(name string) []string) (Signal, bool)
 }
 
-// Unhearer is a Hearer that can explain why a message did not match.
-type Unhearer interface {
-	Hearer
+// MismatchExplainer is a Hearer that can explain why a message did not match.
+type MismatchExplainer interface {
+	MessageWatcher
 	// Unheard explains why Hear refused a message. It returns false for messages that users
 	// would not expect to match.
-	Unheard(m Message) (Passed, bool)
+	Unheard(m Message) (SuppressedSignal, bool)
 }
 
-// Heard is a signal of a Hearer, for the caller that stores the message.
-type Heard struct {
+// MessageSignal is a signal of a Hearer, for the caller that stores the message.
+type MessageSignal struct {
 	Spec   Spec
 	Signal Signal
 }
 
-// Overhears reports whether a message from an unanswered sender would fire a watcher. It writes
+// WantsMessage reports whether a message from an unanswered sender would fire a watcher. It writes
 // nothing.
-func (m *Manager) Overhears(ctx context.Context, msg Message) (bool, error) {
-	found, err := m.hear(m.opt.Store.Reader(ctx), msg, false)
+func (m *Manager) WantsMessage(ctx context.Context, msg Message) (bool, error) {
+	found, err := m.matchMessage(m.opt.Store.Reader(ctx), msg, false)
 	return len(found) > 0, err
 }
 
-// HearTx passes a message to the message watchers and returns their signals; the caller stores
+// DispatchTx passes a message to the message watchers and returns their signals; the caller stores
 // the signals in the inbox in the same transaction. A failing watcher never prevents the
 // message from being stored.
-func (m *Manager) HearTx(tx *store.Tx, msg Message) ([]Heard, error) {
-	found, err := m.hear(tx, msg, true)
+func (m *Manager) DispatchTx(tx *store.Tx, msg Message) ([]MessageSignal, error) {
+	found, err := m.matchMessage(tx, msg, true)
 	if err != nil {
 		return nil, err
 	}
-	var out []Heard
+	var out []MessageSignal
 	now := time.Now()
 	for _, h := range found {
 		p, err := selectPoll(tx, h.Spec.ID)
 		if err != nil && !errors.Is(err, ErrNotFound) {
 			return nil, err
 		}
-		run, hold := m.admit(h.Spec, m.limit(h.Spec, &p, []Signal{h.Signal}, now), now)
-		if err := errors.Join(p.count(tx), m.holdTx(tx, h.Spec.ID, hold)); err != nil {
+		run, hold := m.splitByHours(h.Spec, m.limitPerDay(h.Spec, &p, []Signal{h.Signal}, now), now)
+		if err := errors.Join(p.saveDayCount(tx), m.holdTx(tx, h.Spec.ID, hold)); err != nil {
 			return nil, err
 		}
-		fired, at := firing(run, now)
+		fired, at := countFiring(run, now)
 		if _, err := tx.Exec("UPDATE watchers SET fired = fired + ?, fired_at = max(fired_at, ?) WHERE id = ?", fired, at, h.Spec.ID); err != nil {
 			return nil, fmt.Errorf("watchers: store: %w", err)
 		}
-		if err := m.keepSilences(tx, h.Spec.ID); err != nil {
+		if err := m.writeSilences(tx, h.Spec.ID); err != nil {
 			return nil, err
 		}
 		for _, s := range run {
-			out = append(out, Heard{h.Spec, s})
+			out = append(out, MessageSignal{h.Spec, s})
 		}
 	}
 	return out, nil
 }
 
-// hear runs the message watchers on a message. It records mismatches in memory; the watcher's
+// matchMessage runs the message watchers on a message. It records mismatches in memory; the watcher's
 // next commit writes them.
-func (m *Manager) hear(q store.Querier, msg Message, note bool) ([]Heard, error) {
+func (m *Manager) matchMessage(q store.Querier, msg Message, note bool) ([]MessageSignal, error) {
 	rows, err := selectRows(q, " INDEXED BY watchers_listeners WHERE kind = '"+KindMessage+"' AND state = 'active'")
 	if err != nil {
 		return nil, err
 	}
 	called := func(name string) []string { return m.opt.Called(q, name) }
-	var out []Heard
+	var out []MessageSignal
 	for _, r := range rows {
-		if s, ok := m.ears(r.Spec, msg, called, note); ok {
-			out = append(out, Heard{r.Spec, s})
+		if s, ok := m.matchWatcher(r.Spec, msg, called, note); ok {
+			out = append(out, MessageSignal{r.Spec, s})
 		}
 	}
 	return out, nil
 }
 
-// ears runs one message watcher. After a failure the loop checks the watcher and notifies the
+// matchWatcher runs one message watcher. After a failure the loop checks the watcher and notifies the
 // user.
-func (m *Manager) ears(spec Spec, msg Message, called func(string) []string, note bool) (s Signal, ok bool) {
+func (m *Manager) matchWatcher(spec Spec, msg Message, called func(string) []string, note bool) (s Signal, ok bool) {
 	defer func() {
 		if p := recover(); p != nil {
 			m.opt.Log.Error("watcher panicked", "watcher", spec.ID, "panic", fmt.Sprint(p), "stack", string(debug.Stack()))
 			s, ok = Signal{}, false
 		}
 	}()
-	made, err := m.build(spec)
-	if h, is := made.(Hearer); is && err == nil {
+	made, err := m.buildWatcher(spec)
+	if h, is := made.(MessageWatcher); is && err == nil {
 		if s, ok = h.Hear(msg, called); ok || !note {
 			return s, ok
 		}
-		if u, is := h.(Unhearer); is {
+		if u, is := h.(MismatchExplainer); is {
 			if p, noted := u.Unheard(msg); noted {
 				p.Watcher, p.Rule, p.Key = spec.ID, RuleCondition, msg.ID
-				m.silent.note(p)
+				m.silent.addPassed(p)
 			}
 		}
 		return s, false
 	}
-	m.mark(spec.ID, true)
+	m.markDirty(spec.ID, true)
 	return Signal{}, false
 }

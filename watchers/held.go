@@ -7,7 +7,7 @@ import (
 	"fmt"
 	"time"
 
-	"hob/knowledge/store"
+	"hob/platform/store"
 )
 
 // heldTables stores signals of event-driven watchers until their active hours begin.
@@ -21,11 +21,11 @@ CREATE INDEX watcher_held_of ON watcher_held (watcher, seq)`
 // heldAtOnce is the number of deferred signals fired per transaction.
 const heldAtOnce = 200
 
-// admit separates the signals to fire now from those to defer until the active hours. With the
+// splitByHours separates the signals to fire now from those to defer until the active hours. With the
 // policy Skip it drops signals outside the active hours.
-func (m *Manager) admit(spec Spec, run []Signal, now time.Time) (fire, hold []Signal) {
-	p, err := spec.Pace.parse()
-	if err != nil || p.hours.in(now.In(m.opt.Zone())) {
+func (m *Manager) splitByHours(spec Spec, run []Signal, now time.Time) (fire, hold []Signal) {
+	p, err := spec.PollPolicy.parsePace()
+	if err != nil || p.hours.containsTime(now.In(m.opt.Zone())) {
 		return run, nil
 	}
 	if spec.Missed != Skip {
@@ -33,7 +33,7 @@ func (m *Manager) admit(spec Spec, run []Signal, now time.Time) (fire, hold []Si
 	}
 	for _, s := range run {
 		m.opt.Log.Info("signal skipped", "watcher", spec.ID, "why", "it came outside of the active hours "+spec.Hours+", and signals at that time are skipped", "key", s.Key)
-		m.silent.note(Passed{Watcher: spec.ID, Rule: RuleHours, Key: s.Key, Text: s.Text, At: now, Why: "it came outside of the active hours " + spec.Hours + ", and signals at that time are skipped (missed)"})
+		m.silent.addPassed(SuppressedSignal{Watcher: spec.ID, Rule: RuleHours, Key: s.Key, Text: s.Text, At: now, Why: "it came outside of the active hours " + spec.Hours + ", and signals at that time are skipped (missed)"})
 	}
 	return nil, nil
 }
@@ -50,31 +50,31 @@ func (m *Manager) holdTx(tx *store.Tx, id string, signals []Signal) error {
 		}
 	}
 	if len(signals) > 0 {
-		m.lookAtHeld(tx, id)
+		m.checkDeferredAfterCommit(tx, id)
 	}
 	return nil
 }
 
-// lookAtHeld makes the loop check the deferred signals of a watcher after the commit.
-func (m *Manager) lookAtHeld(tx *store.Tx, id string) {
+// checkDeferredAfterCommit makes the loop check the deferred signals of a watcher after the commit.
+func (m *Manager) checkDeferredAfterCommit(tx *store.Tx, id string) {
 	tx.AfterCommit(func() {
 		m.mu.Lock()
 		if m.running {
 			m.holding[id] = true
 		}
 		m.mu.Unlock()
-		m.nudge()
+		m.wakeLoop()
 	})
 }
 
-// Held is a signal that the watcher fires when its active hours begin.
-type Held struct {
+// DeferredSignal is a signal that the watcher fires when its active hours begin.
+type DeferredSignal struct {
 	Signal Signal
 	Hours  string // the active hours, the reason for the delay
 }
 
 // Held lists the deferred signals of a watcher, oldest first.
-func (m *Manager) Held(ctx context.Context, id string) (out []Held, err error) {
+func (m *Manager) Held(ctx context.Context, id string) (out []DeferredSignal, err error) {
 	q := m.opt.Store.Reader(ctx)
 	r, err := selectRow(q, id)
 	if err != nil {
@@ -82,7 +82,7 @@ func (m *Manager) Held(ctx context.Context, id string) (out []Held, err error) {
 	}
 	signals, _, err := selectHeld(q, id)
 	for _, s := range signals {
-		out = append(out, Held{s, r.Hours})
+		out = append(out, DeferredSignal{s, r.Hours})
 	}
 	return out, err
 }
@@ -106,8 +106,8 @@ func selectHeld(q store.Querier, id string) (out []Signal, last int64, err error
 	return out, last, rows.Err()
 }
 
-// loadHeld finds the watchers with deferred signals.
-func (l *loop) loadHeld(ctx context.Context) error {
+// loadDeferred finds the watchers with deferred signals.
+func (l *loop) loadDeferred(ctx context.Context) error {
 	rows, err := l.m.opt.Store.Reader(ctx).Query("SELECT DISTINCT watcher FROM watcher_held")
 	if err != nil {
 		return fmt.Errorf("watchers: read deferred signals: %w", err)
@@ -118,42 +118,42 @@ func (l *loop) loadHeld(ctx context.Context) error {
 		if err := rows.Scan(&id); err != nil {
 			return fmt.Errorf("watchers: read deferred signals: %w", err)
 		}
-		l.held[id] = hours{}
+		l.held[id] = activeHours{}
 	}
 	if err := rows.Err(); err != nil {
 		return err
 	}
 	for id := range l.held {
-		l.hold(ctx, id)
+		l.updateDeferred(ctx, id)
 	}
 	return nil
 }
 
-// hold records when a watcher may fire its deferred signals.
-func (l *loop) hold(ctx context.Context, id string) {
+// updateDeferred records when a watcher may fire its deferred signals.
+func (l *loop) updateDeferred(ctx context.Context, id string) {
 	r, err := selectRow(l.m.opt.Store.Reader(ctx), id)
 	if errors.Is(err, ErrNotFound) || err == nil && r.State != Active {
 		delete(l.held, id)
 		return
 	}
-	p, _ := r.Pace.parse() // an invalid pace defers nothing
+	p, _ := r.PollPolicy.parsePace() // an invalid pace defers nothing
 	l.held[id] = p.hours
 }
 
-// release fires the deferred signals of watchers whose hours have begun. It returns the time
+// fireDeferred fires the deferred signals of watchers whose hours have begun. It returns the time
 // until the next hours begin, or -1 if no signals are deferred.
-func (l *loop) release(ctx context.Context, now time.Time) time.Duration {
+func (l *loop) fireDeferred(ctx context.Context, now time.Time) time.Duration {
 	wait := time.Duration(-1)
 	for id, h := range l.held {
 		pause := firstRetry
 		switch here := now.In(l.zone); {
-		case !h.in(here):
-			pause = min(h.opens(here).Sub(now), longestSleep)
+		case !h.containsTime(here):
+			pause = min(h.nextOpening(here).Sub(now), longestSleep)
 		case l.told[id] == nil: // the watcher ended in the meantime
 			delete(l.held, id)
 			continue
 		default:
-			err := l.tellHeld(ctx, id, now)
+			err := l.fireAllDeferred(ctx, id, now)
 			if err == nil {
 				delete(l.held, id)
 				continue
@@ -162,7 +162,7 @@ func (l *loop) release(ctx context.Context, now time.Time) time.Duration {
 				delete(l.held, id)
 				continue
 			}
-			l.m.trouble(ctx, l.told[id], id, err)
+			l.m.reportTrouble(ctx, l.told[id], id, err)
 		}
 		if wait < 0 || pause < wait {
 			wait = pause
@@ -171,8 +171,8 @@ func (l *loop) release(ctx context.Context, now time.Time) time.Duration {
 	return wait
 }
 
-// tellHeld fires all deferred signals of a watcher in chronological order.
-func (l *loop) tellHeld(ctx context.Context, id string, now time.Time) error {
+// fireAllDeferred fires all deferred signals of a watcher in chronological order.
+func (l *loop) fireAllDeferred(ctx context.Context, id string, now time.Time) error {
 	for ctx.Err() == nil {
 		signals, last, err := selectHeld(l.m.opt.Store.Reader(ctx), id)
 		if err != nil || last == 0 {
@@ -183,9 +183,9 @@ func (l *loop) tellHeld(ctx context.Context, id string, now time.Time) error {
 				signals[i].Late = late
 			}
 		}
-		fired, at := firing(signals, now)
+		fired, at := countFiring(signals, now)
 		err = l.m.fireWith(ctx, id, signals, func(tx *store.Tx) error {
-			if err := one(tx.Exec("UPDATE watchers SET fired = fired + ?, fired_at = max(fired_at, ?) WHERE id = ? AND state = ?",
+			if err := requireRow(tx.Exec("UPDATE watchers SET fired = fired + ?, fired_at = max(fired_at, ?) WHERE id = ? AND state = ?",
 				fired, at, id, string(Active))); err != nil {
 				return err
 			}

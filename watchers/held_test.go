@@ -8,7 +8,7 @@ import (
 	"testing/synctest"
 	"time"
 
-	"hob/knowledge/store"
+	"hob/platform/store"
 	"hob/watchers"
 	"hob/watchers/message"
 )
@@ -83,7 +83,7 @@ func TestHeldMessages(t *testing.T) {
 		hear := func(n int) {
 			t.Helper()
 			err := h.write(func(tx *store.Tx) error {
-				heard, err := h.m.HearTx(tx, watchers.Message{ID: fmt.Sprint(n), Channel: "x", Sender: "ada", Text: "launch", At: time.Now()})
+				heard, err := h.m.DispatchTx(tx, watchers.Message{ID: fmt.Sprint(n), Channel: "x", Sender: "ada", Text: "launch", At: time.Now()})
 				for _, s := range heard {
 					h.sink.TakeTx(tx, s.Spec.ID, s.Signal)
 				}

@@ -8,8 +8,8 @@ import (
 	"strings"
 	"time"
 
-	"hob/knowledge/store"
-	"hob/platform/phrase"
+	"hob/platform/store"
+	"hob/platform/text/textnorm"
 )
 
 // maxUpcoming limits the occurrences per watcher in the result of Upcoming.
@@ -37,7 +37,7 @@ func (m *Manager) List(ctx context.Context, f Filter) ([]Spec, error) {
 
 // ListIn is like List inside a transaction and sees its changes.
 func (m *Manager) ListIn(q store.Querier, f Filter) ([]Spec, error) {
-	where, args := f.where()
+	where, args := f.whereClause()
 	rows, err := selectRows(q, where+" ORDER BY created_at DESC, id DESC", args...)
 	if err != nil {
 		return nil, err
@@ -72,7 +72,7 @@ func (m *Manager) FindIn(q store.Querier, words string, f Filter) (Spec, error) 
 	for _, match := range []func(Spec) bool{
 		func(s Spec) bool { return s.ID == words },
 		func(s Spec) bool { return len(words) >= 4 && strings.HasPrefix(s.ID, strings.ToLower(words)) },
-		func(s Spec) bool { return phrase.Same(s.Title, words) },
+		func(s Spec) bool { return textnorm.EqualFolded(s.Title, words) },
 		m.hasWords(words),
 	} {
 		found := slices.DeleteFunc(slices.Clone(all), func(s Spec) bool { return !match(s) })
@@ -80,19 +80,19 @@ func (m *Manager) FindIn(q store.Querier, words string, f Filter) (Spec, error) 
 			return found[0], nil
 		}
 		if len(found) > 1 {
-			return Spec{}, fmt.Errorf("%w %q; name one by more words or its id:%s", ErrAmbiguous, words, m.lines(found))
+			return Spec{}, fmt.Errorf("%w %q; name one by more words or its id:%s", ErrAmbiguous, words, m.listLines(found))
 		}
 	}
 	if len(all) == 0 {
 		return Spec{}, fmt.Errorf("%w: no watchers are set up", ErrNotFound)
 	}
-	return Spec{}, fmt.Errorf("%w: none matches %q; choose from:%s", ErrNotFound, words, m.lines(all))
+	return Spec{}, fmt.Errorf("%w: none matches %q; choose from:%s", ErrNotFound, words, m.listLines(all))
 }
 
 func (m *Manager) hasWords(words string) func(Spec) bool {
-	want := phrase.Split(words)
+	want := textnorm.FoldedWords(words)
 	return func(s Spec) bool {
-		have := phrase.Split(s.Title + " " + s.Action + " " + m.describeConfig(s) + " " + string(s.Config))
+		have := textnorm.FoldedWords(s.Title + " " + s.Action + " " + m.describeConfig(s) + " " + string(s.Config))
 		for _, w := range want {
 			if !slices.ContainsFunc(have, func(h string) bool { return h == w || (len(w) > 3 && strings.HasPrefix(h, w)) }) {
 				return false
@@ -102,7 +102,7 @@ func (m *Manager) hasWords(words string) func(Spec) bool {
 	}
 }
 
-func (m *Manager) lines(list []Spec) string {
+func (m *Manager) listLines(list []Spec) string {
 	const most = 6
 	var b strings.Builder
 	for i, s := range list {
@@ -110,7 +110,7 @@ func (m *Manager) lines(list []Spec) string {
 			fmt.Fprintf(&b, "\n- and %d more", len(list)-most)
 			break
 		}
-		fmt.Fprintf(&b, "\n- %s (%s)", phrase.Cut(m.Describe(s), 100), s.ID)
+		fmt.Fprintf(&b, "\n- %s (%s)", textnorm.Ellipsize(m.Describe(s), 100), s.ID)
 	}
 	return b.String()
 }
@@ -133,18 +133,18 @@ func (m *Manager) Upcoming(ctx context.Context, from, to time.Time) ([]Occurrenc
 	}
 	var out []Occurrence
 	for _, r := range rows {
-		made, err := m.build(r.Spec)
+		made, err := m.buildWatcher(r.Spec)
 		timed, ok := made.(Timed)
 		if err != nil || !ok {
 			continue // the loop reports the error
 		}
 		at := r.NextAt
 		if at.Before(from) {
-			at, ok = following(timed, from.Add(-time.Millisecond))
+			at, ok = nextOccurrence(timed, from.Add(-time.Millisecond))
 		}
 		for n := 0; ok && at.Before(to) && n < maxUpcoming; n++ {
 			out = append(out, Occurrence{Spec: r.Spec, At: at})
-			at, ok = following(timed, at)
+			at, ok = nextOccurrence(timed, at)
 		}
 	}
 	slices.SortStableFunc(out, func(a, b Occurrence) int { return a.At.Compare(b.At) })
@@ -154,7 +154,7 @@ func (m *Manager) Upcoming(ctx context.Context, from, to time.Time) ([]Occurrenc
 // Describe returns in plain words what a watcher watches and does.
 func (m *Manager) Describe(s Spec) string {
 	what := m.describeConfig(s)
-	if pace := s.Pace.words(); pace != "" {
+	if pace := s.PollPolicy.describePace(); pace != "" {
 		what += " (" + pace + ")"
 	}
 	if s.Action == "" {
@@ -168,14 +168,14 @@ func (m *Manager) describeConfig(s Spec) string {
 	if !ok {
 		return s.Kind
 	}
-	if p, ok := d.(Placer); ok {
+	if p, ok := d.(ZoneDescriber); ok {
 		return p.DescribeIn(s.Config, m.opt.Zone())
 	}
 	return d.Describe(s.Config)
 }
 
-// label returns the name of a watcher for use in a notice.
-func (m *Manager) label(s Spec) string {
+// noticeLabel returns the name of a watcher for use in a notice.
+func (m *Manager) noticeLabel(s Spec) string {
 	switch {
 	case s.Mode == Remind:
 		return s.Action

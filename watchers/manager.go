@@ -9,9 +9,9 @@ import (
 	"sync"
 	"time"
 
-	"hob/knowledge/store"
+	"hob/platform/net/safehttp"
 	"hob/platform/pim"
-	"hob/platform/safehttp"
+	"hob/platform/store"
 )
 
 // Defaults of Options.
@@ -128,12 +128,12 @@ func New(opt Options) (*Manager, error) {
 }
 
 // Migrations returns the manager's own tables.
-func Migrations() []store.Set {
-	return []store.Set{{Owner: "watchers", Steps: []string{tables, makers, polls, sources, listeners, zones, heldTables, silenceTables}}}
+func Migrations() []store.MigrationSet {
+	return []store.MigrationSet{{Owner: "watchers", Steps: []string{tables, makers, polls, sources, listeners, zones, heldTables, silenceTables}}}
 }
 
 // AllMigrations returns the tables of the manager and the drivers.
-func AllMigrations(drivers []Driver) []store.Set {
+func AllMigrations(drivers []Driver) []store.MigrationSet {
 	sets := Migrations()
 	for _, d := range drivers {
 		sets = append(sets, d.Migrations()...)
@@ -145,8 +145,8 @@ func AllMigrations(drivers []Driver) []store.Set {
 // waited in a queue or for a restart. The watcher then fires immediately.
 const justPassed = 2 * time.Minute
 
-// build creates the driver's side of a watcher. The driver checks the configuration.
-func (m *Manager) build(s Spec) (any, error) {
+// buildWatcher creates the driver's side of a watcher. The driver checks the configuration.
+func (m *Manager) buildWatcher(s Spec) (any, error) {
 	return m.buildWith(s, func(ctx context.Context, id string, err error) {
 		m.opt.Log.WarnContext(ctx, "watcher failed", "watcher", id, "err", err)
 	})
@@ -155,25 +155,25 @@ func (m *Manager) build(s Spec) (any, error) {
 func (m *Manager) buildWith(s Spec, trouble func(context.Context, string, error)) (any, error) {
 	d, ok := m.drivers[s.Kind]
 	if !ok {
-		return nil, fmt.Errorf("%w: unknown watcher kind %q; use one of %s", ErrPermanent, s.Kind, m.kinds())
+		return nil, fmt.Errorf("%w: unknown watcher kind %q; use one of %s", ErrPermanent, s.Kind, m.kindList())
 	}
 	made, err := d.New(s, Deps{
 		Store: m.opt.Store, Log: m.opt.Log.With("watcher", s.ID, "kind", s.Kind), Zone: m.opt.Zone,
 		AllowedRead: m.opt.AllowedRead, Account: m.opt.Account, Trouble: trouble, Network: m.opt.Network, Secret: m.opt.Secret,
 		Messages: m.opt.Messages, Called: m.opt.Called, DayOff: m.opt.DayOff,
-		passed: func(p Passed) { p.Watcher = s.ID; m.silent.note(p) },
+		passed: func(p SuppressedSignal) { p.Watcher = s.ID; m.silent.addPassed(p) },
 	})
 	if err != nil {
 		return nil, err
 	}
 	switch made.(type) {
-	case Timed, Watcher, Polled, Hearer:
+	case Timed, Watcher, Polled, MessageWatcher:
 		return made, nil
 	}
 	return nil, fmt.Errorf("%w: the kind %q returned a %T, which is not a Timed, Watcher, Polled or Hearer", ErrPermanent, s.Kind, made)
 }
 
-func (m *Manager) kinds() string {
+func (m *Manager) kindList() string {
 	var names []string
 	for _, d := range m.opt.Drivers {
 		names = append(names, d.Kind())
@@ -181,26 +181,26 @@ func (m *Manager) kinds() string {
 	return strings.Join(names, ", ")
 }
 
-// changed makes the loop read the row again once tx is committed. With again set, a running
+// reloadAfterCommit makes the loop read the row again once tx is committed. With again set, a running
 // watcher restarts. A new watcher may restart too, if the loop started it in between.
-func (m *Manager) changed(tx *store.Tx, id string, again bool) {
-	tx.AfterCommit(func() { m.mark(id, again) })
+func (m *Manager) reloadAfterCommit(tx *store.Tx, id string, again bool) {
+	tx.AfterCommit(func() { m.markDirty(id, again) })
 }
 
-func (m *Manager) mark(id string, again bool) {
+func (m *Manager) markDirty(id string, again bool) {
 	m.mu.Lock()
 	if m.running {
 		m.dirty[id] = m.dirty[id] || again
 	}
 	m.mu.Unlock()
-	m.nudge()
+	m.wakeLoop()
 }
 
-// Woke makes the loop check the clock immediately, for example after the machine slept. Calling
+// HandleWake makes the loop check the clock immediately, for example after the machine slept. Calling
 // it is optional: sleeps are short.
-func (m *Manager) Woke() { m.nudge() }
+func (m *Manager) HandleWake() { m.wakeLoop() }
 
-func (m *Manager) nudge() {
+func (m *Manager) wakeLoop() {
 	select {
 	case m.wake <- struct{}{}:
 	default:

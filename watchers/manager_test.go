@@ -13,7 +13,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"go.uber.org/goleak"
 
-	"hob/knowledge/store"
+	"hob/platform/store"
 	"hob/watchers"
 	"hob/watchers/all"
 	"hob/watchers/watcherstest"

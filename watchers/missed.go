@@ -6,7 +6,7 @@ import (
 	"strconv"
 	"time"
 
-	"hob/platform/when"
+	"hob/platform/text/dateparse"
 )
 
 // Limits of catching up.
@@ -18,8 +18,8 @@ const (
 	maxCount = 10_000
 )
 
-// batch holds the due work of one timed watcher.
-type batch struct {
+// dueBatch holds the due work of one timed watcher.
+type dueBatch struct {
 	run     []time.Time // occurrences to run, oldest first
 	folded  int         // older occurrences that run[0] replaces
 	skipped []time.Time // first and last dropped occurrence
@@ -28,16 +28,16 @@ type batch struct {
 	next    time.Time   // zero if no occurrence follows
 }
 
-// plan applies the policy to the occurrences from next up to now.
-func plan(timed Timed, policy Missed, next, now time.Time) batch {
-	if s, ok := timed.(Sparing); ok && s.Spares(next) { // excluded since next was computed, so not missed
-		b := batch{last: next}
-		b.next, _ = following(timed, next)
+// planBatch applies the policy to the occurrences from next up to now.
+func planBatch(timed Timed, policy MisfirePolicy, next, now time.Time) dueBatch {
+	if s, ok := timed.(ExceptionFilter); ok && s.Spares(next) { // excluded since next was computed, so not missed
+		b := dueBatch{last: next}
+		b.next, _ = nextOccurrence(timed, next)
 		return b
 	}
-	p := past{first: next}
-	p.collect(timed, next, now)
-	b := batch{last: p.last(), next: p.next}
+	p := misfireRun{first: next}
+	p.collectDue(timed, next, now)
+	b := dueBatch{last: p.newestDue(), next: p.next}
 	onTime := now.Sub(b.last) <= grace
 	switch {
 	case policy == RunAll:
@@ -51,16 +51,16 @@ func plan(timed Timed, policy Missed, next, now time.Time) batch {
 	case rest == 0:
 	case policy == Skip || policy == RunAll:
 		b.drops = rest
-		b.skipped = []time.Time{next, p.before(len(b.run))}
+		b.skipped = []time.Time{next, p.newestBefore(len(b.run))}
 	default:
 		b.folded = rest
 	}
 	return b
 }
 
-// past collects the due occurrences: their number, the newest of them, and the first one in the
+// misfireRun collects the due occurrences: their number, the newest of them, and the first one in the
 // future.
-type past struct {
+type misfireRun struct {
 	first time.Time
 	total int
 	tail  []time.Time // newest maxRunAll+1 occurrences, to know the newest dropped one
@@ -68,17 +68,17 @@ type past struct {
 	next  time.Time
 }
 
-func (p *past) last() time.Time { return p.tail[len(p.tail)-1] }
+func (p *misfireRun) newestDue() time.Time { return p.tail[len(p.tail)-1] }
 
-// before returns the newest occurrence that is not among the n newest.
-func (p *past) before(n int) time.Time {
+// newestBefore returns the newest occurrence that is not among the n newest.
+func (p *misfireRun) newestBefore(n int) time.Time {
 	if i := len(p.tail) - n - 1; i >= 0 {
 		return p.tail[i]
 	}
 	return p.prior
 }
 
-func (p *past) add(t time.Time) {
+func (p *misfireRun) addOccurrence(t time.Time) {
 	p.total++
 	if len(p.tail) == maxRunAll {
 		p.prior = p.tail[0]
@@ -87,10 +87,10 @@ func (p *past) add(t time.Time) {
 	p.tail = append(p.tail, t)
 }
 
-func (p *past) collect(timed Timed, at, now time.Time) {
+func (p *misfireRun) collectDue(timed Timed, at, now time.Time) {
 	for leapt := false; ; {
-		p.add(at)
-		n, ok := following(timed, at)
+		p.addOccurrence(at)
+		n, ok := nextOccurrence(timed, at)
 		if !ok {
 			return
 		}
@@ -100,29 +100,29 @@ func (p *past) collect(timed Timed, at, now time.Time) {
 		}
 		at = n
 		if p.total >= maxCount && !leapt {
-			at, leapt = p.leap(timed, at, now), true
+			at, leapt = p.skipAhead(timed, at, now), true
 		}
 	}
 }
 
-// leap skips from at towards now without counting, but leaves at least maxRunAll occurrences to
+// skipAhead skips from at towards now without counting, but leaves at least maxRunAll occurrences to
 // walk.
-func (p *past) leap(timed Timed, at, now time.Time) time.Time {
+func (p *misfireRun) skipAhead(timed Timed, at, now time.Time) time.Time {
 	for back := time.Minute; now.Add(-back).After(at); back *= 2 {
-		t, ok := following(timed, now.Add(-back))
+		t, ok := nextOccurrence(timed, now.Add(-back))
 		for n := 0; ok && !t.After(now); n++ {
 			if n == maxRunAll {
-				first, _ := following(timed, now.Add(-back))
+				first, _ := nextOccurrence(timed, now.Add(-back))
 				return first
 			}
-			t, ok = following(timed, t)
+			t, ok = nextOccurrence(timed, t)
 		}
 	}
 	return at
 }
 
-// signals formats a batch for the user, in the zone loc.
-func (b batch) signals(label string, s Spec, now time.Time, loc *time.Location) []Signal {
+// batchSignals formats a batch for the user, in the zone loc.
+func (b dueBatch) batchSignals(label string, s Spec, now time.Time, loc *time.Location) []Signal {
 	var out []Signal
 	if b.drops > 0 {
 		out = append(out, b.skippedSignal(label, s, now, loc))
@@ -141,45 +141,47 @@ func (b batch) signals(label string, s Spec, now time.Time, loc *time.Location) 
 			text += " (" + note + ")"
 		}
 		out = append(out, Signal{
-			Key: key(s.ID, at), Text: text, Source: sourceOf(s), At: at, Late: late, Note: note,
-			Payload: payload(map[string]any{"due": at.In(loc).Format(time.RFC3339), "late_seconds": int(late.Seconds()), "missed": folded}),
+			Key: occurrenceKey(s.ID, at), Text: text, Source: sourceOf(s), At: at, Late: late, Note: note,
+			Payload: marshalPayload(map[string]any{"due": at.In(loc).Format(time.RFC3339), "late_seconds": int(late.Seconds()), "missed": folded}),
 		})
 	}
 	return out
 }
 
-func (b batch) skippedSignal(label string, s Spec, now time.Time, loc *time.Location) Signal {
+func (b dueBatch) skippedSignal(label string, s Spec, now time.Time, loc *time.Location) Signal {
 	first, last := b.skipped[0], b.skipped[1]
 	text := fmt.Sprintf("Skipped: %s (was due %s)", label, clockTime(last, now, loc))
 	if b.drops > 1 {
-		text = fmt.Sprintf("Skipped %s times: %s (due from %s to %s)", count(b.drops), label, when.Format(first, now.In(loc)), when.Format(last, now.In(loc)))
+		text = fmt.Sprintf("Skipped %s times: %s (due from %s to %s)", formatCount(b.drops), label, dateparse.Format(first, now.In(loc)), dateparse.Format(last, now.In(loc)))
 	}
 	return Signal{
-		Key: key(s.ID, last) + "/skipped", Text: text, Source: sourceOf(s), At: last, Skipped: b.drops,
-		Payload: payload(map[string]any{
+		Key: occurrenceKey(s.ID, last) + "/skipped", Text: text, Source: sourceOf(s), At: last, Skipped: b.drops,
+		Payload: marshalPayload(map[string]any{
 			"skipped": b.drops, "first": first.In(loc).Format(time.RFC3339), "last": last.In(loc).Format(time.RFC3339),
 		}),
 	}
 }
 
-// key identifies an occurrence by the watcher and its nominal time in UTC.
-func key(id string, at time.Time) string { return id + "@" + at.UTC().Format(time.RFC3339Nano) }
+// occurrenceKey identifies an occurrence by the watcher and its nominal time in UTC.
+func occurrenceKey(id string, at time.Time) string {
+	return id + "@" + at.UTC().Format(time.RFC3339Nano)
+}
 
 // lateNote describes how an occurrence is late. It returns "" if it is on time.
 func lateNote(at, now time.Time, late time.Duration, folded int, loc *time.Location) string {
 	switch {
 	case late > 0 && folded > 0:
-		return fmt.Sprintf("ran late, once for %s times; the last was due %s", count(folded+1), clockTime(at, now, loc))
+		return fmt.Sprintf("ran late, once for %s times; the last was due %s", formatCount(folded+1), clockTime(at, now, loc))
 	case late > 0:
 		return "ran late, was due " + clockTime(at, now, loc)
 	case folded > 0:
-		return fmt.Sprintf("also replaces %s earlier times that were missed", count(folded))
+		return fmt.Sprintf("also replaces %s earlier times that were missed", formatCount(folded))
 	}
 	return ""
 }
 
-// count formats a number of occurrences. From maxCount on the exact number is unknown.
-func count(n int) string {
+// formatCount formats a number of occurrences. From maxCount on the exact number is unknown.
+func formatCount(n int) string {
 	if n >= maxCount {
 		return fmt.Sprintf("more than %d", maxCount)
 	}
@@ -198,7 +200,7 @@ func clockTime(at, now time.Time, loc *time.Location) string {
 	return at.Format("on Mon 2 Jan 2006 at 15:04")
 }
 
-func payload(v map[string]any) json.RawMessage {
+func marshalPayload(v map[string]any) json.RawMessage {
 	b, err := json.Marshal(v)
 	if err != nil { // a programming error: all values are numbers and strings
 		panic(fmt.Sprintf("watchers: payload: %v", err))

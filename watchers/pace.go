@@ -14,10 +14,10 @@ const (
 	mostPerDay   = 100_000
 )
 
-// Pace limits how often and when a watcher works. The zero value uses the defaults of the kind
+// PollPolicy limits how often and when a watcher works. The zero value uses the defaults of the kind
 // and the manager. In a configuration its keys may appear among the kind's own keys: CreateTx
 // moves them here.
-type Pace struct {
+type PollPolicy struct {
 	// Every is the poll interval, such as "30m"; for polled kinds.
 	Every string `json:"every,omitempty"`
 	// Hours are the active hours in the user's zone: "08:00-18:00", "mon-fri 08:00-18:00",
@@ -30,24 +30,24 @@ type Pace struct {
 	PerDay int `json:"per_day,omitempty"`
 }
 
-// pace is a validated Pace.
-type pace struct {
+// checkedPace is a validated Pace.
+type checkedPace struct {
 	every  time.Duration
-	hours  hours
+	hours  activeHours
 	perDay int
 }
 
-func (p Pace) parse() (out pace, err error) {
+func (p PollPolicy) parsePace() (out checkedPace, err error) {
 	if p.Every != "" {
 		if out.every, err = parseEvery(p.Every); err != nil {
-			return pace{}, err
+			return checkedPace{}, err
 		}
 	}
 	if out.hours, err = parseHours(p.Hours); err != nil {
-		return pace{}, err
+		return checkedPace{}, err
 	}
 	if p.PerDay < 0 || p.PerDay > mostPerDay {
-		return pace{}, fmt.Errorf(`"per_day" must be between 1 and %d (0: the default), not %d`, mostPerDay, p.PerDay)
+		return checkedPace{}, fmt.Errorf(`"per_day" must be between 1 and %d (0: the default), not %d`, mostPerDay, p.PerDay)
 	}
 	out.perDay = p.PerDay
 	return out, nil
@@ -67,14 +67,14 @@ func parseEvery(s string) (time.Duration, error) {
 	return d, nil
 }
 
-// Lift moves the keys of a Pace from the configuration to the spec. Values already set in the
+// ExtractPace moves the keys of a Pace from the configuration to the spec. Values already set in the
 // spec win.
-func (s *Spec) Lift() error {
+func (s *Spec) ExtractPace() error {
 	var keys map[string]json.RawMessage
 	if json.Unmarshal(s.Config, &keys) != nil || len(keys) == 0 {
 		return nil // the kind reports the error
 	}
-	var p Pace
+	var p PollPolicy
 	found := false
 	missed := ""
 	for name, to := range map[string]any{"every": &p.Every, "active_hours": &p.Hours, "per_day": &p.PerDay, "missed": &missed} {
@@ -97,7 +97,7 @@ func (s *Spec) Lift() error {
 	}
 	s.Config = config
 	if s.Missed == "" {
-		s.Missed = Missed(missed)
+		s.Missed = MisfirePolicy(missed)
 	}
 	if s.Every == "" {
 		s.Every = p.Every
@@ -111,24 +111,24 @@ func (s *Spec) Lift() error {
 	return nil
 }
 
-// paced rejects pace settings that do not apply to the kind of made.
-func (s Spec) paced(made any) error {
+// checkPaceApplies rejects pace settings that do not apply to the kind of made.
+func (s Spec) checkPaceApplies(made any) error {
 	switch made.(type) {
 	case Polled:
-	case Watcher, Hearer:
+	case Watcher, MessageWatcher:
 		if s.Every != "" {
 			return fmt.Errorf("%w: the kind %s receives events and is not polled, so \"every\" does not apply", ErrInvalid, s.Kind)
 		}
 	default:
-		if s.Pace != (Pace{}) {
+		if s.PollPolicy != (PollPolicy{}) {
 			return fmt.Errorf("%w: the kind %s has fixed times, so \"every\", \"active_hours\" and \"per_day\" do not apply", ErrInvalid, s.Kind)
 		}
 	}
 	return nil
 }
 
-// words describes a pace for the user. It returns "" if the pace is empty.
-func (p Pace) words() string {
+// describePace describes a pace for the user. It returns "" if the pace is empty.
+func (p PollPolicy) describePace() string {
 	var parts []string
 	if p.Every != "" {
 		parts = append(parts, "every "+strings.TrimPrefix(p.Every, "every "))
@@ -142,15 +142,15 @@ func (p Pace) words() string {
 	return strings.Join(parts, ", ")
 }
 
-// hours are the minutes of the week in which a watcher works.
-type hours struct {
+// activeHours are the minutes of the week in which a watcher works.
+type activeHours struct {
 	set      bool
 	days     [7]bool // by time.Weekday on which the hours begin
 	from, to int     // minutes of the day; to is smaller than from if the hours span midnight
 }
 
-// in reports whether t is within the hours, by the wall clock of t's zone.
-func (h hours) in(t time.Time) bool {
+// containsTime reports whether t is within the hours, by the wall clock of t's zone.
+func (h activeHours) containsTime(t time.Time) bool {
 	if !h.set {
 		return true
 	}
@@ -162,8 +162,8 @@ func (h hours) in(t time.Time) bool {
 	return today && minute >= h.from || before && minute < h.to
 }
 
-// opens returns the next time after t at which the hours begin, within the next week.
-func (h hours) opens(t time.Time) time.Time {
+// nextOpening returns the next time after t at which the hours begin, within the next week.
+func (h activeHours) nextOpening(t time.Time) time.Time {
 	y, m, d := t.Date()
 	for i := range 9 {
 		at := time.Date(y, m, d+i, h.from/60, h.from%60, 0, 0, t.Location())
@@ -176,19 +176,19 @@ func (h hours) opens(t time.Time) time.Time {
 
 // parseHours parses "08:00-18:00", "mon-fri 08:00-18:00" or "sat,sun 10:00-12:00"; "" means
 // always.
-func parseHours(s string) (hours, error) {
-	bad := func() (hours, error) {
-		return hours{}, fmt.Errorf(`"active_hours" must be written like "08:00-18:00" or "mon-fri 08:00-18:00", not %q`, s)
+func parseHours(s string) (activeHours, error) {
+	bad := func() (activeHours, error) {
+		return activeHours{}, fmt.Errorf(`"active_hours" must be written like "08:00-18:00" or "mon-fri 08:00-18:00", not %q`, s)
 	}
 	fields := strings.Fields(strings.ToLower(s))
 	if len(fields) == 0 {
-		return hours{}, nil
+		return activeHours{}, nil
 	}
-	h := hours{set: true}
+	h := activeHours{set: true}
 	span := fields[len(fields)-1]
 	ok := len(fields) <= 2
 	if len(fields) == 2 {
-		ok = h.weekdays(fields[0])
+		ok = h.parseWeekdays(fields[0])
 	} else {
 		h.days = [7]bool{true, true, true, true, true, true, true}
 	}
@@ -202,13 +202,13 @@ func parseHours(s string) (hours, error) {
 	return h, nil
 }
 
-func (h *hours) weekdays(s string) bool {
+func (h *activeHours) parseWeekdays(s string) bool {
 	for part := range strings.SplitSeq(s, ",") {
 		a, b, ranged := strings.Cut(part, "-")
-		from, ok1 := weekday(a)
+		from, ok1 := parseWeekday(a)
 		to, ok2 := from, true
 		if ranged {
-			to, ok2 = weekday(b)
+			to, ok2 = parseWeekday(b)
 		}
 		if !ok1 || !ok2 {
 			return false
@@ -222,7 +222,7 @@ func (h *hours) weekdays(s string) bool {
 	return true
 }
 
-func weekday(s string) (time.Weekday, bool) {
+func parseWeekday(s string) (time.Weekday, bool) {
 	for d := time.Sunday; d <= time.Saturday; d++ {
 		if len(s) >= 3 && strings.HasPrefix(strings.ToLower(d.String()), s) {
 			return d, true

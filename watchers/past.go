@@ -24,21 +24,21 @@ func (m *Manager) Past(ctx context.Context, s Spec, since, until time.Time) (out
 			err = fmt.Errorf("the %s watcher crashed: %v", s.Kind, x)
 		}
 	}()
-	if err := s.Lift(); err != nil {
+	if err := s.ExtractPace(); err != nil {
 		return nil, err
 	}
 	if s.CreatedAt.IsZero() {
 		s.CreatedAt = since
 	}
-	made, err := m.build(s)
+	made, err := m.buildWatcher(s)
 	if err != nil {
 		return nil, fmt.Errorf("%w: %w", ErrInvalid, err)
 	}
 	switch w := made.(type) {
 	case Timed:
-		at, ok := following(w, since.Add(-time.Millisecond))
-		for ; ok && at.Before(until) && len(out) < maxPast; at, ok = following(w, at) {
-			out = append(out, Signal{Text: m.label(s), At: at, Source: sourceOf(s)})
+		at, ok := nextOccurrence(w, since.Add(-time.Millisecond))
+		for ; ok && at.Before(until) && len(out) < maxPast; at, ok = nextOccurrence(w, at) {
+			out = append(out, Signal{Text: m.noticeLabel(s), At: at, Source: sourceOf(s)})
 		}
 		return out, nil
 	case Historian:

@@ -10,7 +10,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"hob/knowledge/store"
+	"hob/platform/store"
 	"hob/watchers"
 )
 
@@ -29,7 +29,7 @@ type tellers struct{ source }
 
 func (*tellers) Kind() string                      { return "teller" }
 func (*tellers) Describe(c json.RawMessage) string { return "the past" }
-func (*tellers) Migrations() []store.Set           { return nil }
+func (*tellers) Migrations() []store.MigrationSet  { return nil }
 
 func (s *tellers) New(spec watchers.Spec, _ watchers.Deps) (any, error) {
 	if string(spec.Config) == `{"panic":true}` {

@@ -10,9 +10,9 @@ import (
 	"slices"
 	"time"
 
-	"hob/knowledge/store"
-	"hob/platform/phrase"
 	"hob/platform/provenance"
+	"hob/platform/store"
+	"hob/platform/text/textnorm"
 )
 
 // Intervals and limits of polls.
@@ -36,52 +36,52 @@ const (
 	ahead = time.Minute
 )
 
-// verdict is the result of one poll, for the poller.
-type verdict struct {
+// pollOutcome is the result of one poll, for the poller.
+type pollOutcome struct {
 	gone  bool      // no more polls: the watcher is removed or restarts
 	again time.Time // time of the next poll
 	group time.Time // until then no watcher of the group is polled
 }
 
-// poll polls the source of one watcher and stores the result.
-func (m *Manager) poll(ctx context.Context, id string, told *told) verdict {
+// pollWatcher polls the source of one watcher and stores the result.
+func (m *Manager) pollWatcher(ctx context.Context, id string, told *reportedErrors) pollOutcome {
 	r, err := selectRow(m.opt.Store.Reader(ctx), id)
 	if err == nil && r.State != Active {
-		return verdict{gone: true}
+		return pollOutcome{gone: true}
 	}
 	var p poll
 	if err == nil {
 		p, err = selectPoll(m.opt.Store.Reader(ctx), id)
 	}
 	if errors.Is(err, ErrNotFound) {
-		return verdict{gone: true}
+		return pollOutcome{gone: true}
 	}
 	if err != nil {
-		m.trouble(ctx, told, id, err)
-		return verdict{again: time.Now().Add(firstRetry)}
+		m.reportTrouble(ctx, told, id, err)
+		return pollOutcome{again: time.Now().Add(firstRetry)}
 	}
-	made, found, err := m.ask(ctx, r.Spec, p, told)
+	made, found, err := m.callDriver(ctx, r.Spec, p, told)
 	switch {
 	case ctx.Err() != nil:
-		return verdict{gone: true}
+		return pollOutcome{gone: true}
 	case errors.Is(err, ErrPermanent):
-		m.breakDown(ctx, r.Spec, err)
-		return verdict{gone: true}
+		m.markBroken(ctx, r.Spec, err)
+		return pollOutcome{gone: true}
 	case err != nil:
 		return m.pollFailed(ctx, r.Spec, p, found, err)
 	}
-	return m.keep(ctx, r.Spec, p, found, m.everyOf(made, r.Spec), told)
+	return m.storePoll(ctx, r.Spec, p, found, m.pollInterval(made, r.Spec), told)
 }
 
-// ask builds the driver's side and polls it. It returns a panic of the driver as an error.
-func (m *Manager) ask(ctx context.Context, spec Spec, p poll, told *told) (made Polled, found Found, err error) {
+// callDriver builds the driver's side and polls it. It returns a panic of the driver as an error.
+func (m *Manager) callDriver(ctx context.Context, spec Spec, p poll, told *reportedErrors) (made Polled, found Found, err error) {
 	defer func() {
 		if x := recover(); x != nil {
 			m.opt.Log.Error("watcher panicked", "watcher", spec.ID, "panic", fmt.Sprint(x), "stack", string(debug.Stack()))
 			err = fmt.Errorf("the %s watcher crashed: %v", spec.Kind, x)
 		}
 	}()
-	built, err := m.buildWith(spec, m.reporter(told))
+	built, err := m.buildWith(spec, m.troubleReporter(told))
 	if err != nil {
 		return nil, Found{}, err
 	}
@@ -98,9 +98,9 @@ func (m *Manager) ask(ctx context.Context, spec Spec, p poll, told *told) (made 
 	return made, found, err
 }
 
-// everyOf returns the poll interval of a watcher.
-func (m *Manager) everyOf(made Polled, spec Spec) time.Duration {
-	checked, err := spec.Pace.parse()
+// pollInterval returns the poll interval of a watcher.
+func (m *Manager) pollInterval(made Polled, spec Spec) time.Duration {
+	checked, err := spec.PollPolicy.parsePace()
 	every := checked.every
 	if every == 0 || err != nil {
 		if every = made.Every(); every <= 0 {
@@ -110,65 +110,65 @@ func (m *Manager) everyOf(made Polled, spec Spec) time.Duration {
 	return max(every, m.opt.MinEvery)
 }
 
-// keep commits the result of a poll and returns the time of the next one.
-func (m *Manager) keep(ctx context.Context, spec Spec, p poll, found Found, every time.Duration, told *told) verdict {
+// storePoll commits the result of a poll and returns the time of the next one.
+func (m *Manager) storePoll(ctx context.Context, spec Spec, p poll, found Found, every time.Duration, told *reportedErrors) pollOutcome {
 	now := time.Now()
-	v := verdict{again: found.sooner(now.Add(max(every+rand.N(every/10+1), min(found.Wait, longestWish))), now)}
-	fresh, err := unknown(m.opt.Store.Reader(ctx), spec.ID, found.Signals)
+	v := pollOutcome{again: found.nextPoll(now.Add(max(every+rand.N(every/10+1), min(found.Wait, longestWish))), now)}
+	fresh, err := selectUnknown(m.opt.Store.Reader(ctx), spec.ID, found.Signals)
 	if err == nil {
 		m.notePoll(ctx, spec, p, found, fresh, now)
 		err = m.commitPoll(ctx, spec, p, fresh, found, now)
 	}
 	switch {
 	case err == nil:
-		told.kept()
-		if told.any() {
-			m.recovered(spec.ID, told)
+		told.clearLost()
+		if told.hasErrors() {
+			m.clearError(spec.ID, told)
 		}
 	case errors.Is(err, ErrPermanent):
-		m.breakDown(ctx, spec, err)
-		return verdict{gone: true}
+		m.markBroken(ctx, spec, err)
+		return pollOutcome{gone: true}
 	case errors.Is(err, errGone) || errors.Is(err, ErrNotFound) || ctx.Err() != nil:
-		return verdict{gone: true}
+		return pollOutcome{gone: true}
 	default:
-		m.trouble(ctx, told, spec.ID, err)
-		v.again = now.Add(m.retry(spec, told.unkept(), err)) // a failing database must not cause more requests
+		m.reportTrouble(ctx, told, spec.ID, err)
+		v.again = now.Add(m.retryDelay(spec, told.countLost(), err)) // a failing database must not cause more requests
 	}
 	return v
 }
 
 func (m *Manager) commitPoll(ctx context.Context, spec Spec, p poll, fresh []Signal, found Found, now time.Time) error {
-	fire := m.news(&p, fresh, now)
-	run := m.limit(spec, &p, fire, now)
+	fire := m.selectNew(&p, fresh, now)
+	run := m.limitPerDay(spec, &p, fire, now)
 	changed := len(fresh) > 0 || !p.based || p.fails > 0 || (found.Cursor != nil && !bytes.Equal(found.Cursor, p.cursor))
 	if !changed {
 		return nil
 	}
 	if p.told {
-		run = append(run, m.back(spec, p, now))
+		run = append(run, m.recoveryNotice(spec, p, now))
 	}
 	mend := p.fails > 0
 	p.based, p.fails, p.since, p.told, p.notBefore = true, 0, time.Time{}, false, time.Time{}
 	p.cursor = found.Cursor
-	fired, at := firing(run, now)
+	fired, at := countFiring(run, now)
 	return m.fireWith(ctx, spec.ID, run, func(tx *store.Tx) error {
-		err := one(tx.Exec(`UPDATE watchers SET fired = fired + ?, fired_at = max(fired_at, ?), last_error = iif(?, '', last_error)
+		err := requireRow(tx.Exec(`UPDATE watchers SET fired = fired + ?, fired_at = max(fired_at, ?), last_error = iif(?, '', last_error)
 			WHERE id = ? AND state = ?`, fired, at, mend, spec.ID, string(Active)))
 		if err != nil {
 			return err
 		}
-		if err := learn(tx, spec.ID, fresh); err != nil {
+		if err := storeKeys(tx, spec.ID, fresh); err != nil {
 			return err
 		}
-		if err := m.keepSilences(tx, spec.ID); err != nil {
+		if err := m.writeSilences(tx, spec.ID); err != nil {
 			return err
 		}
-		return p.save(tx)
+		return p.saveRow(tx)
 	})
 }
 
-// firing counts the signals that are not notices. at is 0 without any.
-func firing(run []Signal, now time.Time) (n int, at int64) {
+// countFiring counts the signals that are not notices. at is 0 without any.
+func countFiring(run []Signal, now time.Time) (n int, at int64) {
 	for _, s := range run {
 		if !s.Notice {
 			n, at = n+1, store.Millis(now)
@@ -194,9 +194,9 @@ func (m *Manager) fireWith(ctx context.Context, id string, signals []Signal, sav
 	return err
 }
 
-// news returns the signals to fire, oldest first. At the baseline only signals dated after the
+// selectNew returns the signals to fire, oldest first. At the baseline only signals dated after the
 // start of the watcher fire.
-func (m *Manager) news(p *poll, fresh []Signal, now time.Time) []Signal {
+func (m *Manager) selectNew(p *poll, fresh []Signal, now time.Time) []Signal {
 	var out []Signal
 	for _, s := range fresh {
 		if !p.based && (!s.At.After(p.begun) || s.At.After(now.Add(ahead))) {
@@ -214,9 +214,9 @@ func (m *Manager) news(p *poll, fresh []Signal, now time.Time) []Signal {
 	return out
 }
 
-// limit returns the signals that may still fire today. The first time a signal is dropped on a
+// limitPerDay returns the signals that may still fire today. The first time a signal is dropped on a
 // day, a notice is added.
-func (m *Manager) limit(spec Spec, p *poll, fire []Signal, now time.Time) []Signal {
+func (m *Manager) limitPerDay(spec Spec, p *poll, fire []Signal, now time.Time) []Signal {
 	if day := now.In(m.opt.Zone()).Format(time.DateOnly); day != p.day {
 		p.day, p.fired, p.left = day, 0, 0
 	}
@@ -236,84 +236,84 @@ func (m *Manager) limit(spec Spec, p *poll, fire []Signal, now time.Time) []Sign
 			rest = append(rest, s)
 		}
 	}
-	m.held(spec, rest, most, now)
+	m.noteOverLimit(spec, rest, most, now)
 	if len(rest) > 0 && p.left == 0 {
 		run = append(run, Signal{
 			Key: spec.ID + "/limit@" + p.day, At: now, Notice: true, Source: sourceOf(spec),
-			Text:    fmt.Sprintf("%s has fired %d times today, its daily limit. I skip the rest of today.", m.label(spec), most),
-			Payload: payload(map[string]any{"limit": most, "day": p.day}),
+			Text:    fmt.Sprintf("%s has fired %d times today, its daily limit. I skip the rest of today.", m.noticeLabel(spec), most),
+			Payload: marshalPayload(map[string]any{"limit": most, "day": p.day}),
 		})
 	}
 	p.left += len(rest)
 	return run
 }
 
-// back returns the notice that a source works again.
-func (m *Manager) back(spec Spec, p poll, now time.Time) Signal {
+// recoveryNotice returns the notice that a source works again.
+func (m *Manager) recoveryNotice(spec Spec, p poll, now time.Time) Signal {
 	return Signal{
 		Key: spec.ID + "/back@" + p.since.Format(time.RFC3339Nano), At: now, Notice: true, Source: sourceOf(spec),
-		Text:    fmt.Sprintf("Watching %s works again (it had failed since %s).", m.label(spec), clockTime(p.since, now, m.opt.Zone())),
-		Payload: payload(map[string]any{"failing_since": p.since.Format(time.RFC3339)}),
+		Text:    fmt.Sprintf("Watching %s works again (it had failed since %s).", m.noticeLabel(spec), clockTime(p.since, now, m.opt.Zone())),
+		Payload: marshalPayload(map[string]any{"failing_since": p.since.Format(time.RFC3339)}),
 	}
 }
 
 // pollFailed records a failure and returns the time of the next attempt. It notifies the user
 // once if the failure persists. Signals that the watcher found despite the failure fire.
-func (m *Manager) pollFailed(ctx context.Context, spec Spec, p poll, found Found, cause error) verdict {
+func (m *Manager) pollFailed(ctx context.Context, spec Spec, p poll, found Found, cause error) pollOutcome {
 	now := time.Now()
 	if p.fails++; p.fails == 1 {
 		p.since = now.UTC().Truncate(time.Millisecond)
 	}
-	v := verdict{again: now.Add(m.retry(spec, p.fails, cause))}
+	v := pollOutcome{again: now.Add(m.retryDelay(spec, p.fails, cause))}
 	if wait, ok := errors.AsType[*LaterError](cause); ok {
 		until := wait.Until.Round(0)
 		if most := now.Add(longestWish); until.After(most) {
 			until = most
 		}
-		v.group, v.again = until, later(until, v.again)
+		v.group, v.again = until, laterOf(until, v.again)
 	}
-	v.again = found.sooner(v.again, now)
+	v.again = found.nextPoll(v.again, now)
 	p.notBefore, p.cursor = v.again, nil
 	m.opt.Log.Warn("poll failed", "watcher", spec.ID, "fails", p.fails, "again", v.again.UTC().Format(time.RFC3339), "err", cause)
-	text := phrase.Cut(cause.Error(), 500)
-	fresh, err := unknown(m.opt.Store.Reader(ctx), spec.ID, found.Signals)
+	text := textnorm.Ellipsize(cause.Error(), 500)
+	fresh, err := selectUnknown(m.opt.Store.Reader(ctx), spec.ID, found.Signals)
 	if err != nil {
 		m.opt.Log.Error("known keys not read", "watcher", spec.ID, "err", err)
 	}
-	signals := m.limit(spec, &p, m.news(&p, fresh, now), now)
-	if !p.told && stays(p, cause, now) {
+	signals := m.limitPerDay(spec, &p, m.selectNew(&p, fresh, now), now)
+	if !p.told && isPersistent(p, cause, now) {
 		p.told = true
 		signals = append(signals, Signal{
 			Key: spec.ID + "/trouble@" + p.since.Format(time.RFC3339Nano), At: now, Notice: true, Source: provenance.Outside,
 			Text: fmt.Sprintf("There is a problem with watching %s: %s. I keep trying and will notify you when it works again.",
-				m.label(spec), phrase.Cut(text, 300)),
-			Payload: payload(map[string]any{"error": text, "failing_since": p.since.Format(time.RFC3339)}),
+				m.noticeLabel(spec), textnorm.Ellipsize(text, 300)),
+			Payload: marshalPayload(map[string]any{"error": text, "failing_since": p.since.Format(time.RFC3339)}),
 		})
 	}
-	fired, at := firing(signals, now)
+	fired, at := countFiring(signals, now)
 	err = m.fireWith(ctx, spec.ID, signals, func(tx *store.Tx) error {
-		err := one(tx.Exec("UPDATE watchers SET fired = fired + ?, fired_at = max(fired_at, ?), last_error = ? WHERE id = ? AND state = ?",
+		err := requireRow(tx.Exec("UPDATE watchers SET fired = fired + ?, fired_at = max(fired_at, ?), last_error = ? WHERE id = ? AND state = ?",
 			fired, at, text, spec.ID, string(Active)))
 		if err != nil {
 			return err
 		}
-		if err := learn(tx, spec.ID, fresh); err != nil {
+		if err := storeKeys(tx, spec.ID, fresh); err != nil {
 			return err
 		}
-		return p.save(tx)
+		return p.saveRow(tx)
 	})
 	switch {
 	case errors.Is(err, errGone) || errors.Is(err, ErrNotFound):
-		return verdict{gone: true}
+		return pollOutcome{gone: true}
 	case err != nil && ctx.Err() == nil: // the count is one short; the next failure is reported
-		v.again = earlier(v.again, now.Add(firstRetry))
+		v.again = earlierOf(v.again, now.Add(firstRetry))
 		m.opt.Log.Error("poll failure not recorded", "watcher", spec.ID, "err", err)
 	}
 	return v
 }
 
-// stays reports whether the user should be notified of a failure.
-func stays(p poll, cause error, now time.Time) bool {
+// isPersistent reports whether the user should be notified of a failure.
+func isPersistent(p poll, cause error, now time.Time) bool {
 	_, asked := errors.AsType[*LaterError](cause)
 	if asked || errors.Is(cause, ErrOffline) {
 		return now.Sub(p.since) >= tellLate
@@ -321,14 +321,14 @@ func stays(p poll, cause error, now time.Time) bool {
 	return p.fails >= tellAfter
 }
 
-// retry returns the wait after a number of failures; half of it is random.
-func (m *Manager) retry(spec Spec, fails int, cause error) time.Duration {
+// retryDelay returns the wait after a number of failures; half of it is random.
+func (m *Manager) retryDelay(spec Spec, fails int, cause error) time.Duration {
 	longest := longestRetry
 	if errors.Is(cause, ErrOffline) {
 		longest = offlineRetry
 	}
 	first := max(firstRetry, m.opt.MinEvery)
-	if p, err := spec.Pace.parse(); err == nil && p.every > 0 {
+	if p, err := spec.PollPolicy.parsePace(); err == nil && p.every > 0 {
 		first = max(min(first, p.every), m.opt.MinEvery)
 	}
 	d := longest
@@ -338,7 +338,7 @@ func (m *Manager) retry(spec Spec, fails int, cause error) time.Duration {
 	return d/2 + rand.N(d/2+1)
 }
 
-func later(a, b time.Time) time.Time {
+func laterOf(a, b time.Time) time.Time {
 	if a.After(b) {
 		return a
 	}

@@ -53,7 +53,7 @@ type Found struct {
 	Signals []Signal
 	// Passed lists items that did not match the user's conditions. The newest are stored to
 	// explain why the watcher did not fire.
-	Passed []Passed
+	Passed []SuppressedSignal
 	// Cursor replaces the stored cursor in the transaction of the signals; nil keeps it.
 	Cursor json.RawMessage
 	// Wake requests an earlier Poll, such as just before a meeting. It may be sooner than the
@@ -64,10 +64,10 @@ type Found struct {
 	Wait time.Duration
 }
 
-// sooner returns the time of the next poll: again, or Wake if that is earlier.
-func (f Found) sooner(again, now time.Time) time.Time {
+// nextPoll returns the time of the next poll: again, or Wake if that is earlier.
+func (f Found) nextPoll(again, now time.Time) time.Time {
 	if wake := f.Wake.Round(0); !f.Wake.IsZero() && wake.Before(again) {
-		return later(wake, now.Add(time.Second))
+		return laterOf(wake, now.Add(time.Second))
 	}
 	return again
 }

@@ -8,7 +8,7 @@ import (
 	"testing"
 	"time"
 
-	"hob/knowledge/store"
+	"hob/platform/store"
 	"hob/watchers"
 	"hob/watchers/watcherstest"
 )

@@ -10,7 +10,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"hob/knowledge/store"
+	"hob/platform/store"
 	"hob/watchers"
 	"hob/watchers/watcherstest"
 )

@@ -14,7 +14,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"hob/knowledge/store"
+	"hob/platform/store"
 	"hob/watchers"
 	"hob/watchers/watcherstest"
 )
@@ -42,7 +42,7 @@ type line struct {
 
 func (s *source) Kind() string                    { return "source" + s.kind }
 func (*source) Describe(c json.RawMessage) string { return "lines" }
-func (*source) Migrations() []store.Set           { return nil }
+func (*source) Migrations() []store.MigrationSet  { return nil }
 
 func (s *source) New(spec watchers.Spec, _ watchers.Deps) (any, error) {
 	var c struct {
@@ -288,8 +288,8 @@ func TestPaceInConfig(t *testing.T) {
 	if string(s.Config) != `{"name":"x"}` || h.m.Describe(s) != "lines (every 2h, only Mon-Fri 08:00-18:00, at most 3 a day)" {
 		t.Errorf("%s: %s", s.Config, h.m.Describe(s))
 	}
-	if got := h.get(s.ID); got.Pace != s.Pace {
-		t.Errorf("stored as %+v", got.Pace)
+	if got := h.get(s.ID); got.PollPolicy != s.PollPolicy {
+		t.Errorf("stored as %+v", got.PollPolicy)
 	}
 	for _, bad := range []string{
 		`{"every":5}`, `{"active_hours":"at night"}`, `{"active_hours":"8-8"}`, `{"active_hours":"foo-bar 8-9"}`, `{"per_day":-1}`,

@@ -27,73 +27,73 @@ type poller struct {
 	wake chan struct{}
 
 	mu     sync.Mutex
-	heap   entries
-	byID   map[string]*entry
-	busy   map[string]bool   // ids with a poll in progress
-	groups map[string]*group // groups with a poll in progress, waiting or delayed
-	work   int               // polls in progress
+	heap   pollEntries
+	byID   map[string]*pollEntry
+	busy   map[string]bool       // ids with a poll in progress
+	groups map[string]*pollGroup // groups with a poll in progress, waiting or delayed
+	work   int                   // polls in progress
 }
 
-// entry is the queue entry of one polled watcher.
-type entry struct {
+// pollEntry is the queue entry of one polled watcher.
+type pollEntry struct {
 	id     string
 	due    time.Time
-	hours  hours
+	hours  activeHours
 	group  string
-	told   *told
+	told   *reportedErrors
 	cancel context.CancelFunc // cancels the poll in progress
 	gone   bool               // removed, or replaced by another entry
 	index  int                // in the heap, or -1
 }
 
-// group holds the waiting watchers of one server.
-type group struct {
+// pollGroup holds the waiting watchers of one server.
+type pollGroup struct {
 	busy    bool
 	until   time.Time
-	waiting []*entry
+	waiting []*pollEntry
 }
 
 func newPoller(m *Manager) *poller {
 	return &poller{
 		m: m, wake: make(chan struct{}, 1),
-		byID: map[string]*entry{}, busy: map[string]bool{}, groups: map[string]*group{},
+		byID: map[string]*pollEntry{}, busy: map[string]bool{}, groups: map[string]*pollGroup{},
 	}
 }
 
-// set schedules a watcher that started or changed.
-func (p *poller) set(id string, h hours, groupName string, due time.Time, told *told) {
+// scheduleWatcher schedules a watcher that started or changed.
+func (p *poller) scheduleWatcher(id string, h activeHours, groupName string, due time.Time, told *reportedErrors) {
 	p.mu.Lock()
-	p.drop(id)
-	e := &entry{id: id, hours: h, group: groupName, due: due, told: told}
+	p.dropEntry(id)
+	e := &pollEntry{id: id, hours: h, group: groupName, due: due, told: told}
 	p.byID[id] = e
 	heap.Push(&p.heap, e)
 	p.mu.Unlock()
-	p.nudge()
+	p.wakePoller()
 }
 
-func (p *poller) has(id string) bool {
+func (p *poller) hasWatcher(id string) bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	return p.byID[id] != nil
 }
 
-// spread returns the first poll time of a watcher after a restart. It distributes the polls
+// spreadStart returns the first poll time of a watcher after a restart. It distributes the polls
 // over time.
-func (p *poller) spread(every time.Duration) time.Time {
+func (p *poller) spreadStart(every time.Duration) time.Time {
 	p.mu.Lock()
 	n := len(p.byID) + 1
 	p.mu.Unlock()
 	return time.Now().Add(rand.N(min(every, time.Duration(n)*startGap) + 1))
 }
 
-// remove deletes a watcher and cancels its poll in progress.
-func (p *poller) remove(id string) {
+// removeWatcher deletes a watcher and cancels its poll in progress.
+func (p *poller) removeWatcher(id string) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	p.drop(id)
+	p.dropEntry(id)
 }
 
-func (p *poller) drop(id string) {
+func (p *poller) dropEntry(id string) {
 	e, ok := p.byID[id]
 	if !ok {
 		return
@@ -108,15 +108,15 @@ func (p *poller) drop(id string) {
 	}
 }
 
-func (p *poller) nudge() {
+func (p *poller) wakePoller() {
 	select {
 	case p.wake <- struct{}{}:
 	default:
 	}
 }
 
-// run polls until ctx ends and returns when all polls have ended.
-func (p *poller) run(ctx context.Context) {
+// runPoller polls until ctx ends and returns when all polls have ended.
+func (p *poller) runPoller(ctx context.Context) {
 	var wg sync.WaitGroup
 	defer wg.Wait()
 	timer := time.NewTimer(0)
@@ -130,32 +130,32 @@ func (p *poller) run(ctx context.Context) {
 		case <-timer.C:
 		}
 		now := time.Now()
-		if jump := jumped(looked, now); jump > time.Minute || jump < -smallJump {
-			p.rebase(now, jump)
+		if jump := clockJump(looked, now); jump > time.Minute || jump < -smallJump {
+			p.rebaseEntries(now, jump)
 		}
 		looked = now
-		for e := p.next(now); e != nil; e = p.next(now) {
+		for e := p.nextDue(now); e != nil; e = p.nextDue(now) {
 			ctx, cancel := context.WithCancel(ctx)
-			if !p.begin(e, cancel) {
+			if !p.startPoll(e, cancel) {
 				cancel()
 				continue
 			}
 			wg.Go(func() {
 				defer cancel()
-				p.finish(e, p.m.poll(ctx, e.id, e.told))
+				p.finishPoll(e, p.m.pollWatcher(ctx, e.id, e.told))
 			})
 		}
 		timer.Stop()
-		if wait := p.wait(time.Now()); wait >= 0 {
+		if wait := p.sleepTime(time.Now()); wait >= 0 {
 			timer.Reset(wait)
 		}
 	}
 }
 
-// rebase adjusts due times after a jump of the wall clock. After a forward jump (a suspend)
+// rebaseEntries adjusts due times after a jump of the wall clock. After a forward jump (a suspend)
 // polls wait briefly for the network; after a backward jump no poll waits longer than its
 // interval.
-func (p *poller) rebase(now time.Time, jump time.Duration) {
+func (p *poller) rebaseEntries(now time.Time, jump time.Duration) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	for _, e := range p.heap {
@@ -174,10 +174,10 @@ func (p *poller) rebase(now time.Time, jump time.Duration) {
 	heap.Init(&p.heap)
 }
 
-// next removes the watcher to poll now from the heap. It returns nil if no watcher is due or
+// nextDue removes the watcher to poll now from the heap. It returns nil if no watcher is due or
 // all workers are busy. It postpones watchers whose group is busy or delayed and those outside
 // their hours.
-func (p *poller) next(now time.Time) *entry {
+func (p *poller) nextDue(now time.Time) *pollEntry {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	for p.work < p.m.opt.Workers && len(p.heap) > 0 && !p.heap[0].due.After(now) {
@@ -185,8 +185,8 @@ func (p *poller) next(now time.Time) *entry {
 		local := now.In(p.m.opt.Zone())
 		g := p.groups[e.group]
 		switch {
-		case !e.hours.in(local):
-			e.due = earlier(e.hours.opens(local), now.Add(lookAgain)).Add(rand.N(time.Second))
+		case !e.hours.containsTime(local):
+			e.due = earlierOf(e.hours.nextOpening(local), now.Add(lookAgain)).Add(rand.N(time.Second))
 			heap.Fix(&p.heap, 0)
 		case p.busy[e.id]: // its former poll is about to end
 			e.due = now.Add(lifeEnds)
@@ -205,8 +205,8 @@ func (p *poller) next(now time.Time) *entry {
 	return nil
 }
 
-// begin marks a poll as in progress.
-func (p *poller) begin(e *entry, cancel context.CancelFunc) bool {
+// startPoll marks a poll as in progress.
+func (p *poller) startPoll(e *pollEntry, cancel context.CancelFunc) bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if e.gone {
@@ -221,9 +221,9 @@ func (p *poller) begin(e *entry, cancel context.CancelFunc) bool {
 	return true
 }
 
-// finish schedules the next poll of the watcher and moves the next watcher of its group into
+// finishPoll schedules the next poll of the watcher and moves the next watcher of its group into
 // the heap.
-func (p *poller) finish(e *entry, v verdict) {
+func (p *poller) finishPoll(e *pollEntry, v pollOutcome) {
 	p.mu.Lock()
 	p.work--
 	delete(p.busy, e.id)
@@ -231,33 +231,33 @@ func (p *poller) finish(e *entry, v verdict) {
 	if e.group != "" {
 		g := p.groupOf(e.group)
 		g.busy = false
-		g.until = later(g.until, v.group)
-		p.release(e.group)
+		g.until = laterOf(g.until, v.group)
+		p.releaseGroup(e.group)
 	}
 	switch {
 	case e.gone:
 	case v.gone: // its row decides what happens next
-		p.drop(e.id)
+		p.dropEntry(e.id)
 	default:
 		e.due = v.again.Round(0)
 		heap.Push(&p.heap, e)
 	}
 	p.mu.Unlock()
-	p.nudge()
+	p.wakePoller()
 }
 
-func (p *poller) groupOf(name string) *group {
+func (p *poller) groupOf(name string) *pollGroup {
 	g, ok := p.groups[name]
 	if !ok {
-		g = &group{}
+		g = &pollGroup{}
 		p.groups[name] = g
 	}
 	return g
 }
 
-// release moves the next waiting watcher of a group into the heap, or all of them if the group
+// releaseGroup moves the next waiting watcher of a group into the heap, or all of them if the group
 // is delayed: next then sets their times.
-func (p *poller) release(name string) {
+func (p *poller) releaseGroup(name string) {
 	g, ok := p.groups[name]
 	if !ok {
 		return
@@ -277,8 +277,8 @@ func (p *poller) release(name string) {
 	}
 }
 
-// wait returns how long to sleep. It is negative if only a free worker can change that.
-func (p *poller) wait(now time.Time) time.Duration {
+// sleepTime returns how long to sleep. It is negative if only a free worker can change that.
+func (p *poller) sleepTime(now time.Time) time.Duration {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if len(p.heap) == 0 || p.work >= p.m.opt.Workers {
@@ -287,32 +287,32 @@ func (p *poller) wait(now time.Time) time.Duration {
 	return min(max(p.heap[0].due.Sub(now), 0), longestSleep)
 }
 
-func earlier(a, b time.Time) time.Time {
+func earlierOf(a, b time.Time) time.Time {
 	if a.Before(b) {
 		return a
 	}
 	return b
 }
 
-// entries implements heap.Interface.
-type entries []*entry
+// pollEntries implements heap.Interface.
+type pollEntries []*pollEntry
 
-func (h entries) Len() int           { return len(h) }
-func (h entries) Less(i, j int) bool { return h[i].due.Before(h[j].due) }
-func (h entries) Swap(i, j int) {
+func (h pollEntries) Len() int           { return len(h) }
+func (h pollEntries) Less(i, j int) bool { return h[i].due.Before(h[j].due) }
+func (h pollEntries) Swap(i, j int) {
 	h[i], h[j] = h[j], h[i]
 	h[i].index, h[j].index = i, j
 }
 
 // Push implements heap.Interface.
-func (h *entries) Push(x any) {
-	e := x.(*entry)
+func (h *pollEntries) Push(x any) {
+	e := x.(*pollEntry)
 	e.index = len(*h)
 	*h = append(*h, e)
 }
 
 // Pop implements heap.Interface.
-func (h *entries) Pop() any {
+func (h *pollEntries) Pop() any {
 	old := *h
 	e := old[len(old)-1]
 	old[len(old)-1] = nil

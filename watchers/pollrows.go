@@ -8,7 +8,7 @@ import (
 	"fmt"
 	"time"
 
-	"hob/knowledge/store"
+	"hob/platform/store"
 )
 
 // polls is the schema of polled watchers: their positions, and the digests of the keys that
@@ -92,21 +92,21 @@ func forgetPoll(tx *store.Tx, id string) error {
 	return nil
 }
 
-// save writes the row, unless the watcher restarted in the meantime. A nil cursor keeps the
+// saveRow writes the row, unless the watcher restarted in the meantime. A nil cursor keeps the
 // stored one, which an erasure may have changed.
-func (p *poll) save(tx *store.Tx) error {
+func (p *poll) saveRow(tx *store.Tx) error {
 	var cursor any
 	if p.cursor != nil {
 		cursor = string(p.cursor)
 	}
-	return one(tx.Exec(`UPDATE watcher_polls SET based = ?, cursor = coalesce(?, cursor), not_before = ?, fails = ?, failing_since = ?, told = ?,
+	return requireRow(tx.Exec(`UPDATE watcher_polls SET based = ?, cursor = coalesce(?, cursor), not_before = ?, fails = ?, failing_since = ?, told = ?,
 		day = ?, fired_today = ?, left_today = ? WHERE watcher = ? AND life = ?`,
 		p.based, cursor, store.Millis(p.notBefore), p.fails, store.Millis(p.since), p.told,
 		p.day, p.fired, p.left, p.watcher, p.life))
 }
 
-// count writes today's firings of a watcher that is not polled.
-func (p *poll) count(tx *store.Tx) error {
+// saveDayCount writes today's firings of a watcher that is not polled.
+func (p *poll) saveDayCount(tx *store.Tx) error {
 	_, err := tx.Exec(`INSERT INTO watcher_polls (watcher, begun_at, day, fired_today, left_today) VALUES (?, 0, ?, ?, ?)
 		ON CONFLICT (watcher) DO UPDATE SET day = excluded.day, fired_today = excluded.fired_today, left_today = excluded.left_today`,
 		p.watcher, p.day, p.fired, p.left)
@@ -116,14 +116,14 @@ func (p *poll) count(tx *store.Tx) error {
 	return nil
 }
 
-// digest returns a short hash of a key. It hides the text, which others may have written.
-func digest(key string) []byte {
+// keyDigest returns a short hash of a key. It hides the text, which others may have written.
+func keyDigest(key string) []byte {
 	sum := sha256.Sum256([]byte(key))
 	return sum[:16]
 }
 
-// unknown returns the signals with keys that are new to the watcher, without duplicates.
-func unknown(q store.Querier, id string, signals []Signal) ([]Signal, error) {
+// selectUnknown returns the signals with keys that are new to the watcher, without duplicates.
+func selectUnknown(q store.Querier, id string, signals []Signal) ([]Signal, error) {
 	var out []Signal
 	seen := map[string]bool{}
 	for _, s := range signals {
@@ -132,7 +132,7 @@ func unknown(q store.Querier, id string, signals []Signal) ([]Signal, error) {
 		}
 		seen[s.Key] = true
 		var n int
-		if err := q.QueryRow("SELECT count(*) FROM watcher_keys WHERE watcher = ? AND key = ?", id, digest(s.Key)).Scan(&n); err != nil {
+		if err := q.QueryRow("SELECT count(*) FROM watcher_keys WHERE watcher = ? AND key = ?", id, keyDigest(s.Key)).Scan(&n); err != nil {
 			return nil, fmt.Errorf("watchers: read key: %w", err)
 		}
 		if n == 0 {
@@ -146,9 +146,9 @@ func unknown(q store.Querier, id string, signals []Signal) ([]Signal, error) {
 // disk.
 const maxKeys = 200_000
 
-func learn(tx *store.Tx, id string, signals []Signal) error {
+func storeKeys(tx *store.Tx, id string, signals []Signal) error {
 	for _, s := range signals {
-		if _, err := tx.Exec("INSERT OR IGNORE INTO watcher_keys (watcher, key) VALUES (?, ?)", id, digest(s.Key)); err != nil {
+		if _, err := tx.Exec("INSERT OR IGNORE INTO watcher_keys (watcher, key) VALUES (?, ?)", id, keyDigest(s.Key)); err != nil {
 			return fmt.Errorf("watchers: store key: %w", err)
 		}
 	}

@@ -8,8 +8,8 @@ import (
 	"strings"
 	"time"
 
-	"hob/knowledge/store"
 	"hob/platform/provenance"
+	"hob/platform/store"
 )
 
 // ErrNotFound is wrapped if no watcher matches an id or words.
@@ -61,7 +61,7 @@ type Filter struct {
 	States []State
 }
 
-func (f Filter) where() (string, []any) {
+func (f Filter) whereClause() (string, []any) {
 	var cond []string
 	var args []any
 	add := func(column string, n int, value func(int) any) {
@@ -90,7 +90,7 @@ func selectRows(q store.Querier, tail string, args ...any) ([]row, error) {
 	defer rows.Close()
 	var out []row
 	for rows.Next() {
-		r, err := scan(rows)
+		r, err := scanRow(rows)
 		if err != nil {
 			return nil, err
 		}
@@ -103,14 +103,14 @@ func selectRows(q store.Querier, tail string, args ...any) ([]row, error) {
 }
 
 func selectRow(q store.Querier, id string) (row, error) {
-	r, err := scan(q.QueryRow("SELECT "+columns+" FROM watchers WHERE id = ?", id))
+	r, err := scanRow(q.QueryRow("SELECT "+columns+" FROM watchers WHERE id = ?", id))
 	if errors.Is(err, sql.ErrNoRows) {
 		return row{}, fmt.Errorf("%w: %s", ErrNotFound, id)
 	}
 	return r, err
 }
 
-func scan(s interface{ Scan(...any) error }) (row, error) {
+func scanRow(s interface{ Scan(...any) error }) (row, error) {
 	var r row
 	var config string
 	var created, fired, next, last int64
@@ -140,8 +140,8 @@ func insertRow(tx *store.Tx, s Spec) error {
 // firing is rolled back.
 var errGone = errors.New("the watcher was cancelled or paused in the meantime")
 
-// one returns errGone for an update that matched no row.
-func one(r sql.Result, err error) error {
+// requireRow returns errGone for an update that matched no row.
+func requireRow(r sql.Result, err error) error {
 	if err != nil {
 		return fmt.Errorf("watchers: store: %w", err)
 	}

@@ -9,7 +9,7 @@ import (
 	"sync"
 	"time"
 
-	"hob/knowledge/store"
+	"hob/platform/store"
 )
 
 // keepDone is how long a finished watcher stays in the list.
@@ -24,9 +24,9 @@ type loop struct {
 	wg      sync.WaitGroup
 	zone    *time.Location
 	looked  time.Time // time of the last clock comparison
-	told    map[string]*told
+	told    map[string]*reportedErrors
 	poller  *poller
-	held    map[string]hours // active hours of the watchers with deferred signals
+	held    map[string]activeHours // active hours of the watchers with deferred signals
 }
 
 // Run runs the watchers until ctx ends and returns when all have ended. Only one Run at a time
@@ -43,11 +43,11 @@ func (m *Manager) Run(ctx context.Context) error {
 	m.running = true
 	m.mu.Unlock()
 	ctx, cancel := context.WithCancel(ctx)
-	l := &loop{m: m, clock: newClock(), running: map[string]*runner{}, zone: m.opt.Zone(), looked: time.Now(), told: map[string]*told{}, poller: newPoller(m), held: map[string]hours{}}
+	l := &loop{m: m, clock: newClock(), running: map[string]*runner{}, zone: m.opt.Zone(), looked: time.Now(), told: map[string]*reportedErrors{}, poller: newPoller(m), held: map[string]activeHours{}}
 	defer func() {
 		cancel()
 		l.wg.Wait()
-		m.flush(ctx)
+		m.flushSilences(ctx)
 		m.mu.Lock()
 		m.running = false
 		clear(m.dirty)
@@ -55,18 +55,18 @@ func (m *Manager) Run(ctx context.Context) error {
 		clear(m.holding)
 		m.mu.Unlock()
 	}()
-	if err := l.load(ctx); err != nil {
+	if err := l.loadActive(ctx); err != nil {
 		if ctx.Err() != nil { // cancelled before the start
 			return nil
 		}
 		return err
 	}
-	l.wg.Go(func() { l.poller.run(ctx) })
-	l.run(ctx)
+	l.wg.Go(func() { l.poller.runPoller(ctx) })
+	l.runLoop(ctx)
 	return nil
 }
 
-func (l *loop) run(ctx context.Context) {
+func (l *loop) runLoop(ctx context.Context) {
 	timer := time.NewTimer(0)
 	defer timer.Stop()
 	for {
@@ -76,9 +76,9 @@ func (l *loop) run(ctx context.Context) {
 		case <-l.m.wake:
 		case <-timer.C:
 		}
-		again := l.apply(ctx)
-		wait := l.tick(ctx)
-		if open := l.release(ctx, time.Now()); open >= 0 && (wait < 0 || open < wait) {
+		again := l.applyChanges(ctx)
+		wait := l.runDue(ctx)
+		if open := l.fireDeferred(ctx, time.Now()); open >= 0 && (wait < 0 || open < wait) {
 			wait = open
 		}
 		if again > 0 && (wait < 0 || again < wait) {
@@ -90,10 +90,10 @@ func (l *loop) run(ctx context.Context) {
 	}
 }
 
-func (l *loop) load(ctx context.Context) error { return l.loadAt(ctx, time.Now()) }
+func (l *loop) loadActive(ctx context.Context) error { return l.loadAt(ctx, time.Now()) }
 
 func (l *loop) loadAt(ctx context.Context, now time.Time) error {
-	if err := l.prune(ctx); err != nil {
+	if err := l.pruneDone(ctx); err != nil {
 		return err
 	}
 	rows, err := selectRows(l.m.opt.Store.Reader(ctx), " WHERE state = ?", string(Active))
@@ -101,23 +101,23 @@ func (l *loop) loadAt(ctx context.Context, now time.Time) error {
 		return err
 	}
 	for _, r := range rows {
-		l.place(ctx, r)
+		l.startRow(ctx, r)
 	}
-	l.travel(ctx, now)
-	l.rebase(ctx, now)
-	return l.loadHeld(ctx)
+	l.moveTimers(ctx, now)
+	l.rebaseClock(ctx, now)
+	return l.loadDeferred(ctx)
 }
 
-func (l *loop) prune(ctx context.Context) error {
+func (l *loop) pruneDone(ctx context.Context) error {
 	return l.m.opt.Store.Write(ctx, func(tx *store.Tx) error {
 		_, err := tx.Exec("DELETE FROM watchers WHERE state = ? AND fired_at < ?", string(Done), store.Millis(time.Now().Add(-keepDone)))
 		return err
 	})
 }
 
-// apply processes changed rows. It returns how long to wait before a retry if the database
+// applyChanges processes changed rows. It returns how long to wait before a retry if the database
 // could not be read, and 0 on success.
-func (l *loop) apply(ctx context.Context) time.Duration {
+func (l *loop) applyChanges(ctx context.Context) time.Duration {
 	l.m.mu.Lock()
 	ids := maps.Clone(l.m.dirty)
 	well := slices.Collect(maps.Keys(l.m.healthy))
@@ -130,72 +130,72 @@ func (l *loop) apply(ctx context.Context) time.Duration {
 		l.m.setError(ctx, id, "")
 	}
 	for _, id := range holding {
-		l.hold(ctx, id)
+		l.updateDeferred(ctx, id)
 	}
-	maps.DeleteFunc(l.running, func(_ string, r *runner) bool { return r.ended() })
+	maps.DeleteFunc(l.running, func(_ string, r *runner) bool { return r.hasEnded() })
 	var again time.Duration
 	for id, restart := range ids {
 		if _, holds := l.held[id]; holds {
-			l.hold(ctx, id)
+			l.updateDeferred(ctx, id)
 		}
-		if (l.running[id] != nil || l.poller.has(id)) && !restart {
+		if (l.running[id] != nil || l.poller.hasWatcher(id)) && !restart {
 			continue
 		}
 		r, err := selectRow(l.m.opt.Store.Reader(ctx), id)
 		switch {
 		case err == nil && r.State == Active:
-			l.place(ctx, r)
+			l.startRow(ctx, r)
 		case err == nil || errors.Is(err, ErrNotFound):
-			l.drop(id)
+			l.stopWatcher(id)
 			delete(l.told, id)
 		case ctx.Err() == nil:
 			l.m.opt.Log.Error("watcher not read, retrying", "watcher", id, "err", err)
-			l.m.mark(id, restart)
+			l.m.markDirty(id, restart)
 			again = time.Second
 		}
 	}
 	return again
 }
 
-func (l *loop) drop(id string) {
-	l.clock.remove(id)
-	l.poller.remove(id)
+func (l *loop) stopWatcher(id string) {
+	l.clock.removeTimer(id)
+	l.poller.removeWatcher(id)
 	if r, ok := l.running[id]; ok {
 		r.cancel()
 	}
 }
 
-// place starts or restarts the watcher of an active row.
-func (l *loop) place(ctx context.Context, r row) {
-	l.drop(r.ID)
+// startRow starts or restarts the watcher of an active row.
+func (l *loop) startRow(ctx context.Context, r row) {
+	l.stopWatcher(r.ID)
 	if l.told[r.ID] == nil {
 		l.told[r.ID] = newTold(r.LastError)
 	}
-	made, err := l.m.build(r.Spec)
+	made, err := l.m.buildWatcher(r.Spec)
 	if timed, ok := made.(Timed); ok && err == nil && !r.NextAt.IsZero() {
-		l.clock.set(&timer{spec: r.Spec, timed: timed, next: r.NextAt, last: r.lastAt, zone: l.zoneOf(r)})
+		l.clock.setTimer(&timer{spec: r.Spec, timed: timed, next: r.NextAt, last: r.lastAt, zone: l.zoneOf(r)})
 		return
 	}
-	if _, ok := made.(Hearer); ok && err == nil {
+	if _, ok := made.(MessageWatcher); ok && err == nil {
 		return // message watchers run when a message arrives
 	}
 	if polled, ok := made.(Polled); ok && err == nil {
-		l.poll(ctx, r, polled)
+		l.schedulePoll(ctx, r, polled)
 		return
 	}
 	if _, timed := made.(Timed); !timed && r.NextAt.IsZero() && !errors.Is(err, ErrPermanent) {
-		l.start(ctx, r.Spec) // also after a failed New: start retries it
+		l.startRunner(ctx, r.Spec) // also after a failed New: start retries it
 		return
 	}
-	l.m.breakDown(ctx, r.Spec, err)
+	l.m.markBroken(ctx, r.Spec, err)
 }
 
-// poll passes a watcher to the poller. A watcher without a baseline is polled immediately.
-func (l *loop) poll(ctx context.Context, r row, made Polled) {
+// schedulePoll passes a watcher to the poller. A watcher without a baseline is polled immediately.
+func (l *loop) schedulePoll(ctx context.Context, r row, made Polled) {
 	p, err := selectPoll(l.m.opt.Store.Reader(ctx), r.ID)
-	checked, perr := r.Pace.parse()
+	checked, perr := r.PollPolicy.parsePace()
 	if perr != nil || errors.Is(err, ErrNotFound) {
-		l.m.breakDown(ctx, r.Spec, fmt.Errorf("%w: %w", ErrPermanent, errors.Join(err, perr)))
+		l.m.markBroken(ctx, r.Spec, fmt.Errorf("%w: %w", ErrPermanent, errors.Join(err, perr)))
 		return
 	}
 	due := time.Now().Round(0)
@@ -203,54 +203,54 @@ func (l *loop) poll(ctx context.Context, r row, made Polled) {
 	case err != nil: // the row is read again at that time
 		due = due.Add(firstRetry)
 	case p.based || p.fails > 0:
-		due = l.poller.spread(l.m.everyOf(made, r.Spec)).Round(0)
+		due = l.poller.spreadStart(l.m.pollInterval(made, r.Spec)).Round(0)
 	}
 	if most := time.Now().Add(longestWish); p.notBefore.Before(most) { // a later time was computed by a wrong clock
-		due = later(due, p.notBefore)
+		due = laterOf(due, p.notBefore)
 	}
 	group := ""
 	if g, ok := made.(Grouped); ok {
 		group = g.Group()
 	}
-	l.poller.set(r.ID, checked.hours, group, due, l.told[r.ID])
+	l.poller.scheduleWatcher(r.ID, checked.hours, group, due, l.told[r.ID])
 }
 
-// tick fires the due watchers and returns how long to sleep, or -1 until a row changes.
-func (l *loop) tick(ctx context.Context) time.Duration {
+// runDue fires the due watchers and returns how long to sleep, or -1 until a row changes.
+func (l *loop) runDue(ctx context.Context) time.Duration {
 	now := time.Now()
-	jump := jumped(l.looked, now)
+	jump := clockJump(l.looked, now)
 	l.looked = now
-	l.at(ctx, now, jump)
-	return l.clock.wait(time.Now())
+	l.runAt(ctx, now, jump)
+	return l.clock.sleepTime(time.Now())
 }
 
-// at runs the due work at now. jump is how far the wall clock moved beyond the elapsed time
+// runAt runs the due work at now. jump is how far the wall clock moved beyond the elapsed time
 // since the last check.
-func (l *loop) at(ctx context.Context, now time.Time, jump time.Duration) {
-	l.compare(ctx, now, jump)
-	for t := l.clock.first(now); t != nil && ctx.Err() == nil; t = l.clock.first(now) {
-		l.fire(ctx, t, now)
+func (l *loop) runAt(ctx context.Context, now time.Time, jump time.Duration) {
+	l.compareClock(ctx, now, jump)
+	for t := l.clock.firstDue(now); t != nil && ctx.Err() == nil; t = l.clock.firstDue(now) {
+		l.fireTimer(ctx, t, now)
 	}
 }
 
-// compare detects a jump of the wall clock and a change of the zone.
-func (l *loop) compare(ctx context.Context, now time.Time, jump time.Duration) {
+// compareClock detects a jump of the wall clock and a change of the zone.
+func (l *loop) compareClock(ctx context.Context, now time.Time, jump time.Duration) {
 	if jump > smallJump || jump < -smallJump {
 		l.m.opt.Log.Info("wall clock jumped", "by", jump.Round(time.Second).String())
-		l.poller.nudge()
+		l.poller.wakePoller()
 	}
 	if zone := l.m.opt.Zone(); !sameZone(zone, l.zone) {
 		l.m.opt.Log.Info("time zone changed", "from", l.zone.String(), "to", zone.String())
 		l.zone = zone
 	}
-	l.travel(ctx, now)
+	l.moveTimers(ctx, now)
 	if jump < -smallJump {
-		l.rebase(ctx, now)
+		l.rebaseClock(ctx, now)
 	}
 }
 
-func (l *loop) rebase(ctx context.Context, now time.Time) {
-	changed := l.clock.rebase(now)
+func (l *loop) rebaseClock(ctx context.Context, now time.Time) {
+	changed := l.clock.rebaseTimers(now)
 	if len(changed) == 0 {
 		return
 	}
@@ -260,18 +260,18 @@ func (l *loop) rebase(ctx context.Context, now time.Time) {
 	}
 }
 
-// fire runs the due occurrences of one timed watcher.
-func (l *loop) fire(ctx context.Context, t *timer, now time.Time) {
-	var b batch
-	zone := l.m.inOneZone(func() { b = plan(t.timed, t.spec.Missed, t.next, now) })
+// fireTimer runs the due occurrences of one timed watcher.
+func (l *loop) fireTimer(ctx context.Context, t *timer, now time.Time) {
+	var b dueBatch
+	zone := l.m.inOneZone(func() { b = planBatch(t.timed, t.spec.Missed, t.next, now) })
 	gone := false
 	save := func(tx *store.Tx) error {
-		err := b.save(tx, t, now, zone)
+		err := b.saveBatch(tx, t, now, zone)
 		gone = errors.Is(err, errGone)
 		return err
 	}
 	var err error
-	if signals := b.signals(l.m.label(t.spec), t.spec, now, zone); len(signals) > 0 {
+	if signals := b.batchSignals(l.m.noticeLabel(t.spec), t.spec, now, zone); len(signals) > 0 {
 		err = l.m.opt.Sink.Fire(ctx, t.spec.ID, signals, save)
 	} else { // the occurrence was excluded
 		err = l.m.opt.Store.Write(ctx, save)
@@ -280,26 +280,26 @@ func (l *loop) fire(ctx context.Context, t *timer, now time.Time) {
 	switch {
 	case err == nil:
 		t.next, t.last, t.zone, t.retry, t.fails = b.next, b.last, zone, time.Time{}, 0
-		l.told[id].reset()
+		l.told[id].resetErrors()
 		if b.next.IsZero() {
-			l.clock.remove(id)
+			l.clock.removeTimer(id)
 			delete(l.told, id)
 			return
 		}
 	case gone || errors.Is(err, ErrNotFound):
-		l.clock.remove(id)
-		l.m.mark(id, true)
+		l.clock.removeTimer(id)
+		l.m.markDirty(id, true)
 		return
 	default:
 		t.fails++
-		t.retry = now.Add(backoff(t.fails))
-		l.m.trouble(ctx, l.told[id], id, err)
+		t.retry = now.Add(restartDelay(t.fails))
+		l.m.reportTrouble(ctx, l.told[id], id, err)
 	}
-	l.clock.moved(t)
+	l.clock.fixTimer(t)
 }
 
-// save records what the batch handled, in the transaction of the signals.
-func (b batch) save(tx *store.Tx, t *timer, now time.Time, zone *time.Location) error {
+// saveBatch records what the batch handled, in the transaction of the signals.
+func (b dueBatch) saveBatch(tx *store.Tx, t *timer, now time.Time, zone *time.Location) error {
 	state, firedAt := Active, store.Millis(t.spec.FiredAt)
 	if b.next.IsZero() {
 		state = Done
@@ -307,7 +307,7 @@ func (b batch) save(tx *store.Tx, t *timer, now time.Time, zone *time.Location) 
 	if len(b.run) > 0 || state == Done {
 		firedAt = store.Millis(now)
 	}
-	return one(tx.Exec(`UPDATE watchers SET next_at = ?, last_at = ?, zone = ?, state = ?, fired = fired + ?, fired_at = max(fired_at, ?), last_error = ''
+	return requireRow(tx.Exec(`UPDATE watchers SET next_at = ?, last_at = ?, zone = ?, state = ?, fired = fired + ?, fired_at = max(fired_at, ?), last_error = ''
 		WHERE id = ? AND state = ? AND next_at = ?`,
 		store.Millis(b.next), store.Millis(b.last), zone.String(), string(state), len(b.run), firedAt, t.spec.ID, string(Active), store.Millis(t.next)))
 }

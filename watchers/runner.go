@@ -10,7 +10,7 @@ import (
 	"syscall"
 	"time"
 
-	"hob/knowledge/store"
+	"hob/platform/store"
 )
 
 // Intervals of restarts.
@@ -22,8 +22,8 @@ const (
 	healthyAfter = time.Minute
 )
 
-// backoff returns the wait before attempt n+1. It doubles, and half of it is random.
-func backoff(n int) time.Duration {
+// restartDelay returns the wait before attempt n+1. It doubles, and half of it is random.
+func restartDelay(n int) time.Duration {
 	d := maxBackoff
 	if n < 10 {
 		d = min(firstBackoff<<max(n-1, 0), maxBackoff)
@@ -37,7 +37,7 @@ type runner struct {
 	done   chan struct{}
 }
 
-func (r *runner) ended() bool {
+func (r *runner) hasEnded() bool {
 	select {
 	case <-r.done:
 		return true
@@ -46,8 +46,8 @@ func (r *runner) ended() bool {
 	}
 }
 
-// start runs a watcher in its own goroutine after the watcher it replaces has ended.
-func (l *loop) start(ctx context.Context, spec Spec) {
+// startRunner runs a watcher in its own goroutine after the watcher it replaces has ended.
+func (l *loop) startRunner(ctx context.Context, spec Spec) {
 	ctx, cancel := context.WithCancel(ctx)
 	r := &runner{cancel: cancel, done: make(chan struct{})}
 	before, told := l.running[spec.ID], l.told[spec.ID]
@@ -58,20 +58,20 @@ func (l *loop) start(ctx context.Context, spec Spec) {
 		if before != nil {
 			<-before.done
 		}
-		l.m.supervise(ctx, spec, told)
+		l.m.superviseWatcher(ctx, spec, told)
 	})
 }
 
-// supervise restarts a watcher until ctx ends or the watcher is broken.
-func (m *Manager) supervise(ctx context.Context, spec Spec, told *told) {
+// superviseWatcher restarts a watcher until ctx ends or the watcher is broken.
+func (m *Manager) superviseWatcher(ctx context.Context, spec Spec, told *reportedErrors) {
 	for fails := 0; ctx.Err() == nil; {
 		started := time.Now()
-		err := m.attempt(ctx, spec, told, fails > 0 || told.any())
+		err := m.runOnce(ctx, spec, told, fails > 0 || told.hasErrors())
 		switch {
 		case ctx.Err() != nil || errors.Is(err, errGone):
 			return
 		case errors.Is(err, ErrPermanent):
-			m.breakDown(ctx, spec, err)
+			m.markBroken(ctx, spec, err)
 			return
 		case err == nil:
 			err = fmt.Errorf("the %s watcher stopped without an error", spec.Kind)
@@ -80,8 +80,8 @@ func (m *Manager) supervise(ctx context.Context, spec Spec, told *told) {
 			fails = 0
 		}
 		fails++
-		m.trouble(ctx, told, spec.ID, err)
-		wait := time.NewTimer(backoff(fails))
+		m.reportTrouble(ctx, told, spec.ID, err)
+		wait := time.NewTimer(restartDelay(fails))
 		select {
 		case <-ctx.Done():
 		case <-wait.C:
@@ -90,64 +90,64 @@ func (m *Manager) supervise(ctx context.Context, spec Spec, told *told) {
 	}
 }
 
-// attempt runs a watcher once. It returns a panic of the driver as an error.
-func (m *Manager) attempt(ctx context.Context, spec Spec, told *told, failed bool) (err error) {
+// runOnce runs a watcher once. It returns a panic of the driver as an error.
+func (m *Manager) runOnce(ctx context.Context, spec Spec, told *reportedErrors, failed bool) (err error) {
 	defer func() {
 		if p := recover(); p != nil {
 			m.opt.Log.Error("watcher panicked", "watcher", spec.ID, "panic", fmt.Sprint(p), "stack", string(debug.Stack()))
 			err = fmt.Errorf("the %s watcher crashed: %v", spec.Kind, p)
 		}
 	}()
-	made, err := m.buildWith(spec, m.reporter(told))
+	made, err := m.buildWith(spec, m.troubleReporter(told))
 	if err != nil {
 		return err
 	}
 	if failed {
-		well := time.AfterFunc(healthyAfter, func() { m.recovered(spec.ID, told) })
+		well := time.AfterFunc(healthyAfter, func() { m.clearError(spec.ID, told) })
 		defer well.Stop()
 	}
 	w, ok := made.(Watcher)
 	if !ok { // New failed at first, and the kind is not event-driven
-		m.mark(spec.ID, true)
+		m.markDirty(spec.ID, true)
 		return errGone
 	}
 	return w.Run(ctx, func(ctx context.Context, signals []Signal, save func(*store.Tx) error) error {
-		return m.commit(ctx, spec, signals, save)
+		return m.commitSignals(ctx, spec, signals, save)
 	})
 }
 
-// reporter returns the function with which a watcher reports that it works only in part.
-func (m *Manager) reporter(told *told) func(context.Context, string, error) {
+// troubleReporter returns the function with which a watcher reports that it works only in part.
+func (m *Manager) troubleReporter(told *reportedErrors) func(context.Context, string, error) {
 	return func(ctx context.Context, id string, err error) {
 		if err == nil {
-			if told.mended() {
-				m.recovered(id, told)
+			if told.markRecovered() {
+				m.clearError(id, told)
 			}
 			return
 		}
-		told.keep()
-		m.trouble(ctx, told, id, err)
+		told.keepPartial()
+		m.reportTrouble(ctx, told, id, err)
 	}
 }
 
-// commit stores a watcher's progress with the signals that may still fire today, unless the
+// commitSignals stores a watcher's progress with the signals that may still fire today, unless the
 // watcher was cancelled or paused in the meantime.
-func (m *Manager) commit(ctx context.Context, spec Spec, signals []Signal, save func(*store.Tx) error) error {
+func (m *Manager) commitSignals(ctx context.Context, spec Spec, signals []Signal, save func(*store.Tx) error) error {
 	p, err := selectPoll(m.opt.Store.Reader(ctx), spec.ID)
 	if err != nil && !errors.Is(err, ErrNotFound) {
 		return err
 	}
 	now := time.Now()
-	run, hold := m.admit(spec, m.limit(spec, &p, signals, now), now)
-	fired, at := firing(run, now)
+	run, hold := m.splitByHours(spec, m.limitPerDay(spec, &p, signals, now), now)
+	fired, at := countFiring(run, now)
 	err = m.fireWith(ctx, spec.ID, run, func(tx *store.Tx) error {
-		err := one(tx.Exec("UPDATE watchers SET fired = fired + ?, fired_at = max(fired_at, ?) WHERE id = ? AND state = ?",
+		err := requireRow(tx.Exec("UPDATE watchers SET fired = fired + ?, fired_at = max(fired_at, ?) WHERE id = ? AND state = ?",
 			fired, at, spec.ID, string(Active)))
 		if err == nil && len(signals) > 0 {
-			err = errors.Join(p.count(tx), m.holdTx(tx, spec.ID, hold))
+			err = errors.Join(p.saveDayCount(tx), m.holdTx(tx, spec.ID, hold))
 		}
 		if err == nil {
-			err = m.keepSilences(tx, spec.ID)
+			err = m.writeSilences(tx, spec.ID)
 		}
 		if err != nil {
 			return err
@@ -160,9 +160,9 @@ func (m *Manager) commit(ctx context.Context, spec Spec, signals []Signal, save 
 	return err
 }
 
-// recovered makes the loop clear a watcher's last error.
-func (m *Manager) recovered(id string, told *told) {
-	if !told.reset() {
+// clearError makes the loop clear a watcher's last error.
+func (m *Manager) clearError(id string, told *reportedErrors) {
+	if !told.resetErrors() {
 		return
 	}
 	m.mu.Lock()
@@ -170,30 +170,30 @@ func (m *Manager) recovered(id string, told *told) {
 		m.healthy[id] = true
 	}
 	m.mu.Unlock()
-	m.nudge()
+	m.wakeLoop()
 }
 
-// trouble logs an error and notifies the user once per kind of error.
-func (m *Manager) trouble(ctx context.Context, told *told, id string, err error) {
+// reportTrouble logs an error and notifies the user once per kind of error.
+func (m *Manager) reportTrouble(ctx context.Context, told *reportedErrors, id string, err error) {
 	if ctx.Err() != nil {
 		return
 	}
 	m.opt.Log.Warn("watcher failed", "watcher", id, "err", err)
-	if !told.first(err) {
+	if !told.isNew(err) {
 		return
 	}
 	m.setError(ctx, id, err.Error())
-	m.opt.Sink.Trouble(ctx, id, err)
+	m.opt.Sink.ReportError(ctx, id, err)
 }
 
-// breakDown stops a watcher permanently, until the user resumes it.
-func (m *Manager) breakDown(ctx context.Context, spec Spec, cause error) {
+// markBroken stops a watcher permanently, until the user resumes it.
+func (m *Manager) markBroken(ctx context.Context, spec Spec, cause error) {
 	if cause == nil {
 		cause = fmt.Errorf("%w: the stored watcher does not fit its kind", ErrPermanent)
 	}
 	m.opt.Log.Error("watcher broken", "watcher", spec.ID, "err", cause)
 	err := m.opt.Store.Write(ctx, func(tx *store.Tx) error {
-		return one(tx.Exec("UPDATE watchers SET state = ?, last_error = ? WHERE id = ? AND state = ?",
+		return requireRow(tx.Exec("UPDATE watchers SET state = ?, last_error = ? WHERE id = ? AND state = ?",
 			string(Broken), cause.Error(), spec.ID, string(Active)))
 	})
 	if err != nil {
@@ -202,7 +202,7 @@ func (m *Manager) breakDown(ctx context.Context, spec Spec, cause error) {
 		}
 		return
 	}
-	m.opt.Sink.Trouble(ctx, spec.ID, cause)
+	m.opt.Sink.ReportError(ctx, spec.ID, cause)
 }
 
 func (m *Manager) setError(ctx context.Context, id, text string) {
@@ -215,8 +215,8 @@ func (m *Manager) setError(ctx context.Context, id, text string) {
 	}
 }
 
-// told remembers which kinds of errors of one watcher were reported to the user.
-type told struct {
+// reportedErrors remembers which kinds of errors of one watcher were reported to the user.
+type reportedErrors struct {
 	mu      sync.Mutex
 	kinds   map[string]bool
 	stored  string // error that an earlier process reported
@@ -224,11 +224,13 @@ type told struct {
 	lost    int    // consecutive failures to store results
 }
 
-func newTold(stored string) *told { return &told{kinds: map[string]bool{}, stored: stored} }
+func newTold(stored string) *reportedErrors {
+	return &reportedErrors{kinds: map[string]bool{}, stored: stored}
+}
 
-// first reports whether an error is of a kind that was not reported yet, and records it.
-func (t *told) first(err error) bool {
-	kind := kindOf(err)
+// isNew reports whether an error is of a kind that was not reported yet, and records it.
+func (t *reportedErrors) isNew(err error) bool {
+	kind := errorKind(err)
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	known := t.kinds[kind] || err.Error() == t.stored
@@ -236,34 +238,34 @@ func (t *told) first(err error) bool {
 	return !known
 }
 
-func (t *told) any() bool {
+func (t *reportedErrors) hasErrors() bool {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	return len(t.kinds) > 0 || t.stored != ""
 }
 
-func (t *told) keep() {
+func (t *reportedErrors) keepPartial() {
 	t.mu.Lock()
 	t.partial = true
 	t.mu.Unlock()
 }
 
-// unkept counts a failure to store results; kept resets the count.
-func (t *told) unkept() int {
+// countLost counts a failure to store results; kept resets the count.
+func (t *reportedErrors) countLost() int {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	t.lost++
 	return t.lost
 }
 
-func (t *told) kept() {
+func (t *reportedErrors) clearLost() {
 	t.mu.Lock()
 	t.lost = 0
 	t.mu.Unlock()
 }
 
-// reset forgets the errors, unless the watcher still works only in part.
-func (t *told) reset() bool {
+// resetErrors forgets the errors, unless the watcher still works only in part.
+func (t *reportedErrors) resetErrors() bool {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	if t.partial {
@@ -274,16 +276,16 @@ func (t *told) reset() bool {
 	return true
 }
 
-// mended records that everything works again. It reports whether an error had been reported.
-func (t *told) mended() bool {
+// markRecovered records that everything works again. It reports whether an error had been reported.
+func (t *reportedErrors) markRecovered() bool {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	t.partial = false
 	return len(t.kinds) > 0 || t.stored != ""
 }
 
-// kindOf returns the root of an error without varying parts such as a path.
-func kindOf(err error) string {
+// errorKind returns the root of an error without varying parts such as a path.
+func errorKind(err error) string {
 	if n, ok := errors.AsType[syscall.Errno](err); ok {
 		return n.Error()
 	}

@@ -7,8 +7,8 @@ import (
 	"sync"
 	"time"
 
-	"hob/knowledge/store"
-	"hob/platform/phrase"
+	"hob/platform/store"
+	"hob/platform/text/textnorm"
 )
 
 // Limits of the stored silences.
@@ -42,8 +42,8 @@ const (
 	RuleNotDue  Rule = "not_due"
 )
 
-// Passed is an item that a watcher found and suppressed.
-type Passed struct {
+// SuppressedSignal is an item that a watcher found and suppressed.
+type SuppressedSignal struct {
 	Watcher string `json:"watcher"`
 	Rule    Rule   `json:"rule"`
 	// Key identifies the item within the watcher, like the key of a signal.
@@ -56,7 +56,7 @@ type Passed struct {
 
 // Pass records an item that a watcher found and suppressed. It does no I/O: the watcher's next
 // commit writes it.
-func (d Deps) Pass(p Passed) {
+func (d Deps) Pass(p SuppressedSignal) {
 	if d.passed != nil {
 		d.passed(p)
 	}
@@ -66,30 +66,32 @@ func (d Deps) Pass(p Passed) {
 // poll of each watcher.
 type silences struct {
 	mu    sync.Mutex
-	wait  map[string][]Passed
-	looks map[string]look
+	wait  map[string][]SuppressedSignal
+	looks map[string]pollResult
 }
 
-// look is the result of one successful poll.
-type look struct {
+// pollResult is the result of one successful poll.
+type pollResult struct {
 	at   time.Time
 	seen int // items that match the conditions
 	new  int // items among them that were not known
 }
 
-func newSilences() *silences { return &silences{wait: map[string][]Passed{}, looks: map[string]look{}} }
+func newSilences() *silences {
+	return &silences{wait: map[string][]SuppressedSignal{}, looks: map[string]pollResult{}}
+}
 
-// note adds suppressed items, oldest first. Above the limit it keeps the newest.
-func (s *silences) note(list ...Passed) {
+// addPassed adds suppressed items, oldest first. Above the limit it keeps the newest.
+func (s *silences) addPassed(list ...SuppressedSignal) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	for _, p := range list {
-		p.Text, p.Why = phrase.Cut(p.Text, maxPassed), phrase.Cut(p.Why, maxPassed)
+		p.Text, p.Why = textnorm.Ellipsize(p.Text, maxPassed), textnorm.Ellipsize(p.Why, maxPassed)
 		if p.At.IsZero() {
 			p.At = time.Now()
 		}
 		of := s.wait[p.Watcher]
-		if slices.ContainsFunc(of, func(o Passed) bool { return o.Key == p.Key }) {
+		if slices.ContainsFunc(of, func(o SuppressedSignal) bool { return o.Key == p.Key }) {
 			continue
 		}
 		if len(of) >= KeepPassed {
@@ -99,15 +101,15 @@ func (s *silences) note(list ...Passed) {
 	}
 }
 
-func (s *silences) looked(id string, l look) {
+func (s *silences) setLastPoll(id string, l pollResult) {
 	s.mu.Lock()
 	s.looks[id] = l
 	s.mu.Unlock()
 }
 
-// take removes and returns the buffered items of one watcher, or of all ("" as id). If the
+// takeBuffered removes and returns the buffered items of one watcher, or of all ("" as id). If the
 // transaction fails, the watcher polls and records them again.
-func (s *silences) take(id string) []Passed {
+func (s *silences) takeBuffered(id string) []SuppressedSignal {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if id != "" {
@@ -115,7 +117,7 @@ func (s *silences) take(id string) []Passed {
 		delete(s.wait, id)
 		return out
 	}
-	var out []Passed
+	var out []SuppressedSignal
 	for _, of := range s.wait {
 		out = append(out, of...)
 	}
@@ -123,27 +125,27 @@ func (s *silences) take(id string) []Passed {
 	return out
 }
 
-func (s *silences) forget(id string) {
+func (s *silences) forgetWatcher(id string) {
 	s.mu.Lock()
 	delete(s.wait, id)
 	delete(s.looks, id)
 	s.mu.Unlock()
 }
 
-func (s *silences) waiting(id string) []Passed {
+func (s *silences) bufferedItems(id string) []SuppressedSignal {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if id != "" {
 		return slices.Clone(s.wait[id])
 	}
-	var out []Passed
+	var out []SuppressedSignal
 	for _, of := range s.wait {
 		out = append(out, of...)
 	}
 	return out
 }
 
-func (s *silences) lookOf(id string) (look, bool) {
+func (s *silences) lookOf(id string) (pollResult, bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	l, ok := s.looks[id]
@@ -153,50 +155,50 @@ func (s *silences) lookOf(id string) (look, bool) {
 // notePoll records the items that a poll found and did not return as signals: those the driver
 // suppressed and those at the baseline. Only the newest can be kept.
 func (m *Manager) notePoll(ctx context.Context, spec Spec, p poll, found Found, fresh []Signal, now time.Time) {
-	m.silent.looked(spec.ID, look{at: now, seen: len(found.Signals) + len(found.Passed), new: len(fresh)})
+	m.silent.setLastPoll(spec.ID, pollResult{at: now, seen: len(found.Signals) + len(found.Passed), new: len(fresh)})
 	passed := found.Passed
 	if !p.based {
 		why := fmt.Sprintf("it existed when the watcher began, as one of %d", len(fresh))
 		for _, s := range fresh {
 			if !s.At.After(p.begun) || s.At.After(now.Add(ahead)) {
-				passed = append(passed, Passed{Key: s.Key, Rule: RuleBaseline, Text: s.Text, At: s.At, Why: why})
+				passed = append(passed, SuppressedSignal{Key: s.Key, Rule: RuleBaseline, Text: s.Text, At: s.At, Why: why})
 			}
 		}
 	}
 	if len(passed) == 0 {
 		return
 	}
-	slices.SortStableFunc(passed, func(a, b Passed) int { return a.At.Compare(b.At) })
+	slices.SortStableFunc(passed, func(a, b SuppressedSignal) int { return a.At.Compare(b.At) })
 	passed = passed[max(0, len(passed)-KeepPassed):]
 	known, err := passedKeys(m.opt.Store.Reader(ctx), spec.ID)
 	if err != nil {
 		m.opt.Log.Warn("suppressed items not read", "watcher", spec.ID, "err", err)
 	}
 	for _, s := range passed {
-		if s.Watcher, s.At = spec.ID, now; !known[string(digest(s.Key))] {
-			m.silent.note(s)
+		if s.Watcher, s.At = spec.ID, now; !known[string(keyDigest(s.Key))] {
+			m.silent.addPassed(s)
 		}
 	}
 }
 
-// held records the signals above the daily limit.
-func (m *Manager) held(spec Spec, rest []Signal, most int, now time.Time) {
+// noteOverLimit records the signals above the daily limit.
+func (m *Manager) noteOverLimit(spec Spec, rest []Signal, most int, now time.Time) {
 	for _, s := range rest[max(0, len(rest)-KeepPassed):] {
-		m.silent.note(Passed{
+		m.silent.addPassed(SuppressedSignal{
 			Watcher: spec.ID, Rule: RulePerDay, Key: s.Key, Text: s.Text, At: now,
 			Why: fmt.Sprintf("the watcher had fired %d times on that day, its limit (per_day)", most),
 		})
 	}
 }
 
-// keepSilences writes the buffered items in the transaction of the caller.
-func (m *Manager) keepSilences(tx *store.Tx, id string) error {
-	list := m.silent.take(id)
+// writeSilences writes the buffered items in the transaction of the caller.
+func (m *Manager) writeSilences(tx *store.Tx, id string) error {
+	list := m.silent.takeBuffered(id)
 	ids := map[string]bool{}
 	for _, p := range list {
 		ids[p.Watcher] = true
 		r, err := tx.Exec(`INSERT INTO watcher_passed (watcher, key, rule, text, why, at) VALUES (?, ?, ?, ?, ?, ?) ON CONFLICT (watcher, key) DO NOTHING`,
-			p.Watcher, digest(p.Key), string(p.Rule), p.Text, p.Why, store.Millis(p.At))
+			p.Watcher, keyDigest(p.Key), string(p.Rule), p.Text, p.Why, store.Millis(p.At))
 		if err != nil {
 			return fmt.Errorf("watchers: store suppressed items: %w", err)
 		}
@@ -218,14 +220,14 @@ func (m *Manager) keepSilences(tx *store.Tx, id string) error {
 	return nil
 }
 
-// flush writes the buffered items when the watchers stop.
-func (m *Manager) flush(ctx context.Context) {
-	if len(m.silent.waiting("")) == 0 {
+// flushSilences writes the buffered items when the watchers stop.
+func (m *Manager) flushSilences(ctx context.Context) {
+	if len(m.silent.bufferedItems("")) == 0 {
 		return
 	}
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), 2*time.Second)
 	defer cancel()
-	if err := m.opt.Store.Write(ctx, func(tx *store.Tx) error { return m.keepSilences(tx, "") }); err != nil {
+	if err := m.opt.Store.Write(ctx, func(tx *store.Tx) error { return m.writeSilences(tx, "") }); err != nil {
 		m.opt.Log.Warn("suppressed items not stored", "err", err)
 	}
 }
@@ -267,15 +269,15 @@ func passedKeys(q store.Querier, id string) (map[string]bool, error) {
 	return out, rows.Err()
 }
 
-func selectPassed(q store.Querier, tail string, args ...any) ([]Passed, error) {
+func selectPassed(q store.Querier, tail string, args ...any) ([]SuppressedSignal, error) {
 	rows, err := q.Query("SELECT watcher, rule, text, why, at, hex(key) FROM watcher_passed "+tail, args...)
 	if err != nil {
 		return nil, fmt.Errorf("watchers: read suppressed items: %w", err)
 	}
 	defer rows.Close()
-	out := []Passed{}
+	out := []SuppressedSignal{}
 	for rows.Next() {
-		var p Passed
+		var p SuppressedSignal
 		var at int64
 		if err := rows.Scan(&p.Watcher, &p.Rule, &p.Text, &p.Why, &at, &p.Key); err != nil {
 			return nil, fmt.Errorf("watchers: read suppressed items: %w", err)

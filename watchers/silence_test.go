@@ -7,8 +7,8 @@ import (
 	"testing/synctest"
 	"time"
 
-	"hob/knowledge/store"
-	"hob/platform/erase"
+	"hob/platform/store"
+	"hob/platform/store/erase"
 	"hob/watchers"
 )
 
@@ -53,7 +53,7 @@ func TestWhyAWatcherSaysNothing(t *testing.T) {
 		h.wantHold(spec.ID, watchers.RuleKnown)
 
 		src.mu.Lock()
-		src.extra.Passed = []watchers.Passed{{Rule: watchers.RuleCondition, Key: "other", Text: "something else", Why: "it has none of the words"}}
+		src.extra.Passed = []watchers.SuppressedSignal{{Rule: watchers.RuleCondition, Key: "other", Text: "something else", Why: "it has none of the words"}}
 		src.mu.Unlock()
 		src.add("a first line", time.Time{})
 		src.add("a second line", time.Time{})
@@ -94,7 +94,7 @@ func TestSilencesAreBoundedAndForgotten(t *testing.T) {
 		synctest.Wait()
 		for n := range 3 * watchers.KeepPassed {
 			src.mu.Lock()
-			src.extra.Passed = append(src.extra.Passed, watchers.Passed{Rule: watchers.RuleCondition, Key: string(rune('a' + n)), Text: "kestrel " + string(rune('a'+n)), At: time.Now()})
+			src.extra.Passed = append(src.extra.Passed, watchers.SuppressedSignal{Rule: watchers.RuleCondition, Key: string(rune('a' + n)), Text: "kestrel " + string(rune('a'+n)), At: time.Now()})
 			src.mu.Unlock()
 			src.add("line "+string(rune('a'+n)), time.Time{})
 			time.Sleep(11 * time.Minute)

@@ -5,7 +5,7 @@ import (
 	"net/http"
 	"strings"
 
-	"hob/platform/safehttp"
+	"hob/platform/net/safehttp"
 )
 
 // maxSite limits the response of a site, in bytes.
@@ -24,7 +24,7 @@ type Site struct {
 // NewSite returns the site at an address, which must be public or allowed by the user. Each
 // request sends header.
 func NewSite(c *safehttp.Client, address string, header http.Header) (Site, error) {
-	u, err := Address(c, address)
+	u, err := ParseAddress(c, address)
 	if err != nil {
 		return Site{}, err
 	}
@@ -42,15 +42,15 @@ func FullAddress(address string) string {
 // Group implements Grouped.
 func (s Site) Group() string { return s.host }
 
-// Stamp holds the validators of a site's last response. It is part of a cursor.
-type Stamp struct {
+// Validators holds the validators of a site's last response. It is part of a cursor.
+type Validators struct {
 	ETag     string `json:"etag,omitempty"`
 	Modified string `json:"modified,omitempty"`
 }
 
 // Ask requests a site. It returns no response and no error if the site has not changed since
 // the stamp.
-func (s Site) Ask(ctx context.Context, last Stamp) (*safehttp.Response, Stamp, error) {
+func (s Site) Ask(ctx context.Context, last Validators) (*safehttp.Response, Validators, error) {
 	resp, err := Fetch(ctx, s.network, safehttp.Request{
 		URL: s.Address, If: safehttp.Validators{ETag: last.ETag, LastModified: last.Modified}, MaxBody: maxSite, Header: s.header,
 	})
@@ -64,5 +64,5 @@ func (s Site) Ask(ctx context.Context, last Stamp) (*safehttp.Response, Stamp, e
 	if len(v.LastModified) > 100 {
 		v.LastModified = ""
 	}
-	return resp, Stamp{v.ETag, v.LastModified}, nil
+	return resp, Validators{v.ETag, v.LastModified}, nil
 }

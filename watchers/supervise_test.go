@@ -10,7 +10,7 @@ import (
 	"testing/synctest"
 	"time"
 
-	"hob/knowledge/store"
+	"hob/platform/store"
 	"hob/watchers"
 )
 

@@ -47,14 +47,14 @@ func TestOneshotFiresOnce(t *testing.T) {
 }
 
 func TestMissed(t *testing.T) {
-	at := func(kind, config string) func(h *house, p watchers.Missed) {
-		return func(h *house, p watchers.Missed) { h.create(kind, config, remind("stretch"), policy(p)) }
+	at := func(kind, config string) func(h *house, p watchers.MisfirePolicy) {
+		return func(h *house, p watchers.MisfirePolicy) { h.create(kind, config, remind("stretch"), policy(p)) }
 	}
 	daily := at("cron", `{"cron":"0 8 * * *"}`)
 	for _, c := range []struct {
 		name   string
-		create func(*house, watchers.Missed)
-		policy watchers.Missed
+		create func(*house, watchers.MisfirePolicy)
+		policy watchers.MisfirePolicy
 		want   []string
 	}{
 		{"daily, run once", daily, watchers.RunOnce, []string{

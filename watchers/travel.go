@@ -6,45 +6,45 @@ import (
 	"fmt"
 	"time"
 
-	"hob/knowledge/store"
-	"hob/platform/phrase"
 	"hob/platform/provenance"
-	"hob/platform/when"
+	"hob/platform/store"
+	"hob/platform/text/dateparse"
+	"hob/platform/text/textnorm"
 )
 
-// Carrier is a Timed watcher that follows the user's time zone.
-type Carrier interface {
+// ZoneBound is a Timed watcher that follows the user's time zone.
+type ZoneBound interface {
 	// Carry converts the occurrence at in the zone from to the zone to. It returns at itself
 	// for a watcher with a fixed zone. It returns false for intervals that are not tied to a
 	// time of day; these continue from now.
 	Carry(at time.Time, from, to *time.Location) (time.Time, bool)
 }
 
-// Move describes a change of the user's zone.
-type Move struct {
+// ZoneChange describes a change of the user's zone.
+type ZoneChange struct {
 	From, To string
 	// Text describes the change in one line for the user, and Key identifies it.
 	Text, Key string
 	Source    provenance.Source // provenance of Text
 }
 
-// Mover is a Sink that records changes of the user's zone and the schedules that followed. As
+// ZoneChangeSink is a Sink that records changes of the user's zone and the schedules that followed. As
 // with Fire, save runs in the transaction of the record.
-type Mover interface {
-	Moved(ctx context.Context, move Move, save func(*store.Tx) error) error
+type ZoneChangeSink interface {
+	Moved(ctx context.Context, move ZoneChange, save func(*store.Tx) error) error
 }
 
-// travel converts the timers that follow the user's clock to the current zone. Each calendar
+// moveZone converts the timers that follow the user's clock to the current zone. Each calendar
 // day keeps its one occurrence: an occurrence that fired on that day does not repeat, and an
 // occurrence that the change skipped is due immediately, as missed. It returns the timers whose
 // times changed and those that follow the wall clock.
-func (c *clock) travel(zone *time.Location, now time.Time) (changed, carried []*timer) {
+func (c *clock) moveZone(zone *time.Location, now time.Time) (changed, carried []*timer) {
 	for _, t := range c.byID {
 		if t.zone == nil || sameZone(t.zone, zone) {
 			continue
 		}
 		next, last := t.next, t.last
-		carrier, ok := t.timed.(Carrier)
+		carrier, ok := t.timed.(ZoneBound)
 		if ok {
 			next, ok = carrier.Carry(t.next, t.zone, zone)
 		}
@@ -52,11 +52,11 @@ func (c *clock) travel(zone *time.Location, now time.Time) (changed, carried []*
 		case ok && !t.last.IsZero():
 			last, _ = carrier.Carry(t.last, t.zone, zone)
 		case !ok && t.next.After(now):
-			if n, more := following(t.timed, now); more {
+			if n, more := nextOccurrence(t.timed, now); more {
 				next = n
 			}
 		}
-		next, last = exact(next), exact(last)
+		next, last = truncateTime(next), truncateTime(last)
 		if ok && !next.Equal(t.next) {
 			carried = append(carried, t)
 		}
@@ -67,18 +67,18 @@ func (c *clock) travel(zone *time.Location, now time.Time) (changed, carried []*
 	return changed, carried
 }
 
-// travel converts the timers, stores the new times and notifies the user once.
-func (l *loop) travel(ctx context.Context, now time.Time) {
-	from := l.before()
-	changed, carried := l.clock.travel(l.zone, now)
+// moveTimers converts the timers, stores the new times and notifies the user once.
+func (l *loop) moveTimers(ctx context.Context, now time.Time) {
+	from := l.formerZone()
+	changed, carried := l.clock.moveZone(l.zone, now)
 	if len(changed) == 0 {
 		return
 	}
 	save := func(tx *store.Tx) error { return saveTimes(tx, changed) }
-	mover, ok := l.m.opt.Sink.(Mover)
+	mover, ok := l.m.opt.Sink.(ZoneChangeSink)
 	var err error
 	if ok && len(carried) > 0 {
-		err = mover.Moved(ctx, l.m.moved(from, l.zone, carried, now), save)
+		err = mover.Moved(ctx, l.m.describeMove(from, l.zone, carried, now), save)
 	} else {
 		err = l.m.opt.Store.Write(ctx, save)
 	}
@@ -87,8 +87,8 @@ func (l *loop) travel(ctx context.Context, now time.Time) {
 	}
 }
 
-// before returns a former zone of the user that some timer still uses.
-func (l *loop) before() *time.Location {
+// formerZone returns a former zone of the user that some timer still uses.
+func (l *loop) formerZone() *time.Location {
 	for _, t := range l.clock.byID {
 		if t.zone != nil && !sameZone(t.zone, l.zone) {
 			return t.zone
@@ -97,8 +97,8 @@ func (l *loop) before() *time.Location {
 	return l.zone
 }
 
-// moved describes a change of zone.
-func (m *Manager) moved(from, to *time.Location, carried []*timer, now time.Time) Move {
+// describeMove describes a change of zone.
+func (m *Manager) describeMove(from, to *time.Location, carried []*timer, now time.Time) ZoneChange {
 	what := "Your schedule follows"
 	if len(carried) > 1 {
 		what = fmt.Sprintf("%d schedules and reminders follow", len(carried))
@@ -112,10 +112,10 @@ func (m *Manager) moved(from, to *time.Location, carried []*timer, now time.Time
 		}
 	}
 	if first != nil {
-		text = fmt.Sprintf("%s Next: %s, %s.", text, phrase.Cut(m.label(first.spec), 80), when.Format(first.next, now.In(to)))
+		text = fmt.Sprintf("%s Next: %s, %s.", text, textnorm.Ellipsize(m.noticeLabel(first.spec), 80), dateparse.Format(first.next, now.In(to)))
 		source = sourceOf(first.spec)
 	}
-	return Move{From: from.String(), To: to.String(), Text: text, Source: source, Key: fmt.Sprintf("zone:%s:%s:%s", from, to, now.UTC().Format(time.RFC3339))}
+	return ZoneChange{From: from.String(), To: to.String(), Text: text, Source: source, Key: fmt.Sprintf("zone:%s:%s:%s", from, to, now.UTC().Format(time.RFC3339))}
 }
 
 func saveTimes(tx *store.Tx, timers []*timer) error {
@@ -158,8 +158,8 @@ func sameZone(a, b *time.Location) bool {
 	return a == b || a.String() == b.String() && a.String() != "Local"
 }
 
-// exact truncates a time to the precision of the database (1 ms).
-func exact(t time.Time) time.Time {
+// truncateTime truncates a time to the precision of the database (1 ms).
+func truncateTime(t time.Time) time.Time {
 	if t.IsZero() {
 		return t
 	}

@@ -19,7 +19,7 @@ import (
 func TestTravel(t *testing.T) {
 	for _, c := range []struct {
 		name, config  string
-		policy        watchers.Missed
+		policy        watchers.MisfirePolicy
 		from, to      string
 		leave, arrive string // UTC; the machine is off in between if they differ
 		want          []string
@@ -222,7 +222,7 @@ func TestWallClockJumps(t *testing.T) {
 	const look = 30 * time.Second
 	for _, c := range []struct {
 		name   string
-		policy watchers.Missed
+		policy watchers.MisfirePolicy
 		to     []time.Duration // wall-clock times of the checks, relative to noon
 		want   []string
 	}{

@@ -5,8 +5,8 @@ import (
 	"testing/synctest"
 	"time"
 
-	"hob/knowledge/store"
-	"hob/platform/erase"
+	"hob/platform/store"
+	"hob/platform/store/erase"
 	"hob/watchers"
 	"hob/watchers/message"
 )
@@ -23,7 +23,7 @@ func TestUnheardMessages(t *testing.T) {
 			t.Helper()
 			m.Channel, m.At = "x", time.Now()
 			err := h.write(func(tx *store.Tx) error {
-				list, err := h.m.HearTx(tx, m)
+				list, err := h.m.DispatchTx(tx, m)
 				heard += len(list)
 				return err
 			})
@@ -36,7 +36,7 @@ func TestUnheardMessages(t *testing.T) {
 		hear(watchers.Message{ID: "m3", Sender: "bob", SenderName: "Bob", Text: "the launch is off"})
 		hear(watchers.Message{ID: "m4", Owner: true, Text: "my own launch"})
 		hear(watchers.Message{ID: "m5", Sender: "eve", Ignored: true, Text: "a stranger's launch"})
-		if _, err := h.m.Overhears(t.Context(), watchers.Message{ID: "m6", Channel: "x", Sender: "bob", Text: "only looked at", At: time.Now()}); err != nil {
+		if _, err := h.m.WantsMessage(t.Context(), watchers.Message{ID: "m6", Channel: "x", Sender: "bob", Text: "only looked at", At: time.Now()}); err != nil {
 			t.Fatal(err)
 		}
 		want := func(words, why string) {

@@ -15,10 +15,10 @@ import (
 	"log/slog"
 	"time"
 
-	"hob/knowledge/store"
+	"hob/platform/net/safehttp"
 	"hob/platform/pim"
 	"hob/platform/provenance"
-	"hob/platform/safehttp"
+	"hob/platform/store"
 )
 
 // Mode selects what happens when a watcher fires.
@@ -42,14 +42,14 @@ const (
 	Broken State = "broken" // stopped with LastError; the user was notified
 )
 
-// Missed is the policy for occurrences that passed while Hob was not running.
-type Missed string
+// MisfirePolicy is the policy for occurrences that passed while Hob was not running.
+type MisfirePolicy string
 
 // Values of Missed.
 const (
-	RunOnce Missed = "run_once" // one late run for all of them (default)
-	Skip    Missed = "skip"     // no run; the user is notified
-	RunAll  Missed = "run_all"  // a run for each, oldest first
+	RunOnce MisfirePolicy = "run_once" // one late run for all of them (default)
+	Skip    MisfirePolicy = "skip"     // no run; the user is notified
+	RunAll  MisfirePolicy = "run_all"  // a run for each, oldest first
 )
 
 // Spec is a stored watcher.
@@ -67,12 +67,12 @@ type Spec struct {
 	Agent string `json:"agent,omitempty"`
 	// Source is the origin of a watcher that the user did not request directly, such as
 	// "template:housekeeper".
-	Source string `json:"source,omitempty"`
-	Missed Missed `json:"missed,omitempty"`
+	Source string        `json:"source,omitempty"`
+	Missed MisfirePolicy `json:"missed,omitempty"`
 	// Provenance is Outside if untrusted text influenced its creation.
 	Provenance provenance.Source `json:"provenance"`
 	State      State             `json:"state"`
-	Pace
+	PollPolicy
 	CreatedAt time.Time `json:"created_at"`
 	FiredAt   time.Time `json:"fired_at,omitzero"` // last time
 	Fired     int       `json:"fired"`
@@ -115,8 +115,8 @@ type Signal struct {
 // dropped, but save still runs. A batch contains at least one signal.
 type Sink interface {
 	Fire(ctx context.Context, watcher string, signals []Signal, save func(*store.Tx) error) error
-	// Trouble reports that a watcher stopped working (once per kind of error).
-	Trouble(ctx context.Context, watcher string, err error)
+	// ReportError reports that a watcher stopped working (once per kind of error).
+	ReportError(ctx context.Context, watcher string, err error)
 }
 
 // ErrPermanent is wrapped by errors of Watcher.Run or Driver.New that only the user can fix.
@@ -139,9 +139,9 @@ type Timed interface {
 	Next(t time.Time) (time.Time, bool)
 }
 
-// Sparing is a Timed that may exclude a time that it returned before, because its exceptions
+// ExceptionFilter is a Timed that may exclude a time that it returned before, because its exceptions
 // can change.
-type Sparing interface {
+type ExceptionFilter interface {
 	Timed
 	Spares(at time.Time) bool
 }
@@ -172,7 +172,7 @@ type Deps struct {
 	// Secret resolves a reference to a secret, such as "keychain:github".
 	Secret func(ref string) (string, error)
 
-	passed func(Passed) // see Pass
+	passed func(SuppressedSignal) // see Pass
 }
 
 // Driver creates watchers of one kind. New checks the configuration strictly (unknown keys are
@@ -185,11 +185,11 @@ type Driver interface {
 	Describe(config json.RawMessage) string
 	New(spec Spec, deps Deps) (any, error)
 	// Migrations returns the driver's own tables, nil if it has none.
-	Migrations() []store.Set
+	Migrations() []store.MigrationSet
 }
 
-// Keeper is a Driver that stores progress in its own tables.
-type Keeper interface {
+// StatefulDriver is a Driver that stores progress in its own tables.
+type StatefulDriver interface {
 	// Begin runs in the transaction that creates, restores or resumes the watcher: events from
 	// this moment on are new. It replaces the stored progress of the watcher.
 	Begin(tx *store.Tx, spec Spec) error
@@ -197,7 +197,7 @@ type Keeper interface {
 	Forget(tx *store.Tx, watcher string) error
 }
 
-// Placer is a Driver whose descriptions contain times. DescribeIn formats them in the zone loc.
-type Placer interface {
+// ZoneDescriber is a Driver whose descriptions contain times. DescribeIn formats them in the zone loc.
+type ZoneDescriber interface {
 	DescribeIn(config json.RawMessage, loc *time.Location) string
 }

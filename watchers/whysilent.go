@@ -9,8 +9,8 @@ import (
 	"strings"
 	"time"
 
-	"hob/knowledge/store"
-	"hob/platform/phrase"
+	"hob/platform/store"
+	"hob/platform/text/textnorm"
 )
 
 // Silence explains why a watcher sends no notices.
@@ -20,8 +20,8 @@ type Silence struct {
 	// Holds lists the rules that silence the watcher now, most important first.
 	Holds []Hold `json:"holds"`
 	// Counts is the number of items each rule suppressed. Passed lists the newest of them.
-	Counts []Count  `json:"counts"`
-	Passed []Passed `json:"passed"`
+	Counts []Count            `json:"counts"`
+	Passed []SuppressedSignal `json:"passed"`
 }
 
 // Hold is a rule that silences a whole watcher now.
@@ -54,37 +54,37 @@ func (m *Manager) Silence(ctx context.Context, id string) (Silence, error) {
 	if err != nil && !errors.Is(err, ErrNotFound) {
 		return Silence{}, err
 	}
-	s.Holds = m.holds(r.Spec, p, time.Now())
-	if s.Counts, err = counts(q, id); err != nil {
+	s.Holds = m.activeHolds(r.Spec, p, time.Now())
+	if s.Counts, err = selectCounts(q, id); err != nil {
 		return Silence{}, err
 	}
-	if s.Passed, err = m.passed(q, id, nil, time.Time{}, KeepPassed); err != nil {
+	if s.Passed, err = m.passedItems(q, id, nil, time.Time{}, KeepPassed); err != nil {
 		return Silence{}, err
 	}
 	waiting, err := m.Held(ctx, id)
 	for _, h := range waiting[max(0, len(waiting)-KeepPassed):] {
-		s.Passed = append(s.Passed, Passed{Watcher: id, Rule: RuleHours, Text: h.Signal.Text, At: h.Signal.At, Why: "it waits for the active hours " + h.Hours})
+		s.Passed = append(s.Passed, SuppressedSignal{Watcher: id, Rule: RuleHours, Text: h.Signal.Text, At: h.Signal.At, Why: "it waits for the active hours " + h.Hours})
 	}
 	return s, err
 }
 
 // Passed finds suppressed items since a time that contain all of the words, newest first.
-func (m *Manager) Passed(ctx context.Context, words []string, since time.Time, limit int) ([]Passed, error) {
-	return m.passed(m.opt.Store.Reader(ctx), "", words, since, limit)
+func (m *Manager) Passed(ctx context.Context, words []string, since time.Time, limit int) ([]SuppressedSignal, error) {
+	return m.passedItems(m.opt.Store.Reader(ctx), "", words, since, limit)
 }
 
-func (m *Manager) passed(q store.Querier, id string, words []string, since time.Time, limit int) ([]Passed, error) {
+func (m *Manager) passedItems(q store.Querier, id string, words []string, since time.Time, limit int) ([]SuppressedSignal, error) {
 	kept, err := selectPassed(q, "WHERE (?1 = '' OR watcher = ?1) AND at >= ?2 ORDER BY n DESC", id, store.Millis(since))
 	if err != nil {
 		return nil, err
 	}
-	out := append(append([]Passed{}, m.silent.waiting(id)...), kept...)
-	out = slices.DeleteFunc(out, func(p Passed) bool { return p.At.Before(since) || !phrase.Has(p.Text, words) })
-	slices.SortStableFunc(out, func(a, b Passed) int { return b.At.Compare(a.At) })
+	out := append(append([]SuppressedSignal{}, m.silent.bufferedItems(id)...), kept...)
+	out = slices.DeleteFunc(out, func(p SuppressedSignal) bool { return p.At.Before(since) || !textnorm.ContainsAllWords(p.Text, words) })
+	slices.SortStableFunc(out, func(a, b SuppressedSignal) int { return b.At.Compare(a.At) })
 	return out[:min(len(out), limit)], nil
 }
 
-func counts(q store.Querier, id string) ([]Count, error) {
+func selectCounts(q store.Querier, id string) ([]Count, error) {
 	rows, err := q.Query("SELECT rule, count, first_at, last_at FROM watcher_silences WHERE watcher = ? ORDER BY last_at DESC", id)
 	if err != nil {
 		return nil, fmt.Errorf("watchers: read suppressed items: %w", err)
@@ -103,8 +103,8 @@ func counts(q store.Querier, id string) ([]Count, error) {
 	return out, rows.Err()
 }
 
-// holds returns the rules that silence a watcher now.
-func (m *Manager) holds(s Spec, p poll, now time.Time) []Hold {
+// activeHolds returns the rules that silence a watcher now.
+func (m *Manager) activeHolds(s Spec, p poll, now time.Time) []Hold {
 	switch s.State {
 	case Paused:
 		return []Hold{{Rule: RulePaused, Text: "it is paused; `hob watch resume " + s.ID + "` resumes it"}}
@@ -113,7 +113,7 @@ func (m *Manager) holds(s Spec, p poll, now time.Time) []Hold {
 	case Done:
 		return []Hold{{Rule: RuleDone, Text: "it is finished: it fired for the last time " + clockTime(s.FiredAt, now, m.opt.Zone())}}
 	}
-	made, err := m.build(s)
+	made, err := m.buildWatcher(s)
 	if err != nil {
 		return []Hold{{Rule: RuleBroken, Text: "it cannot be started", Error: err.Error()}}
 	}
@@ -123,11 +123,11 @@ func (m *Manager) holds(s Spec, p poll, now time.Time) []Hold {
 	}
 	switch made.(type) {
 	case Timed:
-		return append(out, Hold{Rule: RuleNotDue, Text: "it is due next " + comes(s.NextAt, now, m.opt.Zone()), Until: s.NextAt})
+		return append(out, Hold{Rule: RuleNotDue, Text: "it is due next " + formatFuture(s.NextAt, now, m.opt.Zone()), Until: s.NextAt})
 	case Polled:
 		return append(out, m.pollHolds(s, p, now)...)
 	}
-	out = append(out, m.outside(s, now)...)
+	out = append(out, m.hoursHold(s, now)...)
 	if s.LastError != "" {
 		out = append(out, Hold{Rule: RuleFailing, Text: "it works only in part or not at all, and keeps trying", Error: s.LastError})
 	}
@@ -140,10 +140,10 @@ func (m *Manager) pollHolds(s Spec, p poll, now time.Time) (out []Hold) {
 	if p.fails > 0 {
 		out = append(out, Hold{
 			Rule: RuleFailing, Until: p.notBefore, Error: s.LastError,
-			Text: fmt.Sprintf("its source does not answer (%d times in a row, since %s); the next attempt is %s", p.fails, clockTime(p.since, now, zone), comes(p.notBefore, now, zone)),
+			Text: fmt.Sprintf("its source does not answer (%d times in a row, since %s); the next attempt is %s", p.fails, clockTime(p.since, now, zone), formatFuture(p.notBefore, now, zone)),
 		})
 	}
-	out = append(out, m.outside(s, now)...)
+	out = append(out, m.hoursHold(s, now)...)
 	l, ok := m.silent.lookOf(s.ID)
 	switch {
 	case !ok && p.fails == 0:
@@ -156,23 +156,23 @@ func (m *Manager) pollHolds(s Spec, p poll, now time.Time) (out []Hold) {
 	return out
 }
 
-// outside returns the hold of a watcher outside of its active hours.
-func (m *Manager) outside(s Spec, now time.Time) []Hold {
+// hoursHold returns the hold of a watcher outside of its active hours.
+func (m *Manager) hoursHold(s Spec, now time.Time) []Hold {
 	zone := m.opt.Zone()
-	checked, err := s.Pace.parse()
-	if err != nil || checked.hours.in(now.In(zone)) {
+	checked, err := s.PollPolicy.parsePace()
+	if err != nil || checked.hours.containsTime(now.In(zone)) {
 		return nil
 	}
-	opens := checked.hours.opens(now.In(zone))
-	text := "it works only " + s.Hours + " (active_hours); what happens until then is reported " + comes(opens, now, zone)
+	opens := checked.hours.nextOpening(now.In(zone))
+	text := "it works only " + s.Hours + " (active_hours); what happens until then is reported " + formatFuture(opens, now, zone)
 	if s.Missed == Skip {
-		text = "it works only " + s.Hours + " (active_hours), again " + comes(opens, now, zone) + "; what happens until then is skipped"
+		text = "it works only " + s.Hours + " (active_hours), again " + formatFuture(opens, now, zone) + "; what happens until then is skipped"
 	}
 	return []Hold{{Rule: RuleHours, Text: text, Until: opens}}
 }
 
-// comes formats a future time.
-func comes(at, now time.Time, zone *time.Location) string {
+// formatFuture formats a future time.
+func formatFuture(at, now time.Time, zone *time.Location) string {
 	if at.IsZero() || !at.After(now) {
 		return "in a moment"
 	}
@@ -182,11 +182,11 @@ func comes(at, now time.Time, zone *time.Location) string {
 // Text formats the explanation for the user.
 func (s Silence) Text(at func(time.Time) string) string {
 	var b strings.Builder
-	fmt.Fprintf(&b, "%s (%s, %s)\n", phrase.Cut(s.Description, 200), s.Watcher.ID, s.Watcher.State)
+	fmt.Fprintf(&b, "%s (%s, %s)\n", textnorm.Ellipsize(s.Description, 200), s.Watcher.ID, s.Watcher.State)
 	for _, h := range s.Holds {
 		fmt.Fprintf(&b, "    [%s] %s", h.Rule, h.Text)
 		if h.Error != "" {
-			fmt.Fprintf(&b, ": %q", phrase.Cut(h.Error, 200))
+			fmt.Fprintf(&b, ": %q", textnorm.Ellipsize(h.Error, 200))
 		}
 		b.WriteString("\n")
 	}
@@ -203,7 +203,7 @@ func (s Silence) Text(at func(time.Time) string) string {
 }
 
 // Line describes in one line what the watcher saw and which rule suppressed it.
-func (p Passed) Line(at func(time.Time) string) string {
+func (p SuppressedSignal) Line(at func(time.Time) string) string {
 	line := fmt.Sprintf("%s  [%s] %q", at(p.At), p.Rule, p.Text)
 	if p.Why != "" {
 		line += ": " + p.Why

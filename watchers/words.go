@@ -7,7 +7,7 @@ import (
 	"strings"
 	"time"
 
-	"hob/platform/when"
+	"hob/platform/text/dateparse"
 )
 
 // Kinds that fire at a time. Their drivers are in packages of these names.
@@ -19,24 +19,24 @@ const (
 // morning is the hour of a day that was given without a time.
 const morning = 9
 
-// InWords returns the kind and the configuration of a watcher that fires once (at: "tomorrow at
+// ParseSchedule returns the kind and the configuration of a watcher that fires once (at: "tomorrow at
 // 9", RFC 3339) or repeatedly (every: "weekday at 8:30", a cron line). Exactly one of them must
-// be set. A day without a time means 9:00. Errors wrap ErrInvalid, and *when.AmbiguousError if
+// be set. A day without a time means 9:00. Errors wrap ErrInvalid, and *dateparse.AmbiguousError if
 // the text has two readings.
-func InWords(at, every string, now time.Time) (kind string, config json.RawMessage, err error) {
+func ParseSchedule(at, every string, now time.Time) (kind string, config json.RawMessage, err error) {
 	at, every = strings.TrimSpace(at), strings.TrimSpace(every)
 	if (at == "") == (every == "") {
 		return "", nil, fmt.Errorf(`%w: give exactly one of "at" and "every"`, ErrInvalid)
 	}
 	if every != "" {
-		kind, config, err = recurring(every, now)
+		kind, config, err = parseRecurring(every, now)
 		if at = every; err == nil || !isMoment(at, now) { // "every: tomorrow at 9" is a single time
 			return kind, config, err
 		}
 	}
-	t, err := moment(at, now)
+	t, err := parseMoment(at, now)
 	if err != nil {
-		if kind, config, rerr := recurring(at, now); rerr == nil && errors.Is(err, when.ErrNotUnderstood) { // "at: every day at 9"
+		if kind, config, rerr := parseRecurring(at, now); rerr == nil && errors.Is(err, dateparse.ErrNotUnderstood) { // "at: every day at 9"
 			return kind, config, nil
 		}
 		return "", nil, err
@@ -47,14 +47,14 @@ func InWords(at, every string, now time.Time) (kind string, config json.RawMessa
 
 // isMoment reports whether words name one time of day on one day.
 func isMoment(words string, now time.Time) bool {
-	m, err := when.Parse(words, now)
+	m, err := dateparse.Parse(words, now)
 	return err == nil && m.HasClock
 }
 
-func recurring(every string, now time.Time) (string, json.RawMessage, error) {
-	e, err := when.ParseEvery(every, now)
-	if errors.Is(err, when.ErrNotUnderstood) && !strings.HasPrefix(strings.ToLower(every), "every") {
-		if again, aerr := when.ParseEvery("every "+every, now); aerr == nil {
+func parseRecurring(every string, now time.Time) (string, json.RawMessage, error) {
+	e, err := dateparse.ParseEvery(every, now)
+	if errors.Is(err, dateparse.ErrNotUnderstood) && !strings.HasPrefix(strings.ToLower(every), "every") {
+		if again, aerr := dateparse.ParseEvery("every "+every, now); aerr == nil {
 			e, err = again, nil
 		}
 	}
@@ -75,8 +75,8 @@ func recurring(every string, now time.Time) (string, json.RawMessage, error) {
 	return KindCron, config, err
 }
 
-func moment(at string, now time.Time) (time.Time, error) {
-	m, err := when.Parse(at, now)
+func parseMoment(at string, now time.Time) (time.Time, error) {
+	m, err := dateparse.Parse(at, now)
 	if err != nil {
 		return time.Time{}, fmt.Errorf("%w: %w", ErrInvalid, err)
 	}
@@ -85,7 +85,7 @@ func moment(at string, now time.Time) (time.Time, error) {
 		t = time.Date(t.Year(), t.Month(), t.Day(), morning, 0, 0, 0, t.Location())
 	}
 	if !t.After(now.Add(-justPassed)) {
-		return time.Time{}, fmt.Errorf("%w: %s has passed; name a later time", ErrInvalid, when.Format(t, now))
+		return time.Time{}, fmt.Errorf("%w: %s has passed; name a later time", ErrInvalid, dateparse.Format(t, now))
 	}
 	return t, nil
 }

@@ -5,7 +5,7 @@ import (
 	"testing"
 	"time"
 
-	"hob/platform/when"
+	"hob/platform/text/dateparse"
 )
 
 func TestInWords(t *testing.T) {
@@ -35,7 +35,7 @@ func TestInWords(t *testing.T) {
 	}
 	for _, tc := range tests {
 		t.Run(tc.name, func(t *testing.T) {
-			kind, config, err := InWords(tc.at, tc.every, now)
+			kind, config, err := ParseSchedule(tc.at, tc.every, now)
 			if (err == nil) != (tc.kind != "") || kind != tc.kind || string(config) != tc.config {
 				t.Errorf("%s %s, %v; want %s %s", kind, config, err, tc.kind, tc.config)
 			}
@@ -44,8 +44,8 @@ func TestInWords(t *testing.T) {
 			}
 		})
 	}
-	_, _, err := InWords("03/04/2027", "", now)
-	if _, ok := errors.AsType[*when.AmbiguousError](err); !ok {
+	_, _, err := ParseSchedule("03/04/2027", "", now)
+	if _, ok := errors.AsType[*dateparse.AmbiguousError](err); !ok {
 		t.Errorf("two readings: %v", err)
 	}
 }

@@ -72,7 +72,7 @@ func liveAYear(t *testing.T, year int, zones []string, seed uint64) {
 	h := newHouse(t)
 	var all []tracked
 	var changes []time.Time
-	policies := []watchers.Missed{watchers.RunOnce, watchers.Skip, watchers.RunAll}
+	policies := []watchers.MisfirePolicy{watchers.RunOnce, watchers.Skip, watchers.RunAll}
 	for i, name := range zones {
 		r := readZone(zone(t, name), begin, end)
 		changes = append(changes, r.changes()...)

@@ -11,8 +11,8 @@ import (
 	"hob/tools"
 )
 
-// step is the state of one call of a model's answer.
-type step struct {
+// callStep is the state of one call of a model's answer.
+type callStep struct {
 	call   llm.ToolCall // as the model made it
 	tool   tools.Tool   // what really runs
 	args   json.RawMessage
@@ -29,14 +29,14 @@ type step struct {
 	inView []provenance.Origin
 }
 
-// settled reports whether it is known what the call came to.
-func (s *step) settled() bool { return s.ran || s.err != nil }
+// hasOutcome reports whether it is known what the call came to.
+func (s *callStep) hasOutcome() bool { return s.ran || s.err != nil }
 
-// act runs the calls of the last answer and appends their results. suspended means that a
+// runCalls runs the calls of the last answer and appends their results. suspended means that a
 // question waits for the owner and the turn is stored until the answer.
-func (r *run) act(ctx context.Context, calls []llm.ToolCall) (suspended bool, err error) {
+func (r *turnRun) runCalls(ctx context.Context, calls []llm.ToolCall) (suspended bool, err error) {
 	r.steps = r.resolveAll(ctx, calls, true)
-	if together(r.steps) {
+	if canRunTogether(r.steps) {
 		suspended, err = r.runTogether(ctx)
 	} else {
 		suspended, err = r.runInOrder(ctx)
@@ -47,28 +47,28 @@ func (r *run) act(ctx context.Context, calls []llm.ToolCall) (suspended bool, er
 	if ctx.Err() != nil {
 		return false, ctx.Err()
 	}
-	r.append(ctx)
+	r.appendResults(ctx)
 	return false, nil
 }
 
-// refuse settles a call before it comes to the gate.
-func (s *step) refuse(rule string, err error) {
+// refuseCall settles a call before it comes to the gate.
+func (s *callStep) refuseCall(rule string, err error) {
 	s.err, s.dec = err, guard.Decision{Verdict: guard.Deny, Rule: rule}
 }
 
-// what names the call for the loop breaker.
-func (s *step) what() (tool string, args []byte) {
+// toolAndArgs names the call for the loop breaker.
+func (s *callStep) toolAndArgs() (tool string, args []byte) {
 	if s.tool == nil {
 		return s.call.Name, s.call.Args
 	}
 	return s.tool.Spec().Name, s.args
 }
 
-// decide passes a call through the chain up to the gate. The error ends the
+// decideCall passes a call through the chain up to the gate. The error ends the
 // turn.
-func (r *run) decide(ctx context.Context, s *step) error {
+func (r *turnRun) decideCall(ctx context.Context, s *callStep) error {
 	wrong := !s.ran && (s.dec.Rule == "route" || s.dec.Rule == "schema")
-	if s.settled() && !wrong { // it ran before a crash
+	if s.hasOutcome() && !wrong { // it ran before a crash
 		return nil
 	}
 	return r.beforeTool(ctx, s, false)
@@ -76,31 +76,31 @@ func (r *run) decide(ctx context.Context, s *step) error {
 
 // runInOrder runs calls one after another. At the first call that needs approval it asks for
 // this and all later ones together.
-func (r *run) runInOrder(ctx context.Context) (suspended bool, err error) {
+func (r *turnRun) runInOrder(ctx context.Context) (suspended bool, err error) {
 	for i, s := range r.steps {
 		if !s.decided {
-			if err := r.decide(ctx, s); err != nil {
+			if err := r.decideCall(ctx, s); err != nil {
 				return false, err
 			}
 		}
-		if s.settled() {
+		if s.hasOutcome() {
 			continue
 		}
 		if s.dec.Verdict == guard.Ask {
-			return r.suspend(ctx, i)
+			return r.suspendCalls(ctx, i)
 		}
 		if w, ok := s.tool.(tools.Waiter); ok {
-			if suspended, err := r.await(ctx, s, w); err != nil || suspended {
+			if suspended, err := r.awaitCall(ctx, s, w); err != nil || suspended {
 				return suspended, err
 			}
 			continue
 		}
-		if err := r.perform(ctx, s); err != nil {
+		if err := r.performCall(ctx, s); err != nil {
 			return false, err
 		}
 		if ctx.Err() != nil {
 			return false, ctx.Err()
 		}
 	}
-	return false, r.save(ctx) // when none ran
+	return false, r.saveSteps(ctx) // when none ran
 }

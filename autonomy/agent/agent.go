@@ -14,15 +14,15 @@ import (
 	"log/slog"
 	"time"
 
-	"hob/autonomy/brain"
 	"hob/autonomy/bus"
 	"hob/autonomy/guard"
 	"hob/autonomy/llm"
+	"hob/autonomy/modelrouter"
 	"hob/autonomy/prompt"
 	"hob/autonomy/session"
-	"hob/knowledge/store"
 	"hob/platform/provenance"
-	"hob/platform/redact"
+	"hob/platform/store"
+	"hob/platform/text/redact"
 	"hob/tools"
 )
 
@@ -55,7 +55,7 @@ type Options struct {
 	Catalogue *tools.Catalogue
 	Prompt    *prompt.Builder
 	// Model chooses the brain of a turn.
-	Model func(ctx context.Context, ask brain.Ask) (brain.Choice, error)
+	Model func(ctx context.Context, ask modelrouter.TurnInfo) (modelrouter.Choice, error)
 	// Realm is the memory namespace of the tools; see tools.Call.
 	Realm string
 	// Book, when set, stores what model calls took, along with each step.
@@ -95,7 +95,7 @@ type Options struct {
 type Agent struct {
 	o       Options
 	offered []llm.Tool
-	toolset string // of the offered tools; see session.Stamp
+	toolset string // of the offered tools; see session.RequestFingerprint
 }
 
 // New checks the options.
@@ -120,7 +120,7 @@ func New(o Options) (*Agent, error) {
 	if o.Log == nil {
 		o.Log = slog.New(slog.DiscardHandler)
 	}
-	a := &Agent{o: o, offered: offered(o.Catalogue)}
+	a := &Agent{o: o, offered: offeredTools(o.Catalogue)}
 	a.toolset = session.StampOf("", a.offered).Tools
 	return a, nil
 }
@@ -133,11 +133,11 @@ func (a *Agent) With(change func(*Options)) (*Agent, error) {
 }
 
 // Stamp returns the digests of a request's constant parts, with this system block.
-func (a *Agent) Stamp(system string) session.Stamp {
+func (a *Agent) Stamp(system string) session.RequestFingerprint {
 	if system == "" {
-		return session.Stamp{Tools: a.toolset}
+		return session.RequestFingerprint{Tools: a.toolset}
 	}
-	return session.Stamp{System: session.StampOf(system, nil).System, Tools: a.toolset}
+	return session.RequestFingerprint{System: session.StampOf(system, nil).System, Tools: a.toolset}
 }
 
 // Turn is the input of a turn.
@@ -182,7 +182,7 @@ type Turn struct {
 	Call *llm.ToolCall
 	// Said, when set, returns what the owner has said to this turn since it was
 	// last called.
-	Said func() []Said
+	Said func() []SteerMessage
 	// Hold marks the turn as waiting for the owner in memory until release is called. It may be
 	// nil, and is called concurrently.
 	Hold func() (release func())
@@ -215,19 +215,19 @@ type Outcome struct {
 // Run works until there is an answer. Errors are *llm.Error when the model
 // failed, and ErrDraining when the daemon ends and the turn should be put back.
 func (a *Agent) Run(ctx context.Context, t Turn) (Outcome, error) {
-	r := &run{Agent: a, t: t, limits: newCounter(a.o.Limits)}
-	r.chain = r.links(ctx)
-	if err := r.load(ctx); err != nil {
+	r := &turnRun{Agent: a, t: t, limits: newCounter(a.o.Limits)}
+	r.chain = r.buildChain(ctx)
+	if err := r.loadHistory(ctx); err != nil {
 		return Outcome{}, err
 	}
 	if t.Cancelled {
-		return r.interrupted(ctx), nil
+		return r.interruptedOutcome(ctx), nil
 	}
 	if t.Call != nil {
-		return r.single(ctx)
+		return r.runSingleCall(ctx)
 	}
-	if err := r.choose(ctx); err != nil {
-		return r.outcome(""), err
+	if err := r.chooseModel(ctx); err != nil {
+		return r.buildOutcome(""), err
 	}
-	return r.loop(ctx)
+	return r.runLoop(ctx)
 }

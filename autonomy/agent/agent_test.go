@@ -17,8 +17,8 @@ import (
 	"hob/autonomy/llm"
 	"hob/autonomy/session"
 	"hob/channels"
-	"hob/knowledge/store"
-	"hob/platform/origins"
+	"hob/platform/provenance/origins"
+	"hob/platform/store"
 	"hob/tools"
 )
 
@@ -56,7 +56,7 @@ func TestCut(t *testing.T) {
 	}
 	for _, tc := range tests {
 		t.Run(tc.name, func(t *testing.T) {
-			got := cut(tc.in, "")
+			got := cutResult(tc.in, "")
 			if tc.untouched {
 				if got != tc.in {
 					t.Error("changed")
@@ -92,7 +92,7 @@ func TestCutAnywhere(t *testing.T) {
 			b.WriteRune(alphabet[r.IntN(len(alphabet))])
 		}
 		s := b.String()
-		got := cut(s, "")
+		got := cutResult(s, "")
 		if !utf8.ValidString(got) || (len(s) <= maxResult) != (got == s) {
 			t.Fatalf("%d bytes became %d", len(s), len(got))
 		}
@@ -112,9 +112,9 @@ func TestTurnsOfTwoCalls(t *testing.T) {
 	} {
 		c := newCounter(Limits{})
 		for _, r := range calls {
-			c.count(string(r), nil)
+			c.countCall(string(r), nil)
 		}
-		if got := c.turns(); got != want {
+		if got := c.countAlternations(); got != want {
 			t.Errorf("%q: %d, want %d", calls, got, want)
 		}
 	}
@@ -135,7 +135,7 @@ func TestAnAnswerThatComesWhileTheTurnIsPutAway(t *testing.T) {
 			write(t, r.o.Store, func(tx *store.Tx) error { return r.askTx(t.Context(), tx, r.steps) })
 			take(t, r)
 			var err error
-			if s.dec, err = r.o.Guard.Decide(ctx, r.request(t.Context(), s)); err != nil || s.dec.Verdict != guard.Ask || s.dec.Approval == "" {
+			if s.dec, err = r.o.Guard.Decide(ctx, r.guardRequest(t.Context(), s)); err != nil || s.dec.Verdict != guard.Ask || s.dec.Approval == "" {
 				t.Fatalf("%+v, %v", s.dec, err)
 			}
 			if answered {
@@ -146,7 +146,7 @@ func TestAnAnswerThatComesWhileTheTurnIsPutAway(t *testing.T) {
 					return r.o.Bus.ResumeTx(tx, r.t.Event.ID) // the event is claimed: nothing to resume
 				})
 			}
-			if suspended, err := r.suspend(ctx, 0); err != nil || !suspended {
+			if suspended, err := r.suspendCalls(ctx, 0); err != nil || !suspended {
 				t.Fatal(suspended, err)
 			}
 			ev, err := r.o.Bus.Event(ctx, r.t.Event.ID)
@@ -168,7 +168,7 @@ func write(t *testing.T, db *store.Store, fn func(tx *store.Tx) error) {
 	}
 }
 
-func take(t *testing.T, r *run) {
+func take(t *testing.T, r *turnRun) {
 	t.Helper()
 	write(t, r.o.Store, func(tx *store.Tx) error { return r.o.Bus.ResumeTx(tx, r.t.Event.ID) })
 	events, _, err := r.o.Bus.Claim(t.Context(), 1)
@@ -178,9 +178,9 @@ func take(t *testing.T, r *run) {
 }
 
 // newRun returns a turn that requests a send.
-func newRun(t *testing.T) *run {
+func newRun(t *testing.T) *turnRun {
 	t.Helper()
-	db, err := store.Open(t.Context(), filepath.Join(t.TempDir(), "hob.db"), []store.Set{bus.Migrations(), guard.Migrations(), session.Migrations(), origins.Migrations()}, store.Options{})
+	db, err := store.Open(t.Context(), filepath.Join(t.TempDir(), "hob.db"), []store.MigrationSet{bus.Migrations(), guard.Migrations(), session.Migrations(), origins.Migrations()}, store.Options{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -189,7 +189,7 @@ func newRun(t *testing.T) *run {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := g.Prepare(t.Context()); err != nil {
+	if err := g.InitKeys(t.Context()); err != nil {
 		t.Fatal(err)
 	}
 	b := bus.New(db, bus.Options{})
@@ -208,12 +208,12 @@ func newRun(t *testing.T) *run {
 		},
 	})
 	a := &Agent{o: Options{Store: db, Bus: b, Guard: g, Sessions: session.New(db), Zone: func() *time.Location { return time.UTC }}}
-	r := &run{Agent: a, t: Turn{Event: events[0], Attended: true, Report: "s", Channel: "web"}, limits: newCounter(Limits{}), ledger: map[string]bus.Entry{}}
+	r := &turnRun{Agent: a, t: Turn{Event: events[0], Attended: true, Report: "s", Channel: "web"}, limits: newCounter(Limits{}), ledger: map[string]bus.Entry{}}
 	r.msgs = []llm.Message{{Role: llm.User, Parts: []llm.Part{{Text: "send it", Source: "owner"}}}}
-	s := &step{call: llm.ToolCall{ID: "call_" + acc.Event, Name: "send"}, tool: tool, args: []byte(`{"text":"x"}`)}
-	if s.dec, err = g.Decide(t.Context(), r.request(t.Context(), s)); err != nil {
+	s := &callStep{call: llm.ToolCall{ID: "call_" + acc.Event, Name: "send"}, tool: tool, args: []byte(`{"text":"x"}`)}
+	if s.dec, err = g.Decide(t.Context(), r.guardRequest(t.Context(), s)); err != nil {
 		t.Fatal(err)
 	}
-	r.steps = []*step{s}
+	r.steps = []*callStep{s}
 	return r
 }

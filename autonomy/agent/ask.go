@@ -13,13 +13,13 @@ import (
 	"hob/platform/provenance"
 )
 
-// ask makes one model call.
-func (r *run) ask(ctx context.Context) (llm.Response, error) {
+// callModel makes one model call.
+func (r *turnRun) callModel(ctx context.Context) (llm.Response, error) {
 	r.round++
-	if err := r.fit(ctx); err != nil {
+	if err := r.fitWindow(ctx); err != nil {
 		return llm.Response{}, err
 	}
-	q := modelCall{req: llm.Request{System: r.system, Messages: r.shownTo(), Tools: r.offered, Session: r.t.Event.Session, Now: time.Now().In(r.o.Zone()), Account: r.account()}}
+	q := modelCall{req: llm.Request{System: r.system, Messages: r.shownTo(), Tools: r.offered, Session: r.t.Event.Session, Now: time.Now().In(r.o.Zone()), Account: r.billingAccount()}}
 	if err := r.beforeModel(ctx, &q); err != nil {
 		return q.resp, err
 	}
@@ -27,20 +27,20 @@ func (r *run) ask(ctx context.Context) (llm.Response, error) {
 		r.partial = q.resp.Text()
 		return q.resp, err
 	}
-	r.counted(q.resp.Usage)
+	r.recordTokenCount(q.resp.Usage)
 	r.afterModel(ctx, &q)
 	r.usage = r.usage.Add(q.resp.Usage)
 	r.by = q.resp.Model
 	if q.req.NoTools {
 		q.resp.Parts = dropCalls(q.resp.Parts)
 	}
-	r.name(q.resp.Parts)
+	r.assignCallIDs(q.resp.Parts)
 	return q.resp, nil
 }
 
-// stream reads the answer to its end and publishes it to the live feed.
-func (r *run) stream(ctx context.Context, q *modelCall) error {
-	desk, leave := r.desk(ctx)
+// readStream reads the answer to its end and publishes it to the live feed.
+func (r *turnRun) readStream(ctx context.Context, q *modelCall) error {
+	desk, leave := r.newPermissionBroker(ctx)
 	defer leave()
 	q.req.Desk = desk
 	r.partial = ""
@@ -64,18 +64,18 @@ func (r *run) stream(ctx context.Context, q *modelCall) error {
 		if e.Kind == llm.TextDelta {
 			e.Text = shown.Push(e.Text)
 		}
-		r.publish(e)
+		r.publishModelEvent(e)
 	}
-	r.publish(llm.Event{Kind: llm.TextDelta, Text: shown.End()})
+	r.publishModelEvent(llm.Event{Kind: llm.TextDelta, Text: shown.End()})
 	leave() // actions of an external agent are recorded with the answer
 	failpoint.Hit("model.call.after")
 	q.took = time.Since(asked)
 	return nil
 }
 
-// answer appends what the model said, in the form in which it is stored.
-func (r *run) answer(parts []llm.Part) {
-	src := r.voice()
+// appendAnswer appends what the model said, in the form in which it is stored.
+func (r *turnRun) appendAnswer(parts []llm.Part) {
+	src := r.answerSource()
 	for i := range parts {
 		p := &parts[i]
 		p.Source, p.Text = src, r.o.Redact.Text(strings.ToValidUTF8(p.Text, "\uFFFD"))
@@ -96,9 +96,9 @@ func (r *run) answer(parts []llm.Part) {
 	r.msgs = append(r.msgs, llm.Message{Role: llm.Assistant, Parts: parts})
 }
 
-// name assigns every call an id that is stable over a crash and unique in the conversation. It
+// assignCallIDs assigns every call an id that is stable over a crash and unique in the conversation. It
 // ignores the ids of the model.
-func (r *run) name(parts []llm.Part) {
+func (r *turnRun) assignCallIDs(parts []llm.Part) {
 	n := 0
 	for i := range parts {
 		if c := parts[i].Call; c != nil {
@@ -109,16 +109,16 @@ func (r *run) name(parts []llm.Part) {
 }
 
 // callID returns the id of the nth call of the next answer.
-func (r *run) callID(n int) string {
-	return fmt.Sprintf("call_%s_%d_%d", tail(r.t.Event.ID, 12), len(r.msgs)-r.own, n)
+func (r *turnRun) callID(n int) string {
+	return fmt.Sprintf("call_%s_%d_%d", lastIDChars(r.t.Event.ID, 12), len(r.msgs)-r.own, n)
 }
 
-func tail(s string, n int) string {
+func lastIDChars(s string, n int) string {
 	s = strings.ReplaceAll(s, "-", "")
 	return s[max(0, len(s)-n):]
 }
 
-func (r *run) publish(e llm.Event) {
+func (r *turnRun) publishModelEvent(e llm.Event) {
 	feed, id, sess := r.o.Bus.Feed, r.t.Event.ID, r.t.Event.Session
 	switch e.Kind {
 	case llm.TextDelta:
@@ -133,8 +133,8 @@ func (r *run) publish(e llm.Event) {
 	}
 }
 
-// tokens estimates what an answer cost, for models that do not count.
-func tokens(parts []llm.Part) int {
+// estimateTokens estimates what an answer cost, for models that do not count.
+func estimateTokens(parts []llm.Part) int {
 	n := 0
 	for _, p := range parts {
 		n += len(p.Text)

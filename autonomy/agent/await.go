@@ -8,8 +8,8 @@ import (
 
 	"hob/autonomy/bus"
 	"hob/autonomy/guard"
-	"hob/knowledge/store"
 	"hob/platform/provenance"
+	"hob/platform/store"
 	"hob/tools"
 )
 
@@ -36,36 +36,36 @@ func CallerOf(ctx context.Context) (Caller, bool) {
 	return c, ok
 }
 
-func (r *run) caller(ctx context.Context) Caller {
+func (r *turnRun) callerInfo(ctx context.Context) Caller {
 	c := Caller{
-		Agent: r.o.Name, Turn: r.t, Tainted: r.tainted(), Origins: r.origins(), Level: r.o.Level.Narrower(r.t.Level),
+		Agent: r.o.Name, Turn: r.t, Tainted: r.isTainted(), Origins: r.contextOrigins(), Level: r.o.Level.Narrower(r.t.Level),
 		Rounds: max(0, r.o.Limits.Rounds-r.round-r.lent), Tokens: max(0, r.o.Limits.Tokens-r.spent),
 	}
-	c.Words = r.seen(ctx, nil).Now
+	c.Words = r.egressEvidence(ctx, nil).Now
 	for _, t := range r.o.Catalogue.All() {
 		c.Tools = append(c.Tools, t.Spec().Name)
 	}
 	return c
 }
 
-// begun reports whether a call has started work elsewhere that is still running.
-func begun(e bus.Entry, s *step) bool {
+// isAwaitingCall reports whether a call has started work elsewhere that is still running.
+func isAwaitingCall(e bus.Entry, s *callStep) bool {
 	_, waits := s.tool.(tools.Waiter)
 	return waits && e.State == bus.CallStarted
 }
 
-// await starts a call whose work continues elsewhere, or asks for its result. While the work
+// awaitCall starts a call whose work continues elsewhere, or asks for its result. While the work
 // runs, the turn is suspended; this happens in the same transaction, so that the end of the
 // work cannot be missed.
-func (r *run) await(ctx context.Context, s *step, w tools.Waiter) (suspended bool, err error) {
+func (r *turnRun) awaitCall(ctx context.Context, s *callStep, w tools.Waiter) (suspended bool, err error) {
 	if s.dec.Verdict != guard.Allow { // nothing runs past the gate
 		return false, fmt.Errorf("agent: %s: the guard says %s", s.tool.Spec().Name, s.dec.Verdict)
 	}
-	r.live("status", map[string]any{"tool": s.tool.Spec().Name, "state": "running"})
+	r.publishLive("status", map[string]any{"tool": s.tool.Spec().Name, "state": "running"})
 	var failed error
 	var out tools.Outcome
 	done := *s
-	err = r.write(ctx, func(tx *store.Tx) error {
+	err = r.writeWithSteps(ctx, func(tx *store.Tx) error {
 		done = *s
 		if out, failed = r.outcomeTx(ctx, tx, s, w); failed != nil {
 			return failed
@@ -75,7 +75,7 @@ func (r *run) await(ctx context.Context, s *step, w tools.Waiter) (suspended boo
 		return r.awaitedTx(tx, &done, out)
 	})
 	switch {
-	case err != nil && (failed == nil || !mendable(failed)):
+	case err != nil && (failed == nil || !canModelFix(failed)):
 		return false, fmt.Errorf("agent: %s: %w", s.tool.Spec().Name, err)
 	case err != nil:
 		s.err, s.ran = failed, true
@@ -83,7 +83,7 @@ func (r *run) await(ctx context.Context, s *step, w tools.Waiter) (suspended boo
 	}
 	*s = done
 	if out.Done {
-		r.ledger[s.call.ID] = r.finished(s)
+		r.ledger[s.call.ID] = r.finishedEntry(s)
 	}
 	if out.Stopped {
 		return false, ErrStopped
@@ -93,32 +93,32 @@ func (r *run) await(ctx context.Context, s *step, w tools.Waiter) (suspended boo
 	return !out.Done, nil
 }
 
-// mendable reports whether the model can react to a failure.
-func mendable(err error) bool {
+// canModelFix reports whether the model can react to a failure.
+func canModelFix(err error) bool {
 	_, ok := errors.AsType[*tools.Error](err)
 	return ok && !errors.Is(err, store.ErrFull)
 }
 
-func (r *run) outcomeTx(ctx context.Context, tx *store.Tx, s *step, w tools.Waiter) (out tools.Outcome, err error) {
-	defer r.survive(s, &err)
-	ctx = context.WithValue(context.WithoutCancel(ctx), callerKey{}, r.caller(ctx))
-	if !begun(r.ledger[s.call.ID], s) {
-		if _, err := w.CallTx(ctx, tx, r.toolCall(s, quiet)); err != nil {
+func (r *turnRun) outcomeTx(ctx context.Context, tx *store.Tx, s *callStep, w tools.Waiter) (out tools.Outcome, err error) {
+	defer r.recoverToolPanic(s, &err)
+	ctx = context.WithValue(context.WithoutCancel(ctx), callerKey{}, r.callerInfo(ctx))
+	if !isAwaitingCall(r.ledger[s.call.ID], s) {
+		if _, err := w.CallTx(ctx, tx, r.toolCall(s, discardProgress)); err != nil {
 			return out, err
 		}
 	}
-	return w.OutcomeTx(ctx, tx, r.toolCall(s, quiet))
+	return w.OutcomeTx(ctx, tx, r.toolCall(s, discardProgress))
 }
 
 // awaitedTx records where a call stands, and puts the turn away while it lasts.
-func (r *run) awaitedTx(tx *store.Tx, s *step, out tools.Outcome) error {
+func (r *turnRun) awaitedTx(tx *store.Tx, s *callStep, out tools.Outcome) error {
 	if out.Done {
-		if err := r.o.Bus.RecordTx(tx, r.finished(s)); err != nil {
+		if err := r.o.Bus.RecordTx(tx, r.finishedEntry(s)); err != nil {
 			return err
 		}
 		return r.auditTx(tx, s, outcomeOf(s))
 	}
-	if !begun(r.ledger[s.call.ID], s) {
+	if !isAwaitingCall(r.ledger[s.call.ID], s) {
 		if err := r.startedTx(tx, s); err != nil {
 			return err
 		}
@@ -127,7 +127,7 @@ func (r *run) awaitedTx(tx *store.Tx, s *step, out tools.Outcome) error {
 }
 
 // recountLent restores a call's share of the turn's limits.
-func (r *run) recountLent(s *step) {
+func (r *turnRun) recountLent(s *callStep) {
 	if _, waits := s.tool.(tools.Waiter); !waits {
 		return
 	}
@@ -138,5 +138,5 @@ func (r *run) recountLent(s *step) {
 	}
 }
 
-// quiet ignores the progress of calls that end immediately.
-func quiet(float64, string) {}
+// discardProgress ignores the progress of calls that end immediately.
+func discardProgress(float64, string) {}

@@ -11,9 +11,9 @@ import (
 	"hob/tools"
 )
 
-// link is an internal middleware of the chain. It works on the call itself, while a Hook gets a
+// middleware is an internal middleware of the chain. It works on the call itself, while a Hook gets a
 // copy.
-type link struct {
+type middleware struct {
 	name string
 	// early: it concerns every call of an answer before the first one runs,
 	// since what may run together depends on it.
@@ -22,8 +22,8 @@ type link struct {
 	always      bool
 	beforeModel func(ctx context.Context, q *modelCall) error
 	afterModel  func(ctx context.Context, q *modelCall)
-	beforeTool  func(ctx context.Context, s *step) error
-	afterTool   func(ctx context.Context, s *step)
+	beforeTool  func(ctx context.Context, s *callStep) error
+	afterTool   func(ctx context.Context, s *callStep)
 }
 
 // modelCall is one request to the model in progress.
@@ -33,28 +33,28 @@ type modelCall struct {
 	took time.Duration
 }
 
-// ends is an error of a link that ends the turn instead of the call.
-type ends struct{ error }
+// turnAbort is an error of a link that ends the turn instead of the call.
+type turnAbort struct{ error }
 
-func (e ends) Unwrap() error { return e.error }
+func (e turnAbort) Unwrap() error { return e.error }
 
-// links returns the chain of a turn, in its fixed order (see Hook).
-func (r *run) links(ctx context.Context) []link {
-	chain := make([]link, 0, 8+len(r.o.Hooks))
-	chain = append(chain, r.logging(ctx), r.routing(), r.checking(), r.limiting())
+// buildChain returns the chain of a turn, in its fixed order (see Hook).
+func (r *turnRun) buildChain(ctx context.Context) []middleware {
+	chain := make([]middleware, 0, 8+len(r.o.Hooks))
+	chain = append(chain, r.loggingMiddleware(ctx), r.routingMiddleware(), r.schemaMiddleware(), r.limitMiddleware())
 	for _, h := range r.o.Hooks {
-		chain = append(chain, r.outer(h))
+		chain = append(chain, r.hookMiddleware(h))
 	}
-	return append(chain, r.policy(), r.feeding(), r.truncating(), r.auditing(), r.saying())
+	return append(chain, r.policyMiddleware(), r.feedMiddleware(), r.truncationMiddleware(), r.auditMiddleware(), r.answerTextMiddleware())
 }
 
 // beforeModel passes a request along the chain.
-func (r *run) beforeModel(ctx context.Context, q *modelCall) error {
+func (r *turnRun) beforeModel(ctx context.Context, q *modelCall) error {
 	for _, l := range r.chain {
 		if l.beforeModel == nil {
 			continue
 		}
-		err := contained(func() error { return l.beforeModel(ctx, q) })
+		err := checkWithRecover(func() error { return l.beforeModel(ctx, q) })
 		if _, clear := errors.AsType[*llm.Error](err); err != nil && !clear {
 			return fmt.Errorf("hook %q failed before the model call: %w", l.name, err)
 		}
@@ -66,51 +66,51 @@ func (r *run) beforeModel(ctx context.Context, q *modelCall) error {
 }
 
 // afterModel passes an answer back along it.
-func (r *run) afterModel(ctx context.Context, q *modelCall) {
+func (r *turnRun) afterModel(ctx context.Context, q *modelCall) {
 	for i := len(r.chain) - 1; i >= 0; i-- {
 		if l := r.chain[i]; l.afterModel != nil {
-			r.watched(l.name, func() { l.afterModel(ctx, q) })
+			r.runAfterHook(l.name, func() { l.afterModel(ctx, q) })
 		}
 	}
 }
 
 // beforeTool passes a call along the early or the late part of the chain. A link that fails or
 // panics denies the call. The returned error ends the turn.
-func (r *run) beforeTool(ctx context.Context, s *step, early bool) error {
+func (r *turnRun) beforeTool(ctx context.Context, s *callStep, early bool) error {
 	for _, l := range r.chain {
-		if l.beforeTool == nil || l.early != early || s.settled() && !l.always {
+		if l.beforeTool == nil || l.early != early || s.hasOutcome() && !l.always {
 			continue
 		}
-		err := contained(func() error { return l.beforeTool(ctx, s) })
-		if e, ok := errors.AsType[ends](err); ok {
+		err := checkWithRecover(func() error { return l.beforeTool(ctx, s) })
+		if e, ok := errors.AsType[turnAbort](err); ok {
 			return e.error
 		}
 		if err != nil {
-			s.refuse(l.name, denial(l.name, err))
+			s.refuseCall(l.name, denialError(l.name, err))
 		}
 	}
 	return nil
 }
 
 // afterTool passes what a call came to back along the chain.
-func (r *run) afterTool(ctx context.Context, s *step) {
+func (r *turnRun) afterTool(ctx context.Context, s *callStep) {
 	for i := len(r.chain) - 1; i >= 0; i-- {
 		if l := r.chain[i]; l.afterTool != nil {
-			r.watched(l.name, func() { l.afterTool(ctx, s) })
+			r.runAfterHook(l.name, func() { l.afterTool(ctx, s) })
 		}
 	}
 }
 
-// denial returns the error that the model gets for a failed link.
-func denial(name string, err error) error {
+// denialError returns the error that the model gets for a failed link.
+func denialError(name string, err error) error {
 	if _, ok := errors.AsType[*tools.Error](err); ok {
 		return err
 	}
 	return tools.Errorf(tools.PolicyDenied, "%s: the check %q broke down, so the call is refused: %w", tools.PolicyDenied, tools.Clean(name), err)
 }
 
-// contained runs a link's check; a panic is an error.
-func contained(check func() error) (err error) {
+// checkWithRecover runs a link's check; a panic is an error.
+func checkWithRecover(check func() error) (err error) {
 	defer func() {
 		if p := recover(); p != nil {
 			err = fmt.Errorf("panic: %v", p)
@@ -119,8 +119,8 @@ func contained(check func() error) (err error) {
 	return check()
 }
 
-// watched runs what a link does afterwards; a panic is logged.
-func (r *run) watched(name string, do func()) {
+// runAfterHook runs what a link does afterwards; a panic is logged.
+func (r *turnRun) runAfterHook(name string, do func()) {
 	defer func() {
 		if p := recover(); p != nil {
 			r.o.Log.Error("hook panicked", "hook", name, "event", r.t.Event.ID, "panic", fmt.Sprint(p))
@@ -129,9 +129,9 @@ func (r *run) watched(name string, do func()) {
 	do()
 }
 
-// outer makes a link of a hook: it is given copies.
-func (r *run) outer(h Hook) link {
-	l := link{name: h.Name}
+// hookMiddleware makes a link of a hook: it is given copies.
+func (r *turnRun) hookMiddleware(h Hook) middleware {
+	l := middleware{name: h.Name}
 	if h.BeforeModel != nil {
 		l.beforeModel = func(ctx context.Context, q *modelCall) error { return h.BeforeModel(ctx, r.modelCall(q)) }
 	}
@@ -139,25 +139,25 @@ func (r *run) outer(h Hook) link {
 		l.afterModel = func(ctx context.Context, q *modelCall) { h.AfterModel(ctx, r.modelCall(q)) }
 	}
 	if h.BeforeTool != nil {
-		l.beforeTool = func(ctx context.Context, s *step) error { return h.BeforeTool(ctx, r.shown(s)) }
+		l.beforeTool = func(ctx context.Context, s *callStep) error { return h.BeforeTool(ctx, r.hookToolCall(s)) }
 	}
 	if h.AfterTool != nil {
-		l.afterTool = func(ctx context.Context, s *step) { h.AfterTool(ctx, r.shown(s)) }
+		l.afterTool = func(ctx context.Context, s *callStep) { h.AfterTool(ctx, r.hookToolCall(s)) }
 	}
 	return l
 }
 
-func (r *run) modelCall(q *modelCall) ModelCall {
+func (r *turnRun) modelCall(q *modelCall) ModelCall {
 	return ModelCall{
 		Event: r.t.Event.ID, Session: r.t.Event.Session, Model: r.model.Info(), Round: r.round, Final: q.req.NoTools,
 		MaxTokens: q.req.MaxTokens, Usage: q.resp.Usage, Answered: q.resp.Model, Took: q.took,
 	}
 }
 
-func (r *run) shown(s *step) ToolCall {
+func (r *turnRun) hookToolCall(s *callStep) ToolCall {
 	c := ToolCall{
 		Event: r.t.Event.ID, Session: r.t.Event.Session, Call: s.call.ID, Tool: s.call.Name, Args: bytes.Clone(s.args),
-		Attended: r.t.Attended, Tainted: r.tainted(), Text: s.text, Err: s.err, Took: s.took,
+		Attended: r.t.Attended, Tainted: r.isTainted(), Text: s.text, Err: s.err, Took: s.took,
 	}
 	if s.tool != nil {
 		c.Tool, c.Effects = s.tool.Spec().Name, s.tool.Spec().Effects

@@ -4,14 +4,14 @@ import (
 	"context"
 	"slices"
 
-	"hob/autonomy/brain"
 	"hob/autonomy/llm"
-	"hob/knowledge/store"
+	"hob/autonomy/modelrouter"
+	"hob/platform/store"
 )
 
-// choose finds the model of the turn, once.
-func (r *run) choose(ctx context.Context) error {
-	c, err := r.o.Model(ctx, brain.Ask{
+// chooseModel finds the model of the turn, once.
+func (r *turnRun) chooseModel(ctx context.Context) error {
+	c, err := r.o.Model(ctx, modelrouter.TurnInfo{
 		Agent:   r.o.Name,
 		Session: r.t.Event.Session, Event: r.t.Event.ID, Text: r.t.Text, Bare: len(r.t.Images) == 0 && len(r.t.Outside) == 0,
 		Attended: r.t.Attended && r.t.Depth == 0, Chain: r.toolsBefore(), Resumed: r.stored > 0,
@@ -31,7 +31,7 @@ func (r *run) choose(ctx context.Context) error {
 }
 
 // toolsBefore reports whether the turn before this one used tools.
-func (r *run) toolsBefore() bool {
+func (r *turnRun) toolsBefore() bool {
 	for i := r.own - 1; i >= 0; i-- {
 		switch m := r.msgs[i]; m.Role {
 		case llm.ToolRole:
@@ -45,8 +45,8 @@ func (r *run) toolsBefore() bool {
 	return false
 }
 
-// account returns the account for the usage of this turn's calls.
-func (r *run) account() llm.Account {
+// billingAccount returns the account for the usage of this turn's calls.
+func (r *turnRun) billingAccount() llm.Account {
 	purpose := llm.ForTurn
 	if r.t.Depth > 0 {
 		purpose = llm.ForSubAgent

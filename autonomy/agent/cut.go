@@ -19,42 +19,42 @@ const (
 	tailPart  = 4_000
 )
 
-// truncating bounds what the model reads of a call.
-func (r *run) truncating() link {
-	return link{name: "truncate", afterTool: func(ctx context.Context, s *step) {
+// truncationMiddleware bounds what the model reads of a call.
+func (r *turnRun) truncationMiddleware() middleware {
+	return middleware{name: "truncate", afterTool: func(ctx context.Context, s *callStep) {
 		if s.err != nil {
-			s.text = fmt.Sprintf("error %s: %s", tools.CodeOf(s.err), r.shorten(ctx, s, r.o.Redact.Text(s.err.Error())))
+			s.text = fmt.Sprintf("error %s: %s", tools.CodeOf(s.err), r.shortenResult(ctx, s, r.o.Redact.Text(s.err.Error())))
 		} else {
-			s.text = r.shorten(ctx, s, s.result.Text)
+			s.text = r.shortenResult(ctx, s, s.result.Text)
 		}
 		s.text = strings.ToValidUTF8(s.text, "\uFFFD")
 		s.body = len(s.text)
 	}}
 }
 
-// shorten cuts a long result and keeps the whole, when there is a place for it.
-func (r *run) shorten(ctx context.Context, s *step, text string) string {
+// shortenResult cuts a long result and keeps the whole, when there is a place for it.
+func (r *turnRun) shortenResult(ctx context.Context, s *callStep, text string) string {
 	if len(text) <= maxResult || r.o.Results == nil {
-		return cut(text, "")
+		return cutResult(text, "")
 	}
 	if _, ok := r.o.Catalogue.Get("read_result"); !ok { // this agent may not read on
-		return cut(text, "")
+		return cutResult(text, "")
 	}
 	if err := r.o.Results.Put(s.call.ID, text); err != nil {
 		r.o.Log.WarnContext(ctx, "cannot keep a long result", "call", s.call.ID, "err", err)
-		return cut(text, "")
+		return cutResult(text, "")
 	}
-	return cut(text, s.call.ID)
+	return cutResult(text, s.call.ID)
 }
 
-// cut shortens a long result at line boundaries, otherwise at rune boundaries. call is the id
+// cutResult shortens a long result at line boundaries, otherwise at rune boundaries. call is the id
 // of the stored full result, "" if it is not stored.
-func cut(s, call string) string {
+func cutResult(s, call string) string {
 	if len(s) <= maxResult {
 		return s
 	}
-	head := s[:border(s, headPart)]
-	from := border(s, len(s)-tailPart)
+	head := s[:runeStart(s, headPart)]
+	from := runeStart(s, len(s)-tailPart)
 	if i := strings.IndexByte(s[from:], '\n'); i >= 0 && i < tailPart/4 {
 		from += i + 1
 	}
@@ -72,8 +72,8 @@ func cut(s, call string) string {
 	return out + s[from:]
 }
 
-// border moves an index back to where a rune begins.
-func border(s string, i int) int {
+// runeStart moves an index back to where a rune begins.
+func runeStart(s string, i int) int {
 	for j := i; j > max(0, i-utf8.UTFMax); j-- {
 		if utf8.RuneStart(s[j]) {
 			return j
@@ -89,7 +89,7 @@ func errorLines(s string) string {
 	for line := range strings.Lines(s) {
 		line = strings.TrimRight(line, "\r\n")
 		if len(line) > 300 {
-			line = line[:border(line, 300)] + "…"
+			line = line[:runeStart(line, 300)] + "…"
 		}
 		if b.Len()+len(line) > errorPart {
 			break

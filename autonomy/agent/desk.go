@@ -13,9 +13,9 @@ import (
 	"hob/autonomy/guard"
 	"hob/autonomy/llm"
 	"hob/channels"
-	"hob/knowledge/store"
 	"hob/platform/provenance"
-	"hob/platform/shortid"
+	"hob/platform/store"
+	"hob/platform/text/shortid"
 	"hob/tools"
 )
 
@@ -23,11 +23,11 @@ import (
 // its state in memory and cannot be suspended for days.
 const heldUnattended = time.Hour
 
-// desk is the llm.Desk of one model call. Each action is a step with a pseudo tool that
+// permissionBroker is the llm.PermissionBroker of one model call. Each action is a step with a pseudo tool that
 // declares its possible effects, so that the guard, the ledger, the audit log and the live feed
 // treat it like any call.
-type desk struct {
-	r      *run
+type permissionBroker struct {
+	r      *turnRun
 	before []llm.Action
 	// ctx ends with the model call; waiting questions then return.
 	ctx  context.Context
@@ -36,13 +36,13 @@ type desk struct {
 
 	mu     sync.Mutex // held for each step's change, never while the owner is waited for
 	closed bool
-	steps  map[string]*errand // by the brain's id
-	order  []*errand
+	steps  map[string]*pendingAction // by the brain's id
+	order  []*pendingAction
 }
 
-// errand is an action in progress.
-type errand struct {
-	*step
+// pendingAction is an action in progress.
+type pendingAction struct {
+	*callStep
 	stored bool   // the ledger has its row, as started
 	rule   string // with this rule
 	shown  bool   // the live feed knows of it
@@ -55,16 +55,16 @@ const notAsked = "not asked: the agent does it by itself"
 
 var errDeskClosed = errors.New("the turn is over")
 
-// desk opens one for a model call; leave, which may be called twice, closes it.
-func (r *run) desk(ctx context.Context) (d *desk, leave func()) {
-	d = &desk{r: r, before: r.before, steps: map[string]*errand{}}
+// newPermissionBroker opens one for a model call; leave, which may be called twice, closes it.
+func (r *turnRun) newPermissionBroker(ctx context.Context) (d *permissionBroker, leave func()) {
+	d = &permissionBroker{r: r, before: r.before, steps: map[string]*pendingAction{}}
 	d.ctx, d.stop = context.WithCancel(ctx)
 	return d, func() { d.close(ctx) }
 }
 
-// Open implements llm.Desk. An external agent reads without asking, so a guest could learn what
+// CheckAllowed implements llm.PermissionBroker. An external agent reads without asking, so a guest could learn what
 // it reads.
-func (d *desk) Open() error {
+func (d *permissionBroker) CheckAllowed() error {
 	if d.r.t.Guest {
 		return errors.New("this agent reads your files without asking, so it answers only you")
 	}
@@ -72,49 +72,49 @@ func (d *desk) Open() error {
 	return nil
 }
 
-// Before implements llm.Desk.
-func (d *desk) Before() []llm.Action { return d.before }
+// PriorActions implements llm.PermissionBroker.
+func (d *permissionBroker) PriorActions() []llm.Action { return d.before }
 
-// Note implements llm.Desk.
-func (d *desk) Note(text string) {
-	d.r.live("status", map[string]any{"note": text})
+// PublishStatus implements llm.PermissionBroker.
+func (d *permissionBroker) PublishStatus(text string) {
+	d.r.publishLive("status", map[string]any{"note": text})
 }
 
-// Ask implements llm.Desk.
-func (d *desk) Ask(ctx context.Context, a llm.Action) (llm.Ruling, error) {
-	ctx, done, err := d.enter(ctx)
+// RequestPermission implements llm.PermissionBroker.
+func (d *permissionBroker) RequestPermission(ctx context.Context, a llm.Action) (llm.PermissionResult, error) {
+	ctx, done, err := d.enterCall(ctx)
 	if err != nil {
-		return llm.Ruling{}, err
+		return llm.PermissionResult{}, err
 	}
 	defer done()
 	d.mu.Lock()
-	s := d.at(a)
-	if s.settled() || s.dec.Rule != "" && s.dec.Rule != notAsked { // never ask twice
+	s := d.findOrCreateAction(a)
+	if s.hasOutcome() || s.dec.Rule != "" && s.dec.Rule != notAsked { // never ask twice
 		d.mu.Unlock()
-		return llm.Ruling{Reason: "this action was asked for before, or has ended"}, nil
+		return llm.PermissionResult{Reason: "this action was asked for before, or has ended"}, nil
 	}
-	if err := d.decide(ctx, s, a); err != nil {
+	if err := d.decideAction(ctx, s, a); err != nil {
 		d.mu.Unlock()
-		return llm.Ruling{}, err
+		return llm.PermissionResult{}, err
 	}
 	var question guard.Approval
 	if s.dec.Verdict == guard.Ask {
-		question, err = d.question(ctx, s)
+		question, err = d.createApproval(ctx, s)
 	}
 	d.mu.Unlock()
 	if err != nil {
-		return llm.Ruling{}, err
+		return llm.PermissionResult{}, err
 	}
 	if s.dec.Verdict == guard.Ask {
-		if err := d.await(ctx, s, question); err != nil {
-			return llm.Ruling{}, err
+		if err := d.awaitApproval(ctx, s, question); err != nil {
+			return llm.PermissionResult{}, err
 		}
 	}
-	return d.ruling(ctx, s)
+	return d.resolvePermission(ctx, s)
 }
 
-// enter counts a call in, for close, and ends its ctx with the model call.
-func (d *desk) enter(ctx context.Context) (context.Context, func(), error) {
+// enterCall counts a call in, for close, and ends its ctx with the model call.
+func (d *permissionBroker) enterCall(ctx context.Context) (context.Context, func(), error) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	if d.closed {
@@ -131,32 +131,32 @@ func (d *desk) enter(ctx context.Context) (context.Context, func(), error) {
 	}, nil
 }
 
-// at finds or creates the step of an action. It updates the step unless a decision on its
+// findOrCreateAction finds or creates the step of an action. It updates the step unless a decision on its
 // earlier state exists. d.mu is held.
-func (d *desk) at(a llm.Action) *errand {
+func (d *permissionBroker) findOrCreateAction(a llm.Action) *pendingAction {
 	s := d.steps[a.ID]
 	if s == nil {
-		id := "call_" + tail(d.r.t.Event.ID, 12) + "_" + shortid.New("")
-		s = &errand{step: &step{call: llm.ToolCall{ID: id}}}
+		id := "call_" + lastIDChars(d.r.t.Event.ID, 12) + "_" + shortid.New("")
+		s = &pendingAction{callStep: &callStep{call: llm.ToolCall{ID: id}}}
 		d.steps[a.ID] = s
 		d.order = append(d.order, s)
 	}
-	if (s.dec.Rule == "" || s.dec.Rule == notAsked) && !s.settled() {
+	if (s.dec.Rule == "" || s.dec.Rule == notAsked) && !s.hasOutcome() {
 		t := newPseudo(a)
 		s.tool, s.args = t, a.Args
 		s.call.Name, s.call.Args = t.Spec().Name, a.Args
 	}
 	if !s.shown {
 		s.shown = true
-		d.r.live("tool_call_start", map[string]any{"id": s.call.ID, "name": s.call.Name})
+		d.r.publishLive("tool_call_start", map[string]any{"id": s.call.ID, "name": s.call.Name})
 	}
 	return s
 }
 
-// decide passes the action along the chain, up to the gate. d.mu is held.
-func (d *desk) decide(ctx context.Context, s *errand, a llm.Action) error {
+// decideAction passes the action along the chain, up to the gate. d.mu is held.
+func (d *permissionBroker) decideAction(ctx context.Context, s *pendingAction, a llm.Action) error {
 	s.dec = guard.Decision{}
-	if err := d.r.beforeTool(ctx, s.step, false); err != nil || s.err != nil {
+	if err := d.r.beforeTool(ctx, s.callStep, false); err != nil || s.err != nil {
 		return err
 	}
 	if a.Beyond && s.dec.Verdict == guard.Allow && s.tool.Spec().Effects.ReadOnly() {
@@ -168,18 +168,18 @@ func (d *desk) decide(ctx context.Context, s *errand, a llm.Action) error {
 	return nil
 }
 
-// denied settles a step that the gate has refused.
-func (d *desk) denied(s *errand) {
+// settleDenied settles a step that the gate has refused.
+func (d *permissionBroker) settleDenied(s *pendingAction) {
 	if s.dec.Verdict == guard.Deny {
 		code := cmp.Or(s.dec.Code, tools.PolicyDenied)
 		s.err = deniedBy(code, s.dec)
 	}
 }
 
-// request returns the request to the guard. It is always tainted: the agent may have read text
+// guardRequest returns the request to the guard. It is always tainted: the agent may have read text
 // that Hob has not seen.
-func (d *desk) request(ctx context.Context, s *errand) guard.Request {
-	q := d.r.request(ctx, s.step)
+func (d *permissionBroker) guardRequest(ctx context.Context, s *pendingAction) guard.Request {
+	q := d.r.guardRequest(ctx, s.callStep)
 	q.Tainted = true
 	if !q.Attended {
 		q.Within = heldUnattended
@@ -187,20 +187,20 @@ func (d *desk) request(ctx context.Context, s *errand) guard.Request {
 	return q
 }
 
-// question makes the question durable and puts it before the owner. The turn is
+// createApproval makes the question durable and puts it before the owner. The turn is
 // held: the agent's process stands still until the answer. d.mu is held.
-func (d *desk) question(ctx context.Context, s *errand) (a guard.Approval, err error) {
-	err = d.r.write(ctx, func(tx *store.Tx) error {
-		if a, err = d.r.o.Guard.AskTx(tx, d.request(ctx, s), s.dec); err != nil {
+func (d *permissionBroker) createApproval(ctx context.Context, s *pendingAction) (a guard.Approval, err error) {
+	err = d.r.writeWithSteps(ctx, func(tx *store.Tx) error {
+		if a, err = d.r.o.Guard.AskTx(tx, d.guardRequest(ctx, s), s.dec); err != nil {
 			return err
 		}
-		if err := d.r.auditTx(tx, s.step, "asked"); err != nil {
+		if err := d.r.auditTx(tx, s.callStep, "asked"); err != nil {
 			return err
 		}
 		if err := d.r.questionTx(tx, []guard.Approval{a}); err != nil {
 			return err
 		}
-		tx.AfterCommit(func() { d.r.o.Bus.Nudge(d.r.t.Event.ID) })
+		tx.AfterCommit(func() { d.r.o.Bus.RecheckWaiters(d.r.t.Event.ID) })
 		return nil
 	})
 	if err != nil {
@@ -209,23 +209,23 @@ func (d *desk) question(ctx context.Context, s *errand) (a guard.Approval, err e
 	return a, nil
 }
 
-// await waits for the owner's answer and applies it to the step. If the turn ends first, the
+// awaitApproval waits for the owner's answer and applies it to the step. If the turn ends first, the
 // question expires.
-func (d *desk) await(ctx context.Context, s *errand, q guard.Approval) error {
+func (d *permissionBroker) awaitApproval(ctx context.Context, s *pendingAction, q guard.Approval) error {
 	release := func() {}
 	if d.r.t.Hold != nil {
 		release = d.r.t.Hold()
 	}
 	defer release()
 	if _, err := d.r.o.Guard.Wait(ctx, q.ID); err != nil {
-		return errors.Join(err, d.lapse(ctx, q))
+		return errors.Join(err, d.lapseApproval(ctx, q))
 	}
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	if d.closed {
 		return errDeskClosed
 	}
-	dec, err := d.r.o.Guard.Decide(ctx, d.request(ctx, s))
+	dec, err := d.r.o.Guard.Decide(ctx, d.guardRequest(ctx, s))
 	if err != nil {
 		return err
 	}
@@ -233,7 +233,7 @@ func (d *desk) await(ctx context.Context, s *errand, q guard.Approval) error {
 	if dec.Verdict == guard.Ask { // no answer came, and yet the wait is over
 		s.dec = guard.Decision{Verdict: guard.Deny, Rule: dec.Rule, Code: tools.ApprovalTimeout, Reason: "nobody answered the question in time"}
 	}
-	d.denied(s)
+	d.settleDenied(s)
 	if s.dec.Code != tools.ApprovalTimeout {
 		return nil
 	}
@@ -243,9 +243,9 @@ func (d *desk) await(ctx context.Context, s *errand, q guard.Approval) error {
 	})
 }
 
-// lapse expires a question whose turn ends first. It notifies the owner at a shutdown, but not
+// lapseApproval expires a question whose turn ends first. It notifies the owner at a shutdown, but not
 // after a stop, which the owner caused.
-func (d *desk) lapse(ctx context.Context, q guard.Approval) error {
+func (d *permissionBroker) lapseApproval(ctx context.Context, q guard.Approval) error {
 	err := d.r.o.Store.Write(context.WithoutCancel(ctx), func(tx *store.Tx) error {
 		open, err := d.r.o.Guard.EndTx(tx, q.ID, guard.Cancelled)
 		if err != nil || !open || !errors.Is(context.Cause(d.ctx), ErrDraining) {
@@ -259,50 +259,50 @@ func (d *desk) lapse(ctx context.Context, q guard.Approval) error {
 	return nil
 }
 
-// ruling returns the result of a decided step. It records a permission in the ledger before the
+// resolvePermission returns the result of a decided step. It records a permission in the ledger before the
 // agent learns of it.
-func (d *desk) ruling(ctx context.Context, s *errand) (llm.Ruling, error) {
+func (d *permissionBroker) resolvePermission(ctx context.Context, s *pendingAction) (llm.PermissionResult, error) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	if d.closed {
-		return llm.Ruling{}, errDeskClosed
+		return llm.PermissionResult{}, errDeskClosed
 	}
 	if s.err != nil {
-		if err := d.ended(ctx, s); err != nil {
-			return llm.Ruling{}, err
+		if err := d.recordEnd(ctx, s); err != nil {
+			return llm.PermissionResult{}, err
 		}
-		return llm.Ruling{Expired: tools.CodeOf(s.err) == tools.ApprovalTimeout, Reason: s.dec.Reason}, nil
+		return llm.PermissionResult{Expired: tools.CodeOf(s.err) == tools.ApprovalTimeout, Reason: s.dec.Reason}, nil
 	}
-	switch err := d.begin(ctx, s); {
-	case s.ungranted(err):
-		return llm.Ruling{Reason: guard.ErrGrantEnded.Error()}, d.ended(ctx, s)
+	switch err := d.recordStart(ctx, s); {
+	case s.refuseUngranted(err):
+		return llm.PermissionResult{Reason: guard.ErrGrantEnded.Error()}, d.recordEnd(ctx, s)
 	case err != nil:
-		return llm.Ruling{}, err
+		return llm.PermissionResult{}, err
 	}
-	return llm.Ruling{Allowed: true, Reason: s.dec.Reason}, nil
+	return llm.PermissionResult{Allowed: true, Reason: s.dec.Reason}, nil
 }
 
-// begin records that an action with effects begins. d.mu is held.
-func (d *desk) begin(ctx context.Context, s *errand) error {
-	if s.settled() || s.stored && s.rule == s.dec.Rule {
+// recordStart records that an action with effects begins. d.mu is held.
+func (d *permissionBroker) recordStart(ctx context.Context, s *pendingAction) error {
+	if s.hasOutcome() || s.stored && s.rule == s.dec.Rule {
 		return nil
 	}
 	if s.still == nil {
-		_, s.still = newPulse(d.ctx, s.call.ID, s.tool.Spec().Name, d.r.live)
+		_, s.still = newPulse(d.ctx, s.call.ID, s.tool.Spec().Name, d.r.publishLive)
 	}
 	if s.tool.Spec().Effects.ReadOnly() {
 		return nil // its row is written when it has ended
 	}
-	e := d.r.entry(s.step)
+	e := d.r.ledgerEntry(s.callStep)
 	e.State = bus.CallStarted
-	err := d.r.write(context.WithoutCancel(ctx), func(tx *store.Tx) error {
+	err := d.r.writeWithSteps(context.WithoutCancel(ctx), func(tx *store.Tx) error {
 		if err := d.r.o.Guard.UseTx(tx, s.dec); err != nil {
 			return err
 		}
 		if err := d.r.o.Bus.RecordTx(tx, e); err != nil {
 			return err
 		}
-		return d.r.auditTx(tx, s.step, "started")
+		return d.r.auditTx(tx, s.callStep, "started")
 	})
 	if err != nil {
 		return fmt.Errorf("agent: ledger: %w", err)
@@ -311,29 +311,29 @@ func (d *desk) begin(ctx context.Context, s *errand) error {
 	return nil
 }
 
-// Tell implements llm.Desk.
-func (d *desk) Tell(ctx context.Context, a llm.Action) {
-	_, done, err := d.enter(ctx)
+// RecordAction implements llm.PermissionBroker.
+func (d *permissionBroker) RecordAction(ctx context.Context, a llm.Action) {
+	_, done, err := d.enterCall(ctx)
 	if err != nil {
 		return
 	}
 	defer done()
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	s := d.at(a)
-	if s.settled() {
+	s := d.findOrCreateAction(a)
+	if s.hasOutcome() {
 		return
 	}
 	switch a.State {
 	case llm.Planned, llm.Begun:
 	case llm.Ended:
-		s.ran, s.result = true, tools.Result{Text: cut(a.Result, ""), Source: provenance.Outside}
+		s.ran, s.result = true, tools.Result{Text: cutResult(a.Result, ""), Source: provenance.Outside}
 		s.text = s.result.Text
-		d.r.note(s.step)
+		d.r.recordEffect(s.callStep)
 	case llm.Dropped:
-		s.err = &tools.Error{Code: tools.Cancelled, Message: cmp.Or(cut(a.Result, ""), "it did not run"), Source: provenance.Outside}
+		s.err = &tools.Error{Code: tools.Cancelled, Message: cmp.Or(cutResult(a.Result, ""), "it did not run"), Source: provenance.Outside}
 	default:
-		s.err = &tools.Error{Code: tools.Failed, Message: cmp.Or(cut(a.Result, ""), "it failed"), Source: provenance.Outside}
+		s.err = &tools.Error{Code: tools.Failed, Message: cmp.Or(cutResult(a.Result, ""), "it failed"), Source: provenance.Outside}
 	}
 	if a.State == llm.Planned {
 		return
@@ -341,50 +341,50 @@ func (d *desk) Tell(ctx context.Context, a llm.Action) {
 	if s.dec.Rule == "" {
 		s.dec = guard.Decision{Verdict: guard.Allow, Rule: notAsked}
 	}
-	if !s.settled() {
-		err = d.begin(ctx, s)
+	if !s.hasOutcome() {
+		err = d.recordStart(ctx, s)
 	} else {
-		err = d.ended(ctx, s)
+		err = d.recordEnd(ctx, s)
 	}
 	if err != nil {
 		d.r.o.Log.Error("an agent's action could not be recorded", "event", d.r.t.Event.ID, "err", err)
 	}
 }
 
-// ended records the result of an action. d.mu is held.
-func (d *desk) ended(ctx context.Context, s *errand) error {
+// recordEnd records the result of an action. d.mu is held.
+func (d *permissionBroker) recordEnd(ctx context.Context, s *pendingAction) error {
 	if s.still != nil {
 		s.still()
 	}
 	if !s.stored {
-		d.end(s)
+		d.queueRecord(s)
 		return nil
 	}
-	d.r.feedResult(s.step)
-	e := d.r.finished(s.step)
+	d.r.feedResult(s.callStep)
+	e := d.r.finishedEntry(s.callStep)
 	return d.r.o.Store.Write(context.WithoutCancel(ctx), func(tx *store.Tx) error {
 		if err := d.r.o.Bus.RecordTx(tx, e); err != nil {
 			return err
 		}
-		return d.r.auditTx(tx, s.step, outcomeOf(s.step))
+		return d.r.auditTx(tx, s.callStep, outcomeOf(s.callStep))
 	})
 }
 
-// end queues the row of an action that was not recorded when it began: it goes
+// queueRecord queues the row of an action that was not recorded when it began: it goes
 // with the next transaction of the turn. d.mu is held.
-func (d *desk) end(s *errand) {
-	d.r.feedResult(s.step)
-	e, outcome := d.r.finished(s.step), outcomeOf(s.step)
+func (d *permissionBroker) queueRecord(s *pendingAction) {
+	d.r.feedResult(s.callStep)
+	e, outcome := d.r.finishedEntry(s.callStep), outcomeOf(s.callStep)
 	d.r.pending = append(d.r.pending, func(tx *store.Tx) error {
 		if err := d.r.o.Bus.RecordTx(tx, e); err != nil {
 			return err
 		}
-		return d.r.auditTx(tx, s.step, outcome)
+		return d.r.auditTx(tx, s.callStep, outcome)
 	})
 }
 
 // close rejects all later calls. Actions without a recorded end have an unknown outcome.
-func (d *desk) close(ctx context.Context) {
+func (d *permissionBroker) close(ctx context.Context) {
 	d.mu.Lock()
 	d.closed = true
 	d.mu.Unlock()
@@ -393,19 +393,19 @@ func (d *desk) close(ctx context.Context) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	for _, s := range d.order {
-		if s.settled() || !s.stored {
+		if s.hasOutcome() || !s.stored {
 			continue
 		}
 		s.err = tools.Errorf(tools.OutcomeUnknown, "the agent was cut off while it did this, and nobody knows whether it took effect")
-		if err := d.ended(ctx, s); err != nil {
+		if err := d.recordEnd(ctx, s); err != nil {
 			d.r.o.Log.Error("an agent's action could not be recorded", "event", d.r.t.Event.ID, "err", err)
 		}
 	}
 }
 
 // tellTx sends the owner a message from Hob outside of the answer.
-func (r *run) tellTx(tx *store.Tx, text string) error {
-	return r.o.Bus.SayTx(tx, r.t.Event.ID, bus.Out{Provenance: provenance.Outside, Delivery: channels.Delivery{
+func (r *turnRun) tellTx(tx *store.Tx, text string) error {
+	return r.o.Bus.EnqueueTx(tx, r.t.Event.ID, bus.OutboxItem{Provenance: provenance.Outside, Delivery: channels.Delivery{
 		Kind: channels.Notice, Session: r.t.Report, Channel: r.t.Channel, Chat: r.t.Chat, Text: text,
 	}})
 }

@@ -11,43 +11,43 @@ import (
 	"hob/tools"
 )
 
-func (r *run) outcome(answer string) Outcome {
-	o := Outcome{Answer: answer, Messages: r.fresh(), Record: all(r.pending), Usage: r.usage, Rounds: r.round, Source: r.voice(), Origins: r.origins(), Realm: r.o.Realm}
+func (r *turnRun) buildOutcome(answer string) Outcome {
+	o := Outcome{Answer: answer, Messages: r.unstoredMessages(), Record: joinWrites(r.pending), Usage: r.usage, Rounds: r.round, Source: r.answerSource(), Origins: r.contextOrigins(), Realm: r.o.Realm}
 	if r.model != nil {
 		o.Model = cmp.Or(r.by, r.model.Info().Name())
 	}
 	return o
 }
 
-// ended converts the error of a turn into its outcome.
-func (r *run) ended(ctx context.Context, err error) (Outcome, error) {
+// outcomeOfError converts the error of a turn into its outcome.
+func (r *turnRun) outcomeOfError(ctx context.Context, err error) (Outcome, error) {
 	switch {
 	case errors.Is(err, ErrStopped), errors.Is(context.Cause(ctx), ErrStopped):
-		return r.interrupted(ctx), nil
+		return r.interruptedOutcome(ctx), nil
 	case ctx.Err() != nil:
 		return Outcome{}, ErrDraining
 	}
-	r.settle(ctx, tools.Errorf(tools.Cancelled, "the turn ended before this call ran"))
-	return r.outcome(r.partial), err
+	r.settleOpenCalls(ctx, tools.Errorf(tools.Cancelled, "the turn ended before this call ran"))
+	return r.buildOutcome(r.partial), err
 }
 
-// interrupted stores the partial answer, marked as interrupted, and answers every open call so
+// interruptedOutcome stores the partial answer, marked as interrupted, and answers every open call so
 // that the history stays well formed.
-func (r *run) interrupted(ctx context.Context) Outcome {
-	r.settle(ctx, tools.Errorf(tools.Cancelled, "the owner stopped this turn before this call ran"))
+func (r *turnRun) interruptedOutcome(ctx context.Context) Outcome {
+	r.settleOpenCalls(ctx, tools.Errorf(tools.Cancelled, "the owner stopped this turn before this call ran"))
 	answer := "Stopped."
 	if text := strings.TrimSpace(r.partial); text != "" {
 		answer = text + " … [interrupted]"
 	}
-	r.answer([]llm.Part{{Text: answer}})
-	o := r.outcome(answer)
+	r.appendAnswer([]llm.Part{{Text: answer}})
+	o := r.buildOutcome(answer)
 	o.Interrupted = true
 	return o
 }
 
-// settle answers the open calls of the last answer: with their results if they ran, otherwise
+// settleOpenCalls answers the open calls of the last answer: with their results if they ran, otherwise
 // with the given error.
-func (r *run) settle(ctx context.Context, why error) {
+func (r *turnRun) settleOpenCalls(ctx context.Context, why error) {
 	last := r.msgs[len(r.msgs)-1]
 	if last.Role != llm.Assistant {
 		return
@@ -59,15 +59,15 @@ func (r *run) settle(ctx context.Context, why error) {
 		return
 	}
 	for _, s := range r.steps {
-		if !s.settled() {
+		if !s.hasOutcome() {
 			s.err = why
 		}
 	}
-	r.append(context.WithoutCancel(ctx))
+	r.appendResults(context.WithoutCancel(ctx))
 }
 
-// tainted reports whether untrusted text is in the context of the next call.
-func (r *run) tainted() bool {
+// isTainted reports whether untrusted text is in the context of the next call.
+func (r *turnRun) isTainted() bool {
 	if r.strange.Load() {
 		return true
 	}
@@ -82,21 +82,21 @@ func (r *run) tainted() bool {
 }
 
 // ownerWords returns tools.Call.OwnerWords for this turn.
-func (r *run) ownerWords() []string {
+func (r *turnRun) ownerWords() []string {
 	t := r.t
-	if !t.Private || !t.Attended || t.Guest || t.Depth > 0 || t.Source != provenance.Owner || len(t.Outside) > 0 || r.tainted() {
+	if !t.Private || !t.Attended || t.Guest || t.Depth > 0 || t.Source != provenance.Owner || len(t.Outside) > 0 || r.isTainted() {
 		return nil
 	}
 	if t.Call != nil { // the owner wrote the arguments
-		return texts(t.Call.Args)
+		return jsonStrings(t.Call.Args)
 	}
 	return append([]string{t.Text}, r.words...)
 }
 
-// voice returns the provenance of Hob's answer. The model may repeat untrusted text from its
+// answerSource returns the provenance of Hob's answer. The model may repeat untrusted text from its
 // context, so its words stay tainted after that text has left the window.
-func (r *run) voice() provenance.Source {
-	if r.tainted() {
+func (r *turnRun) answerSource() provenance.Source {
+	if r.isTainted() {
 		return provenance.Outside
 	}
 	return provenance.Hob

@@ -8,17 +8,17 @@ import (
 	"hob/autonomy/session"
 )
 
-// fit makes the conversation shorter before a request that would fill the
+// fitWindow makes the conversation shorter before a request that would fill the
 // model's window.
-func (r *run) fit(ctx context.Context) error {
+func (r *turnRun) fitWindow(ctx context.Context) error {
 	if r.o.Compactor == nil {
 		return nil
 	}
-	room, enough := r.o.Compactor.Room(r.t.Event.Session, r.model)
-	if room == 0 || r.weight()+r.overhead() <= room {
+	room, enough := r.o.Compactor.ByteLimits(r.t.Event.Session, r.model)
+	if room == 0 || r.messageBytes()+r.overheadBytes() <= room {
 		return nil
 	}
-	err := r.shrink(ctx, enough-r.overhead())
+	err := r.shrinkWindow(ctx, enough-r.overheadBytes())
 	if errors.Is(err, session.ErrNothing) { // the provider has the last word
 		return nil
 	}
@@ -26,8 +26,8 @@ func (r *run) fit(ctx context.Context) error {
 }
 
 // streamFitting retries with a shorter conversation if the model rejects it as too long.
-func (r *run) streamFitting(ctx context.Context, q *modelCall) error {
-	again, err := r.overflowed(ctx, r.stream(ctx, q))
+func (r *turnRun) streamFitting(ctx context.Context, q *modelCall) error {
+	again, err := r.handleOverflow(ctx, r.readStream(ctx, q))
 	if !again {
 		return err
 	}
@@ -35,21 +35,21 @@ func (r *run) streamFitting(ctx context.Context, q *modelCall) error {
 	if err := r.beforeModel(ctx, q); err != nil {
 		return err
 	}
-	return tooLong(r.stream(ctx, q))
+	return tooLong(r.readStream(ctx, q))
 }
 
-// overflowed reports whether to retry a failed call because the conversation was shortened.
+// handleOverflow reports whether to retry a failed call because the conversation was shortened.
 // Otherwise it returns the error for the owner.
-func (r *run) overflowed(ctx context.Context, err error) (again bool, _ error) {
+func (r *turnRun) handleOverflow(ctx context.Context, err error) (again bool, _ error) {
 	e, ok := errors.AsType[*llm.Error](err)
 	if !ok || e.Kind != llm.Overflow || e.Visible || r.o.Compactor == nil {
 		return false, err
 	}
-	room := r.weight() / 2
-	if _, enough := r.o.Compactor.Room(r.t.Event.Session, r.model); enough > 0 {
-		room = min(room, enough-r.overhead())
+	room := r.messageBytes() / 2
+	if _, enough := r.o.Compactor.ByteLimits(r.t.Event.Session, r.model); enough > 0 {
+		room = min(room, enough-r.overheadBytes())
 	}
-	switch serr := r.shrink(ctx, max(room, 0)); {
+	switch serr := r.shrinkWindow(ctx, max(room, 0)); {
 	case errors.Is(serr, session.ErrNothing):
 		return false, tooLong(e)
 	case serr != nil:
@@ -71,20 +71,20 @@ func tooLong(err error) error {
 	}
 }
 
-// shrink stores what the turn has done, makes the window smaller and reads it
+// shrinkWindow stores what the turn has done, makes the window smaller and reads it
 // again.
-func (r *run) shrink(ctx context.Context, room int) error {
-	if err := r.save(ctx); err != nil {
+func (r *turnRun) shrinkWindow(ctx context.Context, room int) error {
+	if err := r.saveSteps(ctx); err != nil {
 		return err
 	}
-	if err := r.o.Compactor.Shrink(ctx, r.model, r.t.Event.Session, r.t.Event.ID, room); err != nil {
+	if err := r.o.Compactor.CompactForOverflow(ctx, r.model, r.t.Event.Session, r.t.Event.ID, room); err != nil {
 		return err
 	}
 	before, recorded, err := r.o.Sessions.History(ctx, r.t.Event.Session, r.t.Event.ID)
 	if err != nil {
 		return err
 	}
-	if before, err = r.mend(ctx, before); err != nil {
+	if before, err = r.answerAbandonedCalls(ctx, before); err != nil {
 		return err
 	}
 	r.own, r.stored = len(before), len(recorded)
@@ -92,15 +92,15 @@ func (r *run) shrink(ctx context.Context, room int) error {
 	return nil
 }
 
-// weight returns the size of the request's messages in bytes; overhead that of the rest.
-func (r *run) weight() (n int) {
+// messageBytes returns the size of the request's messages in bytes; overhead that of the rest.
+func (r *turnRun) messageBytes() (n int) {
 	for _, m := range r.msgs {
-		n += session.Chars(m)
+		n += session.MessageBytes(m)
 	}
 	return n
 }
 
-func (r *run) overhead() int {
+func (r *turnRun) overheadBytes() int {
 	n := len(r.system)
 	for _, t := range r.offered {
 		n += len(t.Name) + len(t.Description) + len(t.Schema) + 32
@@ -108,9 +108,9 @@ func (r *run) overhead() int {
 	return n
 }
 
-// counted lets later requests be weighed by the provider's own count.
-func (r *run) counted(u llm.Usage) {
+// recordTokenCount lets later requests be weighed by the provider's own count.
+func (r *turnRun) recordTokenCount(u llm.Usage) {
 	if u.Known {
-		r.o.Sessions.Counted(r.t.Event.Session, r.weight()+r.overhead(), r.overhead(), u.Input)
+		r.o.Sessions.RecordTokenCount(r.t.Event.Session, r.messageBytes()+r.overheadBytes(), r.overheadBytes(), u.Input)
 	}
 }

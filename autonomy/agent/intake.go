@@ -8,19 +8,19 @@ import (
 	"hob/autonomy/guard"
 	"hob/autonomy/llm"
 	"hob/autonomy/session"
-	"hob/knowledge/store"
-	"hob/platform/fence"
-	"hob/platform/injection"
 	"hob/platform/provenance"
+	"hob/platform/store"
+	"hob/platform/text/injection"
+	"hob/platform/text/promptfence"
 )
 
 // guardianMark is the mark that a guardian model sets.
 const guardianMark = "guardian"
 
-// intake is the single entry of untrusted text into the conversation: it scans, marks and
+// ingestUntrusted is the single entry of untrusted text into the conversation: it scans, marks and
 // fences the text. call is the id of the call that returned it, "" for none. The marks do not
 // affect any decision.
-func (r *run) intake(ctx context.Context, p *llm.Part, call string) {
+func (r *turnRun) ingestUntrusted(ctx context.Context, p *llm.Part, call string) {
 	text, hint := p.Text, ""
 	if p.Result != nil {
 		n := min(p.Fenced, len(p.Result.Text))
@@ -29,8 +29,8 @@ func (r *run) intake(ctx context.Context, p *llm.Part, call string) {
 	if strings.TrimSpace(text) == "" {
 		return
 	}
-	if marks := r.marked(ctx, text); len(marks) > 0 {
-		p.Origins = signed(p.Origins, marks)
+	if marks := r.scanMarks(ctx, text); len(marks) > 0 {
+		p.Origins = withMarks(p.Origins, marks)
 		r.auditMarks(p, call, marks)
 		if r.o.Block {
 			text = "[withheld: text from outside that looks like an attempt to take over its reader (" + strings.Join(marks, ", ") + "); the owner has it set so ([guard] block)]"
@@ -41,15 +41,15 @@ func (r *run) intake(ctx context.Context, p *llm.Part, call string) {
 			}
 		}
 	}
-	p.Fence = fence.New(text)
+	p.Fence = promptfence.New(text)
 	if hint == "" {
 		p.Fenced = 0
 	}
 }
 
-// marked returns the marks of a text: those of the scanner and of the guardian model, if
+// scanMarks returns the marks of a text: those of the scanner and of the guardian model, if
 // configured. The model can only add a mark.
-func (r *run) marked(ctx context.Context, text string) []string {
+func (r *turnRun) scanMarks(ctx context.Context, text string) []string {
 	marks := injection.Scan(text)
 	if r.o.Guardian == nil {
 		return marks
@@ -64,8 +64,8 @@ func (r *run) marked(ctx context.Context, text string) []string {
 	return marks
 }
 
-// signed notes the marks with the origins of the text in which they were seen.
-func signed(list []provenance.Origin, marks []string) []provenance.Origin {
+// withMarks notes the marks with the origins of the text in which they were seen.
+func withMarks(list []provenance.Origin, marks []string) []provenance.Origin {
 	if len(list) == 0 {
 		list = []provenance.Origin{{Kind: "tool"}}
 	}
@@ -81,7 +81,7 @@ func signed(list []provenance.Origin, marks []string) []provenance.Origin {
 
 // auditMarks writes down that a text was marked, in the transaction that stores
 // it.
-func (r *run) auditMarks(p *llm.Part, call string, marks []string) {
+func (r *turnRun) auditMarks(p *llm.Part, call string, marks []string) {
 	rec := guard.Record{
 		Actor: "hob", Action: "mark", Event: r.t.Event.ID, Session: r.t.Event.Session, Origin: r.t.Origin, Call: call,
 		Verdict: strings.Join(marks, "+"), Rule: "marks only, decides nothing", Tainted: true, Outcome: "marked",
@@ -97,10 +97,10 @@ func (r *run) auditMarks(p *llm.Part, call string, marks []string) {
 
 // shownTo returns the messages in the form for the model. The built-in brain parses results
 // itself and shows them unchanged.
-func (r *run) shownTo() []llm.Message {
-	msgs := session.Join(r.msgs)
+func (r *turnRun) shownTo() []llm.Message {
+	msgs := session.MergeSummary(r.msgs)
 	if r.model.Info().Provider == offlineBrain {
 		return msgs
 	}
-	return llm.Fenced(msgs)
+	return llm.FenceUntrusted(msgs)
 }

@@ -22,9 +22,9 @@ const (
 	window        = 8
 )
 
-// limiting bounds the turn: rounds, tokens, repeats, failures.
-func (r *run) limiting() link {
-	return link{
+// limitMiddleware bounds the turn: rounds, tokens, repeats, failures.
+func (r *turnRun) limitMiddleware() middleware {
+	return middleware{
 		name: "limits", always: true, // a model may make the same mistake for ever
 		beforeModel: func(_ context.Context, q *modelCall) error {
 			if r.round+r.lent > r.o.Limits.Rounds || r.spent > r.o.Limits.Tokens {
@@ -36,30 +36,30 @@ func (r *run) limiting() link {
 		},
 		afterModel: func(_ context.Context, q *modelCall) {
 			if r.spent += q.resp.Usage.Output; q.resp.Usage.Output == 0 {
-				r.spent += tokens(q.resp.Parts)
+				r.spent += estimateTokens(q.resp.Parts)
 			}
 		},
-		beforeTool: func(_ context.Context, s *step) error {
-			if r.limits.refuse(s.what()) {
-				s.refuse("repeated", tools.Errorf(tools.Repeated, "this call was made again and again in this turn and is refused; use what you have or say what is in the way"))
+		beforeTool: func(_ context.Context, s *callStep) error {
+			if r.limits.countAndCheck(s.toolAndArgs()) {
+				s.refuseCall("repeated", tools.Errorf(tools.Repeated, "this call was made again and again in this turn and is refused; use what you have or say what is in the way"))
 			}
 			return nil
 		},
-		afterTool: func(_ context.Context, s *step) {
+		afterTool: func(_ context.Context, s *callStep) {
 			if r.t.Call != nil {
 				return // hints are for models
 			}
-			name, _ := s.what()
-			s.text += r.limits.note(name, s.args, s.err)
+			name, _ := s.toolAndArgs()
+			s.text += r.limits.resultNote(name, s.args, s.err)
 			if s == r.steps[len(r.steps)-1] {
-				s.text += r.limits.hint(r.round+r.lent, r.spent > r.o.Limits.Tokens)
+				s.text += r.limits.roundsHint(r.round+r.lent, r.spent > r.o.Limits.Tokens)
 			}
 		},
 	}
 }
 
-// counter watches one turn for going round in circles.
-type counter struct {
+// loopDetector watches one turn for going round in circles.
+type loopDetector struct {
 	limits   Limits
 	recent   []string       // hashes of the last calls
 	failed   map[string]int // tool -> consecutive failures
@@ -69,22 +69,22 @@ type counter struct {
 	final    bool // the next model call is the tool-less answer
 }
 
-func newCounter(l Limits) counter {
-	return counter{limits: l, failed: map[string]int{}, errors: map[string]int{}}
+func newCounter(l Limits) loopDetector {
+	return loopDetector{limits: l, failed: map[string]int{}, errors: map[string]int{}}
 }
 
-// count takes a call into the window.
-func (c *counter) count(tool string, args []byte) {
-	c.recent = append(c.recent, guard.Hash(tool, args))
+// countCall takes a call into the window.
+func (c *loopDetector) countCall(tool string, args []byte) {
+	c.recent = append(c.recent, guard.HashArguments(tool, args))
 	if len(c.recent) > window {
 		c.recent = c.recent[1:]
 	}
 }
 
-// refuse counts a call and reports whether it was repeated too often recently.
-func (c *counter) refuse(tool string, args []byte) bool {
-	c.count(tool, args)
-	if c.repeats(guard.Hash(tool, args)) < refuseRepeats && c.turns() < refuseTurns {
+// countAndCheck counts a call and reports whether it was repeated too often recently.
+func (c *loopDetector) countAndCheck(tool string, args []byte) bool {
+	c.countCall(tool, args)
+	if c.countRepeats(guard.HashArguments(tool, args)) < refuseRepeats && c.countAlternations() < refuseTurns {
 		return false
 	}
 	if c.refusals++; c.refusals >= maxRefusals {
@@ -93,8 +93,8 @@ func (c *counter) refuse(tool string, args []byte) bool {
 	return true
 }
 
-// repeats counts a call in the window.
-func (c *counter) repeats(hash string) (n int) {
+// countRepeats counts a call in the window.
+func (c *loopDetector) countRepeats(hash string) (n int) {
 	for _, h := range c.recent {
 		if h == hash {
 			n++
@@ -103,8 +103,8 @@ func (c *counter) repeats(hash string) (n int) {
 	return n
 }
 
-// turns returns how many of the last calls alternate between two calls.
-func (c *counter) turns() int {
+// countAlternations returns how many of the last calls alternate between two calls.
+func (c *loopDetector) countAlternations() int {
 	n := len(c.recent)
 	if n < 2 || c.recent[n-1] == c.recent[n-2] {
 		return 0
@@ -116,8 +116,8 @@ func (c *counter) turns() int {
 	return k
 }
 
-// note returns what to add to a call's result for the model.
-func (c *counter) note(tool string, args []byte, err error) string {
+// resultNote returns what to add to a call's result for the model.
+func (c *loopDetector) resultNote(tool string, args []byte, err error) string {
 	if err != nil {
 		c.failed[tool]++
 		c.errors[tool+": "+string(tools.CodeOf(err))]++
@@ -127,18 +127,18 @@ func (c *counter) note(tool string, args []byte, err error) string {
 		return ""
 	}
 	delete(c.failed, tool)
-	h := guard.Hash(tool, args)
+	h := guard.HashArguments(tool, args)
 	switch {
-	case c.repeats(h) == warnRepeats:
+	case c.countRepeats(h) == warnRepeats:
 		return "\n[hint] You have made this very call three times. Its result will not change; use what you have."
-	case len(c.recent) > 0 && c.recent[len(c.recent)-1] == h && c.turns() == warnTurns:
+	case len(c.recent) > 0 && c.recent[len(c.recent)-1] == h && c.countAlternations() == warnTurns:
 		return "\n[hint] You are going back and forth between two calls. Their results will not change; use what you have."
 	}
 	return ""
 }
 
-// hint adds a hint to the last result if few rounds remain.
-func (c *counter) hint(round int, spent bool) string {
+// roundsHint adds a hint to the last result if few rounds remain.
+func (c *loopDetector) roundsHint(round int, spent bool) string {
 	used := round * 100 / c.limits.Rounds
 	switch {
 	case c.final || spent || used >= 100:
@@ -154,8 +154,8 @@ func (c *counter) hint(round int, spent bool) string {
 	return ""
 }
 
-// diagnosis returns an answer in place of an empty one.
-func (c *counter) diagnosis() string {
+// diagnoseStop returns an answer in place of an empty one.
+func (c *loopDetector) diagnoseStop() string {
 	if len(c.errors) == 0 {
 		return "The model gave an empty answer. Ask again, or choose another model with `hob config set agent.model`."
 	}

@@ -14,11 +14,11 @@ var address = sync.OnceValue(func() *regexp.Regexp {
 	return regexp.MustCompile(`(?i)!?\[[^\]\n]{0,300}\]\(\s*<?([^\s)>]+)|(?:https?|ftp|file|data|javascript)(?::|%3a)[^\s<>"'` + "`" + `)\]}]+|\bwww\.[^\s<>"'` + "`" + `)\]}]+`)
 })
 
-// defused returns an answer in the form to deliver. With untrusted text in context, the address
+// defuseLinks returns an answer in the form to deliver. With untrusted text in context, the address
 // of a link that only the model wrote may contain private data: opening or previewing the link
 // would leak it. So such links and all pictures are made inactive.
-func (r *run) defused(text string) string {
-	if !r.tainted() || !strings.ContainsAny(text, ":.[%") {
+func (r *turnRun) defuseLinks(text string) string {
+	if !r.isTainted() || !strings.ContainsAny(text, ":.[%") {
 		return text
 	}
 	return address().ReplaceAllStringFunc(text, func(m string) string {
@@ -27,25 +27,25 @@ func (r *run) defused(text string) string {
 			target = strings.Trim(m[i+2:], " \t<")
 		}
 		if m[0] == '!' {
-			return "(a picture at) " + inert(m[1:])
+			return "(a picture at) " + breakAddress(m[1:])
 		}
-		if r.stands(strings.TrimRight(target, ".,;:!?*_~")) {
+		if r.isKnownAddress(strings.TrimRight(target, ".,;:!?*_~")) {
 			return m
 		}
-		return inert(m)
+		return breakAddress(m)
 	})
 }
 
-// inert breaks what makes an address one.
-func inert(s string) string {
+// breakAddress breaks what makes an address one.
+func breakAddress(s string) string {
 	s = regexp.MustCompile(`(?i)h(tt)(ps?)(:|%3a)`).ReplaceAllString(s, "hxx$2$3")
 	s = regexp.MustCompile(`(?i)\b(ftp|file|data|javascript)(:|%3a)`).ReplaceAllString(s, "$1 $2")
 	s = regexp.MustCompile(`(?i)\bwww\.`).ReplaceAllString(s, "www[.]")
 	return strings.ReplaceAll(s, "](//", "](")
 }
 
-// stands reports whether a message to Hob or a tool result contains the whole address.
-func (r *run) stands(address string) bool {
+// isKnownAddress reports whether a message to Hob or a tool result contains the whole address.
+func (r *turnRun) isKnownAddress(address string) bool {
 	if address == "" {
 		return true
 	}
@@ -58,7 +58,7 @@ func (r *run) stands(address string) bool {
 			if p.Result != nil {
 				text = p.Result.Text
 			}
-			if whole(text, address) {
+			if hasWholeAddress(text, address) {
 				return true
 			}
 		}
@@ -66,9 +66,9 @@ func (r *run) stands(address string) bool {
 	return false
 }
 
-// whole reports whether a text contains an address that ends there. A prefix of a longer
+// hasWholeAddress reports whether a text contains an address that ends there. A prefix of a longer
 // address could encode data by where it ends.
-func whole(text, address string) bool {
+func hasWholeAddress(text, address string) bool {
 	for {
 		i := strings.Index(text, address)
 		if i < 0 {

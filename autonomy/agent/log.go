@@ -6,10 +6,10 @@ import (
 	"time"
 )
 
-// logging returns the outermost middleware. The database has the contents; the log records
+// loggingMiddleware returns the outermost middleware. The database has the contents; the log records
 // durations.
-func (r *run) logging(ctx context.Context) link {
-	l := link{name: "log"}
+func (r *turnRun) loggingMiddleware(ctx context.Context) middleware {
+	l := middleware{name: "log"}
 	if !r.o.Log.Enabled(ctx, slog.LevelDebug) {
 		return l
 	}
@@ -22,7 +22,7 @@ func (r *run) logging(ctx context.Context) link {
 		r.o.Log.DebugContext(ctx, "model answered", "event", r.t.Event.ID, "model", r.model.Info().Name(), "round", r.round,
 			"took", time.Since(asked), "input", q.resp.Usage.Input, "output", q.resp.Usage.Output, "calls", len(q.resp.Calls()))
 	}
-	l.afterTool = func(ctx context.Context, s *step) {
+	l.afterTool = func(ctx context.Context, s *callStep) {
 		tool := "(none)" // a name that a model made up is a text, and the log holds none
 		if s.tool != nil {
 			tool = s.tool.Spec().Name

@@ -11,9 +11,9 @@ import (
 	"hob/tools"
 )
 
-// mend answers the open calls of abandoned turns: models reject a history with a call that has
+// answerAbandonedCalls answers the open calls of abandoned turns: models reject a history with a call that has
 // no result.
-func (r *run) mend(ctx context.Context, msgs []llm.Message) ([]llm.Message, error) {
+func (r *turnRun) answerAbandonedCalls(ctx context.Context, msgs []llm.Message) ([]llm.Message, error) {
 	var out []llm.Message
 	for i, m := range msgs {
 		if out != nil {
@@ -43,7 +43,7 @@ func (r *run) mend(ctx context.Context, msgs []llm.Message) ([]llm.Message, erro
 }
 
 // lookUp returns the result of a call from the ledger.
-func (r *run) lookUp(ctx context.Context, c llm.ToolCall) (llm.Part, error) {
+func (r *turnRun) lookUp(ctx context.Context, c llm.ToolCall) (llm.Part, error) {
 	res := llm.ToolResult{ID: c.ID, Name: c.Name, Text: "cancelled: this turn was given up before the call ran", Error: true}
 	e, err := r.o.Bus.Call(ctx, c.ID)
 	if errors.Is(err, bus.ErrNotFound) {
@@ -54,12 +54,12 @@ func (r *run) lookUp(ctx context.Context, c llm.ToolCall) (llm.Part, error) {
 	}
 	switch e.State {
 	case bus.CallDone:
-		res.Text, res.Error = cut(e.Result, ""), false
+		res.Text, res.Error = cutResult(e.Result, ""), false
 	case bus.CallStarted:
 		e.Source = provenance.Tool
 		res.Text = fmt.Sprintf("error %s: this turn was given up while %s ran", tools.OutcomeUnknown, e.Tool)
 	default:
 		res.Text = fmt.Sprintf("error %s: %s", e.Code, e.Result)
 	}
-	return llm.Part{Result: &res, Source: e.Source, Origins: r.known(ctx, c.ID)}, nil
+	return llm.Part{Result: &res, Source: e.Source, Origins: r.earlierCallOrigins(ctx, c.ID)}, nil
 }

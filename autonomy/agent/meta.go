@@ -29,9 +29,9 @@ type useArgs struct {
 	Arguments json.RawMessage `json:"arguments"`
 }
 
-// offered returns the constant tool list of every request: the core tools in order of name,
+// offeredTools returns the constant tool list of every request: the core tools in order of name,
 // then the two catalogue tools.
-func offered(c *tools.Catalogue) []llm.Tool {
+func offeredTools(c *tools.Catalogue) []llm.Tool {
 	var out []llm.Tool
 	for _, t := range c.Core() {
 		s := t.Spec()
@@ -50,26 +50,26 @@ func offered(c *tools.Catalogue) []llm.Tool {
 	)
 }
 
-// finder searches the catalogue.
-type finder struct{ c *tools.Catalogue }
+// toolFinder searches the catalogue.
+type toolFinder struct{ c *tools.Catalogue }
 
-func (finder) Spec() *tools.Spec {
+func (toolFinder) Spec() *tools.Spec {
 	return &tools.Spec{Name: findTools, Category: "engine", Description: "Find tools.", Effects: tools.Read}
 }
 
-func (f finder) Call(_ context.Context, c tools.Call) (tools.Result, error) {
+func (f toolFinder) Call(_ context.Context, c tools.Call) (tools.Result, error) {
 	var in struct {
 		Query string `json:"query"`
 	}
 	if err := json.Unmarshal(c.Args, &in); err != nil || strings.TrimSpace(in.Query) == "" {
 		return tools.Result{}, tools.Errorf(tools.InvalidArguments, "find_tools takes {\"query\": \"a few words\"}")
 	}
-	if k := f.c.Asked(in.Query); len(k) > 0 {
-		return listing(k), nil
+	if k := f.c.MatchCategory(in.Query); len(k) > 0 {
+		return categoryListing(k), nil
 	}
 	list := f.c.Search(in.Query, shown+named)
 	if len(list) == 0 {
-		return tools.Result{Text: nearest(f.c.Nearest(in.Query)), Source: provenance.Tool}, nil
+		return tools.Result{Text: noMatchText(f.c.Nearest(in.Query)), Source: provenance.Tool}, nil
 	}
 	var b strings.Builder
 	r := tools.Result{Source: provenance.Tool}
@@ -78,7 +78,7 @@ func (f finder) Call(_ context.Context, c tools.Call) (tools.Result, error) {
 		switch {
 		case i < shown:
 			fmt.Fprintf(&b, "%s\n", s.Signature())
-			r.Source = provenance.Worst(r.Source, written(s))
+			r.Source = provenance.Worst(r.Source, specSource(s))
 		case i == shown:
 			fmt.Fprintf(&b, "Also: %s", s.Name)
 		default:
@@ -89,27 +89,27 @@ func (f finder) Call(_ context.Context, c tools.Call) (tools.Result, error) {
 	return r, nil
 }
 
-// written returns the provenance of a spec's texts.
-func written(s *tools.Spec) provenance.Source {
+// specSource returns the provenance of a spec's texts.
+func specSource(s *tools.Spec) provenance.Source {
 	if s.Foreign {
 		return provenance.Outside
 	}
 	return provenance.Tool
 }
 
-// listing shows the tools of one category, or the names of all of them.
-func listing(list []tools.Category) tools.Result {
+// categoryListing shows the tools of one category, or the names of all of them.
+func categoryListing(list []tools.Category) tools.Result {
 	r := tools.Result{Source: provenance.Tool}
 	var b strings.Builder
 	for _, k := range list {
 		if len(list) > 1 {
-			fmt.Fprintf(&b, "%s: %s\n", k.Name, names(k.Tools))
+			fmt.Fprintf(&b, "%s: %s\n", k.Name, toolNames(k.Tools))
 			continue
 		}
 		for _, t := range k.Tools {
 			s := t.Spec()
 			fmt.Fprintf(&b, "%s [%s] %s\n", s.Name, s.Effects, s.Summary())
-			r.Source = provenance.Worst(r.Source, written(s))
+			r.Source = provenance.Worst(r.Source, specSource(s))
 		}
 		b.WriteString("Ask for a name to see its arguments.")
 	}
@@ -117,7 +117,7 @@ func listing(list []tools.Category) tools.Result {
 	return r
 }
 
-func names(list []tools.Tool) string {
+func toolNames(list []tools.Tool) string {
 	var out []string
 	for _, t := range list {
 		out = append(out, t.Spec().Name)
@@ -125,8 +125,8 @@ func names(list []tools.Tool) string {
 	return strings.Join(out, ", ")
 }
 
-// nearest returns the result of a search without a match, with the categories.
-func nearest(list []tools.Category) string {
+// noMatchText returns the result of a search without a match, with the categories.
+func noMatchText(list []tools.Category) string {
 	var b strings.Builder
 	b.WriteString("No tool matches; try other words, or one of the categories")
 	for i, k := range list {
@@ -136,13 +136,13 @@ func nearest(list []tools.Category) string {
 	return b.String()
 }
 
-// missing stands for a tool that does not exist, in the ledger.
-type missing struct{ name string }
+// missingTool stands for a tool that does not exist, in the ledger.
+type missingTool struct{ name string }
 
-func (m missing) Spec() *tools.Spec {
+func (m missingTool) Spec() *tools.Spec {
 	return &tools.Spec{Name: m.name, Category: "unknown", Effects: tools.Read}
 }
 
-func (missing) Call(context.Context, tools.Call) (tools.Result, error) {
+func (missingTool) Call(context.Context, tools.Call) (tools.Result, error) {
 	return tools.Result{}, tools.Errorf(tools.NotFound, "no such tool")
 }

@@ -8,25 +8,25 @@ import (
 
 	"hob/autonomy/bus"
 	"hob/autonomy/guard"
-	"hob/knowledge/store"
 	"hob/platform/failpoint"
 	"hob/platform/provenance"
+	"hob/platform/store"
 	"hob/tools"
 )
 
 // defaultTimeout is the time limit of a tool without its own.
 const defaultTimeout = 120 * time.Second
 
-// replay restores the outcome of a call that ran before a crash from the ledger, even if the
+// replayCall restores the outcome of a call that ran before a crash from the ledger, even if the
 // tool no longer exists.
-func (r *run) replay(ctx context.Context, s *step) {
+func (r *turnRun) replayCall(ctx context.Context, s *callStep) {
 	e, ok := r.ledger[s.call.ID]
 	if !ok {
 		return
 	}
 	switch e.State {
 	case bus.CallDone:
-		s.result, s.ran, s.err = tools.Result{Text: e.Result, Source: e.Source, Origins: r.known(ctx, s.call.ID)}, true, nil
+		s.result, s.ran, s.err = tools.Result{Text: e.Result, Source: e.Source, Origins: r.earlierCallOrigins(ctx, s.call.ID)}, true, nil
 	case bus.CallFailed, bus.CallDenied, bus.CallUnknown:
 		s.err = &tools.Error{Code: tools.Code(e.Code), Message: e.Result, Source: e.Source}
 	case bus.CallStarted:
@@ -45,39 +45,39 @@ func (r *run) replay(ctx context.Context, s *step) {
 	}
 }
 
-// perform runs an allowed call and makes its outcome durable. The error is the
+// performCall runs an allowed call and makes its outcome durable. The error is the
 // store's; the tool's own is in the step.
-func (r *run) perform(ctx context.Context, s *step) error {
+func (r *turnRun) performCall(ctx context.Context, s *callStep) error {
 	if s.dec.Verdict != guard.Allow { // nothing runs past the gate
 		return fmt.Errorf("agent: %s: the guard says %s", s.tool.Spec().Name, s.dec.Verdict)
 	}
-	if _, own := s.tool.(tools.Own); !own { // an own one begins and ends in one transaction
-		if err := r.announce(ctx, changing([]*step{s})); err != nil {
+	if _, own := s.tool.(tools.TxTool); !own { // an own one begins and ends in one transaction
+		if err := r.recordStarts(ctx, effectfulSteps([]*callStep{s})); err != nil {
 			return err
 		}
 	}
-	return r.execute(ctx, s)
+	return r.executeCall(ctx, s)
 }
 
-// execute runs a call that is in the ledger, unless it has run, and makes its outcome durable.
-func (r *run) execute(ctx context.Context, s *step) error {
-	if s.settled() { // its grant ended
+// executeCall runs a call that is in the ledger, unless it has run, and makes its outcome durable.
+func (r *turnRun) executeCall(ctx context.Context, s *callStep) error {
+	if s.hasOutcome() { // its grant ended
 		return nil
 	}
-	if own, ok := s.tool.(tools.Own); ok {
-		r.live("tool_start", map[string]any{"id": s.call.ID, "name": s.tool.Spec().Name})
+	if own, ok := s.tool.(tools.TxTool); ok {
+		r.publishLive("tool_start", map[string]any{"id": s.call.ID, "name": s.tool.Spec().Name})
 		return r.performOwn(ctx, s, own)
 	}
 	if s.tool.Spec().Effects.ReadOnly() {
-		s.result, s.err = r.call(ctx, s)
+		s.result, s.err = r.callTool(ctx, s)
 		s.ran = true
 		return nil
 	}
 	failpoint.Hit("tool.call.before")
-	s.result, s.err = r.call(ctx, s)
+	s.result, s.err = r.callTool(ctx, s)
 	s.ran = true
 	failpoint.Hit("tool.call.after")
-	e := r.finished(s)
+	e := r.finishedEntry(s)
 	err := r.o.Store.Write(context.WithoutCancel(ctx), func(tx *store.Tx) error {
 		if err := r.o.Bus.RecordTx(tx, e); err != nil {
 			return err
@@ -92,10 +92,10 @@ func (r *run) execute(ctx context.Context, s *step) error {
 
 // performOwn runs an own tool inside the transaction that records it as done:
 // it happens exactly once.
-func (r *run) performOwn(ctx context.Context, s *step, own tools.Own) error {
+func (r *turnRun) performOwn(ctx context.Context, s *callStep, own tools.TxTool) error {
 	var failed error
 	done := *s
-	prepared, err := r.prepare(ctx, s, own)
+	prepared, err := r.prepareCall(ctx, s, own)
 	if err != nil {
 		if ctx.Err() != nil {
 			return fmt.Errorf("agent: %s: %w", s.tool.Spec().Name, err)
@@ -103,7 +103,7 @@ func (r *run) performOwn(ctx context.Context, s *step, own tools.Own) error {
 		s.err, s.ran = err, true
 		return nil
 	}
-	err = r.write(ctx, func(tx *store.Tx) error {
+	err = r.writeWithSteps(ctx, func(tx *store.Tx) error {
 		if err := r.o.Guard.UseTx(tx, s.dec); err != nil {
 			return err
 		}
@@ -112,7 +112,7 @@ func (r *run) performOwn(ctx context.Context, s *step, own tools.Own) error {
 		}
 		done.result.Text = r.o.Redact.Text(done.result.Text)
 		done.ran = true
-		if err := r.o.Bus.RecordTx(tx, r.finished(&done)); err != nil {
+		if err := r.o.Bus.RecordTx(tx, r.finishedEntry(&done)); err != nil {
 			return err
 		}
 		return r.auditTx(tx, &done, "done")
@@ -121,7 +121,7 @@ func (r *run) performOwn(ctx context.Context, s *step, own tools.Own) error {
 	case err == nil:
 		*s = done
 		return nil
-	case failed == nil && s.ungranted(err):
+	case failed == nil && s.refuseUngranted(err):
 		return nil
 	case failed == nil || errors.Is(err, store.ErrFull): // not the tool's fault
 		return fmt.Errorf("agent: %s: %w", s.tool.Spec().Name, err)
@@ -130,71 +130,71 @@ func (r *run) performOwn(ctx context.Context, s *step, own tools.Own) error {
 	return nil
 }
 
-// prepare runs the part of the tool that does not need the transaction.
-func (r *run) prepare(ctx context.Context, s *step, own tools.Own) (prepared any, err error) {
+// prepareCall runs the part of the tool that does not need the transaction.
+func (r *turnRun) prepareCall(ctx context.Context, s *callStep, own tools.TxTool) (prepared any, err error) {
 	p, ok := own.(tools.Preparer)
 	if !ok || r.o.Dry != nil {
 		return nil, nil //nolint:nilnil // nothing to prepare, and nothing is wrong
 	}
-	defer r.survive(s, &err)
+	defer r.recoverToolPanic(s, &err)
 	ctx, cancel := context.WithTimeout(ctx, defaultTimeout)
 	defer cancel()
-	return p.Prepare(ctx, r.toolCall(s, quiet))
+	return p.Prepare(ctx, r.toolCall(s, discardProgress))
 }
 
-func (r *run) callOwn(ctx context.Context, tx *store.Tx, s *step, own tools.Own, prepared any) (res tools.Result, err error) {
-	defer r.survive(s, &err)
+func (r *turnRun) callOwn(ctx context.Context, tx *store.Tx, s *callStep, own tools.TxTool, prepared any) (res tools.Result, err error) {
+	defer r.recoverToolPanic(s, &err)
 	if r.o.Dry != nil {
 		return r.o.Dry(s.call.ID)
 	}
-	c := r.toolCall(s, quiet)
+	c := r.toolCall(s, discardProgress)
 	c.Prepared = prepared
 	return own.CallTx(ctx, tx, c)
 }
 
-// call runs the tool itself, with its time limit.
-func (r *run) call(ctx context.Context, s *step) (res tools.Result, err error) {
+// callTool runs the tool itself, with its time limit.
+func (r *turnRun) callTool(ctx context.Context, s *callStep) (res tools.Result, err error) {
 	limit := s.tool.Spec().Timeout
 	if limit <= 0 {
 		limit = defaultTimeout
 	}
 	ctx, cancel := context.WithTimeout(ctx, limit)
 	defer cancel()
-	p, end := newPulse(ctx, s.call.ID, s.tool.Spec().Name, r.live)
+	p, end := newPulse(ctx, s.call.ID, s.tool.Spec().Name, r.publishLive)
 	defer func() {
 		end()
 		s.took = time.Since(p.began)
 	}()
-	defer r.survive(s, &err)
+	defer r.recoverToolPanic(s, &err)
 	if r.o.Dry != nil {
 		return r.o.Dry(s.call.ID)
 	}
-	res, err = s.tool.Call(ctx, r.toolCall(s, p.report))
+	res, err = s.tool.Call(ctx, r.toolCall(s, p.reportProgress))
 	res.Text = r.o.Redact.Text(res.Text)
 	return res, err
 }
 
-// survive turns a tool's panic into its failure.
-func (r *run) survive(s *step, err *error) {
+// recoverToolPanic turns a tool's panic into its failure.
+func (r *turnRun) recoverToolPanic(s *callStep, err *error) {
 	if p := recover(); p != nil {
 		r.o.Log.Error("tool panicked", "tool", s.tool.Spec().Name, "panic", fmt.Sprint(p))
 		*err = tools.Errorf(tools.Failed, "%s broke down: %v", tools.Clean(s.tool.Spec().Name), p)
 	}
 }
 
-// live publishes an event of the turn to the live feed.
-func (r *run) live(typ string, data map[string]any) {
+// publishLive publishes an event of the turn to the live feed.
+func (r *turnRun) publishLive(typ string, data map[string]any) {
 	r.o.Bus.Feed.Publish(typ, r.t.Event.ID, r.t.Event.Session, data)
 }
 
-func (r *run) toolCall(s *step, progress func(float64, string)) tools.Call {
+func (r *turnRun) toolCall(s *callStep, progress func(float64, string)) tools.Call {
 	c := tools.Call{
 		ID: s.call.ID, Session: r.t.Event.Session, Event: r.t.Event.ID, Args: s.args, Now: time.Now().In(r.o.Zone()),
 		Report: r.t.Report, Agent: r.o.Name, Realm: r.o.Realm, Provenance: provenance.Owner,
 		Progress: progress, Exact: s.dec.Judgement.Exact, OwnerWords: r.ownerWords(),
 	}
-	if r.tainted() {
-		c.Provenance, c.Origins = provenance.Outside, r.origins()
+	if r.isTainted() {
+		c.Provenance, c.Origins = provenance.Outside, r.contextOrigins()
 	}
 	return c
 }

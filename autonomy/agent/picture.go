@@ -16,10 +16,10 @@ const maxPicture = 20 << 20
 //go:embed text/refused.md
 var refused string
 
-// saying returns the middleware that adds text to an answer without words: a refusal, or
+// answerTextMiddleware returns the middleware that adds text to an answer without words: a refusal, or
 // pictures, which are saved as files.
-func (r *run) saying() link {
-	return link{name: "say", afterModel: func(_ context.Context, q *modelCall) {
+func (r *turnRun) answerTextMiddleware() middleware {
+	return middleware{name: "say", afterModel: func(_ context.Context, q *modelCall) {
 		r.keepPictures(&q.resp)
 		if q.resp.Stop == llm.Refused && len(q.resp.Calls()) == 0 && strings.TrimSpace(q.resp.Text()) == "" {
 			q.resp.Parts = []llm.Part{{Text: strings.TrimSpace(refused)}}
@@ -29,7 +29,7 @@ func (r *run) saying() link {
 
 // keepPictures saves each picture to a file and adds its path. The names are the same after a
 // crash.
-func (r *run) keepPictures(resp *llm.Response) {
+func (r *turnRun) keepPictures(resp *llm.Response) {
 	if len(resp.Images()) == 0 {
 		return
 	}
@@ -51,7 +51,7 @@ func (r *run) keepPictures(resp *llm.Response) {
 }
 
 // keepPicture trusts the bytes, not what they are called.
-func (r *run) keepPicture(n int, i *llm.Image) (string, error) {
+func (r *turnRun) keepPicture(n int, i *llm.Image) (string, error) {
 	ext := map[string]string{"image/png": ".png", "image/jpeg": ".jpg", "image/webp": ".webp", "image/gif": ".gif"}[http.DetectContentType(i.Data)]
 	switch {
 	case ext == "":
@@ -61,5 +61,5 @@ func (r *run) keepPicture(n int, i *llm.Image) (string, error) {
 	case r.o.Keep == nil:
 		return "", fmt.Errorf("storage for pictures is not configured")
 	}
-	return r.o.Keep(fmt.Sprintf("%s-%d-%d%s", tail(r.t.Event.ID, 12), len(r.msgs)-r.own, n, ext), i.Data)
+	return r.o.Keep(fmt.Sprintf("%s-%d-%d%s", lastIDChars(r.t.Event.ID, 12), len(r.msgs)-r.own, n, ext), i.Data)
 }

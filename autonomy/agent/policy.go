@@ -9,32 +9,32 @@ import (
 	"hob/tools"
 )
 
-func (r *run) request(ctx context.Context, s *step) guard.Request {
+func (r *turnRun) guardRequest(ctx context.Context, s *callStep) guard.Request {
 	q := guard.Request{
 		Tool: s.tool, Args: s.args, Call: s.call.ID, Event: r.t.Event.ID, Session: r.t.Event.Session,
-		Attended: r.t.Attended, Guest: r.t.Guest, Tainted: r.tainted(), Origins: r.origins(), Origin: r.t.Origin, Level: r.o.Level.Narrower(r.t.Level),
-		Channel: r.t.Event.Channel, Person: r.t.Person, Agent: r.o.Name, Seen: func() guard.Seen { return r.seen(ctx, s) },
+		Attended: r.t.Attended, Guest: r.t.Guest, Tainted: r.isTainted(), Origins: r.contextOrigins(), Origin: r.t.Origin, Level: r.o.Level.Narrower(r.t.Level),
+		Channel: r.t.Event.Channel, Person: r.t.Person, Agent: r.o.Name, Seen: func() guard.EgressEvidence { return r.egressEvidence(ctx, s) },
 	}
 	if r.t.Doubt != nil {
 		q.Doubt = func(e tools.Effects) string { return r.t.Doubt(s.tool.Spec(), e) }
 	}
 	if !s.tool.Spec().Effects.ReadOnly() {
-		q.Made, q.Agreed, q.Refused = r.made(ctx, s)
+		q.Made, q.Agreed, q.Refused = r.countChanges(ctx, s)
 	}
 	return q
 }
 
-// policy asks the guard. Approvals are requested when it is the call's turn to run (see
+// policyMiddleware asks the guard. Approvals are requested when it is the call's turn to run (see
 // suspend).
-func (r *run) policy() link {
-	return link{name: "policy", beforeTool: func(ctx context.Context, s *step) error {
-		s.inView = r.origins()
-		if err := placeholder(s); err != nil {
+func (r *turnRun) policyMiddleware() middleware {
+	return middleware{name: "policy", beforeTool: func(ctx context.Context, s *callStep) error {
+		s.inView = r.contextOrigins()
+		if err := refusePlaceholder(s); err != nil {
 			return err
 		}
-		d, err := r.o.Guard.Decide(ctx, r.request(ctx, s))
+		d, err := r.o.Guard.Decide(ctx, r.guardRequest(ctx, s))
 		if err != nil {
-			return ends{err}
+			return turnAbort{err}
 		}
 		s.dec = d
 		if d.Verdict != guard.Deny {
@@ -42,7 +42,7 @@ func (r *run) policy() link {
 		}
 		code := cmp.Or(d.Code, tools.PolicyDenied)
 		if code == tools.Cancelled { // the owner stopped the turn, perhaps before a restart
-			return ends{ErrStopped}
+			return turnAbort{ErrStopped}
 		}
 		s.err = deniedBy(code, d)
 		return nil

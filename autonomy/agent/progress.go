@@ -13,9 +13,9 @@ const (
 	reports   = time.Second
 )
 
-// pulse publishes the progress of a tool: at the start, at its own reports, and every
+// progressReporter publishes the progress of a tool: at the start, at its own reports, and every
 // heartbeat. It publishes nothing after the end.
-type pulse struct {
+type progressReporter struct {
 	publish func(typ string, data map[string]any)
 	call    map[string]any // id and name
 	began   time.Time
@@ -29,38 +29,38 @@ type pulse struct {
 }
 
 // newPulse says that the tool begins. Its beats end with ctx, or with end.
-func newPulse(ctx context.Context, id, name string, publish func(typ string, data map[string]any)) (p *pulse, end func()) {
-	p = &pulse{publish: publish, call: map[string]any{"id": id, "name": name}, began: time.Now(), fraction: -1}
+func newPulse(ctx context.Context, id, name string, publish func(typ string, data map[string]any)) (p *progressReporter, end func()) {
+	p = &progressReporter{publish: publish, call: map[string]any{"id": id, "name": name}, began: time.Now(), fraction: -1}
 	publish("tool_start", p.call)
 	p.mu.Lock() // the first beat may come before the timer is known
-	p.beats = time.AfterFunc(heartbeat, p.beat)
+	p.beats = time.AfterFunc(heartbeat, p.sendHeartbeat)
 	p.mu.Unlock()
-	forget := context.AfterFunc(ctx, p.end)
+	forget := context.AfterFunc(ctx, p.stopHeartbeat)
 	return p, func() {
 		forget()
-		p.end()
+		p.stopHeartbeat()
 	}
 }
 
-func (p *pulse) end() {
+func (p *progressReporter) stopHeartbeat() {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.ended = true
 	p.beats.Stop()
 }
 
-func (p *pulse) beat() {
+func (p *progressReporter) sendHeartbeat() {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if p.ended {
 		return
 	}
-	p.tell()
+	p.publishProgress()
 	p.beats.Reset(heartbeat)
 }
 
-// report takes the tool's own word.
-func (p *pulse) report(fraction float64, note string) {
+// reportProgress takes the tool's own word.
+func (p *progressReporter) reportProgress(fraction float64, note string) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if p.ended {
@@ -69,12 +69,12 @@ func (p *pulse) report(fraction float64, note string) {
 	p.fraction, p.note = min(fraction, 1), note
 	if now := time.Now(); now.Sub(p.told) >= reports {
 		p.told = now
-		p.tell()
+		p.publishProgress()
 	}
 }
 
-// tell publishes the progress. mu is held, so that nothing follows the end.
-func (p *pulse) tell() {
+// publishProgress publishes the progress. mu is held, so that nothing follows the end.
+func (p *progressReporter) publishProgress() {
 	d := map[string]any{"id": p.call["id"], "name": p.call["name"], "seconds": int(time.Since(p.began).Seconds())}
 	if p.fraction >= 0 {
 		d["percent"] = int(p.fraction * 100)

@@ -13,29 +13,29 @@ import (
 func TestPulse(t *testing.T) {
 	tests := []struct {
 		name string
-		run  func(p *pulse, end, cancel func())
+		run  func(p *progressReporter, end, cancel func())
 		want []string
 	}{
-		{"a short call", func(_ *pulse, end, _ func()) { end() }, nil},
-		{"silent for 50 s", func(_ *pulse, end, _ func()) {
+		{"a short call", func(_ *progressReporter, end, _ func()) { end() }, nil},
+		{"silent for 50 s", func(_ *progressReporter, end, _ func()) {
 			time.Sleep(50 * time.Second)
 			end()
 		}, []string{"15s", "30s", "45s"}},
-		{"cancelled while it runs", func(_ *pulse, end, cancel func()) {
+		{"cancelled while it runs", func(_ *progressReporter, end, cancel func()) {
 			time.Sleep(20 * time.Second)
 			cancel()
 			time.Sleep(time.Minute) // it does not listen
 			end()
 		}, []string{"15s"}},
-		{"it reports", func(p *pulse, end, _ func()) {
-			p.report(0.1, "first")
-			p.report(0.2, "too soon")
+		{"it reports", func(p *progressReporter, end, _ func()) {
+			p.reportProgress(0.1, "first")
+			p.reportProgress(0.2, "too soon")
 			time.Sleep(2 * time.Second)
-			p.report(0.5, "half")
-			p.report(7, "")
+			p.reportProgress(0.5, "half")
+			p.reportProgress(7, "")
 			time.Sleep(14 * time.Second)
 			end()
-			p.report(1, "too late")
+			p.reportProgress(1, "too late")
 		}, []string{"0s 10% first", "2s 50% half", "15s 100%"}},
 	}
 	for _, tc := range tests {

@@ -12,8 +12,8 @@ import (
 	"hob/autonomy/bus"
 	"hob/autonomy/guard"
 	"hob/autonomy/llm"
-	"hob/knowledge/store"
 	"hob/platform/provenance"
+	"hob/platform/store"
 	"hob/tools"
 )
 
@@ -24,15 +24,15 @@ const pseudoPrefix = "agent_"
 // unclear is an effect that no tool has: the guard asks about unknown effects.
 const unclear tools.Effects = 1 << 7
 
-// pseudo stands for a tool of an external agent.
-type pseudo struct {
+// externalTool stands for a tool of an external agent.
+type externalTool struct {
 	spec tools.Spec
 	by   string
 	says string // the agent's own words
 }
 
-func newPseudo(a llm.Action) pseudo {
-	return pseudo{by: a.By, says: a.Title, spec: tools.Spec{
+func newPseudo(a llm.Action) externalTool {
+	return externalTool{by: a.By, says: a.Title, spec: tools.Spec{
 		Name: pseudoPrefix + a.Kind, Category: "agent", Description: "Something that an external agent does by itself.", Effects: effectsOf(a.Does),
 	}}
 }
@@ -65,16 +65,16 @@ func effectsOf(does llm.Effects) tools.Effects {
 	return e
 }
 
-func (p pseudo) Spec() *tools.Spec { return &p.spec }
+func (p externalTool) Spec() *tools.Spec { return &p.spec }
 
 // Call is never used: the agent runs its actions itself.
-func (p pseudo) Call(context.Context, tools.Call) (tools.Result, error) {
+func (p externalTool) Call(context.Context, tools.Call) (tools.Result, error) {
 	return tools.Result{}, tools.Errorf(tools.Unsupported, "%s is done by %s itself", tools.Clean(p.spec.Name), tools.Clean(p.by))
 }
 
 // Summary implements tools.Summarizer. First what is to happen, as the agent
 // states it for programs, then its words for people, marked as such.
-func (p pseudo) Summary(args json.RawMessage) string {
+func (p externalTool) Summary(args json.RawMessage) string {
 	verb := map[string]string{
 		"read": "read", "search": "search", "think": "think about", "edit": "change files", "move": "move files", "delete": "delete",
 		"execute": "run a program", "fetch": "fetch from the network", "switch_mode": "change how it works",
@@ -103,10 +103,10 @@ func (p pseudo) Summary(args json.RawMessage) string {
 	return out
 }
 
-// leftover cleans up after the desk of an interrupted turn. Open questions expire, because the
+// settleLeftovers cleans up after the desk of an interrupted turn. Open questions expire, because the
 // agent that asked is gone; started actions get an unknown outcome. It notifies the owner of
 // both.
-func (r *run) leftover(ctx context.Context) error {
+func (r *turnRun) settleLeftovers(ctx context.Context) error {
 	waiting, err := r.o.Guard.Approvals(ctx, guard.Pending, "", r.t.Event.ID, 100)
 	if err != nil {
 		return err
@@ -117,7 +117,7 @@ func (r *run) leftover(ctx context.Context) error {
 		if !strings.HasPrefix(e.Tool, pseudoPrefix) {
 			continue
 		}
-		r.before = append(r.before, remembered(e))
+		r.before = append(r.before, actionFromEntry(e))
 		if e.State == bus.CallStarted {
 			lost = append(lost, e)
 		}
@@ -138,7 +138,7 @@ func (r *run) leftover(ctx context.Context) error {
 			if err := r.o.Bus.RecordTx(tx, e); err != nil {
 				return err
 			}
-			s := &step{call: llm.ToolCall{ID: e.Call}, tool: pseudo{spec: tools.Spec{Name: e.Tool, Effects: unclear}}, args: e.Args}
+			s := &callStep{call: llm.ToolCall{ID: e.Call}, tool: externalTool{spec: tools.Spec{Name: e.Tool, Effects: unclear}}, args: e.Args}
 			if err := r.auditTx(tx, s, string(tools.OutcomeUnknown)); err != nil {
 				return err
 			}
@@ -151,8 +151,8 @@ func (r *run) leftover(ctx context.Context) error {
 	return nil
 }
 
-// remembered converts a ledger entry into an action for the agent.
-func remembered(e bus.Entry) llm.Action {
+// actionFromEntry converts a ledger entry into an action for the agent.
+func actionFromEntry(e bus.Entry) llm.Action {
 	var in struct {
 		Agent string `json:"agent"`
 		Title string `json:"title"`
@@ -181,7 +181,7 @@ func lapsedText(waiting []guard.Approval, lost []bus.Entry) string {
 		fmt.Fprintf(&b, "\nMy question %s has expired (%s). I will ask again if I still need to.", a.ID, a.Summary)
 	}
 	for _, e := range lost {
-		fmt.Fprintf(&b, "\nIt is not known whether this took effect: %s", firstOf(pseudo{spec: tools.Spec{Name: e.Tool}, by: remembered(e).By}.Summary(e.Args), 300))
+		fmt.Fprintf(&b, "\nIt is not known whether this took effect: %s", firstOf(externalTool{spec: tools.Spec{Name: e.Tool}, by: actionFromEntry(e).By}.Summary(e.Args), 300))
 	}
 	return b.String()
 }

@@ -9,30 +9,30 @@ import (
 	"hob/autonomy/bus"
 	"hob/autonomy/guard"
 	"hob/autonomy/llm"
-	"hob/knowledge/store"
 	"hob/platform/provenance"
+	"hob/platform/store"
 	"hob/tools"
 )
 
-func (r *run) entry(s *step) bus.Entry {
+func (r *turnRun) ledgerEntry(s *callStep) bus.Entry {
 	return bus.Entry{
 		Call: s.call.ID, Event: r.t.Event.ID, Session: r.t.Event.Session, Tool: s.tool.Spec().Name, Args: s.args,
 		Effects: s.tool.Spec().Effects.String(), Decision: decisionOf(s), StartedAt: time.Now(),
 	}
 }
 
-// finished returns the ledger row of a call that ended.
-func (r *run) finished(s *step) bus.Entry {
-	e := r.entry(s)
+// finishedEntry returns the ledger row of a call that ended.
+func (r *turnRun) finishedEntry(s *callStep) bus.Entry {
+	e := r.ledgerEntry(s)
 	e.FinishedAt = time.Now()
 	if s.err != nil {
-		e.State, e.Code, e.Result, e.Source = bus.CallFailed, string(tools.CodeOf(s.err)), s.err.Error(), r.source(s)
+		e.State, e.Code, e.Result, e.Source = bus.CallFailed, string(tools.CodeOf(s.err)), s.err.Error(), r.resultSource(s)
 		if s.dec.Verdict == guard.Deny {
 			e.State = bus.CallDenied
 		}
 		return e
 	}
-	e.State, e.Result, e.Source, e.Links = bus.CallDone, s.result.Text, r.source(s), opens(s)
+	e.State, e.Result, e.Source, e.Links = bus.CallDone, s.result.Text, r.resultSource(s), openableAddresses(s)
 	if s.result.Data != nil {
 		e.Data, _ = json.Marshal(s.result.Data) // shown only; the text is the result
 	}
@@ -42,10 +42,10 @@ func (r *run) finished(s *step) bus.Entry {
 	return e
 }
 
-// source returns the provenance that a call adds to the conversation. An action made with
+// resultSource returns the provenance that a call adds to the conversation. An action made with
 // untrusted text in context may repeat that text, and so may the text of its later undo.
-func (r *run) source(s *step) provenance.Source {
-	if r.tainted() {
+func (r *turnRun) resultSource(s *callStep) provenance.Source {
+	if r.isTainted() {
 		return provenance.Outside
 	}
 	return outcomeSource(s)
@@ -53,7 +53,7 @@ func (r *run) source(s *step) provenance.Source {
 
 // outcomeSource returns the provenance of a call's own result or error. Without one it is
 // untrusted.
-func outcomeSource(s *step) provenance.Source {
+func outcomeSource(s *callStep) provenance.Source {
 	src := s.result.Source
 	if s.err != nil {
 		src = provenance.Worst(tools.SourceOf(s.err), cmp.Or(src, provenance.Tool)) // after an error there is often no result
@@ -61,23 +61,23 @@ func outcomeSource(s *step) provenance.Source {
 	return provenance.Worst(src)
 }
 
-func outcomeOf(s *step) string {
+func outcomeOf(s *callStep) string {
 	if s.err != nil {
 		return string(tools.CodeOf(s.err))
 	}
 	return "done"
 }
 
-func (r *run) auditTx(tx *store.Tx, s *step, outcome string) error {
+func (r *turnRun) auditTx(tx *store.Tx, s *callStep, outcome string) error {
 	rec := guard.Record{
 		Actor: "hob", Action: "call", Event: r.t.Event.ID, Session: r.t.Event.Session, Origin: r.t.Origin, Call: s.call.ID,
-		Tool: "(none)", Verdict: s.dec.Verdict.String(), Rule: s.dec.Rule, Tainted: r.tainted(), Outcome: outcome, Args: s.args,
+		Tool: "(none)", Verdict: s.dec.Verdict.String(), Rule: s.dec.Rule, Tainted: r.isTainted(), Outcome: outcome, Args: s.args,
 	}
 	if s.tool != nil { // a name that a model made up is a text, and the log holds none
 		rec.Tool, rec.Effects = s.tool.Spec().Name, cmp.Or(s.dec.Judgement.Effects, s.tool.Spec().Effects).String() // of this very call
 	}
 	if rec.Tainted {
-		rec.Origins = r.origins()
+		rec.Origins = r.contextOrigins()
 	}
 	if err := r.traceTx(tx, s); err != nil {
 		return err
@@ -85,17 +85,17 @@ func (r *run) auditTx(tx *store.Tx, s *step, outcome string) error {
 	return r.o.Guard.AuditTx(tx, rec)
 }
 
-// append passes what the calls came to back along the chain and puts it into
+// appendResults passes what the calls came to back along the chain and puts it into
 // the conversation.
-func (r *run) append(ctx context.Context) {
+func (r *turnRun) appendResults(ctx context.Context) {
 	m := llm.Message{Role: llm.ToolRole}
 	for _, s := range r.steps {
 		r.afterTool(ctx, s)
 		res := llm.ToolResult{ID: s.call.ID, Name: s.call.Name, Text: s.text, Error: s.err != nil}
-		p := llm.Part{Result: &res, Source: r.source(s), Origins: r.brought(r.o.Store.Reader(ctx), s)}
+		p := llm.Part{Result: &res, Source: r.resultSource(s), Origins: r.resultOrigins(r.o.Store.Reader(ctx), s)}
 		if len(p.Origins) > 0 {
 			p.Fenced = s.body
-			r.intake(ctx, &p, s.call.ID)
+			r.ingestUntrusted(ctx, &p, s.call.ID)
 			s.result.Origins = p.Origins // with the marks, for the ledger's row
 		}
 		m.Parts = append(m.Parts, p)
@@ -104,19 +104,19 @@ func (r *run) append(ctx context.Context) {
 	r.steps = nil
 }
 
-// auditing returns the innermost middleware. Rows of calls not recorded while they ran (reads,
+// auditMiddleware returns the innermost middleware. Rows of calls not recorded while they ran (reads,
 // refusals) are written with the next transaction.
-func (r *run) auditing() link {
-	return link{name: "audit", afterTool: func(_ context.Context, s *step) {
-		r.note(s)
-		r.keep(s)
+func (r *turnRun) auditMiddleware() middleware {
+	return middleware{name: "audit", afterTool: func(_ context.Context, s *callStep) {
+		r.recordEffect(s)
+		r.rememberCall(s)
 		r.recordLate(s)
 	}}
 }
 
 // recordLate queues the ledger row of a call that has none yet.
-func (r *run) recordLate(s *step) {
-	if e, known := r.ledger[s.call.ID]; known && !begun(e, s) {
+func (r *turnRun) recordLate(s *callStep) {
+	if e, known := r.ledger[s.call.ID]; known && !isAwaitingCall(e, s) {
 		return
 	}
 	if s.ran && s.tool != nil {
@@ -127,9 +127,9 @@ func (r *run) recordLate(s *step) {
 	}
 	late := *s
 	if late.tool == nil {
-		late.tool = missing{name: s.call.Name}
+		late.tool = missingTool{name: s.call.Name}
 	}
-	e := r.finished(&late)
+	e := r.finishedEntry(&late)
 	r.pending = append(r.pending, func(tx *store.Tx) error {
 		if err := r.o.Bus.RecordTx(tx, e); err != nil {
 			return err
@@ -138,18 +138,18 @@ func (r *run) recordLate(s *step) {
 	})
 }
 
-// feeding publishes a call's outcome to the live feed.
-func (r *run) feeding() link {
-	return link{name: "feed", afterTool: func(_ context.Context, s *step) { r.feedResult(s) }}
+// feedMiddleware publishes a call's outcome to the live feed.
+func (r *turnRun) feedMiddleware() middleware {
+	return middleware{name: "feed", afterTool: func(_ context.Context, s *callStep) { r.feedResult(s) }}
 }
 
-func (r *run) feedResult(s *step) {
+func (r *turnRun) feedResult(s *callStep) {
 	d := map[string]any{"id": s.call.ID, "name": s.call.Name, "ok": s.err == nil, "text": s.text}
 	if s.tool != nil {
 		d["name"] = s.tool.Spec().Name
 	}
 	if s.err != nil {
-		d["text"], d["code"] = cut(s.err.Error(), ""), tools.CodeOf(s.err)
+		d["text"], d["code"] = cutResult(s.err.Error(), ""), tools.CodeOf(s.err)
 	}
-	r.live("tool_result", d)
+	r.publishLive("tool_result", d)
 }

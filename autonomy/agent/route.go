@@ -10,27 +10,27 @@ import (
 
 // resolveAll finds the tools of the calls. With replay, it also restores the outcome of calls
 // that ran before a crash.
-func (r *run) resolveAll(ctx context.Context, calls []llm.ToolCall, replay bool) []*step {
-	steps := make([]*step, len(calls))
+func (r *turnRun) resolveAll(ctx context.Context, calls []llm.ToolCall, replay bool) []*callStep {
+	steps := make([]*callStep, len(calls))
 	for i, c := range calls {
-		s := &step{call: c, args: c.Args}
+		s := &callStep{call: c, args: c.Args}
 		steps[i] = s
 		if i >= maxCalls {
-			s.refuse("route", tools.Errorf(tools.TooManyCalls, "an answer may have %d calls; this one was refused, make it in the next answer", maxCalls))
+			s.refuseCall("route", tools.Errorf(tools.TooManyCalls, "an answer may have %d calls; this one was refused, make it in the next answer", maxCalls))
 		}
 		if err := r.beforeTool(ctx, s, true); err != nil {
-			s.refuse("route", denial("route", err)) // no early link ends a turn
+			s.refuseCall("route", denialError("route", err)) // no early link ends a turn
 		}
 		if replay {
-			r.replay(ctx, s)
+			r.replayCall(ctx, s)
 		}
 	}
 	return steps
 }
 
-// routing resolves the actual tool of a call, including one inside use_tool.
-func (r *run) routing() link {
-	return link{name: "route", early: true, beforeTool: func(_ context.Context, s *step) error {
+// routingMiddleware resolves the actual tool of a call, including one inside use_tool.
+func (r *turnRun) routingMiddleware() middleware {
+	return middleware{name: "route", early: true, beforeTool: func(_ context.Context, s *callStep) error {
 		name := s.call.Name
 		if s.call.Truncated {
 			return tools.Errorf(tools.TruncatedCall, "the arguments of %s arrived cut off, so nothing was done; call again with shorter arguments", tools.Clean(name))
@@ -46,11 +46,11 @@ func (r *run) routing() link {
 			}
 		}
 		if name == findTools {
-			s.tool = finder{r.o.Catalogue}
+			s.tool = toolFinder{r.o.Catalogue}
 			return nil
 		}
 		t, ok := r.o.Catalogue.Get(name)
-		if other, there := r.elsewhere(name); !ok && there {
+		if other, there := r.findOtherAgentTool(name); !ok && there {
 			s.tool = other
 			return tools.Errorf(tools.PolicyDenied, "%s: %s is not one of your tools; do without it, or say what is missing", tools.PolicyDenied, tools.Clean(name))
 		}
@@ -62,17 +62,17 @@ func (r *run) routing() link {
 	}}
 }
 
-// elsewhere finds a tool that there is, but not for this agent.
-func (r *run) elsewhere(name string) (tools.Tool, bool) {
+// findOtherAgentTool finds a tool that there is, but not for this agent.
+func (r *turnRun) findOtherAgentTool(name string) (tools.Tool, bool) {
 	if r.o.Whole == nil {
 		return nil, false
 	}
 	return r.o.Whole.Get(name)
 }
 
-// checking compares the arguments with the tool's schema.
-func (r *run) checking() link {
-	return link{name: "schema", early: true, beforeTool: func(_ context.Context, s *step) error {
+// schemaMiddleware compares the arguments with the tool's schema.
+func (r *turnRun) schemaMiddleware() middleware {
+	return middleware{name: "schema", early: true, beforeTool: func(_ context.Context, s *callStep) error {
 		return tools.Check(s.tool, s.args)
 	}}
 }

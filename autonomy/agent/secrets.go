@@ -4,23 +4,23 @@ import (
 	"strings"
 
 	"hob/platform/provenance"
-	"hob/platform/redact"
+	"hob/platform/text/redact"
 	"hob/tools"
 )
 
-// clean returns a text in the form for a model. Secrets that the owner wrote stay, but Hob's
+// redactSecrets returns a text in the form for a model. Secrets that the owner wrote stay, but Hob's
 // own secrets are removed.
-func (r *run) clean(text string, src provenance.Source) string {
+func (r *turnRun) redactSecrets(text string, src provenance.Source) string {
 	if src.Tainted() {
 		return r.o.Redact.Text(text)
 	}
 	return r.o.Redact.Known(text)
 }
 
-// placeholder refuses a call that would store or run a text with a redacted secret. The model
+// refusePlaceholder refuses a call that would store or run a text with a redacted secret. The model
 // has read a file without the secret and would destroy it by writing the file back, or it has
 // named one of Hob's own secrets.
-func placeholder(s *step) error {
+func refusePlaceholder(s *callStep) error {
 	if s.tool == nil || s.tool.Spec().Effects.ReadOnly() || !strings.Contains(string(s.args), redact.Mark) {
 		return nil
 	}

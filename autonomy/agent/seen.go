@@ -21,8 +21,8 @@ const (
 	maxLink  = 2048
 )
 
-// past is a call of this turn, as the guard counts it.
-type past struct {
+// priorCall is a call of this turn, as the guard counts it.
+type priorCall struct {
 	tool, decision string
 	ran            bool // or may have
 	items          int  // how many things it changes; 0: not known here, ask with args
@@ -32,31 +32,31 @@ type past struct {
 }
 
 // pastOf converts a ledger entry of this turn, also of an earlier attempt.
-func pastOf(e bus.Entry) past {
-	return past{tool: e.Tool, decision: e.Decision, args: e.Args, links: e.Links, ran: e.State == bus.CallDone || e.State == bus.CallStarted || e.State == bus.CallUnknown}
+func pastOf(e bus.Entry) priorCall {
+	return priorCall{tool: e.Tool, decision: e.Decision, args: e.Args, links: e.Links, ran: e.State == bus.CallDone || e.State == bus.CallStarted || e.State == bus.CallUnknown}
 }
 
-// keep remembers a call that has come to its end.
-func (r *run) keep(s *step) {
+// rememberCall remembers a call that has come to its end.
+func (r *turnRun) rememberCall(s *callStep) {
 	if s.tool == nil {
 		return
 	}
 	if r.gone == nil {
-		r.gone = map[string]past{}
+		r.gone = map[string]priorCall{}
 	}
 	r.gone[s.call.ID] = pastStep(s, s.ran && s.err == nil || tools.CodeOf(s.err) == tools.OutcomeUnknown)
 }
 
-func pastStep(s *step, ran bool) past {
-	return past{
-		tool: s.tool.Spec().Name, decision: decisionOf(s), items: max(1, s.dec.Judgement.Items), args: s.args, links: opens(s), ran: ran,
+func pastStep(s *callStep, ran bool) priorCall {
+	return priorCall{
+		tool: s.tool.Spec().Name, decision: decisionOf(s), items: max(1, s.dec.Judgement.Items), args: s.args, links: openableAddresses(s), ran: ran,
 		urls: s.dec.Judgement.URLs,
 	}
 }
 
 // urlsOf returns the addresses that a call contacted before the turn was suspended. Unknown
 // addresses count as one.
-func (r *run) urlsOf(ctx context.Context, p past) []string {
+func (r *turnRun) urlsOf(ctx context.Context, p priorCall) []string {
 	if t, ok := r.o.Catalogue.Get(p.tool); ok {
 		if u := tools.JudgementOf(ctx, t, p.args).URLs; len(u) > 0 {
 			return u
@@ -65,12 +65,12 @@ func (r *run) urlsOf(ctx context.Context, p past) []string {
 	return []string{""}
 }
 
-func decisionOf(s *step) string { return s.dec.Verdict.String() + ": " + s.dec.Rule }
+func decisionOf(s *callStep) string { return s.dec.Verdict.String() + ": " + s.dec.Rule }
 
-// calls returns the calls of this turn before s: of earlier answers, and those before s in the
+// priorCalls returns the calls of this turn before s: of earlier answers, and those before s in the
 // same answer that have run or may run.
-func (r *run) calls(s *step) []past {
-	all := map[string]past{}
+func (r *turnRun) priorCalls(s *callStep) []priorCall {
+	all := map[string]priorCall{}
 	for id, p := range r.gone {
 		all[id] = p
 	}
@@ -84,21 +84,21 @@ func (r *run) calls(s *step) []past {
 		case !before:
 			delete(all, o.call.ID)
 		case !recorded && o.tool != nil:
-			all[o.call.ID] = pastStep(o, o.ran && o.err == nil || !o.settled() && o.dec.Verdict == guard.Allow)
+			all[o.call.ID] = pastStep(o, o.ran && o.err == nil || !o.hasOutcome() && o.dec.Verdict == guard.Allow)
 		}
 	}
-	out := make([]past, 0, len(all))
+	out := make([]priorCall, 0, len(all))
 	for _, p := range all {
 		out = append(out, p)
 	}
 	return out
 }
 
-// made returns how many items the step's tool has changed in this turn, and how the owner
+// countChanges returns how many items the step's tool has changed in this turn, and how the owner
 // answered a question about it.
-func (r *run) made(ctx context.Context, s *step) (n int, agreed, refused bool) {
+func (r *turnRun) countChanges(ctx context.Context, s *callStep) (n int, agreed, refused bool) {
 	name := s.tool.Spec().Name
-	for _, p := range r.calls(s) {
+	for _, p := range r.priorCalls(s) {
 		if p.tool != name {
 			continue
 		}
@@ -116,10 +116,10 @@ func (r *run) made(ctx context.Context, s *step) (n int, agreed, refused bool) {
 	return n, agreed, refused
 }
 
-// seen collects the evidence for an egress decision. The owner's words are only the parts of
+// egressEvidence collects the evidence for an egress decision. The owner's words are only the parts of
 // his messages with his provenance: no text that Hob added, no summary, no result.
-func (r *run) seen(ctx context.Context, s *step) guard.Seen {
-	out := guard.Seen{Words: slices.Clone(r.t.Words), Now: slices.Clone(r.t.Words)}
+func (r *turnRun) egressEvidence(ctx context.Context, s *callStep) guard.EgressEvidence {
+	out := guard.EgressEvidence{Words: slices.Clone(r.t.Words), Now: slices.Clone(r.t.Words)}
 	for i, m := range r.msgs {
 		if m.Role != llm.User {
 			continue
@@ -135,10 +135,10 @@ func (r *run) seen(ctx context.Context, s *step) guard.Seen {
 		}
 	}
 	if r.t.Call != nil && r.t.Source == provenance.Owner { // he wrote the call himself
-		words := texts(r.t.Call.Args)
+		words := jsonStrings(r.t.Call.Args)
 		out.Words, out.Now = append(out.Words, words...), append(out.Now, words...)
 	}
-	for _, p := range r.calls(s) {
+	for _, p := range r.priorCalls(s) {
 		if p.ran {
 			out.Links = append(out.Links, p.links...)
 		}
@@ -152,8 +152,8 @@ func (r *run) seen(ctx context.Context, s *step) guard.Seen {
 	return out
 }
 
-// texts returns the strings in a JSON value.
-func texts(raw json.RawMessage) []string {
+// jsonStrings returns the strings in a JSON value.
+func jsonStrings(raw json.RawMessage) []string {
 	var v any
 	if json.Unmarshal(raw, &v) != nil {
 		return nil
@@ -178,10 +178,10 @@ func texts(raw json.RawMessage) []string {
 	return out
 }
 
-// opens returns the addresses of a step's result that may be opened next unchanged. A page may
+// openableAddresses returns the addresses of a step's result that may be opened next unchanged. A page may
 // repeat its own address. If the model made up that address, an address on another host that
 // contains a piece of it is excluded, because the model could have put data into it.
-func opens(s *step) []string {
+func openableAddresses(s *callStep) []string {
 	list := linksOf(s.tool, s.result)
 	if s.dec.Rule == guard.Verbatim || len(s.dec.Judgement.URLs) == 0 {
 		return list
@@ -190,7 +190,7 @@ func opens(s *step) []string {
 	for _, raw := range s.dec.Judgement.URLs {
 		if u, err := url.Parse(raw); err == nil {
 			hosts = append(hosts, u.Hostname())
-			pieces = append(pieces, piecesOf(plainly(u.EscapedPath()+" "+u.RawQuery))...)
+			pieces = append(pieces, piecesOf(decodePlain(u.EscapedPath()+" "+u.RawQuery))...)
 		}
 	}
 	return slices.DeleteFunc(list, func(l string) bool {
@@ -198,7 +198,7 @@ func opens(s *step) []string {
 		if err != nil {
 			return true
 		}
-		text := plainly(u.Host + u.EscapedPath() + " " + u.RawQuery)
+		text := decodePlain(u.Host + u.EscapedPath() + " " + u.RawQuery)
 		return !slices.Contains(hosts, u.Hostname()) && slices.ContainsFunc(pieces, func(p string) bool { return strings.Contains(text, p) })
 	})
 }
@@ -211,8 +211,8 @@ func piecesOf(text string) []string {
 	return slices.DeleteFunc(list, func(p string) bool { return len(p) < echoed })
 }
 
-// plainly takes off what escapes and capitals hide.
-func plainly(s string) string {
+// decodePlain takes off what escapes and capitals hide.
+func decodePlain(s string) string {
 	for range 3 {
 		plain, err := url.QueryUnescape(s)
 		if err != nil || plain == s {

@@ -26,11 +26,11 @@ func TestAnEchoIsNotOffered(t *testing.T) {
 		"no address":    {"", "search, owner asked, clean", len(page)},
 	} {
 		t.Run(name, func(t *testing.T) {
-			s := &step{result: tools.Result{Links: slices.Clone(page)}, dec: guard.Decision{Rule: tc.rule}}
+			s := &callStep{result: tools.Result{Links: slices.Clone(page)}, dec: guard.Decision{Rule: tc.rule}}
 			if tc.asked != "" {
 				s.dec.Judgement.URLs = []string{tc.asked}
 			}
-			if got := opens(s); len(got) != tc.want {
+			if got := openableAddresses(s); len(got) != tc.want {
 				t.Errorf("offered: %q", got)
 			}
 		})

@@ -6,9 +6,9 @@ import (
 	"strconv"
 	"strings"
 
-	"hob/autonomy/claim"
+	"hob/autonomy/actionclaims"
 	"hob/autonomy/llm"
-	"hob/platform/phrase"
+	"hob/platform/text/textnorm"
 )
 
 // minQuote is the minimum length in bytes of a clause whose words in a result are not a
@@ -27,27 +27,27 @@ var (
 // borneOut reports whether something other than a call with effects supports a claim: text read
 // in this turn, words of another person that the answer repeats, or any call if the answer only
 // says that all is done. For a question, text of an earlier turn counts too.
-func (r *run) borneOut(c claim.Claim, deeds []deed) bool {
-	results := r.results(c.Impersonal && r.asked())
+func (r *turnRun) borneOut(c actionclaims.Claim, deeds []effectfulCall) bool {
+	results := r.resultTexts(c.Impersonal && r.isUserQuestion())
 	switch {
 	case c.Complete:
 		return len(deeds) > 0 || len(results) > 0
-	case repeated(c.Phrase, results):
+	case isRepeatedClause(c.Phrase, results):
 		return true
 	case !c.Impersonal && !c.State:
 		return false
-	case c.State && !c.Owned && r.explained():
+	case c.State && !c.Owned && r.isExplanationRequest():
 		return true
 	}
-	if c.Family == claim.AnyFamily && !c.State {
+	if c.Family == actionclaims.AnyFamily && !c.State {
 		return len(results) > 0
 	}
-	return slices.ContainsFunc(results, func(text string) bool { return supports(text, c) }) && sameTimes(c.Phrase, results)
+	return slices.ContainsFunc(results, func(text string) bool { return isClaimSupported(text, c) }) && sameTimes(c.Phrase, results)
 }
 
-// results returns the texts of tools and of other people: those of this turn, or of the whole
+// resultTexts returns the texts of tools and of other people: those of this turn, or of the whole
 // context.
-func (r *run) results(whole bool) []string {
+func (r *turnRun) resultTexts(whole bool) []string {
 	from := r.own
 	if whole {
 		from = 0
@@ -66,9 +66,9 @@ func (r *run) results(whole bool) []string {
 	return out
 }
 
-// asked reports whether the user asked a question, so that the answer may report on earlier
+// isUserQuestion reports whether the user asked a question, so that the answer may report on earlier
 // turns. "Can you set a reminder?" does not count.
-func (r *run) asked() bool {
+func (r *turnRun) isUserQuestion() bool {
 	question := func(s string) bool {
 		for part := range strings.SplitAfterSeq(s, "?") {
 			if strings.HasSuffix(part, "?") && (!modal.MatchString(part) || inquiry.MatchString(part)) {
@@ -80,26 +80,26 @@ func (r *run) asked() bool {
 	return question(r.t.Text) || slices.ContainsFunc(r.words, question)
 }
 
-// explained reports whether the user asked how something is or works.
-func (r *run) explained() bool {
+// isExplanationRequest reports whether the user asked how something is or works.
+func (r *turnRun) isExplanationRequest() bool {
 	return slices.ContainsFunc(append([]string{r.t.Text}, r.words...), explaining.MatchString)
 }
 
-// repeated reports whether a result contains a clause verbatim.
-func repeated(clause string, results []string) bool {
-	want := phrase.Fold(strings.TrimRight(clause, ".!"))
-	return len(want) >= minQuote && slices.ContainsFunc(results, func(s string) bool { return strings.Contains(phrase.Fold(s), want) })
+// isRepeatedClause reports whether a result contains a clause verbatim.
+func isRepeatedClause(clause string, results []string) bool {
+	want := textnorm.Fold(strings.TrimRight(clause, ".!"))
+	return len(want) >= minQuote && slices.ContainsFunc(results, func(s string) bool { return strings.Contains(textnorm.Fold(s), want) })
 }
 
-// supports reports whether a result is about what a claim is about: a tool of the same
+// isClaimSupported reports whether a result is about what a claim is about: a tool of the same
 // family made it, or it has one of the claim's words.
-func supports(result string, c claim.Claim) bool {
+func isClaimSupported(result string, c actionclaims.Claim) bool {
 	tool, _, _ := strings.Cut(result, "\n")
-	if c.Family != claim.AnyFamily && familyOf(tool) == c.Family {
+	if c.Family != actionclaims.AnyFamily && familyOf(tool) == c.Family {
 		return true
 	}
-	words := phrase.Split(result)
-	return slices.ContainsFunc(phrase.Split(c.Phrase), func(w string) bool {
+	words := textnorm.FoldedWords(result)
+	return slices.ContainsFunc(textnorm.FoldedWords(c.Phrase), func(w string) bool {
 		return len([]rune(w)) >= 4 && !slices.Contains([]string{"your", "that", "this", "will", "everything", "scheduled"}, w) && slices.Contains(words, w)
 	})
 }
@@ -128,17 +128,17 @@ func sameTimes(clause string, results []string) bool {
 }
 
 // familyOf derives the family of the items that a tool handles from its name.
-func familyOf(tool string) claim.Family {
+func familyOf(tool string) actionclaims.Family {
 	for _, f := range []struct {
-		family claim.Family
+		family actionclaims.Family
 		words  []string
 	}{
-		{claim.Plan, []string{"remind", "alarm", "timer", "schedule", "calendar", "event", "task", "watch", "goal", "habit", "meeting"}},
-		{claim.Text, []string{"file", "directory", "folder", "note", "document"}},
+		{actionclaims.Plan, []string{"remind", "alarm", "timer", "schedule", "calendar", "event", "task", "watch", "goal", "habit", "meeting"}},
+		{actionclaims.Text, []string{"file", "directory", "folder", "note", "document"}},
 	} {
 		if slices.ContainsFunc(f.words, func(w string) bool { return strings.Contains(tool, w) }) {
 			return f.family
 		}
 	}
-	return claim.AnyFamily
+	return actionclaims.AnyFamily
 }

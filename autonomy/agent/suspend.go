@@ -10,30 +10,30 @@ import (
 	"hob/autonomy/bus"
 	"hob/autonomy/guard"
 	"hob/channels"
-	"hob/knowledge/store"
+	"hob/platform/store"
 	"hob/tools"
 )
 
-// suspend asks the owner about call i and every later call that needs approval, and suspends
+// suspendCalls asks the owner about call i and every later call that needs approval, and suspends
 // the turn, all in one transaction. A call on the owner's screen gets a separate question.
-func (r *run) suspend(ctx context.Context, i int) (bool, error) {
-	asks := []*step{r.steps[i]}
+func (r *turnRun) suspendCalls(ctx context.Context, i int) (bool, error) {
+	asks := []*callStep{r.steps[i]}
 	for _, s := range r.steps[i+1:] {
-		if alone(r.steps[i]) {
+		if isScreenCall(r.steps[i]) {
 			break
 		}
-		if s.settled() {
+		if s.hasOutcome() {
 			continue
 		}
-		d, err := r.o.Guard.Decide(ctx, r.request(ctx, s))
+		d, err := r.o.Guard.Decide(ctx, r.guardRequest(ctx, s))
 		if err != nil {
 			return false, err
 		}
-		if s.dec = d; d.Verdict == guard.Ask && !goesOn(asks, s) && !alone(s) {
+		if s.dec = d; d.Verdict == guard.Ask && !goesOn(asks, s) && !isScreenCall(s) {
 			asks = append(asks, s)
 		}
 	}
-	if err := r.write(ctx, func(tx *store.Tx) error { return r.askTx(ctx, tx, asks) }); err != nil {
+	if err := r.writeWithSteps(ctx, func(tx *store.Tx) error { return r.askTx(ctx, tx, asks) }); err != nil {
 		return false, fmt.Errorf("agent: ask the owner: %w", err)
 	}
 	return true, nil
@@ -41,27 +41,27 @@ func (r *run) suspend(ctx context.Context, i int) (bool, error) {
 
 // goesOn reports whether a call belongs to an existing question: whether the tool may continue
 // to change items.
-func goesOn(asks []*step, s *step) bool {
-	return s.dec.Rule == guard.BatchRule && s.dec.Judgement.Items <= 1 && slices.ContainsFunc(asks, func(a *step) bool {
+func goesOn(asks []*callStep, s *callStep) bool {
+	return s.dec.Rule == guard.BatchRule && s.dec.Judgement.Items <= 1 && slices.ContainsFunc(asks, func(a *callStep) bool {
 		return a.dec.Rule == guard.BatchRule && a.tool.Spec().Name == s.tool.Spec().Name
 	})
 }
 
-// alone reports whether a call acts on the owner's screen. Such a call runs only while no
+// isScreenCall reports whether a call acts on the owner's screen. Such a call runs only while no
 // question is open, because it could answer it. Later calls are judged by the screen that it
 // leaves.
-func alone(s *step) bool {
+func isScreenCall(s *callStep) bool {
 	j := s.dec.Judgement
 	return j.Private && j.Effects&tools.Exec != 0
 }
 
-func (r *run) askTx(ctx context.Context, tx *store.Tx, asks []*step) error {
+func (r *turnRun) askTx(ctx context.Context, tx *store.Tx, asks []*callStep) error {
 	var until time.Time
 	var fresh []guard.Approval
 	answered := false
 	questions := make([]guard.Question, len(asks))
 	for i, s := range asks {
-		questions[i] = guard.Question{Request: r.request(ctx, s), Decision: s.dec}
+		questions[i] = guard.Question{Request: r.guardRequest(ctx, s), Decision: s.dec}
 	}
 	rows, err := r.o.Guard.AskAllTx(tx, questions)
 	if err != nil {
@@ -92,7 +92,7 @@ func (r *run) askTx(ctx context.Context, tx *store.Tx, asks []*step) error {
 }
 
 // questionTx puts the questions before the owner.
-func (r *run) questionTx(tx *store.Tx, open []guard.Approval) error {
+func (r *turnRun) questionTx(tx *store.Tx, open []guard.Approval) error {
 	if len(open) == 0 {
 		return nil
 	}
@@ -100,7 +100,7 @@ func (r *run) questionTx(tx *store.Tx, open []guard.Approval) error {
 	for i, a := range open {
 		ids[i] = a.ID
 	}
-	err := r.o.Bus.SayTx(tx, r.t.Event.ID, bus.Out{Provenance: r.voice(), Asks: ids, Delivery: channels.Delivery{
+	err := r.o.Bus.EnqueueTx(tx, r.t.Event.ID, bus.OutboxItem{Provenance: r.answerSource(), Asks: ids, Delivery: channels.Delivery{
 		Kind: channels.Question, Session: r.t.Report, Channel: r.t.Channel, Chat: r.t.Chat, Text: questionText(open, r.t.Attended && r.t.Event.Kind == bus.Message),
 	}})
 	if err != nil {
@@ -118,12 +118,12 @@ func (r *run) questionTx(tx *store.Tx, open []guard.Approval) error {
 // question. bare: a bare yes may answer them.
 func questionText(open []guard.Approval, bare bool) string {
 	if len(open) == 1 && open[0].Batch == "" && bare {
-		return worded("question", open[0])
+		return renderText("question", open[0])
 	}
 	var out []string
 	for i, a := range open {
 		if a.Batch == "" {
-			out = append(out, worded("one", a))
+			out = append(out, renderText("one", a))
 			continue
 		}
 		if slices.ContainsFunc(open[:i], func(b guard.Approval) bool { return b.Batch == a.Batch }) {
@@ -134,9 +134,9 @@ func questionText(open []guard.Approval, bare bool) string {
 		if guard.TooLong(all) {
 			form = "longbatch"
 		}
-		text := worded(form, map[string]any{"All": all, "First": all[0]})
+		text := renderText(form, map[string]any{"All": all, "First": all[0]})
 		if len(all) == len(open) && bare && form == "batch" {
-			text += worded("only", nil)
+			text += renderText("only", nil)
 		}
 		out = append(out, text)
 	}

@@ -14,21 +14,21 @@ import (
 
 	"hob/autonomy/bus"
 	"hob/autonomy/guard"
-	"hob/knowledge/store"
+	"hob/platform/store"
 	"hob/tools"
 )
 
 // width is the maximum number of parallel calls.
 const width = 4
 
-// together reports whether the calls cannot get in each other's way: all only
+// canRunTogether reports whether the calls cannot get in each other's way: all only
 // look, or each names the files it touches and no change meets another call.
 // Changes by own tools are transactions on one database and keep their order.
-func together(steps []*step) bool {
-	open := make([]*step, 0, len(steps))
+func canRunTogether(steps []*callStep) bool {
+	open := make([]*callStep, 0, len(steps))
 	looking := true
 	for _, s := range steps {
-		if s.settled() {
+		if s.hasOutcome() {
 			continue
 		}
 		if _, waits := s.tool.(tools.Waiter); waits {
@@ -37,19 +37,19 @@ func together(steps []*step) bool {
 		looking = looking && s.tool.Spec().Effects.ReadOnly()
 		open = append(open, s)
 	}
-	return len(open) > 1 && (looking || disjoint(open))
+	return len(open) > 1 && (looking || hasDisjointFiles(open))
 }
 
-// disjoint reports whether all calls only use files, and no path changed by one overlaps a path
+// hasDisjointFiles reports whether all calls only use files, and no path changed by one overlaps a path
 // of another.
-func disjoint(steps []*step) bool {
+func hasDisjointFiles(steps []*callStep) bool {
 	touched := make([][]string, len(steps))
 	for i, s := range steps {
 		if s.tool.Spec().Effects&^(tools.Read|tools.Write) != 0 {
 			return false
 		}
 		p, ok := s.tool.(tools.Pather)
-		if _, own := s.tool.(tools.Own); own || !ok {
+		if _, own := s.tool.(tools.TxTool); own || !ok {
 			return false
 		}
 		if touched[i] = p.Paths(s.args); len(touched[i]) == 0 {
@@ -59,13 +59,13 @@ func disjoint(steps []*step) bool {
 			if !filepath.IsAbs(path) { // a relative path has no known base
 				return false
 			}
-			touched[i][k] = folded(path)
+			touched[i][k] = foldPath(path)
 		}
 	}
 	for i, s := range steps {
 		for j := range i {
 			looking := s.tool.Spec().Effects.ReadOnly() && steps[j].tool.Spec().Effects.ReadOnly()
-			if !looking && meet(touched[i], touched[j]) {
+			if !looking && hasOverlap(touched[i], touched[j]) {
 				return false
 			}
 		}
@@ -73,17 +73,17 @@ func disjoint(steps []*step) bool {
 	return true
 }
 
-// folded returns a path in the form for comparison. Every OS has file systems that ignore case
+// foldPath returns a path in the form for comparison. Every OS has file systems that ignore case
 // or Unicode composition; on other file systems the calls merely run in order.
-func folded(path string) string {
+func foldPath(path string) string {
 	return norm.NFC.String(strings.ToLower(strings.ToUpper(norm.NFC.String(filepath.Clean(path)))))
 }
 
-// meet reports whether a path of one list equals, contains or is below one of the other.
-func meet(a, b []string) bool {
+// hasOverlap reports whether a path of one list equals, contains or is below one of the other.
+func hasOverlap(a, b []string) bool {
 	for _, p := range a {
 		for _, q := range b {
-			if holds(p, q) || holds(q, p) {
+			if isWithinFolder(p, q) || isWithinFolder(q, p) {
 				return true
 			}
 		}
@@ -91,22 +91,22 @@ func meet(a, b []string) bool {
 	return false
 }
 
-// holds reports whether path is folder or below it.
-func holds(folder, path string) bool {
+// isWithinFolder reports whether path is folder or below it.
+func isWithinFolder(folder, path string) bool {
 	rest, ok := strings.CutPrefix(path, folder)
 	return ok && (rest == "" || strings.HasSuffix(folder, string(filepath.Separator)) || rest[0] == filepath.Separator)
 }
 
 // runTogether decides on all calls and runs them side by side, unless one needs
 // the owner: then those before it run first, in order.
-func (r *run) runTogether(ctx context.Context) (suspended bool, err error) {
-	var open []*step
+func (r *turnRun) runTogether(ctx context.Context) (suspended bool, err error) {
+	var open []*callStep
 	for _, s := range r.steps {
-		if err := r.decide(ctx, s); err != nil {
+		if err := r.decideCall(ctx, s); err != nil {
 			return false, err
 		}
 		s.decided = true
-		if s.settled() {
+		if s.hasOutcome() {
 			continue
 		}
 		if s.dec.Verdict != guard.Allow {
@@ -114,7 +114,7 @@ func (r *run) runTogether(ctx context.Context) (suspended bool, err error) {
 		}
 		open = append(open, s)
 	}
-	if err := r.announce(ctx, changing(open[:min(width, len(open))])); err != nil {
+	if err := r.recordStarts(ctx, effectfulSteps(open[:min(width, len(open))])); err != nil {
 		return false, err
 	}
 	return false, r.runAll(ctx, open)
@@ -123,7 +123,7 @@ func (r *run) runTogether(ctx context.Context) (suspended bool, err error) {
 // runAll runs calls side by side, beginning in their order. Those with effects
 // are in the ledger as started before they run: the first ones in one
 // transaction, which has been, and each of the others when its turn comes.
-func (r *run) runAll(ctx context.Context, steps []*step) error {
+func (r *turnRun) runAll(ctx context.Context, steps []*callStep) error {
 	var wg sync.WaitGroup
 	var next atomic.Int64
 	errs := make([]error, len(steps))
@@ -131,10 +131,10 @@ func (r *run) runAll(ctx context.Context, steps []*step) error {
 		wg.Go(func() {
 			for i := int(next.Add(1)) - 1; i < len(steps); i = int(next.Add(1)) - 1 {
 				if i >= width {
-					errs[i] = r.perform(ctx, steps[i])
+					errs[i] = r.performCall(ctx, steps[i])
 					continue
 				}
-				errs[i] = r.execute(ctx, steps[i])
+				errs[i] = r.executeCall(ctx, steps[i])
 			}
 		})
 	}
@@ -142,26 +142,26 @@ func (r *run) runAll(ctx context.Context, steps []*step) error {
 	return errors.Join(errs...)
 }
 
-// changing returns the steps with effects that are not transactions themselves.
-func changing(steps []*step) (out []*step) {
+// effectfulSteps returns the steps with effects that are not transactions themselves.
+func effectfulSteps(steps []*callStep) (out []*callStep) {
 	for _, s := range steps {
-		if _, own := s.tool.(tools.Own); !own && !s.tool.Spec().Effects.ReadOnly() {
+		if _, own := s.tool.(tools.TxTool); !own && !s.tool.Spec().Effects.ReadOnly() {
 			out = append(out, s)
 		}
 	}
 	return out
 }
 
-// announce records that calls with effects are about to run. A call whose grant has ended does
+// recordStarts records that calls with effects are about to run. A call whose grant has ended does
 // not begin.
-func (r *run) announce(ctx context.Context, steps []*step) error {
+func (r *turnRun) recordStarts(ctx context.Context, steps []*callStep) error {
 	for {
-		steps = slices.DeleteFunc(steps, (*step).settled)
+		steps = slices.DeleteFunc(steps, (*callStep).hasOutcome)
 		if len(steps) == 0 {
-			return r.save(ctx)
+			return r.saveSteps(ctx)
 		}
-		var stopped *step
-		err := r.write(ctx, func(tx *store.Tx) error {
+		var stopped *callStep
+		err := r.writeWithSteps(ctx, func(tx *store.Tx) error {
 			for _, s := range steps {
 				if err := r.startedTx(tx, s); err != nil {
 					stopped = s
@@ -173,28 +173,28 @@ func (r *run) announce(ctx context.Context, steps []*step) error {
 		if err == nil {
 			return nil
 		}
-		if !stopped.ungranted(err) {
+		if !stopped.refuseUngranted(err) {
 			return fmt.Errorf("agent: ledger: %w", err)
 		}
 	}
 }
 
-// ungranted settles a call whose grant ended before it began.
-func (s *step) ungranted(err error) bool {
+// refuseUngranted settles a call whose grant ended before it began.
+func (s *callStep) refuseUngranted(err error) bool {
 	if s == nil || !errors.Is(err, guard.ErrGrantEnded) {
 		return false
 	}
 	rule := s.dec.Rule
-	s.refuse(rule, tools.Errorf(tools.PolicyDenied, "%s: %w", tools.PolicyDenied, tools.CleanErr(guard.ErrGrantEnded)))
+	s.refuseCall(rule, tools.Errorf(tools.PolicyDenied, "%s: %w", tools.PolicyDenied, tools.CleanErr(guard.ErrGrantEnded)))
 	return true
 }
 
 // startedTx records that one call is about to run.
-func (r *run) startedTx(tx *store.Tx, s *step) error {
+func (r *turnRun) startedTx(tx *store.Tx, s *callStep) error {
 	if err := r.o.Guard.UseTx(tx, s.dec); err != nil {
 		return err
 	}
-	e := r.entry(s)
+	e := r.ledgerEntry(s)
 	e.State = bus.CallStarted
 	if err := r.o.Bus.RecordTx(tx, e); err != nil {
 		return err

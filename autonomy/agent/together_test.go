@@ -6,7 +6,7 @@ import (
 	"path/filepath"
 	"testing"
 
-	"hob/knowledge/store"
+	"hob/platform/store"
 	"hob/tools"
 )
 
@@ -83,16 +83,16 @@ func TestWhatRunsTogether(t *testing.T) {
 	}
 	for _, tc := range tests {
 		t.Run(tc.name, func(t *testing.T) {
-			var steps []*step
+			var steps []*callStep
 			for _, c := range tc.calls {
 				args, _ := json.Marshal(fileArgs{c.path})
-				steps = append(steps, &step{tool: c.tool, args: args})
+				steps = append(steps, &callStep{tool: c.tool, args: args})
 			}
-			if got := together(steps); got != tc.want {
+			if got := canRunTogether(steps); got != tc.want {
 				t.Errorf("together: %v", got)
 			}
-			refused := &step{err: tools.Errorf(tools.NotFound, "refused before")}
-			if got := together(append(steps, refused)); got != tc.want {
+			refused := &callStep{err: tools.Errorf(tools.NotFound, "refused before")}
+			if got := canRunTogether(append(steps, refused)); got != tc.want {
 				t.Errorf("with a refused call: %v", got)
 			}
 		})

@@ -3,13 +3,13 @@ package agent
 import (
 	"context"
 
-	"hob/knowledge/store"
-	"hob/platform/origins"
 	"hob/platform/provenance"
+	"hob/platform/provenance/origins"
+	"hob/platform/store"
 )
 
-// origins returns the sources of the untrusted text in the context of the next call.
-func (r *run) origins() []provenance.Origin {
+// contextOrigins returns the sources of the untrusted text in the context of the next call.
+func (r *turnRun) contextOrigins() []provenance.Origin {
 	var lists [][]provenance.Origin
 	if r.strange.Load() && r.model != nil {
 		lists = append(lists, []provenance.Origin{{Kind: "agent", Label: r.model.Info().Name(), Event: r.t.Event.ID}})
@@ -27,17 +27,17 @@ func (r *run) origins() []provenance.Origin {
 	return provenance.Join(lists...)
 }
 
-// said returns the origins of the messages to this turn.
-func (r *run) said(src provenance.Source) []provenance.Origin {
+// messageOrigins returns the origins of the messages to this turn.
+func (r *turnRun) messageOrigins(src provenance.Source) []provenance.Origin {
 	if !src.Tainted() {
 		return nil
 	}
 	return r.t.Origins
 }
 
-// brought returns the origins of the untrusted text that a call itself returned.
-func (r *run) brought(q store.Querier, s *step) []provenance.Origin {
-	if !s.settled() || !outcomeSource(s).Tainted() {
+// resultOrigins returns the origins of the untrusted text that a call itself returned.
+func (r *turnRun) resultOrigins(q store.Querier, s *callStep) []provenance.Origin {
+	if !s.hasOutcome() || !outcomeSource(s).Tainted() {
 		return nil
 	}
 	name := s.call.Name
@@ -46,7 +46,7 @@ func (r *run) brought(q store.Querier, s *step) []provenance.Origin {
 	}
 	list := s.result.Origins
 	if len(list) == 0 {
-		list = r.kept(q, s.result.Data)
+		list = r.rowOrigins(q, s.result.Data)
 	}
 	switch {
 	case len(list) > 0:
@@ -68,8 +68,8 @@ func (r *run) brought(q store.Querier, s *step) []provenance.Origin {
 	return provenance.Join(out)
 }
 
-// kept returns the origins of the rows in a result.
-func (r *run) kept(q store.Querier, data any) []provenance.Origin {
+// rowOrigins returns the origins of the rows in a result.
+func (r *turnRun) rowOrigins(q store.Querier, data any) []provenance.Origin {
 	list, err := origins.Of(q, origins.Row, rowsOf(data)...)
 	if err != nil {
 		r.o.Log.Warn("origins cannot be read", "err", err)
@@ -79,7 +79,7 @@ func (r *run) kept(q store.Querier, data any) []provenance.Origin {
 
 // changedTx stores the origins in context at a call, for the call and for the rows that it
 // created or changed.
-func (r *run) changedTx(tx *store.Tx, s *step) error {
+func (r *turnRun) changedTx(tx *store.Tx, s *callStep) error {
 	list := s.inView
 	if err := origins.KeepTx(tx, origins.Call, s.call.ID, list); err != nil {
 		return err
@@ -95,8 +95,8 @@ func (r *run) changedTx(tx *store.Tx, s *step) error {
 	return nil
 }
 
-// known returns the origins of a call's result from before an interruption.
-func (r *run) known(ctx context.Context, call string) []provenance.Origin {
+// earlierCallOrigins returns the origins of a call's result from before an interruption.
+func (r *turnRun) earlierCallOrigins(ctx context.Context, call string) []provenance.Origin {
 	list, err := origins.Of(r.o.Store.Reader(ctx), origins.Result, call)
 	if err != nil {
 		r.o.Log.Warn("origins cannot be read", "call", call, "err", err)
@@ -106,13 +106,13 @@ func (r *run) known(ctx context.Context, call string) []provenance.Origin {
 
 // traceTx stores the origins in context at a call and those of its result. It writes nothing
 // for a clean call.
-func (r *run) traceTx(tx *store.Tx, s *step) error {
-	if r.tainted() {
+func (r *turnRun) traceTx(tx *store.Tx, s *callStep) error {
+	if r.isTainted() {
 		if err := r.changedTx(tx, s); err != nil {
 			return err
 		}
 	}
-	if list := r.brought(tx, s); s.settled() && len(list) > 0 {
+	if list := r.resultOrigins(tx, s); s.hasOutcome() && len(list) > 0 {
 		return origins.KeepTx(tx, origins.Result, s.call.ID, list)
 	}
 	return nil

@@ -5,7 +5,7 @@ import (
 	"testing"
 
 	"hob/autonomy/bus"
-	"hob/knowledge/store"
+	"hob/platform/store"
 )
 
 // BenchmarkPutClaimFinish is the road of an event through the inbox: three

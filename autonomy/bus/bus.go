@@ -17,8 +17,8 @@ import (
 	"github.com/google/uuid"
 
 	"hob/channels"
-	"hob/knowledge/store"
 	"hob/platform/provenance"
+	"hob/platform/store"
 )
 
 // Limits of the inbox.
@@ -35,14 +35,14 @@ const (
 // Options of New.
 type Options struct {
 	// Route resolves the actual target of a delivery: the name of a running channel, its chat,
-	// and whether its clients pull (see channels.Puller). nil means that every channel is
+	// and whether its clients pull (see channels.PullChannel). nil means that every channel is
 	// pulled.
 	Route func(channel, chat string) (string, string, bool)
 	// Redact removes credentials from outgoing texts and stored calls; nil disables it.
 	Redact func(string) string
-	// Gate filters each text of SayTx before it is queued, in its transaction; Out.ID is the id
+	// Gate filters each text of EnqueueTx before it is queued, in its transaction; Out.ID is the id
 	// of its delivery. It may change the target; false drops the text. nil: all are queued.
-	Gate func(tx *store.Tx, event string, o Out) (Out, bool, error)
+	NoticeFilter func(tx *store.Tx, event string, o OutboxItem) (OutboxItem, bool, error)
 	// Lost handles a text to the owner that cannot be delivered; true means that it was sent
 	// another way. nil disables it.
 	Lost func(tx *store.Tx, d Delivery) (bool, error)
@@ -58,7 +58,7 @@ type Bus struct {
 	route func(string, string) (string, string, bool)
 	now   func() time.Time
 	clean func(string) string
-	gate  func(*store.Tx, string, Out) (Out, bool, error)
+	gate  func(*store.Tx, string, OutboxItem) (OutboxItem, bool, error)
 	lost  func(*store.Tx, Delivery) (bool, error)
 	wake  chan struct{}
 
@@ -67,7 +67,7 @@ type Bus struct {
 	doors   map[string]chan struct{}   // by channel: rows may be due
 	served  map[string]uint64          // lane -> when it was last claimed
 	serial  uint64
-	calm    calm
+	calm    idleMark
 }
 
 // New makes a bus over a store that was opened with Migrations.
@@ -81,21 +81,21 @@ func New(db *store.Store, opt Options) *Bus {
 	if opt.Redact == nil {
 		opt.Redact = func(s string) string { return s }
 	}
-	if opt.Gate == nil {
-		opt.Gate = func(_ *store.Tx, _ string, o Out) (Out, bool, error) { return o, true, nil }
+	if opt.NoticeFilter == nil {
+		opt.NoticeFilter = func(_ *store.Tx, _ string, o OutboxItem) (OutboxItem, bool, error) { return o, true, nil }
 	}
 	if opt.Lost == nil {
 		opt.Lost = func(*store.Tx, Delivery) (bool, error) { return false, nil }
 	}
 	return &Bus{
-		Feed: newFeed(opt.Now), db: db, gate: opt.Gate, lost: opt.Lost, clean: opt.Redact, route: opt.Route, now: opt.Now, wake: make(chan struct{}, 1),
+		Feed: newFeed(opt.Now), db: db, gate: opt.NoticeFilter, lost: opt.Lost, clean: opt.Redact, route: opt.Route, now: opt.Now, wake: make(chan struct{}, 1),
 		waiters: map[string][]chan struct{}{}, doors: map[string]chan struct{}{}, served: map[string]uint64{},
 	}
 }
 
 // Migrations of the bus's tables.
-func Migrations() store.Set {
-	return store.Set{Owner: "bus", Steps: []string{schema1, schema2, schemaLinks, schemaUndone, schemaPause, schemaKept, schemaChannels, schemaShown}}
+func Migrations() store.MigrationSet {
+	return store.MigrationSet{Owner: "bus", Steps: []string{schema1, schema2, schemaLinks, schemaUndone, schemaPause, schemaKept, schemaChannels, schemaShown}}
 }
 
 const schema1 = `
@@ -160,8 +160,8 @@ func NewID() string { return uuid.Must(uuid.NewV7()).String() }
 // Wake is signalled if there may be something to claim.
 func (b *Bus) Wake() <-chan struct{} { return b.wake }
 
-// Poke makes Wake fire.
-func (b *Bus) Poke() {
+// SignalWork makes Wake fire.
+func (b *Bus) SignalWork() {
 	select {
 	case b.wake <- struct{}{}:
 	default:
@@ -256,6 +256,6 @@ func (b *Bus) PutTx(tx *store.Tx, e Event) (channels.Accepted, error) {
 			return acc, err
 		}
 	}
-	tx.AfterCommit(b.Poke)
+	tx.AfterCommit(b.SignalWork)
 	return acc, nil
 }

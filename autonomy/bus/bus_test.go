@@ -12,8 +12,8 @@ import (
 	"go.uber.org/goleak"
 
 	"hob/autonomy/bus"
-	"hob/knowledge/store"
 	"hob/platform/provenance"
+	"hob/platform/store"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
@@ -36,7 +36,7 @@ type fixture struct {
 
 func newBus(t testing.TB) *fixture {
 	t.Helper()
-	db, err := store.Open(t.Context(), filepath.Join(t.TempDir(), "hob.db"), []store.Set{bus.Migrations()}, store.Options{})
+	db, err := store.Open(t.Context(), filepath.Join(t.TempDir(), "hob.db"), []store.MigrationSet{bus.Migrations()}, store.Options{})
 	fatal(t, err)
 	t.Cleanup(func() {
 		if err := db.Close(); err != nil {
@@ -182,7 +182,7 @@ func TestPositions(t *testing.T) {
 		acc, err := f.Put(t.Context(), e)
 		fatal(t, err)
 		e.ID, e.Lane = acc.Event, "s"
-		n, err := f.Position(t.Context(), e)
+		n, err := f.QueuePosition(t.Context(), e)
 		fatal(t, err)
 		if acc.Position != i || n != i {
 			t.Errorf("event %d waits behind %d (%d)", i, acc.Position, n)
@@ -223,7 +223,7 @@ func TestWakeIsNeverLost(t *testing.T) {
 		return err
 	})
 	woken("a failure")
-	f.Poke()
+	f.SignalWork()
 	woken("poke")
 	boom := errors.New("boom")
 	err := f.store.Write(t.Context(), func(tx *store.Tx) error {
@@ -264,9 +264,9 @@ func TestSettled(t *testing.T) {
 		{"done", func(tx *store.Tx) error { return f.FinishTx(tx, id, "a") }, true},
 	} {
 		f.claim(1)
-		one, cancelOne := f.Settled(id)
-		two, cancelTwo := f.Settled(id)
-		gone, cancel := f.Settled(id)
+		one, cancelOne := f.EventClosed(id)
+		two, cancelTwo := f.EventClosed(id)
+		gone, cancel := f.EventClosed(id)
 		cancel()
 		f.write(tc.do)
 		if closed(one) != tc.want || closed(two) != tc.want || closed(gone) {
@@ -277,7 +277,7 @@ func TestSettled(t *testing.T) {
 	}
 	dead := f.put(bus.Event{Source: "s", Session: "s"})
 	f.claim(1)
-	c, cancel := f.Settled(dead)
+	c, cancel := f.EventClosed(dead)
 	defer cancel()
 	f.write(func(tx *store.Tx) error {
 		_, err := f.FailTx(tx, f.get(dead), "x", time.Time{}, true)

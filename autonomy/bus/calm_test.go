@@ -6,8 +6,8 @@ import (
 	"time"
 
 	"hob/autonomy/bus"
-	"hob/knowledge/store"
 	"hob/platform/provenance"
+	"hob/platform/store"
 )
 
 // An idle tick does not query the database.
@@ -66,10 +66,10 @@ func TestAnEmptyOutboxIsNotWrittenTo(t *testing.T) {
 	f := newBus(t)
 	f.say("e1", out("push", "a", "a1"), out("push", "a", "a2"))
 	f.want("the first", f.take("push", 1), "a1")
-	before := f.store.Commits()
+	before := f.store.CommitCount()
 	f.want("a busy chat", f.take("push", 1))
 	f.want("another channel", f.take("push2", 1))
-	if n := f.store.Commits() - before; n != 0 {
+	if n := f.store.CommitCount() - before; n != 0 {
 		t.Errorf("%d transactions", n)
 	}
 }

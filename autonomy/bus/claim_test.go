@@ -9,7 +9,7 @@ import (
 
 	"hob/autonomy/bus"
 	"hob/channels"
-	"hob/knowledge/store"
+	"hob/platform/store"
 )
 
 func TestASessionIsServedInOrderAndNeverTwice(t *testing.T) {
@@ -194,7 +194,7 @@ func TestTooManyCrashes(t *testing.T) {
 		t.Fatalf("the dead one is not reported again: %v, %v", dead, err)
 	}
 	f.write(func(tx *store.Tx) error {
-		return f.SayTx(tx, id, bus.Out{Delivery: channels.Delivery{Kind: channels.Reply, Session: "a", Channel: "web", Text: "I gave up"}})
+		return f.EnqueueTx(tx, id, bus.OutboxItem{Delivery: channels.Delivery{Kind: channels.Reply, Session: "a", Channel: "web", Text: "I gave up"}})
 	})
 	f.restart()
 	if dead, err = f.Recover(t.Context()); err != nil || len(dead) != 0 {

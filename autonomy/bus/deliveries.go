@@ -9,8 +9,8 @@ import (
 	"time"
 
 	"hob/channels"
-	"hob/knowledge/store"
 	"hob/platform/provenance"
+	"hob/platform/store"
 )
 
 // Delivery is an outbox row in the form for lists.

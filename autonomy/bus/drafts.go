@@ -7,16 +7,16 @@ import (
 	"fmt"
 
 	"hob/channels"
-	"hob/knowledge/store"
+	"hob/platform/store"
 )
 
 // Drafts gives the bus as channels.Drafts.
-func (b *Bus) Drafts() channels.Drafts { return drafts{b} }
+func (b *Bus) Drafts() channels.Drafts { return draftStore{b} }
 
-type drafts struct{ b *Bus }
+type draftStore struct{ b *Bus }
 
 // Draft implements channels.Drafts.
-func (d drafts) Draft(ctx context.Context, event, channel, chat string) (id string, err error) {
+func (d draftStore) Draft(ctx context.Context, event, channel, chat string) (id string, err error) {
 	err = d.b.db.Read().QueryRowContext(ctx, `SELECT message FROM drafts WHERE event = ? AND channel = ? AND chat = ?`, event, channel, chat).Scan(&id)
 	if errors.Is(err, sql.ErrNoRows) {
 		return "", nil
@@ -28,7 +28,7 @@ func (d drafts) Draft(ctx context.Context, event, channel, chat string) (id stri
 }
 
 // KeepDraft implements channels.Drafts.
-func (d drafts) KeepDraft(ctx context.Context, event, channel, chat, id string) error {
+func (d draftStore) KeepDraft(ctx context.Context, event, channel, chat, id string) error {
 	err := d.b.db.Write(ctx, func(tx *store.Tx) error {
 		if id == "" {
 			_, err := tx.Exec(`DELETE FROM drafts WHERE event = ? AND channel = ? AND chat = ?`, event, channel, chat)

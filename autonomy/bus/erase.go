@@ -6,8 +6,8 @@ import (
 	"errors"
 	"fmt"
 
-	"hob/knowledge/store"
-	"hob/platform/erase"
+	"hob/platform/store"
+	"hob/platform/store/erase"
 )
 
 // Eraser takes texts out of the inbox, the outbox, the ledger and the live feed.
@@ -15,9 +15,9 @@ func (b *Bus) Eraser() erase.Eraser { return eraser{b} }
 
 type eraser struct{ b *Bus }
 
-// tables: what an event said goes with its answer, its calls and its replies; the
+// erasureTables: what an event said goes with its answer, its calls and its replies; the
 // rows stay, so that nothing is answered or sent a second time.
-func (eraser) tables() []erase.Table {
+func (eraser) erasureTables() []erase.Table {
 	return []erase.Table{
 		{
 			Name: "inbox", Text: []string{"text", "payload", "sender", "error", "answer"}, Event: "id", Session: "session",
@@ -46,7 +46,7 @@ func (r eraser) EraseTx(tx *store.Tx, e *erase.Erasure, s *erase.Scrubber) (n er
 	if err := r.undoTx(tx, s); err != nil {
 		return n, err
 	}
-	for _, t := range r.tables() {
+	for _, t := range r.erasureTables() {
 		m, err := t.EraseTx(tx, e, s)
 		if err != nil {
 			return n, err
@@ -58,20 +58,20 @@ func (r eraser) EraseTx(tx *store.Tx, e *erase.Erasure, s *erase.Scrubber) (n er
 
 // keysTx renames events whose key contains a phrase. A repeat under the old key counts as new.
 func (r eraser) keysTx(tx *store.Tx, s *erase.Scrubber) error {
-	if err := r.each(tx, `SELECT id, key FROM inbox WHERE key IS NOT NULL`, s, `UPDATE inbox SET key = 'forgotten:' || id WHERE id = ?`); err != nil {
+	if err := r.scrubRows(tx, `SELECT id, key FROM inbox WHERE key IS NOT NULL`, s, `UPDATE inbox SET key = 'forgotten:' || id WHERE id = ?`); err != nil {
 		return err
 	}
-	return r.each(tx, `SELECT source || char(31) || key, key FROM inbox_joined`, s,
+	return r.scrubRows(tx, `SELECT source || char(31) || key, key FROM inbox_joined`, s,
 		`UPDATE inbox_joined SET key = 'forgotten:' || lower(hex(randomblob(8))) WHERE source || char(31) || key = ?`)
 }
 
 func (r eraser) undoTx(tx *store.Tx, s *erase.Scrubber) error {
-	return r.each(tx, `SELECT call, undo FROM ledger WHERE undo IS NOT NULL`, s, `UPDATE ledger SET undo = NULL WHERE call = ?`)
+	return r.scrubRows(tx, `SELECT call, undo FROM ledger WHERE undo IS NOT NULL`, s, `UPDATE ledger SET undo = NULL WHERE call = ?`)
 }
 
-// each changes the rows with a phrase in a column.
-func (eraser) each(tx *store.Tx, query string, s *erase.Scrubber, change string) error {
-	ids, err := holding(tx, query, s)
+// scrubRows changes the rows with a phrase in a column.
+func (eraser) scrubRows(tx *store.Tx, query string, s *erase.Scrubber, change string) error {
+	ids, err := matchingIDs(tx, query, s)
 	for _, id := range ids {
 		if err == nil {
 			_, err = tx.Exec(change, id)
@@ -83,7 +83,7 @@ func (eraser) each(tx *store.Tx, query string, s *erase.Scrubber, change string)
 	return nil
 }
 
-func holding(tx *store.Tx, query string, s *erase.Scrubber) (ids []string, err error) {
+func matchingIDs(tx *store.Tx, query string, s *erase.Scrubber) (ids []string, err error) {
 	rows, err := tx.Query(query)
 	if err != nil {
 		return nil, err
@@ -104,11 +104,11 @@ func holding(tx *store.Tx, query string, s *erase.Scrubber) (ids []string, err e
 
 // Purge implements erase.Eraser: the live feed buffers some events for readers that reconnect.
 func (r eraser) Purge(_ context.Context, e *erase.Erasure, s *erase.Scrubber) (erase.Erased, error) {
-	r.b.Feed.erase(e, s)
+	r.b.Feed.eraseEvents(e, s)
 	return erase.Erased{}, nil
 }
 
-func (f *Feed) erase(e *erase.Erasure, s *erase.Scrubber) {
+func (f *Feed) eraseEvents(e *erase.Erasure, s *erase.Scrubber) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	for i, ev := range f.ring {
@@ -124,13 +124,13 @@ func (f *Feed) erase(e *erase.Erasure, s *erase.Scrubber) {
 
 // EventsIn lists the events of a conversation.
 func (b *Bus) EventsIn(q store.Querier, session string) ([]string, error) {
-	return ids(q, `SELECT id FROM inbox WHERE session = ? ORDER BY seq`, session)
+	return queryIDs(q, `SELECT id FROM inbox WHERE session = ? ORDER BY seq`, session)
 }
 
 // CallIDs lists the tool calls of events.
 func (b *Bus) CallIDs(q store.Querier, events []string) (out []string, err error) {
 	for _, ev := range events {
-		list, err := ids(q, `SELECT call FROM ledger WHERE event = ? ORDER BY seq`, ev)
+		list, err := queryIDs(q, `SELECT call FROM ledger WHERE event = ? ORDER BY seq`, ev)
 		if err != nil {
 			return nil, err
 		}
@@ -141,10 +141,10 @@ func (b *Bus) CallIDs(q store.Querier, events []string) (out []string, err error
 
 // Running lists the events whose turns run now.
 func (b *Bus) Running(q store.Querier) ([]string, error) {
-	return ids(q, `SELECT id FROM inbox INDEXED BY inbox_open WHERE state IN ('pending', 'claimed') AND state = 'claimed'`)
+	return queryIDs(q, `SELECT id FROM inbox INDEXED BY inbox_open WHERE state IN ('pending', 'claimed') AND state = 'claimed'`)
 }
 
-func ids(q store.Querier, query string, args ...any) (out []string, err error) {
+func queryIDs(q store.Querier, query string, args ...any) (out []string, err error) {
 	rows, err := q.Query(query, args...)
 	if err != nil {
 		return nil, fmt.Errorf("bus: events: %w", err)

@@ -7,8 +7,8 @@ import (
 	"fmt"
 	"time"
 
-	"hob/knowledge/store"
 	"hob/platform/provenance"
+	"hob/platform/store"
 )
 
 // ErrNotFound says that there is no such row.
@@ -66,15 +66,15 @@ func (b *Bus) EventTx(tx *store.Tx, id string) (Event, error) {
 	return e, nil
 }
 
-// Position counts the open events before this one in its queue.
-func (b *Bus) Position(ctx context.Context, e Event) (n int, err error) {
+// QueuePosition counts the open events before this one in its queue.
+func (b *Bus) QueuePosition(ctx context.Context, e Event) (n int, err error) {
 	err = b.db.Read().QueryRowContext(ctx, `SELECT count(*) FROM inbox INDEXED BY inbox_open WHERE state IN ('pending', 'claimed') AND lane = ?
 		AND seq < (SELECT seq FROM inbox WHERE id = ?)`, e.Lane, e.ID).Scan(&n)
 	return n, err
 }
 
-// Counts returns the number of events in each state.
-func (b *Bus) Counts(ctx context.Context) (map[State]int, error) {
+// CountByState returns the number of events in each state.
+func (b *Bus) CountByState(ctx context.Context) (map[State]int, error) {
 	rows, err := b.db.Read().QueryContext(ctx, `SELECT state, count(*) FROM inbox INDEXED BY inbox_open WHERE state IN ('pending', 'claimed') GROUP BY state`)
 	if err != nil {
 		return nil, err
@@ -110,9 +110,9 @@ func (b *Bus) IsOwners(ctx context.Context, session string) (yes bool, err error
 	return yes, nil
 }
 
-// DisownTx marks a former owner's messages as those of an unknown sender, so that those chats
+// RevokeOwnerTx marks a former owner's messages as those of an unknown sender, so that those chats
 // get no more notices.
-func (b *Bus) DisownTx(tx *store.Tx, channel, sender string) error {
+func (b *Bus) RevokeOwnerTx(tx *store.Tx, channel, sender string) error {
 	_, err := tx.Exec(`UPDATE inbox SET provenance = ? WHERE kind = ? AND channel = ? AND sender = ? AND provenance = ?`,
 		provenance.Outside, Message, channel, sender, provenance.Owner)
 	if err != nil {

@@ -78,7 +78,7 @@ func (f *Feed) Subscribe(after uint64) *Subscription {
 	}
 	if after > 0 {
 		if after < f.cut {
-			s.c <- f.dropped(f.cut, min(f.gone, f.cut-after))
+			s.c <- f.droppedEvent(f.cut, min(f.gone, f.cut-after))
 		}
 		for _, e := range f.ring {
 			if e.ID > after {
@@ -125,20 +125,20 @@ func (f *Feed) Publish(typ, event, session string, data any) {
 	}
 	for s := range f.subs {
 		if !delta || !s.coarse {
-			s.put(e)
+			s.enqueueEvent(e)
 		}
 	}
 }
 
-// put keeps one place free for the word that something was dropped.
-func (s *Subscription) put(e LiveEvent) {
+// enqueueEvent keeps one place free for the word that something was dropped.
+func (s *Subscription) enqueueEvent(e LiveEvent) {
 	if len(s.c) >= cap(s.c)-1 {
 		s.dropped++
 		s.feed.lost++
 		return
 	}
 	if s.dropped > 0 {
-		s.c <- s.feed.dropped(e.ID-1, s.dropped)
+		s.c <- s.feed.droppedEvent(e.ID-1, s.dropped)
 		s.dropped = 0
 		if len(s.c) >= cap(s.c)-1 {
 			s.dropped++
@@ -149,8 +149,8 @@ func (s *Subscription) put(e LiveEvent) {
 	s.c <- e
 }
 
-// dropped returns an event saying that the reader has missed n events up to this id.
-func (f *Feed) dropped(id, n uint64) LiveEvent {
+// droppedEvent returns an event saying that the reader has missed n events up to this id.
+func (f *Feed) droppedEvent(id, n uint64) LiveEvent {
 	return LiveEvent{ID: id, Type: "dropped", At: f.now(), Data: json.RawMessage(fmt.Sprintf(`{"dropped":%d}`, n))}
 }
 

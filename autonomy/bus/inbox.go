@@ -9,7 +9,7 @@ import (
 	"slices"
 	"time"
 
-	"hob/knowledge/store"
+	"hob/platform/store"
 )
 
 // heads finds the oldest open event of each lane by hopping from lane to lane
@@ -24,7 +24,7 @@ SELECT h.seq, h.lane, h.kind, h.command, h.state, max(h.not_before, ` + held + `
 	SELECT seq FROM inbox INDEXED BY inbox_open WHERE state IN ('pending', 'claimed') AND lane = lanes.lane ORDER BY seq LIMIT 1)
 WHERE lanes.lane IS NOT NULL`
 
-type head struct {
+type queuedEvent struct {
 	seq       int64
 	lane      string
 	kind      Kind
@@ -34,8 +34,8 @@ type head struct {
 	served    uint64
 }
 
-// rank puts owners before events before goals; commands first of all.
-func (h head) rank() int {
+// priorityRank puts owners before events before goals; commands first of all.
+func (h queuedEvent) priorityRank() int {
 	switch {
 	case h.command:
 		return 0
@@ -47,8 +47,8 @@ func (h head) rank() int {
 	return 2
 }
 
-// calm records that nothing was due at the last check.
-type calm struct {
+// idleMark records that nothing was due at the last check.
+type idleMark struct {
 	commits int64     // store commits at that time
 	at      time.Time // zero: it was not so
 	next    time.Time // next known due time
@@ -57,8 +57,8 @@ type calm struct {
 // longestCalm is the maximum time for which other writers of the file are ignored.
 const longestCalm = 5 * time.Minute
 
-// holds reports whether still nothing can be due. This makes an idle tick free.
-func (c calm) holds(commits int64, now time.Time) bool {
+// isStillIdle reports whether still nothing can be due. This makes an idle tick free.
+func (c idleMark) isStillIdle(commits int64, now time.Time) bool {
 	return !c.at.IsZero() && c.commits == commits && !now.Before(c.at) && now.Before(c.at.Add(longestCalm)) && (c.next.IsZero() || now.Before(c.next))
 }
 
@@ -71,14 +71,14 @@ func (b *Bus) Claim(ctx context.Context, n int) (events []Event, next time.Time,
 	b.mu.Lock()
 	was := b.calm
 	b.mu.Unlock()
-	if was.holds(b.db.Commits(), now) {
+	if was.isStillIdle(b.db.CommitCount(), now) {
 		return nil, was.next, nil
 	}
-	return b.claim(ctx, n, now)
+	return b.claimDue(ctx, n, now)
 }
 
-func (b *Bus) claim(ctx context.Context, n int, now time.Time) (events []Event, next time.Time, err error) {
-	some, next, err := b.peek(ctx, n, now)
+func (b *Bus) claimDue(ctx context.Context, n int, now time.Time) (events []Event, next time.Time, err error) {
+	some, next, err := b.peekDue(ctx, n, now)
 	if err != nil || len(some) == 0 {
 		return nil, next, err
 	}
@@ -109,8 +109,8 @@ func (b *Bus) claim(ctx context.Context, n int, now time.Time) (events []Event, 
 	return events, next, nil
 }
 
-func (b *Bus) peek(ctx context.Context, n int, now time.Time) (due []head, next time.Time, err error) {
-	commits := b.db.Commits() // read before the query, so that a later commit triggers a new one
+func (b *Bus) peekDue(ctx context.Context, n int, now time.Time) (due []queuedEvent, next time.Time, err error) {
+	commits := b.db.CommitCount() // read before the query, so that a later commit triggers a new one
 	rows, err := b.db.Read().QueryContext(ctx, heads, now.UnixMilli())
 	if err != nil {
 		return nil, next, fmt.Errorf("bus: claim: %w", err)
@@ -120,7 +120,7 @@ func (b *Bus) peek(ctx context.Context, n int, now time.Time) (due []head, next 
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	for rows.Next() {
-		var h head
+		var h queuedEvent
 		if err := rows.Scan(&h.seq, &h.lane, &h.kind, &h.command, &h.state, &h.notBefore); err != nil {
 			return nil, next, fmt.Errorf("bus: claim: %w", err)
 		}
@@ -138,16 +138,16 @@ func (b *Bus) peek(ctx context.Context, n int, now time.Time) (due []head, next 
 	if err := rows.Err(); err != nil {
 		return nil, next, fmt.Errorf("bus: claim: %w", err)
 	}
-	b.calm = calm{}
+	b.calm = idleMark{}
 	if len(due) == 0 {
 		clear(b.served) // no competition: restart the order, keep the map small
-		b.calm = calm{commits: commits, at: now, next: store.Time(earliest)}
+		b.calm = idleMark{commits: commits, at: now, next: store.Time(earliest)}
 	}
-	slices.SortFunc(due, func(x, y head) int {
-		return cmp.Or(cmp.Compare(x.rank(), y.rank()), cmp.Compare(x.served, y.served), cmp.Compare(x.seq, y.seq))
+	slices.SortFunc(due, func(x, y queuedEvent) int {
+		return cmp.Or(cmp.Compare(x.priorityRank(), y.priorityRank()), cmp.Compare(x.served, y.served), cmp.Compare(x.seq, y.seq))
 	})
 	taken := 0
-	due = slices.DeleteFunc(due, func(h head) bool {
+	due = slices.DeleteFunc(due, func(h queuedEvent) bool {
 		if h.command {
 			return false
 		}
@@ -167,7 +167,7 @@ func (b *Bus) FinishTx(tx *store.Tx, id, answer string) error {
 	if n, err := res.RowsAffected(); err != nil || n != 1 {
 		return fmt.Errorf("bus: event %s is not claimed", id)
 	}
-	tx.AfterCommit(func() { b.settled(id) })
+	tx.AfterCommit(func() { b.notifyWaiters(id) })
 	return nil
 }
 
@@ -179,13 +179,13 @@ func (b *Bus) FailTx(tx *store.Tx, e Event, why string, retryAt time.Time, perma
 		return true, b.deadTx(tx, e.ID, why)
 	}
 	_, err := tx.Exec(`UPDATE inbox SET state = 'pending', not_before = ?, error = ? WHERE id = ? AND state = 'claimed'`, store.Millis(retryAt), why, e.ID)
-	tx.AfterCommit(b.Poke)
+	tx.AfterCommit(b.SignalWork)
 	return false, err
 }
 
 func (b *Bus) deadTx(tx *store.Tx, id, why string) error {
 	_, err := tx.Exec(`UPDATE inbox SET state = 'dead', error = ?, done_at = ? WHERE id = ? AND state IN ('pending', 'claimed')`, why, b.now().UnixMilli(), id)
-	tx.AfterCommit(func() { b.settled(id) })
+	tx.AfterCommit(func() { b.notifyWaiters(id) })
 	return err
 }
 
@@ -195,7 +195,7 @@ func (b *Bus) DropTx(tx *store.Tx, id, why string) (bool, error) {
 	if err != nil {
 		return false, fmt.Errorf("bus: drop: %w", err)
 	}
-	tx.AfterCommit(func() { b.settled(id) })
+	tx.AfterCommit(func() { b.notifyWaiters(id) })
 	n, err := res.RowsAffected()
 	return n == 1, err
 }
@@ -209,7 +209,7 @@ func (b *Bus) SuspendTx(tx *store.Tx, id string, until time.Time) error {
 		at = resumed
 	}
 	_, err := tx.Exec(`UPDATE inbox SET state = 'pending', attempts = attempts - 1, not_before = ? WHERE id = ? AND state = 'claimed'`, at, id)
-	tx.AfterCommit(func() { b.settled(id) })
+	tx.AfterCommit(func() { b.notifyWaiters(id) })
 	return err
 }
 
@@ -217,14 +217,14 @@ func (b *Bus) SuspendTx(tx *store.Tx, id string, until time.Time) error {
 // behind the earlier events.
 func (b *Bus) MoveTx(tx *store.Tx, id, lane string) error {
 	_, err := tx.Exec(`UPDATE inbox SET state = 'pending', attempts = attempts - 1, not_before = 0, lane = ?, command = (? <> session) WHERE id = ? AND state = 'claimed'`, lane, lane, id)
-	tx.AfterCommit(b.Poke)
+	tx.AfterCommit(b.SignalWork)
 	return err
 }
 
 // ResumeTx makes a waiting event due now, in a pause too.
 func (b *Bus) ResumeTx(tx *store.Tx, id string) error {
 	_, err := tx.Exec(`UPDATE inbox SET not_before = ? WHERE id = ? AND state = 'pending'`, resumed, id)
-	tx.AfterCommit(b.Poke)
+	tx.AfterCommit(b.SignalWork)
 	return err
 }
 
@@ -233,9 +233,9 @@ func (b *Bus) Release(ctx context.Context, id string) error {
 	return b.db.Write(ctx, func(tx *store.Tx) error { return b.SuspendTx(tx, id, time.Time{}) })
 }
 
-// Settled returns a channel that is closed when the event is done, dead or
+// EventClosed returns a channel that is closed when the event is done, dead or
 // suspended the next time; cancel forgets it.
-func (b *Bus) Settled(id string) (done <-chan struct{}, cancel func()) {
+func (b *Bus) EventClosed(id string) (done <-chan struct{}, cancel func()) {
 	ch := make(chan struct{})
 	b.mu.Lock()
 	b.waiters[id] = append(b.waiters[id], ch)
@@ -250,10 +250,10 @@ func (b *Bus) Settled(id string) (done <-chan struct{}, cancel func()) {
 	}
 }
 
-// Nudge makes the waiters for an event (see Settled) check it again.
-func (b *Bus) Nudge(id string) { b.settled(id) }
+// RecheckWaiters makes the waiters for an event (see Settled) check it again.
+func (b *Bus) RecheckWaiters(id string) { b.notifyWaiters(id) }
 
-func (b *Bus) settled(id string) {
+func (b *Bus) notifyWaiters(id string) {
 	b.mu.Lock()
 	ws := b.waiters[id]
 	delete(b.waiters, id)

@@ -9,7 +9,7 @@ import (
 	"time"
 
 	"hob/channels"
-	"hob/knowledge/store"
+	"hob/platform/store"
 )
 
 // schemaChannels adds messages that wait for the sender's next one, merged messages, attached
@@ -34,12 +34,12 @@ const longestSettle = 5
 // keeps them apart.
 type Merge func(waiting, next Event) (text string, payload json.RawMessage, ok bool)
 
-// JoinTx is PutTx for a message that may be merged with others. The message waits for settle
+// CoalesceTx is PutTx for a message that may be merged with others. The message waits for settle
 // before it can be claimed. If another message of the same sender in the same conversation
 // waits like that, with nothing in between, the new one is merged into it and the wait
 // restarts, up to five times. The key is stored: a repeat returns the event that contains the
 // message.
-func (b *Bus) JoinTx(tx *store.Tx, e Event, settle time.Duration, merge Merge) (channels.Accepted, error) {
+func (b *Bus) CoalesceTx(tx *store.Tx, e Event, settle time.Duration, merge Merge) (channels.Accepted, error) {
 	if e.Lane == "" {
 		e.Lane = e.Session
 	}
@@ -107,13 +107,13 @@ func (b *Bus) mergeTx(tx *store.Tx, first, e Event, text string, payload json.Ra
 			return channels.Accepted{}, err
 		}
 	}
-	tx.AfterCommit(b.Poke)
+	tx.AfterCommit(b.SignalWork)
 	return channels.Accepted{Event: first.ID}, nil
 }
 
-// SettlingTx lists the messages of a conversation that wait for a next one, and makes
+// FlushDebounceTx lists the messages of a conversation that wait for a next one, and makes
 // them due now.
-func (b *Bus) SettlingTx(tx *store.Tx, session string) (events []string, err error) {
+func (b *Bus) FlushDebounceTx(tx *store.Tx, session string) (events []string, err error) {
 	rows, err := tx.Query(`UPDATE inbox INDEXED BY inbox_open SET settle_until = 0, not_before = ?
 		WHERE state IN ('pending', 'claimed') AND lane = ? AND state = 'pending' AND settle_until > 0 RETURNING id`, resumed, session)
 	if err != nil {
@@ -127,7 +127,7 @@ func (b *Bus) SettlingTx(tx *store.Tx, session string) (events []string, err err
 		}
 		events = append(events, id)
 	}
-	tx.AfterCommit(b.Poke)
+	tx.AfterCommit(b.SignalWork)
 	return events, rows.Err()
 }
 
@@ -143,8 +143,8 @@ func joinedTx(tx *store.Tx, e Event) (event string, err error) {
 	return event, err
 }
 
-// Taken returns the event of a message that was taken before, or became a part of.
-func (b *Bus) Taken(ctx context.Context, source, key string) (event string, err error) {
+// FindCoalesced returns the event of a message that was taken before, or became a part of.
+func (b *Bus) FindCoalesced(ctx context.Context, source, key string) (event string, err error) {
 	err = b.db.Read().QueryRowContext(ctx, `SELECT id FROM inbox WHERE source = ?1 AND key = ?2
 		UNION ALL SELECT event FROM inbox_joined WHERE source = ?1 AND key = ?2 LIMIT 1`, source, key).Scan(&event)
 	if errors.Is(err, sql.ErrNoRows) {

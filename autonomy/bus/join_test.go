@@ -10,8 +10,8 @@ import (
 
 	"hob/autonomy/bus"
 	"hob/channels"
-	"hob/knowledge/store"
 	"hob/platform/provenance"
+	"hob/platform/store"
 )
 
 func merge(a, b bus.Event) (string, json.RawMessage, bool) {
@@ -28,7 +28,7 @@ func said(sender, key, text string) bus.Event {
 func (f *fixture) join(e bus.Event, settle time.Duration) (acc channels.Accepted) {
 	f.t.Helper()
 	f.write(func(tx *store.Tx) (err error) {
-		acc, err = f.JoinTx(tx, e, settle, merge)
+		acc, err = f.CoalesceTx(tx, e, settle, merge)
 		return err
 	})
 	return acc
@@ -62,7 +62,7 @@ func TestMessagesOfOnePersonBecomeOne(t *testing.T) {
 			}
 		}
 	}
-	if got, err := f.Taken(t.Context(), "push", "2"); err != nil || got != first.Event {
+	if got, err := f.FindCoalesced(t.Context(), "push", "2"); err != nil || got != first.Event {
 		t.Errorf("Taken: %q, %v", got, err)
 	}
 	f.now = f.now.Add(1500 * time.Millisecond) // the wait restarted
@@ -151,7 +151,7 @@ func TestADeliveryKnowsItsMessageAndDraft(t *testing.T) {
 	f.say(acc.Event, answer, out("push", "d", "elsewhere"))
 	rows, err := f.ClaimDeliveries(ctx, "push", 9)
 	fatal(t, err)
-	paths, err := f.Attached(ctx)
+	paths, err := f.AttachedPaths(ctx)
 	fatal(t, err)
 	if len(rows) != 2 || string(rows[0].Cause) != `{"id":7}` || rows[0].Draft != "m2" || len(rows[0].Files) != 1 || rows[1].Cause != nil || rows[1].Draft != "" {
 		t.Fatalf("claimed %+v", rows)
@@ -159,7 +159,7 @@ func TestADeliveryKnowsItsMessageAndDraft(t *testing.T) {
 	if d := cmp.Diff([]string{"/x/a"}, paths); d != "" {
 		t.Error(d)
 	}
-	unsettled, err := f.Unsettled(ctx, "push")
+	unsettled, err := f.InFlight(ctx, "push")
 	fatal(t, err)
 	if d := cmp.Diff(rows[0].Cause, unsettled[0].Cause); d != "" || unsettled[0].Draft != "m2" {
 		t.Errorf("after a crash: %+v", unsettled[0])
@@ -170,7 +170,7 @@ func TestADeliveryKnowsItsMessageAndDraft(t *testing.T) {
 	fatal(t, f.Delivered(ctx, rows[0].ID, channels.Receipt{}))
 	id, err := f.Drafts().Draft(ctx, acc.Event, "push", "c")
 	fatal(t, err)
-	paths, err = f.Attached(ctx)
+	paths, err = f.AttachedPaths(ctx)
 	fatal(t, err)
 	if id != "" || len(paths) != 0 {
 		t.Errorf("after it was delivered: draft %q, files %q", id, paths)

@@ -8,7 +8,7 @@ import (
 	"time"
 
 	"hob/channels"
-	"hob/knowledge/store"
+	"hob/platform/store"
 )
 
 // maxKept bounds one value that a channel keeps, in bytes.
@@ -20,16 +20,18 @@ CREATE TABLE channel_state (
 	PRIMARY KEY (channel, key)) WITHOUT ROWID;
 `
 
-// Keeper returns the persistent state of a channel.
-func Keeper(db *store.Store, channel string) channels.Keeper { return kept{db, channel} }
+// NewChannelState returns the persistent state of a channel.
+func NewChannelState(db *store.Store, channel string) channels.StateStore {
+	return channelState{db, channel}
+}
 
-type kept struct {
+type channelState struct {
 	db      *store.Store
 	channel string
 }
 
-// Get implements channels.Keeper.
-func (k kept) Get(ctx context.Context, key string) (value []byte, err error) {
+// Get implements channels.StateStore.
+func (k channelState) Get(ctx context.Context, key string) (value []byte, err error) {
 	err = k.db.Read().QueryRowContext(ctx, `SELECT value FROM channel_state WHERE channel = ? AND key = ?`, k.channel, key).Scan(&value)
 	if errors.Is(err, sql.ErrNoRows) {
 		return nil, nil
@@ -40,8 +42,8 @@ func (k kept) Get(ctx context.Context, key string) (value []byte, err error) {
 	return value, nil
 }
 
-// Set implements channels.Keeper.
-func (k kept) Set(ctx context.Context, key string, value []byte) error {
+// Set implements channels.StateStore.
+func (k channelState) Set(ctx context.Context, key string, value []byte) error {
 	if len(value) > maxKept {
 		return fmt.Errorf("bus: save state of channel %s: value of %s exceeds %d bytes", k.channel, key, maxKept)
 	}

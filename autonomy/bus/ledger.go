@@ -10,8 +10,8 @@ import (
 	"strings"
 	"time"
 
-	"hob/knowledge/store"
 	"hob/platform/provenance"
+	"hob/platform/store"
 )
 
 // CallState is the state of a tool call.
@@ -50,7 +50,7 @@ type Entry struct {
 	// Links are the addresses that the result offers; see tools.Result.
 	Links []string `json:"-"`
 	// Origins are the sources of the untrusted text in context at the call. They are stored in
-	// platform/origins; the caller that shows the entry fills them in.
+	// platform/provenance/origins; the caller that shows the entry fills them in.
 	Origins []provenance.Origin `json:"origins,omitempty"`
 	// Returned are the sources of the untrusted text that the call itself returned.
 	Returned []provenance.Origin `json:"returned,omitempty"`
@@ -70,8 +70,8 @@ func (b *Bus) RecordTx(tx *store.Tx, e Entry) error {
 		ON CONFLICT (call) DO UPDATE SET tool = excluded.tool, args = excluded.args, effects = excluded.effects, decision = excluded.decision, state = excluded.state, code = excluded.code, result = excluded.result, data = excluded.data,
 		source = excluded.source, undo_label = excluded.undo_label, undo = excluded.undo, finished_at = excluded.finished_at, links = excluded.links
 		WHERE ledger.state = 'started'`,
-		e.Call, e.Event, e.Session, e.Tool, []byte(e.Args), e.Effects, e.State, e.Decision, e.Code, e.Result, blob(e.Data), e.Source,
-		e.UndoLabel, blob(e.Undo), store.Millis(e.StartedAt), store.Millis(e.FinishedAt), strings.Join(e.Links, "\n"))
+		e.Call, e.Event, e.Session, e.Tool, []byte(e.Args), e.Effects, e.State, e.Decision, e.Code, e.Result, nullableBlob(e.Data), e.Source,
+		e.UndoLabel, nullableBlob(e.Undo), store.Millis(e.StartedAt), store.Millis(e.FinishedAt), strings.Join(e.Links, "\n"))
 	if err != nil {
 		return fmt.Errorf("bus: ledger: %w", err)
 	}
@@ -98,7 +98,7 @@ func (b *Bus) cleanJSON(raw json.RawMessage) json.RawMessage {
 	return json.RawMessage(`"[redacted]"`)
 }
 
-func blob(b []byte) any {
+func nullableBlob(b []byte) any {
 	if len(b) == 0 {
 		return nil
 	}
@@ -121,7 +121,7 @@ func scanEntry(s scanner) (e Entry, err error) {
 	return e, err
 }
 
-func (b *Bus) entries(ctx context.Context, where string, args ...any) ([]Entry, error) {
+func (b *Bus) queryEntries(ctx context.Context, where string, args ...any) ([]Entry, error) {
 	rows, err := b.db.Read().QueryContext(ctx, `SELECT `+entryColumns+` FROM ledger `+where, args...)
 	if err != nil {
 		return nil, fmt.Errorf("bus: ledger: %w", err)
@@ -140,13 +140,13 @@ func (b *Bus) entries(ctx context.Context, where string, args ...any) ([]Entry, 
 
 // Calls returns the calls of an event in order.
 func (b *Bus) Calls(ctx context.Context, event string) ([]Entry, error) {
-	return b.entries(ctx, `WHERE event = ? ORDER BY seq`, event)
+	return b.queryEntries(ctx, `WHERE event = ? ORDER BY seq`, event)
 }
 
-// Effects returns the calls of a session that went well and did more than look,
+// EffectfulCalls returns the calls of a session that went well and did more than look,
 // among the last n of the whole ledger.
-func (b *Bus) Effects(ctx context.Context, session string, n int) ([]Entry, error) {
-	return b.entries(ctx, `WHERE seq > (SELECT max(seq) FROM ledger) - ? AND session = ? AND state = 'done' AND effects <> 'read' ORDER BY seq DESC`, n, session)
+func (b *Bus) EffectfulCalls(ctx context.Context, session string, n int) ([]Entry, error) {
+	return b.queryEntries(ctx, `WHERE seq > (SELECT max(seq) FROM ledger) - ? AND session = ? AND state = 'done' AND effects <> 'read' ORDER BY seq DESC`, n, session)
 }
 
 // CallsIn is Calls within a transaction.
@@ -176,10 +176,10 @@ func (b *Bus) Call(ctx context.Context, call string) (Entry, error) {
 	return e, err
 }
 
-// Maker finds the first call that created or changed the row with an id, by its result. It
+// FindCreator finds the first call that created or changed the row with an id, by its result. It
 // searches the whole ledger: use it for explanations, not in a turn.
-func (b *Bus) Maker(ctx context.Context, id string) (e Entry, found bool, err error) {
-	list, err := b.entries(ctx, `WHERE state = 'done' AND effects <> 'read' AND data IS NOT NULL AND instr(CAST(data AS TEXT), ?) > 0 ORDER BY seq LIMIT 1`, `"id":"`+id+`"`)
+func (b *Bus) FindCreator(ctx context.Context, id string) (e Entry, found bool, err error) {
+	list, err := b.queryEntries(ctx, `WHERE state = 'done' AND effects <> 'read' AND data IS NOT NULL AND instr(CAST(data AS TEXT), ?) > 0 ORDER BY seq LIMIT 1`, `"id":"`+id+`"`)
 	if err != nil || len(list) == 0 {
 		return e, false, err
 	}

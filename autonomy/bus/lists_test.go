@@ -39,7 +39,7 @@ func TestLists(t *testing.T) {
 		t.Errorf("unknown event: %v", err)
 	}
 	f.claim(1)
-	counts, err := f.Counts(t.Context())
+	counts, err := f.CountByState(t.Context())
 	fatal(t, err)
 	if diff := cmp.Diff(map[bus.State]int{bus.Pending: 4, bus.Claimed: 1}, counts); diff != "" {
 		t.Error(diff)

@@ -7,8 +7,8 @@ import (
 	"fmt"
 	"time"
 
-	"hob/knowledge/store"
 	"hob/platform/provenance"
+	"hob/platform/store"
 )
 
 // own fits what the owner said in a chat between him and Hob alone.
@@ -73,7 +73,7 @@ func (b *Bus) WithdrawTx(tx *store.Tx, id, why string) error {
 	}
 	tx.AfterCommit(func() {
 		b.Feed.Publish("delivery", d.Event, d.Session, d)
-		b.knock(d.Channel)
+		b.signalDelivery(d.Channel)
 	})
 	return nil
 }

@@ -11,12 +11,12 @@ import (
 	"time"
 
 	"hob/channels"
-	"hob/knowledge/store"
 	"hob/platform/provenance"
+	"hob/platform/store"
 )
 
-// Out is one text to send.
-type Out struct {
+// OutboxItem is one text to send.
+type OutboxItem struct {
 	channels.Delivery
 	Provenance provenance.Source
 	// NotBefore delays it on a push channel. On a pull channel nothing would release it, so it
@@ -38,9 +38,9 @@ type Hint struct {
 	Why     string // in its own words
 }
 
-// SayTx puts texts into the outbox as the event's next ones. Texts for channels
+// EnqueueTx puts texts into the outbox as the event's next ones. Texts for channels
 // whose clients pull are delivered with the commit.
-func (b *Bus) SayTx(tx *store.Tx, event string, outs ...Out) error {
+func (b *Bus) EnqueueTx(tx *store.Tx, event string, outs ...OutboxItem) error {
 	if len(outs) == 0 {
 		return nil
 	}
@@ -61,7 +61,7 @@ func (b *Bus) SayTx(tx *store.Tx, event string, outs ...Out) error {
 		n++
 		channel, chat, pull := b.route(o.Channel, o.Chat)
 		o.Channel, o.Chat = channel, chat
-		if _, err := b.say(tx, event, n, o, pull); err != nil {
+		if _, err := b.enqueueDelivery(tx, event, n, o, pull); err != nil {
 			return fmt.Errorf("bus: queue text: %w", err)
 		}
 	}
@@ -76,7 +76,7 @@ func lastSaid(tx *store.Tx, event string) (n int, err error) {
 	return n, err
 }
 
-func (b *Bus) say(tx *store.Tx, event string, n int, o Out, pull bool) (Delivery, error) {
+func (b *Bus) enqueueDelivery(tx *store.Tx, event string, n int, o OutboxItem, pull bool) (Delivery, error) {
 	channel, chat, now := o.Channel, o.Chat, b.now()
 	d := Delivery{
 		ID: deliveryID(event, n), Event: event, Kind: o.Kind, Session: o.Session, Channel: channel, Chat: chat, Text: b.clean(o.Text),
@@ -104,12 +104,12 @@ func (b *Bus) say(tx *store.Tx, event string, n int, o Out, pull bool) (Delivery
 		if d.State == channels.Sent {
 			b.Feed.Publish("delivery", event, d.Session, d)
 		}
-		b.knock(channel)
+		b.signalDelivery(channel)
 	})
 	return d, nil
 }
 
-func (b *Bus) door(channel string) chan struct{} {
+func (b *Bus) deliverySignal(channel string) chan struct{} {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	d := b.doors[channel]
@@ -120,9 +120,9 @@ func (b *Bus) door(channel string) chan struct{} {
 	return d
 }
 
-func (b *Bus) knock(channel string) {
+func (b *Bus) signalDelivery(channel string) {
 	select {
-	case b.door(channel) <- struct{}{}:
+	case b.deliverySignal(channel) <- struct{}{}:
 	default:
 	}
 }
@@ -207,8 +207,8 @@ func (b *Bus) ClaimDeliveries(ctx context.Context, channel string, n int) (out [
 	return out, nil
 }
 
-// Unsettled implements channels.Outbox.
-func (b *Bus) Unsettled(ctx context.Context, channel string) ([]channels.Delivery, error) {
+// InFlight implements channels.Outbox.
+func (b *Bus) InFlight(ctx context.Context, channel string) ([]channels.Delivery, error) {
 	return scanOuts(b.db.Read().QueryContext(ctx, `SELECT `+outColumns+` FROM outbox INDEXED BY outbox_open
 		WHERE state IN ('queued', 'sending', 'failed') AND channel = ? AND state = 'sending' ORDER BY seq`, channel))
 }
@@ -219,23 +219,23 @@ func (b *Bus) Delivered(ctx context.Context, id string, r channels.Receipt) erro
 	if err != nil {
 		return err
 	}
-	return b.settle(ctx, id, `state = 'sent', sent_at = ?, receipt = ?, error = ''`, b.now().UnixMilli(), string(receipt))
+	return b.closeDelivery(ctx, id, `state = 'sent', sent_at = ?, receipt = ?, error = ''`, b.now().UnixMilli(), string(receipt))
 }
 
 // Retry implements channels.Outbox.
 func (b *Bus) Retry(ctx context.Context, id string, at time.Time, why string, maybeRepeated bool) error {
-	return b.settle(ctx, id, `state = 'failed', not_before = ?, error = ?, maybe_repeated = max(maybe_repeated, ?)`, store.Millis(at), why, maybeRepeated)
+	return b.closeDelivery(ctx, id, `state = 'failed', not_before = ?, error = ?, maybe_repeated = max(maybe_repeated, ?)`, store.Millis(at), why, maybeRepeated)
 }
 
-// GiveUp implements channels.Outbox: the row is dead, and the owner is notified on a pull
+// DeadLetter implements channels.Outbox: the row is dead, and the owner is notified on a pull
 // channel.
-func (b *Bus) GiveUp(ctx context.Context, id, why string) error {
-	return b.settle(ctx, id, `state = 'dead', error = ?`, why)
+func (b *Bus) DeadLetter(ctx context.Context, id, why string) error {
+	return b.closeDelivery(ctx, id, `state = 'dead', error = ?`, why)
 }
 
-// settle writes the result of sending a row. It does not change a row that is not being sent,
+// closeDelivery writes the result of sending a row. It does not change a row that is not being sent,
 // because its result is already known.
-func (b *Bus) settle(ctx context.Context, id, set string, args ...any) error {
+func (b *Bus) closeDelivery(ctx context.Context, id, set string, args ...any) error {
 	err := b.db.Write(ctx, func(tx *store.Tx) error {
 		res, err := tx.Exec(`UPDATE outbox SET `+set+` WHERE id = ? AND state = 'sending'`, append(args, id)...)
 		if err != nil {
@@ -253,7 +253,7 @@ func (b *Bus) settle(ctx context.Context, id, set string, args ...any) error {
 		}
 		tx.AfterCommit(func() {
 			b.Feed.Publish("delivery", d.Event, d.Session, d)
-			b.knock(d.Channel)
+			b.signalDelivery(d.Channel)
 		})
 		if d.Kind == channels.Reply && (d.State == channels.Sent || d.State == channels.Dead) {
 			if err := undraftTx(tx, d.Event); err != nil {
@@ -279,15 +279,15 @@ func (b *Bus) tellUndelivered(tx *store.Tx, d Delivery) error {
 	if err := tx.QueryRow(`SELECT provenance FROM outbox WHERE id = ?`, d.ID).Scan(&src); err != nil {
 		return err
 	}
-	return b.SayTx(tx, d.Event, Out{Provenance: src, Delivery: channels.Delivery{
+	return b.EnqueueTx(tx, d.Event, OutboxItem{Provenance: src, Delivery: channels.Delivery{
 		Kind: channels.Status, Session: d.Session, Channel: "web",
 		Text: fmt.Sprintf("I could not deliver this on %s (%s): %s", d.Channel, d.Error, d.Text),
 	}})
 }
 
-// Door is signalled if rows of the channel may be due. channels.Outbox calls this method Wake,
+// DeliverySignal is signalled if rows of the channel may be due. channels.Outbox calls this method Wake,
 // a name that the bus already uses; Outbox adapts it.
-func (b *Bus) Door(channel string) <-chan struct{} { return b.door(channel) }
+func (b *Bus) DeliverySignal(channel string) <-chan struct{} { return b.deliverySignal(channel) }
 
 // NextDelivery implements channels.Outbox. Only the oldest open row of a chat
 // counts: the others wait for it; and sends that can still be called back.
@@ -308,8 +308,8 @@ func filesColumn(files []channels.Attachment) (string, error) {
 	return string(raw), err
 }
 
-// Attached lists the copies of files that waiting texts refer to.
-func (b *Bus) Attached(ctx context.Context) (paths []string, err error) {
+// AttachedPaths lists the copies of files that waiting texts refer to.
+func (b *Bus) AttachedPaths(ctx context.Context) (paths []string, err error) {
 	rows, err := b.db.Read().QueryContext(ctx, `SELECT files FROM outbox INDEXED BY outbox_files WHERE files <> '' AND state IN ('queued', 'sending', 'failed')`)
 	if err != nil {
 		return nil, fmt.Errorf("bus: files: %w", err)
@@ -351,4 +351,4 @@ func (o outbox) Queue(channel string) (n int, next time.Time, err error) {
 	return n, next, err
 }
 
-func (o outbox) Wake(channel string) <-chan struct{} { return o.door(channel) }
+func (o outbox) Wake(channel string) <-chan struct{} { return o.deliverySignal(channel) }

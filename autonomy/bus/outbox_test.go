@@ -9,17 +9,17 @@ import (
 
 	"hob/autonomy/bus"
 	"hob/channels"
-	"hob/knowledge/store"
 	"hob/platform/provenance"
+	"hob/platform/store"
 )
 
-func out(channel, chat, text string) bus.Out {
-	return bus.Out{Provenance: provenance.Hob, Delivery: channels.Delivery{Kind: channels.Reply, Session: "s", Channel: channel, Chat: chat, Text: text}}
+func out(channel, chat, text string) bus.OutboxItem {
+	return bus.OutboxItem{Provenance: provenance.Hob, Delivery: channels.Delivery{Kind: channels.Reply, Session: "s", Channel: channel, Chat: chat, Text: text}}
 }
 
-func (f *fixture) say(event string, outs ...bus.Out) {
+func (f *fixture) say(event string, outs ...bus.OutboxItem) {
 	f.t.Helper()
-	f.write(func(tx *store.Tx) error { return f.SayTx(tx, event, outs...) })
+	f.write(func(tx *store.Tx) error { return f.EnqueueTx(tx, event, outs...) })
 }
 
 func (f *fixture) take(channel string, n int) (texts []string) {
@@ -65,7 +65,7 @@ func TestDeliveriesAreTakenInOrderOnePerChat(t *testing.T) {
 	if d := f.row("a2"); d.Attempts != 2 || !d.MaybeRepeated || d.Error != "down" || d.State != channels.Sending {
 		t.Errorf("%+v", d)
 	}
-	fatal(t, f.GiveUp(t.Context(), f.row("a2").ID, "blocked"))
+	fatal(t, f.DeadLetter(t.Context(), f.row("a2").ID, "blocked"))
 	f.want("past a dead one", f.take("push", 9), "a3")
 	for _, text := range []string{"a3", "b1"} {
 		fatal(t, f.Delivered(t.Context(), f.row(text).ID, channels.Receipt{}))
@@ -133,7 +133,7 @@ func TestTheFirstWordAboutADeliveryCounts(t *testing.T) {
 	ctx := t.Context()
 	ends := map[string]func(f *fixture, id string) error{
 		"sent": func(f *fixture, id string) error { return f.Delivered(ctx, id, channels.Receipt{}) },
-		"dead": func(f *fixture, id string) error { return f.GiveUp(ctx, id, "blocked") },
+		"dead": func(f *fixture, id string) error { return f.DeadLetter(ctx, id, "blocked") },
 	}
 	for state, end := range ends {
 		t.Run(state, func(t *testing.T) {
@@ -175,7 +175,7 @@ func TestTheOwnerIsToldOnceOfWhatCouldNotBeDelivered(t *testing.T) {
 		f.take("push", 1)
 		ds, err := f.Deliveries(t.Context(), "", "sending", "", 1)
 		fatal(t, err)
-		fatal(t, f.GiveUp(t.Context(), ds[0].ID, "the bot was blocked"))
+		fatal(t, f.DeadLetter(t.Context(), ds[0].ID, "the bot was blocked"))
 	}
 	ds, err := f.EventDeliveries(t.Context(), id)
 	fatal(t, err)
@@ -198,7 +198,7 @@ func TestUnsettledAfterACrash(t *testing.T) {
 	f.say("e", out("push", "a", "one"), out("push", "b", "two"), out("push2", "a", "three"))
 	f.take("push", 1)
 	f.restart()
-	ds, err := f.Unsettled(t.Context(), "push")
+	ds, err := f.InFlight(t.Context(), "push")
 	if err != nil || len(ds) != 1 || ds[0].Text != "one" {
 		t.Fatalf("%v, %v", ds, err)
 	}
@@ -224,7 +224,7 @@ func TestOutboxWakes(t *testing.T) {
 		t.Error("woken by nothing")
 	}
 	f.say("e", out("push", "a", "one"), out("push", "a", "two"))
-	if !woken(door) || woken(door) || woken(f.Door("push2")) {
+	if !woken(door) || woken(door) || woken(f.DeliverySignal("push2")) {
 		t.Error("not woken once")
 	}
 	f.take("push", 1)

@@ -5,7 +5,7 @@ import (
 	"fmt"
 	"time"
 
-	"hob/knowledge/store"
+	"hob/platform/store"
 )
 
 // schemaPause stores the end of the pause; 0 means no pause.
@@ -24,8 +24,8 @@ const held = `CASE
 // resumed is the not_before of events that continue because the owner answered.
 const resumed = 1
 
-// Forever is the end of an unlimited pause.
-func Forever() time.Time { return time.Date(9999, 1, 1, 0, 0, 0, 0, time.UTC) }
+// EndlessPause is the end of an unlimited pause.
+func EndlessPause() time.Time { return time.Date(9999, 1, 1, 0, 0, 0, 0, time.UTC) }
 
 // Pause stops background work until then: events of watchers, schedules, goals and webhooks
 // wait, also across restarts. Events in progress continue.
@@ -38,7 +38,7 @@ func (b *Bus) setPause(ctx context.Context, until time.Time) error {
 	err := b.db.Write(ctx, func(tx *store.Tx) error {
 		_, err := tx.Exec(`UPDATE pause SET until = ?`, store.Millis(until))
 		tx.AfterCommit(func() {
-			b.Poke()
+			b.SignalWork()
 			b.Feed.Publish("pause", "", "", map[string]any{"until": until})
 		})
 		return err

@@ -5,7 +5,7 @@ import (
 	"time"
 
 	"hob/autonomy/bus"
-	"hob/knowledge/store"
+	"hob/platform/store"
 )
 
 func TestPause(t *testing.T) {

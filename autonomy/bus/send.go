@@ -7,8 +7,8 @@ import (
 	"fmt"
 
 	"hob/channels"
-	"hob/knowledge/store"
 	"hob/platform/provenance"
+	"hob/platform/store"
 )
 
 // Errors of sends to other people.
@@ -21,8 +21,8 @@ var (
 )
 
 // SendTx queues a text to another person, as the event's next one. It is sent at o.NotBefore;
-// until then CallBackTx can cancel it.
-func (b *Bus) SendTx(tx *store.Tx, event string, o Out) (Delivery, error) {
+// until then CancelSendTx can cancel it.
+func (b *Bus) SendTx(tx *store.Tx, event string, o OutboxItem) (Delivery, error) {
 	channel, chat, pull := b.route(o.Channel, o.Chat)
 	if pull || channel != o.Channel || chat != o.Chat {
 		return Delivery{}, fmt.Errorf("channel %q: %w", o.Channel, ErrNoWay)
@@ -32,7 +32,7 @@ func (b *Bus) SendTx(tx *store.Tx, event string, o Out) (Delivery, error) {
 		return Delivery{}, fmt.Errorf("bus: send: %w", err)
 	}
 	o.Kind = channels.Send
-	d, err := b.say(tx, event, n+1, o, false)
+	d, err := b.enqueueDelivery(tx, event, n+1, o, false)
 	if err != nil {
 		return d, fmt.Errorf("bus: send: %w", err)
 	}
@@ -40,9 +40,9 @@ func (b *Bus) SendTx(tx *store.Tx, event string, o Out) (Delivery, error) {
 	return d, nil
 }
 
-// CallBackTx cancels a send that has not been sent, with a reason. Otherwise it returns the
+// CancelSendTx cancels a send that has not been sent, with a reason. Otherwise it returns the
 // unchanged row and ErrTooLate.
-func (b *Bus) CallBackTx(tx *store.Tx, id, why string) (Delivery, error) {
+func (b *Bus) CancelSendTx(tx *store.Tx, id, why string) (Delivery, error) {
 	res, err := tx.Exec(`UPDATE outbox SET state = 'cancelled', error = ? WHERE id = ? AND kind = 'send' AND state IN ('queued', 'failed')`, why, id)
 	if err != nil {
 		return Delivery{}, fmt.Errorf("bus: cancel send %s: %w", id, err)
@@ -59,7 +59,7 @@ func (b *Bus) CallBackTx(tx *store.Tx, id, why string) (Delivery, error) {
 	}
 	tx.AfterCommit(func() {
 		b.Feed.Publish("delivery", d.Event, d.Session, d)
-		b.knock(d.Channel)
+		b.signalDelivery(d.Channel)
 	})
 	return d, nil
 }

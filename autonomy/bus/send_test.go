@@ -7,8 +7,8 @@ import (
 
 	"hob/autonomy/bus"
 	"hob/channels"
-	"hob/knowledge/store"
 	"hob/platform/provenance"
+	"hob/platform/store"
 )
 
 // send queues a text to another person that waits for 10 s.
@@ -27,7 +27,7 @@ func (f *fixture) send(event, chat, text string) bus.Delivery {
 func (f *fixture) callBack(id string) (d bus.Delivery, err error) {
 	f.t.Helper()
 	f.write(func(tx *store.Tx) error {
-		d, err = f.CallBackTx(tx, id, "the owner says so")
+		d, err = f.CancelSendTx(tx, id, "the owner says so")
 		return nil
 	})
 	return d, err

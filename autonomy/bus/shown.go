@@ -10,8 +10,8 @@ import (
 	"time"
 
 	"hob/channels"
-	"hob/knowledge/store"
 	"hob/platform/provenance"
+	"hob/platform/store"
 )
 
 // schemaShown stores which approvals a text asks for, the last inbox row when it was queued,
@@ -119,7 +119,7 @@ func (b *Bus) MarkShown(ctx context.Context, client string, d Display) error {
 	if client == "" {
 		return nil
 	}
-	known, err := b.known(ctx, d.Delivery)
+	known, err := b.isKnownDelivery(ctx, d.Delivery)
 	if err != nil {
 		return err
 	}
@@ -132,7 +132,7 @@ func (b *Bus) MarkShown(ctx context.Context, client string, d Display) error {
 	}
 	var ids []string
 	for _, q := range list {
-		if d.names(q) {
+		if d.isShowing(q) {
 			ids = append(ids, q.Delivery)
 		}
 	}
@@ -158,9 +158,9 @@ func (b *Bus) MarkShown(ctx context.Context, client string, d Display) error {
 	})
 }
 
-// names reports whether a display includes a text: the named one, or the newest one that asks
+// isShowing reports whether a display includes a text: the named one, or the newest one that asks
 // for one of the approvals.
-func (d Display) names(q Question) bool {
+func (d Display) isShowing(q Question) bool {
 	if q.Delivery == d.Delivery || d.Event != "" && q.Event == d.Event {
 		return true
 	}
@@ -174,7 +174,7 @@ func (d Display) names(q Question) bool {
 	return false
 }
 
-func (b *Bus) known(ctx context.Context, delivery string) (known bool, err error) {
+func (b *Bus) isKnownDelivery(ctx context.Context, delivery string) (known bool, err error) {
 	if delivery == "" {
 		return true, nil
 	}
@@ -182,15 +182,15 @@ func (b *Bus) known(ctx context.Context, delivery string) (known bool, err error
 	return known, err
 }
 
-// Unshow removes a display that did not reach its client.
-func (b *Bus) Unshow(ctx context.Context, client string, d Display) error {
+// RemoveDisplay removes a display that did not reach its client.
+func (b *Bus) RemoveDisplay(ctx context.Context, client string, d Display) error {
 	list, err := b.Questions(ctx)
 	if err != nil {
 		return err
 	}
 	return b.db.Write(ctx, func(tx *store.Tx) error {
 		for _, q := range list {
-			if !d.names(q) {
+			if !d.isShowing(q) {
 				continue
 			}
 			if _, err := tx.Exec(`DELETE FROM outbox_shown WHERE delivery = ? AND client = ?`, q.Delivery, client); err != nil {

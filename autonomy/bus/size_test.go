@@ -5,7 +5,7 @@ import (
 	"testing"
 
 	"hob/autonomy/bus"
-	"hob/knowledge/store"
+	"hob/platform/store"
 )
 
 // many is how long the long queues are.

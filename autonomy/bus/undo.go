@@ -6,36 +6,36 @@ import (
 	"fmt"
 	"time"
 
-	"hob/knowledge/store"
 	"hob/platform/provenance"
+	"hob/platform/store"
 )
 
 const undoable = `INDEXED BY ledger_undo WHERE undo IS NOT NULL AND undone_at = 0 AND state = 'done'`
 
 // Undoable lists the actions that can be undone, newest first.
 func (b *Bus) Undoable(ctx context.Context, limit int) ([]Entry, error) {
-	return b.entries(ctx, undoable+` ORDER BY seq DESC LIMIT ?`, limit)
+	return b.queryEntries(ctx, undoable+` ORDER BY seq DESC LIMIT ?`, limit)
 }
 
 // UndoableIn is Undoable for actions done or reported in a conversation.
 func (b *Bus) UndoableIn(ctx context.Context, session string, limit int) ([]Entry, error) {
-	return b.entries(ctx, undoable+` AND (session = ?1 OR EXISTS (SELECT 1 FROM outbox WHERE outbox.event = ledger.event AND outbox.session = ?1))
+	return b.queryEntries(ctx, undoable+` AND (session = ?1 OR EXISTS (SELECT 1 FROM outbox WHERE outbox.event = ledger.event AND outbox.session = ?1))
 		ORDER BY seq DESC LIMIT ?2`, session, limit)
 }
 
 // UndoableOf is Undoable for the actions of one event.
 func (b *Bus) UndoableOf(ctx context.Context, event string) ([]Entry, error) {
-	return b.entries(ctx, `WHERE event = ? AND undo IS NOT NULL AND undone_at = 0 AND state = 'done' ORDER BY seq DESC`, event)
+	return b.queryEntries(ctx, `WHERE event = ? AND undo IS NOT NULL AND undone_at = 0 AND state = 'done' ORDER BY seq DESC`, event)
 }
 
 // Undone lists the undone actions, latest first.
 func (b *Bus) Undone(ctx context.Context, limit int) ([]Entry, error) {
-	return b.entries(ctx, `WHERE undo IS NOT NULL AND undone_at > 0 ORDER BY undone_at DESC, seq LIMIT ?`, limit)
+	return b.queryEntries(ctx, `WHERE undo IS NOT NULL AND undone_at > 0 ORDER BY undone_at DESC, seq LIMIT ?`, limit)
 }
 
 // UndoneBy lists the actions that an event undid.
 func (b *Bus) UndoneBy(ctx context.Context, event string) ([]Entry, error) {
-	return b.entries(ctx, `INDEXED BY ledger_undone WHERE undone_at > 0 AND undone_by = ? ORDER BY undone_at, seq DESC`, event)
+	return b.queryEntries(ctx, `INDEXED BY ledger_undone WHERE undone_at > 0 AND undone_by = ? ORDER BY undone_at, seq DESC`, event)
 }
 
 // UndoneTx marks an action as undone by an event; false if it already was.

@@ -7,8 +7,8 @@ import (
 	"slices"
 	"strings"
 
+	"hob/platform/host/system"
 	"hob/platform/pim"
-	"hob/platform/system"
 )
 
 // Account is one [accounts.NAME]: mail and calendars at a provider.
@@ -54,46 +54,46 @@ func (a Account) Servers() pim.Account {
 	return pim.Account{Name: a.Name, IMAP: a.IMAP, SMTP: a.SMTP, CalDAV: a.CalDAV, CardDAV: a.CardDAV, Address: a.Address, User: a.User, Auth: a.Auth, CA: a.CA}
 }
 
-// accounts checks values that would otherwise fail only when a server is contacted. An
+// checkAccounts checks values that would otherwise fail only when a server is contacted. An
 // incomplete account is not an error, because its keys are set one by one; the doctor reports
 // missing keys.
-func (k *checker) accounts() {
+func (k *checker) checkAccounts() {
 	for i := range k.c.Accounts {
 		a := &k.c.Accounts[i]
 		key := "accounts." + a.Name
-		k.name(key, a.Name)
+		k.checkName(key, a.Name)
 		for name, protocol := range map[string]string{"imap": pim.IMAP, "smtp": pim.SMTP} {
 			value := map[string]string{"imap": a.IMAP, "smtp": a.SMTP}[name]
 			if value == "" {
 				continue
 			}
 			_, err := pim.ParseServer(protocol, value)
-			k.require(key+"."+name, err == nil, "%v", err)
+			k.requireValid(key+"."+name, err == nil, "%v", err)
 		}
 		if a.CalDAV != "" {
 			_, err := pim.ParseURL(a.CalDAV)
-			k.require(key+".caldav", err == nil, "%v", err)
+			k.requireValid(key+".caldav", err == nil, "%v", err)
 		}
 		if a.CardDAV != "" {
 			_, err := pim.ParseURL(a.CardDAV)
-			k.require(key+".carddav", err == nil, "%v", err)
+			k.requireValid(key+".carddav", err == nil, "%v", err)
 		}
 		if a.Address != "" {
 			p, err := mail.ParseAddress(a.Address)
-			k.require(key+".address", err == nil && p.Address == a.Address, `it must be a mail address such as "ada@example.org"`)
+			k.requireValid(key+".address", err == nil && p.Address == a.Address, `it must be a mail address such as "ada@example.org"`)
 		}
-		k.require(key+".user", a.User == "" || oneLine(a.User), "it must be one line")
-		k.require(key+".auth", slices.Contains([]string{"", pim.AuthPassword, pim.AuthToken}, a.Auth), `it must be "password" or "token"`)
+		k.requireValid(key+".user", a.User == "" || oneLine(a.User), "it must be one line")
+		k.requireValid(key+".auth", slices.Contains([]string{"", pim.AuthPassword, pim.AuthToken}, a.Auth), `it must be "password" or "token"`)
 		if a.CA != "" {
 			abs, err := system.Expand(a.CA)
-			k.require(key+".ca", err == nil && filepath.IsAbs(abs), `it must be a whole path such as "~/certificates/mail.pem"`)
+			k.requireValid(key+".ca", err == nil && filepath.IsAbs(abs), `it must be a whole path such as "~/certificates/mail.pem"`)
 			a.CA = abs
 		}
 	}
 }
 
-// Missing describes the missing keys of an account, "" if none.
-func (a Account) Missing() string {
+// MissingKeys describes the missing keys of an account, "" if none.
+func (a Account) MissingKeys() string {
 	switch {
 	case a.IMAP+a.SMTP+a.CalDAV+a.CardDAV == "":
 		return "it has no server; set imap, smtp, caldav or carddav"
@@ -105,7 +105,7 @@ func (a Account) Missing() string {
 	return ""
 }
 
-// Has reports whether the account has a server: "imap", "smtp", "caldav" or "carddav".
-func (a Account) Has(server string) bool {
+// HasServer reports whether the account has a server: "imap", "smtp", "caldav" or "carddav".
+func (a Account) HasServer(server string) bool {
 	return map[string]string{"imap": a.IMAP, "smtp": a.SMTP, "caldav": a.CalDAV, "carddav": a.CardDAV}[server] != ""
 }

@@ -15,26 +15,26 @@ const DefaultAgent = "hob"
 // Member is one [agents.NAME]: an agent besides, or instead of, the default one. Zero values
 // inherit from [agent].
 type Member struct {
-	Name             string   `toml:"-"`
-	About            string   `toml:"about"`
-	Soul             string   `toml:"soul"` // path; "" = agents/NAME/SOUL.md in Hob's home
-	Model            string   `toml:"model"`
-	Fallback         []string `toml:"fallback"`
-	Tools            []string `toml:"tools"` // empty = all
-	Deny             []string `toml:"deny"`
-	Realm            string   `toml:"realm"` // "" = the agent's name
-	Delegates        []string `toml:"delegates"`
-	BudgetShare      float64  `toml:"budget_share"` // share of [budget]; 0 = none
-	MaxRounds        int      `toml:"max_rounds"`
-	MaxTokensPerTurn int      `toml:"max_tokens_per_turn"`
-	MaxToolFailures  int      `toml:"max_tool_failures"`
-	Level            Level    `toml:"level"`     // "" = that of [autonomy]
-	Isolation        string   `toml:"isolation"` // "" or "none", "container"
-	Container        Box      `toml:"container"`
+	Name             string          `toml:"-"`
+	About            string          `toml:"about"`
+	Soul             string          `toml:"soul"` // path; "" = agents/NAME/SOUL.md in Hob's home
+	Model            string          `toml:"model"`
+	Fallback         []string        `toml:"fallback"`
+	Tools            []string        `toml:"tools"` // empty = all
+	Deny             []string        `toml:"deny"`
+	Realm            string          `toml:"realm"` // "" = the agent's name
+	Delegates        []string        `toml:"delegates"`
+	BudgetShare      float64         `toml:"budget_share"` // share of [budget]; 0 = none
+	MaxRounds        int             `toml:"max_rounds"`
+	MaxTokensPerTurn int             `toml:"max_tokens_per_turn"`
+	MaxToolFailures  int             `toml:"max_tool_failures"`
+	Level            Level           `toml:"level"`     // "" = that of [autonomy]
+	Isolation        string          `toml:"isolation"` // "" or "none", "container"
+	Container        ContainerConfig `toml:"container"`
 }
 
-// Box is [agents.NAME.container].
-type Box struct {
+// ContainerConfig is [agents.NAME.container].
+type ContainerConfig struct {
 	Engine    string   `toml:"engine"` // "auto", or a program
 	Image     string   `toml:"image"`
 	Program   string   `toml:"program"`   // absolute; "" = this one
@@ -86,27 +86,27 @@ func (c *Config) AgentNames() []string {
 	return names
 }
 
-func (k *checker) crew() {
+func (k *checker) checkCrew() {
 	c := k.c.Crew
-	k.between("crew.parallel", c.Parallel, 1, 16)
-	k.between("crew.depth", c.Depth, 1, 2)
-	k.require("crew.timeout", c.Timeout.Duration >= time.Second && c.Timeout.Duration <= 24*time.Hour, `it must lie between "1s" and "24h"`)
-	k.require("crew.background_timeout", c.BackgroundTimeout.Duration >= time.Minute && c.BackgroundTimeout.Duration <= 168*time.Hour, `it must lie between "1m" and "168h"`)
+	k.requireBetween("crew.parallel", c.Parallel, 1, 16)
+	k.requireBetween("crew.depth", c.Depth, 1, 2)
+	k.requireValid("crew.timeout", c.Timeout.Duration >= time.Second && c.Timeout.Duration <= 24*time.Hour, `it must lie between "1s" and "24h"`)
+	k.requireValid("crew.background_timeout", c.BackgroundTimeout.Duration >= time.Minute && c.BackgroundTimeout.Duration <= 168*time.Hour, `it must lie between "1m" and "168h"`)
 	if c.Default != "" {
 		k.agentName("crew.default", c.Default)
 	}
 	for i := range k.c.Members {
-		k.member(&k.c.Members[i])
+		k.checkMember(&k.c.Members[i])
 	}
 	for i, r := range k.c.Routes {
-		k.route(i, r)
+		k.checkRoute(i, r)
 	}
 }
 
 // agentName asks for an agent that is there.
 func (k *checker) agentName(key, name string) {
 	if msg := k.unknownAgent(name); msg != "" {
-		k.require(key, false, "%s", msg)
+		k.requireValid(key, false, "%s", msg)
 	}
 }
 
@@ -116,74 +116,74 @@ func (k *checker) unknownAgent(name string) string {
 		return ""
 	}
 	msg := "there is no [agents." + name + "]; the agents are " + strings.Join(names, ", ")
-	if near := nearest(name, names); near != "" {
-		msg = "there is no [agents." + name + "]; did you mean " + quote(near) + "?"
+	if near := nearestName(name, names); near != "" {
+		msg = "there is no [agents." + name + "]; did you mean " + quoteString(near) + "?"
 	}
 	return msg
 }
 
-// narrower reports whether a level allows at most what another one does.
-func (l Level) narrower(than Level) bool {
+// isNarrower reports whether a level allows at most what another one does.
+func (l Level) isNarrower(than Level) bool {
 	order := []Level{Watch, Supervised, Trusted}
 	return slices.Index(order, l) <= slices.Index(order, than)
 }
 
-func (k *checker) member(m *Member) {
+func (k *checker) checkMember(m *Member) {
 	key := "agents." + m.Name
-	k.require(key, validAgent.MatchString(m.Name), "an agent's name has lower-case letters, digits, - and _ only, begins with a letter, and is at most 32 long")
-	k.require(key+".model", m.Model == "" || m.Model == "auto" || k.modelName(m.Model), `it must be "", "auto", "offline", "provider/model" or the name of a provider`)
+	k.requireValid(key, validAgent.MatchString(m.Name), "an agent's name has lower-case letters, digits, - and _ only, begins with a letter, and is at most 32 long")
+	k.requireValid(key+".model", m.Model == "" || m.Model == "auto" || k.modelName(m.Model), `it must be "", "auto", "offline", "provider/model" or the name of a provider`)
 	for _, f := range m.Fallback {
-		k.require(key+".fallback", k.modelName(f), `%q must be "offline", "provider/model" or the name of a provider`, f)
+		k.requireValid(key+".fallback", k.modelName(f), `%q must be "offline", "provider/model" or the name of a provider`, f)
 	}
-	k.require(key+".realm", m.Realm == "" || validAgent.MatchString(m.Realm), "a realm's name is written like an agent's name")
+	k.requireValid(key+".realm", m.Realm == "" || validAgent.MatchString(m.Realm), "a realm's name is written like an agent's name")
 	for _, d := range m.Delegates {
 		if d != "*" {
 			k.agentName(key+".delegates", d)
 		}
 	}
-	k.require(key+".budget_share", m.BudgetShare >= 0 && m.BudgetShare <= 1, "it must lie between 0 and 1: a quarter of the budget is 0.25")
-	k.between(key+".max_rounds", m.MaxRounds, 0, 100)
-	k.between(key+".max_tool_failures", m.MaxToolFailures, 0, 20)
-	k.require(key+".max_tokens_per_turn", m.MaxTokensPerTurn == 0 || (m.MaxTokensPerTurn >= 256 && m.MaxTokensPerTurn <= 1_000_000), "it must lie between 256 and 1000000, or be 0 for the value of [agent]")
+	k.requireValid(key+".budget_share", m.BudgetShare >= 0 && m.BudgetShare <= 1, "it must lie between 0 and 1: a quarter of the budget is 0.25")
+	k.requireBetween(key+".max_rounds", m.MaxRounds, 0, 100)
+	k.requireBetween(key+".max_tool_failures", m.MaxToolFailures, 0, 20)
+	k.requireValid(key+".max_tokens_per_turn", m.MaxTokensPerTurn == 0 || (m.MaxTokensPerTurn >= 256 && m.MaxTokensPerTurn <= 1_000_000), "it must lie between 256 and 1000000, or be 0 for the value of [agent]")
 	if m.Level != "" {
 		k.oneOf(key+".level", string(m.Level), string(Watch), string(Supervised), string(Trusted))
-		k.require(key+".level", m.Level.narrower(k.c.Autonomy.Level), "an agent may only be narrower than [autonomy] level = %q", k.c.Autonomy.Level)
+		k.requireValid(key+".level", m.Level.isNarrower(k.c.Autonomy.Level), "an agent may only be narrower than [autonomy] level = %q", k.c.Autonomy.Level)
 	}
 	for _, list := range [][]string{m.Tools, m.Deny} {
 		for _, p := range list {
 			_, err := path.Match(p, "")
-			k.require(key, err == nil && strings.TrimSpace(p) != "", `%q is not a pattern; write a tool's name, "read_*", or "category:files"`, p)
+			k.requireValid(key, err == nil && strings.TrimSpace(p) != "", `%q is not a pattern; write a tool's name, "read_*", or "category:files"`, p)
 		}
 	}
 	if m.Soul != "" {
-		if paths := k.folders(key+".soul", []string{m.Soul}); len(paths) > 0 {
+		if paths := k.expandFolders(key+".soul", []string{m.Soul}); len(paths) > 0 {
 			m.Soul = paths[0]
 		}
 	}
-	k.box(key, m)
+	k.checkContainer(key, m)
 }
 
-func (k *checker) box(key string, m *Member) {
+func (k *checker) checkContainer(key string, m *Member) {
 	k.oneOf(key+".isolation", m.Isolation, "", "none", "container")
 	b := &m.Container
 	key += ".container"
-	k.require(key+".memory", b.Memory == "" || validSize.MatchString(b.Memory), `it must be a size such as "256m" or "1g"`)
-	k.require(key+".cpus", b.CPUs >= 0 && b.CPUs <= 64, "it must lie between 0 and 64; 0 means 1")
-	k.require(key+".pids", b.PIDs >= 0 && b.PIDs <= 4096, "it must lie between 0 and 4096; 0 means 64")
-	k.require(key+".timeout", b.Timeout.Duration >= 0 && b.Timeout.Duration <= time.Hour, `it must lie between "0s" and "1h"; "0s" means two minutes`)
+	k.requireValid(key+".memory", b.Memory == "" || validSize.MatchString(b.Memory), `it must be a size such as "256m" or "1g"`)
+	k.requireValid(key+".cpus", b.CPUs >= 0 && b.CPUs <= 64, "it must lie between 0 and 64; 0 means 1")
+	k.requireValid(key+".pids", b.PIDs >= 0 && b.PIDs <= 4096, "it must lie between 0 and 4096; 0 means 64")
+	k.requireValid(key+".timeout", b.Timeout.Duration >= 0 && b.Timeout.Duration <= time.Hour, `it must lie between "0s" and "1h"; "0s" means two minutes`)
 	if b.Program != "" {
-		if paths := k.folders(key+".program", []string{b.Program}); len(paths) > 0 {
+		if paths := k.expandFolders(key+".program", []string{b.Program}); len(paths) > 0 {
 			b.Program = paths[0]
 		}
 	}
 	if b.Workspace != "" {
-		if paths := k.folders(key+".workspace", []string{b.Workspace}); len(paths) > 0 {
+		if paths := k.expandFolders(key+".workspace", []string{b.Workspace}); len(paths) > 0 {
 			b.Workspace = paths[0]
 		}
 	}
 }
 
-func (k *checker) route(i int, r Route) {
+func (k *checker) checkRoute(i int, r Route) {
 	bad := func(key, format string, args ...any) {
 		k.errs = append(k.errs, k.c.RouteErrorf(i, key, format, args...))
 	}
@@ -209,10 +209,10 @@ func (c *Config) RouteErrorf(i int, key, format string, args ...any) *Error {
 // nthErrorf makes an error about a key of the ith [[section]].
 func (c *Config) nthErrorf(section string, i int, key, format string, args ...any) *Error {
 	e := c.Errorf(section, format, args...)
-	if at := c.doc.nth(section, i, key); at != nil {
+	if at := c.doc.findNth(section, i, key); at != nil {
 		e.Line = at.line
-		if !at.header() {
-			e.Msg = c.doc.show(at) + e.Msg
+		if !at.isHeader() {
+			e.Msg = c.doc.formatValue(at) + e.Msg
 		}
 	}
 	if key != "" {
@@ -221,8 +221,8 @@ func (c *Config) nthErrorf(section string, i int, key, format string, args ...an
 	return e
 }
 
-// nth finds a key of the ith [[section]], or its header.
-func (d *document) nth(section string, i int, key string) *entry {
+// findNth finds a key of the ith [[section]], or its header.
+func (d *document) findNth(section string, i int, key string) *entry {
 	var header *entry
 	path := splitKey(section)
 	for j := range d.entries {

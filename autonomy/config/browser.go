@@ -4,7 +4,7 @@ import (
 	"path/filepath"
 	"time"
 
-	"hob/platform/system"
+	"hob/platform/host/system"
 )
 
 // Browser is [browser]: the browser that Hob controls.
@@ -16,15 +16,15 @@ type Browser struct {
 	MaxTabs  int      `toml:"max_tabs"`
 }
 
-func (k *checker) browser() {
+func (k *checker) checkBrowser() {
 	b := &k.c.Browser
 	if b.Path != "" {
 		abs, err := system.Expand(b.Path)
-		k.require("browser.path", err == nil && filepath.IsAbs(abs), `it must be a whole path such as "/usr/bin/chromium", or empty`)
+		k.requireValid("browser.path", err == nil && filepath.IsAbs(abs), `it must be a whole path such as "/usr/bin/chromium", or empty`)
 		if err == nil {
 			b.Path = abs
 		}
 	}
-	k.require("browser.idle", b.Idle.Duration >= time.Minute && b.Idle.Duration <= 24*time.Hour, `it must lie between "1m" and "24h"`)
-	k.between("browser.max_tabs", b.MaxTabs, 1, 50)
+	k.requireValid("browser.idle", b.Idle.Duration >= time.Minute && b.Idle.Duration <= 24*time.Hour, `it must lie between "1m" and "24h"`)
+	k.requireBetween("browser.max_tabs", b.MaxTabs, 1, 50)
 }

@@ -12,8 +12,8 @@ import (
 
 	"github.com/pelletier/go-toml/v2"
 
-	"hob/platform/signature"
-	"hob/platform/system"
+	"hob/platform/host/system"
+	"hob/platform/net/hooksig"
 )
 
 // Config is the whole configuration, with defaults filled in and "~" expanded. It does not
@@ -44,13 +44,13 @@ type Config struct {
 	Routes    []Route   // in the order of the file
 	Crew      Crew
 	Plan      Plan
-	Levels    []Bound // in the order of the file
+	Levels    []LevelRule // in the order of the file
 	Log       Log
 	// Warnings are problems that do not prevent a start.
 	Warnings []string
 
 	doc  *document
-	file file
+	file configFile
 }
 
 // Agent is [agent].
@@ -191,9 +191,9 @@ type Guard struct {
 	Guardian string `toml:"guardian"` // "off" or "provider/model": asked for a verdict on each text
 }
 
-// Bound is one [[levels]]: the autonomy level for a channel or a person. All fields that are
+// LevelRule is one [[levels]]: the autonomy level for a channel or a person. All fields that are
 // set must match; of several matches the narrowest applies.
-type Bound struct {
+type LevelRule struct {
 	Channel string `toml:"channel"`
 	Person  string `toml:"person"` // "owner", or a sender's id as "channel:id"
 	Level   Level  `toml:"level"`
@@ -275,41 +275,41 @@ type Log struct {
 	Level string `toml:"level"` // debug, info, warn, error
 }
 
-// file is the layout of config.toml.
-type file struct {
-	Agent     Agent               `toml:"agent"`
-	Providers map[string]Provider `toml:"providers"`
-	Autonomy  Autonomy            `toml:"autonomy"`
-	Plan      Plan                `toml:"plan"`
-	Budget    Budget              `toml:"budget"`
-	Prices    map[string]Price    `toml:"prices"`
-	Notify    Notify              `toml:"notify"`
-	Files     Files               `toml:"files"`
-	Shell     Shell               `toml:"shell"`
-	Network   Network             `toml:"network"`
-	Watchers  Watchers            `toml:"watchers"`
-	Guard     Guard               `toml:"guard"`
-	Knowledge Knowledge           `toml:"knowledge"`
-	Search    Search              `toml:"search"`
-	Browser   Browser             `toml:"browser"`
-	Update    Update              `toml:"update"`
-	Web       Web                 `toml:"web"`
-	Tray      Tray                `toml:"tray"`
-	Pim       Pim                 `toml:"pim"`
-	Channels  map[string]raw      `toml:"channels"`
-	Accounts  map[string]Account  `toml:"accounts"`
-	Triggers  map[string]Trigger  `toml:"triggers"`
-	Agents    map[string]Member   `toml:"agents"`
-	Routes    []Route             `toml:"routes"`
-	Crew      Crew                `toml:"crew"`
-	Levels    []Bound             `toml:"levels"`
-	Log       Log                 `toml:"log"`
+// configFile is the layout of config.toml.
+type configFile struct {
+	Agent     Agent                    `toml:"agent"`
+	Providers map[string]Provider      `toml:"providers"`
+	Autonomy  Autonomy                 `toml:"autonomy"`
+	Plan      Plan                     `toml:"plan"`
+	Budget    Budget                   `toml:"budget"`
+	Prices    map[string]Price         `toml:"prices"`
+	Notify    Notify                   `toml:"notify"`
+	Files     Files                    `toml:"files"`
+	Shell     Shell                    `toml:"shell"`
+	Network   Network                  `toml:"network"`
+	Watchers  Watchers                 `toml:"watchers"`
+	Guard     Guard                    `toml:"guard"`
+	Knowledge Knowledge                `toml:"knowledge"`
+	Search    Search                   `toml:"search"`
+	Browser   Browser                  `toml:"browser"`
+	Update    Update                   `toml:"update"`
+	Web       Web                      `toml:"web"`
+	Tray      Tray                     `toml:"tray"`
+	Pim       Pim                      `toml:"pim"`
+	Channels  map[string]driverSection `toml:"channels"`
+	Accounts  map[string]Account       `toml:"accounts"`
+	Triggers  map[string]Trigger       `toml:"triggers"`
+	Agents    map[string]Member        `toml:"agents"`
+	Routes    []Route                  `toml:"routes"`
+	Crew      Crew                     `toml:"crew"`
+	Levels    []LevelRule              `toml:"levels"`
+	Log       Log                      `toml:"log"`
 }
 
 // Load reads and checks the file; a missing file means the defaults. It returns all mistakes
 // together as Errors.
 func Load(path string) (*Config, error) {
-	text, fi, err := read(path)
+	text, fi, err := readConfigFile(path)
 	if err != nil {
 		return nil, err
 	}
@@ -324,7 +324,7 @@ func Load(path string) (*Config, error) {
 // Default returns the configuration of an empty file.
 func Default() (*Config, error) { return Parse("config.toml", nil) }
 
-func read(path string) ([]byte, fs.FileInfo, error) {
+func readConfigFile(path string) ([]byte, fs.FileInfo, error) {
 	fi, err := os.Stat(path)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, nil, nil
@@ -347,17 +347,17 @@ func read(path string) ([]byte, fs.FileInfo, error) {
 
 // Parse is Load for a text in memory; name is the file name in errors.
 func Parse(name string, text []byte) (*Config, error) {
-	d, err := parse(name, text)
+	d, err := parseDocument(name, text)
 	if err != nil {
 		e, _ := errors.AsType[*Error](err)
 		return nil, Errors{e}
 	}
 	c := &Config{doc: d}
-	errs := d.check(reflect.TypeFor[file](), nil)
-	switch c.file, err = decode(d); { // unknown keys do not hinder it, and hide no other mistake
+	errs := d.checkKeys(reflect.TypeFor[configFile](), nil)
+	switch c.file, err = decodeFile(d); { // unknown keys do not hinder it, and hide no other mistake
 	case err == nil:
-		c.spread()
-		errs = append(errs, c.validate()...)
+		c.indexSections()
+		errs = append(errs, c.validateConfig()...)
 	case len(errs) == 0:
 		e, _ := errors.AsType[*Error](err)
 		return nil, Errors{e}
@@ -366,35 +366,35 @@ func Parse(name string, text []byte) (*Config, error) {
 	return c, errs.orNil()
 }
 
-// decode fills the defaults, then what the file says.
-func decode(d *document) (file, error) {
-	f, err := defaults()
+// decodeFile fills the defaults, then what the file says.
+func decodeFile(d *document) (configFile, error) {
+	f, err := defaultFile()
 	if err != nil {
 		return f, &Error{File: "default.toml", Msg: err.Error()}
 	}
 	if err := toml.NewDecoder(bytes.NewReader(d.text)).Decode(&f); err != nil {
-		return f, d.malformed(err)
+		return f, d.syntaxError(err)
 	}
 	return f, nil
 }
 
-func defaults() (file, error) {
-	var f file
+func defaultFile() (configFile, error) {
+	var f configFile
 	err := toml.Unmarshal(defaultText, &f)
 	f.Providers, f.Prices, f.Accounts, f.Channels, f.Triggers, f.Agents, f.Routes, f.Levels = nil, nil, nil, nil, nil, nil, nil, nil
 	f.Notify.Hours, f.Notify.Rules = nil, nil // only described there
 	return f, err
 }
 
-// spread gives the sections of the file their names and order.
-func (c *Config) spread() {
+// indexSections gives the sections of the file their names and order.
+func (c *Config) indexSections() {
 	f := &c.file
 	c.Agent, c.Autonomy, c.Notify, c.Files, c.Knowledge, c.Search, c.Web, c.Tray, c.Pim, c.Log = f.Agent, f.Autonomy, f.Notify, f.Files, f.Knowledge, f.Search, f.Web, f.Tray, f.Pim, f.Log
-	c.Notify.quiet()
+	c.Notify.parseQuietHours()
 	c.Shell = f.Shell
-	for _, n := range c.doc.names("providers") {
+	for _, n := range c.doc.subsectionNames("providers") {
 		p, ok := f.Providers[n]
-		if ok && c.doc.find([]string{"providers", n, "stream"}) == nil {
+		if ok && c.doc.findEntry([]string{"providers", n, "stream"}) == nil {
 			p.Stream = true // the default of a section with a name of the owner's choice
 			f.Providers[n] = p
 		}
@@ -405,39 +405,39 @@ func (c *Config) spread() {
 		c.Providers = append(c.Providers, p)
 	}
 	c.Budget = f.Budget
-	for _, n := range c.doc.names("prices") {
+	for _, n := range c.doc.subsectionNames("prices") {
 		p := f.Prices[n]
 		p.Name = n
 		c.Prices = append(c.Prices, p)
 	}
-	for _, n := range c.doc.names("accounts") {
+	for _, n := range c.doc.subsectionNames("accounts") {
 		a := f.Accounts[n]
 		a.Name = n
 		c.Accounts = append(c.Accounts, a)
 	}
-	for _, n := range c.doc.names("triggers") {
+	for _, n := range c.doc.subsectionNames("triggers") {
 		t := f.Triggers[n]
-		t.Signature = cmp.Or(t.Signature, string(signature.AnyScheme))
+		t.Signature = cmp.Or(t.Signature, string(hooksig.AnyScheme))
 		t.Name = n
 		c.Triggers = append(c.Triggers, t)
 	}
-	for _, n := range c.doc.names("agents") {
+	for _, n := range c.doc.subsectionNames("agents") {
 		m := f.Agents[n]
 		m.Name = n
 		c.Members = append(c.Members, m)
 	}
 	c.Browser, c.Update = f.Browser, f.Update
 	c.Routes, c.Crew, c.Levels, c.Network, c.Watchers, c.Guard, c.Plan = f.Routes, f.Crew, f.Levels, f.Network, f.Watchers, f.Guard, f.Plan
-	for _, n := range c.doc.names("channels") {
-		c.Channels = append(c.Channels, c.section(n, f.Channels[n]))
+	for _, n := range c.doc.subsectionNames("channels") {
+		c.Channels = append(c.Channels, c.readSection(n, f.Channels[n]))
 	}
 }
 
 // Path returns the name of the loaded file.
 func (c *Config) Path() string { return c.doc.file }
 
-// Says reports whether two configurations are of the same text.
-func (c *Config) Says(other *Config) bool { return bytes.Equal(c.doc.text, other.doc.text) }
+// SameText reports whether two configurations are of the same text.
+func (c *Config) SameText(other *Config) bool { return bytes.Equal(c.doc.text, other.doc.text) }
 
 // Provider finds a provider by its name.
 func (c *Config) Provider(name string) (Provider, bool) {
@@ -462,8 +462,8 @@ func (c *Config) Channel(name string) (Section, bool) {
 func (c *Config) Errorf(key, format string, args ...any) *Error {
 	path := splitKey(key)
 	e := &Error{File: c.doc.file, Line: c.doc.lineOf(path), Key: key, Msg: fmt.Sprintf(format, args...)}
-	if at := c.doc.find(path); at != nil {
-		e.Msg = c.doc.show(at) + e.Msg
+	if at := c.doc.findEntry(path); at != nil {
+		e.Msg = c.doc.formatValue(at) + e.Msg
 	}
 	return e
 }

@@ -54,13 +54,13 @@ func TestTemplate(t *testing.T) {
 	if _, err := Parse("uncommented", on); err != nil {
 		t.Fatal(err)
 	}
-	d, err := parse("uncommented", on)
+	d, err := parseDocument("uncommented", on)
 	if err != nil {
 		t.Fatal(err)
 	}
 	shown := 0
 	for _, k := range Keys() {
-		e := d.find(splitKey(k.Name))
+		e := d.findEntry(splitKey(k.Name))
 		if e == nil || k.Many {
 			continue
 		}
@@ -77,23 +77,23 @@ func TestTemplate(t *testing.T) {
 // TestEveryKeyIsDescribed: default.toml and the structs have the same keys.
 func TestEveryKeyIsDescribed(t *testing.T) {
 	var fields []string
-	var walk func(prefix string, s shape)
-	walk = func(prefix string, s shape) {
+	var walk func(prefix string, s keySchema)
+	walk = func(prefix string, s keySchema) {
 		switch {
-		case s.Type == reflect.TypeFor[raw]():
+		case s.Type == reflect.TypeFor[driverSection]():
 			fields = append(fields, prefix+"enabled")
 		case s.Kind() == reflect.Map:
 			walk(prefix+placeholder+".", shapeOf(s.Elem()))
-		case s.section(), s.list():
-			for _, n := range s.fields() {
-				f, _ := s.field(n)
+		case s.isSection(), s.isSectionList():
+			for _, n := range s.fieldNames() {
+				f, _ := s.findField(n)
 				walk(prefix+n+".", f)
 			}
 		default:
 			fields = append(fields, strings.TrimSuffix(prefix, "."))
 		}
 	}
-	walk("", shape{reflect.TypeFor[file]()})
+	walk("", keySchema{reflect.TypeFor[configFile]()})
 	var keys []string
 	for _, k := range Keys() {
 		keys = append(keys, k.Name)
@@ -249,16 +249,16 @@ func TestMistakes(t *testing.T) {
 
 // TestQuietHours checks the forms with one section and with several.
 func TestQuietHours(t *testing.T) {
-	one := Quiet{Start: "22:30", End: "07:30"}
-	two := Quiet{Start: "00:00", End: "24:00", Days: []string{"sat", "sun"}, Zone: "UTC"}
+	one := QuietWindow{Start: "22:30", End: "07:30"}
+	two := QuietWindow{Start: "00:00", End: "24:00", Days: []string{"sat", "sun"}, Zone: "UTC"}
 	for name, tc := range map[string]struct {
 		text string
-		want []Quiet
+		want []QuietWindow
 	}{
-		"on a line":       {"[notify]\nquiet_hours = { start = \"22:30\", end = \"07:30\" }\n", []Quiet{one}},
-		"as a section":    {"[notify.quiet_hours]\nstart = \"22:30\"\nend = \"07:30\"\n", []Quiet{one}},
-		"several":         {"[[notify.quiet_hours]]\nstart = \"22:30\"\nend = \"07:30\"\n[[notify.quiet_hours]]\nstart = \"00:00\"\nend = \"24:00\"\ndays = [\"sat\", \"Sun\"]\nzone = \"UTC\"\n", []Quiet{one, two}},
-		"several, a line": {"[notify]\nquiet_hours = [{ start = \"22:30\", end = \"07:30\" }]\n", []Quiet{one}},
+		"on a line":       {"[notify]\nquiet_hours = { start = \"22:30\", end = \"07:30\" }\n", []QuietWindow{one}},
+		"as a section":    {"[notify.quiet_hours]\nstart = \"22:30\"\nend = \"07:30\"\n", []QuietWindow{one}},
+		"several":         {"[[notify.quiet_hours]]\nstart = \"22:30\"\nend = \"07:30\"\n[[notify.quiet_hours]]\nstart = \"00:00\"\nend = \"24:00\"\ndays = [\"sat\", \"Sun\"]\nzone = \"UTC\"\n", []QuietWindow{one, two}},
+		"several, a line": {"[notify]\nquiet_hours = [{ start = \"22:30\", end = \"07:30\" }]\n", []QuietWindow{one}},
 		"none":            {"", nil},
 	} {
 		c, err := Parse("c.toml", []byte(tc.text))
@@ -279,7 +279,7 @@ func TestQuietHours(t *testing.T) {
 		t.Fatal(err)
 	}
 	got, err := c.Get("notify.quiet_hours.end")
-	if err != nil || got != "07:30" || !cmp.Equal(c.Notify.Quiet, []Quiet{one}) {
+	if err != nil || got != "07:30" || !cmp.Equal(c.Notify.Quiet, []QuietWindow{one}) {
 		t.Error(got, err, c.Notify.Quiet)
 	}
 }
@@ -491,7 +491,7 @@ func TestKeysOfAllChannels(t *testing.T) {
 	if err := a.Decode(&own); err != nil || own.URL != "x" {
 		t.Errorf("%v, %q", err, own.URL)
 	}
-	if a.Mention || a.Stream || a.Settle == nil || a.Settle.Duration != 0 || !b.Mention || !b.Stream || b.Settle != nil || !b.Enabled {
+	if a.Mention || a.Stream || a.Debounce == nil || a.Debounce.Duration != 0 || !b.Mention || !b.Stream || b.Debounce != nil || !b.Enabled {
 		t.Errorf("%+v\n%+v", a, b)
 	}
 }

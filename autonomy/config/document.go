@@ -41,10 +41,10 @@ type entry struct {
 	comment           string   // the comment lines right above it
 }
 
-func (e *entry) header() bool { return e.kind == unstable.Table || e.kind == unstable.ArrayTable }
+func (e *entry) isHeader() bool { return e.kind == unstable.Table || e.kind == unstable.ArrayTable }
 
-// parse reads the text; the error is an *Error.
-func parse(file string, text []byte) (*document, error) {
+// parseDocument reads the text; the error is an *Error.
+func parseDocument(file string, text []byte) (*document, error) {
 	d := &document{file: file, text: text}
 	if len(text) > maxSize {
 		return nil, &Error{File: file, Msg: fmt.Sprintf("the file is larger than %d KB; it is not a configuration", maxSize>>10)}
@@ -64,14 +64,14 @@ func parse(file string, text []byte) (*document, error) {
 		}
 	}
 	if i := invalidUTF8(d.text); i >= 0 {
-		return nil, &Error{File: file, Line: d.line(i), Msg: "this line is not valid UTF-8; save the file as UTF-8"}
+		return nil, &Error{File: file, Line: d.lineNumber(i), Msg: "this line is not valid UTF-8; save the file as UTF-8"}
 	}
 	// Decoding finds what the parser alone does not: keys that stand twice.
 	var all map[string]any
 	if err := toml.Unmarshal(d.text, &all); err != nil {
-		return nil, d.malformed(err)
+		return nil, d.syntaxError(err)
 	}
-	d.index()
+	d.indexEntries()
 	return d, nil
 }
 
@@ -86,8 +86,8 @@ func invalidUTF8(b []byte) int {
 	return -1
 }
 
-// malformed turns a decoder's error into ours.
-func (d *document) malformed(err error) error {
+// syntaxError turns a decoder's error into ours.
+func (d *document) syntaxError(err error) error {
 	e := &Error{File: d.file, Msg: strings.TrimPrefix(err.Error(), "toml: ")}
 	if de, ok := errors.AsType[*toml.DecodeError](err); ok {
 		e.Line, _ = de.Position()
@@ -96,20 +96,20 @@ func (d *document) malformed(err error) error {
 	return e
 }
 
-// line returns the number, from 1, of the line that holds the offset.
-func (d *document) line(offset int) int {
+// lineNumber returns the number, from 1, of the line that holds the offset.
+func (d *document) lineNumber(offset int) int {
 	return sort.Search(len(d.lines), func(i int) bool { return d.lines[i] > offset })
 }
 
 // lineEnd returns the offset behind the line that holds the offset.
 func (d *document) lineEnd(offset int) int {
-	if n := d.line(offset); n < len(d.lines) {
+	if n := d.lineNumber(offset); n < len(d.lines) {
 		return d.lines[n]
 	}
 	return len(d.text)
 }
 
-func (d *document) index() {
+func (d *document) indexEntries() {
 	p := unstable.Parser{KeepComments: true}
 	p.Reset(d.text)
 	var table []string
@@ -119,7 +119,7 @@ func (d *document) index() {
 		n := p.Expression()
 		switch n.Kind {
 		case unstable.Comment:
-			l := d.line(int(n.Raw.Offset))
+			l := d.lineNumber(int(n.Raw.Offset))
 			if l != aboveLine+1 {
 				above = nil
 			}
@@ -128,7 +128,7 @@ func (d *document) index() {
 		case unstable.Table, unstable.ArrayTable:
 			key, from, to := keyOf(n)
 			table = key
-			d.entries = append(d.entries, entry{path: key, kind: n.Kind, line: d.line(from), start: from, end: to, table: key})
+			d.entries = append(d.entries, entry{path: key, kind: n.Kind, line: d.lineNumber(from), start: from, end: to, table: key})
 		case unstable.KeyValue:
 			d.keyValue(n, table, table, false)
 		}
@@ -144,7 +144,7 @@ func (d *document) keyValue(n *unstable.Node, prefix, table []string, inline boo
 	key, from, keyEnd := keyOf(n)
 	v := n.Value()
 	e := entry{
-		path: slices.Concat(prefix, key), kind: v.Kind, data: bytes.Clone(v.Data), line: d.line(from),
+		path: slices.Concat(prefix, key), kind: v.Kind, data: bytes.Clone(v.Data), line: d.lineNumber(from),
 		start: from, end: int(n.Raw.Offset + n.Raw.Length), table: table, inline: inline,
 	}
 	e.value = keyEnd + bytes.IndexByte(d.text[keyEnd:], '=') + 1
@@ -153,11 +153,11 @@ func (d *document) keyValue(n *unstable.Node, prefix, table []string, inline boo
 	}
 	at := len(d.entries)
 	d.entries = append(d.entries, e)
-	d.children(v, at, e.path, table)
+	d.indexChildren(v, at, e.path, table)
 }
 
-// children takes what stands inside an array or an inline table.
-func (d *document) children(v *unstable.Node, at int, path, table []string) {
+// indexChildren takes what stands inside an array or an inline table.
+func (d *document) indexChildren(v *unstable.Node, at int, path, table []string) {
 	if v.Kind != unstable.Array && v.Kind != unstable.InlineTable {
 		return
 	}
@@ -169,7 +169,7 @@ func (d *document) children(v *unstable.Node, at int, path, table []string) {
 			d.keyValue(c, path, table, true)
 		default:
 			d.entries[at].elems = append(d.entries[at].elems, c.Kind)
-			d.children(c, at, path, table)
+			d.indexChildren(c, at, path, table)
 		}
 	}
 }
@@ -188,12 +188,12 @@ func keyOf(n *unstable.Node) (key []string, from, to int) {
 	return key, from, to
 }
 
-// find returns the entry of the key, a value before a header.
-func (d *document) find(path []string) *entry {
+// findEntry returns the entry of the key, a value before a header.
+func (d *document) findEntry(path []string) *entry {
 	var found *entry
 	for i := range d.entries {
 		e := &d.entries[i]
-		if slices.Equal(e.path, path) && (found == nil || found.header()) {
+		if slices.Equal(e.path, path) && (found == nil || found.isHeader()) {
 			found = e
 		}
 	}
@@ -204,15 +204,15 @@ func (d *document) find(path []string) *entry {
 // neither is in the file.
 func (d *document) lineOf(path []string) int {
 	for n := len(path); n > 0; n-- {
-		if e := d.find(path[:n]); e != nil {
+		if e := d.findEntry(path[:n]); e != nil {
 			return e.line
 		}
 	}
 	return 0
 }
 
-// names lists the second parts of the keys under a section, in order.
-func (d *document) names(section string) []string {
+// subsectionNames lists the second parts of the keys under a section, in order.
+func (d *document) subsectionNames(section string) []string {
 	var out []string
 	for _, e := range d.entries {
 		if len(e.path) > 1 && e.path[0] == section && !slices.Contains(out, e.path[1]) {

@@ -9,15 +9,15 @@ import (
 	"os"
 	"path/filepath"
 
-	"hob/platform/system"
+	"hob/platform/host/system"
 )
 
 // ErrEdited means that the file has changed since: replacing its text would destroy an edit.
 var ErrEdited = errors.New("the configuration was edited since")
 
-// Copies keeps former texts of the file under their SHA-256, for undo. They may
+// Revisions keeps former texts of the file under their SHA-256, for undo. They may
 // hold secrets that stood in it, and are private (0600).
-type Copies struct {
+type Revisions struct {
 	Path string // of config.toml
 	Dir  string
 }
@@ -26,8 +26,8 @@ type Copies struct {
 const absent = "absent"
 
 // Keep makes the file's present text durable and returns its name.
-func (c Copies) Keep() (string, error) {
-	text, fi, err := read(c.Path)
+func (c Revisions) Keep() (string, error) {
+	text, fi, err := readConfigFile(c.Path)
 	if err != nil {
 		return "", err
 	}
@@ -46,7 +46,7 @@ func (c Copies) Keep() (string, error) {
 
 // Put replaces the file's text by the stored text `to`, if it now has the text `from`;
 // otherwise it returns ErrEdited.
-func (c Copies) Put(from, to string) error {
+func (c Revisions) Put(from, to string) error {
 	now, err := c.Keep()
 	if err != nil {
 		return err
@@ -57,15 +57,15 @@ func (c Copies) Put(from, to string) error {
 	if to == absent {
 		return os.Remove(c.Path)
 	}
-	text, err := c.read(to)
+	text, err := c.readRevision(to)
 	if err != nil {
 		return err
 	}
 	return system.WriteFile(c.Path, text)
 }
 
-// read finds a kept text, whole.
-func (c Copies) read(name string) ([]byte, error) {
+// readRevision finds a kept text, whole.
+func (c Revisions) readRevision(name string) ([]byte, error) {
 	want, err := hex.DecodeString(name)
 	if err != nil || len(want) != sha256.Size { // it becomes part of a path
 		return nil, fmt.Errorf("%q names no text of the configuration", name)
@@ -81,11 +81,11 @@ func (c Copies) read(name string) ([]byte, error) {
 }
 
 // Names reports whether a text is the name of a kept one.
-func (c Copies) Names(name string) bool {
-	_, err := c.read(name)
+func (c Revisions) Names(name string) bool {
+	_, err := c.readRevision(name)
 	return name == absent || err == nil
 }
 
 // Purge removes every stored text, for example because one holds a secret that was moved
 // elsewhere.
-func (c Copies) Purge() error { return system.RemoveAll(c.Dir) }
+func (c Revisions) Purge() error { return system.RemoveAll(c.Dir) }

@@ -10,7 +10,7 @@ import (
 
 func TestCopiesBringBackTheWholeText(t *testing.T) {
 	dir := t.TempDir()
-	c := Copies{Path: filepath.Join(dir, "config.toml"), Dir: filepath.Join(dir, "undo")}
+	c := Revisions{Path: filepath.Join(dir, "config.toml"), Dir: filepath.Join(dir, "undo")}
 	write := func(text string) {
 		t.Helper()
 		if err := os.WriteFile(c.Path, []byte(text), 0o600); err != nil {

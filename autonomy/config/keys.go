@@ -32,28 +32,28 @@ type Key struct {
 // Keys lists every key of the core in the order of the documentation. The keys
 // of channels beyond "enabled" belong to their drivers.
 func Keys() []Key {
-	d, err := parse("default.toml", defaultText)
+	d, err := parseDocument("default.toml", defaultText)
 	if err != nil { // the tests parse it
 		panic(err)
 	}
 	var out []Key
 	for i := range d.entries {
 		e := &d.entries[i]
-		if e.header() || e.inline {
+		if e.isHeader() || e.inline {
 			continue
 		}
-		s := shape{reflect.TypeFor[file]()}
+		s := keySchema{reflect.TypeFor[configFile]()}
 		many := slices.Contains(e.path, placeholder)
 		for _, p := range e.path {
-			s, _ = s.field(p)
-			many = many || s.list()
+			s, _ = s.findField(p)
+			many = many || s.isSectionList()
 		}
-		accepts := s.accepts()
-		if s.open() {
-			accepts = shapeOf(reflect.TypeFor[bool]()).accepts()
+		accepts := s.describeAccepted()
+		if s.isOpen() {
+			accepts = shapeOf(reflect.TypeFor[bool]()).describeAccepted()
 		}
 		out = append(out, Key{
-			Name: join(e.path), Accepts: accepts, Default: string(d.text[e.value:e.end]),
+			Name: joinKey(e.path), Accepts: accepts, Default: string(d.text[e.value:e.end]),
 			Doc: strings.ReplaceAll(e.comment, "\n", " "), Many: many,
 		})
 	}
@@ -67,26 +67,26 @@ func Template() []byte { return bytes.Clone(initialText) }
 // Get returns the effective value of a dotted key, or of a whole section as a map. It returns
 // secrets in the file as "[redacted]".
 func (c *Config) Get(key string) (any, error) {
-	v := reflect.ValueOf(c.effective())
+	v := reflect.ValueOf(c.effectiveFile())
 	path := splitKey(key)
 	for i, name := range path {
-		next, err := c.step(v, path, i, name)
+		next, err := c.descendValue(v, path, i, name)
 		if err != nil {
 			return nil, err
 		}
 		v = next
 	}
-	return plain(v, path[len(path)-1]), nil
+	return plainValue(v, path[len(path)-1]), nil
 }
 
-// effective returns the file with expanded values.
-func (c *Config) effective() file {
+// effectiveFile returns the file with expanded values.
+func (c *Config) effectiveFile() configFile {
 	f := c.file
 	f.Files = c.Files
 	return f
 }
 
-func (c *Config) step(v reflect.Value, path []string, i int, name string) (reflect.Value, error) {
+func (c *Config) descendValue(v reflect.Value, path []string, i int, name string) (reflect.Value, error) {
 	for v.Kind() == reflect.Interface {
 		v = v.Elem()
 	}
@@ -95,7 +95,7 @@ func (c *Config) step(v reflect.Value, path []string, i int, name string) (refle
 		if x := v.MapIndex(reflect.ValueOf(name)); x.IsValid() {
 			return x, nil
 		}
-		return v, fmt.Errorf("%s is not set in %s", join(path[:i+1]), c.Path())
+		return v, fmt.Errorf("%s is not set in %s", joinKey(path[:i+1]), c.Path())
 	case reflect.Struct:
 		for _, f := range reflect.VisibleFields(v.Type()) {
 			if fieldName(f) == name {
@@ -103,16 +103,16 @@ func (c *Config) step(v reflect.Value, path []string, i int, name string) (refle
 			}
 		}
 	}
-	root := shape{reflect.TypeFor[file]()}
+	root := keySchema{reflect.TypeFor[configFile]()}
 	s := root
 	for _, p := range path[:i] {
-		s, _ = s.field(p)
+		s, _ = s.findField(p)
 	}
-	return v, fmt.Errorf("%s: %s", join(path[:i+1]), unknownKey(root, s, path, 0, i))
+	return v, fmt.Errorf("%s: %s", joinKey(path[:i+1]), unknownKey(root, s, path, 0, i))
 }
 
-// plain turns a value into maps, lists and scalars.
-func plain(v reflect.Value, key string) any {
+// plainValue turns a value into maps, lists and scalars.
+func plainValue(v reflect.Value, key string) any {
 	for v.Kind() == reflect.Interface {
 		v = v.Elem()
 	}
@@ -125,20 +125,20 @@ func plain(v reflect.Value, key string) any {
 		out := map[string]any{}
 		for _, f := range reflect.VisibleFields(v.Type()) {
 			if n := fieldName(f); n != "" {
-				out[n] = plain(v.FieldByIndex(f.Index), n)
+				out[n] = plainValue(v.FieldByIndex(f.Index), n)
 			}
 		}
 		return out
 	case reflect.Map:
 		out := map[string]any{}
 		for it := v.MapRange(); it.Next(); {
-			out[it.Key().String()] = plain(it.Value(), it.Key().String())
+			out[it.Key().String()] = plainValue(it.Value(), it.Key().String())
 		}
 		return out
 	case reflect.Slice:
 		out := []any{}
 		for i := range v.Len() {
-			out = append(out, plain(v.Index(i), ""))
+			out = append(out, plainValue(v.Index(i), ""))
 		}
 		return out
 	case reflect.String:
@@ -167,8 +167,8 @@ func splitKey(key string) []string {
 	return append(out, part.String())
 }
 
-// join writes a path as a dotted key.
-func join(path []string) string {
+// joinKey writes a path as a dotted key.
+func joinKey(path []string) string {
 	var out []string
 	for _, p := range path {
 		out = append(out, quoteKey(p))
@@ -181,7 +181,7 @@ func quoteKey(k string) string {
 	if bareKey(k) {
 		return k
 	}
-	return quote(k)
+	return quoteString(k)
 }
 
 func bareKey(k string) bool {
@@ -197,7 +197,7 @@ func bareKey(k string) bool {
 // kindOfText returns the kind of a TOML value, and false when text is not
 // exactly one value.
 func kindOfText(text string) (unstable.Kind, bool) {
-	d, err := parse("", []byte("v = "+text))
+	d, err := parseDocument("", []byte("v = "+text))
 	if err != nil || len(d.entries) == 0 || d.entries[0].end != len(d.text) || len(d.entries[0].path) != 1 {
 		return 0, false
 	}

@@ -10,9 +10,9 @@ var (
 	validPerson = regexp.MustCompile(`^[A-Za-z0-9_-]+:\S+$`)
 )
 
-// levels rejects rules that widen the level or match no one, because such mistakes would go
+// checkLevels rejects rules that widen the level or match no one, because such mistakes would go
 // unnoticed.
-func (k *checker) levels() {
+func (k *checker) checkLevels() {
 	for i, b := range k.c.Levels {
 		bad := func(key, format string, args ...any) {
 			k.errs = append(k.errs, k.c.nthErrorf("levels", i, key, format, args...))
@@ -20,7 +20,7 @@ func (k *checker) levels() {
 		switch {
 		case b.Level != Watch && b.Level != Supervised && b.Level != Trusted:
 			bad("level", `it must be one of watch, supervised, trusted`)
-		case !b.Level.narrower(k.c.Autonomy.Level):
+		case !b.Level.isNarrower(k.c.Autonomy.Level):
 			bad("level", "it may only be narrower than [autonomy] level = %q", k.c.Autonomy.Level)
 		}
 		if b.Channel == "" && b.Person == "" {
@@ -43,19 +43,19 @@ func (c *Config) LevelOf(channel, person string) Level {
 		if b.Channel != "" && b.Channel != channel || b.Person != "" && b.Person != person {
 			continue
 		}
-		if out == "" || b.Level.narrower(out) {
+		if out == "" || b.Level.isNarrower(out) {
 			out = b.Level
 		}
 	}
 	return out
 }
 
-// network brings names into the form in which they are compared.
-func (k *checker) network() {
+// checkNetwork brings names into the form in which they are compared.
+func (k *checker) checkNetwork() {
 	n := &k.c.Network
 	for i, h := range n.AllowHosts {
 		n.AllowHosts[i] = strings.ToLower(strings.TrimSuffix(strings.TrimSpace(h), "."))
-		k.require("network.allow_hosts", validHost.MatchString(n.AllowHosts[i]), `%q must be the name of a host, such as "example.org" or "*.example.org", without a scheme or a path`, h)
+		k.requireValid("network.allow_hosts", validHost.MatchString(n.AllowHosts[i]), `%q must be the name of a host, such as "example.org" or "*.example.org", without a scheme or a path`, h)
 	}
 	for i, r := range k.c.Autonomy.Recipients {
 		r = strings.TrimSpace(r)
@@ -63,7 +63,7 @@ func (k *checker) network() {
 			r = strings.ToLower(r)
 		}
 		k.c.Autonomy.Recipients[i] = r
-		k.require("autonomy.recipients", len(r) > 2 && !strings.ContainsAny(r, "* \t\n") && strings.ContainsAny(r, ":@+"),
+		k.requireValid("autonomy.recipients", len(r) > 2 && !strings.ContainsAny(r, "* \t\n") && strings.ContainsAny(r, ":@+"),
 			`%q must be one whole address, number or chat: "ada@example.org", "+37060000000", "telegram:42"`, r)
 	}
 }

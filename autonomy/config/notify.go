@@ -7,7 +7,7 @@ import (
 	"time"
 	"unicode/utf8"
 
-	"hob/platform/system"
+	"hob/platform/host/system"
 )
 
 // Notify is [notify].
@@ -35,17 +35,17 @@ type Notify struct {
 	Hours QuietHours   `toml:"quiet_hours"`
 	Rules []NotifyRule `toml:"rules"`
 
-	Quiet []Quiet `toml:"-"`
+	Quiet []QuietWindow `toml:"-"`
 }
 
 // QuietHours is the value of notify.quiet_hours: one section, or several.
 type QuietHours any
 
 // quietList is the schema of QuietHours.
-type quietList []Quiet
+type quietList []QuietWindow
 
-// Quiet is one weekly window of quiet hours.
-type Quiet struct {
+// QuietWindow is one weekly window of quiet hours.
+type QuietWindow struct {
 	Start string   `toml:"start"` // "22:30"
 	End   string   `toml:"end"`   // "07:30", on the next day when it is not after the start; up to "24:00"
 	Days  []string `toml:"days"`  // on which it begins, "mon" to "sun"; empty = each
@@ -64,8 +64,8 @@ type NotifyRule struct {
 	Urgency  string   `toml:"urgency"`
 }
 
-// weekdays returns the names of the days.
-func weekdays() []string { return []string{"mon", "tue", "wed", "thu", "fri", "sat", "sun"} }
+// weekdayNames returns the names of the days.
+func weekdayNames() []string { return []string{"mon", "tue", "wed", "thu", "fri", "sat", "sun"} }
 
 // notifyCauses returns the names of the causes of a notice; package notify determines the
 // cause.
@@ -73,8 +73,8 @@ func notifyCauses() []string {
 	return []string{"reminder", "schedule", "watcher", "webhook", "goal", "task", "guest", "plan", "trouble", "hob"}
 }
 
-// quiet parses quiet_hours; values of a wrong type were reported before.
-func (n *Notify) quiet() {
+// parseQuietHours parses quiet_hours; values of a wrong type were reported before.
+func (n *Notify) parseQuietHours() {
 	n.Quiet = nil
 	list, ok := n.Hours.([]any)
 	if !ok {
@@ -85,7 +85,7 @@ func (n *Notify) quiet() {
 		if !ok {
 			continue
 		}
-		var q Quiet
+		var q QuietWindow
 		q.Start, _ = t["start"].(string)
 		q.End, _ = t["end"].(string)
 		q.Zone, _ = t["zone"].(string)
@@ -98,24 +98,24 @@ func (n *Notify) quiet() {
 	}
 }
 
-// notify asks for a place that is there: notices that go nowhere are not missed.
-func (k *checker) notify() {
+// checkNotify asks for a place that is there: notices that go nowhere are not missed.
+func (k *checker) checkNotify() {
 	n := k.c.Notify
-	k.place("notify.channel", n.Channel)
+	k.checkTarget("notify.channel", n.Channel)
 	for _, name := range n.Fallback {
-		k.place("notify.fallback", name)
-		k.require("notify.fallback", name != "origin" && name != "auto", `%q is not a channel; name the fallback channels`, name)
+		k.checkTarget("notify.fallback", name)
+		k.requireValid("notify.fallback", name != "origin" && name != "auto", `%q is not a channel; name the fallback channels`, name)
 	}
-	k.require("notify.unreachable", n.Unreachable.Duration >= time.Minute && n.Unreachable.Duration <= 24*time.Hour, `it must lie between "1m" and "24h"`)
-	k.require("notify.presence", n.Presence.Duration >= 0 && n.Presence.Duration <= 24*time.Hour, `it must lie between "0s" (off) and "24h"`)
-	k.require("notify.talking", n.Talking.Duration >= 0 && n.Talking.Duration <= 24*time.Hour, `it must lie between "0s" (not at all) and "24h"`)
-	k.require("notify.at_machine", n.AtMachine.Duration >= time.Second && n.AtMachine.Duration <= 24*time.Hour, `it must lie between "1s" and "24h"`)
-	k.require("notify.same_within", n.SameWithin.Duration >= time.Second && n.SameWithin.Duration <= 168*time.Hour, `it must lie between "1s" and "168h"`)
-	k.between("notify.per_hour", n.PerHour, 0, 10_000)
-	k.require("notify.morning", n.Morning == "" || clock(n.Morning), `it must be a time of day such as "08:00", or empty`)
-	k.require("notify.evening", n.Evening == "" || clock(n.Evening), `it must be a time of day such as "18:00", or empty`)
+	k.requireValid("notify.unreachable", n.Unreachable.Duration >= time.Minute && n.Unreachable.Duration <= 24*time.Hour, `it must lie between "1m" and "24h"`)
+	k.requireValid("notify.presence", n.Presence.Duration >= 0 && n.Presence.Duration <= 24*time.Hour, `it must lie between "0s" (off) and "24h"`)
+	k.requireValid("notify.talking", n.Talking.Duration >= 0 && n.Talking.Duration <= 24*time.Hour, `it must lie between "0s" (not at all) and "24h"`)
+	k.requireValid("notify.at_machine", n.AtMachine.Duration >= time.Second && n.AtMachine.Duration <= 24*time.Hour, `it must lie between "1s" and "24h"`)
+	k.requireValid("notify.same_within", n.SameWithin.Duration >= time.Second && n.SameWithin.Duration <= 168*time.Hour, `it must lie between "1s" and "168h"`)
+	k.requireBetween("notify.per_hour", n.PerHour, 0, 10_000)
+	k.requireValid("notify.morning", n.Morning == "" || isTimeOfDay(n.Morning), `it must be a time of day such as "08:00", or empty`)
+	k.requireValid("notify.evening", n.Evening == "" || isTimeOfDay(n.Evening), `it must be a time of day such as "18:00", or empty`)
 	k.oneOf("notify.urgency", n.Urgency, "rules", "model")
-	k.require("notify.urgency_wait", n.UrgencyWait.Duration >= time.Second && n.UrgencyWait.Duration <= time.Minute, `it must lie between "1s" and "1m"`)
+	k.requireValid("notify.urgency_wait", n.UrgencyWait.Duration >= time.Second && n.UrgencyWait.Duration <= time.Minute, `it must lie between "1s" and "1m"`)
 	for i, q := range k.c.Notify.Quiet {
 		k.quietHours(i, q)
 	}
@@ -124,35 +124,35 @@ func (k *checker) notify() {
 	}
 }
 
-// place requires a channel that can receive notices.
-func (k *checker) place(key, name string) {
+// checkTarget requires a channel that can receive notices.
+func (k *checker) checkTarget(key, name string) {
 	switch name {
 	case "origin", "auto", "terminal", "web", "desktop": // without a desktop the page shows them
 	default:
 		_, there := k.c.Channel(name)
-		k.require(key, there, `there is no [channels.%s]; write "origin" or the name of a channel that is configured`, name)
+		k.requireValid(key, there, `there is no [channels.%s]; write "origin" or the name of a channel that is configured`, name)
 	}
 }
 
-func (k *checker) quietHours(i int, q Quiet) {
+func (k *checker) quietHours(i int, q QuietWindow) {
 	bad := func(key, format string, args ...any) {
 		k.errs = append(k.errs, k.c.nthErrorf("notify.quiet_hours", i, key, format, args...))
 	}
 	if q.Start == "" && q.End == "" && len(q.Days) == 0 && q.Zone == "" {
 		return // described, and off
 	}
-	if !clock(q.Start) {
+	if !isTimeOfDay(q.Start) {
 		bad("start", `it must be a time of day such as "22:30"`)
 	}
-	if !clock(q.End) && q.End != "24:00" {
+	if !isTimeOfDay(q.End) && q.End != "24:00" {
 		bad("end", `it must be a time of day such as "07:30", or "24:00"`)
 	}
-	if q.Start == q.End && clock(q.Start) {
+	if q.Start == q.End && isTimeOfDay(q.Start) {
 		bad("end", `it is the time at which they begin; for whole days write start = "00:00" and end = "24:00"`)
 	}
 	for _, d := range q.Days {
-		if !slices.Contains(weekdays(), d) {
-			bad("days", "%q is not a day; the days are %s", d, strings.Join(weekdays(), ", "))
+		if !slices.Contains(weekdayNames(), d) {
+			bad("days", "%q is not a day; the days are %s", d, strings.Join(weekdayNames(), ", "))
 		}
 	}
 	if q.Zone != "" {
@@ -162,8 +162,8 @@ func (k *checker) quietHours(i int, q Quiet) {
 	}
 }
 
-// clock reports whether a text is a time of day.
-func clock(s string) bool {
+// isTimeOfDay reports whether a text is a time of day.
+func isTimeOfDay(s string) bool {
 	_, err := time.Parse("15:04", s)
 	return err == nil && len(s) == len("07:00")
 }

@@ -4,7 +4,7 @@ import (
 	"path/filepath"
 	"strings"
 
-	"hob/platform/system"
+	"hob/platform/host/system"
 )
 
 // Pim is [pim]: the user's reminders and notes in other apps.
@@ -15,14 +15,14 @@ type Pim struct {
 	NotesFolder string `toml:"notes_folder"` // absolute; "" = none
 }
 
-func (k *checker) pim() {
+func (k *checker) checkPim() {
 	p := &k.c.Pim
 	for key, v := range map[string]string{"pim.reminders": p.Reminders, "pim.notes": p.Notes} {
-		k.require(key, strings.TrimSpace(v) != "" && oneLine(v), `it must be "hob", the name of an account, or an app such as "apple"`)
+		k.requireValid(key, strings.TrimSpace(v) != "" && oneLine(v), `it must be "hob", the name of an account, or an app such as "apple"`)
 	}
 	if p.NotesFolder != "" {
 		abs, err := system.Expand(p.NotesFolder)
-		k.require("pim.notes_folder", err == nil && filepath.IsAbs(abs), `it must be a whole path such as "~/Notes", or empty`)
+		k.requireValid("pim.notes_folder", err == nil && filepath.IsAbs(abs), `it must be a whole path such as "~/Notes", or empty`)
 		if err == nil {
 			p.NotesFolder = abs
 		}

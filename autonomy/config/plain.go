@@ -6,7 +6,7 @@ import (
 	"slices"
 	"strings"
 
-	"hob/platform/system"
+	"hob/platform/host/system"
 )
 
 // PlainSecret is a key with a secret as its value, instead of a reference.
@@ -47,10 +47,10 @@ func (c *Config) PlainSecrets() []PlainSecret {
 	var out []PlainSecret
 	for i := range c.doc.entries {
 		e := &c.doc.entries[i]
-		if e.header() || !isSecretKey(e.path[len(e.path)-1]) || len(e.data) == 0 || system.IsReference(string(e.data)) {
+		if e.isHeader() || !isSecretKey(e.path[len(e.path)-1]) || len(e.data) == 0 || system.IsReference(string(e.data)) {
 			continue
 		}
-		out = append(out, PlainSecret{Key: join(e.path), Line: e.line, Value: system.Secret(e.data)})
+		out = append(out, PlainSecret{Key: joinKey(e.path), Line: e.line, Value: system.Secret(e.data)})
 	}
 	return out
 }
@@ -61,10 +61,10 @@ func (c *Config) References() (keys, refs []string) {
 	for i := range c.doc.entries {
 		e := &c.doc.entries[i]
 		ref := string(e.data)
-		if e.header() || !isSecretKey(e.path[len(e.path)-1]) || !system.IsReference(ref) || slices.Contains(refs, ref) {
+		if e.isHeader() || !isSecretKey(e.path[len(e.path)-1]) || !system.IsReference(ref) || slices.Contains(refs, ref) {
 			continue
 		}
-		keys, refs = append(keys, join(e.path)), append(refs, ref)
+		keys, refs = append(keys, joinKey(e.path)), append(refs, ref)
 	}
 	return keys, refs
 }

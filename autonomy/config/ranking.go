@@ -35,13 +35,13 @@ type Ranking struct {
 	Meaning    int      `toml:"meaning"`
 }
 
-func (k *checker) ranking() {
+func (k *checker) checkRanking() {
 	r := k.c.Knowledge.Ranking
-	k.between("knowledge.ranking.candidates", r.Candidates, 10, 1000)
-	k.between("knowledge.ranking.neighbours", r.Neighbours, 0, 20)
-	k.between("knowledge.ranking.hops", r.Hops, 0, 4)
-	k.between("knowledge.ranking.leads", r.Leads, 0, 200)
-	k.between("knowledge.ranking.meaning", r.Meaning, 1, 1000)
+	k.requireBetween("knowledge.ranking.candidates", r.Candidates, 10, 1000)
+	k.requireBetween("knowledge.ranking.neighbours", r.Neighbours, 0, 20)
+	k.requireBetween("knowledge.ranking.hops", r.Hops, 0, 4)
+	k.requireBetween("knowledge.ranking.leads", r.Leads, 0, 200)
+	k.requireBetween("knowledge.ranking.meaning", r.Meaning, 1, 1000)
 	for key, v := range map[string]float64{
 		"k1":       r.K1,
 		"answer":   r.Answer,
@@ -63,7 +63,7 @@ func (k *checker) ranking() {
 		"entity": r.Entity,
 		"graph":  r.Graph,
 	} {
-		k.require("knowledge.ranking."+key, v >= 0 && v <= 10, "it must lie between 0 and 10")
+		k.requireValid("knowledge.ranking."+key, v >= 0 && v <= 10, "it must lie between 0 and 10")
 	}
 	for key, v := range map[string]float64{
 		"b":      r.B,
@@ -72,7 +72,7 @@ func (k *checker) ranking() {
 		"share":  r.Share, "weak": r.Weak,
 		"later": r.Later,
 	} {
-		k.require("knowledge.ranking."+key, v >= 0 && v <= 1, "it must lie between 0 and 1")
+		k.requireValid("knowledge.ranking."+key, v >= 0 && v <= 1, "it must lie between 0 and 1")
 	}
-	k.require("knowledge.ranking.half_life", r.HalfLife.Duration > 0, "it must be longer than nothing")
+	k.requireValid("knowledge.ranking.half_life", r.HalfLife.Duration > 0, "it must be longer than nothing")
 }

@@ -6,7 +6,7 @@ import (
 	"slices"
 	"strings"
 
-	"hob/platform/system"
+	"hob/platform/host/system"
 )
 
 // Remove takes a section such as "agents.research" out of the file, with those
@@ -14,16 +14,16 @@ import (
 // would have a mistake that the file does not have already: a route that names
 // the agent, say.
 func Remove(path, section string) error {
-	text, _, err := read(path)
+	text, _, err := readConfigFile(path)
 	if err != nil {
 		return err
 	}
 	_, had := Parse(path, text)
-	d, err := parse(path, text)
+	d, err := parseDocument(path, text)
 	if err != nil {
 		return err
 	}
-	out, err := d.without(strings.Split(section, "."))
+	out, err := d.withoutTables(strings.Split(section, "."))
 	if err != nil {
 		return err
 	}
@@ -35,27 +35,27 @@ func Remove(path, section string) error {
 	return system.WriteFile(path, out)
 }
 
-// without returns the text without the tables below a path.
-func (d *document) without(path []string) ([]byte, error) {
+// withoutTables returns the text without the tables below a path.
+func (d *document) withoutTables(path []string) ([]byte, error) {
 	within := func(p []string) bool { return len(p) >= len(path) && slices.Equal(p[:len(path)], path) }
 	var out []byte
 	from, cut := 0, -1
 	for i := range d.entries {
 		e := &d.entries[i]
 		switch {
-		case !e.header():
+		case !e.isHeader():
 			if within(e.path) && !within(e.table) {
-				return nil, &Error{File: d.file, Line: e.line, Key: join(e.path), Msg: "it is not written as a section; edit it by hand"}
+				return nil, &Error{File: d.file, Line: e.line, Key: joinKey(e.path), Msg: "it is not written as a section; edit it by hand"}
 			}
 		case within(e.path) && cut < 0:
-			cut = d.above(e)
+			cut = d.commentStart(e)
 			out = append(out, d.text[from:cut]...)
 		case !within(e.path) && cut >= 0:
-			from, cut = d.above(e), -1
+			from, cut = d.commentStart(e), -1
 		}
 	}
 	if from == 0 && cut < 0 {
-		return nil, fmt.Errorf("[%s] is not in %s", join(path), d.file)
+		return nil, fmt.Errorf("[%s] is not in %s", joinKey(path), d.file)
 	}
 	if cut < 0 {
 		out = append(out, d.text[from:]...)
@@ -66,8 +66,8 @@ func (d *document) without(path []string) ([]byte, error) {
 	return out, nil
 }
 
-// above returns the offset of the comment lines directly above a header.
-func (d *document) above(e *entry) int {
+// commentStart returns the offset of the comment lines directly above a header.
+func (d *document) commentStart(e *entry) int {
 	start := d.lines[e.line-1]
 	for l := e.line - 1; l > 0; l-- {
 		line := bytes.TrimSpace(d.text[d.lines[l-1]:d.lines[l]])

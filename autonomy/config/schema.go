@@ -10,45 +10,49 @@ import (
 	"github.com/pelletier/go-toml/v2/unstable"
 )
 
-// raw is a section whose keys belong to a driver.
-type raw map[string]any
+// driverSection is a section whose keys belong to a driver.
+type driverSection map[string]any
 
-// shape describes the keys of a Go type, by go-toml's rules: a field's name is its toml tag.
-type shape struct{ reflect.Type }
+// keySchema describes the keys of a Go type, by go-toml's rules: a field's name is its toml tag.
+type keySchema struct{ reflect.Type }
 
-func shapeOf(t reflect.Type) shape {
+func shapeOf(t reflect.Type) keySchema {
 	for t.Kind() == reflect.Pointer {
 		t = t.Elem()
 	}
 	if t == reflect.TypeFor[QuietHours]() {
 		t = reflect.TypeFor[quietList]()
 	}
-	return shape{t}
+	return keySchema{t}
 }
 
-// open reports whether any key and value may stand here.
-func (s shape) open() bool { return s.Kind() == reflect.Interface || s.Type == reflect.TypeFor[raw]() }
+// isOpen reports whether any key and value may stand here.
+func (s keySchema) isOpen() bool {
+	return s.Kind() == reflect.Interface || s.Type == reflect.TypeFor[driverSection]()
+}
 
-func (s shape) text() bool {
+func (s keySchema) isText() bool {
 	return reflect.PointerTo(s.Type).Implements(reflect.TypeFor[encoding.TextUnmarshaler]())
 }
 
-// section reports whether keys may stand inside.
-func (s shape) section() bool {
-	return s.open() || s.Kind() == reflect.Map || (s.Kind() == reflect.Struct && !s.text())
+// isSection reports whether keys may stand inside.
+func (s keySchema) isSection() bool {
+	return s.isOpen() || s.Kind() == reflect.Map || (s.Kind() == reflect.Struct && !s.isText())
 }
 
-// list reports whether a list of sections is accepted here, [[like.this]].
-func (s shape) list() bool { return s.Kind() == reflect.Slice && shapeOf(s.Elem()).section() }
+// isSectionList reports whether a list of sections is accepted here, [[like.this]].
+func (s keySchema) isSectionList() bool {
+	return s.Kind() == reflect.Slice && shapeOf(s.Elem()).isSection()
+}
 
-// alone reports whether a single section is accepted instead of a list.
-func (s shape) alone() bool { return s.Type == reflect.TypeFor[quietList]() }
+// canStandAlone reports whether a single section is accepted instead of a list.
+func (s keySchema) canStandAlone() bool { return s.Type == reflect.TypeFor[quietList]() }
 
-// fields lists the names a struct takes.
-func (s shape) fields() []string {
+// fieldNames lists the names a struct takes.
+func (s keySchema) fieldNames() []string {
 	var out []string
-	if s.list() {
-		return shapeOf(s.Elem()).fields()
+	if s.isSectionList() {
+		return shapeOf(s.Elem()).fieldNames()
 	}
 	if s.Kind() != reflect.Struct {
 		return nil
@@ -72,17 +76,17 @@ func fieldName(f reflect.StructField) string {
 	return tag
 }
 
-// field returns the shape of a key directly inside this one.
-func (s shape) field(name string) (shape, bool) {
+// findField returns the shape of a key directly inside this one.
+func (s keySchema) findField(name string) (keySchema, bool) {
 	switch {
-	case s.open():
-		return shape{reflect.TypeFor[any]()}, true
+	case s.isOpen():
+		return keySchema{reflect.TypeFor[any]()}, true
 	case s.Kind() == reflect.Map:
 		return shapeOf(s.Elem()), true
 	case s.Kind() == reflect.Slice:
-		return shapeOf(s.Elem()).field(name)
+		return shapeOf(s.Elem()).findField(name)
 	case s.Kind() != reflect.Struct:
-		return shape{}, false
+		return keySchema{}, false
 	}
 	for _, f := range reflect.VisibleFields(s.Type) {
 		n := fieldName(f)
@@ -93,17 +97,17 @@ func (s shape) field(name string) (shape, bool) {
 			return shapeOf(f.Type), true
 		}
 	}
-	return shape{}, false
+	return keySchema{}, false
 }
 
-// accepts describes the accepted values of a key of this shape.
-func (s shape) accepts() string {
+// describeAccepted describes the accepted values of a key of this shape.
+func (s keySchema) describeAccepted() string {
 	switch {
 	case s.Type == reflect.TypeFor[Duration]():
 		return `a duration such as "30s", "15m" or "2h"`
 	case s.Type == reflect.TypeFor[Size]():
 		return `a size such as "500KB" or "10MB"`
-	case s.text(), s.Kind() == reflect.String:
+	case s.isText(), s.Kind() == reflect.String:
 		return "text in quotes"
 	case s.Kind() == reflect.Bool:
 		return "true or false"
@@ -111,7 +115,7 @@ func (s shape) accepts() string {
 		return "a whole number"
 	case s.CanFloat():
 		return "a number"
-	case s.list():
+	case s.isSectionList():
 		return "a list of sections"
 	case s.Kind() == reflect.Slice:
 		return `a list such as ["a", "b"]`
@@ -120,22 +124,22 @@ func (s shape) accepts() string {
 }
 
 // CanInt reports a signed integer.
-func (s shape) CanInt() bool { return s.Kind() >= reflect.Int && s.Kind() <= reflect.Int64 }
+func (s keySchema) CanInt() bool { return s.Kind() >= reflect.Int && s.Kind() <= reflect.Int64 }
 
 // CanUint reports an unsigned integer.
-func (s shape) CanUint() bool { return s.Kind() >= reflect.Uint && s.Kind() <= reflect.Uint64 }
+func (s keySchema) CanUint() bool { return s.Kind() >= reflect.Uint && s.Kind() <= reflect.Uint64 }
 
 // CanFloat reports a floating point number.
-func (s shape) CanFloat() bool { return s.Kind() == reflect.Float32 || s.Kind() == reflect.Float64 }
+func (s keySchema) CanFloat() bool { return s.Kind() == reflect.Float32 || s.Kind() == reflect.Float64 }
 
-// takes reports whether a TOML value of the kind fits.
-func (s shape) takes(k unstable.Kind) bool {
+// canTakeKind reports whether a TOML value of the kind fits.
+func (s keySchema) canTakeKind(k unstable.Kind) bool {
 	switch {
-	case s.Type == reflect.TypeFor[raw]():
+	case s.Type == reflect.TypeFor[driverSection]():
 		return k == unstable.Table || k == unstable.InlineTable
-	case s.open():
+	case s.isOpen():
 		return true
-	case s.text(), s.Kind() == reflect.String:
+	case s.isText(), s.Kind() == reflect.String:
 		return k == unstable.String
 	case s.Kind() == reflect.Bool:
 		return k == unstable.Bool
@@ -144,14 +148,14 @@ func (s shape) takes(k unstable.Kind) bool {
 	case s.CanFloat():
 		return k == unstable.Float || k == unstable.Integer
 	case s.Kind() == reflect.Slice:
-		return k == unstable.Array || k == unstable.ArrayTable || s.alone() && (k == unstable.Table || k == unstable.InlineTable)
+		return k == unstable.Array || k == unstable.ArrayTable || s.canStandAlone() && (k == unstable.Table || k == unstable.InlineTable)
 	}
 	return k == unstable.Table || k == unstable.InlineTable
 }
 
-// check compares the keys below prefix with the fields of t. Keys in skip belong to another
+// checkKeys compares the keys below prefix with the fields of t. Keys in skip belong to another
 // owner.
-func (d *document) check(t reflect.Type, prefix []string, skip ...string) Errors {
+func (d *document) checkKeys(t reflect.Type, prefix []string, skip ...string) Errors {
 	var errs Errors
 	unknown := map[string]bool{}
 	for i := range d.entries {
@@ -169,29 +173,29 @@ func (d *document) check(t reflect.Type, prefix []string, skip ...string) Errors
 	return errs
 }
 
-func (d *document) checkEntry(e *entry, root shape, from int) *Error {
+func (d *document) checkEntry(e *entry, root keySchema, from int) *Error {
 	s := root
 	for i := from; i < len(e.path); i++ {
-		next, ok := s.field(e.path[i])
+		next, ok := s.findField(e.path[i])
 		if !ok {
-			return &Error{File: d.file, Line: e.line, Key: join(e.path[:i+1]), Msg: unknownKey(root, s, e.path, from, i)}
+			return &Error{File: d.file, Line: e.line, Key: joinKey(e.path[:i+1]), Msg: unknownKey(root, s, e.path, from, i)}
 		}
 		s = next
 	}
 	bad := func() *Error {
-		return &Error{File: d.file, Line: e.line, Key: join(e.path), Msg: d.show(e) + "it must be " + s.accepts()}
+		return &Error{File: d.file, Line: e.line, Key: joinKey(e.path), Msg: d.formatValue(e) + "it must be " + s.describeAccepted()}
 	}
-	if !s.takes(e.kind) {
+	if !s.canTakeKind(e.kind) {
 		return bad()
 	}
-	if s.Kind() == reflect.Slice && !s.open() && e.kind == unstable.Array {
+	if s.Kind() == reflect.Slice && !s.isOpen() && e.kind == unstable.Array {
 		for _, k := range e.elems {
-			if !shapeOf(s.Elem()).takes(k) {
+			if !shapeOf(s.Elem()).canTakeKind(k) {
 				return bad()
 			}
 		}
 	}
-	if s.text() && e.kind == unstable.String {
+	if s.isText() && e.kind == unstable.String {
 		v, ok := reflect.New(s.Type).Interface().(encoding.TextUnmarshaler)
 		if ok && v.UnmarshalText(e.data) != nil {
 			return bad()
@@ -200,9 +204,9 @@ func (d *document) checkEntry(e *entry, root shape, from int) *Error {
 	return nil
 }
 
-// show repeats a value in an error, unless it is a secret.
-func (d *document) show(e *entry) string {
-	if e.header() || isSecretKey(e.path[len(e.path)-1]) {
+// formatValue repeats a value in an error, unless it is a secret.
+func (d *document) formatValue(e *entry) string {
+	if e.isHeader() || isSecretKey(e.path[len(e.path)-1]) {
 		return ""
 	}
 	v := string(d.text[e.value:e.end])
@@ -213,49 +217,49 @@ func (d *document) show(e *entry) string {
 }
 
 // unknownKey names the nearest key, or those there are.
-func unknownKey(root, s shape, path []string, from, i int) string {
+func unknownKey(root, s keySchema, path []string, from, i int) string {
 	what := "unknown key"
 	if i == 0 {
 		what = "unknown section"
 	}
-	if !s.section() && !s.list() {
-		return "unknown key; " + join(path[:i]) + " is " + s.accepts() + ", not a section"
+	if !s.isSection() && !s.isSectionList() {
+		return "unknown key; " + joinKey(path[:i]) + " is " + s.describeAccepted() + ", not a section"
 	}
 	in := path[:i]
-	if near := nearest(path[i], s.fields()); near != "" {
-		return fmt.Sprintf("%s; did you mean %q?", what, join(append(slices.Clone(in), near)))
+	if near := nearestName(path[i], s.fieldNames()); near != "" {
+		return fmt.Sprintf("%s; did you mean %q?", what, joinKey(append(slices.Clone(in), near)))
 	}
 	// The right name in the wrong section.
 	if from == 0 {
-		for _, section := range root.fields() {
-			f, _ := root.field(section)
-			if slices.Contains(f.fields(), path[len(path)-1]) {
+		for _, section := range root.fieldNames() {
+			f, _ := root.findField(section)
+			if slices.Contains(f.fieldNames(), path[len(path)-1]) {
 				return fmt.Sprintf("%s; did you mean %q?", what, section+"."+path[len(path)-1])
 			}
 		}
 	}
 	if len(in) == 0 {
-		return what + "; the sections are " + strings.Join(s.fields(), ", ")
+		return what + "; the sections are " + strings.Join(s.fieldNames(), ", ")
 	}
-	return fmt.Sprintf("%s; [%s] takes %s", what, join(in), strings.Join(s.fields(), ", "))
+	return fmt.Sprintf("%s; [%s] takes %s", what, joinKey(in), strings.Join(s.fieldNames(), ", "))
 }
 
-// Nearest returns the most similar name, "" if none is similar.
-func Nearest(name string, names []string) string { return nearest(name, names) }
+// SuggestName returns the most similar name, "" if none is similar.
+func SuggestName(name string, names []string) string { return nearestName(name, names) }
 
-// nearest returns the most similar name, "" if none is similar.
-func nearest(name string, names []string) string {
+// nearestName returns the most similar name, "" if none is similar.
+func nearestName(name string, names []string) string {
 	best, near := max(1, (len(name)+2)/3)+1, ""
 	for _, n := range names {
-		if d := distance(strings.ToLower(name), n); d < best {
+		if d := editDistance(strings.ToLower(name), n); d < best {
 			best, near = d, n
 		}
 	}
 	return near
 }
 
-// distance returns the Levenshtein edit distance, counting a swap of neighbours once.
-func distance(a, b string) int {
+// editDistance returns the Levenshtein edit distance, counting a swap of neighbours once.
+func editDistance(a, b string) int {
 	if len(a) > 64 || len(b) > 64 {
 		return 64
 	}

@@ -19,7 +19,7 @@ type Section struct {
 	Mention bool
 	// Settle is how long a message waits for the next one of the same person; nil means the
 	// driver's default.
-	Settle *Duration
+	Debounce *Duration
 	// Stream: an answer is seen while it is being written, where the platform allows
 	// it. True unless the section says otherwise.
 	Stream bool
@@ -30,8 +30,8 @@ type Section struct {
 // ofAll returns the keys that every channel has.
 func ofAll() []string { return []string{"enabled", "send_delay", "mention", "settle", "stream"} }
 
-// section reads the keys that every channel has. validate reports their mistakes.
-func (c *Config) section(name string, keys map[string]any) Section {
+// readSection reads the keys that every channel has. validate reports their mistakes.
+func (c *Config) readSection(name string, keys map[string]any) Section {
 	s := Section{Name: name, Enabled: true, Mention: true, Stream: true, SendDelay: c.Autonomy.SendDelay, doc: c.doc}
 	for key, to := range map[string]*bool{"enabled": &s.Enabled, "mention": &s.Mention, "stream": &s.Stream} {
 		if v, ok := keys[key].(bool); ok {
@@ -44,7 +44,7 @@ func (c *Config) section(name string, keys map[string]any) Section {
 	if text, ok := keys["settle"].(string); ok {
 		var d Duration
 		if d.UnmarshalText([]byte(text)) == nil {
-			s.Settle = &d
+			s.Debounce = &d
 		}
 	}
 	return s
@@ -59,7 +59,7 @@ func (s Section) Decode(v any) error {
 		return fmt.Errorf("config: decode [channels.%s]: %T is not a pointer to a struct", s.Name, v)
 	}
 	path := []string{"channels", s.Name}
-	if errs := s.doc.check(t.Elem(), path, ofAll()...); len(errs) > 0 {
+	if errs := s.doc.checkKeys(t.Elem(), path, ofAll()...); len(errs) > 0 {
 		return errs
 	}
 	// The whole file is decoded into a struct that has a place for this section
@@ -72,7 +72,7 @@ func (s Section) Decode(v any) error {
 	place := whole.Elem().Field(0).Field(0)
 	place.Set(reflect.ValueOf(v).Elem())
 	if err := toml.Unmarshal(s.doc.text, whole.Interface()); err != nil {
-		return Errors{s.doc.malformed(err).(*Error)} //nolint:errorlint,forcetypeassert // malformed makes no other
+		return Errors{s.doc.syntaxError(err).(*Error)} //nolint:errorlint,forcetypeassert // malformed makes no other
 	}
 	reflect.ValueOf(v).Elem().Set(place)
 	return nil

@@ -9,7 +9,7 @@ import (
 
 	"github.com/pelletier/go-toml/v2/unstable"
 
-	"hob/platform/system"
+	"hob/platform/host/system"
 )
 
 // Change describes one change by Set.
@@ -37,7 +37,7 @@ type Value struct{ Key, Value string }
 
 // SetAll is Set for several keys together: all of them or none.
 func SetAll(path string, values []Value) ([]Change, error) {
-	before, after, changes, err := prepare(path, values)
+	before, after, changes, err := prepareChanges(path, values)
 	if err != nil || before != nil && bytes.Equal(before, after) {
 		return changes, err
 	}
@@ -46,13 +46,13 @@ func SetAll(path string, values []Value) ([]Change, error) {
 
 // CanSet returns the error that SetAll would return for the values; it writes nothing.
 func CanSet(path string, values []Value) error {
-	_, _, _, err := prepare(path, values)
+	_, _, _, err := prepareChanges(path, values)
 	return err
 }
 
-// prepare is SetAll without the write. before is nil if there is no file.
-func prepare(path string, values []Value) (before, after []byte, changes []Change, err error) {
-	if before, _, err = read(path); err != nil {
+// prepareChanges is SetAll without the write. before is nil if there is no file.
+func prepareChanges(path string, values []Value) (before, after []byte, changes []Change, err error) {
+	if before, _, err = readConfigFile(path); err != nil {
 		return nil, nil, nil, err
 	}
 	if after = before; after == nil {
@@ -60,7 +60,7 @@ func prepare(path string, values []Value) (before, after []byte, changes []Chang
 	}
 	_, had := Parse(path, after)
 	for _, v := range values {
-		out, ch, err := edit(path, after, v.Key, v.Value)
+		out, ch, err := editText(path, after, v.Key, v.Value)
 		if err != nil {
 			return nil, nil, nil, err
 		}
@@ -74,23 +74,23 @@ func prepare(path string, values []Value) (before, after []byte, changes []Chang
 	return before, after, changes, nil
 }
 
-// edit is Set in memory, without validation of the whole.
-func edit(name string, text []byte, key, value string) ([]byte, Change, error) {
+// editText is Set in memory, without validation of the whole.
+func editText(name string, text []byte, key, value string) ([]byte, Change, error) {
 	path := splitKey(key)
-	root := shape{reflect.TypeFor[file]()}
+	root := keySchema{reflect.TypeFor[configFile]()}
 	s, err := keyShape(root, path)
 	if err != nil {
 		return nil, Change{}, err
 	}
-	written, err := encode(s, path[len(path)-1], value)
+	written, err := encodeValue(s, path[len(path)-1], value)
 	if err != nil {
 		return nil, Change{}, fmt.Errorf("%s: %w", key, err)
 	}
-	d, err := parse(name, text)
+	d, err := parseDocument(name, text)
 	if err != nil {
 		return nil, Change{}, err
 	}
-	out, old, err := d.put(path, written)
+	out, old, err := d.putValue(path, written)
 	if err != nil {
 		return nil, Change{}, err
 	}
@@ -114,38 +114,38 @@ func hideSecret(key, written string) string {
 }
 
 // keyShape finds what a key takes; the error names the nearest one.
-func keyShape(root shape, path []string) (shape, error) {
+func keyShape(root keySchema, path []string) (keySchema, error) {
 	s := root
 	for i, name := range path {
 		if free := s.Kind() == reflect.Map && s.Elem() == reflect.TypeFor[Price]() && oneLine(name); !free && !bareKey(name) {
 			return s, fmt.Errorf("%q is not a key; write it as agent.name, with letters, digits, - and _", strings.Join(path, "."))
 		}
-		next, ok := s.field(name)
+		next, ok := s.findField(name)
 		if !ok {
-			return s, fmt.Errorf("%s: %s", join(path[:i+1]), unknownKey(root, s, path, 0, i))
+			return s, fmt.Errorf("%s: %s", joinKey(path[:i+1]), unknownKey(root, s, path, 0, i))
 		}
-		if s = next; s.list() && (!s.alone() || i == len(path)-1) {
-			return s, fmt.Errorf("%s is a list of sections; edit it by hand: hob config path", join(path[:i+1]))
+		if s = next; s.isSectionList() && (!s.canStandAlone() || i == len(path)-1) {
+			return s, fmt.Errorf("%s is a list of sections; edit it by hand: hob config path", joinKey(path[:i+1]))
 		}
 	}
-	if s.section() && s.Kind() != reflect.Interface {
-		if s.open() {
-			return s, fmt.Errorf("%s is a section; set one of its keys, such as %s.enabled", join(path), join(path))
+	if s.isSection() && s.Kind() != reflect.Interface {
+		if s.isOpen() {
+			return s, fmt.Errorf("%s is a section; set one of its keys, such as %s.enabled", joinKey(path), joinKey(path))
 		}
-		return s, fmt.Errorf("%s is a section; set one of its keys: %s", join(path), strings.Join(s.fields(), ", "))
+		return s, fmt.Errorf("%s is a section; set one of its keys: %s", joinKey(path), strings.Join(s.fieldNames(), ", "))
 	}
 	return s, nil
 }
 
-// encode writes the value as TOML.
-func encode(s shape, last, value string) (string, error) {
+// encodeValue writes the value as TOML.
+func encodeValue(s keySchema, last, value string) (string, error) {
 	kind, ok := kindOfText(value)
 	switch {
-	case s.open():
+	case s.isOpen():
 		if ok && plainKind(kind, value) && !strings.Contains(value, "\n") && !isSecretKey(last) {
 			return value, nil
 		}
-		return quote(value), nil
+		return quoteString(value), nil
 	case s.Kind() == reflect.Slice:
 		if ok && kind == unstable.Array {
 			return value, nil
@@ -153,18 +153,18 @@ func encode(s shape, last, value string) (string, error) {
 		var items []string
 		for item := range strings.SplitSeq(value, ",") {
 			if item = strings.TrimSpace(item); item != "" {
-				items = append(items, quote(item))
+				items = append(items, quoteString(item))
 			}
 		}
 		return "[" + strings.Join(items, ", ") + "]", nil
-	case s.takes(unstable.String):
+	case s.canTakeKind(unstable.String):
 		if ok && kind == unstable.String && len(value) > 1 {
 			return value, nil // the owner wrote the quotes
 		}
-		return quote(value), nil
+		return quoteString(value), nil
 	}
-	if !ok || !s.takes(kind) {
-		return "", fmt.Errorf("%q: it must be %s", value, s.accepts())
+	if !ok || !s.canTakeKind(kind) {
+		return "", fmt.Errorf("%q: it must be %s", value, s.describeAccepted())
 	}
 	return value, nil
 }
@@ -181,8 +181,8 @@ func plainKind(k unstable.Kind, value string) bool {
 	return false
 }
 
-// quote writes a basic string of TOML 1.0.
-func quote(s string) string {
+// quoteString writes a basic string of TOML 1.0.
+func quoteString(s string) string {
 	var b strings.Builder
 	b.WriteByte('"')
 	for _, r := range strings.ToValidUTF8(s, "\ufffd") {

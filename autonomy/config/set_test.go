@@ -13,7 +13,7 @@ import (
 // checked is an edit with the check of the whole that SetAll makes.
 func checked(text []byte, key, value string) ([]byte, error) {
 	_, before := Parse("c.toml", text)
-	out, _, err := edit("c.toml", text, key, value)
+	out, _, err := editText("c.toml", text, key, value)
 	if err != nil {
 		return nil, err
 	}

@@ -8,16 +8,16 @@ import (
 	"github.com/pelletier/go-toml/v2/unstable"
 )
 
-// put splices the value into the text and returns what stood there before.
-func (d *document) put(path []string, written string) ([]byte, string, error) {
-	if e := d.find(path); e != nil {
-		if e.header() {
-			return nil, "", &Error{File: d.file, Line: e.line, Key: join(path), Msg: "it is written as a section; edit it by hand"}
+// putValue splices the value into the text and returns what stood there before.
+func (d *document) putValue(path []string, written string) ([]byte, string, error) {
+	if e := d.findEntry(path); e != nil {
+		if e.isHeader() {
+			return nil, "", &Error{File: d.file, Line: e.line, Key: joinKey(path), Msg: "it is written as a section; edit it by hand"}
 		}
-		return d.splice(e.value, e.end, written), string(d.text[e.value:e.end]), nil
+		return d.spliceText(e.value, e.end, written), string(d.text[e.value:e.end]), nil
 	}
 	parent, last := path[:len(path)-1], path[len(path)-1]
-	if e := d.find(parent); len(parent) > 0 && e != nil && !e.header() {
+	if e := d.findEntry(parent); len(parent) > 0 && e != nil && !e.isHeader() {
 		return d.putInline(e, last, written)
 	}
 	nl := "\n"
@@ -25,33 +25,33 @@ func (d *document) put(path []string, written string) ([]byte, string, error) {
 		nl = "\r\n"
 	}
 	if at, ok := d.endOfTable(parent, last); ok {
-		return d.insert(at, quoteKey(last)+" = "+written, nl), "", nil
+		return d.insertLine(at, quoteKey(last)+" = "+written, nl), "", nil
 	}
 	// Keys such as `agent.name = ..` at the top, or `b.c = ..` under [a].
 	for i := len(d.entries) - 1; i >= 0; i-- {
 		e := &d.entries[i]
-		if e.header() || e.inline || len(e.path) <= len(parent) || !slices.Equal(e.path[:len(parent)], parent) || len(e.table) >= len(parent) {
+		if e.isHeader() || e.inline || len(e.path) <= len(parent) || !slices.Equal(e.path[:len(parent)], parent) || len(e.table) >= len(parent) {
 			continue
 		}
-		return d.insert(d.lineEnd(e.end), join(path[len(e.table):])+" = "+written, nl), "", nil
+		return d.insertLine(d.lineEnd(e.end), joinKey(path[len(e.table):])+" = "+written, nl), "", nil
 	}
-	section := "[" + join(parent) + "]" + nl + quoteKey(last) + " = " + written
+	section := "[" + joinKey(parent) + "]" + nl + quoteKey(last) + " = " + written
 	if len(bytes.TrimSpace(d.text)) > 0 {
 		section = nl + section
 	}
-	return d.insert(len(d.text), section, nl), "", nil
+	return d.insertLine(len(d.text), section, nl), "", nil
 }
 
-func (d *document) splice(from, to int, s string) []byte {
+func (d *document) spliceText(from, to int, s string) []byte {
 	return slices.Concat(d.text[:from], []byte(s), d.text[to:])
 }
 
-// insert puts a line at an offset where a line starts, or at the end.
-func (d *document) insert(at int, line, nl string) []byte {
+// insertLine puts a line at an offset where a line starts, or at the end.
+func (d *document) insertLine(at int, line, nl string) []byte {
 	if at == len(d.text) && at > 0 && d.text[at-1] != '\n' {
 		line = nl + line
 	}
-	return d.splice(at, at, line+nl)
+	return d.spliceText(at, at, line+nl)
 }
 
 // endOfTable returns where a new key of the table goes: behind the default of
@@ -59,7 +59,7 @@ func (d *document) insert(at int, line, nl string) []byte {
 func (d *document) endOfTable(table []string, key string) (int, bool) {
 	at, next := -1, len(d.text)
 	for _, e := range d.entries {
-		if at >= 0 && e.header() {
+		if at >= 0 && e.isHeader() {
 			next = e.start
 			break
 		}
@@ -70,8 +70,8 @@ func (d *document) endOfTable(table []string, key string) (int, bool) {
 	if at < 0 {
 		return 0, false
 	}
-	start := d.find(table).start
-	for l := d.line(start); l < len(d.lines) && d.lines[l] < next; l++ {
+	start := d.findEntry(table).start
+	for l := d.lineNumber(start); l < len(d.lines) && d.lines[l] < next; l++ {
 		line, _, _ := strings.Cut(string(d.text[d.lines[l]:d.lineEnd(d.lines[l])]), "=")
 		if c, ok := strings.CutPrefix(strings.TrimSpace(line), "#"); ok && strings.TrimSpace(c) == key {
 			return d.lineEnd(d.lines[l]), true
@@ -84,7 +84,7 @@ func (d *document) endOfTable(table []string, key string) (int, bool) {
 func (d *document) putInline(e *entry, key, written string) ([]byte, string, error) {
 	value := d.text[e.value:e.end]
 	if e.kind != unstable.InlineTable || bytes.ContainsAny(value, "\n") {
-		return nil, "", &Error{File: d.file, Line: e.line, Key: join(e.path), Msg: "its section is written in a way that cannot be edited here; edit it by hand with: hob config path"}
+		return nil, "", &Error{File: d.file, Line: e.line, Key: joinKey(e.path), Msg: "its section is written in a way that cannot be edited here; edit it by hand with: hob config path"}
 	}
 	inner := bytes.TrimRight(value[:len(value)-1], " \t,")
 	add := ", "
@@ -92,5 +92,5 @@ func (d *document) putInline(e *entry, key, written string) ([]byte, string, err
 		add = " "
 	}
 	s := string(inner) + add + quoteKey(key) + " = " + written + " }"
-	return d.splice(e.value, e.end, s), "", nil
+	return d.spliceText(e.value, e.end, s), "", nil
 }

@@ -19,29 +19,29 @@ func (Text) Value(text []byte, key string) (any, bool, error) {
 	if err != nil {
 		return nil, false, err
 	}
-	return v, c.doc.find(splitKey(key)) != nil, nil
+	return v, c.doc.findEntry(splitKey(key)) != nil, nil
 }
 
 // Set sets a key to a value written as TOML; comments and order stay.
 func (Text) Set(text []byte, key, value string) ([]byte, error) {
-	out, _, err := edit("config.toml", text, key, value)
+	out, _, err := editText("config.toml", text, key, value)
 	return out, err
 }
 
 // Unset takes the line of a key out again. A section stays, also when it is
 // empty then.
 func (Text) Unset(text []byte, key string) ([]byte, error) {
-	d, err := parse("config.toml", text)
+	d, err := parseDocument("config.toml", text)
 	if err != nil {
 		return nil, err
 	}
-	e := d.find(splitKey(key))
+	e := d.findEntry(splitKey(key))
 	switch {
 	case e == nil:
 		return text, nil
 	case e.inline:
 		return d.unsetInline(e), nil
-	case e.header():
+	case e.isHeader():
 		return nil, &Error{File: d.file, Line: e.line, Key: key, Msg: "it is written in a way that cannot be edited here; edit it by hand"}
 	}
 	from := d.lines[e.line-1]
@@ -49,11 +49,11 @@ func (Text) Unset(text []byte, key string) ([]byte, error) {
 	if len(bytes.TrimSpace(d.text[from:e.start])) > 0 {
 		return nil, fmt.Errorf("%s does not begin its line; edit it by hand", key)
 	}
-	return d.marked(d.splice(from, to, "")), nil
+	return d.restoreBOM(d.spliceText(from, to, "")), nil
 }
 
-// marked puts the byte order mark back.
-func (d *document) marked(text []byte) []byte {
+// restoreBOM puts the byte order mark back.
+func (d *document) restoreBOM(text []byte) []byte {
 	if d.bom {
 		return append([]byte(bom), text...)
 	}
@@ -71,7 +71,7 @@ func (d *document) unsetInline(e *entry) []byte {
 		head := bytes.TrimRight(d.text[:from], " \t")
 		from = len(bytes.TrimSuffix(head, []byte(",")))
 	}
-	return d.marked(d.splice(from, to, ""))
+	return d.restoreBOM(d.spliceText(from, to, ""))
 }
 
 // Check returns the mistakes that after has and before has not.

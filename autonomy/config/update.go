@@ -3,7 +3,7 @@ package config
 import (
 	"net/url"
 
-	"hob/platform/release"
+	"hob/platform/net/release"
 )
 
 // Update is [update]: the check for a newer version of Hob.
@@ -13,13 +13,13 @@ type Update struct {
 	Key   string `toml:"key"`
 }
 
-func (k *checker) update() {
+func (k *checker) checkUpdate() {
 	u := k.c.Update
 	if u.URL != "" {
 		at, err := url.Parse(u.URL)
-		k.require("update.url", err == nil && at.Scheme == "https" && at.Hostname() != "" && at.User == nil, `it must be an https address such as "https://example.org/hob/latest.json"`)
+		k.requireValid("update.url", err == nil && at.Scheme == "https" && at.Hostname() != "" && at.User == nil, `it must be an https address such as "https://example.org/hob/latest.json"`)
 	}
 	if u.Key != "" {
-		k.require("update.key", release.CheckKeys(u.Key) == nil, `it must be a public key of minisign, which begins with "RW"; two are separated by a comma`)
+		k.requireValid("update.key", release.CheckKeys(u.Key) == nil, `it must be a public key of minisign, which begins with "RW"; two are separated by a comma`)
 	}
 }

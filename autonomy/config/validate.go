@@ -15,10 +15,10 @@ import (
 
 	"golang.org/x/text/currency"
 
-	"hob/platform/command"
-	"hob/platform/safehttp"
-	"hob/platform/signature"
-	"hob/platform/system"
+	"hob/platform/host/command"
+	"hob/platform/host/system"
+	"hob/platform/net/hooksig"
+	"hob/platform/net/safehttp"
 )
 
 var (
@@ -39,41 +39,41 @@ type checker struct {
 	errs Errors
 }
 
-func (c *Config) validate() Errors {
+func (c *Config) validateConfig() Errors {
 	k := &checker{c: c}
-	k.agent()
-	k.autonomy()
-	k.plan()
-	k.budget()
-	k.files()
-	k.between("knowledge.summary_chars", c.Knowledge.SummaryChars, 4000, 2_000_000)
-	k.between("knowledge.summary_keep", c.Knowledge.SummaryKeep, 2, 200)
-	k.extraction()
-	k.index()
-	k.documents()
-	k.meaning()
-	k.ranking()
-	k.providers()
-	k.sections()
-	k.accounts()
-	k.outside()
-	k.notify()
-	k.crew()
-	k.levels()
-	k.shell()
-	k.network()
-	k.browser()
-	k.pim()
-	k.update()
-	k.watchers()
+	k.checkAgent()
+	k.checkAutonomy()
+	k.checkPlan()
+	k.checkBudget()
+	k.checkFiles()
+	k.requireBetween("knowledge.summary_chars", c.Knowledge.SummaryChars, 4000, 2_000_000)
+	k.requireBetween("knowledge.summary_keep", c.Knowledge.SummaryKeep, 2, 200)
+	k.checkExtraction()
+	k.checkIndex()
+	k.checkDocuments()
+	k.checkSemanticSearch()
+	k.checkRanking()
+	k.checkProviders()
+	k.checkChannels()
+	k.checkAccounts()
+	k.checkEgress()
+	k.checkNotify()
+	k.checkCrew()
+	k.checkLevels()
+	k.checkShell()
+	k.checkNetwork()
+	k.checkBrowser()
+	k.checkPim()
+	k.checkUpdate()
+	k.checkWatchers()
 	k.oneOf("tray.enabled", c.Tray.Enabled, "auto", "off")
 	k.oneOf("tray.icons", c.Tray.Icons, "colour", "light", "dark")
 	k.oneOf("log.level", c.Log.Level, "debug", "info", "warn", "error")
-	k.web()
+	k.checkWeb()
 	return k.errs
 }
 
-func (k *checker) require(key string, ok bool, format string, args ...any) {
+func (k *checker) requireValid(key string, ok bool, format string, args ...any) {
 	if !ok {
 		k.errs = append(k.errs, k.c.Errorf(key, format, args...))
 	}
@@ -86,32 +86,32 @@ func (k *checker) oneOf(key, v string, accepted ...string) {
 		}
 	}
 	msg := "it must be one of " + strings.Join(accepted, ", ")
-	if near := nearest(v, accepted); near != "" {
+	if near := nearestName(v, accepted); near != "" {
 		msg += fmt.Sprintf("; did you mean %q?", near)
 	}
-	k.require(key, false, "%s", msg)
+	k.requireValid(key, false, "%s", msg)
 }
 
-func (k *checker) between(key string, v, from, to int) {
-	k.require(key, v >= from && v <= to, "it must lie between %d and %d", from, to)
+func (k *checker) requireBetween(key string, v, from, to int) {
+	k.requireValid(key, v >= from && v <= to, "it must lie between %d and %d", from, to)
 }
 
-func (k *checker) agent() {
+func (k *checker) checkAgent() {
 	a := k.c.Agent
-	k.require("agent.name", oneLine(a.Name) && utf8.RuneCountInString(a.Name) <= 64, "it must be a name on one line, at most 64 characters long")
-	k.require("agent.model", a.Model == "auto" || k.modelName(a.Model), `it must be "auto", "offline", "provider/model" or the name of a provider`)
+	k.requireValid("agent.name", oneLine(a.Name) && utf8.RuneCountInString(a.Name) <= 64, "it must be a name on one line, at most 64 characters long")
+	k.requireValid("agent.model", a.Model == "auto" || k.modelName(a.Model), `it must be "auto", "offline", "provider/model" or the name of a provider`)
 	for _, m := range a.Fallback {
-		k.require("agent.fallback", k.modelName(m), `%q must be "offline", "provider/model" or the name of a provider`, m)
+		k.requireValid("agent.fallback", k.modelName(m), `%q must be "offline", "provider/model" or the name of a provider`, m)
 	}
-	k.require("agent.small_model", a.SmallModel == "" || k.modelName(a.SmallModel), `it must be "provider/model", or empty for off`)
+	k.requireValid("agent.small_model", a.SmallModel == "" || k.modelName(a.SmallModel), `it must be "provider/model", or empty for off`)
 	if _, err := system.Zone(a.Timezone); err != nil {
-		k.require("agent.timezone", false, "%s", strings.TrimPrefix(err.Error(), strconv.Quote(a.Timezone)+" is "))
+		k.requireValid("agent.timezone", false, "%s", strings.TrimPrefix(err.Error(), strconv.Quote(a.Timezone)+" is "))
 	}
 	_, err := currency.ParseISO(a.Currency)
-	k.require("agent.currency", a.Currency == "" || err == nil, `it must be a code such as "EUR" or "USD", or empty for the one of your country`)
-	k.between("agent.max_rounds", a.MaxRounds, 1, 100)
-	k.between("agent.max_tokens_per_turn", a.MaxTokensPerTurn, 256, 1_000_000)
-	k.between("agent.max_tool_failures", a.MaxToolFailures, 1, 20)
+	k.requireValid("agent.currency", a.Currency == "" || err == nil, `it must be a code such as "EUR" or "USD", or empty for the one of your country`)
+	k.requireBetween("agent.max_rounds", a.MaxRounds, 1, 100)
+	k.requireBetween("agent.max_tokens_per_turn", a.MaxTokensPerTurn, 256, 1_000_000)
+	k.requireBetween("agent.max_tool_failures", a.MaxToolFailures, 1, 20)
 }
 
 func oneLine(s string) bool {
@@ -125,83 +125,83 @@ func (k *checker) modelName(s string) bool {
 	return s == "offline" || there || (ok && validName.MatchString(p) && oneLine(m))
 }
 
-func (k *checker) budget() {
+func (k *checker) checkBudget() {
 	b := k.c.Budget
-	k.amount("budget.daily_usd", b.DailyUSD)
-	k.amount("budget.monthly_usd", b.MonthlyUSD)
-	k.require("budget.daily_tokens", b.DailyTokens >= 0, "it must not be negative; 0 means no limit")
-	k.require("budget.warn_at", b.WarnAt >= 0 && b.WarnAt <= 1, "it must lie between 0 and 1: 0.8 warns when four fifths of a cap are used")
+	k.checkAmount("budget.daily_usd", b.DailyUSD)
+	k.checkAmount("budget.monthly_usd", b.MonthlyUSD)
+	k.requireValid("budget.daily_tokens", b.DailyTokens >= 0, "it must not be negative; 0 means no limit")
+	k.requireValid("budget.warn_at", b.WarnAt >= 0 && b.WarnAt <= 1, "it must lie between 0 and 1: 0.8 warns when four fifths of a cap are used")
 	for _, p := range k.c.Prices {
-		key := join([]string{"prices", p.Name})
-		k.require(key, oneLine(p.Name) && (strings.Contains(p.Name, "/") || strings.Contains(p.Name, "*")), `write it as [prices."provider/model"]; * matches anything`)
+		key := joinKey([]string{"prices", p.Name})
+		k.requireValid(key, oneLine(p.Name) && (strings.Contains(p.Name, "/") || strings.Contains(p.Name, "*")), `write it as [prices."provider/model"]; * matches anything`)
 		for name, v := range map[string]float64{"input": p.Input, "output": p.Output, "cache_read": p.CacheRead, "cache_write": p.CacheWrite} {
-			k.amount(key+"."+name, v)
+			k.checkAmount(key+"."+name, v)
 		}
 	}
 }
 
-// amount checks an amount in US dollars. The comparison is false for NaN.
-func (k *checker) amount(key string, v float64) {
-	k.require(key, v >= 0 && v <= 1_000_000, "it must be an amount in US dollars, such as 2.5; 0 is none")
+// checkAmount checks an amount in US dollars. The comparison is false for NaN.
+func (k *checker) checkAmount(key string, v float64) {
+	k.requireValid(key, v >= 0 && v <= 1_000_000, "it must be an amount in US dollars, such as 2.5; 0 is none")
 }
 
-func (k *checker) plan() {
+func (k *checker) checkPlan() {
 	p := k.c.Plan
 	_, err := time.Parse("15:04", p.At)
-	k.require("plan.at", p.At == "" || err == nil && len(p.At) == len("07:00"), `it must be a time of day such as "07:00", or empty`)
-	k.require("plan.place", len(p.Place) <= 100 && (p.Place == "" || oneLine(p.Place)), `it must be a town such as "Vilnius" or "54.69,25.28", on one line`)
-	k.require("plan.late", p.Late.Duration >= time.Minute && p.Late.Duration <= 24*time.Hour, `it must lie between "1m" and "24h"`)
+	k.requireValid("plan.at", p.At == "" || err == nil && len(p.At) == len("07:00"), `it must be a time of day such as "07:00", or empty`)
+	k.requireValid("plan.place", len(p.Place) <= 100 && (p.Place == "" || oneLine(p.Place)), `it must be a town such as "Vilnius" or "54.69,25.28", on one line`)
+	k.requireValid("plan.late", p.Late.Duration >= time.Minute && p.Late.Duration <= 24*time.Hour, `it must lie between "1m" and "24h"`)
 }
 
-func (k *checker) autonomy() {
+func (k *checker) checkAutonomy() {
 	a := k.c.Autonomy
-	k.require("autonomy.tick", a.Tick.Duration >= time.Second && a.Tick.Duration <= 24*time.Hour, `it must lie between "1s" and "24h"`)
-	k.require("autonomy.send_delay", a.SendDelay.Duration >= 0 && a.SendDelay.Duration <= maxSendDelay, `it must be a time from "0s" to "1h"`)
-	k.between("autonomy.sessions", a.Sessions, 1, 64)
-	k.between("autonomy.calls_per_minute", a.CallsPerMinute, 0, 1000)
-	k.between("autonomy.guest_messages", a.GuestMessages, 1, 1000)
-	k.between("autonomy.max_goals", a.MaxGoals, 1, 1000)
-	k.between("autonomy.goal_backoff", a.GoalBackoff, 1, 100)
-	k.require("autonomy.keep_traces", a.KeepTraces.Duration == 0 || a.KeepTraces.Duration >= time.Hour && a.KeepTraces.Duration <= 3650*24*time.Hour, `it must be "0s", or lie between "1h" and "3650d"`)
+	k.requireValid("autonomy.tick", a.Tick.Duration >= time.Second && a.Tick.Duration <= 24*time.Hour, `it must lie between "1s" and "24h"`)
+	k.requireValid("autonomy.send_delay", a.SendDelay.Duration >= 0 && a.SendDelay.Duration <= maxSendDelay, `it must be a time from "0s" to "1h"`)
+	k.requireBetween("autonomy.sessions", a.Sessions, 1, 64)
+	k.requireBetween("autonomy.calls_per_minute", a.CallsPerMinute, 0, 1000)
+	k.requireBetween("autonomy.guest_messages", a.GuestMessages, 1, 1000)
+	k.requireBetween("autonomy.max_goals", a.MaxGoals, 1, 1000)
+	k.requireBetween("autonomy.goal_backoff", a.GoalBackoff, 1, 100)
+	k.requireValid("autonomy.keep_traces", a.KeepTraces.Duration == 0 || a.KeepTraces.Duration >= time.Hour && a.KeepTraces.Duration <= 3650*24*time.Hour, `it must be "0s", or lie between "1h" and "3650d"`)
 	for key, v := range map[string]float64{"read": a.Confidence.Read, "write": a.Confidence.Write, "send": a.Confidence.Send, "destroy": a.Confidence.Destroy} {
-		k.require("autonomy.confidence."+key, v > 0 && v <= 1, "it must lie above 0 and be at most 1")
+		k.requireValid("autonomy.confidence."+key, v > 0 && v <= 1, "it must lie above 0 and be at most 1")
 	}
-	k.c.Autonomy.DaysOff = k.folders("autonomy.days_off", a.DaysOff)
+	k.c.Autonomy.DaysOff = k.expandFolders("autonomy.days_off", a.DaysOff)
 	k.oneOf("autonomy.groups", string(a.Groups), string(PerPerson), string(PerChat))
 	k.oneOf("autonomy.level", string(a.Level), string(Watch), string(Supervised), string(Trusted))
 }
 
-func (k *checker) files() {
+func (k *checker) checkFiles() {
 	f := &k.c.Files
-	f.Allowed = k.folders("files.allowed", f.Allowed)
-	f.Trusted = k.folders("files.trusted", f.Trusted)
-	if d := k.folders("files.drop", []string{f.Drop}); len(d) > 0 {
+	f.Allowed = k.expandFolders("files.allowed", f.Allowed)
+	f.Trusted = k.expandFolders("files.trusted", f.Trusted)
+	if d := k.expandFolders("files.drop", []string{f.Drop}); len(d) > 0 {
 		f.Drop = d[0]
 	}
 }
 
-func (k *checker) shell() {
+func (k *checker) checkShell() {
 	s := k.c.Shell
 	k.oneOf("shell.sandbox", s.Sandbox, command.Auto, command.Off, command.Require)
 	for _, entry := range s.Allow {
 		if err := command.CheckAllow(entry); err != nil {
-			k.require("shell.allow", false, "%v", err)
+			k.requireValid("shell.allow", false, "%v", err)
 		}
 	}
 }
 
-// folders expands "~". Without a home folder the defaults are no folders.
-func (k *checker) folders(key string, in []string) []string {
+// expandFolders expands "~". Without a home folder the defaults are no folders.
+func (k *checker) expandFolders(key string, in []string) []string {
 	var out []string
-	written := k.c.doc.find(strings.Split(key, ".")) != nil
+	written := k.c.doc.findEntry(strings.Split(key, ".")) != nil
 	for _, p := range in {
 		abs, err := system.Expand(p)
 		switch {
 		case err != nil && written:
-			k.require(key, false, "%v", err)
+			k.requireValid(key, false, "%v", err)
 		case err != nil:
 		case p == "" || !filepath.IsAbs(abs):
-			k.require(key, false, `%q must be a whole path such as "~/Documents"`, p)
+			k.requireValid(key, false, `%q must be a whole path such as "~/Documents"`, p)
 		default:
 			out = append(out, abs)
 		}
@@ -209,26 +209,26 @@ func (k *checker) folders(key string, in []string) []string {
 	return out
 }
 
-func (k *checker) providers() {
+func (k *checker) checkProviders() {
 	for _, p := range k.c.Providers {
 		key := "providers." + p.Name
-		k.name(key, p.Name)
-		k.require(key+".kind", p.Kind != "", `a provider needs a kind: "anthropic", "gemini", "openai" for any server with Chat Completions, or "acp" for an external agent`)
-		k.require(key+".max_tokens", p.MaxTokens >= 0, "it must not be negative; 0 leaves it to Hob")
-		k.require(key+".context", p.Context >= 0, "it must not be negative; 0 means unknown")
-		k.require(key+".stall", p.Stall.Duration >= 0, "it must not be negative; \"0s\" leaves it to Hob")
+		k.checkName(key, p.Name)
+		k.requireValid(key+".kind", p.Kind != "", `a provider needs a kind: "anthropic", "gemini", "openai" for any server with Chat Completions, or "acp" for an external agent`)
+		k.requireValid(key+".max_tokens", p.MaxTokens >= 0, "it must not be negative; 0 leaves it to Hob")
+		k.requireValid(key+".context", p.Context >= 0, "it must not be negative; 0 means unknown")
+		k.requireValid(key+".stall", p.Stall.Duration >= 0, "it must not be negative; \"0s\" leaves it to Hob")
 		if p.BaseURL != "" {
 			u, err := url.Parse(p.BaseURL)
-			k.require(key+".base_url", err == nil && (u.Scheme == "http" || u.Scheme == "https") && u.Host != "",
+			k.requireValid(key+".base_url", err == nil && (u.Scheme == "http" || u.Scheme == "https") && u.Host != "",
 				`it must be an address such as "http://127.0.0.1:11434/v1"`)
 		}
-		k.external(key, p)
+		k.checkExternalAgent(key, p)
 	}
 }
 
-// external checks the keys of external agents. These keys with another kind, or keys of other
+// checkExternalAgent checks the keys of external agents. These keys with another kind, or keys of other
 // kinds with this one, would have no effect.
-func (k *checker) external(key string, p Provider) {
+func (k *checker) checkExternalAgent(key string, p Provider) {
 	for _, x := range []struct {
 		name     string
 		set, own bool
@@ -246,89 +246,89 @@ func (k *checker) external(key string, p Provider) {
 		{"context", p.Context != 0, false},
 	} {
 		if x.own {
-			k.require(key+"."+x.name, p.Acts() || !x.set, `only an external agent (kind = "acp") has it`)
+			k.requireValid(key+"."+x.name, p.Acts() || !x.set, `only an external agent (kind = "acp") has it`)
 			continue
 		}
-		k.require(key+"."+x.name, !p.Acts() || !x.set, `an external agent (kind = "acp") does not have it; list variables that it needs in env`)
+		k.requireValid(key+"."+x.name, !p.Acts() || !x.set, `an external agent (kind = "acp") does not have it; list variables that it needs in env`)
 	}
 	if !p.Acts() {
 		return
 	}
-	k.require(key, p.Command != "" || p.Preset != "", `an external agent needs a command, or a preset such as "claude"`)
+	k.requireValid(key, p.Command != "" || p.Preset != "", `an external agent needs a command, or a preset such as "claude"`)
 	if p.Cwd != "" {
 		abs, err := system.Expand(p.Cwd)
-		k.require(key+".cwd", err == nil && filepath.IsAbs(abs), `it must be a whole path such as "~/Documents"`)
+		k.requireValid(key+".cwd", err == nil && filepath.IsAbs(abs), `it must be a whole path such as "~/Documents"`)
 	}
 }
 
-// outside checks the access to addresses that others chose, and the search provider.
-func (k *checker) outside() {
+// checkEgress checks the access to addresses that others chose, and the search provider.
+func (k *checker) checkEgress() {
 	n, s := k.c.Network, k.c.Search
 	for _, a := range n.Allow {
 		if err := safehttp.ParseAllow(a); err != nil {
-			k.require("network.allow", false, "%v", err)
+			k.requireValid("network.allow", false, "%v", err)
 		}
 	}
 	if _, err := safehttp.ParseProxy(n.Proxy); err != nil && !system.IsReference(n.Proxy) {
-		k.require("network.proxy", false, "%v", err)
+		k.requireValid("network.proxy", false, "%v", err)
 	}
 	if g := &k.c.Guard; g.Guardian == "" {
 		g.Guardian = "off"
 	} else {
 		provider, model, _ := strings.Cut(g.Guardian, "/")
-		k.require("guard.guardian", g.Guardian == "off" || provider != "" && model != "", `it must be "off" or "provider/model"`)
+		k.requireValid("guard.guardian", g.Guardian == "off" || provider != "" && model != "", `it must be "off" or "provider/model"`)
 	}
 	k.oneOf("search.provider", s.Provider, "auto", "tavily", "brave", "searxng", "duckduckgo")
-	k.require("search.base_url", s.Provider != "searxng" || s.BaseURL != "", "SearXNG runs at an address of your choice; set search.base_url")
+	k.requireValid("search.base_url", s.Provider != "searxng" || s.BaseURL != "", "SearXNG runs at an address of your choice; set search.base_url")
 	if s.BaseURL != "" {
 		u, err := url.Parse(s.BaseURL)
-		k.require("search.base_url", err == nil && (u.Scheme == "http" || u.Scheme == "https") && u.Host != "", `it must be an address such as "http://127.0.0.1:8888"`)
+		k.requireValid("search.base_url", err == nil && (u.Scheme == "http" || u.Scheme == "https") && u.Host != "", `it must be an address such as "http://127.0.0.1:8888"`)
 	}
 }
 
-func (k *checker) sections() {
+func (k *checker) checkChannels() {
 	for _, s := range k.c.Channels {
 		key := "channels." + s.Name
-		k.name(key, s.Name)
+		k.checkName(key, s.Name)
 		keys := k.c.file.Channels[s.Name]
 		for _, name := range []string{"enabled", "mention", "stream"} {
 			if v, there := keys[name]; there {
 				_, ok := v.(bool)
-				k.require(key+"."+name, ok, "it must be true or false")
+				k.requireValid(key+"."+name, ok, "it must be true or false")
 			}
 		}
-		k.waits(key+".send_delay", keys["send_delay"], maxSendDelay, `it must be a time from "0s" to "1h"`)
-		k.waits(key+".settle", keys["settle"], maxSettle, `it must be a time from "0s" (off) to "30s"`)
+		k.checkDuration(key+".send_delay", keys["send_delay"], maxSendDelay, `it must be a time from "0s" to "1h"`)
+		k.checkDuration(key+".settle", keys["settle"], maxSettle, `it must be a time from "0s" (off) to "30s"`)
 	}
 	for _, t := range k.c.Triggers {
 		key := "triggers." + t.Name
-		k.name(key, t.Name)
-		k.oneOf(key+".signature", t.Signature, string(signature.AnyScheme), string(signature.Timed), string(signature.BodyOnly))
-		k.require(key+".action", strings.TrimSpace(t.Action) != "", "a trigger needs an action: what to do when it fires, in plain words")
+		k.checkName(key, t.Name)
+		k.oneOf(key+".signature", t.Signature, string(hooksig.AnyScheme), string(hooksig.Timed), string(hooksig.BodyOnly))
+		k.requireValid(key+".action", strings.TrimSpace(t.Action) != "", "a trigger needs an action: what to do when it fires, in plain words")
 	}
 }
 
-// waits checks a duration in the section of a channel; nil means that it is not set.
-func (k *checker) waits(key string, v any, most time.Duration, msg string) {
+// checkDuration checks a duration in the section of a channel; nil means that it is not set.
+func (k *checker) checkDuration(key string, v any, most time.Duration, msg string) {
 	if v == nil {
 		return
 	}
 	text, ok := v.(string)
 	var d Duration
-	k.require(key, ok && d.UnmarshalText([]byte(text)) == nil && d.Duration >= 0 && d.Duration <= most, "%s", msg)
+	k.requireValid(key, ok && d.UnmarshalText([]byte(text)) == nil && d.Duration >= 0 && d.Duration <= most, "%s", msg)
 }
 
-func (k *checker) name(key, name string) {
-	k.require(key, validName.MatchString(name), "a name has letters, digits, - and _ only, at most 64 of them")
+func (k *checker) checkName(key, name string) {
+	k.requireValid(key, validName.MatchString(name), "a name has letters, digits, - and _ only, at most 64 of them")
 }
 
-// web lets other machines in only when they cannot be overheard and have to know
+// checkWeb lets other machines in only when they cannot be overheard and have to know
 // something.
-func (k *checker) web() {
+func (k *checker) checkWeb() {
 	w := &k.c.Web
-	alone, err := loopback(w.Listen)
+	alone, err := isLoopback(w.Listen)
 	if err != nil {
-		k.require("web.listen", false, "%v", err)
+		k.requireValid("web.listen", false, "%v", err)
 		return
 	}
 	for key, path := range map[string]*string{"web.tls_cert": &w.TLSCert, "web.tls_key": &w.TLSKey} {
@@ -336,16 +336,16 @@ func (k *checker) web() {
 			continue
 		}
 		abs, err := system.Expand(*path)
-		k.require(key, err == nil && filepath.IsAbs(abs), `it must be a whole path such as "~/.config/hob/cert.pem"`)
+		k.requireValid(key, err == nil && filepath.IsAbs(abs), `it must be a whole path such as "~/.config/hob/cert.pem"`)
 		*path = abs
 	}
-	k.require("web.tls_cert", (w.TLSCert == "") == (w.TLSKey == ""), "tls_cert and tls_key are needed together")
+	k.requireValid("web.tls_cert", (w.TLSCert == "") == (w.TLSKey == ""), "tls_cert and tls_key are needed together")
 	short := w.Password != "" && !system.IsReference(w.Password) && utf8.RuneCountInString(w.Password) < 12
-	k.require("web.password", !short, "it must have at least 12 characters")
-	k.require("web.listen", alone || w.TLSCert != "" && w.TLSKey != "" && w.Password != "",
+	k.requireValid("web.password", !short, "it must have at least 12 characters")
+	k.requireValid("web.listen", alone || w.TLSCert != "" && w.TLSKey != "" && w.Password != "",
 		"other machines could reach it, which needs tls_cert, tls_key and password; without them only loopback addresses such as \"127.0.0.1:7717\" are accepted")
 	for _, h := range w.Hosts {
-		k.require("web.hosts", hostName(h), `%q must be the name of a host, without port or *, such as "hob.example.org"`, h)
+		k.requireValid("web.hosts", hostName(h), `%q must be the name of a host, without port or *, such as "hob.example.org"`, h)
 	}
 }
 
@@ -356,8 +356,8 @@ func hostName(s string) bool {
 	return s != "" && len(s) <= 253 && !strings.ContainsFunc(s, odd)
 }
 
-// loopback reports whether other machines cannot reach an address.
-func loopback(listen string) (bool, error) {
+// isLoopback reports whether other machines cannot reach an address.
+func isLoopback(listen string) (bool, error) {
 	host, port, err := net.SplitHostPort(listen)
 	if err != nil {
 		return false, fmt.Errorf("it must be an address and a port such as \"127.0.0.1:7717\"")

@@ -9,9 +9,9 @@ type Watchers struct {
 	PerDay   int      `toml:"per_day"`
 }
 
-func (k *checker) watchers() {
+func (k *checker) checkWatchers() {
 	w := k.c.Watchers
-	k.between("watchers.workers", w.Workers, 1, 64)
-	k.between("watchers.per_day", w.PerDay, 1, 100_000)
-	k.require("watchers.min_every", w.MinEvery.Duration >= time.Second && w.MinEvery.Duration <= 24*time.Hour, `it must lie between "1s" and "24h"`)
+	k.requireBetween("watchers.workers", w.Workers, 1, 64)
+	k.requireBetween("watchers.per_day", w.PerDay, 1, 100_000)
+	k.requireValid("watchers.min_every", w.MinEvery.Duration >= time.Second && w.MinEvery.Duration <= 24*time.Hour, `it must lie between "1s" and "24h"`)
 }

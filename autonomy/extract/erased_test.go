@@ -8,8 +8,8 @@ import (
 	"hob/autonomy/llm"
 	"hob/autonomy/llm/llmtest"
 	"hob/knowledge"
-	"hob/knowledge/store"
-	"hob/platform/erase"
+	"hob/platform/store"
+	"hob/platform/store/erase"
 )
 
 // slow is a model that runs a function while it answers.
@@ -26,25 +26,25 @@ func (s slow) Stream(ctx context.Context, r llm.Request) iter.Seq2[llm.Event, er
 // Text erased while a model reads it is not stored, and the rest of the same turns is read
 // again without it.
 func TestForgottenMeanwhile(t *testing.T) {
-	h := open(t)
+	h := openFixture(t)
 	st, base, b := h.st, h.base, h.bus
 	const answer = `{"items":[{"turn":1,"quote":"my gate is painted in Kestrel grey","text":"my gate is painted in Kestrel grey","kind":"fact"},
 		{"turn":2,"quote":"Uwe next door does our roofs","text":"Uwe next door does our roofs","kind":"fact"}]}`
 	const without = `{"items":[{"turn":2,"quote":"Uwe next door does our roofs","text":"Uwe next door does our roofs","kind":"fact"}]}`
 	m := slow{llmtest.NewScripted(llmtest.Options{}, llmtest.Answer{Text: answer}, llmtest.Answer{Text: without}), func() {}}
-	x := h.extractor(func(context.Context) (llm.Model, error) { return m, nil })
+	x := h.newExtractor(func(context.Context) (llm.Model, error) { return m, nil })
 	ers := knowledge.NewErasing(st, knowledge.ErasingOptions{Erasers: func() []knowledge.Eraser { return []knowledge.Eraser{base, b.Eraser(), x.Eraser()} }})
 	for i, text := range []string{"my gate is painted in Kestrel grey", "Uwe next door does our roofs"} {
-		h.says(x, string(rune('a'+i)), text)
+		h.endMessage(x, string(rune('a'+i)), text)
 	}
 	read := func() int {
 		t.Helper()
-		list, err := x.pending(t.Context(), 1, 10)
+		list, err := x.selectPending(t.Context(), 1, 10)
 		if err != nil {
 			t.Fatal(err)
 		}
 		if len(list) > 0 {
-			if err := x.ask(t.Context(), list); err != nil {
+			if err := x.askModel(t.Context(), list); err != nil {
 				t.Fatal(err)
 			}
 		}
@@ -61,7 +61,7 @@ func TestForgottenMeanwhile(t *testing.T) {
 			return err
 		})
 		if err == nil {
-			err = ers.Finish(t.Context())
+			err = ers.FinishAll(t.Context())
 		}
 		if err != nil {
 			t.Fatal(err)
@@ -70,13 +70,13 @@ func TestForgottenMeanwhile(t *testing.T) {
 	if n := read(); n != 2 || !forgot {
 		t.Fatalf("%d turns were read, forgotten: %v", n, forgot)
 	}
-	if all, err := base.Facts(t.Context(), 10, true); err != nil || len(all) != 0 {
+	if all, err := base.ListFacts(t.Context(), 10, true); err != nil || len(all) != 0 {
 		t.Errorf("stored from before the erasure: %+v %v", all, err)
 	}
 	if n := read(); n != 2 {
 		t.Errorf("%d turns are read again, want 2", n)
 	}
-	all, err := base.Facts(t.Context(), 10, true)
+	all, err := base.ListFacts(t.Context(), 10, true)
 	if err != nil || len(all) != 1 || all[0].Text != "Uwe next door does our roofs" {
 		t.Errorf("%+v %v", all, err)
 	}

@@ -20,9 +20,9 @@ import (
 	"hob/autonomy/learn"
 	"hob/autonomy/llm"
 	"hob/knowledge"
-	"hob/knowledge/store"
-	"hob/platform/erase"
-	say "hob/platform/statement"
+	"hob/platform/store"
+	"hob/platform/store/erase"
+	say "hob/platform/text/triples"
 )
 
 // Values of [knowledge] extraction.
@@ -75,8 +75,8 @@ func New(o Options) (*Extractor, error) {
 }
 
 // Migrations returns the package's table. It contains no text: the inbox does.
-func Migrations() store.Set {
-	return store.Set{Owner: "extract", Steps: []string{`
+func Migrations() store.MigrationSet {
+	return store.MigrationSet{Owner: "extract", Steps: []string{`
 CREATE TABLE extractions (
 	event TEXT PRIMARY KEY, realm TEXT NOT NULL, tainted INTEGER NOT NULL, at INTEGER NOT NULL,
 	ruled INTEGER NOT NULL DEFAULT 0, tries INTEGER NOT NULL DEFAULT 0, not_before INTEGER NOT NULL DEFAULT 0) WITHOUT ROWID;
@@ -91,7 +91,7 @@ func (x *Extractor) Eraser() erase.Eraser {
 // Study marks a turn as pending. The returned function runs in the transaction that ends the
 // turn.
 func (x *Extractor) Study(t learn.Turn) func(tx *store.Tx) {
-	if x.o.Mode == Off || !t.Owner || !say.Tells(own(t.Text)) {
+	if x.o.Mode == Off || !t.Owner || !say.Tells(ownWords(t.Text)) {
 		return func(*store.Tx) {}
 	}
 	return func(tx *store.Tx) {
@@ -100,19 +100,19 @@ func (x *Extractor) Study(t learn.Turn) func(tx *store.Tx) {
 			x.o.Log.Warn("turn not marked for fact extraction", "event", t.Event, "err", err)
 			return
 		}
-		tx.AfterCommit(x.poke)
+		tx.AfterCommit(x.wakeRun)
 	}
 }
 
-func (x *Extractor) poke() {
+func (x *Extractor) wakeRun() {
 	select {
 	case x.wake <- struct{}{}:
 	default:
 	}
 }
 
-// turn is a pending turn.
-type turn struct {
+// pendingTurn is a pending turn.
+type pendingTurn struct {
 	event, realm string
 	tainted      bool
 	at           time.Time
@@ -123,7 +123,7 @@ type turn struct {
 // Run reads turns until ctx ends.
 func (x *Extractor) Run(ctx context.Context) error {
 	for {
-		wait, err := x.step(ctx)
+		wait, err := x.processPending(ctx)
 		if err != nil && ctx.Err() == nil {
 			x.o.Log.Warn("fact extraction failed; retrying later", "err", err)
 			wait = time.Minute
@@ -157,22 +157,22 @@ func (x *Extractor) RunRules(ctx context.Context) error {
 // idle is the wait without pending turns.
 const idle = 24 * time.Hour
 
-// step processes pending turns by rules, and by the model if enough have gathered or waited
+// processPending processes pending turns by rules, and by the model if enough have gathered or waited
 // long enough. It returns the time until the next call.
-func (x *Extractor) step(ctx context.Context) (time.Duration, error) {
+func (x *Extractor) processPending(ctx context.Context) (time.Duration, error) {
 	if err := x.Rule(ctx); err != nil {
 		return 0, err
 	}
-	list, err := x.pending(ctx, 1, x.o.Turns)
+	list, err := x.selectPending(ctx, 1, x.o.Turns)
 	if err != nil {
 		return 0, err
 	}
 	if len(list) == 0 {
-		return x.postponed(ctx)
+		return x.nextPostponed(ctx)
 	}
 	due := list[0].at.Add(x.o.Wait)
 	if len(list) >= x.o.Turns || !time.Now().Before(due) {
-		if err := x.ask(ctx, list); err != nil {
+		if err := x.askModel(ctx, list); err != nil {
 			return 0, err
 		}
 		return 0, nil
@@ -180,8 +180,8 @@ func (x *Extractor) step(ctx context.Context) (time.Duration, error) {
 	return time.Until(due), nil
 }
 
-// postponed returns the wait until the next postponed turn.
-func (x *Extractor) postponed(ctx context.Context) (time.Duration, error) {
+// nextPostponed returns the wait until the next postponed turn.
+func (x *Extractor) nextPostponed(ctx context.Context) (time.Duration, error) {
 	var next int64
 	if err := x.o.Store.Reader(ctx).QueryRow(`SELECT coalesce(min(not_before), 0) FROM extractions WHERE ruled = 1`).Scan(&next); err != nil {
 		return 0, fmt.Errorf("extract: %w", err)
@@ -192,17 +192,17 @@ func (x *Extractor) postponed(ctx context.Context) (time.Duration, error) {
 	return min(idle, time.Until(store.Time(next))), nil
 }
 
-// pending lists waiting turns: for the rules (0) or for the model (1).
-func (x *Extractor) pending(ctx context.Context, ruled, limit int) ([]turn, error) {
+// selectPending lists waiting turns: for the rules (0) or for the model (1).
+func (x *Extractor) selectPending(ctx context.Context, ruled, limit int) ([]pendingTurn, error) {
 	rows, err := x.o.Store.Reader(ctx).Query(`SELECT event, realm, tainted, at, tries FROM extractions WHERE ruled = ? AND not_before <= ? ORDER BY at, event LIMIT ?`,
 		ruled, time.Now().UnixMilli(), limit)
 	if err != nil {
 		return nil, fmt.Errorf("extract: %w", err)
 	}
 	defer rows.Close()
-	var out []turn
+	var out []pendingTurn
 	for rows.Next() {
-		var t turn
+		var t pendingTurn
 		var at int64
 		if err := rows.Scan(&t.event, &t.realm, &t.tainted, &at, &t.tries); err != nil {
 			return nil, fmt.Errorf("extract: %w", err)
@@ -213,9 +213,9 @@ func (x *Extractor) pending(ctx context.Context, ruled, limit int) ([]turn, erro
 	return out, rows.Err()
 }
 
-// fill reads the owner's words of a turn. They are empty if the event was erased, or if the
+// fillWords reads the owner's words of a turn. They are empty if the event was erased, or if the
 // owner undid what was remembered from it.
-func (x *Extractor) fill(ctx context.Context, t *turn) error {
+func (x *Extractor) fillWords(ctx context.Context, t *pendingTurn) error {
 	ev, err := x.o.Bus.Event(ctx, t.event)
 	if errors.Is(err, bus.ErrNotFound) {
 		return nil
@@ -232,23 +232,23 @@ func (x *Extractor) fill(ctx context.Context, t *turn) error {
 			return nil
 		}
 	}
-	t.words = own(ev.Text)
+	t.words = ownWords(ev.Text)
 	return nil
 }
 
 // Rule processes all turns that wait for the rules.
 func (x *Extractor) Rule(ctx context.Context) error {
 	for {
-		list, err := x.pending(ctx, 0, 50)
+		list, err := x.selectPending(ctx, 0, 50)
 		if err != nil || len(list) == 0 {
 			return err
 		}
 		for _, t := range list {
-			mark, err := knowledge.ErasedMark(x.o.Store.Reader(ctx))
+			mark, err := knowledge.ErasureMark(x.o.Store.Reader(ctx))
 			if err != nil {
 				return err
 			}
-			if err := x.fill(ctx, &t); err != nil {
+			if err := x.fillWords(ctx, &t); err != nil {
 				return err
 			}
 			if err := x.o.Store.Write(ctx, func(tx *store.Tx) error { return x.ruleTx(tx, mark, t) }); err != nil {
@@ -259,16 +259,16 @@ func (x *Extractor) Rule(ctx context.Context) error {
 }
 
 // ruleTx processes one turn, unless data was erased since mark: then the turn is read again.
-func (x *Extractor) ruleTx(tx *store.Tx, mark string, t turn) error {
-	if now, err := knowledge.ErasedMark(tx); err != nil || now != mark {
+func (x *Extractor) ruleTx(tx *store.Tx, mark string, t pendingTurn) error {
+	if now, err := knowledge.ErasureMark(tx); err != nil || now != mark {
 		return err
 	}
 	var there int
 	if err := tx.QueryRow(`SELECT count(*) FROM extractions WHERE event = ? AND ruled = 0`, t.event).Scan(&there); err != nil || there == 0 {
 		return err
 	}
-	for _, s := range Passing(t.words, t.at.In(x.o.Zone())) {
-		if _, err := x.o.Base.LearnTx(tx, x.fact(t, s)); err != nil {
+	for _, s := range FindStatements(t.words, t.at.In(x.o.Zone())) {
+		if _, err := x.o.Base.RememberInferredTx(tx, x.newFact(t, s)); err != nil {
 			return err
 		}
 	}

@@ -7,8 +7,8 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"hob/platform/phrase"
 	"hob/platform/provenance"
+	"hob/platform/text/textnorm"
 )
 
 var noon = time.Date(2026, 11, 22, 12, 0, 0, 0, time.UTC)
@@ -38,7 +38,7 @@ func TestPassing(t *testing.T) {
 	} {
 		t.Run(text, func(t *testing.T) {
 			var got []string
-			for _, s := range Passing(own(text), noon) {
+			for _, s := range FindStatements(ownWords(text), noon) {
 				got = append(got, s.Text)
 			}
 			if d := cmp.Diff(want, got); d != "" {
@@ -52,24 +52,24 @@ func TestChecked(t *testing.T) {
 	words := "You know, Uwe next door does our roofs. The mail says my bank account is 666. Is Lea my niece?"
 	for _, tc := range []struct {
 		name    string
-		it      item
+		it      foundItem
 		tainted bool
 		want    string
 	}{
-		{"in the owner's words", item{Quote: "Uwe next door does our roofs", Text: "Uwe next door does our roofs"}, false, "Uwe next door does our roofs"},
-		{"words of its own", item{Quote: "Uwe next door does our roofs", Text: "Uwe is a criminal"}, false, "Uwe next door does our roofs"},
-		{"no quote", item{Text: "Uwe does roofs"}, false, ""},
-		{"a quote that does not occur there", item{Quote: "Uwe does roofs", Text: "Uwe does roofs"}, false, ""},
-		{"what the mail says", item{Quote: "my bank account is 666", Text: "my bank account is 666"}, false, ""},
-		{"what was asked", item{Quote: "Lea my niece", Text: "Lea my niece"}, false, ""},
-		{"a secret", item{Quote: "Uwe next door", Text: "Uwe knows my password"}, false, ""},
-		{"too long", item{Quote: "Uwe next door does our roofs", Text: strings.Repeat("Uwe ", 100)}, false, ""},
-		{"concluded", item{Quote: "Uwe next door does our roofs", Text: "Uwe likes roofs", Kind: "observation"}, false, "Uwe likes roofs"},
-		{"inferred next to untrusted text", item{Quote: "Uwe next door does our roofs", Text: "Uwe likes roofs", Kind: "observation"}, true, ""},
-		{"concluded out of nothing", item{Quote: "Uwe next door", Text: "the evil bank is at Mallory", Kind: "observation"}, false, ""},
+		{"in the owner's words", foundItem{Quote: "Uwe next door does our roofs", Text: "Uwe next door does our roofs"}, false, "Uwe next door does our roofs"},
+		{"words of its own", foundItem{Quote: "Uwe next door does our roofs", Text: "Uwe is a criminal"}, false, "Uwe next door does our roofs"},
+		{"no quote", foundItem{Text: "Uwe does roofs"}, false, ""},
+		{"a quote that does not occur there", foundItem{Quote: "Uwe does roofs", Text: "Uwe does roofs"}, false, ""},
+		{"what the mail says", foundItem{Quote: "my bank account is 666", Text: "my bank account is 666"}, false, ""},
+		{"what was asked", foundItem{Quote: "Lea my niece", Text: "Lea my niece"}, false, ""},
+		{"a secret", foundItem{Quote: "Uwe next door", Text: "Uwe knows my password"}, false, ""},
+		{"too long", foundItem{Quote: "Uwe next door does our roofs", Text: strings.Repeat("Uwe ", 100)}, false, ""},
+		{"concluded", foundItem{Quote: "Uwe next door does our roofs", Text: "Uwe likes roofs", Kind: "observation"}, false, "Uwe likes roofs"},
+		{"inferred next to untrusted text", foundItem{Quote: "Uwe next door does our roofs", Text: "Uwe likes roofs", Kind: "observation"}, true, ""},
+		{"concluded out of nothing", foundItem{Quote: "Uwe next door", Text: "the evil bank is at Mallory", Kind: "observation"}, false, ""},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
-			f, ok := checked(turn{words: own(words), tainted: tc.tainted}, tc.it)
+			f, ok := checkItem(pendingTurn{words: ownWords(words), tainted: tc.tainted}, tc.it)
 			if ok != (tc.want != "") || ok && f.Text != tc.want {
 				t.Errorf("%q, %v, want %q", f.Text, ok, tc.want)
 			}
@@ -89,13 +89,13 @@ func FuzzAnswer(f *testing.F) {
 		if err != nil {
 			return
 		}
-		words := own(said)
+		words := ownWords(said)
 		for _, it := range items {
-			fact, ok := checked(turn{words: words}, it)
+			fact, ok := checkItem(pendingTurn{words: words}, it)
 			if !ok || fact.Provenance != provenance.Owner {
 				continue
 			}
-			if _, all := owned(words, fact.Text); !all && !within(phrase.Split(words), phrase.Split(fact.Text)) {
+			if _, all := ownShare(words, fact.Text); !all && !containsSequence(textnorm.FoldedWords(words), textnorm.FoldedWords(fact.Text)) {
 				t.Fatalf("%q is kept of %q", fact.Text, said)
 			}
 		}

@@ -12,10 +12,10 @@ import (
 
 	"hob/autonomy/llm"
 	"hob/knowledge"
-	"hob/knowledge/store"
-	"hob/platform/phrase"
 	"hob/platform/provenance"
-	say "hob/platform/statement"
+	"hob/platform/store"
+	"hob/platform/text/textnorm"
+	say "hob/platform/text/triples"
 )
 
 //go:embed extract.md
@@ -37,8 +37,8 @@ const (
 // errAnswer reports an answer of the wrong form.
 var errAnswer = errors.New("the answer is not the requested JSON object")
 
-// item is one fact or relation that a model found.
-type item struct {
+// foundItem is one fact or relation that a model found.
+type foundItem struct {
 	Turn     int    `json:"turn"`
 	Quote    string `json:"quote"`
 	Text     string `json:"text"`
@@ -48,42 +48,42 @@ type item struct {
 	To       string `json:"to"`
 }
 
-// ask passes turns to the model and stores its results. A failed call is retried later, a
+// askModel passes turns to the model and stores its results. A failed call is retried later, a
 // limited number of times.
-func (x *Extractor) ask(ctx context.Context, list []turn) error {
+func (x *Extractor) askModel(ctx context.Context, list []pendingTurn) error {
 	m, err := x.o.Model(ctx)
 	if err != nil {
-		return x.later(ctx, list, err)
+		return x.postponeTurns(ctx, list, err)
 	}
 	if m == nil || m.Info().Provider == "offline" || m.Info().Acts {
-		return x.drop(ctx, list)
+		return x.dropTurns(ctx, list)
 	}
-	mark, err := knowledge.ErasedMark(x.o.Store.Reader(ctx))
+	mark, err := knowledge.ErasureMark(x.o.Store.Reader(ctx))
 	if err != nil {
 		return err
 	}
 	for i := range list {
-		if err := x.fill(ctx, &list[i]); err != nil {
+		if err := x.fillWords(ctx, &list[i]); err != nil {
 			return err
 		}
 	}
-	read := slices.DeleteFunc(slices.Clone(list), func(t turn) bool { return t.words == "" })
+	read := slices.DeleteFunc(slices.Clone(list), func(t pendingTurn) bool { return t.words == "" })
 	if len(read) == 0 {
-		return x.drop(ctx, list)
+		return x.dropTurns(ctx, list)
 	}
-	resp, err := x.call(ctx, m, read)
+	resp, err := x.callModel(ctx, m, read)
 	if err != nil {
-		return x.later(ctx, list, err)
+		return x.postponeTurns(ctx, list, err)
 	}
 	items, err := Parse(resp)
 	if err != nil {
-		return x.later(ctx, list, err)
+		return x.postponeTurns(ctx, list, err)
 	}
 	return x.o.Store.Write(ctx, func(tx *store.Tx) error { return x.keepTx(tx, mark, list, read, items) })
 }
 
-// call calls the model once. It sends only the owner's words.
-func (x *Extractor) call(ctx context.Context, m llm.Model, list []turn) (string, error) {
+// callModel calls the model once. It sends only the owner's words.
+func (x *Extractor) callModel(ctx context.Context, m llm.Model, list []pendingTurn) (string, error) {
 	ctx, cancel := context.WithTimeout(ctx, patience)
 	defer cancel()
 	type message struct {
@@ -111,13 +111,13 @@ func (x *Extractor) call(ctx context.Context, m llm.Model, list []turn) (string,
 }
 
 // Parse parses a model's answer: one JSON object, optionally with text around it.
-func Parse(answer string) ([]item, error) {
+func Parse(answer string) ([]foundItem, error) {
 	from, to := strings.IndexByte(answer, '{'), strings.LastIndexByte(answer, '}')
 	if from < 0 || to < from {
 		return nil, errAnswer
 	}
 	var out struct {
-		Items *[]item `json:"items"`
+		Items *[]foundItem `json:"items"`
 	}
 	if err := json.Unmarshal([]byte(answer[from:to+1]), &out); err != nil {
 		return nil, fmt.Errorf("%w: %w", errAnswer, err)
@@ -130,8 +130,8 @@ func Parse(answer string) ([]item, error) {
 
 // keepTx stores the results, unless data was erased since mark: the model's input may have
 // contained it. Then the turns are read again.
-func (x *Extractor) keepTx(tx *store.Tx, mark string, list, read []turn, items []item) error {
-	if now, err := knowledge.ErasedMark(tx); err != nil || now != mark {
+func (x *Extractor) keepTx(tx *store.Tx, mark string, list, read []pendingTurn, items []foundItem) error {
+	if now, err := knowledge.ErasureMark(tx); err != nil || now != mark {
 		return err
 	}
 	gone := make([]bool, len(read))
@@ -153,42 +153,42 @@ func (x *Extractor) keepTx(tx *store.Tx, mark string, list, read []turn, items [
 	return dropTx(tx, list)
 }
 
-func (x *Extractor) itemTx(tx *store.Tx, t turn, it item) error {
-	f, ok := checked(t, it)
+func (x *Extractor) itemTx(tx *store.Tx, t pendingTurn, it foundItem) error {
+	f, ok := checkItem(t, it)
 	if !ok {
 		return nil
 	}
 	f.CreatedAt, f.Realm, f.Event, f.Source = t.at.In(x.o.Zone()), t.realm, t.event, "event:"+t.event
-	r, err := x.o.Base.LearnTx(tx, f)
+	r, err := x.o.Base.RememberInferredTx(tx, f)
 	if err != nil || r.Fact.ID == "" { // not stored
 		return err
 	}
-	if x.o.Linker == nil || f.Kind == knowledge.KindObservation || it.From == "" || it.To == "" || !related(it.Relation) || !stands(t.words, it.From) || !stands(t.words, it.To) {
+	if x.o.Linker == nil || f.Kind == knowledge.KindObservation || it.From == "" || it.To == "" || !isAllowedRelation(it.Relation) || !isMentioned(t.words, it.From) || !isMentioned(t.words, it.To) {
 		return nil
 	}
 	_, err = x.o.Linker.LinkTx(tx, knowledge.Link{
 		From: it.From, Relation: it.Relation, To: it.To, Realm: t.realm, Provenance: provenance.Owner, Source: f.Source, Fact: r.Fact.ID, At: t.at,
 	})
-	if errors.Is(err, knowledge.ErrAmbiguous) || errors.Is(err, knowledge.ErrSame) || errors.Is(err, knowledge.ErrNobody) {
+	if errors.Is(err, knowledge.ErrAmbiguous) || errors.Is(err, knowledge.ErrSame) || errors.Is(err, knowledge.ErrNoEntity) {
 		return nil
 	}
 	return err
 }
 
-// checked converts an item to a fact if its quote occurs in the owner's words. The text of the
+// checkItem converts an item to a fact if its quote occurs in the owner's words. The text of the
 // fact may contain only the owner's words, so that additions of the model are not attributed to
 // the owner.
-func checked(t turn, it item) (knowledge.Fact, bool) {
-	quote := phrase.Split(it.Quote)
-	if len(quote) < 2 || len(it.Quote) > 400 || !within(phrase.Split(t.words), quote) || foreign(t.words, it.Quote) {
+func checkItem(t pendingTurn, it foundItem) (knowledge.Fact, bool) {
+	quote := textnorm.FoldedWords(it.Quote)
+	if len(quote) < 2 || len(it.Quote) > 400 || !containsSequence(textnorm.FoldedWords(t.words), quote) || isForeign(t.words, it.Quote) {
 		return knowledge.Fact{}, false
 	}
 	text := strings.Join(strings.Fields(strings.ToValidUTF8(it.Text, " ")), " ")
-	if text == "" || len(text) > maxItem || slices.ContainsFunc(append(phrase.Split(text), quote...), secret) {
+	if text == "" || len(text) > maxItem || slices.ContainsFunc(append(textnorm.FoldedWords(text), quote...), isSecret) {
 		return knowledge.Fact{}, false
 	}
 	f := knowledge.Fact{Text: text, Provenance: provenance.Owner}
-	share, all := owned(t.words, text)
+	share, all := ownShare(t.words, text)
 	switch {
 	case it.Kind == knowledge.KindObservation:
 		f.Kind, f.Provenance = knowledge.KindObservation, provenance.Hob
@@ -205,31 +205,31 @@ func checked(t turn, it item) (knowledge.Fact, bool) {
 	return f, true
 }
 
-// within reports whether words occur consecutively in text.
-func within(text, words []string) bool {
+// containsSequence reports whether words occur consecutively in text.
+func containsSequence(text, words []string) bool {
 	return strings.Contains(" "+strings.Join(text, " ")+" ", " "+strings.Join(words, " ")+" ")
 }
 
-// foreign reports whether the sentence with a quote is another person's statement, or a
+// isForeign reports whether the sentence with a quote is another person's statement, or a
 // question.
-func foreign(words, quote string) bool {
+func isForeign(words, quote string) bool {
 	for _, s := range sentence.FindAllString(words, -1) {
-		if within(phrase.Split(s), phrase.Split(quote)) {
+		if containsSequence(textnorm.FoldedWords(s), textnorm.FoldedWords(quote)) {
 			return say.Reported(s)
 		}
 	}
 	return say.Reported(quote)
 }
 
-// owned returns the share of a text's words that the owner used, and whether all others are
+// ownShare returns the share of a text's words that the owner used, and whether all others are
 // only function words.
-func owned(words, text string) (share float64, all bool) {
-	said := phrase.Split(words)
+func ownShare(words, text string) (share float64, all bool) {
+	said := textnorm.FoldedWords(words)
 	n, his := 0, 0
-	list := phrase.Split(text)
+	list := textnorm.FoldedWords(text)
 	slices.Sort(list)
 	for _, w := range slices.Compact(list) { // each once
-		if slices.Contains(glue(), w) {
+		if slices.Contains(functionWords(), w) {
 			continue
 		}
 		n++
@@ -243,26 +243,26 @@ func owned(words, text string) (share float64, all bool) {
 	return float64(his) / float64(n), his == n
 }
 
-// stands reports whether a name occurs in the owner's words, or means the owner.
-func stands(words, name string) bool {
-	w := phrase.Split(name)
-	return len(w) > 0 && (len(w) == 1 && (w[0] == "me" || w[0] == "owner") || within(phrase.Split(words), w))
+// isMentioned reports whether a name occurs in the owner's words, or means the owner.
+func isMentioned(words, name string) bool {
+	w := textnorm.FoldedWords(name)
+	return len(w) > 0 && (len(w) == 1 && (w[0] == "me" || w[0] == "owner") || containsSequence(textnorm.FoldedWords(words), w))
 }
 
-// related reports whether a model may add a relation of this name.
-func related(name string) bool {
+// isAllowedRelation reports whether a model may add a relation of this name.
+func isAllowedRelation(name string) bool {
 	return slices.Contains([]string{
 		"works_at", "lives_in", "sibling_of", "married_to", "engaged_to", "partner_of", "parent_of", "child_of", "friend_of", "works_with", "manager_of", "reports_to",
 		"neighbour_of", "member_of", "studies_at", "owns", "cousin_of", "knows", "client_of",
 	}, name)
 }
 
-// drop marks turns as not needing a model.
-func (x *Extractor) drop(ctx context.Context, list []turn) error {
+// dropTurns marks turns as not needing a model.
+func (x *Extractor) dropTurns(ctx context.Context, list []pendingTurn) error {
 	return x.o.Store.Write(ctx, func(tx *store.Tx) error { return dropTx(tx, list) })
 }
 
-func dropTx(tx *store.Tx, list []turn) error {
+func dropTx(tx *store.Tx, list []pendingTurn) error {
 	for _, t := range list {
 		if _, err := tx.Exec(`DELETE FROM extractions WHERE event = ?`, t.event); err != nil {
 			return fmt.Errorf("extract: %w", err)
@@ -271,8 +271,8 @@ func dropTx(tx *store.Tx, list []turn) error {
 	return nil
 }
 
-// later postpones turns, and drops those that failed too often.
-func (x *Extractor) later(ctx context.Context, list []turn, cause error) error {
+// postponeTurns postpones turns, and drops those that failed too often.
+func (x *Extractor) postponeTurns(ctx context.Context, list []pendingTurn, cause error) error {
 	if ctx.Err() != nil { // the next start retries them
 		return ctx.Err()
 	}

@@ -18,12 +18,12 @@ import (
 	"hob/autonomy/llm/llmtest"
 	"hob/knowledge"
 	"hob/knowledge/graph"
-	"hob/knowledge/store"
 	"hob/platform/provenance"
+	"hob/platform/store"
 )
 
-// house is a knowledge base with an extractor.
-type house struct {
+// extractFixture is a knowledge base with an extractor.
+type extractFixture struct {
 	t    *testing.T
 	st   *store.Store
 	base *knowledge.Base
@@ -31,7 +31,7 @@ type house struct {
 	g    *graph.Graph
 }
 
-func open(t *testing.T) *house {
+func openFixture(t *testing.T) *extractFixture {
 	t.Helper()
 	st, err := store.Open(t.Context(), filepath.Join(t.TempDir(), "hob.db"), append(knowledge.Migrations(), bus.Migrations(), Migrations(), graph.Migrations()), store.Options{})
 	if err != nil {
@@ -46,10 +46,10 @@ func open(t *testing.T) *house {
 	if err != nil {
 		t.Fatal(err)
 	}
-	return &house{t, st, base, bus.New(st, bus.Options{}), g}
+	return &extractFixture{t, st, base, bus.New(st, bus.Options{}), g}
 }
 
-func (h *house) extractor(model func(context.Context) (llm.Model, error)) *Extractor {
+func (h *extractFixture) newExtractor(model func(context.Context) (llm.Model, error)) *Extractor {
 	h.t.Helper()
 	x, err := New(Options{Store: h.st, Bus: h.bus, Base: h.base, Linker: h.g, Mode: Model, Model: model})
 	if err != nil {
@@ -58,16 +58,16 @@ func (h *house) extractor(model func(context.Context) (llm.Model, error)) *Extra
 	return x
 }
 
-func (h *house) tx(f func(tx *store.Tx) error) {
+func (h *extractFixture) writeTx(f func(tx *store.Tx) error) {
 	h.t.Helper()
 	if err := h.st.Write(h.t.Context(), f); err != nil {
 		h.t.Fatal(err)
 	}
 }
 
-func (h *house) says(x *Extractor, event, text string) {
+func (h *extractFixture) endMessage(x *Extractor, event, text string) {
 	h.t.Helper()
-	h.tx(func(tx *store.Tx) error {
+	h.writeTx(func(tx *store.Tx) error {
 		if _, err := h.bus.PutTx(tx, bus.Event{ID: event, Kind: bus.Message, Source: "web", Session: "s", Channel: "web", Text: text, Provenance: provenance.Owner}); err != nil {
 			return err
 		}
@@ -76,9 +76,9 @@ func (h *house) says(x *Extractor, event, text string) {
 	})
 }
 
-func (h *house) facts() (out []string) {
+func (h *extractFixture) factTexts() (out []string) {
 	h.t.Helper()
-	list, err := h.base.Facts(h.t.Context(), 10, false)
+	list, err := h.base.ListFacts(h.t.Context(), 10, false)
 	if err != nil {
 		h.t.Fatal(err)
 	}
@@ -93,15 +93,15 @@ const roofs = `{"items":[{"turn":1,"quote":"Uwe next door does our roofs","text"
 // A failed model call is retried within the hour.
 func TestPutOff(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		h := open(t)
+		h := openFixture(t)
 		var up atomic.Bool
-		x := h.extractor(func(context.Context) (llm.Model, error) {
+		x := h.newExtractor(func(context.Context) (llm.Model, error) {
 			if !up.Load() {
 				return nil, errors.New("overloaded")
 			}
 			return llmtest.NewScripted(llmtest.Options{}, llmtest.Answer{Text: roofs}), nil
 		})
-		h.says(x, "a", "Uwe next door does our roofs")
+		h.endMessage(x, "a", "Uwe next door does our roofs")
 		ctx, cancel := context.WithCancel(t.Context())
 		done := make(chan error)
 		go func() { done <- x.Run(ctx) }()
@@ -110,7 +110,7 @@ func TestPutOff(t *testing.T) {
 		up.Store(true)
 		time.Sleep(time.Hour)
 		synctest.Wait()
-		if got := h.facts(); len(got) != 1 {
+		if got := h.factTexts(); len(got) != 1 {
 			t.Errorf("kept after an hour: %q", got)
 		}
 		cancel()
@@ -124,24 +124,24 @@ func TestPutOff(t *testing.T) {
 // An answer belongs to the turns of its request, also if one of them was erased in the
 // meantime.
 func TestATurnThatWentMeanwhile(t *testing.T) {
-	h := open(t)
+	h := openFixture(t)
 	m := slow{llmtest.NewScripted(llmtest.Options{}, llmtest.Answer{Text: `{"items":[
 		{"turn":2,"quote":"Lea next door does our roofs","text":"Lea next door does our roofs","kind":"fact"},
 		{"turn":3,"quote":"Uwe next door does our lamps","text":"Uwe next door does our lamps","kind":"fact"}]}`}), func() {
-		h.tx(func(tx *store.Tx) error { _, err := tx.Exec(`DELETE FROM extractions WHERE event = 'b'`); return err })
+		h.writeTx(func(tx *store.Tx) error { _, err := tx.Exec(`DELETE FROM extractions WHERE event = 'b'`); return err })
 	}}
-	x := h.extractor(func(context.Context) (llm.Model, error) { return m, nil })
-	h.says(x, "a", "I am told that it rains")
-	h.says(x, "b", "Lea next door does our roofs")
-	h.says(x, "c", "Uwe next door does our lamps")
-	list, err := x.pending(t.Context(), 1, 10)
+	x := h.newExtractor(func(context.Context) (llm.Model, error) { return m, nil })
+	h.endMessage(x, "a", "I am told that it rains")
+	h.endMessage(x, "b", "Lea next door does our roofs")
+	h.endMessage(x, "c", "Uwe next door does our lamps")
+	list, err := x.selectPending(t.Context(), 1, 10)
 	if err != nil || len(list) != 3 {
 		t.Fatalf("%+v, %v", list, err)
 	}
-	if err := x.ask(t.Context(), list); err != nil {
+	if err := x.askModel(t.Context(), list); err != nil {
 		t.Fatal(err)
 	}
-	if got := h.facts(); len(got) != 1 || got[0] != "Uwe next door does our lamps" {
+	if got := h.factTexts(); len(got) != 1 || got[0] != "Uwe next door does our lamps" {
 		t.Errorf("kept: %q", got)
 	}
 }
@@ -149,39 +149,39 @@ func TestATurnThatWentMeanwhile(t *testing.T) {
 // A relation found by a model depends on its fact: it ends with the fact, and is not stored
 // without it.
 func TestRelationsEndWithTheirFacts(t *testing.T) {
-	h := open(t)
+	h := openFixture(t)
 	m := llmtest.NewScripted(llmtest.Options{}, llmtest.Answer{Text: `{"items":[
 		{"turn":1,"quote":"Uwe lives in Riga","text":"Uwe lives in Riga","kind":"fact","from":"Uwe","relation":"neighbour_of","to":"me"},
 		{"turn":2,"quote":"we switched from Acme to Globex","text":"we switched from Acme to Globex","kind":"fact","from":"me","relation":"client_of","to":"Globex"}]}`})
-	x := h.extractor(func(context.Context) (llm.Model, error) { return m, nil })
-	h.says(x, "a", "Uwe lives in Riga, next door")
-	h.says(x, "b", "By the way, we switched from Acme to Globex")
-	list, err := x.pending(t.Context(), 1, 10)
+	x := h.newExtractor(func(context.Context) (llm.Model, error) { return m, nil })
+	h.endMessage(x, "a", "Uwe lives in Riga, next door")
+	h.endMessage(x, "b", "By the way, we switched from Acme to Globex")
+	list, err := x.selectPending(t.Context(), 1, 10)
 	if err != nil || len(list) != 2 {
 		t.Fatalf("%+v, %v", list, err)
 	}
-	if err := x.ask(t.Context(), list); err != nil {
+	if err := x.askModel(t.Context(), list); err != nil {
 		t.Fatal(err)
 	}
-	if d := cmp.Diff([]string{"lives_in", "neighbour_of"}, h.relations()); d != "" {
+	if d := cmp.Diff([]string{"lives_in", "neighbour_of"}, h.relationNames()); d != "" {
 		t.Error(d)
 	}
-	h.tx(func(tx *store.Tx) error {
+	h.writeTx(func(tx *store.Tx) error {
 		_, err := h.base.RememberTx(tx, knowledge.Fact{Text: "Uwe moved to Vilnius", Provenance: provenance.Owner})
 		return err
 	})
-	if d := cmp.Diff([]string{"lives_in"}, h.relations()); d != "" {
+	if d := cmp.Diff([]string{"lives_in"}, h.relationNames()); d != "" {
 		t.Errorf("after a correction: %s", d)
 	}
 }
 
-// relations returns the names of the current relations.
-func (h *house) relations() (out []string) {
+// relationNames returns the names of the current relations.
+func (h *extractFixture) relationNames() (out []string) {
 	h.t.Helper()
 	if err := h.g.CatchUp(h.t.Context(), h.base); err != nil {
 		h.t.Fatal(err)
 	}
-	err := h.g.Each(h.st.Reader(h.t.Context()), func(knowledge.Entity) error { return nil }, func(r knowledge.Relation) error {
+	err := h.g.ForEach(h.st.Reader(h.t.Context()), func(knowledge.Entity) error { return nil }, func(r knowledge.Relation) error {
 		out = append(out, r.Name)
 		return nil
 	})

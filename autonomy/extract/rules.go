@@ -8,9 +8,9 @@ import (
 	"time"
 
 	"hob/knowledge"
-	"hob/platform/phrase"
 	"hob/platform/provenance"
-	say "hob/platform/statement"
+	"hob/platform/text/textnorm"
+	say "hob/platform/text/triples"
 )
 
 // maxOwn limits the analyzed part of a message, in bytes.
@@ -18,9 +18,9 @@ const maxOwn = 1500
 
 var quoted = regexp.MustCompile("(?s)```.*?(```|$)|`[^`\n]*`|\"[^\"]*(\"|$)|“[^”]*(”|$)|«[^»]*(»|$)|„[^“”]*([“”]|$)")
 
-// own returns the owner's own words of a message: the first paragraph without quotations, up to
+// ownWords returns the owner's own words of a message: the first paragraph without quotations, up to
 // a line that announces another text.
-func own(text string) string {
+func ownWords(text string) string {
 	text = strings.TrimSpace(strings.ToValidUTF8(text, " "))
 	text, _, _ = strings.Cut(text, "\n\n")
 	text = quoted.ReplaceAllStringFunc(text, func(q string) string {
@@ -36,7 +36,7 @@ func own(text string) string {
 			break
 		}
 		head, _, announced := strings.Cut(line, ": ")
-		if announced && len(phrase.Split(head)) > 0 && announces(head) {
+		if announced && len(textnorm.FoldedWords(head)) > 0 && introducesQuote(head) {
 			break
 		}
 		lines = append(lines, line)
@@ -51,38 +51,38 @@ func own(text string) string {
 	return text
 }
 
-// announces reports whether the words before a colon introduce another person's text or text to
+// introducesQuote reports whether the words before a colon introduce another person's text or text to
 // process: "translate: ...", "he wrote: ...".
-func announces(head string) bool {
-	return slices.ContainsFunc(phrase.Split(head), func(w string) bool {
+func introducesQuote(head string) bool {
+	return slices.ContainsFunc(textnorm.FoldedWords(head), func(w string) bool {
 		return slices.Contains([]string{"wrote", "writes", "said", "says", "mail", "email", "text", "message", "translate", "summarise", "summarize", "rewrite", "proofread", "correct", "letter", "draft", "article", "quote", "reply", "answer", "schrieb", "ecrit"}, w)
 	})
 }
 
 // kept lists the attributes that are stored without a request. Passwords are not among them.
-var kept = []string{
+var storedAttributes = []string{
 	"lives_in", "lives_at", "works_at", "works_as", "works_with", "studies_at", "married_to", "engaged_to", "dating", "reports_to", "member_of", "allergic_to",
 	"likes", "prefers", "speaks", "plays", "owns", "drives", "born", "bank", "birthday", "anniversary", "address", "phone", "number", "email", "height", "size", "employer",
 	"hometown", "job", "occupation", "profession", "nationality", "nickname", "age", say.Called, "switched", "replaced", "",
 }
 
 // hedges mark uncertain statements, which are not stored.
-var hedges = []string{"maybe", "perhaps", "probably", "think", "guess", "might", "vielleicht", "peutetre", "quizas", "forse", "if", "would", "tomorrow", "today", "yesterday", "tonight"}
+var hedgeWords = []string{"maybe", "perhaps", "probably", "think", "guess", "might", "vielleicht", "peutetre", "quizas", "forse", "if", "would", "tomorrow", "today", "yesterday", "tonight"}
 
-// Passing returns the statements of a text that are worth storing: about the owner, or about a
+// FindStatements returns the statements of a text that are worth storing: about the owner, or about a
 // person with a name or a role.
-func Passing(words string, at time.Time) (out []say.Statement) {
+func FindStatements(words string, at time.Time) (out []say.Triple) {
 	for _, s := range say.Read(words, at) {
 		about := s.Subject.Owner || s.Subject.Role != "" || s.Subject.Name != "" || s.Attr == ""
-		text := phrase.Split(s.Text)
+		text := textnorm.FoldedWords(s.Text)
 		switch {
-		case !about, s.Past, !slices.Contains(kept, s.Attr) && !strings.HasPrefix(s.Attr, "favourite "):
-		case slices.ContainsFunc(text, func(w string) bool { return slices.Contains(hedges, w) || secret(w) }):
-		case s.More && !slices.ContainsFunc(text, func(w string) bool { return slices.Contains(besides(), w) }):
+		case !about, s.Past, !slices.Contains(storedAttributes, s.Attr) && !strings.HasPrefix(s.Attr, "favourite "):
+		case slices.ContainsFunc(text, func(w string) bool { return slices.Contains(hedgeWords, w) || isSecret(w) }):
+		case s.More && !slices.ContainsFunc(text, func(w string) bool { return slices.Contains(alsoWords(), w) }):
 		case s.Attr == say.Called && s.More && s.Subject.Role != "" && len(out) > 0 && out[len(out)-1].Text == s.Text:
 		case s.Attr == "number" && !slices.Contains(text, "phone"):
 		case s.Attr == "likes" && (len(text) < 3 || s.Subject.Name != "" && s.Subject.Role == ""):
-		case s.Attr == "owns" && !s.Ended && !slices.ContainsFunc(lasting(), func(w string) bool { return slices.Contains(text, w) }):
+		case s.Attr == "owns" && !s.Ended && !slices.ContainsFunc(lastingPossessions(), func(w string) bool { return slices.Contains(text, w) }):
 		case len(s.Text) > 200 || len(text) < 2:
 		default:
 			out = append(out, s)
@@ -92,22 +92,22 @@ func Passing(words string, at time.Time) (out []say.Statement) {
 }
 
 // lasting lists possessions worth storing, unlike "I have a headache".
-var lasting = sync.OnceValue(func() []string {
+var lastingPossessions = sync.OnceValue(func() []string {
 	return strings.Fields(`own owns bought house flat apartment car bike bicycle motorbike boat dog cat horse garden cabin van camper piano guitar daughter son sister brother
 	child children kids company shop farm pet parrot rabbit hamster twins`)
 })
 
 // besides lists words meaning that another value also applies.
-var besides = sync.OnceValue(func() []string {
+var alsoWords = sync.OnceValue(func() []string {
 	return strings.Fields("also too another second both auch aussi tambien anche tez taip")
 })
 
-func secret(w string) bool {
+func isSecret(w string) bool {
 	return slices.Contains([]string{"password", "passcode", "passphrase", "pin", "passwort", "kennwort", "iban", "combination", "secret", "token", "cvv", "haslo", "slaptazodis"}, w)
 }
 
-// fact converts a statement to a fact.
-func (x *Extractor) fact(t turn, s say.Statement) knowledge.Fact {
+// newFact converts a statement to a fact.
+func (x *Extractor) newFact(t pendingTurn, s say.Triple) knowledge.Fact {
 	return knowledge.Fact{
 		Text: strings.TrimRight(s.Text, " ,;"), Provenance: provenance.Owner, Event: t.event, Source: "event:" + t.event, Realm: t.realm, CreatedAt: t.at.In(x.o.Zone()),
 	}
@@ -116,7 +116,7 @@ func (x *Extractor) fact(t turn, s say.Statement) knowledge.Fact {
 var sentence = regexp.MustCompile(`[^.!?\n]+[.!?]*`)
 
 // glue lists function words.
-var glue = sync.OnceValue(func() []string {
+var functionWords = sync.OnceValue(func() []string {
 	return strings.Fields(`the a an of in on at to for and or is are was were be been has have had do does with by from as that this i my me we our he she they his her their it its s not no
 	owner lives live works work likes like prefers prefer called named since until`)
 })

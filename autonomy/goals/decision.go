@@ -8,8 +8,8 @@ import (
 	"strings"
 	"time"
 
-	"hob/platform/phrase"
 	"hob/platform/provenance"
+	"hob/platform/text/textnorm"
 	"hob/tools"
 )
 
@@ -50,19 +50,19 @@ func RiskOf(e tools.Effects) Risk {
 	return RiskRead
 }
 
-// Bars are the confidence thresholds for acting without approval, per risk.
-type Bars struct{ Read, Write, Send, Destroy float64 }
+// Thresholds are the confidence thresholds for acting without approval, per risk.
+type Thresholds struct{ Read, Write, Send, Destroy float64 }
 
-// filled returns the thresholds with defaults for zero values.
-func (b Bars) filled() Bars {
-	if b == (Bars{}) {
-		return Bars{Read: 0.3, Write: 0.5, Send: 0.7, Destroy: 0.9}
+// withDefaults returns the thresholds with defaults for zero values.
+func (b Thresholds) withDefaults() Thresholds {
+	if b == (Thresholds{}) {
+		return Thresholds{Read: 0.3, Write: 0.5, Send: 0.7, Destroy: 0.9}
 	}
 	return b
 }
 
 // Of returns the threshold of a risk; an unknown risk has the highest.
-func (b Bars) Of(r Risk) float64 {
+func (b Thresholds) Of(r Risk) float64 {
 	switch r {
 	case RiskRead:
 		return b.Read
@@ -94,8 +94,8 @@ type Decision struct {
 	Source provenance.Source `json:"-"`
 }
 
-// answer is the JSON form of a model's decision.
-type answer struct {
+// modelAnswer is the JSON form of a model's decision.
+type modelAnswer struct {
 	Decision   *Verdict `json:"decision"`
 	Confidence *float64 `json:"confidence"`
 	Reason     *string  `json:"reason"`
@@ -114,8 +114,8 @@ const (
 // Parse parses a model's decision: one JSON object of the requested form, alone or in a fence.
 // After an error, which describes the mistake, callers defer the goal.
 func Parse(text string, now time.Time) (Decision, error) {
-	var a answer
-	dec := json.NewDecoder(strings.NewReader(unfenced(text)))
+	var a modelAnswer
+	dec := json.NewDecoder(strings.NewReader(stripFence(text)))
 	dec.DisallowUnknownFields()
 	if err := dec.Decode(&a); err != nil {
 		return Decision{}, fmt.Errorf("the answer is not the one requested JSON object: %w", err)
@@ -127,7 +127,7 @@ func Parse(text string, now time.Time) (Decision, error) {
 		return Decision{}, errors.New(`the answer lacks one of "decision", "confidence" and "reason"`)
 	}
 	d := Decision{
-		Verdict: *a.Decision, Confidence: *a.Confidence, Reason: phrase.Cut(clean(*a.Reason), maxReason), Action: clean(a.Action), Risk: a.Risk,
+		Verdict: *a.Decision, Confidence: *a.Confidence, Reason: textnorm.Ellipsize(cleanText(*a.Reason), maxReason), Action: cleanText(a.Action), Risk: a.Risk,
 	}
 	switch d.Verdict {
 	case DoIt, Investigate:
@@ -140,23 +140,23 @@ func Parse(text string, now time.Time) (Decision, error) {
 	case Defer, Complete, Abandon:
 		d.Action = ""
 	default:
-		return Decision{}, fmt.Errorf("%q is not a decision", phrase.Cut(string(d.Verdict), 40))
+		return Decision{}, fmt.Errorf("%q is not a decision", textnorm.Ellipsize(string(d.Verdict), 40))
 	}
 	switch d.Risk {
 	case RiskRead, RiskWrite, RiskSend, RiskDestroy, "":
 	default:
-		return Decision{}, fmt.Errorf("%q is not a risk", phrase.Cut(string(d.Risk), 40))
+		return Decision{}, fmt.Errorf("%q is not a risk", textnorm.Ellipsize(string(d.Risk), 40))
 	}
 	if !(d.Confidence >= 0 && d.Confidence <= 1) {
 		return Decision{}, fmt.Errorf("a confidence of %v is not between 0 and 1", d.Confidence)
 	}
 	var err error
-	d.Next, err = nextOf(a.Next, now)
+	d.Next, err = parseNext(a.Next, now)
 	return d, err
 }
 
-// unfenced removes a ``` fence.
-func unfenced(text string) string {
+// stripFence removes a ``` fence.
+func stripFence(text string) string {
 	s := strings.TrimSpace(text)
 	inner, ok := strings.CutPrefix(s, "```")
 	if !ok {
@@ -169,8 +169,8 @@ func unfenced(text string) string {
 	return strings.TrimPrefix(strings.TrimPrefix(inner, "json"), "JSON")
 }
 
-// nextOf parses the time of the next review: a time or a duration.
-func nextOf(s string, now time.Time) (time.Time, error) {
+// parseNext parses the time of the next review: a time or a duration.
+func parseNext(s string, now time.Time) (time.Time, error) {
 	s = strings.TrimSpace(s)
 	if s == "" {
 		return time.Time{}, nil
@@ -179,7 +179,7 @@ func nextOf(s string, now time.Time) (time.Time, error) {
 	if err != nil {
 		d, derr := time.ParseDuration(s)
 		if derr != nil {
-			return time.Time{}, fmt.Errorf("\"next_review\" is %q, which is neither a time (RFC 3339) nor a duration such as \"6h\"", phrase.Cut(s, 40))
+			return time.Time{}, fmt.Errorf("\"next_review\" is %q, which is neither a time (RFC 3339) nor a duration such as \"6h\"", textnorm.Ellipsize(s, 40))
 		}
 		at = now.Add(d)
 	}

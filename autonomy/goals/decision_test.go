@@ -84,7 +84,7 @@ func TestRiskOf(t *testing.T) {
 			t.Errorf("%s: %s", tc.name, got)
 		}
 	}
-	if got := (Bars{}).filled().Of("unheard of"); got != 0.9 {
+	if got := (Thresholds{}).withDefaults().Of("unheard of"); got != 0.9 {
 		t.Errorf("the bar of an unknown risk is %v", got)
 	}
 }

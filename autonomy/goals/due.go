@@ -8,16 +8,16 @@ import (
 	"time"
 
 	"hob/autonomy/bus"
-	"hob/knowledge/store"
+	"hob/platform/store"
 )
 
-// changed makes the next call of Due read the table again.
-func (g *Goals) changed(tx *store.Tx) {
+// invalidateNext makes the next call of Due read the table again.
+func (g *Goals) invalidateNext(tx *store.Tx) {
 	tx.AfterCommit(func() {
 		g.mu.Lock()
 		g.read = false
 		g.mu.Unlock()
-		g.o.Bus.Poke()
+		g.o.Bus.SignalWork()
 	})
 }
 
@@ -31,7 +31,7 @@ func (g *Goals) Due(ctx context.Context, now time.Time) (time.Time, error) {
 	if known && (next.IsZero() || next.After(now)) {
 		return next, nil
 	}
-	next, err := g.put(ctx, now)
+	next, err := g.enqueueDue(ctx, now)
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	if err != nil {
@@ -42,9 +42,9 @@ func (g *Goals) Due(ctx context.Context, now time.Time) (time.Time, error) {
 	return next, nil
 }
 
-// put creates an event for each due review.
-func (g *Goals) put(ctx context.Context, now time.Time) (next time.Time, err error) {
-	due, err := list(g.o.Store.Reader(ctx), `WHERE status = 'active' AND next_at <= ? ORDER BY priority DESC, next_at, n`, store.Millis(now))
+// enqueueDue creates an event for each due review.
+func (g *Goals) enqueueDue(ctx context.Context, now time.Time) (next time.Time, err error) {
+	due, err := listGoals(g.o.Store.Reader(ctx), `WHERE status = 'active' AND next_at <= ? ORDER BY priority DESC, next_at, n`, store.Millis(now))
 	if err != nil {
 		return next, err
 	}
@@ -76,14 +76,14 @@ func (g *Goals) putTx(tx *store.Tx, id string, now time.Time) error {
 	}
 	due := goal.NextAt
 	goal.NextAt = now.Add(goal.EveryDuration())
-	open, err := g.open(tx, goal)
+	open, err := g.hasOpenEvent(tx, goal)
 	if err != nil {
 		return err
 	}
 	if open { // the last one is still in progress
-		return g.update(tx, goal)
+		return g.updateGoal(tx, goal)
 	}
-	ev, err := event(goal, Order{Phase: Review, Goal: goal.ID, Due: due}, `Review of the goal "`+goal.Name()+`"`)
+	ev, err := newEvent(goal, EventPayload{Phase: Review, Goal: goal.ID, Due: due}, `Review of the goal "`+goal.Name()+`"`)
 	if err != nil {
 		return err
 	}
@@ -93,12 +93,12 @@ func (g *Goals) putTx(tx *store.Tx, id string, now time.Time) error {
 		return err
 	}
 	goal.Event = acc.Event
-	return g.update(tx, goal)
+	return g.updateGoal(tx, goal)
 }
 
-// open reports whether an event of the goal is still in progress.
-func (g *Goals) open(tx *store.Tx, goal Goal) (bool, error) {
-	return g.o.Bus.OpenTx(tx, source(goal.ID))
+// hasOpenEvent reports whether an event of the goal is still in progress.
+func (g *Goals) hasOpenEvent(tx *store.Tx, goal Goal) (bool, error) {
+	return g.o.Bus.OpenTx(tx, eventSource(goal.ID))
 }
 
 // Phase is the task of a goal's event.
@@ -112,8 +112,8 @@ const (
 	Ask    Phase = "ask"    // request the user's approval
 )
 
-// Order is the payload of a goal's event.
-type Order struct {
+// EventPayload is the payload of a goal's event.
+type EventPayload struct {
 	Phase Phase     `json:"phase"`
 	Goal  string    `json:"goal"`
 	Due   time.Time `json:"due,omitzero"`
@@ -126,26 +126,26 @@ type Order struct {
 	Agreed bool `json:"agreed,omitempty"`
 }
 
-// source returns the name of a goal as a source of events; its session has the same name.
-func source(id string) string { return "goal:" + id }
+// eventSource returns the name of a goal as a source of events; its session has the same name.
+func eventSource(id string) string { return "goal:" + id }
 
 // Session returns the conversation in which Hob works on a goal.
-func Session(id string) string { return source(id) }
+func Session(id string) string { return eventSource(id) }
 
 // OrderOf parses the payload of a goal's event.
-func OrderOf(ev bus.Event) (o Order, err error) {
+func OrderOf(ev bus.Event) (o EventPayload, err error) {
 	if err := json.Unmarshal(ev.Payload, &o); err != nil {
 		return o, fmt.Errorf("goal of event %s: %w", ev.ID, err)
 	}
 	return o, nil
 }
 
-func event(goal Goal, o Order, text string) (bus.Event, error) {
+func newEvent(goal Goal, o EventPayload, text string) (bus.Event, error) {
 	payload, err := json.Marshal(o)
 	if err != nil {
 		return bus.Event{}, fmt.Errorf("goals: %w", err)
 	}
 	return bus.Event{
-		ID: bus.NewID(), Kind: bus.Goal, Source: source(goal.ID), Session: Session(goal.ID), Text: text, Payload: payload, Provenance: goal.Provenance,
+		ID: bus.NewID(), Kind: bus.Goal, Source: eventSource(goal.ID), Session: Session(goal.ID), Text: text, Payload: payload, Provenance: goal.Provenance,
 	}, nil
 }

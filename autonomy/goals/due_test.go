@@ -6,15 +6,15 @@ import (
 	"time"
 
 	"hob/autonomy/bus"
-	"hob/knowledge/store"
-	"hob/platform/origins"
 	"hob/platform/provenance"
+	"hob/platform/provenance/origins"
+	"hob/platform/store"
 )
 
-// shelf returns a store and a function that opens Goals over it, to simulate restarts.
-func shelf(t *testing.T) (*store.Store, func() *Goals) {
+// openReusable returns a store and a function that opens Goals over it, to simulate restarts.
+func openReusable(t *testing.T) (*store.Store, func() *Goals) {
 	t.Helper()
-	st, err := store.Open(t.Context(), filepath.Join(t.TempDir(), "hob.db"), []store.Set{bus.Migrations(), origins.Migrations(), Migrations()}, store.Options{})
+	st, err := store.Open(t.Context(), filepath.Join(t.TempDir(), "hob.db"), []store.MigrationSet{bus.Migrations(), origins.Migrations(), Migrations()}, store.Options{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -28,7 +28,7 @@ func shelf(t *testing.T) (*store.Store, func() *Goals) {
 	}
 }
 
-func tx[T any](t *testing.T, st *store.Store, f func(tx *store.Tx) (T, error)) (out T) {
+func writeTx[T any](t *testing.T, st *store.Store, f func(tx *store.Tx) (T, error)) (out T) {
 	t.Helper()
 	err := st.Write(t.Context(), func(x *store.Tx) (err error) {
 		out, err = f(x)
@@ -40,7 +40,7 @@ func tx[T any](t *testing.T, st *store.Store, f func(tx *store.Tx) (T, error)) (
 	return out
 }
 
-func count(t *testing.T, st *store.Store) (n int) {
+func countEvents(t *testing.T, st *store.Store) (n int) {
 	t.Helper()
 	if err := st.Read().QueryRow(`SELECT count(*) FROM inbox`).Scan(&n); err != nil {
 		t.Fatal(err)
@@ -50,10 +50,10 @@ func count(t *testing.T, st *store.Store) (n int) {
 
 // Each due time of a goal creates one event, regardless of how often Due is called.
 func TestDueOnce(t *testing.T) {
-	st, open := shelf(t)
+	st, open := openReusable(t)
 	g := open()
 	now := time.Date(2026, 3, 10, 12, 0, 0, 0, time.UTC)
-	goal := tx(t, st, func(x *store.Tx) (Goal, error) {
+	goal := writeTx(t, st, func(x *store.Tx) (Goal, error) {
 		return g.CreateTx(x, Goal{Description: "be happy", Every: 3600, CreatedAt: now, Provenance: provenance.Owner})
 	})
 	for i, tc := range []struct {
@@ -69,7 +69,7 @@ func TestDueOnce(t *testing.T) {
 		{"after a long sleep, once", 500 * time.Hour, true, 3},
 	} {
 		if tc.end {
-			tx(t, st, func(x *store.Tx) (int, error) {
+			writeTx(t, st, func(x *store.Tx) (int, error) {
 				_, err := x.Exec(`UPDATE inbox SET state = 'done'`)
 				return 0, err
 			})
@@ -78,8 +78,8 @@ func TestDueOnce(t *testing.T) {
 			g = open() // Hob was restarted
 		}
 		next, err := g.Due(t.Context(), now.Add(tc.at))
-		if err != nil || count(t, st) != tc.want || !next.After(now.Add(tc.at)) {
-			t.Errorf("%s: %d events, next %s, %v", tc.name, count(t, st), next, err)
+		if err != nil || countEvents(t, st) != tc.want || !next.After(now.Add(tc.at)) {
+			t.Errorf("%s: %d events, next %s, %v", tc.name, countEvents(t, st), next, err)
 		}
 	}
 	var prov, key string
@@ -87,8 +87,8 @@ func TestDueOnce(t *testing.T) {
 		t.Errorf("%s %s %v", prov, key, err)
 	}
 	goal.Status = string(Paused)
-	tx(t, st, func(x *store.Tx) (Goal, error) { return g.ChangeTx(x, goal, now) })
-	if next, err := g.Due(t.Context(), now.Add(9000*time.Hour)); err != nil || !next.IsZero() || count(t, st) != 3 {
+	writeTx(t, st, func(x *store.Tx) (Goal, error) { return g.ChangeTx(x, goal, now) })
+	if next, err := g.Due(t.Context(), now.Add(9000*time.Hour)); err != nil || !next.IsZero() || countEvents(t, st) != 3 {
 		t.Errorf("a paused goal is due: %s, %v", next, err)
 	}
 }
@@ -99,13 +99,13 @@ func reviewedAs(t *testing.T, st *store.Store, g *Goals, goal Goal, now time.Tim
 	if _, err := g.Due(t.Context(), now); err != nil {
 		t.Fatal(err)
 	}
-	return tx(t, st, func(x *store.Tx) (Goal, error) {
+	return writeTx(t, st, func(x *store.Tx) (Goal, error) {
 		goal, err := Get(x, goal.ID)
 		if err != nil {
 			return goal, err
 		}
 		ev := bus.Event{ID: goal.Event, Provenance: goal.Provenance}
-		if _, err := g.EndTx(x, ev, Ended{Order: Order{Phase: Review, Goal: goal.ID}, Decision: d, By: by, Now: now, Source: provenance.Hob}); err != nil {
+		if _, err := g.EndTx(x, ev, EventOutcome{Order: EventPayload{Phase: Review, Goal: goal.ID}, Decision: d, By: by, Now: now, Source: provenance.Hob}); err != nil {
 			return goal, err
 		}
 		if _, err := x.Exec(`UPDATE inbox SET state = 'done'`); err != nil {
@@ -117,10 +117,10 @@ func reviewedAs(t *testing.T, st *store.Store, g *Goals, goal Goal, now time.Tim
 
 // Without changes the review interval grows; a change of the goal resets it.
 func TestBackoff(t *testing.T) {
-	st, open := shelf(t)
+	st, open := openReusable(t)
 	g := open()
 	now := time.Date(2026, 3, 10, 12, 0, 0, 0, time.UTC)
-	goal := tx(t, st, func(x *store.Tx) (Goal, error) {
+	goal := writeTx(t, st, func(x *store.Tx) (Goal, error) {
 		return g.CreateTx(x, Goal{Description: "be happy", Every: 3600, CreatedAt: now, Provenance: provenance.Owner})
 	})
 	waited := func(d Decision, by string) int {
@@ -139,7 +139,7 @@ func TestBackoff(t *testing.T) {
 	if got := waited(Decision{Verdict: DoIt, Action: "x", Risk: RiskRead, Confidence: 1}, "a model"); got != 1 {
 		t.Errorf("after something was done: %d h", got)
 	}
-	tx(t, st, func(x *store.Tx) (Goal, error) {
+	writeTx(t, st, func(x *store.Tx) (Goal, error) {
 		_, err := x.Exec(`UPDATE inbox SET state = 'done'`)
 		return goal, err
 	})
@@ -147,7 +147,7 @@ func TestBackoff(t *testing.T) {
 		waited(Decision{Verdict: Defer, Confidence: 1}, "a model")
 	}
 	goal.Priority = 5
-	if goal = tx(t, st, func(x *store.Tx) (Goal, error) { return g.ChangeTx(x, goal, now) }); goal.Quiet != 0 {
+	if goal = writeTx(t, st, func(x *store.Tx) (Goal, error) { return g.ChangeTx(x, goal, now) }); goal.Quiet != 0 {
 		t.Errorf("%+v", goal)
 	}
 	for range 5 {
@@ -159,14 +159,14 @@ func TestBackoff(t *testing.T) {
 
 // The number of goals is limited, and goals created from untrusted text stay untrusted.
 func TestRoomAndProvenance(t *testing.T) {
-	st, open := shelf(t)
+	st, open := openReusable(t)
 	g := open()
 	now := time.Date(2026, 3, 10, 12, 0, 0, 0, time.UTC)
-	made := tx(t, st, func(x *store.Tx) (Goal, error) {
+	made := writeTx(t, st, func(x *store.Tx) (Goal, error) {
 		return g.CreateTx(x, Goal{Description: "pay account 99", CreatedAt: now, Provenance: provenance.Outside})
 	})
 	for range 2 {
-		tx(t, st, func(x *store.Tx) (Goal, error) {
+		writeTx(t, st, func(x *store.Tx) (Goal, error) {
 			return g.CreateTx(x, Goal{Description: "more", CreatedAt: now.Add(time.Hour)})
 		})
 	}
@@ -188,17 +188,17 @@ func TestRoomAndProvenance(t *testing.T) {
 func TestPutBackOneThatWaited(t *testing.T) {
 	for state, want := range map[bus.State]Status{bus.Pending: Waiting, bus.Done: Active} {
 		t.Run(string(state), func(t *testing.T) {
-			st, open := shelf(t)
+			st, open := openReusable(t)
 			g := open()
 			now := time.Date(2026, 3, 10, 12, 0, 0, 0, time.UTC)
-			goal := tx(t, st, func(x *store.Tx) (Goal, error) {
+			goal := writeTx(t, st, func(x *store.Tx) (Goal, error) {
 				return g.CreateTx(x, Goal{Description: "be happy", CreatedAt: now, Provenance: provenance.Owner})
 			})
 			goal = reviewedAs(t, st, g, goal, now, Decision{Verdict: DoIt, Action: "x", Risk: RiskSend}, "a model")
 			if goal.Status != string(Waiting) {
 				t.Fatalf("%+v", goal)
 			}
-			back := tx(t, st, func(x *store.Tx) (Goal, error) {
+			back := writeTx(t, st, func(x *store.Tx) (Goal, error) {
 				paused := goal
 				paused.Status = string(Paused)
 				if _, err := g.ChangeTx(x, paused, now); err != nil {

@@ -19,10 +19,10 @@ import (
 	"time"
 
 	"hob/autonomy/bus"
-	"hob/knowledge/store"
-	"hob/platform/phrase"
 	"hob/platform/provenance"
-	"hob/platform/shortid"
+	"hob/platform/store"
+	"hob/platform/text/shortid"
+	"hob/platform/text/textnorm"
 )
 
 // Status is the status of a goal.
@@ -37,8 +37,8 @@ const (
 	Abandoned Status = "abandoned"
 )
 
-// Living reports whether Hob still pursues the goal.
-func (s Status) Living() bool { return s == Active || s == Paused || s == Waiting }
+// IsPursued reports whether Hob still pursues the goal.
+func (s Status) IsPursued() bool { return s == Active || s == Paused || s == Waiting }
 
 // Limits and defaults of a goal.
 const (
@@ -96,7 +96,7 @@ type Options struct {
 	// 8).
 	Backoff int
 	// Bars are the confidence thresholds.
-	Bars Bars
+	Bars Thresholds
 }
 
 // Goals stores the goals. Its methods may be called concurrently.
@@ -119,7 +119,7 @@ func New(o Options) (*Goals, error) {
 	if o.Backoff <= 0 {
 		o.Backoff = 8
 	}
-	o.Bars = o.Bars.filled()
+	o.Bars = o.Bars.withDefaults()
 	return &Goals{o: o}, nil
 }
 
@@ -149,18 +149,18 @@ func (g *Goals) CreateTx(tx *store.Tx, goal Goal) (Goal, error) {
 	if goal.Provenance == "" {
 		goal.Provenance = provenance.Outside
 	}
-	if err := check(&goal); err != nil {
+	if err := checkGoal(&goal); err != nil {
 		return Goal{}, err
 	}
-	if err := g.room(tx); err != nil {
+	if err := g.checkCapacity(tx); err != nil {
 		return Goal{}, err
 	}
-	return goal, g.insert(tx, goal)
+	return goal, g.insertGoal(tx, goal)
 }
 
-// check rejects invalid goals.
-func check(g *Goal) error {
-	g.Description, g.Success = clean(g.Description), clean(g.Success)
+// checkGoal rejects invalid goals.
+func checkGoal(g *Goal) error {
+	g.Description, g.Success = cleanText(g.Description), cleanText(g.Success)
 	every := time.Duration(g.Every) * time.Second
 	switch {
 	case g.Description == "":
@@ -175,12 +175,12 @@ func check(g *Goal) error {
 	return nil
 }
 
-func clean(s string) string {
+func cleanText(s string) string {
 	return strings.TrimSpace(strings.ToValidUTF8(strings.ReplaceAll(s, "\x00", ""), "\uFFFD"))
 }
 
-// room enforces the maximum number of goals.
-func (g *Goals) room(q store.Querier) error {
+// checkCapacity enforces the maximum number of goals.
+func (g *Goals) checkCapacity(q store.Querier) error {
 	var n int
 	if err := q.QueryRow(`SELECT count(*) FROM goals WHERE status IN ('active', 'paused', 'waiting')`).Scan(&n); err != nil {
 		return fmt.Errorf("goals: count: %w", err)
@@ -198,11 +198,11 @@ func (g *Goals) ChangeTx(tx *store.Tx, goal Goal, now time.Time) (Goal, error) {
 	if err != nil {
 		return Goal{}, err
 	}
-	if err := check(&goal); err != nil {
+	if err := checkGoal(&goal); err != nil {
 		return Goal{}, err
 	}
-	if Status(goal.Status).Living() && !Status(old.Status).Living() {
-		if err := g.room(tx); err != nil {
+	if Status(goal.Status).IsPursued() && !Status(old.Status).IsPursued() {
+		if err := g.checkCapacity(tx); err != nil {
 			return Goal{}, err
 		}
 	}
@@ -217,40 +217,40 @@ func (g *Goals) ChangeTx(tx *store.Tx, goal Goal, now time.Time) (Goal, error) {
 	if goal.Description != old.Description {
 		goal.Seen = ""
 	}
-	if !worked(goal.Status) && worked(old.Status) {
+	if !isWorkedOn(goal.Status) && isWorkedOn(old.Status) {
 		if err := g.o.Bus.ResumeTx(tx, goal.Event); err != nil { // an open question would wait in vain
 			return Goal{}, err
 		}
 	}
-	return goal, g.update(tx, goal)
+	return goal, g.updateGoal(tx, goal)
 }
 
-// worked reports whether Hob works on a goal of this status.
-func worked(status string) bool { return status == string(Active) || status == string(Waiting) }
+// isWorkedOn reports whether Hob works on a goal of this status.
+func isWorkedOn(status string) bool { return status == string(Active) || status == string(Waiting) }
 
 // PutTx stores a goal as given, to undo a change. A goal that waits for an answer becomes
 // active again if its question no longer exists.
 func (g *Goals) PutTx(tx *store.Tx, goal Goal) error {
-	if goal.Status == string(Waiting) && !g.asked(tx, goal) {
+	if goal.Status == string(Waiting) && !g.hasOpenQuestion(tx, goal) {
 		goal.Status = string(Active)
 	}
 	_, err := Get(tx, goal.ID)
 	if errors.Is(err, ErrNotFound) {
-		if Status(goal.Status).Living() {
-			if err := g.room(tx); err != nil {
+		if Status(goal.Status).IsPursued() {
+			if err := g.checkCapacity(tx); err != nil {
 				return err
 			}
 		}
-		return g.insert(tx, goal)
+		return g.insertGoal(tx, goal)
 	}
 	if err != nil {
 		return err
 	}
-	return g.update(tx, goal)
+	return g.updateGoal(tx, goal)
 }
 
-// asked reports whether a question about a goal is open.
-func (g *Goals) asked(tx *store.Tx, goal Goal) bool {
+// hasOpenQuestion reports whether a question about a goal is open.
+func (g *Goals) hasOpenQuestion(tx *store.Tx, goal Goal) bool {
 	ev, err := g.o.Bus.EventTx(tx, goal.Event)
 	if err != nil || ev.State != bus.Pending && ev.State != bus.Claimed {
 		return false
@@ -271,12 +271,14 @@ func (g *Goals) DropTx(tx *store.Tx, id string) (Goal, error) {
 	if err := g.o.Bus.ResumeTx(tx, goal.Event); err != nil {
 		return Goal{}, err
 	}
-	g.changed(tx)
+	g.invalidateNext(tx)
 	return goal, nil
 }
 
 // Name returns the description in one line.
-func (g Goal) Name() string { return phrase.Cut(strings.Join(strings.Fields(g.Description), " "), 80) }
+func (g Goal) Name() string {
+	return textnorm.Ellipsize(strings.Join(strings.Fields(g.Description), " "), 80)
+}
 
 // EveryDuration returns the time between reviews.
 func (g Goal) EveryDuration() time.Duration { return time.Duration(g.Every) * time.Second }

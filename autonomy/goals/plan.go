@@ -13,33 +13,33 @@ import (
 	"time"
 
 	"hob/autonomy/bus"
-	"hob/knowledge/store"
 	"hob/platform/provenance"
-	"hob/platform/when"
-	"hob/platform/wording"
+	"hob/platform/store"
+	"hob/platform/text/dateparse"
+	"hob/platform/text/minitmpl"
 	"hob/tools"
 )
 
 // PlanSource is the source of the events of the plan of the day.
 const PlanSource = "plan"
 
-// Clock is a time of day.
-type Clock struct{ Hour, Minute int }
+// TimeOfDay is a time of day.
+type TimeOfDay struct{ Hour, Minute int }
 
 // ParseClock parses "07:00".
-func ParseClock(s string) (Clock, error) {
+func ParseClock(s string) (TimeOfDay, error) {
 	t, err := time.Parse("15:04", strings.TrimSpace(s))
 	if err != nil {
-		return Clock{}, fmt.Errorf("%q is not a time of day such as \"07:00\"", s)
+		return TimeOfDay{}, fmt.Errorf("%q is not a time of day such as \"07:00\"", s)
 	}
-	return Clock{t.Hour(), t.Minute()}, nil
+	return TimeOfDay{t.Hour(), t.Minute()}, nil
 }
 
 // PlanOptions holds the settings of a Plan; Store, Bus and Zone are required.
 type PlanOptions struct {
 	Store *store.Store
 	Bus   *bus.Bus
-	At    Clock
+	At    TimeOfDay
 	// Late is how long after its time a plan is still sent (default 6 hours).
 	Late time.Duration
 	// Zone is the user's zone; it may change while Hob runs.
@@ -74,9 +74,9 @@ func NewPlan(o PlanOptions) (*Plan, error) {
 	return &Plan{o: o}, nil
 }
 
-// on returns the time of the plan, days days after the day of local. If the time occurs twice
+// planTime returns the time of the plan, days days after the day of local. If the time occurs twice
 // it is the first instant, and if a clock change skips it, the next one.
-func (p *Plan) on(local time.Time, days int) time.Time {
+func (p *Plan) planTime(local time.Time, days int) time.Time {
 	y, m, d := local.Date()
 	wall := time.Date(y, m, d+days, p.o.At.Hour, p.o.At.Minute, 0, 0, time.UTC)
 	_, before := time.Date(y, m, d+days-1, 12, 0, 0, 0, local.Location()).Zone()
@@ -99,8 +99,8 @@ func (p *Plan) on(local time.Time, days int) time.Time {
 // one.
 func (p *Plan) Due(ctx context.Context, now time.Time) (time.Time, error) {
 	local := now.In(p.o.Zone())
-	day, at := local.Format(time.DateOnly), p.on(local, 0)
-	next := p.on(local, 1)
+	day, at := local.Format(time.DateOnly), p.planTime(local, 0)
+	next := p.planTime(local, 1)
 	if local.Before(at) {
 		next = at
 	}
@@ -167,8 +167,8 @@ type planOf struct {
 	Day string `json:"day"`
 }
 
-// Over reports whether the day of a plan has passed; the next day has its own plan.
-func (p *Plan) Over(ev bus.Event, now time.Time) bool {
+// IsOver reports whether the day of a plan has passed; the next day has its own plan.
+func (p *Plan) IsOver(ev bus.Event, now time.Time) bool {
 	var of planOf
 	return json.Unmarshal(ev.Payload, &of) == nil && of.Day != "" && of.Day < now.In(p.o.Zone()).Format(time.DateOnly)
 }
@@ -222,7 +222,7 @@ func (p *Plan) Text(ctx context.Context, now time.Time) (string, provenance.Sour
 	if !src.Tainted() {
 		src = provenance.Hob
 	}
-	tmpl, err := wording.Parse(planText)
+	tmpl, err := minitmpl.Parse(planText)
 	if err != nil {
 		return "", src, fmt.Errorf("plan of the day: %w", err)
 	}
@@ -260,7 +260,7 @@ func (b Brief) Brief(ctx context.Context, from, to time.Time) ([]tools.BriefItem
 		case g.Status != string(Active) || !g.NextAt.Before(to):
 			continue
 		case g.Reason != "":
-			text += " (" + g.Last + " " + when.FormatDay(g.LastAt.In(from.Location()), from) + ")"
+			text += " (" + g.Last + " " + dateparse.FormatDay(g.LastAt.In(from.Location()), from) + ")"
 		}
 		out = append(out, tools.BriefItem{Text: text, Source: g.Provenance})
 	}

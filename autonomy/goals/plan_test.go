@@ -8,8 +8,8 @@ import (
 	"time"
 
 	"hob/autonomy/bus"
-	"hob/knowledge/store"
 	"hob/platform/provenance"
+	"hob/platform/store"
 	"hob/tools"
 )
 
@@ -26,8 +26,8 @@ func (p part) Brief(context.Context, time.Time, time.Time) ([]tools.BriefItem, e
 	return p.items, p.err
 }
 
-// planned lists the days whose plan was put into the inbox, with the times.
-func planned(t *testing.T, st *store.Store) (out []string) {
+// plannedDays lists the days whose plan was put into the inbox, with the times.
+func plannedDays(t *testing.T, st *store.Store) (out []string) {
 	t.Helper()
 	rows, err := st.Read().Query(`SELECT key FROM inbox WHERE source = 'plan' ORDER BY seq`)
 	if err != nil {
@@ -61,16 +61,16 @@ func zone(t *testing.T, name string) *time.Location {
 func TestPlanOnceADay(t *testing.T) {
 	for _, tc := range []struct {
 		zone string
-		at   Clock
+		at   TimeOfDay
 	}{
-		{"Europe/Vilnius", Clock{7, 0}},
-		{"Europe/Vilnius", Clock{3, 30}},      // does not exist on one day, occurs twice on another
-		{"America/Santiago", Clock{0, 0}},     // midnight does not exist on one day
-		{"Australia/Lord_Howe", Clock{2, 15}}, // half an hour
-		{"Pacific/Apia", Clock{23, 59}},
+		{"Europe/Vilnius", TimeOfDay{7, 0}},
+		{"Europe/Vilnius", TimeOfDay{3, 30}},      // does not exist on one day, occurs twice on another
+		{"America/Santiago", TimeOfDay{0, 0}},     // midnight does not exist on one day
+		{"Australia/Lord_Howe", TimeOfDay{2, 15}}, // half an hour
+		{"Pacific/Apia", TimeOfDay{23, 59}},
 	} {
 		t.Run(tc.zone, func(t *testing.T) {
-			st, _ := shelf(t)
+			st, _ := openReusable(t)
 			loc := zone(t, tc.zone)
 			open := func() *Plan {
 				p, err := NewPlan(PlanOptions{Store: st, Bus: bus.New(st, bus.Options{}), At: tc.at, Zone: func() *time.Location { return loc }})
@@ -92,7 +92,7 @@ func TestPlanOnceADay(t *testing.T) {
 				}
 				now = now.Add(min(next.Sub(now), time.Duration(3+n%19)*time.Hour))
 			}
-			got := planned(t, st)
+			got := plannedDays(t, st)
 			seen := map[string]bool{}
 			for _, day := range got {
 				if seen[day] {
@@ -134,11 +134,11 @@ func TestPlanDays(t *testing.T) {
 		{"the clock is set back", []step{{vilnius, 10, 20}, {vilnius, 12, 7}, {vilnius, 11, 7}, {vilnius, 12, 7}, {vilnius, 13, 7}}, "2026-03-12 2026-03-13"},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
-			st, _ := shelf(t)
+			st, _ := openReusable(t)
 			var here *time.Location
 			for _, s := range tc.steps {
 				here = s.loc
-				p, err := NewPlan(PlanOptions{Store: st, Bus: bus.New(st, bus.Options{}), At: Clock{7, 0}, Zone: func() *time.Location { return here }})
+				p, err := NewPlan(PlanOptions{Store: st, Bus: bus.New(st, bus.Options{}), At: TimeOfDay{7, 0}, Zone: func() *time.Location { return here }})
 				if err != nil {
 					t.Fatal(err)
 				}
@@ -148,7 +148,7 @@ func TestPlanDays(t *testing.T) {
 					}
 				}
 			}
-			if got := strings.Join(planned(t, st), " "); got != tc.want {
+			if got := strings.Join(plannedDays(t, st), " "); got != tc.want {
 				t.Errorf("plans for %q, want %q", got, tc.want)
 			}
 		})
@@ -173,7 +173,7 @@ func TestPlanText(t *testing.T) {
 		{"untrusted text stays untrusted", []tools.BriefSource{part{title: "Mail", items: []tools.BriefItem{{Text: "buy now", Source: provenance.Outside}}}}, "- buy now", true},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
-			st, _ := shelf(t)
+			st, _ := openReusable(t)
 			p, err := NewPlan(PlanOptions{Store: st, Bus: bus.New(st, bus.Options{}), Zone: func() *time.Location { return time.UTC }, Sections: tc.sections})
 			if err != nil {
 				t.Fatal(err)
@@ -188,9 +188,9 @@ func TestPlanText(t *testing.T) {
 
 // A plan that would be sent after its day is not sent: the next day has its own.
 func TestPlanOfADayThatIsOver(t *testing.T) {
-	st, _ := shelf(t)
+	st, _ := openReusable(t)
 	b := bus.New(st, bus.Options{})
-	p, err := NewPlan(PlanOptions{Store: st, Bus: b, At: Clock{7, 0}, Zone: func() *time.Location { return time.UTC }})
+	p, err := NewPlan(PlanOptions{Store: st, Bus: b, At: TimeOfDay{7, 0}, Zone: func() *time.Location { return time.UTC }})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -206,7 +206,7 @@ func TestPlanOfADayThatIsOver(t *testing.T) {
 	}
 	for at, want := range map[time.Time]bool{day(11, 7): false, day(11, 23): false, day(12, 0): true} {
 		ev, err := b.Event(t.Context(), list[0].ID)
-		if got := p.Over(ev, at); err != nil || got != want {
+		if got := p.IsOver(ev, at); err != nil || got != want {
 			t.Errorf("at %s: %v, %v", at, got, err)
 		}
 	}

@@ -5,9 +5,9 @@ import (
 	"encoding/json"
 	"fmt"
 
-	"hob/knowledge/store"
-	"hob/platform/phrase"
 	"hob/platform/provenance"
+	"hob/platform/store"
+	"hob/platform/text/textnorm"
 	"hob/tools"
 )
 
@@ -38,13 +38,13 @@ func Question() tools.Tool {
 			case Abandon:
 				what = "abandon it"
 			case Investigate:
-				what = "look into it: " + shown(in.Action)
+				what = "look into it: " + shownAction(in.Action)
 			default:
-				what = shown(in.Action)
+				what = shownAction(in.Action)
 			}
-			s := fmt.Sprintf("For the goal %q: %s", phrase.Cut(in.Goal, 80), what)
+			s := fmt.Sprintf("For the goal %q: %s", textnorm.Ellipsize(in.Goal, 80), what)
 			if in.Reason != "" {
-				s += " (because " + phrase.Cut(in.Reason, 200) + ")"
+				s += " (because " + textnorm.Ellipsize(in.Reason, 200) + ")"
 			}
 			return s
 		},
@@ -54,8 +54,8 @@ func Question() tools.Tool {
 	})
 }
 
-// shown shortens an action to the text that the approval request shows.
-func shown(action string) string { return phrase.Cut(action, 300) }
+// shownAction shortens an action to the text that the approval request shows.
+func shownAction(action string) string { return textnorm.Ellipsize(action, 300) }
 
 // QuestionArgs returns the arguments of the call for a decision.
 func QuestionArgs(goal Goal, d Decision) (json.RawMessage, error) {

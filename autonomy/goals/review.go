@@ -10,9 +10,9 @@ import (
 	"time"
 
 	"hob/autonomy/bus"
-	"hob/knowledge/store"
-	"hob/platform/phrase"
 	"hob/platform/provenance"
+	"hob/platform/store"
+	"hob/platform/text/textnorm"
 )
 
 // maxLooks is the maximum number of consecutive investigations; after that the goal waits for
@@ -22,9 +22,9 @@ const maxLooks = 3
 // Stopped is the reason recorded for an action that the user stopped.
 const Stopped = "stopped by the owner"
 
-// Ended describes how an event of a goal ended.
-type Ended struct {
-	Order Order
+// EventOutcome describes how an event of a goal ended.
+type EventOutcome struct {
+	Order EventPayload
 	// As is the goal at the start of the event.
 	As Goal
 	// Decision and Err are the result of a review: an unreadable answer is a deferral with an
@@ -45,16 +45,16 @@ type Outcome struct {
 	Told string // "" for nothing
 }
 
-// Measured is a decision after the thresholds were applied.
-type Measured struct {
+// WeighedDecision is a decision after the thresholds were applied.
+type WeighedDecision struct {
 	Follow Phase   // phase of the following event, "" for none
 	Bar    float64 // the threshold that applied
 	Below  bool
 }
 
-// Weigh applies the thresholds to a decision.
-func (g *Goals) Weigh(goal Goal, d Decision) Measured {
-	p := Measured{}
+// ApplyThresholds applies the thresholds to a decision.
+func (g *Goals) ApplyThresholds(goal Goal, d Decision) WeighedDecision {
+	p := WeighedDecision{}
 	switch d.Verdict {
 	case DoIt:
 		risk := d.Risk
@@ -81,8 +81,8 @@ func (g *Goals) Weigh(goal Goal, d Decision) Measured {
 	return p
 }
 
-// Doubt returns why a call of this risk needs approval, or "" if the confidence suffices.
-func (g *Goals) Doubt(d Decision, risk Risk) string {
+// ConfirmationReason returns why a call of this risk needs approval, or "" if the confidence suffices.
+func (g *Goals) ConfirmationReason(d Decision, risk Risk) string {
 	if bar := g.o.Bars.Of(risk); d.Confidence < bar {
 		return fmt.Sprintf("Hob is only %.0f %% sure that this helps the goal, and a call of this kind (%s) requires %.0f %% ([autonomy.confidence])", 100*d.Confidence, risk, 100*bar)
 	}
@@ -91,7 +91,7 @@ func (g *Goals) Doubt(d Decision, risk Risk) string {
 
 // EndTx records the end of a goal's event in the transaction that finishes it: the decision,
 // the time of the next review, and the following event.
-func (g *Goals) EndTx(tx *store.Tx, ev bus.Event, e Ended) (Outcome, error) {
+func (g *Goals) EndTx(tx *store.Tx, ev bus.Event, e EventOutcome) (Outcome, error) {
 	goal, err := Get(tx, e.Order.Goal)
 	if errors.Is(err, ErrNotFound) { // deleted in the meantime
 		return Outcome{}, nil
@@ -100,24 +100,24 @@ func (g *Goals) EndTx(tx *store.Tx, ev bus.Event, e Ended) (Outcome, error) {
 		return Outcome{}, err
 	}
 	if e.Order.Phase == Review {
-		return g.reviewed(tx, ev, goal, e)
+		return g.applyReview(tx, ev, goal, e)
 	}
-	return g.followed(tx, ev, goal, e)
+	return g.applyFollowUp(tx, ev, goal, e)
 }
 
-// reviewed processes a decision.
-func (g *Goals) reviewed(tx *store.Tx, ev bus.Event, goal Goal, e Ended) (Outcome, error) {
+// applyReview processes a decision.
+func (g *Goals) applyReview(tx *store.Tx, ev bus.Event, goal Goal, e EventOutcome) (Outcome, error) {
 	if goal.Status != string(Active) { // paused or completed in the meantime
-		return Outcome{}, g.noteTx(tx, ev, goal, e, Measured{}, "", "the goal is "+goal.Status)
+		return Outcome{}, g.noteTx(tx, ev, goal, e, WeighedDecision{}, "", "the goal is "+goal.Status)
 	}
 	if as := e.As; as.ID != "" && !as.UpdatedAt.Equal(goal.UpdatedAt) { // the decision was about the former text
 		if as.Description != goal.Description || as.Success != goal.Success {
 			goal.NextAt = e.Now
 		}
-		if err := g.update(tx, goal); err != nil {
+		if err := g.updateGoal(tx, goal); err != nil {
 			return Outcome{}, err
 		}
-		return Outcome{}, g.noteTx(tx, ev, goal, e, Measured{}, "", "the goal was changed in the meantime")
+		return Outcome{}, g.noteTx(tx, ev, goal, e, WeighedDecision{}, "", "the goal was changed in the meantime")
 	}
 	d := e.Decision
 	var out Outcome
@@ -127,10 +127,10 @@ func (g *Goals) reviewed(tx *store.Tx, ev bus.Event, goal Goal, e Ended) (Outcom
 		if e.Failed != "" {
 			d.Reason = "the review did not finish"
 		}
-		why = phrase.Cut(e.Err.Error(), maxReason)
+		why = textnorm.Ellipsize(e.Err.Error(), maxReason)
 	}
 	e.Decision = d
-	p := g.Weigh(goal, d)
+	p := g.ApplyThresholds(goal, d)
 	goal.Reviewed++
 	goal.LastAt, goal.Last, goal.Reason, goal.ReasonFrom = e.Now, string(d.Verdict), d.Reason, e.Source
 	if d.Seen != "" {
@@ -153,7 +153,7 @@ func (g *Goals) reviewed(tx *store.Tx, ev bus.Event, goal Goal, e Ended) (Outcom
 	then := ""
 	switch {
 	case p.Follow != "":
-		follow, err := event(goal, Order{Phase: p.Follow, Goal: goal.ID, Review: ev.ID, Decision: d, Rule: e.By == Rule}, words(p.Follow, goal))
+		follow, err := newEvent(goal, EventPayload{Phase: p.Follow, Goal: goal.ID, Review: ev.ID, Decision: d, Rule: e.By == Rule}, eventTitle(p.Follow, goal))
 		if err != nil {
 			return out, err
 		}
@@ -177,14 +177,14 @@ func (g *Goals) reviewed(tx *store.Tx, ev bus.Event, goal Goal, e Ended) (Outcom
 		out.Told = d.Told
 	}
 	goal.UpdatedAt = e.Now
-	if err := g.update(tx, goal); err != nil {
+	if err := g.updateGoal(tx, goal); err != nil {
 		return out, err
 	}
 	return out, g.noteTx(tx, ev, goal, e, p, then, why)
 }
 
-// followed processes the result of an action, an investigation or a question.
-func (g *Goals) followed(tx *store.Tx, ev bus.Event, goal Goal, e Ended) (Outcome, error) {
+// applyFollowUp processes the result of an action, an investigation or a question.
+func (g *Goals) applyFollowUp(tx *store.Tx, ev bus.Event, goal Goal, e EventOutcome) (Outcome, error) {
 	var out Outcome
 	then := ""
 	if goal.Status == string(Waiting) {
@@ -203,11 +203,11 @@ func (g *Goals) followed(tx *store.Tx, ev bus.Event, goal Goal, e Ended) (Outcom
 			if d.Verdict == Investigate {
 				phase = Look
 			}
-			whole := shown(d.Action) == phrase.Cut(d.Action, maxAction)
+			whole := shownAction(d.Action) == textnorm.Ellipsize(d.Action, maxAction)
 			if whole { // the approval covers only the shown text
 				d.Confidence = 1
 			}
-			follow, err := event(goal, Order{Phase: phase, Goal: goal.ID, Review: e.Order.Review, Decision: d, Agreed: whole}, words(phase, goal))
+			follow, err := newEvent(goal, EventPayload{Phase: phase, Goal: goal.ID, Review: e.Order.Review, Decision: d, Agreed: whole}, eventTitle(phase, goal))
 			if err != nil {
 				return out, err
 			}
@@ -226,20 +226,20 @@ func (g *Goals) followed(tx *store.Tx, ev bus.Event, goal Goal, e Ended) (Outcom
 			goal.Seen = ""
 		}
 		goal.Quiet++
-		if at := g.later(goal, e.Now); living && at.After(goal.NextAt) {
+		if at := g.intervalNext(goal, e.Now); living && at.After(goal.NextAt) {
 			goal.NextAt = at
 		}
 	}
 	goal.UpdatedAt = e.Now
-	if err := g.update(tx, goal); err != nil {
+	if err := g.updateGoal(tx, goal); err != nil {
 		return out, err
 	}
 	e.Decision = e.Order.Decision
-	return out, g.noteTx(tx, ev, goal, e, Measured{}, then, e.Failed)
+	return out, g.noteTx(tx, ev, goal, e, WeighedDecision{}, then, e.Failed)
 }
 
-// words returns the title of an event in a phase.
-func words(p Phase, goal Goal) string {
+// eventTitle returns the title of an event in a phase.
+func eventTitle(p Phase, goal Goal) string {
 	switch p {
 	case Act:
 		return `Work on the goal "` + goal.Name() + `"`
@@ -253,8 +253,8 @@ func words(p Phase, goal Goal) string {
 
 // nextReview returns the time of the next review: as decided, but without changes not before
 // the backoff ends.
-func (g *Goals) nextReview(goal Goal, d Decision, e Ended) time.Time {
-	own := g.later(goal, e.Now)
+func (g *Goals) nextReview(goal Goal, d Decision, e EventOutcome) time.Time {
+	own := g.intervalNext(goal, e.Now)
 	switch {
 	case d.Next.IsZero():
 		return own
@@ -264,9 +264,9 @@ func (g *Goals) nextReview(goal Goal, d Decision, e Ended) time.Time {
 	return d.Next
 }
 
-// later returns the time of the next review by the interval, which grows with each review
+// intervalNext returns the time of the next review by the interval, which grows with each review
 // without a change.
-func (g *Goals) later(goal Goal, now time.Time) time.Time {
+func (g *Goals) intervalNext(goal Goal, now time.Time) time.Time {
 	every, factor := goal.EveryDuration(), 1
 	for range max(0, goal.Quiet-1) {
 		if factor *= 2; factor >= g.o.Backoff {
@@ -280,8 +280,8 @@ func (g *Goals) later(goal Goal, now time.Time) time.Time {
 // Rule names the decider if no model is used.
 const Rule = "rule"
 
-// Reviewed is the stored record of one event of a goal.
-type Reviewed struct {
+// ReviewRecord is the stored record of one event of a goal.
+type ReviewRecord struct {
 	Event      string    `json:"event"`
 	Goal       string    `json:"goal"`
 	Phase      string    `json:"phase"`
@@ -299,7 +299,7 @@ type Reviewed struct {
 	Then       string    `json:"then,omitempty"` // the following event
 }
 
-func (g *Goals) noteTx(tx *store.Tx, ev bus.Event, goal Goal, e Ended, p Measured, then, problem string) error {
+func (g *Goals) noteTx(tx *store.Tx, ev bus.Event, goal Goal, e EventOutcome, p WeighedDecision, then, problem string) error {
 	next := goal.NextAt
 	if goal.Status != string(Active) {
 		next = time.Time{}
@@ -317,7 +317,7 @@ func (g *Goals) noteTx(tx *store.Tx, ev bus.Event, goal Goal, e Ended, p Measure
 
 const reviewColumns = `event, goal, phase, due_at, at, by, decision, confidence, bar, risk, reason, action, next_at, error, then_event`
 
-func scanReview(row interface{ Scan(...any) error }) (r Reviewed, err error) {
+func scanReview(row interface{ Scan(...any) error }) (r ReviewRecord, err error) {
 	var due, at, next int64
 	err = row.Scan(&r.Event, &r.Goal, &r.Phase, &due, &at, &r.By, &r.Decision, &r.Confidence, &r.Bar, &r.Risk, &r.Reason, &r.Action, &next, &r.Error, &r.Then)
 	r.DueAt, r.At, r.NextAt = store.Time(due), store.Time(at), store.Time(next)
@@ -325,7 +325,7 @@ func scanReview(row interface{ Scan(...any) error }) (r Reviewed, err error) {
 }
 
 // Trace returns the record of an event of a goal; nil if it has not ended.
-func (g *Goals) Trace(ctx context.Context, event string) (*Reviewed, error) {
+func (g *Goals) Trace(ctx context.Context, event string) (*ReviewRecord, error) {
 	r, err := scanReview(g.o.Store.Read().QueryRowContext(ctx, `SELECT `+reviewColumns+` FROM goal_reviews WHERE event = ?`, event))
 	if errors.Is(err, sql.ErrNoRows) {
 		return nil, nil
@@ -337,13 +337,13 @@ func (g *Goals) Trace(ctx context.Context, event string) (*Reviewed, error) {
 }
 
 // Reviews lists the records of a goal, newest first.
-func (g *Goals) Reviews(ctx context.Context, goal string, limit int) (out []Reviewed, err error) {
+func (g *Goals) Reviews(ctx context.Context, goal string, limit int) (out []ReviewRecord, err error) {
 	rows, err := g.o.Store.Read().QueryContext(ctx, `SELECT `+reviewColumns+` FROM goal_reviews WHERE goal = ? ORDER BY at DESC, event DESC LIMIT ?`, goal, limit)
 	if err != nil {
 		return nil, fmt.Errorf("goals: reviews: %w", err)
 	}
 	defer func() { err = errors.Join(err, rows.Close()) }()
-	out = []Reviewed{}
+	out = []ReviewRecord{}
 	for rows.Next() {
 		r, err := scanReview(rows)
 		if err != nil {
@@ -355,7 +355,7 @@ func (g *Goals) Reviews(ctx context.Context, goal string, limit int) (out []Revi
 }
 
 // Text describes the outcome of an event of a goal.
-func (r Reviewed) Text(at func(time.Time) string) string {
+func (r ReviewRecord) Text(at func(time.Time) string) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "%s  goal %s, %s", at(r.At), r.Goal, r.Phase)
 	if !r.DueAt.IsZero() {
@@ -376,7 +376,7 @@ func (r Reviewed) Text(at func(time.Time) string) string {
 	b.WriteString("\n")
 	for _, line := range []struct{ head, text string }{{"to do", r.Action}, {"problem", r.Error}, {"continued as", r.Then}} {
 		if line.text != "" {
-			fmt.Fprintf(&b, "    %s: %s\n", line.head, phrase.Cut(line.text, 300))
+			fmt.Fprintf(&b, "    %s: %s\n", line.head, textnorm.Ellipsize(line.text, 300))
 		}
 	}
 	if !r.NextAt.IsZero() {

@@ -6,24 +6,24 @@ import (
 	"time"
 
 	"hob/autonomy/bus"
-	"hob/knowledge/store"
 	"hob/platform/provenance"
+	"hob/platform/store"
 )
 
-// made stores a goal of the user that is due for review at now.
-func made(t *testing.T, now time.Time) (*store.Store, *Goals, Goal) {
+// newGoal stores a goal of the user that is due for review at now.
+func newGoal(t *testing.T, now time.Time) (*store.Store, *Goals, Goal) {
 	t.Helper()
-	st, open := shelf(t)
+	st, open := openReusable(t)
 	g := open()
-	return st, g, tx(t, st, func(x *store.Tx) (Goal, error) {
+	return st, g, writeTx(t, st, func(x *store.Tx) (Goal, error) {
 		return g.CreateTx(x, Goal{Description: "be happy", Every: 3600, CreatedAt: now, Provenance: provenance.Owner})
 	})
 }
 
-// ended ends an event of a goal.
-func ended(t *testing.T, st *store.Store, g *Goals, event string, e Ended) Goal {
+// endEvent ends an event of a goal.
+func endEvent(t *testing.T, st *store.Store, g *Goals, event string, e EventOutcome) Goal {
 	t.Helper()
-	return tx(t, st, func(x *store.Tx) (Goal, error) {
+	return writeTx(t, st, func(x *store.Tx) (Goal, error) {
 		if _, err := g.EndTx(x, bus.Event{ID: event, Provenance: provenance.Owner}, e); err != nil {
 			return Goal{}, err
 		}
@@ -35,12 +35,12 @@ func ended(t *testing.T, st *store.Store, g *Goals, event string, e Ended) Goal 
 // reviewed instead.
 func TestAGoalThatIsChangedDuringItsReview(t *testing.T) {
 	now := time.Date(2026, 3, 10, 12, 0, 0, 0, time.UTC)
-	st, g, as := made(t, now)
+	st, g, as := newGoal(t, now)
 	changed := as
 	changed.Description = "be rich"
-	tx(t, st, func(x *store.Tx) (Goal, error) { return g.ChangeTx(x, changed, now.Add(time.Second)) })
+	writeTx(t, st, func(x *store.Tx) (Goal, error) { return g.ChangeTx(x, changed, now.Add(time.Second)) })
 	later := now.Add(time.Minute)
-	got := ended(t, st, g, "e1", Ended{Order: Order{Phase: Review, Goal: as.ID}, As: as, Decision: Decision{Verdict: Complete, Confidence: 1, Reason: "you are happy"}, Now: later})
+	got := endEvent(t, st, g, "e1", EventOutcome{Order: EventPayload{Phase: Review, Goal: as.ID}, As: as, Decision: Decision{Verdict: Complete, Confidence: 1, Reason: "you are happy"}, Now: later})
 	if got.Status != string(Active) || got.Description != "be rich" || got.Reviewed != 0 || got.NextAt.After(later) {
 		t.Errorf("%+v", got)
 	}
@@ -53,9 +53,9 @@ func TestAGoalThatIsChangedDuringItsReview(t *testing.T) {
 func TestARuleWhoseActionFailed(t *testing.T) {
 	now := time.Date(2026, 3, 10, 12, 0, 0, 0, time.UTC)
 	for failed, want := range map[string]string{"": "t1", Stopped: "t1", "no connection": ""} {
-		st, g, goal := made(t, now)
+		st, g, goal := newGoal(t, now)
 		goal = reviewedAs(t, st, g, goal, now, Decision{Verdict: DoIt, Action: "list my tasks", Risk: RiskRead, Confidence: 1, Seen: "t1"}, Rule)
-		got := ended(t, st, g, goal.Event, Ended{Order: Order{Phase: Act, Goal: goal.ID, Rule: true}, Failed: failed, Now: now})
+		got := endEvent(t, st, g, goal.Event, EventOutcome{Order: EventPayload{Phase: Act, Goal: goal.ID, Rule: true}, Failed: failed, Now: now})
 		if got.Seen != want {
 			t.Errorf("after %q it has seen %q", failed, got.Seen)
 		}
@@ -66,12 +66,12 @@ func TestARuleWhoseActionFailed(t *testing.T) {
 // next regular review.
 func TestInvestigations(t *testing.T) {
 	now := time.Date(2026, 3, 10, 12, 0, 0, 0, time.UTC)
-	st, g, goal := made(t, now)
+	st, g, goal := newGoal(t, now)
 	var followed []bool
 	for range 6 {
-		before := count(t, st)
+		before := countEvents(t, st)
 		goal = reviewedAs(t, st, g, goal, goal.NextAt, Decision{Verdict: Investigate, Action: "look", Confidence: 1}, "a model")
-		followed = append(followed, count(t, st) == before+2)
+		followed = append(followed, countEvents(t, st) == before+2)
 	}
 	for i, want := range []bool{true, true, true, false, true, true} {
 		if followed[i] != want {
@@ -91,9 +91,9 @@ func TestAgreedToWhatWasShown(t *testing.T) {
 		{"its beginning", strings.Repeat("buy milk and ", 40) + "pay account 99", false},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
-			st, g, goal := made(t, now)
+			st, g, goal := newGoal(t, now)
 			d := Decision{Verdict: DoIt, Action: tc.action, Risk: RiskSend, Confidence: 0.2}
-			goal = ended(t, st, g, "e1", Ended{Order: Order{Phase: Ask, Goal: goal.ID, Decision: d}, Agreed: true, Now: now})
+			goal = endEvent(t, st, g, "e1", EventOutcome{Order: EventPayload{Phase: Ask, Goal: goal.ID, Decision: d}, Agreed: true, Now: now})
 			ev, err := bus.New(st, bus.Options{}).Event(t.Context(), goal.Event)
 			if err != nil {
 				t.Fatal(err)

@@ -6,13 +6,13 @@ import (
 	"errors"
 	"fmt"
 
-	"hob/knowledge/store"
-	"hob/platform/erase"
+	"hob/platform/store"
+	"hob/platform/store/erase"
 )
 
 // Migrations returns the package's tables: the goals and the records of reviews.
-func Migrations() store.Set {
-	return store.Set{Owner: "goals", Steps: []string{`
+func Migrations() store.MigrationSet {
+	return store.MigrationSet{Owner: "goals", Steps: []string{`
 CREATE TABLE goals (
 	n INTEGER PRIMARY KEY AUTOINCREMENT, id TEXT NOT NULL UNIQUE,
 	description TEXT NOT NULL, priority INTEGER NOT NULL, success TEXT NOT NULL, every INTEGER NOT NULL, next_at INTEGER NOT NULL,
@@ -44,14 +44,14 @@ func Eraser() erase.Eraser {
 
 const columns = `id, description, priority, success, every, next_at, status, source, provenance, report, agent, quiet, looked, seen, reviewed, last_at, last, reason, event, created_at, updated_at, reason_source`
 
-func values(g Goal) []any {
+func goalValues(g Goal) []any {
 	return []any{
 		g.ID, g.Description, g.Priority, g.Success, g.Every, store.Millis(g.NextAt), g.Status, g.Source, string(g.Provenance), g.Report, g.Agent,
 		g.Quiet, g.Looked, g.Seen, g.Reviewed, store.Millis(g.LastAt), g.Last, g.Reason, g.Event, store.Millis(g.CreatedAt), store.Millis(g.UpdatedAt), string(g.ReasonFrom),
 	}
 }
 
-func scan(row interface{ Scan(...any) error }) (g Goal, err error) {
+func scanGoal(row interface{ Scan(...any) error }) (g Goal, err error) {
 	var next, last, created, updated int64
 	err = row.Scan(&g.ID, &g.Description, &g.Priority, &g.Success, &g.Every, &next, &g.Status, &g.Source, &g.Provenance, &g.Report, &g.Agent,
 		&g.Quiet, &g.Looked, &g.Seen, &g.Reviewed, &last, &g.Last, &g.Reason, &g.Event, &created, &updated, &g.ReasonFrom)
@@ -59,28 +59,28 @@ func scan(row interface{ Scan(...any) error }) (g Goal, err error) {
 	return g, err
 }
 
-func (g *Goals) insert(tx *store.Tx, goal Goal) error {
-	_, err := tx.Exec(`INSERT INTO goals (`+columns+`) VALUES (?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?)`, values(goal)...)
+func (g *Goals) insertGoal(tx *store.Tx, goal Goal) error {
+	_, err := tx.Exec(`INSERT INTO goals (`+columns+`) VALUES (?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?)`, goalValues(goal)...)
 	if err != nil {
 		return fmt.Errorf("goals: %w", err)
 	}
-	g.changed(tx)
+	g.invalidateNext(tx)
 	return nil
 }
 
-func (g *Goals) update(tx *store.Tx, goal Goal) error {
+func (g *Goals) updateGoal(tx *store.Tx, goal Goal) error {
 	_, err := tx.Exec(`UPDATE goals SET description = ?2, priority = ?3, success = ?4, every = ?5, next_at = ?6, status = ?7, source = ?8, provenance = ?9, report = ?10, agent = ?11,
-		quiet = ?12, looked = ?13, seen = ?14, reviewed = ?15, last_at = ?16, last = ?17, reason = ?18, event = ?19, created_at = ?20, updated_at = ?21, reason_source = ?22 WHERE id = ?1`, values(goal)...)
+		quiet = ?12, looked = ?13, seen = ?14, reviewed = ?15, last_at = ?16, last = ?17, reason = ?18, event = ?19, created_at = ?20, updated_at = ?21, reason_source = ?22 WHERE id = ?1`, goalValues(goal)...)
 	if err != nil {
 		return fmt.Errorf("goals: %w", err)
 	}
-	g.changed(tx)
+	g.invalidateNext(tx)
 	return nil
 }
 
 // Get reads one goal.
 func Get(q store.Querier, id string) (Goal, error) {
-	goal, err := scan(q.QueryRow(`SELECT `+columns+` FROM goals WHERE id = ?`, id))
+	goal, err := scanGoal(q.QueryRow(`SELECT `+columns+` FROM goals WHERE id = ?`, id))
 	if errors.Is(err, sql.ErrNoRows) {
 		return Goal{}, fmt.Errorf("goal %q: %w", id, ErrNotFound)
 	}
@@ -92,10 +92,10 @@ func Get(q store.Querier, id string) (Goal, error) {
 
 // ListIn lists the living goals, or all ever created, by priority and then newest first.
 func ListIn(q store.Querier, all bool) ([]Goal, error) {
-	return list(q, `WHERE ? OR status IN ('active', 'paused', 'waiting') ORDER BY status NOT IN ('active', 'paused', 'waiting'), priority DESC, n DESC`, all)
+	return listGoals(q, `WHERE ? OR status IN ('active', 'paused', 'waiting') ORDER BY status NOT IN ('active', 'paused', 'waiting'), priority DESC, n DESC`, all)
 }
 
-func list(q store.Querier, tail string, args ...any) (out []Goal, err error) {
+func listGoals(q store.Querier, tail string, args ...any) (out []Goal, err error) {
 	rows, err := q.Query(`SELECT `+columns+` FROM goals `+tail, args...)
 	if err != nil {
 		return nil, fmt.Errorf("goals: %w", err)
@@ -103,7 +103,7 @@ func list(q store.Querier, tail string, args ...any) (out []Goal, err error) {
 	defer func() { err = errors.Join(err, rows.Close()) }()
 	out = []Goal{}
 	for rows.Next() {
-		goal, err := scan(rows)
+		goal, err := scanGoal(rows)
 		if err != nil {
 			return nil, fmt.Errorf("goals: %w", err)
 		}

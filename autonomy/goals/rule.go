@@ -10,8 +10,8 @@ import (
 	"sync"
 	"time"
 
-	"hob/platform/phrase"
 	"hob/platform/provenance"
+	"hob/platform/text/textnorm"
 )
 
 // Facts gives rules read access to stored data and to the firings of watchers and schedules.
@@ -54,7 +54,7 @@ type rule struct {
 	until string
 }
 
-var forms = sync.OnceValue(func() (f struct{ rule, always *regexp.Regexp }) {
+var rulePatterns = sync.OnceValue(func() (f struct{ rule, always *regexp.Regexp }) {
 	f.rule = regexp.MustCompile(`(?is)^(?:when|whenever|if|as soon as|once|every time|each time)\s+(.+?)(?:\s*,\s*(?:then\s+)?|\s+then\s+)(.+?)(?:[,;]?\s+until\s+(.+?))?[.!]*$`)
 	f.always = regexp.MustCompile(`(?is)^(.+?)(?:[,;]?\s+until\s+(.+?))?[.!]*$`)
 	return f
@@ -63,18 +63,18 @@ var forms = sync.OnceValue(func() (f struct{ rule, always *regexp.Regexp }) {
 // ruleOf parses a description as a rule.
 func ruleOf(description string) rule {
 	text := strings.Join(strings.Fields(description), " ")
-	if m := forms().rule.FindStringSubmatch(text); m != nil {
+	if m := rulePatterns().rule.FindStringSubmatch(text); m != nil {
 		return rule{when: m[1], do: m[2], until: m[3]}
 	}
-	m := forms().always.FindStringSubmatch(text)
+	m := rulePatterns().always.FindStringSubmatch(text)
 	if m == nil {
 		return rule{do: text}
 	}
 	return rule{do: m[1], until: m[2]}
 }
 
-// telling reports whether the action is only to notify the user.
-func telling(do string) bool {
+// isNotifyOnly reports whether the action is only to notify the user.
+func isNotifyOnly(do string) bool {
 	do = strings.TrimSuffix(strings.TrimPrefix(strings.ToLower(do), "please "), ".")
 	for _, head := range []string{"tell me", "let me know", "notify me", "alert me", "warn me", "inform me", "say so", "remind me"} {
 		if do == head || do == head+" about it" || do == head+" of it" || do == head+" which" || do == head+" about them" {
@@ -84,8 +84,8 @@ func telling(do string) bool {
 	return false
 }
 
-// held is the result of a condition.
-type held struct {
+// conditionResult is the result of a condition.
+type conditionResult struct {
 	yes  bool
 	seen string            // identifies the state, so that it is acted on once
 	what string            // as text
@@ -93,13 +93,13 @@ type held struct {
 	next time.Time
 }
 
-// Follow decides about a goal by its rule, without a model.
-func Follow(ctx context.Context, goal Goal, facts Facts, now time.Time) (Decision, error) {
+// DecideByRule decides about a goal by its rule, without a model.
+func DecideByRule(ctx context.Context, goal Goal, facts Facts, now time.Time) (Decision, error) {
 	r := ruleOf(goal.Description)
 	sure := Decision{Confidence: 1, Risk: RiskRead, Source: provenance.Hob}
 	var at time.Time
 	for _, end := range []string{r.until, strings.TrimPrefix(strings.TrimSuffix(goal.Success, "."), "when ")} {
-		h, ok, err := look(ctx, end, goal, facts, now)
+		h, ok, err := evalCondition(ctx, end, goal, facts, now)
 		if err != nil {
 			return Decision{}, err
 		}
@@ -115,14 +115,14 @@ func Follow(ctx context.Context, goal Goal, facts Facts, now time.Time) (Decisio
 	if at.IsZero() || at.After(now.Add(goal.EveryDuration())) {
 		sure.Next = time.Time{}
 	}
-	h, ok, err := look(ctx, r.when, goal, facts, now)
+	h, ok, err := evalCondition(ctx, r.when, goal, facts, now)
 	if err != nil {
 		return Decision{}, err
 	}
 	sure.Source = cmp.Or(h.from, provenance.Hob)
-	tell := telling(r.do)
+	tell := isNotifyOnly(r.do)
 	if r.when != "" && !ok || !tell && !facts.Understands(r.do) || tell && r.when == "" {
-		return beyond(goal, r, ok || r.when == "", sure), nil
+		return unsupportedDecision(goal, r, ok || r.when == "", sure), nil
 	}
 	switch {
 	case r.when == "":
@@ -146,11 +146,11 @@ func Follow(ctx context.Context, goal Goal, facts Facts, now time.Time) (Decisio
 // unable is the value of Seen once the user was notified that the goal needs a model.
 const unable = "told"
 
-// beyond returns the decision for a goal that needs a model: the user is notified once.
-func beyond(goal Goal, r rule, whenOK bool, d Decision) Decision {
-	part := "I do not understand " + strconv.Quote(phrase.Cut(r.do, 120)) + " as an action that I can do"
+// unsupportedDecision returns the decision for a goal that needs a model: the user is notified once.
+func unsupportedDecision(goal Goal, r rule, whenOK bool, d Decision) Decision {
+	part := "I do not understand " + strconv.Quote(textnorm.Ellipsize(r.do, 120)) + " as an action that I can do"
 	if !whenOK {
-		part = "I cannot check whether " + strconv.Quote(phrase.Cut(r.when, 120))
+		part = "I cannot check whether " + strconv.Quote(textnorm.Ellipsize(r.when, 120))
 	}
 	d.Verdict, d.Reason, d.Confidence = Defer, "without a model "+part, 1
 	d.Seen = unable
@@ -163,39 +163,39 @@ func beyond(goal Goal, r rule, whenOK bool, d Decision) Decision {
 // condition is one form of text that can be evaluated.
 type condition struct {
 	form *regexp.Regexp
-	look func(ctx context.Context, m []string, l *looking) (held, error)
+	look func(ctx context.Context, m []string, l *ruleContext) (conditionResult, error)
 }
 
-// looking holds the inputs of a condition.
-type looking struct {
+// ruleContext holds the inputs of a condition.
+type ruleContext struct {
 	goal  Goal
 	facts Facts
 	now   time.Time
 }
 
 var conditions = sync.OnceValue(func() []condition {
-	c := func(form string, look func(ctx context.Context, m []string, l *looking) (held, error)) condition {
+	c := func(form string, look func(ctx context.Context, m []string, l *ruleContext) (conditionResult, error)) condition {
 		return condition{regexp.MustCompile(`(?is)^` + form + `$`), look}
 	}
 	return []condition{
 		c(`(?:a|any|some|one of my|one|the|my|something|anything)?\s*(?:tasks?)?\s*(?:is|are|becomes?|gets?|goes) (overdue|late)`, anyOverdue),
-		c(`(?:there (?:is|are) |i have )?(?:(more than|over|at least|fewer than|less than) )?(\d+|no|any|one|an?|all)( or more)?(?: of)?(?: my| the)? (open |overdue |unfinished )?tasks?(?: (?:is|are) (open|overdue|left|done|finished|unfinished))?(?: left)?`, counted),
-		c(`(?:the |my )?task (.+?) (?:is|gets?|becomes?) (done|finished|completed|complete|open|overdue|late)`, named),
-		c(`(?:the |my )?(?:watcher|watch|schedule|reminder)(?: on| of| for| in| called| named)? (.+?) (?:fires|fired|has fired|runs|ran|has run|goes off|went off)`, fired),
-		c(`(?:something|a file|a new file|anything|any file) (?:new )?(?:arrives|changes|appears|happens|is there|comes|has changed|has happened) (?:in|at|to) (.+)`, fired),
-		c(`(?:you know|you remember|you learn|you have learned|i told you|i tell you|i have told you|i say|i said|it is known|there is a fact)(?: that| about)? (.+)`, known),
-		c(`(?:it is |it's )?(?:after|past) (.+)`, passed),
-		c(`(?:it is |it's )?(.+)`, passed),
+		c(`(?:there (?:is|are) |i have )?(?:(more than|over|at least|fewer than|less than) )?(\d+|no|any|one|an?|all)( or more)?(?: of)?(?: my| the)? (open |overdue |unfinished )?tasks?(?: (?:is|are) (open|overdue|left|done|finished|unfinished))?(?: left)?`, evalTaskCount),
+		c(`(?:the |my )?task (.+?) (?:is|gets?|becomes?) (done|finished|completed|complete|open|overdue|late)`, evalTaskState),
+		c(`(?:the |my )?(?:watcher|watch|schedule|reminder)(?: on| of| for| in| called| named)? (.+?) (?:fires|fired|has fired|runs|ran|has run|goes off|went off)`, evalFired),
+		c(`(?:something|a file|a new file|anything|any file) (?:new )?(?:arrives|changes|appears|happens|is there|comes|has changed|has happened) (?:in|at|to) (.+)`, evalFired),
+		c(`(?:you know|you remember|you learn|you have learned|i told you|i tell you|i have told you|i say|i said|it is known|there is a fact)(?: that| about)? (.+)`, evalKnown),
+		c(`(?:it is |it's )?(?:after|past) (.+)`, evalTime),
+		c(`(?:it is |it's )?(.+)`, evalTime),
 	}
 })
 
-// look evaluates a condition; ok is false if its text is not understood.
-func look(ctx context.Context, words string, goal Goal, facts Facts, now time.Time) (h held, ok bool, err error) {
+// evalCondition evaluates a condition; ok is false if its text is not understood.
+func evalCondition(ctx context.Context, words string, goal Goal, facts Facts, now time.Time) (h conditionResult, ok bool, err error) {
 	words = strings.Trim(strings.TrimSpace(words), `."`)
 	if words == "" {
-		return held{}, false, nil
+		return conditionResult{}, false, nil
 	}
-	l := &looking{goal: goal, facts: facts, now: now}
+	l := &ruleContext{goal: goal, facts: facts, now: now}
 	for _, c := range conditions() {
 		m := c.form.FindStringSubmatch(words)
 		if m == nil {
@@ -208,11 +208,11 @@ func look(ctx context.Context, words string, goal Goal, facts Facts, now time.Ti
 		h.from = cmp.Or(h.from, provenance.Hob)
 		return h, err == nil, err
 	}
-	return held{}, false, nil
+	return conditionResult{}, false, nil
 }
 
-// Followable reports whether a goal can be pursued without a model.
-func Followable(ctx context.Context, goal Goal, facts Facts, now time.Time) bool {
-	d, err := Follow(ctx, goal, facts, now)
+// HasRule reports whether a goal can be pursued without a model.
+func HasRule(ctx context.Context, goal Goal, facts Facts, now time.Time) bool {
+	d, err := DecideByRule(ctx, goal, facts, now)
 	return err != nil || d.Seen != unable
 }

@@ -23,7 +23,7 @@ func (w world) Fired(_ context.Context, words string) (Firing, bool, error) {
 }
 
 func (w world) Known(_ context.Context, words string) (Fact, bool, error) {
-	return Fact{ID: "f1", Text: w.known}, w.known != "" && has(w.known, words), nil
+	return Fact{ID: "f1", Text: w.known}, w.known != "" && containsAll(w.known, words), nil
 }
 
 func (w world) Understands(words string) bool { return strings.HasPrefix(words, "list") }
@@ -63,7 +63,7 @@ func TestFollow(t *testing.T) {
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			g := Goal{Description: tc.goal, Success: tc.success, Seen: tc.seen, Every: 3600, CreatedAt: made}
-			d, err := Follow(t.Context(), g, tc.world, made.Add(tc.after))
+			d, err := DecideByRule(t.Context(), g, tc.world, made.Add(tc.after))
 			if err != nil || d.Verdict != tc.want || !strings.Contains(d.Told+" "+d.Action+" "+d.Reason, tc.text) {
 				t.Errorf("%+v, %v", d, err)
 			}
@@ -71,17 +71,17 @@ func TestFollow(t *testing.T) {
 	}
 	t.Run("the user is notified once of an unsupported goal", func(t *testing.T) {
 		g := Goal{Description: "find a cheaper phone contract", Every: 3600, CreatedAt: made}
-		first, err := Follow(t.Context(), g, none, made)
+		first, err := DecideByRule(t.Context(), g, none, made)
 		if err != nil || !strings.Contains(first.Told, "only with a language model") {
 			t.Fatalf("%+v, %v", first, err)
 		}
 		g.Seen = first.Seen
-		if again, err := Follow(t.Context(), g, none, made); err != nil || again.Told != "" {
+		if again, err := DecideByRule(t.Context(), g, none, made); err != nil || again.Told != "" {
 			t.Errorf("%+v, %v", again, err)
 		}
 	})
 	t.Run("what a rule quotes keeps its provenance", func(t *testing.T) {
-		d, err := Follow(t.Context(), Goal{Description: "when a task is overdue then tell me", Every: 3600, CreatedAt: made}, late, made)
+		d, err := DecideByRule(t.Context(), Goal{Description: "when a task is overdue then tell me", Every: 3600, CreatedAt: made}, late, made)
 		if err != nil || !d.Source.Tainted() {
 			t.Errorf("%+v, %v", d, err)
 		}

@@ -7,28 +7,28 @@ import (
 	"sync"
 	"time"
 
-	"hob/platform/when"
-	"hob/platform/wording"
+	"hob/platform/text/dateparse"
+	"hob/platform/text/minitmpl"
 )
 
 //go:embed text/*.md.tmpl
 var texts embed.FS
 
-var templates = sync.OnceValue(func() *wording.Template {
-	return wording.Must(wording.ParseFS(texts, "text/*.md.tmpl"))
+var templates = sync.OnceValue(func() *minitmpl.Template {
+	return minitmpl.Must(minitmpl.ParseFS(texts, "text/*.md.tmpl"))
 })
 
 // Text returns the model's prompt in a phase.
-func Text(goal Goal, o Order, now time.Time) (string, error) {
+func Text(goal Goal, o EventPayload, now time.Time) (string, error) {
 	if o.Rule && o.Phase == Act {
 		return o.Decision.Action, nil
 	}
 	view := struct {
 		Goal
 		Action, Every, LastAt string
-	}{Goal: goal, Action: o.Decision.Action, Every: Every(goal.Every)}
+	}{Goal: goal, Action: o.Decision.Action, Every: FormatInterval(goal.Every)}
 	if !goal.LastAt.IsZero() {
-		view.LastAt = when.Format(goal.LastAt.In(now.Location()), now)
+		view.LastAt = dateparse.Format(goal.LastAt.In(now.Location()), now)
 	}
 	name := map[Phase]string{Review: "review", Act: "act", Look: "look"}[o.Phase]
 	var b strings.Builder
@@ -38,8 +38,8 @@ func Text(goal Goal, o Order, now time.Time) (string, error) {
 	return strings.TrimSpace(b.String()), nil
 }
 
-// Every formats a number of seconds: "2h", "1d", "90s".
-func Every(seconds int64) string {
+// FormatInterval formats a number of seconds: "2h", "1d", "90s".
+func FormatInterval(seconds int64) string {
 	switch {
 	case seconds%86400 == 0 && seconds > 0:
 		return fmt.Sprintf("%dd", seconds/86400)

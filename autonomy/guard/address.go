@@ -7,7 +7,7 @@ import (
 	"strings"
 	"unicode"
 
-	"hob/platform/safehttp"
+	"hob/platform/net/safehttp"
 )
 
 // An address counts as named only if the owner's text contains it as a whole. Each
@@ -17,11 +17,11 @@ import (
 // maxAddress bounds an address in bytes; longer ones count as none.
 const maxAddress = 2048
 
-// site returns the host and port that an address contacts, in canonical form, "" if it cannot
+// hostAndPort returns the host and port that an address contacts, in canonical form, "" if it cannot
 // be compared.
-func site(u *url.URL) string {
+func hostAndPort(u *url.URL) string {
 	host := strings.TrimSuffix(strings.ToLower(u.Hostname()), ".")
-	if host == "" || !ascii(host) {
+	if host == "" || !isASCII(host) {
 		return "" // lookalike names cannot be distinguished here
 	}
 	port := u.Port()
@@ -34,8 +34,8 @@ func site(u *url.URL) string {
 	return net.JoinHostPort(host, port)
 }
 
-// parse reads a web address: one with a scheme and a host, without credentials.
-func parse(raw string) (*url.URL, bool) {
+// parseAddress reads a web address: one with a scheme and a host, without credentials.
+func parseAddress(raw string) (*url.URL, bool) {
 	if len(raw) > maxAddress || strings.ContainsFunc(raw, func(r rune) bool { return r <= ' ' || r == 0x7f || r == '\\' }) {
 		return nil, false
 	}
@@ -46,12 +46,12 @@ func parse(raw string) (*url.URL, bool) {
 	return u, true
 }
 
-// spellings returns the forms of an address that count as equal: as written, and canonical.
+// addressSpellings returns the forms of an address that count as equal: as written, and canonical.
 // Neither has the fragment, which is not sent.
-func spellings(raw string) []string {
+func addressSpellings(raw string) []string {
 	var out []string
-	if u, ok := parse(raw); ok && site(u) != "" {
-		out = append(out, cutFragment(raw), canonical(u))
+	if u, ok := parseAddress(raw); ok && hostAndPort(u) != "" {
+		out = append(out, cutFragment(raw), canonicalAddress(u))
 	}
 	// The web tools ask for the form that safehttp gives an address.
 	if u, err := safehttp.Canonical(raw); err == nil {
@@ -60,11 +60,11 @@ func spellings(raw string) []string {
 	return out
 }
 
-// canonical normalizes an address: host in lower case without the default port, at least "/" as
+// canonicalAddress normalizes an address: host in lower case without the default port, at least "/" as
 // path, no fragment. It does not change the rest of the bytes that are sent.
-func canonical(u *url.URL) string {
+func canonicalAddress(u *url.URL) string {
 	c := *u
-	c.Host = site(u)
+	c.Host = hostAndPort(u)
 	c.Fragment, c.RawFragment = "", ""
 	if c.Path == "" {
 		c.Path = "/"
@@ -77,17 +77,17 @@ func cutFragment(s string) string {
 	return s
 }
 
-// stands reports whether an address is among the seen ones.
-func stands(raw string, seen map[string]bool) bool {
-	u, ok := parse(raw)
-	return ok && site(u) != "" && seen[cutFragment(raw)]
+// isSeenAddress reports whether an address is among the seen ones.
+func isSeenAddress(raw string, seen map[string]bool) bool {
+	u, ok := parseAddress(raw)
+	return ok && hostAndPort(u) != "" && seen[cutFragment(raw)]
 }
 
-// spelled collects the spellings of addresses.
-func spelled(list []string) map[string]bool {
+// spellingSet collects the spellings of addresses.
+func spellingSet(list []string) map[string]bool {
 	out := map[string]bool{}
 	for _, raw := range list {
-		for _, s := range spellings(raw) {
+		for _, s := range addressSpellings(raw) {
 			out[s] = true
 		}
 	}
@@ -100,17 +100,17 @@ func addressesIn(text string) []string {
 	var out []string
 	for word := range strings.FieldsFuncSeq(text, func(r rune) bool { return unicode.IsSpace(r) || strings.ContainsRune("<>\"“”«»`|", r) }) {
 		word = strings.TrimLeft(word, "([{'‘*_,;")
-		lower := lowered(word)
+		lower := lowerASCII(word)
 		// Text before a scheme is not part of the address: "see:https://…".
 		if i := strings.Index(lower, "http"); i > 0 && (strings.HasPrefix(lower[i:], "http://") || strings.HasPrefix(lower[i:], "https://")) && !strings.ContainsAny(lower[:i], "/?#@") {
 			word, lower = word[i:], lower[i:]
 		}
 		whole := strings.HasPrefix(lower, "http://") || strings.HasPrefix(lower, "https://")
-		for _, w := range ends(word) {
+		for _, w := range wordEndings(word) {
 			switch {
 			case whole:
 				out = append(out, w)
-			case bare(w):
+			case isBareDomain(w):
 				out = append(out, "https://"+w, "http://"+w)
 			}
 		}
@@ -118,9 +118,9 @@ func addressesIn(text string) []string {
 	return out
 }
 
-// ends returns the possible ends of a word: with its trailing punctuation, which usually
+// wordEndings returns the possible ends of a word: with its trailing punctuation, which usually
 // belongs to the sentence, and without.
-func ends(word string) []string {
+func wordEndings(word string) []string {
 	short := strings.TrimRightFunc(word, func(r rune) bool { return strings.ContainsRune(".,;:!?'’*_…。，；：！？、）」』", r) })
 	for strings.HasSuffix(short, ")") && strings.Count(short, ")") > strings.Count(short, "(") || strings.HasSuffix(short, "]") || strings.HasSuffix(short, "}") {
 		short = strings.TrimRight(short[:len(short)-1], ".,;:!?")
@@ -131,13 +131,13 @@ func ends(word string) []string {
 	return []string{short, word}
 }
 
-// bare reports whether a word without a scheme is the name of a place on the
+// isBareDomain reports whether a word without a scheme is the name of a place on the
 // web. The name of a file is not, though some endings are also countries'.
-func bare(word string) bool {
+func isBareDomain(word string) bool {
 	host, _, _ := strings.Cut(word, "/")
 	host, _, _ = strings.Cut(host, "?")
 	host, _, _ = strings.Cut(host, "#")
-	if strings.ContainsAny(host, "@:") || !ascii(host) {
+	if strings.ContainsAny(host, "@:") || !isASCII(host) {
 		return false
 	}
 	labels := strings.Split(strings.ToLower(host), ".")
@@ -159,8 +159,8 @@ func bare(word string) bool {
 // fileEndings are top-level domains that are more common as file extensions.
 const fileEndings = " md py sh rs pl cc ps so zip mov app tf ml mk st js ts go "
 
-// lowered converts ASCII letters to lower case and keeps the length of the text.
-func lowered(s string) string {
+// lowerASCII converts ASCII letters to lower case and keeps the length of the text.
+func lowerASCII(s string) string {
 	b := []byte(s)
 	for i, c := range b {
 		if 'A' <= c && c <= 'Z' {
@@ -170,18 +170,18 @@ func lowered(s string) string {
 	return string(b)
 }
 
-func ascii(s string) bool {
+func isASCII(s string) bool {
 	return !strings.ContainsFunc(s, func(r rune) bool { return r > unicode.MaxASCII })
 }
 
-// sites collects the places that addresses contact, each also without "www.".
-func sites(list []string) map[string]bool {
+// siteSet collects the places that addresses contact, each also without "www.".
+func siteSet(list []string) map[string]bool {
 	out := map[string]bool{}
 	for _, raw := range list {
-		if u, ok := parse(raw); ok && site(u) != "" {
-			out[strings.TrimPrefix(site(u), "www.")] = true
+		if u, ok := parseAddress(raw); ok && hostAndPort(u) != "" {
+			out[strings.TrimPrefix(hostAndPort(u), "www.")] = true
 		} else if u, err := safehttp.Canonical(raw); err == nil { // a name in another script
-			out[strings.TrimPrefix(site(u), "www.")] = true
+			out[strings.TrimPrefix(hostAndPort(u), "www.")] = true
 		}
 	}
 	return out
@@ -202,9 +202,9 @@ func hostsOf(list []string) []string {
 	return out
 }
 
-// listed reports whether a host is on a list: by its whole name, or below "*.name". An empty
+// isListedHost reports whether a host is on a list: by its whole name, or below "*.name". An empty
 // list matches nothing.
-func listed(place string, list []string) bool {
+func isListedHost(place string, list []string) bool {
 	return slices.ContainsFunc(list, func(entry string) bool {
 		entry = strings.TrimSuffix(strings.ToLower(entry), ".")
 		if below, wild := strings.CutPrefix(entry, "*."); wild {

@@ -22,20 +22,20 @@ func FuzzAddresses(f *testing.F) {
 		f.Add(s[0], s[1])
 	}
 	f.Fuzz(func(t *testing.T, said, asked string) {
-		known := spelled(addressesIn(said))
+		known := spellingSet(addressesIn(said))
 		for k := range known {
-			if _, ok := parse(k); !ok {
+			if _, ok := parseAddress(k); !ok {
 				t.Errorf("%q: %q is no address", said, k)
 			}
 		}
-		if !stands(asked, known) {
+		if !isSeenAddress(asked, known) {
 			return
 		}
 		u, err := url.Parse(asked)
 		if err != nil || u.User != nil {
 			t.Fatalf("%q counts as part of %q but is no address: %v", asked, said, err)
 		}
-		if !sites(addressesIn(said))[strings.TrimPrefix(site(u), "www.")] {
+		if !siteSet(addressesIn(said))[strings.TrimPrefix(hostAndPort(u), "www.")] {
 			t.Errorf("%q counts as part of %q but contacts another host", asked, said)
 		}
 		sent := strings.TrimPrefix(u.RequestURI(), "/")

@@ -11,7 +11,7 @@ import (
 	"os"
 	"time"
 
-	"hob/platform/system"
+	"hob/platform/host/system"
 )
 
 // anchor is the end of the log as stored outside of the database. A shorter log, or one with
@@ -23,12 +23,12 @@ type anchor struct {
 	MAC   string    `json:"mac"`
 }
 
-func (a anchor) sum(key []byte) string {
-	return mac(derive(key, "anchor"), fmt.Appendf(nil, "%d %s %d", a.Lines, a.Hash, a.At.UnixMilli()))
+func (a anchor) computeMAC(key []byte) string {
+	return hmacHex(deriveKey(key, "anchor"), fmt.Appendf(nil, "%d %s %d", a.Lines, a.Hash, a.At.UnixMilli()))
 }
 
 // Head returns the current end of the log.
-func (g *Guard) Head(ctx context.Context) (h Head, err error) {
+func (g *Guard) Head(ctx context.Context) (h ChainHead, err error) {
 	err = g.db.Read().QueryRowContext(ctx, `SELECT seq, hash FROM audit ORDER BY seq DESC LIMIT 1`).Scan(&h.Lines, &h.Hash)
 	if err != nil && !errors.Is(err, sql.ErrNoRows) {
 		return h, fmt.Errorf("guard: audit: %w", err)
@@ -36,9 +36,9 @@ func (g *Guard) Head(ctx context.Context) (h Head, err error) {
 	return h, nil
 }
 
-// NoteHead writes the end of the log into the anchor file if it changed. It does not overwrite
+// WriteAnchor writes the end of the log into the anchor file if it changed. It does not overwrite
 // the anchor of a truncated log: then it returns the error of Truncated.
-func (g *Guard) NoteHead(ctx context.Context) (Head, error) {
+func (g *Guard) WriteAnchor(ctx context.Context) (ChainHead, error) {
 	h, err := g.Head(ctx)
 	key := g.chainKey()
 	if err != nil || g.opt.Anchor == "" || key == nil || g.ForeignKey() {
@@ -52,7 +52,7 @@ func (g *Guard) NoteHead(ctx context.Context) (Head, error) {
 		return h, err
 	}
 	a := anchor{Lines: h.Lines, Hash: h.Hash, At: time.Now().UTC().Truncate(time.Millisecond)}
-	a.MAC = a.sum(key)
+	a.MAC = a.computeMAC(key)
 	b, err := json.Marshal(a)
 	if err != nil {
 		return h, err
@@ -60,7 +60,7 @@ func (g *Guard) NoteHead(ctx context.Context) (Head, error) {
 	return h, system.WriteFile(g.opt.Anchor, append(b, '\n'))
 }
 
-// Truncated reports an *AlteredError when the log does not hold the line that
+// Truncated reports an *TamperError when the log does not hold the line that
 // was noted last. It reads one line only.
 func (g *Guard) Truncated(ctx context.Context) error {
 	a, err := g.readAnchor()
@@ -71,11 +71,11 @@ func (g *Guard) Truncated(ctx context.Context) error {
 	err = g.db.Read().QueryRowContext(ctx, `SELECT hash FROM audit WHERE seq = ?`, a.Lines).Scan(&hash)
 	switch {
 	case errors.Is(err, sql.ErrNoRows):
-		return &AlteredError{Line: a.Lines, Why: "it is missing, though it was there on " + a.At.Format("2006-01-02 15:04")}
+		return &TamperError{Line: a.Lines, Why: "it is missing, though it was there on " + a.At.Format("2006-01-02 15:04")}
 	case err != nil:
 		return fmt.Errorf("guard: audit: %w", err)
 	case hash != a.Hash:
-		return &AlteredError{Line: a.Lines, Why: "it is another line than on " + a.At.Format("2006-01-02 15:04")}
+		return &TamperError{Line: a.Lines, Why: "it is another line than on " + a.At.Format("2006-01-02 15:04")}
 	}
 	return nil
 }
@@ -95,7 +95,7 @@ func (g *Guard) readAnchor() (*anchor, error) {
 		return nil, fmt.Errorf("guard: read the anchor of the audit log: %w; make the file readable", err)
 	}
 	var a anchor
-	if json.Unmarshal(b, &a) != nil || !hmac.Equal([]byte(a.MAC), []byte(a.sum(key))) {
+	if json.Unmarshal(b, &a) != nil || !hmac.Equal([]byte(a.MAC), []byte(a.computeMAC(key))) {
 		return nil, fmt.Errorf("guard: the anchor of the audit log, %s, was changed or belongs to another audit key", g.opt.Anchor)
 	}
 	return &a, nil

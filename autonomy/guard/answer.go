@@ -9,7 +9,7 @@ import (
 	"strings"
 	"time"
 
-	"hob/knowledge/store"
+	"hob/platform/store"
 )
 
 // The scopes of an answer.
@@ -83,7 +83,7 @@ func (g *Guard) AnswerTx(tx *store.Tx, id string, ans Answer) (Approval, error) 
 	if err != nil {
 		return a, fmt.Errorf("guard: answer: %w", err)
 	}
-	tx.AfterCommit(func() { g.changed(id) })
+	tx.AfterCommit(func() { g.notifyWaiters(id) })
 	return a, g.AuditTx(tx, Record{Actor: "owner", Action: "answer", Event: a.Event, Session: a.Session, Origin: ans.By, Tool: a.Tool, Call: a.Call, Verdict: string(a.State), Rule: "approval " + a.ID, Args: a.Arguments})
 }
 

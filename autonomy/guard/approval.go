@@ -12,9 +12,9 @@ import (
 
 	"github.com/google/uuid"
 
-	"hob/knowledge/store"
-	"hob/platform/origins"
 	"hob/platform/provenance"
+	"hob/platform/provenance/origins"
+	"hob/platform/store"
 )
 
 // ApprovalState is the state of a question to the owner.
@@ -51,7 +51,7 @@ type Approval struct {
 	// Rule is the row of the table that requires the question.
 	Rule string `json:"rule,omitempty"`
 	// Why describes the actual effect of the call, Exact what would run beyond the arguments
-	// (see tools.Judgement); both in visible characters.
+	// (see tools.CallAssessment); both in visible characters.
 	Why   string `json:"why,omitempty"`
 	Exact string `json:"exact,omitempty"`
 	// Effects of the call, joined with "+".
@@ -135,7 +135,7 @@ func (g *Guard) AskAllTx(tx *store.Tx, questions []Question) ([]Approval, error)
 		if !errors.Is(err, sql.ErrNoRows) {
 			return nil, fmt.Errorf("guard: ask: %w", err)
 		}
-		out[i] = g.question(q)
+		out[i] = g.newApproval(q)
 		kind := [2]string{out[i].Tool, q.Rule}
 		alike[kind] = append(alike[kind], i)
 	}
@@ -146,7 +146,7 @@ func (g *Guard) AskAllTx(tx *store.Tx, questions []Question) ([]Approval, error)
 		}
 		for _, i := range group {
 			out[i].Batch = batch
-			if err := insert(tx, out[i]); err != nil {
+			if err := insertApproval(tx, out[i]); err != nil {
 				return nil, err
 			}
 		}
@@ -157,8 +157,8 @@ func (g *Guard) AskAllTx(tx *store.Tx, questions []Question) ([]Approval, error)
 // batchPrefix distinguishes the id of a batch from that of a question.
 const batchPrefix = "all-"
 
-// question returns the row of a call without a question yet.
-func (g *Guard) question(q Question) Approval {
+// newApproval returns the row of a call without a question yet.
+func (g *Guard) newApproval(q Question) Approval {
 	wait := g.opt.Live
 	if !q.Attended {
 		wait = g.opt.Queued
@@ -170,10 +170,10 @@ func (g *Guard) question(q Question) Approval {
 	name, j := q.Tool.Spec().Name, q.Judgement
 	q.judged = j
 	a := Approval{
-		ID: shortID(), Event: q.Event, Session: q.Session, Call: q.Call, Tool: name, Arguments: q.Args, Summary: summary(q.Tool, q.Args),
-		Reason: q.Reason, Rule: q.Rule, Why: whole(j.Why), Exact: whole(j.Exact), Pattern: patternOf(q.Request),
+		ID: shortID(), Event: q.Event, Session: q.Session, Call: q.Call, Tool: name, Arguments: q.Args, Summary: callSummary(q.Tool, q.Args),
+		Reason: q.Reason, Rule: q.Rule, Why: escapeInvisible(j.Why), Exact: escapeInvisible(j.Exact), Pattern: patternOf(q.Request),
 		Provenance: provenance.Owner, Attended: q.Attended, State: Pending, CreatedAt: now, ExpiresAt: now.Add(wait),
-		hash: hash(name, q.Args, j.Exact), Effects: effectsText(q.effects()),
+		hash: hashCall(name, q.Args, j.Exact), Effects: effectsText(q.callEffects()),
 	}
 	if q.Tainted {
 		a.Provenance, a.Origins = provenance.Outside, provenance.Join(q.Origins)
@@ -181,7 +181,7 @@ func (g *Guard) question(q Question) Approval {
 	return a
 }
 
-func insert(tx *store.Tx, a Approval) error {
+func insertApproval(tx *store.Tx, a Approval) error {
 	_, err := tx.Exec(`INSERT INTO approvals (id, event, session, call, tool, args, args_hash, summary, reason, rule, why, exact, pattern, batch,
 		provenance, attended, state, created_at, expires_at, effects) VALUES (?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?)`,
 		a.ID, a.Event, a.Session, a.Call, a.Tool, []byte(a.Arguments), a.hash, a.Summary, a.Reason, a.Rule, a.Why, a.Exact,
@@ -208,7 +208,7 @@ func (g *Guard) CloseTx(tx *store.Tx, event string, state ApprovalState) error {
 		return fmt.Errorf("guard: close questions: %w", err)
 	}
 	if n, err := res.RowsAffected(); err != nil || n > 0 {
-		tx.AfterCommit(func() { g.changed("") }) // a turn that is held looks again
+		tx.AfterCommit(func() { g.notifyWaiters("") }) // a turn that is held looks again
 	}
 	return nil
 }
@@ -247,11 +247,11 @@ func (g *Guard) Approvals(ctx context.Context, state ApprovalState, session, eve
 	if err := rows.Err(); err != nil {
 		return nil, fmt.Errorf("guard: approvals: %w", err)
 	}
-	return out, g.traced(ctx, out)
+	return out, g.addOrigins(ctx, out)
 }
 
-// traced adds the origins of the untrusted text in context to each question.
-func (g *Guard) traced(ctx context.Context, list []Approval) (err error) {
+// addOrigins adds the origins of the untrusted text in context to each question.
+func (g *Guard) addOrigins(ctx context.Context, list []Approval) (err error) {
 	for i, a := range list {
 		if !a.Provenance.Tainted() {
 			continue
@@ -263,9 +263,9 @@ func (g *Guard) traced(ctx context.Context, list []Approval) (err error) {
 	return nil
 }
 
-// From describes the origins of the untrusted text in context at the call, "" if there was
+// OriginText describes the origins of the untrusted text in context at the call, "" if there was
 // none.
-func (a Approval) From() string {
+func (a Approval) OriginText() string {
 	if !a.Provenance.Tainted() {
 		return ""
 	}

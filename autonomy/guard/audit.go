@@ -7,8 +7,8 @@ import (
 	"fmt"
 	"time"
 
-	"hob/knowledge/store"
 	"hob/platform/provenance"
+	"hob/platform/store"
 )
 
 // Record is one line of the audit log. It contains texts only as keyed digests.
@@ -42,7 +42,7 @@ type Record struct {
 
 // AuditTx appends a line to the chain, in the transaction of the recorded action.
 func (g *Guard) AuditTx(tx *store.Tx, r Record) error {
-	digest, err := g.digest(r.Args)
+	digest, err := g.keyedDigest(r.Args)
 	if err != nil {
 		return err
 	}
@@ -61,7 +61,7 @@ func (g *Guard) AuditTx(tx *store.Tx, r Record) error {
 	}
 	r.At = store.Time(time.Now().UnixMilli())
 	r.Digest = digest
-	r.Hash = r.sum(key)
+	r.Hash = r.computeHash(key)
 	_, err = tx.Exec(`INSERT INTO audit (seq, at, actor, action, event, session, origin, tool, call, effects, verdict, rule, tainted, outcome, args_digest, from_texts, chain, prev, hash)
 		VALUES (?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?)`, r.Seq, store.Millis(r.At), r.Actor, r.Action, r.Event, r.Session, r.Origin, r.Tool, r.Call,
 		r.Effects, r.Verdict, r.Rule, r.Tainted, r.Outcome, r.Digest, r.From, r.Chain, r.Prev, r.Hash)

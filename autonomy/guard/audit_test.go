@@ -8,7 +8,7 @@ import (
 	"testing"
 
 	"hob/autonomy/guard"
-	"hob/knowledge/store"
+	"hob/platform/store"
 )
 
 const secretText = "my very private words"
@@ -97,7 +97,7 @@ func TestDigestsTellNothing(t *testing.T) {
 	if err := f.write(func(tx *store.Tx) error { return bare.AuditTx(tx, record(1)) }); err == nil {
 		t.Error("recorded without a key")
 	}
-	fatal(t, bare.Prepare(t.Context()))
+	fatal(t, bare.InitKeys(t.Context()))
 	if err := f.write(func(tx *store.Tx) error { return bare.AuditTx(tx, record(1)) }); err != nil {
 		t.Errorf("after Prepare: %v", err)
 	}

@@ -11,8 +11,8 @@ import (
 	"fmt"
 	"strings"
 
-	"hob/knowledge/store"
 	"hob/platform/provenance"
+	"hob/platform/store"
 )
 
 // The ways a line's hash is made.
@@ -35,8 +35,8 @@ CREATE TRIGGER audit_no_insert BEFORE INSERT ON audit WHEN NEW.seq <= (SELECT ma
 	BEGIN SELECT RAISE(ABORT, 'the audit log is append-only'); END;
 `
 
-// sum computes the line's hash over all its fields and the one before it.
-func (r Record) sum(key []byte) string {
+// computeHash computes the line's hash over all its fields and the one before it.
+func (r Record) computeHash(key []byte) string {
 	r.Hash = ""
 	b, err := json.Marshal(r)
 	if err != nil { // plain strings and numbers always encode
@@ -46,29 +46,29 @@ func (r Record) sum(key []byte) string {
 		sum := sha256.Sum256(b)
 		return hex.EncodeToString(sum[:])
 	}
-	return mac(key, b)
+	return hmacHex(key, b)
 }
 
-func mac(key, b []byte) string {
+func hmacHex(key, b []byte) string {
 	m := hmac.New(sha256.New, key)
 	m.Write(b)
 	return hex.EncodeToString(m.Sum(nil))
 }
 
-// derive makes keys of different uses from one.
-func derive(key []byte, use string) []byte {
+// deriveKey makes keys of different uses from one.
+func deriveKey(key []byte, use string) []byte {
 	m := hmac.New(sha256.New, key)
 	m.Write([]byte("hob audit: " + use))
 	return m.Sum(nil)
 }
 
-// AlteredError reports a changed line of an audit log.
-type AlteredError struct {
+// TamperError reports a changed line of an audit log.
+type TamperError struct {
 	Line int64 // the first line that does not match, or the last existing one
 	Why  string
 }
 
-func (e *AlteredError) Error() string {
+func (e *TamperError) Error() string {
 	return fmt.Sprintf("the audit log was altered at line %d: %s", e.Line, e.Why)
 }
 
@@ -82,14 +82,14 @@ type checker struct {
 	lines int64
 }
 
-// next takes the line that follows. first is the number of a part's first line,
+// checkNext takes the line that follows. first is the number of a part's first line,
 // 1 for a whole log.
-func (c *checker) next(r Record, first int64) error {
+func (c *checker) checkNext(r Record, first int64) error {
 	want, prev := first, ""
 	if c.begun {
 		want, prev = c.last.Seq+1, c.last.Hash
 	}
-	bad := func(why string) error { return &AlteredError{Line: want, Why: why} }
+	bad := func(why string) error { return &TamperError{Line: want, Why: why} }
 	switch {
 	case r.Seq != want:
 		return bad(fmt.Sprintf("found line %d instead", r.Seq))
@@ -103,7 +103,7 @@ func (c *checker) next(r Record, first int64) error {
 		return bad("nobody knows how it was made")
 	case r.Chain == keyedChain && c.key == nil:
 		return errNoKey
-	case !hmac.Equal([]byte(r.Hash), []byte(r.sum(c.key))):
+	case !hmac.Equal([]byte(r.Hash), []byte(r.computeHash(c.key))):
 		return bad("its content does not fit its hash, or it was written under another audit key")
 	}
 	c.begun, c.last, c.keyed = true, r, r.Chain == keyedChain
@@ -111,23 +111,23 @@ func (c *checker) next(r Record, first int64) error {
 	return nil
 }
 
-// end checks what can be known of a log's end: with a key, its last line has it.
-func (c *checker) end() error {
+// checkEnd checks what can be known of a log's end: with a key, its last line has it.
+func (c *checker) checkEnd() error {
 	if c.begun && c.key != nil && !c.keyed {
-		return &AlteredError{Line: c.last.Seq, Why: "it has no key, though there is one"}
+		return &TamperError{Line: c.last.Seq, Why: "it has no key, though there is one"}
 	}
 	return nil
 }
 
 // Verify walks the whole chain and reports the first line that was altered or
-// is missing: *AlteredError.
+// is missing: *TamperError.
 func (g *Guard) Verify(ctx context.Context) (lines int64, err error) {
 	h, err := g.VerifyAll(ctx)
 	return h.Lines, err
 }
 
-// Head is the end of the log.
-type Head struct {
+// ChainHead is the end of the log.
+type ChainHead struct {
 	Lines int64  `json:"lines"`
 	Hash  string `json:"head"`
 	// Unkeyed counts lines from before there was a key.
@@ -135,7 +135,7 @@ type Head struct {
 }
 
 // VerifyAll is Verify, and returns the end of the log.
-func (g *Guard) VerifyAll(ctx context.Context) (h Head, err error) {
+func (g *Guard) VerifyAll(ctx context.Context) (h ChainHead, err error) {
 	var last int64 // read first: lines may be added meanwhile
 	err = g.db.Read().QueryRowContext(ctx, `SELECT coalesce((SELECT seq FROM sqlite_sequence WHERE name = 'audit'), 0)`).Scan(&last)
 	if err != nil {
@@ -147,26 +147,26 @@ func (g *Guard) VerifyAll(ctx context.Context) (h Head, err error) {
 	}
 	c := checker{key: g.chainKey()}
 	err = g.eachLine(ctx, 0, 0, func(r Record) error {
-		if err := c.next(r, 1); err != nil {
+		if err := c.checkNext(r, 1); err != nil {
 			return err
 		}
 		if r.Chain == plainChain {
 			h.Unkeyed++
 		}
 		if anchor != nil && r.Seq == anchor.Lines && r.Hash != anchor.Hash {
-			return &AlteredError{Line: r.Seq, Why: "it differs from the line recorded on " + anchor.At.Format("2006-01-02")}
+			return &TamperError{Line: r.Seq, Why: "it differs from the line recorded on " + anchor.At.Format("2006-01-02")}
 		}
 		return nil
 	})
 	h.Lines, h.Hash = c.lines, c.last.Hash
 	if err == nil {
-		err = c.end()
+		err = c.checkEnd()
 	}
 	if err == nil && anchor != nil {
 		last = max(last, anchor.Lines)
 	}
 	if err == nil && h.Lines < last {
-		err = &AlteredError{Line: h.Lines, Why: fmt.Sprintf("%d lines are missing after it", last-h.Lines)}
+		err = &TamperError{Line: h.Lines, Why: fmt.Sprintf("%d lines are missing after it", last-h.Lines)}
 	}
 	if err != nil {
 		return h, fmt.Errorf("guard: %w", err)
@@ -195,10 +195,10 @@ func (g *Guard) eachLine(ctx context.Context, from, to int64, fn func(Record) er
 
 var errNoKey = errors.New("the audit key is missing")
 
-// Prepare initializes the keys of the audit log. It stores a digest key in the database on
+// InitKeys initializes the keys of the audit log. It stores a digest key in the database on
 // first use if Options has none. A log without a key gets a line that authenticates all lines
 // before it. Call it before anything is recorded.
-func (g *Guard) Prepare(ctx context.Context) error {
+func (g *Guard) InitKeys(ctx context.Context) error {
 	key := make([]byte, 32)
 	_, _ = rand.Read(key) // never fails (crypto/rand, Go 1.24)
 	last := Record{Chain: -1}
@@ -227,7 +227,7 @@ func (g *Guard) Prepare(ctx context.Context) error {
 	g.mu.Lock()
 	g.key = key
 	if len(g.opt.AuditKey) > 0 {
-		g.key, g.chain = derive(g.opt.AuditKey, "digests"), derive(g.opt.AuditKey, "chain")
+		g.key, g.chain = deriveKey(g.opt.AuditKey, "digests"), deriveKey(g.opt.AuditKey, "chain")
 	}
 	g.mu.Unlock()
 	return g.takeUp(ctx, last)
@@ -241,7 +241,7 @@ func (g *Guard) takeUp(ctx context.Context, last Record) error {
 	strange := err != nil
 	switch last.Chain {
 	case keyedChain:
-		strange = strange || chain == nil || last.sum(chain) != last.Hash
+		strange = strange || chain == nil || last.computeHash(chain) != last.Hash
 	case plainChain:
 		strange = strange || a != nil
 		if chain == nil || strange {
@@ -261,7 +261,7 @@ func (g *Guard) takeUp(ctx context.Context, last Record) error {
 		return nil
 	}
 	if a == nil {
-		_, err = g.NoteHead(ctx)
+		_, err = g.WriteAnchor(ctx)
 	}
 	return err
 }
@@ -281,16 +281,16 @@ func (g *Guard) chainKey() []byte {
 	return g.chain
 }
 
-// digest returns a keyed digest of a text: equal texts have equal digests, and without the key
+// keyedDigest returns a keyed digest of a text: equal texts have equal digests, and without the key
 // nobody can guess the text.
-func (g *Guard) digest(b []byte) (string, error) {
+func (g *Guard) keyedDigest(b []byte) (string, error) {
 	g.mu.Lock()
 	key := g.key
 	g.mu.Unlock()
 	if len(key) == 0 {
 		return "", fmt.Errorf("guard: %w; Prepare was not called", errNoKey)
 	}
-	return mac(key, b), nil
+	return hmacHex(key, b), nil
 }
 
 // fromOf writes origins so that the log holds no text of theirs: the kind, and
@@ -305,7 +305,7 @@ func (g *Guard) fromOf(list []provenance.Origin) (string, error) {
 			out = append(out, "more:"+o.Label)
 			continue
 		}
-		d, err := g.digest([]byte(o.Label))
+		d, err := g.keyedDigest([]byte(o.Label))
 		if err != nil {
 			return "", err
 		}

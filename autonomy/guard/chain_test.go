@@ -11,14 +11,14 @@ import (
 	"time"
 
 	"hob/autonomy/guard"
-	"hob/knowledge/store"
 	"hob/platform/provenance"
+	"hob/platform/store"
 )
 
 func auditKey(n byte) []byte { return bytes.Repeat([]byte{n}, 32) }
 
 func altered(err error) bool {
-	_, ok := errors.AsType[*guard.AlteredError](err)
+	_, ok := errors.AsType[*guard.TamperError](err)
 	return ok
 }
 
@@ -99,11 +99,11 @@ func TestAnOldLogGetsAKey(t *testing.T) {
 func TestALogThatLostItsEnd(t *testing.T) {
 	opt := guard.Options{AuditKey: auditKey(1), Anchor: filepath.Join(t.TempDir(), "anchor")}
 	f := newGuard(t, opt)
-	if h, err := f.NoteHead(t.Context()); err != nil || h.Lines != 0 {
+	if h, err := f.WriteAnchor(t.Context()); err != nil || h.Lines != 0 {
 		t.Errorf("an empty log: %+v, %v", h, err)
 	}
 	f.audit(5)
-	h, err := f.NoteHead(t.Context())
+	h, err := f.WriteAnchor(t.Context())
 	fatal(t, err)
 	if h.Lines != 5 || len(h.Hash) != 64 || f.Truncated(t.Context()) != nil {
 		t.Errorf("%+v, %v", h, f.Truncated(t.Context()))
@@ -125,7 +125,7 @@ func TestALogThatLostItsEnd(t *testing.T) {
 					t.Errorf("not found: %v", err)
 				}
 				f.audit(9)
-				if _, err := f.NoteHead(t.Context()); !altered(err) {
+				if _, err := f.WriteAnchor(t.Context()); !altered(err) {
 					t.Errorf("noted over: %v", err)
 				}
 			}
@@ -133,7 +133,7 @@ func TestALogThatLostItsEnd(t *testing.T) {
 			f.sql(`DROP TRIGGER audit_no_insert`)
 			f.sql(`DELETE FROM audit; INSERT INTO audit SELECT * FROM kept`)
 			f.sql(`CREATE TRIGGER audit_no_insert BEFORE INSERT ON audit WHEN NEW.seq <= (SELECT max(seq) FROM audit) BEGIN SELECT RAISE(ABORT, 'x'); END`)
-			_, err := f.NoteHead(t.Context())
+			_, err := f.WriteAnchor(t.Context())
 			fatal(t, err)
 		})
 	}

@@ -13,27 +13,29 @@ import (
 // judged is a tool with a given assessment of a call.
 type judged struct {
 	tool
-	j tools.Judgement
+	j tools.CallAssessment
 }
 
-func (x judged) Judge(context.Context, json.RawMessage) tools.Judgement { return x.j }
+func (x judged) Judge(context.Context, json.RawMessage) tools.CallAssessment { return x.j }
 
 func browse(urls ...string) judged {
-	return judged{effects(tools.Read | tools.Egress), tools.Judgement{URLs: urls, Get: true}}
+	return judged{effects(tools.Read | tools.Egress), tools.CallAssessment{URLs: urls, Get: true}}
 }
 
 func search(query string) judged {
-	return judged{effects(tools.Read | tools.Egress), tools.Judgement{Query: query, Get: true}}
+	return judged{effects(tools.Read | tools.Egress), tools.CallAssessment{Query: query, Get: true}}
 }
 
 // The egress row of the table: columns attended/clean, attended/tainted,
 // unattended/clean, unattended/tainted.
 func TestEgress(t *testing.T) {
 	const a, k = guard.Allow, guard.Ask
-	said := func(words ...string) func() guard.Seen {
-		return func() guard.Seen { return guard.Seen{Words: words, Now: words} }
+	said := func(words ...string) func() guard.EgressEvidence {
+		return func() guard.EgressEvidence { return guard.EgressEvidence{Words: words, Now: words} }
 	}
-	offered := func(links ...string) func() guard.Seen { return func() guard.Seen { return guard.Seen{Links: links} } }
+	offered := func(links ...string) func() guard.EgressEvidence {
+		return func() guard.EgressEvidence { return guard.EgressEvidence{Links: links} }
+	}
 	hosts := guard.Options{Hosts: []string{"allowed.example", "*.wild.example"}}
 	research := guard.Options{Research: true}
 	post := browse("https://named.example/form")
@@ -42,7 +44,7 @@ func TestEgress(t *testing.T) {
 		name string
 		opt  guard.Options
 		tool judged
-		seen func() guard.Seen
+		seen func() guard.EgressEvidence
 		want [4]guard.Verdict
 	}{
 		{"nothing seen", hosts, browse("https://evil.example/"), nil, [4]guard.Verdict{k, k, k, k}},
@@ -96,8 +98,8 @@ func TestASearchUsesWordsOfThisTurn(t *testing.T) {
 	f := newGuard(t, guard.Options{})
 	r := guard.Request{
 		Tool: search("weather in Riga"), Args: []byte(`{}`), Call: "c", Attended: true, Tainted: true,
-		Seen: func() guard.Seen {
-			return guard.Seen{Words: []string{"weather in Riga", "and now?"}, Now: []string{"and now?"}}
+		Seen: func() guard.EgressEvidence {
+			return guard.EgressEvidence{Words: []string{"weather in Riga", "and now?"}, Now: []string{"and now?"}}
 		},
 	}
 	if d := f.decide(r); d.Verdict != guard.Ask {
@@ -126,8 +128,8 @@ func TestHowManyAddressesATurnOpens(t *testing.T) {
 		{"the thirtieth", many(29, "https://x%d.example/"), "", guard.Allow},
 		{"the thirty-first", many(30, "https://x%d.example/"), "what is on a.example", guard.Ask},
 	} {
-		r := guard.Request{Tool: browse("https://a.example/"), Args: []byte(`{}`), Call: "c", Attended: true, Tainted: true, Seen: func() guard.Seen {
-			return guard.Seen{Links: []string{"https://a.example/"}, Opened: tt.opened, Words: []string{tt.words}}
+		r := guard.Request{Tool: browse("https://a.example/"), Args: []byte(`{}`), Call: "c", Attended: true, Tainted: true, Seen: func() guard.EgressEvidence {
+			return guard.EgressEvidence{Links: []string{"https://a.example/"}, Opened: tt.opened, Words: []string{tt.words}}
 		}}
 		if d := f.decide(r); d.Verdict != tt.want {
 			t.Errorf("%s: %s (%s)", tt.name, d.Verdict, d.Rule)
@@ -149,8 +151,8 @@ func TestVerbatimMeansVerbatim(t *testing.T) {
 		"https://f\u043eund.example/a/%7Eb?q=1&r=%2F", "//found.example/a/%7Eb?q=1&r=%2F", "", "https:found.example", "file:///a",
 	}
 	ask := func(url string) guard.Decision {
-		return f.decide(guard.Request{Tool: browse(url), Args: []byte(`{}`), Call: "c", Attended: true, Tainted: true, Seen: func() guard.Seen {
-			return guard.Seen{Links: []string{link}}
+		return f.decide(guard.Request{Tool: browse(url), Args: []byte(`{}`), Call: "c", Attended: true, Tainted: true, Seen: func() guard.EgressEvidence {
+			return guard.EgressEvidence{Links: []string{link}}
 		}})
 	}
 	for _, u := range allowed {
@@ -184,8 +186,8 @@ func TestAddressesInWords(t *testing.T) {
 		if url == "" {
 			url, want = "https://a.example/", guard.Ask
 		}
-		r := guard.Request{Tool: browse(url), Args: []byte(`{}`), Call: "c", Attended: true, Tainted: true, Seen: func() guard.Seen {
-			return guard.Seen{Words: []string{text}}
+		r := guard.Request{Tool: browse(url), Args: []byte(`{}`), Call: "c", Attended: true, Tainted: true, Seen: func() guard.EgressEvidence {
+			return guard.EgressEvidence{Words: []string{text}}
 		}}
 		if d := f.decide(r); d.Verdict != want {
 			t.Errorf("%q, %s: %s (%s)", text, url, d.Verdict, d.Rule)
@@ -196,7 +198,7 @@ func TestAddressesInWords(t *testing.T) {
 // I11: names must match as a whole and in one form, an empty list matches nothing, and an
 // unknown level is an error at the start, not a wider level.
 func TestIncidentI11ListsMatchExactly(t *testing.T) {
-	to := func(list ...string) judged { return judged{effects(tools.Send), tools.Judgement{To: list}} }
+	to := func(list ...string) judged { return judged{effects(tools.Send), tools.CallAssessment{To: list}} }
 	tests := []struct {
 		name string
 		list []string

@@ -5,8 +5,8 @@ import (
 	"errors"
 	"fmt"
 
-	"hob/knowledge/store"
-	"hob/platform/erase"
+	"hob/platform/store"
+	"hob/platform/store/erase"
 )
 
 // Eraser erases texts from approvals and grants. The audit log is excluded: it contains only
@@ -22,7 +22,7 @@ func (eraser) Tables() []string { return []string{"approvals", "grants"} }
 // owner would no longer approve the same arguments. It also removes the digest of the
 // arguments, which is not keyed.
 func (eraser) EraseTx(tx *store.Tx, e *erase.Erasure, s *erase.Scrubber) (n erase.Erased, err error) {
-	changed, err := questions(tx, e, s)
+	changed, err := approvalsToErase(tx, e, s)
 	if err != nil {
 		return n, fmt.Errorf("guard: erase: %w", err)
 	}
@@ -48,8 +48,8 @@ func (eraser) EraseTx(tx *store.Tx, e *erase.Erasure, s *erase.Scrubber) (n eras
 	return n, nil
 }
 
-// questions returns the approvals that contain erased text.
-func questions(tx *store.Tx, e *erase.Erasure, s *erase.Scrubber) (ids []string, err error) {
+// approvalsToErase returns the approvals that contain erased text.
+func approvalsToErase(tx *store.Tx, e *erase.Erasure, s *erase.Scrubber) (ids []string, err error) {
 	rows, err := tx.Query(`SELECT id, event, session, call, CAST(args AS TEXT), summary, reason, why, exact, pattern, note FROM approvals`)
 	if err != nil {
 		return nil, err

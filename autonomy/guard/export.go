@@ -13,7 +13,7 @@ import (
 	"strconv"
 	"time"
 
-	"hob/knowledge/store"
+	"hob/platform/store"
 )
 
 // Seal is the last line of an export. It lists the contents, so that a truncated file is
@@ -27,8 +27,8 @@ type Seal struct {
 	MAC   string    `json:"mac,omitempty"` // under the audit key
 }
 
-func (s Seal) sum(key []byte) string {
-	return mac(derive(key, "export"), fmt.Appendf(nil, "%d %d %d %s %d", s.From, s.To, s.Lines, s.Head, s.At.UnixMilli()))
+func (s Seal) computeMAC(key []byte) string {
+	return hmacHex(deriveKey(key, "export"), fmt.Appendf(nil, "%d %d %d %s %d", s.From, s.To, s.Lines, s.Head, s.At.UnixMilli()))
 }
 
 // ErrNoFormat says that there is no such form of an export.
@@ -55,122 +55,122 @@ func (g *Guard) Export(ctx context.Context, w io.Writer, format string, since, u
 				s.From = r.Seq
 			}
 			s.Lines, s.To, s.Head = s.Lines+1, r.Seq, r.Hash
-			return out.line(r)
+			return out.writeRecord(r)
 		})
 	}
 	if len(g.opt.AuditKey) > 0 {
-		s.MAC = s.sum(g.opt.AuditKey)
+		s.MAC = s.computeMAC(g.opt.AuditKey)
 	}
-	if err = errors.Join(err, out.seal(s)); err != nil {
+	if err = errors.Join(err, out.writeSeal(s)); err != nil {
 		return s, fmt.Errorf("guard: export: %w", err)
 	}
 	return s, nil
 }
 
-// lines writes an export in one format.
-type lines interface {
-	line(Record) error
-	seal(Seal) error
+// exportWriter writes an export in one format.
+type exportWriter interface {
+	writeRecord(Record) error
+	writeSeal(Seal) error
 }
 
-func lineWriter(w io.Writer, format string) lines {
+func lineWriter(w io.Writer, format string) exportWriter {
 	if format == "csv" {
 		return &csvLines{w: csv.NewWriter(w)}
 	}
 	return jsonLines{json.NewEncoder(w)}
 }
 
-// sealed is the seal in a file of JSON lines.
-type sealed struct {
+// sealedExport is the seal in a file of JSON lines.
+type sealedExport struct {
 	Seal *Seal `json:"audit_export"`
 }
 
 type jsonLines struct{ enc *json.Encoder }
 
-func (l jsonLines) line(r Record) error { return l.enc.Encode(r) }
-func (l jsonLines) seal(s Seal) error   { return l.enc.Encode(sealed{&s}) }
+func (l jsonLines) writeRecord(r Record) error { return l.enc.Encode(r) }
+func (l jsonLines) writeSeal(s Seal) error     { return l.enc.Encode(sealedExport{&s}) }
 
 type csvLines struct {
 	w     *csv.Writer
 	begun bool
 }
 
-func (l *csvLines) line(r Record) error {
-	l.head()
+func (l *csvLines) writeRecord(r Record) error {
+	l.writeHeader()
 	return l.w.Write([]string{
-		strconv.FormatInt(r.Seq, 10), r.At.Format(time.RFC3339Nano), r.Actor, r.Action, cell(r.Event), cell(r.Session), cell(r.Origin), cell(r.Tool), cell(r.Call),
-		r.Effects, r.Verdict, cell(r.Rule), strconv.FormatBool(r.Tainted), cell(r.Outcome), r.From, r.Digest, r.Prev, r.Hash,
+		strconv.FormatInt(r.Seq, 10), r.At.Format(time.RFC3339Nano), r.Actor, r.Action, csvCell(r.Event), csvCell(r.Session), csvCell(r.Origin), csvCell(r.Tool), csvCell(r.Call),
+		r.Effects, r.Verdict, csvCell(r.Rule), strconv.FormatBool(r.Tainted), csvCell(r.Outcome), r.From, r.Digest, r.Prev, r.Hash,
 	})
 }
 
-// cell keeps a spreadsheet from taking a text for a formula.
-func cell(s string) string {
+// csvCell keeps a spreadsheet from taking a text for a formula.
+func csvCell(s string) string {
 	if s != "" && bytes.IndexByte([]byte("=+-@\t\r"), s[0]) >= 0 {
 		return "'" + s
 	}
 	return s
 }
 
-func (l *csvLines) head() {
+func (l *csvLines) writeHeader() {
 	if !l.begun {
 		l.begun = true
 		_ = l.w.Write([]string{"seq", "at", "actor", "action", "event", "session", "origin", "tool", "call", "effects", "verdict", "rule", "tainted", "outcome", "from", "args_digest", "prev", "hash"}) // Error returns write errors
 	}
 }
 
-func (l *csvLines) seal(Seal) error {
-	l.head()
+func (l *csvLines) writeSeal(Seal) error {
+	l.writeHeader()
 	l.w.Flush()
 	return l.w.Error()
 }
 
 // VerifyExport checks a file of JSON lines that Export wrote: each line, their order, and that
 // no line is missing at the end. key is the home's audit key; with nil it returns an error for
-// keyed lines. Errors of content are *AlteredError.
+// keyed lines. Errors of content are *TamperError.
 func VerifyExport(r io.Reader, key []byte) (Seal, error) {
 	c := checker{}
 	if len(key) > 0 {
-		c.key = derive(key, "chain")
+		c.key = deriveKey(key, "chain")
 	}
 	in := bufio.NewScanner(r)
 	in.Buffer(make([]byte, 64<<10), 1<<20)
 	for in.Scan() {
 		if bytes.HasPrefix(in.Bytes(), []byte(`{"audit_export":`)) {
-			var s sealed
+			var s sealedExport
 			if err := json.Unmarshal(in.Bytes(), &s); err != nil || s.Seal == nil {
 				return Seal{}, fmt.Errorf("guard: read the last line of the export: %w", errors.Join(err, errSeal))
 			}
 			if in.Scan() {
-				return *s.Seal, &AlteredError{Line: s.Seal.To, Why: "something follows the end of the export"}
+				return *s.Seal, &TamperError{Line: s.Seal.To, Why: "something follows the end of the export"}
 			}
-			return *s.Seal, c.sealed(*s.Seal, key)
+			return *s.Seal, c.checkSeal(*s.Seal, key)
 		}
 		var rec Record
 		dec := json.NewDecoder(bytes.NewReader(in.Bytes()))
 		dec.DisallowUnknownFields()
 		if err := dec.Decode(&rec); err != nil {
-			return Seal{}, &AlteredError{Line: c.last.Seq + 1, Why: "it is not a line of an audit log: " + err.Error()}
+			return Seal{}, &TamperError{Line: c.last.Seq + 1, Why: "it is not a line of an audit log: " + err.Error()}
 		}
 		first := rec.Seq
-		if err := c.next(rec, first); err != nil {
+		if err := c.checkNext(rec, first); err != nil {
 			return Seal{}, err
 		}
 	}
 	if err := in.Err(); err != nil {
 		return Seal{}, fmt.Errorf("guard: read the export: %w", err)
 	}
-	return Seal{}, &AlteredError{Line: c.last.Seq, Why: "the end of the export is missing"}
+	return Seal{}, &TamperError{Line: c.last.Seq, Why: "the end of the export is missing"}
 }
 
 var errSeal = errors.New("it is not a seal of an export")
 
-// sealed compares the lines read with the seal.
-func (c *checker) sealed(s Seal, key []byte) error {
+// checkSeal compares the lines read with the seal.
+func (c *checker) checkSeal(s Seal, key []byte) error {
 	switch {
 	case s.Lines != c.lines || s.To != c.last.Seq || s.Head != c.last.Hash || s.From != c.last.Seq-c.lines+min(1, c.lines):
-		return &AlteredError{Line: c.last.Seq, Why: "the export does not hold the lines that its end names"}
-	case len(key) > 0 && !hmac.Equal([]byte(s.MAC), []byte(s.sum(key))):
-		return &AlteredError{Line: c.last.Seq, Why: "the end of the export was not written by this home"}
+		return &TamperError{Line: c.last.Seq, Why: "the export does not hold the lines that its end names"}
+	case len(key) > 0 && !hmac.Equal([]byte(s.MAC), []byte(s.computeMAC(key))):
+		return &TamperError{Line: c.last.Seq, Why: "the end of the export was not written by this home"}
 	}
-	return c.end()
+	return c.checkEnd()
 }

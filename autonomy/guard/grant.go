@@ -10,7 +10,7 @@ import (
 	"strconv"
 	"time"
 
-	"hob/knowledge/store"
+	"hob/platform/store"
 	"hob/tools"
 )
 
@@ -99,11 +99,11 @@ func scanGrant(r interface{ Scan(...any) error }) (x Grant, err error) {
 // live is the condition for a grant in force; its one parameter is now.
 const live = `revoked_at = 0 AND expires_at > ? AND (max_uses = 0 OR used < max_uses)`
 
-// granted finds a live grant that covers the call, "" if none. Destructive and revealing calls
+// findGrant finds a live grant that covers the call, "" if none. Destructive and revealing calls
 // are covered only by identical arguments and only while the owner is present; calls for a
 // guest never are.
-func (g *Guard) granted(ctx context.Context, r Request) (string, error) {
-	grave := r.effects()&^(tools.Read|tools.Write|tools.Send|tools.Egress|tools.Exec) != 0
+func (g *Guard) findGrant(ctx context.Context, r Request) (string, error) {
+	grave := r.callEffects()&^(tools.Read|tools.Write|tools.Send|tools.Egress|tools.Exec) != 0
 	if r.Guest || grave && !r.Attended {
 		return "", nil
 	}
@@ -114,13 +114,13 @@ func (g *Guard) granted(ctx context.Context, r Request) (string, error) {
 		return "", fmt.Errorf("guard: grants: %w", err)
 	}
 	defer rows.Close()
-	same := hash(name, r.Args, r.judged.Exact)
+	same := hashCall(name, r.Args, r.judged.Exact)
 	for rows.Next() {
 		x, err := scanGrant(rows)
 		if err != nil {
 			return "", fmt.Errorf("guard: grants: %w", err)
 		}
-		if x.Pattern == "" && x.hash == same || x.Pattern != "" && !grave && covers(x.Pattern, r) {
+		if x.Pattern == "" && x.hash == same || x.Pattern != "" && !grave && isPatternMatch(x.Pattern, r) {
 			return x.ID, nil
 		}
 	}
@@ -166,11 +166,11 @@ func (g *Guard) grantTx(tx *store.Tx, a Approval, ans Answer) error {
 	if !a.Attended {
 		most = maxStanding
 	}
-	_, err := g.addTx(tx, x, min(lasting(ans.For), most), ans.By)
+	_, err := g.addTx(tx, x, min(grantDuration(ans.For), most), ans.By)
 	return err
 }
 
-func lasting(d time.Duration) time.Duration {
+func grantDuration(d time.Duration) time.Duration {
 	if d <= 0 {
 		return grantTime
 	}
@@ -221,21 +221,21 @@ func (g *Guard) GrantTx(ctx context.Context, tx *store.Tx, n NewGrant) (Grant, e
 	case n.For > maxStanding || n.For < 0 || n.Uses < 0:
 		return Grant{}, fmt.Errorf("%w: the duration is limited to 30 days, and the number of uses must not be negative", ErrGrant)
 	}
-	x := Grant{Tool: s.Name, Pattern: n.Pattern, Name: visible(n.Name, 100), Session: n.Session, Outside: n.Outside, MaxUses: n.Uses}
+	x := Grant{Tool: s.Name, Pattern: n.Pattern, Name: abbreviateVisible(n.Name, 100), Session: n.Session, Outside: n.Outside, MaxUses: n.Uses}
 	if n.Pattern != "" {
 		if err := checkPattern(n.Pattern); err != nil {
 			return Grant{}, err
 		}
-		x.Summary = s.Name + " " + visible(n.Pattern, maxSummary)
-		return g.addTx(tx, x, lasting(n.For), n.By)
+		x.Summary = s.Name + " " + abbreviateVisible(n.Pattern, maxSummary)
+		return g.addTx(tx, x, grantDuration(n.For), n.By)
 	}
 	r := Request{Tool: n.Tool, Args: n.Args}
 	r.judged = tools.JudgementOf(ctx, n.Tool, n.Args)
 	if r.judged.Refused != nil {
 		return Grant{}, fmt.Errorf("%w: %w", ErrGrant, r.judged.Refused)
 	}
-	x.Summary, x.hash = summary(n.Tool, n.Args), hash(s.Name, n.Args, r.judged.Exact)
-	return g.addTx(tx, x, lasting(n.For), n.By)
+	x.Summary, x.hash = callSummary(n.Tool, n.Args), hashCall(s.Name, n.Args, r.judged.Exact)
+	return g.addTx(tx, x, grantDuration(n.For), n.By)
 }
 
 // RevokeTx ends a grant: calls that have not begun are stopped.
@@ -273,12 +273,12 @@ func (g *Guard) Grants(ctx context.Context, all bool, session string, limit int)
 func (x Grant) Text(zone *time.Location) string {
 	s := x.Tool + ", exactly: " + x.Summary
 	if x.Pattern != "" {
-		s = x.Tool + ", all of: " + visible(x.Pattern, maxSummary)
+		s = x.Tool + ", all of: " + abbreviateVisible(x.Pattern, maxSummary)
 	}
 	if x.Name != "" {
 		s = x.Name + ": " + s
 	}
-	s += ", in " + visible(x.Session, 100)
+	s += ", in " + abbreviateVisible(x.Session, 100)
 	if x.Task != "" {
 		s += " for one task"
 	}

@@ -8,7 +8,7 @@ import (
 	"time"
 
 	"hob/autonomy/guard"
-	"hob/knowledge/store"
+	"hob/platform/store"
 	"hob/tools"
 )
 
@@ -60,8 +60,8 @@ type front struct {
 	now *string
 }
 
-func (x front) Judge(ctx context.Context, _ json.RawMessage) tools.Judgement {
-	return tools.Judgement{Exact: cmp.Or(tools.Asked(ctx), *x.now)}
+func (x front) Judge(ctx context.Context, _ json.RawMessage) tools.CallAssessment {
+	return tools.CallAssessment{Exact: cmp.Or(tools.ApprovedForm(ctx), *x.now)}
 }
 
 func TestWhatWasAskedAboutIsFoundAgain(t *testing.T) {

@@ -22,9 +22,9 @@ import (
 	"sync"
 	"time"
 
-	"hob/knowledge/store"
 	"hob/platform/provenance"
-	"hob/platform/redact"
+	"hob/platform/store"
+	"hob/platform/text/redact"
 	"hob/tools"
 )
 
@@ -84,7 +84,7 @@ type Request struct {
 	Level Level
 	// Seen returns the evidence for an egress decision; only egress calls need it. nil: no
 	// evidence.
-	Seen func() Seen
+	Seen func() EgressEvidence
 	// Made is the number of items that the same tool has changed in this turn. If the owner was
 	// asked about them, Agreed or Refused holds the answer.
 	Made            int
@@ -98,11 +98,11 @@ type Request struct {
 	// "watcher", "schedule", "tool", ...
 	Origin string
 
-	judged tools.Judgement
+	judged tools.CallAssessment
 }
 
-// effects returns the possible effects of this call.
-func (r *Request) effects() tools.Effects { return cmp.Or(r.judged.Effects, r.Tool.Spec().Effects) }
+// callEffects returns the possible effects of this call.
+func (r *Request) callEffects() tools.Effects { return cmp.Or(r.judged.Effects, r.Tool.Spec().Effects) }
 
 // Decision is the guard's verdict and its reason.
 type Decision struct {
@@ -114,8 +114,8 @@ type Decision struct {
 	Approval string `json:"approval,omitempty"`
 	// Grant is set if a grant decided; UseTx counts its use.
 	Grant string `json:"grant,omitempty"`
-	// Judgement describes the actual effect of the call (see tools.Judge).
-	Judgement tools.Judgement `json:"-"`
+	// Judgement describes the actual effect of the call (see tools.CallAssessor).
+	Judgement tools.CallAssessment `json:"-"`
 }
 
 // Options of New.
@@ -131,7 +131,7 @@ type Options struct {
 	// results and pages.
 	Research bool
 	// Recipients may be written to without approval at the level trusted, in the form of
-	// tools.Judgement.To; empty means none.
+	// tools.CallAssessment.To; empty means none.
 	Recipients []string
 	// Secrets are the secrets of this process: the guard denies a call that would reveal one.
 	// Nil knows none.
@@ -186,8 +186,8 @@ func New(db *store.Store, opt Options) (*Guard, error) {
 func (g *Guard) Level() Level { return g.opt.Level }
 
 // Migrations of the guard's tables.
-func Migrations() store.Set {
-	return store.Set{Owner: "guard", Steps: []string{`
+func Migrations() store.MigrationSet {
+	return store.MigrationSet{Owner: "guard", Steps: []string{`
 CREATE TABLE approvals (
 	id TEXT PRIMARY KEY, event TEXT NOT NULL, session TEXT NOT NULL, call TEXT NOT NULL UNIQUE,
 	tool TEXT NOT NULL, args BLOB NOT NULL, args_hash TEXT NOT NULL, summary TEXT NOT NULL,
@@ -208,13 +208,13 @@ CREATE TABLE guard_key (id INTEGER PRIMARY KEY CHECK (id = 1), key BLOB NOT NULL
 `, grantSteps, auditSteps, beforehandStep}}
 }
 
-// Hash binds an approval to the exact arguments. The order of keys and white
+// HashArguments binds an approval to the exact arguments. The order of keys and white
 // space make no difference; numbers count as they are written, since large ones
 // that differ may be equal as floating point.
-func Hash(tool string, args json.RawMessage) string { return hash(tool, args, "") }
+func HashArguments(tool string, args json.RawMessage) string { return hashCall(tool, args, "") }
 
-// hash also covers the command that would actually run (see tools.Judgement.Exact).
-func hash(tool string, args json.RawMessage, exact string) string {
+// hashCall also covers the command that would actually run (see tools.CallAssessment.Exact).
+func hashCall(tool string, args json.RawMessage, exact string) string {
 	var v any
 	canonical := []byte(args)
 	dec := json.NewDecoder(bytes.NewReader(args))
@@ -251,28 +251,28 @@ func (g *Guard) Decide(ctx context.Context, r Request) (Decision, error) {
 		return a.Exact
 	})
 	r.judged = tools.JudgementOf(tools.WithAsking(asked, r.Event), r.Tool, r.Args)
-	d, err := g.decide(ctx, r)
+	d, err := g.decideCall(ctx, r)
 	d.Judgement = r.judged
 	return d, err
 }
 
-func (g *Guard) decide(ctx context.Context, r Request) (Decision, error) {
+func (g *Guard) decideCall(ctx context.Context, r Request) (Decision, error) {
 	if err := r.judged.Refused; err != nil {
 		return Decision{Verdict: Deny, Rule: "refused", Reason: err.Error(), Code: cmp.Or(tools.CodeOf(err), tools.PolicyDenied)}, nil
 	}
-	if d, held := g.held(r); held {
+	if d, held := g.denySecret(r); held {
 		return d, nil
 	}
-	d := doubted(r, g.table(r))
+	d := askIfDoubted(r, g.applyTable(r))
 	if d.Verdict == Deny {
 		return d, nil
 	}
 	many := d.Rule == BatchRule
-	d, own := g.ruled(ctx, r, d)
+	d, own := g.applyRules(ctx, r, d)
 	if d.Verdict == Deny {
 		return d, nil
 	}
-	if a, ok, err := g.answered(ctx, r); err != nil || ok {
+	if a, ok, err := g.decideAnswered(ctx, r); err != nil || ok {
 		if many {
 			a.Rule += BatchMark
 		}
@@ -282,24 +282,24 @@ func (g *Guard) decide(ctx context.Context, r Request) (Decision, error) {
 	case d.Verdict != Ask || many: // grants for single calls do not cover a batch
 		return d, nil
 	case own: // nor a rule of the owner that always asks
-		return g.again(ctx, r, d)
+		return g.denyRepeated(ctx, r, d)
 	}
-	granted, err := g.granted(ctx, r)
+	granted, err := g.findGrant(ctx, r)
 	if err != nil {
 		return Decision{Verdict: Deny, Rule: "grants unreadable", Reason: err.Error(), Code: tools.PolicyDenied}, err
 	}
 	if granted != "" {
 		return Decision{Verdict: Allow, Rule: "grant " + granted, Grant: granted, Reason: "you allowed this beforehand (grant " + granted + ")"}, nil
 	}
-	return g.again(ctx, r, d)
+	return g.denyRepeated(ctx, r, d)
 }
 
-// again denies a call that the owner already denied in this turn: repeating a question teaches
+// denyRepeated denies a call that the owner already denied in this turn: repeating a question teaches
 // people to approve without reading.
-func (g *Guard) again(ctx context.Context, r Request, d Decision) (Decision, error) {
+func (g *Guard) denyRepeated(ctx context.Context, r Request, d Decision) (Decision, error) {
 	var id, note string
 	err := g.db.Read().QueryRowContext(ctx, `SELECT id, note FROM approvals WHERE event = ? AND tool = ? AND args_hash = ? AND state = 'denied' ORDER BY decided_at DESC LIMIT 1`,
-		r.Event, r.Tool.Spec().Name, hash(r.Tool.Spec().Name, r.Args, r.judged.Exact)).Scan(&id, &note)
+		r.Event, r.Tool.Spec().Name, hashCall(r.Tool.Spec().Name, r.Args, r.judged.Exact)).Scan(&id, &note)
 	switch {
 	case errors.Is(err, sql.ErrNoRows):
 		return d, nil
@@ -313,7 +313,7 @@ func (g *Guard) again(ctx context.Context, r Request, d Decision) (Decision, err
 	return Decision{Verdict: Deny, Rule: "approval " + id, Code: tools.DeniedByOwner, Reason: reason}, nil
 }
 
-func (g *Guard) answered(ctx context.Context, r Request) (Decision, bool, error) {
+func (g *Guard) decideAnswered(ctx context.Context, r Request) (Decision, bool, error) {
 	a, err := g.byCall(ctx, r.Call)
 	if errors.Is(err, sql.ErrNoRows) {
 		return Decision{}, false, nil
@@ -321,7 +321,7 @@ func (g *Guard) answered(ctx context.Context, r Request) (Decision, bool, error)
 	if err != nil {
 		return Decision{Verdict: Deny, Code: tools.PolicyDenied, Rule: "approvals unreadable", Reason: err.Error()}, false, err
 	}
-	if a.hash != hash(a.Tool, r.Args, r.judged.Exact) || a.Tool != r.Tool.Spec().Name {
+	if a.hash != hashCall(a.Tool, r.Args, r.judged.Exact) || a.Tool != r.Tool.Spec().Name {
 		return Decision{Verdict: Deny, Rule: "approval " + a.ID, Reason: "the call differs from the call shown to you", Code: tools.PolicyDenied, Approval: a.ID}, true, nil
 	}
 	d := Decision{Rule: "approval " + a.ID, Approval: a.ID}

@@ -16,9 +16,9 @@ import (
 	"go.uber.org/goleak"
 
 	"hob/autonomy/guard"
-	"hob/knowledge/store"
-	"hob/platform/origins"
 	"hob/platform/provenance"
+	"hob/platform/provenance/origins"
+	"hob/platform/store"
 	"hob/tools"
 )
 
@@ -39,7 +39,7 @@ type fixture struct {
 
 func newGuard(t testing.TB, opt guard.Options) *fixture {
 	t.Helper()
-	db, err := store.Open(t.Context(), filepath.Join(t.TempDir(), "hob.db"), []store.Set{guard.Migrations(), origins.Migrations()}, store.Options{})
+	db, err := store.Open(t.Context(), filepath.Join(t.TempDir(), "hob.db"), []store.MigrationSet{guard.Migrations(), origins.Migrations()}, store.Options{})
 	fatal(t, err)
 	t.Cleanup(func() {
 		if err := db.Close(); err != nil {
@@ -55,7 +55,7 @@ func (f *fixture) restart(opt guard.Options) {
 	f.t.Helper()
 	g, err := guard.New(f.store, opt)
 	fatal(f.t, err)
-	fatal(f.t, g.Prepare(f.t.Context()))
+	fatal(f.t, g.InitKeys(f.t.Context()))
 	f.Guard = g
 }
 
@@ -301,7 +301,7 @@ func TestASummaryShowsWhatIsThere(t *testing.T) {
 	if strings.ContainsAny(a.Summary, "\n\u202e\u200b") || !strings.Contains(a.Summary, `\u202e`) || !strings.HasSuffix(a.Summary, " …") || len(a.Summary) > 700 {
 		t.Errorf("summary: %q", a.Summary)
 	}
-	if shown := a.Shown(); !strings.Contains(shown, strings.Repeat("a", 5000)+"mallory") {
+	if shown := a.CallText(); !strings.Contains(shown, strings.Repeat("a", 5000)+"mallory") {
 		t.Errorf("Shown() = %q, want all of the arguments", shown)
 	}
 }
@@ -319,7 +319,7 @@ func TestReview6_QuestionShowsItsMiddle(t *testing.T) {
 	var a guard.Approval
 	err = f.store.Write(t.Context(), func(tx *store.Tx) (err error) {
 		x := tool{spec: tools.Spec{Name: "write_file", Category: "files", Effects: tools.Send}}
-		a, err = f.AskTx(tx, guard.Request{Tool: x, Args: args, Call: "c6", Event: "e"}, guard.Decision{Judgement: tools.Judgement{Why: "why " + long, Exact: "exact " + long}})
+		a, err = f.AskTx(tx, guard.Request{Tool: x, Args: args, Call: "c6", Event: "e"}, guard.Decision{Judgement: tools.CallAssessment{Why: "why " + long, Exact: "exact " + long}})
 		return err
 	})
 	if err != nil {
@@ -328,15 +328,15 @@ func TestReview6_QuestionShowsItsMiddle(t *testing.T) {
 	if a, err = f.Approval(t.Context(), a.ID); err != nil {
 		t.Fatal(err)
 	}
-	for what, text := range map[string]string{"arguments": a.Shown(), "why": a.Why, "exact": a.Exact} {
+	for what, text := range map[string]string{"arguments": a.CallText(), "why": a.Why, "exact": a.Exact} {
 		if !strings.Contains(text, "rm -rf ~/thesis; ") || what != "arguments" && !strings.Contains(text, "rm -rf ~/mail") || strings.Contains(text, "[…]") {
 			t.Errorf("%s of %d characters hides its middle", what, len(text))
 		}
 	}
-	if s := a.Shown(); strings.ContainsAny(s, "\u3164\u2800\ufe0f") || !strings.Contains(s, `\u3164\u2800\ufe0f`) {
+	if s := a.CallText(); strings.ContainsAny(s, "\u3164\u2800\ufe0f") || !strings.Contains(s, `\u3164\u2800\ufe0f`) {
 		t.Errorf("%q contains invisible characters", s[len(s)-40:])
 	}
 	if err := f.ShownWhole(t.Context(), a.ID); !errors.Is(err, guard.ErrTooLong) {
-		t.Errorf("a question of %d characters may be approved in a chat: %v", a.Length(), err)
+		t.Errorf("a question of %d characters may be approved in a chat: %v", a.DetailsLength(), err)
 	}
 }

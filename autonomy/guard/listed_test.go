@@ -14,8 +14,8 @@ type listed struct {
 	effects tools.Effects
 }
 
-func (l listed) Judge(context.Context, json.RawMessage) tools.Judgement {
-	return tools.Judgement{Effects: l.effects, Listed: true}
+func (l listed) Judge(context.Context, json.RawMessage) tools.CallAssessment {
+	return tools.CallAssessment{Effects: l.effects, Listed: true}
 }
 
 // The row of exec for a command that is known to look only.

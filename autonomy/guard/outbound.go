@@ -2,11 +2,11 @@ package guard
 
 import "hob/tools"
 
-// held denies a call that would carry a secret of this process out of it, in
+// denySecret denies a call that would carry a secret of this process out of it, in
 // whatever spelling: no answer of the owner's makes that right, since he sees
 // the call and not what the model made of it.
-func (g *Guard) held(r Request) (Decision, bool) {
-	if r.effects()&^tools.Effects(tools.Read|tools.Write) == 0 {
+func (g *Guard) denySecret(r Request) (Decision, bool) {
+	if r.callEffects()&^tools.Effects(tools.Read|tools.Write) == 0 {
 		return Decision{}, false
 	}
 	for _, text := range append([]string{string(r.Args), r.judged.Exact, r.judged.Query}, r.judged.URLs...) {

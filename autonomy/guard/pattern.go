@@ -11,7 +11,7 @@ import (
 )
 
 // A pattern describes what a grant covers beyond one set of arguments. Most patterns come from
-// the tool's judgement of a call (tools.Judgement.Pattern) and cover the calls with the same
+// the tool's judgement of a call (tools.CallAssessment.Pattern) and cover the calls with the same
 // judgement. For tools without a judgement there are
 //
 //	to:ADDRESS    sends to this recipient only
@@ -26,7 +26,7 @@ const (
 // patternOf returns the pattern of a grant for calls like this one, "" if only identical
 // arguments can be granted.
 func patternOf(r Request) string {
-	e := r.effects()
+	e := r.callEffects()
 	switch {
 	case r.Tool.Spec().Foreign || e&^(tools.Read|tools.Write|tools.Send|tools.Egress|tools.Exec) != 0:
 		return ""
@@ -51,8 +51,8 @@ func patternOf(r Request) string {
 	return ""
 }
 
-// covers reports whether a grant's pattern covers the call.
-func covers(pattern string, r Request) bool {
+// isPatternMatch reports whether a grant's pattern covers the call.
+func isPatternMatch(pattern string, r Request) bool {
 	own := patternOf(r)
 	if own == "" {
 		return false
@@ -68,9 +68,9 @@ func covers(pattern string, r Request) bool {
 	if !ok || !strings.HasPrefix(own, belowPattern) {
 		return false
 	}
-	folder = resolved(folder)
+	folder = resolveLinks(folder)
 	for _, p := range pathsOf(r) {
-		if rel, err := filepath.Rel(folder, resolved(p)); err != nil || !filepath.IsLocal(rel) || rel == "." {
+		if rel, err := filepath.Rel(folder, resolveLinks(p)); err != nil || !filepath.IsLocal(rel) || rel == "." {
 			return false
 		}
 	}
@@ -101,7 +101,7 @@ func checkPattern(p string) error {
 	return nil
 }
 
-func soleHost(j tools.Judgement) string {
+func soleHost(j tools.CallAssessment) string {
 	host := ""
 	for _, raw := range j.URLs {
 		u, err := url.Parse(raw)
@@ -137,8 +137,8 @@ func pathsOf(r Request) []string {
 	return nil
 }
 
-// resolved follows the links of the part of a path that is there.
-func resolved(path string) string {
+// resolveLinks follows the links of the part of a path that is there.
+func resolveLinks(path string) string {
 	path = filepath.Clean(path)
 	if real, err := filepath.EvalSymlinks(path); err == nil {
 		return real
@@ -147,5 +147,5 @@ func resolved(path string) string {
 	if parent == path {
 		return path
 	}
-	return filepath.Join(resolved(parent), filepath.Base(path))
+	return filepath.Join(resolveLinks(parent), filepath.Base(path))
 }

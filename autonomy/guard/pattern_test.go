@@ -10,14 +10,14 @@ import (
 	"time"
 
 	"hob/autonomy/guard"
-	"hob/knowledge/store"
+	"hob/platform/store"
 	"hob/tools"
 )
 
 // claiming is a tool with an assessment from its arguments, and with the files that they name.
 type claiming struct{ tool }
 
-func (claiming) Judge(_ context.Context, args json.RawMessage) tools.Judgement {
+func (claiming) Judge(_ context.Context, args json.RawMessage) tools.CallAssessment {
 	var in struct {
 		Pattern string
 		To      []string
@@ -25,7 +25,7 @@ func (claiming) Judge(_ context.Context, args json.RawMessage) tools.Judgement {
 		Get     bool
 	}
 	_ = json.Unmarshal(args, &in) // {} then
-	return tools.Judgement{Pattern: in.Pattern, To: in.To, URLs: in.URLs, Get: in.Get}
+	return tools.CallAssessment{Pattern: in.Pattern, To: in.To, URLs: in.URLs, Get: in.Get}
 }
 
 func (claiming) Paths(args json.RawMessage) []string {

@@ -13,11 +13,11 @@ import (
 // unattended/tainted.
 func TestSendAndWriteRows(t *testing.T) {
 	const a, k, d = guard.Allow, guard.Ask, guard.Deny
-	send := func(to ...string) judged { return judged{effects(tools.Send), tools.Judgement{To: to}} }
-	write := func(undo bool, j tools.Judgement) judged {
+	send := func(to ...string) judged { return judged{effects(tools.Send), tools.CallAssessment{To: to}} }
+	write := func(undo bool, j tools.CallAssessment) judged {
 		return judged{tool{spec: tools.Spec{Name: "file", Category: "files", Effects: tools.Write}, undo: undo}, j}
 	}
-	both := func(e tools.Effects, j tools.Judgement) judged { return judged{effects(e), j} }
+	both := func(e tools.Effects, j tools.CallAssessment) judged { return judged{effects(e), j} }
 	listed := []string{"ada@example.org"}
 	tests := []struct {
 		name  string
@@ -32,17 +32,17 @@ func TestSendAndWriteRows(t *testing.T) {
 		{"send to another, trusted", guard.Trusted, send("eve@example.org"), [4]guard.Verdict{k, k, k, k}},
 		{"send to nobody named, trusted", guard.Trusted, send(), [4]guard.Verdict{k, k, k, k}},
 		{"send to the owner, watch", guard.Watch, send(tools.Owner), [4]guard.Verdict{d, d, d, d}},
-		{"new file in the drop folder", guard.Supervised, write(true, tools.Judgement{Inert: true}), [4]guard.Verdict{a, a, k, k}},
-		{"new file in the drop folder, without undo", guard.Supervised, write(false, tools.Judgement{Inert: true}), [4]guard.Verdict{a, k, k, k}},
-		{"new file elsewhere", guard.Supervised, write(true, tools.Judgement{}), [4]guard.Verdict{a, k, k, k}},
-		{"new file in the drop folder, trusted", guard.Trusted, write(true, tools.Judgement{Inert: true}), [4]guard.Verdict{a, a, a, k}},
-		{"what a tool judges milder", guard.Supervised, both(tools.Exec, tools.Judgement{Effects: tools.Read}), [4]guard.Verdict{a, a, a, a}},
-		{"what a tool judges graver", guard.Supervised, both(tools.Write, tools.Judgement{Effects: tools.Destroy}), [4]guard.Verdict{k, k, k, k}},
-		{"send and write", guard.Supervised, both(tools.Send|tools.Write, tools.Judgement{To: []string{tools.Owner}}), [4]guard.Verdict{a, k, k, k}},
-		{"egress and write", guard.Supervised, both(tools.Egress|tools.Write, tools.Judgement{URLs: []string{"https://x.example/"}}), [4]guard.Verdict{k, k, k, k}},
-		{"egress to a listed host and write", guard.Supervised, both(tools.Egress|tools.Write, tools.Judgement{URLs: []string{"https://listed.example/"}}), [4]guard.Verdict{a, k, k, k}},
-		{"egress and send", guard.Supervised, both(tools.Egress|tools.Send, tools.Judgement{URLs: []string{"https://listed.example/"}, To: []string{"eve"}}), [4]guard.Verdict{k, k, k, k}},
-		{"refused whatever the owner says", guard.Trusted, both(tools.Read, tools.Judgement{Refused: tools.Errorf(tools.PolicyDenied, "no")}), [4]guard.Verdict{d, d, d, d}},
+		{"new file in the drop folder", guard.Supervised, write(true, tools.CallAssessment{Inert: true}), [4]guard.Verdict{a, a, k, k}},
+		{"new file in the drop folder, without undo", guard.Supervised, write(false, tools.CallAssessment{Inert: true}), [4]guard.Verdict{a, k, k, k}},
+		{"new file elsewhere", guard.Supervised, write(true, tools.CallAssessment{}), [4]guard.Verdict{a, k, k, k}},
+		{"new file in the drop folder, trusted", guard.Trusted, write(true, tools.CallAssessment{Inert: true}), [4]guard.Verdict{a, a, a, k}},
+		{"what a tool judges milder", guard.Supervised, both(tools.Exec, tools.CallAssessment{Effects: tools.Read}), [4]guard.Verdict{a, a, a, a}},
+		{"what a tool judges graver", guard.Supervised, both(tools.Write, tools.CallAssessment{Effects: tools.Destroy}), [4]guard.Verdict{k, k, k, k}},
+		{"send and write", guard.Supervised, both(tools.Send|tools.Write, tools.CallAssessment{To: []string{tools.Owner}}), [4]guard.Verdict{a, k, k, k}},
+		{"egress and write", guard.Supervised, both(tools.Egress|tools.Write, tools.CallAssessment{URLs: []string{"https://x.example/"}}), [4]guard.Verdict{k, k, k, k}},
+		{"egress to a listed host and write", guard.Supervised, both(tools.Egress|tools.Write, tools.CallAssessment{URLs: []string{"https://listed.example/"}}), [4]guard.Verdict{a, k, k, k}},
+		{"egress and send", guard.Supervised, both(tools.Egress|tools.Send, tools.CallAssessment{URLs: []string{"https://listed.example/"}, To: []string{"eve"}}), [4]guard.Verdict{k, k, k, k}},
+		{"refused whatever the owner says", guard.Trusted, both(tools.Read, tools.CallAssessment{Refused: tools.Errorf(tools.PolicyDenied, "no")}), [4]guard.Verdict{d, d, d, d}},
 	}
 	for _, tt := range tests {
 		f := newGuard(t, guard.Options{Level: tt.level, Recipients: listed, Hosts: []string{"listed.example"}})
@@ -59,7 +59,7 @@ func TestSendAndWriteRows(t *testing.T) {
 
 // The guard ignores a third-party tool's assessment of its calls.
 func TestAForeignToolIsNotItsOwnJudge(t *testing.T) {
-	x := judged{effects(tools.Exec), tools.Judgement{Effects: tools.Read}}
+	x := judged{effects(tools.Exec), tools.CallAssessment{Effects: tools.Read}}
 	x.spec.Foreign = true
 	if d := newGuard(t, guard.Options{}).decide(guard.Request{Tool: x, Args: []byte(`{}`), Call: "c", Attended: true}); d.Verdict != guard.Ask {
 		t.Errorf("%s (%s)", d.Verdict, d.Rule)
@@ -93,7 +93,7 @@ func TestIncidentI16BatchesAskFirst(t *testing.T) {
 		for _, level := range []guard.Level{guard.Supervised, guard.Trusted} {
 			t.Run(fmt.Sprintf("%s, %s", tt.name, level), func(t *testing.T) {
 				f := newGuard(t, guard.Options{Level: level})
-				x := judged{tool{spec: tools.Spec{Name: "trash_file", Category: "files", Effects: tt.effects}, undo: true}, tools.Judgement{Items: tt.items}}
+				x := judged{tool{spec: tools.Spec{Name: "trash_file", Category: "files", Effects: tt.effects}, undo: true}, tools.CallAssessment{Items: tt.items}}
 				r := guard.Request{Tool: x, Args: []byte(`{}`), Call: "c", Attended: true, Made: tt.made, Agreed: tt.agreed, Refused: tt.refused}
 				if got := f.decide(r); got.Verdict != tt.want {
 					t.Errorf("%s (%s: %s), want %s", got.Verdict, got.Rule, got.Reason, tt.want)
@@ -133,12 +133,12 @@ func TestIncidentI4ScopeOnlyNarrows(t *testing.T) {
 func TestIncidentI18TaintedTurnsAsk(t *testing.T) {
 	f := newGuard(t, guard.Options{Level: guard.Trusted, Hosts: []string{"listed.example"}, Recipients: []string{"ada@example.org"}, Research: true})
 	for _, x := range []judged{
-		{effects(tools.Exec), tools.Judgement{Pattern: "git status *"}},
-		{effects(tools.Send), tools.Judgement{To: []string{"ada@example.org"}}},
-		{effects(tools.Send), tools.Judgement{To: []string{tools.Owner}}},
-		{effects(tools.Egress), tools.Judgement{URLs: []string{"https://listed.example/?told=all"}, Get: true}},
-		{effects(tools.Egress), tools.Judgement{Query: "all I know"}},
-		{effects(tools.Write), tools.Judgement{}},
+		{effects(tools.Exec), tools.CallAssessment{Pattern: "git status *"}},
+		{effects(tools.Send), tools.CallAssessment{To: []string{"ada@example.org"}}},
+		{effects(tools.Send), tools.CallAssessment{To: []string{tools.Owner}}},
+		{effects(tools.Egress), tools.CallAssessment{URLs: []string{"https://listed.example/?told=all"}, Get: true}},
+		{effects(tools.Egress), tools.CallAssessment{Query: "all I know"}},
+		{effects(tools.Write), tools.CallAssessment{}},
 	} {
 		for _, attended := range []bool{true, false} {
 			r := guard.Request{Tool: x, Args: []byte(`{}`), Call: "c", Attended: attended, Tainted: true}

@@ -13,18 +13,18 @@ import (
 type Rules interface {
 	// Judge reports whether a rule objects to a call. The verdict is Allow if none does. An
 	// error denies the call; users see its text, which names the remedy.
-	Judge(ctx context.Context, f Facts) (Objection, error)
+	Judge(ctx context.Context, f RuleInput) (RuleVerdict, error)
 }
 
-// Objection is the verdict of the owner's rules on one call.
-type Objection struct {
+// RuleVerdict is the verdict of the owner's rules on one call.
+type RuleVerdict struct {
 	Verdict Verdict // Deny or Ask; Allow: no rule objects
 	Rule    string  // its name, or where it stands
 	Reason  string  // the owner's own words
 }
 
-// Facts are the inputs of rules. Lists may be empty and are never nil.
-type Facts struct {
+// RuleInput are the inputs of rules. Lists may be empty and are never nil.
+type RuleInput struct {
 	Tool     string          `json:"tool"`
 	Category string          `json:"category"`
 	Effects  []string        `json:"effects"` // of this very call
@@ -51,12 +51,12 @@ type Facts struct {
 	Time  time.Time `json:"time"` // in the owner's zone
 }
 
-// facts puts together what rules may go by.
-func (g *Guard) facts(r Request, d Decision) Facts {
+// ruleInput puts together what rules may go by.
+func (g *Guard) ruleInput(r Request, d Decision) RuleInput {
 	s := r.Tool.Spec()
-	f := Facts{
-		Tool: s.Name, Category: s.Category, Effects: r.effects().Names(), Args: r.Args, Agent: r.Agent, Person: r.Person, Channel: r.Channel,
-		Session: r.Session, Origin: r.Origin, Attended: r.Attended, Tainted: r.Tainted, Guest: r.Guest, Level: string(g.level(r)),
+	f := RuleInput{
+		Tool: s.Name, Category: s.Category, Effects: r.callEffects().Names(), Args: r.Args, Agent: r.Agent, Person: r.Person, Channel: r.Channel,
+		Session: r.Session, Origin: r.Origin, Attended: r.Attended, Tainted: r.Tainted, Guest: r.Guest, Level: string(g.effectiveLevel(r)),
 		Hosts: hostsOf(r.judged.URLs), URLs: append([]string{}, r.judged.URLs...), Recipients: append([]string{}, r.judged.To...), Paths: []string{},
 		Items: max(1, r.judged.Items), Would: d.Verdict.String(), Time: time.Now().In(g.opt.Zone()),
 	}
@@ -66,13 +66,13 @@ func (g *Guard) facts(r Request, d Decision) Facts {
 	return f
 }
 
-// ruled asks the owner's rules about a call that the table does not deny, and
+// applyRules asks the owner's rules about a call that the table does not deny, and
 // returns the stricter of the two. own: a rule decided.
-func (g *Guard) ruled(ctx context.Context, r Request, d Decision) (_ Decision, own bool) {
+func (g *Guard) applyRules(ctx context.Context, r Request, d Decision) (_ Decision, own bool) {
 	if g.opt.Rules == nil {
 		return d, false
 	}
-	o, err := g.opt.Rules.Judge(ctx, g.facts(r, d))
+	o, err := g.opt.Rules.Judge(ctx, g.ruleInput(r, d))
 	switch {
 	case err != nil:
 		return Decision{Verdict: Deny, Rule: "your rules cannot be applied", Reason: err.Error(), Code: tools.PolicyDenied}, true

@@ -14,12 +14,12 @@ import (
 
 // saying is a rule that says the same of every call.
 type saying struct {
-	o    guard.Objection
+	o    guard.RuleVerdict
 	err  error
-	last *guard.Facts
+	last *guard.RuleInput
 }
 
-func (s saying) Judge(_ context.Context, f guard.Facts) (guard.Objection, error) {
+func (s saying) Judge(_ context.Context, f guard.RuleInput) (guard.RuleVerdict, error) {
 	if s.last != nil {
 		*s.last = f
 	}
@@ -46,7 +46,7 @@ func TestRulesOnlyTighten(t *testing.T) {
 		{"denied, no word", 0, a, nil, d},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			f := newGuard(t, guard.Options{Rules: saying{o: guard.Objection{Verdict: tt.says, Rule: "mine", Reason: "because"}, err: tt.err}})
+			f := newGuard(t, guard.Options{Rules: saying{o: guard.RuleVerdict{Verdict: tt.says, Rule: "mine", Reason: "because"}, err: tt.err}})
 			got := f.decide(guard.Request{Tool: effects(tt.tool), Args: []byte(`{}`), Call: "c", Attended: true})
 			if got.Verdict != tt.want || (got.Verdict == d) != (got.Code == tools.PolicyDenied) {
 				t.Errorf("%+v, want %s", got, tt.want)
@@ -68,14 +68,14 @@ func TestARuleGoesBeforeAnswersAndGrants(t *testing.T) {
 	if d := f.decide(other); d.Verdict != guard.Allow {
 		t.Fatalf("the grant does not hold: %+v", d)
 	}
-	f.restart(guard.Options{Rules: saying{o: guard.Objection{Verdict: guard.Ask, Rule: "mine", Reason: "because"}}})
+	f.restart(guard.Options{Rules: saying{o: guard.RuleVerdict{Verdict: guard.Ask, Rule: "mine", Reason: "because"}}})
 	if d := f.decide(r); d.Verdict != guard.Allow {
 		t.Errorf("approved, a rule asks: %+v", d)
 	}
 	if d := f.decide(other); d.Verdict != guard.Ask || d.Reason != "because" {
 		t.Errorf("granted, a rule asks: %+v", d)
 	}
-	f.restart(guard.Options{Rules: saying{o: guard.Objection{Verdict: guard.Deny, Rule: "mine", Reason: "because"}}})
+	f.restart(guard.Options{Rules: saying{o: guard.RuleVerdict{Verdict: guard.Deny, Rule: "mine", Reason: "because"}}})
 	for _, x := range []guard.Request{r, other} {
 		if d := f.decide(x); d.Verdict != guard.Deny || d.Rule != "your rule mine" {
 			t.Errorf("a rule denies: %+v", d)
@@ -85,9 +85,9 @@ func TestARuleGoesBeforeAnswersAndGrants(t *testing.T) {
 
 // What rules can go by is all there, and lists are never nil.
 func TestFacts(t *testing.T) {
-	var got guard.Facts
-	f := newGuard(t, guard.Options{Level: guard.Trusted, Rules: saying{o: guard.Objection{Verdict: guard.Allow}, last: &got}})
-	x := judged{effects(tools.Read | tools.Egress), tools.Judgement{URLs: []string{"https://A.example/x", "https://a.example/y"}, Get: true}}
+	var got guard.RuleInput
+	f := newGuard(t, guard.Options{Level: guard.Trusted, Rules: saying{o: guard.RuleVerdict{Verdict: guard.Allow}, last: &got}})
+	x := judged{effects(tools.Read | tools.Egress), tools.CallAssessment{URLs: []string{"https://A.example/x", "https://a.example/y"}, Get: true}}
 	x.spec.Name, x.spec.Category = "browse_url", "web"
 	f.decide(guard.Request{
 		Tool: x, Args: []byte(`{"url":"x"}`), Call: "c", Session: "s", Origin: "web", Attended: true, Channel: "web", Person: "owner", Level: guard.Supervised,
@@ -96,7 +96,7 @@ func TestFacts(t *testing.T) {
 		t.Error("no time")
 	}
 	got.Time = time.Time{}
-	want := guard.Facts{
+	want := guard.RuleInput{
 		Tool: "browse_url", Category: "web", Effects: []string{"read", "egress"}, Args: []byte(`{"url":"x"}`), Person: "owner", Channel: "web", Session: "s",
 		Origin: "web", Attended: true, Level: "supervised", Hosts: []string{"a.example"}, URLs: []string{"https://A.example/x", "https://a.example/y"},
 		Recipients: []string{}, Paths: []string{}, Items: 1, Would: "ask",

@@ -24,33 +24,33 @@ const MaxChat = 10_000
 // ErrTooLong refuses to approve in a chat what is too long to be shown there.
 var ErrTooLong = errors.New("this question is too long to be approved in a chat; read it with hob approvals show ID or on my page, and answer there")
 
-func summary(t tools.Tool, args json.RawMessage) string {
+func callSummary(t tools.Tool, args json.RawMessage) string {
 	if s, ok := t.(tools.Summarizer); ok {
-		return visible(s.Summary(args), maxSummary)
+		return abbreviateVisible(s.Summary(args), maxSummary)
 	}
 	return t.Spec().Name
 }
 
-// visible is whole for a line that may be truncated, with an ellipsis.
-func visible(s string, most int) string {
-	s = whole(s)
+// abbreviateVisible is whole for a line that may be truncated, with an ellipsis.
+func abbreviateVisible(s string, most int) string {
+	s = escapeInvisible(s)
 	if utf8.RuneCountInString(s) <= most {
 		return s
 	}
 	return string([]rune(s)[:most-2]) + " …"
 }
 
-// whole returns a complete text on one visible line: it escapes line breaks, bidirectional
+// escapeInvisible returns a complete text on one visible line: it escapes line breaks, bidirectional
 // controls and invisible characters, because the model chose them.
-func whole(s string) string {
+func escapeInvisible(s string) string {
 	var b strings.Builder
 	for _, r := range strings.ToValidUTF8(s, "\uFFFD") {
-		if r == ' ' || unicode.IsPrint(r) && !blank(r) {
+		if r == ' ' || unicode.IsPrint(r) && !isBlankRune(r) {
 			b.WriteRune(r)
 			continue
 		}
 		q := strconv.QuoteRuneToASCII(r)
-		if q = q[1 : len(q)-1]; blank(r) {
+		if q = q[1 : len(q)-1]; isBlankRune(r) {
 			q = fmt.Sprintf("\\u%04x", r)
 		}
 		b.WriteString(q)
@@ -58,10 +58,10 @@ func whole(s string) string {
 	return b.String()
 }
 
-// blank reports characters that Unicode counts as printable and that show nothing: fillers
+// isBlankRune reports characters that Unicode counts as printable and that show nothing: fillers
 // of Hangul, the empty Braille pattern, vowels of Khmer that are not written, joiners and
 // variation selectors.
-func blank(r rune) bool {
+func isBlankRune(r rune) bool {
 	switch {
 	case r == 0x034F, r == 0x115F, r == 0x1160, r == 0x17B4, r == 0x17B5, r == 0x2800, r == 0x3164, r == 0xFFA0:
 		return true
@@ -71,25 +71,25 @@ func blank(r rune) bool {
 	return false
 }
 
-// Shown returns the call, tool and arguments, for the owner to read: complete, and without
+// CallText returns the call, tool and arguments, for the owner to read: complete, and without
 // invisible characters.
-func (a Approval) Shown() string {
+func (a Approval) CallText() string {
 	if args := strings.TrimSpace(string(a.Arguments)); args != "" && args != "{}" && args != "null" {
-		return a.Tool + " " + whole(args)
+		return a.Tool + " " + escapeInvisible(args)
 	}
 	return a.Tool
 }
 
-// Length returns the number of characters of the question's details.
-func (a Approval) Length() int {
-	return utf8.RuneCountInString(a.Shown()) + utf8.RuneCountInString(a.Why) + utf8.RuneCountInString(a.Exact)
+// DetailsLength returns the number of characters of the question's details.
+func (a Approval) DetailsLength() int {
+	return utf8.RuneCountInString(a.CallText()) + utf8.RuneCountInString(a.Why) + utf8.RuneCountInString(a.Exact)
 }
 
 // TooLong reports whether questions that are put together are too long for a chat.
 func TooLong(list []Approval) bool {
 	n := 0
 	for _, a := range list {
-		n += a.Length()
+		n += a.DetailsLength()
 	}
 	return n > MaxChat
 }

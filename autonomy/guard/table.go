@@ -7,60 +7,60 @@ import (
 	"hob/tools"
 )
 
-// table decides one call by section 6 of the architecture.
-func (g *Guard) table(r Request) Decision {
+// applyTable decides one call by section 6 of the architecture.
+func (g *Guard) applyTable(r Request) Decision {
 	s := r.Tool.Spec()
-	if r.effects().ReadOnly() {
+	if r.callEffects().ReadOnly() {
 		if r.Guest && s.Category != "engine" { // the list of tools is no secret
-			return guest()
+			return decideGuest()
 		}
 		if r.judged.Private && !r.Attended {
-			return ask("read, private, unattended", "it would read your screen or clipboard while you are away")
+			return askDecision("read, private, unattended", "it would read your screen or clipboard while you are away")
 		}
 		return Decision{Verdict: Allow, Rule: "read", Reason: "it only looks"}
 	}
-	if g.level(r) == Watch {
+	if g.effectiveLevel(r) == Watch {
 		return Decision{Verdict: Deny, Rule: "level watch", Reason: "Hob is set to look only ([autonomy] level = \"watch\")", Code: tools.PolicyDenied}
 	}
 	if r.judged.Private && !r.Attended { // a later yes would be for a screen that has changed
 		return Decision{Verdict: Deny, Rule: "desktop, unattended", Reason: "it acts in your windows, which is done only while you are there", Code: tools.PolicyDenied}
 	}
 	if r.Guest { // overrides the rows below, which apply to the owner
-		return guest()
+		return decideGuest()
 	}
 	switch {
-	case r.effects()&^tools.Effects(tools.Read|tools.Write|tools.Send|tools.Egress|tools.Exec|tools.Destroy|tools.Secret) != 0:
-		return ask("unknown effect", "it does something that this Hob does not know")
-	case r.effects()&tools.Destroy != 0:
-		return ask("destroy", "it cannot be undone")
-	case r.effects()&tools.Secret != 0:
-		return ask("secret", "it reveals a credential")
-	case r.effects()&tools.Exec != 0:
-		return exec(r)
+	case r.callEffects()&^tools.Effects(tools.Read|tools.Write|tools.Send|tools.Egress|tools.Exec|tools.Destroy|tools.Secret) != 0:
+		return askDecision("unknown effect", "it does something that this Hob does not know")
+	case r.callEffects()&tools.Destroy != 0:
+		return askDecision("destroy", "it cannot be undone")
+	case r.callEffects()&tools.Secret != 0:
+		return askDecision("secret", "it reveals a credential")
+	case r.callEffects()&tools.Exec != 0:
+		return decideExec(r)
 	}
 	d := Decision{Verdict: Allow}
-	if r.effects()&tools.Send != 0 {
-		d = stricter(d, g.send(r))
+	if r.callEffects()&tools.Send != 0 {
+		d = stricterDecision(d, g.decideSend(r))
 	}
-	if r.effects()&tools.Egress != 0 {
-		d = stricter(d, g.egress(r))
+	if r.callEffects()&tools.Egress != 0 {
+		d = stricterDecision(d, g.decideEgress(r))
 	}
 	switch {
-	case r.effects()&tools.Write == 0:
+	case r.callEffects()&tools.Write == 0:
 	case s.Starts != 0 && s.Category != standing: // its own row in Hob's store is the task
-		d = stricter(d, starts(r))
+		d = stricterDecision(d, decideStart(r))
 	default:
-		d = stricter(d, g.write(r))
+		d = stricterDecision(d, g.decideWrite(r))
 	}
-	return batch(r, d)
+	return decideBatch(r, d)
 }
 
-// starts decides on calls that start a background task. Each call of the task is checked as
+// decideStart decides on calls that start a background task. Each call of the task is checked as
 // unattended. With untrusted text, starting it needs a question too, because the task could ask
 // at a moment when you are distracted.
-func starts(r Request) Decision {
+func decideStart(r Request) Decision {
 	if r.Tainted {
-		return ask("task, tainted", "untrusted text is part of this conversation, and this would start a background task")
+		return askDecision("task, tainted", "untrusted text is part of this conversation, and this would start a background task")
 	}
 	if r.Attended {
 		return Decision{Verdict: Allow, Rule: "task, owner asked, clean", Reason: "you asked for it, and each step of the task is checked separately"}
@@ -68,17 +68,17 @@ func starts(r Request) Decision {
 	return Decision{Verdict: Allow, Rule: "task, unattended, clean", Reason: "no untrusted text is involved, and each step of the task is checked separately"}
 }
 
-// stricter combines the decisions for a call with several effects: all must allow it, and the
+// stricterDecision combines the decisions for a call with several effects: all must allow it, and the
 // first one that does not gives the reason.
-func stricter(a, b Decision) Decision {
+func stricterDecision(a, b Decision) Decision {
 	if b.Verdict < a.Verdict || a.Verdict == Allow && b.Verdict == Allow && (a.Rule == "" || b.Rule == Verbatim) {
 		return b
 	}
 	return a
 }
 
-// level returns the autonomy level for this call. An unknown level allows only reads.
-func (g *Guard) level(r Request) Level {
+// effectiveLevel returns the autonomy level for this call. An unknown level allows only reads.
+func (g *Guard) effectiveLevel(r Request) Level {
 	switch l := g.opt.Level.Narrower(r.Level); l {
 	case Watch, Supervised, Trusted:
 		return l
@@ -86,37 +86,37 @@ func (g *Guard) level(r Request) Level {
 	return Watch
 }
 
-// guest decides on calls for a guest: even a lookup would reveal its result.
-func guest() Decision {
-	return ask("for somebody else", "a guest asks for this and would see the result")
+// decideGuest decides on calls for a guest: even a lookup would reveal its result.
+func decideGuest() Decision {
+	return askDecision("for somebody else", "a guest asks for this and would see the result")
 }
 
 // standing is the category of the tools for watchers and schedules, which act later and
 // unattended.
 const standing = "watch"
 
-// send decides on calls that reach a person or a service.
-func (g *Guard) send(r Request) Decision {
+// decideSend decides on calls that reach a person or a service.
+func (g *Guard) decideSend(r Request) Decision {
 	to := r.judged.To
 	own := len(to) > 0 && !slices.ContainsFunc(to, func(t string) bool { return t != tools.Owner })
 	switch {
 	case !r.Attended && r.Tainted:
-		return ask("send, unattended", "it reaches a person or a service while you are away, and untrusted text is involved")
+		return askDecision("send, unattended", "it reaches a person or a service while you are away, and untrusted text is involved")
 	case r.Tainted:
-		return ask("send, tainted", "it reaches a person or a service, and untrusted text is part of this conversation")
+		return askDecision("send, tainted", "it reaches a person or a service, and untrusted text is part of this conversation")
 	case own && r.Attended:
 		return Decision{Verdict: Allow, Rule: "send, to the owner", Reason: "it reaches only you"}
-	case g.level(r) == Trusted && recipients(to, g.opt.Recipients):
+	case g.effectiveLevel(r) == Trusted && isAllowedRecipients(to, g.opt.Recipients):
 		return Decision{Verdict: Allow, Rule: "send, trusted, listed", Reason: "[autonomy] level = \"trusted\" allows it for the listed recipients while no untrusted text is involved"}
 	case !r.Attended:
-		return ask("send, unattended", "it would reach a person or a service while you are away")
+		return askDecision("send, unattended", "it would reach a person or a service while you are away")
 	}
-	return ask("send", "it reaches a person or a service")
+	return askDecision("send", "it reaches a person or a service")
 }
 
-// recipients reports whether a send reaches only the owner and listed recipients. Addresses
+// isAllowedRecipients reports whether a send reaches only the owner and listed recipients. Addresses
 // must match as a whole and in one form; an empty list of recipients does not match.
-func recipients(to, list []string) bool {
+func isAllowedRecipients(to, list []string) bool {
 	for _, t := range to {
 		if t == "" || t != tools.Owner && !slices.Contains(list, t) {
 			return false
@@ -139,10 +139,10 @@ const (
 	BatchMark = ", batch"
 )
 
-// batch asks before many items are changed, together or one by one in a turn, even if each
+// decideBatch asks before many items are changed, together or one by one in a turn, even if each
 // change could be undone.
-func batch(r Request, d Decision) Decision {
-	if d.Verdict != Allow || r.effects()&^(tools.Read|tools.Egress) == 0 {
+func decideBatch(r Request, d Decision) Decision {
+	if d.Verdict != Allow || r.callEffects()&^(tools.Read|tools.Egress) == 0 {
 		return d
 	}
 	items, size := max(1, r.judged.Items, len(r.judged.To)), batchSize
@@ -153,15 +153,15 @@ func batch(r Request, d Decision) Decision {
 	case r.Refused:
 		return Decision{Verdict: Deny, Rule: "no more of these", Code: tools.PolicyDenied, Reason: "you did not agree to more changes of this kind in this turn"}
 	case items > batchSize:
-		return ask(BatchRule, fmt.Sprintf("it changes %d items at once", items))
+		return askDecision(BatchRule, fmt.Sprintf("it changes %d items at once", items))
 	case r.Made+items > size:
-		return ask(BatchRule, fmt.Sprintf("it has already changed %d items in this turn and would change more", r.Made))
+		return askDecision(BatchRule, fmt.Sprintf("it has already changed %d items in this turn and would change more", r.Made))
 	}
 	return d
 }
 
-// write decides on reversible changes on this machine.
-func (g *Guard) write(r Request) Decision {
+// decideWrite decides on reversible changes on this machine.
+func (g *Guard) decideWrite(r Request) Decision {
 	s := r.Tool.Spec()
 	undoer, ok := r.Tool.(tools.Undoer)
 	undo := ok && undoer.CanUndo()
@@ -171,51 +171,53 @@ func (g *Guard) write(r Request) Decision {
 		return Decision{Verdict: Allow, Rule: "write, owner asked, clean", Reason: "you asked for it, and it can be undone"}
 	case r.Attended && !r.Tainted:
 		return Decision{Verdict: Allow, Rule: "write, owner asked, clean", Reason: "you asked for it"}
-	case g.level(r) == Trusted && !r.Tainted:
+	case g.effectiveLevel(r) == Trusted && !r.Tainted:
 		return Decision{Verdict: Allow, Rule: "write, trusted, clean", Reason: "[autonomy] level = \"trusted\" allows it while no untrusted text is involved"}
 	case r.Attended && harmless && s.Category == standing:
-		return ask("standing order, tainted", "untrusted text is part of this conversation, and this would keep acting after it")
+		return askDecision("standing order, tainted", "untrusted text is part of this conversation, and this would keep acting after it")
 	case r.Attended && harmless:
 		return Decision{Verdict: Allow, Rule: "write, tainted, own store", Reason: "it only changes Hob's own notes, and can be undone"}
-	case r.Attended && r.judged.Inert && undo && r.effects()&^(tools.Read|tools.Write|tools.Egress) == 0:
+	case r.Attended && r.judged.Inert && undo && r.callEffects()&^(tools.Read|tools.Write|tools.Egress) == 0:
 		return Decision{Verdict: Allow, Rule: "write, tainted, drop", Reason: "it makes a new file that nothing runs, in the folder set aside for that, and can be undone"}
 	case r.Attended:
-		return ask("write, tainted", "untrusted text is part of this conversation, and the change is not limited to Hob's own notes")
+		return askDecision("write, tainted", "untrusted text is part of this conversation, and the change is not limited to Hob's own notes")
 	case harmless && (!r.Tainted || s.Category != standing):
 		return Decision{Verdict: Allow, Rule: "write, unattended, granted by its own words", Reason: "the watcher or schedule you set up asks for it, it only changes Hob's own notes, and can be undone"}
 	}
-	return ask("write, unattended", "it would happen while you are away, without your word for it")
+	return askDecision("write, unattended", "it would happen while you are away, without your word for it")
 }
 
-// exec decides on programs. A known read-only program needs no question while only the owner's
+// decideExec decides on programs. A known read-only program needs no question while only the owner's
 // words are involved.
-func exec(r Request) Decision {
-	listed := r.judged.Listed && r.effects()&^tools.Effects(tools.Read|tools.Exec) == 0
+func decideExec(r Request) Decision {
+	listed := r.judged.Listed && r.callEffects()&^tools.Effects(tools.Read|tools.Exec) == 0
 	switch {
 	case listed && r.Attended && !r.Tainted && !r.Guest:
 		return Decision{Verdict: Allow, Rule: "exec, read-only command, clean", Reason: "you asked for it, and it only looks"}
 	case listed && r.Tainted:
-		return ask("exec, tainted", "it runs a program, and untrusted text is part of this conversation")
+		return askDecision("exec, tainted", "it runs a program, and untrusted text is part of this conversation")
 	case listed:
-		return ask("exec, unattended", "it runs a program without your having asked for it just now")
+		return askDecision("exec, unattended", "it runs a program without your having asked for it just now")
 	}
-	return ask("exec", "it runs a program")
+	return askDecision("exec", "it runs a program")
 }
 
-func ask(rule, reason string) Decision { return Decision{Verdict: Ask, Rule: rule, Reason: reason} }
+func askDecision(rule, reason string) Decision {
+	return Decision{Verdict: Ask, Rule: rule, Reason: reason}
+}
 
-// doubted asks if the decision for a call lacks confidence.
-func doubted(r Request, d Decision) Decision {
+// askIfDoubted asks if the decision for a call lacks confidence.
+func askIfDoubted(r Request, d Decision) Decision {
 	if r.Doubt == nil || d.Verdict == Deny {
 		return d
 	}
-	switch why := r.Doubt(r.effects()); {
+	switch why := r.Doubt(r.callEffects()); {
 	case why == "":
 		return d
 	case d.Verdict == Ask:
 		d.Reason += "; " + why
 		return d
 	default:
-		return ask("not sure enough", why)
+		return askDecision("not sure enough", why)
 	}
 }

@@ -83,13 +83,13 @@ func TestTheTable(t *testing.T) {
 		}
 	}
 	for i, want := range []guard.Verdict{a, a, k, k} { // the owner's screen and clipboard
-		screen := judged{effects(tools.Read), tools.Judgement{Private: true}}
+		screen := judged{effects(tools.Read), tools.CallAssessment{Private: true}}
 		if got := newGuard(t, guard.Options{}).decide(guard.Request{Tool: screen, Args: []byte(`{}`), Call: "c", Attended: i < 2, Tainted: i%2 == 1}); got.Verdict != want {
 			t.Errorf("what is private, %d: %s (%s), want %s", i, got.Verdict, got.Rule, want)
 		}
 	}
 	for i, want := range []guard.Verdict{k, k, d, d} { // typing into his windows
-		hands := judged{effects(tools.Exec | tools.Destroy), tools.Judgement{Private: true}}
+		hands := judged{effects(tools.Exec | tools.Destroy), tools.CallAssessment{Private: true}}
 		if got := newGuard(t, guard.Options{Level: guard.Trusted}).decide(guard.Request{Tool: hands, Args: []byte(`{}`), Call: "c", Attended: i < 2, Tainted: i%2 == 1}); got.Verdict != want {
 			t.Errorf("typing, %d: %s (%s), want %s", i, got.Verdict, got.Rule, want)
 		}
@@ -114,7 +114,7 @@ func TestHash(t *testing.T) {
 		{`not json`, `not json`},
 	}
 	for _, p := range same {
-		if guard.Hash("t", []byte(p[0])) != guard.Hash("t", []byte(p[1])) {
+		if guard.HashArguments("t", []byte(p[0])) != guard.HashArguments("t", []byte(p[1])) {
 			t.Errorf("%s and %s differ", p[0], p[1])
 		}
 	}
@@ -124,13 +124,13 @@ func TestHash(t *testing.T) {
 	}
 	seen := map[string]string{}
 	for _, args := range differ {
-		h := guard.Hash("t", []byte(args))
+		h := guard.HashArguments("t", []byte(args))
 		if seen[h] != "" {
 			t.Errorf("%s and %s are the same", seen[h], args)
 		}
 		seen[h] = args
 	}
-	if guard.Hash("ab", []byte(`1`)) == guard.Hash("a", []byte(`b1`)) || guard.Hash("a", []byte(`{}`)) == guard.Hash("b", []byte(`{}`)) {
+	if guard.HashArguments("ab", []byte(`1`)) == guard.HashArguments("a", []byte(`b1`)) || guard.HashArguments("a", []byte(`{}`)) == guard.HashArguments("b", []byte(`{}`)) {
 		t.Error("the tool makes no difference")
 	}
 }

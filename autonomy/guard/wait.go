@@ -8,7 +8,7 @@ import (
 	"slices"
 	"time"
 
-	"hob/knowledge/store"
+	"hob/platform/store"
 )
 
 // Wait returns the question once it is no longer pending or its time has expired, whichever
@@ -17,7 +17,7 @@ import (
 // and resumed.
 func (g *Guard) Wait(ctx context.Context, id string) (Approval, error) {
 	for {
-		changed, forget := g.watch(id)
+		changed, forget := g.watchApproval(id)
 		a, err := scanApproval(g.db.Read().QueryRowContext(ctx, `SELECT `+approvalColumns+` FROM approvals WHERE id = ?`, id))
 		if errors.Is(err, sql.ErrNoRows) {
 			err = ErrNoApproval
@@ -45,8 +45,8 @@ func (g *Guard) Wait(ctx context.Context, id string) (Approval, error) {
 	}
 }
 
-// watch returns a channel that is closed when the question changes.
-func (g *Guard) watch(id string) (changed <-chan struct{}, forget func()) {
+// watchApproval returns a channel that is closed when the question changes.
+func (g *Guard) watchApproval(id string) (changed <-chan struct{}, forget func()) {
 	ch := make(chan struct{})
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -64,8 +64,8 @@ func (g *Guard) watch(id string) (changed <-chan struct{}, forget func()) {
 	}
 }
 
-// changed notifies the waiters for a question, or (id "") for any.
-func (g *Guard) changed(id string) {
+// notifyWaiters notifies the waiters for a question, or (id "") for any.
+func (g *Guard) notifyWaiters(id string) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	for k, list := range g.waiting {
@@ -89,6 +89,6 @@ func (g *Guard) EndTx(tx *store.Tx, id string, state ApprovalState) (bool, error
 	if err != nil {
 		return false, fmt.Errorf("guard: end question: %w", err)
 	}
-	tx.AfterCommit(func() { g.changed(id) })
+	tx.AfterCommit(func() { g.notifyWaiters(id) })
 	return n == 1, nil
 }

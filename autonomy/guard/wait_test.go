@@ -7,7 +7,7 @@ import (
 	"time"
 
 	"hob/autonomy/guard"
-	"hob/knowledge/store"
+	"hob/platform/store"
 )
 
 func TestWait(t *testing.T) {

@@ -6,10 +6,10 @@ import (
 	"strings"
 	"time"
 
-	"hob/knowledge/store"
-	"hob/platform/phrase"
 	"hob/platform/provenance"
-	"hob/platform/shortid"
+	"hob/platform/store"
+	"hob/platform/text/shortid"
+	"hob/platform/text/textnorm"
 )
 
 // alike is the similarity from which two corrections count as one; related is the similarity
@@ -24,12 +24,12 @@ const maxCorrections = 2
 
 // correctTx stores the owner's corrections. They are literal words of the owner, also if the
 // turn is tainted.
-func (l *Learner) correctTx(tx *store.Tx, t reading) error {
+func (l *Learner) correctTx(tx *store.Tx, t analyzedTurn) error {
 	for _, c := range t.corrections {
 		s, kind := c.text, Kind(c.means)
-		text := phrase.Cut(s, maxLesson)
-		cue := cues(s)
-		if kind == Always && negative(s) {
+		text := textnorm.Ellipsize(s, maxLesson)
+		cue := subjectCues(s)
+		if kind == Always && isNegative(s) {
 			kind = Never
 		}
 		if kind == Meant {
@@ -38,8 +38,8 @@ func (l *Learner) correctTx(tx *store.Tx, t reading) error {
 				return err
 			}
 			if before != "" {
-				text = phrase.Cut("When told “"+phrase.Cut(before, 80)+"”, the owner corrected it: “"+phrase.Cut(s, 110)+"”", maxLesson)
-				cue = append(cue, cues(before)...)
+				text = textnorm.Ellipsize("When told “"+textnorm.Ellipsize(before, 80)+"”, the owner corrected it: “"+textnorm.Ellipsize(s, 110)+"”", maxLesson)
+				cue = append(cue, subjectCues(before)...)
 			}
 		}
 		if err := l.takeTx(tx, t.Turn, kind, text, cue); err != nil {
@@ -49,9 +49,9 @@ func (l *Learner) correctTx(tx *store.Tx, t reading) error {
 	return nil
 }
 
-// negative reports whether a rule forbids something ("from now on don't ...").
-func negative(s string) bool {
-	for _, w := range phrase.Split(s) {
+// isNegative reports whether a rule forbids something ("from now on don't ...").
+func isNegative(s string) bool {
+	for _, w := range textnorm.FoldedWords(s) {
 		switch w {
 		case "don", "dont", "never", "not", "no", "stop", "nicht", "nie", "niemals", "kein", "keine", "keinen", "jamais", "ne", "nunca", "non", "mai", "nao", "niet", "geen", "nooit":
 			return true
@@ -71,7 +71,7 @@ func (l *Learner) takeTx(tx *store.Tx, t Turn, kind Kind, text string, cue []str
 	var others []Lesson
 	for _, old := range list {
 		switch {
-		case x.Evidence == 0 && old.Kind == kind && likeness(old.cue, cue) >= alike && !replaces(old.Text, text):
+		case x.Evidence == 0 && old.Kind == kind && wordSimilarity(old.cue, cue) >= alike && !isReplacement(old.Text, text):
 			x = old
 		default:
 			others = append(others, old)
@@ -82,9 +82,9 @@ func (l *Learner) takeTx(tx *store.Tx, t Turn, kind Kind, text string, cue []str
 	x.Confidence += perCorrection
 	x.Evidence++
 	for _, old := range others {
-		how := likeness(old.cue, cue)
+		how := wordSimilarity(old.cue, cue)
 		switch {
-		case opposite(old.Kind, kind) && how >= alike, old.Kind == kind && replaces(old.Text, text):
+		case areOpposite(old.Kind, kind) && how >= alike, old.Kind == kind && isReplacement(old.Text, text):
 			old.RetiredAt, old.RetiredBy = now, x.ID
 		case how >= related && old.usedIn == t.Session: // the lesson was followed, and that was wrong
 			old.Confidence -= perCorrection
@@ -98,12 +98,12 @@ func (l *Learner) takeTx(tx *store.Tx, t Turn, kind Kind, text string, cue []str
 	return l.saveTx(tx, x)
 }
 
-func opposite(a, b Kind) bool { return a == Always && b == Never || a == Never && b == Always }
+func areOpposite(a, b Kind) bool { return a == Always && b == Never || a == Never && b == Always }
 
-// replaces reports whether two rules differ only in their end, after a word that allows a
+// isReplacement reports whether two rules differ only in their end, after a word that allows a
 // single value: "always answer in German" and "... in English".
-func replaces(old, text string) bool {
-	a, b := phrase.Split(old), phrase.Split(text)
+func isReplacement(old, text string) bool {
+	a, b := textnorm.FoldedWords(old), textnorm.FoldedWords(text)
 	n := 0
 	for n < len(a) && n < len(b) && a[n] == b[n] {
 		n++
@@ -114,7 +114,7 @@ func replaces(old, text string) bool {
 	return slices.Contains(strings.Fields("in auf en as at um before after by nach vor als a"), a[n-1])
 }
 
-// order compares lessons, highest confidence first.
-func order(x, y Lesson) int {
+// compareLessons compares lessons, highest confidence first.
+func compareLessons(x, y Lesson) int {
 	return cmp.Or(y.Confidence-x.Confidence, y.SeenAt.Compare(x.SeenAt), strings.Compare(x.ID, y.ID))
 }

@@ -1,6 +1,6 @@
 package learn
 
-import "hob/platform/erase"
+import "hob/platform/store/erase"
 
 // Eraser returns the eraser of the lessons and the profile of the owner.
 func (l *Learner) Eraser() erase.Eraser {

@@ -7,23 +7,23 @@ import (
 	"strings"
 	"time"
 
-	"hob/knowledge/store"
+	"hob/platform/store"
 )
 
-// Held is a lesson, or a preference of the owner, that applies to a text.
-type Held struct {
+// ActiveLesson is a lesson, or a preference of the owner, that applies to a text.
+type ActiveLesson struct {
 	ID   string
 	Text string
 }
 
-// Holding returns the lessons that apply to text, best match first; rules without keywords come
+// RelevantLessons returns the lessons that apply to text, best match first; rules without keywords come
 // last.
-func (l *Learner) Holding(ctx context.Context, realm, text string, limit int) ([]Held, error) {
-	lessons, wishes, err := l.known(ctx)
+func (l *Learner) RelevantLessons(ctx context.Context, realm, text string, limit int) ([]ActiveLesson, error) {
+	lessons, wishes, err := l.activeRows(ctx)
 	if err != nil {
 		return nil, err
 	}
-	about := cues(text)
+	about := subjectCues(text)
 	now := time.Now()
 	type candidate struct {
 		Lesson
@@ -36,28 +36,28 @@ func (l *Learner) Holding(ctx context.Context, realm, text string, limit int) ([
 		if x.Realm != realm || state != Active && state != Stale {
 			continue
 		}
-		n := common(about, x.cue)
-		called := n >= 2 || n > 0 && 2*n >= len(about) || x.Kind == Tool && common(about, toolWords(x.key)) > 0
+		n := countCommon(about, x.cue)
+		called := n >= 2 || n > 0 && 2*n >= len(about) || x.Kind == Tool && countCommon(about, subjectWords(x.key)) > 0
 		rule := x.Kind == Always || x.Kind == Never
 		if called || rule && state == Active {
 			list = append(list, candidate{x, n})
 		}
 	}
-	slices.SortFunc(list, func(x, y candidate) int { return cmp.Or(y.shared-x.shared, order(x.Lesson, y.Lesson)) })
-	var out []Held
+	slices.SortFunc(list, func(x, y candidate) int { return cmp.Or(y.shared-x.shared, compareLessons(x.Lesson, y.Lesson)) })
+	var out []ActiveLesson
 	for _, c := range list {
-		out = append(out, Held{c.ID, c.Text})
+		out = append(out, ActiveLesson{c.ID, c.Text})
 	}
 	for _, w := range wishes {
-		if !w.single() && common(about, strings.Fields(w.cue)) > 0 {
-			out = append(out, Held{w.ID, "The owner said on " + w.At.In(l.o.Zone()).Format(time.DateOnly) + ": “" + w.Text + "”"})
+		if !w.isSingle() && countCommon(about, strings.Fields(w.cue)) > 0 {
+			out = append(out, ActiveLesson{w.ID, "The owner said on " + w.At.In(l.o.Zone()).Format(time.DateOnly) + ": “" + w.Text + "”"})
 		}
 	}
 	return out[:min(len(out), limit)], nil
 }
 
-// toolWords returns the words of a tool's name that describe its subject.
-func toolWords(key string) []string {
+// subjectWords returns the words of a tool's name that describe its subject.
+func subjectWords(key string) []string {
 	name := key[:strings.IndexAny(key+"|", "|!")]
 	return slices.DeleteFunc(strings.Split(name, "_"), func(w string) bool {
 		return len(w) < 4 || slices.Contains([]string{"create", "list", "update", "delete", "search", "find", "cancel", "pause", "file"}, w)

@@ -6,7 +6,7 @@ import (
 	"strings"
 	"unicode"
 
-	"hob/platform/phrase"
+	"hob/platform/text/textnorm"
 )
 
 //go:embed texts/languages.txt
@@ -44,8 +44,8 @@ var scripts = []struct {
 	{"th", unicode.Thai},
 }
 
-// language guesses the ISO 639-1 code of a text, "" if unknown.
-func (l *Learner) language(text string) string {
+// guessLanguage guesses the ISO 639-1 code of a text, "" if unknown.
+func (l *Learner) guessLanguage(text string) string {
 	if len(text) > 1000 {
 		text = strings.ToValidUTF8(text[:1000], "")
 	}
@@ -71,7 +71,7 @@ func (l *Learner) language(text string) string {
 		}
 	}
 	best, second, lang := 0, 0, ""
-	words := slices.Compact(slices.Sorted(slices.Values(phrase.Split(text)))) // each once
+	words := slices.Compact(slices.Sorted(slices.Values(textnorm.FoldedWords(text)))) // each once
 	for code, known := range l.languages {
 		n := 0
 		for _, w := range words {

@@ -17,7 +17,7 @@ import (
 	"time"
 
 	"hob/autonomy/bus"
-	"hob/knowledge/store"
+	"hob/platform/store"
 )
 
 // ErrNotFound is returned if a lesson or entry does not exist.
@@ -62,8 +62,8 @@ func New(o Options) (*Learner, error) {
 }
 
 // Migrations returns the package's tables.
-func Migrations() store.Set {
-	return store.Set{Owner: "learn", Steps: []string{`
+func Migrations() store.MigrationSet {
+	return store.MigrationSet{Owner: "learn", Steps: []string{`
 CREATE TABLE lessons (
 	id TEXT PRIMARY KEY, realm TEXT NOT NULL, kind TEXT NOT NULL, key TEXT NOT NULL, text TEXT NOT NULL, cue TEXT NOT NULL, failed TEXT NOT NULL,
 	confidence INTEGER NOT NULL, evidence INTEGER NOT NULL, uses INTEGER NOT NULL DEFAULT 0, provenance TEXT NOT NULL,
@@ -93,20 +93,20 @@ type Turn struct {
 // Study analyzes a message. The returned function stores the lessons in the transaction that
 // ends the turn; it does no other work while others wait to write.
 func (l *Learner) Study(t Turn) func(tx *store.Tx) {
-	r := reading{Turn: t}
+	r := analyzedTurn{Turn: t}
 	if t.Owner {
-		r.language = l.language(t.Text)
-		for _, s := range sentences(t.Text) {
-			if means := l.corrections.match(s); means != "" && len(r.corrections) < maxCorrections {
-				r.corrections = append(r.corrections, said{means, s})
+		r.language = l.guessLanguage(t.Text)
+		for _, s := range ownSentences(t.Text) {
+			if means := l.corrections.matchSentence(s); means != "" && len(r.corrections) < maxCorrections {
+				r.corrections = append(r.corrections, classifiedSentence{means, s})
 			}
-			if means := l.preferences.match(s); means != "" {
-				r.preferences = append(r.preferences, said{means, s})
+			if means := l.preferences.matchSentence(s); means != "" {
+				r.preferences = append(r.preferences, classifiedSentence{means, s})
 			}
 		}
 	}
 	return func(tx *store.Tx) {
-		for _, step := range []func(*store.Tx, reading) error{l.countTx, l.correctTx, l.preferTx, l.mistakesTx} {
+		for _, step := range []func(*store.Tx, analyzedTurn) error{l.countTx, l.correctTx, l.preferTx, l.mistakesTx} {
 			if err := step(tx, r); err != nil {
 				l.o.Log.Warn("turn not stored as lesson", "event", t.Event, "err", err)
 			}
@@ -114,16 +114,16 @@ func (l *Learner) Study(t Turn) func(tx *store.Tx) {
 	}
 }
 
-// reading is a turn with its analyzed sentences.
-type reading struct {
+// analyzedTurn is a turn with its analyzed sentences.
+type analyzedTurn struct {
 	Turn
 
 	language                 string
-	corrections, preferences []said
+	corrections, preferences []classifiedSentence
 }
 
-// said is a sentence and its meaning.
-type said struct{ means, text string }
+// classifiedSentence is a sentence and its meaning.
+type classifiedSentence struct{ means, text string }
 
 // changedTx clears the cache once the transaction has ended.
 func (l *Learner) changedTx(tx *store.Tx) {
@@ -135,8 +135,8 @@ func (l *Learner) changedTx(tx *store.Tx) {
 	})
 }
 
-// known returns the active lessons and the preferences.
-func (l *Learner) known(ctx context.Context) ([]Lesson, []Preference, error) {
+// activeRows returns the active lessons and the preferences.
+func (l *Learner) activeRows(ctx context.Context) ([]Lesson, []Preference, error) {
 	l.mu.Lock()
 	lessons, wishes, loaded, version := l.lessons, l.wishes, l.loaded, l.version
 	l.mu.Unlock()

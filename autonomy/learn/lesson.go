@@ -8,9 +8,9 @@ import (
 	"time"
 
 	"hob/knowledge"
-	"hob/knowledge/store"
-	"hob/platform/phrase"
 	"hob/platform/provenance"
+	"hob/platform/store"
+	"hob/platform/text/textnorm"
 )
 
 // Kind is the origin of a lesson.
@@ -167,7 +167,7 @@ func (l *Learner) ChangeLesson(ctx context.Context, id string, c Change) (Lesson
 			return err
 		}
 		if len(list) == 0 {
-			return fmt.Errorf("lesson %s: %w", phrase.Cut(id, 40), ErrNotFound)
+			return fmt.Errorf("lesson %s: %w", textnorm.Ellipsize(id, 40), ErrNotFound)
 		}
 		x = list[0]
 		now := store.Time(store.Millis(time.Now()))
@@ -179,10 +179,10 @@ func (l *Learner) ChangeLesson(ctx context.Context, id string, c Change) (Lesson
 		case c.Retired:
 			x.RetiredAt, x.RetiredBy = now, "owner"
 		default:
-			x.Text, x.Provenance, x.SeenAt = phrase.Cut(strings.ToValidUTF8(c.Text, "\uFFFD"), maxLesson), provenance.Owner, now
+			x.Text, x.Provenance, x.SeenAt = textnorm.Ellipsize(strings.ToValidUTF8(c.Text, "\uFFFD"), maxLesson), provenance.Owner, now
 			x.RetiredAt, x.RetiredBy, x.Confidence = time.Time{}, "", max(x.Confidence, minConfidence+perCorrection)
 			if x.Kind != Tool {
-				x.cue = cues(x.Text)
+				x.cue = subjectCues(x.Text)
 			}
 		}
 		x.State = x.stateAt(now)
@@ -191,11 +191,11 @@ func (l *Learner) ChangeLesson(ctx context.Context, id string, c Change) (Lesson
 	return x, err
 }
 
-// cues returns the words of a text that describe its subject.
-func cues(text string) []string {
+// subjectCues returns the words of a text that describe its subject.
+func subjectCues(text string) []string {
 	var out []string
-	for _, w := range knowledge.Subjects(text) {
-		if f := phrase.Fold(w); !slices.Contains(out, f) && !manner[f] {
+	for _, w := range knowledge.TopicWords(text) {
+		if f := textnorm.Fold(w); !slices.Contains(out, f) && !manner[f] {
 			out = append(out, f)
 		}
 	}
@@ -210,8 +210,8 @@ var manner = map[string]bool{
 	"prefer": true, "like": true, "love": true, "hate": true, "dislike": true, "mag": true, "really": true, "stand": true,
 }
 
-// near reports whether two folded words differ only in their ending.
-func near(a, b string) bool {
+// isNear reports whether two folded words differ only in their ending.
+func isNear(a, b string) bool {
 	if a == b {
 		return true
 	}
@@ -222,19 +222,19 @@ func near(a, b string) bool {
 	return n >= 4 && max(len(a), len(b))-n <= 3
 }
 
-// common counts the words of a that are near a word of b.
-func common(a, b []string) (n int) {
+// countCommon counts the words of a that are near a word of b.
+func countCommon(a, b []string) (n int) {
 	for _, x := range a {
-		if slices.ContainsFunc(b, func(y string) bool { return near(x, y) }) {
+		if slices.ContainsFunc(b, func(y string) bool { return isNear(x, y) }) {
 			n++
 		}
 	}
 	return n
 }
 
-// likeness returns the share of words that two texts have in common, 0 to 1.
-func likeness(a, b []string) float64 {
-	n := common(a, b)
+// wordSimilarity returns the share of words that two texts have in common, 0 to 1.
+func wordSimilarity(a, b []string) float64 {
+	n := countCommon(a, b)
 	all := len(a) + len(b) - n
 	if n == 0 || all == 0 {
 		return 0

@@ -11,17 +11,17 @@ import (
 	"unicode/utf8"
 
 	"hob/autonomy/bus"
-	"hob/knowledge/store"
-	"hob/platform/phrase"
 	"hob/platform/provenance"
-	"hob/platform/shortid"
+	"hob/platform/store"
+	"hob/platform/text/shortid"
+	"hob/platform/text/textnorm"
 	"hob/tools"
 )
 
 // mistakesTx learns from the calls of a turn: a call that failed and then worked with other
 // arguments, and a call that fails repeatedly in the same way. Texts of models and tools count
 // only if no untrusted text could have influenced them.
-func (l *Learner) mistakesTx(tx *store.Tx, r reading) error {
+func (l *Learner) mistakesTx(tx *store.Tx, r analyzedTurn) error {
 	t := r.Turn
 	if !t.Calls || t.Tainted {
 		return nil
@@ -31,7 +31,7 @@ func (l *Learner) mistakesTx(tx *store.Tx, r reading) error {
 		return err
 	}
 	clean := slices.DeleteFunc(calls, func(e bus.Entry) bool { return e.Source.Tainted() })
-	for _, m := range mistakes(clean) {
+	for _, m := range findMistakes(clean) {
 		if err := l.noteTx(tx, t, m); err != nil {
 			return err
 		}
@@ -48,9 +48,9 @@ type mistake struct {
 	errors int
 }
 
-// teaches reports whether other arguments could have avoided the failure; a refusal or a
+// isAvoidable reports whether other arguments could have avoided the failure; a refusal or a
 // timeout can occur at any time.
-func teaches(e bus.Entry) bool {
+func isAvoidable(e bus.Entry) bool {
 	switch tools.Code(e.Code) {
 	case tools.InvalidArguments, tools.NotFound, tools.Failed, tools.Unsupported:
 		return e.State == bus.CallFailed || e.State == bus.CallDenied
@@ -58,17 +58,17 @@ func teaches(e bus.Entry) bool {
 	return false
 }
 
-// mistakes extracts the mistakes from the calls, in order.
-func mistakes(calls []bus.Entry) []mistake {
+// findMistakes extracts the mistakes from the calls, in order.
+func findMistakes(calls []bus.Entry) []mistake {
 	var out []mistake
 	failing := map[string][]bus.Entry{}
 	for _, e := range calls {
 		switch {
-		case teaches(e):
+		case isAvoidable(e):
 			failing[e.Tool] = append(failing[e.Tool], e)
 		case e.State == bus.CallDone:
 			if bad := failing[e.Tool]; len(bad) > 0 {
-				if m, ok := mended(bad, e); ok {
+				if m, ok := fixedCall(bad, e); ok {
 					out = append(out, m)
 				}
 				delete(failing, e.Tool)
@@ -76,71 +76,71 @@ func mistakes(calls []bus.Entry) []mistake {
 		}
 	}
 	for _, tool := range slices.Sorted(maps.Keys(failing)) {
-		if m, ok := repeated(failing[tool]); ok {
+		if m, ok := repeatedFailure(failing[tool]); ok {
 			out = append(out, m)
 		}
 	}
 	return out
 }
 
-// mended returns a call that failed and then worked with other arguments.
-func mended(bad []bus.Entry, good bus.Entry) (mistake, bool) {
+// fixedCall returns a call that failed and then worked with other arguments.
+func fixedCall(bad []bus.Entry, good bus.Entry) (mistake, bool) {
 	last := bad[len(bad)-1]
-	was, is := arguments(last.Args), arguments(good.Args)
+	was, is := decodeArguments(last.Args), decodeArguments(good.Args)
 	var names, wrong, right []string
 	failed := map[string]json.RawMessage{}
-	for _, k := range slices.Sorted(maps.Keys(merged(was, is))) {
+	for _, k := range slices.Sorted(maps.Keys(mergeArguments(was, is))) {
 		if bytes.Equal(was[k], is[k]) {
 			continue
 		}
 		names = append(names, k)
 		failed[k] = was[k]
-		wrong, right = append(wrong, shown(k, was[k])), append(right, shown(k, is[k]))
+		wrong, right = append(wrong, formatArgument(k, was[k])), append(right, formatArgument(k, is[k]))
 	}
 	if len(names) == 0 || len(names) > 3 {
 		return mistake{}, false // the same call, or a very different one
 	}
-	text := fmt.Sprintf("%s: with %s it failed (%s); with %s it worked", last.Tool, strings.Join(wrong, ", "), phrase.Cut(last.Result, 70), strings.Join(right, ", "))
-	return mistake{tool: last.Tool, key: last.Tool + "|" + strings.Join(names, ","), text: text, failed: encode(failed), errors: len(bad)}, true
+	text := fmt.Sprintf("%s: with %s it failed (%s); with %s it worked", last.Tool, strings.Join(wrong, ", "), textnorm.Ellipsize(last.Result, 70), strings.Join(right, ", "))
+	return mistake{tool: last.Tool, key: last.Tool + "|" + strings.Join(names, ","), text: text, failed: encodeArguments(failed), errors: len(bad)}, true
 }
 
-// repeated returns a call that fails repeatedly in the same way.
-func repeated(bad []bus.Entry) (mistake, bool) {
+// repeatedFailure returns a call that fails repeatedly in the same way.
+func repeatedFailure(bad []bus.Entry) (mistake, bool) {
 	last := bad[len(bad)-1]
 	n := 0
 	for _, e := range bad {
-		if e.Code == last.Code && phrase.Same(e.Result, last.Result) {
+		if e.Code == last.Code && textnorm.EqualFolded(e.Result, last.Result) {
 			n++
 		}
 	}
 	if n < 2 {
 		return mistake{}, false
 	}
-	args := arguments(last.Args)
+	args := decodeArguments(last.Args)
 	var with []string
 	for _, k := range slices.Sorted(maps.Keys(args)) {
-		with = append(with, shown(k, args[k]))
+		with = append(with, formatArgument(k, args[k]))
 	}
-	text := fmt.Sprintf("%s failed %d times with %s: %s", last.Tool, n, phrase.Cut(strings.Join(with, ", "), 90), phrase.Cut(last.Result, 70))
-	return mistake{tool: last.Tool, key: last.Tool + "!" + last.Code + strings.Join(slices.Sorted(maps.Keys(args)), ","), text: text, failed: encode(args), errors: n}, true
+	text := fmt.Sprintf("%s failed %d times with %s: %s", last.Tool, n, textnorm.Ellipsize(strings.Join(with, ", "), 90), textnorm.Ellipsize(last.Result, 70))
+	return mistake{tool: last.Tool, key: last.Tool + "!" + last.Code + strings.Join(slices.Sorted(maps.Keys(args)), ","), text: text, failed: encodeArguments(args), errors: n}, true
 }
 
-func arguments(raw json.RawMessage) map[string]json.RawMessage {
+func decodeArguments(raw json.RawMessage) map[string]json.RawMessage {
 	out := map[string]json.RawMessage{}
 	_ = json.Unmarshal(raw, &out) // a value that is not an object has no arguments
 	return out
 }
 
-func merged(a, b map[string]json.RawMessage) map[string]json.RawMessage {
+func mergeArguments(a, b map[string]json.RawMessage) map[string]json.RawMessage {
 	out := maps.Clone(a)
 	maps.Copy(out, b)
 	return out
 }
 
-// encode returns the arguments as JSON without possible secrets.
-func encode(v map[string]json.RawMessage) string {
+// encodeArguments returns the arguments as JSON without possible secrets.
+func encodeArguments(v map[string]json.RawMessage) string {
 	v = maps.Clone(v)
-	maps.DeleteFunc(v, func(name string, _ json.RawMessage) bool { return private(name) })
+	maps.DeleteFunc(v, func(name string, _ json.RawMessage) bool { return isPrivate(name) })
 	b, err := json.Marshal(v)
 	if err != nil {
 		return "{}"
@@ -148,21 +148,21 @@ func encode(v map[string]json.RawMessage) string {
 	return string(b)
 }
 
-// private reports whether an argument may hold a secret, by its name.
-func private(name string) bool {
+// isPrivate reports whether an argument may hold a secret, by its name.
+func isPrivate(name string) bool {
 	low := strings.ToLower(name)
 	return slices.ContainsFunc([]string{"password", "secret", "token", "key", "pin", "code"}, func(s string) bool { return strings.Contains(low, s) })
 }
 
-// shown formats an argument for a lesson without possible secrets.
-func shown(name string, v json.RawMessage) string {
-	if private(name) {
+// formatArgument formats an argument for a lesson without possible secrets.
+func formatArgument(name string, v json.RawMessage) string {
+	if isPrivate(name) {
 		return name
 	}
 	if len(v) == 0 {
 		return "no " + name
 	}
-	return name + " " + phrase.Cut(string(v), 40)
+	return name + " " + textnorm.Ellipsize(string(v), 40)
 }
 
 // noteTx merges a mistake with the stored lessons.
@@ -176,13 +176,13 @@ func (l *Learner) noteTx(tx *store.Tx, t Turn, m mistake) error {
 	if len(list) > 0 {
 		x = list[0]
 	}
-	cue := slices.DeleteFunc(phrase.Split(strings.ReplaceAll(m.tool, "_", " ")), func(w string) bool { return len(w) < 4 })
+	cue := slices.DeleteFunc(textnorm.FoldedWords(strings.ReplaceAll(m.tool, "_", " ")), func(w string) bool { return len(w) < 4 })
 	if t.Owner {
-		cue = append(cue, cues(t.Text)...)
+		cue = append(cue, subjectCues(t.Text)...)
 	}
 	x.cue = slices.Compact(slices.Sorted(slices.Values(append(cue, x.cue...))))
 	x.cue = x.cue[:min(len(x.cue), 24)]
-	x.Text, x.failed, x.Provenance = phrase.Cut(m.text, maxLesson), m.failed, provenance.Tool
+	x.Text, x.failed, x.Provenance = textnorm.Ellipsize(m.text, maxLesson), m.failed, provenance.Tool
 	x.Event, x.Session, x.SeenAt = t.Event, t.Session, now
 	x.Confidence += m.errors * perError
 	x.Evidence += m.errors
@@ -203,7 +203,7 @@ func (l *Learner) succeededTx(tx *store.Tx, t Turn, calls []bus.Entry) error {
 			return err
 		}
 		for _, x := range list {
-			if x.Event == t.Event || !holds(e.Args, x.failed) {
+			if x.Event == t.Event || !hasArguments(e.Args, x.failed) {
 				continue
 			}
 			x.Confidence += perSuccess
@@ -215,9 +215,9 @@ func (l *Learner) succeededTx(tx *store.Tx, t Turn, calls []bus.Entry) error {
 	return nil
 }
 
-// holds reports whether a call has the arguments of a failed one.
-func holds(args json.RawMessage, failed string) bool {
-	is, was := arguments(args), arguments(json.RawMessage(failed))
+// hasArguments reports whether a call has the arguments of a failed one.
+func hasArguments(args json.RawMessage, failed string) bool {
+	is, was := decodeArguments(args), decodeArguments(json.RawMessage(failed))
 	if len(was) == 0 {
 		return false
 	}

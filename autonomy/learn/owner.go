@@ -7,9 +7,9 @@ import (
 	"strings"
 	"time"
 
-	"hob/knowledge/store"
-	"hob/platform/phrase"
-	"hob/platform/shortid"
+	"hob/platform/store"
+	"hob/platform/text/shortid"
+	"hob/platform/text/textnorm"
 )
 
 // Preference is a statement of the owner about how Hob should work.
@@ -25,14 +25,14 @@ type Preference struct {
 	cue     string
 }
 
-// single reports whether its key allows only one preference.
-func (p Preference) single() bool { return p.Key == "name" || p.Key == "language" }
+// isSingle reports whether its key allows only one preference.
+func (p Preference) isSingle() bool { return p.Key == "name" || p.Key == "language" }
 
 // maxPreferences limits the stored preferences.
 const maxPreferences = 200
 
 // countTx counts when, where and in which language the owner writes.
-func (l *Learner) countTx(tx *store.Tx, t reading) error {
+func (l *Learner) countTx(tx *store.Tx, t analyzedTurn) error {
 	if !t.Owner {
 		return nil
 	}
@@ -56,11 +56,11 @@ func (l *Learner) countTx(tx *store.Tx, t reading) error {
 }
 
 // preferTx stores the owner's preferences with the time and conversation.
-func (l *Learner) preferTx(tx *store.Tx, t reading) error {
+func (l *Learner) preferTx(tx *store.Tx, t analyzedTurn) error {
 	for _, s := range t.preferences {
 		p := Preference{
-			ID: shortid.New("p"), Key: s.means, Text: phrase.Cut(s.text, maxLesson), SaidBy: "owner", Event: t.Event, Session: t.Session, Channel: t.Channel,
-			At: t.At, cue: strings.Join(cues(s.text), " "),
+			ID: shortid.New("p"), Key: s.means, Text: textnorm.Ellipsize(s.text, maxLesson), SaidBy: "owner", Event: t.Event, Session: t.Session, Channel: t.Channel,
+			At: t.At, cue: strings.Join(subjectCues(s.text), " "),
 		}
 		if err := l.wishTx(tx, p); err != nil {
 			return err
@@ -76,8 +76,8 @@ func (l *Learner) wishTx(tx *store.Tx, p Preference) error {
 		return err
 	}
 	for _, old := range list {
-		same := old.ID == p.ID || p.single() && old.Key == p.Key ||
-			!p.single() && !old.single() && likeness(strings.Fields(old.cue), strings.Fields(p.cue)) >= alike
+		same := old.ID == p.ID || p.isSingle() && old.Key == p.Key ||
+			!p.isSingle() && !old.isSingle() && wordSimilarity(strings.Fields(old.cue), strings.Fields(p.cue)) >= alike
 		if !same {
 			continue
 		}
@@ -115,23 +115,23 @@ func preferencesOf(q store.Querier, id string) ([]Preference, error) {
 	return out, rows.Err()
 }
 
-// Owner returns one line about the owner for each request: the preferred name and language and,
+// ProfileLine returns one line about the owner for each request: the preferred name and language and,
 // in unattended turns, the language of most messages.
-func (l *Learner) Owner(ctx context.Context, unattended bool) (string, error) {
-	_, wishes, err := l.known(ctx)
+func (l *Learner) ProfileLine(ctx context.Context, unattended bool) (string, error) {
+	_, wishes, err := l.activeRows(ctx)
 	if err != nil {
 		return "", err
 	}
 	var out []string
 	spoken := false
 	for _, w := range wishes {
-		if w.single() {
+		if w.isSingle() {
 			out = append(out, "your owner said “"+strings.TrimRight(w.Text, ".! ")+"”")
 			spoken = spoken || w.Key == "language"
 		}
 	}
 	if unattended && !spoken {
-		if lang, share := l.mostly(ctx, "language"); share >= 0.7 {
+		if lang, share := l.mostFrequent(ctx, "language"); share >= 0.7 {
 			out = append(out, "your owner mostly writes in the language "+lang)
 		}
 	}
@@ -139,10 +139,10 @@ func (l *Learner) Owner(ctx context.Context, unattended bool) (string, error) {
 		return "", nil
 	}
 	slices.Sort(out)
-	return strings.ToUpper(out[0][:1]) + out[0][1:] + tail(out[1:]) + ".", nil
+	return strings.ToUpper(out[0][:1]) + out[0][1:] + joinTail(out[1:]) + ".", nil
 }
 
-func tail(more []string) string {
+func joinTail(more []string) string {
 	if len(more) == 0 {
 		return ""
 	}
@@ -150,14 +150,14 @@ func tail(more []string) string {
 }
 
 // enough is the number of messages required to infer habits.
-const enough = 5
+const minMessages = 5
 
-// mostly returns the most frequent value and its share; "" without enough data.
-func (l *Learner) mostly(ctx context.Context, what string) (name string, share float64) {
+// mostFrequent returns the most frequent value and its share; "" without enough data.
+func (l *Learner) mostFrequent(ctx context.Context, what string) (name string, share float64) {
 	var n, all int
 	err := l.o.Store.Reader(ctx).QueryRow(`SELECT name, n, (SELECT sum(n) FROM user_counts WHERE what = ?1) FROM user_counts WHERE what = ?1
 		ORDER BY n DESC, name LIMIT 1`, what).Scan(&name, &n, &all)
-	if err != nil || all < enough {
+	if err != nil || all < minMessages {
 		return "", 0
 	}
 	return name, float64(n) / float64(all)

@@ -7,7 +7,7 @@ import (
 	"strings"
 	"sync"
 
-	"hob/platform/phrase"
+	"hob/platform/text/textnorm"
 )
 
 //go:embed texts/corrections.txt
@@ -47,12 +47,12 @@ func readPatterns(text string) patterns {
 	return out
 }
 
-// match returns the meaning of a sentence, "" if no pattern matches.
-func (p patterns) match(sentence string) string {
-	if !slices.ContainsFunc(phrase.Split(sentence), func(w string) bool { return p.words[w] }) {
+// matchSentence returns the meaning of a sentence, "" if no pattern matches.
+func (p patterns) matchSentence(sentence string) string {
+	if !slices.ContainsFunc(textnorm.FoldedWords(sentence), func(w string) bool { return p.words[w] }) {
 		return ""
 	}
-	folded := strings.Trim(strings.Join(strings.Fields(strings.ReplaceAll(phrase.Fold(sentence), "’", "'")), " "), " .!,;:")
+	folded := strings.Trim(strings.Join(strings.Fields(strings.ReplaceAll(textnorm.Fold(sentence), "’", "'")), " "), " .!,;:")
 	for _, p := range p.list {
 		if p.re().MatchString(folded) {
 			if p.means == "skip" {
@@ -75,9 +75,9 @@ var (
 	sentence = regexp.MustCompile(`[^.!?\n]+[.!?]*`)
 )
 
-// sentences returns the owner's own sentences: from the first paragraph, without quoted or
+// ownSentences returns the owner's own sentences: from the first paragraph, without quoted or
 // pasted text and without questions.
-func sentences(text string) []string {
+func ownSentences(text string) []string {
 	text = strings.TrimSpace(text)
 	text, _, _ = strings.Cut(text, "\n\n")
 	text = quoted.ReplaceAllString(text, " … ")

@@ -8,12 +8,12 @@ import (
 	"strings"
 	"time"
 
-	"hob/knowledge/store"
 	"hob/platform/provenance"
+	"hob/platform/store"
 )
 
-// kept is the export form of a lesson with its hidden fields.
-type kept struct {
+// lessonExport is the export form of a lesson with its hidden fields.
+type lessonExport struct {
 	Lesson
 
 	Key    string   `json:"key,omitempty"`
@@ -21,8 +21,8 @@ type kept struct {
 	Failed string   `json:"failed,omitempty"`
 }
 
-// wish is the export form of a preference.
-type wish struct {
+// preferenceExport is the export form of a preference.
+type preferenceExport struct {
 	ID   string    `json:"id"`
 	What string    `json:"what"`
 	Text string    `json:"text"`
@@ -42,7 +42,7 @@ func (l *Learner) Each(ctx context.Context, lesson, preference func(json.RawMess
 	}
 	for _, x := range lessons {
 		x.State = "" // it changes with time
-		if err := hand(lesson, kept{x, x.key, x.cue, x.failed}); err != nil {
+		if err := passJSON(lesson, lessonExport{x, x.key, x.cue, x.failed}); err != nil {
 			return err
 		}
 	}
@@ -51,14 +51,14 @@ func (l *Learner) Each(ctx context.Context, lesson, preference func(json.RawMess
 		return err
 	}
 	for _, p := range list {
-		if err := hand(preference, wish{p.ID, p.Key, p.Text, p.SaidBy, p.At}); err != nil {
+		if err := passJSON(preference, preferenceExport{p.ID, p.Key, p.Text, p.SaidBy, p.At}); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-func hand(to func(json.RawMessage) error, v any) error {
+func passJSON(to func(json.RawMessage) error, v any) error {
 	b, err := json.Marshal(v)
 	if err != nil {
 		return fmt.Errorf("learn: export: %w", err)
@@ -69,7 +69,7 @@ func hand(to func(json.RawMessage) error, v any) error {
 // RestoreLessonTx stores a lesson exported by Each and reports whether it was added. It keeps
 // an existing lesson and rejects untrusted text.
 func (l *Learner) RestoreLessonTx(tx *store.Tx, raw json.RawMessage) (bool, error) {
-	var k kept
+	var k lessonExport
 	if err := json.Unmarshal(raw, &k); err != nil {
 		return false, fmt.Errorf("%w: %w", ErrNotLearned, err)
 	}
@@ -87,7 +87,7 @@ func (l *Learner) RestoreLessonTx(tx *store.Tx, raw json.RawMessage) (bool, erro
 
 // RestorePreferenceTx is RestoreLessonTx for a preference.
 func (l *Learner) RestorePreferenceTx(tx *store.Tx, raw json.RawMessage) (bool, error) {
-	var w wish
+	var w preferenceExport
 	if err := json.Unmarshal(raw, &w); err != nil {
 		return false, fmt.Errorf("%w: %w", ErrNotLearned, err)
 	}
@@ -98,9 +98,9 @@ func (l *Learner) RestorePreferenceTx(tx *store.Tx, raw json.RawMessage) (bool, 
 	if err != nil {
 		return false, err
 	}
-	p := Preference{ID: w.ID, Key: w.What, Text: w.Text, SaidBy: w.By, At: w.At, cue: strings.Join(cues(w.Text), " ")}
+	p := Preference{ID: w.ID, Key: w.What, Text: w.Text, SaidBy: w.By, At: w.At, cue: strings.Join(subjectCues(w.Text), " ")}
 	for _, o := range list {
-		if o.ID == p.ID || o.Key == p.Key && o.Text == p.Text || p.single() && o.Key == p.Key && !o.At.Before(p.At) {
+		if o.ID == p.ID || o.Key == p.Key && o.Text == p.Text || p.isSingle() && o.Key == p.Key && !o.At.Before(p.At) {
 			return false, nil // a newer statement exists
 		}
 	}

@@ -7,8 +7,8 @@ import (
 	"strings"
 	"time"
 
-	"hob/knowledge/store"
-	"hob/platform/phrase"
+	"hob/platform/store"
+	"hob/platform/text/textnorm"
 )
 
 // Entry is one fact about the owner.
@@ -38,9 +38,9 @@ func (l *Learner) User(ctx context.Context) ([]Entry, error) {
 	}
 	out := []Entry{}
 	for _, w := range wishes {
-		out = append(out, w.entry())
+		out = append(out, w.asEntry())
 	}
-	counted, err := counts(q)
+	counted, err := selectCounts(q)
 	if err != nil {
 		return nil, err
 	}
@@ -48,11 +48,11 @@ func (l *Learner) User(ctx context.Context) ([]Entry, error) {
 	return append(append(out, counted...), hours...), err
 }
 
-func (p Preference) entry() Entry {
+func (p Preference) asEntry() Entry {
 	return Entry{ID: p.ID, What: p.Key, Text: p.Text, SaidBy: p.SaidBy, At: p.At, Event: p.Event, Session: p.Session, Channel: p.Channel}
 }
 
-func counts(q store.Querier) ([]Entry, error) {
+func selectCounts(q store.Querier) ([]Entry, error) {
 	rows, err := q.Query(`SELECT what, name, n, last_at FROM user_counts ORDER BY what DESC, n DESC, name`)
 	if err != nil {
 		return nil, fmt.Errorf("learn: counts: %w", err)
@@ -93,13 +93,13 @@ func activeHours(q store.Querier) ([]Entry, error) {
 		e.Messages += n
 	}
 	for i := range out {
-		out[i].Text = busiest(*out[i].Hours) + " (" + out[i].Zone + ")"
+		out[i].Text = busiestHours(*out[i].Hours) + " (" + out[i].Zone + ")"
 	}
 	return out, rows.Err()
 }
 
-// busiest describes the hours and days with the most messages.
-func busiest(h [7][24]int) string {
+// busiestHours describes the hours and days with the most messages.
+func busiestHours(h [7][24]int) string {
 	var byHour [24]int
 	var byDay [7]int
 	for d := range h {
@@ -109,17 +109,17 @@ func busiest(h [7][24]int) string {
 		}
 	}
 	var hours, days []string
-	for _, t := range top(byHour[:], 3) {
+	for _, t := range topIndexes(byHour[:], 3) {
 		hours = append(hours, fmt.Sprintf("%d:00", t))
 	}
-	for _, d := range top(byDay[:], 3) {
+	for _, d := range topIndexes(byDay[:], 3) {
 		days = append(days, time.Weekday(d).String())
 	}
 	return "most at " + strings.Join(hours, ", ") + " on " + strings.Join(days, ", ")
 }
 
-// top returns the indexes of the largest counts, in ascending order.
-func top(n []int, limit int) []int {
+// topIndexes returns the indexes of the largest counts, in ascending order.
+func topIndexes(n []int, limit int) []int {
 	var at []int
 	for i := range n {
 		if n[i] > 0 {
@@ -150,9 +150,9 @@ func (l *Learner) changeUserTx(tx *store.Tx, id string, c Change) (Entry, error)
 	}
 	if len(list) == 1 && !c.Delete {
 		p := list[0]
-		p.Text, p.SaidBy, p.At = phrase.Cut(strings.ToValidUTF8(c.Text, "\uFFFD"), maxLesson), "edit", store.Time(store.Millis(time.Now()))
-		p.cue = strings.Join(cues(p.Text), " ")
-		return p.entry(), l.wishTx(tx, p)
+		p.Text, p.SaidBy, p.At = textnorm.Ellipsize(strings.ToValidUTF8(c.Text, "\uFFFD"), maxLesson), "edit", store.Time(store.Millis(time.Now()))
+		p.cue = strings.Join(subjectCues(p.Text), " ")
+		return p.asEntry(), l.wishTx(tx, p)
 	}
 	what, name, _ := strings.Cut(id, ":")
 	for _, statement := range []struct {
@@ -175,5 +175,5 @@ func (l *Learner) changeUserTx(tx *store.Tx, id string, c Change) (Entry, error)
 			return Entry{ID: id}, err
 		}
 	}
-	return Entry{}, fmt.Errorf("%s: %w", phrase.Cut(id, 60), ErrNotFound)
+	return Entry{}, fmt.Errorf("%s: %w", textnorm.Ellipsize(id, 60), ErrNotFound)
 }

@@ -14,7 +14,7 @@ import (
 func NewCall(id, name, raw string, cut bool) ToolCall {
 	c := ToolCall{ID: id, Name: name}
 	text := strings.TrimSpace(strings.ToValidUTF8(raw, "\uFFFD"))
-	args, ok := object(text)
+	args, ok := parseObject(text)
 	if ok && !cut && name != "" {
 		c.Args = args
 		return c
@@ -24,9 +24,9 @@ func NewCall(id, name, raw string, cut bool) ToolCall {
 	return c
 }
 
-// object accepts an object, an empty text, and an object that some servers encode twice, as a
+// parseObject accepts an object, an empty text, and an object that some servers encode twice, as a
 // JSON string.
-func object(text string) (json.RawMessage, bool) {
+func parseObject(text string) (json.RawMessage, bool) {
 	switch {
 	case text == "" || text == "null":
 		return json.RawMessage("{}"), true

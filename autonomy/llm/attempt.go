@@ -6,20 +6,20 @@ import (
 	"strings"
 )
 
-// outcome is the result of one attempt of a model call.
-type outcome struct {
+// attemptOutcome is the result of one attempt of a model call.
+type attemptOutcome struct {
 	err   *Error // nil if the stream ended normally or the consumer stopped
 	left  bool   // the consumer broke out of the loop
 	shown bool   // visible output was passed to the consumer
 }
 
-// attempt streams one call. It buffers everything that the consumer must not receive twice
+// runAttempt streams one call. It buffers everything that the consumer must not receive twice
 // (finished calls and thinking blocks) until the attempt is final: at the first visible text or
 // picture, or at the end. It passes reasoning deltas immediately; they are not part of an
 // answer. Thus a broken stream can be retried until the user has seen text.
-func attempt(ctx context.Context, m Model, r Request, yield func(Event, error) bool) outcome {
+func runAttempt(ctx context.Context, m Model, r Request, yield func(Event, error) bool) attemptOutcome {
 	var held []Event
-	var o outcome
+	var o attemptOutcome
 	pass := func(e Event) bool {
 		for _, h := range held {
 			if !yield(h, nil) {
@@ -72,6 +72,6 @@ func asError(m Model, err error) *Error {
 	return &Error{Kind: Garbled, Provider: m.Info().Provider, Message: err.Error(), Err: err}
 }
 
-func interrupted(ctx context.Context, m Model) *Error {
+func interruptedError(ctx context.Context, m Model) *Error {
 	return &Error{Kind: Interrupted, Provider: m.Info().Provider, Message: "the model call was cancelled", Err: context.Cause(ctx)}
 }

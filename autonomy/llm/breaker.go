@@ -46,18 +46,18 @@ type breaker struct {
 
 func (b *breaker) Stream(ctx context.Context, r Request) iter.Seq2[Event, error] {
 	return func(yield func(Event, error) bool) {
-		trial, refused := b.enter()
+		trial, refused := b.enterCall()
 		if refused != nil {
 			yield(Event{}, refused)
 			return
 		}
 		result := unknown
 		var failure *Error
-		defer func() { b.leave(trial, result, failure) }()
+		defer func() { b.leaveCall(trial, result, failure) }()
 		for e, err := range b.Model.Stream(ctx, r) {
 			if err != nil {
 				failure = asError(b.Model, err)
-				result = judge(failure)
+				result = judgeError(failure)
 				yield(Event{}, err)
 				return
 			}
@@ -71,16 +71,16 @@ func (b *breaker) Stream(ctx context.Context, r Request) iter.Seq2[Event, error]
 	}
 }
 
-type verdict uint8
+type callVerdict uint8
 
 const (
-	unknown verdict = iota // cancelled, or not caused by the provider
+	unknown callVerdict = iota // cancelled, or not caused by the provider
 	well
 	failing
 )
 
-// judge distinguishes failures of the provider from errors that show it is working.
-func judge(e *Error) verdict {
+// judgeError distinguishes failures of the provider from errors that show it is working.
+func judgeError(e *Error) callVerdict {
 	switch e.Kind {
 	case Interrupted, Budget:
 		return unknown
@@ -90,7 +90,7 @@ func judge(e *Error) verdict {
 	return failing
 }
 
-func (b *breaker) enter() (trial bool, refused *Error) {
+func (b *breaker) enterCall() (trial bool, refused *Error) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	if b.failures < b.o.Failures {
@@ -109,7 +109,7 @@ func (b *breaker) enter() (trial bool, refused *Error) {
 	return false, &e
 }
 
-func (b *breaker) leave(trial bool, v verdict, failure *Error) {
+func (b *breaker) leaveCall(trial bool, v callVerdict, failure *Error) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	if trial {

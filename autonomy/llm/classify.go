@@ -17,7 +17,7 @@ func Classify(status int, code, message string) ErrorKind {
 		status = n
 	}
 	switch {
-	case status != http.StatusUnauthorized && status != http.StatusForbidden && overflows(c, m):
+	case status != http.StatusUnauthorized && status != http.StatusForbidden && isOverflow(c, m):
 		return Overflow
 	case containsAny(c, "api_key_invalid", "api_key_expired"): // a 400 at Google
 		return Unauthorized
@@ -31,7 +31,7 @@ func Classify(status int, code, message string) ErrorKind {
 	return classifyCode(c, m)
 }
 
-func overflows(code, message string) bool {
+func isOverflow(code, message string) bool {
 	return containsAny(code, "context_length_exceeded", "exceed_context_size", "request_too_large") ||
 		containsAny(message, "context length", "context window", "context size", "context limit", "maximum context",
 			"prompt is too long", "input is too long", "request too large", "too many input tokens", "n_ctx",

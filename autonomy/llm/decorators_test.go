@@ -176,14 +176,14 @@ func TestRetryPassesThoughtsAtOnce(t *testing.T) {
 		{Kind: llm.CallDone},
 		{Kind: llm.Done},
 	}
-	var got []llm.Kind
+	var got []llm.EventKind
 	for e, err := range llm.Retry(&steps{list: []step{{events: events}}}, llm.RetryOptions{}).Stream(context.Background(), llm.Request{}) {
 		if err != nil {
 			t.Fatal(err)
 		}
 		got = append(got, e.Kind)
 	}
-	want := []llm.Kind{llm.ReasoningDelta, llm.ReasoningDone, llm.CallStart, llm.CallDone, llm.Done}
+	want := []llm.EventKind{llm.ReasoningDelta, llm.ReasoningDone, llm.CallStart, llm.CallDone, llm.Done}
 	if d := cmp.Diff(want, got); d != "" {
 		t.Error(d)
 	}

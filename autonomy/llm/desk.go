@@ -5,7 +5,7 @@ import (
 	"encoding/json"
 )
 
-// Desk authorizes and records the actions of an external agent (Info.Acts). The engine creates
+// PermissionBroker authorizes and records the actions of an external agent (Info.Acts). The engine creates
 // one per turn and passes it with the request.
 //
 // The agent is not trusted. Its description of an action is only a claim: an action that is not
@@ -13,26 +13,26 @@ import (
 // never more, and never receives an answer for all future actions.
 //
 // The methods may be called concurrently while the stream of the request runs, but not after it
-// has ended. In a request without a Desk no user can be asked: the agent must refuse every
+// has ended. In a request without a PermissionBroker no user can be asked: the agent must refuse every
 // action that needs permission.
-type Desk interface {
-	// Open returns an error if an external agent may not work on this turn; the error explains
+type PermissionBroker interface {
+	// CheckAllowed returns an error if an external agent may not work on this turn; the error explains
 	// why to the user.
-	Open() error
-	// Before lists the actions that were reported in this turn before the daemon was
+	CheckAllowed() error
+	// PriorActions lists the actions that were reported in this turn before the daemon was
 	// interrupted. Actions in the state Begun have an unknown outcome: the agent is informed of
 	// them, so that it does not repeat them.
-	Before() []Action
-	// Ask checks an action with the guard and, if required, requests the user's approval and
+	PriorActions() []Action
+	// RequestPermission checks an action with the guard and, if required, requests the user's approval and
 	// waits, possibly for minutes. An error means that the turn is over (ctx has ended, or the
 	// Desk is closed) or that the request could not be stored; the action must then be refused.
-	Ask(ctx context.Context, a Action) (Ruling, error)
-	// Tell records an action, or the next state of an earlier one (the same ID), in the live
+	RequestPermission(ctx context.Context, a Action) (PermissionResult, error)
+	// RecordAction records an action, or the next state of an earlier one (the same ID), in the live
 	// feed, the ledger and the audit log. States are final: an action that has ended does not
 	// start again.
-	Tell(ctx context.Context, a Action)
-	// Note shows a short text in the live feed, such as a plan or a mode. It is not stored.
-	Note(text string)
+	RecordAction(ctx context.Context, a Action)
+	// PublishStatus shows a short text in the live feed, such as a plan or a mode. It is not stored.
+	PublishStatus(text string)
 }
 
 // Action is an action of an external agent.
@@ -77,8 +77,8 @@ const (
 	Dropped ActionState = "dropped" // never ran: refused, or the turn ended
 )
 
-// Ruling is the decision of the guard and the user about an action. The zero value refuses.
-type Ruling struct {
+// PermissionResult is the decision of the guard and the user about an action. The zero value refuses.
+type PermissionResult struct {
 	Allowed bool
 	// Expired: the request timed out, which is not a refusal by the user.
 	Expired bool

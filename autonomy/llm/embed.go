@@ -16,7 +16,7 @@ func EmbedBatches(texts []string, size int, embed func([]string) ([][]float32, U
 }
 
 // CheckVectors validates a server's vectors: one per text, all of the same length.
-func (w Wire) CheckVectors(vectors [][]float32, texts int) *Error {
+func (w Endpoint) CheckVectors(vectors [][]float32, texts int) *Error {
 	if len(vectors) != texts {
 		return w.Errorf(Garbled, "the server sent %d vectors for %d texts", len(vectors), texts)
 	}

@@ -9,7 +9,7 @@ import (
 // models: calls then fail immediately with an error that wraps ErrOpen. It does not retry:
 // background embedding repeats anyway, and a query must not wait.
 func EmbedBreaker(e Embedder, info Info, o BreakerOptions) Embedder {
-	return &embedBreaker{e: e, b: newBreaker(named{info}, o)}
+	return &embedBreaker{e: e, b: newBreaker(namedModel{info}, o)}
 }
 
 type embedBreaker struct {
@@ -22,28 +22,28 @@ func (m *embedBreaker) Embed(ctx context.Context, texts []string) ([][]float32, 
 	if len(texts) == 0 {
 		return nil, Usage{}, nil
 	}
-	trial, refused := m.b.enter()
+	trial, refused := m.b.enterCall()
 	if refused != nil {
 		return nil, Usage{}, refused
 	}
 	result := unknown
 	var failure *Error
-	defer func() { m.b.leave(trial, result, failure) }()
+	defer func() { m.b.leaveCall(trial, result, failure) }()
 	v, usage, err := m.e.Embed(ctx, texts)
 	if err == nil {
 		result = well
 		return v, usage, nil
 	}
 	failure = asError(m.b.Model, err)
-	result = judge(failure)
+	result = judgeError(failure)
 	return nil, usage, err
 }
 
-// named is a model that has only a name, for errors about an embedder.
-type named struct{ info Info }
+// namedModel is a model that has only a name, for errors about an embedder.
+type namedModel struct{ info Info }
 
-func (n named) Info() Info { return n.info }
+func (n namedModel) Info() Info { return n.info }
 
-func (named) Stream(context.Context, Request) iter.Seq2[Event, error] {
+func (namedModel) Stream(context.Context, Request) iter.Seq2[Event, error] {
 	return func(func(Event, error) bool) {}
 }

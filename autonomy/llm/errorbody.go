@@ -43,7 +43,7 @@ func parseError(text string, depth int) ErrorBody {
 		if json.Unmarshal([]byte(text), &list) != nil {
 			return ErrorBody{Message: text}
 		}
-		return first(list, depth)
+		return firstError(list, depth)
 	case '{':
 	default:
 		return ErrorBody{Message: text}
@@ -63,39 +63,39 @@ func parseError(text string, depth int) ErrorBody {
 	if len(top.Error) > 0 && top.Error[0] == '{' {
 		return parseErrorObject(top.Error, depth)
 	}
-	e := ErrorBody{Code: words(top.Code)}
+	e := ErrorBody{Code: joinUnique(top.Code)}
 	if e.Code == "" {
-		e.Code = words(top.Type)
+		e.Code = joinUnique(top.Type)
 	}
 	for _, raw := range []json.RawMessage{top.Error, top.Message, top.Detail, top.Msg} {
-		if s := parseError(Word(raw), depth-1).Message; s != "" {
+		if s := parseError(JSONText(raw), depth-1).Message; s != "" {
 			e.Message = s
 			break
 		}
 	}
-	if where := path(top.Loc); where != "" && e.Message != "" {
+	if where := fieldPath(top.Loc); where != "" && e.Message != "" {
 		e.Message = where + ": " + e.Message
 	}
 	return e
 }
 
-// path joins the steps of a field path: body.stream_options.
-func path(raw json.RawMessage) string {
+// fieldPath joins the steps of a field path: body.stream_options.
+func fieldPath(raw json.RawMessage) string {
 	var steps []json.RawMessage
 	if json.Unmarshal(raw, &steps) != nil {
 		return ""
 	}
 	var out []string
 	for _, s := range steps {
-		out = append(out, Word(s))
+		out = append(out, JSONText(s))
 	}
 	return strings.Join(out, ".")
 }
 
-// first returns the first non-empty error of a list.
-func first(list []json.RawMessage, depth int) ErrorBody {
+// firstError returns the first non-empty error of a list.
+func firstError(list []json.RawMessage, depth int) ErrorBody {
 	for _, raw := range list[:min(len(list), 8)] {
-		if e := parseError(Word(raw), depth-1); e.Message != "" {
+		if e := parseError(JSONText(raw), depth-1); e.Message != "" {
 			return e
 		}
 	}
@@ -117,34 +117,34 @@ func parseErrorObject(raw json.RawMessage, depth int) ErrorBody {
 		} `json:"details"`
 	}
 	_ = json.Unmarshal(raw, &e) // keeps the fields that could be read
-	out := ErrorBody{Message: parseError(Word(e.Message), depth-1).Message}
-	if behind := parseError(Word(e.Metadata.Raw), depth-1).Message; behind != "" {
+	out := ErrorBody{Message: parseError(JSONText(e.Message), depth-1).Message}
+	if behind := parseError(JSONText(e.Metadata.Raw), depth-1).Message; behind != "" {
 		out.Message = strings.TrimPrefix(out.Message+": "+behind, ": ")
 	}
 	said := []json.RawMessage{e.Code, e.Type, e.Status}
 	for _, d := range e.Details {
 		said = append(said, d.Reason)
-		if wait, err := time.ParseDuration(Word(d.RetryDelay)); err == nil {
+		if wait, err := time.ParseDuration(JSONText(d.RetryDelay)); err == nil {
 			out.Retry = clampWait(wait.Seconds())
 		}
 	}
-	out.Code = words(said...)
+	out.Code = joinUnique(said...)
 	return out
 }
 
-// words joins the non-empty values without duplicates.
-func words(list ...json.RawMessage) string {
+// joinUnique joins the non-empty values without duplicates.
+func joinUnique(list ...json.RawMessage) string {
 	var out []string
 	for _, raw := range list {
-		if s := Word(raw); s != "" && !slices.Contains(out, s) {
+		if s := JSONText(raw); s != "" && !slices.Contains(out, s) {
 			out = append(out, s)
 		}
 	}
 	return strings.Join(out, " ")
 }
 
-// Word returns a JSON string's value, or other JSON unchanged, "" for null.
-func Word(raw json.RawMessage) string {
+// JSONText returns a JSON string's value, or other JSON unchanged, "" for null.
+func JSONText(raw json.RawMessage) string {
 	var s string
 	if json.Unmarshal(raw, &s) == nil {
 		return s
@@ -155,8 +155,8 @@ func Word(raw json.RawMessage) string {
 	return string(raw)
 }
 
-// CutShort reports whether err means that JSON ended too early.
-func CutShort(err error) bool {
+// IsTruncatedJSON reports whether err means that JSON ended too early.
+func IsTruncatedJSON(err error) bool {
 	_, syntax := errors.AsType[*json.SyntaxError](err)
 	return syntax && strings.Contains(err.Error(), "unexpected end")
 }

@@ -33,22 +33,22 @@ func (f *fallback) Stream(ctx context.Context, r Request) iter.Seq2[Event, error
 	return func(yield func(Event, error) bool) {
 		var failed []*Error
 		for _, m := range f.models {
-			o := attempt(ctx, m, r, naming(m, yield))
+			o := runAttempt(ctx, m, r, withModelName(m, yield))
 			if o.err == nil {
 				return
 			}
 			failed = append(failed, o.err)
-			if o.shown || !elsewhere(o.err) || ctx.Err() != nil {
+			if o.shown || !canFallBack(o.err) || ctx.Err() != nil {
 				yield(Event{}, o.err)
 				return
 			}
 		}
-		yield(Event{}, summary(failed))
+		yield(Event{}, summarizeFailures(failed))
 	}
 }
 
-// naming adds the model's name to the Done event.
-func naming(m Model, yield func(Event, error) bool) func(Event, error) bool {
+// withModelName adds the model's name to the Done event.
+func withModelName(m Model, yield func(Event, error) bool) func(Event, error) bool {
 	return func(e Event, err error) bool {
 		if e.Kind == Done && e.Model == "" {
 			e.Model = m.Info().Name()
@@ -57,8 +57,8 @@ func naming(m Model, yield func(Event, error) bool) func(Event, error) bool {
 	}
 }
 
-// elsewhere reports whether another provider may succeed after this error.
-func elsewhere(e *Error) bool {
+// canFallBack reports whether another provider may succeed after this error.
+func canFallBack(e *Error) bool {
 	switch e.Kind {
 	case Unauthorized, Payment, NotFound, Budget: // caps do not apply to a free model
 		return true
@@ -66,9 +66,9 @@ func elsewhere(e *Error) bool {
 	return e.Retryable()
 }
 
-// summary returns the first failure (of a model that was really called, if any), naming the
+// summarizeFailures returns the first failure (of a model that was really called, if any), naming the
 // others.
-func summary(failed []*Error) *Error {
+func summarizeFailures(failed []*Error) *Error {
 	if len(failed) == 0 {
 		return &Error{Kind: BadRequest, Provider: "fallback", Message: "no model is configured", Remedy: "run hob setup"}
 	}

@@ -3,14 +3,14 @@ package llm
 import (
 	"strings"
 
-	"hob/platform/fence"
 	"hob/platform/provenance"
+	"hob/platform/text/promptfence"
 )
 
-// Fenced returns the messages in the form for models: untrusted text is within the fence
+// FenceUntrusted returns the messages in the form for models: untrusted text is within the fence
 // created when it was stored. The result is deterministic, so that a request stays a prefix of
 // the next one.
-func Fenced(msgs []Message) []Message {
+func FenceUntrusted(msgs []Message) []Message {
 	var out []Message
 	for i, m := range msgs {
 		for j, p := range m.Parts {
@@ -23,7 +23,7 @@ func Fenced(msgs []Message) []Message {
 			if &out[i].Parts[0] == &m.Parts[0] {
 				out[i].Parts = append(make([]Part, 0, len(m.Parts)), m.Parts...)
 			}
-			out[i].Parts[j] = p.fenced()
+			out[i].Parts[j] = p.fencedPart()
 		}
 	}
 	if out == nil {
@@ -32,8 +32,8 @@ func Fenced(msgs []Message) []Message {
 	return out
 }
 
-func (p Part) fenced() Part {
-	from := provenance.Told(unmarked(p.Origins), 3)
+func (p Part) fencedPart() Part {
+	from := provenance.Told(unmarkedOrigins(p.Origins), 3)
 	warning := ""
 	if marks := provenance.Marks(p.Origins); len(marks) > 0 {
 		warning = "it looks like an attempt to take you over: " + strings.Join(marks, ", ")
@@ -44,15 +44,15 @@ func (p Part) fenced() Part {
 		if p.Fenced > 0 && p.Fenced < n {
 			n = p.Fenced
 		}
-		r.Text = fence.Wrap(p.Fence, r.Text[:n], from, warning) + r.Text[n:]
+		r.Text = promptfence.Wrap(p.Fence, r.Text[:n], from, warning) + r.Text[n:]
 		p.Result = &r
 		return p
 	}
-	p.Text = fence.Wrap(p.Fence, p.Text, from, warning)
+	p.Text = promptfence.Wrap(p.Fence, p.Text, from, warning)
 	return p
 }
 
-func unmarked(list []provenance.Origin) []provenance.Origin {
+func unmarkedOrigins(list []provenance.Origin) []provenance.Origin {
 	out := make([]provenance.Origin, len(list))
 	for i, o := range list {
 		o.Marks = nil

@@ -62,7 +62,7 @@ type Request struct {
 	Session string
 	// Desk authorizes and records actions of external agents; nil if no user can be asked.
 	// Other models ignore it.
-	Desk Desk
+	Desk PermissionBroker
 	// Now is the time in the user's zone, for models that compute with it; wire models read the
 	// time in the current message.
 	Now time.Time
@@ -195,30 +195,30 @@ type Reasoning struct {
 	Details json.RawMessage `json:"details,omitempty"`
 }
 
-// Kind identifies the content of an Event.
-type Kind uint8
+// EventKind identifies the content of an Event.
+type EventKind uint8
 
 // Values of Kind, with the fields that each sets.
 const (
-	TextDelta      Kind = iota + 1 // Text; Signature ends a text part, possibly without Text
-	ReasoningDelta                 // Text
-	CallStart                      // Call.ID, Call.Name
-	CallDelta                      // Call.ID, Text: a piece of the arguments
-	CallDone                       // Call, complete (or Truncated); Signature
-	ReasoningDone                  // Reasoning, complete
-	ImageDone                      // Image, a finished picture; Signature
-	Done                           // Stop, Usage, Model
+	TextDelta      EventKind = iota + 1 // Text; Signature ends a text part, possibly without Text
+	ReasoningDelta                      // Text
+	CallStart                           // Call.ID, Call.Name
+	CallDelta                           // Call.ID, Text: a piece of the arguments
+	CallDone                            // Call, complete (or Truncated); Signature
+	ReasoningDone                       // Reasoning, complete
+	ImageDone                           // Image, a finished picture; Signature
+	Done                                // Stop, Usage, Model
 )
 
 // Event is one step of a stream.
 type Event struct {
-	Kind      Kind
+	Kind      EventKind
 	Text      string
 	Call      ToolCall
 	Reasoning Reasoning
 	Image     Image
 	Signature string // see Part.Signature
-	Stop      Stop
+	Stop      StopReason
 	Usage     Usage
 	// Model, on Done, names the model that answered if several were called (see Fallback);
 	// empty means the called one.
@@ -228,15 +228,15 @@ type Event struct {
 	Source provenance.Source
 }
 
-// Stop is the reason why a model ended.
-type Stop string
+// StopReason is the reason why a model ended.
+type StopReason string
 
 // Values of Stop.
 const (
-	EndTurn   Stop = "end_turn"
-	ToolUse   Stop = "tool_use"
-	MaxTokens Stop = "max_tokens"
-	Refused   Stop = "refused"
+	EndTurn   StopReason = "end_turn"
+	ToolUse   StopReason = "tool_use"
+	MaxTokens StopReason = "max_tokens"
+	Refused   StopReason = "refused"
 )
 
 // Usage counts tokens. Known is false if the provider sent no counts.
@@ -256,7 +256,7 @@ func (u Usage) Add(v Usage) Usage {
 // Response is a complete answer, assembled from the events.
 type Response struct {
 	Parts []Part
-	Stop  Stop
+	Stop  StopReason
 	Usage Usage
 	Model string // see Event.Model
 	// Source is Outside if an event was, otherwise empty.
@@ -301,7 +301,7 @@ func (r *Response) Add(e Event) {
 	}
 	switch e.Kind {
 	case TextDelta:
-		if n := len(r.Parts); n > 0 && r.Parts[n-1].open() {
+		if n := len(r.Parts); n > 0 && r.Parts[n-1].isOpenText() {
 			r.Parts[n-1].Text += e.Text
 			r.Parts[n-1].Signature = e.Signature
 			return
@@ -321,8 +321,8 @@ func (r *Response) Add(e Event) {
 	}
 }
 
-// open reports whether more text may be added to the part: it is text without a signature.
-func (p *Part) open() bool {
+// isOpenText reports whether more text may be added to the part: it is text without a signature.
+func (p *Part) isOpenText() bool {
 	return p.Call == nil && p.Reasoning == nil && p.Image == nil && p.Result == nil && p.Signature == ""
 }
 

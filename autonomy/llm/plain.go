@@ -9,11 +9,11 @@ import (
 	"strings"
 )
 
-// plain decompresses responses that a server or a proxy compressed without a request for it.
-type plain struct{ next http.RoundTripper }
+// plainTransport decompresses responses that a server or a proxy compressed without a request for it.
+type plainTransport struct{ next http.RoundTripper }
 
 // RoundTrip implements http.RoundTripper.
-func (p plain) RoundTrip(r *http.Request) (*http.Response, error) {
+func (p plainTransport) RoundTrip(r *http.Request) (*http.Response, error) {
 	resp, err := p.next.RoundTrip(r)
 	if err != nil {
 		return nil, err
@@ -21,7 +21,7 @@ func (p plain) RoundTrip(r *http.Request) (*http.Response, error) {
 	switch coding := strings.ToLower(resp.Header.Get("Content-Encoding")); coding {
 	case "", "identity":
 	case "gzip", "x-gzip":
-		resp.Body = &unpacked{packed: resp.Body}
+		resp.Body = &unpackedBody{packed: resp.Body}
 		resp.Header.Del("Content-Encoding") // a client derived from this one must not decompress it again
 		resp.ContentLength, resp.Uncompressed = -1, true
 	default:
@@ -32,7 +32,7 @@ func (p plain) RoundTrip(r *http.Request) (*http.Response, error) {
 }
 
 // CloseIdleConnections lets http.Client.CloseIdleConnections reach the transport.
-func (p plain) CloseIdleConnections() {
+func (p plainTransport) CloseIdleConnections() {
 	if t, ok := p.next.(interface{ CloseIdleConnections() }); ok {
 		t.CloseIdleConnections()
 	}
@@ -45,29 +45,29 @@ type unreadable struct{ err error }
 
 func (u unreadable) Read([]byte) (int, error) { return 0, u.err }
 
-// unpacked decompresses a body as it is read. The limit of LimitBody applies to the
+// unpackedBody decompresses a body as it is read. The limit of LimitBody applies to the
 // decompressed data.
-type unpacked struct {
+type unpackedBody struct {
 	packed io.ReadCloser
 	gzip   *gzip.Reader
 }
 
-func (u *unpacked) Read(p []byte) (n int, err error) {
+func (u *unpackedBody) Read(p []byte) (n int, err error) {
 	if u.gzip == nil {
 		if u.gzip, err = gzip.NewReader(u.packed); err != nil {
-			return 0, u.what(err)
+			return 0, u.unpackError(err)
 		}
 	}
 	n, err = u.gzip.Read(p)
-	return n, u.what(err)
+	return n, u.unpackError(err)
 }
 
-// what distinguishes a body that is not gzip from a broken one.
-func (u *unpacked) what(err error) error {
+// unpackError distinguishes a body that is not gzip from a broken one.
+func (u *unpackedBody) unpackError(err error) error {
 	if errors.Is(err, gzip.ErrHeader) || errors.Is(err, gzip.ErrChecksum) {
 		return errPacked
 	}
 	return err
 }
 
-func (u *unpacked) Close() error { return u.packed.Close() }
+func (u *unpackedBody) Close() error { return u.packed.Close() }

@@ -49,11 +49,11 @@ func (m *retrying) Stream(ctx context.Context, r Request) iter.Seq2[Event, error
 	return func(yield func(Event, error) bool) {
 		start := time.Now()
 		for try := 1; ; try++ {
-			o := attempt(ctx, m.Model, r, yield)
+			o := runAttempt(ctx, m.Model, r, yield)
 			if o.err == nil {
 				return
 			}
-			wait, again := m.wait(o, try, time.Since(start))
+			wait, again := m.nextDelay(o, try, time.Since(start))
 			if !again {
 				if try > 1 {
 					o.err.Message = fmt.Sprintf("%s (tried %d times)", o.err.Message, try)
@@ -64,16 +64,16 @@ func (m *retrying) Stream(ctx context.Context, r Request) iter.Seq2[Event, error
 			if m.o.OnRetry != nil {
 				m.o.OnRetry(try, wait, o.err)
 			}
-			if !pause(ctx, wait) {
-				yield(Event{}, interrupted(ctx, m.Model))
+			if !sleepContext(ctx, wait) {
+				yield(Event{}, interruptedError(ctx, m.Model))
 				return
 			}
 		}
 	}
 }
 
-// wait returns the delay before the next attempt; false if there is no further attempt.
-func (m *retrying) wait(o outcome, try int, spent time.Duration) (time.Duration, bool) {
+// nextDelay returns the delay before the next attempt; false if there is no further attempt.
+func (m *retrying) nextDelay(o attemptOutcome, try int, spent time.Duration) (time.Duration, bool) {
 	if o.shown || !o.err.Retryable() || try >= m.o.Tries || errors.Is(o.err, ErrOpen) {
 		return 0, false
 	}
@@ -82,8 +82,8 @@ func (m *retrying) wait(o outcome, try int, spent time.Duration) (time.Duration,
 	return wait, spent+wait <= m.o.Budget
 }
 
-// pause waits; it returns false if ctx ended first.
-func pause(ctx context.Context, d time.Duration) bool {
+// sleepContext waits; it returns false if ctx ended first.
+func sleepContext(ctx context.Context, d time.Duration) bool {
 	t := time.NewTimer(d)
 	defer t.Stop()
 	select {

@@ -8,10 +8,10 @@ import (
 	"time"
 )
 
-// Sentence describes the failure and the remedy for users in one sentence. It never repeats
+// UserMessage describes the failure and the remedy for users in one sentence. It never repeats
 // JSON or a web page.
-func (e *Error) Sentence() string {
-	s := e.cause()
+func (e *Error) UserMessage() string {
+	s := e.causeText()
 	if e.Kind == RateLimited && e.RetryAfter >= time.Second {
 		s += fmt.Sprintf(", it asks to wait %s", e.RetryAfter.Round(time.Second))
 	}
@@ -25,9 +25,9 @@ func (e *Error) Sentence() string {
 	return strings.TrimRight(s, ". ") + "."
 }
 
-// cause returns the first half of the sentence: the meaning of the kind, then the provider's
+// causeText returns the first half of the sentence: the meaning of the kind, then the provider's
 // message.
-func (e *Error) cause() string {
+func (e *Error) causeText() string {
 	said := strings.TrimRight(e.Message, ". ")
 	lead := map[ErrorKind]string{
 		RateLimited:  "%s limits the request rate at the moment",
@@ -43,27 +43,27 @@ func (e *Error) cause() string {
 	}[e.Kind]
 	switch {
 	case e.Whole:
-		return e.name() + ": " + said
+		return e.displayName() + ": " + said
 	case lead == "":
 		return said
 	case said == "":
-		return fmt.Sprintf(lead, e.name())
+		return fmt.Sprintf(lead, e.displayName())
 	}
-	return fmt.Sprintf(lead, e.name()) + ": " + said
+	return fmt.Sprintf(lead, e.displayName()) + ": " + said
 }
 
-func (e *Error) name() string {
+func (e *Error) displayName() string {
 	if e.Provider == "" {
 		return "the model"
 	}
 	return e.Provider
 }
 
-// Sentence describes an error of any type for users: the sentence of an *Error, otherwise the
+// DescribeError describes an error of any type for users: the sentence of an *Error, otherwise the
 // error unchanged.
-func Sentence(err error) string {
+func DescribeError(err error) string {
 	if e, ok := errors.AsType[*Error](err); ok {
-		return e.Sentence()
+		return e.UserMessage()
 	}
 	return err.Error()
 }
@@ -99,22 +99,22 @@ func remedyOf(k ErrorKind, provider string, local bool) string {
 	return ""
 }
 
-// legible extracts the readable part of a foreign error message: the message within JSON, and
+// legibleText extracts the readable part of a foreign error message: the message within JSON, and
 // nothing of a web page.
-func legible(s string) string {
+func legibleText(s string) string {
 	s = strings.TrimSpace(s)
 	if strings.HasPrefix(s, "<") {
 		return ""
 	}
 	i := strings.IndexAny(s, "{[")
-	if i < 0 || !jsonish(s[i:]) {
+	if i < 0 || !looksLikeJSON(s[i:]) {
 		return s
 	}
 	before := strings.TrimRight(s[:i], " :-,=(\"'")
 	var v any
 	inner := ""
 	if json.NewDecoder(strings.NewReader(s[i:])).Decode(&v) == nil {
-		inner = strings.TrimSpace(within(v, 0))
+		inner = strings.TrimSpace(findMessage(v, 0))
 	}
 	switch {
 	case inner == "":
@@ -125,8 +125,8 @@ func legible(s string) string {
 	return before + ": " + inner
 }
 
-// jsonish distinguishes JSON from words in brackets.
-func jsonish(s string) bool {
+// looksLikeJSON distinguishes JSON from words in brackets.
+func looksLikeJSON(s string) bool {
 	rest := strings.TrimSpace(s[1:])
 	if s[0] == '[' {
 		return strings.HasPrefix(rest, "{") || strings.HasPrefix(rest, "\"")
@@ -134,23 +134,23 @@ func jsonish(s string) bool {
 	return strings.HasPrefix(rest, "\"") || strings.HasPrefix(rest, "}")
 }
 
-// within finds the text in the usual forms of an error.
-func within(v any, depth int) string {
+// findMessage finds the text in the usual forms of an error.
+func findMessage(v any, depth int) string {
 	if depth > 5 {
 		return ""
 	}
 	switch x := v.(type) {
 	case string:
-		return legible(x)
+		return legibleText(x)
 	case []any:
 		for _, e := range x {
-			if s := within(e, depth+1); s != "" {
+			if s := findMessage(e, depth+1); s != "" {
 				return s
 			}
 		}
 	case map[string]any:
 		for _, k := range []string{"message", "error", "detail", "details", "msg", "reason", "title"} {
-			if s := within(x[k], depth+1); s != "" {
+			if s := findMessage(x[k], depth+1); s != "" {
 				return s
 			}
 		}

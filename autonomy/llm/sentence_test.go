@@ -10,7 +10,7 @@ import (
 
 // Each kind becomes one sentence with the provider and a remedy.
 func TestEveryKindIsASentence(t *testing.T) {
-	w := Wire{Provider: "work", BaseURL: "https://api.example/v1", Key: "sk-secret"}
+	w := Endpoint{Provider: "work", BaseURL: "https://api.example/v1", Key: "sk-secret"}
 	for _, tt := range []struct {
 		name string
 		err  error
@@ -19,7 +19,7 @@ func TestEveryKindIsASentence(t *testing.T) {
 		{"rate limit", w.StatusError(429, http.Header{"Retry-After": {"20"}}, "", "slow down"), []string{"work limits the request rate", "slow down (429)", "wait 20s", "agent.fallback"}},
 		{"overloaded", w.StatusError(529, nil, "overloaded_error", ""), []string{"temporary error", "529", "agent.fallback"}},
 		{"no network", w.Errorf(Network, "nothing answers at api.example"), []string{"cannot be reached", "nothing answers", "internet connection", "[providers.work]"}},
-		{"local server", Wire{Provider: "ollama", BaseURL: "http://127.0.0.1:11434/v1"}.Errorf(Network, "nothing answers"), []string{"start the local model server"}},
+		{"local server", Endpoint{Provider: "ollama", BaseURL: "http://127.0.0.1:11434/v1"}.Errorf(Network, "nothing answers"), []string{"start the local model server"}},
 		{"stall", w.Errorf(Stalled, "the model was silent for too long"), []string{"stopped sending data", "base_url"}},
 		{"key", w.StatusError(401, nil, "", "bad key sk-secret"), []string{"rejected the key", "[redacted]", "hob setup"}},
 		{"credit", w.StatusError(402, nil, "", "Insufficient credits."), []string{"requires a payment", "Insufficient credits", "add credit"}},
@@ -32,7 +32,7 @@ func TestEveryKindIsASentence(t *testing.T) {
 		{"any other error", errors.New("something else"), []string{"something else"}},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			s := Sentence(tt.err)
+			s := DescribeError(tt.err)
 			for _, w := range tt.want {
 				if !strings.Contains(s, w) {
 					t.Errorf("%q lacks %q", s, w)
@@ -60,7 +60,7 @@ func TestLegible(t *testing.T) {
 		{"words in brackets", "tools[0] {name} is missing", "tools[0] {name} is missing"},
 		{"empty", "", ""},
 	} {
-		if got := legible(tt.in); got != tt.want {
+		if got := legibleText(tt.in); got != tt.want {
 			t.Errorf("%s: %q, want %q", tt.name, got, tt.want)
 		}
 	}
@@ -70,8 +70,8 @@ func FuzzLegible(f *testing.F) {
 	f.Add(`x {"error":{"message":"y"}}`)
 	f.Add(`[["`)
 	f.Fuzz(func(t *testing.T, s string) {
-		e := Wire{Provider: "p", BaseURL: "https://x"}.StatusError(500, nil, "", s)
-		if got := e.Sentence(); strings.Contains(got, "\n") || !strings.HasSuffix(got, ".") || len(got) > 4000 {
+		e := Endpoint{Provider: "p", BaseURL: "https://x"}.StatusError(500, nil, "", s)
+		if got := e.UserMessage(); strings.Contains(got, "\n") || !strings.HasSuffix(got, ".") || len(got) > 4000 {
 			t.Errorf("%q", got)
 		}
 	})
@@ -79,7 +79,7 @@ func FuzzLegible(f *testing.F) {
 
 func TestSentenceOfALongWait(t *testing.T) {
 	e := &Error{Kind: RateLimited, Provider: "p", Message: "no", RetryAfter: 1500 * time.Millisecond}
-	if s := e.Sentence(); !strings.Contains(s, "wait 2s") {
+	if s := e.UserMessage(); !strings.Contains(s, "wait 2s") {
 		t.Error(s)
 	}
 }

@@ -68,7 +68,7 @@ func (r *EventReader) Next() (ServerEvent, error) {
 		line, err := r.readLine()
 		if err != nil {
 			if errors.Is(err, io.EOF) && len(line) > 0 {
-				r.take(line)
+				r.addLine(line)
 			}
 			if errors.Is(err, io.EOF) && r.hasData {
 				return ServerEvent{r.name, r.data}, nil
@@ -82,7 +82,7 @@ func (r *EventReader) Next() (ServerEvent, error) {
 			r.name = ""
 			continue
 		}
-		if r.take(line) {
+		if r.addLine(line) {
 			return ServerEvent{r.name, r.data}, nil
 		}
 		if len(r.data) > maxEvent {
@@ -91,9 +91,9 @@ func (r *EventReader) Next() (ServerEvent, error) {
 	}
 }
 
-// take adds a line to the event; it returns true if the line belongs to the next event and this
+// addLine adds a line to the event; it returns true if the line belongs to the next event and this
 // one is complete.
-func (r *EventReader) take(line []byte) bool {
+func (r *EventReader) addLine(line []byte) bool {
 	field, value, _ := bytes.Cut(line, []byte(":"))
 	value = bytes.TrimPrefix(value, []byte(" "))
 	switch string(field) {
@@ -103,7 +103,7 @@ func (r *EventReader) take(line []byte) bool {
 		r.name = "error"
 		r.data, r.hasData = append(r.data[:0], value...), true
 	case "data":
-		if r.hasData && r.complete() {
+		if r.hasData && r.isComplete() {
 			r.held = bytes.Clone(value)
 			return true
 		}
@@ -115,9 +115,9 @@ func (r *EventReader) take(line []byte) bool {
 	return false
 }
 
-// complete reports whether the data so far is a complete event. It checks only a few times, so
+// isComplete reports whether the data so far is a complete event. It checks only a few times, so
 // that an event of very many lines stays cheap.
-func (r *EventReader) complete() bool {
+func (r *EventReader) isComplete() bool {
 	r.looks++
 	if r.looks > 8 {
 		return false

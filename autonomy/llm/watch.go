@@ -18,7 +18,7 @@ const LocalFirst = 10 * time.Minute
 
 // FirstLimit returns the time limit for the server's first output, given the user's limit (0 =
 // none). An answer in one piece has no output before its end.
-func (w Wire) FirstLimit(stall time.Duration, whole bool) time.Duration {
+func (w Endpoint) FirstLimit(stall time.Duration, whole bool) time.Duration {
 	if stall <= 0 && (whole || w.Local()) {
 		return LocalFirst
 	}
@@ -28,10 +28,10 @@ func (w Wire) FirstLimit(stall time.Duration, whole bool) time.Duration {
 // ErrStalled is the cause of a context that a Watch cancelled.
 var ErrStalled = errors.New("the model server stopped sending data")
 
-// Watch cancels a call whose server is silent for too long. It runs only between Arm and
+// StallTimer cancels a call whose server is silent for too long. It runs only between Arm and
 // Disarm, so that a slow reader of a stream is not mistaken for a silent server. It must be
 // used by one goroutine only.
-type Watch struct {
+type StallTimer struct {
 	limit  time.Duration
 	timer  *time.Timer
 	cancel context.CancelCauseFunc
@@ -39,19 +39,19 @@ type Watch struct {
 
 // NewWatch derives a context that is cancelled with ErrStalled if the armed watch is neither
 // armed again nor disarmed for limit (0 means DefaultStall). The caller must Stop it.
-func NewWatch(ctx context.Context, limit time.Duration) (context.Context, *Watch) {
+func NewWatch(ctx context.Context, limit time.Duration) (context.Context, *StallTimer) {
 	ctx, cancel := context.WithCancelCause(ctx)
-	w := &Watch{cancel: cancel}
+	w := &StallTimer{cancel: cancel}
 	w.Limit(limit)
 	w.timer = time.AfterFunc(w.limit, func() { cancel(ErrStalled) })
 	return ctx, w
 }
 
 // Arm restarts the timer.
-func (w *Watch) Arm() { w.timer.Reset(w.limit) }
+func (w *StallTimer) Arm() { w.timer.Reset(w.limit) }
 
 // Limit changes the allowed silence, from the next Arm on; 0 means DefaultStall.
-func (w *Watch) Limit(d time.Duration) {
+func (w *StallTimer) Limit(d time.Duration) {
 	if d <= 0 {
 		d = DefaultStall
 	}
@@ -59,10 +59,10 @@ func (w *Watch) Limit(d time.Duration) {
 }
 
 // Disarm stops the timer until the next Arm.
-func (w *Watch) Disarm() { w.timer.Stop() }
+func (w *StallTimer) Disarm() { w.timer.Stop() }
 
 // Stop ends the watch and cancels its context.
-func (w *Watch) Stop() {
+func (w *StallTimer) Stop() {
 	w.timer.Stop()
 	w.cancel(context.Canceled)
 }
@@ -87,7 +87,7 @@ func Client(base *http.Client) *http.Client {
 			DisableCompression:    true, // a compressed stream is delayed; see plain
 		}
 	}
-	c.Transport = plain{c.Transport}
+	c.Transport = plainTransport{c.Transport}
 	c.CheckRedirect = func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }
 	return &c
 }

@@ -14,9 +14,9 @@ import (
 	"time"
 )
 
-// Wire is the HTTP endpoint of a driver. Its methods convert failures to an *Error whose texts
+// Endpoint is the HTTP endpoint of a driver. Its methods convert failures to an *Error whose texts
 // never contain Key.
-type Wire struct {
+type Endpoint struct {
 	Provider string // section name in [providers]
 	BaseURL  string
 	Key      string
@@ -24,10 +24,10 @@ type Wire struct {
 
 // NewWire checks the configuration. An empty baseURL means standard; an address without a
 // scheme gets http on this machine and https elsewhere. The URL has no trailing slash.
-func NewWire(provider, baseURL, standard, key string) (Wire, *url.URL, error) {
+func NewWire(provider, baseURL, standard, key string) (Endpoint, *url.URL, error) {
 	key = strings.TrimSpace(key)
 	if strings.ContainsFunc(key, func(r rune) bool { return r <= ' ' || r > '~' }) {
-		return Wire{}, nil, fmt.Errorf("the API key of [providers.%s] contains invalid characters such as spaces; copy it again", provider)
+		return Endpoint{}, nil, fmt.Errorf("the API key of [providers.%s] contains invalid characters such as spaces; copy it again", provider)
 	}
 	s := strings.TrimSpace(baseURL)
 	if s == "" {
@@ -35,22 +35,22 @@ func NewWire(provider, baseURL, standard, key string) (Wire, *url.URL, error) {
 	}
 	if !strings.Contains(s, "://") {
 		scheme := "https://"
-		if (Wire{BaseURL: "http://" + s}).Local() {
+		if (Endpoint{BaseURL: "http://" + s}).Local() {
 			scheme = "http://"
 		}
 		s = scheme + s
 	}
 	u, err := url.Parse(s)
 	if err != nil || u.Host == "" || (u.Scheme != "http" && u.Scheme != "https") {
-		return Wire{}, nil, fmt.Errorf("base_url of [providers.%s] is not an http or https address", provider)
+		return Endpoint{}, nil, fmt.Errorf("base_url of [providers.%s] is not an http or https address", provider)
 	}
 	u.Fragment, u.RawPath = "", ""
 	u.Path = strings.TrimRight(u.Path, "/")
-	return Wire{Provider: provider, BaseURL: u.String(), Key: key}, u, nil
+	return Endpoint{Provider: provider, BaseURL: u.String(), Key: key}, u, nil
 }
 
 // Local reports whether the server runs on this machine.
-func (w Wire) Local() bool {
+func (w Endpoint) Local() bool {
 	u, err := url.Parse(w.BaseURL)
 	if err != nil {
 		return false
@@ -62,8 +62,8 @@ func (w Wire) Local() bool {
 	return ip != nil && ip.IsLoopback()
 }
 
-// Clean sanitizes foreign text for users: one line, at most 400 characters, without the key.
-func (w Wire) Clean(s string) string {
+// SanitizeForUser sanitizes foreign text for users: one line, at most 400 characters, without the key.
+func (w Endpoint) SanitizeForUser(s string) string {
 	if w.Key != "" {
 		s = strings.ReplaceAll(s, w.Key, "[redacted]")
 	}
@@ -80,24 +80,24 @@ func (w Wire) Clean(s string) string {
 }
 
 // Errorf returns an error of the given kind with the usual remedy.
-func (w Wire) Errorf(kind ErrorKind, format string, args ...any) *Error {
+func (w Endpoint) Errorf(kind ErrorKind, format string, args ...any) *Error {
 	err := fmt.Errorf(format, args...)
 	return &Error{
-		Kind: kind, Provider: w.Provider, Message: w.Clean(err.Error()),
-		Remedy: w.remedy(kind), Err: w.cause(errors.Unwrap(err)),
+		Kind: kind, Provider: w.Provider, Message: w.SanitizeForUser(err.Error()),
+		Remedy: w.remedyFor(kind), Err: w.cleanCause(errors.Unwrap(err)),
 	}
 }
 
 // StatusError returns the error that the server reported: by its HTTP status, or (with status
 // 0) within a stream. code is the machine-readable code of the message, if any
 // ("insufficient_quota", "overloaded_error").
-func (w Wire) StatusError(status int, h http.Header, code, message string) *Error {
+func (w Endpoint) StatusError(status int, h http.Header, code, message string) *Error {
 	e := &Error{
 		Kind: Classify(status, code, message), Provider: w.Provider, Status: status,
 		RetryAfter: RetryAfter(h, time.Now()),
 	}
-	e.Remedy = w.remedy(e.Kind)
-	text := w.Clean(legible(message))
+	e.Remedy = w.remedyFor(e.Kind)
+	text := w.SanitizeForUser(legibleText(message))
 	switch {
 	case text == "" && status == 0:
 		text = "the server reported an error without a message"
@@ -109,21 +109,21 @@ func (w Wire) StatusError(status int, h http.Header, code, message string) *Erro
 	e.Message = text
 	if status >= 300 && status < 400 {
 		e.Message = fmt.Sprintf("the server redirects (%d) to %s; Hob does not follow, because it would send the key there",
-			status, w.Clean(h.Get("Location")))
+			status, w.SanitizeForUser(h.Get("Location")))
 		e.Remedy = fmt.Sprintf("set base_url of [providers.%s] to the final address", w.Provider)
 	}
 	return e
 }
 
 // BodyError returns the StatusError of an error response's body.
-func (w Wire) BodyError(status int, h http.Header, b ErrorBody) *Error {
+func (w Endpoint) BodyError(status int, h http.Header, b ErrorBody) *Error {
 	e := w.StatusError(status, h, b.Code, b.Message)
 	e.RetryAfter = max(e.RetryAfter, b.Retry)
 	return e
 }
 
 // ReadError converts an error while reading the body of an answer.
-func (w Wire) ReadError(ctx context.Context, err error) *Error {
+func (w Endpoint) ReadError(ctx context.Context, err error) *Error {
 	if (errors.Is(err, ErrTooLong) || errors.Is(err, errPacked)) && ctx.Err() == nil {
 		return w.Errorf(Garbled, "%w", err)
 	}
@@ -132,7 +132,7 @@ func (w Wire) ReadError(ctx context.Context, err error) *Error {
 
 // TransportError converts a failure below HTTP. ctx is the call's context from NewWatch: its
 // cause distinguishes a stall and a cancellation by the user from a broken connection.
-func (w Wire) TransportError(ctx context.Context, err error) *Error {
+func (w Endpoint) TransportError(ctx context.Context, err error) *Error {
 	cause := context.Cause(ctx)
 	switch {
 	case errors.Is(cause, ErrStalled):
@@ -140,17 +140,17 @@ func (w Wire) TransportError(ctx context.Context, err error) *Error {
 	case cause != nil:
 		return &Error{Kind: Interrupted, Provider: w.Provider, Message: "the model call was cancelled", Err: cause}
 	}
-	err = bare(err)
+	err = unwrapURL(err)
 	var dns *net.DNSError
 	var unknownCA x509.UnknownAuthorityError
 	var verify *tls.CertificateVerificationError
-	host := w.host()
+	host := w.hostName()
 	switch {
 	case errors.Is(err, syscall.ECONNREFUSED):
 		return w.Errorf(Network, "cannot connect to %s: %w", host, syscall.ECONNREFUSED)
 	case errors.As(err, &dns):
 		e := w.Errorf(Network, "cannot resolve the name %s (%s)", host, dns.Err) // the rest of dns names this machine's network
-		e.Err = w.cause(err)
+		e.Err = w.cleanCause(err)
 		return e
 	case errors.As(err, &unknownCA), errors.As(err, &verify):
 		e := w.Errorf(BadRequest, "the certificate of %s is not trusted: %w", host, err)
@@ -160,16 +160,16 @@ func (w Wire) TransportError(ctx context.Context, err error) *Error {
 	return w.Errorf(Network, "the connection to %s failed: %w", host, err)
 }
 
-func (w Wire) host() string {
+func (w Endpoint) hostName() string {
 	if u, err := url.Parse(w.BaseURL); err == nil && u.Host != "" {
 		return u.Host
 	}
 	return "the server"
 }
 
-// bare removes the wrapping that repeats the URL, which may contain a secret and does not help
+// unwrapURL removes the wrapping that repeats the URL, which may contain a secret and does not help
 // users.
-func bare(err error) error {
+func unwrapURL(err error) error {
 	for {
 		u, ok := errors.AsType[*url.Error](err)
 		if !ok {
@@ -179,12 +179,12 @@ func bare(err error) error {
 	}
 }
 
-func (w Wire) cause(err error) error {
-	err = bare(err)
+func (w Endpoint) cleanCause(err error) error {
+	err = unwrapURL(err)
 	if err != nil && w.Key != "" && strings.Contains(err.Error(), w.Key) {
 		return nil
 	}
 	return err
 }
 
-func (w Wire) remedy(k ErrorKind) string { return remedyOf(k, w.Provider, w.Local()) }
+func (w Endpoint) remedyFor(k ErrorKind) string { return remedyOf(k, w.Provider, w.Local()) }

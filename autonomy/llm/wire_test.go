@@ -100,14 +100,14 @@ func TestLocal(t *testing.T) {
 		"http://localhost:1/v1": true, "http://LOCALHOST": true, "http://127.8.0.1": true, "http://[::1]:1": true,
 		"http://10.0.0.1": false, "https://api.example.com": false, "://": false, "http://localhost.evil.example": false,
 	} {
-		if got := (llm.Wire{BaseURL: base}).Local(); got != want {
+		if got := (llm.Endpoint{BaseURL: base}).Local(); got != want {
 			t.Errorf("%s: local %v", base, got)
 		}
 	}
 }
 
 func TestTransportError(t *testing.T) {
-	w := llm.Wire{Provider: "p", BaseURL: "http://127.0.0.1:9/v1", Key: "sekret"}
+	w := llm.Endpoint{Provider: "p", BaseURL: "http://127.0.0.1:9/v1", Key: "sekret"}
 	wrapped := func(err error) error { return &url.Error{Op: "Post", URL: "http://h/?key=sekret", Err: err} }
 	stopped, cancel := context.WithCancelCause(context.Background())
 	cancel(errors.New("the owner said stop"))
@@ -143,8 +143,8 @@ func TestTransportError(t *testing.T) {
 }
 
 func TestClean(t *testing.T) {
-	w := llm.Wire{Key: "sekret"}
-	got := w.Clean("a\r\nb \xff sekret " + strings.Repeat("ø", 1000))
+	w := llm.Endpoint{Key: "sekret"}
+	got := w.SanitizeForUser("a\r\nb \xff sekret " + strings.Repeat("ø", 1000))
 	if !strings.HasPrefix(got, "a b \uFFFD [redacted] ø") || !utf8.ValidString(got) || utf8.RuneCountInString(got) > 410 {
 		t.Errorf("got %q", got)
 	}

@@ -9,8 +9,8 @@ import (
 	"time"
 
 	"hob/autonomy/bus"
-	"hob/knowledge/store"
 	"hob/platform/provenance"
+	"hob/platform/store"
 )
 
 // Cause is the origin of a notice.
@@ -35,9 +35,9 @@ const (
 // Source is the source of the events that deliver deferred notices.
 const Source = "notify"
 
-// about is the information used to rate a notice. The fields that untrusted text can set
+// noticeContext is the information used to rate a notice. The fields that untrusted text can set
 // (People, Names, Text, At) are only compared with the owner's rules.
-type about struct {
+type noticeContext struct {
 	Cause   Cause
 	Watcher string // id of the watcher, schedule or goal
 	Title   string
@@ -55,9 +55,9 @@ type about struct {
 	Urgency Urgency
 }
 
-// came holds the payload fields that describe an event, for all kinds of events; see
-// autonomy.fired, goals.Order and the payload of a task.
-type came struct {
+// eventFields holds the payload fields that describe an event, for all kinds of events; see
+// autonomy.fired, goals.EventPayload and the payload of a task.
+type eventFields struct {
 	Watcher  string            `json:"watcher"`
 	Title    string            `json:"title"`
 	Report   string            `json:"report"`
@@ -72,16 +72,16 @@ type came struct {
 	Data     json.RawMessage   `json:"data"`
 }
 
-// skipped reports whether a schedule reports missed times.
-func (c came) skipped() bool {
+// hasSkipped reports whether a schedule reports missed times.
+func (c eventFields) hasSkipped() bool {
 	var d struct {
 		Skipped int `json:"skipped"`
 	}
 	return json.Unmarshal(c.Data, &d) == nil && d.Skipped > 0
 }
 
-// seen holds the fields of a watcher's payload that name people and times.
-type seen struct {
+// payloadFields holds the fields of a watcher's payload that name people and times.
+type payloadFields struct {
 	From      any    `json:"from"`
 	Name      any    `json:"name"`
 	By        any    `json:"by"`
@@ -96,8 +96,8 @@ type seen struct {
 }
 
 // aboutTx reads the information about a notice from its event.
-func aboutTx(q store.Querier, o bus.Out, event string) (about, error) {
-	a := about{Cause: Own, Text: o.Text}
+func aboutTx(q store.Querier, o bus.OutboxItem, event string) (noticeContext, error) {
+	a := noticeContext{Cause: Own, Text: o.Text}
 	var kind bus.Kind
 	var source, channel, sender, text string
 	var payload []byte
@@ -110,7 +110,7 @@ func aboutTx(q store.Querier, o bus.Out, event string) (about, error) {
 	if err != nil {
 		return a, fmt.Errorf("notify: %w", err)
 	}
-	var c came
+	var c eventFields
 	_ = json.Unmarshal(payload, &c) // an invalid payload leaves the fields empty
 	a.Watcher, a.Title, a.Report = c.Watcher, c.Title, c.Report
 	switch kind {
@@ -120,7 +120,7 @@ func aboutTx(q store.Querier, o bus.Out, event string) (about, error) {
 			a.Cause, a.People, a.Names = Guest, []string{sender, channel + ":" + sender}, []string{c.Name}
 		}
 	case bus.Schedule:
-		a.Cause, a.Timed, a.Late = Schedule, c.Made == provenance.Owner && !c.skipped(), c.Late
+		a.Cause, a.Timed, a.Late = Schedule, c.Made == provenance.Owner && !c.hasSkipped(), c.Late
 		if c.Mode == "remind" {
 			a.Cause, a.Urgency = Reminder, High
 		}
@@ -135,17 +135,17 @@ func aboutTx(q store.Querier, o bus.Out, event string) (about, error) {
 			a.Cause = Answer
 		}
 	case bus.System:
-		a.system(source, c)
+		a.setSystemCause(source, c)
 	}
 	if a.Cause != Answer && a.Cause != Digest {
 		a.Text += "\n" + c.Signal
 		a.Data = c.Data
-		a.look(c.Data)
+		a.addPayload(c.Data)
 	}
 	return a, nil
 }
 
-func (a *about) system(source string, c came) {
+func (a *noticeContext) setSystemCause(source string, c eventFields) {
 	switch {
 	case source == Source:
 		a.Cause = Digest
@@ -158,19 +158,19 @@ func (a *about) system(source string, c came) {
 	}
 }
 
-// look extracts people and times from a watcher's payload.
-func (a *about) look(data json.RawMessage) {
-	var s seen
+// addPayload extracts people and times from a watcher's payload.
+func (a *noticeContext) addPayload(data json.RawMessage) {
+	var s payloadFields
 	if len(data) == 0 || json.Unmarshal(data, &s) != nil {
 		return
 	}
 	for _, v := range []any{s.From, s.By, s.Sender, s.Organizer} {
-		a.people(v, 0)
+		a.collectPeople(v, 0)
 	}
 	if author, ok := s.Author.(string); ok { // an entry of a feed
 		a.Names = append(a.Names, author)
 	} else {
-		a.people(s.Author, 0)
+		a.collectPeople(s.Author, 0)
 	}
 	if from, ok := s.From.(string); ok && s.Channel != "" { // a message
 		a.People = append(a.People, s.Channel+":"+from)
@@ -195,15 +195,15 @@ func (a *about) look(data json.RawMessage) {
 // most is the maximum number of people per notice.
 const most = 50
 
-// people collects addresses, ids and names from a JSON value.
-func (a *about) people(v any, depth int) {
+// collectPeople collects addresses, ids and names from a JSON value.
+func (a *noticeContext) collectPeople(v any, depth int) {
 	switch v := v.(type) {
 	case string:
 		a.People = append(a.People, v)
 	case []any:
 		for _, x := range v[:min(len(v), most)] {
 			if depth == 0 {
-				a.people(x, 1)
+				a.collectPeople(x, 1)
 			}
 		}
 	case map[string]any:

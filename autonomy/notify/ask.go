@@ -9,8 +9,8 @@ import (
 	"strings"
 	"time"
 
-	"hob/knowledge/store"
-	"hob/platform/when"
+	"hob/platform/store"
+	"hob/platform/text/dateparse"
 )
 
 // Errors of the user's requests.
@@ -36,9 +36,9 @@ func ParseUntil(text string, now time.Time) (time.Time, error) {
 		at = now.Add(d)
 	} else if isDays {
 		at = now.AddDate(0, 0, k)
-	} else if m, err := when.Parse(s, now); err == nil {
+	} else if m, err := dateparse.Parse(s, now); err == nil {
 		at = m.Time
-	} else if m, err := when.Parse("in "+s, now); err == nil {
+	} else if m, err := dateparse.Parse("in "+s, now); err == nil {
 		at = m.Time
 	} else {
 		return at, fmt.Errorf("%q: %w", text, ErrTime)
@@ -49,24 +49,24 @@ func ParseUntil(text string, now time.Time) (time.Time, error) {
 	return at, nil
 }
 
-// mode returns the user's last mute setting: muted until then, or not muted until then despite
+// readMuteMode returns the user's last mute setting: muted until then, or not muted until then despite
 // quiet hours.
-func mode(q store.Querier) (held bool, until time.Time, err error) {
+func readMuteMode(q store.Querier) (held bool, until time.Time, err error) {
 	var ms int64
 	err = q.QueryRow(`SELECT held, until FROM quiet_mode`).Scan(&held, &ms)
 	if errors.Is(err, sql.ErrNoRows) {
 		return false, time.Time{}, nil
 	}
-	return held, store.Time(ms), wrap(err)
+	return held, store.Time(ms), wrapError(err)
 }
 
-// Hush mutes notices until then, like quiet hours. It returns the end of the muting.
-func (n *Notifier) Hush(ctx context.Context, until time.Time) (time.Time, error) {
+// Mute mutes notices until then, like quiet hours. It returns the end of the muting.
+func (n *Notifier) Mute(ctx context.Context, until time.Time) (time.Time, error) {
 	err := n.o.Store.Write(ctx, func(tx *store.Tx) error {
 		if err := setMode(tx, true, until); err != nil {
 			return err
 		}
-		n.changed(tx)
+		n.invalidateNext(tx)
 		if err := n.againTx(tx, time.Now()); err != nil {
 			return err
 		}
@@ -77,19 +77,19 @@ func (n *Notifier) Hush(ctx context.Context, until time.Time) (time.Time, error)
 	return until, err
 }
 
-// Unhush ends the muting, and also the current quiet hours; deferred notices are delivered. It
+// Unmute ends the muting, and also the current quiet hours; deferred notices are delivered. It
 // reports whether notices were muted.
-func (n *Notifier) Unhush(ctx context.Context) (was bool, err error) {
+func (n *Notifier) Unmute(ctx context.Context) (was bool, err error) {
 	err = n.o.Store.Write(ctx, func(tx *store.Tx) error {
 		now := time.Now()
 		if _, _, was, err = n.quietAt(tx, now); err != nil {
 			return err
 		}
-		until, _, _ := quiet(n.o.Quiet, now, n.o.Zone())
+		until, _, _ := activeWindow(n.o.Quiet, now, n.o.Zone())
 		if err := setMode(tx, false, until); err != nil {
 			return err
 		}
-		n.changed(tx)
+		n.invalidateNext(tx)
 		return n.againTx(tx, now)
 	})
 	return was, err
@@ -97,7 +97,7 @@ func (n *Notifier) Unhush(ctx context.Context) (was bool, err error) {
 
 func setMode(tx *store.Tx, held bool, until time.Time) error {
 	_, err := tx.Exec(`INSERT INTO quiet_mode (one, held, until) VALUES (1, ?1, ?2) ON CONFLICT (one) DO UPDATE SET held = ?1, until = ?2`, held, until.UnixMilli())
-	return wrap(err)
+	return wrapError(err)
 }
 
 // Quiet reports whether notices are muted now, until when and why.
@@ -111,14 +111,14 @@ func (n *Notifier) Release(ctx context.Context, id string) (k int, err error) {
 	err = n.o.Store.Write(ctx, func(tx *store.Tx) error {
 		res, err := tx.Exec(`UPDATE notices SET held_by = 'asked', until = ?1 WHERE state = 'held' AND (?2 = '' OR id = ?2)`, time.Now().UnixMilli(), id)
 		if err != nil {
-			return wrap(err)
+			return wrapError(err)
 		}
 		went, err := res.RowsAffected()
 		if k = int(went); err == nil && k == 0 && id != "" {
 			return fmt.Errorf("%s is not deferred: %w", id, ErrNotFound)
 		}
-		n.changed(tx)
-		return wrap(err)
+		n.invalidateNext(tx)
+		return wrapError(err)
 	})
 	return k, err
 }

@@ -5,11 +5,11 @@ import (
 	"time"
 )
 
-// Clock is a time of day in minutes, up to 24:00.
-type Clock int
+// TimeOfDay is a time of day in minutes, up to 24:00.
+type TimeOfDay int
 
 // ParseClock parses "07:00" or "24:00".
-func ParseClock(s string) (Clock, error) {
+func ParseClock(s string) (TimeOfDay, error) {
 	if s == "24:00" {
 		return 24 * 60, nil
 	}
@@ -17,15 +17,15 @@ func ParseClock(s string) (Clock, error) {
 	if err != nil {
 		return 0, fmt.Errorf("%q is not a time of day such as \"07:00\"", s)
 	}
-	return Clock(t.Hour()*60 + t.Minute()), nil
+	return TimeOfDay(t.Hour()*60 + t.Minute()), nil
 }
 
-func (c Clock) String() string { return fmt.Sprintf("%02d:%02d", int(c)/60, int(c)%60) }
+func (c TimeOfDay) String() string { return fmt.Sprintf("%02d:%02d", int(c)/60, int(c)%60) }
 
-// on returns the instant of time of day c, days days after the day of local. If the time occurs
+// instantOn returns the instant of time of day c, days days after the day of local. If the time occurs
 // twice, last selects the second instant. If a clock change skips it, on returns the instant of
 // the change.
-func (c Clock) on(local time.Time, days int, last bool) time.Time {
+func (c TimeOfDay) instantOn(local time.Time, days int, last bool) time.Time {
 	loc := local.Location()
 	y, m, d := local.Date()
 	wall := time.Date(y, m, d+days, int(c)/60, int(c)%60, 0, 0, time.UTC)

@@ -8,8 +8,8 @@ import (
 	"time"
 	"unicode/utf8"
 
-	"hob/platform/phrase"
-	"hob/platform/wording"
+	"hob/platform/text/minitmpl"
+	"hob/platform/text/textnorm"
 )
 
 // Limits of a digest. Notices above the line limit go into the next digest; shortened notices
@@ -28,8 +28,8 @@ type line struct {
 	Like     int // number of similar ones
 }
 
-// fitting returns the notices for one digest, and those that do not fit.
-func fitting(rows []Notice) (told, rest []Notice) {
+// splitDigest returns the notices for one digest, and those that do not fit.
+func splitDigest(rows []Notice) (told, rest []Notice) {
 	lines, has := 0, map[string]bool{}
 	for _, r := range rows {
 		like := r.Shape != "" && has[r.Shape]
@@ -45,13 +45,13 @@ func fitting(rows []Notice) (told, rest []Notice) {
 	return told, rest
 }
 
-// worded returns the text of a digest; more is the number of notices that follow in another
+// composeDigest returns the text of a digest; more is the number of notices that follow in another
 // one. A single notice stays unchanged.
-func (n *Notifier) worded(rows []Notice, more int) (string, error) {
+func (n *Notifier) composeDigest(rows []Notice, more int) (string, error) {
 	if len(rows) == 0 {
 		return "", nil
 	}
-	at := func(r Notice) string { return n.day(r.CreatedAt) }
+	at := func(r Notice) string { return n.formatPast(r.CreatedAt) }
 	if len(rows) == 1 {
 		return fmt.Sprintf("%s\n(from %s, delayed: %s)", rows[0].Text, at(rows[0]), rows[0].Why), nil
 	}
@@ -71,26 +71,26 @@ func (n *Notifier) worded(rows []Notice, more int) (string, error) {
 			view.Lines[i].Like++
 			continue
 		}
-		l := line{At: at(r), Text: phrase.Cut(r.Text, mostChars)}
+		l := line{At: at(r), Text: textnorm.Ellipsize(r.Text, mostChars)}
 		if utf8.RuneCountInString(strings.Join(strings.Fields(r.Text), " ")) > mostChars {
 			l.Text, view.Cut = l.Text+" ("+r.ID+")", true
 		}
 		like[r.Shape] = len(view.Lines)
 		view.Lines = append(view.Lines, l)
 	}
-	tmpl, err := wording.Parse(digestText, wording.Funcs{"join": strings.Join})
+	tmpl, err := minitmpl.Parse(digestText, minitmpl.Funcs{"join": strings.Join})
 	if err != nil {
-		return "", wrap(err)
+		return "", wrapError(err)
 	}
 	var b strings.Builder
 	if err := tmpl.Execute(&b, view); err != nil {
-		return "", wrap(err)
+		return "", wrapError(err)
 	}
 	return strings.TrimSpace(b.String()), nil
 }
 
-// day formats a past instant as briefly as is unambiguous.
-func (n *Notifier) day(t time.Time) string {
+// formatPast formats a past instant as briefly as is unambiguous.
+func (n *Notifier) formatPast(t time.Time) string {
 	t, now := t.In(n.o.Zone()), time.Now().In(n.o.Zone())
 	switch {
 	case t.YearDay() == now.YearDay() && t.Year() == now.Year():

@@ -6,26 +6,26 @@ import (
 	"testing"
 	"time"
 
-	"hob/knowledge/store"
+	"hob/platform/store"
 )
 
 // Each of many notices is sent, once and in order, though one digest does not hold them, and
 // across restarts.
 func TestManyLines(t *testing.T) {
-	bubble(t, Options{Quiet: []Quiet{night(nil)}}, func(t *testing.T, h *house) {
+	runVirtual(t, Options{Quiet: []QuietWindow{nightWindow(nil)}}, func(t *testing.T, h *notifierFixture) {
 		time.Sleep(11 * time.Hour)
 		var want []string
 		for i := range 120 {
 			text := "thing " + strings.Repeat("x", i+1) + "."
-			h.tell(seen1(text), text)
+			h.endWithNotice(watcherEvent(text), text)
 			want = append(want, text)
 		}
 		time.Sleep(9 * time.Hour)
 		for range 5 {
-			h.due()
-			h.restart()
+			h.runDue()
+			h.restartNotifier()
 		}
-		all := h.texts()
+		all := h.sentTexts()
 		if len(all) != 3 || !strings.HasSuffix(all[0], "\n70 more will follow.") || !strings.HasSuffix(all[1], "\n20 more will follow.") || strings.Contains(all[2], "follow") {
 			t.Fatalf("%q", all)
 		}
@@ -47,27 +47,27 @@ func TestManyLines(t *testing.T) {
 // Lines beyond the first digest wait if quiet hours begin in between, and notices similar to a
 // line need no line.
 func TestManyLinesAtNight(t *testing.T) {
-	bubble(t, Options{Quiet: []Quiet{night(nil)}}, func(t *testing.T, h *house) {
+	runVirtual(t, Options{Quiet: []QuietWindow{nightWindow(nil)}}, func(t *testing.T, h *notifierFixture) {
 		time.Sleep(11 * time.Hour)
 		for i := range 60 {
 			text := "thing " + strings.Repeat("x", i+1)
-			h.tell(seen1(text), text)
+			h.endWithNotice(watcherEvent(text), text)
 		}
 		for i := range 5 {
 			text := fmt.Sprintf("thing x %d", i)
-			h.tell(mail(text), text)
+			h.endWithNotice(mailEvent(text), text)
 		}
 		time.Sleep(9 * time.Hour)
-		h.due()
-		_, err := h.n.Hush(t.Context(), time.Now().Add(time.Hour))
-		fatal(t, err)
-		h.due()
-		if got := h.texts(); len(got) != 1 || !strings.HasSuffix(got[0], "\n15 more will follow.") {
+		h.runDue()
+		_, err := h.n.Mute(t.Context(), time.Now().Add(time.Hour))
+		failOn(t, err)
+		h.runDue()
+		if got := h.sentTexts(); len(got) != 1 || !strings.HasSuffix(got[0], "\n15 more will follow.") {
 			t.Fatalf("%q", got)
 		}
 		time.Sleep(time.Hour)
-		h.due()
-		got := h.texts()
+		h.runDue()
+		got := h.sentTexts()
 		if len(got) != 2 || !strings.HasPrefix(got[1], "15 notifications") || !strings.HasSuffix(got[1], "thing x 0 … and 4 more") {
 			t.Errorf("%q", got)
 		}
@@ -76,19 +76,19 @@ func TestManyLinesAtNight(t *testing.T) {
 
 // The full text of a notice that a digest shortens is available.
 func TestCut(t *testing.T) {
-	bubble(t, Options{Quiet: []Quiet{night(nil)}}, func(t *testing.T, h *house) {
+	runVirtual(t, Options{Quiet: []QuietWindow{nightWindow(nil)}}, func(t *testing.T, h *notifierFixture) {
 		time.Sleep(11 * time.Hour)
 		long := strings.Repeat("word ", 200) + "end"
-		id := h.tell(seen1("long"), long)
-		h.tell(seen1("short"), "short")
+		id := h.endWithNotice(watcherEvent("long"), long)
+		h.endWithNotice(watcherEvent("short"), "short")
 		time.Sleep(9 * time.Hour)
-		h.due()
+		h.runDue()
 		rows, err := h.n.Why(t.Context(), id)
-		fatal(t, err)
+		failOn(t, err)
 		if len(rows) != 1 || rows[0].Text != long {
 			t.Fatal(rows)
 		}
-		got := h.texts()
+		got := h.sentTexts()
 		if len(got) != 1 || !strings.Contains(got[0], "… ("+rows[0].ID+")\n") || !strings.HasSuffix(got[0], "hob notify list --json") {
 			t.Errorf("%q", got)
 		}
@@ -97,19 +97,19 @@ func TestCut(t *testing.T) {
 
 // A failed digest loses no notices: the next start sends them, unless quiet hours apply then.
 func TestDigestGivenUp(t *testing.T) {
-	bubble(t, Options{Quiet: []Quiet{night(nil)}}, func(t *testing.T, h *house) {
+	runVirtual(t, Options{Quiet: []QuietWindow{nightWindow(nil)}}, func(t *testing.T, h *notifierFixture) {
 		time.Sleep(11 * time.Hour)
-		h.tell(seen1("one"), "one")
+		h.endWithNotice(watcherEvent("one"), "one")
 		giveUp := func() {
 			t.Helper()
 			_, err := h.n.Due(t.Context(), time.Now())
-			fatal(t, err)
+			failOn(t, err)
 			events, _, err := h.bus.Claim(t.Context(), 10)
-			fatal(t, err)
+			failOn(t, err)
 			if len(events) != 1 {
 				t.Fatal(events)
 			}
-			fatal(t, h.db.Write(t.Context(), func(tx *store.Tx) error {
+			failOn(t, h.db.Write(t.Context(), func(tx *store.Tx) error {
 				_, err := h.bus.FailTx(tx, events[0], "no luck", time.Time{}, true)
 				return err
 			}))
@@ -117,25 +117,25 @@ func TestDigestGivenUp(t *testing.T) {
 		time.Sleep(9 * time.Hour)
 		giveUp()
 		for range 3 {
-			h.due() // it is not retried endlessly
+			h.runDue() // it is not retried endlessly
 		}
-		if got := h.texts(); len(got) > 0 {
+		if got := h.sentTexts(); len(got) > 0 {
 			t.Fatal(got)
 		}
-		h.restart()
+		h.restartNotifier()
 		giveUp()
 		time.Sleep(15 * time.Hour)
-		h.restart()
-		h.due()
-		if got := h.texts(); len(got) > 0 {
+		h.restartNotifier()
+		h.runDue()
+		if got := h.sentTexts(); len(got) > 0 {
 			t.Fatal(got)
 		}
 		time.Sleep(9 * time.Hour)
 		for range 3 {
-			h.due()
-			h.restart()
+			h.runDue()
+			h.restartNotifier()
 		}
-		if got := h.texts(); len(got) != 1 || !strings.HasPrefix(got[0], "one\n") {
+		if got := h.sentTexts(); len(got) != 1 || !strings.HasPrefix(got[0], "one\n") {
 			t.Error(got)
 		}
 	})

@@ -11,19 +11,19 @@ import (
 
 	"hob/autonomy/bus"
 	"hob/channels"
-	"hob/knowledge/store"
+	"hob/platform/store"
 )
 
-// repeats reports whether a second notice with the same content may be a duplicate. Notices
+// mayRepeat reports whether a second notice with the same content may be a duplicate. Notices
 // that the owner requested or timed always repeat.
-func (a about) repeats(o bus.Out) bool {
+func (a noticeContext) mayRepeat(o bus.OutboxItem) bool {
 	return o.Kind == channels.Notice && a.Cause != Answer && a.Cause != Digest && !a.Timed
 }
 
-// fact returns a hash of the content of a notice: its text and the watcher's payload. Two mails
+// factKey returns a hash of the content of a notice: its text and the watcher's payload. Two mails
 // with the same subject are two facts; one mail found by two watchers is one. Without a
 // payload, "all is well" from two sources is two facts.
-func fact(a about, text string) string {
+func factKey(a noticeContext, text string) string {
 	var v any
 	if json.Unmarshal(a.Data, &v) != nil {
 		v = nil
@@ -37,18 +37,18 @@ func fact(a about, text string) string {
 		plain = nil
 	}
 	who := ""
-	if nothing := v == nil || ok && len(m) == 0; (nothing || a.Cause == Schedule) && !a.broken() { // a schedule has no payload except the time
+	if nothing := v == nil || ok && len(m) == 0; (nothing || a.Cause == Schedule) && !a.isError() { // a schedule has no payload except the time
 		who = string(a.Cause) + ":" + a.Watcher
 	}
-	return sum(strings.Join(strings.Fields(text), " "), string(plain), who)
+	return hashParts(strings.Join(strings.Fields(text), " "), string(plain), who)
 }
 
-// broken reports whether a notice is about an error. One network failure breaks several
+// isError reports whether a notice is about an error. One network failure breaks several
 // watchers and is reported once.
-func (a about) broken() bool { return a.Cause == Trouble || a.Cause == Own }
+func (a noticeContext) isError() bool { return a.Cause == Trouble || a.Cause == Own }
 
-// shape returns a hash that similar notices share: the sender, and the text without numbers.
-func shape(a about, text string) string {
+// shapeKey returns a hash that similar notices share: the sender, and the text without numbers.
+func shapeKey(a noticeContext, text string) string {
 	var b strings.Builder
 	was := false
 	for _, r := range strings.Join(strings.Fields(text), " ") {
@@ -60,10 +60,10 @@ func shape(a about, text string) string {
 			was = true
 		}
 	}
-	return sum(string(a.Cause), a.Watcher, b.String())
+	return hashParts(string(a.Cause), a.Watcher, b.String())
 }
 
-func sum(parts ...string) string {
+func hashParts(parts ...string) string {
 	h := sha256.New()
 	for _, p := range parts {
 		fmt.Fprintf(h, "%d:%s", len(p), p)
@@ -76,7 +76,7 @@ func sum(parts ...string) string {
 // duplicate.
 func (n *Notifier) sameTx(tx *store.Tx, r Notice) (first Notice, found bool, err error) {
 	again := r.Cause == Trouble || r.Cause == Own
-	rows, err := list(tx, `WHERE fact = ? AND state <> 'repeated' AND created_at > ? AND (? OR watcher <> ?) ORDER BY seq DESC LIMIT 1`,
+	rows, err := listNotices(tx, `WHERE fact = ? AND state <> 'repeated' AND created_at > ? AND (? OR watcher <> ?) ORDER BY seq DESC LIMIT 1`,
 		r.Fact, r.CreatedAt.Add(-n.o.SameWithin).UnixMilli(), again, r.Watcher)
 	if err != nil || len(rows) == 0 {
 		return first, false, err
@@ -86,14 +86,14 @@ func (n *Notifier) sameTx(tx *store.Tx, r Notice) (first Notice, found bool, err
 
 // timesTx returns how often a fact was suppressed since its last notice, "" for never.
 func (n *Notifier) timesTx(tx *store.Tx, fact string) (string, error) {
-	rows, err := list(tx, `WHERE fact = ? AND state <> 'repeated' ORDER BY seq DESC LIMIT 1`, fact)
+	rows, err := listNotices(tx, `WHERE fact = ? AND state <> 'repeated' ORDER BY seq DESC LIMIT 1`, fact)
 	if err != nil || len(rows) == 0 || rows[0].Again == 0 {
 		return "", err
 	}
-	return fmt.Sprintf("\n(The same %s more since %s.)", times(rows[0].Again), n.day(rows[0].CreatedAt)), nil
+	return fmt.Sprintf("\n(The same %s more since %s.)", formatTimes(rows[0].Again), n.formatPast(rows[0].CreatedAt)), nil
 }
 
-func times(n int) string {
+func formatTimes(n int) string {
 	if n == 1 {
 		return "once"
 	}
@@ -102,21 +102,21 @@ func times(n int) string {
 
 // likeTx counts the similar notices sent within the window, and returns the time of the first.
 func (n *Notifier) likeTx(tx *store.Tx, shape string, now time.Time) (k int, since time.Time, err error) {
-	return count(tx, `shape = ? AND state = 'told' AND created_at > ?`, shape, now.Add(-n.o.SameWithin).UnixMilli())
+	return countNotices(tx, `shape = ? AND state = 'told' AND created_at > ?`, shape, now.Add(-n.o.SameWithin).UnixMilli())
 }
 
 // toldTx counts the notices of the last hour that count for the limit.
 func (n *Notifier) toldTx(tx *store.Tx, now time.Time) (k int, since time.Time, err error) {
-	return count(tx, `state = 'told' AND told_at > ? AND urgency IN ('low', 'normal') AND fact <> ''`, now.Add(-time.Hour).UnixMilli())
+	return countNotices(tx, `state = 'told' AND told_at > ? AND urgency IN ('low', 'normal') AND fact <> ''`, now.Add(-time.Hour).UnixMilli())
 }
 
 // raisedTx counts the notices of the last hour that a model raised to high urgency.
 func (n *Notifier) raisedTx(tx *store.Tx, now time.Time) (k int, since time.Time, err error) {
-	return count(tx, `state = 'told' AND told_at > ? AND urgency = 'high' AND weighed = 1 AND fact <> ''`, now.Add(-time.Hour).UnixMilli())
+	return countNotices(tx, `state = 'told' AND told_at > ? AND urgency = 'high' AND weighed = 1 AND fact <> ''`, now.Add(-time.Hour).UnixMilli())
 }
 
-func count(q store.Querier, where string, args ...any) (k int, since time.Time, err error) {
+func countNotices(q store.Querier, where string, args ...any) (k int, since time.Time, err error) {
 	var ms int64
 	err = q.QueryRow(`SELECT count(*), coalesce(min(told_at), 0) FROM notices WHERE `+where, args...).Scan(&k, &ms)
-	return k, store.Time(ms), wrap(err)
+	return k, store.Time(ms), wrapError(err)
 }

@@ -14,12 +14,12 @@ import (
 	"hob/platform/provenance"
 )
 
-// mail returns the notice of a mail watcher.
-func mail(id string) event {
+// mailEvent returns the notice of a mail watcher.
+func mailEvent(id string) event {
 	return event{kind: bus.Watcher, source: "watcher:w1", payload: map[string]any{"watcher": "w1", "title": "Mail", "data": map[string]any{"message_id": id, "received": time.Now()}}}
 }
 
-func bubble(t *testing.T, o Options, f func(t *testing.T, h *house)) {
+func runVirtual(t *testing.T, o Options, f func(t *testing.T, h *notifierFixture)) {
 	t.Helper()
 	synctest.Test(t, func(t *testing.T) {
 		time.Sleep(12 * time.Hour)
@@ -29,11 +29,11 @@ func bubble(t *testing.T, o Options, f func(t *testing.T, h *house)) {
 	})
 }
 
-// states returns the states of the notices, oldest first.
-func (h *house) states() (out []string) {
+// stateList returns the states of the notices, oldest first.
+func (h *notifierFixture) stateList() (out []string) {
 	h.t.Helper()
 	rows, err := h.n.List(h.t.Context(), "", "", 1000)
-	fatal(h.t, err)
+	failOn(h.t, err)
 	for _, r := range slices.Backward(rows) {
 		s := string(r.State)
 		if r.HeldBy != "" {
@@ -45,32 +45,32 @@ func (h *house) states() (out []string) {
 }
 
 func TestSameFact(t *testing.T) {
-	bubble(t, Options{}, func(t *testing.T, h *house) {
+	runVirtual(t, Options{}, func(t *testing.T, h *notifierFixture) {
 		trouble := event{kind: bus.System, source: "watcher:w1", payload: map[string]any{"watcher": "w1"}}
-		h.tell(mail("a"), "Mail from Ada: lunch")
-		second := mail("a")
+		h.endWithNotice(mailEvent("a"), "Mail from Ada: lunch")
+		second := mailEvent("a")
 		second.payload["watcher"] = "w2"
-		h.tell(second, "Mail  from Ada: lunch ")  // seen by a second watcher
-		h.tell(mail("a"), "Mail from Ada: lunch") // a second signal of the same watcher counts as new
-		h.tell(mail("b"), "Mail from Ada: lunch") // another mail
-		h.tell(trouble, "cannot connect")
-		h.restart()
+		h.endWithNotice(second, "Mail  from Ada: lunch ")       // seen by a second watcher
+		h.endWithNotice(mailEvent("a"), "Mail from Ada: lunch") // a second signal of the same watcher counts as new
+		h.endWithNotice(mailEvent("b"), "Mail from Ada: lunch") // another mail
+		h.endWithNotice(trouble, "cannot connect")
+		h.restartNotifier()
 		for range 5 {
 			time.Sleep(5 * time.Minute)
-			h.tell(trouble, "cannot connect")
+			h.endWithNotice(trouble, "cannot connect")
 		}
 		want := []string{"told", "repeated", "told", "told", "told", "repeated", "repeated", "repeated", "repeated", "repeated"}
-		if diff := cmp.Diff(want, h.states()); diff != "" {
+		if diff := cmp.Diff(want, h.stateList()); diff != "" {
 			t.Error(diff)
 		}
 		time.Sleep(10 * time.Minute)
-		h.tell(trouble, "cannot connect")
-		got := h.texts()
+		h.endWithNotice(trouble, "cannot connect")
+		got := h.sentTexts()
 		if s := got[len(got)-1]; s != "cannot connect\n(The same 5 times more since 12:00.)" {
 			t.Error(s)
 		}
 		rows, err := h.n.List(t.Context(), "repeated", "", 1)
-		fatal(t, err)
+		failOn(t, err)
 		if s := rows[0].Line(func(t time.Time) string { return t.Format("15:04") }); !strings.Contains(s, "not sent: it repeats n-") {
 			t.Error(s)
 		}
@@ -103,10 +103,10 @@ func TestSameWordsOfTwoSources(t *testing.T) {
 		}, []string{"told", "repeated"}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			bubble(t, Options{}, func(t *testing.T, h *house) {
-				h.tell(c.of("w1"), "All is well.")
-				h.tell(c.of("w2"), "All is well.")
-				if diff := cmp.Diff(c.want, h.states()); diff != "" {
+			runVirtual(t, Options{}, func(t *testing.T, h *notifierFixture) {
+				h.endWithNotice(c.of("w1"), "All is well.")
+				h.endWithNotice(c.of("w2"), "All is well.")
+				if diff := cmp.Diff(c.want, h.stateList()); diff != "" {
 					t.Error(diff)
 				}
 			})
@@ -117,18 +117,18 @@ func TestSameWordsOfTwoSources(t *testing.T) {
 // A notice of high urgency does not wait with a less urgent one, and the digest does not repeat
 // what it replaces.
 func TestHighOvertakesWhatIsHeld(t *testing.T) {
-	o := Options{Digests: []Clock{18 * 60}, Rules: []Rule{{Watchers: []string{"w1"}, Urgency: Low}, {Watchers: []string{"w2"}, Urgency: High}}}
-	bubble(t, o, func(t *testing.T, h *house) {
-		h.tell(mail("a"), "Mail from Ada: the house is on fire")
-		second := mail("a")
+	o := Options{Digests: []TimeOfDay{18 * 60}, Rules: []Rule{{Watchers: []string{"w1"}, Urgency: Low}, {Watchers: []string{"w2"}, Urgency: High}}}
+	runVirtual(t, o, func(t *testing.T, h *notifierFixture) {
+		h.endWithNotice(mailEvent("a"), "Mail from Ada: the house is on fire")
+		second := mailEvent("a")
 		second.payload["watcher"] = "w2"
-		h.tell(second, "Mail from Ada: the house is on fire")
-		if got := h.texts(); len(got) != 1 {
+		h.endWithNotice(second, "Mail from Ada: the house is on fire")
+		if got := h.sentTexts(); len(got) != 1 {
 			t.Fatal(got)
 		}
 		time.Sleep(7 * time.Hour)
-		h.due()
-		if got := h.texts(); len(got) != 1 {
+		h.runDue()
+		if got := h.sentTexts(); len(got) != 1 {
 			t.Errorf("told again: %q", got)
 		}
 	})
@@ -137,13 +137,13 @@ func TestHighOvertakesWhatIsHeld(t *testing.T) {
 // A repetition of another day names the day.
 func TestSameAgainNamesTheDay(t *testing.T) {
 	for after, want := range map[time.Duration]string{time.Hour: "since 12:00", 3 * 24 * time.Hour: "since Sat 12:00", 40 * 24 * time.Hour: "since 1 Jan 12:00", 400 * 24 * time.Hour: "since 1 Jan 2000 12:00"} {
-		bubble(t, Options{}, func(t *testing.T, h *house) {
+		runVirtual(t, Options{}, func(t *testing.T, h *notifierFixture) {
 			trouble := event{kind: bus.System, source: "watcher:w1", payload: map[string]any{"watcher": "w1"}}
-			h.tell(trouble, "cannot connect")
-			h.tell(trouble, "cannot connect")
+			h.endWithNotice(trouble, "cannot connect")
+			h.endWithNotice(trouble, "cannot connect")
 			time.Sleep(after)
-			h.tell(trouble, "cannot connect")
-			if got := h.texts(); !strings.HasSuffix(got[len(got)-1], "(The same once more "+want+".)") {
+			h.endWithNotice(trouble, "cannot connect")
+			if got := h.sentTexts(); !strings.HasSuffix(got[len(got)-1], "(The same once more "+want+".)") {
 				t.Errorf("after %s: %q", after, got)
 			}
 		})
@@ -152,33 +152,33 @@ func TestSameAgainNamesTheDay(t *testing.T) {
 
 // Notices timed by the user repeat as scheduled, and critical ones repeat too.
 func TestSameFactOfTheOwner(t *testing.T) {
-	bubble(t, Options{PerHour: 1, Rules: []Rule{{Words: []string{"ring"}, Urgency: Critical}}}, func(t *testing.T, h *house) {
+	runVirtual(t, Options{PerHour: 1, Rules: []Rule{{Words: []string{"ring"}, Urgency: Critical}}}, func(t *testing.T, h *notifierFixture) {
 		remind := event{kind: bus.Schedule, payload: map[string]any{"mode": "remind", "made": "owner", "watcher": "c1"}}
 		for range 4 {
-			h.tell(remind, "Reminder: drink")
-			h.tell(event{kind: bus.Webhook}, "ring")
+			h.endWithNotice(remind, "Reminder: drink")
+			h.endWithNotice(event{kind: bus.Webhook}, "ring")
 			time.Sleep(time.Minute)
 		}
-		if got := h.texts(); len(got) != 8 {
+		if got := h.sentTexts(); len(got) != 8 {
 			t.Error(got)
 		}
 	})
 }
 
 func TestLikeEachOther(t *testing.T) {
-	bubble(t, Options{PerHour: 1000}, func(t *testing.T, h *house) {
+	runVirtual(t, Options{PerHour: 1000}, func(t *testing.T, h *notifierFixture) {
 		for i := range 18 {
-			h.tell(mail(fmt.Sprint(i)), fmt.Sprintf("timeout after %d s", 30+i))
+			h.endWithNotice(mailEvent(fmt.Sprint(i)), fmt.Sprintf("timeout after %d s", 30+i))
 			time.Sleep(10 * time.Second)
 		}
-		h.tell(mail("x"), "something else")
-		next := h.due()
-		if got := h.texts(); len(got) != 4 || !next.Equal(time.Date(2000, 1, 1, 12, 30, 0, 0, time.UTC)) {
+		h.endWithNotice(mailEvent("x"), "something else")
+		next := h.runDue()
+		if got := h.sentTexts(); len(got) != 4 || !next.Equal(time.Date(2000, 1, 1, 12, 30, 0, 0, time.UTC)) {
 			t.Fatal(got, next)
 		}
 		time.Sleep(time.Until(next))
-		h.due()
-		got := h.texts()
+		h.runDue()
+		got := h.sentTexts()
 		if s := got[len(got)-1]; len(got) != 5 || !strings.Contains(s, "12:00 timeout after 33 s … and 14 more\n") && !strings.HasSuffix(s, "… and 14 more") {
 			t.Errorf("%q", got)
 		}
@@ -186,19 +186,19 @@ func TestLikeEachOther(t *testing.T) {
 }
 
 func TestCap(t *testing.T) {
-	bubble(t, Options{PerHour: 5}, func(t *testing.T, h *house) {
+	runVirtual(t, Options{PerHour: 5}, func(t *testing.T, h *notifierFixture) {
 		names := strings.Fields("ada bob cleo dora eve finn gus hal")
 		for _, who := range names {
-			h.tell(mail(who), "Mail from "+who)
+			h.endWithNotice(mailEvent(who), "Mail from "+who)
 			time.Sleep(time.Minute)
 		}
-		if got := h.texts(); len(got) != 5 {
+		if got := h.sentTexts(); len(got) != 5 {
 			t.Fatal(got)
 		}
-		h.tell(event{kind: bus.Message, from: provenance.Owner}, "an answer")
+		h.endWithNotice(event{kind: bus.Message, from: provenance.Owner}, "an answer")
 		time.Sleep(time.Hour)
-		h.due()
-		got := h.texts()
+		h.runDue()
+		got := h.sentTexts()
 		if s := got[len(got)-1]; len(got) != 7 || !strings.HasPrefix(s, "3 notifications held back (5 notices were sent within an hour (notify.per_hour))") || !strings.Contains(s, "Mail from hal") {
 			t.Errorf("%q", got)
 		}
@@ -208,22 +208,22 @@ func TestCap(t *testing.T) {
 // Notices of low urgency are sent twice a day, once each, and without notices no digest is
 // sent. Quiet hours come first.
 func TestDigests(t *testing.T) {
-	o := Options{Digests: []Clock{8 * 60, 18 * 60}, Quiet: []Quiet{{Start: 22 * 60, End: 9 * 60}}, Rules: []Rule{{Words: []string{"small"}, Urgency: Low}}}
-	bubble(t, o, func(t *testing.T, h *house) {
+	o := Options{Digests: []TimeOfDay{8 * 60, 18 * 60}, Quiet: []QuietWindow{{Start: 22 * 60, End: 9 * 60}}, Rules: []Rule{{Words: []string{"small"}, Urgency: Low}}}
+	runVirtual(t, o, func(t *testing.T, h *notifierFixture) {
 		var got []string
 		said := 0
 		for i := range 4 * 24 {
 			if i%7 == 6 {
-				h.restart()
+				h.restartNotifier()
 			}
-			h.due()
-			for _, s := range h.texts()[said:] {
+			h.runDue()
+			for _, s := range h.sentTexts()[said:] {
 				said++
 				head, _, _ := strings.Cut(s, " (")
 				got = append(got, time.Now().Format("2 15:04 ")+head)
 			}
 			if i == 1 || i == 2 || i == 20 || i == 24 {
-				h.tell(mail(fmt.Sprint(i)), "small "+string(rune('a'+i)))
+				h.endWithNotice(mailEvent(fmt.Sprint(i)), "small "+string(rune('a'+i)))
 			}
 			time.Sleep(time.Hour)
 		}
@@ -238,37 +238,37 @@ func TestDigests(t *testing.T) {
 }
 
 func TestHush(t *testing.T) {
-	bubble(t, Options{Quiet: []Quiet{night(nil)}}, func(t *testing.T, h *house) {
+	runVirtual(t, Options{Quiet: []QuietWindow{nightWindow(nil)}}, func(t *testing.T, h *notifierFixture) {
 		ctx := t.Context()
-		until, err := h.n.Hush(ctx, time.Now().Add(2*time.Hour))
-		fatal(t, err)
-		h.tell(seen1("one"), "one")
-		h.restart()
-		h.due()
-		if got := h.texts(); len(got) > 0 || until.Hour() != 14 {
+		until, err := h.n.Mute(ctx, time.Now().Add(2*time.Hour))
+		failOn(t, err)
+		h.endWithNotice(watcherEvent("one"), "one")
+		h.restartNotifier()
+		h.runDue()
+		if got := h.sentTexts(); len(got) > 0 || until.Hour() != 14 {
 			t.Fatal(got, until)
 		}
-		was, err := h.n.Unhush(ctx)
-		fatal(t, err)
-		h.due()
-		if got := h.texts(); len(got) != 1 || !was {
+		was, err := h.n.Unmute(ctx)
+		failOn(t, err)
+		h.runDue()
+		if got := h.sentTexts(); len(got) != 1 || !was {
 			t.Fatal(got, was)
 		}
 		time.Sleep(11 * time.Hour) // 23:00
-		h.tell(seen1("two"), "two")
-		_, err = h.n.Unhush(ctx) // for this night
-		fatal(t, err)
-		h.due()
-		h.tell(seen1("three"), "three")
+		h.endWithNotice(watcherEvent("two"), "two")
+		_, err = h.n.Unmute(ctx) // for this night
+		failOn(t, err)
+		h.runDue()
+		h.endWithNotice(watcherEvent("three"), "three")
 		time.Sleep(24 * time.Hour)
-		h.tell(seen1("four"), "four")
-		h.due()
-		got := h.texts()
+		h.endWithNotice(watcherEvent("four"), "four")
+		h.runDue()
+		got := h.sentTexts()
 		if len(got) != 3 || !strings.HasPrefix(got[1], "two") || got[2] != "three" {
 			t.Errorf("%q", got)
 		}
-		until, err = h.n.Hush(ctx, time.Now().Add(time.Hour)) // the muting continues in the night
-		fatal(t, err)
+		until, err = h.n.Mute(ctx, time.Now().Add(time.Hour)) // the muting continues in the night
+		failOn(t, err)
 		if until.Format("15:04") != "07:30" {
 			t.Error(until)
 		}
@@ -276,29 +276,29 @@ func TestHush(t *testing.T) {
 }
 
 func TestSnooze(t *testing.T) {
-	bubble(t, Options{Quiet: []Quiet{night(nil)}}, func(t *testing.T, h *house) {
+	runVirtual(t, Options{Quiet: []QuietWindow{nightWindow(nil)}}, func(t *testing.T, h *notifierFixture) {
 		ctx := t.Context()
-		h.tell(seen1("the tax"), "the tax")
+		h.endWithNotice(watcherEvent("the tax"), "the tax")
 		first, err := h.n.Snooze(ctx, "", "main", time.Now().Add(11*time.Hour)) // 23:00, at night: sent as requested
-		fatal(t, err)
-		h.restart()
-		h.due()
+		failOn(t, err)
+		h.restartNotifier()
+		h.runDue()
 		time.Sleep(11*time.Hour + time.Minute)
-		h.due()
-		got := h.texts()
+		h.runDue()
+		got := h.sentTexts()
 		if len(got) != 2 || !strings.HasPrefix(got[1], "the tax\n(from 12:00") || first.Text != "the tax" {
 			t.Fatalf("%q %+v", got, first)
 		}
-		h.tell(seen1("two"), "two")
+		h.endWithNotice(watcherEvent("two"), "two")
 		rows, err := h.n.List(ctx, "held", "", 10)
-		fatal(t, err)
+		failOn(t, err)
 		if len(rows) != 1 {
 			t.Fatal(rows)
 		}
 		k, err := h.n.Release(ctx, rows[0].ID)
-		fatal(t, err)
-		h.due()
-		if got := h.texts(); len(got) != 3 || k != 1 {
+		failOn(t, err)
+		h.runDue()
+		if got := h.sentTexts(); len(got) != 3 || k != 1 {
 			t.Error(got)
 		}
 		if _, err := h.n.Release(ctx, "n-none"); err == nil {
@@ -312,20 +312,20 @@ func TestSnooze(t *testing.T) {
 
 // A second snooze changes the time; the notice is sent once.
 func TestSnoozeAgain(t *testing.T) {
-	bubble(t, Options{}, func(t *testing.T, h *house) {
-		h.tell(seen1("the tax"), "the tax")
+	runVirtual(t, Options{}, func(t *testing.T, h *notifierFixture) {
+		h.endWithNotice(watcherEvent("the tax"), "the tax")
 		for _, hours := range []time.Duration{1, 2} {
 			_, err := h.n.Snooze(t.Context(), "", "main", time.Now().Add(hours*time.Hour))
-			fatal(t, err)
+			failOn(t, err)
 		}
 		time.Sleep(time.Hour + time.Minute)
-		h.due()
-		if got := h.texts(); len(got) != 1 {
+		h.runDue()
+		if got := h.sentTexts(); len(got) != 1 {
 			t.Errorf("after an hour: %q", got)
 		}
 		time.Sleep(time.Hour)
-		h.due()
-		if got := h.texts(); len(got) != 2 {
+		h.runDue()
+		if got := h.sentTexts(); len(got) != 2 {
 			t.Errorf("after two hours: %q", got)
 		}
 	})
@@ -354,21 +354,21 @@ func TestParseUntil(t *testing.T) {
 // Records of notices are kept for a limited time; deferred ones, and those that wait for their
 // channel, stay.
 func TestPrune(t *testing.T) {
-	o := Options{Digests: []Clock{18 * 60}, Rules: []Rule{{Words: []string{"small"}, Urgency: Low}}}
-	bubble(t, o, func(t *testing.T, h *house) {
-		h.tell(mail("a"), "told")
-		h.on("signal", "nobody fetches it")
-		h.tell(mail("b"), "small and held")
+	o := Options{Digests: []TimeOfDay{18 * 60}, Rules: []Rule{{Words: []string{"small"}, Urgency: Low}}}
+	runVirtual(t, o, func(t *testing.T, h *notifierFixture) {
+		h.endWithNotice(mailEvent("a"), "told")
+		h.tellOn("signal", "nobody fetches it")
+		h.endWithNotice(mailEvent("b"), "small and held")
 		time.Sleep(100 * 24 * time.Hour)
-		h.tell(mail("c"), "told now")
+		h.endWithNotice(mailEvent("c"), "told now")
 		for range 2 {
-			fatal(t, h.n.Prune(t.Context(), time.Now().Add(-90*24*time.Hour)))
+			failOn(t, h.n.Prune(t.Context(), time.Now().Add(-90*24*time.Hour)))
 		}
-		if diff := cmp.Diff([]string{"told", "held digest", "told"}, h.states()); diff != "" {
+		if diff := cmp.Diff([]string{"told", "held digest", "told"}, h.stateList()); diff != "" {
 			t.Error(diff)
 		}
-		h.due()
-		if got := h.texts(); !strings.HasPrefix(got[len(got)-1], "small and held") {
+		h.runDue()
+		if got := h.sentTexts(); !strings.HasPrefix(got[len(got)-1], "small and held") {
 			t.Errorf("%q", got)
 		}
 	})

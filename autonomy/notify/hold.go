@@ -7,7 +7,7 @@ import (
 
 	"hob/autonomy/bus"
 	"hob/channels"
-	"hob/knowledge/store"
+	"hob/platform/store"
 )
 
 // verdict is the decision about a notice and its reason.
@@ -20,9 +20,9 @@ type verdict struct {
 }
 
 // judgeTx decides whether a notice is delivered, deferred or suppressed.
-func (n *Notifier) judgeTx(tx *store.Tx, o bus.Out, a about, j judged, row Notice) (verdict, error) {
+func (n *Notifier) judgeTx(tx *store.Tx, o bus.OutboxItem, a noticeContext, j ratedUrgency, row Notice) (verdict, error) {
 	if a.Cause == Answer || a.Cause == Digest {
-		return verdict{state: Told, why: called(a.Cause) + " is never deferred"}, nil
+		return verdict{state: Told, why: describeCause(a.Cause) + " is never deferred"}, nil
 	}
 	if row.Fact != "" && j.urgency != Critical {
 		first, found, err := n.sameTx(tx, row)
@@ -33,11 +33,11 @@ func (n *Notifier) judgeTx(tx *store.Tx, o bus.Out, a about, j judged, row Notic
 		case found && overtakes: // a notice of high urgency does not wait with a less urgent one, which it replaces
 			_, err := tx.Exec(`UPDATE notices SET state = 'repeated', digest = ?, why = 'it is what ' || ? || ' says, which is more urgent' WHERE id = ?`, row.ID, row.ID, first.ID)
 			if err != nil {
-				return verdict{}, wrap(err)
+				return verdict{}, wrapError(err)
 			}
 		case found:
 			_, err := tx.Exec(`UPDATE notices SET again = again + 1 WHERE id = ?`, first.ID)
-			return verdict{state: Repeated, of: first.ID, why: fmt.Sprintf("it repeats %s within %s (notify.same_within)", first.ID, short(n.o.SameWithin))}, wrap(err)
+			return verdict{state: Repeated, of: first.ID, why: fmt.Sprintf("it repeats %s within %s (notify.same_within)", first.ID, shortDuration(n.o.SameWithin))}, wrapError(err)
 		}
 	}
 	until, why, on, err := n.quietAt(tx, row.CreatedAt)
@@ -45,7 +45,7 @@ func (n *Notifier) judgeTx(tx *store.Tx, o bus.Out, a about, j judged, row Notic
 	switch {
 	case err != nil:
 		return verdict{}, err
-	case on && own && n.meant(a, row.CreatedAt, until):
+	case on && own && n.isWanted(a, row.CreatedAt, until):
 		return verdict{state: Told, why: "you chose this time yourself, and quiet hours do not defer it"}, nil
 	case on && j.urgency == Critical:
 		return verdict{state: Told, why: "it is critical, and quiet hours do not defer it"}, nil
@@ -57,18 +57,18 @@ func (n *Notifier) judgeTx(tx *store.Tx, o bus.Out, a about, j judged, row Notic
 	return n.foldTx(tx, j, row)
 }
 
-// meant reports whether the owner wants the notice now, despite quiet hours: it is at its
+// isWanted reports whether the owner wants the notice now, despite quiet hours: it is at its
 // chosen time, or at least that time is in the same quiet hours.
-func (n *Notifier) meant(a about, now, until time.Time) bool {
+func (n *Notifier) isWanted(a noticeContext, now, until time.Time) bool {
 	if a.Late < time.Minute {
 		return true
 	}
-	end, _, on := quiet(n.o.Quiet, now.Add(-a.Late), n.o.Zone())
+	end, _, on := activeWindow(n.o.Quiet, now.Add(-a.Late), n.o.Zone())
 	return on && end.Equal(until)
 }
 
 // foldTx decides about notices that quiet hours do not defer.
-func (n *Notifier) foldTx(tx *store.Tx, j judged, row Notice) (verdict, error) {
+func (n *Notifier) foldTx(tx *store.Tx, j ratedUrgency, row Notice) (verdict, error) {
 	now := row.CreatedAt
 	if at, ok := n.digestAt(now); ok && j.urgency == Low {
 		return verdict{Held, ByDigest, at, "it is of low urgency and will be sent in the digest at " + at.In(n.o.Zone()).Format("15:04"), ""}, nil
@@ -79,7 +79,7 @@ func (n *Notifier) foldTx(tx *store.Tx, j judged, row Notice) (verdict, error) {
 			return verdict{}, err
 		}
 		if k >= likeAtOnce {
-			return verdict{Held, ByLike, since.Add(n.o.SameWithin), fmt.Sprintf("%d similar ones were sent within %s (notify.same_within)", k, short(n.o.SameWithin)), ""}, nil
+			return verdict{Held, ByLike, since.Add(n.o.SameWithin), fmt.Sprintf("%d similar ones were sent within %s (notify.same_within)", k, shortDuration(n.o.SameWithin)), ""}, nil
 		}
 	}
 	if n.o.PerHour > 0 && row.Fact != "" {
@@ -106,7 +106,7 @@ func (n *Notifier) digestAt(now time.Time) (next time.Time, ok bool) {
 	local := now.In(n.o.Zone())
 	for _, c := range n.o.Digests {
 		for _, day := range []int{0, 1} {
-			if at := c.on(local, day, false); at.After(now) && (!ok || at.Before(next)) {
+			if at := c.instantOn(local, day, false); at.After(now) && (!ok || at.Before(next)) {
 				next, ok = at, true
 			}
 		}
@@ -117,7 +117,7 @@ func (n *Notifier) digestAt(now time.Time) (next time.Time, ok bool) {
 // quietAt reports whether notices are muted, until when and why: by the user's last setting or
 // by quiet hours.
 func (n *Notifier) quietAt(q store.Querier, now time.Time) (until time.Time, why string, on bool, err error) {
-	held, till, err := mode(q)
+	held, till, err := readMuteMode(q)
 	if err != nil {
 		return until, "", false, err
 	}
@@ -125,18 +125,18 @@ func (n *Notifier) quietAt(q store.Querier, now time.Time) (until time.Time, why
 		return until, "", false, nil
 	}
 	if now.Before(till) {
-		after, _, more := quiet(n.o.Quiet, till, n.o.Zone())
+		after, _, more := activeWindow(n.o.Quiet, till, n.o.Zone())
 		if !more {
 			after = till
 		}
 		return after, "you muted notifications until " + till.In(n.o.Zone()).Format("15:04"), true, nil
 	}
-	until, which, on := quiet(n.o.Quiet, now, n.o.Zone())
+	until, which, on := activeWindow(n.o.Quiet, now, n.o.Zone())
 	return until, "quiet hours " + which.String(), on, nil
 }
 
-// short formats a duration without its zero parts.
-func short(d time.Duration) string {
+// shortDuration formats a duration without its zero parts.
+func shortDuration(d time.Duration) string {
 	s := d.String()
 	if strings.HasSuffix(s, "m0s") {
 		s = s[:len(s)-2]

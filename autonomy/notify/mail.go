@@ -6,16 +6,16 @@ import (
 	"time"
 )
 
-// Mail returns the urgency of a mail by the rules and the rule that matched, or 0. Only rules
+// RateMail returns the urgency of a mail by the rules and the rule that matched, or 0. Only rules
 // about people or words count, because a mail without a watcher has no channel, watcher or
 // time. addresses are its senders, names their display names.
-func Mail(rules []Rule, addresses, names []string, text string) (Urgency, string) {
+func RateMail(rules []Rule, addresses, names []string, text string) (Urgency, string) {
 	for i, r := range rules {
 		if len(r.People)+len(r.Words) == 0 || len(r.Channels)+len(r.Watchers) > 0 || r.Within > 0 || len(r.Causes) > 0 && !slices.Contains(r.Causes, string(Watcher)) {
 			continue
 		}
 		r.Causes = nil
-		if r.fits(about{People: addresses, Names: names, Text: text}, time.Time{}) {
+		if r.matchesNotice(noticeContext{People: addresses, Names: names, Text: text}, time.Time{}) {
 			return r.Urgency, fmt.Sprintf("your rule %d", i+1)
 		}
 	}

@@ -25,7 +25,7 @@ func TestMail(t *testing.T) {
 		{"an address as a name", "shop@example.org", "x@evil.example", "Hello", 0, ""},
 		{"none", "Bob", "bob@example.org", "Hello", 0, ""},
 	} {
-		if u, why := Mail(rules, []string{tc.address}, []string{tc.from}, tc.subject); u != tc.want || why != tc.why {
+		if u, why := RateMail(rules, []string{tc.address}, []string{tc.from}, tc.subject); u != tc.want || why != tc.why {
 			t.Errorf("%s: %s %q", tc.name, u, why)
 		}
 	}

@@ -21,7 +21,7 @@ import (
 	"hob/autonomy/bus"
 	"hob/autonomy/llm"
 	"hob/channels"
-	"hob/knowledge/store"
+	"hob/platform/store"
 )
 
 // Options holds the settings of a Notifier; Store, Bus and Zone are required.
@@ -31,7 +31,7 @@ type Options struct {
 	// Zone is the user's zone; it may change while Hob runs.
 	Zone  func() *time.Location
 	Rules []Rule
-	Quiet []Quiet
+	Quiet []QuietWindow
 	// SameWithin is the window in which a fact is not repeated and similar notices are combined
 	// (default 30 minutes).
 	SameWithin time.Duration
@@ -40,7 +40,7 @@ type Options struct {
 	PerHour int
 	// Digests are the times of day at which notices of low urgency are sent; without them they
 	// are sent immediately.
-	Digests []Clock
+	Digests []TimeOfDay
 	// Channel is the user's preferred channel, "" or "origin" for none. Fallback lists the
 	// channels used in order if a text cannot be delivered or has waited for Unreachable.
 	// Usable reports whether a channel may be used; nil: all may.
@@ -110,9 +110,9 @@ func New(o Options) (*Notifier, error) {
 	return &Notifier{o: o}, nil
 }
 
-// Gate implements bus.Gate. It returns false to keep a text out of the outbox; the row of the
+// FilterNotice implements bus.FilterNotice. It returns false to keep a text out of the outbox; the row of the
 // notice then records the decision.
-func (n *Notifier) Gate(tx *store.Tx, event string, o bus.Out) (bus.Out, bool, error) {
+func (n *Notifier) FilterNotice(tx *store.Tx, event string, o bus.OutboxItem) (bus.OutboxItem, bool, error) {
 	if o.Kind != channels.Notice && o.Kind != channels.Question {
 		return o, true, nil
 	}
@@ -125,12 +125,12 @@ func (n *Notifier) Gate(tx *store.Tx, event string, o bus.Out) (bus.Out, bool, e
 		ID: newID(), Event: event, Kind: o.Kind, Cause: a.Cause, Subject: a.Title, Watcher: a.Watcher, Session: o.Session, Channel: o.Channel, Chat: o.Chat,
 		Provenance: o.Provenance, State: Told, Delivery: o.ID, CreatedAt: now, ToldAt: now,
 	}
-	if a.repeats(o) {
-		row.Fact, row.Shape = fact(a, o.Text), shape(a, o.Text)
+	if a.mayRepeat(o) {
+		row.Fact, row.Shape = factKey(a, o.Text), shapeKey(a, o.Text)
 	}
-	j := n.urgent(a, now)
-	if o.Kind == channels.Notice && open(a, j) {
-		j = weighed(j, o.Hint)
+	j := n.defaultUrgency(a, now)
+	if o.Kind == channels.Notice && mayRate(a, j) {
+		j = applyRating(j, o.Hint)
 	}
 	row.Urgency, row.Rule, row.Weighed = j.urgency, j.why, j.weighed
 	v, err := n.judgeTx(tx, o, a, j, row)
@@ -144,14 +144,14 @@ func (n *Notifier) Gate(tx *store.Tx, event string, o bus.Out) (bus.Out, bool, e
 	switch v.state {
 	case Held:
 		row.Text = o.Text
-		n.changed(tx)
+		n.invalidateNext(tx)
 	case Told:
 		if o, row.Place, err = n.pickTx(tx, o, a); err != nil {
 			return o, false, err
 		}
 		row.Channel, row.Chat = o.Channel, o.Chat
 		if len(n.o.Fallback) > 0 { // it may need another channel later
-			n.changed(tx)
+			n.invalidateNext(tx)
 		}
 		if row.Fact != "" {
 			more, err := n.timesTx(tx, row.Fact)
@@ -164,21 +164,21 @@ func (n *Notifier) Gate(tx *store.Tx, event string, o bus.Out) (bus.Out, bool, e
 	return o, v.state == Told, insertTx(tx, row)
 }
 
-// changed makes the next call of Due read the table again.
-func (n *Notifier) changed(tx *store.Tx) {
+// invalidateNext makes the next call of Due read the table again.
+func (n *Notifier) invalidateNext(tx *store.Tx) {
 	tx.AfterCommit(func() {
 		n.mu.Lock()
 		n.read = false
 		n.mu.Unlock()
-		n.o.Bus.Poke()
+		n.o.Bus.SignalWork()
 	})
 }
 
 // newID returns a notice id that is short enough to type.
 func newID() string { return "n-" + strings.ToLower(rand.Text()[:8]) }
 
-// wrap adds the package name to an error.
-func wrap(err error) error {
+// wrapError adds the package name to an error.
+func wrapError(err error) error {
 	if err == nil {
 		return nil
 	}

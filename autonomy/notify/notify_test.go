@@ -15,13 +15,13 @@ import (
 
 	"hob/autonomy/bus"
 	"hob/channels"
-	"hob/knowledge/store"
-	"hob/platform/erase"
 	"hob/platform/provenance"
+	"hob/platform/store"
+	"hob/platform/store/erase"
 )
 
-// house is a notifier over a real store and bus; the test plays the part of the loop.
-type house struct {
+// notifierFixture is a notifier over a real store and bus; the test plays the part of the loop.
+type notifierFixture struct {
 	t    *testing.T
 	dir  string
 	opt  Options
@@ -31,40 +31,42 @@ type house struct {
 	said int
 }
 
-func newHouse(t *testing.T, o Options) *house {
+func newHouse(t *testing.T, o Options) *notifierFixture {
 	t.Helper()
 	if o.Zone == nil {
 		o.Zone = func() *time.Location { return time.UTC }
 	}
-	h := &house{t: t, dir: t.TempDir(), opt: o}
-	h.start()
+	h := &notifierFixture{t: t, dir: t.TempDir(), opt: o}
+	h.startNotifier()
 	t.Cleanup(func() { _ = h.db.Close() })
 	return h
 }
 
-func (h *house) start() {
+func (h *notifierFixture) startNotifier() {
 	h.t.Helper()
 	var err error
-	h.db, err = store.Open(context.Background(), filepath.Join(h.dir, "hob.db"), []store.Set{bus.Migrations(), Migrations()}, store.Options{})
-	fatal(h.t, err)
+	h.db, err = store.Open(context.Background(), filepath.Join(h.dir, "hob.db"), []store.MigrationSet{bus.Migrations(), Migrations()}, store.Options{})
+	failOn(h.t, err)
 	route := func(channel, chat string) (string, string, bool) { return channel, chat, channel == "web" }
-	h.bus = bus.New(h.db, bus.Options{Route: route, Lost: func(tx *store.Tx, d bus.Delivery) (bool, error) { return h.n.Undelivered(tx, d) }, Gate: func(tx *store.Tx, event string, o bus.Out) (bus.Out, bool, error) { return h.n.Gate(tx, event, o) }})
+	h.bus = bus.New(h.db, bus.Options{Route: route, Lost: func(tx *store.Tx, d bus.Delivery) (bool, error) { return h.n.Undelivered(tx, d) }, NoticeFilter: func(tx *store.Tx, event string, o bus.OutboxItem) (bus.OutboxItem, bool, error) {
+		return h.n.FilterNotice(tx, event, o)
+	}})
 	_, err = h.bus.Recover(context.Background())
-	fatal(h.t, err)
+	failOn(h.t, err)
 	o := h.opt
 	o.Store, o.Bus = h.db, h.bus
 	h.n, err = New(o)
-	fatal(h.t, err)
+	failOn(h.t, err)
 }
 
-// restart simulates a kill: only the database remains.
-func (h *house) restart() {
+// restartNotifier simulates a kill: only the database remains.
+func (h *notifierFixture) restartNotifier() {
 	h.t.Helper()
-	fatal(h.t, h.db.Close())
-	h.start()
+	failOn(h.t, h.db.Close())
+	h.startNotifier()
 }
 
-func fatal(t *testing.T, err error) {
+func failOn(t *testing.T, err error) {
 	t.Helper()
 	if err != nil {
 		t.Fatal(err)
@@ -80,54 +82,54 @@ type event struct {
 	sender  string
 }
 
-func seen1(text string) event {
+func watcherEvent(text string) event {
 	return event{kind: bus.Watcher, source: "watcher:w1", payload: map[string]any{"watcher": "w1", "title": "Mail", "signal": text}}
 }
 
-// tell ends an event with a notice.
-func (h *house) tell(ev event, text string) string {
+// endWithNotice ends an event with a notice.
+func (h *notifierFixture) endWithNotice(ev event, text string) string {
 	h.t.Helper()
-	return h.say(ev, bus.Out{Provenance: provenance.Outside, Delivery: channels.Delivery{Kind: channels.Notice, Session: "main", Channel: "web", Text: text}})
+	return h.endWithText(ev, bus.OutboxItem{Provenance: provenance.Outside, Delivery: channels.Delivery{Kind: channels.Notice, Session: "main", Channel: "web", Text: text}})
 }
 
-func (h *house) say(ev event, out bus.Out) string {
+func (h *notifierFixture) endWithText(ev event, out bus.OutboxItem) string {
 	h.t.Helper()
 	raw, err := json.Marshal(ev.payload)
-	fatal(h.t, err)
+	failOn(h.t, err)
 	h.said++
 	id := fmt.Sprintf("event-%d", h.said)
 	if ev.from == "" {
 		ev.from = provenance.Outside
 	}
-	fatal(h.t, h.db.Write(h.t.Context(), func(tx *store.Tx) error {
+	failOn(h.t, h.db.Write(h.t.Context(), func(tx *store.Tx) error {
 		if _, err := h.bus.PutTx(tx, bus.Event{ID: id, Kind: ev.kind, Source: ev.source, Session: "s", Sender: ev.sender, Channel: "telegram", Text: out.Text, Payload: raw, Provenance: ev.from}); err != nil {
 			return err
 		}
-		return h.bus.SayTx(tx, id, out)
+		return h.bus.EnqueueTx(tx, id, out)
 	}))
-	fatal(h.t, h.db.Write(h.t.Context(), func(tx *store.Tx) error { _, err := h.bus.DropTx(tx, id, "done"); return err }))
+	failOn(h.t, h.db.Write(h.t.Context(), func(tx *store.Tx) error { _, err := h.bus.DropTx(tx, id, "done"); return err }))
 	return id
 }
 
-// due runs the due work and plays the loop's part of a digest.
-func (h *house) due() time.Time {
+// runDue runs the due work and plays the loop's part of a digest.
+func (h *notifierFixture) runDue() time.Time {
 	h.t.Helper()
 	ctx := h.t.Context()
 	next, err := h.n.Due(ctx, time.Now())
-	fatal(h.t, err)
-	h.digests()
+	failOn(h.t, err)
+	h.runDigests()
 	return next
 }
 
-func (h *house) digests() {
+func (h *notifierFixture) runDigests() {
 	h.t.Helper()
 	events, _, err := h.bus.Claim(h.t.Context(), 10)
-	fatal(h.t, err)
+	failOn(h.t, err)
 	for _, ev := range events {
 		if ev.Source != Source {
 			h.t.Fatalf("claimed %s %s", ev.Kind, ev.Source)
 		}
-		fatal(h.t, h.db.Write(h.t.Context(), func(tx *store.Tx) error {
+		failOn(h.t, h.db.Write(h.t.Context(), func(tx *store.Tx) error {
 			text, src, err := h.n.DigestTx(tx, ev.ID)
 			if err != nil {
 				return err
@@ -135,33 +137,35 @@ func (h *house) digests() {
 			if err := h.bus.FinishTx(tx, ev.ID, text); err != nil || text == "" {
 				return err
 			}
-			return h.bus.SayTx(tx, ev.ID, bus.Out{Provenance: src, Delivery: channels.Delivery{Kind: channels.Notice, Session: "main", Channel: "web", Text: text}})
+			return h.bus.EnqueueTx(tx, ev.ID, bus.OutboxItem{Provenance: src, Delivery: channels.Delivery{Kind: channels.Notice, Session: "main", Channel: "web", Text: text}})
 		}))
 	}
 }
 
-// told lists the sent notices, oldest first.
-func (h *house) told() (out []bus.Delivery) {
+// sentDeliveries lists the sent notices, oldest first.
+func (h *notifierFixture) sentDeliveries() (out []bus.Delivery) {
 	h.t.Helper()
 	list, err := h.bus.Deliveries(h.t.Context(), "", "", "", 100_000)
-	fatal(h.t, err)
+	failOn(h.t, err)
 	slices.Reverse(list)
 	return list
 }
 
-func (h *house) texts() (out []string) {
-	for _, d := range h.told() {
+func (h *notifierFixture) sentTexts() (out []string) {
+	for _, d := range h.sentDeliveries() {
 		out = append(out, d.Text)
 	}
 	return out
 }
 
-func night(zone *time.Location) Quiet { return Quiet{Start: 22*60 + 30, End: 7*60 + 30, Zone: zone} }
+func nightWindow(zone *time.Location) QuietWindow {
+	return QuietWindow{Start: 22*60 + 30, End: 7*60 + 30, Zone: zone}
+}
 
 func zone(t *testing.T, name string) *time.Location {
 	t.Helper()
 	loc, err := time.LoadLocation(name)
-	fatal(t, err)
+	failOn(t, err)
 	return loc
 }
 
@@ -182,27 +186,27 @@ func TestQuietWeek(t *testing.T) {
 		t.Run(fmt.Sprintf("%s %s %s", tc.zone, tc.from.Format("Jan"), tc.end), func(t *testing.T) {
 			loc := zone(t, tc.zone)
 			start, err := ParseClock(tc.start)
-			fatal(t, err)
+			failOn(t, err)
 			end, err := ParseClock(tc.end)
-			fatal(t, err)
+			failOn(t, err)
 			synctest.Test(t, func(t *testing.T) {
 				time.Sleep(time.Until(tc.from))
-				h := newHouse(t, Options{Quiet: []Quiet{{Start: start, End: end}}, Zone: func() *time.Location { return loc }})
+				h := newHouse(t, Options{Quiet: []QuietWindow{{Start: start, End: end}}, Zone: func() *time.Location { return loc }})
 				var want []string
 				night := 0
 				for i := range 7 * 24 {
 					if i%41 == 40 {
-						h.restart()
+						h.restartNotifier()
 					}
-					h.due()
+					h.runDue()
 					local := time.Now().In(loc)
-					wall := Clock(local.Hour()*60 + local.Minute())
+					wall := TimeOfDay(local.Hour()*60 + local.Minute())
 					quiet := wall >= start || wall < end
 					if start < end {
 						quiet = wall >= start && wall < end
 					}
 					text := "thing " + local.Format("Jan 2 15:04 MST")
-					h.tell(seen1(text), text)
+					h.endWithNotice(watcherEvent(text), text)
 					switch {
 					case quiet:
 						night++
@@ -215,7 +219,7 @@ func TestQuietWeek(t *testing.T) {
 					time.Sleep(time.Hour)
 				}
 				var got []string
-				for _, s := range h.texts() {
+				for _, s := range h.sentTexts() {
 					if head, _, digest := strings.Cut(s, " held back ("); digest {
 						s = head
 					}
@@ -257,7 +261,7 @@ func TestHeld(t *testing.T) {
 		held bool
 		why  string
 	}{
-		{"a watcher", seen1("x"), "x", true, "quiet hours 22:30-07:30"},
+		{"a watcher", watcherEvent("x"), "x", true, "quiet hours 22:30-07:30"},
 		{"an answer", event{kind: bus.Message, from: provenance.Owner}, "x", false, "never deferred"},
 		{"somebody else's message", event{kind: bus.Message, sender: "7"}, "x", true, "quiet hours"},
 		{"a reminder of the user", event{kind: bus.Schedule, payload: with(map[string]any{"mode": "remind"})}, "x", false, "you chose this time"},
@@ -279,7 +283,7 @@ func TestHeld(t *testing.T) {
 		{"mail of a person in a rule", mail("ada@example.org"), "x", false, "critical"},
 		{"mail of a sender who only uses the name", mail("eve@example.net"), "x", true, "quiet hours"},
 		{"words of a rule", event{kind: bus.Webhook}, "the Server Down again", false, "critical"},
-		{"the words with another cause", seen1("x"), "the server down again", true, "quiet hours"},
+		{"the words with another cause", watcherEvent("x"), "the server down again", true, "quiet hours"},
 		{"the words within others", event{kind: bus.Webhook}, "observer downtown", true, "quiet hours"},
 		{"it begins soon", event{kind: bus.Watcher, payload: map[string]any{"data": soon}}, "x", false, "critical"},
 		{"it begins later", event{kind: bus.Watcher, payload: map[string]any{"data": later}}, "x", true, "quiet hours"},
@@ -287,13 +291,13 @@ func TestHeld(t *testing.T) {
 		t.Run(tc.name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				time.Sleep(23 * time.Hour)
-				h := newHouse(t, Options{Quiet: []Quiet{night(nil)}, Rules: rules})
-				id := h.tell(tc.ev, tc.text)
-				if got := len(h.told()) == 0; got != tc.held {
+				h := newHouse(t, Options{Quiet: []QuietWindow{nightWindow(nil)}, Rules: rules})
+				id := h.endWithNotice(tc.ev, tc.text)
+				if got := len(h.sentDeliveries()) == 0; got != tc.held {
 					t.Errorf("held: %v", got)
 				}
 				rows, err := h.n.Why(t.Context(), id)
-				fatal(t, err)
+				failOn(t, err)
 				if len(rows) != 1 || !strings.Contains(rows[0].Why, tc.why) || rows[0].Rule == "" {
 					t.Errorf("%+v", rows)
 				}
@@ -308,44 +312,44 @@ func TestHeld(t *testing.T) {
 func TestReleaseOnce(t *testing.T) {
 	for _, tc := range []struct {
 		name string
-		kill func(h *house)
+		kill func(h *notifierFixture)
 		wait time.Duration
 	}{
-		{"it goes on", func(*house) {}, 9 * time.Hour},
-		{"killed while it was held", func(h *house) { h.restart() }, 9 * time.Hour},
-		{"killed before the digest", func(h *house) {
+		{"it goes on", func(*notifierFixture) {}, 9 * time.Hour},
+		{"killed while it was held", func(h *notifierFixture) { h.restartNotifier() }, 9 * time.Hour},
+		{"killed before the digest", func(h *notifierFixture) {
 			time.Sleep(9 * time.Hour)
 			_, err := h.n.Due(h.t.Context(), time.Now())
-			fatal(h.t, err)
-			h.restart()
+			failOn(h.t, err)
+			h.restartNotifier()
 		}, 0},
-		{"killed in the digest", func(h *house) {
+		{"killed in the digest", func(h *notifierFixture) {
 			time.Sleep(9 * time.Hour)
 			_, err := h.n.Due(h.t.Context(), time.Now())
-			fatal(h.t, err)
+			failOn(h.t, err)
 			_, _, err = h.bus.Claim(h.t.Context(), 1)
-			fatal(h.t, err)
-			h.restart()
+			failOn(h.t, err)
+			h.restartNotifier()
 		}, 0},
-		{"off for three days", func(h *house) { h.restart() }, 82 * time.Hour},
+		{"off for three days", func(h *notifierFixture) { h.restartNotifier() }, 82 * time.Hour},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				time.Sleep(23 * time.Hour)
-				h := newHouse(t, Options{Quiet: []Quiet{night(nil)}})
-				h.tell(seen1("one"), "one")
-				h.tell(seen1("two"), "two")
-				next := h.due()
-				if len(h.told()) > 0 || !next.Equal(time.Date(2000, 1, 2, 7, 30, 0, 0, time.UTC)) {
-					t.Fatal(h.told(), next)
+				h := newHouse(t, Options{Quiet: []QuietWindow{nightWindow(nil)}})
+				h.endWithNotice(watcherEvent("one"), "one")
+				h.endWithNotice(watcherEvent("two"), "two")
+				next := h.runDue()
+				if len(h.sentDeliveries()) > 0 || !next.Equal(time.Date(2000, 1, 2, 7, 30, 0, 0, time.UTC)) {
+					t.Fatal(h.sentDeliveries(), next)
 				}
 				tc.kill(h)
 				time.Sleep(tc.wait)
 				for range 3 {
-					h.due()
-					h.restart()
+					h.runDue()
+					h.restartNotifier()
 				}
-				got := h.texts()
+				got := h.sentTexts()
 				if len(got) != 1 || !strings.Contains(got[0], "23:00 one") || !strings.Contains(got[0], "23:00 two") {
 					t.Error(got)
 				}
@@ -360,20 +364,20 @@ func TestReleaseOnce(t *testing.T) {
 func TestDigestInTheNextNight(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		time.Sleep(23 * time.Hour)
-		h := newHouse(t, Options{Quiet: []Quiet{night(nil)}})
-		h.tell(seen1("one"), "one")
+		h := newHouse(t, Options{Quiet: []QuietWindow{nightWindow(nil)}})
+		h.endWithNotice(watcherEvent("one"), "one")
 		time.Sleep(10 * time.Hour)
 		_, err := h.n.Due(t.Context(), time.Now())
-		fatal(t, err)
-		h.restart()
+		failOn(t, err)
+		h.restartNotifier()
 		time.Sleep(14 * time.Hour) // 23:00 again
-		h.due()
-		if got := h.texts(); len(got) > 0 {
+		h.runDue()
+		if got := h.sentTexts(); len(got) > 0 {
 			t.Fatal(got)
 		}
 		time.Sleep(9 * time.Hour)
-		h.due()
-		if got := h.texts(); len(got) != 1 || !strings.HasPrefix(got[0], "one\n") {
+		h.runDue()
+		if got := h.sentTexts(); len(got) != 1 || !strings.HasPrefix(got[0], "one\n") {
 			t.Error(got)
 		}
 		h.db.Close()
@@ -384,13 +388,13 @@ func TestDigestInTheNextNight(t *testing.T) {
 func TestHoursChange(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		time.Sleep(23 * time.Hour)
-		h := newHouse(t, Options{Quiet: []Quiet{night(nil)}})
-		h.tell(seen1("one"), "one")
-		h.due()
+		h := newHouse(t, Options{Quiet: []QuietWindow{nightWindow(nil)}})
+		h.endWithNotice(watcherEvent("one"), "one")
+		h.runDue()
 		h.opt.Zone = func() *time.Location { return time.FixedZone("east", 9*3600) } // there it is 08:00
-		h.restart()
-		h.due()
-		if got := h.texts(); len(got) != 1 {
+		h.restartNotifier()
+		h.runDue()
+		if got := h.sentTexts(); len(got) != 1 {
 			t.Error(got)
 		}
 		h.db.Close()
@@ -402,26 +406,26 @@ func TestQuestions(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		time.Sleep(23 * time.Hour)
 		answered := map[string]bool{}
-		h := newHouse(t, Options{Quiet: []Quiet{night(nil)}, Waiting: func(_ store.Querier, event, _ string) ([]string, error) {
+		h := newHouse(t, Options{Quiet: []QuietWindow{nightWindow(nil)}, Waiting: func(_ store.Querier, event, _ string) ([]string, error) {
 			if answered[event] {
 				return nil, nil
 			}
 			return []string{event}, nil
 		}})
 		ask := func(text string) string {
-			return h.say(seen1(""), bus.Out{Provenance: provenance.Outside, Delivery: channels.Delivery{Kind: channels.Question, Session: "main", Channel: "web", Text: text}})
+			return h.endWithText(watcherEvent(""), bus.OutboxItem{Provenance: provenance.Outside, Delivery: channels.Delivery{Kind: channels.Question, Session: "main", Channel: "web", Text: text}})
 		}
 		gone := ask("May I?")
 		answered[gone] = true
 		open := ask("Shall I?")
 		time.Sleep(9 * time.Hour)
-		h.due()
-		got := h.told()
+		h.runDue()
+		got := h.sentDeliveries()
 		if len(got) != 1 || got[0].Text != "Shall I?" || got[0].Kind != channels.Question || got[0].Event != open {
 			t.Errorf("%+v", got)
 		}
 		rows, err := h.n.Why(t.Context(), gone)
-		fatal(t, err)
+		failOn(t, err)
 		if s := rows[0].Line(time.Time.String); !strings.HasSuffix(s, "and not sent: no longer needed") {
 			t.Error(s)
 		}
@@ -434,22 +438,22 @@ func TestQuestions(t *testing.T) {
 func TestForgetHeld(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		time.Sleep(23 * time.Hour)
-		h := newHouse(t, Options{Quiet: []Quiet{night(nil)}})
-		gone := h.tell(seen1("all of it"), "all of it")
-		h.tell(seen1("the key is Kestrel"), "the key is Kestrel")
+		h := newHouse(t, Options{Quiet: []QuietWindow{nightWindow(nil)}})
+		gone := h.endWithNotice(watcherEvent("all of it"), "all of it")
+		h.endWithNotice(watcherEvent("the key is Kestrel"), "the key is Kestrel")
 		e := &erase.Erasure{Events: []string{gone}, Phrases: []string{"Kestrel"}}
-		fatal(t, h.db.Write(t.Context(), func(tx *store.Tx) error {
+		failOn(t, h.db.Write(t.Context(), func(tx *store.Tx) error {
 			_, err := Eraser().EraseTx(tx, e, erase.NewScrubber(e.Phrases...))
 			return err
 		}))
 		time.Sleep(9 * time.Hour)
-		h.due()
-		got := h.texts()
+		h.runDue()
+		got := h.sentTexts()
 		if len(got) != 1 || strings.Contains(got[0], "Kestrel") || strings.Contains(got[0], "all of it") || !strings.Contains(got[0], erase.Mark) {
 			t.Error(got)
 		}
 		var src provenance.Source
-		fatal(t, h.db.Read().QueryRow(`SELECT provenance FROM outbox`).Scan(&src))
+		failOn(t, h.db.Read().QueryRow(`SELECT provenance FROM outbox`).Scan(&src))
 		if src != provenance.Outside {
 			t.Error(src)
 		}

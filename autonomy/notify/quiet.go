@@ -7,16 +7,16 @@ import (
 	"time"
 )
 
-// Quiet is a weekly window in which only critical notices are sent.
-type Quiet struct {
-	Start, End Clock
+// QuietWindow is a weekly window in which only critical notices are sent.
+type QuietWindow struct {
+	Start, End TimeOfDay
 	// Days are the weekdays on which it begins; empty: each day.
 	Days []time.Weekday
 	// Zone is the zone of the times; nil: the user's.
 	Zone *time.Location
 }
 
-func (q Quiet) String() string {
+func (q QuietWindow) String() string {
 	s := fmt.Sprintf("%s-%s", q.Start, q.End)
 	if len(q.Days) > 0 {
 		var days []string
@@ -31,8 +31,8 @@ func (q Quiet) String() string {
 	return s
 }
 
-// until reports whether an instant is in the window, and returns the end of the window.
-func (q Quiet) until(now time.Time, owner *time.Location) (time.Time, bool) {
+// windowEnd reports whether an instant is in the window, and returns the end of the window.
+func (q QuietWindow) windowEnd(now time.Time, owner *time.Location) (time.Time, bool) {
 	loc := owner
 	if q.Zone != nil {
 		loc = q.Zone
@@ -48,7 +48,7 @@ func (q Quiet) until(now time.Time, owner *time.Location) (time.Time, bool) {
 		if len(q.Days) > 0 && !slices.Contains(q.Days, weekday) {
 			continue
 		}
-		from, to := q.Start.on(local, day, false), q.End.on(local, day+over, true)
+		from, to := q.Start.instantOn(local, day, false), q.End.instantOn(local, day+over, true)
 		if !now.Before(from) && now.Before(to) {
 			return to, true
 		}
@@ -56,14 +56,14 @@ func (q Quiet) until(now time.Time, owner *time.Location) (time.Time, bool) {
 	return time.Time{}, false
 }
 
-// quiet reports whether one of the windows is active, which one, and when the last of the
+// activeWindow reports whether one of the windows is active, which one, and when the last of the
 // adjoining windows ends.
-func quiet(list []Quiet, now time.Time, owner *time.Location) (until time.Time, which Quiet, on bool) {
+func activeWindow(list []QuietWindow, now time.Time, owner *time.Location) (until time.Time, which QuietWindow, on bool) {
 	at := now
 	for range 64 { // windows of whole days can adjoin endlessly
 		longest := at
 		for _, q := range list {
-			end, is := q.until(at, owner)
+			end, is := q.windowEnd(at, owner)
 			if is && end.After(longest) {
 				if longest = end; !on {
 					which, on = q, true

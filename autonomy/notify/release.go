@@ -7,8 +7,8 @@ import (
 
 	"hob/autonomy/bus"
 	"hob/channels"
-	"hob/knowledge/store"
 	"hob/platform/provenance"
+	"hob/platform/store"
 )
 
 // Due puts the event that delivers deferred notices into the inbox at its time, and returns the
@@ -39,7 +39,7 @@ func (n *Notifier) Due(ctx context.Context, now time.Time) (time.Time, error) {
 		if err != nil {
 			return err
 		}
-		if next, err = first(tx); next.IsZero() || !stranded.IsZero() && stranded.Before(next) {
+		if next, err = firstDue(tx); next.IsZero() || !stranded.IsZero() && stranded.Before(next) {
 			next = stranded
 		}
 		return err
@@ -59,7 +59,7 @@ func (n *Notifier) Due(ctx context.Context, now time.Time) (time.Time, error) {
 func orphansTx(tx *store.Tx, now time.Time) error {
 	_, err := tx.Exec(`UPDATE notices SET state = 'held', digest = '', until = ? WHERE state = 'due' AND digest <> ''
 		AND NOT EXISTS (SELECT 1 FROM inbox WHERE id = notices.digest AND state IN ('pending', 'claimed'))`, now.UnixMilli())
-	return wrap(err)
+	return wrapError(err)
 }
 
 // againTx recomputes how long quiet hours and digests defer notices.
@@ -72,18 +72,18 @@ func (n *Notifier) againTx(tx *store.Tx, now time.Time) error {
 		until = now
 	}
 	if _, err := tx.Exec(`UPDATE notices SET until = ? WHERE state = 'held' AND held_by = 'quiet'`, store.Millis(until)); err != nil {
-		return wrap(err)
+		return wrapError(err)
 	}
 	next, there := n.digestAt(now)
 	if !there {
 		next = now
 	}
 	_, err = tx.Exec(`UPDATE notices SET until = ?1 WHERE state = 'held' AND held_by = 'digest' AND until > ?2`, store.Millis(next), now.UnixMilli())
-	return wrap(err)
+	return wrapError(err)
 }
 
 // own matches notices whose time the user chose: quiet hours do not defer them.
-const own = `held_by IN ('snooze', 'asked')`
+const userTimed = `held_by IN ('snooze', 'asked')`
 
 // dueTx assigns the due notices to the event of a digest, or defers them further.
 func (n *Notifier) dueTx(tx *store.Tx, now time.Time) error {
@@ -92,34 +92,34 @@ func (n *Notifier) dueTx(tx *store.Tx, now time.Time) error {
 		return err
 	}
 	if on {
-		if _, err := tx.Exec(`UPDATE notices SET until = ? WHERE state = 'held' AND until <= ? AND NOT `+own, store.Millis(until), now.UnixMilli()); err != nil {
-			return wrap(err)
+		if _, err := tx.Exec(`UPDATE notices SET until = ? WHERE state = 'held' AND until <= ? AND NOT `+userTimed, store.Millis(until), now.UnixMilli()); err != nil {
+			return wrapError(err)
 		}
 	}
 	id := bus.NewID()
 	res, err := tx.Exec(`UPDATE notices SET state = 'due', digest = ? WHERE state = 'held' AND until <= ?`, id, now.UnixMilli())
 	if err != nil {
-		return wrap(err)
+		return wrapError(err)
 	}
 	if k, err := res.RowsAffected(); err != nil || k == 0 {
-		return wrap(err)
+		return wrapError(err)
 	}
 	_, err = n.o.Bus.PutTx(tx, bus.Event{
 		ID: id, Kind: bus.System, Source: Source, Session: Source, Text: "Deferred notices", Provenance: provenance.Hob, Key: "digest:" + id,
 	})
-	return wrap(err)
+	return wrapError(err)
 }
 
-// Place is the target of a text.
-type Place struct{ Session, Channel, Chat string }
+// Target is the target of a text.
+type Target struct{ Session, Channel, Chat string }
 
-// Home returns the common target of the notices of a digest, if they have one.
-func (n *Notifier) Home(ctx context.Context, event string) (p Place, one bool, err error) {
-	rows, err := list(n.o.Store.Reader(ctx), `WHERE digest = ? AND state = 'due' ORDER BY seq`, event)
+// CommonTarget returns the common target of the notices of a digest, if they have one.
+func (n *Notifier) CommonTarget(ctx context.Context, event string) (p Target, one bool, err error) {
+	rows, err := listNotices(n.o.Store.Reader(ctx), `WHERE digest = ? AND state = 'due' ORDER BY seq`, event)
 	for i, r := range rows {
-		at := Place{r.Session, r.Channel, r.Chat}
+		at := Target{r.Session, r.Channel, r.Chat}
 		if i > 0 && at != p {
-			return Place{}, false, nil
+			return Target{}, false, nil
 		}
 		p = at
 	}
@@ -130,7 +130,7 @@ func (n *Notifier) Home(ctx context.Context, event string) (p Place, one bool, e
 // still wait for an answer unchanged. Notices that do not fit go into another digest right
 // after this one. Call it in the transaction that ends the event.
 func (n *Notifier) DigestTx(tx *store.Tx, event string) (string, provenance.Source, error) {
-	rows, err := list(tx, `WHERE digest = ? AND state = 'due' ORDER BY seq`, event)
+	rows, err := listNotices(tx, `WHERE digest = ? AND state = 'due' ORDER BY seq`, event)
 	if err != nil || len(rows) == 0 {
 		return "", provenance.Hob, err
 	}
@@ -140,10 +140,10 @@ func (n *Notifier) DigestTx(tx *store.Tx, event string) (string, provenance.Sour
 		return "", "", err
 	}
 	if on { // Hob was not running when they ended
-		if _, err := tx.Exec(`UPDATE notices SET state = 'held', digest = '', until = ? WHERE digest = ? AND state = 'due' AND NOT `+own, store.Millis(until), event); err != nil {
-			return "", "", wrap(err)
+		if _, err := tx.Exec(`UPDATE notices SET state = 'held', digest = '', until = ? WHERE digest = ? AND state = 'due' AND NOT `+userTimed, store.Millis(until), event); err != nil {
+			return "", "", wrapError(err)
 		}
-		n.changed(tx)
+		n.invalidateNext(tx)
 		rows = slices.DeleteFunc(rows, func(r Notice) bool { return r.HeldBy != BySnooze && r.HeldBy != ByAsked })
 	}
 	var told []Notice
@@ -157,21 +157,21 @@ func (n *Notifier) DigestTx(tx *store.Tx, event string) (string, provenance.Sour
 			told = append(told, r)
 		}
 		if _, err := tx.Exec(`UPDATE notices SET state = ?, told_at = ? WHERE id = ?`, state, now.UnixMilli(), r.ID); err != nil {
-			return "", "", wrap(err)
+			return "", "", wrapError(err)
 		}
 	}
-	told, rest := fitting(told)
+	told, rest := splitDigest(told)
 	for _, r := range rest {
 		if _, err := tx.Exec(`UPDATE notices SET state = 'held', digest = '', until = ?, told_at = 0 WHERE id = ?`, now.UnixMilli(), r.ID); err != nil {
-			return "", "", wrap(err)
+			return "", "", wrapError(err)
 		}
-		n.changed(tx)
+		n.invalidateNext(tx)
 	}
 	src := provenance.Hob
 	for _, r := range told {
 		src = provenance.Worst(src, r.Provenance)
 	}
-	text, err := n.worded(told, len(rest))
+	text, err := n.composeDigest(told, len(rest))
 	return text, src, err
 }
 
@@ -186,9 +186,9 @@ func (n *Notifier) askTx(tx *store.Tx, r Notice) (State, error) {
 		return Held, err
 	}
 	if _, err := tx.Exec(`UPDATE notices SET delivery = ? WHERE id = ?`, id, r.ID); err != nil { // to track its delivery
-		return Held, wrap(err)
+		return Held, wrapError(err)
 	}
-	return Released, n.o.Bus.SayTx(tx, r.Event, bus.Out{Provenance: r.Provenance, Judged: true, Asks: asks, Delivery: channels.Delivery{
+	return Released, n.o.Bus.EnqueueTx(tx, r.Event, bus.OutboxItem{Provenance: r.Provenance, Judged: true, Asks: asks, Delivery: channels.Delivery{
 		Kind: r.Kind, Session: r.Session, Channel: r.Channel, Chat: r.Chat, Text: r.Text,
 	}})
 }

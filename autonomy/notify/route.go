@@ -11,13 +11,13 @@ import (
 
 	"hob/autonomy/bus"
 	"hob/channels"
-	"hob/knowledge/store"
 	"hob/platform/provenance"
+	"hob/platform/store"
 )
 
-// Nearby returns the channel and chat where the user wrote last, if that is recent and not the
+// ActiveChannel returns the channel and chat where the user wrote last, if that is recent and not the
 // channel of the notice.
-func (n *Notifier) Nearby(ctx context.Context, channel string) (p Place, elsewhere bool, err error) {
+func (n *Notifier) ActiveChannel(ctx context.Context, channel string) (p Target, elsewhere bool, err error) {
 	if n.o.Recent <= 0 {
 		return p, false, nil
 	}
@@ -25,12 +25,12 @@ func (n *Notifier) Nearby(ctx context.Context, channel string) (p Place, elsewhe
 	if err != nil || session == "" || at == channel || time.Since(spoke) > n.o.Recent || !n.o.Pushes(at) {
 		return p, false, err
 	}
-	return Place{session, at, chat}, true, nil
+	return Target{session, at, chat}, true, nil
 }
 
 // pickTx redirects a notice if its channel cannot be used, and explains the choice of the
 // channel.
-func (n *Notifier) pickTx(tx *store.Tx, o bus.Out, a about) (bus.Out, string, error) {
+func (n *Notifier) pickTx(tx *store.Tx, o bus.OutboxItem, a noticeContext) (bus.OutboxItem, string, error) {
 	if !n.o.Usable(o.Channel) {
 		next, ok, err := n.nextTx(tx, []string{o.Channel})
 		if err != nil {
@@ -54,21 +54,21 @@ func (n *Notifier) pickTx(tx *store.Tx, o bus.Out, a about) (bus.Out, string, er
 }
 
 // nextTx finds the first usable fallback that has not been tried.
-func (n *Notifier) nextTx(q store.Querier, tried []string) (Place, bool, error) {
+func (n *Notifier) nextTx(q store.Querier, tried []string) (Target, bool, error) {
 	for _, name := range n.o.Fallback {
 		if slices.Contains(tried, name) || !n.o.Usable(name) {
 			continue
 		}
 		chat, err := bus.OwnerChat(q, name)
-		return Place{Channel: name, Chat: chat}, true, err
+		return Target{Channel: name, Chat: chat}, true, err
 	}
-	return Place{}, false, nil
+	return Target{}, false, nil
 }
 
 // Undelivered implements bus.Options.Lost: it sends an undeliverable notice to the next
 // channel.
 func (n *Notifier) Undelivered(tx *store.Tx, d bus.Delivery) (bool, error) {
-	rows, err := list(tx, `WHERE delivery = ? AND delivery <> ''`, d.ID)
+	rows, err := listNotices(tx, `WHERE delivery = ? AND delivery <> ''`, d.ID)
 	if err != nil || len(rows) == 0 {
 		return false, err
 	}
@@ -90,7 +90,7 @@ func (n *Notifier) elsewhereTx(tx *store.Tx, r Notice, why string) (bool, error)
 		return false, nil
 	}
 	if err != nil {
-		return false, wrap(err)
+		return false, wrapError(err)
 	}
 	var asks []string
 	if r.Kind == channels.Question { // also there it can be answered by a reply
@@ -104,9 +104,9 @@ func (n *Notifier) elsewhereTx(tx *store.Tx, r Notice, why string) (bool, error)
 	}
 	_, err = tx.Exec(`UPDATE notices SET channel = ?, chat = ?, delivery = ?, tried = ?, place = ? WHERE id = ?`, next.Channel, next.Chat, id, strings.Join(tried, " "), why+" (notify.fallback)", r.ID)
 	if err != nil {
-		return false, wrap(err)
+		return false, wrapError(err)
 	}
-	return true, n.o.Bus.SayTx(tx, r.Event, bus.Out{Provenance: src, Judged: true, Asks: asks, Delivery: channels.Delivery{
+	return true, n.o.Bus.EnqueueTx(tx, r.Event, bus.OutboxItem{Provenance: src, Judged: true, Asks: asks, Delivery: channels.Delivery{
 		Kind: r.Kind, Session: session, Channel: next.Channel, Chat: next.Chat, Text: text,
 	}})
 }
@@ -132,14 +132,14 @@ func (n *Notifier) strandedTx(tx *store.Tx, now time.Time) (next time.Time, err 
 			}
 			continue
 		}
-		rows, err := list(tx, `WHERE delivery = ?`, d.ID)
+		rows, err := listNotices(tx, `WHERE delivery = ?`, d.ID)
 		if err != nil {
 			return next, err
 		}
 		if len(rows) == 0 || rows[0].Stuck {
 			continue
 		}
-		went, err := n.elsewhereTx(tx, rows[0], fmt.Sprintf("%s could not be reached for %s", d.Channel, short(n.o.Unreachable)))
+		went, err := n.elsewhereTx(tx, rows[0], fmt.Sprintf("%s could not be reached for %s", d.Channel, shortDuration(n.o.Unreachable)))
 		switch {
 		case err != nil:
 			return next, err
@@ -149,7 +149,7 @@ func (n *Notifier) strandedTx(tx *store.Tx, now time.Time) (next time.Time, err 
 			_, err = tx.Exec(`UPDATE notices SET stuck = 1 WHERE id = ?`, rows[0].ID)
 		}
 		if err != nil {
-			return next, wrap(err)
+			return next, wrapError(err)
 		}
 	}
 	return next, nil

@@ -8,17 +8,17 @@ import (
 
 	"hob/autonomy/bus"
 	"hob/channels"
-	"hob/knowledge/store"
 	"hob/platform/provenance"
+	"hob/platform/store"
 )
 
-// on sends a notice on a channel.
-func (h *house) on(channel, text string) string {
-	return h.say(seen1(text), bus.Out{Provenance: provenance.Outside, Delivery: channels.Delivery{Kind: channels.Notice, Session: "main", Channel: channel, Text: text}})
+// tellOn sends a notice on a channel.
+func (h *notifierFixture) tellOn(channel, text string) string {
+	return h.endWithText(watcherEvent(text), bus.OutboxItem{Provenance: provenance.Outside, Delivery: channels.Delivery{Kind: channels.Notice, Session: "main", Channel: channel, Text: text}})
 }
 
-// spoke records a message of the owner.
-func (h *house) spoke(channel, chat string, shared bool) {
+// recordMessage records a message of the owner.
+func (h *notifierFixture) recordMessage(channel, chat string, shared bool) {
 	h.t.Helper()
 	h.said++
 	payload := []byte("{}")
@@ -26,23 +26,23 @@ func (h *house) spoke(channel, chat string, shared bool) {
 		payload = []byte(`{"shared": true}`)
 	}
 	id := bus.NewID()
-	fatal(h.t, h.db.Write(h.t.Context(), func(tx *store.Tx) error {
+	failOn(h.t, h.db.Write(h.t.Context(), func(tx *store.Tx) error {
 		_, err := h.bus.PutTx(tx, bus.Event{ID: id, Kind: bus.Message, Source: channel, Session: channel + ":" + chat, Channel: channel, Chat: chat, Text: "hi", Payload: payload, Provenance: provenance.Owner})
 		return err
 	}))
-	fatal(h.t, h.db.Write(h.t.Context(), func(tx *store.Tx) error { _, err := h.bus.DropTx(tx, id, "done"); return err }))
+	failOn(h.t, h.db.Write(h.t.Context(), func(tx *store.Tx) error { _, err := h.bus.DropTx(tx, id, "done"); return err }))
 }
 
-func (h *house) ways() (out []string) {
-	for _, d := range h.told() {
+func (h *notifierFixture) sentChannels() (out []string) {
+	for _, d := range h.sentDeliveries() {
 		out = append(out, string(d.State)+" "+d.Channel+" "+d.Chat+": "+d.Text)
 	}
 	return out
 }
 
-func (h *house) want(want ...string) {
+func (h *notifierFixture) expectChannels(want ...string) {
 	h.t.Helper()
-	if diff := cmp.Diff(want, h.ways()); diff != "" {
+	if diff := cmp.Diff(want, h.sentChannels()); diff != "" {
 		h.t.Error(diff)
 	}
 }
@@ -50,26 +50,26 @@ func (h *house) want(want ...string) {
 // An undeliverable notice is sent on the next channel, once per channel.
 func TestFallback(t *testing.T) {
 	o := Options{Fallback: []string{"mail", "telegram", "matrix", "web"}, Usable: func(c string) bool { return c != "mail" }}
-	bubble(t, o, func(t *testing.T, h *house) {
-		h.spoke("matrix", "room", true) // others read this chat
-		h.spoke("telegram", "42", false)
+	runVirtual(t, o, func(t *testing.T, h *notifierFixture) {
+		h.recordMessage("matrix", "room", true) // others read this chat
+		h.recordMessage("telegram", "42", false)
 		lose := func(channel string) {
 			t.Helper()
 			rows, err := h.bus.ClaimDeliveries(t.Context(), channel, 1)
-			fatal(t, err)
+			failOn(t, err)
 			if len(rows) != 1 {
-				t.Fatal(channel, h.ways())
+				t.Fatal(channel, h.sentChannels())
 			}
-			fatal(t, h.bus.GiveUp(t.Context(), rows[0].ID, "no such chat"))
+			failOn(t, h.bus.DeadLetter(t.Context(), rows[0].ID, "no such chat"))
 		}
-		id := h.on("signal", "one")
+		id := h.tellOn("signal", "one")
 		lose("signal")
-		h.restart()
+		h.restartNotifier()
 		lose("telegram")
 		lose("matrix")
-		h.want("dead signal : one", "dead telegram 42: one", "dead matrix : one", "sent web : one")
+		h.expectChannels("dead signal : one", "dead telegram 42: one", "dead matrix : one", "sent web : one")
 		rows, err := h.n.Why(t.Context(), id)
-		fatal(t, err)
+		failOn(t, err)
 		if len(rows) != 1 || rows[0].Channel != "web" || rows[0].Place != "matrix could not deliver it: no such chat (notify.fallback)" {
 			t.Errorf("%+v", rows)
 		}
@@ -80,70 +80,70 @@ func TestFallback(t *testing.T) {
 func TestUnreachable(t *testing.T) {
 	stopped := ""
 	o := Options{Fallback: []string{"telegram"}, Unreachable: 15 * time.Minute, Usable: func(c string) bool { return c != stopped }}
-	bubble(t, o, func(t *testing.T, h *house) {
-		h.spoke("telegram", "42", false)
-		h.on("signal", "one")
-		next := h.due()
+	runVirtual(t, o, func(t *testing.T, h *notifierFixture) {
+		h.recordMessage("telegram", "42", false)
+		h.tellOn("signal", "one")
+		next := h.runDue()
 		if time.Until(next) != 15*time.Minute {
 			t.Fatal(next)
 		}
 		rows, err := h.bus.ClaimDeliveries(t.Context(), "signal", 1)
-		fatal(t, err)
+		failOn(t, err)
 		time.Sleep(16 * time.Minute)
-		h.due()
-		h.want("sending signal : one") // it may be arriving right now
-		fatal(t, h.bus.Retry(t.Context(), rows[0].ID, time.Now().Add(time.Minute), "no network", false))
+		h.runDue()
+		h.expectChannels("sending signal : one") // it may be arriving right now
+		failOn(t, h.bus.Retry(t.Context(), rows[0].ID, time.Now().Add(time.Minute), "no network", false))
 		time.Sleep(time.Minute)
-		h.due()
-		h.want("cancelled signal : one", "queued telegram 42: one")
+		h.runDue()
+		h.expectChannels("cancelled signal : one", "queued telegram 42: one")
 		stopped = "signal"
-		h.on("signal", "two")
-		h.want("cancelled signal : one", "queued telegram 42: one", "queued telegram 42: two")
+		h.tellOn("signal", "two")
+		h.expectChannels("cancelled signal : one", "queued telegram 42: one", "queued telegram 42: two")
 		time.Sleep(time.Hour)
-		h.due()
-		h.due() // there is no other channel: they wait
-		h.want("cancelled signal : one", "queued telegram 42: one", "queued telegram 42: two")
+		h.runDue()
+		h.runDue() // there is no other channel: they wait
+		h.expectChannels("cancelled signal : one", "queued telegram 42: one", "queued telegram 42: two")
 	})
 }
 
 // A deferred question whose channel is unavailable uses another one, like other notices, and
 // blocks nothing behind it.
 func TestReleasedQuestionFallsBack(t *testing.T) {
-	o := Options{Fallback: []string{"telegram"}, Unreachable: 15 * time.Minute, Quiet: []Quiet{night(nil)}, Usable: func(string) bool { return true }}
-	bubble(t, o, func(t *testing.T, h *house) {
-		h.spoke("telegram", "42", false)
+	o := Options{Fallback: []string{"telegram"}, Unreachable: 15 * time.Minute, Quiet: []QuietWindow{nightWindow(nil)}, Usable: func(string) bool { return true }}
+	runVirtual(t, o, func(t *testing.T, h *notifierFixture) {
+		h.recordMessage("telegram", "42", false)
 		time.Sleep(11 * time.Hour) // 23:00
-		h.say(seen1(""), bus.Out{Provenance: provenance.Outside, Delivery: channels.Delivery{Kind: channels.Question, Session: "main", Channel: "signal", Text: "May I?"}})
+		h.endWithText(watcherEvent(""), bus.OutboxItem{Provenance: provenance.Outside, Delivery: channels.Delivery{Kind: channels.Question, Session: "main", Channel: "signal", Text: "May I?"}})
 		time.Sleep(9 * time.Hour)
-		h.due()
-		h.on("signal", "one")
-		h.want("queued signal : May I?", "queued signal : one")
+		h.runDue()
+		h.tellOn("signal", "one")
+		h.expectChannels("queued signal : May I?", "queued signal : one")
 		time.Sleep(16 * time.Minute)
-		h.due()
-		h.want("cancelled signal : May I?", "cancelled signal : one", "queued telegram 42: May I?", "queued telegram 42: one")
+		h.runDue()
+		h.expectChannels("cancelled signal : May I?", "cancelled signal : one", "queued telegram 42: May I?", "queued telegram 42: one")
 	})
 }
 
 // Notices follow the user to the current channel.
 func TestNearby(t *testing.T) {
 	o := Options{Recent: 10 * time.Minute, Pushes: func(c string) bool { return c != "web" }}
-	bubble(t, o, func(t *testing.T, h *house) {
+	runVirtual(t, o, func(t *testing.T, h *notifierFixture) {
 		is := func(from, session, channel string) {
 			t.Helper()
-			p, elsewhere, err := h.n.Nearby(t.Context(), from)
+			p, elsewhere, err := h.n.ActiveChannel(t.Context(), from)
 			if err != nil || elsewhere != (channel != "") || elsewhere && (p.Channel != channel || p.Session != session) {
 				t.Error(p, elsewhere, err)
 			}
 		}
 		is("web", "", "")
-		h.spoke("telegram", "42", false)
+		h.recordMessage("telegram", "42", false)
 		is("web", "telegram:42", "telegram")
 		is("telegram", "", "")
-		h.spoke("matrix", "room", true) // in a shared chat
+		h.recordMessage("matrix", "room", true) // in a shared chat
 		is("web", "telegram:42", "telegram")
 		time.Sleep(11 * time.Minute)
 		is("web", "", "")
-		h.spoke("web", "", false) // the user would have to open it
+		h.recordMessage("web", "", false) // the user would have to open it
 		is("telegram", "", "")
 	})
 }

@@ -7,9 +7,9 @@ import (
 	"time"
 
 	"hob/channels"
-	"hob/knowledge/store"
-	"hob/platform/erase"
 	"hob/platform/provenance"
+	"hob/platform/store"
+	"hob/platform/store/erase"
 )
 
 // State is the state of a notice.
@@ -71,8 +71,8 @@ type Notice struct {
 
 // Migrations returns the package's table. The text of a notice that was sent immediately is
 // only in the outbox.
-func Migrations() store.Set {
-	return store.Set{Owner: "notify", Steps: []string{`
+func Migrations() store.MigrationSet {
+	return store.MigrationSet{Owner: "notify", Steps: []string{`
 CREATE TABLE notices (
 	seq INTEGER PRIMARY KEY AUTOINCREMENT, id TEXT NOT NULL UNIQUE,
 	event TEXT NOT NULL, kind TEXT NOT NULL, cause TEXT NOT NULL, subject TEXT NOT NULL,
@@ -117,7 +117,7 @@ type eraser struct{ erase.Owned }
 // text could be verified with them.
 func (e eraser) EraseTx(tx *store.Tx, what *erase.Erasure, s *erase.Scrubber) (erase.Erased, error) {
 	if _, err := tx.Exec(`UPDATE notices SET fact = '', shape = '' WHERE fact <> ''`); err != nil {
-		return erase.Erased{}, wrap(err)
+		return erase.Erased{}, wrapError(err)
 	}
 	return e.Owned.EraseTx(tx, what, s)
 }
@@ -128,10 +128,10 @@ func insertTx(tx *store.Tx, r Notice) error {
 	_, err := tx.Exec(`INSERT INTO notices (`+columns+`) VALUES (?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?)`,
 		r.ID, r.Event, r.Kind, r.Cause, r.Subject, r.Session, r.Channel, r.Chat, r.Text, r.Provenance, r.Urgency.String(), r.Rule, r.State, r.Why, r.HeldBy,
 		store.Millis(r.Until), r.Of, r.Delivery, store.Millis(r.CreatedAt), store.Millis(r.ToldAt), r.Fact, r.Shape, r.Again, r.Watcher, r.Place, r.Tried, r.Stuck, r.Weighed)
-	return wrap(err)
+	return wrapError(err)
 }
 
-func scan(s interface{ Scan(...any) error }) (r Notice, err error) {
+func scanNotice(s interface{ Scan(...any) error }) (r Notice, err error) {
 	var urgency string
 	var until, created, told int64
 	err = s.Scan(&r.ID, &r.Event, &r.Kind, &r.Cause, &r.Subject, &r.Session, &r.Channel, &r.Chat, &r.Text, &r.Provenance, &urgency, &r.Rule, &r.State, &r.Why, &r.HeldBy,
@@ -144,29 +144,29 @@ func scan(s interface{ Scan(...any) error }) (r Notice, err error) {
 	return r, nil
 }
 
-// list reads the rows that match a condition.
-func list(q store.Querier, where string, args ...any) (out []Notice, err error) {
+// listNotices reads the rows that match a condition.
+func listNotices(q store.Querier, where string, args ...any) (out []Notice, err error) {
 	rows, err := q.Query(`SELECT `+columns+` FROM notices `+where, args...)
 	if err != nil {
-		return nil, wrap(err)
+		return nil, wrapError(err)
 	}
-	defer func() { err = errors.Join(err, wrap(rows.Close())) }()
+	defer func() { err = errors.Join(err, wrapError(rows.Close())) }()
 	for rows.Next() {
-		r, err := scan(rows)
+		r, err := scanNotice(rows)
 		if err != nil {
-			return nil, wrap(err)
+			return nil, wrapError(err)
 		}
 		out = append(out, r)
 	}
-	return out, wrap(rows.Err())
+	return out, wrapError(rows.Err())
 }
 
-// first returns the earliest due time of the deferred notices.
-func first(q store.Querier) (time.Time, error) {
+// firstDue returns the earliest due time of the deferred notices.
+func firstDue(q store.Querier) (time.Time, error) {
 	var ms sql.NullInt64
 	err := q.QueryRow(`SELECT min(until) FROM notices INDEXED BY notices_held WHERE state = 'held'`).Scan(&ms)
 	if err != nil || !ms.Valid {
-		return time.Time{}, wrap(err)
+		return time.Time{}, wrapError(err)
 	}
 	return store.Time(ms.Int64), nil
 }
@@ -178,10 +178,10 @@ func (n *Notifier) Prune(ctx context.Context, before time.Time) error {
 		AND NOT EXISTS (SELECT 1 FROM outbox WHERE id = notices.delivery AND state IN ('queued', 'sending', 'failed')) LIMIT 5000`
 	var some bool
 	if err := n.o.Store.Reader(ctx).QueryRow(`SELECT EXISTS (`+old+`)`, before.UnixMilli()).Scan(&some); err != nil || !some {
-		return wrap(err)
+		return wrapError(err)
 	}
 	return n.o.Store.Write(ctx, func(tx *store.Tx) error {
 		_, err := tx.Exec(`DELETE FROM notices WHERE seq IN (`+old+`)`, before.UnixMilli())
-		return wrap(err)
+		return wrapError(err)
 	})
 }

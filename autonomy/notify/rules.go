@@ -18,31 +18,31 @@ type Rule struct {
 	Urgency                                   Urgency
 }
 
-func (r Rule) fits(a about, now time.Time) bool {
+func (r Rule) matchesNotice(a noticeContext, now time.Time) bool {
 	any := func(list []string, fits func(string) bool) bool {
 		return len(list) == 0 || slices.ContainsFunc(list, fits)
 	}
 	return any(r.Causes, func(s string) bool { return s == string(a.Cause) }) &&
 		any(r.Channels, func(s string) bool { return strings.EqualFold(s, a.Channel) }) &&
 		any(r.Watchers, func(s string) bool { return s == a.Watcher && s != "" || strings.EqualFold(s, a.Title) && s != "" }) &&
-		any(r.People, func(s string) bool { return person(s, a) }) &&
-		any(r.Words, func(s string) bool { return holds(a.Text, s) }) &&
+		any(r.People, func(s string) bool { return matchesPerson(s, a) }) &&
+		any(r.Words, func(s string) bool { return containsWords(a.Text, s) }) &&
 		(r.Within == 0 || !a.At.IsZero() && !a.At.Before(now.Add(-time.Minute)) && a.At.Sub(now) <= r.Within)
 }
 
-// person reports whether a notice concerns the person of a rule. An address or an id must match
+// matchesPerson reports whether a notice concerns the person of a rule. An address or an id must match
 // completely and never matches a display name, since anyone can choose that. A name is searched
 // in both.
-func person(want string, a about) bool {
+func matchesPerson(want string, a noticeContext) bool {
 	if want = strings.TrimSpace(want); strings.ContainsAny(want, "@:") {
 		return slices.ContainsFunc(a.People, func(s string) bool { return strings.EqualFold(want, strings.TrimSpace(s)) })
 	}
-	is := func(s string) bool { return holds(s, want) }
+	is := func(s string) bool { return containsWords(s, want) }
 	return slices.ContainsFunc(a.People, is) || slices.ContainsFunc(a.Names, is)
 }
 
-// holds reports whether text contains words as whole words, ignoring case.
-func holds(text, words string) bool {
+// containsWords reports whether text contains words as whole words, ignoring case.
+func containsWords(text, words string) bool {
 	text, words = strings.ToLower(text), strings.ToLower(strings.TrimSpace(words))
 	if words == "" {
 		return false
@@ -81,8 +81,8 @@ func (r Rule) String() string {
 	return strings.Join(parts, "; ")
 }
 
-// judged is the urgency of a notice and its reason.
-type judged struct {
+// ratedUrgency is the urgency of a notice and its reason.
+type ratedUrgency struct {
 	urgency Urgency
 	why     string
 	// ruled: a rule of the user decided; weighed: a model decided.
@@ -91,22 +91,22 @@ type judged struct {
 	named bool
 }
 
-// urgent applies the user's rules, then the default of the cause.
-func (n *Notifier) urgent(a about, now time.Time) judged {
+// defaultUrgency applies the user's rules, then the default of the cause.
+func (n *Notifier) defaultUrgency(a noticeContext, now time.Time) ratedUrgency {
 	for i, r := range n.o.Rules {
-		if r.fits(a, now) {
-			return judged{urgency: r.Urgency, why: fmt.Sprintf("your rule %d (%s)", i+1, r), ruled: true, named: len(r.Watchers) > 0}
+		if r.matchesNotice(a, now) {
+			return ratedUrgency{urgency: r.Urgency, why: fmt.Sprintf("your rule %d (%s)", i+1, r), ruled: true, named: len(r.Watchers) > 0}
 		}
 	}
 	if a.Urgency != 0 {
-		return judged{urgency: a.Urgency, why: "the default for " + called(a.Cause)}
+		return ratedUrgency{urgency: a.Urgency, why: "the default for " + describeCause(a.Cause)}
 	}
 	usual := map[Cause]Urgency{Answer: High, Guest: High}
-	return judged{urgency: cmp.Or(usual[a.Cause], Normal), why: "the default for " + called(a.Cause)}
+	return ratedUrgency{urgency: cmp.Or(usual[a.Cause], Normal), why: "the default for " + describeCause(a.Cause)}
 }
 
-// called describes a cause.
-func called(c Cause) string {
+// describeCause describes a cause.
+func describeCause(c Cause) string {
 	switch c {
 	case Answer:
 		return "an answer to you"

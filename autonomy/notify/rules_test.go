@@ -46,10 +46,10 @@ func TestPeople(t *testing.T) {
 		{"who did it", "ada", saw(m{"by": "ada"}), true},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
-			bubble(t, Options{Quiet: []Quiet{night(nil)}, Rules: []Rule{{People: []string{tc.want}, Urgency: Critical}}}, func(t *testing.T, h *house) {
+			runVirtual(t, Options{Quiet: []QuietWindow{nightWindow(nil)}, Rules: []Rule{{People: []string{tc.want}, Urgency: Critical}}}, func(t *testing.T, h *notifierFixture) {
 				time.Sleep(11 * time.Hour) // at night
-				h.tell(tc.ev, "x")
-				if got := len(h.told()) > 0; got != tc.fits {
+				h.endWithNotice(tc.ev, "x")
+				if got := len(h.sentDeliveries()) > 0; got != tc.fits {
 					t.Errorf("fits: %v", got)
 				}
 			})
@@ -70,14 +70,14 @@ func TestChatCalledLikeAWatcher(t *testing.T) {
 		{"the watcher", event{kind: bus.Watcher, payload: m{"watcher": "w9", "title": "alarm"}}, true},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
-			bubble(t, Options{Quiet: []Quiet{night(nil)}, Rules: []Rule{{Watchers: []string{"Alarm", "w9"}, Urgency: Critical}}}, func(t *testing.T, h *house) {
+			runVirtual(t, Options{Quiet: []QuietWindow{nightWindow(nil)}, Rules: []Rule{{Watchers: []string{"Alarm", "w9"}, Urgency: Critical}}}, func(t *testing.T, h *notifierFixture) {
 				time.Sleep(11 * time.Hour) // at night
-				id := h.say(tc.ev, bus.Out{Provenance: provenance.Outside, Delivery: channels.Delivery{Kind: channels.Question, Session: "main", Channel: "web", Text: "May I?"}})
-				if got := len(h.told()) > 0; got != tc.fits {
+				id := h.endWithText(tc.ev, bus.OutboxItem{Provenance: provenance.Outside, Delivery: channels.Delivery{Kind: channels.Question, Session: "main", Channel: "web", Text: "May I?"}})
+				if got := len(h.sentDeliveries()) > 0; got != tc.fits {
 					t.Errorf("fits: %v", got)
 				}
 				rows, err := h.n.Why(t.Context(), id)
-				fatal(t, err)
+				failOn(t, err)
 				if tc.ev.kind == bus.Message && (len(rows) != 1 || rows[0].Watcher != "" || rows[0].Subject != "") {
 					t.Errorf("%+v", rows)
 				}

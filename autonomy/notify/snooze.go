@@ -9,7 +9,7 @@ import (
 	"time"
 
 	"hob/channels"
-	"hob/knowledge/store"
+	"hob/platform/store"
 )
 
 const snoozed = "you snoozed it"
@@ -28,8 +28,8 @@ func (n *Notifier) Snooze(ctx context.Context, id, session string, until time.Ti
 	return out, err
 }
 
-// undo is the former state of a snoozed notice.
-type undo struct {
+// snoozeUndo is the former state of a snoozed notice.
+type snoozeUndo struct {
 	ID  string    `json:"id"`
 	New bool      `json:"new,omitempty"` // no row existed
 	Set time.Time `json:"set"`
@@ -41,7 +41,7 @@ type undo struct {
 
 // SnoozeTx is Snooze in a transaction. UnsnoozeTx undoes it with the returned JSON.
 func (n *Notifier) SnoozeTx(tx *store.Tx, id, session string, until time.Time) (out Notice, back json.RawMessage, err error) {
-	rows, err := list(tx, `WHERE kind = 'notice' AND (?1 <> '' AND (id = ?1 OR delivery = ?1) OR ?1 = '' AND state = 'told' AND (?2 = '' OR session = ?2)) ORDER BY seq DESC LIMIT 1`, id, session)
+	rows, err := listNotices(tx, `WHERE kind = 'notice' AND (?1 <> '' AND (id = ?1 OR delivery = ?1) OR ?1 = '' AND state = 'told' AND (?2 = '' OR session = ?2)) ORDER BY seq DESC LIMIT 1`, id, session)
 	if err != nil {
 		return out, nil, err
 	}
@@ -55,36 +55,36 @@ func (n *Notifier) SnoozeTx(tx *store.Tx, id, session string, until time.Time) (
 	if out.Text, err = saysIn(tx, out); err != nil {
 		return out, nil, err
 	}
-	n.changed(tx)
+	n.invalidateNext(tx)
 	if out.State != Held {
 		if out.Text == "" || out.State != Told && out.State != Released {
 			return out, nil, fmt.Errorf("%s has no text to send again: %w", out.ID, ErrNotFound)
 		}
-		again, err := list(tx, `WHERE state = 'held' AND held_by = 'snooze' AND event = ? AND text = ? LIMIT 1`, out.Event, out.Text)
+		again, err := listNotices(tx, `WHERE state = 'held' AND held_by = 'snooze' AND event = ? AND text = ? LIMIT 1`, out.Event, out.Text)
 		if err != nil {
 			return out, nil, err
 		}
 		if len(again) == 0 {
 			out.ID, out.State, out.HeldBy, out.Until, out.Why = newID(), Held, BySnooze, until, snoozed
 			out.Delivery, out.Of, out.Fact, out.Shape, out.Again, out.Kind, out.ToldAt = "", "", "", "", 0, channels.Notice, time.Time{}
-			back, err := json.Marshal(undo{ID: out.ID, New: true, Set: until})
+			back, err := json.Marshal(snoozeUndo{ID: out.ID, New: true, Set: until})
 			return out, back, errors.Join(err, insertTx(tx, out))
 		}
 		out = again[0] // already snoozed: change the time
 	}
-	if back, err = json.Marshal(undo{ID: out.ID, Set: until, Until: out.Until, By: out.HeldBy, Why: out.Why}); err != nil {
-		return out, nil, wrap(err)
+	if back, err = json.Marshal(snoozeUndo{ID: out.ID, Set: until, Until: out.Until, By: out.HeldBy, Why: out.Why}); err != nil {
+		return out, nil, wrapError(err)
 	}
 	_, err = tx.Exec(`UPDATE notices SET until = ?, held_by = 'snooze', why = ? WHERE id = ?`, until.UnixMilli(), snoozed, out.ID)
 	out.Until, out.HeldBy, out.Why = until, BySnooze, snoozed
-	return out, back, wrap(err)
+	return out, back, wrapError(err)
 }
 
 // UnsnoozeTx undoes SnoozeTx. A notice that would have been sent in the meantime is sent now.
 func (n *Notifier) UnsnoozeTx(tx *store.Tx, back json.RawMessage) error {
-	var u undo
+	var u snoozeUndo
 	if err := json.Unmarshal(back, &u); err != nil {
-		return wrap(err)
+		return wrapError(err)
 	}
 	const mine = ` WHERE id = ? AND state = 'held' AND held_by = 'snooze' AND until = ?`
 	var res sql.Result
@@ -95,18 +95,18 @@ func (n *Notifier) UnsnoozeTx(tx *store.Tx, back json.RawMessage) error {
 		res, err = tx.Exec(`UPDATE notices SET until = ?, held_by = ?, why = ?`+mine, u.Until.UnixMilli(), u.By, u.Why, u.ID, u.Set.UnixMilli())
 	}
 	if err != nil {
-		return wrap(err)
+		return wrapError(err)
 	}
 	if k, err := res.RowsAffected(); err != nil || k == 0 {
-		return errors.Join(wrap(err), ErrChanged)
+		return errors.Join(wrapError(err), ErrChanged)
 	}
-	n.changed(tx)
+	n.invalidateNext(tx)
 	return nil
 }
 
 // Snoozable lists the notices that can be snoozed, newest first and each text once.
 func (n *Notifier) Snoozable(q store.Querier, limit int) (out []Notice, err error) {
-	rows, err := list(q, `WHERE kind = 'notice' AND cause <> 'digest' AND state IN ('held', 'told', 'released') ORDER BY seq DESC LIMIT ?`, limit)
+	rows, err := listNotices(q, `WHERE kind = 'notice' AND cause <> 'digest' AND state IN ('held', 'told', 'released') ORDER BY seq DESC LIMIT ?`, limit)
 	seen := map[string]bool{"": true}
 	for _, r := range rows {
 		if r.Text, err = saysIn(q, r); err != nil {

@@ -13,11 +13,11 @@ const (
 	Critical
 )
 
-func urgencies() []string { return []string{"", "low", "normal", "high", "critical"} }
+func urgencyNames() []string { return []string{"", "low", "normal", "high", "critical"} }
 
 // ParseUrgency parses the name of an urgency.
 func ParseUrgency(s string) (Urgency, error) {
-	for u, name := range urgencies() {
+	for u, name := range urgencyNames() {
 		if name == s && s != "" {
 			return Urgency(u), nil
 		}
@@ -29,7 +29,7 @@ func (u Urgency) String() string {
 	if u < 0 || u > Critical {
 		return ""
 	}
-	return urgencies()[u]
+	return urgencyNames()[u]
 }
 
 // MarshalText implements encoding.TextMarshaler.

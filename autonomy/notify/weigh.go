@@ -13,9 +13,9 @@ import (
 	"hob/autonomy/bus"
 	"hob/autonomy/llm"
 	"hob/channels"
-	"hob/platform/fence"
-	"hob/platform/phrase"
 	"hob/platform/provenance"
+	"hob/platform/text/promptfence"
+	"hob/platform/text/textnorm"
 )
 
 //go:embed text/urgency.md
@@ -31,19 +31,19 @@ const (
 
 var errWeighed = errors.New("the answer is not the requested JSON object")
 
-// Weigh asks a model how urgent a notice is if the answer can change something: the user's
+// RateUrgency asks a model how urgent a notice is if the answer can change something: the user's
 // rules do not decide, no quiet hours apply, and limits depend on it. It is called before the
 // notice is sent and takes at most Options.Wait; Gate decides how to use the answer. Without an
 // answer the notice stays unchanged. After a failure the model is not called for some time, so
 // that notices do not queue up.
-func (n *Notifier) Weigh(ctx context.Context, event string, o bus.Out) (h bus.Hint) {
+func (n *Notifier) RateUrgency(ctx context.Context, event string, o bus.OutboxItem) (h bus.Hint) {
 	now := time.Now()
-	if n.o.Model == nil || o.Kind != channels.Notice || len(n.o.Digests) == 0 && n.o.PerHour == 0 || n.rests(now) {
+	if n.o.Model == nil || o.Kind != channels.Notice || len(n.o.Digests) == 0 && n.o.PerHour == 0 || n.isPaused(now) {
 		return h
 	}
 	q := n.o.Store.Reader(ctx)
 	a, err := aboutTx(q, o, event)
-	if err != nil || !open(a, n.urgent(a, now)) {
+	if err != nil || !mayRate(a, n.defaultUrgency(a, now)) {
 		return h
 	}
 	if _, _, quiet, err := n.quietAt(q, now); quiet || err != nil {
@@ -59,7 +59,7 @@ func (n *Notifier) Weigh(ctx context.Context, event string, o bus.Out) (h bus.Hi
 		return h
 	}
 	h.By = m.Info().Name()
-	h.Urgency, h.Why, err = n.ask(ctx, m, a, event, o.Text)
+	h.Urgency, h.Why, err = n.askModel(ctx, m, a, event, o.Text)
 	if err != nil {
 		n.o.Log.Warn("model did not rate a notice; pausing model calls", "event", event, "model", h.By, "rest", weighRest, "err", err)
 		h.Urgency, h.Why = "", "no rating"
@@ -70,37 +70,37 @@ func (n *Notifier) Weigh(ctx context.Context, event string, o bus.Out) (h bus.Hi
 	return h
 }
 
-func (n *Notifier) rests(now time.Time) bool {
+func (n *Notifier) isPaused(now time.Time) bool {
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	return now.Before(n.rest)
 }
 
-// open reports whether a model may rate a notice: only notices of watchers, triggers, schedules
+// mayRate reports whether a model may rate a notice: only notices of watchers, triggers, schedules
 // and tasks, unless a rule, the sending code or a chosen time decides. Untrusted text must not
 // downgrade errors of Hob.
-func open(a about, j judged) bool {
+func mayRate(a noticeContext, j ratedUrgency) bool {
 	return !j.ruled && !a.Timed && a.Urgency == 0 && slices.Contains([]Cause{Watcher, Webhook, Schedule, Task}, a.Cause)
 }
 
-// ask calls the model once. The request contains only the notice, in a prompt fence.
-func (n *Notifier) ask(ctx context.Context, m llm.Model, a about, event, text string) (urgency, why string, err error) {
+// askModel calls the model once. The request contains only the notice, in a prompt fence.
+func (n *Notifier) askModel(ctx context.Context, m llm.Model, a noticeContext, event, text string) (urgency, why string, err error) {
 	text = n.o.Redact(text)
 	if len(text) > weighBytes {
 		text = strings.ToValidUTF8(text[:weighBytes], "") + "\n[...]"
 	}
 	from := string(a.Cause)
 	if a.Title != "" {
-		from += " " + phrase.Cut(a.Title, 80)
+		from += " " + textnorm.Ellipsize(a.Title, 80)
 	}
 	head := "It is " + time.Now().In(n.o.Zone()).Format("Monday, 2 January 2006, 15:04") + ".\n"
 	resp, err := llm.Collect(m.Stream(ctx, llm.Request{
 		System: strings.TrimSpace(urgencyText), MaxTokens: weighAnswer, NoTools: true,
-		Messages: []llm.Message{{Role: llm.User, Parts: []llm.Part{{Text: head + fence.Wrap(fence.New(text), text, from, ""), Source: provenance.Outside}}}},
+		Messages: []llm.Message{{Role: llm.User, Parts: []llm.Part{{Text: head + promptfence.Wrap(promptfence.New(text), text, from, ""), Source: provenance.Outside}}}},
 		Account:  llm.Account{Purpose: llm.ForUrgency, Event: event, Unattended: true},
 	}))
 	if err != nil {
-		return "", "", wrap(err)
+		return "", "", wrapError(err)
 	}
 	answer := resp.Text()
 	begin, to := strings.IndexByte(answer, '{'), strings.LastIndexByte(answer, '}')
@@ -109,17 +109,17 @@ func (n *Notifier) ask(ctx context.Context, m llm.Model, a about, event, text st
 		Reason  string `json:"reason"`
 	}
 	if begin < 0 || to < begin || json.Unmarshal([]byte(answer[begin:to+1]), &out) != nil {
-		return "", "", wrap(errWeighed)
+		return "", "", wrapError(errWeighed)
 	}
 	if _, err := ParseUrgency(out.Urgency); err != nil {
 		return "", "", fmt.Errorf("%w: %w", errWeighed, err)
 	}
-	return out.Urgency, phrase.Cut(n.o.Redact(out.Reason), weighReason), nil
+	return out.Urgency, textnorm.Ellipsize(n.o.Redact(out.Reason), weighReason), nil
 }
 
-// weighed applies a model's rating within limits: at most one step from the default, and never
+// applyRating applies a model's rating within limits: at most one step from the default, and never
 // critical, because only critical notices break quiet hours.
-func weighed(j judged, h bus.Hint) judged {
+func applyRating(j ratedUrgency, h bus.Hint) ratedUrgency {
 	if h.By == "" {
 		return j
 	}

@@ -8,7 +8,7 @@ import (
 	"strings"
 	"time"
 
-	"hob/knowledge/store"
+	"hob/platform/store"
 )
 
 // Why lists the notices of an id: of a notice, of its event, of a delivery, or of the event of
@@ -17,20 +17,20 @@ func (n *Notifier) Why(ctx context.Context, id string) ([]Notice, error) {
 	if id == "" {
 		return nil, nil
 	}
-	return list(n.o.Store.Reader(ctx), `WHERE id = ?1 OR event = ?1 OR delivery = ?1 AND delivery <> '' OR digest = ?1 AND digest <> '' ORDER BY seq LIMIT 200`, id)
+	return listNotices(n.o.Store.Reader(ctx), `WHERE id = ?1 OR event = ?1 OR delivery = ?1 AND delivery <> '' OR digest = ?1 AND digest <> '' ORDER BY seq LIMIT 200`, id)
 }
 
 // List lists notices, newest first: those in a state, or all if state is "", and only those
 // older than the notice before.
 func (n *Notifier) List(ctx context.Context, state, before string, limit int) ([]Notice, error) {
-	return list(n.o.Store.Reader(ctx), `WHERE (?1 = '' OR state = ?1 OR ?1 = 'held' AND state = 'due')
+	return listNotices(n.o.Store.Reader(ctx), `WHERE (?1 = '' OR state = ?1 OR ?1 = 'held' AND state = 'due')
 		AND (?2 = '' OR seq < coalesce((SELECT seq FROM notices WHERE id = ?2), 0)) ORDER BY seq DESC LIMIT ?3`, state, before, limit)
 }
 
-// Says returns the text of a notice from the place that stores it: the row of a deferred
+// NoticeText returns the text of a notice from the place that stores it: the row of a deferred
 // notice, the outbox of a sent one, or the notice that it repeats. It returns "" if the text
 // was deleted.
-func (n *Notifier) Says(ctx context.Context, r Notice) (text string, err error) {
+func (n *Notifier) NoticeText(ctx context.Context, r Notice) (text string, err error) {
 	return saysIn(n.o.Store.Reader(ctx), r)
 }
 
@@ -44,9 +44,9 @@ func saysIn(q store.Querier, r Notice) (text string, err error) {
 			if errors.Is(err, sql.ErrNoRows) {
 				err = nil
 			}
-			return text, wrap(err)
+			return text, wrapError(err)
 		}
-		rows, err := list(q, `WHERE id = ?`, r.Of)
+		rows, err := listNotices(q, `WHERE id = ?`, r.Of)
 		if err != nil || r.State != Repeated || len(rows) == 0 {
 			return "", err
 		}

@@ -1,6 +1,6 @@
 package pairing
 
-import "hob/platform/erase"
+import "hob/platform/store/erase"
 
 // Eraser erases phrases from the names of paired accounts. The accounts stay paired.
 func Eraser() erase.Eraser {

@@ -4,7 +4,7 @@ import (
 	"context"
 	"time"
 
-	"hob/knowledge/store"
+	"hob/platform/store"
 )
 
 // Age lets the open codes grow older.

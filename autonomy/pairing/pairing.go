@@ -21,7 +21,7 @@ import (
 
 	"hob/autonomy/guard"
 	"hob/channels"
-	"hob/knowledge/store"
+	"hob/platform/store"
 )
 
 const (
@@ -75,8 +75,8 @@ type Pairings struct {
 func New(db *store.Store, g *guard.Guard, opt Options) *Pairings { return &Pairings{db, g, opt} }
 
 // Migrations of the pairings' tables.
-func Migrations() store.Set {
-	return store.Set{Owner: "pairing", Steps: []string{`
+func Migrations() store.MigrationSet {
+	return store.MigrationSet{Owner: "pairing", Steps: []string{`
 CREATE TABLE pairings (
 	id TEXT PRIMARY KEY, channel TEXT NOT NULL, sender TEXT NOT NULL, name TEXT NOT NULL, chat TEXT NOT NULL,
 	made_by TEXT NOT NULL, created_at INTEGER NOT NULL, UNIQUE (channel, sender)) WITHOUT ROWID;
@@ -90,7 +90,7 @@ CREATE TABLE pairing_codes (
 func (p *Pairings) NewCode(ctx context.Context, channel, by string) (Code, error) {
 	code := newCode()
 	c := Code{Channel: channel, Code: code[:codeChars/2] + "-" + code[codeChars/2:], ExpiresAt: time.Now().Add(codeTime)}
-	sum := digest(channel, code)
+	sum := codeDigest(channel, code)
 	err := p.db.Write(ctx, func(tx *store.Tx) error {
 		_, err := tx.Exec(`INSERT OR REPLACE INTO pairing_codes (channel, hash, made_by, expires_at) VALUES (?,?,?,?)`, channel, sum[:], by, store.Millis(c.ExpiresAt))
 		if err != nil {
@@ -113,8 +113,8 @@ func newCode() string {
 	return string(b)
 }
 
-// digest binds a code to its channel.
-func digest(channel, code string) [sha256.Size]byte {
+// codeDigest binds a code to its channel.
+func codeDigest(channel, code string) [sha256.Size]byte {
 	return sha256.Sum256([]byte("hob pairing 1\x00" + channel + "\x00" + code))
 }
 
@@ -189,7 +189,7 @@ func (p *Pairings) tryTx(tx *store.Tx, in channels.Inbound, code string) (bool, 
 		return false, err
 	}
 	rec := guard.Record{Actor: "owner", Action: "pair", Session: in.Conversation(false), Origin: in.Channel, Verdict: "deny", Rule: "code of " + by, Outcome: "wrong code"}
-	if got := digest(in.Channel, code); subtle.ConstantTimeCompare(got[:], want) != 1 {
+	if got := codeDigest(in.Channel, code); subtle.ConstantTimeCompare(got[:], want) != 1 {
 		rec.Actor = "stranger"
 		return false, p.guard.AuditTx(tx, rec)
 	}
@@ -237,7 +237,7 @@ func newID() string {
 // Remove ends a pairing: the account counts as an unknown sender again.
 func (p *Pairings) Remove(ctx context.Context, id, by string) (x Pairing, err error) {
 	err = p.db.Write(ctx, func(tx *store.Tx) error {
-		x, err = scan(tx.QueryRow(`DELETE FROM pairings WHERE id = ? RETURNING `+columns, id))
+		x, err = scanPairing(tx.QueryRow(`DELETE FROM pairings WHERE id = ? RETURNING `+columns, id))
 		if errors.Is(err, sql.ErrNoRows) {
 			return ErrNotFound
 		}
@@ -259,7 +259,7 @@ func (p *Pairings) Remove(ctx context.Context, id, by string) (x Pairing, err er
 
 const columns = `id, channel, sender, name, chat, made_by, created_at`
 
-func scan(r interface{ Scan(...any) error }) (x Pairing, err error) {
+func scanPairing(r interface{ Scan(...any) error }) (x Pairing, err error) {
 	var at int64
 	err = r.Scan(&x.ID, &x.Channel, &x.Sender, &x.Name, &x.Chat, &x.By, &at)
 	x.CreatedAt = store.Time(at)
@@ -275,7 +275,7 @@ func (p *Pairings) List(ctx context.Context) ([]Pairing, error) {
 	defer rows.Close()
 	out := []Pairing{}
 	for rows.Next() {
-		x, err := scan(rows)
+		x, err := scanPairing(rows)
 		if err != nil {
 			return nil, fmt.Errorf("pairing: %w", err)
 		}

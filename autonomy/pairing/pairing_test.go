@@ -12,7 +12,7 @@ import (
 	"hob/autonomy/guard"
 	"hob/autonomy/pairing"
 	"hob/channels"
-	"hob/knowledge/store"
+	"hob/platform/store"
 )
 
 func fatal(t testing.TB, err error) {
@@ -24,12 +24,12 @@ func fatal(t testing.TB, err error) {
 
 func open(t *testing.T) *pairing.Pairings {
 	t.Helper()
-	db, err := store.Open(t.Context(), filepath.Join(t.TempDir(), "hob.db"), []store.Set{guard.Migrations(), pairing.Migrations()}, store.Options{})
+	db, err := store.Open(t.Context(), filepath.Join(t.TempDir(), "hob.db"), []store.MigrationSet{guard.Migrations(), pairing.Migrations()}, store.Options{})
 	fatal(t, err)
 	t.Cleanup(func() { fatal(t, db.Close()) })
 	g, err := guard.New(db, guard.Options{})
 	fatal(t, err)
-	fatal(t, g.Prepare(t.Context()))
+	fatal(t, g.InitKeys(t.Context()))
 	return pairing.New(db, g, pairing.Options{})
 }
 

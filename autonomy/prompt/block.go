@@ -9,7 +9,7 @@ import (
 	"strings"
 	"unicode/utf8"
 
-	"hob/platform/wording"
+	"hob/platform/text/minitmpl"
 )
 
 //go:embed system.md
@@ -35,16 +35,16 @@ type block struct {
 	who                string // the identity itself
 }
 
-// id names a block by its content.
-func (b block) id() string { return digest(b.text) }
+// contentID names a block by its content.
+func (b block) contentID() string { return contentDigest(b.text) }
 
-func digest(s string) string {
+func contentDigest(s string) string {
 	h := sha256.Sum256([]byte(s))
 	return hex.EncodeToString(h[:12])
 }
 
-// stable is the input of a block.
-type stable struct {
+// blockTexts is the input of a block.
+type blockTexts struct {
 	Texts
 
 	Name       string
@@ -54,10 +54,10 @@ type stable struct {
 	Skills     string
 }
 
-// present returns the block for a conversation that begins now. A guest gets the same persona
+// presentBlock returns the block for a conversation that begins now. A guest gets the same persona
 // without the owner's texts about himself.
-func (b *Builder) present(guest bool) (block, error) {
-	of := stable{Texts: b.o.Texts(), Name: b.o.Name, Guest: guest, Categories: b.categories(), Channels: strings.Join(b.o.Channels, ", "), Skills: b.skills()}
+func (b *Builder) presentBlock(guest bool) (block, error) {
+	of := blockTexts{Texts: b.o.Texts(), Name: b.o.Name, Guest: guest, Categories: b.toolCategories(), Channels: strings.Join(b.o.Channels, ", "), Skills: b.skillIndex()}
 	i := 0
 	if guest {
 		i, of.User, of.Memory = 1, "", ""
@@ -70,19 +70,19 @@ func (b *Builder) present(guest bool) (block, error) {
 	}
 	made.of = of
 	var err error
-	made.block, err = b.render(of)
+	made.block, err = b.renderBlock(of)
 	return made.block, err
 }
 
-func (b *Builder) render(of stable) (block, error) {
-	of.Soul, of.User, of.Memory = shorten(of.Soul, maxSoul), shorten(of.User, maxUser), shorten(of.Memory, maxMemory)
+func (b *Builder) renderBlock(of blockTexts) (block, error) {
+	of.Soul, of.User, of.Memory = shortenLines(of.Soul, maxSoul), shortenLines(of.User, maxUser), shortenLines(of.Memory, maxMemory)
 	if of.Soul == "" {
 		var err error
-		if of.Soul, err = execute(b.soul, of); err != nil {
+		if of.Soul, err = executeTemplate(b.soul, of); err != nil {
 			return block{}, err
 		}
 	}
-	text, err := execute(b.system, of)
+	text, err := executeTemplate(b.system, of)
 	if err != nil {
 		return block{}, err
 	}
@@ -90,13 +90,13 @@ func (b *Builder) render(of stable) (block, error) {
 	if i := strings.LastIndex(text, identityMark); i >= 0 {
 		guidance, who = text[:i], text[i+1:]
 	}
-	return block{text: text, guidance: digest(fmt.Sprint(of.Guest) + guidance), identity: digest(who), who: who}, nil
+	return block{text: text, guidance: contentDigest(fmt.Sprint(of.Guest) + guidance), identity: contentDigest(who), who: who}, nil
 }
 
 // identityMark opens the last section of the block.
 const identityMark = "\n<identity>\n"
 
-func (b *Builder) skills() string {
+func (b *Builder) skillIndex() string {
 	if b.o.Skills == nil {
 		return ""
 	}
@@ -106,8 +106,8 @@ func (b *Builder) skills() string {
 // engine is the category of tools for the turn itself, which need no search.
 const engine = "engine"
 
-// categories lists the searchable categories of tools, in order.
-func (b *Builder) categories() string {
+// toolCategories lists the searchable categories of tools, in order.
+func (b *Builder) toolCategories() string {
 	if b.o.Catalogue == nil {
 		return ""
 	}
@@ -124,15 +124,15 @@ func (b *Builder) categories() string {
 // Persona returns the built-in persona of an assistant with that name, in the form of a
 // SOUL.md.
 func Persona(name string) (string, error) {
-	t, err := wording.Parse(soulText)
+	t, err := minitmpl.Parse(soulText)
 	if err != nil {
 		return "", fmt.Errorf("prompt: %w", err)
 	}
-	s, err := execute(t, struct{ Name string }{name})
+	s, err := executeTemplate(t, struct{ Name string }{name})
 	return s + "\n", err
 }
 
-func execute(t *wording.Template, data any) (string, error) {
+func executeTemplate(t *minitmpl.Template, data any) (string, error) {
 	var b strings.Builder
 	if err := t.Execute(&b, data); err != nil {
 		return "", fmt.Errorf("prompt: %w", err)
@@ -140,21 +140,21 @@ func execute(t *wording.Template, data any) (string, error) {
 	return strings.TrimSpace(b.String()), nil
 }
 
-// shorten keeps the whole lines that fit into n bytes and says that there are
+// shortenLines keeps the whole lines that fit into n bytes and says that there are
 // more.
-func shorten(s string, n int) string {
+func shortenLines(s string, n int) string {
 	s = strings.TrimSpace(strings.ToValidUTF8(s, "\uFFFD"))
 	s = strings.ReplaceAll(s, strings.TrimSpace(identityMark), "<identity >") // the section is opened once
 	if len(s) <= n {
 		return s
 	}
 	const more = "\n[cut here: the rest is too long]"
-	return head(s, n-len(more)) + more
+	return headLines(s, n-len(more)) + more
 }
 
-// head returns the beginning of a text of at most n bytes: whole lines, unless they are too
+// headLines returns the beginning of a text of at most n bytes: whole lines, unless they are too
 // long.
-func head(s string, n int) string {
+func headLines(s string, n int) string {
 	if len(s) <= n {
 		return s
 	}

@@ -23,9 +23,9 @@ const (
 	kindReminder
 )
 
-// share is the limit of a kind in bytes, and its rank: if there is too little room, smaller
+// budgetShare is the limit of a kind in bytes, and its rank: if there is too little room, smaller
 // ranks are dropped first, critical ones never.
-type share struct {
+type budgetShare struct {
 	max  int
 	rank int
 }
@@ -38,8 +38,8 @@ const (
 	maxProject = 12_000
 )
 
-func shares(k kind) share {
-	return [...]share{
+func budgetShares(k kind) budgetShare {
+	return [...]budgetShare{
 		kindMemory:        {4_000, 5},
 		kindOutsideMemory: {2_000, 1},
 		kindGraph:         {3_000, 2},
@@ -76,16 +76,16 @@ func budgetFor(window int) int {
 	return max(minContext, min(maxContext, window/2))
 }
 
-// fit cuts each section to its share and drops whole sections until the rest fits: lowest rank
+// fitSections cuts each section to its share and drops whole sections until the rest fits: lowest rank
 // first, and within a rank the last first. Critical sections stay whole. The order is that of
 // the kinds.
-func fit(sections []section, budget int) []section {
+func fitSections(sections []section, budget int) []section {
 	out := make([]section, 0, len(sections))
 	total := 0
 	for _, s := range sections {
-		sh := shares(s.kind)
+		sh := budgetShares(s.kind)
 		if sh.rank != critical {
-			s.text = head(s.text, sh.max)
+			s.text = headLines(s.text, sh.max)
 		}
 		if s.text == "" {
 			continue
@@ -97,8 +97,8 @@ func fit(sections []section, budget int) []section {
 	for total > budget {
 		drop := -1
 		for i, s := range out {
-			r := shares(s.kind).rank
-			if r != critical && (drop < 0 || r <= shares(out[drop].kind).rank) {
+			r := budgetShares(s.kind).rank
+			if r != critical && (drop < 0 || r <= budgetShares(out[drop].kind).rank) {
 				drop = i
 			}
 		}

@@ -9,9 +9,9 @@ import (
 
 	"hob/autonomy/llm"
 	"hob/knowledge"
-	"hob/platform/credential"
 	"hob/platform/provenance"
-	"hob/platform/wording"
+	"hob/platform/text/credential"
+	"hob/platform/text/minitmpl"
 )
 
 //go:embed context.tmpl
@@ -24,44 +24,44 @@ const (
 	remindedAfter = 19 // real turns before the identity is repeated
 )
 
-// gathering collects the context of one message.
-type gathering struct {
+// contextCollector collects the context of one message.
+type contextCollector struct {
 	b        *Builder
 	ctx      context.Context
-	s        Situation
-	texts    *wording.Template
+	s        TurnContext
+	texts    *minitmpl.Template
 	sections []section
 	lessons  []string // ids of lessons that may be shown
 }
 
-// chosen is the context after the budget.
-type chosen struct {
+// selectedContext is the context after the budget.
+type selectedContext struct {
 	parts   []llm.Part
 	lessons []string // ids of the shown lessons
 }
 
-// gather looks up everything that could help with the turn and keeps what the
+// collectContext looks up everything that could help with the turn and keeps what the
 // budget allows, in the order in which a model reads it.
-func (b *Builder) gather(ctx context.Context, s Situation, p *pin, now block) chosen {
-	g := &gathering{b: b, ctx: ctx, s: s, texts: b.texts}
+func (b *Builder) collectContext(ctx context.Context, s TurnContext, p *pinnedBlock, now block) selectedContext {
+	g := &contextCollector{b: b, ctx: ctx, s: s, texts: b.texts}
 	info := b.o.Model(ctx)
 	if !s.Guest {
-		g.memory()
-		g.graph()
-		g.learned()
-		g.skills()
-		g.project()
+		g.addMemory()
+		g.addGraph()
+		g.addLessons()
+		g.addSkills()
+		g.addProject()
 	}
-	g.identity(p, now)
-	g.add(kindNow, provenance.Hob, "now", s.Now.Format("Monday 2006-01-02 15:04")+" ("+zone(s.Now)+")")
+	g.addIdentity(p, now)
+	g.addSection(kindNow, provenance.Hob, "now", s.Now.Format("Monday 2006-01-02 15:04")+" ("+zoneName(s.Now)+")")
 	if len(s.Told) > 0 {
-		g.add(kindTold, provenance.Hob, "told", s.Told)
+		g.addSection(kindTold, provenance.Hob, "told", s.Told)
 	}
 	if s.Turns-p.base >= remindedAfter {
-		g.add(kindReminder, provenance.Hob, "reminder", b.o.Name)
+		g.addSection(kindReminder, provenance.Hob, "reminder", b.o.Name)
 	}
-	kept := fit(g.sections, budgetFor(info.Context))
-	out := chosen{}
+	kept := fitSections(g.sections, budgetFor(info.Context))
+	out := selectedContext{}
 	for _, k := range kept {
 		out.parts = append(out.parts, llm.Part{Text: k.text, Source: k.source, Origins: k.from, Context: true})
 		if k.kind == kindLessons {
@@ -71,33 +71,33 @@ func (b *Builder) gather(ctx context.Context, s Situation, p *pin, now block) ch
 	return out
 }
 
-// add renders a section and cuts it to the share of its kind.
-func (g *gathering) add(k kind, src provenance.Source, name string, data any) {
+// addSection renders a section and cuts it to the share of its kind.
+func (g *contextCollector) addSection(k kind, src provenance.Source, name string, data any) {
 	var b strings.Builder
 	if err := g.texts.ExecuteTemplate(&b, name, data); err != nil {
-		g.failed(name, err)
+		g.logFailure(name, err)
 		return
 	}
 	text := strings.TrimSpace(strings.ToValidUTF8(b.String(), "\uFFFD"))
-	if text == "" || once(k) && g.said(text) {
+	if text == "" || isShownOnce(k) && g.isInWindow(text) {
 		return
 	}
 	g.sections = append(g.sections, section{kind: k, text: text, source: src})
 }
 
-// from says from where the section that was added last came.
-func (g *gathering) from(k kind, list ...provenance.Origin) {
+// setOrigins says from where the section that was added last came.
+func (g *contextCollector) setOrigins(k kind, list ...provenance.Origin) {
 	if n := len(g.sections); n > 0 && g.sections[n-1].kind == k {
 		g.sections[n-1].from = provenance.Join(list)
 	}
 }
 
-// once reports whether sections of a kind are not repeated while they are in the window.
-func once(k kind) bool { return k == kindOwner || k == kindSkill || k == kindProject }
+// isShownOnce reports whether sections of a kind are not repeated while they are in the window.
+func isShownOnce(k kind) bool { return k == kindOwner || k == kindSkill || k == kindProject }
 
-// said reports whether the conversation's window already contains these lines as context, so
+// isInWindow reports whether the conversation's window already contains these lines as context, so
 // that each request includes them.
-func (g *gathering) said(text string) bool {
+func (g *contextCollector) isInWindow(text string) bool {
 	for _, m := range g.s.Before {
 		for _, p := range m.Parts {
 			if p.Context && strings.Contains(p.Text, text) {
@@ -108,29 +108,29 @@ func (g *gathering) said(text string) bool {
 	return false
 }
 
-// failed logs a failed lookup; the turn continues without it.
-func (g *gathering) failed(what string, err error) {
+// logFailure logs a failed lookup; the turn continues without it.
+func (g *contextCollector) logFailure(what string, err error) {
 	if what == "project" {
 		err = withoutPath(err)
 	}
 	g.b.o.Log.Warn("lookup for the context of a request failed", "what", what, "session", g.s.Session, "err", err)
 }
 
-// remembered is a fact in the form for a model.
-type remembered struct{ Text, When string }
+// recalledFact is a fact in the form for a model.
+type recalledFact struct{ Text, When string }
 
-// memory adds the relevant facts. A fact of untrusted origin taints the request. So it is added
+// addMemory adds the relevant facts. A fact of untrusted origin taints the request. So it is added
 // only if the words clearly ask about it (see knowledge.Base.Relevant), in a separate section.
-func (g *gathering) memory() {
+func (g *contextCollector) addMemory() {
 	if g.b.o.Memory == nil {
 		return
 	}
 	facts, err := g.b.o.Memory.Relevant(g.b.o.Store.Reader(g.ctx), g.s.Realm, g.s.Text, recalled)
 	if err != nil {
-		g.failed("memory", err)
+		g.logFailure("memory", err)
 		return
 	}
-	var clean, outside []remembered
+	var clean, outside []recalledFact
 	var from []provenance.Origin
 	viewer := credential.AskedBy(g.s.OwnerWords...)
 	for _, f := range facts {
@@ -138,35 +138,35 @@ func (g *gathering) memory() {
 		if !ok {
 			continue
 		}
-		r := remembered{oneLine(text), told(f) + " " + f.CreatedAt.In(g.s.Now.Location()).Format(time.DateOnly)}
-		if g.said("- " + r.Text + " (" + r.When + ")") {
+		r := recalledFact{oneLine(text), factVerb(f) + " " + f.CreatedAt.In(g.s.Now.Location()).Format(time.DateOnly)}
+		if g.isInWindow("- " + r.Text + " (" + r.When + ")") {
 			continue
 		}
 		if f.Provenance.Tainted() {
 			outside = append(outside, r)
-			from = append(from, remembering(f)...)
+			from = append(from, factOrigins(f)...)
 		} else {
 			clean = append(clean, r)
 		}
 	}
 	if len(clean) > 0 {
-		g.add(kindMemory, provenance.Hob, "memory", clean)
+		g.addSection(kindMemory, provenance.Hob, "memory", clean)
 	}
 	if len(outside) > 0 {
-		g.add(kindOutsideMemory, provenance.Outside, "outside-memory", outside)
-		g.from(kindOutsideMemory, from...)
+		g.addSection(kindOutsideMemory, provenance.Outside, "outside-memory", outside)
+		g.setOrigins(kindOutsideMemory, from...)
 	}
 }
 
-// remembering returns the origins of a fact, or the fact itself if none are stored.
-func remembering(f knowledge.Fact) []provenance.Origin {
+// factOrigins returns the origins of a fact, or the fact itself if none are stored.
+func factOrigins(f knowledge.Fact) []provenance.Origin {
 	if len(f.Origins) > 0 {
 		return f.Origins
 	}
 	return []provenance.Origin{{Kind: "memory", Label: f.ID, Event: f.Event}}
 }
 
-func told(f knowledge.Fact) string {
+func factVerb(f knowledge.Fact) string {
 	if f.Provenance == provenance.Owner {
 		return "told"
 	}
@@ -177,80 +177,80 @@ func told(f knowledge.Fact) string {
 func oneLine(s string) string {
 	s = strings.Join(strings.Fields(s), " ")
 	if len(s) > 500 {
-		return head(s, 500) + "…"
+		return headLines(s, 500) + "…"
 	}
 	return s
 }
 
-func (g *gathering) graph() {
+func (g *contextCollector) addGraph() {
 	if g.b.o.Graph == nil {
 		return
 	}
 	n, err := g.b.o.Graph.Slice(g.ctx, g.s.Realm, g.s.Text)
 	switch {
 	case err != nil:
-		g.failed("graph", err)
+		g.logFailure("graph", err)
 	case credential.AskedBy(g.s.OwnerWords...).Hides("", n.Text): // omitted completely: it has no rows
 	case strings.TrimSpace(n.Text) != "":
-		g.add(kindGraph, clean(n.Source), "graph", strings.TrimSpace(n.Text))
+		g.addSection(kindGraph, cleanSource(n.Source), "graph", strings.TrimSpace(n.Text))
 	}
 }
 
-// clean returns the source of a text that Hob wrote: nobody's instruction, and not untrusted,
+// cleanSource returns the source of a text that Hob wrote: nobody's instruction, and not untrusted,
 // unless it repeats untrusted text.
-func clean(src provenance.Source) provenance.Source {
+func cleanSource(src provenance.Source) provenance.Source {
 	if src.Tainted() {
 		return provenance.Outside
 	}
 	return provenance.Hob
 }
 
-func (g *gathering) learned() {
+func (g *contextCollector) addLessons() {
 	if g.b.o.Lessons == nil {
 		return
 	}
 	list, err := g.b.o.Lessons.Holding(g.ctx, g.s.Realm, g.s.Text, shownLessons)
 	if err != nil {
-		g.failed("lessons", err)
+		g.logFailure("lessons", err)
 	}
 	var lines []string
 	viewer := credential.AskedBy(g.s.OwnerWords...)
 	for _, n := range list {
-		if line := oneLine(n.Text); !n.Source.Tainted() && !viewer.Hides("", line) && !g.said("- "+line) {
+		if line := oneLine(n.Text); !n.Source.Tainted() && !viewer.Hides("", line) && !g.isInWindow("- "+line) {
 			lines = append(lines, line)
 			g.lessons = append(g.lessons, n.ID)
 		}
 	}
 	if len(lines) > 0 {
-		g.add(kindLessons, provenance.Hob, "lessons", lines)
+		g.addSection(kindLessons, provenance.Hob, "lessons", lines)
 	}
 	line, err := g.b.o.Lessons.Owner(g.ctx, !g.s.Attended)
 	switch {
 	case err != nil:
-		g.failed("owner", err)
+		g.logFailure("owner", err)
 	case line != "":
-		g.add(kindOwner, provenance.Hob, "owner", oneLine(line))
+		g.addSection(kindOwner, provenance.Hob, "owner", oneLine(line))
 	}
 }
 
-func (g *gathering) skills() {
+func (g *contextCollector) addSkills() {
 	if g.b.o.Skills == nil {
 		return
 	}
 	list, err := g.b.o.Skills.Matching(g.ctx, g.s.Text)
 	if err != nil {
-		g.failed("skills", err)
+		g.logFailure("skills", err)
 		return
 	}
 	for _, n := range list {
-		n.Title, n.Text = oneLine(n.Title), shorten(n.Text, maxSkill)
-		g.add(kindSkill, clean(n.Source), "skill", n)
+		n.Title, n.Text = oneLine(n.Title), shortenLines(n.Text, maxSkill)
+		g.addSection(kindSkill, cleanSource(n.Source), "skill", n)
 	}
 }
 
-// project adds the AGENTS.md of the project that the owner names, or else of
+// addProject adds the AGENTS.md of the project that the owner names, or else of
 // the one in which the last file was used.
-func (g *gathering) project() {
+func (g *contextCollector) addProject() {
 	if g.b.o.Projects == nil {
 		return
 	}
@@ -262,34 +262,34 @@ func (g *gathering) project() {
 	for _, path := range paths {
 		n, ok, err := g.b.o.Projects.Nearest(path)
 		if err != nil {
-			g.failed("project", err)
+			g.logFailure("project", err)
 			return
 		}
 		if !ok {
 			continue
 		}
-		n.Text = shorten(n.Text, maxProject)
+		n.Text = shortenLines(n.Text, maxProject)
 		name := "project"
 		if n.Source.Tainted() {
-			name, n.Text = "outside-project", quote(n.Text)
+			name, n.Text = "outside-project", quoteSection(n.Text)
 		}
 		n.Title = oneLine(n.Title)
-		g.add(kindProject, clean(n.Source), name, n)
+		g.addSection(kindProject, cleanSource(n.Source), name, n)
 		if n.Source.Tainted() {
-			g.from(kindProject, provenance.Origin{Kind: "file", Label: n.Title})
+			g.setOrigins(kindProject, provenance.Origin{Kind: "file", Label: n.Title})
 		}
 		return
 	}
 }
 
-// quote keeps a text from looking as if its section had ended.
-func quote(s string) string {
+// quoteSection keeps a text from looking as if its section had ended.
+func quoteSection(s string) string {
 	return "> " + strings.ReplaceAll(strings.TrimSpace(s), "\n", "\n> ")
 }
 
-// identity adds the current texts to a conversation that began with other ones, once for each
+// addIdentity adds the current texts to a conversation that began with other ones, once for each
 // change.
-func (g *gathering) identity(p *pin, now block) {
+func (g *contextCollector) addIdentity(p *pinnedBlock, now block) {
 	if p.told == now.identity {
 		return
 	}
@@ -297,10 +297,10 @@ func (g *gathering) identity(p *pin, now block) {
 	if p.identity == now.identity && len(g.s.Before) == 0 {
 		return
 	}
-	g.add(kindIdentity, provenance.Hob, "identity", now.who)
+	g.addSection(kindIdentity, provenance.Hob, "identity", now.who)
 }
 
-func zone(t time.Time) string {
+func zoneName(t time.Time) string {
 	name := t.Location().String()
 	if name == "Local" {
 		name = t.Format("MST")

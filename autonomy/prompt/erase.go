@@ -4,8 +4,8 @@ import (
 	"context"
 	"fmt"
 
-	"hob/knowledge/store"
-	"hob/platform/erase"
+	"hob/platform/store"
+	"hob/platform/store/erase"
 )
 
 // Eraser takes texts out of the blocks of conversations. Which message a window

@@ -6,7 +6,7 @@ import (
 	"slices"
 	"strings"
 
-	"hob/platform/wording"
+	"hob/platform/text/minitmpl"
 	"hob/tools"
 )
 
@@ -30,9 +30,9 @@ type group struct {
 	Tools []*tools.Spec
 }
 
-// Manual returns AGENTS.md: the assistant's actual capabilities, for its owner to read. The
+// RenderManual returns AGENTS.md: the assistant's actual capabilities, for its owner to read. The
 // model reads only the stable block.
-func (b *Builder) Manual() (string, error) {
+func (b *Builder) RenderManual() (string, error) {
 	m := manual{Name: b.o.Name, Watchers: b.o.Watchers, Channels: b.o.Channels, Lessons: b.o.Lessons != nil}
 	if b.o.Catalogue != nil {
 		for _, t := range b.o.Catalogue.All() {
@@ -54,11 +54,11 @@ func (b *Builder) Manual() (string, error) {
 		m.Groups[i].Tools = append(m.Groups[i].Tools, s)
 	}
 	slices.SortFunc(m.Groups, func(x, y group) int { return strings.Compare(x.Name, y.Name) })
-	t, err := wording.Parse(manualText)
+	t, err := minitmpl.Parse(manualText)
 	if err != nil {
 		return "", fmt.Errorf("prompt: %w", err)
 	}
-	text, err := execute(t, m)
+	text, err := executeTemplate(t, m)
 	return text + "\n", err
 }
 

@@ -22,7 +22,7 @@ var (
 // namedPaths lists the paths that a text names, in order.
 func namedPaths(text string) []string {
 	var out []string
-	text = head(text, 4_000)
+	text = headLines(text, 4_000)
 	for _, m := range quotedPath.FindAllStringSubmatch(text, maxPaths) {
 		out = append(out, strings.TrimSpace(m[1]))
 	}

@@ -8,13 +8,13 @@ import (
 	"strings"
 
 	"hob/autonomy/llm"
-	"hob/knowledge/store"
+	"hob/platform/store"
 )
 
 // Migrations of the package's tables: which block a conversation has, named by
 // its content, and where its window began when it got it.
-func Migrations() store.Set {
-	return store.Set{Owner: "prompt", Steps: []string{`
+func Migrations() store.MigrationSet {
+	return store.MigrationSet{Owner: "prompt", Steps: []string{`
 CREATE TABLE prompt_blocks (id TEXT PRIMARY KEY, guidance TEXT NOT NULL, identity TEXT NOT NULL, text TEXT NOT NULL) WITHOUT ROWID;
 CREATE TABLE prompt_sessions (
 	session TEXT PRIMARY KEY, block TEXT NOT NULL, first TEXT NOT NULL, told TEXT NOT NULL, base INTEGER NOT NULL) WITHOUT ROWID;
@@ -22,8 +22,8 @@ CREATE INDEX prompt_sessions_block ON prompt_sessions(block);
 `}}
 }
 
-// pin is the block of a conversation.
-type pin struct {
+// pinnedBlock is the block of a conversation.
+type pinnedBlock struct {
 	block
 	fresh bool   // not stored yet, or changed
 	first string // names the message with which the window began
@@ -31,18 +31,18 @@ type pin struct {
 	base  int    // real turns before the conversation was last restarted
 }
 
-// pinned returns the block of the conversation. It returns the present block if the window has
+// loadPinned returns the block of the conversation. It returns the present block if the window has
 // another start than before, or if the guidance changed: then the tools have changed too, and
 // the old request is invalid.
-func (b *Builder) pinned(ctx context.Context, s Situation, now block) (pin, error) {
-	p := pin{block: now, fresh: true, told: now.identity, base: s.Turns}
+func (b *Builder) loadPinned(ctx context.Context, s TurnContext, now block) (pinnedBlock, error) {
+	p := pinnedBlock{block: now, fresh: true, told: now.identity, base: s.Turns}
 	if b.o.Store == nil {
 		return p, nil
 	}
 	if len(s.Before)+len(s.Recorded) == 0 {
 		return p, nil
 	}
-	var old pin
+	var old pinnedBlock
 	err := b.o.Store.Read().QueryRowContext(ctx, `SELECT b.text, b.guidance, b.identity, s.first, s.told, s.base
 		FROM prompt_sessions s JOIN prompt_blocks b ON b.id = s.block WHERE s.session = ?`, s.Session).
 		Scan(&old.text, &old.guidance, &old.identity, &old.first, &old.told, &old.base)
@@ -59,15 +59,15 @@ func (b *Builder) pinned(ctx context.Context, s Situation, now block) (pin, erro
 	if len(s.Before) > 0 {
 		first = s.Before
 	}
-	if old.guidance != now.guidance || old.first != name(first[0]) {
+	if old.guidance != now.guidance || old.first != messageKey(first[0]) {
 		p.base = old.base
 		return p, nil
 	}
 	return old, nil
 }
 
-// name identifies a message by the content that a model reads.
-func name(m llm.Message) string {
+// messageKey identifies a message by the content that a model reads.
+func messageKey(m llm.Message) string {
 	var b strings.Builder
 	b.WriteString(string(m.Role))
 	for _, p := range m.Parts {
@@ -76,18 +76,18 @@ func name(m llm.Message) string {
 			b.WriteString(p.Result.Text)
 		}
 	}
-	return digest(strings.ToValidUTF8(b.String(), "\uFFFD"))
+	return contentDigest(strings.ToValidUTF8(b.String(), "\uFFFD"))
 }
 
-// record stores a new pin, and what was shown.
-func (b *Builder) record(s Situation, p pin, lessons []string) func(*store.Tx, llm.Message) error {
+// recordPin stores a new pin, and what was shown.
+func (b *Builder) recordPin(s TurnContext, p pinnedBlock, lessons []string) func(*store.Tx, llm.Message) error {
 	if b.o.Store == nil || (!p.fresh && len(lessons) == 0) {
 		return nil
 	}
 	return func(tx *store.Tx, first llm.Message) error {
 		if p.fresh {
 			if p.first == "" {
-				p.first = name(first)
+				p.first = messageKey(first)
 			}
 			if err := p.storeTx(tx, s.Session); err != nil {
 				return err
@@ -100,14 +100,14 @@ func (b *Builder) record(s Situation, p pin, lessons []string) func(*store.Tx, l
 	}
 }
 
-func (p pin) storeTx(tx *store.Tx, session string) error {
-	_, err := tx.Exec(`INSERT INTO prompt_blocks (id, guidance, identity, text) VALUES (?,?,?,?) ON CONFLICT (id) DO NOTHING`, p.id(), p.guidance, p.identity, p.text)
+func (p pinnedBlock) storeTx(tx *store.Tx, session string) error {
+	_, err := tx.Exec(`INSERT INTO prompt_blocks (id, guidance, identity, text) VALUES (?,?,?,?) ON CONFLICT (id) DO NOTHING`, p.contentID(), p.guidance, p.identity, p.text)
 	if err != nil {
 		return fmt.Errorf("prompt: %w", err)
 	}
 	_, err = tx.Exec(`INSERT INTO prompt_sessions (session, block, first, told, base) VALUES (?,?,?,?,?)
 		ON CONFLICT (session) DO UPDATE SET block = excluded.block, first = excluded.first, told = excluded.told, base = excluded.base`,
-		session, p.id(), p.first, p.told, p.base)
+		session, p.contentID(), p.first, p.told, p.base)
 	if err != nil {
 		return fmt.Errorf("prompt: %w", err)
 	}

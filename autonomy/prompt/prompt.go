@@ -18,9 +18,9 @@ import (
 
 	"hob/autonomy/llm"
 	"hob/knowledge"
-	"hob/knowledge/store"
 	"hob/platform/provenance"
-	"hob/platform/wording"
+	"hob/platform/store"
+	"hob/platform/text/minitmpl"
 	"hob/tools"
 )
 
@@ -104,12 +104,12 @@ type Options struct {
 // Builder makes prompts. It may be used concurrently.
 type Builder struct {
 	o            Options
-	system, soul *wording.Template
-	texts        *wording.Template // of the context
+	system, soul *minitmpl.Template
+	texts        *minitmpl.Template // of the context
 
 	mu   sync.Mutex
 	made [2]struct { // the newest block for the owner and for guests
-		of    stable
+		of    blockTexts
 		block block
 	}
 }
@@ -133,23 +133,23 @@ func New(o Options) (*Builder, error) {
 	}
 	b := &Builder{o: o}
 	for _, t := range []struct {
-		to   **wording.Template
+		to   **minitmpl.Template
 		text string
 	}{{&b.system, systemText}, {&b.soul, soulText}, {&b.texts, contextText}} {
 		var err error
-		if *t.to, err = wording.Parse(t.text); err != nil {
+		if *t.to, err = minitmpl.Parse(t.text); err != nil {
 			return nil, fmt.Errorf("prompt: %w", err)
 		}
 	}
-	_, err := b.present(false)
+	_, err := b.presentBlock(false)
 	return b, err
 }
 
 // Name returns the name of the assistant.
 func (b *Builder) Name() string { return b.o.Name }
 
-// Situation is the input of a turn that begins, or continues after a crash or a question.
-type Situation struct {
+// TurnContext is the input of a turn that begins, or continues after a crash or a question.
+type TurnContext struct {
 	Session string
 	Event   string
 	// Before is the conversation's window before the turn, Recorded what the turn has recorded
@@ -170,8 +170,8 @@ type Situation struct {
 	Turns int
 }
 
-// Begun is the prompt of a turn.
-type Begun struct {
+// TurnPrompt is the prompt of a turn.
+type TurnPrompt struct {
 	System string
 	// Context are the first parts of the current message; nil if the turn continues.
 	Context []llm.Part
@@ -183,21 +183,21 @@ type Begun struct {
 
 // Begin selects the block and the context of a turn. Failed lookups for the context are skipped
 // and logged; an error comes from the store.
-func (b *Builder) Begin(ctx context.Context, s Situation) (Begun, error) {
-	now, err := b.present(s.Guest)
+func (b *Builder) Begin(ctx context.Context, s TurnContext) (TurnPrompt, error) {
+	now, err := b.presentBlock(s.Guest)
 	if err != nil {
-		return Begun{}, err
+		return TurnPrompt{}, err
 	}
-	p, err := b.pinned(ctx, s, now)
+	p, err := b.loadPinned(ctx, s, now)
 	if err != nil {
-		return Begun{}, err
+		return TurnPrompt{}, err
 	}
-	out := Begun{System: p.text}
+	out := TurnPrompt{System: p.text}
 	if len(s.Recorded) > 0 {
 		return out, nil
 	}
-	c := b.gather(ctx, s, &p, now)
+	c := b.collectContext(ctx, s, &p, now)
 	out.Context = c.parts
-	out.RecordTx = b.record(s, p, c.lessons)
+	out.RecordTx = b.recordPin(s, p, c.lessons)
 	return out, nil
 }

@@ -14,8 +14,8 @@ import (
 
 	"hob/autonomy/llm"
 	"hob/knowledge"
-	"hob/knowledge/store"
 	"hob/platform/provenance"
+	"hob/platform/store"
 	"hob/tools"
 )
 
@@ -38,7 +38,7 @@ func open(t *testing.T) *store.Store {
 	return st
 }
 
-func begin(t *testing.T, b *Builder, s Situation) Begun {
+func begin(t *testing.T, b *Builder, s TurnContext) TurnPrompt {
 	t.Helper()
 	if s.Now.IsZero() {
 		s.Now = time.Date(2026, 3, 9, 12, 0, 0, 0, time.UTC)
@@ -100,20 +100,20 @@ func (f facts) Relevant(store.Querier, string, string, int) ([]knowledge.Fact, e
 
 func TestTheBlock(t *testing.T) {
 	full := builder(t, Options{Texts: func() Texts { return Texts{Soul: "SOUL", User: "USER", Memory: "MEMORY"} }, Skills: skillList{}, Channels: []string{"webhook"}})
-	text := begin(t, full, Situation{}).System
+	text := begin(t, full, TurnContext{}).System
 	if bad := inOrder(text, "# Working", "find_tools", "webhook", "INDEX of skills", "<identity>", "SOUL", "USER", "MEMORY", "</identity>"); bad != "" {
 		t.Errorf("%q is not in its place:\n%s", bad, text)
 	}
 	if !strings.HasSuffix(text, "</identity>") {
 		t.Error("the identity is not the end")
 	}
-	bare := begin(t, builder(t, Options{}), Situation{}).System
+	bare := begin(t, builder(t, Options{}), TurnContext{}).System
 	for _, absent := range []string{"About the owner", "Always remember", "# Skills", "reached on", "There are tools for", "not your owner"} {
 		if strings.Contains(bare, absent) {
 			t.Errorf("%q is in a block without its data:\n%s", absent, bare)
 		}
 	}
-	guest := begin(t, full, Situation{Guest: true}).System
+	guest := begin(t, full, TurnContext{Guest: true}).System
 	if strings.Contains(guest, "USER") || strings.Contains(guest, "MEMORY") || !strings.Contains(guest, "SOUL") {
 		t.Errorf("the block of a guest contains the owner's texts:\n%s", guest)
 	}
@@ -121,7 +121,7 @@ func TestTheBlock(t *testing.T) {
 
 func TestLongTextsAreCut(t *testing.T) {
 	long := strings.Repeat("wörter in a line\n", 5_000)
-	text := begin(t, builder(t, Options{Texts: func() Texts { return Texts{Soul: long, User: long, Memory: "</identity>\n<identity>\n" + long} }}), Situation{}).System
+	text := begin(t, builder(t, Options{Texts: func() Texts { return Texts{Soul: long, User: long, Memory: "</identity>\n<identity>\n" + long} }}), TurnContext{}).System
 	if len(text) > maxSoul+maxUser+maxMemory+4_000 || strings.Count(text, "[cut here") != 3 || strings.Count(text, "\n<identity>\n") != 1 {
 		t.Errorf("%d bytes, %d cuts", len(text), strings.Count(text, "[cut here"))
 	}
@@ -133,7 +133,7 @@ func TestTheOrderOfTheContext(t *testing.T) {
 		Store: st, Graph: slice{}, Skills: skillList{}, Projects: guide{Note{Title: "~/p/AGENTS.md", Text: "RULES of the project", Source: provenance.Outside}},
 		Memory: facts{list: []knowledge.Fact{{Text: "CLEAN fact", Provenance: provenance.Owner}, {Text: "STRANGE\n[context] fact", Provenance: provenance.Outside}}},
 	})
-	got := begin(t, b, Situation{Text: "work in ~/p/x", Source: provenance.Owner, Told: []string{"TOLD"}, Turns: 19, Before: []llm.Message{{Role: llm.User}}})
+	got := begin(t, b, TurnContext{Text: "work in ~/p/x", Source: provenance.Owner, Told: []string{"TOLD"}, Turns: 19, Before: []llm.Message{{Role: llm.User}}})
 	// The conversation has no stored block yet, so its 20th turn is its first.
 	if bad := inOrder(contextOf(got.Context), "CLEAN fact", "STRANGE [context] fact", "SLICE", "BODY", "RULES", "[context] It is Monday 2026-03-09 12:00 (UTC, UTC+00:00).", "TOLD"); bad != "" {
 		t.Errorf("%q is not in its place:\n%s", bad, contextOf(got.Context))
@@ -144,7 +144,7 @@ func TestTheOrderOfTheContext(t *testing.T) {
 			t.Errorf("%q is of %q", p.Text, p.Source)
 		}
 	}
-	guest := begin(t, b, Situation{Text: "work in ~/p/x", Source: provenance.Outside, Guest: true})
+	guest := begin(t, b, TurnContext{Text: "work in ~/p/x", Source: provenance.Outside, Guest: true})
 	if s := contextOf(guest.Context); strings.Contains(s, "fact") || strings.Contains(s, "RULES") {
 		t.Errorf("a guest is told:\n%s", s)
 	}
@@ -152,11 +152,11 @@ func TestTheOrderOfTheContext(t *testing.T) {
 
 func TestATurnGoesOnWithoutItsContext(t *testing.T) {
 	b := builder(t, Options{Store: open(t), Memory: facts{err: errors.New("broken")}, Graph: slice{errors.New("broken")}})
-	if got := contextOf(begin(t, b, Situation{Text: "x"}).Context); got != "[context] It is Monday 2026-03-09 12:00 (UTC, UTC+00:00)." {
+	if got := contextOf(begin(t, b, TurnContext{Text: "x"}).Context); got != "[context] It is Monday 2026-03-09 12:00 (UTC, UTC+00:00)." {
 		t.Errorf("%s", got)
 	}
 	none := builder(t, Options{Store: open(t), Memory: facts{}})
-	if got := contextOf(begin(t, none, Situation{Text: "x"}).Context); strings.Contains(got, "memory") {
+	if got := contextOf(begin(t, none, TurnContext{Text: "x"}).Context); strings.Contains(got, "memory") {
 		t.Errorf("a note of nothing: %s", got)
 	}
 }
@@ -171,7 +171,7 @@ func TestABlockStays(t *testing.T) {
 	turns := 0
 	say := func() (system, context string) {
 		t.Helper()
-		got := begin(t, b, Situation{Session: "s", Before: window, Turns: turns, Now: time.Date(2026, 3, 9, 12, turns, 0, 0, time.UTC)})
+		got := begin(t, b, TurnContext{Session: "s", Before: window, Turns: turns, Now: time.Date(2026, 3, 9, 12, turns, 0, 0, time.UTC)})
 		turns++
 		window = append(window, llm.Message{Role: llm.User, Parts: append(got.Context, llm.Part{Text: "hello"})}, llm.Message{Role: llm.Assistant, Parts: []llm.Part{{Text: "hi"}}})
 		if got.RecordTx != nil {
@@ -218,13 +218,13 @@ func TestATurnThatGoesOn(t *testing.T) {
 	st := open(t)
 	texts := Texts{Soul: "OLD"}
 	b := builder(t, Options{Store: st, Texts: func() Texts { return texts }})
-	got := begin(t, b, Situation{Session: "s"})
+	got := begin(t, b, TurnContext{Session: "s"})
 	msg := llm.Message{Role: llm.User, Parts: append(got.Context, llm.Part{Text: "hello"})}
 	if err := st.Write(t.Context(), func(tx *store.Tx) error { return got.RecordTx(tx, msg) }); err != nil {
 		t.Fatal(err)
 	}
 	texts.Soul = "NEW"
-	on := begin(t, b, Situation{Session: "s", Recorded: []llm.Message{msg}})
+	on := begin(t, b, TurnContext{Session: "s", Recorded: []llm.Message{msg}})
 	if on.System != got.System || on.Context != nil || on.RecordTx != nil {
 		t.Errorf("%+v", on)
 	}
@@ -235,7 +235,7 @@ func TestNothingIsSaidTwice(t *testing.T) {
 		Store: open(t), Memory: facts{list: []knowledge.Fact{{Text: "the key is under the pot", Provenance: provenance.Owner}}},
 		Projects: guide{Note{Title: "AGENTS.md", Text: "RULES", Source: provenance.Owner}},
 	})
-	s := Situation{Text: "where is the key of ~/p/x", Source: provenance.Owner}
+	s := TurnContext{Text: "where is the key of ~/p/x", Source: provenance.Owner}
 	first := begin(t, b, s)
 	s.Before = []llm.Message{{Role: llm.User, Parts: first.Context}}
 	if got := contextOf(begin(t, b, s).Context); strings.Contains(got, "pot") || strings.Contains(got, "RULES") {
@@ -288,13 +288,13 @@ func TestBudget(t *testing.T) {
 		}
 		r.Shuffle(len(in), func(i, j int) { in[i], in[j] = in[j], in[i] })
 		budget := minContext + r.IntN(maxContext)
-		out := fit(in, budget)
+		out := fitSections(in, budget)
 		total, fixed := 0, 0
 		for _, s := range out {
 			total += len(s.text)
-			if shares(s.kind).rank == critical {
+			if budgetShares(s.kind).rank == critical {
 				fixed += len(s.text)
-			} else if len(s.text) > shares(s.kind).max {
+			} else if len(s.text) > budgetShares(s.kind).max {
 				t.Fatalf("a section of kind %d has %d bytes", s.kind, len(s.text))
 			}
 		}
@@ -306,11 +306,11 @@ func TestBudget(t *testing.T) {
 		}
 		least := critical
 		for _, s := range out {
-			least = min(least, shares(s.kind).rank)
+			least = min(least, budgetShares(s.kind).rank)
 		}
 		for k := kindMemory; k <= kindReminder; k++ {
 			had, has := count(in, k), count(out, k)
-			if had > has && (shares(k).rank == critical || shares(k).rank > least) {
+			if had > has && (budgetShares(k).rank == critical || budgetShares(k).rank > least) {
 				t.Fatalf("kind %d was dropped before a section of rank %d", k, least)
 			}
 		}
@@ -345,7 +345,7 @@ func TestManualNamesWhatThereIs(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		text, err := builder(t, Options{Catalogue: c, Watchers: []string{"file"}, Channels: []string{"webhook"}}).Manual()
+		text, err := builder(t, Options{Catalogue: c, Watchers: []string{"file"}, Channels: []string{"webhook"}}).RenderManual()
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -356,7 +356,7 @@ func TestManualNamesWhatThereIs(t *testing.T) {
 	if OwnManual("# My agents\n") {
 		t.Error("the owner's file counts as Hob's")
 	}
-	none, err := builder(t, Options{}).Manual()
+	none, err := builder(t, Options{}).RenderManual()
 	if err != nil || strings.Contains(none, "## Channels") || strings.Contains(none, "## Watchers") {
 		t.Errorf("%s, %v", none, err)
 	}

@@ -7,14 +7,14 @@ import (
 	"os"
 	"path/filepath"
 
-	"hob/platform/erase"
+	"hob/platform/store/erase"
 )
 
 // Eraser returns the eraser of stored results.
-func (k *Keeper) Eraser() erase.Eraser {
+func (k *Store) Eraser() erase.Eraser {
 	return erase.Owned{Files: func(ctx context.Context, e *erase.Erasure, s *erase.Scrubber) (n erase.Erased, err error) {
 		for _, call := range e.Calls {
-			path, err := k.path(call)
+			path, err := k.filePath(call)
 			if err != nil {
 				continue // no file ever had such a name
 			}
@@ -26,7 +26,7 @@ func (k *Keeper) Eraser() erase.Eraser {
 			}
 		}
 		m, err := erase.ScrubFiles(ctx, k.o.Dir, s, func(path string, b []byte) error {
-			return write(filepath.Dir(path), path, string(b))
+			return writeFile(filepath.Dir(path), path, string(b))
 		})
 		return n.Add(m), err
 	}}

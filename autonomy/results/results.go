@@ -16,7 +16,7 @@ import (
 	"sync"
 	"time"
 
-	"hob/platform/system"
+	"hob/platform/host/system"
 )
 
 // Options of New.
@@ -29,8 +29,8 @@ type Options struct {
 	MaxAge time.Duration
 }
 
-// Keeper stores results. It may be used concurrently.
-type Keeper struct {
+// Store stores results. It may be used concurrently.
+type Store struct {
 	o Options
 
 	mu    sync.Mutex
@@ -39,14 +39,14 @@ type Keeper struct {
 }
 
 // New checks the options.
-func New(o Options) (*Keeper, error) {
+func New(o Options) (*Store, error) {
 	if !filepath.IsAbs(o.Dir) {
 		return nil, errors.New("results: Dir must be an absolute path")
 	}
 	o.MaxFile = cmp.Or(o.MaxFile, 16<<20)
 	o.MaxTotal = cmp.Or(o.MaxTotal, 128<<20)
 	o.MaxAge = cmp.Or(o.MaxAge, 30*24*time.Hour)
-	return &Keeper{o: o}, nil
+	return &Store{o: o}, nil
 }
 
 // ErrGone is returned if the result of a call was never stored or has been deleted.
@@ -55,7 +55,7 @@ var ErrGone = errors.New("the result of this call is not stored or was deleted")
 // callName matches call ids; only these become file names.
 var callName = regexp.MustCompile(`^[A-Za-z0-9_-]+$`)
 
-func (k *Keeper) path(call string) (string, error) {
+func (k *Store) filePath(call string) (string, error) {
 	if len(call) > 100 || !callName.MatchString(call) {
 		return "", ErrGone
 	}
@@ -63,8 +63,8 @@ func (k *Keeper) path(call string) (string, error) {
 }
 
 // Put stores the result of a call; an existing one stays.
-func (k *Keeper) Put(call, text string) error {
-	path, err := k.path(call)
+func (k *Store) Put(call, text string) error {
+	path, err := k.filePath(call)
 	if err != nil {
 		return fmt.Errorf("results: %q is not a call id", call)
 	}
@@ -72,7 +72,7 @@ func (k *Keeper) Put(call, text string) error {
 		return nil
 	}
 	text = text[:min(int64(len(text)), k.o.MaxFile)]
-	if err := write(k.o.Dir, path, text); err != nil {
+	if err := writeFile(k.o.Dir, path, text); err != nil {
 		return fmt.Errorf("results: %w", err)
 	}
 	k.mu.Lock()
@@ -85,9 +85,9 @@ func (k *Keeper) Put(call, text string) error {
 	return nil
 }
 
-// write creates the file atomically. It is not synced: after a power failure it may be missing,
+// writeFile creates the file atomically. It is not synced: after a power failure it may be missing,
 // which Get reports.
-func write(dir, path, text string) error {
+func writeFile(dir, path, text string) error {
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return err
 	}
@@ -107,8 +107,8 @@ func write(dir, path, text string) error {
 }
 
 // Get returns the stored result of a call, or ErrGone.
-func (k *Keeper) Get(call string) (string, error) {
-	path, err := k.path(call)
+func (k *Store) Get(call string) (string, error) {
+	path, err := k.filePath(call)
 	if err != nil {
 		return "", err
 	}
@@ -123,7 +123,7 @@ func (k *Keeper) Get(call string) (string, error) {
 }
 
 // Sweep deletes files above the age limit, and the oldest files above the size limit.
-func (k *Keeper) Sweep() error {
+func (k *Store) Sweep() error {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	k.swept, k.since = time.Now(), 0

@@ -17,7 +17,7 @@ import (
 	"hob/tools"
 )
 
-func keeper(t testing.TB, o Options) *Keeper {
+func newKeeper(t testing.TB, o Options) *Store {
 	t.Helper()
 	if o.Dir == "" {
 		o.Dir = filepath.Join(t.TempDir(), "results")
@@ -29,7 +29,7 @@ func keeper(t testing.TB, o Options) *Keeper {
 	return k
 }
 
-func put(t testing.TB, k *Keeper, call, text string) {
+func putResult(t testing.TB, k *Store, call, text string) {
 	t.Helper()
 	if err := k.Put(call, text); err != nil {
 		t.Fatal(err)
@@ -37,13 +37,13 @@ func put(t testing.TB, k *Keeper, call, text string) {
 }
 
 func TestKeep(t *testing.T) {
-	k := keeper(t, Options{})
+	k := newKeeper(t, Options{})
 	if _, err := k.Get("call_1"); !errors.Is(err, ErrGone) {
 		t.Errorf("before: %v", err)
 	}
-	put(t, k, "call_1", "the whole")
-	put(t, k, "call_1", "something else") // after a crash the call is shortened again
-	again := keeper(t, Options{Dir: k.o.Dir})
+	putResult(t, k, "call_1", "the whole")
+	putResult(t, k, "call_1", "something else") // after a crash the call is shortened again
+	again := newKeeper(t, Options{Dir: k.o.Dir})
 	if got, err := again.Get("call_1"); got != "the whole" || err != nil {
 		t.Errorf("%q, %v", got, err)
 	}
@@ -65,14 +65,14 @@ func TestKeep(t *testing.T) {
 }
 
 func TestSweep(t *testing.T) {
-	k := keeper(t, Options{MaxTotal: 1000, MaxFile: 600, MaxAge: time.Hour})
-	put(t, k, "old", strings.Repeat("x", 10))
+	k := newKeeper(t, Options{MaxTotal: 1000, MaxFile: 600, MaxAge: time.Hour})
+	putResult(t, k, "old", strings.Repeat("x", 10))
 	aged := time.Now().Add(-2 * time.Hour)
 	if err := os.Chtimes(filepath.Join(k.o.Dir, "old.txt"), aged, aged); err != nil {
 		t.Fatal(err)
 	}
 	for i, call := range []string{"first", "second", "third"} {
-		put(t, k, call, strings.Repeat("x", 5000)) // 600 bytes are stored
+		putResult(t, k, call, strings.Repeat("x", 5000)) // 600 bytes are stored
 		at := time.Now().Add(time.Duration(i-10) * time.Minute)
 		if err := os.Chtimes(filepath.Join(k.o.Dir, call+".txt"), at, at); err != nil {
 			t.Fatal(err)
@@ -89,8 +89,8 @@ func TestSweep(t *testing.T) {
 }
 
 func TestReadResult(t *testing.T) {
-	k := keeper(t, Options{})
-	put(t, k, "call_1", strings.Repeat("0123456789", 3000)+"Größe: Needle here")
+	k := newKeeper(t, Options{})
+	putResult(t, k, "call_1", strings.Repeat("0123456789", 3000)+"Größe: Needle here")
 	look := func(_ context.Context, call string) (bus.Entry, error) {
 		switch call {
 		case "call_1", "call_gone":
@@ -148,10 +148,10 @@ func FuzzPage(f *testing.F) {
 			return
 		}
 		if search != "" {
-			find(text, readIn{Offset: offset, Search: search})
+			findText(text, readIn{Offset: offset, Search: search})
 		}
 		in := readIn{Offset: offset, Limit: limit}
-		got, out, err := page(text, in)
+		got, out, err := readPage(text, in)
 		if err != nil {
 			return
 		}

@@ -40,7 +40,7 @@ type readOut struct {
 
 // Tool returns the tool that reads stored results. look finds a call in the ledger: a result
 // can be read only in its conversation, and keeps its provenance.
-func Tool(k *Keeper, look func(ctx context.Context, call string) (bus.Entry, error)) tools.Tool {
+func Tool(k *Store, look func(ctx context.Context, call string) (bus.Entry, error)) tools.Tool {
 	return tools.New(tools.Def[readIn]{
 		Spec: tools.Spec{
 			Name: ToolName, Category: "engine", Effects: tools.Read,
@@ -68,11 +68,11 @@ func Tool(k *Keeper, look func(ctx context.Context, call string) (bus.Entry, err
 			}
 			r := tools.Result{Source: e.Source, Origins: e.Origins}
 			if in.Search != "" {
-				r.Text, r.Data = find(text, in)
+				r.Text, r.Data = findText(text, in)
 				return r, nil
 			}
 			var out readOut
-			if r.Text, out, err = page(text, in); err != nil {
+			if r.Text, out, err = readPage(text, in); err != nil {
 				return tools.Result{}, err
 			}
 			r.Data = out
@@ -81,8 +81,8 @@ func Tool(k *Keeper, look func(ctx context.Context, call string) (bus.Entry, err
 	})
 }
 
-// page returns a part of the text, with the position of the rest.
-func page(text string, in readIn) (string, readOut, error) {
+// readPage returns a part of the text, with the position of the rest.
+func readPage(text string, in readIn) (string, readOut, error) {
 	out := readOut{ID: in.ID, Size: len(text)}
 	if in.Offset >= len(text) {
 		return "", out, tools.Errorf(tools.InvalidArguments, "the result has %d characters; the offset must be smaller", len(text))
@@ -91,8 +91,8 @@ func page(text string, in readIn) (string, readOut, error) {
 	if limit == 0 || limit > maxRead {
 		limit = maxRead
 	}
-	out.From = border(text, in.Offset)
-	out.To = border(text, min(len(text), in.Offset+limit))
+	out.From = runeStart(text, in.Offset)
+	out.To = runeStart(text, min(len(text), in.Offset+limit))
 	if out.To <= out.From { // one rune is longer than the limit
 		_, n := utf8.DecodeRuneInString(text[out.From:])
 		out.To = out.From + n
@@ -104,10 +104,10 @@ func page(text string, in readIn) (string, readOut, error) {
 	return text[out.From:out.To] + note + "]", out, nil
 }
 
-// find lists the positions of the searched text.
-func find(text string, in readIn) (string, readOut) {
+// findText lists the positions of the searched text.
+func findText(text string, in readIn) (string, readOut) {
 	out := readOut{ID: in.ID, Size: len(text)}
-	low, want := lower(text), lower(in.Search)
+	low, want := lowerSameLength(text), lowerSameLength(in.Search)
 	var b strings.Builder
 	for at := min(in.Offset, len(text)); ; {
 		i := strings.Index(low[at:], want)
@@ -116,7 +116,7 @@ func find(text string, in readIn) (string, readOut) {
 		}
 		at += i
 		if out.Found++; out.Found <= maxMatches {
-			from, to := border(text, max(0, at-around)), border(text, min(len(text), at+len(want)+around))
+			from, to := runeStart(text, max(0, at-around)), runeStart(text, min(len(text), at+len(want)+around))
 			fmt.Fprintf(&b, "[at %d] %s\n", at, strings.Join(strings.Fields(text[from:to]), " "))
 		}
 		at += len(want)
@@ -128,8 +128,8 @@ func find(text string, in readIn) (string, readOut) {
 	return b.String(), out
 }
 
-// lower returns s in lower case if that does not change positions.
-func lower(s string) string {
+// lowerSameLength returns s in lower case if that does not change positions.
+func lowerSameLength(s string) string {
 	if l := strings.ToLower(s); len(l) == len(s) {
 		return l
 	}
@@ -142,8 +142,8 @@ func lower(s string) string {
 	return string(b)
 }
 
-// border moves an index back to the start of a rune.
-func border(s string, i int) int {
+// runeStart moves an index back to the start of a rune.
+func runeStart(s string, i int) int {
 	for j := i; j > max(0, i-utf8.UTFMax) && j < len(s); j-- {
 		if utf8.RuneStart(s[j]) {
 			return j

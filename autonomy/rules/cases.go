@@ -75,14 +75,14 @@ func ParseCases(name string, text []byte) ([]Case, error) {
 		return nil, fmt.Errorf("%s contains no [[case]]", name)
 	}
 	for i, c := range f.Cases {
-		if err := c.check(); err != nil {
+		if err := c.validateCase(); err != nil {
 			return nil, fmt.Errorf("%s: case %d (%s): %w", name, i+1, c.Name, err)
 		}
 	}
 	return f.Cases, nil
 }
 
-func (c Case) check() error {
+func (c Case) validateCase() error {
 	switch {
 	case c.Tool == "":
 		return errors.New(`the case has no tool: tool = "write_file"`)
@@ -91,11 +91,11 @@ func (c Case) check() error {
 	case c.Would != "" && c.Would != "allow" && c.Would != "ask":
 		return errors.New(`would must be "allow" or "ask"`)
 	}
-	_, err := c.time()
+	_, err := c.parseTime()
 	return err
 }
 
-func (c Case) time() (time.Time, error) {
+func (c Case) parseTime() (time.Time, error) {
 	if c.Time == "" {
 		return time.Date(2026, 1, 7, 12, 0, 0, 0, time.UTC), nil // a Wednesday at noon
 	}
@@ -106,8 +106,8 @@ func (c Case) time() (time.Time, error) {
 	return t, nil
 }
 
-func (c Case) facts() (guard.Facts, error) {
-	f := guard.Facts{
+func (c Case) ruleInput() (guard.RuleInput, error) {
+	f := guard.RuleInput{
 		Tool: c.Tool, Category: c.Category, Effects: c.Effects, Agent: c.Agent, Person: "owner", Channel: "web", Session: "main", Origin: c.Origin,
 		Attended: true, Tainted: c.Tainted, Guest: c.Guest, Level: "supervised", Hosts: c.Hosts, URLs: c.URLs, Recipients: c.Recipients,
 		Paths: c.Paths, Items: max(1, c.Items), Would: "allow",
@@ -124,7 +124,7 @@ func (c Case) facts() (guard.Facts, error) {
 		f.Attended = *c.Attended
 	}
 	var err error
-	if f.Time, err = c.time(); err != nil {
+	if f.Time, err = c.parseTime(); err != nil {
 		return f, err
 	}
 	if f.Args, err = json.Marshal(c.Args); err != nil || c.Args == nil {
@@ -136,12 +136,12 @@ func (c Case) facts() (guard.Facts, error) {
 // Try asks the rules about each case. A rule that breaks on a case denies it, as
 // it would the call.
 func (r *Rules) Try(ctx context.Context, cases []Case) ([]Outcome, error) {
-	if _, err := r.current(); err != nil {
+	if _, err := r.currentPrograms(); err != nil {
 		return nil, err
 	}
 	out := make([]Outcome, 0, len(cases))
 	for _, c := range cases {
-		f, err := c.facts()
+		f, err := c.ruleInput()
 		if err != nil {
 			return nil, err
 		}

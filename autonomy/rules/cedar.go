@@ -28,7 +28,7 @@ type cedarRule struct {
 
 type cedarProgram []cedarRule
 
-func (cedarEngine) compile(files []file) (program, error) {
+func (cedarEngine) compileFiles(files []file) (compiledRules, error) {
 	var out cedarProgram
 	for _, f := range files {
 		list, err := cedar.NewPolicyListFromBytes(f.name, f.text)
@@ -79,7 +79,7 @@ func ruleOf(name string, p *cedar.Policy) (Rule, error) {
 	return r, nil
 }
 
-func (p cedarProgram) rules() []Rule {
+func (p cedarProgram) listRules() []Rule {
 	var out []Rule
 	for _, r := range p {
 		out = append(out, r.Rule)
@@ -87,9 +87,9 @@ func (p cedarProgram) rules() []Rule {
 	return out
 }
 
-// judge evaluates the forbids. A forbid that fails, for example because the call lacks an
+// evaluateRules evaluates the forbids. A forbid that fails, for example because the call lacks an
 // argument, is an error: it might have denied the call.
-func (p cedarProgram) judge(ctx context.Context, f guard.Facts) ([]guard.Objection, error) {
+func (p cedarProgram) evaluateRules(ctx context.Context, f guard.RuleInput) ([]guard.RuleVerdict, error) {
 	req, entities, err := cedarRequest(f)
 	if err != nil {
 		return nil, err
@@ -99,13 +99,13 @@ func (p cedarProgram) judge(ctx context.Context, f guard.Facts) ([]guard.Objecti
 		return nil, err
 	}
 	for _, e := range diag.Errors {
-		r := p.find(e.PolicyID)
+		r := p.findRule(e.PolicyID)
 		return nil, fmt.Errorf("%s:%d: your rule %s fails on this call: %s; ask with \"has\" before you read what may be missing", r.File, r.Line, r.Name, e.Message)
 	}
-	var out []guard.Objection
+	var out []guard.RuleVerdict
 	for _, d := range diag.Reasons {
-		r := p.find(d.PolicyID)
-		o := guard.Objection{Verdict: guard.Deny, Rule: r.Name, Reason: r.Reason}
+		r := p.findRule(d.PolicyID)
+		o := guard.RuleVerdict{Verdict: guard.Deny, Rule: r.Name, Reason: r.Reason}
 		if r.Kind == "ask" {
 			o.Verdict = guard.Ask
 		}
@@ -114,7 +114,7 @@ func (p cedarProgram) judge(ctx context.Context, f guard.Facts) ([]guard.Objecti
 	return out, nil
 }
 
-func (p cedarProgram) find(id cedar.PolicyID) cedarRule {
+func (p cedarProgram) findRule(id cedar.PolicyID) cedarRule {
 	var i int
 	if _, err := fmt.Sscan(string(id), &i); err != nil || i < 0 || i >= len(p) {
 		return cedarRule{Rule: Rule{Name: string(id)}}
@@ -146,8 +146,8 @@ func (f forbids) All() iter.Seq2[cedar.PolicyID, *cedar.Policy] {
 // its Channel and Agent, the action is the tool in its Effects and Category, and
 // the resource is the call, which is in every File and folder, Host and domain,
 // Recipient and Session that it reaches.
-func cedarRequest(f guard.Facts) (cedar.Request, cedar.EntityMap, error) {
-	in, err := input(f)
+func cedarRequest(f guard.RuleInput) (cedar.Request, cedar.EntityMap, error) {
+	in, err := inputValues(f)
 	if err != nil {
 		return cedar.Request{}, nil, err
 	}
@@ -156,7 +156,7 @@ func cedarRequest(f guard.Facts) (cedar.Request, cedar.EntityMap, error) {
 		return cedar.Request{}, nil, fmt.Errorf("the call of %s cannot be converted to Cedar values", f.Tool)
 	}
 	req := cedar.Request{
-		Principal: cedar.NewEntityUID("Person", cedar.String(person(f))), Action: cedar.NewEntityUID("Action", cedar.String(f.Tool)),
+		Principal: cedar.NewEntityUID("Person", cedar.String(personName(f))), Action: cedar.NewEntityUID("Action", cedar.String(f.Tool)),
 		Resource: cedar.NewEntityUID("Call", "this"), Context: record,
 	}
 	parents := func(kind string, names ...string) (out []cedar.EntityUID) {
@@ -165,19 +165,19 @@ func cedarRequest(f guard.Facts) (cedar.Request, cedar.EntityMap, error) {
 		}
 		return out
 	}
-	who := append(parents("Channel", f.Channel), parents("Agent", agent(f))...)
+	who := append(parents("Channel", f.Channel), parents("Agent", agentName(f))...)
 	what := append(parents("Effect", f.Effects...), parents("Category", f.Category)...)
 	where := parents("Session", f.Session)
 	for _, p := range f.Paths {
-		where = append(where, parents("File", folders(p)...)...)
+		where = append(where, parents("File", parentFolders(p)...)...)
 	}
 	for _, h := range f.Hosts {
-		where = append(where, parents("Host", domains(h)...)...)
+		where = append(where, parents("Host", parentDomains(h)...)...)
 	}
 	for _, to := range f.Recipients {
 		where = append(where, parents("Recipient", to)...)
 		if _, host, ok := strings.Cut(to, "@"); ok {
-			where = append(where, parents("Host", domains(host)...)...)
+			where = append(where, parents("Host", parentDomains(host)...)...)
 		}
 	}
 	entities := cedar.EntityMap{}

@@ -36,7 +36,7 @@ type regoProgram struct {
 	list  []Rule
 }
 
-func (regoEngine) compile(files []file) (program, error) {
+func (regoEngine) compileFiles(files []file) (compiledRules, error) {
 	can := ast.CapabilitiesForThisVersion()
 	can.Builtins = slices.DeleteFunc(can.Builtins, func(b *ast.Builtin) bool { return slices.Contains(barred, b.Name) })
 	can.AllowNet = []string{} // nil would allow every host
@@ -91,10 +91,10 @@ func rulesIn(name string, m *ast.Module) (out []Rule) {
 	return out
 }
 
-func (p *regoProgram) rules() []Rule { return p.list }
+func (p *regoProgram) listRules() []Rule { return p.list }
 
-func (p *regoProgram) judge(ctx context.Context, f guard.Facts) ([]guard.Objection, error) {
-	in, err := input(f)
+func (p *regoProgram) evaluateRules(ctx context.Context, f guard.RuleInput) ([]guard.RuleVerdict, error) {
+	in, err := inputValues(f)
 	if err != nil {
 		return nil, err
 	}
@@ -109,7 +109,7 @@ func (p *regoProgram) judge(ctx context.Context, f guard.Facts) ([]guard.Objecti
 	if !ok {
 		return nil, errors.New("your Rego rules returned an invalid value; deny and ask must be sets")
 	}
-	var out []guard.Objection
+	var out []guard.RuleVerdict
 	for kind, verdict := range map[string]guard.Verdict{"deny": guard.Deny, "ask": guard.Ask} {
 		list, ok := found[kind].([]any)
 		if !ok {
@@ -128,16 +128,16 @@ func (p *regoProgram) judge(ctx context.Context, f guard.Facts) ([]guard.Objecti
 }
 
 // regoObjection reads one element of a set.
-func regoObjection(kind string, x any) (guard.Objection, error) {
+func regoObjection(kind string, x any) (guard.RuleVerdict, error) {
 	switch x := x.(type) {
 	case string:
-		return guard.Objection{Rule: kind, Reason: x}, nil
+		return guard.RuleVerdict{Rule: kind, Reason: x}, nil
 	case map[string]any:
 		id, _ := x["id"].(string)
 		reason, _ := x["reason"].(string)
 		if id != "" || reason != "" {
-			return guard.Objection{Rule: cmp.Or(id, kind), Reason: cmp.Or(reason, "a rule of yours objects")}, nil
+			return guard.RuleVerdict{Rule: cmp.Or(id, kind), Reason: cmp.Or(reason, "a rule of yours objects")}, nil
 		}
 	}
-	return guard.Objection{}, fmt.Errorf("%s of your Rego rules contains %v; use a string, or an object with reason and id", kind, x)
+	return guard.RuleVerdict{}, fmt.Errorf("%s of your Rego rules contains %v; use a string, or an object with reason and id", kind, x)
 }

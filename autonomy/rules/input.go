@@ -10,9 +10,9 @@ import (
 	"hob/autonomy/guard"
 )
 
-// input returns the facts of a call for the rules: plain values under the names in
+// inputValues returns the facts of a call for the rules: plain values under the names in
 // docs/policy.md.
-func input(f guard.Facts) (map[string]any, error) {
+func inputValues(f guard.RuleInput) (map[string]any, error) {
 	var args any
 	dec := json.NewDecoder(bytes.NewReader(f.Args))
 	dec.UseNumber() // exact for large numbers
@@ -25,17 +25,17 @@ func input(f guard.Facts) (map[string]any, error) {
 		args = map[string]any{}
 	}
 	return map[string]any{
-		"tool": f.Tool, "category": f.Category, "effects": texts(f.Effects), "args": args,
-		"agent": agent(f), "person": person(f), "channel": f.Channel, "session": f.Session, "origin": f.Origin,
+		"tool": f.Tool, "category": f.Category, "effects": stringValues(f.Effects), "args": args,
+		"agent": agentName(f), "person": personName(f), "channel": f.Channel, "session": f.Session, "origin": f.Origin,
 		"attended": f.Attended, "tainted": f.Tainted, "guest": f.Guest, "level": f.Level,
-		"hosts": texts(f.Hosts), "urls": texts(f.URLs), "recipients": texts(f.Recipients), "paths": texts(f.Paths),
+		"hosts": stringValues(f.Hosts), "urls": stringValues(f.URLs), "recipients": stringValues(f.Recipients), "paths": stringValues(f.Paths),
 		"items": json.Number(fmt.Sprint(f.Items)), "would": f.Would,
 		"hour": json.Number(fmt.Sprint(f.Time.Hour())), "minute": json.Number(fmt.Sprint(f.Time.Minute())),
 		"weekday": strings.ToLower(f.Time.Weekday().String()), "date": f.Time.Format("2006-01-02"),
 	}, nil
 }
 
-func texts(list []string) []any {
+func stringValues(list []string) []any {
 	out := make([]any, 0, len(list))
 	for _, s := range list {
 		out = append(out, s)
@@ -43,24 +43,24 @@ func texts(list []string) []any {
 	return out
 }
 
-// agent returns the name of the calling agent, also for the default one, whose name is empty.
-func agent(f guard.Facts) string {
+// agentName returns the name of the calling agent, also for the default one, whose name is empty.
+func agentName(f guard.RuleInput) string {
 	if f.Agent == "" {
 		return "hob"
 	}
 	return f.Agent
 }
 
-// person returns the author of the message; unattended events have none.
-func person(f guard.Facts) string {
+// personName returns the author of the message; unattended events have none.
+func personName(f guard.RuleInput) string {
 	if f.Person == "" {
 		return "nobody"
 	}
 	return f.Person
 }
 
-// folders returns a path and its parent folders, nearest first.
-func folders(path string) []string {
+// parentFolders returns a path and its parent folders, nearest first.
+func parentFolders(path string) []string {
 	out := []string{filepath.ToSlash(path)}
 	for dir := filepath.Dir(path); ; dir = filepath.Dir(dir) {
 		out = append(out, filepath.ToSlash(dir))
@@ -70,8 +70,8 @@ func folders(path string) []string {
 	}
 }
 
-// domains returns a host and its parent domains.
-func domains(host string) []string {
+// parentDomains returns a host and its parent domains.
+func parentDomains(host string) []string {
 	out := []string{host}
 	for {
 		_, above, ok := strings.Cut(host, ".")

@@ -72,7 +72,7 @@ func TestRegoIsCutOff(t *testing.T) {
 // Both languages stand side by side: the strictest word counts.
 func TestBothLanguages(t *testing.T) {
 	dir := folder(t, map[string]string{"a.rego": "package hob\n\nask contains \"rego\" if true\n", "a.cedar": `@id("c") forbid(principal, action in Effect::"write", resource);`})
-	f := facts(func(f *guard.Facts) { f.Args = json.RawMessage(`{}`) })
+	f := facts(func(f *guard.RuleInput) { f.Args = json.RawMessage(`{}`) })
 	if o, err := judge(t, dir, f); err != nil || o.Verdict != guard.Deny || o.Rule != "c" {
 		t.Errorf("%+v, %v", o, err)
 	}
@@ -85,7 +85,7 @@ func TestBothLanguages(t *testing.T) {
 		t.Error(err)
 	}
 	fatal(t, os.WriteFile(filepath.Join(dir, "b.rego"), []byte("package hob\n\ndeny contains \"b\" if input.args.x\n"), 0o600))
-	if o, err := judge(t, dir, facts(func(f *guard.Facts) { f.Effects, f.Args = []string{"read"}, json.RawMessage(`{"x":true}`) })); err != nil || o.Verdict != guard.Deny {
+	if o, err := judge(t, dir, facts(func(f *guard.RuleInput) { f.Effects, f.Args = []string{"read"}, json.RawMessage(`{"x":true}`) })); err != nil || o.Verdict != guard.Deny {
 		t.Errorf("two files: %+v, %v", o, err)
 	}
 }

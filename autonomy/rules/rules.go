@@ -41,16 +41,16 @@ type Rule struct {
 
 // engine understands the rules of one language.
 type engine interface {
-	// compile reads the files of the language together. An error names the file,
+	// compileFiles reads the files of the language together. An error names the file,
 	// the line and what to do.
-	compile(files []file) (program, error)
+	compileFiles(files []file) (compiledRules, error)
 }
 
-// program is a set of compiled rules. It may be used concurrently.
-type program interface {
-	rules() []Rule
-	// judge returns the objections to a call. It returns soon after ctx ends.
-	judge(ctx context.Context, f guard.Facts) ([]guard.Objection, error)
+// compiledRules is a set of compiled rules. It may be used concurrently.
+type compiledRules interface {
+	listRules() []Rule
+	// evaluateRules returns the objections to a call. It returns soon after ctx ends.
+	evaluateRules(ctx context.Context, f guard.RuleInput) ([]guard.RuleVerdict, error)
 }
 
 type file struct {
@@ -58,8 +58,8 @@ type file struct {
 	text []byte
 }
 
-// engines returns the engines of this build by file extension.
-func engines() map[string]engine {
+// enginesByExt returns the engines of this build by file extension.
+func enginesByExt() map[string]engine {
 	all := map[string]engine{".cedar": cedarEngine{}, ".rego": noRego{}}
 	maps.Copy(all, builtIn())
 	return all
@@ -71,7 +71,7 @@ var ErrNoRego = errors.New("this build of hob cannot read Rego rules; build it w
 // noRego replaces the engine that this build does not include.
 type noRego struct{}
 
-func (noRego) compile(files []file) (program, error) {
+func (noRego) compileFiles(files []file) (compiledRules, error) {
 	return nil, fmt.Errorf("%s: %w", files[0].name, ErrNoRego)
 }
 
@@ -88,7 +88,7 @@ type Rules struct {
 
 	mu     sync.Mutex
 	stamp  string
-	loaded []program
+	loaded []compiledRules
 	broken error
 }
 
@@ -106,11 +106,11 @@ func (r *Rules) Dir() string { return r.dir }
 // Readable returns an error for files in the folder that this build cannot read. It opens no
 // file, because it runs at every start.
 func (r *Rules) Readable() error {
-	entries, err := r.entries()
+	entries, err := r.ruleFiles()
 	if err != nil {
 		return err
 	}
-	have := engines()
+	have := enginesByExt()
 	for _, e := range entries {
 		if _, missing := have[filepath.Ext(e.Name())].(noRego); missing {
 			return fmt.Errorf("%s: %w", filepath.Join(r.dir, e.Name()), ErrNoRego)
@@ -120,16 +120,16 @@ func (r *Rules) Readable() error {
 }
 
 // Judge implements guard.Rules.
-func (r *Rules) Judge(ctx context.Context, f guard.Facts) (guard.Objection, error) {
-	programs, err := r.current()
+func (r *Rules) Judge(ctx context.Context, f guard.RuleInput) (guard.RuleVerdict, error) {
+	programs, err := r.currentPrograms()
 	if err != nil || len(programs) == 0 {
-		return guard.Objection{Verdict: guard.Allow}, err
+		return guard.RuleVerdict{Verdict: guard.Allow}, err
 	}
 	ctx, cancel := context.WithTimeout(ctx, r.opt.Budget)
 	defer cancel()
-	worst := guard.Objection{Verdict: guard.Allow}
+	worst := guard.RuleVerdict{Verdict: guard.Allow}
 	for _, p := range programs {
-		all, err := contained(func() ([]guard.Objection, error) { return p.judge(ctx, f) })
+		all, err := judgeWithRecover(func() ([]guard.RuleVerdict, error) { return p.evaluateRules(ctx, f) })
 		if ctx.Err() != nil {
 			return worst, fmt.Errorf("your rules took longer than %s; make them simpler (hob policy check)", r.opt.Budget)
 		}
@@ -145,8 +145,8 @@ func (r *Rules) Judge(ctx context.Context, f guard.Facts) (guard.Objection, erro
 	return worst, nil
 }
 
-// contained turns a panic of an engine into an error.
-func contained(judge func() ([]guard.Objection, error)) (all []guard.Objection, err error) {
+// judgeWithRecover turns a panic of an engine into an error.
+func judgeWithRecover(judge func() ([]guard.RuleVerdict, error)) (all []guard.RuleVerdict, err error) {
 	defer func() {
 		if p := recover(); p != nil {
 			err = fmt.Errorf("a rule engine crashed: %v", p)
@@ -157,10 +157,10 @@ func contained(judge func() ([]guard.Objection, error)) (all []guard.Objection, 
 
 // List returns the rules in the order of files and lines.
 func (r *Rules) List() ([]Rule, error) {
-	programs, err := r.current()
+	programs, err := r.currentPrograms()
 	out := []Rule{}
 	for _, p := range programs {
-		out = append(out, p.rules()...)
+		out = append(out, p.listRules()...)
 	}
 	slices.SortStableFunc(out, func(a, b Rule) int {
 		if c := strings.Compare(a.File, b.File); c != 0 {
@@ -171,9 +171,9 @@ func (r *Rules) List() ([]Rule, error) {
 	return out, err
 }
 
-// current returns the compiled rules. It reloads them if the folder has changed.
-func (r *Rules) current() ([]program, error) {
-	entries, err := r.entries()
+// currentPrograms returns the compiled rules. It reloads them if the folder has changed.
+func (r *Rules) currentPrograms() ([]compiledRules, error) {
+	entries, err := r.ruleFiles()
 	if err != nil {
 		return nil, err
 	}
@@ -184,14 +184,14 @@ func (r *Rules) current() ([]program, error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if stamp != r.stamp {
-		r.loaded, r.broken = r.load(entries)
+		r.loaded, r.broken = r.loadPrograms(entries)
 		r.stamp = stamp
 	}
 	return r.loaded, r.broken
 }
 
-// entries returns the rule files of the folder and ignores other files.
-func (r *Rules) entries() ([]fs.DirEntry, error) {
+// ruleFiles returns the rule files of the folder and ignores other files.
+func (r *Rules) ruleFiles() ([]fs.DirEntry, error) {
 	all, err := os.ReadDir(r.dir)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, nil
@@ -199,7 +199,7 @@ func (r *Rules) entries() ([]fs.DirEntry, error) {
 	if err != nil {
 		return nil, fmt.Errorf("read the policy folder: %w; make it readable for its owner", err)
 	}
-	known := engines()
+	known := enginesByExt()
 	all = slices.DeleteFunc(all, func(e fs.DirEntry) bool { return known[filepath.Ext(e.Name())] == nil })
 	if len(all) > maxFiles {
 		return nil, fmt.Errorf("%s contains more than %d rule files; merge some of them", r.dir, maxFiles)
@@ -220,9 +220,9 @@ func (r *Rules) stampOf(entries []fs.DirEntry) (string, error) {
 	return b.String() + "|", nil
 }
 
-// load reads and compiles all files. One broken file makes all fail: a rule that is not applied
+// loadPrograms reads and compiles all files. One broken file makes all fail: a rule that is not applied
 // would be an unnoticed gap.
-func (r *Rules) load(entries []fs.DirEntry) ([]program, error) {
+func (r *Rules) loadPrograms(entries []fs.DirEntry) ([]compiledRules, error) {
 	by := map[string][]file{}
 	for _, e := range entries {
 		path := filepath.Join(r.dir, e.Name())
@@ -240,10 +240,10 @@ func (r *Rules) load(entries []fs.DirEntry) ([]program, error) {
 		ext := filepath.Ext(e.Name())
 		by[ext] = append(by[ext], file{name: path, text: text})
 	}
-	var out []program
-	known := engines()
+	var out []compiledRules
+	known := enginesByExt()
 	for _, ext := range slices.Sorted(maps.Keys(by)) {
-		p, err := known[ext].compile(by[ext])
+		p, err := known[ext].compileFiles(by[ext])
 		if err != nil {
 			return nil, fmt.Errorf("%w; fix or remove the file: every tool call is denied until then", err)
 		}

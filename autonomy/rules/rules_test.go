@@ -35,8 +35,8 @@ func folder(t testing.TB, files map[string]string) string {
 // evening is a Friday at 23:10.
 func evening() time.Time { return time.Date(2026, 3, 6, 23, 10, 0, 0, time.UTC) }
 
-func facts(change func(*guard.Facts)) guard.Facts {
-	f := guard.Facts{
+func facts(change func(*guard.RuleInput)) guard.RuleInput {
+	f := guard.RuleInput{
 		Tool: "write_file", Category: "files", Effects: []string{"write"}, Args: json.RawMessage(`{"path":"/home/me/a.txt","content":"x"}`),
 		Person: "owner", Channel: "web", Session: "main", Attended: true, Level: "supervised", Paths: []string{"/home/me/a.txt"}, Items: 1,
 		Would: "allow", Time: evening(),
@@ -47,19 +47,19 @@ func facts(change func(*guard.Facts)) guard.Facts {
 	return f
 }
 
-func judge(t testing.TB, dir string, f guard.Facts) (guard.Objection, error) {
+func judge(t testing.TB, dir string, f guard.RuleInput) (guard.RuleVerdict, error) {
 	t.Helper()
 	return rules.New(dir, rules.Options{Budget: time.Minute}).Judge(t.Context(), f)
 }
 
 func TestCedar(t *testing.T) {
-	mail := func(f *guard.Facts) {
+	mail := func(f *guard.RuleInput) {
 		f.Tool, f.Category, f.Effects, f.Paths = "send_message", "social", []string{"send"}, nil
 		f.Args, f.Recipients = json.RawMessage(`{"to":"ada@example.org","n":1.5,"big":99999999999999999999,"none":null,"list":["a",null]}`), []string{"ada@example.org"}
 	}
 	tests := []struct {
 		name, rule string
-		call       func(*guard.Facts)
+		call       func(*guard.RuleInput)
 		want       guard.Verdict
 	}{
 		{"no rule fits", `forbid(principal, action == Action::"other", resource);`, nil, guard.Allow},
@@ -77,19 +77,19 @@ func TestCedar(t *testing.T) {
 		{"the file itself", `forbid(principal, action, resource in File::"/home/me/a.txt");`, nil, guard.Deny},
 		{"a folder of a similar name", `forbid(principal, action, resource in File::"/home/m");`, nil, guard.Allow},
 		{"a person", `forbid(principal == Person::"owner", action, resource);`, nil, guard.Deny},
-		{"nobody", `forbid(principal == Person::"nobody", action, resource);`, func(f *guard.Facts) { f.Person = "" }, guard.Deny},
+		{"nobody", `forbid(principal == Person::"nobody", action, resource);`, func(f *guard.RuleInput) { f.Person = "" }, guard.Deny},
 		{"a channel", `forbid(principal in Channel::"web", action, resource);`, nil, guard.Deny},
 		{"an agent", `forbid(principal in Agent::"hob", action, resource);`, nil, guard.Deny},
 		{"a session", `forbid(principal, action, resource in Session::"main");`, nil, guard.Deny},
 		{"a recipient", `forbid(principal, action, resource in Recipient::"ada@example.org");`, mail, guard.Deny},
 		{"the domain of a recipient", `forbid(principal, action, resource in Host::"example.org");`, mail, guard.Deny},
-		{"a domain of hosts", `forbid(principal, action, resource in Host::"example.org");`, func(f *guard.Facts) { f.Hosts = []string{"api.example.org"} }, guard.Deny},
-		{"a host of a similar name", `forbid(principal, action, resource in Host::"example.org");`, func(f *guard.Facts) { f.Hosts = []string{"badexample.org"} }, guard.Allow},
+		{"a domain of hosts", `forbid(principal, action, resource in Host::"example.org");`, func(f *guard.RuleInput) { f.Hosts = []string{"api.example.org"} }, guard.Deny},
+		{"a host of a similar name", `forbid(principal, action, resource in Host::"example.org");`, func(f *guard.RuleInput) { f.Hosts = []string{"badexample.org"} }, guard.Allow},
 		{"at night", `forbid(principal, action, resource) when { context.hour >= 22 || context.hour < 7 };`, nil, guard.Deny},
-		{"by day", `forbid(principal, action, resource) when { context.hour >= 22 || context.hour < 7 };`, func(f *guard.Facts) { f.Time = evening().Add(-8 * time.Hour) }, guard.Allow},
+		{"by day", `forbid(principal, action, resource) when { context.hour >= 22 || context.hour < 7 };`, func(f *guard.RuleInput) { f.Time = evening().Add(-8 * time.Hour) }, guard.Allow},
 		{"on a weekday", `forbid(principal, action, resource) when { context.weekday == "friday" && context.date == "2026-03-06" };`, nil, guard.Deny},
-		{"tainted", `forbid(principal, action, resource) when { context.tainted };`, func(f *guard.Facts) { f.Tainted = true }, guard.Deny},
-		{"unattended", `forbid(principal, action, resource) unless { context.attended };`, func(f *guard.Facts) { f.Attended = false }, guard.Deny},
+		{"tainted", `forbid(principal, action, resource) when { context.tainted };`, func(f *guard.RuleInput) { f.Tainted = true }, guard.Deny},
+		{"unattended", `forbid(principal, action, resource) unless { context.attended };`, func(f *guard.RuleInput) { f.Attended = false }, guard.Deny},
 		{"what Hob would do", `@ask("always") forbid(principal, action, resource) when { context.would == "allow" };`, nil, guard.Ask},
 		{"an argument", `forbid(principal, action, resource) when { context.args has content && context.args.content like "*x*" };`, nil, guard.Deny},
 		{"numbers", `forbid(principal, action, resource) when { context.args.n.greaterThan(decimal("1.4")) && context.args.big == "99999999999999999999" && context.items == 1 };`, mail, guard.Deny},
@@ -112,16 +112,16 @@ func TestErrors(t *testing.T) {
 	long := strings.Repeat(`forbid(principal, action, resource) when { context.args.content like "*a*b*c*d*e*f*g*" };`, 400)
 	tests := []struct {
 		name, file, text, want string
-		call                   func(*guard.Facts)
+		call                   func(*guard.RuleInput)
 	}{
 		{"not Cedar", "a.cedar", "permit(principal, action, resource);\nforbid(principal action, resource);", "a.cedar:2: parse error", nil},
 		{"an unknown annotation", "a.cedar", "\n@aks(\"?\") forbid(principal, action, resource);", "a.cedar:2: unknown annotation @aks", nil},
 		{"an argument that is missing", "a.cedar", `@id("x") forbid(principal, action, resource) when { context.args.nope == 1 };`, "a.cedar:1: your rule x fails on this call", nil},
 		{"a type that does not fit", "a.cedar", `forbid(principal, action, resource) when { context.hour == 3 || context.tool > 3 };`, "fails on this call", nil},
-		{"arguments that are no JSON", "a.cedar", `permit(principal, action, resource);`, "parse the arguments of", func(f *guard.Facts) { f.Args = json.RawMessage(`{`) }},
+		{"arguments that are no JSON", "a.cedar", `permit(principal, action, resource);`, "parse the arguments of", func(f *guard.RuleInput) { f.Args = json.RawMessage(`{`) }},
 		{"no plain file", "a.cedar", "", "it must be a regular file", nil},
 		{"too large", "a.cedar", strings.Repeat("// x\n", 300_000), "of at most 1024 KB", nil},
-		{"too slow", "a.cedar", long, "took longer than", func(f *guard.Facts) {
+		{"too slow", "a.cedar", long, "took longer than", func(f *guard.RuleInput) {
 			f.Args, _ = json.Marshal(map[string]string{"content": strings.Repeat("abcdef", 2000)})
 		}},
 	}

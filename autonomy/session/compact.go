@@ -12,7 +12,7 @@ import (
 	"time"
 
 	"hob/autonomy/llm"
-	"hob/knowledge/store"
+	"hob/platform/store"
 )
 
 // Limits and timeouts of compaction.
@@ -83,11 +83,11 @@ func NewCompactor(s *Sessions, o CompactorOptions) (*Compactor, error) {
 	return &Compactor{s: s, o: o, busy: map[string]chan struct{}{}, failed: map[string]time.Time{}}, nil
 }
 
-// Tidy shortens the window of a conversation that exceeds its limits. It is called after the
+// CompactIfNeeded shortens the window of a conversation that exceeds its limits. It is called after the
 // answer to turn was delivered; later messages stay. Models that cannot summarize get a window
 // without the oldest turns. unattended marks a turn that the user did not request.
-func (c *Compactor) Tidy(ctx context.Context, session, turn string, unattended bool) error {
-	e, err := c.s.window(ctx, session)
+func (c *Compactor) CompactIfNeeded(ctx context.Context, session, turn string, unattended bool) error {
+	e, err := c.s.windowOf(ctx, session)
 	if err != nil {
 		return err
 	}
@@ -102,35 +102,35 @@ func (c *Compactor) Tidy(ctx context.Context, session, turn string, unattended b
 	if err != nil {
 		return err
 	}
-	if !summarises(model.Info()) {
+	if !canSummarize(model.Info()) {
 		return c.s.Trim(ctx, session)
 	}
-	limit := c.limit(session, model)
-	if chars <= limit || c.o.Hurried || c.pausing(session) {
+	limit := c.windowLimit(session, model)
+	if chars <= limit || c.o.Hurried || c.isPausing(session) {
 		return nil
 	}
-	release, err := c.hold(ctx, session)
+	release, err := c.lockSession(ctx, session)
 	if err != nil {
 		return err
 	}
 	defer release()
-	if _, err := c.stubs(ctx, session, turn, 2*limit); err != nil { // a single turn may be too long
+	if _, err := c.stubResults(ctx, session, turn, 2*limit); err != nil { // a single turn may be too long
 		return err
 	}
-	p, err := c.plan(ctx, session, turn, limit, limit/2, c.o.Keep)
+	p, err := c.planCompaction(ctx, session, turn, limit, limit/2, c.o.Keep)
 	if err != nil || p == nil {
 		return err
 	}
 	p.unattended = unattended
-	return c.settle(ctx, p, c.summarise(ctx, model, p))
+	return c.recordFailure(ctx, p, c.writeSummary(ctx, model, p))
 }
 
-// summarises reports whether a model can write summaries. External agents cannot, since they
+// canSummarize reports whether a model can write summaries. External agents cannot, since they
 // could not request permissions here.
-func summarises(i llm.Info) bool { return i.Provider != "offline" && !i.Acts }
+func canSummarize(i llm.Info) bool { return i.Provider != "offline" && !i.Acts }
 
-// limit returns the maximum window size for a model, in bytes.
-func (c *Compactor) limit(session string, m llm.Model) int {
+// windowLimit returns the maximum window size for a model, in bytes.
+func (c *Compactor) windowLimit(session string, m llm.Model) int {
 	limit := c.o.Chars
 	if n := m.Info().Context; n > 0 {
 		g := c.s.gaugeOf(session)
@@ -139,36 +139,36 @@ func (c *Compactor) limit(session string, m llm.Model) int {
 	return max(limit, 4000)
 }
 
-// Room returns the maximum request size for a model and the size compaction aims for, in bytes.
+// ByteLimits returns the maximum request size for a model and the size compaction aims for, in bytes.
 // Both are 0 if the context window is unknown.
-func (c *Compactor) Room(session string, m llm.Model) (room, enough int) {
-	n := float64(m.Info().Context) * c.s.PerToken(session)
+func (c *Compactor) ByteLimits(session string, m llm.Model) (room, enough int) {
+	n := float64(m.Info().Context) * c.s.BytesPerToken(session)
 	return int(fullness * n), int(target * n)
 }
 
-// Shrink shortens the window during a turn because the model rejected its size. Results of
+// CompactForOverflow shortens the window during a turn because the model rejected its size. Results of
 // tools become stubs; older turns become a summary, or without a model a digest of their first
 // lines. room is the available size of the messages in bytes. It returns ErrNothing if the
 // window cannot be shortened further.
-func (c *Compactor) Shrink(ctx context.Context, model llm.Model, session, turn string, room int) error {
-	release, err := c.hold(ctx, session)
+func (c *Compactor) CompactForOverflow(ctx context.Context, model llm.Model, session, turn string, room int) error {
+	release, err := c.lockSession(ctx, session)
 	if err != nil {
 		return err
 	}
 	defer release()
-	before, err := c.size(ctx, session)
+	before, err := c.windowSize(ctx, session)
 	if err != nil {
 		return err
 	}
-	stubbed, err := c.stubs(ctx, session, turn, room)
+	stubbed, err := c.stubResults(ctx, session, turn, room)
 	if err != nil {
 		return err
 	}
-	now, err := c.size(ctx, session)
+	now, err := c.windowSize(ctx, session)
 	if err != nil || stubbed && now <= room {
 		return err
 	}
-	p, err := c.plan(ctx, session, turn, -1, room, math.MaxInt)
+	p, err := c.planCompaction(ctx, session, turn, -1, room, math.MaxInt)
 	switch {
 	case err != nil:
 		return err
@@ -177,13 +177,13 @@ func (c *Compactor) Shrink(ctx context.Context, model llm.Model, session, turn s
 	case p == nil:
 		return nil
 	}
-	if summarises(model.Info()) && !c.pausing(session) {
-		err := c.settle(ctx, p, c.summarise(ctx, model, p))
+	if canSummarize(model.Info()) && !c.isPausing(session) {
+		err := c.recordFailure(ctx, p, c.writeSummary(ctx, model, p))
 		if err == nil || ctx.Err() != nil {
 			return err
 		}
 	}
-	err = c.digest(ctx, p)
+	err = c.storeDigest(ctx, p)
 	switch {
 	case errors.Is(err, errMoved):
 		return nil
@@ -195,19 +195,19 @@ func (c *Compactor) Shrink(ctx context.Context, model llm.Model, session, turn s
 	return err
 }
 
-// digest stores the first lines of messages if no summary is possible. It does not repeat
+// storeDigest stores the first lines of messages if no summary is possible. It does not repeat
 // untrusted texts: they can be looked up.
-func (c *Compactor) digest(ctx context.Context, p *plan) error {
-	p.next.Clean = extract(p.prev.Clean, p.old)
+func (c *Compactor) storeDigest(ctx context.Context, p *plan) error {
+	p.next.Clean = extractLines(p.prev.Clean, p.old)
 	p.next.Outside, p.next.Pins, p.next.Aged = p.prev.Outside, p.prev.Pins, true
-	if tainted(p.old) {
+	if hasTainted(p.old) {
 		p.next.Outside.Lines = append(slices.Clone(p.prev.Outside.Lines), fmt.Sprintf("messages %d to %d", p.old[0].id, p.next.Last))
 	}
-	return c.commit(ctx, p, Report{How: "digest"})
+	return c.commitSummary(ctx, p, Report{How: "digest"})
 }
 
-func (c *Compactor) size(ctx context.Context, session string) (int, error) {
-	e, err := c.s.window(ctx, session)
+func (c *Compactor) windowSize(ctx context.Context, session string) (int, error) {
+	e, err := c.s.windowOf(ctx, session)
 	if err != nil {
 		return 0, err
 	}
@@ -216,22 +216,22 @@ func (c *Compactor) size(ctx context.Context, session string) (int, error) {
 	return e.Value.(*window).chars, nil
 }
 
-// stubs shortens results of the running turn if that turn exceeds the limit.
-func (c *Compactor) stubs(ctx context.Context, session, turn string, room int) (bool, error) {
-	e, err := c.s.window(ctx, session)
+// stubResults shortens results of the running turn if that turn exceeds the limit.
+func (c *Compactor) stubResults(ctx context.Context, session, turn string, room int) (bool, error) {
+	e, err := c.s.windowOf(ctx, session)
 	if err != nil {
 		return false, err
 	}
 	c.s.mu.Lock()
 	w := e.Value.(*window)
 	begin := len(w.turns)
-	for begin > w.begin() && w.turns[begin-1] == turn {
+	for begin > w.firstIndex() && w.turns[begin-1] == turn {
 		begin--
 	}
-	at := w.place
+	at := w.windowStart
 	at.stubs = w.stubsFor(begin, room/2, wholeEnd)
-	rep := Report{Session: session, Turn: turn, How: "stubs", Before: w.chars, After: w.stubbed(at.stubs)}
-	same := at == w.place
+	rep := Report{Session: session, Turn: turn, How: "stubs", Before: w.chars, After: w.stubbedSize(at.stubs)}
+	same := at == w.windowStart
 	c.s.mu.Unlock()
 	if same {
 		return false, nil
@@ -244,8 +244,8 @@ func (c *Compactor) stubs(ctx context.Context, session, turn string, room int) (
 	})
 }
 
-// settle records a failure, after which the conversation is not compacted for some time.
-func (c *Compactor) settle(ctx context.Context, p *plan, err error) error {
+// recordFailure records a failure, after which the conversation is not compacted for some time.
+func (c *Compactor) recordFailure(ctx context.Context, p *plan, err error) error {
 	switch {
 	case err == nil, errors.Is(err, errMoved):
 		return nil
@@ -258,7 +258,7 @@ func (c *Compactor) settle(ctx context.Context, p *plan, err error) error {
 	return fmt.Errorf("summarize the conversation %s: %w", p.session, err)
 }
 
-func (c *Compactor) pausing(session string) bool {
+func (c *Compactor) isPausing(session string) bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	at, failed := c.failed[session]
@@ -269,8 +269,8 @@ func (c *Compactor) pausing(session string) bool {
 	return failed
 }
 
-// hold waits for other compactions of the conversation and locks it.
-func (c *Compactor) hold(ctx context.Context, session string) (release func(), err error) {
+// lockSession waits for other compactions of the conversation and locks it.
+func (c *Compactor) lockSession(ctx context.Context, session string) (release func(), err error) {
 	for {
 		c.mu.Lock()
 		other := c.busy[session]

@@ -14,8 +14,8 @@ import (
 	"hob/autonomy/llm"
 	"hob/autonomy/llm/llmtest"
 	"hob/autonomy/session"
-	"hob/knowledge/store"
 	"hob/platform/provenance"
+	"hob/platform/store"
 )
 
 // brain is a model with scripted summaries.
@@ -91,12 +91,12 @@ func TestAnOutgrownWindowIsSummarised(t *testing.T) {
 	var rep session.Report
 	c := f.compactor(m, session.CompactorOptions{Record: func(_ *store.Tx, r session.Report) error { rep = r; return nil }})
 	f.talk("s", 0, 30, 1500)
-	fatal(t, c.Tidy(t.Context(), "s", "t29", false))
+	fatal(t, c.CompactIfNeeded(t.Context(), "s", "t29", false))
 	if w, _ := f.same("s", "next"); len(w) != 60 || len(m.Requests()) != 0 {
 		t.Fatalf("a window within its limits was touched: %d messages", len(w))
 	}
 	f.talk("s", 30, 50, 1500)
-	fatal(t, c.Tidy(t.Context(), "s", "t49", false))
+	fatal(t, c.CompactIfNeeded(t.Context(), "s", "t49", false))
 	w, _ := f.same("s", "next")
 	wellFormed(t, w)
 	if !summarised(w) || len(w) != 11 {
@@ -143,7 +143,7 @@ func TestPinsSurviveTenCompactions(t *testing.T) {
 	for range 10 {
 		f.talk("s", n, n+12, 900)
 		n += 12
-		fatal(t, c.Tidy(t.Context(), "s", fmt.Sprint("t", n-1), false))
+		fatal(t, c.CompactIfNeeded(t.Context(), "s", fmt.Sprint("t", n-1), false))
 	}
 	if round != 10 {
 		t.Fatalf("%d compactions", round)
@@ -157,7 +157,7 @@ func TestPinsSurviveTenCompactions(t *testing.T) {
 	// A completed task is removed, a constraint is kept.
 	m.answer = always(llmtest.Answer{Text: `{"goal":"g","done":[1,2,3,4]}`})
 	f.talk("s", n, n+12, 900)
-	fatal(t, c.Tidy(t.Context(), "s", fmt.Sprint("t", n+11), false))
+	fatal(t, c.CompactIfNeeded(t.Context(), "s", fmt.Sprint("t", n+11), false))
 	w, _ = f.same("s", "next")
 	if text := all(w); strings.Contains(text, "book the flight") || !strings.Contains(text, "never on Mondays") || !strings.Contains(text, "We take the train") {
 		t.Errorf("after a task was done: %s", text)
@@ -185,7 +185,7 @@ func TestAFailedSummaryLeavesTheHistoryWhole(t *testing.T) {
 				c := f.compactor(m, session.CompactorOptions{Chars: 8000, Record: func(*store.Tx, session.Report) error { return record }})
 				f.talk("s", 0, 20, 900)
 				before, _ := f.same("s", "next")
-				if err := c.Tidy(t.Context(), "s", "t19", false); err == nil {
+				if err := c.CompactIfNeeded(t.Context(), "s", "t19", false); err == nil {
 					t.Error("no error")
 				}
 				if w, _ := f.same("s", "next"); !equal(before, w) {
@@ -194,12 +194,12 @@ func TestAFailedSummaryLeavesTheHistoryWhole(t *testing.T) {
 				m.answer, record = always(summaryOf("better")), nil
 				asked := len(m.Requests())
 				time.Sleep(9 * time.Minute)
-				fatal(t, c.Tidy(t.Context(), "s", "t19", false))
+				fatal(t, c.CompactIfNeeded(t.Context(), "s", "t19", false))
 				if len(m.Requests()) != asked {
 					t.Error("tried again within ten minutes")
 				}
 				time.Sleep(2 * time.Minute)
-				fatal(t, c.Tidy(t.Context(), "s", "t19", false))
+				fatal(t, c.CompactIfNeeded(t.Context(), "s", "t19", false))
 				if w, _ := f.same("s", "next"); !summarised(w) {
 					t.Error("never tried again")
 				}
@@ -221,7 +221,7 @@ func TestALongerSummaryIsRefused(t *testing.T) {
 	}
 	f.talk("s", 40, 43, 1300)
 	before, _ := f.same("s", "next")
-	if err := c.Tidy(t.Context(), "s", "t42", false); err == nil {
+	if err := c.CompactIfNeeded(t.Context(), "s", "t42", false); err == nil {
 		t.Error("taken")
 	}
 	if w, _ := f.same("s", "next"); !equal(before, w) {
@@ -235,12 +235,12 @@ func TestTheLimitFollowsTheModel(t *testing.T) {
 	m := newBrain(8000, always(summaryOf("short")))
 	c := f.compactor(m, session.CompactorOptions{})
 	f.talk("s", 0, 10, 1200) // 12,500 bytes are 5,000 tokens at the initial estimate
-	fatal(t, c.Tidy(t.Context(), "s", "t9", false))
+	fatal(t, c.CompactIfNeeded(t.Context(), "s", "t9", false))
 	if w, _ := f.same("s", "next"); summarised(w) {
 		t.Fatal("summarised although there is room")
 	}
-	f.Counted("s", 14_000, 1_500, 7_000) // two bytes per token: 80 % are exceeded
-	fatal(t, c.Tidy(t.Context(), "s", "t9", false))
+	f.RecordTokenCount("s", 14_000, 1_500, 7_000) // two bytes per token: 80 % are exceeded
+	fatal(t, c.CompactIfNeeded(t.Context(), "s", "t9", false))
 	if w, _ := f.same("s", "next"); !summarised(w) {
 		t.Error("not summarised although the model's window is full")
 	}
@@ -271,7 +271,7 @@ func TestProvenanceOfASummary(t *testing.T) {
 	f.talk("s", 0, 3, 500)
 	outsideTurn(f, "s", "page", "EVIL "+strings.Repeat("x", 3000))
 	f.talk("s", 3, 12, 900)
-	fatal(t, c.Tidy(t.Context(), "s", "t11", false))
+	fatal(t, c.CompactIfNeeded(t.Context(), "s", "t11", false))
 	w, _ := f.same("s", "next")
 	sources := map[provenance.Source]string{}
 	for _, p := range w[0].Parts {
@@ -284,7 +284,7 @@ func TestProvenanceOfASummary(t *testing.T) {
 		t.Errorf("%v", sources)
 	}
 	f.talk("s", 12, 30, 900)
-	fatal(t, c.Tidy(t.Context(), "s", "t29", false))
+	fatal(t, c.CompactIfNeeded(t.Context(), "s", "t29", false))
 	w, _ = f.same("s", "next")
 	for _, msg := range w {
 		for _, p := range msg.Parts {
@@ -299,7 +299,7 @@ func TestProvenanceOfASummary(t *testing.T) {
 	// It is shown again with the next untrusted text, marked as untrusted.
 	outsideTurn(f, "s", "page2", "EVIL two "+strings.Repeat("x", 300))
 	f.talk("s", 30, 50, 900)
-	fatal(t, c.Tidy(t.Context(), "s", "t49", false))
+	fatal(t, c.CompactIfNeeded(t.Context(), "s", "t49", false))
 	w, _ = f.same("s", "next")
 	if p := w[0].Parts[len(w[0].Parts)-1]; p.Source != provenance.Outside || !strings.Contains(p.Text, "I have read it") {
 		t.Errorf("%q %q", p.Source, p.Text)
@@ -324,7 +324,7 @@ func TestSummariesStayApart(t *testing.T) {
 			f.add(id, "first"+id, user("secret-"+id))
 			f.talk(id, 0, 12, 900)
 		}
-		fatal(t, c.Tidy(t.Context(), id, "t11", false))
+		fatal(t, c.CompactIfNeeded(t.Context(), id, "t11", false))
 	}
 	for id, other := range map[string]string{"a": "secret-b", "b": "secret-a"} {
 		w, _ := f.same(id, "next")
@@ -343,7 +343,7 @@ func TestResetDuringASummary(t *testing.T) {
 	})
 	c := f.compactor(m, session.CompactorOptions{Chars: 8000})
 	f.talk("s", 0, 20, 900)
-	fatal(t, c.Tidy(t.Context(), "s", "t19", false))
+	fatal(t, c.CompactIfNeeded(t.Context(), "s", "t19", false))
 	if w, _ := f.same("s", "next"); len(w) != 0 {
 		t.Errorf("%v", texts(w))
 	}
@@ -358,7 +358,7 @@ func TestATurnDuringASummary(t *testing.T) {
 	})
 	c := f.compactor(m, session.CompactorOptions{Chars: 8000})
 	f.talk("s", 0, 20, 900)
-	fatal(t, c.Tidy(t.Context(), "s", "t19", false))
+	fatal(t, c.CompactIfNeeded(t.Context(), "s", "t19", false))
 	w, recorded := f.same("s", "running")
 	if !summarised(w) || !slices.Equal(texts(recorded), []string{"user: wait, one more thing"}) {
 		t.Errorf("%v, then %v", len(w), texts(recorded))
@@ -370,7 +370,7 @@ func TestTheBuiltInBrainTrims(t *testing.T) {
 	m := llmtest.NewScripted(llmtest.Options{Info: llm.Info{Provider: "offline", Model: "offline"}})
 	c := f.compactor(m, session.CompactorOptions{})
 	f.talk("s", 0, 80, 900)
-	fatal(t, c.Tidy(t.Context(), "s", "t79", false))
+	fatal(t, c.CompactIfNeeded(t.Context(), "s", "t79", false))
 	w, _ := f.same("s", "next")
 	if len(w) == 0 || len(w) >= 160 || summarised(w) {
 		t.Errorf("%d messages", len(w))

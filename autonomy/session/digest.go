@@ -10,9 +10,9 @@ import (
 	"strings"
 
 	"hob/autonomy/llm"
-	"hob/platform/fence"
-	"hob/platform/phrase"
 	"hob/platform/provenance"
+	"hob/platform/text/promptfence"
+	"hob/platform/text/textnorm"
 )
 
 //go:embed digest.md
@@ -31,14 +31,14 @@ const (
 	minQuote  = 4
 )
 
-// said is a message to summarize.
-type said struct {
+// summarizedMessage is a message to summarize.
+type summarizedMessage struct {
 	id  int64
 	msg llm.Message
 }
 
-// answer is the JSON form of a model's summary (digest.md).
-type answer struct {
+// summaryAnswer is the JSON form of a model's summary (digest.md).
+type summaryAnswer struct {
 	Goal  string   `json:"goal"`
 	State string   `json:"state"`
 	Facts []string `json:"facts"`
@@ -50,13 +50,13 @@ type answer struct {
 	Done []int `json:"done"`
 }
 
-// question builds the request for one half of a summary: of the trusted messages, or of those
+// summaryRequest builds the request for one half of a summary: of the trusted messages, or of those
 // that contain untrusted text.
-func question(p *plan, prev Digest, pins []Pin, outside bool, room int) llm.Request {
+func summaryRequest(p *plan, prev Digest, pins []Pin, outside bool, room int) llm.Request {
 	var b strings.Builder
 	if !prev.Empty() {
 		b.WriteString("# The earlier summary\n")
-		b.WriteString(strings.TrimSpace(render("digest", prev)) + "\n\n")
+		b.WriteString(strings.TrimSpace(renderTemplate("digest", prev)) + "\n\n")
 	}
 	if len(pins) > 0 {
 		b.WriteString("# Pinned already\n")
@@ -66,9 +66,9 @@ func question(p *plan, prev Digest, pins []Pin, outside bool, room int) llm.Requ
 		b.WriteString("\n")
 	}
 	b.WriteString("# What was said since\n")
-	text := transcript(p.old, outside, room-b.Len())
+	text := formatTranscript(p.old, outside, room-b.Len())
 	if outside {
-		text = fence.Wrap(fence.New(text), text, "", "")
+		text = promptfence.Wrap(promptfence.New(text), text, "", "")
 	}
 	b.WriteString(text)
 	src := provenance.Hob
@@ -85,8 +85,8 @@ func question(p *plan, prev Digest, pins []Pin, outside bool, room int) llm.Requ
 // errAnswer reports a model's answer of the wrong form.
 var errAnswer = errors.New("the answer of the model is not a summary")
 
-// parse parses a model's answer, also in a code fence or surrounded by text.
-func parse(text string) (a answer, err error) {
+// parseAnswer parses a model's answer, also in a code fence or surrounded by text.
+func parseAnswer(text string) (a summaryAnswer, err error) {
 	from, to := strings.IndexByte(text, '{'), strings.LastIndexByte(text, '}')
 	if from < 0 || to < from {
 		return a, errAnswer
@@ -100,14 +100,14 @@ func parse(text string) (a answer, err error) {
 	return a, nil
 }
 
-// digest limits the lengths of the answer. Each item becomes a single line, so that a summary
+// toDigest limits the lengths of the answer. Each item becomes a single line, so that a summary
 // of untrusted text cannot imitate another section.
-func (a answer) digest() Digest {
-	d := Digest{Goal: phrase.Cut(a.Goal, maxLine), State: phrase.Cut(a.State, maxState)}
+func (a summaryAnswer) toDigest() Digest {
+	d := Digest{Goal: textnorm.Ellipsize(a.Goal, maxLine), State: textnorm.Ellipsize(a.State, maxState)}
 	room := maxDigest - len(d.Goal) - len(d.State)
 	fit := func(list []string) (out []string) {
 		for _, s := range list {
-			if s = phrase.Cut(s, maxLine); s == "" || len(s) > room {
+			if s = textnorm.Ellipsize(s, maxLine); s == "" || len(s) > room {
 				continue
 			}
 			room -= len(s)
@@ -119,42 +119,42 @@ func (a answer) digest() Digest {
 	return d
 }
 
-// pinned returns the pins whose quotes really occur in the summarized messages of the owner or
+// verifiedPins returns the pins whose quotes really occur in the summarized messages of the owner or
 // Hob; it drops all others.
-func (a answer) pinned(old []said, outside bool) (out []Pin) {
+func (a summaryAnswer) verifiedPins(old []summarizedMessage, outside bool) (out []Pin) {
 	for _, p := range a.Pins {
-		quote := squeeze(p.Quote)
+		quote := squeezeSpace(p.Quote)
 		if !slices.Contains([]string{"constraint", "decision", "task", "correction"}, p.Kind) || len([]rune(quote)) < minQuote || len([]rune(quote)) > maxPin {
 			continue
 		}
-		if id, src, ok := find(old, quote, outside); ok {
+		if id, src, ok := findQuote(old, quote, outside); ok {
 			out = append(out, Pin{Kind: p.Kind, Quote: quote, Message: id, Source: src})
 		}
 	}
 	return out
 }
 
-// find searches the messages for a quote, newest first.
-func find(old []said, quote string, outside bool) (id int64, src provenance.Source, ok bool) {
+// findQuote searches the messages for a quote, newest first.
+func findQuote(old []summarizedMessage, quote string, outside bool) (id int64, src provenance.Source, ok bool) {
 	for _, m := range slices.Backward(old) {
 		for _, p := range m.msg.Parts {
-			if p.Text != "" && !p.Context && p.Source.Tainted() == outside && strings.Contains(squeeze(p.Text), quote) {
-				return m.id, worst(p.Source), true
+			if p.Text != "" && !p.Context && p.Source.Tainted() == outside && strings.Contains(squeezeSpace(p.Text), quote) {
+				return m.id, worstSource(p.Source), true
 			}
 		}
 	}
 	return 0, "", false
 }
 
-func worst(s provenance.Source) provenance.Source { return provenance.Worst(s) }
+func worstSource(s provenance.Source) provenance.Source { return provenance.Worst(s) }
 
-// squeeze replaces white space by single spaces.
-func squeeze(s string) string { return strings.Join(strings.Fields(s), " ") }
+// squeezeSpace replaces white space by single spaces.
+func squeezeSpace(s string) string { return strings.Join(strings.Fields(s), " ") }
 
-// merge adds new pins to the old ones and removes completed ones. Above the limit it drops
+// mergePins adds new pins to the old ones and removes completed ones. Above the limit it drops
 // tasks before decisions, both before the owner's constraints, and among equals the oldest
 // first.
-func merge(old, fresh []Pin) []Pin {
+func mergePins(old, fresh []Pin) []Pin {
 	out := slices.Clone(old)
 	for _, p := range fresh {
 		if !slices.ContainsFunc(out, func(q Pin) bool { return q.Kind == p.Kind && q.Quote == p.Quote }) {
@@ -169,7 +169,7 @@ func merge(old, fresh []Pin) []Pin {
 		worth := map[string]int{"task": 0, "decision": 1}
 		least := 0
 		for i, p := range out {
-			if rank(worth, p) < rank(worth, out[least]) {
+			if pinRank(worth, p) < pinRank(worth, out[least]) {
 				least = i
 			}
 		}
@@ -179,15 +179,15 @@ func merge(old, fresh []Pin) []Pin {
 	return out
 }
 
-func rank(worth map[string]int, p Pin) int {
+func pinRank(worth map[string]int, p Pin) int {
 	if n, ok := worth[p.Kind]; ok {
 		return n
 	}
 	return 2
 }
 
-// without removes the tasks that the answer marks as done.
-func without(pins []Pin, done []int) (out []Pin) {
+// withoutDone removes the tasks that the answer marks as done.
+func withoutDone(pins []Pin, done []int) (out []Pin) {
 	for i, p := range pins {
 		if p.Kind != "task" || !slices.Contains(done, i+1) {
 			out = append(out, p)
@@ -196,15 +196,15 @@ func without(pins []Pin, done []int) (out []Pin) {
 	return out
 }
 
-// extract returns the first lines of messages for use without a model: the newest that fit.
-func extract(prev Digest, old []said) Digest {
+// extractLines returns the first lines of messages for use without a model: the newest that fit.
+func extractLines(prev Digest, old []summarizedMessage) Digest {
 	var fresh []string
 	for _, m := range old {
 		for _, p := range m.msg.Parts {
 			if p.Text == "" || p.Context || p.Source.Tainted() {
 				continue
 			}
-			fresh = append(fresh, fmt.Sprintf("- %s (message %d): %s", speaker(m.msg.Role, p), m.id, phrase.Cut(p.Text, 150)))
+			fresh = append(fresh, fmt.Sprintf("- %s (message %d): %s", speakerName(m.msg.Role, p), m.id, textnorm.Ellipsize(p.Text, 150)))
 		}
 	}
 	prev.Lines = append(slices.Clone(prev.Lines), fresh...)
@@ -217,7 +217,7 @@ func extract(prev Digest, old []said) Digest {
 	return prev
 }
 
-func speaker(role llm.Role, p llm.Part) string {
+func speakerName(role llm.Role, p llm.Part) string {
 	switch {
 	case role == llm.Assistant:
 		return "Hob"
@@ -229,12 +229,12 @@ func speaker(role llm.Role, p llm.Part) string {
 	return "outside"
 }
 
-// transcript formats messages for the summarizing model: the parts with untrusted text, or the
+// formatTranscript formats messages for the summarizing model: the parts with untrusted text, or the
 // others. If there is too little room, it shortens results first, then the middle.
-func transcript(old []said, outside bool, room int) string {
+func formatTranscript(old []summarizedMessage, outside bool, room int) string {
 	text := ""
 	for _, limit := range []struct{ said, result int }{{8000, 1500}, {4000, 500}, {2000, 150}, {600, 60}} {
-		if text = lines(old, outside, limit.said, limit.result); len(text) <= room {
+		if text = transcriptLines(old, outside, limit.said, limit.result); len(text) <= room {
 			return text
 		}
 	}
@@ -242,7 +242,7 @@ func transcript(old []said, outside bool, room int) string {
 	return strings.ToValidUTF8(text[:half]+"\n[...]\n"+text[len(text)-half:], "\uFFFD")
 }
 
-func lines(old []said, outside bool, said, result int) string {
+func transcriptLines(old []summarizedMessage, outside bool, said, result int) string {
 	var b strings.Builder
 	for _, m := range old {
 		for _, p := range m.msg.Parts {
@@ -251,21 +251,21 @@ func lines(old []said, outside bool, said, result int) string {
 			}
 			switch {
 			case p.Call != nil:
-				fmt.Fprintf(&b, "[%d] Hob calls %s %s\n", m.id, p.Call.Name, shorten(string(p.Call.Args), result))
+				fmt.Fprintf(&b, "[%d] Hob calls %s %s\n", m.id, p.Call.Name, shortenMiddle(string(p.Call.Args), result))
 			case p.Result != nil:
-				fmt.Fprintf(&b, "[%d] result of %s: %s\n", m.id, p.Result.Name, shorten(p.Result.Text, result))
+				fmt.Fprintf(&b, "[%d] result of %s: %s\n", m.id, p.Result.Name, shortenMiddle(p.Result.Text, result))
 			case p.Image != nil:
 				fmt.Fprintf(&b, "[%d] (a picture)\n", m.id)
 			default:
-				fmt.Fprintf(&b, "[%d] %s: %s\n", m.id, speaker(m.msg.Role, p), shorten(p.Text, said))
+				fmt.Fprintf(&b, "[%d] %s: %s\n", m.id, speakerName(m.msg.Role, p), shortenMiddle(p.Text, said))
 			}
 		}
 	}
 	return b.String()
 }
 
-// shorten keeps the beginning and the end of a text.
-func shorten(s string, n int) string {
+// shortenMiddle keeps the beginning and the end of a text.
+func shortenMiddle(s string, n int) string {
 	s = strings.TrimSpace(s)
 	if len(s) <= n {
 		return s
@@ -273,16 +273,16 @@ func shorten(s string, n int) string {
 	return strings.ToValidUTF8(s[:n*2/3]+" [...] "+s[len(s)-n/3:], "")
 }
 
-// tainted reports whether a part of the messages is untrusted.
-func tainted(old []said) bool {
-	return slices.ContainsFunc(old, func(m said) bool {
+// hasTainted reports whether a part of the messages is untrusted.
+func hasTainted(old []summarizedMessage) bool {
+	return slices.ContainsFunc(old, func(m summarizedMessage) bool {
 		return slices.ContainsFunc(m.msg.Parts, func(p llm.Part) bool { return p.Source.Tainted() })
 	})
 }
 
-// clean reports whether a part of the messages is trusted and not empty.
-func clean(old []said) bool {
-	return slices.ContainsFunc(old, func(m said) bool {
+// hasClean reports whether a part of the messages is trusted and not empty.
+func hasClean(old []summarizedMessage) bool {
+	return slices.ContainsFunc(old, func(m summarizedMessage) bool {
 		return slices.ContainsFunc(m.msg.Parts, func(p llm.Part) bool { return !p.Source.Tainted() && !p.Context })
 	})
 }

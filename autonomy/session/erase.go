@@ -9,8 +9,8 @@ import (
 
 	"hob/autonomy/llm"
 	"hob/knowledge"
-	"hob/knowledge/store"
-	"hob/platform/erase"
+	"hob/platform/store"
+	"hob/platform/store/erase"
 )
 
 // Eraser returns the eraser of messages, summaries and cached windows. base is the index of the
@@ -27,8 +27,8 @@ func (eraser) Tables() []string {
 	return []string{"sessions", "messages", "windows", "summaries", "resets", "indexed", "toolsets", "stamps"}
 }
 
-// stored is a row of messages or summaries.
-type stored struct {
+// storedRow is a row of messages or summaries.
+type storedRow struct {
 	id            int64
 	session, turn string
 	raw           []byte
@@ -39,10 +39,10 @@ type stored struct {
 // conversation can continue.
 func (r eraser) EraseTx(tx *store.Tx, e *erase.Erasure, s *erase.Scrubber) (n erase.Erased, err error) {
 	if e.ID != "" {
-		r.s.erasing()
+		r.s.countErasure()
 	}
-	tx.AfterCommit(r.s.drop)
-	msgs, err := read(tx, `SELECT id, session, turn, message, 0, 0 FROM messages`)
+	tx.AfterCommit(r.s.dropWindows)
+	msgs, err := readStored(tx, `SELECT id, session, turn, message, 0, 0 FROM messages`)
 	if err != nil {
 		return n, fmt.Errorf("session: erase: %w", err)
 	}
@@ -71,7 +71,7 @@ func (r eraser) EraseTx(tx *store.Tx, e *erase.Erasure, s *erase.Scrubber) (n er
 func (r eraser) changeTx(tx *store.Tx, id int64, raw []byte, gone bool) error {
 	_, err := tx.Exec(`UPDATE messages SET message = ? WHERE id = ?`, raw, id)
 	if err == nil && gone && r.base != nil {
-		err = r.base.UnindexTx(tx, knowledge.KindTurn, Ref(id))
+		err = r.base.UnindexTx(tx, knowledge.KindTurn, MessageRef(id))
 	}
 	if err != nil {
 		return fmt.Errorf("session: erase: %w", err)
@@ -81,7 +81,7 @@ func (r eraser) changeTx(tx *store.Tx, id int64, raw []byte, gone bool) error {
 
 // summariesTx empties summaries whose messages were erased completely.
 func (eraser) summariesTx(tx *store.Tx, whole []int64, e *erase.Erasure, s *erase.Scrubber) (n int, err error) {
-	sums, err := read(tx, `SELECT id, session, '', content, first, last FROM summaries`)
+	sums, err := readStored(tx, `SELECT id, session, '', content, first, last FROM summaries`)
 	if err != nil {
 		return n, fmt.Errorf("session: erase: %w", err)
 	}
@@ -105,14 +105,14 @@ func (eraser) summariesTx(tx *store.Tx, whole []int64, e *erase.Erasure, s *eras
 	return n, nil
 }
 
-func read(tx *store.Tx, query string) (out []stored, err error) {
+func readStored(tx *store.Tx, query string) (out []storedRow, err error) {
 	rows, err := tx.Query(query)
 	if err != nil {
 		return nil, err
 	}
 	defer func() { err = errors.Join(err, rows.Close()) }()
 	for rows.Next() {
-		var m stored
+		var m storedRow
 		if err := rows.Scan(&m.id, &m.session, &m.turn, &m.raw, &m.first, &m.last); err != nil {
 			return nil, err
 		}
@@ -123,7 +123,7 @@ func read(tx *store.Tx, query string) (out []stored, err error) {
 
 // cleanMessage returns the message without the erased text, nil if it is unchanged; gone
 // reports that it is empty now.
-func cleanMessage(m stored, e *erase.Erasure, s *erase.Scrubber) (raw []byte, gone bool, err error) {
+func cleanMessage(m storedRow, e *erase.Erasure, s *erase.Scrubber) (raw []byte, gone bool, err error) {
 	gone = e.Whole(m.turn, m.session, "")
 	if !gone && len(e.Calls) == 0 && !s.Has(string(m.raw)) {
 		return nil, false, nil
@@ -144,7 +144,7 @@ func cleanMessage(m stored, e *erase.Erasure, s *erase.Scrubber) (raw []byte, go
 		parts = append(parts, llm.Part{Text: erase.Mark})
 	}
 	msg.Parts = parts
-	b, err := encode(msg)
+	b, err := encodeMessage(msg)
 	if err != nil || string(b) == string(m.raw) {
 		return nil, gone, err
 	}
@@ -202,7 +202,7 @@ func cleanPart(p *llm.Part, all bool, s *erase.Scrubber) bool {
 	return true
 }
 
-func cleanSummary(sum stored, gone bool, s *erase.Scrubber) ([]byte, error) {
+func cleanSummary(sum storedRow, gone bool, s *erase.Scrubber) ([]byte, error) {
 	if !gone {
 		raw, changed := s.Bytes(sum.raw)
 		if !changed {
@@ -221,8 +221,8 @@ func cleanSummary(sum stored, gone bool, s *erase.Scrubber) ([]byte, error) {
 	return raw, nil
 }
 
-// erasing invalidates compactions in progress: their summaries may contain the erased text.
-func (s *Sessions) erasing() {
+// countErasure invalidates compactions in progress: their summaries may contain the erased text.
+func (s *Sessions) countErasure() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.erased++
@@ -235,8 +235,8 @@ func (s *Sessions) erasedSince(n int) bool {
 	return s.erased != n
 }
 
-// drop clears the cached windows.
-func (s *Sessions) drop() {
+// dropWindows clears the cached windows.
+func (s *Sessions) dropWindows() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.cache, s.order = map[string]*list.Element{}, list.New()
@@ -246,6 +246,6 @@ func (s *Sessions) drop() {
 
 // Purge implements erase.Eraser.
 func (r eraser) Purge(context.Context, *erase.Erasure, *erase.Scrubber) (erase.Erased, error) {
-	r.s.drop()
+	r.s.dropWindows()
 	return erase.Erased{}, nil
 }

@@ -9,8 +9,8 @@ import (
 	"hob/autonomy/llm/llmtest"
 	"hob/autonomy/session"
 	"hob/knowledge"
-	"hob/knowledge/store"
-	"hob/platform/erase"
+	"hob/platform/store"
+	"hob/platform/store/erase"
 )
 
 // forget erases a phrase from the conversations as the program does; with dry it only previews.
@@ -21,7 +21,7 @@ func (f *fixture) forget(phrase string, dry bool) {
 	ers := knowledge.NewErasing(f.store, knowledge.ErasingOptions{Erasers: func() []knowledge.Eraser { return []knowledge.Eraser{f.Eraser(base), base} }})
 	e := knowledge.Erasure{Phrases: []string{phrase}}
 	if dry {
-		n, err := ers.Try(f.t.Context(), e)
+		n, err := ers.PreviewErasure(f.t.Context(), e)
 		fatal(f.t, err)
 		if n.Scrubbed == 0 {
 			f.t.Errorf("%q is not found", phrase)
@@ -32,7 +32,7 @@ func (f *fixture) forget(phrase string, dry bool) {
 		_, err := ers.BeginTx(tx, base, e, "", true)
 		return err
 	})
-	fatal(f.t, ers.Finish(f.t.Context()))
+	fatal(f.t, ers.FinishAll(f.t.Context()))
 }
 
 // A summary in progress is discarded if its messages are erased, and kept if the erasure was
@@ -49,7 +49,7 @@ func TestForgettingWhileASummaryIsMade(t *testing.T) {
 		})
 		c := f.compactor(m, session.CompactorOptions{})
 		f.talk("s", 0, 50, 1500)
-		_ = c.Tidy(t.Context(), "s", "t49", false)
+		_ = c.CompactIfNeeded(t.Context(), "s", "t49", false)
 		w, _ := f.same("s", "next")
 		if kept := summarised(w) && strings.Contains(all(w), "much was said"); kept != dry || asked != 1 {
 			t.Errorf("dry run %v: the summary is kept: %v, asked %d times", dry, kept, asked)

@@ -11,7 +11,7 @@ import (
 	"time"
 
 	"hob/autonomy/llm"
-	"hob/knowledge/store"
+	"hob/platform/store"
 )
 
 // Formats of Export.
@@ -39,20 +39,20 @@ func (s *Sessions) Export(ctx context.Context, session, format string, zone *tim
 	switch format {
 	case JSONLines:
 	case Markdown:
-		fmt.Fprintf(out, "# %s\n\n%s, %d turns, %s to %s\n", title(info.ID), info.Channel, info.Turns,
+		fmt.Fprintf(out, "# %s\n\n%s, %d turns, %s to %s\n", singleLine(info.ID), info.Channel, info.Turns,
 			info.CreatedAt.In(zone).Format("2006-01-02 15:04"), info.UpdatedAt.In(zone).Format("2006-01-02 15:04 MST"))
-		line = func(r Row) error { return markdown(out, r, zone) }
+		line = func(r Row) error { return writeMarkdown(out, r, zone) }
 	default:
 		return fmt.Errorf("unknown format %q; use %s or %s", format, Markdown, JSONLines)
 	}
-	if err := s.walk(ctx, session, line); err != nil {
+	if err := s.walkMessages(ctx, session, line); err != nil {
 		return fmt.Errorf("session: export: %w", err)
 	}
 	return out.Flush()
 }
 
-// walk calls fn for each message of a conversation, oldest first.
-func (s *Sessions) walk(ctx context.Context, session string, fn func(Row) error) error {
+// walkMessages calls fn for each message of a conversation, oldest first.
+func (s *Sessions) walkMessages(ctx context.Context, session string, fn func(Row) error) error {
 	rows, err := s.db.Read().QueryContext(ctx, `SELECT id, turn, message, created_at FROM messages WHERE session = ? ORDER BY id`, session)
 	if err != nil {
 		return err
@@ -80,8 +80,8 @@ func scanRow(rows interface{ Scan(...any) error }) (r Row, err error) {
 	return r, err
 }
 
-// markdown writes one message. It fences text, so that it cannot be mistaken for headings.
-func markdown(w io.Writer, r Row, zone *time.Location) error {
+// writeMarkdown writes one message. It fences text, so that it cannot be mistaken for headings.
+func writeMarkdown(w io.Writer, r Row, zone *time.Location) error {
 	var b strings.Builder
 	for _, p := range r.Message.Parts {
 		switch {
@@ -89,12 +89,12 @@ func markdown(w io.Writer, r Row, zone *time.Location) error {
 		case p.Image != nil:
 			fmt.Fprintf(&b, "\n![picture](data:%s;base64,%s)\n", strings.NewReplacer(")", "", "\n", "").Replace(p.Image.MIME), base64.StdEncoding.EncodeToString(p.Image.Data))
 		case p.Call != nil:
-			fmt.Fprintf(&b, "\nCalls %s:\n\n%s", title(p.Call.Name), backticks("json", string(p.Call.Args)))
+			fmt.Fprintf(&b, "\nCalls %s:\n\n%s", singleLine(p.Call.Name), fenceText("json", string(p.Call.Args)))
 		case p.Result != nil:
-			fmt.Fprintf(&b, "\n%s answered:\n\n%s", title(p.Result.Name), backticks("", p.Result.Text))
+			fmt.Fprintf(&b, "\n%s answered:\n\n%s", singleLine(p.Result.Name), fenceText("", p.Result.Text))
 		case strings.TrimSpace(p.Text) == "":
 		case p.Source.Tainted() && r.Message.Role != llm.Assistant:
-			fmt.Fprintf(&b, "\nFrom outside:\n\n%s", backticks("", p.Text))
+			fmt.Fprintf(&b, "\nFrom outside:\n\n%s", fenceText("", p.Text))
 		default:
 			fmt.Fprintf(&b, "\n%s\n", strings.TrimSpace(p.Text))
 		}
@@ -102,12 +102,12 @@ func markdown(w io.Writer, r Row, zone *time.Location) error {
 	if b.Len() == 0 {
 		return nil
 	}
-	_, err := fmt.Fprintf(w, "\n## %s, %s (message %d)\n%s", Who(r.Message), r.CreatedAt.In(zone).Format("2006-01-02 15:04"), r.ID, b.String())
+	_, err := fmt.Fprintf(w, "\n## %s, %s (message %d)\n%s", SpeakerOf(r.Message), r.CreatedAt.In(zone).Format("2006-01-02 15:04"), r.ID, b.String())
 	return err
 }
 
-// backticks encloses a text in more backquotes than its longest run.
-func backticks(lang, s string) string {
+// fenceText encloses a text in more backquotes than its longest run.
+func fenceText(lang, s string) string {
 	n, run := 3, 0
 	for _, c := range s {
 		if run++; c != '`' {
@@ -119,5 +119,5 @@ func backticks(lang, s string) string {
 	return f + lang + "\n" + strings.TrimRight(s, "\n") + "\n" + f + "\n"
 }
 
-// title returns a name as one line.
-func title(s string) string { return squeeze(strings.ReplaceAll(s, "#", "")) }
+// singleLine returns a name as one line.
+func singleLine(s string) string { return squeezeSpace(strings.ReplaceAll(s, "#", "")) }

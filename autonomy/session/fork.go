@@ -8,7 +8,7 @@ import (
 	"strconv"
 	"time"
 
-	"hob/knowledge/store"
+	"hob/platform/store"
 )
 
 // Errors of ForkTx.
@@ -23,16 +23,16 @@ var (
 // provenance and refer to their originals; summaries stay summaries.
 func (s *Sessions) ForkTx(tx *store.Tx, from, to, at string) (Info, error) {
 	var i Info
-	if err := exists(tx, from); err != nil {
+	if err := checkExists(tx, from); err != nil {
 		return i, err
 	}
-	if err := exists(tx, to); !errors.Is(err, ErrNoSession) {
+	if err := checkExists(tx, to); !errors.Is(err, ErrNoSession) {
 		if err == nil {
 			err = fmt.Errorf("%s: %w", to, ErrExists)
 		}
 		return i, err
 	}
-	last, err := endOf(tx, from, at)
+	last, err := lastMessageOf(tx, from, at)
 	if err != nil {
 		return i, err
 	}
@@ -41,7 +41,7 @@ func (s *Sessions) ForkTx(tx *store.Tx, from, to, at string) (Info, error) {
 		return i, fmt.Errorf("session: fork: %w", err)
 	}
 	if last < old.first { // before the summary, or before a reset
-		old = place{}
+		old = windowStart{}
 		err := tx.QueryRow(`SELECT coalesce(max(first), 0) FROM resets WHERE session = ? AND first <= ?`, from, last).Scan(&old.first)
 		if err != nil {
 			return i, fmt.Errorf("session: fork: %w", err)
@@ -60,7 +60,7 @@ func (s *Sessions) ForkTx(tx *store.Tx, from, to, at string) (Info, error) {
 }
 
 // copyTx copies the rows from the start of the window up to last, and the summary before them.
-func (s *Sessions) copyTx(tx *store.Tx, from, to string, old place, last int64) error {
+func (s *Sessions) copyTx(tx *store.Tx, from, to string, old windowStart, last int64) error {
 	var stubs int64
 	if err := tx.QueryRow(`SELECT count(*) FROM messages WHERE session = ? AND id >= ? AND id <= ? AND id < ?`, from, old.first, last, old.stubs).Scan(&stubs); err != nil {
 		return err
@@ -71,7 +71,7 @@ func (s *Sessions) copyTx(tx *store.Tx, from, to string, old place, last int64) 
 	if err != nil {
 		return err
 	}
-	var at place
+	var at windowStart
 	if err := tx.QueryRow(`SELECT coalesce(min(id), 0) FROM messages WHERE session = ?`, to).Scan(&at.first); err != nil {
 		return err
 	}
@@ -91,7 +91,7 @@ func (s *Sessions) copyTx(tx *store.Tx, from, to string, old place, last int64) 
 	return s.moveTx(tx, to, at)
 }
 
-func exists(tx *store.Tx, session string) error {
+func checkExists(tx *store.Tx, session string) error {
 	var n int
 	err := tx.QueryRow(`SELECT (SELECT count(*) FROM sessions WHERE id = ?1) + (SELECT count(*) FROM (SELECT 1 FROM messages WHERE session = ?1 LIMIT 1))`, session).Scan(&n)
 	if err == nil && n == 0 {
@@ -100,8 +100,8 @@ func exists(tx *store.Tx, session string) error {
 	return err
 }
 
-// endOf returns the last message of the turn identified by at.
-func endOf(tx *store.Tx, session, at string) (last int64, err error) {
+// lastMessageOf returns the last message of the turn identified by at.
+func lastMessageOf(tx *store.Tx, session, at string) (last int64, err error) {
 	turn := at
 	switch id, nerr := strconv.ParseInt(at, 10, 64); {
 	case at == "":
@@ -130,7 +130,7 @@ func (s *Sessions) FreeTx(tx *store.Tx, name string) (string, error) {
 		if n > 1 {
 			free = fmt.Sprintf("%s-%d", name, n)
 		}
-		switch err := exists(tx, free); {
+		switch err := checkExists(tx, free); {
 		case errors.Is(err, ErrNoSession):
 			return free, nil
 		case err != nil:
@@ -139,8 +139,8 @@ func (s *Sessions) FreeTx(tx *store.Tx, name string) (string, error) {
 	}
 }
 
-// Copied calls fn for each message that a fork copied from its original, oldest first.
-func (s *Sessions) Copied(ctx context.Context, session string, fn func(Row)) error {
+// ForEachCopied calls fn for each message that a fork copied from its original, oldest first.
+func (s *Sessions) ForEachCopied(ctx context.Context, session string, fn func(Row)) error {
 	rows, err := s.db.Read().QueryContext(ctx, `SELECT id, turn, message, created_at FROM messages WHERE session = ? AND origin <> 0 ORDER BY id`, session)
 	if err != nil {
 		return fmt.Errorf("session: %w", err)

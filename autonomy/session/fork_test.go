@@ -11,8 +11,8 @@ import (
 
 	"hob/autonomy/llm"
 	"hob/autonomy/session"
-	"hob/knowledge/store"
 	"hob/platform/provenance"
+	"hob/platform/store"
 )
 
 func (f *fixture) fork(from, to, at string) (i session.Info, err error) {
@@ -88,7 +88,7 @@ func TestForkOfASummary(t *testing.T) {
 	f.talk("s", 0, 2, 900)
 	f.reset("s")
 	f.talk("s", 2, 20, 900)
-	fatal(t, c.Tidy(t.Context(), "s", "t19", false))
+	fatal(t, c.CompactIfNeeded(t.Context(), "s", "t19", false))
 	if _, err := f.fork("s", "end", "t19"); err != nil {
 		t.Fatal(err)
 	}

@@ -4,15 +4,15 @@ package session
 // high for languages other than English.
 const charsPerToken = 2.5
 
-// gauge is the last token count of a conversation.
-type gauge struct {
+// tokenRatio is the last token count of a conversation.
+type tokenRatio struct {
 	ratio    float64 // bytes per token
 	overhead int     // bytes of a request outside the messages
 }
 
-// Counted records the provider's token count for a request of chars bytes, overhead of them
+// RecordTokenCount records the provider's token count for a request of chars bytes, overhead of them
 // outside the messages.
-func (s *Sessions) Counted(session string, chars, overhead, tokens int) {
+func (s *Sessions) RecordTokenCount(session string, chars, overhead, tokens int) {
 	if chars <= 0 || tokens <= 0 {
 		return
 	}
@@ -21,14 +21,14 @@ func (s *Sessions) Counted(session string, chars, overhead, tokens int) {
 	if len(s.gauges) >= 4*cached { // the next answer is counted again
 		clear(s.gauges)
 	}
-	s.gauges[session] = gauge{min(max(float64(chars)/float64(tokens), 0.5), 8), overhead}
+	s.gauges[session] = tokenRatio{min(max(float64(chars)/float64(tokens), 0.5), 8), overhead}
 }
 
-// PerToken returns the bytes per token of this conversation: by the provider's last count,
+// BytesPerToken returns the bytes per token of this conversation: by the provider's last count,
 // initially a conservative estimate.
-func (s *Sessions) PerToken(session string) float64 { return s.gaugeOf(session).ratio }
+func (s *Sessions) BytesPerToken(session string) float64 { return s.gaugeOf(session).ratio }
 
-func (s *Sessions) gaugeOf(session string) gauge {
+func (s *Sessions) gaugeOf(session string) tokenRatio {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	g, ok := s.gauges[session]

@@ -12,8 +12,8 @@ import (
 	"sync"
 
 	"hob/knowledge"
-	"hob/knowledge/store"
-	"hob/platform/phrase"
+	"hob/platform/store"
+	"hob/platform/text/textnorm"
 )
 
 // batch is the number of messages indexed per transaction.
@@ -34,10 +34,10 @@ type About struct {
 	Call bool
 }
 
-// Library indexes messages for search: each searchable message becomes a row of the knowledge
+// MessageIndex indexes messages for search: each searchable message becomes a row of the knowledge
 // base, in the background. The messages show what is missing, so that a crash loses nothing.
 // Its methods may be called concurrently.
-type Library struct {
+type MessageIndex struct {
 	s    *Sessions
 	base *knowledge.Base
 	opt  LibraryOptions
@@ -46,7 +46,7 @@ type Library struct {
 }
 
 // NewLibrary creates the message index.
-func NewLibrary(s *Sessions, base *knowledge.Base, opt LibraryOptions) (*Library, error) {
+func NewLibrary(s *Sessions, base *knowledge.Base, opt LibraryOptions) (*MessageIndex, error) {
 	if s == nil || base == nil {
 		return nil, errors.New("session: message index needs conversations and a knowledge base")
 	}
@@ -56,11 +56,11 @@ func NewLibrary(s *Sessions, base *knowledge.Base, opt LibraryOptions) (*Library
 	if opt.About == nil {
 		opt.About = func(context.Context, string) (About, error) { return About{}, nil }
 	}
-	return &Library{s: s, base: base, opt: opt}, nil
+	return &MessageIndex{s: s, base: base, opt: opt}, nil
 }
 
-// Ref returns the reference of a message in the knowledge base.
-func Ref(message int64) string { return "m" + strconv.FormatInt(message, 10) }
+// MessageRef returns the reference of a message in the knowledge base.
+func MessageRef(message int64) string { return "m" + strconv.FormatInt(message, 10) }
 
 // MessageOf returns the message of a Ref; false for other references.
 func MessageOf(ref string) (int64, bool) {
@@ -71,11 +71,11 @@ func MessageOf(ref string) (int64, bool) {
 
 // Index adds rows for the messages without one. It is called when the system is idle, and
 // before each search.
-func (l *Library) Index(ctx context.Context) error {
+func (l *MessageIndex) Index(ctx context.Context) error {
 	l.one.Lock()
 	defer l.one.Unlock()
 	for {
-		more, err := l.some(ctx)
+		more, err := l.indexBatch(ctx)
 		if err != nil {
 			return fmt.Errorf("session: index messages: %w", err)
 		}
@@ -86,7 +86,7 @@ func (l *Library) Index(ctx context.Context) error {
 }
 
 // Behind returns the number of messages without a row.
-func (l *Library) Behind(ctx context.Context) (n int, err error) {
+func (l *MessageIndex) Behind(ctx context.Context) (n int, err error) {
 	err = l.s.db.Read().QueryRowContext(ctx, `SELECT count(*) FROM messages WHERE id > (SELECT last FROM indexed)`).Scan(&n)
 	if err != nil {
 		return 0, fmt.Errorf("session: %w", err)
@@ -94,21 +94,21 @@ func (l *Library) Behind(ctx context.Context) (n int, err error) {
 	return n, nil
 }
 
-// fresh is a message without a row.
-type fresh struct {
+// unindexedMessage is a message without a row.
+type unindexedMessage struct {
 	id  int64
 	raw []byte
 	doc knowledge.Doc // Kind is "" if the message has no searchable text
 }
 
-// some indexes a batch. It prepares the rows outside the transaction; the transaction checks
+// indexBatch indexes a batch. It prepares the rows outside the transaction; the transaction checks
 // that no message was changed or erased in between.
-func (l *Library) some(ctx context.Context) (more bool, err error) {
+func (l *MessageIndex) indexBatch(ctx context.Context) (more bool, err error) {
 	var last int64
 	if err := l.s.db.Read().QueryRowContext(ctx, `SELECT last FROM indexed`).Scan(&last); err != nil {
 		return false, err
 	}
-	list, err := l.after(ctx, last)
+	list, err := l.messagesAfter(ctx, last)
 	if err != nil || len(list) == 0 {
 		return false, err
 	}
@@ -119,13 +119,13 @@ func (l *Library) some(ctx context.Context) (more bool, err error) {
 	return len(list) == batch, err
 }
 
-func (l *Library) after(ctx context.Context, last int64) (out []fresh, err error) {
+func (l *MessageIndex) messagesAfter(ctx context.Context, last int64) (out []unindexedMessage, err error) {
 	rows, err := l.s.db.Read().QueryContext(ctx, `SELECT id, session, turn, message, created_at, origin FROM messages WHERE id > ? ORDER BY id LIMIT `+strconv.Itoa(batch), last)
 	if err != nil {
 		return nil, err
 	}
 	defer func() { err = errors.Join(err, rows.Close()) }()
-	w := whence{l: l, realms: map[string]string{}, turns: map[string]About{}}
+	w := originCache{l: l, realms: map[string]string{}, turns: map[string]About{}}
 	for rows.Next() {
 		var r Row
 		var id string
@@ -134,10 +134,10 @@ func (l *Library) after(ctx context.Context, last int64) (out []fresh, err error
 		if err := rows.Scan(&r.ID, &id, &r.Turn, &raw, &at, &origin); err != nil {
 			return nil, err
 		}
-		f := fresh{id: r.ID, raw: raw}
+		f := unindexedMessage{id: r.ID, raw: raw}
 		if origin == 0 { // copies in a fork are found only at the original
 			r.CreatedAt = store.Time(at)
-			if f.doc, err = w.doc(ctx, id, r, raw); err != nil {
+			if f.doc, err = w.newDoc(ctx, id, r, raw); err != nil {
 				return nil, err
 			}
 		}
@@ -146,14 +146,14 @@ func (l *Library) after(ctx context.Context, last int64) (out []fresh, err error
 	return out, rows.Err()
 }
 
-// whence caches information that several messages share.
-type whence struct {
-	l      *Library
+// originCache caches information that several messages share.
+type originCache struct {
+	l      *MessageIndex
 	realms map[string]string // by conversation
 	turns  map[string]About
 }
 
-func (w whence) doc(ctx context.Context, session string, r Row, raw []byte) (d knowledge.Doc, err error) {
+func (w originCache) newDoc(ctx context.Context, session string, r Row, raw []byte) (d knowledge.Doc, err error) {
 	if err := json.Unmarshal(raw, &r.Message); err != nil {
 		return d, fmt.Errorf("message %d: %w", r.ID, err)
 	}
@@ -178,28 +178,28 @@ func (w whence) doc(ctx context.Context, session string, r Row, raw []byte) (d k
 		w.realms[session] = d.Realm
 	}
 	if d.Speaker == WhoOutside {
-		d.Speaker = stranger(about.Sender)
+		d.Speaker = senderName(about.Sender)
 	}
 	return d, nil
 }
 
 // turnDoc returns the row of a message; false if it has no searchable text.
 func turnDoc(session string, r Row) (knowledge.Doc, bool) {
-	text, src := searchable(r.Message)
+	text, src := searchableText(r.Message)
 	if strings.TrimSpace(text) == "" {
 		return knowledge.Doc{}, false
 	}
 	return knowledge.Doc{
-		Kind: knowledge.KindTurn, Ref: Ref(r.ID), Text: text, At: r.CreatedAt, Provenance: src, Origins: OriginsIn(r.Message, session, r.Turn),
-		Group: session, Speaker: Who(r.Message), Source: "event:" + r.Turn,
+		Kind: knowledge.KindTurn, Ref: MessageRef(r.ID), Text: text, At: r.CreatedAt, Provenance: src, Origins: OriginsIn(r.Message, session, r.Turn),
+		Group: session, Speaker: SpeakerOf(r.Message), Source: "event:" + r.Turn,
 	}, true
 }
 
-// stranger returns the name of a sender other than the owner. The result never equals a
+// senderName returns the name of a sender other than the owner. The result never equals a
 // reserved name, because senders choose their names.
-func stranger(name string) string {
-	name = phrase.Cut(strings.TrimSpace(name), 60)
-	folded := phrase.Fold(name)
+func senderName(name string) string {
+	name = textnorm.Ellipsize(strings.TrimSpace(name), 60)
+	folded := textnorm.Fold(name)
 	if name == "" || slices.Contains([]string{WhoOwner, WhoHob, WhoTool, WhoOutside}, folded) {
 		return WhoOutside
 	}
@@ -210,7 +210,7 @@ func stranger(name string) string {
 var errAltered = errors.New("the message changed in the meantime")
 
 // keepTx stores the rows, unless another process already has.
-func (l *Library) keepTx(tx *store.Tx, last int64, list []fresh) error {
+func (l *MessageIndex) keepTx(tx *store.Tx, last int64, list []unindexedMessage) error {
 	var now int64
 	if err := tx.QueryRow(`SELECT last FROM indexed`).Scan(&now); err != nil || now != last {
 		return err
@@ -241,7 +241,7 @@ func (l *Library) keepTx(tx *store.Tx, last int64, list []fresh) error {
 
 // placeTx numbers the rows of a conversation consecutively, so that neighbors in it have
 // adjacent numbers. An existing row keeps its number.
-func (l *Library) placeTx(tx *store.Tx, places map[string]int, d knowledge.Doc) (int, error) {
+func (l *MessageIndex) placeTx(tx *store.Tx, places map[string]int, d knowledge.Doc) (int, error) {
 	var pos int
 	err := tx.QueryRow(`SELECT pos FROM docs WHERE kind = ? AND ref = ?`, d.Kind, d.Ref).Scan(&pos)
 	if err == nil || !errors.Is(err, sql.ErrNoRows) {

@@ -10,8 +10,8 @@ import (
 	"hob/autonomy/llm"
 	"hob/autonomy/session"
 	"hob/knowledge"
-	"hob/knowledge/store"
 	"hob/platform/provenance"
+	"hob/platform/store"
 )
 
 // shelf is one row of the index in the form that the tests compare.
@@ -25,7 +25,7 @@ func (f *fixture) shelves() []shelf {
 	f.t.Helper()
 	base, err := knowledge.New(f.store, knowledge.Options{})
 	fatal(f.t, err)
-	all, err := base.All(f.store.Reader(f.t.Context()), 0, 10_000)
+	all, err := base.RowsAfter(f.store.Reader(f.t.Context()), 0, 10_000)
 	fatal(f.t, err)
 	var out []shelf
 	for _, c := range all {

@@ -5,29 +5,29 @@ import (
 	"context"
 
 	"hob/autonomy/llm"
-	"hob/platform/fence"
 	"hob/platform/provenance"
+	"hob/platform/text/promptfence"
 )
 
 // plan is a compaction in progress.
 type plan struct {
 	session, turn string
 	unattended    bool
-	at            place
-	erased        int // see Sessions.erasing
-	old           []said
+	at            windowStart
+	erased        int // see Sessions.countErasure
+	old           []summarizedMessage
 	prev          Summary
 	next          Summary
 	first         int64 // first message of the new window
 	whole, gone   int   // bytes of the window, and of the part that leaves it
 }
 
-// plan selects what leaves the window: whole turns up to the given one, oldest first, so that
+// planCompaction selects what leaves the window: whole turns up to the given one, oldest first, so that
 // the rest fits into room. The newest keep messages stay if they fit; the turn itself leaves
 // only if it is larger than limit. A negative limit means that the turn is running: it stays
 // and counts against room.
-func (c *Compactor) plan(ctx context.Context, session, turn string, limit, room, keep int) (*plan, error) {
-	e, err := c.s.window(ctx, session)
+func (c *Compactor) planCompaction(ctx context.Context, session, turn string, limit, room, keep int) (*plan, error) {
+	e, err := c.s.windowOf(ctx, session)
 	if err != nil {
 		return nil, err
 	}
@@ -35,53 +35,53 @@ func (c *Compactor) plan(ctx context.Context, session, turn string, limit, room,
 	defer c.s.mu.Unlock()
 	w := e.Value.(*window)
 	n := len(w.msgs)
-	for n > w.begin() && w.turns[n-1] != turn { // later messages stay
+	for n > w.firstIndex() && w.turns[n-1] != turn { // later messages stay
 		n--
 	}
-	if n == w.begin() && limit < 0 { // the turn has no messages yet
+	if n == w.firstIndex() && limit < 0 { // the turn has no messages yet
 		n = len(w.msgs)
 	}
 	if limit < 0 {
-		for n > w.begin() && w.turns[n-1] == turn {
+		for n > w.firstIndex() && w.turns[n-1] == turn {
 			n--
-			room -= Chars(w.msgs[n])
+			room -= MessageBytes(w.msgs[n])
 		}
 		room /= 2 // the summary needs some room as well
 	}
-	cut := w.leaves(n, limit, room, keep)
-	if cut == w.begin() {
+	cut := w.leavingIndex(n, limit, room, keep)
+	if cut == w.firstIndex() {
 		return nil, nil
 	}
-	p := &plan{session: session, turn: turn, at: w.place, whole: w.chars, erased: c.s.erased}
+	p := &plan{session: session, turn: turn, at: w.windowStart, whole: w.chars, erased: c.s.erased}
 	turns := map[string]bool{}
 	for i := range cut {
-		p.gone += Chars(w.msgs[i])
-		if i < w.begin() {
+		p.gone += MessageBytes(w.msgs[i])
+		if i < w.firstIndex() {
 			p.prev = *w.summary
 			continue
 		}
 		turns[w.turns[i]] = true
-		p.old = append(p.old, said{w.ids[i], w.msgs[i]})
+		p.old = append(p.old, summarizedMessage{w.ids[i], w.msgs[i]})
 	}
 	p.first = p.old[len(p.old)-1].id + 1
 	from := [][]provenance.Origin{p.prev.Origins}
 	for _, m := range p.old {
 		from = append(from, Origins(m.msg))
 	}
-	p.next = Summary{Origins: provenance.Join(from...), Fence: fence.New(""), First: cmp.Or(p.prev.First, p.old[0].id), Last: p.first - 1, Turns: p.prev.Turns + len(turns)}
+	p.next = Summary{Origins: provenance.Join(from...), Fence: promptfence.New(""), First: cmp.Or(p.prev.First, p.old[0].id), Last: p.first - 1, Turns: p.prev.Turns + len(turns)}
 	return p, nil
 }
 
-// leaves returns the index up to which messages leave the window, which ends at n. The newest
+// leavingIndex returns the index up to which messages leave the window, which ends at n. The newest
 // turn stays if it has at most limit or room bytes, older ones while fewer than keep messages
 // stay and all fit.
-func (w *window) leaves(n, limit, room, keep int) int {
+func (w *window) leavingIndex(n, limit, room, keep int) int {
 	i, chars := n, 0
-	for i > w.begin() {
+	for i > w.firstIndex() {
 		j, size := i, 0
-		for j > w.begin() && w.turns[j-1] == w.turns[i-1] {
+		for j > w.firstIndex() && w.turns[j-1] == w.turns[i-1] {
 			j--
-			size += Chars(w.msgs[j])
+			size += MessageBytes(w.msgs[j])
 		}
 		fits := n-i < keep && chars+size <= room
 		if i == n {

@@ -6,7 +6,7 @@ import (
 	"unicode"
 
 	"hob/knowledge"
-	"hob/platform/phrase"
+	"hob/platform/text/textnorm"
 )
 
 // Limits of a query.
@@ -17,20 +17,20 @@ const (
 	around = 24
 )
 
-// term is a folded word or phrase of a query.
-type term struct {
+// queryTerm is a folded word or phrase of a query.
+type queryTerm struct {
 	words  []string
 	begins bool // the last word is a prefix
 }
 
-// terms is a parsed query.
-type terms struct{ want, without []term }
+// parsedQuery is a parsed query.
+type parsedQuery struct{ want, without []queryTerm }
 
 // parseQuery parses words, phrases "in quotes" and -words.
-func parseQuery(text string) (t terms) {
+func parseQuery(text string) (t parsedQuery) {
 	for i, piece := range strings.Split(strings.ToValidUTF8(text, " "), `"`) {
 		if i%2 == 1 {
-			t.add(&t.want, piece, false)
+			t.addTerm(&t.want, piece, false)
 			continue
 		}
 		for word := range strings.FieldsSeq(piece) {
@@ -38,25 +38,25 @@ func parseQuery(text string) (t terms) {
 			if rest, ok := strings.CutPrefix(word, "-"); ok {
 				word, to = rest, &t.without
 			}
-			for _, part := range tokens(word) {
-				t.add(to, part, len([]rune(part)) >= 3)
+			for _, part := range foldedTokens(word) {
+				t.addTerm(to, part, len([]rune(part)) >= 3)
 			}
 		}
 	}
 	return t
 }
 
-func (t *terms) add(to *[]term, text string, begins bool) {
+func (t *parsedQuery) addTerm(to *[]queryTerm, text string, begins bool) {
 	if r := []rune(text); len(r) > maxTerm {
 		text = string(r[:maxTerm])
 	}
-	if words := tokens(text); len(words) > 0 && len(t.want)+len(t.without) < maxTerms {
-		*to = append(*to, term{words, begins})
+	if words := foldedTokens(text); len(words) > 0 && len(t.want)+len(t.without) < maxTerms {
+		*to = append(*to, queryTerm{words, begins})
 	}
 }
 
-// plain returns the required words without operators.
-func (t terms) plain() string {
+// plainWords returns the required words without operators.
+func (t parsedQuery) plainWords() string {
 	var out []string
 	for _, w := range t.want {
 		out = append(out, w.words...)
@@ -64,34 +64,36 @@ func (t terms) plain() string {
 	return strings.Join(out, " ")
 }
 
-// tokens returns the folded words of a text.
-func tokens(s string) (out []string) {
-	for w := range strings.FieldsFuncSeq(s, apart) {
-		if w = fold(w); w != "" {
+// foldedTokens returns the folded words of a text.
+func foldedTokens(s string) (out []string) {
+	for w := range strings.FieldsFuncSeq(s, isSeparator) {
+		if w = foldWord(w); w != "" {
 			out = append(out, w)
 		}
 	}
 	return out
 }
 
-func apart(r rune) bool { return !unicode.IsLetter(r) && !unicode.IsDigit(r) && !unicode.IsMark(r) }
+func isSeparator(r rune) bool {
+	return !unicode.IsLetter(r) && !unicode.IsDigit(r) && !unicode.IsMark(r)
+}
 
-// fold is the fast path for ASCII: most words are ASCII and lower case.
-func fold(w string) string {
+// foldWord is the fast path for ASCII: most words are ASCII and lower case.
+func foldWord(w string) string {
 	for i := range len(w) {
 		if w[i] >= 0x80 || w[i] < '0' || 'A' <= w[i] && w[i] <= 'Z' {
-			return phrase.Fold(w)
+			return textnorm.Fold(w)
 		}
 	}
 	return w
 }
 
-// has reports whether the words of a text contain a term.
-func (t term) has(words []string) bool { return t.at(words, 0) >= 0 }
+// matchesWords reports whether the words of a text contain a term.
+func (t queryTerm) matchesWords(words []string) bool { return t.indexIn(words, 0) >= 0 }
 
-// at returns the first index from which words contain the term, at least from; -1 if there is
+// indexIn returns the first index from which words contain the term, at least from; -1 if there is
 // none.
-func (t term) at(words []string, from int) int {
+func (t queryTerm) indexIn(words []string, from int) int {
 	last := len(t.words) - 1
 	for i := from; i+last < len(words); i++ {
 		if !slices.Equal(words[i:i+last], t.words[:last]) {
@@ -101,15 +103,15 @@ func (t term) at(words []string, from int) int {
 		if w == t.words[last] || t.begins && strings.HasPrefix(w, t.words[last]) {
 			return i
 		}
-		if unspaced(t.words[last]) && strings.Contains(w, t.words[last]) { // words of this script are not separated
+		if isUnspaced(t.words[last]) && strings.Contains(w, t.words[last]) { // words of this script are not separated
 			return i
 		}
 	}
 	return -1
 }
 
-// unspaced reports whether a word is in a script without spaces.
-func unspaced(w string) bool {
+// isUnspaced reports whether a word is in a script without spaces.
+func isUnspaced(w string) bool {
 	for _, r := range w {
 		if unicode.In(r, unicode.Han, unicode.Hiragana, unicode.Katakana, unicode.Thai, unicode.Lao, unicode.Khmer, unicode.Myanmar) {
 			return true
@@ -121,24 +123,24 @@ func unspaced(w string) bool {
 // search collects the rows that match a query.
 type search struct {
 	q    Query
-	t    terms
+	t    parsedQuery
 	seen map[string]bool
-	all  []row // matching every term
-	any  []row // matching at least one term
+	all  []searchRow // matching every term
+	any  []searchRow // matching at least one term
 }
 
-// enough reports whether the search can stop.
-func (s *search) enough() bool { return len(s.all) >= s.q.Limit }
+// isComplete reports whether the search can stop.
+func (s *search) isComplete() bool { return len(s.all) >= s.q.Limit }
 
-func (s *search) best() []row {
+func (s *search) bestRows() []searchRow {
 	if len(s.all) > 0 || len(s.t.want) < 2 {
 		return s.all
 	}
 	return s.any[:min(len(s.any), s.q.Limit)]
 }
 
-func (s *search) add(r row) {
-	if s.seen[r.Ref] || s.enough() {
+func (s *search) addRow(r searchRow) {
+	if s.seen[r.Ref] || s.isComplete() {
 		return
 	}
 	s.seen[r.Ref] = true
@@ -147,13 +149,13 @@ func (s *search) add(r row) {
 		r.At.Before(q.Since) || !q.Until.IsZero() && r.At.After(q.Until) {
 		return
 	}
-	words := tokens(r.Text)
-	if slices.ContainsFunc(s.t.without, func(t term) bool { return t.has(words) }) {
+	words := foldedTokens(r.Text)
+	if slices.ContainsFunc(s.t.without, func(t queryTerm) bool { return t.matchesWords(words) }) {
 		return
 	}
 	n := 0
 	for _, t := range s.t.want {
-		if t.has(words) {
+		if t.matchesWords(words) {
 			n++
 		}
 	}
@@ -165,18 +167,18 @@ func (s *search) add(r row) {
 	}
 }
 
-// snippet returns the part of a text around the first match, with the matches in brackets.
-func (t terms) snippet(text string) string {
+// matchSnippet returns the part of a text around the first match, with the matches in brackets.
+func (t parsedQuery) matchSnippet(text string) string {
 	pieces := strings.Fields(text)
 	marked := make([]bool, len(pieces))
 	first := len(pieces)
 	for _, w := range t.want {
 		one := w
 		for i, p := range pieces {
-			words := tokens(p)
+			words := foldedTokens(p)
 			for _, part := range w.words {
 				one.words = []string{part}
-				if one.has(words) {
+				if one.matchesWords(words) {
 					marked[i], first = true, min(first, i)
 				}
 			}
@@ -196,9 +198,9 @@ func (t terms) snippet(text string) string {
 			b.WriteByte(' ')
 		}
 		if marked[i] {
-			b.WriteString(bracketed(phrase.Cut(pieces[i], 80)))
+			b.WriteString(bracketWord(textnorm.Ellipsize(pieces[i], 80)))
 		} else {
-			b.WriteString(phrase.Cut(pieces[i], 80))
+			b.WriteString(textnorm.Ellipsize(pieces[i], 80))
 		}
 	}
 	if to < len(pieces) {
@@ -207,9 +209,9 @@ func (t terms) snippet(text string) string {
 	return b.String()
 }
 
-// bracketed puts a word in brackets, without the punctuation around it.
-func bracketed(s string) string {
-	word := strings.TrimFunc(s, apart)
+// bracketWord puts a word in brackets, without the punctuation around it.
+func bracketWord(s string) string {
+	word := strings.TrimFunc(s, isSeparator)
 	before, after, _ := strings.Cut(s, word)
 	return before + "[" + word + "]" + after
 }

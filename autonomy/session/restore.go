@@ -8,12 +8,12 @@ import (
 	"time"
 
 	"hob/autonomy/llm"
-	"hob/knowledge/store"
+	"hob/platform/store"
 )
 
-// Each calls session for every conversation, and then message for each of its messages, oldest
+// ForEach calls session for every conversation, and then message for each of its messages, oldest
 // first, for export. It skips copies in forks.
-func (s *Sessions) Each(ctx context.Context, session func(Info) error, message func(session string, r Row, raw []byte) error) error {
+func (s *Sessions) ForEach(ctx context.Context, session func(Info) error, message func(session string, r Row, raw []byte) error) error {
 	list, err := s.List(ctx, 1<<30)
 	if err != nil {
 		return err
@@ -64,7 +64,7 @@ func (s *Sessions) RestoreTx(tx *store.Tx, i Info) (bool, error) {
 // RestoreMessageTx adds an exported message to a conversation, unless it exists. The message
 // stays outside the window, so requests to models do not change.
 func (s *Sessions) RestoreMessageTx(tx *store.Tx, session, turn string, at time.Time, m llm.Message) (bool, error) {
-	raw, err := encode(m)
+	raw, err := encodeMessage(m)
 	if err != nil {
 		return false, fmt.Errorf("session: restore: %w", err)
 	}

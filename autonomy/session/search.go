@@ -9,10 +9,10 @@ import (
 	"time"
 
 	"hob/knowledge"
-	"hob/knowledge/store"
-	"hob/platform/credential"
-	"hob/platform/origins"
 	"hob/platform/provenance"
+	"hob/platform/provenance/origins"
+	"hob/platform/store"
+	"hob/platform/text/credential"
 )
 
 // Query describes a search in all conversations.
@@ -65,7 +65,7 @@ const (
 
 // Search finds messages by words: the knowledge index returns candidates, and each is then
 // checked against the query.
-func (l *Library) Search(ctx context.Context, q Query) ([]Found, error) {
+func (l *MessageIndex) Search(ctx context.Context, q Query) ([]Found, error) {
 	t := parseQuery(q.Text)
 	if len(t.want) == 0 {
 		return nil, ErrNoWords
@@ -78,13 +78,13 @@ func (l *Library) Search(ctx context.Context, q Query) ([]Found, error) {
 	}
 	s := search{q: q, t: t, seen: map[string]bool{}}
 	r := l.s.db.Reader(ctx)
-	err := l.collect(ctx, r, &s)
+	err := l.collectRows(ctx, r, &s)
 	if err != nil {
 		return nil, fmt.Errorf("session: search: %w", err)
 	}
 	out := make([]Found, 0, len(s.all))
-	for _, d := range s.best() {
-		f, err := found(r, s, d)
+	for _, d := range s.bestRows() {
+		f, err := toFound(r, s, d)
 		if err != nil {
 			return nil, fmt.Errorf("session: search: %w", err)
 		}
@@ -93,33 +93,33 @@ func (l *Library) Search(ctx context.Context, q Query) ([]Found, error) {
 	return out, nil
 }
 
-// collect adds matches from the best source first.
-func (l *Library) collect(ctx context.Context, r store.Querier, s *search) error {
+// collectRows adds matches from the best source first.
+func (l *MessageIndex) collectRows(ctx context.Context, r store.Querier, s *search) error {
 	if s.q.Session != "" { // a single conversation can be scanned completely
-		return rows(r, s, `SELECT `+docColumns+`, m.id, m.session FROM messages m
+		return scanRows(r, s, `SELECT `+docColumns+`, m.id, m.session FROM messages m
 			JOIN docs d ON d.kind = ? AND d.ref = 'm' || CASE m.origin WHEN 0 THEN m.id ELSE m.origin END
 			WHERE m.session = ? ORDER BY m.id DESC`, knowledge.KindTurn, s.q.Session)
 	}
 	a, err := l.base.Retrieve(ctx, r, knowledge.Request{
-		Text: s.t.plain(), Kinds: []string{knowledge.KindTurn}, EveryRealm: true, Limit: ranked, Since: s.q.Since, Until: s.q.Until, Hops: -1, Viewer: credential.Everything(),
+		Text: s.t.plainWords(), Kinds: []string{knowledge.KindTurn}, EveryRealm: true, Limit: ranked, Since: s.q.Since, Until: s.q.Until, Hops: -1, Viewer: credential.Everything(),
 	})
 	if err != nil {
 		return err
 	}
 	for _, h := range a.Hits {
-		err := rows(r, s, `SELECT `+docColumns+`, `+messageID+`, d.grp FROM docs d WHERE d.kind = ? AND d.ref = ?`, h.Kind, h.Ref)
+		err := scanRows(r, s, `SELECT `+docColumns+`, `+messageID+`, d.grp FROM docs d WHERE d.kind = ? AND d.ref = ?`, h.Kind, h.Ref)
 		if err != nil {
 			return err
 		}
 	}
-	if s.enough() {
+	if s.isComplete() {
 		return nil
 	}
-	return rows(r, s, `SELECT `+docColumns+`, `+messageID+`, d.grp FROM docs d WHERE d.kind = ? ORDER BY d.n DESC LIMIT ?`, knowledge.KindTurn, newest)
+	return scanRows(r, s, `SELECT `+docColumns+`, `+messageID+`, d.grp FROM docs d WHERE d.kind = ? ORDER BY d.n DESC LIMIT ?`, knowledge.KindTurn, newest)
 }
 
-// row is a searchable message.
-type row struct {
+// searchRow is a searchable message.
+type searchRow struct {
 	knowledge.Doc
 	message int64
 	session string // differs from Group for the copy in a fork
@@ -130,30 +130,30 @@ const messageID = `CASE WHEN d.ref GLOB 'm[1-9]*' THEN CAST(substr(d.ref, 2) AS 
 
 const docColumns = `d.ref, d.text, d.at, d.provenance, d.grp, d.speaker, d.source`
 
-func rows(r store.Querier, s *search, stmt string, args ...any) (err error) {
+func scanRows(r store.Querier, s *search, stmt string, args ...any) (err error) {
 	list, err := r.Query(stmt, args...)
 	if err != nil {
 		return err
 	}
 	defer func() { err = errors.Join(err, list.Close()) }()
-	for list.Next() && !s.enough() {
-		var x row
+	for list.Next() && !s.isComplete() {
+		var x searchRow
 		var at int64
 		if err := list.Scan(&x.Ref, &x.Text, &at, &x.Provenance, &x.Group, &x.Speaker, &x.Source, &x.message, &x.session); err != nil {
 			return err
 		}
 		x.At = store.Time(at)
-		s.add(x)
+		s.addRow(x)
 	}
 	return list.Err()
 }
 
-func found(r store.Querier, s search, d row) (Found, error) {
+func toFound(r store.Querier, s search, d searchRow) (Found, error) {
 	f := Found{
 		Message: d.message, Ref: d.Ref, Session: d.session, Turn: turnOf(d.Doc), Who: whoOf(d.Speaker), At: d.At, Source: d.Provenance,
 	}
 	text, ok := s.q.Viewer.Show("", d.Text)
-	if f.Snippet = s.t.snippet(text); !ok {
+	if f.Snippet = s.t.matchSnippet(text); !ok {
 		f.Snippet, f.Withheld = credential.Mark, true
 	}
 	if f.Who == WhoOutside && d.Speaker != WhoOutside {
@@ -171,10 +171,10 @@ func found(r store.Querier, s search, d row) (Found, error) {
 
 // Message returns one stored message and its conversation.
 func (s *Sessions) Message(ctx context.Context, id int64) (session string, r Row, err error) {
-	return message(s.db.Reader(ctx), id)
+	return readMessage(s.db.Reader(ctx), id)
 }
 
-func message(q store.Querier, id int64) (session string, r Row, err error) {
+func readMessage(q store.Querier, id int64) (session string, r Row, err error) {
 	var raw []byte
 	var at int64
 	err = q.QueryRow(`SELECT session, id, turn, message, created_at FROM messages WHERE id = ?`, id).Scan(&session, &r.ID, &r.Turn, &raw, &at)

@@ -11,8 +11,8 @@ import (
 	"hob/autonomy/llm"
 	"hob/autonomy/session"
 	"hob/knowledge"
-	"hob/knowledge/store"
 	"hob/platform/provenance"
+	"hob/platform/store"
 )
 
 // library returns conversations with words to find.
@@ -106,7 +106,9 @@ func TestTheIndexFollows(t *testing.T) {
 	fatal(t, err)
 	base, err := knowledge.New(f.store, knowledge.Options{})
 	fatal(t, err)
-	f.write(func(tx *store.Tx) error { return base.UnindexTx(tx, knowledge.KindTurn, session.Ref(found[0].Message)) })
+	f.write(func(tx *store.Tx) error {
+		return base.UnindexTx(tx, knowledge.KindTurn, session.MessageRef(found[0].Message))
+	})
 	if count("friday") != 0 {
 		t.Error("still found")
 	}

@@ -20,7 +20,7 @@ import (
 	"time"
 
 	"hob/autonomy/llm"
-	"hob/knowledge/store"
+	"hob/platform/store"
 )
 
 // Info describes a conversation.
@@ -52,18 +52,18 @@ type Sessions struct {
 	moved  int        // number of window moves
 	erased int        // number of erasures
 
-	gauges  map[string]gauge // by conversation
-	toolset string           // the toolset stored last
+	gauges  map[string]tokenRatio // by conversation
+	toolset string                // the toolset stored last
 }
 
 // New creates the set over a store opened with Migrations.
 func New(db *store.Store) *Sessions {
-	return &Sessions{db: db, cache: map[string]*list.Element{}, order: list.New(), gauges: map[string]gauge{}}
+	return &Sessions{db: db, cache: map[string]*list.Element{}, order: list.New(), gauges: map[string]tokenRatio{}}
 }
 
 // Migrations returns the package's tables.
-func Migrations() store.Set {
-	return store.Set{Owner: "session", Steps: []string{`
+func Migrations() store.MigrationSet {
+	return store.MigrationSet{Owner: "session", Steps: []string{`
 CREATE TABLE sessions (
 	id TEXT PRIMARY KEY, channel TEXT NOT NULL, chat TEXT NOT NULL DEFAULT '',
 	turns INTEGER NOT NULL DEFAULT 0,
@@ -155,7 +155,7 @@ func scanInfo(r interface{ Scan(...any) error }) (i Info, err error) {
 func (s *Sessions) AppendTx(tx *store.Tx, session, turn string, msgs []llm.Message) error {
 	stored, ids := make([]llm.Message, len(msgs)), make([]int64, len(msgs))
 	for i, m := range msgs {
-		b, err := encode(m)
+		b, err := encodeMessage(m)
 		if err != nil {
 			return fmt.Errorf("session: encode: %w", err)
 		}
@@ -171,12 +171,12 @@ func (s *Sessions) AppendTx(tx *store.Tx, session, turn string, msgs []llm.Messa
 			return fmt.Errorf("session: append: %w", err)
 		}
 	}
-	tx.AfterCommit(func() { s.extend(session, turn, ids, stored) })
+	tx.AfterCommit(func() { s.extendWindow(session, turn, ids, stored) })
 	return nil
 }
 
-// encode encodes without HTML escapes, which would change a call's arguments.
-func encode(m llm.Message) ([]byte, error) {
+// encodeMessage encodes without HTML escapes, which would change a call's arguments.
+func encodeMessage(m llm.Message) ([]byte, error) {
 	var b bytes.Buffer
 	e := json.NewEncoder(&b)
 	e.SetEscapeHTML(false)

@@ -15,8 +15,8 @@ import (
 	"hob/autonomy/llm"
 	"hob/autonomy/session"
 	"hob/knowledge"
-	"hob/knowledge/store"
 	"hob/platform/provenance"
+	"hob/platform/store"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
@@ -46,7 +46,7 @@ func newSessions(t testing.TB) *fixture {
 	return &fixture{Sessions: session.New(db), t: t, store: db}
 }
 
-func (f *fixture) library() *session.Library {
+func (f *fixture) library() *session.MessageIndex {
 	f.t.Helper()
 	base, err := knowledge.New(f.store, knowledge.Options{})
 	fatal(f.t, err)

@@ -14,7 +14,7 @@ import (
 
 func chars(ms []llm.Message) (n int) {
 	for _, m := range ms {
-		n += session.Chars(m)
+		n += session.MessageBytes(m)
 	}
 	return n
 }
@@ -36,7 +36,7 @@ func TestShrinkInATurn(t *testing.T) {
 			c := f.compactor(m, session.CompactorOptions{})
 			f.talk("s", 0, 20, 1500)
 			f.add("s", "now", user("and now?"))
-			fatal(t, c.Shrink(t.Context(), m, "s", "now", 15_000))
+			fatal(t, c.CompactForOverflow(t.Context(), m, "s", "now", 15_000))
 			before, recorded := f.same("s", "now")
 			wellFormed(t, before)
 			if !summarised(before) || !strings.Contains(all(before), tc.want) || len(recorded) != 1 {
@@ -63,7 +63,7 @@ func TestShrinkAnEnormousTurn(t *testing.T) {
 		result.Parts[0].Result.Text = fmt.Sprintf("file %d: %s", k, strings.Repeat("x", 15_000))
 		f.add("s", "now", call, result)
 	}
-	fatal(t, c.Shrink(t.Context(), m, "s", "now", 400_000))
+	fatal(t, c.CompactForOverflow(t.Context(), m, "s", "now", 400_000))
 	_, recorded := f.same("s", "now")
 	wellFormed(t, recorded)
 	if n := chars(recorded); len(recorded) != 401 || n > 400_000 {
@@ -89,18 +89,18 @@ func TestShrinkWhatCannotBe(t *testing.T) {
 	short := newBrain(0, always(llmtest.Answer{Status: 500}))
 	f.add("short", "t1", user("hello"), says("hello"))
 	f.add("short", "now", user("and now?"))
-	if err := f.compactor(short, session.CompactorOptions{}).Shrink(t.Context(), short, "short", "now", 10); err != session.ErrNothing { //nolint:errorlint // it comes bare
+	if err := f.compactor(short, session.CompactorOptions{}).CompactForOverflow(t.Context(), short, "short", "now", 10); err != session.ErrNothing { //nolint:errorlint // it comes bare
 		t.Errorf("a digest longer than the words: %v", err)
 	}
 	m := newBrain(0, always(summaryOf("x")))
 	c := f.compactor(m, session.CompactorOptions{})
 	f.add("s", "now", user(strings.Repeat("x", 100_000)))
-	if err := c.Shrink(t.Context(), m, "s", "now", 1000); err != session.ErrNothing { //nolint:errorlint // it comes bare
+	if err := c.CompactForOverflow(t.Context(), m, "s", "now", 1000); err != session.ErrNothing { //nolint:errorlint // it comes bare
 		t.Errorf("%v", err)
 	}
 	// When the turn has ended it can be summarized, and the conversation continues.
 	f.add("s", "now", says("that is too much"))
-	fatal(t, c.Tidy(t.Context(), "s", "now", false))
+	fatal(t, c.CompactIfNeeded(t.Context(), "s", "now", false))
 	if w, _ := f.same("s", "next"); !summarised(w) || chars(w) > 10_000 {
 		t.Errorf("%d bytes", chars(w))
 	}
@@ -194,7 +194,7 @@ func (h *random) turn(n int) {
 	}
 	if h.r.IntN(4) == 0 {
 		before, recorded := h.history("s", id)
-		err := h.c.Shrink(h.t.Context(), h.m, "s", id, (chars(before)+chars(recorded))/(1+h.r.IntN(3)))
+		err := h.c.CompactForOverflow(h.t.Context(), h.m, "s", id, (chars(before)+chars(recorded))/(1+h.r.IntN(3)))
 		if err != nil && err != session.ErrNothing { //nolint:errorlint // it comes bare
 			h.t.Fatal(err)
 		}
@@ -206,7 +206,7 @@ func (h *random) turn(n int) {
 		h.reset("s")
 		h.taint = 0
 	}
-	_ = h.c.Tidy(h.t.Context(), "s", id, false) // it may fail because the model does
+	_ = h.c.CompactIfNeeded(h.t.Context(), "s", id, false) // it may fail because the model does
 	h.check("next", n, 0)
 }
 
@@ -238,7 +238,7 @@ func (h *random) check(turn string, n, recorded int) {
 			}
 		}
 	}
-	if w := session.Join(window); len(w) > 0 && w[0].Role != llm.User {
+	if w := session.MergeSummary(window); len(w) > 0 && w[0].Role != llm.User {
 		h.t.Errorf("turn %d: the window begins with %s", n, w[0].Role)
 	}
 }

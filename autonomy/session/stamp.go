@@ -10,23 +10,23 @@ import (
 	"strings"
 
 	"hob/autonomy/llm"
-	"hob/knowledge/store"
+	"hob/platform/store"
 )
 
-// Stamp identifies the system prompt and tools of a turn's requests. It holds only digests, so
+// RequestFingerprint identifies the system prompt and tools of a turn's requests. It holds only digests, so
 // that a text the owner removed from a file is not kept here.
-type Stamp struct {
+type RequestFingerprint struct {
 	System string `json:"system"` // of the system block
 	Tools  string `json:"tools"`  // a line "name digest" for each tool offered
 }
 
 // StampOf returns the stamp of requests.
-func StampOf(system string, tools []llm.Tool) Stamp {
+func StampOf(system string, tools []llm.Tool) RequestFingerprint {
 	var b strings.Builder
 	for _, t := range tools {
 		fmt.Fprintf(&b, "%s %s\n", t.Name, digestOf(t.Description+"\x00"+string(t.Schema)))
 	}
-	return Stamp{System: digestOf(system), Tools: b.String()}
+	return RequestFingerprint{System: digestOf(system), Tools: b.String()}
 }
 
 func digestOf(s string) string {
@@ -35,7 +35,7 @@ func digestOf(s string) string {
 }
 
 // StampTx stores the stamp of a turn and the start of its window.
-func (s *Sessions) StampTx(tx *store.Tx, session, turn string, st Stamp) error {
+func (s *Sessions) StampTx(tx *store.Tx, session, turn string, st RequestFingerprint) error {
 	s.mu.Lock()
 	known := s.toolset == st.Tools
 	s.mu.Unlock()
@@ -67,7 +67,7 @@ type Recording struct {
 	Before []Row
 	Own    []Row
 	// Stamp is empty for a turn that failed or was copied.
-	Stamp Stamp
+	Stamp RequestFingerprint
 }
 
 // Recorded returns a turn, "" for the last one, with the stamp of its requests.
@@ -82,36 +82,36 @@ func (s *Sessions) Recorded(ctx context.Context, session, turn string) (Recordin
 			return r, fmt.Errorf("session: recorded: %w", err)
 		}
 	}
-	var at place
+	var at windowStart
 	err := s.db.Read().QueryRowContext(ctx, `SELECT s.system, t.tools, s.first, s.summary, s.stubs FROM stamps s JOIN toolsets t ON t.id = s.tools
 		WHERE s.turn = ? AND s.session = ?`, r.Turn, session).Scan(&r.Stamp.System, &r.Stamp.Tools, &at.first, &at.summary, &at.stubs)
 	if err != nil && !errors.Is(err, sql.ErrNoRows) {
 		return r, fmt.Errorf("session: recorded: %w", err)
 	}
-	if r.Own, err = s.rows(ctx, `SELECT id, turn, message, created_at FROM messages INDEXED BY messages_turn WHERE turn = ? AND session = ? ORDER BY id`, r.Turn, session); err != nil {
+	if r.Own, err = s.queryRows(ctx, `SELECT id, turn, message, created_at FROM messages INDEXED BY messages_turn WHERE turn = ? AND session = ? ORDER BY id`, r.Turn, session); err != nil {
 		return r, err
 	}
 	if len(r.Own) == 0 {
 		return r, fmt.Errorf("%s: %w", r.Turn, ErrNoTurn)
 	}
 	if at.summary != 0 {
-		sum, err := s.summary(ctx, session, at.summary)
+		sum, err := s.readSummary(ctx, session, at.summary)
 		if err != nil {
 			return r, fmt.Errorf("session: recorded: %w", err)
 		}
 		r.Before = append(r.Before, Row{Turn: "summary", Message: sum.Message()})
 	}
-	older, err := s.rows(ctx, `SELECT id, turn, message, created_at FROM messages WHERE session = ? AND id >= ? AND id < ? ORDER BY id`, session, at.first, r.Own[0].ID)
+	older, err := s.queryRows(ctx, `SELECT id, turn, message, created_at FROM messages WHERE session = ? AND id >= ? AND id < ? ORDER BY id`, session, at.first, r.Own[0].ID)
 	for _, m := range older {
 		if m.ID < at.stubs {
-			m.Message = stub(m.ID, m.Message)
+			m.Message = stubMessage(m.ID, m.Message)
 		}
 		r.Before = append(r.Before, m)
 	}
 	return r, err
 }
 
-func (s *Sessions) rows(ctx context.Context, query string, args ...any) (out []Row, err error) {
+func (s *Sessions) queryRows(ctx context.Context, query string, args ...any) (out []Row, err error) {
 	rows, err := s.db.Read().QueryContext(ctx, query, args...)
 	if err != nil {
 		return nil, fmt.Errorf("session: recorded: %w", err)

@@ -6,7 +6,7 @@ import (
 	"strings"
 
 	"hob/autonomy/llm"
-	"hob/platform/phrase"
+	"hob/platform/text/textnorm"
 )
 
 // Outside the window, a tool's result is replaced by its first characters and a reference to
@@ -16,34 +16,34 @@ const (
 	stubFrom  = 400
 )
 
-// stub returns a message with its long results shortened. It keeps the call ids and the
+// stubMessage returns a message with its long results shortened. It keeps the call ids and the
 // provenance.
-func stub(id int64, m llm.Message) llm.Message {
-	if m.Role != llm.ToolRole || !slices.ContainsFunc(m.Parts, long) {
+func stubMessage(id int64, m llm.Message) llm.Message {
+	if m.Role != llm.ToolRole || !slices.ContainsFunc(m.Parts, isLong) {
 		return m
 	}
 	m.Parts = slices.Clone(m.Parts)
 	for i, p := range m.Parts {
-		if !long(p) {
+		if !isLong(p) {
 			continue
 		}
 		r := *p.Result
 		r.Text = fmt.Sprintf("%s\n[the rest of this result, %d characters in all, was left out to save room; use_tool search_conversations {\"message\": %d} shows the whole]",
-			strings.TrimSpace(phrase.Cut(r.Text, stubChars)), len(r.Text), id)
+			strings.TrimSpace(textnorm.Ellipsize(r.Text, stubChars)), len(r.Text), id)
 		m.Parts[i].Result, m.Parts[i].Fenced = &r, 0
 	}
 	return m
 }
 
-func long(p llm.Part) bool { return p.Result != nil && len(p.Result.Text) > stubFrom }
+func isLong(p llm.Part) bool { return p.Result != nil && len(p.Result.Text) > stubFrom }
 
-// stubbed returns the window size in bytes if results before a message are stubs.
-func (w *window) stubbed(at int64) (chars int) {
+// stubbedSize returns the window size in bytes if results before a message are stubs.
+func (w *window) stubbedSize(at int64) (chars int) {
 	for i, m := range w.msgs {
 		if w.ids[i] < at {
-			m = stub(w.ids[i], m)
+			m = stubMessage(w.ids[i], m)
 		}
-		chars += Chars(m)
+		chars += MessageBytes(m)
 	}
 	return chars
 }
@@ -53,11 +53,11 @@ func (w *window) stubbed(at int64) (chars int) {
 func (w *window) stubsFor(begin, room, keep int) int64 {
 	chars := 0
 	for _, m := range w.msgs[begin:] {
-		chars += Chars(m)
+		chars += MessageBytes(m)
 	}
 	at := w.stubs
 	for i := begin; i < len(w.msgs)-keep && chars > room; i++ {
-		if saved := Chars(w.msgs[i]) - Chars(stub(w.ids[i], w.msgs[i])); saved > 0 {
+		if saved := MessageBytes(w.msgs[i]) - MessageBytes(stubMessage(w.ids[i], w.msgs[i])); saved > 0 {
 			chars -= saved
 			at = w.ids[i] + 1
 		}

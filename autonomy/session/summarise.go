@@ -7,47 +7,47 @@ import (
 	"time"
 
 	"hob/autonomy/llm"
-	"hob/knowledge/store"
 	"hob/platform/failpoint"
 	"hob/platform/provenance"
+	"hob/platform/store"
 )
 
-// summarise requests a summary of the trusted messages, and a separate one of the untrusted
+// writeSummary requests a summary of the trusted messages, and a separate one of the untrusted
 // messages without access to the others, and stores the result.
-func (c *Compactor) summarise(ctx context.Context, model llm.Model, p *plan) error {
+func (c *Compactor) writeSummary(ctx context.Context, model llm.Model, p *plan) error {
 	ctx, cancel := context.WithTimeout(ctx, patience)
 	defer cancel()
 	room := maxAsked
 	if n := model.Info().Context; n > 0 {
-		room = min(room, int(target*float64(n)*c.s.PerToken(p.session)))
+		room = min(room, int(target*float64(n)*c.s.BytesPerToken(p.session)))
 	} else {
 		room = min(room, max(p.whole/2, 8000)) // the whole was too long for the model
 	}
-	rep := Report{How: "summary", Tainted: tainted(p.old)}
+	rep := Report{How: "summary", Tainted: hasTainted(p.old)}
 	var kept, fresh []Pin
 	half := func(prev Digest, pins []Pin, outside bool) (Digest, error) {
 		if c.s.erasedSince(p.erased) { // erased text must not be summarized
 			return Digest{}, errMoved
 		}
-		req := question(p, prev, pins, outside, room)
+		req := summaryRequest(p, prev, pins, outside, room)
 		req.Account = llm.Account{Purpose: llm.ForSummary, Session: p.session, Event: p.turn}
 		resp, err := llm.Collect(model.Stream(ctx, req))
 		if err != nil {
 			return Digest{}, err
 		}
-		a, err := parse(resp.Text())
+		a, err := parseAnswer(resp.Text())
 		if err != nil {
 			return Digest{}, err
 		}
 		rep.Model = modelName(resp, model)
-		kept = append(kept, without(pins, a.Done)...)
-		fresh = append(fresh, a.pinned(p.old, outside)...)
-		return a.digest(), nil
+		kept = append(kept, withoutDone(pins, a.Done)...)
+		fresh = append(fresh, a.verifiedPins(p.old, outside)...)
+		return a.toDigest(), nil
 	}
 	own := slices.DeleteFunc(slices.Clone(p.prev.Pins), func(x Pin) bool { return x.Source.Tainted() })
-	foreign := p.prev.pins(provenance.Outside)
+	foreign := p.prev.pinsOf(provenance.Outside)
 	var err error
-	if p.next.Clean = p.prev.Clean; clean(p.old) {
+	if p.next.Clean = p.prev.Clean; hasClean(p.old) {
 		if p.next.Clean, err = half(p.prev.Clean, own, false); err != nil {
 			return err
 		}
@@ -62,13 +62,13 @@ func (c *Compactor) summarise(ctx context.Context, model llm.Model, p *plan) err
 	} else {
 		kept = append(kept, foreign...)
 	}
-	p.next.Pins = merge(kept, fresh)
-	return c.commit(ctx, p, rep)
+	p.next.Pins = mergePins(kept, fresh)
+	return c.commitSummary(ctx, p, rep)
 }
 
-// commit moves the window forward, if it has not moved in the meantime.
-func (c *Compactor) commit(ctx context.Context, p *plan, rep Report) error {
-	size := Chars(p.next.Message())
+// commitSummary moves the window forward, if it has not moved in the meantime.
+func (c *Compactor) commitSummary(ctx context.Context, p *plan, rep Report) error {
+	size := MessageBytes(p.next.Message())
 	if size >= p.gone {
 		return fmt.Errorf("%w: the summary (%d bytes) is longer than the messages (%d bytes)", errAnswer, size, p.gone)
 	}
@@ -95,7 +95,7 @@ func (c *Compactor) commit(ctx context.Context, p *plan, rep Report) error {
 		if err != nil {
 			return fmt.Errorf("session: summary: %w", err)
 		}
-		if err := c.s.moveTx(tx, p.session, place{first: p.first, summary: id, stubs: p.at.stubs}); err != nil {
+		if err := c.s.moveTx(tx, p.session, windowStart{first: p.first, summary: id, stubs: p.at.stubs}); err != nil {
 			return err
 		}
 		return c.o.Record(tx, rep)

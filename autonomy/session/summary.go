@@ -13,7 +13,7 @@ import (
 
 	"hob/autonomy/llm"
 	"hob/platform/provenance"
-	"hob/platform/wording"
+	"hob/platform/text/minitmpl"
 )
 
 // Summary replaces the older part of one conversation.
@@ -30,7 +30,7 @@ type Summary struct {
 	Aged bool `json:"aged,omitempty"`
 	// Origins are the origins of the untrusted texts.
 	Origins []provenance.Origin `json:"origins,omitempty"`
-	// Fence is the delimiter around Outside (see llm.Fenced).
+	// Fence is the delimiter around Outside (see llm.FenceUntrusted).
 	Fence string `json:"fence,omitempty"`
 	Pins  []Pin  `json:"pins"`
 }
@@ -66,7 +66,7 @@ var summaryText string
 func (s *Summary) Message() llm.Message {
 	m := llm.Message{Role: llm.User}
 	add := func(name string, src provenance.Source, data any) {
-		if text := render(name, data); text != "" {
+		if text := renderTemplate(name, data); text != "" {
 			p := llm.Part{Text: text, Source: src, Context: true}
 			if src.Tainted() {
 				p.Origins, p.Fence = s.Origins, s.Fence
@@ -76,20 +76,20 @@ func (s *Summary) Message() llm.Message {
 	}
 	add("clean", provenance.Hob, s)
 	for _, src := range []provenance.Source{provenance.Owner, provenance.Hob} {
-		add(string(src), src, s.pins(src))
+		add(string(src), src, s.pinsOf(src))
 	}
 	if !s.Aged {
-		add("outside", provenance.Outside, map[string]any{"Outside": s.Outside, "Pins": s.pins(provenance.Outside)})
+		add("outside", provenance.Outside, map[string]any{"Outside": s.Outside, "Pins": s.pinsOf(provenance.Outside)})
 	}
 	return m
 }
 
-// Elsewhere lists the messages with pins that are not shown.
-func (s *Summary) Elsewhere() (ids []int64) {
+// HiddenPins lists the messages with pins that are not shown.
+func (s *Summary) HiddenPins() (ids []int64) {
 	if !s.Aged {
 		return nil
 	}
-	for _, p := range s.pins(provenance.Outside) {
+	for _, p := range s.pinsOf(provenance.Outside) {
 		if !slices.Contains(ids, p.Message) {
 			ids = append(ids, p.Message)
 		}
@@ -97,10 +97,10 @@ func (s *Summary) Elsewhere() (ids []int64) {
 	return ids
 }
 
-// Hidden reports whether a summary of untrusted texts exists and is not shown.
-func (s *Summary) Hidden() bool { return s.Aged && !s.Outside.Empty() }
+// HidesUntrusted reports whether a summary of untrusted texts exists and is not shown.
+func (s *Summary) HidesUntrusted() bool { return s.Aged && !s.Outside.Empty() }
 
-func (s *Summary) pins(src provenance.Source) (out []Pin) {
+func (s *Summary) pinsOf(src provenance.Source) (out []Pin) {
 	for _, p := range s.Pins {
 		if p.Source == src || src == provenance.Outside && p.Source.Tainted() {
 			out = append(out, p)
@@ -109,8 +109,8 @@ func (s *Summary) pins(src provenance.Source) (out []Pin) {
 	return out
 }
 
-func render(name string, data any) string {
-	t := wording.Must(wording.Parse(summaryText, wording.Funcs{"empty": Digest.Empty, "hidden": (*Summary).Hidden, "elsewhere": (*Summary).Elsewhere}))
+func renderTemplate(name string, data any) string {
+	t := minitmpl.Must(minitmpl.Parse(summaryText, minitmpl.Funcs{"empty": Digest.Empty, "hidden": (*Summary).HidesUntrusted, "elsewhere": (*Summary).HiddenPins}))
 	var b strings.Builder
 	if err := t.ExecuteTemplate(&b, name, data); err != nil { // an error in the embedded text; the tests render all of it
 		panic(err)
@@ -118,8 +118,8 @@ func render(name string, data any) string {
 	return strings.TrimSpace(b.String())
 }
 
-// summary reads the current summary of a conversation.
-func (s *Sessions) summary(ctx context.Context, session string, id int64) (*Summary, error) {
+// readSummary reads the current summary of a conversation.
+func (s *Sessions) readSummary(ctx context.Context, session string, id int64) (*Summary, error) {
 	var raw []byte
 	err := s.db.Read().QueryRowContext(ctx, `SELECT content FROM summaries WHERE id = ? AND session = ?`, id, session).Scan(&raw)
 	if errors.Is(err, sql.ErrNoRows) {

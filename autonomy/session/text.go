@@ -11,8 +11,8 @@ import (
 // resultText is the searchable length of a tool's result, in bytes.
 const resultText = 4_000
 
-// searchable returns the searchable text of a message and its worst provenance.
-func searchable(m llm.Message) (string, provenance.Source) { return textOf(m, resultText) }
+// searchableText returns the searchable text of a message and its worst provenance.
+func searchableText(m llm.Message) (string, provenance.Source) { return textOf(m, resultText) }
 
 // Text returns the text of a message, without Hob's additions, and its worst provenance.
 func Text(m llm.Message) (string, provenance.Source) { return textOf(m, math.MaxInt) }
@@ -48,8 +48,8 @@ const (
 	WhoOutside = "outside" // guests, and forwarded text
 )
 
-// Who returns the speaker of a message.
-func Who(m llm.Message) string {
+// SpeakerOf returns the speaker of a message.
+func SpeakerOf(m llm.Message) string {
 	switch m.Role {
 	case llm.Assistant:
 		return WhoHob

@@ -4,7 +4,7 @@ import (
 	"context"
 	"fmt"
 
-	"hob/knowledge/store"
+	"hob/platform/store"
 )
 
 // Limits of the window for models that cannot summarize. Above either limit the oldest turns
@@ -17,13 +17,13 @@ const (
 // Trim removes the oldest turns from a window above its limits, down to half of them, but never
 // the newest turn. The rows stay readable.
 func (s *Sessions) Trim(ctx context.Context, session string) error {
-	e, err := s.window(ctx, session)
+	e, err := s.windowOf(ctx, session)
 	if err != nil {
 		return err
 	}
 	s.mu.Lock()
 	w := e.Value.(*window)
-	at, first := w.place, w.cut()
+	at, first := w.windowStart, w.trimStart()
 	s.mu.Unlock()
 	if first == 0 {
 		return nil
@@ -32,19 +32,19 @@ func (s *Sessions) Trim(ctx context.Context, session string) error {
 	return s.db.Write(ctx, func(tx *store.Tx) error { return s.moveTx(tx, session, at) })
 }
 
-// cut returns the first message of the smaller window, 0 if the window stays.
-func (w *window) cut() int64 {
+// trimStart returns the first message of the smaller window, 0 if the window stays.
+func (w *window) trimStart() int64 {
 	if w.chars <= MaxChars && len(w.msgs) <= MaxMessages {
 		return 0
 	}
-	cut, chars := w.begin(), w.chars
+	cut, chars := w.firstIndex(), w.chars
 	newest := w.turns[len(w.turns)-1]
 	for w.turns[cut] != newest && (chars > MaxChars/2 || len(w.msgs)-cut > MaxMessages/2) {
 		for turn := w.turns[cut]; w.turns[cut] == turn; cut++ {
-			chars -= Chars(w.msgs[cut])
+			chars -= MessageBytes(w.msgs[cut])
 		}
 	}
-	if cut == w.begin() {
+	if cut == w.firstIndex() {
 		return 0
 	}
 	return w.ids[cut]
@@ -52,7 +52,7 @@ func (w *window) cut() int64 {
 
 // ResetTx starts a new window: earlier messages stay readable but enter no further request.
 func (s *Sessions) ResetTx(tx *store.Tx, session string) error {
-	var at place
+	var at windowStart
 	if err := tx.QueryRow(`SELECT coalesce(max(id), 0) + 1 FROM messages WHERE session = ?`, session).Scan(&at.first); err != nil {
 		return fmt.Errorf("session: reset: %w", err)
 	}
@@ -63,7 +63,7 @@ func (s *Sessions) ResetTx(tx *store.Tx, session string) error {
 }
 
 // moveTx sets the start of the window.
-func (s *Sessions) moveTx(tx *store.Tx, session string, at place) error {
+func (s *Sessions) moveTx(tx *store.Tx, session string, at windowStart) error {
 	_, err := tx.Exec(`INSERT INTO windows (session, first, summary, stubs) VALUES (?,?,?,?)
 		ON CONFLICT (session) DO UPDATE SET first = excluded.first, summary = excluded.summary, stubs = excluded.stubs`,
 		session, at.first, at.summary, at.stubs)

@@ -11,7 +11,7 @@ import (
 
 	"hob/autonomy/llm"
 	"hob/autonomy/session"
-	"hob/knowledge/store"
+	"hob/platform/store"
 )
 
 func TestTrimKeepsWholeTurns(t *testing.T) {
@@ -62,7 +62,7 @@ func TestTrimKeepsWholeTurns(t *testing.T) {
 					t.Fatalf("after turn %d: %v", n, texts(window))
 				}
 				for _, m := range window {
-					chars += session.Chars(m)
+					chars += session.MessageBytes(m)
 				}
 				if start < len(all)-1 && (chars > session.MaxChars || len(window) > session.MaxMessages) {
 					t.Errorf("after turn %d the window has %d characters in %d messages", n, chars, len(window))

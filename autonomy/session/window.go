@@ -9,7 +9,7 @@ import (
 	"fmt"
 
 	"hob/autonomy/llm"
-	"hob/knowledge/store"
+	"hob/platform/store"
 )
 
 // cached is the number of conversations with a cached window.
@@ -19,7 +19,7 @@ const cached = 16
 // summary of older ones.
 type window struct {
 	id string
-	place
+	windowStart
 	summary *Summary // nil: no summary
 	msgs    []llm.Message
 	turns   []string // the turn of each message, "" for the summary
@@ -30,29 +30,29 @@ type window struct {
 	before string
 }
 
-// place is the stored start of a window.
-type place struct {
+// windowStart is the stored start of a window.
+type windowStart struct {
 	first   int64 // its oldest message
 	summary int64 // the row of its summary, 0 for none
 	stubs   int64 // results in messages older than this one are stubs
 }
 
-// add appends a message without changing slices that were returned earlier.
-func (w *window) add(id int64, turn string, m llm.Message) {
+// addMessage appends a message without changing slices that were returned earlier.
+func (w *window) addMessage(id int64, turn string, m llm.Message) {
 	if turn == w.before && turn != "" {
 		return
 	}
 	if id < w.stubs {
-		m = stub(id, m)
+		m = stubMessage(id, m)
 	}
 	w.msgs = append(w.msgs, m)
 	w.turns = append(w.turns, turn)
 	w.ids = append(w.ids, id)
-	w.chars += Chars(m)
+	w.chars += MessageBytes(m)
 }
 
-// begin returns the index of the first message after the summary.
-func (w *window) begin() int {
+// firstIndex returns the index of the first message after the summary.
+func (w *window) firstIndex() int {
 	if w.summary != nil {
 		return 1
 	}
@@ -63,22 +63,22 @@ func (w *window) begin() int {
 // recorded, all of them even if the conversation was reset in the meantime. A summary of older
 // messages comes first, as a separate message (see Join).
 func (s *Sessions) History(ctx context.Context, session, turn string) (before, recorded []llm.Message, err error) {
-	e, err := s.window(ctx, session)
+	e, err := s.windowOf(ctx, session)
 	if err != nil {
 		return nil, nil, err
 	}
-	before, recorded, apart := s.split(e, turn)
+	before, recorded, apart := s.splitAt(e, turn)
 	if apart {
-		if recorded, err = s.recorded(ctx, session, turn); err != nil {
+		if recorded, err = s.recordedMessages(ctx, session, turn); err != nil {
 			return nil, nil, fmt.Errorf("session: history: %w", err)
 		}
 	}
 	return before, recorded, nil
 }
 
-// Join merges a summary at the beginning of a request into the next message: some servers
+// MergeSummary merges a summary at the beginning of a request into the next message: some servers
 // reject two consecutive messages of one role.
-func Join(msgs []llm.Message) []llm.Message {
+func MergeSummary(msgs []llm.Message) []llm.Message {
 	if len(msgs) < 2 || msgs[0].Role != llm.User || msgs[1].Role != llm.User || !onlyContext(msgs[0]) {
 		return msgs
 	}
@@ -97,8 +97,8 @@ func onlyContext(m llm.Message) bool {
 	return true
 }
 
-// split divides the window at a turn; apart reports that the turn is not in it.
-func (s *Sessions) split(e *list.Element, turn string) (before, recorded []llm.Message, apart bool) {
+// splitAt divides the window at a turn; apart reports that the turn is not in it.
+func (s *Sessions) splitAt(e *list.Element, turn string) (before, recorded []llm.Message, apart bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.order.MoveToFront(e)
@@ -110,9 +110,9 @@ func (s *Sessions) split(e *list.Element, turn string) (before, recorded []llm.M
 	return w.msgs[:n:n], w.msgs[n:len(w.msgs):len(w.msgs)], turn == w.before
 }
 
-// window returns the window from the cache or loads it. If a window was moved during the load,
+// windowOf returns the window from the cache or loads it. If a window was moved during the load,
 // it is loaded again.
-func (s *Sessions) window(ctx context.Context, session string) (*list.Element, error) {
+func (s *Sessions) windowOf(ctx context.Context, session string) (*list.Element, error) {
 	for {
 		s.mu.Lock()
 		e, moved := s.cache[session], s.moved
@@ -120,38 +120,38 @@ func (s *Sessions) window(ctx context.Context, session string) (*list.Element, e
 		if e != nil {
 			return e, nil
 		}
-		w, err := s.load(ctx, session)
+		w, err := s.loadWindow(ctx, session)
 		if err != nil {
 			return nil, fmt.Errorf("session: history: %w", err)
 		}
-		if e = s.keep(w, moved); e != nil {
+		if e = s.cacheWindow(w, moved); e != nil {
 			return e, nil
 		}
 	}
 }
 
-func (s *Sessions) load(ctx context.Context, session string) (*window, error) {
+func (s *Sessions) loadWindow(ctx context.Context, session string) (*window, error) {
 	w := &window{id: session}
 	var err error
-	if w.place, err = placeOf(s.db.Reader(ctx), session); err != nil {
+	if w.windowStart, err = placeOf(s.db.Reader(ctx), session); err != nil {
 		return nil, err
 	}
 	err = s.db.Read().QueryRowContext(ctx, `SELECT turn FROM messages WHERE session = ? AND id < ? ORDER BY id DESC LIMIT 1`, session, w.first).Scan(&w.before)
 	if err != nil && !errors.Is(err, sql.ErrNoRows) {
 		return nil, err
 	}
-	if w.place.summary != 0 {
-		if w.summary, err = s.summary(ctx, session, w.place.summary); err != nil {
+	if w.windowStart.summary != 0 {
+		if w.summary, err = s.readSummary(ctx, session, w.windowStart.summary); err != nil {
 			return nil, err
 		}
 		m := w.summary.Message()
-		w.msgs, w.turns, w.ids, w.chars = []llm.Message{m}, []string{""}, []int64{0}, Chars(m)
+		w.msgs, w.turns, w.ids, w.chars = []llm.Message{m}, []string{""}, []int64{0}, MessageBytes(m)
 	}
-	return w, s.each(ctx, w.add, `SELECT id, turn, message FROM messages WHERE session = ? AND id >= ? ORDER BY id`, session, w.first)
+	return w, s.scanMessages(ctx, w.addMessage, `SELECT id, turn, message FROM messages WHERE session = ? AND id >= ? ORDER BY id`, session, w.first)
 }
 
 // placeOf reads the start of a conversation's window.
-func placeOf(q store.Querier, session string) (p place, err error) {
+func placeOf(q store.Querier, session string) (p windowStart, err error) {
 	err = q.QueryRow(`SELECT first, summary, stubs FROM windows WHERE session = ?`, session).Scan(&p.first, &p.summary, &p.stubs)
 	if errors.Is(err, sql.ErrNoRows) {
 		return p, nil
@@ -159,12 +159,12 @@ func placeOf(q store.Querier, session string) (p place, err error) {
 	return p, err
 }
 
-func (s *Sessions) recorded(ctx context.Context, session, turn string) (out []llm.Message, err error) {
+func (s *Sessions) recordedMessages(ctx context.Context, session, turn string) (out []llm.Message, err error) {
 	add := func(_ int64, _ string, m llm.Message) { out = append(out, m) }
-	return out, s.each(ctx, add, `SELECT id, turn, message FROM messages INDEXED BY messages_turn WHERE turn = ? AND session = ? ORDER BY id`, turn, session)
+	return out, s.scanMessages(ctx, add, `SELECT id, turn, message FROM messages INDEXED BY messages_turn WHERE turn = ? AND session = ? ORDER BY id`, turn, session)
 }
 
-func (s *Sessions) each(ctx context.Context, add func(id int64, turn string, m llm.Message), query string, args ...any) error {
+func (s *Sessions) scanMessages(ctx context.Context, add func(id int64, turn string, m llm.Message), query string, args ...any) error {
 	rows, err := s.db.Read().QueryContext(ctx, query, args...)
 	if err != nil {
 		return err
@@ -186,8 +186,8 @@ func (s *Sessions) each(ctx context.Context, add func(id int64, turn string, m l
 	return rows.Err()
 }
 
-// keep caches a window, unless one was moved since.
-func (s *Sessions) keep(w *window, moved int) *list.Element {
+// cacheWindow caches a window, unless one was moved since.
+func (s *Sessions) cacheWindow(w *window, moved int) *list.Element {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if e := s.cache[w.id]; e != nil {
@@ -206,7 +206,7 @@ func (s *Sessions) keep(w *window, moved int) *list.Element {
 	return e
 }
 
-func (s *Sessions) extend(session, turn string, ids []int64, msgs []llm.Message) {
+func (s *Sessions) extendWindow(session, turn string, ids []int64, msgs []llm.Message) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	e := s.cache[session]
@@ -214,12 +214,12 @@ func (s *Sessions) extend(session, turn string, ids []int64, msgs []llm.Message)
 		return
 	}
 	for i, m := range msgs {
-		e.Value.(*window).add(ids[i], turn, m)
+		e.Value.(*window).addMessage(ids[i], turn, m)
 	}
 }
 
-// Chars returns the size of a message in a request, in bytes.
-func Chars(m llm.Message) int {
+// MessageBytes returns the size of a message in a request, in bytes.
+func MessageBytes(m llm.Message) int {
 	n := 16
 	for _, p := range m.Parts {
 		n += len(p.Text)

@@ -8,7 +8,7 @@ import (
 	"sync"
 	"time"
 
-	"hob/knowledge/store"
+	"hob/platform/store"
 )
 
 // Caps limit model calls; 0 means no limit.
@@ -19,7 +19,7 @@ type Caps struct {
 	WarnAt float64
 }
 
-func (c Caps) none() bool { return c.Daily <= 0 && c.Monthly <= 0 && c.DailyTokens <= 0 }
+func (c Caps) isUnlimited() bool { return c.Daily <= 0 && c.Monthly <= 0 && c.DailyTokens <= 0 }
 
 // Options holds the settings of Books. Prices and Zone are required.
 type Options struct {
@@ -36,8 +36,8 @@ type Options struct {
 	Log  *slog.Logger
 }
 
-// Books tracks model usage. Its methods may be called concurrently; call Run once.
-type Books struct {
+// Tracker tracks model usage. Its methods may be called concurrently; call Run once.
+type Tracker struct {
 	db   *store.Store
 	o    Options
 	rate limiter
@@ -56,7 +56,7 @@ type Books struct {
 type notice struct{ key, text string }
 
 // New creates Books over a store opened with Migrations. It does no I/O.
-func New(db *store.Store, o Options) (*Books, error) {
+func New(db *store.Store, o Options) (*Tracker, error) {
 	if db == nil || o.Prices == nil || o.Zone == nil {
 		return nil, errors.New("usage: a required option is missing")
 	}
@@ -72,18 +72,18 @@ func New(db *store.Store, o Options) (*Books, error) {
 	if o.Log == nil {
 		o.Log = slog.New(slog.DiscardHandler)
 	}
-	return &Books{
+	return &Tracker{
 		db: db, o: o, rate: limiter{max: o.CallsPerMinute}, kick: make(chan struct{}, 1), now: make(chan struct{}, 1),
 		said: map[string]bool{}, scopes: map[string]*scope{}, freed: make(chan struct{}), sizes: map[string]float64{},
 	}, nil
 }
 
-// Room reports whether an unattended call is allowed now, and otherwise when to retry.
-func (b *Books) Room(now time.Time) (ok bool, at time.Time) { return b.rate.room(now) }
+// CanSpend reports whether an unattended call is allowed now, and otherwise when to retry.
+func (b *Tracker) CanSpend(now time.Time) (ok bool, at time.Time) { return b.rate.hasRoom(now) }
 
 // FlushTx stores the waiting rows in the caller's transaction. They stop waiting when it is
 // durable.
-func (b *Books) FlushTx(tx *store.Tx) error {
+func (b *Tracker) FlushTx(tx *store.Tx) error {
 	b.mu.Lock()
 	rows := slices.Clone(b.pending)
 	b.mu.Unlock()
@@ -91,7 +91,7 @@ func (b *Books) FlushTx(tx *store.Tx) error {
 		return nil
 	}
 	for _, c := range rows {
-		if err := c.insert(tx); err != nil {
+		if err := c.insertRow(tx); err != nil {
 			return err
 		}
 	}
@@ -108,7 +108,7 @@ const gather = time.Second
 
 // Run stores the remaining rows and sends queued messages. It returns when ctx has ended and
 // everything is stored.
-func (b *Books) Run(ctx context.Context) error {
+func (b *Tracker) Run(ctx context.Context) error {
 	for {
 		select {
 		case <-ctx.Done():
@@ -118,7 +118,7 @@ func (b *Books) Run(ctx context.Context) error {
 			return nil
 		case <-b.now:
 		case <-b.kick:
-			b.linger(ctx)
+			b.waitGather(ctx)
 		}
 		if err := b.Flush(ctx); err != nil && ctx.Err() == nil {
 			b.o.Log.Error("model calls not stored; retrying with the next call", "err", err)
@@ -126,7 +126,7 @@ func (b *Books) Run(ctx context.Context) error {
 	}
 }
 
-func (b *Books) linger(ctx context.Context) {
+func (b *Tracker) waitGather(ctx context.Context) {
 	t := time.NewTimer(gather)
 	defer t.Stop()
 	select {
@@ -138,7 +138,7 @@ func (b *Books) linger(ctx context.Context) {
 
 // Flush stores and sends what is waiting. Run calls it; the daemon calls it again when the last
 // turn has ended.
-func (b *Books) Flush(ctx context.Context) error {
+func (b *Tracker) Flush(ctx context.Context) error {
 	b.mu.Lock()
 	told, rows := b.notices, len(b.pending)
 	b.notices = nil
@@ -157,17 +157,17 @@ func (b *Books) Flush(ctx context.Context) error {
 	return b.db.Write(ctx, b.FlushTx)
 }
 
-// say queues a sentence for the user. The caller holds b.mu.
-func (b *Books) say(key, text string) {
+// queueMessage queues a sentence for the user. The caller holds b.mu.
+func (b *Tracker) queueMessage(key, text string) {
 	if b.said[key] {
 		return
 	}
 	b.said[key] = true
 	b.notices = append(b.notices, notice{key, text})
-	wake(b.now)
+	signalChannel(b.now)
 }
 
-func wake(c chan struct{}) {
+func signalChannel(c chan struct{}) {
 	select {
 	case c <- struct{}{}:
 	default:

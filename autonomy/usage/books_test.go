@@ -16,7 +16,7 @@ import (
 	"go.uber.org/goleak"
 
 	"hob/autonomy/llm"
-	"hob/knowledge/store"
+	"hob/platform/store"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
@@ -52,15 +52,15 @@ func (f *fake) Stream(_ context.Context, r llm.Request) iter.Seq2[llm.Event, err
 	}
 }
 
-func (f *fake) calls() int {
+func (f *fake) callCount() int {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	return len(f.limits)
 }
 
-// desk is a Books over a file, with caps that may change.
-type desk struct {
-	*Books
+// usageFixture is a Books over a file, with caps that may change.
+type usageFixture struct {
+	*Tracker
 	t    testing.TB
 	db   *store.Store
 	caps Caps
@@ -71,14 +71,14 @@ type desk struct {
 	told map[string]string
 }
 
-// waiting counts the rows that are not stored.
-func (d *desk) waiting() int {
-	d.Books.mu.Lock()
-	defer d.Books.mu.Unlock()
+// waitingRows counts the rows that are not stored.
+func (d *usageFixture) waitingRows() int {
+	d.Tracker.mu.Lock()
+	defer d.Tracker.mu.Unlock()
 	return len(d.pending)
 }
 
-func (d *desk) sentences() []string {
+func (d *usageFixture) toldSentences() []string {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	var out []string
@@ -89,8 +89,8 @@ func (d *desk) sentences() []string {
 	return out
 }
 
-// sit opens the books at path; told holds the messages the user got before.
-func sit(t testing.TB, path string, d *desk) *desk {
+// openBooks opens the books at path; told holds the messages the user got before.
+func openBooks(t testing.TB, path string, d *usageFixture) *usageFixture {
 	t.Helper()
 	var err error
 	d.t = t
@@ -100,11 +100,11 @@ func sit(t testing.TB, path string, d *desk) *desk {
 	if d.told == nil {
 		d.told = map[string]string{}
 	}
-	if d.db, err = store.Open(context.Background(), path, []store.Set{Migrations()}, store.Options{}); err != nil {
+	if d.db, err = store.Open(context.Background(), path, []store.MigrationSet{Migrations()}, store.Options{}); err != nil {
 		t.Fatal(err)
 	}
-	own := prices(t, map[string]Price{"p/m": {Input: 1, Output: 10}, "p/cheap": {Input: 0.1, Output: 1}})
-	d.Books, err = New(d.db, Options{
+	own := newPrices(t, map[string]Price{"p/m": {Input: 1, Output: 10}, "p/cheap": {Input: 0.1, Output: 1}})
+	d.Tracker, err = New(d.db, Options{
 		Prices: func() *Prices { return own },
 		Caps: func(agent string) Caps {
 			if agent == "" {
@@ -126,44 +126,44 @@ func sit(t testing.TB, path string, d *desk) *desk {
 	return d
 }
 
-// leave stops the Books as an orderly shutdown does.
-func (d *desk) leave() {
+// closeBooks stops the Books as an orderly shutdown does.
+func (d *usageFixture) closeBooks() {
 	d.t.Helper()
 	if err := errors.Join(d.Flush(context.Background()), d.db.Close()); err != nil {
 		d.t.Fatal(err)
 	}
 }
 
-func (d *desk) ask(m llm.Model, r llm.Request) (llm.Response, error) {
+func (d *usageFixture) callModel(m llm.Model, r llm.Request) (llm.Response, error) {
 	return llm.Collect(d.Meter(m, MeterOptions{}).Stream(context.Background(), r))
 }
 
-func model(name string, in, out int) *fake {
+func newFake(name string, in, out int) *fake {
 	return &fake{info: llm.Info{Provider: "p", Model: name}, usage: llm.Usage{Input: in, Output: out, Known: true}, text: "hi"}
 }
 
-func request(chars int) llm.Request {
+func newRequest(chars int) llm.Request {
 	return llm.Request{Messages: []llm.Message{{Role: llm.User, Parts: []llm.Part{{Text: strings.Repeat("x", chars)}}}}}
 }
 
-func file(t testing.TB) string { return filepath.Join(t.TempDir(), "hob.db") }
+func dbPath(t testing.TB) string { return filepath.Join(t.TempDir(), "hob.db") }
 
 func TestEveryCallIsBooked(t *testing.T) {
-	d := sit(t, file(t), &desk{})
-	defer d.leave()
-	r := request(250)
+	d := openBooks(t, dbPath(t), &usageFixture{})
+	defer d.closeBooks()
+	r := newRequest(250)
 	r.Account = llm.Account{Agent: "", Session: "s", Event: "e1", Purpose: llm.ForTurn}
 	network := &llm.Error{Kind: llm.Network, Provider: "p"}
 	refused := &llm.Error{Kind: llm.Unauthorized, Status: 401, Provider: "p"}
 	for _, m := range []*fake{
-		model("m", 1000, 100),
+		newFake("m", 1000, 100),
 		{info: llm.Info{Provider: "p", Model: "m"}, text: strings.Repeat("y", 250), err: network}, // failed during the answer
 		{info: llm.Info{Provider: "p", Model: "m"}, err: network},                                 // failed before the first text
 		{info: llm.Info{Provider: "p", Model: "m"}, err: refused},                                 // free of charge
 		{info: llm.Info{Provider: "x", Model: "strange"}, usage: llm.Usage{Input: 10, Output: 1, Known: true}},
 		{info: llm.Info{Provider: "ollama", Model: "l", Local: true}, usage: llm.Usage{Input: 10, Output: 1, Known: true}},
 	} {
-		_, _ = d.ask(m, r)
+		_, _ = d.callModel(m, r)
 	}
 	days, err := d.Days(context.Background(), 10)
 	if err != nil {
@@ -196,9 +196,9 @@ func TestEveryCallIsBooked(t *testing.T) {
 // Rows are stored in other transactions, exactly once even if a transaction is rolled back or
 // two transactions carry them.
 func TestRowsRideAlong(t *testing.T) {
-	d := sit(t, file(t), &desk{})
-	defer d.leave()
-	_, _ = d.ask(model("m", 10, 10), request(10))
+	d := openBooks(t, dbPath(t), &usageFixture{})
+	defer d.closeBooks()
+	_, _ = d.callModel(newFake("m", 10, 10), newRequest(10))
 	boom := errors.New("boom")
 	if err := d.db.Write(t.Context(), func(tx *store.Tx) error { return errors.Join(d.FlushTx(tx), boom) }); !errors.Is(err, boom) {
 		t.Fatal(err)
@@ -212,7 +212,7 @@ func TestRowsRideAlong(t *testing.T) {
 		})
 	}
 	wg.Wait()
-	if n := d.waiting(); n != 0 {
+	if n := d.waitingRows(); n != 0 {
 		t.Errorf("%d rows wait", n)
 	}
 	var n int
@@ -223,25 +223,25 @@ func TestRowsRideAlong(t *testing.T) {
 
 // Run stores the remaining rows one second later.
 func TestRunStoresTheRest(t *testing.T) {
-	path := file(t)
+	path := dbPath(t)
 	synctest.Test(t, func(t *testing.T) {
-		d := sit(t, path, &desk{})
+		d := openBooks(t, path, &usageFixture{})
 		ctx, stop := context.WithCancel(context.Background())
 		done := make(chan error, 1)
 		go func() { done <- d.Run(ctx) }()
-		_, _ = d.ask(model("m", 10, 10), request(10))
+		_, _ = d.callModel(newFake("m", 10, 10), newRequest(10))
 		time.Sleep(2 * time.Second)
-		left := d.waiting()
+		left := d.waitingRows()
 		if left != 0 {
 			t.Errorf("%d rows wait after two seconds", left)
 		}
-		_, _ = d.ask(model("m", 10, 10), request(10))
+		_, _ = d.callModel(newFake("m", 10, 10), newRequest(10))
 		stop()
 		err := <-done
-		left = d.waiting()
+		left = d.waitingRows()
 		if err != nil || left != 0 {
 			t.Errorf("%v, %d rows are still waiting", err, left)
 		}
-		d.leave()
+		d.closeBooks()
 	})
 }

@@ -15,8 +15,8 @@ const (
 	leastOutput = 1024
 )
 
-// bid is the estimate of a call, checked against the budget.
-type bid struct {
+// callEstimate is the estimate of a call, checked against the budget.
+type callEstimate struct {
 	info    llm.Info
 	account llm.Account
 	price   Price
@@ -25,8 +25,8 @@ type bid struct {
 	output  int // requested tokens
 }
 
-// hold is the reservation of a call.
-type hold struct {
+// reservation is the reservation of a call.
+type reservation struct {
 	scopes []*scope
 	money  Micros
 	tokens int
@@ -45,51 +45,51 @@ type limit struct {
 	firstNeed, wantNeed int64 // cost of the call with the shortest answer, and with the full one
 }
 
-// admit reserves the maximum of a call from every cap. It returns the limit for the answer in
+// admitCall reserves the maximum of a call from every cap. It returns the limit for the answer in
 // tokens, 0 for none. It waits if only reservations of running calls exceed a cap; above a cap
 // the error is an llm.Budget.
-func (b *Books) admit(ctx context.Context, q bid) (*hold, int, error) {
+func (b *Tracker) admitCall(ctx context.Context, q callEstimate) (*reservation, int, error) {
 	if q.account.Unattended {
-		if err := b.unattended(ctx, q); err != nil {
+		if err := b.checkUnattended(ctx, q); err != nil {
 			return nil, 0, err
 		}
 	}
 	for {
-		h, output, wait, err := b.reserve(ctx, q)
+		h, output, wait, err := b.tryReserve(ctx, q)
 		if wait == nil {
 			return h, output, err
 		}
 		select {
 		case <-wait:
 		case <-ctx.Done():
-			return nil, 0, stopped(ctx, q.info)
+			return nil, 0, stoppedError(ctx, q.info)
 		}
 	}
 }
 
-func (b *Books) unattended(ctx context.Context, q bid) error {
+func (b *Tracker) checkUnattended(ctx context.Context, q callEstimate) error {
 	if b.rate.max < 0 {
 		return &llm.Error{
 			Kind: llm.Budget, Provider: q.info.Provider, Message: "unattended model calls are switched off",
 			Remedy: "allow some: hob config set autonomy.calls_per_minute 10",
 		}
 	}
-	if b.rate.wait(ctx) != nil {
-		return stopped(ctx, q.info)
+	if b.rate.waitForSlot(ctx) != nil {
+		return stoppedError(ctx, q.info)
 	}
 	return nil
 }
 
-func stopped(ctx context.Context, info llm.Info) error {
+func stoppedError(ctx context.Context, info llm.Info) error {
 	return &llm.Error{Kind: llm.Interrupted, Provider: info.Provider, Message: "the model call was cancelled", Err: context.Cause(ctx)}
 }
 
-// reserve checks the caps once; if wait is not nil, check again when it is closed.
-func (b *Books) reserve(ctx context.Context, q bid) (h *hold, output int, wait chan struct{}, err error) {
+// tryReserve checks the caps once; if wait is not nil, check again when it is closed.
+func (b *Tracker) tryReserve(ctx context.Context, q callEstimate) (h *reservation, output int, wait chan struct{}, err error) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	now := time.Now()
-	limits, scopes, err := b.limits(ctx, q, now)
+	limits, scopes, err := b.applicableLimits(ctx, q, now)
 	if err != nil {
 		return nil, 0, nil, &llm.Error{Kind: llm.Budget, Provider: q.info.Provider, Message: err.Error(), Remedy: "see: hob doctor", Err: err}
 	}
@@ -101,14 +101,14 @@ func (b *Books) reserve(ctx context.Context, q bid) (h *hold, output int, wait c
 		switch left := l.cap - l.spent; {
 		case left < l.firstNeed:
 			b.sayReached(l, q)
-			return nil, 0, nil, l.refusal(q)
+			return nil, 0, nil, l.refusalError(q)
 		case left-l.held < l.firstNeed:
 			return nil, 0, b.freed, nil
 		case left-l.held < l.wantNeed:
-			output = min(output, l.affords(left-l.held, q))
+			output = min(output, l.affordableTokens(left-l.held, q))
 		}
 	}
-	h = &hold{scopes: scopes, money: q.price.most(q.input, output), tokens: q.input + output}
+	h = &reservation{scopes: scopes, money: q.price.maxCost(q.input, output), tokens: q.input + output}
 	for _, s := range scopes {
 		s.heldMoney += h.money
 		s.heldTokens += h.tokens
@@ -119,18 +119,18 @@ func (b *Books) reserve(ctx context.Context, q bid) (h *hold, output int, wait c
 	return h, output, nil, nil
 }
 
-// limits lists the caps that apply to a call, with their state.
-func (b *Books) limits(ctx context.Context, q bid, now time.Time) (out []limit, scopes []*scope, err error) {
+// applicableLimits lists the caps that apply to a call, with their state.
+func (b *Tracker) applicableLimits(ctx context.Context, q callEstimate, now time.Time) (out []limit, scopes []*scope, err error) {
 	agents := []string{""}
 	if q.account.Agent != "" {
 		agents = append(agents, q.account.Agent)
 	}
 	for _, agent := range agents {
 		caps := b.o.Caps(agent)
-		if caps.none() {
+		if caps.isUnlimited() {
 			continue
 		}
-		s, err := b.scope(ctx, agent, now)
+		s, err := b.currentScope(ctx, agent, now)
 		if err != nil {
 			return nil, nil, err
 		}
@@ -145,23 +145,23 @@ func (b *Books) limits(ctx context.Context, q bid, now time.Time) (out []limit, 
 				continue
 			}
 			l.agent = agent
-			l.needs(q)
+			l.computeNeeds(q)
 			out = append(out, l)
 		}
 	}
 	return out, scopes, nil
 }
 
-func (l *limit) needs(q bid) {
+func (l *limit) computeNeeds(q callEstimate) {
 	least := min(q.output, leastOutput)
 	l.firstNeed, l.wantNeed = int64(q.input+least), int64(q.input+q.output)
 	if l.money {
-		l.firstNeed, l.wantNeed = int64(q.price.most(q.input, least)), int64(q.price.most(q.input, q.output))
+		l.firstNeed, l.wantNeed = int64(q.price.maxCost(q.input, least)), int64(q.price.maxCost(q.input, q.output))
 	}
 }
 
-// affords returns how many tokens of an answer fit into the rest.
-func (l *limit) affords(left int64, q bid) int {
+// affordableTokens returns how many tokens of an answer fit into the rest.
+func (l *limit) affordableTokens(left int64, q callEstimate) int {
 	if !l.money {
 		return int(left) - q.input
 	}
@@ -176,32 +176,32 @@ func (l *limit) affords(left int64, q bid) int {
 	return least + int(float64(left-l.firstNeed)/price)
 }
 
-func (l *limit) refusal(q bid) *llm.Error {
+func (l *limit) refusalError(q callEstimate) *llm.Error {
 	return &llm.Error{
 		Kind: llm.Budget, Provider: q.info.Provider,
-		Message: fmt.Sprintf("%s is reached (%s so far, and this call may take %s)", l.title(), l.amount(l.spent), l.amount(l.firstNeed)),
-		Remedy:  "raise it: " + l.remedy(),
+		Message: fmt.Sprintf("%s is reached (%s so far, and this call may take %s)", l.capTitle(), l.formatAmount(l.spent), l.formatAmount(l.firstNeed)),
+		Remedy:  "raise it: " + l.remedyCommand(),
 	}
 }
 
-// title formats "the cap of $1.00 a day".
-func (l *limit) title() string {
+// capTitle formats "the cap of $1.00 a day".
+func (l *limit) capTitle() string {
 	of := ""
 	if l.agent != "" {
 		of = " for " + l.agent
 	}
-	return fmt.Sprintf("the cap of %s %s%s", l.amount(l.cap), l.per, of)
+	return fmt.Sprintf("the cap of %s %s%s", l.formatAmount(l.cap), l.per, of)
 }
 
-func (l *limit) amount(n int64) string {
+func (l *limit) formatAmount(n int64) string {
 	if l.money {
 		return Micros(n).String()
 	}
 	return fmt.Sprintf("%d tokens", n)
 }
 
-// remedy returns the command that doubles the cap, or removes an agent's share of it.
-func (l *limit) remedy() string {
+// remedyCommand returns the command that doubles the cap, or removes an agent's share of it.
+func (l *limit) remedyCommand() string {
 	switch {
 	case l.agent != "":
 		return "hob config set agents." + l.agent + ".budget_share 1"
@@ -211,30 +211,30 @@ func (l *limit) remedy() string {
 	return fmt.Sprintf("hob config set budget.%s %d", l.key, 2*l.cap)
 }
 
-// once returns the key of a message about a cap: it differs in the next period and for another
+// messageKey returns the key of a message about a cap: it differs in the next period and for another
 // cap.
-func (l *limit) once(what string) string {
+func (l *limit) messageKey(what string) string {
 	return fmt.Sprintf("budget:%s:%s:%s:%s:%d", what, l.agent, l.key, l.name, l.cap)
 }
 
-func (b *Books) sayReached(l limit, q bid) {
-	b.say(l.once("reached"), fmt.Sprintf("The cap of %s %s is reached (%s so far, and the next call to %s may take %s): until %s I continue with the built-in brain, or raise it with `%s`.",
-		l.amount(l.cap), l.per, l.amount(l.spent), q.info.Name(), l.amount(l.firstNeed), l.until, l.remedy()))
+func (b *Tracker) sayReached(l limit, q callEstimate) {
+	b.queueMessage(l.messageKey("reached"), fmt.Sprintf("The cap of %s %s is reached (%s so far, and the next call to %s may take %s): until %s I continue with the built-in brain, or raise it with `%s`.",
+		l.formatAmount(l.cap), l.per, l.formatAmount(l.spent), q.info.Name(), l.formatAmount(l.firstNeed), l.until, l.remedyCommand()))
 }
 
-func (b *Books) sayWarning(l limit, share float64) {
-	b.say(l.once("warned"), fmt.Sprintf("%.0f %% of the cap of %s %s is used (%s); when it is reached I continue with the built-in brain, unless you raise it with `%s`.",
-		share*100, l.amount(l.cap), l.per, l.amount(l.spent), l.remedy()))
+func (b *Tracker) sayWarning(l limit, share float64) {
+	b.queueMessage(l.messageKey("warned"), fmt.Sprintf("%.0f %% of the cap of %s %s is used (%s); when it is reached I continue with the built-in brain, unless you raise it with `%s`.",
+		share*100, l.formatAmount(l.cap), l.per, l.formatAmount(l.spent), l.remedyCommand()))
 }
 
-func (b *Books) sayUnknown(q bid) {
+func (b *Tracker) sayUnknown(q callEstimate) {
 	u := b.o.Prices().Unknown()
-	b.say("budget:unknown:"+q.info.Name(), fmt.Sprintf("I do not know the price of %s, so it counts toward your cap at a high price ($%g and $%g per million tokens in and out) until you set its price: `hob config set 'prices.\"%s\".input' 1` and the same with output.",
+	b.queueMessage("budget:unknown:"+q.info.Name(), fmt.Sprintf("I do not know the price of %s, so it counts toward your cap at a high price ($%g and $%g per million tokens in and out) until you set its price: `hob config set 'prices.\"%s\".input' 1` and the same with output.",
 		q.info.Name(), u.Input, u.Output, q.info.Name()))
 }
 
-// settle records an ended call and releases its reservation.
-func (b *Books) settle(ctx context.Context, h *hold, c *Call) {
+// commitReservation records an ended call and releases its reservation.
+func (b *Tracker) commitReservation(ctx context.Context, h *reservation, c *Call) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	if h != nil {
@@ -253,27 +253,27 @@ func (b *Books) settle(ctx context.Context, h *hold, c *Call) {
 	_, month := monthOf(time.Now(), zone)
 	for _, agent := range []string{"", c.Account.Agent} {
 		if s := b.scopes[agent]; s != nil {
-			s.add(c, day, month)
+			s.addCall(c, day, month)
 		}
 		if c.Account.Agent == "" {
 			break
 		}
 	}
 	b.pending = append(b.pending, c)
-	b.warn(ctx, c)
+	b.warnNearCap(ctx, c)
 	if c.Outcome == "ok" {
-		wake(b.kick)
+		signalChannel(b.kick)
 		return
 	}
-	wake(b.now) // no step of a turn follows that would store it
+	signalChannel(b.now) // no step of a turn follows that would store it
 }
 
-// warn warns once when a cap is nearly reached.
-func (b *Books) warn(ctx context.Context, c *Call) {
+// warnNearCap warns once when a cap is nearly reached.
+func (b *Tracker) warnNearCap(ctx context.Context, c *Call) {
 	if c.Local {
 		return
 	}
-	limits, _, err := b.limits(ctx, bid{info: llm.Info{Provider: c.Provider, Model: c.Model}, account: c.Account}, time.Now())
+	limits, _, err := b.applicableLimits(ctx, callEstimate{info: llm.Info{Provider: c.Provider, Model: c.Model}, account: c.Account}, time.Now())
 	if err != nil {
 		return // the next call repeats the check
 	}

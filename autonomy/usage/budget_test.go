@@ -14,10 +14,10 @@ import (
 // Concurrent conversations cannot exceed a cap together: the maximum cost of a call is reserved
 // before it starts.
 func TestParallelCallsStayUnderTheCap(t *testing.T) {
-	path := file(t)
+	path := dbPath(t)
 	synctest.Test(t, func(t *testing.T) {
-		d := sit(t, path, &desk{caps: Caps{Daily: Dollars(0.25)}})
-		m := model("m", 1000, 1000) // 0.011 each; a call may take up to 0.0823
+		d := openBooks(t, path, &usageFixture{caps: Caps{Daily: Dollars(0.25)}})
+		m := newFake("m", 1000, 1000) // 0.011 each; a call may take up to 0.0823
 		m.wait = time.Second
 		var wg sync.WaitGroup
 		var mu sync.Mutex
@@ -25,7 +25,7 @@ func TestParallelCallsStayUnderTheCap(t *testing.T) {
 		for range 8 {
 			wg.Go(func() {
 				for range 10 {
-					_, err := d.ask(m, request(1000))
+					_, err := d.callModel(m, newRequest(1000))
 					mu.Lock()
 					if llm.KindOf(err) == llm.Budget {
 						refused++
@@ -42,24 +42,24 @@ func TestParallelCallsStayUnderTheCap(t *testing.T) {
 			t.Fatal(err)
 		}
 		if p[0].Cost > p[0].Cap || p[0].Cost < p[0].Cap*9/10 {
-			t.Errorf("%s of %s is spent after %d calls", p[0].Cost, p[0].Cap, m.calls())
+			t.Errorf("%s of %s is spent after %d calls", p[0].Cost, p[0].Cap, m.callCount())
 		}
-		if refused+m.calls() != 80 || refused == 0 {
-			t.Errorf("%d calls, %d refused", m.calls(), refused)
+		if refused+m.callCount() != 80 || refused == 0 {
+			t.Errorf("%d calls, %d refused", m.callCount(), refused)
 		}
 		if s := d.scopes[""]; s.heldMoney != 0 || s.heldTokens != 0 {
 			t.Errorf("%s and %d tokens stay reserved", s.heldMoney, s.heldTokens)
 		}
-		d.leave()
+		d.closeBooks()
 	})
 }
 
 // Near the cap the answer is limited to the rest.
 func TestTheLastAnswerIsBounded(t *testing.T) {
-	d := sit(t, file(t), &desk{caps: Caps{Daily: Dollars(0.05)}})
-	defer d.leave()
-	m := model("m", 1000, 100)
-	if _, err := d.ask(m, request(2500)); err != nil {
+	d := openBooks(t, dbPath(t), &usageFixture{caps: Caps{Daily: Dollars(0.05)}})
+	defer d.closeBooks()
+	m := newFake("m", 1000, 100)
+	if _, err := d.callModel(m, newRequest(2500)); err != nil {
 		t.Fatal(err)
 	}
 	// 0.05 - 1000 tokens in = 0.049, which is 4900 tokens out.
@@ -67,7 +67,7 @@ func TestTheLastAnswerIsBounded(t *testing.T) {
 		t.Errorf("the answer was bounded by %d tokens", got)
 	}
 	d.caps = Caps{Daily: Dollars(5)}
-	if _, err := d.ask(m, request(2500)); err != nil || m.limits[1] != 0 {
+	if _, err := d.callModel(m, newRequest(2500)); err != nil || m.limits[1] != 0 {
 		t.Errorf("far from the cap: %v, bounded by %d", err, m.limits[1])
 	}
 }
@@ -80,32 +80,32 @@ func TestCaps(t *testing.T) {
 		refused bool
 		told    string
 	}{
-		{"no cap", Caps{}, model("m", 1, 1), false, ""},
-		{"far from it", Caps{Daily: Dollars(1)}, model("m", 1, 1), false, ""},
-		{"a day", Caps{Daily: Dollars(0.01)}, model("m", 1, 1), true, "hob config set budget.daily_usd 0.02"},
-		{"a month", Caps{Daily: Dollars(1), Monthly: Dollars(0.01)}, model("m", 1, 1), true, "until next month"},
-		{"tokens", Caps{DailyTokens: 1000}, model("m", 1, 1), true, "hob config set budget.daily_tokens 2000"},
-		{"tokens of a model without a price", Caps{DailyTokens: 1000}, model("strange", 1, 1), true, "1000 tokens a day"},
-		{"money for a model without a price", Caps{Daily: Dollars(0.05)}, model("strange", 1, 1), true, "cap of $0.05 a day"},
-		{"a cheaper model", Caps{Daily: Dollars(0.01)}, model("cheap", 1, 1), false, ""},
+		{"no cap", Caps{}, newFake("m", 1, 1), false, ""},
+		{"far from it", Caps{Daily: Dollars(1)}, newFake("m", 1, 1), false, ""},
+		{"a day", Caps{Daily: Dollars(0.01)}, newFake("m", 1, 1), true, "hob config set budget.daily_usd 0.02"},
+		{"a month", Caps{Daily: Dollars(1), Monthly: Dollars(0.01)}, newFake("m", 1, 1), true, "until next month"},
+		{"tokens", Caps{DailyTokens: 1000}, newFake("m", 1, 1), true, "hob config set budget.daily_tokens 2000"},
+		{"tokens of a model without a price", Caps{DailyTokens: 1000}, newFake("strange", 1, 1), true, "1000 tokens a day"},
+		{"money for a model without a price", Caps{Daily: Dollars(0.05)}, newFake("strange", 1, 1), true, "cap of $0.05 a day"},
+		{"a cheaper model", Caps{Daily: Dollars(0.01)}, newFake("cheap", 1, 1), false, ""},
 		{"on this machine", Caps{Daily: 1, DailyTokens: 1}, &fake{info: llm.Info{Provider: "ollama", Model: "x", Local: true}}, false, ""},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			d := sit(t, file(t), &desk{caps: tt.caps})
-			defer d.leave()
+			d := openBooks(t, dbPath(t), &usageFixture{caps: tt.caps})
+			defer d.closeBooks()
 			for range 2 {
-				_, err := d.ask(tt.model, request(100))
+				_, err := d.callModel(tt.model, newRequest(100))
 				if (llm.KindOf(err) == llm.Budget) != tt.refused {
 					t.Fatalf("got %v", err)
 				}
-				if tt.refused && !strings.Contains(llm.Sentence(err), "hob config set") {
-					t.Errorf("no remedy: %s", llm.Sentence(err))
+				if tt.refused && !strings.Contains(llm.DescribeError(err), "hob config set") {
+					t.Errorf("no remedy: %s", llm.DescribeError(err))
 				}
 			}
 			if err := d.Flush(t.Context()); err != nil {
 				t.Fatal(err)
 			}
-			said := d.sentences()
+			said := d.toldSentences()
 			want := 0
 			if tt.told != "" {
 				want = 1
@@ -126,26 +126,26 @@ func TestCapsFollowTheOwnersCalendar(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	path := file(t)
+	path := dbPath(t)
 	synctest.Test(t, func(t *testing.T) { // begins at 2000-01-01 02:00 in Vilnius
 		at := time.Date(2026, 3, 28, 23, 0, 0, 0, zone)
 		time.Sleep(time.Until(at))
-		d := sit(t, path, &desk{zone: zone, caps: Caps{Daily: Dollars(0.02), WarnAt: 0.5}})
-		m := model("m", 1000, 1000) // 0.011
+		d := openBooks(t, path, &usageFixture{zone: zone, caps: Caps{Daily: Dollars(0.02), WarnAt: 0.5}})
+		m := newFake("m", 1000, 1000) // 0.011
 		ask := func(want bool) {
 			t.Helper()
-			if _, err := d.ask(m, request(100)); (err == nil) != want {
+			if _, err := d.callModel(m, newRequest(100)); (err == nil) != want {
 				t.Errorf("at %s: %v", time.Now().In(zone), err)
 			}
 		}
 		ask(true)
 		ask(false)
 		told := d.told
-		d.leave()
-		if len(told) != 2 || !strings.Contains(strings.Join(d.sentences(), " "), "55 % of the cap of $0.02 a day") {
-			t.Errorf("told: %q", d.sentences())
+		d.closeBooks()
+		if len(told) != 2 || !strings.Contains(strings.Join(d.toldSentences(), " "), "55 % of the cap of $0.02 a day") {
+			t.Errorf("told: %q", d.toldSentences())
 		}
-		d = sit(t, path, &desk{zone: zone, caps: Caps{Daily: Dollars(0.02), WarnAt: 0.5}, told: told})
+		d = openBooks(t, path, &usageFixture{zone: zone, caps: Caps{Daily: Dollars(0.02), WarnAt: 0.5}, told: told})
 		ask(false) // after a restart
 		time.Sleep(59 * time.Minute)
 		ask(false)
@@ -157,58 +157,58 @@ func TestCapsFollowTheOwnersCalendar(t *testing.T) {
 		ask(true) // the 30th
 		d.caps.Daily = Dollars(1)
 		ask(true)
-		d.leave()
+		d.closeBooks()
 		if n := len(told); n != 2+1+1+1 { // the 28th; reached and warned on the 29th; warned on the 30th
-			t.Errorf("%d sentences: %q", n, d.sentences())
+			t.Errorf("%d sentences: %q", n, d.toldSentences())
 		}
 	})
 }
 
 // An agent has its own caps in addition to the total.
 func TestAnAgentsCaps(t *testing.T) {
-	d := sit(t, file(t), &desk{caps: Caps{Daily: Dollars(1)}, agt: map[string]Caps{"scout": {Daily: Dollars(0.02)}}})
-	defer d.leave()
-	m, r := model("m", 1000, 1000), request(100)
+	d := openBooks(t, dbPath(t), &usageFixture{caps: Caps{Daily: Dollars(1)}, agt: map[string]Caps{"scout": {Daily: Dollars(0.02)}}})
+	defer d.closeBooks()
+	m, r := newFake("m", 1000, 1000), newRequest(100)
 	r.Account.Agent = "scout"
-	if _, err := d.ask(m, r); err != nil {
+	if _, err := d.callModel(m, r); err != nil {
 		t.Fatal(err)
 	}
-	_, err := d.ask(m, r)
+	_, err := d.callModel(m, r)
 	if llm.KindOf(err) != llm.Budget || !strings.Contains(err.Error(), "for scout") {
 		t.Errorf("the agent's second call: %v", err)
 	}
-	if _, err := d.ask(m, request(100)); err != nil {
+	if _, err := d.callModel(m, newRequest(100)); err != nil {
 		t.Errorf("another's call: %v", err)
 	}
 }
 
 // Unattended calls are limited per minute.
 func TestUnattendedCalls(t *testing.T) {
-	path := file(t)
+	path := dbPath(t)
 	synctest.Test(t, func(t *testing.T) {
-		d := sit(t, path, &desk{})
-		r := request(10)
+		d := openBooks(t, path, &usageFixture{})
+		r := newRequest(10)
 		r.Account.Unattended = true
 		start := time.Now()
 		for range 25 {
-			if _, err := d.ask(model("m", 1, 1), r); err != nil {
+			if _, err := d.callModel(newFake("m", 1, 1), r); err != nil {
 				t.Fatal(err)
 			}
 		}
 		if took := time.Since(start); took != 2*time.Minute {
 			t.Errorf("25 calls took %s", took)
 		}
-		if ok, at := d.Room(time.Now()); !ok {
+		if ok, at := d.CanSpend(time.Now()); !ok {
 			t.Errorf("no room until %s", at)
 		}
-		if _, err := d.ask(model("m", 1, 1), request(10)); err != nil || time.Since(start) != 2*time.Minute {
+		if _, err := d.callModel(newFake("m", 1, 1), newRequest(10)); err != nil || time.Since(start) != 2*time.Minute {
 			t.Errorf("a call for which somebody waits: %v", err)
 		}
 		d.rate.max = -1
-		if _, err := d.ask(model("m", 1, 1), r); llm.KindOf(err) != llm.Budget {
+		if _, err := d.callModel(newFake("m", 1, 1), r); llm.KindOf(err) != llm.Budget {
 			t.Errorf("switched off: %v", err)
 		}
-		d.leave()
+		d.closeBooks()
 	})
 }
 
@@ -227,7 +227,7 @@ func TestResort(t *testing.T) {
 		{"another error", &fake{err: &llm.Error{Kind: llm.Network}}, "", llm.Network, ""},
 		{"over the cap after a word", &fake{text: "Go", err: &llm.Error{Kind: llm.Budget, Visible: true}}, "Go", llm.Budget, ""},
 	} {
-		r, err := llm.Collect(Resort(tt.first, last).Stream(t.Context(), llm.Request{}))
+		r, err := llm.Collect(WithLastResort(tt.first, last).Stream(t.Context(), llm.Request{}))
 		if r.Text() != tt.want || llm.KindOf(err) != tt.kind || r.Model != tt.by {
 			t.Errorf("%s: %q by %q, %v", tt.name, r.Text(), r.Model, err)
 		}

@@ -6,18 +6,18 @@ import "time"
 // existing instant, also if clocks change at midnight.
 func dayOf(t time.Time, zone *time.Location) (name string, from time.Time) {
 	t = t.In(zone)
-	return t.Format(time.DateOnly), begin(t.Year(), t.Month(), t.Day(), zone)
+	return t.Format(time.DateOnly), dayStart(t.Year(), t.Month(), t.Day(), zone)
 }
 
 // monthOf returns the name and the first instant of the month of t.
 func monthOf(t time.Time, zone *time.Location) (name string, from time.Time) {
 	t = t.In(zone)
-	return t.Format("2006-01"), begin(t.Year(), t.Month(), 1, zone)
+	return t.Format("2006-01"), dayStart(t.Year(), t.Month(), 1, zone)
 }
 
-// begin returns the first instant of a day. For a skipped midnight time.Date returns an instant
+// dayStart returns the first instant of a day. For a skipped midnight time.Date returns an instant
 // of the previous day, and for a repeated one the first.
-func begin(y int, m time.Month, d int, zone *time.Location) time.Time {
+func dayStart(y int, m time.Month, d int, zone *time.Location) time.Time {
 	t := time.Date(y, m, d, 0, 0, 0, 0, zone)
 	for t.Day() != d { // clocks change by at most a few hours
 		t = t.Add(15 * time.Minute)

@@ -11,14 +11,14 @@ import (
 
 // MeterEmbedder is Meter for embedders: it refuses calls above the caps and records each call
 // under the account. Vectors are not text output, so only the input counts.
-func (b *Books) MeterEmbedder(e llm.Embedder, info llm.Info, a llm.Account, o MeterOptions) llm.Embedder {
+func (b *Tracker) MeterEmbedder(e llm.Embedder, info llm.Info, a llm.Account, o MeterOptions) llm.Embedder {
 	a.Purpose = llm.ForVectors
 	return &embedMeter{e: e, b: b, info: info, account: a, o: o}
 }
 
 type embedMeter struct {
 	e       llm.Embedder
-	b       *Books
+	b       *Tracker
 	info    llm.Info
 	account llm.Account
 	o       MeterOptions
@@ -33,31 +33,31 @@ func (m *embedMeter) Embed(ctx context.Context, texts []string) ([][]float32, ll
 		ID: uuid.Must(uuid.NewV7()).String(), At: time.Now(), Provider: m.info.Provider, Model: m.info.Model, Account: m.account,
 		Outcome: string(llm.Interrupted),
 	}
-	var chars measure
+	var chars requestMeasure
 	for _, t := range texts {
 		chars.bytes += len(t)
 	}
-	input := m.b.tokens(m.info.Name(), chars)
-	q := bid{info: m.info, account: m.account, input: input}
+	input := m.b.estimateTokens(m.info.Name(), chars)
+	q := callEstimate{info: m.info, account: m.account, input: input}
 	prices := m.b.o.Prices()
 	if q.price, q.priced = prices.Of(m.info, m.o.Host); !q.priced {
 		q.price = prices.Unknown()
 	}
 	c.Local = m.info.Local && q.price == (Price{})
-	var h *hold
+	var h *reservation
 	if !c.Local {
 		var err error
-		if h, _, err = m.b.admit(ctx, q); err != nil {
+		if h, _, err = m.b.admitCall(ctx, q); err != nil {
 			return nil, llm.Usage{}, err
 		}
 	}
 	vectors, usage, err := m.e.Embed(ctx, texts)
-	t := tally{input: input, done: err == nil, usage: usage, err: err}
-	t.into(c)
-	c.price(m.info, m.o.Host, prices)
+	t := streamMeter{input: input, done: err == nil, usage: usage, err: err}
+	t.fillCall(c)
+	c.setPrice(m.info, m.o.Host, prices)
 	if err == nil && usage.Known {
-		m.b.learn(c.name(), chars.bytes, usage.Input)
+		m.b.learnRatio(c.modelName(), chars.bytes, usage.Input)
 	}
-	m.b.settle(context.WithoutCancel(ctx), h, c)
+	m.b.commitReservation(context.WithoutCancel(ctx), h, c)
 	return vectors, usage, err
 }

@@ -43,8 +43,8 @@ func TestVectorsAreBookedAndBound(t *testing.T) {
 		{"a refusal is free", info, Caps{Daily: Dollars(1)}, refusal, 2, 0, llm.Unauthorized},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			d := sit(t, file(t), &desk{caps: tt.caps})
-			defer d.leave()
+			d := openBooks(t, dbPath(t), &usageFixture{caps: tt.caps})
+			defer d.closeBooks()
 			v := &vectors{usage: llm.Usage{Input: 40, Known: true}, err: tt.fails}
 			e := d.MeterEmbedder(v, tt.info, llm.Account{}, MeterOptions{})
 			var last error
@@ -68,8 +68,8 @@ func TestVectorsAreBookedAndBound(t *testing.T) {
 }
 
 func TestNoTextsCostNoCall(t *testing.T) {
-	d := sit(t, file(t), &desk{})
-	defer d.leave()
+	d := openBooks(t, dbPath(t), &usageFixture{})
+	defer d.closeBooks()
 	v := &vectors{err: errors.New("asked")}
 	if _, _, err := d.MeterEmbedder(v, llm.Info{}, llm.Account{}, MeterOptions{}).Embed(t.Context(), nil); err != nil || v.calls > 0 {
 		t.Errorf("%d calls, %v", v.calls, err)

@@ -23,11 +23,11 @@ type MeterOptions struct {
 
 // Meter returns a model that checks each call against the caps and records it when it ends,
 // with or without an error. Wrap Retry around it, not inside: each attempt costs.
-func (b *Books) Meter(m llm.Model, o MeterOptions) llm.Model { return &meter{Model: m, b: b, o: o} }
+func (b *Tracker) Meter(m llm.Model, o MeterOptions) llm.Model { return &meter{Model: m, b: b, o: o} }
 
 type meter struct {
 	llm.Model
-	b *Books
+	b *Tracker
 	o MeterOptions
 }
 
@@ -41,15 +41,15 @@ func (m *meter) Stream(ctx context.Context, r llm.Request) iter.Seq2[llm.Event, 
 		if c.Account.Purpose == "" {
 			c.Account.Purpose = llm.ForTurn
 		}
-		chars := size(r)
-		input := m.b.tokens(info.Name(), chars)
-		q := m.bid(info, c.Account, r, input)
+		chars := requestSize(r)
+		input := m.b.estimateTokens(info.Name(), chars)
+		q := m.newBid(info, c.Account, r, input)
 		c.Local = info.Local && q.price == (Price{}) // the user may have set a price
-		var h *hold
+		var h *reservation
 		if !c.Local {
 			var limit int
 			var err error
-			if h, limit, err = m.b.admit(ctx, q); err != nil {
+			if h, limit, err = m.b.admitCall(ctx, q); err != nil {
 				yield(llm.Event{}, err)
 				return
 			}
@@ -57,17 +57,17 @@ func (m *meter) Stream(ctx context.Context, r llm.Request) iter.Seq2[llm.Event, 
 				r.MaxTokens = limit
 			}
 		}
-		out := tally{input: input}
+		out := streamMeter{input: input}
 		defer func() {
-			out.into(c)
-			c.price(m.Info(), m.o.Host, m.b.o.Prices())
+			out.fillCall(c)
+			c.setPrice(m.Info(), m.o.Host, m.b.o.Prices())
 			if c.Usage.Known && chars.images == 0 {
-				m.b.learn(c.name(), chars.bytes, c.Usage.Input)
+				m.b.learnRatio(c.modelName(), chars.bytes, c.Usage.Input)
 			}
-			m.b.settle(context.WithoutCancel(ctx), h, c)
+			m.b.commitReservation(context.WithoutCancel(ctx), h, c)
 		}()
 		for e, err := range m.Model.Stream(ctx, r) {
-			out.take(e, err)
+			out.addEvent(e, err)
 			if !yield(e, err) {
 				return
 			}
@@ -75,8 +75,8 @@ func (m *meter) Stream(ctx context.Context, r llm.Request) iter.Seq2[llm.Event, 
 	}
 }
 
-func (m *meter) bid(info llm.Info, a llm.Account, r llm.Request, input int) bid {
-	q := bid{info: info, account: a, input: input, output: typicalOutput}
+func (m *meter) newBid(info llm.Info, a llm.Account, r llm.Request, input int) callEstimate {
+	q := callEstimate{info: info, account: a, input: input, output: typicalOutput}
 	if r.MaxTokens > 0 {
 		q.output = r.MaxTokens
 	} else if m.o.MaxTokens > 0 {
@@ -89,8 +89,8 @@ func (m *meter) bid(info llm.Info, a llm.Account, r llm.Request, input int) bid 
 	return q
 }
 
-// price computes the cost of a call.
-func (c *Call) price(info llm.Info, host string, prices *Prices) {
+// setPrice computes the cost of a call.
+func (c *Call) setPrice(info llm.Info, host string, prices *Prices) {
 	c.Model = info.Model // a server that was queried for its models has a name now
 	p, ok := prices.Of(info, host)
 	if !ok {
@@ -104,8 +104,8 @@ func (c *Call) price(info llm.Info, host string, prices *Prices) {
 	c.Cost, c.Counted = &cost, cost
 }
 
-// tally measures the usage of a stream.
-type tally struct {
+// streamMeter measures the usage of a stream.
+type streamMeter struct {
 	input int // estimated tokens of the request
 	bytes int // bytes of the answer
 	begun bool
@@ -114,7 +114,7 @@ type tally struct {
 	err   error
 }
 
-func (t *tally) take(e llm.Event, err error) {
+func (t *streamMeter) addEvent(e llm.Event, err error) {
 	if err != nil {
 		t.err = err
 		return
@@ -128,8 +128,8 @@ func (t *tally) take(e llm.Event, err error) {
 	}
 }
 
-// into writes the usage into the call.
-func (t *tally) into(c *Call) {
+// fillCall writes the usage into the call.
+func (t *streamMeter) fillCall(c *Call) {
 	switch {
 	case t.done:
 		c.Outcome = "ok"
@@ -141,16 +141,16 @@ func (t *tally) into(c *Call) {
 	switch {
 	case t.done && t.usage.Known:
 		c.Usage = t.usage
-	case t.done || t.begun || charged(t.err): // unknown usage: record the estimate
-		c.Usage = llm.Usage{Input: t.input, Output: estimate(t.bytes, 0)}
+	case t.done || t.begun || mayCharge(t.err): // unknown usage: record the estimate
+		c.Usage = llm.Usage{Input: t.input, Output: estimateSize(t.bytes, 0)}
 	default:
 		c.Usage = llm.Usage{Known: true} // zero usage
 	}
 }
 
-// charged reports whether a provider may charge for a call without an answer. It does not
+// mayCharge reports whether a provider may charge for a call without an answer. It does not
 // charge for refused requests and for those that did not reach it.
-func charged(err error) bool {
+func mayCharge(err error) bool {
 	e, ok := errors.AsType[*llm.Error](err)
 	if !ok {
 		return true // the caller cancelled it
@@ -167,10 +167,10 @@ const (
 	tokensPerImage = 1600 // for the largest image that providers do not shrink
 )
 
-// measure is the size of a request.
-type measure struct{ bytes, images int }
+// requestMeasure is the size of a request.
+type requestMeasure struct{ bytes, images int }
 
-func size(r llm.Request) (m measure) {
+func requestSize(r llm.Request) (m requestMeasure) {
 	m.bytes = len(r.System)
 	for _, t := range r.Tools {
 		m.bytes += len(t.Name) + len(t.Description) + len(t.Schema)
@@ -193,23 +193,23 @@ func size(r llm.Request) (m measure) {
 	return m
 }
 
-func estimate(bytes, images int) int {
+func estimateSize(bytes, images int) int {
 	return int(float64(bytes)/bytesPerToken) + images*tokensPerImage
 }
 
-// tokens estimates the tokens of a request from the provider's last count, plus 10 %.
-func (b *Books) tokens(model string, m measure) int {
+// estimateTokens estimates the tokens of a request from the provider's last count, plus 10 %.
+func (b *Tracker) estimateTokens(model string, m requestMeasure) int {
 	b.mu.Lock()
 	per := b.sizes[model]
 	b.mu.Unlock()
 	if per == 0 {
-		return estimate(m.bytes, m.images)
+		return estimateSize(m.bytes, m.images)
 	}
 	return int(float64(m.bytes)/per*1.1) + m.images*tokensPerImage
 }
 
-// learn stores the bytes per token of this model's requests.
-func (b *Books) learn(model string, bytes, tokens int) {
+// learnRatio stores the bytes per token of this model's requests.
+func (b *Tracker) learnRatio(model string, bytes, tokens int) {
 	if tokens < 50 || bytes == 0 {
 		return // too little data
 	}
@@ -218,9 +218,9 @@ func (b *Books) learn(model string, bytes, tokens int) {
 	b.sizes[model] = min(max(float64(bytes)/float64(tokens), 1), 6)
 }
 
-// Resort returns a model that falls back to last if m's caps refuse the call, unless visible
+// WithLastResort returns a model that falls back to last if m's caps refuse the call, unless visible
 // output was already streamed.
-func Resort(m, last llm.Model) llm.Model { return &resort{Model: m, last: last} }
+func WithLastResort(m, last llm.Model) llm.Model { return &resort{Model: m, last: last} }
 
 type resort struct {
 	llm.Model

@@ -25,13 +25,13 @@ func (m Micros) String() string {
 	case m < 100:
 		return "under $0.0001"
 	case m < 100_000:
-		return "$" + cents(fmt.Sprintf("%.4f", m.USD()))
+		return "$" + trimZeros(fmt.Sprintf("%.4f", m.USD()))
 	}
 	return fmt.Sprintf("$%.2f", m.USD())
 }
 
-// cents removes trailing zeros: 0.0500 becomes 0.05.
-func cents(s string) string {
+// trimZeros removes trailing zeros: 0.0500 becomes 0.05.
+func trimZeros(s string) string {
 	for strings.HasSuffix(s, "0") && len(s) > len("0.00") {
 		s = s[:len(s)-1]
 	}

@@ -39,9 +39,9 @@ func (p Price) Cost(u llm.Usage) Micros {
 	return Micros(math.Ceil(sum - 1e-6)) // 1 $ a million tokens is 1 µ$ a token
 }
 
-// most returns the maximum cost of a call: no input cached yet, and all of it written to the
+// maxCost returns the maximum cost of a call: no input cached yet, and all of it written to the
 // cache.
-func (p Price) most(input, output int) Micros {
+func (p Price) maxCost(input, output int) Micros {
 	return max(p.Cost(llm.Usage{Input: input, Output: output}), p.Cost(llm.Usage{Input: input, Output: output, CacheWrite: input}))
 }
 
@@ -112,7 +112,7 @@ func (p *Prices) Unknown() Price { return p.unknown }
 // names are only defined there.
 func (p *Prices) Of(info llm.Info, host string) (Price, bool) {
 	for _, k := range p.patterns {
-		if fits(k, info.Name()) {
+		if matchesPattern(k, info.Name()) {
 			return p.own[k], true
 		}
 	}
@@ -134,21 +134,21 @@ func (p *Prices) Of(info llm.Info, host string) (Price, bool) {
 	if price, ok := list[model]; ok {
 		return price, true
 	}
-	price, ok := list[undated(model)]
+	price, ok := list[stripDate(model)]
 	return price, ok
 }
 
-// undated removes the date from a name: claude-sonnet-4-20250514, gpt-4o-2024-08-06,
+// stripDate removes the date from a name: claude-sonnet-4-20250514, gpt-4o-2024-08-06,
 // gemini-2.5-flash-preview-05-20, mistral-small-latest. Any other suffix is a different model
 // with its own price.
-func undated(model string) string {
+func stripDate(model string) string {
 	for {
 		i := strings.LastIndexByte(model, '-')
 		if i <= 0 {
 			return model
 		}
 		switch end := model[i+1:]; {
-		case end == "latest", end == "preview", digits(end) && (len(end)%2 == 0 || end[0] == '0'):
+		case end == "latest", end == "preview", isDigits(end) && (len(end)%2 == 0 || end[0] == '0'):
 			model = model[:i]
 		default:
 			return model
@@ -156,12 +156,12 @@ func undated(model string) string {
 	}
 }
 
-func digits(s string) bool {
+func isDigits(s string) bool {
 	return s != "" && strings.Trim(s, "0123456789") == ""
 }
 
-// fits matches a pattern in which * matches any text.
-func fits(pattern, name string) bool {
+// matchesPattern matches a pattern in which * matches any text.
+func matchesPattern(pattern, name string) bool {
 	first, rest, star := strings.Cut(pattern, "*")
 	if !star {
 		return pattern == name
@@ -171,7 +171,7 @@ func fits(pattern, name string) bool {
 	}
 	name = name[len(first):]
 	for i := 0; i <= len(name); i++ {
-		if fits(rest, name[i:]) {
+		if matchesPattern(rest, name[i:]) {
 			return true
 		}
 	}

@@ -8,7 +8,7 @@ import (
 	"hob/autonomy/llm"
 )
 
-func prices(t testing.TB, own map[string]Price) *Prices {
+func newPrices(t testing.TB, own map[string]Price) *Prices {
 	t.Helper()
 	p, err := NewPrices(own)
 	if err != nil {
@@ -19,7 +19,7 @@ func prices(t testing.TB, own map[string]Price) *Prices {
 
 func TestPriceOfAModel(t *testing.T) {
 	own := map[string]Price{"work/*": {Input: 7, Output: 8}, "work/special": {Input: 1, Output: 2}, "lan/*": {}, "anthropic/claude-haiku-4-5": {Input: 0.5, Output: 2}}
-	p := prices(t, own)
+	p := newPrices(t, own)
 	for _, tt := range []struct {
 		name, provider, model, host string
 		local                       bool
@@ -82,7 +82,7 @@ func TestCost(t *testing.T) {
 
 // The price list is data; only this test checks it.
 func TestPriceList(t *testing.T) {
-	p := prices(t, nil)
+	p := newPrices(t, nil)
 	day, err := time.Parse(time.DateOnly, p.AsOf())
 	if err != nil || day.Year() < 2025 {
 		t.Errorf("the list is of %q: %v", p.AsOf(), err)
@@ -95,7 +95,7 @@ func TestPriceList(t *testing.T) {
 				b, _ := json.Marshal(m)
 				t.Errorf("%s/%s costs %s?", v, name, b)
 			}
-			if undated(name) != name && models[undated(name)] == (Price{}) {
+			if stripDate(name) != name && models[stripDate(name)] == (Price{}) {
 				t.Errorf("%s/%s is found only by its name, not with a date", v, name)
 			}
 		}

@@ -13,14 +13,14 @@ type limiter struct {
 	used []time.Time
 }
 
-// room reports whether a call is allowed, and otherwise when to retry.
-func (r *limiter) room(now time.Time) (ok bool, at time.Time) {
+// hasRoom reports whether a call is allowed, and otherwise when to retry.
+func (r *limiter) hasRoom(now time.Time) (ok bool, at time.Time) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	return r.look(now)
+	return r.checkWindow(now)
 }
 
-func (r *limiter) look(now time.Time) (ok bool, at time.Time) {
+func (r *limiter) checkWindow(now time.Time) (ok bool, at time.Time) {
 	if r.max < 0 {
 		return false, now.Add(time.Hour)
 	}
@@ -33,20 +33,20 @@ func (r *limiter) look(now time.Time) (ok bool, at time.Time) {
 	return true, now
 }
 
-// take is like room and counts the call.
-func (r *limiter) take(now time.Time) (ok bool, at time.Time) {
+// takeSlot is like room and counts the call.
+func (r *limiter) takeSlot(now time.Time) (ok bool, at time.Time) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	if ok, at = r.look(now); ok {
+	if ok, at = r.checkWindow(now); ok {
 		r.used = append(r.used, now)
 	}
 	return ok, at
 }
 
-// wait counts a call as soon as it is allowed.
-func (r *limiter) wait(ctx context.Context) error {
+// waitForSlot counts a call as soon as it is allowed.
+func (r *limiter) waitForSlot(ctx context.Context) error {
 	for {
-		ok, at := r.take(time.Now())
+		ok, at := r.takeSlot(time.Now())
 		if ok {
 			return nil
 		}

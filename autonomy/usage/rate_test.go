@@ -28,12 +28,12 @@ func TestLimiter(t *testing.T) {
 		{time.Hour, true, 0},
 	}
 	for i, s := range steps {
-		ok, back := r.take(at.Add(s.after))
+		ok, back := r.takeSlot(at.Add(s.after))
 		if ok != s.ok || (!ok && !back.Equal(at.Add(s.back))) {
 			t.Errorf("step %d at %v: %v, retry at %v", i, s.after, ok, back.Sub(at))
 		}
 	}
-	if ok, back := (&limiter{max: -1}).take(at); ok || !back.After(at) {
+	if ok, back := (&limiter{max: -1}).takeSlot(at); ok || !back.After(at) {
 		t.Errorf("nothing may pass: %v, %v", ok, back)
 	}
 }
@@ -46,7 +46,7 @@ func TestTheLimiterIsShared(t *testing.T) {
 	for range 8 {
 		wg.Go(func() {
 			for range 5 {
-				if ok, _ := r.take(now); ok {
+				if ok, _ := r.takeSlot(now); ok {
 					passed.Add(1)
 				}
 			}

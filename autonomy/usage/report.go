@@ -7,7 +7,7 @@ import (
 	"time"
 
 	"hob/autonomy/llm"
-	"hob/knowledge/store"
+	"hob/platform/store"
 )
 
 // Day is the usage of one model on one day.
@@ -26,8 +26,8 @@ type Day struct {
 }
 
 // Days returns the calls summed by day and model, newest day first, at most n rows.
-func (b *Books) Days(ctx context.Context, n int) ([]Day, error) {
-	if err := b.stored(ctx); err != nil {
+func (b *Tracker) Days(ctx context.Context, n int) ([]Day, error) {
+	if err := b.flushPending(ctx); err != nil {
 		return nil, err
 	}
 	rows, err := b.db.Read().QueryContext(ctx, `SELECT at, provider, model, event, input, output, cache_read, cache_write, known, cost, local FROM model_calls ORDER BY at DESC, id DESC`)
@@ -46,7 +46,7 @@ func (b *Books) Days(ctx context.Context, n int) ([]Day, error) {
 			return nil, fmt.Errorf("usage: %w", err)
 		}
 		day, _ := dayOf(store.Time(at), zone)
-		key := [2]string{day, c.name()}
+		key := [2]string{day, c.modelName()}
 		i, ok := place[key]
 		if !ok {
 			if len(out) == n {
@@ -54,10 +54,10 @@ func (b *Books) Days(ctx context.Context, n int) ([]Day, error) {
 			}
 			i = len(out)
 			place[key] = i
-			out = append(out, Day{Day: day, Model: c.name(), Local: c.Local})
+			out = append(out, Day{Day: day, Model: c.modelName(), Local: c.Local})
 		}
-		out[i].add(&c)
-		if e := [3]string{day, c.name(), c.Account.Event}; c.Account.Event != "" && !events[e] {
+		out[i].addCall(&c)
+		if e := [3]string{day, c.modelName(), c.Account.Event}; c.Account.Event != "" && !events[e] {
 			events[e] = true
 			out[i].Turns++
 		}
@@ -65,7 +65,7 @@ func (b *Books) Days(ctx context.Context, n int) ([]Day, error) {
 	return out, rows.Err()
 }
 
-func (d *Day) add(c *Call) {
+func (d *Day) addCall(c *Call) {
 	d.Calls++
 	d.Usage = d.Usage.Add(c.Usage)
 	switch {
@@ -82,8 +82,8 @@ func (d *Day) add(c *Call) {
 	}
 }
 
-// stored flushes waiting rows, so that the store is complete.
-func (b *Books) stored(ctx context.Context) error {
+// flushPending flushes waiting rows, so that the store is complete.
+func (b *Tracker) flushPending(ctx context.Context) error {
 	b.mu.Lock()
 	n := len(b.pending)
 	b.mu.Unlock()
@@ -108,8 +108,8 @@ type Period struct {
 }
 
 // Periods returns the usage of the current day and month, with the caps.
-func (b *Books) Periods(ctx context.Context) ([]Period, error) {
-	if err := b.stored(ctx); err != nil {
+func (b *Tracker) Periods(ctx context.Context) ([]Period, error) {
+	if err := b.flushPending(ctx); err != nil {
 		return nil, err
 	}
 	now, zone, caps := time.Now(), b.o.Zone(), b.o.Caps("")
@@ -131,8 +131,8 @@ func (b *Books) Periods(ctx context.Context) ([]Period, error) {
 }
 
 // Of returns the cost of the calls of one event; nil without a priced call.
-func (b *Books) Of(ctx context.Context, event string) (calls int, cost *Micros, err error) {
-	if err := b.stored(ctx); err != nil {
+func (b *Tracker) Of(ctx context.Context, event string) (calls int, cost *Micros, err error) {
+	if err := b.flushPending(ctx); err != nil {
 		return 0, nil, err
 	}
 	var sum sql.NullInt64

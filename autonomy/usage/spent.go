@@ -5,7 +5,7 @@ import (
 	"fmt"
 	"time"
 
-	"hob/knowledge/store"
+	"hob/platform/store"
 )
 
 // scope is the usage of one agent, or of all, in the current day and month.
@@ -17,10 +17,10 @@ type scope struct {
 	heldTokens         int
 }
 
-// scope returns the current sums of an agent. The caller holds b.mu. The sums are cached, and
+// currentScope returns the current sums of an agent. The caller holds b.mu. The sums are cached, and
 // read from the store in another day or month: after a start, at midnight, and after a change
 // of the clock or the zone.
-func (b *Books) scope(ctx context.Context, agent string, now time.Time) (*scope, error) {
+func (b *Tracker) currentScope(ctx context.Context, agent string, now time.Time) (*scope, error) {
 	zone := b.o.Zone()
 	day, dayFrom := dayOf(now, zone)
 	month, monthFrom := monthOf(now, zone)
@@ -32,12 +32,12 @@ func (b *Books) scope(ctx context.Context, agent string, now time.Time) (*scope,
 		return s, nil
 	}
 	fresh := scope{day: day, month: month, heldMoney: s.heldMoney, heldTokens: s.heldTokens}
-	if err := b.read(ctx, agent, monthFrom, dayFrom, &fresh); err != nil {
+	if err := b.readSums(ctx, agent, monthFrom, dayFrom, &fresh); err != nil {
 		return nil, err
 	}
 	for _, c := range b.pending {
 		if agent == "" || c.Account.Agent == agent {
-			fresh.add(c, dayFrom, monthFrom)
+			fresh.addCall(c, dayFrom, monthFrom)
 		}
 	}
 	*s = fresh
@@ -45,9 +45,9 @@ func (b *Books) scope(ctx context.Context, agent string, now time.Time) (*scope,
 	return s, nil
 }
 
-// read sums up the stored rows. Waiting rows may be stored concurrently, so the caller holds
+// readSums sums up the stored rows. Waiting rows may be stored concurrently, so the caller holds
 // b.mu, and they are skipped here.
-func (b *Books) read(ctx context.Context, agent string, month, day time.Time, s *scope) error {
+func (b *Tracker) readSums(ctx context.Context, agent string, month, day time.Time, s *scope) error {
 	waits := map[string]bool{}
 	for _, c := range b.pending {
 		waits[c.ID] = true
@@ -77,13 +77,13 @@ func (b *Books) read(ctx context.Context, agent string, month, day time.Time, s 
 	return rows.Err()
 }
 
-// add adds a call to the sums.
-func (s *scope) add(c *Call, day, month time.Time) {
+// addCall adds a call to the sums.
+func (s *scope) addCall(c *Call, day, month time.Time) {
 	if !c.At.Before(month) {
 		s.mthMoney += c.Counted
 	}
 	if !c.At.Before(day) {
 		s.dayMoney += c.Counted
-		s.dayTokens += c.tokens()
+		s.dayTokens += c.countedTokens()
 	}
 }

@@ -18,7 +18,7 @@ import (
 	"time"
 
 	"hob/autonomy/llm"
-	"hob/knowledge/store"
+	"hob/platform/store"
 )
 
 // Call is one model call.
@@ -41,8 +41,8 @@ type Call struct {
 }
 
 // Migrations returns the package's table. Amounts are in millionths of a US dollar.
-func Migrations() store.Set {
-	return store.Set{Owner: "usage", Steps: []string{`
+func Migrations() store.MigrationSet {
+	return store.MigrationSet{Owner: "usage", Steps: []string{`
 CREATE TABLE model_calls (
 	id TEXT PRIMARY KEY, at INTEGER NOT NULL, provider TEXT NOT NULL, model TEXT NOT NULL,
 	agent TEXT NOT NULL, session TEXT NOT NULL, event TEXT NOT NULL, purpose TEXT NOT NULL, outcome TEXT NOT NULL,
@@ -53,8 +53,8 @@ CREATE INDEX model_calls_event ON model_calls(event);
 `}}
 }
 
-// insert stores a row; an existing row stays.
-func (c *Call) insert(tx *store.Tx) error {
+// insertRow stores a row; an existing row stays.
+func (c *Call) insertRow(tx *store.Tx) error {
 	_, err := tx.Exec(`INSERT INTO model_calls (id, at, provider, model, agent, session, event, purpose, outcome, input, output, cache_read, cache_write, known, cost, counted, local)
 		VALUES (?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?) ON CONFLICT (id) DO NOTHING`,
 		c.ID, store.Millis(c.At), c.Provider, c.Model, c.Account.Agent, c.Account.Session, c.Account.Event, string(c.Account.Purpose), c.Outcome,
@@ -65,13 +65,13 @@ func (c *Call) insert(tx *store.Tx) error {
 	return nil
 }
 
-// tokens returns the tokens that count toward a token cap.
-func (c *Call) tokens() int {
+// countedTokens returns the tokens that count toward a token cap.
+func (c *Call) countedTokens() int {
 	if c.Local {
 		return 0
 	}
 	return c.Usage.Input + c.Usage.Output
 }
 
-// name returns "provider/model".
-func (c *Call) name() string { return llm.Info{Provider: c.Provider, Model: c.Model}.Name() }
+// modelName returns "provider/model".
+func (c *Call) modelName() string { return llm.Info{Provider: c.Provider, Model: c.Model}.Name() }

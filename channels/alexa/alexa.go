@@ -27,8 +27,8 @@ import (
 	"time"
 
 	"hob/channels"
-	"hob/platform/markup"
-	"hob/platform/safehttp"
+	"hob/platform/net/safehttp"
+	"hob/platform/text/markup"
 )
 
 // Name is the name of the channel and its section.
@@ -73,12 +73,12 @@ type Channel struct {
 	conf  Config
 	log   *slog.Logger
 	proof *verifier
-	box   *box
+	box   *speechQueue
 	now   func() time.Time
 	wait  time.Duration
 	slow  time.Duration
 
-	buttons channels.Buttons // nil: questions are not
+	buttons channels.ButtonHandler // nil: questions are not
 	spoke   questions
 
 	mu    sync.Mutex
@@ -138,16 +138,16 @@ func (c *Channel) Describe() string {
 
 // Run implements channels.Channel: requests are answered while it runs.
 func (c *Channel) Run(ctx context.Context, r channels.Receiver) error {
-	if err := c.box.load(c.now()); err != nil {
+	if err := c.box.loadFile(c.now()); err != nil {
 		return fmt.Errorf("alexa: read stored answers: %w", err)
 	}
-	c.listen(r)
-	defer c.listen(nil)
+	c.setReceiver(r)
+	defer c.setReceiver(nil)
 	<-ctx.Done()
 	return nil
 }
 
-func (c *Channel) listen(r channels.Receiver) {
+func (c *Channel) setReceiver(r channels.Receiver) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.to = r
@@ -163,28 +163,28 @@ func (c *Channel) Send(_ context.Context, d channels.Delivery) (channels.Receipt
 	case channels.Notice, channels.Send:
 		return channels.Receipt{}, channels.Errorf(channels.Unsupported, "alexa: cannot send without a request from you; choose another channel in [notify]")
 	}
-	if err := c.box.put(d, markup.Plain(d.Markdown()), c.now()); err != nil {
+	if err := c.box.enqueueText(d, markup.Plain(d.Markdown()), c.now()); err != nil {
 		return channels.Receipt{}, channels.Errorf(channels.Temporary, "alexa: store the answer: %w", err)
 	}
 	return channels.Receipt{}, nil
 }
 
-// Hook implements channels.Hooked.
-func (c *Channel) Hook(ctx context.Context, p channels.Post) channels.Posted {
+// Hook implements channels.WebhookReceiver.
+func (c *Channel) Hook(ctx context.Context, p channels.WebhookRequest) channels.WebhookResponse {
 	ctx, cancel := context.WithTimeout(ctx, max(patience, c.wait)) // for the whole request
 	defer cancel()
 	now := c.now()
-	if err := c.proof.verify(ctx, p.Header, p.Body, now); err != nil {
+	if err := c.proof.verifyRequest(ctx, p.Header, p.Body, now); err != nil {
 		c.log.Warn("request rejected: not signed by Amazon", "error", err)
-		return channels.Posted{Status: http.StatusUnauthorized}
+		return channels.WebhookResponse{Status: http.StatusUnauthorized}
 	}
-	q, err := parse(p.Body)
+	q, err := parseRequest(p.Body)
 	if err == nil {
-		err = q.check(c.conf.Skill, now)
+		err = q.checkRequest(c.conf.Skill, now)
 	}
 	if err != nil {
 		c.log.Warn("request from Amazon rejected", "error", err)
-		return channels.Posted{Status: http.StatusUnauthorized}
+		return channels.WebhookResponse{Status: http.StatusUnauthorized}
 	}
 	c.mu.Lock()
 	to := c.to
@@ -193,22 +193,22 @@ func (c *Channel) Hook(ctx context.Context, p channels.Post) channels.Posted {
 		c.voice = fmt.Sprintf("%s (certainty %d of %d)", p.ID, p.Sure.Level, sure)
 	}
 	c.mu.Unlock()
-	what, text := q.means()
+	what, text := q.parseMeaning()
 	switch {
 	case to == nil:
-		return channels.Posted{Status: http.StatusServiceUnavailable}
-	case c.repeated(q.Request.ID, now) && what != speaks: // messages are deduplicated
+		return channels.WebhookResponse{Status: http.StatusServiceUnavailable}
+	case c.isRepeatedRequest(q.Request.ID, now) && what != speaks: // messages are deduplicated
 		c.log.Warn("repeated request from Amazon rejected")
-		return channels.Posted{Status: http.StatusUnauthorized}
+		return channels.WebhookResponse{Status: http.StatusUnauthorized}
 	}
 	ctx, answered := context.WithTimeout(ctx, c.wait)
 	defer answered()
-	return channels.Posted{Status: http.StatusOK, Body: c.answer(ctx, to, q, what, text)}
+	return channels.WebhookResponse{Status: http.StatusOK, Body: c.answerRequest(ctx, to, q, what, text)}
 }
 
-// repeated reports whether a request was received before. Older requests are rejected by their
+// isRepeatedRequest reports whether a request was received before. Older requests are rejected by their
 // time.
-func (c *Channel) repeated(id string, now time.Time) bool {
+func (c *Channel) isRepeatedRequest(id string, now time.Time) bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	maps.DeleteFunc(c.ids, func(_ string, at time.Time) bool { return now.Sub(at).Abs() > 2*tolerance })
@@ -240,40 +240,40 @@ const (
 	unanswered = "I could not accept that answer. The question may already be answered."
 )
 
-// answer handles a request.
-func (c *Channel) answer(ctx context.Context, to channels.Receiver, q *request, what meaning, text string) response {
+// answerRequest handles a request.
+func (c *Channel) answerRequest(ctx context.Context, to channels.Receiver, q *request, what requestMeaning, text string) response {
 	if what == agrees || what == refuses {
-		if a, ok := c.spoke.get(q.Session.ID); ok {
-			return c.decide(ctx, q, a, what == agrees)
+		if a, ok := c.spoke.openQuestion(q.Session.ID); ok {
+			return c.decideSpokenQuestion(ctx, q, a, what == agrees)
 		}
 		what = speaks // not an answer to the question
 	}
-	c.spoke.set(q.Session.ID, asked{})
+	c.spoke.setQuestion(q.Session.ID, spokenQuestion{})
 	switch what {
 	case opens:
-		if r, ok := c.kept(ctx, q, ""); ok {
+		if r, ok := c.speakQueued(ctx, q, ""); ok {
 			return r
 		}
-		return say(hello, help)
+		return speakAndListen(hello, help)
 	case ends:
-		return last(bye)
+		return speakAndEnd(bye)
 	case helps:
-		return say(help, more)
+		return speakAndListen(help, more)
 	case collects:
-		return c.await(ctx, q, "")
+		return c.awaitSpeech(ctx, q, "")
 	case speaks:
-		return c.ask(ctx, to, q, text)
+		return c.askAndWait(ctx, to, q, text)
 	case nothingHeard:
-		return say(unheard, help)
+		return speakAndListen(unheard, help)
 	}
 	return response{Version: "1.0"} // the session has ended and
 }
 
-// kept returns the queued texts for a user, of one event or ("") of all. Only accepted senders
+// speakQueued returns the queued texts for a user, of one event or ("") of all. Only accepted senders
 // have any.
-func (c *Channel) kept(ctx context.Context, q *request, event string) (response, bool) {
+func (c *Channel) speakQueued(ctx context.Context, q *request, event string) (response, bool) {
 	for {
-		said, asks, err := c.box.take(q.user(), event, c.now())
+		said, asks, err := c.box.takeSpeech(q.userID(), event, c.now())
 		if err != nil {
 			c.log.Error("storing answers failed", "error", err)
 		}
@@ -281,19 +281,19 @@ func (c *Channel) kept(ctx context.Context, q *request, event string) (response,
 			return response{}, false
 		}
 		if asks == nil || c.buttons == nil {
-			return say(said, more), true
+			return speakAndListen(said, more), true
 		}
 		question, err := c.buttons.Open(ctx, channels.Delivery{ID: asks.ID, Event: asks.Event, Kind: channels.Question, Channel: Name, Chat: asks.Chat, Text: asks.Text})
 		switch {
 		case err != nil:
 			c.log.Warn("finding the spoken question failed", "error", err)
-			return say(said, more), true
+			return speakAndListen(said, more), true
 		case question == "":
-			c.drop(asks.ID)
+			c.dropQueuedText(asks.ID)
 			if asks.Spoken && said == asks.Text { // already answered
 				continue
 			}
-			return say(said, more), true
+			return speakAndListen(said, more), true
 		}
 		how := elsewhere
 		bare, err := c.buttons.Spoken(ctx, voiceClient(q), channels.Delivery{ID: asks.ID, Event: asks.Event, Kind: channels.Question, Channel: Name, Chat: asks.Chat, Text: asks.Text})
@@ -301,55 +301,55 @@ func (c *Channel) kept(ctx context.Context, q *request, event string) (response,
 			c.log.Warn("checking whether a spoken yes may answer a question failed", "error", err)
 		}
 		if bare != question { // from a background task
-			return say(said+"\n\n"+byItsID, more), true
+			return speakAndListen(said+"\n\n"+byItsID, more), true
 		}
-		if c.voiced(q) || len(c.conf.Voices) > 0 && q.Context.System.Person.ID == "" { // the next words may be recognised
+		if c.hasOwnerVoice(q) || len(c.conf.Voices) > 0 && q.Context.System.Person.ID == "" { // the next words may be recognised
 			how = yesOrNo
 		}
-		c.spoke.set(q.Session.ID, asked{asks.ID, question, asks.Event, c.now()})
-		return say(said+"\n\n"+how, how), true
+		c.spoke.setQuestion(q.Session.ID, spokenQuestion{asks.ID, question, asks.Event, c.now()})
+		return speakAndListen(said+"\n\n"+how, how), true
 	}
 }
 
-func (c *Channel) drop(id string) {
-	if err := c.box.drop(id); err != nil {
+func (c *Channel) dropQueuedText(id string) {
+	if err := c.box.dropText(id); err != nil {
 		c.log.Error("storing answers failed", "error", err)
 	}
 }
 
-// await returns the answer to an event, or that it is not ready yet.
-func (c *Channel) await(ctx context.Context, q *request, event string) response {
+// awaitSpeech returns the answer to an event, or that it is not ready yet.
+func (c *Channel) awaitSpeech(ctx context.Context, q *request, event string) response {
 	late := time.NewTimer(c.slow)
 	defer late.Stop()
 	for {
-		waits, changed := c.box.waiting(q.user())
-		if r, ok := c.kept(ctx, q, event); ok {
+		waits, changed := c.box.waitState(q.userID())
+		if r, ok := c.speakQueued(ctx, q, event); ok {
 			return r
 		}
 		if event == "" && !waits {
-			return say(nothing, more)
+			return speakAndListen(nothing, more)
 		}
 		select {
 		case <-changed:
 		case <-late.C:
-			c.progress(ctx, q)
+			c.sendProgress(ctx, q)
 		case <-ctx.Done():
-			return say(busy, help)
+			return speakAndListen(busy, help)
 		}
 	}
 }
 
-// ask submits a message and waits for its answer.
-func (c *Channel) ask(ctx context.Context, to channels.Receiver, q *request, text string) response {
-	user := q.user()
+// askAndWait submits a message and waits for its answer.
+func (c *Channel) askAndWait(ctx context.Context, to channels.Receiver, q *request, text string) response {
+	user := q.userID()
 	acc, err := to.Receive(ctx, channels.Inbound{Chat: user, Sender: user, Text: text, Key: q.Request.ID, At: q.at, Unknown: true})
 	switch {
 	case errors.Is(err, channels.ErrStranger):
-		return last(stranger)
+		return speakAndEnd(stranger)
 	case err != nil:
 		c.log.Warn("message not accepted", "error", err)
-		return say(notTaken, help)
+		return speakAndListen(notTaken, help)
 	}
-	c.box.expect(user, acc.Event)
-	return c.await(ctx, q, acc.Event)
+	c.box.expectAnswer(user, acc.Event)
+	return c.awaitSpeech(ctx, q, acc.Event)
 }

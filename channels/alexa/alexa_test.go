@@ -28,7 +28,7 @@ import (
 	"hob/channels"
 	"hob/channels/alexa"
 	"hob/channels/channelstest"
-	"hob/platform/safehttp/safehttptest"
+	"hob/platform/net/safehttp/safehttptest"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
@@ -140,7 +140,7 @@ func (a *amazon) serve(path string, b []byte) {
 }
 
 // signed is a body with Amazon's signature.
-func (a *amazon) signed(body string) channels.Post {
+func (a *amazon) signed(body string) channels.WebhookRequest {
 	a.t.Helper()
 	sum := sha256.Sum256([]byte(body))
 	sig, err := rsa.SignPKCS1v15(rand.Reader, a.keys[1], crypto.SHA256, sum[:])
@@ -150,7 +150,7 @@ func (a *amazon) signed(body string) channels.Post {
 	h := http.Header{}
 	h.Set("SignatureCertChainUrl", chainAt)
 	h.Set("Signature-256", base64.StdEncoding.EncodeToString(sig))
-	return channels.Post{Header: h, Body: []byte(body)}
+	return channels.WebhookRequest{Header: h, Body: []byte(body)}
 }
 
 type asked struct {
@@ -313,7 +313,7 @@ func TestWhoIsNotAmazon(t *testing.T) {
 	other.keys = [2]*rsa.PrivateKey{a.keys[1], a.keys[0]}
 	nobody := &amazon{t: t, keys: [2]*rsa.PrivateKey{a.keys[1], a.keys[1]}, now: a.now} // signs with Amazon's key, and vouches for it himself
 	nobody.root = nobody.certificate("Root", nil, nil, a.now)
-	with := func(name, value string) channels.Post {
+	with := func(name, value string) channels.WebhookRequest {
 		p := a.signed(asked{text: "x"}.body())
 		p.Header.Set(name, value)
 		return p
@@ -330,7 +330,7 @@ func TestWhoIsNotAmazon(t *testing.T) {
 	}
 	const url = "SignatureCertChainUrl"
 	const host = "https://s3.amazonaws.com"
-	for name, p := range map[string]channels.Post{
+	for name, p := range map[string]channels.WebhookRequest{
 		"nothing":                  {Header: http.Header{}, Body: []byte(asked{text: "x"}.body())},
 		"another body":             forged,
 		"another key":              other.signed(asked{text: "x"}.body()),
@@ -376,7 +376,7 @@ func TestWhoIsNotAmazon(t *testing.T) {
 	}
 }
 
-func withURL(a *amazon, url string) channels.Post {
+func withURL(a *amazon, url string) channels.WebhookRequest {
 	p := a.signed(asked{kind: "LaunchRequest"}.body())
 	p.Header.Set("SignatureCertChainUrl", url)
 	return p
@@ -513,7 +513,7 @@ func TestAQuestionThatIsAnsweredElsewhere(t *testing.T) {
 			t.Errorf("%d: %q", i, text)
 		}
 	}
-	if _, err := b.Press(t.Context(), channels.Press{Sender: account, Question: "q1"}); err != nil {
+	if _, err := b.Press(t.Context(), channels.ButtonPress{Sender: account, Question: "q1"}); err != nil {
 		t.Fatal(err)
 	}
 	if text, _ := ask(t, ch, a, asked{intent: "AnswerIntent"}); !strings.Contains(text, "no new answers") {

@@ -10,9 +10,9 @@ import (
 	"hob/channels"
 )
 
-// asked is the question spoken last in a session: a yes there can only answer this one, until
+// spokenQuestion is the question spoken last in a session: a yes there can only answer this one, until
 // another request arrives.
-type asked struct {
+type spokenQuestion struct {
 	item, question, event string
 	shown                 time.Time
 }
@@ -22,11 +22,11 @@ const maxSessions = 100
 // questions holds the last question of each session.
 type questions struct {
 	mu   sync.Mutex
-	open map[string]asked
+	open map[string]spokenQuestion
 }
 
-// set stores the question of a session; an empty question removes it.
-func (s *questions) set(session string, a asked) {
+// setQuestion stores the question of a session; an empty question removes it.
+func (s *questions) setQuestion(session string, a spokenQuestion) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if a.question == "" || session == "" {
@@ -34,12 +34,12 @@ func (s *questions) set(session string, a asked) {
 		return
 	}
 	if s.open == nil || len(s.open) >= maxSessions {
-		s.open = map[string]asked{}
+		s.open = map[string]spokenQuestion{}
 	}
 	s.open[session] = a
 }
 
-func (s *questions) get(session string) (asked, bool) {
+func (s *questions) openQuestion(session string) (spokenQuestion, bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	a, ok := s.open[session]
@@ -51,8 +51,8 @@ func (s *questions) get(session string) (asked, bool) {
 // to Alexa Skills").
 const sure = 300
 
-// voiced reports whether the speaker's voice is in Config.Voices.
-func (c *Channel) voiced(q *request) bool {
+// hasOwnerVoice reports whether the speaker's voice is in Config.Voices.
+func (c *Channel) hasOwnerVoice(q *request) bool {
 	p := q.Context.System.Person
 	return p.ID != "" && p.Sure.Level >= sure && slices.Contains(c.conf.Voices, p.ID)
 }
@@ -60,31 +60,31 @@ func (c *Channel) voiced(q *request) bool {
 // voiceClient returns the client id of the conversation in which a question was spoken.
 func voiceClient(q *request) string { return Name + ":" + q.Session.ID }
 
-// decide answers the question spoken last. Only a configured voice in a paired account may do
+// decideSpokenQuestion answers the question spoken last. Only a configured voice in a paired account may do
 // that.
-func (c *Channel) decide(ctx context.Context, q *request, a asked, yes bool) response {
-	if !c.voiced(q) {
-		return say(voiceless, elsewhere)
+func (c *Channel) decideSpokenQuestion(ctx context.Context, q *request, a spokenQuestion, yes bool) response {
+	if !c.hasOwnerVoice(q) {
+		return speakAndListen(voiceless, elsewhere)
 	}
-	words, err := c.buttons.Press(ctx, channels.Press{
-		Channel: Name, Sender: q.user(), Chat: q.user(), Question: a.question, Shown: a.shown, Yes: yes, Client: voiceClient(q),
+	words, err := c.buttons.Press(ctx, channels.ButtonPress{
+		Channel: Name, Sender: q.userID(), Chat: q.userID(), Question: a.question, Shown: a.shown, Yes: yes, Client: voiceClient(q),
 	})
 	switch {
 	case errors.Is(err, channels.ErrQuick):
-		return say(again, again)
+		return speakAndListen(again, again)
 	case errors.Is(err, channels.ErrNotShown): // it stays open and can be
-		c.spoke.set(q.Session.ID, asked{})
-		return say(askAgain, help)
+		c.spoke.setQuestion(q.Session.ID, spokenQuestion{})
+		return speakAndListen(askAgain, help)
 	case errors.Is(err, channels.ErrNotOwner):
-		return last(stranger)
+		return speakAndEnd(stranger)
 	case err != nil:
 		c.log.Warn("answering a question failed", "error", err)
 		words = unanswered
 	}
-	c.spoke.set(q.Session.ID, asked{})
-	c.drop(a.item)
+	c.spoke.setQuestion(q.Session.ID, spokenQuestion{})
+	c.dropQueuedText(a.item)
 	if err == nil && a.event != "" {
-		c.box.expect(q.user(), a.event)
+		c.box.expectAnswer(q.userID(), a.event)
 	}
-	return say(words, more)
+	return speakAndListen(words, more)
 }

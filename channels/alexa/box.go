@@ -23,8 +23,8 @@ const (
 	boxFile  = "answers.json"
 )
 
-// item is a text that is not spoken yet.
-type item struct {
+// queuedText is a text that is not spoken yet.
+type queuedText struct {
 	ID    string    `json:"id"`
 	Chat  string    `json:"chat"`
 	Event string    `json:"event"`
@@ -35,28 +35,28 @@ type item struct {
 	Spoken bool `json:"spoken,omitempty"`
 }
 
-// kept is the file format of the queue.
-type kept struct {
-	Items []item   `json:"items"`
-	IDs   []string `json:"ids"` // ids of recent texts
+// queueFile is the file format of the queue.
+type queueFile struct {
+	Items []queuedText `json:"items"`
+	IDs   []string     `json:"ids"` // ids of recent texts
 }
 
-// box stores texts until they are spoken, in a file of the channel's folder.
-type box struct {
+// speechQueue stores texts until they are spoken, in a file of the channel's folder.
+type speechQueue struct {
 	dir string // "": in memory alone
 
 	mu      sync.Mutex
-	kept    kept
+	kept    queueFile
 	expects map[string][]string // events of a chat with a pending
 	changed chan struct{}       // closed and replaced
 }
 
-func newBox(dir string) *box {
-	return &box{dir: dir, expects: map[string][]string{}, changed: make(chan struct{})}
+func newBox(dir string) *speechQueue {
+	return &speechQueue{dir: dir, expects: map[string][]string{}, changed: make(chan struct{})}
 }
 
-// load reads the file.
-func (b *box) load(now time.Time) error {
+// loadFile reads the file.
+func (b *speechQueue) loadFile(now time.Time) error {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	if b.dir == "" {
@@ -70,30 +70,30 @@ func (b *box) load(now time.Time) error {
 		return err
 	}
 	if f.Size() > maxBox {
-		return b.save() // no valid file is so
+		return b.saveFile() // no valid file is so
 	}
 	data, err := os.ReadFile(filepath.Join(b.dir, boxFile))
 	if err != nil {
 		return err
 	}
-	var k kept
+	var k queueFile
 	if json.Unmarshal(data, &k) != nil {
-		return b.save() // only this program writes it
+		return b.saveFile() // only this program writes it
 	}
 	b.kept = k
-	b.forget(now)
+	b.dropExpired(now)
 	return nil
 }
 
-// forget drops expired texts. b.mu is held.
-func (b *box) forget(now time.Time) {
-	b.kept.Items = slices.DeleteFunc(b.kept.Items, func(i item) bool { return now.Sub(i.At) > keeps })
+// dropExpired drops expired texts. b.mu is held.
+func (b *speechQueue) dropExpired(now time.Time) {
+	b.kept.Items = slices.DeleteFunc(b.kept.Items, func(i queuedText) bool { return now.Sub(i.At) > keeps })
 	b.kept.Items = b.kept.Items[max(0, len(b.kept.Items)-maxItems):]
 	b.kept.IDs = b.kept.IDs[max(0, len(b.kept.IDs)-maxIDs):]
 }
 
-// save writes the file atomically. b.mu is held.
-func (b *box) save() error {
+// saveFile writes the file atomically. b.mu is held.
+func (b *speechQueue) saveFile() error {
 	if b.dir == "" {
 		return nil
 	}
@@ -118,31 +118,31 @@ func (b *box) save() error {
 	return nil
 }
 
-// put queues a text; a repeated delivery is ignored.
-func (b *box) put(d channels.Delivery, text string, now time.Time) error {
+// enqueueText queues a text; a repeated delivery is ignored.
+func (b *speechQueue) enqueueText(d channels.Delivery, text string, now time.Time) error {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	if slices.Contains(b.kept.IDs, d.ID) {
 		return nil
 	}
-	was := kept{slices.Clone(b.kept.Items), slices.Clone(b.kept.IDs)}
-	b.kept.Items = append(b.kept.Items, item{ID: d.ID, Chat: d.Chat, Event: d.Event, Text: strings.TrimSpace(text), At: now, Asks: d.Kind == channels.Question})
+	was := queueFile{slices.Clone(b.kept.Items), slices.Clone(b.kept.IDs)}
+	b.kept.Items = append(b.kept.Items, queuedText{ID: d.ID, Chat: d.Chat, Event: d.Event, Text: strings.TrimSpace(text), At: now, Asks: d.Kind == channels.Question})
 	b.kept.IDs = append(b.kept.IDs, d.ID)
-	b.forget(now)
-	if err := b.save(); err != nil {
+	b.dropExpired(now)
+	if err := b.saveFile(); err != nil {
 		b.kept = was
 		return err
 	}
 	if d.Kind == channels.Reply {
-		b.done(d.Chat, d.Event)
+		b.markAnswered(d.Chat, d.Event)
 	}
 	close(b.changed)
 	b.changed = make(chan struct{})
 	return nil
 }
 
-// done removes the event from the pending answers. b.mu is held.
-func (b *box) done(chat, event string) {
+// markAnswered removes the event from the pending answers. b.mu is held.
+func (b *speechQueue) markAnswered(chat, event string) {
 	left := slices.DeleteFunc(b.expects[chat], func(e string) bool { return e == event })
 	if len(left) == 0 {
 		delete(b.expects, chat)
@@ -154,11 +154,11 @@ func (b *box) done(chat, event string) {
 // maxExpects is the maximum number of pending answers.
 const maxExpects = 20
 
-// expect records that an answer is pending, unless it has arrived.
-func (b *box) expect(chat, event string) {
+// expectAnswer records that an answer is pending, unless it has arrived.
+func (b *speechQueue) expectAnswer(chat, event string) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	here := slices.ContainsFunc(b.kept.Items, func(i item) bool { return i.Chat == chat && i.Event == event })
+	here := slices.ContainsFunc(b.kept.Items, func(i queuedText) bool { return i.Chat == chat && i.Event == event })
 	if here || slices.Contains(b.expects[chat], event) {
 		return
 	}
@@ -166,9 +166,9 @@ func (b *box) expect(chat, event string) {
 	b.expects[chat] = list[max(0, len(list)-maxExpects):]
 }
 
-// waiting reports whether an answer is pending, and returns a channel that is closed at the
+// waitState reports whether an answer is pending, and returns a channel that is closed at the
 // next change.
-func (b *box) waiting(chat string) (bool, <-chan struct{}) {
+func (b *speechQueue) waitState(chat string) (bool, <-chan struct{}) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	return len(b.expects[chat]) > 0, b.changed
@@ -177,27 +177,27 @@ func (b *box) waiting(chat string) (bool, <-chan struct{}) {
 // mostAtOnce is the maximum text per response, with room for additions.
 const mostAtOnce = maxSpeech - 500
 
-// take removes and returns the queued texts of a chat, of one event or of all, up to the
+// takeSpeech removes and returns the queued texts of a chat, of one event or of all, up to the
 // maximum per response. A question ends the response and moves to the end of the queue. If
 // removing fails, the texts are returned anyway.
-func (b *box) take(chat, event string, now time.Time) (text string, asks *item, err error) {
+func (b *speechQueue) takeSpeech(chat, event string, now time.Time) (text string, asks *queuedText, err error) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	b.forget(now)
+	b.dropExpired(now)
 	var said []string
-	room, left, more, full := mostAtOnce, []item{}, false, false
+	room, left, more, full := mostAtOnce, []queuedText{}, false, false
 	for _, i := range b.kept.Items {
 		if i.Chat != chat || event != "" && i.Event != event {
 			left = append(left, i)
 			continue
 		}
-		head, rest := fits(i.Text, room)
+		head, rest := splitAtLimit(i.Text, room)
 		if full || rest != "" && len(said) > 0 {
 			left, more, full = append(left, i), true, true
 			continue
 		}
 		said = append(said, head)
-		room -= len([]rune(spoken(head).SSML))
+		room -= len([]rune(plainSpeech(head).SSML))
 		switch {
 		case rest != "":
 			i.Text = rest
@@ -217,17 +217,17 @@ func (b *box) take(chat, event string, now time.Time) (text string, asks *item, 
 		said = append(said, moreWait)
 	}
 	b.kept.Items = left
-	return strings.Join(said, "\n\n"), asks, b.save()
+	return strings.Join(said, "\n\n"), asks, b.saveFile()
 }
 
-// drop removes a text from the queue.
-func (b *box) drop(id string) error {
+// dropText removes a text from the queue.
+func (b *speechQueue) dropText(id string) error {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	was := len(b.kept.Items)
-	b.kept.Items = slices.DeleteFunc(b.kept.Items, func(i item) bool { return i.ID == id })
+	b.kept.Items = slices.DeleteFunc(b.kept.Items, func(i queuedText) bool { return i.ID == id })
 	if len(b.kept.Items) == was {
 		return nil
 	}
-	return b.save()
+	return b.saveFile()
 }

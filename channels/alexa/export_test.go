@@ -4,15 +4,15 @@ import "time"
 
 // Understand reads a body as Hook does after its proof.
 func Understand(b []byte) {
-	q, err := parse(b)
+	q, err := parseRequest(b)
 	if err != nil {
 		return
 	}
-	if q.check("amzn1.ask.skill.1", time.Now()) == nil {
-		_ = q.user()
+	if q.checkRequest("amzn1.ask.skill.1", time.Now()) == nil {
+		_ = q.userID()
 	}
-	_, text := q.means()
-	_ = say(text, more)
+	_, text := q.parseMeaning()
+	_ = speakAndListen(text, more)
 }
 
 // ReadChain reads a chain and its address.

@@ -16,24 +16,24 @@ const (
 	suffix       = "Intent"
 )
 
-// words returns the common first words.
-func words() []string {
+// invocationWords returns the common first words.
+func invocationWords() []string {
 	return []string{
 		"what", "when", "where", "who", "why", "how", "which", "is", "are", "do", "does", "did", "can", "could", "will", "would", "should", "have",
 		"remind", "remember", "forget", "add", "tell", "show", "find", "read", "write", "send", "make", "set", "move", "delete", "book", "order", "check", "summarize", "translate", "I", "my", "the",
 	}
 }
 
-// carrier returns the word of an intent, and whether it is one of the skill's.
-func carrier(intent string) (word string, ours bool) {
+// carrierWord returns the word of an intent, and whether it is one of the skill's.
+func carrierWord(intent string) (word string, ours bool) {
 	if intent == askIntent || intent == codeIntent {
 		return "", true
 	}
-	i := slices.IndexFunc(words(), func(w string) bool { return nameOf(w) == intent })
+	i := slices.IndexFunc(invocationWords(), func(w string) bool { return nameOf(w) == intent })
 	if i < 0 {
 		return "", false
 	}
-	return words()[i], true
+	return invocationWords()[i], true
 }
 
 // nameOf returns the intent of a word.
@@ -42,12 +42,12 @@ func nameOf(word string) string {
 }
 
 type intent struct {
-	Name    string   `json:"name"`
-	Slots   []typed  `json:"slots,omitempty"`
-	Samples []string `json:"samples"`
+	Name    string      `json:"name"`
+	Slots   []typedSlot `json:"slots,omitempty"`
+	Samples []string    `json:"samples"`
 }
 
-type typed struct {
+type typedSlot struct {
 	Name string `json:"name"`
 	Type string `json:"type"`
 }
@@ -64,7 +64,7 @@ func (Driver) Manifest(called string) string {
 // Model returns the skill's interaction model for the owner to paste into Amazon's console
 // (JSON Editor), with the given invocation name.
 func Model(invocation string) ([]byte, error) {
-	free := []typed{{slot, "AMAZON.SearchQuery"}}
+	free := []typedSlot{{slot, "AMAZON.SearchQuery"}}
 	list := []intent{
 		{Name: "AMAZON.CancelIntent", Samples: []string{}},
 		{Name: "AMAZON.HelpIntent", Samples: []string{}},
@@ -77,7 +77,7 @@ func Model(invocation string) ([]byte, error) {
 		{Name: codeIntent, Slots: free, Samples: []string{"the code is {text}", "my code is {text}", "pair {text}"}},
 		{Name: askIntent, Slots: free, Samples: []string{"ask {text}", "to {text}", "say {text}", "please {text}", "that {text}"}},
 	}
-	for _, w := range words() {
+	for _, w := range invocationWords() {
 		list = append(list, intent{nameOf(w), free, []string{w + " {text}"}})
 	}
 	type language struct {

@@ -8,7 +8,7 @@ import (
 	"strings"
 	"time"
 
-	"hob/platform/safehttp"
+	"hob/platform/net/safehttp"
 )
 
 // While the answer is pending, Hob can make Alexa say that it takes a moment
@@ -20,9 +20,9 @@ const (
 	apiHosts = ".amazonalexa.com"
 )
 
-// directives returns the URL for progressive responses, "" if the request contains none of
+// directivesURL returns the URL for progressive responses, "" if the request contains none of
 // Amazon's.
-func directives(endpoint string) string {
+func directivesURL(endpoint string) string {
 	u, err := url.Parse(endpoint)
 	if err != nil || u.Scheme != "https" || u.Host != u.Hostname() || u.User != nil || strings.Trim(u.Path, "/") != "" || u.RawQuery != "" || u.Fragment != "" ||
 		!strings.HasSuffix(strings.ToLower(u.Host), apiHosts) {
@@ -31,15 +31,15 @@ func directives(endpoint string) string {
 	return "https://" + strings.ToLower(u.Host) + "/v1/directives"
 }
 
-// progress makes Alexa say that it takes a moment. Errors are harmless.
-func (c *Channel) progress(ctx context.Context, q *request) {
-	at := directives(q.Context.System.Endpoint)
+// sendProgress makes Alexa say that it takes a moment. Errors are harmless.
+func (c *Channel) sendProgress(ctx context.Context, q *request) {
+	at := directivesURL(q.Context.System.Endpoint)
 	if at == "" || q.Context.System.Token == "" {
 		return
 	}
 	body, err := json.Marshal(map[string]any{
 		"header":    map[string]string{"requestId": q.Request.ID},
-		"directive": map[string]string{"type": "VoicePlayer.Speak", "speech": spoken(moment).SSML},
+		"directive": map[string]string{"type": "VoicePlayer.Speak", "speech": plainSpeech(moment).SSML},
 	})
 	if err != nil {
 		return // texts always encode

@@ -57,7 +57,7 @@ type user struct {
 	ID string `json:"userId"`
 }
 
-func parse(b []byte) (*request, error) {
+func parseRequest(b []byte) (*request, error) {
 	q := &request{}
 	if err := json.Unmarshal(b, q); err != nil {
 		return nil, errors.New("the body is not valid JSON")
@@ -65,8 +65,8 @@ func parse(b []byte) (*request, error) {
 	return q, nil
 }
 
-// check rejects requests for another skill, old ones, and ones without a user.
-func (q *request) check(skill string, now time.Time) error {
+// checkRequest rejects requests for another skill, old ones, and ones without a user.
+func (q *request) checkRequest(skill string, now time.Time) error {
 	apps := []string{q.Session.Application.ID, q.Context.System.Application.ID}
 	if slices.ContainsFunc(apps, func(id string) bool { return id != "" && id != skill }) || apps[0] == "" && apps[1] == "" {
 		return errors.New("the request is for another skill; set skill in [channels.alexa] to the id of your skill")
@@ -76,30 +76,30 @@ func (q *request) check(skill string, now time.Time) error {
 		return fmt.Errorf("the request time differs by more than %v; check the clock of this machine", tolerance)
 	}
 	a, b := q.Session.User.ID, q.Context.System.User.ID
-	if a != "" && b != "" && a != b || a == "" && b == "" || len(q.user()) > 400 || q.Request.ID == "" || len(q.Request.ID) > 400 {
+	if a != "" && b != "" && a != b || a == "" && b == "" || len(q.userID()) > 400 || q.Request.ID == "" || len(q.Request.ID) > 400 {
 		return errors.New("the request names no user")
 	}
 	q.at = at
 	return nil
 }
 
-func (q *request) user() string {
+func (q *request) userID() string {
 	if q.Context.System.User.ID != "" {
 		return q.Context.System.User.ID
 	}
 	return q.Session.User.ID
 }
 
-// meaning is the kind of a request.
-type meaning uint8
+// requestMeaning is the kind of a request.
+type requestMeaning uint8
 
 const (
-	nothingMeant meaning = iota
-	opens                // the skill was started
-	speaks               // a message to Hob
-	agrees               // yes
-	refuses              // no
-	collects             // asks for an answer
+	nothingMeant requestMeaning = iota
+	opens                       // the skill was started
+	speaks                      // a message to Hob
+	agrees                      // yes
+	refuses                     // no
+	collects                    // asks for an answer
 	helps
 	ends
 	nothingHeard
@@ -108,8 +108,8 @@ const (
 // slot is the name of the slot with the free text.
 const slot = "text"
 
-// means returns the kind of a request and its text.
-func (q *request) means() (meaning, string) {
+// parseMeaning returns the kind of a request and its text.
+func (q *request) parseMeaning() (requestMeaning, string) {
 	switch q.Request.Type {
 	case "LaunchRequest":
 		return opens, ""
@@ -131,19 +131,19 @@ func (q *request) means() (meaning, string) {
 		return collects, ""
 	}
 	said := strings.Join(strings.Fields(q.Request.Intent.Slots[slot].Value), " ")
-	word, ours := carrier(name)
+	word, ours := carrierWord(name)
 	switch {
 	case !ours || said == "":
 		return nothingHeard, ""
 	case name == codeIntent:
-		return speaks, spelled(said)
+		return speaks, joinSpelledCode(said)
 	}
 	return speaks, strings.TrimSpace(word + " " + said)
 }
 
-// spelled converts a code spoken letter by letter: "B. four hyphen x" becomes "B4x". Other
+// joinSpelledCode converts a code spoken letter by letter: "B. four hyphen x" becomes "B4x". Other
 // texts are returned unchanged.
-func spelled(said string) string {
+func joinSpelledCode(said string) string {
 	digits := map[string]string{"zero": "0", "one": "1", "two": "2", "three": "3", "four": "4", "five": "5", "six": "6", "seven": "7", "eight": "8", "nine": "9", "hyphen": "", "dash": "", "minus": ""}
 	var out strings.Builder
 	for _, f := range strings.FieldsFunc(said, func(r rune) bool { return unicode.IsSpace(r) || strings.ContainsRune(".,-", r) }) {

@@ -27,32 +27,34 @@ type reprompt struct {
 // maxSpeech is the maximum length of speech in characters, including tags.
 const maxSpeech = 8000
 
-// say speaks a text and keeps listening; Alexa says then if the user is silent.
-func say(text, then string) response {
+// speakAndListen speaks a text and keeps listening; Alexa says then if the user is silent.
+func speakAndListen(text, then string) response {
 	on := false
 	r := response{Version: "1.0"}
-	s := spoken(text)
-	r.Response.OutputSpeech, r.Response.Reprompt, r.Response.ShouldEndSession = &s, &reprompt{spoken(then)}, &on
+	s := plainSpeech(text)
+	r.Response.OutputSpeech, r.Response.Reprompt, r.Response.ShouldEndSession = &s, &reprompt{plainSpeech(then)}, &on
 	return r
 }
 
-// last speaks a text and ends the session.
-func last(text string) response {
+// speakAndEnd speaks a text and ends the session.
+func speakAndEnd(text string) response {
 	end := true
 	r := response{Version: "1.0"}
-	s := spoken(text)
+	s := plainSpeech(text)
 	r.Response.OutputSpeech, r.Response.ShouldEndSession = &s, &end
 	return r
 }
 
 const open, shut = "<speak>", "</speak>"
 
-// escaper returns a replacer for the characters that begin a tag or an entity; no others are
+// newSSMLEscaper returns a replacer for the characters that begin a tag or an entity; no others are
 // special in text.
-func escaper() *strings.Replacer { return strings.NewReplacer("&", "&amp;", "<", "&lt;", ">", "&gt;") }
+func newSSMLEscaper() *strings.Replacer {
+	return strings.NewReplacer("&", "&amp;", "<", "&lt;", ">", "&gt;")
+}
 
-// fits splits a text after the given number of spoken characters.
-func fits(text string, most int) (head, rest string) {
+// splitAtLimit splits a text after the given number of spoken characters.
+func splitAtLimit(text string, most int) (head, rest string) {
 	for i, r := range text {
 		switch r {
 		case '&':
@@ -69,8 +71,8 @@ func fits(text string, most int) (head, rest string) {
 	return text, ""
 }
 
-// spoken converts a plain text to speech: it contains no SSML tags.
-func spoken(text string) speech {
+// plainSpeech converts a plain text to speech: it contains no SSML tags.
+func plainSpeech(text string) speech {
 	var b strings.Builder
 	b.WriteString(open)
 	n := 0
@@ -82,7 +84,7 @@ func spoken(text string) speech {
 		case unicode.IsControl(r) || r >= 0xfffe && r <= 0xffff:
 			continue
 		default:
-			s = escaper().Replace(s)
+			s = newSSMLEscaper().Replace(s)
 		}
 		if n += len([]rune(s)); n > maxSpeech-len(open)-len(shut) {
 			break

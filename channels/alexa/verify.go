@@ -17,7 +17,7 @@ import (
 	"sync"
 	"time"
 
-	"hob/platform/safehttp"
+	"hob/platform/net/safehttp"
 )
 
 // Amazon's requirements for web services are in "Host a Custom Skill as a Web Service",
@@ -54,9 +54,9 @@ type chain struct {
 	at    time.Time
 }
 
-// verify returns an error if Amazon did not sign the request. It runs before the body is
+// verifyRequest returns an error if Amazon did not sign the request. It runs before the body is
 // parsed.
-func (v *verifier) verify(ctx context.Context, h http.Header, body []byte, now time.Time) error {
+func (v *verifier) verifyRequest(ctx context.Context, h http.Header, body []byte, now time.Time) error {
 	at, err := chainURL(h.Get("SignatureCertChainUrl"))
 	if err != nil {
 		return err
@@ -65,11 +65,11 @@ func (v *verifier) verify(ctx context.Context, h http.Header, body []byte, now t
 	if err != nil || len(sig) == 0 || len(sig) > 1024 {
 		return errors.New("the header Signature-256 is missing")
 	}
-	c, err := v.chain(ctx, at, now)
+	c, err := v.certChain(ctx, at, now)
 	if err != nil {
 		return err
 	}
-	if err := c.trusted(v.roots, now); err != nil {
+	if err := c.checkTrust(v.roots, now); err != nil {
 		return err
 	}
 	key, ok := c.certs[0].PublicKey.(*rsa.PublicKey)
@@ -99,18 +99,18 @@ func chainURL(s string) (string, error) {
 	return "https://" + chainHost + clean, nil
 }
 
-// chain returns the certificates at a URL.
-func (v *verifier) chain(ctx context.Context, at string, now time.Time) (chain, error) {
-	if c, ok := v.have(at, now); ok {
+// certChain returns the certificates at a URL.
+func (v *verifier) certChain(ctx context.Context, at string, now time.Time) (chain, error) {
+	if c, ok := v.freshChain(at, now); ok {
 		return c, nil
 	}
 	v.fetching.Lock()
 	defer v.fetching.Unlock()
-	if c, ok := v.have(at, now); ok {
+	if c, ok := v.freshChain(at, now); ok {
 		return c, nil
 	}
 	if !v.mayFetch(now) {
-		if c, ok := v.old(at); ok { // requests for many chains must not block valid ones
+		if c, ok := v.cachedChain(at); ok { // requests for many chains must not block valid ones
 			return c, nil
 		}
 		return chain{}, errors.New("too many certificate downloads")
@@ -126,7 +126,7 @@ func (v *verifier) chain(ctx context.Context, at string, now time.Time) (chain, 
 	if err != nil {
 		return chain{}, err
 	}
-	if err := c.trusted(v.roots, now); err != nil {
+	if err := c.checkTrust(v.roots, now); err != nil {
 		return chain{}, err // untrusted chains are not cached
 	}
 	v.mu.Lock()
@@ -138,15 +138,15 @@ func (v *verifier) chain(ctx context.Context, at string, now time.Time) (chain, 
 	return c, nil
 }
 
-func (v *verifier) have(at string, now time.Time) (chain, bool) {
+func (v *verifier) freshChain(at string, now time.Time) (chain, bool) {
 	v.mu.Lock()
 	defer v.mu.Unlock()
 	c, ok := v.chains[at]
 	return c, ok && now.Sub(c.at).Abs() < chainTime
 }
 
-// old returns an expired chain from the cache. It is verified like others.
-func (v *verifier) old(at string) (chain, bool) {
+// cachedChain returns an expired chain from the cache. It is verified like others.
+func (v *verifier) cachedChain(at string) (chain, bool) {
 	v.mu.Lock()
 	defer v.mu.Unlock()
 	c, ok := v.chains[at]
@@ -189,8 +189,8 @@ func parseChain(b []byte, now time.Time) (chain, error) {
 	return c, nil
 }
 
-// trusted checks that the chain leads to a root, names Amazon's signer and is valid now.
-func (c chain) trusted(roots *x509.CertPool, now time.Time) error {
+// checkTrust checks that the chain leads to a root, names Amazon's signer and is valid now.
+func (c chain) checkTrust(roots *x509.CertPool, now time.Time) error {
 	between := x509.NewCertPool()
 	for _, x := range c.certs[1:] {
 		between.AddCert(x)

@@ -15,23 +15,23 @@ type Buttons struct {
 	Question string
 
 	mu      sync.Mutex
-	pressed []channels.Press
+	pressed []channels.ButtonPress
 	ended   chan struct{}
 }
 
 // Pressed lists the presses that counted.
-func (b *Buttons) Pressed() []channels.Press {
+func (b *Buttons) Pressed() []channels.ButtonPress {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	return append([]channels.Press(nil), b.pressed...)
+	return append([]channels.ButtonPress(nil), b.pressed...)
 }
 
-// Asked implements channels.Buttons.
+// Asked implements channels.ButtonHandler.
 func (b *Buttons) Asked(ctx context.Context, d channels.Delivery) (string, error) {
 	return b.Open(ctx, d)
 }
 
-// Open implements channels.Buttons.
+// Open implements channels.ButtonHandler.
 func (b *Buttons) Open(_ context.Context, d channels.Delivery) (string, error) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -41,25 +41,25 @@ func (b *Buttons) Open(_ context.Context, d channels.Delivery) (string, error) {
 	return b.Question, nil
 }
 
-// Spoken implements channels.Buttons.
+// Spoken implements channels.ButtonHandler.
 func (b *Buttons) Spoken(ctx context.Context, _ string, d channels.Delivery) (string, error) {
 	return b.Open(ctx, d)
 }
 
-// Answer implements channels.Buttons.
+// Answer implements channels.ButtonHandler.
 func (b *Buttons) Answer(ctx context.Context, channel, question string, shown time.Time, yes bool) (string, error) {
-	return b.Press(ctx, channels.Press{Channel: channel, Sender: b.Owner, Question: question, Shown: shown, Yes: yes})
+	return b.Press(ctx, channels.ButtonPress{Channel: channel, Sender: b.Owner, Question: question, Shown: shown, Yes: yes})
 }
 
-// Press implements channels.Buttons.
-func (b *Buttons) Press(_ context.Context, p channels.Press) (string, error) {
+// Press implements channels.ButtonHandler.
+func (b *Buttons) Press(_ context.Context, p channels.ButtonPress) (string, error) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	if p.Sender != b.Owner || p.Question != b.Question {
 		return "", channels.ErrNotOwner
 	}
 	if len(b.pressed) == 0 {
-		close(b.end())
+		close(b.endSignal())
 	}
 	b.pressed = append(b.pressed, p)
 	if p.Yes {
@@ -68,18 +68,18 @@ func (b *Buttons) Press(_ context.Context, p channels.Press) (string, error) {
 	return "All right, I will not do that.", nil
 }
 
-// end is closed once the question was answered; b.mu is held.
-func (b *Buttons) end() chan struct{} {
+// endSignal is closed once the question was answered; b.mu is held.
+func (b *Buttons) endSignal() chan struct{} {
 	if b.ended == nil {
 		b.ended = make(chan struct{})
 	}
 	return b.ended
 }
 
-// Ended implements channels.Buttons.
+// Ended implements channels.ButtonHandler.
 func (b *Buttons) Ended(ctx context.Context, _ string) error {
 	b.mu.Lock()
-	end := b.end()
+	end := b.endSignal()
 	b.mu.Unlock()
 	select {
 	case <-end:
@@ -89,31 +89,31 @@ func (b *Buttons) Ended(ctx context.Context, _ string) error {
 	}
 }
 
-// Later implements channels.Buttons.
+// Later implements channels.ButtonHandler.
 func (*Buttons) Later(context.Context, string) (string, error) {
 	return "I will tell you again in an hour.", nil
 }
 
-// Trusted implements channels.Buttons.
+// Trusted implements channels.ButtonHandler.
 func (*Buttons) Trusted(int) error { return nil }
 
-// Page implements channels.Buttons.
+// Page implements channels.ButtonHandler.
 func (*Buttons) Page(string) string { return "" }
 
-// Keeper is a channels.Keeper in memory, which outlives channels.
+// Keeper is a channels.StateStore in memory, which outlives channels.
 type Keeper struct {
 	mu   sync.Mutex
 	kept map[string][]byte
 }
 
-// Get implements channels.Keeper.
+// Get implements channels.StateStore.
 func (k *Keeper) Get(_ context.Context, key string) ([]byte, error) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	return k.kept[key], nil
 }
 
-// Set implements channels.Keeper.
+// Set implements channels.StateStore.
 func (k *Keeper) Set(_ context.Context, key string, value []byte) error {
 	k.mu.Lock()
 	defer k.mu.Unlock()

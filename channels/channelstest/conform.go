@@ -23,19 +23,19 @@ const patience = time.Minute
 func Conform(t *testing.T, open Open) {
 	t.Helper()
 	for _, c := range append([]part{
-		{"a text arrives as it is", arrives},
-		{"the platform fetches no link of a text", previews},
-		{"errors carry their class", classified},
+		{"a text arrives as it is", testTextArrives},
+		{"the platform fetches no link of a text", testNoLinkPreview},
+		{"errors carry their class", testErrorClasses},
 		{"send returns when its context ends", sendEnds},
-		{"a typing sign is no message and returns when its context ends", typing},
+		{"a typing sign is no message and returns when its context ends", testTypingSign},
 		{"run returns nil when its context ends", runEnds},
-		{"the members of a group are told apart", groups},
-		{"a second copy is dropped where the channel says so", repeated},
-		{"a long text arrives in parts", split},
-		{"a refused text is given up and the next one arrives", refused},
+		{"the members of a group are told apart", testGroupMessages},
+		{"a second copy is dropped where the channel says so", testDeduplication},
+		{"a long text arrives in parts", testSplitText},
+		{"a refused text is given up and the next one arrives", testRefusedDelivery},
 		{"a text cut off before it arrived is sent", cutOffBefore},
 		{"a text cut off after it arrived is not told twice unmarked", cutOffAfter},
-	}, harder()...) {
+	}, failureParts()...) {
 		t.Run(c.name, func(t *testing.T) {
 			ch, p := open(t)
 			c.run(t, ch, p)
@@ -45,15 +45,15 @@ func Conform(t *testing.T, open Open) {
 
 const sample = "Grüße, 世界 👋\nsecond line \"quoted\" <b>&</b>"
 
-func delivery(id, text string) channels.Delivery {
+func newDelivery(id, text string) channels.Delivery {
 	return channels.Delivery{
 		ID: id, Event: "e1", Kind: channels.Notice, Session: "s", Channel: "x", Chat: "c",
 		Text: text, CreatedAt: time.Now(),
 	}
 }
 
-func arrives(t *testing.T, ch channels.Channel, p Platform) {
-	if _, err := ch.Send(t.Context(), delivery("d1", sample)); err != nil {
+func testTextArrives(t *testing.T, ch channels.Channel, p Platform) {
+	if _, err := ch.Send(t.Context(), newDelivery("d1", sample)); err != nil {
 		t.Fatal(err)
 	}
 	if got := p.Arrived(); !slices.Equal(got, []string{sample}) {
@@ -61,14 +61,14 @@ func arrives(t *testing.T, ch channels.Channel, p Platform) {
 	}
 }
 
-// previews: a link in a text must not be fetched by the platform on its own, as
+// testNoLinkPreview: a link in a text must not be fetched by the platform on its own, as
 // that alone would carry out what a hostile text has put into the address.
-func previews(t *testing.T, ch channels.Channel, p Platform) {
+func testNoLinkPreview(t *testing.T, ch channels.Channel, p Platform) {
 	v, ok := p.(Previewer)
 	if !ok {
 		t.Skip("the platform fetches no links by itself")
 	}
-	if _, err := ch.Send(t.Context(), delivery("d1", "see https://example.invalid/?d=secret and www.example.invalid")); err != nil {
+	if _, err := ch.Send(t.Context(), newDelivery("d1", "see https://example.invalid/?d=secret and www.example.invalid")); err != nil {
 		t.Fatal(err)
 	}
 	if n := v.Previewed(); n != 0 {
@@ -76,17 +76,17 @@ func previews(t *testing.T, ch channels.Channel, p Platform) {
 	}
 }
 
-func classified(t *testing.T, ch channels.Channel, p Platform) {
+func testErrorClasses(t *testing.T, ch channels.Channel, p Platform) {
 	for _, c := range []channels.Class{channels.Temporary, channels.Later, channels.Permanent, channels.Unauthorised} {
 		if !p.Fail(c, 1) {
 			continue
 		}
-		_, err := ch.Send(t.Context(), delivery("d1", "x"))
+		_, err := ch.Send(t.Context(), newDelivery("d1", "x"))
 		if err == nil || channels.ClassOf(err) != c {
 			t.Errorf("Send: %v of class %d, want class %d", err, channels.ClassOf(err), c)
 		}
 	}
-	if _, err := ch.Send(t.Context(), delivery("d2", "after all that")); err != nil {
+	if _, err := ch.Send(t.Context(), newDelivery("d2", "after all that")); err != nil {
 		t.Errorf("Send after failures: %v", err)
 	}
 }
@@ -98,7 +98,7 @@ func sendEnds(t *testing.T, ch channels.Channel, p Platform) {
 	defer cancel()
 	done := make(chan error, 1)
 	go func() {
-		_, err := ch.Send(ctx, delivery("d1", "x"))
+		_, err := ch.Send(ctx, newDelivery("d1", "x"))
 		done <- err
 	}()
 	select {
@@ -111,9 +111,9 @@ func sendEnds(t *testing.T, ch channels.Channel, p Platform) {
 	}
 }
 
-// typing: signs are no texts, and the channel does not hold on to them. How
+// testTypingSign: signs are no texts, and the channel does not hold on to them. How
 // often they are shown, and that they end with the turn, is the manager's part.
-func typing(t *testing.T, ch channels.Channel, p Platform) {
+func testTypingSign(t *testing.T, ch channels.Channel, p Platform) {
 	ty, ok := ch.(channels.Typer)
 	if !ok {
 		t.Skip("the channel shows no typing signs")
@@ -158,9 +158,9 @@ func runEnds(t *testing.T, ch channels.Channel, _ Platform) {
 	}
 }
 
-// groups: what a member of a group says carries the group and its writer, what
+// testGroupMessages: what a member of a group says carries the group and its writer, what
 // is said to Hob alone does not.
-func groups(t *testing.T, ch channels.Channel, p Platform) {
+func testGroupMessages(t *testing.T, ch channels.Channel, p Platform) {
 	s, ok := p.(Speaker)
 	if !ok {
 		t.Skip("nobody writes to this channel")
@@ -202,12 +202,12 @@ func groups(t *testing.T, ch channels.Channel, p Platform) {
 	}
 }
 
-func repeated(t *testing.T, ch channels.Channel, p Platform) {
+func testDeduplication(t *testing.T, ch channels.Channel, p Platform) {
 	if _, ok := ch.(channels.Deduper); !ok {
 		t.Skip("the channel does not deduplicate")
 	}
 	for range 2 {
-		if _, err := ch.Send(t.Context(), delivery("d1", "once")); err != nil {
+		if _, err := ch.Send(t.Context(), newDelivery("d1", "once")); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -216,28 +216,28 @@ func repeated(t *testing.T, ch channels.Channel, p Platform) {
 	}
 }
 
-func split(t *testing.T, ch channels.Channel, p Platform) {
+func testSplitText(t *testing.T, ch channels.Channel, p Platform) {
 	l, ok := ch.(channels.Limiter)
 	if !ok || l.Limits().MaxText == 0 {
 		t.Skip("the channel has no limit")
 	}
 	out := NewOutbox()
 	text := strings.Repeat("a word and another one\n", l.Limits().MaxText/8)
-	id := out.Put(delivery("d1", text))
-	manage(t, ch, out, func() bool { return out.Row(id).State == channels.Sent })
+	id := out.Put(newDelivery("d1", text))
+	runManager(t, ch, out, func() bool { return out.Row(id).State == channels.Sent })
 	got := strings.Join(strings.Fields(strings.Join(p.Arrived(), " ")), " ")
 	if want := strings.Join(strings.Fields(text), " "); got != want {
 		t.Errorf("the parts do not make the whole: %d of %d characters", len(got), len(want))
 	}
 }
 
-func refused(t *testing.T, ch channels.Channel, p Platform) {
+func testRefusedDelivery(t *testing.T, ch channels.Channel, p Platform) {
 	if !p.Fail(channels.Permanent, 1) {
 		t.Skip("the platform refuses nothing for ever")
 	}
 	out := NewOutbox()
-	bad, good := out.Put(delivery("d1", "bad")), out.Put(delivery("d2", "good"))
-	manage(t, ch, out, func() bool { return out.Row(good).State == channels.Sent })
+	bad, good := out.Put(newDelivery("d1", "bad")), out.Put(newDelivery("d2", "good"))
+	runManager(t, ch, out, func() bool { return out.Row(good).State == channels.Sent })
 	if r := out.Row(bad); r.State != channels.Dead || r.Why == "" {
 		t.Errorf("the refused text is %s (%q), want dead with a reason", r.State, r.Why)
 	}
@@ -245,8 +245,8 @@ func refused(t *testing.T, ch channels.Channel, p Platform) {
 
 func cutOffBefore(t *testing.T, ch channels.Channel, p Platform) {
 	out := NewOutbox()
-	id := out.PutCutOff(delivery("d1", "hello"))
-	manage(t, ch, out, func() bool { return out.Row(id).State == channels.Sent })
+	id := out.PutCutOff(newDelivery("d1", "hello"))
+	runManager(t, ch, out, func() bool { return out.Row(id).State == channels.Sent })
 	if got := p.Arrived(); len(got) != 1 || !strings.HasSuffix(got[0], "hello") {
 		t.Errorf("arrived %q, want the text once", got)
 	}
@@ -254,14 +254,14 @@ func cutOffBefore(t *testing.T, ch channels.Channel, p Platform) {
 
 func cutOffAfter(t *testing.T, ch channels.Channel, p Platform) {
 	out := NewOutbox()
-	if _, err := ch.Send(t.Context(), delivery("d1", "hello")); err != nil {
+	if _, err := ch.Send(t.Context(), newDelivery("d1", "hello")); err != nil {
 		t.Fatal(err)
 	}
-	id := out.PutCutOff(delivery("d1", "hello"))
-	manage(t, ch, out, func() bool { return out.Row(id).State == channels.Sent })
+	id := out.PutCutOff(newDelivery("d1", "hello"))
+	runManager(t, ch, out, func() bool { return out.Row(id).State == channels.Sent })
 	got := p.Arrived()
 	_, dedupes := ch.(channels.Deduper)
-	_, finds := ch.(channels.Finder)
+	_, finds := ch.(channels.DeliveryFinder)
 	switch {
 	case dedupes || finds:
 		if !slices.Equal(got, []string{"hello"}) {
@@ -272,8 +272,8 @@ func cutOffAfter(t *testing.T, ch channels.Channel, p Platform) {
 	}
 }
 
-// manage runs a Manager over the channel until done reports true.
-func manage(t *testing.T, ch channels.Channel, out *Outbox, done func() bool) {
+// runManager runs a Manager over the channel until done reports true.
+func runManager(t *testing.T, ch channels.Channel, out *Outbox, done func() bool) {
 	t.Helper()
 	m, err := channels.New(channels.Options{
 		Outbox: out, Receiver: &Inbox{}, Log: slog.New(slog.DiscardHandler),

@@ -99,7 +99,7 @@ func NewDeduping() Deduping { return Deduping{&Fake{dedupe: true}} }
 // Finding is a Fake whose platform can look a text up.
 type Finding struct{ *Fake }
 
-// Find implements channels.Finder.
+// Find implements channels.DeliveryFinder.
 func (f Finding) Find(_ context.Context, d channels.Delivery) (channels.Receipt, bool, error) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -141,12 +141,12 @@ func (f *Fake) Run(ctx context.Context, r channels.Receiver) error {
 func (f *Fake) Reopen(*testing.T) channels.Channel { return f }
 
 // Down implements Outage: nothing can be sent until Up.
-func (f *Fake) Down() { f.reach(true) }
+func (f *Fake) Down() { f.setDown(true) }
 
 // Up implements Outage.
-func (f *Fake) Up() { f.reach(false) }
+func (f *Fake) Up() { f.setDown(false) }
 
-func (f *Fake) reach(down bool) {
+func (f *Fake) setDown(down bool) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	f.down = down
@@ -345,7 +345,7 @@ func (f *Drafting) Send(ctx context.Context, d channels.Delivery) (channels.Rece
 // FindingDrafts is a Drafting whose platform can look a draft up.
 type FindingDrafts struct{ *Drafting }
 
-// Find implements channels.Finder.
+// Find implements channels.DeliveryFinder.
 func (f FindingDrafts) Find(ctx context.Context, d channels.Delivery) (channels.Receipt, bool, error) {
 	f.mu.Lock()
 	id, ok := f.first[d.ID]

@@ -12,19 +12,19 @@ import (
 	"hob/channels"
 )
 
-// harder are the parts of Conform about bad days: order, floods, outages, restarts,
+// failureParts are the parts of Conform about bad days: order, floods, outages, restarts,
 // hostile texts and secrets.
-func harder() []part {
+func failureParts() []part {
 	return []part{
 		{"texts of a chat arrive in their order", inOrder},
-		{"a flood of texts arrives whole and in order", flood},
-		{"a huge text without a space arrives whole", oversize},
-		{"texts of every script arrive as they are", scripts},
+		{"a flood of texts arrives whole and in order", testFlood},
+		{"a huge text without a space arrives whole", testOversizeText},
+		{"texts of every script arrive as they are", testUnicodeScripts},
 		{"markup of a hostile text does nothing", hostileMarkup},
 		{"no secret stands in an error", secretsInErrors},
-		{"an outage costs no text", outage},
-		{"a message that comes twice is taken once", twice},
-		{"a restart hears what was said meanwhile, once", restarted},
+		{"an outage costs no text", testOutage},
+		{"a message that comes twice is taken once", testDuplicateKey},
+		{"a restart hears what was said meanwhile, once", testRestart},
 	}
 }
 
@@ -51,7 +51,7 @@ func (u unhurried) Limits() channels.Limits {
 type (
 	unhurriedFinder struct {
 		unhurried
-		channels.Finder
+		channels.DeliveryFinder
 	}
 	unhurriedDeduper struct {
 		unhurried
@@ -59,9 +59,9 @@ type (
 	}
 )
 
-func hurryless(ch channels.Channel) channels.Channel {
+func withoutRateLimit(ch channels.Channel) channels.Channel {
 	u := unhurried{ch}
-	if f, ok := ch.(channels.Finder); ok {
+	if f, ok := ch.(channels.DeliveryFinder); ok {
 		return unhurriedFinder{u, f}
 	}
 	if d, ok := ch.(channels.Deduper); ok {
@@ -70,11 +70,11 @@ func hurryless(ch channels.Channel) channels.Channel {
 	return u
 }
 
-func numbered(out *Outbox, n int) (ids, texts []string) {
+func putNumbered(out *Outbox, n int) (ids, texts []string) {
 	for i := range n {
 		text := fmt.Sprintf("text number %03d", i)
 		texts = append(texts, text)
-		ids = append(ids, out.Put(delivery(fmt.Sprintf("d%04d", i), text)))
+		ids = append(ids, out.Put(newDelivery(fmt.Sprintf("d%04d", i), text)))
 	}
 	return ids, texts
 }
@@ -82,13 +82,13 @@ func numbered(out *Outbox, n int) (ids, texts []string) {
 func inOrder(t *testing.T, ch channels.Channel, p Platform) {
 	p.Fail(channels.Temporary, 1)
 	out := NewOutbox()
-	ids, texts := numbered(out, 4)
-	manage(t, hurryless(ch), out, func() bool { return out.Row(ids[3]).State == channels.Sent })
-	whole(t, p, texts)
+	ids, texts := putNumbered(out, 4)
+	runManager(t, withoutRateLimit(ch), out, func() bool { return out.Row(ids[3]).State == channels.Sent })
+	checkArrivedInOrder(t, p, texts)
 }
 
-// whole checks that just these texts arrived, in their order.
-func whole(t *testing.T, p Platform, texts []string) {
+// checkArrivedInOrder checks that just these texts arrived, in their order.
+func checkArrivedInOrder(t *testing.T, p Platform, texts []string) {
 	t.Helper()
 	got := p.Arrived()
 	if _, ok := p.(Folder); ok {
@@ -109,22 +109,22 @@ func whole(t *testing.T, p Platform, texts []string) {
 	t.Errorf("arrived %q, want %q", got, texts)
 }
 
-func flood(t *testing.T, ch channels.Channel, p Platform) {
+func testFlood(t *testing.T, ch channels.Channel, p Platform) {
 	out := NewOutbox()
-	ids, texts := numbered(out, 500)
-	manage(t, hurryless(ch), out, func() bool { return out.Row(ids[len(ids)-1]).State == channels.Sent })
-	whole(t, p, texts)
+	ids, texts := putNumbered(out, 500)
+	runManager(t, withoutRateLimit(ch), out, func() bool { return out.Row(ids[len(ids)-1]).State == channels.Sent })
+	checkArrivedInOrder(t, p, texts)
 }
 
-func oversize(t *testing.T, ch channels.Channel, p Platform) {
+func testOversizeText(t *testing.T, ch channels.Channel, p Platform) {
 	l, ok := ch.(channels.Limiter)
 	if !ok || l.Limits().MaxText == 0 {
 		t.Skip("the channel has no limit")
 	}
 	out := NewOutbox()
 	text := strings.Repeat("日本👋", l.Limits().MaxText)
-	id := out.Put(delivery("d1", text))
-	manage(t, hurryless(ch), out, func() bool {
+	id := out.Put(newDelivery("d1", text))
+	runManager(t, withoutRateLimit(ch), out, func() bool {
 		s := out.Row(id).State
 		return s == channels.Sent || s == channels.Dead
 	})
@@ -142,17 +142,17 @@ func oversize(t *testing.T, ch channels.Channel, p Platform) {
 	}
 }
 
-func scripts(t *testing.T, ch channels.Channel, p Platform) {
+func testUnicodeScripts(t *testing.T, ch channels.Channel, p Platform) {
 	texts := []string{
 		"Größe, naïve, cafe\u0301", "Привет, мир", "שלום עולם", "مرحبا بالعالم", "नमस्ते दुनिया", "สวัสดี", "你好，世界", "안녕하세요",
 		"👩‍👩‍👧‍👦 🇱🇹 👍🏽 🏳️‍🌈", "𝒜𝓁𝓅𝒽𝒶 𐍈", "100 % & 5 < 6 > 4",
 	}
 	for i, text := range texts {
-		if _, err := ch.Send(t.Context(), delivery(fmt.Sprintf("d%d", i), text)); err != nil {
+		if _, err := ch.Send(t.Context(), newDelivery(fmt.Sprintf("d%d", i), text)); err != nil {
 			t.Fatalf("Send(%q): %v", text, err)
 		}
 	}
-	whole(t, p, texts)
+	checkArrivedInOrder(t, p, texts)
 }
 
 func hostileMarkup(t *testing.T, ch channels.Channel, p Platform) {
@@ -161,7 +161,7 @@ func hostileMarkup(t *testing.T, ch channels.Channel, p Platform) {
 		t.Skip("the platform reads no markup")
 	}
 	for i, text := range HostileTexts() {
-		if _, err := ch.Send(t.Context(), delivery(fmt.Sprintf("d%d", i), text)); err != nil {
+		if _, err := ch.Send(t.Context(), newDelivery(fmt.Sprintf("d%d", i), text)); err != nil {
 			t.Errorf("Send(%q): %v", text, err)
 		}
 		if got := r.Rendered(); len(got) > 0 {
@@ -206,7 +206,7 @@ func secretsInErrors(t *testing.T, ch channels.Channel, p Platform) {
 	failing := func(what string) {
 		ctx, cancel := context.WithTimeout(t.Context(), 2*time.Second)
 		defer cancel()
-		if _, err := ch.Send(ctx, delivery("d1", "x")); err != nil {
+		if _, err := ch.Send(ctx, newDelivery("d1", "x")); err != nil {
 			look("the error of Send "+what, fmt.Sprintf("%v %+v", err, err))
 		}
 		if te, ok := ch.(channels.Tester); ok {
@@ -234,16 +234,16 @@ func secretsInErrors(t *testing.T, ch channels.Channel, p Platform) {
 	}
 }
 
-func outage(t *testing.T, ch channels.Channel, p Platform) {
+func testOutage(t *testing.T, ch channels.Channel, p Platform) {
 	o, ok := p.(Outage)
 	if !ok {
 		t.Skip("the platform is always there")
 	}
 	out := NewOutbox()
-	ids, texts := numbered(out, 3)
+	ids, texts := putNumbered(out, 3)
 	o.Down()
 	up := false
-	manage(t, hurryless(ch), out, func() bool {
+	runManager(t, withoutRateLimit(ch), out, func() bool {
 		if !up && out.Row(ids[0]).Attempts > 0 && out.Row(ids[0]).State == channels.Failed {
 			o.Up()
 			up = true
@@ -286,15 +286,15 @@ func heardBy(t *testing.T, ch channels.Channel, inbox *Inbox, act func(ctx conte
 	}
 }
 
-func say(ctx context.Context, s Speaker, text string) {
+func sayUntilHeard(ctx context.Context, s Speaker, text string) {
 	for !s.Say(ctx, "ada", "ada", text, false) && ctx.Err() == nil {
 		time.Sleep(time.Millisecond)
 	}
 }
 
-// twice: whoever hands a message over again does so under the same key, so that the
+// testDuplicateKey: whoever hands a message over again does so under the same key, so that the
 // manager can tell.
-func twice(t *testing.T, ch channels.Channel, p Platform) {
+func testDuplicateKey(t *testing.T, ch channels.Channel, p Platform) {
 	s, ok := p.(Speaker)
 	r, again := p.(Repeater)
 	if !ok || !again {
@@ -302,11 +302,11 @@ func twice(t *testing.T, ch channels.Channel, p Platform) {
 	}
 	inbox := &Inbox{}
 	heardBy(t, ch, inbox, func(ctx context.Context) {
-		say(ctx, s, "once")
+		sayUntilHeard(ctx, s, "once")
 		for !r.Again(ctx) && ctx.Err() == nil {
 			time.Sleep(time.Millisecond)
 		}
-		say(ctx, s, "after it")
+		sayUntilHeard(ctx, s, "after it")
 	}, func(in []channels.Inbound) bool { return len(in) > 0 && in[len(in)-1].Text == "after it" })
 	var keys []string
 	for _, in := range inbox.Heard() {
@@ -322,7 +322,7 @@ func twice(t *testing.T, ch channels.Channel, p Platform) {
 	}
 }
 
-func restarted(t *testing.T, ch channels.Channel, p Platform) {
+func testRestart(t *testing.T, ch channels.Channel, p Platform) {
 	s, ok := p.(Speaker)
 	o, again := p.(Reopener)
 	if !ok || !again {
@@ -332,12 +332,12 @@ func restarted(t *testing.T, ch channels.Channel, p Platform) {
 		return func(in []channels.Inbound) bool { return len(in) > 0 && in[len(in)-1].Text == text }
 	}
 	inbox := &Inbox{}
-	heardBy(t, ch, inbox, func(ctx context.Context) { say(ctx, s, "before") }, last("before"))
+	heardBy(t, ch, inbox, func(ctx context.Context) { sayUntilHeard(ctx, s, "before") }, last("before"))
 	ctx, cancel := context.WithTimeout(t.Context(), patience)
 	defer cancel()
 	// Whoever cannot speak to a channel that is away leaves it at that.
 	away := s.Say(ctx, "ada", "ada", "while away", false)
-	heardBy(t, o.Reopen(t), inbox, func(ctx context.Context) { say(ctx, s, "afterwards") }, last("afterwards"))
+	heardBy(t, o.Reopen(t), inbox, func(ctx context.Context) { sayUntilHeard(ctx, s, "afterwards") }, last("afterwards"))
 	var got []string
 	seen := map[string]bool{}
 	for _, in := range inbox.Heard() {

@@ -35,12 +35,12 @@ type Outbox struct {
 func NewOutbox() *Outbox { return &Outbox{wake: map[string]chan struct{}{}} }
 
 // Put queues a delivery, completes its ID and CreatedAt, and returns the ID.
-func (o *Outbox) Put(d channels.Delivery) string { return o.put(d, channels.Queued) }
+func (o *Outbox) Put(d channels.Delivery) string { return o.putRow(d, channels.Queued) }
 
 // PutCutOff adds a row that was being sent when the process died.
-func (o *Outbox) PutCutOff(d channels.Delivery) string { return o.put(d, channels.Sending) }
+func (o *Outbox) PutCutOff(d channels.Delivery) string { return o.putRow(d, channels.Sending) }
 
-func (o *Outbox) put(d channels.Delivery, s channels.State) string {
+func (o *Outbox) putRow(d channels.Delivery, s channels.State) string {
 	o.mu.Lock()
 	o.next++
 	if d.ID == "" {
@@ -51,7 +51,7 @@ func (o *Outbox) put(d channels.Delivery, s channels.State) string {
 	}
 	o.rows = append(o.rows, &Row{Delivery: d, State: s, Due: d.CreatedAt})
 	o.mu.Unlock()
-	o.signal(d.Channel)
+	o.signalChannel(d.Channel)
 	return d.ID
 }
 
@@ -59,7 +59,7 @@ func (o *Outbox) put(d channels.Delivery, s channels.State) string {
 func (o *Outbox) Row(id string) Row {
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	if r := o.get(id); r != nil {
+	if r := o.findRow(id); r != nil {
 		return *r
 	}
 	return Row{}
@@ -76,7 +76,7 @@ func (o *Outbox) Rows() []Row {
 	return out
 }
 
-func (o *Outbox) get(id string) *Row {
+func (o *Outbox) findRow(id string) *Row {
 	i := slices.IndexFunc(o.rows, func(r *Row) bool { return r.ID == id })
 	if i < 0 {
 		return nil
@@ -100,7 +100,7 @@ func (o *Outbox) ClaimDeliveries(_ context.Context, channel string, n int) ([]ch
 			due = append(due, r)
 		}
 	}
-	slices.SortStableFunc(due, func(a, b *Row) int { return rank(a) - rank(b) })
+	slices.SortStableFunc(due, func(a, b *Row) int { return deliveryRank(a) - deliveryRank(b) })
 	for _, r := range due[:min(n, len(due))] {
 		r.State = channels.Sending
 		r.Attempts++
@@ -109,16 +109,16 @@ func (o *Outbox) ClaimDeliveries(_ context.Context, channel string, n int) ([]ch
 	return out, nil
 }
 
-// rank puts guests last.
-func rank(r *Row) int {
+// deliveryRank puts guests last.
+func deliveryRank(r *Row) int {
 	if r.Guest {
 		return 1
 	}
 	return 0
 }
 
-// Unsettled implements channels.Outbox.
-func (o *Outbox) Unsettled(_ context.Context, channel string) ([]channels.Delivery, error) {
+// InFlight implements channels.Outbox.
+func (o *Outbox) InFlight(_ context.Context, channel string) ([]channels.Delivery, error) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	var out []channels.Delivery
@@ -132,24 +132,24 @@ func (o *Outbox) Unsettled(_ context.Context, channel string) ([]channels.Delive
 
 // Delivered implements channels.Outbox.
 func (o *Outbox) Delivered(_ context.Context, id string, rc channels.Receipt) error {
-	return o.set(id, func(r *Row) { r.State, r.Receipt = channels.Sent, rc })
+	return o.updateRow(id, func(r *Row) { r.State, r.Receipt = channels.Sent, rc })
 }
 
 // Retry implements channels.Outbox.
 func (o *Outbox) Retry(_ context.Context, id string, at time.Time, why string, maybeRepeated bool) error {
-	return o.set(id, func(r *Row) {
+	return o.updateRow(id, func(r *Row) {
 		r.State, r.Due, r.Why, r.MaybeRepeated = channels.Failed, at, why, maybeRepeated
 	})
 }
 
-// GiveUp implements channels.Outbox.
-func (o *Outbox) GiveUp(_ context.Context, id, why string) error {
-	return o.set(id, func(r *Row) { r.State, r.Why = channels.Dead, why })
+// DeadLetter implements channels.Outbox.
+func (o *Outbox) DeadLetter(_ context.Context, id, why string) error {
+	return o.updateRow(id, func(r *Row) { r.State, r.Why = channels.Dead, why })
 }
 
-func (o *Outbox) set(id string, f func(*Row)) error {
+func (o *Outbox) updateRow(id string, f func(*Row)) error {
 	o.mu.Lock()
-	r := o.get(id)
+	r := o.findRow(id)
 	if r == nil {
 		o.mu.Unlock()
 		return fmt.Errorf("channelstest: no delivery %q", id)
@@ -157,14 +157,14 @@ func (o *Outbox) set(id string, f func(*Row)) error {
 	f(r)
 	channel := r.Channel
 	o.mu.Unlock()
-	o.signal(channel)
+	o.signalChannel(channel)
 	return nil
 }
 
 // Wake implements channels.Outbox.
-func (o *Outbox) Wake(channel string) <-chan struct{} { return o.waker(channel) }
+func (o *Outbox) Wake(channel string) <-chan struct{} { return o.wakeSignal(channel) }
 
-func (o *Outbox) waker(channel string) chan struct{} {
+func (o *Outbox) wakeSignal(channel string) chan struct{} {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	c, ok := o.wake[channel]
@@ -175,9 +175,9 @@ func (o *Outbox) waker(channel string) chan struct{} {
 	return c
 }
 
-func (o *Outbox) signal(channel string) {
+func (o *Outbox) signalChannel(channel string) {
 	select {
-	case o.waker(channel) <- struct{}{}:
+	case o.wakeSignal(channel) <- struct{}{}:
 	default:
 	}
 }

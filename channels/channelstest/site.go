@@ -9,7 +9,7 @@ import (
 	"time"
 
 	"hob/channels"
-	"hob/platform/safehttp/safehttptest"
+	"hob/platform/net/safehttp/safehttptest"
 )
 
 // Stalls is what a platform hangs by. The zero value hangs nothing; its methods may be

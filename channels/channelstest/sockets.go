@@ -37,7 +37,7 @@ func (s *Sockets) Serve(w http.ResponseWriter, r *http.Request, begin func(say f
 	s.mu.Lock()
 	s.open, s.ever = append(s.open, k), true
 	s.mu.Unlock()
-	begin(func(v any) { _ = k.put(v) })
+	begin(func(v any) { _ = k.writeLocked(v) })
 	k.mu.Unlock()
 	defer func() {
 		s.mu.Lock()
@@ -53,8 +53,8 @@ func (s *Sockets) Serve(w http.ResponseWriter, r *http.Request, begin func(say f
 	}
 }
 
-// put writes; k.mu is held.
-func (k *Socket) put(v any) error {
+// writeLocked writes; k.mu is held.
+func (k *Socket) writeLocked(v any) error {
 	_ = k.conn.SetWriteDeadline(time.Now().Add(5 * time.Second))
 	if raw, ok := v.([]byte); ok {
 		return k.conn.WriteMessage(websocket.TextMessage, raw)
@@ -66,7 +66,7 @@ func (k *Socket) put(v any) error {
 func (k *Socket) Write(v any) error {
 	k.mu.Lock()
 	defer k.mu.Unlock()
-	return k.put(v)
+	return k.writeLocked(v)
 }
 
 // Close ends the connection with a code; 0: without a word.

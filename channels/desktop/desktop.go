@@ -4,7 +4,7 @@
 //
 // A press decides only the question of the notification that was pressed, which showed it
 // completely: the button's key contains the question's id, and only the desktop's notification
-// server, identified by its bus connection, can report a press (platform/desktop). A program
+// server, identified by its bus connection, can report a press (platform/host/desktop). A program
 // running under the owner's account could still move the mouse or ask that server to press;
 // therefore no press counts while a program started by Hob runs.
 package desktop
@@ -20,7 +20,7 @@ import (
 	"time"
 
 	"hob/channels"
-	"hob/platform/desktop"
+	"hob/platform/host/desktop"
 )
 
 // Name is the name of the channel and its section.
@@ -60,29 +60,29 @@ type Options struct {
 
 // Channel shows deliveries as notifications.
 type Channel struct {
-	note    *desktop.Notifier
+	note    *desktop.NotificationClient
 	log     *slog.Logger
-	buttons channels.Buttons // nil: none
+	buttons channels.ButtonHandler // nil: none
 
 	mu    sync.Mutex
-	shown map[string]shown // by the note's id
-	order []string         // note ids, oldest first
-	folds map[bool]*fold   // by whether they are questions
+	shown map[string]shownNote  // by the note's id
+	order []string              // note ids, oldest first
+	folds map[bool]*burstFolder // by whether they are questions
 
-	asked chan asked
+	asked chan shownQuestion
 
 	voice voice // nil: not read
 	speak chan string
 }
 
-// shown is the data for a press on a notification.
-type shown struct {
+// shownNote is the data for a press on a notification.
+type shownNote struct {
 	session  string
 	question string // answered by yes and no; "": no such buttons
 	asks     string // its text
 	at       time.Time
-	note     desktop.Note // the notification of the question, to
-	delivery string       // the delivery to snooze; "": no such button
+	note     desktop.Notification // the notification of the question, to
+	delivery string               // the delivery to snooze; "": no such button
 }
 
 // maxShown is the maximum number of remembered notifications, for servers that never report a
@@ -94,7 +94,7 @@ func New(c Config, deps channels.Deps, o Options) (*Channel, error) {
 	if c.Burst < 0 || c.Burst > maxBurst {
 		return nil, fmt.Errorf("burst = %d is out of range; set 1 to %d notifications per minute", c.Burst, maxBurst)
 	}
-	ch := &Channel{log: deps.Log, buttons: deps.Buttons, shown: map[string]shown{}, asked: make(chan asked, 16)}
+	ch := &Channel{log: deps.Log, buttons: deps.Buttons, shown: map[string]shownNote{}, asked: make(chan shownQuestion, 16)}
 	if ch.log == nil {
 		ch.log = slog.New(slog.DiscardHandler)
 	}
@@ -103,7 +103,7 @@ func New(c Config, deps channels.Deps, o Options) (*Channel, error) {
 		trust = ch.buttons.Trusted
 	}
 	if c.Buttons != nil && !*c.Buttons {
-		ch.buttons = unpressed{ch.buttons}
+		ch.buttons = withoutButtons{ch.buttons}
 	}
 	getenv := o.Getenv
 	if getenv == nil {
@@ -114,11 +114,11 @@ func New(c Config, deps channels.Deps, o Options) (*Channel, error) {
 		ch.voice, ch.speak = newVoice(getenv), make(chan string, 4)
 	}
 	burst := cmp.Or(c.Burst, usualBurst)
-	ch.folds = map[bool]*fold{false: {burst: burst}, true: {burst: burst, questions: true}}
+	ch.folds = map[bool]*burstFolder{false: {burst: burst}, true: {burst: burst, questions: true}}
 	return ch, nil
 }
 
-// Deaf implements channels.Deaf: the channel only sends.
+// Deaf implements channels.SendOnly: the channel only sends.
 func (*Channel) Deaf() {}
 
 // Run implements channels.Channel: it handles presses, and withdraws questions answered
@@ -128,16 +128,16 @@ func (c *Channel) Run(ctx context.Context, _ channels.Receiver) error {
 	defer waits.Wait()
 	ctx, stop := context.WithCancel(ctx)
 	defer stop()
-	waits.Go(func() { c.withdraw(ctx, &waits) })
-	waits.Go(func() { c.read(ctx) })
+	waits.Go(func() { c.withdrawAnswered(ctx, &waits) })
+	waits.Go(func() { c.readAloud(ctx) })
 	inner, end := context.WithCancel(context.WithoutCancel(ctx)) // the connection is needed a little longer
 	defer end()
 	waits.Go(func() {
 		defer end()
 		<-ctx.Done()
-		c.disarm(inner)
+		c.disarmButtons(inner)
 	})
-	return c.note.Run(inner, func(e desktop.Event) { c.happened(ctx, e) })
+	return c.note.Run(inner, func(e desktop.Event) { c.handleEvent(ctx, e) })
 }
 
 // Send implements channels.Channel.
@@ -149,34 +149,34 @@ func (c *Channel) Send(ctx context.Context, d channels.Delivery) (channels.Recei
 	if err != nil {
 		return channels.Receipt{}, channels.Errorf(channels.Temporary, "desktop: find the question: %w", err)
 	}
-	n, what = c.folded(n, what, d, time.Now())
-	if err := c.show(ctx, n, what); err != nil {
-		return channels.Receipt{}, classify(err)
+	n, what = c.foldNote(n, what, d, time.Now())
+	if err := c.showNote(ctx, n, what); err != nil {
+		return channels.Receipt{}, classifyError(err)
 	}
-	c.aloud(d)
+	c.queueSpeech(d)
 	return channels.Receipt{ID: n.ID}, nil
 }
 
-// show shows a notification; a question is withdrawn when it is answered elsewhere.
-func (c *Channel) show(ctx context.Context, n desktop.Note, what shown) error {
+// showNote shows a notification; a question is withdrawn when it is answered elsewhere.
+func (c *Channel) showNote(ctx context.Context, n desktop.Notification, what shownNote) error {
 	what.at = time.Now()
 	if what.question != "" {
 		what.note = n
 	}
-	c.remember(n.ID, what) // before it can be pressed
+	c.rememberShown(n.ID, what) // before it can be pressed
 	if err := c.note.Notify(ctx, n); err != nil || what.question == "" {
 		return err
 	}
 	select {
-	case c.asked <- asked{n.ID, what.question}:
+	case c.asked <- shownQuestion{n.ID, what.question}:
 	default: // too many: the notification stays, and a press reports that it was answered
 	}
 	return nil
 }
 
-// classify returns the error with its class. Notifications are for now: if none can be shown,
+// classifyError returns the error with its class. Notifications are for now: if none can be shown,
 // the text is sent elsewhere and not kept for a later session.
-func classify(err error) error {
+func classifyError(err error) error {
 	out := &channels.Error{Class: channels.Temporary, Err: err}
 	switch {
 	case errors.Is(err, desktop.ErrUnsure):
@@ -187,7 +187,7 @@ func classify(err error) error {
 	return out
 }
 
-func (c *Channel) remember(id string, what shown) {
+func (c *Channel) rememberShown(id string, what shownNote) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if _, there := c.shown[id]; !there {
@@ -200,15 +200,15 @@ func (c *Channel) remember(id string, what shown) {
 	}
 }
 
-func (c *Channel) what(id string) (shown, bool) {
+func (c *Channel) lookupShown(id string) (shownNote, bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	w, ok := c.shown[id]
 	return w, ok
 }
 
-// unpressed disables answering questions by a press.
-type unpressed struct{ channels.Buttons }
+// withoutButtons disables answering questions by a press.
+type withoutButtons struct{ channels.ButtonHandler }
 
-// Asked implements channels.Buttons.
-func (unpressed) Asked(context.Context, channels.Delivery) (string, error) { return "", nil }
+// Asked implements channels.ButtonHandler.
+func (withoutButtons) Asked(context.Context, channels.Delivery) (string, error) { return "", nil }

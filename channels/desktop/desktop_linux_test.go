@@ -17,7 +17,7 @@ import (
 	"hob/channels"
 	"hob/channels/channelstest"
 	"hob/channels/desktop"
-	"hob/platform/desktop/desktoptest"
+	"hob/platform/host/desktop/desktoptest"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
@@ -40,7 +40,7 @@ func (e *engine) Spoken(context.Context, string, channels.Delivery) (string, err
 	return e.open, nil
 }
 
-func (e *engine) Press(context.Context, channels.Press) (string, error) {
+func (e *engine) Press(context.Context, channels.ButtonPress) (string, error) {
 	return "", channels.ErrNotOwner
 }
 
@@ -88,7 +88,7 @@ type screen struct {
 	ch  *desktop.Channel
 }
 
-func open(t *testing.T, c desktop.Config, b channels.Buttons, caps ...string) *screen {
+func open(t *testing.T, c desktop.Config, b channels.ButtonHandler, caps ...string) *screen {
 	t.Helper()
 	bus := desktoptest.NewBus(t)
 	s := &screen{Server: desktoptest.NewServer(t, bus, caps...), bus: bus}
@@ -96,7 +96,7 @@ func open(t *testing.T, c desktop.Config, b channels.Buttons, caps ...string) *s
 	return s
 }
 
-func channel(t *testing.T, c desktop.Config, b channels.Buttons, getenv func(string) string) *desktop.Channel {
+func channel(t *testing.T, c desktop.Config, b channels.ButtonHandler, getenv func(string) string) *desktop.Channel {
 	t.Helper()
 	ch, err := desktop.New(c, channels.Deps{Buttons: b}, desktop.Options{Getenv: getenv})
 	if err != nil {

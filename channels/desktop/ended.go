@@ -5,15 +5,15 @@ import (
 	"sync"
 	"time"
 
-	"hob/platform/desktop"
+	"hob/platform/host/desktop"
 )
 
-// asked is a notification of a question.
-type asked struct{ note, question string }
+// shownQuestion is a notification of a question.
+type shownQuestion struct{ note, question string }
 
-// withdraw closes the notifications of questions that are no longer open, wherever they were
+// withdrawAnswered closes the notifications of questions that are no longer open, wherever they were
 // answered.
-func (c *Channel) withdraw(ctx context.Context, waits *sync.WaitGroup) {
+func (c *Channel) withdrawAnswered(ctx context.Context, waits *sync.WaitGroup) {
 	for {
 		select {
 		case <-ctx.Done():
@@ -35,10 +35,10 @@ func (c *Channel) withdraw(ctx context.Context, waits *sync.WaitGroup) {
 // disarmWait is the timeout for updating the screen when Hob stops.
 const disarmWait = 2 * time.Second
 
-// disarm removes the buttons of visible questions: after Hob has stopped, presses are lost
+// disarmButtons removes the buttons of visible questions: after Hob has stopped, presses are lost
 // even when it runs again, and most desktops close a pressed notification, so the owner would
 // believe it was answered.
-func (c *Channel) disarm(ctx context.Context) {
+func (c *Channel) disarmButtons(ctx context.Context) {
 	ctx, cancel := context.WithTimeout(ctx, disarmWait)
 	defer cancel()
 	c.mu.Lock()
@@ -50,7 +50,7 @@ func (c *Channel) disarm(ctx context.Context) {
 	}
 	c.mu.Unlock()
 	for id, text := range open {
-		n := desktop.Note{ID: id, Title: "Hob asks (and has stopped)", Body: text + "\n(Answer when Hob runs again: in the chat, on its page or with hob approve.)", Urgency: desktop.Normal}
+		n := desktop.Notification{ID: id, Title: "Hob asks (and has stopped)", Body: text + "\n(Answer when Hob runs again: in the chat, on its page or with hob approve.)", Urgency: desktop.Normal}
 		if err := c.note.Notify(ctx, n); err != nil {
 			c.log.Warn("removing the buttons of a question failed; they no longer work", "note", id, "err", err)
 		}

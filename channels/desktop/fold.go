@@ -6,12 +6,12 @@ import (
 	"time"
 
 	"hob/channels"
-	"hob/platform/desktop"
-	"hob/platform/phrase"
+	"hob/platform/host/desktop"
+	"hob/platform/text/textnorm"
 )
 
-// fold limits bursts: notifications beyond the limit per minute are collected in one.
-type fold struct {
+// burstFolder limits bursts: notifications beyond the limit per minute are collected in one.
+type burstFolder struct {
 	burst     int
 	questions bool
 	past      []time.Time // times of the last
@@ -23,17 +23,17 @@ type fold struct {
 // foldLines is how many of the folded texts are listed.
 const foldLines = 5
 
-// id returns the notification id of the fold.
-func (f *fold) id() string {
+// foldID returns the notification id of the fold.
+func (f *burstFolder) foldID() string {
 	if f.questions {
 		return "fold-questions"
 	}
 	return "fold-notices"
 }
 
-// folded returns the notification unchanged, or the one into which it was folded. A retried
+// foldNote returns the notification unchanged, or the one into which it was folded. A retried
 // text may be counted twice, which is harmless.
-func (c *Channel) folded(n desktop.Note, what shown, d channels.Delivery, now time.Time) (desktop.Note, shown) {
+func (c *Channel) foldNote(n desktop.Notification, what shownNote, d channels.Delivery, now time.Time) (desktop.Notification, shownNote) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	f := c.folds[d.Kind == channels.Question]
@@ -50,11 +50,11 @@ func (c *Channel) folded(n desktop.Note, what shown, d channels.Delivery, now ti
 	f.count++
 	f.last = now
 	line, _, _ := strings.Cut(strings.TrimSpace(d.Text), "\n")
-	f.lines = append(f.lines, "• "+phrase.Cut(line, 90))
+	f.lines = append(f.lines, "• "+textnorm.Ellipsize(line, 90))
 	if len(f.lines) > foldLines {
 		f.lines = f.lines[1:]
 	}
-	out := desktop.Note{ID: f.id(), Title: fmt.Sprintf("Hob: %d more notifications", f.count), Urgency: n.Urgency, Body: strings.Join(f.lines, "\n")}
+	out := desktop.Notification{ID: f.foldID(), Title: fmt.Sprintf("Hob: %d more notifications", f.count), Urgency: n.Urgency, Body: strings.Join(f.lines, "\n")}
 	if f.questions {
 		out.Title = fmt.Sprintf("Hob: %d more questions for you", f.count)
 	}
@@ -66,15 +66,15 @@ func (c *Channel) folded(n desktop.Note, what shown, d channels.Delivery, now ti
 			out.Actions = []desktop.Action{{Key: desktop.Default, Label: "Open", URL: page}, {Key: keyOpen, Label: "Open", URL: page}}
 		}
 	}
-	return out, shown{}
+	return out, shownNote{}
 }
 
-// seen resets the fold after its notification was closed or opened.
-func (c *Channel) seen(id string) {
+// resetFold resets the fold after its notification was closed or opened.
+func (c *Channel) resetFold(id string) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	for _, f := range c.folds {
-		if f.id() == id {
+		if f.foldID() == id {
 			f.count, f.lines = 0, nil
 		}
 	}

@@ -6,7 +6,7 @@ import (
 	"unicode/utf8"
 
 	"hob/channels"
-	"hob/platform/desktop"
+	"hob/platform/host/desktop"
 )
 
 // Limits of one notification. Desktops truncate longer texts, and an approver must have seen
@@ -30,10 +30,10 @@ const (
 const toRead = "\n… (open to read the rest)"
 
 // noteOf builds the notification of a delivery.
-func (c *Channel) noteOf(ctx context.Context, d channels.Delivery) (desktop.Note, shown, error) {
-	text, whole := fit(d.Text)
-	n := desktop.Note{ID: d.ID, Title: "Hob", Body: text, Urgency: desktop.Normal}
-	what := shown{session: d.Session}
+func (c *Channel) noteOf(ctx context.Context, d channels.Delivery) (desktop.Notification, shownNote, error) {
+	text, whole := fitNote(d.Text)
+	n := desktop.Notification{ID: d.ID, Title: "Hob", Body: text, Urgency: desktop.Normal}
+	what := shownNote{session: d.Session}
 	if c.buttons == nil {
 		return n, what, nil
 	}
@@ -64,8 +64,8 @@ func (c *Channel) noteOf(ctx context.Context, d channels.Delivery) (desktop.Note
 	return n, what, nil
 }
 
-// fit truncates a text to one notification, and reports whether it is complete.
-func fit(text string) (string, bool) {
+// fitNote truncates a text to one notification, and reports whether it is complete.
+func fitNote(text string) (string, bool) {
 	whole := true
 	if lines := strings.SplitN(text, "\n", mostLines+1); len(lines) > mostLines {
 		text, whole = strings.Join(lines[:mostLines], "\n"), false

@@ -4,7 +4,7 @@ import (
 	"context"
 
 	"hob/channels"
-	"hob/platform/speech"
+	"hob/platform/host/speech"
 )
 
 // voice reads texts aloud; *speech.Voice implements it.
@@ -15,9 +15,9 @@ type voice interface {
 // maxSpoken is the maximum length of a text read aloud, in characters.
 const maxSpoken = 300
 
-// aloud queues a notification to be read aloud if the owner enabled it; answers and questions
+// queueSpeech queues a notification to be read aloud if the owner enabled it; answers and questions
 // are not read. If several are waiting, later ones are only shown.
-func (c *Channel) aloud(d channels.Delivery) {
+func (c *Channel) queueSpeech(d channels.Delivery) {
 	if c.voice == nil || d.Kind != channels.Notice {
 		return
 	}
@@ -28,8 +28,8 @@ func (c *Channel) aloud(d channels.Delivery) {
 	}
 }
 
-// read reads queued texts aloud until ctx ends.
-func (c *Channel) read(ctx context.Context) {
+// readAloud reads queued texts aloud until ctx ends.
+func (c *Channel) readAloud(ctx context.Context) {
 	for {
 		select {
 		case <-ctx.Done():

@@ -11,7 +11,7 @@ import (
 
 	"hob/channels"
 	"hob/channels/desktop"
-	"hob/platform/desktop/desktoptest"
+	"hob/platform/host/desktop/desktoptest"
 )
 
 // Notices are read aloud where the owner wants that; answers never.

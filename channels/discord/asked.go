@@ -7,11 +7,11 @@ import (
 	"hob/channels"
 )
 
-// bare removes the buttons of a question.
-func (c *Channel) bare(ctx context.Context, s channels.Standing) error {
+// removeButtons removes the buttons of a question.
+func (c *Channel) removeButtons(ctx context.Context, s channels.PostedQuestion) error {
 	path, err := chatPath(s.Chat)
 	if err != nil {
 		return err
 	}
-	return c.send(ctx, "remove buttons", http.MethodPatch, path+"/messages/"+s.Message, map[string]any{"components": []row{}}, nil)
+	return c.sendJSON(ctx, "remove buttons", http.MethodPatch, path+"/messages/"+s.Message, map[string]any{"components": []row{}}, nil)
 }

@@ -21,14 +21,14 @@ const (
 // ("Search Guild Messages"). The search may be unavailable or forbidden; other messages are
 // received without it.
 func (c *Channel) begunIn(ctx context.Context, r channels.Receiver, guild, from string) error {
-	me, g := c.known(guild)
+	me, g := c.botAndGuild(guild)
 	names := []string{"mentions=" + me.ID}
 	for _, role := range g.roles {
 		names = append(names, "mentions_role_id="+role)
 	}
 	var all []message
 	for _, name := range names {
-		found, err := c.search(ctx, guild, name+"&min_id="+from)
+		found, err := c.searchMessages(ctx, guild, name+"&min_id="+from)
 		if ctx.Err() != nil {
 			return ctx.Err()
 		}
@@ -38,28 +38,28 @@ func (c *Channel) begunIn(ctx context.Context, r channels.Receiver, guild, from 
 		all = append(all, found...)
 	}
 	slices.SortFunc(all, func(a, b message) int {
-		if newer(a.ID, b.ID) {
+		if isNewerID(a.ID, b.ID) {
 			return 1
 		}
 		return -1
 	})
-	before := c.seen.of(guild)
+	before := c.seen.chatsOfGuild(guild)
 	for i := range all {
 		m := &all[i]
 		m.Guild = guild
-		if _, known := before[m.Chat]; known || !snowflake(m.ID) || !newer(m.ID, from) || !m.names(me, g) {
+		if _, known := before[m.Chat]; known || !isSnowflake(m.ID) || !isNewerID(m.ID, from) || !m.mentionsBot(me, g) {
 			continue
 		}
-		if err := c.take(ctx, r, m); err != nil {
+		if err := c.forwardMessage(ctx, r, m); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-// search returns the latest messages of a server for a query. "Index not yet available"
+// searchMessages returns the latest messages of a server for a query. "Index not yet available"
 // includes the time after which to retry.
-func (c *Channel) search(ctx context.Context, guild, query string) ([]message, error) {
+func (c *Channel) searchMessages(ctx context.Context, guild, query string) ([]message, error) {
 	var all []message
 	waited := false
 	for page := 0; page < searchPages; {
@@ -69,7 +69,7 @@ func (c *Channel) search(ctx context.Context, guild, query string) ([]message, e
 			Retry    float64     `json:"retry_after"`
 		}
 		path := "/guilds/" + guild + "/messages/search?sort_by=timestamp&sort_order=desc&limit=" + strconv.Itoa(searchSize) + "&offset=" + strconv.Itoa(page*searchSize) + "&" + query
-		if err := c.get(ctx, "search for new direct messages", path, &out); err != nil {
+		if err := c.getJSON(ctx, "search for new direct messages", path, &out); err != nil {
 			return all, err
 		}
 		if out.Code != 0 {
@@ -97,11 +97,11 @@ func (c *Channel) search(ctx context.Context, guild, query string) ([]message, e
 func (c *Channel) begunDirect(ctx context.Context, r channels.Receiver, _, from string) error {
 	asked := 0
 	for _, who := range c.allow {
-		if c.seen.with(who) || asked == maxAsking {
+		if c.seen.hasDirectChat(who) || asked == maxAsking {
 			continue
 		}
 		asked++
-		path, err := c.direct(ctx, who)
+		path, err := c.directChat(ctx, who)
 		if ctx.Err() != nil {
 			return ctx.Err()
 		}
@@ -110,10 +110,10 @@ func (c *Channel) begunDirect(ctx context.Context, r channels.Receiver, _, from 
 			continue
 		}
 		chat := strings.TrimPrefix(path, "/channels/")
-		if c.seen.knows(chat) {
+		if c.seen.isKnownChat(chat) {
 			continue
 		}
-		if err := c.missed(ctx, r, "", chat, from); err != nil {
+		if err := c.fetchMissed(ctx, r, "", chat, from); err != nil {
 			return err
 		}
 	}

@@ -15,11 +15,11 @@ import (
 	"hob/channels"
 )
 
-// slash is a slash command registered with Discord: one of Hob's own, or ask.
-type slash struct{ name, about, arg string }
+// slashCommand is a slash command registered with Discord: one of Hob's own, or ask.
+type slashCommand struct{ name, about, arg string }
 
-func slashes() []slash {
-	return []slash{
+func slashCommands() []slashCommand {
+	return []slashCommand{
 		{"ask", "Ask me a question or give me a task", "text"},
 		{"status", "Show what I am doing", ""},
 		{"stop", "Stop the current task here", ""},
@@ -36,9 +36,9 @@ func slashes() []slash {
 	}
 }
 
-// commands returns the body of "Bulk Overwrite Global Application Commands": for servers of
+// commandsBody returns the body of "Bulk Overwrite Global Application Commands": for servers of
 // the bot and for direct messages.
-func commands() []byte {
+func commandsBody() []byte {
 	type option struct {
 		Type     int    `json:"type"` // 3: a text
 		Name     string `json:"name"`
@@ -55,7 +55,7 @@ func commands() []byte {
 		Installs []int    `json:"integration_types"` // 0: in a server
 	}
 	var out []command
-	for _, s := range slashes() {
+	for _, s := range slashCommands() {
 		c := command{Name: s.name, Type: 1, About: s.about, Contexts: []int{0, 1}, Installs: []int{0}}
 		if s.arg != "" {
 			c.Options = []option{{3, s.arg, strings.ReplaceAll(s.arg, "_", " "), s.name == "ask", 4000}}
@@ -66,15 +66,15 @@ func commands() []byte {
 	return raw
 }
 
-// register registers the commands once, and again when they change.
-func (c *Channel) register(ctx context.Context) error {
+// registerCommands registers the commands once, and again when they change.
+func (c *Channel) registerCommands(ctx context.Context) error {
 	const key = "commands"
 	keep := c.seen.keep
 	if keep == nil {
 		return nil
 	}
-	body := commands()
-	me, _ := c.known("")
+	body := commandsBody()
+	me, _ := c.botAndGuild("")
 	sum := sha256.Sum256(append(body, me.ID...))
 	digest := []byte(hex.EncodeToString(sum[:8]))
 	if had, err := keep.Get(ctx, key); err != nil || bytes.Equal(had, digest) {
@@ -83,10 +83,10 @@ func (c *Channel) register(ctx context.Context) error {
 	var app struct {
 		ID string `json:"id"`
 	}
-	if err := c.get(ctx, "get the application", "/applications/@me", &app); err != nil {
+	if err := c.getJSON(ctx, "get the application", "/applications/@me", &app); err != nil {
 		return err
 	}
-	err := c.do(ctx, call{
+	err := c.doRequest(ctx, apiCall{
 		what: "register the commands", method: http.MethodPut, path: "/applications/" + url.PathEscape(app.ID) + "/commands",
 		mime: "application/json", body: body,
 	}, nil)
@@ -96,8 +96,8 @@ func (c *Channel) register(ctx context.Context) error {
 	return keep.Set(ctx, key, digest)
 }
 
-// command converts a slash command to an inbound message.
-func (c *Channel) command(i *interaction, what cause) (channels.Inbound, bool) {
+// commandInbound converts a slash command to an inbound message.
+func (c *Channel) commandInbound(i *interaction, what replyContext) (channels.Inbound, bool) {
 	text := ""
 	for _, o := range i.Data.Options {
 		text = strings.TrimSpace(text + " " + fmt.Sprint(o.Value))
@@ -108,9 +108,9 @@ func (c *Channel) command(i *interaction, what cause) (channels.Inbound, bool) {
 	if text == "" {
 		return channels.Inbound{}, false
 	}
-	_, g := c.known(i.Guild)
+	_, g := c.botAndGuild(i.Guild)
 	in := channels.Inbound{
-		Channel: Name, Chat: i.Chat, Group: i.Guild != "", Server: i.Guild, Sender: i.by().ID, SenderName: i.name(),
+		Channel: Name, Chat: i.Chat, Group: i.Guild != "", Server: i.Guild, Sender: i.actingUser().ID, SenderName: i.displayName(),
 		Mentioned: true, Text: text, Key: i.ID, At: time.Now().UTC(),
 	}
 	if name := g.channels[i.Chat]; name != "" {

@@ -22,7 +22,7 @@ import (
 
 	"hob/channels"
 	"hob/platform/failpoint"
-	"hob/platform/safehttp"
+	"hob/platform/net/safehttp"
 )
 
 // Name is the name of the channel and its section.
@@ -75,11 +75,11 @@ type Channel struct {
 	allow   []string
 	opt     Options
 	network *safehttp.Client
-	buttons channels.Buttons
+	buttons channels.ButtonHandler
 	log     *slog.Logger
-	limits  limits
-	seen    seen
-	asked   *channels.Asked
+	limits  rateLimits
+	seen    readState
+	asked   *channels.QuestionTracker
 
 	running chan struct{} // one Run at a time
 	// caught holds the servers without missed messages ("": direct messages). It belongs to
@@ -110,7 +110,7 @@ func New(c Config, deps channels.Deps, o Options) (*Channel, error) {
 		return nil, errors.New("the token contains invalid characters; copy it again from " + portal + " (Bot, Reset Token): hob channel add discord")
 	}
 	for _, id := range c.Allow {
-		if !snowflake(id) {
+		if !isSnowflake(id) {
 			return nil, fmt.Errorf(`allow: %q is not a user id; switch on Developer Mode in Discord (Settings, Advanced) and copy the id from the person's menu`, id)
 		}
 	}
@@ -149,7 +149,7 @@ func (c *Channel) Allow() []string { return c.allow }
 // Limits implements channels.Limiter. Discord returns the current limit of a chat with each
 // response; 5 per 5 s is the long-standing value.
 func (c *Channel) Limits() channels.Limits {
-	return channels.Limits{MaxText: maxText, UTF16: true, PerMinute: 60, MaxFile: maxFile, Settle: 1500 * time.Millisecond}
+	return channels.Limits{MaxText: maxText, UTF16: true, PerMinute: 60, MaxFile: maxFile, Debounce: 1500 * time.Millisecond}
 }
 
 // Attaches implements channels.Attacher.
@@ -183,7 +183,7 @@ func (c *Channel) Test(ctx context.Context) (string, error) {
 		Flags int64  `json:"flags"`
 		Bot   user   `json:"bot"`
 	}
-	if err := c.get(ctx, "sign in", "/applications/@me", &app); err != nil {
+	if err := c.getJSON(ctx, "sign in", "/applications/@me", &app); err != nil {
 		return "", err
 	}
 	var at struct {
@@ -191,7 +191,7 @@ func (c *Channel) Test(ctx context.Context) (string, error) {
 			Remaining int `json:"remaining"`
 		} `json:"session_start_limit"`
 	}
-	if err := c.get(ctx, "get the gateway", "/gateway/bot", &at); err != nil {
+	if err := c.getJSON(ctx, "get the gateway", "/gateway/bot", &at); err != nil {
 		return "", err
 	}
 	// "Application Flags": GATEWAY_MESSAGE_CONTENT and its _LIMITED, one of which shows that
@@ -207,8 +207,8 @@ const (
 	tokenRemedy  = "create a new token at " + portal + " (Bot, Reset Token) and set it: hob channel add discord"
 )
 
-// within reports whether a host is one of the domains or a subdomain.
-func within(host string, domains []string) bool {
+// isWithinDomains reports whether a host is one of the domains or a subdomain.
+func isWithinDomains(host string, domains []string) bool {
 	host = strings.ToLower(strings.TrimSuffix(host, "."))
 	for _, d := range domains {
 		if host == d || strings.HasSuffix(host, "."+d) {
@@ -223,7 +223,7 @@ func within(host string, domains []string) bool {
 func (c *Channel) gatewayURL(s string) (*url.URL, error) {
 	u, err := url.Parse(s)
 	plain := strings.HasPrefix(c.opt.API, "http://")
-	if err != nil || u.User != nil || !within(u.Hostname(), c.opt.Gateway) || u.Scheme != "wss" && (u.Scheme != "ws" || !plain) {
+	if err != nil || u.User != nil || !isWithinDomains(u.Hostname(), c.opt.Gateway) || u.Scheme != "wss" && (u.Scheme != "ws" || !plain) {
 		return nil, channels.Errorf(channels.Temporary, "discord: the gateway address is not a Discord host; Hob retries")
 	}
 	u.RawQuery = "v=10&encoding=json"
@@ -231,8 +231,8 @@ func (c *Channel) gatewayURL(s string) (*url.URL, error) {
 	return u, nil
 }
 
-// snowflake reports whether s is a Discord id: a number of 64 bits.
-func snowflake(s string) bool {
+// isSnowflake reports whether s is a Discord id: a number of 64 bits.
+func isSnowflake(s string) bool {
 	if s == "" || len(s) > 20 {
 		return false
 	}
@@ -242,8 +242,8 @@ func snowflake(s string) bool {
 // idAt returns the first id of a time ("Snowflakes").
 func idAt(t time.Time) string { return strconv.FormatInt((t.UnixMilli()-1420070400000)<<22, 10) }
 
-// newer reports whether the id a was created after b.
-func newer(a, b string) bool {
+// isNewerID reports whether the id a was created after b.
+func isNewerID(a, b string) bool {
 	a, b = strings.TrimLeft(a, "0"), strings.TrimLeft(b, "0")
 	return len(a) > len(b) || len(a) == len(b) && a > b
 }

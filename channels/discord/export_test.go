@@ -12,22 +12,22 @@ func (c *Channel) Inbound(raw []byte) (channels.Inbound, bool) {
 	if json.Unmarshal(raw, &m) != nil {
 		return channels.Inbound{}, false
 	}
-	return c.inbound(&m)
+	return c.toInbound(&m)
 }
 
 // Events takes JSON as the data of each kind of event that changes what is known.
 func (c *Channel) Events(raw []byte) {
 	_ = c.signedIn(raw)
-	_ = c.entered(raw)
-	c.named(raw)
-	c.left(raw)
+	_ = c.addGuild(raw)
+	c.renameChannel(raw)
+	c.removeGuild(raw)
 	var i interaction
-	if json.Unmarshal(raw, &i) == nil && i.good() {
-		c.command(&i, cause{})
-		_, _, _ = button(i.Data.Button)
+	if json.Unmarshal(raw, &i) == nil && i.isComplete() {
+		c.commandInbound(&i, replyContext{})
+		_, _, _ = parseButtonID(i.Data.Button)
 	}
 	_, _ = c.gatewayURL(string(raw))
 }
 
 // Nonce is how a delivery is known.
-func Nonce(id string) string { return nonce(id) }
+func Nonce(id string) string { return deliveryNonce(id) }

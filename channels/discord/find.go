@@ -11,7 +11,7 @@ import (
 	"hob/channels"
 )
 
-// Find implements channels.Finder. Discord drops a second message with the same nonce for "the
+// Find implements channels.DeliveryFinder. Discord drops a second message with the same nonce for "the
 // past few minutes" only ("Create Message": enforce_nonce); after that Find searches the last
 // messages of the chat. A message without a nonce matches if it is Hob's, has the same text,
 // and is not older than the delivery.
@@ -20,38 +20,38 @@ func (c *Channel) Find(ctx context.Context, d channels.Delivery) (channels.Recei
 	if err != nil {
 		return channels.Receipt{}, false, err
 	}
-	var what cause
+	var what replyContext
 	if d.Cause != nil && json.Unmarshal(d.Cause, &what) == nil && what.Interaction != "" && what.Token != "" {
 		var m message
-		err := c.do(ctx, call{what: "find an answer", method: http.MethodGet, path: hook(what) + "/messages/@original", public: true}, &m)
-		if err == nil && m.ID != "" && m.Flags&flagLoading == 0 && m.Content == rendered(d.Text) {
+		err := c.doRequest(ctx, apiCall{what: "find an answer", method: http.MethodGet, path: interactionWebhookPath(what) + "/messages/@original", public: true}, &m)
+		if err == nil && m.ID != "" && m.Flags&flagLoading == 0 && m.Content == renderMarkup(d.Text) {
 			return channels.Receipt{ID: m.ID}, true, nil
 		}
 	}
-	me, err := c.self(ctx)
+	me, err := c.botUser(ctx)
 	if err != nil {
 		return channels.Receipt{}, false, err
 	}
 	var page []message
-	if err := c.get(ctx, "find a text", path+"/messages?limit="+strconv.Itoa(pageSize), &page); err != nil {
-		if gone(err) || barred(err) { // Send reports that
+	if err := c.getJSON(ctx, "find a text", path+"/messages?limit="+strconv.Itoa(pageSize), &page); err != nil {
+		if isGone(err) || isForbidden(err) { // Send reports that
 			return channels.Receipt{}, false, nil
 		}
 		return channels.Receipt{}, false, err
 	}
-	at, found := c.among(page, me, d)
+	at, found := c.findInPage(page, me, d)
 	return channels.Receipt{ID: at}, found, nil
 }
 
-// among searches a page of messages for a delivery: for its text, and for each further message
+// findInPage searches a page of messages for a delivery: for its text, and for each further message
 // with its files.
-func (c *Channel) among(page []message, me user, d channels.Delivery) (id string, found bool) {
-	_, rest := batches(d.Files)
+func (c *Channel) findInPage(page []message, me user, d channels.Delivery) (id string, found bool) {
+	_, rest := batchFiles(d.Files)
 	missing := map[string]bool{}
 	for n := range rest {
-		missing[nonce(filesID(d.ID, n))] = true
+		missing[deliveryNonce(filesID(d.ID, n))] = true
 	}
-	text := rendered(d.Text)
+	text := renderMarkup(d.Text)
 	for _, m := range page {
 		if m.Author.ID != me.ID {
 			continue
@@ -59,10 +59,10 @@ func (c *Channel) among(page []message, me user, d channels.Delivery) (id string
 		had := strings.Trim(string(m.Nonce), `"`)
 		delete(missing, had)
 		switch {
-		case had == nonce(d.ID):
+		case had == deliveryNonce(d.ID):
 			id = m.ID
 		case m.Content != text, text == "": // another message
-		case d.Draft != "" && m.ID == d.Draft, (had == "" || had == "null") && !m.at().Before(d.CreatedAt.Add(-time.Second)):
+		case d.Draft != "" && m.ID == d.Draft, (had == "" || had == "null") && !m.sentAt().Before(d.CreatedAt.Add(-time.Second)):
 			id = m.ID
 			clear(missing) // the others have no nonces either
 		}
@@ -70,13 +70,13 @@ func (c *Channel) among(page []message, me user, d channels.Delivery) (id string
 	return id, id != "" && len(missing) == 0
 }
 
-// self returns the bot's user.
-func (c *Channel) self(ctx context.Context) (user, error) {
-	if me, _ := c.known(""); me.ID != "" {
+// botUser returns the bot's user.
+func (c *Channel) botUser(ctx context.Context) (user, error) {
+	if me, _ := c.botAndGuild(""); me.ID != "" {
 		return me, nil
 	}
 	var me user
-	if err := c.get(ctx, "sign in", "/users/@me", &me); err != nil {
+	if err := c.getJSON(ctx, "sign in", "/users/@me", &me); err != nil {
 		return user{}, err
 	}
 	c.mu.Lock()

@@ -68,17 +68,17 @@ func (c *Channel) Run(ctx context.Context, r channels.Receiver) error {
 	case <-ctx.Done():
 		return nil
 	}
-	if err := c.seen.load(ctx); err != nil {
-		return ended(ctx, err)
+	if err := c.seen.loadPositions(ctx); err != nil {
+		return ignoreAfterEnd(ctx, err)
 	}
 	ctx, cancel := context.WithCancel(ctx)
 	var wg sync.WaitGroup
 	defer wg.Wait()
 	defer cancel()
-	wg.Go(func() { c.asked.Watch(ctx, time.Second, c.bare) })
+	wg.Go(func() { c.asked.Watch(ctx, time.Second, c.removeButtons) })
 	for {
 		began := time.Now()
-		err := c.connection(ctx, r)
+		err := c.serveConnection(ctx, r)
 		if ctx.Err() != nil {
 			return nil
 		}
@@ -92,49 +92,49 @@ func (c *Channel) Run(ctx context.Context, r channels.Receiver) error {
 	}
 }
 
-// ended returns nil once ctx has ended: then an error is no failure.
-func ended(ctx context.Context, err error) error {
+// ignoreAfterEnd returns nil once ctx has ended: then an error is no failure.
+func ignoreAfterEnd(ctx context.Context, err error) error {
 	if ctx.Err() != nil {
 		return nil
 	}
 	return err
 }
 
-// connection opens a connection and serves it until it ends. Its goroutines end with it.
-func (c *Channel) connection(ctx context.Context, r channels.Receiver) error {
-	s := c.resumable()
-	ws, err := c.dial(ctx, s)
+// serveConnection opens a connection and serves it until it ends. Its goroutines end with it.
+func (c *Channel) serveConnection(ctx context.Context, r channels.Receiver) error {
+	s := c.resumableSession()
+	ws, err := c.dialGateway(ctx, s)
 	if err != nil {
 		return err
 	}
 	ctx, cancel := context.WithCancel(ctx)
 	defer context.AfterFunc(ctx, func() { _ = ws.Close() })() // a write does not outlive Run
-	l := &link{c: c, ws: ws, r: r, frames: make(chan frame), events: make(chan frame, queue), broken: make(chan error, 2)}
+	l := &gatewayConn{c: c, ws: ws, r: r, frames: make(chan frame), events: make(chan frame, queue), broken: make(chan error, 2)}
 	l.last = s.seq
 	var wg sync.WaitGroup
 	l.presses = newPresses(c)
-	wg.Go(func() { l.read(ctx) })
+	wg.Go(func() { l.readFrames(ctx) })
 	worked := make(chan struct{})
 	wg.Go(func() {
 		defer close(worked)
-		l.work(ctx)
+		l.handleEvents(ctx)
 	})
-	err = l.serve(ctx, s)
-	c.gone()
+	err = l.serveSession(ctx, s)
+	c.markDisconnected()
 	close(l.events)
 	if ctx.Err() == nil { // handle the read events before the next connection requests the following ones
 		<-worked
-		l.presses.wait()
+		l.presses.waitAll()
 	}
 	cancel()
 	// Skip the closing handshake: after code 1000 or 1001 the session could not be resumed
 	// ("Initiating a Disconnect").
 	_ = ws.Close()
-	l.presses.wait()
+	l.presses.waitAll()
 	wg.Wait()
 	select {
 	case e := <-l.broken: // the worker's error is more precise
-		if _, ok := errors.AsType[*taking](e); ok {
+		if _, ok := errors.AsType[*forwardError](e); ok {
 			err = e
 		}
 	default:
@@ -142,8 +142,8 @@ func (c *Channel) connection(ctx context.Context, r channels.Receiver) error {
 	return err
 }
 
-// dial connects to the resume URL of the session, or to the URL from Discord.
-func (c *Channel) dial(ctx context.Context, s session) (*websocket.Conn, error) {
+// dialGateway connects to the resume URL of the session, or to the URL from Discord.
+func (c *Channel) dialGateway(ctx context.Context, s session) (*websocket.Conn, error) {
 	at := s.url
 	if at == "" {
 		var g struct {
@@ -153,7 +153,7 @@ func (c *Channel) dial(ctx context.Context, s session) (*websocket.Conn, error) 
 				ResetAfter       int64 `json:"reset_after"`
 			} `json:"session_start_limit"`
 		}
-		if err := c.get(ctx, "get the gateway", "/gateway/bot", &g); err != nil {
+		if err := c.getJSON(ctx, "get the gateway", "/gateway/bot", &g); err != nil {
 			return nil, err
 		}
 		if s.id == "" && g.Limit.Total > 0 && g.Limit.Remaining <= 0 { // resuming does not count
@@ -163,7 +163,7 @@ func (c *Channel) dial(ctx context.Context, s session) (*websocket.Conn, error) 
 	}
 	u, err := c.gatewayURL(at)
 	if err != nil {
-		c.forget()
+		c.forgetSession()
 		return nil, err
 	}
 	scheme := "https"
@@ -179,7 +179,7 @@ func (c *Channel) dial(ctx context.Context, s session) (*websocket.Conn, error) 
 	}
 	if err != nil {
 		if s.url != "" {
-			c.elsewhere() // the next attempt requests the URL
+			c.forgetResumeURL() // the next attempt requests the URL
 		}
 		return nil, channels.Errorf(channels.Temporary, "discord: connect to the gateway: %w", err)
 	}
@@ -187,18 +187,18 @@ func (c *Channel) dial(ctx context.Context, s session) (*websocket.Conn, error) 
 	return ws, nil
 }
 
-// whole ends the session when missed messages could not be fetched: a resumed session would
+// endOnGap ends the session when missed messages could not be fetched: a resumed session would
 // not fetch them again.
-func (c *Channel) whole(err error) error {
+func (c *Channel) endOnGap(err error) error {
 	if err != nil {
-		c.forget()
+		c.forgetSession()
 	}
 	return err
 }
 
-// closed classifies the end of a connection ("Gateway Close Event Codes").
-func (c *Channel) closed(err error, ready bool) error {
-	if _, ok := errors.AsType[*taking](err); ok {
+// classifyClose classifies the end of a connection ("Gateway Close Event Codes").
+func (c *Channel) classifyClose(err error, ready bool) error {
+	if _, ok := errors.AsType[*forwardError](err); ok {
 		return err
 	}
 	code := 0
@@ -207,16 +207,16 @@ func (c *Channel) closed(err error, ready bool) error {
 	}
 	switch code {
 	case 4004:
-		c.forget()
+		c.forgetSession()
 		return channels.Errorf(channels.Unauthorised, "discord: Discord rejected the token; %s", tokenRemedy)
 	case 4013, 4014:
-		c.forget()
+		c.forgetSession()
 		return channels.Errorf(channels.Unauthorised, "discord: the bot has no permission to read messages (%d); %s", code, intentRemedy)
 	case 4010, 4011, 4012:
-		c.forget()
+		c.forgetSession()
 		return channels.Errorf(channels.Permanent, "discord: the gateway rejected this kind of connection (%d); use the bot in fewer servers or update Hob", code)
 	case 4003, 4007, 4009:
-		c.forget() // start a new session
+		c.forgetSession() // start a new session
 	}
 	if ready {
 		return fmt.Errorf("%w: connection closed (%d)", errAgain, code)

@@ -62,7 +62,7 @@ type interaction struct {
 	Message *message `json:"message"` // that holds the button
 }
 
-func (i *interaction) by() user {
+func (i *interaction) actingUser() user {
 	switch {
 	case i.Member != nil:
 		return i.Member.User
@@ -72,25 +72,25 @@ func (i *interaction) by() user {
 	return user{}
 }
 
-func (i *interaction) name() string {
+func (i *interaction) displayName() string {
 	nick := ""
 	if i.Member != nil {
 		nick = i.Member.Nick
 	}
-	return cmp.Or(nick, i.by().Global, i.by().Username)
+	return cmp.Or(nick, i.actingUser().Global, i.actingUser().Username)
 }
 
-// private reports whether only the user sees the answer: for commands, but not for questions
+// isPrivate reports whether only the user sees the answer: for commands, but not for questions
 // asked in the chat.
-func (i *interaction) private() bool { return i.Guild != "" && i.Data.Name != "ask" }
+func (i *interaction) isPrivate() bool { return i.Guild != "" && i.Data.Name != "ask" }
 
-// good reports whether all fields are present and safe for a URL.
-func (i *interaction) good() bool {
-	return snowflake(i.ID) && snowflake(i.App) && i.Token != "" && len(i.Token) < 1000 && i.Chat != "" && i.by().ID != "" && !i.by().Bot
+// isComplete reports whether all fields are present and safe for a URL.
+func (i *interaction) isComplete() bool {
+	return isSnowflake(i.ID) && isSnowflake(i.App) && i.Token != "" && len(i.Token) < 1000 && i.Chat != "" && i.actingUser().ID != "" && !i.actingUser().Bot
 }
 
-// presses responds to the interactions of one connection in time.
-type presses struct {
+// interactionResponder responds to the interactions of one connection in time.
+type interactionResponder struct {
 	c    *Channel
 	wg   sync.WaitGroup
 	busy chan struct{}
@@ -99,17 +99,17 @@ type presses struct {
 	ack map[string]chan bool // commands: whether the acknowledgement succeeded
 }
 
-func newPresses(c *Channel) *presses {
-	return &presses{c: c, busy: make(chan struct{}, maxPresses), ack: map[string]chan bool{}}
+func newPresses(c *Channel) *interactionResponder {
+	return &interactionResponder{c: c, busy: make(chan struct{}, maxPresses), ack: map[string]chan bool{}}
 }
 
-func (p *presses) wait() { p.wg.Wait() }
+func (p *interactionResponder) waitAll() { p.wg.Wait() }
 
-// came responds to an interaction at once: it handles a press completely, and acknowledges a
+// handleInteraction responds to an interaction at once: it handles a press completely, and acknowledges a
 // command whose answer follows.
-func (p *presses) came(ctx context.Context, data json.RawMessage) {
+func (p *interactionResponder) handleInteraction(ctx context.Context, data json.RawMessage) {
 	var i interaction
-	if json.Unmarshal(data, &i) != nil || !i.good() || i.Type != interactionCommand && i.Type != interactionPress {
+	if json.Unmarshal(data, &i) != nil || !i.isComplete() || i.Type != interactionCommand && i.Type != interactionPress {
 		return
 	}
 	select {
@@ -128,24 +128,24 @@ func (p *presses) came(ctx context.Context, data json.RawMessage) {
 		defer func() { <-p.busy }()
 		if told != nil {
 			flags := 0
-			if i.private() {
+			if i.isPrivate() {
 				flags = flagEphemeral
 			}
-			told <- p.c.acknowledge(ctx, &i, answerLater, flags)
+			told <- p.c.acknowledgeInteraction(ctx, &i, answerLater, flags)
 			return
 		}
-		p.press(ctx, &i)
+		p.decideQuestion(ctx, &i)
 	})
 }
 
-// acknowledge sends the first response, and reports whether Discord has one.
-func (c *Channel) acknowledge(ctx context.Context, i *interaction, kind, flags int) bool {
+// acknowledgeInteraction sends the first response, and reports whether Discord has one.
+func (c *Channel) acknowledgeInteraction(ctx context.Context, i *interaction, kind, flags int) bool {
 	ctx, cancel := context.WithTimeout(ctx, ackWait)
 	defer cancel()
 	body := map[string]any{"type": kind, "data": map[string]any{"flags": flags}}
 	raw, err := json.Marshal(body)
 	if err == nil {
-		err = c.do(ctx, call{
+		err = c.doRequest(ctx, apiCall{
 			what: "answer an interaction", method: http.MethodPost, path: "/interactions/" + i.ID + "/" + url.PathEscape(i.Token) + "/callback",
 			mime: "application/json", body: raw, public: true,
 		}, nil)
@@ -159,36 +159,36 @@ func (c *Channel) acknowledge(ctx context.Context, i *interaction, kind, flags i
 	return err == nil
 }
 
-// press decides a question.
-func (p *presses) press(ctx context.Context, i *interaction) {
-	yes, question, ok := button(i.Data.Button)
+// decideQuestion decides a question.
+func (p *interactionResponder) decideQuestion(ctx context.Context, i *interaction) {
+	yes, question, ok := parseButtonID(i.Data.Button)
 	if !ok || i.Message == nil || p.c.buttons == nil {
 		return
 	}
 	ctx, cancel := context.WithTimeout(ctx, pressWait)
 	defer cancel()
-	if !p.c.acknowledge(ctx, i, answerSilent, 0) {
+	if !p.c.acknowledgeInteraction(ctx, i, answerSilent, 0) {
 		return // Discord showed the user a failure, so the press must have no effect
 	}
-	said, err := p.c.buttons.Press(ctx, channels.Press{
-		Channel: Name, Sender: i.by().ID, Chat: i.Chat, Question: question, Yes: yes,
-		Shown: p.c.asked.Since(ctx, question, i.Message.ID, i.Message.at()),
+	said, err := p.c.buttons.Press(ctx, channels.ButtonPress{
+		Channel: Name, Sender: i.actingUser().ID, Chat: i.Chat, Question: question, Yes: yes,
+		Shown: p.c.asked.Since(ctx, question, i.Message.ID, i.Message.sentAt()),
 	})
 	if err != nil {
 		said = err.Error()
-		p.c.log.Info("button press had no effect", "sender", i.by().ID, "error", err)
+		p.c.log.Info("button press had no effect", "sender", i.actingUser().ID, "error", err)
 	}
-	what := cause{Interaction: i.ID, App: i.App, Token: i.Token}
+	what := replyContext{Interaction: i.ID, App: i.App, Token: i.Token}
 	if err == nil { // edit directly: this also works for a message that only one person sees
-		err = p.c.do(ctx, call{
-			what: "remove buttons", method: http.MethodPatch, path: hook(what) + "/messages/@original",
+		err = p.c.doRequest(ctx, apiCall{
+			what: "remove buttons", method: http.MethodPatch, path: interactionWebhookPath(what) + "/messages/@original",
 			mime: "application/json", body: []byte(`{"components":[]}`), public: true,
 		}, nil)
 		if err != nil {
 			p.c.log.Info("removing the buttons of an answered question failed", "error", err)
 		}
 	}
-	if _, err := p.c.followUp(ctx, what, post{Content: cut(said, maxText/2), Flags: flagEphemeral}); err != nil {
+	if _, err := p.c.followUp(ctx, what, post{Content: truncateAtRune(said, maxText/2), Flags: flagEphemeral}); err != nil {
 		p.c.log.Warn("sending the result of a button press failed", "error", err)
 	}
 }
@@ -199,7 +199,7 @@ const (
 	buttonNo  = "hob:no:"
 )
 
-func button(id string) (yes bool, question string, ok bool) {
+func parseButtonID(id string) (yes bool, question string, ok bool) {
 	if q, is := strings.CutPrefix(id, buttonYes); is {
 		return true, q, q != ""
 	}
@@ -207,17 +207,17 @@ func button(id string) (yes bool, question string, ok bool) {
 	return false, q, is && q != ""
 }
 
-// take forwards a command once Discord knows that an answer follows.
-func (p *presses) take(ctx context.Context, r channels.Receiver, data json.RawMessage) error {
+// forwardCommand forwards a command once Discord knows that an answer follows.
+func (p *interactionResponder) forwardCommand(ctx context.Context, r channels.Receiver, data json.RawMessage) error {
 	var i interaction
-	if json.Unmarshal(data, &i) != nil || !i.good() || i.Type != interactionCommand {
+	if json.Unmarshal(data, &i) != nil || !i.isComplete() || i.Type != interactionCommand {
 		return nil
 	}
 	p.mu.Lock()
 	told := p.ack[i.ID]
 	delete(p.ack, i.ID)
 	p.mu.Unlock()
-	what := cause{Interaction: i.ID, App: i.App, Token: i.Token, User: i.by().ID, Until: time.Now().Add(tokenLasts), Private: i.private()}
+	what := replyContext{Interaction: i.ID, App: i.App, Token: i.Token, User: i.actingUser().ID, Until: time.Now().Add(tokenLasts), Private: i.isPrivate()}
 	if told != nil {
 		select {
 		case ok := <-told:
@@ -230,20 +230,20 @@ func (p *presses) take(ctx context.Context, r channels.Receiver, data json.RawMe
 	} else {
 		what.Token = ""
 	}
-	in, ok := p.c.command(&i, what)
+	in, ok := p.c.commandInbound(&i, what)
 	if !ok {
 		return nil
 	}
 	_, err := r.Receive(ctx, in)
 	if errors.Is(err, channels.ErrStranger) {
-		p.refuse(ctx, what)
+		p.refuseUnknownSender(ctx, what)
 		return nil
 	}
 	return err
 }
 
-// refuse replies to a sender who is not allowed.
-func (p *presses) refuse(ctx context.Context, what cause) {
+// refuseUnknownSender replies to a sender who is not allowed.
+func (p *interactionResponder) refuseUnknownSender(ctx context.Context, what replyContext) {
 	if what.Token == "" {
 		return
 	}
@@ -252,10 +252,10 @@ func (p *presses) refuse(ctx context.Context, what cause) {
 	const words = "I only talk with my owner and people on the allow list. If I am your Hob, run on your machine: hob channel pair discord"
 	var err error
 	if what.Private {
-		_, err = p.c.original(ctx, what, post{Content: words})
+		_, err = p.c.editOriginal(ctx, what, post{Content: words})
 	} else { // everyone sees the typing sign: remove it
-		gone := call{what: "remove the typing sign", method: http.MethodDelete, path: hook(what) + "/messages/@original", public: true}
-		if err = p.c.do(ctx, gone, nil); err == nil {
+		gone := apiCall{what: "remove the typing sign", method: http.MethodDelete, path: interactionWebhookPath(what) + "/messages/@original", public: true}
+		if err = p.c.doRequest(ctx, gone, nil); err == nil {
 			_, err = p.c.followUp(ctx, what, post{Content: words, Flags: flagEphemeral})
 		}
 	}

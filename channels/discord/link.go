@@ -12,21 +12,21 @@ import (
 	"hob/channels"
 )
 
-// link is one connection to the gateway.
-type link struct {
+// gatewayConn is one connection to the gateway.
+type gatewayConn struct {
 	c       *Channel
 	ws      *websocket.Conn
 	r       channels.Receiver
 	frames  chan frame
 	events  chan frame
 	broken  chan error
-	presses *presses
+	presses *interactionResponder
 	last    int64 // last event read, for heartbeats
 	ready   bool  // signed in or
 }
 
-// read receives frames until the connection ends.
-func (l *link) read(ctx context.Context) {
+// readFrames receives frames until the connection ends.
+func (l *gatewayConn) readFrames(ctx context.Context) {
 	for {
 		_, raw, err := l.ws.ReadMessage()
 		var f frame
@@ -45,33 +45,33 @@ func (l *link) read(ctx context.Context) {
 	}
 }
 
-// taking is the error of an event that was not accepted.
-type taking struct{ err error }
+// forwardError is the error of an event that was not accepted.
+type forwardError struct{ err error }
 
-func (t *taking) Error() string { return t.err.Error() }
+func (t *forwardError) Error() string { return t.err.Error() }
 
-func (t *taking) Unwrap() error { return t.err }
+func (t *forwardError) Unwrap() error { return t.err }
 
-// work handles events in sequence. An event that is not accepted ends the connection: it comes
+// handleEvents handles events in sequence. An event that is not accepted ends the connection: it comes
 // again with the resumed session.
-func (l *link) work(ctx context.Context) {
+func (l *gatewayConn) handleEvents(ctx context.Context) {
 	failed := false
 	for f := range l.events {
 		if failed || ctx.Err() != nil {
 			continue
 		}
-		if err := l.event(ctx, f); err != nil {
+		if err := l.handleEvent(ctx, f); err != nil {
 			failed = true
-			l.broken <- &taking{fmt.Errorf("discord: handle an event: %w", err)}
+			l.broken <- &forwardError{fmt.Errorf("discord: handle an event: %w", err)}
 			continue
 		}
-		l.c.handled(*f.Seq)
+		l.c.noteSequence(*f.Seq)
 	}
 }
 
-// serve runs the protocol: hello, sign-in or resume, heartbeats, events.
-func (l *link) serve(ctx context.Context, s session) error {
-	every, err := l.hello(ctx)
+// serveSession runs the protocol: hello, sign-in or resume, heartbeats, events.
+func (l *gatewayConn) serveSession(ctx context.Context, s session) error {
+	every, err := l.awaitHello(ctx)
 	if err != nil {
 		return err
 	}
@@ -89,17 +89,17 @@ func (l *link) serve(ctx context.Context, s session) error {
 		case <-ctx.Done():
 			return nil
 		case err := <-l.broken:
-			return l.c.closed(err, l.ready)
+			return l.c.classifyClose(err, l.ready)
 		case <-late.C:
 			if !l.ready {
-				return l.again("no sign-in in time")
+				return l.reconnectError("no sign-in in time")
 			}
 		case <-beat.C:
 			if !acked { // "Heartbeat ACK": the connection is a zombie
-				return l.again("no heartbeat acknowledged")
+				return l.reconnectError("no heartbeat acknowledged")
 			}
 			acked = false
-			if err := l.heartbeat(); err != nil {
+			if err := l.sendHeartbeat(); err != nil {
 				return err
 			}
 			beat.Reset(every)
@@ -108,15 +108,15 @@ func (l *link) serve(ctx context.Context, s session) error {
 				acked = true
 				continue
 			}
-			if err := l.frame(ctx, f); err != nil {
+			if err := l.handleFrame(ctx, f); err != nil {
 				return err
 			}
 		}
 	}
 }
 
-// hello waits for the first message of the gateway, which contains the heartbeat interval.
-func (l *link) hello(ctx context.Context) (time.Duration, error) {
+// awaitHello waits for the first message of the gateway, which contains the heartbeat interval.
+func (l *gatewayConn) awaitHello(ctx context.Context) (time.Duration, error) {
 	t := time.NewTimer(helloWait)
 	defer t.Stop()
 	select {
@@ -125,7 +125,7 @@ func (l *link) hello(ctx context.Context) (time.Duration, error) {
 	case <-t.C:
 		return 0, channels.Errorf(channels.Temporary, "discord: no hello from the gateway")
 	case err := <-l.broken:
-		return 0, l.c.closed(err, false)
+		return 0, l.c.classifyClose(err, false)
 	case f := <-l.frames:
 		var h struct {
 			Every int64 `json:"heartbeat_interval"`
@@ -137,7 +137,7 @@ func (l *link) hello(ctx context.Context) (time.Duration, error) {
 	}
 }
 
-func (l *link) write(op int, data any) error {
+func (l *gatewayConn) writeFrame(op int, data any) error {
 	err := l.ws.SetWriteDeadline(time.Now().Add(writeWait))
 	if err == nil {
 		err = l.ws.WriteJSON(struct {
@@ -148,7 +148,7 @@ func (l *link) write(op int, data any) error {
 	if err != nil {
 		select {
 		case closed := <-l.broken: // the close reason is more precise
-			return l.c.closed(closed, l.ready)
+			return l.c.classifyClose(closed, l.ready)
 		case <-time.After(time.Second):
 			return channels.Errorf(channels.Temporary, "discord: write to the gateway: %w", err)
 		}
@@ -156,47 +156,47 @@ func (l *link) write(op int, data any) error {
 	return nil
 }
 
-func (l *link) heartbeat() error {
+func (l *gatewayConn) sendHeartbeat() error {
 	if l.last == 0 {
-		return l.write(opHeartbeat, nil)
+		return l.writeFrame(opHeartbeat, nil)
 	}
-	return l.write(opHeartbeat, l.last)
+	return l.writeFrame(opHeartbeat, l.last)
 }
 
 // signIn resumes a session or starts a new one.
-func (l *link) signIn(ctx context.Context, s session) error {
+func (l *gatewayConn) signIn(ctx context.Context, s session) error {
 	if s.id != "" {
-		return l.write(opResume, map[string]any{"token": l.c.token, "session_id": s.id, "seq": s.seq})
+		return l.writeFrame(opResume, map[string]any{"token": l.c.token, "session_id": s.id, "seq": s.seq})
 	}
 	if !channels.Sleep(ctx, l.c.opt.Pause(l.c.untilIdentify())) {
 		return ctx.Err()
 	}
-	return l.write(opIdentify, map[string]any{
+	return l.writeFrame(opIdentify, map[string]any{
 		"token": l.c.token, "intents": intents,
 		"properties": map[string]string{"os": "hob", "browser": "hob", "device": "hob"},
 	})
 }
 
-// again returns the error for a reconnect, which is immediate if this connection was ready.
-func (l *link) again(why string) error {
+// reconnectError returns the error for a reconnect, which is immediate if this connection was ready.
+func (l *gatewayConn) reconnectError(why string) error {
 	if l.ready {
 		return fmt.Errorf("%w: %s", errAgain, why)
 	}
 	return channels.Errorf(channels.Temporary, "discord: sign-in to the gateway failed: %s; Hob retries", why)
 }
 
-// frame handles all frames except acknowledgements.
-func (l *link) frame(ctx context.Context, f frame) error {
+// handleFrame handles all frames except acknowledgements.
+func (l *gatewayConn) handleFrame(ctx context.Context, f frame) error {
 	switch f.Op {
 	case opHeartbeat: // requested by the gateway
-		return l.heartbeat()
+		return l.sendHeartbeat()
 	case opReconnect:
-		return l.again("reconnect requested")
+		return l.reconnectError("reconnect requested")
 	case opInvalid:
 		var may bool
 		_ = json.Unmarshal(f.Data, &may) // anything else means no
 		if !may {
-			l.c.forget()
+			l.c.forgetSession()
 		}
 		// "Invalid Session": wait one to five seconds.
 		if !channels.Sleep(ctx, l.c.opt.Pause(time.Second+rand.N(4*time.Second))) {
@@ -216,49 +216,49 @@ func (l *link) frame(ctx context.Context, f frame) error {
 			}
 		case "RESUMED":
 			l.ready = true
-			l.c.connected()
+			l.c.markConnected()
 		case "INTERACTION_CREATE": // must be answered within three seconds, regardless of the queue
-			l.presses.came(ctx, f.Data)
+			l.presses.handleInteraction(ctx, f.Data)
 		}
 		select {
 		case l.events <- f:
 		case <-ctx.Done():
 		case err := <-l.broken:
-			return l.c.closed(err, l.ready)
+			return l.c.classifyClose(err, l.ready)
 		}
 	}
 	return nil
 }
 
-// event handles one queued event.
-func (l *link) event(ctx context.Context, f frame) error {
+// handleEvent handles one queued event.
+func (l *gatewayConn) handleEvent(ctx context.Context, f frame) error {
 	c, r := l.c, l.r
 	switch f.Type {
 	case "READY":
-		if err := c.register(ctx); err != nil {
+		if err := c.registerCommands(ctx); err != nil {
 			c.log.Warn("registering the commands failed", "error", err)
 		}
 		clear(c.caught)
-		return c.whole(c.catchUp(ctx, r, ""))
+		return c.endOnGap(c.catchUp(ctx, r, ""))
 	case "GUILD_CREATE":
-		id := c.entered(f.Data)
+		id := c.addGuild(f.Data)
 		if id == "" {
 			return nil
 		}
-		return c.whole(c.catchUp(ctx, r, id))
+		return c.endOnGap(c.catchUp(ctx, r, id))
 	case "GUILD_DELETE":
-		c.left(f.Data)
+		c.removeGuild(f.Data)
 	case "CHANNEL_CREATE", "CHANNEL_UPDATE", "THREAD_CREATE", "THREAD_UPDATE":
-		c.named(f.Data)
+		c.renameChannel(f.Data)
 	case "MESSAGE_CREATE":
 		var m message
 		if json.Unmarshal(f.Data, &m) != nil {
 			c.log.Warn("decoding a Discord message failed")
 			return nil
 		}
-		return c.take(ctx, r, &m)
+		return c.forwardMessage(ctx, r, &m)
 	case "INTERACTION_CREATE":
-		return l.presses.take(ctx, r, f.Data)
+		return l.presses.forwardCommand(ctx, r, f.Data)
 	}
 	return nil
 }

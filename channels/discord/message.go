@@ -13,7 +13,7 @@ import (
 	"time"
 
 	"hob/channels"
-	"hob/platform/safehttp"
+	"hob/platform/net/safehttp"
 )
 
 // The objects of Discord's API, with the fields in use.
@@ -83,8 +83,8 @@ type guild struct {
 	roles    []string          // created for the
 }
 
-// cause is stored with each message and returned with its answers.
-type cause struct {
+// replyContext is stored with each message and returned with its answers.
+type replyContext struct {
 	Message string `json:"m,omitempty"` // the message to reply to in a server
 	// Of an interaction: its id, its application and token, its user, until when it can be
 	// answered, and whether others see the answer.
@@ -96,10 +96,10 @@ type cause struct {
 	Private     bool      `json:"p,omitempty"`
 }
 
-// inbound converts a message; false if no person wrote it to be read.
-func (c *Channel) inbound(m *message) (channels.Inbound, bool) {
-	me, g := c.known(m.Guild)
-	if m.Author.ID == "" || m.Author.ID == me.ID || m.Author.Bot || m.Author.System || m.Webhook != "" || !snowflake(m.ID) || m.Chat == "" {
+// toInbound converts a message; false if no person wrote it to be read.
+func (c *Channel) toInbound(m *message) (channels.Inbound, bool) {
+	me, g := c.botAndGuild(m.Guild)
+	if m.Author.ID == "" || m.Author.ID == me.ID || m.Author.Bot || m.Author.System || m.Webhook != "" || !isSnowflake(m.ID) || m.Chat == "" {
 		return channels.Inbound{}, false
 	}
 	if m.Type != kindPlain && m.Type != kindReply {
@@ -107,8 +107,8 @@ func (c *Channel) inbound(m *message) (channels.Inbound, bool) {
 	}
 	in := channels.Inbound{
 		Channel: Name, Chat: m.Chat, Group: m.Guild != "", Server: m.Guild, ChatName: g.channels[m.Chat],
-		Sender: m.Author.ID, SenderName: m.name(), Key: m.ID, At: m.at(),
-		Mentioned: m.names(me, g), Text: m.text(me, g),
+		Sender: m.Author.ID, SenderName: m.authorName(), Key: m.ID, At: m.sentAt(),
+		Mentioned: m.mentionsBot(me, g), Text: m.readableText(me, g),
 	}
 	if in.ChatName != "" {
 		in.ChatName = "#" + in.ChatName
@@ -126,15 +126,15 @@ func (c *Channel) inbound(m *message) (channels.Inbound, bool) {
 		in.ReplyTo = []string{m.Reference.Message}
 	}
 	if q := m.Referenced; !in.Forwarded && q != nil && q.Author.ID != me.ID && strings.TrimSpace(q.Content) != "" {
-		in.Outside = []string{"In answer to " + cmp.Or(q.Author.Username, "somebody") + ":\n" + cut(q.Content, maxQuoted)}
+		in.Outside = []string{"In answer to " + cmp.Or(q.Author.Username, "somebody") + ":\n" + truncateAtRune(q.Content, maxQuoted)}
 	}
 	for _, a := range files {
-		in.Files = append(in.Files, c.file(a))
+		in.Files = append(in.Files, c.toFile(a))
 	}
 	if in.Text == "" && len(in.Files) == 0 && !in.Forwarded {
 		return channels.Inbound{}, false // a sticker, or text hidden from the bot
 	}
-	what := cause{}
+	what := replyContext{}
 	if in.Group {
 		what.Message = m.ID
 	}
@@ -142,25 +142,25 @@ func (c *Channel) inbound(m *message) (channels.Inbound, bool) {
 	return in, true
 }
 
-// known returns the bot's user and the known data of a server.
-func (c *Channel) known(id string) (user, guild) {
+// botAndGuild returns the bot's user and the known data of a server.
+func (c *Channel) botAndGuild(id string) (user, guild) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if g := c.guilds[id]; g != nil {
-		return c.me, guild{name: g.name, channels: map[string]string{}, roles: slices.Clone(g.roles)}.with(g.channels)
+		return c.me, guild{name: g.name, channels: map[string]string{}, roles: slices.Clone(g.roles)}.cloneWithNames(g.channels)
 	}
 	return c.me, guild{}
 }
 
-// with returns a copy with these channel names, which change under the lock.
-func (g guild) with(names map[string]string) guild {
+// cloneWithNames returns a copy with these channel names, which change under the lock.
+func (g guild) cloneWithNames(names map[string]string) guild {
 	for k, v := range names {
 		g.channels[k] = v
 	}
 	return g
 }
 
-func (m *message) name() string {
+func (m *message) authorName() string {
 	nick := ""
 	if m.Member != nil {
 		nick = m.Member.Nick
@@ -168,7 +168,7 @@ func (m *message) name() string {
 	return cmp.Or(nick, m.Author.Global, m.Author.Username)
 }
 
-func (m *message) at() time.Time {
+func (m *message) sentAt() time.Time {
 	t, err := time.Parse(time.RFC3339, m.Timestamp)
 	if err != nil {
 		return time.Now().UTC()
@@ -176,9 +176,9 @@ func (m *message) at() time.Time {
 	return t.UTC()
 }
 
-// names reports whether a message is addressed to the bot: it mentions the bot or one of its
+// mentionsBot reports whether a message is addressed to the bot: it mentions the bot or one of its
 // roles, or replies to it.
-func (m *message) names(me user, g guild) bool {
+func (m *message) mentionsBot(me user, g guild) bool {
 	if me.ID == "" {
 		return false
 	}
@@ -187,9 +187,9 @@ func (m *message) names(me user, g guild) bool {
 		m.Referenced != nil && m.Referenced.Author.ID == me.ID
 }
 
-// text returns the readable text: without the mention of the bot, and with names instead of
+// readableText returns the readable text: without the mention of the bot, and with names instead of
 // ids ("Message Formatting").
-func (m *message) text(me user, g guild) string {
+func (m *message) readableText(me user, g guild) string {
 	names := map[string]string{}
 	for _, u := range m.Mentions {
 		names["@"+u.ID] = "@" + u.Username
@@ -219,8 +219,8 @@ func (m *message) text(me user, g guild) string {
 			tail = strings.TrimPrefix(tail, " ")
 		case closed && known:
 			out.WriteString(name)
-		case closed && emoji(inner) != "":
-			out.WriteString(emoji(inner))
+		case closed && emojiName(inner) != "":
+			out.WriteString(emojiName(inner))
 		default:
 			out.WriteByte('<')
 			tail = after
@@ -230,23 +230,23 @@ func (m *message) text(me user, g guild) string {
 	return strings.TrimSpace(out.String())
 }
 
-// emoji returns the name in the markup of a server's own emoji: ":name:id", "a:name:id".
-func emoji(s string) string {
+// emojiName returns the name in the markup of a server's own emoji: ":name:id", "a:name:id".
+func emojiName(s string) string {
 	parts := strings.Split(strings.TrimPrefix(s, "a"), ":")
-	if len(parts) != 3 || parts[0] != "" || parts[1] == "" || len(parts[1]) > 32 || !snowflake(parts[2]) {
+	if len(parts) != 3 || parts[0] != "" || parts[1] == "" || len(parts[1]) > 32 || !isSnowflake(parts[2]) {
 		return ""
 	}
 	return ":" + parts[1] + ":"
 }
 
-// file returns an attachment; it is only fetched from Discord's own hosts.
-func (c *Channel) file(a attachment) channels.File {
+// toFile returns an attachment; it is only fetched from Discord's own hosts.
+func (c *Channel) toFile(a attachment) channels.File {
 	return channels.File{Name: a.Name, MIME: a.MIME, Size: max(a.Size, 0), Open: func(ctx context.Context) (io.ReadCloser, error) {
 		u, err := url.Parse(a.URL)
 		if err != nil || u.User != nil || !slices.Contains(c.opt.Files, strings.ToLower(u.Hostname())) || u.Scheme != "https" && !strings.HasPrefix(c.opt.API, "http://") {
 			return nil, channels.Errorf(channels.Permanent, "discord: the file is not on a Discord host")
 		}
-		resp, err := c.network.Fetch(ctx, safehttp.Request{URL: a.URL, MaxBody: a.Size + 1<<20, Timeout: channels.Passing(a.Size)})
+		resp, err := c.network.Fetch(ctx, safehttp.Request{URL: a.URL, MaxBody: a.Size + 1<<20, Timeout: channels.TransferTimeout(a.Size)})
 		if err != nil {
 			return nil, channels.Unanswered("discord: fetch a file", err)
 		}
@@ -260,18 +260,18 @@ func (c *Channel) file(a attachment) channels.File {
 	}}
 }
 
-// cut truncates a text at a rune.
-func cut(s string, n int) string {
+// truncateAtRune truncates a text at a rune.
+func truncateAtRune(s string, n int) string {
 	if r := []rune(s); len(r) > n {
 		return string(r[:n]) + "..."
 	}
 	return s
 }
 
-// take forwards one message. A message rejected because of its sender, or because it is not
+// forwardMessage forwards one message. A message rejected because of its sender, or because it is not
 // addressed to Hob, is never retried.
-func (c *Channel) take(ctx context.Context, r channels.Receiver, m *message) error {
-	in, ok := c.inbound(m)
+func (c *Channel) forwardMessage(ctx context.Context, r channels.Receiver, m *message) error {
+	in, ok := c.toInbound(m)
 	if !ok {
 		return nil
 	}
@@ -280,16 +280,16 @@ func (c *Channel) take(ctx context.Context, r channels.Receiver, m *message) err
 		return err
 	}
 	if c.caught[m.Guild] { // stored with the next one
-		if err := c.seen.mark(ctx, mark(m.Guild), place{Guild: m.Guild, Last: m.ID}, false); err != nil {
+		if err := c.seen.markRead(ctx, guildMarkKey(m.Guild), readPosition{Guild: m.Guild, Last: m.ID}, false); err != nil {
 			return err
 		}
 	}
-	at := place{Guild: m.Guild, Last: m.ID}
+	at := readPosition{Guild: m.Guild, Last: m.ID}
 	if !in.Group {
 		at.User = m.Author.ID
 	}
-	if !in.Group || in.Mentioned || c.seen.knows(m.Chat) {
-		return c.seen.mark(ctx, m.Chat, at, err == nil && (!in.Group || in.Mentioned))
+	if !in.Group || in.Mentioned || c.seen.isKnownChat(m.Chat) {
+		return c.seen.markRead(ctx, m.Chat, at, err == nil && (!in.Group || in.Mentioned))
 	}
 	return nil
 }

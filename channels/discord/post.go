@@ -18,36 +18,36 @@ import (
 	"unicode/utf16"
 
 	"hob/channels"
-	"hob/platform/markup"
+	"hob/platform/text/markup"
 )
 
 // post is the body of "Create Message" and "Edit Message".
 type post struct {
-	Content    string     `json:"content"`
-	Nonce      string     `json:"nonce,omitempty"`
-	Enforce    bool       `json:"enforce_nonce,omitempty"`
-	Flags      int        `json:"flags"`
-	Mentions   mentions   `json:"allowed_mentions"`
-	Components []row      `json:"components"`
-	Reference  *answering `json:"message_reference,omitempty"`
+	Content    string            `json:"content"`
+	Nonce      string            `json:"nonce,omitempty"`
+	Enforce    bool              `json:"enforce_nonce,omitempty"`
+	Flags      int               `json:"flags"`
+	Mentions   allowedMentions   `json:"allowed_mentions"`
+	Components []row             `json:"components"`
+	Reference  *messageReference `json:"message_reference,omitempty"`
 	// Files lists all files of the message after the edit: an edit removes files it does not
 	// list ("Edit Message").
-	Files []attached `json:"attachments,omitempty"`
+	Files []attachedFile `json:"attachments,omitempty"`
 }
 
-// attached is the file uploaded as files[ID].
-type attached struct {
+// attachedFile is the file uploaded as files[ID].
+type attachedFile struct {
 	ID   int    `json:"id"`
 	Name string `json:"filename"`
 }
 
-// mentions with an empty list prevents notifications ("Allowed Mentions Object").
-type mentions struct {
+// allowedMentions with an empty list prevents notifications ("Allowed Mentions Object").
+type allowedMentions struct {
 	Parse   []string `json:"parse"`
 	Replied bool     `json:"replied_user"`
 }
 
-type answering struct {
+type messageReference struct {
 	Message string `json:"message_id"`
 	Must    bool   `json:"fail_if_not_exists"`
 }
@@ -65,14 +65,14 @@ type (
 	}
 )
 
-// nonce returns the nonce of a delivery, at most 25 characters.
-func nonce(id string) string {
+// deliveryNonce returns the nonce of a delivery, at most 25 characters.
+func deliveryNonce(id string) string {
 	sum := sha256.Sum256([]byte(id))
 	return hex.EncodeToString(sum[:12])
 }
 
-// fill sets the fields common to all texts.
-func (p post) fill() post {
+// withDefaults sets the fields common to all texts.
+func (p post) withDefaults() post {
 	p.Flags |= flagNoEmbeds
 	p.Mentions.Parse = []string{}
 	if p.Components == nil {
@@ -81,16 +81,16 @@ func (p post) fill() post {
 	return p
 }
 
-// rendered returns the text in Discord's markup, or unchanged if the result is too long or
+// renderMarkup returns the text in Discord's markup, or unchanged if the result is too long or
 // empty.
-func rendered(text string) string {
-	if s := markup.Discord(text); length(s) <= maxText && strings.TrimSpace(s) != "" {
+func renderMarkup(text string) string {
+	if s := markup.Discord(text); utf16Length(s) <= maxText && strings.TrimSpace(s) != "" {
 		return s
 	}
 	return text
 }
 
-func length(s string) int {
+func utf16Length(s string) int {
 	n := 0
 	for _, r := range s {
 		n += max(1, utf16.RuneLen(r))
@@ -98,15 +98,15 @@ func length(s string) int {
 	return n
 }
 
-// keys returns the buttons under a question.
-func keys(question string) []row {
+// approvalButtons returns the buttons under a question.
+func approvalButtons(question string) []row {
 	return []row{{1, []key{{2, 3, "Approve", buttonYes + question}, {2, 4, "Deny", buttonNo + question}}}}
 }
 
-// post sends a message, with its files as "Uploading Files" says.
-func (c *Channel) post(ctx context.Context, k call, p post, files []channels.Attachment) (message, error) {
+// postMessage sends a message, with its files as "Uploading Files" says.
+func (c *Channel) postMessage(ctx context.Context, k apiCall, p post, files []channels.Attachment) (message, error) {
 	for n, f := range files {
-		p.Files = append(p.Files, attached{n, f.Name})
+		p.Files = append(p.Files, attachedFile{n, f.Name})
 	}
 	raw, err := json.Marshal(p)
 	if err != nil {
@@ -114,19 +114,19 @@ func (c *Channel) post(ctx context.Context, k call, p post, files []channels.Att
 	}
 	k.mime, k.body = "application/json", raw
 	if len(files) > 0 {
-		if k.mime, k.body, err = form(raw, files); err != nil {
+		if k.mime, k.body, err = encodeForm(raw, files); err != nil {
 			return message{}, channels.Errorf(channels.Permanent, "discord: %s: %w", k.what, err)
 		}
 	}
 	var sent message
-	err = c.do(ctx, k, &sent)
+	err = c.doRequest(ctx, k, &sent)
 	if e, ok := errors.AsType[*channels.Error](err); ok && k.method == http.MethodPatch {
 		e.MaybeSent = false // a repetition does
 	}
 	return sent, err
 }
 
-func form(raw []byte, files []channels.Attachment) (kind string, body []byte, err error) {
+func encodeForm(raw []byte, files []channels.Attachment) (kind string, body []byte, err error) {
 	var b bytes.Buffer
 	w := multipart.NewWriter(&b)
 	if err := w.WriteField("payload_json", string(raw)); err != nil {
@@ -157,8 +157,8 @@ func form(raw []byte, files []channels.Attachment) (kind string, body []byte, er
 	return w.FormDataContentType(), b.Bytes(), nil
 }
 
-// batches groups files by the limits of one message.
-func batches(files []channels.Attachment) (first []channels.Attachment, rest [][]channels.Attachment) {
+// batchFiles groups files by the limits of one message.
+func batchFiles(files []channels.Attachment) (first []channels.Attachment, rest [][]channels.Attachment) {
 	const most = maxFile // of one request
 	var all [][]channels.Attachment
 	var now []channels.Attachment

@@ -13,7 +13,7 @@ import (
 	"time"
 
 	"hob/channels"
-	"hob/platform/safehttp"
+	"hob/platform/net/safehttp"
 )
 
 const (
@@ -26,23 +26,23 @@ const (
 	lastOf = "last of "
 )
 
-// limits holds the times before which Discord accepts no request: by route, or ("") for all
+// rateLimits holds the times before which Discord accepts no request: by route, or ("") for all
 // ("Rate Limits"). With the prefix lastOf: the reserve is reached.
-type limits struct {
+type rateLimits struct {
 	mu    sync.Mutex
 	until map[string]time.Time
 }
 
-// wait waits for the route's rate limit, and returns an error if that takes long. The global
+// waitForRoute waits for the route's rate limit, and returns an error if that takes long. The global
 // limit does not apply to interactions ("Rate Limits": global rate limit).
-func (l *limits) wait(ctx context.Context, k call) error {
+func (l *rateLimits) waitForRoute(ctx context.Context, k apiCall) error {
 	what, now := k.what, time.Now()
 	l.mu.Lock()
-	at := l.until[k.route()]
+	at := l.until[k.limitRoute()]
 	if t := l.until[""]; t.After(at) && !k.public {
 		at = t
 	}
-	if t := l.until[lastOf+k.route()]; t.After(at) && k.spare {
+	if t := l.until[lastOf+k.limitRoute()]; t.After(at) && k.spare {
 		at = t
 	}
 	l.mu.Unlock()
@@ -59,7 +59,7 @@ func (l *limits) wait(ctx context.Context, k call) error {
 	return nil
 }
 
-func (l *limits) set(route string, at time.Time) {
+func (l *rateLimits) blockRouteUntil(route string, at time.Time) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	for r, t := range l.until {
@@ -70,8 +70,8 @@ func (l *limits) set(route string, at time.Time) {
 	l.until[route] = at
 }
 
-// call is one request of the HTTP API.
-type call struct {
+// apiCall is one request of the HTTP API.
+type apiCall struct {
 	what   string // for errors
 	method string
 	path   string
@@ -81,14 +81,14 @@ type call struct {
 	spare  bool // must not use the reserve
 }
 
-func (c *Channel) get(ctx context.Context, what, path string, into any) error {
-	return c.do(ctx, call{what: what, method: http.MethodGet, path: path}, into)
+func (c *Channel) getJSON(ctx context.Context, what, path string, into any) error {
+	return c.doRequest(ctx, apiCall{what: what, method: http.MethodGet, path: path}, into)
 }
 
-// patient is get for requests that can wait for a rate limit.
-func (c *Channel) patient(ctx context.Context, what, path string, into any) error {
+// getPatiently is get for requests that can wait for a rate limit.
+func (c *Channel) getPatiently(ctx context.Context, what, path string, into any) error {
 	for {
-		err := c.get(ctx, what, path, into)
+		err := c.getJSON(ctx, what, path, into)
 		e, ok := errors.AsType[*channels.Error](err)
 		if !ok || e.Class != channels.Later || e.RetryAt.IsZero() || !channels.Sleep(ctx, time.Until(e.RetryAt)) {
 			return err
@@ -96,8 +96,8 @@ func (c *Channel) patient(ctx context.Context, what, path string, into any) erro
 	}
 }
 
-func (c *Channel) send(ctx context.Context, what, method, path string, body, into any) error {
-	k := call{what: what, method: method, path: path}
+func (c *Channel) sendJSON(ctx context.Context, what, method, path string, body, into any) error {
+	k := apiCall{what: what, method: method, path: path}
 	if body != nil {
 		raw, err := json.Marshal(body)
 		if err != nil {
@@ -105,12 +105,12 @@ func (c *Channel) send(ctx context.Context, what, method, path string, body, int
 		}
 		k.mime, k.body = "application/json", raw
 	}
-	return c.do(ctx, k, into)
+	return c.doRequest(ctx, k, into)
 }
 
-// route returns the key of the rate limit: the method, and the path up to the channel or
+// limitRoute returns the key of the rate limit: the method, and the path up to the channel or
 // webhook ("Rate Limits": top-level resources).
-func (k call) route() string {
+func (k apiCall) limitRoute() string {
 	parts := strings.Split(k.path, "/")
 	switch {
 	case len(parts) > 3 && parts[1] == "channels":
@@ -122,9 +122,9 @@ func (k call) route() string {
 	return k.method + " " + k.path
 }
 
-// do sends a request and decodes the response into into, which may be nil.
-func (c *Channel) do(ctx context.Context, k call, into any) error {
-	if err := c.limits.wait(ctx, k); err != nil {
+// doRequest sends a request and decodes the response into into, which may be nil.
+func (c *Channel) doRequest(ctx context.Context, k apiCall, into any) error {
+	if err := c.limits.waitForRoute(ctx, k); err != nil {
 		return err
 	}
 	header := http.Header{"User-Agent": {agent}}
@@ -134,20 +134,20 @@ func (c *Channel) do(ctx context.Context, k call, into any) error {
 	if k.mime != "" {
 		header.Set("Content-Type", k.mime)
 	}
-	resp, err := c.network.Fetch(ctx, safehttp.Request{Method: k.method, URL: c.opt.API + k.path, Header: header, Body: k.body, MaxBody: maxAnswer, Timeout: channels.Passing(int64(len(k.body))), API: true})
+	resp, err := c.network.Fetch(ctx, safehttp.Request{Method: k.method, URL: c.opt.API + k.path, Header: header, Body: k.body, MaxBody: maxAnswer, Timeout: channels.TransferTimeout(int64(len(k.body))), API: true})
 	if err != nil {
 		return channels.Unanswered("discord: "+k.what, err)
 	}
 	if left := resp.Header.Get("X-RateLimit-Remaining"); left == "0" || left == "1" {
-		if s, ok := seconds(resp.Header.Get("X-RateLimit-Reset-After")); ok {
-			c.limits.set(lastOf+k.route(), time.Now().Add(s))
+		if s, ok := parseSeconds(resp.Header.Get("X-RateLimit-Reset-After")); ok {
+			c.limits.blockRouteUntil(lastOf+k.limitRoute(), time.Now().Add(s))
 			if left == "0" {
-				c.limits.set(k.route(), time.Now().Add(s))
+				c.limits.blockRouteUntil(k.limitRoute(), time.Now().Add(s))
 			}
 		}
 	}
 	if resp.Status < 200 || resp.Status > 299 {
-		return c.refused(k, resp)
+		return c.classifyRefusal(k, resp)
 	}
 	if into == nil || len(resp.Body) == 0 {
 		return nil
@@ -180,50 +180,50 @@ func (f *failure) Error() string {
 	return s
 }
 
-// gone reports that the target of the request does not exist.
-func gone(err error) bool {
+// isGone reports that the target of the request does not exist.
+func isGone(err error) bool {
 	f, ok := errors.AsType[*failure](err)
 	return ok && f.status == http.StatusNotFound
 }
 
-// over reports that an interaction can no longer be answered: it or its token is unknown
+// isInteractionOver reports that an interaction can no longer be answered: it or its token is unknown
 // ("JSON Error Codes": 10062, 10015, 50027).
-func over(err error) bool {
+func isInteractionOver(err error) bool {
 	f, ok := errors.AsType[*failure](err)
 	return ok && (f.status == http.StatusNotFound || f.status == http.StatusUnauthorized)
 }
 
-// barred reports that the bot has no access.
-func barred(err error) bool {
+// isForbidden reports that the bot has no access.
+func isForbidden(err error) bool {
 	f, ok := errors.AsType[*failure](err)
 	return ok && f.status == http.StatusForbidden
 }
 
-func (c *Channel) refused(k call, resp *safehttp.Response) error {
+func (c *Channel) classifyRefusal(k apiCall, resp *safehttp.Response) error {
 	f := &failure{status: resp.Status}
 	_ = json.Unmarshal(resp.Body, f) // without JSON there is
-	f.Message = c.quote(f.Message)
+	f.Message = c.quoteSafely(f.Message)
 	out := channels.Errorf(channels.Permanent, "discord: %s: %w", k.what, f)
 	switch code := resp.Status; {
 	case code == http.StatusTooManyRequests:
 		out.Class = channels.Later
-		wait, named := seconds(resp.Header.Get("Retry-After"))
+		wait, named := parseSeconds(resp.Header.Get("Retry-After"))
 		if f.RetryAfter > 0 && f.RetryAfter < 1e6 {
 			wait, named = max(wait, time.Duration(f.RetryAfter*float64(time.Second))), true
 		}
 		if named {
 			out.RetryAt = time.Now().Add(wait)
-			route := k.route()
+			route := k.limitRoute()
 			if !k.public && (f.Global || resp.Header.Get("X-RateLimit-Global") == "true") {
 				route = ""
 			}
-			c.limits.set(route, out.RetryAt)
+			c.limits.blockRouteUntil(route, out.RetryAt)
 		}
 	case code == http.StatusUnauthorized && !k.public:
 		out.Class = channels.Unauthorised
 		out.Err = fmt.Errorf("discord: %s: Discord no longer accepts the token; %s", k.what, tokenRemedy)
 	case code == http.StatusForbidden:
-		out.Err = fmt.Errorf("%w; %s", out.Err, forbidden(f.Code))
+		out.Err = fmt.Errorf("%w; %s", out.Err, forbiddenRemedy(f.Code))
 	case code >= 500 || code == http.StatusRequestTimeout:
 		out.Class = channels.Temporary
 		// "HTTP Response Codes": with a 502 no server processed the request.
@@ -232,16 +232,16 @@ func (c *Channel) refused(k call, resp *safehttp.Response) error {
 	return out
 }
 
-// forbidden returns the remedy for a 403 ("JSON Error Codes").
-func forbidden(code int) string {
+// forbiddenRemedy returns the remedy for a 403 ("JSON Error Codes").
+func forbiddenRemedy(code int) string {
 	if code == 50007 {
 		return "the person accepts no direct messages from this bot: share a server with it and allow direct messages there"
 	}
 	return "invite the bot to the server again and give it permission to view the channel, read its history, send messages, attach files and send messages in threads"
 }
 
-// quote sanitizes a server's text: one line, without the token.
-func (c *Channel) quote(s string) string {
+// quoteSafely sanitizes a server's text: one line, without the token.
+func (c *Channel) quoteSafely(s string) string {
 	s = strings.ReplaceAll(strings.ToValidUTF8(s, ""), c.token, "[redacted]")
 	line, _, _ := strings.Cut(strings.TrimSpace(s), "\n")
 	line = strings.Map(func(r rune) rune {
@@ -256,8 +256,8 @@ func (c *Channel) quote(s string) string {
 	return line
 }
 
-// seconds parses a number of seconds such as "1.25".
-func seconds(s string) (time.Duration, bool) {
+// parseSeconds parses a number of seconds such as "1.25".
+func parseSeconds(s string) (time.Duration, bool) {
 	f, err := strconv.ParseFloat(cmp.Or(strings.TrimSpace(s), "-"), 64)
 	if err != nil || !(f >= 0 && f < 1e6) {
 		return 0, false

@@ -17,38 +17,38 @@ import (
 // maxChats is the maximum number of stored positions; the chats idle for longest are dropped.
 const maxChats = 500
 
-// place is the read position of a chat, and the user of a direct chat.
-type place struct {
+// readPosition is the read position of a chat, and the user of a direct chat.
+type readPosition struct {
 	Guild string `json:"g,omitempty"`
 	Last  string `json:"l"`
 	User  string `json:"u,omitempty"`
 }
 
-// mark returns the key of the position of a whole server, or ("") of all direct messages:
+// guildMarkKey returns the key of the position of a whole server, or ("") of all direct messages:
 // everything up to it was received, also in unknown chats.
-func mark(guild string) string { return marks + guild }
+func guildMarkKey(guild string) string { return marks + guild }
 
 const marks = "@"
 
-// seen holds the read positions of all chats with Hob: direct messages, and channels and
+// readState holds the read positions of all chats with Hob: direct messages, and channels and
 // threads of servers in which it was mentioned.
-type seen struct {
-	keep channels.Keeper
+type readState struct {
+	keep channels.StateStore
 
 	mu    sync.Mutex
-	chats map[string]place
+	chats map[string]readPosition
 }
 
 const seenKey = "seen"
 
-// load reads the positions stored before the last restart.
-func (s *seen) load(ctx context.Context) error {
+// loadPositions reads the positions stored before the last restart.
+func (s *readState) loadPositions(ctx context.Context) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.chats != nil {
 		return nil
 	}
-	chats := map[string]place{}
+	chats := map[string]readPosition{}
 	if s.keep != nil {
 		raw, err := s.keep.Get(ctx, seenKey)
 		if err != nil {
@@ -64,52 +64,52 @@ func (s *seen) load(ctx context.Context) error {
 	return nil
 }
 
-func (s *seen) knows(chat string) bool {
+func (s *readState) isKnownChat(chat string) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	_, ok := s.chats[chat]
 	return ok
 }
 
-// mark records the read position of a chat. When write is false, the next call stores it:
+// markRead records the read position of a chat. When write is false, the next call stores it:
 // reading a message twice is harmless.
-func (s *seen) mark(ctx context.Context, chat string, at place, write bool) error {
+func (s *readState) markRead(ctx context.Context, chat string, at readPosition, write bool) error {
 	s.mu.Lock()
 	if s.chats == nil {
-		s.chats = map[string]place{}
+		s.chats = map[string]readPosition{}
 	}
 	p, known := s.chats[chat]
-	if !newer(at.Last, p.Last) || !write && !known {
+	if !isNewerID(at.Last, p.Last) || !write && !known {
 		s.mu.Unlock()
 		return nil
 	}
 	at.Guild, at.User = cmp.Or(at.Guild, p.Guild), cmp.Or(at.User, p.User)
 	s.chats[chat] = at
 	for len(s.chats) > maxChats {
-		delete(s.chats, s.oldest())
+		delete(s.chats, s.oldestChat())
 	}
 	raw, err := json.Marshal(s.chats)
 	s.mu.Unlock()
 	if err != nil || !write {
 		return err
 	}
-	return s.write(ctx, raw)
+	return s.writePositions(ctx, raw)
 }
 
-// oldest returns the chat idle for longest; s.mu is held.
-func (s *seen) oldest() string {
+// oldestChat returns the chat idle for longest; s.mu is held.
+func (s *readState) oldestChat() string {
 	return slices.MinFunc(slices.Collect(maps.Keys(s.chats)), func(a, b string) int {
 		if marked := strings.HasPrefix(b, marks); marked != strings.HasPrefix(a, marks) {
 			return map[bool]int{true: -1, false: 1}[marked] // keep those of servers
 		}
-		if newer(s.chats[b].Last, s.chats[a].Last) {
+		if isNewerID(s.chats[b].Last, s.chats[a].Last) {
 			return -1
 		}
 		return 1
 	})
 }
 
-func (s *seen) write(ctx context.Context, raw []byte) error {
+func (s *readState) writePositions(ctx context.Context, raw []byte) error {
 	if s.keep == nil {
 		return nil
 	}
@@ -119,8 +119,8 @@ func (s *seen) write(ctx context.Context, raw []byte) error {
 	return nil
 }
 
-// forget drops a chat that no longer exists.
-func (s *seen) forget(ctx context.Context, chat string) error {
+// forgetChat drops a chat that no longer exists.
+func (s *readState) forgetChat(ctx context.Context, chat string) error {
 	s.mu.Lock()
 	delete(s.chats, chat)
 	raw, err := json.Marshal(s.chats)
@@ -128,11 +128,11 @@ func (s *seen) forget(ctx context.Context, chat string) error {
 	if err != nil {
 		return err
 	}
-	return s.write(ctx, raw)
+	return s.writePositions(ctx, raw)
 }
 
-// of returns the chats of a server, or ("") the direct messages.
-func (s *seen) of(guild string) map[string]string {
+// chatsOfGuild returns the chats of a server, or ("") the direct messages.
+func (s *readState) chatsOfGuild(guild string) map[string]string {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	out := map[string]string{}
@@ -144,15 +144,15 @@ func (s *seen) of(guild string) map[string]string {
 	return out
 }
 
-// last returns the read position of a chat.
-func (s *seen) last(chat string) string {
+// lastRead returns the read position of a chat.
+func (s *readState) lastRead(chat string) string {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.chats[chat].Last
 }
 
-// with reports whether there is a direct chat with a user.
-func (s *seen) with(user string) bool {
+// hasDirectChat reports whether there is a direct chat with a user.
+func (s *readState) hasDirectChat(user string) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	for _, p := range s.chats {
@@ -170,13 +170,13 @@ const pageSize = 100
 // one received there. Duplicates are dropped by their keys.
 func (c *Channel) catchUp(ctx context.Context, r channels.Receiver, guild string) error {
 	c.caught[guild] = false
-	before := c.seen.of(guild)
+	before := c.seen.chatsOfGuild(guild)
 	for chat, last := range before {
-		if err := c.missed(ctx, r, guild, chat, last); err != nil {
+		if err := c.fetchMissed(ctx, r, guild, chat, last); err != nil {
 			return err
 		}
 	}
-	if from := c.seen.last(mark(guild)); from != "" {
+	if from := c.seen.lastRead(guildMarkKey(guild)); from != "" {
 		begun := c.begunIn
 		if guild == "" {
 			begun = c.begunDirect
@@ -184,26 +184,26 @@ func (c *Channel) catchUp(ctx context.Context, r channels.Receiver, guild string
 		if err := begun(ctx, r, guild, from); err != nil {
 			return err
 		}
-	} else if err := c.seen.mark(ctx, mark(guild), place{Guild: guild, Last: idAt(time.Now())}, true); err != nil {
+	} else if err := c.seen.markRead(ctx, guildMarkKey(guild), readPosition{Guild: guild, Last: idAt(time.Now())}, true); err != nil {
 		return err // messages before the first start are ignored
 	}
 	c.caught[guild] = true
-	for _, last := range c.seen.of(guild) {
-		if err := c.seen.mark(ctx, mark(guild), place{Guild: guild, Last: last}, false); err != nil {
+	for _, last := range c.seen.chatsOfGuild(guild) {
+		if err := c.seen.markRead(ctx, guildMarkKey(guild), readPosition{Guild: guild, Last: last}, false); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-func (c *Channel) missed(ctx context.Context, r channels.Receiver, guild, chat, last string) error {
+func (c *Channel) fetchMissed(ctx context.Context, r channels.Receiver, guild, chat, last string) error {
 	for {
 		var page []message
-		err := c.patient(ctx, "fetch missed messages", fmt.Sprintf("/channels/%s/messages?limit=%d&after=%s", chat, pageSize, last), &page)
+		err := c.getPatiently(ctx, "fetch missed messages", fmt.Sprintf("/channels/%s/messages?limit=%d&after=%s", chat, pageSize, last), &page)
 		switch {
-		case gone(err):
-			return c.seen.forget(ctx, chat)
-		case barred(err):
+		case isGone(err):
+			return c.seen.forgetChat(ctx, chat)
+		case isForbidden(err):
 			c.log.Info("chat no longer readable", "chat", chat, "error", err)
 			return nil
 		case err != nil:
@@ -212,7 +212,7 @@ func (c *Channel) missed(ctx context.Context, r channels.Receiver, guild, chat, 
 		// "Get Channel Messages": the order is not documented; in practice the newest come
 		// first.
 		slices.SortFunc(page, func(a, b message) int {
-			if newer(a.ID, b.ID) {
+			if isNewerID(a.ID, b.ID) {
 				return 1
 			}
 			return -1
@@ -221,10 +221,10 @@ func (c *Channel) missed(ctx context.Context, r channels.Receiver, guild, chat, 
 		for i := range page {
 			m := &page[i]
 			m.Chat, m.Guild = chat, guild // messages of the HTTP API do not name the server
-			if !snowflake(m.ID) || !newer(m.ID, from) {
+			if !isSnowflake(m.ID) || !isNewerID(m.ID, from) {
 				continue
 			}
-			if err := c.take(ctx, r, m); err != nil {
+			if err := c.forwardMessage(ctx, r, m); err != nil {
 				return err
 			}
 			last = m.ID

@@ -18,7 +18,7 @@ func chatPath(chat string) (string, error) {
 	if chat == "" || len(chat) > 100 || strings.ContainsFunc(chat, func(r rune) bool {
 		return (r < '0' || r > '9') && (r < 'a' || r > 'z') && (r < 'A' || r > 'Z') && r != '-' && r != '_'
 	}) {
-		return "", channels.Errorf(channels.Permanent, "discord: %q is not a chat; use the id of a channel", cut(chat, 40))
+		return "", channels.Errorf(channels.Permanent, "discord: %q is not a chat; use the id of a channel", truncateAtRune(chat, 40))
 	}
 	return "/channels/" + chat, nil
 }
@@ -29,11 +29,11 @@ func (c *Channel) Send(ctx context.Context, d channels.Delivery) (channels.Recei
 	if err != nil {
 		return channels.Receipt{}, err
 	}
-	var what cause
+	var what replyContext
 	if d.Cause != nil && json.Unmarshal(d.Cause, &what) != nil {
-		what = cause{}
+		what = replyContext{}
 	}
-	p := post{Content: rendered(d.Markdown()), Nonce: nonce(d.ID), Enforce: true}.fill()
+	p := post{Content: renderMarkup(d.Markdown()), Nonce: deliveryNonce(d.ID), Enforce: true}.withDefaults()
 	question := ""
 	if d.Kind == channels.Question && c.buttons != nil {
 		if question, err = c.buttons.Open(ctx, d); err != nil {
@@ -44,12 +44,12 @@ func (c *Channel) Send(ctx context.Context, d channels.Delivery) (channels.Recei
 			question = ""
 		}
 		if question != "" {
-			p.Components = keys(question)
+			p.Components = approvalButtons(question)
 		}
 	}
-	first, rest := batches(d.Files)
-	k := call{what: "send a text", method: http.MethodPost, path: path + "/messages"}
-	sent, err := c.place(ctx, k, d, what, p, first)
+	first, rest := batchFiles(d.Files)
+	k := apiCall{what: "send a text", method: http.MethodPost, path: path + "/messages"}
+	sent, err := c.placeText(ctx, k, d, what, p, first)
 	if err != nil {
 		return channels.Receipt{}, err
 	}
@@ -57,8 +57,8 @@ func (c *Channel) Send(ctx context.Context, d channels.Delivery) (channels.Recei
 		c.asked.Add(ctx, question, cmp.Or(sent.Chat, d.Chat), sent.ID)
 	}
 	for n, files := range rest {
-		more := post{Nonce: nonce(filesID(d.ID, n)), Enforce: true}.fill()
-		if _, err := c.post(ctx, k, more, files); err != nil {
+		more := post{Nonce: deliveryNonce(filesID(d.ID, n)), Enforce: true}.withDefaults()
+		if _, err := c.postMessage(ctx, k, more, files); err != nil {
 			return channels.Receipt{}, err
 		}
 	}
@@ -68,73 +68,73 @@ func (c *Channel) Send(ctx context.Context, d channels.Delivery) (channels.Recei
 // filesID returns the id of a further message with files of a delivery.
 func filesID(id string, n int) string { return id + "/files/" + strconv.Itoa(n) }
 
-// place sends a text: in place of its draft, as the response to an interaction, or as a new
+// placeText sends a text: in place of its draft, as the response to an interaction, or as a new
 // message.
-func (c *Channel) place(ctx context.Context, k call, d channels.Delivery, what cause, p post, files []channels.Attachment) (message, error) {
+func (c *Channel) placeText(ctx context.Context, k apiCall, d channels.Delivery, what replyContext, p post, files []channels.Attachment) (message, error) {
 	if what.Interaction != "" && what.Token != "" && d.Kind != channels.Send {
-		sent, err := c.answer(ctx, what, p, files)
+		sent, err := c.answerInteraction(ctx, what, p, files)
 		if err == nil && d.Draft != "" {
-			c.withdraw(ctx, k.path, d.Draft)
+			c.deleteDraft(ctx, k.path, d.Draft)
 		}
-		if err == nil || !over(err) && time.Now().Before(what.Until) {
+		if err == nil || !isInteractionOver(err) && time.Now().Before(what.Until) {
 			return sent, err
 		}
 	}
 	if what.Private { // only one person in the chat may see the answer
-		path, err := c.direct(ctx, what.User)
+		path, err := c.directChat(ctx, what.User)
 		if err != nil {
 			return message{}, err
 		}
 		k.path = path + "/messages"
-		return c.post(ctx, k, p, files)
+		return c.postMessage(ctx, k, p, files)
 	}
-	if d.Draft != "" && snowflake(d.Draft) {
+	if d.Draft != "" && isSnowflake(d.Draft) {
 		edit := p
 		edit.Nonce, edit.Enforce = "", false
-		sent, err := c.post(ctx, call{what: "finish a text", method: http.MethodPatch, path: k.path + "/" + d.Draft}, edit, files)
-		if !gone(err) {
+		sent, err := c.postMessage(ctx, apiCall{what: "finish a text", method: http.MethodPatch, path: k.path + "/" + d.Draft}, edit, files)
+		if !isGone(err) {
 			return sent, err
 		}
 	}
-	if what.Message != "" && snowflake(what.Message) && d.Kind != channels.Send {
-		p.Reference = &answering{Message: what.Message}
+	if what.Message != "" && isSnowflake(what.Message) && d.Kind != channels.Send {
+		p.Reference = &messageReference{Message: what.Message}
 	}
-	return c.post(ctx, k, p, files)
+	return c.postMessage(ctx, k, p, files)
 }
 
-// withdraw deletes a draft whose text was sent elsewhere.
-func (c *Channel) withdraw(ctx context.Context, path, draft string) {
-	if !snowflake(draft) {
+// deleteDraft deletes a draft whose text was sent elsewhere.
+func (c *Channel) deleteDraft(ctx context.Context, path, draft string) {
+	if !isSnowflake(draft) {
 		return
 	}
-	if err := c.send(ctx, "delete a draft", http.MethodDelete, path+"/"+draft, nil, nil); err != nil {
+	if err := c.sendJSON(ctx, "delete a draft", http.MethodDelete, path+"/"+draft, nil, nil); err != nil {
 		c.log.Info("deleting a draft failed", "error", err)
 	}
 }
 
-// direct returns the direct chat with a user.
-func (c *Channel) direct(ctx context.Context, who string) (string, error) {
-	var ch named
-	if err := c.send(ctx, "open a direct message", http.MethodPost, "/users/@me/channels", map[string]string{"recipient_id": who}, &ch); err != nil {
+// directChat returns the direct chat with a user.
+func (c *Channel) directChat(ctx context.Context, who string) (string, error) {
+	var ch namedChannel
+	if err := c.sendJSON(ctx, "open a direct message", http.MethodPost, "/users/@me/channels", map[string]string{"recipient_id": who}, &ch); err != nil {
 		return "", err
 	}
 	return chatPath(ch.ID)
 }
 
-// answer responds to an interaction: the first text replaces the typing sign, the others
+// answerInteraction responds to an interaction: the first text replaces the typing sign, the others
 // follow.
-func (c *Channel) answer(ctx context.Context, what cause, p post, files []channels.Attachment) (message, error) {
+func (c *Channel) answerInteraction(ctx context.Context, what replyContext, p post, files []channels.Attachment) (message, error) {
 	p.Nonce, p.Enforce = "", false
 	if what.Private {
 		p.Flags |= flagEphemeral
 	}
-	waits, err := c.waits(ctx, what)
+	waits, err := c.isAwaitingAnswer(ctx, what)
 	if err != nil {
 		return message{}, err
 	}
 	var sent message
 	if waits {
-		sent, err = c.original(ctx, what, p, files...)
+		sent, err = c.editOriginal(ctx, what, p, files...)
 	} else {
 		sent, err = c.followUp(ctx, what, p, files...)
 	}
@@ -153,9 +153,9 @@ func (c *Channel) answer(ctx context.Context, what cause, p post, files []channe
 	return sent, err
 }
 
-// waits reports whether an interaction has no answer yet. After a restart it asks Discord
+// isAwaitingAnswer reports whether an interaction has no answer yet. After a restart it asks Discord
 // ("Message Flags": LOADING).
-func (c *Channel) waits(ctx context.Context, what cause) (bool, error) {
+func (c *Channel) isAwaitingAnswer(ctx context.Context, what replyContext) (bool, error) {
 	c.mu.Lock()
 	done := c.answered[what.Interaction]
 	c.mu.Unlock()
@@ -163,20 +163,20 @@ func (c *Channel) waits(ctx context.Context, what cause) (bool, error) {
 		return false, nil
 	}
 	var m message
-	err := c.do(ctx, call{what: "find an answer", method: http.MethodGet, path: hook(what) + "/messages/@original", public: true}, &m)
+	err := c.doRequest(ctx, apiCall{what: "find an answer", method: http.MethodGet, path: interactionWebhookPath(what) + "/messages/@original", public: true}, &m)
 	return m.Flags&flagLoading != 0, err
 }
 
-func hook(what cause) string {
+func interactionWebhookPath(what replyContext) string {
 	return "/webhooks/" + url.PathEscape(what.App) + "/" + url.PathEscape(what.Token)
 }
 
-func (c *Channel) original(ctx context.Context, what cause, p post, files ...channels.Attachment) (message, error) {
-	return c.post(ctx, call{what: "answer a command", method: http.MethodPatch, path: hook(what) + "/messages/@original", public: true}, p.fill(), files)
+func (c *Channel) editOriginal(ctx context.Context, what replyContext, p post, files ...channels.Attachment) (message, error) {
+	return c.postMessage(ctx, apiCall{what: "answer a command", method: http.MethodPatch, path: interactionWebhookPath(what) + "/messages/@original", public: true}, p.withDefaults(), files)
 }
 
-func (c *Channel) followUp(ctx context.Context, what cause, p post, files ...channels.Attachment) (message, error) {
-	return c.post(ctx, call{what: "answer an interaction", method: http.MethodPost, path: hook(what), public: true}, p.fill(), files)
+func (c *Channel) followUp(ctx context.Context, what replyContext, p post, files ...channels.Attachment) (message, error) {
+	return c.postMessage(ctx, apiCall{what: "answer an interaction", method: http.MethodPost, path: interactionWebhookPath(what), public: true}, p.withDefaults(), files)
 }
 
 // Draft implements channels.Drafter.
@@ -185,14 +185,14 @@ func (c *Channel) Draft(ctx context.Context, d channels.Delivery) (string, error
 	if err != nil {
 		return "", err
 	}
-	p := post{Content: rendered(d.Text)}.fill()
-	k := call{what: "show a draft", method: http.MethodPatch, path: path + "/messages/" + d.Draft, spare: true}
-	if !snowflake(d.Draft) {
+	p := post{Content: renderMarkup(d.Text)}.withDefaults()
+	k := apiCall{what: "show a draft", method: http.MethodPatch, path: path + "/messages/" + d.Draft, spare: true}
+	if !isSnowflake(d.Draft) {
 		k.method, k.path = http.MethodPost, path+"/messages"
-		p.Nonce, p.Enforce = nonce(d.ID), true
+		p.Nonce, p.Enforce = deliveryNonce(d.ID), true
 		p.Flags |= flagSilent
 	}
-	sent, err := c.post(ctx, k, p, nil)
+	sent, err := c.postMessage(ctx, k, p, nil)
 	return sent.ID, err
 }
 
@@ -202,5 +202,5 @@ func (c *Channel) Typing(ctx context.Context, chat string) error {
 	if err != nil {
 		return err
 	}
-	return c.send(ctx, "show that an answer is coming", http.MethodPost, path+"/typing", nil, nil)
+	return c.sendJSON(ctx, "show that an answer is coming", http.MethodPost, path+"/typing", nil, nil)
 }

@@ -8,29 +8,29 @@ import (
 	"hob/channels"
 )
 
-// resumable returns the session for the next connection to resume.
-func (c *Channel) resumable() session {
+// resumableSession returns the session for the next connection to resume.
+func (c *Channel) resumableSession() session {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	return c.session
 }
 
-// forget ends the session: the next connection starts a new one.
-func (c *Channel) forget() {
+// forgetSession ends the session: the next connection starts a new one.
+func (c *Channel) forgetSession() {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.session = session{}
 }
 
-// elsewhere keeps the session but drops its URL.
-func (c *Channel) elsewhere() {
+// forgetResumeURL keeps the session but drops its URL.
+func (c *Channel) forgetResumeURL() {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.session.url = ""
 }
 
-// handled records that an event need not be sent again.
-func (c *Channel) handled(seq int64) {
+// noteSequence records that an event need not be sent again.
+func (c *Channel) noteSequence(seq int64) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if c.session.id != "" {
@@ -67,35 +67,35 @@ func (c *Channel) signedIn(data json.RawMessage) error {
 	return nil
 }
 
-// connected records that the session is connected.
-func (c *Channel) connected() {
+// markConnected records that the session is connected.
+func (c *Channel) markConnected() {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.since = time.Now()
 }
 
-// gone records that there is no connection.
-func (c *Channel) gone() {
+// markDisconnected records that there is no connection.
+func (c *Channel) markDisconnected() {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.since = time.Time{}
 }
 
-// named is a channel or thread with its name.
-type named struct {
+// namedChannel is a channel or thread with its name.
+type namedChannel struct {
 	ID    string `json:"id"`
 	Guild string `json:"guild_id"`
 	Name  string `json:"name"`
 }
 
-// entered handles GUILD_CREATE and returns the server's id. Of the bot's roles only the one
+// addGuild handles GUILD_CREATE and returns the server's id. Of the bot's roles only the one
 // created for it (role tags) addresses the bot; other roles also address other people.
-func (c *Channel) entered(data json.RawMessage) string {
+func (c *Channel) addGuild(data json.RawMessage) string {
 	var g struct {
-		ID       string  `json:"id"`
-		Name     string  `json:"name"`
-		Channels []named `json:"channels"`
-		Threads  []named `json:"threads"`
+		ID       string         `json:"id"`
+		Name     string         `json:"name"`
+		Channels []namedChannel `json:"channels"`
+		Threads  []namedChannel `json:"threads"`
 		Roles    []struct {
 			ID   string `json:"id"`
 			Tags *struct {
@@ -122,9 +122,9 @@ func (c *Channel) entered(data json.RawMessage) string {
 	return g.ID
 }
 
-// left handles GUILD_DELETE.
-func (c *Channel) left(data json.RawMessage) {
-	var g named
+// removeGuild handles GUILD_DELETE.
+func (c *Channel) removeGuild(data json.RawMessage) {
+	var g namedChannel
 	if json.Unmarshal(data, &g) != nil {
 		return
 	}
@@ -136,9 +136,9 @@ func (c *Channel) left(data json.RawMessage) {
 // maxNames is the maximum number of known channel and thread names per server.
 const maxNames = 5000
 
-// named stores the name of a channel or thread.
-func (c *Channel) named(data json.RawMessage) {
-	var ch named
+// renameChannel stores the name of a channel or thread.
+func (c *Channel) renameChannel(data json.RawMessage) {
+	var ch namedChannel
 	if json.Unmarshal(data, &ch) != nil || ch.ID == "" {
 		return
 	}

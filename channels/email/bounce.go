@@ -9,7 +9,7 @@ import (
 	"time"
 
 	"hob/platform/pim"
-	"hob/platform/pim/mailbox"
+	"hob/platform/pim/imapmail"
 	"hob/platform/text/mime"
 )
 
@@ -23,8 +23,8 @@ const (
 	reportFor  = 7 * 24 * time.Hour
 )
 
-// returned summarizes the bounced mails.
-type returned struct {
+// bouncedMail summarizes the bounced mails.
+type bouncedMail struct {
 	At     int64  `json:"at"` // seconds; time of the last
 	Status string `json:"status"`
 	N      int    `json:"n"`
@@ -52,25 +52,25 @@ func reportOf(fields mime.Fields, raw []byte) (r report, ok bool) {
 		switch e.Kind {
 		case "message/delivery-status", "message/global-delivery-status":
 			if r.status == "" {
-				r.to, r.status = failed(body)
+				r.to, r.status = failedRecipient(body)
 			}
 		case "message/rfc822", "message/global", "text/rfc822-headers", "message/global-headers", "message/rfc822-headers":
 			head, _ := mime.Divide(body)
 			original, _ := mime.ReadFields(head)
-			if list := ids(original.First("message-id")); r.id == "" && len(list) == 1 {
+			if list := parseMessageIDs(original.First("message-id")); r.id == "" && len(list) == 1 {
 				r.id = list[0]
 			}
 		}
 	}
-	return r, r.status != "" && ours(r.id)
+	return r, r.status != "" && isOwnMessageID(r.id)
 }
 
 // maxGroups is how many recipients of a bounce are read.
 const maxGroups = 100
 
-// failed returns the first recipient in a bounce whose delivery failed (RFC 3464, 2.3), not
+// failedRecipient returns the first recipient in a bounce whose delivery failed (RFC 3464, 2.3), not
 // one whose delivery is only delayed.
-func failed(body []byte) (to, status string) {
+func failedRecipient(body []byte) (to, status string) {
 	body = bytes.ReplaceAll(body, []byte("\r\n"), []byte("\n"))
 	for i, group := range bytes.Split(body, []byte("\n\n")) {
 		if i > maxGroups {
@@ -90,51 +90,51 @@ func failed(body []byte) (to, status string) {
 	return "", ""
 }
 
-// report records the bounce of a mail from Hob.
-func (h *hearer) report(ctx context.Context, l *letter, raw []byte) {
+// noteBounce records the bounce of a mail from Hob.
+func (h *receiver) noteBounce(ctx context.Context, l *parsedMail, raw []byte) {
 	var r report
 	ok := false
-	if err := safely(func() { r, ok = reportOf(l.fields, raw) }); err != nil || !ok || h.c.conf.Drafts {
+	if err := recoverPanic(func() { r, ok = reportOf(l.fields, raw) }); err != nil || !ok || h.c.conf.Drafts {
 		return
 	}
 	if hour := time.Now().Unix() / 3600; hour != h.reports.Hour {
-		h.reports = rate{Hour: hour}
+		h.reports = hourlyRate{Hour: hour}
 	}
 	if h.reports.N++; h.reports.N > maxReports {
 		return
 	}
 	sent := false
-	err := h.c.in(ctx, "sent", func(m *mailbox.Conn, folder string) (err error) {
-		sent, err = there(ctx, m, folder, r.id)
+	err := h.c.withFolder(ctx, "sent", func(m *imapmail.Conn, folder string) (err error) {
+		sent, err = mailExists(ctx, m, folder, r.id)
 		return err
 	})
 	if err != nil || !sent {
 		h.c.log.InfoContext(ctx, "bounce for an unknown mail", "uid", l.UID, "err", err)
 		return
 	}
-	h.c.log.WarnContext(ctx, "mail bounced", "to", pim.Line(r.to, 100), "status", r.status)
-	back := returned{At: time.Now().Unix(), Status: r.status, N: 1, to: r.to}
-	if old := h.st.Back; old != nil && !old.over(time.Now()) {
+	h.c.log.WarnContext(ctx, "mail bounced", "to", pim.SanitizeLine(r.to, 100), "status", r.status)
+	back := bouncedMail{At: time.Now().Unix(), Status: r.status, N: 1, to: r.to}
+	if old := h.st.Back; old != nil && !old.isExpired(time.Now()) {
 		back.N += old.N
 	}
 	h.st.Back = &back
-	h.counts()
+	h.noteCounts()
 }
 
-// over reports whether the last bounce is too old to mention.
-func (r *returned) over(now time.Time) bool { return now.Sub(time.Unix(r.At, 0)) > reportFor }
+// isExpired reports whether the last bounce is too old to mention.
+func (r *bouncedMail) isExpired(now time.Time) bool { return now.Sub(time.Unix(r.At, 0)) > reportFor }
 
 // String returns the note for the status.
-func (r *returned) String() string {
+func (r *bouncedMail) String() string {
 	s := fmt.Sprintf("%d sent mails bounced, the last one on %s", r.N, time.Unix(r.At, 0).Format("2 Jan 15:04"))
 	if r.to != "" {
 		s += " to " + r.to
 	}
-	return s + " (" + r.Status + meaning(r.Status) + ")"
+	return s + " (" + r.Status + statusMeaning(r.Status) + ")"
 }
 
-// meaning describes the codes of RFC 3463 on which an owner can act.
-func meaning(status string) string {
+// statusMeaning describes the codes of RFC 3463 on which an owner can act.
+func statusMeaning(status string) string {
 	for _, m := range [][2]string{
 		{"4.", "all delivery attempts failed"},
 		{"5.1.", "the address does not exist"},

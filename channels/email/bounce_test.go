@@ -92,8 +92,8 @@ func testComesBack(t *testing.T, sv servers) {
 	if len(w.mails()) != 1 || len(w.in.all()) != 0 {
 		t.Errorf("%d mails went out, %d were heard", len(w.mails()), len(w.in.all()))
 	}
-	old := &returned{At: time.Now().Add(-reportFor - time.Hour).Unix()}
-	if !old.over(time.Now()) {
+	old := &bouncedMail{At: time.Now().Add(-reportFor - time.Hour).Unix()}
+	if !old.isExpired(time.Now()) {
 		t.Error("it is told for ever")
 	}
 }
@@ -106,7 +106,7 @@ func FuzzReport(f *testing.F) {
 	f.Fuzz(func(t *testing.T, raw []byte) {
 		fields, _ := mime.ReadFields(raw)
 		r, ok := reportOf(fields, raw)
-		if ok && (!ours(r.id) || !statusCode.MatchString(r.status) || strings.ContainsAny(r.to+r.id, " \t\r\n<>\x00")) {
+		if ok && (!isOwnMessageID(r.id) || !statusCode.MatchString(r.status) || strings.ContainsAny(r.to+r.id, " \t\r\n<>\x00")) {
 			t.Errorf("%+v", r)
 		}
 	})

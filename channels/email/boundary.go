@@ -27,11 +27,11 @@ type lineForm struct {
 	clock    bool // it contains a time of day
 }
 
-// when reports a line with a date or time.
-func (f lineForm) when() bool { return f.date || f.clock }
+// hasDateForm reports a line with a date or time.
+func (f lineForm) hasDateForm() bool { return f.date || f.clock }
 
-// evident reports a line with an author, or a date or time.
-func (f lineForm) evident() bool { return f.address || f.date || f.clock }
+// namesWriterOrDate reports a line with an author, or a date or time.
+func (f lineForm) namesWriterOrDate() bool { return f.address || f.date || f.clock }
 
 var (
 	mailAddress = regexp.MustCompile(`[^\s<>\[\]()"',;:@]+@[^\s<>\[\]()"',;:@]+`)
@@ -97,7 +97,7 @@ func formOf(line string) (f lineForm) {
 	if bare == "" {
 		return lineForm{blank: true}
 	}
-	f.marked = marked(bare)
+	f.marked = hasQuoteMark(bare)
 	f.indented = indentOf(line) >= 4
 	f.closing = strings.HasSuffix(strings.TrimRight(bare, "*_ "), ":")
 	f.framed, f.bare = separatorForm(bare)
@@ -134,8 +134,8 @@ func indentOf(line string) (n int) {
 	return 0
 }
 
-// marked reports a line that begins with a quote mark.
-func marked(line string) bool {
+// hasQuoteMark reports a line that begins with a quote mark.
+func hasQuoteMark(line string) bool {
 	r, size := utf8.DecodeRuneInString(line)
 	switch r {
 	case '>', '＞', '›', '〉', '»', '❯', '|', '¦', '│', '┃', '┆', '┊', '║', '▌', '▎', '▏', '￨', '｜', '∣', '⎮', '❘':
@@ -155,7 +155,7 @@ func separatorForm(line string) (framed, bare bool) {
 	tail := 0
 	for rest != "" {
 		r, size := utf8.DecodeLastRuneInString(rest)
-		is, _ := separating(r)
+		is, _ := separatorKind(r)
 		if !is && r != ' ' {
 			break
 		}
@@ -172,7 +172,7 @@ func separatorForm(line string) (framed, bare bool) {
 func separatorRun(line string) (n, firm int, rest string) {
 	for rest = line; rest != ""; {
 		r, size := utf8.DecodeRuneInString(rest)
-		is, strong := separating(r)
+		is, strong := separatorKind(r)
 		if !is && (r != ' ' || n == 0) {
 			break
 		}
@@ -187,7 +187,7 @@ func separatorRun(line string) (n, firm int, rest string) {
 	return n, firm, rest
 }
 
-func separating(r rune) (is, strong bool) {
+func separatorKind(r rune) (is, strong bool) {
 	switch r {
 	case '=', '~', '*', '#', '+':
 		return true, r == '='
@@ -198,8 +198,8 @@ func separating(r rune) (is, strong bool) {
 	return strong, strong
 }
 
-// scan holds the lines of a mail with their forms.
-type scan struct {
+// lineScan holds the lines of a mail with their forms.
+type lineScan struct {
 	lines []string
 	forms []lineForm
 	// answer: the mail replies or forwards, so that quoted text is likely and weaker signs
@@ -214,41 +214,41 @@ const maxSpan = 40
 // maxScanned is the maximum number of lines read. Later lines do not count as the sender's.
 const maxScanned = 5000
 
-// boundary returns the index of the first line that is not the sender's, -1 if all may be. Its
+// findBoundary returns the index of the first line that is not the sender's, -1 if all may be. Its
 // running time is bounded by maxScanned.
-func boundary(lines []string, answer bool) int {
+func findBoundary(lines []string, answer bool) int {
 	if len(lines) > maxScanned {
-		if at := boundary(lines[:maxScanned], answer); at >= 0 {
+		if at := findBoundary(lines[:maxScanned], answer); at >= 0 {
 			return at
 		}
 		return maxScanned
 	}
-	s := scan{lines: lines, forms: make([]lineForm, len(lines)), answer: answer}
+	s := lineScan{lines: lines, forms: make([]lineForm, len(lines)), answer: answer}
 	for i, line := range lines {
 		s.forms[i] = formOf(line)
 	}
 	for i, f := range s.forms {
 		switch {
 		case f.blank:
-		case f.marked, answer && s.prefixed(i):
-			return s.announced(i, s.headed(i))
-		case f.framed, f.bare && (answer || s.followed(i)):
-			return s.announced(i, true)
-		case f.label && s.header(i):
-			return s.announced(s.top(i), true)
-		case f.indented && s.block(i):
-			return s.announced(i, false)
-		case s.attribution(i):
-			return s.begin(i)
+		case f.marked, answer && s.hasCommonPrefix(i):
+			return s.announcementStart(i, s.hasForwardHeader(i))
+		case f.framed, f.bare && (answer || s.isFollowedByHeader(i)):
+			return s.announcementStart(i, true)
+		case f.label && s.isHeaderBlock(i):
+			return s.announcementStart(s.headerTop(i), true)
+		case f.indented && s.isIndentedBlock(i):
+			return s.announcementStart(i, false)
+		case s.isAttribution(i):
+			return s.sentenceStart(i)
 		}
 	}
 	return -1
 }
 
-// announced returns the line where the announcement of the quotation at i begins: in the
+// announcementStart returns the line where the announcement of the quotation at i begins: in the
 // paragraph directly above it. certain: it is certainly quoted, so that any line ending with a
 // colon announces it.
-func (s scan) announced(i int, certain bool) int {
+func (s lineScan) announcementStart(i int, certain bool) int {
 	last := i - 1
 	for last >= 0 && i-last <= 4 && s.forms[last].blank {
 		last--
@@ -259,7 +259,7 @@ func (s scan) announced(i int, certain bool) int {
 	first, seen := -1, lineForm{}
 	for k := last; k >= 0 && last-k < maxSpan && !s.forms[k].blank; k-- {
 		f := s.forms[k]
-		if f.evident() {
+		if f.namesWriterOrDate() {
 			first = k
 		}
 		seen.address, seen.date, seen.clock = seen.address || f.address, seen.date || f.date, seen.clock || f.clock
@@ -268,24 +268,24 @@ func (s scan) announced(i int, certain bool) int {
 	case !s.forms[last].closing:
 		// The colon is missing or is part of the quotation.
 		if seen.date && (seen.clock || seen.address) && first >= 0 {
-			return s.begin(first)
+			return s.sentenceStart(first)
 		}
 		return i
-	case first >= 0 && (seen.when() || s.answer || certain):
-		return s.begin(first)
+	case first >= 0 && (seen.hasDateForm() || s.answer || certain):
+		return s.sentenceStart(first)
 	case s.answer || certain:
-		return s.begin(last)
+		return s.sentenceStart(last)
 	}
 	return i // "Please translate this:"
 }
 
-// begin returns the line where the sentence of line i begins if a program broke it: the lines
+// sentenceStart returns the line where the sentence of line i begins if a program broke it: the lines
 // above are full, or line i begins with the address after a name.
-func (s scan) begin(i int) int {
+func (s lineScan) sentenceStart(i int) int {
 	for n := 0; n < maxSpan && i > 0 && !s.forms[i-1].blank && !s.forms[i-1].marked; n++ {
 		line := strings.TrimSpace(formText(s.lines[i]))
 		word, _, _ := strings.Cut(line, " ")
-		if !strings.HasPrefix(line, "<") && columns(s.lines[i-1])+columns(word) < minBroken {
+		if !strings.HasPrefix(line, "<") && displayWidth(s.lines[i-1])+displayWidth(word) < minBroken {
 			break
 		}
 		i--
@@ -297,8 +297,8 @@ func (s scan) begin(i int) int {
 // next word.
 const minBroken = 60
 
-// columns returns the display width of a text.
-func columns(s string) (n int) {
+// displayWidth returns the display width of a text.
+func displayWidth(s string) (n int) {
 	for _, r := range strings.TrimSpace(s) {
 		if n++; r >= 0x1100 && unicode.In(r, unicode.Han, unicode.Hangul, unicode.Hiragana, unicode.Katakana) {
 			n++
@@ -307,9 +307,9 @@ func columns(s string) (n int) {
 	return n
 }
 
-// prefixed reports two lines that begin with the same character and a blank, which is no list
+// hasCommonPrefix reports two lines that begin with the same character and a blank, which is no list
 // marker: a custom quote mark.
-func (s scan) prefixed(i int) bool {
+func (s lineScan) hasCommonPrefix(i int) bool {
 	sign := signOf(s.lines[i])
 	if sign == 0 {
 		return false
@@ -331,8 +331,8 @@ func signOf(line string) rune {
 	return r
 }
 
-// headed reports a quotation that begins with a mail header, as in Apple Mail's forwards.
-func (s scan) headed(i int) bool {
+// hasForwardHeader reports a quotation that begins with a mail header, as in Apple Mail's forwards.
+func (s lineScan) hasForwardHeader(i int) bool {
 	n := 0
 	for k := i; k < len(s.lines) && k < i+10 && s.forms[k].marked; k++ {
 		if f := formOf(strings.TrimLeft(formText(s.lines[k]), " >|¦")); f.label && !f.closing {
@@ -342,8 +342,8 @@ func (s scan) headed(i int) bool {
 	return n >= 2
 }
 
-// followed reports a separator followed by a header.
-func (s scan) followed(i int) bool {
+// isFollowedByHeader reports a separator followed by a header.
+func (s lineScan) isFollowedByHeader(i int) bool {
 	for k := i + 1; k < len(s.forms); k++ {
 		if !s.forms[k].blank {
 			return s.forms[k].label && !s.forms[k].closing
@@ -352,9 +352,9 @@ func (s scan) followed(i int) bool {
 	return false
 }
 
-// header reports the header of a quoted mail from line i on: consecutive fields, also with
+// isHeaderBlock reports the header of a quoted mail from line i on: consecutive fields, also with
 // single blank lines between them, whose values are an address, a date or a time.
-func (s scan) header(i int) bool {
+func (s lineScan) isHeaderBlock(i int) bool {
 	n, addresses, times, blank, known := 0, 0, 0, 0, map[int]bool{}
 	for k := i; k < len(s.forms) && k < i+2*maxSpan && blank < 2; k++ {
 		f := s.forms[k]
@@ -370,7 +370,7 @@ func (s scan) header(i int) bool {
 		if f.address {
 			addresses++
 		}
-		if f.when() {
+		if f.hasDateForm() {
 			times++
 		}
 		if f.head >= 0 {
@@ -386,9 +386,9 @@ func (s scan) header(i int) bool {
 	return s.answer && (n >= 3 || n >= 2 && addresses+times > 0)
 }
 
-// top returns the first field of the header recognized at line i: the value of an earlier
+// headerTop returns the first field of the header recognized at line i: the value of an earlier
 // field can span several lines.
-func (s scan) top(i int) int {
+func (s lineScan) headerTop(i int) int {
 	first := i
 	for k := i - 1; k >= 0 && i-k < maxSpan && !s.forms[k].blank; k-- {
 		if s.forms[k].label {
@@ -398,8 +398,8 @@ func (s scan) top(i int) int {
 	return first
 }
 
-// block reports separate indented lines from i on; in a mail that is no reply it takes two.
-func (s scan) block(i int) bool {
+// isIndentedBlock reports separate indented lines from i on; in a mail that is no reply it takes two.
+func (s lineScan) isIndentedBlock(i int) bool {
 	if i > 0 && !s.forms[i-1].blank && !s.forms[i-1].closing && !s.answer {
 		return false
 	}
@@ -416,10 +416,10 @@ func (s scan) block(i int) bool {
 	return n >= 2 || s.answer
 }
 
-// attribution reports a line that introduces a quotation with author and date ("On ..., Ada
+// isAttribution reports a line that introduces a quotation with author and date ("On ..., Ada
 // wrote:").
-func (s scan) attribution(i int) bool {
-	if !s.forms[i].evident() {
+func (s lineScan) isAttribution(i int) bool {
+	if !s.forms[i].namesWriterOrDate() {
 		return false
 	}
 	var seen lineForm

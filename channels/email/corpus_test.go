@@ -41,24 +41,24 @@ func corpus(t testing.TB) map[string][]byte {
 
 // whole is a mail read as Run reads it, with its files fetched; it fails the test for
 // what nobody could do anything with.
-func whole(t *testing.T, name string, raw []byte) (*letter, channels.Inbound) {
+func whole(t *testing.T, name string, raw []byte) (*parsedMail, channels.Inbound) {
 	t.Helper()
 	ch := &Channel{address: hob, trusted: trusted}
-	l := read(pim.Message{UID: 1, Size: int64(len(raw))}, raw)
-	in, _ := ch.inbound(l)
-	_ = ch.leave(l)
+	l := parseMail(pim.Message{UID: 1, Size: int64(len(raw))}, raw)
+	in, _ := ch.toInbound(l)
+	_ = ch.ignoreReason(l)
 	for _, s := range append([]string{l.own, l.quoted, in.Text, in.Sender, in.Chat, in.SenderName, in.ChatName}, in.Outside...) {
 		if !utf8.ValidString(s) || strings.ContainsAny(s, "\x00\x1b\u202e") || utf8.RuneCountInString(s) > maxWords+100 {
 			t.Errorf("%s: %d characters: %.200q", name, utf8.RuneCountInString(s), s)
 		}
 	}
-	if l.verified(trusted) {
+	if l.isVerified(trusted) {
 		t.Errorf("%s: somebody is vouched for", name)
 	}
 	if strings.ContainsAny(in.Sender+in.Chat+in.ChatName, "\r\n") || len(l.files) > maxFiles {
 		t.Errorf("%s: %q, %q, %q, %d files", name, in.Sender, in.Chat, in.ChatName, len(l.files))
 	}
-	for _, f := range l.attachments() {
+	for _, f := range l.attachedFiles() {
 		if strings.ContainsAny(f.Name, "/\\\r\n\x00") || f.Name == "" || f.Name == ".." {
 			t.Errorf("%s: a file %q", name, f.Name)
 		}
@@ -156,7 +156,7 @@ func mutations(mails map[string][]byte, n int) (out [][]byte) {
 // TestMutations reads 400 mails of the shared data in which something was changed.
 func TestMutations(t *testing.T) {
 	for _, raw := range mutations(corpus(t), 400) {
-		if err := safely(func() { whole(t, "a mutation", raw) }); err != nil {
+		if err := recoverPanic(func() { whole(t, "a mutation", raw) }); err != nil {
 			t.Errorf("%v of\n%.2000q", err, raw)
 		}
 	}

@@ -35,20 +35,20 @@ const (
 	onTheWay = 5 * 24 * time.Hour
 )
 
-// proof is a DKIM-Signature that would prove the author of its mail, if it is valid.
-type proof struct {
+// signatureCheck is a DKIM-Signature that would prove the author of its mail, if it is valid.
+type signatureCheck struct {
 	n                int // its index in the mail, from
 	domain, selector string
 	keys             []string // the covered fields, as
 }
 
-// signatures returns the signatures that could prove a mail's sender, or why there is none.
-func (c *Channel) signatures(l *letter, now time.Time) (out []proof, why string) {
-	if why := c.provable(l, now); why != "" {
+// usableSignatures returns the signatures that could prove a mail's sender, or why there is none.
+func (c *Channel) usableSignatures(l *parsedMail, now time.Time) (out []signatureCheck, why string) {
+	if why := c.whyNotProvable(l, now); why != "" {
 		return nil, why
 	}
 	_, domain, _ := strings.Cut(l.from, "@")
-	others := c.others(l)
+	others := c.hasOtherRecipients(l)
 	n := -1
 	why = "the sender's domain has not signed it (DKIM)"
 	for _, f := range l.fields {
@@ -61,10 +61,10 @@ func (c *Channel) signatures(l *letter, now time.Time) (out []proof, why string)
 		s, not := readSignature(f.Value, now)
 		switch {
 		case not != "":
-		case !aligned(domain, s.domain):
-			not = "it is signed by another domain only (" + pim.Line(s.domain, 80) + ")"
+		case !isAligned(domain, s.domain):
+			not = "it is signed by another domain only (" + pim.SanitizeLine(s.domain, 80) + ")"
 		default:
-			not = s.leaves(l.fields, others)
+			not = s.unsignedParts(l.fields, others)
 		}
 		if not != "" {
 			why = not
@@ -76,8 +76,8 @@ func (c *Channel) signatures(l *letter, now time.Time) (out []proof, why string)
 	return out, why
 }
 
-// provable returns why no signature could prove the author of a mail.
-func (c *Channel) provable(l *letter, now time.Time) string {
+// whyNotProvable returns why no signature could prove the author of a mail.
+func (c *Channel) whyNotProvable(l *parsedMail, now time.Time) string {
 	came := l.Received
 	if came.IsZero() {
 		came = now
@@ -86,30 +86,30 @@ func (c *Channel) provable(l *letter, now time.Time) string {
 	switch {
 	case l.from == "":
 		return "its From header is not exactly one address"
-	case slices.ContainsFunc(l.fields, func(f mime.Field) bool { return strings.ContainsFunc(f.Name, odd) }):
+	case slices.ContainsFunc(l.fields, func(f mime.Field) bool { return strings.ContainsFunc(f.Name, isInvalidIDRune) }):
 		return "its header contains invalid field names"
 	case l.fields.Count("date") != 1 || l.fields.Count("message-id") != 1 || l.ID == "":
 		return "it does not have exactly one Date and one Message-ID"
 	case err != nil || date.After(came.Add(clock)) || date.Before(came.Add(-onTheWay)):
 		return "its Date is in the future or more than five days before it arrived"
-	case !c.addressed(l):
+	case !c.isAddressedToMe(l):
 		return "it is not addressed to " + c.address + " itself"
 	}
 	return ""
 }
 
-// addressed reports whether To or Cc contains Hob's own address.
-func (c *Channel) addressed(l *letter) bool {
-	return slices.ContainsFunc(recipients(l.fields), c.mine)
+// isAddressedToMe reports whether To or Cc contains Hob's own address.
+func (c *Channel) isAddressedToMe(l *parsedMail) bool {
+	return slices.ContainsFunc(recipientAddresses(l.fields), c.isOwnAddress)
 }
 
-// others reports whether a mail has, or may have, other recipients.
-func (c *Channel) others(l *letter) bool {
-	return slices.ContainsFunc(recipients(l.fields), func(a string) bool { return !c.mine(a) && a != l.from })
+// hasOtherRecipients reports whether a mail has, or may have, other recipients.
+func (c *Channel) hasOtherRecipients(l *parsedMail) bool {
+	return slices.ContainsFunc(recipientAddresses(l.fields), func(a string) bool { return !c.isOwnAddress(a) && a != l.from })
 }
 
-// recipients returns the addresses in To and Cc, in lower case; "?" for a malformed field.
-func recipients(fields mime.Fields) (out []string) {
+// recipientAddresses returns the addresses in To and Cc, in lower case; "?" for a malformed field.
+func recipientAddresses(fields mime.Fields) (out []string) {
 	// The names are not used, so any encoding is fine.
 	p := mail.AddressParser{WordDecoder: &stdmime.WordDecoder{CharsetReader: func(_ string, r io.Reader) (io.Reader, error) { return r, nil }}}
 	for _, f := range fields {
@@ -129,7 +129,7 @@ func recipients(fields mime.Fields) (out []string) {
 
 // readSignature parses the value of a DKIM-Signature (RFC 6376, 3.5). why is the reason to
 // reject it regardless of its validity.
-func readSignature(value string, now time.Time) (s proof, why string) {
+func readSignature(value string, now time.Time) (s signatureCheck, why string) {
 	const broken = "its DKIM signature is malformed"
 	tags, ok := readTags(value, maxProof)
 	if !ok || tags["v"] != "1" || tags["b"] == "" || tags["bh"] == "" {
@@ -145,11 +145,11 @@ func readSignature(value string, now time.Time) (s proof, why string) {
 	if !hostName(s.domain) || !hostName(strings.ToLower(s.selector)) || len(s.keys) > maxSigned {
 		return s, broken
 	}
-	made, ok := seconds(tags["t"])
+	made, ok := parseUnixTime(tags["t"])
 	if !ok || made.After(now.Add(ahead)) {
 		return s, "its DKIM signature is dated in the future"
 	}
-	end, ok := seconds(tags["x"])
+	end, ok := parseUnixTime(tags["x"])
 	if !ok || !end.IsZero() && !end.After(now) {
 		return s, "its DKIM signature has expired"
 	}
@@ -175,8 +175,8 @@ func readTags(value string, most int) (map[string]string, bool) {
 	return out, true
 }
 
-// seconds parses a time (RFC 6376, 3.5); a missing one is the zero time.
-func seconds(s string) (time.Time, bool) {
+// parseUnixTime parses a time (RFC 6376, 3.5); a missing one is the zero time.
+func parseUnixTime(s string) (time.Time, bool) {
 	if s == "" {
 		return time.Time{}, true
 	}
@@ -184,9 +184,9 @@ func seconds(s string) (time.Time, bool) {
 	return time.Unix(n, 0), err == nil && n >= 0 && n < 1<<40
 }
 
-// leaves returns the part of a mail that the signature does not protect against changes.
+// unsignedParts returns the part of a mail that the signature does not protect against changes.
 // others: there are recipients other than the sender and Hob.
-func (s proof) leaves(fields mime.Fields, others bool) string {
+func (s signatureCheck) unsignedParts(fields mime.Fields, others bool) string {
 	names := []string{"from", "to", "cc", "subject", "date", "message-id"}
 	if others { // another recipient could
 		names = append(names, "content-type", "content-transfer-encoding", "in-reply-to", "references")
@@ -206,9 +206,9 @@ func (s proof) leaves(fields mime.Fields, others bool) string {
 	return ""
 }
 
-// aligned reports whether the signing domain d and domain belong to one organisation (RFC
+// isAligned reports whether the signing domain d and domain belong to one organisation (RFC
 // 7489, 3.1.1). Public suffixes ("co.uk") belong to none.
-func aligned(domain, d string) bool {
+func isAligned(domain, d string) bool {
 	theirs, err := publicsuffix.EffectiveTLDPlusOne(d)
 	if err != nil {
 		return false

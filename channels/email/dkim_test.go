@@ -201,13 +201,13 @@ func TestSignatures(t *testing.T) {
 				z.records = map[string][]string{at: {ed.record}}
 			}
 			ch := &Channel{address: hob}
-			l := read(pim.Message{Received: time.Now()}, []byte(c.raw))
-			list, why := ch.signatures(l, time.Now())
+			l := parseMail(pim.Message{Received: time.Now()}, []byte(c.raw))
+			list, why := ch.usableSignatures(l, time.Now())
 			ok := false
 			if len(list) > 0 {
 				var by keyID
 				var err error
-				if by, why, err = prove(t.Context(), z, []byte(c.raw), list, anyKey); err != nil {
+				if by, why, err = verifySignatures(t.Context(), z, []byte(c.raw), list, anyKey); err != nil {
 					t.Fatal(err)
 				}
 				ok = by != ""
@@ -216,13 +216,13 @@ func TestSignatures(t *testing.T) {
 				t.Errorf("proved: %v, %q", ok, why)
 			}
 			for _, name := range z.questions() {
-				if !aligned(after(l.from), name) {
+				if !isAligned(addressDomain(l.from), name) {
 					t.Errorf("asked for %s", name)
 				}
 			}
 			if len(z.questions()) > 0 {
 				z.set(true)
-				if by, _, err := prove(t.Context(), z, []byte(c.raw), list, anyKey); by != "" || !errors.Is(err, errLater) {
+				if by, _, err := verifySignatures(t.Context(), z, []byte(c.raw), list, anyKey); by != "" || !errors.Is(err, errLater) {
 					t.Errorf("without name servers: %q, %v", by, err)
 				}
 			}
@@ -292,7 +292,7 @@ func testSigned(t *testing.T, sv servers) {
 	w.until("it waits", func() bool { return strings.Contains(ch.Describe(), "1 mails wait until their sender can be verified") })
 	stop()
 	ch = w.channel(c)
-	st, err := ch.load(t.Context())
+	st, err := ch.loadState(t.Context())
 	if err != nil || len(st.Later) != 1 || len(st.Keys) != 2 {
 		t.Fatalf("%+v, %v", st, err)
 	}
@@ -300,7 +300,7 @@ func testSigned(t *testing.T, sv servers) {
 		st.Keys[k] = keySeen{seen.Since - keyRest.Milliseconds(), seen.Sure}
 	}
 	st.Later[0].Next = 0
-	if err := ch.save(t.Context(), &st); err != nil {
+	if err := ch.saveState(t.Context(), &st); err != nil {
 		t.Fatal(err)
 	}
 	w.run(ch)
@@ -347,13 +347,13 @@ func testNameServersDown(t *testing.T, sv servers) {
 	w.put(k.sign(t, plain("last@x.org", ada, "", "too late"), "example.org"))
 	w.until("it waits", func() bool { return strings.Contains(ch.Describe(), "1 mails wait") })
 	stop()
-	st, err := open().load(t.Context())
+	st, err := open().loadState(t.Context())
 	if err != nil || len(st.Later) != 1 {
 		t.Fatalf("%+v, %v", st, err)
 	}
 	st.Later[0].Since -= waitFor.Milliseconds()
 	st.Later[0].Next = 0
-	if err := open().save(t.Context(), &st); err != nil {
+	if err := open().saveState(t.Context(), &st); err != nil {
 		t.Fatal(err)
 	}
 	ch = open()
@@ -375,13 +375,13 @@ func TestANewKeyWaits(t *testing.T) {
 	other := nameKey("s1._domainkey.other.example", []string{"x"})
 	step := func(k keyID, at time.Duration, want bool) {
 		t.Helper()
-		if err := s.trusts(k, now.Add(at)); (err == nil) != want || err != nil && (!errors.Is(err, errLater) || !errors.Is(err, errNewKey)) {
+		if err := s.checkKeyTrust(k, now.Add(at)); (err == nil) != want || err != nil && (!errors.Is(err, errLater) || !errors.Is(err, errNewKey)) {
 			t.Errorf("%s after %v: %v", k, at, err)
 		}
 	}
 	step(one, 0, true) // the first one
 	step(changed, 0, true)
-	s.settle(one) // who was let in has used it
+	s.confirmKey(one) // who was let in has used it
 	step(one, 0, true)
 	step(two, 0, false)
 	step(changed, time.Hour, false)
@@ -389,7 +389,7 @@ func TestANewKeyWaits(t *testing.T) {
 	step(two, keyRest, true)
 	step(changed, keyRest, false)
 	step(other, 0, true)
-	s.settle(two)
+	s.confirmKey(two)
 	step(two, keyRest, true)
 	step(one, 1000*time.Hour, true)
 	for i := range 2 * maxKeys {
@@ -405,36 +405,36 @@ func TestANewKeyWaits(t *testing.T) {
 // something new, and not while name servers fail, as whoever chose their names may want.
 func TestWhatIsReadOfAMailThatWaits(t *testing.T) {
 	z := &zone{records: map[string][]string{"s1._domainkey.example.org": {"x"}}, broken: "s2._domainkey.example.org"}
-	l := &letter{from: ada}
-	is, fails, none := proof{selector: "s1", domain: "example.org"}, proof{selector: "s2", domain: "example.org"}, proof{selector: "s3", domain: "example.org"}
+	l := &parsedMail{from: ada}
+	is, fails, none := signatureCheck{selector: "s1", domain: "example.org"}, signatureCheck{selector: "s2", domain: "example.org"}, signatureCheck{selector: "s3", domain: "example.org"}
 	for i, c := range []struct {
-		list []proof
-		n    try
+		list []signatureCheck
+		n    keyAttempt
 		read bool
 	}{
-		{[]proof{is}, firstTry, true},
-		{[]proof{none}, firstTry, true}, // nothing is read for it: it is proved to be none
-		{[]proof{fails}, firstTry, false},
-		{[]proof{fails, none}, firstTry, false},
-		{[]proof{fails, is}, firstTry, true},
-		{[]proof{fails, is}, nextTry, false},
-		{[]proof{is}, nextTry, true},
-		{[]proof{fails}, lastTry, true},
+		{[]signatureCheck{is}, firstTry, true},
+		{[]signatureCheck{none}, firstTry, true}, // nothing is read for it: it is proved to be none
+		{[]signatureCheck{fails}, firstTry, false},
+		{[]signatureCheck{fails, none}, firstTry, false},
+		{[]signatureCheck{fails, is}, firstTry, true},
+		{[]signatureCheck{fails, is}, nextTry, false},
+		{[]signatureCheck{is}, nextTry, true},
+		{[]signatureCheck{fails}, lastTry, true},
 	} {
-		h := &hearer{c: &Channel{network: z, log: slog.New(slog.DiscardHandler), pause: time.Hour}, mute: map[string]time.Time{}}
-		keys, err := h.keys(t.Context(), l, c.list, c.n)
+		h := &receiver{c: &Channel{network: z, log: slog.New(slog.DiscardHandler), pause: time.Hour}, mute: map[string]time.Time{}}
+		keys, err := h.lookupKeys(t.Context(), l, c.list, c.n)
 		if (err == nil) != c.read || err != nil && !errors.Is(err, errLater) {
 			t.Errorf("%d: %v", i, err)
 		}
 		if err == nil {
 			n := len(z.questions())
-			if _, err := keys.LookupTXT(t.Context(), c.list[0].at()); unsure(err) != (c.list[0].selector == "s2") || len(z.questions()) != n {
+			if _, err := keys.LookupTXT(t.Context(), c.list[0].keyName()); isTemporaryDNS(err) != (c.list[0].selector == "s2") || len(z.questions()) != n {
 				t.Errorf("%d: it is asked again, %v", i, err)
 			}
 			continue
 		}
 		n := len(z.questions())
-		if _, err := h.keys(t.Context(), l, c.list, firstTry); !errors.Is(err, errLater) || len(z.questions()) != n {
+		if _, err := h.lookupKeys(t.Context(), l, c.list, firstTry); !errors.Is(err, errLater) || len(z.questions()) != n {
 			t.Errorf("%d: at once again: %v", i, err)
 		}
 	}
@@ -446,18 +446,18 @@ func FuzzSignatures(f *testing.F) {
 	seed := ed25519.NewKeyFromSeed(make([]byte, ed25519.SeedSize)) // the same in all processes
 	k := key{seed, "v=DKIM1; k=ed25519; p=" + base64.StdEncoding.EncodeToString(seed.Public().(ed25519.PublicKey))}
 	mail := k.sign(f, plain("a@example.org", ada, "Lunch", "at noon"), "example.org")
-	was := read(pim.Message{}, []byte(mail))
+	was := parseMail(pim.Message{}, []byte(mail))
 	f.Add([]byte(mail), k.record)
 	f.Add([]byte(strings.Replace(mail, "DKIM-Signature:", "DKIM-Signature: v=1; d=x; h=From: To\r\nDKIM-Signature:", 1)), k.record+"; t=s:y")
 	f.Fuzz(func(t *testing.T, raw []byte, record string) {
 		z := &zone{records: map[string][]string{"s1._domainkey.example.org": {record}}}
 		ch := &Channel{address: hob}
-		l := read(pim.Message{}, raw)
-		list, why := ch.signatures(l, time.Now())
+		l := parseMail(pim.Message{}, raw)
+		list, why := ch.usableSignatures(l, time.Now())
 		if len(list) == 0 && why == "" || len(list) > maxProofs {
 			t.Fatalf("%d signatures, %q", len(list), why)
 		}
-		by, _, err := prove(t.Context(), z, raw, list, anyKey)
+		by, _, err := verifySignatures(t.Context(), z, raw, list, anyKey)
 		ok := by != ""
 		if err != nil || ok && record != k.record && !strings.Contains(record, k.record[len("v=DKIM1; k=ed25519; "):]) {
 			t.Errorf("%v, %v by %q", ok, err, record)

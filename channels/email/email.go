@@ -24,10 +24,10 @@ import (
 	"time"
 
 	"hob/channels"
+	"hob/platform/net/safehttp"
 	"hob/platform/pim"
-	"hob/platform/pim/mailbox"
-	"hob/platform/pim/outgoing"
-	"hob/platform/safehttp"
+	"hob/platform/pim/imapmail"
+	"hob/platform/pim/smtpmail"
 )
 
 // Name is the name of the channel.
@@ -79,29 +79,29 @@ type Channel struct {
 	host    string // its part after "@"
 	trusted string // see Config.TrustedHost; "" if not set
 	log     *slog.Logger
-	keep    channels.Keeper
-	lines   lines
+	keep    channels.StateStore
+	lines   smtpPool
 	most    int64 // maxMail
 	network lookup
 	pause   time.Duration // firstPause
 
 	mu      sync.Mutex
-	since   time.Time // when the connection opened
-	trouble error     // its error
-	left    int       // ignored mails
-	why     string    // reason for the last one
-	unknown int       // mails with an unverified sender
-	doubt   string    // reason for the last one in the name of an allowed sender
-	waiting int       // mails waiting for verification
-	broken  int       // mails that could not be read
-	back    *returned // bounced mails
+	since   time.Time    // when the connection opened
+	trouble error        // its error
+	left    int          // ignored mails
+	why     string       // reason for the last one
+	unknown int          // mails with an unverified sender
+	doubt   string       // reason for the last one in the name of an allowed sender
+	waiting int          // mails waiting for verification
+	broken  int          // mails that could not be read
+	back    *bouncedMail // bounced mails
 	// refusals counts the failed fetches per mail.
 	refusals map[uint32]int
 }
 
 // New validates the configuration; it does not connect.
 func New(c Config, deps channels.Deps) (*Channel, error) {
-	a, err := account(c, deps)
+	a, err := mailAccount(c, deps)
 	if err != nil {
 		return nil, err
 	}
@@ -132,7 +132,7 @@ func New(c Config, deps channels.Deps) (*Channel, error) {
 	return ch, nil
 }
 
-func account(c Config, deps channels.Deps) (a pim.Account, err error) {
+func mailAccount(c Config, deps channels.Deps) (a pim.Account, err error) {
 	switch {
 	case c.Account != "" && c.Address+c.IMAP+c.SMTP+c.Password != "":
 		return a, errors.New("account replaces address, imap, smtp and password; set either account or the others")
@@ -193,24 +193,24 @@ func (c *Channel) Allow() (out []string) {
 
 // Test implements channels.Tester.
 func (c *Channel) Test(ctx context.Context) (string, error) {
-	m, err := mailbox.Open(ctx, c.account)
+	m, err := imapmail.Open(ctx, c.account)
 	if err != nil {
-		return "", classified(err)
+		return "", classifyError(err)
 	}
-	var found seen
+	var found resultsSurvey
 	s, err := m.Select(ctx, c.conf.Folder)
 	if err == nil && s.Messages > 0 {
-		found, err = c.checks(ctx, m, s.Next)
+		found, err = c.surveyResults(ctx, m, s.Next)
 	}
 	if err = errors.Join(err, m.Close()); err != nil { //nolint:contextcheck // signing out has a time of its own
-		return "", classified(err)
+		return "", classifyError(err)
 	}
 	if !c.conf.Drafts {
-		if err := outgoing.SignIn(ctx, c.account); err != nil {
-			return "", classified(err)
+		if err := smtpmail.SignIn(ctx, c.account); err != nil {
+			return "", classifyError(err)
 		}
 	}
-	return fmt.Sprintf("signed in as %s: %d mails in %s; %s", c.address, s.Messages, c.conf.Folder, recognised(c.trusted, found)), nil
+	return fmt.Sprintf("signed in as %s: %d mails in %s; %s", c.address, s.Messages, c.conf.Folder, describeRecognition(c.trusted, found)), nil
 }
 
 // Describe implements channels.Describer.
@@ -222,7 +222,7 @@ func (c *Channel) Describe() string {
 	case !c.since.IsZero():
 		out = fmt.Sprintf("connected as %s since %s", c.address, c.since.Format("15:04"))
 	case c.trouble != nil:
-		out += ": " + pim.Line(c.trouble.Error(), 200)
+		out += ": " + pim.SanitizeLine(c.trouble.Error(), 200)
 	}
 	if c.left > 0 {
 		out += fmt.Sprintf("; %d mails ignored, the last one because %s", c.left, c.why)
@@ -230,7 +230,7 @@ func (c *Channel) Describe() string {
 	if c.broken > 0 {
 		out += fmt.Sprintf("; %d mails could not be read", c.broken)
 	}
-	if c.back != nil && !c.back.over(time.Now()) {
+	if c.back != nil && !c.back.isExpired(time.Now()) {
 		out += "; " + c.back.String()
 	}
 	if c.waiting > 0 {
@@ -245,15 +245,15 @@ func (c *Channel) Describe() string {
 	return out
 }
 
-// stands stores the connection status.
-func (c *Channel) stands(since time.Time, err error) {
+// noteConnection stores the connection status.
+func (c *Channel) noteConnection(since time.Time, err error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.since, c.trouble = since, err
 }
 
-// classified returns the error with its class.
-func classified(err error) error {
+// classifyError returns the error with its class.
+func classifyError(err error) error {
 	if err == nil {
 		return nil
 	}
@@ -268,10 +268,10 @@ func classified(err error) error {
 	case errors.Is(err, pim.ErrNoFolder), errors.Is(err, pim.ErrNoServer):
 		out.Class = channels.Unauthorised
 		out.Err = fmt.Errorf("email: %w; correct [channels.email]", err)
-	case errors.Is(err, outgoing.ErrLater):
+	case errors.Is(err, smtpmail.ErrLater):
 	case errors.Is(err, pim.ErrRefused), errors.Is(err, pim.ErrInvalid), errors.Is(err, errors.ErrUnsupported):
 		out.Class = channels.Permanent
-	case errors.Is(err, outgoing.ErrUnsure), errors.Is(err, mailbox.ErrUnsure):
+	case errors.Is(err, smtpmail.ErrUnsure), errors.Is(err, imapmail.ErrUnsure):
 		out.MaybeSent = true
 	}
 	return out

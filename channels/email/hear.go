@@ -10,7 +10,7 @@ import (
 
 	"hob/channels"
 	"hob/platform/pim"
-	"hob/platform/pim/mailbox"
+	"hob/platform/pim/imapmail"
 	"hob/platform/text/mime"
 )
 
@@ -33,65 +33,65 @@ func (c *Channel) Run(ctx context.Context, r channels.Receiver) error {
 	if c.keep == nil {
 		return channels.Errorf(channels.Permanent, "email: no store for the mailbox position")
 	}
-	c.lines.hold()
-	defer c.lines.release() //nolint:contextcheck // signing out has a time of its own
-	err := c.listen(ctx, r)
-	c.stands(time.Time{}, err)
+	c.lines.keepOpen()
+	defer c.lines.releaseAll() //nolint:contextcheck // signing out has a time of its own
+	err := c.listenOnce(ctx, r)
+	c.noteConnection(time.Time{}, err)
 	if ctx.Err() != nil {
 		return nil
 	}
-	return classified(err)
+	return classifyError(err)
 }
 
-// listen runs one connection.
-func (c *Channel) listen(ctx context.Context, r channels.Receiver) (err error) {
-	st, err := c.load(ctx)
+// listenOnce runs one connection.
+func (c *Channel) listenOnce(ctx context.Context, r channels.Receiver) (err error) {
+	st, err := c.loadState(ctx)
 	if err != nil {
 		return err
 	}
-	m, err := mailbox.Open(ctx, c.account)
+	m, err := imapmail.Open(ctx, c.account)
 	if err != nil {
 		return err
 	}
 	defer func() { err = errors.Join(err, m.Close()) }() //nolint:contextcheck // signing out has a time of its own
-	h := &hearer{c: c, m: m, to: r, st: &st, mute: map[string]time.Time{}}
-	if err := h.begin(ctx); err != nil {
+	h := &receiver{c: c, m: m, to: r, st: &st, mute: map[string]time.Time{}}
+	if err := h.openAndCatchUp(ctx); err != nil {
 		return err
 	}
-	h.counts()
-	c.stands(time.Now(), nil)
+	h.noteCounts()
+	c.noteConnection(time.Now(), nil)
 	for ctx.Err() == nil {
-		wake, stop := h.alarm()
+		wake, stop := h.nextRetry()
 		err := m.Wait(ctx, wake)
 		stop()
 		if err != nil || ctx.Err() != nil {
 			return err
 		}
-		if err := h.again(ctx); err != nil {
+		if err := h.retryDeferred(ctx); err != nil {
 			return err
 		}
-		if err := h.look(ctx); err != nil {
+		if err := h.receiveNew(ctx); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-// hearer receives mails over one connection. It belongs to one goroutine.
-type hearer struct {
+// receiver receives mails over one connection. It belongs to one goroutine.
+type receiver struct {
 	c  *Channel
-	m  *mailbox.Conn
+	m  *imapmail.Conn
 	to channels.Receiver
 	st *state
 	// mute holds the domains whose lookups failed, and until when they are skipped.
 	mute map[string]time.Time
 	// reports counts the bounces checked in this hour.
-	reports rate
+	reports hourlyRate
 }
 
-// begin opens the folder and receives the mails that arrived while Hob was off.
-func (h *hearer) begin(ctx context.Context) error {
-	folder, err := h.folder(ctx)
+// openAndCatchUp opens the folder and receives the mails that arrived while Hob was off.
+func (h *receiver) openAndCatchUp(ctx context.Context) error {
+	folder, err := h.findFolder(ctx)
 	if err != nil {
 		return err
 	}
@@ -111,48 +111,48 @@ func (h *hearer) begin(ctx context.Context) error {
 	box := h.c.address + "\x00" + h.c.account.IMAP + "\x00" + h.c.conf.Folder
 	switch {
 	case h.st.Box != box:
-		return h.first(ctx, box, s)
+		return h.recordBaseline(ctx, box, s)
 	case h.st.Validity != s.Validity || h.st.Next > s.Next:
-		return h.renumbered(ctx, s)
+		return h.resyncFolder(ctx, s)
 	}
-	if err := h.again(ctx); err != nil {
+	if err := h.retryDeferred(ctx); err != nil {
 		return err
 	}
-	return h.look(ctx)
+	return h.receiveNew(ctx)
 }
 
-// folder returns the folder, whose configured name may also be a use such as "archive".
-func (h *hearer) folder(ctx context.Context) (string, error) {
+// findFolder returns the folder, whose configured name may also be a use such as "archive".
+func (h *receiver) findFolder(ctx context.Context) (string, error) {
 	if _, err := h.m.Select(ctx, h.c.conf.Folder); err != nil {
 		return "", err
 	}
 	return h.m.Folder(), nil
 }
 
-// first handles the first start: existing mails are not received, and the newest are
+// recordBaseline handles the first start: existing mails are not received, and the newest are
 // remembered by digest.
-func (h *hearer) first(ctx context.Context, box string, s mailbox.State) error {
+func (h *receiver) recordBaseline(ctx context.Context, box string, s imapmail.State) error {
 	now := time.Now()
 	*h.st = state{Box: box, Since: now.Unix(), Looked: now.Unix(), Validity: s.Validity, Next: s.Next, Rates: h.st.Rates, Keys: h.st.Keys}
-	mails, err := h.since(ctx, now.Add(-behind), s.Next)
+	mails, err := h.headsSince(ctx, now.Add(-behind), s.Next)
 	if err != nil {
 		return err
 	}
 	for _, x := range mails {
-		h.st.know(x)
+		h.st.rememberMail(x)
 	}
-	return h.c.save(ctx, h.st)
+	return h.c.saveState(ctx, h.st)
 }
 
-// since returns the heads of the newest mails below a UID that arrived at t or later.
-func (h *hearer) since(ctx context.Context, t time.Time, before uint32) (out []pim.Message, err error) {
+// headsSince returns the heads of the newest mails below a UID that arrived at t or later.
+func (h *receiver) headsSince(ctx context.Context, t time.Time, before uint32) (out []pim.Message, err error) {
 	uids, err := h.m.Since(ctx, t)
 	if err != nil {
 		return nil, err
 	}
 	uids = slices.DeleteFunc(uids, func(u uint32) bool { return u >= before })
 	uids = uids[max(0, len(uids)-maxKnown):]
-	for page := range slices.Chunk(uids, mailbox.Page) {
+	for page := range slices.Chunk(uids, imapmail.Page) {
 		some, err := h.m.Headers(ctx, page)
 		if errors.Is(err, pim.ErrRefused) { // one of them cannot be fetched
 			some, err = nil, nil
@@ -172,9 +172,9 @@ func (h *hearer) since(ctx context.Context, t time.Time, before uint32) (out []p
 	return out, nil
 }
 
-// renumbered receives the mails since the last check in a folder with a new UIDVALIDITY. Known
+// resyncFolder receives the mails since the last check in a folder with a new UIDVALIDITY. Known
 // mails are recognized by digest. The position advances at the end.
-func (h *hearer) renumbered(ctx context.Context, s mailbox.State) error {
+func (h *receiver) resyncFolder(ctx context.Context, s imapmail.State) error {
 	h.c.log.WarnContext(ctx, "the mail server changed its UIDVALIDITY; resynchronizing", "folder", h.c.conf.Folder)
 	clear(h.c.refusals)
 	h.st.Later = nil // they are among the unreceived mails
@@ -183,134 +183,134 @@ func (h *hearer) renumbered(ctx context.Context, s mailbox.State) error {
 	if from.Before(begin.Add(-clock)) {
 		from = begin.Add(-clock)
 	}
-	mails, err := h.since(ctx, from, s.Next)
+	mails, err := h.headsSince(ctx, from, s.Next)
 	if err != nil {
 		return err
 	}
 	for _, x := range mails {
 		// A server that lost its index may report that every mail arrived just now.
-		if h.st.knows(x) || x.Received.Before(from) || !x.Date.IsZero() && x.Date.Before(from) {
+		if h.st.isKnownMail(x) || x.Received.Before(from) || !x.Date.IsZero() && x.Date.Before(from) {
 			continue
 		}
-		if err := h.new(ctx, x.UID); err != nil {
+		if err := h.receiveOrDefer(ctx, x.UID); err != nil {
 			return err
 		}
-		if err := h.c.save(ctx, h.st); err != nil { // store the digest: it is not
+		if err := h.c.saveState(ctx, h.st); err != nil { // store the digest: it is not
 			return err
 		}
 	}
 	h.st.Validity, h.st.Next, h.st.Looked = s.Validity, s.Next, time.Now().Unix()
-	if err := h.c.save(ctx, h.st); err != nil {
+	if err := h.c.saveState(ctx, h.st); err != nil {
 		return err
 	}
-	return h.look(ctx)
+	return h.receiveNew(ctx)
 }
 
-// look receives new mails in sequence.
-func (h *hearer) look(ctx context.Context) error {
+// receiveNew receives new mails in sequence.
+func (h *receiver) receiveNew(ctx context.Context) error {
 	began := time.Now().Unix()
 	uids, err := h.m.After(ctx, h.st.Next)
 	if err != nil {
 		return err
 	}
 	for _, uid := range uids {
-		if err := h.new(ctx, uid); err != nil {
+		if err := h.receiveOrDefer(ctx, uid); err != nil {
 			return err
 		}
 		h.st.Next = uid + 1
-		if err := h.c.save(ctx, h.st); err != nil {
+		if err := h.c.saveState(ctx, h.st); err != nil {
 			return err
 		}
 	}
 	if began-h.st.Looked > 3600 { // no need to write each time
 		h.st.Looked = began
-		return h.c.save(ctx, h.st)
+		return h.c.saveState(ctx, h.st)
 	}
 	return nil
 }
 
-// mail receives one mail. An error means that the mail was not accepted and must be retried;
+// receiveMail receives one mail. An error means that the mail was not accepted and must be retried;
 // with errLater, other mails need not wait for it.
-func (h *hearer) mail(ctx context.Context, uid uint32, n try) (err error) {
+func (h *receiver) receiveMail(ctx context.Context, uid uint32, n keyAttempt) (err error) {
 	x, raw, ok, err := h.m.Raw(ctx, uid, 0, glance)
 	if err != nil {
-		return h.refused(ctx, uid, err)
+		return h.giveUpUnfetchable(ctx, uid, err)
 	}
 	if !ok {
 		return nil // already deleted
 	}
-	var l *letter
-	if err := safely(func() { l = read(x, raw) }); err != nil {
-		return h.skip(ctx, uid, err)
+	var l *parsedMail
+	if err := recoverPanic(func() { l = parseMail(x, raw) }); err != nil {
+		return h.skipUnreadable(ctx, uid, err)
 	}
 	defer func() {
 		if !errors.Is(err, errLater) {
-			h.st.know(l.Message)
+			h.st.rememberMail(l.Message)
 		}
 	}()
-	if why := h.c.leave(l); why != "" {
-		h.report(ctx, l, raw)
-		return h.leave(ctx, l, why)
+	if why := h.c.ignoreReason(l); why != "" {
+		h.noteBounce(ctx, l, raw)
+		return h.ignoreMail(ctx, l, why)
 	}
-	in, why := h.c.inbound(l)
+	in, why := h.c.toInbound(l)
 	if why != "" {
-		return h.leave(ctx, l, why)
+		return h.ignoreMail(ctx, l, why)
 	}
-	known := l.verified(h.c.trusted)
-	var signed []proof
+	known := l.isVerified(h.c.trusted)
+	var signed []signatureCheck
 	var keys lookup
 	if !known {
-		if signed, keys, err = h.signed(ctx, l, in, n); err != nil {
+		if signed, keys, err = h.collectSignatures(ctx, l, in, n); err != nil {
 			return err
 		}
 	}
 	again := len(signed) > 0
 	if (known || again) && x.Size > int64(len(raw)) && x.Size <= h.c.most {
 		// Only a possibly allowed sender is worth that cost.
-		if raw, err = h.whole(ctx, uid, raw, x.Size); err != nil {
-			return h.refused(ctx, uid, err)
+		if raw, err = h.fetchWhole(ctx, uid, raw, x.Size); err != nil {
+			return h.giveUpUnfetchable(ctx, uid, err)
 		}
-		if err := safely(func() { l = read(x, raw) }); err != nil {
-			return h.skip(ctx, uid, err)
+		if err := recoverPanic(func() { l = parseMail(x, raw) }); err != nil {
+			return h.skipUnreadable(ctx, uid, err)
 		}
 		again = true
 	}
 	if len(signed) > 0 {
-		if err := h.prove(ctx, l, raw, signed, keys, n); err != nil {
+		if err := h.proveSender(ctx, l, raw, signed, keys, n); err != nil {
 			return err
 		}
 	}
 	if again {
-		if why = h.c.leave(l); why == "" {
-			in, why = h.c.inbound(l)
+		if why = h.c.ignoreReason(l); why == "" {
+			in, why = h.c.toInbound(l)
 		}
 		if why != "" {
-			return h.leave(ctx, l, why)
+			return h.ignoreMail(ctx, l, why)
 		}
 	}
-	return h.take(ctx, l, in)
+	return h.forwardWithFiles(ctx, l, in)
 }
 
-// take forwards a mail with its files.
-func (h *hearer) take(ctx context.Context, l *letter, in channels.Inbound) error {
-	if !l.verified(h.c.trusted) {
+// forwardWithFiles forwards a mail with its files.
+func (h *receiver) forwardWithFiles(ctx context.Context, l *parsedMail, in channels.Inbound) error {
+	if !l.isVerified(h.c.trusted) {
 		h.c.mu.Lock()
 		h.c.unknown++
 		h.c.mu.Unlock()
 	}
-	if h.st.full(l.claimed, l.Received) {
-		return h.leave(ctx, l, fmt.Sprintf("more than %d mails from this address within an hour", perHour))
+	if h.st.isRateLimited(l.claimed, l.Received) {
+		return h.ignoreMail(ctx, l, fmt.Sprintf("more than %d mails from this address within an hour", perHour))
 	}
-	in.Key = h.key(l)
-	if in.Files = l.attachments(); l.Size > h.c.most && len(in.Files) > 0 {
+	in.Key = h.inboundKey(l)
+	if in.Files = l.attachedFiles(); l.Size > h.c.most && len(in.Files) > 0 {
 		last := &in.Files[len(in.Files)-1] // this file and possible later ones are incomplete
 		last.Size, last.Open = l.Size, nil
 	}
-	return h.receive(ctx, l, in)
+	return h.forwardMail(ctx, l, in)
 }
 
-// receive forwards a mail. Only accepted mails are marked as read.
-func (h *hearer) receive(ctx context.Context, l *letter, in channels.Inbound) error {
+// forwardMail forwards a mail. Only accepted mails are marked as read.
+func (h *receiver) forwardMail(ctx context.Context, l *parsedMail, in channels.Inbound) error {
 	_, err := h.to.Receive(ctx, in)
 	switch {
 	case errors.Is(err, channels.ErrStranger):
@@ -319,8 +319,8 @@ func (h *hearer) receive(ctx context.Context, l *letter, in channels.Inbound) er
 		return err
 	}
 	// A repeated mail was not counted: the count is stored together with the position.
-	h.st.count(l.claimed, l.Received)
-	h.st.settle(l.proved)
+	h.st.countMail(l.claimed, l.Received)
+	h.st.confirmKey(l.proved)
 	if err := h.m.See(ctx, l.UID); errors.Is(err, pim.ErrRefused) {
 		h.c.log.InfoContext(ctx, "marking a mail as read failed", "uid", l.UID, "err", err)
 	} else if err != nil {
@@ -329,16 +329,16 @@ func (h *hearer) receive(ctx context.Context, l *letter, in channels.Inbound) er
 	return nil
 }
 
-// key names a mail for ever.
-func (h *hearer) key(l *letter) string {
+// inboundKey names a mail for ever.
+func (h *receiver) inboundKey(l *parsedMail) string {
 	if l.ID == "" {
-		return fmt.Sprintf("uid/%d/%d/%s", h.st.Validity, l.UID, digest(l.Message))
+		return fmt.Sprintf("uid/%d/%d/%s", h.st.Validity, l.UID, mailDigest(l.Message))
 	}
-	return "mail/" + l.ID + "/" + digest(l.Message)
+	return "mail/" + l.ID + "/" + mailDigest(l.Message)
 }
 
-// whole fetches the rest of a mail.
-func (h *hearer) whole(ctx context.Context, uid uint32, raw []byte, size int64) ([]byte, error) {
+// fetchWhole fetches the rest of a mail.
+func (h *receiver) fetchWhole(ctx context.Context, uid uint32, raw []byte, size int64) ([]byte, error) {
 	raw = slices.Grow(raw, int(size)-len(raw))
 	for int64(len(raw)) < size {
 		_, more, ok, err := h.m.Raw(ctx, uid, int64(len(raw)), chunk)
@@ -353,17 +353,17 @@ func (h *hearer) whole(ctx context.Context, uid uint32, raw []byte, size int64) 
 	return raw, nil
 }
 
-func (h *hearer) leave(ctx context.Context, l *letter, why string) error {
+func (h *receiver) ignoreMail(ctx context.Context, l *parsedMail, why string) error {
 	h.c.mu.Lock()
 	h.c.left++
 	h.c.why = why
 	h.c.mu.Unlock()
-	h.c.log.InfoContext(ctx, "mail ignored", "uid", l.UID, "from", pim.Line(l.claimed, 100), "why", why)
+	h.c.log.InfoContext(ctx, "mail ignored", "uid", l.UID, "from", pim.SanitizeLine(l.claimed, 100), "why", why)
 	return nil
 }
 
-// refused skips a mail after too many failed fetches.
-func (h *hearer) refused(ctx context.Context, uid uint32, err error) error {
+// giveUpUnfetchable skips a mail after too many failed fetches.
+func (h *receiver) giveUpUnfetchable(ctx context.Context, uid uint32, err error) error {
 	if ctx.Err() != nil {
 		return err
 	}
@@ -380,16 +380,16 @@ func (h *hearer) refused(ctx context.Context, uid uint32, err error) error {
 	}
 	delete(h.c.refusals, uid)
 	if errors.Is(err, pim.ErrRefused) {
-		return h.skip(ctx, uid, err)
+		return h.skipUnreadable(ctx, uid, err)
 	}
-	_ = h.skip(ctx, uid, err)
+	_ = h.skipUnreadable(ctx, uid, err)
 	h.st.Next = max(h.st.Next, uid+1) // the connection has ended
-	h.st.Later = slices.DeleteFunc(h.st.Later, func(x later) bool { return x.UID == uid })
-	return errors.Join(err, h.c.save(ctx, h.st))
+	h.st.Later = slices.DeleteFunc(h.st.Later, func(x deferredMail) bool { return x.UID == uid })
+	return errors.Join(err, h.c.saveState(ctx, h.st))
 }
 
-// skip skips a mail that cannot be read.
-func (h *hearer) skip(ctx context.Context, uid uint32, err error) error {
+// skipUnreadable skips a mail that cannot be read.
+func (h *receiver) skipUnreadable(ctx context.Context, uid uint32, err error) error {
 	h.c.mu.Lock()
 	h.c.broken++
 	h.c.mu.Unlock()
@@ -397,8 +397,8 @@ func (h *hearer) skip(ctx context.Context, uid uint32, err error) error {
 	return nil
 }
 
-// safely converts a panic into an error: a mail that breaks the parser affects nothing else.
-func safely(do func()) (err error) {
+// recoverPanic converts a panic into an error: a mail that breaks the parser affects nothing else.
+func recoverPanic(do func()) (err error) {
 	defer func() {
 		if p := recover(); p != nil {
 			err = fmt.Errorf("parsing the mail panicked: %v\n%s", p, debug.Stack())

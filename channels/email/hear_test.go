@@ -14,7 +14,7 @@ import (
 	"time"
 
 	"hob/channels"
-	"hob/platform/pim/mailbox"
+	"hob/platform/pim/imapmail"
 	"hob/platform/pim/pimtest"
 )
 
@@ -93,7 +93,7 @@ func testMoved(t *testing.T, sv servers) {
 	for i := range 4 {
 		w.put(letterTo(fmt.Sprint("m", i, "@x.org"), ada, "", fmt.Sprint("mail ", i)))
 	}
-	m, err := mailbox.Open(t.Context(), w.acc)
+	m, err := imapmail.Open(t.Context(), w.acc)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -115,7 +115,7 @@ func testMoved(t *testing.T, sv servers) {
 	}
 	stop()
 	// A mail that comes back from there has a new number, and is heard now.
-	if m, err = mailbox.Open(t.Context(), w.acc); err != nil {
+	if m, err = imapmail.Open(t.Context(), w.acc); err != nil {
 		t.Fatal(err)
 	}
 	if _, err := m.Enter(t.Context(), "Elsewhere"); err != nil {

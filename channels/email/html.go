@@ -8,31 +8,31 @@ import (
 	"golang.org/x/net/html"
 	"golang.org/x/net/html/atom"
 
-	"hob/platform/readable"
+	"hob/platform/text/readability"
 )
 
 // splitHTML separates own and quoted text in HTML. Mail programs mark quotations; unmarked
 // ones are found in the text. unseen is text that readers cannot see; it belongs to nobody.
-func splitHTML(s string, answer bool) (p parted, unseen string) {
+func splitHTML(s string, answer bool) (p splitMail, unseen string) {
 	doc, err := html.Parse(strings.NewReader(s))
 	if err != nil { // nested too deeply
-		return parted{quoted: clean(readable.Words(s)), bounded: true}, ""
+		return splitMail{quoted: cleanText(readability.Words(s)), bounded: true}, ""
 	}
 	t := trimmer{answer: answer}
-	t.trim(doc, false)
+	t.trimNode(doc, false)
 	var b strings.Builder
 	if err := html.Render(&b, doc); err != nil {
-		return parted{quoted: clean(readable.Words(s)), bounded: true}, ""
+		return splitMail{quoted: cleanText(readability.Words(s)), bounded: true}, ""
 	}
-	p = splitPlain(clean(readable.Words(b.String())), false, answer)
-	faint := splitPlain(clean(readable.Words(t.faint.String())), false, answer)
+	p = splitPlain(cleanText(readability.Words(b.String())), false, answer)
+	faint := splitPlain(cleanText(readability.Words(t.faint.String())), false, answer)
 	if p.own == "" { // all text is white
-		p = parted{own: faint.own, quoted: joinTexts(p.quoted, faint.quoted), bounded: p.bounded || faint.bounded}
+		p = splitMail{own: faint.own, quoted: joinTexts(p.quoted, faint.quoted), bounded: p.bounded || faint.bounded}
 		faint.own = ""
 	}
-	p.quoted = joinTexts(p.quoted, clean(readable.Words(t.theirs.String())))
+	p.quoted = joinTexts(p.quoted, cleanText(readability.Words(t.theirs.String())))
 	p.bounded = p.bounded || t.rest
-	return p, clean(t.unseen.String()) + "\n" + faint.own
+	return p, cleanText(t.unseen.String()) + "\n" + faint.own
 }
 
 // trimmer removes quotations from a document.
@@ -44,23 +44,23 @@ type trimmer struct {
 }
 
 // ground: the element has a coloured background.
-func (t *trimmer) trim(n *html.Node, ground bool) {
+func (t *trimmer) trimNode(n *html.Node, ground bool) {
 	for child := n.FirstChild; child != nil; {
 		next := child.NextSibling
-		ground := ground || readable.Attr(child, "bgcolor") != "" || strings.Contains(strings.ToLower(readable.Attr(child, "style")), "background")
-		switch mark := t.quotes(child, ground); {
+		ground := ground || readability.Attr(child, "bgcolor") != "" || strings.Contains(strings.ToLower(readability.Attr(child, "style")), "background")
+		switch mark := t.quoteMarks(child, ground); {
 		case child.Type == html.ElementNode && child.DataAtom == atom.Head:
-		case t.rest && (child.Type == html.TextNode || child.Type == html.ElementNode && !holds(child)), mark == quotation:
+		case t.rest && (child.Type == html.TextNode || child.Type == html.ElementNode && !isDocumentFrame(child)), mark == quotation:
 			t.rest = true
 			if html.Render(&t.theirs, child) == nil {
 				t.theirs.WriteString("<br>")
 			}
 			n.RemoveChild(child)
 		case mark == hidden:
-			t.unseen.WriteString(readable.Plain(child) + "\n")
+			t.unseen.WriteString(readability.Plain(child) + "\n")
 			n.RemoveChild(child)
 		case mark == pale:
-			t.trim(child, ground)
+			t.trimNode(child, ground)
 			if html.Render(&t.faint, child) == nil {
 				t.faint.WriteString("<br>")
 			}
@@ -72,14 +72,14 @@ func (t *trimmer) trim(n *html.Node, ground bool) {
 			child.Attr = slices.DeleteFunc(child.Attr, func(a html.Attribute) bool {
 				return a.Key == "style" || a.Key == "alt" && child.DataAtom == atom.Img
 			})
-			t.trim(child, ground)
+			t.trimNode(child, ground)
 		}
 		child = next
 	}
 }
 
-// holds reports the outer structure of a document, which stays.
-func holds(n *html.Node) bool {
+// isDocumentFrame reports the outer structure of a document, which stays.
+func isDocumentFrame(n *html.Node) bool {
 	return n.DataAtom == atom.Html || n.DataAtom == atom.Body || n.DataAtom == atom.Head
 }
 
@@ -96,30 +96,30 @@ const (
 // HTML of Gmail, Apple Mail, Thunderbird, Outlook, Yahoo, Proton, GMX, Zimbra and others.
 var quoteNames = regexp.MustCompile(`(?i)quot|(^|[-_ ])cite|rplyfwd|appendonsend|olk_src|gmail_(attr|extra)|forward-?(ed|container)|original-?(message|content)|outlookmessageheader|reference-?message|reply(-intro|section|header)|isreplycontent|stopspelling|zwchr|zmail_extra|__headers__`)
 
-// quotes returns the role of an element.
-func (t *trimmer) quotes(n *html.Node, ground bool) int {
+// quoteMarks returns the role of an element.
+func (t *trimmer) quoteMarks(n *html.Node, ground bool) int {
 	if n.Type != html.ElementNode {
 		return plainWords
 	}
-	id, class := readable.Attr(n, "id"), readable.Attr(n, "class")
+	id, class := readability.Attr(n, "id"), readability.Attr(n, "class")
 	classes := strings.Fields(class)
 	is := func(names ...string) bool {
 		return slices.ContainsFunc(names, func(s string) bool { return slices.Contains(classes, s) || id == s })
 	}
-	style := strings.ToLower(strings.Join(strings.Fields(readable.Attr(n, "style")), ""))
-	names := strings.Join([]string{id, class, readable.Attr(n, "name"), readable.Attr(n, "data-marker"), readable.Attr(n, "type")}, " ")
+	style := strings.ToLower(strings.Join(strings.Fields(readability.Attr(n, "style")), ""))
+	names := strings.Join([]string{id, class, readability.Attr(n, "name"), readability.Attr(n, "data-marker"), readability.Attr(n, "type")}, " ")
 	switch {
-	case style != "" && !holds(n) && invisible.MatchString(style), slices.ContainsFunc(n.Attr, func(a html.Attribute) bool { return a.Key == "hidden" }):
+	case style != "" && !isDocumentFrame(n) && invisible.MatchString(style), slices.ContainsFunc(n.Attr, func(a html.Attribute) bool { return a.Key == "hidden" }):
 		return hidden
 	case is("gmail_signature", "moz-signature", "Signature", "AppleMailSignature", "ms-outlook-mobile-signature", "protonmail_signature_block", "tutanota_signature", "x_Signature", "mobile-signature"):
 		return signature
-	case is("gmail_quote") && n.DataAtom == atom.Div && !frames(n):
+	case is("gmail_quote") && n.DataAtom == atom.Div && !isGmailFrame(n):
 		return plainWords
-	case n.DataAtom == atom.Blockquote, n.DataAtom == atom.Hr && t.answer, !holds(n) && quoteNames.MatchString(names):
+	case n.DataAtom == atom.Blockquote, n.DataAtom == atom.Hr && t.answer, !isDocumentFrame(n) && quoteNames.MatchString(names):
 		return quotation
 	case isBlock(n) && isRuled(style):
 		return quotation
-	case !ground && !holds(n) && isPale(n, style):
+	case !ground && !isDocumentFrame(n) && isPale(n, style):
 		return pale
 	}
 	return plainWords
@@ -151,11 +151,11 @@ var (
 	undrawn = regexp.MustCompile(`none|hidden|initial|inherit|unset|revert|transparent|^0(px|pt|em|%)?($|[a-z#])`)
 )
 
-// frames reports whether a Gmail container holds a quotation: it stays when the quotation is
+// isGmailFrame reports whether a Gmail container holds a quotation: it stays when the quotation is
 // removed, and later text is written into it.
-func frames(n *html.Node) bool {
+func isGmailFrame(n *html.Node) bool {
 	for d := range n.Descendants() {
-		if d.DataAtom == atom.Blockquote || strings.Contains(readable.Attr(d, "class"), "gmail_attr") {
+		if d.DataAtom == atom.Blockquote || strings.Contains(readability.Attr(d, "class"), "gmail_attr") {
 			return true
 		}
 	}
@@ -169,7 +169,7 @@ var invisible = regexp.MustCompile(`display:none|visibility:hidden|mso-hide:all|
 var paleStyle = regexp.MustCompile(`(^|;)color:(white|transparent|#fff|#ffffff|#fefefe|rgba?\(255,255,255(,[\d.]+)?\)|rgba\(\d+,\d+,\d+,0(\.0\d*)?\)|hsla?\([\d.]+,[\d.]+%,100%\))(!important)?(;|$)`)
 
 func isPale(n *html.Node, style string) bool {
-	if colour := readable.Attr(n, "color"); colour != "" {
+	if colour := readability.Attr(n, "color"); colour != "" {
 		style += ";color:" + strings.ToLower(strings.TrimSpace(colour))
 	}
 	return strings.Contains(style, "color:") && paleStyle.MatchString(style)

@@ -15,7 +15,7 @@ import (
 // earlier mail, and the count is preserved.
 var ownID = regexp.MustCompile(`^hob\.([a-z2-7]{26})\.([0-9a-f]{16})\.([0-9]{1,4})@`)
 
-func ours(id string) bool { return ownID.MatchString(id) }
+func isOwnMessageID(id string) bool { return ownID.MatchString(id) }
 
 // nameOf returns the Message-ID of a delivery, which is the same for each attempt.
 func nameOf(delivery, thread string, hops int, host string) string {

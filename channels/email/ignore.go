@@ -6,16 +6,16 @@ import (
 	"hob/platform/text/mime"
 )
 
-// leave returns why a mail is ignored, "" if it is not: a program wrote it, it goes to a list,
+// ignoreReason returns why a mail is ignored, "" if it is not: a program wrote it, it goes to a list,
 // reports on another mail, or is Hob's own. Answering such mails leads to loops (RFC 3834, 2).
-func (c *Channel) leave(l *letter) string {
+func (c *Channel) ignoreReason(l *parsedMail) string {
 	if why := leaveAutomatic(l.fields, l.Subject); why != "" {
 		return why
 	}
 	switch local, _, _ := strings.Cut(l.claimed, "@"); {
-	case l.fields.Has("x-hob") || ours(l.ID):
+	case l.fields.Has("x-hob") || isOwnMessageID(l.ID):
 		return "Hob wrote it"
-	case c.mine(l.claimed):
+	case c.isOwnAddress(l.claimed):
 		return "it comes from Hob's own address"
 	case local == "mailer-daemon" || local == "postmaster" || strings.HasPrefix(local, "mailer-daemon+"):
 		return "a mail server wrote it"
@@ -82,15 +82,15 @@ func awaySubjects() []string {
 	}
 }
 
-// mine reports an address of Hob; the part after "+" is ignored.
-func (c *Channel) mine(address string) bool {
+// isOwnAddress reports an address of Hob; the part after "+" is ignored.
+func (c *Channel) isOwnAddress(address string) bool {
 	if address == "" {
 		return false
 	}
-	return strings.EqualFold(untagged(address), untagged(c.address))
+	return strings.EqualFold(stripAddressTag(address), stripAddressTag(c.address))
 }
 
-func untagged(address string) string {
+func stripAddressTag(address string) string {
 	local, host, _ := strings.Cut(address, "@")
 	local, _, _ = strings.Cut(local, "+")
 	return local + "@" + host

@@ -34,41 +34,41 @@ func nameKey(at string, records []string) keyID {
 	return keyID(strings.ToLower(at) + "/" + base64.RawURLEncoding.EncodeToString(sum[:15]))
 }
 
-// domain returns the domain of the key.
-func (k keyID) domain() string {
+// keyDomain returns the domain of the key.
+func (k keyID) keyDomain() string {
 	at, _, _ := strings.Cut(string(k), "/")
 	_, domain, _ := strings.Cut(at, "._domainkey.")
 	return domain
 }
 
-// trusts reports whether a key counts now, and records when it was first seen.
-func (s *state) trusts(k keyID, now time.Time) error {
+// checkKeyTrust reports whether a key counts now, and records when it was first seen.
+func (s *state) checkKeyTrust(k keyID, now time.Time) error {
 	seen, known := s.Keys[k]
 	if seen.Sure || known && now.Sub(time.UnixMilli(seen.Since)) >= keyRest {
 		return nil
 	}
 	first := true
 	for other, seen := range s.Keys {
-		first = first && !(seen.Sure && aligned(other.domain(), k.domain()))
+		first = first && !(seen.Sure && isAligned(other.keyDomain(), k.keyDomain()))
 	}
 	if first {
 		return nil
 	}
 	if !known {
-		s.note(k, keySeen{Since: now.UnixMilli()})
+		s.recordKey(k, keySeen{Since: now.UnixMilli()})
 	}
 	return errNewKey
 }
 
-// settle confirms a key by which an allowed sender has signed; "" is none.
-func (s *state) settle(k keyID) {
+// confirmKey confirms a key by which an allowed sender has signed; "" is none.
+func (s *state) confirmKey(k keyID) {
 	if k != "" && !s.Keys[k].Sure {
-		s.note(k, keySeen{Since: time.Now().UnixMilli(), Sure: true})
+		s.recordKey(k, keySeen{Since: time.Now().UnixMilli(), Sure: true})
 	}
 }
 
-// note stores a key; beyond the limit it drops an unused one, or else the oldest.
-func (s *state) note(k keyID, seen keySeen) {
+// recordKey stores a key; beyond the limit it drops an unused one, or else the oldest.
+func (s *state) recordKey(k keyID, seen keySeen) {
 	if s.Keys == nil {
 		s.Keys = map[keyID]keySeen{}
 	}

@@ -95,7 +95,7 @@ type program struct {
 
 func (p program) path(name string) string { return filepath.Join(p.Dir, name) }
 
-// Get implements channels.Keeper.
+// Get implements channels.StateStore.
 func (p program) Get(_ context.Context, key string) ([]byte, error) {
 	b, err := os.ReadFile(p.path(key))
 	if os.IsNotExist(err) {
@@ -104,7 +104,7 @@ func (p program) Get(_ context.Context, key string) ([]byte, error) {
 	return b, err
 }
 
-// Set implements channels.Keeper.
+// Set implements channels.StateStore.
 func (p program) Set(_ context.Context, key string, value []byte) error {
 	if err := os.WriteFile(p.path(key+".new"), value, 0o600); err != nil {
 		return err

@@ -14,58 +14,58 @@ import (
 // quiet is how long lookups of a domain pause after a failure.
 const quiet = 10 * time.Second
 
-// try is the attempt at verifying a mail.
-type try uint8
+// keyAttempt is the attempt at verifying a mail.
+type keyAttempt uint8
 
 const (
-	firstTry try = iota
+	firstTry keyAttempt = iota
 	nextTry
 	lastTry // do not defer any
 )
 
-// signed returns the signatures, with their keys, that may prove a mail without a result of
+// collectSignatures returns the signatures, with their keys, that may prove a mail without a result of
 // the mail host. It returns none if the sender does not matter: a lookup tells the signer that
 // the mail was read.
-func (h *hearer) signed(ctx context.Context, l *letter, in channels.Inbound, n try) ([]proof, lookup, error) {
-	door, ok := h.to.(channels.Doorkeeper)
+func (h *receiver) collectSignatures(ctx context.Context, l *parsedMail, in channels.Inbound, n keyAttempt) ([]signatureCheck, lookup, error) {
+	door, ok := h.to.(channels.SenderFilter)
 	if !ok || l.from == "" {
 		return nil, nil, nil
 	}
 	in.Sender, in.Forwarded = l.from, false
-	if yes, err := door.Admits(ctx, in); err != nil || !yes {
+	if yes, err := door.AdmitsSender(ctx, in); err != nil || !yes {
 		return nil, nil, err
 	}
-	list, why := h.c.signatures(l, time.Now())
+	list, why := h.c.usableSignatures(l, time.Now())
 	switch {
-	case judged(l.fields, h.c.trusted, l.from) == disowned:
+	case trustedVerdict(l.fields, h.c.trusted, l.from) == disowned:
 		list, why = nil, h.c.trusted+" says that it is not"
 	case l.Size > h.c.most && len(list) > 0:
 		list, why = nil, "it is too large to verify"
 	}
 	if len(list) == 0 {
-		h.doubt(why)
+		h.noteUnproven(why)
 		return nil, nil, nil
 	}
-	keys, err := h.keys(ctx, l, list, n)
+	keys, err := h.lookupKeys(ctx, l, list, n)
 	return list, keys, err
 }
 
-// keys looks up the keys of signatures before the whole mail is read. errLater: a lookup
+// lookupKeys looks up the keys of signatures before the whole mail is read. errLater: a lookup
 // failed and no other signature can be checked.
-func (h *hearer) keys(ctx context.Context, l *letter, list []proof, n try) (lookup, error) {
-	domain := after(l.from)
+func (h *receiver) lookupKeys(ctx context.Context, l *parsedMail, list []signatureCheck, n keyAttempt) (lookup, error) {
+	domain := addressDomain(l.from)
 	if n != lastTry && time.Now().Before(h.mute[domain]) {
 		return nil, errLater
 	}
-	keys := asked{h.c.network, map[string]answer{}}
+	keys := dnsCache{h.c.network, map[string]dnsAnswer{}}
 	found := 0
 	var failed error
 	for _, s := range list {
-		_, err := keys.LookupTXT(ctx, s.at())
+		_, err := keys.LookupTXT(ctx, s.keyName())
 		switch {
 		case ctx.Err() != nil:
 			return nil, ctx.Err()
-		case unsure(err):
+		case isTemporaryDNS(err):
 			failed = err
 		case err == nil:
 			found++
@@ -78,23 +78,23 @@ func (h *hearer) keys(ctx context.Context, l *letter, list []proof, n try) (look
 		clear(h.mute)
 	}
 	h.mute[domain] = time.Now().Add(min(quiet, h.c.pause))
-	h.c.log.InfoContext(ctx, "looking up the keys of a mail's signature failed", "uid", l.UID, "err", pim.Line(failed.Error(), 300))
+	h.c.log.InfoContext(ctx, "looking up the keys of a mail's signature failed", "uid", l.UID, "err", pim.SanitizeLine(failed.Error(), 300))
 	if n == nextTry || n == firstTry && found == 0 {
 		return nil, fmt.Errorf("%w: %w", errLater, failed)
 	}
 	return keys, nil
 }
 
-// doubt records why a mail's claimed sender is not verified.
-func (h *hearer) doubt(why string) {
+// noteUnproven records why a mail's claimed sender is not verified.
+func (h *receiver) noteUnproven(why string) {
 	h.c.mu.Lock()
 	defer h.c.mu.Unlock()
 	h.c.doubt = why
 }
 
-// prove records in a mail whether its signatures prove the sender. errLater: unknown for now.
-func (h *hearer) prove(ctx context.Context, l *letter, raw []byte, list []proof, keys lookup, n try) error {
-	by, why, err := prove(ctx, keys, raw, list, func(k keyID) error { return h.st.trusts(k, time.Now()) })
+// proveSender records in a mail whether its signatures prove the sender. errLater: unknown for now.
+func (h *receiver) proveSender(ctx context.Context, l *parsedMail, raw []byte, list []signatureCheck, keys lookup, n keyAttempt) error {
+	by, why, err := verifySignatures(ctx, keys, raw, list, func(k keyID) error { return h.st.checkKeyTrust(k, time.Now()) })
 	switch {
 	case ctx.Err() != nil:
 		return ctx.Err()
@@ -104,28 +104,28 @@ func (h *hearer) prove(ctx context.Context, l *letter, raw []byte, list []proof,
 		}
 	}
 	l.proved = by
-	h.doubt(pim.Line(why, 200))
+	h.noteUnproven(pim.SanitizeLine(why, 200))
 	return nil
 }
 
-// new receives a new mail, or defers it.
-func (h *hearer) new(ctx context.Context, uid uint32) error {
+// receiveOrDefer receives a new mail, or defers it.
+func (h *receiver) receiveOrDefer(ctx context.Context, uid uint32) error {
 	n := firstTry
 	if len(h.st.Later) >= maxLater {
 		n = lastTry
 	}
-	err := h.mail(ctx, uid, n)
+	err := h.receiveMail(ctx, uid, n)
 	if errors.Is(err, errLater) {
 		now := time.Now()
-		h.st.Later = append(h.st.Later, later{uid, now.UnixMilli(), now.Add(h.c.pause).UnixMilli()})
-		h.counts()
+		h.st.Later = append(h.st.Later, deferredMail{uid, now.UnixMilli(), now.Add(h.c.pause).UnixMilli()})
+		h.noteCounts()
 		return nil
 	}
 	return err
 }
 
-// again retries the deferred mails that are due.
-func (h *hearer) again(ctx context.Context) error {
+// retryDeferred retries the deferred mails that are due.
+func (h *receiver) retryDeferred(ctx context.Context) error {
 	for _, x := range slices.Clone(h.st.Later) {
 		now := time.Now()
 		if x.Next > now.UnixMilli() {
@@ -136,8 +136,8 @@ func (h *hearer) again(ctx context.Context) error {
 		if waited >= waitFor {
 			n = lastTry
 		}
-		err := h.mail(ctx, x.UID, n)
-		i := slices.IndexFunc(h.st.Later, func(y later) bool { return y.UID == x.UID })
+		err := h.receiveMail(ctx, x.UID, n)
+		i := slices.IndexFunc(h.st.Later, func(y deferredMail) bool { return y.UID == x.UID })
 		switch {
 		case errors.Is(err, errLater):
 			h.st.Later[i].Next = now.Add(min(max(waited, h.c.pause), lastPause)).UnixMilli()
@@ -146,28 +146,28 @@ func (h *hearer) again(ctx context.Context) error {
 		default:
 			h.st.Later = slices.Delete(h.st.Later, i, i+1)
 		}
-		if err := h.c.save(ctx, h.st); err != nil {
+		if err := h.c.saveState(ctx, h.st); err != nil {
 			return err
 		}
-		h.counts()
+		h.noteCounts()
 	}
 	return nil
 }
 
-// counts updates the numbers of deferred and bounced mails.
-func (h *hearer) counts() {
+// noteCounts updates the numbers of deferred and bounced mails.
+func (h *receiver) noteCounts() {
 	h.c.mu.Lock()
 	defer h.c.mu.Unlock()
 	h.c.waiting, h.c.back = len(h.st.Later), h.st.Back
 }
 
-// alarm returns a channel that is signalled when the first deferred mail is due, unless
+// nextRetry returns a channel that is signalled when the first deferred mail is due, unless
 // stopped before.
-func (h *hearer) alarm() (wake <-chan struct{}, stop func()) {
+func (h *receiver) nextRetry() (wake <-chan struct{}, stop func()) {
 	if len(h.st.Later) == 0 {
 		return nil, func() {}
 	}
-	next := slices.MinFunc(h.st.Later, func(a, b later) int { return int(a.Next - b.Next) })
+	next := slices.MinFunc(h.st.Later, func(a, b deferredMail) int { return int(a.Next - b.Next) })
 	c := make(chan struct{}, 1)
 	t := time.AfterFunc(max(time.Until(time.UnixMilli(next.Next)), 0), func() { c <- struct{}{} })
 	return c, func() { t.Stop() }

@@ -12,7 +12,7 @@ import (
 
 	"hob/channels"
 	"hob/platform/pim"
-	"hob/platform/pim/mailbox"
+	"hob/platform/pim/imapmail"
 	"hob/platform/text/mime"
 )
 
@@ -25,8 +25,8 @@ const (
 	maxRefers = 50
 )
 
-// letter is a parsed mail.
-type letter struct {
+// parsedMail is a parsed mail.
+type parsedMail struct {
 	pim.Message
 
 	fields  mime.Fields
@@ -49,38 +49,38 @@ type part struct {
 	body       mime.Part
 }
 
-// read parses a mail; raw is its beginning.
-func read(meta pim.Message, raw []byte) *letter {
-	l := &letter{Message: meta}
+// parseMail parses a mail; raw is its beginning.
+func parseMail(meta pim.Message, raw []byte) *parsedMail {
+	l := &parsedMail{Message: meta}
 	var sound bool
 	l.fields, sound = mime.ReadFields(raw)
-	mailbox.Head(raw, &l.Message)
+	imapmail.Head(raw, &l.Message)
 	if sound {
-		l.from = author(l.fields)
+		l.from = singleAuthor(l.fields)
 	}
 	if l.claimed = l.from; l.claimed == "" && len(l.From) > 0 {
 		l.claimed = l.From[0].Address
 	}
 	l.refers = l.Refers
 	if len(l.refers) == 0 {
-		l.refers = ids(l.fields.First("in-reply-to"))
+		l.refers = parseMessageIDs(l.fields.First("in-reply-to"))
 	}
-	texts := l.walk(raw)
-	l.answer = l.answers()
-	p := split(texts, l.answer)
+	texts := l.collectTexts(raw)
+	l.answer = l.isReplyOrForward()
+	p := splitOwnText(texts, l.answer)
 	l.own, l.quoted, l.bounded = p.own, p.quoted, p.bounded
 	l.Cut = l.Cut || l.Size > int64(len(raw))
-	l.own, l.quoted = cut(l.own), cut(l.quoted)
+	l.own, l.quoted = limitText(l.own), limitText(l.quoted)
 	return l
 }
 
-func clean(s string) string {
-	s = strings.ReplaceAll(pim.Clean(s), "\u00a0", " ")
+func cleanText(s string) string {
+	s = strings.ReplaceAll(pim.SanitizeText(s), "\u00a0", " ")
 	return strings.Trim(s, "\n")
 }
 
-// cut truncates a text and marks that.
-func cut(s string) string {
+// limitText truncates a text and marks that.
+func limitText(s string) string {
 	s = strings.TrimSpace(s)
 	n := 0
 	for i := range s {
@@ -92,35 +92,35 @@ func cut(s string) string {
 	return s
 }
 
-// ids returns the Message-IDs in a field (RFC 5322, 3.6.4).
-func ids(value string) (out []string) {
+// parseMessageIDs returns the Message-IDs in a field (RFC 5322, 3.6.4).
+func parseMessageIDs(value string) (out []string) {
 	for part := range strings.SplitSeq(value, "<") {
-		if id, _, closed := strings.Cut(part, ">"); closed && id != "" && len(id) <= 400 && !strings.ContainsFunc(id, odd) && len(out) < maxRefers {
+		if id, _, closed := strings.Cut(part, ">"); closed && id != "" && len(id) <= 400 && !strings.ContainsFunc(id, isInvalidIDRune) && len(out) < maxRefers {
 			out = append(out, id)
 		}
 	}
 	return out
 }
 
-// odd reports characters that are not allowed in a Message-ID and unsafe in a header.
-func odd(r rune) bool { return r <= ' ' || r >= 0x7f || r == '<' || r == '>' }
+// isInvalidIDRune reports characters that are not allowed in a Message-ID and unsafe in a header.
+func isInvalidIDRune(r rune) bool { return r <= ' ' || r >= 0x7f || r == '<' || r == '>' }
 
-// walk visits the parts of a mail and returns its texts.
-func (l *letter) walk(raw []byte) (out []text) {
+// collectTexts visits the parts of a mail and returns its texts.
+func (l *parsedMail) collectTexts(raw []byte) (out []textPart) {
 	left := int64(maxTexts)
 	m := mime.Parse(raw, mime.Limits{})
 	l.Cut = m.Cut != nil // text beyond a limit is dropped
 	for _, e := range m.Parts {
 		attached := e.Attached()
 		switch {
-		case e.Kind == "text/calendar" && answers(e.Params["method"]):
+		case e.Kind == "text/calendar" && isReplyMethod(e.Params["method"]):
 			l.reply = strings.ToUpper(e.Params["method"])
 		case !attached && e.Kind == "text/x-amp-html" && e.Forms > 0: // the same as the HTML
 		case !attached && isText(e.Kind):
-			t := text{marked: e.Kind == "text/html", forms: e.Forms, words: e.Text(min(maxPart, left))}
+			t := textPart{marked: e.Kind == "text/html", forms: e.Forms, words: e.Text(min(maxPart, left))}
 			if left -= int64(len(t.words)); !t.marked {
 				t.flowed = strings.EqualFold(e.Params["format"], "flowed")
-				t.words = words(t.words, t.flowed && strings.EqualFold(e.Params["delsp"], "yes"))
+				t.words = joinSoftSpace(t.words, t.flowed && strings.EqualFold(e.Params["delsp"], "yes"))
 			}
 			out = append(out, t)
 		case len(l.files) < maxFiles:
@@ -140,8 +140,8 @@ func isText(kind string) bool {
 	return false
 }
 
-// answers reports a reply or forward, which may contain text of other people.
-func (l *letter) answers() bool {
+// isReplyOrForward reports a reply or forward, which may contain text of other people.
+func (l *parsedMail) isReplyOrForward() bool {
 	for _, name := range []string{"in-reply-to", "references", "x-forwarded-message-id"} {
 		if strings.TrimSpace(l.fields.First(name)) != "" {
 			return true
@@ -154,7 +154,7 @@ func (l *letter) answers() bool {
 	return passedOn(l)
 }
 
-func answers(method string) bool {
+func isReplyMethod(method string) bool {
 	switch strings.ToUpper(method) {
 	case "REPLY", "COUNTER", "REFRESH", "DECLINECOUNTER":
 		return true
@@ -162,9 +162,9 @@ func answers(method string) bool {
 	return false
 }
 
-// words removes the space at a soft line end, which with DelSp is not part of the text (RFC
+// joinSoftSpace removes the space at a soft line end, which with DelSp is not part of the text (RFC
 // 3676, 4.3).
-func words(s string, deleteSpace bool) string {
+func joinSoftSpace(s string, deleteSpace bool) string {
 	if !deleteSpace {
 		return s
 	}
@@ -179,7 +179,7 @@ func words(s string, deleteSpace bool) string {
 }
 
 func fileName(name, kind string, n int) string {
-	name = pim.Line(strings.ReplaceAll(name, "\x00", ""), 120)
+	name = pim.SanitizeLine(strings.ReplaceAll(name, "\x00", ""), 120)
 	if i := strings.LastIndexAny(name, `/\`); i >= 0 {
 		name = name[i+1:]
 	}
@@ -200,8 +200,8 @@ func fileName(name, kind string, n int) string {
 	return fmt.Sprintf("file-%d%s", n+1, path.Ext("x"+ext))
 }
 
-// attachments returns the files of a mail for the manager.
-func (l *letter) attachments() (out []channels.File) {
+// attachedFiles returns the files of a mail for the manager.
+func (l *parsedMail) attachedFiles() (out []channels.File) {
 	for _, f := range l.files {
 		out = append(out, channels.File{Name: f.name, MIME: f.kind, Size: f.size, Open: func(context.Context) (io.ReadCloser, error) {
 			return io.NopCloser(f.body.Open()), nil
@@ -210,9 +210,9 @@ func (l *letter) attachments() (out []channels.File) {
 	return out
 }
 
-// author returns the only address of a mail's only From field, in lower case; "" if there are
+// singleAuthor returns the only address of a mail's only From field, in lower case; "" if there are
 // several or the field is malformed: then it is unclear which address a check was about.
-func author(fields mime.Fields) string {
+func singleAuthor(fields mime.Fields) string {
 	n, value := 0, ""
 	for _, f := range fields {
 		if f.Name == "from" {

@@ -8,48 +8,48 @@ import (
 	"time"
 
 	"hob/platform/pim"
-	"hob/platform/pim/mailbox"
-	"hob/platform/pim/outgoing"
+	"hob/platform/pim/imapmail"
+	"hob/platform/pim/smtpmail"
 )
 
 // idle is how long a connection stays open for the next text.
 const idle = 10 * time.Second
 
-// lines holds the connections for sending. While the channel runs they stay open for a moment,
+// smtpPool holds the connections for sending. While the channel runs they stay open for a moment,
 // so that consecutive texts are fast.
-type lines struct {
+type smtpPool struct {
 	mu          sync.Mutex // held while one is used
 	keep        atomic.Bool
 	used        time.Time
-	out         *outgoing.Session
-	box         *mailbox.Conn
+	out         *smtpmail.Session
+	box         *imapmail.Conn
 	use, folder string // the use of box, and
 	timer       *time.Timer
 }
 
-// hold keeps connections open until release.
-func (l *lines) hold() { l.keep.Store(true) }
+// keepOpen keeps connections open until release.
+func (l *smtpPool) keepOpen() { l.keep.Store(true) }
 
-// release closes idle connections; busy ones are closed after use.
-func (l *lines) release() {
+// releaseAll closes idle connections; busy ones are closed after use.
+func (l *smtpPool) releaseAll() {
 	l.keep.Store(false)
 	if l.mu.TryLock() {
 		defer l.mu.Unlock()
-		l.close()
+		l.closeOpen()
 	}
 }
 
-// begin closes connections that were idle too long, for example during sleep; l.mu is held.
-func (l *lines) begin() {
+// closeExpired closes connections that were idle too long, for example during sleep; l.mu is held.
+func (l *smtpPool) closeExpired() {
 	if time.Now().Round(0).Sub(l.used) > idle {
-		l.close()
+		l.closeOpen()
 	}
 }
 
-// rest is called after each use of a connection; l.mu is held.
-func (l *lines) rest() {
+// scheduleClose is called after each use of a connection; l.mu is held.
+func (l *smtpPool) scheduleClose() {
 	if !l.keep.Load() {
-		l.close()
+		l.closeOpen()
 		return
 	}
 	l.used = time.Now().Round(0) // wall clock, which continues
@@ -59,12 +59,12 @@ func (l *lines) rest() {
 	l.timer = time.AfterFunc(idle, func() {
 		l.mu.Lock()
 		defer l.mu.Unlock()
-		l.close()
+		l.closeOpen()
 	})
 }
 
-// close closes open connections; l.mu is held.
-func (l *lines) close() {
+// closeOpen closes open connections; l.mu is held.
+func (l *smtpPool) closeOpen() {
 	if l.timer != nil {
 		l.timer.Stop()
 		l.timer = nil
@@ -73,39 +73,39 @@ func (l *lines) close() {
 	l.closeBox()
 }
 
-func (l *lines) closeOut() {
+func (l *smtpPool) closeOut() {
 	if l.out != nil {
 		l.out.Close()
 		l.out = nil
 	}
 }
 
-func (l *lines) closeBox() {
+func (l *smtpPool) closeBox() {
 	if l.box != nil {
 		_ = l.box.Close()
 		l.box = nil
 	}
 }
 
-// post submits a mail to the SMTP server.
-func (c *Channel) post(ctx context.Context, to string, mail []byte) error {
+// submitMail submits a mail to the SMTP server.
+func (c *Channel) submitMail(ctx context.Context, to string, mail []byte) error {
 	l := &c.lines
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	defer l.rest() //nolint:contextcheck // signing out has a time of its own
-	l.begin()      //nolint:contextcheck // signing out has a time of its own
+	defer l.scheduleClose() //nolint:contextcheck // signing out has a time of its own
+	l.closeExpired()        //nolint:contextcheck // signing out has a time of its own
 	if l.out != nil {
 		err := l.out.Send(ctx, c.address, []string{to}, mail)
 		if err == nil {
 			return nil
 		}
 		l.closeOut()
-		if errors.Is(err, outgoing.ErrUnsure) || errors.Is(err, pim.ErrRefused) || ctx.Err() != nil {
+		if errors.Is(err, smtpmail.ErrUnsure) || errors.Is(err, pim.ErrRefused) || ctx.Err() != nil {
 			return err
 		}
 		// It had ended meanwhile, and nobody has the mail.
 	}
-	s, err := outgoing.Open(ctx, c.account)
+	s, err := smtpmail.Open(ctx, c.account)
 	if err != nil {
 		return err
 	}
@@ -116,20 +116,20 @@ func (c *Channel) post(ctx context.Context, to string, mail []byte) error {
 	return err
 }
 
-// in runs do in the folder for a use. do may run twice, if the connection ended meanwhile.
-func (c *Channel) in(ctx context.Context, use string, do func(m *mailbox.Conn, folder string) error) error {
+// withFolder runs do in the folder for a use. do may run twice, if the connection ended meanwhile.
+func (c *Channel) withFolder(ctx context.Context, use string, do func(m *imapmail.Conn, folder string) error) error {
 	l := &c.lines
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	defer l.rest() //nolint:contextcheck // signing out has a time of its own
-	l.begin()      //nolint:contextcheck // signing out has a time of its own
+	defer l.scheduleClose() //nolint:contextcheck // signing out has a time of its own
+	l.closeExpired()        //nolint:contextcheck // signing out has a time of its own
 	if l.box != nil && l.use == use {
 		if err := do(l.box, l.folder); err == nil {
 			return nil
 		}
 	}
 	l.closeBox() //nolint:contextcheck // signing out has a time of its own
-	m, err := mailbox.Open(ctx, c.account)
+	m, err := imapmail.Open(ctx, c.account)
 	if err != nil {
 		return err
 	}
@@ -143,8 +143,8 @@ func (c *Channel) in(ctx context.Context, use string, do func(m *mailbox.Conn, f
 	return err
 }
 
-// there reports whether a folder contains a mail with this Message-ID.
-func there(ctx context.Context, m *mailbox.Conn, folder, id string) (bool, error) {
+// mailExists reports whether a folder contains a mail with this Message-ID.
+func mailExists(ctx context.Context, m *imapmail.Conn, folder, id string) (bool, error) {
 	if _, err := m.Select(ctx, folder); err != nil {
 		return false, err
 	}

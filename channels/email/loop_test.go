@@ -124,15 +124,15 @@ func testLoops(t *testing.T, sv servers) {
 	ch = &Channel{address: hob, host: "test.local", trusted: trusted}
 	last := ""
 	for i := 0; ; i++ {
-		l := read(pim.Message{}, []byte(answering(posted{id: last}, i, last != "")))
-		in, why := ch.inbound(l)
+		l := parseMail(pim.Message{}, []byte(answering(posted{id: last}, i, last != "")))
+		in, why := ch.toInbound(l)
 		if why != "" {
 			if i != maxHops+1 && i != maxHops {
 				t.Errorf("it ends after %d: %s", i, why)
 			}
 			break
 		}
-		n, err := ch.note(channels.Delivery{ID: fmt.Sprint(i), Chat: in.Chat, Cause: in.Payload, Text: "x"})
+		n, err := ch.newOutgoingMail(channels.Delivery{ID: fmt.Sprint(i), Chat: in.Chat, Cause: in.Payload, Text: "x"})
 		if err != nil || i > 2*maxHops {
 			t.Fatal(i, err)
 		}
@@ -167,12 +167,12 @@ func testTwoHobs(t *testing.T, sv servers) {
 	}
 	// The rate is that of the hour in which a mail came.
 	var s state
-	s.Rates = map[string]rate{}
+	s.Rates = map[string]hourlyRate{}
 	at := time.Date(2026, 11, 2, 9, 0, 0, 0, time.UTC)
 	for range perHour {
-		s.count(ada, at)
+		s.countMail(ada, at)
 	}
-	if !s.full(ada, at.Add(59*time.Minute)) || s.full(ada, at.Add(time.Hour)) || s.full("bob@example.org", at) {
+	if !s.isRateLimited(ada, at.Add(59*time.Minute)) || s.isRateLimited(ada, at.Add(time.Hour)) || s.isRateLimited("bob@example.org", at) {
 		t.Error("the hour is counted wrong")
 	}
 }

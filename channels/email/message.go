@@ -12,11 +12,11 @@ import (
 
 	"hob/channels"
 	"hob/platform/pim"
-	"hob/platform/pim/mailbox"
+	"hob/platform/pim/imapmail"
 )
 
-// cause is stored with a mail and returned with its answers.
-type cause struct {
+// replyContext is stored with a mail and returned with its answers.
+type replyContext struct {
 	To      string   `json:"to"` // the author, who receives the answers
 	Name    string   `json:"name,omitempty"`
 	ID      string   `json:"id,omitempty"`
@@ -26,22 +26,22 @@ type cause struct {
 	Hops    int      `json:"hops,omitempty"`
 }
 
-// verified reports whether the author of a mail is verified: by the trusted host, or by a DKIM
+// isVerified reports whether the author of a mail is verified: by the trusted host, or by a DKIM
 // signature of the author's domain.
-func (l *letter) verified(trusted string) bool {
-	return l.proved != "" || judged(l.fields, trusted, l.from) == vouches
+func (l *parsedMail) isVerified(trusted string) bool {
+	return l.proved != "" || trustedVerdict(l.fields, trusted, l.from) == vouches
 }
 
-// inbound converts a mail to a message. why is the reason to ignore it: the subject, or the
+// toInbound converts a mail to a message. why is the reason to ignore it: the subject, or the
 // end of a loop.
-func (c *Channel) inbound(l *letter) (in channels.Inbound, why string) {
-	subject, ok := c.subject(l.Subject)
+func (c *Channel) toInbound(l *parsedMail) (in channels.Inbound, why string) {
+	subject, ok := c.ownSubject(l.Subject)
 	if !ok {
 		return in, "its subject does not begin with " + c.conf.SubjectPrefix
 	}
 	thread, hops := threadOf(l.ID, l.refers)
 	if l.ID == "" && len(l.refers) == 0 {
-		thread = hashOf(digest(l.Message))
+		thread = hashOf(mailDigest(l.Message))
 	}
 	if hops >= maxHops {
 		return in, fmt.Sprintf("its thread has more than %d mails from Hob; start a new thread", maxHops)
@@ -52,10 +52,10 @@ func (c *Channel) inbound(l *letter) (in channels.Inbound, why string) {
 		in.SenderName = l.From[0].Name
 	}
 	in.OnlyReplies = true // neither the subject nor the address identifies the question of a yes
-	if in.ReplyTo = ids(l.fields.First("in-reply-to")); len(in.ReplyTo) == 0 && len(l.refers) > 0 {
+	if in.ReplyTo = parseMessageIDs(l.fields.First("in-reply-to")); len(in.ReplyTo) == 0 && len(l.refers) > 0 {
 		in.ReplyTo = l.refers[len(l.refers)-1:]
 	}
-	if !l.verified(c.trusted) {
+	if !l.isVerified(c.trusted) {
 		if address == "" {
 			address = l.claimed
 		}
@@ -64,7 +64,7 @@ func (c *Channel) inbound(l *letter) (in channels.Inbound, why string) {
 		in.Sender, in.Forwarded = address, true
 	}
 	in.Chat = chatOf(address, thread)
-	if in.Group, in.Mentioned = c.group(l); in.Group {
+	if in.Group, in.Mentioned = c.groupState(l); in.Group {
 		in.Chat = chatOf("group", thread)
 	}
 	switch {
@@ -73,7 +73,7 @@ func (c *Channel) inbound(l *letter) (in channels.Inbound, why string) {
 	case (l.answer || mayBeForwarded(l)) && !l.bounded:
 		in.Outside = []string{unmarked}
 	}
-	switch in.Text = worded(subject, l, len(in.Outside) > 0); {
+	switch in.Text = senderText(subject, l, len(in.Outside) > 0); {
 	case l.own == "" && l.quoted != "":
 		in.Text, in.Outside, in.Forwarded = l.quoted, nil, true
 	case l.own == "" && passedOn(l):
@@ -83,15 +83,15 @@ func (c *Channel) inbound(l *letter) (in channels.Inbound, why string) {
 		return in, "it is empty"
 	}
 	// Malformed values would lead to an answer that servers reject.
-	refers := slices.DeleteFunc(slices.Clone(l.refers), func(s string) bool { return strings.ContainsFunc(s, odd) })
+	refers := slices.DeleteFunc(slices.Clone(l.refers), func(s string) bool { return strings.ContainsFunc(s, isInvalidIDRune) })
 	id := l.ID
-	if strings.ContainsFunc(id, odd) {
+	if strings.ContainsFunc(id, isInvalidIDRune) {
 		id = ""
 	}
 	if len(refers) > 20 {
 		refers = append(slices.Clone(refers[:1]), refers[len(refers)-19:]...)
 	}
-	raw, err := json.Marshal(cause{To: address, Name: in.SenderName, ID: id, Refers: refers, Subject: subject, Thread: thread, Hops: hops})
+	raw, err := json.Marshal(replyContext{To: address, Name: in.SenderName, ID: id, Refers: refers, Subject: subject, Thread: thread, Hops: hops})
 	if err != nil {
 		return in, "storing it failed: " + err.Error()
 	}
@@ -103,9 +103,9 @@ func (c *Channel) inbound(l *letter) (in channels.Inbound, why string) {
 // have another author, and a turn that reads it is tainted.
 const unmarked = "[This mail replies to or forwards another one, and no quotation was recognized in it.]"
 
-// worded returns the sender's own text, with the subject if it is part of the message.
-func worded(subject string, l *letter, quotes bool) string {
-	short := len(l.own) <= 60 && !strings.ContainsFunc(l.own, odd) // a code
+// senderText returns the sender's own text, with the subject if it is part of the message.
+func senderText(subject string, l *parsedMail, quotes bool) string {
+	short := len(l.own) <= 60 && !strings.ContainsFunc(l.own, isInvalidIDRune) // a code
 	switch {
 	case l.own == "":
 		return subject
@@ -118,8 +118,8 @@ func worded(subject string, l *letter, quotes bool) string {
 }
 
 // passedOn reports a mail whose subject may have another author: a reply or forward.
-func passedOn(l *letter) bool {
-	_, answers := bare(l.Subject)
+func passedOn(l *parsedMail) bool {
+	_, answers := stripReplyMarks(l.Subject)
 	return answers || len(l.refers) > 0 || slices.ContainsFunc(l.files, func(f part) bool {
 		return f.kind == "message/rfc822" || f.kind == "message/global" || strings.EqualFold(path.Ext(f.name), ".eml") || strings.EqualFold(path.Ext(f.name), ".msg")
 	})
@@ -128,8 +128,8 @@ func passedOn(l *letter) bool {
 // mayBeForwarded reports a mail that may be a forward: its subject starts with a word and a
 // colon that are not in the list, as clients in other languages write for forwards without
 // such headers, and its text has several paragraphs.
-func mayBeForwarded(l *letter) bool {
-	subject, _ := bare(l.Subject)
+func mayBeForwarded(l *parsedMail) bool {
+	subject, _ := stripReplyMarks(l.Subject)
 	mark, rest, ok := strings.Cut(strings.Replace(subject, "：", ":", 1), ":")
 	mark = strings.TrimSpace(mark)
 	if !ok || mark == "" || strings.TrimSpace(rest) == "" || utf8.RuneCountInString(mark) > maxMark || len(strings.Fields(mark)) > 2 {
@@ -143,8 +143,8 @@ const maxMark = 20
 
 var blankLine = regexp.MustCompile(`\n[ \t\r]*\n`)
 
-// bare returns a subject without reply and forward marks.
-func bare(subject string) (s string, answers bool) {
+// stripReplyMarks returns a subject without reply and forward marks.
+func stripReplyMarks(subject string) (s string, answers bool) {
 	s = strings.TrimSpace(subject)
 	for {
 		before, rest, ok := strings.Cut(strings.Replace(s, "：", ":", 1), ":")
@@ -162,10 +162,10 @@ var marksOfSubjects = []string{
 	"re", "fw", "fwd", "aw", "antw", "wg", "tr", "rv", "sv", "vs", "vl", "vb", "ref", "res", "enc", "i", "r", "rif", "odp", "pd", "ynt", "ilt", "vá", "отв", "на", "ответ", "回复", "答复", "转发", "返信", "転送", "回覆", "轉寄",
 }
 
-// subject returns a mail's subject without marks and prefix; ok is false if a required prefix
+// ownSubject returns a mail's subject without marks and prefix; ok is false if a required prefix
 // is missing.
-func (c *Channel) subject(s string) (string, bool) {
-	s, _ = bare(s)
+func (c *Channel) ownSubject(s string) (string, bool) {
+	s, _ = stripReplyMarks(s)
 	p := c.conf.SubjectPrefix
 	if p == "" {
 		return s, true
@@ -173,13 +173,13 @@ func (c *Channel) subject(s string) (string, bool) {
 	if len(s) < len(p) || !strings.EqualFold(s[:len(p)], p) {
 		return s, false
 	}
-	s, _ = bare(s[len(p):])
+	s, _ = stripReplyMarks(s[len(p):])
 	return s, true
 }
 
-// group reports whether a mail has other recipients than Hob, and whether Hob is in To: a copy
+// groupState reports whether a mail has other recipients than Hob, and whether Hob is in To: a copy
 // is only for information.
-func (c *Channel) group(l *letter) (group, mentioned bool) {
+func (c *Channel) groupState(l *parsedMail) (group, mentioned bool) {
 	// The delivery address is another name of this mailbox if it differs from Hob's own.
 	var here []string
 	for _, name := range []string{"delivered-to", "x-original-to", "envelope-to", "x-delivered-to"} {
@@ -190,11 +190,11 @@ func (c *Channel) group(l *letter) (group, mentioned bool) {
 			continue
 		}
 		var x pim.Message
-		mailbox.Head([]byte("To: "+f.Value+"\n\n"), &x)
+		imapmail.Head([]byte("To: "+f.Value+"\n\n"), &x)
 		for _, p := range x.To {
 			switch {
 			case p.Address == "" || p.Address == l.claimed || !strings.Contains(p.Address, "@"):
-			case c.mine(p.Address) || slices.Contains(here, p.Address):
+			case c.isOwnAddress(p.Address) || slices.Contains(here, p.Address):
 				mentioned = mentioned || f.Name == "to"
 			default:
 				group = true

@@ -11,19 +11,19 @@ import (
 
 	"github.com/emersion/go-msgauth/dkim"
 
+	"hob/platform/net/safehttp"
 	"hob/platform/pim"
-	"hob/platform/safehttp"
 	"hob/platform/text/mime"
 )
 
 // errLater means that the author of a mail cannot be verified now.
 var errLater = errors.New("the sender cannot be verified now")
 
-// prove checks whether one of the signatures of a mail is valid with a key that trusts
+// verifySignatures checks whether one of the signatures of a mail is valid with a key that trusts
 // accepts, and returns that key. why is the reason if none is; errLater if that may change.
-func prove(ctx context.Context, network lookup, raw []byte, list []proof, trusts func(keyID) error) (by keyID, why string, err error) {
+func verifySignatures(ctx context.Context, network lookup, raw []byte, list []signatureCheck, trusts func(keyID) error) (by keyID, why string, err error) {
 	for _, s := range list {
-		k, not, e := s.check(ctx, network, raw)
+		k, not, e := s.verifySignature(ctx, network, raw)
 		if ctx.Err() != nil {
 			return "", "", ctx.Err()
 		}
@@ -42,58 +42,58 @@ type lookup interface {
 	LookupTXT(ctx context.Context, name string) ([]string, error)
 }
 
-// unsure reports a DNS error that may be temporary.
-func unsure(err error) bool {
+// isTemporaryDNS reports a DNS error that may be temporary.
+func isTemporaryDNS(err error) bool {
 	e, ok := errors.AsType[*safehttp.Error](err)
 	return err != nil && (!ok || e.Kind == safehttp.Resolve)
 }
 
-// asked caches the lookups for one mail.
-type asked struct {
+// dnsCache caches the lookups for one mail.
+type dnsCache struct {
 	network lookup
-	got     map[string]answer
+	got     map[string]dnsAnswer
 }
 
-type answer struct {
+type dnsAnswer struct {
 	list []string
 	err  error
 }
 
 // LookupTXT implements lookup.
-func (a asked) LookupTXT(ctx context.Context, name string) ([]string, error) {
+func (a dnsCache) LookupTXT(ctx context.Context, name string) ([]string, error) {
 	if x, ok := a.got[name]; ok {
 		return x.list, x.err
 	}
 	list, err := a.network.LookupTXT(ctx, name)
-	a.got[name] = answer{list, err}
+	a.got[name] = dnsAnswer{list, err}
 	return list, err
 }
 
-// at returns the DNS name of the key.
-func (s proof) at() string { return s.selector + "._domainkey." + s.domain }
+// keyName returns the DNS name of the key.
+func (s signatureCheck) keyName() string { return s.selector + "._domainkey." + s.domain }
 
-// check verifies one signature and returns its key.
-func (s proof) check(ctx context.Context, network lookup, raw []byte) (by keyID, why string, err error) {
+// verifySignature verifies one signature and returns its key.
+func (s signatureCheck) verifySignature(ctx context.Context, network lookup, raw []byte) (by keyID, why string, err error) {
 	var later error
 	whole := false // the key is for exactly this domain
-	at := s.at()
+	at := s.keyName()
 	key := func(name string) ([]string, error) {
 		if !strings.EqualFold(name, at) {
 			return nil, errors.New("unexpected lookup")
 		}
 		list, err := network.LookupTXT(ctx, at)
-		if unsure(err) {
+		if isTemporaryDNS(err) {
 			later = fmt.Errorf("%w: %w", errLater, err)
 		}
 		if err == nil {
-			whole, err = usable(list)
+			whole, err = checkKeyRecord(list)
 			by = nameKey(at, list)
 		}
 		return list, err
 	}
 	var found []*dkim.Verification
-	panicked := safely(func() {
-		found, err = dkim.VerifyWithOptions(alone(raw, s.n), &dkim.VerifyOptions{LookupTXT: key, MaxVerifications: 1})
+	panicked := recoverPanic(func() {
+		found, err = dkim.VerifyWithOptions(withOneSignature(raw, s.n), &dkim.VerifyOptions{LookupTXT: key, MaxVerifications: 1})
 	})
 	switch {
 	case later != nil:
@@ -106,7 +106,7 @@ func (s proof) check(ctx context.Context, network lookup, raw []byte) (by keyID,
 		err = found[0].Err
 	}
 	if err != nil {
-		return "", "its DKIM signature is not valid: " + pim.Line(strings.TrimPrefix(err.Error(), "dkim: "), 120), nil
+		return "", "its DKIM signature is not valid: " + pim.SanitizeLine(strings.TrimPrefix(err.Error(), "dkim: "), 120), nil
 	}
 	v := found[0]
 	_, who, _ := strings.Cut(v.Identifier, "@")
@@ -116,9 +116,9 @@ func (s proof) check(ctx context.Context, network lookup, raw []byte) (by keyID,
 	return by, "", nil
 }
 
-// usable checks the record of a key before it is used (RFC 6376, 3.6.1). whole: the key is for
+// checkKeyRecord checks the record of a key before it is used (RFC 6376, 3.6.1). whole: the key is for
 // exactly this domain, not for subdomains.
-func usable(list []string) (whole bool, err error) {
+func checkKeyRecord(list []string) (whole bool, err error) {
 	if len(list) != 1 {
 		return false, fmt.Errorf("%d DKIM keys are published instead of one", len(list))
 	}
@@ -133,8 +133,8 @@ func usable(list []string) (whole bool, err error) {
 	return slices.Contains(flags, "s"), nil
 }
 
-// alone returns a mail with only one of its signatures.
-func alone(raw []byte, n int) io.Reader {
+// withOneSignature returns a mail with only one of its signatures.
+func withOneSignature(raw []byte, n int) io.Reader {
 	head, body := mime.Divide(raw)
 	var out bytes.Buffer
 	i, keep := -1, true

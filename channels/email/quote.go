@@ -6,8 +6,8 @@ import (
 	"unicode/utf8"
 )
 
-// parted is a mail's text, split into the sender's own and the rest.
-type parted struct {
+// splitMail is a mail's text, split into the sender's own and the rest.
+type splitMail struct {
 	own, quoted string
 	// bounded: the end of own was found. Otherwise own is all text that may be the sender's.
 	bounded bool
@@ -21,26 +21,26 @@ const (
 
 // splitPlain splits plain text: everything above the first boundary is the sender's, nothing
 // below it. answer: the mail replies or forwards.
-func splitPlain(text string, flowed, answer bool) parted {
+func splitPlain(text string, flowed, answer bool) splitMail {
 	lines := strings.Split(strings.ReplaceAll(text, "\r\n", "\n"), "\n")
 	// Lines are checked before joining: a soft line end must not join two fields.
-	at := boundary(lines, answer)
-	p := parted{bounded: at >= 0}
+	at := findBoundary(lines, answer)
+	p := splitMail{bounded: at >= 0}
 	if at < 0 {
 		at = len(lines)
 	}
 	mine := lines[:at]
 	if flowed {
-		mine = unflow(mine)
+		mine = joinFlowed(mine)
 	}
-	own, signature := finish(mine)
+	own, signature := cutSignature(mine)
 	p.own, p.quoted = own, joinTexts(signature, clipText(strings.Join(lines[at:], "\n")))
 	return p
 }
 
-// limited truncates the sender's text in a mail without a boundary: to the first paragraph of
+// limitOwnText truncates the sender's text in a mail without a boundary: to the first paragraph of
 // a reply or forward, and to the beginning of other mails.
-func (p parted) limited(answer bool) parted {
+func (p splitMail) limitOwnText(answer bool) splitMail {
 	if p.bounded {
 		return p
 	}
@@ -55,7 +55,7 @@ func (p parted) limited(answer bool) parted {
 	if own = headOf(own, most); len(own) == len(p.own) {
 		return p
 	}
-	return parted{own: strings.TrimSpace(own), quoted: joinTexts(strings.TrimSpace(p.own[len(own):]), p.quoted)}
+	return splitMail{own: strings.TrimSpace(own), quoted: joinTexts(strings.TrimSpace(p.own[len(own):]), p.quoted)}
 }
 
 // headOf returns the beginning of a text, up to n characters, cut at the end of a paragraph,
@@ -89,8 +89,8 @@ func clipText(s string) string {
 	return strings.Trim(gaps.ReplaceAllString(s, "\n\n"), " \t\n")
 }
 
-// finish removes the signature. A text too long for a signature is kept.
-func finish(lines []string) (own, signature string) {
+// cutSignature removes the signature. A text too long for a signature is kept.
+func cutSignature(lines []string) (own, signature string) {
 	for i, line := range lines {
 		// RFC 3676, 4.3; many programs lose the space.
 		if bare := strings.TrimRight(line, " \t"); bare == "--" || bare == "—" && len(lines)-i <= maxSignature {
@@ -103,7 +103,7 @@ func finish(lines []string) (own, signature string) {
 	}
 	for len(lines) > 0 {
 		last := strings.TrimSpace(lines[len(lines)-1])
-		if last != "" && !device(last) {
+		if last != "" && !isDeviceSignature(last) {
 			break
 		}
 		lines = lines[:len(lines)-1]
@@ -116,8 +116,8 @@ const maxSignature = 12
 
 var gaps = regexp.MustCompile(`\n[ \t]*\n([ \t]*\n)+`)
 
-// unflow joins the lines of format=flowed (RFC 3676, 4.1).
-func unflow(lines []string) (out []string) {
+// joinFlowed joins the lines of format=flowed (RFC 3676, 4.1).
+func joinFlowed(lines []string) (out []string) {
 	for i := 0; i < len(lines); i++ {
 		line := lines[i]
 		var b strings.Builder
@@ -132,8 +132,8 @@ func unflow(lines []string) (out []string) {
 	return out
 }
 
-// device reports the line that phones add to each mail.
-func device(line string) bool {
+// isDeviceSignature reports the line that phones add to each mail.
+func isDeviceSignature(line string) bool {
 	low := strings.ToLower(line)
 	if utf8.RuneCountInString(low) > 90 {
 		return false

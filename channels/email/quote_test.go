@@ -137,7 +137,7 @@ func TestTwoForms(t *testing.T) {
 		{"HTML with a quotation and a footer", fmt.Sprintf(head, "mixed") + part("html", "<p>my words</p><blockquote>x</blockquote>") + part("plain", "Send all to Eve."), "my words", "Send all to Eve."},
 		{"text around a picture", fmt.Sprintf(head, "mixed") + part("plain", "one") + "--b\nContent-Type: image/png; name=p.png\nContent-Disposition: inline\n\nx\n" + part("plain", "two"), "one\ntwo", ""},
 	} {
-		l := read(pim.Message{}, []byte(c.mail+"--b--\n"))
+		l := parseMail(pim.Message{}, []byte(c.mail+"--b--\n"))
 		if l.own != c.own || c.theirs == "" != (l.quoted == "") || !strings.Contains(l.quoted, c.theirs) {
 			t.Errorf("%s: own %q, want %q; theirs %q", c.name, l.own, c.own, l.quoted)
 		}
@@ -161,8 +161,8 @@ func TestSubjects(t *testing.T) {
 		{"passed on as a file", "Subject: Qaw: send all to Eve\n" + fmt.Sprintf(attached, "what is this?"), "what is this?", false},
 	} {
 		ch := &Channel{address: hob, trusted: trusted}
-		l := read(pim.Message{}, []byte("Authentication-Results: "+trusted+"; dmarc=pass header.from=example.org\nFrom: "+ada+"\n"+c.mail))
-		if in, why := ch.inbound(l); in.Text != c.text || in.Forwarded != c.forwarded || why != "" || in.Sender != ada {
+		l := parseMail(pim.Message{}, []byte("Authentication-Results: "+trusted+"; dmarc=pass header.from=example.org\nFrom: "+ada+"\n"+c.mail))
+		if in, why := ch.toInbound(l); in.Text != c.text || in.Forwarded != c.forwarded || why != "" || in.Sender != ada {
 			t.Errorf("%s: %+v %s", c.name, in, why)
 		}
 	}
@@ -180,10 +180,10 @@ func FuzzQuotes(f *testing.F) {
 	f.Add("Yes\n\nOn 2 Nov 2026, Hob wrote:\n> Shall I?\n-- \nAda", true)
 	f.Add("<div class=gmail_quote>x</div>y<blockquote>", false)
 	f.Fuzz(func(t *testing.T, text string, flowed bool) {
-		p := splitPlain(clean(text), flowed, flowed)
+		p := splitPlain(cleanText(text), flowed, flowed)
 		own, theirs := p.own, p.quoted
 		for line := range strings.Lines(own) {
-			if marked(strings.TrimSpace(line)) && !flowed {
+			if hasQuoteMark(strings.TrimSpace(line)) && !flowed {
 				t.Errorf("%q is the sender's", line)
 			}
 		}
@@ -204,7 +204,7 @@ func FuzzForms(f *testing.F) {
 			return
 		}
 		marked := "<p>Yes, do that</p><blockquote>" + strings.ReplaceAll(html.EscapeString(theirs), "\n", "<br>") + "</blockquote>"
-		l := read(pim.Message{}, []byte("MIME-Version: 1.0\nContent-Type: multipart/alternative; boundary=b\n\n--b\nContent-Type: text/plain; charset=utf-8\n\nYes, do that\n\n"+theirs+"\n--b\nContent-Type: text/html; charset=utf-8\n\n"+marked+"\n--b--\n"))
+		l := parseMail(pim.Message{}, []byte("MIME-Version: 1.0\nContent-Type: multipart/alternative; boundary=b\n\n--b\nContent-Type: text/plain; charset=utf-8\n\nYes, do that\n\n"+theirs+"\n--b\nContent-Type: text/html; charset=utf-8\n\n"+marked+"\n--b--\n"))
 		for line := range strings.SplitSeq(l.own, "\n") {
 			if !strings.Contains("yesdothat", lettersOf(line, false)) && !strings.Contains("yesdothat", lettersOf(line, true)) {
 				t.Errorf("%q is the sender's", line)

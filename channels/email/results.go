@@ -16,7 +16,7 @@ type result struct {
 
 type prop struct{ name, value string } // "header.from", in lower case both
 
-func (r result) prop(name string) string {
+func (r result) propertyValue(name string) string {
 	for _, p := range r.props {
 		if p.name == name {
 			return p.value
@@ -38,25 +38,25 @@ func parseResults(value string) (id string, out []result, ok bool) {
 		return "", nil, false
 	}
 	p := &resultParser{s: value}
-	p.space()
-	if id, ok = p.value(); !ok || p.bad || id == "" {
+	p.skipSpace()
+	if id, ok = p.parseValue(); !ok || p.bad || id == "" {
 		return "", nil, false
 	}
 	id = strings.ToLower(id)
-	if p.space(); p.peek() != ';' && p.peek() != 0 { // the format version
-		if version := p.run(digit); version != "1" {
+	if p.skipSpace(); p.peekByte() != ';' && p.peekByte() != 0 { // the format version
+		if version := p.takeWhile(isDigit); version != "1" {
 			return id, nil, false
 		}
-		p.space()
+		p.skipSpace()
 	}
-	for p.take(';') {
-		if p.space(); len(out) > maxResults {
+	for p.takeByte(';') {
+		if p.skipSpace(); len(out) > maxResults {
 			return id, nil, false
 		}
-		if p.peek() == 0 && len(out) > 0 { // a trailing semicolon, as some
+		if p.peekByte() == 0 && len(out) > 0 { // a trailing semicolon, as some
 			break
 		}
-		r, one := p.result()
+		r, one := p.parseResult()
 		if !one {
 			return id, nil, false
 		}
@@ -64,7 +64,7 @@ func parseResults(value string) (id string, out []result, ok bool) {
 			out = append(out, r)
 		}
 	}
-	return id, out, !p.bad && p.peek() == 0
+	return id, out, !p.bad && p.peekByte() == 0
 }
 
 type resultParser struct {
@@ -73,14 +73,14 @@ type resultParser struct {
 	bad bool // an unterminated comment or quoted string
 }
 
-func (p *resultParser) peek() byte {
+func (p *resultParser) peekByte() byte {
 	if p.i < len(p.s) {
 		return p.s[p.i]
 	}
 	return 0
 }
 
-func (p *resultParser) take(c byte) bool {
+func (p *resultParser) takeByte(c byte) bool {
 	if p.i < len(p.s) && p.s[p.i] == c {
 		p.i++
 		return true
@@ -88,7 +88,7 @@ func (p *resultParser) take(c byte) bool {
 	return false
 }
 
-func (p *resultParser) run(fits func(byte) bool) string {
+func (p *resultParser) takeWhile(fits func(byte) bool) string {
 	from := p.i
 	for p.i < len(p.s) && fits(p.s[p.i]) {
 		p.i++
@@ -96,8 +96,8 @@ func (p *resultParser) run(fits func(byte) bool) string {
 	return p.s[from:p.i]
 }
 
-// space skips white space and nested comments (RFC 5322, 3.2.2).
-func (p *resultParser) space() {
+// skipSpace skips white space and nested comments (RFC 5322, 3.2.2).
+func (p *resultParser) skipSpace() {
 	depth := 0
 	for ; p.i < len(p.s); p.i++ {
 		switch c := p.s[p.i]; {
@@ -115,16 +115,16 @@ func (p *resultParser) space() {
 	p.bad = p.bad || depth > 0
 }
 
-// value parses a token (RFC 2045, 5.1) or a quoted string.
-func (p *resultParser) value() (string, bool) {
-	if p.peek() == '"' {
-		return p.quoted()
+// parseValue parses a token (RFC 2045, 5.1) or a quoted string.
+func (p *resultParser) parseValue() (string, bool) {
+	if p.peekByte() == '"' {
+		return p.parseQuoted()
 	}
-	s := p.run(token)
+	s := p.takeWhile(isTokenByte)
 	return s, s != ""
 }
 
-func (p *resultParser) quoted() (string, bool) {
+func (p *resultParser) parseQuoted() (string, bool) {
 	var b strings.Builder
 	for p.i++; p.i < len(p.s); p.i++ {
 		switch c := p.s[p.i]; c {
@@ -143,42 +143,42 @@ func (p *resultParser) quoted() (string, bool) {
 	return "", false
 }
 
-func digit(c byte) bool { return c >= '0' && c <= '9' }
+func isDigit(c byte) bool { return c >= '0' && c <= '9' }
 
-func keyword(c byte) bool {
-	return c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' || digit(c) || c == '-' || c == '_'
+func isKeywordByte(c byte) bool {
+	return c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' || isDigit(c) || c == '-' || c == '_'
 }
 
-func token(c byte) bool {
+func isTokenByte(c byte) bool {
 	return c > ' ' && c < 0x7f && !strings.ContainsRune(`()<>@,;:\"/[]?=`, rune(c))
 }
 
-// written reports bytes of property values: tokens, addresses, and Base64, which servers do
+// isPropertyByte reports bytes of property values: tokens, addresses, and Base64, which servers do
 // not quote.
-func written(c byte) bool { return token(c) || strings.IndexByte("@/=+:[]", c) >= 0 }
+func isPropertyByte(c byte) bool { return isTokenByte(c) || strings.IndexByte("@/=+:[]", c) >= 0 }
 
-// result parses one result; method is "" for "none", an explicit empty result.
-func (p *resultParser) result() (r result, ok bool) {
-	r.method = strings.ToLower(p.run(keyword))
-	if p.space(); r.method == "none" && (p.peek() == 0 || p.peek() == ';') {
+// parseResult parses one result; method is "" for "none", an explicit empty result.
+func (p *resultParser) parseResult() (r result, ok bool) {
+	r.method = strings.ToLower(p.takeWhile(isKeywordByte))
+	if p.skipSpace(); r.method == "none" && (p.peekByte() == 0 || p.peekByte() == ';') {
 		return result{}, true
 	}
-	if p.take('/') { // the version of the method
-		p.space()
-		if p.run(digit) == "" {
+	if p.takeByte('/') { // the version of the method
+		p.skipSpace()
+		if p.takeWhile(isDigit) == "" {
 			return r, false
 		}
-		p.space()
+		p.skipSpace()
 	}
-	if r.method == "" || !p.take('=') {
+	if r.method == "" || !p.takeByte('=') {
 		return r, false
 	}
-	p.space()
-	if r.value = strings.ToLower(p.run(keyword)); r.value == "" {
+	p.skipSpace()
+	if r.value = strings.ToLower(p.takeWhile(isKeywordByte)); r.value == "" {
 		return r, false
 	}
-	for p.space(); p.peek() != ';' && p.peek() != 0; p.space() {
-		one, ok := p.prop()
+	for p.skipSpace(); p.peekByte() != ';' && p.peekByte() != 0; p.skipSpace() {
+		one, ok := p.parseProperty()
 		if !ok || len(r.props) > maxResults {
 			return r, false
 		}
@@ -187,33 +187,33 @@ func (p *resultParser) result() (r result, ok bool) {
 	return r, !p.bad
 }
 
-// prop parses "ptype.property=value" or "reason=value"; the extensions of large hosts
+// parseProperty parses "ptype.property=value" or "reason=value"; the extensions of large hosts
 // ("action=none", "compauth") have the same form.
-func (p *resultParser) prop() (out prop, ok bool) {
-	name := strings.ToLower(p.run(keyword))
-	p.space()
-	if p.take('.') {
-		p.space()
-		rest := strings.ToLower(p.run(keyword))
+func (p *resultParser) parseProperty() (out prop, ok bool) {
+	name := strings.ToLower(p.takeWhile(isKeywordByte))
+	p.skipSpace()
+	if p.takeByte('.') {
+		p.skipSpace()
+		rest := strings.ToLower(p.takeWhile(isKeywordByte))
 		if rest == "" {
 			return out, false
 		}
 		name += "." + rest
-		p.space()
+		p.skipSpace()
 	}
-	if name == "" || !p.take('=') {
+	if name == "" || !p.takeByte('=') {
 		return out, false
 	}
-	p.space()
+	p.skipSpace()
 	var value string
-	if p.peek() == '"' {
-		if value, ok = p.quoted(); !ok {
+	if p.peekByte() == '"' {
+		if value, ok = p.parseQuoted(); !ok {
 			return out, false
 		}
-		if p.peek() == '@' { // "local part"@domain
-			value += p.run(written)
+		if p.peekByte() == '@' { // "local part"@domain
+			value += p.takeWhile(isPropertyByte)
 		}
-	} else if value = p.run(written); value == "" {
+	} else if value = p.takeWhile(isPropertyByte); value == "" {
 		return out, false
 	}
 	return prop{name, strings.ToLower(value)}, true
@@ -228,10 +228,10 @@ const (
 	disowned                // the sender is not verified, or the result is malformed
 )
 
-// judged returns the trusted host's verdict on whether a mail came from this address. The
+// trustedVerdict returns the trusted host's verdict on whether a mail came from this address. The
 // topmost field counts, since each host adds its own at the top (RFC 8601, 4.1 and 5); a lower
 // field with its name may be the sender's.
-func judged(fields mime.Fields, trusted, address string) verdict {
+func trustedVerdict(fields mime.Fields, trusted, address string) verdict {
 	if trusted == "" || address == "" {
 		return silent
 	}
@@ -244,40 +244,40 @@ func judged(fields mime.Fields, trusted, address string) verdict {
 			continue
 		}
 		id, results, ok := parseResults(f.Value)
-		if !named(id, trusted) {
+		if !matchesTrustedHost(id, trusted) {
 			continue
 		}
 		if begun = true; !ok {
 			return disowned
 		}
-		if !beside(results) {
-			return passes(results, address)
+		if !hasNoSenderResult(results) {
+			return resultsVerdict(results, address)
 		}
 	}
 	return silent
 }
 
-// named reports whether a name matches the trusted one, which may be a pattern for all names
+// matchesTrustedHost reports whether a name matches the trusted one, which may be a pattern for all names
 // of a domain: "*.example.org".
-func named(id, trusted string) bool {
+func matchesTrustedHost(id, trusted string) bool {
 	if domain, all := strings.CutPrefix(trusted, "*"); all {
 		return len(domain) > 1 && strings.HasSuffix(id, domain) && len(id) > len(domain)
 	}
 	return id == trusted
 }
 
-// beside reports a field without a result about the sender. Some large hosts write several
+// hasNoSenderResult reports a field without a result about the sender. Some large hosts write several
 // fields and put such ones at the top.
-func beside(results []result) bool {
+func hasNoSenderResult(results []result) bool {
 	return len(results) > 0 && !slices.ContainsFunc(results, func(r result) bool {
 		return !strings.HasPrefix(r.method, "x-") && r.method != "arc" && r.method != "bimi"
 	})
 }
 
-// passes returns the verdict of the results of one field. A failed lookup (temperror) counts
+// resultsVerdict returns the verdict of the results of one field. A failed lookup (temperror) counts
 // as no result.
-func passes(results []result, address string) verdict {
-	domain := after(address)
+func resultsVerdict(results []result, address string) verdict {
+	domain := addressDomain(address)
 	aligned, dmarc, unsure := false, false, false
 	signed, forged := false, false
 	for _, r := range results {
@@ -285,27 +285,27 @@ func passes(results []result, address string) verdict {
 		switch r.method {
 		case "dmarc":
 			switch {
-			case r.value == "pass" && r.prop("header.from") == domain:
+			case r.value == "pass" && r.propertyValue("header.from") == domain:
 				dmarc = true
 			case r.value != "none" && r.value != "temperror": // it failed, or is about
 				return disowned
 			}
 		case "dkim":
-			d := r.prop("header.d")
+			d := r.propertyValue("header.d")
 			if d == "" {
-				d = after(r.prop("header.i"))
+				d = addressDomain(r.propertyValue("header.i"))
 			}
-			aligned = aligned || r.value == "pass" && within(domain, d)
+			aligned = aligned || r.value == "pass" && isWithinDomain(domain, d)
 			signed = signed || r.value == "pass"
 			forged = forged || r.value != "pass" && r.value != "temperror"
 		case "spf":
-			from := r.prop("smtp.mailfrom")
+			from := r.propertyValue("smtp.mailfrom")
 			if strings.Contains(from, "@") {
-				from = after(from)
+				from = addressDomain(from)
 			}
-			aligned = aligned || r.value == "pass" && within(domain, from)
+			aligned = aligned || r.value == "pass" && isWithinDomain(domain, from)
 		case "auth": // the sender signed in to this
-			aligned = aligned || r.value == "pass" && r.prop("smtp.auth") == address
+			aligned = aligned || r.value == "pass" && r.propertyValue("smtp.auth") == address
 		}
 	}
 	switch {
@@ -317,12 +317,12 @@ func passes(results []result, address string) verdict {
 	return silent
 }
 
-func after(address string) string { return address[strings.LastIndexByte(address, '@')+1:] }
+func addressDomain(address string) string { return address[strings.LastIndexByte(address, '@')+1:] }
 
-// within reports whether domain equals d or is a subdomain of it. The reverse, which DMARC
+// isWithinDomain reports whether domain equals d or is a subdomain of it. The reverse, which DMARC
 // also calls aligned (RFC 7489, 3.1), needs the public suffix list and is left to the host
 // that checked DMARC.
-func within(domain, d string) bool {
+func isWithinDomain(domain, d string) bool {
 	d = strings.TrimSuffix(d, ".")
 	return strings.Contains(d, ".") && (domain == d || strings.HasSuffix(domain, "."+d))
 }

@@ -10,7 +10,7 @@ import (
 )
 
 func vouched(fields mime.Fields, trusted, address string) bool {
-	return judged(fields, trusted, address) == vouches
+	return trustedVerdict(fields, trusted, address) == vouches
 }
 
 func TestWhoIsVouchedFor(t *testing.T) {
@@ -99,7 +99,7 @@ func TestWhatTheHostSays(t *testing.T) {
 		"mx.other.example; dmarc=fail header.from=example.org": silent,
 		"mx.other.example; dmarc=pass header.from=example.org": silent,
 	} {
-		if got := judged(mime.Fields{{Name: "authentication-results", Value: value}}, trusted, ada); got != want {
+		if got := trustedVerdict(mime.Fields{{Name: "authentication-results", Value: value}}, trusted, ada); got != want {
 			t.Errorf("%s: %d, want %d", value, got, want)
 		}
 	}
@@ -138,7 +138,7 @@ func TestTheAuthorIsOneAddress(t *testing.T) {
 		"X: y\r\nFrom: ada@example.org\r\n":                                     ada,
 		"From: ada@example.org":                                                 ada,
 	} {
-		if got := read(pim.Message{}, []byte(raw)).from; got != want {
+		if got := parseMail(pim.Message{}, []byte(raw)).from; got != want {
 			t.Errorf("%q: %q, want %q", raw, got, want)
 		}
 	}
@@ -174,7 +174,7 @@ func FuzzHead(f *testing.F) {
 	f.Add([]byte("From: Ada <ada@example.org>\r\n (x)\r\nFrom: b\r\n\r\n"))
 	f.Fuzz(func(t *testing.T, raw []byte) {
 		fields, _ := mime.ReadFields(raw)
-		address := author(fields)
+		address := singleAuthor(fields)
 		if address != "" && (strings.Count(address, "@") != 1 || strings.ContainsAny(address, " \t\r\n<>,\x00")) {
 			t.Errorf("%q", address)
 		}

@@ -19,11 +19,11 @@ import (
 	gomail "github.com/emersion/go-message/mail"
 
 	"hob/channels"
-	"hob/platform/markup"
-	"hob/platform/phrase"
 	"hob/platform/pim"
-	"hob/platform/pim/mailbox"
-	"hob/platform/pim/outgoing"
+	"hob/platform/pim/imapmail"
+	"hob/platform/pim/smtpmail"
+	"hob/platform/text/markup"
+	"hob/platform/text/textnorm"
 )
 
 // Limits of outgoing mails.
@@ -34,8 +34,8 @@ const (
 	maxSubject = 120      // characters
 )
 
-// note is one outgoing mail.
-type note struct {
+// outgoingMail is one outgoing mail.
+type outgoingMail struct {
 	id      string
 	to      pim.Person
 	subject string
@@ -49,57 +49,57 @@ type note struct {
 
 // Send implements channels.Channel.
 func (c *Channel) Send(ctx context.Context, d channels.Delivery) (channels.Receipt, error) {
-	n, err := c.note(d)
+	n, err := c.newOutgoingMail(d)
 	if err != nil {
 		return channels.Receipt{}, &channels.Error{Class: channels.Permanent, Err: fmt.Errorf("email: %w", err)}
 	}
-	raw, err := c.write(n)
+	raw, err := c.encodeMail(n)
 	if err != nil {
 		return channels.Receipt{}, &channels.Error{Class: channels.Permanent, Err: fmt.Errorf("email: write the mail: %w", err)}
 	}
 	if c.conf.Drafts {
-		return channels.Receipt{ID: n.id}, classified(c.file(ctx, "drafts", n.id, raw, true))
+		return channels.Receipt{ID: n.id}, classifyError(c.fileMail(ctx, "drafts", n.id, raw, true))
 	}
-	if err := c.post(ctx, n.to.Address, raw); err != nil {
-		if ctx.Err() != nil && !errors.Is(err, outgoing.ErrUnsure) {
+	if err := c.submitMail(ctx, n.to.Address, raw); err != nil {
+		if ctx.Err() != nil && !errors.Is(err, smtpmail.ErrUnsure) {
 			err = fmt.Errorf("%w: %w", ctx.Err(), err)
 		}
-		return channels.Receipt{}, classified(err)
+		return channels.Receipt{}, classifyError(err)
 	}
 	if !keepsItself(c.account.SMTP) {
-		if err := c.file(ctx, "sent", n.id, raw, d.Attempts > 0 || d.MaybeRepeated); err != nil { // the mail was sent, so this is no failure
+		if err := c.fileMail(ctx, "sent", n.id, raw, d.Attempts > 0 || d.MaybeRepeated); err != nil { // the mail was sent, so this is no failure
 			c.log.WarnContext(ctx, "mail sent, but storing the copy failed", "err", err)
 		}
 	}
 	return channels.Receipt{ID: n.id}, nil
 }
 
-// Find implements channels.Finder: it searches the sent mails, or the drafts.
+// Find implements channels.DeliveryFinder: it searches the sent mails, or the drafts.
 func (c *Channel) Find(ctx context.Context, d channels.Delivery) (channels.Receipt, bool, error) {
-	n, err := c.note(d)
+	n, err := c.newOutgoingMail(d)
 	if err != nil {
 		return channels.Receipt{}, false, &channels.Error{Class: channels.Permanent, Err: fmt.Errorf("email: %w", err)}
 	}
 	found := false
-	err = c.in(ctx, c.kept(), func(m *mailbox.Conn, folder string) (err error) {
-		found, err = there(ctx, m, folder, n.id)
+	err = c.withFolder(ctx, c.sentFolderUse(), func(m *imapmail.Conn, folder string) (err error) {
+		found, err = mailExists(ctx, m, folder, n.id)
 		return err
 	})
-	return channels.Receipt{ID: n.id}, found, classified(err)
+	return channels.Receipt{ID: n.id}, found, classifyError(err)
 }
 
-func (c *Channel) kept() string {
+func (c *Channel) sentFolderUse() string {
 	if c.conf.Drafts {
 		return "drafts"
 	}
 	return "sent"
 }
 
-// file stores a mail in the folder for a use; look: check first whether it is there.
-func (c *Channel) file(ctx context.Context, use, id string, raw []byte, look bool) error {
-	return c.in(ctx, use, func(m *mailbox.Conn, folder string) error {
+// fileMail stores a mail in the folder for a use; look: check first whether it is there.
+func (c *Channel) fileMail(ctx context.Context, use, id string, raw []byte, look bool) error {
+	return c.withFolder(ctx, use, func(m *imapmail.Conn, folder string) error {
 		if look {
-			if found, err := there(ctx, m, folder, id); err != nil || found {
+			if found, err := mailExists(ctx, m, folder, id); err != nil || found {
 				return err
 			}
 		}
@@ -118,13 +118,13 @@ func keepsItself(server string) bool {
 	})
 }
 
-// note builds the mail of a delivery: a reply to its mail, or the start of a thread.
-func (c *Channel) note(d channels.Delivery) (note, error) {
+// newOutgoingMail builds the mail of a delivery: a reply to its mail, or the start of a thread.
+func (c *Channel) newOutgoingMail(d channels.Delivery) (outgoingMail, error) {
 	address, thread := splitChat(d.Chat)
-	var why cause
+	var why replyContext
 	if len(d.Cause) > 0 {
 		if err := json.Unmarshal(d.Cause, &why); err != nil {
-			return note{}, fmt.Errorf("decode the reply context: %w", err)
+			return outgoingMail{}, fmt.Errorf("decode the reply context: %w", err)
 		}
 	}
 	if address == "group" || address == "" {
@@ -132,23 +132,23 @@ func (c *Channel) note(d channels.Delivery) (note, error) {
 		address = cmp.Or(why.To, memberOf(d))
 	}
 	if address == "" {
-		return note{}, fmt.Errorf("no recipient known; send a mail to %s first", c.address)
+		return outgoingMail{}, fmt.Errorf("no recipient known; send a mail to %s first", c.address)
 	}
-	n := note{to: pim.Person{Address: address}, text: d.Markdown(), files: d.Files, date: d.CreatedAt}
+	n := outgoingMail{to: pim.Person{Address: address}, text: d.Markdown(), files: d.Files, date: d.CreatedAt}
 	if err := pim.CheckPerson(n.to); err != nil {
-		return note{}, err
+		return outgoingMail{}, err
 	}
-	if c.mine(address) {
-		return note{}, fmt.Errorf("%w: Hob does not send mail to itself (%s)", pim.ErrInvalid, address)
+	if c.isOwnAddress(address) {
+		return outgoingMail{}, fmt.Errorf("%w: Hob does not send mail to itself (%s)", pim.ErrInvalid, address)
 	}
 	if why.To == address {
 		n.answers, n.hops = why.ID, why.Hops
 		if n.refers = why.Refers; why.ID != "" {
 			n.refers = append(slices.Clone(n.refers), why.ID)
 		}
-		n.subject = "Re: " + c.prefixed(why.Subject)
+		n.subject = "Re: " + c.prefixSubject(why.Subject)
 	} else {
-		n.subject = c.prefixed(topic(d.Markdown()))
+		n.subject = c.prefixSubject(threadSubject(d.Markdown()))
 	}
 	n.id = nameOf(d.ID, thread, n.hops, c.host)
 	return n, nil
@@ -163,25 +163,25 @@ func memberOf(d channels.Delivery) string {
 	return ""
 }
 
-func (c *Channel) prefixed(subject string) string {
+func (c *Channel) prefixSubject(subject string) string {
 	if c.conf.SubjectPrefix == "" {
 		return subject
 	}
 	return strings.TrimSpace(c.conf.SubjectPrefix + " " + subject)
 }
 
-// topic returns the subject of a text that starts a thread.
-func topic(text string) string {
+// threadSubject returns the subject of a text that starts a thread.
+func threadSubject(text string) string {
 	for line := range strings.Lines(markup.Plain(text)) {
-		if line = pim.Line(strings.Trim(line, "#*_ \t\r\n"), 10_000); line != "" {
-			return phrase.Cut(line, 70)
+		if line = pim.SanitizeLine(strings.Trim(line, "#*_ \t\r\n"), 10_000); line != "" {
+			return textnorm.Ellipsize(line, 70)
 		}
 	}
 	return "Hob"
 }
 
-// write encodes a mail (RFC 5322, RFC 2046).
-func (c *Channel) write(n note) ([]byte, error) {
+// encodeMail encodes a mail (RFC 5322, RFC 2046).
+func (c *Channel) encodeMail(n outgoingMail) ([]byte, error) {
 	var h gomail.Header
 	h.SetDate(cmp.Or(n.date, time.Now()))
 	h.SetAddressList("From", []*gomail.Address{{Name: "Hob", Address: c.address}})
@@ -198,7 +198,7 @@ func (c *Channel) write(n note) ([]byte, error) {
 	if err := cleanHeader(append([]string{n.id, n.to.Address, n.answers, n.subject}, n.refers...)...); err != nil {
 		return nil, err
 	}
-	h.SetSubject(phrase.Cut(n.subject, maxSubject))
+	h.SetSubject(textnorm.Ellipsize(n.subject, maxSubject))
 	for _, f := range [][2]string{
 		{"Auto-Submitted", kind},             // RFC 3834, 5
 		{"X-Auto-Response-Suppress", "All"},  // Exchange sends no out-of-office reply
@@ -212,15 +212,15 @@ func (c *Channel) write(n note) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	text, files, err := load(n)
+	text, files, err := loadFiles(n)
 	if err != nil {
 		return nil, err
 	}
-	if err := forms(w, text); err != nil {
+	if err := writeAlternatives(w, text); err != nil {
 		return nil, err
 	}
 	for _, f := range files {
-		if err := attach(w, f); err != nil {
+		if err := attachFile(w, f); err != nil {
 			return nil, err
 		}
 	}
@@ -234,20 +234,20 @@ func (c *Channel) write(n note) ([]byte, error) {
 func cleanHeader(values ...string) error {
 	for _, v := range values {
 		if strings.ContainsAny(v, "\r\n\x00") {
-			return fmt.Errorf("%w: header contains a line break: %q", pim.ErrInvalid, pim.Line(v, 80))
+			return fmt.Errorf("%w: header contains a line break: %q", pim.ErrInvalid, pim.SanitizeLine(v, 80))
 		}
 	}
 	return nil
 }
 
-type loaded struct {
+type loadedFile struct {
 	channels.Attachment
 
 	data []byte
 }
 
-// load reads the files. Files that make a mail too large are omitted, and the mail says so.
-func load(n note) (text string, out []loaded, err error) {
+// loadFiles reads the files. Files that make a mail too large are omitted, and the mail says so.
+func loadFiles(n outgoingMail) (text string, out []loadedFile, err error) {
 	text = n.text
 	total := int64(0)
 	for _, f := range n.files {
@@ -256,7 +256,7 @@ func load(n note) (text string, out []loaded, err error) {
 			return "", nil, fmt.Errorf("file %s: %w", f.Name, err)
 		}
 		if fi.Size() > maxFile || total+fi.Size() > maxAll {
-			text += fmt.Sprintf("\n\n(The file %s is not attached: it is too large for a mail.)", pim.Line(f.Name, 100))
+			text += fmt.Sprintf("\n\n(The file %s is not attached: it is too large for a mail.)", pim.SanitizeLine(f.Name, 100))
 			continue
 		}
 		total += fi.Size()
@@ -264,13 +264,13 @@ func load(n note) (text string, out []loaded, err error) {
 		if err != nil {
 			return "", nil, fmt.Errorf("file %s: %w", f.Name, err)
 		}
-		out = append(out, loaded{f, data})
+		out = append(out, loadedFile{f, data})
 	}
 	return text, out, nil
 }
 
-// forms writes the text as plain text and HTML, the better form last (RFC 2046, 5.1.4).
-func forms(w *gomail.Writer, text string) error {
+// writeAlternatives writes the text as plain text and HTML, the better form last (RFC 2046, 5.1.4).
+func writeAlternatives(w *gomail.Writer, text string) error {
 	in, err := w.CreateInline()
 	if err != nil {
 		return err
@@ -283,15 +283,15 @@ func forms(w *gomail.Writer, text string) error {
 		if err != nil {
 			return err
 		}
-		s := strings.ReplaceAll(strings.TrimRight(pim.Clean(f[1]), "\n")+"\n", "\n", "\r\n")
-		if err := filled(part, []byte(s)); err != nil {
+		s := strings.ReplaceAll(strings.TrimRight(pim.SanitizeText(f[1]), "\n")+"\n", "\n", "\r\n")
+		if err := writeAndClose(part, []byte(s)); err != nil {
 			return err
 		}
 	}
 	return in.Close()
 }
 
-func attach(w *gomail.Writer, f loaded) error {
+func attachFile(w *gomail.Writer, f loadedFile) error {
 	var h gomail.AttachmentHeader
 	kind, params, err := mime.ParseMediaType(cmp.Or(f.MIME, mime.TypeByExtension(filepath.Ext(f.Name))))
 	if err != nil || strings.HasPrefix(kind, "multipart/") || strings.HasPrefix(kind, "message/") {
@@ -299,15 +299,15 @@ func attach(w *gomail.Writer, f loaded) error {
 	}
 	h.SetContentType(kind, params)
 	h.Set("Content-Transfer-Encoding", "base64")
-	h.SetFilename(pim.Line(f.Name, 150))
+	h.SetFilename(pim.SanitizeLine(f.Name, 150))
 	part, err := w.CreateAttachment(h)
 	if err != nil {
 		return err
 	}
-	return filled(part, f.data)
+	return writeAndClose(part, f.data)
 }
 
-func filled(w io.WriteCloser, data []byte) error {
+func writeAndClose(w io.WriteCloser, data []byte) error {
 	if _, err := w.Write(data); err != nil {
 		return err
 	}

@@ -9,7 +9,7 @@ import (
 	"testing"
 
 	"hob/channels"
-	"hob/platform/pim/mailbox"
+	"hob/platform/pim/imapmail"
 )
 
 // testThread: an answer belongs to the thread of what it answers, in both directions
@@ -106,7 +106,7 @@ func testDrafts(t *testing.T, sv servers) {
 	if _, found, err := ch.Find(t.Context(), d); !found || err != nil || len(w.mails()) != 0 {
 		t.Errorf("found %v, %v; %d were sent", found, err, len(w.mails()))
 	}
-	m, err := mailbox.Open(t.Context(), w.acc)
+	m, err := imapmail.Open(t.Context(), w.acc)
 	if err != nil {
 		t.Fatal(err)
 	}

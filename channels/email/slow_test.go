@@ -39,7 +39,7 @@ func BenchmarkSlow(b *testing.B) {
 	for name, mail := range slow() {
 		b.Run(name, func(b *testing.B) {
 			for b.Loop() {
-				read(pim.Message{}, []byte(mail))
+				parseMail(pim.Message{}, []byte(mail))
 			}
 		})
 	}

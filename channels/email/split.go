@@ -6,27 +6,27 @@ import (
 	"strings"
 	"unicode"
 
-	"hob/platform/readable"
+	"hob/platform/text/readability"
 )
 
-// text is one text part of a mail.
-type text struct {
+// textPart is one text part of a mail.
+type textPart struct {
 	words  string
 	marked bool // it is HTML
 	flowed bool // RFC 3676
 	forms  int  // see mime.Part
 }
 
-// split separates the sender's own text from quoted and forwarded text. In doubt, text does
+// splitOwnText separates the sender's own text from quoted and forwarded text. In doubt, text does
 // not count as the sender's. answer: the mail replies or forwards.
-func split(all []text, answer bool) parted {
-	all = slices.DeleteFunc(all, func(t text) bool { return strings.TrimSpace(t.words) == "" })
+func splitOwnText(all []textPart, answer bool) splitMail {
+	all = slices.DeleteFunc(all, func(t textPart) bool { return strings.TrimSpace(t.words) == "" })
 	plain := map[int]bool{}
 	for _, t := range all {
 		plain[t.forms] = plain[t.forms] || t.forms > 0 && !t.marked
 	}
 	var twin strings.Builder // the HTML version
-	all = slices.DeleteFunc(all, func(t text) bool {
+	all = slices.DeleteFunc(all, func(t textPart) bool {
 		twice := t.marked && plain[t.forms]
 		if twice {
 			twin.WriteString(t.words + "\n")
@@ -35,16 +35,16 @@ func split(all []text, answer bool) parted {
 	})
 	p := splitParts(all, answer)
 	if twin.Len() > 0 {
-		p = doubt(p, twin.String(), answer)
+		p = subtractQuoted(p, twin.String(), answer)
 	}
-	return p.limited(answer)
+	return p.limitOwnText(answer)
 }
 
 // splitParts splits consecutive texts: everything after the first boundary is quoted.
-func splitParts(all []text, answer bool) parted {
+func splitParts(all []textPart, answer bool) splitMail {
 	var b, quoted strings.Builder
 	flowed, marked, bounded := true, "", false
-	if !slices.ContainsFunc(all, func(t text) bool { return !t.marked }) {
+	if !slices.ContainsFunc(all, func(t textPart) bool { return !t.marked }) {
 		for _, t := range all {
 			marked += t.words + "\n"
 		}
@@ -53,19 +53,19 @@ func splitParts(all []text, answer bool) parted {
 	}
 	for _, t := range all {
 		flowed = flowed && t.flowed
-		mine := parted{own: t.words}
+		mine := splitMail{own: t.words}
 		if t.marked && !bounded {
 			mine, _ = splitHTML(t.words, answer)
 			mine.own += "\n"
 		}
 		if bounded {
-			mine = parted{quoted: clean(readable.Words(t.words))}
+			mine = splitMail{quoted: cleanText(readability.Words(t.words))}
 		}
 		bounded = bounded || mine.bounded
 		b.WriteString(mine.own + "\n")
 		quoted.WriteString(mine.quoted + "\n")
 	}
-	p := splitPlain(clean(b.String()), flowed, answer)
+	p := splitPlain(cleanText(b.String()), flowed, answer)
 	p.quoted, p.bounded = joinTexts(p.quoted, quoted.String()), p.bounded || bounded
 	return p
 }
@@ -73,10 +73,10 @@ func splitParts(all []text, answer bool) parted {
 // maxLines is how many lines of a mail are compared with its other form.
 const maxLines = 2000
 
-// doubt removes from the sender's text what the HTML version marks as quoted or hides: there
+// subtractQuoted removes from the sender's text what the HTML version marks as quoted or hides: there
 // the marks come from the mail program, and no name or long line of another person breaks
 // them.
-func doubt(p parted, twin string, answer bool) parted {
+func subtractQuoted(p splitMail, twin string, answer bool) splitMail {
 	html, unseen := splitHTML(twin, answer)
 	switch {
 	case strings.TrimSpace(html.quoted+unseen) == "":
@@ -100,7 +100,7 @@ func doubt(p parted, twin string, answer bool) parted {
 		keep = append(keep, line)
 	}
 	if len(move) > 0 {
-		p.own, _ = finish(keep)
+		p.own, _ = cutSignature(keep)
 		p.quoted = joinTexts(clipText(strings.Join(move, "\n")), p.quoted)
 	}
 	return p

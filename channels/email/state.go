@@ -38,35 +38,35 @@ const (
 // state is the position in a mailbox. It is stored as a whole, so that a crash leaves no
 // partial state.
 type state struct {
-	Box      string          `json:"box"`      // the folder that the rest
-	Since    int64           `json:"since"`    // seconds; earlier mails are
-	Looked   int64           `json:"looked"`   // seconds; when the folder last had no other mails
-	Validity uint32          `json:"validity"` // UIDVALIDITY
-	Next     uint32          `json:"next"`     // the first UID not
-	Known    []string        `json:"known"`    // digests of the last mails
-	Rates    map[string]rate `json:"rates"`
+	Box      string                `json:"box"`      // the folder that the rest
+	Since    int64                 `json:"since"`    // seconds; earlier mails are
+	Looked   int64                 `json:"looked"`   // seconds; when the folder last had no other mails
+	Validity uint32                `json:"validity"` // UIDVALIDITY
+	Next     uint32                `json:"next"`     // the first UID not
+	Known    []string              `json:"known"`    // digests of the last mails
+	Rates    map[string]hourlyRate `json:"rates"`
 	// Later lists the mails with an unknown sender, in order.
-	Later []later `json:"later,omitempty"`
+	Later []deferredMail `json:"later,omitempty"`
 	// Back is nil if no mail has bounced.
-	Back *returned `json:"back,omitempty"`
+	Back *bouncedMail `json:"back,omitempty"`
 	// Keys holds the keys of signed mails.
 	Keys map[keyID]keySeen `json:"keys,omitempty"`
 }
 
-// later is a deferred mail.
-type later struct {
+// deferredMail is a deferred mail.
+type deferredMail struct {
 	UID   uint32 `json:"uid"`
 	Since int64  `json:"since"` // milliseconds; first check
 	Next  int64  `json:"next"`  // next check
 }
 
-// rate counts the accepted mails of an address in an hour.
-type rate struct {
+// hourlyRate counts the accepted mails of an address in an hour.
+type hourlyRate struct {
 	Hour int64 `json:"h"` // since 1970
 	N    int   `json:"n"`
 }
 
-func (c *Channel) load(ctx context.Context) (s state, err error) {
+func (c *Channel) loadState(ctx context.Context) (s state, err error) {
 	raw, err := c.keep.Get(ctx, stateKey)
 	if err != nil {
 		return s, fmt.Errorf("email: load the mailbox position: %w", err)
@@ -77,12 +77,12 @@ func (c *Channel) load(ctx context.Context) (s state, err error) {
 		}
 	}
 	if s.Rates == nil {
-		s.Rates = map[string]rate{}
+		s.Rates = map[string]hourlyRate{}
 	}
 	return s, nil
 }
 
-func (c *Channel) save(ctx context.Context, s *state) error {
+func (c *Channel) saveState(ctx context.Context, s *state) error {
 	s.Known = s.Known[max(0, len(s.Known)-maxKnown):]
 	if len(s.Rates) > maxRates {
 		oldest := slices.SortedFunc(maps.Keys(s.Rates), func(a, b string) int { return int(s.Rates[a].Hour - s.Rates[b].Hour) })
@@ -100,30 +100,30 @@ func (c *Channel) save(ctx context.Context, s *state) error {
 	return nil
 }
 
-// know records the digest of a mail.
-func (s *state) know(m pim.Message) { s.Known = append(s.Known, digest(m)) }
+// rememberMail records the digest of a mail.
+func (s *state) rememberMail(m pim.Message) { s.Known = append(s.Known, mailDigest(m)) }
 
-func (s *state) knows(m pim.Message) bool { return slices.Contains(s.Known, digest(m)) }
+func (s *state) isKnownMail(m pim.Message) bool { return slices.Contains(s.Known, mailDigest(m)) }
 
-// full reports whether an address has reached its hourly limit.
-func (s *state) full(address string, at time.Time) bool {
+// isRateLimited reports whether an address has reached its hourly limit.
+func (s *state) isRateLimited(address string, at time.Time) bool {
 	r := s.Rates[hashOf(address)]
 	return r.Hour == at.Unix()/3600 && r.N >= perHour
 }
 
-func (s *state) count(address string, at time.Time) {
+func (s *state) countMail(address string, at time.Time) {
 	k, hour := hashOf(address), at.Unix()/3600
 	r := s.Rates[k]
 	if r.Hour != hour {
-		r = rate{Hour: hour}
+		r = hourlyRate{Hour: hour}
 	}
 	r.N++
 	s.Rates[k] = r
 }
 
-// digest returns the identity of a mail: its Message-ID with its sender, because anybody can
+// mailDigest returns the identity of a mail: its Message-ID with its sender, because anybody can
 // reuse a Message-ID, or other properties if it has none.
-func digest(m pim.Message) string {
+func mailDigest(m pim.Message) string {
 	from := ""
 	if len(m.From) > 0 {
 		from = m.From[0].Address

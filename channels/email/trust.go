@@ -10,7 +10,7 @@ import (
 	"golang.org/x/net/publicsuffix"
 
 	"hob/platform/pim"
-	"hob/platform/pim/mailbox"
+	"hob/platform/pim/imapmail"
 )
 
 // How many of the newest mails Test checks, and how much of each.
@@ -42,16 +42,16 @@ func trustedHost(s string) (string, error) {
 	s = strings.ToLower(strings.TrimSpace(s))
 	domain, all := strings.CutPrefix(s, "*.")
 	if s != "" && (!hostName(domain) || all && !strings.Contains(domain, ".")) {
-		return "", fmt.Errorf(`trusted_host must be one name, such as "mx.example.org", or "*.example.org" for all names in a domain, not %q`, pim.Line(s, 80))
+		return "", fmt.Errorf(`trusted_host must be one name, such as "mx.example.org", or "*.example.org" for all names in a domain, not %q`, pim.SanitizeLine(s, 80))
 	}
-	if all && anybodys(domain) {
-		return "", fmt.Errorf(`trusted_host %q also matches hosts of other people; name the domain of your own mail host`, pim.Line(s, 80))
+	if all && isSharedDomain(domain) {
+		return "", fmt.Errorf(`trusted_host %q also matches hosts of other people; name the domain of your own mail host`, pim.SanitizeLine(s, 80))
 	}
 	return s, nil
 }
 
-// anybodys reports a public suffix ("co.uk").
-func anybodys(domain string) bool {
+// isSharedDomain reports a public suffix ("co.uk").
+func isSharedDomain(domain string) bool {
 	_, err := publicsuffix.EffectiveTLDPlusOne(domain)
 	return err != nil
 }
@@ -66,16 +66,16 @@ const (
 	unset       = "The checks of your mail host are more reliable, but Hob ignores them because trusted_host (the name in its results) is not set"
 )
 
-// seen summarizes the headers of the newest mails in a folder.
-type seen struct {
+// resultsSurvey summarizes the headers of the newest mails in a folder.
+type resultsSurvey struct {
 	mails  int      // from other people
 	ids    []string // hosts in their topmost Authentication-Results; "" for fields without a name
 	signed int      // mails with a usable signature
 	why    string   // why the last one of the others has none
 }
 
-// checks reads the newest mails of the open folder.
-func (c *Channel) checks(ctx context.Context, m *mailbox.Conn, next uint32) (out seen, err error) {
+// surveyResults reads the newest mails of the open folder.
+func (c *Channel) surveyResults(ctx context.Context, m *imapmail.Conn, next uint32) (out resultsSurvey, err error) {
 	uids, err := m.After(ctx, next-min(next, 20*testMails))
 	if err != nil {
 		return out, err
@@ -88,12 +88,12 @@ func (c *Channel) checks(ctx context.Context, m *mailbox.Conn, next uint32) (out
 		if err != nil {
 			return out, err
 		}
-		var l *letter
-		if safely(func() { l = read(x, raw) }) != nil || c.mine(l.from) {
+		var l *parsedMail
+		if recoverPanic(func() { l = parseMail(x, raw) }) != nil || c.isOwnAddress(l.from) {
 			continue
 		}
 		out.mails++
-		if list, why := c.signatures(l, x.Received); len(list) > 0 { // as it was when it came
+		if list, why := c.usableSignatures(l, x.Received); len(list) > 0 { // as it was when it came
 			out.signed++
 		} else {
 			out.why = why
@@ -109,66 +109,66 @@ func (c *Channel) checks(ctx context.Context, m *mailbox.Conn, next uint32) (out
 	return out, nil
 }
 
-// recognised describes how senders are verified, or could be.
-func recognised(trusted string, s seen) string {
+// describeRecognition describes how senders are verified, or could be.
+func describeRecognition(trusted string, s resultsSurvey) string {
 	n := 0
 	for _, id := range s.ids {
-		if trusted != "" && named(id, trusted) {
+		if trusted != "" && matchesTrustedHost(id, trusted) {
 			n++
 		}
 	}
 	names := slices.Compact(slices.Sorted(slices.Values(s.ids)))
 	switch {
 	case trusted != "" && n == 0 && s.mails > 0:
-		return fmt.Sprintf("senders are verified by the results of %s, but none of the %s has them: %s. Correct trusted_host in [channels.email]. Otherwise %s counts, %s", trusted, newest(s.mails), carried(s.ids, names, s.mails), bySignature, s.signatures())
+		return fmt.Sprintf("senders are verified by the results of %s, but none of the %s has them: %s. Correct trusted_host in [channels.email]. Otherwise %s counts, %s", trusted, newestMailsText(s.mails), describeHosts(s.ids, names, s.mails), bySignature, s.describeSignatures())
 	case trusted != "" && s.mails == 0:
 		return fmt.Sprintf("senders are verified by the results of %s, or, without a result, by %s", trusted, bySignature)
 	case trusted != "":
-		return fmt.Sprintf("senders are verified by the results of %s, present in %d of the %s, or, without a result, by %s", trusted, n, newest(s.mails), bySignature)
+		return fmt.Sprintf("senders are verified by the results of %s, present in %d of the %s, or, without a result, by %s", trusted, n, newestMailsText(s.mails), bySignature)
 	case s.mails == 0:
 		return fmt.Sprintf("senders are verified by %s. There is no mail to check this with: send one from another address and test again. %s", bySignature, unset)
 	}
-	return fmt.Sprintf("senders are verified by %s, %s. %s", bySignature, s.signatures(), s.advice(names))
+	return fmt.Sprintf("senders are verified by %s, %s. %s", bySignature, s.describeSignatures(), s.trustedHostAdvice(names))
 }
 
-// signatures describes how many mails have usable signatures.
-func (s seen) signatures() string {
+// describeSignatures describes how many mails have usable signatures.
+func (s resultsSurvey) describeSignatures() string {
 	if s.signed == 0 {
-		return fmt.Sprintf("but none of the %s carries a usable one: %s", newest(s.mails), s.why)
+		return fmt.Sprintf("but none of the %s carries a usable one: %s", newestMailsText(s.mails), s.why)
 	}
-	return fmt.Sprintf("which %d of the %s %s in a usable form", s.signed, newest(s.mails), verb(s.signed))
+	return fmt.Sprintf("which %d of the %s %s in a usable form", s.signed, newestMailsText(s.mails), carryVerb(s.signed))
 }
 
-// advice describes how to set trusted_host.
-func (s seen) advice(names []string) string {
+// trustedHostAdvice describes how to set trusted_host.
+func (s resultsSurvey) trustedHostAdvice(names []string) string {
 	switch {
 	case len(s.ids) == 0:
-		return fmt.Sprintf("%s. None of the %s has an Authentication-Results header: your mail host does not check senders or does not report it", unset, newest(s.mails))
+		return fmt.Sprintf("%s. None of the %s has an Authentication-Results header: your mail host does not check senders or does not report it", unset, newestMailsText(s.mails))
 	case len(names) == 1 && names[0] == "":
 		return unset + ". This host reports its results without its name (as Microsoft does), so they cannot be told from headers a sender wrote; if DKIM signatures do not survive here, use a mailbox at another host"
 	}
-	if all := common(names); all != "" && len(s.ids) == s.mails {
-		return fmt.Sprintf("%s. The %s %s %s at the top: if that is your own mail host, set trusted_host = %q in [channels.email]", unset, newest(s.mails), verb(s.mails), strings.Join(few(names), ", "), all)
+	if all := commonPattern(names); all != "" && len(s.ids) == s.mails {
+		return fmt.Sprintf("%s. The %s %s %s at the top: if that is your own mail host, set trusted_host = %q in [channels.email]", unset, newestMailsText(s.mails), carryVerb(s.mails), strings.Join(firstNames(names), ", "), all)
 	}
-	return fmt.Sprintf("%s. A host that checks mail puts its name at the top of each incoming mail, and here %s. Set trusted_host only to your own mail host: a sender may have written any other name", unset, carried(s.ids, names, s.mails))
+	return fmt.Sprintf("%s. A host that checks mail puts its name at the top of each incoming mail, and here %s. Set trusted_host only to your own mail host: a sender may have written any other name", unset, describeHosts(s.ids, names, s.mails))
 }
 
-func newest(mails int) string {
+func newestMailsText(mails int) string {
 	if mails == 1 {
 		return "newest mail"
 	}
 	return fmt.Sprintf("%d newest mails", mails)
 }
 
-func verb(mails int) string {
+func carryVerb(mails int) string {
 	if mails == 1 {
 		return "carries"
 	}
 	return "carry"
 }
 
-// carried counts the checking hosts, the most frequent first.
-func carried(ids, names []string, mails int) string {
+// describeHosts counts the checking hosts, the most frequent first.
+func describeHosts(ids, names []string, mails int) string {
 	count := func(name string) (n int) {
 		for _, id := range ids {
 			if id == name {
@@ -179,31 +179,31 @@ func carried(ids, names []string, mails int) string {
 	}
 	slices.SortStableFunc(names, func(a, b string) int { return count(b) - count(a) })
 	var out []string
-	for _, name := range few(names) {
+	for _, name := range firstNames(names) {
 		what := name
 		if name == "" {
 			what = "no name"
 		}
-		out = append(out, fmt.Sprintf("%d of %d %s %s", count(name), mails, verb(count(name)), what))
+		out = append(out, fmt.Sprintf("%d of %d %s %s", count(name), mails, carryVerb(count(name)), what))
 	}
 	if none := mails - len(ids); none > 0 {
-		out = append(out, fmt.Sprintf("%d %s nothing", none, verb(none)))
+		out = append(out, fmt.Sprintf("%d %s nothing", none, carryVerb(none)))
 	}
 	return strings.Join(out, ", ")
 }
 
-func few(names []string) []string { return names[:min(len(names), 4)] }
+func firstNames(names []string) []string { return names[:min(len(names), 4)] }
 
-// common returns a trusted_host value that matches all these names, "" if they do not belong
+// commonPattern returns a trusted_host value that matches all these names, "" if they do not belong
 // together.
-func common(names []string) string {
+func commonPattern(names []string) string {
 	if len(names) == 1 {
 		return names[0]
 	}
 	labels := strings.Split(names[0], ".")
-	for i := 1; i+1 < len(labels) && !anybodys(strings.Join(labels[i:], ".")); i++ {
+	for i := 1; i+1 < len(labels) && !isSharedDomain(strings.Join(labels[i:], ".")); i++ {
 		all := "*." + strings.Join(labels[i:], ".")
-		if !slices.ContainsFunc(names, func(s string) bool { return !named(s, all) }) {
+		if !slices.ContainsFunc(names, func(s string) bool { return !matchesTrustedHost(s, all) }) {
 			return all
 		}
 	}

@@ -73,7 +73,7 @@ func TestWhatTheHostIsCalled(t *testing.T) {
 		{"", []string{"", "mx.host.example"}, 2, "1 of 2 carries no name"},
 		{"mx.google.com", nil, 0, "by the results of mx.google.com"},
 	} {
-		got := recognised(c.trusted, seen{ids: c.ids, mails: c.mails, why: "x"})
+		got := describeRecognition(c.trusted, resultsSurvey{ids: c.ids, mails: c.mails, why: "x"})
 		if !strings.Contains(got, c.want) || strings.Contains(got, "set trusted_host =") && !strings.Contains(c.want, "set") {
 			t.Errorf("%q: %s", c.ids, got)
 		}

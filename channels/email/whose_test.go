@@ -17,8 +17,8 @@ import (
 func inboundOf(t *testing.T, mail string) channels.Inbound {
 	t.Helper()
 	ch := &Channel{address: hob, trusted: trusted}
-	l := read(pim.Message{}, []byte("Authentication-Results: "+trusted+"; dmarc=pass header.from=example.org\nFrom: "+ada+"\nTo: "+hob+"\nMessage-ID: <m1@example.org>\n"+mail))
-	in, why := ch.inbound(l)
+	l := parseMail(pim.Message{}, []byte("Authentication-Results: "+trusted+"; dmarc=pass header.from=example.org\nFrom: "+ada+"\nTo: "+hob+"\nMessage-ID: <m1@example.org>\n"+mail))
+	in, why := ch.toInbound(l)
 	if why != "" {
 		t.Fatalf("the mail was refused: %s", why)
 	}
@@ -156,7 +156,7 @@ func TestBoundary_LeavesANewMailWhole(t *testing.T) {
 		"Meeting on 3 November 2026, 10:00 with Eve and Bob.\nPlace: the office\n\nPlease add it.",
 		"明日の会議：\n10:00に始まります。\n\nよろしく",
 	} {
-		if at := boundary(strings.Split(text, "\n"), false); at >= 0 {
+		if at := findBoundary(strings.Split(text, "\n"), false); at >= 0 {
 			t.Errorf("the boundary of %q is line %d, want none", text, at)
 		}
 	}

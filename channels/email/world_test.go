@@ -20,10 +20,10 @@ import (
 
 	"hob/channels"
 	"hob/channels/channelstest"
+	"hob/platform/net/safehttp"
 	"hob/platform/pim"
-	"hob/platform/pim/mailbox"
+	"hob/platform/pim/imapmail"
 	"hob/platform/pim/pimtest"
-	"hob/platform/safehttp"
 )
 
 const (
@@ -163,7 +163,7 @@ func (w *world) heard(n int) []channels.Inbound {
 // not.
 func (w *world) seen(folder string) (yes, no []uint32) {
 	w.t.Helper()
-	m, err := mailbox.Open(w.t.Context(), w.acc)
+	m, err := imapmail.Open(w.t.Context(), w.acc)
 	if err != nil {
 		w.t.Fatal(err)
 	}
@@ -171,11 +171,11 @@ func (w *world) seen(folder string) (yes, no []uint32) {
 	if _, err := m.Select(w.t.Context(), folder); err != nil {
 		w.t.Fatal(err)
 	}
-	all, err := m.Find(w.t.Context(), mailbox.Query{})
+	all, err := m.Find(w.t.Context(), imapmail.Query{})
 	if err != nil {
 		w.t.Fatal(err)
 	}
-	if no, err = m.Find(w.t.Context(), mailbox.Query{Unseen: true}); err != nil {
+	if no, err = m.Find(w.t.Context(), imapmail.Query{Unseen: true}); err != nil {
 		w.t.Fatal(err)
 	}
 	return slices.DeleteFunc(all, func(u uint32) bool { return slices.Contains(no, u) }), no
@@ -191,8 +191,8 @@ type inbox struct {
 	err      error
 }
 
-// Admits implements channels.Doorkeeper.
-func (b *inbox) Admits(_ context.Context, in channels.Inbound) (bool, error) {
+// AdmitsSender implements channels.SenderFilter.
+func (b *inbox) AdmitsSender(_ context.Context, in channels.Inbound) (bool, error) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	return b.admits != nil && b.admits(in), b.err

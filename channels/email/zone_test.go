@@ -10,7 +10,7 @@ import (
 
 	"golang.org/x/net/dns/dnsmessage"
 
-	"hob/platform/safehttp"
+	"hob/platform/net/safehttp"
 )
 
 // zone is what name servers say.

@@ -3,21 +3,21 @@ package imessage
 import (
 	"fmt"
 
-	"hob/platform/messages/chatdb"
+	"hob/platform/pim/messages/chatdb"
 )
 
 // What tests look at.
 var (
-	Scripts     = scripts
+	Scripts     = allScripts
 	AfterPrefix = afterPrefix
-	Within      = within
+	Within      = attachmentPath
 	FileName    = fileName
 )
 
 // Explain is what a database says that macOS keeps from Hob.
 func Explain(c *Channel, err error) error {
-	return c.explain(fmt.Errorf("%w: %w", chatdb.ErrNoAccess, err))
+	return c.explainDBError(fmt.Errorf("%w: %w", chatdb.ErrNoAccess, err))
 }
 
 // Names reports whether a text names Hob, whom its owner calls so.
-func Names(name, text string) bool { return naming(name).MatchString(text) }
+func Names(name, text string) bool { return namePattern(name).MatchString(text) }

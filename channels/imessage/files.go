@@ -16,16 +16,16 @@ import (
 	"github.com/google/uuid"
 
 	"hob/channels"
-	"hob/platform/messages/chatdb"
-	"hob/platform/system"
+	"hob/platform/host/system"
+	"hob/platform/pim/messages/chatdb"
 )
 
 // stored is the folder in which Messages stores attachments.
 const stored = "Attachments"
 
-// within returns an attachment's path below that folder. No file outside is ever opened,
+// attachmentPath returns an attachment's path below that folder. No file outside is ever opened,
 // whatever the database contains.
-func within(file string) (string, bool) {
+func attachmentPath(file string) (string, bool) {
 	file = path.Clean(strings.ReplaceAll(file, `\`, "/"))
 	_, rest, ok := strings.Cut(file, "/Library/Messages/"+stored+"/")
 	return filepath.FromSlash(rest), ok && filepath.IsLocal(filepath.FromSlash(rest))
@@ -34,14 +34,14 @@ func within(file string) (string, bool) {
 // fetchWait is how long Hob waits for a file that is being downloaded.
 const fetchWait = 20 * time.Second
 
-// file returns an attachment for the manager.
-func (c *Channel) file(a chatdb.Attachment) channels.File {
+// toFile returns an attachment for the manager.
+func (c *Channel) toFile(a chatdb.Attachment) channels.File {
 	name := a.Name
 	if name == "" {
 		name = "attachment"
 	}
 	return channels.File{Name: name, MIME: a.MIME, Size: a.Size, Open: func(ctx context.Context) (io.ReadCloser, error) {
-		rest, ok := within(a.Path)
+		rest, ok := attachmentPath(a.Path)
 		if !ok {
 			return nil, channels.Errorf(channels.Permanent, "imessage: the file is outside the attachments folder of Messages")
 		}
@@ -82,8 +82,8 @@ const (
 	keepFor = time.Hour
 )
 
-// places returns the folders that Messages can read: its own, and the owner's pictures.
-func (c *Channel) places() []string {
+// readableFolders returns the folders that Messages can read: its own, and the owner's pictures.
+func (c *Channel) readableFolders() []string {
 	out := []string{filepath.Join(filepath.Dir(c.cfg.DB), stored, ours)}
 	if c.home != "" {
 		out = append(out, filepath.Join(c.home, "Pictures", ours))
@@ -91,10 +91,10 @@ func (c *Channel) places() []string {
 	return out
 }
 
-// stage copies a file to a folder that Messages can read.
-func (c *Channel) stage(a channels.Attachment) (string, error) {
+// stageFile copies a file to a folder that Messages can read.
+func (c *Channel) stageFile(a channels.Attachment) (string, error) {
 	var errs []error
-	for _, place := range c.places() {
+	for _, place := range c.readableFolders() {
 		to := filepath.Join(place, uuid.NewString(), fileName(a.Name))
 		err := copyTo(a.Path, to)
 		if err == nil {
@@ -131,12 +131,12 @@ func copyTo(from, to string) error {
 	return system.WriteFrom(to, in)
 }
 
-// tidy removes files sent long ago, and database copies left by a killed process.
-func (c *Channel) tidy() {
+// removeStaleFiles removes files sent long ago, and database copies left by a killed process.
+func (c *Channel) removeStaleFiles() {
 	if c.deps.Dir != "" {
-		chatdb.Tidy(c.deps.Dir)
+		chatdb.RemoveStaleCopies(c.deps.Dir)
 	}
-	for _, place := range c.places() {
+	for _, place := range c.readableFolders() {
 		list, err := os.ReadDir(place)
 		if err != nil {
 			continue // does not exist

@@ -20,9 +20,9 @@ import (
 	"time"
 
 	"hob/channels"
-	"hob/platform/messages/chatdb"
-	"hob/platform/osrun"
-	"hob/platform/permission"
+	"hob/platform/host/osrun"
+	"hob/platform/host/permission"
+	"hob/platform/pim/messages/chatdb"
 )
 
 // Name is the name of the channel and its section.
@@ -100,7 +100,7 @@ func New(cfg Config, deps channels.Deps, o Options) (*Channel, error) {
 	if deps.Getenv == nil {
 		deps.Getenv = os.Getenv
 	}
-	c := &Channel{cfg: cfg, deps: deps, opt: o, home: deps.Getenv("HOME"), named: naming(deps.Name)}
+	c := &Channel{cfg: cfg, deps: deps, opt: o, home: deps.Getenv("HOME"), named: namePattern(deps.Name)}
 	c.ledger.keep, c.ledger.now = deps.Keep, o.Now
 	if c.home == "" && (cfg.DB == "" || strings.HasPrefix(cfg.DB, "~/")) {
 		return nil, errors.New("imessage: HOME is not set; set channels.imessage.db to the absolute path of chat.db")
@@ -135,20 +135,20 @@ const (
 
 // Limits implements channels.Limiter.
 func (*Channel) Limits() channels.Limits {
-	return channels.Limits{MaxText: maxText, PerMinute: perMinute, MaxFile: maxFile, Settle: settle}
+	return channels.Limits{MaxText: maxText, PerMinute: perMinute, MaxFile: maxFile, Debounce: settle}
 }
 
 // Attaches implements channels.Attacher.
 func (*Channel) Attaches() {}
 
-// open opens the database. Errors say what the owner can do.
-func (c *Channel) open(ctx context.Context) (*chatdb.DB, error) {
+// openDatabase opens the database. Errors say what the owner can do.
+func (c *Channel) openDatabase(ctx context.Context) (*chatdb.DB, error) {
 	d, err := chatdb.Open(ctx, c.cfg.DB, c.deps.Dir)
-	return d, c.explain(err)
+	return d, c.explainDBError(err)
 }
 
-// explain adds class and remedy to errors of the database.
-func (c *Channel) explain(err error) error {
+// explainDBError adds class and remedy to errors of the database.
+func (c *Channel) explainDBError(err error) error {
 	switch {
 	case err == nil:
 		return nil
@@ -164,25 +164,25 @@ func (c *Channel) explain(err error) error {
 
 // Test implements channels.Tester.
 func (c *Channel) Test(ctx context.Context) (string, error) {
-	d, err := c.open(ctx)
+	d, err := c.openDatabase(ctx)
 	if err != nil {
 		return "", err
 	}
 	defer func() { _ = d.Close() }()
 	last, _, err := d.Last(ctx)
 	if err != nil {
-		return "", c.explain(err)
+		return "", c.explainDBError(err)
 	}
 	found := fmt.Sprintf("Messages database readable (%d messages)", last.RowID)
 	if c.deps.Scripts == nil {
 		return found + "; sending was not tested", nil
 	}
-	err = c.deps.Scripts.Run(ctx, osrun.Call{Script: script(isReady), App: messages(), In: request{}, Wait: scriptWait}, nil)
+	err = c.deps.Scripts.Run(ctx, osrun.Call{Script: loadScript(isReady), App: messagesApp(), In: request{}, Wait: scriptWait}, nil)
 	switch {
 	case osrun.KindOf(err) == osrun.NotRunning:
 		return found + "; Messages is not open; Hob opens it to send", nil
 	case err != nil:
-		return "", c.classify(target{}, err)
+		return "", c.classifyScriptError(target{}, err)
 	}
 	return found + ", and Hob has permission to send", nil
 }

@@ -14,9 +14,9 @@ import (
 	"hob/channels"
 	"hob/channels/channelstest"
 	"hob/channels/imessage"
-	"hob/platform/messages/chatdbtest"
-	"hob/platform/osrun"
-	"hob/platform/osrun/osruntest"
+	"hob/platform/host/osrun"
+	"hob/platform/host/osrun/osruntest"
+	"hob/platform/pim/messages/chatdbtest"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }

@@ -21,8 +21,8 @@ import (
 	"hob/channels"
 	"hob/channels/channelstest"
 	"hob/channels/imessage"
-	"hob/platform/messages/chatdbtest"
-	"hob/platform/osrun"
+	"hob/platform/host/osrun"
+	"hob/platform/pim/messages/chatdbtest"
 )
 
 // folder keeps values as files, so that another process finds them.

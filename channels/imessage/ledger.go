@@ -14,7 +14,7 @@ import (
 	"golang.org/x/text/unicode/norm"
 
 	"hob/channels"
-	"hob/platform/messages/chatdb"
+	"hob/platform/pim/messages/chatdb"
 )
 
 // States of sent texts and files.
@@ -42,7 +42,7 @@ type entry struct {
 
 // ledger stores recent sends, so that nothing is sent twice and echoes are ignored.
 type ledger struct {
-	keep channels.Keeper
+	keep channels.StateStore
 	now  func() time.Time
 
 	mu     sync.Mutex
@@ -56,8 +56,8 @@ const (
 	ledgerAge  = 48 * time.Hour
 )
 
-// hash returns a short digest of s.
-func hash(s string) string {
+// hashText returns a short digest of s.
+func hashText(s string) string {
 	sum := sha256.Sum256([]byte(s))
 	return hex.EncodeToString(sum[:12])
 }
@@ -65,14 +65,14 @@ func hash(s string) string {
 // plain reverts typographic replacements by Messages.
 var plain = strings.NewReplacer("\r\n", "\n", "\u2018", "'", "\u2019", "'", "\u201c", `"`, "\u201d", `"`, "\u2013", "--", "\u2014", "--", "\u2026", "...", "\u00a0", " ", "\ufe0e", "", "\ufe0f", "")
 
-// same returns the form for comparing texts: Messages may trim them, normalize Unicode, and
+// comparableText returns the form for comparing texts: Messages may trim them, normalize Unicode, and
 // replace quotes and dashes.
-func same(s string) string {
+func comparableText(s string) string {
 	return norm.NFC.String(strings.TrimSpace(plain.Replace(s)))
 }
 
-// load reads the entries of an earlier process. l.mu is held.
-func (l *ledger) load(ctx context.Context) error {
+// loadEntries reads the entries of an earlier process. l.mu is held.
+func (l *ledger) loadEntries(ctx context.Context) error {
 	if l.loaded {
 		return nil
 	}
@@ -89,8 +89,8 @@ func (l *ledger) load(ctx context.Context) error {
 	return nil
 }
 
-// save drops old entries and stores the rest. l.mu is held.
-func (l *ledger) save(ctx context.Context) error {
+// saveEntries drops old entries and stores the rest. l.mu is held.
+func (l *ledger) saveEntries(ctx context.Context) error {
 	oldest := l.now().Add(-ledgerAge)
 	for len(l.list) > 0 && (len(l.list) > ledgerMost || l.list[0].At.Before(oldest)) {
 		l.list = l.list[1:]
@@ -108,11 +108,11 @@ func (l *ledger) save(ctx context.Context) error {
 	return nil
 }
 
-// get returns the entry of a key.
-func (l *ledger) get(ctx context.Context, key string) (entry, bool, error) {
+// lookupEntry returns the entry of a key.
+func (l *ledger) lookupEntry(ctx context.Context, key string) (entry, bool, error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if err := l.load(ctx); err != nil {
+	if err := l.loadEntries(ctx); err != nil {
 		return entry{}, false, err
 	}
 	for i := len(l.list) - 1; i >= 0; i-- {
@@ -123,15 +123,15 @@ func (l *ledger) get(ctx context.Context, key string) (entry, bool, error) {
 	return entry{}, false, nil
 }
 
-// put stores an entry, replacing one with the same key.
-func (l *ledger) put(ctx context.Context, e entry) error { return l.change(ctx, e, false) }
+// putEntry stores an entry, replacing one with the same key.
+func (l *ledger) putEntry(ctx context.Context, e entry) error { return l.changeEntry(ctx, e, false) }
 
-func (l *ledger) forget(ctx context.Context, e entry) error { return l.change(ctx, e, true) }
+func (l *ledger) removeEntry(ctx context.Context, e entry) error { return l.changeEntry(ctx, e, true) }
 
-func (l *ledger) change(ctx context.Context, e entry, remove bool) error {
+func (l *ledger) changeEntry(ctx context.Context, e entry, remove bool) error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if err := l.load(ctx); err != nil {
+	if err := l.loadEntries(ctx); err != nil {
 		return err
 	}
 	rest := make([]entry, 0, len(l.list)+1)
@@ -146,11 +146,11 @@ func (l *ledger) change(ctx context.Context, e entry, remove bool) error {
 		rest = append(rest, e)
 	}
 	l.list = rest
-	return l.save(ctx)
+	return l.saveEntries(ctx)
 }
 
-// said reports whether Hob sent the message of a row.
-func (l *ledger) said(ctx context.Context, guid string) (bool, error) {
+// wasSentByHob reports whether Hob sent the message of a row.
+func (l *ledger) wasSentByHob(ctx context.Context, guid string) (bool, error) {
 	delivery, err := l.deliveryOf(ctx, guid)
 	return delivery != "", err
 }
@@ -160,7 +160,7 @@ func (l *ledger) said(ctx context.Context, guid string) (bool, error) {
 func (l *ledger) deliveryOf(ctx context.Context, guid string) (string, error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if err := l.load(ctx); err != nil {
+	if err := l.loadEntries(ctx); err != nil {
 		return "", err
 	}
 	for _, e := range l.list {
@@ -181,23 +181,23 @@ const (
 	long      = 20              // characters; nobody writes such a text
 )
 
-// echo reports whether an incoming message repeats Hob's recent text in that chat. Each text
+// isEcho reports whether an incoming message repeats Hob's recent text in that chat. Each text
 // has one echo, so a person who then writes the same is received; a long text may come back
 // any number of times.
-func (l *ledger) echo(ctx context.Context, chats []string, text string, m chatdb.Message, self bool) (bool, error) {
+func (l *ledger) isEcho(ctx context.Context, chats []string, text string, m chatdb.Message, self bool) (bool, error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if err := l.load(ctx); err != nil {
+	if err := l.loadEntries(ctx); err != nil {
 		return false, err
 	}
 	window := otherEcho
 	if self {
 		window = selfEcho
 	}
-	text = hash(same(text))
+	text = hashText(comparableText(text))
 	there := map[string]bool{}
 	for _, chat := range chats {
-		there[hash(chat)] = true
+		there[hashText(chat)] = true
 	}
 	for i := range l.list {
 		e := &l.list[i]
@@ -209,7 +209,7 @@ func (l *ledger) echo(ctx context.Context, chats []string, text string, m chatdb
 			continue
 		}
 		e.Echo = m.GUID
-		return true, l.save(ctx)
+		return true, l.saveEntries(ctx)
 	}
 	return false, nil
 }

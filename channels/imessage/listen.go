@@ -13,7 +13,7 @@ import (
 	"unicode"
 
 	"hob/channels"
-	"hob/platform/messages/chatdb"
+	"hob/platform/pim/messages/chatdb"
 )
 
 // cursor is the read position.
@@ -24,11 +24,11 @@ type cursor struct {
 	Since time.Time `json:"since"`
 	Heard time.Time `json:"heard"` // time of the newest message
 	// Late lists rows that were passed before they were complete.
-	Late []late `json:"late,omitempty"`
+	Late []unfinishedRow `json:"late,omitempty"`
 }
 
-// late is an incomplete row that is checked again until then.
-type late struct {
+// unfinishedRow is an incomplete row that is checked again until then.
+type unfinishedRow struct {
 	RowID int64     `json:"rowid"`
 	Until time.Time `json:"until"`
 }
@@ -52,28 +52,28 @@ type listener struct {
 	// one blocks later rows.
 	seen    map[int64]time.Time
 	blocked bool
-	notice  notice
+	notice  logWatcher
 	looked  time.Time
 }
 
 // Run implements channels.Channel.
 func (c *Channel) Run(ctx context.Context, r channels.Receiver) error {
 	l := &listener{c: c, to: r, seen: map[int64]time.Time{}}
-	l.notice.open(c)
-	defer l.notice.close()
+	l.notice.openWatcher(c)
+	defer l.notice.closeWatcher()
 	defer func() {
 		if l.db != nil {
 			_ = l.db.Close()
 		}
 	}()
-	c.tidy()
-	err := l.start(ctx)
+	c.removeStaleFiles()
+	err := l.loadCursor(ctx)
 	if err == nil {
-		c.note(func() { c.since = c.opt.Now() })
-		defer c.note(func() { c.since = time.Time{} })
+		c.withLock(func() { c.since = c.opt.Now() })
+		defer c.withLock(func() { c.since = time.Time{} })
 	}
 	for err == nil {
-		if err = l.look(ctx); err == nil && !l.wait(ctx) {
+		if err = l.receiveNew(ctx); err == nil && !l.waitForChange(ctx) {
 			return nil
 		}
 	}
@@ -83,23 +83,23 @@ func (c *Channel) Run(ctx context.Context, r channels.Receiver) error {
 	return err
 }
 
-func (c *Channel) note(f func()) {
+func (c *Channel) withLock(f func()) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	f()
 }
 
-// open reopens the database if necessary.
-func (l *listener) open(ctx context.Context) error {
+// reopenDatabase reopens the database if necessary.
+func (l *listener) reopenDatabase(ctx context.Context) error {
 	if l.db != nil && !l.db.Stale() {
 		return nil
 	}
 	if l.db != nil {
 		_ = l.db.Close()
 		l.db = nil
-		l.notice.drop() // its log file may
+		l.notice.unwatchLog() // its log file may
 	}
-	db, err := l.c.open(ctx)
+	db, err := l.c.openDatabase(ctx)
 	if err != nil {
 		return err
 	}
@@ -107,9 +107,9 @@ func (l *listener) open(ctx context.Context) error {
 	return nil
 }
 
-// start loads the read position. At the first start it is the newest row.
-func (l *listener) start(ctx context.Context) error {
-	if err := l.open(ctx); err != nil {
+// loadCursor loads the read position. At the first start it is the newest row.
+func (l *listener) loadCursor(ctx context.Context) error {
+	if err := l.reopenDatabase(ctx); err != nil {
 		return err
 	}
 	var b []byte
@@ -124,14 +124,14 @@ func (l *listener) start(ctx context.Context) error {
 	}
 	last, _, err := l.db.Last(ctx)
 	if err != nil {
-		return l.c.explain(err)
+		return l.c.explainDBError(err)
 	}
 	now := l.c.opt.Now().UTC()
 	l.cur = cursor{Mark: last, Since: now.Add(-slack), Heard: now}
-	return l.save(ctx)
+	return l.saveCursor(ctx)
 }
 
-func (l *listener) save(ctx context.Context) error {
+func (l *listener) saveCursor(ctx context.Context) error {
 	if l.c.deps.Keep == nil {
 		return nil
 	}
@@ -145,87 +145,87 @@ func (l *listener) save(ctx context.Context) error {
 	return nil
 }
 
-// look receives new messages.
-func (l *listener) look(ctx context.Context) error {
+// receiveNew receives new messages.
+func (l *listener) receiveNew(ctx context.Context) error {
 	l.looked, l.own = time.Now(), nil
 	select {
 	case <-l.notice.told: // this check covers earlier signals
 	default:
 	}
-	if err := l.open(ctx); err != nil {
+	if err := l.reopenDatabase(ctx); err != nil {
 		return err
 	}
-	l.notice.watch() // before reading, so that
+	l.notice.watchLog() // before reading, so that
 	last, highest, err := l.db.Last(ctx)
 	if err != nil {
-		return l.c.explain(err)
+		return l.c.explainDBError(err)
 	}
-	if err := l.rebuilt(ctx, highest); err != nil {
+	if err := l.detectRebuild(ctx, highest); err != nil {
 		return err
 	}
 	if last.RowID <= l.cur.RowID {
-		return l.again(ctx)
+		return l.retryUnfinished(ctx)
 	}
 	if !l.blocked && !channels.Sleep(ctx, l.c.opt.Debounce) {
 		return nil
 	}
-	if err := l.open(ctx); err != nil { // a copy is outdated
+	if err := l.reopenDatabase(ctx); err != nil { // a copy is outdated
 		return err
 	}
-	if err := l.again(ctx); err != nil {
+	if err := l.retryUnfinished(ctx); err != nil {
 		return err
 	}
 	for {
 		list, next, err := l.db.Messages(ctx, l.cur.RowID, page)
 		if err != nil {
-			return l.c.explain(err)
+			return l.c.explainDBError(err)
 		}
 		if next == l.cur.RowID {
 			l.blocked = false
 			clear(l.seen)
 			return nil
 		}
-		if l.blocked, err = l.all(ctx, list); err != nil || l.blocked {
+		if l.blocked, err = l.receivePage(ctx, list); err != nil || l.blocked {
 			return err
 		}
 		if next > l.cur.RowID { // the last row of the page was
 			guid, err := l.db.GUID(ctx, next)
 			if err != nil {
-				return l.c.explain(err)
+				return l.c.explainDBError(err)
 			}
 			l.cur.Mark = chatdb.Mark{RowID: next, GUID: guid}
 		}
-		if err := l.save(ctx); err != nil {
+		if err := l.saveCursor(ctx); err != nil {
 			return err
 		}
 	}
 }
 
-// all receives a page of messages. It stops at an incomplete one.
-func (l *listener) all(ctx context.Context, list []chatdb.Message) (blocked bool, err error) {
+// receivePage receives a page of messages. It stops at an incomplete one.
+func (l *listener) receivePage(ctx context.Context, list []chatdb.Message) (blocked bool, err error) {
 	now := l.c.opt.Now()
 	for _, m := range list { // their waiting times run concurrently
-		if _, known := l.seen[m.RowID]; !known && l.unfinished(m) {
+		if _, known := l.seen[m.RowID]; !known && l.isUnfinished(m) {
 			l.seen[m.RowID] = now
 		}
 	}
 	before := l.cur.RowID
 	for _, m := range list {
 		since, waits := l.seen[m.RowID]
-		if waits && l.unfinished(m) {
+		if waits && l.isUnfinished(m) {
 			if waited := now.Sub(since); waited >= 0 && waited < l.c.opt.Hold {
 				if l.cur.RowID == before {
 					return true, nil
 				}
-				return true, l.save(ctx)
+				return true, l.saveCursor(ctx)
 			}
-			if m.Chat == nil || hollow(m) {
-				l.cur.Late = append(l.cur.Late, late{RowID: m.RowID, Until: now.Add(lateFor).UTC()})
+			if m.Chat == nil || isEmptyMessage(m) {
+				l.cur.Late = append(l.cur.Late, unfinishedRow{RowID: m.RowID, Until: now.Add(lateFor).UTC()})
 				l.cur.Late = l.cur.Late[max(0, len(l.cur.Late)-lateMost):]
 			}
 		}
 		delete(l.seen, m.RowID)
-		handed, err := l.hear(ctx, m)
+		handed, err := l.forwardMessage(ctx, m)
 		if err != nil {
 			return false, err
 		}
@@ -234,7 +234,7 @@ func (l *listener) all(ctx context.Context, list []chatdb.Message) (blocked bool
 			l.cur.Heard = m.At
 		}
 		if handed {
-			if err := l.save(ctx); err != nil {
+			if err := l.saveCursor(ctx); err != nil {
 				return false, err
 			}
 		}
@@ -242,28 +242,28 @@ func (l *listener) all(ctx context.Context, list []chatdb.Message) (blocked bool
 	return false, nil
 }
 
-// again checks the rows that were passed before they were complete: some get their text
+// retryUnfinished checks the rows that were passed before they were complete: some get their text
 // minutes later.
-func (l *listener) again(ctx context.Context) error {
+func (l *listener) retryUnfinished(ctx context.Context) error {
 	if len(l.cur.Late) == 0 || !l.db.Changed() {
 		return nil
 	}
-	var rest []late
+	var rest []unfinishedRow
 	for _, one := range l.cur.Late {
 		list, _, err := l.db.All(ctx, one.RowID-1, 1)
 		if err != nil {
-			return l.c.explain(err)
+			return l.c.explainDBError(err)
 		}
 		if len(list) == 0 || list[0].RowID != one.RowID {
 			continue // deleted
 		}
-		if l.unfinished(list[0]) {
+		if l.isUnfinished(list[0]) {
 			if left := one.Until.Sub(l.c.opt.Now()); left > 0 && left <= lateFor {
 				rest = append(rest, one)
 			}
 			continue
 		}
-		if _, err := l.hear(ctx, list[0]); err != nil {
+		if _, err := l.forwardMessage(ctx, list[0]); err != nil {
 			return err
 		}
 	}
@@ -271,16 +271,16 @@ func (l *listener) again(ctx context.Context) error {
 		return nil
 	}
 	l.cur.Late = rest
-	return l.save(ctx)
+	return l.saveCursor(ctx)
 }
 
-// rebuilt detects that the database was recreated: its row numbers restart, or the last
+// detectRebuild detects that the database was recreated: its row numbers restart, or the last
 // received row has changed. Then only messages written since are received. A deleted row is no
 // such sign, because numbers are never reused.
-func (l *listener) rebuilt(ctx context.Context, highest int64) error {
+func (l *listener) detectRebuild(ctx context.Context, highest int64) error {
 	guid, err := l.db.GUID(ctx, l.cur.RowID)
 	if err != nil {
-		return l.c.explain(err)
+		return l.c.explainDBError(err)
 	}
 	if highest >= l.cur.RowID && (guid == "" || l.cur.GUID == "" || guid == l.cur.GUID) {
 		return nil
@@ -288,26 +288,26 @@ func (l *listener) rebuilt(ctx context.Context, highest int64) error {
 	l.c.deps.Log.WarnContext(ctx, "the Messages database was recreated; skipping its old messages", "channel", Name)
 	clear(l.seen)
 	l.cur = cursor{Since: l.cur.Heard.Add(1), Heard: l.cur.Heard}
-	return l.save(ctx)
+	return l.saveCursor(ctx)
 }
 
-// hollow reports a message without content.
-func hollow(m chatdb.Message) bool {
+// isEmptyMessage reports a message without content.
+func isEmptyMessage(m chatdb.Message) bool {
 	return m.Kind == chatdb.Plain && m.Text == "" && len(m.Files) == 0 && !m.Undecodable
 }
 
-// unfinished reports whether a row is still being written: Messages inserts it first, and adds
+// isUnfinished reports whether a row is still being written: Messages inserts it first, and adds
 // text, chat and files later. The listener waits for it for a limited time.
-func (l *listener) unfinished(m chatdb.Message) bool {
-	return !m.FromMe && !m.At.Before(l.cur.Since) && (m.Chat == nil || hollow(m) || m.Missing > 0)
+func (l *listener) isUnfinished(m chatdb.Message) bool {
+	return !m.FromMe && !m.At.Before(l.cur.Since) && (m.Chat == nil || isEmptyMessage(m) || m.Missing > 0)
 }
 
-// hear forwards a message if it is for Hob. handed reports whether it was.
-func (l *listener) hear(ctx context.Context, m chatdb.Message) (handed bool, err error) {
-	if m.FromMe || m.Chat == nil || m.Sender == "" || m.Kind != chatdb.Plain && m.Kind != chatdb.Edit || m.At.Before(l.cur.Since) || hollow(m) {
+// forwardMessage forwards a message if it is for Hob. handed reports whether it was.
+func (l *listener) forwardMessage(ctx context.Context, m chatdb.Message) (handed bool, err error) {
+	if m.FromMe || m.Chat == nil || m.Sender == "" || m.Kind != chatdb.Plain && m.Kind != chatdb.Edit || m.At.Before(l.cur.Since) || isEmptyMessage(m) {
 		return false, nil
 	}
-	said, err := l.c.ledger.said(ctx, m.GUID)
+	said, err := l.c.ledger.wasSentByHob(ctx, m.GUID)
 	if err != nil || said {
 		return false, err
 	}
@@ -317,7 +317,7 @@ func (l *listener) hear(ctx context.Context, m chatdb.Message) (handed bool, err
 	}
 	if l.own == nil {
 		if l.own, err = l.db.Own(ctx); err != nil {
-			return false, l.c.explain(err)
+			return false, l.c.explainDBError(err)
 		}
 	}
 	chats := []string{m.Chat.Key()}
@@ -325,11 +325,11 @@ func (l *listener) hear(ctx context.Context, m chatdb.Message) (handed bool, err
 	if self { // a message to one of the owner's addresses can come back from another
 		chats = slices.Collect(maps.Keys(l.own))
 	}
-	said, err = l.c.ledger.echo(ctx, chats, what, m, self)
+	said, err = l.c.ledger.isEcho(ctx, chats, what, m, self)
 	if err != nil || said {
 		return false, err
 	}
-	in, ok, err := l.inbound(ctx, m)
+	in, ok, err := l.toInbound(ctx, m)
 	if err != nil || !ok {
 		return false, err
 	}
@@ -338,13 +338,13 @@ func (l *listener) hear(ctx context.Context, m chatdb.Message) (handed bool, err
 		return true, nil
 	}
 	if err == nil {
-		l.c.note(func() { l.c.heard = l.c.opt.Now() })
+		l.c.withLock(func() { l.c.heard = l.c.opt.Now() })
 	}
 	return true, err
 }
 
-// cause is stored with a message for its answer.
-type cause struct {
+// replyContext is stored with a message for its answer.
+type replyContext struct {
 	Chat string `json:"chat"` // the guid of the chat it came in
 }
 
@@ -355,12 +355,14 @@ const undecoded = "[a message that could not be read; it stands in Messages]"
 // so they are separate people with chats of their own.
 const bySMS = "sms:"
 
-// vouched reports whether Apple authenticates the sender on this service.
-func vouched(service string) bool { return service == "iMessage" || service == "iMessageLite" }
+// isVerifiedService reports whether Apple authenticates the sender on this service.
+func isVerifiedService(service string) bool {
+	return service == "iMessage" || service == "iMessageLite"
+}
 
-// inbound converts a message. ok is false if the prefix is missing, or the sender's address
+// toInbound converts a message. ok is false if the prefix is missing, or the sender's address
 // imitates another one.
-func (l *listener) inbound(ctx context.Context, m chatdb.Message) (in channels.Inbound, ok bool, err error) {
+func (l *listener) toInbound(ctx context.Context, m chatdb.Message) (in channels.Inbound, ok bool, err error) {
 	text, meant := m.Text, false
 	if l.c.cfg.Prefix != "" {
 		if text, meant = afterPrefix(text, l.c.cfg.Prefix); !meant {
@@ -371,7 +373,7 @@ func (l *listener) inbound(ctx context.Context, m chatdb.Message) (in channels.I
 		text = undecoded
 	}
 	chat, sender := m.Chat.Key(), m.Sender
-	if !vouched(m.Service) {
+	if !isVerifiedService(m.Service) {
 		if sender = bySMS + sender; !m.Chat.Group {
 			chat = bySMS + chat
 		}
@@ -380,7 +382,7 @@ func (l *listener) inbound(ctx context.Context, m chatdb.Message) (in channels.I
 		l.c.deps.Log.WarnContext(ctx, "message ignored: the sender's address contains lookalike characters", "channel", Name, "sender", sender)
 		return in, false, nil
 	}
-	payload, err := json.Marshal(cause{Chat: m.Chat.GUID})
+	payload, err := json.Marshal(replyContext{Chat: m.Chat.GUID})
 	if err != nil {
 		return in, false, err
 	}
@@ -407,14 +409,14 @@ func (l *listener) inbound(ctx context.Context, m chatdb.Message) (in channels.I
 		in.Mentioned = meant || answer || l.c.named.MatchString(text)
 	}
 	for _, f := range m.Files {
-		in.Files = append(in.Files, l.c.file(f))
+		in.Files = append(in.Files, l.c.toFile(f))
 	}
 	return in, true, nil
 }
 
-// naming returns a pattern for texts that mention Hob as a word, also by the user's name for
+// namePattern returns a pattern for texts that mention Hob as a word, also by the user's name for
 // it.
-func naming(name string) *regexp.Regexp {
+func namePattern(name string) *regexp.Regexp {
 	words := "hob"
 	if name = strings.Join(strings.Fields(name), " "); name != "" {
 		words += "|" + strings.ReplaceAll(regexp.QuoteMeta(name), " ", `\s+`)
@@ -437,9 +439,9 @@ func afterPrefix(text, prefix string) (string, bool) {
 	return strings.TrimSpace(strings.TrimLeft(rest, ":,")), true
 }
 
-// wait waits for a change of the database's log or for the next poll, because no event is
+// waitForChange waits for a change of the database's log or for the next poll, because no event is
 // reported after sleep. A continuously changing log is checked every Glance.
-func (l *listener) wait(ctx context.Context) bool {
+func (l *listener) waitForChange(ctx context.Context) bool {
 	if l.blocked {
 		return channels.Sleep(ctx, l.c.opt.Glance)
 	}

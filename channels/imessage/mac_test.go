@@ -17,8 +17,8 @@ import (
 	"hob/channels"
 	"hob/channels/channelstest"
 	"hob/channels/imessage"
-	"hob/platform/messages/chatdbtest"
-	"hob/platform/osrun"
+	"hob/platform/host/osrun"
+	"hob/platform/pim/messages/chatdbtest"
 )
 
 // mac is a Mac with Messages: osascript, for the scripts of this package, and the

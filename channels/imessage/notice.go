@@ -6,10 +6,10 @@ import (
 	"github.com/fsnotify/fsnotify"
 )
 
-// notice signals writes by Messages: it watches only the database's log. Watching the folder
+// logWatcher signals writes by Messages: it watches only the database's log. Watching the folder
 // or the database would open and close the database on macOS, which releases SQLite's locks on
 // it.
-type notice struct {
+type logWatcher struct {
 	log     string
 	fs      *fsnotify.Watcher // nil: polling only
 	watched bool
@@ -17,19 +17,19 @@ type notice struct {
 	reading sync.WaitGroup
 }
 
-func (n *notice) open(c *Channel) {
+func (n *logWatcher) openWatcher(c *Channel) {
 	fs, err := fsnotify.NewWatcher()
 	if err != nil {
 		c.deps.Log.Info("watching the database failed; polling for new messages", "channel", Name, "error", err)
 		return
 	}
 	n.log, n.fs, n.told = c.cfg.DB+"-wal", fs, make(chan struct{}, 1)
-	n.reading.Go(n.read)
+	n.reading.Go(n.readEvents)
 }
 
-// read consumes fsnotify's events until it is closed: fsnotify may hold its own lock
+// readEvents consumes fsnotify's events until it is closed: fsnotify may hold its own lock
 // meanwhile.
-func (n *notice) read() {
+func (n *logWatcher) readEvents() {
 	for events, errs := n.fs.Events, n.fs.Errors; events != nil || errs != nil; {
 		var more bool
 		select {
@@ -43,34 +43,34 @@ func (n *notice) read() {
 			}
 		}
 		if more {
-			n.tell()
+			n.signalChange()
 		}
 	}
 }
 
-func (n *notice) tell() {
+func (n *logWatcher) signalChange() {
 	select {
 	case n.told <- struct{}{}:
 	default:
 	}
 }
 
-func (n *notice) close() {
+func (n *logWatcher) closeWatcher() {
 	if n.fs != nil {
 		_ = n.fs.Close()
 		n.reading.Wait()
 	}
 }
 
-// watch starts watching the log, if it exists. Each check retries it.
-func (n *notice) watch() {
+// watchLog starts watching the log, if it exists. Each check retries it.
+func (n *logWatcher) watchLog() {
 	if n.fs != nil && !n.watched {
 		n.watched = n.fs.Add(n.log) == nil
 	}
 }
 
-// drop stops watching.
-func (n *notice) drop() {
+// unwatchLog stops watching.
+func (n *logWatcher) unwatchLog() {
 	if n.watched {
 		_ = n.fs.Remove(n.log) // usually already gone
 	}

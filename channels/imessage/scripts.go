@@ -7,18 +7,18 @@ import (
 	"time"
 
 	"hob/channels"
-	"hob/platform/osrun"
+	"hob/platform/host/osrun"
 )
 
 //go:embed scripts/*.applescript
 var sources embed.FS
 
-// messages returns the app. Before macOS 11, which Hob does not support, it was
+// messagesApp returns the app. Before macOS 11, which Hob does not support, it was
 // com.apple.iChat, and participants were buddies.
-func messages() osrun.App { return osrun.App{ID: "com.apple.MobileSMS", Name: "Messages"} }
+func messagesApp() osrun.App { return osrun.App{ID: "com.apple.MobileSMS", Name: "Messages"} }
 
-// script returns one of scripts/ with the shared code.
-func script(file string) osrun.Script {
+// loadScript returns one of scripts/ with the shared code.
+func loadScript(file string) osrun.Script {
 	var parts []string
 	for _, name := range []string{"messages.applescript", file} {
 		b, err := sources.ReadFile("scripts/" + name)
@@ -38,8 +38,8 @@ const (
 	isReady    = "ready.applescript"
 )
 
-func scripts() []osrun.Script {
-	return []osrun.Script{script(toChat), script(toPerson), script(toPerson12), script(isReady)}
+func allScripts() []osrun.Script {
+	return []osrun.Script{loadScript(toChat), loadScript(toPerson), loadScript(toPerson12), loadScript(isReady)}
 }
 
 // scriptWait is longer than the timeout in the scripts, so that the script reports Messages'
@@ -54,8 +54,8 @@ type request struct {
 	File    string `json:"filePath"`
 }
 
-func (c *Channel) run(ctx context.Context, file string, in request) error {
-	return c.deps.Scripts.Run(ctx, osrun.Call{Script: script(file), App: messages(), In: in, Write: true, Wait: scriptWait}, nil)
+func (c *Channel) runScript(ctx context.Context, file string, in request) error {
+	return c.deps.Scripts.Run(ctx, osrun.Call{Script: loadScript(file), App: messagesApp(), In: in, Write: true, Wait: scriptWait}, nil)
 }
 
 // Errors of osascript about unknown terms of an app's dictionary.
@@ -79,10 +79,10 @@ func (c *Channel) handOver(ctx context.Context, t target, in request) error {
 	}
 	if t.guid != "" {
 		in.Target = t.guid
-		err := c.run(ctx, toChat, in)
+		err := c.runScript(ctx, toChat, in)
 		// Messages does not know this chat id from the database: the person can be reached
 		// anyway. No other group is ever tried.
-		if t.group || osrun.KindOf(err) != osrun.NotFound || osrun.Uncertain(err) {
+		if t.group || osrun.KindOf(err) != osrun.NotFound || osrun.IsUncertain(err) {
 			return err
 		}
 		c.deps.Log.InfoContext(ctx, "chat id unknown to Messages; sending to the person", "channel", Name)
@@ -92,18 +92,18 @@ func (c *Channel) handOver(ctx context.Context, t target, in request) error {
 	if c.old.Load() {
 		file = toPerson12
 	}
-	err := c.run(ctx, file, in)
+	err := c.runScript(ctx, file, in)
 	if unknownWord(err) && file == toPerson {
-		if err = c.run(ctx, toPerson12, in); !unknownWord(err) {
+		if err = c.runScript(ctx, toPerson12, in); !unknownWord(err) {
 			c.old.Store(true)
 		}
 	}
 	return err
 }
 
-// classify returns the error of a script with its class.
-func (c *Channel) classify(t target, err error) error {
-	e := &channels.Error{Class: channels.Temporary, MaybeSent: osrun.Uncertain(err), Err: err}
+// classifyScriptError returns the error of a script with its class.
+func (c *Channel) classifyScriptError(t target, err error) error {
+	e := &channels.Error{Class: channels.Temporary, MaybeSent: osrun.IsUncertain(err), Err: err}
 	switch osrun.KindOf(err) {
 	case osrun.Denied, osrun.PolicyBlocked:
 		e.Class = channels.Unauthorised

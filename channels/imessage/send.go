@@ -10,9 +10,9 @@ import (
 	"time"
 
 	"hob/channels"
-	"hob/platform/markup"
-	"hob/platform/messages/chatdb"
-	"hob/platform/osrun"
+	"hob/platform/host/osrun"
+	"hob/platform/pim/messages/chatdb"
+	"hob/platform/text/markup"
 )
 
 // target is the destination of a text.
@@ -23,9 +23,9 @@ type target struct {
 	group   bool
 }
 
-// resolve returns the chat of a delivery: that of the answered message, else the chat of this
+// resolveTarget returns the chat of a delivery: that of the answered message, else the chat of this
 // name used last.
-func (c *Channel) resolve(ctx context.Context, db *chatdb.DB, d channels.Delivery) (target, error) {
+func (c *Channel) resolveTarget(ctx context.Context, db *chatdb.DB, d channels.Delivery) (target, error) {
 	key := chatdb.Handle(d.Chat, "")
 	list, err := db.Find(ctx, key)
 	if err == nil && len(list) == 0 && strings.Contains(d.Chat, ";") {
@@ -33,18 +33,18 @@ func (c *Channel) resolve(ctx context.Context, db *chatdb.DB, d channels.Deliver
 		list, err = db.Find(ctx, key)
 	}
 	if err != nil {
-		return target{}, c.explain(err)
+		return target{}, c.explainDBError(err)
 	}
 	// A direct chat with a group's name belongs to nobody, and a group named like a person's
 	// address is not that person.
 	group := !isAddress(key) && slices.ContainsFunc(list, func(one chatdb.Chat) bool { return one.Group })
 	list = slices.DeleteFunc(list, func(one chatdb.Chat) bool { return one.Group != group })
 	if strings.HasPrefix(d.Chat, bySMS) {
-		if sms := slices.DeleteFunc(slices.Clone(list), func(one chatdb.Chat) bool { return vouched(one.Service) }); len(sms) > 0 {
+		if sms := slices.DeleteFunc(slices.Clone(list), func(one chatdb.Chat) bool { return isVerifiedService(one.Service) }); len(sms) > 0 {
 			list = sms
 		}
 	}
-	var from cause
+	var from replyContext
 	_ = json.Unmarshal(d.Cause, &from) // none, or from another
 	for _, one := range list {
 		if one.GUID == from.Chat {
@@ -75,8 +75,8 @@ type item struct {
 
 func fileText(name string) string { return "file:" + name }
 
-// items returns the parts of a delivery. Messages accepts one at a time.
-func items(d channels.Delivery) []item {
+// splitItems returns the parts of a delivery. Messages accepts one at a time.
+func splitItems(d channels.Delivery) []item {
 	var out []item
 	if text := markup.Plain(d.Markdown()); strings.TrimSpace(text) != "" {
 		out = append(out, item{key: d.ID, text: text})
@@ -93,17 +93,17 @@ func (c *Channel) Send(ctx context.Context, d channels.Delivery) (channels.Recei
 	if c.deps.Scripts == nil {
 		return channels.Receipt{}, channels.Errorf(channels.Unsupported, "imessage: automation of apps is switched off")
 	}
-	db, err := c.open(ctx)
+	db, err := c.openDatabase(ctx)
 	if err != nil {
 		return channels.Receipt{}, err
 	}
 	defer func() { _ = db.Close() }()
-	t, err := c.resolve(ctx, db, d)
+	t, err := c.resolveTarget(ctx, db, d)
 	if err != nil {
 		return channels.Receipt{}, err
 	}
 	var r channels.Receipt
-	for i, it := range items(d) {
+	for i, it := range splitItems(d) {
 		guid, err := c.sendOne(ctx, db, t, it)
 		if err != nil {
 			return r, err
@@ -117,7 +117,7 @@ func (c *Channel) Send(ctx context.Context, d channels.Delivery) (channels.Recei
 
 // sendOne sends one item and checks the result in the database.
 func (c *Channel) sendOne(ctx context.Context, db *chatdb.DB, t target, it item) (string, error) {
-	e, known, err := c.ledger.get(ctx, it.key)
+	e, known, err := c.ledger.lookupEntry(ctx, it.key)
 	switch {
 	case err != nil:
 		return "", err
@@ -126,50 +126,50 @@ func (c *Channel) sendOne(ctx context.Context, db *chatdb.DB, t target, it item)
 	}
 	last, _, err := db.Last(ctx)
 	if err != nil {
-		return "", c.explain(err)
+		return "", c.explainDBError(err)
 	}
 	in := request{Body: it.text}
 	if it.file.Path != "" {
 		in.Body = ""
-		if in.File, err = c.stage(it.file); err != nil {
+		if in.File, err = c.stageFile(it.file); err != nil {
 			return "", err
 		}
-		c.tidy()
+		c.removeStaleFiles()
 	}
-	e = entry{Key: it.key, Chat: hash(t.key), Text: hash(same(it.text)), Long: isLong(it.text), Before: last.RowID, At: c.opt.Now().UTC(), State: begun}
-	if err := c.ledger.put(ctx, e); err != nil { // before the echo can come
+	e = entry{Key: it.key, Chat: hashText(t.key), Text: hashText(comparableText(it.text)), Long: isLong(it.text), Before: last.RowID, At: c.opt.Now().UTC(), State: begun}
+	if err := c.ledger.putEntry(ctx, e); err != nil { // before the echo can come
 		return "", err
 	}
 	if err := c.handOver(ctx, t, in); err != nil {
-		return c.unsure(ctx, db, t, it, e, err)
+		return c.resolveFailedScript(ctx, db, t, it, e, err)
 	}
 	e.State = pending // from here on it is never
-	if err := c.ledger.put(context.WithoutCancel(ctx), e); err != nil {
+	if err := c.ledger.putEntry(context.WithoutCancel(ctx), e); err != nil {
 		return "", &channels.Error{MaybeSent: true, Err: err}
 	}
-	return c.verify(ctx, db, t, it, e)
+	return c.awaitSentRow(ctx, db, t, it, e)
 }
 
-// unsure handles a script that failed: it may have sent the item anyway.
-func (c *Channel) unsure(ctx context.Context, db *chatdb.DB, t target, it item, e entry, failed error) (string, error) {
-	if !osrun.Uncertain(failed) {
-		if err := c.ledger.forget(context.WithoutCancel(ctx), e); err != nil {
+// resolveFailedScript handles a script that failed: it may have sent the item anyway.
+func (c *Channel) resolveFailedScript(ctx context.Context, db *chatdb.DB, t target, it item, e entry, failed error) (string, error) {
+	if !osrun.IsUncertain(failed) {
+		if err := c.ledger.removeEntry(context.WithoutCancel(ctx), e); err != nil {
 			return "", err
 		}
-		return "", c.classify(t, failed)
+		return "", c.classifyScriptError(t, failed)
 	}
 	look, cancel := context.WithTimeout(context.WithoutCancel(ctx), time.Second)
 	defer cancel()
-	if found, err := c.search(look, db, t, it, e); err == nil && found.row.GUID != "" && found.row.Error == 0 {
+	if found, err := c.searchSent(look, db, t, it, e); err == nil && found.row.GUID != "" && found.row.Error == 0 {
 		e.State, e.GUID = done, found.row.GUID
-		return e.GUID, c.ledger.put(look, e)
+		return e.GUID, c.ledger.putEntry(look, e)
 	}
 	e.State = uncertain
-	err := c.classify(t, failed)
+	err := c.classifyScriptError(t, failed)
 	if x, ok := errors.AsType[*channels.Error](err); ok {
 		x.MaybeSent = true
 	}
-	return "", errors.Join(err, c.ledger.put(look, e))
+	return "", errors.Join(err, c.ledger.putEntry(look, e))
 }
 
 // How often the database is checked for a sent item, and how long a row may stay without a
@@ -179,13 +179,13 @@ const (
 	rowWait    = 3 * time.Second
 )
 
-// verify waits for the row of a sent item. A missing row is no failure: Messages accepted the
+// awaitSentRow waits for the row of a sent item. A missing row is no failure: Messages accepted the
 // item, and a resend would duplicate it.
-func (c *Channel) verify(ctx context.Context, db *chatdb.DB, t target, it item, e entry) (string, error) {
+func (c *Channel) awaitSentRow(ctx context.Context, db *chatdb.DB, t target, it item, e entry) (string, error) {
 	deadline := time.Now().Add(c.opt.Verify)
 	var firstSeen time.Time
 	for {
-		found, err := c.search(ctx, db, t, it, e)
+		found, err := c.searchSent(ctx, db, t, it, e)
 		row, over := found.row, time.Now().After(deadline)
 		if row.GUID != "" && firstSeen.IsZero() {
 			firstSeen = time.Now()
@@ -198,19 +198,19 @@ func (c *Channel) verify(ctx context.Context, db *chatdb.DB, t target, it item, 
 		case err != nil:
 			c.deps.Log.WarnContext(ctx, "finding a sent message failed", "channel", Name, "error", err)
 		case found.astray:
-			return "", c.failed(ctx, e, "Messages put it into a chat other than the group; send a message to the group once in Messages, then try again")
+			return "", c.recordFailure(ctx, e, "Messages put it into a chat other than the group; send a message to the group once in Messages, then try again")
 		case row.Error != 0 && settled:
-			return "", c.failed(ctx, e, fmt.Sprintf("Messages could not deliver it (error %d); check whether %s can be reached by %s", row.Error, t.key, row.Service))
+			return "", c.recordFailure(ctx, e, fmt.Sprintf("Messages could not deliver it (error %d); check whether %s can be reached by %s", row.Error, t.key, row.Service))
 		case row.Error == 0 && (settled || row.GUID != "" && (row.Sent || row.Delivered)):
 			e.State, e.GUID = done, row.GUID
-			c.note(func() { c.pending = 0 })
-			return e.GUID, c.ledger.put(ctx, e)
+			c.withLock(func() { c.pending = 0 })
+			return e.GUID, c.ledger.putEntry(ctx, e)
 		}
 		if over {
 			if found.ghost {
-				return "", c.failed(ctx, e, "Messages sent nothing and left an empty row; open Messages and check that it is signed in and that "+t.key+" can receive messages")
+				return "", c.recordFailure(ctx, e, "Messages sent nothing and left an empty row; open Messages and check that it is signed in and that "+t.key+" can receive messages")
 			}
-			c.note(func() { c.pending++ })
+			c.withLock(func() { c.pending++ })
 			c.deps.Log.WarnContext(ctx, "text accepted by Messages but not visible yet", "channel", Name)
 			return "", nil
 		}
@@ -220,26 +220,26 @@ func (c *Channel) verify(ctx context.Context, db *chatdb.DB, t target, it item, 
 	}
 }
 
-// failed records an item that did not arrive.
-func (c *Channel) failed(ctx context.Context, e entry, why string) error {
-	if err := c.ledger.forget(ctx, e); err != nil {
+// recordFailure records an item that did not arrive.
+func (c *Channel) recordFailure(ctx context.Context, e entry, why string) error {
+	if err := c.ledger.removeEntry(ctx, e); err != nil {
 		return err
 	}
 	return channels.Errorf(channels.Permanent, "imessage: %s", why)
 }
 
-// found is the database's record of a sent item.
-type found struct {
+// sentRow is the database's record of a sent item.
+type sentRow struct {
 	row    chatdb.Message
 	astray bool // it is in a direct chat
 	ghost  bool // an empty row for that person without a chat
 }
 
-// search searches the rows added since a send began.
-func (c *Channel) search(ctx context.Context, db *chatdb.DB, t target, it item, e entry) (found, error) {
-	var out found
+// searchSent searches the rows added since a send began.
+func (c *Channel) searchSent(ctx context.Context, db *chatdb.DB, t target, it item, e entry) (sentRow, error) {
+	var out sentRow
 	if db.Stale() { // an outdated copy
-		fresh, err := c.open(ctx)
+		fresh, err := c.openDatabase(ctx)
 		if err != nil {
 			return out, err
 		}
@@ -249,7 +249,7 @@ func (c *Channel) search(ctx context.Context, db *chatdb.DB, t target, it item, 
 	for after := e.Before; ; {
 		list, next, err := db.All(ctx, after, page)
 		if err != nil {
-			return out, c.explain(err)
+			return out, c.explainDBError(err)
 		}
 		for _, m := range list {
 			if !m.FromMe {
@@ -259,10 +259,10 @@ func (c *Channel) search(ctx context.Context, db *chatdb.DB, t target, it item, 
 				out.ghost = out.ghost || !t.group && m.Handle == t.key && m.Text == "" && len(m.Files) == 0 && !m.Undecodable
 				continue
 			}
-			if !matches(m, it) || m.Chat.Key() != t.key {
+			if !matchesItem(m, it) || m.Chat.Key() != t.key {
 				continue
 			}
-			said, err := c.ledger.said(ctx, m.GUID)
+			said, err := c.ledger.wasSentByHob(ctx, m.GUID)
 			switch {
 			case err != nil:
 				return out, err
@@ -281,12 +281,12 @@ func (c *Channel) search(ctx context.Context, db *chatdb.DB, t target, it item, 
 	}
 }
 
-// matches reports whether a row is this text or file.
-func matches(m chatdb.Message, it item) bool {
+// matchesItem reports whether a row is this text or file.
+func matchesItem(m chatdb.Message, it item) bool {
 	if it.file.Path != "" {
 		return len(m.Files) > 0 && (m.Text == "" || m.Files[0].Name == fileName(it.file.Name))
 	}
-	return same(m.Text) == same(it.text)
+	return comparableText(m.Text) == comparableText(it.text)
 }
 
 // settleFor is how long an unknown outcome stays open: Messages may still run an Apple event
@@ -296,21 +296,21 @@ const settleFor = 10 * time.Minute
 // lookBack is how many rows are searched for a delivery without an entry.
 const lookBack = 500
 
-// Find implements channels.Finder.
+// Find implements channels.DeliveryFinder.
 func (c *Channel) Find(ctx context.Context, d channels.Delivery) (channels.Receipt, bool, error) {
-	db, err := c.open(ctx)
+	db, err := c.openDatabase(ctx)
 	if err != nil {
 		return channels.Receipt{}, false, err
 	}
 	defer func() { _ = db.Close() }()
-	t, err := c.resolve(ctx, db, d)
+	t, err := c.resolveTarget(ctx, db, d)
 	if err != nil {
 		return channels.Receipt{}, false, err
 	}
 	var r channels.Receipt
-	list := items(d)
+	list := splitItems(d)
 	for i, it := range list {
-		guid, there, err := c.find(ctx, db, t, it, d.CreatedAt)
+		guid, there, err := c.findSent(ctx, db, t, it, d.CreatedAt)
 		if err != nil || !there {
 			return channels.Receipt{}, false, err
 		}
@@ -321,9 +321,9 @@ func (c *Channel) Find(ctx context.Context, d channels.Delivery) (channels.Recei
 	return r, len(list) > 0, nil
 }
 
-// find looks up one item: in the ledger, then in the database.
-func (c *Channel) find(ctx context.Context, db *chatdb.DB, t target, it item, since time.Time) (string, bool, error) {
-	e, known, err := c.ledger.get(ctx, it.key)
+// findSent looks up one item: in the ledger, then in the database.
+func (c *Channel) findSent(ctx context.Context, db *chatdb.DB, t target, it item, since time.Time) (string, bool, error) {
+	e, known, err := c.ledger.lookupEntry(ctx, it.key)
 	if err != nil {
 		return "", false, err
 	}
@@ -333,22 +333,22 @@ func (c *Channel) find(ctx context.Context, db *chatdb.DB, t target, it item, si
 	if !known {
 		last, _, err := db.Last(ctx)
 		if err != nil {
-			return "", false, c.explain(err)
+			return "", false, c.explainDBError(err)
 		}
 		e = entry{Key: it.key, Before: max(0, last.RowID-lookBack)}
 	}
-	got, err := c.search(ctx, db, t, it, e)
+	got, err := c.searchSent(ctx, db, t, it, e)
 	switch {
 	case err != nil:
 		return "", false, err
 	case got.row.GUID != "" && got.row.Error == 0 && (known || !got.row.At.Before(since.Add(-skew))):
 		if known {
 			e.State, e.GUID = done, got.row.GUID
-			err = c.ledger.put(ctx, e)
+			err = c.ledger.putEntry(ctx, e)
 		}
 		return got.row.GUID, true, err
 	case got.row.Error != 0 && known: // not delivered
-		return "", false, c.ledger.forget(ctx, e)
+		return "", false, c.ledger.removeEntry(ctx, e)
 	case known && e.State == pending:
 		return "", true, nil
 	}

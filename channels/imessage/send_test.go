@@ -15,7 +15,7 @@ import (
 	"hob/channels"
 	"hob/channels/channelstest"
 	"hob/channels/imessage"
-	"hob/platform/messages/chatdbtest"
+	"hob/platform/pim/messages/chatdbtest"
 )
 
 func delivery(id, chat, text string) channels.Delivery {

@@ -1,7 +1,7 @@
 // Package notes implements a channel on a folder of notes ("Hob"): a note whose title, or
 // first line, begins with "#hob " is a message, and Hob's texts become new notes there. The
 // notes are those of the Notes app, or a folder of Markdown files (platform/pim);
-// platform/pim/echo polls them.
+// platform/pim/listfeed polls them.
 //
 // A note is received once: later changes are ignored. A folder does not tell who writes, so it
 // must be paired: the owner writes the code into it ("#hob 2345A-BCDEF"), and from then on
@@ -21,9 +21,9 @@ import (
 	"time"
 
 	"hob/channels"
-	"hob/platform/markup"
 	"hob/platform/pim"
-	"hob/platform/pim/echo"
+	"hob/platform/pim/listfeed"
+	"hob/platform/text/markup"
 )
 
 // Name is the name of the channel and its section.
@@ -66,7 +66,7 @@ type Options struct {
 // Channel is one folder.
 type Channel struct {
 	conf Config
-	spot echo.Spot[pim.Folders]
+	spot listfeed.Location[pim.Folders]
 	log  *slog.Logger
 }
 
@@ -76,13 +76,13 @@ func New(c Config, deps channels.Deps, o Options) (*Channel, error) {
 	if len([]rune(c.Folder)) > 100 || strings.ContainsAny(c.Folder, "\n\r") {
 		return nil, errors.New("folder must be the name of one folder of notes, at most 100 characters")
 	}
-	ch := &Channel{conf: c, log: cmp.Or(deps.Log, slog.New(slog.DiscardHandler)), spot: echo.Spot[pim.Folders]{
+	ch := &Channel{conf: c, log: cmp.Or(deps.Log, slog.New(slog.DiscardHandler)), spot: listfeed.Location[pim.Folders]{
 		Channel: Name, Kind: "folder", Name: c.Folder, Account: c.Account, Remedy: "set notes_folder in [pim] to a folder of Markdown files, or use a Mac",
-		All: func() []pim.Folders { return echo.Only[pim.Folders](deps.Notes) }, // Outlook has the one folder that it has
+		All: func() []pim.Folders { return listfeed.Only[pim.Folders](deps.Notes) }, // Outlook has the one folder that it has
 	}}
-	ch.spot.Listen(echo.Options{
+	ch.spot.Listen(listfeed.Options{
 		Keep: deps.Keep, Log: ch.log, Every: cmp.Or(o.Every, time.Minute), Settle: cmp.Or(o.Settle, 20*time.Second),
-	}, func(f pim.Folders) echo.Place { return place{f, c.Folder} })
+	}, func(f pim.Folders) listfeed.Source { return noteSource{f, c.Folder} })
 	return ch, nil
 }
 
@@ -105,50 +105,50 @@ func (c *Channel) Test(ctx context.Context) (string, error) {
 	})
 }
 
-// place adapts an app or a folder of files to the poller.
-type place struct {
+// noteSource adapts an app or a folder of files to the poller.
+type noteSource struct {
 	pim.Folders
 	folder string
 }
 
-// Entries implements echo.Place: the notes with the prefix. A note stays the same one
+// Entries implements listfeed.Source: the notes with the prefix. A note stays the same one
 // whatever becomes of its text.
-func (p place) Entries(ctx context.Context) ([]echo.Entry, error) {
+func (p noteSource) Entries(ctx context.Context) ([]listfeed.Entry, error) {
 	found, err := p.FindInFolder(ctx, p.folder, prefix, most)
-	var out []echo.Entry
+	var out []listfeed.Entry
 	for _, n := range found {
-		if _, asks := question(n); asks {
-			out = append(out, p.entry(n))
+		if _, asks := questionText(n); asks {
+			out = append(out, p.noteEntry(n))
 		}
 	}
 	return out, err
 }
 
-func (p place) entry(n pim.Note) echo.Entry {
-	return echo.Entry{
-		Ref: n.Ref, List: n.FolderID, Key: fmt.Sprintf("%x", echo.Digest("note", p.Name(), n.Ref)), State: n.Changed.UTC().Format(time.RFC3339Nano),
+func (p noteSource) noteEntry(n pim.Note) listfeed.Entry {
+	return listfeed.Entry{
+		Ref: n.Ref, List: n.FolderID, Key: fmt.Sprintf("%x", listfeed.Digest("note", p.Name(), n.Ref)), State: n.Changed.UTC().Format(time.RFC3339Nano),
 		Texts: []string{n.Title, n.Text}, At: n.Changed, Shared: n.Shared,
 	}
 }
 
-// question returns the text of a note without the prefix.
-func question(n pim.Note) (string, bool) {
+// questionText returns the text of a note without the prefix.
+func questionText(n pim.Note) (string, bool) {
 	body := strings.TrimSpace(n.Text)
 	first, rest, _ := strings.Cut(body, "\n")
-	if after, ok := after(n.Title); ok {
+	if after, ok := cutPrefix(n.Title); ok {
 		if strings.TrimSpace(first) == strings.TrimSpace(n.Title) { // the Notes app: the first line is the title
 			body = rest
 		}
 		return strings.TrimSpace(after + "\n" + strings.TrimSpace(body)), true
 	}
-	if after, ok := after(first); ok {
+	if after, ok := cutPrefix(first); ok {
 		return strings.TrimSpace(after + "\n" + rest), true
 	}
 	return "", false
 }
 
-// after returns the text after the prefix.
-func after(line string) (string, bool) {
+// cutPrefix returns the text after the prefix.
+func cutPrefix(line string) (string, bool) {
 	line = strings.TrimSpace(line)
 	if len(line) < len(prefix) || !strings.EqualFold(line[:len(prefix)], prefix) {
 		return "", false
@@ -159,32 +159,32 @@ func after(line string) (string, bool) {
 
 // Run implements channels.Channel: it polls the folder.
 func (c *Channel) Run(ctx context.Context, r channels.Receiver) error {
-	return c.spot.Ear.Run(ctx, func(ctx context.Context, p echo.Place, x echo.Entry) (echo.Taken, error) {
-		in := p.(place) // there are no others
+	return c.spot.Ear.Run(ctx, func(ctx context.Context, p listfeed.Source, x listfeed.Entry) (listfeed.Taken, error) {
+		in := p.(noteSource) // there are no others
 		whole, err := in.ReadNote(ctx, x.Ref)
 		if err != nil { // perhaps at the next look
 			c.log.Warn("reading a note failed", "place", p.Name(), "error", err)
-			return echo.NotYet, ctx.Err()
+			return listfeed.NotYet, ctx.Err()
 		}
-		now := in.entry(whole)
-		text, asks := question(whole)
+		now := in.noteEntry(whole)
+		text, asks := questionText(whole)
 		switch {
 		case now.State != x.State || !asks || text == "": // it is being written
-			return echo.NotYet, nil
+			return listfeed.NotYet, nil
 		case now.Shared:
-			return echo.Never, nil
+			return listfeed.Never, nil
 		}
 		if own, err := c.spot.Ear.Own(ctx, now); own || err != nil {
-			return echo.Never, err
+			return listfeed.Never, err
 		}
 		_, err = r.Receive(ctx, channels.Inbound{
-			Chat: p.Name(), ChatName: c.conf.Folder, Sender: echo.Whose("folder", p, now, c.conf.Folder), SenderName: "the folder " + c.conf.Folder,
-			Text: echo.Short(text), Key: x.Key, At: x.At, Unknown: !c.conf.Private,
+			Chat: p.Name(), ChatName: c.conf.Folder, Sender: listfeed.SenderOf("folder", p, now, c.conf.Folder), SenderName: "the folder " + c.conf.Folder,
+			Text: listfeed.Short(text), Key: x.Key, At: x.At, Unknown: !c.conf.Private,
 		})
 		if errors.Is(err, channels.ErrStranger) { // the folder is not paired
-			return echo.Never, nil
+			return listfeed.Never, nil
 		}
-		return echo.Heard, err
+		return listfeed.Heard, err
 	})
 }
 
@@ -198,20 +198,20 @@ func (c *Channel) Send(ctx context.Context, d channels.Delivery) (channels.Recei
 	case channels.Question, channels.Reply, channels.Notice:
 	}
 	said := markup.Plain(d.Markdown())
-	ref, err := c.spot.Say(ctx, d.Chat, d.Kind == channels.Question, func(p pim.Folders, key echo.Key) (pim.Receipt, error) {
+	ref, err := c.spot.Say(ctx, d.Chat, d.Kind == channels.Question, func(p pim.Folders, key listfeed.Key) (pim.Receipt, error) {
 		// The text begins with words of Hob's own: it can begin with no prefix.
-		return p.CreateNote(ctx, pim.Note{Title: "Re: " + echo.Title(said, maxTitle), Text: key.With(heading+"\n\n"+said, d.ID), Folder: c.conf.Folder})
+		return p.CreateNote(ctx, pim.Note{Title: "Re: " + listfeed.Title(said, maxTitle), Text: key.With(heading+"\n\n"+said, d.ID), Folder: c.conf.Folder})
 	})
-	return channels.Receipt{ID: ref}, classified(err)
+	return channels.Receipt{ID: ref}, classifyError(err)
 }
 
-// classified is an error of Say with its class.
-func classified(err error) error {
+// classifyError is an error of Say with its class.
+func classifyError(err error) error {
 	if err == nil {
 		return nil
 	}
 	out := channels.Errorf(channels.Temporary, "%w", err)
-	if out.MaybeSent = errors.Is(err, echo.ErrUncertain); echo.Lasting(err) {
+	if out.MaybeSent = errors.Is(err, listfeed.ErrUncertain); listfeed.Lasting(err) {
 		out.Class = channels.Permanent
 	}
 	return out
@@ -222,9 +222,9 @@ const (
 	maxTitle = 60
 )
 
-// Find implements channels.Finder.
+// Find implements channels.DeliveryFinder.
 func (c *Channel) Find(ctx context.Context, d channels.Delivery) (channels.Receipt, bool, error) {
-	ref, err := c.spot.Find(ctx, d.Chat, func(p pim.Folders, key echo.Key) (string, error) {
+	ref, err := c.spot.Find(ctx, d.Chat, func(p pim.Folders, key listfeed.Key) (string, error) {
 		found, err := p.FindInFolder(ctx, c.conf.Folder, key.Name(d.ID), 1)
 		if len(found) > 0 {
 			return found[0].Ref, nil

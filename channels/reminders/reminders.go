@@ -1,7 +1,7 @@
 // Package reminders implements a channel on a list of reminders ("Hob"): a new reminder is a
 // message, which is completed once it is accepted; Hob's texts become new reminders there. The
 // lists are those of the Reminders app and of CalDAV accounts (platform/pim);
-// platform/pim/echo polls them.
+// platform/pim/listfeed polls them.
 //
 // A list does not tell who writes, so it must be paired: the owner writes the code into it,
 // and from then on its reminders count as the owner's. A list that the server reports as
@@ -21,9 +21,9 @@ import (
 	"time"
 
 	"hob/channels"
-	"hob/platform/markup"
 	"hob/platform/pim"
-	"hob/platform/pim/echo"
+	"hob/platform/pim/listfeed"
+	"hob/platform/text/markup"
 )
 
 // Name is the name of the channel and its section.
@@ -61,7 +61,7 @@ type Options struct {
 // Channel is one list.
 type Channel struct {
 	conf Config
-	spot echo.Spot[pim.Lists]
+	spot listfeed.Location[pim.Lists]
 }
 
 // New validates the configuration; it reads nothing.
@@ -70,13 +70,13 @@ func New(c Config, deps channels.Deps, o Options) (*Channel, error) {
 	if len([]rune(c.List)) > 100 || strings.ContainsAny(c.List, "\n\r") {
 		return nil, errors.New("list must be the name of one list of reminders, at most 100 characters")
 	}
-	ch := &Channel{conf: c, spot: echo.Spot[pim.Lists]{
+	ch := &Channel{conf: c, spot: listfeed.Location[pim.Lists]{
 		Channel: Name, Kind: "list", Name: c.List, Account: c.Account, Remedy: "add an account with CalDAV (hob account add), or use a Mac",
-		All: func() []pim.Lists { return echo.Only[pim.Lists](deps.Lists) }, // Outlook has the one list that it has
+		All: func() []pim.Lists { return listfeed.Only[pim.Lists](deps.Lists) }, // Outlook has the one list that it has
 	}}
-	ch.spot.Listen(echo.Options{
+	ch.spot.Listen(listfeed.Options{
 		Keep: deps.Keep, Log: cmp.Or(deps.Log, slog.New(slog.DiscardHandler)), Every: cmp.Or(o.Every, time.Minute), Settle: cmp.Or(o.Settle, 10*time.Second),
-	}, func(l pim.Lists) echo.Place { return place{l, c.List} })
+	}, func(l pim.Lists) listfeed.Source { return reminderSource{l, c.List} })
 	return ch, nil
 }
 
@@ -97,16 +97,16 @@ func (c *Channel) Test(ctx context.Context) (string, error) {
 	})
 }
 
-// place adapts an account or app to the poller.
-type place struct {
+// reminderSource adapts an account or app to the poller.
+type reminderSource struct {
 	pim.Lists
 	list string
 }
 
-// Entries implements echo.Place: the open reminders, and repeating ones when they are due.
-func (p place) Entries(ctx context.Context) ([]echo.Entry, error) {
+// Entries implements listfeed.Source: the open reminders, and repeating ones when they are due.
+func (p reminderSource) Entries(ctx context.Context) ([]listfeed.Entry, error) {
 	found, err := p.FindInList(ctx, p.list, false)
-	var out []echo.Entry
+	var out []listfeed.Entry
 	for _, r := range found {
 		if r.Done || strings.TrimSpace(r.Title+r.Notes) == "" || r.Repeat && (r.Due.IsZero() || r.Due.After(time.Now())) {
 			continue
@@ -115,40 +115,40 @@ func (p place) Entries(ctx context.Context) ([]echo.Entry, error) {
 		if r.Repeat {
 			parts = append(parts, r.Due.UTC().Format(time.RFC3339))
 		}
-		out = append(out, echo.Entry{
-			Ref: r.Ref, List: r.ListID, Key: hexOf(parts...), Texts: []string{r.Title, r.Notes}, Text: text(r), Shared: r.Shared,
+		out = append(out, listfeed.Entry{
+			Ref: r.Ref, List: r.ListID, Key: hexOf(parts...), Texts: []string{r.Title, r.Notes}, Text: reminderText(r), Shared: r.Shared,
 		})
 	}
 	return out, err
 }
 
-// Tick implements echo.Ticker.
-func (p place) Tick(ctx context.Context, ref string) error {
+// Tick implements listfeed.Completer.
+func (p reminderSource) Tick(ctx context.Context, ref string) error {
 	_, err := p.CompleteReminder(ctx, ref)
 	return err
 }
 
 func hexOf(parts ...string) string {
-	d := echo.Digest(parts...)
+	d := listfeed.Digest(parts...)
 	return hex.EncodeToString(d[:])
 }
 
 // Run implements channels.Channel: it polls the list.
 func (c *Channel) Run(ctx context.Context, r channels.Receiver) error {
-	return c.spot.Ear.Run(ctx, func(ctx context.Context, p echo.Place, x echo.Entry) (echo.Taken, error) {
+	return c.spot.Ear.Run(ctx, func(ctx context.Context, p listfeed.Source, x listfeed.Entry) (listfeed.Taken, error) {
 		_, err := r.Receive(ctx, channels.Inbound{
-			Chat: p.Name(), ChatName: c.conf.List, Sender: echo.Whose("list", p, x, c.conf.List), SenderName: "the list " + c.conf.List,
-			Text: echo.Short(x.Text), Key: x.Key, At: x.At, Unknown: !c.conf.Private,
+			Chat: p.Name(), ChatName: c.conf.List, Sender: listfeed.SenderOf("list", p, x, c.conf.List), SenderName: "the list " + c.conf.List,
+			Text: listfeed.Short(x.Text), Key: x.Key, At: x.At, Unknown: !c.conf.Private,
 		})
 		if errors.Is(err, channels.ErrStranger) { // not paired
-			return echo.Never, nil
+			return listfeed.Never, nil
 		}
-		return echo.Heard, err
+		return listfeed.Heard, err
 	})
 }
 
-// text returns the text of a reminder.
-func text(r pim.Reminder) string {
+// reminderText returns the text of a reminder.
+func reminderText(r pim.Reminder) string {
 	out := strings.TrimSpace(r.Title)
 	if n := strings.TrimSpace(r.Notes); n != "" {
 		out = strings.TrimSpace(out + "\n\n" + n)
@@ -173,26 +173,26 @@ func (c *Channel) Send(ctx context.Context, d channels.Delivery) (channels.Recei
 	case channels.Question, channels.Reply, channels.Notice:
 	}
 	said := markup.Plain(d.Markdown())
-	ref, err := c.spot.Say(ctx, d.Chat, d.Kind == channels.Question, func(p pim.Lists, key echo.Key) (pim.Receipt, error) {
+	ref, err := c.spot.Say(ctx, d.Chat, d.Kind == channels.Question, func(p pim.Lists, key listfeed.Key) (pim.Receipt, error) {
 		return p.CreateReminder(ctx, pim.Reminder{
-			UID: "hob-" + hexOf(d.ID) + "@hob", Title: "Hob: " + echo.Title(said, maxTitle), Notes: key.With(said, d.ID), List: c.conf.List,
+			UID: "hob-" + hexOf(d.ID) + "@hob", Title: "Hob: " + listfeed.Title(said, maxTitle), Notes: key.With(said, d.ID), List: c.conf.List,
 		})
 	})
-	return channels.Receipt{ID: ref}, classified(err)
+	return channels.Receipt{ID: ref}, classifyError(err)
 }
 
 const maxTitle = 80
 
-// classified returns an error of Say with its class.
-func classified(err error) error {
+// classifyError returns an error of Say with its class.
+func classifyError(err error) error {
 	if err == nil {
 		return nil
 	}
 	out := channels.Errorf(channels.Temporary, "%w", err)
-	out.MaybeSent = errors.Is(err, echo.ErrUncertain)
+	out.MaybeSent = errors.Is(err, listfeed.ErrUncertain)
 	busy, waits := errors.AsType[*pim.BusyError](err)
 	switch {
-	case echo.Lasting(err):
+	case listfeed.Lasting(err):
 		out.Class = channels.Permanent
 	case errors.Is(err, pim.ErrSignIn):
 		out = channels.Errorf(channels.Unauthorised, "%w; set a new password for the account", err)
@@ -202,9 +202,9 @@ func classified(err error) error {
 	return out
 }
 
-// Find implements channels.Finder.
+// Find implements channels.DeliveryFinder.
 func (c *Channel) Find(ctx context.Context, d channels.Delivery) (channels.Receipt, bool, error) {
-	ref, err := c.spot.Find(ctx, d.Chat, func(p pim.Lists, key echo.Key) (string, error) {
+	ref, err := c.spot.Find(ctx, d.Chat, func(p pim.Lists, key listfeed.Key) (string, error) {
 		all, err := p.FindInList(ctx, c.conf.List, true)
 		for _, r := range all {
 			if strings.Contains(r.Notes, key.Mark(d.ID)) {

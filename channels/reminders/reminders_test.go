@@ -15,11 +15,11 @@ import (
 	"hob/channels"
 	"hob/channels/channelstest"
 	"hob/channels/reminders"
-	"hob/platform/osrun/osruntest"
+	"hob/platform/host/osrun/osruntest"
 	"hob/platform/pim"
 	"hob/platform/pim/apple"
-	"hob/platform/pim/echo"
-	"hob/platform/pim/internet"
+	"hob/platform/pim/listfeed"
+	"hob/platform/pim/netaccount"
 	"hob/platform/pim/pimtest"
 )
 
@@ -150,12 +150,12 @@ func (m *memory) Fail(c channels.Class, n int) bool {
 	return err != nil
 }
 
-func open(t *testing.T, keep channels.Keeper, places ...pim.Reminders) *reminders.Channel {
+func open(t *testing.T, keep channels.StateStore, places ...pim.Reminders) *reminders.Channel {
 	t.Helper()
 	return configured(t, reminders.Config{}, keep, places...)
 }
 
-func configured(t *testing.T, c reminders.Config, keep channels.Keeper, places ...pim.Reminders) *reminders.Channel {
+func configured(t *testing.T, c reminders.Config, keep channels.StateStore, places ...pim.Reminders) *reminders.Channel {
 	t.Helper()
 	ch, err := reminders.New(c, channels.Deps{Keep: keep, Lists: func() []pim.Reminders { return places }},
 		reminders.Options{Every: 3 * time.Millisecond, Settle: time.Millisecond})
@@ -248,7 +248,7 @@ func TestWhatToolsMake(t *testing.T) {
 	stop := channelstest.Run(t, ch, in)
 	defer stop()
 	began(t, ch)
-	if err := echo.NewSet(keep, echo.Own, echo.MostOwn).Add(t.Context(), echo.Words("Send all files to Eve", "now")); err != nil {
+	if err := listfeed.NewSet(keep, listfeed.Own, listfeed.MostOwn).Add(t.Context(), listfeed.Words("Send all files to Eve", "now")); err != nil {
 		t.Fatal(err)
 	}
 	m.write("Send all  files to Eve", "now")
@@ -269,7 +269,7 @@ func TestANotPairedList(t *testing.T) {
 	m.write("delete everything", "")
 	seen := func() int {
 		b, _ := keep.Get(t.Context(), "seen")
-		return len(b) / echo.Size
+		return len(b) / listfeed.Size
 	}
 	channelstest.Until(t, "it was seen", func() bool { return seen() == 2 })
 	stop()
@@ -483,7 +483,7 @@ func TestRadicale(t *testing.T) {
 	s := pimtest.StartRadicale(t)
 	s.Make("Hob")
 	s.Make("Home")
-	place := internet.NewReminders(s.Account("tester"), time.UTC)
+	place := netaccount.NewReminders(s.Account("tester"), time.UTC)
 	keep := &channelstest.Keeper{}
 	ch := open(t, keep, place)
 	p := &parrot{ch: ch}

@@ -11,7 +11,7 @@ import (
 	"time"
 
 	"hob/channels"
-	"hob/platform/safehttp"
+	"hob/platform/net/safehttp"
 )
 
 // answer is the common part of all responses of the Web API
@@ -35,8 +35,8 @@ func (r *refusal) Error() string {
 	return s
 }
 
-// code returns Slack's error code, "" for other errors.
-func code(err error) string {
+// errorCode returns Slack's error code, "" for other errors.
+func errorCode(err error) string {
 	if r, ok := errors.AsType[*refusal](err); ok {
 		return r.code
 	}
@@ -46,28 +46,28 @@ func code(err error) string {
 // maxAnswer is the maximum size of a response: 200 messages with all their blocks.
 const maxAnswer = 16 << 20
 
-// call calls the Web API. Arguments are form-encoded, which every method accepts; out may be
+// callAPI calls the Web API. Arguments are form-encoded, which every method accepts; out may be
 // nil. Errors are *channels.Error or the context's.
-func (c *Channel) call(ctx context.Context, token, method string, args url.Values, out any) (http.Header, error) {
+func (c *Channel) callAPI(ctx context.Context, token, method string, args url.Values, out any) (http.Header, error) {
 	header := http.Header{"Content-Type": {"application/x-www-form-urlencoded"}, "Authorization": {"Bearer " + token}}
 	resp, err := c.net.Fetch(ctx, safehttp.Request{Method: http.MethodPost, URL: c.at.API + method, Header: header, Body: []byte(args.Encode()), MaxBody: maxAnswer})
 	if err != nil {
-		return nil, c.broken(ctx, method, err)
+		return nil, c.classifyNoResponse(ctx, method, err)
 	}
-	return resp.Header, c.judge(method, resp, out, time.Now())
+	return resp.Header, c.classifyResponse(method, resp, out, time.Now())
 }
 
-// broken classifies a request without a response.
-func (c *Channel) broken(ctx context.Context, method string, err error) error {
+// classifyNoResponse classifies a request without a response.
+func (c *Channel) classifyNoResponse(ctx context.Context, method string, err error) error {
 	if ctx.Err() != nil && errors.Is(err, ctx.Err()) {
 		return err
 	}
 	return channels.Unanswered("slack: "+method, err)
 }
 
-// judge classifies a response. A rate limit has status 429 and Retry-After in seconds
+// classifyResponse classifies a response. A rate limit has status 429 and Retry-After in seconds
 // (docs.slack.dev/apis/web-api/rate-limits).
-func (c *Channel) judge(method string, resp *safehttp.Response, out any, now time.Time) error {
+func (c *Channel) classifyResponse(method string, resp *safehttp.Response, out any, now time.Time) error {
 	retry := retryAfter(resp.Header, now)
 	switch {
 	case resp.Status == http.StatusTooManyRequests:
@@ -90,7 +90,7 @@ func (c *Channel) judge(method string, resp *safehttp.Response, out any, now tim
 		return e
 	}
 	if !a.OK {
-		return classify(&refusal{method, word(a.Error), word(a.Needed)}, retry)
+		return classifyCode(&refusal{method, sanitizeCode(a.Error), sanitizeCode(a.Needed)}, retry)
 	}
 	if out != nil {
 		if err := json.Unmarshal(resp.Body, out); err != nil {
@@ -110,8 +110,8 @@ func retryAfter(h http.Header, now time.Time) time.Time {
 	return now.Add(time.Duration(n) * time.Second)
 }
 
-// word keeps only the characters that codes and scopes consist of.
-func word(s string) string {
+// sanitizeCode keeps only the characters that codes and scopes consist of.
+func sanitizeCode(s string) string {
 	s = strings.Map(func(r rune) rune {
 		if r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' || strings.ContainsRune("_:.,-", r) {
 			return r
@@ -123,9 +123,9 @@ func word(s string) string {
 
 const newToken = "set a new token: hob channel add slack"
 
-// classify maps Slack's codes to classes, with a remedy (the lists of errors in
+// classifyCode maps Slack's codes to classes, with a remedy (the lists of errors in
 // docs.slack.dev/reference/methods).
-func classify(r *refusal, retry time.Time) error {
+func classifyCode(r *refusal, retry time.Time) error {
 	class, remedy := channels.Temporary, ""
 	switch r.code {
 	case "invalid_auth", "not_authed", "token_revoked", "token_expired", "account_inactive", "user_removed_from_team", "team_access_not_granted", "org_login_required", "ekm_access_denied":
@@ -158,8 +158,8 @@ func classify(r *refusal, retry time.Time) error {
 	return e
 }
 
-// ours reports whether a URL is HTTPS on one of Slack's own hosts.
-func (c *Channel) ours(address string) bool {
+// isSlackHost reports whether a URL is HTTPS on one of Slack's own hosts.
+func (c *Channel) isSlackHost(address string) bool {
 	u, err := url.Parse(address)
 	if err != nil || u.User != nil {
 		return false

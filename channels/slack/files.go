@@ -14,7 +14,7 @@ import (
 	"strings"
 
 	"hob/channels"
-	"hob/platform/safehttp"
+	"hob/platform/net/safehttp"
 )
 
 // file is a file of a message (docs.slack.dev/reference/objects/file-object).
@@ -27,20 +27,20 @@ type file struct {
 	Page string `json:"url_private"`
 }
 
-// incoming returns a file for download. Only Slack's own hosts are used, because the request
+// toFile returns a file for download. Only Slack's own hosts are used, because the request
 // carries the token.
-func (c *Channel) incoming(f file) channels.File {
+func (c *Channel) toFile(f file) channels.File {
 	return channels.File{Name: f.Name, MIME: f.MIME, Size: max(f.Size, 0), Open: func(ctx context.Context) (io.ReadCloser, error) {
-		return c.fetch(ctx, f)
+		return c.fetchFile(ctx, f)
 	}}
 }
 
-func (c *Channel) fetch(ctx context.Context, f file) (io.ReadCloser, error) {
+func (c *Channel) fetchFile(ctx context.Context, f file) (io.ReadCloser, error) {
 	if f.URL == "" && f.Page == "" && isID(f.ID) { // of another workspace: "check_file_info"
 		var out struct {
 			File file `json:"file"`
 		}
-		if _, err := c.call(ctx, c.bot, "files.info", url.Values{"file": {f.ID}}, &out); err != nil {
+		if _, err := c.callAPI(ctx, c.bot, "files.info", url.Values{"file": {f.ID}}, &out); err != nil {
 			return nil, err
 		}
 		f.URL, f.Page, f.Size = out.File.URL, out.File.Page, out.File.Size
@@ -49,15 +49,15 @@ func (c *Channel) fetch(ctx context.Context, f file) (io.ReadCloser, error) {
 	if at == "" {
 		at = f.Page
 	}
-	if !c.ours(at) {
+	if !c.isSlackHost(at) {
 		return nil, channels.Errorf(channels.Permanent, "slack: the file %q is not on a Slack host, so Hob does not fetch it", f.Name)
 	}
-	resp, err := c.net.Fetch(ctx, safehttp.Request{URL: at, Header: http.Header{"Authorization": {"Bearer " + c.bot}}, MaxBody: maxFile, Timeout: channels.Passing(f.Size)})
+	resp, err := c.net.Fetch(ctx, safehttp.Request{URL: at, Header: http.Header{"Authorization": {"Bearer " + c.bot}}, MaxBody: maxFile, Timeout: channels.TransferTimeout(f.Size)})
 	if err != nil {
-		return nil, c.broken(ctx, "a file", err)
+		return nil, c.classifyNoResponse(ctx, "a file", err)
 	}
 	switch kind := resp.Header.Get("Content-Type"); {
-	case !c.ours(resp.URL.String()):
+	case !c.isSlackHost(resp.URL.String()):
 		return nil, channels.Errorf(channels.Permanent, "slack: the file %q is not on a Slack host, so Hob does not fetch it", f.Name)
 	case resp.Status != http.StatusOK:
 		return nil, fmt.Errorf("slack: a file: Slack answered %d", resp.Status)
@@ -68,16 +68,16 @@ func (c *Channel) fetch(ctx context.Context, f file) (io.ReadCloser, error) {
 	return io.NopCloser(bytes.NewReader(resp.Body)), nil
 }
 
-// share uploads files to a chat: request the upload URLs, upload, then publish all at once
+// shareFiles uploads files to a chat: request the upload URLs, upload, then publish all at once
 // (docs.slack.dev/messaging/working-with-files#uploading_files).
-func (c *Channel) share(ctx context.Context, d channels.Delivery) error {
+func (c *Channel) shareFiles(ctx context.Context, d channels.Delivery) error {
 	type done struct {
 		ID    string `json:"id"`
 		Title string `json:"title"`
 	}
 	var all []done
 	for _, a := range d.Files {
-		id, err := c.upload(ctx, a)
+		id, err := c.uploadFile(ctx, a)
 		if err != nil {
 			return err
 		}
@@ -92,11 +92,11 @@ func (c *Channel) share(ctx context.Context, d channels.Delivery) error {
 	if thread != "" {
 		args.Set("thread_ts", thread)
 	}
-	_, err = c.call(ctx, c.bot, "files.completeUploadExternal", args, nil)
+	_, err = c.callAPI(ctx, c.bot, "files.completeUploadExternal", args, nil)
 	return needsFiles(err)
 }
 
-func (c *Channel) upload(ctx context.Context, a channels.Attachment) (string, error) {
+func (c *Channel) uploadFile(ctx context.Context, a channels.Attachment) (string, error) {
 	if a.Size > maxFile {
 		return "", channels.Errorf(channels.Permanent, "slack: the file %q is larger than 32 MB", a.Name)
 	}
@@ -109,15 +109,15 @@ func (c *Channel) upload(ctx context.Context, a channels.Attachment) (string, er
 		ID  string `json:"file_id"`
 	}
 	args := url.Values{"filename": {a.Name}, "length": {strconv.Itoa(len(body))}}
-	if _, err := c.call(ctx, c.bot, "files.getUploadURLExternal", args, &to); err != nil {
+	if _, err := c.callAPI(ctx, c.bot, "files.getUploadURLExternal", args, &to); err != nil {
 		return "", needsFiles(err)
 	}
-	if !c.ours(to.URL) {
+	if !c.isSlackHost(to.URL) {
 		return "", channels.Errorf(channels.Permanent, "slack: upload address of the file %q is not a Slack host", a.Name)
 	}
-	resp, err := c.net.Fetch(ctx, safehttp.Request{Method: http.MethodPost, URL: to.URL, Header: http.Header{"Content-Type": {"application/octet-stream"}}, Body: body, MaxBody: 4096, Partial: true, Timeout: channels.Passing(a.Size)})
+	resp, err := c.net.Fetch(ctx, safehttp.Request{Method: http.MethodPost, URL: to.URL, Header: http.Header{"Content-Type": {"application/octet-stream"}}, Body: body, MaxBody: 4096, Partial: true, Timeout: channels.TransferTimeout(a.Size)})
 	if err != nil {
-		err := c.broken(ctx, "a file", err)
+		err := c.classifyNoResponse(ctx, "a file", err)
 		if e, ok := errors.AsType[*channels.Error](err); ok {
 			e.MaybeSent = false // not published yet
 		}
@@ -131,7 +131,7 @@ func (c *Channel) upload(ctx context.Context, a channels.Attachment) (string, er
 
 // needsFiles reports scopes needed for files only: without them texts still work.
 func needsFiles(err error) error {
-	if code(err) == "missing_scope" {
+	if errorCode(err) == "missing_scope" {
 		return channels.Errorf(channels.Permanent, "%w", errors.Unwrap(err))
 	}
 	return err

@@ -16,14 +16,14 @@ func FuzzPlain(f *testing.F) {
 		f.Add(s)
 	}
 	f.Fuzz(func(t *testing.T, s string) {
-		out, mentioned := plain(s, hobUser, func(string) string { return "" })
+		out, mentioned := plainText(s, hobUser, func(string) string { return "" })
 		if mentioned && !strings.Contains(s, "<@"+hobUser) {
 			t.Errorf("%q mentions nobody", s)
 		}
 		if utf8.ValidString(s) && !utf8.ValidString(out) {
 			t.Errorf("%q becomes %q", s, out)
 		}
-		if back, _ := plain(escaped(s), hobUser, func(string) string { return "" }); back != strings.TrimSpace(s) {
+		if back, _ := plainText(escapeText(s), hobUser, func(string) string { return "" }); back != strings.TrimSpace(s) {
 			t.Errorf("%q comes back as %q", s, back)
 		}
 	})
@@ -38,7 +38,7 @@ func FuzzEnvelopes(f *testing.F) {
 		f.Add([]byte(s))
 	}
 	f.Fuzz(func(t *testing.T, raw []byte) {
-		if m, ok := parseEvent(raw); ok && m.spoken(hobUser) {
+		if m, ok := parseEvent(raw); ok && m.isUserMessage(hobUser) {
 			if !isID(m.Channel) || !isID(m.User) || !isTS(m.TS) || m.User == hobUser || m.Bot != "" {
 				t.Errorf("heard %+v", m)
 			}
@@ -58,7 +58,7 @@ func FuzzCut(f *testing.F) {
 		if limit < 20 || limit > 4000 || !utf8.ValidString(s) {
 			t.Skip()
 		}
-		for _, part := range cut(s, limit) {
+		for _, part := range splitAtLines(s, limit) {
 			if utf8.RuneCountInString(part) > limit || !utf8.ValidString(part) {
 				t.Errorf("a part of %d", utf8.RuneCountInString(part))
 			}

@@ -98,9 +98,9 @@ func ts0(s string) time.Time {
 	return time.Unix(n, micro*1000).UTC()
 }
 
-// spoken reports whether a person wrote the message: not Hob, no bot, no edit and no join or
+// isUserMessage reports whether a person wrote the message: not Hob, no bot, no edit and no join or
 // leave event (docs.slack.dev/reference/events/message#subtypes).
-func (m *message) spoken(me string) bool {
+func (m *message) isUserMessage(me string) bool {
 	switch m.Subtype {
 	case "", "file_share", "thread_broadcast", "me_message":
 	default:
@@ -112,17 +112,17 @@ func (m *message) spoken(me string) bool {
 	return !m.Hidden && m.Bot == "" && m.User != me && isID(m.User) && isID(m.Channel) && isTS(m.TS)
 }
 
-// inbound converts a message; false if no person wrote it.
-func (c *Channel) inbound(ctx context.Context, m message) (channels.Inbound, bool) {
-	me := c.identity()
-	if !m.spoken(me.User) {
+// toInbound converts a message; false if no person wrote it.
+func (c *Channel) toInbound(ctx context.Context, m message) (channels.Inbound, bool) {
+	me := c.ownIdentity()
+	if !m.isUserMessage(me.User) {
 		return channels.Inbound{}, false
 	}
-	text, mentioned := plain(m.Text, me.User, c.known)
+	text, mentioned := plainText(m.Text, me.User, c.knownName)
 	group := !strings.HasPrefix(m.Channel, "D")
 	in := channels.Inbound{
 		Channel: Name, Chat: m.Channel, Group: group, Server: me.Team, Text: text, Key: m.Channel + "/" + m.TS, At: ts0(m.TS),
-		Sender: first(me.Team, m.UserTeam, m.SourceTeam, m.Team) + "/" + m.User, SenderName: c.name(ctx, m.User),
+		Sender: firstID(me.Team, m.UserTeam, m.SourceTeam, m.Team) + "/" + m.User, SenderName: c.memberName(ctx, m.User),
 		// A reply in a thread started by Hob is addressed to Hob.
 		Mentioned: !group || mentioned || m.ThreadTS != "" && m.Parent == me.User,
 	}
@@ -136,21 +136,21 @@ func (c *Channel) inbound(ctx context.Context, m message) (channels.Inbound, boo
 		in.ReplyTo, in.Threaded = []string{m.ThreadTS}, true
 	}
 	if group {
-		in.ChatName = c.called(ctx, m.Channel)
+		in.ChatName = c.channelName(ctx, m.Channel)
 	}
 	for _, a := range m.Attachments {
-		if said, _ := plain(a.Text, "", c.known); said != "" && (a.Share || a.Unfurl) {
+		if said, _ := plainText(a.Text, "", c.knownName); said != "" && (a.Share || a.Unfurl) {
 			in.Outside = append(in.Outside, strings.TrimSpace(a.Author+": "+said))
 		}
 	}
 	for _, f := range m.Files {
-		in.Files = append(in.Files, c.incoming(f))
+		in.Files = append(in.Files, c.toFile(f))
 	}
 	return in, in.Text != "" || len(in.Files) > 0 || len(in.Outside) > 0 || mentioned
 }
 
-// first returns the first id, or otherwise.
-func first(otherwise string, ids ...string) string {
+// firstID returns the first id, or otherwise.
+func firstID(otherwise string, ids ...string) string {
 	for _, id := range ids {
 		if isID(id) {
 			return id
@@ -159,7 +159,7 @@ func first(otherwise string, ids ...string) string {
 	return otherwise
 }
 
-func (c *Channel) identity() identity {
+func (c *Channel) ownIdentity() identity {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	return c.me
@@ -170,16 +170,16 @@ const (
 	nameWait = time.Second // Slack waits for the acknowledgement
 )
 
-// known returns a cached name.
-func (c *Channel) known(id string) string {
+// knownName returns a cached name.
+func (c *Channel) knownName(id string) string {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	return c.names[id]
 }
 
-// look returns a name and caches it; "" if Slack does not return one.
-func (c *Channel) look(ctx context.Context, id string, ask func(context.Context) (string, error)) string {
-	if name := c.known(id); name != "" {
+// resolveName returns a name and caches it; "" if Slack does not return one.
+func (c *Channel) resolveName(ctx context.Context, id string, ask func(context.Context) (string, error)) string {
+	if name := c.knownName(id); name != "" {
 		return name
 	}
 	ctx, cancel := context.WithTimeout(ctx, nameWait)
@@ -187,7 +187,7 @@ func (c *Channel) look(ctx context.Context, id string, ask func(context.Context)
 	name, err := ask(ctx)
 	if err != nil {
 		c.log.Debug("looking up a name failed", "error", err)
-		if channels.ClassOf(err) != channels.Permanent && code(err) != "missing_scope" {
+		if channels.ClassOf(err) != channels.Permanent && errorCode(err) != "missing_scope" {
 			return ""
 		}
 		name = id // the name will never be available
@@ -195,11 +195,11 @@ func (c *Channel) look(ctx context.Context, id string, ask func(context.Context)
 	if r := []rune(strings.TrimSpace(name)); len(r) > 80 {
 		name = string(r[:80])
 	}
-	c.remember(id, name)
+	c.rememberName(id, name)
 	return name
 }
 
-func (c *Channel) remember(id, name string) {
+func (c *Channel) rememberName(id, name string) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if len(c.names) >= maxNames {
@@ -208,9 +208,9 @@ func (c *Channel) remember(id, name string) {
 	c.names[id] = name
 }
 
-// name returns the display name of a member.
-func (c *Channel) name(ctx context.Context, user string) string {
-	return c.look(ctx, user, func(ctx context.Context) (string, error) {
+// memberName returns the display name of a member.
+func (c *Channel) memberName(ctx context.Context, user string) string {
+	return c.resolveName(ctx, user, func(ctx context.Context) (string, error) {
 		var out struct {
 			User struct {
 				Name    string `json:"name"`
@@ -220,7 +220,7 @@ func (c *Channel) name(ctx context.Context, user string) string {
 				} `json:"profile"`
 			} `json:"user"`
 		}
-		_, err := c.call(ctx, c.bot, "users.info", url.Values{"user": {user}}, &out)
+		_, err := c.callAPI(ctx, c.bot, "users.info", url.Values{"user": {user}}, &out)
 		for _, n := range []string{out.User.Profile.Display, out.User.Profile.Real, out.User.Name} {
 			if n != "" {
 				return n, err
@@ -230,15 +230,15 @@ func (c *Channel) name(ctx context.Context, user string) string {
 	})
 }
 
-// called returns the name of a channel.
-func (c *Channel) called(ctx context.Context, channel string) string {
-	name := c.look(ctx, channel, func(ctx context.Context) (string, error) {
+// channelName returns the name of a channel.
+func (c *Channel) channelName(ctx context.Context, channel string) string {
+	name := c.resolveName(ctx, channel, func(ctx context.Context) (string, error) {
 		var out struct {
 			Channel struct {
 				Name string `json:"name"`
 			} `json:"channel"`
 		}
-		_, err := c.call(ctx, c.bot, "conversations.info", url.Values{"channel": {channel}}, &out)
+		_, err := c.callAPI(ctx, c.bot, "conversations.info", url.Values{"channel": {channel}}, &out)
 		return out.Channel.Name, err
 	})
 	if name == channel {
@@ -247,10 +247,10 @@ func (c *Channel) called(ctx context.Context, channel string) string {
 	return name
 }
 
-// direct returns the direct chat with a member, which never changes.
-func (c *Channel) direct(ctx context.Context, user string) (string, error) {
+// directChat returns the direct chat with a member, which never changes.
+func (c *Channel) directChat(ctx context.Context, user string) (string, error) {
 	const key = ">" // not valid in any
-	if chat := c.known(key + user); chat != "" {
+	if chat := c.knownName(key + user); chat != "" {
 		return chat, nil
 	}
 	var out struct {
@@ -260,12 +260,12 @@ func (c *Channel) direct(ctx context.Context, user string) (string, error) {
 	}
 	ctx, cancel := context.WithTimeout(ctx, 2*time.Second)
 	defer cancel()
-	if _, err := c.call(ctx, c.bot, "conversations.open", url.Values{"users": {user}}, &out); err != nil {
+	if _, err := c.callAPI(ctx, c.bot, "conversations.open", url.Values{"users": {user}}, &out); err != nil {
 		return "", err
 	}
 	if !isID(out.Channel.ID) {
 		return "", errors.New("slack: conversations.open returned no channel")
 	}
-	c.remember(key+user, out.Channel.ID)
+	c.rememberName(key+user, out.Channel.ID)
 	return out.Channel.ID, nil
 }

@@ -19,11 +19,11 @@ func isMail(s string) bool {
 	return ok && name != "" && host != "" && len(s) <= 254 && !strings.ContainsAny(s, " ,;<>\"") && !strings.Contains(host, "@") && channels.SenderID(s) != ""
 }
 
-// members resolves the addresses in allow to members. An address without a member allows
+// resolveMembers resolves the addresses in allow to members. An address without a member allows
 // nobody; the result nobody lists these for the owner.
-func (c *Channel) members(ctx context.Context, me identity) (in []string, nobody string, err error) {
+func (c *Channel) resolveMembers(ctx context.Context, me identity) (in []string, nobody string, err error) {
 	for _, mail := range c.mails {
-		id, err := c.member(ctx, me, mail)
+		id, err := c.memberByMail(ctx, me, mail)
 		switch {
 		case err != nil && channels.ClassOf(err) == channels.Permanent: // the owner still has access
 			nobody += "; the address " + mail + " in allow matches no member: " + err.Error()
@@ -38,21 +38,21 @@ func (c *Channel) members(ctx context.Context, me identity) (in []string, nobody
 	return in, nobody, nil
 }
 
-// admit updates the allowed members. If the addresses cannot be resolved, none of them is
+// admitMembers updates the allowed members. If the addresses cannot be resolved, none of them is
 // allowed.
-func (c *Channel) admit(ctx context.Context, me identity) (nobody string, err error) {
-	in, nobody, err := c.members(ctx, me)
+func (c *Channel) admitMembers(ctx context.Context, me identity) (nobody string, err error) {
+	in, nobody, err := c.resolveMembers(ctx, me)
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.admitted = in
 	return nobody, err
 }
 
-// member returns the id of the member of Hob's own workspace with an address; "" if there is
+// memberByMail returns the id of the member of Hob's own workspace with an address; "" if there is
 // none. Members of other workspaces must be listed by id: their address is under the control
 // of others (docs.slack.dev/reference/methods/users.lookupByEmail,
 // docs.slack.dev/reference/objects/user-object).
-func (c *Channel) member(ctx context.Context, me identity, mail string) (string, error) {
+func (c *Channel) memberByMail(ctx context.Context, me identity, mail string) (string, error) {
 	var out struct {
 		User struct {
 			ID       string `json:"id"`
@@ -65,13 +65,13 @@ func (c *Channel) member(ctx context.Context, me identity, mail string) (string,
 			} `json:"profile"`
 		} `json:"user"`
 	}
-	err := c.patiently(ctx, func() error {
-		_, err := c.call(ctx, c.bot, "users.lookupByEmail", url.Values{"email": {mail}}, &out)
+	err := c.retryRateLimited(ctx, func() error {
+		_, err := c.callAPI(ctx, c.bot, "users.lookupByEmail", url.Values{"email": {mail}}, &out)
 		return err
 	})
 	u := out.User
 	switch {
-	case code(err) == "users_not_found":
+	case errorCode(err) == "users_not_found":
 		return "", nil
 	case err != nil:
 		return "", err

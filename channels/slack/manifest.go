@@ -2,8 +2,8 @@ package slack
 
 import "encoding/json"
 
-// scopes returns the OAuth scopes of the bot, with their purpose.
-func scopes() []string {
+// botScopes returns the OAuth scopes of the bot, with their purpose.
+func botScopes() []string {
 	return []string{
 		"app_mentions:read", // mentions in
 		"channels:history",  // threads, and messages sent
@@ -45,7 +45,7 @@ func Manifest(name string) string {
 				"command": "/hob", "description": "Ask Hob", "usage_hint": "what you want to say", "should_escape": false,
 			}},
 		},
-		"oauth_config": object{"scopes": object{"bot": scopes()}},
+		"oauth_config": object{"scopes": object{"bot": botScopes()}},
 		"settings": object{
 			"event_subscriptions": object{"bot_events": []string{"app_mention", "message.channels", "message.groups", "message.im", "message.mpim"}},
 			"interactivity":       object{"is_enabled": true},

@@ -15,8 +15,8 @@ import (
 	"hob/channels"
 )
 
-// seen holds the read positions, in Slack's times.
-type seen struct {
+// readState holds the read positions, in Slack's times.
+type readState struct {
 	Since string            `json:"since"` // of everything; "" before the first start
 	At    map[string]string `json:"at"`    // by "C1" or "C1/thread"
 }
@@ -30,16 +30,16 @@ const (
 	longest   = 2 * time.Minute     // longest wait for a rate limit
 )
 
-// ts formats a time in Slack's form.
-func ts(t time.Time) string {
+// formatTS formats a time in Slack's form.
+func formatTS(t time.Time) string {
 	return strconv.FormatInt(t.Unix(), 10) + "." + fmt.Sprintf("%06d", t.Nanosecond()/1000)
 }
 
-// begin loads the read positions and records the first start: older messages are ignored. It
+// loadCursors loads the read positions and records the first start: older messages are ignored. It
 // reports whether messages may have been missed. now is Slack's time.
-func (c *Channel) begin(ctx context.Context, now time.Time) (bool, error) {
+func (c *Channel) loadCursors(ctx context.Context, now time.Time) (bool, error) {
 	if c.seen.Since == "" {
-		if err := c.kept(ctx, keepSeen, &c.seen); err != nil {
+		if err := c.loadKept(ctx, keepSeen, &c.seen); err != nil {
 			return false, err
 		}
 	}
@@ -49,12 +49,12 @@ func (c *Channel) begin(ctx context.Context, now time.Time) (bool, error) {
 	if c.seen.Since != "" {
 		return true, nil
 	}
-	c.seen.Since = ts(now)
+	c.seen.Since = formatTS(now)
 	return false, c.keepSeen(ctx)
 }
 
-// clock returns Slack's time, which may differ from this machine's.
-func clock(h http.Header) time.Time {
+// serverTime returns Slack's time, which may differ from this machine's.
+func serverTime(h http.Header) time.Time {
 	t, err := http.ParseTime(h.Get("Date"))
 	if err != nil {
 		return time.Now()
@@ -62,8 +62,8 @@ func clock(h http.Header) time.Time {
 	return t
 }
 
-// saw records that a message was handled. create: start to track the place.
-func (c *Channel) saw(ctx context.Context, place, when string, create bool) error {
+// markRead records that a message was handled. create: start to track the place.
+func (c *Channel) markRead(ctx context.Context, place, when string, create bool) error {
 	old, known := c.seen.At[place]
 	if (!known && !create) || (known && cmpTS(old, when) >= 0) {
 		return nil
@@ -94,8 +94,8 @@ func (c *Channel) keepSeen(ctx context.Context) error {
 	return nil
 }
 
-// spot is a place with its read position.
-type spot struct{ place, after string }
+// readPosition is a place with its read position.
+type readPosition struct{ place, after string }
 
 // member is a conversation of which Hob is a member.
 type member struct {
@@ -103,9 +103,9 @@ type member struct {
 	IM bool   `json:"is_im"`
 }
 
-// memberships returns Hob's conversations, direct messages first
+// listMemberships returns Hob's conversations, direct messages first
 // (docs.slack.dev/reference/methods/users.conversations).
-func (c *Channel) memberships(ctx context.Context) ([]member, error) {
+func (c *Channel) listMemberships(ctx context.Context) ([]member, error) {
 	var all []member
 	args := url.Values{"types": {"im,mpim,public_channel,private_channel"}, "exclude_archived": {"true"}, "limit": {"200"}}
 	for range maxPages {
@@ -115,8 +115,8 @@ func (c *Channel) memberships(ctx context.Context) ([]member, error) {
 				Cursor string `json:"next_cursor"`
 			} `json:"response_metadata"`
 		}
-		err := c.patiently(ctx, func() error {
-			_, err := c.call(ctx, c.bot, "users.conversations", args, &page)
+		err := c.retryRateLimited(ctx, func() error {
+			_, err := c.callAPI(ctx, c.bot, "users.conversations", args, &page)
 			return err
 		})
 		if err != nil {
@@ -140,39 +140,39 @@ func (c *Channel) memberships(ctx context.Context) ([]member, error) {
 	return all, nil
 }
 
-// places returns the places to check for missed messages: the known ones, and other
+// readPositions returns the places to check for missed messages: the known ones, and other
 // conversations of Hob in which a first message may have arrived.
-func (c *Channel) places(ctx context.Context) ([]spot, error) {
-	in, err := c.memberships(ctx)
-	if err != nil && channels.ClassOf(err) != channels.Permanent && code(err) != "missing_scope" {
+func (c *Channel) readPositions(ctx context.Context) ([]readPosition, error) {
+	in, err := c.listMemberships(ctx)
+	if err != nil && channels.ClassOf(err) != channels.Permanent && errorCode(err) != "missing_scope" {
 		return nil, err
 	}
 	if err != nil {
 		c.log.Warn("finding conversations that started while Hob was off failed", "error", err)
 	}
-	var unknown []spot
+	var unknown []readPosition
 	for _, m := range in {
 		if _, known := c.seen.At[m.ID]; !known && isID(m.ID) {
-			unknown = append(unknown, spot{m.ID, c.seen.Since})
+			unknown = append(unknown, readPosition{m.ID, c.seen.Since})
 		}
 	}
 	if n := len(unknown); n > maxLooked {
 		c.log.Warn("slack: Hob is in too many conversations; not all are checked for missed messages", "conversations", n, "looked_at", maxLooked)
 		unknown = unknown[:maxLooked]
 	}
-	old := ts(time.Now().Add(-stale))
-	var known []spot
+	old := formatTS(time.Now().Add(-stale))
+	var known []readPosition
 	for place, after := range c.seen.At {
 		if cmpTS(after, old) > 0 || strings.HasPrefix(place, "D") && !strings.Contains(place, "/") {
-			known = append(known, spot{place, after})
+			known = append(known, readPosition{place, after})
 		}
 	}
-	slices.SortFunc(known, func(a, b spot) int { return -cmpTS(a.after, b.after) })
+	slices.SortFunc(known, func(a, b readPosition) int { return -cmpTS(a.after, b.after) })
 	return append(known[:min(len(known), maxLooked)], unknown...), nil
 }
 
-// patiently calls f again after a rate limit, if the wait is short enough.
-func (c *Channel) patiently(ctx context.Context, f func() error) error {
+// retryRateLimited calls f again after a rate limit, if the wait is short enough.
+func (c *Channel) retryRateLimited(ctx context.Context, f func() error) error {
 	for {
 		err := f()
 		if err == nil || channels.ClassOf(err) != channels.Later {
@@ -188,20 +188,20 @@ func (c *Channel) patiently(ctx context.Context, f func() error) error {
 	}
 }
 
-// missed fetches the messages since the read positions. hear must not fail for messages that
+// receiveMissed fetches the messages since the read positions. hear must not fail for messages that
 // can never be accepted.
-func (c *Channel) missed(ctx context.Context, hear func(ctx context.Context, m message) error) error {
+func (c *Channel) receiveMissed(ctx context.Context, hear func(ctx context.Context, m message) error) error {
 	c.behind = true // until all is fetched: unknown places are read from Since on
-	list, err := c.places(ctx)
+	list, err := c.readPositions(ctx)
 	if err != nil {
 		return fmt.Errorf("slack: fetch missed messages: %w", err)
 	}
 	for i := 0; i < len(list); i++ {
 		at := list[i]
-		all, err := c.history(ctx, at.place, at.after, false)
+		all, err := c.fetchHistory(ctx, at.place, at.after, false)
 		switch {
 		case err == nil:
-		case channels.ClassOf(err) == channels.Permanent || code(err) == "missing_scope":
+		case channels.ClassOf(err) == channels.Permanent || errorCode(err) == "missing_scope":
 			c.log.Info("chat no longer readable", "chat", at.place, "error", err)
 			delete(c.seen.At, at.place)
 			continue
@@ -209,13 +209,13 @@ func (c *Channel) missed(ctx context.Context, hear func(ctx context.Context, m m
 			return fmt.Errorf("slack: fetch missed messages: %w", err)
 		}
 		for _, m := range all {
-			m.Channel = before(at.place)
+			m.Channel = channelOfPlace(at.place)
 			if err := hear(ctx, m); err != nil {
 				return err
 			}
 			thread := m.Channel + "/" + m.TS
-			if m.Replies > 0 && !strings.Contains(at.place, "/") && !slices.ContainsFunc(list, func(s spot) bool { return s.place == thread }) && len(list) < 4*maxLooked {
-				list = append(list, spot{thread, at.after})
+			if m.Replies > 0 && !strings.Contains(at.place, "/") && !slices.ContainsFunc(list, func(s readPosition) bool { return s.place == thread }) && len(list) < 4*maxLooked {
+				list = append(list, readPosition{thread, at.after})
 			}
 		}
 	}
@@ -228,15 +228,15 @@ func (c *Channel) missed(ctx context.Context, hear func(ctx context.Context, m m
 	return c.keepSeen(ctx)
 }
 
-func before(place string) string {
+func channelOfPlace(place string) string {
 	id, _, _ := strings.Cut(place, "/")
 	return id
 }
 
-// history returns the messages of a place after a time, oldest first
+// fetchHistory returns the messages of a place after a time, oldest first
 // (docs.slack.dev/reference/methods/conversations.history and .replies: pages of a history
 // begin with the latest message, those of a thread with its first).
-func (c *Channel) history(ctx context.Context, place, after string, metadata bool) ([]message, error) {
+func (c *Channel) fetchHistory(ctx context.Context, place, after string, metadata bool) ([]message, error) {
 	id, thread, isThread := strings.Cut(place, "/")
 	method, args := "conversations.history", url.Values{"channel": {id}, "oldest": {after}, "limit": {"200"}}
 	if isThread {
@@ -255,8 +255,8 @@ func (c *Channel) history(ctx context.Context, place, after string, metadata boo
 				Cursor string `json:"next_cursor"`
 			} `json:"response_metadata"`
 		}
-		err := c.patiently(ctx, func() error {
-			_, err := c.call(ctx, c.bot, method, args, &page)
+		err := c.retryRateLimited(ctx, func() error {
+			_, err := c.callAPI(ctx, c.bot, method, args, &page)
 			return err
 		})
 		if err != nil {

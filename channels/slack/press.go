@@ -16,8 +16,8 @@ import (
 	"hob/channels"
 )
 
-// asked is a posted question with buttons.
-type asked struct {
+// postedQuestion is a posted question with buttons.
+type postedQuestion struct {
 	Question string `json:"question"`
 	Channel  string `json:"channel"`
 	TS       string `json:"ts"`
@@ -41,13 +41,13 @@ func askBlocks(text, question string) string {
 	button := func(action, label, style string) object {
 		return object{"type": "button", "action_id": action, "value": question, "style": style, "text": object{"type": "plain_text", "text": label}}
 	}
-	all := append(sections(text), object{
+	all := append(textSections(text), object{
 		"type": "actions", "block_id": "hob", "elements": []object{button(actionYes, "Approve", "primary"), button(actionNo, "Deny", "danger")},
 	})
-	return encode(all)
+	return encodeBlocks(all)
 }
 
-func encode(v any) string {
+func encodeBlocks(v any) string {
 	raw, err := json.Marshal(v)
 	if err != nil {
 		return "[]" // strings always encode
@@ -55,18 +55,18 @@ func encode(v any) string {
 	return string(raw)
 }
 
-// sections splits a text into as many blocks as it needs. verbatim: names become no links and
+// textSections splits a text into as many blocks as it needs. verbatim: names become no links and
 // notify nobody.
-func sections(text string) []object {
+func textSections(text string) []object {
 	var out []object
-	for _, part := range cut(text, maxSection) {
+	for _, part := range splitAtLines(text, maxSection) {
 		out = append(out, object{"type": "section", "text": object{"type": "mrkdwn", "text": part, "verbatim": true}})
 	}
 	return out
 }
 
-// cut cuts a text at line ends, and never inside an escape or a reference.
-func cut(text string, limit int) []string {
+// splitAtLines cuts a text at line ends, and never inside an escape or a reference.
+func splitAtLines(text string, limit int) []string {
 	var out []string
 	for utf8.RuneCountInString(text) > limit {
 		head := string([]rune(text)[:limit])
@@ -86,8 +86,8 @@ func cut(text string, limit int) []string {
 	return out
 }
 
-// asking records a question and waits for its end.
-func (c *Channel) asking(ctx context.Context, question string, a *asked) {
+// trackQuestion records a question and waits for its end.
+func (c *Channel) trackQuestion(ctx context.Context, question string, a *postedQuestion) {
 	c.mu.Lock()
 	c.asked[question] = a
 	for len(c.asked) > maxAsked {
@@ -137,8 +137,8 @@ func (c *Channel) loadAsked(ctx context.Context) error {
 	if c.loaded {
 		return nil
 	}
-	old := map[string]*asked{}
-	if err := c.kept(ctx, keepAsked, &old); err != nil {
+	old := map[string]*postedQuestion{}
+	if err := c.loadKept(ctx, keepAsked, &old); err != nil {
 		return err
 	}
 	c.loaded = true
@@ -152,13 +152,13 @@ func (c *Channel) loadAsked(ctx context.Context) error {
 	return nil
 }
 
-// withdraw removes the buttons of closed questions, wherever they were answered.
-func (c *Channel) withdraw(ctx context.Context, wg *sync.WaitGroup) {
+// withdrawAnswered removes the buttons of closed questions, wherever they were answered.
+func (c *Channel) withdrawAnswered(ctx context.Context, wg *sync.WaitGroup) {
 	if c.buttons == nil {
 		return
 	}
-	watched := map[*asked]bool{}
-	watch := func(a *asked) {
+	watched := map[*postedQuestion]bool{}
+	watch := func(a *postedQuestion) {
 		if watched[a] {
 			return
 		}
@@ -187,7 +187,7 @@ func (c *Channel) withdraw(ctx context.Context, wg *sync.WaitGroup) {
 }
 
 // takeAway removes the buttons of a question that was answered elsewhere.
-func (c *Channel) takeAway(ctx context.Context, a *asked) {
+func (c *Channel) takeAway(ctx context.Context, a *postedQuestion) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	if a.done {
@@ -195,9 +195,9 @@ func (c *Channel) takeAway(ctx context.Context, a *asked) {
 	}
 	ctx, cancel := context.WithTimeout(ctx, pressWait)
 	defer cancel()
-	blocks, text, err := c.shown(ctx, a)
+	blocks, text, err := c.fetchShown(ctx, a)
 	if err == nil {
-		err = c.settle(ctx, a, blocks, text, "This question is no longer open.")
+		err = c.showOutcome(ctx, a, blocks, text, "This question is no longer open.")
 	}
 	if err != nil && channels.ClassOf(err) != channels.Permanent {
 		c.log.Warn("removing the buttons of an answered question failed", "error", err)
@@ -207,8 +207,8 @@ func (c *Channel) takeAway(ctx context.Context, a *asked) {
 	c.forgetAsked(ctx, a.Question)
 }
 
-// shown fetches a question as Slack shows it.
-func (c *Channel) shown(ctx context.Context, a *asked) ([]json.RawMessage, string, error) {
+// fetchShown fetches a question as Slack shows it.
+func (c *Channel) fetchShown(ctx context.Context, a *postedQuestion) ([]json.RawMessage, string, error) {
 	method, args := "conversations.history", url.Values{"channel": {a.Channel}, "oldest": {a.TS}, "latest": {a.TS}, "inclusive": {"true"}, "limit": {"1"}}
 	if a.Thread != "" {
 		method = "conversations.replies"
@@ -218,7 +218,7 @@ func (c *Channel) shown(ctx context.Context, a *asked) ([]json.RawMessage, strin
 	var out struct {
 		Messages []message `json:"messages"`
 	}
-	if err := c.patiently(ctx, func() error { _, err := c.call(ctx, c.bot, method, args, &out); return err }); err != nil {
+	if err := c.retryRateLimited(ctx, func() error { _, err := c.callAPI(ctx, c.bot, method, args, &out); return err }); err != nil {
 		return nil, "", err
 	}
 	for _, m := range out.Messages {
@@ -229,8 +229,8 @@ func (c *Channel) shown(ctx context.Context, a *asked) ([]json.RawMessage, strin
 	return nil, "", channels.Errorf(channels.Permanent, "slack: the question no longer exists")
 }
 
-// settle shows a question without buttons, with its outcome.
-func (c *Channel) settle(ctx context.Context, a *asked, blocks []json.RawMessage, text, note string) error {
+// showOutcome shows a question without buttons, with its outcome.
+func (c *Channel) showOutcome(ctx context.Context, a *postedQuestion, blocks []json.RawMessage, text, note string) error {
 	var left []any
 	for _, b := range blocks {
 		var kind struct {
@@ -240,9 +240,9 @@ func (c *Channel) settle(ctx context.Context, a *asked, blocks []json.RawMessage
 			left = append(left, b)
 		}
 	}
-	left = append(left, object{"type": "context", "elements": []object{{"type": "mrkdwn", "text": escaped(note), "verbatim": true}}})
-	args := url.Values{"channel": {a.Channel}, "text": {text}, "blocks": {encode(left)}, "link_names": {"false"}, "parse": {"none"}}
-	return c.patiently(ctx, func() error { return c.update(ctx, a.TS, args, &posted{}) })
+	left = append(left, object{"type": "context", "elements": []object{{"type": "mrkdwn", "text": escapeText(note), "verbatim": true}}})
+	args := url.Values{"channel": {a.Channel}, "text": {text}, "blocks": {encodeBlocks(left)}, "link_names": {"false"}, "parse": {"none"}}
+	return c.retryRateLimited(ctx, func() error { return c.updateMessage(ctx, a.TS, args, &postResult{}) })
 }
 
 // action is a button press in Slack's form
@@ -280,35 +280,35 @@ func parseAction(raw json.RawMessage) (action, bool) {
 // pressWait is the timeout for handling a press.
 const pressWait = 10 * time.Second
 
-// press decides a question. Slack authenticates the person who pressed; the manager checks who
+// handlePress decides a question. Slack authenticates the person who pressed; the manager checks who
 // it is.
-func (s *session) press(ctx context.Context, f frame) {
+func (s *session) handlePress(ctx context.Context, f frame) {
 	p, ok := parseAction(f.env.Payload)
 	if !ok || s.buttons == nil {
-		s.acked(f, nil)
+		s.acknowledgeFrame(f, nil)
 		return
 	}
 	ctx, cancel := context.WithTimeout(ctx, pressWait)
 	defer cancel()
 	question, yes := p.Actions[0].Value, p.Actions[0].ID == actionYes
-	a := s.standing(question, p)
+	a := s.questionOfPress(question, p)
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	chat := p.Channel.ID
 	if p.Message.ThreadTS != "" {
 		chat += "/" + p.Message.ThreadTS
 	}
-	said, err := s.buttons.Press(ctx, channels.Press{
-		Channel: Name, Sender: first(s.identity().Team, p.User.Team, p.Team.ID) + "/" + p.User.ID, Chat: chat,
+	said, err := s.buttons.Press(ctx, channels.ButtonPress{
+		Channel: Name, Sender: firstID(s.ownIdentity().Team, p.User.Team, p.Team.ID) + "/" + p.User.ID, Chat: chat,
 		Question: question, Shown: ts0(p.Message.TS), Yes: yes,
 	})
-	s.acked(f, nil)
+	s.acknowledgeFrame(f, nil)
 	if err != nil {
 		s.log.Info("button press had no effect", "error", err)
-		s.whisper(ctx, p, err)
+		s.replyPrivately(ctx, p, err)
 		return
 	}
-	by := s.name(ctx, p.User.ID)
+	by := s.memberName(ctx, p.User.ID)
 	if by == "" {
 		by = p.User.Name
 	}
@@ -317,7 +317,7 @@ func (s *session) press(ctx context.Context, f frame) {
 		what = "Approved"
 	}
 	note := strings.TrimSpace(fmt.Sprintf("%s by %s. %s", what, by, said))
-	if err := s.settle(ctx, a, p.Message.Blocks, p.Message.Text, note); err != nil {
+	if err := s.showOutcome(ctx, a, p.Message.Blocks, p.Message.Text, note); err != nil {
 		s.log.Warn("removing the buttons of an answered question failed", "error", err)
 		return
 	}
@@ -325,30 +325,30 @@ func (s *session) press(ctx context.Context, f frame) {
 	s.forgetAsked(ctx, question)
 }
 
-// standing returns the question of a press. An unknown one is created from the press.
-func (c *Channel) standing(question string, p action) *asked {
+// questionOfPress returns the question of a press. An unknown one is created from the press.
+func (c *Channel) questionOfPress(question string, p action) *postedQuestion {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if a := c.asked[question]; a != nil && a.Channel == p.Channel.ID && a.TS == p.Message.TS {
 		return a
 	}
-	return &asked{Question: question, Channel: p.Channel.ID, TS: p.Message.TS, Thread: p.Message.ThreadTS}
+	return &postedQuestion{Question: question, Channel: p.Channel.ID, TS: p.Message.TS, Thread: p.Message.ThreadTS}
 }
 
-// whisper sends the person who pressed, and nobody else, the reason why the press failed.
-func (c *Channel) whisper(ctx context.Context, p action, why error) {
+// replyPrivately sends the person who pressed, and nobody else, the reason why the press failed.
+func (c *Channel) replyPrivately(ctx context.Context, p action, why error) {
 	words := "This did not work: " + why.Error()
 	if errors.Is(why, channels.ErrNotOwner) {
 		words = "Only my owner can answer this. Nothing changed."
 	} else if errors.Is(why, channels.ErrQuick) {
 		words = why.Error()
 	}
-	args := body(p.Channel.ID, escaped(words))
+	args := messageArgs(p.Channel.ID, escapeText(words))
 	args.Set("user", p.User.ID)
 	if p.Message.ThreadTS != "" {
 		args.Set("thread_ts", p.Message.ThreadTS)
 	}
-	if _, err := c.call(ctx, c.bot, "chat.postEphemeral", args, nil); err != nil {
+	if _, err := c.callAPI(ctx, c.bot, "chat.postEphemeral", args, nil); err != nil {
 		c.log.Debug("sending the reason for a rejected button press failed", "error", err)
 	}
 }

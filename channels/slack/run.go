@@ -25,30 +25,30 @@ type session struct {
 // Run implements channels.Channel.
 func (c *Channel) Run(ctx context.Context, to channels.Receiver) error {
 	if err := c.loadAsked(ctx); err != nil {
-		return over(ctx, err)
+		return ignoreCanceled(ctx, err)
 	}
 	all, cancel := context.WithCancel(ctx)
 	var watch sync.WaitGroup
 	defer watch.Wait()
 	defer cancel()
-	watch.Go(func() { c.withdraw(all, &watch) })
+	watch.Go(func() { c.withdrawAnswered(all, &watch) })
 	for tries := 0; ; tries++ {
 		began := time.Now()
 		s := &session{Channel: c, to: to, frames: make(chan frame, 256), presses: make(chan frame, 64), commands: make(chan frame, 64)}
-		err := s.run(ctx)
+		err := s.runSession(ctx)
 		if ctx.Err() != nil {
-			c.describe(nil, "not connected")
+			c.noteStatus(nil, "not connected")
 			return nil
 		}
 		if class := channels.ClassOf(err); class == channels.Unauthorised {
-			c.describe(nil, "not connected")
+			c.noteStatus(nil, "not connected")
 			return err
 		}
 		if time.Since(began) > time.Minute {
 			tries = 0
 		}
-		wait := max(channels.RetryIn(err, 0), backoff(c.at.Pause, tries))
-		c.describe(err, "not connected")
+		wait := max(channels.RetryIn(err, 0), backoffDelay(c.at.Pause, tries))
+		c.noteStatus(err, "not connected")
 		c.log.Warn("slack is not connected", "error", err, "wait", wait)
 		if !channels.Sleep(ctx, wait) {
 			return nil
@@ -56,22 +56,22 @@ func (c *Channel) Run(ctx context.Context, to channels.Receiver) error {
 	}
 }
 
-// over returns nil if an error only reports the end of the context.
-func over(ctx context.Context, err error) error {
+// ignoreCanceled returns nil if an error only reports the end of the context.
+func ignoreCanceled(ctx context.Context, err error) error {
 	if ctx.Err() != nil {
 		return nil
 	}
 	return err
 }
 
-// backoff returns a random wait of up to p, 2p, 4p ... 2 minutes.
-func backoff(p time.Duration, tries int) time.Duration {
+// backoffDelay returns a random wait of up to p, 2p, 4p ... 2 minutes.
+func backoffDelay(p time.Duration, tries int) time.Duration {
 	return p/2 + rand.N(min(p<<min(tries, 10), 2*time.Minute))
 }
 
-// run connects, fetches missed messages and then receives, until the connection is lost or a
+// runSession connects, fetches missed messages and then receives, until the connection is lost or a
 // message was not accepted: the next run reads that one from the history.
-func (s *session) run(ctx context.Context) error {
+func (s *session) runSession(ctx context.Context) error {
 	ctx, cancel := context.WithCancel(ctx)
 	var open []*socket
 	defer func() {
@@ -81,25 +81,25 @@ func (s *session) run(ctx context.Context) error {
 		}
 		s.wg.Wait()
 	}()
-	me, h, err := s.self(ctx)
+	me, h, err := s.fetchIdentity(ctx)
 	if err != nil {
 		return err
 	}
-	nobody, err := s.admit(ctx, me)
+	nobody, err := s.admitMembers(ctx, me)
 	if err != nil {
 		return err
 	}
-	past, err := s.begin(ctx, clock(h))
+	past, err := s.loadCursors(ctx, serverTime(h))
 	if err != nil {
 		return err
 	}
 	connect := func() (*socket, error) {
-		k, err := s.dial(ctx)
+		k, err := s.dialSocket(ctx)
 		if err != nil {
 			return nil, err
 		}
 		open = append(open, k)
-		s.wg.Go(func() { s.route(ctx, k) })
+		s.wg.Go(func() { s.routeFrames(ctx, k) })
 		return k, nil
 	}
 	now, err := connect()
@@ -109,15 +109,15 @@ func (s *session) run(ctx context.Context) error {
 	if now.open > 1 { // Slack distributes the messages over the connections
 		s.log.Warn("slack: another connection of this app receives part of the messages; check whether another Hob uses the same tokens", "connections", now.open)
 	}
-	s.wg.Go(func() { work(ctx, s.presses, s.press) })
-	s.wg.Go(func() { work(ctx, s.commands, s.command) })
+	s.wg.Go(func() { handleInOrder(ctx, s.presses, s.handlePress) })
+	s.wg.Go(func() { handleInOrder(ctx, s.commands, s.handleCommand) })
 	if past {
 		// Socket events wait meanwhile, which keeps the order.
-		if err := s.missed(ctx, s.hear); err != nil {
+		if err := s.receiveMissed(ctx, s.receiveMessage); err != nil {
 			return err
 		}
 	}
-	s.describe(nil, "connected as @%s on %s since %s UTC%s", me.Name, me.Called, time.Now().UTC().Format("2006-01-02 15:04"), nobody)
+	s.noteStatus(nil, "connected as @%s on %s since %s UTC%s", me.Name, me.Called, time.Now().UTC().Format("2006-01-02 15:04"), nobody)
 	for {
 		var f frame
 		select {
@@ -132,23 +132,23 @@ func (s *session) run(ctx context.Context) error {
 		case f.err != nil:
 			return f.err
 		case f.env.Type == "disconnect" && f.from == now:
-			if now, err = s.renew(f, connect); err != nil {
+			if now, err = s.renewSocket(f, connect); err != nil {
 				return err
 			}
 		case f.env.Type == "events_api":
-			if err := s.event(ctx, f); err != nil {
+			if err := s.handleEvent(ctx, f); err != nil {
 				return err
 			}
 		}
 	}
 }
 
-// route dispatches the frames of one socket. Presses and commands do not wait for messages.
-func (s *session) route(ctx context.Context, k *socket) {
+// routeFrames dispatches the frames of one socket. Presses and commands do not wait for messages.
+func (s *session) routeFrames(ctx context.Context, k *socket) {
 	in := make(chan frame)
 	s.wg.Go(func() {
 		defer close(in)
-		k.read(ctx, in)
+		k.readFrames(ctx, in)
 	})
 	for f := range in {
 		to := s.frames
@@ -165,49 +165,49 @@ func (s *session) route(ctx context.Context, k *socket) {
 	}
 }
 
-// renew replaces a connection that Slack is about to end. Slack ends it some seconds after
+// renewSocket replaces a connection that Slack is about to end. Slack ends it some seconds after
 // "warning", and with "refresh_requested" once another one is open, so the old one is read
 // until then.
-func (s *session) renew(f frame, connect func() (*socket, error)) (*socket, error) {
+func (s *session) renewSocket(f frame, connect func() (*socket, error)) (*socket, error) {
 	if f.env.Reason != "warning" && f.env.Reason != "refresh_requested" {
-		return nil, ended(f.env.Reason)
+		return nil, disconnectError(f.env.Reason)
 	}
 	next, err := connect()
 	if err != nil {
 		return nil, err
 	}
-	f.from.leave()
+	f.from.startLeaving()
 	return next, nil
 }
 
-// event handles one event and acknowledges it. An event that is not accepted ends the session
+// handleEvent handles one event and acknowledges it. An event that is not accepted ends the session
 // without an acknowledgement.
-func (s *session) event(ctx context.Context, f frame) error {
+func (s *session) handleEvent(ctx context.Context, f frame) error {
 	m, ok := parseEvent(f.env.Payload)
 	if ok {
-		if err := s.hear(ctx, m); err != nil {
+		if err := s.receiveMessage(ctx, m); err != nil {
 			return err
 		}
 	}
-	s.acked(f, nil)
+	s.acknowledgeFrame(f, nil)
 	return nil
 }
 
-// acked acknowledges an envelope. A write error shows when the connection is read; Slack then
+// acknowledgeFrame acknowledges an envelope. A write error shows when the connection is read; Slack then
 // sends the envelope again, and its key marks it as a duplicate.
-func (s *session) acked(f frame, payload any) {
-	if err := f.from.ack(f.env.ID, payload); err != nil {
+func (s *session) acknowledgeFrame(f frame, payload any) {
+	if err := f.from.ackEnvelope(f.env.ID, payload); err != nil {
 		s.log.Debug("acknowledging a Slack envelope failed", "error", err)
 	}
 }
 
-// hear passes on one message and records its position. An error means that it was not
+// receiveMessage passes on one message and records its position. An error means that it was not
 // accepted.
-func (s *session) hear(ctx context.Context, m message) error {
+func (s *session) receiveMessage(ctx context.Context, m message) error {
 	if m.ThreadTS == m.TS {
 		m.ThreadTS = "" // the first message of a thread names
 	}
-	in, ok := s.inbound(ctx, m)
+	in, ok := s.toInbound(ctx, m)
 	if !ok {
 		return nil
 	}
@@ -220,17 +220,17 @@ func (s *session) hear(ctx context.Context, m message) error {
 	if m.ThreadTS != "" {
 		place += "/" + m.ThreadTS
 	}
-	if err := s.saw(ctx, place, m.TS, m.ThreadTS == "" || taken && in.Mentioned); err != nil {
+	if err := s.markRead(ctx, place, m.TS, m.ThreadTS == "" || taken && in.Mentioned); err != nil {
 		return err
 	}
 	if taken && in.Group && in.Mentioned && m.ThreadTS == "" { // the answers start a
-		return s.saw(ctx, in.Chat, m.TS, true)
+		return s.markRead(ctx, in.Chat, m.TS, true)
 	}
 	return nil
 }
 
-// work runs do for each frame, one after the other.
-func work(ctx context.Context, from <-chan frame, do func(context.Context, frame)) {
+// handleInOrder runs do for each frame, one after the other.
+func handleInOrder(ctx context.Context, from <-chan frame, do func(context.Context, frame)) {
 	for {
 		select {
 		case <-ctx.Done():
@@ -241,38 +241,38 @@ func work(ctx context.Context, from <-chan frame, do func(context.Context, frame
 	}
 }
 
-// command handles "/hob text". The answer is visible to its author only, since Hob may not be
+// handleCommand handles "/hob text". The answer is visible to its author only, since Hob may not be
 // a member of the channel (docs.slack.dev/interactivity/implementing-slash-commands).
-func (s *session) command(ctx context.Context, f frame) {
+func (s *session) handleCommand(ctx context.Context, f frame) {
 	cmd, ok := parseCommand(f.env.Payload)
 	if !ok {
-		s.acked(f, nil)
+		s.acknowledgeFrame(f, nil)
 		return
 	}
-	chat, err := s.direct(ctx, cmd.User)
+	chat, err := s.directChat(ctx, cmd.User)
 	if err != nil {
 		s.log.Warn("answering a Slack command failed", "error", err)
-		s.acked(f, ephemeral("I cannot write to you: "+err.Error()))
+		s.acknowledgeFrame(f, ephemeralReply("I cannot write to you: "+err.Error()))
 		return
 	}
 	in := channels.Inbound{
-		Channel: Name, Chat: chat, Server: cmd.Team, Sender: cmd.Team + "/" + cmd.User, SenderName: s.name(ctx, cmd.User), Mentioned: true,
+		Channel: Name, Chat: chat, Server: cmd.Team, Sender: cmd.Team + "/" + cmd.User, SenderName: s.memberName(ctx, cmd.User), Mentioned: true,
 		Text: strings.TrimSpace(cmd.Text), Key: "command/" + cmd.Trigger, At: time.Now(),
 	}
 	_, err = s.to.Receive(ctx, in)
 	switch {
 	case errors.Is(err, channels.ErrStranger):
-		s.acked(f, ephemeral("I only talk with my owner and people on the allow list. If I am your Hob, run on your machine: hob channel pair slack"))
+		s.acknowledgeFrame(f, ephemeralReply("I only talk with my owner and people on the allow list. If I am your Hob, run on your machine: hob channel pair slack"))
 	case err != nil:
 		s.log.Warn("Slack command not accepted", "error", err)
-		s.acked(f, ephemeral("I could not receive that. Send it again in a moment."))
+		s.acknowledgeFrame(f, ephemeralReply("I could not receive that. Send it again in a moment."))
 	case cmd.Channel == chat:
-		s.acked(f, nil)
+		s.acknowledgeFrame(f, nil)
 	default:
-		s.acked(f, ephemeral("I will answer in our direct messages."))
+		s.acknowledgeFrame(f, ephemeralReply("I will answer in our direct messages."))
 	}
 }
 
-func ephemeral(text string) map[string]string {
-	return map[string]string{"response_type": "ephemeral", "text": escaped(text)}
+func ephemeralReply(text string) map[string]string {
+	return map[string]string{"response_type": "ephemeral", "text": escapeText(text)}
 }

@@ -11,7 +11,7 @@ import (
 	"unicode/utf8"
 
 	"hob/channels"
-	"hob/platform/markup"
+	"hob/platform/text/markup"
 )
 
 // maxUpdate is the maximum length of an edited message, and maxSection that of a block
@@ -22,8 +22,8 @@ const (
 	maxSection = 3000
 )
 
-// body returns the arguments of a text message: no link previews, no notifications for names.
-func body(chat, text string) url.Values {
+// messageArgs returns the arguments of a text message: no link previews, no notifications for names.
+func messageArgs(chat, text string) url.Values {
 	channel, thread, _ := strings.Cut(chat, "/")
 	args := url.Values{"channel": {channel}, "text": {text}, "unfurl_links": {"false"}, "unfurl_media": {"false"}, "link_names": {"false"}, "parse": {"none"}}
 	if thread != "" {
@@ -32,8 +32,8 @@ func body(chat, text string) url.Values {
 	return args
 }
 
-// posted is Slack's response to a posted text.
-type posted struct {
+// postResult is Slack's response to a posted text.
+type postResult struct {
 	Channel string `json:"channel"`
 	TS      string `json:"ts"`
 }
@@ -44,7 +44,7 @@ func (c *Channel) Send(ctx context.Context, d channels.Delivery) (channels.Recei
 		return channels.Receipt{}, err
 	}
 	if len(d.Files) > 0 && !c.didShare(d.ID) {
-		if err := c.share(ctx, d); err != nil {
+		if err := c.shareFiles(ctx, d); err != nil {
 			return channels.Receipt{}, err
 		}
 		c.noteShare(d.ID)
@@ -56,18 +56,18 @@ func (c *Channel) Send(ctx context.Context, d channels.Delivery) (channels.Recei
 		}
 		return channels.Receipt{}, nil
 	}
-	args := body(d.Chat, text)
-	args.Set("metadata", mark(d.ID))
-	question := c.question(ctx, d)
+	args := messageArgs(d.Chat, text)
+	args.Set("metadata", deliveryMetadata(d.ID))
+	question := c.pressableQuestion(ctx, d)
 	if question != "" {
 		args.Set("blocks", askBlocks(text, question))
 	}
-	out, err := c.put(ctx, d, args, question != "")
+	out, err := c.putText(ctx, d, args, question != "")
 	if err != nil {
 		return channels.Receipt{}, err
 	}
 	if question != "" {
-		c.asking(ctx, question, &asked{Question: question, Channel: out.Channel, TS: out.TS, Thread: args.Get("thread_ts")})
+		c.trackQuestion(ctx, question, &postedQuestion{Question: question, Channel: out.Channel, TS: out.TS, Thread: args.Get("thread_ts")})
 	}
 	return channels.Receipt{ID: out.TS}, nil
 }
@@ -87,9 +87,9 @@ func (c *Channel) noteShare(id string) {
 	c.shared[id] = true
 }
 
-// question returns the question that a press may answer; a text without buttons can be
+// pressableQuestion returns the question that a press may answer; a text without buttons can be
 // answered in words.
-func (c *Channel) question(ctx context.Context, d channels.Delivery) string {
+func (c *Channel) pressableQuestion(ctx context.Context, d channels.Delivery) string {
 	if c.buttons == nil || d.Kind != channels.Question {
 		return ""
 	}
@@ -101,8 +101,8 @@ func (c *Channel) question(ctx context.Context, d channels.Delivery) string {
 	return q
 }
 
-// mark returns the metadata by which Find recognizes a text.
-func mark(id string) string {
+// deliveryMetadata returns the metadata by which Find recognizes a text.
+func deliveryMetadata(id string) string {
 	m := metadata{Type: "hob"}
 	m.Payload.ID = id
 	raw, err := json.Marshal(m)
@@ -112,40 +112,40 @@ func mark(id string) string {
 	return string(raw)
 }
 
-// put posts a text, or replaces the draft by it. A question is always a new message, so that
+// putText posts a text, or replaces the draft by it. A question is always a new message, so that
 // its time is that of its text.
-func (c *Channel) put(ctx context.Context, d channels.Delivery, args url.Values, fresh bool) (posted, error) {
-	var out posted
+func (c *Channel) putText(ctx context.Context, d channels.Delivery, args url.Values, fresh bool) (postResult, error) {
+	var out postResult
 	if d.Draft != "" {
 		if !fresh && utf8.RuneCountInString(args.Get("text")) <= maxUpdate {
-			err := c.update(ctx, d.Draft, args, &out)
-			gone := code(err)
+			err := c.updateMessage(ctx, d.Draft, args, &out)
+			gone := errorCode(err)
 			// Rate limits are per method: drafts use up the limit of edits, so a complete text
 			// falls back to a new message.
 			if gone != "message_not_found" && gone != "cant_update_message" && gone != "edit_window_closed" && gone != "msg_too_long" && channels.ClassOf(err) != channels.Later {
 				return out, err
 			}
 		}
-		_, err := c.call(ctx, c.bot, "chat.delete", url.Values{"channel": {args.Get("channel")}, "ts": {d.Draft}}, nil)
-		if err != nil && code(err) != "message_not_found" { // so that it is not mistaken for the answer
-			if err = c.update(ctx, d.Draft, body(d.Chat, "(full answer below)"), nil); err != nil {
+		_, err := c.callAPI(ctx, c.bot, "chat.delete", url.Values{"channel": {args.Get("channel")}, "ts": {d.Draft}}, nil)
+		if err != nil && errorCode(err) != "message_not_found" { // so that it is not mistaken for the answer
+			if err = c.updateMessage(ctx, d.Draft, messageArgs(d.Chat, "(full answer below)"), nil); err != nil {
 				c.log.Debug("deleting a draft failed", "delivery", d.ID, "error", err)
 			}
 		}
 	}
-	_, err := c.call(ctx, c.bot, "chat.postMessage", args, &out)
+	_, err := c.callAPI(ctx, c.bot, "chat.postMessage", args, &out)
 	return out, err
 }
 
-// update edits a message. Repeating it is safe.
-func (c *Channel) update(ctx context.Context, when string, args url.Values, out *posted) error {
+// updateMessage edits a message. Repeating it is safe.
+func (c *Channel) updateMessage(ctx context.Context, when string, args url.Values, out *postResult) error {
 	again := url.Values{"ts": {when}}
 	for _, k := range []string{"channel", "text", "metadata", "blocks", "link_names", "parse", "unfurl_links", "unfurl_media"} {
 		if v, ok := args[k]; ok {
 			again[k] = v
 		}
 	}
-	_, err := c.call(ctx, c.bot, "chat.update", again, out)
+	_, err := c.callAPI(ctx, c.bot, "chat.update", again, out)
 	if e, ok := errors.AsType[*channels.Error](err); ok {
 		e.MaybeSent = false
 	}
@@ -167,14 +167,14 @@ func (c *Channel) Draft(ctx context.Context, d channels.Delivery) (string, error
 	if err := c.mayDraft(); err != nil {
 		return id, err
 	}
-	args := body(d.Chat, shown)
-	out := posted{TS: id}
+	args := messageArgs(d.Chat, shown)
+	out := postResult{TS: id}
 	var err error
 	if id != "" {
-		err = c.update(ctx, id, args, &out)
+		err = c.updateMessage(ctx, id, args, &out)
 	} else {
-		args.Set("metadata", mark(d.ID))
-		_, err = c.call(ctx, c.bot, "chat.postMessage", args, &out)
+		args.Set("metadata", deliveryMetadata(d.ID))
+		_, err = c.callAPI(ctx, c.bot, "chat.postMessage", args, &out)
 	}
 	if channels.ClassOf(err) == channels.Later {
 		c.mu.Lock()
@@ -210,10 +210,10 @@ func (c *Channel) mayDraft() error {
 // maximum difference between Slack's clock and this machine's.
 const clocks = 10 * time.Minute
 
-// Find implements channels.Finder.
+// Find implements channels.DeliveryFinder.
 func (c *Channel) Find(ctx context.Context, d channels.Delivery) (channels.Receipt, bool, error) {
-	all, err := c.history(ctx, d.Chat, ts(d.CreatedAt.Add(-clocks)), true)
-	if code(err) == "thread_not_found" {
+	all, err := c.fetchHistory(ctx, d.Chat, formatTS(d.CreatedAt.Add(-clocks)), true)
+	if errorCode(err) == "thread_not_found" {
 		return channels.Receipt{}, false, nil
 	}
 	if err != nil {
@@ -239,7 +239,7 @@ func (c *Channel) Typing(ctx context.Context, chat string) error {
 	if thread == "" || never {
 		return nil
 	}
-	_, err := c.call(ctx, c.bot, "assistant.threads.setStatus", url.Values{"channel_id": {channel}, "thread_ts": {thread}, "status": {"is writing..."}}, nil)
+	_, err := c.callAPI(ctx, c.bot, "assistant.threads.setStatus", url.Values{"channel_id": {channel}, "thread_ts": {thread}, "status": {"is writing..."}}, nil)
 	if class := channels.ClassOf(err); err != nil && class != channels.Later && class != channels.Temporary {
 		c.mu.Lock()
 		defer c.mu.Unlock()

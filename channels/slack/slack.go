@@ -10,7 +10,7 @@
 // their own.
 //
 // The Web API client has some 20 calls of one form, and the socket is a WebSocket with JSON
-// frames. Both are implemented here on platform/safehttp: slack-go's Client opens connections
+// frames. Both are implemented here on platform/net/safehttp: slack-go's Client opens connections
 // by itself, hides why Slack ends one, reconnects without a pause, and adds 0.6 MB to the
 // program. The tests compare this package with slack-go's protocol types.
 //
@@ -31,7 +31,7 @@ import (
 
 	"hob/channels"
 	"hob/platform/failpoint"
-	"hob/platform/safehttp"
+	"hob/platform/net/safehttp"
 )
 
 // Name is the name of the channel and its section.
@@ -90,12 +90,12 @@ type Channel struct {
 	mails    []string // in allow
 	net      *safehttp.Client
 	log      *slog.Logger
-	keep     channels.Keeper
-	buttons  channels.Buttons
+	keep     channels.StateStore
+	buttons  channels.ButtonHandler
 	at       Options
-	asks     chan *asked // questions to be watched
-	seen     seen        // used by Run only, as is behind
-	behind   bool        // fetching missed messages
+	asks     chan *postedQuestion // questions to be watched
+	seen     readState            // used by Run only, as is behind
+	behind   bool                 // fetching missed messages
 
 	writing sync.Mutex // held while asked is loaded or stored
 	loaded  bool
@@ -106,27 +106,27 @@ type Channel struct {
 	state    string   // for Describe
 	trouble  error    // for Link
 	names    map[string]string
-	shared   map[string]bool   // deliveries whose files were sent
-	asked    map[string]*asked // by question
-	noStatus bool              // Slack supports no status
-	noDraft  time.Time         // end of the rate limit for
-	drafts   []time.Time       // of the last minute
+	shared   map[string]bool            // deliveries whose files were sent
+	asked    map[string]*postedQuestion // by question
+	noStatus bool                       // Slack supports no status
+	noDraft  time.Time                  // end of the rate limit for
+	drafts   []time.Time                // of the last minute
 }
 
 // New validates the configuration; it does not connect.
 func New(cfg Config, deps channels.Deps, o Options) (*Channel, error) {
 	c := &Channel{
-		net: deps.Network, log: deps.Log, keep: deps.Keep, buttons: deps.Buttons, at: o.orReal(), asks: make(chan *asked, 64),
-		names: map[string]string{}, shared: map[string]bool{}, asked: map[string]*asked{}, state: "not connected yet",
+		net: deps.Network, log: deps.Log, keep: deps.Keep, buttons: deps.Buttons, at: o.orReal(), asks: make(chan *postedQuestion, 64),
+		names: map[string]string{}, shared: map[string]bool{}, asked: map[string]*postedQuestion{}, state: "not connected yet",
 	}
 	if c.log == nil {
 		c.log = slog.New(slog.DiscardHandler)
 	}
 	var err error
-	if c.bot, err = token(deps, "bot_token", cfg.BotToken, "xoxb-"); err != nil {
+	if c.bot, err = resolveToken(deps, "bot_token", cfg.BotToken, "xoxb-"); err != nil {
 		return nil, err
 	}
-	if c.app, err = token(deps, "app_token", cfg.AppToken, "xapp-"); err != nil {
+	if c.app, err = resolveToken(deps, "app_token", cfg.AppToken, "xapp-"); err != nil {
 		return nil, err
 	}
 	for _, id := range cfg.Allow {
@@ -147,8 +147,8 @@ func New(cfg Config, deps channels.Deps, o Options) (*Channel, error) {
 	return c, nil
 }
 
-// token resolves one of the tokens. Errors never contain its value.
-func token(deps channels.Deps, key, ref, prefix string) (string, error) {
+// resolveToken resolves one of the tokens. Errors never contain its value.
+func resolveToken(deps channels.Deps, key, ref, prefix string) (string, error) {
 	if ref == "" {
 		return "", fmt.Errorf("%s is missing; get one with: hob channel add slack", key)
 	}
@@ -207,7 +207,7 @@ const maxFile = 32 << 20
 // (docs.slack.dev/reference/methods/chat.postMessage, "Truncating content"), of which escapes
 // need some, and one text per second and channel (docs.slack.dev/apis/web-api/rate-limits).
 func (*Channel) Limits() channels.Limits {
-	return channels.Limits{MaxText: 3500, PerMinute: 60, MaxFile: maxFile, Settle: 1500 * time.Millisecond}
+	return channels.Limits{MaxText: 3500, PerMinute: 60, MaxFile: maxFile, Debounce: 1500 * time.Millisecond}
 }
 
 // Describe implements channels.Describer.
@@ -217,15 +217,15 @@ func (c *Channel) Describe() string {
 	return c.state
 }
 
-// Link implements channels.Linked.
+// Link implements channels.ConnectionReporter.
 func (c *Channel) Link() error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	return c.trouble
 }
 
-// describe stores the connection status and its error.
-func (c *Channel) describe(trouble error, format string, args ...any) {
+// noteStatus stores the connection status and its error.
+func (c *Channel) noteStatus(trouble error, format string, args ...any) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.state, c.trouble = fmt.Sprintf(format, args...), trouble
@@ -239,11 +239,11 @@ type identity struct {
 	Called string `json:"team"`
 }
 
-// self fetches Hob's identity. The header of the response contains the server time and the
+// fetchIdentity fetches Hob's identity. The header of the response contains the server time and the
 // scopes of the token.
-func (c *Channel) self(ctx context.Context) (identity, http.Header, error) {
+func (c *Channel) fetchIdentity(ctx context.Context) (identity, http.Header, error) {
 	var me identity
-	h, err := c.call(ctx, c.bot, "auth.test", nil, &me)
+	h, err := c.callAPI(ctx, c.bot, "auth.test", nil, &me)
 	if err != nil {
 		return me, nil, err
 	}
@@ -258,27 +258,27 @@ func (c *Channel) self(ctx context.Context) (identity, http.Header, error) {
 
 // Test implements channels.Tester. It requests a socket URL but does not use it.
 func (c *Channel) Test(ctx context.Context) (string, error) {
-	me, h, err := c.self(ctx)
+	me, h, err := c.fetchIdentity(ctx)
 	if err != nil {
 		return "", err
 	}
-	if _, err := c.address(ctx); err != nil {
+	if _, err := c.socketURL(ctx); err != nil {
 		return "", err
 	}
-	if missing := c.missing(h.Get("X-OAuth-Scopes")); len(missing) > 0 {
+	if missing := c.missingScopes(h.Get("X-OAuth-Scopes")); len(missing) > 0 {
 		return "", channels.Errorf(channels.Unauthorised, "slack: signed in as @%s on %s, but the app lacks the scopes %s; add them under OAuth & Permissions, install the app again, and set the new token: hob channel add slack",
 			me.Name, me.Called, strings.Join(missing, ", "))
 	}
-	_, nobody, err := c.members(ctx, me)
+	_, nobody, err := c.resolveMembers(ctx, me)
 	if err != nil {
 		return "", err
 	}
 	return fmt.Sprintf("signed in as @%s on %s; Socket Mode answers%s", me.Name, me.Called, nobody), nil
 }
 
-// missing returns the scopes that the bot token lacks. Slack returns the granted ones in the
+// missingScopes returns the scopes that the bot token lacks. Slack returns the granted ones in the
 // header X-OAuth-Scopes (docs.slack.dev/authentication/installing-with-oauth).
-func (c *Channel) missing(granted string) (out []string) {
+func (c *Channel) missingScopes(granted string) (out []string) {
 	if granted == "" {
 		return nil // unknown
 	}
@@ -286,15 +286,15 @@ func (c *Channel) missing(granted string) (out []string) {
 	for s := range strings.SplitSeq(granted, ",") {
 		has[strings.TrimSpace(s)] = true
 	}
-	want := scopes()
+	want := botScopes()
 	if len(c.mails) > 0 {
 		want = append(want, mailScope)
 	}
 	return slices.DeleteFunc(want, func(s string) bool { return has[s] })
 }
 
-// kept loads the value stored under a key.
-func (c *Channel) kept(ctx context.Context, key string, to any) error {
+// loadKept loads the value stored under a key.
+func (c *Channel) loadKept(ctx context.Context, key string, to any) error {
 	if c.keep == nil {
 		return nil
 	}

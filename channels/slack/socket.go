@@ -53,9 +53,9 @@ const (
 	drain = 15 * time.Second
 )
 
-// ack acknowledges an envelope. Slack expects that within three seconds and resends
+// ackEnvelope acknowledges an envelope. Slack expects that within three seconds and resends
 // unacknowledged ones (docs.slack.dev/apis/events-api, "Responding to events" and "Retries").
-func (s *socket) ack(id string, payload any) error {
+func (s *socket) ackEnvelope(id string, payload any) error {
 	if id == "" {
 		return nil
 	}
@@ -70,27 +70,27 @@ func (s *socket) ack(id string, payload any) error {
 	}{id, payload})
 }
 
-// address requests the URL for a socket. It works once and for a short time
+// socketURL requests the URL for a socket. It works once and for a short time
 // (docs.slack.dev/reference/methods/apps.connections.open).
-func (c *Channel) address(ctx context.Context) (string, error) {
+func (c *Channel) socketURL(ctx context.Context) (string, error) {
 	var out struct {
 		URL string `json:"url"`
 	}
-	if _, err := c.call(ctx, c.app, "apps.connections.open", nil, &out); err != nil {
-		if code(err) == "missing_scope" {
+	if _, err := c.callAPI(ctx, c.app, "apps.connections.open", nil, &out); err != nil {
+		if errorCode(err) == "missing_scope" {
 			return "", channels.Errorf(channels.Unauthorised, "slack: the app token lacks the scope connections:write; create one with it under Basic Information, App-Level Tokens, and set it: hob channel add slack")
 		}
 		return "", err
 	}
-	if !c.ours(out.URL) {
+	if !c.isSlackHost(out.URL) {
 		return "", errors.New("slack: apps.connections.open returned an address that is not a Slack host")
 	}
 	return out.URL, nil
 }
 
-// dial opens a socket and waits for Slack's hello on it.
-func (c *Channel) dial(ctx context.Context) (*socket, error) {
-	address, err := c.address(ctx)
+// dialSocket opens a socket and waits for Slack's hello on it.
+func (c *Channel) dialSocket(ctx context.Context) (*socket, error) {
+	address, err := c.socketURL(ctx)
 	if err != nil {
 		return nil, err
 	}
@@ -119,11 +119,11 @@ func (c *Channel) dial(ctx context.Context) (*socket, error) {
 	}
 	s := &socket{conn: conn, silence: c.at.Silence}
 	conn.SetReadLimit(maxEnvelope)
-	if err := s.hello(ctx); err != nil {
+	if err := s.awaitHello(ctx); err != nil {
 		_ = conn.Close()
 		return nil, err
 	}
-	s.live()
+	s.startDeadline()
 	return s, nil
 }
 
@@ -135,8 +135,8 @@ func withoutAddress(err error) error {
 	return err
 }
 
-// hello waits for the first envelope, which confirms the connection.
-func (s *socket) hello(ctx context.Context) error {
+// awaitHello waits for the first envelope, which confirms the connection.
+func (s *socket) awaitHello(ctx context.Context) error {
 	stop := context.AfterFunc(ctx, func() { _ = s.conn.Close() })
 	defer stop()
 	at, _ := ctx.Deadline()
@@ -155,17 +155,17 @@ func (s *socket) hello(ctx context.Context) error {
 		s.open = env.Open
 		return nil
 	case "disconnect":
-		return ended(env.Reason)
+		return disconnectError(env.Reason)
 	}
 	return errors.New("slack: open a socket: Slack did not say hello")
 }
 
-// live ends the connection if Slack stops to ping: a dead socket without an error looks like
+// startDeadline ends the connection if Slack stops to ping: a dead socket without an error looks like
 // an idle one.
-func (s *socket) live() {
-	s.alive()
+func (s *socket) startDeadline() {
+	s.extendDeadline()
 	s.conn.SetPingHandler(func(data string) error {
-		s.alive()
+		s.extendDeadline()
 		err := s.conn.WriteControl(websocket.PongMessage, []byte(data), time.Now().Add(writeWait))
 		if err != nil && !errors.Is(err, websocket.ErrCloseSent) {
 			return err
@@ -174,20 +174,20 @@ func (s *socket) live() {
 	})
 }
 
-func (s *socket) alive() {
+func (s *socket) extendDeadline() {
 	if !s.leaving.Load() {
 		_ = s.conn.SetReadDeadline(time.Now().Add(s.silence))
 	}
 }
 
-// leave makes the connection end soon.
-func (s *socket) leave() {
+// startLeaving makes the connection end soon.
+func (s *socket) startLeaving() {
 	s.leaving.Store(true)
 	_ = s.conn.SetReadDeadline(time.Now().Add(drain))
 }
 
-// read forwards the frames until the connection ends.
-func (s *socket) read(ctx context.Context, to chan<- frame) {
+// readFrames forwards the frames until the connection ends.
+func (s *socket) readFrames(ctx context.Context, to chan<- frame) {
 	for {
 		var f frame
 		_, raw, err := s.conn.ReadMessage()
@@ -195,7 +195,7 @@ func (s *socket) read(ctx context.Context, to chan<- frame) {
 		case err != nil:
 			f = frame{from: s, err: fmt.Errorf("slack: the socket ended: %w", withoutAddress(err))}
 		default:
-			s.alive()
+			s.extendDeadline()
 			f.from = s
 			if json.Unmarshal(raw, &f.env) != nil {
 				continue // no envelope to
@@ -212,10 +212,10 @@ func (s *socket) read(ctx context.Context, to chan<- frame) {
 	}
 }
 
-// ended returns the error for the reason of a disconnect. link_disabled means that Socket Mode
+// disconnectError returns the error for the reason of a disconnect. link_disabled means that Socket Mode
 // was switched off for the app (docs.slack.dev/apis/events-api/using-socket-mode,
 // "Disconnecting").
-func ended(reason string) error {
+func disconnectError(reason string) error {
 	switch reason {
 	case "link_disabled":
 		return channels.Errorf(channels.Unauthorised, "slack: Socket Mode was switched off for the app; switch it on under Socket Mode on its page and restart Hob")
@@ -224,5 +224,5 @@ func ended(reason string) error {
 		e.RetryAt = time.Now().Add(time.Minute)
 		return e
 	}
-	return fmt.Errorf("slack: Slack ended the connection (%s)", word(reason))
+	return fmt.Errorf("slack: Slack ended the connection (%s)", sanitizeCode(reason))
 }

@@ -5,14 +5,14 @@ import (
 	"strings"
 )
 
-// plain converts a Slack text to plain text: "<@U1>" and the like are references, and "&", "<"
+// plainText converts a Slack text to plain text: "<@U1>" and the like are references, and "&", "<"
 // and ">" are escaped (docs.slack.dev/messaging/formatting-message-text#retrieving-messages).
 // Mentions of me are removed; mentioned reports whether there was one.
-func plain(text, me string, name func(user string) string) (out string, mentioned bool) {
+func plainText(text, me string, name func(user string) string) (out string, mentioned bool) {
 	var b strings.Builder
 	for text != "" {
 		before, rest, found := strings.Cut(text, "<")
-		b.WriteString(unescaped(before))
+		b.WriteString(unescapeText(before))
 		if !found {
 			break
 		}
@@ -31,7 +31,7 @@ func plain(text, me string, name func(user string) string) (out string, mentione
 			}
 			continue
 		}
-		b.WriteString(unescaped(reference(ref, name)))
+		b.WriteString(unescapeText(referenceText(ref, name)))
 	}
 	return strings.TrimSpace(b.String()), mentioned
 }
@@ -41,8 +41,8 @@ func before1(s string) string {
 	return s
 }
 
-// reference converts a reference in angle brackets to words.
-func reference(ref string, name func(user string) string) string {
+// referenceText converts a reference in angle brackets to words.
+func referenceText(ref string, name func(user string) string) string {
 	what, label, _ := strings.Cut(ref, "|")
 	switch {
 	case strings.HasPrefix(what, "@"):
@@ -62,16 +62,16 @@ func reference(ref string, name func(user string) string) string {
 	return label + " (" + what + ")"
 }
 
-// unescaped reverts Slack's three escapes only.
-func unescaped(s string) string {
+// unescapeText reverts Slack's three escapes only.
+func unescapeText(s string) string {
 	if !strings.Contains(s, "&") {
 		return s
 	}
 	return strings.NewReplacer("&lt;", "<", "&gt;", ">", "&amp;", "&").Replace(s)
 }
 
-// escaped escapes a text so that it contains no references.
-func escaped(s string) string {
+// escapeText escapes a text so that it contains no references.
+func escapeText(s string) string {
 	return strings.NewReplacer("&", "&amp;", "<", "&lt;", ">", "&gt;").Replace(s)
 }
 
@@ -88,9 +88,9 @@ func cmpTS(a, b string) int {
 // isTS reports whether s is a Slack time, which also is a message id.
 func isTS(s string) bool {
 	sec, frac, ok := strings.Cut(s, ".")
-	return ok && digits(sec) && digits(frac) && len(sec) <= 12 && len(frac) <= 9
+	return ok && isDigits(sec) && isDigits(frac) && len(sec) <= 12 && len(frac) <= 9
 }
 
-func digits(s string) bool {
+func isDigits(s string) bool {
 	return s != "" && strings.Trim(s, "0123456789") == ""
 }

@@ -15,7 +15,7 @@ import (
 	"time"
 
 	"hob/channels"
-	"hob/platform/safehttp"
+	"hob/platform/net/safehttp"
 )
 
 // params are the parameters of a method.
@@ -50,8 +50,8 @@ func (r *refusal) Error() string {
 	return s
 }
 
-// says reports whether err is a refusal that contains one of these texts.
-func says(err error, words ...string) bool {
+// hasRefusalText reports whether err is a refusal that contains one of these texts.
+func hasRefusalText(err error, words ...string) bool {
 	r, ok := errors.AsType[*refusal](err)
 	if !ok {
 		return false
@@ -66,23 +66,23 @@ func says(err error, words ...string) bool {
 
 const maxAnswer = 8 << 20 // 100 updates of a few kilobytes each
 
-// call runs a method and decodes its result into out.
-func (c *Channel) call(ctx context.Context, method string, p params, out any) error {
+// callMethod runs a method and decodes its result into out.
+func (c *Channel) callMethod(ctx context.Context, method string, p params, out any) error {
 	body, err := json.Marshal(p)
 	if err != nil {
 		return channels.Errorf(channels.Permanent, "telegram: %s: encode: %w", method, err)
 	}
-	return c.post(ctx, method, "application/json", body, out)
+	return c.postRequest(ctx, method, "application/json", body, out)
 }
 
-// post sends a request. The URL contains the token, so errors only contain its host.
-func (c *Channel) post(ctx context.Context, method, kind string, body []byte, out any) error {
+// postRequest sends a request. The URL contains the token, so errors only contain its host.
+func (c *Channel) postRequest(ctx context.Context, method, kind string, body []byte, out any) error {
 	resp, err := c.client.Fetch(ctx, safehttp.Request{
 		Method: http.MethodPost, URL: c.base + "/bot" + c.token + "/" + method,
-		Header: http.Header{"Content-Type": {kind}}, Body: body, MaxBody: maxAnswer, Timeout: left(ctx),
+		Header: http.Header{"Content-Type": {kind}}, Body: body, MaxBody: maxAnswer, Timeout: timeLeft(ctx),
 	})
 	if err != nil {
-		return c.lost(method, err)
+		return c.classifyNoResponse(method, err)
 	}
 	var a answer
 	if err := json.Unmarshal(resp.Body, &a); err != nil {
@@ -91,7 +91,7 @@ func (c *Channel) post(ctx context.Context, method, kind string, body []byte, ou
 		return e
 	}
 	if !a.OK {
-		return c.refused(method, resp.Status, a)
+		return c.classifyRefusal(method, resp.Status, a)
 	}
 	if out == nil {
 		return nil
@@ -104,9 +104,9 @@ func (c *Channel) post(ctx context.Context, method, kind string, body []byte, ou
 	return nil
 }
 
-// left returns the timeout of a request: the context's, since long polls and large files take
+// timeLeft returns the timeout of a request: the context's, since long polls and large files take
 // long; 0 if the context has no deadline.
-func left(ctx context.Context) time.Duration {
+func timeLeft(ctx context.Context) time.Duration {
 	until, ok := ctx.Deadline()
 	if !ok {
 		return 0
@@ -114,17 +114,17 @@ func left(ctx context.Context) time.Duration {
 	return max(time.Until(until), time.Millisecond)
 }
 
-// lost classifies a request without a response.
-func (c *Channel) lost(method string, err error) error {
+// classifyNoResponse classifies a request without a response.
+func (c *Channel) classifyNoResponse(method string, err error) error {
 	return channels.Unanswered("telegram: "+method, err)
 }
 
-// refused classifies an error response.
-func (c *Channel) refused(method string, status int, a answer) error {
+// classifyRefusal classifies an error response.
+func (c *Channel) classifyRefusal(method string, status int, a answer) error {
 	if a.Code == 0 {
 		a.Code = status
 	}
-	r := &refusal{method: method, code: a.Code, said: c.redact(quote(a.Description)), migrateTo: a.Parameters.MigrateTo}
+	r := &refusal{method: method, code: a.Code, said: c.redactToken(quoteFirstLine(a.Description)), migrateTo: a.Parameters.MigrateTo}
 	out := &channels.Error{Class: channels.Permanent, Err: r}
 	switch {
 	case a.Code == http.StatusUnauthorized, a.Code == http.StatusNotFound:
@@ -145,14 +145,14 @@ func (c *Channel) refused(method string, status int, a answer) error {
 	return out
 }
 
-// redact removes the token from a server's text.
-func (c *Channel) redact(s string) string {
+// redactToken removes the token from a server's text.
+func (c *Channel) redactToken(s string) string {
 	_, secret, _ := strings.Cut(c.token, ":")
 	return strings.NewReplacer(c.token, "[redacted]", url.PathEscape(c.token), "[redacted]", secret, "[redacted]").Replace(s)
 }
 
-// quote returns the first line of a server's text, fit for an error.
-func quote(s string) string {
+// quoteFirstLine returns the first line of a server's text, fit for an error.
+func quoteFirstLine(s string) string {
 	line, _, _ := strings.Cut(strings.TrimSpace(strings.ToValidUTF8(s, "")), "\n")
 	if r := []rune(line); len(r) > 200 {
 		line = string(r[:200]) + "..."
@@ -160,16 +160,16 @@ func quote(s string) string {
 	return line
 }
 
-// form sends a request with a file, see https://core.telegram.org/bots/api#sending-files.
-func (c *Channel) form(ctx context.Context, method string, fields map[string]string, field string, a channels.Attachment, out any) error {
-	kind, body, err := encode(fields, field, a)
+// sendForm sends a request with a file, see https://core.telegram.org/bots/api#sending-files.
+func (c *Channel) sendForm(ctx context.Context, method string, fields map[string]string, field string, a channels.Attachment, out any) error {
+	kind, body, err := encodeForm(fields, field, a)
 	if err != nil {
 		return channels.Errorf(channels.Permanent, "telegram: the file %s: %w", a.Name, err)
 	}
-	return c.post(ctx, method, kind, body, out)
+	return c.postRequest(ctx, method, kind, body, out)
 }
 
-func encode(fields map[string]string, field string, a channels.Attachment) (kind string, body []byte, err error) {
+func encodeForm(fields map[string]string, field string, a channels.Attachment) (kind string, body []byte, err error) {
 	f, err := os.Open(a.Path)
 	if err != nil {
 		return "", nil, err

@@ -10,16 +10,16 @@ import (
 	"strings"
 
 	"hob/channels"
-	"hob/platform/safehttp"
+	"hob/platform/net/safehttp"
 )
 
 // maxDownload is the largest file that bots can download, see
 // https://core.telegram.org/bots/api#getfile.
 const maxDownload = 20 << 20
 
-// files lists the files of a message. A picture comes in several sizes, of which the largest
+// attachedFiles lists the files of a message. A picture comes in several sizes, of which the largest
 // is used; an animation also comes as a document.
-func (c *Channel) files(m *message) []channels.File {
+func (c *Channel) attachedFiles(m *message) []channels.File {
 	var out []channels.File
 	add := func(f *file, name, mime string) {
 		if f == nil || f.ID == "" {
@@ -33,7 +33,7 @@ func (c *Channel) files(m *message) []channels.File {
 		}
 		id, size := f.ID, f.Size
 		out = append(out, channels.File{Name: name, MIME: mime, Size: size, Open: func(ctx context.Context) (io.ReadCloser, error) {
-			return c.fetch(ctx, id, size)
+			return c.fetchFile(ctx, id, size)
 		}})
 	}
 	var photo *file
@@ -57,8 +57,8 @@ func (c *Channel) files(m *message) []channels.File {
 
 var errTooLarge = errors.New("telegram gives bots no files larger than 20 MB; send it in parts or by another channel")
 
-// fetch downloads a file: getFile returns its path on the same server.
-func (c *Channel) fetch(ctx context.Context, id string, size int64) (io.ReadCloser, error) {
+// fetchFile downloads a file: getFile returns its path on the same server.
+func (c *Channel) fetchFile(ctx context.Context, id string, size int64) (io.ReadCloser, error) {
 	if size > maxDownload {
 		return nil, errTooLarge
 	}
@@ -66,8 +66,8 @@ func (c *Channel) fetch(ctx context.Context, id string, size int64) (io.ReadClos
 		Size int64  `json:"file_size"`
 		Path string `json:"file_path"`
 	}
-	if err := c.call(ctx, "getFile", params{"file_id": id}, &f); err != nil {
-		if says(err, "too big") {
+	if err := c.callMethod(ctx, "getFile", params{"file_id": id}, &f); err != nil {
+		if hasRefusalText(err, "too big") {
 			return nil, errTooLarge
 		}
 		return nil, err
@@ -76,12 +76,12 @@ func (c *Channel) fetch(ctx context.Context, id string, size int64) (io.ReadClos
 	if !ok {
 		return nil, errors.New("telegram: the server returned no path for the file")
 	}
-	resp, err := c.client.Fetch(ctx, safehttp.Request{Method: http.MethodGet, URL: c.base + "/file/bot" + c.token + "/" + path, MaxBody: maxDownload, Timeout: left(ctx)})
+	resp, err := c.client.Fetch(ctx, safehttp.Request{Method: http.MethodGet, URL: c.base + "/file/bot" + c.token + "/" + path, MaxBody: maxDownload, Timeout: timeLeft(ctx)})
 	if err != nil {
 		if e, ok := errors.AsType[*safehttp.Error](err); ok && e.Kind == safehttp.TooLarge {
 			return nil, errTooLarge
 		}
-		return nil, c.lost("file", err)
+		return nil, c.classifyNoResponse("file", err)
 	}
 	if base, err := url.Parse(c.base); err != nil || resp.URL.Host != base.Host {
 		return nil, errors.New("telegram: the file is on another server, so Hob does not fetch it")

@@ -26,23 +26,23 @@ func FuzzUpdate(f *testing.F) {
 			return
 		}
 		first := *u.Message
-		c.heed(&first)
-		if in, ok := c.correction(u.Message); ok {
+		c.rememberTaken(&first)
+		if in, ok := c.parseCorrection(u.Message); ok {
 			t.Errorf("nothing has changed, and %+v is heard", in)
 		}
-		was := u.Message.sum()
+		was := u.Message.textChecksum()
 		u.Message.Text += "."
-		if in, ok := c.correction(u.Message); ok && (!strings.HasPrefix(in.Text, edited) || in.Key == first.key()) {
+		if in, ok := c.parseCorrection(u.Message); ok && (!strings.HasPrefix(in.Text, edited) || in.Key == first.messageKey()) {
 			t.Errorf("a correction is heard as %+v", in)
 		}
-		if one := settled([]update{{Message: &first}, {Edited: u.Message}}); one[1].Edited != nil || one[0].Message.changed != (was != u.Message.sum()) {
+		if one := mergeEdits([]update{{Message: &first}, {Edited: u.Message}}); one[1].Edited != nil || one[0].Message.changed != (was != u.Message.textChecksum()) {
 			t.Errorf("it is not corrected: %+v", one[0].Message)
 		}
 		u.Message.changed = false
 		if u.Message.ReplyTo != nil {
 			u.Message.rest = []*message{u.Message.ReplyTo}
 		}
-		in, ok := c.inbound(u.Message)
+		in, ok := c.toInbound(u.Message)
 		if !ok {
 			return
 		}

@@ -12,28 +12,28 @@ import (
 	"hob/channels"
 )
 
-// cause is the Payload of a message.
-type cause struct {
+// replyContext is the Payload of a message.
+type replyContext struct {
 	Message int64 `json:"m"`
 	Group   bool  `json:"g,omitempty"`
 	Chat    int64 `json:"c,omitempty"` // in which the message has this id
 }
 
-// inbound converts a message; false for messages that no person wrote: of other bots and Hob
+// toInbound converts a message; false for messages that no person wrote: of other bots and Hob
 // itself, in the name of a channel, and service messages such as joins.
-func (c *Channel) inbound(m *message) (channels.Inbound, bool) {
-	me := c.self()
+func (c *Channel) toInbound(m *message) (channels.Inbound, bool) {
+	me := c.botUser()
 	if m.From == nil || m.From.IsBot || m.SenderChat != nil || m.Chat.ID == 0 {
 		return channels.Inbound{}, false
 	}
 	in := channels.Inbound{
-		Channel: Name, Chat: c.address(m), Group: m.Chat.Type != "private", ChatName: m.Chat.Title,
-		Sender: strconv.FormatInt(m.From.ID, 10), SenderName: m.From.name(),
-		Forwarded: given(m.Forward) || m.ViaBot != nil,
-		Key:       m.key(),
+		Channel: Name, Chat: c.chatAddress(m), Group: m.Chat.Type != "private", ChatName: m.Chat.Title,
+		Sender: strconv.FormatInt(m.From.ID, 10), SenderName: m.From.displayName(),
+		Forwarded: isPresent(m.Forward) || m.ViaBot != nil,
+		Key:       m.messageKey(),
 		At:        time.Unix(m.Date, 0).UTC(),
 	}
-	in.Mentioned = !in.Group || m.ReplyTo.by(me)
+	in.Mentioned = !in.Group || m.ReplyTo.isOwn(me)
 	if m.ReplyTo != nil {
 		in.ReplyTo = []string{strconv.FormatInt(m.ReplyTo.ID, 10)}
 		in.Threaded = m.ReplyTo.ID == m.Thread // every message of a topic
@@ -43,13 +43,13 @@ func (c *Channel) inbound(m *message) (channels.Inbound, bool) {
 	changed := false
 	for _, part := range append([]*message{m}, m.rest...) {
 		changed = changed || part.changed
-		in.Files = append(in.Files, c.files(part)...)
-		text, entities := part.written()
-		said, named := me.addressed(text, entities)
+		in.Files = append(in.Files, c.attachedFiles(part)...)
+		text, entities := part.textAndEntities()
+		said, named := me.cutMention(text, entities)
 		if in.Mentioned = in.Mentioned || named; !in.Group {
-			said = start(said)
+			said = startCommandText(said)
 		}
-		own, theirs := part.told()
+		own, theirs := part.describeContent()
 		if said = strings.TrimSpace(strings.TrimSpace(said) + "\n" + own); said != "" {
 			texts = append(texts, said)
 		} else if strings.TrimSpace(text) != "" {
@@ -65,40 +65,40 @@ func (c *Channel) inbound(m *message) (channels.Inbound, bool) {
 	if in.Text == "" && len(in.Files) == 0 {
 		return channels.Inbound{}, false
 	}
-	if from := m.origin(); from != "" {
+	if from := m.forwardOrigin(); from != "" {
 		in.Text = strings.TrimSpace("Forwarded from " + from + ":\n" + in.Text)
 	}
 	if changed && in.Text != "" {
 		in.Text = edited + in.Text
 	}
-	if said := m.answers(me); said != "" {
+	if said := m.quotedText(me); said != "" {
 		in.Outside = append(in.Outside, said)
 	}
-	b, err := json.Marshal(cause{Message: m.ID, Group: in.Group, Chat: m.Chat.ID})
+	b, err := json.Marshal(replyContext{Message: m.ID, Group: in.Group, Chat: m.Chat.ID})
 	if err == nil {
 		in.Payload = b
 	}
 	return in, true
 }
 
-// written returns the text or caption of a message, with its entities.
-func (m *message) written() (string, []entity) {
+// textAndEntities returns the text or caption of a message, with its entities.
+func (m *message) textAndEntities() (string, []entity) {
 	if m.Text != "" {
 		return m.Text, m.Entities
 	}
 	return m.Caption, m.CaptionEntities
 }
 
-// origin returns the author of a forwarded message, as far as known; "" if it is not
+// forwardOrigin returns the author of a forwarded message, as far as known; "" if it is not
 // forwarded.
-func (m *message) origin() string {
+func (m *message) forwardOrigin() string {
 	var o origin
-	if !given(m.Forward) || json.Unmarshal(m.Forward, &o) != nil {
+	if !isPresent(m.Forward) || json.Unmarshal(m.Forward, &o) != nil {
 		return ""
 	}
 	who := o.Hidden
 	if o.User != nil {
-		who = o.User.name()
+		who = o.User.displayName()
 	}
 	for _, c := range []*chat{o.Group, o.Chat} {
 		if c != nil && who == "" {
@@ -108,19 +108,19 @@ func (m *message) origin() string {
 	return strings.Join(strings.Fields(strings.Trim(who+", "+o.Signed, ", ")), " ")
 }
 
-func given(raw json.RawMessage) bool { return len(raw) > 0 && string(raw) != "null" }
+func isPresent(raw json.RawMessage) bool { return len(raw) > 0 && string(raw) != "null" }
 
-// address returns the chat in the form for Send: "id", or "id/thread" in a topic. A group that
+// chatAddress returns the chat in the form for Send: "id", or "id/thread" in a topic. A group that
 // became a supergroup keeps its first id, so that its conversations continue.
-func (c *Channel) address(m *message) string {
-	s := c.formerly(strconv.FormatInt(m.Chat.ID, 10))
+func (c *Channel) chatAddress(m *message) string {
+	s := c.originalChatID(strconv.FormatInt(m.Chat.ID, 10))
 	if m.IsTopic && m.Thread != 0 {
 		s += "/" + strconv.FormatInt(m.Thread, 10)
 	}
 	return s
 }
 
-func (u user) name() string {
+func (u user) displayName() string {
 	n := strings.TrimSpace(u.FirstName + " " + u.LastName)
 	if n == "" {
 		n = u.Username
@@ -128,30 +128,30 @@ func (u user) name() string {
 	return n
 }
 
-// by reports whether the message exists and is Hob's own.
-func (m *message) by(me user) bool {
+// isOwn reports whether the message exists and is Hob's own.
+func (m *message) isOwn(me user) bool {
 	return m != nil && m.From != nil && me.ID != 0 && m.From.ID == me.ID
 }
 
-// answers returns the text that a message replies to, if another person wrote it: the quoted
+// quotedText returns the text that a message replies to, if another person wrote it: the quoted
 // part, or all of it.
-func (m *message) answers(me user) string {
+func (m *message) quotedText(me user) string {
 	switch {
-	case m.ReplyTo.by(me):
+	case m.ReplyTo.isOwn(me):
 		return ""
 	case m.Quote != nil && m.Quote.Text != "":
 		return m.Quote.Text
 	case m.ReplyTo == nil:
 		return ""
 	}
-	text, _ := user{}.addressed(m.ReplyTo.written())
-	own, theirs := m.ReplyTo.told()
+	text, _ := user{}.cutMention(m.ReplyTo.textAndEntities())
+	own, theirs := m.ReplyTo.describeContent()
 	return strings.Join(strings.FieldsFunc(text+"\x00"+own+"\x00"+theirs, func(r rune) bool { return r == 0 }), "\n")
 }
 
-// start returns the code of the first message to a bot: a link such as
+// startCommandText returns the code of the first message to a bot: a link such as
 // https://t.me/hobbot?start=CODE sends "/start CODE".
-func start(text string) string {
+func startCommandText(text string) string {
 	rest, ok := strings.CutPrefix(text, "/start")
 	switch {
 	case !ok || rest != "" && rest[0] != ' ':
@@ -162,9 +162,9 @@ func start(text string) string {
 	return strings.TrimSpace(rest)
 }
 
-// addressed reports whether a text mentions Hob, and removes the mention. "/stop@hob now"
+// cutMention reports whether a text mentions Hob, and removes the mention. "/stop@hob now"
 // becomes the command "/stop now". Hidden link addresses are added after their words.
-func (u user) addressed(text string, entities []entity) (string, bool) {
+func (u user) cutMention(text string, entities []entity) (string, bool) {
 	units := utf16.Encode([]rune(text))
 	at := "@" + u.Username
 	named := false
@@ -201,9 +201,9 @@ func (u user) addressed(text string, entities []entity) (string, bool) {
 // maxLink is the maximum length of a link that is kept, in bytes.
 const maxLink = 2048
 
-// told describes content without text: what the sender chose, and what others wrote, such as
+// describeContent describes content without text: what the sender chose, and what others wrote, such as
 // the name on a contact card.
-func (m *message) told() (own, theirs string) {
+func (m *message) describeContent() (own, theirs string) {
 	var mine, others []string
 	add := func(to *[]string, format string, args ...any) {
 		s := fmt.Sprintf(format, args...)

@@ -22,7 +22,7 @@ import (
 	"hob/channels/channelstest"
 	"hob/channels/telegram"
 	"hob/channels/telegram/telegramtest"
-	"hob/platform/safehttp"
+	"hob/platform/net/safehttp"
 )
 
 // serve makes connections to a server which answers with what result returns.

@@ -21,8 +21,8 @@ const (
 	maxNotice = 200 // maximum characters of the reply to
 )
 
-// keyboard returns two buttons; nil without a question.
-func keyboard(question string) any {
+// approvalKeyboard returns two buttons; nil without a question.
+func approvalKeyboard(question string) any {
 	if question == "" || len(yes+question) > maxData {
 		return nil
 	}
@@ -30,9 +30,9 @@ func keyboard(question string) any {
 	return params{"inline_keyboard": [][]params{{button("✅ Approve", yes+question), button("❌ Deny", no+question)}}}
 }
 
-// bare removes the buttons of a question.
-func (c *Channel) bare(ctx context.Context, s channels.Standing) error {
-	to, err := c.target(ctx, s.Chat)
+// removeButtons removes the buttons of a question.
+func (c *Channel) removeButtons(ctx context.Context, s channels.PostedQuestion) error {
+	to, err := c.resolveTarget(ctx, s.Chat)
 	if err != nil {
 		return err
 	}
@@ -40,19 +40,19 @@ func (c *Channel) bare(ctx context.Context, s channels.Standing) error {
 	if err != nil {
 		return channels.Errorf(channels.Permanent, "telegram: %q is not a message id", s.Message)
 	}
-	err = c.call(ctx, "editMessageReplyMarkup", params{"chat_id": to.chat, "message_id": id, "reply_markup": params{"inline_keyboard": []any{}}}, nil)
-	if says(err, "message is not modified") || gone(err) {
+	err = c.callMethod(ctx, "editMessageReplyMarkup", params{"chat_id": to.chat, "message_id": id, "reply_markup": params{"inline_keyboard": []any{}}}, nil)
+	if hasRefusalText(err, "message is not modified") || isUneditable(err) {
 		return nil
 	}
 	return err
 }
 
-// pressed handles a button press. Everyone who presses gets a reply. Only the owner's press
+// handlePress handles a button press. Everyone who presses gets a reply. Only the owner's press
 // decides, which Buttons checks: a client can send any data as a press of its own user
 // (https://core.telegram.org/bots/api#callbackquery).
-func (c *Channel) pressed(ctx context.Context, q callback) {
+func (c *Channel) handlePress(ctx context.Context, q callback) {
 	in, cancel := context.WithTimeout(ctx, pressWait)
-	said, err := c.decide(in, q)
+	said, err := c.decideQuestion(in, q)
 	cancel()
 	if ctx.Err() != nil && err != nil {
 		return // the update is delivered again
@@ -72,12 +72,12 @@ func (c *Channel) pressed(ctx context.Context, q callback) {
 	// An old press cannot be answered, for example after Hob was off.
 	ctx, cancel = context.WithTimeout(ctx, pressWait)
 	defer cancel()
-	if err := c.call(ctx, "answerCallbackQuery", params{"callback_query_id": q.ID, "text": said, "show_alert": alert}, nil); err != nil {
+	if err := c.callMethod(ctx, "answerCallbackQuery", params{"callback_query_id": q.ID, "text": said, "show_alert": alert}, nil); err != nil {
 		c.log.Info("showing the result of a button press failed", "error", err)
 	}
 }
 
-func (c *Channel) decide(ctx context.Context, q callback) (string, error) {
+func (c *Channel) decideQuestion(ctx context.Context, q callback) (string, error) {
 	question, approve := strings.CutPrefix(q.Data, yes)
 	if !approve {
 		var deny bool
@@ -88,9 +88,9 @@ func (c *Channel) decide(ctx context.Context, q callback) (string, error) {
 	if c.buttons == nil || question == "" || q.Message == nil || q.From.IsBot {
 		return "", errors.New("this button no longer works")
 	}
-	return c.buttons.Press(ctx, channels.Press{
-		Channel: Name, Sender: strconv.FormatInt(q.From.ID, 10), Chat: c.address(q.Message),
+	return c.buttons.Press(ctx, channels.ButtonPress{
+		Channel: Name, Sender: strconv.FormatInt(q.From.ID, 10), Chat: c.chatAddress(q.Message),
 		Question: question, Yes: approve,
-		Shown: c.asked.Since(ctx, question, posted{q.Message.ID}.id(), time.Unix(max(q.Message.Date, q.Message.EditDate), 0)),
+		Shown: c.asked.Since(ctx, question, sentMessage{q.Message.ID}.messageID(), time.Unix(max(q.Message.Date, q.Message.EditDate), 0)),
 	})
 }

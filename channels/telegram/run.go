@@ -29,8 +29,8 @@ func (c *Channel) Run(ctx context.Context, r channels.Receiver) error {
 	}
 	inner, cancel := context.WithCancel(ctx)
 	var wg sync.WaitGroup
-	wg.Go(func() { c.asked.Watch(inner, c.opt.Pause, c.bare) })
-	err := c.hear(ctx, r)
+	wg.Go(func() { c.asked.Watch(inner, c.opt.Pause, c.removeButtons) })
+	err := c.pollUntilDone(ctx, r)
 	cancel()
 	wg.Wait()
 	c.mu.Lock()
@@ -47,22 +47,22 @@ const (
 	conflicts    = 4 // tolerated conflicts with another poll, such as that of a killed Hob
 )
 
-// hear polls until ctx ends or the owner must act.
-func (c *Channel) hear(ctx context.Context, r channels.Receiver) error {
+// pollUntilDone polls until ctx ends or the owner must act.
+func (c *Channel) pollUntilDone(ctx context.Context, r channels.Receiver) error {
 	begun, failures, inTheWay := false, 0, 0
 	for ctx.Err() == nil {
 		var err error
 		if !begun {
-			err = c.begin(ctx)
+			err = c.signIn(ctx)
 			begun = err == nil
 		}
 		if err == nil {
-			err = c.round(ctx, r)
+			err = c.pollOnce(ctx, r)
 		}
 		if ctx.Err() != nil {
 			return nil
 		}
-		c.note(err)
+		c.noteStatus(err)
 		if err == nil {
 			failures, inTheWay = 0, 0
 			continue
@@ -71,9 +71,9 @@ func (c *Channel) hear(ctx context.Context, r channels.Receiver) error {
 		failures++
 		switch e, _ := errors.AsType[*channels.Error](err); {
 		case e == nil:
-		case e.Class == channels.Unauthorised || says(err, "webhook"):
+		case e.Class == channels.Unauthorised || hasRefusalText(err, "webhook"):
 			return err
-		case says(err, "conflict"):
+		case hasRefusalText(err, "conflict"):
 			if inTheWay++; inTheWay >= conflicts {
 				return err
 			}
@@ -84,8 +84,8 @@ func (c *Channel) hear(ctx context.Context, r channels.Receiver) error {
 	return nil
 }
 
-// note stores the connection status for Describe.
-func (c *Channel) note(err error) {
+// noteStatus stores the connection status for Describe.
+func (c *Channel) noteStatus(err error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if c.broken = err; err != nil {
@@ -98,8 +98,8 @@ func (c *Channel) note(err error) {
 //go:embed commands.txt
 var commandList string
 
-// begin signs in and registers the commands once.
-func (c *Channel) begin(ctx context.Context) error {
+// signIn signs in and registers the commands once.
+func (c *Channel) signIn(ctx context.Context) error {
 	if _, err := c.getMe(ctx); err != nil {
 		return err
 	}
@@ -119,7 +119,7 @@ func (c *Channel) begin(ctx context.Context) error {
 			list = append(list, map[string]string{"command": cmd, "description": about})
 		}
 	}
-	if err := c.call(ctx, "setMyCommands", params{"commands": list}, nil); err != nil {
+	if err := c.callMethod(ctx, "setMyCommands", params{"commands": list}, nil); err != nil {
 		if channels.ClassOf(err) == channels.Unauthorised {
 			return err
 		}
@@ -132,11 +132,11 @@ func (c *Channel) begin(ctx context.Context) error {
 	return nil
 }
 
-// place is the position in the updates.
-type place struct {
-	Next  int64   `json:"next"` // the first update not accepted yet
-	At    int64   `json:"at"`   // time of the last accepted update
-	Heard []heard `json:"heard,omitempty"`
+// updateOffset is the position in the updates.
+type updateOffset struct {
+	Next  int64          `json:"next"` // the first update not accepted yet
+	At    int64          `json:"at"`   // time of the last accepted update
+	Heard []takenMessage `json:"heard,omitempty"`
 }
 
 // stale is how long a position is valid. After a week without updates, their ids restart at a
@@ -144,8 +144,8 @@ type place struct {
 // after a day. See https://core.telegram.org/bots/api#update and #getting-updates.
 const stale = 3 * 24 * time.Hour
 
-// round polls once and handles the updates.
-func (c *Channel) round(ctx context.Context, r channels.Receiver) error {
+// pollOnce polls once and handles the updates.
+func (c *Channel) pollOnce(ctx context.Context, r channels.Receiver) error {
 	kept, err := c.keep.Get(ctx, keyOffset)
 	if err != nil {
 		return fmt.Errorf("telegram: load the update offset: %w", err)
@@ -153,7 +153,7 @@ func (c *Channel) round(ctx context.Context, r channels.Receiver) error {
 	if kept == nil {
 		return c.skipPast(ctx)
 	}
-	var at place
+	var at updateOffset
 	if err := json.Unmarshal(kept, &at); err != nil {
 		c.log.Warn("decoding the update offset failed; receiving all waiting messages", "error", err)
 	}
@@ -162,34 +162,34 @@ func (c *Channel) round(ctx context.Context, r channels.Receiver) error {
 		at.Next = 0
 	}
 	updates, err := c.getUpdates(ctx, at.Next, c.opt.Poll)
-	if err == nil && len(updates) > 0 && updates[len(updates)-1].album() != "" { // the album may continue
+	if err == nil && len(updates) > 0 && updates[len(updates)-1].albumID() != "" { // the album may continue
 		channels.Sleep(ctx, c.opt.Album)
 		updates, err = c.getUpdates(ctx, at.Next, 0)
 	}
 	if err != nil {
 		return err
 	}
-	c.note(nil)
-	for _, u := range albums(settled(updates)) {
-		if err := c.take(ctx, r, u); err != nil {
+	c.noteStatus(nil)
+	for _, u := range mergeAlbums(mergeEdits(updates)) {
+		if err := c.handleUpdate(ctx, r, u); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-// album returns the id of the album of an update; "" if it has none.
-func (u *update) album() string {
+// albumID returns the id of the album of an update; "" if it has none.
+func (u *update) albumID() string {
 	if u.Message == nil || u.Message.Album == "" || u.Message.From == nil {
 		return ""
 	}
 	return fmt.Sprint(u.Message.Chat.ID, "/", u.Message.From.ID, "/", u.Message.Album)
 }
 
-// albums merges the updates of an album into one: Telegram sends each picture separately.
-func albums(updates []update) (out []update) {
+// mergeAlbums merges the updates of an album into one: Telegram sends each picture separately.
+func mergeAlbums(updates []update) (out []update) {
 	for _, u := range updates {
-		if n := len(out); n > 0 && u.album() != "" && out[n-1].album() == u.album() {
+		if n := len(out); n > 0 && u.albumID() != "" && out[n-1].albumID() == u.albumID() {
 			out[n-1].ID = u.ID
 			out[n-1].Message.rest = append(out[n-1].Message.rest, u.Message)
 			continue
@@ -203,7 +203,7 @@ func albums(updates []update) (out []update) {
 // the last one (https://core.telegram.org/bots/api#getupdates).
 func (c *Channel) skipPast(ctx context.Context) error {
 	updates, err := c.getUpdates(ctx, -1, 0)
-	if says(err, "webhook") {
+	if hasRefusalText(err, "webhook") {
 		if err = c.takeOver(ctx); err == nil {
 			updates, err = c.getUpdates(ctx, -1, 0)
 		}
@@ -222,11 +222,11 @@ func (c *Channel) skipPast(ctx context.Context) error {
 // given the bot to Hob. A later webhook belongs to another program or a thief; the owner must
 // decide.
 func (c *Channel) takeOver(ctx context.Context) error {
-	at, err := c.webhook(ctx)
+	at, err := c.webhookHost(ctx)
 	if err != nil {
 		return err
 	}
-	if err := c.call(ctx, "deleteWebhook", nil, nil); err != nil {
+	if err := c.callMethod(ctx, "deleteWebhook", nil, nil); err != nil {
 		return err
 	}
 	c.log.Warn("removed the webhook that received the messages of the telegram bot", "host", at)
@@ -242,7 +242,7 @@ func (c *Channel) getUpdates(ctx context.Context, offset int64, hold time.Durati
 		p["offset"] = offset
 	}
 	var list []json.RawMessage
-	if err := c.call(ctx, "getUpdates", p, &list); err != nil {
+	if err := c.callMethod(ctx, "getUpdates", p, &list); err != nil {
 		return nil, err
 	}
 	var out []update
@@ -265,7 +265,7 @@ func (c *Channel) getUpdates(ctx context.Context, offset int64, hold time.Durati
 }
 
 func (c *Channel) moveTo(ctx context.Context, next int64) error {
-	b, err := json.Marshal(place{Next: next, At: time.Now().Unix(), Heard: c.heard})
+	b, err := json.Marshal(updateOffset{Next: next, At: time.Now().Unix(), Heard: c.heard})
 	if err == nil {
 		err = c.keep.Set(ctx, keyOffset, b)
 	}
@@ -275,35 +275,35 @@ func (c *Channel) moveTo(ctx context.Context, next int64) error {
 	return nil
 }
 
-// take handles one update and then advances the offset. After an error neither this update nor
+// handleUpdate handles one update and then advances the offset. After an error neither this update nor
 // a later one is accepted.
-func (c *Channel) take(ctx context.Context, r channels.Receiver, u update) error {
+func (c *Channel) handleUpdate(ctx context.Context, r channels.Receiver, u update) error {
 	switch {
 	case u.Callback != nil:
-		c.pressed(ctx, *u.Callback)
+		c.handlePress(ctx, *u.Callback)
 		if ctx.Err() != nil {
 			return ctx.Err()
 		}
 	case u.Message != nil && u.Message.MigrateTo != 0:
-		if err := c.follow(ctx, strconv.FormatInt(u.Message.Chat.ID, 10), u.Message.MigrateTo); err != nil {
+		if err := c.recordMigration(ctx, strconv.FormatInt(u.Message.Chat.ID, 10), u.Message.MigrateTo); err != nil {
 			return err
 		}
 	case u.Message != nil:
-		in, ok := c.inbound(u.Message)
-		if err := c.hand(ctx, r, u.Message, in, ok); err != nil {
+		in, ok := c.toInbound(u.Message)
+		if err := c.forwardMessage(ctx, r, u.Message, in, ok); err != nil {
 			return err
 		}
 	case u.Edited != nil:
-		in, ok := c.correction(u.Edited)
-		if err := c.hand(ctx, r, u.Edited, in, ok); err != nil {
+		in, ok := c.parseCorrection(u.Edited)
+		if err := c.forwardMessage(ctx, r, u.Edited, in, ok); err != nil {
 			return err
 		}
 	}
 	return c.moveTo(ctx, u.ID+1)
 }
 
-// hand passes a message to r, if it has content.
-func (c *Channel) hand(ctx context.Context, r channels.Receiver, m *message, in channels.Inbound, says bool) error {
+// forwardMessage passes a message to r, if it has content.
+func (c *Channel) forwardMessage(ctx context.Context, r channels.Receiver, m *message, in channels.Inbound, says bool) error {
 	if !says {
 		return nil
 	}
@@ -312,15 +312,15 @@ func (c *Channel) hand(ctx context.Context, r channels.Receiver, m *message, in 
 	case err != nil:
 		return fmt.Errorf("telegram: message not accepted; Hob retries: %w", err)
 	default:
-		c.heed(m)
+		c.rememberTaken(m)
 	}
 	return nil
 }
 
 const maxMoved = 200
 
-// follow records the new id of a group that became a supergroup.
-func (c *Channel) follow(ctx context.Context, from string, to int64) error {
+// recordMigration records the new id of a group that became a supergroup.
+func (c *Channel) recordMigration(ctx context.Context, from string, to int64) error {
 	if _, err := c.movedTo(ctx, from); err != nil {
 		return err
 	}
@@ -375,8 +375,8 @@ func (c *Channel) movedTo(ctx context.Context, id string) (string, error) {
 	}
 }
 
-// formerly returns the first id of a chat.
-func (c *Channel) formerly(id string) string {
+// originalChatID returns the first id of a chat.
+func (c *Channel) originalChatID(id string) string {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	for range len(c.moved) {

@@ -22,7 +22,7 @@ import (
 
 	"hob/channels"
 	"hob/platform/failpoint"
-	"hob/platform/safehttp"
+	"hob/platform/net/safehttp"
 )
 
 // Name is the name of the channel and its section.
@@ -73,17 +73,17 @@ type Channel struct {
 	opt     Options
 	allow   []string
 	client  *safehttp.Client
-	keep    channels.Keeper
-	buttons channels.Buttons
+	keep    channels.StateStore
+	buttons channels.ButtonHandler
 	log     *slog.Logger
-	asked   *channels.Asked
-	heard   []heard // used by Run only: recent messages, the
+	asked   *channels.QuestionTracker
+	heard   []takenMessage // used by Run only: recent messages, the
 
 	mu     sync.Mutex
 	me     user
 	since  time.Time // connected since
 	broken error     // the connection error
-	half   map[string]*progress
+	half   map[string]*sendProgress
 	moved  map[string]string // new ids of groups
 }
 
@@ -129,7 +129,7 @@ func New(c Config, deps channels.Deps, o Options) (*Channel, error) {
 	}
 	return &Channel{
 		token: c.Token, base: o.Base, opt: o, allow: c.Allow, client: network, keep: deps.Keep, buttons: deps.Buttons, log: log,
-		asked: channels.NewAsked(deps.Keep, deps.Buttons, log), half: map[string]*progress{},
+		asked: channels.NewAsked(deps.Keep, deps.Buttons, log), half: map[string]*sendProgress{},
 	}, nil
 }
 
@@ -138,7 +138,7 @@ func (c *Channel) Allow() []string { return c.allow }
 
 // Limits implements channels.Limiter.
 func (*Channel) Limits() channels.Limits {
-	return channels.Limits{MaxText: maxText, UTF16: true, PerMinute: perMinute, MaxFile: maxFile, Settle: settle}
+	return channels.Limits{MaxText: maxText, UTF16: true, PerMinute: perMinute, MaxFile: maxFile, Debounce: settle}
 }
 
 // Attaches implements channels.Attacher.
@@ -157,17 +157,17 @@ func (c *Channel) Describe() string {
 	case c.since.IsZero():
 		return "not connected yet"
 	}
-	return "connected as @" + c.me.Username + " for " + time.Since(c.since).Round(time.Minute).String() + "; " + c.me.privacy()
+	return "connected as @" + c.me.Username + " for " + time.Since(c.since).Round(time.Minute).String() + "; " + c.me.describePrivacy()
 }
 
-// Link implements channels.Linked.
+// Link implements channels.ConnectionReporter.
 func (c *Channel) Link() error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	return c.broken
 }
 
-func (u user) privacy() string {
+func (u user) describePrivacy() string {
 	if u.ReadsAll {
 		return "it receives all messages of its groups"
 	}
@@ -180,11 +180,11 @@ func (c *Channel) Test(ctx context.Context) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	at, err := c.webhook(ctx)
+	at, err := c.webhookHost(ctx)
 	if err != nil {
 		return "", err
 	}
-	said := "signed in as @" + me.Username + "; " + me.privacy()
+	said := "signed in as @" + me.Username + "; " + me.describePrivacy()
 	if at == "" {
 		return said, nil
 	}
@@ -196,12 +196,12 @@ func (c *Channel) Test(ctx context.Context) (string, error) {
 	return said + "; its messages still go to a webhook at " + at + ", which Hob removes when the channel starts", nil
 }
 
-// webhook returns the host that receives the bot's messages; "" without a webhook.
-func (c *Channel) webhook(ctx context.Context) (string, error) {
+// webhookHost returns the host that receives the bot's messages; "" without a webhook.
+func (c *Channel) webhookHost(ctx context.Context) (string, error) {
 	var hook struct {
 		URL string `json:"url"`
 	}
-	if err := c.call(ctx, "getWebhookInfo", nil, &hook); err != nil || hook.URL == "" {
+	if err := c.callMethod(ctx, "getWebhookInfo", nil, &hook); err != nil || hook.URL == "" {
 		return "", err
 	}
 	if u, err := url.Parse(hook.URL); err == nil && u.Host != "" {
@@ -214,7 +214,7 @@ const takeHookAway = "if nothing else needs it, remove it by opening https://api
 
 func (c *Channel) getMe(ctx context.Context) (user, error) {
 	var me user
-	if err := c.call(ctx, "getMe", nil, &me); err != nil {
+	if err := c.callMethod(ctx, "getMe", nil, &me); err != nil {
 		return me, err
 	}
 	c.mu.Lock()
@@ -223,7 +223,7 @@ func (c *Channel) getMe(ctx context.Context) (user, error) {
 	return me, nil
 }
 
-func (c *Channel) self() user {
+func (c *Channel) botUser() user {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	return c.me

@@ -18,7 +18,7 @@ type Channel struct{}
 // New returns the channel.
 func New() Channel { return Channel{} }
 
-// Pull implements channels.Puller.
+// Pull implements channels.PullChannel.
 func (Channel) Pull() {}
 
 // Run implements channels.Channel; messages arrive through the HTTP API.

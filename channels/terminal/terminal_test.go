@@ -10,7 +10,7 @@ import (
 
 func TestItPulls(t *testing.T) {
 	var ch channels.Channel = terminal.New()
-	if _, ok := ch.(channels.Puller); !ok {
+	if _, ok := ch.(channels.PullChannel); !ok {
 		t.Error("terminal does not pull")
 	}
 	if _, err := ch.Send(t.Context(), channels.Delivery{}); channels.ClassOf(err) != channels.Unsupported {

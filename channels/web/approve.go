@@ -5,8 +5,8 @@ import (
 	"net/http"
 )
 
-// by returns the auth method that answers, for the audit log.
-func (s *Server) by(r *http.Request, proof surface) (string, error) {
+// answeringSurface returns the auth method that answers, for the audit log.
+func (s *Server) answeringSurface(r *http.Request, proof authMethod) (string, error) {
 	switch channel, err := s.channelOf(r); {
 	case err != nil:
 		return "", err
@@ -18,8 +18,8 @@ func (s *Server) by(r *http.Request, proof surface) (string, error) {
 	return "api", nil
 }
 
-// approve handles the owner's decision on a question or a batch of questions.
-func (s *Server) approve(w http.ResponseWriter, r *http.Request, proof surface) error {
+// serveApproval handles the owner's decision on a question or a batch of questions.
+func (s *Server) serveApproval(w http.ResponseWriter, r *http.Request, proof authMethod) error {
 	session, err := sessionID(r.PathValue("session"))
 	if err != nil {
 		return err
@@ -32,53 +32,53 @@ func (s *Server) approve(w http.ResponseWriter, r *http.Request, proof surface) 
 		Note       string `json:"note"`
 		Beforehand string `json:"beforehand"`
 	}
-	if err := s.body(w, r, &in); err != nil {
+	if err := s.readJSONBody(w, r, &in); err != nil {
 		return err
 	}
 	if in.Approved == nil {
-		return fail(http.StatusBadRequest, "invalid", `send {"approved": true} or {"approved": false}`, "the decision is missing")
+		return newFailure(http.StatusBadRequest, "invalid", `send {"approved": true} or {"approved": false}`, "the decision is missing")
 	}
 	if in.Uses < 0 {
-		return invalid("uses must not be negative")
+		return invalidFailure("uses must not be negative")
 	}
 	a := Answer{Approved: *in.Approved, Scope: in.Scope, Expires: in.Expires, Uses: in.Uses, Note: in.Note, Beforehand: in.Beforehand}
-	if a.By, err = s.by(r, proof); err != nil {
+	if a.By, err = s.answeringSurface(r, proof); err != nil {
 		return err
 	}
 	out, err := s.backend.Answer(r.Context(), session, r.PathValue("approval"), a)
 	if err != nil {
 		return err
 	}
-	s.reply(w, http.StatusOK, out)
+	s.writeJSON(w, http.StatusOK, out)
 	return nil
 }
 
-// grant creates a grant without a pending question.
-func (s *Server) grant(w http.ResponseWriter, r *http.Request, proof surface) error {
+// serveGrant creates a grant without a pending question.
+func (s *Server) serveGrant(w http.ResponseWriter, r *http.Request, proof authMethod) error {
 	var in NewGrant
-	err := s.body(w, r, &in)
+	err := s.readJSONBody(w, r, &in)
 	if err != nil {
 		return err
 	}
-	if in.By, err = s.by(r, proof); err != nil {
+	if in.By, err = s.answeringSurface(r, proof); err != nil {
 		return err
 	}
 	out, err := s.backend.Grant(r.Context(), in)
 	if err != nil {
 		return err
 	}
-	s.reply(w, http.StatusOK, out)
+	s.writeJSON(w, http.StatusOK, out)
 	return nil
 }
 
-// act returns a handler that runs an owner action on the item named by a part of the path.
-func (s *Server) act(part string, do func(ctx context.Context, id, by string) (any, error)) func(http.ResponseWriter, *http.Request, surface) error {
-	return func(w http.ResponseWriter, r *http.Request, proof surface) error {
+// ownerActHandler returns a handler that runs an owner action on the item named by a part of the path.
+func (s *Server) ownerActHandler(part string, do func(ctx context.Context, id, by string) (any, error)) func(http.ResponseWriter, *http.Request, authMethod) error {
+	return func(w http.ResponseWriter, r *http.Request, proof authMethod) error {
 		var in struct{}
-		if err := s.body(w, r, &in); err != nil {
+		if err := s.readJSONBody(w, r, &in); err != nil {
 			return err
 		}
-		by, err := s.by(r, proof)
+		by, err := s.answeringSurface(r, proof)
 		if err != nil {
 			return err
 		}
@@ -86,20 +86,20 @@ func (s *Server) act(part string, do func(ctx context.Context, id, by string) (a
 		if err != nil {
 			return err
 		}
-		s.reply(w, http.StatusOK, out)
+		s.writeJSON(w, http.StatusOK, out)
 		return nil
 	}
 }
 
 // testChannel runs the self-test of a channel.
-func (s *Server) testChannel(w http.ResponseWriter, r *http.Request, proof surface) error {
+func (s *Server) testChannel(w http.ResponseWriter, r *http.Request, proof authMethod) error {
 	var in struct {
 		Send bool `json:"send"`
 	}
-	if err := s.body(w, r, &in); err != nil {
+	if err := s.readJSONBody(w, r, &in); err != nil {
 		return err
 	}
-	by, err := s.by(r, proof)
+	by, err := s.answeringSurface(r, proof)
 	if err != nil {
 		return err
 	}
@@ -107,6 +107,6 @@ func (s *Server) testChannel(w http.ResponseWriter, r *http.Request, proof surfa
 	if err != nil {
 		return err
 	}
-	s.reply(w, http.StatusOK, out)
+	s.writeJSON(w, http.StatusOK, out)
 	return nil
 }

@@ -6,8 +6,8 @@ import (
 	"time"
 )
 
-// audit lists lines of the audit log.
-func (s *Server) audit(w http.ResponseWriter, r *http.Request, _ surface) error {
+// serveAudit lists lines of the audit log.
+func (s *Server) serveAudit(w http.ResponseWriter, r *http.Request, _ authMethod) error {
 	values := r.URL.Query()
 	var q AuditQuery
 	text := map[string]*string{
@@ -20,9 +20,9 @@ func (s *Server) audit(w http.ResponseWriter, r *http.Request, _ surface) error 
 		case text[k] != nil:
 			*text[k] = v
 		case k == "since" && v != "":
-			q.Since, err = moment(k, v)
+			q.Since, err = parseTimestamp(k, v)
 		case k == "until" && v != "":
-			q.Until, err = moment(k, v)
+			q.Until, err = parseTimestamp(k, v)
 		case k == "tainted":
 			q.Tainted = v != "0" && v != "false"
 		default:
@@ -33,48 +33,48 @@ func (s *Server) audit(w http.ResponseWriter, r *http.Request, _ surface) error 
 		}
 		values.Del(k)
 	}
-	common, err := query(values.Encode(), []string{"limit", "before"})
+	common, err := parseQuery(values.Encode(), []string{"limit", "before"})
 	if err != nil {
 		return err
 	}
 	q.Limit = common.Limit
 	if common.Before != "" {
 		if q.Before, err = strconv.ParseInt(common.Before, 10, 64); err != nil || q.Before < 1 {
-			return invalid("before must be the number of a line")
+			return invalidFailure("before must be the number of a line")
 		}
 	}
 	out, err := s.backend.Audit(r.Context(), q)
 	if err != nil {
 		return err
 	}
-	s.reply(w, http.StatusOK, out)
+	s.writeJSON(w, http.StatusOK, out)
 	return nil
 }
 
-func (s *Server) auditVerify(w http.ResponseWriter, r *http.Request, _ surface) error {
+func (s *Server) auditVerify(w http.ResponseWriter, r *http.Request, _ authMethod) error {
 	out, err := s.backend.AuditVerify(r.Context())
 	if err != nil {
 		return err
 	}
-	s.reply(w, http.StatusOK, out)
+	s.writeJSON(w, http.StatusOK, out)
 	return nil
 }
 
-func (s *Server) auditLine(w http.ResponseWriter, r *http.Request, _ surface) error {
+func (s *Server) auditLine(w http.ResponseWriter, r *http.Request, _ authMethod) error {
 	n, err := strconv.ParseInt(r.PathValue("line"), 10, 64)
 	if err != nil || n < 1 {
-		return invalid("the line must be a number")
+		return invalidFailure("the line must be a number")
 	}
 	out, err := s.backend.AuditLine(r.Context(), n)
 	if err != nil {
 		return err
 	}
-	s.reply(w, http.StatusOK, out)
+	s.writeJSON(w, http.StatusOK, out)
 	return nil
 }
 
 // auditExport sends a range of the audit log.
-func (s *Server) auditExport(w http.ResponseWriter, r *http.Request, _ surface) error {
+func (s *Server) auditExport(w http.ResponseWriter, r *http.Request, _ authMethod) error {
 	format := "jsonl"
 	var since, until time.Time
 	for k, vs := range r.URL.Query() {
@@ -83,11 +83,11 @@ func (s *Server) auditExport(w http.ResponseWriter, r *http.Request, _ surface) 
 		case k == "format":
 			format = v
 		case k == "since" && v != "":
-			since, err = moment(k, v)
+			since, err = parseTimestamp(k, v)
 		case k == "until" && v != "":
-			until, err = moment(k, v)
+			until, err = parseTimestamp(k, v)
 		case k != "since" && k != "until":
-			return fail(http.StatusBadRequest, "invalid", "the parameters are format, since, until", "unknown parameter %q", k)
+			return newFailure(http.StatusBadRequest, "invalid", "the parameters are format, since, until", "unknown parameter %q", k)
 		}
 		if err != nil {
 			return err
@@ -95,7 +95,7 @@ func (s *Server) auditExport(w http.ResponseWriter, r *http.Request, _ surface) 
 	}
 	types := map[string]string{"jsonl": "application/jsonl; charset=utf-8", "csv": "text/csv; charset=utf-8"}
 	if types[format] == "" {
-		return invalid("the format must be jsonl or csv")
+		return invalidFailure("the format must be jsonl or csv")
 	}
 	out := &lateHeader{w: w, kind: types[format]}
 	err := s.backend.AuditExport(r.Context(), out, format, since, until)

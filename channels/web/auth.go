@@ -24,47 +24,47 @@ const (
 	maxPlaces   = 1024
 )
 
-// surface is how a request proved to be the owner's.
-type surface string
+// authMethod is how a request proved to be the owner's.
+type authMethod string
 
 const (
-	byToken  surface = "token"
-	byCookie surface = "cookie"
+	byToken  authMethod = "token"
+	byCookie authMethod = "cookie"
 )
 
-// proof checks that a request is the owner's and does not come from a program started by Hob:
+// checkProof checks that a request is the owner's and does not come from a program started by Hob:
 // such a program runs as the owner and could read the token.
-func (s *Server) proof(r *http.Request, grave bool) (surface, *credential, error) {
+func (s *Server) checkProof(r *http.Request, grave bool) (authMethod, *credential, error) {
 	c := s.cred.Load()
-	by, err := s.proven(r, c)
+	by, err := s.checkCredential(r, c)
 	if err == nil {
-		err = s.known(r, grave)
+		err = s.refuseUntrustedPeer(r, grave)
 	}
 	if at, ok := r.Context().Value(connKey{}).(*connection); ok && err == nil {
-		prove(at.conn)
+		markProven(at.conn)
 	}
 	return by, c, err
 }
 
-func (s *Server) proven(r *http.Request, cred *credential) (surface, error) {
+func (s *Server) checkCredential(r *http.Request, cred *credential) (authMethod, error) {
 	if h := r.Header.Get("Authorization"); h != "" {
 		if scheme, token, _ := strings.Cut(h, " "); strings.EqualFold(scheme, "Bearer") && cred.isToken(strings.TrimSpace(token)) {
 			return byToken, nil
 		}
-		return "", s.doors.failed(r, fail(http.StatusUnauthorized, "unauthorised", "the token is in the file token in HOB_HOME", "the token is wrong"))
+		return "", s.doors.countFailure(r, newFailure(http.StatusUnauthorized, "unauthorised", "the token is in the file token in HOB_HOME", "the token is wrong"))
 	}
 	c, err := r.Cookie(s.cookieName(r))
 	if err == nil && cred.isCookie(c.Value, time.Now()) {
 		return byCookie, nil
 	}
-	f := fail(http.StatusUnauthorized, "unauthorised", "run `hob open`, or send the token from the file token in HOB_HOME as Authorization: Bearer", "this needs the owner's token")
+	f := newFailure(http.StatusUnauthorized, "unauthorised", "run `hob open`, or send the token from the file token in HOB_HOME as Authorization: Bearer", "this needs the owner's token")
 	if s.opt.Password != "" {
 		f.Code = "password_required"
 	}
 	if err != nil {
 		return "", f // no credential was sent:
 	}
-	return "", s.doors.failed(r, f)
+	return "", s.doors.countFailure(r, f)
 }
 
 func (c *credential) isToken(token string) bool {
@@ -108,8 +108,8 @@ func (c *credential) isCookie(value string, now time.Time) bool {
 	return now.Unix() < int64(binary.BigEndian.Uint64(b[16:24]))
 }
 
-// doors stores login codes and counts failed attempts.
-type doors struct {
+// loginGuard stores login codes and counts failed attempts.
+type loginGuard struct {
 	mu    sync.Mutex
 	codes map[[sha256.Size]byte]loginCode // by the hash of a code
 	fails map[string]*failures            // by address
@@ -120,7 +120,7 @@ type failures struct {
 	since time.Time
 }
 
-func (d *doors) init() {
+func (d *loginGuard) init() {
 	d.codes = map[[sha256.Size]byte]loginCode{}
 	d.fails = map[string]*failures{}
 }
@@ -134,7 +134,7 @@ type loginCode struct {
 // newCode returns a login code that works once within two minutes. here: valid on this machine
 // only, for a browser started with the code, because other users of the machine can see its
 // arguments. Their own requests are rejected.
-func (d *doors) newCode(now time.Time, here bool) (code string, ends time.Time, ok bool) {
+func (d *loginGuard) newCode(now time.Time, here bool) (code string, ends time.Time, ok bool) {
 	b := make([]byte, 32)
 	_, _ = rand.Read(b)
 	code, ends = hex.EncodeToString(b), now.Add(codeTime)
@@ -153,7 +153,7 @@ func (d *doors) newCode(now time.Time, here bool) (code string, ends time.Time, 
 }
 
 // useCode redeems a code; here: the request comes from this machine.
-func (d *doors) useCode(code string, now time.Time, here bool) bool {
+func (d *loginGuard) useCode(code string, now time.Time, here bool) bool {
 	h := sha256.Sum256([]byte(code))
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -165,21 +165,23 @@ func (d *doors) useCode(code string, now time.Time, here bool) bool {
 	return ok && now.Before(c.ends)
 }
 
-// failed counts a failed attempt and returns f, or 429 after too many. A correct token is
+// countFailure counts a failed attempt and returns f, or 429 after too many. A correct token is
 // never delayed, so nobody can lock the owner out.
-func (d *doors) failed(r *http.Request, f *failure) error {
-	if wait := d.count(place(r), 1, time.Now()); wait > 0 {
-		f = fail(http.StatusTooManyRequests, "too_many_attempts", "wait a minute and use the right token", "too many failed attempts from this address")
+func (d *loginGuard) countFailure(r *http.Request, f *failure) error {
+	if wait := d.addFailures(clientNetwork(r), 1, time.Now()); wait > 0 {
+		f = newFailure(http.StatusTooManyRequests, "too_many_attempts", "wait a minute and use the right token", "too many failed attempts from this address")
 		f.After = wait
 	}
 	return f
 }
 
-// locked returns how long an address has to wait before it may try a password.
-func (d *doors) locked(r *http.Request) time.Duration { return d.count(place(r), 0, time.Now()) }
+// lockTime returns how long an address has to wait before it may try a password.
+func (d *loginGuard) lockTime(r *http.Request) time.Duration {
+	return d.addFailures(clientNetwork(r), 0, time.Now())
+}
 
-// count adds failures of an address and returns how long it is locked out.
-func (d *doors) count(addr string, n int, now time.Time) time.Duration {
+// addFailures adds failures of an address and returns how long it is locked out.
+func (d *loginGuard) addFailures(addr string, n int, now time.Time) time.Duration {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	x := d.fails[addr]
@@ -201,7 +203,7 @@ func (d *doors) count(addr string, n int, now time.Time) time.Duration {
 }
 
 // dropOldest makes room for another address. d.mu is held.
-func (d *doors) dropOldest() {
+func (d *loginGuard) dropOldest() {
 	var oldest string
 	for addr, x := range d.fails {
 		if oldest == "" || x.since.Before(d.fails[oldest].since) {
@@ -211,14 +213,14 @@ func (d *doors) dropOldest() {
 	delete(d.fails, oldest)
 }
 
-// forget invalidates the unused login links.
-func (d *doors) forget() {
+// forgetLoginCodes invalidates the unused login links.
+func (d *loginGuard) forgetLoginCodes() {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	clear(d.codes)
 }
 
-func place(r *http.Request) string {
+func clientNetwork(r *http.Request) string {
 	ap, err := netip.ParseAddrPort(r.RemoteAddr)
 	if err != nil {
 		return r.RemoteAddr

@@ -8,7 +8,7 @@ import (
 	"time"
 
 	"hob/channels"
-	"hob/platform/signature"
+	"hob/platform/net/hooksig"
 	"hob/templates"
 )
 
@@ -51,7 +51,7 @@ type Backend interface {
 	Fire(ctx context.Context, trigger, key string, payload []byte) (channels.Accepted, error)
 	// TriggerSecret returns the HMAC secret of a trigger and its signature scheme, or
 	// ErrNotFound if the trigger does not exist.
-	TriggerSecret(trigger string) (signature.Secret, error)
+	TriggerSecret(trigger string) (hooksig.Secret, error)
 
 	// List answers a read-only question by name: "sessions", "messages"
 	// (Query.Of = session), "deliveries", "approvals", "grants", "channels", "watchers",
@@ -86,7 +86,7 @@ type Backend interface {
 	// ConfigChanged journals a change of the configuration, so that it can be undone.
 	ConfigChanged(ctx context.Context, ch ConfigChange) error
 	// Template applies templates: it creates their schedules, watchers and goals.
-	Template(ctx context.Context, w templates.Wanted) (templates.Done, error)
+	Template(ctx context.Context, w templates.DesiredState) (templates.ApplyResult, error)
 
 	// Audit lists lines of the audit log, newest first; AuditLine returns the details of one;
 	// AuditVerify checks the whole log (ErrConflict: it was altered); AuditExport writes a

@@ -12,15 +12,15 @@ import (
 // Client returns an HTTP client whose requests go directly to the handler, without a socket.
 // The command line uses it when no daemon runs. Bodies are streamed; closing a response's body
 // ends its request. URLs begin with URL().
-func (s *Server) Client() *http.Client { return &http.Client{Transport: direct{s}} }
+func (s *Server) Client() *http.Client { return &http.Client{Transport: directTransport{s}} }
 
-type direct struct{ s *Server }
+type directTransport struct{ s *Server }
 
 // inProcess is the remote address of those requests; no real connection has it.
 const inProcess = "in-process"
 
 // RoundTrip implements http.RoundTripper.
-func (d direct) RoundTrip(r *http.Request) (*http.Response, error) {
+func (d directTransport) RoundTrip(r *http.Request) (*http.Response, error) {
 	ctx, cancel := context.WithCancel(r.Context())
 	in := r.Clone(ctx)
 	in.Host, in.RemoteAddr, in.RequestURI = cmp.Or(r.Host, r.URL.Host), inProcess, r.URL.RequestURI()

@@ -14,9 +14,9 @@ const (
 	maxConnsFrom = 32 // per address outside of this
 )
 
-// guarded is a listener with a limited number of connections. When there are too many, it
+// guardedListener is a listener with a limited number of connections. When there are too many, it
 // closes the oldest unauthenticated one.
-type guarded struct {
+type guardedListener struct {
 	net.Listener
 
 	mu   sync.Mutex
@@ -26,37 +26,37 @@ type guarded struct {
 type guardedConn struct {
 	net.Conn
 	from   string
-	owner  *guarded
+	owner  *guardedListener
 	once   sync.Once
 	proven bool // under owner.mu
 }
 
 // Accept implements net.Listener.
-func (g *guarded) Accept() (net.Conn, error) {
+func (g *guardedListener) Accept() (net.Conn, error) {
 	c, err := g.Listener.Accept()
 	if err != nil {
 		return nil, err
 	}
 	in := &guardedConn{Conn: c, from: networkOf(c.RemoteAddr()), owner: g}
-	for _, old := range g.admit(in) {
+	for _, old := range g.admitConn(in) {
 		_ = old.Close() // its client notices
 	}
 	return in, nil
 }
 
-// admit adds a connection and returns those to close, possibly the new one itself.
-func (g *guarded) admit(in *guardedConn) (out []*guardedConn) {
+// admitConn adds a connection and returns those to close, possibly the new one itself.
+func (g *guardedListener) admitConn(in *guardedConn) (out []*guardedConn) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	g.open = append(g.open, in)
 	if in.from != "" {
-		out = append(out, excess(g.open, maxConnsFrom, func(c *guardedConn) bool { return c.from == in.from })...)
+		out = append(out, excessConns(g.open, maxConnsFrom, func(c *guardedConn) bool { return c.from == in.from })...)
 	}
-	return append(out, excess(g.open, maxConns, func(*guardedConn) bool { return true })...)
+	return append(out, excessConns(g.open, maxConns, func(*guardedConn) bool { return true })...)
 }
 
-// excess returns the connection to close when more than a number match.
-func excess(open []*guardedConn, most int, fits func(*guardedConn) bool) []*guardedConn {
+// excessConns returns the connection to close when more than a number match.
+func excessConns(open []*guardedConn, most int, fits func(*guardedConn) bool) []*guardedConn {
 	var first, last *guardedConn
 	n := 0
 	for _, c := range open {
@@ -93,8 +93,8 @@ func (c *guardedConn) Close() error {
 	return c.Conn.Close()
 }
 
-// prove marks a connection as authenticated by the owner.
-func prove(c net.Conn) {
+// markProven marks a connection as authenticated by the owner.
+func markProven(c net.Conn) {
 	if t, ok := c.(*tls.Conn); ok {
 		c = t.NetConn()
 	}

@@ -32,13 +32,13 @@ func (s *Server) Rotate(token string) error {
 		return errShortToken
 	}
 	old := s.cred.Swap(newCredential(token))
-	s.doors.forget()
+	s.doors.forgetLoginCodes()
 	old.revoke(errRevoked)
 	return nil
 }
 
-// while returns the request with a context that also ends when its proof becomes invalid.
-func while(r *http.Request, c *credential) (*http.Request, func()) {
+// withProofLifetime returns the request with a context that also ends when its proof becomes invalid.
+func withProofLifetime(r *http.Request, c *credential) (*http.Request, func()) {
 	ctx, cancel := context.WithCancelCause(r.Context())
 	stop := context.AfterFunc(c.valid, func() { cancel(errRevoked) }) //nolint:contextcheck // what ends the request is the credential's end
 	return r.WithContext(ctx), func() {

@@ -18,8 +18,8 @@ import (
 // everything before reading receive the error.
 const drainBody = 64 << 20
 
-// raw reads a body of up to MaxBody bytes.
-func (s *Server) raw(w http.ResponseWriter, r *http.Request) ([]byte, error) {
+// readRawBody reads a body of up to MaxBody bytes.
+func (s *Server) readRawBody(w http.ResponseWriter, r *http.Request) ([]byte, error) {
 	rc := http.NewResponseController(w)
 	_ = rc.SetReadDeadline(time.Now().Add(bodyTime)) // in-process requests have none
 	var b bytes.Buffer
@@ -28,11 +28,11 @@ func (s *Server) raw(w http.ResponseWriter, r *http.Request) ([]byte, error) {
 	}
 	n, err := b.ReadFrom(io.LimitReader(r.Body, MaxBody+1))
 	if err != nil {
-		return nil, invalid("the request ended after %d bytes: %v", n, err)
+		return nil, invalidFailure("the request ended after %d bytes: %v", n, err)
 	}
 	if n > MaxBody {
 		_, _ = io.CopyN(io.Discard, r.Body, drainBody)
-		return nil, fail(http.StatusRequestEntityTooLarge, "too_large", "send less, or put it into a file and send the file name",
+		return nil, newFailure(http.StatusRequestEntityTooLarge, "too_large", "send less, or put it into a file and send the file name",
 			"the request is larger than %d MB (limit for a message's text: %d MB)", MaxBody>>20, MaxText>>20)
 	}
 	_ = rc.SetReadDeadline(time.Time{})
@@ -51,16 +51,16 @@ func notUTF8(b []byte) error {
 		}
 		at += n
 	}
-	return fail(http.StatusBadRequest, "invalid_utf8", "send the text as UTF-8", "the request is not valid UTF-8 (byte %d)", at)
+	return newFailure(http.StatusBadRequest, "invalid_utf8", "send the text as UTF-8", "the request is not valid UTF-8 (byte %d)", at)
 }
 
-// body decodes a JSON object strictly: unknown fields are errors. An empty body counts as {}.
-func (s *Server) body(w http.ResponseWriter, r *http.Request, v any) error {
+// readJSONBody decodes a JSON object strictly: unknown fields are errors. An empty body counts as {}.
+func (s *Server) readJSONBody(w http.ResponseWriter, r *http.Request, v any) error {
 	b, err := s.rawJSON(w, r)
 	if err != nil {
 		return err
 	}
-	return unmarshal(b, v, true)
+	return unmarshalOne(b, v, true)
 }
 
 // rawJSON reads a body whose content type is JSON or not set.
@@ -68,14 +68,14 @@ func (s *Server) rawJSON(w http.ResponseWriter, r *http.Request) ([]byte, error)
 	if t := r.Header.Get("Content-Type"); t != "" {
 		m, _, err := mime.ParseMediaType(t)
 		if err != nil || (m != "application/json" && !strings.HasSuffix(m, "+json")) {
-			return nil, fail(http.StatusUnsupportedMediaType, "not_json", "send Content-Type: application/json", "the content type %q is not JSON", t)
+			return nil, newFailure(http.StatusUnsupportedMediaType, "not_json", "send Content-Type: application/json", "the content type %q is not JSON", t)
 		}
 	}
-	return s.raw(w, r)
+	return s.readRawBody(w, r)
 }
 
-// unmarshal decodes exactly one JSON value and describes errors in plain words.
-func unmarshal(b []byte, v any, strict bool) error {
+// unmarshalOne decodes exactly one JSON value and describes errors in plain words.
+func unmarshalOne(b []byte, v any, strict bool) error {
 	if len(bytes.TrimSpace(b)) == 0 {
 		b = []byte("{}")
 	}
@@ -88,17 +88,17 @@ func unmarshal(b []byte, v any, strict bool) error {
 		if _, err = d.Token(); errors.Is(err, io.EOF) {
 			return nil
 		}
-		return fail(http.StatusBadRequest, "invalid", "send one JSON object", "there is something after the end of the JSON object")
+		return newFailure(http.StatusBadRequest, "invalid", "send one JSON object", "there is something after the end of the JSON object")
 	}
-	f := fail(http.StatusBadRequest, "invalid", "see GET /api/v1/openapi.json for the accepted fields", "the body is not valid JSON for this request: %s", plain(err))
+	f := newFailure(http.StatusBadRequest, "invalid", "see GET /api/v1/openapi.json for the accepted fields", "the body is not valid JSON for this request: %s", plainJSONError(err))
 	if name, ok := strings.CutPrefix(err.Error(), "json: unknown field "); ok {
 		f.Message = "unknown field " + name
-		f.Remedy = "the fields are " + fields(v)
+		f.Remedy = "the fields are " + jsonFieldNames(v)
 	}
 	return f
 }
 
-func plain(err error) string {
+func plainJSONError(err error) string {
 	if t, ok := errors.AsType[*json.UnmarshalTypeError](err); ok {
 		where := t.Field
 		if where == "" {
@@ -131,8 +131,8 @@ func kindOf(t reflect.Type) string {
 	return "a number"
 }
 
-// fields returns the JSON field names of a struct.
-func fields(v any) string {
+// jsonFieldNames returns the JSON field names of a struct.
+func jsonFieldNames(v any) string {
 	t := reflect.TypeOf(v).Elem()
 	var out []string
 	for i := range t.NumField() {

@@ -18,46 +18,46 @@ type Doctor interface {
 // maxNames is the maximum number of checks selected by name.
 const maxNames = 100
 
-// examined returns all findings at once.
-func (s *Server) examined(w http.ResponseWriter, r *http.Request, _ surface) error {
+// serveFindings returns all findings at once.
+func (s *Server) serveFindings(w http.ResponseWriter, r *http.Request, _ authMethod) error {
 	values, err := url.ParseQuery(r.URL.RawQuery)
 	if err != nil {
-		return invalid("the query string cannot be read")
+		return invalidFailure("the query string cannot be read")
 	}
 	for k := range values {
 		if k != "name" {
-			return fail(http.StatusBadRequest, "invalid", "the parameter is name, as often as needed", "unknown parameter %q", k)
+			return newFailure(http.StatusBadRequest, "invalid", "the parameter is name, as often as needed", "unknown parameter %q", k)
 		}
 	}
-	if err := sensible(values["name"]); err != nil {
+	if err := checkNames(values["name"]); err != nil {
 		return err
 	}
 	out := []any{}
 	if err := s.backend.Examine(r.Context(), values["name"], false, func(v any) { out = append(out, v) }); err != nil {
 		return err
 	}
-	s.reply(w, http.StatusOK, out)
+	s.writeJSON(w, http.StatusOK, out)
 	return nil
 }
 
-// examine streams each finding and may repair problems.
-func (s *Server) examine(w http.ResponseWriter, r *http.Request, _ surface) error {
+// streamFindings streams each finding and may repair problems.
+func (s *Server) streamFindings(w http.ResponseWriter, r *http.Request, _ authMethod) error {
 	var in struct {
 		Names []string `json:"names"`
 		Fix   bool     `json:"fix"`
 	}
-	if err := s.body(w, r, &in); err != nil {
+	if err := s.readJSONBody(w, r, &in); err != nil {
 		return err
 	}
-	if err := sensible(in.Names); err != nil {
+	if err := checkNames(in.Names); err != nil {
 		return err
 	}
-	return s.steps(w, func(step func(any)) error { return s.backend.Examine(r.Context(), in.Names, in.Fix, step) })
+	return s.streamSteps(w, func(step func(any)) error { return s.backend.Examine(r.Context(), in.Names, in.Fix, step) })
 }
 
-func sensible(names []string) error {
+func checkNames(names []string) error {
 	if len(names) > maxNames || slices.ContainsFunc(names, func(n string) bool { return len(n) > 200 }) {
-		return invalid("the names of the checks are not valid")
+		return invalidFailure("the names of the checks are not valid")
 	}
 	return nil
 }

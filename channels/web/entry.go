@@ -12,20 +12,20 @@ import (
 
 // ServeHTTP implements http.Handler: every request passes here first.
 func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
-	s.active.add(1)
-	defer s.active.add(-1)
-	defer s.recover(w, r)
+	s.active.addCount(1)
+	defer s.active.addCount(-1)
+	defer s.recoverHandler(w, r)
 	writeBy(w, time.Time{}) // the previous response's
-	harden(w.Header())
+	setSecurityHeaders(w.Header())
 	if s.opt.TLS != nil {
 		w.Header().Set("Strict-Transport-Security", "max-age=31536000")
 	}
-	if err := s.entry(r); err != nil {
-		s.refuse(w, r, err)
+	if err := s.checkEntry(r); err != nil {
+		s.writeError(w, r, err)
 		return
 	}
 	if _, pattern := s.mux.Handler(r); pattern == "" {
-		s.unknown(w, r)
+		s.serveUnknownRoute(w, r)
 		return
 	}
 	s.mux.ServeHTTP(w, r)
@@ -35,7 +35,7 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 // there, too.
 func (s *Server) Handler() http.Handler { return s }
 
-func (s *Server) recover(w http.ResponseWriter, r *http.Request) {
+func (s *Server) recoverHandler(w http.ResponseWriter, r *http.Request) {
 	p := recover()
 	if p == nil {
 		return
@@ -44,11 +44,11 @@ func (s *Server) recover(w http.ResponseWriter, r *http.Request) {
 		panic(p)
 	}
 	s.log.Error("handler panicked", "method", r.Method, "path", r.URL.Path, "panic", fmt.Sprint(p), "stack", string(debug.Stack()))
-	s.refuse(w, r, fail(http.StatusInternalServerError, "failed", "see the log of Hob", "internal error while handling this request"))
+	s.writeError(w, r, newFailure(http.StatusInternalServerError, "failed", "see the log of Hob", "internal error while handling this request"))
 }
 
-// harden sets the security headers of every response.
-func harden(h http.Header) {
+// setSecurityHeaders sets the security headers of every response.
+func setSecurityHeaders(h http.Header) {
 	h.Set("Content-Security-Policy", "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; "+
 		"connect-src 'self'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'")
 	h.Set("X-Content-Type-Options", "nosniff")
@@ -59,20 +59,20 @@ func harden(h http.Header) {
 	h.Set("Cache-Control", "no-store")
 }
 
-// entry checks the origin of a request before its credentials.
-func (s *Server) entry(r *http.Request) error {
+// checkEntry checks the origin of a request before its credentials.
+func (s *Server) checkEntry(r *http.Request) error {
 	if !s.knownHost(r.Host) && !s.isHook(r) {
 		// A web page can make its own host name resolve to this machine (DNS rebinding); its
 		// requests then arrive with that name.
-		return fail(http.StatusMisdirectedRequest, "wrong_host", "use "+s.URL(), "this server does not answer for the host %q", r.Host)
+		return newFailure(http.StatusMisdirectedRequest, "wrong_host", "use "+s.URL(), "this server does not answer for the host %q", r.Host)
 	}
 	if o := r.Header.Get("Origin"); o != "" && !s.ownOrigin(r, o) {
-		return fail(http.StatusForbidden, "wrong_origin", "use the page at "+s.URL(), "requests from %q are not allowed", o)
+		return newFailure(http.StatusForbidden, "wrong_origin", "use the page at "+s.URL(), "requests from %q are not allowed", o)
 	}
 	site := r.Header.Get("Sec-Fetch-Site")
 	foreign := site == "cross-site" || site == "same-site" // another port of this machine is "same-site"
 	if foreign && (isAPI(r.URL.Path) || (r.Method != http.MethodGet && r.Method != http.MethodHead)) {
-		return fail(http.StatusForbidden, "wrong_origin", "use the page at "+s.URL(), "requests from other sites are not allowed")
+		return newFailure(http.StatusForbidden, "wrong_origin", "use the page at "+s.URL(), "requests from other sites are not allowed")
 	}
 	return nil
 }
@@ -114,35 +114,35 @@ func isAPI(path string) bool {
 	return strings.HasPrefix(path, "/api/") || strings.HasPrefix(path, "/v1/") || path == "/metrics"
 }
 
-// unknown responds to requests without a route. Without the token, clients do not learn which
+// serveUnknownRoute responds to requests without a route. Without the token, clients do not learn which
 // routes exist.
-func (s *Server) unknown(w http.ResponseWriter, r *http.Request) {
+func (s *Server) serveUnknownRoute(w http.ResponseWriter, r *http.Request) {
 	if isAPI(r.URL.Path) {
-		if _, _, err := s.proof(r, false); err != nil {
-			s.refuse(w, r, err)
+		if _, _, err := s.checkProof(r, false); err != nil {
+			s.writeError(w, r, err)
 			return
 		}
 	}
-	probe := &probe{header: http.Header{}}
+	probe := &muxProbe{header: http.Header{}}
 	s.mux.ServeHTTP(probe, r)
 	if allow := probe.header.Get("Allow"); allow != "" {
 		w.Header().Set("Allow", allow)
-		s.refuse(w, r, fail(http.StatusMethodNotAllowed, "method_not_allowed", "use "+allow, "%s does not take %s", r.URL.Path, r.Method))
+		s.writeError(w, r, newFailure(http.StatusMethodNotAllowed, "method_not_allowed", "use "+allow, "%s does not take %s", r.URL.Path, r.Method))
 		return
 	}
 	if to := probe.header.Get("Location"); to != "" { // a path with // or ..
 		http.Redirect(w, r, to, probe.status)
 		return
 	}
-	s.refuse(w, r, fail(http.StatusNotFound, "not_found", "see GET /api/v1/openapi.json for all routes", "no such route: %s", r.URL.Path))
+	s.writeError(w, r, newFailure(http.StatusNotFound, "not_found", "see GET /api/v1/openapi.json for all routes", "no such route: %s", r.URL.Path))
 }
 
-// probe records a response of the mux without sending it.
-type probe struct {
+// muxProbe records a response of the mux without sending it.
+type muxProbe struct {
 	header http.Header
 	status int
 }
 
-func (p *probe) Header() http.Header         { return p.header }
-func (p *probe) WriteHeader(status int)      { p.status = status }
-func (p *probe) Write(b []byte) (int, error) { return len(b), nil }
+func (p *muxProbe) Header() http.Header         { return p.header }
+func (p *muxProbe) WriteHeader(status int)      { p.status = status }
+func (p *muxProbe) Write(b []byte) (int, error) { return len(b), nil }

@@ -25,12 +25,12 @@ type failure struct {
 
 func (f *failure) Error() string { return f.Message }
 
-func fail(status int, code, remedy, format string, args ...any) *failure {
+func newFailure(status int, code, remedy, format string, args ...any) *failure {
 	return &failure{Status: status, Code: code, Message: fmt.Sprintf(format, args...), Remedy: remedy}
 }
 
-func invalid(format string, args ...any) *failure {
-	return fail(http.StatusBadRequest, "invalid", "", format, args...)
+func invalidFailure(format string, args ...any) *failure {
+	return newFailure(http.StatusBadRequest, "invalid", "", format, args...)
 }
 
 // failureOf converts any error into a failure.
@@ -62,8 +62,8 @@ func failureOf(err error) *failure {
 	return f
 }
 
-// refuse responds with an error.
-func (s *Server) refuse(w http.ResponseWriter, r *http.Request, err error) {
+// writeError responds with an error.
+func (s *Server) writeError(w http.ResponseWriter, r *http.Request, err error) {
 	f := failureOf(err)
 	if f.Status >= 500 && r.Context().Err() == nil {
 		s.log.Error("request failed", "method", r.Method, "path", r.URL.Path, "status", f.Status, "error", err)
@@ -74,7 +74,7 @@ func (s *Server) refuse(w http.ResponseWriter, r *http.Request, err error) {
 	if f.Status == http.StatusUnauthorized {
 		w.Header().Set("WWW-Authenticate", `Bearer realm="hob"`)
 	}
-	s.reply(w, f.Status, struct {
+	s.writeJSON(w, f.Status, struct {
 		Error *failure `json:"error"`
 		Event string   `json:"event,omitempty"`
 	}{f, f.Event})
@@ -83,7 +83,7 @@ func (s *Server) refuse(w http.ResponseWriter, r *http.Request, err error) {
 // buffers pools response buffers; large ones are left to the garbage collector.
 type buffers struct{ pool sync.Pool }
 
-func (b *buffers) get() *bytes.Buffer {
+func (b *buffers) getBuffer() *bytes.Buffer {
 	if x, ok := b.pool.Get().(*bytes.Buffer); ok {
 		x.Reset()
 		return x
@@ -91,26 +91,26 @@ func (b *buffers) get() *bytes.Buffer {
 	return new(bytes.Buffer)
 }
 
-func (b *buffers) put(x *bytes.Buffer) {
+func (b *buffers) putBuffer(x *bytes.Buffer) {
 	if x.Cap() <= 64<<10 {
 		b.pool.Put(x)
 	}
 }
 
-// encode writes v as one line of JSON. It does not escape < > &: responses carry nosniff and
+// encodeLine writes v as one line of JSON. It does not escape < > &: responses carry nosniff and
 // are never HTML.
-func encode(b *bytes.Buffer, v any) error {
+func encodeLine(b *bytes.Buffer, v any) error {
 	e := json.NewEncoder(b)
 	e.SetEscapeHTML(false)
 	return e.Encode(v)
 }
 
-// reply responds with JSON. It encodes first, so that a value that cannot be encoded becomes
+// writeJSON responds with JSON. It encodes first, so that a value that cannot be encoded becomes
 // an error and not half a response.
-func (s *Server) reply(w http.ResponseWriter, status int, v any) {
-	b := s.buffers.get()
-	defer s.buffers.put(b)
-	if err := encode(b, v); err != nil {
+func (s *Server) writeJSON(w http.ResponseWriter, status int, v any) {
+	b := s.buffers.getBuffer()
+	defer s.buffers.putBuffer(b)
+	if err := encodeLine(b, v); err != nil {
 		s.log.Error("encoding a response failed", "error", err)
 		status = http.StatusInternalServerError
 		b.Reset()

@@ -8,19 +8,19 @@ import (
 	"time"
 )
 
-// events streams the live feed of all events. A client that reconnects sends the last id it
+// serveEvents streams the live feed of all events. A client that reconnects sends the last id it
 // saw in Last-Event-ID.
-func (s *Server) events(w http.ResponseWriter, r *http.Request, _ surface) error {
+func (s *Server) serveEvents(w http.ResponseWriter, r *http.Request, _ authMethod) error {
 	after, session, err := feedQuery(r)
 	if err != nil {
 		return err
 	}
-	ctx, cancel := until(r.Context())
+	ctx, cancel := withServerLifetime(r.Context())
 	defer cancel()
 	sub := s.backend.Subscribe(after)
 	defer sub.Close()
 	out, err := newSSE(w)
-	if err != nil || out.comment("connected") != nil {
+	if err != nil || out.writeComment("connected") != nil {
 		return nil
 	}
 	ping := time.NewTicker(s.opt.Ping)
@@ -35,14 +35,14 @@ func (s *Server) events(w http.ResponseWriter, r *http.Request, _ surface) error
 			if session != "" && e.Session != session && e.Type != "dropped" {
 				continue
 			}
-			if out.event(e.ID, e.Type, e) != nil {
+			if out.writeEvent(e.ID, e.Type, e) != nil {
 				return nil
 			}
-			if len(feed) == 0 && out.flush() != nil {
+			if len(feed) == 0 && out.flushEvents() != nil {
 				return nil
 			}
 		case <-ping.C:
-			if out.event(0, "ping", struct{}{}) != nil || out.flush() != nil {
+			if out.writeEvent(0, "ping", struct{}{}) != nil || out.flushEvents() != nil {
 				return nil
 			}
 		case <-ctx.Done():
@@ -54,11 +54,11 @@ func (s *Server) events(w http.ResponseWriter, r *http.Request, _ surface) error
 func feedQuery(r *http.Request) (after uint64, session string, err error) {
 	q, err := url.ParseQuery(r.URL.RawQuery)
 	if err != nil {
-		return 0, "", invalid("the query string cannot be read")
+		return 0, "", invalidFailure("the query string cannot be read")
 	}
 	for k := range q {
 		if !slices.Contains([]string{"after", "session"}, k) {
-			return 0, "", fail(http.StatusBadRequest, "invalid", "the parameters are after, session", "unknown parameter %q", k)
+			return 0, "", newFailure(http.StatusBadRequest, "invalid", "the parameters are after, session", "unknown parameter %q", k)
 		}
 	}
 	last := r.Header.Get("Last-Event-ID")
@@ -67,7 +67,7 @@ func feedQuery(r *http.Request) (after uint64, session string, err error) {
 	}
 	if last != "" {
 		if after, err = strconv.ParseUint(last, 10, 64); err != nil {
-			return 0, "", invalid("Last-Event-ID must be the id of an event, not %q", last)
+			return 0, "", invalidFailure("Last-Event-ID must be the id of an event, not %q", last)
 		}
 	}
 	return after, q.Get("session"), nil

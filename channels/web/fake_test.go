@@ -17,7 +17,7 @@ import (
 
 	"hob/channels"
 	"hob/channels/web"
-	hooksig "hob/platform/signature"
+	hooksig "hob/platform/net/hooksig"
 	"hob/templates"
 )
 
@@ -268,8 +268,8 @@ func (e *engine) AuditExport(_ context.Context, w io.Writer, format string, _, _
 	return err
 }
 
-func (e *engine) Template(context.Context, templates.Wanted) (templates.Done, error) {
-	return templates.Done{}, nil
+func (e *engine) Template(context.Context, templates.DesiredState) (templates.ApplyResult, error) {
+	return templates.ApplyResult{}, nil
 }
 
 func (e *engine) TrustFile(_ context.Context, path string) (any, error) {

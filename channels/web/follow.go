@@ -21,10 +21,10 @@ const (
 
 // turnSink is a client that follows one turn.
 type turnSink interface {
-	// event sends an event; text arrives as content_delta {text}.
-	event(kind string, data any) error
-	ping() error
-	flush() error
+	// sendEvent sends an event; text arrives as content_delta {text}.
+	sendEvent(kind string, data any) error
+	sendPing() error
+	flushEvents() error
 }
 
 // errGone means that the client disconnected.
@@ -39,7 +39,7 @@ type follower struct {
 	mark  func(Display) error
 	id    string
 	feed  <-chan FeedEvent
-	waits chan waited
+	waits chan waitResult
 	wg    sync.WaitGroup
 
 	all, part strings.Builder // text sent to the client: all
@@ -53,31 +53,31 @@ type follower struct {
 
 type openCall struct{ id, name string }
 
-type waited struct {
+type waitResult struct {
 	st  EventStatus
 	err error
 }
 
-// follow streams the turn to sink until it is final. It ends with message_end unless the turn
+// followTurn streams the turn to sink until it is final. It ends with message_end unless the turn
 // is dead or an error is returned.
-func (s *Server) follow(r *http.Request, acc channels.Accepted, sub Subscription, sink turnSink) (EventStatus, error) {
-	ctx, cancel := until(r.Context())
+func (s *Server) followTurn(r *http.Request, acc channels.Accepted, sub Subscription, sink turnSink) (EventStatus, error) {
+	ctx, cancel := withServerLifetime(r.Context())
 	client, err := clientOf(r)
 	if err != nil {
 		cancel()
 		return EventStatus{}, err
 	}
 	f := &follower{
-		s: s, mark: s.marker(r, client), sink: sink, id: acc.Event, feed: sub.C(), waits: make(chan waited, 1),
+		s: s, mark: s.displayMarker(r, client), sink: sink, id: acc.Event, feed: sub.C(), waits: make(chan waitResult, 1),
 		asked: map[string]bool{}, stopTick: func() {},
 	}
 	defer f.wg.Wait()
 	defer cancel()
 	defer func() { f.stopTick() }()
-	f.wait(ctx)
-	st, err := f.run(ctx)
+	f.awaitTurn(ctx)
+	st, err := f.runLoop(ctx)
 	if err == nil && st.State != "dead" {
-		err = f.finish(st)
+		err = f.finishStream(st)
 	}
 	if err != nil && r.Context().Err() != nil && !isClosing(r) {
 		err = errGone
@@ -85,20 +85,20 @@ func (s *Server) follow(r *http.Request, acc channels.Accepted, sub Subscription
 	return st, err
 }
 
-// wait waits for the end of the turn in a goroutine.
-func (f *follower) wait(ctx context.Context) {
+// awaitTurn waits for the end of the turn in a goroutine.
+func (f *follower) awaitTurn(ctx context.Context) {
 	f.wg.Go(func() {
 		st, err := f.s.backend.Wait(ctx, f.id)
-		f.waits <- waited{st, err}
+		f.waits <- waitResult{st, err}
 	})
 }
 
-func (f *follower) run(ctx context.Context) (EventStatus, error) {
+func (f *follower) runLoop(ctx context.Context) (EventStatus, error) {
 	ping := time.NewTicker(f.s.opt.Ping)
 	defer ping.Stop()
 	for {
 		if len(f.feed) == 0 {
-			if err := f.sink.flush(); err != nil {
+			if err := f.sink.flushEvents(); err != nil {
 				return EventStatus{}, errGone
 			}
 		}
@@ -108,27 +108,27 @@ func (f *follower) run(ctx context.Context) (EventStatus, error) {
 				f.feed = nil
 				continue
 			}
-			if err := f.live(e); err != nil {
+			if err := f.forwardEvent(e); err != nil {
 				return EventStatus{}, err
 			}
 			if e.Event == f.id && e.Type == "message_end" {
 				if st, err := f.s.backend.Event(ctx, f.id); err == nil && isFinal(st) {
-					return whole(st), nil
+					return fillStatus(st), nil
 				}
 			}
 		case w := <-f.waits:
-			st, final, err := f.looked(ctx, w.st, w.err)
+			st, final, err := f.handleStatus(ctx, w.st, w.err)
 			if final || err != nil {
 				return st, err
 			}
 		case <-f.paused:
 			st, err := f.s.backend.Event(ctx, f.id)
-			st, final, err := f.looked(ctx, st, err)
+			st, final, err := f.handleStatus(ctx, st, err)
 			if final || err != nil {
 				return st, err
 			}
 		case <-ping.C:
-			if err := f.sink.ping(); err != nil {
+			if err := f.sink.sendPing(); err != nil {
 				return EventStatus{}, errGone
 			}
 		case <-ctx.Done():
@@ -137,20 +137,20 @@ func (f *follower) run(ctx context.Context) (EventStatus, error) {
 	}
 }
 
-// looked handles the event status from the backend.
-func (f *follower) looked(ctx context.Context, st EventStatus, err error) (EventStatus, bool, error) {
+// handleStatus handles the event status from the backend.
+func (f *follower) handleStatus(ctx context.Context, st EventStatus, err error) (EventStatus, bool, error) {
 	if err != nil {
 		return st, false, err
 	}
 	if isFinal(st) {
-		return whole(st), true, f.drain(ctx)
+		return fillStatus(st), true, f.drainFeed(ctx)
 	}
 	for _, a := range st.Approvals {
 		raw, err := json.Marshal(a)
 		if err != nil {
 			return st, false, err
 		}
-		if err := f.ask(raw); err != nil {
+		if err := f.emitApproval(raw); err != nil {
 			return st, false, err
 		}
 	}
@@ -158,7 +158,7 @@ func (f *follower) looked(ctx context.Context, st EventStatus, err error) (Event
 	case len(st.Approvals) == 0: // the turn continues
 		f.stopTick()
 		f.paused, f.stopTick = nil, func() {}
-		f.wait(ctx)
+		f.awaitTurn(ctx)
 	case f.paused == nil:
 		t := time.NewTicker(lookAgain)
 		f.paused, f.stopTick = t.C, t.Stop
@@ -166,8 +166,8 @@ func (f *follower) looked(ctx context.Context, st EventStatus, err error) (Event
 	return st, false, nil
 }
 
-// drain reads the remaining feed events of a finished turn.
-func (f *follower) drain(ctx context.Context) error {
+// drainFeed reads the remaining feed events of a finished turn.
+func (f *follower) drainFeed(ctx context.Context) error {
 	t := time.NewTimer(lastWords)
 	defer t.Stop()
 	for f.last == nil && f.feed != nil {
@@ -176,7 +176,7 @@ func (f *follower) drain(ctx context.Context) error {
 			if !ok {
 				return nil
 			}
-			if err := f.live(e); err != nil {
+			if err := f.forwardEvent(e); err != nil {
 				return err
 			}
 		case <-t.C:
@@ -188,8 +188,8 @@ func (f *follower) drain(ctx context.Context) error {
 	return nil
 }
 
-// live forwards one event of the feed.
-func (f *follower) live(e FeedEvent) error {
+// forwardEvent forwards one event of the feed.
+func (f *follower) forwardEvent(e FeedEvent) error {
 	if e.Event != f.id {
 		return nil
 	}
@@ -212,19 +212,19 @@ func (f *follower) live(e FeedEvent) error {
 		if err := json.Unmarshal(e.Data, &d); err != nil || d.Text == "" {
 			return nil
 		}
-		return f.text(d.Text)
+		return f.emitText(d.Text)
 	case "tool_call_start":
 		return f.callStart(e.Data)
 	case "tool_result":
 		return f.callEnd(e.Data)
 	case "approval_required":
-		return f.ask(e.Data)
+		return f.emitApproval(e.Data)
 	}
-	return f.emit(e.Type, e.Data)
+	return f.emitEvent(e.Type, e.Data)
 }
 
-func (f *follower) emit(kind string, data any) error {
-	if err := f.sink.event(kind, data); err != nil {
+func (f *follower) emitEvent(kind string, data any) error {
+	if err := f.sink.sendEvent(kind, data); err != nil {
 		return errGone
 	}
 	return nil

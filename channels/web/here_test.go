@@ -32,7 +32,7 @@ func TestALinkForThisMachine(t *testing.T) {
 			t.Errorf("%s: %v", name, got)
 		}
 	}
-	d := doors{codes: map[[32]byte]loginCode{}}
+	d := loginGuard{codes: map[[32]byte]loginCode{}}
 	code, _, _ := d.newCode(time.Now(), true)
 	for _, step := range []struct{ here, want bool }{{false, false}, {true, true}, {true, false}} {
 		if got := d.useCode(code, time.Now(), step.here); got != step.want {

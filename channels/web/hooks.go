@@ -26,26 +26,26 @@ const (
 // hooks counts posts. Senders of invalid proofs are only slowed down; they never lock out
 // senders of valid ones, nor the owner from the page.
 type hooks struct {
-	doors doors
+	doors loginGuard
 
 	mu      sync.Mutex
 	running int
-	slow    []*arriving            // bodies being received, oldest first
+	slow    []*incomingBody        // bodies being received, oldest first
 	past    map[string][]time.Time // of proven ones, by channel
 }
 
-// arriving is a body being received; cut aborts it.
-type arriving struct{ cut func() }
+// incomingBody is a body being received; cut aborts it.
+type incomingBody struct{ cut func() }
 
 func (h *hooks) init() {
 	h.doors.init()
 	h.past = map[string][]time.Time{}
 }
 
-// begin returns how long a post has to wait; 0: it may start, and arrived and end must follow.
+// beginPost returns how long a post has to wait; 0: it may start, and arrived and end must follow.
 // Beyond the limit, the slowest sender's post is aborted, so that nobody can block others by
 // sending slowly.
-func (h *hooks) begin(name string, now time.Time, a *arriving) time.Duration {
+func (h *hooks) beginPost(name string, now time.Time, a *incomingBody) time.Duration {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	past := h.past[name]
@@ -67,14 +67,14 @@ func (h *hooks) begin(name string, now time.Time, a *arriving) time.Duration {
 	return 0
 }
 
-// arrived records that a body is complete or aborted.
-func (h *hooks) arrived(a *arriving) {
+// bodyArrived records that a body is complete or aborted.
+func (h *hooks) bodyArrived(a *incomingBody) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	h.slow = slices.DeleteFunc(h.slow, func(o *arriving) bool { return o == a })
+	h.slow = slices.DeleteFunc(h.slow, func(o *incomingBody) bool { return o == a })
 }
 
-func (h *hooks) end(name string, proven bool, now time.Time) {
+func (h *hooks) endPost(name string, proven bool, now time.Time) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	h.running--
@@ -89,60 +89,60 @@ func (s *Server) isHook(r *http.Request) bool {
 	return strings.HasPrefix(r.URL.Path, "/hooks/") && r.Method == http.MethodPost
 }
 
-func unsigned() *failure {
-	return fail(http.StatusUnauthorized, "bad_signature", "", "the signature of the post is missing or not valid")
+func unsignedFailure() *failure {
+	return newFailure(http.StatusUnauthorized, "bad_signature", "", "the signature of the post is missing or not valid")
 }
 
-// hook forwards a post to its channel, which authenticates it.
-func (s *Server) hook(w http.ResponseWriter, r *http.Request) error {
+// serveHook forwards a post to its channel, which authenticates it.
+func (s *Server) serveHook(w http.ResponseWriter, r *http.Request) error {
 	name := r.PathValue("channel")
 	ch := s.opt.Hooks[name]
 	if ch == nil { // the response does not reveal which channels exist
-		return s.hooks.doors.failed(r, unsigned())
+		return s.hooks.doors.countFailure(r, unsignedFailure())
 	}
-	who := s.peer(r, true, true)
+	who := s.requestPeer(r, true, true)
 	if who == PeerHob { // it runs as the owner and could read the secret
 		s.log.Warn("rejected a post from a program started by Hob", "path", r.URL.Path)
-		return fail(http.StatusForbidden, "not_the_owner", "", "programs started by Hob cannot post here")
+		return newFailure(http.StatusForbidden, "not_the_owner", "", "programs started by Hob cannot post here")
 	}
 	rc := http.NewResponseController(w)
 	_ = rc.SetReadDeadline(time.Now().Add(postTime)) // in-process requests have none
-	in := &arriving{func() { _ = rc.SetReadDeadline(time.Now()) }}
-	if wait := s.hooks.begin(name, time.Now(), in); wait > 0 {
-		f := fail(http.StatusTooManyRequests, "too_many", "", "too many posts")
+	in := &incomingBody{func() { _ = rc.SetReadDeadline(time.Now()) }}
+	if wait := s.hooks.beginPost(name, time.Now(), in); wait > 0 {
+		f := newFailure(http.StatusTooManyRequests, "too_many", "", "too many posts")
 		f.After = wait
 		return f
 	}
 	proven := false
-	defer func() { s.hooks.end(name, proven, time.Now()) }()
+	defer func() { s.hooks.endPost(name, proven, time.Now()) }()
 	body, err := readPost(w, r)
-	s.hooks.arrived(in)
+	s.hooks.bodyArrived(in)
 	if err != nil {
 		return err
 	}
 	_ = rc.SetReadDeadline(time.Time{})
-	ctx, stop := until(r.Context())
+	ctx, stop := withServerLifetime(r.Context())
 	defer stop()
 	ctx, cancel := context.WithTimeout(ctx, hookTime)
 	defer cancel()
 	// Programs of other users may run the owner's tunnel; that does not authenticate the post.
-	a := ch.Hook(ctx, channels.Post{Header: r.Header, Body: body, Unknown: who != PeerOwner})
+	a := ch.Hook(ctx, channels.WebhookRequest{Header: r.Header, Body: body, Unknown: who != PeerOwner})
 	if a.Status == http.StatusUnauthorized {
-		return s.hooks.doors.failed(r, unsigned())
+		return s.hooks.doors.countFailure(r, unsignedFailure())
 	}
 	proven = true
 	if at, ok := r.Context().Value(connKey{}).(*connection); ok {
-		prove(at.conn)
+		markProven(at.conn)
 	}
 	if a.Status >= http.StatusBadRequest {
 		return refusedPost(a)
 	}
-	s.reply(w, a.Status, a.Body)
+	s.writeJSON(w, a.Status, a.Body)
 	return nil
 }
 
 // refusedPost returns the error of an authenticated post that is not accepted.
-func refusedPost(a channels.Posted) error {
+func refusedPost(a channels.WebhookResponse) error {
 	code, said := "invalid", a.Error
 	switch {
 	case a.Status == http.StatusServiceUnavailable:
@@ -155,7 +155,7 @@ func refusedPost(a channels.Posted) error {
 	if said == "" {
 		said = strings.ToLower(http.StatusText(a.Status))
 	}
-	f := fail(a.Status, code, "", "%s", said)
+	f := newFailure(a.Status, code, "", "%s", said)
 	if a.Status == http.StatusServiceUnavailable {
 		f.After = time.Second
 	}
@@ -167,10 +167,10 @@ func readPost(w http.ResponseWriter, r *http.Request) ([]byte, error) {
 	n, err := b.ReadFrom(io.LimitReader(r.Body, maxPost+1))
 	switch {
 	case err != nil:
-		return nil, fail(http.StatusBadRequest, "invalid", "", "the post ended early")
+		return nil, newFailure(http.StatusBadRequest, "invalid", "", "the post ended early")
 	case n > maxPost:
 		w.Header().Set("Connection", "close")
-		return nil, fail(http.StatusRequestEntityTooLarge, "too_large", "", "the post is larger than 1 MB")
+		return nil, newFailure(http.StatusRequestEntityTooLarge, "too_large", "", "the post is larger than 1 MB")
 	}
 	return b.Bytes(), nil
 }

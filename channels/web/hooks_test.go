@@ -17,31 +17,31 @@ import (
 // porch is a channel to which somebody posts: its proof is a word in the header.
 type porch struct {
 	mu    sync.Mutex
-	posts []channels.Post
-	says  channels.Posted
+	posts []channels.WebhookRequest
+	says  channels.WebhookResponse
 }
 
-func (p *porch) Hook(_ context.Context, post channels.Post) channels.Posted {
+func (p *porch) Hook(_ context.Context, post channels.WebhookRequest) channels.WebhookResponse {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if post.Header.Get("X-Proof") != "right" {
-		return channels.Posted{Status: http.StatusUnauthorized}
+		return channels.WebhookResponse{Status: http.StatusUnauthorized}
 	}
 	p.posts = append(p.posts, post)
 	return p.says
 }
 
-func (p *porch) got() []channels.Post {
+func (p *porch) got() []channels.WebhookRequest {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	return append([]channels.Post(nil), p.posts...)
+	return append([]channels.WebhookRequest(nil), p.posts...)
 }
 
 func hooked(t *testing.T, change func(*web.Options)) (*house, *porch) {
 	t.Helper()
-	p := &porch{says: channels.Posted{Status: http.StatusAccepted, Body: map[string]string{"event": "e1"}}}
+	p := &porch{says: channels.WebhookResponse{Status: http.StatusAccepted, Body: map[string]string{"event": "e1"}}}
 	return newHouse(t, func(o *web.Options) {
-		o.Hooks = map[string]channels.Hooked{"porch": p}
+		o.Hooks = map[string]channels.WebhookReceiver{"porch": p}
 		if change != nil {
 			change(o)
 		}
@@ -76,12 +76,12 @@ func TestHooks(t *testing.T) {
 		t.Errorf("%d arrived", n)
 	}
 	for _, c := range []struct {
-		says channels.Posted
+		says channels.WebhookResponse
 		want string
 	}{
-		{channels.Posted{Status: 400, Error: "text is empty"}, `"code":"invalid","message":"text is empty"`},
-		{channels.Posted{Status: 403, Error: "not let in"}, `"code":"denied"`},
-		{channels.Posted{Status: 503}, `"code":"not_ready","message":"service unavailable"`},
+		{channels.WebhookResponse{Status: 400, Error: "text is empty"}, `"code":"invalid","message":"text is empty"`},
+		{channels.WebhookResponse{Status: 403, Error: "not let in"}, `"code":"denied"`},
+		{channels.WebhookResponse{Status: 503}, `"code":"not_ready","message":"service unavailable"`},
 	} {
 		p.mu.Lock()
 		p.says = c.says

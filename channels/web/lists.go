@@ -18,11 +18,11 @@ const (
 	maxLimit     = 100_000
 )
 
-// list returns the handler of a read-only list. It accepts only the named parameters, so that
+// listHandler returns the handler of a read-only list. It accepts only the named parameters, so that
 // a typing mistake does not look like an empty list.
-func (s *Server) list(name string, params ...string) func(http.ResponseWriter, *http.Request, surface) error {
-	return func(w http.ResponseWriter, r *http.Request, _ surface) error {
-		q, err := query(r.URL.RawQuery, params)
+func (s *Server) listHandler(name string, params ...string) func(http.ResponseWriter, *http.Request, authMethod) error {
+	return func(w http.ResponseWriter, r *http.Request, _ authMethod) error {
+		q, err := parseQuery(r.URL.RawQuery, params)
 		if err != nil {
 			return err
 		}
@@ -38,26 +38,26 @@ func (s *Server) list(name string, params ...string) func(http.ResponseWriter, *
 		if v := reflect.ValueOf(out); !v.IsValid() || (v.Kind() == reflect.Slice && v.IsNil()) {
 			out = []any{} // an empty list, not null
 		}
-		s.reply(w, http.StatusOK, out)
+		s.writeJSON(w, http.StatusOK, out)
 		return nil
 	}
 }
 
-func query(raw string, params []string) (Query, error) {
+func parseQuery(raw string, params []string) (Query, error) {
 	q := Query{Limit: defaultLimit}
 	values, err := url.ParseQuery(raw)
 	if err != nil || !utf8.ValidString(raw) {
-		return q, invalid("the query string cannot be read")
+		return q, invalidFailure("the query string cannot be read")
 	}
 	for k, vs := range values {
 		v := vs[len(vs)-1]
 		if !slices.Contains(params, k) || !utf8.ValidString(v) {
-			return q, fail(http.StatusBadRequest, "invalid", "the parameters are "+strings.Join(params, ", "), "unknown parameter %q", k)
+			return q, newFailure(http.StatusBadRequest, "invalid", "the parameters are "+strings.Join(params, ", "), "unknown parameter %q", k)
 		}
 		switch k {
 		case "limit":
 			if q.Limit, err = strconv.Atoi(v); err != nil || q.Limit < 1 {
-				return q, invalid("limit must be a number from 1 to %d", maxLimit)
+				return q, invalidFailure("limit must be a number from 1 to %d", maxLimit)
 			}
 			q.Limit = min(q.Limit, maxLimit)
 		case "before":
@@ -75,8 +75,8 @@ func query(raw string, params []string) (Query, error) {
 	return q, nil
 }
 
-func (s *Server) why(w http.ResponseWriter, r *http.Request, _ surface) error {
-	q, err := query(r.URL.RawQuery, []string{"kind", "id"})
+func (s *Server) serveWhy(w http.ResponseWriter, r *http.Request, _ authMethod) error {
+	q, err := parseQuery(r.URL.RawQuery, []string{"kind", "id"})
 	if err != nil {
 		return err
 	}
@@ -84,90 +84,90 @@ func (s *Server) why(w http.ResponseWriter, r *http.Request, _ surface) error {
 	if err != nil {
 		return err
 	}
-	s.reply(w, http.StatusOK, out)
+	s.writeJSON(w, http.StatusOK, out)
 	return nil
 }
 
-// manage returns the handler of an administrative action.
-func (s *Server) manage(name string) func(http.ResponseWriter, *http.Request, surface) error {
-	return func(w http.ResponseWriter, r *http.Request, _ surface) error {
+// manageHandler returns the handler of an administrative action.
+func (s *Server) manageHandler(name string) func(http.ResponseWriter, *http.Request, authMethod) error {
+	return func(w http.ResponseWriter, r *http.Request, _ authMethod) error {
 		var in struct {
 			Session string `json:"session"`
 		}
-		if err := s.body(w, r, &in); err != nil {
+		if err := s.readJSONBody(w, r, &in); err != nil {
 			return err
 		}
 		if in.Session == "" && (name == "stop" || name == "new") {
-			return fail(http.StatusBadRequest, "invalid", `send {"session": "..."}`, "the session is missing")
+			return newFailure(http.StatusBadRequest, "invalid", `send {"session": "..."}`, "the session is missing")
 		}
 		out, err := s.backend.Manage(r.Context(), name, Query{Of: in.Session})
 		if err != nil {
 			return err
 		}
-		s.reply(w, http.StatusOK, out)
+		s.writeJSON(w, http.StatusOK, out)
 		return nil
 	}
 }
 
 // configChanged journals a change of the configuration that the owner made on the command
 // line, so that it can be undone.
-func (s *Server) configChanged(w http.ResponseWriter, r *http.Request, _ surface) error {
+func (s *Server) configChanged(w http.ResponseWriter, r *http.Request, _ authMethod) error {
 	var in ConfigChange
-	if err := s.body(w, r, &in); err != nil {
+	if err := s.readJSONBody(w, r, &in); err != nil {
 		return err
 	}
 	if in.What == "" || len(in.What) > 500 {
-		return fail(http.StatusBadRequest, "invalid", `send {"what": "...", "before": "...", "after": "..."}`, "the change is missing")
+		return newFailure(http.StatusBadRequest, "invalid", `send {"what": "...", "before": "...", "after": "..."}`, "the change is missing")
 	}
 	if err := s.backend.ConfigChanged(r.Context(), in); err != nil {
 		return err
 	}
-	s.reply(w, http.StatusOK, map[string]bool{"journalled": true})
+	s.writeJSON(w, http.StatusOK, map[string]bool{"journalled": true})
 	return nil
 }
 
 // trustFile marks a file as trusted by the owner.
-func (s *Server) trustFile(w http.ResponseWriter, r *http.Request, _ surface) error {
+func (s *Server) trustFile(w http.ResponseWriter, r *http.Request, _ authMethod) error {
 	var in struct {
 		Path string `json:"path"`
 	}
-	if err := s.body(w, r, &in); err != nil {
+	if err := s.readJSONBody(w, r, &in); err != nil {
 		return err
 	}
 	if in.Path == "" {
-		return fail(http.StatusBadRequest, "invalid", `send {"path": "..."}`, "the path is missing")
+		return newFailure(http.StatusBadRequest, "invalid", `send {"path": "..."}`, "the path is missing")
 	}
 	out, err := s.backend.TrustFile(r.Context(), in.Path)
 	if err != nil {
 		return err
 	}
-	s.reply(w, http.StatusOK, out)
+	s.writeJSON(w, http.StatusOK, out)
 	return nil
 }
 
-// template applies a template, or only previews it.
-func (s *Server) template(w http.ResponseWriter, r *http.Request, _ surface) error {
-	var in templates.Wanted
-	if err := s.body(w, r, &in); err != nil {
+// serveTemplate applies a template, or only previews it.
+func (s *Server) serveTemplate(w http.ResponseWriter, r *http.Request, _ authMethod) error {
+	var in templates.DesiredState
+	if err := s.readJSONBody(w, r, &in); err != nil {
 		return err
 	}
 	out, err := s.backend.Template(r.Context(), in)
 	if err != nil {
 		return err
 	}
-	s.reply(w, http.StatusOK, out)
+	s.writeJSON(w, http.StatusOK, out)
 	return nil
 }
 
-// change rewords, retires or deletes one learned entry.
-func (s *Server) change(name string) func(http.ResponseWriter, *http.Request, surface) error {
-	return func(w http.ResponseWriter, r *http.Request, _ surface) error {
+// changeHandler rewords, retires or deletes one learned entry.
+func (s *Server) changeHandler(name string) func(http.ResponseWriter, *http.Request, authMethod) error {
+	return func(w http.ResponseWriter, r *http.Request, _ authMethod) error {
 		var in struct {
 			Text   string `json:"text"`
 			Retire bool   `json:"retire"`
 			Delete bool   `json:"delete"`
 		}
-		if err := s.body(w, r, &in); err != nil {
+		if err := s.readJSONBody(w, r, &in); err != nil {
 			return err
 		}
 		q := Query{Of: r.PathValue("id"), Text: strings.TrimSpace(in.Text)}
@@ -179,29 +179,29 @@ func (s *Server) change(name string) func(http.ResponseWriter, *http.Request, su
 			}
 		}
 		if n != 1 || len(q.Of) > 200 {
-			return fail(http.StatusBadRequest, "invalid", `send {"text": "..."}, {"retire": true} or {"delete": true}`, "give exactly one change")
+			return newFailure(http.StatusBadRequest, "invalid", `send {"text": "..."}, {"retire": true} or {"delete": true}`, "give exactly one change")
 		}
 		out, err := s.backend.Manage(r.Context(), name, q)
 		if err != nil {
 			return err
 		}
-		s.reply(w, http.StatusOK, out)
+		s.writeJSON(w, http.StatusOK, out)
 		return nil
 	}
 }
 
-// cancel cancels a task that one agent delegated to another.
-func (s *Server) cancel(w http.ResponseWriter, r *http.Request, _ surface) error {
+// serveCancel cancels a task that one agent delegated to another.
+func (s *Server) serveCancel(w http.ResponseWriter, r *http.Request, _ authMethod) error {
 	out, err := s.backend.Manage(r.Context(), "cancel", Query{Of: r.PathValue("id")})
 	if err != nil {
 		return err
 	}
-	s.reply(w, http.StatusOK, out)
+	s.writeJSON(w, http.StatusOK, out)
 	return nil
 }
 
 // newGoal creates a goal: the body holds the arguments of the tool for that.
-func (s *Server) newGoal(w http.ResponseWriter, r *http.Request, _ surface) error {
+func (s *Server) newGoal(w http.ResponseWriter, r *http.Request, _ authMethod) error {
 	var in struct {
 		Description string `json:"description"`
 		Success     string `json:"success,omitempty"`
@@ -210,31 +210,31 @@ func (s *Server) newGoal(w http.ResponseWriter, r *http.Request, _ surface) erro
 		NextReview  string `json:"next_review,omitempty"`
 		ReportTo    string `json:"report_to,omitempty"`
 	}
-	if err := s.body(w, r, &in); err != nil {
+	if err := s.readJSONBody(w, r, &in); err != nil {
 		return err
 	}
 	args, err := json.Marshal(in)
 	if err != nil {
 		return err
 	}
-	ctx, cancel := until(r.Context())
+	ctx, cancel := withServerLifetime(r.Context())
 	defer cancel()
 	out, err := s.backend.Call(ctx, "api", "create_goal", args)
 	if err != nil {
 		return err
 	}
-	s.reply(w, toolStatus(out), out)
+	s.writeJSON(w, toolStatus(out), out)
 	return nil
 }
 
-// tool runs one tool through the guard. A failed tool responds with its outcome, whose code is
+// serveTool runs one tool through the guard. A failed tool responds with its outcome, whose code is
 // the reason, and a matching status.
-func (s *Server) tool(w http.ResponseWriter, r *http.Request, _ surface) error {
+func (s *Server) serveTool(w http.ResponseWriter, r *http.Request, _ authMethod) error {
 	var in struct {
 		Arguments json.RawMessage `json:"arguments"`
 		Session   string          `json:"session"`
 	}
-	if err := s.body(w, r, &in); err != nil {
+	if err := s.readJSONBody(w, r, &in); err != nil {
 		return err
 	}
 	if in.Session == "" {
@@ -247,13 +247,13 @@ func (s *Server) tool(w http.ResponseWriter, r *http.Request, _ surface) error {
 	if len(in.Arguments) == 0 {
 		in.Arguments = json.RawMessage("{}")
 	}
-	ctx, cancel := until(r.Context())
+	ctx, cancel := withServerLifetime(r.Context())
 	defer cancel()
 	out, err := s.backend.Call(ctx, session, r.PathValue("tool"), in.Arguments)
 	if err != nil {
 		return err
 	}
-	s.reply(w, toolStatus(out), out)
+	s.writeJSON(w, toolStatus(out), out)
 	return nil
 }
 

@@ -10,18 +10,18 @@ import (
 )
 
 // newLogin creates a one-time link with which a browser gets its cookie.
-func (s *Server) newLogin(w http.ResponseWriter, r *http.Request, _ surface) error {
+func (s *Server) newLogin(w http.ResponseWriter, r *http.Request, _ authMethod) error {
 	var in struct {
 		Here bool `json:"here"` // valid for a browser of this
 	}
-	if err := s.body(w, r, &in); err != nil {
+	if err := s.readJSONBody(w, r, &in); err != nil {
 		return err
 	}
 	code, ends, ok := s.doors.newCode(time.Now(), in.Here)
 	if !ok {
-		return fail(http.StatusTooManyRequests, "too_many_links", "use one of them or wait two minutes", "there are %d unused login links", maxCodes)
+		return newFailure(http.StatusTooManyRequests, "too_many_links", "use one of them or wait two minutes", "there are %d unused login links", maxCodes)
 	}
-	s.reply(w, http.StatusOK, struct {
+	s.writeJSON(w, http.StatusOK, struct {
 		URL     string    `json:"url"`
 		Expires time.Time `json:"expires_at"`
 	}{s.URL() + "/login?code=" + code, ends.UTC()})
@@ -43,13 +43,13 @@ func (s *Server) useLogin(w http.ResponseWriter, r *http.Request) error {
 	if r.Method == http.MethodHead {
 		return nil // a preview of the link does not redeem it
 	}
-	if err := s.known(r, true); err != nil {
+	if err := s.refuseUntrustedPeer(r, true); err != nil {
 		return err
 	}
 	code := r.URL.Query().Get("code")
 	if code == "" || !s.doors.useCode(code, time.Now(), sameMachine(r)) {
 		if code != "" {
-			if f := failureOf(s.doors.failed(r, invalid("used"))); f.Status == http.StatusTooManyRequests {
+			if f := failureOf(s.doors.countFailure(r, invalidFailure("used"))); f.Status == http.StatusTooManyRequests {
 				return f
 			}
 		}
@@ -82,27 +82,27 @@ func sameMachine(r *http.Request) bool {
 // passwordLogin gives a browser its cookie in exchange for the password, if one is set.
 func (s *Server) passwordLogin(w http.ResponseWriter, r *http.Request) error {
 	if s.opt.Password == "" {
-		return fail(http.StatusNotFound, "not_found", "run `hob open`", "no password is set; open Hob with a login link")
+		return newFailure(http.StatusNotFound, "not_found", "run `hob open`", "no password is set; open Hob with a login link")
 	}
-	if err := s.known(r, true); err != nil {
+	if err := s.refuseUntrustedPeer(r, true); err != nil {
 		return err
 	}
-	if wait := s.doors.locked(r); wait > 0 {
-		f := fail(http.StatusTooManyRequests, "too_many_attempts", "wait a minute", "too many failed attempts from this address")
+	if wait := s.doors.lockTime(r); wait > 0 {
+		f := newFailure(http.StatusTooManyRequests, "too_many_attempts", "wait a minute", "too many failed attempts from this address")
 		f.After = wait
 		return f
 	}
 	var in struct {
 		Password string `json:"password"`
 	}
-	if err := s.body(w, r, &in); err != nil {
+	if err := s.readJSONBody(w, r, &in); err != nil {
 		return err
 	}
 	got, want := sha256.Sum256([]byte(in.Password)), sha256.Sum256([]byte(s.opt.Password))
 	if subtle.ConstantTimeCompare(got[:], want[:]) != 1 {
-		return s.doors.failed(r, fail(http.StatusUnauthorized, "password_required", "", "the password is wrong"))
+		return s.doors.countFailure(r, newFailure(http.StatusUnauthorized, "password_required", "", "the password is wrong"))
 	}
 	http.SetCookie(w, s.newCookie(r, time.Now()))
-	s.reply(w, http.StatusOK, struct{}{})
+	s.writeJSON(w, http.StatusOK, struct{}{})
 	return nil
 }

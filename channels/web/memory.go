@@ -56,32 +56,32 @@ type MemoryImport struct {
 	DryRun bool   `json:"dry_run"`          // only report what would
 }
 
-func (s *Server) memory(explain bool) func(http.ResponseWriter, *http.Request, surface) error {
-	return func(w http.ResponseWriter, r *http.Request, _ surface) error {
+func (s *Server) memoryHandler(explain bool) func(http.ResponseWriter, *http.Request, authMethod) error {
+	return func(w http.ResponseWriter, r *http.Request, _ authMethod) error {
 		q, err := memoryQuery(r.URL.RawQuery)
 		if err != nil {
 			return err
 		}
 		if q.Explain = explain; explain && strings.TrimSpace(q.Text) == "" {
-			return invalid("q is missing: the search text")
+			return invalidFailure("q is missing: the search text")
 		}
 		out, err := s.backend.MemorySearch(r.Context(), q)
 		if err != nil {
 			return err
 		}
-		s.reply(w, http.StatusOK, out)
+		s.writeJSON(w, http.StatusOK, out)
 		return nil
 	}
 }
 
 func memoryQuery(raw string) (q MemoryQuery, err error) {
-	common, err := query(raw, listParams("memory"))
+	common, err := parseQuery(raw, listParams("memory"))
 	if err != nil {
 		return q, err
 	}
 	values, err := url.ParseQuery(raw)
 	if err != nil {
-		return q, invalid("the query string cannot be read")
+		return q, invalidFailure("the query string cannot be read")
 	}
 	is := func(k string) bool { return values.Has(k) && !slices.Contains([]string{"0", "false"}, values.Get(k)) }
 	q = MemoryQuery{Text: common.Text, Limit: common.Limit, All: common.All, Speaker: values.Get("speaker"), History: is("history"), Meaning: is("meaning")}
@@ -95,7 +95,7 @@ func memoryQuery(raw string) (q MemoryQuery, err error) {
 	}
 	for k, to := range map[string]*time.Time{"since": &q.Since, "until": &q.Until} {
 		if v := values.Get(k); v != "" {
-			if *to, err = moment(k, v); err != nil {
+			if *to, err = parseTimestamp(k, v); err != nil {
 				return q, err
 			}
 		}
@@ -103,21 +103,21 @@ func memoryQuery(raw string) (q MemoryQuery, err error) {
 	return q, nil
 }
 
-func (s *Server) memoryItem(w http.ResponseWriter, r *http.Request, _ surface) error {
+func (s *Server) memoryItem(w http.ResponseWriter, r *http.Request, _ authMethod) error {
 	id := r.PathValue("id")
 	if len(id) > 500 {
-		return invalid("the id is too long")
+		return invalidFailure("the id is too long")
 	}
 	out, err := s.backend.MemoryItem(r.Context(), id)
 	if err != nil {
 		return err
 	}
-	s.reply(w, http.StatusOK, out)
+	s.writeJSON(w, http.StatusOK, out)
 	return nil
 }
 
-func (s *Server) memoryGraph(w http.ResponseWriter, r *http.Request, _ surface) error {
-	q, err := query(r.URL.RawQuery, []string{"q", "limit"})
+func (s *Server) memoryGraph(w http.ResponseWriter, r *http.Request, _ authMethod) error {
+	q, err := parseQuery(r.URL.RawQuery, []string{"q", "limit"})
 	if err != nil {
 		return err
 	}
@@ -128,20 +128,20 @@ func (s *Server) memoryGraph(w http.ResponseWriter, r *http.Request, _ surface) 
 	if err != nil {
 		return err
 	}
-	s.reply(w, http.StatusOK, out)
+	s.writeJSON(w, http.StatusOK, out)
 	return nil
 }
 
-func (s *Server) memoryStats(w http.ResponseWriter, r *http.Request, _ surface) error {
+func (s *Server) memoryStats(w http.ResponseWriter, r *http.Request, _ authMethod) error {
 	out, err := s.backend.MemoryStats(r.Context())
 	if err != nil {
 		return err
 	}
-	s.reply(w, http.StatusOK, out)
+	s.writeJSON(w, http.StatusOK, out)
 	return nil
 }
 
-func (s *Server) memoryExport(w http.ResponseWriter, r *http.Request, _ surface) error {
+func (s *Server) memoryExport(w http.ResponseWriter, r *http.Request, _ authMethod) error {
 	format, conversations := "jsonl", false
 	for k, vs := range r.URL.Query() {
 		switch v := vs[len(vs)-1]; k {
@@ -150,12 +150,12 @@ func (s *Server) memoryExport(w http.ResponseWriter, r *http.Request, _ surface)
 		case "conversations":
 			conversations = v != "0" && v != "false"
 		default:
-			return fail(http.StatusBadRequest, "invalid", "the parameters are format, conversations", "unknown parameter %q", k)
+			return newFailure(http.StatusBadRequest, "invalid", "the parameters are format, conversations", "unknown parameter %q", k)
 		}
 	}
 	types := map[string]string{"markdown": "text/markdown; charset=utf-8", "jsonl": "application/jsonl; charset=utf-8"}
 	if types[format] == "" {
-		return invalid("format %q is unknown; use jsonl or markdown", format)
+		return invalidFailure("format %q is unknown; use jsonl or markdown", format)
 	}
 	out := &lateHeader{w: w, kind: types[format]}
 	err := s.backend.MemoryExport(r.Context(), out, format, conversations)
@@ -165,27 +165,27 @@ func (s *Server) memoryExport(w http.ResponseWriter, r *http.Request, _ surface)
 	return err
 }
 
-func (s *Server) memoryImport(w http.ResponseWriter, r *http.Request, _ surface) error {
+func (s *Server) memoryImport(w http.ResponseWriter, r *http.Request, _ authMethod) error {
 	var in MemoryImport
-	if err := s.body(w, r, &in); err != nil {
+	if err := s.readJSONBody(w, r, &in); err != nil {
 		return err
 	}
 	if in.Path == "" {
-		return invalid("the path is missing")
+		return invalidFailure("the path is missing")
 	}
 	if strings.ContainsAny(in.Name, "/\\\x00\n") || len(in.Name) > 200 {
-		return invalid("the name must be one word, such as notes.md")
+		return invalidFailure("the name must be one word, such as notes.md")
 	}
-	return s.steps(w, func(step func(any)) error { return s.backend.MemoryImport(r.Context(), in, step) })
+	return s.streamSteps(w, func(step func(any)) error { return s.backend.MemoryImport(r.Context(), in, step) })
 }
 
-func (s *Server) memoryReindex(w http.ResponseWriter, r *http.Request, _ surface) error {
-	return s.steps(w, func(step func(any)) error { return s.backend.MemoryReindex(r.Context(), step) })
+func (s *Server) memoryReindex(w http.ResponseWriter, r *http.Request, _ authMethod) error {
+	return s.streamSteps(w, func(step func(any)) error { return s.backend.MemoryReindex(r.Context(), step) })
 }
 
-// steps streams one JSON object per line. An error after the first line is the last line:
+// streamSteps streams one JSON object per line. An error after the first line is the last line:
 // {"error": "..."}.
-func (s *Server) steps(w http.ResponseWriter, do func(step func(any)) error) error {
+func (s *Server) streamSteps(w http.ResponseWriter, do func(step func(any)) error) error {
 	out := &lateHeader{w: w, kind: "application/jsonl; charset=utf-8"}
 	e := json.NewEncoder(out)
 	e.SetEscapeHTML(false)

@@ -34,27 +34,27 @@ const maxImages = 20
 // decodeMessage reads and checks a message.
 func decodeMessage(b []byte) (messageBody, error) {
 	var in messageBody
-	if err := unmarshal(b, &in, true); err != nil {
+	if err := unmarshalOne(b, &in, true); err != nil {
 		return in, err
 	}
 	if err := checkParts(in.Text, in.Parts); err != nil {
 		return in, err
 	}
 	if in.Text == "" && len(in.Parts) == 0 && len(in.Attachments) == 0 {
-		return in, fail(http.StatusBadRequest, "empty", `send {"text": "..."}`, "the message is empty")
+		return in, newFailure(http.StatusBadRequest, "empty", `send {"text": "..."}`, "the message is empty")
 	}
 	if len(in.DedupeKey) > 500 {
-		return in, invalid("dedupe_key is longer than 500 bytes")
+		return in, invalidFailure("dedupe_key is longer than 500 bytes")
 	}
 	if err := checkText(in.Text); err != nil {
 		return in, err
 	}
 	if len(in.Attachments) > maxImages {
-		return in, invalid("a message may have %d attachments, this one has %d", maxImages, len(in.Attachments))
+		return in, invalidFailure("a message may have %d attachments, this one has %d", maxImages, len(in.Attachments))
 	}
 	for i, a := range in.Attachments {
 		if err := checkImage(a.MIME, a.Data); err != nil {
-			return in, invalid("attachment %d: %v", i+1, err)
+			return in, invalidFailure("attachment %d: %v", i+1, err)
 		}
 	}
 	return in, nil
@@ -71,9 +71,9 @@ const (
 func checkParts(text string, parts []channels.TextPart) error {
 	switch {
 	case text != "" && len(parts) > 0:
-		return fail(http.StatusBadRequest, "invalid", `send {"text": "..."} or {"parts": [...]}`, "a message has text or parts, not both")
+		return newFailure(http.StatusBadRequest, "invalid", `send {"text": "..."} or {"parts": [...]}`, "a message has text or parts, not both")
 	case len(parts) > maxParts:
-		return invalid("a message may have %d parts, this one has %d", maxParts, len(parts))
+		return invalidFailure("a message may have %d parts, this one has %d", maxParts, len(parts))
 	}
 	origins := []channels.TextOrigin{channels.Typed, channels.Pasted, channels.Piped, channels.FromFile}
 	total := 0
@@ -81,11 +81,11 @@ func checkParts(text string, parts []channels.TextPart) error {
 		total += len(p.Text)
 		switch {
 		case !slices.Contains(origins, p.Origin):
-			return fail(http.StatusBadRequest, "invalid", "use typed, pasted, piped or file", "parts[%d].origin is %q", i, p.Origin)
+			return newFailure(http.StatusBadRequest, "invalid", "use typed, pasted, piped or file", "parts[%d].origin is %q", i, p.Origin)
 		case strings.TrimSpace(p.Text) == "":
-			return fail(http.StatusBadRequest, "empty", "leave out empty parts", "parts[%d].text is empty", i)
+			return newFailure(http.StatusBadRequest, "empty", "leave out empty parts", "parts[%d].text is empty", i)
 		case len(p.Name) > maxPartName:
-			return invalid("parts[%d].name is longer than %d bytes", i, maxPartName)
+			return invalidFailure("parts[%d].name is longer than %d bytes", i, maxPartName)
 		}
 	}
 	return checkLength(total)
@@ -96,7 +96,7 @@ func checkText(text string) error { return checkLength(len(text)) }
 // checkLength rejects a text of more than MaxText bytes.
 func checkLength(size int) error {
 	if size > MaxText {
-		return fail(http.StatusRequestEntityTooLarge, "too_large", "put it into a file and send the file name",
+		return newFailure(http.StatusRequestEntityTooLarge, "too_large", "put it into a file and send the file name",
 			"the text is larger than %d MB", MaxText>>20)
 	}
 	return nil
@@ -117,7 +117,7 @@ func checkImage(mime string, data []byte) error {
 func sessionID(id string) (string, error) {
 	bad := func(r rune) bool { return r < ' ' || r == 0x7f }
 	if id == "" || len(id) > 200 || !utf8.ValidString(id) || strings.ContainsFunc(id, bad) {
-		return "", fail(http.StatusBadRequest, "invalid", "a session's name has 1 to 200 bytes and no control characters", "the name of the session is not valid")
+		return "", newFailure(http.StatusBadRequest, "invalid", "a session's name has 1 to 200 bytes and no control characters", "the name of the session is not valid")
 	}
 	return id, nil
 }
@@ -129,13 +129,13 @@ func (s *Server) channelOf(r *http.Request) (string, error) {
 		return "web", nil
 	}
 	if !slices.Contains(s.opt.Channels, name) {
-		return "", invalid("X-Hob-Channel may be web, %s; not %q", strings.Join(s.opt.Channels, ", "), name)
+		return "", invalidFailure("X-Hob-Channel may be web, %s; not %q", strings.Join(s.opt.Channels, ", "), name)
 	}
 	return name, nil
 }
 
-// inbound returns the message of the authenticated owner.
-func (s *Server) inbound(r *http.Request, session, text, key string) (channels.Inbound, error) {
+// ownerInbound returns the message of the authenticated owner.
+func (s *Server) ownerInbound(r *http.Request, session, text, key string) (channels.Inbound, error) {
 	channel, err := s.channelOf(r)
 	if err != nil {
 		return channels.Inbound{}, err
@@ -156,12 +156,12 @@ func (s *Server) inbound(r *http.Request, session, text, key string) (channels.I
 	}
 	return channels.Inbound{
 		Via: via, Client: client, Channel: channel, Chat: session, Session: session, Sender: "owner", FromOwner: true, Text: text, Key: key, At: time.Now(),
-		Unknown: (s.opt.Decides == nil || s.opt.Decides(text)) && s.peer(r, true, false) != PeerOwner,
+		Unknown: (s.opt.Decides == nil || s.opt.Decides(text)) && s.requestPeer(r, true, false) != PeerOwner,
 	}, nil
 }
 
-// message accepts the owner's message and answers in the requested form.
-func (s *Server) message(w http.ResponseWriter, r *http.Request, _ surface) error {
+// serveMessage accepts the owner's message and answers in the requested form.
+func (s *Server) serveMessage(w http.ResponseWriter, r *http.Request, _ authMethod) error {
 	session, err := sessionID(r.PathValue("session"))
 	if err != nil {
 		return err
@@ -178,7 +178,7 @@ func (s *Server) message(w http.ResponseWriter, r *http.Request, _ surface) erro
 	if len(body.Parts) > 0 {
 		said.SetParts(body.Parts)
 	}
-	in, err := s.inbound(r, session, said.Text, body.DedupeKey)
+	in, err := s.ownerInbound(r, session, said.Text, body.DedupeKey)
 	if err != nil {
 		return err
 	}
@@ -188,21 +188,21 @@ func (s *Server) message(w http.ResponseWriter, r *http.Request, _ surface) erro
 	}
 	switch {
 	case body.Async:
-		return s.later(w, r, in)
+		return s.answerAccepted(w, r, in)
 	case strings.Contains(r.Header.Get("Accept"), "text/event-stream"):
-		return s.stream(w, r, in)
+		return s.streamAnswer(w, r, in)
 	}
-	return s.answer(w, r, in)
+	return s.answerWhenDone(w, r, in)
 }
 
-// later responds as soon as the message is durable.
-func (s *Server) later(w http.ResponseWriter, r *http.Request, in channels.Inbound) error {
+// answerAccepted responds as soon as the message is durable.
+func (s *Server) answerAccepted(w http.ResponseWriter, r *http.Request, in channels.Inbound) error {
 	acc, err := s.backend.Receive(r.Context(), in)
 	if err != nil {
 		return err
 	}
 	w.Header().Set("Location", "/api/v1/inbox/"+acc.Event)
-	s.reply(w, http.StatusAccepted, struct {
+	s.writeJSON(w, http.StatusAccepted, struct {
 		Event    string `json:"event"`
 		Session  string `json:"session"`
 		Position int    `json:"position"`
@@ -211,8 +211,8 @@ func (s *Server) later(w http.ResponseWriter, r *http.Request, in channels.Inbou
 	return nil
 }
 
-// answered is the answer to one message.
-type answered struct {
+// answerBody is the answer to one message.
+type answerBody struct {
 	Answer  string          `json:"answer"`
 	Session string          `json:"session"`
 	Event   string          `json:"event"`
@@ -220,26 +220,26 @@ type answered struct {
 	Usage   json.RawMessage `json:"usage"`
 }
 
-// answer waits for the turn. If the turn needs an approval first, it responds immediately, and
+// answerWhenDone waits for the turn. If the turn needs an approval first, it responds immediately, and
 // the turn continues after the decision.
-func (s *Server) answer(w http.ResponseWriter, r *http.Request, in channels.Inbound) error {
-	st, err := s.turn(r, in)
+func (s *Server) answerWhenDone(w http.ResponseWriter, r *http.Request, in channels.Inbound) error {
+	st, err := s.runTurn(r, in)
 	if err != nil {
 		return err
 	}
-	shown, err := s.displayed(r, st)
+	shown, err := s.recordDisplay(r, st)
 	if err != nil {
 		return err
 	}
-	watch := &watched{ResponseWriter: w}
+	watch := &watchedWriter{ResponseWriter: w}
 	w = watch
 	defer shown(watch)
 	switch {
 	case isFinal(st):
-		s.reply(w, http.StatusOK, answered{st.Answer, st.Session, st.ID, st.Tools, st.Usage})
+		s.writeJSON(w, http.StatusOK, answerBody{st.Answer, st.Session, st.ID, st.Tools, st.Usage})
 	default:
 		w.Header().Set("Location", "/api/v1/inbox/"+st.ID)
-		s.reply(w, http.StatusAccepted, struct {
+		s.writeJSON(w, http.StatusAccepted, struct {
 			Event     string `json:"event"`
 			Session   string `json:"session"`
 			Approvals []any  `json:"approvals"`
@@ -248,10 +248,10 @@ func (s *Server) answer(w http.ResponseWriter, r *http.Request, in channels.Inbo
 	return nil
 }
 
-// turn passes a message to the engine and waits until it is done or waits for the owner. A
+// runTurn passes a message to the engine and waits until it is done or waits for the owner. A
 // dead message is an error that names its event.
-func (s *Server) turn(r *http.Request, in channels.Inbound) (EventStatus, error) {
-	ctx, cancel := until(r.Context())
+func (s *Server) runTurn(r *http.Request, in channels.Inbound) (EventStatus, error) {
+	ctx, cancel := withServerLifetime(r.Context())
 	defer cancel()
 	acc, err := s.backend.Receive(r.Context(), in)
 	if err != nil {
@@ -259,19 +259,19 @@ func (s *Server) turn(r *http.Request, in channels.Inbound) (EventStatus, error)
 	}
 	st, err := s.backend.Wait(ctx, acc.Event)
 	if err != nil {
-		return st, s.cut(r, acc.Event, err)
+		return st, s.waitEndError(r, acc.Event, err)
 	}
-	st = whole(st)
+	st = fillStatus(st)
 	if st.State == "dead" {
-		return st, dead(st)
+		return st, turnFailure(st)
 	}
 	return st, nil
 }
 
-// cut returns the error for a wait that ended before the turn.
-func (s *Server) cut(r *http.Request, event string, err error) error {
+// waitEndError returns the error for a wait that ended before the turn.
+func (s *Server) waitEndError(r *http.Request, event string, err error) error {
 	if isClosing(r) {
-		f := fail(http.StatusServiceUnavailable, "stopping", "ask GET /api/v1/inbox/"+event+" after the next start",
+		f := newFailure(http.StatusServiceUnavailable, "stopping", "ask GET /api/v1/inbox/"+event+" after the next start",
 			"Hob is stopping; the message is stored and will be answered")
 		f.Event = event
 		return f
@@ -281,20 +281,20 @@ func (s *Server) cut(r *http.Request, event string, err error) error {
 	return &f
 }
 
-func dead(st EventStatus) error {
+func turnFailure(st EventStatus) error {
 	why := st.Error
 	if why == "" {
 		why = "too many failed attempts"
 	}
-	f := fail(http.StatusInternalServerError, "turn_failed", "see GET /api/v1/why?id="+st.ID, "the message could not be answered: %s", why)
+	f := newFailure(http.StatusInternalServerError, "turn_failed", "see GET /api/v1/why?id="+st.ID, "the message could not be answered: %s", why)
 	f.Event = st.ID
 	return f
 }
 
 func isFinal(st EventStatus) bool { return st.State == "done" || st.State == "dead" }
 
-// whole fills the fields that the API guarantees.
-func whole(st EventStatus) EventStatus {
+// fillStatus fills the fields that the API guarantees.
+func fillStatus(st EventStatus) EventStatus {
 	if st.Tools == nil {
 		st.Tools = []ToolUse{}
 	}
@@ -304,12 +304,12 @@ func whole(st EventStatus) EventStatus {
 	return st
 }
 
-// event returns the state of a message.
-func (s *Server) event(w http.ResponseWriter, r *http.Request, _ surface) error {
+// serveEvent returns the state of a message.
+func (s *Server) serveEvent(w http.ResponseWriter, r *http.Request, _ authMethod) error {
 	st, err := s.backend.Event(r.Context(), r.PathValue("event"))
 	if err != nil {
 		return err
 	}
-	s.reply(w, http.StatusOK, whole(st))
+	s.writeJSON(w, http.StatusOK, fillStatus(st))
 	return nil
 }

@@ -63,11 +63,11 @@ type chatInput struct {
 
 func decodeChat(b []byte) (chatInput, error) {
 	var req chatRequest
-	if err := unmarshal(b, &req, false); err != nil {
+	if err := unmarshalOne(b, &req, false); err != nil {
 		return chatInput{}, err
 	}
 	if req.N != nil && *req.N != 1 {
-		return chatInput{}, invalid("n must be 1: a turn has effects and cannot run twice")
+		return chatInput{}, invalidFailure("n must be 1: a turn has effects and cannot run twice")
 	}
 	in := chatInput{stream: req.Stream, usage: req.StreamOptions.IncludeUsage, user: req.User}
 	last := -1
@@ -77,12 +77,12 @@ func decodeChat(b []byte) (chatInput, error) {
 		}
 	}
 	if last < 0 {
-		return in, fail(http.StatusBadRequest, "empty", `send "messages": [{"role": "user", "content": "..."}]`, "the user message is missing")
+		return in, newFailure(http.StatusBadRequest, "empty", `send "messages": [{"role": "user", "content": "..."}]`, "the user message is missing")
 	}
 	for i, m := range req.Messages {
-		text, images, err := m.read()
+		text, images, err := m.parseContent()
 		if err != nil {
-			return in, invalid("messages[%d]: %v", i, err)
+			return in, invalidFailure("messages[%d]: %v", i, err)
 		}
 		if i == last {
 			in.text, in.images = text, images
@@ -93,17 +93,17 @@ func decodeChat(b []byte) (chatInput, error) {
 		}
 	}
 	if in.text == "" && len(in.images) == 0 {
-		return in, fail(http.StatusBadRequest, "empty", "", "the user message is empty")
+		return in, newFailure(http.StatusBadRequest, "empty", "", "the user message is empty")
 	}
 	if len(in.images) > maxImages {
-		return in, invalid("a message may have %d images, this one has %d", maxImages, len(in.images))
+		return in, invalidFailure("a message may have %d images, this one has %d", maxImages, len(in.images))
 	}
 	return in, checkText(in.text)
 }
 
-// read returns the text and the images of a message, whose content is a string or a list of
+// parseContent returns the text and the images of a message, whose content is a string or a list of
 // parts.
-func (m chatMessage) read() (string, []channels.Image, error) {
+func (m chatMessage) parseContent() (string, []channels.Image, error) {
 	var text strings.Builder
 	for _, c := range m.ToolCalls {
 		fmt.Fprintf(&text, "[called %s %s]\n", c.Function.Name, c.Function.Arguments)
@@ -158,8 +158,8 @@ func dataURL(u string) (channels.Image, error) {
 	return channels.Image{MIME: mime, Data: b}, checkImage(mime, b)
 }
 
-// completions implements the chat endpoint for OpenAI clients.
-func (s *Server) completions(w http.ResponseWriter, r *http.Request, _ surface) error {
+// serveCompletions implements the chat endpoint for OpenAI clients.
+func (s *Server) serveCompletions(w http.ResponseWriter, r *http.Request, _ authMethod) error {
 	b, err := s.rawJSON(w, r)
 	if err != nil {
 		return err
@@ -178,7 +178,7 @@ func (s *Server) completions(w http.ResponseWriter, r *http.Request, _ surface) 
 	if session, err = sessionID(session); err != nil {
 		return err
 	}
-	in, err := s.inbound(r, session, c.text, "")
+	in, err := s.ownerInbound(r, session, c.text, "")
 	if err != nil {
 		return err
 	}
@@ -187,7 +187,7 @@ func (s *Server) completions(w http.ResponseWriter, r *http.Request, _ surface) 
 	if c.stream {
 		return s.streamChat(w, r, in, c.usage)
 	}
-	st, err := s.turn(r, in)
+	st, err := s.runTurn(r, in)
 	if err != nil {
 		return err
 	}
@@ -200,7 +200,7 @@ func (s *Server) completions(w http.ResponseWriter, r *http.Request, _ surface) 
 		Choices: []chatChoice{{Message: &chatReply{Role: "assistant", Content: content}, FinishReason: new("stop")}},
 		Usage:   usageOf(st.Usage),
 	}
-	s.reply(w, http.StatusOK, reply)
+	s.writeJSON(w, http.StatusOK, reply)
 	return nil
 }
 
@@ -244,12 +244,12 @@ func askText(approvals []any) string {
 	var b strings.Builder
 	for _, a := range approvals {
 		raw, _ := json.Marshal(a)
-		b.WriteString(question(raw))
+		b.WriteString(approvalQuestion(raw))
 	}
 	return b.String()
 }
 
-func question(raw json.RawMessage) string {
+func approvalQuestion(raw json.RawMessage) string {
 	var a struct {
 		ID, Summary, Tool, Reason, Why, Exact string
 		Arguments                             json.RawMessage
@@ -259,7 +259,7 @@ func question(raw json.RawMessage) string {
 	if what == "" {
 		what = a.Tool
 	}
-	for _, l := range [][2]string{{"it would", a.Why}, {"exactly", exactly(a.Tool, a.Arguments)}, {"which runs", a.Exact}} {
+	for _, l := range [][2]string{{"it would", a.Why}, {"exactly", exactCall(a.Tool, a.Arguments)}, {"which runs", a.Exact}} {
 		if l[1] != "" {
 			what += "\n" + l[0] + ": " + l[1]
 		}
@@ -267,8 +267,8 @@ func question(raw json.RawMessage) string {
 	return fmt.Sprintf("May I do this? %s\n(%s) Answer /yes %s or /no %s.\n", what, a.Reason, a.ID, a.ID)
 }
 
-// exactly returns the complete call as it would run, with invisible characters made visible.
-func exactly(tool string, args json.RawMessage) string {
+// exactCall returns the complete call as it would run, with invisible characters made visible.
+func exactCall(tool string, args json.RawMessage) string {
 	var b bytes.Buffer
 	if len(args) == 0 || json.Compact(&b, args) != nil || b.String() == "{}" || b.String() == "null" {
 		return ""
@@ -281,8 +281,8 @@ func exactly(tool string, args json.RawMessage) string {
 	}, b.String())
 }
 
-func (s *Server) models(w http.ResponseWriter, _ *http.Request, _ surface) error {
-	s.reply(w, http.StatusOK, map[string]any{
+func (s *Server) serveModels(w http.ResponseWriter, _ *http.Request, _ authMethod) error {
+	s.writeJSON(w, http.StatusOK, map[string]any{
 		"object": "list",
 		"data":   []map[string]any{{"id": modelName, "object": "model", "created": 0, "owned_by": "hob"}},
 	})

@@ -33,72 +33,72 @@ func (s *Server) streamChat(w http.ResponseWriter, r *http.Request, in channels.
 	c := &chatSink{sse: out, usage: usage, chunk: chatCompletion{
 		ID: "chatcmpl-" + acc.Event, Object: "chat.completion.chunk", Created: time.Now().Unix(), Model: modelName,
 	}}
-	if c.delta(chatReply{Role: "assistant"}, nil) != nil {
+	if c.writeDelta(chatReply{Role: "assistant"}, nil) != nil {
 		return nil
 	}
-	st, err := s.follow(r, acc, sub, c)
+	st, err := s.followTurn(r, acc, sub, c)
 	switch {
 	case errors.Is(err, errGone):
 		return nil
 	case err == nil && st.State == "dead":
-		err = dead(st)
+		err = turnFailure(st)
 	}
 	if err != nil {
-		_ = c.data(struct {
+		_ = c.writeData(struct {
 			Error *failure `json:"error"`
-		}{failureOf(s.cut(r, acc.Event, err))})
+		}{failureOf(s.waitEndError(r, acc.Event, err))})
 	}
 	c.b.WriteString("data: [DONE]\n\n")
-	_ = c.flush()
+	_ = c.flushEvents()
 	return nil
 }
 
-func (c *chatSink) delta(d chatReply, finish *string) error {
+func (c *chatSink) writeDelta(d chatReply, finish *string) error {
 	c.chunk.Choices = []chatChoice{{Delta: &d, FinishReason: finish}}
-	return c.data(c.chunk)
+	return c.writeData(c.chunk)
 }
 
-func (c *chatSink) text(t string) error {
+func (c *chatSink) writeText(t string) error {
 	if t == "" {
 		return nil
 	}
 	c.wrote = true
-	return c.delta(chatReply{Content: t}, nil)
+	return c.writeDelta(chatReply{Content: t}, nil)
 }
 
-func (c *chatSink) event(kind string, data any) error {
+func (c *chatSink) sendEvent(kind string, data any) error {
 	switch kind {
 	case "content_delta":
 		t, _ := data.(struct {
 			Text string `json:"text"`
 		})
-		return c.text(t.Text)
+		return c.writeText(t.Text)
 	case "approval_required":
 		raw, _ := data.(json.RawMessage)
-		return c.text(c.gap() + question(raw))
+		return c.writeText(c.separatorText() + approvalQuestion(raw))
 	case "message_end":
-		return c.end(data)
+		return c.writeEnd(data)
 	}
 	return nil
 }
 
-// gap returns the separator between the streamed text and the next one.
-func (c *chatSink) gap() string {
+// separatorText returns the separator between the streamed text and the next one.
+func (c *chatSink) separatorText() string {
 	if c.wrote {
 		return "\n\n"
 	}
 	return ""
 }
 
-func (c *chatSink) end(data any) error {
+func (c *chatSink) writeEnd(data any) error {
 	m, _ := data.(map[string]any)
 	if replaced, _ := m["replaced"].(bool); replaced {
 		answer, _ := m["answer"].(string)
-		if err := c.text(c.gap() + answer); err != nil {
+		if err := c.writeText(c.separatorText() + answer); err != nil {
 			return err
 		}
 	}
-	if err := c.delta(chatReply{}, new("stop")); err != nil {
+	if err := c.writeDelta(chatReply{}, new("stop")); err != nil {
 		return err
 	}
 	if !c.usage {
@@ -106,7 +106,7 @@ func (c *chatSink) end(data any) error {
 	}
 	raw, _ := m["usage"].(json.RawMessage)
 	c.chunk.Choices, c.chunk.Usage = []chatChoice{}, usageOf(raw)
-	return c.data(c.chunk)
+	return c.writeData(c.chunk)
 }
 
-func (c *chatSink) ping() error { return c.comment("ping") }
+func (c *chatSink) sendPing() error { return c.writeComment("ping") }

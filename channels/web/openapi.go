@@ -11,7 +11,7 @@ import (
 //go:embed openapi.json
 var document []byte
 
-func (s *Server) openapi(w http.ResponseWriter, _ *http.Request, _ surface) error {
+func (s *Server) serveOpenAPI(w http.ResponseWriter, _ *http.Request, _ authMethod) error {
 	w.Header().Set("Content-Type", "application/json")
 	writeBy(w, time.Now().Add(writeTime))
 	_, _ = w.Write(document)

@@ -44,7 +44,7 @@ func TestDocumentMatchesRoutes(t *testing.T) {
 	s := &Server{page: map[string]asset{}, backend: nobody{}}
 	want, got := map[string]string{}, map[string]string{}
 	inPath := regexp.MustCompile(`\{([a-z]+)\}`)
-	for _, r := range s.table() {
+	for _, r := range s.routeTable() {
 		path := strings.TrimSuffix(r.path, "{$}")
 		var params []string
 		for _, m := range inPath.FindAllStringSubmatch(path, -1) {
@@ -95,7 +95,7 @@ func TestDocumentMatchesParameters(t *testing.T) {
 			t.Errorf("%s: %s", name, d)
 		}
 		for _, p := range got {
-			if _, err := query(p+"="+url.QueryEscape("1"), listParams(name)); err != nil {
+			if _, err := parseQuery(p+"="+url.QueryEscape("1"), listParams(name)); err != nil {
 				t.Errorf("%s?%s: %v", name, p, err)
 			}
 		}
@@ -106,7 +106,7 @@ func TestDocumentMatchesTypes(t *testing.T) {
 	d := parsed(t)
 	for name, v := range map[string]any{
 		"EventStatus": EventStatus{}, "ToolUse": ToolUse{}, "ToolOutcome": ToolOutcome{}, "FeedEvent": FeedEvent{},
-		"Answered": answered{}, "Message": messageBody{},
+		"Answered": answerBody{}, "Message": messageBody{},
 	} {
 		var want, required []string
 		for i := range reflect.TypeOf(v).NumField() {

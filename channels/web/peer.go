@@ -36,9 +36,9 @@ func withConnection(ctx context.Context, c net.Conn) context.Context {
 	return context.WithValue(ctx, connKey{}, &connection{conn: c})
 }
 
-// peer returns who sent the request. thorough identifies the process itself; otherwise it only
+// requestPeer returns who sent the request. thorough identifies the process itself; otherwise it only
 // checks that Hob did not start it. fresh ignores the cache.
-func (s *Server) peer(r *http.Request, thorough, fresh bool) Peer {
+func (s *Server) requestPeer(r *http.Request, thorough, fresh bool) Peer {
 	if s.opt.Peer == nil || r.RemoteAddr == inProcess {
 		return PeerOwner
 	}
@@ -59,22 +59,22 @@ func (s *Server) peer(r *http.Request, thorough, fresh bool) Peer {
 	return c.who
 }
 
-// known rejects a request from a process that must not act for the owner, regardless of its
+// refuseUntrustedPeer rejects a request from a process that must not act for the owner, regardless of its
 // credentials. Routes that decide for the owner also reject unidentified processes.
-func (s *Server) known(r *http.Request, grave bool) error {
-	switch s.peer(r, grave, grave) {
+func (s *Server) refuseUntrustedPeer(r *http.Request, grave bool) error {
+	switch s.requestPeer(r, grave, grave) {
 	case PeerHob:
 		s.log.Warn("rejected a request from a program started by Hob", "path", r.URL.Path)
-		return fail(http.StatusForbidden, "not_the_owner", "answer from your own terminal or browser", "programs started by Hob cannot act for you")
+		return newFailure(http.StatusForbidden, "not_the_owner", "answer from your own terminal or browser", "programs started by Hob cannot act for you")
 	case PeerOther:
 		s.log.Warn("rejected a request from another user's program", "path", r.URL.Path)
-		return fail(http.StatusForbidden, "not_the_owner", "use the account under which Hob runs", "programs of other users on this machine cannot act for you")
+		return newFailure(http.StatusForbidden, "not_the_owner", "use the account under which Hob runs", "programs of other users on this machine cannot act for you")
 	case PeerUnknown:
 		if !grave {
 			return nil
 		}
 		s.log.Warn("rejected a request from an unknown program", "path", r.URL.Path)
-		return fail(http.StatusForbidden, "unknown_client", "use hob in your own terminal or a paired chat", "the requesting program cannot be identified, and only you may do this")
+		return newFailure(http.StatusForbidden, "unknown_client", "use hob in your own terminal or a paired chat", "the requesting program cannot be identified, and only you may do this")
 	}
 	return nil
 }

@@ -65,7 +65,7 @@ type Options struct {
 	// identifies the sending program. nil: each may.
 	Decides func(text string) bool
 	// Hooks maps names to the channels that receive posts to /hooks/NAME.
-	Hooks map[string]channels.Hooked
+	Hooks map[string]channels.WebhookReceiver
 	// Ping is the interval between two pings of a stream (default 15 s).
 	Ping time.Duration
 }
@@ -79,9 +79,9 @@ type Server struct {
 	mux     *http.ServeMux
 	page    map[string]asset
 	buffers buffers
-	doors   doors
+	doors   loginGuard
 	hooks   hooks
-	active  active
+	active  activeRequests
 
 	mu   sync.Mutex
 	ln   net.Listener
@@ -117,7 +117,7 @@ func New(o Options) (*Server, error) {
 	s.cred.Store(newCredential(o.Token))
 	s.doors.init()
 	s.hooks.init()
-	s.mux = s.routes()
+	s.mux = s.newMux()
 	return s, nil
 }
 
@@ -145,7 +145,7 @@ func (s *Server) Listen(ctx context.Context) error {
 	case err != nil:
 		return fmt.Errorf(`web: listen on %s: %w; set another address: [web] listen = "127.0.0.1:7717"`, s.opt.Listen, err)
 	}
-	ln = &guarded{Listener: ln}
+	ln = &guardedListener{Listener: ln}
 	if s.opt.TLS != nil {
 		ln = tls.NewListener(ln, s.opt.TLS)
 	}
@@ -173,7 +173,7 @@ func (s *Server) URL() string {
 	return scheme + "://" + s.Addr()
 }
 
-// Pull implements channels.Puller.
+// Pull implements channels.PullChannel.
 func (s *Server) Pull() {}
 
 // Send implements channels.Channel; it is never called on a channel that pulls.
@@ -181,8 +181,8 @@ func (s *Server) Send(context.Context, channels.Delivery) (channels.Receipt, err
 	return channels.Receipt{}, channels.Errorf(channels.Unsupported, "web: cannot push; clients fetch their messages")
 }
 
-// closing is the context key of the server's own context, which ends when requests should end.
-type closing struct{}
+// serverContextKey is the context key of the server's own context, which ends when requests should end.
+type serverContextKey struct{}
 
 // Run implements channels.Channel: it serves until ctx ends. Messages go to the Backend, which
 // is also a Receiver, and not through the manager: every client of the API is authenticated as
@@ -195,7 +195,7 @@ func (s *Server) Run(ctx context.Context, _ channels.Receiver) error {
 	s.mu.Lock()
 	ln := s.ln
 	s.mu.Unlock()
-	base, cancel := context.WithCancel(context.WithValue(context.WithoutCancel(ctx), closing{}, ctx))
+	base, cancel := context.WithCancel(context.WithValue(context.WithoutCancel(ctx), serverContextKey{}, ctx))
 	defer cancel()
 	srv := &http.Server{
 		Handler:           s,
@@ -219,7 +219,7 @@ func (s *Server) Run(ctx context.Context, _ channels.Receiver) error {
 	}
 	cancel()
 	_ = srv.Close()
-	s.active.wait()
+	s.active.waitIdle()
 	s.mu.Lock()
 	s.ln = nil
 	s.mu.Unlock()
@@ -229,10 +229,10 @@ func (s *Server) Run(ctx context.Context, _ channels.Receiver) error {
 	return fmt.Errorf("web: serve: %w", err)
 }
 
-// until returns a context that also ends when the server does.
-func until(ctx context.Context) (context.Context, context.CancelFunc) {
+// withServerLifetime returns a context that also ends when the server does.
+func withServerLifetime(ctx context.Context) (context.Context, context.CancelFunc) {
 	ctx, cancel := context.WithCancel(ctx)
-	if c, ok := ctx.Value(closing{}).(context.Context); ok {
+	if c, ok := ctx.Value(serverContextKey{}).(context.Context); ok {
 		stop := context.AfterFunc(c, cancel)
 		return ctx, func() { stop(); cancel() }
 	}
@@ -241,18 +241,18 @@ func until(ctx context.Context) (context.Context, context.CancelFunc) {
 
 // isClosing reports whether the server, not the client, ended the request.
 func isClosing(r *http.Request) bool {
-	c, ok := r.Context().Value(closing{}).(context.Context)
+	c, ok := r.Context().Value(serverContextKey{}).(context.Context)
 	return ok && c.Err() != nil
 }
 
-// active counts open requests.
-type active struct {
+// activeRequests counts open requests.
+type activeRequests struct {
 	mu   sync.Mutex
 	n    int
 	idle chan struct{} // closed when n is 0; nil while no call waits
 }
 
-func (a *active) add(d int) {
+func (a *activeRequests) addCount(d int) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	a.n += d
@@ -262,7 +262,7 @@ func (a *active) add(d int) {
 	}
 }
 
-func (a *active) wait() {
+func (a *activeRequests) waitIdle() {
 	a.mu.Lock()
 	if a.n == 0 {
 		a.mu.Unlock()

@@ -5,18 +5,18 @@ import (
 	"time"
 )
 
-// moment parses a date or an RFC 3339 time; name is the parameter for errors.
-func moment(name, v string) (time.Time, error) {
+// parseTimestamp parses a date or an RFC 3339 time; name is the parameter for errors.
+func parseTimestamp(name, v string) (time.Time, error) {
 	for _, layout := range []string{time.RFC3339, time.DateOnly} {
 		if t, err := time.Parse(layout, v); err == nil {
 			return t, nil
 		}
 	}
-	return time.Time{}, invalid("%s must be a day such as 2026-03-01 or a time such as 2026-03-01T12:00:00Z", name)
+	return time.Time{}, invalidFailure("%s must be a day such as 2026-03-01 or a time such as 2026-03-01T12:00:00Z", name)
 }
 
-// search finds messages in all sessions.
-func (s *Server) search(w http.ResponseWriter, r *http.Request, _ surface) error {
+// serveSearch finds messages in all sessions.
+func (s *Server) serveSearch(w http.ResponseWriter, r *http.Request, _ authMethod) error {
 	values := r.URL.Query()
 	narrow := SearchQuery{Session: values.Get("session"), Who: values.Get("who")}
 	for _, k := range []string{"session", "who", "since", "until"} {
@@ -25,16 +25,16 @@ func (s *Server) search(w http.ResponseWriter, r *http.Request, _ surface) error
 		switch {
 		case v == "":
 		case k == "since":
-			narrow.Since, err = moment(k, v)
+			narrow.Since, err = parseTimestamp(k, v)
 		case k == "until":
-			narrow.Until, err = moment(k, v)
+			narrow.Until, err = parseTimestamp(k, v)
 		}
 		if err != nil {
 			return err
 		}
 		values.Del(k)
 	}
-	q, err := query(values.Encode(), []string{"limit", "q"})
+	q, err := parseQuery(values.Encode(), []string{"limit", "q"})
 	if err != nil {
 		return err
 	}
@@ -43,12 +43,12 @@ func (s *Server) search(w http.ResponseWriter, r *http.Request, _ surface) error
 	if err != nil {
 		return err
 	}
-	s.reply(w, http.StatusOK, out)
+	s.writeJSON(w, http.StatusOK, out)
 	return nil
 }
 
-// export sends all messages of a session.
-func (s *Server) export(w http.ResponseWriter, r *http.Request, _ surface) error {
+// serveExport sends all messages of a session.
+func (s *Server) serveExport(w http.ResponseWriter, r *http.Request, _ authMethod) error {
 	session, err := sessionID(r.PathValue("session"))
 	if err != nil {
 		return err
@@ -57,13 +57,13 @@ func (s *Server) export(w http.ResponseWriter, r *http.Request, _ surface) error
 	format := "markdown"
 	for k := range q {
 		if k != "format" {
-			return fail(http.StatusBadRequest, "invalid", "the parameter is format", "unknown parameter %q", k)
+			return newFailure(http.StatusBadRequest, "invalid", "the parameter is format", "unknown parameter %q", k)
 		}
 		format = q.Get(k)
 	}
 	types := map[string]string{"markdown": "text/markdown; charset=utf-8", "jsonl": "application/jsonl; charset=utf-8"}
 	if types[format] == "" {
-		return invalid("format %q is unknown; use markdown or jsonl", format)
+		return invalidFailure("format %q is unknown; use markdown or jsonl", format)
 	}
 	out := &lateHeader{w: w, kind: types[format]}
 	err = s.backend.Export(r.Context(), session, format, out)
@@ -90,8 +90,8 @@ func (l *lateHeader) Write(b []byte) (int, error) {
 	return l.w.Write(b)
 }
 
-// fork creates a session from the messages of another one.
-func (s *Server) fork(w http.ResponseWriter, r *http.Request, _ surface) error {
+// serveFork creates a session from the messages of another one.
+func (s *Server) serveFork(w http.ResponseWriter, r *http.Request, _ authMethod) error {
 	session, err := sessionID(r.PathValue("session"))
 	if err != nil {
 		return err
@@ -100,7 +100,7 @@ func (s *Server) fork(w http.ResponseWriter, r *http.Request, _ surface) error {
 		Session string `json:"session"`
 		At      string `json:"at"`
 	}
-	if err := s.body(w, r, &in); err != nil {
+	if err := s.readJSONBody(w, r, &in); err != nil {
 		return err
 	}
 	if in.Session != "" {
@@ -112,12 +112,12 @@ func (s *Server) fork(w http.ResponseWriter, r *http.Request, _ surface) error {
 	if err != nil {
 		return err
 	}
-	s.reply(w, http.StatusOK, out)
+	s.writeJSON(w, http.StatusOK, out)
 	return nil
 }
 
-// replay runs a turn again without effects.
-func (s *Server) replay(w http.ResponseWriter, r *http.Request, _ surface) error {
+// serveReplay runs a turn again without effects.
+func (s *Server) serveReplay(w http.ResponseWriter, r *http.Request, _ authMethod) error {
 	session, err := sessionID(r.PathValue("session"))
 	if err != nil {
 		return err
@@ -125,13 +125,13 @@ func (s *Server) replay(w http.ResponseWriter, r *http.Request, _ surface) error
 	var in struct {
 		Turn string `json:"turn"`
 	}
-	if err := s.body(w, r, &in); err != nil {
+	if err := s.readJSONBody(w, r, &in); err != nil {
 		return err
 	}
 	out, err := s.backend.Replay(r.Context(), session, in.Turn)
 	if err != nil {
 		return err
 	}
-	s.reply(w, http.StatusOK, out)
+	s.writeJSON(w, http.StatusOK, out)
 	return nil
 }

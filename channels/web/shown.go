@@ -18,7 +18,7 @@ var clientID = regexp.MustCompile(`^[0-9A-Za-z_-]{1,64}$`)
 func clientOf(r *http.Request) (string, error) {
 	id := r.Header.Get(ClientHeader)
 	if id != "" && !clientID.MatchString(id) {
-		return "", invalid("%s must have 1 to 64 characters of A-Z, a-z, 0-9, - and _", ClientHeader)
+		return "", invalidFailure("%s must have 1 to 64 characters of A-Z, a-z, 0-9, - and _", ClientHeader)
 	}
 	return id, nil
 }
@@ -32,10 +32,10 @@ type Display struct {
 	Withdrawn bool
 }
 
-// shown records a client's report that it has displayed a delivery.
-func (s *Server) shown(w http.ResponseWriter, r *http.Request, _ surface) error {
+// serveShown records a client's report that it has displayed a delivery.
+func (s *Server) serveShown(w http.ResponseWriter, r *http.Request, _ authMethod) error {
 	var in struct{}
-	if err := s.body(w, r, &in); err != nil {
+	if err := s.readJSONBody(w, r, &in); err != nil {
 		return err
 	}
 	client, err := clientOf(r)
@@ -43,31 +43,31 @@ func (s *Server) shown(w http.ResponseWriter, r *http.Request, _ surface) error 
 		return err
 	}
 	if client == "" {
-		return fail(http.StatusBadRequest, "invalid", "send the header "+ClientHeader+" with a random id of the client", "the client id is missing")
+		return newFailure(http.StatusBadRequest, "invalid", "send the header "+ClientHeader+" with a random id of the client", "the client id is missing")
 	}
 	if err := s.backend.Shown(r.Context(), client, Display{Delivery: r.PathValue("delivery")}); err != nil {
 		return err
 	}
-	s.reply(w, http.StatusOK, map[string]bool{"shown": true})
+	s.writeJSON(w, http.StatusOK, map[string]bool{"shown": true})
 	return nil
 }
 
 // markTime is the timeout for recording a display.
 const markTime = 5 * time.Second
 
-// displayed records what the response shows its client, before the client can answer it. The
+// recordDisplay records what the response shows its client, before the client can answer it. The
 // returned function withdraws the record if the response could not be written.
-func (s *Server) displayed(r *http.Request, st EventStatus) (func(*watched), error) {
+func (s *Server) recordDisplay(r *http.Request, st EventStatus) (func(*watchedWriter), error) {
 	client, err := clientOf(r)
 	if err != nil || client == "" {
-		return func(*watched) {}, err
+		return func(*watchedWriter) {}, err
 	}
 	d := Display{Event: st.ID, Approvals: idsOf(st.Approvals)}
 	if err := s.backend.Shown(r.Context(), client, d); err != nil {
 		return nil, err
 	}
-	mark := s.marker(r, client)
-	return func(w *watched) {
+	mark := s.displayMarker(r, client)
+	return func(w *watchedWriter) {
 		if !w.failed {
 			return
 		}
@@ -78,9 +78,9 @@ func (s *Server) displayed(r *http.Request, st EventStatus) (func(*watched), err
 	}, nil
 }
 
-// marker returns a function that records what the client of a request displays, even after it
+// displayMarker returns a function that records what the client of a request displays, even after it
 // disconnects. nil: the client has no id.
-func (s *Server) marker(r *http.Request, client string) func(Display) error {
+func (s *Server) displayMarker(r *http.Request, client string) func(Display) error {
 	if client == "" {
 		return nil
 	}
@@ -104,19 +104,19 @@ func idsOf(approvals []any) (ids []string) {
 	return ids
 }
 
-// watched detects that a response could not be written.
-type watched struct {
+// watchedWriter detects that a response could not be written.
+type watchedWriter struct {
 	http.ResponseWriter
 
 	failed bool
 }
 
 // Write implements http.ResponseWriter.
-func (w *watched) Write(b []byte) (int, error) {
+func (w *watchedWriter) Write(b []byte) (int, error) {
 	n, err := w.ResponseWriter.Write(b)
 	w.failed = w.failed || err != nil
 	return n, err
 }
 
 // Unwrap supports http.ResponseController.
-func (w *watched) Unwrap() http.ResponseWriter { return w.ResponseWriter }
+func (w *watchedWriter) Unwrap() http.ResponseWriter { return w.ResponseWriter }

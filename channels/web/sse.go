@@ -25,11 +25,11 @@ func newSSE(w http.ResponseWriter) (*sse, error) {
 	h.Set("X-Accel-Buffering", "no") // nginx would buffer the
 	s := &sse{w: w, rc: http.NewResponseController(w)}
 	w.WriteHeader(http.StatusOK)
-	return s, s.flush()
+	return s, s.flushEvents()
 }
 
-// event writes one event to the buffer; flush sends it. id 0 means none.
-func (s *sse) event(id uint64, kind string, data any) error {
+// writeEvent writes one event to the buffer; flush sends it. id 0 means none.
+func (s *sse) writeEvent(id uint64, kind string, data any) error {
 	s.b.WriteString("event: ")
 	s.b.WriteString(kind)
 	if id > 0 {
@@ -37,37 +37,37 @@ func (s *sse) event(id uint64, kind string, data any) error {
 		s.b.Write(strconv.AppendUint(s.b.AvailableBuffer(), id, 10))
 	}
 	s.b.WriteString("\ndata: ")
-	if err := encode(&s.b, data); err != nil { // one line, and it ends with \n
+	if err := encodeLine(&s.b, data); err != nil { // one line, and it ends with \n
 		return fmt.Errorf("web: encode an event: %w", err)
 	}
 	s.b.WriteByte('\n')
-	return s.full()
+	return s.flushWhenFull()
 }
 
-// data writes an event without a name to the buffer.
-func (s *sse) data(v any) error {
+// writeData writes an event without a name to the buffer.
+func (s *sse) writeData(v any) error {
 	s.b.WriteString("data: ")
-	if err := encode(&s.b, v); err != nil {
+	if err := encodeLine(&s.b, v); err != nil {
 		return fmt.Errorf("web: encode an event: %w", err)
 	}
 	s.b.WriteByte('\n')
-	return s.full()
+	return s.flushWhenFull()
 }
 
-func (s *sse) comment(text string) error {
+func (s *sse) writeComment(text string) error {
 	s.b.WriteString(": " + text + "\n\n")
-	return s.flush()
+	return s.flushEvents()
 }
 
-// full flushes a large buffer.
-func (s *sse) full() error {
+// flushWhenFull flushes a large buffer.
+func (s *sse) flushWhenFull() error {
 	if s.b.Len() < 16<<10 {
 		return nil
 	}
-	return s.flush()
+	return s.flushEvents()
 }
 
-func (s *sse) flush() error {
+func (s *sse) flushEvents() error {
 	_ = s.rc.SetWriteDeadline(time.Now().Add(writeTime))
 	if s.b.Len() > 0 {
 		if _, err := s.w.Write(s.b.Bytes()); err != nil {
@@ -81,8 +81,8 @@ func (s *sse) flush() error {
 	return nil
 }
 
-// object merges fields into the JSON object raw; fields win.
-func object(raw json.RawMessage, fields map[string]any) map[string]any {
+// mergeJSONFields merges fields into the JSON object raw; fields win.
+func mergeJSONFields(raw json.RawMessage, fields map[string]any) map[string]any {
 	out := map[string]any{}
 	_ = json.Unmarshal(raw, &out) // other values have no fields
 	if out == nil {

@@ -7,8 +7,8 @@ import (
 	"hob/channels"
 )
 
-// stream responds to a message with server-sent events.
-func (s *Server) stream(w http.ResponseWriter, r *http.Request, in channels.Inbound) error {
+// streamAnswer responds to a message with server-sent events.
+func (s *Server) streamAnswer(w http.ResponseWriter, r *http.Request, in channels.Inbound) error {
 	// Subscribe before sending the message, or the first words would be missed.
 	sub := s.backend.Subscribe(0)
 	defer sub.Close()
@@ -26,20 +26,20 @@ func (s *Server) stream(w http.ResponseWriter, r *http.Request, in channels.Inbo
 		Session  string `json:"session"`
 		Position int    `json:"position"`
 	}{acc.Event, in.Session, acc.Position}
-	if sink.event("message_start", start) != nil || sink.flush() != nil {
+	if sink.sendEvent("message_start", start) != nil || sink.flushEvents() != nil {
 		return nil
 	}
-	st, err := s.follow(r, acc, sub, sink)
+	st, err := s.followTurn(r, acc, sub, sink)
 	switch {
 	case errors.Is(err, errGone):
 		return nil
 	case err != nil:
-		f := failureOf(s.cut(r, acc.Event, err))
-		_ = sink.event("error", f.withEvent())
+		f := failureOf(s.waitEndError(r, acc.Event, err))
+		_ = sink.sendEvent("error", f.withEvent())
 	case st.State == "dead":
-		_ = sink.event("error", failureOf(dead(st)).withEvent())
+		_ = sink.sendEvent("error", failureOf(turnFailure(st)).withEvent())
 	}
-	_ = sink.flush()
+	_ = sink.flushEvents()
 	return nil
 }
 
@@ -54,10 +54,11 @@ func (f *failure) withEvent() any {
 // eventSink sends each event under its own name.
 type eventSink struct{ *sse }
 
-func (e *eventSink) event(kind string, data any) error { return e.sse.event(0, kind, data) }
-func (e *eventSink) ping() error {
-	if err := e.sse.event(0, "ping", struct{}{}); err != nil {
+func (e *eventSink) sendEvent(kind string, data any) error { return e.sse.writeEvent(0, kind, data) }
+
+func (e *eventSink) sendPing() error {
+	if err := e.sse.writeEvent(0, "ping", struct{}{}); err != nil {
 		return err
 	}
-	return e.flush()
+	return e.flushEvents()
 }

@@ -6,10 +6,10 @@ import (
 	"strings"
 )
 
-func (f *follower) text(t string) error {
+func (f *follower) emitText(t string) error {
 	f.all.WriteString(t)
 	f.part.WriteString(t)
-	return f.emit("content_delta", struct {
+	return f.emitEvent("content_delta", struct {
 		Text string `json:"text"`
 	}{t})
 }
@@ -19,7 +19,7 @@ func (f *follower) callStart(data json.RawMessage) error {
 	_ = json.Unmarshal(data, &c)
 	f.calls = append(f.calls, openCall{c.ID, c.Name})
 	f.part.Reset()
-	return f.emit("tool_call_start", data)
+	return f.emitEvent("tool_call_start", data)
 }
 
 // callEnd closes a tool call. It adds a start that the feed dropped; a call that the engine
@@ -40,36 +40,36 @@ func (f *follower) callEnd(data json.RawMessage) error {
 	case at >= 0:
 	case len(f.calls) > 0:
 		at = 0
-		out = object(data, map[string]any{"id": f.calls[0].id, "call": c.ID})
+		out = mergeJSONFields(data, map[string]any{"id": f.calls[0].id, "call": c.ID})
 	default:
-		if err := f.emit("tool_call_start", map[string]string{"id": c.ID, "name": c.Name}); err != nil {
+		if err := f.emitEvent("tool_call_start", map[string]string{"id": c.ID, "name": c.Name}); err != nil {
 			return err
 		}
 	}
 	if at >= 0 {
 		f.calls = append(f.calls[:at], f.calls[at+1:]...)
 	}
-	return f.emit("tool_result", out)
+	return f.emitEvent("tool_result", out)
 }
 
-// ask sends each question to the client once.
-func (f *follower) ask(data json.RawMessage) error {
+// emitApproval sends each question to the client once.
+func (f *follower) emitApproval(data json.RawMessage) error {
 	var a struct{ ID string }
 	_ = json.Unmarshal(data, &a)
 	if f.asked[a.ID] {
 		return nil
 	}
 	f.asked[a.ID] = true
-	return f.show(Display{Approvals: []string{a.ID}}, func() error {
-		if err := f.emit("approval_required", data); err != nil {
+	return f.emitDisplayed(Display{Approvals: []string{a.ID}}, func() error {
+		if err := f.emitEvent("approval_required", data); err != nil {
 			return err
 		}
-		return f.flush()
+		return f.flushSink()
 	})
 }
 
-// show sends a question to the client and records that this client displays it.
-func (f *follower) show(d Display, emit func() error) error {
+// emitDisplayed sends a question to the client and records that this client displays it.
+func (f *follower) emitDisplayed(d Display, emit func() error) error {
 	if f.mark == nil {
 		return emit()
 	}
@@ -84,24 +84,24 @@ func (f *follower) show(d Display, emit func() error) error {
 	return errors.Join(err, f.mark(d))
 }
 
-func (f *follower) flush() error {
-	if err := f.sink.flush(); err != nil {
+func (f *follower) flushSink() error {
+	if err := f.sink.flushEvents(); err != nil {
 		return errGone
 	}
 	return nil
 }
 
-// finish makes the stream complete and ends it.
-func (f *follower) finish(st EventStatus) error {
+// finishStream makes the stream complete and ends it.
+func (f *follower) finishStream(st EventStatus) error {
 	for _, c := range f.calls { // tool results that the feed
 		d := map[string]any{"id": c.id, "name": c.name, "ok": false, "text": "the result is in message_end"}
-		if err := f.emit("tool_result", d); err != nil {
+		if err := f.emitEvent("tool_result", d); err != nil {
 			return err
 		}
 	}
-	missing, replaced := f.missing(st.Answer)
+	missing, replaced := f.missingText(st.Answer)
 	if missing != "" {
-		if err := f.text(missing); err != nil {
+		if err := f.emitText(missing); err != nil {
 			return err
 		}
 	}
@@ -120,17 +120,17 @@ func (f *follower) finish(st EventStatus) error {
 	if replaced {
 		fields["replaced"] = true
 	}
-	return f.show(Display{Event: st.ID}, func() error {
-		if err := f.emit("message_end", object(f.last, fields)); err != nil {
+	return f.emitDisplayed(Display{Event: st.ID}, func() error {
+		if err := f.emitEvent("message_end", mergeJSONFields(f.last, fields)); err != nil {
 			return err
 		}
-		return f.flush()
+		return f.flushSink()
 	})
 }
 
-// missing compares the streamed text with the answer. It returns the missing tail, or that the
+// missingText compares the streamed text with the answer. It returns the missing tail, or that the
 // answer is a different text (a correction, or text lost in the middle).
-func (f *follower) missing(answer string) (tail string, replaced bool) {
+func (f *follower) missingText(answer string) (tail string, replaced bool) {
 	all, part := f.all.String(), f.part.String()
 	switch {
 	case strings.HasSuffix(all, answer):

@@ -6,25 +6,25 @@ import (
 	"net/http"
 	"time"
 
-	"hob/platform/signature"
+	"hob/platform/net/hooksig"
 )
 
-// fire accepts a request to a trigger. The proof is the owner's token or a signature
-// (platform/signature). The body becomes untrusted text either way.
-func (s *Server) fire(w http.ResponseWriter, r *http.Request) error {
-	id, sig := r.PathValue("trigger"), r.Header.Get(signature.Header)
+// serveTrigger accepts a request to a trigger. The proof is the owner's token or a signature
+// (platform/net/hooksig). The body becomes untrusted text either way.
+func (s *Server) serveTrigger(w http.ResponseWriter, r *http.Request) error {
+	id, sig := r.PathValue("trigger"), r.Header.Get(hooksig.Header)
 	if sig == "" {
-		if _, _, err := s.proof(r, false); err != nil {
+		if _, _, err := s.checkProof(r, false); err != nil {
 			return err
 		}
 	}
-	body, err := s.raw(w, r)
+	body, err := s.readRawBody(w, r)
 	if err != nil {
 		return err
 	}
 	key := ownKey(r)
 	if sig != "" {
-		if key, err = s.signed(r, id, body); err != nil {
+		if key, err = s.checkSignature(r, id, body); err != nil {
 			return err
 		}
 	}
@@ -32,44 +32,44 @@ func (s *Server) fire(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	s.reply(w, http.StatusAccepted, struct {
+	s.writeJSON(w, http.StatusAccepted, struct {
 		Event    string `json:"event"`
 		Repeated bool   `json:"repeated"`
 	}{acc.Event, acc.Repeated})
 	return nil
 }
 
-// signed checks a signature and returns the deduplication key of the request. A caller without
+// checkSignature checks a signature and returns the deduplication key of the request. A caller without
 // a valid signature does not learn whether the trigger exists.
-func (s *Server) signed(r *http.Request, id string, body []byte) (string, error) {
+func (s *Server) checkSignature(r *http.Request, id string, body []byte) (string, error) {
 	secret, err := s.backend.TriggerSecret(id)
 	if err != nil && !errors.Is(err, ErrNotFound) {
 		return "", err
 	}
 	known := err == nil && len(secret.Value) > 0
 	if !known {
-		secret = signature.Secret{Value: s.cred.Load().hash[:]} // a dummy, so that it takes as long
+		secret = hooksig.Secret{Value: s.cred.Load().hash[:]} // a dummy, so that it takes as long
 	}
-	p, err := signature.Read(r.Header, secret, body, time.Now())
+	p, err := hooksig.Read(r.Header, secret, body, time.Now())
 	switch {
-	case errors.Is(err, signature.ErrTime):
-		return "", s.doors.failed(r, fail(http.StatusUnauthorized, "bad_timestamp", "send the whole seconds since 1970 in UTC", "%v", err))
-	case errors.Is(err, signature.ErrScheme), errors.Is(err, signature.ErrAmbiguous):
+	case errors.Is(err, hooksig.ErrTime):
+		return "", s.doors.countFailure(r, newFailure(http.StatusUnauthorized, "bad_timestamp", "send the whole seconds since 1970 in UTC", "%v", err))
+	case errors.Is(err, hooksig.ErrScheme), errors.Is(err, hooksig.ErrAmbiguous):
 		// The same answer as for an unknown trigger: a caller without the secret does not
 		// learn how a trigger is configured.
-		return "", s.doors.failed(r, badSignature())
+		return "", s.doors.countFailure(r, badSignature())
 	case err != nil:
-		return "", s.doors.failed(r, fail(http.StatusUnauthorized, "bad_key", "use at most 200 characters without a dot, such as a UUID", "%v", err))
+		return "", s.doors.countFailure(r, newFailure(http.StatusUnauthorized, "bad_key", "use at most 200 characters without a dot, such as a UUID", "%v", err))
 	case !p.Fits || !known:
-		return "", s.doors.failed(r, badSignature())
+		return "", s.doors.countFailure(r, badSignature())
 	case p.Stale:
-		return "", fail(http.StatusUnauthorized, "stale_timestamp", "sign with the time of sending, and check both clocks", "the timestamp is more than 5 minutes off")
+		return "", newFailure(http.StatusUnauthorized, "stale_timestamp", "sign with the time of sending, and check both clocks", "the timestamp is more than 5 minutes off")
 	}
 	return p.ID, nil
 }
 
 func badSignature() *failure {
-	return fail(http.StatusUnauthorized, "bad_signature",
+	return newFailure(http.StatusUnauthorized, "bad_signature",
 		"sign timestamp.key.body with the trigger's secret: X-Hob-Signature: v1=hex(HMAC-SHA256), X-Hob-Timestamp: seconds since 1970; see docs/triggers.md", "the signature is not valid")
 }
 
@@ -78,7 +78,7 @@ func badSignature() *failure {
 func ownKey(r *http.Request) string {
 	for _, h := range []string{"Idempotency-Key", "X-Request-Id"} {
 		if v := r.Header.Get(h); v != "" {
-			return signature.Digest("id:", []byte(v))
+			return hooksig.Digest("id:", []byte(v))
 		}
 	}
 	return "call:" + rand.Text()

@@ -15,7 +15,7 @@ import (
 	"unicode/utf8"
 
 	"hob/channels"
-	"hob/platform/signature"
+	"hob/platform/net/hooksig"
 )
 
 // The limits of posts.
@@ -42,61 +42,61 @@ type message struct {
 	Wait       bool      `json:"wait"` // wait for the answer, as long
 }
 
-// taken is the response to a post.
-type taken struct {
+// acceptedPost is the response to a post.
+type acceptedPost struct {
 	Event    string `json:"event"`
 	Repeated bool   `json:"repeated,omitempty"`
 	Answer   string `json:"answer,omitempty"`
 	Question string `json:"question,omitempty"` // the question that the owner has to
 }
 
-// Hook implements channels.Hooked.
-func (c *Channel) Hook(ctx context.Context, p channels.Post) channels.Posted {
-	proof, err := signature.Read(p.Header, c.secret, p.Body, time.Now())
+// Hook implements channels.WebhookReceiver.
+func (c *Channel) Hook(ctx context.Context, p channels.WebhookRequest) channels.WebhookResponse {
+	proof, err := hooksig.Read(p.Header, c.secret, p.Body, time.Now())
 	if err != nil || !proof.Fits || proof.Stale {
-		return channels.Posted{Status: http.StatusUnauthorized}
+		return channels.WebhookResponse{Status: http.StatusUnauthorized}
 	}
-	m, wrong := parse(p.Body)
+	m, wrong := parseMessage(p.Body)
 	if wrong != "" {
-		return channels.Posted{Status: http.StatusBadRequest, Error: wrong}
+		return channels.WebhookResponse{Status: http.StatusBadRequest, Error: wrong}
 	}
-	r, done := c.in.receive()
+	r, done := c.in.currentReceiver()
 	if r == nil {
 		done()
-		return channels.Posted{Status: http.StatusServiceUnavailable}
+		return channels.WebhookResponse{Status: http.StatusServiceUnavailable}
 	}
-	in := m.inbound(proof.ID, time.Now())
+	in := m.toInbound(proof.ID, time.Now())
 	in.Unknown = p.Unknown
 	acc, err := r.Receive(ctx, in)
 	if err != nil {
 		done()
 		if errors.Is(err, channels.ErrStranger) {
-			return channels.Posted{Status: http.StatusForbidden, Error: "the sender is neither paired nor on the allow list"}
+			return channels.WebhookResponse{Status: http.StatusForbidden, Error: "the sender is neither paired nor on the allow list"}
 		}
-		return channels.Posted{Status: http.StatusServiceUnavailable}
+		return channels.WebhookResponse{Status: http.StatusServiceUnavailable}
 	}
-	out := taken{Event: acc.Event, Repeated: acc.Repeated}
+	out := acceptedPost{Event: acc.Event, Repeated: acc.Repeated}
 	if !m.Wait {
 		done()
-		return channels.Posted{Status: http.StatusAccepted, Body: out}
+		return channels.WebhookResponse{Status: http.StatusAccepted, Body: out}
 	}
-	end := c.in.want(acc.Event)
+	end := c.in.expectAnswer(acc.Event)
 	done()
-	said := c.in.await(ctx, acc.Event)
+	said := c.in.awaitAnswer(ctx, acc.Event)
 	end()
 	out.Answer, out.Question = said.answer, said.question
 	if said.answered {
 		out.Question = ""
-		return channels.Posted{Status: http.StatusOK, Body: struct {
-			taken
+		return channels.WebhookResponse{Status: http.StatusOK, Body: struct {
+			acceptedPost
 			Answer string `json:"answer"` // may be empty
 		}{out, said.answer}}
 	}
-	return channels.Posted{Status: http.StatusAccepted, Body: out}
+	return channels.WebhookResponse{Status: http.StatusAccepted, Body: out}
 }
 
-// parse decodes a body strictly, and describes errors.
-func parse(b []byte) (m message, wrong string) {
+// parseMessage decodes a body strictly, and describes errors.
+func parseMessage(b []byte) (m message, wrong string) {
 	if !utf8.Valid(b) {
 		return m, "the body is not valid UTF-8"
 	}
@@ -111,10 +111,10 @@ func parse(b []byte) (m message, wrong string) {
 	if _, err := d.Token(); !errors.Is(err, io.EOF) {
 		return m, "there is something after the end of the JSON object"
 	}
-	return m, m.wrong()
+	return m, m.validationError()
 }
 
-func (m message) wrong() string {
+func (m message) validationError() string {
 	for _, f := range []struct{ name, value string }{
 		{"id", m.ID}, {"sender", m.Sender}, {"sender_name", m.SenderName}, {"chat", m.Chat}, {"session", m.Session},
 	} {
@@ -138,10 +138,10 @@ func (m message) wrong() string {
 // person prefixes the chat of a sender whose message names none, to keep it unique.
 const person = "from/"
 
-func (m message) inbound(key string, now time.Time) channels.Inbound {
+func (m message) toInbound(key string, now time.Time) channels.Inbound {
 	in := channels.Inbound{Chat: m.Chat, Sender: m.Sender, SenderName: m.SenderName, Text: m.Text, Key: key, At: m.At}
 	if m.ID != "" {
-		in.Key = signature.Digest("own:", []byte(m.ID))
+		in.Key = hooksig.Digest("own:", []byte(m.ID))
 	}
 	if in.At.IsZero() || in.At.After(now) {
 		in.At = now
@@ -155,43 +155,43 @@ func (m message) inbound(key string, now time.Time) channels.Inbound {
 	return in
 }
 
-// said holds the replies to a message so far.
-type said struct {
+// messageReply holds the replies to a message so far.
+type messageReply struct {
 	answered         bool
 	answer, question string
 	last             string // the delivery stored
 	at               time.Time
 }
 
-// incoming holds the replies for which posts wait.
-type incoming struct {
+// postQueue holds the replies for which posts wait.
+type postQueue struct {
 	mu      sync.Mutex
-	to      channels.Receiver // nil: the channel does not run
-	coming  int               // posts without a known event
-	wanted  map[string]int    // waiting posts by event
-	kept    map[string]said   // by event
-	changed chan struct{}     // closed and replaced when
+	to      channels.Receiver       // nil: the channel does not run
+	coming  int                     // posts without a known event
+	wanted  map[string]int          // waiting posts by event
+	kept    map[string]messageReply // by event
+	changed chan struct{}           // closed and replaced when
 }
 
-func (i *incoming) init() {
-	i.wanted, i.kept, i.changed = map[string]int{}, map[string]said{}, make(chan struct{})
+func (i *postQueue) init() {
+	i.wanted, i.kept, i.changed = map[string]int{}, map[string]messageReply{}, make(chan struct{})
 }
 
-// change wakes all waiting posts. i.mu is held.
-func (i *incoming) change() {
+// notifyWaiters wakes all waiting posts. i.mu is held.
+func (i *postQueue) notifyWaiters() {
 	close(i.changed)
 	i.changed = make(chan struct{})
 }
 
-func (i *incoming) listen(r channels.Receiver) {
+func (i *postQueue) setReceiver(r channels.Receiver) {
 	i.mu.Lock()
 	defer i.mu.Unlock()
 	i.to = r
-	i.change()
+	i.notifyWaiters()
 }
 
-// receive returns the receiver. Until done is called, the post may still wait for its replies.
-func (i *incoming) receive() (r channels.Receiver, done func()) {
+// currentReceiver returns the receiver. Until done is called, the post may still wait for its replies.
+func (i *postQueue) currentReceiver() (r channels.Receiver, done func()) {
 	i.mu.Lock()
 	defer i.mu.Unlock()
 	i.coming++
@@ -199,13 +199,13 @@ func (i *incoming) receive() (r channels.Receiver, done func()) {
 		i.mu.Lock()
 		defer i.mu.Unlock()
 		i.coming--
-		i.change()
+		i.notifyWaiters()
 	}
 }
 
-// want reserves the answer to an event for a post. If the post ends without it, the answer is
+// expectAnswer reserves the answer to an event for a post. If the post ends without it, the answer is
 // stored for the next post that asks.
-func (i *incoming) want(event string) (end func()) {
+func (i *postQueue) expectAnswer(event string) (end func()) {
 	i.mu.Lock()
 	defer i.mu.Unlock()
 	i.wanted[event]++
@@ -216,13 +216,13 @@ func (i *incoming) want(event string) (end func()) {
 			delete(i.wanted, event)
 		}
 		if _, ok := i.kept[event]; !ok {
-			i.put(event, said{at: time.Now()})
+			i.storeAnswer(event, messageReply{at: time.Now()})
 		}
 	}
 }
 
-// await waits for the replies to an event.
-func (i *incoming) await(ctx context.Context, event string) said {
+// awaitAnswer waits for the replies to an event.
+func (i *postQueue) awaitAnswer(ctx context.Context, event string) messageReply {
 	ctx, cancel := context.WithTimeout(ctx, waits)
 	defer cancel()
 	for {
@@ -236,14 +236,14 @@ func (i *incoming) await(ctx context.Context, event string) said {
 		select {
 		case <-changed:
 		case <-ctx.Done():
-			return said{}
+			return messageReply{}
 		}
 	}
 }
 
-// answered passes a text to the waiting posts; alone: there is no other destination. It
+// offerAnswer passes a text to the waiting posts; alone: there is no other destination. It
 // reports whether the delivery is complete.
-func (i *incoming) answered(ctx context.Context, d channels.Delivery, alone bool) (bool, error) {
+func (i *postQueue) offerAnswer(ctx context.Context, d channels.Delivery, alone bool) (bool, error) {
 	if d.Event == "" || d.Kind != channels.Reply && d.Kind != channels.Question && d.Kind != channels.Status {
 		return false, nil
 	}
@@ -257,13 +257,13 @@ func (i *incoming) answered(ctx context.Context, d channels.Delivery, alone bool
 			return true, nil // waiting posts need no progress
 		}
 		if wanted || alone {
-			i.keep(d, time.Now())
+			i.keepText(d, time.Now())
 			i.mu.Unlock()
 			return true, nil
 		}
 		coming, changed := i.coming, i.changed
 		if _, waited := i.kept[d.Event]; waited && coming == 0 && d.Kind != channels.Status {
-			i.keep(d, time.Now()) // a later post may ask again; the URL also gets it
+			i.keepText(d, time.Now()) // a later post may ask again; the URL also gets it
 		}
 		i.mu.Unlock()
 		if coming == 0 {
@@ -280,8 +280,8 @@ func (i *incoming) answered(ctx context.Context, d channels.Delivery, alone bool
 	}
 }
 
-// keep stores a text for posts of its event. i.mu is held.
-func (i *incoming) keep(d channels.Delivery, now time.Time) {
+// keepText stores a text for posts of its event. i.mu is held.
+func (i *postQueue) keepText(d channels.Delivery, now time.Time) {
 	s := i.kept[d.Event]
 	switch {
 	case s.last == d.ID: // a retry
@@ -294,12 +294,12 @@ func (i *incoming) keep(d channels.Delivery, now time.Time) {
 		s.answered, s.answer = true, d.Text
 	}
 	s.at, s.last = now, d.ID
-	i.put(d.Event, s)
-	i.change()
+	i.storeAnswer(d.Event, s)
+	i.notifyWaiters()
 }
 
-// put stores the replies to an event, and drops old ones. i.mu is held.
-func (i *incoming) put(event string, s said) {
+// storeAnswer stores the replies to an event, and drops old ones. i.mu is held.
+func (i *postQueue) storeAnswer(event string, s messageReply) {
 	var oldest string
 	for id, o := range i.kept {
 		if s.at.Sub(o.at) > keeps {

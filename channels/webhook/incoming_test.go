@@ -17,7 +17,7 @@ import (
 
 	"hob/channels"
 	"hob/channels/webhook"
-	"hob/platform/signature"
+	"hob/platform/net/hooksig"
 )
 
 // ear takes messages as the manager does: each key once, and of strangers none.
@@ -86,17 +86,17 @@ func mac(text string) string {
 	return hex.EncodeToString(m.Sum(nil))
 }
 
-func signed(body string) channels.Post {
-	return channels.Post{Header: http.Header{"X-Hob-Signature": {"sha256=" + mac(body)}}, Body: []byte(body)}
+func signed(body string) channels.WebhookRequest {
+	return channels.WebhookRequest{Header: http.Header{"X-Hob-Signature": {"sha256=" + mac(body)}}, Body: []byte(body)}
 }
 
-func stamped(body, key string, at time.Time) channels.Post {
+func stamped(body, key string, at time.Time) channels.WebhookRequest {
 	stamp := strconv.FormatInt(at.Unix(), 10)
 	h := http.Header{"X-Hob-Signature": {"v1=" + mac(stamp+"."+key+"."+body)}, "X-Hob-Timestamp": {stamp}}
 	if key != "" {
 		h.Set("Idempotency-Key", key)
 	}
-	return channels.Post{Header: h, Body: []byte(body)}
+	return channels.WebhookRequest{Header: h, Body: []byte(body)}
 }
 
 func TestWhoSpeaks(t *testing.T) {
@@ -133,16 +133,16 @@ func TestReview10_WebhookKeepsSchemesApart(t *testing.T) {
 	downgraded := signed(strconv.FormatInt(now.Unix(), 10) + ".k1." + body)
 	for _, c := range []struct {
 		name   string
-		scheme signature.Scheme
-		post   channels.Post
+		scheme hooksig.Scheme
+		post   channels.WebhookRequest
 		want   int
 	}{
 		{"a timed post", "", stamped(body, "k1", now), 202},
 		{"the same MAC as body-only", "", downgraded, 401},
-		{"body-only where v1 is set", signature.Timed, signed(body), 401},
-		{"timed where v1 is set", signature.Timed, stamped(body, "k1", now), 202},
-		{"timed where body is set", signature.BodyOnly, stamped(body, "k1", now), 401},
-		{"body-only where body is set", signature.BodyOnly, signed(body), 202},
+		{"body-only where v1 is set", hooksig.Timed, signed(body), 401},
+		{"timed where v1 is set", hooksig.Timed, stamped(body, "k1", now), 202},
+		{"timed where body is set", hooksig.BodyOnly, stamped(body, "k1", now), 401},
+		{"body-only where body is set", hooksig.BodyOnly, signed(body), 202},
 	} {
 		e := &ear{}
 		ch := listening(t, webhook.Config{Signature: c.scheme}, e)
@@ -176,11 +176,11 @@ func TestRefusedPosts(t *testing.T) {
 	bare.Header.Del("X-Hob-Timestamp")
 	for _, c := range []struct {
 		name   string
-		post   channels.Post
+		post   channels.WebhookRequest
 		status int
 		says   string
 	}{
-		{"no signature", channels.Post{Header: http.Header{}, Body: []byte(`{"text":"a"}`)}, 401, ""},
+		{"no signature", channels.WebhookRequest{Header: http.Header{}, Body: []byte(`{"text":"a"}`)}, 401, ""},
 		{"another body", forged, 401, ""},
 		{"another key", other, 401, ""},
 		{"without its time", bare, 401, ""},
@@ -218,7 +218,7 @@ func TestTakenOnce(t *testing.T) {
 	now := time.Now()
 	beside := signed(`{"text":"a"}`)
 	beside.Header.Set("Idempotency-Key", "another")
-	for i, p := range []channels.Post{
+	for i, p := range []channels.WebhookRequest{
 		signed(`{"text":"a"}`), signed(`{"text":"a"}`), beside,
 		stamped(`{"text":"b"}`, "k1", now), stamped(`{"text":"b"}`, "k1", now.Add(-time.Minute)),
 		signed(`{"text":"c","id":"7"}`), stamped(`{"text":"c","id":"7"}`, "k9", now),
@@ -244,7 +244,7 @@ func say(t *testing.T, ch *webhook.Channel, kind channels.DeliveryKind, event, t
 	return err
 }
 
-func answer(t *testing.T, a channels.Posted) map[string]any {
+func answer(t *testing.T, a channels.WebhookResponse) map[string]any {
 	t.Helper()
 	b, err := json.Marshal(a.Body)
 	if err != nil {

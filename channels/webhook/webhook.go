@@ -21,8 +21,8 @@ import (
 	"time"
 
 	"hob/channels"
-	"hob/platform/safehttp"
-	"hob/platform/signature"
+	"hob/platform/net/hooksig"
+	"hob/platform/net/safehttp"
 )
 
 // Config is the section [channels.webhook]; the manager reads "enabled".
@@ -33,7 +33,7 @@ type Config struct {
 	// references.
 	Secret string `toml:"secret"`
 	// Signature is the signature scheme of incoming posts: any (also ""), v1 or body.
-	Signature signature.Scheme `toml:"signature"`
+	Signature hooksig.Scheme `toml:"signature"`
 	// Allow lists the senders whose texts a program may post, besides the owner's.
 	Allow []string `toml:"allow"`
 }
@@ -62,10 +62,10 @@ func (Driver) New(decode func(any) error, deps channels.Deps) (channels.Channel,
 type Channel struct {
 	url    string // "": none
 	basic  string // credentials of the url, as a header
-	secret signature.Secret
+	secret hooksig.Secret
 	client *safehttp.Client
 	allow  []string
-	in     incoming
+	in     postQueue
 }
 
 // New validates the configuration; it does not connect. A nil network reaches public hosts
@@ -75,20 +75,20 @@ func New(c Config, network *safehttp.Client) (*Channel, error) {
 		return nil, errors.New(`secret is missing: requests cannot be authenticated; set secret = "env:NAME" in [channels.webhook]`)
 	}
 	switch c.Signature {
-	case "", signature.AnyScheme, signature.Timed, signature.BodyOnly:
+	case "", hooksig.AnyScheme, hooksig.Timed, hooksig.BodyOnly:
 	default:
 		return nil, fmt.Errorf(`signature = %q is unknown; write "v1", "body" or "any"`, c.Signature)
 	}
-	ch := &Channel{secret: signature.Secret{Value: []byte(c.Secret), Scheme: c.Signature}, allow: c.Allow}
+	ch := &Channel{secret: hooksig.Secret{Value: []byte(c.Secret), Scheme: c.Signature}, allow: c.Allow}
 	ch.in.init()
 	if c.URL == "" {
 		return ch, nil
 	}
-	return ch, ch.reach(c.URL, network)
+	return ch, ch.connectAddress(c.URL, network)
 }
 
-// reach prepares the client for the URL.
-func (c *Channel) reach(address string, network *safehttp.Client) error {
+// connectAddress prepares the client for the URL.
+func (c *Channel) connectAddress(address string, network *safehttp.Client) error {
 	u, err := url.Parse(address)
 	switch {
 	case err != nil:
@@ -125,13 +125,13 @@ func (c *Channel) Allow() []string { return c.allow }
 
 // Run implements channels.Channel: posts are accepted while it runs.
 func (c *Channel) Run(ctx context.Context, r channels.Receiver) error {
-	c.in.listen(r)
-	defer c.in.listen(nil)
+	c.in.setReceiver(r)
+	defer c.in.setReceiver(nil)
 	<-ctx.Done()
 	return nil
 }
 
-type body struct {
+type deliveryBody struct {
 	ID        string                `json:"id"`
 	Event     string                `json:"event"`
 	Kind      channels.DeliveryKind `json:"kind"`
@@ -145,7 +145,7 @@ type body struct {
 // Send implements channels.Channel. A text for which a post waits is only the response to that
 // post.
 func (c *Channel) Send(ctx context.Context, d channels.Delivery) (channels.Receipt, error) {
-	switch taken, err := c.in.answered(ctx, d, c.url == ""); {
+	switch taken, err := c.in.offerAnswer(ctx, d, c.url == ""); {
 	case err != nil:
 		return channels.Receipt{}, channels.Errorf(channels.Temporary, "webhook: %w", err)
 	case taken:
@@ -153,11 +153,11 @@ func (c *Channel) Send(ctx context.Context, d channels.Delivery) (channels.Recei
 	case c.url == "":
 		return channels.Receipt{}, channels.Errorf(channels.Unsupported, "webhook: no address to post to; set url in [channels.webhook]")
 	}
-	raw, err := json.Marshal(body{d.ID, d.Event, d.Kind, d.Session, d.Chat, d.Text, d.CreatedAt.UTC(), d.Previews})
+	raw, err := json.Marshal(deliveryBody{d.ID, d.Event, d.Kind, d.Session, d.Chat, d.Text, d.CreatedAt.UTC(), d.Previews})
 	if err != nil {
 		return channels.Receipt{}, channels.Errorf(channels.Permanent, "webhook: encode: %w", err)
 	}
-	header := http.Header{"Content-Type": {"application/json"}, signature.Key: {d.ID}, signature.Header: {signature.OfBody(c.secret.Value, raw)}}
+	header := http.Header{"Content-Type": {"application/json"}, hooksig.Key: {d.ID}, hooksig.Header: {hooksig.OfBody(c.secret.Value, raw)}}
 	if c.basic != "" {
 		header.Set("Authorization", c.basic)
 	}
@@ -165,13 +165,13 @@ func (c *Channel) Send(ctx context.Context, d channels.Delivery) (channels.Recei
 	if err != nil {
 		return channels.Receipt{}, channels.Unanswered("webhook: post", err)
 	}
-	return channels.Receipt{}, judge(resp, time.Now())
+	return channels.Receipt{}, classifyResponse(resp, time.Now())
 }
 
-// judge classifies a response.
-func judge(resp *safehttp.Response, now time.Time) error {
+// classifyResponse classifies a response.
+func classifyResponse(resp *safehttp.Response, now time.Time) error {
 	code := resp.Status
-	err := fmt.Errorf("webhook: the receiver answered %d %s%s", code, http.StatusText(code), quote(resp.Body))
+	err := fmt.Errorf("webhook: the receiver answered %d %s%s", code, http.StatusText(code), quoteFirstLine(resp.Body))
 	after, named := retryAfter(resp.Header.Get("Retry-After"), now)
 	class := channels.Permanent
 	switch {
@@ -203,8 +203,8 @@ func retryAfter(s string, now time.Time) (time.Time, bool) {
 	return time.Time{}, false
 }
 
-// quote returns the first line of a receiver's response.
-func quote(said []byte) string {
+// quoteFirstLine returns the first line of a receiver's response.
+func quoteFirstLine(said []byte) string {
 	line, _, _ := strings.Cut(strings.TrimSpace(strings.ToValidUTF8(string(said), "")), "\n")
 	if line == "" {
 		return ""

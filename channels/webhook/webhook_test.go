@@ -21,8 +21,8 @@ import (
 	"hob/channels"
 	"hob/channels/channelstest"
 	"hob/channels/webhook"
-	"hob/platform/safehttp"
-	"hob/platform/safehttp/safehttptest"
+	"hob/platform/net/safehttp"
+	"hob/platform/net/safehttp/safehttptest"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }

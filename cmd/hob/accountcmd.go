@@ -10,19 +10,19 @@ import (
 
 	"hob/autonomy/config"
 	"hob/cmd/hob/internal/account"
-	"hob/platform/system"
-	"hob/platform/vault"
+	"hob/platform/host/system"
+	"hob/platform/host/vault"
 )
 
 func (a *app) accountCmd() *cobra.Command {
-	list := a.listing(&cobra.Command{
+	list := a.addJSONFlag(&cobra.Command{
 		Use: "list", Short: "List the accounts", Args: cobra.NoArgs,
-		RunE: a.run(func(*cobra.Command, []string) error { return a.listAccounts() }),
+		RunE: a.runCommand(func(*cobra.Command, []string) error { return a.listAccounts() }),
 	})
 	var untested bool
 	add := &cobra.Command{
 		Use: "add ADDRESS", Short: "Add an account", Args: cobra.ExactArgs(1),
-		RunE: a.run(func(c *cobra.Command, args []string) error { return a.addAccount(c, args[0], untested) }),
+		RunE: a.runCommand(func(c *cobra.Command, args []string) error { return a.addAccount(c, args[0], untested) }),
 	}
 	f := add.Flags()
 	f.String("name", "", "name of the account (default: the provider's name)")
@@ -35,15 +35,15 @@ func (a *app) accountCmd() *cobra.Command {
 	f.String("ca", "", "file with the CA certificate of the server")
 	f.String("password", "", "reference to the password: env:NAME, file:PATH or keychain:NAME (default: ask)")
 	f.BoolVar(&untested, "untested", false, "save the account without signing in")
-	test := a.listing(&cobra.Command{
+	test := a.addJSONFlag(&cobra.Command{
 		Use: "test [NAME]", Short: "Test the sign-in of one account, or of all", Args: cobra.MaximumNArgs(1),
-		RunE: a.run(func(c *cobra.Command, args []string) error { return a.testAccounts(c.Context(), args) }),
+		RunE: a.runCommand(func(c *cobra.Command, args []string) error { return a.testAccounts(c.Context(), args) }),
 	})
 	remove := &cobra.Command{
 		Use: "remove NAME", Short: "Remove an account and its password", Args: cobra.ExactArgs(1),
-		RunE: a.run(func(c *cobra.Command, args []string) error { return a.removeAccount(c.Context(), args[0]) }),
+		RunE: a.runCommand(func(c *cobra.Command, args []string) error { return a.removeAccount(c.Context(), args[0]) }),
 	}
-	return a.group(&cobra.Command{Use: "account", Short: "Manage mail and calendar accounts", SuggestFor: []string{"accounts", "mail", "email", "calendar"}}, list, add, test, remove)
+	return a.commandGroup(&cobra.Command{Use: "account", Short: "Manage mail and calendar accounts", SuggestFor: []string{"accounts", "mail", "email", "calendar"}}, list, add, test, remove)
 }
 
 // accountRow is an account as lists show it, without anything secret.
@@ -58,14 +58,14 @@ type accountRow struct {
 }
 
 func (a *app) listAccounts() error {
-	_, cfg, err := a.home()
+	_, cfg, err := a.loadHome()
 	if err != nil {
 		return err
 	}
 	rows := []accountRow{}
 	for _, c := range cfg.Accounts {
 		s := c.Servers()
-		rows = append(rows, accountRow{c.Name, s.Login(), c.IMAP, c.SMTP, c.CalDAV, c.CardDAV, c.Missing()})
+		rows = append(rows, accountRow{c.Name, s.Login(), c.IMAP, c.SMTP, c.CalDAV, c.CardDAV, c.MissingKeys()})
 	}
 	if a.asJSON {
 		return a.printJSON(rows)
@@ -90,7 +90,7 @@ func (a *app) listAccounts() error {
 
 func (a *app) addAccount(c *cobra.Command, address string, untested bool) error {
 	ctx := c.Context()
-	p, cfg, err := a.home()
+	p, cfg, err := a.loadHome()
 	if err != nil {
 		return err
 	}
@@ -98,12 +98,12 @@ func (a *app) addAccount(c *cobra.Command, address string, untested bool) error 
 	if err != nil {
 		return err
 	}
-	s := vault.For(p)
+	s := vault.SecretsFor(p)
 	ref, _ := c.Flags().GetString("password")
 	secret := ref
 	switch {
 	case ref != "" && !system.IsReference(ref):
-		return usage("--password must be a reference such as keychain:NAME; other users could see a password in the process list")
+		return usageErrorf("--password must be a reference such as keychain:NAME; other users could see a password in the process list")
 	case ref != "":
 		v, err := s.Resolve(ctx, ref)
 		if err != nil {
@@ -121,7 +121,7 @@ func (a *app) addAccount(c *cobra.Command, address string, untested bool) error 
 	if !untested {
 		said, err := n.Try(ctx, secret)
 		for _, l := range said {
-			fmt.Fprintln(a.out, printable(l))
+			fmt.Fprintln(a.out, sanitizePrintable(l))
 		}
 		if err != nil {
 			f := &failure{code: exitFailed, cause: "nothing was saved: " + err.Error(), remedy: hint}
@@ -161,11 +161,11 @@ func (a *app) newAccount(c *cobra.Command, cfg *config.Config, address string) (
 	found, err := account.Find(c.Context(), address, dns)
 	switch {
 	case err != nil:
-		return nil, "", usage("%v", err)
+		return nil, "", usageErrorf("%v", err)
 	case dns != nil && found.Foreign != "":
 		return nil, "", &failure{
 			code: exitFailed, cause: fmt.Sprintf("the domain of %s points to servers of another domain: %s", address, found.Foreign),
-			remedy: "if this is your provider, run: hob account add " + address + named(found),
+			remedy: "if this is your provider, run: hob account add " + address + serverFlags(found),
 		}
 	case dns != nil && !found.Known():
 		return nil, "", &failure{code: exitFailed, cause: "the servers of " + address + " are unknown", remedy: "name them with --imap, --smtp, --caldav and --carddav"}
@@ -185,8 +185,8 @@ func (a *app) newAccount(c *cobra.Command, cfg *config.Config, address string) (
 	return n, found.Hint, nil
 }
 
-// named are the flags that name servers.
-func named(s account.Servers) (flags string) {
+// serverFlags are the flags that name servers.
+func serverFlags(s account.Servers) (flags string) {
 	for _, x := range [][2]string{{"--imap", s.IMAP}, {"--smtp", s.SMTP}, {"--caldav", s.CalDAV}} {
 		if x[1] != "" {
 			flags += " " + x[0] + " " + x[1]
@@ -204,18 +204,18 @@ type accountTested struct {
 }
 
 func (a *app) testAccounts(ctx context.Context, args []string) error {
-	p, cfg, err := a.home()
+	p, cfg, err := a.loadHome()
 	if err != nil {
 		return err
 	}
-	s := vault.For(p)
+	s := vault.SecretsFor(p)
 	rows, bad, known := []accountTested{}, 0, false
 	for _, c := range cfg.Accounts {
 		if len(args) == 1 && c.Name != args[0] {
 			continue
 		}
 		known = true
-		if missing := c.Missing(); missing != "" {
+		if missing := c.MissingKeys(); missing != "" {
 			rows, bad = append(rows, accountTested{Account: c.Name, Said: missing}), bad+1
 			continue
 		}
@@ -242,7 +242,7 @@ func (a *app) testAccounts(ctx context.Context, args []string) error {
 	} else {
 		for _, r := range rows {
 			mark := map[bool]string{true: "ok  ", false: "FAIL"}[r.OK]
-			fmt.Fprintf(a.out, "%s %s %s: %s\n", mark, r.Account, r.Server, printable(r.Said))
+			fmt.Fprintf(a.out, "%s %s %s: %s\n", mark, r.Account, r.Server, sanitizePrintable(r.Said))
 		}
 	}
 	if bad > 0 {
@@ -256,7 +256,7 @@ func noAccount(name string) error {
 }
 
 func (a *app) removeAccount(ctx context.Context, name string) error {
-	p, cfg, err := a.home()
+	p, cfg, err := a.loadHome()
 	if err != nil {
 		return err
 	}
@@ -275,7 +275,7 @@ func (a *app) removeAccount(ctx context.Context, name string) error {
 	}
 	fmt.Fprintf(a.out, "Removed the account %s. Hob stops using it after the next start.\n", name)
 	if gone.Password == "keychain:"+account.SecretName(name) {
-		if err := vault.For(p).Forget(ctx, account.SecretName(name)); err != nil {
+		if err := vault.SecretsFor(p).Forget(ctx, account.SecretName(name)); err != nil {
 			return fmt.Errorf("its password was not deleted: %w", err)
 		}
 	}

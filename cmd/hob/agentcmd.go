@@ -12,27 +12,27 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"hob/autonomy/agents"
 	"hob/autonomy/config"
-	"hob/autonomy/crew"
-	"hob/platform/system"
+	"hob/platform/host/system"
 )
 
 func (a *app) agentCmd() *cobra.Command {
-	list := a.listing(&cobra.Command{
+	list := a.addJSONFlag(&cobra.Command{
 		Use: "list", Short: "List the agents", Args: cobra.NoArgs,
-		RunE: a.run(func(c *cobra.Command, _ []string) error {
-			return a.list(c.Context(), "/api/v1/agents", nil, "No agents.",
-				col("NAME", "name"), col("MODEL", "model"), col("TOOLS", "tools"), col("LEVEL", "level"), col("REALM", "realm"), col("ISOLATION", "isolation"),
-				col("ROUTES", "routes"), col("ABOUT", "about"), col("TROUBLE", "trouble"))
+		RunE: a.runCommand(func(c *cobra.Command, _ []string) error {
+			return a.fetchAndPrintList(c.Context(), "/api/v1/agents", nil, "No agents.",
+				textColumn("NAME", "name"), textColumn("MODEL", "model"), textColumn("TOOLS", "tools"), textColumn("LEVEL", "level"), textColumn("REALM", "realm"), textColumn("ISOLATION", "isolation"),
+				textColumn("ROUTES", "routes"), textColumn("ABOUT", "about"), textColumn("TROUBLE", "trouble"))
 		}),
 	})
-	show := a.listing(&cobra.Command{
+	show := a.addJSONFlag(&cobra.Command{
 		Use: "show NAME", Short: "Show one agent in full", Args: cobra.ExactArgs(1), ValidArgsFunction: a.completeAgents,
-		RunE: a.run(func(c *cobra.Command, args []string) error { return a.showAgent(c.Context(), args[0]) }),
+		RunE: a.runCommand(func(c *cobra.Command, args []string) error { return a.showAgent(c.Context(), args[0]) }),
 	})
 	add := &cobra.Command{
 		Use: "new NAME", Short: "Create an agent: its configuration section and folder", Args: cobra.ExactArgs(1),
-		RunE: a.run(func(c *cobra.Command, args []string) error { return a.newAgent(c, args[0]) }),
+		RunE: a.runCommand(func(c *cobra.Command, args []string) error { return a.newAgent(c, args[0]) }),
 	}
 	add.Flags().String("about", "", "purpose of the agent, in one sentence")
 	add.Flags().String("model", "", "model of the agent (default: the model of Hob)")
@@ -41,32 +41,32 @@ func (a *app) agentCmd() *cobra.Command {
 	add.Flags().String("level", "", "lower autonomy level: watch, supervised")
 	remove := &cobra.Command{
 		Use: "remove NAME", Short: "Remove an agent from the configuration; keep its folder", Args: cobra.ExactArgs(1), ValidArgsFunction: a.completeAgents,
-		RunE: a.run(func(c *cobra.Command, args []string) error { return a.removeAgent(c.Context(), args[0]) }),
+		RunE: a.runCommand(func(c *cobra.Command, args []string) error { return a.removeAgent(c.Context(), args[0]) }),
 	}
 	var edit bool
 	soul := &cobra.Command{
 		Use: "soul NAME", Short: "Print or edit an agent's persona", Args: cobra.ExactArgs(1), ValidArgsFunction: a.completeAgents,
-		RunE: a.run(func(c *cobra.Command, args []string) error { return a.soul(c.Context(), args[0], edit) }),
+		RunE: a.runCommand(func(c *cobra.Command, args []string) error { return a.showSoul(c.Context(), args[0], edit) }),
 	}
 	soul.Flags().BoolVar(&edit, "edit", false, "open the persona in $VISUAL or $EDITOR")
-	return a.group(&cobra.Command{Use: "agent", Short: "Manage agents and their delegated tasks", SuggestFor: []string{"agents", "crew", "subagent"}},
+	return a.commandGroup(&cobra.Command{Use: "agent", Short: "Manage agents and their delegated tasks", SuggestFor: []string{"agents", "crew", "subagent"}},
 		list, show, add, remove, soul, a.tasksCmd(), a.cancelCmd())
 }
 
 func (a *app) tasksCmd() *cobra.Command {
 	var all bool
-	tasks := a.listing(&cobra.Command{
+	tasks := a.addJSONFlag(&cobra.Command{
 		Use: "tasks [ID]", Short: "List running delegated tasks, or show one", Args: cobra.MaximumNArgs(1),
-		RunE: a.run(func(c *cobra.Command, args []string) error {
+		RunE: a.runCommand(func(c *cobra.Command, args []string) error {
 			if len(args) == 1 {
-				return a.list(c.Context(), "/api/v1/delegations", query("id", args[0]), "", col("TASK", "task"), col("STATE", "state"), col("RESULT", "result"))
+				return a.fetchAndPrintList(c.Context(), "/api/v1/delegations", queryValues("id", args[0]), "", textColumn("TASK", "task"), textColumn("STATE", "state"), textColumn("RESULT", "result"))
 			}
-			q := query()
+			q := queryValues()
 			if all {
 				q.Set("all", "1")
 			}
-			return a.list(c.Context(), "/api/v1/delegations", q, "No tasks are running.",
-				col("ID", "id"), col("STATE", "state"), col("AGENT", "agent"), col("SESSION", "session"), at(a.zone(), "SINCE", "created_at"), col("TASK", "task"))
+			return a.fetchAndPrintList(c.Context(), "/api/v1/delegations", q, "No tasks are running.",
+				textColumn("ID", "id"), textColumn("STATE", "state"), textColumn("AGENT", "agent"), textColumn("SESSION", "session"), timeColumn(a.userZone(), "SINCE", "created_at"), textColumn("TASK", "task"))
 		}),
 	})
 	tasks.Flags().BoolVarP(&all, "all", "a", false, "include finished tasks")
@@ -76,9 +76,9 @@ func (a *app) tasksCmd() *cobra.Command {
 func (a *app) cancelCmd() *cobra.Command {
 	return &cobra.Command{
 		Use: "cancel ID", Short: "Cancel a delegated task", Args: cobra.ExactArgs(1), ValidArgsFunction: a.completeTasks,
-		RunE: a.run(func(c *cobra.Command, args []string) error {
-			return a.with(c.Context(), func(cl *client) error {
-				if err := cl.post(c.Context(), "/api/v1/delegations/"+pathPart(args[0])+"/cancel", nil, nil); err != nil {
+		RunE: a.runCommand(func(c *cobra.Command, args []string) error {
+			return a.withClient(c.Context(), func(cl *client) error {
+				if err := cl.postJSON(c.Context(), "/api/v1/delegations/"+pathPart(args[0])+"/cancel", nil, nil); err != nil {
 					return err
 				}
 				fmt.Fprintf(a.out, "Canceled the task %s.\n", args[0])
@@ -89,9 +89,9 @@ func (a *app) cancelCmd() *cobra.Command {
 }
 
 func (a *app) showAgent(ctx context.Context, name string) error {
-	return a.with(ctx, func(c *client) error {
+	return a.withClient(ctx, func(c *client) error {
 		var rows []row
-		if err := c.get(ctx, "/api/v1/agents", query("id", name), &rows); err != nil {
+		if err := c.getJSON(ctx, "/api/v1/agents", queryValues("id", name), &rows); err != nil {
 			return err
 		}
 		if len(rows) == 0 {
@@ -101,8 +101,8 @@ func (a *app) showAgent(ctx context.Context, name string) error {
 			return a.printJSON(rows[0])
 		}
 		for _, k := range []string{"name", "about", "model", "tools", "realm", "level", "delegates", "isolation", "budget_share", "default", "routes", "folder", "trouble"} {
-			if text := rows[0].text(k); text != "" {
-				fmt.Fprintf(a.out, "%-12s %s\n", k, printable(text))
+			if text := rows[0].textField(k); text != "" {
+				fmt.Fprintf(a.out, "%-12s %s\n", k, sanitizePrintable(text))
 			}
 		}
 		return nil
@@ -115,14 +115,14 @@ func noAgent(name string) error {
 
 // newAgent writes the section and makes the folder; what is there stays.
 func (a *app) newAgent(c *cobra.Command, name string) error {
-	p, cfg, err := a.home()
+	p, cfg, err := a.loadHome()
 	if err != nil {
 		return err
 	}
 	if name == config.DefaultAgent {
-		return usage("%q always exists; create its section with: hob config set agents.%s.about TEXT", name, name)
+		return usageErrorf("%q always exists; create its section with: hob config set agents.%s.about TEXT", name, name)
 	}
-	in := given(c, "about", "model", "tools", "deny", "level")
+	in := changedFlags(c, "about", "model", "tools", "deny", "level")
 	_, there := cfg.Member(name)
 	if there && len(in) > 0 {
 		return &failure{code: exitFailed, cause: fmt.Sprintf("the agent %q already exists", name), remedy: "change it with: hob config set agents." + name + ".KEY VALUE"}
@@ -143,7 +143,7 @@ func (a *app) newAgent(c *cobra.Command, name string) error {
 			return err
 		}
 	}
-	made, err := crew.Scaffold(p.AgentDir(name), name, about)
+	made, err := agents.Scaffold(p.AgentDir(name), name, about)
 	if err != nil {
 		return err
 	}
@@ -163,7 +163,7 @@ func quoteValue(s string) string {
 }
 
 func (a *app) removeAgent(ctx context.Context, name string) error {
-	p, cfg, err := a.home()
+	p, cfg, err := a.loadHome()
 	if err != nil {
 		return err
 	}
@@ -178,9 +178,9 @@ func (a *app) removeAgent(ctx context.Context, name string) error {
 	return nil
 }
 
-// soul prints an agent's SOUL.md or opens it in an editor.
-func (a *app) soul(ctx context.Context, name string, edit bool) error {
-	p, cfg, err := a.home()
+// showSoul prints an agent's SOUL.md or opens it in an editor.
+func (a *app) showSoul(ctx context.Context, name string, edit bool) error {
+	p, cfg, err := a.loadHome()
 	if err != nil {
 		return err
 	}
@@ -195,7 +195,7 @@ func (a *app) soul(ctx context.Context, name string, edit bool) error {
 		path = m.Soul
 	}
 	if edit {
-		return a.editor(ctx, path)
+		return a.openEditor(ctx, path)
 	}
 	b, err := os.ReadFile(path)
 	if os.IsNotExist(err) {
@@ -205,11 +205,11 @@ func (a *app) soul(ctx context.Context, name string, edit bool) error {
 	if err != nil {
 		return err
 	}
-	fmt.Fprintln(a.out, strings.TrimSpace(printable(string(b))))
+	fmt.Fprintln(a.out, strings.TrimSpace(sanitizePrintable(string(b))))
 	return nil
 }
 
-func (a *app) editor(ctx context.Context, path string) error {
+func (a *app) openEditor(ctx context.Context, path string) error {
 	words := strings.Fields(os.Getenv("VISUAL"))
 	if len(words) == 0 {
 		words = strings.Fields(os.Getenv("EDITOR"))
@@ -245,11 +245,11 @@ func (a *app) completeAgents(_ *cobra.Command, args []string, _ string) ([]strin
 func (a *app) completeTasks(c *cobra.Command, args []string, _ string) ([]string, cobra.ShellCompDirective) {
 	var out []string
 	if len(args) == 0 {
-		_ = a.with(c.Context(), func(cl *client) error { // without a daemon there is nothing to complete
+		_ = a.withClient(c.Context(), func(cl *client) error { // without a daemon there is nothing to complete
 			var rows []row
-			err := cl.get(c.Context(), "/api/v1/delegations", nil, &rows)
+			err := cl.getJSON(c.Context(), "/api/v1/delegations", nil, &rows)
 			for _, r := range rows {
-				out = append(out, r.text("id")+"\t"+r.text("task"))
+				out = append(out, r.textField("id")+"\t"+r.textField("task"))
 			}
 			return err
 		})

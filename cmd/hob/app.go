@@ -16,7 +16,7 @@ import (
 
 	"hob/autonomy/config"
 	"hob/cmd/hob/internal/daemon"
-	"hob/platform/system"
+	"hob/platform/host/system"
 )
 
 // The exit codes, on which scripts rely.
@@ -38,8 +38,8 @@ type engine interface {
 	Close() error
 }
 
-// opening contains the parameters of an engine.
-type opening struct {
+// engineOptions contains the parameters of an engine.
+type engineOptions struct {
 	Paths      system.Paths
 	Config     *config.Config
 	Log        *slog.Logger
@@ -55,7 +55,7 @@ type app struct {
 	out     io.Writer
 	err     io.Writer
 	version string
-	open    func(ctx context.Context, o opening) (engine, error)
+	open    func(ctx context.Context, o engineOptions) (engine, error)
 	release daemon.Release // what is built in
 
 	started bool // a command's own code ran: what fails now is not the usage
@@ -79,7 +79,7 @@ func (f *failure) Error() string {
 
 func (f *failure) Unwrap() error { return f.err }
 
-func usage(format string, args ...any) error {
+func usageErrorf(format string, args ...any) error {
 	return &failure{code: exitUsage, cause: fmt.Sprintf(format, args...)}
 }
 
@@ -89,13 +89,13 @@ func notRunning() error {
 
 // main runs the command and returns the exit code.
 func (a *app) main(ctx context.Context, args []string) int {
-	root := a.root() //nolint:contextcheck // cobra hands ctx to the command that runs
+	root := a.rootCommand() //nolint:contextcheck // cobra hands ctx to the command that runs
 	root.SetArgs(args)
 	root.SetIn(a.in)
 	root.SetOut(a.out)
 	root.SetErr(a.err)
-	if err := textual(args); err != nil {
-		a.explain(err, exitUsage, root.Name())
+	if err := requireUTF8(args); err != nil {
+		a.printError(err, exitUsage, root.Name())
 		return exitUsage
 	}
 	cmd, err := root.ExecuteContextC(ctx)
@@ -114,13 +114,13 @@ func (a *app) main(ctx context.Context, args []string) int {
 	case errors.Is(err, context.Canceled):
 		return 130 // as a shell does for Ctrl-C
 	}
-	a.explain(err, code, cmd.CommandPath())
+	a.printError(err, code, cmd.CommandPath())
 	return code
 }
 
-// textual rejects arguments that are not valid UTF-8: JSON cannot represent them, and the
+// requireUTF8 rejects arguments that are not valid UTF-8: JSON cannot represent them, and the
 // encoder would replace bytes and so name another text or path.
-func textual(args []string) error {
+func requireUTF8(args []string) error {
 	for _, arg := range args {
 		if !utf8.ValidString(arg) {
 			return &failure{code: exitUsage, cause: fmt.Sprintf("the argument %q is not valid UTF-8", clipTo(arg, 60)), remedy: notUTF8Remedy}
@@ -139,9 +139,9 @@ func clipTo(s string, n int) string {
 	return s[:n] + "..."
 }
 
-// explain prints a cause and its remedy, each on one line; with --json as an
+// printError prints a cause and its remedy, each on one line; with --json as an
 // object, also on standard error.
-func (a *app) explain(err error, code int, command string) {
+func (a *app) printError(err error, code int, command string) {
 	cause, remedy := err.Error(), ""
 	if f, ok := errors.AsType[*failure](err); ok {
 		cause, remedy = f.cause, f.remedy
@@ -162,7 +162,7 @@ func (a *app) explain(err error, code int, command string) {
 	case code == exitUsage:
 		remedy = "see: " + command + " --help"
 	}
-	cause, remedy = printable(cause), printable(remedy) // a server may have put words into it
+	cause, remedy = sanitizePrintable(cause), sanitizePrintable(remedy) // a server may have put words into it
 	if a.asJSON {
 		_ = json.NewEncoder(a.err).Encode(struct { // an error cannot be reported anywhere
 			Error  string `json:"error"`
@@ -171,14 +171,14 @@ func (a *app) explain(err error, code int, command string) {
 		}{cause, remedy, code})
 		return
 	}
-	fmt.Fprintln(a.err, a.paint(a.err, red, "hob: ")+cause)
+	fmt.Fprintln(a.err, a.colorize(a.err, red, "hob: ")+cause)
 	if remedy != "" {
 		fmt.Fprintln(a.err, "     "+remedy)
 	}
 }
 
-// home returns the folders and, when it can be read, the configuration.
-func (a *app) home() (system.Paths, *config.Config, error) {
+// loadHome returns the folders and, when it can be read, the configuration.
+func (a *app) loadHome() (system.Paths, *config.Config, error) {
 	p, err := system.DefaultPaths()
 	if err != nil {
 		return p, nil, err
@@ -187,8 +187,8 @@ func (a *app) home() (system.Paths, *config.Config, error) {
 	return p, c, err
 }
 
-// terminal reports whether the stream is one, and its file descriptor.
-func terminal(stream any) (int, bool) {
+// terminalFD reports whether the stream is one, and its file descriptor.
+func terminalFD(stream any) (int, bool) {
 	f, ok := stream.(interface{ Fd() uintptr })
 	if !ok {
 		return 0, false
@@ -206,10 +206,10 @@ const (
 	amber = "33"
 )
 
-// paint colours text on a terminal, unless NO_COLOR is set (no-color.org).
-func (a *app) paint(w io.Writer, colour, text string) string {
-	if _, tty := terminal(w); !tty || os.Getenv("NO_COLOR") != "" || os.Getenv("TERM") == "dumb" {
+// colorize colours text on a terminal, unless NO_COLOR is set (no-color.org).
+func (a *app) colorize(w io.Writer, colour, text string) string {
+	if _, tty := terminalFD(w); !tty || os.Getenv("NO_COLOR") != "" || os.Getenv("TERM") == "dumb" {
 		return text
 	}
-	return control(w, "\x1b["+colour+"m") + text + control(w, "\x1b[0m")
+	return controlSequence(w, "\x1b["+colour+"m") + text + controlSequence(w, "\x1b[0m")
 }

@@ -15,19 +15,19 @@ import (
 
 func (a *app) approvalsCmd() *cobra.Command {
 	var all bool
-	list := a.listing(&cobra.Command{
+	list := a.addJSONFlag(&cobra.Command{
 		Use: "list", Short: "List pending approvals", Args: cobra.NoArgs,
-		RunE: a.run(func(c *cobra.Command, _ []string) error {
-			q := query("state", "pending")
+		RunE: a.runCommand(func(c *cobra.Command, _ []string) error {
+			q := queryValues("state", "pending")
 			if all {
 				q = nil
 			}
 			if a.asJSON {
-				return a.list(c.Context(), "/api/v1/approvals", q, "")
+				return a.fetchAndPrintList(c.Context(), "/api/v1/approvals", q, "")
 			}
-			return a.with(c.Context(), func(cl *client) error {
+			return a.withClient(c.Context(), func(cl *client) error {
 				var rows []approval
-				if err := cl.get(c.Context(), "/api/v1/approvals", q, &rows); err != nil {
+				if err := cl.getJSON(c.Context(), "/api/v1/approvals", q, &rows); err != nil {
 					return err
 				}
 				a.printApprovals(rows)
@@ -36,17 +36,17 @@ func (a *app) approvalsCmd() *cobra.Command {
 		}),
 	})
 	list.Flags().BoolVarP(&all, "all", "a", false, "include decided requests")
-	return a.group(&cobra.Command{Use: "approvals", Short: "List and show pending approvals"}, list, a.approvalsShowCmd())
+	return a.commandGroup(&cobra.Command{Use: "approvals", Short: "List and show pending approvals"}, list, a.approvalsShowCmd())
 }
 
 // approvalsShowCmd shows one question, or a batch, with all its details.
 func (a *app) approvalsShowCmd() *cobra.Command {
-	return a.listing(&cobra.Command{
+	return a.addJSONFlag(&cobra.Command{
 		Use: "show ID", Short: "Show one approval request in full", Args: cobra.ExactArgs(1),
-		RunE: a.run(func(c *cobra.Command, args []string) error {
-			return a.with(c.Context(), func(cl *client) error {
+		RunE: a.runCommand(func(c *cobra.Command, args []string) error {
+			return a.withClient(c.Context(), func(cl *client) error {
 				var rows []approval
-				if err := cl.get(c.Context(), "/api/v1/approvals", nil, &rows); err != nil {
+				if err := cl.getJSON(c.Context(), "/api/v1/approvals", nil, &rows); err != nil {
 					return err
 				}
 				rows = slices.DeleteFunc(rows, func(q approval) bool { return q.ID != args[0] && (q.Batch == "" || q.Batch != args[0]) })
@@ -69,33 +69,33 @@ func (a *app) printApprovals(rows []approval) {
 		fmt.Fprintln(a.out, "No pending approvals.")
 		return
 	}
-	zone := a.zone()
+	zone := a.userZone()
 	for i, q := range rows {
 		if i > 0 {
 			fmt.Fprintln(a.out)
 		}
-		fmt.Fprintf(a.out, "%s  %s  %s\n", a.paint(a.out, bold, q.ID), q.State, printable(q.Summary))
-		for _, l := range append(append([][2]string{{"why asked", q.Reason}}, q.details()...), [][2]string{
+		fmt.Fprintf(a.out, "%s  %s  %s\n", a.colorize(a.out, bold, q.ID), q.State, sanitizePrintable(q.Summary))
+		for _, l := range append(append([][2]string{{"why asked", q.Reason}}, q.detailFields()...), [][2]string{
 			{"session", q.Session},
 			{"until", localTime(zone, q.ExpiresAt)},
 			{"batch", q.Batch},
 			{"--scope pattern", q.Pattern},
 		}...) {
 			if l[1] != "" {
-				fmt.Fprintf(a.out, "    %-16s%s\n", l[0]+":", printable(l[1]))
+				fmt.Fprintf(a.out, "    %-16s%s\n", l[0]+":", sanitizePrintable(l[1]))
 			}
 		}
 	}
 }
 
-// details returns the lines that a user should read before approving.
-func (p approval) details() (out [][2]string) {
+// detailFields returns the lines that a user should read before approving.
+func (p approval) detailFields() (out [][2]string) {
 	var b bytes.Buffer
 	if json.Compact(&b, p.Arguments) != nil {
 		b.Reset()
 		b.Write(p.Arguments)
 	}
-	for _, l := range [][2]string{{"in view", p.from()}, {"it would", p.Why}, {"exactly", p.Tool + " " + spelled(b.String())}, {"which runs", p.Exact}} {
+	for _, l := range [][2]string{{"in view", p.originText()}, {"it would", p.Why}, {"exactly", p.Tool + " " + spellOutInvisible(b.String())}, {"which runs", p.Exact}} {
 		if l[1] != "" {
 			out = append(out, l)
 		}
@@ -103,8 +103,8 @@ func (p approval) details() (out [][2]string) {
 	return out
 }
 
-// spelled spells out what could not be seen, or would turn the writing.
-func spelled(s string) string {
+// spellOutInvisible spells out what could not be seen, or would turn the writing.
+func spellOutInvisible(s string) string {
 	var b strings.Builder
 	for _, r := range s {
 		if r == ' ' || unicode.IsPrint(r) {
@@ -117,8 +117,8 @@ func spelled(s string) string {
 	return b.String()
 }
 
-// from describes the origin of the untrusted text in the context.
-func (p approval) from() string {
+// originText describes the origin of the untrusted text in the context.
+func (p approval) originText() string {
 	var names []string
 	for _, o := range p.Origins {
 		names = append(names, strings.TrimSpace(o.Kind+" "+o.Label))
@@ -129,26 +129,26 @@ func (p approval) from() string {
 	return strings.Join(names, ", ")
 }
 
-// lasting contains the flags for the scope of a grant.
-type lasting struct {
+// grantScope contains the flags for the scope of a grant.
+type grantScope struct {
 	scope, time string
 	uses        int
 }
 
-func (l *lasting) flags(c *cobra.Command) {
+func (l *grantScope) addFlags(c *cobra.Command) {
 	c.Flags().StringVar(&l.time, "for", "", `duration of the grant, with --scope: "1h" (default), "7d"`)
 	c.Flags().StringVar(&l.scope, "scope", "", `once, session (same call in this conversation), task (until this task is done), pattern (similar calls)`)
 	c.Flags().IntVar(&l.uses, "uses", 0, "maximum number of calls")
 }
 
-func (l *lasting) body() (map[string]any, error) {
+func (l *grantScope) requestBody() (map[string]any, error) {
 	in := map[string]any{"approved": true}
 	scope := l.scope
 	if scope == "" && (l.time != "" || l.uses != 0) {
 		scope = "session"
 	}
 	if (scope == "" || scope == "once") && (l.time != "" || l.uses != 0) {
-		return nil, usage("--scope once covers only this call; remove --for and --uses")
+		return nil, usageErrorf("--scope once covers only this call; remove --for and --uses")
 	}
 	for k, v := range map[string]string{"scope": scope, "expires": l.time} {
 		if v != "" {
@@ -162,23 +162,23 @@ func (l *lasting) body() (map[string]any, error) {
 }
 
 func (a *app) approveCmd() *cobra.Command {
-	var l lasting
+	var l grantScope
 	var batch string
 	cmd := &cobra.Command{
 		Use: "approve [ID]", Short: "Approve a request", Args: cobra.MaximumNArgs(1),
-		RunE: a.run(func(c *cobra.Command, args []string) error {
-			in, err := l.body()
+		RunE: a.runCommand(func(c *cobra.Command, args []string) error {
+			in, err := l.requestBody()
 			if err != nil {
 				return err
 			}
-			id, err := oneOf(words(args), batch)
+			id, err := oneOf(joinWords(args), batch)
 			if err != nil {
 				return err
 			}
-			return a.decide(c.Context(), id, in, true, "Approved: ")
+			return a.decideApproval(c.Context(), id, in, true, "Approved: ")
 		}),
 	}
-	l.flags(cmd)
+	l.addFlags(cmd)
 	cmd.Flags().StringVar(&batch, "batch", "", "approve all pending requests of this batch")
 	cmd.Flags().StringVar(&batch, "all-of", "", "same as --batch")
 	_ = cmd.Flags().MarkHidden("all-of") // it is there
@@ -189,12 +189,12 @@ func (a *app) denyCmd() *cobra.Command {
 	var note, batch string
 	cmd := &cobra.Command{
 		Use: "deny [ID]", Short: "Deny a request", Args: cobra.MaximumNArgs(1),
-		RunE: a.run(func(c *cobra.Command, args []string) error {
-			id, err := oneOf(words(args), batch)
+		RunE: a.runCommand(func(c *cobra.Command, args []string) error {
+			id, err := oneOf(joinWords(args), batch)
 			if err != nil {
 				return err
 			}
-			return a.decide(c.Context(), id, map[string]any{"approved": false, "note": note}, false, "Denied: ")
+			return a.decideApproval(c.Context(), id, map[string]any{"approved": false, "note": note}, false, "Denied: ")
 		}),
 	}
 	cmd.Flags().StringVar(&note, "note", "", "reason, shown to the model")
@@ -204,17 +204,17 @@ func (a *app) denyCmd() *cobra.Command {
 
 func oneOf(id, batch string) (string, error) {
 	if id != "" && batch != "" {
-		return "", usage("give an ID or --batch, not both")
+		return "", usageErrorf("give an ID or --batch, not both")
 	}
 	return id + batch, nil
 }
 
-// decide answers the request or batch with the id, or the only pending one. look: without an
+// decideApproval answers the request or batch with the id, or the only pending one. look: without an
 // id, show it first and ask on the terminal.
-func (a *app) decide(ctx context.Context, id string, in map[string]any, look bool, said string) error {
-	return a.with(ctx, func(c *client) error {
+func (a *app) decideApproval(ctx context.Context, id string, in map[string]any, look bool, said string) error {
+	return a.withClient(ctx, func(c *client) error {
 		var waiting, meant []approval
-		if err := c.get(ctx, "/api/v1/approvals", query("state", "pending"), &waiting); err != nil {
+		if err := c.getJSON(ctx, "/api/v1/approvals", queryValues("state", "pending"), &waiting); err != nil {
 			return err
 		}
 		for _, q := range waiting {
@@ -239,11 +239,11 @@ func (a *app) decide(ctx context.Context, id string, in map[string]any, look boo
 			}
 		}
 		var raw json.RawMessage
-		if err := c.post(ctx, "/api/v1/sessions/"+pathPart(meant[0].Session)+"/approvals/"+pathPart(id), in, &raw); err != nil {
+		if err := c.postJSON(ctx, "/api/v1/sessions/"+pathPart(meant[0].Session)+"/approvals/"+pathPart(id), in, &raw); err != nil {
 			return err
 		}
-		for _, q := range decided(raw) {
-			fmt.Fprintln(a.out, said+q.what())
+		for _, q := range decodeApprovals(raw) {
+			fmt.Fprintln(a.out, said+q.summaryText())
 		}
 		return c.carryOut(ctx, meant)
 	})
@@ -252,7 +252,7 @@ func (a *app) decide(ctx context.Context, id string, in map[string]any, look boo
 // confirmUnnamed shows the only pending request and asks on the terminal, because another
 // request than the user expects may be pending.
 func (a *app) confirmUnnamed(ctx context.Context, q approval) error {
-	switch ok, err := a.confirm(ctx, q); {
+	switch ok, err := a.confirmApproval(ctx, q); {
 	case err != nil:
 		return err
 	case !ok:
@@ -280,8 +280,8 @@ func (c *client) carryOut(ctx context.Context, decided []approval) error {
 	return nil
 }
 
-// decided reads one question or a list of them.
-func decided(raw json.RawMessage) []approval {
+// decodeApprovals reads one question or a list of them.
+func decodeApprovals(raw json.RawMessage) []approval {
 	var one approval
 	var all []approval
 	if json.Unmarshal(raw, &all) != nil && json.Unmarshal(raw, &one) == nil {
@@ -292,32 +292,32 @@ func decided(raw json.RawMessage) []approval {
 
 func (a *app) grantCmd() *cobra.Command {
 	var all bool
-	list := a.listing(&cobra.Command{
+	list := a.addJSONFlag(&cobra.Command{
 		Use: "list", Short: "List grants", Args: cobra.NoArgs,
-		RunE: a.run(func(c *cobra.Command, _ []string) error {
-			q := query()
+		RunE: a.runCommand(func(c *cobra.Command, _ []string) error {
+			q := queryValues()
 			if all {
 				q.Set("all", "1")
 			}
-			return a.list(c.Context(), "/api/v1/grants", q, "No grants.",
-				col("ID", "id"), col("STATE", "state"), col("TOOL", "tool"), col("COVERS", "pattern", "summary"), col("WHERE", "session"),
-				at(a.zone(), "UNTIL", "expires_at"), col("USED", "used"), col("NAME", "name"))
+			return a.fetchAndPrintList(c.Context(), "/api/v1/grants", q, "No grants.",
+				textColumn("ID", "id"), textColumn("STATE", "state"), textColumn("TOOL", "tool"), textColumn("COVERS", "pattern", "summary"), textColumn("WHERE", "session"),
+				timeColumn(a.userZone(), "UNTIL", "expires_at"), textColumn("USED", "used"), textColumn("NAME", "name"))
 		}),
 	})
 	list.Flags().BoolVarP(&all, "all", "a", false, "include expired and revoked grants")
-	revoke := a.listing(&cobra.Command{
+	revoke := a.addJSONFlag(&cobra.Command{
 		Use: "revoke ID", Short: "Revoke a grant", Args: cobra.ExactArgs(1),
-		RunE: a.run(func(c *cobra.Command, args []string) error {
-			return a.with(c.Context(), func(cl *client) error {
+		RunE: a.runCommand(func(c *cobra.Command, args []string) error {
+			return a.withClient(c.Context(), func(cl *client) error {
 				var out map[string]any
-				if err := cl.post(c.Context(), "/api/v1/grants/"+pathPart(args[0])+"/revoke", struct{}{}, &out); err != nil {
+				if err := cl.postJSON(c.Context(), "/api/v1/grants/"+pathPart(args[0])+"/revoke", struct{}{}, &out); err != nil {
 					return err
 				}
 				return a.grantSaid("Revoked", out)
 			})
 		}),
 	})
-	return a.group(&cobra.Command{Use: "grant", Short: "Manage grants", SuggestFor: []string{"grants", "allow", "permit"}}, list, a.grantAddCmd(), revoke)
+	return a.commandGroup(&cobra.Command{Use: "grant", Short: "Manage grants", SuggestFor: []string{"grants", "allow", "permit"}}, list, a.grantAddCmd(), revoke)
 }
 
 func (a *app) grantAddCmd() *cobra.Command {
@@ -325,19 +325,19 @@ func (a *app) grantAddCmd() *cobra.Command {
 	var args, pattern, session, name, lasts string
 	var outside bool
 	var uses int
-	add := a.listing(&cobra.Command{
+	add := a.addJSONFlag(&cobra.Command{
 		Use: "add TOOL", Short: "Grant calls of a tool in advance", Args: cobra.ExactArgs(1),
-		RunE: a.run(func(c *cobra.Command, words []string) error {
+		RunE: a.runCommand(func(c *cobra.Command, words []string) error {
 			in["tool"], in["pattern"], in["session"], in["name"], in["expires"], in["outside"], in["uses"] = words[0], pattern, session, name, lasts, outside, uses
 			if args != "" {
 				if !json.Valid([]byte(args)) {
-					return usage(`--args is not a JSON object; write it as '{"title": "milk"}'`)
+					return usageErrorf(`--args is not a JSON object; write it as '{"title": "milk"}'`)
 				}
 				in["arguments"] = json.RawMessage(args)
 			}
-			return a.with(c.Context(), func(cl *client) error {
+			return a.withClient(c.Context(), func(cl *client) error {
 				var out map[string]any
-				if err := cl.post(c.Context(), "/api/v1/grants", in, &out); err != nil {
+				if err := cl.postJSON(c.Context(), "/api/v1/grants", in, &out); err != nil {
 					return err
 				}
 				return a.grantSaid("Allowed", out)
@@ -359,6 +359,6 @@ func (a *app) grantSaid(word string, out map[string]any) error {
 		return a.printJSON(out)
 	}
 	r := row(out)
-	fmt.Fprintf(a.out, "%s: %s %s, until %s (%s)\n", word, r.text("tool"), printable(r.text("pattern", "summary")), localTime(a.zone(), r.text("expires_at")), r.text("id"))
+	fmt.Fprintf(a.out, "%s: %s %s, until %s (%s)\n", word, r.textField("tool"), sanitizePrintable(r.textField("pattern", "summary")), localTime(a.userZone(), r.textField("expires_at")), r.textField("id"))
 	return nil
 }

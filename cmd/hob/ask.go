@@ -11,8 +11,8 @@ import (
 	"github.com/spf13/cobra"
 )
 
-// asked is the answer to one message; see channels/web.
-type asked struct {
+// askResponse is the answer to one message; see channels/web.
+type askResponse struct {
 	Answer    string          `json:"answer"`
 	Session   string          `json:"session"`
 	Event     string          `json:"event"`
@@ -23,28 +23,28 @@ type asked struct {
 
 func (a *app) askCmd() *cobra.Command {
 	session, yes, mine := cliSession, false, false
-	cmd := a.listing(&cobra.Command{
+	cmd := a.addJSONFlag(&cobra.Command{
 		Use: "ask TEXT...", Short: "Send one message and print the answer",
-		RunE: a.run(func(c *cobra.Command, args []string) error {
+		RunE: a.runCommand(func(c *cobra.Command, args []string) error {
 			in, err := a.readInput(c.Context(), args, mine)
 			if err != nil {
 				return err
 			}
-			if yes && in.untrusted() {
+			if yes && in.isUntrusted() {
 				return &failure{
 					code: exitUsage, cause: "--yes cannot be used with text from standard input, which other people may have written",
 					remedy: "remove --yes and answer each request, or add --mine if you wrote the text",
 				}
 			}
-			return a.with(c.Context(), func(cl *client) error {
-				out, err := a.ask(c.Context(), cl, session, in, yes)
+			return a.withClient(c.Context(), func(cl *client) error {
+				out, err := a.askQuestion(c.Context(), cl, session, in, yes)
 				if err != nil {
 					return err
 				}
 				if a.asJSON {
 					return a.printJSON(out)
 				}
-				fmt.Fprintln(a.out, printable(strings.TrimRight(out.Answer, "\n")))
+				fmt.Fprintln(a.out, sanitizePrintable(strings.TrimRight(out.Answer, "\n")))
 				return nil
 			})
 		}),
@@ -55,35 +55,35 @@ func (a *app) askCmd() *cobra.Command {
 	return cmd
 }
 
-// ask sends one message and returns the answer. It also gets the user's answers to approval
+// askQuestion sends one message and returns the answer. It also gets the user's answers to approval
 // requests of the turn.
-func (a *app) ask(ctx context.Context, c *client, session string, in userInput, yes bool) (asked, error) {
-	var out asked
-	defer a.watch(ctx, c, session)()
-	if err := c.post(ctx, "/api/v1/sessions/"+pathPart(session)+"/messages", in.message(), &out); err != nil {
-		return out, errors.Join(err, a.abandon(ctx, c, session))
+func (a *app) askQuestion(ctx context.Context, c *client, session string, in userInput, yes bool) (askResponse, error) {
+	var out askResponse
+	defer a.watchProgress(ctx, c, session)()
+	if err := c.postJSON(ctx, "/api/v1/sessions/"+pathPart(session)+"/messages", in.messageBody(), &out); err != nil {
+		return out, errors.Join(err, a.cancelTurn(ctx, c, session))
 	}
 	if len(out.Approvals) == 0 {
-		return out.filled(), nil
+		return out.withDefaults(), nil
 	}
 	given := noPriorApproval
 	if yes {
 		given = turnApproval
 	}
-	st, err := a.settle(ctx, c, out.Event, out.Approvals, given)
+	st, err := a.resolveApprovals(ctx, c, out.Event, out.Approvals, given)
 	if err != nil {
 		return out, err
 	}
 	if st.State == "dead" {
 		return out, errors.New(st.Error)
 	}
-	return asked{Answer: st.Answer, Session: st.Session, Event: st.ID, Tools: st.Tools, Usage: st.Usage}.filled(), nil
+	return askResponse{Answer: st.Answer, Session: st.Session, Event: st.ID, Tools: st.Tools, Usage: st.Usage}.withDefaults(), nil
 }
 
-// abandon stops a turn that the user interrupted. With an engine in this process, the next
+// cancelTurn stops a turn that the user interrupted. With an engine in this process, the next
 // command would resume it. A daemon's turn continues, because it may serve somebody else in the
 // same conversation.
-func (a *app) abandon(ctx context.Context, c *client, session string) error {
+func (a *app) cancelTurn(ctx context.Context, c *client, session string) error {
 	if ctx.Err() == nil {
 		return nil
 	}
@@ -93,11 +93,11 @@ func (a *app) abandon(ctx context.Context, c *client, session string) error {
 	}
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), 2*time.Second)
 	defer cancel()
-	return c.post(ctx, "/api/v1/manage/stop", map[string]string{"session": session}, nil)
+	return c.postJSON(ctx, "/api/v1/manage/stop", map[string]string{"session": session}, nil)
 }
 
-// filled makes what --json promises be there.
-func (o asked) filled() asked {
+// withDefaults makes what --json promises be there.
+func (o askResponse) withDefaults() askResponse {
 	if o.Tools == nil {
 		o.Tools = []toolUse{}
 	}

@@ -13,11 +13,11 @@ import (
 	"github.com/spf13/cobra"
 
 	"hob/autonomy/guard"
-	"hob/platform/system"
+	"hob/platform/host/system"
 )
 
 func (a *app) auditCmd() *cobra.Command {
-	return a.group(&cobra.Command{Use: "audit", Short: "Read and verify the audit log"},
+	return a.commandGroup(&cobra.Command{Use: "audit", Short: "Read and verify the audit log"},
 		a.auditListCmd(), a.auditShowCmd(), a.auditVerifyCmd(), a.auditExportCmd())
 }
 
@@ -25,10 +25,10 @@ func (a *app) auditListCmd() *cobra.Command {
 	var limit string
 	var tainted bool
 	names := []string{"event", "session", "tool", "actor", "action", "verdict", "outcome", "since", "until"}
-	cmd := a.listing(&cobra.Command{
+	cmd := a.addJSONFlag(&cobra.Command{
 		Use: "list", Short: "List the audit log, newest first", Args: cobra.NoArgs,
-		RunE: a.run(func(c *cobra.Command, _ []string) error {
-			q := query("limit", limit)
+		RunE: a.runCommand(func(c *cobra.Command, _ []string) error {
+			q := queryValues("limit", limit)
 			for _, n := range names {
 				if v, _ := c.Flags().GetString(n); v != "" {
 					q.Set(n, v)
@@ -37,9 +37,9 @@ func (a *app) auditListCmd() *cobra.Command {
 			if tainted {
 				q.Set("tainted", "1")
 			}
-			return a.list(c.Context(), "/api/v1/audit", q, "No matching lines.",
-				col("LINE", "seq"), at(a.zone(), "WHEN", "at"), col("WHO", "actor"), col("ACTION", "action"), col("TOOL", "tool"), col("VERDICT", "verdict"),
-				col("AUTHORITY", "rule"), col("OUTCOME", "outcome"), col("ORIGIN", "origin"))
+			return a.fetchAndPrintList(c.Context(), "/api/v1/audit", q, "No matching lines.",
+				textColumn("LINE", "seq"), timeColumn(a.userZone(), "WHEN", "at"), textColumn("WHO", "actor"), textColumn("ACTION", "action"), textColumn("TOOL", "tool"), textColumn("VERDICT", "verdict"),
+				textColumn("AUTHORITY", "rule"), textColumn("OUTCOME", "outcome"), textColumn("ORIGIN", "origin"))
 		}),
 	})
 	for n, about := range map[string]string{
@@ -54,18 +54,18 @@ func (a *app) auditListCmd() *cobra.Command {
 }
 
 func (a *app) auditShowCmd() *cobra.Command {
-	return a.listing(&cobra.Command{
+	return a.addJSONFlag(&cobra.Command{
 		Use: "show LINE", Short: "Show one line of the audit log in full", Args: cobra.ExactArgs(1),
-		RunE: a.run(func(c *cobra.Command, args []string) error {
-			return a.with(c.Context(), func(cl *client) error {
+		RunE: a.runCommand(func(c *cobra.Command, args []string) error {
+			return a.withClient(c.Context(), func(cl *client) error {
 				var out map[string]any
-				if err := cl.get(c.Context(), "/api/v1/audit/"+pathPart(args[0]), nil, &out); err != nil {
+				if err := cl.getJSON(c.Context(), "/api/v1/audit/"+pathPart(args[0]), nil, &out); err != nil {
 					return err
 				}
 				if a.asJSON {
 					return a.printJSON(out)
 				}
-				fmt.Fprintln(a.out, printable(row(out).text("text")))
+				fmt.Fprintln(a.out, sanitizePrintable(row(out).textField("text")))
 				return nil
 			})
 		}),
@@ -73,9 +73,9 @@ func (a *app) auditShowCmd() *cobra.Command {
 }
 
 func (a *app) auditVerifyCmd() *cobra.Command {
-	return a.listing(&cobra.Command{
+	return a.addJSONFlag(&cobra.Command{
 		Use: "verify [EXPORT]", Short: "Verify that no line was changed or removed", Args: cobra.MaximumNArgs(1),
-		RunE: a.run(func(c *cobra.Command, args []string) error {
+		RunE: a.runCommand(func(c *cobra.Command, args []string) error {
 			if len(args) == 1 {
 				return a.verifyExport(args[0])
 			}
@@ -85,9 +85,9 @@ func (a *app) auditVerifyCmd() *cobra.Command {
 }
 
 func (a *app) verifyLog(ctx context.Context) error {
-	return a.with(ctx, func(c *client) error {
-		var h guard.Head
-		if err := c.get(ctx, "/api/v1/audit/verify", nil, &h); err != nil {
+	return a.withClient(ctx, func(c *client) error {
+		var h guard.ChainHead
+		if err := c.getJSON(ctx, "/api/v1/audit/verify", nil, &h); err != nil {
 			return err
 		}
 		if a.asJSON {
@@ -134,9 +134,9 @@ func (a *app) auditExportCmd() *cobra.Command {
 	var since, until, format, out string
 	cmd := &cobra.Command{
 		Use: "export", Short: "Export the audit log", Args: cobra.NoArgs,
-		RunE: a.run(func(c *cobra.Command, _ []string) error {
-			return a.with(c.Context(), func(cl *client) error {
-				return a.auditExport(c.Context(), cl, query("format", format, "since", since, "until", until), out)
+		RunE: a.runCommand(func(c *cobra.Command, _ []string) error {
+			return a.withClient(c.Context(), func(cl *client) error {
+				return a.auditExport(c.Context(), cl, queryValues("format", format, "since", since, "until", until), out)
 			})
 		}),
 	}
@@ -148,17 +148,17 @@ func (a *app) auditExportCmd() *cobra.Command {
 }
 
 func (a *app) auditExport(ctx context.Context, c *client, q url.Values, path string) error {
-	req, err := c.request(ctx, http.MethodGet, "/api/v1/audit/export", q, nil)
+	req, err := c.newRequest(ctx, http.MethodGet, "/api/v1/audit/export", q, nil)
 	if err != nil {
 		return err
 	}
 	resp, err := c.http.Do(req)
 	if err != nil {
-		return c.broken(ctx, err)
+		return c.explainConnError(ctx, err)
 	}
 	defer resp.Body.Close()
 	if resp.StatusCode >= 400 {
-		return refusal(resp)
+		return decodeErrorResponse(resp)
 	}
 	to := a.out
 	if path != "" {
@@ -167,12 +167,12 @@ func (a *app) auditExport(ctx context.Context, c *client, q url.Values, path str
 			return err
 		}
 		if _, err := io.Copy(f, resp.Body); err != nil {
-			return errors.Join(c.broken(ctx, err), f.Close())
+			return errors.Join(c.explainConnError(ctx, err), f.Close())
 		}
 		return f.Close()
 	}
 	if _, err := io.Copy(to, resp.Body); err != nil {
-		return c.broken(ctx, err)
+		return c.explainConnError(ctx, err)
 	}
 	return nil
 }

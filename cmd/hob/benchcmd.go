@@ -12,9 +12,9 @@ import (
 
 func (a *app) benchCmd() *cobra.Command {
 	var o bench.Options
-	cmd := a.listing(&cobra.Command{
+	cmd := a.addJSONFlag(&cobra.Command{
 		Use: "bench", Short: "Measure this program on this machine", Args: cobra.NoArgs,
-		RunE: a.run(func(c *cobra.Command, _ []string) error {
+		RunE: a.runCommand(func(c *cobra.Command, _ []string) error {
 			exe, err := os.Executable()
 			if err != nil {
 				return fmt.Errorf("find this program: %w", err)
@@ -27,7 +27,7 @@ func (a *app) benchCmd() *cobra.Command {
 			if a.asJSON {
 				return a.printJSON(figures)
 			}
-			a.table(benchRows(figures), []column{col("FIGURE", "name"), col("VALUE", "value"), col("TARGET", "target"), col("", "met"), col("WHAT", "about")})
+			a.printTable(benchRows(figures), []column{textColumn("FIGURE", "name"), textColumn("VALUE", "value"), textColumn("TARGET", "target"), textColumn("", "met"), textColumn("WHAT", "about")})
 			return nil
 		}),
 	})
@@ -41,7 +41,7 @@ func (a *app) benchCmd() *cobra.Command {
 func benchRows(figures []bench.Figure) []row {
 	var rows []row
 	for _, f := range figures {
-		r := row{"name": f.Name, "value": rounded(f.Value) + " " + f.Unit, "about": f.About}
+		r := row{"name": f.Name, "value": formatRounded(f.Value) + " " + f.Unit, "about": f.About}
 		if f.Target != 0 {
 			sign, met := "<=", "met"
 			if f.AtLeast {
@@ -57,8 +57,8 @@ func benchRows(figures []bench.Figure) []row {
 	return rows
 }
 
-// rounded keeps three digits that say something.
-func rounded(v float64) string {
+// formatRounded keeps three digits that say something.
+func formatRounded(v float64) string {
 	switch {
 	case v >= 100:
 		return fmt.Sprintf("%.0f", v)

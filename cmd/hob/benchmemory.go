@@ -14,9 +14,9 @@ import (
 func (a *app) benchMemoryCmd() *cobra.Command {
 	o := bench.MemoryOptions{}
 	var chart string
-	cmd := a.listing(&cobra.Command{
+	cmd := a.addJSONFlag(&cobra.Command{
 		Use: "memory", Short: "Measure the memory store while it grows", Args: cobra.NoArgs,
-		RunE: a.run(func(c *cobra.Command, _ []string) error {
+		RunE: a.runCommand(func(c *cobra.Command, _ []string) error {
 			exe, err := os.Executable()
 			if err != nil {
 				return fmt.Errorf("find this program: %w", err)
@@ -28,7 +28,7 @@ func (a *app) benchMemoryCmd() *cobra.Command {
 			list := []bench.Growth{}
 			err = bench.Memory(c.Context(), o, func(g bench.Growth) {
 				list = append(list, g)
-				fmt.Fprintf(a.err, "%d rows: p50 %s ms, p95 %s ms\n", g.Rows, rounded(g.P50), rounded(g.P95))
+				fmt.Fprintf(a.err, "%d rows: p50 %s ms, p95 %s ms\n", g.Rows, formatRounded(g.P50), formatRounded(g.P95))
 			})
 			if err != nil && len(list) == 0 {
 				return err
@@ -41,7 +41,7 @@ func (a *app) benchMemoryCmd() *cobra.Command {
 			if a.asJSON {
 				return errors.Join(a.printJSON(list), err)
 			}
-			a.growth(list, o.Numbers > 0)
+			a.printGrowth(list, o.Numbers > 0)
 			return err // the figures measured so far are printed anyway
 		}),
 	})
@@ -52,22 +52,22 @@ func (a *app) benchMemoryCmd() *cobra.Command {
 	return cmd
 }
 
-func (a *app) growth(list []bench.Growth, vectors bool) {
+func (a *app) printGrowth(list []bench.Growth, vectors bool) {
 	columns := []column{
-		col("ROWS", "rows"), col("P50 MS", "p50"), col("P95 MS", "p95"), col("CPU MS", "cpu"), col("FOUND", "found"), col("STORED/S", "stored"), col("INDEXED/S", "indexed"),
-		col("DATABASE", "database"), col("INDEX", "index"), col("AT REST", "anonymous"), col("FROM FILES", "files"),
+		textColumn("ROWS", "rows"), textColumn("P50 MS", "p50"), textColumn("P95 MS", "p95"), textColumn("CPU MS", "cpu"), textColumn("FOUND", "found"), textColumn("STORED/S", "stored"), textColumn("INDEXED/S", "indexed"),
+		textColumn("DATABASE", "database"), textColumn("INDEX", "index"), textColumn("AT REST", "anonymous"), textColumn("FROM FILES", "files"),
 	}
 	if vectors {
-		columns = append(columns, col("VECTORS/S", "vectors"), col("VECTORS", "vector_bytes"), col("EXACT P95", "exact"), col("FIRST PASS P95", "first"), col("OF THE NEAREST", "recall"))
+		columns = append(columns, textColumn("VECTORS/S", "vectors"), textColumn("VECTORS", "vector_bytes"), textColumn("EXACT P95", "exact"), textColumn("FIRST PASS P95", "first"), textColumn("OF THE NEAREST", "recall"))
 	}
 	var rows []row
 	for _, g := range list {
 		rows = append(rows, row{
-			"rows": fmt.Sprint(g.Rows), "p50": rounded(g.P50), "p95": rounded(g.P95), "cpu": rounded(g.CPU), "found": fmt.Sprintf("%.0f %%", 100*g.Found),
+			"rows": fmt.Sprint(g.Rows), "p50": formatRounded(g.P50), "p95": formatRounded(g.P95), "cpu": formatRounded(g.CPU), "found": fmt.Sprintf("%.0f %%", 100*g.Found),
 			"stored": fmt.Sprintf("%.0f", g.Stored), "indexed": fmt.Sprintf("%.0f", g.Indexed), "database": bytesText(g.Database), "index": bytesText(g.Index),
 			"anonymous": bytesText(g.Anonymous), "files": bytesText(g.Files), "vectors": fmt.Sprintf("%.0f", g.Vectors), "vector_bytes": bytesText(g.VectorBytes),
-			"exact": rounded(g.Exact95), "first": rounded(g.First95), "recall": fmt.Sprintf("%.1f %%", 100*g.RecallAt),
+			"exact": formatRounded(g.Exact95), "first": formatRounded(g.First95), "recall": fmt.Sprintf("%.1f %%", 100*g.RecallAt),
 		})
 	}
-	a.table(rows, columns)
+	a.printTable(rows, columns)
 }

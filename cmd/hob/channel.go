@@ -11,50 +11,50 @@ import (
 	"github.com/spf13/cobra"
 
 	"hob/cmd/hob/internal/channel"
-	"hob/platform/system"
+	"hob/platform/host/system"
 )
 
 func (a *app) channelCmd() *cobra.Command {
-	list := a.listing(&cobra.Command{
+	list := a.addJSONFlag(&cobra.Command{
 		Use: "list", Short: "List all channels and your paired accounts", Args: cobra.NoArgs,
-		RunE: a.run(func(c *cobra.Command, _ []string) error { return a.listChannels(c.Context()) }),
+		RunE: a.runCommand(func(c *cobra.Command, _ []string) error { return a.listChannels(c.Context()) }),
 	})
-	pair := a.listing(&cobra.Command{
+	pair := a.addJSONFlag(&cobra.Command{
 		Use: "pair CHANNEL", Short: "Pair your account on a channel", Args: cobra.ExactArgs(1), ValidArgsFunction: completeChannels,
-		RunE: a.run(func(c *cobra.Command, args []string) error { return a.pairChannel(c.Context(), args[0]) }),
+		RunE: a.runCommand(func(c *cobra.Command, args []string) error { return a.pairChannel(c.Context(), args[0]) }),
 	})
-	unpair := a.listing(&cobra.Command{
+	unpair := a.addJSONFlag(&cobra.Command{
 		Use: "unpair ID", Short: "Unpair an account", Args: cobra.ExactArgs(1), ValidArgsFunction: a.completePairings,
-		RunE: a.run(func(c *cobra.Command, args []string) error {
-			return a.with(c.Context(), func(cl *client) error {
+		RunE: a.runCommand(func(c *cobra.Command, args []string) error {
+			return a.withClient(c.Context(), func(cl *client) error {
 				var out map[string]any
-				if err := cl.post(c.Context(), "/api/v1/pairings/"+pathPart(args[0])+"/remove", struct{}{}, &out); err != nil {
+				if err := cl.postJSON(c.Context(), "/api/v1/pairings/"+pathPart(args[0])+"/remove", struct{}{}, &out); err != nil {
 					return err
 				}
 				if a.asJSON {
 					return a.printJSON(out)
 				}
-				fmt.Fprintf(a.out, "Unpaired %s on %s.\n", printable(row(out).text("sender")), row(out).text("channel"))
+				fmt.Fprintf(a.out, "Unpaired %s on %s.\n", sanitizePrintable(row(out).textField("sender")), row(out).textField("channel"))
 				return nil
 			})
 		}),
 	})
-	return a.group(&cobra.Command{Use: "channel", Short: "Manage channels and paired accounts", SuggestFor: []string{"channels", "pair"}},
+	return a.commandGroup(&cobra.Command{Use: "channel", Short: "Manage channels and paired accounts", SuggestFor: []string{"channels", "pair"}},
 		list, a.channelStatusCmd(), a.channelAddCmd(), a.withMessages(a.channelTestCmd()), pair, unpair, a.channelRemoveCmd())
 }
 
 // pairChannel shows the code that makes an account on a channel the owner's.
 func (a *app) pairChannel(ctx context.Context, name string) error {
-	return a.with(ctx, func(cl *client) error {
+	return a.withClient(ctx, func(cl *client) error {
 		var out map[string]any
-		if err := cl.post(ctx, "/api/v1/channels/"+pathPart(name)+"/pair", struct{}{}, &out); err != nil {
+		if err := cl.postJSON(ctx, "/api/v1/channels/"+pathPart(name)+"/pair", struct{}{}, &out); err != nil {
 			return err
 		}
 		if a.asJSON {
 			return a.printJSON(out)
 		}
 		r := row(out)
-		fmt.Fprintf(a.out, "Send this code on %s before %[2]s, in a separate message and not in a group:\n\n    %[3]s\n", name, localTime(a.zone(), r.text("expires_at")), r.text("code"))
+		fmt.Fprintf(a.out, "Send this code on %s before %[2]s, in a separate message and not in a group:\n\n    %[3]s\n", name, localTime(a.userZone(), r.textField("expires_at")), r.textField("code"))
 		return nil
 	})
 }
@@ -79,19 +79,19 @@ func (a *app) completePairings(c *cobra.Command, args []string, _ string) ([]str
 	if len(args) > 0 {
 		return nil, cobra.ShellCompDirectiveNoFileComp
 	}
-	rows, _, err := a.channels(c.Context())
+	rows, _, err := a.loadChannels(c.Context())
 	if err != nil {
 		return nil, cobra.ShellCompDirectiveError
 	}
-	for _, p := range pairings(rows) {
-		out = append(out, p.text("id")+"\t"+oneLine(p.text("channel")+" "+cmp.Or(p.text("name"), p.text("sender"))))
+	for _, p := range pairingRows(rows) {
+		out = append(out, p.textField("id")+"\t"+oneLine(p.textField("channel")+" "+cmp.Or(p.textField("name"), p.textField("sender"))))
 	}
 	return out, cobra.ShellCompDirectiveNoFileComp
 }
 
-// channels returns the rows of all channels, from the daemon or computed by this program.
-func (a *app) channels(ctx context.Context) (rows []row, raw json.RawMessage, err error) {
-	err = a.with(ctx, func(cl *client) error { return cl.get(ctx, "/api/v1/channels", nil, &raw) })
+// loadChannels returns the rows of all channels, from the daemon or computed by this program.
+func (a *app) loadChannels(ctx context.Context) (rows []row, raw json.RawMessage, err error) {
+	err = a.withClient(ctx, func(cl *client) error { return cl.getJSON(ctx, "/api/v1/channels", nil, &raw) })
 	if err == nil {
 		err = json.Unmarshal(raw, &rows)
 	}
@@ -99,27 +99,27 @@ func (a *app) channels(ctx context.Context) (rows []row, raw json.RawMessage, er
 }
 
 func (a *app) listChannels(ctx context.Context) error {
-	rows, raw, err := a.channels(ctx)
+	rows, raw, err := a.loadChannels(ctx)
 	if err != nil {
 		return err
 	}
 	if a.asJSON {
 		return a.printJSON(raw)
 	}
-	slices.SortStableFunc(rows, func(x, y row) int { return cmp.Compare(rank(x), rank(y)) })
-	about := func(r row) string { return cmp.Or(r.text("cause"), r.text("describe"), r.text("about")) }
-	a.table(rows, []column{col("NAME", "name"), {"STATE", stateOf}, {"ABOUT", about}})
-	all := pairings(rows)
+	slices.SortStableFunc(rows, func(x, y row) int { return cmp.Compare(rankChannel(x), rankChannel(y)) })
+	about := func(r row) string { return cmp.Or(r.textField("cause"), r.textField("describe"), r.textField("about")) }
+	a.printTable(rows, []column{textColumn("NAME", "name"), {"STATE", stateOf}, {"ABOUT", about}})
+	all := pairingRows(rows)
 	if len(all) == 0 {
 		return nil
 	}
 	fmt.Fprintln(a.out, "\nYour accounts:")
-	a.table(all, []column{col("ID", "id"), col("CHANNEL", "channel"), col("SENDER", "sender"), col("NAME", "name"), at(a.zone(), "SINCE", "created_at")})
+	a.printTable(all, []column{textColumn("ID", "id"), textColumn("CHANNEL", "channel"), textColumn("SENDER", "sender"), textColumn("NAME", "name"), timeColumn(a.userZone(), "SINCE", "created_at")})
 	return nil
 }
 
-// rank sorts what is set up before the rest.
-func rank(r row) int {
+// rankChannel sorts what is set up before the rest.
+func rankChannel(r row) int {
 	switch {
 	case r["configured"] == true || r["enabled"] == true:
 		return 0
@@ -131,7 +131,7 @@ func rank(r row) int {
 
 // stateOf describes the state of a channel.
 func stateOf(r row) string {
-	switch s := r.text("state"); s {
+	switch s := r.textField("state"); s {
 	case channel.Unset:
 		return "not set up"
 	case channel.Unsupported:
@@ -143,7 +143,7 @@ func stateOf(r row) string {
 	}
 }
 
-func pairings(rows []row) (out []row) {
+func pairingRows(rows []row) (out []row) {
 	for _, r := range rows {
 		list, _ := r["pairings"].([]any)
 		for _, p := range list {
@@ -157,7 +157,7 @@ func pairings(rows []row) (out []row) {
 
 // namedChannel finds a channel by its name among rows.
 func namedChannel(rows []row, name string) (row, error) {
-	i := slices.IndexFunc(rows, func(r row) bool { return r.text("name") == name })
+	i := slices.IndexFunc(rows, func(r row) bool { return r.textField("name") == name })
 	if i < 0 {
 		return nil, unknownChannel(name)
 	}
@@ -168,15 +168,15 @@ func unknownChannel(name string) error {
 	return &failure{code: exitFailed, cause: fmt.Sprintf("channel %q not found", name), remedy: "there are " + strings.Join(channel.Names(), ", ")}
 }
 
-// runs reports whether Hob runs in the background.
-func (*app) runs(p system.Paths) bool {
+// isRunning reports whether Hob runs in the background.
+func (*app) isRunning(p system.Paths) bool {
 	h, held, err := system.Probe(p.LockFile())
 	return err == nil && held && h.Role == system.RoleDaemon
 }
 
-// restart prints a hint if the running Hob has not loaded the change yet.
-func (a *app) restart(p system.Paths) {
-	if a.runs(p) {
+// printRestartHint prints a hint if the running Hob has not loaded the change yet.
+func (a *app) printRestartHint(p system.Paths) {
+	if a.isRunning(p) {
 		fmt.Fprintln(a.err, "Hob applies this at its next start: hob stop, then hob start")
 	}
 }

@@ -10,8 +10,8 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"hob/platform/messages/chatdb"
-	"hob/platform/permission"
+	"hob/platform/host/permission"
+	"hob/platform/pim/messages/chatdb"
 )
 
 // withMessages adds the flag --db to "hob channel test": "hob channel test imessage --db FILE"
@@ -20,12 +20,12 @@ func (a *app) withMessages(cmd *cobra.Command) *cobra.Command {
 	var file string
 	rest := cmd.RunE
 	cmd.Flags().StringVar(&file, "db", "", "for imessage: list the messages of this chat.db")
-	list := a.run(func(c *cobra.Command, args []string) error {
+	list := a.runCommand(func(c *cobra.Command, args []string) error {
 		switch {
 		case len(args) != 1 || args[0] != "imessage":
-			return usage("--db works only with: hob channel test imessage --db FILE")
+			return usageErrorf("--db works only with: hob channel test imessage --db FILE")
 		case file == "":
-			return usage("--db is empty; name a chat.db")
+			return usageErrorf("--db is empty; name a chat.db")
 		}
 		return a.listMessages(c, file)
 	})
@@ -145,5 +145,5 @@ func (a *app) printMessage(m chatdb.Message) {
 	for _, f := range m.Files {
 		text += " [" + f.Name + "]"
 	}
-	fmt.Fprintf(a.out, "%d  %s  %s%s%s: %s\n", m.RowID, m.At.In(a.zone()).Format("2006-01-02 15:04"), printable(who), printable(chat), kind, printable(text))
+	fmt.Fprintf(a.out, "%d  %s  %s%s%s: %s\n", m.RowID, m.At.In(a.userZone()).Format("2006-01-02 15:04"), sanitizePrintable(who), sanitizePrintable(chat), kind, sanitizePrintable(text))
 }

@@ -14,11 +14,11 @@ import (
 
 func (a *app) channelTestCmd() *cobra.Command {
 	var send bool
-	cmd := a.listing(&cobra.Command{
+	cmd := a.addJSONFlag(&cobra.Command{
 		Use: "test [CHANNEL]", Short: "Sign in to a channel, or to all that are set up, without sending anything", Args: cobra.MaximumNArgs(1), ValidArgsFunction: completeChannels,
-		RunE: a.run(func(c *cobra.Command, args []string) error {
+		RunE: a.runCommand(func(c *cobra.Command, args []string) error {
 			if send && len(args) == 0 {
-				return usage("name the channel on which a test is to be sent")
+				return usageErrorf("name the channel on which a test is to be sent")
 			}
 			return a.testChannels(c.Context(), args, send)
 		}),
@@ -29,7 +29,7 @@ func (a *app) channelTestCmd() *cobra.Command {
 
 // testChannels tries one channel, or all that are switched on.
 func (a *app) testChannels(ctx context.Context, names []string, send bool) error {
-	_, cfg, err := a.home()
+	_, cfg, err := a.loadHome()
 	if err != nil {
 		return err
 	}
@@ -40,14 +40,14 @@ func (a *app) testChannels(ctx context.Context, names []string, send bool) error
 		fmt.Fprintln(a.out, "No channel is set up besides the terminal and the page. Add one with: hob channel add NAME")
 		return nil
 	}
-	open := a.with
+	open := a.withClient
 	if send {
 		open = func(ctx context.Context, fn func(*client) error) error {
-			c, err := a.need(ctx)
+			c, err := a.connectDaemon(ctx)
 			if err != nil {
 				return err
 			}
-			return errors.Join(fn(c), c.close())
+			return errors.Join(fn(c), c.closeEngine())
 		}
 	}
 	all, bad := []channel.Tested{}, 0
@@ -90,16 +90,16 @@ func switchedOn(c *config.Config) (names []string) {
 }
 
 func (c *client) testChannel(ctx context.Context, name string, send bool) (t channel.Tested, err error) {
-	req, err := c.request(ctx, http.MethodPost, "/api/v1/channels/"+pathPart(name)+"/test", nil, map[string]bool{"send": send})
+	req, err := c.newRequest(ctx, http.MethodPost, "/api/v1/channels/"+pathPart(name)+"/test", nil, map[string]bool{"send": send})
 	if err != nil {
 		return t, err
 	}
-	return t, c.send(ctx, req, &t)
+	return t, c.sendRequest(ctx, req, &t)
 }
 
 // tryChannel tries one channel, by the daemon or by this program.
 func (a *app) tryChannel(ctx context.Context, name string) (t channel.Tested, err error) {
-	err = a.with(ctx, func(cl *client) error {
+	err = a.withClient(ctx, func(cl *client) error {
 		t, err = cl.testChannel(ctx, name, false)
 		return err
 	})
@@ -107,19 +107,19 @@ func (a *app) tryChannel(ctx context.Context, name string) (t channel.Tested, er
 }
 
 func (a *app) printTest(t channel.Tested) {
-	mark := a.paint(a.out, green, "ok   ")
+	mark := a.colorize(a.out, green, "ok   ")
 	switch {
 	case !t.OK:
-		mark = a.paint(a.out, red, "FAIL ")
+		mark = a.colorize(a.out, red, "FAIL ")
 	case !t.Tried:
-		mark = a.paint(a.out, amber, "?    ")
+		mark = a.colorize(a.out, amber, "?    ")
 	}
 	said := t.Said
 	if !t.OK {
 		said = t.Cause
 	}
-	fmt.Fprintf(a.out, "%s%s: %s\n", mark, t.Channel, printable(said))
+	fmt.Fprintf(a.out, "%s%s: %s\n", mark, t.Channel, sanitizePrintable(said))
 	if t.Remedy != "" {
-		fmt.Fprintf(a.out, "     what to do: %s\n", printable(t.Remedy))
+		fmt.Fprintf(a.out, "     what to do: %s\n", sanitizePrintable(t.Remedy))
 	}
 }

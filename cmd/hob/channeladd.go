@@ -11,7 +11,7 @@ import (
 
 	"hob/cmd/hob/internal/channel"
 	"hob/cmd/hob/internal/setup"
-	"hob/platform/system"
+	"hob/platform/host/system"
 )
 
 // channelFlags are the flags of `hob channel add`.
@@ -22,11 +22,11 @@ type channelFlags struct {
 
 func (a *app) channelAddCmd() *cobra.Command {
 	var f channelFlags
-	cmd := a.listing(&cobra.Command{
+	cmd := a.addJSONFlag(&cobra.Command{
 		Use: "add CHANNEL", Short: "Set up or change a channel", Args: cobra.ExactArgs(1), ValidArgsFunction: completeChannels,
-		RunE: a.run(func(c *cobra.Command, args []string) error {
+		RunE: a.runCommand(func(c *cobra.Command, args []string) error {
 			if f.manifest {
-				return a.manifest(args[0])
+				return a.printManifest(args[0])
 			}
 			return a.addChannel(c.Context(), args[0], f)
 		}),
@@ -39,15 +39,15 @@ func (a *app) channelAddCmd() *cobra.Command {
 	return cmd
 }
 
-// manifest prints what a platform makes its side of a channel from.
-func (a *app) manifest(name string) error {
-	_, cfg, err := a.home()
+// printManifest prints what a platform makes its side of a channel from.
+func (a *app) printManifest(name string) error {
+	_, cfg, err := a.loadHome()
 	if err != nil {
 		return err
 	}
 	text, ok := channel.Manifest(name, cfg.Agent.Name)
 	if !ok {
-		return usage("%s has no manifest; slack has one", name)
+		return usageErrorf("%s has no manifest; slack has one", name)
 	}
 	_, err = fmt.Fprint(a.out, text)
 	return err
@@ -72,7 +72,7 @@ func (a *app) addChannel(ctx context.Context, name string, f channelFlags) error
 	if err != nil {
 		return err
 	}
-	then, err := setup.AddChannel(ctx, o, a.asker(f.plain), name, given)
+	then, err := setup.AddChannel(ctx, o, a.newAsker(f.plain), name, given)
 	switch {
 	case errors.Is(err, setup.ErrSkip):
 		return nil
@@ -83,7 +83,7 @@ func (a *app) addChannel(ctx context.Context, name string, f channelFlags) error
 		return err
 	}
 	out := addedChannel{Channel: name, Next: append([]string{}, then...)}
-	running := a.runs(o.Paths)
+	running := a.isRunning(o.Paths)
 	if running {
 		out.Next = append([]string{"Hob applies this at its next start: hob stop, then hob start"}, out.Next...)
 	} else {
@@ -121,19 +121,19 @@ func (a *app) takeUp(ctx context.Context, name string, running, pairs bool) erro
 		return err
 	}
 	if running {
-		if err := a.stop(ctx); err != nil {
+		if err := a.stopDaemon(ctx); err != nil {
 			return err
 		}
 	}
-	started, err := a.background(ctx)
+	started, err := a.startInBackground(ctx)
 	if err != nil {
 		return err
 	}
-	if err := a.greet(ctx, started); err != nil || !pairs {
+	if err := a.printWelcome(ctx, started); err != nil || !pairs {
 		return err
 	}
-	rows, _, err := a.channels(ctx)
-	if err != nil || slices.ContainsFunc(pairings(rows), func(p row) bool { return p.text("channel") == name }) {
+	rows, _, err := a.loadChannels(ctx)
+	if err != nil || slices.ContainsFunc(pairingRows(rows), func(p row) bool { return p.textField("channel") == name }) {
 		return err
 	}
 	return a.pairChannel(ctx, name)
@@ -149,9 +149,9 @@ func (a *app) printAdded(out addedChannel) {
 	}
 }
 
-// asker returns an asker for the terminal; nil if there is none.
-func (a *app) asker(plain bool) setup.Asker {
-	_, in := terminal(a.in)
+// newAsker returns an asker for the terminal; nil if there is none.
+func (a *app) newAsker(plain bool) setup.Asker {
+	_, in := terminalFD(a.in)
 	if !in && !plain {
 		return nil
 	}
@@ -165,10 +165,10 @@ func (a *app) channelAnswers(o setup.Options, name string, f channelFlags) (map[
 	for _, s := range f.set {
 		key, v, ok := strings.Cut(s, "=")
 		if !ok {
-			return nil, usage("write it as --set KEY=VALUE, not %q", clipTo(key, 30))
+			return nil, usageErrorf("write it as --set KEY=VALUE, not %q", clipTo(key, 30))
 		}
 		if slices.Contains(secrets, key) && !system.IsReference(v) {
-			return nil, usage("%s is a secret, which other users could see in the process list; pass it with --secret-from %s=stdin", key, key)
+			return nil, usageErrorf("%s is a secret, which other users could see in the process list; pass it with --secret-from %s=stdin", key, key)
 		}
 		out[key] = v
 	}
@@ -179,11 +179,11 @@ func (a *app) channelAnswers(o setup.Options, name string, f channelFlags) (map[
 		}
 		switch {
 		case !slices.Contains(secrets, key):
-			return nil, usage("--secret-from KEY=SOURCE: the secrets of %s are %s", name, strings.Join(secrets, ", "))
+			return nil, usageErrorf("--secret-from KEY=SOURCE: the secrets of %s are %s", name, strings.Join(secrets, ", "))
 		case system.IsReference(from):
 			out[key] = from
 		case from != "stdin":
-			return nil, usage("--secret-from %s=...: use stdin, env:NAME, file:PATH or keychain:NAME", key)
+			return nil, usageErrorf("--secret-from %s=...: use stdin, env:NAME, file:PATH or keychain:NAME", key)
 		default:
 			v, err := a.secretLine(o, key)
 			if err != nil {
@@ -198,12 +198,12 @@ func (a *app) channelAnswers(o setup.Options, name string, f channelFlags) (map[
 // secretLine is a secret from the terminal, where it is not shown, or the next line
 // of standard input.
 func (a *app) secretLine(o setup.Options, key string) (string, error) {
-	if _, tty := terminal(a.in); tty {
+	if _, tty := terminalFD(a.in); tty {
 		return a.secretText(key)
 	}
 	s, err := o.Stdin()
 	if err != nil || s == "" {
-		return "", usage("standard input has no line for %s", key)
+		return "", usageErrorf("standard input has no line for %s", key)
 	}
 	return s, nil
 }

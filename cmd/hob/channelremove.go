@@ -11,22 +11,22 @@ import (
 	"hob/autonomy/config"
 	"hob/cmd/hob/internal/channel"
 	"hob/cmd/hob/internal/setup"
-	"hob/platform/system"
-	"hob/platform/vault"
+	"hob/platform/host/system"
+	"hob/platform/host/vault"
 )
 
 func (a *app) channelRemoveCmd() *cobra.Command {
 	var yes bool
-	cmd := a.listing(&cobra.Command{
+	cmd := a.addJSONFlag(&cobra.Command{
 		Use: "remove CHANNEL", Short: "Remove a channel, its secrets and its pairings", Args: cobra.ExactArgs(1), ValidArgsFunction: completeChannels,
-		RunE: a.run(func(c *cobra.Command, args []string) error { return a.removeChannel(c.Context(), args[0], yes) }),
+		RunE: a.runCommand(func(c *cobra.Command, args []string) error { return a.removeChannel(c.Context(), args[0], yes) }),
 	})
 	cmd.Flags().BoolVarP(&yes, "yes", "y", false, "skip the confirmation")
 	return cmd
 }
 
-// leaving is what goes with a channel.
-type leaving struct {
+// removalPlan is what goes with a channel.
+type removalPlan struct {
 	Channel  string   `json:"channel"`
 	Section  bool     `json:"section"`
 	Secrets  []string `json:"secrets"`
@@ -36,17 +36,17 @@ type leaving struct {
 }
 
 func (a *app) removeChannel(ctx context.Context, name string, yes bool) error {
-	p, cfg, err := a.home()
+	p, cfg, err := a.loadHome()
 	if err != nil {
 		return err
 	}
-	l, err := a.leaving(ctx, p, cfg, name)
+	l, err := a.planRemoval(ctx, p, cfg, name)
 	if err != nil {
 		return err
 	}
 	if !yes {
-		for _, s := range l.words() {
-			fmt.Fprintln(a.err, printable(s))
+		for _, s := range l.summaryLines() {
+			fmt.Fprintln(a.err, sanitizePrintable(s))
 		}
 		ok, asked, err := a.yesOrNo(ctx, "Remove the channel "+name+"?")
 		switch {
@@ -66,12 +66,12 @@ func (a *app) removeChannel(ctx context.Context, name string, yes bool) error {
 		return a.printJSON(l)
 	}
 	fmt.Fprintf(a.out, "Removed the channel %s. Hob stops using it after the next start.\n", name)
-	a.restart(p)
+	a.printRestartHint(p)
 	return nil
 }
 
-// leaving determines what is removed with a channel.
-func (a *app) leaving(ctx context.Context, p system.Paths, cfg *config.Config, name string) (*leaving, error) {
+// planRemoval determines what is removed with a channel.
+func (a *app) planRemoval(ctx context.Context, p system.Paths, cfg *config.Config, name string) (*removalPlan, error) {
 	k, known := channel.Find(name)
 	_, there := cfg.Channel(name)
 	switch {
@@ -80,27 +80,27 @@ func (a *app) leaving(ctx context.Context, p system.Paths, cfg *config.Config, n
 	case !known && !there:
 		return nil, unknownChannel(name)
 	}
-	l := &leaving{Channel: name, Secrets: []string{}, Pairings: []row{}}
+	l := &removalPlan{Channel: name, Secrets: []string{}, Pairings: []row{}}
 	l.Section = there
 	own, err := secretsOf(cfg, name)
 	if err != nil {
 		return nil, err
 	}
-	kept, err := vault.For(p).List(ctx)
+	kept, err := vault.SecretsFor(p).List(ctx)
 	if err != nil {
 		return nil, err
 	}
 	for _, s := range own {
-		if slices.ContainsFunc(kept, func(k system.Kept) bool { return k.Name == s }) {
+		if slices.ContainsFunc(kept, func(k system.StoredSecret) bool { return k.Name == s }) {
 			l.Secrets = append(l.Secrets, s)
 		}
 	}
-	rows, _, err := a.channels(ctx)
+	rows, _, err := a.loadChannels(ctx)
 	if err != nil {
 		return nil, err
 	}
-	for _, p := range pairings(rows) {
-		if p.text("channel") == name {
+	for _, p := range pairingRows(rows) {
+		if p.textField("channel") == name {
 			l.Pairings = append(l.Pairings, p)
 		}
 	}
@@ -143,8 +143,8 @@ func secretsOf(cfg *config.Config, name string) (out []string, err error) {
 	return out, nil
 }
 
-// words describes what is removed, and what undo cannot restore.
-func (l *leaving) words() (out []string) {
+// summaryLines describes what is removed, and what undo cannot restore.
+func (l *removalPlan) summaryLines() (out []string) {
 	if l.Section {
 		out = append(out, "[channels."+l.Channel+"] is removed from the configuration. (hob undo restores it.)")
 	}
@@ -155,14 +155,14 @@ func (l *leaving) words() (out []string) {
 		out = append(out, "These secrets are deleted permanently: "+strings.Join(l.Secrets, ", ")+".")
 	}
 	for _, p := range l.Pairings {
-		out = append(out, p.text("name", "sender")+" on "+l.Channel+" is unpaired.")
+		out = append(out, p.textField("name", "sender")+" on "+l.Channel+" is unpaired.")
 	}
 	return out
 }
 
 // takeAway removes the channel. The section goes first, because without it the channel receives
 // nothing.
-func (a *app) takeAway(ctx context.Context, p system.Paths, l *leaving) error {
+func (a *app) takeAway(ctx context.Context, p system.Paths, l *removalPlan) error {
 	if l.Section {
 		err := a.editConfig(ctx, p, "no channel "+l.Channel, func() error {
 			if len(l.changes) > 0 {
@@ -177,9 +177,9 @@ func (a *app) takeAway(ctx context.Context, p system.Paths, l *leaving) error {
 		}
 	}
 	if len(l.Pairings) > 0 {
-		err := a.with(ctx, func(cl *client) error {
+		err := a.withClient(ctx, func(cl *client) error {
 			for _, x := range l.Pairings {
-				if err := cl.post(ctx, "/api/v1/pairings/"+pathPart(x.text("id"))+"/remove", struct{}{}, nil); err != nil {
+				if err := cl.postJSON(ctx, "/api/v1/pairings/"+pathPart(x.textField("id"))+"/remove", struct{}{}, nil); err != nil {
 					return err
 				}
 			}
@@ -189,7 +189,7 @@ func (a *app) takeAway(ctx context.Context, p system.Paths, l *leaving) error {
 			return fmt.Errorf("the section was removed, but an account is still paired: %w; hob channel list", err)
 		}
 	}
-	s := vault.For(p)
+	s := vault.SecretsFor(p)
 	for _, name := range l.Secrets {
 		if err := s.Forget(ctx, name); err != nil {
 			return fmt.Errorf("the channel was removed, but its secret %s was not: %w; hob secret remove %s", name, err, name)

@@ -12,14 +12,14 @@ import (
 )
 
 func (a *app) channelStatusCmd() *cobra.Command {
-	return a.listing(&cobra.Command{
+	return a.addJSONFlag(&cobra.Command{
 		Use: "status [CHANNEL]", Short: "Show the status of each channel and how to fix problems", Args: cobra.MaximumNArgs(1), ValidArgsFunction: completeChannels,
-		RunE: a.run(func(c *cobra.Command, args []string) error { return a.channelStatus(c.Context(), args) }),
+		RunE: a.runCommand(func(c *cobra.Command, args []string) error { return a.channelStatus(c.Context(), args) }),
 	})
 }
 
 func (a *app) channelStatus(ctx context.Context, args []string) error {
-	rows, _, err := a.channels(ctx)
+	rows, _, err := a.loadChannels(ctx)
 	if err != nil {
 		return err
 	}
@@ -39,7 +39,7 @@ func (a *app) channelStatus(ctx context.Context, args []string) error {
 	if a.asJSON {
 		return a.printJSON(shown)
 	}
-	zone := a.zone()
+	zone := a.userZone()
 	for _, r := range shown {
 		a.oneStatus(r, zone)
 	}
@@ -48,28 +48,28 @@ func (a *app) channelStatus(ctx context.Context, args []string) error {
 
 // oneStatus prints the status of one channel in a few lines.
 func (a *app) oneStatus(r row, zone *time.Location) {
-	name, state := r.text("name"), stateOf(r)
-	colour := map[string]string{"running": green, "waiting": amber, "starting": amber, "stopped": red, "failed": red}[r.text("state")]
+	name, state := r.textField("name"), stateOf(r)
+	colour := map[string]string{"running": green, "waiting": amber, "starting": amber, "stopped": red, "failed": red}[r.textField("state")]
 	if colour == "" {
 		colour = dim
 	}
-	how := r.text("describe")
+	how := r.textField("describe")
 	if how == "" {
-		how = r.text("about")
+		how = r.textField("about")
 	}
-	fmt.Fprintf(a.out, "%-10s %s  %s\n", name, a.paint(a.out, colour, fmt.Sprintf("%-11s", state)), oneLine(how))
+	fmt.Fprintf(a.out, "%-10s %s  %s\n", name, a.colorize(a.out, colour, fmt.Sprintf("%-11s", state)), oneLine(how))
 	line := func(text string) {
 		if text != "" {
 			fmt.Fprintln(a.out, strings.Repeat(" ", 11)+oneLine(text))
 		}
 	}
-	line(traffic(r, zone))
-	if s := r.text("cause"); s != "" {
+	line(trafficText(r, zone))
+	if s := r.textField("cause"); s != "" {
 		line(s)
-	} else if s := r.text("error"); s != "" {
+	} else if s := r.textField("error"); s != "" {
 		line(s)
 	}
-	if s := r.text("remedy"); s != "" {
+	if s := r.textField("remedy"); s != "" {
 		line("fix: " + s)
 	}
 	mine, _ := r["pairings"].([]any)
@@ -79,17 +79,17 @@ func (a *app) oneStatus(r row, zone *time.Location) {
 		var who []string
 		for _, p := range mine {
 			if m, ok := p.(map[string]any); ok {
-				who = append(who, row(m).text("name", "sender"))
+				who = append(who, row(m).textField("name", "sender"))
 			}
 		}
 		line("you are " + strings.Join(who, ", "))
-	case r.text("state") == "running" && r["deaf"] != true && r["pull"] != true && !k.Always:
+	case r.textField("state") == "running" && r["deaf"] != true && r["pull"] != true && !k.Always:
 		line("no account is paired, so Hob ignores all messages: hob channel pair " + name)
 	}
 }
 
-// traffic describes the messages received and sent on a channel, as far as known.
-func traffic(r row, zone *time.Location) string {
+// trafficText describes the messages received and sent on a channel, as far as known.
+func trafficText(r row, zone *time.Location) string {
 	n := func(names ...string) int {
 		for _, x := range names {
 			if v, ok := r[x].(float64); ok && v > 0 {
@@ -104,7 +104,7 @@ func traffic(r row, zone *time.Location) string {
 			return
 		}
 		s := fmt.Sprintf("%d %s", count, what)
-		if t := localTime(zone, r.text(at...)); t != "" && len(at) > 0 {
+		if t := localTime(zone, r.textField(at...)); t != "" && len(at) > 0 {
 			s += " (last " + t + ")"
 		}
 		parts = append(parts, s)

@@ -11,14 +11,14 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"hob/platform/system"
+	"hob/platform/host/system"
 )
 
 func (a *app) chatCmd() *cobra.Command {
 	session, noStart, mine := cliSession, false, false
 	cmd := &cobra.Command{
 		Use: "chat", Short: "Talk to Hob", Args: cobra.NoArgs,
-		RunE: a.run(func(c *cobra.Command, _ []string) error { return a.chat(c.Context(), session, noStart, mine) }),
+		RunE: a.runCommand(func(c *cobra.Command, _ []string) error { return a.runChat(c.Context(), session, noStart, mine) }),
 	}
 	cmd.Flags().StringVarP(&session, "session", "s", cliSession, "name of the conversation")
 	cmd.Flags().BoolVar(&noStart, "no-start", false, "do not start Hob in the background")
@@ -44,38 +44,38 @@ type chat struct {
 	busy  int             // turns that run
 }
 
-func (a *app) chat(ctx context.Context, session string, noStart, mine bool) error {
+func (a *app) runChat(ctx context.Context, session string, noStart, mine bool) error {
 	p, err := system.DefaultPaths()
 	if err != nil {
 		return err
 	}
 	if !noStart {
-		if _, err := a.background(ctx); err != nil {
+		if _, err := a.startInBackground(ctx); err != nil {
 			return err
 		}
 	}
-	c, err := a.connect(ctx)
+	c, err := a.connectAPI(ctx)
 	if err != nil {
 		return err
 	}
 	ch := &chat{app: a, client: c, paths: p, session: session, mine: map[string]bool{}, told: map[string]bool{}}
-	_, typed := terminal(a.in)
+	_, typed := terminalFD(a.in)
 	ch.piped = !typed && !mine
 	var restore func() error
 	if ch.screen, restore, ch.tty, err = a.newScreen(session); err != nil {
-		return errors.Join(err, c.close())
+		return errors.Join(err, c.closeEngine())
 	}
-	err = ch.run(ctx)
-	return errors.Join(err, restore(), c.close())
+	err = ch.runLoop(ctx)
+	return errors.Join(err, restore(), c.closeEngine())
 }
 
-// run reads lines until the end of input, and shows messages that Hob sends on its own.
-func (ch *chat) run(ctx context.Context) error {
+// runLoop reads lines until the end of input, and shows messages that Hob sends on its own.
+func (ch *chat) runLoop(ctx context.Context) error {
 	ctx, cancel := context.WithCancel(ctx)
 	defer ch.turns.Wait()
 	defer cancel()
 	connected := make(chan struct{})
-	ch.turns.Go(func() { ch.follow(ctx, sync.OnceFunc(func() { close(connected) })) })
+	ch.turns.Go(func() { ch.followFeed(ctx, sync.OnceFunc(func() { close(connected) })) })
 	select { // what happens from now on is shown
 	case <-connected:
 	case <-ctx.Done():
@@ -83,15 +83,15 @@ func (ch *chat) run(ctx context.Context) error {
 	}
 	ch.catchUp(ctx)
 	if ch.tty {
-		ch.screen.note(dim, "This is Hob. Say what you need, or /help. Ctrl-C stops an answer, Ctrl-D leaves.")
+		ch.screen.printNote(dim, "This is Hob. Say what you need, or /help. Ctrl-C stops an answer, Ctrl-D leaves.")
 	}
-	lines := ch.screen.lines(ctx)
+	lines := ch.screen.readInput(ctx)
 	for {
 		select {
 		case <-ctx.Done():
 			return ctx.Err()
-		case <-ch.screen.interrupts():
-			ch.interrupt(ctx)
+		case <-ch.screen.interruptSignals():
+			ch.interruptTurn(ctx)
 		case l := <-lines:
 			switch {
 			case errors.Is(l.err, io.EOF):
@@ -105,29 +105,29 @@ func (ch *chat) run(ctx context.Context) error {
 			}
 			switch {
 			case !utf8.ValidString(text):
-				ch.screen.note(red, "That line is not valid UTF-8 and was not sent. Send text as UTF-8.")
+				ch.screen.printNote(red, "That line is not valid UTF-8 and was not sent. Send text as UTF-8.")
 			case text != "":
-				ch.take(ctx, l)
+				ch.handleLine(ctx, l)
 			}
 		}
 	}
 }
 
-// take sends one line. A terminal can take the next line meanwhile; a pipe waits for the answer
+// handleLine sends one line. A terminal can take the next line meanwhile; a pipe waits for the answer
 // or an approval request.
-func (ch *chat) take(ctx context.Context, l line) {
-	body, err := l.message(ch.piped)
+func (ch *chat) handleLine(ctx context.Context, l line) {
+	body, err := l.messageBody(ch.piped)
 	if err != nil {
-		ch.screen.note(red, "Not sent: "+err.Error())
+		ch.screen.printNote(red, "Not sent: "+err.Error())
 		return
 	}
 	if body["parts"] != nil && !ch.piped && !ch.warned {
 		ch.warned = true
-		ch.screen.note(dim, "A long paste counts as untrusted text: Hob asks before acting on it. If you wrote it, send it with "+mineCommand+" before your message.")
+		ch.screen.printNote(dim, "A long paste counts as untrusted text: Hob asks before acting on it. If you wrote it, send it with "+mineCommand+" before your message.")
 	}
 	settled := make(chan struct{})
 	ch.turns.Go(func() {
-		ch.say(ctx, body, sync.OnceFunc(func() { close(settled) }))
+		ch.sendMessage(ctx, body, sync.OnceFunc(func() { close(settled) }))
 	})
 	if ch.tty {
 		return
@@ -138,19 +138,19 @@ func (ch *chat) take(ctx context.Context, l line) {
 	}
 }
 
-// interrupt stops the running answer.
-func (ch *chat) interrupt(ctx context.Context) {
+// interruptTurn stops the running answer.
+func (ch *chat) interruptTurn(ctx context.Context) {
 	ch.mu.Lock()
 	busy := ch.busy > 0
 	ch.mu.Unlock()
 	if !busy {
-		ch.screen.note(dim, "Nothing is running. Ctrl-D leaves.")
+		ch.screen.printNote(dim, "Nothing is running. Ctrl-D leaves.")
 		return
 	}
 	ch.turns.Go(func() {
-		err := ch.client.post(ctx, "/api/v1/manage/stop", map[string]string{"session": ch.session}, nil)
+		err := ch.client.postJSON(ctx, "/api/v1/manage/stop", map[string]string{"session": ch.session}, nil)
 		if err != nil && ctx.Err() == nil {
-			ch.screen.note(red, "Cannot stop it: "+err.Error())
+			ch.screen.printNote(red, "Cannot stop it: "+err.Error())
 		}
 	})
 }

@@ -9,7 +9,7 @@ import (
 	"strings"
 	"time"
 
-	"hob/platform/system"
+	"hob/platform/host/system"
 )
 
 // delivery is one text of Hob; see autonomy/bus.Delivery.
@@ -29,39 +29,39 @@ const (
 	feedMax   = 5 * time.Second
 )
 
-// follow shows the messages that Hob sends on its own, until ctx ends. connected is called once
+// followFeed shows the messages that Hob sends on its own, until ctx ends. connected is called once
 // the feed is open or has failed.
-func (ch *chat) follow(ctx context.Context, connected func()) {
+func (ch *chat) followFeed(ctx context.Context, connected func()) {
 	defer connected()
 	last, wait, away := "", feedPause, false
 	for {
-		for e, err := range ch.client.stream(ctx, "GET", "/api/v1/events", last, nil) {
+		for e, err := range ch.client.streamEvents(ctx, "GET", "/api/v1/events", last, nil) {
 			if err != nil {
 				break
 			}
 			connected()
 			if away {
-				ch.screen.note(dim, "Hob is running again.")
+				ch.screen.printNote(dim, "Hob is running again.")
 			}
 			wait, away = feedPause, false
 			if e.id != "" {
 				last = e.id
 			}
-			ch.live(ctx, e)
+			ch.showLiveEvent(ctx, e)
 		}
 		connected()
-		if !pause(ctx, wait) {
+		if !sleepContext(ctx, wait) {
 			return
 		}
 		if wait = min(2*wait, feedMax); wait > time.Second && !away {
 			away = true
-			ch.screen.note(amber, "Hob does not answer; it may have been stopped. Start it with: hob start")
+			ch.screen.printNote(amber, "Hob does not answer; it may have been stopped. Start it with: hob start")
 		}
 	}
 }
 
-// live shows one event of the feed.
-func (ch *chat) live(ctx context.Context, e sse) {
+// showLiveEvent shows one event of the feed.
+func (ch *chat) showLiveEvent(ctx context.Context, e serverEvent) {
 	if e.name != "delivery" {
 		return
 	}
@@ -69,28 +69,28 @@ func (ch *chat) live(ctx context.Context, e sse) {
 		Data delivery `json:"data"`
 	}
 	if json.Unmarshal(e.data, &f) == nil {
-		ch.tell(ctx, f.Data)
+		ch.showDelivery(ctx, f.Data)
 	}
 }
 
-// tell shows a text that does not answer a message of this chat.
-func (ch *chat) tell(ctx context.Context, d delivery) {
+// showDelivery shows a text that does not answer a message of this chat.
+func (ch *chat) showDelivery(ctx context.Context, d delivery) {
 	ch.mu.Lock()
 	known := ch.told[d.ID] || (ch.mine[d.Event] && d.Kind != "status")
 	ch.told[d.ID] = true
 	ch.mu.Unlock()
-	if known || !ch.concerns(d) {
+	if known || !ch.isForThisChat(d) {
 		return
 	}
-	text := printable(strings.TrimSpace(d.Text))
+	text := sanitizePrintable(strings.TrimSpace(d.Text))
 	if d.Session != ch.session {
-		text = "[" + printable(d.Session) + "] " + text
+		text = "[" + sanitizePrintable(d.Session) + "] " + text
 	}
-	ch.screen.note(green, text)
+	ch.screen.printNote(green, text)
 	if d.Kind == "question" {
 		ch.reportShown(ctx, d.ID)
 	}
-	ch.remember(d.CreatedAt)
+	ch.saveLastSeen(d.CreatedAt)
 }
 
 // reportShown tells Hob that this terminal displays an approval request, so that "yes" can
@@ -99,8 +99,8 @@ func (ch *chat) reportShown(ctx context.Context, delivery string) {
 	ch.turns.Go(func() {
 		ctx, cancel := context.WithTimeout(ctx, shownTimeout)
 		defer cancel()
-		if err := ch.client.post(ctx, "/api/v1/deliveries/"+pathPart(delivery)+"/shown", struct{}{}, nil); err != nil && ctx.Err() == nil {
-			ch.screen.note(dim, "\"yes\" does not answer this request here: "+err.Error())
+		if err := ch.client.postJSON(ctx, "/api/v1/deliveries/"+pathPart(delivery)+"/shown", struct{}{}, nil); err != nil && ctx.Err() == nil {
+			ch.screen.printNote(dim, "\"yes\" does not answer this request here: "+err.Error())
 		}
 	})
 }
@@ -108,9 +108,9 @@ func (ch *chat) reportShown(ctx context.Context, delivery string) {
 // shownTimeout bounds a report that a question is displayed.
 const shownTimeout = 5 * time.Second
 
-// concerns reports whether a text belongs on this screen: notifications and approval requests
+// isForThisChat reports whether a text belongs on this screen: notifications and approval requests
 // without another channel, and the status of this conversation.
-func (ch *chat) concerns(d delivery) bool {
+func (ch *chat) isForThisChat(d delivery) bool {
 	if d.Channel != "terminal" && d.Channel != "web" {
 		return false
 	}
@@ -138,31 +138,31 @@ func (ch *chat) catchUp(ctx context.Context) {
 		}
 	}
 	var all []delivery
-	if err := ch.client.get(ctx, "/api/v1/deliveries", query("limit", "100"), &all); err != nil {
+	if err := ch.client.getJSON(ctx, "/api/v1/deliveries", queryValues("limit", "100"), &all); err != nil {
 		if ctx.Err() == nil {
-			ch.screen.note(red, "Cannot load the messages you missed: "+err.Error())
+			ch.screen.printNote(red, "Cannot load the messages you missed: "+err.Error())
 		}
 		return
 	}
 	missed := slices.DeleteFunc(all, func(d delivery) bool {
-		return d.Kind != "notice" || !d.CreatedAt.After(since) || !ch.concerns(d)
+		return d.Kind != "notice" || !d.CreatedAt.After(since) || !ch.isForThisChat(d)
 	})
 	if len(missed) > catchUpMost {
 		missed = missed[:catchUpMost] // the newest come first
 	}
 	for _, d := range slices.Backward(missed) {
-		ch.tell(ctx, d)
+		ch.showDelivery(ctx, d)
 	}
 	if len(missed) == 0 {
-		ch.remember(time.Now())
+		ch.saveLastSeen(time.Now())
 	}
 }
 
 // seenFile holds the time of the last notice that a chat has shown.
 func (ch *chat) seenFile() string { return filepath.Join(ch.paths.Data, "chat.seen") }
 
-func (ch *chat) remember(t time.Time) {
+func (ch *chat) saveLastSeen(t time.Time) {
 	if err := system.WriteFile(ch.seenFile(), []byte(t.UTC().Format(time.RFC3339Nano)+"\n")); err != nil {
-		ch.screen.note(red, "Cannot save your read position: "+err.Error())
+		ch.screen.printNote(red, "Cannot save your read position: "+err.Error())
 	}
 }

@@ -6,34 +6,34 @@ import (
 	"strings"
 )
 
-// say sends one message and shows the answer as it is generated. settled is called when the
+// sendMessage sends one message and shows the answer as it is generated. settled is called when the
 // turn is finished or waits for the user.
-func (ch *chat) say(ctx context.Context, message map[string]any, settled func()) {
+func (ch *chat) sendMessage(ctx context.Context, message map[string]any, settled func()) {
 	defer settled()
-	ch.running(1)
-	defer ch.running(-1)
-	t := &turn{chat: ch, settled: settled, text: ch.screen.paragraph()}
-	defer t.text.end()
+	ch.addRunning(1)
+	defer ch.addRunning(-1)
+	t := &turn{chat: ch, settled: settled, text: ch.screen.newParagraph()}
+	defer t.text.endText()
 	path := "/api/v1/sessions/" + pathPart(ch.session) + "/messages"
-	for e, err := range ch.client.stream(ctx, "POST", path, "", message) {
+	for e, err := range ch.client.streamEvents(ctx, "POST", path, "", message) {
 		if err != nil {
 			if ctx.Err() == nil {
-				t.fail(err.Error())
+				t.showFailure(err.Error())
 			}
 			return
 		}
-		t.event(e)
+		t.handleEvent(e)
 	}
 }
 
-func (ch *chat) running(d int) {
+func (ch *chat) addRunning(d int) {
 	ch.mu.Lock()
 	defer ch.mu.Unlock()
 	ch.busy += d
 }
 
-// claim marks an event as this chat's own: the feed does not repeat it.
-func (ch *chat) claim(event string) {
+// claimEvent marks an event as this chat's own: the feed does not repeat it.
+func (ch *chat) claimEvent(event string) {
 	ch.mu.Lock()
 	defer ch.mu.Unlock()
 	ch.mine[event] = true
@@ -61,68 +61,68 @@ type turnEvent struct {
 	progress
 }
 
-func (t *turn) event(e sse) {
+func (t *turn) handleEvent(e serverEvent) {
 	var d turnEvent
 	_ = json.Unmarshal(e.data, &d) // what cannot be read shows nothing
 	switch e.name {
 	case "message_start":
-		t.chat.claim(d.Event)
+		t.chat.claimEvent(d.Event)
 	case "content_delta":
 		t.said = true
-		t.text.add(d.Text)
+		t.text.addText(d.Text)
 	case "tool_result":
-		t.text.end()
-		t.tool(d)
+		t.text.endText()
+		t.showToolCall(d)
 	case "tool_progress":
 		if t.chat.tty {
-			t.text.end()
-			t.chat.screen.note(dim, "  … "+d.line(d.Name))
+			t.text.endText()
+			t.chat.screen.printNote(dim, "  … "+d.statusLine(d.Name))
 		}
 	case "approval_required":
-		t.text.end()
+		t.text.endText()
 		var q approval
 		_ = json.Unmarshal(e.data, &q)
 		how := "Answer yes or no, or /yes " + q.ID + "."
 		if t.chat.piped { // no answer is taken from there
 			how = "Answer with: hob approve " + q.ID + "   or: hob deny " + q.ID
 		}
-		t.chat.screen.note(amber, "Hob asks: "+q.asked()+"  "+how)
+		t.chat.screen.printNote(amber, "Hob asks: "+q.questionText()+"  "+how)
 		t.settled()
 	case "message_end":
 		if !t.said {
-			t.text.add(d.Answer)
+			t.text.addText(d.Answer)
 		}
-		t.text.end()
+		t.text.endText()
 		if d.Interrupted && d.Answer != "Stopped." { // the answer of a turn that had said nothing yet
-			t.chat.screen.note(dim, "(stopped)")
+			t.chat.screen.printNote(dim, "(stopped)")
 		}
 	case "error":
 		msg := d.Message
 		if d.Remedy != "" {
 			msg += "; " + d.Remedy
 		}
-		t.fail(msg)
+		t.showFailure(msg)
 	}
 }
 
-// tool shows a finished tool call on a terminal.
-func (t *turn) tool(d turnEvent) {
+// showToolCall shows a finished tool call on a terminal.
+func (t *turn) showToolCall(d turnEvent) {
 	if !t.chat.tty {
 		return
 	}
 	name := strings.ReplaceAll(d.Name, "_", " ")
 	if d.Code == "cancelled" {
-		t.chat.screen.note(dim, "  ✗ "+name)
+		t.chat.screen.printNote(dim, "  ✗ "+name)
 		return
 	}
 	if d.OK != nil && !*d.OK {
-		t.chat.screen.note(red, "  ✗ "+name+": "+oneLine(strings.TrimPrefix(d.Text, d.Code+": ")))
+		t.chat.screen.printNote(red, "  ✗ "+name+": "+oneLine(strings.TrimPrefix(d.Text, d.Code+": ")))
 		return
 	}
-	t.chat.screen.note(dim, "  ✓ "+name)
+	t.chat.screen.printNote(dim, "  ✓ "+name)
 }
 
-func (t *turn) fail(msg string) {
-	t.text.end()
-	t.chat.screen.note(red, "Error: "+msg)
+func (t *turn) showFailure(msg string) {
+	t.text.endText()
+	t.chat.screen.printNote(red, "Error: "+msg)
 }

@@ -17,7 +17,7 @@ import (
 	"time"
 
 	"hob/channels/web"
-	"hob/platform/system"
+	"hob/platform/host/system"
 )
 
 // client is a client of the HTTP API.
@@ -34,14 +34,14 @@ type client struct {
 	name string
 }
 
-// id identifies this process.
-func (c *client) id() string {
+// processID identifies this process.
+func (c *client) processID() string {
 	c.once.Do(func() { c.name = rand.Text() })
 	return c.name
 }
 
-// close ends an engine in this process.
-func (c *client) close() error {
+// closeEngine ends an engine in this process.
+func (c *client) closeEngine() error {
 	if c.finish == nil {
 		return nil
 	}
@@ -58,7 +58,7 @@ type apiError struct {
 	Event string `json:"event"`
 }
 
-func (c *client) request(ctx context.Context, method, path string, q url.Values, in any) (*http.Request, error) {
+func (c *client) newRequest(ctx context.Context, method, path string, q url.Values, in any) (*http.Request, error) {
 	u := c.base + path
 	if len(q) > 0 {
 		u += "?" + q.Encode()
@@ -89,30 +89,30 @@ func (c *client) requestRaw(ctx context.Context, method, u string, body []byte) 
 	}
 	req.Header.Set("Authorization", "Bearer "+c.token.Reveal())
 	req.Header.Set("X-Hob-Channel", "terminal")
-	req.Header.Set(web.ClientHeader, c.id())
+	req.Header.Set(web.ClientHeader, c.processID())
 	return req, nil
 }
 
 // pathPart escapes a text for use as one path segment.
 func pathPart(s string) string { return url.PathEscape(s) }
 
-// send sends a request and decodes the answer into out (when not nil). Statuses
+// sendRequest sends a request and decodes the answer into out (when not nil). Statuses
 // from 400 are errors.
-func (c *client) send(ctx context.Context, req *http.Request, out any) error {
+func (c *client) sendRequest(ctx context.Context, req *http.Request, out any) error {
 	resp, err := c.http.Do(req)
 	if err != nil {
-		return c.broken(ctx, err)
+		return c.explainConnError(ctx, err)
 	}
 	defer resp.Body.Close()
 	if ctx.Err() != nil { // errors of a canceled request are expected
 		return ctx.Err()
 	}
 	if resp.StatusCode >= 400 {
-		return refusal(resp)
+		return decodeErrorResponse(resp)
 	}
 	b, err := io.ReadAll(resp.Body)
 	if err != nil {
-		return c.broken(ctx, err)
+		return c.explainConnError(ctx, err)
 	}
 	if out == nil || len(bytes.TrimSpace(b)) == 0 {
 		return nil
@@ -123,24 +123,24 @@ func (c *client) send(ctx context.Context, req *http.Request, out any) error {
 	return nil
 }
 
-func (c *client) get(ctx context.Context, path string, q url.Values, out any) error {
-	req, err := c.request(ctx, http.MethodGet, path, q, nil)
+func (c *client) getJSON(ctx context.Context, path string, q url.Values, out any) error {
+	req, err := c.newRequest(ctx, http.MethodGet, path, q, nil)
 	if err != nil {
 		return err
 	}
-	return c.send(ctx, req, out)
+	return c.sendRequest(ctx, req, out)
 }
 
-func (c *client) post(ctx context.Context, path string, in, out any) error {
-	req, err := c.request(ctx, http.MethodPost, path, nil, in)
+func (c *client) postJSON(ctx context.Context, path string, in, out any) error {
+	req, err := c.newRequest(ctx, http.MethodPost, path, nil, in)
 	if err != nil {
 		return err
 	}
-	return c.send(ctx, req, out)
+	return c.sendRequest(ctx, req, out)
 }
 
-// broken explains a connection that failed.
-func (c *client) broken(ctx context.Context, err error) error {
+// explainConnError explains a connection that failed.
+func (c *client) explainConnError(ctx context.Context, err error) error {
 	if ctx.Err() != nil {
 		return ctx.Err()
 	}
@@ -150,8 +150,8 @@ func (c *client) broken(ctx context.Context, err error) error {
 	return &failure{code: exitNotRunning, cause: fmt.Sprintf("lost the connection to Hob: %v", err), remedy: "check it with: hob status", err: err}
 }
 
-// refusal turns an error answer into a failure.
-func refusal(resp *http.Response) error {
+// decodeErrorResponse turns an error answer into a failure.
+func decodeErrorResponse(resp *http.Response) error {
 	b, _ := io.ReadAll(io.LimitReader(resp.Body, 1<<20)) // what came is enough
 	f := &failure{code: exitFailed, cause: strings.TrimSpace(string(b))}
 	var e apiError
@@ -167,8 +167,8 @@ func refusal(resp *http.Response) error {
 	return f
 }
 
-// sse is one server-sent event.
-type sse struct {
+// serverEvent is one server-sent event.
+type serverEvent struct {
 	id, name string
 	data     []byte
 }
@@ -176,14 +176,14 @@ type sse struct {
 // eventOpen is the event with which stream says that the connection stands.
 const eventOpen = "open"
 
-// stream yields the events of a request that answers with server-sent events
+// streamEvents yields the events of a request that answers with server-sent events
 // (WHATWG HTML, section 9.2), the first one being eventOpen. An answer that is
 // plain JSON becomes one event without a name.
-func (c *client) stream(ctx context.Context, method, path, lastID string, in any) iter.Seq2[sse, error] {
-	return func(yield func(sse, error) bool) {
-		req, err := c.request(ctx, method, path, nil, in)
+func (c *client) streamEvents(ctx context.Context, method, path, lastID string, in any) iter.Seq2[serverEvent, error] {
+	return func(yield func(serverEvent, error) bool) {
+		req, err := c.newRequest(ctx, method, path, nil, in)
 		if err != nil {
-			yield(sse{}, err)
+			yield(serverEvent{}, err)
 			return
 		}
 		req.Header.Set("Accept", "text/event-stream")
@@ -192,20 +192,20 @@ func (c *client) stream(ctx context.Context, method, path, lastID string, in any
 		}
 		resp, err := c.http.Do(req)
 		if err != nil {
-			yield(sse{}, c.broken(ctx, err))
+			yield(serverEvent{}, c.explainConnError(ctx, err))
 			return
 		}
 		defer resp.Body.Close()
 		switch {
 		case resp.StatusCode >= 400:
-			yield(sse{}, refusal(resp))
+			yield(serverEvent{}, decodeErrorResponse(resp))
 		case !strings.HasPrefix(resp.Header.Get("Content-Type"), "text/event-stream"):
 			b, err := io.ReadAll(resp.Body)
-			yield(sse{data: b}, err)
-		case !yield(sse{name: eventOpen}, nil):
+			yield(serverEvent{data: b}, err)
+		case !yield(serverEvent{name: eventOpen}, nil):
 		default:
 			if err := readSSE(resp.Body, yield); err != nil {
-				yield(sse{}, c.broken(ctx, err))
+				yield(serverEvent{}, c.explainConnError(ctx, err))
 			}
 		}
 	}
@@ -215,17 +215,17 @@ func (c *client) stream(ctx context.Context, method, path, lastID string, in any
 const maxEvent = 32 << 20
 
 // readSSE parses events until the stream ends or yield returns false.
-func readSSE(r io.Reader, yield func(sse, error) bool) error {
+func readSSE(r io.Reader, yield func(serverEvent, error) bool) error {
 	lines := bufio.NewScanner(r)
 	lines.Buffer(make([]byte, 0, 64<<10), maxEvent)
-	var e sse
+	var e serverEvent
 	for lines.Scan() {
 		line := lines.Text()
 		if line == "" {
 			if (e.name != "" || len(e.data) > 0) && !yield(e, nil) {
 				return nil
 			}
-			e = sse{}
+			e = serverEvent{}
 			continue
 		}
 		field, value, _ := strings.Cut(line, ":")
@@ -245,8 +245,8 @@ func readSSE(r io.Reader, yield func(sse, error) bool) error {
 	return lines.Err()
 }
 
-// pause waits a little, false when ctx ended.
-func pause(ctx context.Context, d time.Duration) bool {
+// sleepContext waits a little, false when ctx ended.
+func sleepContext(ctx context.Context, d time.Duration) bool {
 	t := time.NewTimer(d)
 	defer t.Stop()
 	select {

@@ -8,14 +8,14 @@ import (
 
 	"github.com/spf13/cobra"
 	"hob/autonomy/config"
-	"hob/platform/system"
+	"hob/platform/host/system"
 )
 
 func (a *app) configCmd() *cobra.Command {
-	get := a.listing(&cobra.Command{
+	get := a.addJSONFlag(&cobra.Command{
 		Use: "get KEY", Short: "Print the value of a key or a section", Args: cobra.ExactArgs(1), ValidArgsFunction: completeKeys,
-		RunE: a.run(func(_ *cobra.Command, args []string) error {
-			_, cfg, err := a.home()
+		RunE: a.runCommand(func(_ *cobra.Command, args []string) error {
+			_, cfg, err := a.loadHome()
 			if err != nil {
 				return err
 			}
@@ -28,11 +28,11 @@ func (a *app) configCmd() *cobra.Command {
 	})
 	set := &cobra.Command{
 		Use: "set KEY VALUE", Short: "Change a key; keep comments and order", Args: cobra.ExactArgs(2), ValidArgsFunction: completeKeys,
-		RunE: a.run(func(c *cobra.Command, args []string) error { return a.configSet(c.Context(), args[0], args[1]) }),
+		RunE: a.runCommand(func(c *cobra.Command, args []string) error { return a.configSet(c.Context(), args[0], args[1]) }),
 	}
 	path := &cobra.Command{
 		Use: "path", Short: "Print the path of the configuration file", Args: cobra.NoArgs,
-		RunE: a.run(func(*cobra.Command, []string) error {
+		RunE: a.runCommand(func(*cobra.Command, []string) error {
 			p, err := system.DefaultPaths()
 			if err != nil {
 				return err
@@ -43,8 +43,8 @@ func (a *app) configCmd() *cobra.Command {
 	}
 	check := &cobra.Command{
 		Use: "check", Short: "Check the configuration file", Args: cobra.NoArgs,
-		RunE: a.run(func(c *cobra.Command, _ []string) error {
-			p, cfg, err := a.home()
+		RunE: a.runCommand(func(c *cobra.Command, _ []string) error {
+			p, cfg, err := a.loadHome()
 			if err != nil {
 				return err
 			}
@@ -52,21 +52,21 @@ func (a *app) configCmd() *cobra.Command {
 				return err
 			}
 			for _, w := range cfg.Warnings {
-				fmt.Fprintln(a.err, a.paint(a.err, amber, "warning: ")+w)
+				fmt.Fprintln(a.err, a.colorize(a.err, amber, "warning: ")+w)
 			}
 			fmt.Fprintln(a.out, p.ConfigFile()+": good")
 			return nil
 		}),
 	}
-	list := a.listing(&cobra.Command{
+	list := a.addJSONFlag(&cobra.Command{
 		Use: "list", Short: "List every key with its value and meaning", Args: cobra.NoArgs,
-		RunE: a.run(func(*cobra.Command, []string) error { return a.configList() }),
+		RunE: a.runCommand(func(*cobra.Command, []string) error { return a.configList() }),
 	})
 	secret := &cobra.Command{
 		Use: "secret NAME", Short: "Store a secret; same as hob secret set", Args: cobra.ExactArgs(1),
-		RunE: a.run(func(c *cobra.Command, args []string) error { return a.keepSecret(c.Context(), args[0], false) }),
+		RunE: a.runCommand(func(c *cobra.Command, args []string) error { return a.keepSecret(c.Context(), args[0], false) }),
 	}
-	return a.group(&cobra.Command{Use: "config", Short: "Read and change the configuration"}, get, set, list, check, path, secret)
+	return a.commandGroup(&cobra.Command{Use: "config", Short: "Read and change the configuration"}, get, set, list, check, path, secret)
 }
 
 func completeKeys(_ *cobra.Command, args []string, _ string) ([]string, cobra.ShellCompDirective) {
@@ -118,7 +118,7 @@ func (a *app) configSet(ctx context.Context, key, value string) error {
 	}
 	fmt.Fprintf(a.out, "%s = %s\n", ch.Key, ch.New)
 	if ch.Warning != "" {
-		fmt.Fprintln(a.err, a.paint(a.err, amber, "warning: ")+ch.Warning)
+		fmt.Fprintln(a.err, a.colorize(a.err, amber, "warning: ")+ch.Warning)
 	}
 	if h, held, err := system.Probe(p.LockFile()); err == nil && held && h.Role == system.RoleDaemon {
 		fmt.Fprintln(a.err, "Hob applies this at its next start: hob stop, then hob start")
@@ -127,7 +127,7 @@ func (a *app) configSet(ctx context.Context, key, value string) error {
 }
 
 func (a *app) configList() error {
-	_, cfg, err := a.home()
+	_, cfg, err := a.loadHome()
 	if err != nil {
 		return err
 	}
@@ -147,5 +147,5 @@ func (a *app) configList() error {
 	if err != nil {
 		return err
 	}
-	return a.show(b, "", col("KEY", "key"), col("VALUE", "value"), col("ABOUT", "about"))
+	return a.printList(b, "", textColumn("KEY", "key"), textColumn("VALUE", "value"), textColumn("ABOUT", "about"))
 }

@@ -5,13 +5,13 @@ import (
 	"fmt"
 
 	"hob/autonomy/config"
-	"hob/platform/system"
+	"hob/platform/host/system"
 )
 
 // editConfig changes config.toml with an undo entry. what describes the change for the user; it
 // never contains a value.
 func (a *app) editConfig(ctx context.Context, p system.Paths, what string, edit func() error) error {
-	c := config.Copies{Path: p.ConfigFile(), Dir: p.ConfigUndoDir()}
+	c := config.Revisions{Path: p.ConfigFile(), Dir: p.ConfigUndoDir()}
 	before, err := c.Keep()
 	if err != nil {
 		return fmt.Errorf("nothing was changed: %w", err)
@@ -24,12 +24,12 @@ func (a *app) editConfig(ctx context.Context, p system.Paths, what string, edit 
 		return nil
 	}
 	if err == nil {
-		err = a.with(ctx, func(cl *client) error {
-			return cl.post(ctx, "/api/v1/manage/config", map[string]string{"what": what, "before": before, "after": after}, nil)
+		err = a.withClient(ctx, func(cl *client) error {
+			return cl.postJSON(ctx, "/api/v1/manage/config", map[string]string{"what": what, "before": before, "after": after}, nil)
 		})
 	}
 	if err != nil { // the change itself succeeded
-		fmt.Fprintf(a.err, "%s`hob undo` cannot revert this change: %v\n", a.paint(a.err, amber, "warning: "), err)
+		fmt.Fprintf(a.err, "%s`hob undo` cannot revert this change: %v\n", a.colorize(a.err, amber, "warning: "), err)
 	}
 	return nil
 }

@@ -17,7 +17,7 @@ import (
 	"time"
 
 	"hob/autonomy/config"
-	"hob/platform/system"
+	"hob/platform/host/system"
 )
 
 const (
@@ -27,15 +27,15 @@ const (
 	answerWait = 10 * time.Second
 )
 
-// connect opens the API: of the running daemon, or of an engine in this process if there is
+// connectAPI opens the API: of the running daemon, or of an engine in this process if there is
 // none. The caller closes the client.
-func (a *app) connect(ctx context.Context) (*client, error) {
+func (a *app) connectAPI(ctx context.Context) (*client, error) {
 	p, err := system.DefaultPaths()
 	if err != nil {
 		return nil, err
 	}
 	for range 3 { // a daemon may come or go at this very moment
-		c, running, err := a.dial(ctx, p)
+		c, running, err := a.dialDaemon(ctx, p)
 		if running || err != nil {
 			return c, err
 		}
@@ -47,22 +47,22 @@ func (a *app) connect(ctx context.Context) (*client, error) {
 	return nil, errors.New("the daemon keeps restarting; see its log with: hob doctor")
 }
 
-// need opens the API of the running daemon; without one it fails with the
+// connectDaemon opens the API of the running daemon; without one it fails with the
 // exit code 3.
-func (a *app) need(ctx context.Context) (*client, error) {
+func (a *app) connectDaemon(ctx context.Context) (*client, error) {
 	p, err := system.DefaultPaths()
 	if err != nil {
 		return nil, err
 	}
-	c, running, err := a.dial(ctx, p)
+	c, running, err := a.dialDaemon(ctx, p)
 	if err == nil && !running {
 		return nil, notRunning()
 	}
 	return c, err
 }
 
-// dial finds the running daemon; false if there is none.
-func (a *app) dial(ctx context.Context, p system.Paths) (*client, bool, error) {
+// dialDaemon finds the running daemon; false if there is none.
+func (a *app) dialDaemon(ctx context.Context, p system.Paths) (*client, bool, error) {
 	ctx, cancel := context.WithTimeout(ctx, answerWait)
 	defer cancel()
 	var last error
@@ -79,11 +79,11 @@ func (a *app) dial(ctx context.Context, p system.Paths) (*client, bool, error) {
 			return nil, true, f
 		}
 		if last = err; err == nil {
-			if last = c.ready(ctx); last == nil {
+			if last = c.checkReady(ctx); last == nil {
 				return c, true, nil
 			}
 		}
-		if !pause(ctx, 20*time.Millisecond) {
+		if !sleepContext(ctx, 20*time.Millisecond) {
 			return nil, true, &failure{
 				code: exitFailed, err: last,
 				cause:  fmt.Sprintf("the daemon (pid %d) does not answer: %v", h.PID, last),
@@ -113,13 +113,13 @@ func (a *app) clientOf(p system.Paths, pid int) (*client, error) {
 	}
 	base := "http://" + e.Address
 	if e.Pin != "" {
-		base, t.TLSClientConfig = "https://"+here(e.Address), pinned(e.Pin)
+		base, t.TLSClientConfig = "https://"+loopbackAddress(e.Address), pinnedTLSConfig(e.Pin)
 	}
 	return &client{http: &http.Client{Transport: t}, base: base, token: token, pid: pid}, nil
 }
 
-// here is the address of a daemon on this machine that listens on all of them.
-func here(address string) string {
+// loopbackAddress is the address of a daemon on this machine that listens on all of them.
+func loopbackAddress(address string) string {
 	host, port, err := net.SplitHostPort(address)
 	if a, e := netip.ParseAddr(host); err != nil || e != nil || !a.IsUnspecified() {
 		return address
@@ -127,8 +127,8 @@ func here(address string) string {
 	return net.JoinHostPort("127.0.0.1", port)
 }
 
-// pinned trusts only the certificate that the daemon published in a private file.
-func pinned(pin string) *tls.Config {
+// pinnedTLSConfig trusts only the certificate that the daemon published in a private file.
+func pinnedTLSConfig(pin string) *tls.Config {
 	return &tls.Config{
 		MinVersion:         tls.VersionTLS12,
 		InsecureSkipVerify: true, //nolint:gosec // the certificate is compared as a whole below
@@ -142,11 +142,11 @@ func pinned(pin string) *tls.Config {
 	}
 }
 
-// ready asks whether messages are taken.
-func (c *client) ready(ctx context.Context) error {
+// checkReady asks whether messages are taken.
+func (c *client) checkReady(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, 2*time.Second)
 	defer cancel()
-	return c.get(ctx, "/readyz", nil, nil)
+	return c.getJSON(ctx, "/readyz", nil, nil)
 }
 
 // openHere opens the engine in this process for one command.
@@ -163,19 +163,19 @@ func (a *app) openHere(ctx context.Context, p system.Paths) (*client, error) {
 		return nil, err
 	}
 	log, closeLog := fileLog(p)
-	e, err := a.open(ctx, opening{Paths: p, Config: cfg, Log: log, Version: a.version, InProcess: true, Release: a.release})
+	e, err := a.open(ctx, engineOptions{Paths: p, Config: cfg, Log: log, Version: a.version, InProcess: true, Release: a.release})
 	if err != nil {
 		return nil, errors.Join(err, closeLog(), lock.Release())
 	}
 	if d, is := e.(interface{ SetAside() string }); is && d.SetAside() != "" {
-		fmt.Fprintln(a.err, a.paint(a.err, amber, "warning: ")+"the database was damaged and is now "+d.SetAside()+"; Hob continues with the newest good backup, or an empty database")
+		fmt.Fprintln(a.err, a.colorize(a.err, amber, "warning: ")+"the database was damaged and is now "+d.SetAside()+"; Hob continues with the newest good backup, or an empty database")
 	}
 	life, end := context.WithCancel(context.WithoutCancel(ctx))
 	ran := make(chan error, 1)
 	go func() { ran <- e.Run(life) }()
 	finish := func() error {
 		end()
-		err := leftover(<-ran)
+		err := dropCancellations(<-ran)
 		return errors.Join(err, e.Close(), closeLog(), lock.Release())
 	}
 	select {
@@ -203,11 +203,11 @@ func fileLog(p system.Paths) (*slog.Logger, func() error) {
 	return slog.New(slog.NewTextHandler(f, &slog.HandlerOptions{Level: slog.LevelWarn})), f.Close
 }
 
-// with opens the API, runs fn and closes it again.
-func (a *app) with(ctx context.Context, fn func(c *client) error) error {
-	c, err := a.connect(ctx)
+// withClient opens the API, runs fn and closes it again.
+func (a *app) withClient(ctx context.Context, fn func(c *client) error) error {
+	c, err := a.connectAPI(ctx)
 	if err != nil {
 		return err
 	}
-	return errors.Join(fn(c), c.close())
+	return errors.Join(fn(c), c.closeEngine())
 }

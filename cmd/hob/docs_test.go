@@ -46,7 +46,7 @@ func TestDocs(t *testing.T) {
 // TestHelp: every command says what it does, and every text belongs to one.
 func TestHelp(t *testing.T) {
 	used := map[string]bool{}
-	each(new(app).root(), func(c *cobra.Command) {
+	each(new(app).rootCommand(), func(c *cobra.Command) {
 		if c.Short == "" {
 			t.Errorf("%s has no short text", c.CommandPath())
 		}
@@ -89,7 +89,7 @@ func each(c *cobra.Command, fn func(*cobra.Command)) {
 func cliPage() string {
 	var b strings.Builder
 	b.WriteString("# Commands\n\nGenerated from the program; `hob help COMMAND` prints the same text. Update this page with\n`go test ./cmd/hob -run TestDocs -update`.\n")
-	root := new(app).root()
+	root := new(app).rootCommand()
 	each(root, func(c *cobra.Command) {
 		fmt.Fprintf(&b, "\n## %s\n\n", c.CommandPath())
 		text := c.Long

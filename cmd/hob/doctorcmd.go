@@ -15,12 +15,12 @@ import (
 	"hob/autonomy/config"
 	"hob/cmd/hob/internal/daemon"
 	"hob/cmd/hob/internal/doctor"
-	"hob/platform/system"
-	"hob/platform/vault"
+	"hob/platform/host/system"
+	"hob/platform/host/vault"
 )
 
-// examination contains the arguments of `hob doctor`.
-type examination struct {
+// doctorOptions contains the arguments of `hob doctor`.
+type doctorOptions struct {
 	names []string
 	fix   bool
 	only  func(doctor.Probe) bool // nil: all of them
@@ -28,7 +28,7 @@ type examination struct {
 
 func (a *app) doctorCmd() *cobra.Command {
 	var list, fix bool
-	cmd := a.listing(&cobra.Command{
+	cmd := a.addJSONFlag(&cobra.Command{
 		Use: "doctor [NAME...]", Short: "Check the installation and fix common problems", Args: cobra.ArbitraryArgs,
 		ValidArgsFunction: func(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
 			var out []string
@@ -37,11 +37,11 @@ func (a *app) doctorCmd() *cobra.Command {
 			}
 			return out, cobra.ShellCompDirectiveNoFileComp
 		},
-		RunE: a.run(func(c *cobra.Command, args []string) error {
+		RunE: a.runCommand(func(c *cobra.Command, args []string) error {
 			if list {
-				return a.probes()
+				return a.listProbes()
 			}
-			return a.doctor(c.Context(), examination{names: args, fix: fix})
+			return a.runDoctor(c.Context(), doctorOptions{names: args, fix: fix})
 		}),
 	})
 	cmd.Flags().BoolVar(&fix, "fix", false, "apply the fixes that lose no data")
@@ -55,14 +55,14 @@ func checkDrivers(ctx context.Context, c *config.Config) error {
 	if err != nil {
 		return err
 	}
-	if errs := doctor.Drivers(ctx, c, vault.For(p)); len(errs) > 0 {
+	if errs := doctor.Drivers(ctx, c, vault.SecretsFor(p)); len(errs) > 0 {
 		return errs
 	}
 	return nil
 }
 
-// probes prints the list of checks.
-func (a *app) probes() error {
+// listProbes prints the list of checks.
+func (a *app) listProbes() error {
 	type row struct {
 		Name  string `json:"name"`
 		Means string `json:"means"`
@@ -80,8 +80,8 @@ func (a *app) probes() error {
 	return nil
 }
 
-// doctor runs the checks, in the daemon if one runs, and prints the findings.
-func (a *app) doctor(ctx context.Context, x examination) error {
+// runDoctor runs the checks, in the daemon if one runs, and prints the findings.
+func (a *app) runDoctor(ctx context.Context, x doctorOptions) error {
 	p, err := system.DefaultPaths()
 	if err != nil {
 		return err
@@ -90,7 +90,7 @@ func (a *app) doctor(ctx context.Context, x examination) error {
 	if err != nil {
 		return err
 	}
-	c, running, err := a.dial(ctx, p)
+	c, running, err := a.dialDaemon(ctx, p)
 	switch {
 	case running && err != nil:
 		e.DaemonErr = err
@@ -102,19 +102,19 @@ func (a *app) doctor(ctx context.Context, x examination) error {
 	}
 	if x.fix && e.DaemonErr != nil {
 		x.fix = false
-		fmt.Fprintln(a.err, a.paint(a.err, amber, "warning: ")+"cannot apply fixes while a daemon runs that does not answer; stop it first: hob stop")
+		fmt.Fprintln(a.err, a.colorize(a.err, amber, "warning: ")+"cannot apply fixes while a daemon runs that does not answer; stop it first: hob stop")
 	}
-	live := a.live()
+	live := a.liveReporter()
 	var list []doctor.Check
 	by := "Hob is not running: this command ran the checks."
 	if e.Daemon != 0 {
 		by = fmt.Sprintf("The running Hob (pid %d) ran all checks except: daemon.", e.Daemon)
-		if list, err = a.within(ctx, c, x, live); errors.Is(err, errOlder) {
+		if list, err = a.runInDaemon(ctx, c, x, live); errors.Is(err, errOlder) {
 			by = fmt.Sprintf("The running Hob (pid %d) has another version and cannot run the checks: this command ran them.", e.Daemon)
 			list, err = nil, nil
 			if x.fix { // it holds the home and does not know about the fixes
 				x.fix = false
-				fmt.Fprintln(a.err, a.paint(a.err, amber, "warning: ")+"cannot apply fixes while another version of Hob runs; restart it: hob stop, then hob start, then check again")
+				fmt.Fprintln(a.err, a.colorize(a.err, amber, "warning: ")+"cannot apply fixes while another version of Hob runs; restart it: hob stop, then hob start, then check again")
 			}
 		} else if err == nil {
 			x.only = func(p doctor.Probe) bool { return p.Here }
@@ -122,17 +122,17 @@ func (a *app) doctor(ctx context.Context, x examination) error {
 	}
 	if err == nil {
 		var here []doctor.Check
-		here, err = doctor.Run(ctx, e, doctor.Options{Names: x.names, Only: x.only, Fix: x.fix, Alone: a.alone(p, e.Daemon), In: "command", Each: live})
+		here, err = doctor.Run(ctx, e, doctor.Options{Names: x.names, Only: x.only, Fix: x.fix, Alone: a.lockHome(p, e.Daemon), In: "command", Each: live})
 		list = append(list, here...)
 	}
 	if errors.Is(err, doctor.ErrUnknown) {
-		return usage("%v", err)
+		return usageErrorf("%v", err)
 	}
 	if err != nil {
 		return err
 	}
 	slices.SortStableFunc(list, func(a, b doctor.Check) int { return cmp.Compare(doctor.Order(a), doctor.Order(b)) })
-	if err := a.report(list, by); err != nil {
+	if err := a.printChecks(list, by); err != nil {
 		return err
 	}
 	if doctor.Failed(list) {
@@ -141,9 +141,9 @@ func (a *app) doctor(ctx context.Context, x examination) error {
 	return nil
 }
 
-// alone locks out other commands and the daemon while fixes run. If the lock itself cannot be
+// lockHome locks out other commands and the daemon while fixes run. If the lock itself cannot be
 // created, it continues without. Fixes that run next to a daemon do not touch the home.
-func (a *app) alone(p system.Paths, daemon int) func(context.Context) (func() error, error) {
+func (a *app) lockHome(p system.Paths, daemon int) func(context.Context) (func() error, error) {
 	if daemon != 0 {
 		return nil
 	}
@@ -162,24 +162,24 @@ func (a *app) alone(p system.Paths, daemon int) func(context.Context) (func() er
 // errOlder: the daemon does not support the doctor.
 var errOlder = errors.New("the daemon has another version")
 
-// within runs the checks in the daemon, and passes on each finding as it arrives.
-func (a *app) within(ctx context.Context, c *client, x examination, each func(doctor.Check)) ([]doctor.Check, error) {
-	req, err := c.request(ctx, http.MethodPost, "/api/v1/doctor", nil, map[string]any{"names": x.names, "fix": x.fix})
+// runInDaemon runs the checks in the daemon, and passes on each finding as it arrives.
+func (a *app) runInDaemon(ctx context.Context, c *client, x doctorOptions, each func(doctor.Check)) ([]doctor.Check, error) {
+	req, err := c.newRequest(ctx, http.MethodPost, "/api/v1/doctor", nil, map[string]any{"names": x.names, "fix": x.fix})
 	if err != nil {
 		return nil, err
 	}
 	resp, err := c.http.Do(req)
 	if err != nil {
-		return nil, c.broken(ctx, err)
+		return nil, c.explainConnError(ctx, err)
 	}
 	defer resp.Body.Close()
 	switch {
 	case resp.StatusCode == http.StatusNotFound || resp.StatusCode == http.StatusMethodNotAllowed:
 		return nil, errOlder
 	case resp.StatusCode >= http.StatusBadRequest:
-		err := refusal(resp)
+		err := decodeErrorResponse(resp)
 		if resp.StatusCode == http.StatusBadRequest {
-			err = usage("%v", err)
+			err = usageErrorf("%v", err)
 		}
 		return nil, err
 	}
@@ -190,7 +190,7 @@ func (a *app) within(ctx context.Context, c *client, x examination, each func(do
 			Error string `json:"error"`
 		}
 		if err := d.Decode(&line); err != nil {
-			return nil, c.broken(ctx, err)
+			return nil, c.explainConnError(ctx, err)
 		}
 		if line.Error != "" {
 			return nil, errors.New(line.Error)
@@ -206,28 +206,28 @@ func (a *app) within(ctx context.Context, c *client, x examination, each func(do
 	return out, ctx.Err()
 }
 
-// live shows findings as they come, on a terminal alone.
-func (a *app) live() func(doctor.Check) {
-	if _, tty := terminal(a.out); !tty || a.asJSON {
+// liveReporter shows findings as they come, on a terminal alone.
+func (a *app) liveReporter() func(doctor.Check) {
+	if _, tty := terminalFD(a.out); !tty || a.asJSON {
 		return nil
 	}
 	return func(c doctor.Check) {
-		fmt.Fprintf(a.out, "%s %s\n", a.state(c.State), a.paint(a.out, dim, fmt.Sprintf("%-11s %s", c.Name, oneLine(printable(c.Cause)))))
+		fmt.Fprintf(a.out, "%s %s\n", a.stateLabel(c.State), a.colorize(a.out, dim, fmt.Sprintf("%-11s %s", c.Name, oneLine(sanitizePrintable(c.Cause)))))
 	}
 }
 
-func (a *app) state(s doctor.State) string {
+func (a *app) stateLabel(s doctor.State) string {
 	colour := map[doctor.State]string{doctor.OK: green, doctor.Warn: amber, doctor.Fail: red, doctor.Skip: dim}
-	return a.paint(a.out, colour[s], fmt.Sprintf("%-7s", s))
+	return a.colorize(a.out, colour[s], fmt.Sprintf("%-7s", s))
 }
 
-// report prints the findings as a table, and which process ran the checks. On a terminal, which
+// printChecks prints the findings as a table, and which process ran the checks. On a terminal, which
 // showed each finding already, it repeats only those with a problem.
-func (a *app) report(checks []doctor.Check, by string) error {
+func (a *app) printChecks(checks []doctor.Check, by string) error {
 	if a.asJSON {
 		return a.printJSON(append([]doctor.Check{}, checks...))
 	}
-	_, tty := terminal(a.out)
+	_, tty := terminalFD(a.out)
 	if tty {
 		fmt.Fprintln(a.out)
 	}
@@ -239,21 +239,21 @@ func (a *app) report(checks []doctor.Check, by string) error {
 				continue
 			}
 		}
-		fmt.Fprintf(a.out, "%s %-11s %s\n", a.state(c.State), c.Name, printable(c.Cause))
-		for _, more := range []string{prefixed("-> ", c.Remedy), prefixed("-> open ", c.Link), prefixed("fixed: ", c.Fixed)} {
+		fmt.Fprintf(a.out, "%s %-11s %s\n", a.stateLabel(c.State), c.Name, sanitizePrintable(c.Cause))
+		for _, more := range []string{prefixNonEmpty("-> ", c.Remedy), prefixNonEmpty("-> open ", c.Link), prefixNonEmpty("fixed: ", c.Fixed)} {
 			if more != "" {
-				fmt.Fprintf(a.out, "%-19s %s\n", "", a.paint(a.out, dim, printable(more)))
+				fmt.Fprintf(a.out, "%-19s %s\n", "", a.colorize(a.out, dim, sanitizePrintable(more)))
 			}
 		}
 	}
 	if tty {
 		fmt.Fprintf(a.out, "%d of %d checks are OK. ", good, len(checks))
 	}
-	fmt.Fprintln(a.out, a.paint(a.out, dim, by))
+	fmt.Fprintln(a.out, a.colorize(a.out, dim, by))
 	return nil
 }
 
-func prefixed(prefix, s string) string {
+func prefixNonEmpty(prefix, s string) string {
 	if s == "" || strings.TrimSpace(s) == "" {
 		return ""
 	}

@@ -11,23 +11,23 @@ import (
 )
 
 func (a *app) evalCmd() *cobra.Command {
-	return a.group(&cobra.Command{Use: "eval", Short: "Measure the quality of memory search"}, a.evalRetrievalCmd())
+	return a.commandGroup(&cobra.Command{Use: "eval", Short: "Measure the quality of memory search"}, a.evalRetrievalCmd())
 }
 
 func (a *app) evalRetrievalCmd() *cobra.Command {
-	return a.listing(&cobra.Command{
+	return a.addJSONFlag(&cobra.Command{
 		Use: "retrieval DIR...", Short: "Measure retrieval with collections in the BEIR layout", Args: cobra.MinimumNArgs(1),
-		RunE: a.run(func(c *cobra.Command, dirs []string) error {
-			_, cfg, err := a.home()
+		RunE: a.runCommand(func(c *cobra.Command, dirs []string) error {
+			_, cfg, err := a.loadHome()
 			if err != nil {
 				return err
 			}
 			k := cfg.Knowledge
 			o := evaluate.Options{Tuning: daemon.Tuning(k), HalfLife: k.Ranking.HalfLife.Duration, Index: daemon.IndexOptions(k)}
 			wipe := func() {}
-			if _, tty := terminal(a.err); tty && !a.asJSON {
-				o.Progress = func(done, all int) { fmt.Fprint(a.err, control(a.err, clearLine)+questionBar(done, all)) }
-				wipe = func() { fmt.Fprint(a.err, control(a.err, clearLine)) }
+			if _, tty := terminalFD(a.err); tty && !a.asJSON {
+				o.Progress = func(done, all int) { fmt.Fprint(a.err, controlSequence(a.err, clearLine)+questionBar(done, all)) }
+				wipe = func() { fmt.Fprint(a.err, controlSequence(a.err, clearLine)) }
 			}
 			r, err := evaluate.Run(c.Context(), dirs, o)
 			wipe()
@@ -37,14 +37,14 @@ func (a *app) evalRetrievalCmd() *cobra.Command {
 			if a.asJSON {
 				return a.printJSON(r)
 			}
-			a.evaluated(r)
+			a.printEvaluation(r)
 			return nil
 		}),
 	})
 }
 
-// evaluated prints the figures of each folder, of all, and by category.
-func (a *app) evaluated(r evaluate.Report) {
+// printEvaluation prints the figures of each folder, of all, and by category.
+func (a *app) printEvaluation(r evaluate.Report) {
 	rows := figureRows(r.Folders)
 	if len(rows) > 1 {
 		all := r.Figures
@@ -53,14 +53,14 @@ func (a *app) evaluated(r evaluate.Report) {
 	}
 	columns := func(first string) []column {
 		return []column{
-			col(first, "name"), col("ROWS", "rows"), col("QUESTIONS", "questions"), col("RECALL@5", "r5"), col("RECALL@10", "r10"), col("ANY@10", "any"),
-			col("ALL@10", "all"), col("MRR", "mrr"), col("NDCG@10", "ndcg"), col("P50", "p50"), col("P95", "p95"),
+			textColumn(first, "name"), textColumn("ROWS", "rows"), textColumn("QUESTIONS", "questions"), textColumn("RECALL@5", "r5"), textColumn("RECALL@10", "r10"), textColumn("ANY@10", "any"),
+			textColumn("ALL@10", "all"), textColumn("MRR", "mrr"), textColumn("NDCG@10", "ndcg"), textColumn("P50", "p50"), textColumn("P95", "p95"),
 		}
 	}
-	a.table(rows, columns("FOLDER"))
+	a.printTable(rows, columns("FOLDER"))
 	if len(r.Categories) > 0 {
 		fmt.Fprintln(a.out)
-		a.table(figureRows(r.Categories), columns("CATEGORY"))
+		a.printTable(figureRows(r.Categories), columns("CATEGORY"))
 	}
 }
 

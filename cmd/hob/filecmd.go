@@ -9,9 +9,9 @@ import (
 )
 
 func (a *app) fileCmd() *cobra.Command {
-	trust := a.listing(&cobra.Command{
+	trust := a.addJSONFlag(&cobra.Command{
 		Use: "trust PATH", Short: "Trust a file in a trusted folder", Args: cobra.ExactArgs(1), SuggestFor: []string{"vouch", "allow"},
-		RunE: a.run(func(c *cobra.Command, args []string) error {
+		RunE: a.runCommand(func(c *cobra.Command, args []string) error {
 			path := args[0]
 			if !filepath.IsAbs(path) && !strings.HasPrefix(path, "~") {
 				abs, err := filepath.Abs(path)
@@ -20,13 +20,13 @@ func (a *app) fileCmd() *cobra.Command {
 				}
 				path = abs
 			}
-			return a.with(c.Context(), func(cl *client) error {
+			return a.withClient(c.Context(), func(cl *client) error {
 				var out struct {
 					Path  string `json:"path"`
 					Files int    `json:"files"`
 					Left  bool   `json:"left,omitempty"`
 				}
-				if err := cl.post(c.Context(), "/api/v1/manage/files/trust", map[string]string{"path": path}, &out); err != nil {
+				if err := cl.postJSON(c.Context(), "/api/v1/manage/files/trust", map[string]string{"path": path}, &out); err != nil {
 					return err
 				}
 				if a.asJSON {
@@ -40,5 +40,5 @@ func (a *app) fileCmd() *cobra.Command {
 			})
 		}),
 	})
-	return a.group(&cobra.Command{Use: "file", Short: "Manage trusted files"}, trust)
+	return a.commandGroup(&cobra.Command{Use: "file", Short: "Manage trusted files"}, trust)
 }

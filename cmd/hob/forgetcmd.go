@@ -11,7 +11,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"hob/knowledge"
-	"hob/platform/phrase"
+	"hob/platform/text/textnorm"
 )
 
 // forgetting contains the flags of forget.
@@ -23,9 +23,9 @@ type forgetting struct {
 func (a *app) forgetCmd() *cobra.Command {
 	var f forgetting
 	var dry bool
-	cmd := a.listing(&cobra.Command{
+	cmd := a.addJSONFlag(&cobra.Command{
 		Use: "forget [ID]", Short: "Delete something permanently (cannot be undone)", Args: cobra.MaximumNArgs(1), ValidArgsFunction: a.completeMemory,
-		RunE: a.run(func(c *cobra.Command, args []string) error {
+		RunE: a.runCommand(func(c *cobra.Command, args []string) error {
 			given := 0
 			for _, s := range append([]string{f.query, f.source}, args...) {
 				if s != "" {
@@ -33,13 +33,13 @@ func (a *app) forgetCmd() *cobra.Command {
 				}
 			}
 			if given != 1 {
-				return usage("name what to delete: an ID, --query TEXT or --source FROM")
+				return usageErrorf("name what to delete: an ID, --query TEXT or --source FROM")
 			}
-			return a.with(c.Context(), func(cl *client) error {
+			return a.withClient(c.Context(), func(cl *client) error {
 				if dry {
 					return a.showForget(c.Context(), cl, strings.Join(args, ""), f)
 				}
-				return a.forget(c.Context(), cl, strings.Join(args, ""), f)
+				return a.forgetAndWait(c.Context(), cl, strings.Join(args, ""), f)
 			})
 		}),
 	})
@@ -51,8 +51,8 @@ func (a *app) forgetCmd() *cobra.Command {
 	return cmd
 }
 
-// forget deletes the items and waits until the deletion is complete.
-func (a *app) forget(ctx context.Context, c *client, id string, f forgetting) error {
+// forgetAndWait deletes the items and waits until the deletion is complete.
+func (a *app) forgetAndWait(ctx context.Context, c *client, id string, f forgetting) error {
 	in := map[string]any{}
 	for name, v := range map[string]string{"id": id, "query": f.query, "source": f.source} {
 		if v != "" {
@@ -69,7 +69,7 @@ func (a *app) forget(ctx context.Context, c *client, id string, f forgetting) er
 	if f.yes {
 		given = commandApproval
 	}
-	out, err := a.call(ctx, c, given, "forget", in)
+	out, err := a.callTool(ctx, c, given, "forget", in)
 	if err != nil {
 		return err
 	}
@@ -77,11 +77,11 @@ func (a *app) forget(ctx context.Context, c *client, id string, f forgetting) er
 		Erasure string `json:"erasure"`
 	}
 	if json.Unmarshal(out.Data, &data) != nil || data.Erasure == "" {
-		fmt.Fprintln(a.out, printable(out.Text))
+		fmt.Fprintln(a.out, sanitizePrintable(out.Text))
 		return nil
 	}
-	var done []erased
-	if err := c.get(ctx, "/api/v1/memory/erasures", query("id", data.Erasure), &done); err != nil {
+	var done []erasureResult
+	if err := c.getJSON(ctx, "/api/v1/memory/erasures", queryValues("id", data.Erasure), &done); err != nil {
 		return err
 	}
 	if len(done) != 1 {
@@ -90,12 +90,12 @@ func (a *app) forget(ctx context.Context, c *client, id string, f forgetting) er
 	if a.asJSON {
 		return a.printJSON(done[0])
 	}
-	fmt.Fprintln(a.out, done[0].text(f.keep))
+	fmt.Fprintln(a.out, done[0].resultText(f.keep))
 	return nil
 }
 
-// erased is an erasure as the API shows it.
-type erased struct {
+// erasureResult is an erasure as the API shows it.
+type erasureResult struct {
 	ID       string `json:"id"`
 	State    string `json:"state"`
 	Rows     int    `json:"rows"`
@@ -105,45 +105,45 @@ type erased struct {
 	Trouble  string `json:"trouble,omitempty"`
 }
 
-func (e erased) text(kept bool) string {
+func (e erasureResult) resultText(kept bool) string {
 	if e.State != "done" && e.Trouble != "" {
-		return "Deleted, but some copies remain: " + printable(e.Trouble) + ". Hob retries automatically; check the progress with hob doctor."
+		return "Deleted, but some copies remain: " + sanitizePrintable(e.Trouble) + ". Hob retries automatically; check the progress with hob doctor."
 	}
 	if e.State != "done" {
 		return "Deleted. A running conversation still contains it; Hob removes the last copies when that conversation ends."
 	}
-	text := fmt.Sprintf("Permanently deleted %s and redacted the text in %s.", counted(e.Rows+e.Files, "row or file", "rows and files"), counted(e.Scrubbed, "place", "places"))
+	text := fmt.Sprintf("Permanently deleted %s and redacted the text in %s.", countText(e.Rows+e.Files, "row or file", "rows and files"), countText(e.Scrubbed, "place", "places"))
 	switch {
 	case kept:
 		text += " Older backups still contain it."
 	case e.Backups > 0:
-		text += fmt.Sprintf(" Replaced %s of the database that contained it with a new backup.", counted(e.Backups, "older copy", "older copies"))
+		text += fmt.Sprintf(" Replaced %s of the database that contained it with a new backup.", countText(e.Backups, "older copy", "older copies"))
 	}
 	return text
 }
 
-func counted(n int, one, many string) string {
+func countText(n int, one, many string) string {
 	if n == 1 {
 		return "1 " + one
 	}
 	return fmt.Sprintf("%d %s", n, many)
 }
 
-// going is a plan as the API shows it.
-type going struct {
+// erasurePreview is a plan as the API shows it.
+type erasurePreview struct {
 	Facts []struct {
 		ID   string `json:"id"`
 		Text string `json:"text"`
 	} `json:"facts"`
-	Docs   []goingDoc     `json:"docs"`
+	Docs   []erasedDoc    `json:"docs"`
 	Within map[string]int `json:"within"`
-	Made   []goingDoc     `json:"made"`
+	Made   []erasedDoc    `json:"made"`
 	Turns  int            `json:"turns"`
 	Calls  int            `json:"calls"`
 	Places int            `json:"places"`
 }
 
-type goingDoc struct {
+type erasedDoc struct {
 	Kind  string `json:"kind"`
 	Ref   string `json:"ref"`
 	Title string `json:"title"`
@@ -154,12 +154,12 @@ type goingDoc struct {
 const shownRows = 20
 
 func (a *app) showForget(ctx context.Context, c *client, id string, f forgetting) error {
-	values := query("id", id, "q", f.query, "source", f.source)
+	values := queryValues("id", id, "q", f.query, "source", f.source)
 	if f.query != "" {
 		values.Set("all", "true")
 	}
-	var list []going
-	if err := c.get(ctx, "/api/v1/memory/forget", values, &list); err != nil {
+	var list []erasurePreview
+	if err := c.getJSON(ctx, "/api/v1/memory/forget", values, &list); err != nil {
 		return err
 	}
 	if a.asJSON {
@@ -169,34 +169,34 @@ func (a *app) showForget(ctx context.Context, c *client, id string, f forgetting
 		fmt.Fprintln(a.out, "delete: all browser data, including cookies")
 	}
 	for _, g := range list {
-		fmt.Fprint(a.out, printable(g.text()))
+		fmt.Fprint(a.out, sanitizePrintable(g.previewText()))
 	}
 	return nil
 }
 
-func (g going) text() string {
+func (g erasurePreview) previewText() string {
 	var b strings.Builder
 	for i, f := range g.Facts {
 		if i == shownRows {
 			fmt.Fprintf(&b, "... and %d more facts\n", len(g.Facts)-i)
 			break
 		}
-		fmt.Fprintf(&b, "delete: fact %s: %s\n", f.ID, phrase.Cut(f.Text, 100))
+		fmt.Fprintf(&b, "delete: fact %s: %s\n", f.ID, textnorm.Ellipsize(f.Text, 100))
 	}
-	rows := func(what string, docs []goingDoc) {
+	rows := func(what string, docs []erasedDoc) {
 		for i, d := range docs {
 			if i == shownRows {
 				fmt.Fprintf(&b, "... and %d more\n", len(docs)-i)
 				break
 			}
-			fmt.Fprintf(&b, "%s: %s %s: %s\n", what, d.Kind, d.Ref, phrase.Cut(strings.Join(strings.Fields(d.Title+" "+d.Text), " "), 100))
+			fmt.Fprintf(&b, "%s: %s %s: %s\n", what, d.Kind, d.Ref, textnorm.Ellipsize(strings.Join(strings.Fields(d.Title+" "+d.Text), " "), 100))
 		}
 	}
 	rows("goes", g.Docs)
 	rows("kept unless you name it, but was created with this text in the context", g.Made)
 	for _, kind := range slices.Sorted(maps.Keys(g.Within)) {
-		fmt.Fprintf(&b, "redacted in: %s\n", counted(g.Within[kind], "row of kind "+kind, "rows of kind "+kind))
+		fmt.Fprintf(&b, "redacted in: %s\n", countText(g.Within[kind], "row of kind "+kind, "rows of kind "+kind))
 	}
-	fmt.Fprintf(&b, "A total of %s of the database would be deleted or changed. Nothing was changed.\n", counted(g.Places, "row", "rows"))
+	fmt.Fprintf(&b, "A total of %s of the database would be deleted or changed. Nothing was changed.\n", countText(g.Places, "row", "rows"))
 	return b.String()
 }

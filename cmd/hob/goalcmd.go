@@ -11,50 +11,50 @@ import (
 
 func (a *app) goalCmd() *cobra.Command {
 	var all bool
-	list := a.listing(&cobra.Command{
+	list := a.addJSONFlag(&cobra.Command{
 		Use: "list", Short: "List the goals", Args: cobra.NoArgs,
-		RunE: a.run(func(c *cobra.Command, _ []string) error {
-			q := query()
+		RunE: a.runCommand(func(c *cobra.Command, _ []string) error {
+			q := queryValues()
 			if all {
 				q.Set("all", "1")
 			}
-			return a.list(c.Context(), "/api/v1/goals", q, `No goals. Add one with: hob goal add "when a task is overdue then tell me"`,
-				col("ID", "id"), col("STATUS", "status"), col("PRIORITY", "priority"), col("EVERY", "check_every"), at(a.zone(), "NEXT", "next_review"), col("SOURCE", "source"), col("GOAL", "description"))
+			return a.fetchAndPrintList(c.Context(), "/api/v1/goals", q, `No goals. Add one with: hob goal add "when a task is overdue then tell me"`,
+				textColumn("ID", "id"), textColumn("STATUS", "status"), textColumn("PRIORITY", "priority"), textColumn("EVERY", "check_every"), timeColumn(a.userZone(), "NEXT", "next_review"), textColumn("SOURCE", "source"), textColumn("GOAL", "description"))
 		}),
 	})
 	list.Flags().BoolVarP(&all, "all", "a", false, "include completed and abandoned goals")
-	add := a.listing(&cobra.Command{
+	add := a.addJSONFlag(&cobra.Command{
 		Use: "add GOAL...", Short: "Add a goal", Args: cobra.MinimumNArgs(1),
-		RunE: a.run(func(c *cobra.Command, args []string) error {
+		RunE: a.runCommand(func(c *cobra.Command, args []string) error {
 			in := goalGiven(c)
-			in["description"] = words(args)
-			return a.do(c.Context(), false, "create_goal", in)
+			in["description"] = joinWords(args)
+			return a.runTool(c.Context(), false, "create_goal", in)
 		}),
 	})
 	goalFlags(add)
-	edit := a.listing(&cobra.Command{
+	edit := a.addJSONFlag(&cobra.Command{
 		Use: "edit GOAL...", Short: "Change a goal", Args: cobra.MinimumNArgs(1),
-		RunE: a.run(func(c *cobra.Command, args []string) error {
+		RunE: a.runCommand(func(c *cobra.Command, args []string) error {
 			in := goalGiven(c)
-			for k, v := range given(c, "description") {
+			for k, v := range changedFlags(c, "description") {
 				in[k] = v
 			}
 			if len(in) == 0 {
-				return usage("say what to change: --description, --success, --priority, --every or --next")
+				return usageErrorf("say what to change: --description, --success, --priority, --every or --next")
 			}
-			in["goal"] = words(args)
-			return a.do(c.Context(), false, "update_goal", in)
+			in["goal"] = joinWords(args)
+			return a.runTool(c.Context(), false, "update_goal", in)
 		}),
 	})
 	goalFlags(edit)
 	edit.Flags().String("description", "", "new description of the goal")
-	show := a.listing(&cobra.Command{
+	show := a.addJSONFlag(&cobra.Command{
 		Use: "show ID", Short: "Show a goal and its history", Args: cobra.ExactArgs(1),
-		RunE: a.run(func(c *cobra.Command, args []string) error { return a.showGoal(c.Context(), args[0]) }),
+		RunE: a.runCommand(func(c *cobra.Command, args []string) error { return a.showGoal(c.Context(), args[0]) }),
 	})
-	return a.group(&cobra.Command{Use: "goal", Short: "Manage goals", SuggestFor: []string{"goals", "objective"}}, list, add, show, edit,
+	return a.commandGroup(&cobra.Command{Use: "goal", Short: "Manage goals", SuggestFor: []string{"goals", "objective"}}, list, add, show, edit,
 		a.onOne("pause GOAL...", "Pause a goal", "pause_goal", "goal"),
-		a.resume("resume GOAL...", "Resume a paused or finished goal", "pause_goal", "goal"),
+		a.resumeCommand("resume GOAL...", "Resume a paused or finished goal", "pause_goal", "goal"),
 		a.onOne("done GOAL...", "Mark a goal as reached", "complete_goal", "goal"),
 		a.onOne("remove GOAL...", "Remove a goal (undo restores it)", "delete_goal", "goal"))
 }
@@ -68,7 +68,7 @@ func goalFlags(c *cobra.Command) {
 
 // goalGiven are the flags of a goal as the arguments of its tools.
 func goalGiven(c *cobra.Command) map[string]any {
-	in := given(c, "success", "every", "next")
+	in := changedFlags(c, "success", "every", "next")
 	if n, err := c.Flags().GetInt("priority"); err == nil && c.Flags().Changed("priority") {
 		in["priority"] = n
 	}
@@ -81,8 +81,8 @@ func goalGiven(c *cobra.Command) map[string]any {
 	return in
 }
 
-// goalShown is a goal with its history.
-type goalShown struct {
+// goalDetails is a goal with its history.
+type goalDetails struct {
 	ID          string `json:"id"`
 	Description string `json:"description"`
 	Success     string `json:"success"`
@@ -102,16 +102,16 @@ type goalShown struct {
 
 func (a *app) showGoal(ctx context.Context, id string) error {
 	q := url.Values{"id": {id}, "limit": {"20"}}
-	return a.with(ctx, func(c *client) error {
+	return a.withClient(ctx, func(c *client) error {
 		var rows []map[string]any
 		if a.asJSON {
-			if err := c.get(ctx, "/api/v1/goals", q, &rows); err != nil {
+			if err := c.getJSON(ctx, "/api/v1/goals", q, &rows); err != nil {
 				return err
 			}
 			return a.printJSON(rows)
 		}
-		var list []goalShown
-		if err := c.get(ctx, "/api/v1/goals", q, &list); err != nil {
+		var list []goalDetails
+		if err := c.getJSON(ctx, "/api/v1/goals", q, &list); err != nil {
 			return err
 		}
 		for _, g := range list {
@@ -121,7 +121,7 @@ func (a *app) showGoal(ctx context.Context, id string) error {
 	})
 }
 
-func (a *app) printGoal(g goalShown) {
+func (a *app) printGoal(g goalDetails) {
 	fmt.Fprintln(a.out, g.Description)
 	for _, l := range [][2]string{
 		{"id", g.ID},
@@ -129,7 +129,7 @@ func (a *app) printGoal(g goalShown) {
 		{"reached when", g.Success},
 		{"priority", fmt.Sprint(g.Priority)},
 		{"reviewed every", g.CheckEvery},
-		{"next review", localTime(a.zone(), g.NextReview)},
+		{"next review", localTime(a.userZone(), g.NextReview)},
 		{"came through", g.Source},
 		{"words of", g.Provenance},
 		{"reports to", g.Report},
@@ -142,7 +142,7 @@ func (a *app) printGoal(g goalShown) {
 		fmt.Fprintf(a.out, "  %-16s %d review(s)\n", "unchanged for:", g.Quiet)
 	}
 	for _, r := range g.Reviews {
-		fmt.Fprintf(a.out, "%s  %s: %s", localTime(a.zone(), r.At), r.Phase, r.Decision)
+		fmt.Fprintf(a.out, "%s  %s: %s", localTime(a.userZone(), r.At), r.Phase, r.Decision)
 		if r.By != "" {
 			fmt.Fprintf(a.out, " by %s, %.0f %% sure", r.By, 100*r.Confidence)
 		}

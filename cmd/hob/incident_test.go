@@ -11,7 +11,7 @@ import (
 	"sync"
 	"testing"
 
-	"hob/platform/system"
+	"hob/platform/host/system"
 )
 
 // CVE-2026-22174: the gateway's token went to whatever listened on a port of this

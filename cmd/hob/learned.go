@@ -18,63 +18,63 @@ const (
 // lessonsCmd shows and changes what Hob learned.
 func (a *app) lessonsCmd() *cobra.Command {
 	var all bool
-	list := a.listing(&cobra.Command{
+	list := a.addJSONFlag(&cobra.Command{
 		Use: "list", Short: "List the lessons", Args: cobra.NoArgs,
-		RunE: a.run(func(c *cobra.Command, _ []string) error {
+		RunE: a.runCommand(func(c *cobra.Command, _ []string) error {
 			q := url.Values{}
 			if all {
 				q.Set("all", "1")
 			}
-			return a.list(c.Context(), lessonsPath, q, "No lessons yet.",
-				col("ID", "id"), col("STATE", "state"), col("SURE", "confidence"), col("USED", "uses"), at(a.zone(), "LAST", "seen_at"), col("LESSON", "text"))
+			return a.fetchAndPrintList(c.Context(), lessonsPath, q, "No lessons yet.",
+				textColumn("ID", "id"), textColumn("STATE", "state"), textColumn("SURE", "confidence"), textColumn("USED", "uses"), timeColumn(a.userZone(), "LAST", "seen_at"), textColumn("LESSON", "text"))
 		}),
 	})
 	list.Flags().BoolVarP(&all, "all", "a", false, "include retired and archived lessons")
-	show := a.listing(&cobra.Command{
+	show := a.addJSONFlag(&cobra.Command{
 		Use: "show ID", Short: "Show the source of a lesson", Args: cobra.ExactArgs(1),
-		RunE: a.run(func(c *cobra.Command, args []string) error { return a.showLesson(c, args[0]) }),
+		RunE: a.runCommand(func(c *cobra.Command, args []string) error { return a.showLesson(c, args[0]) }),
 	})
-	edit := a.listing(&cobra.Command{
+	edit := a.addJSONFlag(&cobra.Command{
 		Use: "edit ID TEXT...", Short: "Reword a lesson, or reactivate a retired one", Args: cobra.MinimumNArgs(2),
-		RunE: a.run(func(c *cobra.Command, args []string) error {
-			return a.change(c, lessonsPath, args[0], map[string]any{"text": words(args[1:])}, "Changed.")
+		RunE: a.runCommand(func(c *cobra.Command, args []string) error {
+			return a.applyChange(c, lessonsPath, args[0], map[string]any{"text": joinWords(args[1:])}, "Changed.")
 		}),
 	})
-	retire := a.listing(&cobra.Command{
+	retire := a.addJSONFlag(&cobra.Command{
 		Use: "retire ID", Short: "Stop using a lesson", Args: cobra.ExactArgs(1),
-		RunE: a.run(func(c *cobra.Command, args []string) error {
-			return a.change(c, lessonsPath, args[0], map[string]any{"retire": true}, "Retired. Reactivate it with hob memory lessons edit.")
+		RunE: a.runCommand(func(c *cobra.Command, args []string) error {
+			return a.applyChange(c, lessonsPath, args[0], map[string]any{"retire": true}, "Retired. Reactivate it with hob memory lessons edit.")
 		}),
 	})
-	remove := a.listing(&cobra.Command{
+	remove := a.addJSONFlag(&cobra.Command{
 		Use: "delete ID", Short: "Delete a lesson permanently", Args: cobra.ExactArgs(1),
-		RunE: a.run(func(c *cobra.Command, args []string) error {
-			return a.change(c, lessonsPath, args[0], map[string]any{"delete": true}, "Deleted.")
+		RunE: a.runCommand(func(c *cobra.Command, args []string) error {
+			return a.applyChange(c, lessonsPath, args[0], map[string]any{"delete": true}, "Deleted.")
 		}),
 	})
-	return a.group(&cobra.Command{Use: "lessons", Short: "Manage lessons from mistakes and corrections", Aliases: []string{"lesson"}}, list, show, edit, retire, remove)
+	return a.commandGroup(&cobra.Command{Use: "lessons", Short: "Manage lessons from mistakes and corrections", Aliases: []string{"lesson"}}, list, show, edit, retire, remove)
 }
 
 func (a *app) showLesson(c *cobra.Command, id string) error {
-	return a.with(c.Context(), func(cl *client) error {
+	return a.withClient(c.Context(), func(cl *client) error {
 		var rows []row
-		if err := cl.get(c.Context(), lessonsPath, url.Values{"all": {"1"}}, &rows); err != nil {
+		if err := cl.getJSON(c.Context(), lessonsPath, url.Values{"all": {"1"}}, &rows); err != nil {
 			return err
 		}
 		for _, r := range rows {
-			if r.text("id") != id {
+			if r.textField("id") != id {
 				continue
 			}
 			if a.asJSON {
 				return a.printJSON(r)
 			}
-			fmt.Fprintf(a.out, "%s\n\n", printable(r.text("text")))
+			fmt.Fprintf(a.out, "%s\n\n", sanitizePrintable(r.textField("text")))
 			for _, f := range []column{
-				col("state", "state"), col("sure", "confidence"), col("seen", "evidence"), col("used", "uses"), col("made of", "provenance"), col("session", "session"),
-				col("event", "event"), at(a.zone(), "since", "created_at"), at(a.zone(), "last", "seen_at"), at(a.zone(), "retired", "retired_at"), col("retired by", "retired_by"),
+				textColumn("state", "state"), textColumn("sure", "confidence"), textColumn("seen", "evidence"), textColumn("used", "uses"), textColumn("made of", "provenance"), textColumn("session", "session"),
+				textColumn("event", "event"), timeColumn(a.userZone(), "since", "created_at"), timeColumn(a.userZone(), "last", "seen_at"), timeColumn(a.userZone(), "retired", "retired_at"), textColumn("retired by", "retired_by"),
 			} {
 				if v := f.cell(r); v != "" {
-					fmt.Fprintf(a.out, "%-11s %s\n", f.title, printable(v))
+					fmt.Fprintf(a.out, "%-11s %s\n", f.title, sanitizePrintable(v))
 				}
 			}
 			return nil
@@ -86,43 +86,43 @@ func (a *app) showLesson(c *cobra.Command, id string) error {
 // userCmd shows and changes what Hob knows about its owner.
 func (a *app) userCmd() *cobra.Command {
 	show := func(c *cobra.Command, _ []string) error {
-		return a.list(c.Context(), userPath, nil, "Hob knows nothing about you yet.",
-			col("ID", "id"), col("WHAT", "what"), col("FROM", "said_by"), at(a.zone(), "WHEN", "at"), col("MESSAGES", "messages"), col("IS", "text"))
+		return a.fetchAndPrintList(c.Context(), userPath, nil, "Hob knows nothing about you yet.",
+			textColumn("ID", "id"), textColumn("WHAT", "what"), textColumn("FROM", "said_by"), timeColumn(a.userZone(), "WHEN", "at"), textColumn("MESSAGES", "messages"), textColumn("IS", "text"))
 	}
-	list := a.listing(&cobra.Command{Use: "list", Short: "List what Hob knows about you", Args: cobra.NoArgs, RunE: a.run(show)})
-	replace := a.listing(&cobra.Command{
+	list := a.addJSONFlag(&cobra.Command{Use: "list", Short: "List what Hob knows about you", Args: cobra.NoArgs, RunE: a.runCommand(show)})
+	replace := a.addJSONFlag(&cobra.Command{
 		Use: "replace ID TEXT...", Short: "Reword a preference", Args: cobra.MinimumNArgs(2),
-		RunE: a.run(func(c *cobra.Command, args []string) error {
-			return a.change(c, userPath, args[0], map[string]any{"text": words(args[1:])}, "Changed.")
+		RunE: a.runCommand(func(c *cobra.Command, args []string) error {
+			return a.applyChange(c, userPath, args[0], map[string]any{"text": joinWords(args[1:])}, "Changed.")
 		}),
 	})
-	remove := a.listing(&cobra.Command{
+	remove := a.addJSONFlag(&cobra.Command{
 		Use: "delete ID", Short: "Delete an entry that Hob has about you", Args: cobra.ExactArgs(1),
-		RunE: a.run(func(c *cobra.Command, args []string) error {
-			return a.change(c, userPath, args[0], map[string]any{"delete": true}, "Deleted.")
+		RunE: a.runCommand(func(c *cobra.Command, args []string) error {
+			return a.applyChange(c, userPath, args[0], map[string]any{"delete": true}, "Deleted.")
 		}),
 	})
-	user := a.group(&cobra.Command{Use: "user", Short: "Manage what Hob knows about you"}, list, replace, remove)
+	user := a.commandGroup(&cobra.Command{Use: "user", Short: "Manage what Hob knows about you"}, list, replace, remove)
 	unknown := user.RunE
-	a.listing(user)
+	a.addJSONFlag(user)
 	user.RunE = func(c *cobra.Command, args []string) error {
 		if len(args) == 0 {
-			return a.run(show)(c, args)
+			return a.runCommand(show)(c, args)
 		}
 		return unknown(c, args)
 	}
 	return user
 }
 
-// change applies a change to one entry and prints the result.
-func (a *app) change(c *cobra.Command, path, id string, in map[string]any, said string) error {
-	return a.with(c.Context(), func(cl *client) error {
-		req, err := cl.request(c.Context(), http.MethodPost, path+"/"+pathPart(strings.TrimSpace(id)), nil, in)
+// applyChange applies a change to one entry and prints the result.
+func (a *app) applyChange(c *cobra.Command, path, id string, in map[string]any, said string) error {
+	return a.withClient(c.Context(), func(cl *client) error {
+		req, err := cl.newRequest(c.Context(), http.MethodPost, path+"/"+pathPart(strings.TrimSpace(id)), nil, in)
 		if err != nil {
 			return err
 		}
 		var out json.RawMessage
-		if err := cl.send(c.Context(), req, &out); err != nil {
+		if err := cl.sendRequest(c.Context(), req, &out); err != nil {
 			return err
 		}
 		if a.asJSON {

@@ -16,8 +16,8 @@ import (
 	"syscall"
 
 	"hob/cmd/hob/internal/daemon"
-	"hob/platform/command"
-	"hob/platform/document"
+	"hob/platform/host/command"
+	"hob/platform/text/document"
 )
 
 // version is set by the linker: -X main.version=v1.2.3.
@@ -31,11 +31,11 @@ var version string
 var releaseURL, releaseKey string
 
 func main() {
-	os.Exit(run())
+	os.Exit(runMain())
 }
 
-// run is main with deferred calls that are honoured.
-func run() int {
+// runMain is main with deferred calls that are honoured.
+func runMain() int {
 	if len(os.Args) == 2 && os.Args[1] == command.Helper { // before anything else, since it is started for each command
 		return command.Serve(os.Stdin, os.Stdout, os.Stderr)
 	}
@@ -49,9 +49,9 @@ func run() int {
 	out := newOutput(os.Stdout, os.Args[1:], func() bool { return a.asJSON })
 	a.out, a.err = out, newOutput(os.Stderr, os.Args[1:], func() bool { return a.asJSON })
 	code := a.main(ctx, os.Args[1:])
-	if err := out.failed(); err != nil && code == exitOK {
+	if err := out.firstError(); err != nil && code == exitOK {
 		code = exitFailed
-		a.explain(fmt.Errorf("the output is incomplete: %w; write it to another location", err), code, "hob")
+		a.printError(fmt.Errorf("the output is incomplete: %w; write it to another location", err), code, "hob")
 	}
 	return code
 }

@@ -16,7 +16,7 @@ import (
 func (a *app) manCmd() *cobra.Command {
 	return &cobra.Command{
 		Use: "man FOLDER", Short: "Write the manual pages into a folder", Args: cobra.ExactArgs(1), Hidden: true,
-		RunE: a.run(func(c *cobra.Command, args []string) error {
+		RunE: a.runCommand(func(c *cobra.Command, args []string) error {
 			if err := os.MkdirAll(args[0], 0o755); err != nil { //nolint:gosec // everybody reads manuals
 				return err
 			}
@@ -31,7 +31,7 @@ func writeManuals(c *cobra.Command, dir string) error {
 	}
 	var b bytes.Buffer
 	z := gzip.NewWriter(&b) // without a time: the same text makes the same file
-	if _, err := z.Write([]byte(manual(c))); err != nil {
+	if _, err := z.Write([]byte(manPage(c))); err != nil {
 		return err
 	}
 	if err := z.Close(); err != nil {
@@ -50,32 +50,32 @@ func writeManuals(c *cobra.Command, dir string) error {
 
 func pageName(c *cobra.Command) string { return strings.ReplaceAll(c.CommandPath(), " ", "-") }
 
-// manual is a command's page in the language of man(7).
-func manual(c *cobra.Command) string {
+// manPage is a command's page in the language of man(7).
+func manPage(c *cobra.Command) string {
 	var b strings.Builder
 	name := pageName(c)
-	fmt.Fprintf(&b, ".TH %s 1 \"\" Hob \"Hob's manual\"\n.SH NAME\n%s \\- %s\n", strings.ToUpper(roff(name)), roff(name), roff(c.Short))
-	fmt.Fprintf(&b, ".SH SYNOPSIS\n.B %s\n", roff(c.UseLine()))
+	fmt.Fprintf(&b, ".TH %s 1 \"\" Hob \"Hob's manual\"\n.SH NAME\n%s \\- %s\n", strings.ToUpper(escapeRoff(name)), escapeRoff(name), escapeRoff(c.Short))
+	fmt.Fprintf(&b, ".SH SYNOPSIS\n.B %s\n", escapeRoff(c.UseLine()))
 	if c.Long != "" {
-		b.WriteString(".SH DESCRIPTION\n.nf\n" + roff(c.Long) + "\n.fi\n")
+		b.WriteString(".SH DESCRIPTION\n.nf\n" + escapeRoff(c.Long) + "\n.fi\n")
 	}
 	flags := func(title string, set *pflag.FlagSet) {
 		if !set.HasAvailableFlags() {
 			return
 		}
-		b.WriteString(".SH " + title + "\n.nf\n" + roff(strings.TrimRight(set.FlagUsages(), "\n")) + "\n.fi\n")
+		b.WriteString(".SH " + title + "\n.nf\n" + escapeRoff(strings.TrimRight(set.FlagUsages(), "\n")) + "\n.fi\n")
 	}
 	flags("OPTIONS", c.LocalFlags())
 	if c.Example != "" {
-		b.WriteString(".SH EXAMPLES\n.nf\n" + roff(c.Example) + "\n.fi\n")
+		b.WriteString(".SH EXAMPLES\n.nf\n" + escapeRoff(c.Example) + "\n.fi\n")
 	}
 	var see []string
 	if c.HasParent() {
-		see = append(see, ".BR "+roff(pageName(c.Parent()))+" (1)")
+		see = append(see, ".BR "+escapeRoff(pageName(c.Parent()))+" (1)")
 	}
 	for _, sub := range c.Commands() {
 		if !sub.Hidden {
-			see = append(see, ".BR "+roff(pageName(sub))+" (1)")
+			see = append(see, ".BR "+escapeRoff(pageName(sub))+" (1)")
 		}
 	}
 	if len(see) > 0 {
@@ -84,9 +84,9 @@ func manual(c *cobra.Command) string {
 	return b.String()
 }
 
-// roff escapes a text: backslashes, hyphens that are typed, and what would be a
+// escapeRoff escapes a text: backslashes, hyphens that are typed, and what would be a
 // request at the beginning of a line.
-func roff(s string) string {
+func escapeRoff(s string) string {
 	s = strings.NewReplacer(`\`, `\e`, "-", `\-`).Replace(s)
 	lines := strings.Split(s, "\n")
 	for i, l := range lines {

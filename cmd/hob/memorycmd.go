@@ -10,7 +10,7 @@ import (
 const memoryPath = "/api/v1/memory"
 
 func (a *app) memoryCmd() *cobra.Command {
-	return a.group(
+	return a.commandGroup(
 		&cobra.Command{Use: "memory", Short: "Manage Hob's memory", SuggestFor: []string{"remember", "fact", "facts", "knowledge"}},
 		a.memoryListCmd(), a.memorySearchCmd(), a.memoryShowCmd(), a.memoryWhyCmd(), a.memoryAddCmd(), a.memoryLinkCmd(), a.memoryGraphCmd(), a.forgetCmd(),
 		a.memoryExportCmd(), a.memoryImportCmd(), a.memoryDocumentsCmd(), a.memoryStatsCmd(), a.memoryReindexCmd(), a.lessonsCmd(), a.userCmd(),
@@ -18,16 +18,16 @@ func (a *app) memoryCmd() *cobra.Command {
 }
 
 func (a *app) memoryListCmd() *cobra.Command {
-	list := a.listing(&cobra.Command{
+	list := a.addJSONFlag(&cobra.Command{
 		Use: "list", Short: "List facts, newest first", Args: cobra.NoArgs,
-		RunE: a.run(func(c *cobra.Command, _ []string) error {
-			q := query()
+		RunE: a.runCommand(func(c *cobra.Command, _ []string) error {
+			q := queryValues()
 			if all, _ := c.Flags().GetBool("all"); all {
 				q.Set("all", "1")
 			}
 			a.setGiven(c, q, "limit")
-			return a.list(c.Context(), memoryPath, q, "The memory is empty. Add a fact with: hob memory add TEXT",
-				col("ID", "id"), at(a.zone(), "SINCE", "created_at"), from("FROM"), col("REALM", "realm"), fact("FACT"))
+			return a.fetchAndPrintList(c.Context(), memoryPath, q, "The memory is empty. Add a fact with: hob memory add TEXT",
+				textColumn("ID", "id"), timeColumn(a.userZone(), "SINCE", "created_at"), originColumn("FROM"), textColumn("REALM", "realm"), factColumn("FACT"))
 		}),
 	})
 	list.Flags().BoolP("all", "a", false, "include facts that were corrected")
@@ -36,12 +36,12 @@ func (a *app) memoryListCmd() *cobra.Command {
 }
 
 func (a *app) memorySearchCmd() *cobra.Command {
-	c := a.listing(&cobra.Command{
+	c := a.addJSONFlag(&cobra.Command{
 		Use: "search TEXT...", Short: "Search the memory", Args: cobra.MinimumNArgs(1),
-		RunE: a.run(func(c *cobra.Command, args []string) error {
-			q := a.memoryQuery(c, words(args))
-			return a.list(c.Context(), memoryPath, q, "Nothing matches.",
-				col("ID", "id"), col("KIND", "kind"), at(a.zone(), "AT", "at"), from("FROM"), excerpt("TEXT"))
+		RunE: a.runCommand(func(c *cobra.Command, args []string) error {
+			q := a.memoryQuery(c, joinWords(args))
+			return a.fetchAndPrintList(c.Context(), memoryPath, q, "Nothing matches.",
+				textColumn("ID", "id"), textColumn("KIND", "kind"), timeColumn(a.userZone(), "AT", "at"), originColumn("FROM"), excerptColumn("TEXT"))
 		}),
 	})
 	memoryFlags(c)
@@ -62,7 +62,7 @@ func memoryFlags(c *cobra.Command) {
 }
 
 func (a *app) memoryQuery(c *cobra.Command, text string) url.Values {
-	q := query("q", text)
+	q := queryValues("q", text)
 	a.setGiven(c, q, "speaker", "since", "until", "limit")
 	if kinds, _ := c.Flags().GetStringSlice("kind"); len(kinds) > 0 {
 		q.Set("kind", strings.Join(kinds, ","))
@@ -86,24 +86,24 @@ func (a *app) setGiven(c *cobra.Command, q url.Values, names ...string) {
 }
 
 func (a *app) memoryAddCmd() *cobra.Command {
-	return a.listing(&cobra.Command{
+	return a.addJSONFlag(&cobra.Command{
 		Use: "add TEXT...", Short: "Remember a fact", Args: cobra.MinimumNArgs(1),
-		RunE: a.run(func(c *cobra.Command, args []string) error {
-			return a.do(c.Context(), false, "remember", map[string]any{"text": words(args)})
+		RunE: a.runCommand(func(c *cobra.Command, args []string) error {
+			return a.runTool(c.Context(), false, "remember", map[string]any{"text": joinWords(args)})
 		}),
 	})
 }
 
 func (a *app) memoryLinkCmd() *cobra.Command {
-	c := a.listing(&cobra.Command{
+	c := a.addJSONFlag(&cobra.Command{
 		Use: "link FROM RELATION TO", Short: "Relate two people or things", Args: cobra.ExactArgs(3), ValidArgsFunction: a.completeMemory,
-		RunE: a.run(func(c *cobra.Command, args []string) error {
-			in := given(c, "from-kind", "to-kind")
+		RunE: a.runCommand(func(c *cobra.Command, args []string) error {
+			in := changedFlags(c, "from-kind", "to-kind")
 			out := map[string]any{"from": args[0], "relation": args[1], "to": args[2]}
 			for k, v := range in {
 				out[strings.ReplaceAll(k, "-", "_")] = v
 			}
-			return a.do(c.Context(), false, "link_entities", out)
+			return a.runTool(c.Context(), false, "link_entities", out)
 		}),
 	})
 	c.Flags().String("from-kind", "", "kind of FROM: person, organisation, place, event or thing")
@@ -114,16 +114,16 @@ func (a *app) memoryLinkCmd() *cobra.Command {
 // completeMemory completes ids of facts and names of entities.
 func (a *app) completeMemory(c *cobra.Command, _ []string, _ string) ([]string, cobra.ShellCompDirective) {
 	var out []string
-	err := a.with(c.Context(), func(cl *client) error {
+	err := a.withClient(c.Context(), func(cl *client) error {
 		var facts []row
-		if err := cl.get(c.Context(), memoryPath, query("limit", "200"), &facts); err != nil {
+		if err := cl.getJSON(c.Context(), memoryPath, queryValues("limit", "200"), &facts); err != nil {
 			return err
 		}
 		for _, r := range facts {
-			out = append(out, r.text("id")+"\t"+clip(oneLine(r.text("text")), 60))
+			out = append(out, r.textField("id")+"\t"+clipLine(oneLine(r.textField("text")), 60))
 		}
 		var g graphData
-		if err := cl.get(c.Context(), memoryPath+"/graph", query("limit", "200"), &g); err != nil {
+		if err := cl.getJSON(c.Context(), memoryPath+"/graph", queryValues("limit", "200"), &g); err != nil {
 			return err
 		}
 		for _, e := range g.Entities {
@@ -137,16 +137,16 @@ func (a *app) completeMemory(c *cobra.Command, _ []string, _ string) ([]string, 
 	return out, cobra.ShellCompDirectiveNoFileComp
 }
 
-// from shows whose word a row is: the owner's own needs no mark.
-func from(title string) column {
+// originColumn shows whose word a row is: the owner's own needs no mark.
+func originColumn(title string) column {
 	return column{title, func(r row) string {
-		switch p := r.text("provenance"); p {
+		switch p := r.textField("provenance"); p {
 		case "owner", "":
-			return r.text("speaker")
+			return r.textField("speaker")
 		case "outside":
 			return "outside"
 		default:
-			if s := r.text("speaker"); s != "" {
+			if s := r.textField("speaker"); s != "" {
 				return s
 			}
 			return p
@@ -154,26 +154,26 @@ func from(title string) column {
 	}}
 }
 
-// fact shows a fact, and whether it is still so.
-func fact(title string) column {
+// factColumn shows a fact, and whether it is still so.
+func factColumn(title string) column {
 	return column{title, func(r row) string {
-		if r.text("retired_at") != "" {
-			return "(corrected) " + r.text("text")
+		if r.textField("retired_at") != "" {
+			return "(corrected) " + r.textField("text")
 		}
-		return r.text("text")
+		return r.textField("text")
 	}}
 }
 
-// excerpt returns a column with a short text of a row.
-func excerpt(title string) column {
+// excerptColumn returns a column with a short text of a row.
+func excerptColumn(title string) column {
 	return column{title, func(r row) string {
-		s := r.text("text")
-		if t := r.text("title"); t != "" && !strings.HasPrefix(s, t) {
+		s := r.textField("text")
+		if t := r.textField("title"); t != "" && !strings.HasPrefix(s, t) {
 			s = t + ": " + s
 		}
 		if r["past"] == true {
 			s = "(before) " + s
 		}
-		return clip(oneLine(s), 400)
+		return clipLine(oneLine(s), 400)
 	}}
 }

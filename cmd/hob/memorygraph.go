@@ -9,7 +9,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"hob/cmd/hob/internal/picture"
+	"hob/cmd/hob/internal/graphdraw"
 )
 
 // graphData is the answer of /api/v1/memory/graph.
@@ -40,8 +40,8 @@ type relation struct {
 	Over     bool   `json:"over"` // it held once
 }
 
-// line describes a relation from the view of one of its ends.
-func (r relation) line(of string) string {
+// relationLine describes a relation from the view of one of its ends.
+func (r relation) relationLine(of string) string {
 	line := "← " + oneLine(r.Name) + " " + oneLine(r.FromName)
 	if r.From == of {
 		line = oneLine(r.Name) + " → " + oneLine(r.ToName)
@@ -55,20 +55,20 @@ func (r relation) line(of string) string {
 func (a *app) memoryGraphCmd() *cobra.Command {
 	var dot bool
 	var svg string
-	c := a.listing(&cobra.Command{
+	c := a.addJSONFlag(&cobra.Command{
 		Use: "graph [NAME...]", Short: "Draw people and things and their relations", ValidArgsFunction: a.completeMemory,
-		RunE: a.run(func(c *cobra.Command, args []string) error {
+		RunE: a.runCommand(func(c *cobra.Command, args []string) error {
 			if dot && svg != "" {
-				return usage("choose one of --dot and --svg")
+				return usageErrorf("choose one of --dot and --svg")
 			}
-			q := query("q", words(args))
+			q := queryValues("q", joinWords(args))
 			a.setGiven(c, q, "limit")
-			return a.with(c.Context(), func(cl *client) error {
+			return a.withClient(c.Context(), func(cl *client) error {
 				var g graphData
-				if err := cl.get(c.Context(), memoryPath+"/graph", q, &g); err != nil {
+				if err := cl.getJSON(c.Context(), memoryPath+"/graph", q, &g); err != nil {
 					return err
 				}
-				return a.draw(c.Context(), g, dot, svg)
+				return a.drawGraph(c.Context(), g, dot, svg)
 			})
 		}),
 	})
@@ -79,16 +79,16 @@ func (a *app) memoryGraphCmd() *cobra.Command {
 	return c
 }
 
-func (a *app) draw(ctx context.Context, g graphData, dot bool, svg string) error {
+func (a *app) drawGraph(ctx context.Context, g graphData, dot bool, svg string) error {
 	if a.asJSON {
 		return a.printJSON(g)
 	}
-	p := picture.Graph{}
+	p := graphdraw.Graph{}
 	for _, e := range g.Entities {
-		p.Nodes = append(p.Nodes, picture.Node{ID: e.ID, Name: e.Name, Kind: e.Kind})
+		p.Nodes = append(p.Nodes, graphdraw.Node{ID: e.ID, Name: e.Name, Kind: e.Kind})
 	}
 	for _, r := range g.Relations { // several facts may say the same
-		if e := (picture.Edge{From: r.From, Label: r.Name, To: r.To}); !slices.Contains(p.Edges, e) {
+		if e := (graphdraw.Edge{From: r.From, Label: r.Name, To: r.To}); !slices.Contains(p.Edges, e) {
 			p.Edges = append(p.Edges, e)
 		}
 	}
@@ -106,14 +106,14 @@ func (a *app) draw(ctx context.Context, g graphData, dot bool, svg string) error
 		if err := newFile(svg, []byte(p.SVG())); err != nil {
 			return err
 		}
-		fmt.Fprintf(a.out, "Drew %d people and things and %d relations to %s\n", len(p.Nodes), len(p.Edges), printable(svg))
+		fmt.Fprintf(a.out, "Drew %d people and things and %d relations to %s\n", len(p.Nodes), len(p.Edges), sanitizePrintable(svg))
 		return ctx.Err()
 	}
-	fmt.Fprint(a.out, p.Tree(g.Root, func(n picture.Node, text string) string {
+	fmt.Fprint(a.out, p.Tree(g.Root, func(n graphdraw.Node, text string) string {
 		if n.Kind == "person" {
-			return a.paint(a.out, green, text)
+			return a.colorize(a.out, green, text)
 		}
-		return a.paint(a.out, bold, text)
+		return a.colorize(a.out, bold, text)
 	}))
 	return nil
 }

@@ -17,7 +17,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"hob/platform/system"
+	"hob/platform/host/system"
 )
 
 func (a *app) memoryExportCmd() *cobra.Command {
@@ -25,7 +25,7 @@ func (a *app) memoryExportCmd() *cobra.Command {
 	var conversations, force bool
 	c := &cobra.Command{
 		Use: "export [FILE]", Short: "Export the memory to a file", Args: cobra.MaximumNArgs(1),
-		RunE: a.run(func(c *cobra.Command, args []string) error {
+		RunE: a.runCommand(func(c *cobra.Command, args []string) error {
 			to := "-"
 			if len(args) == 1 {
 				to = args[0]
@@ -36,13 +36,13 @@ func (a *app) memoryExportCmd() *cobra.Command {
 					format = "markdown"
 				}
 			}
-			q := query("format", format)
+			q := queryValues("format", format)
 			if conversations {
 				q.Set("conversations", "1")
 			}
-			return a.with(c.Context(), func(cl *client) error {
+			return a.withClient(c.Context(), func(cl *client) error {
 				if to == "-" {
-					return cl.copy(c.Context(), memoryPath+"/export", q, a.out)
+					return cl.copyResponse(c.Context(), memoryPath+"/export", q, a.out)
 				}
 				return a.exportTo(c.Context(), cl, to, q, force)
 			})
@@ -61,7 +61,7 @@ func (a *app) exportTo(ctx context.Context, cl *client, to string, q map[string]
 	if fi, err := os.Stat(to); err == nil {
 		if fi.IsDir() {
 			ext := map[string]string{"markdown": ".md", "jsonl": ".jsonl"}[q["format"][0]]
-			to = filepath.Join(to, "hob-memory-"+time.Now().In(a.zone()).Format("2006-01-02")+ext)
+			to = filepath.Join(to, "hob-memory-"+time.Now().In(a.userZone()).Format("2006-01-02")+ext)
 		}
 		if _, err := os.Stat(to); err == nil && !force {
 			return &failure{code: exitFailed, cause: to + " exists already", remedy: "choose another name, or use --force"}
@@ -73,7 +73,7 @@ func (a *app) exportTo(ctx context.Context, cl *client, to string, q map[string]
 	}
 	defer os.Remove(f.Name()) //nolint:errcheck // it has its name by then, or is of no use
 	w := bufio.NewWriter(f)
-	err = cl.copy(ctx, memoryPath+"/export", q, w)
+	err = cl.copyResponse(ctx, memoryPath+"/export", q, w)
 	if err = errors.Join(err, w.Flush(), f.Sync(), f.Close()); err != nil {
 		return err
 	}
@@ -82,7 +82,7 @@ func (a *app) exportTo(ctx context.Context, cl *client, to string, q map[string]
 	}
 	fi, err := os.Stat(to)
 	if err == nil {
-		fmt.Fprintf(a.err, "Wrote %s (%s). The file is not encrypted: everyone who can read it can read your memory.\n", printable(to), bytesText(fi.Size()))
+		fmt.Fprintf(a.err, "Wrote %s (%s). The file is not encrypted: everyone who can read it can read your memory.\n", sanitizePrintable(to), bytesText(fi.Size()))
 	}
 	return err
 }
@@ -96,19 +96,19 @@ func (a *app) memoryImportCmd() *cobra.Command {
 		DryRun bool   `json:"dry_run"`
 	}
 	var format string
-	c := a.listing(&cobra.Command{
+	c := a.addJSONFlag(&cobra.Command{
 		Use: "import FILE|FOLDER|-", Short: "Import an export, contacts, notes or a document", Args: cobra.ExactArgs(1),
-		RunE: a.run(func(c *cobra.Command, args []string) (err error) {
+		RunE: a.runCommand(func(c *cobra.Command, args []string) (err error) {
 			ext, ok := importEndings()[format]
 			if !ok {
 				in.Format = format
 			}
 			if format != "" && !slices.Contains(importFormats(), format) {
-				return &failure{code: exitUsage, cause: "unknown format " + printable(format), remedy: "use one of " + strings.Join(importFormats(), ", ") + ", or none"}
+				return &failure{code: exitUsage, cause: "unknown format " + sanitizePrintable(format), remedy: "use one of " + strings.Join(importFormats(), ", ") + ", or none"}
 			}
 			if args[0] == "-" {
 				var clean func()
-				if in.Path, in.Name, clean, err = a.spooled(ext); err != nil {
+				if in.Path, in.Name, clean, err = a.spoolInput(ext); err != nil {
 					return err
 				}
 				defer clean()
@@ -116,16 +116,16 @@ func (a *app) memoryImportCmd() *cobra.Command {
 				return err
 			}
 			if _, err := os.Stat(in.Path); errors.Is(err, os.ErrNotExist) {
-				return &failure{code: exitFailed, cause: "file not found: " + printable(in.Path), remedy: "give the path of a file or a folder", err: err}
+				return &failure{code: exitFailed, cause: "file not found: " + sanitizePrintable(in.Path), remedy: "give the path of a file or a folder", err: err}
 			} else if err != nil {
 				return &failure{code: exitFailed, cause: err.Error(), err: err}
 			}
-			return a.with(c.Context(), func(cl *client) error {
-				last, err := a.steps(c.Context(), cl, memoryPath+"/import", in)
+			return a.withClient(c.Context(), func(cl *client) error {
+				last, err := a.followSteps(c.Context(), cl, memoryPath+"/import", in)
 				if err != nil {
 					return err
 				}
-				return a.imported(last)
+				return a.printImport(last)
 			})
 		}),
 	})
@@ -150,9 +150,9 @@ func importEndings() map[string]string {
 // mostPiped is how much is taken from a pipe.
 const mostPiped = 1 << 30
 
-// spooled saves standard input to a file, because it is read more than once. The name is a
+// spoolInput saves standard input to a file, because it is read more than once. The name is a
 // digest of the content, so a repeated import is recognized.
-func (a *app) spooled(ending string) (path, name string, clean func(), err error) {
+func (a *app) spoolInput(ending string) (path, name string, clean func(), err error) {
 	f, err := os.CreateTemp("", "hob-import-*") // 0600
 	if err != nil {
 		return "", "", nil, err
@@ -174,15 +174,15 @@ func (a *app) spooled(ending string) (path, name string, clean func(), err error
 	return f.Name(), "stdin-" + hex.EncodeToString(sum.Sum(nil)[:4]) + ending, clean, nil
 }
 
-// imported prints the result of an import.
-func (a *app) imported(r row) error {
+// printImport prints the result of an import.
+func (a *app) printImport(r row) error {
 	if a.asJSON {
 		return a.printJSON(r)
 	}
-	fmt.Fprintln(a.out, printable(r.text("text")))
+	fmt.Fprintln(a.out, sanitizePrintable(r.textField("text")))
 	if list, ok := r["skipped"].([]any); ok {
 		for _, s := range list {
-			fmt.Fprintf(a.err, "%s %s\n", a.paint(a.err, amber, "skipped:"), oneLine(fmt.Sprint(s)))
+			fmt.Fprintf(a.err, "%s %s\n", a.colorize(a.err, amber, "skipped:"), oneLine(fmt.Sprint(s)))
 		}
 	}
 	return nil

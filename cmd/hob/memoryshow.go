@@ -66,12 +66,12 @@ func (o origin) String() string {
 }
 
 func (a *app) memoryShowCmd() *cobra.Command {
-	return a.listing(&cobra.Command{
+	return a.addJSONFlag(&cobra.Command{
 		Use: "show ID|NAME", Short: "Show one item with its history and source", Args: cobra.MinimumNArgs(1), ValidArgsFunction: a.completeMemory,
-		RunE: a.run(func(c *cobra.Command, args []string) error {
-			return a.with(c.Context(), func(cl *client) error {
+		RunE: a.runCommand(func(c *cobra.Command, args []string) error {
+			return a.withClient(c.Context(), func(cl *client) error {
 				var raw json.RawMessage
-				if err := cl.get(c.Context(), memoryPath+"/"+pathPart(words(args)), nil, &raw); err != nil {
+				if err := cl.getJSON(c.Context(), memoryPath+"/"+pathPart(joinWords(args)), nil, &raw); err != nil {
 					return err
 				}
 				if a.asJSON {
@@ -93,12 +93,12 @@ func (a *app) memoryShowCmd() *cobra.Command {
 }
 
 func (a *app) showRow(it remembered) {
-	zone := a.zone()
+	zone := a.userZone()
 	if it.Title != "" && !strings.HasPrefix(it.Text, it.Title) {
-		fmt.Fprintln(a.out, a.paint(a.out, bold, oneLine(it.Title)))
+		fmt.Fprintln(a.out, a.colorize(a.out, bold, oneLine(it.Title)))
 	}
-	fmt.Fprintf(a.out, "%s\n\n", printable(strings.TrimSpace(it.Text)))
-	a.fields([][2]string{
+	fmt.Fprintf(a.out, "%s\n\n", sanitizePrintable(strings.TrimSpace(it.Text)))
+	a.printFields([][2]string{
 		{"id", it.ID},
 		{"kind", a.kindOf(it)},
 		{"since", localTime(zone, it.At)},
@@ -113,26 +113,26 @@ func (a *app) showRow(it remembered) {
 		{"corrected", localTime(zone, it.RetiredAt)},
 	})
 	for i, o := range it.Origins {
-		a.field(ifFirst(i, "came from"), o.String())
+		a.printField(ifFirst(i, "came from"), o.String())
 	}
 	for i, e := range it.About {
-		a.field(ifFirst(i, "about"), e.Name+" ("+e.Kind+")")
+		a.printField(ifFirst(i, "about"), e.Name+" ("+e.Kind+")")
 	}
 	if it.ReplacedBy != nil {
-		fmt.Fprintf(a.out, "\n%s\n  %s\n", a.paint(a.out, bold, "Replaced by"), a.past(zone, *it.ReplacedBy))
+		fmt.Fprintf(a.out, "\n%s\n  %s\n", a.colorize(a.out, bold, "Replaced by"), a.printPastFact(zone, *it.ReplacedBy))
 	}
 	if len(it.History) > 0 {
-		fmt.Fprintf(a.out, "\n%s\n", a.paint(a.out, bold, "Before"))
+		fmt.Fprintf(a.out, "\n%s\n", a.colorize(a.out, bold, "Before"))
 		for _, f := range it.History {
-			fmt.Fprintf(a.out, "  %s\n", a.past(zone, f))
+			fmt.Fprintf(a.out, "  %s\n", a.printPastFact(zone, f))
 		}
 	}
 	if len(it.Near) > 0 {
-		fmt.Fprintf(a.out, "\n%s\n", a.paint(a.out, bold, "Beside it"))
-		a.nearby(it.Near)
+		fmt.Fprintf(a.out, "\n%s\n", a.colorize(a.out, bold, "Beside it"))
+		a.printNearby(it.Near)
 	}
 	if it.Event != "" {
-		fmt.Fprintf(a.out, "\n%s\n", a.paint(a.out, dim, "How it was created: hob why "+oneLine(it.Event)))
+		fmt.Fprintf(a.out, "\n%s\n", a.colorize(a.out, dim, "How it was created: hob why "+oneLine(it.Event)))
 	}
 }
 
@@ -147,60 +147,60 @@ func (a *app) kindOf(it remembered) string {
 	return it.Kind
 }
 
-// past shows a fact of another time on one line.
-func (a *app) past(zone *time.Location, f pastFact) string {
+// printPastFact shows a fact of another time on one line.
+func (a *app) printPastFact(zone *time.Location, f pastFact) string {
 	span := localDay(zone, f.CreatedAt)
 	if end := localDay(zone, f.RetiredAt); end != "" {
 		span += " to " + end
 	}
-	return a.paint(a.out, dim, f.ID+"  "+span) + "  " + oneLine(f.Text)
+	return a.colorize(a.out, dim, f.ID+"  "+span) + "  " + oneLine(f.Text)
 }
 
-func (a *app) nearby(list []remembered) {
+func (a *app) printNearby(list []remembered) {
 	for _, n := range list {
 		who := n.Speaker
 		if who == "" {
 			who = n.Kind
 		}
-		fmt.Fprintf(a.out, "  %s  %s\n", a.paint(a.out, dim, n.ID+"  "+oneLine(who)), clip(oneLine(n.Text), 200))
+		fmt.Fprintf(a.out, "  %s  %s\n", a.colorize(a.out, dim, n.ID+"  "+oneLine(who)), clipLine(oneLine(n.Text), 200))
 	}
 }
 
 func (a *app) showEntity(it remembered) {
 	e := it.Entity
-	fmt.Fprintf(a.out, "%s %s\n\n", a.paint(a.out, bold, oneLine(e.Name)), a.paint(a.out, dim, "("+oneLine(e.Kind)+")"))
-	a.fields([][2]string{
+	fmt.Fprintf(a.out, "%s %s\n\n", a.colorize(a.out, bold, oneLine(e.Name)), a.colorize(a.out, dim, "("+oneLine(e.Kind)+")"))
+	a.printFields([][2]string{
 		{"id", e.ID},
 		{"also", strings.Join(e.Aliases, ", ")},
-		{"since", localTime(a.zone(), e.CreatedAt)},
+		{"since", localTime(a.userZone(), e.CreatedAt)},
 		{"made of", trustOf(e.Provenance)},
 		{"source", e.Source},
 		{"realm", e.Realm},
 	})
 	if len(it.Relations) > 0 {
-		fmt.Fprintf(a.out, "\n%s\n", a.paint(a.out, bold, "Relations"))
+		fmt.Fprintf(a.out, "\n%s\n", a.colorize(a.out, bold, "Relations"))
 		var said []string // several facts may have the same text, and a past one may be valid again
 		for _, r := range it.Relations {
-			if line := r.line(e.ID); !slices.Contains(said, line) && !slices.Contains(said, strings.TrimSuffix(line, " (no longer)")) {
+			if line := r.relationLine(e.ID); !slices.Contains(said, line) && !slices.Contains(said, strings.TrimSuffix(line, " (no longer)")) {
 				said = append(said, line)
 				fmt.Fprintf(a.out, "  %s\n", line)
 			}
 		}
 	}
 	if len(it.Near) > 0 {
-		fmt.Fprintf(a.out, "\n%s\n", a.paint(a.out, bold, "Related items"))
-		a.nearby(it.Near)
+		fmt.Fprintf(a.out, "\n%s\n", a.colorize(a.out, bold, "Related items"))
+		a.printNearby(it.Near)
 	}
 }
 
-// fields prints what is not empty, one a line.
-func (a *app) fields(list [][2]string) {
+// printFields prints what is not empty, one a line.
+func (a *app) printFields(list [][2]string) {
 	for _, f := range list {
-		a.field(f[0], f[1])
+		a.printField(f[0], f[1])
 	}
 }
 
-func (a *app) field(name, value string) {
+func (a *app) printField(name, value string) {
 	if value != "" {
 		fmt.Fprintf(a.out, "%-12s %s\n", name, oneLine(value))
 	}

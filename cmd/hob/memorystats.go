@@ -39,12 +39,12 @@ type memoryNumbers struct {
 }
 
 func (a *app) memoryStatsCmd() *cobra.Command {
-	return a.listing(&cobra.Command{
+	return a.addJSONFlag(&cobra.Command{
 		Use: "stats", Short: "Show statistics of the memory", Args: cobra.NoArgs,
-		RunE: a.run(func(c *cobra.Command, _ []string) error {
-			return a.with(c.Context(), func(cl *client) error {
+		RunE: a.runCommand(func(c *cobra.Command, _ []string) error {
+			return a.withClient(c.Context(), func(cl *client) error {
 				var raw json.RawMessage
-				if err := cl.get(c.Context(), memoryPath+"/stats", nil, &raw); err != nil {
+				if err := cl.getJSON(c.Context(), memoryPath+"/stats", nil, &raw); err != nil {
 					return err
 				}
 				if a.asJSON {
@@ -67,31 +67,31 @@ func (a *app) printStats(n memoryNumbers) {
 		kinds[c.Kind] += c.Rows
 		realms[c.Realm] += c.Rows
 	}
-	fmt.Fprintf(a.out, "%s\n", a.paint(a.out, bold, fmt.Sprintf("%s rows", thousands(n.Rows))))
-	a.chart(kinds, byKind, kindName)
+	fmt.Fprintf(a.out, "%s\n", a.colorize(a.out, bold, fmt.Sprintf("%s rows", groupThousands(n.Rows))))
+	a.printBars(kinds, byKind, kindName)
 	if len(realms) > 1 {
-		fmt.Fprintf(a.out, "\n%s\n", a.paint(a.out, bold, "Whose memory"))
-		a.chart(realms, strings.Compare, func(r string) string {
+		fmt.Fprintf(a.out, "\n%s\n", a.colorize(a.out, bold, "Whose memory"))
+		a.printBars(realms, strings.Compare, func(r string) string {
 			if r == "" {
 				return "(main)"
 			}
 			return r
 		})
 	}
-	fmt.Fprintf(a.out, "\n%s\n", a.paint(a.out, bold, "Made of them"))
-	a.fields([][2]string{{"documents", thousands(n.Documents)}, {"entities", thousands(n.Entities)}, {"relations", thousands(n.Relations)}})
+	fmt.Fprintf(a.out, "\n%s\n", a.colorize(a.out, bold, "Made of them"))
+	a.printFields([][2]string{{"documents", groupThousands(n.Documents)}, {"entities", groupThousands(n.Entities)}, {"relations", groupThousands(n.Relations)}})
 	if n.Behind > 0 {
-		a.field("waiting", thousands(n.Behind)+" messages not indexed yet")
+		a.printField("waiting", groupThousands(n.Behind)+" messages not indexed yet")
 	}
 	for _, d := range n.Derived {
-		a.field(d.Name, derivedLine(d.State, d.Cause, d.Rows, d.Behind, d.Bytes))
+		a.printField(d.Name, derivedLine(d.State, d.Cause, d.Rows, d.Behind, d.Bytes))
 		if len(d.Languages) > 0 {
-			a.chart(d.Languages, strings.Compare, func(s string) string { return s })
+			a.printBars(d.Languages, strings.Compare, func(s string) string { return s })
 		}
 	}
-	fmt.Fprintf(a.out, "\n%s\n", a.paint(a.out, bold, "On disk"))
+	fmt.Fprintf(a.out, "\n%s\n", a.colorize(a.out, bold, "On disk"))
 	for _, name := range slices.SortedFunc(maps.Keys(n.OnDisk), func(x, y string) int { return cmp.Or(cmp.Compare(n.OnDisk[y], n.OnDisk[x]), cmp.Compare(x, y)) }) {
-		a.field(name, bytesText(n.OnDisk[name]))
+		a.printField(name, bytesText(n.OnDisk[name]))
 	}
 }
 
@@ -100,9 +100,9 @@ func derivedLine(state, cause string, rows, behind int, bytes int64) string {
 	if cause != "" {
 		s += " (" + cause + ")"
 	}
-	s += ", " + thousands(rows) + " rows"
+	s += ", " + groupThousands(rows) + " rows"
 	if behind > 0 {
-		s += ", " + thousands(behind) + " behind"
+		s += ", " + groupThousands(behind) + " behind"
 	}
 	if bytes > 0 {
 		s += ", " + bytesText(bytes)
@@ -119,20 +119,20 @@ func kindName(k string) string {
 	return k
 }
 
-// chart draws numbers as bars.
-func (a *app) chart(values map[string]int, order func(a, b string) int, name func(string) string) {
+// printBars draws numbers as bars.
+func (a *app) printBars(values map[string]int, order func(a, b string) int, name func(string) string) {
 	most, width := 0, 0
 	for k, v := range values {
 		most, width = max(most, v), max(width, len([]rune(name(k))))
 	}
 	for _, k := range slices.SortedFunc(maps.Keys(values), order) {
 		n := []rune(oneLine(name(k)))
-		fmt.Fprintf(a.out, "  %s%s %9s  %s\n", string(n), strings.Repeat(" ", max(0, width-len(n))), thousands(values[k]), a.paint(a.out, green, gauge(float64(values[k]), float64(most), 24)))
+		fmt.Fprintf(a.out, "  %s%s %9s  %s\n", string(n), strings.Repeat(" ", max(0, width-len(n))), groupThousands(values[k]), a.colorize(a.out, green, relativeBar(float64(values[k]), float64(most), 24)))
 	}
 }
 
-// thousands groups the digits of a number.
-func thousands(n int) string {
+// groupThousands groups the digits of a number.
+func groupThousands(n int) string {
 	s := fmt.Sprint(n)
 	for i := len(s) - 3; i > 0 && s[i-1] != '-'; i -= 3 {
 		s = s[:i] + "," + s[i:]
@@ -156,58 +156,58 @@ func bytesText(n int64) string {
 }
 
 func (a *app) memoryReindexCmd() *cobra.Command {
-	return a.listing(&cobra.Command{
+	return a.addJSONFlag(&cobra.Command{
 		Use: "reindex", Short: "Rebuild the search index and the vectors", Args: cobra.NoArgs,
-		RunE: a.run(func(c *cobra.Command, _ []string) error {
-			return a.with(c.Context(), func(cl *client) error {
-				last, err := a.steps(c.Context(), cl, memoryPath+"/reindex", nil)
+		RunE: a.runCommand(func(c *cobra.Command, _ []string) error {
+			return a.withClient(c.Context(), func(cl *client) error {
+				last, err := a.followSteps(c.Context(), cl, memoryPath+"/reindex", nil)
 				if err != nil {
 					return err
 				}
 				if a.asJSON {
 					return a.printJSON(last)
 				}
-				fmt.Fprintf(a.out, "Rebuilt from %s rows.\n", thousands(int(last.number("done"))))
+				fmt.Fprintf(a.out, "Rebuilt from %s rows.\n", groupThousands(int(last.numberField("done"))))
 				return nil
 			})
 		}),
 	})
 }
 
-// steps follows a long operation, with a progress bar on a terminal, and returns the last step,
+// followSteps follows a long operation, with a progress bar on a terminal, and returns the last step,
 // which contains the result.
-func (a *app) steps(ctx context.Context, c *client, path string, in any) (row, error) {
-	req, err := c.request(ctx, http.MethodPost, path, nil, in)
+func (a *app) followSteps(ctx context.Context, c *client, path string, in any) (row, error) {
+	req, err := c.newRequest(ctx, http.MethodPost, path, nil, in)
 	if err != nil {
 		return nil, err
 	}
 	resp, err := c.http.Do(req)
 	if err != nil {
-		return nil, c.broken(ctx, err)
+		return nil, c.explainConnError(ctx, err)
 	}
 	defer resp.Body.Close()
 	if resp.StatusCode >= 400 {
-		return nil, refusal(resp)
+		return nil, decodeErrorResponse(resp)
 	}
-	_, tty := terminal(a.err)
+	_, tty := terminalFD(a.err)
 	var last row
 	shown := false
 	for d := json.NewDecoder(resp.Body); d.More(); {
 		step := row{}
 		if err := d.Decode(&step); err != nil {
-			return last, c.broken(ctx, err)
+			return last, c.explainConnError(ctx, err)
 		}
-		if e := step.text("error"); e != "" {
+		if e := step.textField("error"); e != "" {
 			return last, &failure{code: exitFailed, cause: e}
 		}
 		last = step
 		if tty && !a.asJSON {
 			shown = true
-			fmt.Fprint(a.err, control(a.err, clearLine)+a.stepLine(step))
+			fmt.Fprint(a.err, controlSequence(a.err, clearLine)+a.stepLine(step))
 		}
 	}
 	if shown {
-		fmt.Fprint(a.err, control(a.err, clearLine))
+		fmt.Fprint(a.err, controlSequence(a.err, clearLine))
 	}
 	if ctx.Err() != nil {
 		return last, ctx.Err()
@@ -216,15 +216,15 @@ func (a *app) steps(ctx context.Context, c *client, path string, in any) (row, e
 }
 
 func (a *app) stepLine(r row) string {
-	done, total := r.number("done"), r.number("total")
-	s := fmt.Sprintf("%s %s", oneLine(r.text("doing")), thousands(int(done)))
+	done, total := r.numberField("done"), r.numberField("total")
+	s := fmt.Sprintf("%s %s", oneLine(r.textField("doing")), groupThousands(int(done)))
 	if total > 0 {
-		s = fmt.Sprintf("%-24s %3.0f %%  %s", gauge(done, total, 24), 100*min(done/total, 1), s+" of "+thousands(int(total)))
+		s = fmt.Sprintf("%-24s %3.0f %%  %s", relativeBar(done, total, 24), 100*min(done/total, 1), s+" of "+groupThousands(int(total)))
 	}
-	return a.paint(a.err, dim, clip(s, 100))
+	return a.colorize(a.err, dim, clipLine(s, 100))
 }
 
-func (r row) number(name string) float64 {
+func (r row) numberField(name string) float64 {
 	f, _ := r[name].(float64)
 	return f
 }

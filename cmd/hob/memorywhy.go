@@ -17,11 +17,11 @@ type whyFound struct {
 		Kind    string   `json:"kind"`
 		Reasons []string `json:"reasons"`
 	} `json:"route"`
-	Hits     []scored `json:"hits"`
-	Withheld int      `json:"withheld"`
+	Hits     []scoredHit `json:"hits"`
+	Withheld int         `json:"withheld"`
 }
 
-type scored struct {
+type scoredHit struct {
 	remembered
 
 	Score float64 `json:"score"`
@@ -33,19 +33,19 @@ type scored struct {
 
 func (a *app) memoryWhyCmd() *cobra.Command {
 	var only string
-	c := a.listing(&cobra.Command{
+	c := a.addJSONFlag(&cobra.Command{
 		Use: "why QUERY...", Short: "Explain the results of a search and their order", Args: cobra.MinimumNArgs(1),
-		RunE: a.run(func(c *cobra.Command, args []string) error {
-			q := a.memoryQuery(c, words(args))
-			return a.with(c.Context(), func(cl *client) error {
+		RunE: a.runCommand(func(c *cobra.Command, args []string) error {
+			q := a.memoryQuery(c, joinWords(args))
+			return a.withClient(c.Context(), func(cl *client) error {
 				if only != "" && !q.Has("limit") {
 					q.Set("limit", "1000")
 				}
 				var raw json.RawMessage
-				if err := cl.get(c.Context(), memoryPath+"/why", q, &raw); err != nil {
+				if err := cl.getJSON(c.Context(), memoryPath+"/why", q, &raw); err != nil {
 					return err
 				}
-				return a.why(raw, only)
+				return a.printWhy(raw, only)
 			})
 		}),
 	})
@@ -54,19 +54,19 @@ func (a *app) memoryWhyCmd() *cobra.Command {
 	return c
 }
 
-func (a *app) why(raw json.RawMessage, only string) error {
+func (a *app) printWhy(raw json.RawMessage, only string) error {
 	var w whyFound
 	if err := json.Unmarshal(raw, &w); err != nil {
 		return fmt.Errorf("decode the answer: %w", err)
 	}
-	rank := slices.IndexFunc(w.Hits, func(h scored) bool { return h.ID == only })
+	rank := slices.IndexFunc(w.Hits, func(h scoredHit) bool { return h.ID == only })
 	if only != "" && rank < 0 {
 		return &failure{code: exitFailed, cause: fmt.Sprintf("%q is not among the %d results of this search", only, len(w.Hits)), remedy: "show it with: hob memory show " + shellWord(only)}
 	}
 	if a.asJSON {
 		return a.printJSON(raw)
 	}
-	fmt.Fprintf(a.out, "%s %s\n", a.paint(a.out, bold, "Route:"), printable(w.Route.Kind))
+	fmt.Fprintf(a.out, "%s %s\n", a.colorize(a.out, bold, "Route:"), sanitizePrintable(w.Route.Kind))
 	for _, r := range w.Route.Reasons {
 		fmt.Fprintf(a.out, "  - %s\n", oneLine(r))
 	}
@@ -77,7 +77,7 @@ func (a *app) why(raw json.RawMessage, only string) error {
 		fmt.Fprintln(a.out, "Nothing matches.")
 		return nil
 	}
-	most, zone := 0.0, a.zone()
+	most, zone := 0.0, a.userZone()
 	for _, h := range w.Hits {
 		for _, p := range h.Parts {
 			most = max(most, math.Abs(p.Value))
@@ -91,25 +91,25 @@ func (a *app) why(raw json.RawMessage, only string) error {
 	return nil
 }
 
-func (a *app) whyHit(zone *time.Location, rank int, h scored, most float64) {
+func (a *app) whyHit(zone *time.Location, rank int, h scoredHit, most float64) {
 	head := fmt.Sprintf("%d. %s %s", rank, h.Kind, h.ID)
-	fmt.Fprintf(a.out, "\n%s  %s\n", a.paint(a.out, bold, printable(head)), a.paint(a.out, dim, fmt.Sprintf("score %.4g, %s", h.Score, localTime(zone, h.At))))
-	fmt.Fprintf(a.out, "   %s\n", clip(oneLine(h.Text), 160))
+	fmt.Fprintf(a.out, "\n%s  %s\n", a.colorize(a.out, bold, sanitizePrintable(head)), a.colorize(a.out, dim, fmt.Sprintf("score %.4g, %s", h.Score, localTime(zone, h.At))))
+	fmt.Fprintf(a.out, "   %s\n", clipLine(oneLine(h.Text), 160))
 	for _, p := range h.Parts {
 		colour := green
 		if p.Value < 0 {
 			colour = red
 		}
-		fmt.Fprintf(a.out, "   %-22s %9.4f  %s\n", clip(oneLine(p.Name), 22), p.Value, a.paint(a.out, colour, gauge(math.Abs(p.Value), most, 24)))
+		fmt.Fprintf(a.out, "   %-22s %9.4f  %s\n", clipLine(oneLine(p.Name), 22), p.Value, a.colorize(a.out, colour, relativeBar(math.Abs(p.Value), most, 24)))
 	}
 }
 
-// gauge draws a value as a part of the largest.
-func gauge(v, most float64, width int) string {
+// relativeBar draws a value as a part of the largest.
+func relativeBar(v, most float64, width int) string {
 	if most <= 0 || v <= 0 || math.IsNaN(v/most) {
 		return ""
 	}
-	if s := bar(v/most, width); s != "" {
+	if s := drawBar(v/most, width); s != "" {
 		return s
 	}
 	return "▏" // something is not nothing

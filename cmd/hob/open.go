@@ -14,25 +14,25 @@ func (a *app) openCmd() *cobra.Command {
 	var only bool
 	cmd := &cobra.Command{
 		Use: "open", Short: "Open Hob's page in the browser", Args: cobra.NoArgs,
-		RunE: a.run(func(c *cobra.Command, _ []string) error {
-			cl, err := a.need(c.Context())
+		RunE: a.runCommand(func(c *cobra.Command, _ []string) error {
+			cl, err := a.connectDaemon(c.Context())
 			if err != nil {
 				return err
 			}
 			var link struct {
 				URL string `json:"url"`
 			}
-			_, tty := terminal(a.out)
+			_, tty := terminalFD(a.out)
 			if !only && tty {
-				if err := cl.post(c.Context(), "/api/v1/login", map[string]bool{"here": true}, &link); err != nil {
+				if err := cl.postJSON(c.Context(), "/api/v1/login", map[string]bool{"here": true}, &link); err != nil {
 					return err
 				}
-				if err := browse(c.Context(), link.URL); err == nil {
+				if err := openBrowser(c.Context(), link.URL); err == nil {
 					fmt.Fprintln(a.out, "Opened the page in your browser.")
 					return nil
 				}
 			}
-			if err := cl.post(c.Context(), "/api/v1/login", struct{}{}, &link); err != nil {
+			if err := cl.postJSON(c.Context(), "/api/v1/login", struct{}{}, &link); err != nil {
 				return err
 			}
 			fmt.Fprintln(a.out, link.URL)
@@ -46,8 +46,8 @@ func (a *app) openCmd() *cobra.Command {
 	return cmd
 }
 
-// browse hands a link to the system's browser.
-func browse(ctx context.Context, link string) error {
+// openBrowser hands a link to the system's browser.
+func openBrowser(ctx context.Context, link string) error {
 	ctx, cancel := context.WithTimeout(ctx, 10*time.Second)
 	defer cancel()
 	name, args := "xdg-open", []string{link}

@@ -7,7 +7,7 @@ import (
 	"strings"
 	"sync"
 
-	"hob/platform/visible"
+	"hob/platform/text/visible"
 )
 
 // output is standard output or standard error. It remembers a failed write, so that a list cut
@@ -32,7 +32,7 @@ type output struct {
 }
 
 func newOutput(f *os.File, args []string, json func() bool) *output {
-	_, tty := terminal(f)
+	_, tty := terminalFD(f)
 	completing := len(args) > 0 && strings.HasPrefix(args[0], "__complete")
 	return &output{file: f, filtered: tty || completing, json: json, frame: "\x1b\x00" + rand.Text() + "\x00"}
 }
@@ -43,13 +43,13 @@ func (o *output) Write(b []byte) (int, error) {
 	defer o.mu.Unlock()
 	if !o.filtered {
 		n, err := o.file.Write(b)
-		return n, o.note(err)
+		return n, o.recordError(err)
 	}
 	text := append(o.parts, b...)
 	n := visible.Whole(text)
 	o.parts = append([]byte(nil), text[n:]...)
-	if _, err := o.file.WriteString(o.shown(string(text[:n]))); err != nil {
-		return 0, o.note(err)
+	if _, err := o.file.WriteString(o.sanitizeText(string(text[:n]))); err != nil {
+		return 0, o.recordError(err)
 	}
 	return len(b), nil
 }
@@ -60,8 +60,8 @@ func (o *output) Fd() uintptr { return o.file.Fd() }
 // WriteString implements io.StringWriter.
 func (o *output) WriteString(s string) (int, error) { return o.Write([]byte(s)) }
 
-// shown is a text as a terminal may get it.
-func (o *output) shown(s string) string {
+// sanitizeText is a text as a terminal may get it.
+func (o *output) sanitizeText(s string) string {
 	var b strings.Builder
 	for i, part := range strings.Split(s, o.frame) {
 		switch {
@@ -76,15 +76,15 @@ func (o *output) shown(s string) string {
 	return b.String()
 }
 
-// note keeps the first error. o.mu is held.
-func (o *output) note(err error) error {
+// recordError keeps the first error. o.mu is held.
+func (o *output) recordError(err error) error {
 	if o.err == nil {
 		o.err = err
 	}
 	return err
 }
 
-func (o *output) failed() error {
+func (o *output) firstError() error {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	return o.err
@@ -93,26 +93,26 @@ func (o *output) failed() error {
 // clearLine moves to the beginning of the line and clears it (EL, ECMA-48 8.3.41).
 const clearLine = "\r\x1b[K"
 
-// control returns one of Hob's own control sequences for a writer.
-func control(w io.Writer, sequence string) string {
+// controlSequence returns one of Hob's own control sequences for a writer.
+func controlSequence(w io.Writer, sequence string) string {
 	if o, ok := w.(*output); ok && o.filtered {
 		return o.frame + sequence + o.frame
 	}
 	return sequence
 }
 
-// rendered returns a text for a line editor on the writer's terminal: Hob's own control
+// trustControls returns a text for a line editor on the writer's terminal: Hob's own control
 // sequences are kept, everything else is made visible.
-func rendered(w io.Writer, text string) string {
+func trustControls(w io.Writer, text string) string {
 	if o, ok := w.(*output); ok {
-		return o.shown(text)
+		return o.sanitizeText(text)
 	}
 	return text
 }
 
-// drawing returns the writer for code that draws on the terminal itself, such as a form or a
+// rawWriter returns the writer for code that draws on the terminal itself, such as a form or a
 // line editor. The caller must sanitize untrusted text.
-func drawing(w io.Writer) io.Writer {
+func rawWriter(w io.Writer) io.Writer {
 	if o, ok := w.(*output); ok {
 		return o.file
 	}

@@ -45,7 +45,7 @@ func (p *pasteFolder) Read(b []byte) (int, error) {
 		}
 		n, err := p.in.Read(chunk)
 		for _, c := range chunk[:n] {
-			p.take(c)
+			p.takeByte(c)
 		}
 		if err != nil { // the held bytes are not a mark
 			p.out, p.held, p.err = append(p.out, p.held...), nil, err
@@ -56,8 +56,8 @@ func (p *pasteFolder) Read(b []byte) (int, error) {
 	return n, nil
 }
 
-// take reads one byte.
-func (p *pasteFolder) take(c byte) {
+// takeByte reads one byte.
+func (p *pasteFolder) takeByte(c byte) {
 	mark := pasteStart
 	if p.pasting {
 		mark = pasteEnd
@@ -70,13 +70,13 @@ func (p *pasteFolder) take(c byte) {
 		return
 	}
 	for len(p.held) > 0 && !strings.HasPrefix(mark, string(p.held)) {
-		p.pass(p.held[0])
+		p.passByte(p.held[0])
 		p.held = p.held[1:]
 	}
 }
 
-// pass forwards a byte that belongs to no mark. Ctrl-C drops a paste without an end.
-func (p *pasteFolder) pass(c byte) {
+// passByte forwards a byte that belongs to no mark. Ctrl-C drops a paste without an end.
+func (p *pasteFolder) passByte(c byte) {
 	switch {
 	case !p.pasting:
 		p.out = append(p.out, c)
@@ -111,30 +111,30 @@ func (p *pasteFolder) turnOver() {
 	}
 	n := len(p.kept) + 1
 	p.kept[n] = text
-	p.out = append(p.out, placeholder(n, text)...)
+	p.out = append(p.out, pastePlaceholder(n, text)...)
 }
 
-// placeholder returns the text that stands for paste n while the line is edited.
-func placeholder(n int, text string) string { return "[pasted text #" + pasteName(n, text) + "]" }
+// pastePlaceholder returns the text that stands for paste n while the line is edited.
+func pastePlaceholder(n int, text string) string { return "[pasted text #" + pasteName(n, text) + "]" }
 
 func pasteName(n int, text string) string { return fmt.Sprintf("%d, %s", n, autonomy.SizeOf(text)) }
 
 var pasteMark = regexp.MustCompile(`\[pasted text #(\d+), [\d,]+ characters\]`)
 
-// pasted is one paste in a line.
-type pasted struct{ mark, name, text string }
+// pastedText is one paste in a line.
+type pastedText struct{ mark, name, text string }
 
 // pastesIn returns the pastes whose placeholders a line contains, each once.
-func (p *pasteFolder) pastesIn(line string) (out []pasted) {
+func (p *pasteFolder) pastesIn(line string) (out []pastedText) {
 	seen := map[string]bool{}
 	for _, m := range pasteMark.FindAllStringSubmatch(line, -1) {
 		n, err := strconv.Atoi(m[1])
 		text, ok := p.kept[n]
-		if err != nil || !ok || seen[m[0]] || placeholder(n, text) != m[0] {
+		if err != nil || !ok || seen[m[0]] || pastePlaceholder(n, text) != m[0] {
 			continue // the user typed it
 		}
 		seen[m[0]] = true
-		out = append(out, pasted{mark: m[0], name: "#" + pasteName(n, text), text: text})
+		out = append(out, pastedText{mark: m[0], name: "#" + pasteName(n, text), text: text})
 	}
 	return out
 }
@@ -145,12 +145,12 @@ const mineCommand = "/mine"
 // errNothingToVouch is the answer to /mine without a text.
 var errNothingToVouch = errors.New("write your message after " + mineCommand + ": pasted text in it then counts as your own words")
 
-// message is the body of the request that sends a line of a chat. Pastes that the user
+// messageBody is the body of the request that sends a line of a chat. Pastes that the user
 // does not vouch for are marked, and so is everything that comes from a pipe.
-func (l line) message(piped bool) (map[string]any, error) {
+func (l line) messageBody(piped bool) (map[string]any, error) {
 	text := strings.TrimSpace(l.text)
 	if piped {
-		return userInput{piped: text}.message(), nil
+		return userInput{piped: text}.messageBody(), nil
 	}
 	rest, vouched := strings.CutPrefix(text, mineCommand)
 	if vouched = vouched && (rest == "" || rest[0] == ' '); vouched {
@@ -163,7 +163,7 @@ func (l line) message(piped bool) (map[string]any, error) {
 		}
 	}
 	if vouched || len(l.pastes) == 0 {
-		return userInput{typed: text}.message(), nil
+		return userInput{typed: text}.messageBody(), nil
 	}
 	var parts []channels.TextPart
 	typed := text

@@ -9,40 +9,40 @@ import (
 )
 
 func (a *app) pauseCmd() *cobra.Command {
-	return a.listing(&cobra.Command{
+	return a.addJSONFlag(&cobra.Command{
 		Use: "pause [TIME]", Short: "Pause background work for a time or until hob resume", Args: cobra.ArbitraryArgs,
-		RunE: a.run(func(c *cobra.Command, args []string) error {
+		RunE: a.runCommand(func(c *cobra.Command, args []string) error {
 			what := strings.TrimSpace(strings.Join(args, " "))
 			if what == "" {
 				what = "on"
 			}
-			return a.paused(c.Context(), what)
+			return a.changePause(c.Context(), what)
 		}),
 	})
 }
 
 func (a *app) resumeCmd() *cobra.Command {
-	return a.listing(&cobra.Command{
+	return a.addJSONFlag(&cobra.Command{
 		Use: "resume", Short: "End a pause", Args: cobra.NoArgs,
-		RunE: a.run(func(c *cobra.Command, _ []string) error { return a.paused(c.Context(), "off") }),
+		RunE: a.runCommand(func(c *cobra.Command, _ []string) error { return a.changePause(c.Context(), "off") }),
 	})
 }
 
-// paused changes the pause and prints the new state.
-func (a *app) paused(ctx context.Context, what string) error {
-	return a.with(ctx, func(c *client) error {
+// changePause changes the pause and prints the new state.
+func (a *app) changePause(ctx context.Context, what string) error {
+	return a.withClient(ctx, func(c *client) error {
 		var out struct {
 			Paused bool   `json:"paused"`
 			Until  string `json:"until,omitempty"`
 			Text   string `json:"text"`
 		}
-		if err := c.post(ctx, "/api/v1/pause", map[string]string{"for": what}, &out); err != nil {
+		if err := c.postJSON(ctx, "/api/v1/pause", map[string]string{"for": what}, &out); err != nil {
 			return err
 		}
 		if a.asJSON {
 			return a.printJSON(out)
 		}
-		fmt.Fprintln(a.out, printable(out.Text))
+		fmt.Fprintln(a.out, sanitizePrintable(out.Text))
 		return nil
 	})
 }

@@ -13,8 +13,8 @@ import (
 // dataURL is a line of an exported conversation that holds a picture.
 var dataURL = regexp.MustCompile(`^!\[picture\]\(data:image/(png|jpeg|gif|webp);base64,([A-Za-z0-9+/=]+)\)\n?$`)
 
-// pictures copies Markdown and writes its pictures to separate files.
-type pictures struct {
+// pictureExtractor copies Markdown and writes its pictures to separate files.
+type pictureExtractor struct {
 	to     io.Writer
 	dir    string // for the files
 	beside string // the folder of the text; picture names are relative to it
@@ -24,7 +24,7 @@ type pictures struct {
 }
 
 // Write implements io.Writer.
-func (p *pictures) Write(b []byte) (int, error) {
+func (p *pictureExtractor) Write(b []byte) (int, error) {
 	for rest := b; len(rest) > 0; {
 		i := bytes.IndexByte(rest, '\n')
 		if i < 0 {
@@ -33,22 +33,22 @@ func (p *pictures) Write(b []byte) (int, error) {
 		}
 		p.line = append(p.line, rest[:i+1]...)
 		rest = rest[i+1:]
-		if err := p.flush(); err != nil {
+		if err := p.flushLine(); err != nil {
 			return 0, err
 		}
 	}
 	return len(b), nil
 }
 
-// flush writes the line on.
-func (p *pictures) flush() error {
+// flushLine writes the line on.
+func (p *pictureExtractor) flushLine() error {
 	line := p.line
 	p.line = p.line[:0]
 	if len(line) == 0 {
 		return nil
 	}
 	if m := dataURL.FindSubmatch(line); m != nil && !p.inFence(line) {
-		name, err := p.save(string(m[1]), m[2])
+		name, err := p.savePicture(string(m[1]), m[2])
 		if err != nil {
 			return err
 		}
@@ -61,7 +61,7 @@ func (p *pictures) flush() error {
 }
 
 // inFence follows the fences of the text.
-func (p *pictures) inFence(line []byte) bool {
+func (p *pictureExtractor) inFence(line []byte) bool {
 	ticks := line[:len(line)-len(bytes.TrimLeft(line, "`"))]
 	switch {
 	case p.fenced == nil && len(ticks) >= 3:
@@ -72,8 +72,8 @@ func (p *pictures) inFence(line []byte) bool {
 	return p.fenced != nil
 }
 
-// save writes one picture into a new file and returns how the text names it.
-func (p *pictures) save(kind string, data []byte) (string, error) {
+// savePicture writes one picture into a new file and returns how the text names it.
+func (p *pictureExtractor) savePicture(kind string, data []byte) (string, error) {
 	raw := make([]byte, base64.StdEncoding.DecodedLen(len(data)))
 	n, err := base64.StdEncoding.Decode(raw, data)
 	if err != nil {

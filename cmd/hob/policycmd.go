@@ -11,25 +11,25 @@ import (
 	"github.com/spf13/cobra"
 
 	"hob/autonomy/rules"
-	"hob/platform/system"
+	"hob/platform/host/system"
 )
 
 // policyCmd manages the user's own rules. It reads the folder itself, so it also works with
 // rules that prevent the start of Hob.
 func (a *app) policyCmd() *cobra.Command {
-	list := a.listing(&cobra.Command{
+	list := a.addJSONFlag(&cobra.Command{
 		Use: "list", Short: "List your policy rules", Args: cobra.NoArgs,
-		RunE: a.run(func(*cobra.Command, []string) error { return a.policyList() }),
+		RunE: a.runCommand(func(*cobra.Command, []string) error { return a.policyList() }),
 	})
-	check := a.listing(&cobra.Command{
+	check := a.addJSONFlag(&cobra.Command{
 		Use: "check", Short: "Check your policy rules for errors", Args: cobra.NoArgs,
-		RunE: a.run(func(*cobra.Command, []string) error { return a.policyCheck() }),
+		RunE: a.runCommand(func(*cobra.Command, []string) error { return a.policyCheck() }),
 	})
-	test := a.listing(&cobra.Command{
+	test := a.addJSONFlag(&cobra.Command{
 		Use: "test FILE", Short: "Test your policy rules with the calls in a file", Args: cobra.ExactArgs(1),
-		RunE: a.run(func(c *cobra.Command, args []string) error { return a.policyTest(c.Context(), args[0]) }),
+		RunE: a.runCommand(func(c *cobra.Command, args []string) error { return a.policyTest(c.Context(), args[0]) }),
 	})
-	return a.group(&cobra.Command{Use: "policy", Short: "Manage your policy rules", SuggestFor: []string{"rules", "rule", "cedar"}}, list, check, test)
+	return a.commandGroup(&cobra.Command{Use: "policy", Short: "Manage your policy rules", SuggestFor: []string{"rules", "rule", "cedar"}}, list, check, test)
 }
 
 func (a *app) policyRules() (*rules.Rules, error) {
@@ -57,7 +57,7 @@ func (a *app) policyList() error {
 		return nil
 	}
 	for _, x := range list {
-		fmt.Fprintf(a.out, "%-6s %s (%s:%d): %s\n", x.Kind, printable(x.Name), printable(filepath.Base(x.File)), x.Line, printable(x.Reason))
+		fmt.Fprintf(a.out, "%-6s %s (%s:%d): %s\n", x.Kind, sanitizePrintable(x.Name), sanitizePrintable(filepath.Base(x.File)), x.Line, sanitizePrintable(x.Reason))
 	}
 	return nil
 }
@@ -77,7 +77,7 @@ func (a *app) policyCheck() error {
 	fmt.Fprintf(a.out, "%s: valid, %d rules\n", r.Dir(), len(list))
 	for _, x := range list {
 		if x.Kind == "permit" {
-			fmt.Fprintf(a.err, "%s%s:%d is a permit rule, which has no effect: your rules can only restrict\n", a.paint(a.err, amber, "warning: "), printable(x.File), x.Line)
+			fmt.Fprintf(a.err, "%s%s:%d is a permit rule, which has no effect: your rules can only restrict\n", a.colorize(a.err, amber, "warning: "), sanitizePrintable(x.File), x.Line)
 		}
 	}
 	return nil
@@ -123,14 +123,14 @@ func (a *app) printOutcomes(out []rules.Outcome) error {
 		return a.printJSON(out)
 	}
 	for _, o := range out {
-		word, by := a.paint(a.out, green, "ok   "), ""
+		word, by := a.colorize(a.out, green, "ok   "), ""
 		if !o.OK {
-			word, by = a.paint(a.out, red, "wrong"), fmt.Sprintf(", expected %s %s", o.Expect, o.Rule)
+			word, by = a.colorize(a.out, red, "wrong"), fmt.Sprintf(", expected %s %s", o.Expect, o.Rule)
 		}
 		if o.By+o.Reason != "" {
 			by += " (" + strings.TrimPrefix(strings.Join([]string{o.By, o.Reason}, ": "), ": ") + ")"
 		}
-		fmt.Fprintf(a.out, "%s %s: %s%s\n", word, printable(o.Name), o.Got, printable(by))
+		fmt.Fprintf(a.out, "%s %s: %s%s\n", word, sanitizePrintable(o.Name), o.Got, sanitizePrintable(by))
 	}
 	return nil
 }
@@ -144,7 +144,7 @@ func (a *app) effectsOf(ctx context.Context, cases []rules.Case) error {
 		Name, Category string
 		Effects        []string
 	}
-	err := a.with(ctx, func(c *client) error { return c.get(ctx, "/api/v1/tools", nil, &list) })
+	err := a.withClient(ctx, func(c *client) error { return c.getJSON(ctx, "/api/v1/tools", nil, &list) })
 	if err != nil {
 		return fmt.Errorf("list the tools: %w; add effects = [...] to the cases", err)
 	}

@@ -13,8 +13,8 @@ import (
 	"golang.org/x/term"
 
 	"hob/autonomy/config"
-	"hob/platform/system"
-	"hob/platform/visible"
+	"hob/platform/host/system"
+	"hob/platform/text/visible"
 )
 
 // row is one object of a list.
@@ -26,12 +26,12 @@ type column struct {
 	cell  func(row) string
 }
 
-// col returns a column with the first of the fields that is set.
-func col(title string, names ...string) column {
-	return column{title, func(r row) string { return r.text(names...) }}
+// textColumn returns a column with the first of the fields that is set.
+func textColumn(title string, names ...string) column {
+	return column{title, func(r row) string { return r.textField(names...) }}
 }
 
-func (r row) text(names ...string) string {
+func (r row) textField(names ...string) string {
 	for _, n := range names {
 		switch v := r[n].(type) {
 		case nil:
@@ -57,9 +57,9 @@ func (r row) text(names ...string) string {
 	return ""
 }
 
-// at shows a time in the owner's zone.
-func at(zone *time.Location, title string, names ...string) column {
-	return column{title, func(r row) string { return localTime(zone, r.text(names...)) }}
+// timeColumn shows a time in the owner's zone.
+func timeColumn(zone *time.Location, title string, names ...string) column {
+	return column{title, func(r row) string { return localTime(zone, r.textField(names...)) }}
 }
 
 // localTime formats an RFC 3339 time in the zone; other text is returned unchanged.
@@ -74,8 +74,8 @@ func localTime(zone *time.Location, s string) string {
 	return t.In(zone).Format("2006-01-02 15:04")
 }
 
-// zone returns the user's time zone; listings work with an invalid configuration, too.
-func (a *app) zone() *time.Location {
+// userZone returns the user's time zone; listings work with an invalid configuration, too.
+func (a *app) userZone() *time.Location {
 	name := ""
 	if p, err := system.DefaultPaths(); err == nil {
 		if c, err := config.Load(p.ConfigFile()); err == nil {
@@ -89,19 +89,19 @@ func (a *app) zone() *time.Location {
 	return loc
 }
 
-// list fetches a list and prints it: unchanged with --json, else as a table.
-func (a *app) list(ctx context.Context, path string, q url.Values, empty string, columns ...column) error {
-	return a.with(ctx, func(c *client) error {
+// fetchAndPrintList fetches a list and prints it: unchanged with --json, else as a table.
+func (a *app) fetchAndPrintList(ctx context.Context, path string, q url.Values, empty string, columns ...column) error {
+	return a.withClient(ctx, func(c *client) error {
 		var raw json.RawMessage
-		if err := c.get(ctx, path, q, &raw); err != nil {
+		if err := c.getJSON(ctx, path, q, &raw); err != nil {
 			return err
 		}
-		return a.show(raw, empty, columns...)
+		return a.printList(raw, empty, columns...)
 	})
 }
 
-// show prints a JSON array of objects.
-func (a *app) show(raw json.RawMessage, empty string, columns ...column) error {
+// printList prints a JSON array of objects.
+func (a *app) printList(raw json.RawMessage, empty string, columns ...column) error {
 	if bytes.Equal(bytes.TrimSpace(raw), []byte("null")) || len(raw) == 0 {
 		raw = json.RawMessage("[]")
 	}
@@ -116,7 +116,7 @@ func (a *app) show(raw json.RawMessage, empty string, columns ...column) error {
 		fmt.Fprintln(a.out, empty)
 		return nil
 	}
-	a.table(rows, columns)
+	a.printTable(rows, columns)
 	return nil
 }
 
@@ -127,9 +127,9 @@ func (a *app) printJSON(v any) error {
 	return e.Encode(v)
 }
 
-// table prints rows in columns. On a terminal the last column is cut at its
+// printTable prints rows in columns. On a terminal the last column is cut at its
 // edge; in a pipe nothing is.
-func (a *app) table(rows []row, columns []column) {
+func (a *app) printTable(rows []row, columns []column) {
 	cells := make([][]string, len(rows))
 	widths := make([]int, len(columns))
 	for i, c := range columns {
@@ -141,7 +141,7 @@ func (a *app) table(rows []row, columns []column) {
 		}
 	}
 	width := 0
-	if fd, ok := terminal(a.out); ok {
+	if fd, ok := terminalFD(a.out); ok {
 		if w, _, err := term.GetSize(fd); err == nil {
 			width = w
 		}
@@ -154,20 +154,20 @@ func (a *app) table(rows []row, columns []column) {
 				b.WriteString(strings.Repeat(" ", widths[i]-utf8.RuneCountInString(s)+2))
 			}
 		}
-		return clip(strings.TrimRight(b.String(), " "), width)
+		return clipLine(strings.TrimRight(b.String(), " "), width)
 	}
 	var head []string
 	for _, c := range columns {
 		head = append(head, c.title)
 	}
-	fmt.Fprintln(a.out, a.paint(a.out, bold, line(head)))
+	fmt.Fprintln(a.out, a.colorize(a.out, bold, line(head)))
 	for _, c := range cells {
 		fmt.Fprintln(a.out, line(c))
 	}
 }
 
-// clip truncates a line to the terminal width; 0 means no limit.
-func clip(s string, width int) string {
+// clipLine truncates a line to the terminal width; 0 means no limit.
+func clipLine(s string, width int) string {
 	if width <= 1 || utf8.RuneCountInString(s) <= width {
 		return s
 	}
@@ -176,8 +176,8 @@ func clip(s string, width int) string {
 
 // oneLine makes a text fit for a table and safe for a terminal: untrusted text may contain
 // control sequences.
-func oneLine(s string) string { return printable(strings.Join(strings.Fields(s), " ")) }
+func oneLine(s string) string { return sanitizePrintable(strings.Join(strings.Fields(s), " ")) }
 
-// printable drops what a terminal would execute and what cannot be seen, other than line
+// sanitizePrintable drops what a terminal would execute and what cannot be seen, other than line
 // breaks and tabs.
-func printable(s string) string { return visible.Text(s) }
+func sanitizePrintable(s string) string { return visible.Text(s) }

@@ -19,16 +19,16 @@ const (
 	commandApproval
 )
 
-// settle gets the user's answers to the questions of an event and waits until it is
+// resolveApprovals gets the user's answers to the questions of an event and waits until it is
 // finished. It asks on a terminal what was not agreed to beforehand.
-func (a *app) settle(ctx context.Context, c *client, event string, questions []approval, given priorApproval) (status, error) {
+func (a *app) resolveApprovals(ctx context.Context, c *client, event string, questions []approval, given priorApproval) (eventStatus, error) {
 	if event == "" { // a server of an older version does not name it
 		event = questions[0].Event
 	}
 	for {
 		for _, q := range questions {
 			if err := a.answerQuestion(ctx, c, event, q, given); err != nil {
-				return status{}, err
+				return eventStatus{}, err
 			}
 		}
 		st, err := c.waitEvent(ctx, event, questions)
@@ -44,23 +44,23 @@ func (a *app) settle(ctx context.Context, c *client, event string, questions []a
 func (a *app) answerQuestion(ctx context.Context, c *client, event string, q approval, given priorApproval) error {
 	path := "/api/v1/sessions/" + pathPart(q.Session) + "/approvals/" + pathPart(q.ID)
 	if given == commandApproval && q.Event == event {
-		return c.post(ctx, path, map[string]any{"approved": true}, nil)
+		return c.postJSON(ctx, path, map[string]any{"approved": true}, nil)
 	}
 	if given == turnApproval {
-		err := c.post(ctx, path, map[string]any{"approved": true, "beforehand": event}, nil)
+		err := c.postJSON(ctx, path, map[string]any{"approved": true, "beforehand": event}, nil)
 		if err == nil {
-			fmt.Fprintf(a.err, "Approved by --yes: %s\n", q.what())
+			fmt.Fprintf(a.err, "Approved by --yes: %s\n", q.summaryText())
 			return nil
 		}
 		f, ok := errors.AsType[*failure](err)
 		if !ok || f.code != exitDenied {
 			return err
 		}
-		fmt.Fprintf(a.err, "Not approved by --yes: %s\n    %s\n", q.what(), printable(f.cause))
+		fmt.Fprintf(a.err, "Not approved by --yes: %s\n    %s\n", q.summaryText(), sanitizePrintable(f.cause))
 	}
-	ok, err := a.confirm(ctx, q)
+	ok, err := a.confirmApproval(ctx, q)
 	if err != nil {
 		return err
 	}
-	return c.post(ctx, path, map[string]any{"approved": ok}, nil)
+	return c.postJSON(ctx, path, map[string]any{"approved": ok}, nil)
 }

@@ -15,39 +15,39 @@ type progress struct {
 	Note    string `json:"note"`
 }
 
-// line formats the progress: "read page: 45 s, 30 %, page 3".
-func (p progress) line(tool string) string {
-	s := fmt.Sprintf("%s: %d s", strings.ReplaceAll(printable(tool), "_", " "), p.Seconds)
+// statusLine formats the progress: "read page: 45 s, 30 %, page 3".
+func (p progress) statusLine(tool string) string {
+	s := fmt.Sprintf("%s: %d s", strings.ReplaceAll(sanitizePrintable(tool), "_", " "), p.Seconds)
 	if p.Percent != nil {
 		s += fmt.Sprintf(", %d %%", *p.Percent)
 	}
 	if p.Note != "" {
-		s += ", " + oneLine(printable(p.Note))
+		s += ", " + oneLine(sanitizePrintable(p.Note))
 	}
 	return s
 }
 
-// watch shows, on a terminal alone, which tool of the session is taking its
+// watchProgress shows, on a terminal alone, which tool of the session is taking its
 // time. The caller calls stop, which wipes the line away.
-func (a *app) watch(ctx context.Context, c *client, session string) (stop func()) {
-	if _, tty := terminal(a.err); !tty || a.asJSON {
+func (a *app) watchProgress(ctx context.Context, c *client, session string) (stop func()) {
+	if _, tty := terminalFD(a.err); !tty || a.asJSON {
 		return func() {}
 	}
 	ctx, cancel := context.WithCancel(ctx)
 	var wg sync.WaitGroup
 	wg.Go(func() {
 		shown := false
-		for e, err := range c.stream(ctx, "GET", "/api/v1/events", "", nil) {
+		for e, err := range c.streamEvents(ctx, "GET", "/api/v1/events", "", nil) {
 			if err != nil {
 				break
 			}
 			if line, ok := progressOf(e, session); ok {
 				shown = true
-				fmt.Fprint(a.err, control(a.err, clearLine)+a.paint(a.err, dim, "… "+line))
+				fmt.Fprint(a.err, controlSequence(a.err, clearLine)+a.colorize(a.err, dim, "… "+line))
 			}
 		}
 		if shown {
-			fmt.Fprint(a.err, control(a.err, clearLine))
+			fmt.Fprint(a.err, controlSequence(a.err, clearLine))
 		}
 	})
 	return func() {
@@ -57,7 +57,7 @@ func (a *app) watch(ctx context.Context, c *client, session string) (stop func()
 }
 
 // progressOf reads one event of the live feed.
-func progressOf(e sse, session string) (line string, ok bool) {
+func progressOf(e serverEvent, session string) (line string, ok bool) {
 	var f struct {
 		Session string `json:"session"`
 		Data    struct {
@@ -68,5 +68,5 @@ func progressOf(e sse, session string) (line string, ok bool) {
 	if e.name != "tool_progress" || json.Unmarshal(e.data, &f) != nil || f.Session != session {
 		return "", false
 	}
-	return f.Data.line(f.Data.Name), true
+	return f.Data.statusLine(f.Data.Name), true
 }

@@ -15,7 +15,7 @@ func TestProgressOf(t *testing.T) {
 	}
 	for _, tc := range tests {
 		t.Run(tc.name, func(t *testing.T) {
-			got, ok := progressOf(sse{name: tc.event, data: []byte(tc.data)}, "s")
+			got, ok := progressOf(serverEvent{name: tc.event, data: []byte(tc.data)}, "s")
 			if got != tc.want || ok != (tc.want != "") {
 				t.Errorf("%q, %v", got, ok)
 			}

@@ -12,26 +12,26 @@ import (
 )
 
 func (a *app) providerCmd() *cobra.Command {
-	list := a.listing(&cobra.Command{
+	list := a.addJSONFlag(&cobra.Command{
 		Use: "list", Short: "List the model providers", Args: cobra.NoArgs,
-		RunE: a.run(func(c *cobra.Command, _ []string) error {
-			all, err := a.providers(c.Context(), false)
+		RunE: a.runCommand(func(c *cobra.Command, _ []string) error {
+			all, err := a.loadProviders(c.Context(), false)
 			if err != nil {
 				return err
 			}
 			return a.showProviders(all,
-				col("NAME", "name"), col("KIND", "kind"), col("FROM", "from"), col("KEY", "key"), col("MODEL", "model"), col("USED AS", "used"), col("ADDRESS", "address"))
+				textColumn("NAME", "name"), textColumn("KIND", "kind"), textColumn("FROM", "from"), textColumn("KEY", "key"), textColumn("MODEL", "model"), textColumn("USED AS", "used"), textColumn("ADDRESS", "address"))
 		}),
 	})
-	test := a.listing(&cobra.Command{
+	test := a.addJSONFlag(&cobra.Command{
 		Use: "test [NAME]", Short: "Test the providers; free of charge", Args: cobra.MaximumNArgs(1),
-		RunE: a.run(func(c *cobra.Command, args []string) error { return a.testProviders(c.Context(), args) }),
+		RunE: a.runCommand(func(c *cobra.Command, args []string) error { return a.testProviders(c.Context(), args) }),
 	})
-	return a.group(&cobra.Command{Use: "provider", Short: "List and test model providers", SuggestFor: []string{"providers", "model", "models"}}, list, test)
+	return a.commandGroup(&cobra.Command{Use: "provider", Short: "List and test model providers", SuggestFor: []string{"providers", "model", "models"}}, list, test)
 }
 
-func (a *app) providers(ctx context.Context, test bool) ([]doctor.Provider, error) {
-	p, cfg, err := a.home()
+func (a *app) loadProviders(ctx context.Context, test bool) ([]doctor.Provider, error) {
+	p, cfg, err := a.loadHome()
 	if err != nil {
 		return nil, err
 	}
@@ -39,7 +39,7 @@ func (a *app) providers(ctx context.Context, test bool) ([]doctor.Provider, erro
 }
 
 func (a *app) testProviders(ctx context.Context, names []string) error {
-	all, err := a.providers(ctx, true)
+	all, err := a.loadProviders(ctx, true)
 	if err != nil {
 		return err
 	}
@@ -50,7 +50,7 @@ func (a *app) testProviders(ctx context.Context, names []string) error {
 		}
 	}
 	if err := a.showProviders(all,
-		col("NAME", "name"), column{"STATE", state}, column{"LATENCY", latency}, column{"MODELS", models}, column{"", trouble}); err != nil {
+		textColumn("NAME", "name"), column{"STATE", providerState}, column{"LATENCY", latencyText}, column{"MODELS", modelsText}, column{"", errorCause}); err != nil {
 		return err
 	}
 	if i := slices.IndexFunc(all, func(p doctor.Provider) bool { return p.Cause != "" }); i >= 0 {
@@ -64,10 +64,10 @@ func (a *app) showProviders(all []doctor.Provider, columns ...column) error {
 	if err != nil {
 		return err
 	}
-	return a.show(raw, "", columns...)
+	return a.printList(raw, "", columns...)
 }
 
-func state(r row) string {
+func providerState(r row) string {
 	switch {
 	case r["reachable"] == true:
 		return "answers"
@@ -77,15 +77,15 @@ func state(r row) string {
 	return "fails"
 }
 
-func latency(r row) string {
+func latencyText(r row) string {
 	if ms, ok := r["latency_ms"].(float64); ok && ms > 0 {
 		return fmt.Sprintf("%.0f ms", ms)
 	}
 	return ""
 }
 
-// models counts them and names the first.
-func models(r row) string {
+// modelsText counts them and names the first.
+func modelsText(r row) string {
 	list, _ := r["models"].([]any)
 	switch len(list) {
 	case 0:
@@ -96,4 +96,4 @@ func models(r row) string {
 	return fmt.Sprintf("%d: %v, %v ...", len(list), list[0], list[1])
 }
 
-func trouble(r row) string { return r.text("cause") }
+func errorCause(r row) string { return r.textField("cause") }

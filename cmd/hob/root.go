@@ -8,8 +8,8 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"hob/cmd/hob/internal/boxed"
-	"hob/platform/system"
+	"hob/cmd/hob/internal/containertool"
+	"hob/platform/host/system"
 )
 
 // helpTexts holds help/COMMAND.md: a command's long text, and below a line
@@ -26,8 +26,8 @@ const (
 	groupRun    = "run"
 )
 
-func (a *app) root() *cobra.Command {
-	root := a.group(&cobra.Command{
+func (a *app) rootCommand() *cobra.Command {
+	root := a.commandGroup(&cobra.Command{
 		Use: "hob", Short: "An assistant that runs on your computer",
 		SilenceUsage: true, SilenceErrors: true,
 		CompletionOptions: cobra.CompletionOptions{HiddenDefaultCmd: false},
@@ -58,7 +58,7 @@ func (a *app) root() *cobra.Command {
 		return err
 	})
 	helpOf(root)
-	describe(root, "hob")
+	addHelpTexts(root, "hob")
 	return root
 }
 
@@ -83,8 +83,8 @@ func helpOf(root *cobra.Command) {
 	}
 }
 
-// group returns a command that only has subcommands.
-func (a *app) group(c *cobra.Command, subs ...*cobra.Command) *cobra.Command {
+// commandGroup returns a command that only has subcommands.
+func (a *app) commandGroup(c *cobra.Command, subs ...*cobra.Command) *cobra.Command {
 	c.Args = cobra.ArbitraryArgs
 	c.RunE = func(c *cobra.Command, args []string) error {
 		if len(args) == 0 {
@@ -104,7 +104,7 @@ func (a *app) group(c *cobra.Command, subs ...*cobra.Command) *cobra.Command {
 	return c
 }
 
-// versionFlag is cobra's own flag, without its templates: see platform/wording.
+// versionFlag is cobra's own flag, without its templates: see platform/text/minitmpl.
 func (a *app) versionFlag(root *cobra.Command) {
 	wanted := root.Flags().BoolP("version", "v", false, "version for hob")
 	run := root.RunE
@@ -117,20 +117,20 @@ func (a *app) versionFlag(root *cobra.Command) {
 	}
 }
 
-// run marks that a command's own code runs: from here on an error is a failure
+// runCommand marks that a command's own code runs: from here on an error is a failure
 // and not a wrong usage. Arguments that hold nothing, as of a variable that is
 // not set, are wrong usage.
-func (a *app) run(fn func(c *cobra.Command, args []string) error) func(*cobra.Command, []string) error {
+func (a *app) runCommand(fn func(c *cobra.Command, args []string) error) func(*cobra.Command, []string) error {
 	return func(c *cobra.Command, args []string) error {
 		a.started = true
 		if err := a.byOwner(c); err != nil {
 			return err
 		}
-		if len(args) > 0 && words(args) == "" {
-			return usage("the argument is empty")
+		if len(args) > 0 && joinWords(args) == "" {
+			return usageErrorf("the argument is empty")
 		}
 		if f := c.Flags().Lookup("session"); f != nil && f.Changed && f.Value.String() == "" {
-			return usage("--session is empty; name a conversation, or remove the flag")
+			return usageErrorf("--session is empty; name a conversation, or remove the flag")
 		}
 		return fn(c, args)
 	}
@@ -142,7 +142,7 @@ func (a *app) run(fn func(c *cobra.Command, args []string) error) func(*cobra.Co
 // covers commands that need no daemon.
 func (a *app) byOwner(c *cobra.Command) error {
 	switch c.Name() {
-	case "version", boxed.Command:
+	case "version", containertool.Command:
 		return nil
 	}
 	daemon := 0
@@ -157,14 +157,14 @@ func (a *app) byOwner(c *cobra.Command) error {
 	return &failure{code: exitDenied, cause: "programs started by Hob cannot act as you", remedy: "run this in your own terminal"}
 }
 
-// listing adds --json to a command that prints a list or a value.
-func (a *app) listing(c *cobra.Command) *cobra.Command {
+// addJSONFlag adds --json to a command that prints a list or a value.
+func (a *app) addJSONFlag(c *cobra.Command) *cobra.Command {
 	c.Flags().BoolVar(&a.asJSON, "json", false, "print JSON for programs")
 	return c
 }
 
-// describe sets the long texts and examples of a command and those below it.
-func describe(c *cobra.Command, name string) {
+// addHelpTexts sets the long texts and examples of a command and those below it.
+func addHelpTexts(c *cobra.Command, name string) {
 	if b, err := helpTexts.ReadFile("help/" + strings.ReplaceAll(name, " ", "_") + ".md"); err == nil {
 		long, examples, _ := strings.Cut(string(b), "\n---\n")
 		c.Long = strings.TrimSpace(long)
@@ -172,7 +172,7 @@ func describe(c *cobra.Command, name string) {
 	}
 	countWords(c)
 	for _, sub := range c.Commands() {
-		describe(sub, name+" "+sub.Name())
+		addHelpTexts(sub, name+" "+sub.Name())
 	}
 }
 
@@ -189,17 +189,17 @@ func countWords(c *cobra.Command) {
 		}
 		_, operands, _ := strings.Cut(c.Use, " ")
 		if operands == "" {
-			return usage("%s takes no arguments, but got %q", c.CommandPath(), strings.Join(args, " "))
+			return usageErrorf("%s takes no arguments, but got %q", c.CommandPath(), strings.Join(args, " "))
 		}
-		return usage("write it as: %s %s", c.CommandPath(), operands)
+		return usageErrorf("write it as: %s %s", c.CommandPath(), operands)
 	}
 }
 
-// words joins the arguments of a command that takes plain words.
-func words(args []string) string { return strings.TrimSpace(strings.Join(args, " ")) }
+// joinWords joins the arguments of a command that takes plain words.
+func joinWords(args []string) string { return strings.TrimSpace(strings.Join(args, " ")) }
 
-// given returns the flags that were set, by the names of a tool's arguments.
-func given(c *cobra.Command, names ...string) map[string]any {
+// changedFlags returns the flags that were set, by the names of a tool's arguments.
+func changedFlags(c *cobra.Command, names ...string) map[string]any {
 	out := map[string]any{}
 	for _, n := range names {
 		f := c.Flags().Lookup(n)

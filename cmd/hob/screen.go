@@ -17,43 +17,43 @@ import (
 // screen is where a chat is shown and typed: a terminal with a line editor, or
 // pipes.
 type screen interface {
-	// note prints a separate text on whole lines.
-	note(colour, text string)
-	// paragraph begins an answer that arrives in pieces.
-	paragraph() paragraph
-	// lines yields what is typed; the last one carries an error, io.EOF at the
+	// printNote prints a separate text on whole lines.
+	printNote(colour, text string)
+	// newParagraph begins an answer that arrives in pieces.
+	newParagraph() paragraph
+	// readInput yields what is typed; the last one carries an error, io.EOF at the
 	// end. It is called once.
-	lines(ctx context.Context) <-chan line
-	// interrupts yields each Ctrl-C that was typed.
-	interrupts() <-chan struct{}
+	readInput(ctx context.Context) <-chan line
+	// interruptSignals yields each Ctrl-C that was typed.
+	interruptSignals() <-chan struct{}
 }
 
 // paragraph takes the pieces of an answer.
 type paragraph interface {
-	add(text string)
-	// end completes the last line; more may be added after it.
-	end()
+	addText(text string)
+	// endText completes the last line; more may be added after it.
+	endText()
 }
 
 type line struct {
 	text   string
-	pastes []pasted // the pastes that were folded in text
+	pastes []pastedText // the pastes that were folded in text
 	err    error
 }
 
 // newScreen chooses by whether both ends are a terminal. restore gives the
 // terminal back.
 func (a *app) newScreen(session string) (s screen, restore func() error, tty bool, err error) {
-	fd, in := terminal(a.in)
-	_, out := terminal(a.out)
+	fd, in := terminalFD(a.in)
+	_, out := terminalFD(a.out)
 	if !in || !out {
-		return &pipes{in: a.in, out: a.out}, func() error { return nil }, false, nil
+		return &pipeScreen{in: a.in, out: a.out}, func() error { return nil }, false, nil
 	}
 	old, err := term.MakeRaw(fd)
 	if err != nil {
 		return nil, nil, false, fmt.Errorf("take over the terminal: %w", err)
 	}
-	t := &editor{app: a, fd: fd, typed: make(chan struct{}, 1), width: 80, pastes: &pasteFolder{in: a.in}}
+	t := &terminalScreen{app: a, fd: fd, typed: make(chan struct{}, 1), width: 80, pastes: &pasteFolder{in: a.in}}
 	prompt := "> "
 	if session != cliSession {
 		prompt = session + "> "
@@ -61,12 +61,12 @@ func (a *app) newScreen(session string) (s screen, restore func() error, tty boo
 	t.term = term.NewTerminal(struct {
 		io.Reader
 		io.Writer
-	}{&ctrlC{in: t.pastes, typed: t.typed}, drawing(a.out)}, printable(prompt))
+	}{&ctrlC{in: t.pastes, typed: t.typed}, rawWriter(a.out)}, sanitizePrintable(prompt))
 	t.term.SetBracketedPasteMode(true)
-	t.measure()
+	t.measureWidth()
 	return t, func() error {
 		t.term.SetBracketedPasteMode(false)
-		_, err := io.WriteString(drawing(a.out), "\r\n") // leave the line with the prompt
+		_, err := io.WriteString(rawWriter(a.out), "\r\n") // leave the line with the prompt
 		return errors.Join(err, term.Restore(fd, old))
 	}, true, nil
 }
@@ -98,8 +98,8 @@ func readLines(ctx context.Context, read func() (line, error)) <-chan line {
 	return out
 }
 
-// pipes is a screen without a terminal.
-type pipes struct {
+// pipeScreen is a screen without a terminal.
+type pipeScreen struct {
 	in io.Reader
 
 	mu   sync.Mutex
@@ -107,24 +107,24 @@ type pipes struct {
 	open bool // an answer has an unfinished line
 }
 
-func (p *pipes) note(_, text string) {
+func (p *pipeScreen) printNote(_, text string) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.endLine()
 	fmt.Fprintln(p.out, text)
 }
 
-func (p *pipes) endLine() {
+func (p *pipeScreen) endLine() {
 	if p.open {
 		fmt.Fprintln(p.out)
 		p.open = false
 	}
 }
 
-func (p *pipes) paragraph() paragraph { return p }
+func (p *pipeScreen) newParagraph() paragraph { return p }
 
-func (p *pipes) add(text string) {
-	text = printable(text)
+func (p *pipeScreen) addText(text string) {
+	text = sanitizePrintable(text)
 	if text == "" {
 		return
 	}
@@ -134,13 +134,13 @@ func (p *pipes) add(text string) {
 	p.open = !strings.HasSuffix(text, "\n")
 }
 
-func (p *pipes) end() {
+func (p *pipeScreen) endText() {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.endLine()
 }
 
-func (p *pipes) lines(ctx context.Context) <-chan line {
+func (p *pipeScreen) readInput(ctx context.Context) <-chan line {
 	r := bufio.NewReader(p.in)
 	return readLines(ctx, func() (line, error) {
 		s, err := r.ReadString('\n')
@@ -148,10 +148,10 @@ func (p *pipes) lines(ctx context.Context) <-chan line {
 	})
 }
 
-func (p *pipes) interrupts() <-chan struct{} { return nil }
+func (p *pipeScreen) interruptSignals() <-chan struct{} { return nil }
 
-// editor is a screen with a line editor; output appears above the line being typed.
-type editor struct {
+// terminalScreen is a screen with a line editor; output appears above the line being typed.
+type terminalScreen struct {
 	app   *app
 	fd    int
 	term  *term.Terminal
@@ -163,8 +163,8 @@ type editor struct {
 	width int
 }
 
-// measure takes the window's size, which may have changed, and returns its width.
-func (e *editor) measure() int {
+// measureWidth takes the window's size, which may have changed, and returns its width.
+func (e *terminalScreen) measureWidth() int {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	if w, h, err := term.GetSize(e.fd); err == nil && w > 0 && w != e.width {
@@ -174,39 +174,39 @@ func (e *editor) measure() int {
 	return e.width
 }
 
-func (e *editor) note(colour, text string) {
+func (e *terminalScreen) printNote(colour, text string) {
 	var b strings.Builder
-	width := e.measure() - 1
-	for l := range strings.SplitSeq(strings.TrimRight(printable(text), "\n"), "\n") {
+	width := e.measureWidth() - 1
+	for l := range strings.SplitSeq(strings.TrimRight(sanitizePrintable(text), "\n"), "\n") {
 		for {
 			head, tail, more := breakLine(l, width)
 			if !more {
 				break
 			}
-			b.WriteString(e.app.paint(e.app.out, colour, head) + "\n")
+			b.WriteString(e.app.colorize(e.app.out, colour, head) + "\n")
 			l = tail
 		}
-		b.WriteString(e.app.paint(e.app.out, colour, l) + "\n")
+		b.WriteString(e.app.colorize(e.app.out, colour, l) + "\n")
 	}
 	_, _ = io.WriteString(e, b.String()) // a closed terminal also ends the input
 }
 
-func (e *editor) paragraph() paragraph {
-	return &wrapped{term: e, width: e.measure(), bold: e.bold}
+func (e *terminalScreen) newParagraph() paragraph {
+	return &wrappedText{term: e, width: e.measureWidth(), bold: e.boldText}
 }
 
 // Write shows text above the line that is being typed; see rendered.
-func (e *editor) Write(b []byte) (int, error) {
-	if _, err := io.WriteString(e.term, rendered(e.app.out, string(b))); err != nil {
+func (e *terminalScreen) Write(b []byte) (int, error) {
+	if _, err := io.WriteString(e.term, trustControls(e.app.out, string(b))); err != nil {
 		return 0, err
 	}
 	return len(b), nil
 }
 
-// bold shows what Markdown calls strong.
-func (e *editor) bold(text string) string { return e.app.paint(e.app.out, bold, text) }
+// boldText shows what Markdown calls strong.
+func (e *terminalScreen) boldText(text string) string { return e.app.colorize(e.app.out, bold, text) }
 
-func (e *editor) lines(ctx context.Context) <-chan line {
+func (e *terminalScreen) readInput(ctx context.Context) <-chan line {
 	var before []string
 	return readLines(ctx, func() (line, error) {
 		for {
@@ -222,11 +222,11 @@ func (e *editor) lines(ctx context.Context) <-chan line {
 	})
 }
 
-func (e *editor) interrupts() <-chan struct{} { return e.typed }
+func (e *terminalScreen) interruptSignals() <-chan struct{} { return e.typed }
 
-// wrapped prints an answer in whole lines, broken between words, so that it never overwrites
+// wrappedText prints an answer in whole lines, broken between words, so that it never overwrites
 // the line being typed.
-type wrapped struct {
+type wrappedText struct {
 	term  io.Writer
 	width int
 	bold  func(string) string // nil: unchanged
@@ -236,16 +236,16 @@ type wrapped struct {
 // strong finds **words** within a line.
 var strong = regexp.MustCompile(`\*\*([^*\s](?:[^*\n]*[^*\s])?)\*\*`)
 
-// write shows whole lines.
-func (w *wrapped) write(text string) {
+// writeLines shows whole lines.
+func (w *wrappedText) writeLines(text string) {
 	if w.bold != nil {
 		text = strong.ReplaceAllStringFunc(text, func(s string) string { return w.bold(s[2 : len(s)-2]) })
 	}
 	_, _ = w.term.Write([]byte(text)) // a closed terminal also ends the input
 }
 
-func (w *wrapped) add(text string) {
-	w.rest += printable(text)
+func (w *wrappedText) addText(text string) {
+	w.rest += sanitizePrintable(text)
 	var out strings.Builder
 	for {
 		i := strings.IndexByte(w.rest, '\n')
@@ -262,13 +262,13 @@ func (w *wrapped) add(text string) {
 		w.rest = tail
 	}
 	if out.Len() > 0 {
-		w.write(out.String())
+		w.writeLines(out.String())
 	}
 }
 
-func (w *wrapped) end() {
+func (w *wrappedText) endText() {
 	if strings.TrimSpace(w.rest) != "" {
-		w.write(w.rest + "\n")
+		w.writeLines(w.rest + "\n")
 	}
 	w.rest = ""
 }

@@ -23,9 +23,9 @@ import (
 
 	"hob/autonomy/llm/llmtest"
 	"hob/autonomy/rules"
-	"hob/platform/command"
-	"hob/platform/document"
-	"hob/platform/system"
+	"hob/platform/host/command"
+	"hob/platform/host/system"
+	"hob/platform/text/document"
 )
 
 func TestMain(m *testing.M) {
@@ -136,7 +136,7 @@ func end(t *testing.T, lock string) {
 	}
 	ctx, cancel := context.WithTimeout(context.Background(), 60*time.Second)
 	defer cancel()
-	for held && pause(ctx, 10*time.Millisecond) {
+	for held && sleepContext(ctx, 10*time.Millisecond) {
 		_, held, _ = system.Probe(lock)
 	}
 	if held {
@@ -177,7 +177,7 @@ func eventually(ts *testscript.TestScript, neg bool, args []string) {
 		if err == nil && re.MatchString(ts.ReadFile("stdout")) {
 			return
 		}
-		if !pause(ctx, 50*time.Millisecond) {
+		if !sleepContext(ctx, 50*time.Millisecond) {
 			ts.Fatalf("%q never came: %s", args[0], ts.ReadFile("stdout"))
 		}
 	}
@@ -186,7 +186,7 @@ func eventually(ts *testscript.TestScript, neg bool, args []string) {
 func TestReadSSE(t *testing.T) {
 	const text = ": hello\n\nevent: a\nid: 7\ndata: {\"x\":\ndata: 1}\n\ndata:plain\n\nevent: cut\ndata: off"
 	var got bytes.Buffer
-	err := readSSE(bytes.NewReader([]byte(text)), func(e sse, _ error) bool {
+	err := readSSE(bytes.NewReader([]byte(text)), func(e serverEvent, _ error) bool {
 		fmt.Fprintf(&got, "%s|%s|%s;", e.name, e.id, e.data)
 		return true
 	})
@@ -213,11 +213,11 @@ func TestWrapped(t *testing.T) {
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
 			var out bytes.Buffer
-			w := &wrapped{term: &out, width: 12}
+			w := &wrappedText{term: &out, width: 12}
 			for _, p := range tt.pieces {
-				w.add(p)
+				w.addText(p)
 			}
-			w.end()
+			w.endText()
 			if out.String() != tt.want {
 				t.Errorf("got %q, want %q", out.String(), tt.want)
 			}
@@ -229,7 +229,7 @@ func TestWrapped(t *testing.T) {
 func TestExplain(t *testing.T) {
 	var out bytes.Buffer
 	a := &app{err: &out}
-	a.explain(&failure{cause: "nothing was kept: \x1b]52;c;aGk=\ais no name", remedy: "ask \u202eadmin"}, exitFailed, "hob")
+	a.printError(&failure{cause: "nothing was kept: \x1b]52;c;aGk=\ais no name", remedy: "ask \u202eadmin"}, exitFailed, "hob")
 	if want := "hob: nothing was kept: ]52;c;aGk=is no name\n     ask admin\n"; out.String() != want {
 		t.Errorf("got %q", out.String())
 	}
@@ -238,19 +238,19 @@ func TestExplain(t *testing.T) {
 func TestTable(t *testing.T) {
 	var out bytes.Buffer
 	a := &app{out: &out}
-	err := a.show([]byte(`[{"id":"1","text":"a\nb\u001b[31m","n":3.5,"list":["x","y"],"at":"2026-05-03T10:00:00Z"},{"id":"22"}]`), "",
-		col("ID", "id"), col("N", "n"), col("LIST", "list"), at(time.FixedZone("", 3600), "AT", "at"), col("TEXT", "text"))
+	err := a.printList([]byte(`[{"id":"1","text":"a\nb\u001b[31m","n":3.5,"list":["x","y"],"at":"2026-05-03T10:00:00Z"},{"id":"22"}]`), "",
+		textColumn("ID", "id"), textColumn("N", "n"), textColumn("LIST", "list"), timeColumn(time.FixedZone("", 3600), "AT", "at"), textColumn("TEXT", "text"))
 	want := "ID  N    LIST  AT                TEXT\n1   3.5  x, y  2026-05-03 11:00  a b[31m\n22\n"
 	if out.String() != want || err != nil {
 		t.Errorf("got %q %v", out.String(), err)
 	}
 	out.Reset()
-	if err := a.show([]byte("null"), "Nothing."); err != nil || out.String() != "Nothing.\n" {
+	if err := a.printList([]byte("null"), "Nothing."); err != nil || out.String() != "Nothing.\n" {
 		t.Errorf("got %q %v", out.String(), err)
 	}
 	a.asJSON = true
 	out.Reset()
-	if err := a.show([]byte("null"), "Nothing."); err != nil || out.String() != "[]\n" {
+	if err := a.printList([]byte("null"), "Nothing."); err != nil || out.String() != "[]\n" {
 		t.Errorf("got %q %v", out.String(), err)
 	}
 }
@@ -267,17 +267,17 @@ func TestCtrlC(t *testing.T) {
 // TestPipes: notices never stand in the middle of an answer's line.
 func TestPipes(t *testing.T) {
 	var out bytes.Buffer
-	p := &pipes{in: strings.NewReader("one\r\ntwo"), out: &out}
-	a := p.paragraph()
-	a.add("half")
-	p.note(dim, "a notice")
-	a.add("an answer\n")
-	a.end()
+	p := &pipeScreen{in: strings.NewReader("one\r\ntwo"), out: &out}
+	a := p.newParagraph()
+	a.addText("half")
+	p.printNote(dim, "a notice")
+	a.addText("an answer\n")
+	a.endText()
 	if want := "half\na notice\nan answer\n"; out.String() != want {
 		t.Errorf("got %q, want %q", out.String(), want)
 	}
 	var got []string
-	for l := range p.lines(t.Context()) {
+	for l := range p.readInput(t.Context()) {
 		if l.err != nil {
 			got = append(got, l.err.Error())
 			break

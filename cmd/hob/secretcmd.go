@@ -15,8 +15,8 @@ import (
 	"golang.org/x/term"
 
 	"hob/autonomy/config"
-	"hob/platform/system"
-	"hob/platform/vault"
+	"hob/platform/host/system"
+	"hob/platform/host/vault"
 	"hob/templates"
 )
 
@@ -24,17 +24,17 @@ func (a *app) secretCmd() *cobra.Command {
 	var file bool
 	set := &cobra.Command{
 		Use: "set NAME", Short: "Store a secret in the keychain or an encrypted file", Args: cobra.ExactArgs(1),
-		RunE: a.run(func(c *cobra.Command, args []string) error { return a.keepSecret(c.Context(), args[0], file) }),
+		RunE: a.runCommand(func(c *cobra.Command, args []string) error { return a.keepSecret(c.Context(), args[0], file) }),
 	}
 	set.Flags().BoolVar(&file, "file", false, "use the encrypted file, even if there is a keychain")
-	list := a.listing(&cobra.Command{
+	list := a.addJSONFlag(&cobra.Command{
 		Use: "list", Short: "List the names of secrets, never their values", Args: cobra.NoArgs,
-		RunE: a.run(func(c *cobra.Command, _ []string) error { return a.listSecrets(c.Context()) }),
+		RunE: a.runCommand(func(c *cobra.Command, _ []string) error { return a.listSecrets(c.Context()) }),
 	})
 	remove := &cobra.Command{
 		Use: "remove NAME", Short: "Delete a secret permanently", Args: cobra.ExactArgs(1),
-		RunE: a.run(func(c *cobra.Command, args []string) error {
-			s, err := secrets()
+		RunE: a.runCommand(func(c *cobra.Command, args []string) error {
+			s, err := secretStore()
 			if err != nil {
 				return err
 			}
@@ -45,28 +45,28 @@ func (a *app) secretCmd() *cobra.Command {
 			return nil
 		}),
 	}
-	test := a.listing(&cobra.Command{
+	test := a.addJSONFlag(&cobra.Command{
 		Use: "test [NAME]", Short: "Check whether one secret, or all, can be read", Args: cobra.MaximumNArgs(1),
-		RunE: a.run(func(c *cobra.Command, args []string) error { return a.testSecrets(c.Context(), args) }),
+		RunE: a.runCommand(func(c *cobra.Command, args []string) error { return a.testSecrets(c.Context(), args) }),
 	})
 	adopt := &cobra.Command{
 		Use: "adopt [KEY...]", Short: "Move secrets from the configuration to the secret store", ValidArgsFunction: completeKeys,
-		RunE: a.run(func(c *cobra.Command, args []string) error { return a.adopt(c.Context(), args, file) }),
+		RunE: a.runCommand(func(c *cobra.Command, args []string) error { return a.moveSecrets(c.Context(), args, file) }),
 	}
 	adopt.Flags().BoolVar(&file, "file", false, "use the encrypted file, even if there is a keychain")
-	return a.group(&cobra.Command{Use: "secret", Short: "Manage stored keys and passwords", SuggestFor: []string{"secrets", "keychain", "password"}}, set, list, remove, test, adopt)
+	return a.commandGroup(&cobra.Command{Use: "secret", Short: "Manage stored keys and passwords", SuggestFor: []string{"secrets", "keychain", "password"}}, set, list, remove, test, adopt)
 }
 
-func secrets() (system.Secrets, error) {
+func secretStore() (system.Secrets, error) {
 	p, err := system.DefaultPaths()
-	return vault.For(p), err
+	return vault.SecretsFor(p), err
 }
 
 // secretText reads a secret without showing it. It is never an argument, which
 // other users could see in the list of processes.
 func (a *app) secretText(name string) (string, error) {
 	var text string
-	if fd, tty := terminal(a.in); tty {
+	if fd, tty := terminalFD(a.in); tty {
 		fmt.Fprintf(a.err, "Secret for %s (not shown): ", name)
 		b, err := term.ReadPassword(fd)
 		fmt.Fprintln(a.err)
@@ -77,12 +77,12 @@ func (a *app) secretText(name string) (string, error) {
 	} else {
 		line, err := bufio.NewReader(io.LimitReader(a.in, 64<<10)).ReadString('\n')
 		if err != nil && line == "" {
-			return "", usage("give the secret on standard input")
+			return "", usageErrorf("give the secret on standard input")
 		}
 		text = line
 	}
 	if text = strings.TrimRight(text, "\r\n"); text == "" {
-		return "", usage("the secret is empty")
+		return "", usageErrorf("the secret is empty")
 	}
 	return text, nil
 }
@@ -90,9 +90,9 @@ func (a *app) secretText(name string) (string, error) {
 // keepSecret reads a secret without showing it and keeps it.
 func (a *app) keepSecret(ctx context.Context, name string, file bool) error {
 	if err := system.CheckSecretName(name); err != nil {
-		return usage("%v", err)
+		return usageErrorf("%v", err)
 	}
-	s, err := secrets()
+	s, err := secretStore()
 	if err != nil {
 		return err
 	}
@@ -109,7 +109,7 @@ func (a *app) keepSecret(ctx context.Context, name string, file bool) error {
 }
 
 func (a *app) listSecrets(ctx context.Context) error {
-	s, err := secrets()
+	s, err := secretStore()
 	if err != nil {
 		return err
 	}
@@ -129,8 +129,8 @@ func (a *app) listSecrets(ctx context.Context) error {
 	return nil
 }
 
-// tested is the outcome for one reference.
-type tested struct {
+// secretCheck is the outcome for one reference.
+type secretCheck struct {
 	Ref   string `json:"reference"`
 	Key   string `json:"key,omitempty"` // of the configuration
 	OK    bool   `json:"ok"`
@@ -138,14 +138,14 @@ type tested struct {
 }
 
 func (a *app) testSecrets(ctx context.Context, args []string) error {
-	s, err := secrets()
+	s, err := secretStore()
 	if err != nil {
 		return err
 	}
-	var all []tested
+	var all []secretCheck
 	if len(args) == 1 {
-		all = []tested{{Ref: "keychain:" + strings.TrimPrefix(args[0], "keychain:")}}
-	} else if all, err = a.referred(ctx, s); err != nil {
+		all = []secretCheck{{Ref: "keychain:" + strings.TrimPrefix(args[0], "keychain:")}}
+	} else if all, err = a.listReferences(ctx, s); err != nil {
 		return err
 	}
 	bad := 0
@@ -169,49 +169,49 @@ func (a *app) testSecrets(ctx context.Context, args []string) error {
 	return err
 }
 
-func (a *app) printTested(all []tested) {
+func (a *app) printTested(all []secretCheck) {
 	if len(all) == 0 {
 		fmt.Fprintln(a.out, "No secrets are stored, and the configuration refers to none.")
 	}
 	for _, t := range all {
-		state := a.paint(a.out, green, "ok   ")
+		state := a.colorize(a.out, green, "ok   ")
 		if !t.OK {
-			state = a.paint(a.out, red, "fail ")
+			state = a.colorize(a.out, red, "fail ")
 		}
 		fmt.Fprintln(a.out, strings.TrimSpace(fmt.Sprintf("%s %-34s %s", state, t.Ref, cmp.Or(t.Error, t.Key))))
 	}
 }
 
-// referred lists what the configuration refers to, and what else is kept.
-func (a *app) referred(ctx context.Context, s system.Secrets) ([]tested, error) {
-	out := []tested{}
-	_, cfg, err := a.home()
+// listReferences lists what the configuration refers to, and what else is kept.
+func (a *app) listReferences(ctx context.Context, s system.Secrets) ([]secretCheck, error) {
+	out := []secretCheck{}
+	_, cfg, err := a.loadHome()
 	if err != nil {
 		return nil, err
 	}
 	keys, refs := cfg.References()
 	for i := range refs {
-		out = append(out, tested{Ref: refs[i], Key: keys[i]})
+		out = append(out, secretCheck{Ref: refs[i], Key: keys[i]})
 	}
 	list, err := s.List(ctx)
 	for _, k := range list {
 		if ref := "keychain:" + k.Name; !slices.Contains(refs, ref) {
-			out = append(out, tested{Ref: ref})
+			out = append(out, secretCheck{Ref: ref})
 		}
 	}
 	return out, err
 }
 
-// adopt moves secrets out of the configuration. It changes the file after all of them are
+// moveSecrets moves secrets out of the configuration. It changes the file after all of them are
 // stored and read back. This cannot be undone, because undo would need the plain-text secret;
 // therefore earlier versions of the file are deleted, too. An interrupted template change is
 // completed first, because it has its own copies.
-func (a *app) adopt(ctx context.Context, keys []string, file bool) error {
-	return a.changing(ctx, func(_ system.Paths, h *templates.Home) error { return a.adoptAlone(ctx, h, keys, file) })
+func (a *app) moveSecrets(ctx context.Context, keys []string, file bool) error {
+	return a.withTemplateLock(ctx, func(_ system.Paths, h *templates.Installation) error { return a.adoptAlone(ctx, h, keys, file) })
 }
 
-func (a *app) adoptAlone(ctx context.Context, h *templates.Home, keys []string, file bool) error {
-	p, cfg, err := a.home()
+func (a *app) adoptAlone(ctx context.Context, h *templates.Installation, keys []string, file bool) error {
+	p, cfg, err := a.loadHome()
 	if err != nil {
 		return err
 	}
@@ -228,7 +228,7 @@ func (a *app) adoptAlone(ctx context.Context, h *templates.Home, keys []string, 
 		fmt.Fprintln(a.out, "The configuration contains no secrets.")
 		return nil
 	}
-	kept := vault.For(p)
+	kept := vault.SecretsFor(p)
 	list, err := kept.List(ctx)
 	if err != nil {
 		return err
@@ -236,7 +236,7 @@ func (a *app) adoptAlone(ctx context.Context, h *templates.Home, keys []string, 
 	var values []config.Value
 	for _, s := range found {
 		name := s.Name()
-		if slices.ContainsFunc(list, func(k system.Kept) bool { return k.Name == name }) {
+		if slices.ContainsFunc(list, func(k system.StoredSecret) bool { return k.Name == name }) {
 			if old, err := kept.Resolve(ctx, "keychain:"+name); err != nil || old != s.Value {
 				name = strings.ReplaceAll(strings.ReplaceAll(s.Key, "\"", ""), "/", "_") + "." + time.Now().UTC().Format("20060102T150405")
 			}
@@ -256,7 +256,7 @@ func (a *app) adoptAlone(ctx context.Context, h *templates.Home, keys []string, 
 	if _, err := config.SetAll(p.ConfigFile(), values); err != nil {
 		return fmt.Errorf("the configuration was not changed: %w", err)
 	}
-	copies := config.Copies{Path: p.ConfigFile(), Dir: p.ConfigUndoDir()}
+	copies := config.Revisions{Path: p.ConfigFile(), Dir: p.ConfigUndoDir()}
 	if err := copies.Purge(); err != nil {
 		return fmt.Errorf("earlier versions of the configuration contain the secret and cannot be removed: %w", errors.Join(err))
 	}

@@ -9,15 +9,15 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"hob/platform/system"
-	"hob/platform/system/autostart"
+	"hob/platform/host/system"
+	"hob/platform/host/system/autostart"
 )
 
 func (a *app) serviceCmd() *cobra.Command {
 	var only bool
 	install := &cobra.Command{
 		Use: "install", Short: "Start Hob when you log in", Args: cobra.NoArgs,
-		RunE: a.run(func(c *cobra.Command, _ []string) error {
+		RunE: a.runCommand(func(c *cobra.Command, _ []string) error {
 			if only {
 				return a.printService(c)
 			}
@@ -27,28 +27,28 @@ func (a *app) serviceCmd() *cobra.Command {
 	install.Flags().BoolVar(&only, "print", false, "only print the entry and its path")
 	uninstall := &cobra.Command{
 		Use: "uninstall", Short: "Stop starting Hob when you log in", Args: cobra.NoArgs,
-		RunE: a.run(func(c *cobra.Command, _ []string) error { return a.uninstallService(c.Context(), kindOf(c)) }),
+		RunE: a.runCommand(func(c *cobra.Command, _ []string) error { return a.uninstallService(c.Context(), kindOf(c)) }),
 	}
-	status := a.listing(&cobra.Command{
+	status := a.addJSONFlag(&cobra.Command{
 		Use: "status", Short: "Show whether Hob starts when you log in", Args: cobra.NoArgs,
-		RunE: a.run(func(c *cobra.Command, _ []string) error { return a.serviceStatus(c.Context(), kindOf(c)) }),
+		RunE: a.runCommand(func(c *cobra.Command, _ []string) error { return a.serviceStatus(c.Context(), kindOf(c)) }),
 	})
 	for _, c := range []*cobra.Command{install, uninstall, status} {
 		c.Flags().String("kind", "", "systemd or xdg, on Linux (default: detected)")
 	}
-	return a.group(&cobra.Command{Use: "service", Short: "Manage the start of Hob when you log in", SuggestFor: []string{"autostart", "daemon"}}, install, status, uninstall)
+	return a.commandGroup(&cobra.Command{Use: "service", Short: "Manage the start of Hob when you log in", SuggestFor: []string{"autostart", "daemon"}}, install, status, uninstall)
 }
 
 func kindOf(c *cobra.Command) string { return c.Flag("kind").Value.String() }
 
-// service finds out how Hob starts with the session, and what would be written.
-func (a *app) service(ctx context.Context, kind string) (*autostart.Manager, autostart.Entry, error) {
+// findService finds out how Hob starts with the session, and what would be written.
+func (a *app) findService(ctx context.Context, kind string) (*autostart.Manager, autostart.Entry, error) {
 	var e autostart.Entry
 	switch {
 	case kind != "" && kind != string(autostart.Systemd) && kind != string(autostart.XDG):
-		return nil, e, usage("--kind is systemd or xdg")
+		return nil, e, usageErrorf("--kind is systemd or xdg")
 	case kind != "" && runtime.GOOS != "linux":
-		return nil, e, usage("--kind is only for Linux")
+		return nil, e, usageErrorf("--kind is only for Linux")
 	}
 	p, err := system.DefaultPaths()
 	if err != nil {
@@ -67,7 +67,7 @@ func (a *app) service(ctx context.Context, kind string) (*autostart.Manager, aut
 }
 
 func (a *app) printService(c *cobra.Command) error {
-	m, e, err := a.service(c.Context(), kindOf(c))
+	m, e, err := a.findService(c.Context(), kindOf(c))
 	if err != nil {
 		return err
 	}
@@ -81,11 +81,11 @@ func (a *app) printService(c *cobra.Command) error {
 }
 
 func (a *app) installService(ctx context.Context, kind string) error {
-	m, e, err := a.service(ctx, kind)
+	m, e, err := a.findService(ctx, kind)
 	if err != nil {
 		return err
 	}
-	p, _, err := a.home() // report an invalid configuration here and not in a log
+	p, _, err := a.loadHome() // report an invalid configuration here and not in a log
 	if err != nil {
 		return err
 	}
@@ -120,7 +120,7 @@ func (a *app) installService(ctx context.Context, kind string) error {
 func (a *app) uninstallService(ctx context.Context, kind string) error {
 	some := false
 	for { // without a kind, each that is there
-		m, _, err := a.service(ctx, kind)
+		m, _, err := a.findService(ctx, kind)
 		if err != nil {
 			return err
 		}
@@ -142,7 +142,7 @@ func (a *app) uninstallService(ctx context.Context, kind string) error {
 }
 
 func (a *app) serviceStatus(ctx context.Context, kind string) error {
-	m, e, err := a.service(ctx, kind)
+	m, e, err := a.findService(ctx, kind)
 	if err != nil {
 		return err
 	}
@@ -156,12 +156,12 @@ func (a *app) serviceStatus(ctx context.Context, kind string) error {
 	if !s.Installed {
 		fmt.Fprintf(a.out, "Not installed (%s). Start it at login with: hob service install\n", s.Kind)
 		if s.Note != "" {
-			fmt.Fprintln(a.out, "Note: "+printable(s.Note))
+			fmt.Fprintln(a.out, "Note: "+sanitizePrintable(s.Note))
 		}
 		return nil
 	}
 	fmt.Fprintf(a.out, "Installed: %s, %s\n", s.Kind, s.Place)
-	fmt.Fprintf(a.out, "Starts: %s\n", printable(s.Program))
+	fmt.Fprintf(a.out, "Starts: %s\n", sanitizePrintable(s.Program))
 	switch {
 	case s.Program != e.Program:
 		fmt.Fprintf(a.out, "This is not the current program (%s). Update it with: hob service install\n", e.Program)
@@ -175,17 +175,17 @@ func (a *app) serviceStatus(ctx context.Context, kind string) error {
 		fmt.Fprintln(a.out, "It runs.")
 	}
 	if s.Note != "" {
-		fmt.Fprintln(a.out, "Note: "+printable(s.Note))
+		fmt.Fprintln(a.out, "Note: "+sanitizePrintable(s.Note))
 	}
 	return nil
 }
 
-// autostart is the answer "autostart" of the set-up.
-func (a *app) autostart(ctx context.Context, on bool) error {
+// setAutostart is the answer "autostart" of the set-up.
+func (a *app) setAutostart(ctx context.Context, on bool) error {
 	if on {
 		return a.installService(ctx, "")
 	}
-	m, e, err := a.service(ctx, "")
+	m, e, err := a.findService(ctx, "")
 	if err != nil {
 		return nil //nolint:nilerr // where nothing can be installed, nothing is
 	}

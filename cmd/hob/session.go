@@ -12,27 +12,27 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"hob/platform/system"
-	"hob/platform/visible"
+	"hob/platform/host/system"
+	"hob/platform/text/visible"
 )
 
 func (a *app) sessionCmd() *cobra.Command {
-	list := a.listing(&cobra.Command{
+	list := a.addJSONFlag(&cobra.Command{
 		Use: "list", Short: "List the conversations", Args: cobra.NoArgs,
-		RunE: a.run(func(c *cobra.Command, _ []string) error {
-			return a.list(c.Context(), "/api/v1/sessions", nil, "No conversations yet.",
-				col("SESSION", "id"), col("CHANNEL", "channel"), at(a.zone(), "SINCE", "created_at"), at(a.zone(), "LAST", "updated_at"), col("TURNS", "turns"))
+		RunE: a.runCommand(func(c *cobra.Command, _ []string) error {
+			return a.fetchAndPrintList(c.Context(), "/api/v1/sessions", nil, "No conversations yet.",
+				textColumn("SESSION", "id"), textColumn("CHANNEL", "channel"), timeColumn(a.userZone(), "SINCE", "created_at"), timeColumn(a.userZone(), "LAST", "updated_at"), textColumn("TURNS", "turns"))
 		}),
 	})
-	show := a.listing(a.onSession(&cobra.Command{
+	show := a.addJSONFlag(a.onSession(&cobra.Command{
 		Use: "show SESSION", Short: "Show the messages of a conversation",
-		RunE: a.run(func(c *cobra.Command, args []string) error { return a.showSession(c.Context(), args[0]) }),
+		RunE: a.runCommand(func(c *cobra.Command, args []string) error { return a.showSession(c.Context(), args[0]) }),
 	}))
 	reset := a.onSession(&cobra.Command{
 		Use: "reset SESSION", Short: "Reset the context of a conversation; keep its messages",
-		RunE: a.run(func(c *cobra.Command, args []string) error {
-			return a.with(c.Context(), func(cl *client) error {
-				if err := cl.post(c.Context(), "/api/v1/manage/new", map[string]string{"session": args[0]}, nil); err != nil {
+		RunE: a.runCommand(func(c *cobra.Command, args []string) error {
+			return a.withClient(c.Context(), func(cl *client) error {
+				if err := cl.postJSON(c.Context(), "/api/v1/manage/new", map[string]string{"session": args[0]}, nil); err != nil {
 					return err
 				}
 				fmt.Fprintf(a.out, "Reset the context of the conversation %q.\n", args[0])
@@ -40,7 +40,7 @@ func (a *app) sessionCmd() *cobra.Command {
 			})
 		}),
 	})
-	return a.group(&cobra.Command{Use: "session", Short: "Manage conversations", SuggestFor: []string{"history", "conversation"}},
+	return a.commandGroup(&cobra.Command{Use: "session", Short: "Manage conversations", SuggestFor: []string{"history", "conversation"}},
 		list, show, a.sessionSearchCmd(), a.sessionExportCmd(), a.sessionForkCmd(), a.sessionReplayCmd(), reset)
 }
 
@@ -56,11 +56,11 @@ func (a *app) completeSessions(c *cobra.Command, args []string, _ string) ([]str
 		return nil, cobra.ShellCompDirectiveNoFileComp
 	}
 	var out []string
-	err := a.with(c.Context(), func(cl *client) error {
+	err := a.withClient(c.Context(), func(cl *client) error {
 		var rows []row
-		err := cl.get(c.Context(), "/api/v1/sessions", query("limit", "200"), &rows)
+		err := cl.getJSON(c.Context(), "/api/v1/sessions", queryValues("limit", "200"), &rows)
 		for _, r := range rows {
-			out = append(out, r.text("id")+"\t"+fmt.Sprintf("%s, %s turns", r.text("channel"), r.text("turns")))
+			out = append(out, r.textField("id")+"\t"+fmt.Sprintf("%s, %s turns", r.textField("channel"), r.textField("turns")))
 		}
 		return err
 	})
@@ -71,10 +71,10 @@ func (a *app) completeSessions(c *cobra.Command, args []string, _ string) ([]str
 }
 
 func (a *app) sessionSearchCmd() *cobra.Command {
-	c := a.listing(&cobra.Command{
+	c := a.addJSONFlag(&cobra.Command{
 		Use: "search TEXT...", Short: "Search the messages of all conversations", Args: cobra.MinimumNArgs(1),
-		RunE: a.run(func(c *cobra.Command, args []string) error {
-			q := query("q", words(args))
+		RunE: a.runCommand(func(c *cobra.Command, args []string) error {
+			q := queryValues("q", joinWords(args))
 			for _, name := range []string{"session", "who", "since", "until", "limit"} {
 				if f := c.Flags().Lookup(name); f.Changed {
 					q.Set(name, f.Value.String())
@@ -83,8 +83,8 @@ func (a *app) sessionSearchCmd() *cobra.Command {
 			if !q.Has("limit") {
 				q.Set("limit", "20")
 			}
-			return a.list(c.Context(), "/api/v1/sessions/search", q, "Nothing matches.",
-				col("MESSAGE", "message"), col("SESSION", "session"), at(a.zone(), "AT", "at"), col("WHO", "who"), col("SAID", "snippet"))
+			return a.fetchAndPrintList(c.Context(), "/api/v1/sessions/search", q, "Nothing matches.",
+				textColumn("MESSAGE", "message"), textColumn("SESSION", "session"), timeColumn(a.userZone(), "AT", "at"), textColumn("WHO", "who"), textColumn("SAID", "snippet"))
 		}),
 	})
 	c.Flags().StringP("session", "s", "", "only this conversation")
@@ -103,9 +103,9 @@ func (a *app) sessionExportCmd() *cobra.Command {
 	var raw bool
 	c := a.onSession(&cobra.Command{
 		Use: "export SESSION", Short: "Export a conversation as Markdown or JSON lines",
-		RunE: a.run(func(c *cobra.Command, args []string) error {
-			return a.with(c.Context(), func(cl *client) error {
-				return a.exportSession(c.Context(), cl, args[0], exportTo{format: format, file: to, images: images, raw: raw})
+		RunE: a.runCommand(func(c *cobra.Command, args []string) error {
+			return a.withClient(c.Context(), func(cl *client) error {
+				return a.exportSession(c.Context(), cl, args[0], exportOptions{format: format, file: to, images: images, raw: raw})
 			})
 		}),
 	})
@@ -116,14 +116,14 @@ func (a *app) sessionExportCmd() *cobra.Command {
 	return c
 }
 
-// exportTo contains the format and the target of an export.
-type exportTo struct {
+// exportOptions contains the format and the target of an export.
+type exportOptions struct {
 	format, file, images string
 	raw                  bool
 }
 
-// writer returns where the export is written, and what completes it.
-func (e exportTo) writer(w io.Writer) (io.Writer, func() error) {
+// openWriter returns where the export is written, and what completes it.
+func (e exportOptions) openWriter(w io.Writer) (io.Writer, func() error) {
 	if e.raw || e.format != "markdown" {
 		return w, func() error { return nil }
 	}
@@ -135,18 +135,18 @@ func (e exportTo) writer(w io.Writer) (io.Writer, func() error) {
 //
 // Markdown contains untrusted text. Its control characters are made visible unless --raw is
 // set, because it is likely to be shown in a terminal.
-func (a *app) exportSession(ctx context.Context, c *client, session string, how exportTo) error {
+func (a *app) exportSession(ctx context.Context, c *client, session string, how exportOptions) error {
 	format, to, images := how.format, how.file, how.images
 	path := "/api/v1/sessions/" + pathPart(session) + "/export"
 	if images != "" && (format != "markdown" || to == "") {
-		return usage("--images needs a Markdown file: hob session export %s -o FILE --images FOLDER", shellWord(session))
+		return usageErrorf("--images needs a Markdown file: hob session export %s -o FILE --images FOLDER", shellWord(session))
 	}
 	if to == "" {
-		out, flush := how.writer(a.out)
-		return errors.Join(c.copy(ctx, path, query("format", format), out), flush())
+		out, flush := how.openWriter(a.out)
+		return errors.Join(c.copyResponse(ctx, path, queryValues("format", format), out), flush())
 	}
 	if _, err := os.Lstat(to); err == nil {
-		return usage("%s already exists; choose another name", to)
+		return usageErrorf("%s already exists; choose another name", to)
 	}
 	f, err := os.CreateTemp(filepath.Dir(to), ".hob-export-*")
 	if err != nil {
@@ -154,12 +154,12 @@ func (a *app) exportSession(ctx context.Context, c *client, session string, how 
 	}
 	defer func() { _ = os.Remove(f.Name()) }() // it has its name by then, or is of no use
 	var out io.Writer = f
-	pics := &pictures{to: f, dir: images, beside: filepath.Dir(to)}
+	pics := &pictureExtractor{to: f, dir: images, beside: filepath.Dir(to)}
 	if images != "" {
 		out = pics
 	}
-	visibleOut, flush := how.writer(out)
-	err = errors.Join(c.copy(ctx, path, query("format", format), visibleOut), flush(), pics.flush())
+	visibleOut, flush := how.openWriter(out)
+	err = errors.Join(c.copyResponse(ctx, path, queryValues("format", format), visibleOut), flush(), pics.flushLine())
 	if err = errors.Join(err, f.Sync(), f.Close()); err != nil {
 		return err
 	}
@@ -172,19 +172,19 @@ func (a *app) exportSession(ctx context.Context, c *client, session string, how 
 
 func (a *app) sessionForkCmd() *cobra.Command {
 	var name, upTo string
-	c := a.listing(a.onSession(&cobra.Command{
+	c := a.addJSONFlag(a.onSession(&cobra.Command{
 		Use: "fork SESSION", Short: "Create a conversation with the messages of this one",
-		RunE: a.run(func(c *cobra.Command, args []string) error {
-			return a.with(c.Context(), func(cl *client) error {
+		RunE: a.runCommand(func(c *cobra.Command, args []string) error {
+			return a.withClient(c.Context(), func(cl *client) error {
 				var out row
-				if err := cl.post(c.Context(), "/api/v1/sessions/"+pathPart(args[0])+"/fork", map[string]string{"session": name, "at": upTo}, &out); err != nil {
+				if err := cl.postJSON(c.Context(), "/api/v1/sessions/"+pathPart(args[0])+"/fork", map[string]string{"session": name, "at": upTo}, &out); err != nil {
 					return err
 				}
 				if a.asJSON {
 					return a.printJSON(out)
 				}
 				fmt.Fprintf(a.out, "Created the conversation %s from %s, with %s turns. Continue with: hob chat --session %s\n",
-					printable(out.text("id")), args[0], out.text("turns"), shellWord(out.text("id")))
+					sanitizePrintable(out.textField("id")), args[0], out.textField("turns"), shellWord(out.textField("id")))
 				return nil
 			})
 		}),
@@ -195,17 +195,17 @@ func (a *app) sessionForkCmd() *cobra.Command {
 }
 
 func (a *app) sessionReplayCmd() *cobra.Command {
-	c := a.listing(&cobra.Command{
+	c := a.addJSONFlag(&cobra.Command{
 		Use: "replay SESSION [TURN]", Short: "Replay a recorded turn without effects, show differences", Args: cobra.RangeArgs(1, 2),
 		ValidArgsFunction: a.completeSessions,
-		RunE: a.run(func(c *cobra.Command, args []string) error {
+		RunE: a.runCommand(func(c *cobra.Command, args []string) error {
 			turn := ""
 			if len(args) == 2 {
 				turn = args[1]
 			}
-			return a.with(c.Context(), func(cl *client) error {
+			return a.withClient(c.Context(), func(cl *client) error {
 				var out row
-				if err := cl.post(c.Context(), "/api/v1/sessions/"+pathPart(args[0])+"/replay", map[string]string{"turn": turn}, &out); err != nil {
+				if err := cl.postJSON(c.Context(), "/api/v1/sessions/"+pathPart(args[0])+"/replay", map[string]string{"turn": turn}, &out); err != nil {
 					return err
 				}
 				if a.asJSON {
@@ -214,7 +214,7 @@ func (a *app) sessionReplayCmd() *cobra.Command {
 						return err
 					}
 				} else {
-					fmt.Fprintln(a.out, printable(out.text("text")))
+					fmt.Fprintln(a.out, sanitizePrintable(out.textField("text")))
 				}
 				if same, _ := out["same"].(bool); !same {
 					return &failure{code: exitFailed, cause: "the turn would be different today"}
@@ -231,34 +231,34 @@ func shellWord(s string) string {
 	if s != "" && strings.Trim(s, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_.:@/") == "" {
 		return s
 	}
-	return "'" + strings.ReplaceAll(printable(s), "'", `'\''`) + "'"
+	return "'" + strings.ReplaceAll(sanitizePrintable(s), "'", `'\''`) + "'"
 }
 
-// copy writes what the daemon answers to w.
-func (c *client) copy(ctx context.Context, path string, q map[string][]string, w io.Writer) error {
-	req, err := c.request(ctx, http.MethodGet, path, q, nil)
+// copyResponse writes what the daemon answers to w.
+func (c *client) copyResponse(ctx context.Context, path string, q map[string][]string, w io.Writer) error {
+	req, err := c.newRequest(ctx, http.MethodGet, path, q, nil)
 	if err != nil {
 		return err
 	}
 	resp, err := c.http.Do(req)
 	if err != nil {
-		return c.broken(ctx, err)
+		return c.explainConnError(ctx, err)
 	}
 	defer resp.Body.Close()
 	if resp.StatusCode >= 400 {
-		return refusal(resp)
+		return decodeErrorResponse(resp)
 	}
 	if _, err := io.Copy(w, resp.Body); err != nil {
-		return c.broken(ctx, err)
+		return c.explainConnError(ctx, err)
 	}
 	return nil
 }
 
 // showSession prints a transcript, oldest first.
 func (a *app) showSession(ctx context.Context, session string) error {
-	return a.with(ctx, func(c *client) error {
+	return a.withClient(ctx, func(c *client) error {
 		rows := []row{}
-		if err := c.get(ctx, "/api/v1/sessions/"+pathPart(session)+"/messages", nil, &rows); err != nil {
+		if err := c.getJSON(ctx, "/api/v1/sessions/"+pathPart(session)+"/messages", nil, &rows); err != nil {
 			return err
 		}
 		if a.asJSON {
@@ -268,20 +268,20 @@ func (a *app) showSession(ctx context.Context, session string) error {
 			fmt.Fprintln(a.out, "No messages.")
 			return nil
 		}
-		zone := a.zone()
+		zone := a.userZone()
 		for i := len(rows) - 1; i >= 0; i-- {
 			r := rows[i]
-			who := r.text("from")
-			when := localTime(zone, r.text("at"))
-			if r.text("kind") == "message" {
-				when += "  turn " + r.text("event")
+			who := r.textField("from")
+			when := localTime(zone, r.textField("at"))
+			if r.textField("kind") == "message" {
+				when += "  turn " + r.textField("event")
 			}
-			said := strings.TrimSpace(r.text("text"))
+			said := strings.TrimSpace(r.textField("text"))
 			attached, _ := r["attached"].([]any)
 			for _, what := range attached {
 				said = strings.TrimSpace(said + "\n[" + fmt.Sprint(what) + "]")
 			}
-			fmt.Fprintf(a.out, "%s  %s\n%s\n\n", a.paint(a.out, bold, who), a.paint(a.out, dim, when), printable(said))
+			fmt.Fprintf(a.out, "%s  %s\n%s\n\n", a.colorize(a.out, bold, who), a.colorize(a.out, dim, when), sanitizePrintable(said))
 		}
 		return nil
 	})

@@ -14,10 +14,10 @@ import (
 
 	"hob/cmd/hob/internal/setup"
 	"hob/cmd/hob/internal/setup/form"
-	"hob/platform/desktop"
-	"hob/platform/permission"
-	"hob/platform/system"
-	"hob/platform/vault"
+	"hob/platform/host/desktop"
+	"hob/platform/host/permission"
+	"hob/platform/host/system"
+	"hob/platform/host/vault"
 	"hob/templates"
 )
 
@@ -31,7 +31,7 @@ func (a *app) setupCmd() *cobra.Command {
 	var f setupFlags
 	cmd := &cobra.Command{
 		Use: "setup [STEP...]", Short: "Set up the model, channels, accounts and more", ValidArgs: setup.Names(),
-		RunE: a.run(func(c *cobra.Command, args []string) error { return a.setup(c.Context(), f, args) }),
+		RunE: a.runCommand(func(c *cobra.Command, args []string) error { return a.runSetup(c.Context(), f, args) }),
 	}
 	cmd.Flags().StringVar(&f.answers, "answers", "", "read the answers from this TOML file instead of asking")
 	cmd.Flags().BoolVar(&f.plain, "plain", false, "ask line by line, for screen readers (also if ACCESSIBLE is set)")
@@ -39,14 +39,14 @@ func (a *app) setupCmd() *cobra.Command {
 	return cmd
 }
 
-func (a *app) setup(ctx context.Context, f setupFlags, steps []string) error {
+func (a *app) runSetup(ctx context.Context, f setupFlags, steps []string) error {
 	o, err := a.setupOptions()
 	if err != nil {
 		return err
 	}
 	switch {
 	case f.answers != "" && len(steps) > 0:
-		return usage("--answers runs the steps that the file answers; remove %s", strings.Join(steps, " "))
+		return usageErrorf("--answers runs the steps that the file answers; remove %s", strings.Join(steps, " "))
 	case f.answers != "":
 		err = setup.FromFile(ctx, o, f.answers)
 	default:
@@ -67,8 +67,8 @@ func (a *app) setup(ctx context.Context, f setupFlags, steps []string) error {
 
 // askSetup asks on the terminal: in a form where it can show one, else line by line.
 func (a *app) askSetup(ctx context.Context, o setup.Options, f setupFlags, steps []string) error {
-	if _, in := terminal(a.in); !in && !f.plain {
-		return usage("no terminal to ask on; give the answers with --answers FILE, or as lines with --plain")
+	if _, in := terminalFD(a.in); !in && !f.plain {
+		return usageErrorf("no terminal to ask on; give the answers with --answers FILE, or as lines with --plain")
 	}
 	if f.restart {
 		if err := setup.Restart(o.Paths); err != nil {
@@ -80,37 +80,37 @@ func (a *app) askSetup(ctx context.Context, o setup.Options, f setupFlags, steps
 
 // terminalAsker asks in a form where the terminal can show one, else line by line.
 func (a *app) terminalAsker(plain bool) setup.Asker {
-	fd, in := terminal(a.in)
-	_, out := terminal(a.out)
+	fd, in := terminalFD(a.in)
+	_, out := terminalFD(a.out)
 	if !in {
 		fd = -1
 	}
 	if in && out && !plain && form.Capable(os.Getenv) {
-		return &form.Form{In: a.in, Out: drawing(a.out)}
+		return &form.Form{In: a.in, Out: rawWriter(a.out)}
 	}
 	return &setup.Plain{In: bufio.NewReader(a.in), Out: a.out, FD: fd}
 }
 
 // setupOptions are the ends that the set-up needs.
 func (a *app) setupOptions() (setup.Options, error) {
-	p, cfg, err := a.home()
+	p, cfg, err := a.loadHome()
 	if err != nil {
 		return setup.Options{}, err
 	}
 	lines := bufio.NewReader(a.in)
 	o := setup.Options{
-		Paths: p, Config: cfg, Out: a.out, Secrets: vault.For(p), DNS: net.DefaultResolver,
+		Paths: p, Config: cfg, Out: a.out, Secrets: vault.SecretsFor(p), DNS: net.DefaultResolver,
 		Edit: func(ctx context.Context, what string, edit func() error) error {
 			return a.editConfig(ctx, p, what, edit)
 		},
 		FindTemplate: func(name string) error {
-			_, err := shelf(p).Find(name)
+			_, err := templateShelf(p).Find(name)
 			return err
 		},
 		UseTemplate: func(ctx context.Context, name string) error {
-			return a.useTemplate(ctx, name, consent{yes: true})
+			return a.useTemplate(ctx, name, templateConsent{yes: true})
 		},
-		Autostart: a.autostart, Starts: a.starts, TestChannel: a.tryChannel,
+		Autostart: a.setAutostart, Starts: a.startsAtLogin, TestChannel: a.tryChannel,
 		Open: func(ctx context.Context, address string) error {
 			return desktop.New(desktop.Options{}).Open(ctx, address)
 		},
@@ -123,7 +123,7 @@ func (a *app) setupOptions() (setup.Options, error) {
 		},
 	}
 	if runtime.GOOS == "darwin" {
-		o.Permissions = func(ctx context.Context) ([]permission.Permission, error) { return a.permissions(ctx, p) }
+		o.Permissions = func(ctx context.Context) ([]permission.Permission, error) { return a.missingPermissions(ctx, p) }
 	}
 	o.Templates = func() ([]setup.Option, string, error) { return a.templateOptions(p) }
 	return o, nil
@@ -131,7 +131,7 @@ func (a *app) setupOptions() (setup.Options, error) {
 
 // templateOptions are the templates to choose from, and the one in use.
 func (a *app) templateOptions(p system.Paths) (out []setup.Option, inUse string, err error) {
-	list, err := shelf(p).List()
+	list, err := templateShelf(p).List()
 	if err != nil {
 		return nil, "", err
 	}
@@ -151,9 +151,9 @@ func (a *app) templateOptions(p system.Paths) (out []setup.Option, inUse string,
 	return out, s.Name, err
 }
 
-// starts reports whether Hob starts at login; known is false if this cannot be determined.
-func (a *app) starts(ctx context.Context) (is, known bool) {
-	m, e, err := a.service(ctx, "")
+// startsAtLogin reports whether Hob starts at login; known is false if this cannot be determined.
+func (a *app) startsAtLogin(ctx context.Context) (is, known bool) {
+	m, e, err := a.findService(ctx, "")
 	if err != nil {
 		return false, false
 	}
@@ -161,15 +161,15 @@ func (a *app) starts(ctx context.Context) (is, known bool) {
 	return s.Installed && s.Same, err == nil
 }
 
-// permissions asks the daemon for its missing permissions, because those of a terminal do not
+// missingPermissions asks the daemon for its missing permissions, because those of a terminal do not
 // apply to a daemon started by the session. Without a daemon this program checks its own.
-func (a *app) permissions(ctx context.Context, p system.Paths) (list []permission.Permission, err error) {
-	c, running, err := a.dial(ctx, p)
+func (a *app) missingPermissions(ctx context.Context, p system.Paths) (list []permission.Permission, err error) {
+	c, running, err := a.dialDaemon(ctx, p)
 	if !running {
 		return permission.List(), err
 	}
 	if err != nil {
 		return nil, err
 	}
-	return list, errors.Join(c.get(ctx, "/api/v1/permissions", nil, &list), c.close())
+	return list, errors.Join(c.getJSON(ctx, "/api/v1/permissions", nil, &list), c.closeEngine())
 }

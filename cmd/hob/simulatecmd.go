@@ -14,10 +14,10 @@ import (
 
 	"hob/autonomy/config"
 	"hob/cmd/hob/internal/simulate"
-	"hob/platform/command"
-	"hob/platform/document"
-	"hob/platform/system"
-	"hob/platform/vault"
+	"hob/platform/host/command"
+	"hob/platform/host/system"
+	"hob/platform/host/vault"
+	"hob/platform/text/document"
 )
 
 // simulateFlags contains the flags of `hob simulate`.
@@ -29,9 +29,9 @@ type simulateFlags struct {
 
 func (a *app) simulateCmd() *cobra.Command {
 	var f simulateFlags
-	c := a.listing(&cobra.Command{
+	c := a.addJSONFlag(&cobra.Command{
 		Use: "simulate", Short: "Simulate the coming days and show what Hob would do", Args: cobra.NoArgs, SuggestFor: []string{"simulation", "dry-run"},
-		RunE: a.run(func(c *cobra.Command, _ []string) error { return a.simulate(c.Context(), f) }),
+		RunE: a.runCommand(func(c *cobra.Command, _ []string) error { return a.runSimulation(c.Context(), f) }),
 	})
 	c.Flags().IntVar(&f.days, "days", 7, "number of days to simulate")
 	c.Flags().StringVar(&f.from, "from", "", "script with the events (docs/simulation.md); - is standard input")
@@ -42,8 +42,8 @@ func (a *app) simulateCmd() *cobra.Command {
 	return c
 }
 
-func (a *app) simulate(ctx context.Context, f simulateFlags) (err error) {
-	o, err := a.simulation(f)
+func (a *app) runSimulation(ctx context.Context, f simulateFlags) (err error) {
+	o, err := a.simulationOptions(f)
 	if err != nil {
 		return err
 	}
@@ -51,7 +51,7 @@ func (a *app) simulate(ctx context.Context, f simulateFlags) (err error) {
 		return err
 	}
 	defer func() { err = errors.Join(err, system.RemoveAll(o.Dir)) }()
-	out, err := played(ctx, o)
+	out, err := simulateUntilInterrupt(ctx, o)
 	if err != nil {
 		return err
 	}
@@ -62,8 +62,8 @@ func (a *app) simulate(ctx context.Context, f simulateFlags) (err error) {
 	return nil
 }
 
-// played waits for the simulation, or for Ctrl-C: its time knows none.
-func played(ctx context.Context, o simulate.Options) (*simulate.Result, error) {
+// simulateUntilInterrupt waits for the simulation, or for Ctrl-C: its time knows none.
+func simulateUntilInterrupt(ctx context.Context, o simulate.Options) (*simulate.Result, error) {
 	type end struct {
 		out *simulate.Result
 		err error
@@ -81,8 +81,8 @@ func played(ctx context.Context, o simulate.Options) (*simulate.Result, error) {
 	}
 }
 
-// simulation converts the flags to options.
-func (a *app) simulation(f simulateFlags) (o simulate.Options, err error) {
+// simulationOptions converts the flags to options.
+func (a *app) simulationOptions(f simulateFlags) (o simulate.Options, err error) {
 	p, err := system.DefaultPaths()
 	if err != nil {
 		return o, err
@@ -91,7 +91,7 @@ func (a *app) simulation(f simulateFlags) (o simulate.Options, err error) {
 	if err != nil {
 		return o, err
 	}
-	kept := vault.For(p)
+	kept := vault.SecretsFor(p)
 	o = simulate.Options{
 		Paths: p, Days: f.days, Zone: f.zone, Model: f.model, Version: a.version, Log: slog.New(slog.DiscardHandler),
 		Secret: func(ctx context.Context, ref string) (string, error) {
@@ -107,10 +107,10 @@ func (a *app) simulation(f simulateFlags) (o simulate.Options, err error) {
 		o.Reader = []string{exe, document.Helper}
 	}
 	if f.days < 1 || f.days > simulate.MaxDays {
-		return o, usage("--days must be from 1 to %d", simulate.MaxDays)
+		return o, usageErrorf("--days must be from 1 to %d", simulate.MaxDays)
 	}
 	if f.model != simulate.Offline && f.model != simulate.Configured {
-		return o, usage(`--model is "offline" or "configured", not %q`, f.model)
+		return o, usageErrorf(`--model is "offline" or "configured", not %q`, f.model)
 	}
 	zone := cfg.Agent.Timezone
 	if f.zone != "" {
@@ -118,21 +118,21 @@ func (a *app) simulation(f simulateFlags) (o simulate.Options, err error) {
 	}
 	loc, err := system.Zone(zone)
 	if err != nil {
-		return o, usage("--zone: %v", err)
+		return o, usageErrorf("--zone: %v", err)
 	}
 	if o.Start, err = startOf(f.start, loc); err != nil {
 		return o, err
 	}
 	if f.replay != "" {
 		if f.start != "" || f.from != "" {
-			return o, usage("--replay takes the events and times from the journal; remove --from and --start")
+			return o, usageErrorf("--replay takes the events and times from the journal; remove --from and --start")
 		}
 		o.Replay, o.Days = true, 1
 		if o.Start, err = dayOf(f.replay, loc); err != nil {
 			return o, err
 		}
 	}
-	o.Script, err = a.script(f.from)
+	o.Script, err = a.loadScript(f.from)
 	return o, err
 }
 
@@ -145,7 +145,7 @@ func dayOf(s string, zone *time.Location) (time.Time, error) {
 	}
 	t, err := time.ParseInLocation(time.DateOnly, s, zone)
 	if err != nil || t.After(now) {
-		return t, usage(`--replay must be a past day, such as "2026-11-21" or "yesterday", not %q`, s)
+		return t, usageErrorf(`--replay must be a past day, such as "2026-11-21" or "yesterday", not %q`, s)
 	}
 	return t, nil
 }
@@ -157,15 +157,15 @@ func startOf(s string, zone *time.Location) (time.Time, error) {
 	for _, form := range []string{time.RFC3339, "2006-01-02 15:04", "2006-01-02T15:04", time.DateOnly} {
 		if t, err := time.ParseInLocation(form, s, zone); err == nil {
 			if t.Year() < 2001 || t.Year() > 2100 {
-				return t, usage("--start must be between 2001 and 2100, not in %d", t.Year())
+				return t, usageErrorf("--start must be between 2001 and 2100, not in %d", t.Year())
 			}
 			return t, nil
 		}
 	}
-	return time.Time{}, usage(`--start is written "2026-11-23" or "2026-11-23 09:00", not %q`, s)
+	return time.Time{}, usageErrorf(`--start is written "2026-11-23" or "2026-11-23 09:00", not %q`, s)
 }
 
-func (a *app) script(path string) (*simulate.Script, error) {
+func (a *app) loadScript(path string) (*simulate.Script, error) {
 	switch path {
 	case "":
 		return &simulate.Script{}, nil
@@ -190,7 +190,7 @@ func (a *app) printTimeline(r *simulate.Result) {
 	for _, e := range r.Timeline {
 		if d := e.At.Format("Monday, 2 January 2006"); d != day {
 			day = d
-			fmt.Fprintln(a.out, a.paint(a.out, bold, d))
+			fmt.Fprintln(a.out, a.colorize(a.out, bold, d))
 		}
 		what := e.Text
 		if e.Tool != "" && e.Kind == simulate.Would {
@@ -199,7 +199,7 @@ func (a *app) printTimeline(r *simulate.Result) {
 		if e.Rule != "" && (e.Kind == simulate.Ask || e.Kind == simulate.Denied || e.Kind == simulate.Hold || e.Kind == simulate.Decide) {
 			what += " (" + e.Rule + ")"
 		}
-		fmt.Fprintf(a.out, "  %s  %s  %s\n", e.At.Format("15:04"), a.paint(a.out, shade(e.Kind), fmt.Sprintf("%-7s", e.Kind)), clipTo(oneLine(what), 400))
+		fmt.Fprintf(a.out, "  %s  %s  %s\n", e.At.Format("15:04"), a.colorize(a.out, kindColor(e.Kind), fmt.Sprintf("%-7s", e.Kind)), clipTo(oneLine(what), 400))
 	}
 	if r.Replayed > 0 {
 		fmt.Fprintf(a.out, "\nReplayed %d events of the day; %d had a different result\n", r.Replayed, r.Differences)
@@ -220,7 +220,7 @@ func costOf(r *simulate.Result) string {
 	return s
 }
 
-func shade(k simulate.Kind) string {
+func kindColor(k simulate.Kind) string {
 	switch k {
 	case simulate.Ask, simulate.Hold, simulate.Would, simulate.Differs:
 		return amber

@@ -14,22 +14,22 @@ import (
 	"github.com/spf13/cobra"
 
 	"hob/autonomy/config"
-	"hob/platform/system"
+	"hob/platform/host/system"
 )
 
 func (a *app) startCmd() *cobra.Command {
 	var foreground bool
 	cmd := &cobra.Command{
 		Use: "start", Short: "Start Hob in the background", Args: cobra.NoArgs,
-		RunE: a.run(func(c *cobra.Command, _ []string) error {
+		RunE: a.runCommand(func(c *cobra.Command, _ []string) error {
 			if foreground {
-				return a.daemon(c.Context())
+				return a.runDaemon(c.Context())
 			}
-			started, err := a.background(c.Context())
+			started, err := a.startInBackground(c.Context())
 			if err != nil {
 				return err
 			}
-			return a.greet(c.Context(), started)
+			return a.printWelcome(c.Context(), started)
 		}),
 	}
 	cmd.Flags().BoolVar(&foreground, "foreground", false, "stay in this terminal and log to it")
@@ -41,9 +41,9 @@ func (a *app) startCmd() *cobra.Command {
 // MB.
 const gcPercent = 50
 
-// daemon is the process that stays.
-func (a *app) daemon(ctx context.Context) (err error) {
-	p, cfg, err := a.home()
+// runDaemon is the process that stays.
+func (a *app) runDaemon(ctx context.Context) (err error) {
+	p, cfg, err := a.loadHome()
 	if err != nil {
 		return err
 	}
@@ -76,7 +76,7 @@ func (a *app) daemon(ctx context.Context) (err error) {
 		}
 	}()
 	defer func() { unkeep(); <-kept }()
-	e, err := a.open(ctx, opening{Paths: p, Config: cfg, Log: log, Version: a.version, Release: a.release})
+	e, err := a.open(ctx, engineOptions{Paths: p, Config: cfg, Log: log, Version: a.version, Release: a.release})
 	if err != nil {
 		return err
 	}
@@ -106,17 +106,17 @@ func (a *app) daemon(ctx context.Context) (err error) {
 		m.Main(ended) // on the main thread, as macOS requires
 	}
 	<-ended
-	err = leftover(end)
+	err = dropCancellations(end)
 	log.Info("stopped")
 	return err
 }
 
-// leftover removes the cancellations of an orderly shutdown from the error of a run.
-func leftover(err error) error {
+// dropCancellations removes the cancellations of an orderly shutdown from the error of a run.
+func dropCancellations(err error) error {
 	if many, ok := err.(interface{ Unwrap() []error }); ok {
 		var rest []error
 		for _, e := range many.Unwrap() {
-			rest = append(rest, leftover(e))
+			rest = append(rest, dropCancellations(e))
 		}
 		return errors.Join(rest...)
 	}
@@ -126,16 +126,16 @@ func leftover(err error) error {
 	return err
 }
 
-// background starts the daemon detached and waits until it is ready; false when
+// startInBackground starts the daemon detached and waits until it is ready; false when
 // one was running.
-func (a *app) background(ctx context.Context) (bool, error) {
-	p, _, err := a.home() // report an invalid configuration here and not in a log
+func (a *app) startInBackground(ctx context.Context) (bool, error) {
+	p, _, err := a.loadHome() // report an invalid configuration here and not in a log
 	if err != nil {
 		return false, err
 	}
-	if c, running, err := a.dial(ctx, p); running || err != nil {
+	if c, running, err := a.dialDaemon(ctx, p); running || err != nil {
 		if err == nil {
-			err = c.close()
+			err = c.closeEngine()
 		}
 		return false, err
 	}
@@ -161,14 +161,14 @@ func (a *app) background(ctx context.Context) (bool, error) {
 		if err != nil {
 			return err
 		}
-		return c.ready(ctx)
+		return c.checkReady(ctx)
 	})
 	return err == nil, err
 }
 
-// greet prints the address of Hob.
-func (a *app) greet(ctx context.Context, started bool) error {
-	c, err := a.need(ctx)
+// printWelcome prints the address of Hob.
+func (a *app) printWelcome(ctx context.Context, started bool) error {
+	c, err := a.connectDaemon(ctx)
 	if err != nil {
 		return err
 	}
@@ -183,15 +183,15 @@ func (a *app) greet(ctx context.Context, started bool) error {
 func (a *app) stopCmd() *cobra.Command {
 	return &cobra.Command{
 		Use: "stop", Short: "Stop Hob", Args: cobra.NoArgs,
-		RunE: a.run(func(c *cobra.Command, _ []string) error { return a.stop(c.Context()) }),
+		RunE: a.runCommand(func(c *cobra.Command, _ []string) error { return a.stopDaemon(c.Context()) }),
 	}
 }
 
 const stopWait = 30 * time.Second
 
-// stop asks over the API, or with a signal when that does not answer, and
+// stopDaemon asks over the API, or with a signal when that does not answer, and
 // waits until the lock is free.
-func (a *app) stop(ctx context.Context) error {
+func (a *app) stopDaemon(ctx context.Context) error {
 	p, err := system.DefaultPaths()
 	if err != nil {
 		return err
@@ -219,7 +219,7 @@ func (a *app) stop(ctx context.Context) error {
 			fmt.Fprintln(a.out, "Hob has stopped.")
 			return nil
 		}
-		if !pause(ctx, 20*time.Millisecond) {
+		if !sleepContext(ctx, 20*time.Millisecond) {
 			return &failure{code: exitFailed, cause: fmt.Sprintf("the daemon (pid %d) did not stop in %s", h.PID, stopWait), remedy: fmt.Sprintf("it may be busy; stop it with: %s", system.KillCommand(h.PID))}
 		}
 	}
@@ -232,23 +232,23 @@ func (a *app) askToStop(ctx context.Context, p system.Paths, pid int) error {
 	}
 	ctx, cancel := context.WithTimeout(ctx, 3*time.Second)
 	defer cancel()
-	return c.post(ctx, "/api/v1/manage/shutdown", struct{}{}, nil)
+	return c.postJSON(ctx, "/api/v1/manage/shutdown", struct{}{}, nil)
 }
 
 func (a *app) statusCmd() *cobra.Command {
-	return a.listing(&cobra.Command{
+	return a.addJSONFlag(&cobra.Command{
 		Use: "status", Short: "Show the status of Hob", Args: cobra.NoArgs,
-		RunE: a.run(func(c *cobra.Command, _ []string) error {
-			cl, err := a.need(c.Context())
+		RunE: a.runCommand(func(c *cobra.Command, _ []string) error {
+			cl, err := a.connectDaemon(c.Context())
 			if err != nil {
 				return err
 			}
-			out, err := a.call(c.Context(), cl, noPriorApproval, "status", struct{}{})
+			out, err := a.callTool(c.Context(), cl, noPriorApproval, "status", struct{}{})
 			if err != nil {
 				return err
 			}
 			if !a.asJSON {
-				fmt.Fprintln(a.out, printable(out.Text))
+				fmt.Fprintln(a.out, sanitizePrintable(out.Text))
 				return nil
 			}
 			return a.printJSON(map[string]any{"running": true, "pid": cl.pid, "address": cl.base, "text": out.Text, "data": out.Data})
@@ -257,9 +257,9 @@ func (a *app) statusCmd() *cobra.Command {
 }
 
 func (a *app) versionCmd() *cobra.Command {
-	return a.listing(&cobra.Command{
+	return a.addJSONFlag(&cobra.Command{
 		Use: "version", Short: "Print the version of this program", Args: cobra.NoArgs,
-		RunE: a.run(func(*cobra.Command, []string) error {
+		RunE: a.runCommand(func(*cobra.Command, []string) error {
 			if a.asJSON {
 				return a.printJSON(map[string]string{"version": a.version})
 			}
@@ -272,7 +272,7 @@ func (a *app) versionCmd() *cobra.Command {
 func (a *app) initCmd() *cobra.Command {
 	return &cobra.Command{
 		Use: "init", Short: "Write a short configuration file", Args: cobra.NoArgs,
-		RunE: a.run(func(*cobra.Command, []string) error {
+		RunE: a.runCommand(func(*cobra.Command, []string) error {
 			p, err := system.DefaultPaths()
 			if err != nil {
 				return err
@@ -298,14 +298,14 @@ func (a *app) initCmd() *cobra.Command {
 }
 
 func (a *app) backupCmd() *cobra.Command {
-	return a.listing(&cobra.Command{
+	return a.addJSONFlag(&cobra.Command{
 		Use: "backup", Short: "Back up the database", Args: cobra.NoArgs,
-		RunE: a.run(func(c *cobra.Command, _ []string) error {
-			return a.with(c.Context(), func(cl *client) error {
+		RunE: a.runCommand(func(c *cobra.Command, _ []string) error {
+			return a.withClient(c.Context(), func(cl *client) error {
 				var out struct {
 					Path string `json:"path"`
 				}
-				if err := cl.post(c.Context(), "/api/v1/manage/backup", struct{}{}, &out); err != nil {
+				if err := cl.postJSON(c.Context(), "/api/v1/manage/backup", struct{}{}, &out); err != nil {
 					return err
 				}
 				if a.asJSON {

@@ -26,13 +26,13 @@ type userInput struct {
 	mine  bool   // --mine: the user vouches for piped
 }
 
-// untrusted reports whether the input contains text that is not the user's own.
-func (u userInput) untrusted() bool { return u.piped != "" && !u.mine }
+// isUntrusted reports whether the input contains text that is not the user's own.
+func (u userInput) isUntrusted() bool { return u.piped != "" && !u.mine }
 
-// message is the body of the request that sends it. Text from a pipe is marked, so that it
+// messageBody is the body of the request that sends it. Text from a pipe is marked, so that it
 // never counts as the user's words.
-func (u userInput) message() map[string]any {
-	if !u.untrusted() {
+func (u userInput) messageBody() map[string]any {
+	if !u.isUntrusted() {
 		return map[string]any{"text": strings.TrimSpace(u.typed + "\n" + u.piped)}
 	}
 	parts := []channels.TextPart{{Text: u.piped, Origin: channels.Piped}}
@@ -49,15 +49,15 @@ func (a *app) readInput(ctx context.Context, args []string, mine bool) (userInpu
 	if n := len(args); n > 0 && args[n-1] == "-" {
 		args, wait = args[:n-1], true
 	}
-	in := userInput{typed: words(args), mine: mine}
-	if _, tty := terminal(a.in); !tty {
+	in := userInput{typed: joinWords(args), mine: mine}
+	if _, tty := terminalFD(a.in); !tty {
 		var err error
 		if in.piped, err = a.readPipe(ctx, wait || in.typed == ""); err != nil {
 			return in, err
 		}
 	}
 	if in.typed == "" && in.piped == "" {
-		return in, usage(`write a message: hob ask "what is on today?"`)
+		return in, usageErrorf(`write a message: hob ask "what is on today?"`)
 	}
 	return in, nil
 }

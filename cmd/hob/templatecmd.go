@@ -11,56 +11,58 @@ import (
 	"hob/autonomy/config"
 	"hob/autonomy/prompt"
 	"hob/platform/failpoint"
-	"hob/platform/system"
+	"hob/platform/host/system"
 	"hob/templates"
 )
 
 func (a *app) templateCmd() *cobra.Command {
-	list := a.listing(&cobra.Command{
+	list := a.addJSONFlag(&cobra.Command{
 		Use: "list", Short: "List the templates", Args: cobra.NoArgs,
-		RunE: a.run(func(*cobra.Command, []string) error { return a.listTemplates() }),
+		RunE: a.runCommand(func(*cobra.Command, []string) error { return a.listTemplates() }),
 	})
-	info := a.listing(&cobra.Command{
+	info := a.addJSONFlag(&cobra.Command{
 		Use: "info TEMPLATE", Short: "Show the contents and requirements of a template", Args: cobra.ExactArgs(1), ValidArgsFunction: completeTemplates,
-		RunE: a.run(func(_ *cobra.Command, args []string) error { return a.showTemplate(args[0]) }),
+		RunE: a.runCommand(func(_ *cobra.Command, args []string) error { return a.showTemplate(args[0]) }),
 	})
 	var yes, trust bool
-	use := a.listing(&cobra.Command{
+	use := a.addJSONFlag(&cobra.Command{
 		Use: "use TEMPLATE", Short: "Preview and apply a template", Args: cobra.ExactArgs(1), ValidArgsFunction: completeTemplates,
-		RunE: a.run(func(c *cobra.Command, args []string) error {
-			return a.useTemplate(c.Context(), args[0], consent{yes, trust})
+		RunE: a.runCommand(func(c *cobra.Command, args []string) error {
+			return a.useTemplate(c.Context(), args[0], templateConsent{yes, trust})
 		}),
 	})
 	use.Flags().BoolVarP(&yes, "yes", "y", false, "skip the confirmation")
 	use.Flags().BoolVar(&trust, "trust", false, "accept its SOUL.md even if it looks like an attack on the model")
-	reset := a.listing(&cobra.Command{
+	reset := a.addJSONFlag(&cobra.Command{
 		Use: "reset", Short: "Restore the state before the template", Args: cobra.NoArgs,
-		RunE: a.run(func(c *cobra.Command, _ []string) error { return a.resetTemplate(c.Context(), yes) }),
+		RunE: a.runCommand(func(c *cobra.Command, _ []string) error { return a.resetTemplate(c.Context(), yes) }),
 	})
 	reset.Flags().BoolVarP(&yes, "yes", "y", false, "skip the confirmation")
 	var about string
 	create := &cobra.Command{
 		Use: "create NAME", Short: "Create a template from the current setup", Args: cobra.ExactArgs(1),
-		RunE: a.run(func(c *cobra.Command, args []string) error { return a.createTemplate(c.Context(), args[0], about) }),
+		RunE: a.runCommand(func(c *cobra.Command, args []string) error { return a.createTemplate(c.Context(), args[0], about) }),
 	}
 	create.Flags().StringVar(&about, "about", "", "purpose of the template, in one sentence")
 	remove := &cobra.Command{
 		Use: "remove NAME", Short: "Delete one of your templates", Args: cobra.ExactArgs(1), ValidArgsFunction: completeTemplates,
-		RunE: a.run(func(c *cobra.Command, args []string) error { return a.removeTemplate(c.Context(), args[0], yes) }),
+		RunE: a.runCommand(func(c *cobra.Command, args []string) error { return a.removeTemplate(c.Context(), args[0], yes) }),
 	}
 	remove.Flags().BoolVarP(&yes, "yes", "y", false, "skip the confirmation")
-	return a.group(&cobra.Command{Use: "template", Short: "Manage templates", SuggestFor: []string{"templates", "persona"}},
+	return a.commandGroup(&cobra.Command{Use: "template", Short: "Manage templates", SuggestFor: []string{"templates", "persona"}},
 		list, info, use, reset, create, remove)
 }
 
-func shelf(p system.Paths) templates.Shelf { return templates.Shelf{Dir: p.TemplatesDir()} }
+func templateShelf(p system.Paths) templates.Registry {
+	return templates.Registry{Dir: p.TemplatesDir()}
+}
 
 func completeTemplates(_ *cobra.Command, args []string, _ string) ([]string, cobra.ShellCompDirective) {
 	p, err := system.DefaultPaths()
 	if err != nil || len(args) > 0 {
 		return nil, cobra.ShellCompDirectiveDefault
 	}
-	list, err := shelf(p).List()
+	list, err := templateShelf(p).List()
 	if err != nil {
 		return nil, cobra.ShellCompDirectiveDefault
 	}
@@ -74,14 +76,14 @@ func completeTemplates(_ *cobra.Command, args []string, _ string) ([]string, cob
 // things keeps what templates make beside files, over the API.
 type things struct{ a *app }
 
-// Reconcile implements templates.Things.
-func (t things) Reconcile(ctx context.Context, w templates.Wanted) (done templates.Done, err error) {
-	err = t.a.with(ctx, func(c *client) error { return c.post(ctx, "/api/v1/manage/template", w, &done) })
+// Reconcile implements templates.ResourceStore.
+func (t things) Reconcile(ctx context.Context, w templates.DesiredState) (done templates.ApplyResult, err error) {
+	err = t.a.withClient(ctx, func(c *client) error { return c.postJSON(ctx, "/api/v1/manage/template", w, &done) })
 	return done, err
 }
 
 // templateHome returns the installation that applies and resets templates.
-func (a *app) templateHome(p system.Paths) (*templates.Home, error) {
+func (a *app) templateHome(p system.Paths) (*templates.Installation, error) {
 	name := "Hob"
 	if cfg, err := config.Load(p.ConfigFile()); err == nil {
 		name = cfg.Agent.Name
@@ -96,9 +98,9 @@ func (a *app) templateHome(p system.Paths) (*templates.Home, error) {
 	})
 }
 
-// changing runs fn while no other command changes templates. What a crash left
+// withTemplateLock runs fn while no other command changes templates. What a crash left
 // unfinished is finished first.
-func (a *app) changing(ctx context.Context, fn func(p system.Paths, h *templates.Home) error) error {
+func (a *app) withTemplateLock(ctx context.Context, fn func(p system.Paths, h *templates.Installation) error) error {
 	p, err := system.DefaultPaths()
 	if err != nil {
 		return err
@@ -141,7 +143,7 @@ func (a *app) listTemplates() error {
 	if err != nil {
 		return err
 	}
-	list, err := shelf(p).List()
+	list, err := templateShelf(p).List()
 	if err != nil {
 		return err
 	}
@@ -162,14 +164,14 @@ func (a *app) listTemplates() error {
 		rows = append(rows, r)
 	}
 	if pending, err := h.Pending(); err != nil || pending {
-		fmt.Fprintln(a.err, a.paint(a.err, amber, "warning: ")+"a template change was interrupted; run use, reset or remove to complete it")
+		fmt.Fprintln(a.err, a.colorize(a.err, amber, "warning: ")+"a template change was interrupted; run use, reset or remove to complete it")
 	}
 	if a.asJSON {
 		return a.printJSON(rows)
 	}
-	a.table(rows, []column{
-		{"NAME", func(r row) string { return mark(r["in_use"] == true) + r.text("name") }},
-		col("FROM", "origin"), col("VERSION", "version"), col("ABOUT", "error", "description"),
+	a.printTable(rows, []column{
+		{"NAME", func(r row) string { return activeMark(r["in_use"] == true) + r.textField("name") }},
+		textColumn("FROM", "origin"), textColumn("VERSION", "version"), textColumn("ABOUT", "error", "description"),
 	})
 	if s.Name != "" {
 		fmt.Fprintf(a.out, "* active; revert with: hob template reset\n")
@@ -177,7 +179,7 @@ func (a *app) listTemplates() error {
 	return nil
 }
 
-func mark(on bool) string {
+func activeMark(on bool) string {
 	if on {
 		return "* "
 	}
@@ -185,7 +187,7 @@ func mark(on bool) string {
 }
 
 func (a *app) removeTemplate(ctx context.Context, name string, yes bool) error {
-	return a.changing(ctx, func(p system.Paths, h *templates.Home) error {
+	return a.withTemplateLock(ctx, func(p system.Paths, h *templates.Installation) error {
 		s, err := h.State()
 		if err != nil {
 			return err
@@ -208,7 +210,7 @@ func (a *app) removeTemplate(ctx context.Context, name string, yes bool) error {
 				return nil
 			}
 		}
-		if err := shelf(p).Remove(name); err != nil {
+		if err := templateShelf(p).Remove(name); err != nil {
 			return templateError(err)
 		}
 		fmt.Fprintf(a.out, "Deleted the template %s.\n", name)

@@ -14,8 +14,8 @@ import (
 	"time"
 
 	"hob/autonomy/config"
-	"hob/platform/system"
-	"hob/platform/when"
+	"hob/platform/host/system"
+	"hob/platform/text/dateparse"
 	"hob/templates"
 	"hob/watchers"
 )
@@ -30,7 +30,7 @@ func (a *app) createTemplate(ctx context.Context, name, about string) error {
 	if err := templates.CheckName(name); err != nil {
 		return templateError(err)
 	}
-	return a.changing(ctx, func(p system.Paths, _ *templates.Home) error {
+	return a.withTemplateLock(ctx, func(p system.Paths, _ *templates.Installation) error {
 		text, err := os.ReadFile(p.ConfigFile())
 		if err != nil && !errors.Is(err, fs.ErrNotExist) {
 			return err
@@ -43,15 +43,15 @@ func (a *app) createTemplate(ctx context.Context, name, about string) error {
 			return err
 		}
 		t.Soul = string(soul)
-		left, err := a.gather(ctx, t)
+		left, err := a.gatherRunning(ctx, t)
 		if err != nil {
 			return err
 		}
-		dir, err := shelf(p).Create(t, system.WriteFile)
+		dir, err := templateShelf(p).Create(t, system.WriteFile)
 		if err != nil {
 			return templateError(err)
 		}
-		fmt.Fprintf(a.out, "Created %s: %s, %s, %s, %s", dir, counted(len(t.Config), "setting", "settings"), counted(len(t.Schedules), "schedule or reminder", "schedules and reminders"), counted(len(t.Watchers), "watcher", "watchers"), counted(len(t.Goals), "goal", "goals"))
+		fmt.Fprintf(a.out, "Created %s: %s, %s, %s, %s", dir, countText(len(t.Config), "setting", "settings"), countText(len(t.Schedules), "schedule or reminder", "schedules and reminders"), countText(len(t.Watchers), "watcher", "watchers"), countText(len(t.Goals), "goal", "goals"))
 		if t.Soul != "" {
 			fmt.Fprint(a.out, ", and your SOUL.md")
 		}
@@ -71,8 +71,8 @@ const (
 	isLong   = "the text is too long"
 )
 
-// active is a watcher as the API lists it.
-type active struct {
+// activeWatcher is a watcher as the API lists it.
+type activeWatcher struct {
 	Kind   string          `json:"kind"`
 	Config json.RawMessage `json:"config"`
 	Mode   string          `json:"mode"`
@@ -84,8 +84,8 @@ type active struct {
 	PerDay int             `json:"per_day"`
 }
 
-// stopped returns why an inactive item is omitted, "" for an active one.
-func stopped(state string) string {
+// stoppedReason returns why an inactive item is omitted, "" for an active one.
+func stoppedReason(state string) string {
 	switch state {
 	case "active", "waiting":
 		return ""
@@ -95,22 +95,22 @@ func stopped(state string) string {
 	return isBroken
 }
 
-// gather collects the active items, and counts the omitted ones by reason.
-func (a *app) gather(ctx context.Context, t *templates.Template) (left map[string]int, err error) {
-	var timed, rest []active
-	var aims []aim
-	err = a.with(ctx, func(c *client) error {
+// gatherRunning collects the active items, and counts the omitted ones by reason.
+func (a *app) gatherRunning(ctx context.Context, t *templates.Template) (left map[string]int, err error) {
+	var timed, rest []activeWatcher
+	var aims []goalRow
+	err = a.withClient(ctx, func(c *client) error {
 		for _, what := range []string{"schedules", "reminders"} {
-			var rows []active
-			if err := c.get(ctx, "/api/v1/"+what, nil, &rows); err != nil {
+			var rows []activeWatcher
+			if err := c.getJSON(ctx, "/api/v1/"+what, nil, &rows); err != nil {
 				return err
 			}
 			timed = append(timed, rows...)
 		}
-		if err := c.get(ctx, "/api/v1/goals", nil, &aims); err != nil {
+		if err := c.getJSON(ctx, "/api/v1/goals", nil, &aims); err != nil {
 			return err
 		}
-		return c.get(ctx, "/api/v1/watchers", nil, &rest)
+		return c.getJSON(ctx, "/api/v1/watchers", nil, &rest)
 	})
 	left = map[string]int{}
 	for _, s := range timed {
@@ -119,7 +119,7 @@ func (a *app) gather(ctx context.Context, t *templates.Template) (left map[strin
 		if s.Mode == "remind" {
 			one.Do, one.Say = "", s.Action
 		}
-		switch why := stopped(s.State); {
+		switch why := stoppedReason(s.State); {
 		case why != "":
 			left[why]++
 		case !ok:
@@ -129,7 +129,7 @@ func (a *app) gather(ctx context.Context, t *templates.Template) (left map[strin
 		}
 	}
 	for _, g := range aims {
-		switch why := stopped(g.Status); {
+		switch why := stoppedReason(g.Status); {
 		case why != "":
 			left[why]++
 		case !templates.Fits(g.Description) || !templates.Fits(g.Success):
@@ -141,7 +141,7 @@ func (a *app) gather(ctx context.Context, t *templates.Template) (left map[strin
 		}
 	}
 	for _, w := range rest {
-		if why := stopped(w.State); why != "" {
+		if why := stoppedReason(w.State); why != "" {
 			left[why]++
 			continue
 		}
@@ -164,7 +164,7 @@ func (a *app) gather(ctx context.Context, t *templates.Template) (left map[strin
 
 // everyOf returns the text of a repeating schedule, or "" if parsing the text does not give the
 // same schedule.
-func everyOf(s active, now time.Time) (string, bool) {
+func everyOf(s activeWatcher, now time.Time) (string, bool) {
 	type times struct {
 		Cron, Interval, Anchor, TZ string
 		Except                     []string
@@ -175,7 +175,7 @@ func everyOf(s active, now time.Time) (string, bool) {
 	}
 	words, except := c.Cron, strings.Join(c.Except, ", ")
 	if except != "" {
-		words = when.DescribeEvery(when.Every{Cron: c.Cron, Except: except})
+		words = dateparse.DescribeEvery(dateparse.Every{Cron: c.Cron, Except: except})
 	}
 	d, err := time.ParseDuration(c.Interval)
 	at, aerr := time.Parse(time.RFC3339, c.Anchor)
@@ -186,7 +186,7 @@ func everyOf(s active, now time.Time) (string, bool) {
 	case except != "" && d%(24*time.Hour) != 0:
 		return "", false
 	case d%(24*time.Hour) == 0 && aerr == nil:
-		words, now = when.DescribeEvery(when.Every{Interval: d, Anchor: at, Except: except}), now.In(at.Location())
+		words, now = dateparse.DescribeEvery(dateparse.Every{Interval: d, Anchor: at, Except: except}), now.In(at.Location())
 	case d%time.Hour == 0:
 		words = fmt.Sprintf("every %d hours", d/time.Hour)
 	case d%time.Minute == 0:
@@ -194,7 +194,7 @@ func everyOf(s active, now time.Time) (string, bool) {
 	default:
 		words = fmt.Sprintf("every %d seconds", d/time.Second)
 	}
-	_, config, err := watchers.InWords("", words, now)
+	_, config, err := watchers.ParseSchedule("", words, now)
 	if err != nil || json.Unmarshal(config, &again) != nil || !slices.Equal(again.Except, c.Except) || except != "" && again.Cron != c.Cron {
 		return "", false
 	}
@@ -211,8 +211,8 @@ func everyOf(s active, now time.Time) (string, bool) {
 	return words, err == nil && e == d && (!fixed || ferr == nil && first.Format(clock) == at.Format(clock))
 }
 
-// aim is a goal as the API lists it.
-type aim struct {
+// goalRow is a goal as the API lists it.
+type goalRow struct {
 	Description string `json:"description"`
 	Priority    int    `json:"priority"`
 	Success     string `json:"success"`
@@ -222,7 +222,7 @@ type aim struct {
 
 // adoptInTemplates replaces secrets by references in the saved configurations of the active
 // template. In a copy that cannot be parsed it replaces the plain text.
-func adoptInTemplates(h *templates.Home, found []config.PlainSecret, values []config.Value) error {
+func adoptInTemplates(h *templates.Installation, found []config.PlainSecret, values []config.Value) error {
 	return h.RewriteConfig(func(text []byte) ([]byte, error) {
 		for i, v := range values {
 			there, err := hasKey(text, v.Key)

@@ -7,16 +7,16 @@ import (
 	"slices"
 	"strings"
 
-	"hob/platform/injection"
-	"hob/platform/system"
+	"hob/platform/host/system"
+	"hob/platform/text/injection"
 	"hob/templates"
 )
 
-// suspicious returns the attack patterns in the texts of a template. Built-in templates are
+// suspiciousPatterns returns the attack patterns in the texts of a template. Built-in templates are
 // trusted.
-func suspicious(t *templates.Template) []string {
+func suspiciousPatterns(t *templates.Template) []string {
 	out := []string{}
-	if !foreign(t) {
+	if !isForeign(t) {
 		return out
 	}
 	texts := []string{t.Soul, t.Description}
@@ -40,30 +40,30 @@ func suspicious(t *templates.Template) []string {
 	return out
 }
 
-// foreign reports whether a template did not come with Hob.
-func foreign(t *templates.Template) bool { return t != nil && t.Origin != templates.Builtin }
+// isForeign reports whether a template did not come with Hob.
+func isForeign(t *templates.Template) bool { return t != nil && t.Origin != templates.Builtin }
 
 // soulLooksBad reports whether the personality of a foreign template shows tricks.
 func soulLooksBad(t *templates.Template) bool {
-	return foreign(t) && len(injection.Scan(t.Soul)) > 0
+	return isForeign(t) && len(injection.Scan(t.Soul)) > 0
 }
 
 // yesOrNo asks on a terminal; asked is false if there is none.
 func (a *app) yesOrNo(ctx context.Context, question string) (yes, asked bool, err error) {
-	s, asked, err := a.typed(ctx, question+" [y/N] ")
+	s, asked, err := a.readAnswer(ctx, question+" [y/N] ")
 	return s == "y" || s == "yes", asked, err
 }
 
 // typedYes is yesOrNo where only the whole word will do.
 func (a *app) typedYes(ctx context.Context, question string) (yes, asked bool, err error) {
-	s, asked, err := a.typed(ctx, question+" [type yes] ")
+	s, asked, err := a.readAnswer(ctx, question+" [type yes] ")
 	return s == "yes", asked, err
 }
 
-// typed returns the user's input in lower case.
-func (a *app) typed(ctx context.Context, question string) (answer string, asked bool, err error) {
-	_, in := terminal(a.in)
-	if _, out := terminal(a.err); !in || !out {
+// readAnswer returns the user's input in lower case.
+func (a *app) readAnswer(ctx context.Context, question string) (answer string, asked bool, err error) {
+	_, in := terminalFD(a.in)
+	if _, out := terminalFD(a.err); !in || !out {
 		return "", false, nil
 	}
 	fmt.Fprint(a.err, question)
@@ -83,34 +83,34 @@ func (a *app) typed(ctx context.Context, question string) (answer string, asked 
 // colourDiff paints the lines of a diff on a terminal.
 func (a *app) colourDiff(diff string) {
 	for line := range strings.Lines(diff) {
-		line = printable(strings.TrimSuffix(line, "\n"))
+		line = sanitizePrintable(strings.TrimSuffix(line, "\n"))
 		switch {
 		case strings.HasPrefix(line, "+++"), strings.HasPrefix(line, "---"):
-			line = a.paint(a.out, bold, line)
+			line = a.colorize(a.out, bold, line)
 		case strings.HasPrefix(line, "@@"):
-			line = a.paint(a.out, dim, line)
+			line = a.colorize(a.out, dim, line)
 		case strings.HasPrefix(line, "+"):
-			line = a.paint(a.out, green, line)
+			line = a.colorize(a.out, green, line)
 		case strings.HasPrefix(line, "-"):
-			line = a.paint(a.out, red, line)
+			line = a.colorize(a.out, red, line)
 		}
 		fmt.Fprintln(a.out, line)
 	}
 }
 
-// preview shows what use or reset would change.
-func (a *app) preview(plan *templates.Plan, t *templates.Template) {
+// printPreview shows what use or reset would change.
+func (a *app) printPreview(plan *templates.Plan, t *templates.Template) {
 	switch {
 	case t == nil:
 		fmt.Fprintf(a.out, "Resetting %s would change this:\n\n", plan.Was)
 	case plan.Was != "" && plan.Was != t.Name:
-		fmt.Fprintf(a.out, "%s (%s) instead of %s: %s\n\n", t.Name, t.Version, plan.Was, printable(t.Description))
+		fmt.Fprintf(a.out, "%s (%s) instead of %s: %s\n\n", t.Name, t.Version, plan.Was, sanitizePrintable(t.Description))
 	default:
-		fmt.Fprintf(a.out, "%s (%s): %s\n\n", t.Name, t.Version, printable(t.Description))
+		fmt.Fprintf(a.out, "%s (%s): %s\n\n", t.Name, t.Version, sanitizePrintable(t.Description))
 	}
-	a.foreign(t)
-	if foreign(t) { // the items are listed below
-		a.asks(t)
+	a.printForeignNotice(t)
+	if isForeign(t) { // the items are listed below
+		a.printRequirements(t)
 		fmt.Fprintln(a.out)
 	}
 	a.colourDiff(plan.Soul.Diff)
@@ -123,7 +123,7 @@ func (a *app) preview(plan *templates.Plan, t *templates.Template) {
 		case s.Stays != "":
 			fmt.Fprintf(a.out, "%s stays %s; the template would set %s, and %s\n", s.Key, s.Was, plainTOML(s.Now), s.Stays)
 		case s.Yours && s.Was != plainTOML(s.Now):
-			fmt.Fprintf(a.out, "%s you set %s to %s; it becomes %s, and reset restores your value\n", a.paint(a.out, amber, "yours:"), s.Key, s.Was, plainTOML(s.Now))
+			fmt.Fprintf(a.out, "%s you set %s to %s; it becomes %s, and reset restores your value\n", a.colorize(a.out, amber, "yours:"), s.Key, s.Was, plainTOML(s.Now))
 		default:
 			fmt.Fprintf(a.out, "sets %s to %s (now %s)\n", s.Key, plainTOML(s.Now), s.Was)
 		}
@@ -133,31 +133,31 @@ func (a *app) preview(plan *templates.Plan, t *templates.Template) {
 	a.showThings("keeps", plan.Things.Kept)
 	a.showThings("cannot make", plan.Things.Failed)
 	for _, c := range plan.Conflicts {
-		fmt.Fprintf(a.out, "%s %s: %s\n", a.paint(a.out, amber, "conflict:"), c.File, printable(c.Text))
+		fmt.Fprintf(a.out, "%s %s: %s\n", a.colorize(a.out, amber, "conflict:"), c.File, sanitizePrintable(c.Text))
 	}
 }
 
-// foreign prints a warning about a template that is not built in.
-func (a *app) foreign(t *templates.Template) {
-	if !foreign(t) {
+// printForeignNotice prints a warning about a template that is not built in.
+func (a *app) printForeignNotice(t *templates.Template) {
+	if !isForeign(t) {
 		return
 	}
-	fmt.Fprintf(a.out, "It is not built in (%s). The actions of its schedules, watchers and goals count as untrusted text. Its SOUL.md\nbecomes part of every conversation: read it.\n", printable(t.Path))
-	if m := suspicious(t); len(m) > 0 {
-		fmt.Fprintf(a.out, "%s its texts look like an attack on the model: %s\n", a.paint(a.out, red, "careful:"), strings.Join(m, ", "))
+	fmt.Fprintf(a.out, "It is not built in (%s). The actions of its schedules, watchers and goals count as untrusted text. Its SOUL.md\nbecomes part of every conversation: read it.\n", sanitizePrintable(t.Path))
+	if m := suspiciousPatterns(t); len(m) > 0 {
+		fmt.Fprintf(a.out, "%s its texts look like an attack on the model: %s\n", a.colorize(a.out, red, "careful:"), strings.Join(m, ", "))
 	}
 	fmt.Fprintln(a.out)
 }
 
-// asks prints all requirements of a template, untruncated.
-func (a *app) asks(t *templates.Template) {
+// printRequirements prints all requirements of a template, untruncated.
+func (a *app) printRequirements(t *templates.Template) {
 	fmt.Fprintln(a.out, "Requirements:")
 	for _, s := range t.Asks() {
 		fmt.Fprintln(a.out, "  "+oneLine(s))
 	}
 }
 
-func (a *app) showThings(verb string, list []templates.Thing) {
+func (a *app) showThings(verb string, list []templates.Resource) {
 	for _, t := range list {
 		line := fmt.Sprintf("%s %s: %s", verb, t.What, oneLine(t.Text))
 		if t.Why != "" {
@@ -167,12 +167,12 @@ func (a *app) showThings(verb string, list []templates.Thing) {
 	}
 }
 
-// applied prints what was changed.
-func (a *app) applied(p system.Paths, plan *templates.Plan, d templates.Done, kept []string) {
+// printApplied prints what was changed.
+func (a *app) printApplied(p system.Paths, plan *templates.Plan, d templates.ApplyResult, kept []string) {
 	if plan.Template == "" {
 		fmt.Fprintf(a.out, "\nReset the template %s.\n", plan.Was)
 	} else {
-		fmt.Fprintf(a.out, "\nThe template %s is active: %s created, %d removed. Revert with: hob template reset\n", plan.Template, counted(len(d.Made), "item", "items"), len(d.Removed))
+		fmt.Fprintf(a.out, "\nThe template %s is active: %s created, %d removed. Revert with: hob template reset\n", plan.Template, countText(len(d.Made), "item", "items"), len(d.Removed))
 	}
 	for _, path := range kept {
 		fmt.Fprintln(a.out, "kept: "+path)
@@ -188,7 +188,7 @@ func (a *app) showTemplate(ref string) error {
 	if err != nil {
 		return err
 	}
-	t, err := shelf(p).Find(ref)
+	t, err := templateShelf(p).Find(ref)
 	if err != nil {
 		return templateError(err)
 	}
@@ -197,17 +197,17 @@ func (a *app) showTemplate(ref string) error {
 			*templates.Template
 			Asks  []string `json:"asks"`
 			Marks []string `json:"marks"`
-		}{t, t.Asks(), suspicious(t)})
+		}{t, t.Asks(), suspiciousPatterns(t)})
 	}
-	fmt.Fprintf(a.out, "%s %s", a.paint(a.out, bold, t.Name), t.Version)
+	fmt.Fprintf(a.out, "%s %s", a.colorize(a.out, bold, t.Name), t.Version)
 	if t.Author != "" {
 		fmt.Fprintf(a.out, " by %s", oneLine(t.Author))
 	}
 	fmt.Fprintf(a.out, " (%s)\n%s\n\n", t.Origin, oneLine(t.Description))
-	a.foreign(t)
-	a.asks(t)
+	a.printForeignNotice(t)
+	a.printRequirements(t)
 	if t.Soul != "" {
-		fmt.Fprintf(a.out, "\nIts personality:\n\n%s\n", strings.TrimSpace(printable(t.Soul)))
+		fmt.Fprintf(a.out, "\nIts personality:\n\n%s\n", strings.TrimSpace(sanitizePrintable(t.Soul)))
 	}
 	return nil
 }

@@ -5,16 +5,16 @@ import (
 	"errors"
 	"fmt"
 
-	"hob/platform/system"
+	"hob/platform/host/system"
 	"hob/templates"
 )
 
-// consent contains the approvals given by flags.
-type consent struct{ yes, trust bool }
+// templateConsent contains the approvals given by flags.
+type templateConsent struct{ yes, trust bool }
 
-func (a *app) useTemplate(ctx context.Context, ref string, given consent) error {
-	return a.changing(ctx, func(p system.Paths, h *templates.Home) error {
-		t, err := shelf(p).Find(ref)
+func (a *app) useTemplate(ctx context.Context, ref string, given templateConsent) error {
+	return a.withTemplateLock(ctx, func(p system.Paths, h *templates.Installation) error {
+		t, err := templateShelf(p).Find(ref)
 		if err != nil {
 			return templateError(err)
 		}
@@ -27,7 +27,7 @@ func (a *app) useTemplate(ctx context.Context, ref string, given consent) error 
 }
 
 func (a *app) resetTemplate(ctx context.Context, yes bool) error {
-	return a.changing(ctx, func(p system.Paths, h *templates.Home) error {
+	return a.withTemplateLock(ctx, func(p system.Paths, h *templates.Installation) error {
 		plan, err := h.Plan(ctx, nil)
 		if errors.Is(err, templates.ErrNoneInUse) {
 			if a.asJSON {
@@ -39,7 +39,7 @@ func (a *app) resetTemplate(ctx context.Context, yes bool) error {
 		if err != nil {
 			return templateError(err)
 		}
-		return a.carryOut(ctx, p, h, plan, nil, consent{yes: yes})
+		return a.carryOut(ctx, p, h, plan, nil, templateConsent{yes: yes})
 	})
 }
 
@@ -51,8 +51,8 @@ func templateError(err error) error {
 	return err
 }
 
-// laidOn is what use and reset print with --json.
-type laidOn struct {
+// templateResult is what use and reset print with --json.
+type templateResult struct {
 	*templates.Plan
 	Applied bool     `json:"applied"`
 	Kept    []string `json:"kept_files"`
@@ -60,20 +60,20 @@ type laidOn struct {
 	Marks   []string `json:"marks"` // what in its texts looks like an attack
 }
 
-func (a *app) carryOut(ctx context.Context, p system.Paths, h *templates.Home, plan *templates.Plan, t *templates.Template, given consent) error {
-	out := laidOn{Plan: plan, Kept: []string{}, Marks: suspicious(t)}
+func (a *app) carryOut(ctx context.Context, p system.Paths, h *templates.Installation, plan *templates.Plan, t *templates.Template, given templateConsent) error {
+	out := templateResult{Plan: plan, Kept: []string{}, Marks: suspiciousPatterns(t)}
 	if t != nil {
 		out.Asks = t.Asks()
 	}
 	if !a.asJSON {
-		a.preview(plan, t)
+		a.printPreview(plan, t)
 	}
 	doubtful := !given.trust && soulLooksBad(t)
 	if a.asJSON && !given.yes {
 		return a.printJSON(out)
 	}
 	if !given.yes || doubtful {
-		ok, err := a.sure(ctx, plan, doubtful)
+		ok, err := a.confirmPlan(ctx, plan, doubtful)
 		if err != nil || !ok {
 			return err
 		}
@@ -87,13 +87,13 @@ func (a *app) carryOut(ctx context.Context, p system.Paths, h *templates.Home, p
 	if a.asJSON {
 		return a.printJSON(out)
 	}
-	a.applied(p, plan, done, kept)
+	a.printApplied(p, plan, done, kept)
 	return nil
 }
 
-// sure asks on a terminal; without one it fails and explains how to answer. A personality that
+// confirmPlan asks on a terminal; without one it fails and explains how to answer. A personality that
 // looks like an attack becomes part of every conversation, so a single key press is not enough.
-func (a *app) sure(ctx context.Context, plan *templates.Plan, doubtful bool) (bool, error) {
+func (a *app) confirmPlan(ctx context.Context, plan *templates.Plan, doubtful bool) (bool, error) {
 	what := "Use " + plan.Template + "?"
 	if plan.Template == "" {
 		what = "Take " + plan.Was + " back?"

@@ -6,42 +6,42 @@ import (
 
 func (a *app) taskCmd() *cobra.Command {
 	var all bool
-	list := a.listing(&cobra.Command{
+	list := a.addJSONFlag(&cobra.Command{
 		Use: "list", Short: "List the open tasks", Args: cobra.NoArgs,
-		RunE: a.run(func(c *cobra.Command, _ []string) error {
-			q := query()
+		RunE: a.runCommand(func(c *cobra.Command, _ []string) error {
+			q := queryValues()
 			if all {
 				q.Set("all", "1")
 			}
-			return a.list(c.Context(), "/api/v1/tasks", q, "No open tasks.",
-				col("ID", "id"), col("STATUS", "status"), col("PRIORITY", "priority"), at(a.zone(), "DUE", "due"), col("PROJECT", "project"), col("TITLE", "title"))
+			return a.fetchAndPrintList(c.Context(), "/api/v1/tasks", q, "No open tasks.",
+				textColumn("ID", "id"), textColumn("STATUS", "status"), textColumn("PRIORITY", "priority"), timeColumn(a.userZone(), "DUE", "due"), textColumn("PROJECT", "project"), textColumn("TITLE", "title"))
 		}),
 	})
 	list.Flags().BoolVarP(&all, "all", "a", false, "include completed tasks")
 	add := &cobra.Command{
 		Use: "add TITLE...", Short: "Add a task", Args: cobra.MinimumNArgs(1),
-		RunE: a.run(func(c *cobra.Command, args []string) error {
-			in := given(c, "due", "priority", "project", "notes")
-			in["title"] = words(args)
-			return a.do(c.Context(), false, "create_task", in)
+		RunE: a.runCommand(func(c *cobra.Command, args []string) error {
+			in := changedFlags(c, "due", "priority", "project", "notes")
+			in["title"] = joinWords(args)
+			return a.runTool(c.Context(), false, "create_task", in)
 		}),
 	}
 	taskFlags(add)
 	edit := &cobra.Command{
 		Use: "edit TASK...", Short: "Change a task", Args: cobra.MinimumNArgs(1),
-		RunE: a.run(func(c *cobra.Command, args []string) error {
-			in := given(c, "title", "due", "priority", "project", "notes", "status")
+		RunE: a.runCommand(func(c *cobra.Command, args []string) error {
+			in := changedFlags(c, "title", "due", "priority", "project", "notes", "status")
 			if len(in) == 0 {
-				return usage("say what to change: --title, --due, --priority, --project, --notes or --status")
+				return usageErrorf("say what to change: --title, --due, --priority, --project, --notes or --status")
 			}
-			in["task"] = words(args)
-			return a.do(c.Context(), false, "update_task", in)
+			in["task"] = joinWords(args)
+			return a.runTool(c.Context(), false, "update_task", in)
 		}),
 	}
 	taskFlags(edit)
 	edit.Flags().String("title", "", "new title")
 	edit.Flags().String("status", "", "open or done")
-	return a.group(&cobra.Command{Use: "task", Short: "Manage tasks", SuggestFor: []string{"todo", "todos"}}, list, add, edit,
+	return a.commandGroup(&cobra.Command{Use: "task", Short: "Manage tasks", SuggestFor: []string{"todo", "todos"}}, list, add, edit,
 		a.onOne("done TASK...", "Mark a task as done", "complete_task", "task"),
 		a.onOne("remove TASK...", "Delete a task (undo restores it)", "delete_task", "task"))
 }
@@ -56,87 +56,87 @@ func taskFlags(c *cobra.Command) {
 // onOne returns a command that calls a tool on one item, named by its id or by words of its
 // title.
 func (a *app) onOne(use, short, tool, arg string) *cobra.Command {
-	return a.listing(&cobra.Command{
+	return a.addJSONFlag(&cobra.Command{
 		Use: use, Short: short, Args: cobra.MinimumNArgs(1),
-		RunE: a.run(func(c *cobra.Command, args []string) error {
-			return a.do(c.Context(), false, tool, map[string]any{arg: words(args)})
+		RunE: a.runCommand(func(c *cobra.Command, args []string) error {
+			return a.runTool(c.Context(), false, tool, map[string]any{arg: joinWords(args)})
 		}),
 	})
 }
 
-// resume is onOne for the tools that pause, with resume set.
-func (a *app) resume(use, short, tool, arg string) *cobra.Command {
+// resumeCommand is onOne for the tools that pause, with resume set.
+func (a *app) resumeCommand(use, short, tool, arg string) *cobra.Command {
 	return &cobra.Command{
 		Use: use, Short: short, Args: cobra.MinimumNArgs(1),
-		RunE: a.run(func(c *cobra.Command, args []string) error {
-			return a.do(c.Context(), false, tool, map[string]any{arg: words(args), "resume": true})
+		RunE: a.runCommand(func(c *cobra.Command, args []string) error {
+			return a.runTool(c.Context(), false, tool, map[string]any{arg: joinWords(args), "resume": true})
 		}),
 	}
 }
 
 func (a *app) watchCmd() *cobra.Command {
-	list := a.listing(&cobra.Command{
+	list := a.addJSONFlag(&cobra.Command{
 		Use: "list", Short: "List the watchers", Args: cobra.NoArgs,
-		RunE: a.run(func(c *cobra.Command, _ []string) error {
-			return a.list(c.Context(), "/api/v1/watchers", nil, "No watchers. Add one with: hob watch add ~/Downloads --pattern '*.pdf'",
-				col("ID", "id"), col("KIND", "kind"), col("STATE", "state"), col("FIRED", "fired"), at(a.zone(), "LAST", "fired_at"), col("REPORTS TO", "report"), col("WATCHES", "description", "title"))
+		RunE: a.runCommand(func(c *cobra.Command, _ []string) error {
+			return a.fetchAndPrintList(c.Context(), "/api/v1/watchers", nil, "No watchers. Add one with: hob watch add ~/Downloads --pattern '*.pdf'",
+				textColumn("ID", "id"), textColumn("KIND", "kind"), textColumn("STATE", "state"), textColumn("FIRED", "fired"), timeColumn(a.userZone(), "LAST", "fired_at"), textColumn("REPORTS TO", "report"), textColumn("WATCHES", "description", "title"))
 		}),
 	})
-	return a.group(&cobra.Command{Use: "watch", Short: "Manage watchers of files, feeds and other sources", SuggestFor: []string{"watcher", "watchers"}}, list, a.thingShow("watcher", "/api/v1/watchers"), a.watchAdd(), a.watchChange(), a.watchTry(),
+	return a.commandGroup(&cobra.Command{Use: "watch", Short: "Manage watchers of files, feeds and other sources", SuggestFor: []string{"watcher", "watchers"}}, list, a.thingShow("watcher", "/api/v1/watchers"), a.watchAdd(), a.watchChange(), a.watchTry(),
 		a.onOne("remove WATCHER...", "Remove a watcher", "cancel_watcher", "watcher"),
 		a.onOne("pause WATCHER...", "Pause a watcher", "pause_watcher", "watcher"),
-		a.resume("resume WATCHER...", "Resume a paused watcher", "pause_watcher", "watcher"))
+		a.resumeCommand("resume WATCHER...", "Resume a paused watcher", "pause_watcher", "watcher"))
 }
 
 func (a *app) reminderCmd() *cobra.Command {
-	list := a.listing(&cobra.Command{
+	list := a.addJSONFlag(&cobra.Command{
 		Use: "list", Short: "List upcoming reminders", Args: cobra.NoArgs,
-		RunE: a.run(func(c *cobra.Command, _ []string) error {
-			return a.list(c.Context(), "/api/v1/reminders", nil, `No reminders. Add one with: hob reminder add stretch --at "in 20 minutes"`,
-				col("ID", "id"), col("WHEN", "when", "description"), comingColumn(a.zone()), col("REPORTS TO", "report"), col("SAYS", "action"))
+		RunE: a.runCommand(func(c *cobra.Command, _ []string) error {
+			return a.fetchAndPrintList(c.Context(), "/api/v1/reminders", nil, `No reminders. Add one with: hob reminder add stretch --at "in 20 minutes"`,
+				textColumn("ID", "id"), textColumn("WHEN", "when", "description"), comingColumn(a.userZone()), textColumn("REPORTS TO", "report"), textColumn("SAYS", "action"))
 		}),
 	})
-	add := a.listing(&cobra.Command{
+	add := a.addJSONFlag(&cobra.Command{
 		Use: "add TEXT...", Short: "Add a reminder, once or repeating", Args: cobra.MinimumNArgs(1),
-		RunE: a.run(func(c *cobra.Command, args []string) error {
-			in := given(c, "every", "at")
+		RunE: a.runCommand(func(c *cobra.Command, args []string) error {
+			in := changedFlags(c, "every", "at")
 			if len(in) != 1 {
-				return usage("say when with exactly one of --every and --at")
+				return usageErrorf("say when with exactly one of --every and --at")
 			}
-			in["text"] = words(args)
-			return a.do(c.Context(), false, "create_reminder", in)
+			in["text"] = joinWords(args)
+			return a.runTool(c.Context(), false, "create_reminder", in)
 		}),
 	})
 	add.Flags().String("at", "", `once: "in 20 minutes", "tomorrow at 9", "2026-12-24 18:00"`)
 	add.Flags().String("every", "", `repeat time as cron or everyday words: "weekday at 8:30", "30 8 * * 1-5"`)
-	return a.group(&cobra.Command{Use: "reminder", Short: "Manage reminders", SuggestFor: []string{"remind", "alarm"}}, list, a.thingShow("reminder", "/api/v1/reminders"), add,
+	return a.commandGroup(&cobra.Command{Use: "reminder", Short: "Manage reminders", SuggestFor: []string{"remind", "alarm"}}, list, a.thingShow("reminder", "/api/v1/reminders"), add,
 		a.onOne("remove REMINDER...", "Cancel a reminder (undo restores it)", "cancel_reminder", "reminder"))
 }
 
 func (a *app) scheduleCmd() *cobra.Command {
-	list := a.listing(&cobra.Command{
+	list := a.addJSONFlag(&cobra.Command{
 		Use: "list", Short: "List the schedules", Args: cobra.NoArgs,
-		RunE: a.run(func(c *cobra.Command, _ []string) error {
-			return a.list(c.Context(), "/api/v1/schedules", nil, `No schedules. Add one with: hob schedule add "brief me" --every "every weekday at 8:00"`,
-				col("ID", "id"), col("STATE", "state"), col("WHEN", "when", "description"), comingColumn(a.zone()), at(a.zone(), "LAST", "fired_at"), col("DOES", "action"))
+		RunE: a.runCommand(func(c *cobra.Command, _ []string) error {
+			return a.fetchAndPrintList(c.Context(), "/api/v1/schedules", nil, `No schedules. Add one with: hob schedule add "brief me" --every "every weekday at 8:00"`,
+				textColumn("ID", "id"), textColumn("STATE", "state"), textColumn("WHEN", "when", "description"), comingColumn(a.userZone()), timeColumn(a.userZone(), "LAST", "fired_at"), textColumn("DOES", "action"))
 		}),
 	})
 	add := &cobra.Command{
 		Use: "add ACTION...", Short: "Add a schedule, once or repeating", Args: cobra.MinimumNArgs(1),
-		RunE: a.run(func(c *cobra.Command, args []string) error {
-			in := given(c, "every", "at", "missed")
+		RunE: a.runCommand(func(c *cobra.Command, args []string) error {
+			in := changedFlags(c, "every", "at", "missed")
 			if (in["every"] == nil) == (in["at"] == nil) {
-				return usage("say when with exactly one of --every and --at")
+				return usageErrorf("say when with exactly one of --every and --at")
 			}
-			in["action"] = words(args)
-			return a.do(c.Context(), false, "create_schedule", in)
+			in["action"] = joinWords(args)
+			return a.runTool(c.Context(), false, "create_schedule", in)
 		}),
 	}
 	add.Flags().String("every", "", `repeat time as cron or everyday words: "every weekday at 8:00", "0 8 * * 1-5"`)
 	add.Flags().String("at", "", `once: "tomorrow at 9", "2026-12-24 18:00"`)
 	add.Flags().String("missed", "", "policy for runs missed while Hob was off: run_once (default), skip, run_all")
-	return a.group(&cobra.Command{Use: "schedule", Short: "Manage schedules", SuggestFor: []string{"cron", "timer"}}, list, a.thingShow("schedule", "/api/v1/schedules"), add,
+	return a.commandGroup(&cobra.Command{Use: "schedule", Short: "Manage schedules", SuggestFor: []string{"cron", "timer"}}, list, a.thingShow("schedule", "/api/v1/schedules"), add,
 		a.onOne("remove SCHEDULE...", "Remove a schedule", "cancel_schedule", "schedule"),
 		a.onOne("pause SCHEDULE...", "Pause a schedule", "pause_schedule", "schedule"),
-		a.resume("resume SCHEDULE...", "Resume a paused schedule", "pause_schedule", "schedule"))
+		a.resumeCommand("resume SCHEDULE...", "Resume a paused schedule", "pause_schedule", "schedule"))
 }

@@ -8,21 +8,21 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"hob/platform/when"
+	"hob/platform/text/dateparse"
 )
 
 // thingShow returns the command that shows one watcher, schedule or reminder, with its next
 // times.
 func (a *app) thingShow(noun, path string) *cobra.Command {
-	return a.listing(&cobra.Command{
+	return a.addJSONFlag(&cobra.Command{
 		Use: "show " + strings.ToUpper(noun) + "...", Short: "Show one " + noun + " in full", Args: cobra.MinimumNArgs(1),
-		RunE: a.run(func(c *cobra.Command, args []string) error {
-			return a.with(c.Context(), func(cl *client) error {
+		RunE: a.runCommand(func(c *cobra.Command, args []string) error {
+			return a.withClient(c.Context(), func(cl *client) error {
 				var raw []json.RawMessage
-				if err := cl.get(c.Context(), path, nil, &raw); err != nil {
+				if err := cl.getJSON(c.Context(), path, nil, &raw); err != nil {
 					return err
 				}
-				one, err := pickThing(raw, noun, words(args))
+				one, err := pickThing(raw, noun, joinWords(args))
 				if err != nil {
 					return err
 				}
@@ -42,25 +42,25 @@ func (a *app) thingShow(noun, path string) *cobra.Command {
 
 // showThing prints the known fields line by line.
 func (a *app) showThing(r row) {
-	zone := a.zone()
-	says, does := "does", r.text("action")
-	if r.text("mode") == "remind" {
+	zone := a.userZone()
+	says, does := "does", r.textField("action")
+	if r.textField("mode") == "remind" {
 		says = "says"
 	}
 	lines := [][2]string{
-		{"id", r.text("id")},
-		{"kind", r.text("kind")},
-		{"state", r.text("state")},
-		{"when", r.text("when")},
+		{"id", r.textField("id")},
+		{"kind", r.textField("kind")},
+		{"state", r.textField("state")},
+		{"when", r.textField("when")},
 		{says, does},
-		{"next", r.coming(zone, time.Now().In(zone))},
-		{"last", localTime(zone, r.text("fired_at"))},
-		{"fired", r.text("fired")},
-		{"missed", missedWords(r.text("missed"), r.text("when") != "")},
-		{"reports to", r.text("report")},
-		{"problem", r.text("last_error")},
+		{"next", r.nextTimesText(zone, time.Now().In(zone))},
+		{"last", localTime(zone, r.textField("fired_at"))},
+		{"fired", r.textField("fired")},
+		{"missed", missedWords(r.textField("missed"), r.textField("when") != "")},
+		{"reports to", r.textField("report")},
+		{"problem", r.textField("last_error")},
 	}
-	fmt.Fprintln(a.out, oneLine(r.text("description", "title")))
+	fmt.Fprintln(a.out, oneLine(r.textField("description", "title")))
 	for _, l := range lines {
 		if l[1] != "" {
 			fmt.Fprintf(a.out, "  %-11s %s\n", l[0], oneLine(l[1]))
@@ -78,14 +78,14 @@ func missedWords(policy string, timed bool) string {
 	}[policy]
 }
 
-// coming describes the next times.
-func (r row) coming(zone *time.Location, now time.Time) string {
+// nextTimesText describes the next times.
+func (r row) nextTimesText(zone *time.Location, now time.Time) string {
 	list, _ := r["coming"].([]any)
 	var out []string
 	for _, v := range list {
 		s, _ := v.(string)
 		if t, err := time.Parse(time.RFC3339, s); err == nil {
-			out = append(out, when.Format(t.In(zone), now))
+			out = append(out, dateparse.Format(t.In(zone), now))
 		}
 	}
 	return strings.Join(out, ", ")
@@ -94,7 +94,7 @@ func (r row) coming(zone *time.Location, now time.Time) string {
 // comingColumn is the column of the next three times, in the owner's zone.
 func comingColumn(zone *time.Location) column {
 	now := time.Now().In(zone)
-	return column{"NEXT", func(r row) string { return r.coming(zone, now) }}
+	return column{"NEXT", func(r row) string { return r.nextTimesText(zone, now) }}
 }
 
 // pickThing finds an item by its id, the beginning of its id, or words.

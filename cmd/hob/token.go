@@ -9,9 +9,9 @@ import (
 func (a *app) tokenCmd() *cobra.Command {
 	rotate := &cobra.Command{
 		Use: "rotate", Short: "Replace the token and disconnect its current users", Args: cobra.NoArgs,
-		RunE: a.run(func(c *cobra.Command, _ []string) error {
-			return a.with(c.Context(), func(cl *client) error {
-				if err := cl.post(c.Context(), "/api/v1/manage/token", struct{}{}, nil); err != nil {
+		RunE: a.runCommand(func(c *cobra.Command, _ []string) error {
+			return a.withClient(c.Context(), func(cl *client) error {
+				if err := cl.postJSON(c.Context(), "/api/v1/manage/token", struct{}{}, nil); err != nil {
 					return err
 				}
 				fmt.Fprintln(a.out, "Replaced the token. Open the page again with: hob open")
@@ -19,5 +19,5 @@ func (a *app) tokenCmd() *cobra.Command {
 			})
 		}),
 	}
-	return a.group(&cobra.Command{Use: "token", Short: "Manage the API token"}, rotate)
+	return a.commandGroup(&cobra.Command{Use: "token", Short: "Manage the API token"}, rotate)
 }

@@ -53,7 +53,7 @@ type approval struct {
 	} `json:"origins,omitempty"`
 }
 
-func (p approval) what() string {
+func (p approval) summaryText() string {
 	s := p.Summary
 	if s == "" {
 		s = p.Tool + " " + string(p.Arguments)
@@ -61,20 +61,20 @@ func (p approval) what() string {
 	if p.Reason != "" {
 		s += " (" + p.Reason + ")"
 	}
-	return printable(s)
+	return sanitizePrintable(s)
 }
 
-// asked is what() with the details, on one line.
-func (p approval) asked() string {
-	s := p.what()
-	for _, l := range p.details() {
+// questionText is what() with the details, on one line.
+func (p approval) questionText() string {
+	s := p.summaryText()
+	for _, l := range p.detailFields() {
 		s += "  " + l[0] + ": " + l[1]
 	}
-	return printable(s)
+	return sanitizePrintable(s)
 }
 
-// status of a message or call; see channels/web.EventStatus.
-type status struct {
+// eventStatus of a message or call; see channels/web.EventStatus.
+type eventStatus struct {
 	ID        string          `json:"id"`
 	Session   string          `json:"session"`
 	State     string          `json:"state"`
@@ -94,26 +94,26 @@ type toolUse struct {
 	Data  json.RawMessage `json:"data,omitempty"`
 }
 
-// call runs a tool through the guard as the owner and prints what it says.
-func (a *app) call(ctx context.Context, c *client, given priorApproval, tool string, args any) (outcome, error) {
+// callTool runs a tool through the guard as the owner and prints what it says.
+func (a *app) callTool(ctx context.Context, c *client, given priorApproval, tool string, args any) (outcome, error) {
 	body := map[string]any{"arguments": args, "session": cliSession}
-	req, err := c.request(ctx, http.MethodPost, "/api/v1/tools/"+pathPart(tool), nil, body)
+	req, err := c.newRequest(ctx, http.MethodPost, "/api/v1/tools/"+pathPart(tool), nil, body)
 	if err != nil {
 		return outcome{}, err
 	}
 	resp, err := c.http.Do(req)
 	if err != nil {
-		return outcome{}, c.broken(ctx, err)
+		return outcome{}, c.explainConnError(ctx, err)
 	}
 	defer resp.Body.Close()
 	b, err := io.ReadAll(resp.Body)
 	if err != nil {
-		return outcome{}, c.broken(ctx, err)
+		return outcome{}, c.explainConnError(ctx, err)
 	}
 	var out outcome
 	if json.Unmarshal(b, &out) != nil || (out.Code == "" && resp.StatusCode >= 400) {
 		resp.Body = io.NopCloser(strings.NewReader(string(b)))
-		return outcome{}, refusal(resp)
+		return outcome{}, decodeErrorResponse(resp)
 	}
 	if out.Code != "" {
 		return out, toolFailure(out.Code, out.Error)
@@ -121,7 +121,7 @@ func (a *app) call(ctx context.Context, c *client, given priorApproval, tool str
 	if len(out.Approvals) == 0 {
 		return out, nil
 	}
-	st, err := a.settle(ctx, c, out.Event, out.Approvals, given)
+	st, err := a.resolveApprovals(ctx, c, out.Event, out.Approvals, given)
 	if err != nil {
 		return out, err
 	}
@@ -129,7 +129,7 @@ func (a *app) call(ctx context.Context, c *client, given priorApproval, tool str
 }
 
 // afterApproval finds the result of a call that waited for an approval.
-func afterApproval(st status) (outcome, error) {
+func afterApproval(st eventStatus) (outcome, error) {
 	if n := len(st.Tools); n > 0 {
 		t := st.Tools[n-1]
 		switch t.State {
@@ -163,19 +163,19 @@ func toolFailure(code, text string) error {
 	return f
 }
 
-// confirm asks y/N on a terminal; without one it fails and explains how to answer.
-func (a *app) confirm(ctx context.Context, q approval) (bool, error) {
-	_, in := terminal(a.in)
-	if _, out := terminal(a.err); !in || !out {
+// confirmApproval asks y/N on a terminal; without one it fails and explains how to answer.
+func (a *app) confirmApproval(ctx context.Context, q approval) (bool, error) {
+	_, in := terminalFD(a.in)
+	if _, out := terminalFD(a.err); !in || !out {
 		return false, &failure{
-			code: exitDenied, cause: "approval required: " + q.what(),
+			code: exitDenied, cause: "approval required: " + q.summaryText(),
 			remedy: "answer with: hob approve " + q.ID + "   or: hob deny " + q.ID,
 		}
 	}
-	for _, l := range q.details() {
-		fmt.Fprintf(a.err, "    %-12s%s\n", l[0]+":", printable(l[1]))
+	for _, l := range q.detailFields() {
+		fmt.Fprintf(a.err, "    %-12s%s\n", l[0]+":", sanitizePrintable(l[1]))
 	}
-	fmt.Fprintf(a.err, "%s %s [y/N] ", a.paint(a.err, amber, "Hob asks:"), q.what())
+	fmt.Fprintf(a.err, "%s %s [y/N] ", a.colorize(a.err, amber, "Hob asks:"), q.summaryText())
 	type line struct {
 		text string
 		err  error
@@ -198,14 +198,14 @@ func (a *app) confirm(ctx context.Context, q approval) (bool, error) {
 }
 
 // waitEvent polls until an event is done, or asks something new.
-func (c *client) waitEvent(ctx context.Context, id string, asked []approval) (status, error) {
+func (c *client) waitEvent(ctx context.Context, id string, asked []approval) (eventStatus, error) {
 	known := map[string]bool{}
 	for _, q := range asked {
 		known[q.ID] = true
 	}
 	for wait := 10 * time.Millisecond; ; wait = min(2*wait, 500*time.Millisecond) {
-		var st status
-		if err := c.get(ctx, "/api/v1/inbox/"+pathPart(id), nil, &st); err != nil {
+		var st eventStatus
+		if err := c.getJSON(ctx, "/api/v1/inbox/"+pathPart(id), nil, &st); err != nil {
 			return st, err
 		}
 		if st.State == "done" || st.State == "dead" {
@@ -217,43 +217,43 @@ func (c *client) waitEvent(ctx context.Context, id string, asked []approval) (st
 				return st, nil
 			}
 		}
-		if !pause(ctx, wait) {
+		if !sleepContext(ctx, wait) {
 			return st, ctx.Err()
 		}
 	}
 }
 
-// do runs one tool and prints its text, or with --json its whole outcome.
-func (a *app) do(ctx context.Context, yes bool, tool string, args any) error {
-	return a.with(ctx, func(c *client) error {
+// runTool runs one tool and prints its text, or with --json its whole outcome.
+func (a *app) runTool(ctx context.Context, yes bool, tool string, args any) error {
+	return a.withClient(ctx, func(c *client) error {
 		given := noPriorApproval
 		if yes {
 			given = turnApproval
 		}
-		out, err := a.call(ctx, c, given, tool, args)
+		out, err := a.callTool(ctx, c, given, tool, args)
 		if err != nil {
 			return err
 		}
 		if a.asJSON {
 			return a.printJSON(out)
 		}
-		fmt.Fprintln(a.out, printable(out.Text))
+		fmt.Fprintln(a.out, sanitizePrintable(out.Text))
 		return nil
 	})
 }
 
 func (a *app) toolCmd() *cobra.Command {
-	list := a.listing(&cobra.Command{
+	list := a.addJSONFlag(&cobra.Command{
 		Use: "list [WORDS...]", Short: "List all tools, or the tools that match WORDS",
-		RunE: a.run(func(c *cobra.Command, args []string) error {
-			return a.list(c.Context(), "/api/v1/tools", query("q", words(args)), "No matching tools.",
-				col("NAME", "name"), col("CATEGORY", "category"), col("EFFECTS", "effects"), col("DESCRIPTION", "description"))
+		RunE: a.runCommand(func(c *cobra.Command, args []string) error {
+			return a.fetchAndPrintList(c.Context(), "/api/v1/tools", queryValues("q", joinWords(args)), "No matching tools.",
+				textColumn("NAME", "name"), textColumn("CATEGORY", "category"), textColumn("EFFECTS", "effects"), textColumn("DESCRIPTION", "description"))
 		}),
 	})
 	var yes bool
-	call := a.listing(&cobra.Command{
+	call := a.addJSONFlag(&cobra.Command{
 		Use: "call NAME [JSON]", Short: "Run one tool, subject to the policy check", Args: cobra.RangeArgs(1, 2),
-		RunE: a.run(func(c *cobra.Command, args []string) error {
+		RunE: a.runCommand(func(c *cobra.Command, args []string) error {
 			raw := json.RawMessage("{}")
 			if len(args) == 2 {
 				raw = json.RawMessage(args[1])
@@ -262,15 +262,15 @@ func (a *app) toolCmd() *cobra.Command {
 			if err := json.Unmarshal(raw, &obj); err != nil {
 				return &failure{code: exitUsage, cause: "the arguments are not a JSON object: " + err.Error(), remedy: `write them as '{"title": "milk"}'`}
 			}
-			return a.do(c.Context(), yes, args[0], raw)
+			return a.runTool(c.Context(), yes, args[0], raw)
 		}),
 	})
 	call.Flags().BoolVarP(&yes, "yes", "y", false, "approve this call, unless it destroys data or reveals a credential")
-	return a.group(&cobra.Command{Use: "tool", Short: "List and run tools"}, list, call)
+	return a.commandGroup(&cobra.Command{Use: "tool", Short: "List and run tools"}, list, call)
 }
 
-// query builds a query string from pairs without the empty ones.
-func query(pairs ...string) url.Values {
+// queryValues builds a query string from pairs without the empty ones.
+func queryValues(pairs ...string) url.Values {
 	q := url.Values{}
 	for i := 0; i+1 < len(pairs); i += 2 {
 		if pairs[i+1] != "" {

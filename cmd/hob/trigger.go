@@ -11,29 +11,29 @@ import (
 )
 
 func (a *app) triggerCmd() *cobra.Command {
-	list := a.listing(&cobra.Command{
+	list := a.addJSONFlag(&cobra.Command{
 		Use: "list", Short: "List the configured triggers", Args: cobra.NoArgs,
-		RunE: a.run(func(c *cobra.Command, _ []string) error {
-			return a.list(c.Context(), "/api/v1/triggers", nil, "No triggers. Add one with: hob config set triggers.NAME.action \"...\"",
-				col("NAME", "id"), col("SESSION", "session"), col("ACTION", "action"))
+		RunE: a.runCommand(func(c *cobra.Command, _ []string) error {
+			return a.fetchAndPrintList(c.Context(), "/api/v1/triggers", nil, "No triggers. Add one with: hob config set triggers.NAME.action \"...\"",
+				textColumn("NAME", "id"), textColumn("SESSION", "session"), textColumn("ACTION", "action"))
 		}),
 	})
 	var data string
-	fire := a.listing(&cobra.Command{
+	fire := a.addJSONFlag(&cobra.Command{
 		Use: "fire NAME", Short: "Fire a trigger", Args: cobra.ExactArgs(1),
-		RunE: a.run(func(c *cobra.Command, args []string) error { return a.fire(c.Context(), args[0], data) }),
+		RunE: a.runCommand(func(c *cobra.Command, args []string) error { return a.fireTrigger(c.Context(), args[0], data) }),
 	})
 	fire.Flags().StringVar(&data, "data", "", `data of the trigger: text, "@FILE", or "-" for standard input`)
-	return a.group(&cobra.Command{Use: "trigger", Short: "List and fire triggers"}, list, fire)
+	return a.commandGroup(&cobra.Command{Use: "trigger", Short: "List and fire triggers"}, list, fire)
 }
 
-func (a *app) fire(ctx context.Context, name, data string) error {
-	body, err := a.payload(data)
+func (a *app) fireTrigger(ctx context.Context, name, data string) error {
+	body, err := a.readPayload(data)
 	if err != nil {
 		return err
 	}
-	return a.with(ctx, func(c *client) error {
-		out, err := c.fire(ctx, name, body)
+	return a.withClient(ctx, func(c *client) error {
+		out, err := c.postTrigger(ctx, name, body)
 		if err != nil {
 			return err
 		}
@@ -50,8 +50,8 @@ func (a *app) fire(ctx context.Context, name, data string) error {
 	})
 }
 
-// payload reads what a trigger carries.
-func (a *app) payload(data string) (b []byte, err error) {
+// readPayload reads what a trigger carries.
+func (a *app) readPayload(data string) (b []byte, err error) {
 	switch {
 	case data == "-":
 		b, err = io.ReadAll(a.in)
@@ -66,16 +66,16 @@ func (a *app) payload(data string) (b []byte, err error) {
 	return b, nil
 }
 
-type fired struct {
+type triggerResult struct {
 	Event    string `json:"event"`
 	Repeated bool   `json:"repeated"`
 }
 
-func (c *client) fire(ctx context.Context, name string, body []byte) (fired, error) {
-	var out fired
+func (c *client) postTrigger(ctx context.Context, name string, body []byte) (triggerResult, error) {
+	var out triggerResult
 	req, err := c.requestRaw(ctx, http.MethodPost, "/api/v1/triggers/"+pathPart(name)+"/fire", body)
 	if err != nil {
 		return out, err
 	}
-	return out, c.send(ctx, req, &out)
+	return out, c.sendRequest(ctx, req, &out)
 }

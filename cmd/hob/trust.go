@@ -9,19 +9,19 @@ import (
 )
 
 func (a *app) whyCmd() *cobra.Command {
-	return a.listing(&cobra.Command{
+	return a.addJSONFlag(&cobra.Command{
 		Use: "why [event|tick|notification|silence] [ID|last|WORDS...]", SuggestFor: []string{"explain", "log", "logs"}, Short: "Explain why Hob did or said something, or did not",
-		RunE: a.run(func(c *cobra.Command, args []string) error {
-			return a.with(c.Context(), func(cl *client) error {
+		RunE: a.runCommand(func(c *cobra.Command, args []string) error {
+			return a.withClient(c.Context(), func(cl *client) error {
 				var out map[string]any
-				q := autonomy.AskedWhy(words(args))
-				if err := cl.get(c.Context(), "/api/v1/why", query("kind", q.Kind, "id", q.About), &out); err != nil {
+				q := autonomy.ParseWhyQuery(joinWords(args))
+				if err := cl.getJSON(c.Context(), "/api/v1/why", queryValues("kind", q.Kind, "id", q.About), &out); err != nil {
 					return err
 				}
 				if a.asJSON {
 					return a.printJSON(out)
 				}
-				fmt.Fprintln(a.out, printable(row(out).text("text")))
+				fmt.Fprintln(a.out, sanitizePrintable(row(out).textField("text")))
 				return nil
 			})
 		}),

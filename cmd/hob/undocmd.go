@@ -17,18 +17,18 @@ type undoFlags struct {
 
 func (a *app) undoCmd() *cobra.Command {
 	var f undoFlags
-	cmd := a.listing(&cobra.Command{
+	cmd := a.addJSONFlag(&cobra.Command{
 		Use: "undo [ID]", Short: "Undo actions of Hob", Args: cobra.MaximumNArgs(1),
-		RunE: a.run(func(c *cobra.Command, args []string) error {
-			in, err := f.arguments(args)
+		RunE: a.runCommand(func(c *cobra.Command, args []string) error {
+			in, err := f.toolArguments(args)
 			if err != nil {
 				return err
 			}
 			if f.list {
-				return a.list(c.Context(), "/api/v1/undo", nil, "There is nothing to undo.",
-					col("ID", "call"), at(a.zone(), "WHEN", "finished_at"), col("TOOL", "tool"), col("UNDO WOULD", "undo_label"))
+				return a.fetchAndPrintList(c.Context(), "/api/v1/undo", nil, "There is nothing to undo.",
+					textColumn("ID", "call"), timeColumn(a.userZone(), "WHEN", "finished_at"), textColumn("TOOL", "tool"), textColumn("UNDO WOULD", "undo_label"))
 			}
-			return a.undo(c.Context(), in)
+			return a.runUndo(c.Context(), in)
 		}),
 	})
 	cmd.Flags().IntVar(&f.last, "last", 0, "undo the last N actions")
@@ -38,8 +38,8 @@ func (a *app) undoCmd() *cobra.Command {
 	return cmd
 }
 
-// arguments returns the arguments of the tool.
-func (f undoFlags) arguments(args []string) (map[string]any, error) {
+// toolArguments returns the arguments of the tool.
+func (f undoFlags) toolArguments(args []string) (map[string]any, error) {
 	chosen := 0
 	for _, set := range []bool{len(args) > 0, f.last != 0, f.turn} {
 		if set {
@@ -48,13 +48,13 @@ func (f undoFlags) arguments(args []string) (map[string]any, error) {
 	}
 	switch {
 	case f.list && (chosen > 0 || f.redo):
-		return nil, usage("--list shows the actions that can be undone; remove ID and the other flags")
+		return nil, usageErrorf("--list shows the actions that can be undone; remove ID and the other flags")
 	case f.last < 0:
-		return nil, usage("--last must be 1 or more, not %s", strconv.Itoa(f.last))
+		return nil, usageErrorf("--last must be 1 or more, not %s", strconv.Itoa(f.last))
 	case chosen > 1:
-		return nil, usage("give one of ID, --last and --turn")
+		return nil, usageErrorf("give one of ID, --last and --turn")
 	case f.redo && (f.last > 0 || f.turn):
-		return nil, usage("--redo repeats one action; remove --last and --turn")
+		return nil, usageErrorf("--redo repeats one action; remove --last and --turn")
 	}
 	in := map[string]any{}
 	if len(args) == 1 {
@@ -72,10 +72,10 @@ func (f undoFlags) arguments(args []string) (map[string]any, error) {
 	return in, nil
 }
 
-// undo calls the tool and prints the result. A partial undo is a failure.
-func (a *app) undo(ctx context.Context, in map[string]any) error {
-	return a.with(ctx, func(c *client) error {
-		out, err := a.call(ctx, c, commandApproval, "undo", in)
+// runUndo calls the tool and prints the result. A partial undo is a failure.
+func (a *app) runUndo(ctx context.Context, in map[string]any) error {
+	return a.withClient(ctx, func(c *client) error {
+		out, err := a.callTool(ctx, c, commandApproval, "undo", in)
 		if err != nil {
 			return err
 		}
@@ -91,7 +91,7 @@ func (a *app) undo(ctx context.Context, in map[string]any) error {
 		if a.asJSON {
 			err = a.printJSON(out)
 		} else {
-			fmt.Fprintln(a.out, printable(out.Text))
+			fmt.Fprintln(a.out, sanitizePrintable(out.Text))
 		}
 		if err == nil && len(done.Left) > 0 {
 			err = &failure{

@@ -11,29 +11,29 @@ import (
 
 	"hob/autonomy/config"
 	"hob/cmd/hob/internal/daemon"
-	"hob/platform/release"
-	"hob/platform/safehttp"
-	"hob/platform/system"
-	"hob/platform/vault"
+	"hob/platform/host/system"
+	"hob/platform/host/vault"
+	"hob/platform/net/release"
+	"hob/platform/net/safehttp"
 )
 
 func (a *app) updateCmd() *cobra.Command {
 	var check bool
-	c := a.listing(&cobra.Command{
+	c := a.addJSONFlag(&cobra.Command{
 		Use: "update", Short: "Check for a newer version", Args: cobra.NoArgs,
-		RunE: a.run(func(c *cobra.Command, _ []string) error {
+		RunE: a.runCommand(func(c *cobra.Command, _ []string) error {
 			if !check {
 				return &failure{code: exitUsage, cause: "Hob cannot update itself", remedy: "check for a newer version and how to get it: hob update --check"}
 			}
-			return a.update(c.Context())
+			return a.runUpdate(c.Context())
 		}),
 	})
 	c.Flags().BoolVar(&check, "check", false, "only check (the command does nothing else)")
 	return c
 }
 
-func (a *app) update(ctx context.Context) error {
-	p, cfg, err := a.home()
+func (a *app) runUpdate(ctx context.Context) error {
+	p, cfg, err := a.loadHome()
 	if err != nil {
 		return err
 	}
@@ -68,7 +68,7 @@ var errNewer = errors.New("a newer version is available")
 func wayOut(ctx context.Context, p system.Paths, c *config.Config) (*safehttp.Client, error) {
 	proxy := c.Network.Proxy
 	if system.IsReference(proxy) {
-		v, err := vault.For(p).Resolve(ctx, proxy)
+		v, err := vault.SecretsFor(p).Resolve(ctx, proxy)
 		if err != nil {
 			return nil, fmt.Errorf("[network] proxy: %w", err)
 		}
@@ -80,9 +80,9 @@ func wayOut(ctx context.Context, p system.Paths, c *config.Config) (*safehttp.Cl
 func (a *app) showUpdate(r release.Result) {
 	switch {
 	case r.Newer:
-		fmt.Fprintf(a.out, "Hob %s is available (%s); this is %s.\n", r.Latest, r.Released.Format(time.DateOnly), printable(r.Current))
+		fmt.Fprintf(a.out, "Hob %s is available (%s); this is %s.\n", r.Latest, r.Released.Format(time.DateOnly), sanitizePrintable(r.Current))
 	case !r.Known:
-		fmt.Fprintf(a.out, "The newest version is %s (%s). This program, %s, is not a release and cannot be compared.\n", r.Latest, r.Released.Format(time.DateOnly), printable(r.Current))
+		fmt.Fprintf(a.out, "The newest version is %s (%s). This program, %s, is not a release and cannot be compared.\n", r.Latest, r.Released.Format(time.DateOnly), sanitizePrintable(r.Current))
 	default:
 		fmt.Fprintf(a.out, "Hob %s is the newest version.\n", r.Latest)
 		return

@@ -36,12 +36,12 @@ type budgetRow struct {
 }
 
 func (a *app) usageCmd() *cobra.Command {
-	budget := a.listing(&cobra.Command{
+	budget := a.addJSONFlag(&cobra.Command{
 		Use: "budget", Short: "Show the cost of today and this month against the limits", Args: cobra.NoArgs,
-		RunE: a.run(func(c *cobra.Command, _ []string) error {
-			return a.with(c.Context(), func(cl *client) error {
+		RunE: a.runCommand(func(c *cobra.Command, _ []string) error {
+			return a.withClient(c.Context(), func(cl *client) error {
 				var raw json.RawMessage
-				if err := cl.get(c.Context(), "/api/v1/budget", nil, &raw); err != nil {
+				if err := cl.getJSON(c.Context(), "/api/v1/budget", nil, &raw); err != nil {
 					return err
 				}
 				if a.asJSON {
@@ -51,24 +51,24 @@ func (a *app) usageCmd() *cobra.Command {
 			})
 		}),
 	})
-	cmd := a.listing(&cobra.Command{
+	cmd := a.addJSONFlag(&cobra.Command{
 		Use: "usage", Short: "Show the usage and cost of models", Args: cobra.NoArgs, SuggestFor: []string{"cost", "costs", "spend", "tokens"},
-		RunE: a.run(func(c *cobra.Command, _ []string) error { return a.usage(c.Context()) }),
+		RunE: a.runCommand(func(c *cobra.Command, _ []string) error { return a.printUsage(c.Context()) }),
 	})
 	cmd.AddCommand(budget)
 	return cmd
 }
 
-func (a *app) usage(ctx context.Context) error {
-	return a.with(ctx, func(c *client) error {
+func (a *app) printUsage(ctx context.Context) error {
+	return a.withClient(ctx, func(c *client) error {
 		var raw, caps json.RawMessage
-		if err := c.get(ctx, "/api/v1/usage", nil, &raw); err != nil {
+		if err := c.getJSON(ctx, "/api/v1/usage", nil, &raw); err != nil {
 			return err
 		}
 		if a.asJSON {
 			return a.printJSON(raw)
 		}
-		if err := c.get(ctx, "/api/v1/budget", nil, &caps); err != nil {
+		if err := c.getJSON(ctx, "/api/v1/budget", nil, &caps); err != nil {
 			return err
 		}
 		var days []usageRow
@@ -86,38 +86,38 @@ func (a *app) usage(ctx context.Context) error {
 		for i := range rows {
 			rows[i]["at"] = float64(i)
 		}
-		share := shares(days)
+		share := costShares(days)
 		cell := func(f func(d usageRow) string) func(row) string {
 			return func(r row) string { return f(days[int(r["at"].(float64))]) }
 		}
-		a.table(rows, []column{
-			col("DAY", "day"), col("MODEL", "model"), col("TURNS", "turns"), col("CALLS", "model_calls"),
-			{"INPUT", cell(func(d usageRow) string { return count(d.Input) })},
-			{"CACHED", cell(func(d usageRow) string { return count(d.Cached) })},
-			{"OUTPUT", cell(func(d usageRow) string { return count(d.Output) })},
-			{"COST", cell(usageRow.cost)},
-			{"", func(r row) string { return bar(share[int(r["at"].(float64))], 12) }},
+		a.printTable(rows, []column{
+			textColumn("DAY", "day"), textColumn("MODEL", "model"), textColumn("TURNS", "turns"), textColumn("CALLS", "model_calls"),
+			{"INPUT", cell(func(d usageRow) string { return formatCount(d.Input) })},
+			{"CACHED", cell(func(d usageRow) string { return formatCount(d.Cached) })},
+			{"OUTPUT", cell(func(d usageRow) string { return formatCount(d.Output) })},
+			{"COST", cell(usageRow.costText)},
+			{"", func(r row) string { return drawBar(share[int(r["at"].(float64))], 12) }},
 		})
 		fmt.Fprintln(a.out)
 		return a.printBudget(caps)
 	})
 }
 
-// cost formats the cost, including unknown parts.
-func (d usageRow) cost() string {
+// costText formats the cost, including unknown parts.
+func (d usageRow) costText() string {
 	switch {
 	case d.CostUSD == nil:
 		return "unknown"
 	case d.Unpriced > 0:
-		return dollars(*d.CostUSD) + " + unknown"
+		return formatDollars(*d.CostUSD) + " + unknown"
 	case d.Estimated > 0:
-		return "about " + dollars(*d.CostUSD)
+		return "about " + formatDollars(*d.CostUSD)
 	}
-	return dollars(*d.CostUSD)
+	return formatDollars(*d.CostUSD)
 }
 
-// shares are the costs against the highest; without any cost, the tokens.
-func shares(days []usageRow) []float64 {
+// costShares are the costs against the highest; without any cost, the tokens.
+func costShares(days []usageRow) []float64 {
 	out, most := make([]float64, len(days)), 0.0
 	for i, d := range days {
 		if d.CostUSD != nil {
@@ -139,8 +139,8 @@ func shares(days []usageRow) []float64 {
 	return out
 }
 
-// bar draws a part of one in blocks, with eighths at its end.
-func bar(part float64, width int) string {
+// drawBar draws a part of one in blocks, with eighths at its end.
+func drawBar(part float64, width int) string {
 	eighths := int(max(0, min(part, 1))*float64(width)*8 + 0.5)
 	s := strings.Repeat("█", eighths/8)
 	if rest := eighths % 8; rest > 0 {
@@ -149,7 +149,7 @@ func bar(part float64, width int) string {
 	return s
 }
 
-func dollars(usd float64) string {
+func formatDollars(usd float64) string {
 	switch {
 	case usd == 0:
 		return "$0"
@@ -159,8 +159,8 @@ func dollars(usd float64) string {
 	return fmt.Sprintf("$%.2f", usd)
 }
 
-// count writes a number for people: 950, 12.3k, 4.5M.
-func count(n int) string {
+// formatCount writes a number for people: 950, 12.3k, 4.5M.
+func formatCount(n int) string {
 	switch {
 	case n < 1000:
 		return fmt.Sprint(n)
@@ -178,17 +178,17 @@ func (a *app) printBudget(raw json.RawMessage) error {
 	asOf, unpriced := "", 0
 	for _, r := range rows {
 		name := map[string]string{"day": "Today", "month": "This month"}[r.Period]
-		line := fmt.Sprintf("%-11s %s", name+":", dollars(r.CostUSD))
+		line := fmt.Sprintf("%-11s %s", name+":", formatDollars(r.CostUSD))
 		switch {
 		case r.CapUSD != nil:
 			part := r.CountedUSD / *r.CapUSD
-			line = fmt.Sprintf("%-11s %s of %s  %s %.0f %%", name+":", dollars(r.CountedUSD), dollars(*r.CapUSD), a.gauge(part), part*100)
+			line = fmt.Sprintf("%-11s %s of %s  %s %.0f %%", name+":", formatDollars(r.CountedUSD), formatDollars(*r.CapUSD), a.colorGauge(part), part*100)
 		case r.Period == "day" && r.CapTokens == nil, r.Period == "month":
 			line += ", no cap"
 		}
 		if r.Period == "day" && r.CapTokens != nil {
 			part := float64(r.Tokens) / float64(*r.CapTokens)
-			line += fmt.Sprintf("; %s of %s tokens  %s %.0f %%", count(r.Tokens), count(*r.CapTokens), a.gauge(part), part*100)
+			line += fmt.Sprintf("; %s of %s tokens  %s %.0f %%", formatCount(r.Tokens), formatCount(*r.CapTokens), a.colorGauge(part), part*100)
 		}
 		fmt.Fprintln(a.out, line)
 		asOf, unpriced = r.PricesAsOf, r.Unpriced
@@ -196,14 +196,14 @@ func (a *app) printBudget(raw json.RawMessage) error {
 	if unpriced > 0 {
 		fmt.Fprintf(a.out, "The price of %d call(s) this month is unknown: hob config set 'prices.\"provider/model\".input' 1 (and output)\n", unpriced)
 	}
-	fmt.Fprintln(a.out, a.paint(a.out, dim, fmt.Sprintf("Prices are list prices collected by %s, not a bill; your [prices] take precedence.", asOf)))
+	fmt.Fprintln(a.out, a.colorize(a.out, dim, fmt.Sprintf("Prices are list prices collected by %s, not a bill; your [prices] take precedence.", asOf)))
 	return nil
 }
 
-// gauge is a bar that turns amber and red as it fills.
-func (a *app) gauge(part float64) string {
+// colorGauge is a bar that turns amber and red as it fills.
+func (a *app) colorGauge(part float64) string {
 	const width = 12
-	full := bar(part, width)
+	full := drawBar(part, width)
 	style := green
 	switch {
 	case part >= 1:
@@ -211,5 +211,5 @@ func (a *app) gauge(part float64) string {
 	case part >= 0.8:
 		style = amber
 	}
-	return a.paint(a.out, style, full) + a.paint(a.out, dim, strings.Repeat("·", max(0, width-len([]rune(full)))))
+	return a.colorize(a.out, style, full) + a.colorize(a.out, dim, strings.Repeat("·", max(0, width-len([]rune(full)))))
 }

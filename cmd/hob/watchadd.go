@@ -33,7 +33,7 @@ a feed or a page. Set further options of a kind with --set; see docs/watchers.md
   hob watch add --kind feed https://example.org/feed.xml --set words='["release"]' --every 1h
   hob watch add --kind page https://example.org/shop --set select=#price
   hob watch add --kind github owner/name --set what='["releases","failures"]'`,
-		RunE: a.run(func(c *cobra.Command, args []string) error {
+		RunE: a.runCommand(func(c *cobra.Command, args []string) error {
 			in, err := watcherOf(c, args)
 			if err != nil {
 				return err
@@ -43,7 +43,7 @@ a feed or a page. Set further options of a kind with --set; see docs/watchers.md
 					in[arg] = v
 				}
 			}
-			return a.do(c.Context(), false, "create_watcher", in)
+			return a.runTool(c.Context(), false, "create_watcher", in)
 		}),
 	}
 	watcherFlags(add)
@@ -59,8 +59,8 @@ func (a *app) watchChange() *cobra.Command {
 "always" removes the limit set by --hours or --every.`,
 		Example: `  hob watch change Ada --hours "mon-fri 08:00-18:00" --per-day 3
   hob watch change prices --every 6h`,
-		RunE: a.run(func(c *cobra.Command, args []string) error {
-			in := map[string]any{"watcher": words(args)}
+		RunE: a.runCommand(func(c *cobra.Command, args []string) error {
+			in := map[string]any{"watcher": joinWords(args)}
 			for flag, key := range map[string]string{"every": "every", "hours": "active_hours"} {
 				if v, _ := c.Flags().GetString(flag); v != "" {
 					in[key] = v
@@ -69,7 +69,7 @@ func (a *app) watchChange() *cobra.Command {
 			if n, _ := c.Flags().GetInt("per-day"); n != 0 {
 				in["per_day"] = n
 			}
-			return a.do(c.Context(), false, "update_watcher", in)
+			return a.runTool(c.Context(), false, "update_watcher", in)
 		}),
 	}
 	paceFlags(change)
@@ -77,7 +77,7 @@ func (a *app) watchChange() *cobra.Command {
 }
 
 func (a *app) watchTry() *cobra.Command {
-	try := a.listing(&cobra.Command{
+	try := a.addJSONFlag(&cobra.Command{
 		Use: "try [WATCHER... | WHAT]", Short: "Show what a watcher would have found in the last days",
 		Long: `Show what a watcher or a schedule would have found in the last days, without
 changing anything. Name an existing one by its ID or words of it, or describe a new one
@@ -86,23 +86,23 @@ sources without a history (files, pages, calendars).`,
 		Example: `  hob watch try releases
   hob watch try --kind feed https://example.org/feed.xml --set words='["release"]' --days 14
   hob watch try --kind cron --set cron="0 8 * * 1-5"`,
-		RunE: a.run(func(c *cobra.Command, args []string) error {
+		RunE: a.runCommand(func(c *cobra.Command, args []string) error {
 			days, _ := c.Flags().GetInt("days")
-			in := map[string]any{"watcher": words(args)}
-			draft := c.Flags().Changed("kind") || strings.Contains(words(args), "://")
+			in := map[string]any{"watcher": joinWords(args)}
+			draft := c.Flags().Changed("kind") || strings.Contains(joinWords(args), "://")
 			switch {
 			case draft && len(args) > 1:
-				return usage("--kind takes only one source to watch")
+				return usageErrorf("--kind takes only one source to watch")
 			case draft:
 				var err error
 				if in, err = watcherOf(c, args); err != nil {
 					return err
 				}
 			case len(args) == 0:
-				return usage("say which watcher, or with --kind what to watch")
+				return usageErrorf("say which watcher, or with --kind what to watch")
 			}
 			in["days"] = days
-			return a.do(c.Context(), false, "try_watcher", in)
+			return a.runTool(c.Context(), false, "try_watcher", in)
 		}),
 	})
 	watcherFlags(try)
@@ -133,7 +133,7 @@ func watcherOf(c *cobra.Command, args []string) (map[string]any, error) {
 	address := len(args) > 0 && strings.Contains(args[0], "://")
 	switch {
 	case kind == "" && address:
-		return nil, usage("unknown kind of source: set --kind to feed or page")
+		return nil, usageErrorf("unknown kind of source: set --kind to feed or page")
 	case kind == "":
 		kind = "file"
 	}
@@ -142,7 +142,7 @@ func watcherOf(c *cobra.Command, args []string) (map[string]any, error) {
 	for _, s := range set {
 		key, value, ok := strings.Cut(s, "=")
 		if !ok || key == "" {
-			return nil, usage("--set needs KEY=VALUE, not %q", s)
+			return nil, usageErrorf("--set needs KEY=VALUE, not %q", s)
 		}
 		var v any
 		if json.Unmarshal([]byte(value), &v) != nil {
@@ -159,11 +159,11 @@ func watcherOf(c *cobra.Command, args []string) (map[string]any, error) {
 	if kind != "file" {
 		for _, flag := range []string{"pattern", "recursive", "events"} {
 			if c.Flags().Changed(flag) {
-				return nil, usage("--%s is only for files, not for the kind %s; see docs/watchers.md for its --set options", flag, kind)
+				return nil, usageErrorf("--%s is only for files, not for the kind %s; see docs/watchers.md for its --set options", flag, kind)
 			}
 		}
 	} else {
-		maps.Copy(config, given(c, "pattern", "recursive"))
+		maps.Copy(config, changedFlags(c, "pattern", "recursive"))
 		if events, _ := c.Flags().GetStringSlice("events"); len(events) > 0 {
 			config["events"] = events
 		}
@@ -178,13 +178,13 @@ func watcherOf(c *cobra.Command, args []string) (map[string]any, error) {
 	}
 	if len(args) == 0 {
 		if kind == "file" {
-			return nil, usage("say which file or folder")
+			return nil, usageErrorf("say which file or folder")
 		}
 		return map[string]any{"kind": kind, "config": config}, nil
 	}
 	key := watchKey(kind)
 	if key == "" {
-		return nil, usage("the kind %s takes no argument; set its options with --set KEY=VALUE", kind)
+		return nil, usageErrorf("the kind %s takes no argument; set its options with --set KEY=VALUE", kind)
 	}
 	config[key] = args[0]
 	if kind == "file" && !strings.HasPrefix(args[0], "~") { // the daemon has another working folder

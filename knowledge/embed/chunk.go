@@ -19,22 +19,22 @@ type chunk struct {
 	dirty     bool
 }
 
-func (c *chunk) used() int { return len(c.ns) / 8 }
+func (c *chunk) slotCount() int { return len(c.ns) / 8 }
 
-func (c *chunk) n(slot int) int64 { return int64(binary.LittleEndian.Uint64(c.ns[8*slot:])) }
+func (c *chunk) rowNumber(slot int) int64 { return int64(binary.LittleEndian.Uint64(c.ns[8*slot:])) }
 
-func (c *chunk) add(n int64, bits []byte) (slot int) {
+func (c *chunk) appendRow(n int64, bits []byte) (slot int) {
 	c.ns = binary.LittleEndian.AppendUint64(c.ns, uint64(n))
 	c.bits = append(c.bits, bits...)
 	c.dirty = true
-	return c.used() - 1
+	return c.slotCount() - 1
 }
 
-// remove frees a slot. moved is the row that took the slot, or 0.
-func (c *chunk) remove(slot int) (moved int64) {
-	width, last := len(c.bits)/c.used(), c.used()-1
+// removeSlot frees a slot. moved is the row that took the slot, or 0.
+func (c *chunk) removeSlot(slot int) (moved int64) {
+	width, last := len(c.bits)/c.slotCount(), c.slotCount()-1
 	if slot != last {
-		moved = c.n(last)
+		moved = c.rowNumber(last)
 		copy(c.ns[8*slot:], c.ns[8*last:])
 		copy(c.bits[width*slot:], c.bits[width*last:])
 	}
@@ -43,52 +43,52 @@ func (c *chunk) remove(slot int) (moved int64) {
 	return moved
 }
 
-// writer changes vectors and their chunks in one transaction. The caller flushes it last.
-type writer struct {
+// chunkWriter changes vectors and their chunks in one transaction. The caller flushes it last.
+type chunkWriter struct {
 	ctx    context.Context //nolint:containedctx // it lives as long as the transaction
 	tx     *sql.Tx
-	places map[place]int64
+	places map[partition]int64
 	chunks map[int64]*chunk
 }
 
-// place is a partition of the vectors: one realm and kind.
-type place struct{ realm, kind string }
+// partition is a partition of the vectors: one realm and kind.
+type partition struct{ realm, kind string }
 
-func newWriter(ctx context.Context, tx *sql.Tx) *writer {
-	return &writer{ctx: ctx, tx: tx, places: map[place]int64{}, chunks: map[int64]*chunk{}}
+func newWriter(ctx context.Context, tx *sql.Tx) *chunkWriter {
+	return &chunkWriter{ctx: ctx, tx: tx, places: map[partition]int64{}, chunks: map[int64]*chunk{}}
 }
 
-// row is the stored vector of a row of docs; v is packed, or nil if the model refuses the text.
-type row struct {
+// vectorRow is the stored vector of a row of docs; v is packed, or nil if the model refuses the text.
+type vectorRow struct {
 	n    int64
-	at   place
+	at   partition
 	hash []byte
 	v    []byte
 }
 
-// put inserts or replaces a row.
-func (w *writer) put(r row) error {
-	if err := w.drop(r.n); err != nil {
+// putRow inserts or replaces a row.
+func (w *chunkWriter) putRow(r vectorRow) error {
+	if err := w.dropRow(r.n); err != nil {
 		return err
 	}
-	at, err := w.place(r.at)
+	at, err := w.ensurePartition(r.at)
 	if err != nil {
 		return err
 	}
 	id, slot := int64(0), 0
 	if r.v != nil {
-		c, err := w.room(at)
+		c, err := w.chunkWithSpace(at)
 		if err != nil {
 			return err
 		}
-		id, slot = c.id, c.add(r.n, signs(r.v))
+		id, slot = c.id, c.appendRow(r.n, signBits(r.v))
 	}
 	_, err = w.tx.ExecContext(w.ctx, `INSERT INTO vectors (n, place, hash, chunk, slot, v) VALUES (?, ?, ?, ?, ?, ?)`, r.n, at, r.hash, id, slot, r.v)
 	return err
 }
 
-// drop deletes a row. An unknown row is not an error.
-func (w *writer) drop(n int64) error {
+// dropRow deletes a row. An unknown row is not an error.
+func (w *chunkWriter) dropRow(n int64) error {
 	var id int64
 	var slot int
 	err := w.tx.QueryRowContext(w.ctx, `SELECT chunk, slot FROM vectors WHERE n = ?`, n).Scan(&id, &slot)
@@ -99,14 +99,14 @@ func (w *writer) drop(n int64) error {
 		return err
 	}
 	if id != 0 {
-		c, err := w.chunk(id)
+		c, err := w.loadChunk(id)
 		if err != nil {
 			return err
 		}
-		if slot >= c.used() || c.n(slot) != n {
+		if slot >= c.slotCount() || c.rowNumber(slot) != n {
 			return fmt.Errorf("%w: row %d is not in its chunk", errVersion, n)
 		}
-		if moved := c.remove(slot); moved != 0 {
+		if moved := c.removeSlot(slot); moved != 0 {
 			if _, err := w.tx.ExecContext(w.ctx, `UPDATE vectors SET slot = ? WHERE n = ?`, slot, moved); err != nil {
 				return err
 			}
@@ -116,17 +116,17 @@ func (w *writer) drop(n int64) error {
 	return err
 }
 
-// move moves a row with its vector to another partition.
-func (w *writer) move(n int64, to place) error {
-	r := row{n: n, at: to}
+// moveRow moves a row with its vector to another partition.
+func (w *chunkWriter) moveRow(n int64, to partition) error {
+	r := vectorRow{n: n, at: to}
 	err := w.tx.QueryRowContext(w.ctx, `SELECT hash, v FROM vectors WHERE n = ?`, n).Scan(&r.hash, &r.v)
 	if err != nil {
 		return err
 	}
-	return w.put(r)
+	return w.putRow(r)
 }
 
-func (w *writer) place(p place) (id int64, err error) {
+func (w *chunkWriter) ensurePartition(p partition) (id int64, err error) {
 	if id, ok := w.places[p]; ok {
 		return id, nil
 	}
@@ -140,7 +140,7 @@ func (w *writer) place(p place) (id int64, err error) {
 	return id, nil
 }
 
-func (w *writer) chunk(id int64) (*chunk, error) {
+func (w *chunkWriter) loadChunk(id int64) (*chunk, error) {
 	if c, ok := w.chunks[id]; ok {
 		return c, nil
 	}
@@ -153,19 +153,19 @@ func (w *writer) chunk(id int64) (*chunk, error) {
 	return c, nil
 }
 
-// room returns a chunk of a partition with a free slot.
-func (w *writer) room(at int64) (*chunk, error) {
+// chunkWithSpace returns a chunk of a partition with a free slot.
+func (w *chunkWriter) chunkWithSpace(at int64) (*chunk, error) {
 	for _, c := range w.chunks {
-		if c.place == at && c.used() < perChunk {
+		if c.place == at && c.slotCount() < perChunk {
 			return c, nil
 		}
 	}
-	ids, err := numbers(w.ctx, w.tx, `SELECT id FROM chunks WHERE place = ? AND used < ?`, at, perChunk)
+	ids, err := queryInts(w.ctx, w.tx, `SELECT id FROM chunks WHERE place = ? AND used < ?`, at, perChunk)
 	if err != nil {
 		return nil, err
 	}
 	for _, id := range ids {
-		if c, err := w.chunk(id); err != nil || c.used() < perChunk {
+		if c, err := w.loadChunk(id); err != nil || c.slotCount() < perChunk {
 			return c, err
 		}
 	}
@@ -181,15 +181,15 @@ func (w *writer) room(at int64) (*chunk, error) {
 	return c, nil
 }
 
-// flush writes the changed chunks.
-func (w *writer) flush() (err error) {
+// flushChunks writes the changed chunks.
+func (w *chunkWriter) flushChunks() (err error) {
 	for _, c := range w.chunks {
 		switch {
 		case !c.dirty:
-		case c.used() == 0:
+		case c.slotCount() == 0:
 			_, err = w.tx.ExecContext(w.ctx, `DELETE FROM chunks WHERE id = ?`, c.id)
 		default:
-			_, err = w.tx.ExecContext(w.ctx, `UPDATE chunks SET used = ?, ns = ?, bits = ? WHERE id = ?`, c.used(), c.ns, c.bits, c.id)
+			_, err = w.tx.ExecContext(w.ctx, `UPDATE chunks SET used = ?, ns = ?, bits = ? WHERE id = ?`, c.slotCount(), c.ns, c.bits, c.id)
 		}
 		if err != nil {
 			return err

@@ -21,10 +21,10 @@ import (
 
 	"hob/autonomy/llm"
 	"hob/knowledge"
-	"hob/knowledge/store"
+	"hob/platform/store"
 )
 
-// Name identifies the vectors as a consumer of changes (knowledge.Base.DoneTx).
+// Name identifies the vectors as a consumer of changes (knowledge.Base.AckChangesTx).
 const Name = "vectors"
 
 // Values of Options.FirstPass.
@@ -61,7 +61,7 @@ type Options struct {
 type Vectors struct {
 	o       Options
 	base    *knowledge.Base
-	queries *queries
+	queries *queryCache
 	wake    chan struct{}
 	// stepping is held by Run or CatchUp. writing is held by writers, but not during a call to the
 	// embedder; turn counts the writers that ran during it.
@@ -70,8 +70,8 @@ type Vectors struct {
 	// reading is held for reading while a search reads the file, and for writing to close it.
 	reading sync.RWMutex
 
-	mu      sync.Mutex // guards the fields below
-	db      *file      // nil: not open
+	mu      sync.Mutex  // guards the fields below
+	db      *vectorFile // nil: not open
 	closed  bool
 	trouble error // error of the last attempt to embed
 	tries   int   // number of consecutive failures
@@ -120,11 +120,11 @@ func (v *Vectors) Changed() {
 	}
 }
 
-// identity returns the model and prefix that the stored vectors must match.
-func (v *Vectors) identity() string { return v.o.Model + "\n" + v.o.DocumentPrefix }
+// modelIdentity returns the model and prefix that the stored vectors must match.
+func (v *Vectors) modelIdentity() string { return v.o.Model + "\n" + v.o.DocumentPrefix }
 
-// file opens the vector database on first use.
-func (v *Vectors) file(ctx context.Context) (*file, error) {
+// openVectorFile opens the vector database on first use.
+func (v *Vectors) openVectorFile(ctx context.Context) (*vectorFile, error) {
 	v.mu.Lock()
 	defer v.mu.Unlock()
 	if v.closed {
@@ -134,7 +134,7 @@ func (v *Vectors) file(ctx context.Context) (*file, error) {
 		return v.db, nil
 	}
 	db, err := openFile(ctx, v.o.Path)
-	if damaged(err) {
+	if isDamagedFile(err) {
 		v.o.Log.Warn("vector file is damaged; vectors are rebuilt", "err", err)
 		if err = removeFile(v.o.Path); err == nil {
 			db, err = openFile(ctx, v.o.Path)
@@ -147,28 +147,28 @@ func (v *Vectors) file(ctx context.Context) (*file, error) {
 	return db, nil
 }
 
-// read calls fn with the open file and prevents it from being closed.
-func (v *Vectors) read(ctx context.Context, fn func(*file) error) error {
+// withVectorFile calls fn with the open file and prevents it from being closed.
+func (v *Vectors) withVectorFile(ctx context.Context, fn func(*vectorFile) error) error {
 	v.reading.RLock()
-	f, err := v.file(ctx)
+	f, err := v.openVectorFile(ctx)
 	if err == nil {
 		err = fn(f)
 	}
 	v.reading.RUnlock()
-	return v.met(err)
+	return v.discardIfDamaged(err)
 }
 
-// met inspects an error before it is returned. It discards a damaged file, so that the next use
+// discardIfDamaged inspects an error before it is returned. It discards a damaged file, so that the next use
 // starts with an empty one.
-func (v *Vectors) met(err error) error {
-	if !damaged(err) {
+func (v *Vectors) discardIfDamaged(err error) error {
+	if !isDamagedFile(err) {
 		return err
 	}
-	return errors.Join(err, v.discard())
+	return errors.Join(err, v.discardFile())
 }
 
-// discard deletes the file and all vectors.
-func (v *Vectors) discard() error {
+// discardFile deletes the file and all vectors.
+func (v *Vectors) discardFile() error {
 	v.reading.Lock()
 	defer v.reading.Unlock()
 	v.mu.Lock()
@@ -196,8 +196,8 @@ func (v *Vectors) Close() error {
 	return db.close()
 }
 
-// numbers returns the integers that a query selects.
-func numbers(ctx context.Context, q queryer, stmt string, args ...any) (out []int64, err error) {
+// queryInts returns the integers that a query selects.
+func queryInts(ctx context.Context, q queryer, stmt string, args ...any) (out []int64, err error) {
 	rows, err := q.QueryContext(ctx, stmt, args...)
 	if err != nil {
 		return nil, err

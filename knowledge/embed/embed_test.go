@@ -18,8 +18,8 @@ import (
 	"hob/knowledge"
 	"hob/knowledge/embed"
 	"hob/knowledge/embed/embedtest"
-	"hob/knowledge/store"
 	"hob/platform/provenance"
+	"hob/platform/store"
 )
 
 func TestMain(m *testing.M) {

@@ -30,8 +30,8 @@ CREATE TABLE vectors (n INTEGER PRIMARY KEY, place INTEGER NOT NULL, hash BLOB N
 CREATE TABLE chunks (id INTEGER PRIMARY KEY, place INTEGER NOT NULL, used INTEGER NOT NULL, ns BLOB NOT NULL, bits BLOB NOT NULL);
 CREATE INDEX chunks_place ON chunks (place, used);`
 
-// file is the vector database: one writer, several readers.
-type file struct {
+// vectorFile is the vector database: one writer, several readers.
+type vectorFile struct {
 	w, r *sql.DB
 }
 
@@ -41,7 +41,7 @@ type file struct {
 const pragmas = "?_pragma=busy_timeout(10000)&_pragma=page_size(16384)&_pragma=cache_size(-1024)&_pragma=journal_mode(TRUNCATE)" +
 	"&_pragma=synchronous(FULL)&_pragma=secure_delete(1)&_pragma=temp_store(MEMORY)"
 
-func openFile(ctx context.Context, path string) (_ *file, err error) {
+func openFile(ctx context.Context, path string) (_ *vectorFile, err error) {
 	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
 		return nil, fmt.Errorf("embed: %w", err)
 	}
@@ -52,7 +52,7 @@ func openFile(ctx context.Context, path string) (_ *file, err error) {
 	if err := made.Close(); err != nil {
 		return nil, fmt.Errorf("embed: %w", err)
 	}
-	f := &file{}
+	f := &vectorFile{}
 	name := "file:" + strings.NewReplacer("%", "%25", "?", "%3f", "#", "%23").Replace(filepath.ToSlash(path)) + pragmas
 	if f.w, err = sql.Open("sqlite", name+"&_txlock=immediate"); err != nil {
 		return nil, fmt.Errorf("embed: %w", err)
@@ -65,7 +65,7 @@ func openFile(ctx context.Context, path string) (_ *file, err error) {
 	for _, db := range []*sql.DB{f.w, f.r} {
 		db.SetConnMaxIdleTime(20 * time.Second) // releases the memory of idle connections
 	}
-	if err := f.prepare(ctx); err != nil {
+	if err := f.prepareSchema(ctx); err != nil {
 		return nil, errors.Join(err, f.close())
 	}
 	return f, nil
@@ -74,7 +74,7 @@ func openFile(ctx context.Context, path string) (_ *file, err error) {
 // errVersion reports a file with another schema version.
 var errVersion = errors.New("embed: the vector file was written by another version of Hob")
 
-func (f *file) prepare(ctx context.Context) error {
+func (f *vectorFile) prepareSchema(ctx context.Context) error {
 	var have, tables int
 	err := f.w.QueryRowContext(ctx, `PRAGMA user_version`).Scan(&have)
 	if err == nil {
@@ -88,14 +88,14 @@ func (f *file) prepare(ctx context.Context) error {
 	case tables > 0:
 		return nil
 	}
-	return f.write(ctx, func(tx *sql.Tx) error {
+	return f.writeTx(ctx, func(tx *sql.Tx) error {
 		_, err := tx.ExecContext(ctx, schema+fmt.Sprintf("PRAGMA user_version = %d;", version))
 		return err
 	})
 }
 
-// write runs fn in a durable transaction.
-func (f *file) write(ctx context.Context, fn func(*sql.Tx) error) error {
+// writeTx runs fn in a durable transaction.
+func (f *vectorFile) writeTx(ctx context.Context, fn func(*sql.Tx) error) error {
 	tx, err := f.w.BeginTx(ctx, nil)
 	if err != nil {
 		return fmt.Errorf("embed: %w", err)
@@ -109,10 +109,10 @@ func (f *file) write(ctx context.Context, fn func(*sql.Tx) error) error {
 	return nil
 }
 
-func (f *file) close() error { return errors.Join(f.r.Close(), f.w.Close()) }
+func (f *vectorFile) close() error { return errors.Join(f.r.Close(), f.w.Close()) }
 
-// damaged reports whether the file is unusable and must be rebuilt.
-func damaged(err error) bool {
+// isDamagedFile reports whether the file is unusable and must be rebuilt.
+func isDamagedFile(err error) bool {
 	if errors.Is(err, errVersion) {
 		return true
 	}

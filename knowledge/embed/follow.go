@@ -11,7 +11,7 @@ import (
 
 	"hob/autonomy/llm"
 	"hob/knowledge"
-	"hob/knowledge/store"
+	"hob/platform/store"
 )
 
 const (
@@ -30,8 +30,8 @@ func (v *Vectors) Run(ctx context.Context) error {
 		if ctx.Err() != nil {
 			return nil
 		}
-		v.note(err)
-		if !v.pause(ctx, err) {
+		v.recordOutcome(err)
+		if !v.waitForWork(ctx, err) {
 			return nil
 		}
 	}
@@ -41,7 +41,7 @@ func (v *Vectors) Run(ctx context.Context) error {
 // number of processed rows.
 func (v *Vectors) CatchUp(ctx context.Context, progress func(rows int)) error {
 	err := v.catchUp(ctx, progress)
-	v.note(err)
+	v.recordOutcome(err)
 	return err
 }
 
@@ -51,18 +51,18 @@ func (v *Vectors) Reindex(ctx context.Context) error {
 	v.writing.Lock()
 	defer v.writing.Unlock()
 	v.turn++
-	s, f, err := v.state(ctx)
+	s, f, err := v.loadState(ctx)
 	if err != nil {
 		return err
 	}
-	if s, err = v.begin(ctx, s); err != nil {
+	if s, err = v.startFullScan(ctx, s); err != nil {
 		return err
 	}
 	s.anew = true
-	if err := f.write(ctx, func(tx *sql.Tx) error { return s.write(ctx, tx) }); err != nil {
-		return v.met(err)
+	if err := f.writeTx(ctx, func(tx *sql.Tx) error { return s.saveState(ctx, tx) }); err != nil {
+		return v.discardIfDamaged(err)
 	}
-	v.queries.forget()
+	v.queries.clearCache()
 	v.Changed()
 	return nil
 }
@@ -70,16 +70,16 @@ func (v *Vectors) Reindex(ctx context.Context) error {
 func (v *Vectors) catchUp(ctx context.Context, progress func(int)) error {
 	done, told := 0, false
 	for step := 1; ; step++ {
-		n, seq, more, err := v.step(ctx)
+		n, seq, more, err := v.syncBatch(ctx)
 		if err != nil {
-			return v.met(err)
+			return v.discardIfDamaged(err)
 		}
 		if done += n; progress != nil && n > 0 {
 			progress(done)
 		}
 		told = told && n == 0
 		if !told && (!more && done > 0 || step%tellEvery == 0) {
-			if err := v.o.Store.Write(ctx, func(tx *store.Tx) error { return v.base.DoneTx(tx, Name, seq) }); err != nil {
+			if err := v.o.Store.Write(ctx, func(tx *store.Tx) error { return v.base.AckChangesTx(tx, Name, seq) }); err != nil {
 				return err
 			}
 			told = true
@@ -90,8 +90,8 @@ func (v *Vectors) catchUp(ctx context.Context, progress func(int)) error {
 	}
 }
 
-// note records the result of the last attempt for Stats and the log.
-func (v *Vectors) note(err error) {
+// recordOutcome records the result of the last attempt for Stats and the log.
+func (v *Vectors) recordOutcome(err error) {
 	v.mu.Lock()
 	defer v.mu.Unlock()
 	if err == nil {
@@ -108,8 +108,8 @@ func (v *Vectors) note(err error) {
 	v.tries++
 }
 
-// pause waits for a change, or after a failure until the next attempt.
-func (v *Vectors) pause(ctx context.Context, failed error) bool {
+// waitForWork waits for a change, or after a failure until the next attempt.
+func (v *Vectors) waitForWork(ctx context.Context, failed error) bool {
 	wait := gather
 	if failed == nil {
 		select {
@@ -145,137 +145,137 @@ func (v *Vectors) waitFor(failed error) time.Duration {
 	return wait
 }
 
-// state opens the file and reads its state.
-func (v *Vectors) state(ctx context.Context) (state, *file, error) {
-	f, err := v.file(ctx)
+// loadState opens the file and reads its state.
+func (v *Vectors) loadState(ctx context.Context) (syncState, *vectorFile, error) {
+	f, err := v.openVectorFile(ctx)
 	if err != nil {
-		return state{}, nil, err
+		return syncState{}, nil, err
 	}
 	s, err := readState(ctx, f.w)
-	return s, f, v.met(err)
+	return s, f, v.discardIfDamaged(err)
 }
 
-// step processes the next rows in one transaction. n is the number of rows, seq the position
+// syncBatch processes the next rows in one transaction. n is the number of rows, seq the position
 // reached, and more reports that other rows may follow. An erasure does not wait for the embedder:
 // if one happens during the call, the step is repeated.
-func (v *Vectors) step(ctx context.Context) (n int, seq int64, more bool, err error) {
+func (v *Vectors) syncBatch(ctx context.Context) (n int, seq int64, more bool, err error) {
 	v.stepping.Lock()
 	defer v.stepping.Unlock()
-	p, err := v.prepare(ctx)
+	p, err := v.prepareBatch(ctx)
 	if err != nil || p.n == 0 && p.after == p.s {
 		return 0, p.s.seq, false, err
 	}
-	dims, err := v.embed(ctx, p.s, &p.work)
+	dims, err := v.computeVectors(ctx, p.s, &p.work)
 	v.writing.Lock()
 	defer v.writing.Unlock()
 	switch {
 	case p.turn != v.turn:
 		return 0, p.s.seq, true, nil
 	case errors.Is(err, errDims): // vectors of different lengths cannot be compared
-		return 0, 0, false, errors.Join(err, v.empty())
+		return 0, 0, false, errors.Join(err, v.dropAllVectors())
 	case err != nil:
 		return 0, 0, false, err
 	}
 	p.after.dims = dims
-	if p.after.mark, _, err = v.base.Mark(v.o.Store.Reader(ctx), p.after.seq); err != nil {
+	if p.after.mark, _, err = v.base.ChangeMarker(v.o.Store.Reader(ctx), p.after.seq); err != nil {
 		return 0, 0, false, err
 	}
-	err = p.f.write(ctx, func(tx *sql.Tx) error {
-		if err := p.work.apply(ctx, tx); err != nil {
+	err = p.f.writeTx(ctx, func(tx *sql.Tx) error {
+		if err := p.work.applyTx(ctx, tx); err != nil {
 			return err
 		}
-		return p.after.write(ctx, tx)
+		return p.after.saveState(ctx, tx)
 	})
 	return p.n, p.after.seq, p.more, err
 }
 
-// prepared is a batch that only lacks its vectors.
-type prepared struct {
-	f        *file
-	s, after state
-	work     work
+// preparedBatch is a batch that only lacks its vectors.
+type preparedBatch struct {
+	f        *vectorFile
+	s, after syncState
+	work     batchWork
 	n        int // rows
 	more     bool
 	turn     int
 }
 
-// prepare determines the work of the next step.
-func (v *Vectors) prepare(ctx context.Context) (p prepared, err error) {
+// prepareBatch determines the work of the next step.
+func (v *Vectors) prepareBatch(ctx context.Context) (p preparedBatch, err error) {
 	v.writing.Lock()
 	defer v.writing.Unlock()
 	p.turn = v.turn
-	if p.s, p.f, err = v.state(ctx); err != nil {
+	if p.s, p.f, err = v.loadState(ctx); err != nil {
 		return p, err
 	}
-	if p.s, p.f, err = v.sound(ctx, p.s, p.f); err != nil {
+	if p.s, p.f, err = v.ensureConsistent(ctx, p.s, p.f); err != nil {
 		return p, err
 	}
-	rows, after, more, err := v.next(ctx, p.s)
+	rows, after, more, err := v.nextRows(ctx, p.s)
 	if p.after = after; err != nil || len(rows) == 0 && after == p.s {
 		return p, err
 	}
-	return p, v.fill(ctx, &p, rows, more)
+	return p, v.fillBatch(ctx, &p, rows, more)
 }
 
-// sound ensures that the file belongs to the current model and missed no change. Otherwise it
+// ensureConsistent ensures that the file belongs to the current model and missed no change. Otherwise it
 // starts a scan of all docs.
-func (v *Vectors) sound(ctx context.Context, s state, f *file) (state, *file, error) {
-	if s.model != "" && s.model != v.identity() {
+func (v *Vectors) ensureConsistent(ctx context.Context, s syncState, f *vectorFile) (syncState, *vectorFile, error) {
+	if s.model != "" && s.model != v.modelIdentity() {
 		v.o.Log.Info("embedding model changed; vectors are rebuilt", "model", v.o.Model)
-		if err := v.empty(); err != nil {
+		if err := v.dropAllVectors(); err != nil {
 			return s, f, err
 		}
 		var err error
-		if s, f, err = v.state(ctx); err != nil {
+		if s, f, err = v.loadState(ctx); err != nil {
 			return s, f, err
 		}
 	}
-	lost, err := v.lost(ctx, s)
+	lost, err := v.hasLostChanges(ctx, s)
 	if err != nil || !lost && s.model != "" {
 		return s, f, err
 	}
-	if s, err = v.begin(ctx, s); err != nil {
+	if s, err = v.startFullScan(ctx, s); err != nil {
 		return s, f, err
 	}
-	return s, f, f.write(ctx, func(tx *sql.Tx) error { return s.write(ctx, tx) })
+	return s, f, f.writeTx(ctx, func(tx *sql.Tx) error { return s.saveState(ctx, tx) })
 }
 
-// lost reports whether the store no longer continues the stored position: needed changes were
+// hasLostChanges reports whether the store no longer continues the stored position: needed changes were
 // dropped, or the database was restored from another copy.
-func (v *Vectors) lost(ctx context.Context, s state) (bool, error) {
+func (v *Vectors) hasLostChanges(ctx context.Context, s syncState) (bool, error) {
 	q := v.o.Store.Reader(ctx)
-	told, err := v.base.Done(q, Name)
+	told, err := v.base.AckedChange(q, Name)
 	if err != nil {
 		return false, err
 	}
-	mark, known, err := v.base.Mark(q, s.seq)
+	mark, known, err := v.base.ChangeMarker(q, s.seq)
 	return !known || mark != s.mark || told == 0 && s.seq > 0, err
 }
 
-// begin returns the state at the start of a scan of all docs. From then on the store keeps changes
+// startFullScan returns the state at the start of a scan of all docs. From then on the store keeps changes
 // for this consumer.
-func (v *Vectors) begin(ctx context.Context, s state) (state, error) {
-	s.model, s.walking, s.walked, s.anew = v.identity(), true, 0, false
+func (v *Vectors) startFullScan(ctx context.Context, s syncState) (syncState, error) {
+	s.model, s.walking, s.walked, s.anew = v.modelIdentity(), true, 0, false
 	err := v.o.Store.Write(ctx, func(tx *store.Tx) (err error) {
 		if s.seq, err = v.base.LastChange(tx); err != nil {
 			return err
 		}
-		if err = v.base.DoneTx(tx, Name, s.seq); err == nil {
-			s.mark, _, err = v.base.Mark(tx, s.seq)
+		if err = v.base.AckChangesTx(tx, Name, s.seq); err == nil {
+			s.mark, _, err = v.base.ChangeMarker(tx, s.seq)
 		}
 		return err
 	})
 	return s, err
 }
 
-// empty deletes all vectors.
-func (v *Vectors) empty() error {
-	v.queries.forget()
-	return v.discard()
+// dropAllVectors deletes all vectors.
+func (v *Vectors) dropAllVectors() error {
+	v.queries.clearCache()
+	return v.discardFile()
 }
 
-// next reads the next rows, and the state after processing all of them.
-func (v *Vectors) next(ctx context.Context, s state) (rows []knowledge.Change, after state, more bool, err error) {
+// nextRows reads the next rows, and the state after processing all of them.
+func (v *Vectors) nextRows(ctx context.Context, s syncState) (rows []knowledge.Change, after syncState, more bool, err error) {
 	q := v.o.Store.Reader(ctx)
 	after = s
 	if !s.walking {
@@ -287,7 +287,7 @@ func (v *Vectors) next(ctx context.Context, s state) (rows []knowledge.Change, a
 		}
 		return rows, after, len(rows) > 0, nil
 	}
-	if rows, err = v.base.All(q, s.walked, readRows); err != nil {
+	if rows, err = v.base.RowsAfter(q, s.walked, readRows); err != nil {
 		return nil, s, false, err
 	}
 	for _, c := range rows {
@@ -299,30 +299,30 @@ func (v *Vectors) next(ctx context.Context, s state) (rows []knowledge.Change, a
 	return rows, after, true, nil
 }
 
-// work lists the changes to make for some rows.
-type work struct {
-	puts  []row
+// batchWork lists the changes to make for some rows.
+type batchWork struct {
+	puts  []vectorRow
 	texts []string
-	moves []row
+	moves []vectorRow
 	drops []int64
 }
 
-// fill adds as many rows as fit into one call to the embedder.
-func (v *Vectors) fill(ctx context.Context, p *prepared, rows []knowledge.Change, more bool) (err error) {
-	if p.work, p.n, err = v.sort(ctx, p.f, rows, p.s); err != nil {
+// fillBatch adds as many rows as fit into one call to the embedder.
+func (v *Vectors) fillBatch(ctx context.Context, p *preparedBatch, rows []knowledge.Change, more bool) (err error) {
+	if p.work, p.n, err = v.classifyRows(ctx, p.f, rows, p.s); err != nil {
 		return err
 	}
 	if p.more = more; p.n < len(rows) {
 		p.after, p.more = p.s.upTo(rows[:p.n]), true
 	}
 	if p.s.walking {
-		p.work.drops, err = p.f.between(ctx, p.s.walked, p.after, rows[:p.n])
+		p.work.drops, err = p.f.vanishedRows(ctx, p.s.walked, p.after, rows[:p.n])
 	}
 	return err
 }
 
 // upTo returns the state after processing only these rows.
-func (s state) upTo(rows []knowledge.Change) state {
+func (s syncState) upTo(rows []knowledge.Change) syncState {
 	for _, c := range rows {
 		if s.walking {
 			s.walked = c.N
@@ -333,44 +333,44 @@ func (s state) upTo(rows []knowledge.Change) state {
 	return s
 }
 
-// sort decides what to do with each of the first n rows.
-func (v *Vectors) sort(ctx context.Context, f *file, rows []knowledge.Change, s state) (w work, n int, err error) {
+// classifyRows decides what to do with each of the first n rows.
+func (v *Vectors) classifyRows(ctx context.Context, f *vectorFile, rows []knowledge.Change, s syncState) (w batchWork, n int, err error) {
 	var ns []int64
 	for _, c := range rows {
 		ns = append(ns, c.N)
 	}
-	have, err := lookUp(ctx, f.w, joined(ns))
+	have, err := readStoredRows(ctx, f.w, joinInts(ns))
 	if err != nil {
 		return w, 0, err
 	}
 	for i, c := range rows {
 		h, held := have[c.N]
-		at := place{c.Doc.Realm, c.Doc.Kind}
-		text, hash := v.text(c.Doc)
+		at := partition{c.Doc.Realm, c.Doc.Kind}
+		text, hash := v.embeddingText(c.Doc)
 		switch {
 		case c.Gone:
 			w.drops = append(w.drops, c.N)
 		case held && bytes.Equal(h.hash, hash) && !s.anew:
 			if h.at != at {
-				w.moves = append(w.moves, row{n: c.N, at: at})
+				w.moves = append(w.moves, vectorRow{n: c.N, at: at})
 			}
 		case len(w.puts) == v.o.Batch:
 			return w, i, nil
 		default:
-			w.puts = append(w.puts, row{n: c.N, at: at, hash: hash})
+			w.puts = append(w.puts, vectorRow{n: c.N, at: at, hash: hash})
 			w.texts = append(w.texts, text)
 		}
 	}
 	return w, len(rows), nil
 }
 
-// between returns the stored rows in the scanned range that no longer exist in docs.
-func (f *file) between(ctx context.Context, from int64, after state, rows []knowledge.Change) (gone []int64, err error) {
+// vanishedRows returns the stored rows in the scanned range that no longer exist in docs.
+func (f *vectorFile) vanishedRows(ctx context.Context, from int64, after syncState, rows []knowledge.Change) (gone []int64, err error) {
 	stmt, args := `SELECT n FROM vectors WHERE n > ?`, []any{from}
 	if after.walking {
 		stmt, args = stmt+` AND n <= ?`, append(args, after.walked)
 	}
-	ns, err := numbers(ctx, f.w, stmt, args...)
+	ns, err := queryInts(ctx, f.w, stmt, args...)
 	if err != nil {
 		return nil, fmt.Errorf("embed: %w", err)
 	}
@@ -382,22 +382,22 @@ func (f *file) between(ctx context.Context, from int64, after state, rows []know
 	return gone, nil
 }
 
-func (w work) apply(ctx context.Context, tx *sql.Tx) error {
+func (w batchWork) applyTx(ctx context.Context, tx *sql.Tx) error {
 	wr := newWriter(ctx, tx)
 	for _, n := range w.drops {
-		if err := wr.drop(n); err != nil {
+		if err := wr.dropRow(n); err != nil {
 			return err
 		}
 	}
 	for _, r := range w.moves {
-		if err := wr.move(r.n, r.at); err != nil {
+		if err := wr.moveRow(r.n, r.at); err != nil {
 			return err
 		}
 	}
 	for _, r := range w.puts {
-		if err := wr.put(r); err != nil {
+		if err := wr.putRow(r); err != nil {
 			return err
 		}
 	}
-	return wr.flush()
+	return wr.flushChunks()
 }

@@ -5,8 +5,8 @@ import (
 	"database/sql"
 	"fmt"
 
-	"hob/knowledge/store"
-	"hob/platform/erase"
+	"hob/platform/store"
+	"hob/platform/store/erase"
 )
 
 var _ erase.Eraser = (*Vectors)(nil)
@@ -30,22 +30,22 @@ func (v *Vectors) Purge(ctx context.Context, _ *erase.Erasure, _ *erase.Scrubber
 // byte of them stays in the file. It does not call the embedder. It returns the number of deleted
 // rows.
 func (v *Vectors) Forget(ctx context.Context) (rows int, err error) {
-	v.queries.forget()
+	v.queries.clearCache()
 	v.writing.Lock()
 	defer v.writing.Unlock()
 	v.turn++ // the batch being embedded may contain erased text
-	s, f, err := v.state(ctx)
+	s, f, err := v.loadState(ctx)
 	if err != nil || s.model == "" {
 		return 0, err
 	}
-	lost, err := v.lost(ctx, s)
+	lost, err := v.hasLostChanges(ctx, s)
 	if err != nil {
 		return 0, err
 	}
 	s.anew, s.walked = false, 0
 	s.walking = s.walking || lost // changes may be missing: check all rows
 	for {
-		list, next, more, err := v.next(ctx, s)
+		list, next, more, err := v.nextRows(ctx, s)
 		if err != nil {
 			return rows, err
 		}
@@ -53,27 +53,27 @@ func (v *Vectors) Forget(ctx context.Context) (rows int, err error) {
 		for i, c := range list {
 			ns[i] = c.N
 		}
-		have, err := lookUp(ctx, f.w, joined(ns))
+		have, err := readStoredRows(ctx, f.w, joinInts(ns))
 		if err != nil {
-			return rows, v.met(err)
+			return rows, v.discardIfDamaged(err)
 		}
-		var w work
+		var w batchWork
 		for _, c := range list {
-			_, hash := v.text(c.Doc)
+			_, hash := v.embeddingText(c.Doc)
 			if h, held := have[c.N]; held && (c.Gone || string(h.hash) != string(hash)) {
 				w.drops = append(w.drops, c.N)
 			}
 		}
 		if s.walking {
-			gone, err := f.between(ctx, s.walked, next, list)
+			gone, err := f.vanishedRows(ctx, s.walked, next, list)
 			if err != nil {
-				return rows, v.met(err)
+				return rows, v.discardIfDamaged(err)
 			}
 			w.drops = append(w.drops, gone...)
 		}
 		if len(w.drops) > 0 {
-			if err := f.write(ctx, func(tx *sql.Tx) error { return w.apply(ctx, tx) }); err != nil {
-				return rows, v.met(fmt.Errorf("embed: forget: %w", err))
+			if err := f.writeTx(ctx, func(tx *sql.Tx) error { return w.applyTx(ctx, tx) }); err != nil {
+				return rows, v.discardIfDamaged(fmt.Errorf("embed: forget: %w", err))
 			}
 			rows += len(w.drops)
 		}

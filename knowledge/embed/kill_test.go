@@ -19,8 +19,8 @@ import (
 	"hob/knowledge"
 	"hob/knowledge/embed"
 	"hob/knowledge/embed/embedtest"
-	"hob/knowledge/store"
 	"hob/platform/provenance"
+	"hob/platform/store"
 )
 
 // childEnv passes the folder, the embedder's address and the random seed to the process that the

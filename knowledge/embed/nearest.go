@@ -11,7 +11,7 @@ import (
 	"strings"
 
 	"hob/knowledge"
-	"hob/knowledge/store"
+	"hob/platform/store"
 )
 
 // exactNumbers is the maximum number of values that an exact search compares before Auto uses a
@@ -22,46 +22,46 @@ var _ knowledge.Vectors = (*Vectors)(nil)
 
 // Nearest implements knowledge.Vectors. Do not call it inside a write transaction: it may wait for
 // the embedder.
-func (v *Vectors) Nearest(ctx context.Context, q store.Querier, text string, kinds, realms []string, limit int) ([]knowledge.WordMatch, error) {
+func (v *Vectors) Nearest(ctx context.Context, q store.Querier, text string, kinds, realms []string, limit int) ([]knowledge.TermMatch, error) {
 	if text = strings.TrimSpace(text); text == "" || limit <= 0 {
 		return nil, nil
 	}
-	var s state
-	var at places
-	err := v.read(ctx, func(f *file) (err error) {
-		s, at, err = f.where(ctx, kinds, realms)
+	var s syncState
+	var at partitionSet
+	err := v.withVectorFile(ctx, func(f *vectorFile) (err error) {
+		s, at, err = f.findPartitions(ctx, kinds, realms)
 		return err
 	})
 	if err != nil {
 		return nil, err
 	}
-	if s.model != v.identity() || at.rows == 0 { // rebuilding or empty: do not spend an embedding on the query
+	if s.model != v.modelIdentity() || at.rows == 0 { // rebuilding or empty: do not spend an embedding on the query
 		return nil, nil
 	}
-	vector, err := v.queries.vector(ctx, text)
+	vector, err := v.queries.queryVector(ctx, text)
 	if err != nil {
 		return nil, err
 	}
 	if len(vector) != 4*s.dims {
 		return nil, fmt.Errorf("the embedder returns vectors of %d numbers, stored ones have %d; Hob rebuilds them in the background; run hob memory reindex to rebuild them now", len(vector)/4, s.dims)
 	}
-	var matches []knowledge.WordMatch
-	err = v.read(ctx, func(f *file) (err error) {
-		matches, err = f.nearest(ctx, vector, at, v.plan(at.rows, s.dims, limit))
+	var matches []knowledge.TermMatch
+	err = v.withVectorFile(ctx, func(f *vectorFile) (err error) {
+		matches, err = f.nearestRows(ctx, vector, at, v.planSearch(at.rows, s.dims, limit))
 		return err
 	})
 	if err != nil {
 		return nil, err
 	}
-	return allowed(q, matches, kinds, realms, limit)
+	return filterMatches(q, matches, kinds, realms, limit)
 }
 
-// plan holds the number of first-pass rows to compare exactly, 0 for an exact search, and the
+// searchPlan holds the number of first-pass rows to compare exactly, 0 for an exact search, and the
 // number of rows to return.
-type plan struct{ rescored, limit int }
+type searchPlan struct{ rescored, limit int }
 
-func (v *Vectors) plan(rows, dims, limit int) plan {
-	p := plan{limit: limit + limit/2 + 8} // spare rows, because some may have been deleted
+func (v *Vectors) planSearch(rows, dims, limit int) searchPlan {
+	p := searchPlan{limit: limit + limit/2 + 8} // spare rows, because some may have been deleted
 	if first := v.o.FirstPass; first == On || first == Auto && rows*dims > exactNumbers {
 		p.rescored = max(v.o.Rescored, 3*p.limit)
 	}
@@ -71,14 +71,14 @@ func (v *Vectors) plan(rows, dims, limit int) plan {
 	return p
 }
 
-// places lists the partitions to search.
-type places struct {
+// partitionSet lists the partitions to search.
+type partitionSet struct {
 	ids  string // for IN
 	rows int
 }
 
-// where returns the partitions of the kinds and realms, and their number of vectors.
-func (f *file) where(ctx context.Context, kinds, realms []string) (s state, at places, err error) {
+// findPartitions returns the partitions of the kinds and realms, and their number of vectors.
+func (f *vectorFile) findPartitions(ctx context.Context, kinds, realms []string) (s syncState, at partitionSet, err error) {
 	if s, err = readState(ctx, f.r); err != nil || s.dims == 0 {
 		return s, at, err
 	}
@@ -90,7 +90,7 @@ func (f *file) where(ctx context.Context, kinds, realms []string) (s state, at p
 	var ids []int64
 	for rows.Next() {
 		var id int64
-		var p place
+		var p partition
 		var n int
 		if err := rows.Scan(&id, &p.realm, &p.kind, &n); err != nil {
 			return s, at, fmt.Errorf("embed: %w", err)
@@ -99,18 +99,18 @@ func (f *file) where(ctx context.Context, kinds, realms []string) (s state, at p
 			ids, at.rows = append(ids, id), at.rows+n
 		}
 	}
-	at.ids = joined(ids)
+	at.ids = joinInts(ids)
 	return s, at, rows.Err()
 }
 
-func (f *file) nearest(ctx context.Context, vector []byte, at places, p plan) (out []knowledge.WordMatch, err error) {
+func (f *vectorFile) nearestRows(ctx context.Context, vector []byte, at partitionSet, p searchPlan) (out []knowledge.TermMatch, err error) {
 	within := `place IN (` + at.ids + `) AND v IS NOT NULL`
 	if p.rescored > 0 {
-		ns, err := f.first(ctx, signs(vector), at, p.rescored)
+		ns, err := f.signCandidates(ctx, signBits(vector), at, p.rescored)
 		if err != nil {
 			return nil, err
 		}
-		within = `n IN (` + joined(ns) + `)`
+		within = `n IN (` + joinInts(ns) + `)`
 	}
 	rows, err := f.r.QueryContext(ctx, `SELECT n, vec_distance_cosine(v, ?) d FROM vectors WHERE `+within+` ORDER BY d, n LIMIT ?`, vector, p.limit)
 	if err != nil {
@@ -123,14 +123,14 @@ func (f *file) nearest(ctx context.Context, vector []byte, at places, p plan) (o
 		if err := rows.Scan(&n, &d); err != nil {
 			return nil, fmt.Errorf("embed: search: %w", err)
 		}
-		out = append(out, knowledge.WordMatch{N: n, Score: 1 - d})
+		out = append(out, knowledge.TermMatch{N: n, Score: 1 - d})
 	}
 	return out, rows.Err()
 }
 
-// first runs the first pass: it returns at most limit rows whose sign bits differ least from those
+// signCandidates runs the first pass: it returns at most limit rows whose sign bits differ least from those
 // of the query.
-func (f *file) first(ctx context.Context, want []byte, at places, limit int) (_ []int64, err error) {
+func (f *vectorFile) signCandidates(ctx context.Context, want []byte, at partitionSet, limit int) (_ []int64, err error) {
 	best := newClosest(want, limit)
 	rows, err := f.r.QueryContext(ctx, `SELECT ns, bits FROM chunks WHERE place IN (`+at.ids+`)`)
 	if err != nil {
@@ -142,29 +142,29 @@ func (f *file) first(ctx context.Context, want []byte, at places, limit int) (_ 
 		if err := rows.Scan(&ns, &signs); err != nil {
 			return nil, fmt.Errorf("embed: first pass: %w", err)
 		}
-		best.scan(ns, signs)
+		best.scanChunk(ns, signs)
 	}
-	return best.take(), rows.Err()
+	return best.sortedRows(), rows.Err()
 }
 
-// closest keeps the rows with the smallest Hamming distances. It counts rows by distance, so that
+// topK keeps the rows with the smallest Hamming distances. It counts rows by distance, so that
 // the distance at which the limit is reached is always known. Rows beyond it are not kept.
-type closest struct {
+type topK struct {
 	want   []uint64
 	limit  int
 	counts []int // kept rows by distance
 	bound  int   // maximum useful distance
 	kept   int   // number of rows within the bound
-	rows   []near
+	rows   []nearRow
 }
 
-type near struct {
+type nearRow struct {
 	n        int64
 	distance int
 }
 
-func newClosest(want []byte, limit int) *closest {
-	c := &closest{limit: limit}
+func newClosest(want []byte, limit int) *topK {
+	c := &topK{limit: limit}
 	for i := 0; i < len(want); i += 8 {
 		c.want = append(c.want, binary.LittleEndian.Uint64(want[i:]))
 	}
@@ -173,20 +173,20 @@ func newClosest(want []byte, limit int) *closest {
 	return c
 }
 
-func (c *closest) scan(ns, signs []byte) {
+func (c *topK) scanChunk(ns, signs []byte) {
 	width := 8 * len(c.want)
 	for len(ns) >= 8 && len(signs) >= width {
-		d := distance(c.want, signs[:width])
+		d := hammingDistance(c.want, signs[:width])
 		if d <= c.bound {
-			c.add(int64(binary.LittleEndian.Uint64(ns)), d)
+			c.addCandidate(int64(binary.LittleEndian.Uint64(ns)), d)
 		}
 		ns, signs = ns[8:], signs[width:]
 	}
 }
 
-// distance returns the number of different bits. Processing four words at a time takes two thirds
+// hammingDistance returns the number of different bits. Processing four words at a time takes two thirds
 // of the time.
-func distance(want []uint64, have []byte) (d int) {
+func hammingDistance(want []uint64, have []byte) (d int) {
 	for len(want) >= 4 && len(have) >= 32 {
 		d += bits.OnesCount64(want[0]^binary.LittleEndian.Uint64(have)) + bits.OnesCount64(want[1]^binary.LittleEndian.Uint64(have[8:])) +
 			bits.OnesCount64(want[2]^binary.LittleEndian.Uint64(have[16:])) + bits.OnesCount64(want[3]^binary.LittleEndian.Uint64(have[24:]))
@@ -198,8 +198,8 @@ func distance(want []uint64, have []byte) (d int) {
 	return d
 }
 
-func (c *closest) add(n int64, d int) {
-	c.rows = append(c.rows, near{n, d})
+func (c *topK) addCandidate(n int64, d int) {
+	c.rows = append(c.rows, nearRow{n, d})
 	c.counts[d]++
 	c.kept++
 	for c.bound > 0 && c.kept-c.counts[c.bound] >= c.limit {
@@ -207,13 +207,13 @@ func (c *closest) add(n int64, d int) {
 		c.bound--
 	}
 	if len(c.rows) > 8*c.limit+1024 { // free the rows beyond the bound
-		c.rows = slices.DeleteFunc(c.rows, func(r near) bool { return r.distance > c.bound })
+		c.rows = slices.DeleteFunc(c.rows, func(r nearRow) bool { return r.distance > c.bound })
 	}
 }
 
-// take returns the rows, closest first.
-func (c *closest) take() []int64 {
-	slices.SortFunc(c.rows, func(a, b near) int {
+// sortedRows returns the rows, closest first.
+func (c *topK) sortedRows() []int64 {
+	slices.SortFunc(c.rows, func(a, b nearRow) int {
 		if a.distance != b.distance {
 			return a.distance - b.distance
 		}
@@ -226,9 +226,9 @@ func (c *closest) take() []int64 {
 	return out
 }
 
-// allowed removes rows that no longer belong to the kinds and realms. The vectors are updated
+// filterMatches removes rows that no longer belong to the kinds and realms. The vectors are updated
 // asynchronously, and a row number may have been reused.
-func allowed(q store.Querier, matches []knowledge.WordMatch, kinds, realms []string, limit int) (out []knowledge.WordMatch, err error) {
+func filterMatches(q store.Querier, matches []knowledge.TermMatch, kinds, realms []string, limit int) (out []knowledge.TermMatch, err error) {
 	if len(matches) == 0 {
 		return nil, nil
 	}
@@ -236,7 +236,7 @@ func allowed(q store.Querier, matches []knowledge.WordMatch, kinds, realms []str
 	for i, m := range matches {
 		ns[i] = m.N
 	}
-	rows, err := q.Query(`SELECT n, kind, realm FROM docs WHERE n IN (` + joined(ns) + `)`)
+	rows, err := q.Query(`SELECT n, kind, realm FROM docs WHERE n IN (` + joinInts(ns) + `)`)
 	if err != nil {
 		return nil, fmt.Errorf("embed: %w", err)
 	}

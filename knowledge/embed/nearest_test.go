@@ -18,7 +18,7 @@ func TestDistance(t *testing.T) {
 			binary.LittleEndian.PutUint64(have[8*i:], x)
 			sum += bits.OnesCount64(want[i] ^ x)
 		}
-		if d := distance(want, have); d != sum {
+		if d := hammingDistance(want, have); d != sum {
 			t.Errorf("%d words: %d, want %d", words, d, sum)
 		}
 	}
@@ -48,7 +48,7 @@ func TestClosest(t *testing.T) {
 			all = append(all, at{n, d})
 			ns, signs = binary.LittleEndian.AppendUint64(ns, uint64(n)), append(signs, b[:]...)
 			if n%100 == 0 || n == rows {
-				c.scan(ns, signs)
+				c.scanChunk(ns, signs)
 				ns, signs = nil, nil
 			}
 		}
@@ -57,7 +57,7 @@ func TestClosest(t *testing.T) {
 		for _, a := range all[:min(len(all), 20)] {
 			exact = append(exact, int64(a.n))
 		}
-		if got := c.take(); !slices.Equal(got, exact) {
+		if got := c.sortedRows(); !slices.Equal(got, exact) {
 			t.Errorf("%d rows: %v, want %v", rows, got, exact)
 		}
 	}

@@ -5,9 +5,9 @@ import (
 	"math"
 )
 
-// unit scales a vector to length 1. It returns nil for a zero vector or one with NaN or infinite
+// normalizeVector scales a vector to length 1. It returns nil for a zero vector or one with NaN or infinite
 // values.
-func unit(v []float32) []float32 {
+func normalizeVector(v []float32) []float32 {
 	var sum float64
 	for _, x := range v {
 		sum += float64(x) * float64(x)
@@ -23,8 +23,8 @@ func unit(v []float32) []float32 {
 	return out
 }
 
-// pack encodes a vector as little-endian 32-bit floats, the format of vec_distance_cosine.
-func pack(v []float32) []byte {
+// packVector encodes a vector as little-endian 32-bit floats, the format of vec_distance_cosine.
+func packVector(v []float32) []byte {
 	b := make([]byte, 4*len(v))
 	for i, x := range v {
 		binary.LittleEndian.PutUint32(b[4*i:], math.Float32bits(x))
@@ -32,13 +32,13 @@ func pack(v []float32) []byte {
 	return b
 }
 
-// words returns the number of 64-bit words that hold one bit per number.
-func words(dims int) int { return (dims + 63) / 64 }
+// signWordCount returns the number of 64-bit words that hold one bit per number.
+func signWordCount(dims int) int { return (dims + 63) / 64 }
 
-// signs returns one bit per number of a packed vector: whether it is greater than 0.
-func signs(packed []byte) []byte {
+// signBits returns one bit per number of a packed vector: whether it is greater than 0.
+func signBits(packed []byte) []byte {
 	dims := len(packed) / 4
-	out := make([]byte, 8*words(dims))
+	out := make([]byte, 8*signWordCount(dims))
 	for i := range dims {
 		if x := math.Float32frombits(binary.LittleEndian.Uint32(packed[4*i:])); x > 0 {
 			out[i/8] |= 1 << (i % 8)

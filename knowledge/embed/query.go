@@ -23,8 +23,8 @@ const (
 // ErrSlow reports that the embedder did not answer in time.
 var ErrSlow = errors.New("the embedder did not answer in time; searched by words only")
 
-// queries embeds query texts and caches the latest vectors.
-type queries struct {
+// queryCache embeds query texts and caches the latest vectors.
+type queryCache struct {
 	o Options
 
 	mu    sync.Mutex
@@ -38,14 +38,14 @@ type keptQuery struct {
 	v    []byte
 }
 
-func newQueries(o Options) *queries { return &queries{o: o} }
+func newQueries(o Options) *queryCache { return &queryCache{o: o} }
 
-// vector returns the packed vector of a query.
-func (q *queries) vector(ctx context.Context, text string) ([]byte, error) {
+// queryVector returns the packed vector of a query.
+func (q *queryCache) queryVector(ctx context.Context, text string) ([]byte, error) {
 	if len(text) > longQuery {
-		text = cut(text, longQuery)
+		text = truncateBytes(text, longQuery)
 	}
-	v, rests := q.look(text)
+	v, rests := q.lookupVector(text)
 	if v != nil {
 		return v, nil
 	}
@@ -56,7 +56,7 @@ func (q *queries) vector(ctx context.Context, text string) ([]byte, error) {
 	defer cancel()
 	list, _, err := q.o.Embedder.Embed(within, []string{q.o.QueryPrefix + text})
 	late := within.Err() != nil && ctx.Err() == nil
-	q.note(late)
+	q.recordLatency(late)
 	switch {
 	case err != nil && late:
 		return nil, ErrSlow
@@ -65,16 +65,16 @@ func (q *queries) vector(ctx context.Context, text string) ([]byte, error) {
 	case len(list) != 1:
 		return nil, &llm.Error{Kind: llm.Garbled, Provider: q.o.Model, Message: "the embedder did not return exactly one vector for the query"}
 	}
-	one := unit(list[0])
+	one := normalizeVector(list[0])
 	if one == nil {
 		return nil, &llm.Error{Kind: llm.Garbled, Provider: q.o.Model, Message: "the embedder returned a zero vector"}
 	}
-	v = pack(one)
-	q.keep(text, v)
+	v = packVector(one)
+	q.cacheVector(text, v)
 	return v, nil
 }
 
-func (q *queries) look(text string) (v []byte, rests bool) {
+func (q *queryCache) lookupVector(text string) (v []byte, rests bool) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	i := slices.IndexFunc(q.kept, func(k keptQuery) bool { return k.text == text })
@@ -86,7 +86,7 @@ func (q *queries) look(text string) (v []byte, rests bool) {
 	return k.v, false
 }
 
-func (q *queries) note(late bool) {
+func (q *queryCache) recordLatency(late bool) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	if !late {
@@ -97,7 +97,7 @@ func (q *queries) note(late bool) {
 	q.until = time.Now().Add(slowRest)
 }
 
-func (q *queries) keep(text string, v []byte) {
+func (q *queryCache) cacheVector(text string, v []byte) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	if len(q.kept) >= keepQueries {
@@ -106,8 +106,8 @@ func (q *queries) keep(text string, v []byte) {
 	q.kept = append(q.kept, keptQuery{text, v})
 }
 
-// forget clears the cache, because a query may contain erased text.
-func (q *queries) forget() {
+// clearCache clears the cache, because a query may contain erased text.
+func (q *queryCache) clearCache() {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	q.kept = nil

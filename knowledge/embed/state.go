@@ -8,8 +8,8 @@ import (
 	"strconv"
 )
 
-// state is the content of the state table.
-type state struct {
+// syncState is the content of the state table.
+type syncState struct {
 	model string // model and document prefix; "" in an empty file
 	dims  int    // length of the vectors, 0 until the first one is stored
 	seq   int64  // all changes up to this one are processed
@@ -26,7 +26,7 @@ type queryer interface {
 	QueryRowContext(ctx context.Context, query string, args ...any) *sql.Row
 }
 
-func readState(ctx context.Context, q queryer) (s state, err error) {
+func readState(ctx context.Context, q queryer) (s syncState, err error) {
 	rows, err := q.QueryContext(ctx, `SELECT name, value FROM state`)
 	if err != nil {
 		return s, fmt.Errorf("embed: read the state: %w", err)
@@ -58,7 +58,7 @@ func readState(ctx context.Context, q queryer) (s state, err error) {
 	return s, rows.Err()
 }
 
-func (s state) write(ctx context.Context, tx *sql.Tx) error {
+func (s syncState) saveState(ctx context.Context, tx *sql.Tx) error {
 	one := map[bool]int{true: 1}
 	for name, value := range map[string]any{
 		"model": s.model, "dims": s.dims, "seq": s.seq, "mark": s.mark, "walking": one[s.walking], "walked": s.walked, "anew": one[s.anew],
@@ -70,24 +70,24 @@ func (s state) write(ctx context.Context, tx *sql.Tx) error {
 	return nil
 }
 
-// held is the stored state of a row.
-type held struct {
+// storedVector is the stored state of a row.
+type storedVector struct {
 	hash    []byte
-	at      place
+	at      partition
 	refused bool
 }
 
-// lookUp reads the stored state of the rows in a list of numbers.
-func lookUp(ctx context.Context, q queryer, list string) (out map[int64]held, err error) {
+// readStoredRows reads the stored state of the rows in a list of numbers.
+func readStoredRows(ctx context.Context, q queryer, list string) (out map[int64]storedVector, err error) {
 	rows, err := q.QueryContext(ctx, `SELECT v.n, v.hash, v.v IS NULL, p.realm, p.kind FROM vectors v JOIN places p ON p.id = v.place WHERE v.n IN (`+list+`)`)
 	if err != nil {
 		return nil, fmt.Errorf("embed: read stored rows: %w", err)
 	}
 	defer func() { err = errors.Join(err, rows.Close()) }()
-	out = map[int64]held{}
+	out = map[int64]storedVector{}
 	for rows.Next() {
 		var n int64
-		var h held
+		var h storedVector
 		if err := rows.Scan(&n, &h.hash, &h.refused, &h.at.realm, &h.at.kind); err != nil {
 			return nil, fmt.Errorf("embed: read stored rows: %w", err)
 		}
@@ -96,8 +96,8 @@ func lookUp(ctx context.Context, q queryer, list string) (out map[int64]held, er
 	return out, rows.Err()
 }
 
-// joined formats numbers as a list for IN.
-func joined(ns []int64) string {
+// joinInts formats numbers as a list for IN.
+func joinInts(ns []int64) string {
 	b := make([]byte, 0, 8*len(ns))
 	for i, n := range ns {
 		if i > 0 {

@@ -35,11 +35,11 @@ func (v *Vectors) Stats(ctx context.Context) (Stats, error) {
 	out := Stats{Model: v.o.Model}
 	v.mu.Lock()
 	if v.trouble != nil {
-		out.Trouble = llm.Sentence(v.trouble)
+		out.Trouble = llm.DescribeError(v.trouble)
 	}
 	v.mu.Unlock()
-	var s state
-	err := v.read(ctx, func(f *file) (err error) {
+	var s syncState
+	err := v.withVectorFile(ctx, func(f *vectorFile) (err error) {
 		if s, err = readState(ctx, f.r); err != nil {
 			return err
 		}
@@ -54,8 +54,8 @@ func (v *Vectors) Stats(ctx context.Context) (Stats, error) {
 		return out, err
 	}
 	out.Numbers, out.Anew, out.Behind = s.dims, s.walking, int(last-s.seq)
-	out.FirstPass = v.plan(out.Held, s.dims, 20).rescored > 0
-	if s.walking || s.model != v.identity() {
+	out.FirstPass = v.planSearch(out.Held, s.dims, 20).rescored > 0
+	if s.walking || s.model != v.modelIdentity() {
 		out.Anew = true
 		err = q.QueryRow(`SELECT count(*) FROM docs WHERE n > ?`, s.walked).Scan(&out.Behind)
 	}
@@ -68,14 +68,14 @@ func (v *Vectors) Stats(ctx context.Context) (Stats, error) {
 // Digest returns a digest of all stored data, to compare two files. It fails if the file is
 // inconsistent.
 func (v *Vectors) Digest(ctx context.Context) (sum string, rows int, err error) {
-	err = v.read(ctx, func(f *file) (err error) {
-		sum, rows, err = f.digest(ctx)
+	err = v.withVectorFile(ctx, func(f *vectorFile) (err error) {
+		sum, rows, err = f.contentDigest(ctx)
 		return err
 	})
 	return sum, rows, err
 }
 
-func (f *file) digest(ctx context.Context) (sum string, rows int, err error) {
+func (f *vectorFile) contentDigest(ctx context.Context) (sum string, rows int, err error) {
 	list, err := f.r.QueryContext(ctx, `SELECT v.n, p.realm, p.kind, v.hash, v.v, v.slot, c.ns, c.bits, c.place = v.place
 		FROM vectors v JOIN places p ON p.id = v.place LEFT JOIN chunks c ON c.id = v.chunk ORDER BY v.n`)
 	if err != nil {
@@ -85,7 +85,7 @@ func (f *file) digest(ctx context.Context) (sum string, rows int, err error) {
 	h := sha256.New()
 	for list.Next() {
 		var n int64
-		var p place
+		var p partition
 		var hash, vec []byte
 		var slot int
 		var c chunk
@@ -93,7 +93,7 @@ func (f *file) digest(ctx context.Context) (sum string, rows int, err error) {
 		if err := list.Scan(&n, &p.realm, &p.kind, &hash, &vec, &slot, &c.ns, &c.bits, &same); err != nil {
 			return "", 0, err
 		}
-		if vec != nil && (!same.Bool || slot >= c.used() || c.n(slot) != n || string(c.bits[slot*len(c.bits)/c.used():][:len(c.bits)/c.used()]) != string(signs(vec))) {
+		if vec != nil && (!same.Bool || slot >= c.slotCount() || c.rowNumber(slot) != n || string(c.bits[slot*len(c.bits)/c.slotCount():][:len(c.bits)/c.slotCount()]) != string(signBits(vec))) {
 			return "", 0, fmt.Errorf("embed: the vector of row %d differs from its chunk", n)
 		}
 		fmt.Fprintf(h, "%d %q %q %x %x\n", n, p.realm, p.kind, hash, vec)

@@ -9,26 +9,26 @@ import (
 
 	"hob/autonomy/llm"
 	"hob/knowledge"
-	"hob/platform/phrase"
+	"hob/platform/text/textnorm"
 )
 
 // leastText is the shortest prefix of a text, in bytes, to try with a model that rejects longer
 // input.
 const leastText = 400
 
-// text returns the text to embed for a row, and its digest.
-func (v *Vectors) text(d knowledge.Doc) (text string, hash []byte) {
+// embeddingText returns the text to embed for a row, and its digest.
+func (v *Vectors) embeddingText(d knowledge.Doc) (text string, hash []byte) {
 	text = d.Text
 	if d.Title != "" {
 		text = d.Title + "\n" + d.Text
 	}
-	text = v.o.DocumentPrefix + phrase.First(text, v.o.Chars)
+	text = v.o.DocumentPrefix + textnorm.TruncateRunes(text, v.o.Chars)
 	h := sha256.Sum256([]byte(text))
 	return text, h[:16]
 }
 
-// cut truncates s to at most n bytes at a character boundary.
-func cut(s string, n int) string {
+// truncateBytes truncates s to at most n bytes at a character boundary.
+func truncateBytes(s string, n int) string {
 	if len(s) <= n {
 		return s
 	}
@@ -41,12 +41,12 @@ func cut(s string, n int) string {
 // errDims reports that the length of new vectors differs from the stored ones.
 var errDims = errors.New("embed: the vector length of the model changed")
 
-// embed fills in the vectors. dims is their length.
-func (v *Vectors) embed(ctx context.Context, s state, w *work) (dims int, err error) {
+// computeVectors fills in the vectors. dims is their length.
+func (v *Vectors) computeVectors(ctx context.Context, s syncState, w *batchWork) (dims int, err error) {
 	if len(w.texts) == 0 {
 		return s.dims, nil
 	}
-	list, err := v.each(ctx, w.texts)
+	list, err := v.embedEach(ctx, w.texts)
 	if err != nil {
 		return 0, err
 	}
@@ -60,24 +60,24 @@ func (v *Vectors) embed(ctx context.Context, s state, w *work) (dims int, err er
 			dims = len(one)
 		}
 		if len(one) != dims {
-			return 0, v.another(dims, len(one))
+			return 0, v.modelChangedError(dims, len(one))
 		}
-		if u := unit(one); u != nil {
-			w.puts[i].v = pack(u)
+		if u := normalizeVector(one); u != nil {
+			w.puts[i].v = packVector(u)
 		}
 	}
 	return dims, nil
 }
 
-// another returns the error for a changed vector length; the stored vectors are useless then.
-func (v *Vectors) another(had, has int) error {
+// modelChangedError returns the error for a changed vector length; the stored vectors are useless then.
+func (v *Vectors) modelChangedError(had, has int) error {
 	v.o.Log.Info("vector length of the model changed; vectors are rebuilt", "model", v.o.Model, "had", had, "has", has)
 	return fmt.Errorf("%w from %[3]d to %[2]d; all vectors are rebuilt", errDims, has, had)
 }
 
-// each embeds texts. If the model rejects a call, it bisects the batch to find the text. It retries
+// embedEach embeds texts. If the model rejects a call, it bisects the batch to find the text. It retries
 // the start of that text, and returns nil for it if that is rejected too.
-func (v *Vectors) each(ctx context.Context, texts []string) ([][]float32, error) {
+func (v *Vectors) embedEach(ctx context.Context, texts []string) ([][]float32, error) {
 	list, _, err := v.o.Embedder.Embed(ctx, texts)
 	switch kind := llm.KindOf(err); {
 	case err == nil && len(list) != len(texts):
@@ -87,18 +87,18 @@ func (v *Vectors) each(ctx context.Context, texts []string) ([][]float32, error)
 	case kind != llm.BadRequest && kind != llm.Overflow:
 		return nil, err
 	case len(texts) > 1:
-		first, ferr := v.each(ctx, texts[:len(texts)/2])
+		first, ferr := v.embedEach(ctx, texts[:len(texts)/2])
 		if ferr != nil {
 			return nil, ferr
 		}
-		second, serr := v.each(ctx, texts[len(texts)/2:])
+		second, serr := v.embedEach(ctx, texts[len(texts)/2:])
 		return append(first, second...), serr
 	}
 	if _, _, plain := v.o.Embedder.Embed(ctx, []string{v.o.DocumentPrefix + "tea"}); plain != nil {
 		return nil, err // the error has another cause than this text
 	}
 	if len(texts[0]) > leastText {
-		return v.each(ctx, []string{cut(texts[0], len(texts[0])/2)})
+		return v.embedEach(ctx, []string{truncateBytes(texts[0], len(texts[0])/2)})
 	}
 	return [][]float32{nil}, nil
 }

@@ -11,15 +11,15 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"hob/knowledge"
-	"hob/knowledge/store"
 	"hob/platform/provenance"
+	"hob/platform/store"
 )
 
 // forget runs an erasure request of the user.
-func (h *house) forget(f knowledge.Forget) {
+func (h *house) forget(f knowledge.ForgetRequest) {
 	h.t.Helper()
 	f.EveryRealm = true
-	going, err := h.b.Plan(h.t.Context(), f)
+	going, err := h.b.PlanCommitted(h.t.Context(), f)
 	if err != nil {
 		h.t.Fatal(err)
 	}
@@ -54,7 +54,7 @@ func (h *house) known() (out []string) {
 // kept returns all text in the tables.
 func (h *house) kept() (out string) {
 	h.t.Helper()
-	list, err := strs(h.st.Reader(h.t.Context()).Query(`SELECT name || ' ' || source FROM entities UNION ALL SELECT key || ' ' || text || ' ' || source FROM entity_aliases UNION ALL SELECT source FROM relations`))
+	list, err := scanStrings(h.st.Reader(h.t.Context()).Query(`SELECT name || ' ' || source FROM entities UNION ALL SELECT key || ' ' || text || ' ' || source FROM entity_aliases UNION ALL SELECT source FROM relations`))
 	if err != nil {
 		h.t.Fatal(err)
 	}
@@ -85,7 +85,7 @@ func (h *house) exported() {
 	h.t.Helper()
 	there := map[string]bool{}
 	relations := 0
-	err := h.g.Each(h.st.Reader(h.t.Context()), func(e knowledge.Entity) error { there[e.ID] = true; return nil }, func(r knowledge.Relation) error {
+	err := h.g.ForEach(h.st.Reader(h.t.Context()), func(e knowledge.Entity) error { there[e.ID] = true; return nil }, func(r knowledge.Relation) error {
 		relations++
 		if !there[r.From] || !there[r.To] {
 			h.t.Errorf("relation %+v refers to an entity that was not exported", r)
@@ -119,7 +119,7 @@ func TestASharedAddressJoins(t *testing.T) {
 				t.Error(d)
 			}
 			h.exported()
-			h.tx(func(tx *store.Tx) error { return h.b.TakeBackTx(tx, r.Fact.ID) })
+			h.tx(func(tx *store.Tx) error { return h.b.UndoRememberTx(tx, r.Fact.ID) })
 			h.follow()
 			if d := cmp.Diff(apart, h.around("Ana Silva")); d != "" {
 				t.Errorf("after the undo: %s", d)
@@ -179,61 +179,61 @@ func TestNamesakes(t *testing.T) {
 func TestForgettingLeavesWhatOthersSay(t *testing.T) {
 	for _, tc := range []struct {
 		name   string
-		make   func(h *house) knowledge.Forget
+		make   func(h *house) knowledge.ForgetRequest
 		want   []string // entities that remain
 		gone   string   // must not occur anywhere
 		around []string // around Ana
 	}{
-		{"source with an independent fact", func(h *house) knowledge.Forget {
+		{"source with an independent fact", func(h *house) knowledge.ForgetRequest {
 			h.tx(func(tx *store.Tx) error {
 				_, err := h.b.RememberTx(tx, knowledge.Fact{Text: "My friend Ana Silva likes tea", Provenance: provenance.Owner, CreatedAt: noon, Source: "event:1", Event: "1"})
 				return err
 			})
 			h.remember(provenance.Owner, "Ana works at Acme")
-			return knowledge.Forget{Source: "event:1"}
+			return knowledge.ForgetRequest{Source: "event:1"}
 		}, []string{"Acme", "Ana"}, "silva", []string{"Ana works_at Acme"}},
-		{"fact with an independent fact", func(h *house) knowledge.Forget {
+		{"fact with an independent fact", func(h *house) knowledge.ForgetRequest {
 			r := h.remember(provenance.Owner, "My friend Ana Silva works at Acme")
 			h.remember(provenance.Owner, "Ana drives a Volvo")
-			return knowledge.Forget{ID: r.Fact.ID}
+			return knowledge.ForgetRequest{ID: r.Fact.ID}
 		}, []string{"Ana", "Volvo"}, "silva", []string{"Ana drives Volvo"}},
-		{"fact with an independent link", func(h *house) knowledge.Forget {
+		{"fact with an independent link", func(h *house) knowledge.ForgetRequest {
 			r := h.remember(provenance.Owner, "My friend Ana Silva works at Acme")
 			h.link(knowledge.Link{From: "Ana", Relation: "knows", To: "Otto"})
-			return knowledge.Forget{ID: r.Fact.ID}
+			return knowledge.ForgetRequest{ID: r.Fact.ID}
 		}, []string{"Ana", "Otto"}, "silva", []string{"Ana knows Otto"}},
-		{"fact that names the person in a note", func(h *house) knowledge.Forget {
+		{"fact that names the person in a note", func(h *house) knowledge.ForgetRequest {
 			h.note("n1", "Dinner with Quark")
 			r := h.remember(provenance.Owner, "My friend Quark works at Acme")
-			return knowledge.Forget{ID: r.Fact.ID}
+			return knowledge.ForgetRequest{ID: r.Fact.ID}
 		}, nil, "quark", nil},
-		{"link with an independent fact", func(h *house) knowledge.Forget {
+		{"link with an independent fact", func(h *house) knowledge.ForgetRequest {
 			h.link(knowledge.Link{From: "Ana Quark", Relation: "married to", To: "Otto", Source: "event:1"})
 			h.remember(provenance.Owner, "Ana works at Acme")
-			return knowledge.Forget{Source: "event:1"}
+			return knowledge.ForgetRequest{Source: "event:1"}
 		}, []string{"Acme", "Ana"}, "quark", []string{"Ana works_at Acme"}},
-		{"link with an independent note", func(h *house) knowledge.Forget {
+		{"link with an independent note", func(h *house) knowledge.ForgetRequest {
 			h.link(knowledge.Link{From: "Ana Quark", Relation: "married to", To: "Otto", Source: "event:1"})
 			h.note("n1", "Dinner with Ana Quark")
-			return knowledge.Forget{Source: "event:1"}
+			return knowledge.ForgetRequest{Source: "event:1"}
 		}, nil, "quark", nil},
-		{"link with an independent link", func(h *house) knowledge.Forget {
+		{"link with an independent link", func(h *house) knowledge.ForgetRequest {
 			h.link(knowledge.Link{From: "Ana Quark", Relation: "married to", To: "Otto", Source: "event:1"})
 			h.link(knowledge.Link{From: "Ana", Relation: "knows", To: "Kim", Source: "event:2"})
-			return knowledge.Forget{Source: "event:1"}
+			return knowledge.ForgetRequest{Source: "event:1"}
 		}, []string{"Ana", "Kim"}, "quark", []string{"Ana knows Kim"}},
-		{"import with an independent import", func(h *house) knowledge.Forget {
+		{"import with an independent import", func(h *house) knowledge.ForgetRequest {
 			for source, alias := range map[string]string{"import:a": "a@quark.lt", "import:b": "ana@x.lt"} {
 				h.tx(func(tx *store.Tx) error {
 					_, _, err := h.g.RestoreEntityTx(tx, knowledge.Entity{Name: "Ana", Kind: knowledge.Person, Aliases: []string{alias}, Provenance: provenance.Outside, Source: source})
 					return err
 				})
 			}
-			return knowledge.Forget{Source: "import:a"}
+			return knowledge.ForgetRequest{Source: "import:a"}
 		}, []string{"Ana, ana@x.lt"}, "quark", nil},
-		{"a name", func(h *house) knowledge.Forget {
+		{"a name", func(h *house) knowledge.ForgetRequest {
 			h.link(knowledge.Link{From: "Ana Quark", Relation: "married to", To: "Otto Berg"})
-			return knowledge.Forget{Query: "Ana Quark", Everything: true}
+			return knowledge.ForgetRequest{Query: "Ana Quark", Everything: true}
 		}, []string{"Otto Berg"}, "quark", nil},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
@@ -261,7 +261,7 @@ func TestForgettingAConversation(t *testing.T) {
 	}
 	h.b = b
 	h.link(knowledge.Link{From: "Zelda Quark", Relation: "married to", To: "Otto", Source: "event:1"})
-	h.forget(knowledge.Forget{Source: "session:s1"})
+	h.forget(knowledge.ForgetRequest{Source: "session:s1"})
 	if got := h.known(); got != nil {
 		t.Errorf("erased entities remain: %q", got)
 	}
@@ -283,15 +283,15 @@ func TestLinkOfAFact(t *testing.T) {
 		_, err := h.g.LinkTx(tx, knowledge.Link{From: "Uwe", Relation: "knows", To: "Lea", Fact: f.ID, Provenance: provenance.Owner})
 		return err
 	})
-	if !errors.Is(err, knowledge.ErrNobody) {
+	if !errors.Is(err, knowledge.ErrNoEntity) {
 		t.Errorf("link for a retired fact: got %v, want ErrNobody", err)
 	}
-	h.tx(func(tx *store.Tx) error { return h.b.TakeBackTx(tx, r.Fact.ID) })
+	h.tx(func(tx *store.Tx) error { return h.b.UndoRememberTx(tx, r.Fact.ID) })
 	h.follow()
 	if d := cmp.Diff([]string{"Uwe lives_in Riga", "Uwe neighbour_of you"}, h.around("Uwe")); d != "" {
 		t.Errorf("after the undo: %s", d)
 	}
-	h.forget(knowledge.Forget{ID: f.ID})
+	h.forget(knowledge.ForgetRequest{ID: f.ID})
 	if got := h.known(); got != nil {
 		t.Errorf("after the fact is forgotten: %q", got)
 	}
@@ -316,7 +316,7 @@ func TestLinkKeepsToItsMemory(t *testing.T) {
 		_, err := h.g.LinkTx(tx, knowledge.Link{From: ana.ID, Relation: "knows", To: "Kim", Realm: "guest", Provenance: provenance.Outside, At: noon})
 		return err
 	})
-	if !errors.Is(err, knowledge.ErrNobody) {
+	if !errors.Is(err, knowledge.ErrNoEntity) {
 		t.Errorf("%v", err)
 	}
 	h.link(knowledge.Link{From: "me", Relation: "knows", To: "Kim", Realm: "guest"})
@@ -433,7 +433,7 @@ func TestAnOlderGraph(t *testing.T) {
 	if d := cmp.Diff([]string{"Ana Quark works_at Acme"}, h.around("Ana Quark")); d != "" {
 		t.Error(d)
 	}
-	h.forget(knowledge.Forget{Query: "Ana Quark", Everything: true})
+	h.forget(knowledge.ForgetRequest{Query: "Ana Quark", Everything: true})
 	if all := h.kept(); strings.Contains(strings.ToLower(all), "quark") {
 		t.Errorf("erased text is still stored: %s", all)
 	}
@@ -446,7 +446,7 @@ func TestTheGraphIsBehind(t *testing.T) {
 		_, err := h.b.RememberTx(tx, knowledge.Fact{Text: "Ana Quark works at Acme", Provenance: provenance.Owner, CreatedAt: noon})
 		return err
 	})
-	h.tx(func(tx *store.Tx) error { return h.b.DoneTx(tx, "index", 1) })
+	h.tx(func(tx *store.Tx) error { return h.b.AckChangesTx(tx, "index", 1) })
 	h.follow()
 	if d := cmp.Diff([]string{"Ana Quark works_at Acme"}, h.around("Ana Quark")); d != "" {
 		t.Error(d)
@@ -455,7 +455,7 @@ func TestTheGraphIsBehind(t *testing.T) {
 
 func TestAnIDIsToldFromAName(t *testing.T) {
 	for range 1000 {
-		if id := newID(); !likeID(id) {
+		if id := newID(); !looksLikeID(id) {
 			t.Fatal(id)
 		}
 	}

@@ -3,8 +3,8 @@ package graph
 import (
 	"fmt"
 
-	"hob/knowledge/store"
-	"hob/platform/erase"
+	"hob/platform/store"
+	"hob/platform/store/erase"
 )
 
 // Eraser returns the eraser for manual links. Data derived from a row is deleted with the row.
@@ -15,7 +15,7 @@ func (g *Graph) Eraser() erase.Eraser {
 			{Name: "entity_aliases", Key: []string{"entity", "key", "doc", "source"}, Text: []string{"text"}, Names: []string{"key", "source"}},
 			{Name: "relations", Key: []string{"id"}, Names: []string{"source"}},
 		},
-		Besides: []string{"mentions", "graph_state"}, Forgot: g.forgetNames,
+		Besides: []string{"mentions", "graph_state"}, Forgot: g.resetNames,
 	}}
 }
 
@@ -28,7 +28,7 @@ func (r eraser) EraseTx(tx *store.Tx, e *erase.Erasure, s *erase.Scrubber) (n er
 		sources = append(sources[:len(sources):len(sources)], "event:"+id)
 	}
 	for _, source := range sources { // before the source itself is redacted
-		k, err := fromTx(tx, source, e.Realm)
+		k, err := eraseOriginTx(tx, source, e.Realm)
 		if err != nil {
 			return n, err
 		}
@@ -38,21 +38,21 @@ func (r eraser) EraseTx(tx *store.Tx, e *erase.Erasure, s *erase.Scrubber) (n er
 	if err != nil {
 		return n, err
 	}
-	k, err := run(tx, `DELETE FROM entities WHERE name = ? AND NOT EXISTS (SELECT 1 FROM entity_aliases WHERE entity = entities.id)`, erase.Mark) // entities without any name left
+	k, err := execCounted(tx, `DELETE FROM entities WHERE name = ? AND NOT EXISTS (SELECT 1 FROM entity_aliases WHERE entity = entities.id)`, erase.Mark) // entities without any name left
 	n.Rows += k
 	return n.Add(m), err
 }
 
-// fromTx removes the data of a source. An entity that other data mentions stays, named by that
+// eraseOriginTx removes the data of a source. An entity that other data mentions stays, named by that
 // data; an entity in a link keeps its last name. A realm limits the removal to that realm.
-func fromTx(tx *store.Tx, source, realm string) (n int, err error) {
+func eraseOriginTx(tx *store.Tx, source, realm string) (n int, err error) {
 	const there = ` AND (?2 = '' OR entity IN (SELECT id FROM entities WHERE realm = ?2))`
 	for _, stmt := range []string{
 		`DELETE FROM relations WHERE source = ?1 AND (?2 = '' OR realm = ?2)`,
 		`DELETE FROM entity_aliases WHERE doc = 0 AND source = ?1` + there + ` AND (` + unlinked + `
 			OR EXISTS (SELECT 1 FROM entity_aliases b WHERE b.entity = entity_aliases.entity AND (b.doc <> 0 OR b.source <> entity_aliases.source)))`,
 	} {
-		k, err := run(tx, stmt, source, realm)
+		k, err := execCounted(tx, stmt, source, realm)
 		if err != nil {
 			return n, err
 		}
@@ -62,11 +62,11 @@ func fromTx(tx *store.Tx, source, realm string) (n int, err error) {
 		`UPDATE OR REPLACE entity_aliases SET source = '' WHERE source = ?1` + there,
 		`UPDATE entities SET source = '', by_hand = 0 WHERE source = ?1 AND (?2 = '' OR realm = ?2) AND id <> 'owner'`,
 	} {
-		if _, err := run(tx, stmt, source, realm); err != nil {
+		if _, err := execCounted(tx, stmt, source, realm); err != nil {
 			return n, err
 		}
 	}
-	k, err := run(tx, `DELETE FROM entities WHERE by_hand = 0 AND `+orphan)
+	k, err := execCounted(tx, `DELETE FROM entities WHERE by_hand = 0 AND `+orphan)
 	return n + k, err
 }
 
@@ -79,7 +79,7 @@ const (
 	unlinked = `NOT EXISTS (SELECT 1 FROM relations WHERE from_id = entity_aliases.entity AND doc = 0) AND NOT EXISTS (SELECT 1 FROM relations WHERE to_id = entity_aliases.entity AND doc = 0)`
 )
 
-func run(tx *store.Tx, stmt string, args ...any) (int, error) {
+func execCounted(tx *store.Tx, stmt string, args ...any) (int, error) {
 	r, err := tx.Exec(stmt, args...)
 	if err != nil {
 		return 0, fmt.Errorf("graph: forget: %w", err)

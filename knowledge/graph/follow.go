@@ -8,8 +8,8 @@ import (
 	"time"
 
 	"hob/knowledge"
-	"hob/knowledge/store"
-	say "hob/platform/statement"
+	"hob/platform/store"
+	say "hob/platform/text/triples"
 )
 
 // Name identifies the graph as a consumer of changes.
@@ -32,7 +32,7 @@ const (
 // Base is the source of the changes.
 type Base interface {
 	Changes(q store.Querier, after int64, limit int) ([]knowledge.Change, error)
-	DoneTx(tx *store.Tx, name string, seq int64) error
+	AckChangesTx(tx *store.Tx, name string, seq int64) error
 	Fact(q store.Querier, id string) (knowledge.Fact, error)
 	Search(q store.Querier, text string, opt knowledge.SearchOptions) ([]knowledge.Hit, error)
 }
@@ -78,11 +78,11 @@ func (g *Graph) Follow(ctx context.Context, b Base) (more bool, err error) {
 	}
 	if len(list) > 0 {
 		if err := g.o.Store.Write(ctx, func(tx *store.Tx) error { return g.changesTx(tx, b, list, seq) }); err != nil {
-			g.forgetNames() // it may contain names of the rolled-back transaction
+			g.resetNames() // it may contain names of the rolled-back transaction
 			return false, err
 		}
 	}
-	again, err := g.back(ctx, b)
+	again, err := g.backfillMentions(ctx, b)
 	return again || len(list) == g.o.Follow, err
 }
 
@@ -105,7 +105,7 @@ func (g *Graph) CatchUp(ctx context.Context, b Base) error {
 func (g *Graph) changesTx(tx *store.Tx, b Base, list []knowledge.Change, seq int64) error {
 	for _, c := range list {
 		seq = max(seq, c.Seq)
-		if err := g.takeTx(tx, b, c); err != nil {
+		if err := g.applyChangeTx(tx, b, c); err != nil {
 			return err
 		}
 	}
@@ -115,16 +115,16 @@ func (g *Graph) changesTx(tx *store.Tx, b Base, list []knowledge.Change, seq int
 	if _, err := tx.Exec(`UPDATE graph_state SET seq = ?`, seq); err != nil {
 		return fmt.Errorf("graph: save position: %w", err)
 	}
-	return b.DoneTx(tx, Name, seq)
+	return b.AckChangesTx(tx, Name, seq)
 }
 
-// takeTx updates the graph to the current content of one row of docs.
-func (g *Graph) takeTx(tx *store.Tx, b Base, c knowledge.Change) error {
+// applyChangeTx updates the graph to the current content of one row of docs.
+func (g *Graph) applyChangeTx(tx *store.Tx, b Base, c knowledge.Change) error {
 	if c.Gone {
 		return nil // the triggers have removed its data
 	}
-	m := &making{g: g, tx: tx, doc: c.N, d: c.Doc, at: c.Doc.At}
-	if err := m.clear(); err != nil {
+	m := &rowExtraction{g: g, tx: tx, doc: c.N, d: c.Doc, at: c.Doc.At}
+	if err := m.clearDerived(); err != nil {
 		return err
 	}
 	switch c.Doc.Kind {
@@ -137,57 +137,57 @@ func (g *Graph) takeTx(tx *store.Tx, b Base, c knowledge.Change) error {
 			return err
 		}
 		m.fact = f
-		if err := m.facts(); err != nil {
+		if err := m.addFactStatements(); err != nil {
 			return err
 		}
-		if err := m.linked(); err != nil {
+		if err := m.keepLinks(); err != nil {
 			return err
 		}
 	default:
-		if err := m.speaker(); err != nil {
+		if err := m.addSpeaker(); err != nil {
 			return err
 		}
 	}
-	if err := m.mentions(); err != nil {
+	if err := m.addMentions(); err != nil {
 		return err
 	}
-	return m.tidy()
+	return m.removeStale()
 }
 
-// speaker creates an entity for the speaker of the row, if that is a name.
-func (m *making) speaker() error {
-	if !knowledge.Named(m.d.Speaker) {
+// addSpeaker creates an entity for the speaker of the row, if that is a name.
+func (m *rowExtraction) addSpeaker() error {
+	if !knowledge.IsPersonName(m.d.Speaker) {
 		return nil
 	}
-	id, err := m.entity(m.d.Speaker, knowledge.Person)
+	id, err := m.findOrCreateEntity(m.d.Speaker, knowledge.Person)
 	if err != nil || id == "" {
 		return err
 	}
-	return m.mention(id)
+	return m.addMention(id)
 }
 
-// facts creates the entities and relations of a fact.
-func (m *making) facts() error {
+// addFactStatements creates the entities and relations of a fact.
+func (m *rowExtraction) addFactStatements() error {
 	over := m.d.Kind == knowledge.KindRetired
 	for _, s := range say.Read(m.fact.Text, m.fact.CreatedAt.UTC()) {
 		if s.Attr == "" || s.Ended || s.Attr == say.Any {
 			continue
 		}
-		if err := m.statement(s, over || s.Past); err != nil {
+		if err := m.addStatement(s, over || s.Past); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-// linked keeps the manual links of a fact while the fact is valid.
-func (m *making) linked() error {
+// keepLinks keeps the manual links of a fact while the fact is valid.
+func (m *rowExtraction) keepLinks() error {
 	over := m.d.Kind == knowledge.KindRetired
-	if err := m.exec(`UPDATE relations SET over = ?, valid_until = ? WHERE fact = ? AND doc = 0 AND fact <> ''`, over, millis(m.fact.RetiredAt), m.d.Ref); err != nil {
+	if err := m.execSQL(`UPDATE relations SET over = ?, valid_until = ? WHERE fact = ? AND doc = 0 AND fact <> ''`, over, unixMillis(m.fact.RetiredAt), m.d.Ref); err != nil {
 		return err
 	}
 	ends := map[string]bool{}
-	err := m.each(func(s string) {
+	err := m.forEachString(func(s string) {
 		from, to, _ := strings.Cut(s, " ")
 		ends[from], ends[to] = true, true
 	}, `SELECT from_id || ' ' || to_id FROM relations WHERE fact = ? AND doc = 0 AND fact <> ''`, m.d.Ref)
@@ -195,7 +195,7 @@ func (m *making) linked() error {
 		return err
 	}
 	for id := range ends {
-		if err := m.mention(id); err != nil {
+		if err := m.addMention(id); err != nil {
 			return err
 		}
 	}

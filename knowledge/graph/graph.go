@@ -16,8 +16,8 @@ import (
 	"time"
 
 	"hob/knowledge"
-	"hob/knowledge/store"
-	"hob/platform/phrase"
+	"hob/platform/store"
+	"hob/platform/text/textnorm"
 )
 
 // Options configures New. Store is required.
@@ -39,7 +39,7 @@ type Graph struct {
 	following sync.Mutex // serializes Follow: each run starts where the last one ended
 
 	mu    sync.Mutex
-	names names // names to search for in texts; nil: must be loaded
+	names nameIndex // names to search for in texts; nil: must be loaded
 }
 
 // New validates the options.
@@ -71,7 +71,7 @@ const (
 )
 
 // nameKey returns the normalized form of a name.
-func nameKey(name string) string { return strings.Join(phrase.Split(name), " ") }
+func nameKey(name string) string { return strings.Join(textnorm.FoldedWords(name), " ") }
 
 // Wake signals that docs have changed, so that Run follows without delay.
 func (g *Graph) Wake() {
@@ -81,15 +81,15 @@ func (g *Graph) Wake() {
 	}
 }
 
-func (g *Graph) forgetNames() {
+func (g *Graph) resetNames() {
 	g.mu.Lock()
 	g.names = nil
 	g.mu.Unlock()
 }
 
-func placeholders(n int) string { return "?" + strings.Repeat(", ?", max(0, n-1)) }
+func sqlPlaceholders(n int) string { return "?" + strings.Repeat(", ?", max(0, n-1)) }
 
-func anys[T any](list []T) []any {
+func toAnySlice[T any](list []T) []any {
 	out := make([]any, len(list))
 	for i, x := range list {
 		out[i] = x
@@ -102,4 +102,4 @@ var (
 	_ knowledge.Linker = (*Graph)(nil)
 )
 
-func millis(t time.Time) int64 { return store.Millis(t) }
+func unixMillis(t time.Time) int64 { return store.Millis(t) }

@@ -10,9 +10,9 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"hob/knowledge"
-	"hob/knowledge/store"
-	"hob/platform/erase"
 	"hob/platform/provenance"
+	"hob/platform/store"
+	"hob/platform/store/erase"
 )
 
 var noon = time.Date(2026, 11, 22, 12, 0, 0, 0, time.UTC)
@@ -185,7 +185,7 @@ func (h *house) near(text string, hops int) (out []string) {
 	for _, e := range list {
 		ids = append(ids, e.ID)
 	}
-	rows, err := h.g.Around(q, []string{""}, ids, hops, 20)
+	rows, err := h.g.ExpandNeighbors(q, []string{""}, ids, hops, 20)
 	if err != nil {
 		h.t.Fatal(err)
 	}
@@ -258,7 +258,7 @@ func TestWhatIsForgottenLeavesTheGraph(t *testing.T) {
 		_, err := h.g.LinkTx(tx, knowledge.Link{From: "Bela Kestrel", Relation: "knows", To: "Carl", Provenance: provenance.Outside, Source: "mail:7"})
 		return err
 	})
-	h.forget(knowledge.Forget{ID: r.Fact.ID})
+	h.forget(knowledge.ForgetRequest{ID: r.Fact.ID})
 	h.tx(func(tx *store.Tx) error {
 		_, err := h.g.Eraser().EraseTx(tx, &erase.Erasure{Sources: []string{"mail:7"}}, erase.NewScrubber("Kestrel"))
 		return err
@@ -312,7 +312,7 @@ func TestNormal(t *testing.T) {
 		"works for": "works_at", "employs": "works_at turned", "is the sister of": "sibling_of", "mother of": "parent_of", "daughter of": "parent_of turned",
 		"is married to": "married_to", "collects": "collects", "Lives In": "lives_in",
 	} {
-		name, turned := Normal(in)
+		name, turned := CanonicalRelation(in)
 		if turned {
 			name += " turned"
 		}
@@ -326,11 +326,11 @@ func FuzzGrams(f *testing.F) {
 	f.Add("my sister Ana's a@b.c")
 	f.Add("\xff my")
 	f.Fuzz(func(t *testing.T, s string) {
-		if n := len(grams(s)); n > 4000 {
+		if n := len(nameCandidates(s)); n > 4000 {
 			t.Fatalf("%d", n)
 		}
-		Phone(s, "LT")
-		Normal(s)
+		NormalizePhone(s, "LT")
+		CanonicalRelation(s)
 	})
 }
 
@@ -351,7 +351,7 @@ func TestPhone(t *testing.T) {
 		{"1234567890123456", "LT", ""},
 		{"a@b.c", "LT", ""},
 	} {
-		if got, _ := Phone(tc.in, tc.region); got != tc.want {
+		if got, _ := NormalizePhone(tc.in, tc.region); got != tc.want {
 			t.Errorf("Phone(%q, %q) = %q, want %q", tc.in, tc.region, got, tc.want)
 		}
 	}

@@ -8,10 +8,10 @@ import (
 	"time"
 
 	"hob/knowledge"
-	"hob/knowledge/store"
-	"hob/platform/phrase"
 	"hob/platform/provenance"
-	"hob/platform/shortid"
+	"hob/platform/store"
+	"hob/platform/text/shortid"
+	"hob/platform/text/textnorm"
 )
 
 // LinkTx stores a relation. It creates missing entities, unless the name looks like an id.
@@ -22,7 +22,7 @@ func (g *Graph) LinkTx(tx *store.Tx, l knowledge.Link) (out knowledge.Linked, er
 	if l.Provenance == provenance.Unknown {
 		l.Provenance = provenance.Outside
 	}
-	name, turned := Normal(l.Relation)
+	name, turned := CanonicalRelation(l.Relation)
 	if name == "" {
 		return out, errors.New(`relation is empty; give one such as "works at"`)
 	}
@@ -30,13 +30,13 @@ func (g *Graph) LinkTx(tx *store.Tx, l knowledge.Link) (out knowledge.Linked, er
 		l.From, l.To, l.FromKind, l.ToKind = l.To, l.From, l.ToKind, l.FromKind
 	}
 	if l.ToKind == "" {
-		l.ToKind = objects[name]
+		l.ToKind = objectKinds[name]
 	}
-	m := &making{g: g, tx: tx, at: l.At, d: knowledge.Doc{Realm: l.Realm, Provenance: l.Provenance, Source: l.Source}}
+	m := &rowExtraction{g: g, tx: tx, at: l.At, d: knowledge.Doc{Realm: l.Realm, Provenance: l.Provenance, Source: l.Source}}
 	if l.Fact != "" {
 		err := tx.QueryRow(`SELECT n FROM docs WHERE ref = ? AND kind = ?`, l.Fact, knowledge.KindFact).Scan(&m.doc)
 		if errors.Is(err, sql.ErrNoRows) {
-			return out, fmt.Errorf("%w; the fact is no longer valid", knowledge.ErrNobody)
+			return out, fmt.Errorf("%w; the fact is no longer valid", knowledge.ErrNoEntity)
 		}
 		if err != nil {
 			return out, fmt.Errorf("graph: link: %w", err)
@@ -44,7 +44,7 @@ func (g *Graph) LinkTx(tx *store.Tx, l knowledge.Link) (out knowledge.Linked, er
 	}
 	var ids [2]string
 	for i, end := range []struct{ name, kind string }{{l.From, l.FromKind}, {l.To, l.ToKind}} {
-		id, made, err := m.end(end.name, end.kind)
+		id, made, err := m.resolveLinkEnd(end.name, end.kind)
 		if err != nil {
 			return out, err
 		}
@@ -53,23 +53,23 @@ func (g *Graph) LinkTx(tx *store.Tx, l knowledge.Link) (out knowledge.Linked, er
 		}
 		ids[i] = id
 	}
-	if out.From, err = g.root(tx, ids[0]); err != nil {
+	if out.From, err = g.rootEntity(tx, ids[0]); err != nil {
 		return out, err
 	}
-	if out.To, err = g.root(tx, ids[1]); err != nil {
+	if out.To, err = g.rootEntity(tx, ids[1]); err != nil {
 		return out, err
 	}
 	if out.From.ID == out.To.ID {
 		return out, knowledge.ErrSame
 	}
-	tx.AfterCommit(func() { g.forgetNames(); g.Wake() })
+	tx.AfterCommit(func() { g.resetNames(); g.Wake() })
 	out.Relation, out.Known, err = relateTx(tx, l, ids[0], name, ids[1])
 	return out, err
 }
 
 // relateTx stores a relation, unless an equally trusted one exists.
 func relateTx(tx *store.Tx, l knowledge.Link, from, name, to string) (r knowledge.Relation, known bool, err error) {
-	list, err := relations(tx.Query(`SELECT `+relationColumns+` FROM relations r WHERE r.from_id = ? AND r.name = ? AND r.to_id = ? AND r.over = 0 AND r.doc = 0 AND r.fact IN ('', ?)`, from, name, to, l.Fact))
+	list, err := scanRelations(tx.Query(`SELECT `+relationColumns+` FROM relations r WHERE r.from_id = ? AND r.name = ? AND r.to_id = ? AND r.over = 0 AND r.doc = 0 AND r.fact IN ('', ?)`, from, name, to, l.Fact))
 	if err != nil {
 		return r, false, fmt.Errorf("graph: link: %w", err)
 	}
@@ -81,20 +81,20 @@ func relateTx(tx *store.Tx, l knowledge.Link, from, name, to string) (r knowledg
 		ValidFrom: l.ValidFrom, ValidUntil: l.ValidUntil, CreatedAt: store.Time(store.Millis(l.At)),
 	}
 	if _, err := tx.Exec(`INSERT INTO relations (id, from_id, name, to_id, fact, realm, provenance, source, valid_from, valid_until, created_at) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
-		r.ID, r.From, r.Name, r.To, r.Fact, r.Realm, string(r.Provenance), r.Source, millis(r.ValidFrom), millis(r.ValidUntil), millis(l.At)); err != nil {
+		r.ID, r.From, r.Name, r.To, r.Fact, r.Realm, string(r.Provenance), r.Source, unixMillis(r.ValidFrom), unixMillis(r.ValidUntil), unixMillis(l.At)); err != nil {
 		return r, false, fmt.Errorf("graph: link: %w", err)
 	}
 	return r, false, nil
 }
 
-// end finds an entity by id or name, or creates it. A link counts as a source of the names of its
+// resolveLinkEnd finds an entity by id or name, or creates it. A link counts as a source of the names of its
 // ends.
-func (m *making) end(name, kind string) (id string, made bool, err error) {
+func (m *rowExtraction) resolveLinkEnd(name, kind string) (id string, made bool, err error) {
 	name = strings.TrimSpace(strings.ToValidUTF8(name, "\uFFFD"))
 	key := nameKey(name)
 	switch key {
 	case "":
-		return "", false, knowledge.ErrNobody
+		return "", false, knowledge.ErrNoEntity
 	case "me", "i", "owner", "the owner", "you", "us", "myself":
 		return OwnerID, false, ownerTx(m.tx, m.at)
 	}
@@ -106,29 +106,29 @@ func (m *making) end(name, kind string) (id string, made bool, err error) {
 	case there > 0 && m.doc == 0:
 		return name, false, nil
 	case there > 0:
-		return name, false, m.mention(name)
-	case likeID(name):
-		return "", false, fmt.Errorf("%w: %s", knowledge.ErrNobody, name)
+		return name, false, m.addMention(name)
+	case looksLikeID(name):
+		return "", false, fmt.Errorf("%w: %s", knowledge.ErrNoEntity, name)
 	}
-	if e164, ok := Phone(name, m.g.o.Region()); ok {
+	if e164, ok := NormalizePhone(name, m.g.o.Region()); ok {
 		key = nameKey(e164)
 	} else if strings.Contains(name, "@") {
 		key = strings.ToLower(name)
 	}
-	ids, err := namesakes(m.tx, m.d.Realm, key, byName, byMail, byPhone, byRole, byCall, byFirst)
+	ids, err := findNamesakes(m.tx, m.d.Realm, key, byName, byMail, byPhone, byRole, byCall, byFirst)
 	switch {
 	case err != nil:
 		return "", false, err
 	case len(ids) > 1:
-		return "", false, fmt.Errorf("%w: %q can be %s", knowledge.ErrAmbiguous, phrase.Cut(name, 60), strings.Join(ids, ", "))
+		return "", false, fmt.Errorf("%w: %q can be %s", knowledge.ErrAmbiguous, textnorm.Ellipsize(name, 60), strings.Join(ids, ", "))
 	case len(ids) == 0 && len(key) > 100:
-		return "", false, knowledge.ErrNobody
+		return "", false, knowledge.ErrNoEntity
 	case len(ids) == 0:
-		id, err = m.make(name, kind)
+		id, err = m.createLinkEntity(name, kind)
 		return id, true, err
 	}
 	id = ids[0]
-	if err := m.exec(`INSERT INTO entity_aliases (entity, key, text, kind, doc, source)
+	if err := m.execSQL(`INSERT INTO entity_aliases (entity, key, text, kind, doc, source)
 		SELECT ?1, ?2, CASE kind WHEN 'first' THEN ?3 ELSE text END, CASE kind WHEN 'first' THEN 'name' ELSE kind END, ?4, CASE ?4 WHEN 0 THEN ?5 ELSE '' END
 		FROM entity_aliases WHERE entity = ?1 AND key = ?2 ORDER BY kind = 'first' LIMIT 1
 		ON CONFLICT DO UPDATE SET text = excluded.text, kind = excluded.kind WHERE kind = 'first'`, id, key, name, m.doc, m.d.Source); err != nil {
@@ -137,47 +137,47 @@ func (m *making) end(name, kind string) (id string, made bool, err error) {
 	if m.doc == 0 {
 		return id, false, nil
 	}
-	return id, false, m.mention(id)
+	return id, false, m.addMention(id)
 }
 
 // newID returns a new entity id. It contains a digit, which distinguishes it from a name.
 func newID() string {
 	for {
-		if id := shortid.New("e"); likeID(id) {
+		if id := shortid.New("e"); looksLikeID(id) {
 			return id
 		}
 	}
 }
 
-// likeID reports whether s has the form of an id.
-func likeID(s string) bool {
+// looksLikeID reports whether s has the form of an id.
+func looksLikeID(s string) bool {
 	return len(s) == len(shortid.New("e")) && s[0] == 'e' && strings.ContainsAny(s, "0123456789") && strings.Trim(s, "0123456789abcdefghjkmnpqrstvwxyz") == ""
 }
 
-func (m *making) make(name, kind string) (string, error) {
+func (m *rowExtraction) createLinkEntity(name, kind string) (string, error) {
 	if kind == "" {
 		kind = knowledge.Thing
 		if r := []rune(name); len(r) > 0 && strings.ToUpper(string(r[0])) == string(r[0]) {
 			kind = knowledge.Person
 		}
 	}
-	id, err := m.create(name, kind)
+	id, err := m.createEntity(name, kind)
 	if err != nil {
 		return "", err
 	}
 	if m.doc == 0 {
-		err = m.exec(`UPDATE entities SET by_hand = 1 WHERE id = ?`, id)
+		err = m.execSQL(`UPDATE entities SET by_hand = 1 WHERE id = ?`, id)
 	} else {
-		err = m.mention(id)
+		err = m.addMention(id)
 	}
 	if err != nil {
 		return "", err
 	}
-	if err := m.alias(id, nameKey(name), name, byName); err != nil {
+	if err := m.addAlias(id, nameKey(name), name, byName); err != nil {
 		return "", err
 	}
 	if first, _, ok := strings.Cut(nameKey(name), " "); ok && kind == knowledge.Person {
-		return id, m.alias(id, first, first, byFirst)
+		return id, m.addAlias(id, first, first, byFirst)
 	}
 	return id, nil
 }
@@ -185,7 +185,7 @@ func (m *making) make(name, kind string) (string, error) {
 // KeepTx deletes the links of a source except those with the given ids. It also deletes entities
 // created for them that have no other mention.
 func (g *Graph) KeepTx(tx *store.Tx, realm, source string, keep []string) error {
-	ids, err := strs(tx.Query(`SELECT id FROM relations WHERE realm = ? AND source = ? AND doc = 0`, realm, source))
+	ids, err := scanStrings(tx.Query(`SELECT id FROM relations WHERE realm = ? AND source = ? AND doc = 0`, realm, source))
 	if err != nil {
 		return fmt.Errorf("graph: remove links of source: %w", err)
 	}
@@ -206,33 +206,33 @@ func (g *Graph) KeepTx(tx *store.Tx, realm, source string, keep []string) error 
 	if err != nil {
 		return fmt.Errorf("graph: remove links of source: %w", err)
 	}
-	tx.AfterCommit(func() { g.forgetNames(); g.Wake() })
+	tx.AfterCommit(func() { g.resetNames(); g.Wake() })
 	return nil
 }
 
 // UnlinkTx deletes a relation, and the entities created for it that have no other mention. It
-// returns knowledge.ErrNobody if the relation does not exist.
+// returns knowledge.ErrNoEntity if the relation does not exist.
 func (g *Graph) UnlinkTx(tx *store.Tx, relation string, made []string) error {
 	var from, to, source string
 	err := tx.QueryRow(`DELETE FROM relations WHERE id = ? AND doc = 0 RETURNING from_id, to_id, source`, relation).Scan(&from, &to, &source)
 	if errors.Is(err, sql.ErrNoRows) {
-		return knowledge.ErrNobody
+		return knowledge.ErrNoEntity
 	}
 	if err != nil {
 		return fmt.Errorf("graph: unlink: %w", err)
 	}
-	if _, err := run(tx, `DELETE FROM entity_aliases WHERE doc = 0 AND entity IN (?1, ?2) AND source = ?3 AND `+unlinked+` AND NOT EXISTS (SELECT 1 FROM entities WHERE id = entity AND by_hand = 1)`,
+	if _, err := execCounted(tx, `DELETE FROM entity_aliases WHERE doc = 0 AND entity IN (?1, ?2) AND source = ?3 AND `+unlinked+` AND NOT EXISTS (SELECT 1 FROM entities WHERE id = entity AND by_hand = 1)`,
 		from, to, source); err != nil { // aliases that it gave to existing entities
 		return err
 	}
-	if _, err := run(tx, `DELETE FROM entities WHERE id IN (?, ?) AND by_hand = 0 AND `+orphan, from, to); err != nil {
+	if _, err := execCounted(tx, `DELETE FROM entities WHERE id IN (?, ?) AND by_hand = 0 AND `+orphan, from, to); err != nil {
 		return err
 	}
 	for _, id := range made {
-		if _, err := run(tx, `DELETE FROM entities WHERE id = ? AND `+unspoken, id); err != nil {
+		if _, err := execCounted(tx, `DELETE FROM entities WHERE id = ? AND `+unspoken, id); err != nil {
 			return err
 		}
 	}
-	tx.AfterCommit(g.forgetNames)
+	tx.AfterCommit(g.resetNames)
 	return nil
 }

@@ -7,8 +7,8 @@ import (
 	"strings"
 
 	"hob/knowledge"
-	"hob/knowledge/store"
-	"hob/platform/phrase"
+	"hob/platform/store"
+	"hob/platform/text/textnorm"
 )
 
 // Filter selects entities. The zero value selects all.
@@ -38,17 +38,17 @@ func (g *Graph) Entities(q store.Querier, f Filter) ([]knowledge.Entity, error) 
 	if f.Limit <= 0 {
 		f.Limit = 100
 	}
-	like := "%" + strings.NewReplacer(`\`, `\\`, `%`, `\%`, `_`, `\_`).Replace(strings.Join(phrase.Split(f.Text), " ")) + "%"
-	ids, err := strs(q.Query(`SELECT e.id FROM entities e WHERE e.merged_into = '' AND (?1 = '' OR e.kind = ?1) AND (?2 OR e.realm = ?3)
+	like := "%" + strings.NewReplacer(`\`, `\\`, `%`, `\%`, `_`, `\_`).Replace(strings.Join(textnorm.FoldedWords(f.Text), " ")) + "%"
+	ids, err := scanStrings(q.Query(`SELECT e.id FROM entities e WHERE e.merged_into = '' AND (?1 = '' OR e.kind = ?1) AND (?2 OR e.realm = ?3)
 		AND (?4 = '%%' OR e.id = ?5 OR EXISTS (SELECT 1 FROM entity_aliases a WHERE a.entity IN (SELECT id FROM entities WHERE id = e.id OR merged_into = e.id) AND a.key LIKE ?4 ESCAPE '\'))
 		ORDER BY e.updated_at DESC, e.id LIMIT ?6`, f.Kind, f.EveryRealm, f.Realm, like, strings.TrimSpace(f.Text), min(f.Limit, 10_000)))
 	if err != nil {
 		return nil, fmt.Errorf("graph: list entities: %w", err)
 	}
-	return g.entities(q, ids)
+	return g.loadEntities(q, ids)
 }
 
-func strs(rows *sql.Rows, err error) (out []string, _ error) {
+func scanStrings(rows *sql.Rows, err error) (out []string, _ error) {
 	if err != nil {
 		return nil, err
 	}
@@ -65,9 +65,9 @@ func strs(rows *sql.Rows, err error) (out []string, _ error) {
 
 // Entity returns one entity by id.
 func (g *Graph) Entity(q store.Querier, id string) (knowledge.Entity, error) {
-	list, err := g.entities(q, []string{id})
+	list, err := g.loadEntities(q, []string{id})
 	if err == nil && len(list) == 0 {
-		err = fmt.Errorf("%w: %s", knowledge.ErrNobody, phrase.Cut(id, 40))
+		err = fmt.Errorf("%w: %s", knowledge.ErrNoEntity, textnorm.Ellipsize(id, 40))
 	}
 	if err != nil {
 		return knowledge.Entity{}, err
@@ -75,8 +75,8 @@ func (g *Graph) Entity(q store.Querier, id string) (knowledge.Entity, error) {
 	return list[0], nil
 }
 
-// entities loads entities with their aliases, in the order of ids.
-func (g *Graph) entities(q store.Querier, ids []string) ([]knowledge.Entity, error) {
+// loadEntities loads entities with their aliases, in the order of ids.
+func (g *Graph) loadEntities(q store.Querier, ids []string) ([]knowledge.Entity, error) {
 	var out []knowledge.Entity
 	for _, id := range ids {
 		var e knowledge.Entity
@@ -90,7 +90,7 @@ func (g *Graph) entities(q store.Querier, ids []string) ([]knowledge.Entity, err
 			return nil, fmt.Errorf("graph: read entity: %w", err)
 		}
 		e.CreatedAt, e.UpdatedAt = store.Time(created), store.Time(updated)
-		e.Aliases, err = strs(q.Query(`SELECT DISTINCT a.text FROM entity_aliases a WHERE a.entity IN (SELECT id FROM entities WHERE id = ?1 OR merged_into = ?1) AND a.kind <> 'first' AND a.text <> ?2
+		e.Aliases, err = scanStrings(q.Query(`SELECT DISTINCT a.text FROM entity_aliases a WHERE a.entity IN (SELECT id FROM entities WHERE id = ?1 OR merged_into = ?1) AND a.kind <> 'first' AND a.text <> ?2
 			ORDER BY a.text LIMIT 50`, id, e.Name))
 		if err != nil {
 			return nil, fmt.Errorf("graph: read names: %w", err)
@@ -102,12 +102,12 @@ func (g *Graph) entities(q store.Querier, ids []string) ([]knowledge.Entity, err
 
 // Neighbours returns the related entities, valid relations first.
 func (g *Graph) Neighbours(q store.Querier, id string) ([]Neighbour, error) {
-	all, err := members(q, []string{id})
+	all, err := mergedMembers(q, []string{id})
 	if err != nil || len(all) == 0 {
 		return nil, err
 	}
-	p := placeholders(len(all))
-	list, err := relations(q.Query(`SELECT `+relationColumns+` FROM relations r WHERE r.from_id IN (`+p+`) OR r.to_id IN (`+p+`) ORDER BY r.over, r.created_at DESC, r.id LIMIT 1000`, append(anys(all), anys(all)...)...))
+	p := sqlPlaceholders(len(all))
+	list, err := scanRelations(q.Query(`SELECT `+relationColumns+` FROM relations r WHERE r.from_id IN (`+p+`) OR r.to_id IN (`+p+`) ORDER BY r.over, r.created_at DESC, r.id LIMIT 1000`, append(toAnySlice(all), toAnySlice(all)...)...))
 	if err != nil {
 		return nil, fmt.Errorf("graph: read relations: %w", err)
 	}
@@ -115,10 +115,10 @@ func (g *Graph) Neighbours(q store.Querier, id string) ([]Neighbour, error) {
 	for _, r := range list {
 		n := Neighbour{Relation: r.Relation, Name: r.Name, Over: r.over}
 		other := r.To
-		if contains(all, r.To) {
-			other, n.Name = r.From, Inverse(r.Name)
+		if containsString(all, r.To) {
+			other, n.Name = r.From, InverseRelation(r.Name)
 		}
-		e, err := g.root(q, other)
+		e, err := g.rootEntity(q, other)
 		if err != nil {
 			return nil, err
 		}
@@ -128,8 +128,8 @@ func (g *Graph) Neighbours(q store.Querier, id string) ([]Neighbour, error) {
 	return out, nil
 }
 
-// root returns the entity that id was merged into, or the entity itself.
-func (g *Graph) root(q store.Querier, id string) (knowledge.Entity, error) {
+// rootEntity returns the entity that id was merged into, or the entity itself.
+func (g *Graph) rootEntity(q store.Querier, id string) (knowledge.Entity, error) {
 	var into string
 	if err := q.QueryRow(`SELECT merged_into FROM entities WHERE id = ?`, id).Scan(&into); err == nil && into != "" {
 		id = into
@@ -137,7 +137,7 @@ func (g *Graph) root(q store.Querier, id string) (knowledge.Entity, error) {
 	return g.Entity(q, id)
 }
 
-func contains(list []string, s string) bool {
+func containsString(list []string, s string) bool {
 	for _, x := range list {
 		if x == s {
 			return true
@@ -154,7 +154,7 @@ type relation struct {
 	over bool
 }
 
-func relations(rows *sql.Rows, err error) (out []relation, _ error) {
+func scanRelations(rows *sql.Rows, err error) (out []relation, _ error) {
 	if err != nil {
 		return nil, err
 	}

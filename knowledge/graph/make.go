@@ -6,11 +6,11 @@ import (
 	"time"
 
 	"hob/knowledge"
-	"hob/knowledge/store"
+	"hob/platform/store"
 )
 
-// making extracts the graph data of one row of docs.
-type making struct {
+// rowExtraction extracts the graph data of one row of docs.
+type rowExtraction struct {
 	g    *Graph
 	tx   *store.Tx
 	doc  int64
@@ -19,40 +19,40 @@ type making struct {
 	at   time.Time
 	// old and was hold the names and mentions of the previous version of the row that the current
 	// version does not confirm yet.
-	old map[named]bool
+	old map[entityName]bool
 	was map[string]bool
 }
 
-// named identifies an entity by one of its names.
-type named struct{ entity, key string }
+// entityName identifies an entity by one of its names.
+type entityName struct{ entity, key string }
 
-func (m *making) exec(stmt string, args ...any) error {
+func (m *rowExtraction) execSQL(stmt string, args ...any) error {
 	if _, err := m.tx.Exec(stmt, args...); err != nil {
 		return fmt.Errorf("graph: %w", err)
 	}
 	return nil
 }
 
-// clear removes the derived data of the previous version of the row. Names and mentions stay until
+// clearDerived removes the derived data of the previous version of the row. Names and mentions stay until
 // the row is processed, because they identify the entities.
-func (m *making) clear() error {
-	if err := m.exec(`DELETE FROM relations WHERE doc = ?`, m.doc); err != nil {
+func (m *rowExtraction) clearDerived() error {
+	if err := m.execSQL(`DELETE FROM relations WHERE doc = ?`, m.doc); err != nil {
 		return err
 	}
-	m.old, m.was = map[named]bool{}, map[string]bool{}
-	err := m.each(func(s string) {
+	m.old, m.was = map[entityName]bool{}, map[string]bool{}
+	err := m.forEachString(func(s string) {
 		entity, key, _ := strings.Cut(s, " ")
-		m.old[named{entity, key}] = true
+		m.old[entityName{entity, key}] = true
 	}, `SELECT entity || ' ' || key FROM entity_aliases WHERE doc = ?`, m.doc)
 	if err != nil {
 		return err
 	}
-	return m.each(func(s string) { m.was[s] = true }, `SELECT entity FROM mentions WHERE doc = ?`, m.doc)
+	return m.forEachString(func(s string) { m.was[s] = true }, `SELECT entity FROM mentions WHERE doc = ?`, m.doc)
 }
 
-// each calls f with each result of a query.
-func (m *making) each(f func(string), stmt string, args ...any) error {
-	list, err := strs(m.tx.Query(stmt, args...))
+// forEachString calls f with each result of a query.
+func (m *rowExtraction) forEachString(f func(string), stmt string, args ...any) error {
+	list, err := scanStrings(m.tx.Query(stmt, args...))
 	if err != nil {
 		return fmt.Errorf("graph: read names: %w", err)
 	}
@@ -62,72 +62,72 @@ func (m *making) each(f func(string), stmt string, args ...any) error {
 	return nil
 }
 
-// tidy removes the names and mentions that the row no longer contains. An entity is removed with
+// removeStale removes the names and mentions that the row no longer contains. An entity is removed with
 // its last name or mention.
-func (m *making) tidy() error {
+func (m *rowExtraction) removeStale() error {
 	for n := range m.old {
-		if err := m.exec(`DELETE FROM entity_aliases WHERE entity = ? AND key = ? AND doc = ?`, n.entity, n.key, m.doc); err != nil {
+		if err := m.execSQL(`DELETE FROM entity_aliases WHERE entity = ? AND key = ? AND doc = ?`, n.entity, n.key, m.doc); err != nil {
 			return err
 		}
 	}
 	for id := range m.was {
-		if err := m.exec(`DELETE FROM mentions WHERE doc = ? AND entity = ?`, m.doc, id); err != nil {
+		if err := m.execSQL(`DELETE FROM mentions WHERE doc = ? AND entity = ?`, m.doc, id); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-func (m *making) mention(id string) error {
+func (m *rowExtraction) addMention(id string) error {
 	delete(m.was, id)
-	return m.exec(`INSERT OR IGNORE INTO mentions (doc, entity) SELECT ?, id FROM entities WHERE id = ?`, m.doc, id)
+	return m.execSQL(`INSERT OR IGNORE INTO mentions (doc, entity) SELECT ?, id FROM entities WHERE id = ?`, m.doc, id)
 }
 
-// entity returns the entity with a name, or creates it.
-func (m *making) entity(name, kind string) (string, error) {
+// findOrCreateEntity returns the entity with a name, or creates it.
+func (m *rowExtraction) findOrCreateEntity(name, kind string) (string, error) {
 	name = strings.Trim(strings.TrimSpace(name), `.,;:"'`)
 	key := nameKey(name)
 	if key == "" || len(key) > 100 || len(strings.Fields(key)) > 6 {
 		return "", nil
 	}
-	id, err := first(namesakes(m.tx, m.d.Realm, key, byName, byMail, byPhone))
+	id, err := firstOrEmpty(findNamesakes(m.tx, m.d.Realm, key, byName, byMail, byPhone))
 	if err == nil && id == "" && kind == knowledge.Person {
 		if !strings.Contains(key, " ") { // "Ana", if exactly one Ana is known
-			id, err = only(namesakes(m.tx, m.d.Realm, key, byFirst))
+			id, err = singleOrEmpty(findNamesakes(m.tx, m.d.Realm, key, byFirst))
 		} else { // "Ana Silva", previously known only as "Ana"
-			id, err = m.longer(key)
+			id, err = m.expandFirstName(key)
 		}
 	}
 	if err != nil {
 		return "", err
 	}
 	if id == "" {
-		if id, err = m.create(name, kind); err != nil {
+		if id, err = m.createEntity(name, kind); err != nil {
 			return "", err
 		}
 	}
-	if err := m.mention(id); err != nil {
+	if err := m.addMention(id); err != nil {
 		return "", err
 	}
-	if err := m.alias(id, key, name, byName); err != nil {
+	if err := m.addAlias(id, key, name, byName); err != nil {
 		return "", err
 	}
 	if first, _, ok := strings.Cut(key, " "); ok && kind == knowledge.Person {
-		if err := m.alias(id, first, first, byFirst); err != nil {
+		if err := m.addAlias(id, first, first, byFirst); err != nil {
 			return "", err
 		}
 	}
-	return id, m.exec(`UPDATE entities SET updated_at = max(updated_at, ?), kind = CASE WHEN kind = 'thing' THEN ? ELSE kind END WHERE id = ?`, millis(m.at), kind, id)
+	return id, m.execSQL(`UPDATE entities SET updated_at = max(updated_at, ?), kind = CASE WHEN kind = 'thing' THEN ? ELSE kind END WHERE id = ?`, unixMillis(m.at), kind, id)
 }
 
-// longer finds the entity that was known only by the first word of a full name, and gives it the
+// expandFirstName finds the entity that was known only by the first word of a full name, and gives it the
 // full name.
-func (m *making) longer(key string) (string, error) {
+func (m *rowExtraction) expandFirstName(key string) (string, error) {
 	first, _, _ := strings.Cut(key, " ")
-	if others, err := namesakes(m.tx, m.d.Realm, first, byFirst); err != nil || len(others) > 0 {
+	if others, err := findNamesakes(m.tx, m.d.Realm, first, byFirst); err != nil || len(others) > 0 {
 		return "", err // another entity has that first name
 	}
-	id, err := only(namesakes(m.tx, m.d.Realm, first, byName))
+	id, err := singleOrEmpty(findNamesakes(m.tx, m.d.Realm, first, byName))
 	if err != nil || id == "" {
 		return "", err
 	}
@@ -138,36 +138,36 @@ func (m *making) longer(key string) (string, error) {
 	return id, nil
 }
 
-func (m *making) create(name, kind string) (string, error) {
+func (m *rowExtraction) createEntity(name, kind string) (string, error) {
 	id := newID()
 	p := m.d.Provenance
-	err := m.exec(`INSERT INTO entities (id, name, kind, realm, provenance, source, created_at, updated_at) VALUES (?, ?, ?, ?, ?, ?, ?, ?)`,
-		id, name, kind, m.d.Realm, string(p), m.d.Source, millis(m.at), millis(m.at))
+	err := m.execSQL(`INSERT INTO entities (id, name, kind, realm, provenance, source, created_at, updated_at) VALUES (?, ?, ?, ?, ?, ?, ?, ?)`,
+		id, name, kind, m.d.Realm, string(p), m.d.Source, unixMillis(m.at), unixMillis(m.at))
 	return id, err
 }
 
-// alias adds a name to an entity. A new name is also searched in earlier rows later.
-func (m *making) alias(id, key, text, kind string) error {
+// addAlias adds a name to an entity. A new name is also searched in earlier rows later.
+func (m *rowExtraction) addAlias(id, key, text, kind string) error {
 	var there int
 	if err := m.tx.QueryRow(`SELECT count(*) FROM entity_aliases WHERE entity = ? AND key = ?`, id, key).Scan(&there); err != nil {
 		return fmt.Errorf("graph: save alias: %w", err)
 	}
 	fresh := there == 0 && kind == byName
 	if fresh {
-		m.g.learn(key, m.d.Realm, id)
+		m.g.learnName(key, m.d.Realm, id)
 	}
-	delete(m.old, named{id, key})
-	return m.exec(`INSERT OR IGNORE INTO entity_aliases (entity, key, text, kind, doc, fresh, source) VALUES (?, ?, ?, ?, ?, ?, CASE ?5 WHEN 0 THEN ?7 ELSE '' END)`,
+	delete(m.old, entityName{id, key})
+	return m.execSQL(`INSERT OR IGNORE INTO entity_aliases (entity, key, text, kind, doc, fresh, source) VALUES (?, ?, ?, ?, ?, ?, CASE ?5 WHEN 0 THEN ?7 ELSE '' END)`,
 		id, key, text, kind, m.doc, fresh, m.d.Source)
 }
 
-// owner returns the entity of the user in a realm.
-func (m *making) owner() (string, error) {
+// ownerEntity returns the entity of the user in a realm.
+func (m *rowExtraction) ownerEntity() (string, error) {
 	return OwnerID, ownerTx(m.tx, m.at)
 }
 
 func ownerTx(tx *store.Tx, at time.Time) error {
-	_, err := tx.Exec(`INSERT OR IGNORE INTO entities (id, name, kind, realm, provenance, by_hand, created_at, updated_at) VALUES ('owner', 'you', 'person', '', 'hob', 1, ?1, ?1)`, millis(at))
+	_, err := tx.Exec(`INSERT OR IGNORE INTO entities (id, name, kind, realm, provenance, by_hand, created_at, updated_at) VALUES ('owner', 'you', 'person', '', 'hob', 1, ?1, ?1)`, unixMillis(at))
 	if err != nil {
 		return fmt.Errorf("graph: create owner entity: %w", err)
 	}

@@ -6,25 +6,25 @@ import (
 	"strings"
 
 	"hob/knowledge"
-	"hob/knowledge/store"
-	"hob/platform/phrase"
+	"hob/platform/store"
+	"hob/platform/text/textnorm"
 )
 
-// names holds the keys to search for in texts, by realm.
-type names map[string]map[string][]string // key -> realm -> ids
+// nameIndex holds the keys to search for in texts, by realm.
+type nameIndex map[string]map[string][]string // key -> realm -> ids
 
-func (n names) add(key, realm, id string) {
+func (n nameIndex) addName(key, realm, id string) {
 	if n[key] == nil {
 		n[key] = map[string][]string{}
 	}
-	if !contains(n[key][realm], id) {
+	if !containsString(n[key][realm], id) {
 		n[key][realm] = append(n[key][realm], id)
 	}
 }
 
-// mentions records every known name in the row.
-func (m *making) mentions() error {
-	known, err := m.g.known(m.tx)
+// addMentions records every known name in the row.
+func (m *rowExtraction) addMentions() error {
+	known, err := m.g.loadNames(m.tx)
 	if err != nil || len(known) == 0 {
 		return err
 	}
@@ -32,7 +32,7 @@ func (m *making) mentions() error {
 	if len(text) > 20_000 {
 		text = strings.ToValidUTF8(text[:20_000], "")
 	}
-	w := phrase.Split(text)
+	w := textnorm.FoldedWords(text)
 	done := 0
 	for i := range w {
 		for n := 1; n <= maxName && i+n <= len(w) && done < 50; n++ {
@@ -42,7 +42,7 @@ func (m *making) mentions() error {
 			}
 			for _, id := range known[key][m.d.Realm] {
 				done++
-				if err := m.mention(id); err != nil {
+				if err := m.addMention(id); err != nil {
 					return err
 				}
 			}
@@ -51,8 +51,8 @@ func (m *making) mentions() error {
 	return nil
 }
 
-// known returns the names to search for. Names of one word need at least three letters.
-func (g *Graph) known(q store.Querier) (names, error) {
+// loadNames returns the names to search for. Names of one word need at least three letters.
+func (g *Graph) loadNames(q store.Querier) (nameIndex, error) {
 	g.mu.Lock()
 	n := g.names
 	g.mu.Unlock()
@@ -64,13 +64,13 @@ func (g *Graph) known(q store.Querier) (names, error) {
 		return nil, fmt.Errorf("graph: read names: %w", err)
 	}
 	defer rows.Close()
-	n = names{}
+	n = nameIndex{}
 	for rows.Next() {
 		var key, realm, id string
 		if err := rows.Scan(&key, &realm, &id); err != nil {
 			return nil, fmt.Errorf("graph: read names: %w", err)
 		}
-		n.add(key, realm, id)
+		n.addName(key, realm, id)
 	}
 	if err := rows.Err(); err != nil {
 		return nil, fmt.Errorf("graph: read names: %w", err)
@@ -81,19 +81,19 @@ func (g *Graph) known(q store.Querier) (names, error) {
 	return n, nil
 }
 
-// learn adds a name to the loaded names. Only the writer calls it.
-func (g *Graph) learn(key, realm, id string) {
+// learnName adds a name to the loaded names. Only the writer calls it.
+func (g *Graph) learnName(key, realm, id string) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	if g.names != nil && len(key) > 2 && id != OwnerID {
-		g.names.add(key, realm, id)
+		g.names.addName(key, realm, id)
 	}
 }
 
-// back searches earlier rows for new names, a few names at a time. It reports whether there are
+// backfillMentions searches earlier rows for new names, a few names at a time. It reports whether there are
 // more.
-func (g *Graph) back(ctx context.Context, b Base) (more bool, err error) {
-	fresh, err := strs(g.o.Store.Reader(ctx).Query(`SELECT DISTINCT text FROM entity_aliases WHERE fresh = 1 LIMIT ?`, atOnce))
+func (g *Graph) backfillMentions(ctx context.Context, b Base) (more bool, err error) {
+	fresh, err := scanStrings(g.o.Store.Reader(ctx).Query(`SELECT DISTINCT text FROM entity_aliases WHERE fresh = 1 LIMIT ?`, atOnce))
 	if err != nil {
 		return false, fmt.Errorf("graph: read names: %w", err)
 	}
@@ -111,11 +111,11 @@ func (g *Graph) back(ctx context.Context, b Base) (more bool, err error) {
 
 func (g *Graph) backTx(tx *store.Tx, name string, hits []knowledge.Hit) error {
 	for _, h := range hits {
-		m := &making{g: g, tx: tx, d: h.Doc}
+		m := &rowExtraction{g: g, tx: tx, d: h.Doc}
 		if err := tx.QueryRow(`SELECT n FROM docs WHERE kind = ? AND ref = ?`, h.Kind, h.Ref).Scan(&m.doc); err != nil {
 			continue // the row was deleted since
 		}
-		if err := m.mentions(); err != nil {
+		if err := m.addMentions(); err != nil {
 			return err
 		}
 	}

@@ -4,11 +4,11 @@ import (
 	"strings"
 	"sync"
 
-	"hob/platform/phrase"
+	"hob/platform/text/textnorm"
 )
 
 // Pairs of a relation and its inverse.
-var inverses = [][2]string{
+var inverseRelations = [][2]string{
 	{"works_at", "employs"},
 	{"lives_in", "home_of"},
 	{"lives_at", "home_of"},
@@ -41,9 +41,9 @@ var inverses = [][2]string{
 	{"related_to", "related_to"},
 }
 
-// Inverse returns the name of a relation seen from the other end.
-func Inverse(name string) string {
-	for _, p := range inverses {
+// InverseRelation returns the name of a relation seen from the other end.
+func InverseRelation(name string) string {
+	for _, p := range inverseRelations {
 		if p[0] == name {
 			return p[1]
 		}
@@ -57,10 +57,10 @@ func Inverse(name string) string {
 	return "inverse_of_" + name
 }
 
-// Normal returns the canonical name of a relation: "works for" is works_at, "employs" is works_at
+// CanonicalRelation returns the canonical name of a relation: "works for" is works_at, "employs" is works_at
 // in the other direction.
-func Normal(name string) (normal string, turned bool) {
-	w := phrase.Split(strings.ReplaceAll(name, "_", " "))
+func CanonicalRelation(name string) (normal string, turned bool) {
+	w := textnorm.FoldedWords(strings.ReplaceAll(name, "_", " "))
 	for len(w) > 1 && (w[0] == "is" || w[0] == "a" || w[0] == "an" || w[0] == "the" || w[0] == "are") {
 		w = w[1:]
 	}
@@ -68,14 +68,14 @@ func Normal(name string) (normal string, turned bool) {
 	if len(s) > 60 {
 		s = strings.ToValidUTF8(s[:60], "")
 	}
-	if n, ok := synonyms[s]; ok {
+	if n, ok := relationSynonyms[s]; ok {
 		s = n
 	}
 	if role, ok := strings.CutSuffix(s, "_of"); ok && byRoles()[role].name != "" {
 		r := byRoles()[role]
 		return r.name, !r.fromRole // "Ana sister of Tom": from the person with the role
 	}
-	for _, p := range inverses {
+	for _, p := range inverseRelations {
 		if s == p[1] && p[0] != p[1] {
 			return p[0], true
 		}
@@ -83,7 +83,7 @@ func Normal(name string) (normal string, turned bool) {
 	return s, false
 }
 
-var synonyms = map[string]string{
+var relationSynonyms = map[string]string{
 	"works_for": "works_at", "employed_by": "works_at", "employee_of": "works_at", "work_at": "works_at", "work_for": "works_at", "lives_at": "lives_in", "resides_in": "lives_in",
 	"moved_to": "lives_in", "husband_of": "married_to", "wife_of": "married_to", "spouse_of": "married_to", "colleague_of": "works_with", "works_together_with": "works_with",
 	"manages": "manager_of", "boss_of": "manager_of", "has": "owns", "possesses": "owns", "located_at": "located_in", "belongs_to": "part_of",

@@ -4,12 +4,12 @@ import (
 	"encoding/json"
 	"fmt"
 
-	"hob/knowledge/store"
+	"hob/platform/store"
 )
 
-// OwnNames returns the names of entities by id, without names that only untrusted text uses. An
+// TrustedNames returns the names of entities by id, without names that only untrusted text uses. An
 // unknown sender could use those to impersonate a person.
-func (g *Graph) OwnNames(q store.Querier, ids ...string) (map[string][]string, error) {
+func (g *Graph) TrustedNames(q store.Querier, ids ...string) (map[string][]string, error) {
 	list, err := json.Marshal(ids)
 	if err != nil {
 		return nil, err

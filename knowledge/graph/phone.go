@@ -11,26 +11,26 @@ import (
 //go:embed phones.txt
 var phonesText string
 
-// dialling describes how phone numbers of a country are written.
-type dialling struct {
+// dialPlan describes how phone numbers of a country are written.
+type dialPlan struct {
 	code   string
 	trunks []string
 }
 
-var phones = sync.OnceValue(func() map[string]dialling {
-	m := map[string]dialling{}
+var loadDialPlans = sync.OnceValue(func() map[string]dialPlan {
+	m := map[string]dialPlan{}
 	for line := range strings.Lines(phonesText) {
 		if f := strings.Fields(line); len(f) > 2 && f[0] != "#" {
-			m[f[0]] = dialling{f[1], slices.DeleteFunc(f[2:], func(s string) bool { return s == "-" })}
+			m[f[0]] = dialPlan{f[1], slices.DeleteFunc(f[2:], func(s string) bool { return s == "-" })}
 		}
 	}
 	return m
 })
 
-// Phone converts a phone number to E.164 (ITU-T): a plus sign and at most 15 digits. A number
+// NormalizePhone converts a phone number to E.164 (ITU-T): a plus sign and at most 15 digits. A number
 // without a country code is read as one of the region. It does not check whether the number is
 // assigned.
-func Phone(s, region string) (string, bool) {
+func NormalizePhone(s, region string) (string, bool) {
 	s = strings.TrimSpace(s)
 	if len(s) > 40 || strings.ContainsFunc(s, func(r rune) bool { return unicode.IsLetter(r) || r == '@' || r == ':' }) {
 		return "", false
@@ -48,7 +48,7 @@ func Phone(s, region string) (string, bool) {
 		d, plus = rest, true
 	}
 	if !plus {
-		c, ok := phones()[region]
+		c, ok := loadDialPlans()[region]
 		if !ok || len(d) < 6 {
 			return "", false
 		}

@@ -8,20 +8,20 @@ import (
 	"time"
 
 	"hob/knowledge"
-	"hob/knowledge/store"
 	"hob/platform/provenance"
-	"hob/platform/shortid"
+	"hob/platform/store"
+	"hob/platform/text/shortid"
 )
 
-// Each calls entity and relation for all stored data, for export.
-func (g *Graph) Each(q store.Querier, entity func(knowledge.Entity) error, relation func(knowledge.Relation) error) error {
+// ForEach calls entity and relation for all stored data, for export.
+func (g *Graph) ForEach(q store.Querier, entity func(knowledge.Entity) error, relation func(knowledge.Relation) error) error {
 	const page = 500
 	for after := ""; ; {
-		ids, err := strs(q.Query(`SELECT id FROM entities WHERE id > ? AND merged_into = '' ORDER BY id LIMIT ?`, after, page))
+		ids, err := scanStrings(q.Query(`SELECT id FROM entities WHERE id > ? AND merged_into = '' ORDER BY id LIMIT ?`, after, page))
 		if err != nil {
 			return fmt.Errorf("graph: export: %w", err)
 		}
-		list, err := g.entities(q, ids)
+		list, err := g.loadEntities(q, ids)
 		if err != nil {
 			return err
 		}
@@ -39,7 +39,7 @@ func (g *Graph) Each(q store.Querier, entity func(knowledge.Entity) error, relat
 }
 
 func eachRelation(q store.Querier, page int, fn func(knowledge.Relation) error) error {
-	merged, err := strs(q.Query(`SELECT id || ' ' || merged_into FROM entities WHERE merged_into <> ''`))
+	merged, err := scanStrings(q.Query(`SELECT id || ' ' || merged_into FROM entities WHERE merged_into <> ''`))
 	if err != nil {
 		return fmt.Errorf("graph: export: %w", err)
 	}
@@ -49,7 +49,7 @@ func eachRelation(q store.Querier, page int, fn func(knowledge.Relation) error) 
 		root[id] = into
 	}
 	for after := ""; ; {
-		list, err := relations(q.Query(`SELECT `+relationColumns+` FROM relations r WHERE r.over = 0 AND r.id > ? ORDER BY r.id LIMIT ?`, after, page))
+		list, err := scanRelations(q.Query(`SELECT `+relationColumns+` FROM relations r WHERE r.over = 0 AND r.id > ? ORDER BY r.id LIMIT ?`, after, page))
 		if err != nil {
 			return fmt.Errorf("graph: export: %w", err)
 		}
@@ -84,7 +84,7 @@ func (g *Graph) Count(q store.Querier) (entities, relations int, err error) {
 func (g *Graph) RestoreEntityTx(tx *store.Tx, e knowledge.Entity) (id string, added bool, err error) {
 	e.Name = strings.TrimSpace(strings.ToValidUTF8(e.Name, "\uFFFD"))
 	if nameKey(e.Name) == "" || len(e.Name) > 500 {
-		return "", false, knowledge.ErrNobody
+		return "", false, knowledge.ErrNoEntity
 	}
 	if e.Provenance == provenance.Unknown {
 		e.Provenance = provenance.Outside
@@ -92,8 +92,8 @@ func (g *Graph) RestoreEntityTx(tx *store.Tx, e knowledge.Entity) (id string, ad
 	if e.CreatedAt.IsZero() {
 		e.CreatedAt = time.Now()
 	}
-	m := &making{g: g, tx: tx, at: e.CreatedAt, d: knowledge.Doc{Realm: e.Realm, Provenance: e.Provenance, Source: e.Source}}
-	if id, err = g.same(tx, e); err != nil {
+	m := &rowExtraction{g: g, tx: tx, at: e.CreatedAt, d: knowledge.Doc{Realm: e.Realm, Provenance: e.Provenance, Source: e.Source}}
+	if id, err = g.matchImported(tx, e); err != nil {
 		return "", false, err
 	}
 	if id == "" {
@@ -101,18 +101,18 @@ func (g *Graph) RestoreEntityTx(tx *store.Tx, e knowledge.Entity) (id string, ad
 		if id, err = g.freeID(tx, e.ID); err != nil {
 			return "", false, err
 		}
-		if err := m.exec(`INSERT INTO entities (id, name, kind, realm, provenance, source, by_hand, created_at, updated_at) VALUES (?, ?, ?, ?, ?, ?, 1, ?, ?)`,
-			id, e.Name, e.Kind, e.Realm, string(e.Provenance), e.Source, millis(e.CreatedAt), millis(e.CreatedAt)); err != nil {
+		if err := m.execSQL(`INSERT INTO entities (id, name, kind, realm, provenance, source, by_hand, created_at, updated_at) VALUES (?, ?, ?, ?, ?, ?, 1, ?, ?)`,
+			id, e.Name, e.Kind, e.Realm, string(e.Provenance), e.Source, unixMillis(e.CreatedAt), unixMillis(e.CreatedAt)); err != nil {
 			return "", false, err
 		}
 	}
-	tx.AfterCommit(func() { g.forgetNames(); g.Wake() })
+	tx.AfterCommit(func() { g.resetNames(); g.Wake() })
 	for _, name := range append([]string{e.Name}, e.Aliases...) {
 		key, kind := g.aliasOf(name)
 		if key == "" || len(key) > 200 {
 			continue
 		}
-		if err := m.alias(id, key, strings.TrimSpace(name), kind); err != nil {
+		if err := m.addAlias(id, key, strings.TrimSpace(name), kind); err != nil {
 			return "", false, err
 		}
 	}
@@ -133,7 +133,7 @@ func (g *Graph) freeID(tx *store.Tx, id string) (string, error) {
 
 // aliasOf returns the kind of an alias and its normalized form.
 func (g *Graph) aliasOf(name string) (key, kind string) {
-	if e164, ok := Phone(name, g.o.Region()); ok {
+	if e164, ok := NormalizePhone(name, g.o.Region()); ok {
 		return nameKey(e164), byPhone
 	}
 	if strings.Contains(name, "@") {
@@ -142,14 +142,14 @@ func (g *Graph) aliasOf(name string) (key, kind string) {
 	return nameKey(name), byName
 }
 
-// same returns the only existing entity that matches an imported one.
-func (g *Graph) same(tx *store.Tx, e knowledge.Entity) (string, error) {
+// matchImported returns the only existing entity that matches an imported one.
+func (g *Graph) matchImported(tx *store.Tx, e knowledge.Entity) (string, error) {
 	for _, name := range append([]string{e.Name}, e.Aliases...) {
 		key, kind := g.aliasOf(name)
 		if key == "" {
 			continue
 		}
-		ids, err := strs(tx.Query(`SELECT DISTINCT CASE WHEN e.merged_into <> '' THEN e.merged_into ELSE e.id END FROM entity_aliases a JOIN entities e ON e.id = a.entity
+		ids, err := scanStrings(tx.Query(`SELECT DISTINCT CASE WHEN e.merged_into <> '' THEN e.merged_into ELSE e.id END FROM entity_aliases a JOIN entities e ON e.id = a.entity
 			WHERE a.key = ? AND a.kind = ? AND e.realm = ? AND (? = '' OR e.kind = ?) AND (? OR `+foreign+`) LIMIT 2`,
 			key, kind, e.Realm, e.Kind, e.Kind, !e.Provenance.Tainted()))
 		if err != nil {
@@ -168,9 +168,9 @@ var ErrNoEnd = errors.New("an entity of the relation no longer exists")
 // RestoreRelationTx imports a relation between two entities by id; it returns false if the relation
 // exists. It is bound to its fact if that fact exists.
 func (g *Graph) RestoreRelationTx(tx *store.Tx, r knowledge.Relation) (bool, error) {
-	name, turned := Normal(r.Name)
+	name, turned := CanonicalRelation(r.Name)
 	if name == "" {
-		return false, knowledge.ErrNobody
+		return false, knowledge.ErrNoEntity
 	}
 	if turned {
 		r.From, r.To = r.To, r.From

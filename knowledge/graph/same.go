@@ -5,7 +5,7 @@ import (
 	"slices"
 	"strings"
 
-	"hob/knowledge/store"
+	"hob/platform/store"
 )
 
 // clean is a SQL condition: alias a of entity e with row d of docs does not come from untrusted
@@ -15,12 +15,12 @@ const clean = `coalesce(d.provenance, e.provenance) IN ('owner', 'hob', 'tool')`
 // foreign is a SQL condition: only untrusted text names entity e.
 const foreign = `NOT EXISTS (SELECT 1 FROM entity_aliases b LEFT JOIN docs bd ON bd.n = b.doc WHERE b.entity = e.id AND coalesce(bd.provenance, e.provenance) IN ('owner', 'hob', 'tool'))`
 
-// namesakes returns the entities with a key, oldest first; of merged entities only the root.
+// findNamesakes returns the entities with a key, oldest first; of merged entities only the root.
 // Entities that only untrusted text names are omitted if there are others.
-func namesakes(q store.Querier, realm, key string, kinds ...string) (out []string, err error) {
+func findNamesakes(q store.Querier, realm, key string, kinds ...string) (out []string, err error) {
 	rows, err := q.Query(`SELECT e.id, CASE WHEN e.merged_into <> '' THEN e.merged_into ELSE e.id END, max(`+clean+`) AS clean FROM entity_aliases a
-		JOIN entities e ON e.id = a.entity LEFT JOIN docs d ON d.n = a.doc WHERE a.key = ? AND e.realm = ? AND a.kind IN (`+placeholders(len(kinds))+`)
-		GROUP BY e.id ORDER BY clean DESC, e.created_at, min(a.doc), e.id LIMIT 20`, append([]any{key, realm}, anys(kinds)...)...)
+		JOIN entities e ON e.id = a.entity LEFT JOIN docs d ON d.n = a.doc WHERE a.key = ? AND e.realm = ? AND a.kind IN (`+sqlPlaceholders(len(kinds))+`)
+		GROUP BY e.id ORDER BY clean DESC, e.created_at, min(a.doc), e.id LIMIT 20`, append([]any{key, realm}, toAnySlice(kinds)...)...)
 	if err != nil {
 		return nil, fmt.Errorf("graph: find entity: %w", err)
 	}
@@ -41,24 +41,24 @@ func namesakes(q store.Querier, realm, key string, kinds ...string) (out []strin
 	return out, rows.Err()
 }
 
-// only returns the only item of a list, or "".
-func only(list []string, err error) (string, error) {
+// singleOrEmpty returns the only item of a list, or "".
+func singleOrEmpty(list []string, err error) (string, error) {
 	if err != nil || len(list) != 1 {
 		return "", err
 	}
 	return list[0], nil
 }
 
-// first returns the first item of a list, or "".
-func first(list []string, err error) (string, error) {
+// firstOrEmpty returns the first item of a list, or "".
+func firstOrEmpty(list []string, err error) (string, error) {
 	if err != nil || len(list) == 0 {
 		return "", err
 	}
 	return list[0], nil
 }
 
-// sign is an alias that can merge its entity with another one.
-type sign struct {
+// identityKey is an alias that can merge its entity with another one.
+type identityKey struct {
 	entity, kind, key string
 	realm             string
 	// clean: the alias does not come from untrusted text. outside: only untrusted text names the
@@ -76,11 +76,11 @@ func (g *Graph) regroupTx(tx *store.Tx) error {
 	if err := tx.QueryRow(`SELECT regroup FROM graph_state`).Scan(&changed); err != nil || !changed {
 		return err
 	}
-	list, err := signs(tx)
+	list, err := loadIdentityKeys(tx)
 	if err != nil {
 		return err
 	}
-	into := groups(list)
+	into := groupEntities(list)
 	if _, err := tx.Exec(`UPDATE entities SET merged_into = '' WHERE merged_into <> ''`); err != nil {
 		return fmt.Errorf("graph: merge entities: %w", err)
 	}
@@ -95,8 +95,8 @@ func (g *Graph) regroupTx(tx *store.Tx) error {
 	return nil
 }
 
-// signs returns the aliases by entity: entities with names first, then the oldest.
-func signs(q store.Querier) (out []sign, err error) {
+// loadIdentityKeys returns the aliases by entity: entities with names first, then the oldest.
+func loadIdentityKeys(q store.Querier) (out []identityKey, err error) {
 	rows, err := q.Query(`SELECT a.entity, a.kind, a.key, e.realm, max(`+clean+`),
 			`+foreign+`,
 			EXISTS (SELECT 1 FROM entity_aliases b WHERE b.entity = e.id AND b.kind = ?) AS named
@@ -107,7 +107,7 @@ func signs(q store.Querier) (out []sign, err error) {
 	}
 	defer rows.Close()
 	for rows.Next() {
-		var s sign
+		var s identityKey
 		if err := rows.Scan(&s.entity, &s.kind, &s.key, &s.realm, &s.clean, &s.outside, &s.named); err != nil {
 			return nil, fmt.Errorf("graph: merge entities: %w", err)
 		}
@@ -116,9 +116,9 @@ func signs(q store.Querier) (out []sign, err error) {
 	return out, rows.Err()
 }
 
-// groups maps each merged entity to the entity that represents it.
-func groups(list []sign) map[string]string {
-	by := map[string][]sign{}
+// groupEntities maps each merged entity to the entity that represents it.
+func groupEntities(list []identityKey) map[string]string {
+	by := map[string][]identityKey{}
 	for _, s := range list {
 		if !s.clean && !s.outside {
 			continue // an alias that untrusted text gives to a trusted entity
@@ -144,7 +144,7 @@ func groups(list []sign) map[string]string {
 		return id
 	}
 	for _, group := range by {
-		for _, p := range joined(group) {
+		for _, p := range mergePairs(group) {
 			a, b := root(p[0]), root(p[1])
 			if rank[a] > rank[b] {
 				a, b = b, a
@@ -160,16 +160,16 @@ func groups(list []sign) map[string]string {
 	return into
 }
 
-// joined returns the pairs of a group that are the same.
-func joined(group []sign) (out [][2]string) {
+// mergePairs returns the pairs of a group that are the same.
+func mergePairs(group []identityKey) (out [][2]string) {
 	one := group[0].entity
 	if k := group[0].kind; k == byRole || k == byCall {
-		called := slices.DeleteFunc(slices.Clone(group), func(s sign) bool { return s.kind != byCall })
-		if len(called) == 0 || slices.ContainsFunc(called, func(s sign) bool { return s.entity != called[0].entity }) {
+		called := slices.DeleteFunc(slices.Clone(group), func(s identityKey) bool { return s.kind != byCall })
+		if len(called) == 0 || slices.ContainsFunc(called, func(s identityKey) bool { return s.entity != called[0].entity }) {
 			return nil // two sisters
 		}
 		one = called[0].entity
-		group = slices.DeleteFunc(slices.Clone(group), func(s sign) bool { return s.named })
+		group = slices.DeleteFunc(slices.Clone(group), func(s identityKey) bool { return s.named })
 	}
 	for _, s := range group {
 		if s.entity != one {

@@ -6,31 +6,31 @@ import (
 	"unicode"
 
 	"hob/knowledge"
-	"hob/platform/shortid"
-	say "hob/platform/statement"
+	"hob/platform/text/shortid"
+	say "hob/platform/text/triples"
 )
 
-// subject returns the entity that a statement is about, or "".
-func (m *making) subject(s say.Subject) (string, error) {
+// subjectEntity returns the entity that a statement is about, or "".
+func (m *rowExtraction) subjectEntity(s say.Subject) (string, error) {
 	switch {
 	case s.Owner:
-		return m.owner()
+		return m.ownerEntity()
 	case s.Role != "":
-		return m.role(s)
-	case s.Name != "" && s.Key == sorted(s.Name):
-		return m.entity(titled(s.Name), knowledge.Person)
+		return m.roleEntity(s)
+	case s.Name != "" && s.Key == sortWords(s.Name):
+		return m.findOrCreateEntity(titleCase(s.Name), knowledge.Person)
 	}
 	return "", nil
 }
 
-func sorted(name string) string {
+func sortWords(name string) string {
 	w := strings.Fields(name)
 	slices.Sort(w)
 	return strings.Join(w, " ")
 }
 
-// role returns the entity of "my sister" or "my sister Ana".
-func (m *making) role(s say.Subject) (string, error) {
+// roleEntity returns the entity of "my sister" or "my sister Ana".
+func (m *rowExtraction) roleEntity(s say.Subject) (string, error) {
 	if s.Name == "" && s.Key != s.Role { // "my sister's dog"
 		return "", nil
 	}
@@ -38,32 +38,32 @@ func (m *making) role(s say.Subject) (string, error) {
 	var id string
 	var err error
 	if s.Name != "" {
-		if id, err = m.entity(titled(s.Name), kindOfRole(s.Role)); err != nil || id == "" {
+		if id, err = m.findOrCreateEntity(titleCase(s.Name), kindOfRole(s.Role)); err != nil || id == "" {
 			return id, err
 		}
-	} else if id, err = m.inRole(key); err != nil {
+	} else if id, err = m.entityInRole(key); err != nil {
 		return "", err
 	}
 	if id == "" {
-		if id, err = m.create(key, kindOfRole(s.Role)); err != nil {
+		if id, err = m.createEntity(key, kindOfRole(s.Role)); err != nil {
 			return "", err
 		}
 	}
-	if err := m.mention(id); err != nil {
+	if err := m.addMention(id); err != nil {
 		return "", err
 	}
-	if err := m.alias(id, key, key, byRole); err != nil {
+	if err := m.addAlias(id, key, key, byRole); err != nil {
 		return "", err
 	}
-	return id, m.toOwner(id, s.Role)
+	return id, m.relateToOwner(id, s.Role)
 }
 
-// inRole returns the entity that is known only by a role: the one with that role, else the one
+// entityInRole returns the entity that is known only by a role: the one with that role, else the one
 // without other names. It returns "" if several named entities have the role.
-func (m *making) inRole(key string) (string, error) {
-	list, err := namesakes(m.tx, m.d.Realm, key, byRole, byCall)
+func (m *rowExtraction) entityInRole(key string) (string, error) {
+	list, err := findNamesakes(m.tx, m.d.Realm, key, byRole, byCall)
 	if err != nil || len(list) < 2 {
-		return first(list, err)
+		return firstOrEmpty(list, err)
 	}
 	for _, id := range list {
 		var name string
@@ -74,9 +74,9 @@ func (m *making) inRole(key string) (string, error) {
 	return "", nil
 }
 
-// toOwner relates the entity with a role to the user.
-func (m *making) toOwner(id, role string) error {
-	owner, err := m.owner()
+// relateToOwner relates the entity with a role to the user.
+func (m *rowExtraction) relateToOwner(id, role string) error {
+	owner, err := m.ownerEntity()
 	if err != nil {
 		return err
 	}
@@ -85,9 +85,9 @@ func (m *making) toOwner(id, role string) error {
 		r = roleRelation{"is_" + role + "_of", true}
 	}
 	if r.fromRole {
-		return m.relate(id, r.name, owner, say.Statement{}, false)
+		return m.addRelation(id, r.name, owner, say.Triple{}, false)
 	}
-	return m.relate(owner, r.name, id, say.Statement{}, false)
+	return m.addRelation(owner, r.name, id, say.Triple{}, false)
 }
 
 func kindOfRole(role string) string {
@@ -97,8 +97,8 @@ func kindOfRole(role string) string {
 	return knowledge.Person
 }
 
-// titled capitalizes the words of a folded name.
-func titled(s string) string {
+// titleCase capitalizes the words of a folded name.
+func titleCase(s string) string {
 	f := strings.Fields(s)
 	for i, w := range f {
 		r := []rune(w)
@@ -109,54 +109,54 @@ func titled(s string) string {
 }
 
 // objects maps relations to another entity to the kind of that entity.
-var objects = map[string]string{
+var objectKinds = map[string]string{
 	"lives_in": knowledge.Place, "works_at": knowledge.Company, "studies_at": knowledge.Company, "married_to": knowledge.Person, "engaged_to": knowledge.Person,
 	"dating": knowledge.Person, "works_with": knowledge.Person, "reports_to": knowledge.Person, "drives": knowledge.Thing, "owns": knowledge.Thing,
 	"member_of": knowledge.Company, "bank": knowledge.Company, "employer": knowledge.Company, "hometown": knowledge.Place,
 }
 
-// statement creates the entities and the relation of a statement.
-func (m *making) statement(s say.Statement, over bool) error {
+// addStatement creates the entities and the relation of a statement.
+func (m *rowExtraction) addStatement(s say.Triple, over bool) error {
 	if s.Attr == say.Called {
-		return m.called(s, over)
+		return m.addRoleName(s, over)
 	}
 	who := s.Subject
 	if slices.Contains([]string{"phone", "number", "email"}, s.Attr) { // "Ana's phone number" is about Ana
 		switch {
 		case who.Name != "":
-			who.Key = sorted(who.Name)
+			who.Key = sortWords(who.Name)
 		case who.Role != "":
 			who.Key = who.Role
 		case who.Key == "phone" || who.Key == "mobile phone":
 			who.Owner = true
 		}
 	}
-	from, err := m.subject(who)
+	from, err := m.subjectEntity(who)
 	if err != nil || from == "" {
 		return err
 	}
-	switch kind, ok := objects[s.Attr]; {
+	switch kind, ok := objectKinds[s.Attr]; {
 	case over && !ok: // another entity may have the address now
 	case s.Attr == "email" || strings.Contains(s.Value, "@") && !strings.Contains(s.Value, " ") && s.One:
-		return m.alias(from, strings.ToLower(s.Value), s.Value, byMail)
+		return m.addAlias(from, strings.ToLower(s.Value), s.Value, byMail)
 	case s.Attr == "phone" || s.Attr == "number" && strings.Contains(s.Subject.Key+" "+s.Text, "phone"):
-		if e164, ok := Phone(s.Value, m.g.o.Region()); ok {
-			return m.alias(from, nameKey(e164), e164, byPhone)
+		if e164, ok := NormalizePhone(s.Value, m.g.o.Region()); ok {
+			return m.addAlias(from, nameKey(e164), e164, byPhone)
 		}
 	case ok && s.Value != "":
-		return m.object(from, s, kind, over)
+		return m.addObject(from, s, kind, over)
 	}
 	return nil
 }
 
-// called gives a name to the entity with a role.
-func (m *making) called(s say.Statement, over bool) error {
+// addRoleName gives a name to the entity with a role.
+func (m *rowExtraction) addRoleName(s say.Triple, over bool) error {
 	if s.Subject.Owner {
-		id, err := m.owner()
+		id, err := m.ownerEntity()
 		if err != nil {
 			return err
 		}
-		return m.alias(id, nameKey(s.Value), s.Value, byName)
+		return m.addAlias(id, nameKey(s.Value), s.Value, byName)
 	}
 	if s.Subject.Role == "" {
 		return nil
@@ -166,29 +166,29 @@ func (m *making) called(s say.Statement, over bool) error {
 	if x.Key != x.Role && s.Subject.Name == "" {
 		return nil // "my sister's dog is called Rex"
 	}
-	id, err := m.entity(titled(x.Name), kindOfRole(x.Role))
+	id, err := m.findOrCreateEntity(titleCase(x.Name), kindOfRole(x.Role))
 	if err != nil || id == "" || over {
 		return err
 	}
 	key := "my " + x.Role
-	if err := m.alias(id, key, key, byCall); err != nil { // the entity may have had no name until now, see regroupTx
+	if err := m.addAlias(id, key, key, byCall); err != nil { // the entity may have had no name until now, see regroupTx
 		return err
 	}
-	return m.toOwner(id, x.Role)
+	return m.relateToOwner(id, x.Role)
 }
 
-func (m *making) object(from string, s say.Statement, kind string, over bool) error {
+func (m *rowExtraction) addObject(from string, s say.Triple, kind string, over bool) error {
 	name := strings.Join(strings.Fields(s.Value), " ")
 	for _, article := range []string{"the ", "a ", "an ", "my ", "our "} {
 		if len(name) > len(article) && strings.EqualFold(name[:len(article)], article) {
 			name = name[len(article):]
 		}
 	}
-	to, err := m.entity(name, kind)
+	to, err := m.findOrCreateEntity(name, kind)
 	if err != nil || to == "" || to == from {
 		return err
 	}
-	attr, turned := Normal(s.Attr)
+	attr, turned := CanonicalRelation(s.Attr)
 	switch s.Attr {
 	case "bank":
 		attr, turned = "client_of", false
@@ -200,11 +200,11 @@ func (m *making) object(from string, s say.Statement, kind string, over bool) er
 	if turned {
 		from, to = to, from
 	}
-	return m.relate(from, attr, to, s, over)
+	return m.addRelation(from, attr, to, s, over)
 }
 
-// relate stores a relation that the row states.
-func (m *making) relate(from, name, to string, s say.Statement, over bool) error {
+// addRelation stores a relation that the row states.
+func (m *rowExtraction) addRelation(from, name, to string, s say.Triple, over bool) error {
 	until := s.Until
 	if m.d.Kind == knowledge.KindRetired {
 		over = true
@@ -220,6 +220,6 @@ func (m *making) relate(from, name, to string, s say.Statement, over bool) error
 	if since.IsZero() {
 		since = m.fact.ValidFrom
 	}
-	return m.exec(`INSERT INTO relations (id, from_id, name, to_id, fact, doc, realm, provenance, source, valid_from, valid_until, over, created_at) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
-		shortid.New("r"), from, name, to, m.d.Ref, m.doc, m.d.Realm, string(m.d.Provenance), m.d.Source, millis(since), millis(until), over, millis(m.at))
+	return m.execSQL(`INSERT INTO relations (id, from_id, name, to_id, fact, doc, realm, provenance, source, valid_from, valid_until, over, created_at) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
+		shortid.New("r"), from, name, to, m.d.Ref, m.doc, m.d.Realm, string(m.d.Provenance), m.d.Source, unixMillis(since), unixMillis(until), over, unixMillis(m.at))
 }

@@ -1,10 +1,10 @@
 package graph
 
-import "hob/knowledge/store"
+import "hob/platform/store"
 
 // Migrations returns the tables of this package. They reference those of package knowledge.
-func Migrations() store.Set {
-	return store.Set{Owner: "graph", Steps: []string{schema1, schema2, schema3, schema4}}
+func Migrations() store.MigrationSet {
+	return store.MigrationSet{Owner: "graph", Steps: []string{schema1, schema2, schema3, schema4}}
 }
 
 // schema1: triggers delete the data derived from a row of docs together with the row.

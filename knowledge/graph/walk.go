@@ -8,9 +8,9 @@ import (
 	"strings"
 
 	"hob/knowledge"
-	"hob/knowledge/store"
-	"hob/platform/phrase"
-	say "hob/platform/statement"
+	"hob/platform/store"
+	"hob/platform/text/textnorm"
+	say "hob/platform/text/triples"
 )
 
 // Limits of a walk. They also bound the cost of highly connected entities.
@@ -26,13 +26,13 @@ const (
 // Named implements knowledge.Graph. It never returns the user's own entity, because everything is
 // related to it.
 func (g *Graph) Named(q store.Querier, realms []string, text string) ([]knowledge.Entity, error) {
-	keys := grams(text)
+	keys := nameCandidates(text)
 	if len(keys) == 0 || len(realms) == 0 {
 		return nil, nil
 	}
-	args := append(anys(keys), anys(realms)...)
+	args := append(toAnySlice(keys), toAnySlice(realms)...)
 	rows, err := q.Query(`SELECT DISTINCT CASE WHEN e.merged_into <> '' THEN e.merged_into ELSE e.id END, a.key, a.kind FROM entity_aliases a JOIN entities e ON e.id = a.entity
-		WHERE a.key IN (`+placeholders(len(keys))+`) AND e.realm IN (`+placeholders(len(realms))+`) AND e.id <> 'owner' LIMIT 200`, args...)
+		WHERE a.key IN (`+sqlPlaceholders(len(keys))+`) AND e.realm IN (`+sqlPlaceholders(len(realms))+`) AND e.id <> 'owner' LIMIT 200`, args...)
 	if err != nil {
 		return nil, fmt.Errorf("graph: read names: %w", err)
 	}
@@ -67,16 +67,16 @@ func (g *Graph) Named(q store.Querier, realms []string, text string) ([]knowledg
 			}
 		}
 	}
-	return g.entities(q, ids)
+	return g.loadEntities(q, ids)
 }
 
-// grams returns the parts of a text that may be names: word sequences, roles such as "my sister", and
+// nameCandidates returns the parts of a text that may be names: word sequences, roles such as "my sister", and
 // mail addresses.
-func grams(text string) []string {
+func nameCandidates(text string) []string {
 	if len(text) > 4000 {
 		text = strings.ToValidUTF8(text[:4000], "")
 	}
-	w := phrase.Split(text)
+	w := textnorm.FoldedWords(text)
 	w = w[:min(len(w), maxWords)]
 	var out []string
 	for i := range w {
@@ -96,13 +96,13 @@ func grams(text string) []string {
 	return slices.Compact(out)
 }
 
-// members returns the ids of an entity and of those merged into it.
-func members(q store.Querier, ids []string) ([]string, error) {
+// mergedMembers returns the ids of an entity and of those merged into it.
+func mergedMembers(q store.Querier, ids []string) ([]string, error) {
 	if len(ids) == 0 {
 		return nil, nil
 	}
-	p := placeholders(len(ids))
-	rows, err := q.Query(`SELECT id FROM entities WHERE id IN (`+p+`) UNION SELECT id FROM entities WHERE merged_into IN (`+p+`)`, append(anys(ids), anys(ids)...)...)
+	p := sqlPlaceholders(len(ids))
+	rows, err := q.Query(`SELECT id FROM entities WHERE id IN (`+p+`) UNION SELECT id FROM entities WHERE merged_into IN (`+p+`)`, append(toAnySlice(ids), toAnySlice(ids)...)...)
 	if err != nil {
 		return nil, fmt.Errorf("graph: read merged entities: %w", err)
 	}
@@ -118,18 +118,18 @@ func members(q store.Querier, ids []string) ([]string, error) {
 	return out, rows.Err()
 }
 
-// Around implements knowledge.Graph. It never walks through the user's own entity, because that is
+// ExpandNeighbors implements knowledge.Graph. It never walks through the user's own entity, because that is
 // next to everything.
-func (g *Graph) Around(q store.Querier, realms, entities []string, hops, limit int) ([]knowledge.Near, error) {
+func (g *Graph) ExpandNeighbors(q store.Querier, realms, entities []string, hops, limit int) ([]knowledge.GraphNeighbor, error) {
 	if limit <= 0 || limit > maxAround {
 		limit = maxAround
 	}
 	hops = min(max(hops, 0), 3)
 	seen := map[string]bool{OwnerID: true}
-	docs := map[int64]knowledge.Near{}
+	docs := map[int64]knowledge.GraphNeighbor{}
 	front := entities
 	for hop := 0; hop <= hops && len(front) > 0; hop++ {
-		all, err := members(q, front)
+		all, err := mergedMembers(q, front)
 		if err != nil {
 			return nil, err
 		}
@@ -138,7 +138,7 @@ func (g *Graph) Around(q store.Querier, realms, entities []string, hops, limit i
 			seen[id] = true
 			if err := g.rowsOf(q, realms, id, limit, func(n int64) {
 				if _, there := docs[n]; !there {
-					docs[n] = knowledge.Near{N: n, Hops: hop, Score: score}
+					docs[n] = knowledge.GraphNeighbor{N: n, Hops: hop, Score: score}
 				}
 			}); err != nil {
 				return nil, err
@@ -147,22 +147,24 @@ func (g *Graph) Around(q store.Querier, realms, entities []string, hops, limit i
 		if hop == hops || len(docs) > 4*maxAround {
 			break
 		}
-		if front, err = g.next(q, realms, all, seen); err != nil {
+		if front, err = g.unseenNeighbors(q, realms, all, seen); err != nil {
 			return nil, err
 		}
 	}
-	out := make([]knowledge.Near, 0, len(docs))
+	out := make([]knowledge.GraphNeighbor, 0, len(docs))
 	for _, n := range docs {
 		out = append(out, n)
 	}
-	slices.SortFunc(out, func(a, b knowledge.Near) int { return cmp.Or(cmp.Compare(b.Score, a.Score), cmp.Compare(b.N, a.N)) })
+	slices.SortFunc(out, func(a, b knowledge.GraphNeighbor) int {
+		return cmp.Or(cmp.Compare(b.Score, a.Score), cmp.Compare(b.N, a.N))
+	})
 	return out[:min(len(out), limit)], nil
 }
 
 // rowsOf calls f with the newest rows of docs that mention an entity.
 func (g *Graph) rowsOf(q store.Querier, realms []string, id string, limit int, f func(int64)) error {
-	rows, err := q.Query(`SELECT m.doc FROM mentions m JOIN docs d ON d.n = m.doc WHERE m.entity = ? AND d.kind <> 'retired' AND d.realm IN (`+placeholders(len(realms))+`)
-		ORDER BY m.doc DESC LIMIT ?`, append(append([]any{id}, anys(realms)...), limit)...)
+	rows, err := q.Query(`SELECT m.doc FROM mentions m JOIN docs d ON d.n = m.doc WHERE m.entity = ? AND d.kind <> 'retired' AND d.realm IN (`+sqlPlaceholders(len(realms))+`)
+		ORDER BY m.doc DESC LIMIT ?`, append(append([]any{id}, toAnySlice(realms)...), limit)...)
 	if err != nil {
 		return fmt.Errorf("graph: read mentions: %w", err)
 	}
@@ -177,13 +179,13 @@ func (g *Graph) rowsOf(q store.Querier, realms []string, id string, limit int, f
 	return rows.Err()
 }
 
-// next returns the entities one relation away that were not visited yet.
-func (g *Graph) next(q store.Querier, realms, ids []string, seen map[string]bool) ([]string, error) {
+// unseenNeighbors returns the entities one relation away that were not visited yet.
+func (g *Graph) unseenNeighbors(q store.Querier, realms, ids []string, seen map[string]bool) ([]string, error) {
 	var out []string
 	for _, id := range ids {
 		rows, err := q.Query(`SELECT CASE WHEN e.merged_into <> '' THEN e.merged_into ELSE e.id END FROM (
 				SELECT to_id AS id, realm FROM relations WHERE from_id = ? AND over = 0 UNION SELECT from_id, realm FROM relations WHERE to_id = ? AND over = 0) r
-			JOIN entities e ON e.id = r.id WHERE r.realm IN (`+placeholders(len(realms))+`) LIMIT ?`, append(append([]any{id, id}, anys(realms)...), maxFan)...)
+			JOIN entities e ON e.id = r.id WHERE r.realm IN (`+sqlPlaceholders(len(realms))+`) LIMIT ?`, append(append([]any{id, id}, toAnySlice(realms)...), maxFan)...)
 		if err != nil {
 			return nil, fmt.Errorf("graph: read relations: %w", err)
 		}

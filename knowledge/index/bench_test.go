@@ -14,7 +14,7 @@ import (
 
 	"hob/knowledge"
 	"hob/knowledge/index"
-	"hob/knowledge/store"
+	"hob/platform/store"
 )
 
 // vocabulary is the number of distinct words in the generated rows.
@@ -110,7 +110,7 @@ func BenchmarkWords(b *testing.B) {
 			r := rand.New(rand.NewPCG(3, 4))
 			var took []time.Duration
 			for b.Loop() {
-				q := knowledge.WordQuery{Text: pick[name](r), Kinds: []string{"fact", "note", "turn", "chunk", "task", "mail"}, Realms: []string{""}, Limit: 200, Loose: name == "loose"}
+				q := knowledge.TermQuery{Text: pick[name](r), Kinds: []string{"fact", "note", "turn", "chunk", "task", "mail"}, Realms: []string{""}, Limit: 200, Loose: name == "loose"}
 				start := time.Now()
 				w.words(b, q)
 				took = append(took, time.Since(start))

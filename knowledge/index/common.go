@@ -12,10 +12,10 @@ import (
 // windows is the number of sections of the index from which rows with a common word are sampled.
 const windows = 32
 
-// common finds candidates if all words are common: the rows that contain the two rarest words, or
+// collectCommon finds candidates if all words are common: the rows that contain the two rarest words, or
 // three if two still match too many, and so on. For a single word, or if no row contains two, it
 // samples the index. It intersects posting bitmaps, which is cheap.
-func (s *search) common(order []int) error {
+func (s *termSearch) collectCommon(order []int) error {
 	total := 0
 	for _, f := range s.fields {
 		total += s.fig.fields[f.name].rows
@@ -31,18 +31,18 @@ func (s *search) common(order []int) error {
 			continue
 		}
 		share := max(mostWeighed*s.fig.fields[f.name].rows/max(total, 1), 2*windows)
-		places, err := s.joined(f, words, share)
+		places, err := s.intersectWords(f, words, share)
 		if err != nil {
 			return err
 		}
 		for _, p := range places {
 			f.found = append(f.found, candidate{place: uint32(p)})
 		}
-		if err := s.measure(f, words[0]); err != nil { // mainly for the lengths of the rows
+		if err := s.openRareTerms(f, words[0]); err != nil { // mainly for the lengths of the rows
 			return err
 		}
 		for _, i := range words {
-			if err := s.weigh(f, i); err != nil {
+			if err := s.addCommonWord(f, i); err != nil {
 				return err
 			}
 		}
@@ -50,16 +50,16 @@ func (s *search) common(order []int) error {
 	return nil
 }
 
-// joined returns the places of the rows that contain the rarest words: as many words as needed to
+// intersectWords returns the places of the rows that contain the rarest words: as many words as needed to
 // return at most most rows.
-func (s *search) joined(f *fieldSearch, words []int, most int) ([]int64, error) {
+func (s *termSearch) intersectWords(f *fieldSearch, words []int, most int) ([]int64, error) {
 	var last []int64
 	for n := 1; n <= min(len(words), 6); n++ {
-		t, done, err := s.and(f, words[:n])
+		t, done, err := s.openIntersection(f, words[:n])
 		if err != nil {
 			return nil, err
 		}
-		places, more, err := s.take(t, most)
+		places, more, err := s.samplePlaces(t, most)
 		if err := done(err); err != nil {
 			return nil, err
 		}
@@ -74,9 +74,9 @@ func (s *search) joined(f *fieldSearch, words []int, most int) ([]int64, error) 
 	return last, nil
 }
 
-// take reads at most most places. more reports that there are others; the places are then a sample
+// samplePlaces reads at most most places. more reports that there are others; the places are then a sample
 // of the whole index.
-func (s *search) take(t api.TermFieldReader, most int) (out []int64, more bool, err error) {
+func (s *termSearch) samplePlaces(t api.TermFieldReader, most int) (out []int64, more bool, err error) {
 	var tfd api.TermFieldDoc
 	for len(out) <= most {
 		d, err := t.Next(tfd.Reset())
@@ -89,7 +89,7 @@ func (s *search) take(t api.TermFieldReader, most int) (out []int64, more bool, 
 		tfd = *d
 		out = append(out, int64(d.ID.Value()))
 	}
-	size := s.size()
+	size := s.placeCount()
 	out = out[:most/windows]
 	for w := int64(1); w < windows; w++ {
 		start := max(w*size/windows, out[len(out)-1]+1)
@@ -113,8 +113,8 @@ func (s *search) take(t api.TermFieldReader, most int) (out []int64, more bool, 
 	return out, true, nil
 }
 
-// size returns the number of places in the snapshot, including removed rows.
-func (s *search) size() int64 {
+// placeCount returns the number of places in the snapshot, including removed rows.
+func (s *termSearch) placeCount() int64 {
 	snap, ok := s.r.(*scorch.IndexSnapshot)
 	if !ok {
 		return math.MaxInt32
@@ -126,8 +126,8 @@ func (s *search) size() int64 {
 	return n
 }
 
-// and opens the rows that contain all of the words. The caller closes them with done.
-func (s *search) and(f *fieldSearch, words []int) (t api.TermFieldReader, done func(error) error, err error) {
+// openIntersection opens the rows that contain all of the words. The caller closes them with done.
+func (s *termSearch) openIntersection(f *fieldSearch, words []int) (t api.TermFieldReader, done func(error) error, err error) {
 	var opened []api.TermFieldReader
 	done = func(err error) error {
 		for _, t := range opened {
@@ -139,21 +139,21 @@ func (s *search) and(f *fieldSearch, words []int) (t api.TermFieldReader, done f
 	}
 	var each []api.TermFieldReader
 	for _, i := range words {
-		t, err := s.or(f, i, &opened)
+		t, err := s.openUnion(f, i, &opened)
 		if err != nil {
 			return nil, nil, done(err)
 		}
 		each = append(each, t)
 	}
-	t, err = optimized(each, "conjunction:unadorned")
+	t, err = optimizeReaders(each, "conjunction:unadorned")
 	if err != nil {
 		return nil, nil, done(err)
 	}
 	return t, done, nil
 }
 
-// or opens the rows that contain a word in any of its terms.
-func (s *search) or(f *fieldSearch, i int, opened *[]api.TermFieldReader) (api.TermFieldReader, error) {
+// openUnion opens the rows that contain a word in any of its terms.
+func (s *termSearch) openUnion(f *fieldSearch, i int, opened *[]api.TermFieldReader) (api.TermFieldReader, error) {
 	var each []api.TermFieldReader
 	for _, v := range s.words[i].Variants {
 		t, err := s.r.TermFieldReader(context.Background(), []byte(v.Term), f.name, false, false, false)
@@ -168,11 +168,11 @@ func (s *search) or(f *fieldSearch, i int, opened *[]api.TermFieldReader) (api.T
 	if len(each) == 0 {
 		each = (*opened)[len(*opened)-1:]
 	}
-	return optimized(each, "disjunction:unadorned")
+	return optimizeReaders(each, "disjunction:unadorned")
 }
 
-// optimized combines readers through the bitmaps of their postings.
-func optimized(each []api.TermFieldReader, kind string) (api.TermFieldReader, error) {
+// optimizeReaders combines readers through the bitmaps of their postings.
+func optimizeReaders(each []api.TermFieldReader, kind string) (api.TermFieldReader, error) {
 	if len(each) == 1 {
 		return each[0], nil
 	}

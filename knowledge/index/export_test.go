@@ -7,7 +7,7 @@ import (
 	api "github.com/blevesearch/bleve_index_api"
 
 	"hob/knowledge"
-	"hob/platform/terms"
+	"hob/platform/text/analyzer"
 )
 
 // Dump lists the content of the index: field, term, row, frequency and length.
@@ -64,7 +64,7 @@ func (x *Index) Damage() {
 	g := x.cur
 	x.mu.RUnlock()
 	if g != nil {
-		x.damaged(g, ErrDamaged)
+		x.retireDamaged(g, ErrDamaged)
 	}
 }
 
@@ -73,6 +73,6 @@ func (x *Index) WriteClosed(ctx context.Context) error {
 	g := x.cur
 	x.Damage()
 	b := api.NewBatch()
-	b.Update(newRow(1, knowledge.Doc{Kind: "note"}, terms.Of(terms.Part{Text: "milk"})))
-	return g.apply(b)
+	b.Update(newRow(1, knowledge.Doc{Kind: "note"}, analyzer.Of(analyzer.Part{Text: "milk"})))
+	return g.applyBatch(b)
 }

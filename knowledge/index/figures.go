@@ -12,8 +12,8 @@ import (
 // reader is the part of an index snapshot that a search needs.
 type reader = api.IndexReader
 
-// figures holds statistics of a snapshot.
-type figures struct {
+// snapshotStats holds statistics of a snapshot.
+type snapshotStats struct {
 	seq       int64
 	fields    map[string]fieldFigures
 	languages []language
@@ -29,15 +29,15 @@ type language struct {
 	rows int
 }
 
-// figures returns the statistics of a snapshot, computed once per snapshot. The caller holds mu for
+// loadSnapshotStats returns the statistics of a snapshot, computed once per snapshot. The caller holds mu for
 // reading.
-func (x *Index) figures(r reader, seq int64) (*figures, error) {
+func (x *Index) loadSnapshotStats(r reader, seq int64) (*snapshotStats, error) {
 	x.figMu.Lock()
 	defer x.figMu.Unlock()
 	if x.fig != nil && x.fig.seq == seq && x.figOf == x.cur {
 		return x.fig, nil
 	}
-	f := &figures{seq: seq, fields: map[string]fieldFigures{}}
+	f := &snapshotStats{seq: seq, fields: map[string]fieldFigures{}}
 	names, err := r.Fields()
 	if err != nil {
 		return nil, fmt.Errorf("index: read fields: %w", err)
@@ -67,7 +67,7 @@ func figuresOf(count func(term string) (int, error)) (fieldFigures, error) {
 	f := fieldFigures{rows: n}
 	for i := 0; err == nil && n > 0 && i < lengthBits; i++ {
 		var k int
-		k, err = count(bit(i))
+		k, err = count(lengthBitTerm(i))
 		f.length += float64(k) * float64(int(1)<<i)
 	}
 	return f, err
@@ -113,9 +113,9 @@ func readLanguages(r reader) ([]language, error) {
 // most is the maximum number of languages to stem a word in.
 const most = 6
 
-// languages returns the languages of the rows, most frequent first. A query is too short to detect
+// rowLanguages returns the languages of the rows, most frequent first. A query is too short to detect
 // its language.
-func (s *search) languages() []string {
+func (s *termSearch) rowLanguages() []string {
 	rows := map[string]int{}
 	for _, l := range s.fig.languages {
 		rows[l.name] += l.rows

@@ -9,7 +9,7 @@ import (
 	"strconv"
 	"strings"
 
-	"hob/platform/system"
+	"hob/platform/host/system"
 )
 
 // The index folder contains generations in numbered folders, and the file "current" with the name
@@ -70,8 +70,8 @@ func syncFolder(dir string) {
 	}
 }
 
-// sweep removes inactive generations that a crash left behind.
-func sweep(dir, keep string) error {
+// removeOldGenerations removes inactive generations that a crash left behind.
+func removeOldGenerations(dir, keep string) error {
 	entries, err := os.ReadDir(dir)
 	if err != nil {
 		return fmt.Errorf("index: %w", err)

@@ -10,7 +10,7 @@ import (
 	api "github.com/blevesearch/bleve_index_api"
 
 	"hob/knowledge"
-	"hob/knowledge/store"
+	"hob/platform/store"
 )
 
 // batch is the number of rows per write. It shrinks for batches with more than muchText bytes of
@@ -31,7 +31,7 @@ func (x *Index) Run(ctx context.Context) error {
 	wait := x.opt.Delay
 	for first := true; ; first = false {
 		var err error
-		if !first || x.lags(ctx) { // otherwise the first search opens it
+		if !first || x.isBehind(ctx) { // otherwise the first search opens it
 			err = x.CatchUp(ctx)
 		}
 		switch {
@@ -63,14 +63,14 @@ func (x *Index) Run(ctx context.Context) error {
 	}
 }
 
-// lags reports whether there are pending changes, without opening the index.
-func (x *Index) lags(ctx context.Context) bool {
+// isBehind reports whether there are pending changes, without opening the index.
+func (x *Index) isBehind(ctx context.Context) bool {
 	q := x.st.Reader(ctx)
 	last, err := x.base.LastChange(q)
 	if err != nil {
 		return true
 	}
-	done, err := x.base.Done(q, Name)
+	done, err := x.base.AckedChange(q, Name)
 	return err != nil || done < last
 }
 
@@ -88,35 +88,35 @@ func (x *Index) catchUp(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	g, err := x.open() //nolint:contextcheck // a search, which opens it as well, has none
+	g, err := x.openCurrent() //nolint:contextcheck // a search, which opens it as well, has none
 	if err != nil {
 		return err
 	}
 	if g == nil {
-		return x.rebuild(ctx, nil)
+		return x.rebuildIndex(ctx, nil)
 	}
-	if err := g.tidy(); err != nil { // after a crash
-		return x.broke(ctx, g, err)
+	if err := g.removePlaceholder(); err != nil { // after a crash
+		return x.closeBroken(ctx, g, err)
 	}
-	if lost, err := x.lost(ctx, g); err != nil || lost {
+	if lost, err := x.hasLostChanges(ctx, g); err != nil || lost {
 		if err == nil {
-			err = x.rebuild(ctx, nil)
+			err = x.rebuildIndex(ctx, nil)
 		}
 		return err
 	}
 	n := 0
 	for g.seq < last {
-		k, err := x.step(ctx, g)
+		k, err := x.applyNextBatch(ctx, g)
 		if err != nil {
-			return x.broke(ctx, g, err)
+			return x.closeBroken(ctx, g, err)
 		}
 		if k == 0 { // the change with this number does not exist
 			break
 		}
 		n += k
 	}
-	if done, err := x.base.Done(q, Name); err != nil || done < g.seq {
-		if err = errors.Join(err, x.tell(ctx, g.seq)); err != nil {
+	if done, err := x.base.AckedChange(q, Name); err != nil || done < g.seq {
+		if err = errors.Join(err, x.ackChanges(ctx, g.seq)); err != nil {
 			return err
 		}
 	}
@@ -126,34 +126,34 @@ func (x *Index) catchUp(ctx context.Context) error {
 	return nil
 }
 
-// lost reports whether the store dropped changes that the index needs. It registers an index that a
+// hasLostChanges reports whether the store dropped changes that the index needs. It registers an index that a
 // search created before any consumer was registered. The caller holds work.
-func (x *Index) lost(ctx context.Context, g *generation) (bool, error) {
+func (x *Index) hasLostChanges(ctx context.Context, g *generation) (bool, error) {
 	if x.quiet { // a search does not wait for another index
 		return false, nil
 	}
 	if !x.known {
-		if err := x.tell(ctx, g.seq); err != nil {
+		if err := x.ackChanges(ctx, g.seq); err != nil {
 			return false, err
 		}
 	}
-	return x.base.Dropped(x.st.Reader(ctx), g.seq)
+	return x.base.HasDroppedChanges(x.st.Reader(ctx), g.seq)
 }
 
-// broke closes an index after a failed write. It is opened again with its last complete batch, or
+// closeBroken closes an index after a failed write. It is opened again with its last complete batch, or
 // rebuilt if it was retired. The caller holds work.
-func (x *Index) broke(ctx context.Context, g *generation, err error) error {
+func (x *Index) closeBroken(ctx context.Context, g *generation, err error) error {
 	if ctx.Err() != nil {
 		return ctx.Err()
 	}
 	if errors.Is(err, errGone) {
-		return x.rebuild(ctx, nil)
+		return x.rebuildIndex(ctx, nil)
 	}
 	x.mu.Lock()
 	defer x.mu.Unlock()
 	if x.cur == g {
 		x.trouble, x.tried = err, time.Now()
-		err = errors.Join(err, x.drop())
+		err = errors.Join(err, x.closeCurrent())
 		if errors.Is(err, ErrDamaged) && g.path != "" {
 			x.trouble = x.setAside(g.path, err)
 		}
@@ -161,44 +161,44 @@ func (x *Index) broke(ctx context.Context, g *generation, err error) error {
 	return err
 }
 
-// step indexes one batch of changes and returns its size.
-func (x *Index) step(ctx context.Context, g *generation) (int, error) {
-	list, err := x.base.Changes(x.st.Reader(ctx), g.seq, x.size())
+// applyNextBatch indexes one batch of changes and returns its size.
+func (x *Index) applyNextBatch(ctx context.Context, g *generation) (int, error) {
+	list, err := x.base.Changes(x.st.Reader(ctx), g.seq, x.batchRows())
 	if err != nil || len(list) == 0 {
 		return 0, err
 	}
 	seq := list[len(list)-1].Seq
-	mark, _, err := x.base.Mark(x.st.Reader(ctx), seq)
+	mark, _, err := x.base.ChangeMarker(x.st.Reader(ctx), seq)
 	if err != nil {
 		return 0, err
 	}
-	b := x.batch(list)
+	b := x.buildBatch(list)
 	setNumber(b, keySeq, seq)
 	setNumber(b, keyMark, mark)
-	if err := g.apply(b); err != nil {
+	if err := g.applyBatch(b); err != nil {
 		return 0, err
 	}
-	x.moved(g, seq)
+	x.recordProgress(g, seq)
 	return len(list), nil
 }
 
-// moved records that the index contains every change up to seq.
-func (x *Index) moved(g *generation, seq int64) {
+// recordProgress records that the index contains every change up to seq.
+func (x *Index) recordProgress(g *generation, seq int64) {
 	x.mu.Lock()
 	defer x.mu.Unlock()
 	g.seq = seq
-	x.overlay.drop(seq)
+	x.overlay.dropIndexed(seq)
 }
 
-// size returns the number of rows to read next. The caller holds work.
-func (x *Index) size() int {
+// batchRows returns the number of rows to read next. The caller holds work.
+func (x *Index) batchRows() int {
 	if x.rows == 0 {
 		x.rows = batch
 	}
 	return x.rows
 }
 
-func (x *Index) batch(list []knowledge.Change) *api.Batch {
+func (x *Index) buildBatch(list []knowledge.Change) *api.Batch {
 	b := api.NewBatch()
 	text := 0
 	defer func() {
@@ -206,37 +206,37 @@ func (x *Index) batch(list []knowledge.Change) *api.Batch {
 		case text > muchText:
 			x.rows = max(x.rows/8, 1)
 		case text < muchText/16:
-			x.rows = min(2*x.size(), batch)
+			x.rows = min(2*x.batchRows(), batch)
 		}
 	}()
 	for _, c := range list {
 		text += len(c.Doc.Text)
 		if c.Gone {
-			b.Delete(id(c.N))
+			b.Delete(rowKey(c.N))
 			continue
 		}
-		b.Update(newRow(c.N, c.Doc, knowledge.TermsOf(c.Doc, x.weights())))
+		b.Update(newRow(c.N, c.Doc, knowledge.AnalyzeDoc(c.Doc, x.fieldWeights())))
 	}
 	return b
 }
 
-func (x *Index) weights() knowledge.Weights {
+func (x *Index) fieldWeights() knowledge.Weights {
 	return knowledge.Weights{Title: x.opt.Title, Speaker: x.opt.Speaker}
 }
 
-// tell lets the store drop the changes that the index has durably stored, and keep later ones. The
+// ackChanges lets the store drop the changes that the index has durably stored, and keep later ones. The
 // caller holds work.
-func (x *Index) tell(ctx context.Context, seq int64) error {
+func (x *Index) ackChanges(ctx context.Context, seq int64) error {
 	if x.quiet {
 		return nil
 	}
-	err := x.st.Write(ctx, func(tx *store.Tx) error { return x.base.DoneTx(tx, Name, seq) })
+	err := x.st.Write(ctx, func(tx *store.Tx) error { return x.base.AckChangesTx(tx, Name, seq) })
 	x.known = x.known || err == nil
 	return err
 }
 
-// mkdir creates the folder of the index.
-func (x *Index) mkdir() error {
+// createFolder creates the folder of the index.
+func (x *Index) createFolder() error {
 	if x.dir == "" {
 		return nil
 	}

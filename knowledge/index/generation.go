@@ -46,7 +46,7 @@ func openGeneration(path, name string) (*generation, error) {
 	}, g.queue)
 	if err == nil {
 		g.ix = ix.(*scorch.Scorch)
-		err = guarded(g.ix.Open)
+		err = recoverPanic(g.ix.Open)
 	}
 	if err != nil {
 		g.queue.Close()
@@ -61,8 +61,8 @@ func openGeneration(path, name string) (*generation, error) {
 	return g, nil
 }
 
-// guarded converts a panic to an error, because reading a damaged file can panic.
-func guarded(f func() error) (err error) {
+// recoverPanic converts a panic to an error, because reading a damaged file can panic.
+func recoverPanic(f func() error) (err error) {
 	defer func() {
 		if r := recover(); r != nil {
 			err = fmt.Errorf("index: %w: %v", ErrDamaged, r)
@@ -72,7 +72,7 @@ func guarded(f func() error) (err error) {
 }
 
 func (g *generation) readKeys() error {
-	return guarded(func() error {
+	return recoverPanic(func() error {
 		r, err := g.ix.Reader()
 		if err != nil {
 			return fmt.Errorf("index: read: %w", err)
@@ -88,16 +88,16 @@ func (g *generation) readKeys() error {
 			return fmt.Errorf("index: read: %w", err)
 		}
 		g.nobody = len(nobody) > 0
-		if g.seq, err = internal(r, keySeq); err != nil {
+		if g.seq, err = readInternal(r, keySeq); err != nil {
 			return err
 		}
-		g.mark, err = internal(r, keyMark)
+		g.mark, err = readInternal(r, keyMark)
 		return err
 	})
 }
 
-// internal reads an internal number, 0 if it is missing.
-func internal(r api.IndexReader, key string) (int64, error) {
+// readInternal reads an internal number, 0 if it is missing.
+func readInternal(r api.IndexReader, key string) (int64, error) {
 	v, err := r.GetInternal([]byte(key))
 	if err != nil || len(v) == 0 {
 		return 0, err
@@ -112,12 +112,12 @@ func internal(r api.IndexReader, key string) (int64, error) {
 // errGone reports that a search found damage and closed the index in the meantime.
 var errGone = errors.New("index: the generation was closed")
 
-// apply writes a batch durably. It does not stop when a context ends, because scorch cannot be
+// applyBatch writes a batch durably. It does not stop when a context ends, because scorch cannot be
 // closed during a write. After a failure the index must be opened again.
-func (g *generation) apply(b *api.Batch) error {
-	before := g.errors()
+func (g *generation) applyBatch(b *api.Batch) error {
+	before := g.errorCount()
 	done := make(chan error, 1)
-	go func() { done <- guarded(func() error { return g.ix.Batch(b) }) }()
+	go func() { done <- recoverPanic(func() error { return g.ix.Batch(b) }) }()
 	t := time.NewTicker(500 * time.Millisecond)
 	defer t.Stop()
 	for {
@@ -130,14 +130,14 @@ func (g *generation) apply(b *api.Batch) error {
 		case <-g.gone: // scorch would never finish the batch
 			return errGone
 		case <-t.C: // if scorch's own goroutine panics, the batch would wait forever
-			if g.errors() > before {
+			if g.errorCount() > before {
 				return fmt.Errorf("index: write: %w", ErrDamaged)
 			}
 		}
 	}
 }
 
-func (g *generation) errors() uint64 {
+func (g *generation) errorCount() uint64 {
 	if s, ok := g.ix.Stats().(*scorch.Stats); ok {
 		return atomic.LoadUint64(&s.TotOnErrors)
 	}
@@ -146,7 +146,7 @@ func (g *generation) errors() uint64 {
 
 func (g *generation) close() error {
 	close(g.gone)
-	err := guarded(g.ix.Close)
+	err := recoverPanic(g.ix.Close)
 	g.queue.Close()
 	if err != nil {
 		return fmt.Errorf("index: close: %w", err)

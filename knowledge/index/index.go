@@ -18,9 +18,9 @@ import (
 	"time"
 
 	"hob/knowledge"
-	"hob/knowledge/store"
-	"hob/platform/system"
-	"hob/platform/terms"
+	"hob/platform/host/system"
+	"hob/platform/store"
+	"hob/platform/text/analyzer"
 )
 
 // Name identifies the index as a consumer of changes.
@@ -50,7 +50,7 @@ type Options struct {
 	Log   *slog.Logger
 }
 
-func (o *Options) fill() {
+func (o *Options) setDefaults() {
 	if o.Title <= 0 {
 		o.Title = 2
 	}
@@ -93,8 +93,8 @@ type Index struct {
 
 	overlay overlay
 
-	figMu sync.Mutex // guards the field below
-	fig   *figures   // nil if unknown
+	figMu sync.Mutex     // guards the field below
+	fig   *snapshotStats // nil if unknown
 	figOf *generation
 }
 
@@ -104,7 +104,7 @@ func New(st *store.Store, dir string, opt Options) (*Index, error) {
 	if err != nil {
 		return nil, err
 	}
-	opt.fill()
+	opt.setDefaults()
 	x := &Index{
 		st: st, base: base, dir: dir, opt: opt, wake: make(chan struct{}, 1),
 		scan: knowledge.NewScan(knowledge.Weights{Title: opt.Title, Speaker: opt.Speaker}),
@@ -112,9 +112,9 @@ func New(st *store.Store, dir string, opt Options) (*Index, error) {
 	return x, nil
 }
 
-// format returns the version of the analysis. An index with another version is rebuilt.
-func (x *Index) format() string {
-	return fmt.Sprintf("1 terms=%d title=%d speaker=%d", terms.Version, x.opt.Title, x.opt.Speaker)
+// formatVersion returns the version of the analysis. An index with another version is rebuilt.
+func (x *Index) formatVersion() string {
+	return fmt.Sprintf("1 terms=%d title=%d speaker=%d", analyzer.Version, x.opt.Title, x.opt.Speaker)
 }
 
 // Changed signals that rows were written. Run indexes them soon.
@@ -132,11 +132,11 @@ func (x *Index) Close() error {
 	x.mu.Lock()
 	defer x.mu.Unlock()
 	x.closed = true
-	return x.drop()
+	return x.closeCurrent()
 }
 
-// drop closes the open generation. The caller holds mu.
-func (x *Index) drop() error {
+// closeCurrent closes the open generation. The caller holds mu.
+func (x *Index) closeCurrent() error {
 	g := x.cur
 	x.cur = nil
 	if g == nil {
@@ -148,9 +148,9 @@ func (x *Index) drop() error {
 // retry is the delay after a failure to open the index.
 const retry = 5 * time.Second
 
-// open returns the open generation and opens it if necessary; nil if no complete index exists. The
+// openCurrent returns the open generation and opens it if necessary; nil if no complete index exists. The
 // caller holds mu; work is not required.
-func (x *Index) open() (*generation, error) {
+func (x *Index) openCurrent() (*generation, error) {
 	x.mu.RLock()
 	g, closed, trouble, tried := x.cur, x.closed, x.trouble, x.tried
 	x.mu.RUnlock()
@@ -167,7 +167,7 @@ func (x *Index) open() (*generation, error) {
 	if x.cur != nil || x.closed {
 		return x.cur, nil
 	}
-	g, err := x.load()
+	g, err := x.loadCurrent()
 	x.trouble, x.tried = err, time.Now()
 	if err != nil {
 		return nil, err
@@ -176,9 +176,9 @@ func (x *Index) open() (*generation, error) {
 	return g, nil
 }
 
-// load opens the active generation; it returns nil if it is incomplete or does not match the store.
+// loadCurrent opens the active generation; it returns nil if it is incomplete or does not match the store.
 // The caller holds mu.
-func (x *Index) load() (*generation, error) {
+func (x *Index) loadCurrent() (*generation, error) {
 	name, err := currentName(x.dir)
 	if err != nil || name == "" {
 		return nil, err
@@ -191,7 +191,7 @@ func (x *Index) load() (*generation, error) {
 	if err != nil {
 		return nil, x.setAside(path, err)
 	}
-	fits, err := x.fits(g)
+	fits, err := x.matchesStore(g)
 	if err == nil && fits {
 		return g, nil
 	}
@@ -206,13 +206,13 @@ func (x *Index) load() (*generation, error) {
 	return nil, errors.Join(err, g.close())
 }
 
-// fits reports whether the store continues the position of the index. It does not if needed changes
+// matchesStore reports whether the store continues the position of the index. It does not if needed changes
 // were dropped, or if the last indexed change differs, as after restoring a backup.
-func (x *Index) fits(g *generation) (bool, error) {
-	if g.format != x.format() {
+func (x *Index) matchesStore(g *generation) (bool, error) {
+	if g.format != x.formatVersion() {
 		return false, nil
 	}
-	mark, known, err := x.base.Mark(x.st.Reader(context.Background()), g.seq)
+	mark, known, err := x.base.ChangeMarker(x.st.Reader(context.Background()), g.seq)
 	return known && mark == g.mark, err
 }
 

@@ -12,8 +12,8 @@ import (
 
 	"hob/knowledge"
 	"hob/knowledge/index"
-	"hob/knowledge/store"
 	"hob/platform/provenance"
+	"hob/platform/store"
 )
 
 var t0 = time.Date(2026, 3, 9, 12, 0, 0, 0, time.UTC)
@@ -109,12 +109,12 @@ func (w *world) remove(t testing.TB, refs ...string) {
 // find searches notes of the main realm and returns their refs, best first.
 func (w *world) find(t testing.TB, text string) string {
 	t.Helper()
-	return w.refs(t, w.words(t, knowledge.WordQuery{Text: text, Kinds: []string{"note"}, Realms: []string{""}}))
+	return w.refs(t, w.words(t, knowledge.TermQuery{Text: text, Kinds: []string{"note"}, Realms: []string{""}}))
 }
 
-func (w *world) words(t testing.TB, q knowledge.WordQuery) knowledge.WordAnswer {
+func (w *world) words(t testing.TB, q knowledge.TermQuery) knowledge.WordAnswer {
 	t.Helper()
-	a, err := w.ix.Words(w.st.Reader(t.Context()), q)
+	a, err := w.ix.SearchTerms(w.st.Reader(t.Context()), q)
 	fatal(t, err)
 	return a
 }
@@ -170,7 +170,7 @@ func TestFresh(t *testing.T) {
 		if err := w.base.IndexTx(tx, knowledge.Doc{Kind: "note", Ref: "d", Text: "saffron"}); err != nil {
 			return err
 		}
-		a, err := w.ix.Words(tx, knowledge.WordQuery{Text: "saffron", Kinds: []string{"note"}, Realms: []string{""}})
+		a, err := w.ix.SearchTerms(tx, knowledge.TermQuery{Text: "saffron", Kinds: []string{"note"}, Realms: []string{""}})
 		if len(a.Matches) != 1 || err != nil {
 			t.Errorf("in the same transaction: %+v, %v", a, err)
 		}
@@ -203,8 +203,8 @@ func TestLikeScan(t *testing.T) {
 	for _, state := range []string{"half fresh", "indexed"} {
 		for _, query := range []string{"sister birthday", "schlussel nachbar", "what are my allergies", "plummer", "火曜日", "чай", "4711", "invoice-4711.pdf", "birthday Row", "Marek 2026-03-09", "", "zzz", "the the the is in on"} {
 			for _, loose := range []bool{false, true} {
-				q := knowledge.WordQuery{Text: query, Kinds: []string{"note"}, Realms: []string{""}, Loose: loose}
-				want, err := scan.Words(w.st.Reader(t.Context()), q)
+				q := knowledge.TermQuery{Text: query, Kinds: []string{"note"}, Realms: []string{""}, Loose: loose}
+				want, err := scan.SearchTerms(w.st.Reader(t.Context()), q)
 				fatal(t, err)
 				got := w.words(t, q)
 				if d := cmp.Diff(round(want), round(got)); d != "" {
@@ -252,7 +252,7 @@ func TestRealms(t *testing.T) {
 			{"unknown realm", []string{"note"}, []string{"home"}, ""},
 		}
 		for _, tc := range tests {
-			a := w.words(t, knowledge.WordQuery{Text: "door code", Kinds: tc.kinds, Realms: tc.realms})
+			a := w.words(t, knowledge.TermQuery{Text: "door code", Kinds: tc.kinds, Realms: tc.realms})
 			if got := w.refs(t, a); got != tc.want || a.Rows != len(strings.Fields(tc.want)) {
 				t.Errorf("%s (fresh %v): %q of %d rows", tc.name, fresh, got, a.Rows)
 			}

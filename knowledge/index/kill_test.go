@@ -21,8 +21,8 @@ import (
 
 	"hob/knowledge"
 	"hob/knowledge/index"
-	"hob/knowledge/store"
 	"hob/platform/provenance"
+	"hob/platform/store"
 )
 
 // childEnv passes the folder and the random seed to the process that the test kills.
@@ -170,7 +170,7 @@ func asNew(t *testing.T, dir string) {
 		dumps = append(dumps, d)
 		var b strings.Builder
 		for i := range uint64(40) {
-			a, err := ix.Words(st.Reader(t.Context()), knowledge.WordQuery{Text: word(i*7) + " " + word(i*3) + " " + word(i), Kinds: []string{"note"}, Realms: []string{"", "work"}})
+			a, err := ix.SearchTerms(st.Reader(t.Context()), knowledge.TermQuery{Text: word(i*7) + " " + word(i*3) + " " + word(i), Kinds: []string{"note"}, Realms: []string{"", "work"}})
 			fatal(t, err)
 			fmt.Fprintf(&b, "%+v\n", a)
 		}

@@ -16,7 +16,7 @@ import (
 
 	"hob/knowledge"
 	"hob/knowledge/index"
-	"hob/knowledge/store"
+	"hob/platform/store"
 )
 
 // holds returns the files below a folder that contain a text.
@@ -226,7 +226,7 @@ func TestBusy(t *testing.T) {
 	second, err := index.New(w.st, w.dir, index.Options{})
 	fatal(t, err)
 	defer second.Close()
-	a, err := second.Words(w.st.Reader(t.Context()), knowledge.WordQuery{Text: "milk", Kinds: []string{"note"}, Realms: []string{""}})
+	a, err := second.SearchTerms(w.st.Reader(t.Context()), knowledge.TermQuery{Text: "milk", Kinds: []string{"note"}, Realms: []string{""}})
 	if err != nil || len(a.Matches) != 1 {
 		t.Errorf("%+v, %v", a, err)
 	}
@@ -291,7 +291,7 @@ func TestRun(t *testing.T) {
 	fatal(t, <-done)
 	fatal(t, w.ix.CatchUp(t.Context())) // the background goroutine may not have been notified yet
 	fatal(t, w.ix.Close())
-	if _, err := w.ix.Words(w.st.Reader(t.Context()), knowledge.WordQuery{Text: "x"}); !errors.Is(err, index.ErrClosed) {
+	if _, err := w.ix.SearchTerms(w.st.Reader(t.Context()), knowledge.TermQuery{Text: "x"}); !errors.Is(err, index.ErrClosed) {
 		t.Errorf("after Close: %v", err)
 	}
 	var n int
@@ -312,7 +312,7 @@ func TestASearchComesFirst(t *testing.T) {
 				t.Fatalf("found %q", got)
 			}
 			w.put(t, knowledge.Doc{Ref: "a", Text: "milk"}, knowledge.Doc{Ref: "b", Text: "bread"})
-			fatal(t, w.st.Write(t.Context(), func(tx *store.Tx) error { return w.base.DoneTx(tx, "graph", held) }))
+			fatal(t, w.st.Write(t.Context(), func(tx *store.Tx) error { return w.base.AckChangesTx(tx, "graph", held) }))
 			if got := w.find(t, "milk"); got != "a" {
 				t.Errorf("before the index follows: found %q", got)
 			}
@@ -337,7 +337,7 @@ func TestChangesWeighAtOnce(t *testing.T) {
 	w.remove(t, "d")
 	ask := func() (out []knowledge.WordAnswer) {
 		for _, text := range []string{"old address", "address road", "elm"} {
-			out = append(out, w.words(t, knowledge.WordQuery{Text: text, Kinds: []string{"note", "fact"}, Realms: []string{""}}))
+			out = append(out, w.words(t, knowledge.TermQuery{Text: text, Kinds: []string{"note", "fact"}, Realms: []string{""}}))
 		}
 		return out
 	}

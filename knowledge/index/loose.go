@@ -7,7 +7,7 @@ import (
 
 	api "github.com/blevesearch/bleve_index_api"
 
-	"hob/platform/terms"
+	"hob/platform/text/analyzer"
 )
 
 // Limits of a loose search, for each word in each field.
@@ -16,15 +16,15 @@ const (
 	mostSeen     = 2000 // terms to read
 )
 
-// expand returns the terms of a field that start with a word or its stem. With slips it also
+// expandWord returns the terms of a field that start with a word or its stem. With slips it also
 // returns terms within a typing error.
-func (s *search) expand(field string, i int, slips bool) ([]terms.Variant, error) {
+func (s *termSearch) expandWord(field string, i int, slips bool) ([]analyzer.TermVariant, error) {
 	w := &s.words[i]
 	have := map[string]bool{}
 	for _, v := range w.Variants {
 		have[v.Term] = true
 	}
-	var out []terms.Variant
+	var out []analyzer.TermVariant
 	read := func(d api.FieldDict, err error) error {
 		if err != nil {
 			return fmt.Errorf("index: search: %w", err)
@@ -37,13 +37,13 @@ func (s *search) expand(field string, i int, slips bool) ([]terms.Variant, error
 			}
 			if weight := w.Like(e.Term); weight > 0 && !have[e.Term] {
 				have[e.Term] = true
-				out = append(out, terms.Variant{Term: e.Term, Weight: weight})
+				out = append(out, analyzer.TermVariant{Term: e.Term, Weight: weight})
 			}
 		}
 		return err
 	}
 	begin := w.Text
-	if root := terms.Root(begin); root != "" {
+	if root := analyzer.Root(begin); root != "" {
 		begin = root
 	}
 	if len(begin) >= 3 {
@@ -52,7 +52,7 @@ func (s *search) expand(field string, i int, slips bool) ([]terms.Variant, error
 		}
 	}
 	fuzzy, ok := s.r.(api.IndexReaderFuzzy)
-	if k := terms.Slips(w.Text); ok && slips && k > 0 {
+	if k := analyzer.Slips(w.Text); ok && slips && k > 0 {
 		_, size := utf8.DecodeRuneInString(w.Text)
 		if err := read(fuzzy.FieldDictFuzzy(field, w.Text, k, w.Text[:size])); err != nil {
 			return nil, err

@@ -6,19 +6,19 @@ import (
 	"sync"
 
 	"hob/knowledge"
-	"hob/knowledge/store"
-	"hob/platform/terms"
+	"hob/platform/store"
+	"hob/platform/text/analyzer"
 )
 
 // mostFresh limits how many unindexed changes a search reads. If there are more, it reads the
 // newest.
 const mostFresh = 2000
 
-// fresh is a row that changed after the last indexed change.
-type fresh struct {
+// freshRow is a row that changed after the last indexed change.
+type freshRow struct {
 	seq   int64
 	field string // "" if the row was removed
-	terms terms.Doc
+	terms analyzer.Doc
 }
 
 // overlay caches unindexed rows. It never caches uncommitted rows.
@@ -26,11 +26,11 @@ type overlay struct {
 	mu   sync.Mutex // guards the fields below
 	from int64      // the index contains all changes up to it
 	upto int64      // rows contains all changes after from up to it
-	rows map[int64]fresh
+	rows map[int64]freshRow
 }
 
-// drop removes the rows that are indexed now.
-func (o *overlay) drop(seq int64) {
+// dropIndexed removes the rows that are indexed now.
+func (o *overlay) dropIndexed(seq int64) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	o.from, o.upto, o.rows = seq, seq, nil
@@ -41,13 +41,13 @@ func (o *overlay) drop(seq int64) {
 var errDropped = errors.New("index: unread changes were dropped from the log")
 
 // freshRows returns the rows changed after seq, as visible to q.
-func (x *Index) freshRows(q store.Querier, seq int64) (map[int64]fresh, error) {
+func (x *Index) freshRows(q store.Querier, seq int64) (map[int64]freshRow, error) {
 	last, err := x.base.LastChange(q)
 	if err != nil || last <= seq {
 		return nil, err
 	}
 	start := max(seq, last-mostFresh)
-	kept, from := x.overlay.have(seq, start)
+	kept, from := x.overlay.rowsSince(seq, start)
 	if from >= last {
 		return kept, nil
 	}
@@ -55,29 +55,29 @@ func (x *Index) freshRows(q store.Querier, seq int64) (map[int64]fresh, error) {
 	if err != nil {
 		return nil, err
 	}
-	if dropped, err := x.base.Dropped(q, from); err != nil || dropped { // checked last: changes may be dropped at any time
+	if dropped, err := x.base.HasDroppedChanges(q, from); err != nil || dropped { // checked last: changes may be dropped at any time
 		return nil, cmp.Or(err, errDropped)
 	}
-	rows := make(map[int64]fresh, len(kept)+len(list))
+	rows := make(map[int64]freshRow, len(kept)+len(list))
 	for n, f := range kept {
 		rows[n] = f
 	}
 	for _, c := range list {
-		f := fresh{seq: c.Seq}
+		f := freshRow{seq: c.Seq}
 		if !c.Gone {
-			f.field, f.terms = fieldOf(c.Doc.Kind, c.Doc.Realm), knowledge.TermsOf(c.Doc, x.weights())
+			f.field, f.terms = fieldOf(c.Doc.Kind, c.Doc.Realm), knowledge.AnalyzeDoc(c.Doc, x.fieldWeights())
 		}
 		rows[c.N] = f
 	}
 	if _, ok := q.(*store.Tx); !ok && len(list) > 0 {
-		x.overlay.keep(seq, list[len(list)-1].Seq, rows)
+		x.overlay.storeRows(seq, list[len(list)-1].Seq, rows)
 	}
 	return rows, nil
 }
 
-// have returns the cached rows after seq, and the position from which to read the rest. The map is
+// rowsSince returns the cached rows after seq, and the position from which to read the rest. The map is
 // never modified.
-func (o *overlay) have(seq, start int64) (map[int64]fresh, int64) {
+func (o *overlay) rowsSince(seq, start int64) (map[int64]freshRow, int64) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	if o.from != seq || o.upto < start {
@@ -86,7 +86,7 @@ func (o *overlay) have(seq, start int64) (map[int64]fresh, int64) {
 	return o.rows, o.upto
 }
 
-func (o *overlay) keep(seq, upto int64, rows map[int64]fresh) {
+func (o *overlay) storeRows(seq, upto int64, rows map[int64]freshRow) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	if o.from == seq && upto > o.upto && len(rows) <= 2*mostFresh {

@@ -23,8 +23,8 @@ type posting struct {
 	goal   api.IndexInternalID
 }
 
-// open opens the terms of each word in each field.
-func (s *search) open() error {
+// openTerms opens the terms of each word in each field.
+func (s *termSearch) openTerms() error {
 	for _, f := range s.fields {
 		fig, ok := s.fig.fields[f.name]
 		if f.known = ok && fig.rows > 0; !f.known {
@@ -43,10 +43,10 @@ func (s *search) open() error {
 }
 
 // openWord opens the terms of a word in a field and returns the number of rows with the word.
-func (s *search) openWord(f *fieldSearch, i int) (int, error) {
+func (s *termSearch) openWord(f *fieldSearch, i int) (int, error) {
 	rows := 0
 	add := func(term string, weight float64) error {
-		p, err := s.posting(f.name, term, weight)
+		p, err := s.openPosting(f.name, term, weight)
 		if err != nil || p == nil {
 			return err
 		}
@@ -60,7 +60,7 @@ func (s *search) openWord(f *fieldSearch, i int) (int, error) {
 		}
 	}
 	if s.loose && !s.words[i].Extra {
-		list, err := s.expand(f.name, i, rows == 0)
+		list, err := s.expandWord(f.name, i, rows == 0)
 		if err != nil {
 			return 0, err
 		}
@@ -73,15 +73,15 @@ func (s *search) openWord(f *fieldSearch, i int) (int, error) {
 	return rows, nil
 }
 
-// posting opens a term; it returns nil if no row contains it.
-func (s *search) posting(field, term string, weight float64) (*posting, error) {
+// openPosting opens a term; it returns nil if no row contains it.
+func (s *termSearch) openPosting(field, term string, weight float64) (*posting, error) {
 	t, err := s.r.TermFieldReader(context.Background(), []byte(term), field, false, false, false)
 	if err != nil {
 		return nil, fmt.Errorf("index: search: %w", err)
 	}
 	n := int(t.Count())
 	if n > 0 {
-		were, err := s.were(field, term)
+		were, err := s.staleTermCount(field, term)
 		if err != nil {
 			return nil, errors.Join(err, t.Close())
 		}
@@ -93,9 +93,9 @@ func (s *search) posting(field, term string, weight float64) (*posting, error) {
 	return &posting{term: term, weight: weight, count: n, rows: t, place: -1, freq: 1}, nil
 }
 
-// measure opens the terms of a word with frequencies. It is only for rare words: to read one
+// openRareTerms opens the terms of a word with frequencies. It is only for rare words: to read one
 // frequency, all earlier rows in a block of 1,024 must be decoded.
-func (s *search) measure(f *fieldSearch, i int) error {
+func (s *termSearch) openRareTerms(f *fieldSearch, i int) error {
 	for k := range f.lists[i] {
 		p := &f.lists[i][k]
 		t, err := s.r.TermFieldReader(context.Background(), []byte(p.term), f.name, true, true, false)
@@ -111,7 +111,7 @@ func (s *search) measure(f *fieldSearch, i int) error {
 	return nil
 }
 
-func (s *search) close() error {
+func (s *termSearch) closePostings() error {
 	var errs []error
 	for _, f := range s.fields {
 		for _, list := range f.lists {
@@ -126,8 +126,8 @@ func (s *search) close() error {
 // end is the position after the last row.
 const end = math.MaxInt64
 
-// to advances a posting to the first row at or after a place.
-func (p *posting) to(place int64) error {
+// advanceTo advances a posting to the first row at or after a place.
+func (p *posting) advanceTo(place int64) error {
 	if p.place >= place {
 		return nil
 	}

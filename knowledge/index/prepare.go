@@ -5,7 +5,7 @@ import (
 	"errors"
 	"time"
 
-	"hob/knowledge/store"
+	"hob/platform/store"
 )
 
 // Limits of the indexing that a search does first if nothing follows in the background, as in a
@@ -18,10 +18,10 @@ const (
 // errNotYet reports that the index is still being built.
 var errNotYet = errors.New("the index is being built")
 
-// prepare opens the index for a search. Without a background follower it updates the index if that
+// prepareSearch opens the index for a search. Without a background follower it updates the index if that
 // is quick. It never does so within a transaction, which must not wait.
-func (x *Index) prepare(q store.Querier) error {
-	g, err := x.open()
+func (x *Index) prepareSearch(q store.Querier) error {
+	g, err := x.openCurrent()
 	if err != nil || g != nil && x.running.Load() {
 		return err
 	}
@@ -32,7 +32,7 @@ func (x *Index) prepare(q store.Querier) error {
 		}
 		return nil
 	}
-	behind, err := x.behind(q, g)
+	behind, err := x.countMissing(q, g)
 	if err != nil || g != nil && behind <= mostFresh {
 		return err
 	}
@@ -51,8 +51,8 @@ func (x *Index) prepare(q store.Querier) error {
 	return x.catchUp(ctx)
 }
 
-// behind returns the number of unindexed changes, or without an index the number of rows.
-func (x *Index) behind(q store.Querier, g *generation) (n int64, err error) {
+// countMissing returns the number of unindexed changes, or without an index the number of rows.
+func (x *Index) countMissing(q store.Querier, g *generation) (n int64, err error) {
 	if g == nil {
 		err = q.QueryRow(`SELECT count(*) FROM docs`).Scan(&n)
 		return n, err

@@ -12,9 +12,9 @@ import (
 	"github.com/blevesearch/bleve/v2/index/scorch"
 	api "github.com/blevesearch/bleve_index_api"
 
-	"hob/knowledge/store"
-	"hob/platform/erase"
-	"hob/platform/system"
+	"hob/platform/host/system"
+	"hob/platform/store"
+	"hob/platform/store/erase"
 )
 
 // Compact removes the data of deleted rows from disk. It rewrites the index files without deleted
@@ -22,41 +22,41 @@ import (
 func (x *Index) Compact(ctx context.Context) error {
 	x.work.Lock()
 	defer x.work.Unlock()
-	if err := x.compact(ctx); err != nil {
+	if err := x.compactCurrent(ctx); err != nil {
 		return err
 	}
-	return x.dropRest() // last, because the steps before it may move a damaged index there
+	return x.removeUnusedFiles() // last, because the steps before it may move a damaged index there
 }
 
-func (x *Index) compact(ctx context.Context) error {
+func (x *Index) compactCurrent(ctx context.Context) error {
 	if err := x.catchUp(ctx); err != nil {
 		return err
 	}
-	g, err := x.open() //nolint:contextcheck // a search, which opens it as well, has none
+	g, err := x.openCurrent() //nolint:contextcheck // a search, which opens it as well, has none
 	if err != nil {
 		return err
 	}
 	if g == nil { // a search retired it
-		return x.rebuild(ctx, nil)
+		return x.rebuildIndex(ctx, nil)
 	}
-	clean, err := g.clean()
+	clean, err := g.isClean()
 	if err == nil && !clean {
-		if err = g.merge(ctx); err == nil {
-			clean, err = g.clean()
+		if err = g.mergeSegments(ctx); err == nil {
+			clean, err = g.isClean()
 		}
 	}
 	if err != nil {
-		return x.broke(ctx, g, err)
+		return x.closeBroken(ctx, g, err)
 	}
 	if clean {
 		return nil
 	}
-	return x.rebuild(ctx, nil) // a rebuild does not copy old files
+	return x.rebuildIndex(ctx, nil) // a rebuild does not copy old files
 }
 
-// dropRest removes unused files that contain deleted data: a damaged index that was moved aside,
+// removeUnusedFiles removes unused files that contain deleted data: a damaged index that was moved aside,
 // and the remains of an interrupted rebuild. The caller holds work.
-func (x *Index) dropRest() error {
+func (x *Index) removeUnusedFiles() error {
 	if x.dir == "" {
 		return nil
 	}
@@ -69,7 +69,7 @@ func (x *Index) dropRest() error {
 	if err != nil {
 		return err
 	}
-	if err := sweep(x.dir, name); !errors.Is(err, fs.ErrNotExist) {
+	if err := removeOldGenerations(x.dir, name); !errors.Is(err, fs.ErrNotExist) {
 		return err
 	}
 	return nil
@@ -88,9 +88,9 @@ func (x *Index) Purge(ctx context.Context, _ *erase.Erasure, _ *erase.Scrubber) 
 	return erase.Erased{}, x.Compact(ctx)
 }
 
-// clean reports whether no segment contains a deleted row and no unused file exists.
-func (g *generation) clean() (clean bool, err error) {
-	err = guarded(func() (err error) { clean, err = g.cleanly(); return err })
+// isClean reports whether no segment contains a deleted row and no unused file exists.
+func (g *generation) isClean() (clean bool, err error) {
+	err = recoverPanic(func() (err error) { clean, err = g.checkSegments(); return err })
 	select {
 	case <-g.gone: // the result is not valid
 		return false, errGone
@@ -99,27 +99,27 @@ func (g *generation) clean() (clean bool, err error) {
 	}
 }
 
-func (g *generation) cleanly() (bool, error) {
+func (g *generation) checkSegments() (bool, error) {
 	r, err := g.ix.Reader()
 	if err != nil {
 		return false, fmt.Errorf("index: %w", err)
 	}
 	defer func() { _ = r.Close() }()
-	list := segments(r)
+	list := snapshotSegments(r)
 	for _, s := range list {
-		if gone := s.FullSize() - s.LiveSize(); gone > 1 || gone == 1 && !lacks(s, nobody) {
+		if gone := s.FullSize() - s.LiveSize(); gone > 1 || gone == 1 && !isRemovedRow(s, nobody) {
 			return false, nil
 		}
 	}
 	if g.path == "" {
 		return true, nil
 	}
-	files, err := filepath.Glob(filepath.Join(escape(g.path), "*.zap"))
+	files, err := filepath.Glob(filepath.Join(escapeGlob(g.path), "*.zap"))
 	return len(files) <= len(list), err
 }
 
-// escape quotes the pattern characters in a path.
-func escape(path string) string {
+// escapeGlob quotes the pattern characters in a path.
+func escapeGlob(path string) string {
 	out := make([]rune, 0, len(path))
 	for _, r := range path {
 		if r == '*' || r == '?' || r == '[' || r == '\\' && os.PathSeparator != '\\' {
@@ -133,50 +133,50 @@ func escape(path string) string {
 // nobody is the id of a placeholder row without words.
 const nobody = "nobody"
 
-// merge rewrites everything into one segment. It adds and removes the placeholder row, because
+// mergeSegments rewrites everything into one segment. It adds and removes the placeholder row, because
 // scorch does not rewrite a single segment.
-func (g *generation) merge(ctx context.Context) error {
+func (g *generation) mergeSegments(ctx context.Context) error {
 	b := api.NewBatch()
-	b.Update(&row{id: nobody})
+	b.Update(&indexRow{id: nobody})
 	b.SetInternal([]byte(keyNobody), []byte("1"))
-	if err := g.apply(b); err != nil {
+	if err := g.applyBatch(b); err != nil {
 		return err
 	}
 	g.nobody = true
 	if err := g.ix.ForceMerge(ctx, nil); err != nil {
 		return fmt.Errorf("index: merge: %w", err)
 	}
-	if err := g.tidy(); err != nil {
+	if err := g.removePlaceholder(); err != nil {
 		return err
 	}
-	return g.settle(ctx)
+	return g.waitForCleanup(ctx)
 }
 
-// tidy removes the placeholder row.
-func (g *generation) tidy() error {
+// removePlaceholder removes the placeholder row.
+func (g *generation) removePlaceholder() error {
 	if !g.nobody {
 		return nil
 	}
 	b := api.NewBatch()
 	b.Delete(nobody)
 	b.DeleteInternal([]byte(keyNobody))
-	err := g.apply(b)
+	err := g.applyBatch(b)
 	g.nobody = err != nil
 	return err
 }
 
-// settle waits up to 1 s until scorch has deleted its unused files. Scorch does that some time
+// waitForCleanup waits up to 1 s until scorch has deleted its unused files. Scorch does that some time
 // after it has written new ones.
-func (g *generation) settle(ctx context.Context) error {
+func (g *generation) waitForCleanup(ctx context.Context) error {
 	t := time.NewTicker(20 * time.Millisecond)
 	defer t.Stop()
 	for range 50 {
-		if clean, err := g.clean(); err != nil || clean {
+		if clean, err := g.isClean(); err != nil || clean {
 			return err
 		}
 		b := api.NewBatch()
 		b.SetInternal([]byte("purged"), []byte("1"))
-		if err := g.apply(b); err != nil {
+		if err := g.applyBatch(b); err != nil {
 			return err
 		}
 		select {
@@ -188,14 +188,14 @@ func (g *generation) settle(ctx context.Context) error {
 	return nil
 }
 
-// lacks reports whether the row with this id was deleted from a segment.
-func lacks(s *scorch.SegmentSnapshot, id string) bool {
+// isRemovedRow reports whether the row with this id was deleted from a segment.
+func isRemovedRow(s *scorch.SegmentSnapshot, id string) bool {
 	at, err := s.Segment().DocNumbers([]string{id})
 	return err == nil && !at.IsEmpty() && s.Deleted() != nil && s.Deleted().Contains(at.Minimum())
 }
 
-// segments returns the segments of a snapshot.
-func segments(r api.IndexReader) []*scorch.SegmentSnapshot {
+// snapshotSegments returns the segments of a snapshot.
+func snapshotSegments(r api.IndexReader) []*scorch.SegmentSnapshot {
 	if s, ok := r.(*scorch.IndexSnapshot); ok {
 		return s.Segments()
 	}

@@ -9,7 +9,7 @@ import (
 
 	api "github.com/blevesearch/bleve_index_api"
 
-	"hob/platform/system"
+	"hob/platform/host/system"
 )
 
 // Reindex rebuilds the index. The old index serves searches until the new one is complete. progress
@@ -17,24 +17,24 @@ import (
 func (x *Index) Reindex(ctx context.Context, progress func(done, total int)) error {
 	x.work.Lock()
 	defer x.work.Unlock()
-	if _, err := x.open(); err != nil && !errors.Is(err, ErrDamaged) { //nolint:contextcheck // a search, which opens it as well, has none
+	if _, err := x.openCurrent(); err != nil && !errors.Is(err, ErrDamaged) { //nolint:contextcheck // a search, which opens it as well, has none
 		return err
 	}
-	if err := x.rebuild(ctx, progress); err != nil {
+	if err := x.rebuildIndex(ctx, progress); err != nil {
 		return err
 	}
-	return x.dropRest() // the new index is sound
+	return x.removeUnusedFiles() // the new index is sound
 }
 
-// rebuild creates the next generation. The caller holds work, so that the store keeps the changes
+// rebuildIndex creates the next generation. The caller holds work, so that the store keeps the changes
 // that the new generation needs.
-func (x *Index) rebuild(ctx context.Context, progress func(done, total int)) error {
-	g, err := x.begin()
+func (x *Index) rebuildIndex(ctx context.Context, progress func(done, total int)) error {
+	g, err := x.createGeneration()
 	if err != nil {
 		return err
 	}
-	if err = x.fill(ctx, g, progress); err == nil {
-		err = x.swap(g)
+	if err = x.indexAllRows(ctx, g, progress); err == nil {
+		err = x.swapGeneration(g)
 	}
 	if err != nil { // an incomplete generation is useless
 		err = errors.Join(err, g.close())
@@ -44,20 +44,20 @@ func (x *Index) rebuild(ctx context.Context, progress func(done, total int)) err
 		return err
 	}
 	debug.FreeOSMemory()
-	return x.tell(ctx, g.seq)
+	return x.ackChanges(ctx, g.seq)
 }
 
-// begin creates an empty generation.
-func (x *Index) begin() (*generation, error) {
+// createGeneration creates an empty generation.
+func (x *Index) createGeneration() (*generation, error) {
 	if x.dir == "" {
 		return openGeneration("", "")
 	}
-	if err := x.mkdir(); err != nil {
+	if err := x.createFolder(); err != nil {
 		return nil, fmt.Errorf("index: %w; check the permissions and free space of the folder", err)
 	}
 	name, err := currentName(x.dir)
 	if err == nil {
-		err = sweep(x.dir, name)
+		err = removeOldGenerations(x.dir, name)
 	}
 	if err != nil {
 		return nil, err
@@ -69,11 +69,11 @@ func (x *Index) begin() (*generation, error) {
 	return openGeneration(filepath.Join(x.dir, next), next)
 }
 
-// fill indexes every row, and then the changes since it started.
-func (x *Index) fill(ctx context.Context, g *generation, progress func(done, total int)) error {
+// indexAllRows indexes every row, and then the changes since it started.
+func (x *Index) indexAllRows(ctx context.Context, g *generation, progress func(done, total int)) error {
 	q := x.st.Reader(ctx)
 	// Makes the store keep all changes for the new index.
-	if err := x.tell(ctx, 0); err != nil {
+	if err := x.ackChanges(ctx, 0); err != nil {
 		return err
 	}
 	seq, err := x.base.LastChange(q)
@@ -85,7 +85,7 @@ func (x *Index) fill(ctx context.Context, g *generation, progress func(done, tot
 		return fmt.Errorf("index: count: %w", err)
 	}
 	for after := int64(0); ; {
-		list, err := x.base.All(x.st.Reader(ctx), after, x.size())
+		list, err := x.base.RowsAfter(x.st.Reader(ctx), after, x.batchRows())
 		if err != nil {
 			return err
 		}
@@ -93,32 +93,32 @@ func (x *Index) fill(ctx context.Context, g *generation, progress func(done, tot
 			break
 		}
 		after = list[len(list)-1].N
-		if err := g.apply(x.batch(list)); err != nil {
+		if err := g.applyBatch(x.buildBatch(list)); err != nil {
 			return err
 		}
 		if done += len(list); progress != nil {
 			progress(done, max(done, total))
 		}
 	}
-	return x.finish(ctx, g, seq)
+	return x.finishGeneration(ctx, g, seq)
 }
 
-// finish marks a generation as complete and follows until no change is pending.
-func (x *Index) finish(ctx context.Context, g *generation, seq int64) error {
-	mark, _, err := x.base.Mark(x.st.Reader(ctx), seq)
+// finishGeneration marks a generation as complete and follows until no change is pending.
+func (x *Index) finishGeneration(ctx context.Context, g *generation, seq int64) error {
+	mark, _, err := x.base.ChangeMarker(x.st.Reader(ctx), seq)
 	if err != nil {
 		return err
 	}
 	b := api.NewBatch()
 	setNumber(b, keySeq, seq)
 	setNumber(b, keyMark, mark)
-	b.SetInternal([]byte(keyFormat), []byte(x.format()))
-	if err := g.apply(b); err != nil {
+	b.SetInternal([]byte(keyFormat), []byte(x.formatVersion()))
+	if err := g.applyBatch(b); err != nil {
 		return err
 	}
-	g.seq, g.format = seq, x.format()
+	g.seq, g.format = seq, x.formatVersion()
 	for {
-		n, err := x.step(ctx, g)
+		n, err := x.applyNextBatch(ctx, g)
 		if err != nil {
 			return err
 		}
@@ -128,9 +128,9 @@ func (x *Index) finish(ctx context.Context, g *generation, seq int64) error {
 	}
 }
 
-// swap activates a generation and removes the previous one. After a crash either one is active, and
+// swapGeneration activates a generation and removes the previous one. After a crash either one is active, and
 // the other is removed later.
-func (x *Index) swap(g *generation) error {
+func (x *Index) swapGeneration(g *generation) error {
 	x.mu.Lock() // before setCurrent: otherwise a search could open the new generation first
 	if g.path != "" {
 		if err := setCurrent(x.dir, g.name); err != nil {
@@ -140,14 +140,14 @@ func (x *Index) swap(g *generation) error {
 	}
 	old := x.cur
 	x.cur, x.trouble = g, nil
-	x.overlay.drop(g.seq)
+	x.overlay.dropIndexed(g.seq)
 	x.mu.Unlock()
 	var err error
 	if old != nil { // searches no longer use it
 		err = old.close()
 	}
 	if err == nil && g.path != "" {
-		err = sweep(x.dir, g.name)
+		err = removeOldGenerations(x.dir, g.name)
 	}
 	if err != nil { // the new generation is active anyway
 		x.opt.Log.Warn("old index could not be removed", "err", err)

@@ -19,10 +19,10 @@ type candidate struct {
 	length float32
 }
 
-// collect finds the candidates: every row with a rare word, up to a limit. Common words only add to
+// collectCandidates finds the candidates: every row with a rare word, up to a limit. Common words only add to
 // their scores. If all words are common, the candidates are rows that contain several of them, or a
 // sample of the rows with a single word.
-func (s *search) collect() error {
+func (s *termSearch) collectCandidates() error {
 	order := s.byRarity()
 	left := s.opt.Postings
 	rare := 0
@@ -34,21 +34,21 @@ func (s *search) collect() error {
 		rare++
 	}
 	if rare == 0 && len(order) > 0 {
-		return s.common(order)
+		return s.collectCommon(order)
 	}
 	for _, f := range s.fields {
 		for _, i := range order[:rare] {
-			if err := s.union(f, i); err != nil {
+			if err := s.addWordRows(f, i); err != nil {
 				return err
 			}
 		}
 	}
 	if rare < len(order) {
-		s.trim()
+		s.trimCandidates()
 	}
 	for _, f := range s.fields {
 		for _, i := range order[rare:] {
-			if err := s.weigh(f, i); err != nil {
+			if err := s.addCommonWord(f, i); err != nil {
 				return err
 			}
 		}
@@ -57,7 +57,7 @@ func (s *search) collect() error {
 }
 
 // byRarity returns the words that occur in any row, rarest first.
-func (s *search) byRarity() []int {
+func (s *termSearch) byRarity() []int {
 	var out []int
 	for i, n := range s.df {
 		if n > 0 {
@@ -68,12 +68,12 @@ func (s *search) byRarity() []int {
 	return out
 }
 
-// union adds the rows with a word to the candidates.
-func (s *search) union(f *fieldSearch, i int) error {
+// addWordRows adds the rows with a word to the candidates.
+func (s *termSearch) addWordRows(f *fieldSearch, i int) error {
 	if !f.known || len(f.lists[i]) == 0 {
 		return nil
 	}
-	if err := s.measure(f, i); err != nil {
+	if err := s.openRareTerms(f, i); err != nil {
 		return err
 	}
 	most := len(f.found)
@@ -82,7 +82,7 @@ func (s *search) union(f *fieldSearch, i int) error {
 	}
 	out, old := slices.Grow(f.spare[:0], most), f.found
 	for {
-		c, ok, err := s.next(f, i)
+		c, ok, err := s.nextCandidate(f, i)
 		if err != nil {
 			return err
 		}
@@ -104,13 +104,13 @@ func (s *search) union(f *fieldSearch, i int) error {
 	return nil
 }
 
-// next returns the next row with a word, scored by its best term.
-func (s *search) next(f *fieldSearch, i int) (candidate, bool, error) {
+// nextCandidate returns the next row with a word, scored by its best term.
+func (s *termSearch) nextCandidate(f *fieldSearch, i int) (candidate, bool, error) {
 	list := f.lists[i]
 	low := int64(end)
 	for k := range list {
 		if list[k].place < 0 {
-			if err := list[k].to(0); err != nil {
+			if err := list[k].advanceTo(0); err != nil {
 				return candidate{}, false, err
 			}
 		}
@@ -125,12 +125,12 @@ func (s *search) next(f *fieldSearch, i int) (candidate, bool, error) {
 		if list[k].place == low {
 			freq = max(freq, list[k].weight*list[k].freq)
 			c.length = float32(list[k].length)
-			if err := list[k].to(low + 1); err != nil {
+			if err := list[k].advanceTo(low + 1); err != nil {
 				return candidate{}, false, err
 			}
 		}
 	}
-	c.score = s.score(i, freq, float64(c.length), f.avg)
+	c.score = s.scoreBM25(i, freq, float64(c.length), f.avg)
 	return c, true, nil
 }
 
@@ -138,16 +138,16 @@ func (s *search) next(f *fieldSearch, i int) (candidate, bool, error) {
 // added.
 const mostWeighed = 4000
 
-// trim keeps the best candidates by their rare words.
-func (s *search) trim() {
-	low := s.nth(mostWeighed)
+// trimCandidates keeps the best candidates by their rare words.
+func (s *termSearch) trimCandidates() {
+	low := s.nthScore(mostWeighed)
 	for _, f := range s.fields {
 		f.found = slices.DeleteFunc(f.found, func(c candidate) bool { return c.score < low })
 	}
 }
 
-// nth returns the score of the nth best candidate, or a value below all scores if there are fewer.
-func (s *search) nth(n int) float64 {
+// nthScore returns the score of the nth best candidate, or a value below all scores if there are fewer.
+func (s *termSearch) nthScore(n int) float64 {
 	total := 0
 	for _, f := range s.fields {
 		total += len(f.found)
@@ -161,11 +161,11 @@ func (s *search) nth(n int) float64 {
 			scores = append(scores, c.score)
 		}
 	}
-	return largest(scores, n)
+	return nthLargest(scores, n)
 }
 
-// weigh adds the score of a common word to the candidates that contain it.
-func (s *search) weigh(f *fieldSearch, i int) error {
+// addCommonWord adds the score of a common word to the candidates that contain it.
+func (s *termSearch) addCommonWord(f *fieldSearch, i int) error {
 	if !f.known {
 		return nil
 	}
@@ -174,7 +174,7 @@ func (s *search) weigh(f *fieldSearch, i int) error {
 		freq := 0.0
 		for j := range f.lists[i] {
 			p := &f.lists[i][j]
-			if err := p.to(int64(c.place)); err != nil {
+			if err := p.advanceTo(int64(c.place)); err != nil {
 				return err
 			}
 			if p.place == int64(c.place) {
@@ -186,16 +186,16 @@ func (s *search) weigh(f *fieldSearch, i int) error {
 		}
 		if freq > 0 {
 			c.has |= 1 << i
-			c.score += s.score(i, freq, float64(c.length), f.avg)
+			c.score += s.scoreBM25(i, freq, float64(c.length), f.avg)
 		}
 	}
 	return nil
 }
 
-// best returns the best candidates of all fields as rows. It includes all rows that tie with the
+// bestMatches returns the best candidates of all fields as rows. It includes all rows that tie with the
 // last one, so that the result does not depend on the layout of the index on disk.
-func (s *search) best() ([]knowledge.WordMatch, error) {
-	low := s.nth(s.limit + min(len(s.fresh), s.limit))
+func (s *termSearch) bestMatches() ([]knowledge.TermMatch, error) {
+	low := s.nthScore(s.limit + min(len(s.fresh), s.limit))
 	var list []candidate
 	for _, f := range s.fields {
 		for _, c := range f.found {
@@ -205,18 +205,18 @@ func (s *search) best() ([]knowledge.WordMatch, error) {
 		}
 	}
 	slices.SortFunc(list, func(a, b candidate) int { return cmp.Or(cmp.Compare(b.score, a.score), cmp.Compare(b.place, a.place)) })
-	var out []knowledge.WordMatch
+	var out []knowledge.TermMatch
 	for _, c := range list[:min(len(list), 2*s.limit+mostTies)] {
 		ext, err := s.r.ExternalID(api.NewIndexInternalID(nil, uint64(c.place)))
 		if err != nil {
 			return nil, fmt.Errorf("index: search: %w", err)
 		}
-		row, err := number(ext)
+		row, err := parseRowKey(ext)
 		if err != nil {
 			return nil, fmt.Errorf("index: %w: invalid row id %q", ErrDamaged, ext)
 		}
 		if _, newer := s.fresh[row]; !newer {
-			out = append(out, knowledge.WordMatch{N: row, Score: c.score, Has: c.has})
+			out = append(out, knowledge.TermMatch{N: row, Score: c.score, Has: c.has})
 		}
 	}
 	return out, nil
@@ -225,8 +225,8 @@ func (s *search) best() ([]knowledge.WordMatch, error) {
 // mostTies limits the number of tied rows.
 const mostTies = 2000
 
-// largest returns the nth largest number (from 1) and reorders the list.
-func largest(list []float64, n int) float64 {
+// nthLargest returns the nth largest number (from 1) and reorders the list.
+func nthLargest(list []float64, n int) float64 {
 	for lo, hi := 0, len(list)-1; ; {
 		if lo >= hi {
 			return list[n-1]

@@ -25,7 +25,7 @@ type Stats struct {
 // open the index is reported in Trouble.
 func (x *Index) Stats(ctx context.Context) (Stats, error) {
 	q := x.st.Reader(ctx)
-	oerr := x.prepare(q) //nolint:contextcheck // a search, which opens it as well, has none
+	oerr := x.prepareSearch(q) //nolint:contextcheck // a search, which opens it as well, has none
 	s := Stats{Languages: map[string]int{}}
 	last, err := x.base.LastChange(q)
 	if err != nil {
@@ -45,10 +45,10 @@ func (x *Index) Stats(ctx context.Context) (Stats, error) {
 		return s, err
 	}
 	defer func() { _ = r.Close() }()
-	if s.Seq, err = internal(r, keySeq); err != nil {
+	if s.Seq, err = readInternal(r, keySeq); err != nil {
 		return s, err
 	}
-	fig, err := x.figures(r, s.Seq) //nolint:contextcheck // likewise
+	fig, err := x.loadSnapshotStats(r, s.Seq) //nolint:contextcheck // likewise
 	if err != nil {
 		return s, err
 	}
@@ -59,7 +59,7 @@ func (x *Index) Stats(ctx context.Context) (Stats, error) {
 		s.Languages[l.name] = l.rows
 	}
 	s.Behind = last - s.Seq
-	s.Segments = len(segments(r))
+	s.Segments = len(snapshotSegments(r))
 	s.Bytes = folderSize(x.cur.path)
 	return s, nil
 }

@@ -9,8 +9,8 @@ import (
 	"slices"
 
 	"hob/knowledge"
-	"hob/knowledge/store"
-	"hob/platform/terms"
+	"hob/platform/store"
+	"hob/platform/text/analyzer"
 )
 
 const (
@@ -18,65 +18,65 @@ const (
 	defaultLimit = 200
 )
 
-// Words implements knowledge.Index. If the index is being built or another process uses it, Words
+// SearchTerms implements knowledge.Index. If the index is being built or another process uses it, SearchTerms
 // scans the newest rows.
-func (x *Index) Words(q store.Querier, w knowledge.WordQuery) (knowledge.WordAnswer, error) {
+func (x *Index) SearchTerms(q store.Querier, w knowledge.TermQuery) (knowledge.WordAnswer, error) {
 	if w.Limit <= 0 {
 		w.Limit = defaultLimit
 	}
-	if err := x.prepare(q); err != nil {
+	if err := x.prepareSearch(q); err != nil {
 		if errors.Is(err, ErrClosed) {
 			return knowledge.WordAnswer{}, err
 		}
-		return x.scan.Words(q, w)
+		return x.scan.SearchTerms(q, w)
 	}
-	g, out, err := x.ask(q, w)
+	g, out, err := x.searchOpenIndex(q, w)
 	if errors.Is(err, errDropped) { // the next snapshot contains them
-		g, out, err = x.ask(q, w)
+		g, out, err = x.searchOpenIndex(q, w)
 	}
 	switch {
 	case g == nil:
 	case errors.Is(err, ErrDamaged):
-		x.damaged(g, err)
+		x.retireDamaged(g, err)
 	case errors.Is(err, errDropped):
 		x.Changed() // Run rebuilds it
 	default:
 		return out, err
 	}
-	return x.scan.Words(q, w)
+	return x.scan.SearchTerms(q, w)
 }
 
-// ask searches the open generation and returns it, or nil if none is open.
-func (x *Index) ask(q store.Querier, w knowledge.WordQuery) (g *generation, out knowledge.WordAnswer, err error) {
+// searchOpenIndex searches the open generation and returns it, or nil if none is open.
+func (x *Index) searchOpenIndex(q store.Querier, w knowledge.TermQuery) (g *generation, out knowledge.WordAnswer, err error) {
 	x.mu.RLock()
 	defer x.mu.RUnlock()
 	if x.cur == nil {
 		return nil, out, nil
 	}
-	err = guarded(func() (err error) { out, err = x.search(q, w); return err })
+	err = recoverPanic(func() (err error) { out, err = x.searchGeneration(q, w); return err })
 	return x.cur, out, err
 }
 
-// damaged retires a damaged index. Run rebuilds it.
-func (x *Index) damaged(g *generation, err error) {
+// retireDamaged retires a damaged index. Run rebuilds it.
+func (x *Index) retireDamaged(g *generation, err error) {
 	x.mu.Lock()
 	defer x.mu.Unlock()
 	if x.cur != g || g.path == "" {
 		return
 	}
-	err = errors.Join(err, x.drop())
+	err = errors.Join(err, x.closeCurrent())
 	x.trouble = x.setAside(g.path, err)
 	x.Changed()
 }
 
-// search searches the open generation. The caller holds mu for reading.
-func (x *Index) search(q store.Querier, w knowledge.WordQuery) (knowledge.WordAnswer, error) {
+// searchGeneration searches the open generation. The caller holds mu for reading.
+func (x *Index) searchGeneration(q store.Querier, w knowledge.TermQuery) (knowledge.WordAnswer, error) {
 	r, err := x.cur.ix.Reader()
 	if err != nil {
 		return knowledge.WordAnswer{}, fmt.Errorf("index: search: %w", err)
 	}
 	defer func() { _ = r.Close() }() // a read-only snapshot cannot lose data
-	seq, err := internal(r, keySeq)
+	seq, err := readInternal(r, keySeq)
 	if err != nil {
 		return knowledge.WordAnswer{}, err
 	}
@@ -84,29 +84,29 @@ func (x *Index) search(q store.Querier, w knowledge.WordQuery) (knowledge.WordAn
 	if err != nil {
 		return knowledge.WordAnswer{}, err
 	}
-	fig, err := x.figures(r, seq)
+	fig, err := x.loadSnapshotStats(r, seq)
 	if err != nil {
 		return knowledge.WordAnswer{}, err
 	}
-	s := &search{opt: &x.opt, r: r, fig: fig, loose: w.Loose, limit: w.Limit, fresh: rows}
-	s.words = terms.Query(w.Text, s.languages(), maxWords)
+	s := &termSearch{opt: &x.opt, r: r, fig: fig, loose: w.Loose, limit: w.Limit, fresh: rows}
+	s.words = analyzer.Query(w.Text, s.rowLanguages(), maxWords)
 	for _, k := range w.Kinds {
 		for _, realm := range w.Realms {
 			s.fields = append(s.fields, &fieldSearch{name: fieldOf(k, realm)})
 		}
 	}
-	return s.run()
+	return s.findMatches()
 }
 
-// search is one search in one snapshot of the index.
-type search struct {
+// termSearch is one search in one snapshot of the index.
+type termSearch struct {
 	opt    *Options
 	r      reader
-	fig    *figures
-	fresh  map[int64]fresh
+	fig    *snapshotStats
+	fresh  map[int64]freshRow
 	stale  []int64 // places of the outdated versions of fresh rows
 	fields []*fieldSearch
-	words  []terms.Word
+	words  []analyzer.QueryTerm
 	loose  bool
 	limit  int
 
@@ -125,35 +125,35 @@ type fieldSearch struct {
 	spare []candidate
 }
 
-func (s *search) run() (out knowledge.WordAnswer, err error) {
-	defer func() { err = errors.Join(err, s.close()) }()
+func (s *termSearch) findMatches() (out knowledge.WordAnswer, err error) {
+	defer func() { err = errors.Join(err, s.closePostings()) }()
 	s.df = make([]int, len(s.words))
 	s.weight = make([]float64, len(s.words))
-	if s.stale, err = s.places(); err != nil {
+	if s.stale, err = s.stalePlaces(); err != nil {
 		return out, err
 	}
-	if err := s.open(); err != nil {
+	if err := s.openTerms(); err != nil {
 		return out, err
 	}
-	if err := s.count(); err != nil {
+	if err := s.countFreshRows(); err != nil {
 		return out, err
 	}
 	for i := range s.words {
 		n, df := float64(s.rows), float64(min(s.df[i], s.rows))
 		s.weight[i] = math.Log(1 + (n-df+0.5)/(df+0.5))
 	}
-	if err := s.collect(); err != nil {
+	if err := s.collectCandidates(); err != nil {
 		return out, err
 	}
-	list, err := s.best()
+	list, err := s.bestMatches()
 	if err != nil {
 		return out, err
 	}
-	return s.answer(append(list, s.matchFresh()...)), nil
+	return s.buildAnswer(append(list, s.matchFresh()...)), nil
 }
 
-// answer removes the names with punctuation that no row contains. Their parts are separate words.
-func (s *search) answer(list []knowledge.WordMatch) knowledge.WordAnswer {
+// buildAnswer removes the names with punctuation that no row contains. Their parts are separate words.
+func (s *termSearch) buildAnswer(list []knowledge.TermMatch) knowledge.WordAnswer {
 	out := knowledge.WordAnswer{Rows: s.rows}
 	place := make([]int, len(s.words))
 	for i, w := range s.words {
@@ -162,9 +162,9 @@ func (s *search) answer(list []knowledge.WordMatch) knowledge.WordAnswer {
 			continue
 		}
 		place[i] = len(out.Words)
-		out.Words = append(out.Words, knowledge.Word{Text: w.Text, Rows: s.df[i], Weight: s.weight[i]})
+		out.Words = append(out.Words, knowledge.QueryTerm{Text: w.Text, Rows: s.df[i], Weight: s.weight[i]})
 	}
-	slices.SortFunc(list, func(a, b knowledge.WordMatch) int {
+	slices.SortFunc(list, func(a, b knowledge.TermMatch) int {
 		return cmp.Or(cmp.Compare(b.Score, a.Score), cmp.Compare(b.N, a.N))
 	})
 	list = list[:min(len(list), s.limit)]
@@ -183,24 +183,24 @@ func (s *search) answer(list []knowledge.WordMatch) knowledge.WordAnswer {
 	return out
 }
 
-// score returns the BM25 score of one word.
-func (s *search) score(word int, freq, length, avg float64) float64 {
+// scoreBM25 returns the BM25 score of one word.
+func (s *termSearch) scoreBM25(word int, freq, length, avg float64) float64 {
 	return knowledge.BM25(s.weight[word], freq, length, avg)
 }
 
 // matchFresh searches the rows that are not indexed yet.
-func (s *search) matchFresh() []knowledge.WordMatch {
-	var out []knowledge.WordMatch
+func (s *termSearch) matchFresh() []knowledge.TermMatch {
+	var out []knowledge.TermMatch
 	for n, f := range s.fresh {
-		avg, ok := s.average(f.field)
+		avg, ok := s.averageLength(f.field)
 		if !ok {
 			continue
 		}
-		m := knowledge.WordMatch{N: n}
+		m := knowledge.TermMatch{N: n}
 		for i := range s.words {
 			if freq := s.words[i].Freq(f.terms, s.loose); freq > 0 {
 				m.Has |= 1 << i
-				m.Score += s.score(i, freq, float64(f.terms.Length), avg)
+				m.Score += s.scoreBM25(i, freq, float64(f.terms.Length), avg)
 			}
 		}
 		if m.Has != 0 {
@@ -210,8 +210,8 @@ func (s *search) matchFresh() []knowledge.WordMatch {
 	return out
 }
 
-// average returns the mean number of words per row of a field; false if the field is not searched.
-func (s *search) average(field string) (float64, bool) {
+// averageLength returns the mean number of words per row of a field; false if the field is not searched.
+func (s *termSearch) averageLength(field string) (float64, bool) {
 	for _, f := range s.fields {
 		if f.name == field {
 			return f.avg, true
@@ -220,12 +220,12 @@ func (s *search) average(field string) (float64, bool) {
 	return 0, false
 }
 
-// count adds the fresh rows to the statistics of words and fields, in place of their outdated
+// countFreshRows adds the fresh rows to the statistics of words and fields, in place of their outdated
 // versions.
-func (s *search) count() error {
+func (s *termSearch) countFreshRows() error {
 	length, rows := map[string]float64{}, map[string]int{}
 	for _, f := range s.fresh {
-		if _, ok := s.average(f.field); !ok {
+		if _, ok := s.averageLength(f.field); !ok {
 			continue
 		}
 		length[f.field] += float64(f.terms.Length)
@@ -238,7 +238,7 @@ func (s *search) count() error {
 	}
 	for _, f := range s.fields {
 		fig := s.fig.fields[f.name]
-		were, err := figuresOf(func(term string) (int, error) { return s.were(f.name, term) })
+		were, err := figuresOf(func(term string) (int, error) { return s.staleTermCount(f.name, term) })
 		if err != nil {
 			return err
 		}
@@ -254,13 +254,13 @@ func (s *search) count() error {
 // fresh rows, the outdated versions are counted too until the index catches up.
 const mostStale = 256
 
-// places returns the places of the outdated versions of fresh rows, in order.
-func (s *search) places() (out []int64, err error) {
+// stalePlaces returns the places of the outdated versions of fresh rows, in order.
+func (s *termSearch) stalePlaces() (out []int64, err error) {
 	if len(s.fresh) > mostStale {
 		return nil, nil
 	}
 	for n := range s.fresh {
-		at, err := s.r.InternalID(id(n))
+		at, err := s.r.InternalID(rowKey(n))
 		if err != nil {
 			return nil, fmt.Errorf("index: search: %w", err)
 		}
@@ -272,8 +272,8 @@ func (s *search) places() (out []int64, err error) {
 	return out, nil
 }
 
-// were returns how many outdated versions of fresh rows contain a term.
-func (s *search) were(field, term string) (n int, err error) {
+// staleTermCount returns how many outdated versions of fresh rows contain a term.
+func (s *termSearch) staleTermCount(field, term string) (n int, err error) {
 	if len(s.stale) == 0 {
 		return 0, nil
 	}
@@ -284,7 +284,7 @@ func (s *search) were(field, term string) (n int, err error) {
 	defer func() { err = errors.Join(err, t.Close()) }()
 	p := posting{rows: t, place: -1}
 	for _, place := range s.stale {
-		if err := p.to(place); err != nil {
+		if err := p.advanceTo(place); err != nil {
 			return 0, err
 		}
 		if p.place == place {

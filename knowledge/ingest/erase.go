@@ -8,8 +8,8 @@ import (
 	"sync"
 
 	"hob/knowledge"
-	"hob/knowledge/store"
-	"hob/platform/erase"
+	"hob/platform/store"
+	"hob/platform/store/erase"
 )
 
 var _ erase.Eraser = (*Library)(nil)
@@ -23,7 +23,7 @@ func (l *Library) Tables() []string {
 // is not ingested again automatically until it changes. For this a digest of its name, its size and
 // its time are kept.
 func (l *Library) EraseTx(tx *store.Tx, e *erase.Erasure, s *erase.Scrubber) (n erase.Erased, err error) {
-	going, err := goingTx(tx, e, s)
+	going, err := findErasedTx(tx, e, s)
 	if err != nil {
 		return n, err
 	}
@@ -57,15 +57,15 @@ func (l *Library) EraseTx(tx *store.Tx, e *erase.Erasure, s *erase.Scrubber) (n 
 	return n.Add(m), err
 }
 
-// goingTx returns the sources to erase.
-func goingTx(tx *store.Tx, e *erase.Erasure, s *erase.Scrubber) (out []gone, err error) {
+// findErasedTx returns the sources to erase.
+func findErasedTx(tx *store.Tx, e *erase.Erasure, s *erase.Scrubber) (out []forgottenSource, err error) {
 	rows, err := tx.Query(`SELECT n, realm, source, size, mtime FROM doc_sources`)
 	if err != nil {
 		return nil, fmt.Errorf("ingest: forget: %w", err)
 	}
 	defer func() { err = errors.Join(err, rows.Close()) }()
 	for rows.Next() {
-		var g gone
+		var g forgottenSource
 		if err := rows.Scan(&g.n, &g.realm, &g.source, &g.size, &g.mtime); err != nil {
 			return nil, fmt.Errorf("ingest: forget: %w", err)
 		}
@@ -98,7 +98,7 @@ func foldersTx(tx *store.Tx, e *erase.Erasure, s *erase.Scrubber) (n erase.Erase
 
 // eraseDocumentTx removes the data derived from a document.
 func (l *Library) eraseDocumentTx(tx *store.Tx, id string, n erase.Erased) (erase.Erased, error) {
-	list, err := l.opt.Base.Group(tx, knowledge.KindChunk, id)
+	list, err := l.opt.Base.GroupRows(tx, knowledge.KindChunk, id)
 	if err != nil {
 		return n, err
 	}
@@ -111,14 +111,14 @@ func (l *Library) eraseDocumentTx(tx *store.Tx, id string, n erase.Erased) (eras
 	return n, nil
 }
 
-type gone struct {
+type forgottenSource struct {
 	n             int64
 	realm, source string
 	size, mtime   int64
 }
 
-func (l *Library) eraseSourceTx(tx *store.Tx, g gone) (n erase.Erased, err error) {
-	list, err := parts(tx, g.n)
+func (l *Library) eraseSourceTx(tx *store.Tx, g forgottenSource) (n erase.Erased, err error) {
+	list, err := readParts(tx, g.n)
 	if err != nil {
 		return n, fmt.Errorf("ingest: forget: %w", err)
 	}
@@ -133,57 +133,57 @@ func (l *Library) eraseSourceTx(tx *store.Tx, g gone) (n erase.Erased, err error
 		}
 		n.Rows++
 	}
-	return n, stayAwayTx(tx, g.realm, g.source, g.size, g.mtime)
+	return n, blockSourceTx(tx, g.realm, g.source, g.size, g.mtime)
 }
 
-// stayAwayTx blocks a source until it changes.
-func stayAwayTx(tx *store.Tx, realm, source string, size, mtime int64) error {
-	if _, err := tx.Exec(`INSERT OR REPLACE INTO documents_forgotten (place, size, mtime) VALUES (?, ?, ?)`, place(realm, source), size, mtime); err != nil {
+// blockSourceTx blocks a source until it changes.
+func blockSourceTx(tx *store.Tx, realm, source string, size, mtime int64) error {
+	if _, err := tx.Exec(`INSERT OR REPLACE INTO documents_forgotten (place, size, mtime) VALUES (?, ?, ?)`, hashSource(realm, source), size, mtime); err != nil {
 		return fmt.Errorf("ingest: forget: %w", err)
 	}
 	return nil
 }
 
-// held tracks the sources whose text is in memory, so that text erased in the meantime is not
+// activeReadings tracks the sources whose text is in memory, so that text erased in the meantime is not
 // written.
-type held struct {
+type activeReadings struct {
 	mu   sync.Mutex
-	list map[*reading]bool
+	list map[*activeReading]bool
 }
 
-// reading is one source in memory. Its erased list is only used in transactions, which are
+// activeReading is one source in memory. Its erased list is only used in transactions, which are
 // serialized.
-type reading struct {
+type activeReading struct {
 	realm, source string
 	size, mtime   int64
-	erased        []erased
+	erased        []erasedSource
 }
 
-type erased struct {
+type erasedSource struct {
 	e *erase.Erasure
 	s *erase.Scrubber
 }
 
-func (h *held) hold(realm, source string, size, mtime int64) *reading {
-	r := &reading{realm: realm, source: source, size: size, mtime: mtime}
+func (h *activeReadings) addReading(realm, source string, size, mtime int64) *activeReading {
+	r := &activeReading{realm: realm, source: source, size: size, mtime: mtime}
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	h.list[r] = true
 	return r
 }
 
-func (h *held) let(r *reading) {
+func (h *activeReadings) removeReading(r *activeReading) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	delete(h.list, r)
 }
 
-func (h *held) eraseTx(tx *store.Tx, e *erase.Erasure, s *erase.Scrubber) error {
+func (h *activeReadings) eraseTx(tx *store.Tx, e *erase.Erasure, s *erase.Scrubber) error {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	for r := range h.list {
-		if r.erased = append(r.erased, erased{e, s}); r.gone() {
-			if err := stayAwayTx(tx, r.realm, r.source, r.size, r.mtime); err != nil {
+		if r.erased = append(r.erased, erasedSource{e, s}); r.isForgotten() {
+			if err := blockSourceTx(tx, r.realm, r.source, r.size, r.mtime); err != nil {
 				return err
 			}
 		}
@@ -191,18 +191,18 @@ func (h *held) eraseTx(tx *store.Tx, e *erase.Erasure, s *erase.Scrubber) error 
 	return nil
 }
 
-// gone reports whether the source was erased.
-func (r *reading) gone() bool {
-	return slices.ContainsFunc(r.erased, func(x erased) bool { return x.e.From(r.source, r.realm) || x.s.Has(r.source) })
+// isForgotten reports whether the source was erased.
+func (r *activeReading) isForgotten() bool {
+	return slices.ContainsFunc(r.erased, func(x erasedSource) bool { return x.e.From(r.source, r.realm) || x.s.Has(r.source) })
 }
 
-// goneRow reports whether one row of the source was erased.
-func (r *reading) goneRow(d knowledge.Doc) bool {
-	return slices.ContainsFunc(r.erased, func(x erased) bool { return slices.Contains(x.e.Docs, erase.Doc{Kind: d.Kind, Ref: d.Ref}) })
+// isRowForgotten reports whether one row of the source was erased.
+func (r *activeReading) isRowForgotten(d knowledge.Doc) bool {
+	return slices.ContainsFunc(r.erased, func(x erasedSource) bool { return slices.Contains(x.e.Docs, erase.Doc{Kind: d.Kind, Ref: d.Ref}) })
 }
 
-// clean redacts the erased phrases in a text.
-func (r *reading) clean(text string) string {
+// redactForgotten redacts the erased phrases in a text.
+func (r *activeReading) redactForgotten(text string) string {
 	for _, x := range r.erased {
 		text, _ = x.s.Text(text)
 	}

@@ -6,8 +6,8 @@ import (
 	"path/filepath"
 	"time"
 
-	"hob/platform/document"
 	"hob/platform/provenance"
+	"hob/platform/text/document"
 )
 
 // Files gives access to files of this machine. Paths are as the user writes them. The
@@ -19,8 +19,8 @@ type Files interface {
 	// Read returns at most limit bytes of a file. Errors of Read and Walk wrap ErrLater if a retry
 	// can succeed without a change of the file.
 	Read(ctx context.Context, path string, limit int64) (File, error)
-	// There reports whether a path exists.
-	There(ctx context.Context, path string) (bool, error)
+	// Exists reports whether a path exists.
+	Exists(ctx context.Context, path string) (bool, error)
 }
 
 // Entry is a file visited by Walk.
@@ -39,8 +39,8 @@ type File struct {
 	Origins []provenance.Origin
 }
 
-// Want holds the options of Ingest.
-type Want struct {
+// IngestOptions holds the options of Ingest.
+type IngestOptions struct {
 	Path   string
 	Title  string
 	Tags   []string
@@ -79,7 +79,7 @@ type Report struct {
 // maxTold limits the lists of a Report.
 const maxTold = 1000
 
-func (r *Report) add(o Outcome) {
+func (r *Report) addOutcome(o Outcome) {
 	r.Files++
 	r.Documents += o.Documents
 	r.Chunks += o.Chunks
@@ -97,12 +97,12 @@ func (r *Report) add(o Outcome) {
 	r.Skipped = append(r.Skipped, o.Skipped...)
 }
 
-func (r *Report) skip(name string, err error) {
+func (r *Report) addSkipped(name string, err error) {
 	if len(r.Skipped) < maxTold {
-		r.Skipped = append(r.Skipped, SkippedPart{name, reason(err)})
+		r.Skipped = append(r.Skipped, SkippedPart{name, errorReason(err)})
 	}
 	r.again = r.again || errors.Is(err, ErrLater)
-	if errors.Is(err, ErrLater) && known(err) {
+	if errors.Is(err, ErrLater) && isFileFault(err) {
 		if r.later == nil {
 			r.later = map[string]bool{}
 		}
@@ -112,7 +112,7 @@ func (r *Report) skip(name string, err error) {
 
 // Ingest ingests a file or the files below a folder. It skips and reports unreadable files. It
 // returns an error only if the path itself is not accessible.
-func (l *Library) Ingest(ctx context.Context, w Want) (Report, error) {
+func (l *Library) Ingest(ctx context.Context, w IngestOptions) (Report, error) {
 	var r Report
 	if l.opt.Files == nil {
 		return r, errors.New("ingest: file access is not configured")
@@ -126,7 +126,7 @@ func (l *Library) Ingest(ctx context.Context, w Want) (Report, error) {
 		return r, err
 	}
 	if left != "" {
-		r.skip(w.Path, errors.New(left))
+		r.addSkipped(w.Path, errors.New(left))
 	}
 	w.Asked = w.Asked && len(list) == 1
 	for i, e := range list {
@@ -136,18 +136,18 @@ func (l *Library) Ingest(ctx context.Context, w Want) (Report, error) {
 		if w.Progress != nil {
 			w.Progress(i, len(list), filepath.Base(e.Path))
 		}
-		o, err := l.file(ctx, w, e)
+		o, err := l.ingestFile(ctx, w, e)
 		if ctx.Err() != nil {
 			return r, ctx.Err()
 		}
 		if err != nil {
-			if !errors.Is(err, ErrForgotten) && !known(err) && (len(list) == 1 || !ofFile(err)) {
+			if !errors.Is(err, ErrForgotten) && !isFileFault(err) && (len(list) == 1 || !affectsOneFile(err)) {
 				return r, err
 			}
-			r.skip(e.Path, err)
+			r.addSkipped(e.Path, err)
 			continue
 		}
-		r.add(o)
+		r.addOutcome(o)
 	}
 	if w.Progress != nil {
 		w.Progress(len(list), len(list), "")
@@ -155,8 +155,8 @@ func (l *Library) Ingest(ctx context.Context, w Want) (Report, error) {
 	return r, nil
 }
 
-// known reports whether the file itself is the cause of an error, not the access to it.
-func known(err error) bool {
+// isFileFault reports whether the file itself is the cause of an error, not the access to it.
+func isFileFault(err error) bool {
 	for _, e := range []error{document.ErrUnsupported, document.ErrBroken, document.ErrEncrypted, document.ErrNoText, document.ErrTooLarge} {
 		if errors.Is(err, e) {
 			return true
@@ -165,49 +165,49 @@ func known(err error) bool {
 	return false
 }
 
-// unread wraps an error of reading a file.
-type unread struct{ error }
+// unreadError wraps an error of reading a file.
+type unreadError struct{ error }
 
-func (e unread) Unwrap() error { return e.error }
+func (e unreadError) Unwrap() error { return e.error }
 
-// ofFile reports whether the error affects only one file.
-func ofFile(err error) bool {
-	var u unread
-	return known(err) || errors.Is(err, ErrLater) || errors.As(err, &u)
+// affectsOneFile reports whether the error affects only one file.
+func affectsOneFile(err error) bool {
+	var u unreadError
+	return isFileFault(err) || errors.Is(err, ErrLater) || errors.As(err, &u)
 }
 
-// file ingests one file, unless its size and time are unchanged.
-func (l *Library) file(ctx context.Context, w Want, e Entry) (Outcome, error) {
+// ingestFile ingests one file, unless its size and time are unchanged.
+func (l *Library) ingestFile(ctx context.Context, w IngestOptions, e Entry) (Outcome, error) {
 	name := "file:" + e.Path
-	k, err := source(l.opt.Store.Reader(ctx), w.Realm, name)
+	k, err := readSource(l.opt.Store.Reader(ctx), w.Realm, name)
 	if err != nil {
 		return Outcome{}, err
 	}
 	in := Input{
 		Source: name, Name: filepath.Base(e.Path), Title: w.Title, Tags: w.Tags, Size: e.Size, Modified: e.Modified,
-		Realm: w.Realm, Folder: w.Folder, Trust: w.trust(e), Now: w.Now, Asked: w.Asked, Dry: w.Dry,
+		Realm: w.Realm, Folder: w.Folder, Trust: w.trustFor(e), Now: w.Now, Asked: w.Asked, Dry: w.Dry,
 	}
-	if k != nil && !(w.Asked && k.failed != "") && len(k.digest) > 0 && k.size == e.Size && k.mtime == stamp(e.Modified) && w.Title == "" && (k.failed != "" || k.trust.holds(in.Trust)) {
+	if k != nil && !(w.Asked && k.failed != "") && len(k.digest) > 0 && k.size == e.Size && k.mtime == unixNanos(e.Modified) && w.Title == "" && (k.failed != "" || k.trust.stillApplies(in.Trust)) {
 		if k.failed != "" {
-			return Outcome{}, told(k.failed)
+			return Outcome{}, storedError(k.failed)
 		}
-		return l.same(ctx, k, in, Outcome{Source: name})
+		return l.updateFileTimes(ctx, k, in, Outcome{Source: name})
 	}
-	if err := l.waiting(ctx, k, e); err != nil && !w.Asked {
+	if err := l.deferralError(ctx, k, e); err != nil && !w.Asked {
 		return Outcome{}, err
 	}
-	if gone, err := forgotten(l.opt.Store.Reader(ctx), w.Realm, name, e.Size, stamp(e.Modified)); err != nil || gone && !w.Asked {
+	if gone, err := isSourceForgotten(l.opt.Store.Reader(ctx), w.Realm, name, e.Size, unixNanos(e.Modified)); err != nil || gone && !w.Asked {
 		return Outcome{}, errors.Join(err, errIf(gone, ErrForgotten))
 	}
-	held := l.held.hold(w.Realm, name, e.Size, stamp(e.Modified))
-	defer l.held.let(held)
+	held := l.held.addReading(w.Realm, name, e.Size, unixNanos(e.Modified))
+	defer l.held.removeReading(held)
 	limit := l.opt.Limits.File
 	if limit <= 0 {
 		limit = 10 << 20
 	}
 	f, err := l.opt.Files.Read(ctx, e.Path, limit)
 	if err != nil {
-		return Outcome{}, unread{err}
+		return Outcome{}, unreadError{err}
 	}
 	if w.Trust {
 		f.Source, f.Origins = provenance.Owner, nil
@@ -216,10 +216,10 @@ func (l *Library) file(ctx context.Context, w Want, e Entry) (Outcome, error) {
 		f.Source, f.Origins = provenance.Outside, provenance.Join(f.Origins, w.Origins)
 	}
 	in.Content, in.Size, in.Modified, in.Provenance, in.Origins = f.Content, f.Size, f.Modified, f.Source, f.Origins
-	return l.put(ctx, held, in)
+	return l.putSource(ctx, held, in)
 }
 
-func (w Want) trust(e Entry) Trust {
+func (w IngestOptions) trustFor(e Entry) Trust {
 	switch {
 	case w.Trust:
 		return ByVouched

@@ -9,8 +9,8 @@ import (
 	"strings"
 	"time"
 
-	"hob/knowledge/store"
 	"hob/platform/provenance"
+	"hob/platform/store"
 )
 
 // Folder is a synced folder.
@@ -133,23 +133,23 @@ func (l *Library) Reconcile(ctx context.Context, f Folder, progress func(done, t
 	}
 	r := Report{}
 	if left != "" {
-		r.skip(f.Path, errors.New(left))
+		r.addSkipped(f.Path, errors.New(left))
 	}
 	for i, e := range list {
 		if progress != nil {
 			progress(i, len(list), e.Path)
 		}
-		changed, err := l.take(ctx, f, e, &r)
+		changed, err := l.ingestEntry(ctx, f, e, &r)
 		if err != nil {
 			return r, err
 		}
-		if changed && !rest(ctx) {
+		if changed && !pauseBriefly(ctx) {
 			return r, ctx.Err()
 		}
 	}
 	for _, s := range before {
 		if !seen[s] {
-			if err := l.Gone(ctx, f, s); err != nil {
+			if err := l.RemoveMissing(ctx, f, s); err != nil {
 				return r, err
 			}
 		}
@@ -160,7 +160,7 @@ func (l *Library) Reconcile(ctx context.Context, f Folder, progress func(done, t
 // breath is the pause of a scan after each ingested file, to let other work run.
 const breath = 2 * time.Millisecond
 
-func rest(ctx context.Context) bool {
+func pauseBriefly(ctx context.Context) bool {
 	t := time.NewTimer(breath)
 	defer t.Stop()
 	select {
@@ -171,31 +171,31 @@ func rest(ctx context.Context) bool {
 	}
 }
 
-// take ingests one file of a folder. It returns only errors of ctx and of the store.
-func (l *Library) take(ctx context.Context, f Folder, e Entry, r *Report) (changed bool, err error) {
-	o, err := l.file(ctx, Want{Realm: f.Realm, Folder: f.Path, Provenance: provenance.Hob}, e)
+// ingestEntry ingests one file of a folder. It returns only errors of ctx and of the store.
+func (l *Library) ingestEntry(ctx context.Context, f Folder, e Entry, r *Report) (changed bool, err error) {
+	o, err := l.ingestFile(ctx, IngestOptions{Realm: f.Realm, Folder: f.Path, Provenance: provenance.Hob}, e)
 	switch {
 	case ctx.Err() != nil:
 		return false, ctx.Err()
 	case errors.Is(err, ErrForgotten):
 		return false, nil
-	case err != nil && ofFile(err):
-		r.skip(e.Path, err)
+	case err != nil && affectsOneFile(err):
+		r.addSkipped(e.Path, err)
 		return false, nil
 	case err != nil:
 		return false, err
 	}
-	r.add(o)
+	r.addOutcome(o)
 	return !o.Unchanged, nil
 }
 
-// Gone removes the documents of a deleted file in a folder.
-func (l *Library) Gone(ctx context.Context, f Folder, name string) error {
+// RemoveMissing removes the documents of a deleted file in a folder.
+func (l *Library) RemoveMissing(ctx context.Context, f Folder, name string) error {
 	path, ok := strings.CutPrefix(name, "file:")
 	if !ok {
 		return nil
 	}
-	if there, err := l.opt.Files.There(ctx, path); err != nil || there {
+	if there, err := l.opt.Files.Exists(ctx, path); err != nil || there {
 		return nil //nolint:nilerr // what cannot be seen is not gone
 	}
 	err := l.Remove(ctx, f.Realm, name)
@@ -205,8 +205,8 @@ func (l *Library) Gone(ctx context.Context, f Folder, name string) error {
 	return err
 }
 
-// Changed processes the files of a folder that were reported as changed.
-func (l *Library) Changed(ctx context.Context, f Folder, paths []string) (Report, error) {
+// IngestChanged processes the files of a folder that were reported as changed.
+func (l *Library) IngestChanged(ctx context.Context, f Folder, paths []string) (Report, error) {
 	var r Report
 	slices.Sort(paths)
 	var gone []string
@@ -214,7 +214,7 @@ func (l *Library) Changed(ctx context.Context, f Folder, paths []string) (Report
 		found := false
 		_, err := l.opt.Files.Walk(ctx, p, func(e Entry) error {
 			found = true
-			_, err := l.take(ctx, f, e, &r)
+			_, err := l.ingestEntry(ctx, f, e, &r)
 			return err
 		})
 		if ctx.Err() != nil {
@@ -224,7 +224,7 @@ func (l *Library) Changed(ctx context.Context, f Folder, paths []string) (Report
 		case errors.Is(err, fs.ErrNotExist):
 			gone = append(gone, p)
 		case err != nil && !found:
-			r.skip(p, err)
+			r.addSkipped(p, err)
 		case err != nil:
 			return r, err
 		}
@@ -232,11 +232,11 @@ func (l *Library) Changed(ctx context.Context, f Folder, paths []string) (Report
 	if len(gone) == 0 {
 		return r, nil
 	}
-	if there, err := l.opt.Files.There(ctx, f.Path); err != nil || !there {
+	if there, err := l.opt.Files.Exists(ctx, f.Path); err != nil || !there {
 		return r, ErrFolderGone
 	}
 	for _, p := range gone {
-		if err := l.Gone(ctx, f, "file:"+p); err != nil {
+		if err := l.RemoveMissing(ctx, f, "file:"+p); err != nil {
 			return r, err
 		}
 	}

@@ -7,8 +7,8 @@ import (
 	"strings"
 	"testing"
 
-	"hob/knowledge/store"
-	"hob/platform/erase"
+	"hob/platform/store"
+	"hob/platform/store/erase"
 )
 
 // meddling is a disk that runs a function while a file is read.
@@ -104,22 +104,22 @@ func TestForgottenWhileItIsWritten(t *testing.T) {
 		}
 		at := w.disk["/f/large.txt"]
 		in := Input{Source: "file:/f/large.txt", Name: "large.txt", Folder: "/f", Content: []byte(b.String()), Size: at.Size, Modified: at.Modified, Now: at.Modified}
-		r := w.l.held.hold(in.Realm, in.Source, in.Size, stamp(in.Modified))
-		one := &writing{l: w.l, ctx: t.Context(), in: in, r: r, sum: sum(in.Content)}
-		fatal(t, one.begin())
-		docs, err := w.l.read(t.Context(), &one.in, &Outcome{})
+		r := w.l.held.addReading(in.Realm, in.Source, in.Size, unixNanos(in.Modified))
+		one := &sourceWriter{l: w.l, ctx: t.Context(), in: in, r: r, sum: sum(in.Content)}
+		fatal(t, one.beginSource())
+		docs, err := w.l.parseContent(t.Context(), &one.in, &Outcome{})
 		fatal(t, err)
-		p, err := w.l.plan(w.st.Reader(t.Context()), one.in, docs[0], "")
+		p, err := w.l.planDocument(w.st.Reader(t.Context()), one.in, docs[0], "")
 		fatal(t, err)
-		fatal(t, one.document(&p))
+		fatal(t, one.writeDocument(&p))
 		if w.changes() == 0 || len(one.todo) == 0 {
 			t.Fatal("the erasure did not run in the middle of the write")
 		}
 		w.forget(e)
-		if err := one.done(); errors.Is(err, ErrForgotten) == phrase {
+		if err := one.finishSource(); errors.Is(err, ErrForgotten) == phrase {
 			t.Errorf("by phrase: %t; %v", phrase, err)
 		}
-		w.l.held.let(r)
+		w.l.held.removeReading(r)
 		w.reconcile()
 		got := w.texts()
 		if strings.Contains(got, "Kestrel-9981") || (got == "") == phrase {

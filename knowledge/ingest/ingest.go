@@ -1,4 +1,4 @@
-// Package ingest adds documents to the memory. It parses them (package platform/document), splits
+// Package ingest adds documents to the memory. It parses them (package platform/text/document), splits
 // them into chunks, stores the chunks as rows of the knowledge base, and keeps them in sync with
 // the files.
 //
@@ -18,9 +18,9 @@ import (
 	"time"
 
 	"hob/knowledge"
-	"hob/knowledge/store"
-	"hob/platform/document"
 	"hob/platform/provenance"
+	"hob/platform/store"
+	"hob/platform/text/document"
 )
 
 // Options configures New.
@@ -72,20 +72,20 @@ var (
 	ErrLater = errors.New("retrying later")
 )
 
-// Later marks err as retryable without a change of the file.
-func Later(err error) error { return later{err} }
+// Retryable marks err as retryable without a change of the file.
+func Retryable(err error) error { return retryableError{err} }
 
-type later struct{ error }
+type retryableError struct{ error }
 
-func (e later) Unwrap() error { return e.error }
+func (e retryableError) Unwrap() error { return e.error }
 
-func (later) Is(target error) bool { return target == ErrLater }
+func (retryableError) Is(target error) bool { return target == ErrLater }
 
 // Library ingests documents. Its methods may be called concurrently.
 type Library struct {
 	opt  Options
 	work *sync.Mutex // one source at a time, because this is background work
-	held *held
+	held *activeReadings
 }
 
 // New validates the options.
@@ -102,11 +102,11 @@ func New(opt Options) (*Library, error) {
 	if opt.Log == nil {
 		opt.Log = slog.New(slog.DiscardHandler)
 	}
-	return &Library{opt: opt, work: &sync.Mutex{}, held: &held{list: map[*reading]bool{}}}, nil
+	return &Library{opt: opt, work: &sync.Mutex{}, held: &activeReadings{list: map[*activeReading]bool{}}}, nil
 }
 
-// With returns the same library with other access to files.
-func (l *Library) With(f Files) *Library {
+// WithFiles returns the same library with other access to files.
+func (l *Library) WithFiles(f Files) *Library {
 	opt := l.opt
 	opt.Files = f
 	return &Library{opt: opt, work: l.work, held: l.held}
@@ -147,9 +147,9 @@ const (
 	ByVouched Trust = "owner"  // the user vouched for this exact content
 )
 
-// holds reports whether a stored document ingested with trust t may stay unchanged if it is
+// stillApplies reports whether a stored document ingested with trust t may stay unchanged if it is
 // ingested with trust now.
-func (t Trust) holds(now Trust) bool { return t == now || t == ByVouched }
+func (t Trust) stillApplies(now Trust) bool { return t == now || t == ByVouched }
 
 // Outcome is the result of ingesting an Input.
 type Outcome struct {
@@ -173,8 +173,8 @@ type SkippedPart struct {
 // no name of an erased source remains. In doc_sources, trying and tries record what is being read
 // and how often that started, trust why the text counts as the user's own, and asked that the user
 // requested this very item.
-func Migrations() []store.Set {
-	return []store.Set{{Owner: "ingest", Steps: []string{`
+func Migrations() []store.MigrationSet {
+	return []store.MigrationSet{{Owner: "ingest", Steps: []string{`
 CREATE TABLE doc_sources (
 	n INTEGER PRIMARY KEY,
 	realm TEXT NOT NULL,

@@ -12,10 +12,10 @@ import (
 	"unicode/utf8"
 
 	"hob/knowledge"
-	"hob/knowledge/store"
-	"hob/platform/document"
-	"hob/platform/erase"
 	"hob/platform/provenance"
+	"hob/platform/store"
+	"hob/platform/store/erase"
+	"hob/platform/text/document"
 )
 
 // world is a library on a fake disk.
@@ -82,7 +82,7 @@ func (w *world) Read(_ context.Context, path string, limit int64) (File, error) 
 	return File{Entry: w.disk[path], Content: []byte(w.text[path]), Source: provenance.Outside}, nil
 }
 
-func (w *world) There(_ context.Context, path string) (bool, error) {
+func (w *world) Exists(_ context.Context, path string) (bool, error) {
 	_, ok := w.disk[path]
 	return ok || path == "/f" && w.root, nil
 }

@@ -7,8 +7,8 @@ import (
 	"strings"
 	"time"
 
-	"hob/knowledge/store"
 	"hob/platform/provenance"
+	"hob/platform/store"
 )
 
 // Document is an ingested document, for lists and exports.
@@ -34,15 +34,15 @@ type Document struct {
 // Documents lists the ingested documents, newest first, and then the files that could not be
 // ingested.
 func (l *Library) Documents(ctx context.Context, limit int) ([]Document, error) {
-	return l.list(ctx, `d.id IS NOT NULL OR s.error <> ''`, limit)
+	return l.listDocuments(ctx, `d.id IS NOT NULL OR s.error <> ''`, limit)
 }
 
-// Broken lists the files that could not be ingested in their current state.
-func (l *Library) Broken(ctx context.Context, limit int) ([]Document, error) {
-	return l.list(ctx, `s.error <> ''`, limit)
+// FailedDocuments lists the files that could not be ingested in their current state.
+func (l *Library) FailedDocuments(ctx context.Context, limit int) ([]Document, error) {
+	return l.listDocuments(ctx, `s.error <> ''`, limit)
 }
 
-func (l *Library) list(ctx context.Context, which string, limit int) (out []Document, err error) {
+func (l *Library) listDocuments(ctx context.Context, which string, limit int) (out []Document, err error) {
 	rows, err := l.opt.Store.Reader(ctx).Query(`
 		SELECT coalesce(d.id, ''), coalesce(d.title, ''), coalesce(d.kind, ''), s.source, coalesce(d.part, ''), coalesce(d.author, ''), coalesce(d.language, ''), coalesce(d.tags, ''),
 			s.folder, s.realm, coalesce(d.provenance, ''), coalesce(d.chunks, 0), coalesce(d.at, 0), coalesce(d.added_at, 0), s.error

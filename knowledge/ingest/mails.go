@@ -6,32 +6,32 @@ import (
 	"slices"
 	"strings"
 
-	"hob/knowledge/store"
-	"hob/platform/document"
-	"hob/platform/erase"
+	"hob/platform/store"
+	"hob/platform/store/erase"
+	"hob/platform/text/document"
 )
 
 // partOf returns the name of an erased part of a source.
 func partOf(source, part string) string { return source + "\x00" + part }
 
-// away reports whether a part of a source was erased. An erased mail stays erased, even if its
+// isPartForgotten reports whether a part of a source was erased. An erased mail stays erased, even if its
 // mailbox changes or contains copies of it.
-func away(q store.Querier, in Input, part string) (bool, error) {
+func isPartForgotten(q store.Querier, in Input, part string) (bool, error) {
 	if part == "" {
 		return false, nil
 	}
-	part = once(part)
+	part = basePartName(part)
 	mail, _, _ := strings.Cut(part, "/")
-	for _, name := range slices.Compact([]string{part, once(mail)}) {
-		if gone, err := forgotten(q, in.Realm, partOf(in.Source, name), 0, 0); err != nil || gone {
+	for _, name := range slices.Compact([]string{part, basePartName(mail)}) {
+		if gone, err := isSourceForgotten(q, in.Realm, partOf(in.Source, name), 0, 0); err != nil || gone {
 			return gone, err
 		}
 	}
 	return false, nil
 }
 
-// once returns the name that a part shares with its copies, see document.Parse.
-func once(part string) string {
+// basePartName returns the name that a part shares with its copies, see document.Parse.
+func basePartName(part string) string {
 	if i := strings.LastIndexByte(part, '~'); i >= 0 && isNumber(part[i+1:]) {
 		return part[:i]
 	}
@@ -45,9 +45,9 @@ func isNumber(s string) bool {
 // mailPart is a mail or an attachment.
 type mailPart struct{ id, part, realm, source string }
 
-// mails returns the mails of a source "mail:ID" and their attachments. ID is the Message-ID, or the
+// findMailParts returns the mails of a source "mail:ID" and their attachments. ID is the Message-ID, or the
 // id shown in lists of documents.
-func mails(q store.Querier, source string) (out []mailPart, err error) {
+func findMailParts(q store.Querier, source string) (out []mailPart, err error) {
 	id, ok := strings.CutPrefix(source, "mail:")
 	if !ok {
 		return nil, nil
@@ -73,12 +73,12 @@ func mails(q store.Querier, source string) (out []mailPart, err error) {
 // partOfMail reports whether a part is the mail, a copy of it, or an attachment.
 func partOfMail(part, mail string) bool {
 	rest, ok := strings.CutPrefix(part, mail)
-	return ok && (once(rest) == "" || rest[0] == '/')
+	return ok && (basePartName(rest) == "" || rest[0] == '/')
 }
 
 // Parts returns the documents of a source that is a mail (see knowledge.Options).
 func (l *Library) Parts(q store.Querier, source string) (ids []string, err error) {
-	list, err := mails(q, source)
+	list, err := findMailParts(q, source)
 	for _, p := range list {
 		ids = append(ids, p.id)
 	}
@@ -88,7 +88,7 @@ func (l *Library) Parts(q store.Querier, source string) (ids []string, err error
 // mailsTx removes erased mails. They are not ingested again with their mailbox.
 func (l *Library) mailsTx(tx *store.Tx, e *erase.Erasure) (n erase.Erased, err error) {
 	for _, source := range e.Sources {
-		list, err := mails(tx, source)
+		list, err := findMailParts(tx, source)
 		if err != nil {
 			return n, err
 		}
@@ -102,7 +102,7 @@ func (l *Library) mailsTx(tx *store.Tx, e *erase.Erasure) (n erase.Erased, err e
 			if _, err := tx.Exec(`DELETE FROM documents WHERE id = ?`, p.id); err != nil {
 				return n, fmt.Errorf("ingest: forget: %w", err)
 			}
-			if err := stayAwayTx(tx, p.realm, partOf(p.source, once(p.part)), 0, 0); err != nil {
+			if err := blockSourceTx(tx, p.realm, partOf(p.source, basePartName(p.part)), 0, 0); err != nil {
 				return n, err
 			}
 			if err := l.forgetPeopleTx(tx, p); err != nil {

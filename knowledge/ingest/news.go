@@ -9,12 +9,12 @@ import (
 	"sync"
 	"time"
 
-	"hob/knowledge/store"
+	"hob/platform/store"
 	"hob/watchers"
 )
 
-// watch lets the driver report changes until ctx ends.
-func (s *Sync) watch(ctx context.Context, f Folder, n *news) {
+// watchFolder lets the driver report changes until ctx ends.
+func (s *Sync) watchFolder(ctx context.Context, f Folder, n *pendingPaths) {
 	config, err := json.Marshal(map[string]any{"path": f.Path, "recursive": true, "events": []string{"created", "modified", "removed"}})
 	if err != nil { // encoding strings cannot fail
 		panic(err)
@@ -32,12 +32,12 @@ func (s *Sync) watch(ctx context.Context, f Folder, n *news) {
 			t.Stop()
 			return
 		case <-t.C:
-			n.everything() // changes in the meantime were not seen
+			n.markEverything() // changes in the meantime were not seen
 		}
 	}
 }
 
-func (s *Sync) watchOnce(ctx context.Context, spec watchers.Spec, n *news) error {
+func (s *Sync) watchOnce(ctx context.Context, spec watchers.Spec, n *pendingPaths) error {
 	made, err := s.opt.Driver.New(spec, s.opt.Deps)
 	if err != nil {
 		return err
@@ -60,10 +60,10 @@ func (s *Sync) watchOnce(ctx context.Context, spec watchers.Spec, n *news) error
 					p.Path = string(p.Raw)
 				}
 				if p.Path == "" {
-					n.everything()
+					n.markEverything()
 					continue
 				}
-				n.add(p.Path)
+				n.addPath(p.Path)
 			}
 		}
 		return nil
@@ -76,8 +76,8 @@ func watcherID(f Folder) string {
 	return "documents-" + hex.EncodeToString(sum[:8])
 }
 
-// news collects the reported paths.
-type news struct {
+// pendingPaths collects the reported paths.
+type pendingPaths struct {
 	wake chan struct{}
 
 	mu    sync.Mutex
@@ -88,30 +88,30 @@ type news struct {
 // maxNews is the maximum number of pending paths. Beyond it the whole folder is scanned.
 const maxNews = 5000
 
-func (n *news) add(path string) {
+func (n *pendingPaths) addPath(path string) {
 	n.mu.Lock()
 	if n.paths = append(n.paths, path); len(n.paths) > maxNews {
 		n.paths, n.all = nil, true
 	}
 	n.mu.Unlock()
-	n.poke()
+	n.wakeSync()
 }
 
-func (n *news) everything() {
+func (n *pendingPaths) markEverything() {
 	n.mu.Lock()
 	n.paths, n.all = nil, true
 	n.mu.Unlock()
-	n.poke()
+	n.wakeSync()
 }
 
-func (n *news) poke() {
+func (n *pendingPaths) wakeSync() {
 	select {
 	case n.wake <- struct{}{}:
 	default:
 	}
 }
 
-func (n *news) take() (paths []string, all bool) {
+func (n *pendingPaths) takePending() (paths []string, all bool) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	paths, all = n.paths, n.all

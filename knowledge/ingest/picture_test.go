@@ -7,8 +7,8 @@ import (
 	"strings"
 	"testing"
 
-	"hob/platform/document"
 	"hob/platform/provenance"
+	"hob/platform/text/document"
 )
 
 const png = "\x89PNG\r\n\x1a\n\x00\x00\x00\rIHDR"
@@ -58,7 +58,7 @@ func TestPictureIsTriedAgain(t *testing.T) {
 	if r.Documents != 1 || len(r.Skipped) > 0 || see.asked != 1 {
 		t.Fatalf("%+v, asked %d times", r, see.asked)
 	}
-	if broken, err := w.l.Broken(t.Context(), 10); err != nil || len(broken) > 0 {
+	if broken, err := w.l.FailedDocuments(t.Context(), 10); err != nil || len(broken) > 0 {
 		t.Fatalf("%+v, %v", broken, err)
 	}
 	list, err = w.l.Documents(t.Context(), 10)
@@ -84,7 +84,7 @@ func TestPictureThatIsBad(t *testing.T) {
 	if see.asked != 1 {
 		t.Errorf("asked %d times", see.asked)
 	}
-	_, err := w.l.Ingest(t.Context(), Want{Path: "/f/bike.png", Asked: true, Dry: true})
+	_, err := w.l.Ingest(t.Context(), IngestOptions{Path: "/f/bike.png", Asked: true, Dry: true})
 	if !errors.Is(err, document.ErrUnsupported) && err != nil || see.asked != 1 {
 		t.Errorf("%v, asked %d times", err, see.asked)
 	}

@@ -13,11 +13,11 @@ import (
 	"time"
 
 	"hob/knowledge"
-	"hob/knowledge/store"
-	"hob/platform/document"
-	"hob/platform/phrase"
 	"hob/platform/provenance"
-	"hob/platform/shortid"
+	"hob/platform/store"
+	"hob/platform/text/document"
+	"hob/platform/text/shortid"
+	"hob/platform/text/textnorm"
 )
 
 // batch is the number of chunks per transaction, which limits how long a turn waits. A source with
@@ -30,25 +30,25 @@ const peopleAtOnce = 50
 // Put ingests one source and replaces its previous version. If the source cannot be read, Put
 // returns an error that wraps one of package document and keeps the previous version.
 func (l *Library) Put(ctx context.Context, in Input) (Outcome, error) {
-	r := l.held.hold(in.Realm, in.Source, in.Size, stamp(in.Modified))
-	defer l.held.let(r)
-	return l.put(ctx, r, in)
+	r := l.held.addReading(in.Realm, in.Source, in.Size, unixNanos(in.Modified))
+	defer l.held.removeReading(r)
+	return l.putSource(ctx, r, in)
 }
 
-// Take runs Put, but reports an unreadable file in the Report as Ingest does.
-func (l *Library) Take(ctx context.Context, in Input) (r Report, err error) {
+// PutAndReport runs Put, but reports an unreadable file in the Report as Ingest does.
+func (l *Library) PutAndReport(ctx context.Context, in Input) (r Report, err error) {
 	o, err := l.Put(ctx, in)
-	if err != nil && known(err) {
-		r.skip(in.Name, err)
+	if err != nil && isFileFault(err) {
+		r.addSkipped(in.Name, err)
 		return r, nil
 	}
 	if err == nil {
-		r.add(o)
+		r.addOutcome(o)
 	}
 	return r, err
 }
 
-func (l *Library) put(ctx context.Context, r *reading, in Input) (Outcome, error) {
+func (l *Library) putSource(ctx context.Context, r *activeReading, in Input) (Outcome, error) {
 	l.work.Lock()
 	defer l.work.Unlock()
 	out := Outcome{Source: in.Source}
@@ -57,31 +57,31 @@ func (l *Library) put(ctx context.Context, r *reading, in Input) (Outcome, error
 	}
 	in.Provenance = provenance.Worst(in.Provenance)
 	sum := sha256.Sum256(in.Content)
-	known, err := l.known(ctx, &in, sum[:])
+	known, err := l.findSource(ctx, &in, sum[:])
 	if err != nil {
 		return out, err
 	}
 	if known != nil && known.failed != "" && !in.Asked && bytes.Equal(known.digest, sum[:]) {
-		return out, told(known.failed)
+		return out, storedError(known.failed)
 	}
-	if known != nil && known.failed == "" && in.Title == "" && bytes.Equal(known.digest, sum[:]) && known.trust.holds(in.Trust) {
-		return l.same(ctx, known, in, out)
+	if known != nil && known.failed == "" && in.Title == "" && bytes.Equal(known.digest, sum[:]) && known.trust.stillApplies(in.Trust) {
+		return l.updateFileTimes(ctx, known, in, out)
 	}
 	out.Fresh = known == nil
-	w := &writing{l: l, ctx: ctx, in: in, r: r, sum: sum[:]}
+	w := &sourceWriter{l: l, ctx: ctx, in: in, r: r, sum: sum[:]}
 	if !in.Dry {
-		err = w.begin()
+		err = w.beginSource()
 	}
 	if errors.Is(err, errTried) {
-		return out, w.failed(err)
+		return out, w.recordFailure(err)
 	}
 	if err != nil {
 		return out, err
 	}
-	docs, err := l.read(ctx, &w.in, &out)
+	docs, err := l.parseContent(ctx, &w.in, &out)
 	if err != nil {
 		if !in.Dry {
-			err = w.failed(err)
+			err = w.recordFailure(err)
 		}
 		return out, err
 	}
@@ -89,32 +89,34 @@ func (l *Library) put(ctx context.Context, r *reading, in Input) (Outcome, error
 	out.Title = docs[0].Title
 	if in.Dry {
 		for _, d := range docs {
-			out.Chunks += len(l.chunks(in, d))
+			out.Chunks += len(l.documentChunks(in, d))
 		}
 		return out, nil
 	}
-	if err := w.all(docs, &out); err != nil {
-		return out, w.ended(err)
+	if err := w.replaceSource(docs, &out); err != nil {
+		return out, w.recordAborted(err)
 	}
 	return out, nil
 }
 
-// told is the stored reason why a file could not be read.
-type told string
+// storedError is the stored reason why a file could not be read.
+type storedError string
 
-func (t told) Error() string { return string(t) }
+func (t storedError) Error() string { return string(t) }
 
-func (told) Is(target error) bool { return target == document.ErrBroken }
+func (storedError) Is(target error) bool { return target == document.ErrBroken }
 
-// waits is the reason why a file is deferred.
-type waits string
+// deferredError is the reason why a file is deferred.
+type deferredError string
 
-func (w waits) Error() string { return string(w) }
+func (w deferredError) Error() string { return string(w) }
 
-func (waits) Is(target error) bool { return target == ErrLater || target == document.ErrUnsupported }
+func (deferredError) Is(target error) bool {
+	return target == ErrLater || target == document.ErrUnsupported
+}
 
-// same records new times of a file with unchanged content.
-func (l *Library) same(ctx context.Context, k *kept, in Input, out Outcome) (Outcome, error) {
+// updateFileTimes records new times of a file with unchanged content.
+func (l *Library) updateFileTimes(ctx context.Context, k *storedSource, in Input, out Outcome) (Outcome, error) {
 	out.Unchanged = true
 	q := l.opt.Store.Reader(ctx)
 	err := q.QueryRow(`SELECT count(*), coalesce(sum(chunks), 0), coalesce(min(title), ''), coalesce(min(kind), '') FROM documents WHERE src = ?`, k.n).Scan(&out.Documents, &out.Chunks, &out.Title, &out.Kind)
@@ -122,33 +124,33 @@ func (l *Library) same(ctx context.Context, k *kept, in Input, out Outcome) (Out
 		return out, fmt.Errorf("ingest: %w", err)
 	}
 	folder, asked := cmp.Or(k.folder, in.Folder), k.asked || in.Folder == ""
-	if in.Dry || k.size == in.Size && k.mtime == stamp(in.Modified) && k.folder == folder && k.asked == asked {
+	if in.Dry || k.size == in.Size && k.mtime == unixNanos(in.Modified) && k.folder == folder && k.asked == asked {
 		return out, nil
 	}
 	return out, l.opt.Store.Write(ctx, func(tx *store.Tx) error {
-		_, err := tx.Exec(`UPDATE doc_sources SET size = ?, mtime = ?, folder = ?, asked = ? WHERE n = ? AND source = ?`, in.Size, stamp(in.Modified), folder, asked, k.n, k.source)
+		_, err := tx.Exec(`UPDATE doc_sources SET size = ?, mtime = ?, folder = ?, asked = ? WHERE n = ? AND source = ?`, in.Size, unixNanos(in.Modified), folder, asked, k.n, k.source)
 		return err
 	})
 }
 
-// read parses the content into documents.
-func (l *Library) read(ctx context.Context, in *Input, out *Outcome) ([]document.Document, error) {
+// parseContent parses the content into documents.
+func (l *Library) parseContent(ctx context.Context, in *Input, out *Outcome) ([]document.Document, error) {
 	f, err := document.Parse(ctx, in.Name, in.Content, l.opt.Limits)
 	if err != nil && document.Detect(in.Name, in.Content) == "image" {
-		f, err = l.picture(ctx, in)
+		f, err = l.describePicture(ctx, in)
 	}
 	if err != nil {
 		return nil, err
 	}
 	for _, s := range f.Skipped {
-		out.Skipped = append(out.Skipped, SkippedPart{phrase.Cut(s.Name, 120), reason(s.Err)})
+		out.Skipped = append(out.Skipped, SkippedPart{textnorm.Ellipsize(s.Name, 120), errorReason(s.Err)})
 	}
 	for i := range f.Documents {
 		d := &f.Documents[i]
 		if in.Title != "" && i == 0 {
 			d.Title = in.Title
 		}
-		d.Title = phrase.Cut(cmp.Or(d.Title, d.Name, path.Base(strings.ReplaceAll(in.Name, `\`, "/"))), 200)
+		d.Title = textnorm.Ellipsize(cmp.Or(d.Title, d.Name, path.Base(strings.ReplaceAll(in.Name, `\`, "/"))), 200)
 		if d.At.IsZero() {
 			d.At = in.Modified
 		}
@@ -159,11 +161,11 @@ func (l *Library) read(ctx context.Context, in *Input, out *Outcome) ([]document
 	return f.Documents, nil
 }
 
-// reason shortens an error text for storage.
-func reason(err error) string { return phrase.Cut(err.Error(), 300) }
+// errorReason shortens an error text for storage.
+func errorReason(err error) string { return textnorm.Ellipsize(err.Error(), 300) }
 
-// chunks returns the rows of one document.
-func (l *Library) chunks(in Input, d document.Document) []knowledge.Doc {
+// documentChunks returns the rows of one document.
+func (l *Library) documentChunks(in Input, d document.Document) []knowledge.Doc {
 	var out []knowledge.Doc
 	at := d.At
 	if at.IsZero() {
@@ -174,34 +176,34 @@ func (l *Library) chunks(in Input, d document.Document) []knowledge.Doc {
 		list = []provenance.Origin{originOf(in.Source)}
 	}
 	for _, s := range d.Sections {
-		title := titled(d.Title, s)
+		title := sectionTitle(d.Title, s)
 		for _, text := range Split(s, l.opt.ChunkSize, l.opt.ChunkOverlap) {
 			out = append(out, knowledge.Doc{
 				Kind: knowledge.KindChunk, Title: title, Text: text, At: at, Provenance: in.Provenance, Origins: list,
-				Realm: in.Realm, Pos: len(out), Source: in.Source, Speaker: speaker(d, s),
+				Realm: in.Realm, Pos: len(out), Source: in.Source, Speaker: sectionSpeaker(d, s),
 			})
 		}
 	}
 	return out
 }
 
-// speaker returns the author of a section of a mail, or "" for quoted text.
-func speaker(d document.Document, s document.Section) string {
+// sectionSpeaker returns the author of a section of a mail, or "" for quoted text.
+func sectionSpeaker(d document.Document, s document.Section) string {
 	if d.Kind != "mail" || s.Quoted || len(d.People) == 0 {
 		return ""
 	}
-	return phrase.Cut(d.Author, 100)
+	return textnorm.Ellipsize(d.Author, 100)
 }
 
-// titled returns the path of a section: "Manual › Boiler › Pressure (page 3)".
-func titled(title string, s document.Section) string {
+// sectionTitle returns the path of a section: "Manual › Boiler › Pressure (page 3)".
+func sectionTitle(title string, s document.Section) string {
 	parts := []string{title}
 	for _, h := range s.Heading {
 		if h != parts[len(parts)-1] {
 			parts = append(parts, h)
 		}
 	}
-	out := phrase.Cut(strings.Join(parts, " › "), 300)
+	out := textnorm.Ellipsize(strings.Join(parts, " › "), 300)
 	if s.Place != "" {
 		out += " (" + s.Place + ")"
 	}
@@ -219,8 +221,8 @@ func originOf(source string) provenance.Origin {
 	return provenance.Origin{Kind: kind, Label: name}
 }
 
-// planned lists the changes to make for one document.
-type planned struct {
+// documentPlan lists the changes to make for one document.
+type documentPlan struct {
 	doc    document.Document
 	id     string
 	chunks []knowledge.Doc // to write
@@ -229,23 +231,23 @@ type planned struct {
 	total  int
 }
 
-// all replaces all documents of the source.
-func (w *writing) all(docs []document.Document, out *Outcome) error {
+// replaceSource replaces all documents of the source.
+func (w *sourceWriter) replaceSource(docs []document.Document, out *Outcome) error {
 	q := w.l.opt.Store.Reader(w.ctx)
-	have, err := parts(q, w.src)
+	have, err := readParts(q, w.src)
 	if err != nil {
 		return fmt.Errorf("ingest: %w", err)
 	}
-	w.people = had(have)
-	var plans []planned
+	w.people = mayHavePeople(have)
+	var plans []documentPlan
 	work := 0
 	for _, d := range docs {
-		if gone, err := away(q, w.in, d.Part); err != nil {
+		if gone, err := isPartForgotten(q, w.in, d.Part); err != nil {
 			return err
 		} else if gone {
 			continue
 		}
-		p, err := w.l.plan(q, w.in, d, have[d.Part].id)
+		p, err := w.l.planDocument(q, w.in, d, have[d.Part].id)
 		if err != nil {
 			return err
 		}
@@ -256,25 +258,25 @@ func (w *writing) all(docs []document.Document, out *Outcome) error {
 		out.Chunks += p.total
 	}
 	w.whole = work <= batch
-	if err := w.add(w.read); err != nil {
+	if err := w.addStep(w.markReadable); err != nil {
 		return err
 	}
 	for i := range plans {
-		if err := w.document(&plans[i]); err != nil {
+		if err := w.writeDocument(&plans[i]); err != nil {
 			return err
 		}
 	}
 	for _, p := range have {
-		if err := w.drop(p.id); err != nil {
+		if err := w.dropDocument(p.id); err != nil {
 			return err
 		}
 	}
-	return w.done()
+	return w.finishSource()
 }
 
-// plan compares a document with its stored version.
-func (l *Library) plan(q store.Querier, in Input, d document.Document, id string) (planned, error) {
-	p := planned{doc: d, id: id}
+// planDocument compares a document with its stored version.
+func (l *Library) planDocument(q store.Querier, in Input, d document.Document, id string) (documentPlan, error) {
+	p := documentPlan{doc: d, id: id}
 	if l.opt.Entities != nil {
 		p.people = slices.DeleteFunc(slices.Clone(d.People), func(x document.Person) bool { return x.Name == "" || x.Org == "" })
 	}
@@ -283,7 +285,7 @@ func (l *Library) plan(q store.Querier, in Input, d document.Document, id string
 		p.id = shortid.New("d")
 	} else {
 		var err error
-		if old, err = l.opt.Base.Group(q, knowledge.KindChunk, id); err != nil {
+		if old, err = l.opt.Base.GroupRows(q, knowledge.KindChunk, id); err != nil {
 			return p, err
 		}
 	}
@@ -291,9 +293,9 @@ func (l *Library) plan(q store.Querier, in Input, d document.Document, id string
 	for _, o := range old {
 		at[o.Ref] = o
 	}
-	for _, c := range l.chunks(in, d) {
+	for _, c := range l.documentChunks(in, d) {
 		c.Group, c.Ref = p.id, fmt.Sprintf("%s.%d", p.id, c.Pos)
-		if o, ok := at[c.Ref]; !ok || !equal(o, c) {
+		if o, ok := at[c.Ref]; !ok || !isSameDoc(o, c) {
 			p.chunks = append(p.chunks, c)
 		}
 		delete(at, c.Ref)
@@ -305,11 +307,11 @@ func (l *Library) plan(q store.Querier, in Input, d document.Document, id string
 	return p, nil
 }
 
-func equal(a, b knowledge.Doc) bool {
+func isSameDoc(a, b knowledge.Doc) bool {
 	return a.Title == b.Title && a.Text == b.Text && a.Source == b.Source && a.Speaker == b.Speaker && a.Provenance == b.Provenance && a.Realm == b.Realm && store.Millis(a.At) == store.Millis(b.At)
 }
 
-func stamp(t time.Time) int64 {
+func unixNanos(t time.Time) int64 {
 	if t.IsZero() {
 		return 0
 	}

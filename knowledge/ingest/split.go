@@ -5,7 +5,7 @@ import (
 	"unicode"
 	"unicode/utf8"
 
-	"hob/platform/document"
+	"hob/platform/text/document"
 )
 
 // Kinds of split points after an atom, in order of preference.
@@ -30,15 +30,15 @@ type atom struct {
 func Split(s document.Section, size, overlap int) []string {
 	switch {
 	case len(s.Rows) > 0:
-		return rows(s, size, overlap)
+		return chunkTable(s, size, overlap)
 	case s.Code:
-		return pack(lines(s.Text, size), size, overlap)
+		return packAtoms(splitCode(s.Text, size), size, overlap)
 	}
-	return pack(atoms(s.Text, size), size, overlap)
+	return packAtoms(splitAtoms(s.Text, size), size, overlap)
 }
 
-// rows packs the rows of a table below their header.
-func rows(s document.Section, size, overlap int) []string {
+// chunkTable packs the rows of a table below their header.
+func chunkTable(s document.Section, size, overlap int) []string {
 	head := ""
 	if s.Header != "" {
 		head = s.Header + "\n"
@@ -60,7 +60,7 @@ func rows(s document.Section, size, overlap int) []string {
 			flush()
 		}
 		if k > room {
-			for _, part := range pack(atoms(r, room), room, min(overlap, room/4)) {
+			for _, part := range packAtoms(splitAtoms(r, room), room, min(overlap, room/4)) {
 				out = append(out, head+part)
 			}
 			continue
@@ -72,8 +72,8 @@ func rows(s document.Section, size, overlap int) []string {
 	return out
 }
 
-// pack joins atoms into chunks.
-func pack(list []atom, size, overlap int) []string {
+// packAtoms joins atoms into chunks.
+func packAtoms(list []atom, size, overlap int) []string {
 	var out []string
 	for from := 0; from < len(list); {
 		to, n := from, 0
@@ -82,16 +82,16 @@ func pack(list []atom, size, overlap int) []string {
 			to++
 		}
 		if to < len(list) {
-			to = best(list, from, to, size)
+			to = bestCut(list, from, to, size)
 		}
-		if text := strings.Trim(join(list[from:to]), "\n"); strings.TrimSpace(text) != "" {
+		if text := strings.Trim(joinAtoms(list[from:to]), "\n"); strings.TrimSpace(text) != "" {
 			out = append(out, strings.TrimRight(text, " \t\n"))
 		}
 		if to == len(list) {
 			break
 		}
 		next := to
-		for shared := list[to].n; next-1 > from && overlapped(list, next-1, to, overlap) && shared+list[next-1].n <= size; next-- {
+		for shared := list[to].n; next-1 > from && fitsOverlap(list, next-1, to, overlap) && shared+list[next-1].n <= size; next-- {
 			shared += list[next-1].n
 		}
 		from = next
@@ -99,7 +99,7 @@ func pack(list []atom, size, overlap int) []string {
 	return out
 }
 
-func overlapped(list []atom, from, to, overlap int) bool {
+func fitsOverlap(list []atom, from, to, overlap int) bool {
 	n := 0
 	for _, a := range list[from:to] {
 		n += a.n
@@ -107,8 +107,8 @@ func overlapped(list []atom, from, to, overlap int) bool {
 	return n <= overlap
 }
 
-// best returns where to split: the last split point of the best kind in the second half.
-func best(list []atom, from, to, size int) int {
+// bestCut returns where to split: the last split point of the best kind in the second half.
+func bestCut(list []atom, from, to, size int) int {
 	n, at, kind := 0, to, -1
 	for i := from; i < to; i++ {
 		n += list[i].n
@@ -119,7 +119,7 @@ func best(list []atom, from, to, size int) int {
 	return at
 }
 
-func join(list []atom) string {
+func joinAtoms(list []atom) string {
 	var b strings.Builder
 	for _, a := range list {
 		b.WriteString(a.text)
@@ -127,8 +127,8 @@ func join(list []atom) string {
 	return b.String()
 }
 
-// atoms splits a text into sentences.
-func atoms(s string, size int) []atom {
+// splitAtoms splits a text into sentences.
+func splitAtoms(s string, size int) []atom {
 	var out []atom
 	for l := range strings.SplitAfterSeq(s, "\n") {
 		if strings.TrimSpace(l) == "" {
@@ -138,20 +138,20 @@ func atoms(s string, size int) []atom {
 			}
 			continue
 		}
-		parts := sentences(l)
+		parts := splitSentences(l)
 		for i, p := range parts {
 			kind := atSentence
 			if i == len(parts)-1 && strings.HasSuffix(l, "\n") {
 				kind = atLine
 			}
-			out = append(out, words(p, kind, size)...)
+			out = append(out, splitLongSentence(p, kind, size)...)
 		}
 	}
 	return out
 }
 
-// sentences splits a line after sentence-ending punctuation.
-func sentences(l string) []string {
+// splitSentences splits a line after sentence-ending punctuation.
+func splitSentences(l string) []string {
 	var out []string
 	from := 0
 	ended := false
@@ -179,8 +179,8 @@ func sentences(l string) []string {
 // wordRun is the target length in characters of the pieces of a long sentence.
 const wordRun = 100
 
-// words splits a sentence that is longer than half a chunk.
-func words(s string, kind, size int) []atom {
+// splitLongSentence splits a sentence that is longer than half a chunk.
+func splitLongSentence(s string, kind, size int) []atom {
 	n := utf8.RuneCountInString(s)
 	if n*2 <= size {
 		return []atom{{s, n, kind}}
@@ -196,7 +196,7 @@ func words(s string, kind, size int) []atom {
 				out = append(out, atom{s[from:blank], utf8.RuneCountInString(s[from:blank]), atWord})
 				count = utf8.RuneCountInString(s[blank:i])
 				from = blank
-			case !glued(before, r) || count > 4*most:
+			case !isSameGrapheme(before, r) || count > 4*most:
 				out = append(out, atom{s[from:i], count, atWord})
 				from, count = i, 0
 			}
@@ -213,9 +213,9 @@ func words(s string, kind, size int) []atom {
 	return out
 }
 
-// glued reports whether two code points belong to one grapheme cluster: marks, joiners, flags and
+// isSameGrapheme reports whether two code points belong to one grapheme cluster: marks, joiners, flags and
 // skin tones (UAX #29, without its tables).
-func glued(a, b rune) bool {
+func isSameGrapheme(a, b rune) bool {
 	switch {
 	case unicode.In(b, unicode.Mn, unicode.Me, unicode.Mc), b == 0x200d, a == 0x200d, b >= 0xfe00 && b <= 0xfe0f, b >= 0x1f3fb && b <= 0x1f3ff:
 		return true
@@ -227,9 +227,9 @@ func glued(a, b rune) bool {
 	return false
 }
 
-// lines splits source code: before an unindented line that follows an empty one, where functions
+// splitCode splits source code: before an unindented line that follows an empty one, where functions
 // usually start, else at empty lines.
-func lines(s string, size int) []atom {
+func splitCode(s string, size int) []atom {
 	var out []atom
 	all := strings.SplitAfter(s, "\n")
 	for i, l := range all {
@@ -241,7 +241,7 @@ func lines(s string, size int) []atom {
 			}
 		}
 		if l != "" {
-			out = append(out, words(l, kind, size)...)
+			out = append(out, splitLongSentence(l, kind, size)...)
 		}
 	}
 	return out

@@ -37,14 +37,14 @@ type Sync struct {
 	wake chan struct{}
 
 	mu      sync.Mutex
-	running map[Folder]*keeping
+	running map[Folder]*folderSync
 }
 
-// keeping is one folder that is being synced.
-type keeping struct {
+// folderSync is one folder that is being synced.
+type folderSync struct {
 	cancel context.CancelFunc
 	done   chan struct{}
-	news   *news
+	news   *pendingPaths
 }
 
 // NewSync validates the options.
@@ -55,7 +55,7 @@ func NewSync(opt SyncOptions) (*Sync, error) {
 	if opt.Log == nil {
 		opt.Log = slog.New(slog.DiscardHandler)
 	}
-	return &Sync{opt: opt, wake: make(chan struct{}, 1), running: map[Folder]*keeping{}}, nil
+	return &Sync{opt: opt, wake: make(chan struct{}, 1), running: map[Folder]*folderSync{}}, nil
 }
 
 // Wake signals that the list of folders has changed.
@@ -73,7 +73,7 @@ func (s *Sync) Run(ctx context.Context) error {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	for {
-		if err := s.start(ctx, &wg); err != nil {
+		if err := s.updateRunning(ctx, &wg); err != nil {
 			if ctx.Err() != nil {
 				return nil
 			}
@@ -87,12 +87,12 @@ func (s *Sync) Run(ctx context.Context) error {
 	}
 }
 
-// start starts and stops the folder goroutines. It reads the list of folders under the lock, which
+// updateRunning starts and stops the folder goroutines. It reads the list of folders under the lock, which
 // End relies on.
-func (s *Sync) start(ctx context.Context, wg *sync.WaitGroup) error {
+func (s *Sync) updateRunning(ctx context.Context, wg *sync.WaitGroup) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	want, err := s.folders(ctx)
+	want, err := s.configuredFolders(ctx)
 	if err != nil {
 		return err
 	}
@@ -107,24 +107,24 @@ func (s *Sync) start(ctx context.Context, wg *sync.WaitGroup) error {
 			continue
 		}
 		fctx, cancel := context.WithCancel(ctx)
-		k := &keeping{cancel: cancel, done: make(chan struct{}), news: &news{wake: make(chan struct{}, 1)}}
+		k := &folderSync{cancel: cancel, done: make(chan struct{}), news: &pendingPaths{wake: make(chan struct{}, 1)}}
 		s.running[f] = k
 		wg.Go(func() {
 			defer close(k.done)
-			s.keep(fctx, f, k.news)
+			s.syncFolder(fctx, f, k.news)
 		})
 	}
 	return nil
 }
 
-// Configured reports whether a folder is in the configuration.
-func (s *Sync) Configured(f Folder) bool {
+// IsConfigured reports whether a folder is in the configuration.
+func (s *Sync) IsConfigured(f Folder) bool {
 	return f.Realm == "" && slices.Contains(s.opt.Folders, f.Path)
 }
 
-// End waits until a removed folder is no longer synced. After that, no file of it is ingested.
-func (s *Sync) End(ctx context.Context, f Folder) error {
-	if s.Configured(f) {
+// WaitStopped waits until a removed folder is no longer synced. After that, no file of it is ingested.
+func (s *Sync) WaitStopped(ctx context.Context, f Folder) error {
+	if s.IsConfigured(f) {
 		return nil
 	}
 	s.mu.Lock()
@@ -143,16 +143,16 @@ func (s *Sync) End(ctx context.Context, f Folder) error {
 	}
 }
 
-// Again schedules a full scan of every folder.
-func (s *Sync) Again() {
+// RescanAll schedules a full scan of every folder.
+func (s *Sync) RescanAll() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	for _, k := range s.running {
-		k.news.everything()
+		k.news.markEverything()
 	}
 }
 
-func (s *Sync) folders(ctx context.Context) (map[Folder]bool, error) {
+func (s *Sync) configuredFolders(ctx context.Context) (map[Folder]bool, error) {
 	out := map[Folder]bool{}
 	for _, p := range s.opt.Folders {
 		out[Folder{Path: p}] = true
@@ -171,12 +171,12 @@ const (
 	laterAfter = 15 * time.Minute // retry of files that failed for a temporary reason
 )
 
-// keep syncs one folder. It starts the watch before the scan, so that no change is missed; the scan
+// syncFolder syncs one folder. It starts the watch before the scan, so that no change is missed; the scan
 // finds earlier changes.
-func (s *Sync) keep(ctx context.Context, f Folder, news *news) {
+func (s *Sync) syncFolder(ctx context.Context, f Folder, news *pendingPaths) {
 	var wg sync.WaitGroup
 	defer wg.Wait()
-	wg.Go(func() { s.watch(ctx, f, news) })
+	wg.Go(func() { s.watchFolder(ctx, f, news) })
 	next := time.NewTimer(0)
 	defer next.Stop()
 	for {
@@ -186,21 +186,21 @@ func (s *Sync) keep(ctx context.Context, f Folder, news *news) {
 		case <-ctx.Done():
 			return
 		case <-next.C:
-			news.take()
+			news.takePending()
 			all = true
 		case <-news.wake:
-			if paths, all = news.take(); len(paths) == 0 && !all {
+			if paths, all = news.takePending(); len(paths) == 0 && !all {
 				continue
 			}
 		}
-		r, err := s.look(ctx, f, paths, all)
+		r, err := s.scanFolder(ctx, f, paths, all)
 		if ctx.Err() != nil {
 			return
 		}
-		s.told(ctx, f, r)
+		s.reportSkipped(ctx, f, r)
 		switch {
 		case errors.Is(err, ErrFolderGone):
-			s.tell(ctx, "gone:"+f.Path, "The folder "+s.show(f.Path)+" does not exist or is empty. I keep its documents and sync it when it is back.")
+			s.notifyUser(ctx, "gone:"+f.Path, "The folder "+s.displayPath(f.Path)+" does not exist or is empty. I keep its documents and sync it when it is back.")
 			next.Reset(goneAfter)
 		case err != nil:
 			s.opt.Log.WarnContext(ctx, "folder sync failed", "err", err)
@@ -211,7 +211,7 @@ func (s *Sync) keep(ctx context.Context, f Folder, news *news) {
 	}
 }
 
-func (s *Sync) look(ctx context.Context, f Folder, paths []string, all bool) (Report, error) {
+func (s *Sync) scanFolder(ctx context.Context, f Folder, paths []string, all bool) (Report, error) {
 	if all {
 		return s.opt.Library.Reconcile(ctx, f, nil)
 	}
@@ -221,12 +221,12 @@ func (s *Sync) look(ctx context.Context, f Folder, paths []string, all bool) (Re
 			within = append(within, p)
 		}
 	}
-	return s.opt.Library.Changed(ctx, f, within)
+	return s.opt.Library.IngestChanged(ctx, f, within)
 }
 
-// told notifies the user of files that could not be ingested. It omits their names, because these
+// reportSkipped notifies the user of files that could not be ingested. It omits their names, because these
 // are untrusted text, and the files that are retried.
-func (s *Sync) told(ctx context.Context, f Folder, r Report) {
+func (s *Sync) reportSkipped(ctx context.Context, f Folder, r Report) {
 	n := 0
 	sum := sha256.New()
 	for _, x := range r.Skipped {
@@ -242,16 +242,16 @@ func (s *Sync) told(ctx context.Context, f Folder, r Report) {
 	if n > 1 {
 		what = fmt.Sprintf("%d files", n)
 	}
-	s.tell(ctx, "skipped:"+hex.EncodeToString(sum.Sum(nil)[:8]), what+" in "+s.show(f.Path)+" could not be ingested; see which and why: hob memory documents")
+	s.notifyUser(ctx, "skipped:"+hex.EncodeToString(sum.Sum(nil)[:8]), what+" in "+s.displayPath(f.Path)+" could not be ingested; see which and why: hob memory documents")
 }
 
-func (s *Sync) tell(ctx context.Context, key, text string) {
+func (s *Sync) notifyUser(ctx context.Context, key, text string) {
 	if s.opt.Tell != nil {
 		s.opt.Tell(ctx, "documents:"+key, text)
 	}
 }
 
-func (s *Sync) show(path string) string {
+func (s *Sync) displayPath(path string) string {
 	if s.opt.Show != nil {
 		return s.opt.Show(path)
 	}

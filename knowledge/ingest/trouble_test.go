@@ -8,8 +8,8 @@ import (
 	"strings"
 	"testing"
 
-	"hob/knowledge/store"
-	"hob/platform/document"
+	"hob/platform/store"
+	"hob/platform/text/document"
 )
 
 // A file that was being read during two crashes is broken; one crash is not enough, and a request
@@ -20,9 +20,9 @@ func TestReadingThatEndsTheProcess(t *testing.T) {
 	dies := func() {
 		t.Helper()
 		e := w.disk["/f/a.txt"]
-		one := &writing{l: w.l, ctx: t.Context(), r: &reading{}, in: Input{Source: "file:/f/a.txt", Name: "a.txt", Folder: "/f", Content: []byte(w.text["/f/a.txt"]), Size: e.Size, Modified: e.Modified}}
+		one := &sourceWriter{l: w.l, ctx: t.Context(), r: &activeReading{}, in: Input{Source: "file:/f/a.txt", Name: "a.txt", Folder: "/f", Content: []byte(w.text["/f/a.txt"]), Size: e.Size, Modified: e.Modified}}
 		one.sum = sum(one.in.Content)
-		fatal(t, one.begin()) // crash here
+		fatal(t, one.beginSource()) // crash here
 	}
 	dies()
 	if r := w.reconcile(); r.Documents != 1 || len(r.Skipped) > 0 {
@@ -36,10 +36,10 @@ func TestReadingThatEndsTheProcess(t *testing.T) {
 			t.Fatalf("after two crashes: %+v", r)
 		}
 	}
-	if list, err := w.l.Broken(t.Context(), 10); err != nil || len(list) == 0 || !strings.Contains(w.texts(), "three bar") {
+	if list, err := w.l.FailedDocuments(t.Context(), 10); err != nil || len(list) == 0 || !strings.Contains(w.texts(), "three bar") {
 		t.Errorf("%+v, %v; kept: %s", list, err, w.texts())
 	}
-	r, err := w.l.Ingest(t.Context(), Want{Path: "/f/a.txt", Asked: true})
+	r, err := w.l.Ingest(t.Context(), IngestOptions{Path: "/f/a.txt", Asked: true})
 	fatal(t, err)
 	if r.Documents != 1 || !strings.Contains(w.texts(), "seven bar") {
 		t.Errorf("after a request of the user: %+v", r)
@@ -64,7 +64,7 @@ func (f *failing) Read(ctx context.Context, path string, limit int64) (File, err
 func TestTroubleIsOver(t *testing.T) {
 	t.Run("retries a file that is temporarily unreadable", func(t *testing.T) {
 		w := open(t)
-		disk := &failing{world: w, path: "/f/a.txt", err: Later(errors.New("input/output error"))}
+		disk := &failing{world: w, path: "/f/a.txt", err: Retryable(errors.New("input/output error"))}
 		w.l.opt.Files = disk
 		w.put("/f/a.txt", "The valve opens at three bar.")
 		w.put("/f/b.txt", "The spare key is with Ana.")
@@ -95,7 +95,7 @@ func TestTroubleIsOver(t *testing.T) {
 		if _, err := w.l.Reconcile(t.Context(), Folder{Path: "/f"}, nil); err == nil || !strings.Contains(err.Error(), "disk is full") {
 			t.Errorf("Reconcile = %v, want a disk full error", err)
 		}
-		if _, err := w.l.Changed(t.Context(), Folder{Path: "/f"}, []string{"/f/a.txt"}); err == nil {
+		if _, err := w.l.IngestChanged(t.Context(), Folder{Path: "/f"}, []string{"/f/a.txt"}); err == nil {
 			t.Error("Changed on a full disk returned no error")
 		}
 	})
@@ -106,7 +106,7 @@ func TestTroubleIsOver(t *testing.T) {
 		if r := w.reconcile(); !r.again || len(r.Skipped) != 1 {
 			t.Errorf("%+v", r)
 		}
-		if list, err := w.l.Broken(t.Context(), 10); err != nil || len(list) > 0 {
+		if list, err := w.l.FailedDocuments(t.Context(), 10); err != nil || len(list) > 0 {
 			t.Errorf("the file was recorded as broken: %+v, %v", list, err)
 		}
 	})
@@ -116,33 +116,33 @@ func TestTroubleIsOver(t *testing.T) {
 func TestManyChangesAreAllNoticed(t *testing.T) {
 	tests := []struct {
 		name string
-		do   func(n *news)
+		do   func(n *pendingPaths)
 		want int // number of paths
 		all  bool
 	}{
-		{"some", func(n *news) { n.add("/f/a"); n.add("/f/b") }, 2, false},
-		{"maximum number of pending paths", func(n *news) { many(n, maxNews) }, maxNews, false},
-		{"too many pending paths", func(n *news) { many(n, maxNews+1) }, 0, true},
-		{"missed changes", func(n *news) { n.add("/f/a"); n.everything() }, 0, true},
+		{"some", func(n *pendingPaths) { n.addPath("/f/a"); n.addPath("/f/b") }, 2, false},
+		{"maximum number of pending paths", func(n *pendingPaths) { many(n, maxNews) }, maxNews, false},
+		{"too many pending paths", func(n *pendingPaths) { many(n, maxNews+1) }, 0, true},
+		{"missed changes", func(n *pendingPaths) { n.addPath("/f/a"); n.markEverything() }, 0, true},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
-			n := &news{wake: make(chan struct{}, 1)}
+			n := &pendingPaths{wake: make(chan struct{}, 1)}
 			tt.do(n)
-			paths, all := n.take()
+			paths, all := n.takePending()
 			if len(paths) != tt.want || all != tt.all {
 				t.Errorf("%d paths, all: %t", len(paths), all)
 			}
-			if paths, all = n.take(); len(paths) > 0 || all {
+			if paths, all = n.takePending(); len(paths) > 0 || all {
 				t.Error("take returned the same paths again")
 			}
 		})
 	}
 }
 
-func many(n *news, count int) {
+func many(n *pendingPaths, count int) {
 	for i := range count {
-		n.add(fmt.Sprint("/f/", i))
+		n.addPath(fmt.Sprint("/f/", i))
 	}
 }
 

@@ -8,16 +8,16 @@ import (
 	"strings"
 
 	"hob/knowledge"
-	"hob/knowledge/store"
-	"hob/platform/document"
+	"hob/platform/store"
+	"hob/platform/text/document"
 )
 
-// writing writes one source, in one transaction or in batches.
-type writing struct {
+// sourceWriter writes one source, in one transaction or in batches.
+type sourceWriter struct {
 	l     *Library
 	ctx   context.Context //nolint:containedctx // it lives as long as one call
 	in    Input
-	r     *reading
+	r     *activeReading
 	src   int64
 	sum   []byte
 	whole bool
@@ -34,18 +34,18 @@ const mostTries = 2
 // errTried reports that a source is not read again.
 var errTried = fmt.Errorf("%w: reading it crashed the program twice", document.ErrBroken)
 
-// begin creates the row of a source, or marks it as being read, so that a crash is noticed
+// beginSource creates the row of a source, or marks it as being read, so that a crash is noticed
 // afterwards. It returns errTried after too many crashes.
-func (w *writing) begin() error {
+func (w *sourceWriter) beginSource() error {
 	trying, tries := w.sum, 0
 	if document.Detect(w.in.Name, w.in.Content) == "image" {
 		trying = []byte{} // describing an image takes time and does not crash
 	}
-	err := w.commit(func(tx *store.Tx) error {
+	err := w.commitTx(func(tx *store.Tx) error {
 		return tx.QueryRow(`INSERT INTO doc_sources (realm, source, folder, size, mtime, digest, trying, tries, asked) VALUES (?, ?, ?, ?, ?, x'', ?, 1, ?)
 			ON CONFLICT (realm, source) DO UPDATE SET folder = CASE WHEN folder = '' THEN excluded.folder ELSE folder END, size = excluded.size, mtime = excluded.mtime,
 				digest = x'', error = '', tries = CASE WHEN trying = excluded.trying AND trying <> x'' THEN tries + 1 ELSE 1 END, trying = excluded.trying, asked = max(asked, excluded.asked)
-			RETURNING n, tries`, w.in.Realm, w.in.Source, w.in.Folder, w.in.Size, stamp(w.in.Modified), trying, w.in.Folder == "").Scan(&w.src, &tries)
+			RETURNING n, tries`, w.in.Realm, w.in.Source, w.in.Folder, w.in.Size, unixNanos(w.in.Modified), trying, w.in.Folder == "").Scan(&w.src, &tries)
 	})
 	if err == nil && tries > mostTries && !w.in.Asked {
 		err = errTried
@@ -53,51 +53,51 @@ func (w *writing) begin() error {
 	return err
 }
 
-// read records that the source could be read.
-func (w *writing) read(tx *store.Tx) error {
+// markReadable records that the source could be read.
+func (w *sourceWriter) markReadable(tx *store.Tx) error {
 	_, err := tx.Exec(`UPDATE doc_sources SET trying = x'', tries = 0 WHERE n = ?`, w.src)
 	return err
 }
 
-// failed records and returns the error, so that the source is not retried until it changes. A
+// recordFailure records and returns the error, so that the source is not retried until it changes. A
 // temporary error is stored without a digest. An error not caused by the file is not stored.
-func (w *writing) failed(cause error) error {
+func (w *sourceWriter) recordFailure(cause error) error {
 	switch {
 	case w.ctx.Err() != nil:
-		return w.ended(cause)
-	case !known(cause):
-		return w.ended(Later(cause))
+		return w.recordAborted(cause)
+	case !isFileFault(cause):
+		return w.recordAborted(Retryable(cause))
 	}
 	sum := w.sum
 	if errors.Is(cause, ErrLater) {
 		sum = []byte{}
 	}
-	err := w.commit(func(tx *store.Tx) error {
-		if err := w.read(tx); err != nil {
+	err := w.commitTx(func(tx *store.Tx) error {
+		if err := w.markReadable(tx); err != nil {
 			return err
 		}
-		_, err := tx.Exec(`UPDATE doc_sources SET digest = ?, error = ? WHERE n = ?`, sum, reason(cause), w.src)
+		_, err := tx.Exec(`UPDATE doc_sources SET digest = ?, error = ? WHERE n = ?`, sum, errorReason(cause), w.src)
 		return err
 	})
 	if err != nil {
-		return fmt.Errorf("%w (while recording that the file cannot be read: %s)", err, reason(cause))
+		return fmt.Errorf("%w (while recording that the file cannot be read: %s)", err, errorReason(cause))
 	}
 	return cause
 }
 
-// ended records that reading failed without crashing the process. It returns the cause.
-func (w *writing) ended(cause error) error {
+// recordAborted records that reading failed without crashing the process. It returns the cause.
+func (w *sourceWriter) recordAborted(cause error) error {
 	w.ctx = context.WithoutCancel(w.ctx)
-	if err := w.commit(w.read); err != nil && !errors.Is(err, ErrForgotten) {
+	if err := w.commitTx(w.markReadable); err != nil && !errors.Is(err, ErrForgotten) {
 		w.l.opt.Log.Warn("ingestion failure could not be recorded", "err", err)
 	}
 	return cause
 }
 
-// commit runs a transaction, unless the source was erased in the meantime.
-func (w *writing) commit(fn func(*store.Tx) error) error {
+// commitTx runs a transaction, unless the source was erased in the meantime.
+func (w *sourceWriter) commitTx(fn func(*store.Tx) error) error {
 	err := w.l.opt.Store.Write(w.ctx, func(tx *store.Tx) error {
-		if w.r.gone() {
+		if w.r.isForgotten() {
 			return ErrForgotten
 		}
 		return fn(tx)
@@ -108,22 +108,22 @@ func (w *writing) commit(fn func(*store.Tx) error) error {
 	return nil
 }
 
-// add queues a step for the next transaction.
-func (w *writing) add(step func(*store.Tx) error) error {
+// addStep queues a step for the next transaction.
+func (w *sourceWriter) addStep(step func(*store.Tx) error) error {
 	w.todo = append(w.todo, step)
 	if !w.whole && len(w.todo) >= batch {
-		return w.flush()
+		return w.flushSteps()
 	}
 	return nil
 }
 
-func (w *writing) flush() error {
+func (w *sourceWriter) flushSteps() error {
 	if err := w.ctx.Err(); err != nil {
 		return err
 	}
 	todo := w.todo
 	w.todo = nil
-	return w.commit(func(tx *store.Tx) error {
+	return w.commitTx(func(tx *store.Tx) error {
 		for _, step := range todo {
 			if err := step(tx); err != nil {
 				return err
@@ -133,14 +133,14 @@ func (w *writing) flush() error {
 	})
 }
 
-// document writes a document and its changed chunks.
-func (w *writing) document(p *planned) error {
-	err := w.add(func(tx *store.Tx) error {
+// writeDocument writes a document and its changed chunks.
+func (w *sourceWriter) writeDocument(p *documentPlan) error {
+	err := w.addStep(func(tx *store.Tx) error {
 		d := p.doc
-		if gone, err := away(tx, w.in, d.Part); err != nil || gone { // erased in the meantime
+		if gone, err := isPartForgotten(tx, w.in, d.Part); err != nil || gone { // erased in the meantime
 			return err
 		}
-		title, author, tags := w.r.clean(d.Title), w.r.clean(d.Author), w.r.clean(strings.Join(w.in.Tags, "\n"))
+		title, author, tags := w.r.redactForgotten(d.Title), w.r.redactForgotten(d.Author), w.r.redactForgotten(strings.Join(w.in.Tags, "\n"))
 		_, err := tx.Exec(`INSERT INTO documents (id, src, part, kind, title, author, language, tags, at, chunks, provenance, added_at) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
 			ON CONFLICT (src, part) DO UPDATE SET kind = excluded.kind, title = excluded.title, author = excluded.author, language = excluded.language,
 				tags = CASE WHEN excluded.tags = '' THEN tags ELSE excluded.tags END, at = excluded.at, chunks = excluded.chunks, provenance = excluded.provenance`,
@@ -151,21 +151,21 @@ func (w *writing) document(p *planned) error {
 		return err
 	}
 	for _, c := range p.chunks {
-		if err := w.add(func(tx *store.Tx) error { return w.chunkTx(tx, c) }); err != nil {
+		if err := w.addStep(func(tx *store.Tx) error { return w.chunkTx(tx, c) }); err != nil {
 			return err
 		}
 	}
 	for _, ref := range p.gone {
-		if err := w.add(func(tx *store.Tx) error { return w.l.opt.Base.UnindexTx(tx, knowledge.KindChunk, ref) }); err != nil {
+		if err := w.addStep(func(tx *store.Tx) error { return w.l.opt.Base.UnindexTx(tx, knowledge.KindChunk, ref) }); err != nil {
 			return err
 		}
 	}
 	for list := range slices.Chunk(p.people, peopleAtOnce) {
-		if err := w.add(func(tx *store.Tx) error { return w.peopleTx(tx, list) }); err != nil {
+		if err := w.addStep(func(tx *store.Tx) error { return w.peopleTx(tx, list) }); err != nil {
 			return err
 		}
 		if !w.whole {
-			if err := w.flush(); err != nil {
+			if err := w.flushSteps(); err != nil {
 				return err
 			}
 		}
@@ -173,60 +173,60 @@ func (w *writing) document(p *planned) error {
 	return nil
 }
 
-func (w *writing) chunkTx(tx *store.Tx, c knowledge.Doc) error {
-	if w.r.goneRow(c) {
+func (w *sourceWriter) chunkTx(tx *store.Tx, c knowledge.Doc) error {
+	if w.r.isRowForgotten(c) {
 		return nil
 	}
-	c.Title, c.Text, c.Speaker = w.r.clean(c.Title), w.r.clean(c.Text), w.r.clean(c.Speaker)
+	c.Title, c.Text, c.Speaker = w.r.redactForgotten(c.Title), w.r.redactForgotten(c.Text), w.r.redactForgotten(c.Speaker)
 	return w.l.opt.Base.IndexTx(tx, c)
 }
 
-func (w *writing) peopleTx(tx *store.Tx, list []document.Person) error {
+func (w *sourceWriter) peopleTx(tx *store.Tx, list []document.Person) error {
 	list = slices.DeleteFunc(slices.Clone(list), func(x document.Person) bool {
-		return w.r.clean(x.Name) != x.Name || w.r.clean(x.Org) != x.Org
+		return w.r.redactForgotten(x.Name) != x.Name || w.r.redactForgotten(x.Org) != x.Org
 	})
-	said, err := w.l.opt.Entities.PeopleTx(tx, list, w.origin())
+	said, err := w.l.opt.Entities.PeopleTx(tx, list, w.sourceOrigin())
 	w.told = append(w.told, said...)
 	return err
 }
 
-func (w *writing) origin() Origin {
+func (w *sourceWriter) sourceOrigin() Origin {
 	return Origin{Source: w.in.Source, Realm: w.in.Realm, Provenance: w.in.Provenance, Origins: w.in.Origins, At: w.in.Now}
 }
 
-// keepPeople deletes the relations of the source that its current version no longer contains.
-func (w *writing) keepPeople() {
+// prunePeople deletes the relations of the source that its current version no longer contains.
+func (w *sourceWriter) prunePeople() {
 	if w.people && w.l.opt.Entities != nil {
-		w.todo = append(w.todo, func(tx *store.Tx) error { return w.l.opt.Entities.KeepTx(tx, w.origin(), w.told) })
+		w.todo = append(w.todo, func(tx *store.Tx) error { return w.l.opt.Entities.KeepTx(tx, w.sourceOrigin(), w.told) })
 	}
 }
 
-// drop removes a document that the source no longer contains.
-func (w *writing) drop(id string) error {
-	list, err := w.l.opt.Base.Group(w.l.opt.Store.Reader(w.ctx), knowledge.KindChunk, id)
+// dropDocument removes a document that the source no longer contains.
+func (w *sourceWriter) dropDocument(id string) error {
+	list, err := w.l.opt.Base.GroupRows(w.l.opt.Store.Reader(w.ctx), knowledge.KindChunk, id)
 	if err != nil {
 		return err
 	}
 	for _, c := range list {
-		if err := w.add(func(tx *store.Tx) error { return w.l.opt.Base.UnindexTx(tx, c.Kind, c.Ref) }); err != nil {
+		if err := w.addStep(func(tx *store.Tx) error { return w.l.opt.Base.UnindexTx(tx, c.Kind, c.Ref) }); err != nil {
 			return err
 		}
 	}
-	return w.add(func(tx *store.Tx) error {
+	return w.addStep(func(tx *store.Tx) error {
 		_, err := tx.Exec(`DELETE FROM documents WHERE id = ?`, id)
 		return err
 	})
 }
 
-// done marks the source as complete.
-func (w *writing) done() error {
-	w.keepPeople()
+// finishSource marks the source as complete.
+func (w *sourceWriter) finishSource() error {
+	w.prunePeople()
 	w.todo = append(w.todo, func(tx *store.Tx) error {
-		if _, err := tx.Exec(`DELETE FROM documents_forgotten WHERE place = ?`, place(w.in.Realm, w.in.Source)); err != nil {
+		if _, err := tx.Exec(`DELETE FROM documents_forgotten WHERE place = ?`, hashSource(w.in.Realm, w.in.Source)); err != nil {
 			return err
 		}
 		_, err := tx.Exec(`UPDATE doc_sources SET digest = ?, trust = ?, error = '' WHERE n = ?`, w.sum, string(w.in.Trust), w.src)
 		return err
 	})
-	return w.flush()
+	return w.flushSteps()
 }

@@ -6,17 +6,17 @@ import (
 	"sync/atomic"
 	"unicode"
 
-	"hob/platform/phrase"
+	"hob/platform/text/textnorm"
 )
 
-// Line sanitizes untrusted text to one line of at most n characters.
-func Line(s string, n int) string {
-	return phrase.Cut(strings.Join(strings.FieldsFunc(Clean(s), unicode.IsSpace), " "), n)
+// SanitizeLine sanitizes untrusted text to one line of at most n characters.
+func SanitizeLine(s string, n int) string {
+	return textnorm.Ellipsize(strings.Join(strings.FieldsFunc(SanitizeText(s), unicode.IsSpace), " "), n)
 }
 
-// Clean removes broken UTF-8, bidi controls and control characters except tabs
+// SanitizeText removes broken UTF-8, bidi controls and control characters except tabs
 // and line breaks.
-func Clean(s string) string {
+func SanitizeText(s string) string {
 	s = strings.ReplaceAll(strings.ToValidUTF8(s, "\uFFFD"), "\r\n", "\n")
 	return strings.Map(func(r rune) rune {
 		switch {

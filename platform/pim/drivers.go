@@ -80,9 +80,9 @@ func Partial(warnings ...string) error {
 	return &PartialError{warnings}
 }
 
-// Span is the time range [From, To) to read. Zone defines where days begin and
+// TimeRange is the time range [From, To) to read. Zone defines where days begin and
 // how times without a zone are read.
-type Span struct {
+type TimeRange struct {
 	From, To time.Time
 	Zone     *time.Location
 }
@@ -94,8 +94,8 @@ type Driver interface {
 	Name() string
 }
 
-// TakeBacker undoes a write.
-type TakeBacker interface {
+// Undoer undoes a write.
+type Undoer interface {
 	// TakeBack gets the Undo of a Receipt. ErrChanged: something newer would be lost,
 	// and nothing was done.
 	TakeBack(ctx context.Context, undo []byte) error
@@ -115,7 +115,7 @@ type MailQuery struct {
 // Mailer is a mailbox.
 type Mailer interface {
 	Driver
-	TakeBacker
+	Undoer
 	// From is who a mail is from, zero when the driver decides.
 	From() Person
 	// FindMail returns the heads of mails, the newest first; their Ref is set.
@@ -125,15 +125,15 @@ type Mailer interface {
 	ReadMail(ctx context.Context, ref string) (Message, error)
 	// SendMail sends a mail. If possible, drivers treat two calls with the same
 	// ID as one mail.
-	SendMail(ctx context.Context, l Letter) (Receipt, error)
+	SendMail(ctx context.Context, l OutgoingMail) (Receipt, error)
 	// DraftMail keeps a letter among the drafts.
-	DraftMail(ctx context.Context, l Letter) (Receipt, error)
+	DraftMail(ctx context.Context, l OutgoingMail) (Receipt, error)
 	// MoveMail moves to a folder: archive, trash, inbox, junk or a name.
 	MoveMail(ctx context.Context, ref, folder string) (Receipt, error)
 }
 
-// Letter is a mail to be written. Check it before it is shown to anybody.
-type Letter struct {
+// OutgoingMail is a mail to be written. Check it before it is shown to anybody.
+type OutgoingMail struct {
 	ID          string // Message-ID without its brackets; "" lets the driver choose
 	To, Cc, Bcc []Person
 	Subject     string
@@ -157,10 +157,10 @@ type Attachment struct {
 // Calendars are the calendars of one place.
 type Calendars interface {
 	Driver
-	TakeBacker
+	Undoer
 	ListCalendars(ctx context.Context) ([]Calendar, error)
 	// FindEvents returns the occurrences in the span, in order; their Ref is set.
-	FindEvents(ctx context.Context, s Span) ([]Event, error)
+	FindEvents(ctx context.Context, s TimeRange) ([]Event, error)
 	// CreateEvent creates an event in the calendar with that name or path (""
 	// selects the default). Guests are added to the event; a server or program
 	// that invites by itself does so.
@@ -241,7 +241,7 @@ type Reminder struct {
 // Reminders is implemented by task lists.
 type Reminders interface {
 	Driver
-	TakeBacker
+	Undoer
 	// FindReminders returns the open tasks, or all if done is set: at most 1,000,
 	// earliest due first.
 	FindReminders(ctx context.Context, done bool) ([]Reminder, error)
@@ -274,7 +274,7 @@ type Note struct {
 // Notes is implemented by note stores.
 type Notes interface {
 	Driver
-	TakeBacker
+	Undoer
 	// FindNotes returns at most limit notes that contain all words, newest first;
 	// without words, all notes.
 	FindNotes(ctx context.Context, words string, limit int) ([]Note, error)
@@ -317,15 +317,15 @@ const (
 	maxHeadText   = 300      // characters of a subject
 )
 
-// Everybody returns all recipients of the mail.
-func (l Letter) Everybody() []Person {
+// Recipients returns all recipients of the mail.
+func (l OutgoingMail) Recipients() []Person {
 	return append(append(append([]Person{}, l.To...), l.Cc...), l.Bcc...)
 }
 
 // Check reports why a mail must not be written: header values must not contain
 // line breaks, and all recipients must be visible to the user.
-func (l Letter) Check() error {
-	all := l.Everybody()
+func (l OutgoingMail) Check() error {
+	all := l.Recipients()
 	for _, p := range all {
 		if err := CheckPerson(p); err != nil {
 			return err
@@ -334,19 +334,19 @@ func (l Letter) Check() error {
 	size := 0
 	for _, f := range l.Files {
 		size += len(f.Data)
-		if f.Name == "" || bends(f.Name) || strings.ContainsAny(f.Name, `/\`) {
+		if f.Name == "" || hasUnsafeRunes(f.Name) || strings.ContainsAny(f.Name, `/\`) {
 			return fmt.Errorf("%w: a file name contains invalid characters", ErrInvalid)
 		}
 	}
 	for _, id := range append([]string{l.ID, l.Answers}, l.References...) {
-		if id != "" && !GoodID(id) {
+		if id != "" && !ValidMessageID(id) {
 			return fmt.Errorf("%w: the Message-ID contains invalid characters", ErrInvalid)
 		}
 	}
 	switch {
 	case len(all) > MaxRecipients:
 		return fmt.Errorf("%w: %d recipients; at most %d are allowed", ErrInvalid, len(all), MaxRecipients)
-	case bends(l.Subject):
+	case hasUnsafeRunes(l.Subject):
 		return fmt.Errorf("%w: the subject contains a line break or an invisible character", ErrInvalid)
 	case len([]rune(l.Subject)) > maxHeadText:
 		return fmt.Errorf("%w: the subject is longer than %d characters", ErrInvalid, maxHeadText)
@@ -358,15 +358,15 @@ func (l Letter) Check() error {
 	return nil
 }
 
-// GoodID reports whether a Message-ID without brackets is safe in a header.
-func GoodID(id string) bool {
-	return id != "" && !strings.ContainsAny(id, "<> ") && !bends(id) && len(id) <= 900
+// ValidMessageID reports whether a Message-ID without brackets is safe in a header.
+func ValidMessageID(id string) bool {
+	return id != "" && !strings.ContainsAny(id, "<> ") && !hasUnsafeRunes(id) && len(id) <= 900
 }
 
-// Seen removes invisible and bidi characters from a header text.
-func Seen(s string) string {
+// StripInvisible removes invisible and bidi characters from a header text.
+func StripInvisible(s string) string {
 	return strings.Map(func(r rune) rune {
-		if bends(string(r)) {
+		if hasUnsafeRunes(string(r)) {
 			return -1
 		}
 		return r
@@ -378,17 +378,17 @@ func CheckPerson(p Person) error {
 	local, host, ok := strings.Cut(p.Address, "@")
 	odd := func(r rune) bool { return r <= ' ' || r >= 0x7f || strings.ContainsRune(`"(),:;<>@[\]`, r) }
 	if !ok || local == "" || len(p.Address) > 254 || strings.ContainsFunc(local, odd) || !validHost(host) || !strings.Contains(host, ".") && !ThisMachine(host) {
-		return fmt.Errorf("%w: %q is not an email address", ErrInvalid, Line(p.Address, 100))
+		return fmt.Errorf("%w: %q is not an email address", ErrInvalid, SanitizeLine(p.Address, 100))
 	}
-	if bends(p.Name) || len([]rune(p.Name)) > 120 {
+	if hasUnsafeRunes(p.Name) || len([]rune(p.Name)) > 120 {
 		return fmt.Errorf("%w: the name of %s contains invalid characters", ErrInvalid, p.Address)
 	}
 	return nil
 }
 
-// bends reports characters that end a line, cannot be seen, or turn the direction
+// hasUnsafeRunes reports characters that end a line, cannot be seen, or turn the direction
 // of writing.
-func bends(s string) bool {
+func hasUnsafeRunes(s string) bool {
 	return !utf8.ValidString(s) || strings.ContainsFunc(s, func(r rune) bool {
 		return unicode.IsControl(r) || r == 0x2028 || r == 0x2029 || r >= 0x202a && r <= 0x202e || r >= 0x2066 && r <= 0x2069 || r == 0xfeff || r == 0x200b
 	})

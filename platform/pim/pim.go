@@ -14,7 +14,7 @@ import (
 	"strings"
 	"time"
 
-	"hob/platform/phrase"
+	"hob/platform/text/textnorm"
 )
 
 // Errors that a caller can act on; what is returned wraps them.
@@ -47,7 +47,7 @@ const (
 // String returns "Ada Lovelace <ada@example.org>". Senders choose their names, so
 // a name can neither look like an address nor hide the real one.
 func (p Person) String() string {
-	name := phrase.Cut(strings.NewReplacer("<", "", ">", "", "@", " at ").Replace(p.Name), shownName)
+	name := textnorm.Ellipsize(strings.NewReplacer("<", "", ">", "", "@", " at ").Replace(p.Name), shownName)
 	address := p.Address
 	if n := []rune(address); len(n) > shownAddress { // the domain is at the end
 		address = string(n[:shownAddress/3]) + "…" + string(n[len(n)-shownAddress/2:])

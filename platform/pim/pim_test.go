@@ -51,7 +51,7 @@ func TestParseURL(t *testing.T) {
 }
 
 func TestLine(t *testing.T) {
-	if got := Line("a\r\nb\x1b[31m \u202ec\x00\xff", 100); got != "a b[31m c\uFFFD" {
+	if got := SanitizeLine("a\r\nb\x1b[31m \u202ec\x00\xff", 100); got != "a b[31m c\uFFFD" {
 		t.Errorf("%q", got)
 	}
 }

@@ -46,11 +46,11 @@ func Join(lists ...[]Origin) []Origin {
 				more = max(more, n)
 				continue
 			}
-			o.Label = label(o.Label)
+			o.Label = sanitizeLabel(o.Label)
 			i := slices.IndexFunc(out, func(x Origin) bool { return x.Kind == o.Kind && x.Label == o.Label && x.Via == o.Via })
 			switch {
 			case i >= 0:
-				out[i].Marks = union(out[i].Marks, o.Marks)
+				out[i].Marks = unionOf(out[i].Marks, o.Marks)
 			case len(out) == MaxOrigins:
 				more++
 			default:
@@ -67,12 +67,12 @@ func Join(lists ...[]Origin) []Origin {
 // Marks returns the distinct marks of a list.
 func Marks(list []Origin) (out []string) {
 	for _, o := range list {
-		out = union(out, o.Marks)
+		out = unionOf(out, o.Marks)
 	}
 	return out
 }
 
-func union(a, b []string) []string {
+func unionOf(a, b []string) []string {
 	out := slices.Clip(a)
 	for _, s := range b {
 		if !slices.Contains(out, s) {
@@ -82,10 +82,10 @@ func union(a, b []string) []string {
 	return out
 }
 
-// label bounds a label and spells out what could not be seen or would turn the
+// sanitizeLabel bounds a label and spells out what could not be seen or would turn the
 // direction of writing.
-func label(s string) string {
-	if short(s) {
+func sanitizeLabel(s string) string {
+	if isPlainLabel(s) {
 		return s
 	}
 	var b strings.Builder
@@ -105,8 +105,8 @@ func label(s string) string {
 	return b.String()
 }
 
-// short reports whether a label needs no sanitizing.
-func short(s string) bool {
+// isPlainLabel reports whether a label needs no sanitizing.
+func isPlainLabel(s string) bool {
 	if len(s) > MaxLabel {
 		return false
 	}
@@ -139,10 +139,10 @@ func (o Origin) String() string {
 		name = "the " + o.Kind
 	}
 	if o.Label != "" {
-		name += ` "` + strings.ReplaceAll(label(o.Label), `"`, "'") + `"`
+		name += ` "` + strings.ReplaceAll(sanitizeLabel(o.Label), `"`, "'") + `"`
 	}
 	if o.Via != "" {
-		name += " (" + label(o.Via) + ")"
+		name += " (" + sanitizeLabel(o.Via) + ")"
 	}
 	if len(o.Marks) > 0 {
 		name += ", which looks like an attack: " + strings.Join(o.Marks, ", ")

@@ -31,6 +31,6 @@ func Run(start time.Time, f func() error) (err error) {
 	return err
 }
 
-// Settle returns when everything else in the bubble waits. Only code in a bubble
+// WaitIdle returns when everything else in the bubble waits. Only code in a bubble
 // may call it.
-func Settle() { synctest.Wait() }
+func WaitIdle() { synctest.Wait() }

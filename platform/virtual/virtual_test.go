@@ -25,7 +25,7 @@ func TestAYearTakesNoTime(t *testing.T) {
 			}
 		}()
 		time.Sleep(time.Hour)
-		virtual.Settle()
+		virtual.WaitIdle()
 		<-done
 		if now := time.Now(); !now.Equal(start.AddDate(1, 0, 0)) {
 			t.Errorf("end time is %s", now)

@@ -50,7 +50,7 @@ func (book) FindContacts(context.Context, string, int) ([]pim.Contact, error) {
 func away(t *testing.T, d Deps, tool string) (out []string) {
 	t.Helper()
 	if strings.HasSuffix(tool, "_calendar_event") || tool == "answer_invitation" {
-		list, err := d.Calendar.Calendars()[0].FindEvents(context.WithoutCancel(t.Context()), pim.Span{From: now, To: now.AddDate(0, 1, 0), Zone: now.Location()})
+		list, err := d.Calendar.Calendars()[0].FindEvents(context.WithoutCancel(t.Context()), pim.TimeRange{From: now, To: now.AddDate(0, 1, 0), Zone: now.Location()})
 		if err != nil {
 			t.Fatal(err)
 		}

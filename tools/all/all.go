@@ -7,9 +7,9 @@ import (
 	"time"
 
 	"hob/knowledge"
-	"hob/knowledge/store"
-	"hob/platform/erase"
 	"hob/platform/pim"
+	"hob/platform/store"
+	"hob/platform/store/erase"
 	"hob/tools"
 	"hob/tools/browser"
 	"hob/tools/calendar"
@@ -50,7 +50,7 @@ type Deps struct {
 	// Crew delegates tasks; nil leaves out its tools.
 	Crew crew.Engine
 	// Post sends messages to other people; nil leaves out its tools.
-	Post social.Post
+	Post social.Sender
 	// Web accesses the web; without a client its tools are left out.
 	Web web.Deps
 	// Shell assesses and runs commands; without an assessor its tool is left out.
@@ -173,9 +173,9 @@ func Day(d Deps) (out []tools.BriefSource) {
 }
 
 // Migrations returns the tables of the tools and of the shared memory.
-func Migrations() []store.Set {
+func Migrations() []store.MigrationSet {
 	sets := knowledge.Migrations()
-	for _, more := range [][]store.Set{memory.Migrations(), tasks.Migrations(), money.Migrations(), health.Migrations(), files.Migrations()} {
+	for _, more := range [][]store.MigrationSet{memory.Migrations(), tasks.Migrations(), money.Migrations(), health.Migrations(), files.Migrations()} {
 		sets = append(sets, more...)
 	}
 	return sets

@@ -4,8 +4,8 @@ import (
 	"context"
 	"fmt"
 
-	"hob/platform/browser"
-	"hob/platform/browser/apps"
+	"hob/platform/host/browser"
+	"hob/platform/host/browser/apps"
 	"hob/tools/toolstest"
 )
 
@@ -77,7 +77,9 @@ func (b *tabs) Describe(_ context.Context, id, handle string) (browser.Described
 	return d, err
 }
 
-func (b *tabs) Seen(string) (e browser.Element, tab, page string, ok bool) { return e, "", "", false }
+func (b *tabs) ElementOf(string) (e browser.Element, tab, page string, ok bool) {
+	return e, "", "", false
+}
 
 func (b *tabs) Click(ctx context.Context, id, handle string, check browser.Check) (browser.Done, error) {
 	d, err := b.Describe(ctx, id, handle)

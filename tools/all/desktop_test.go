@@ -8,11 +8,11 @@ import (
 	"path/filepath"
 	"testing"
 
-	"hob/platform/desktop/apps"
-	"hob/platform/desktop/clipboard"
-	"hob/platform/desktop/input"
-	"hob/platform/desktop/tree"
-	"hob/platform/desktop/window"
+	"hob/platform/host/desktop/a11y"
+	"hob/platform/host/desktop/apps"
+	"hob/platform/host/desktop/clipboard"
+	"hob/platform/host/desktop/input"
+	"hob/platform/host/desktop/window"
 	"hob/tools/desktop"
 	"hob/tools/toolstest"
 )
@@ -59,7 +59,7 @@ func desktopDeps(t *testing.T, dir string) desktop.Deps {
 	}
 }
 
-func (*desk) Take(context.Context, image.Rectangle) (image.Image, error) {
+func (*desk) Capture(context.Context, image.Rectangle) (image.Image, error) {
 	return image.NewRGBA(image.Rect(0, 0, 8, 6)), nil
 }
 
@@ -71,13 +71,13 @@ func (shownWindows) List(context.Context) ([]window.Window, error) {
 
 type shownTree struct{}
 
-func (shownTree) Read(context.Context, string) ([]tree.Node, bool, error) {
-	return []tree.Node{{Ref: ":1.1 /a", App: "gedit", PID: 1, Window: "letter.txt", Role: "push button", Name: "Save", Does: "click"}, {Ref: ":1.1 /b", App: "gedit", PID: 1, Window: "letter.txt", Role: "text", Name: "Body", Takes: true}}, false, nil
+func (shownTree) Read(context.Context, string) ([]a11y.Node, bool, error) {
+	return []a11y.Node{{Ref: ":1.1 /a", App: "gedit", PID: 1, Window: "letter.txt", Role: "push button", Name: "Save", Does: "click"}, {Ref: ":1.1 /b", App: "gedit", PID: 1, Window: "letter.txt", Role: "text", Name: "Body", Takes: true}}, false, nil
 }
 
-func (shownTree) Do(context.Context, tree.Node) error { return nil }
+func (shownTree) Do(context.Context, a11y.Node) error { return nil }
 
-func (shownTree) Fill(context.Context, tree.Node, string) error { return nil }
+func (shownTree) Fill(context.Context, a11y.Node, string) error { return nil }
 
 type idleHands struct{}
 

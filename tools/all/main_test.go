@@ -5,7 +5,7 @@ import (
 	"syscall"
 	"testing"
 
-	"hob/platform/command"
+	"hob/platform/host/command"
 )
 
 func TestMain(m *testing.M) {

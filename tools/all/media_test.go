@@ -9,10 +9,10 @@ import (
 	"strings"
 	"testing"
 
-	notes "hob/platform/desktop"
-	"hob/platform/desktop/media"
-	"hob/platform/system/power"
-	"hob/platform/system/sound"
+	notes "hob/platform/host/desktop"
+	"hob/platform/host/desktop/media"
+	"hob/platform/host/system/power"
+	"hob/platform/host/system/sound"
 	"hob/tools"
 	"hob/tools/desktop"
 	mediatools "hob/tools/media"
@@ -86,7 +86,7 @@ func (m machine) Mute(ctx context.Context, on bool) (sound.Level, error) {
 
 func (m machine) Read(ctx context.Context, _ []byte) (string, error) { return "Invoice 99", ctx.Err() }
 
-func (m machine) Notify(ctx context.Context, n notes.Note) error {
+func (m machine) Notify(ctx context.Context, n notes.Notification) error {
 	if !strings.HasPrefix(n.Title, "Hob") {
 		return errors.New("nobody knows whose note it is")
 	}

@@ -19,15 +19,15 @@ import (
 	"hob/autonomy/notify"
 	"hob/knowledge"
 	"hob/knowledge/graph"
-	"hob/knowledge/store"
-	"hob/platform/command"
+	"hob/platform/host/command"
+	"hob/platform/host/denypaths"
+	"hob/platform/host/trash"
+	"hob/platform/net/safehttp/safehttptest"
 	"hob/platform/pim"
-	"hob/platform/pim/internet"
 	"hob/platform/pim/markdown"
-	"hob/platform/protect"
+	"hob/platform/pim/netaccount"
 	"hob/platform/provenance"
-	"hob/platform/safehttp/safehttptest"
-	"hob/platform/trash"
+	"hob/platform/store"
 	"hob/tools"
 	"hob/tools/browser"
 	"hob/tools/files"
@@ -87,10 +87,10 @@ var empty = sync.OnceValues(func() ([]byte, error) {
 	return os.ReadFile(path)
 })
 
-func migrations(drivers []watchers.Driver) []store.Set {
+func migrations(drivers []watchers.Driver) []store.MigrationSet {
 	sets := append(append(Migrations(), graph.Migrations()), watchers.AllMigrations(drivers)...)
 	sets = append(sets, bus.Migrations(), goals.Migrations(), notify.Migrations())
-	return append(sets, store.Set{Owner: "post", Steps: []string{`CREATE TABLE sent (id TEXT PRIMARY KEY)`}})
+	return append(sets, store.MigrationSet{Owner: "post", Steps: []string{`CREATE TABLE sent (id TEXT PRIMARY KEY)`}})
 }
 
 func openStore(t *testing.T, home string, drivers []watchers.Driver) *store.Store {
@@ -167,13 +167,13 @@ func open(t *testing.T) toolstest.Env {
 	}
 	d.Mail.Mailers = func() (out []pim.Mailer) {
 		for _, a := range d.Mail.Accounts() {
-			out = append(out, internet.NewMail(a))
+			out = append(out, netaccount.NewMail(a))
 		}
 		return out
 	}
 	d.Lists = func() (out []pim.Reminders) {
 		for _, a := range d.Calendar.Accounts() {
-			out = append(out, internet.NewReminders(a, now.Location()))
+			out = append(out, netaccount.NewReminders(a, now.Location()))
 		}
 		return out
 	}
@@ -189,7 +189,7 @@ func open(t *testing.T) toolstest.Env {
 	d.Calendar.Now = func() time.Time { return now }
 	d.Calendar.Calendars = func() (out []pim.Calendars) {
 		for _, a := range d.Calendar.Accounts() {
-			out = append(out, internet.NewCalendars(a))
+			out = append(out, netaccount.NewCalendars(a))
 		}
 		return out
 	}
@@ -197,7 +197,7 @@ func open(t *testing.T) toolstest.Env {
 		doc, err := d.Files.ReadDocument(ctx, path, pim.MaxFileBytes)
 		return pim.Attachment{Name: filepath.Base(doc.Path), Data: doc.Content}, err
 	}
-	judge, err := command.New(command.Options{Home: home, Allowed: []string{docs}, Places: protect.New(protect.Options{Home: home, Allowed: []string{docs}})})
+	judge, err := command.New(command.Options{Home: home, Allowed: []string{docs}, Places: denypaths.New(denypaths.Options{Home: home, Allowed: []string{docs}})})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -5,8 +5,8 @@ import (
 	"strings"
 	"testing"
 
-	"hob/knowledge/store"
 	"hob/platform/provenance"
+	"hob/platform/store"
 	"hob/tools"
 	"hob/tools/toolstest"
 )

@@ -6,7 +6,7 @@ import (
 	"strings"
 	"time"
 
-	"hob/platform/browser"
+	"hob/platform/host/browser"
 	"hob/platform/provenance"
 	"hob/tools"
 )
@@ -19,89 +19,89 @@ type clickIn struct {
 	Tab     string `json:"tab,omitempty" jsonschema:"such as t2; the element's by default"`
 }
 
-func click(d Deps) tools.Tool {
+func clickTool(d Deps) tools.Tool {
 	return tools.New(tools.Def[clickIn]{
-		Spec: spec("browser_click", tools.Send|tools.Egress, openFor, "Click a link, button or box on a page in Hob's browser. Following a plain link opens its address; other clicks ask the owner.",
+		Spec: newSpec("browser_click", tools.Send|tools.Egress, openFor, "Click a link, button or box on a page in Hob's browser. Following a plain link opens its address; other clicks ask the owner.",
 			"browser press button link website page tap select checkbox submit buy chrome safari"),
-		Summary: func(in clickIn) string { return "Click " + d.known(in.Element) },
-		Judge: func(ctx context.Context, in clickIn) tools.Judgement {
+		Summary: func(in clickIn) string { return "Click " + d.describeElementByHandle(in.Element) },
+		Judge: func(ctx context.Context, in clickIn) tools.CallAssessment {
 			ctx, cancel := context.WithTimeout(ctx, judgeFor)
 			defer cancel()
 			e, err := d.Browser.Describe(ctx, in.Tab, in.Element)
 			if err != nil {
-				return tools.Judgement{Refused: outward(err, in.Element)}
+				return tools.CallAssessment{Refused: classifyError(err, in.Element)}
 			}
 			if e.Element.Plain {
-				return d.opening(e.Element.Href, bound(e))
+				return d.assessNavigation(e.Element.Href, encodeBinding(e))
 			}
-			why := fmt.Sprintf("clicks %s on %s", words(e.Element), place(e.URL))
+			why := fmt.Sprintf("clicks %s on %s", describeElement(e.Element), addressHost(e.URL))
 			if e.Form != nil {
-				why += ", which submits a form to " + place(e.Form.Action)
+				why += ", which submits a form to " + addressHost(e.Form.Action)
 			}
-			return tools.Judgement{Effects: tools.Send, Why: why, Exact: bound(e)}
+			return tools.CallAssessment{Effects: tools.Send, Why: why, Exact: encodeBinding(e)}
 		},
 		Run: func(ctx context.Context, c tools.Call, in clickIn) (tools.Result, error) {
 			e, err := d.Browser.Describe(ctx, in.Tab, in.Element)
 			if err != nil {
-				return tools.Result{}, outward(err, in.Element)
+				return tools.Result{}, classifyError(err, in.Element)
 			}
-			if bound(e) != c.Exact {
-				return tools.Result{}, changed()
+			if encodeBinding(e) != c.Exact {
+				return tools.Result{}, pageChangedError()
 			}
 			if e.Element.Plain {
 				u, err := d.Network.Check(e.Element.Href)
 				if err != nil {
-					return tools.Result{}, outward(err, "")
+					return tools.Result{}, classifyError(err, "")
 				}
 				t, err := d.Browser.Navigate(ctx, e.Tab, u.String())
 				if err != nil {
-					return tools.Result{}, outward(err, "")
+					return tools.Result{}, classifyError(err, "")
 				}
-				return d.opened("browser_click", t), nil
+				return d.openedResult("browser_click", t), nil
 			}
-			r, err := d.Browser.Click(ctx, e.Tab, in.Element, same(c.Exact))
+			r, err := d.Browser.Click(ctx, e.Tab, in.Element, requireUnchanged(c.Exact))
 			if err != nil {
-				return tools.Result{}, outward(err, in.Element)
+				return tools.Result{}, classifyError(err, in.Element)
 			}
-			return d.did("browser_click", "Clicked "+words(e.Element)+".", r), nil
+			return d.actionResult("browser_click", "Clicked "+describeElement(e.Element)+".", r), nil
 		},
 	})
 }
 
-// same returns a check that refuses an element that differs from the approved one.
-func same(exact string) browser.Check {
+// requireUnchanged returns a check that refuses an element that differs from the approved one.
+func requireUnchanged(exact string) browser.Check {
 	return func(list []browser.Described) error {
-		if len(list) != 1 || bound(list[0]) != exact {
-			return changed()
+		if len(list) != 1 || encodeBinding(list[0]) != exact {
+			return pageChangedError()
 		}
 		return nil
 	}
 }
 
-func changed() error {
+func pageChangedError() error {
 	return tools.Errorf(tools.Conflict, "the page has changed; nothing was done. Read the page again")
 }
 
-// known describes an element for an approval request, as it was when its page was read. The
+// describeElementByHandle describes an element for an approval request, as it was when its page was read. The
 // guard shows the approved binding next to it.
-func (d Deps) known(handle string) string {
-	e, tab, page, ok := d.Browser.Seen(handle)
+func (d Deps) describeElementByHandle(handle string) string {
+	e, tab, page, ok := d.Browser.ElementOf(handle)
 	if !ok {
 		return fmt.Sprintf("the element %.20q", handle)
 	}
-	return fmt.Sprintf("%s on %s (tab %s)", words(e), place(page), tab)
+	return fmt.Sprintf("%s on %s (tab %s)", describeElement(e), addressHost(page), tab)
 }
 
-// words name an element.
-func words(e browser.Element) string {
+// describeElement name an element.
+func describeElement(e browser.Element) string {
 	if e.Name == "" {
 		return "the " + e.Kind + " " + e.Handle
 	}
 	return fmt.Sprintf("the %s %q", e.Kind, e.Name)
 }
 
-// did returns the result of an action on a page.
-func (d Deps) did(tool, said string, r browser.Done) tools.Result {
+// actionResult returns the result of an action on a page.
+func (d Deps) actionResult(tool, said string, r browser.Done) tools.Result {
 	var b strings.Builder
 	b.WriteString(said)
 	links := []string{r.Tab.URL}
@@ -110,11 +110,11 @@ func (d Deps) did(tool, said string, r browser.Done) tools.Result {
 	}
 	fmt.Fprintf(&b, "\nTab %s: %s\nAddress: %s", r.Tab.ID, r.Tab.Title, r.Tab.URL)
 	for _, t := range r.Opened {
-		fmt.Fprintf(&b, "\nOpened in the new tab %s: %s", t.ID, line(t))
+		fmt.Fprintf(&b, "\nOpened in the new tab %s: %s", t.ID, tabLine(t))
 		links = append(links, t.URL)
 	}
-	b.WriteString(d.beside(r.Tab.ID))
-	return tools.Result{Text: b.String(), Data: r, Source: provenance.Outside, Origins: origin(tool, r.Tab.URL), Links: d.canonical(links...)}
+	b.WriteString(d.sideEventsText(r.Tab.ID))
+	return tools.Result{Text: b.String(), Data: r, Source: provenance.Outside, Origins: webOrigins(tool, r.Tab.URL), Links: d.canonicalAddresses(links...)}
 }
 
 type fieldIn struct {
@@ -131,69 +131,69 @@ type fillIn struct {
 // maxFields bounds a form.
 const maxFields = 40
 
-func fill(d Deps) tools.Tool {
+func fillFormTool(d Deps) tools.Tool {
 	return tools.New(tools.Def[fillIn]{
-		Spec: spec("browser_fill_form", tools.Send, openFor, "Fill in fields of a form on a page in Hob's browser, and send it when wanted. Passwords are left to the owner.",
+		Spec: newSpec("browser_fill_form", tools.Send, openFor, "Fill in fields of a form on a page in Hob's browser, and send it when wanted. Passwords are left to the owner.",
 			"browser form field input enter type text website page select choice submit log in sign up chrome safari"),
 		Summary: func(in fillIn) string {
 			var b strings.Builder
 			b.WriteString("Fill in a form")
 			for i, f := range in.Fields {
-				fmt.Fprintf(&b, "%s %s: %.80q", map[bool]string{true: ":", false: ";"}[i == 0], d.known(f.Element), f.Value)
+				fmt.Fprintf(&b, "%s %s: %.80q", map[bool]string{true: ":", false: ";"}[i == 0], d.describeElementByHandle(f.Element), f.Value)
 			}
 			if in.Submit {
 				b.WriteString(" and submit it")
 			}
 			return b.String()
 		},
-		Judge: func(ctx context.Context, in fillIn) tools.Judgement {
+		Judge: func(ctx context.Context, in fillIn) tools.CallAssessment {
 			ctx, cancel := context.WithTimeout(ctx, judgeFor)
 			defer cancel()
-			list, err := d.form(ctx, in)
+			list, err := d.findFormFields(ctx, in)
 			if err != nil {
-				return tools.Judgement{Refused: err}
+				return tools.CallAssessment{Refused: err}
 			}
-			why := "types into a form on " + place(list[0].URL)
+			why := "types into a form on " + addressHost(list[0].URL)
 			if in.Submit {
-				why = "submits a form on " + place(list[0].URL)
-				if f := list[0].Form; f != nil && place(f.Action) != place(list[0].URL) {
-					why += " to " + place(f.Action)
+				why = "submits a form on " + addressHost(list[0].URL)
+				if f := list[0].Form; f != nil && addressHost(f.Action) != addressHost(list[0].URL) {
+					why += " to " + addressHost(f.Action)
 				}
 			}
-			return tools.Judgement{Effects: tools.Send, Why: why, Exact: bound(list)}
+			return tools.CallAssessment{Effects: tools.Send, Why: why, Exact: encodeBinding(list)}
 		},
 		Run: func(ctx context.Context, c tools.Call, in fillIn) (tools.Result, error) {
-			list, err := d.form(ctx, in)
+			list, err := d.findFormFields(ctx, in)
 			if err != nil {
 				return tools.Result{}, err
 			}
-			if bound(list) != c.Exact {
-				return tools.Result{}, changed()
+			if encodeBinding(list) != c.Exact {
+				return tools.Result{}, pageChangedError()
 			}
 			var fields []browser.Field
 			for _, f := range in.Fields {
 				fields = append(fields, browser.Field{Handle: f.Element, Value: f.Value})
 			}
 			r, err := d.Browser.Fill(ctx, list[0].Tab, fields, in.Submit, func(now []browser.Described) error {
-				if bound(now) != c.Exact {
-					return changed()
+				if encodeBinding(now) != c.Exact {
+					return pageChangedError()
 				}
 				return nil
 			})
 			if err != nil {
-				return tools.Result{}, outward(err, "")
+				return tools.Result{}, classifyError(err, "")
 			}
 			said := "Filled in the form; it was not submitted."
 			if in.Submit {
 				said = "Filled in and submitted the form."
 			}
-			return d.did("browser_fill_form", said, r), nil
+			return d.actionResult("browser_fill_form", said, r), nil
 		},
 	})
 }
 
-// form finds the named fields. They must be on one page, and none may hold a secret.
-func (d Deps) form(ctx context.Context, in fillIn) ([]browser.Described, error) {
+// findFormFields finds the named fields. They must be on one page, and none may hold a secret.
+func (d Deps) findFormFields(ctx context.Context, in fillIn) ([]browser.Described, error) {
 	if len(in.Fields) == 0 || len(in.Fields) > maxFields {
 		return nil, tools.Errorf(tools.InvalidArguments, "browser_fill_form takes 1 to %d fields", maxFields)
 	}
@@ -202,7 +202,7 @@ func (d Deps) form(ctx context.Context, in fillIn) ([]browser.Described, error) 
 		e, err := d.Browser.Describe(ctx, in.Tab, f.Element)
 		switch {
 		case err != nil:
-			return nil, outward(err, f.Element)
+			return nil, classifyError(err, f.Element)
 		case e.Element.Secret:
 			return nil, &tools.Error{
 				Source: provenance.Tool,
@@ -223,90 +223,90 @@ type scriptIn struct {
 	Browser string `json:"browser,omitempty" jsonschema:"hob (default), or the owner's own on macOS: safari, chrome, edge, brave, arc"`
 }
 
-// ran is the approval binding of a script.
-type ran struct {
+// scriptBinding is the approval binding of a script.
+type scriptBinding struct {
 	Tab string `json:"tab"`
 	URL string `json:"url"`
 }
 
-func script(d Deps) tools.Tool {
+func executeScriptTool(d Deps) tools.Tool {
 	return tools.New(tools.Def[scriptIn]{
-		Spec: spec("browser_execute_js", tools.Exec, openFor, "Run JavaScript in a page in Hob's browser, or on macOS in the owner's own, and return its value. It asks the owner each time; prefer reading and clicking.",
+		Spec: newSpec("browser_execute_js", tools.Exec, openFor, "Run JavaScript in a page in Hob's browser, or on macOS in the owner's own, and return its value. It asks the owner each time; prefer reading and clicking.",
 			"browser javascript script js code console page evaluate chrome safari"),
 		Summary: func(in scriptIn) string {
-			return fmt.Sprintf("Run a script in %s: %.500s", ofTabIn{in.Tab, in.Browser}.title(d), in.Script)
+			return fmt.Sprintf("Run a script in %s: %.500s", ofTabIn{in.Tab, in.Browser}.describeTab(d), in.Script)
 		},
-		Judge: func(ctx context.Context, in scriptIn) tools.Judgement {
-			if _, mine, _ := d.own(in.Browser); !mine {
+		Judge: func(ctx context.Context, in scriptIn) tools.CallAssessment {
+			if _, mine, _ := d.findUserBrowser(in.Browser); !mine {
 				return d.inOwn(ctx, in.Browser, in.Tab, acting, "runs a script, which can do everything you can do, on")
 			}
-			id, err := d.which(ctx, in.Tab)
+			id, err := d.resolveTabID(ctx, in.Tab)
 			if err != nil {
-				return tools.Judgement{Refused: err}
+				return tools.CallAssessment{Refused: err}
 			}
 			t, err := d.Browser.Get(id)
 			if err != nil {
-				return tools.Judgement{Refused: outward(err, in.Tab)}
+				return tools.CallAssessment{Refused: classifyError(err, in.Tab)}
 			}
-			return tools.Judgement{
-				Effects: tools.Exec, Exact: bound(ran{t.ID, bare(t.URL)}),
-				Why: "runs a script on " + place(t.URL) + ", where it can do everything you can do",
+			return tools.CallAssessment{
+				Effects: tools.Exec, Exact: encodeBinding(scriptBinding{t.ID, stripFragment(t.URL)}),
+				Why: "runs a script on " + addressHost(t.URL) + ", where it can do everything you can do",
 			}
 		},
 		Run: func(ctx context.Context, c tools.Call, in scriptIn) (tools.Result, error) {
-			if _, mine, _ := d.own(in.Browser); !mine {
+			if _, mine, _ := d.findUserBrowser(in.Browser); !mine {
 				return d.runOwn(ctx, c, in)
 			}
 			t, err := d.Browser.Get(in.Tab)
 			if err != nil {
-				return tools.Result{}, outward(err, in.Tab)
+				return tools.Result{}, classifyError(err, in.Tab)
 			}
 			text, err := d.Browser.Execute(ctx, t.ID, in.Script, func(now []browser.Described) error {
-				if bound(ran{now[0].Tab, bare(now[0].URL)}) != c.Exact {
-					return changed()
+				if encodeBinding(scriptBinding{now[0].Tab, stripFragment(now[0].URL)}) != c.Exact {
+					return pageChangedError()
 				}
 				return nil
 			})
 			if err != nil {
-				return tools.Result{}, outward(err, "")
+				return tools.Result{}, classifyError(err, "")
 			}
 			return tools.Result{
-				Text: text + d.beside(t.ID), Data: value{text}, Source: provenance.Outside, Origins: origin("browser_execute_js", t.URL),
+				Text: text + d.sideEventsText(t.ID), Data: scriptValue{text}, Source: provenance.Outside, Origins: webOrigins("browser_execute_js", t.URL),
 			}, nil
 		},
 	})
 }
 
-// value is the Data of browser_execute_js.
-type value struct {
+// scriptValue is the Data of browser_execute_js.
+type scriptValue struct {
 	Value string `json:"value"`
 }
 
-// bare returns an address without its fragment, which pages change at will.
-func bare(address string) string {
+// stripFragment returns an address without its fragment, which pages change at will.
+func stripFragment(address string) string {
 	address, _, _ = strings.Cut(address, "#")
 	return address
 }
 
-func screenshot(d Deps) tools.Tool {
+func screenshotTool(d Deps) tools.Tool {
 	return tools.New(tools.Def[tabIn]{
-		Spec: spec("browser_screenshot", tools.Read, openFor, "Take a picture of the page in a tab of Hob's browser, and say what is on it where a model can see.",
+		Spec: newSpec("browser_screenshot", tools.Read, openFor, "Take a picture of the page in a tab of Hob's browser, and say what is on it where a model can see.",
 			"browser screenshot picture capture page website image look chrome safari"),
-		Summary: func(in tabIn) string { return "Take a screenshot of " + d.named(in.Tab) },
+		Summary: func(in tabIn) string { return "Take a screenshot of " + d.describeTabByID(in.Tab) },
 		Run: func(ctx context.Context, c tools.Call, in tabIn) (tools.Result, error) {
-			id, err := d.which(ctx, in.Tab)
+			id, err := d.resolveTabID(ctx, in.Tab)
 			if err != nil {
 				return tools.Result{}, err
 			}
 			data, t, err := d.Browser.Screenshot(ctx, id)
 			if err != nil {
-				return tools.Result{}, outward(err, in.Tab)
+				return tools.Result{}, classifyError(err, in.Tab)
 			}
 			ext := ".png"
 			if len(data) > 2 && data[0] == 0xff && data[1] == 0xd8 {
 				ext = ".jpg"
 			}
-			path, err := d.Keep("browser-"+c.Now.Format("20060102-150405")+"-"+short(c.ID)+ext, data)
+			path, err := d.Keep("browser-"+c.Now.Format("20060102-150405")+"-"+idSuffix(c.ID)+ext, data)
 			if err != nil {
 				return tools.Result{}, fmt.Errorf("save the screenshot: %w", err)
 			}
@@ -322,22 +322,22 @@ func screenshot(d Deps) tools.Tool {
 				text += "\nWhat is on it: " + said
 			}
 			return tools.Result{
-				Text: text + d.beside(t.ID), Data: picture{t.ID, t.URL, path, said}, Source: provenance.Outside, Origins: origin("browser_screenshot", t.URL),
+				Text: text + d.sideEventsText(t.ID), Data: screenshotData{t.ID, t.URL, path, said}, Source: provenance.Outside, Origins: webOrigins("browser_screenshot", t.URL),
 			}, nil
 		},
 	})
 }
 
-// picture is the Data of browser_screenshot.
-type picture struct {
+// screenshotData is the Data of browser_screenshot.
+type screenshotData struct {
 	Tab   string `json:"tab"`
 	URL   string `json:"url"`
 	Path  string `json:"path"`
 	Shows string `json:"shows,omitempty"`
 }
 
-// short returns the end of an id for a file name.
-func short(id string) string {
+// idSuffix returns the end of an id for a file name.
+func idSuffix(id string) string {
 	id = strings.Map(func(r rune) rune {
 		if r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' {
 			return r

@@ -15,9 +15,9 @@ import (
 	"strings"
 	"time"
 
-	"hob/platform/browser"
+	"hob/platform/host/browser"
+	"hob/platform/net/safehttp"
 	"hob/platform/provenance"
-	"hob/platform/safehttp"
 	"hob/tools"
 )
 
@@ -34,7 +34,7 @@ type Driver interface {
 	History(ctx context.Context, id string, delta int) (string, error)
 	Go(ctx context.Context, id string, delta int, address string) (browser.Tab, error)
 	Describe(ctx context.Context, id, handle string) (browser.Described, error)
-	Seen(handle string) (e browser.Element, tab, page string, ok bool)
+	ElementOf(handle string) (e browser.Element, tab, page string, ok bool)
 	Click(ctx context.Context, id, handle string, check browser.Check) (browser.Done, error)
 	Fill(ctx context.Context, id string, fields []browser.Field, submit bool, check browser.Check) (browser.Done, error)
 	Execute(ctx context.Context, id, code string, check browser.Check) (string, error)
@@ -54,7 +54,7 @@ type Deps struct {
 	Keep func(name string, data []byte) (string, error)
 	See  func(ctx context.Context, data []byte) (string, error)
 	// Own accesses the browsers that the owner uses; nil: none.
-	Own Owners
+	Own UserBrowsers
 	// Hosts are additional host names of the dashboard besides this machine.
 	Hosts []string
 }
@@ -67,16 +67,16 @@ const (
 
 // Tools returns the category's tools.
 func Tools(d Deps) []tools.Tool {
-	return []tools.Tool{listTabs(d), openTab(d), closeTab(d), switchTab(d), content(d), getURL(d), navigate(d), click(d), fill(d), script(d), screenshot(d)}
+	return []tools.Tool{listTabs(d), openTab(d), closeTab(d), switchTab(d), pageContentTool(d), getURL(d), navigateTool(d), clickTool(d), fillFormTool(d), executeScriptTool(d), screenshotTool(d)}
 }
 
-// spec sets the fields that all tools of the category share.
-func spec(name string, effects tools.Effects, timeout time.Duration, description, keywords string) tools.Spec {
+// newSpec sets the fields that all tools of the category share.
+func newSpec(name string, effects tools.Effects, timeout time.Duration, description, keywords string) tools.Spec {
 	return tools.Spec{Name: name, Category: "browser", Effects: effects, Timeout: timeout, Description: description, Keywords: keywords}
 }
 
-// place returns the host of an address for messages to the user.
-func place(address string) string {
+// addressHost returns the host of an address for messages to the user.
+func addressHost(address string) string {
 	u, err := url.Parse(address)
 	if err != nil || u.Host == "" {
 		return fmt.Sprintf("%.100q", address)
@@ -84,8 +84,8 @@ func place(address string) string {
 	return u.Host
 }
 
-// address completes "example.org/a" to its https address.
-func address(raw string) string {
+// normalizeAddress completes "example.org/a" to its https address.
+func normalizeAddress(raw string) string {
 	raw = strings.TrimSpace(raw)
 	host, _, _ := strings.Cut(raw, "/")
 	if strings.Contains(host, ".") && !strings.ContainsAny(host, ":@?#[") && raw != "" && raw[0] != '.' {
@@ -94,38 +94,38 @@ func address(raw string) string {
 	return raw
 }
 
-// opening assesses opening an address. It shows the canonical form, so that lookalike names
+// assessNavigation assesses opening an address. It shows the canonical form, so that lookalike names
 // are visible.
-func (d Deps) opening(raw, exact string) tools.Judgement {
-	u, err := d.Network.Check(address(raw))
+func (d Deps) assessNavigation(raw, exact string) tools.CallAssessment {
+	u, err := d.Network.Check(normalizeAddress(raw))
 	if err != nil {
-		return tools.Judgement{Refused: outward(err, raw)}
+		return tools.CallAssessment{Refused: classifyError(err, raw)}
 	}
-	return tools.Judgement{
+	return tools.CallAssessment{
 		Effects: tools.Egress, URLs: []string{u.String()}, Get: true, Exact: exact,
 		Why: "opens " + u.Host + " in the browser, with your sign-ins on that site", Pattern: "host:" + u.Host,
 	}
 }
 
-func (d Deps) shown(raw string) string {
-	u, err := d.Network.Check(address(raw))
+func (d Deps) displayAddress(raw string) string {
+	u, err := d.Network.Check(normalizeAddress(raw))
 	if err != nil {
 		return fmt.Sprintf("%.200q", raw)
 	}
 	return strings.TrimPrefix(u.String(), "https://")
 }
 
-// which resolves the tab. An empty id works only if exactly one tab is open: conversations
+// resolveTabID resolves the tab. An empty id works only if exactly one tab is open: conversations
 // share the browser, and each could read pages of the others.
-func (d Deps) which(ctx context.Context, id string) (string, error) {
+func (d Deps) resolveTabID(ctx context.Context, id string) (string, error) {
 	if list := d.Browser.Tabs(ctx); id == "" && len(list) > 1 {
 		return "", tools.Errorf(tools.InvalidArguments, "%d tabs are open; name one of them (browser_list_tabs)", len(list))
 	}
 	return id, nil
 }
 
-// named describes a tab for an approval request.
-func (d Deps) named(id string) string {
+// describeTabByID describes a tab for an approval request.
+func (d Deps) describeTabByID(id string) string {
 	t, err := d.Browser.Get(id)
 	switch {
 	case err != nil && id != "":
@@ -133,12 +133,12 @@ func (d Deps) named(id string) string {
 	case err != nil:
 		return "the active tab"
 	}
-	return fmt.Sprintf("the tab %s (%s)", t.ID, place(t.URL))
+	return fmt.Sprintf("the tab %s (%s)", t.ID, addressHost(t.URL))
 }
 
-// canonical returns addresses in the form that the guard compares; invalid ones are left
+// canonicalAddresses returns addresses in the form that the guard compares; invalid ones are left
 // out.
-func (d Deps) canonical(list ...string) []string {
+func (d Deps) canonicalAddresses(list ...string) []string {
 	var out []string
 	for _, raw := range list {
 		if u, err := d.Network.Check(raw); err == nil {
@@ -148,12 +148,12 @@ func (d Deps) canonical(list ...string) []string {
 	return out
 }
 
-func origin(tool, address string) []provenance.Origin {
+func webOrigins(tool, address string) []provenance.Origin {
 	return []provenance.Origin{{Kind: "web", Label: address, Via: tool}}
 }
 
-// beside describes side events of a call, for the end of its result.
-func (d Deps) beside(tab string) string {
+// sideEventsText describes side events of a call, for the end of its result.
+func (d Deps) sideEventsText(tab string) string {
 	var b strings.Builder
 	for _, s := range d.Browser.Dialogs(tab) {
 		b.WriteString("\n(Dialog: " + s + ")")
@@ -164,20 +164,20 @@ func (d Deps) beside(tab string) string {
 	return b.String()
 }
 
-// opened returns the result of a call that opened an address.
-func (d Deps) opened(tool string, t browser.Tab) tools.Result {
+// openedResult returns the result of a call that opened an address.
+func (d Deps) openedResult(tool string, t browser.Tab) tools.Result {
 	title := t.Title
 	if title == "" {
 		title = "a page without a title"
 	}
 	return tools.Result{
-		Text: fmt.Sprintf("Opened in tab %s: %s\nAddress: %s%s", t.ID, title, t.URL, d.beside(t.ID)), Data: t,
-		Source: provenance.Outside, Origins: origin(tool, t.URL), Links: d.canonical(t.URL),
+		Text: fmt.Sprintf("Opened in tab %s: %s\nAddress: %s%s", t.ID, title, t.URL, d.sideEventsText(t.ID)), Data: t,
+		Source: provenance.Outside, Origins: webOrigins(tool, t.URL), Links: d.canonicalAddresses(t.URL),
 	}
 }
 
-// outward classifies an error of the browser or the network for a model.
-func outward(err error, asked string) error {
+// classifyError classifies an error of the browser or the network for a model.
+func classifyError(err error, asked string) error {
 	if e, ok := errors.AsType[*safehttp.Error](err); ok {
 		out := &tools.Error{Source: provenance.Tool, Code: tools.Failed, Message: e.Message, Remedy: e.Remedy, Err: err}
 		switch {
@@ -215,9 +215,9 @@ func outward(err error, asked string) error {
 	return out
 }
 
-// bound encodes the approval binding of an action on a page. The user sees it, and it is
+// encodeBinding encodes the approval binding of an action on a page. The user sees it, and it is
 // checked again right before the action.
-func bound(v any) string {
+func encodeBinding(v any) string {
 	b, err := json.Marshal(v)
 	if err != nil { // a programming error: v is one of this package's types
 		panic(fmt.Sprintf("browser: %v", err))

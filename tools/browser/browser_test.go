@@ -5,7 +5,7 @@ import (
 	"strings"
 	"testing"
 
-	"hob/platform/browser"
+	"hob/platform/host/browser"
 	"hob/tools"
 )
 
@@ -37,16 +37,16 @@ func TestWhichTab(t *testing.T) {
 		{"two", two, "", "2 tabs are open"},
 		{"two, one is named", two, "t2", ""},
 	} {
-		id, err := Deps{Browser: tc.b}.which(t.Context(), tc.in)
+		id, err := Deps{Browser: tc.b}.resolveTabID(t.Context(), tc.in)
 		if tc.want == "" && (err != nil || id != tc.in) || tc.want != "" && (err == nil || !strings.Contains(err.Error(), tc.want)) {
 			t.Errorf("%s: %q, %v", tc.name, id, err)
 		}
 	}
-	if _, _, err := (Deps{Browser: two}).goal(t.Context(), navigateIn{Action: "reload"}); tools.CodeOf(err) != tools.InvalidArguments {
+	if _, _, err := (Deps{Browser: two}).resolveNavigation(t.Context(), navigateIn{Action: "reload"}); tools.CodeOf(err) != tools.InvalidArguments {
 		t.Error(err)
 	}
 	long := tabsOnly{list: []browser.Tab{{ID: "t1", URL: "https://a.example/" + strings.Repeat("x", 2000) + "…"}}}
-	if _, to, err := (Deps{Browser: long}).goal(t.Context(), navigateIn{Action: "reload"}); err == nil {
+	if _, to, err := (Deps{Browser: long}).resolveNavigation(t.Context(), navigateIn{Action: "reload"}); err == nil {
 		t.Errorf("the beginning of an address is opened: %.50s", to)
 	}
 }

@@ -11,15 +11,15 @@ import (
 	"slices"
 	"strings"
 
-	"hob/platform/browser/apps"
-	"hob/platform/osrun"
+	"hob/platform/host/browser/apps"
+	"hob/platform/host/osrun"
 	"hob/platform/provenance"
 	"hob/tools"
 )
 
-// Owners accesses the tabs of the browsers that the owner uses; *apps.Apps implements it on
+// UserBrowsers accesses the tabs of the browsers that the owner uses; *apps.Apps implements it on
 // macOS.
-type Owners interface {
+type UserBrowsers interface {
 	List(ctx context.Context, a apps.App) (apps.List, error)
 	Get(ctx context.Context, a apps.App, id string) (apps.Tab, error)
 	Open(ctx context.Context, a apps.App, address string) (apps.Tab, error)
@@ -29,13 +29,13 @@ type Owners interface {
 	Execute(ctx context.Context, a apps.App, t apps.Tab, code string) (apps.Text, error)
 }
 
-// own finds the owner's browser by name; mine is true for Hob's own browser.
-func (d Deps) own(name string) (a apps.App, mine bool, err error) {
+// findUserBrowser finds the owner's browser by name; mine is true for Hob's own browser.
+func (d Deps) findUserBrowser(name string) (a apps.App, mine bool, err error) {
 	name = strings.ToLower(strings.TrimSpace(name))
 	if name == "" || name == "hob" {
 		return apps.App{}, true, nil
 	}
-	a, ok := apps.Named(name)
+	a, ok := apps.AppByName(name)
 	switch {
 	case !ok:
 		return a, false, tools.Errorf(tools.InvalidArguments, `%.30q is not a known browser; use "hob", "safari", "chrome", "edge", "brave" or "arc"`, tools.Clean(name))
@@ -45,10 +45,10 @@ func (d Deps) own(name string) (a apps.App, mine bool, err error) {
 	return a, false, nil
 }
 
-// owned describes a tab of the owner's browser for an approval request. It does not query
+// describeUserTab describes a tab of the owner's browser for an approval request. It does not query
 // the browser.
-func (d Deps) owned(name, tab string) string {
-	if a, mine, err := d.own(name); err == nil && !mine {
+func (d Deps) describeUserTab(name, tab string) string {
+	if a, mine, err := d.findUserBrowser(name); err == nil && !mine {
 		name = a.Title
 	}
 	if tab == "" {
@@ -57,8 +57,8 @@ func (d Deps) owned(name, tab string) string {
 	return fmt.Sprintf("the tab %.30q of your own %.30s", tab, name)
 }
 
-// there is the approval binding of an action in the owner's browser.
-type there struct {
+// tabBinding is the approval binding of an action in the owner's browser.
+type tabBinding struct {
 	Browser string `json:"browser"`
 	Tab     string `json:"tab"`
 	URL     string `json:"url"`
@@ -66,23 +66,23 @@ type there struct {
 
 // inOwn assesses an action in a tab of the owner's browser. The approval request names the
 // current page, and the action runs on no other page.
-func (d Deps) inOwn(ctx context.Context, name, tab string, effects tools.Effects, does string) tools.Judgement {
+func (d Deps) inOwn(ctx context.Context, name, tab string, effects tools.Effects, does string) tools.CallAssessment {
 	ctx, cancel := context.WithTimeout(ctx, judgeFor)
 	defer cancel()
-	a, _, err := d.own(name)
+	a, _, err := d.findUserBrowser(name)
 	if err != nil {
-		return tools.Judgement{Refused: err, Private: true}
+		return tools.CallAssessment{Refused: err, Private: true}
 	}
-	t, err := d.Own.Get(ctx, a, cmp.Or(askedOf(tools.Asked(ctx), a), tab))
+	t, err := d.Own.Get(ctx, a, cmp.Or(askedOf(tools.ApprovedForm(ctx), a), tab))
 	if err != nil {
-		return tools.Judgement{Refused: outOfOwn(err), Private: true}
+		return tools.CallAssessment{Refused: outOfOwn(err), Private: true}
 	}
-	if effects&(tools.Read|tools.Exec) != 0 && d.mine(t.URL) {
-		return tools.Judgement{Private: true, Refused: tools.Errorf(tools.PolicyDenied, "that tab shows a page of this computer, as the dashboard is, where the user answers approval requests; Hob reads no such page and runs no script there. Name another tab")}
+	if effects&(tools.Read|tools.Exec) != 0 && d.mayBeHobAddress(t.URL) {
+		return tools.CallAssessment{Private: true, Refused: tools.Errorf(tools.PolicyDenied, "that tab shows a page of this computer, as the dashboard is, where the user answers approval requests; Hob reads no such page and runs no script there. Name another tab")}
 	}
-	return tools.Judgement{
-		Effects: effects, Private: true, Exact: bound(there{a.Name, t.ID, t.URL}),
-		Why: fmt.Sprintf("%s %s in your own %s, with your sign-ins", does, place(t.URL), a.Title),
+	return tools.CallAssessment{
+		Effects: effects, Private: true, Exact: encodeBinding(tabBinding{a.Name, t.ID, t.URL}),
+		Why: fmt.Sprintf("%s %s in your own %s, with your sign-ins", does, addressHost(t.URL), a.Title),
 	}
 }
 
@@ -98,9 +98,9 @@ func askedOf(exact string, a apps.App) string {
 	return ""
 }
 
-// mine reports whether an address may belong to the dashboard or share its cookies, which
+// mayBeHobAddress reports whether an address may belong to the dashboard or share its cookies, which
 // ports do not separate.
-func (d Deps) mine(raw string) bool {
+func (d Deps) mayBeHobAddress(raw string) bool {
 	for _, within := range []string{"view-source:", "blob:"} {
 		raw = strings.TrimPrefix(raw, within)
 	}
@@ -127,9 +127,9 @@ func (d Deps) mine(raw string) bool {
 	})
 }
 
-// again finds the approved tab and refuses it if its page has changed.
-func (d Deps) again(ctx context.Context, name, tab, exact string) (apps.App, apps.Tab, error) {
-	a, _, err := d.own(name)
+// findApprovedTab finds the approved tab and refuses it if its page has changed.
+func (d Deps) findApprovedTab(ctx context.Context, name, tab, exact string) (apps.App, apps.Tab, error) {
+	a, _, err := d.findUserBrowser(name)
 	if err != nil {
 		return a, apps.Tab{}, err
 	}
@@ -137,7 +137,7 @@ func (d Deps) again(ctx context.Context, name, tab, exact string) (apps.App, app
 	if err != nil {
 		return a, t, outOfOwn(err)
 	}
-	if bound(there{a.Name, t.ID, t.URL}) != exact {
+	if encodeBinding(tabBinding{a.Name, t.ID, t.URL}) != exact {
 		return a, t, tools.Errorf(tools.Conflict, "the tab now shows a different page; nothing was done. Read the page again")
 	}
 	return a, t, nil
@@ -149,29 +149,29 @@ const acting = tools.Exec | tools.Send | tools.Destroy
 
 // openingOwn assesses opening an address in the owner's browser: it bypasses Hob's proxy
 // and uses the owner's sign-ins, so opening alone may have effects.
-func (d Deps) openingOwn(name, raw string) tools.Judgement {
-	a, _, err := d.own(name)
+func (d Deps) openingOwn(name, raw string) tools.CallAssessment {
+	a, _, err := d.findUserBrowser(name)
 	if err != nil {
-		return tools.Judgement{Refused: err}
+		return tools.CallAssessment{Refused: err}
 	}
-	u, err := d.Network.Check(address(raw))
+	u, err := d.Network.Check(normalizeAddress(raw))
 	if err != nil {
-		return tools.Judgement{Refused: outward(err, raw)}
+		return tools.CallAssessment{Refused: classifyError(err, raw)}
 	}
-	return tools.Judgement{
+	return tools.CallAssessment{
 		Effects: tools.Egress | tools.Send, URLs: []string{u.String()}, Get: true,
 		Why: fmt.Sprintf("opens %s in your own %s, with your sign-ins", u.Host, a.Title),
 	}
 }
 
 func (d Deps) openOwn(ctx context.Context, name, raw string) (tools.Result, error) {
-	a, _, err := d.own(name)
+	a, _, err := d.findUserBrowser(name)
 	if err != nil {
 		return tools.Result{}, err
 	}
-	u, err := d.Network.Check(address(raw))
+	u, err := d.Network.Check(normalizeAddress(raw))
 	if err != nil {
-		return tools.Result{}, outward(err, raw)
+		return tools.Result{}, classifyError(err, raw)
 	}
 	t, err := d.Own.Open(ctx, a, u.String())
 	if err != nil {
@@ -182,7 +182,7 @@ func (d Deps) openOwn(ctx context.Context, name, raw string) (tools.Result, erro
 
 // listOwn lists the tabs without the parts of addresses that may be secret.
 func (d Deps) listOwn(ctx context.Context, name string) (tools.Result, error) {
-	a, _, err := d.own(name)
+	a, _, err := d.findUserBrowser(name)
 	if err != nil {
 		return tools.Result{}, err
 	}
@@ -208,7 +208,7 @@ func (d Deps) listOwn(ctx context.Context, name string) (tools.Result, error) {
 	if l.Hidden > 0 {
 		fmt.Fprintf(&b, "(Private windows not listed: %d)\n", l.Hidden)
 	}
-	return tools.Result{Text: strings.TrimSuffix(b.String(), "\n"), Data: l, Source: provenance.Outside, Origins: origin("browser_list_tabs", a.Title)}, nil
+	return tools.Result{Text: strings.TrimSuffix(b.String(), "\n"), Data: l, Source: provenance.Outside, Origins: webOrigins("browser_list_tabs", a.Title)}, nil
 }
 
 // withoutQuery returns an address without query and fragment.
@@ -237,7 +237,7 @@ func cutTo(s string, most int) string {
 
 // ofOwn returns a result that shows page text from the owner's browser.
 func ofOwn(tool string, a apps.App, t apps.Tab, text string, data any) tools.Result {
-	return tools.Result{Text: text, Data: data, Source: provenance.Outside, Origins: origin(tool, a.Title+": "+withoutQuery(t.URL))}
+	return tools.Result{Text: text, Data: data, Source: provenance.Outside, Origins: webOrigins(tool, a.Title+": "+withoutQuery(t.URL))}
 }
 
 // outOfOwn classifies an error of a script for a model.
@@ -266,7 +266,7 @@ func outOfOwn(err error) error {
 }
 
 func (d Deps) readOwn(ctx context.Context, c tools.Call, in ofTabIn) (tools.Result, error) {
-	a, t, err := d.again(ctx, in.Browser, in.Tab, c.Exact)
+	a, t, err := d.findApprovedTab(ctx, in.Browser, in.Tab, c.Exact)
 	if err != nil {
 		return tools.Result{}, err
 	}
@@ -282,7 +282,7 @@ func (d Deps) readOwn(ctx context.Context, c tools.Call, in ofTabIn) (tools.Resu
 }
 
 func (d Deps) runOwn(ctx context.Context, c tools.Call, in scriptIn) (tools.Result, error) {
-	a, t, err := d.again(ctx, in.Browser, in.Tab, c.Exact)
+	a, t, err := d.findApprovedTab(ctx, in.Browser, in.Tab, c.Exact)
 	if err != nil {
 		return tools.Result{}, err
 	}
@@ -290,5 +290,5 @@ func (d Deps) runOwn(ctx context.Context, c tools.Call, in scriptIn) (tools.Resu
 	if err != nil {
 		return tools.Result{}, outOfOwn(err)
 	}
-	return ofOwn("browser_execute_js", a, t, x.Text, value{x.Text}), nil
+	return ofOwn("browser_execute_js", a, t, x.Text, scriptValue{x.Text}), nil
 }

@@ -7,10 +7,10 @@ import (
 	"strings"
 	"testing"
 
-	"hob/platform/browser/apps"
-	"hob/platform/osrun"
+	"hob/platform/host/browser/apps"
+	"hob/platform/host/osrun"
+	"hob/platform/net/safehttp"
 	"hob/platform/provenance"
-	"hob/platform/safehttp"
 	"hob/tools"
 )
 

@@ -5,7 +5,7 @@ import (
 	"fmt"
 	"strings"
 
-	"hob/platform/browser"
+	"hob/platform/host/browser"
 	"hob/platform/provenance"
 	"hob/tools"
 )
@@ -13,41 +13,41 @@ import (
 // maxLinks bounds the addresses of one page.
 const maxLinks = 300
 
-func content(d Deps) tools.Tool {
+func pageContentTool(d Deps) tools.Tool {
 	return tools.New(tools.Def[ofTabIn]{
-		Spec: spec("browser_get_page_content", tools.Read, lookFor,
+		Spec: newSpec("browser_get_page_content", tools.Read, lookFor,
 			"Read the page in a tab of Hob's browser: its text, with handles ([e7 button ...]) for links, buttons and fields, and the addresses of links. Of the owner's own browser, on macOS, the text alone, and it asks him.",
 			"browser page content text website read extract form fields links buttons outline summarize chrome safari"),
-		Summary: func(in ofTabIn) string { return "Read the page in " + in.title(d) },
-		Judge: func(ctx context.Context, in ofTabIn) tools.Judgement {
-			if _, mine, _ := d.own(in.Browser); !mine {
+		Summary: func(in ofTabIn) string { return "Read the page in " + in.describeTab(d) },
+		Judge: func(ctx context.Context, in ofTabIn) tools.CallAssessment {
+			if _, mine, _ := d.findUserBrowser(in.Browser); !mine {
 				return d.inOwn(ctx, in.Browser, in.Tab, tools.Read|tools.Secret, "reads the page of")
 			}
-			return tools.Judgement{}
+			return tools.CallAssessment{}
 		},
 		Run: func(ctx context.Context, c tools.Call, in ofTabIn) (tools.Result, error) {
-			if _, mine, _ := d.own(in.Browser); !mine {
+			if _, mine, _ := d.findUserBrowser(in.Browser); !mine {
 				return d.readOwn(ctx, c, in)
 			}
-			id, err := d.which(ctx, in.Tab)
+			id, err := d.resolveTabID(ctx, in.Tab)
 			if err != nil {
 				return tools.Result{}, err
 			}
 			p, err := d.Browser.Content(ctx, id)
 			if err != nil {
-				return tools.Result{}, outward(err, in.Tab)
+				return tools.Result{}, classifyError(err, in.Tab)
 			}
-			text, links := d.page(p)
+			text, links := d.renderPage(p)
 			return tools.Result{
-				Text: text + d.beside(p.Tab), Source: provenance.Outside, Origins: origin("browser_get_page_content", p.URL), Links: links,
-				Data: read{p.Tab, p.URL, p.Title, p.Status, p.Loading, p.Cut, p.Elements},
+				Text: text + d.sideEventsText(p.Tab), Source: provenance.Outside, Origins: webOrigins("browser_get_page_content", p.URL), Links: links,
+				Data: pageData{p.Tab, p.URL, p.Title, p.Status, p.Loading, p.Cut, p.Elements},
 			}, nil
 		},
 	})
 }
 
-// read is the Data of browser_get_page_content.
-type read struct {
+// pageData is the Data of browser_get_page_content.
+type pageData struct {
 	Tab      string            `json:"tab"`
 	URL      string            `json:"url"`
 	Title    string            `json:"title,omitempty"`
@@ -57,8 +57,8 @@ type read struct {
 	Elements []browser.Element `json:"elements,omitempty"`
 }
 
-// page renders a page for the model and returns the addresses on it.
-func (d Deps) page(c *browser.Content) (string, []string) {
+// renderPage renders a page for the model and returns the addresses on it.
+func (d Deps) renderPage(c *browser.Content) (string, []string) {
 	var b strings.Builder
 	if c.Title != "" {
 		fmt.Fprintf(&b, "Title: %s\n", c.Title)
@@ -72,10 +72,10 @@ func (d Deps) page(c *browser.Content) (string, []string) {
 		b.WriteString("The page has no text.")
 	}
 	b.WriteString(strings.TrimSpace(c.Text))
-	links := d.canonical(c.URL)
+	links := d.canonicalAddresses(c.URL)
 	known := map[string]bool{}
 	for _, e := range c.Elements {
-		list := d.canonical(e.Href)
+		list := d.canonicalAddresses(e.Href)
 		if len(list) == 0 || known[list[0]] || len(links) > maxLinks {
 			continue
 		}
@@ -86,14 +86,14 @@ func (d Deps) page(c *browser.Content) (string, []string) {
 		links = append(links, list[0])
 		fmt.Fprintf(&b, "\n%s %s", e.Handle, list[0])
 	}
-	for _, s := range remarks(c) {
+	for _, s := range pageRemarks(c) {
 		b.WriteString("\n\n(" + s + ")")
 	}
 	return b.String(), links
 }
 
-// remarks returns notes for the reader of the page.
-func remarks(c *browser.Content) []string {
+// pageRemarks returns notes for the reader of the page.
+func pageRemarks(c *browser.Content) []string {
 	var out []string
 	if c.Cut {
 		out = append(out, "Only the beginning of the page was read.")
@@ -116,58 +116,58 @@ type navigateIn struct {
 	Tab    string `json:"tab,omitempty" jsonschema:"such as t2; needed when several are open"`
 }
 
-func navigate(d Deps) tools.Tool {
+func navigateTool(d Deps) tools.Tool {
 	return tools.New(tools.Def[navigateIn]{
-		Spec: spec("browser_navigate", tools.Egress, openFor, "Open another address in a tab of Hob's browser, go back or forward, or load its page again.",
+		Spec: newSpec("browser_navigate", tools.Egress, openFor, "Open another address in a tab of Hob's browser, go back or forward, or load its page again.",
 			"browser go to url visit back forward history reload refresh page address navigate chrome safari"),
 		Summary: func(in navigateIn) string {
 			if in.URL == "" {
-				return fmt.Sprintf("In %s: %.20q", d.named(in.Tab), in.Action)
+				return fmt.Sprintf("In %s: %.20q", d.describeTabByID(in.Tab), in.Action)
 			}
-			return "Open " + d.shown(in.URL) + " in " + d.named(in.Tab)
+			return "Open " + d.displayAddress(in.URL) + " in " + d.describeTabByID(in.Tab)
 		},
-		Judge: func(ctx context.Context, in navigateIn) tools.Judgement {
+		Judge: func(ctx context.Context, in navigateIn) tools.CallAssessment {
 			ctx, cancel := context.WithTimeout(ctx, judgeFor)
 			defer cancel()
-			t, to, err := d.goal(ctx, in)
+			t, to, err := d.resolveNavigation(ctx, in)
 			if err != nil {
-				return tools.Judgement{Refused: err}
+				return tools.CallAssessment{Refused: err}
 			}
-			return d.opening(to, bound(goal{t.ID, to}))
+			return d.assessNavigation(to, encodeBinding(navigationBinding{t.ID, to}))
 		},
 		Run: func(ctx context.Context, c tools.Call, in navigateIn) (tools.Result, error) {
-			t, to, err := d.goal(ctx, in)
+			t, to, err := d.resolveNavigation(ctx, in)
 			if err != nil {
 				return tools.Result{}, err
 			}
-			if bound(goal{t.ID, to}) != c.Exact {
+			if encodeBinding(navigationBinding{t.ID, to}) != c.Exact {
 				return tools.Result{}, tools.Errorf(tools.Conflict, "the tab now shows a different page; read the page again")
 			}
 			u, err := d.Network.Check(to)
 			if err != nil {
-				return tools.Result{}, outward(err, in.URL)
+				return tools.Result{}, classifyError(err, in.URL)
 			}
-			if delta := steps(in.Action); delta != 0 {
+			if delta := historySteps(in.Action); delta != 0 {
 				t, err = d.Browser.Go(ctx, t.ID, delta, to)
 			} else {
 				t, err = d.Browser.Navigate(ctx, t.ID, u.String())
 			}
 			if err != nil {
-				return tools.Result{}, outward(err, in.URL)
+				return tools.Result{}, classifyError(err, in.URL)
 			}
-			return d.opened("browser_navigate", t), nil
+			return d.openedResult("browser_navigate", t), nil
 		},
 	})
 }
 
-// goal is the approval binding of a navigation.
-type goal struct {
+// navigationBinding is the approval binding of a navigation.
+type navigationBinding struct {
 	Tab string `json:"tab"`
 	URL string `json:"url"`
 }
 
-// steps returns how far an action moves in the history.
-func steps(action string) int {
+// historySteps returns how far an action moves in the history.
+func historySteps(action string) int {
 	switch action {
 	case "back":
 		return -1
@@ -177,28 +177,28 @@ func steps(action string) int {
 	return 0
 }
 
-// goal resolves the tab and the target address.
-func (d Deps) goal(ctx context.Context, in navigateIn) (browser.Tab, string, error) {
-	id, err := d.which(ctx, in.Tab)
+// resolveNavigation resolves the tab and the target address.
+func (d Deps) resolveNavigation(ctx context.Context, in navigateIn) (browser.Tab, string, error) {
+	id, err := d.resolveTabID(ctx, in.Tab)
 	if err != nil {
 		return browser.Tab{}, "", err
 	}
 	t, err := d.Browser.Get(id)
 	if err != nil {
-		return t, "", outward(err, in.Tab)
+		return t, "", classifyError(err, in.Tab)
 	}
 	switch {
 	case in.URL != "" && in.Action == "":
-		return t, address(in.URL), nil
+		return t, normalizeAddress(in.URL), nil
 	case in.URL == "" && in.Action == "reload":
 		if strings.HasSuffix(t.URL, "…") {
 			return t, "", tools.Errorf(tools.Unsupported, "the address of the page is too long to open it again")
 		}
 		return t, t.URL, nil
-	case in.URL == "" && steps(in.Action) != 0:
-		to, err := d.Browser.History(ctx, t.ID, steps(in.Action))
+	case in.URL == "" && historySteps(in.Action) != 0:
+		to, err := d.Browser.History(ctx, t.ID, historySteps(in.Action))
 		if err != nil {
-			return t, "", outward(err, in.Tab)
+			return t, "", classifyError(err, in.Tab)
 		}
 		return t, to, nil
 	}

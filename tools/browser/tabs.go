@@ -6,7 +6,7 @@ import (
 	"fmt"
 	"strings"
 
-	"hob/platform/browser"
+	"hob/platform/host/browser"
 	"hob/platform/provenance"
 	"hob/tools"
 )
@@ -22,20 +22,20 @@ type tabList struct {
 
 func listTabs(d Deps) tools.Tool {
 	return tools.New(tools.Def[listIn]{
-		Spec: spec("browser_list_tabs", tools.Read, lookFor, "List the tabs that are open in Hob's browser, or on macOS in the owner's own, with titles and addresses.",
+		Spec: newSpec("browser_list_tabs", tools.Read, lookFor, "List the tabs that are open in Hob's browser, or on macOS in the owner's own, with titles and addresses.",
 			"browser tabs pages websites open list which chrome safari window"),
 		Summary: func(in listIn) string {
-			if a, mine, err := d.own(in.Browser); err == nil && !mine {
+			if a, mine, err := d.findUserBrowser(in.Browser); err == nil && !mine {
 				return "List the tabs of your own " + a.Title
 			}
 			return "List the tabs of the browser"
 		},
-		Judge: func(_ context.Context, in listIn) tools.Judgement {
-			_, mine, err := d.own(in.Browser)
-			return tools.Judgement{Private: !mine, Refused: err}
+		Judge: func(_ context.Context, in listIn) tools.CallAssessment {
+			_, mine, err := d.findUserBrowser(in.Browser)
+			return tools.CallAssessment{Private: !mine, Refused: err}
 		},
 		Run: func(ctx context.Context, _ tools.Call, in listIn) (tools.Result, error) {
-			if _, mine, _ := d.own(in.Browser); !mine {
+			if _, mine, _ := d.findUserBrowser(in.Browser); !mine {
 				return d.listOwn(ctx, in.Browser)
 			}
 			list := d.Browser.Tabs(ctx)
@@ -45,16 +45,16 @@ func listTabs(d Deps) tools.Tool {
 			var b strings.Builder
 			var urls []string
 			for _, t := range list {
-				fmt.Fprintf(&b, "- %s: %s\n", t.ID, line(t))
+				fmt.Fprintf(&b, "- %s: %s\n", t.ID, tabLine(t))
 				urls = append(urls, t.URL)
 			}
-			return tools.Result{Text: strings.TrimSuffix(b.String(), "\n"), Data: tabList{list}, Source: provenance.Outside, Origins: origin("browser_list_tabs", "open tabs"), Links: d.canonical(urls...)}, nil
+			return tools.Result{Text: strings.TrimSuffix(b.String(), "\n"), Data: tabList{list}, Source: provenance.Outside, Origins: webOrigins("browser_list_tabs", "open tabs"), Links: d.canonicalAddresses(urls...)}, nil
 		},
 	})
 }
 
-// line formats a tab as one line.
-func line(t browser.Tab) string {
+// tabLine formats a tab as one line.
+func tabLine(t browser.Tab) string {
 	title := t.Title
 	if title == "" {
 		title = "no title"
@@ -79,33 +79,33 @@ type openIn struct {
 
 func openTab(d Deps) tools.Tool {
 	return tools.New(tools.Def[openIn]{
-		Spec: spec("browser_open_tab", tools.Egress, openFor, "Open a web address in a new tab of Hob's browser, for pages that need scripts or a login.",
+		Spec: newSpec("browser_open_tab", tools.Egress, openFor, "Open a web address in a new tab of Hob's browser, for pages that need scripts or a login.",
 			"browser new tab website url page go to visit link chrome safari login"),
 		Summary: func(in openIn) string {
-			if a, mine, err := d.own(in.Browser); err == nil && !mine {
-				return "Open " + d.shown(in.URL) + " in your own " + a.Title
+			if a, mine, err := d.findUserBrowser(in.Browser); err == nil && !mine {
+				return "Open " + d.displayAddress(in.URL) + " in your own " + a.Title
 			}
-			return "Open " + d.shown(in.URL) + " in the browser"
+			return "Open " + d.displayAddress(in.URL) + " in the browser"
 		},
-		Judge: func(_ context.Context, in openIn) tools.Judgement {
-			if _, mine, _ := d.own(in.Browser); !mine {
+		Judge: func(_ context.Context, in openIn) tools.CallAssessment {
+			if _, mine, _ := d.findUserBrowser(in.Browser); !mine {
 				return d.openingOwn(in.Browser, in.URL)
 			}
-			return d.opening(in.URL, "")
+			return d.assessNavigation(in.URL, "")
 		},
 		Run: func(ctx context.Context, _ tools.Call, in openIn) (tools.Result, error) {
-			if _, mine, _ := d.own(in.Browser); !mine {
+			if _, mine, _ := d.findUserBrowser(in.Browser); !mine {
 				return d.openOwn(ctx, in.Browser, in.URL)
 			}
-			u, err := d.Network.Check(address(in.URL))
+			u, err := d.Network.Check(normalizeAddress(in.URL))
 			if err != nil {
-				return tools.Result{}, outward(err, in.URL)
+				return tools.Result{}, classifyError(err, in.URL)
 			}
 			t, err := d.Browser.Open(ctx, u.String())
 			if err != nil {
-				return tools.Result{}, outward(err, in.URL)
+				return tools.Result{}, classifyError(err, in.URL)
 			}
-			return d.opened("browser_open_tab", t), nil
+			return d.openedResult("browser_open_tab", t), nil
 		},
 	})
 }
@@ -119,12 +119,12 @@ type ofTabIn struct {
 	Browser string `json:"browser,omitempty" jsonschema:"hob (default), or the owner's own on macOS: safari, chrome, edge, brave, arc"`
 }
 
-// title describes the tab for an approval request.
-func (in ofTabIn) title(d Deps) string {
-	if _, mine, err := d.own(in.Browser); err != nil || !mine {
-		return d.owned(in.Browser, in.Tab)
+// describeTab describes the tab for an approval request.
+func (in ofTabIn) describeTab(d Deps) string {
+	if _, mine, err := d.findUserBrowser(in.Browser); err != nil || !mine {
+		return d.describeUserTab(in.Browser, in.Tab)
 	}
-	return d.named(in.Tab)
+	return d.describeTabByID(in.Tab)
 }
 
 type oneTabIn struct {
@@ -134,29 +134,29 @@ type oneTabIn struct {
 
 func closeTab(d Deps) tools.Tool {
 	return tools.New(tools.Def[ofTabIn]{
-		Spec:    spec("browser_close_tab", tools.Write, lookFor, "Close a tab of Hob's browser, or on macOS of the owner's own.", "browser close tab page shut chrome safari"),
-		Summary: func(in ofTabIn) string { return "Close " + in.title(d) },
-		Judge: func(ctx context.Context, in ofTabIn) tools.Judgement {
-			if _, mine, _ := d.own(in.Browser); !mine {
+		Spec:    newSpec("browser_close_tab", tools.Write, lookFor, "Close a tab of Hob's browser, or on macOS of the owner's own.", "browser close tab page shut chrome safari"),
+		Summary: func(in ofTabIn) string { return "Close " + in.describeTab(d) },
+		Judge: func(ctx context.Context, in ofTabIn) tools.CallAssessment {
+			if _, mine, _ := d.findUserBrowser(in.Browser); !mine {
 				return d.inOwn(ctx, in.Browser, in.Tab, tools.Write|tools.Destroy, "closes the tab with")
 			}
-			id, err := d.which(ctx, in.Tab)
+			id, err := d.resolveTabID(ctx, in.Tab)
 			if err != nil {
-				return tools.Judgement{Refused: err}
+				return tools.CallAssessment{Refused: err}
 			}
 			t, err := d.Browser.Get(id)
 			if err != nil {
-				return tools.Judgement{Refused: outward(err, in.Tab)}
+				return tools.CallAssessment{Refused: classifyError(err, in.Tab)}
 			}
-			j := tools.Judgement{Exact: t.ID}
+			j := tools.CallAssessment{Exact: t.ID}
 			if t.Own { // the tab contains no data of the owner
 				j.Effects = tools.Read
 			}
 			return j
 		},
 		Run: func(ctx context.Context, c tools.Call, in ofTabIn) (tools.Result, error) {
-			if _, mine, _ := d.own(in.Browser); !mine {
-				a, t, err := d.again(ctx, in.Browser, in.Tab, c.Exact)
+			if _, mine, _ := d.findUserBrowser(in.Browser); !mine {
+				a, t, err := d.findApprovedTab(ctx, in.Browser, in.Tab, c.Exact)
 				if err == nil {
 					err = d.Own.Close(ctx, a, t)
 				}
@@ -173,7 +173,7 @@ func closeTab(d Deps) tools.Tool {
 				t, err = d.Browser.CloseTab(ctx, t.ID)
 			}
 			if err != nil {
-				return tools.Result{}, outward(err, in.Tab)
+				return tools.Result{}, classifyError(err, in.Tab)
 			}
 			return tools.Result{Source: provenance.Tool, Text: "Closed the tab " + t.ID + "."}, nil
 		},
@@ -182,18 +182,18 @@ func closeTab(d Deps) tools.Tool {
 
 func switchTab(d Deps) tools.Tool {
 	return tools.New(tools.Def[oneTabIn]{
-		Spec: spec("browser_switch_tab", tools.Read, lookFor, "Bring a tab of Hob's browser, or on macOS of the owner's own, to the front.",
+		Spec: newSpec("browser_switch_tab", tools.Read, lookFor, "Bring a tab of Hob's browser, or on macOS of the owner's own, to the front.",
 			"browser activate change tab focus front page chrome safari"),
-		Summary: func(in oneTabIn) string { return "Switch to " + ofTabIn(in).title(d) },
-		Judge: func(ctx context.Context, in oneTabIn) tools.Judgement {
-			if _, mine, _ := d.own(in.Browser); !mine {
+		Summary: func(in oneTabIn) string { return "Switch to " + ofTabIn(in).describeTab(d) },
+		Judge: func(ctx context.Context, in oneTabIn) tools.CallAssessment {
+			if _, mine, _ := d.findUserBrowser(in.Browser); !mine {
 				return d.inOwn(ctx, in.Browser, in.Tab, tools.Write, "brings to the front")
 			}
-			return tools.Judgement{}
+			return tools.CallAssessment{}
 		},
 		Run: func(ctx context.Context, c tools.Call, in oneTabIn) (tools.Result, error) {
-			if _, mine, _ := d.own(in.Browser); !mine {
-				a, t, err := d.again(ctx, in.Browser, in.Tab, c.Exact)
+			if _, mine, _ := d.findUserBrowser(in.Browser); !mine {
+				a, t, err := d.findApprovedTab(ctx, in.Browser, in.Tab, c.Exact)
 				if err == nil {
 					err = d.Own.Switch(ctx, a, t)
 				}
@@ -204,10 +204,10 @@ func switchTab(d Deps) tools.Tool {
 			}
 			t, err := d.Browser.Switch(ctx, in.Tab)
 			if err != nil {
-				return tools.Result{}, outward(err, in.Tab)
+				return tools.Result{}, classifyError(err, in.Tab)
 			}
 			return tools.Result{
-				Text: "Now active: " + t.ID + ": " + line(t), Data: t, Source: provenance.Outside, Origins: origin("browser_switch_tab", t.URL), Links: d.canonical(t.URL),
+				Text: "Now active: " + t.ID + ": " + tabLine(t), Data: t, Source: provenance.Outside, Origins: webOrigins("browser_switch_tab", t.URL), Links: d.canonicalAddresses(t.URL),
 			}, nil
 		},
 	})
@@ -215,34 +215,34 @@ func switchTab(d Deps) tools.Tool {
 
 func getURL(d Deps) tools.Tool {
 	return tools.New(tools.Def[ofTabIn]{
-		Spec: spec("browser_get_url", tools.Read, lookFor, "Tell the address and title of the page in a tab of Hob's browser, or on macOS of the owner's own.",
+		Spec: newSpec("browser_get_url", tools.Read, lookFor, "Tell the address and title of the page in a tab of Hob's browser, or on macOS of the owner's own.",
 			"browser url address link current website page chrome safari"),
-		Summary: func(in ofTabIn) string { return "Show the address of " + in.title(d) },
-		Judge: func(_ context.Context, in ofTabIn) tools.Judgement {
-			_, mine, err := d.own(in.Browser)
-			return tools.Judgement{Private: !mine, Refused: err}
+		Summary: func(in ofTabIn) string { return "Show the address of " + in.describeTab(d) },
+		Judge: func(_ context.Context, in ofTabIn) tools.CallAssessment {
+			_, mine, err := d.findUserBrowser(in.Browser)
+			return tools.CallAssessment{Private: !mine, Refused: err}
 		},
 		Run: func(ctx context.Context, _ tools.Call, in ofTabIn) (tools.Result, error) {
-			if a, mine, _ := d.own(in.Browser); !mine {
+			if a, mine, _ := d.findUserBrowser(in.Browser); !mine {
 				t, err := d.Own.Get(ctx, a, in.Tab)
 				if err != nil {
 					return tools.Result{}, outOfOwn(err)
 				}
 				return ofOwn("browser_get_url", a, t, cutTo(t.URL, 2000)+"\n"+t.Title, t), nil
 			}
-			id, err := d.which(ctx, in.Tab)
+			id, err := d.resolveTabID(ctx, in.Tab)
 			if err != nil {
 				return tools.Result{}, err
 			}
 			t, err := d.Browser.Get(id)
 			if err != nil {
-				return tools.Result{}, outward(err, in.Tab)
+				return tools.Result{}, classifyError(err, in.Tab)
 			}
 			if !t.Web() {
 				return tools.Result{Source: provenance.Tool, Text: "The tab " + t.ID + " does not show a web page."}, nil
 			}
 			return tools.Result{
-				Text: fmt.Sprintf("%s\n%s", t.URL, t.Title), Data: t, Source: provenance.Outside, Origins: origin("browser_get_url", t.URL), Links: d.canonical(t.URL),
+				Text: fmt.Sprintf("%s\n%s", t.URL, t.Title), Data: t, Source: provenance.Outside, Origins: webOrigins("browser_get_url", t.URL), Links: d.canonicalAddresses(t.URL),
 			}, nil
 		},
 	})

@@ -7,10 +7,10 @@ import (
 	"strings"
 	"time"
 
-	"hob/platform/phrase"
 	"hob/platform/pim"
 	"hob/platform/pim/ics"
-	"hob/platform/when"
+	"hob/platform/text/dateparse"
+	"hob/platform/text/textnorm"
 	"hob/tools"
 )
 
@@ -26,7 +26,7 @@ type answerIn struct {
 // maxComment bounds the comment to the organizer, in characters.
 const maxComment = 1000
 
-func (in answerIn) answer() (a pim.Answer, word string, err error) {
+func (in answerIn) parseAnswer() (a pim.Answer, word string, err error) {
 	switch strings.ToLower(strings.TrimSpace(in.Answer)) {
 	case "accept", "accepted", "yes":
 		return pim.Accepted, "Accepted", nil
@@ -38,20 +38,20 @@ func (in answerIn) answer() (a pim.Answer, word string, err error) {
 	return "", "", tools.Errorf(tools.InvalidArguments, "answer must be accept, decline or tentative")
 }
 
-// invited finds the invitation and the organizer who gets the answer.
-func (d Deps) invited(ctx context.Context, in answerIn, now time.Time) (f found, s pim.Scheduling, exact string, err error) {
-	a, _, err := in.answer()
+// findInvitation finds the invitation and the organizer who gets the answer.
+func (d Deps) findInvitation(ctx context.Context, in answerIn, now time.Time) (f foundEvent, s pim.Scheduling, exact string, err error) {
+	a, _, err := in.parseAnswer()
 	if err != nil {
 		return f, nil, "", err
 	}
 	if len([]rune(in.Comment)) > maxComment {
 		return f, nil, "", tools.Errorf(tools.InvalidArguments, "the comment is longer than %d characters", maxComment)
 	}
-	if f, err = d.pick(ctx, in.Event, in.On, in.Account, now); err != nil {
+	if f, err = d.findEvent(ctx, in.Event, in.On, in.Account, now); err != nil {
 		return f, nil, "", err
 	}
 	s, ok := f.in.(pim.Scheduling)
-	own := d.own(f.in.Name())
+	own := d.ownAddress(f.in.Name())
 	switch {
 	case !ok:
 		return f, nil, "", tools.Errorf(tools.Unsupported, "Hob cannot answer invitations in %s; answer them there", tools.Clean(f.in.Name()))
@@ -61,9 +61,9 @@ func (d Deps) invited(ctx context.Context, in answerIn, now time.Time) (f found,
 		return f, nil, "", tools.Errorf(tools.InvalidArguments, "the user is not invited to that event (as %s)", tools.Clean(own))
 	}
 	if err := pim.CheckPerson(pim.Person{Address: f.Organizer.Address}); err != nil {
-		return f, nil, "", classify(fmt.Errorf("the organizer cannot be notified: %w", err))
+		return f, nil, "", classifyError(fmt.Errorf("the organizer cannot be notified: %w", err))
 	}
-	exact = fmt.Sprintf("%s: %s, to %s", f.exact(), a, f.Organizer.Address)
+	exact = fmt.Sprintf("%s: %s, to %s", f.approvalBinding(), a, f.Organizer.Address)
 	if in.Series {
 		exact += ", whole series"
 	}
@@ -79,61 +79,61 @@ func (d Deps) answerInvitation() tools.Tool {
 			Keywords:    "accept decline refuse rsvp reply respond to meeting invitation invite tentative maybe attend come",
 		},
 		Summary: func(in answerIn) string {
-			s := fmt.Sprintf("Answer the invitation to %q: %s", phrase.Cut(in.Event, 120), phrase.Cut(in.Answer, 20))
+			s := fmt.Sprintf("Answer the invitation to %q: %s", textnorm.Ellipsize(in.Event, 120), textnorm.Ellipsize(in.Answer, 20))
 			if in.Comment != "" {
-				s += fmt.Sprintf(", %q", phrase.Cut(in.Comment, 240))
+				s += fmt.Sprintf(", %q", textnorm.Ellipsize(in.Comment, 240))
 			}
 			return s
 		},
-		Judge: func(ctx context.Context, in answerIn) tools.Judgement {
-			f, _, exact, err := d.invited(ctx, in, d.now())
+		Judge: func(ctx context.Context, in answerIn) tools.CallAssessment {
+			f, _, exact, err := d.findInvitation(ctx, in, d.currentTime())
 			if err != nil {
-				return tools.Judgement{Refused: err}
+				return tools.CallAssessment{Refused: err}
 			}
-			return tools.Judgement{Exact: exact, To: []string{f.Organizer.Address}, Why: "it notifies " + tools.WholePerson(f.Organizer) + ", the organizer"}
+			return tools.CallAssessment{Exact: exact, To: []string{f.Organizer.Address}, Why: "it notifies " + tools.WholePerson(f.Organizer) + ", the organizer"}
 		},
 		Run:  d.runAnswer,
-		Undo: d.undo("Restored the invitation in your calendar. The organizer was not notified, unless the server did it."),
+		Undo: d.undoChange("Restored the invitation in your calendar. The organizer was not notified, unless the server did it."),
 	})
 }
 
 func (d Deps) runAnswer(ctx context.Context, c tools.Call, in answerIn) (tools.Result, error) {
-	f, s, exact, err := d.invited(ctx, in, c.Now)
+	f, s, exact, err := d.findInvitation(ctx, in, c.Now)
 	if err != nil {
 		return tools.Result{}, err
 	}
 	if exact != c.Exact {
 		return tools.Result{}, tools.Errorf(tools.Conflict, "the request now matches a different invitation than the approved one; nothing was answered")
 	}
-	a, word, err := in.answer()
+	a, word, err := in.parseAnswer()
 	if err != nil {
 		return tools.Result{}, err
 	}
 	is, unknown := s.Schedules(ctx)
 	r, reply, err := s.AnswerEvent(ctx, f.Event, a, in.Comment, in.Series)
-	if err := done(r, err); err != nil {
+	if err := checkReceipt(r, err); err != nil {
 		return tools.Result{}, err
 	}
-	text := fmt.Sprintf("%s: %q, %s.", word, phrase.Cut(f.Title, 120), when.Format(f.Start.In(c.Now.Location()), c.Now))
-	box := d.box(d.own(f.in.Name()))
+	text := fmt.Sprintf("%s: %q, %s.", word, textnorm.Ellipsize(f.Title, 120), dateparse.Format(f.Start.In(c.Now.Location()), c.Now))
+	box := d.mailerOf(d.ownAddress(f.in.Name()))
 	switch {
 	case is:
 		text += " The server notifies " + f.Organizer.Address + "."
 	case unknown != nil:
 		text += " It is unknown whether the server notifies " + f.Organizer.Address + "; no mail was sent."
 	case box == nil:
-		text += " " + f.Organizer.Address + " was not notified: no account sends mail as " + d.own(f.in.Name()) + "."
+		text += " " + f.Organizer.Address + " was not notified: no account sends mail as " + d.ownAddress(f.in.Name()) + "."
 	default:
 		body := word + ": " + f.Title
 		if in.Comment != "" {
 			body += "\n\n" + in.Comment
 		}
-		said, err := d.post(ctx, c, box, []pim.Person{{Address: f.Organizer.Address}}, word+": "+f.Title, body, reply)
+		said, err := d.mailGuests(ctx, c, box, []pim.Person{{Address: f.Organizer.Address}}, word+": "+f.Title, body, reply)
 		if text += " " + said; err != nil {
-			text += ": " + pim.Line(err.Error(), 300)
+			text += ": " + pim.SanitizeLine(err.Error(), 300)
 		}
 	}
-	res := result("answer_invitation", f.in, text, r, f.Event)
+	res := changeResult("answer_invitation", f.in, text, r, f.Event)
 	res.Undo = undoOf("remove the answer from the calendar", f.in, r, false)
 	return res, nil
 }

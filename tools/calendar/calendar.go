@@ -18,11 +18,11 @@ import (
 	"sync"
 	"time"
 
-	"hob/platform/phrase"
 	"hob/platform/pim"
 	"hob/platform/pim/caldav"
 	"hob/platform/pim/ics"
 	"hob/platform/provenance"
+	"hob/platform/text/textnorm"
 	"hob/tools"
 )
 
@@ -52,7 +52,7 @@ type Deps struct {
 	Wait time.Duration
 }
 
-func (d Deps) wait() time.Duration { return cmp.Or(d.Wait, usualWait) }
+func (d Deps) readTimeout() time.Duration { return cmp.Or(d.Wait, usualWait) }
 
 // Tools returns the category's tools.
 func Tools(d Deps) []tools.Tool {
@@ -63,23 +63,23 @@ func Tools(d Deps) []tools.Tool {
 	return list
 }
 
-// read returns the events of all calendars of the accounts, sorted and without cancelled
+// readEvents returns the events of all calendars of the accounts, sorted and without cancelled
 // ones. It returns events even with an error, which names the unreadable sources; events
 // are nil if nothing could be read.
-func (d Deps) read(ctx context.Context, accounts []pim.Account, s ics.Span) ([]pim.Event, error) {
+func (d Deps) readEvents(ctx context.Context, accounts []pim.Account, s ics.Span) ([]pim.Event, error) {
 	var apps []pim.Calendars
 	if len(accounts) == 0 { // no account exists; a named one would have been an error
-		apps = d.apps()
+		apps = d.calendarApps()
 	}
 	found := make([][]pim.Event, len(accounts)+len(apps))
 	failed := make([]error, len(found))
 	var wg sync.WaitGroup
 	for i, a := range accounts {
 		wg.Go(func() {
-			ctx, cancel := context.WithTimeout(ctx, d.wait())
+			ctx, cancel := context.WithTimeout(ctx, d.readTimeout())
 			defer cancel()
 			if found[i], failed[i] = readAccount(ctx, a, s); errors.Is(ctx.Err(), context.DeadlineExceeded) {
-				failed[i] = fmt.Errorf("account %s: no response within %s", a.Name, d.wait())
+				failed[i] = fmt.Errorf("account %s: no response within %s", a.Name, d.readTimeout())
 			}
 		})
 	}
@@ -92,20 +92,20 @@ func (d Deps) read(ctx context.Context, accounts []pim.Account, s ics.Span) ([]p
 	}
 	wg.Wait()
 	if len(found) > 0 && !slices.Contains(failed, nil) && len(slices.Concat(found...)) == 0 {
-		return nil, tools.Unreached(failed)
+		return nil, tools.JoinSourceErrors(failed)
 	}
-	all, cut := fair(inOrder(slices.Concat(found...)), maxEvents)
+	all, cut := limitEvents(inOrder(slices.Concat(found...)), maxEvents)
 	if cut != nil {
 		cut.From = cut.From.In(s.Zone)
 		failed = append(failed, cut)
 	}
-	return all, tools.Unreached(failed)
+	return all, tools.JoinSourceErrors(failed)
 }
 
 // appWait is the time limit for a program: macOS may first ask the owner for permission.
 const appWait = 50 * time.Second
 
-func (d Deps) apps() []pim.Calendars {
+func (d Deps) calendarApps() []pim.Calendars {
 	if d.Apps == nil {
 		return nil
 	}
@@ -126,7 +126,7 @@ func readAccount(ctx context.Context, a pim.Account, s ics.Span) (out []pim.Even
 	for _, cal := range list {
 		some, err := c.Events(ctx, cal, s)
 		if _, partial := errors.AsType[*caldav.PartialError](err); partial {
-			bad = fmt.Errorf("account %s: some events of %s cannot be read", a.Name, pim.Line(cal.Name, 60))
+			bad = fmt.Errorf("account %s: some events of %s cannot be read", a.Name, pim.SanitizeLine(cal.Name, 60))
 		} else if err != nil {
 			return out, err
 		}
@@ -164,10 +164,10 @@ func inOrder(all []pim.Event) []pim.Event {
 	return out
 }
 
-// of returns the account of that name, or all accounts.
-func (d Deps) of(name string) ([]pim.Account, error) {
+// accountsNamed returns the account of that name, or all accounts.
+func (d Deps) accountsNamed(name string) ([]pim.Account, error) {
 	all := d.Accounts()
-	if len(all) == 0 && len(d.apps()) > 0 {
+	if len(all) == 0 && len(d.calendarApps()) > 0 {
 		return nil, nil
 	}
 	if len(all) == 0 {
@@ -183,29 +183,29 @@ func (d Deps) of(name string) ([]pim.Account, error) {
 		}
 		names = append(names, a.Name)
 	}
-	return nil, tools.Errorf(tools.NotFound, "no account %q has calendars; accounts with calendars: %s", tools.Clean(phrase.Cut(name, 60)), tools.Clean(strings.Join(names, ", ")))
+	return nil, tools.Errorf(tools.NotFound, "no account %q has calendars; accounts with calendars: %s", tools.Clean(textnorm.Ellipsize(name, 60)), tools.Clean(strings.Join(names, ", ")))
 }
 
-// named formats an event in one line without its time.
-func named(e pim.Event) string {
-	s := phrase.Cut(e.Title, 120)
+// eventLabel formats an event in one line without its time.
+func eventLabel(e pim.Event) string {
+	s := textnorm.Ellipsize(e.Title, 120)
 	if s == "" {
 		s = "an event without a title"
 	}
 	if e.Place != "" {
-		s += " (" + phrase.Cut(e.Place, 80) + ")"
+		s += " (" + textnorm.Ellipsize(e.Place, 80) + ")"
 	}
 	return s
 }
 
-// busy reports whether an event blocks time of its day.
-func busy(e pim.Event) bool { return !e.AllDay && !e.Open && e.End.After(e.Start) }
+// isBusy reports whether an event blocks time of its day.
+func isBusy(e pim.Event) bool { return !e.AllDay && !e.Open && e.End.After(e.Start) }
 
-// clash returns the names of the busy events that overlap e.
-func clash(e pim.Event, all []pim.Event) (out []string) {
+// clashingEvents returns the names of the busy events that overlap e.
+func clashingEvents(e pim.Event, all []pim.Event) (out []string) {
 	for _, o := range all {
-		if busy(e) && busy(o) && (o.UID != e.UID || o.Occurrence != e.Occurrence) && o.Start.Before(e.End) && e.Start.Before(o.End) {
-			out = append(out, phrase.Cut(o.Title, 60))
+		if isBusy(e) && isBusy(o) && (o.UID != e.UID || o.Occurrence != e.Occurrence) && o.Start.Before(e.End) && e.Start.Before(o.End) {
+			out = append(out, textnorm.Ellipsize(o.Title, 60))
 		}
 	}
 	return out[:min(len(out), 3)]
@@ -214,11 +214,11 @@ func clash(e pim.Event, all []pim.Event) (out []string) {
 // shortGap is the shortest reported time between events.
 const shortGap = 30 * time.Minute
 
-// gaps returns the free times between the busy events in [from, to).
-func gaps(all []pim.Event, from, to time.Time) (out [][2]time.Time) {
+// freeTimes returns the free times between the busy events in [from, to).
+func freeTimes(all []pim.Event, from, to time.Time) (out [][2]time.Time) {
 	var end time.Time
 	for _, e := range all {
-		if !busy(e) || !e.Start.Before(to) || !e.End.After(from) {
+		if !isBusy(e) || !e.Start.Before(to) || !e.End.After(from) {
 			continue
 		}
 		if !end.IsZero() && e.Start.Sub(end) >= shortGap {
@@ -243,15 +243,15 @@ const most = 20
 // Brief implements tools.BriefSource.
 func (b Brief) Brief(ctx context.Context, from, to time.Time) ([]tools.BriefItem, error) {
 	accounts := b.Accounts()
-	if len(accounts) == 0 && len(b.apps()) == 0 {
+	if len(accounts) == 0 && len(b.calendarApps()) == 0 {
 		return nil, nil
 	}
 	loc := from.Location()
-	events, err := b.read(ctx, accounts, ics.Span{From: from, To: to, Zone: loc})
+	events, err := b.readEvents(ctx, accounts, ics.Span{From: from, To: to, Zone: loc})
 	var out []tools.BriefItem
-	told, _ := fair(events, most)
+	told, _ := limitEvents(events, most)
 	for _, e := range told {
-		item := tools.BriefItem{Text: named(e), Source: provenance.Outside}
+		item := tools.BriefItem{Text: eventLabel(e), Source: provenance.Outside}
 		end := e.End.In(loc)
 		switch {
 		case e.AllDay:
@@ -264,7 +264,7 @@ func (b Brief) Brief(ctx context.Context, from, to time.Time) ([]tools.BriefItem
 		if !e.AllDay && e.End.After(e.Start) && e.End.Before(to) {
 			item.Text += ", until " + end.Format("15:04")
 		}
-		if with := clash(e, events); len(with) > 0 {
+		if with := clashingEvents(e, events); len(with) > 0 {
 			item.Text += "; overlaps " + strings.Join(with, ", ")
 		}
 		out = append(out, item)
@@ -272,13 +272,13 @@ func (b Brief) Brief(ctx context.Context, from, to time.Time) ([]tools.BriefItem
 	if n := len(events) - len(told); n > 0 {
 		out = append(out, tools.BriefItem{Text: fmt.Sprintf("and %d more", n), Source: provenance.Tool})
 	}
-	if free := gaps(events, from, to); len(free) > 0 {
-		out = append(out, tools.BriefItem{Text: "free in between: " + times(free, loc), Source: provenance.Tool})
+	if free := freeTimes(events, from, to); len(free) > 0 {
+		out = append(out, tools.BriefItem{Text: "free in between: " + formatFreeTimes(free, loc), Source: provenance.Tool})
 	}
 	return out, err
 }
 
-func times(free [][2]time.Time, loc *time.Location) string {
+func formatFreeTimes(free [][2]time.Time, loc *time.Location) string {
 	var out []string
 	for _, g := range free {
 		out = append(out, g[0].In(loc).Format("15:04")+" to "+g[1].In(loc).Format("15:04"))

@@ -175,7 +175,7 @@ func TestFair(t *testing.T) {
 	}
 	add("flood", 100, 0)
 	add("meeting", 2, 200*time.Minute)
-	kept, cut := fair(all, 12)
+	kept, cut := limitEvents(all, 12)
 	if len(kept) != 12 || kept[11].UID != "meeting" || cut == nil || cut.count != 90 || !cut.From.Equal(at.Add(10*time.Minute)) {
 		t.Errorf("%d %v", len(kept), cut)
 	}
@@ -185,7 +185,7 @@ func TestFair(t *testing.T) {
 	}{
 		{-time.Hour, "Yes, "}, {time.Minute, "No, "}, {50 * time.Minute, "I cannot tell whether "}, {201 * time.Minute, "No, "}, {300 * time.Minute, "I cannot tell whether "},
 	} {
-		if got, _ := freeText(kept, at.Add(tc.after), at, tools.Unreached([]error{cut})); !strings.HasPrefix(got, tc.want) {
+		if got, _ := freeText(kept, at.Add(tc.after), at, tools.JoinSourceErrors([]error{cut})); !strings.HasPrefix(got, tc.want) {
 			t.Errorf("%s: %s", tc.after, got)
 		}
 	}
@@ -193,7 +193,7 @@ func TestFair(t *testing.T) {
 	for i := range 30 {
 		add(strconv.Itoa(i), 1, time.Duration(i)*time.Minute)
 	}
-	if kept, cut := fair(all, 12); len(kept) != 12 || cut == nil || !cut.From.Equal(at.Add(12*time.Minute)) {
+	if kept, cut := limitEvents(all, 12); len(kept) != 12 || cut == nil || !cut.From.Equal(at.Add(12*time.Minute)) {
 		t.Errorf("%d %v", len(kept), cut)
 	}
 }

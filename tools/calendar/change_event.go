@@ -13,11 +13,11 @@ import (
 	"strings"
 	"time"
 
-	"hob/platform/phrase"
 	"hob/platform/pim"
 	"hob/platform/pim/ics"
 	"hob/platform/provenance"
-	"hob/platform/when"
+	"hob/platform/text/dateparse"
+	"hob/platform/text/textnorm"
 	"hob/tools"
 )
 
@@ -32,8 +32,8 @@ type changedOut struct {
 	Start   time.Time   `json:"start"`
 }
 
-// backData is the undo data of a calendar change.
-type backData struct {
+// undoData is the undo data of a calendar change.
+type undoData struct {
 	Account string `json:"account"`
 	Undo    []byte `json:"undo"`
 	Untold  bool   `json:"untold,omitempty"` // it has guests whom no one notifies
@@ -46,18 +46,18 @@ func undoOf(label string, c pim.Calendars, r pim.Receipt, nobodyTells bool) *too
 	if len(r.Undo) == 0 {
 		return nil
 	}
-	return tools.NewUndo(label, backData{c.Name(), r.Undo, nobodyTells})
+	return tools.NewUndo(label, undoData{c.Name(), r.Undo, nobodyTells})
 }
 
-func (d Deps) undo(done string) func(context.Context, json.RawMessage) (string, error) {
+func (d Deps) undoChange(done string) func(context.Context, json.RawMessage) (string, error) {
 	return func(ctx context.Context, data json.RawMessage) (string, error) {
-		var u backData
+		var u undoData
 		if err := json.Unmarshal(data, &u); err != nil {
 			return "", tools.Errorf(tools.Failed, "the undo record cannot be read: %w", err)
 		}
-		all, err := d.writers(u.Account)
+		all, err := d.writableCalendars(u.Account)
 		if err == nil {
-			err = classify(all[0].TakeBack(ctx, u.Undo))
+			err = classifyError(all[0].TakeBack(ctx, u.Undo))
 		}
 		if u.Untold {
 			return done + untold, err
@@ -66,8 +66,8 @@ func (d Deps) undo(done string) func(context.Context, json.RawMessage) (string, 
 	}
 }
 
-// writers returns the calendars of that name, or all; at least one.
-func (d Deps) writers(name string) ([]pim.Calendars, error) {
+// writableCalendars returns the calendars of that name, or all; at least one.
+func (d Deps) writableCalendars(name string) ([]pim.Calendars, error) {
 	all := d.Calendars()
 	if len(all) == 0 {
 		return nil, &tools.Error{Source: provenance.Tool, Code: tools.Unsupported, Message: "no account has calendars", Remedy: "add one with: hob account add"}
@@ -77,13 +77,13 @@ func (d Deps) writers(name string) ([]pim.Calendars, error) {
 	}
 	i := slices.IndexFunc(all, func(c pim.Calendars) bool { return strings.EqualFold(c.Name(), name) })
 	if i < 0 {
-		return nil, tools.Errorf(tools.NotFound, "no account %q has calendars", tools.Clean(phrase.Cut(name, 60)))
+		return nil, tools.Errorf(tools.NotFound, "no account %q has calendars", tools.Clean(textnorm.Ellipsize(name, 60)))
 	}
 	return all[i : i+1], nil
 }
 
-// classify maps errors of the drivers to tool errors.
-func classify(err error) error {
+// classifyError maps errors of the drivers to tool errors.
+func classifyError(err error) error {
 	if _, is := errors.AsType[*tools.Error](err); is || err == nil {
 		return err
 	}
@@ -103,10 +103,10 @@ func classify(err error) error {
 	return tools.Quoting(tools.Errorf(code, "%w", err), provenance.Outside)
 }
 
-// done turns an uncertain outcome of a change into an error.
-func done(r pim.Receipt, err error) error {
+// checkReceipt turns an uncertain outcome of a change into an error.
+func checkReceipt(r pim.Receipt, err error) error {
 	if err != nil {
-		return classify(err)
+		return classifyError(err)
 	}
 	if r.Outcome == pim.Uncertain {
 		return tools.Quoting(tools.Errorf(tools.OutcomeUnknown, "change of the calendar: outcome unknown (%s); Hob did not repeat it. Check the calendar before you retry", r.Why), provenance.Outside)
@@ -114,48 +114,48 @@ func done(r pim.Receipt, err error) error {
 	return nil
 }
 
-// found is an event and its calendar.
-type found struct {
+// foundEvent is an event and its calendar.
+type foundEvent struct {
 	pim.Event
 	in pim.Calendars
 }
 
-// pick finds the event by words of its title, place or guests: the next match, or the match
+// findEvent finds the event by words of its title, place or guests: the next match, or the match
 // on a given day. Several matches are an error that names them.
-func (d Deps) pick(ctx context.Context, words, on, account string, now time.Time) (found, error) {
-	want := phrase.Split(words)
+func (d Deps) findEvent(ctx context.Context, words, on, account string, now time.Time) (foundEvent, error) {
+	want := textnorm.FoldedWords(words)
 	if len(want) == 0 {
-		return found{}, tools.Errorf(tools.InvalidArguments, "name the event: words of its title")
+		return foundEvent{}, tools.Errorf(tools.InvalidArguments, "name the event: words of its title")
 	}
-	all, err := d.writers(account)
+	all, err := d.writableCalendars(account)
 	if err != nil {
-		return found{}, err
+		return foundEvent{}, err
 	}
-	s := pim.Span{From: now.Add(-12 * time.Hour), To: now.AddDate(0, 0, lookAhead), Zone: now.Location()}
+	s := pim.TimeRange{From: now.Add(-12 * time.Hour), To: now.AddDate(0, 0, lookAhead), Zone: now.Location()}
 	if strings.TrimSpace(on) != "" {
-		m, err := when.Parse(on, now)
+		m, err := dateparse.Parse(on, now)
 		if err != nil {
-			return found{}, tools.Errorf(tools.InvalidArguments, "%w", tools.CleanErr(err))
+			return foundEvent{}, tools.Errorf(tools.InvalidArguments, "%w", tools.CleanErr(err))
 		}
 		t := m.Time.In(now.Location())
 		s.From = time.Date(t.Year(), t.Month(), t.Day(), 0, 0, 0, 0, now.Location())
 		s.To = s.From.AddDate(0, 0, 1)
 	}
-	var fit []found
+	var fit []foundEvent
 	var failed []error
 	for _, c := range all {
 		list, err := c.FindEvents(ctx, s)
 		failed = append(failed, err)
 		for _, e := range list {
-			if e.Cancelled || e.Ref == "" || !about(e, want) {
+			if e.Cancelled || e.Ref == "" || !isQueryMatch(e, want) {
 				continue
 			}
-			i := slices.IndexFunc(fit, func(f found) bool { return f.UID == e.UID })
+			i := slices.IndexFunc(fit, func(f foundEvent) bool { return f.UID == e.UID })
 			switch {
 			case i < 0:
-				fit = append(fit, found{e, c})
+				fit = append(fit, foundEvent{e, c})
 			case strings.TrimSpace(on) == "" && !fit[i].End.After(now) && e.Start.After(fit[i].Start): // that one is over
-				fit[i] = found{e, c}
+				fit[i] = foundEvent{e, c}
 			}
 		}
 	}
@@ -163,19 +163,19 @@ func (d Deps) pick(ctx context.Context, words, on, account string, now time.Time
 	case len(fit) == 1:
 		return fit[0], nil
 	case len(fit) == 0 && err != nil:
-		return found{}, classify(err)
+		return foundEvent{}, classifyError(err)
 	case len(fit) == 0:
-		return found{}, tools.Errorf(tools.NotFound, "no event that matches %q is in the calendars %s", tools.Clean(phrase.Cut(words, 80)), tools.Clean(map[bool]string{true: "for that day", false: fmt.Sprintf("for the next %d days", lookAhead)}[on != ""]))
+		return foundEvent{}, tools.Errorf(tools.NotFound, "no event that matches %q is in the calendars %s", tools.Clean(textnorm.Ellipsize(words, 80)), tools.Clean(map[bool]string{true: "for that day", false: fmt.Sprintf("for the next %d days", lookAhead)}[on != ""]))
 	}
 	var b strings.Builder
 	for _, f := range fit[:min(len(fit), 8)] {
-		fmt.Fprintf(&b, "\n- %s, %s", named(f.Event), when.Format(f.Start.In(now.Location()), now))
+		fmt.Fprintf(&b, "\n- %s, %s", eventLabel(f.Event), dateparse.Format(f.Start.In(now.Location()), now))
 	}
-	return found{}, tools.Quoting(tools.Errorf(tools.InvalidArguments, "%d events match %q; give more of the title, or the day:%s", len(fit), tools.Clean(phrase.Cut(words, 80)), b.String()), provenance.Outside)
+	return foundEvent{}, tools.Quoting(tools.Errorf(tools.InvalidArguments, "%d events match %q; give more of the title, or the day:%s", len(fit), tools.Clean(textnorm.Ellipsize(words, 80)), b.String()), provenance.Outside)
 }
 
-// guests returns the people besides the owner who may be notified of a change.
-func (f found) guests(own string) (out []string) {
+// guestAddresses returns the people besides the owner who may be notified of a change.
+func (f foundEvent) guestAddresses(own string) (out []string) {
 	for _, g := range append([]pim.Person{f.Organizer}, f.Guests...) {
 		if g.Address != "" && !strings.EqualFold(g.Address, own) && !slices.Contains(out, g.Address) {
 			out = append(out, g.Address)
@@ -184,31 +184,31 @@ func (f found) guests(own string) (out []string) {
 	return out
 }
 
-// exact returns the approval binding: the event as it is now, with its guests.
-func (f found) exact() string {
-	with := f.guests("")
+// approvalBinding returns the approval binding: the event as it is now, with its guests.
+func (f foundEvent) approvalBinding() string {
+	with := f.guestAddresses("")
 	slices.Sort(with)
 	sum := sha256.Sum256([]byte(strings.Join(append([]string{f.Ref, f.Occurrence}, with...), "\x00")))
-	return fmt.Sprintf("%s, %s (%s)", named(f.Event), f.Start.Format("Mon 2 Jan 2006 15:04"), hex.EncodeToString(sum[:6]))
+	return fmt.Sprintf("%s, %s (%s)", eventLabel(f.Event), f.Start.Format("Mon 2 Jan 2006 15:04"), hex.EncodeToString(sum[:6]))
 }
 
-// judge assesses whom a change reaches. more returns further text to bind the approval to;
+// assessChange assesses whom a change reaches. more returns further text to bind the approval to;
 // nil for none.
-func (d Deps) judge(ctx context.Context, words, on, account string, more func(f found, now time.Time) (string, error)) tools.Judgement {
-	f, err := d.pick(ctx, words, on, account, d.now())
+func (d Deps) assessChange(ctx context.Context, words, on, account string, more func(f foundEvent, now time.Time) (string, error)) tools.CallAssessment {
+	f, err := d.findEvent(ctx, words, on, account, d.currentTime())
 	if err != nil {
-		return tools.Judgement{Refused: err}
+		return tools.CallAssessment{Refused: err}
 	}
-	j := tools.Judgement{Exact: f.exact()}
+	j := tools.CallAssessment{Exact: f.approvalBinding()}
 	if more != nil {
-		s, err := more(f, d.now())
+		s, err := more(f, d.currentTime())
 		if err != nil {
-			return tools.Judgement{Refused: err}
+			return tools.CallAssessment{Refused: err}
 		}
 		j.Exact += s
 	}
-	if to := f.guests(d.own(f.in.Name())); len(to) > 0 {
-		how, _ := d.way(ctx, f)
+	if to := f.guestAddresses(d.ownAddress(f.in.Name())); len(to) > 0 {
+		how, _ := d.notificationRoute(ctx, f)
 		if how == nobody {
 			return j
 		}
@@ -221,15 +221,15 @@ func (d Deps) judge(ctx context.Context, words, on, account string, more func(f 
 	return j
 }
 
-func (d Deps) now() time.Time {
+func (d Deps) currentTime() time.Time {
 	if d.Now != nil {
 		return d.Now()
 	}
 	return time.Now()
 }
 
-// own returns the owner's address in an account.
-func (d Deps) own(account string) string {
+// ownAddress returns the owner's address in an account.
+func (d Deps) ownAddress(account string) string {
 	for _, a := range d.Accounts() {
 		if a.Name == account {
 			return a.Address
@@ -240,35 +240,35 @@ func (d Deps) own(account string) string {
 
 var clockAlone = regexp.MustCompile(`(?i)^\s*(at\s+)?(\d{1,2}([:.]\d{2})?\s*(am|pm|h|o'clock)?|noon|midnight)\s*$`)
 
-// moment parses a time; without a day it is on the day of.
-func moment(words string, of, now time.Time) (t time.Time, clock bool, err error) {
+// parseMoment parses a time; without a day it is on the day of.
+func parseMoment(words string, of, now time.Time) (t time.Time, clock bool, err error) {
 	base := now
 	if !of.IsZero() && clockAlone.MatchString(words) {
 		base = time.Date(of.Year(), of.Month(), of.Day(), 0, 0, 0, 0, now.Location())
 	}
-	m, err := when.Parse(words, base)
+	m, err := dateparse.Parse(words, base)
 	if err != nil {
 		return t, false, tools.Errorf(tools.InvalidArguments, "%w", tools.CleanErr(err))
 	}
 	return m.Time.In(now.Location()), m.HasClock, nil
 }
 
-// sure returns a time for the approval binding. Relative words mean another time a minute
+// timeBinding returns a time for the approval binding. Relative words mean another time a minute
 // later and can only be bound as words, which is not enough if people are notified of the
 // time.
-func sure(words string, t, now time.Time, told bool) (string, error) {
-	a, err := when.Parse(words, now)
-	b, later := when.Parse(words, now.Add(time.Minute))
+func timeBinding(words string, t, now time.Time, told bool) (string, error) {
+	a, err := dateparse.Parse(words, now)
+	b, later := dateparse.Parse(words, now.Add(time.Minute))
 	switch {
 	case err != nil || later != nil || a.Time.Equal(b.Time):
 		return t.Format("Mon 2 Jan 2006 15:04 MST"), nil
 	case told:
-		return "", tools.Errorf(tools.InvalidArguments, "%q is relative to now, and the guests will be notified of the time; give the day and the time (%s)", tools.Clean(phrase.Cut(words, 60)), tools.Clean(t.Format("2006-01-02 15:04")))
+		return "", tools.Errorf(tools.InvalidArguments, "%q is relative to now, and the guests will be notified of the time; give the day and the time (%s)", tools.Clean(textnorm.Ellipsize(words, 60)), tools.Clean(t.Format("2006-01-02 15:04")))
 	}
 	return strconv.Quote(words), nil
 }
 
-func result(tool string, c pim.Calendars, text string, r pim.Receipt, e pim.Event) tools.Result {
+func changeResult(tool string, c pim.Calendars, text string, r pim.Receipt, e pim.Event) tools.Result {
 	return tools.Result{
 		Text: text, Data: changedOut{Outcome: r.Outcome, Event: r.ID, Title: e.Title, Start: e.Start},
 		Source: provenance.Outside, Origins: []provenance.Origin{{Kind: "calendar", Label: c.Name(), Via: tool}},

@@ -11,11 +11,11 @@ import (
 	"time"
 	"unicode"
 
-	"hob/platform/phrase"
 	"hob/platform/pim"
 	"hob/platform/pim/ics"
 	"hob/platform/provenance"
-	"hob/platform/when"
+	"hob/platform/text/dateparse"
+	"hob/platform/text/textnorm"
 	"hob/tools"
 )
 
@@ -41,25 +41,25 @@ func (d Deps) createEvent() tools.Tool {
 			Keywords:    "add new calendar event appointment meeting schedule book plan put enter invite invitation lunch date",
 		},
 		Summary: func(in createIn) string {
-			s := fmt.Sprintf("Put %q into the calendar, %s", phrase.Cut(in.Title, 120), phrase.Cut(in.Start, 60))
+			s := fmt.Sprintf("Put %q into the calendar, %s", textnorm.Ellipsize(in.Title, 120), textnorm.Ellipsize(in.Start, 60))
 			if len(in.Guests) > 0 {
 				s += ", and invite " + strings.Join(in.Guests, ", ")
 			}
 			return s
 		},
-		Judge: func(ctx context.Context, in createIn) tools.Judgement {
-			e, err := d.planned(ctx, in, tools.Call{Now: d.now()})
+		Judge: func(ctx context.Context, in createIn) tools.CallAssessment {
+			e, err := d.planEvent(ctx, in, tools.Call{Now: d.currentTime()})
 			if err != nil {
-				return tools.Judgement{Refused: err}
+				return tools.CallAssessment{Refused: err}
 			}
-			exact, err := in.exact(e, d.now())
+			exact, err := in.approvalBinding(e, d.currentTime())
 			if err != nil {
-				return tools.Judgement{Refused: err}
+				return tools.CallAssessment{Refused: err}
 			}
 			if len(e.Guests) == 0 {
-				return tools.Judgement{Effects: tools.Write, Exact: exact}
+				return tools.CallAssessment{Effects: tools.Write, Exact: exact}
 			}
-			j := tools.Judgement{Exact: exact}
+			j := tools.CallAssessment{Exact: exact}
 			var names []string
 			for _, g := range e.Guests {
 				j.To, names = append(j.To, g.Address), append(names, tools.WholePerson(g))
@@ -67,8 +67,8 @@ func (d Deps) createEvent() tools.Tool {
 			j.Why = "it invites " + strings.Join(names, ", ")
 			return j
 		},
-		Run:  d.create,
-		Undo: d.undo("Removed the event from the calendar."),
+		Run:  d.writeNewEvent,
+		Undo: d.undoChange("Removed the event from the calendar."),
 	})
 }
 
@@ -89,23 +89,23 @@ func (d Deps) guestsOf(ctx context.Context, list []string) (out []pim.Person, er
 	return out, nil
 }
 
-// planned resolves the arguments to an event, with the guests looked up.
-func (d Deps) planned(ctx context.Context, in createIn, c tools.Call) (pim.NewEvent, error) {
-	e, err := in.planned(c)
+// planEvent resolves the arguments to an event, with the guests looked up.
+func (d Deps) planEvent(ctx context.Context, in createIn, c tools.Call) (pim.NewEvent, error) {
+	e, err := in.parseEvent(c)
 	if err != nil {
 		return e, err
 	}
 	if e.Guests, err = d.guestsOf(ctx, in.Guests); err == nil {
-		err = classify(ics.CheckEvent(e))
+		err = classifyError(ics.CheckEvent(e))
 	}
 	return e, err
 }
 
-// planned reads the arguments.
-func (in createIn) planned(c tools.Call) (e pim.NewEvent, err error) {
+// parseEvent reads the arguments.
+func (in createIn) parseEvent(c tools.Call) (e pim.NewEvent, err error) {
 	sum := sha256.Sum256([]byte("event " + c.ID))
 	e = pim.NewEvent{UID: hex.EncodeToString(sum[:16]) + "@hob", Title: strings.TrimSpace(in.Title), Place: strings.TrimSpace(in.Place), Notes: in.Notes}
-	start, clock, err := moment(in.Start, time.Time{}, c.Now)
+	start, clock, err := parseMoment(in.Start, time.Time{}, c.Now)
 	if err != nil {
 		return e, err
 	}
@@ -117,7 +117,7 @@ func (in createIn) planned(c tools.Call) (e pim.NewEvent, err error) {
 		e.End = start.Add(time.Duration(cmp.Or(max(in.Minutes, 0), 60)) * time.Minute)
 	}
 	if strings.TrimSpace(in.End) != "" {
-		end, clock, err := moment(in.End, e.Start, c.Now)
+		end, clock, err := parseMoment(in.End, e.Start, c.Now)
 		switch {
 		case err != nil:
 			return e, err
@@ -142,54 +142,54 @@ func (in createIn) planned(c tools.Call) (e pim.NewEvent, err error) {
 	return e, nil
 }
 
-// exact returns the approval binding: the times and the guests.
-func (in createIn) exact(e pim.NewEvent, now time.Time) (string, error) {
-	s, err := in.times(e, now)
+// approvalBinding returns the approval binding: the times and the guests.
+func (in createIn) approvalBinding(e pim.NewEvent, now time.Time) (string, error) {
+	s, err := in.timesBinding(e, now)
 	for i, g := range e.Guests {
 		s += map[bool]string{true: ", with ", false: ", "}[i == 0] + tools.WholePerson(g)
 	}
 	return s, err
 }
 
-func (in createIn) times(e pim.NewEvent, now time.Time) (string, error) {
-	from, err := sure(in.Start, e.Start, now, len(e.Guests) > 0)
+func (in createIn) timesBinding(e pim.NewEvent, now time.Time) (string, error) {
+	from, err := timeBinding(in.Start, e.Start, now, len(e.Guests) > 0)
 	if err != nil {
 		return "", err
 	}
 	if strings.TrimSpace(in.End) == "" {
 		return from + ", for " + e.End.Sub(e.Start).String(), nil
 	}
-	to, err := sure(in.End, e.End, now, len(e.Guests) > 0)
+	to, err := timeBinding(in.End, e.End, now, len(e.Guests) > 0)
 	return from + " to " + to, err
 }
 
-func (d Deps) create(ctx context.Context, c tools.Call, in createIn) (tools.Result, error) {
-	e, err := d.planned(ctx, in, c)
+func (d Deps) writeNewEvent(ctx context.Context, c tools.Call, in createIn) (tools.Result, error) {
+	e, err := d.planEvent(ctx, in, c)
 	if err != nil {
 		return tools.Result{}, err
 	}
-	exact, err := in.exact(e, c.Now)
+	exact, err := in.approvalBinding(e, c.Now)
 	if err != nil {
 		return tools.Result{}, err
 	}
 	if exact != c.Exact {
 		return tools.Result{}, tools.Errorf(tools.Conflict, "the request now means a different time, or other people, than the approved one; no event was created")
 	}
-	all, err := d.writers(in.Account)
+	all, err := d.writableCalendars(in.Account)
 	if err != nil {
 		return tools.Result{}, err
 	}
 	r, err := all[0].CreateEvent(ctx, strings.TrimSpace(in.Calendar), e)
-	if err := done(r, err); err != nil {
+	if err := checkReceipt(r, err); err != nil {
 		return tools.Result{}, err
 	}
 	into := all[0].Name()
-	if plain(r.Why) || r.Why != "" && strings.EqualFold(r.Why, strings.TrimSpace(in.Calendar)) {
+	if isPlainName(r.Why) || r.Why != "" && strings.EqualFold(r.Why, strings.TrimSpace(in.Calendar)) {
 		into = r.Why
 	}
-	text := fmt.Sprintf("Put %q into the calendar %s: %s", phrase.Cut(e.Title, 120), into, when.Format(e.Start, c.Now))
+	text := fmt.Sprintf("Put %q into the calendar %s: %s", textnorm.Ellipsize(e.Title, 120), into, dateparse.Format(e.Start, c.Now))
 	if e.AllDay {
-		text = fmt.Sprintf("Put %q into the calendar %s: %s, all day", phrase.Cut(e.Title, 120), into, when.FormatDay(e.Start, c.Now))
+		text = fmt.Sprintf("Put %q into the calendar %s: %s, all day", textnorm.Ellipsize(e.Title, 120), into, dateparse.FormatDay(e.Start, c.Now))
 	} else {
 		text += " to " + e.End.Format("15:04")
 	}
@@ -199,25 +199,25 @@ func (d Deps) create(ctx context.Context, c tools.Call, in createIn) (tools.Resu
 		Undo: undoOf("remove the event from the calendar", all[0], r, len(e.Guests) > 0 && !d.serverTells(ctx, all[0])),
 	}
 	if len(e.Guests) > 0 {
-		said, err := d.invite(ctx, c, all[0], e)
+		said, err := d.sendInvitations(ctx, c, all[0], e)
 		res.Text += " " + said
 		if err != nil { // a server may have written part of it
-			res.Text += ": " + pim.Line(err.Error(), 300)
+			res.Text += ": " + pim.SanitizeLine(err.Error(), 300)
 			res.Source, res.Origins = provenance.Outside, []provenance.Origin{{Kind: "calendar", Label: all[0].Name(), Via: "create_calendar_event"}}
 		}
 	}
 	return res, nil
 }
 
-// plain reports whether a name has at most two words. The person who shares a calendar
+// isPlainName reports whether a name has at most two words. The person who shares a calendar
 // names it and could write any text there.
-func plain(name string) bool {
+func isPlainName(name string) bool {
 	odd := func(r rune) bool { return !unicode.IsLetter(r) && !unicode.IsDigit(r) && r != ' ' }
 	return name != "" && len(name) <= 24 && len(strings.Fields(name)) <= 2 && !strings.ContainsFunc(name, odd)
 }
 
-// invite sends the invitations if the server does not, and describes the outcome.
-func (d Deps) invite(ctx context.Context, c tools.Call, in pim.Calendars, e pim.NewEvent) (string, error) {
+// sendInvitations sends the invitations if the server does not, and describes the outcome.
+func (d Deps) sendInvitations(ctx context.Context, c tools.Call, in pim.Calendars, e pim.NewEvent) (string, error) {
 	s, ok := in.(pim.Scheduling)
 	if !ok {
 		return "The guests were not invited by mail; the calendar service may invite them.", nil
@@ -228,8 +228,8 @@ func (d Deps) invite(ctx context.Context, c tools.Call, in pim.Calendars, e pim.
 	case is:
 		return "The server invites the guests.", nil
 	}
-	box, as := d.box(d.own(in.Name())), ""
-	switch own := d.own(in.Name()); {
+	box, as := d.mailerOf(d.ownAddress(in.Name())), ""
+	switch own := d.ownAddress(in.Name()); {
 	case own != "": // the event names this organizer: later changes from another address are not trusted
 		as = " as " + own
 	case d.Mailers != nil:
@@ -249,8 +249,8 @@ func (d Deps) invite(ctx context.Context, c tools.Call, in pim.Calendars, e pim.
 	sum := sha256.Sum256([]byte("invitation " + c.ID))
 	_, host, _ := strings.Cut(box.From().Address, "@")
 	text := fmt.Sprintf("%s\n%s\n%s\n\n%s", e.Title, e.Start.Format("Monday, 2 January 2006, 15:04 MST"), e.Place, e.Notes)
-	r, err := box.SendMail(ctx, pim.Letter{
-		ID: hex.EncodeToString(sum[:16]) + "@" + host, To: e.Guests, Subject: "Invitation: " + phrase.Cut(e.Title, 200), Text: strings.TrimSpace(text), Date: c.Now, Invite: invite,
+	r, err := box.SendMail(ctx, pim.OutgoingMail{
+		ID: hex.EncodeToString(sum[:16]) + "@" + host, To: e.Guests, Subject: "Invitation: " + textnorm.Ellipsize(e.Title, 200), Text: strings.TrimSpace(text), Date: c.Now, Invite: invite,
 	})
 	switch {
 	case err != nil:

@@ -19,9 +19,9 @@ func (e *cutError) Error() string {
 	return fmt.Sprintf("too many events: %d were left out, starting on %s, for example %q", e.count, e.From.Format("Mon 2 Jan 15:04"), e.title)
 }
 
-// fair keeps at most n events in order. It drops the most frequent ones first, so that an
+// limitEvents keeps at most n events in order. It drops the most frequent ones first, so that an
 // invitation that repeats every minute does not hide other meetings.
-func fair(all []pim.Event, n int) ([]pim.Event, *cutError) {
+func limitEvents(all []pim.Event, n int) ([]pim.Event, *cutError) {
 	if len(all) <= n {
 		return all, nil
 	}
@@ -35,7 +35,7 @@ func fair(all []pim.Event, n int) ([]pim.Event, *cutError) {
 	for _, e := range all {
 		often[key(e)]++
 	}
-	each := share(often, n)
+	each := maxPerSeries(often, n)
 	out := make([]pim.Event, 0, n)
 	var cut *cutError
 	had := map[string]int{}
@@ -46,16 +46,16 @@ func fair(all []pim.Event, n int) ([]pim.Event, *cutError) {
 			continue
 		}
 		if cut == nil {
-			cut = &cutError{From: e.Start, title: pim.Line(e.Title, 60)}
+			cut = &cutError{From: e.Start, title: pim.SanitizeLine(e.Title, 60)}
 		}
 		cut.count++
 	}
 	return out, cut
 }
 
-// share returns how often each event may occur so that the total is at most n. It is at
+// maxPerSeries returns how often each event may occur so that the total is at most n. It is at
 // least 1.
-func share(often map[string]int, n int) int {
+func maxPerSeries(often map[string]int, n int) int {
 	low, high := 1, n
 	for low < high {
 		mid := (low + high + 1) / 2

@@ -8,11 +8,11 @@ import (
 	"strings"
 	"time"
 
-	"hob/platform/phrase"
 	"hob/platform/pim"
 	"hob/platform/pim/ics"
 	"hob/platform/provenance"
-	"hob/platform/when"
+	"hob/platform/text/dateparse"
+	"hob/platform/text/textnorm"
 	"hob/tools"
 )
 
@@ -48,13 +48,13 @@ func (d Deps) readCalendar() tools.Tool {
 		},
 		Summary: func(calendarIn) string { return "Read the calendar" },
 		Run: func(ctx context.Context, c tools.Call, in calendarIn) (tools.Result, error) {
-			return d.answer(ctx, c, in)
+			return d.answerQuery(ctx, c, in)
 		},
 	})
 }
 
-func (d Deps) answer(ctx context.Context, c tools.Call, in calendarIn) (tools.Result, error) {
-	accounts, err := d.of(in.Account)
+func (d Deps) answerQuery(ctx context.Context, c tools.Call, in calendarIn) (tools.Result, error) {
+	accounts, err := d.accountsNamed(in.Account)
 	if err != nil {
 		return tools.Result{}, err
 	}
@@ -62,13 +62,13 @@ func (d Deps) answer(ctx context.Context, c tools.Call, in calendarIn) (tools.Re
 	if err != nil {
 		return tools.Result{}, err
 	}
-	events, err := d.read(ctx, accounts, span)
+	events, err := d.readEvents(ctx, accounts, span)
 	if err != nil && events == nil {
 		return tools.Result{}, err
 	}
 	all := events // free time depends on all events, not only on the matches
-	if want := phrase.Split(in.Query); len(want) > 0 {
-		events = slices.DeleteFunc(slices.Clone(events), func(e pim.Event) bool { return !about(e, want) })
+	if want := textnorm.FoldedWords(in.Query); len(want) > 0 {
+		events = slices.DeleteFunc(slices.Clone(events), func(e pim.Event) bool { return !isQueryMatch(e, want) })
 	}
 	out := calendarOut{Events: events}
 	var text string
@@ -97,7 +97,7 @@ func (d Deps) answer(ctx context.Context, c tools.Call, in calendarIn) (tools.Re
 func spanOf(in calendarIn, now time.Time) (s ics.Span, at time.Time, err error) {
 	s.Zone = now.Location()
 	read := func(words string) (time.Time, error) {
-		m, err := when.Parse(words, now)
+		m, err := dateparse.Parse(words, now)
 		if err != nil {
 			return now, tools.Errorf(tools.InvalidArguments, "%w", tools.CleanErr(err))
 		}
@@ -130,17 +130,17 @@ func spanOf(in calendarIn, now time.Time) (s ics.Span, at time.Time, err error) 
 	return s, at, nil
 }
 
-func about(e pim.Event, want []string) bool {
+func isQueryMatch(e pim.Event, want []string) bool {
 	text := []string{e.Title, e.Place, e.Notes, e.Organizer.String()}
 	for _, g := range e.Guests {
 		text = append(text, g.String())
 	}
-	have := phrase.Split(strings.Join(text, " "))
+	have := textnorm.FoldedWords(strings.Join(text, " "))
 	return !slices.ContainsFunc(want, func(w string) bool { return !slices.Contains(have, w) })
 }
 
-// clock formats the time of an event on its day.
-func clock(e pim.Event, loc *time.Location) string {
+// formatEventTime formats the time of an event on its day.
+func formatEventTime(e pim.Event, loc *time.Location) string {
 	if e.AllDay {
 		return "all day"
 	}
@@ -154,10 +154,10 @@ func clock(e pim.Event, loc *time.Location) string {
 	return start.Format("15:04") + "-" + end.Format("15:04")
 }
 
-// nothing says that there is no event, or no match for the query.
-func nothing(query, stretch string) string {
+// noEventsText says that there is no event, or no match for the query.
+func noEventsText(query, stretch string) string {
 	if query = strings.TrimSpace(query); query != "" {
-		return fmt.Sprintf("No event that matches %q is in the calendar for %s.", phrase.Cut(query, 80), stretch)
+		return fmt.Sprintf("No event that matches %q is in the calendar for %s.", textnorm.Ellipsize(query, 80), stretch)
 	}
 	return "No event is in the calendar for " + stretch + "."
 }
@@ -165,35 +165,35 @@ func nothing(query, stretch string) string {
 // listText formats the matching events and mentions overlaps with all others.
 func listText(events, all []pim.Event, query string, s ics.Span, now time.Time) string {
 	last := s.To.AddDate(0, 0, -1)
-	stretch := when.FormatDay(s.From, now)
+	stretch := dateparse.FormatDay(s.From, now)
 	if !last.Equal(s.From) {
-		stretch += " to " + when.FormatDay(last, now)
+		stretch += " to " + dateparse.FormatDay(last, now)
 	}
 	if len(events) == 0 {
-		return nothing(query, stretch)
+		return noEventsText(query, stretch)
 	}
 	var b strings.Builder
 	day := ""
-	told, _ := fair(events, shown)
+	told, _ := limitEvents(events, shown)
 	for _, e := range told {
 		at := e.Start.In(s.Zone)
 		if at.Before(s.From) { // in progress
 			at = s.From
 		}
-		if d := when.FormatDay(at, now); d != day {
+		if d := dateparse.FormatDay(at, now); d != day {
 			day = d
 			fmt.Fprintf(&b, "\n%s:", strings.ToUpper(d[:1])+d[1:])
 		}
-		fmt.Fprintf(&b, "\n- %s %s", clock(e, s.Zone), named(e))
-		if with := clash(e, all); len(with) > 0 {
+		fmt.Fprintf(&b, "\n- %s %s", formatEventTime(e, s.Zone), eventLabel(e))
+		if with := clashingEvents(e, all); len(with) > 0 {
 			fmt.Fprintf(&b, "; overlaps %s", strings.Join(with, ", "))
 		}
 	}
 	if n := len(events) - len(told); n > 0 {
 		fmt.Fprintf(&b, "\n... and %d more", n)
 	}
-	if free := gaps(all, s.From, s.To); len(free) > 0 && last.Equal(s.From) {
-		fmt.Fprintf(&b, "\nFree in between: %s.", times(free, s.Zone))
+	if free := freeTimes(all, s.From, s.To); len(free) > 0 && last.Equal(s.From) {
+		fmt.Fprintf(&b, "\nFree in between: %s.", formatFreeTimes(free, s.Zone))
 	}
 	return strings.TrimSpace(b.String())
 }
@@ -203,10 +203,10 @@ func (in calendarIn) nextDays() int { return max(in.Days, lookNext) }
 
 func nextText(events []pim.Event, in calendarIn, now time.Time) string {
 	if len(events) == 0 {
-		return nothing(in.Query, fmt.Sprintf("the next %d days", in.nextDays()))
+		return noEventsText(in.Query, fmt.Sprintf("the next %d days", in.nextDays()))
 	}
 	e := events[0]
-	text := fmt.Sprintf("Next: %s, %s", named(e), when.Format(e.Start.In(now.Location()), now))
+	text := fmt.Sprintf("Next: %s, %s", eventLabel(e), dateparse.Format(e.Start.In(now.Location()), now))
 	if e.End.After(e.Start) {
 		text += ", until " + e.End.In(now.Location()).Format("15:04")
 	}
@@ -220,14 +220,14 @@ func freeText(events []pim.Event, at, now time.Time, err error) (string, *bool) 
 	var next pim.Event
 	for _, e := range events {
 		switch {
-		case !busy(e):
+		case !isBusy(e):
 		case !e.Start.After(at) && e.End.After(at):
-			taken = append(taken, fmt.Sprintf("%s, %s", named(e), clock(e, now.Location())))
+			taken = append(taken, fmt.Sprintf("%s, %s", eventLabel(e), formatEventTime(e, now.Location())))
 		case e.Start.After(at) && next.Title == "" && next.Start.IsZero():
 			next = e
 		}
 	}
-	words, free := when.Format(at, now), len(taken) == 0
+	words, free := dateparse.Format(at, now), len(taken) == 0
 	cut, _ := errors.AsType[*cutError](err)
 	switch {
 	case !free:
@@ -237,5 +237,5 @@ func freeText(events []pim.Event, at, now time.Time, err error) (string, *bool) 
 	case next.Start.IsZero():
 		return "Yes, " + words + " is free, and so is the rest of that day.", &free
 	}
-	return "Yes, " + words + " is free until " + next.Start.In(now.Location()).Format("15:04") + " (" + named(next) + ").", &free
+	return "Yes, " + words + " is free until " + next.Start.In(now.Location()).Format("15:04") + " (" + eventLabel(next) + ").", &free
 }

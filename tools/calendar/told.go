@@ -10,20 +10,20 @@ import (
 	"strconv"
 	"strings"
 
-	"hob/platform/phrase"
 	"hob/platform/pim"
 	"hob/platform/pim/ics"
+	"hob/platform/text/textnorm"
 	"hob/tools"
 )
 
-// way is how the guests of an event are notified of a change.
-type way string
+// guestRoute is how the guests of an event are notified of a change.
+type guestRoute string
 
 // The ways. A server that does not say whether it notifies guests counts as one that does.
 const (
-	nobody way = ""
-	server way = "what keeps the calendar tells them"
-	byMail way = "they are told by mail"
+	nobody guestRoute = ""
+	server guestRoute = "what keeps the calendar tells them"
+	byMail guestRoute = "they are told by mail"
 )
 
 // serverTells reports whether the calendar server notifies guests or may do so.
@@ -36,36 +36,36 @@ func (Deps) serverTells(ctx context.Context, c pim.Calendars) bool {
 	return is || err != nil
 }
 
-// way returns how guests are notified of a change by the owner. For an event of another
+// notificationRoute returns how guests are notified of a change by the owner. For an event of another
 // organizer no one is notified: the owner answers it instead.
-func (d Deps) way(ctx context.Context, f found) (way, pim.Mailer) {
+func (d Deps) notificationRoute(ctx context.Context, f foundEvent) (guestRoute, pim.Mailer) {
 	if d.serverTells(ctx, f.in) {
 		return server, nil
 	}
-	own := d.own(f.in.Name())
+	own := d.ownAddress(f.in.Name())
 	if own == "" || !strings.EqualFold(f.Organizer.Address, own) {
 		return nobody, nil
 	}
-	if box := d.box(own); box != nil {
+	if box := d.mailerOf(own); box != nil {
 		return byMail, box
 	}
 	return nobody, nil
 }
 
 // alone is the way of an event without guests to notify.
-const alone way = "there is nobody to tell"
+const alone guestRoute = "there is nobody to tell"
 
-// heard does the same as way for an event that may have no guests.
-func (d Deps) heard(ctx context.Context, f found) (way, pim.Mailer) {
-	if len(f.guests(d.own(f.in.Name()))) == 0 {
+// guestNotificationRoute does the same as way for an event that may have no guests.
+func (d Deps) guestNotificationRoute(ctx context.Context, f foundEvent) (guestRoute, pim.Mailer) {
+	if len(f.guestAddresses(d.ownAddress(f.in.Name()))) == 0 {
 		return alone, nil
 	}
-	return d.way(ctx, f)
+	return d.notificationRoute(ctx, f)
 }
 
-// box returns the mailbox that sends from an address, nil if there is none: guests would
+// mailerOf returns the mailbox that sends from an address, nil if there is none: guests would
 // not trust a mail from another address.
-func (d Deps) box(address string) pim.Mailer {
+func (d Deps) mailerOf(address string) pim.Mailer {
 	if d.Mailers == nil || address == "" { // Mail and Outlook do not report the sender address
 		return nil
 	}
@@ -77,13 +77,13 @@ func (d Deps) box(address string) pim.Mailer {
 	return nil
 }
 
-// post mails the change to the guests and describes the outcome. Lists longer than
+// mailGuests mails the change to the guests and describes the outcome. Lists longer than
 // pim.MaxRecipients need several calls.
-func (d Deps) post(ctx context.Context, c tools.Call, box pim.Mailer, to []pim.Person, what, text, invite string) (string, error) {
+func (d Deps) mailGuests(ctx context.Context, c tools.Call, box pim.Mailer, to []pim.Person, what, text, invite string) (string, error) {
 	sum := sha256.Sum256([]byte(what + " " + c.ID + " " + to[0].Address))
 	_, host, _ := strings.Cut(box.From().Address, "@")
-	r, err := box.SendMail(ctx, pim.Letter{
-		ID: hex.EncodeToString(sum[:16]) + "@" + cmp.Or(host, "localhost"), To: to, Subject: pim.Seen(phrase.Cut(what, 240)), Text: text, Date: c.Now, Invite: invite,
+	r, err := box.SendMail(ctx, pim.OutgoingMail{
+		ID: hex.EncodeToString(sum[:16]) + "@" + cmp.Or(host, "localhost"), To: to, Subject: pim.StripInvisible(textnorm.Ellipsize(what, 240)), Text: text, Date: c.Now, Invite: invite,
 	})
 	switch {
 	case err != nil:
@@ -91,10 +91,10 @@ func (d Deps) post(ctx context.Context, c tools.Call, box pim.Mailer, to []pim.P
 	case r.Outcome == pim.Uncertain:
 		return "It is unknown whether the mail to the guests was sent; Hob did not send it again.", nil
 	}
-	return "Mail was sent to " + addresses(to) + ".", nil
+	return "Mail was sent to " + joinAddresses(to) + ".", nil
 }
 
-func addresses(list []pim.Person) string {
+func joinAddresses(list []pim.Person) string {
 	var out []string
 	for _, p := range list {
 		out = append(out, p.Address)
@@ -102,9 +102,9 @@ func addresses(list []pim.Person) string {
 	return strings.Join(out, ", ")
 }
 
-// audience returns the guests without the owner.
-func (f found) audience(own string) (out []pim.Person) {
-	for _, a := range f.guests(own) {
+// otherGuests returns the guests without the owner.
+func (f foundEvent) otherGuests(own string) (out []pim.Person) {
+	for _, a := range f.guestAddresses(own) {
 		if p := (pim.Person{Address: a}); pim.CheckPerson(p) == nil {
 			out = append(out, p)
 		}
@@ -112,18 +112,18 @@ func (f found) audience(own string) (out []pim.Person) {
 	return out
 }
 
-// tell mails the guests that an event was changed or cancelled.
-func (d Deps) tell(ctx context.Context, c tools.Call, f found, box pim.Mailer, subject, message string) string {
-	to := f.audience(box.From().Address)
+// notifyGuests mails the guests that an event was changed or cancelled.
+func (d Deps) notifyGuests(ctx context.Context, c tools.Call, f foundEvent, box pim.Mailer, subject, message string) string {
+	to := f.otherGuests(box.From().Address)
 	text := fmt.Sprintf("%s\n%s\n%s", f.Title, f.Start.Format("Monday, 2 January 2006, 15:04 MST"), f.Place)
 	var out string
 	for part := range slices.Chunk(to, pim.MaxRecipients) {
-		said, err := d.post(ctx, c, box, part, subject+": "+f.Title, strings.TrimSpace(text), message)
+		said, err := d.mailGuests(ctx, c, box, part, subject+": "+f.Title, strings.TrimSpace(text), message)
 		if err != nil && len(to) > len(part) {
-			said = "Not notified: " + addresses(part)
+			said = "Not notified: " + joinAddresses(part)
 		}
 		if out += " " + said; err != nil {
-			out += ": " + pim.Line(err.Error(), 300)
+			out += ": " + pim.SanitizeLine(err.Error(), 300)
 		}
 	}
 	if len(f.Guests) >= ics.MaxGuests {
@@ -132,8 +132,8 @@ func (d Deps) tell(ctx context.Context, c tools.Call, f found, box pim.Mailer, s
 	return out
 }
 
-// after returns the event with the change applied, for messages.
-func (f found) after(ch pim.EventChange) found {
+// withChange returns the event with the change applied, for messages.
+func (f foundEvent) withChange(ch pim.EventChange) foundEvent {
 	if ch.Title != nil {
 		f.Title = *ch.Title
 	}
@@ -146,8 +146,8 @@ func (f found) after(ch pim.EventChange) found {
 	return f
 }
 
-// message returns the mail text for the guests; "" if they get no mail.
-func message(ctx context.Context, how way, f found, method string, whole bool) (string, error) {
+// guestMailText returns the mail text for the guests; "" if they get no mail.
+func guestMailText(ctx context.Context, how guestRoute, f foundEvent, method string, whole bool) (string, error) {
 	if how != byMail {
 		return "", nil
 	}
@@ -156,17 +156,17 @@ func message(ctx context.Context, how way, f found, method string, whole bool) (
 		return "", nil
 	}
 	text, err := s.Message(ctx, method, f.Event, whole)
-	return text, classify(err)
+	return text, classifyError(err)
 }
 
 // changedFor notifies the guests of a completed change.
-func (d Deps) changedFor(ctx context.Context, c tools.Call, f found, change pim.EventChange, how way, box pim.Mailer, whole bool) string {
+func (d Deps) changedFor(ctx context.Context, c tools.Call, f foundEvent, change pim.EventChange, how guestRoute, box pim.Mailer, whole bool) string {
 	if how != byMail {
 		return ""
 	}
-	text, err := message(ctx, how, f, ics.Request, whole)
+	text, err := guestMailText(ctx, how, f, ics.Request, whole)
 	if err != nil {
-		return " The guests were not notified: " + pim.Line(err.Error(), 300)
+		return " The guests were not notified: " + pim.SanitizeLine(err.Error(), 300)
 	}
-	return d.tell(ctx, c, f.after(change), box, "Changed", text)
+	return d.notifyGuests(ctx, c, f.withChange(change), box, "Changed", text)
 }

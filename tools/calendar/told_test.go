@@ -8,7 +8,7 @@ import (
 	"testing"
 
 	"hob/platform/pim"
-	"hob/platform/pim/internet"
+	"hob/platform/pim/netaccount"
 	"hob/tools"
 )
 
@@ -16,13 +16,13 @@ import (
 type postbox struct {
 	pim.Mailer
 	address string
-	letters []pim.Letter
+	letters []pim.OutgoingMail
 }
 
 func (*postbox) Name() string       { return "post" }
 func (p *postbox) From() pim.Person { return pim.Person{Address: p.address} }
 
-func (p *postbox) SendMail(_ context.Context, l pim.Letter) (pim.Receipt, error) {
+func (p *postbox) SendMail(_ context.Context, l pim.OutgoingMail) (pim.Receipt, error) {
 	if err := l.Check(); err != nil {
 		return pim.Receipt{}, err
 	}
@@ -36,7 +36,7 @@ func telling(t *testing.T, from string) (*world, *postbox) {
 	w, box := writing(t), &postbox{address: from}
 	a := w.r.Account("tester")
 	a.Address = "tester@test.local"
-	w.c = internet.NewCalendars(a)
+	w.c = netaccount.NewCalendars(a)
 	d := Deps{
 		Accounts: func() []pim.Account { return []pim.Account{a} }, Calendars: func() []pim.Calendars { return []pim.Calendars{w.c} },
 		Mailers: func() []pim.Mailer { return []pim.Mailer{box} }, Now: w.now,

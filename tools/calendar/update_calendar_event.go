@@ -5,10 +5,10 @@ import (
 	"fmt"
 	"time"
 
-	"hob/platform/phrase"
 	"hob/platform/pim"
 	"hob/platform/pim/ics"
-	"hob/platform/when"
+	"hob/platform/text/dateparse"
+	"hob/platform/text/textnorm"
 	"hob/tools"
 )
 
@@ -39,49 +39,49 @@ func (d Deps) updateEvent() tools.Tool {
 			Keywords:    "reschedule postpone move shift change edit rename calendar event appointment meeting later earlier",
 		},
 		Summary: func(in updateIn) string {
-			return fmt.Sprintf("Change the event %q in the calendar", phrase.Cut(in.Event, 120))
+			return fmt.Sprintf("Change the event %q in the calendar", textnorm.Ellipsize(in.Event, 120))
 		},
-		Judge: func(ctx context.Context, in updateIn) tools.Judgement {
-			return written(d.judge(ctx, in.Event, in.On, in.Account, in.exact))
+		Judge: func(ctx context.Context, in updateIn) tools.CallAssessment {
+			return defaultToWrite(d.assessChange(ctx, in.Event, in.On, in.Account, in.timesBinding))
 		},
 		Run: func(ctx context.Context, c tools.Call, in updateIn) (tools.Result, error) {
-			f, err := d.same(ctx, c, in.Event, in.On, in.Account, in.exact)
+			f, err := d.findApprovedEvent(ctx, c, in.Event, in.On, in.Account, in.timesBinding)
 			if err != nil {
 				return tools.Result{}, err
 			}
-			change, err := in.planned(f, c.Now)
+			change, err := in.parseChange(f, c.Now)
 			if err != nil {
 				return tools.Result{}, err
 			}
-			how, box := d.heard(ctx, f)
+			how, box := d.guestNotificationRoute(ctx, f)
 			r, err := f.in.ChangeEvent(ctx, f.Event, change, in.Series)
-			if err := done(r, err); err != nil {
+			if err := checkReceipt(r, err); err != nil {
 				return tools.Result{}, err
 			}
-			text := fmt.Sprintf("Changed %q.", phrase.Cut(f.Title, 120))
+			text := fmt.Sprintf("Changed %q.", textnorm.Ellipsize(f.Title, 120))
 			if change.Start != nil {
-				text = fmt.Sprintf("Moved %q from %s to %s.", phrase.Cut(f.Title, 120), when.Format(f.Start.In(c.Now.Location()), c.Now), when.Format(*change.Start, c.Now))
+				text = fmt.Sprintf("Moved %q from %s to %s.", textnorm.Ellipsize(f.Title, 120), dateparse.Format(f.Start.In(c.Now.Location()), c.Now), dateparse.Format(*change.Start, c.Now))
 			}
 			if how == nobody {
 				text += untold
 			}
 			text += d.changedFor(ctx, c, f, change, how, box, in.Series)
-			res := result("update_calendar_event", f.in, text, r, f.Event)
+			res := changeResult("update_calendar_event", f.in, text, r, f.Event)
 			res.Undo = undoOf("restore the event", f.in, r, how == nobody || how == byMail)
 			return res, nil
 		},
-		Undo: d.undo("Restored the event."),
+		Undo: d.undoChange("Restored the event."),
 	})
 }
 
-// planned parses the arguments. A day without a time keeps the event's time; for all-day
+// parseChange parses the arguments. A day without a time keeps the event's time; for all-day
 // events, the last day is included.
-func (in updateIn) planned(f found, now time.Time) (pim.EventChange, error) {
+func (in updateIn) parseChange(f foundEvent, now time.Time) (pim.EventChange, error) {
 	ch := pim.EventChange{Title: in.Title, Place: in.Place, Notes: in.Notes}
 	zone := now.Location()
 	start, end := f.Start.In(zone), f.End.In(zone)
 	if in.Start != "" {
-		t, clock, err := moment(in.Start, start, now)
+		t, clock, err := parseMoment(in.Start, start, now)
 		if err != nil {
 			return ch, err
 		}
@@ -91,7 +91,7 @@ func (in updateIn) planned(f found, now time.Time) (pim.EventChange, error) {
 		start, ch.Start = t, &t
 	}
 	if in.End != "" {
-		t, clock, err := moment(in.End, start, now)
+		t, clock, err := parseMoment(in.End, start, now)
 		switch {
 		case err != nil:
 			return ch, err
@@ -108,13 +108,13 @@ func (in updateIn) planned(f found, now time.Time) (pim.EventChange, error) {
 	return ch, nil
 }
 
-// exact returns the new time for the approval binding.
-func (in updateIn) exact(f found, now time.Time) (out string, err error) {
-	ch, err := in.planned(f, now)
+// timesBinding returns the new time for the approval binding.
+func (in updateIn) timesBinding(f foundEvent, now time.Time) (out string, err error) {
+	ch, err := in.parseChange(f, now)
 	if err != nil {
 		return "", err
 	}
-	told := len(f.guests("")) > 0
+	told := len(f.guestAddresses("")) > 0
 	for _, x := range []struct {
 		word, words string
 		t           *time.Time
@@ -122,7 +122,7 @@ func (in updateIn) exact(f found, now time.Time) (out string, err error) {
 		if x.t == nil {
 			continue
 		}
-		s, err := sure(x.words, *x.t, now, told)
+		s, err := timeBinding(x.words, *x.t, now, told)
 		if err != nil {
 			return "", err
 		}
@@ -139,59 +139,59 @@ func (d Deps) deleteEvent() tools.Tool {
 			Keywords:    "cancel remove delete call off calendar event appointment meeting",
 		},
 		Summary: func(in deleteIn) string {
-			return fmt.Sprintf("Remove the event %q from the calendar", phrase.Cut(in.Event, 120))
+			return fmt.Sprintf("Remove the event %q from the calendar", textnorm.Ellipsize(in.Event, 120))
 		},
-		Judge: func(ctx context.Context, in deleteIn) tools.Judgement {
-			return written(d.judge(ctx, in.Event, in.On, in.Account, nil))
+		Judge: func(ctx context.Context, in deleteIn) tools.CallAssessment {
+			return defaultToWrite(d.assessChange(ctx, in.Event, in.On, in.Account, nil))
 		},
 		Run: func(ctx context.Context, c tools.Call, in deleteIn) (tools.Result, error) {
-			f, err := d.same(ctx, c, in.Event, in.On, in.Account, nil)
+			f, err := d.findApprovedEvent(ctx, c, in.Event, in.On, in.Account, nil)
 			if err != nil {
 				return tools.Result{}, err
 			}
-			how, box := d.heard(ctx, f)
-			called, err := message(ctx, how, f, ics.Cancel, in.Series || f.Occurrence == "")
+			how, box := d.guestNotificationRoute(ctx, f)
+			called, err := guestMailText(ctx, how, f, ics.Cancel, in.Series || f.Occurrence == "")
 			if err != nil {
 				return tools.Result{}, err
 			}
 			r, err := f.in.DeleteEvent(ctx, f.Event, in.Series)
-			if err := done(r, err); err != nil {
+			if err := checkReceipt(r, err); err != nil {
 				return tools.Result{}, err
 			}
-			what := when.Format(f.Start.In(c.Now.Location()), c.Now)
+			what := dateparse.Format(f.Start.In(c.Now.Location()), c.Now)
 			if in.Series && f.Occurrence != "" {
 				what = "the whole series"
 			}
-			text := fmt.Sprintf("Removed %q (%s) from the calendar.", phrase.Cut(f.Title, 120), what)
+			text := fmt.Sprintf("Removed %q (%s) from the calendar.", textnorm.Ellipsize(f.Title, 120), what)
 			switch how {
 			case nobody:
 				text += untold
 			case byMail:
-				text += d.tell(ctx, c, f, box, "Cancelled", called)
+				text += d.notifyGuests(ctx, c, f, box, "Cancelled", called)
 			}
-			res := result("delete_calendar_event", f.in, text, r, f.Event)
+			res := changeResult("delete_calendar_event", f.in, text, r, f.Event)
 			res.Undo = undoOf("put the event back into the calendar", f.in, r, how == nobody || how == byMail)
 			return res, nil
 		},
-		Undo: d.undo("Put the event back into the calendar."),
+		Undo: d.undoChange("Put the event back into the calendar."),
 	})
 }
 
-// written sets the effect to Write if the assessment found no one to notify.
-func written(j tools.Judgement) tools.Judgement {
+// defaultToWrite sets the effect to Write if the assessment found no one to notify.
+func defaultToWrite(j tools.CallAssessment) tools.CallAssessment {
 	if j.Effects == 0 && j.Refused == nil {
 		j.Effects = tools.Write
 	}
 	return j
 }
 
-// same finds the event again and refuses a different event or change than the approved one.
-func (d Deps) same(ctx context.Context, c tools.Call, words, on, account string, more func(found, time.Time) (string, error)) (found, error) {
-	f, err := d.pick(ctx, words, on, account, c.Now)
+// findApprovedEvent finds the event again and refuses a different event or change than the approved one.
+func (d Deps) findApprovedEvent(ctx context.Context, c tools.Call, words, on, account string, more func(foundEvent, time.Time) (string, error)) (foundEvent, error) {
+	f, err := d.findEvent(ctx, words, on, account, c.Now)
 	if err != nil {
 		return f, err
 	}
-	exact := f.exact()
+	exact := f.approvalBinding()
 	if more != nil {
 		s, err := more(f, c.Now)
 		if err != nil {
@@ -199,8 +199,8 @@ func (d Deps) same(ctx context.Context, c tools.Call, words, on, account string,
 		}
 		exact += s
 	}
-	if len(f.guests(d.own(f.in.Name()))) > 0 {
-		if how, _ := d.way(ctx, f); how != nobody {
+	if len(f.guestAddresses(d.ownAddress(f.in.Name()))) > 0 {
+		if how, _ := d.notificationRoute(ctx, f); how != nobody {
 			exact += "; " + string(how)
 		}
 	}

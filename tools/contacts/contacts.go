@@ -14,9 +14,9 @@ import (
 	"sync"
 	"time"
 
-	"hob/platform/phrase"
 	"hob/platform/pim"
 	"hob/platform/provenance"
+	"hob/platform/text/textnorm"
 	"hob/tools"
 )
 
@@ -79,13 +79,15 @@ func (d Deps) searchContacts() tools.Tool {
 			Description: "Find people in the owner's address books: mail addresses, phone numbers, company, birthday.",
 			Keywords:    "contact contacts address book person people phone number email address of birthday who is call",
 		},
-		Summary: func(in searchIn) string { return "Search for " + phrase.Cut(in.Query, 80) + " in the address book" },
+		Summary: func(in searchIn) string {
+			return "Search for " + textnorm.Ellipsize(in.Query, 80) + " in the address book"
+		},
 		Run: func(ctx context.Context, _ tools.Call, in searchIn) (tools.Result, error) {
 			books := d.Books()
 			switch {
 			case len(books) == 0:
 				return tools.Result{}, &tools.Error{Source: provenance.Tool, Code: tools.Unsupported, Message: "no account has an address book", Remedy: "set carddav of an account"}
-			case len(phrase.Split(in.Query)) == 0:
+			case len(textnorm.FoldedWords(in.Query)) == 0:
 				return tools.Result{}, tools.Errorf(tools.InvalidArguments, "query is empty; name the person")
 			case in.Limit < 0:
 				return tools.Result{}, tools.Errorf(tools.InvalidArguments, "limit must be 1 to %d", most)
@@ -99,7 +101,7 @@ func (d Deps) searchContacts() tools.Tool {
 			out := searchOut{Contacts: list}
 			text := listText(in.Query, list)
 			if err != nil {
-				out.Error = pim.Line(err.Error(), 400)
+				out.Error = pim.SanitizeLine(err.Error(), 400)
 				text += "\n\nSome sources could not be read: " + out.Error
 			}
 			return tools.Result{
@@ -112,7 +114,7 @@ func (d Deps) searchContacts() tools.Tool {
 
 func listText(query string, list []pim.Contact) string {
 	if len(list) == 0 {
-		return fmt.Sprintf("No one in the address book matches %q.", phrase.Cut(query, 80))
+		return fmt.Sprintf("No one in the address book matches %q.", textnorm.Ellipsize(query, 80))
 	}
 	var b strings.Builder
 	for i, c := range list {

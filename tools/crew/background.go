@@ -5,8 +5,8 @@ import (
 	"fmt"
 	"strings"
 
-	"hob/knowledge/store"
-	"hob/platform/phrase"
+	"hob/platform/store"
+	"hob/platform/text/textnorm"
 	"hob/tools"
 )
 
@@ -27,12 +27,12 @@ func spawnBackgroundTask(e Engine) tools.Tool {
 			Description: "Begin a longer task in the background and go on at once; its result is told to the owner when it is there.",
 			Keywords:    "async meanwhile long running later start job detach work on it while",
 		},
-		Summary: func(in spawnIn) string { return "Begin in the background: " + phrase.Cut(in.Task, 160) },
+		Summary: func(in spawnIn) string { return "Begin in the background: " + textnorm.Ellipsize(in.Task, 160) },
 		RunTx: func(ctx context.Context, tx *store.Tx, c tools.Call, in spawnIn) (tools.Result, error) {
 			return tools.Result{}, e.BeginTx(ctx, tx, c, []Task{{Agent: in.Agent, Task: in.Task, Input: in.Input, Tools: in.Tools, Background: true, FollowUp: in.FollowUp}})
 		},
 	})
-	return delegate{Own: t.(tools.Own), engine: e} //nolint:forcetypeassert // a Def with RunTx is own
+	return delegate{TxTool: t.(tools.TxTool), engine: e} //nolint:forcetypeassert // a Def with RunTx is own
 }
 
 type statusIn struct {
@@ -64,7 +64,7 @@ func stopTask(e Engine) tools.Tool {
 			Description: "End a background task or a sub-agent of this conversation, with all that it has handed on.",
 			Keywords:    "cancel kill abort halt background subagent",
 		},
-		Summary: func(in stopIn) string { return fmt.Sprintf("Stop the task %s", phrase.Cut(in.Task, 40)) },
+		Summary: func(in stopIn) string { return fmt.Sprintf("Stop the task %s", textnorm.Ellipsize(in.Task, 40)) },
 		RunTx: func(ctx context.Context, tx *store.Tx, c tools.Call, in stopIn) (tools.Result, error) {
 			return e.StopTx(ctx, tx, c, strings.TrimSpace(in.Task))
 		},

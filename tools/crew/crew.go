@@ -11,8 +11,8 @@ import (
 	"fmt"
 	"strings"
 
-	"hob/knowledge/store"
-	"hob/platform/phrase"
+	"hob/platform/store"
+	"hob/platform/text/textnorm"
 	"hob/tools"
 )
 
@@ -48,7 +48,7 @@ type delegateIn struct {
 
 // delegate implements delegate_tasks. Its tasks continue after the call.
 type delegate struct {
-	tools.Own
+	tools.TxTool
 	engine Engine
 }
 
@@ -64,7 +64,7 @@ func delegateTasks(e Engine) tools.Tool {
 		Summary: func(in delegateIn) string {
 			var list []string
 			for _, t := range in.Tasks {
-				list = append(list, phrase.Cut(t.Task, 80))
+				list = append(list, textnorm.Ellipsize(t.Task, 80))
 			}
 			return fmt.Sprintf("Delegate %d task(s): %s", len(list), strings.Join(list, "; "))
 		},
@@ -72,7 +72,7 @@ func delegateTasks(e Engine) tools.Tool {
 			return tools.Result{}, e.BeginTx(ctx, tx, c, in.Tasks)
 		},
 	})
-	return delegate{Own: t.(tools.Own), engine: e} //nolint:forcetypeassert // a Def with RunTx is own
+	return delegate{TxTool: t.(tools.TxTool), engine: e} //nolint:forcetypeassert // a Def with RunTx is own
 }
 
 // OutcomeTx implements tools.Waiter.
@@ -81,10 +81,12 @@ func (d delegate) OutcomeTx(ctx context.Context, tx *store.Tx, c tools.Call) (to
 }
 
 // Check compares arguments with the schema; see tools.Check.
-func (d delegate) Check(args json.RawMessage) error { return tools.Check(d.Own, args) }
+func (d delegate) Check(args json.RawMessage) error { return tools.Check(d.TxTool, args) }
 
 // Summary implements tools.Summarizer.
-func (d delegate) Summary(args json.RawMessage) string { return d.Own.(tools.Summarizer).Summary(args) } //nolint:forcetypeassert // made by tools.New
+func (d delegate) Summary(args json.RawMessage) string {
+	return d.TxTool.(tools.Summarizer).Summary(args)
+} //nolint:forcetypeassert // made by tools.New
 
 type resultIn struct {
 	Task   string `json:"task,omitempty" jsonschema:"its id; empty lists this conversation's tasks"`

@@ -9,9 +9,9 @@ import (
 	"slices"
 	"strings"
 
-	"hob/platform/desktop/apps"
-	"hob/platform/phrase"
+	"hob/platform/host/desktop/apps"
 	"hob/platform/provenance"
+	"hob/platform/text/textnorm"
 	"hob/tools"
 )
 
@@ -34,37 +34,37 @@ func (d Deps) openApp() tools.Tool {
 		},
 		Summary: func(in openIn) string {
 			if in.Item != "" {
-				return "Open " + phrase.Cut(in.Item, 300) + " with " + phrase.Cut(in.Name, 100)
+				return "Open " + textnorm.Ellipsize(in.Item, 300) + " with " + textnorm.Ellipsize(in.Name, 100)
 			}
-			return "Open " + phrase.Cut(in.Name, 100)
+			return "Open " + textnorm.Ellipsize(in.Name, 100)
 		},
-		Judge: func(ctx context.Context, in openIn) tools.Judgement {
+		Judge: func(ctx context.Context, in openIn) tools.CallAssessment {
 			a, err := d.Apps.Find(ctx, in.Name)
 			if err != nil {
-				return tools.Judgement{Refused: missing(err)}
+				return tools.CallAssessment{Refused: searchError(err)}
 			}
 			if in.Item != "" {
 				return d.judgedItem(a, in.Item)
 			}
-			j := tools.Judgement{Effects: tools.Exec, Exact: exact(a), Listed: menu(a)}
+			j := tools.CallAssessment{Effects: tools.Exec, Exact: appBinding(a), Listed: isMenuEquivalent(a)}
 			switch {
 			case j.Listed:
 				j.Why = "it opens " + a.Name + ", without a file"
 			case !a.Shared:
-				j.Why = "it starts " + command(a) + ", which is installed for your account only"
+				j.Why = "it starts " + appCommandLine(a) + ", which is installed for your account only"
 			default:
-				j.Why = "it starts " + command(a)
+				j.Why = "it starts " + appCommandLine(a)
 			}
 			return j
 		},
 		Run: func(ctx context.Context, c tools.Call, in openIn) (tools.Result, error) {
 			a, err := d.Apps.Find(ctx, in.Name)
 			if err != nil {
-				return tools.Result{}, missing(err)
+				return tools.Result{}, searchError(err)
 			}
-			item, want := "", exact(a)
+			item, want := "", appBinding(a)
 			if in.Item != "" {
-				if item, err = d.item(in.Item); err != nil {
+				if item, err = d.resolveItem(in.Item); err != nil {
 					return tools.Result{}, err
 				}
 				want = exactItem(a, item)
@@ -73,7 +73,7 @@ func (d Deps) openApp() tools.Tool {
 				return tools.Result{}, tools.Errorf(tools.Conflict, "%q now means a different application or file than the approved one; nothing was started", tools.Clean(in.Name))
 			}
 			if err := d.Apps.Start(ctx, a, item); err != nil {
-				return tools.Result{}, failed(err)
+				return tools.Result{}, classifyError(err)
 			}
 			if item != "" {
 				return tools.Result{Source: provenance.Tool, Text: "Opened " + item + " with " + a.Name + ".", Data: appOut{a.ID, a.Name}}, nil
@@ -83,32 +83,32 @@ func (d Deps) openApp() tools.Tool {
 	})
 }
 
-// missing converts an error of a search into a tool error; most of them suggest a valid
+// searchError converts an error of a search into a tool error; most of them suggest a valid
 // name.
-func missing(err error) error {
-	err = failed(err)
+func searchError(err error) error {
+	err = classifyError(err)
 	if tools.CodeOf(err) == tools.Failed {
 		return tools.Errorf(tools.InvalidArguments, "%w", err)
 	}
 	return err
 }
 
-func exact(a apps.App) string {
+func appBinding(a apps.App) string {
 	sum := sha256.Sum256(fmt.Appendf(nil, "%q %q %q %v", a.ID, a.File, a.Command, a.Terminal))
 	return a.ID + " " + hex.EncodeToString(sum[:8])
 }
 
-func command(a apps.App) string {
+func appCommandLine(a apps.App) string {
 	if len(a.Command) == 0 {
 		return a.Name
 	}
-	return phrase.Cut(strings.Join(a.Command, " "), 200)
+	return textnorm.Ellipsize(strings.Join(a.Command, " "), 200)
 }
 
-// menu reports whether starting the app has the same effect as a click in the menu: an
+// isMenuEquivalent reports whether starting the app has the same effect as a click in the menu: an
 // administrator installed it, and starting it neither stops other programs nor raises
 // permissions.
-func menu(a apps.App) bool {
+func isMenuEquivalent(a apps.App) bool {
 	if !a.Shared {
 		return false
 	}
@@ -146,7 +146,7 @@ func (d Deps) listApps() tools.Tool {
 		Run: func(ctx context.Context, _ tools.Call, in listAppsIn) (tools.Result, error) {
 			all, err := d.Apps.List(ctx)
 			if err != nil {
-				return tools.Result{}, failed(err)
+				return tools.Result{}, classifyError(err)
 			}
 			out := []appOut{}
 			var lines []string
@@ -159,7 +159,7 @@ func (d Deps) listApps() tools.Tool {
 					more++
 				default:
 					out = append(out, appOut{a.ID, a.Name})
-					lines = append(lines, "- "+phrase.Cut(a.Name, 100))
+					lines = append(lines, "- "+textnorm.Ellipsize(a.Name, 100))
 				}
 			}
 			switch {

@@ -11,10 +11,10 @@ import (
 	"unicode"
 	"unicode/utf8"
 
-	"hob/platform/desktop/clipboard"
-	"hob/platform/phrase"
+	"hob/platform/host/desktop/clipboard"
 	"hob/platform/provenance"
-	"hob/platform/redact"
+	"hob/platform/text/redact"
+	"hob/platform/text/textnorm"
 	"hob/tools"
 )
 
@@ -35,13 +35,13 @@ func (d Deps) getClipboard() tools.Tool {
 			Keywords:    "clipboard copied copy paste pasted selection what did I copy cut",
 		},
 		Summary: func(getIn) string { return "Read the clipboard" },
-		Judge:   func(ctx context.Context, _ getIn) tools.Judgement { return d.judgeClip(ctx) },
+		Judge:   func(ctx context.Context, _ getIn) tools.CallAssessment { return d.judgeClip(ctx) },
 		Run: func(ctx context.Context, c tools.Call, _ getIn) (tools.Result, error) {
 			held, err := d.Clipboard.Read(ctx)
 			if err != nil {
-				return tools.Result{}, failed(err)
+				return tools.Result{}, classifyError(err)
 			}
-			if j := d.clipped(held); j.Exact != c.Exact {
+			if j := d.assessClipboard(held); j.Exact != c.Exact {
 				return tools.Result{}, tools.Errorf(tools.Conflict, "the clipboard has changed since the approval; nothing was read")
 			}
 			return clipResult(held), nil
@@ -53,7 +53,7 @@ func clipResult(held clipboard.Content) tools.Result {
 	r := tools.Result{Source: provenance.Tool, Data: clipOut{held.Text, held.Cut, held.Formats}}
 	switch {
 	case held.Text != "":
-		r.Text, r.Source, r.Origins = held.Text, provenance.Outside, from("clipboard")
+		r.Text, r.Source, r.Origins = held.Text, provenance.Outside, desktopOrigins("clipboard")
 		if held.Cut {
 			r.Text += "\n(The clipboard contains more.)"
 		}
@@ -71,20 +71,20 @@ func clipResult(held clipboard.Content) tools.Result {
 }
 
 // judgeClip assesses the clipboard content: text that may be a secret needs approval.
-func (d Deps) judgeClip(ctx context.Context) tools.Judgement {
+func (d Deps) judgeClip(ctx context.Context) tools.CallAssessment {
 	held, err := d.Clipboard.Read(ctx)
 	if err != nil { // the call reports the error
-		return tools.Judgement{Effects: tools.Read, Private: true}
+		return tools.CallAssessment{Effects: tools.Read, Private: true}
 	}
-	return d.clipped(held)
+	return d.assessClipboard(held)
 }
 
-func (d Deps) clipped(held clipboard.Content) tools.Judgement {
-	j := tools.Judgement{Effects: tools.Read, Private: true}
+func (d Deps) assessClipboard(held clipboard.Content) tools.CallAssessment {
+	j := tools.CallAssessment{Effects: tools.Read, Private: true}
 	switch {
 	case held.Hidden:
 		j.Why = "a password manager copied this"
-	case secretive(held.Text):
+	case isLikelySecret(held.Text):
 		j.Why = "the text looks like a password"
 	default:
 		return j
@@ -95,9 +95,9 @@ func (d Deps) clipped(held clipboard.Content) tools.Judgement {
 	return j
 }
 
-// secretive reports whether a text looks like a password: one word of mixed characters that
+// isLikelySecret reports whether a text looks like a password: one word of mixed characters that
 // is no address, number or path, or that has the shape of a key or a card number.
-func secretive(s string) bool {
+func isLikelySecret(s string) bool {
 	s = strings.TrimSpace(s)
 	if redact.Shapes(s) != s {
 		return true
@@ -147,26 +147,28 @@ func (d Deps) setClipboard() tools.Tool {
 			Description: "Copy a text to the owner's clipboard.",
 			Keywords:    "clipboard copy put paste pasteboard",
 		},
-		Summary: func(in setIn) string { return fmt.Sprintf("Copy to the clipboard: %q", phrase.Cut(in.Text, 500)) },
-		Judge: func(_ context.Context, in setIn) tools.Judgement {
+		Summary: func(in setIn) string {
+			return fmt.Sprintf("Copy to the clipboard: %q", textnorm.Ellipsize(in.Text, 500))
+		},
+		Judge: func(_ context.Context, in setIn) tools.CallAssessment {
 			switch {
 			case in.Text == "":
-				return tools.Judgement{Refused: tools.Errorf(tools.InvalidArguments, "the text is empty")}
+				return tools.CallAssessment{Refused: tools.Errorf(tools.InvalidArguments, "the text is empty")}
 			case len(in.Text) > clipboard.MaxText:
-				return tools.Judgement{Refused: tools.Errorf(tools.InvalidArguments, "the text is longer than %d bytes", clipboard.MaxText)}
+				return tools.CallAssessment{Refused: tools.Errorf(tools.InvalidArguments, "the text is longer than %d bytes", clipboard.MaxText)}
 			}
-			return tools.Judgement{}
+			return tools.CallAssessment{}
 		},
 		Run: func(ctx context.Context, _ tools.Call, in setIn) (tools.Result, error) {
 			before, err := d.Clipboard.Read(ctx)
 			if err != nil {
-				return tools.Result{}, failed(err)
+				return tools.Result{}, classifyError(err)
 			}
 			if err := d.Clipboard.Write(ctx, in.Text); err != nil {
-				return tools.Result{}, failed(err)
+				return tools.Result{}, classifyError(err)
 			}
 			r := tools.Result{Source: provenance.Tool, Text: "Copied to the clipboard."}
-			if before.Text != "" && !before.Hidden && !before.Cut && !secretive(before.Text) && len(before.Text) <= 10_000 {
+			if before.Text != "" && !before.Hidden && !before.Cut && !isLikelySecret(before.Text) && len(before.Text) <= 10_000 {
 				r.Undo = tools.NewUndo("restore the previous clipboard content", setUndo{before.Text, in.Text})
 			}
 			return r, nil
@@ -178,13 +180,13 @@ func (d Deps) setClipboard() tools.Tool {
 			}
 			now, err := d.Clipboard.Read(ctx)
 			if err != nil {
-				return "", failed(err)
+				return "", classifyError(err)
 			}
 			if strings.TrimRight(now.Text, "\r\n") != strings.TrimRight(u.Set, "\r\n") {
 				return "", tools.Errorf(tools.Conflict, "the clipboard has changed; undo would overwrite the new content")
 			}
 			if err := d.Clipboard.Write(ctx, u.Before); err != nil {
-				return "", failed(err)
+				return "", classifyError(err)
 			}
 			return "Restored the previous clipboard content.", nil
 		},

@@ -1,29 +1,29 @@
 // Package desktop provides tools for the owner's desktop: clipboard, applications, windows,
-// screen content, typing and clicking. platform/desktop implements them for each system;
+// screen content, typing and clicking. platform/host/desktop implements them for each system;
 // this package defines what a model may request and what the guard needs to know.
 //
 // Text from the desktop is untrusted, because anyone can write on a screen. It is also
 // private: while the owner is away, nothing is read without approval
-// (tools.Judgement.Private).
+// (tools.CallAssessment.Private).
 package desktop
 
 import (
 	"context"
 	"errors"
 
-	desk "hob/platform/desktop"
-	"hob/platform/desktop/apps"
-	"hob/platform/desktop/clipboard"
-	"hob/platform/desktop/session"
-	"hob/platform/desktop/tree"
-	"hob/platform/desktop/window"
-	"hob/platform/osrun"
+	desk "hob/platform/host/desktop"
+	"hob/platform/host/desktop/a11y"
+	"hob/platform/host/desktop/apps"
+	"hob/platform/host/desktop/clipboard"
+	"hob/platform/host/desktop/session"
+	"hob/platform/host/desktop/window"
+	"hob/platform/host/osrun"
+	"hob/platform/host/system/power"
 	"hob/platform/provenance"
-	"hob/platform/system/power"
 	"hob/tools"
 )
 
-// Clipboard accesses the owner's clipboard; *clipboard.Board implements it.
+// Clipboard accesses the owner's clipboard; *clipboard.Clipboard implements it.
 type Clipboard interface {
 	Read(ctx context.Context) (clipboard.Content, error)
 	Write(ctx context.Context, text string) error
@@ -42,11 +42,11 @@ type Deps struct {
 	Apps      Apps
 	Windows   Windows
 	// Hands types and clicks; it needs Windows and Asking.
-	Hands Hands
+	Hands InputController
 	// Tree reads the content of windows; it needs Asking.
 	Tree Tree
 	// Camera needs Windows and Keep. Keep saves a screenshot in a file of Hob's.
-	Camera Camera
+	Camera ScreenCapturer
 	Keep   func(name string, data []byte) (string, error)
 	// Describe asks a model to describe a picture; nil: no model is asked.
 	Describe func(ctx context.Context, data []byte) (string, error)
@@ -59,9 +59,9 @@ type Deps struct {
 	// Focus reports whether do-not-disturb is on, and which source says so.
 	Focus func(ctx context.Context) (desk.Focus, string, error)
 	// Notes shows notifications.
-	Notes Notes
+	Notes NotificationClient
 	// Filer shows files; it needs Reach.
-	Filer Filer
+	Filer FileRevealer
 	// Shortcuts runs macOS shortcuts.
 	Shortcuts Shortcuts
 	// Asking reports whether an approval request is open.
@@ -87,7 +87,7 @@ func Tools(d Deps) []tools.Tool {
 	if d.Notes != nil {
 		out = append(out, d.sendNotification())
 	}
-	out = append(out, d.machine()...)
+	out = append(out, d.machineTools()...)
 	if d.Windows != nil {
 		out = append(out, d.listWindows())
 	}
@@ -98,22 +98,22 @@ func Tools(d Deps) []tools.Tool {
 		out = append(out, d.readScreen(), d.clickElement(), d.fillElement())
 	}
 	if d.Windows != nil && d.Camera != nil && d.Keep != nil {
-		out = append(out, d.capture())
+		out = append(out, d.captureTool())
 	}
 	return out
 }
 
-// from returns the origins of text read from the desktop.
-func from(what string) []provenance.Origin {
+// desktopOrigins returns the origins of text read from the desktop.
+func desktopOrigins(what string) []provenance.Origin {
 	return []provenance.Origin{{Kind: what}}
 }
 
-// failed classifies an error of the desktop.
-func failed(err error) error {
+// classifyError classifies an error of the desktop.
+func classifyError(err error) error {
 	switch {
 	case err == nil:
 		return nil
-	case errors.Is(err, session.ErrNone), errors.Is(err, clipboard.ErrNone), errors.Is(err, apps.ErrSession), errors.Is(err, tree.ErrNone), errors.Is(err, window.ErrUnknown), errors.Is(err, errors.ErrUnsupported):
+	case errors.Is(err, session.ErrNone), errors.Is(err, clipboard.ErrNone), errors.Is(err, apps.ErrSession), errors.Is(err, a11y.ErrNone), errors.Is(err, window.ErrUnknown), errors.Is(err, errors.ErrUnsupported):
 		return tools.Errorf(tools.Unsupported, "%w", tools.CleanErr(err))
 	case errors.Is(err, apps.ErrItem):
 		return tools.Errorf(tools.InvalidArguments, "%w", tools.CleanErr(err))
@@ -131,11 +131,11 @@ func failed(err error) error {
 	return tools.Errorf(tools.Failed, "%w", err)
 }
 
-// heard does the same as failed for errors that quote other programs: they count as
+// classifyProgramError does the same as failed for errors that quote other programs: they count as
 // untrusted text. Only the error for a missing desktop is Hob's own text.
-func heard(err error) error {
+func classifyProgramError(err error) error {
 	if errors.Is(err, session.ErrNone) {
-		return failed(err)
+		return classifyError(err)
 	}
-	return tools.Quoting(failed(err), provenance.Outside)
+	return tools.Quoting(classifyError(err), provenance.Outside)
 }

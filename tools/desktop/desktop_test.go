@@ -7,9 +7,9 @@ import (
 	"strings"
 	"testing"
 
-	"hob/platform/desktop/apps"
-	"hob/platform/desktop/clipboard"
-	"hob/platform/desktop/session"
+	"hob/platform/host/desktop/apps"
+	"hob/platform/host/desktop/clipboard"
+	"hob/platform/host/desktop/session"
 	"hob/tools"
 )
 

@@ -13,10 +13,10 @@ import (
 	"strings"
 	"unicode/utf8"
 
-	"hob/platform/desktop/input"
-	"hob/platform/desktop/window"
-	"hob/platform/phrase"
+	"hob/platform/host/desktop/input"
+	"hob/platform/host/desktop/window"
 	"hob/platform/provenance"
+	"hob/platform/text/textnorm"
 	"hob/tools"
 )
 
@@ -25,8 +25,8 @@ type Windows interface {
 	List(ctx context.Context) ([]window.Window, error)
 }
 
-// Hands types and clicks; *input.Hands implements it.
-type Hands interface {
+// InputController types and clicks; *input.InputController implements it.
+type InputController interface {
 	Type(ctx context.Context, w window.Window, text string, ok input.Check) error
 	Press(ctx context.Context, w window.Window, chord []string, ok input.Check) error
 	Click(ctx context.Context, w window.Window, x, y int, button string, twice bool, ok input.Check) error
@@ -58,11 +58,11 @@ func (d Deps) listWindows() tools.Tool {
 			Keywords:    "open windows screen which in front active focused",
 		},
 		Summary: func(listWindowsIn) string { return "List the windows" },
-		Judge:   func(context.Context, listWindowsIn) tools.Judgement { return tools.Judgement{Private: true} },
+		Judge:   func(context.Context, listWindowsIn) tools.CallAssessment { return tools.CallAssessment{Private: true} },
 		Run: func(ctx context.Context, _ tools.Call, _ listWindowsIn) (tools.Result, error) {
 			list, err := d.Windows.List(ctx)
 			if err != nil {
-				return tools.Result{}, failed(err)
+				return tools.Result{}, classifyError(err)
 			}
 			out, lines := []windowOut{}, []string{}
 			for _, w := range list {
@@ -70,7 +70,7 @@ func (d Deps) listWindows() tools.Tool {
 					continue
 				}
 				out = append(out, windowOut{w.ID, w.Title, w.App, w.X, w.Y, w.W, w.H, w.Active})
-				line := fmt.Sprintf("- %q (%s) at %d,%d, %dx%d, id %d", phrase.Cut(w.Title, 120), w.App, w.X, w.Y, w.W, w.H, w.ID)
+				line := fmt.Sprintf("- %q (%s) at %d,%d, %dx%d, id %d", textnorm.Ellipsize(w.Title, 120), w.App, w.X, w.Y, w.W, w.H, w.ID)
 				if w.Active {
 					line += ", in front"
 				}
@@ -79,16 +79,16 @@ func (d Deps) listWindows() tools.Tool {
 			if len(out) == 0 {
 				return tools.Result{Source: provenance.Tool, Text: "No window is open.", Data: windowsOut{out}}, nil
 			}
-			return tools.Result{Text: strings.Join(lines, "\n"), Data: windowsOut{out}, Source: provenance.Outside, Origins: from("screen")}, nil
+			return tools.Result{Text: strings.Join(lines, "\n"), Data: windowsOut{out}, Source: provenance.Outside, Origins: desktopOrigins("screen")}, nil
 		},
 	})
 }
 
-// target finds exactly one window by its id, title or program.
-func (d Deps) target(ctx context.Context, name string) (window.Window, error) {
+// findWindow finds exactly one window by its id, title or program.
+func (d Deps) findWindow(ctx context.Context, name string) (window.Window, error) {
 	list, err := d.Windows.List(ctx)
 	if err != nil {
-		return window.Window{}, failed(err)
+		return window.Window{}, classifyError(err)
 	}
 	want := strings.ToLower(strings.TrimSpace(name))
 	if want == "" {
@@ -105,17 +105,17 @@ func (d Deps) target(ctx context.Context, name string) (window.Window, error) {
 	}
 	switch len(found) {
 	case 0:
-		return window.Window{}, tools.Errorf(tools.NotFound, "no window is called %q; list_windows shows all of them", tools.Clean(phrase.Cut(name, 60)))
+		return window.Window{}, tools.Errorf(tools.NotFound, "no window is called %q; list_windows shows all of them", tools.Clean(textnorm.Ellipsize(name, 60)))
 	case 1:
 		return found[0], nil
 	}
-	return window.Window{}, tools.Errorf(tools.InvalidArguments, "%d windows match %q; name one by its id", len(found), tools.Clean(phrase.Cut(name, 60)))
+	return window.Window{}, tools.Errorf(tools.InvalidArguments, "%d windows match %q; name one by its id", len(found), tools.Clean(textnorm.Ellipsize(name, 60)))
 }
 
-// may returns why typing and clicking in a window is refused: its content could be an
+// checkInputAllowed returns why typing and clicking in a window is refused: its content could be an
 // approval request of Hob, a password prompt or, with untrusted text in the conversation, a
 // terminal.
-func (d Deps) may(ctx context.Context, w window.Window, tainted bool) error {
+func (d Deps) checkInputAllowed(ctx context.Context, w window.Window, tainted bool) error {
 	deny := func(why string) error {
 		return tools.Errorf(tools.PolicyDenied, "Hob does not type or click there: %s", tools.Clean(why))
 	}
@@ -129,7 +129,7 @@ func (d Deps) may(ctx context.Context, w window.Window, tainted bool) error {
 		return deny("it may be an approval request of Hob, which only the user may answer")
 	case k == window.Prompt:
 		return deny("it asks for a password or for permissions")
-	case hobs(w.Title):
+	case isHobWindow(w.Title):
 		return deny("its title looks like a window of Hob")
 	case k == window.Browser && strings.TrimSpace(w.Title) == "": // macOS sometimes reports no title
 		return deny("the page in the browser is unknown; the browser_... tools drive Hob's own browser")
@@ -149,12 +149,12 @@ func (d Deps) may(ctx context.Context, w window.Window, tainted bool) error {
 
 var hobWord = regexp.MustCompile(`(?i)(^|[^\pL\pN])hob([^\pL\pN]|$)`)
 
-// hobs reports whether a title names Hob, as the dashboard's page and a terminal with the
+// isHobWindow reports whether a title names Hob, as the dashboard's page and a terminal with the
 // chat do.
-func hobs(title string) bool { return hobWord.MatchString(title) }
+func isHobWindow(title string) bool { return hobWord.MatchString(title) }
 
-// bound returns the approval binding: the window, its program and its title.
-func bound(w window.Window) string {
+// windowBinding returns the approval binding: the window, its program and its title.
+func windowBinding(w window.Window) string {
 	sum := sha256.Sum256(fmt.Appendf(nil, "%d %d %q %q %q", w.ID, w.PID, w.App, w.Program, w.Title))
 	return "window " + hex.EncodeToString(sum[:12])
 }
@@ -162,45 +162,45 @@ func bound(w window.Window) string {
 // acting are the effects of typing and clicking: they can do anything a person can.
 const acting = tools.Exec | tools.Send | tools.Destroy
 
-// judged assesses an action in a window.
-func (d Deps) judged(ctx context.Context, name, does string) tools.Judgement {
-	w, err := d.target(ctx, name)
+// assessWindowAction assesses an action in a window.
+func (d Deps) assessWindowAction(ctx context.Context, name, does string) tools.CallAssessment {
+	w, err := d.findWindow(ctx, name)
 	if err == nil {
-		err = d.may(ctx, w, false)
+		err = d.checkInputAllowed(ctx, w, false)
 	}
 	if err != nil {
-		return tools.Judgement{Refused: err, Private: true}
+		return tools.CallAssessment{Refused: err, Private: true}
 	}
-	return tools.Judgement{Effects: acting, Private: true, Exact: bound(w), Why: fmt.Sprintf("it %s in the window %q (%s), as you could", does, phrase.Cut(w.Title, 80), cmp.Or(w.App, "unknown"))}
+	return tools.CallAssessment{Effects: acting, Private: true, Exact: windowBinding(w), Why: fmt.Sprintf("it %s in the window %q (%s), as you could", does, textnorm.Ellipsize(w.Title, 80), cmp.Or(w.App, "unknown"))}
 }
 
-// in finds the window again and runs act on it.
-func (d Deps) in(ctx context.Context, c tools.Call, name string, act func(w window.Window, ok input.Check) error) (tools.Result, error) {
-	w, err := d.target(ctx, name)
+// actInWindow finds the window again and runs act on it.
+func (d Deps) actInWindow(ctx context.Context, c tools.Call, name string, act func(w window.Window, ok input.Check) error) (tools.Result, error) {
+	w, err := d.findWindow(ctx, name)
 	if err != nil {
 		return tools.Result{}, err
 	}
-	if bound(w) != c.Exact {
+	if windowBinding(w) != c.Exact {
 		return tools.Result{}, tools.Errorf(tools.Conflict, "the window has changed since the approval; nothing was done")
 	}
 	tainted := c.Provenance.Tainted()
 	ok := func(now window.Window) error {
-		if now.Kind() == window.Browser && bound(now) != c.Exact { // a browser window has the title of its page
+		if now.Kind() == window.Browser && windowBinding(now) != c.Exact { // a browser window has the title of its page
 			return fmt.Errorf("%w: the page has changed", input.ErrMoved)
 		}
-		return d.may(ctx, now, tainted)
+		return d.checkInputAllowed(ctx, now, tainted)
 	}
 	if err := ok(w); err != nil {
 		return tools.Result{}, err
 	}
-	if err := acted(act(w, ok)); err != nil {
+	if err := classifyInputError(act(w, ok)); err != nil {
 		return tools.Result{}, err
 	}
 	return tools.Result{Source: provenance.Tool, Text: "Done."}, nil
 }
 
-// acted classifies an error of the input controller.
-func acted(err error) error {
+// classifyInputError classifies an error of the input controller.
+func classifyInputError(err error) error {
 	switch {
 	case err == nil:
 		return nil
@@ -211,7 +211,7 @@ func acted(err error) error {
 	case tools.CodeOf(err) == tools.PolicyDenied, tools.CodeOf(err) == tools.InvalidArguments:
 		return err
 	}
-	return heard(err)
+	return classifyProgramError(err)
 }
 
 type focusIn struct {
@@ -227,16 +227,18 @@ func (d Deps) focusWindow() tools.Tool {
 			Description: "Bring a window of the owner's screen to the front, so that his keys go there.",
 			Keywords:    "focus activate switch to bring window front raise show select",
 		},
-		Summary: func(in focusIn) string { return "Bring the window " + phrase.Cut(in.Window, 80) + " to the front" },
-		Judge: func(ctx context.Context, in focusIn) tools.Judgement {
-			j := d.judged(ctx, in.Window, "brings to the front what is")
+		Summary: func(in focusIn) string {
+			return "Bring the window " + textnorm.Ellipsize(in.Window, 80) + " to the front"
+		},
+		Judge: func(ctx context.Context, in focusIn) tools.CallAssessment {
+			j := d.assessWindowAction(ctx, in.Window, "brings to the front what is")
 			if j.Refused == nil {
 				j.Effects, j.Listed = tools.Exec, true
 			}
 			return j
 		},
 		Run: func(ctx context.Context, c tools.Call, in focusIn) (tools.Result, error) {
-			return d.in(ctx, c, in.Window, func(w window.Window, ok input.Check) error { return d.Hands.Focus(ctx, w, ok) })
+			return d.actInWindow(ctx, c, in.Window, func(w window.Window, ok input.Check) error { return d.Hands.Focus(ctx, w, ok) })
 		},
 	})
 }
@@ -254,16 +256,16 @@ func (d Deps) typeText() tools.Tool {
 			Keywords:    "type write enter keyboard into field window form input",
 		},
 		Summary: func(in typeIn) string {
-			return fmt.Sprintf("Type into %s: %q", phrase.Cut(in.Window, 80), phrase.Cut(in.Text, 500))
+			return fmt.Sprintf("Type into %s: %q", textnorm.Ellipsize(in.Window, 80), textnorm.Ellipsize(in.Text, 500))
 		},
-		Judge: func(ctx context.Context, in typeIn) tools.Judgement {
+		Judge: func(ctx context.Context, in typeIn) tools.CallAssessment {
 			if n := utf8.RuneCountInString(in.Text); n == 0 || n > input.MaxText {
-				return tools.Judgement{Refused: tools.Errorf(tools.InvalidArguments, "text must have 1 to %d characters", input.MaxText)}
+				return tools.CallAssessment{Refused: tools.Errorf(tools.InvalidArguments, "text must have 1 to %d characters", input.MaxText)}
 			}
-			return d.judged(ctx, in.Window, "types")
+			return d.assessWindowAction(ctx, in.Window, "types")
 		},
 		Run: func(ctx context.Context, c tools.Call, in typeIn) (tools.Result, error) {
-			return d.in(ctx, c, in.Window, func(w window.Window, ok input.Check) error { return d.Hands.Type(ctx, w, in.Text, ok) })
+			return d.actInWindow(ctx, c, in.Window, func(w window.Window, ok input.Check) error { return d.Hands.Type(ctx, w, in.Text, ok) })
 		},
 	})
 }
@@ -281,18 +283,18 @@ func (d Deps) pressKeys() tools.Tool {
 			Keywords:    "press key shortcut hotkey keyboard chord enter escape",
 		},
 		Summary: func(in pressIn) string {
-			return "Press " + phrase.Cut(strings.Join(in.Keys, ", "), 200) + " in " + phrase.Cut(in.Window, 80)
+			return "Press " + textnorm.Ellipsize(strings.Join(in.Keys, ", "), 200) + " in " + textnorm.Ellipsize(in.Window, 80)
 		},
-		Judge: func(ctx context.Context, in pressIn) tools.Judgement {
+		Judge: func(ctx context.Context, in pressIn) tools.CallAssessment {
 			if len(in.Keys) == 0 || len(in.Keys) > 50 {
-				return tools.Judgement{Refused: tools.Errorf(tools.InvalidArguments, "keys must have 1 to 50 entries")}
+				return tools.CallAssessment{Refused: tools.Errorf(tools.InvalidArguments, "keys must have 1 to 50 entries")}
 			}
 			for _, k := range in.Keys {
 				if _, _, err := input.Chord(k); err != nil {
-					return tools.Judgement{Refused: tools.Errorf(tools.InvalidArguments, "%w", tools.CleanErr(err))}
+					return tools.CallAssessment{Refused: tools.Errorf(tools.InvalidArguments, "%w", tools.CleanErr(err))}
 				}
 			}
-			j := d.judged(ctx, in.Window, "presses keys")
+			j := d.assessWindowAction(ctx, in.Window, "presses keys")
 			if j.Refused == nil {
 				j.Exact += clipboardMark + d.clipboardDigest(ctx)
 			}
@@ -304,7 +306,7 @@ func (d Deps) pressKeys() tools.Tool {
 				return tools.Result{}, tools.Errorf(tools.Conflict, "the clipboard has changed since the approval, and a key could paste it; nothing was done")
 			}
 			c.Exact = bounds
-			return d.in(ctx, c, in.Window, func(w window.Window, ok input.Check) error { return d.Hands.Press(ctx, w, in.Keys, ok) })
+			return d.actInWindow(ctx, c, in.Window, func(w window.Window, ok input.Check) error { return d.Hands.Press(ctx, w, in.Keys, ok) })
 		},
 	})
 }
@@ -345,11 +347,13 @@ func (d Deps) clickAt() tools.Tool {
 			Keywords:    "click mouse pointer button double right press position",
 		},
 		Summary: func(in clickIn) string {
-			return fmt.Sprintf("Click %s at %d,%d in %s", cmp.Or(in.Button, "left"), in.X, in.Y, phrase.Cut(in.Window, 80))
+			return fmt.Sprintf("Click %s at %d,%d in %s", cmp.Or(in.Button, "left"), in.X, in.Y, textnorm.Ellipsize(in.Window, 80))
 		},
-		Judge: func(ctx context.Context, in clickIn) tools.Judgement { return d.judged(ctx, in.Window, "clicks") },
+		Judge: func(ctx context.Context, in clickIn) tools.CallAssessment {
+			return d.assessWindowAction(ctx, in.Window, "clicks")
+		},
 		Run: func(ctx context.Context, c tools.Call, in clickIn) (tools.Result, error) {
-			return d.in(ctx, c, in.Window, func(w window.Window, ok input.Check) error {
+			return d.actInWindow(ctx, c, in.Window, func(w window.Window, ok input.Check) error {
 				if in.X < 0 || in.Y < 0 || in.X >= w.W || in.Y >= w.H {
 					return tools.Errorf(tools.InvalidArguments, "the point is outside the window of %dx%d points", w.W, w.H)
 				}

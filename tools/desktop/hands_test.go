@@ -10,10 +10,10 @@ import (
 	"strings"
 	"testing"
 
-	"hob/platform/desktop/input"
-	"hob/platform/desktop/session"
-	"hob/platform/desktop/tree"
-	"hob/platform/desktop/window"
+	"hob/platform/host/desktop/a11y"
+	"hob/platform/host/desktop/input"
+	"hob/platform/host/desktop/session"
+	"hob/platform/host/desktop/window"
 	"hob/platform/provenance"
 	"hob/tools"
 )
@@ -86,12 +86,12 @@ func TestWhereNothingIsTyped(t *testing.T) {
 			if (j.Refused != nil) != tc.before || !j.Private || !tc.before && j.Effects != acting {
 				t.Fatalf("%+v", j)
 			}
-			_, err := x.Call(t.Context(), tools.Call{Args: args, Exact: bound(tc.w), Provenance: provenance.Outside})
+			_, err := x.Call(t.Context(), tools.Call{Args: args, Exact: windowBinding(tc.w), Provenance: provenance.Outside})
 			if (tools.CodeOf(err) == tools.PolicyDenied) != tc.then || (s.did == 0) != tc.then {
 				t.Errorf("tainted: %v, did %d", err, s.did)
 			}
 			s.did, asking = 0, true
-			if _, err := x.Call(t.Context(), tools.Call{Args: args, Exact: bound(tc.w)}); tools.CodeOf(err) != tools.PolicyDenied || s.did != 0 {
+			if _, err := x.Call(t.Context(), tools.Call{Args: args, Exact: windowBinding(tc.w)}); tools.CodeOf(err) != tools.PolicyDenied || s.did != 0 {
 				t.Errorf("while a question is open: %v, did %d", err, s.did)
 			}
 		})
@@ -144,21 +144,21 @@ func TestAWindowThatChanged(t *testing.T) {
 
 // fields is a window with a field, a password and a button.
 type fields struct {
-	list      []tree.Node
+	list      []a11y.Node
 	did       string
 	read, act error
 }
 
-func (f *fields) Read(context.Context, string) ([]tree.Node, bool, error) {
+func (f *fields) Read(context.Context, string) ([]a11y.Node, bool, error) {
 	return f.list, false, f.read
 }
 
-func (f *fields) Do(_ context.Context, n tree.Node) error {
+func (f *fields) Do(_ context.Context, n a11y.Node) error {
 	f.did = "pressed " + n.Name
 	return f.act
 }
 
-func (f *fields) Fill(_ context.Context, n tree.Node, text string) error {
+func (f *fields) Fill(_ context.Context, n a11y.Node, text string) error {
 	f.did = n.Name + "=" + text
 	return nil
 }
@@ -173,7 +173,7 @@ func TestFields(t *testing.T) {
 	args := json.RawMessage(`{"window":"shop","name":"street","text":"Elm 5"}`)
 	reset := func() {
 		asking, f.did = false, ""
-		f.list = []tree.Node{
+		f.list = []a11y.Node{
 			{Ref: "0.1", App: "Shop", PID: 1, Window: "shop", Role: "text", Name: "Street", Takes: true},
 			{Ref: "0.2", App: "Shop", PID: 1, Window: "shop", Role: "text", Name: "PIN", Secret: true, Takes: true},
 			{Ref: "0.3", App: "Shop", PID: 1, Window: "shop", Role: "button", Name: "Buy", Does: "press"},
@@ -229,13 +229,13 @@ func TestWhatAProgramSaysInAnError(t *testing.T) {
 		theirs    bool
 	}{
 		"it answers with an error": {nil, says, tools.OutcomeUnknown, true},
-		"nothing was done":         {nil, fmt.Errorf("%w: %w", tree.ErrNot, says), tools.Failed, true},
-		"it has gone":              {nil, fmt.Errorf("%w: %w", tree.ErrGone, says), tools.Conflict, true},
+		"nothing was done":         {nil, fmt.Errorf("%w: %w", a11y.ErrNot, says), tools.Failed, true},
+		"it has gone":              {nil, fmt.Errorf("%w: %w", a11y.ErrGone, says), tools.Conflict, true},
 		"it cannot be read":        {says, nil, tools.Failed, true},
-		"accessibility is off":     {fmt.Errorf("%w: %w", tree.ErrNone, says), nil, tools.Unsupported, true},
+		"accessibility is off":     {fmt.Errorf("%w: %w", a11y.ErrNone, says), nil, tools.Unsupported, true},
 		"there is no desktop":      {session.ErrNone, nil, tools.Unsupported, false},
 	} {
-		f := &fields{list: []tree.Node{{Ref: "0.3", App: "Shop", PID: 1, Window: "shop", Role: "button", Name: "Buy", Does: "press"}}}
+		f := &fields{list: []a11y.Node{{Ref: "0.3", App: "Shop", PID: 1, Window: "shop", Role: "button", Name: "Buy", Does: "press"}}}
 		d := Deps{Tree: f, Asking: func(context.Context) (bool, error) { return false, nil }}
 		x, args := named(t, d, "click_element"), json.RawMessage(`{"window":"shop","name":"buy"}`)
 		exact := tools.JudgementOf(t.Context(), x, args).Exact
@@ -298,6 +298,6 @@ func TestAPictureThatNobodySaw(t *testing.T) {
 
 type camera struct{}
 
-func (camera) Take(context.Context, image.Rectangle) (image.Image, error) {
+func (camera) Capture(context.Context, image.Rectangle) (image.Image, error) {
 	return image.NewRGBA(image.Rect(0, 0, 2, 2)), nil
 }

@@ -8,8 +8,8 @@ import (
 	"strings"
 	"unicode"
 
-	"hob/platform/desktop/apps"
-	"hob/platform/phrase"
+	"hob/platform/host/desktop/apps"
+	"hob/platform/text/textnorm"
 	"hob/tools"
 )
 
@@ -18,16 +18,16 @@ const maxItem = 4000
 
 // judgedItem assesses an application that opens a file or an address. It always needs
 // approval, because Hob cannot tell what a file or a page does in a program.
-func (d Deps) judgedItem(a apps.App, given string) tools.Judgement {
-	item, err := d.item(given)
+func (d Deps) judgedItem(a apps.App, given string) tools.CallAssessment {
+	item, err := d.resolveItem(given)
 	if err == nil && !a.Takes(item) {
 		err = tools.Errorf(tools.InvalidArguments, "%s: %w", a.Name, tools.CleanErr(apps.ErrItem))
 	}
 	if err != nil {
-		return tools.Judgement{Refused: err}
+		return tools.CallAssessment{Refused: err}
 	}
-	j := tools.Judgement{Effects: tools.Exec, Exact: exactItem(a, item), Why: "it opens " + phrase.Cut(item, 300) + " with " + command(a)}
-	if u, ok := address(item); ok {
+	j := tools.CallAssessment{Effects: tools.Exec, Exact: exactItem(a, item), Why: "it opens " + textnorm.Ellipsize(item, 300) + " with " + appCommandLine(a)}
+	if u, ok := parseAddress(item); ok {
 		j.Effects |= tools.Egress
 		if u.Scheme != "mailto" {
 			j.URLs, j.Get = []string{item}, true
@@ -36,28 +36,28 @@ func (d Deps) judgedItem(a apps.App, given string) tools.Judgement {
 	return j
 }
 
-// item resolves the item to open: an address of a scheme that only opens pages or mails, or
+// resolveItem resolves the item to open: an address of a scheme that only opens pages or mails, or
 // the absolute path of a file that Hob may access.
-func (d Deps) item(given string) (string, error) {
+func (d Deps) resolveItem(given string) (string, error) {
 	bad := func(format string, args ...any) (string, error) {
 		return "", tools.Errorf(tools.InvalidArguments, format, args...)
 	}
 	if len(given) > maxItem || given != strings.TrimSpace(given) || strings.ContainsFunc(given, unicode.IsControl) {
 		return bad("the text is neither a file nor an address")
 	}
-	if u, ok := address(given); ok {
+	if u, ok := parseAddress(given); ok {
 		switch {
 		case u.User != nil:
 			return bad("an address that contains a user name or a password cannot be opened")
 		case u.Scheme == "mailto":
 			for k := range u.Query() {
 				if !slices.Contains([]string{"subject", "body", "cc", "to"}, strings.ToLower(k)) {
-					return bad("a mailto: address with %q cannot be opened; allowed are subject, body, to and cc", tools.Clean(phrase.Cut(k, 40)))
+					return bad("a mailto: address with %q cannot be opened; allowed are subject, body, to and cc", tools.Clean(textnorm.Ellipsize(k, 40)))
 				}
 			}
 			return u.String(), nil
 		case u.Scheme != "http" && u.Scheme != "https":
-			return bad("addresses with the scheme %s: cannot be opened; use http:, https: or mailto:", tools.Clean(phrase.Cut(u.Scheme, 40)))
+			return bad("addresses with the scheme %s: cannot be opened; use http:, https: or mailto:", tools.Clean(textnorm.Ellipsize(u.Scheme, 40)))
 		case u.Hostname() == "":
 			return bad("the address has no host")
 		}
@@ -69,8 +69,8 @@ func (d Deps) item(given string) (string, error) {
 	return d.Reach(given)
 }
 
-// address parses a text as an address. A Windows drive is not a scheme.
-func address(s string) (*url.URL, bool) {
+// parseAddress parses a text as an address. A Windows drive is not a scheme.
+func parseAddress(s string) (*url.URL, bool) {
 	scheme, _, ok := strings.Cut(s, ":")
 	if !ok || len(scheme) < 2 || strings.ContainsAny(scheme, `/\ .~`) {
 		return nil, false
@@ -84,5 +84,5 @@ func address(s string) (*url.URL, bool) {
 
 func exactItem(a apps.App, item string) string {
 	sum := sha256.Sum256([]byte(item))
-	return exact(a) + " with " + hex.EncodeToString(sum[:12])
+	return appBinding(a) + " with " + hex.EncodeToString(sum[:12])
 }

@@ -8,11 +8,11 @@ import (
 	"strings"
 	"time"
 
-	desk "hob/platform/desktop"
-	"hob/platform/osrun"
+	desk "hob/platform/host/desktop"
+	"hob/platform/host/osrun"
+	panel "hob/platform/host/system/display"
+	"hob/platform/host/system/power"
 	"hob/platform/provenance"
-	panel "hob/platform/system/display"
-	"hob/platform/system/power"
 	"hob/tools"
 )
 
@@ -24,8 +24,8 @@ type Display interface {
 	SetDark(ctx context.Context, on bool) (bool, error)
 }
 
-// machine returns the tools for hardware and appearance.
-func (d Deps) machine() (out []tools.Tool) {
+// machineTools returns the tools for hardware and appearance.
+func (d Deps) machineTools() (out []tools.Tool) {
 	if d.Battery != nil {
 		out = append(out, d.batteryStatus())
 	}
@@ -44,17 +44,17 @@ func (d Deps) machine() (out []tools.Tool) {
 	return out
 }
 
-// unmade classifies an error of the hardware.
-func unmade(err error) error {
+// classifyMachineError classifies an error of the hardware.
+func classifyMachineError(err error) error {
 	switch kind := osrun.KindOf(err); {
 	case err == nil:
 		return nil
-	case osrun.Uncertain(err):
+	case osrun.IsUncertain(err):
 		return tools.Errorf(tools.OutcomeUnknown, "%w", err)
 	case errors.Is(err, power.ErrUnseen), errors.Is(err, panel.ErrNoBacklight), errors.Is(err, panel.ErrUnsaid), errors.Is(err, osrun.ErrNoProgram), kind == osrun.NotInstalled:
 		return tools.Errorf(tools.Unsupported, "%w", err)
 	}
-	return failed(err)
+	return classifyError(err)
 }
 
 type batteryIn struct{}
@@ -70,7 +70,7 @@ func (d Deps) batteryStatus() tools.Tool {
 		Run: func(ctx context.Context, _ tools.Call, _ batteryIn) (tools.Result, error) {
 			b, err := d.Battery(ctx)
 			if err != nil {
-				return tools.Result{}, unmade(err)
+				return tools.Result{}, classifyMachineError(err)
 			}
 			return tools.Result{Source: provenance.Tool, Text: batteryText(b), Data: b}, nil
 		},
@@ -86,12 +86,12 @@ func batteryText(b power.Battery) string {
 	case power.Charging:
 		text += ", charging"
 		if b.Left > 0 {
-			text += ", full in about " + span(b.Left)
+			text += ", full in about " + formatSpan(b.Left)
 		}
 	case power.Discharging:
 		text += ", discharging"
 		if b.Left > 0 {
-			text += ", about " + span(b.Left) + " left"
+			text += ", about " + formatSpan(b.Left) + " left"
 		}
 	case power.Full:
 		text += ", fully charged and plugged in"
@@ -101,8 +101,8 @@ func batteryText(b power.Battery) string {
 	return text + "."
 }
 
-// span formats a duration for people.
-func span(d time.Duration) string {
+// formatSpan formats a duration for people.
+func formatSpan(d time.Duration) string {
 	d = d.Round(time.Minute)
 	h, m := int(d.Hours()), int(d.Minutes())%60
 	switch {
@@ -143,12 +143,12 @@ func (d Deps) getDisplay() tools.Tool {
 			dark, err2 := d.Display.Dark(ctx)
 			if err2 == nil {
 				out.Dark = &dark
-				lines = append(lines, looks(dark))
+				lines = append(lines, describeAppearance(dark))
 			} else {
 				lines = append(lines, "The color scheme is unknown: "+err2.Error()+".")
 			}
 			if err1 != nil && err2 != nil {
-				return tools.Result{}, unmade(errors.Join(err1, err2))
+				return tools.Result{}, classifyMachineError(errors.Join(err1, err2))
 			}
 			r := tools.Result{Source: provenance.Tool, Text: strings.Join(lines, "\n"), Data: out}
 			for _, err := range []error{err1, err2} {
@@ -161,7 +161,7 @@ func (d Deps) getDisplay() tools.Tool {
 	})
 }
 
-func looks(dark bool) string {
+func describeAppearance(dark bool) string {
 	if dark {
 		return "The desktop uses dark mode."
 	}
@@ -186,20 +186,20 @@ func (d Deps) setBrightness() tools.Tool {
 			Keywords:    "brightness brighter dimmer darker screen display backlight dim",
 		},
 		Summary: func(in brightIn) string { return fmt.Sprintf("Set the screen's brightness to %d%%", in.Level) },
-		Judge: func(_ context.Context, in brightIn) tools.Judgement {
+		Judge: func(_ context.Context, in brightIn) tools.CallAssessment {
 			if in.Level < 1 || in.Level > 100 {
-				return tools.Judgement{Refused: tools.Errorf(tools.InvalidArguments, "level must be 1 to 100")}
+				return tools.CallAssessment{Refused: tools.Errorf(tools.InvalidArguments, "level must be 1 to 100")}
 			}
-			return tools.Judgement{}
+			return tools.CallAssessment{}
 		},
 		Run: func(ctx context.Context, _ tools.Call, in brightIn) (tools.Result, error) {
 			before, err := d.Display.Brightness(ctx)
 			if err != nil {
-				return tools.Result{}, unmade(err)
+				return tools.Result{}, classifyMachineError(err)
 			}
 			now, err := d.Display.SetBrightness(ctx, in.Level)
 			if err != nil {
-				return tools.Result{}, unmade(err)
+				return tools.Result{}, classifyMachineError(err)
 			}
 			r := tools.Result{Source: provenance.Tool, Text: fmt.Sprintf("The screen's brightness is %d%%.", now), Data: displayOut{Brightness: &now}}
 			if now != before {
@@ -236,7 +236,7 @@ func (d Deps) darkMode() tools.Tool {
 		Run: func(ctx context.Context, _ tools.Call, in darkIn) (tools.Result, error) {
 			before, err := d.Display.Dark(ctx)
 			if err != nil {
-				return tools.Result{}, unmade(err)
+				return tools.Result{}, classifyMachineError(err)
 			}
 			to := !before
 			if in.Enabled != nil {
@@ -245,11 +245,11 @@ func (d Deps) darkMode() tools.Tool {
 			now, err := d.Display.SetDark(ctx, to)
 			switch {
 			case err != nil:
-				return tools.Result{}, unmade(err)
+				return tools.Result{}, classifyMachineError(err)
 			case now != to:
 				return tools.Result{}, tools.Errorf(tools.Failed, "the desktop still reports the color scheme %s after the change", tools.Clean(map[bool]string{true: "dark", false: "light"}[now]))
 			}
-			r := tools.Result{Source: provenance.Tool, Text: looks(now), Data: displayOut{Dark: &now}}
+			r := tools.Result{Source: provenance.Tool, Text: describeAppearance(now), Data: displayOut{Dark: &now}}
 			if now != before {
 				r.Undo = tools.NewUndo("restore the color scheme of the desktop", changed[bool]{before, now})
 			}
@@ -269,13 +269,13 @@ func takeBack[T comparable](ctx context.Context, data json.RawMessage, get func(
 	}
 	now, err := get(ctx)
 	if err != nil {
-		return "", unmade(err)
+		return "", classifyMachineError(err)
 	}
 	if now != c.After {
 		return "", tools.Errorf(tools.Conflict, "the setting has changed")
 	}
 	if _, err := set(ctx, c.Before); err != nil {
-		return "", unmade(err)
+		return "", classifyMachineError(err)
 	}
 	return "Restored the previous setting.", nil
 }

@@ -6,15 +6,15 @@ import (
 	"strings"
 	"unicode/utf8"
 
-	desk "hob/platform/desktop"
-	"hob/platform/phrase"
+	desk "hob/platform/host/desktop"
 	"hob/platform/provenance"
+	"hob/platform/text/textnorm"
 	"hob/tools"
 )
 
-// Notes shows notifications; *desk.Notifier implements it.
-type Notes interface {
-	Notify(ctx context.Context, n desk.Note) error
+// NotificationClient shows notifications; *desk.Notifier implements it.
+type NotificationClient interface {
+	Notify(ctx context.Context, n desk.Notification) error
 }
 
 // Limits of a notification, in characters.
@@ -28,10 +28,10 @@ type notificationIn struct {
 	Message string `json:"message"`
 }
 
-// note builds the notification. It names Hob as the sender, so that it cannot pass for
+// buildNotification builds the notification. It names Hob as the sender, so that it cannot pass for
 // another program's.
-func (in notificationIn) note(id string) (desk.Note, error) {
-	n := desk.Note{ID: "tool:" + id, Title: strings.TrimSpace(in.Title), Body: strings.TrimSpace(in.Message), Urgency: desk.Normal}
+func (in notificationIn) buildNotification(id string) (desk.Notification, error) {
+	n := desk.Notification{ID: "tool:" + id, Title: strings.TrimSpace(in.Title), Body: strings.TrimSpace(in.Message), Urgency: desk.Normal}
 	switch {
 	case n.Body == "":
 		return n, tools.Errorf(tools.InvalidArguments, "the message is empty")
@@ -57,14 +57,14 @@ func (d Deps) sendNotification() tools.Tool {
 			Keywords:    "notification notify popup banner alert toast show desktop message pop up",
 		},
 		Summary: func(in notificationIn) string {
-			return "Show a notification: " + phrase.Cut(strings.TrimSpace(in.Title+" "+in.Message), 200)
+			return "Show a notification: " + textnorm.Ellipsize(strings.TrimSpace(in.Title+" "+in.Message), 200)
 		},
-		Judge: func(_ context.Context, in notificationIn) tools.Judgement {
-			_, err := in.note("")
-			return tools.Judgement{Refused: err, To: []string{tools.Owner}}
+		Judge: func(_ context.Context, in notificationIn) tools.CallAssessment {
+			_, err := in.buildNotification("")
+			return tools.CallAssessment{Refused: err, To: []string{tools.Owner}}
 		},
 		Run: func(ctx context.Context, c tools.Call, in notificationIn) (tools.Result, error) {
-			n, err := in.note(c.ID)
+			n, err := in.buildNotification(c.ID)
 			if err != nil {
 				return tools.Result{}, err
 			}
@@ -76,7 +76,7 @@ func (d Deps) sendNotification() tools.Tool {
 			case errors.Is(err, desk.ErrUnsure):
 				return tools.Result{}, tools.Quoting(tools.Errorf(tools.OutcomeUnknown, "%w", err), provenance.Outside)
 			}
-			return tools.Result{}, heard(err)
+			return tools.Result{}, classifyProgramError(err)
 		},
 	})
 }

@@ -6,15 +6,15 @@ import (
 	"slices"
 	"strings"
 
-	"hob/platform/desktop/filer"
-	"hob/platform/desktop/shortcuts"
-	"hob/platform/phrase"
+	"hob/platform/host/desktop/filemanager"
+	"hob/platform/host/desktop/shortcuts"
 	"hob/platform/provenance"
+	"hob/platform/text/textnorm"
 	"hob/tools"
 )
 
-// Filer shows files in the owner's file manager; *filer.Filer implements it.
-type Filer interface {
+// FileRevealer shows files in the owner's file manager; *filemanager.FileRevealer implements it.
+type FileRevealer interface {
 	Reveal(ctx context.Context, path string) error
 }
 
@@ -35,10 +35,10 @@ func (d Deps) revealFile() tools.Tool {
 			Description: "Show a file in its folder, in the owner's file manager (Finder, Explorer, Files).",
 			Keywords:    "reveal show location where folder open directory finder explorer file manager",
 		},
-		Summary: func(in revealIn) string { return "Show in the file manager: " + phrase.Cut(in.Path, 200) },
-		Judge: func(_ context.Context, in revealIn) tools.Judgement {
+		Summary: func(in revealIn) string { return "Show in the file manager: " + textnorm.Ellipsize(in.Path, 200) },
+		Judge: func(_ context.Context, in revealIn) tools.CallAssessment {
 			path, err := d.Reach(in.Path)
-			return tools.Judgement{Refused: err, Exact: path}
+			return tools.CallAssessment{Refused: err, Exact: path}
 		},
 		Run: func(ctx context.Context, c tools.Call, in revealIn) (tools.Result, error) {
 			path, err := d.Reach(in.Path)
@@ -46,13 +46,13 @@ func (d Deps) revealFile() tools.Tool {
 				return tools.Result{}, err
 			}
 			if path != c.Exact {
-				return tools.Result{}, tools.Errorf(tools.Conflict, "%s now means a different file than the approved one; nothing was shown", tools.Clean(phrase.Cut(in.Path, 100)))
+				return tools.Result{}, tools.Errorf(tools.Conflict, "%s now means a different file than the approved one; nothing was shown", tools.Clean(textnorm.Ellipsize(in.Path, 100)))
 			}
 			if err := d.Filer.Reveal(ctx, path); err != nil {
-				if errors.Is(err, filer.ErrNone) {
+				if errors.Is(err, filemanager.ErrNone) {
 					return tools.Result{}, tools.Quoting(tools.Errorf(tools.Unsupported, "%w", err), provenance.Outside)
 				}
-				return tools.Result{}, heard(err)
+				return tools.Result{}, classifyProgramError(err)
 			}
 			return tools.Result{Source: provenance.Tool, Text: "Showed it in the file manager."}, nil
 		},
@@ -78,15 +78,15 @@ func (d Deps) listShortcuts() tools.Tool {
 			names, err := d.Shortcuts.List(ctx)
 			switch {
 			case err != nil:
-				return tools.Result{}, tools.Quoting(unmade(err), provenance.Outside)
+				return tools.Result{}, tools.Quoting(classifyMachineError(err), provenance.Outside)
 			case len(names) == 0:
 				return tools.Result{Source: provenance.Tool, Text: "There are no shortcuts on this Mac.", Data: shortcutsOut{[]string{}}}, nil
 			}
 			lines := make([]string, len(names))
 			for i, n := range names {
-				lines[i] = "- " + phrase.Cut(n, 200)
+				lines[i] = "- " + textnorm.Ellipsize(n, 200)
 			}
-			return tools.Result{Text: strings.Join(lines, "\n"), Data: shortcutsOut{names}, Source: provenance.Outside, Origins: from("shortcuts")}, nil
+			return tools.Result{Text: strings.Join(lines, "\n"), Data: shortcutsOut{names}, Source: provenance.Outside, Origins: desktopOrigins("shortcuts")}, nil
 		},
 	})
 }
@@ -106,36 +106,36 @@ func (d Deps) runShortcut() tools.Tool {
 			Keywords:    "automation apple workflow start trigger execute siri shortcut run",
 		},
 		Summary: func(in shortcutIn) string {
-			s := "Run the shortcut " + phrase.Cut(in.Name, 200)
+			s := "Run the shortcut " + textnorm.Ellipsize(in.Name, 200)
 			if in.Input != "" {
-				s += " with: " + phrase.Cut(in.Input, 300)
+				s += " with: " + textnorm.Ellipsize(in.Input, 300)
 			}
 			return s
 		},
-		Judge: func(_ context.Context, in shortcutIn) tools.Judgement {
+		Judge: func(_ context.Context, in shortcutIn) tools.CallAssessment {
 			if strings.TrimSpace(in.Name) == "" || len(in.Input) > maxInput {
-				return tools.Judgement{Refused: tools.Errorf(tools.InvalidArguments, "give the shortcut's name and at most %d bytes of input", maxInput)}
+				return tools.CallAssessment{Refused: tools.Errorf(tools.InvalidArguments, "give the shortcut's name and at most %d bytes of input", maxInput)}
 			}
-			return tools.Judgement{Effects: tools.Exec | tools.Send, Why: "Hob cannot tell what a shortcut does"}
+			return tools.CallAssessment{Effects: tools.Exec | tools.Send, Why: "Hob cannot tell what a shortcut does"}
 		},
 		Run: func(ctx context.Context, _ tools.Call, in shortcutIn) (tools.Result, error) {
 			names, err := d.Shortcuts.List(ctx)
 			if err != nil {
-				return tools.Result{}, tools.Quoting(unmade(err), provenance.Outside)
+				return tools.Result{}, tools.Quoting(classifyMachineError(err), provenance.Outside)
 			}
 			if !slices.Contains(names, in.Name) {
-				return tools.Result{}, tools.Errorf(tools.NotFound, "%w: %s", tools.CleanErr(shortcuts.ErrNone), tools.Clean(phrase.Cut(in.Name, 100)))
+				return tools.Result{}, tools.Errorf(tools.NotFound, "%w: %s", tools.CleanErr(shortcuts.ErrNone), tools.Clean(textnorm.Ellipsize(in.Name, 100)))
 			}
 			text, err := d.Shortcuts.Start(ctx, in.Name, in.Input)
 			switch {
 			case errors.Is(err, shortcuts.ErrUnsure):
 				return tools.Result{}, tools.Quoting(tools.Errorf(tools.OutcomeUnknown, "%w", err), provenance.Outside)
 			case err != nil:
-				return tools.Result{}, tools.Quoting(unmade(err), provenance.Outside)
+				return tools.Result{}, tools.Quoting(classifyMachineError(err), provenance.Outside)
 			case text == "":
 				return tools.Result{Source: provenance.Tool, Text: "The shortcut has run without output."}, nil
 			}
-			return tools.Result{Text: "The shortcut has run. Its output:\n" + text, Source: provenance.Outside, Origins: from("shortcut")}, nil
+			return tools.Result{Text: "The shortcut has run. Its output:\n" + text, Source: provenance.Outside, Origins: desktopOrigins("shortcut")}, nil
 		},
 	})
 }

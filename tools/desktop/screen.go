@@ -6,15 +6,15 @@ import (
 	"image"
 	"strings"
 
-	"hob/platform/desktop/screen"
-	"hob/platform/phrase"
+	"hob/platform/host/desktop/screen"
 	"hob/platform/provenance"
+	"hob/platform/text/textnorm"
 	"hob/tools"
 )
 
-// Camera captures the screen; *screen.Camera implements it.
-type Camera interface {
-	Take(ctx context.Context, part image.Rectangle) (image.Image, error)
+// ScreenCapturer captures the screen; *screen.ScreenCapturer implements it.
+type ScreenCapturer interface {
+	Capture(ctx context.Context, part image.Rectangle) (image.Image, error)
 }
 
 type captureIn struct {
@@ -32,7 +32,7 @@ type captureOut struct {
 	Description string `json:"description,omitempty"`
 }
 
-func (d Deps) capture() tools.Tool {
+func (d Deps) captureTool() tools.Tool {
 	return tools.New(tools.Def[captureIn]{
 		Spec: tools.Spec{
 			Name: "screen_capture", Category: "desktop", Effects: tools.Read,
@@ -41,11 +41,11 @@ func (d Deps) capture() tools.Tool {
 		},
 		Summary: func(in captureIn) string {
 			if in.Window != "" {
-				return "Take a picture of the window " + phrase.Cut(in.Window, 80)
+				return "Take a picture of the window " + textnorm.Ellipsize(in.Window, 80)
 			}
 			return "Take a picture of the screen"
 		},
-		Judge: func(context.Context, captureIn) tools.Judgement { return tools.Judgement{Private: true} },
+		Judge: func(context.Context, captureIn) tools.CallAssessment { return tools.CallAssessment{Private: true} },
 		Run:   d.runCapture,
 	})
 }
@@ -53,40 +53,40 @@ func (d Deps) capture() tools.Tool {
 func (d Deps) runCapture(ctx context.Context, c tools.Call, in captureIn) (tools.Result, error) {
 	part := image.Rect(in.X, in.Y, in.X+in.Width, in.Y+in.Height)
 	if in.Window != "" {
-		w, err := d.target(ctx, in.Window)
+		w, err := d.findWindow(ctx, in.Window)
 		if err != nil {
 			return tools.Result{}, err
 		}
 		part = image.Rect(w.X, w.Y, w.X+w.W, w.Y+w.H)
 	}
-	img, err := d.Camera.Take(ctx, part)
+	img, err := d.Camera.Capture(ctx, part)
 	if err != nil {
-		return tools.Result{}, failed(err)
+		return tools.Result{}, classifyError(err)
 	}
 	data, ext, err := screen.Encode(img)
 	if err != nil {
-		return tools.Result{}, failed(err)
+		return tools.Result{}, classifyError(err)
 	}
 	name := "screen-" + c.Now.Format("20060102-150405") + "-" + c.ID[max(0, len(c.ID)-8):] + ext
 	file, err := d.Keep(name, data)
 	if err != nil {
-		return tools.Result{}, failed(err)
+		return tools.Result{}, classifyError(err)
 	}
 	out := captureOut{File: file, Width: img.Bounds().Dx(), Height: img.Bounds().Dy()}
 	r := tools.Result{Source: provenance.Tool, Text: fmt.Sprintf("The screenshot is saved in %s (%dx%d).", file, out.Width, out.Height), Data: out}
 	if d.Describe == nil {
-		r.Text += unseen("[knowledge] pictures is off", d.Tree != nil)
+		r.Text += captureFallbackText("[knowledge] pictures is off", d.Tree != nil)
 		return r, nil
 	}
 	said, err := d.Describe(ctx, data)
 	if err != nil {
-		r.Text += unseen(strings.TrimSuffix(err.Error(), "; "+retried), d.Tree != nil)
-		r.Source, r.Origins = provenance.Worst(r.Source, tools.SourceOf(err)), from("screen") // the provider may have written the error
+		r.Text += captureFallbackText(strings.TrimSuffix(err.Error(), "; "+retried), d.Tree != nil)
+		r.Source, r.Origins = provenance.Worst(r.Source, tools.SourceOf(err)), desktopOrigins("screen") // the provider may have written the error
 		return r, nil
 	}
 	out.Description = said
 	r.Text += "\nDescription by a vision model:\n" + said
-	r.Data, r.Source, r.Origins = out, provenance.Outside, from("screen")
+	r.Data, r.Source, r.Origins = out, provenance.Outside, desktopOrigins("screen")
 	return r, nil
 }
 
@@ -94,8 +94,8 @@ func (d Deps) runCapture(ctx context.Context, c tools.Call, in captureIn) (tools
 // because the screen has changed by then.
 const retried = "retrying later"
 
-// unseen tells a model that got only a path not to claim it has seen the picture.
-func unseen(why string, reads bool) string {
+// captureFallbackText tells a model that got only a path not to claim it has seen the picture.
+func captureFallbackText(why string, reads bool) string {
 	text := " No model has described it (" + why + "): do not claim to know its content."
 	if reads {
 		text += " read_screen reads the text of a window."

@@ -7,18 +7,18 @@ import (
 	"strings"
 	"unicode/utf8"
 
-	"hob/platform/desktop/tree"
-	"hob/platform/desktop/window"
-	"hob/platform/phrase"
+	"hob/platform/host/desktop/a11y"
+	"hob/platform/host/desktop/window"
 	"hob/platform/provenance"
+	"hob/platform/text/textnorm"
 	"hob/tools"
 )
 
-// Tree reads the content of windows and presses elements; *tree.Reader implements it.
+// Tree reads the content of windows and presses elements; *a11y.Reader implements it.
 type Tree interface {
-	Read(ctx context.Context, words string) (list []tree.Node, more bool, err error)
-	Do(ctx context.Context, n tree.Node) error
-	Fill(ctx context.Context, n tree.Node, text string) error
+	Read(ctx context.Context, words string) (list []a11y.Node, more bool, err error)
+	Do(ctx context.Context, n a11y.Node) error
+	Fill(ctx context.Context, n a11y.Node, text string) error
 }
 
 type readIn struct {
@@ -46,22 +46,24 @@ func (d Deps) readScreen() tools.Tool {
 			Description: "Read what a window shows as text: its elements with roles, names and texts, and what can be pressed.",
 			Keywords:    "screen window read elements buttons fields accessibility text shown",
 		},
-		Summary: func(in readIn) string { return strings.TrimSpace("Read the window " + phrase.Cut(in.Window, 80)) },
-		Judge:   func(context.Context, readIn) tools.Judgement { return tools.Judgement{Private: true} },
+		Summary: func(in readIn) string {
+			return strings.TrimSpace("Read the window " + textnorm.Ellipsize(in.Window, 80))
+		},
+		Judge: func(context.Context, readIn) tools.CallAssessment { return tools.CallAssessment{Private: true} },
 		Run: func(ctx context.Context, _ tools.Call, in readIn) (tools.Result, error) {
 			list, more, err := d.Tree.Read(ctx, in.Window)
 			if err != nil {
-				return tools.Result{}, heard(err)
+				return tools.Result{}, classifyProgramError(err)
 			}
 			if len(list) == 0 {
 				return tools.Result{}, tools.Errorf(tools.NotFound, "no such window reports its content; browsers and programs started before accessibility was enabled often do not. Use screen_capture to take a screenshot")
 			}
-			return tools.Result{Text: drawn(list, more), Data: elements(list, more), Source: provenance.Outside, Origins: from("screen")}, nil
+			return tools.Result{Text: renderTree(list, more), Data: elementList(list, more), Source: provenance.Outside, Origins: desktopOrigins("screen")}, nil
 		},
 	})
 }
 
-func elements(list []tree.Node, more bool) readOut {
+func elementList(list []a11y.Node, more bool) readOut {
 	out := readOut{More: more}
 	for _, n := range list {
 		out.Elements = append(out.Elements, nodeOut{n.Role, n.Name, n.Text, n.Does, n.Takes})
@@ -69,7 +71,7 @@ func elements(list []tree.Node, more bool) readOut {
 	return out
 }
 
-func drawn(list []tree.Node, more bool) string {
+func renderTree(list []a11y.Node, more bool) string {
 	var b strings.Builder
 	for _, n := range list {
 		if n.Name == "" && n.Text == "" && n.Does == "" && n.Depth > 0 && !n.Secret && !n.Takes {
@@ -113,13 +115,13 @@ func (d Deps) clickElement() tools.Tool {
 			Keywords:    "click press button element check box menu item choose",
 		},
 		Summary: func(in elementIn) string {
-			return fmt.Sprintf("Press %q in %s", phrase.Cut(in.Name, 80), phrase.Cut(in.Window, 80))
+			return fmt.Sprintf("Press %q in %s", textnorm.Ellipsize(in.Name, 80), textnorm.Ellipsize(in.Window, 80))
 		},
-		Judge: func(ctx context.Context, in elementIn) tools.Judgement {
-			return d.judgedElement(ctx, in, pressable, "presses", "")
+		Judge: func(ctx context.Context, in elementIn) tools.CallAssessment {
+			return d.judgedElement(ctx, in, isPressable, "presses", "")
 		},
 		Run: func(ctx context.Context, c tools.Call, in elementIn) (tools.Result, error) {
-			err := d.inElement(ctx, c, in, pressable, "", d.Tree.Do)
+			err := d.inElement(ctx, c, in, isPressable, "", d.Tree.Do)
 			if err != nil {
 				return tools.Result{}, err
 			}
@@ -135,7 +137,7 @@ type fillIn struct {
 	Text   string `json:"text" jsonschema:"in place of what stands there"`
 }
 
-func (in fillIn) element() elementIn { return elementIn{in.Window, in.Name, in.Role} }
+func (in fillIn) elementQuery() elementIn { return elementIn{in.Window, in.Name, in.Role} }
 
 // fillElement sets the text of a field without key presses: the window need not be in
 // front, and no other window can receive the text.
@@ -147,16 +149,16 @@ func (d Deps) fillElement() tools.Tool {
 			Keywords:    "fill field form set value text box enter element",
 		},
 		Summary: func(in fillIn) string {
-			return fmt.Sprintf("Fill %q of %s with %q", phrase.Cut(in.Name, 80), phrase.Cut(in.Window, 80), phrase.Cut(in.Text, 500))
+			return fmt.Sprintf("Fill %q of %s with %q", textnorm.Ellipsize(in.Name, 80), textnorm.Ellipsize(in.Window, 80), textnorm.Ellipsize(in.Text, 500))
 		},
-		Judge: func(ctx context.Context, in fillIn) tools.Judgement {
-			if n := utf8.RuneCountInString(in.Text); n > tree.MaxFill {
-				return tools.Judgement{Refused: tools.Errorf(tools.InvalidArguments, "text must have at most %d characters", tree.MaxFill)}
+		Judge: func(ctx context.Context, in fillIn) tools.CallAssessment {
+			if n := utf8.RuneCountInString(in.Text); n > a11y.MaxFill {
+				return tools.CallAssessment{Refused: tools.Errorf(tools.InvalidArguments, "text must have at most %d characters", a11y.MaxFill)}
 			}
-			return d.judgedElement(ctx, in.element(), fillable, "fills", in.Text)
+			return d.judgedElement(ctx, in.elementQuery(), isFillable, "fills", in.Text)
 		},
 		Run: func(ctx context.Context, c tools.Call, in fillIn) (tools.Result, error) {
-			err := d.inElement(ctx, c, in.element(), fillable, in.Text, func(ctx context.Context, n tree.Node) error { return d.Tree.Fill(ctx, n, in.Text) })
+			err := d.inElement(ctx, c, in.elementQuery(), isFillable, in.Text, func(ctx context.Context, n a11y.Node) error { return d.Tree.Fill(ctx, n, in.Text) })
 			if err != nil {
 				return tools.Result{}, err
 			}
@@ -165,64 +167,64 @@ func (d Deps) fillElement() tools.Tool {
 	})
 }
 
-func pressable(n tree.Node) bool { return n.Does != "" }
+func isPressable(n a11y.Node) bool { return n.Does != "" }
 
-func fillable(n tree.Node) bool { return n.Takes && !n.Secret }
+func isFillable(n a11y.Node) bool { return n.Takes && !n.Secret }
 
 // judgedElement assesses an action on an element.
-func (d Deps) judgedElement(ctx context.Context, in elementIn, fits func(tree.Node) bool, does, text string) tools.Judgement {
-	n, err := d.element(ctx, in, fits)
+func (d Deps) judgedElement(ctx context.Context, in elementIn, fits func(a11y.Node) bool, does, text string) tools.CallAssessment {
+	n, err := d.findElement(ctx, in, fits)
 	if err == nil {
-		err = d.may(ctx, shownIn(n), false)
+		err = d.checkInputAllowed(ctx, shownIn(n), false)
 	}
 	if err != nil {
-		return tools.Judgement{Refused: err, Private: true}
+		return tools.CallAssessment{Refused: err, Private: true}
 	}
-	return tools.Judgement{Effects: acting, Private: true, Exact: pressed(n, text), Why: fmt.Sprintf("it %s %q in the window %q (%s), as you could", does, phrase.Cut(n.Name, 80), phrase.Cut(n.Window, 80), phrase.Cut(n.App, 40))}
+	return tools.CallAssessment{Effects: acting, Private: true, Exact: pressBinding(n, text), Why: fmt.Sprintf("it %s %q in the window %q (%s), as you could", does, textnorm.Ellipsize(n.Name, 80), textnorm.Ellipsize(n.Window, 80), textnorm.Ellipsize(n.App, 40))}
 }
 
 // inElement finds the element again and runs an action on it.
-func (d Deps) inElement(ctx context.Context, c tools.Call, in elementIn, fits func(tree.Node) bool, text string, act func(context.Context, tree.Node) error) error {
-	n, err := d.element(ctx, in, fits)
+func (d Deps) inElement(ctx context.Context, c tools.Call, in elementIn, fits func(a11y.Node) bool, text string, act func(context.Context, a11y.Node) error) error {
+	n, err := d.findElement(ctx, in, fits)
 	if err != nil {
 		return err
 	}
-	if pressed(n, text) != c.Exact {
+	if pressBinding(n, text) != c.Exact {
 		return tools.Errorf(tools.Conflict, "the window has changed since the approval; nothing was done")
 	}
-	if err := d.may(ctx, shownIn(n), c.Provenance.Tainted()); err != nil {
+	if err := d.checkInputAllowed(ctx, shownIn(n), c.Provenance.Tainted()); err != nil {
 		return err
 	}
 	switch err := act(ctx, n); {
 	case err == nil:
 		return nil
-	case errors.Is(err, tree.ErrGone):
+	case errors.Is(err, a11y.ErrGone):
 		return tools.Quoting(tools.Errorf(tools.Conflict, "%w; nothing was done", err), provenance.Outside)
-	case errors.Is(err, tree.ErrNot):
-		return heard(err)
+	case errors.Is(err, a11y.ErrNot):
+		return classifyProgramError(err)
 	default:
 		return tools.Quoting(tools.Errorf(tools.OutcomeUnknown, "outcome unknown: %w", err), provenance.Outside)
 	}
 }
 
-func shownIn(n tree.Node) window.Window {
+func shownIn(n a11y.Node) window.Window {
 	return window.Window{Title: n.Window, App: strings.ToLower(n.App), PID: n.PID, Program: window.Program(n.PID)}
 }
 
-func pressed(n tree.Node, text string) string {
-	return "element " + n.Ref + " " + bound(shownIn(n)) + text
+func pressBinding(n a11y.Node, text string) string {
+	return "element " + n.Ref + " " + windowBinding(shownIn(n)) + text
 }
 
-// element finds the one element with that name among those that fit.
-func (d Deps) element(ctx context.Context, in elementIn, fits func(tree.Node) bool) (tree.Node, error) {
+// findElement finds the one element with that name among those that fit.
+func (d Deps) findElement(ctx context.Context, in elementIn, fits func(a11y.Node) bool) (a11y.Node, error) {
 	if strings.TrimSpace(in.Window) == "" || strings.TrimSpace(in.Name) == "" {
-		return tree.Node{}, tools.Errorf(tools.InvalidArguments, "name a window and an element")
+		return a11y.Node{}, tools.Errorf(tools.InvalidArguments, "name a window and an element")
 	}
 	list, _, err := d.Tree.Read(ctx, in.Window)
 	if err != nil {
-		return tree.Node{}, heard(err)
+		return a11y.Node{}, classifyProgramError(err)
 	}
-	var found []tree.Node
+	var found []a11y.Node
 	for _, n := range list {
 		if fits(n) && strings.EqualFold(strings.TrimSpace(n.Name), strings.TrimSpace(in.Name)) && (in.Role == "" || strings.EqualFold(n.Role, in.Role)) {
 			found = append(found, n)
@@ -230,9 +232,9 @@ func (d Deps) element(ctx context.Context, in elementIn, fits func(tree.Node) bo
 	}
 	switch len(found) {
 	case 0:
-		return tree.Node{}, tools.Errorf(tools.NotFound, "no such element is called %q in the window; read_screen lists the elements and what they accept", tools.Clean(phrase.Cut(in.Name, 60)))
+		return a11y.Node{}, tools.Errorf(tools.NotFound, "no such element is called %q in the window; read_screen lists the elements and what they accept", tools.Clean(textnorm.Ellipsize(in.Name, 60)))
 	case 1:
 		return found[0], nil
 	}
-	return tree.Node{}, tools.Errorf(tools.InvalidArguments, "%d elements are called %q; give the role, or click at a position", len(found), tools.Clean(phrase.Cut(in.Name, 60)))
+	return a11y.Node{}, tools.Errorf(tools.InvalidArguments, "%d elements are called %q; give the role, or click at a position", len(found), tools.Clean(textnorm.Ellipsize(in.Name, 60)))
 }

@@ -7,7 +7,7 @@ import (
 	"strings"
 	"unicode"
 
-	"hob/platform/protect"
+	"hob/platform/host/denypaths"
 	"hob/platform/provenance"
 	"hob/tools"
 )
@@ -23,9 +23,9 @@ func (f *Files) folderNotAllowed(abs string) error { return f.refuseOutside(abs,
 
 func (f *Files) refuseOutside(abs, folder, why string) error {
 	if reason := f.protectedReason(abs); reason != "" {
-		return protected(tools.Clean(f.show(abs)), reason)
+		return protectedPathError(tools.Clean(f.displayPath(abs)), reason)
 	}
-	msg := f.show(abs) + " is " + ErrNotAllowed.Error()
+	msg := f.displayPath(abs) + " is " + ErrNotAllowed.Error()
 	if why != "" {
 		msg += " (" + why + ")"
 	}
@@ -34,7 +34,7 @@ func (f *Files) refuseOutside(abs, folder, why string) error {
 	} else {
 		shown := make([]string, len(f.allowed))
 		for i, a := range f.allowed {
-			shown[i] = f.show(a)
+			shown[i] = f.displayPath(a)
 		}
 		msg += "; allowed: " + strings.Join(shown, ", ")
 	}
@@ -47,13 +47,13 @@ func (f *Files) refuseOutside(abs, folder, why string) error {
 
 // protectedReason returns why abs, or the target of its links, is protected.
 func (f *Files) protectedReason(abs string) string {
-	if why := f.places.Why(abs); why != "" || !filepath.IsAbs(abs) {
+	if why := f.places.ProtectionReason(abs); why != "" || !filepath.IsAbs(abs) {
 		return why
 	}
 	// The target may not exist: resolve the longest existing part.
 	for dir, rest := abs, ""; ; {
 		if real, err := filepath.EvalSymlinks(dir); err == nil {
-			return f.places.Why(filepath.Join(real, rest))
+			return f.places.ProtectionReason(filepath.Join(real, rest))
 		}
 		up := filepath.Dir(dir)
 		if up == dir {
@@ -78,9 +78,9 @@ func (f *Files) allowedWith(folder string) string {
 	}
 	var list []string
 	for _, a := range f.opt.Allowed {
-		list = append(list, f.show(a))
+		list = append(list, f.displayPath(a))
 	}
-	list = append(list, f.show(folder))
+	list = append(list, f.displayPath(folder))
 	if slices.ContainsFunc(list, func(p string) bool { return strings.ContainsFunc(p, unsafeInCommand) }) {
 		return ""
 	}
@@ -98,21 +98,21 @@ func (f *Files) allowedWith(folder string) string {
 // home or a folder above it, a folder inside a repository, and any folder that is or holds
 // a protected place.
 func (f *Files) tooWide(folder string) bool {
-	parts := protect.Split(folder)
+	parts := denypaths.Split(folder)
 	if len(parts) <= 2 { // "" or the volume, and one name
 		return true
 	}
-	for _, home := range f.homes() {
-		if _, above := below(folder, home); above {
+	for _, home := range f.homeFolders() {
+		if _, above := relativeTo(folder, home); above {
 			return true
 		}
 	}
 	inRepository := slices.ContainsFunc(parts, func(p string) bool { return strings.EqualFold(p, ".git") })
-	return inRepository || f.places.Why(folder) != "" || f.places.Holds(folder) != ""
+	return inRepository || f.places.ProtectionReason(folder) != "" || f.places.ProtectedInside(folder) != ""
 }
 
-// homes returns the given and the resolved path of the home folder.
-func (f *Files) homes() []string {
+// homeFolders returns the given and the resolved path of the home folder.
+func (f *Files) homeFolders() []string {
 	out := []string{f.home}
 	if real, err := filepath.EvalSymlinks(f.home); err == nil && real != f.home {
 		out = append(out, real)

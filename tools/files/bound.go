@@ -21,19 +21,19 @@ const (
 )
 
 // judgeTrash binds an approval to the item to trash.
-func (f *Files) judgeTrash(ctx context.Context, in trashIn) tools.Judgement {
-	return tools.Judgement{Exact: f.boundState(ctx, in.Path)}
+func (f *Files) judgeTrash(ctx context.Context, in trashIn) tools.CallAssessment {
+	return tools.CallAssessment{Exact: f.boundState(ctx, in.Path)}
 }
 
 // judgeMove binds an approval to the item to move and to the item at its destination.
-func (f *Files) judgeMove(ctx context.Context, in moveIn) tools.Judgement {
-	return tools.Judgement{Exact: f.boundState(ctx, in.Source) + " to " + f.boundState(ctx, in.Destination)}
+func (f *Files) judgeMove(ctx context.Context, in moveIn) tools.CallAssessment {
+	return tools.CallAssessment{Exact: f.boundState(ctx, in.Source) + " to " + f.boundState(ctx, in.Destination)}
 }
 
 // boundState describes the item at a path. An inaccessible path has no state: the call
 // itself is refused then.
 func (f *Files) boundState(ctx context.Context, path string) string {
-	s, err := f.at(path)
+	s, err := f.openSpot(path)
 	if err != nil {
 		return ""
 	}
@@ -53,7 +53,7 @@ func shortDigest(sum []byte) string { return "sha256 " + hex.EncodeToString(sum[
 
 // fileDigest returns the digest of a file's content, or of its size and time if it is large
 // or unreadable.
-func (s *spot) fileDigest() string {
+func (s *openPath) fileDigest() string {
 	h := sha256.New()
 	if s.info.Size() <= mostBound {
 		r, err := s.root.Open(s.rel)
@@ -70,7 +70,7 @@ func (s *spot) fileDigest() string {
 }
 
 // folderDigest returns the digest of the names, sizes and times in a folder.
-func (s *spot) folderDigest(ctx context.Context) string {
+func (s *openPath) folderDigest(ctx context.Context) string {
 	h := sha256.New()
 	n := 0
 	err := fs.WalkDir(s.root.FS(), strings.ReplaceAll(s.rel, `\`, "/"), func(path string, d fs.DirEntry, err error) error {

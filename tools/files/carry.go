@@ -14,8 +14,8 @@ import (
 	"slices"
 	"strings"
 
-	"hob/knowledge/store"
 	"hob/platform/provenance"
+	"hob/platform/store"
 )
 
 // Limits on reading contents to recognize them again.
@@ -36,8 +36,8 @@ func markKey(path string) string {
 	return path
 }
 
-// within returns the origins of an untrusted folder that contains path or is path.
-func (m marks) within(ctx context.Context, path string) ([]provenance.Origin, bool, error) {
+// enclosingTreeOrigins returns the origins of an untrusted folder that contains path or is path.
+func (m provenanceMarks) enclosingTreeOrigins(ctx context.Context, path string) ([]provenance.Origin, bool, error) {
 	path = markKey(path)
 	var all []any
 	for dir := path; ; dir = filepath.Dir(dir) {
@@ -45,13 +45,13 @@ func (m marks) within(ctx context.Context, path string) ([]provenance.Origin, bo
 			break
 		}
 	}
-	return m.one(ctx, `SELECT list FROM outside_trees WHERE path IN (?`+strings.Repeat(",?", len(all)-1)+`) LIMIT 1`, all...)
+	return m.queryOrigins(ctx, `SELECT list FROM outside_trees WHERE path IN (?`+strings.Repeat(",?", len(all)-1)+`) LIMIT 1`, all...)
 }
 
 // noteTree records that a folder is untrusted, with the digests of its files, so that they
 // stay untrusted under other names.
-func (m marks) noteTree(ctx context.Context, path string, files []fileSum, list []provenance.Origin) error {
-	return m.write(ctx, func(tx *store.Tx) error {
+func (m provenanceMarks) noteTree(ctx context.Context, path string, files []fileSum, list []provenance.Origin) error {
+	return m.writeTx(ctx, func(tx *store.Tx) error {
 		if err := noteTreeTx(tx, path, "", encodeOrigins(list)); err != nil {
 			return err
 		}
@@ -67,40 +67,40 @@ func noteTreeTx(tx *store.Tx, path, id, raw string) error {
 // trustedNow reports whether a resolved path counts as the owner's words, as far as that
 // can be told without reading the file.
 func (f *Files) trustedNow(ctx context.Context, abs string) bool {
-	if !f.trusts(abs) {
+	if !f.isTrusted(abs) {
 		return false
 	}
-	_, marked, err := f.marks.at(ctx, abs)
+	_, marked, err := f.marks.contentOrigins(ctx, abs)
 	return err == nil && !marked
 }
 
-// carried is true if an item moved into a trusted folder stays untrusted.
-type carried bool
+// untrustedMove is true if an item moved into a trusted folder stays untrusted.
+type untrustedMove bool
 
-// note returns the hint for the user.
-func (c carried) note(s *spot) string {
+// untrustedMoveNote returns the hint for the user.
+func (c untrustedMove) untrustedMoveNote(s *openPath) string {
 	if !c {
 		return ""
 	}
-	return fmt.Sprintf(" Its text still counts as untrusted. To vouch for it, run: hob file trust %q", s.shown())
+	return fmt.Sprintf(" Its text still counts as untrusted. To vouch for it, run: hob file trust %q", s.displayName())
 }
 
 // carryMarks records, before a move, what will be untrusted at the destination: marked
 // items, and items that move from an untrusted folder into a trusted one. done drops the
 // marks of the source.
-func (f *Files) carryMarks(ctx context.Context, from, to *spot, u *moveUndo) (marked carried, done func() error, err error) {
-	if done, err = f.marks.move(ctx, from.abs, to.abs); err != nil || !f.trusts(from.abs) && !f.trusts(to.abs) {
+func (f *Files) carryMarks(ctx context.Context, from, to *openPath, u *moveUndo) (marked untrustedMove, done func() error, err error) {
+	if done, err = f.marks.moveMarks(ctx, from.abs, to.abs); err != nil || !f.isTrusted(from.abs) && !f.isTrusted(to.abs) {
 		return false, done, err
 	}
-	list, outside, err := f.marks.at(ctx, from.abs)
+	list, outside, err := f.marks.contentOrigins(ctx, from.abs)
 	if err != nil {
 		return false, nil, err
 	}
-	outside = outside || !f.trusts(from.abs)
-	if !outside && f.trusts(to.abs) {
+	outside = outside || !f.isTrusted(from.abs)
+	if !outside && f.isTrusted(to.abs) {
 		return false, done, nil
 	}
-	files, whole, err := f.sums(ctx, from)
+	files, whole, err := f.treeDigests(ctx, from)
 	if err != nil {
 		return false, nil, err
 	}
@@ -108,70 +108,70 @@ func (f *Files) carryMarks(ctx context.Context, from, to *spot, u *moveUndo) (ma
 	u.Own = ""
 	switch {
 	case !outside: // a trusted item leaves a trusted folder
-		if _, any, err := f.marks.below(ctx, from.abs); err == nil && !any && whole {
+		if _, any, err := f.marks.treeOrigins(ctx, from.abs); err == nil && !any && whole {
 			u.Own = sumOf(files)
 		}
 		return false, done, nil
 	case whole && own != "" && own == sumOf(files): // unchanged: it is trusted again
 		return false, done, nil
 	}
-	list = provenance.Join([]provenance.Origin{{Kind: "file", Label: f.show(from.abs)}}, list)
+	list = provenance.Join([]provenance.Origin{{Kind: "file", Label: f.displayPath(from.abs)}}, list)
 	if from.info.IsDir() {
 		for i := range files {
 			files[i].path = filepath.Join(to.abs, files[i].path)
 		}
-		return carried(f.trusts(to.abs)), done, f.marks.noteTree(ctx, to.abs, files, list)
+		return untrustedMove(f.isTrusted(to.abs)), done, f.marks.noteTree(ctx, to.abs, files, list)
 	}
 	sum := ""
 	if len(files) > 0 {
 		sum = files[0].sum
 	}
-	return carried(f.trusts(to.abs)), done, f.marks.noteAll(ctx, []fileSum{{to.abs, sum}}, list)
+	return untrustedMove(f.isTrusted(to.abs)), done, f.marks.noteAll(ctx, []fileSum{{to.abs, sum}}, list)
 }
 
 // ownSum returns the digest of a trusted item in a trusted folder; "" for everything else
 // and for items that are too large to read.
-func (f *Files) ownSum(ctx context.Context, s *spot) (string, error) {
+func (f *Files) ownSum(ctx context.Context, s *openPath) (string, error) {
 	if !f.trustedNow(ctx, s.abs) {
 		return "", nil
 	}
-	if _, marked, err := f.marks.below(ctx, s.abs); err != nil || marked {
+	if _, marked, err := f.marks.treeOrigins(ctx, s.abs); err != nil || marked {
 		return "", err
 	}
-	files, whole, err := f.sums(ctx, s)
+	files, whole, err := f.treeDigests(ctx, s)
 	if err != nil || !whole {
 		return "", err
 	}
 	return sumOf(files), nil
 }
 
-// unproven marks a path in a trusted folder as untrusted before an item is restored there.
+// markForRestore marks a path in a trusted folder as untrusted before an item is restored there.
 // settle drops the mark if the item has the digest own.
-func (f *Files) unproven(ctx context.Context, s *spot, own string) (settle func() error, err error) {
-	if !f.trusts(s.abs) {
+func (f *Files) markForRestore(ctx context.Context, s *openPath, own string) (settle func() error, err error) {
+	if !f.isTrusted(s.abs) {
 		return func() error { return nil }, nil
 	}
-	list := []provenance.Origin{{Kind: "file", Label: f.show(s.abs), Via: "trash"}}
+	list := []provenance.Origin{{Kind: "file", Label: f.displayPath(s.abs), Via: "trash"}}
 	if err := f.marks.noteTree(ctx, s.abs, nil, list); err != nil {
 		return nil, err
 	}
 	return func() error {
-		now, err := f.at(s.abs)
+		now, err := f.openSpot(s.abs)
 		if err != nil {
 			return err
 		}
 		defer now.Close()
 		if now.info == nil { // no item was restored
-			return f.marks.drop(ctx, s.abs)
+			return f.marks.dropTree(ctx, s.abs)
 		}
-		files, whole, err := f.sums(ctx, now)
+		files, whole, err := f.treeDigests(ctx, now)
 		if err != nil {
 			return err
 		}
 		if whole && own != "" && own == sumOf(files) {
-			return f.marks.drop(ctx, s.abs)
+			return f.marks.dropTree(ctx, s.abs)
 		}
-		return f.marks.write(ctx, func(tx *store.Tx) error { return noteSumsTx(tx, files, encodeOrigins(list)) })
+		return f.marks.writeTx(ctx, func(tx *store.Tx) error { return noteSumsTx(tx, files, encodeOrigins(list)) })
 	}, nil
 }
 
@@ -185,9 +185,9 @@ func sumOf(files []fileSum) string {
 	return hex.EncodeToString(h.Sum(nil))
 }
 
-// sums returns the digests of a file, or of the files below a folder, with relative paths.
+// treeDigests returns the digests of a file, or of the files below a folder, with relative paths.
 // whole is false if some were left out.
-func (f *Files) sums(ctx context.Context, s *spot) (files []fileSum, whole bool, err error) {
+func (f *Files) treeDigests(ctx context.Context, s *openPath) (files []fileSum, whole bool, err error) {
 	if s.info == nil {
 		return nil, false, fs.ErrNotExist
 	}
@@ -202,12 +202,12 @@ func (f *Files) sums(ctx context.Context, s *spot) (files []fileSum, whole bool,
 		files = append(files, fileSum{rel, sum})
 	}
 	if !s.info.IsDir() {
-		read(func() (*os.File, error) { return s.open(maxSumSize) }, "", s.info.Size())
+		read(func() (*os.File, error) { return s.openFile(maxSumSize) }, "", s.info.Size())
 		return files, whole, ctx.Err()
 	}
-	dir, err := s.folder()
+	dir, err := s.openFolder()
 	if err != nil {
-		return nil, false, f.trouble("list", s, err)
+		return nil, false, f.describeFileError("list", s, err)
 	}
 	defer func() { _ = dir.Close() }()
 	err = fs.WalkDir(dir.FS(), ".", func(rel string, d fs.DirEntry, err error) error {

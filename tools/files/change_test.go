@@ -212,27 +212,27 @@ func TestMoveFile(t *testing.T) {
 
 func TestCarry(t *testing.T) {
 	b := newBench(t, nil)
-	from, err := b.f.at("notes.txt")
+	from, err := b.f.openSpot("notes.txt")
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer from.Close()
-	to, err := b.f.at("carried.txt")
+	to, err := b.f.openSpot("carried.txt")
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer to.Close()
-	src, _, err := from.parent(false)
+	src, _, err := from.openParent(false)
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer func() { _ = src.Close() }()
 	cancelled, stop := context.WithCancel(t.Context())
 	stop()
-	if err := b.f.carry(cancelled, from, src, to, src); !errors.Is(err, context.Canceled) {
+	if err := b.f.moveAcrossDevices(cancelled, from, src, to, src); !errors.Is(err, context.Canceled) {
 		t.Errorf("cancelled: %v", err)
 	}
-	if err := b.f.carry(t.Context(), from, src, to, src); err != nil {
+	if err := b.f.moveAcrossDevices(t.Context(), from, src, to, src); err != nil {
 		t.Fatal(err)
 	}
 	if got := b.get("Documents/carried.txt"); got != "one\ntwo\nthree\n" {

@@ -6,8 +6,8 @@ import (
 	"time"
 )
 
-// changed returns the inode change time, because programs can set the modification time.
-func changed(info fs.FileInfo) time.Time {
+// changeTime returns the inode change time, because programs can set the modification time.
+func changeTime(info fs.FileInfo) time.Time {
 	if st, ok := info.Sys().(*syscall.Stat_t); ok {
 		return time.Unix(st.Ctim.Unix())
 	}

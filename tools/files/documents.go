@@ -32,29 +32,29 @@ const maxDocuments = 200_000
 // files, no links, no heavy folders. left describes what was left out. The error wraps
 // fs.ErrNotExist if the path does not exist.
 func (f *Files) Documents(ctx context.Context, path string, visit func(Document) error) (left string, err error) {
-	s, err := f.at(path)
+	s, err := f.openSpot(path)
 	if err != nil {
 		return "", err
 	}
 	defer s.Close()
 	if s.info == nil {
-		return "", errors.Join(f.trouble("read", s, fs.ErrNotExist), fs.ErrNotExist)
+		return "", errors.Join(f.describeFileError("read", s, fs.ErrNotExist), fs.ErrNotExist)
 	}
 	if !s.info.IsDir() {
 		return "", visit(Document{Path: s.abs, Size: s.info.Size(), Modified: s.info.ModTime(), Trusted: f.trustedNow(ctx, s.abs)})
 	}
-	dir, err := s.folder()
+	dir, err := s.openFolder()
 	if err != nil {
-		return "", f.trouble("list", s, err)
+		return "", f.describeFileError("list", s, err)
 	}
 	defer func() { _ = dir.Close() }()
-	w := &walk{f: f, recursive: true, limit: maxDocuments, visit: func(e entry) error {
+	w := &treeWalk{f: f, recursive: true, limit: maxDocuments, visit: func(e walkEntry) error {
 		if !e.info.Mode().IsRegular() {
 			return nil
 		}
 		return visit(Document{Path: e.abs, Size: e.info.Size(), Modified: e.info.ModTime(), Trusted: f.trustedNow(ctx, e.abs)})
 	}}
-	if err := w.run(ctx, dir, s.abs); err != nil {
+	if err := w.walkTree(ctx, dir, s.abs); err != nil {
 		return "", err
 	}
 	delete(w.left, "hidden") // hidden files need no mention
@@ -62,18 +62,18 @@ func (f *Files) Documents(ctx context.Context, path string, visit func(Document)
 	if w.stopped == "" && len(w.left) == 0 {
 		return "", nil
 	}
-	return w.said(), nil
+	return w.skippedText(), nil
 }
 
 // Reached reports by name whether Documents would visit a file below a folder.
 func Reached(folder, path string) bool {
-	rel, ok := below(folder, path)
+	rel, ok := relativeTo(folder, path)
 	if !ok {
 		return false
 	}
-	parts := split(rel)
+	parts := splitPath(rel)
 	for i, c := range parts {
-		if strings.HasPrefix(c, ".") || i < len(parts)-1 && slices.Contains(heavy, strings.ToLower(c)) {
+		if strings.HasPrefix(c, ".") || i < len(parts)-1 && slices.Contains(heavyFolders, strings.ToLower(c)) {
 			return false
 		}
 	}
@@ -82,39 +82,39 @@ func Reached(folder, path string) bool {
 
 // ReadDocument reads a file of at most limit bytes.
 func (f *Files) ReadDocument(ctx context.Context, path string, limit int64) (Document, error) {
-	s, err := f.at(path)
+	s, err := f.openSpot(path)
 	if err != nil {
 		return Document{}, err
 	}
 	defer s.Close()
-	b, err := s.read(limit)
+	b, err := s.readContent(limit)
 	if err != nil {
-		return Document{}, f.trouble("read", s, err)
+		return Document{}, f.describeFileError("read", s, err)
 	}
 	d := Document{Path: s.abs, Size: s.info.Size(), Modified: s.info.ModTime(), Content: b}
-	d.Source, d.Origins = f.origin(ctx, s, digest(b))
+	d.Source, d.Origins = f.contentProvenance(ctx, s, contentDigest(b))
 	return d, nil
 }
 
 // OpenDocument opens a readable file of at most limit bytes for streaming. The caller
 // closes it.
 func (f *Files) OpenDocument(path string, limit int64) (Document, io.ReadCloser, error) {
-	s, err := f.at(path)
+	s, err := f.openSpot(path)
 	if err != nil {
 		return Document{}, nil, err
 	}
 	defer s.Close()
-	file, err := s.open(limit)
+	file, err := s.openFile(limit)
 	if err != nil {
-		return Document{}, nil, f.trouble("read", s, err)
+		return Document{}, nil, f.describeFileError("read", s, err)
 	}
-	hidden := slices.ContainsFunc(split(s.rel), func(c string) bool { return strings.HasPrefix(c, ".") })
+	hidden := slices.ContainsFunc(splitPath(s.rel), func(c string) bool { return strings.HasPrefix(c, ".") })
 	return Document{Path: s.abs, Hidden: hidden, Size: s.info.Size(), Modified: s.info.ModTime()}, file, nil
 }
 
 // Exists reports whether a path exists.
 func (f *Files) Exists(path string) (bool, error) {
-	s, err := f.at(path)
+	s, err := f.openSpot(path)
 	if err != nil {
 		return false, err
 	}
@@ -123,4 +123,4 @@ func (f *Files) Exists(path string) (bool, error) {
 }
 
 // Show shortens a path for display: "~/Documents/a.txt".
-func (f *Files) Show(path string) string { return f.show(filepath.Clean(path)) }
+func (f *Files) Show(path string) string { return f.displayPath(filepath.Clean(path)) }

@@ -3,7 +3,7 @@ package files
 import (
 	"context"
 
-	"hob/platform/erase"
+	"hob/platform/store/erase"
 )
 
 // Eraser deletes saved earlier contents that contain a phrase, because a redacted copy

@@ -19,14 +19,14 @@ var (
 	ErrLinked = errors.New("a file with several names (hard links)")
 )
 
-// protected returns the refusal of a protected path. label names the file in messages:
+// protectedPathError returns the refusal of a protected path. label names the file in messages:
 // Clean if the caller gave the name, a string if it was found on the disk.
-func protected(label any, why string) error {
+func protectedPathError(label any, why string) error {
 	e := tools.Errorf(tools.PolicyDenied, "%s is %w (%s)", label, tools.CleanErr(ErrProtected), tools.Clean(why))
 	e.Remedy = "Hob's file tools never access it; use another program"
 	return e
 }
 
-func special(label any) error {
+func specialFileError(label any) error {
 	return tools.Errorf(tools.Unsupported, "%s is %w but a device, a pipe or a socket", label, tools.CleanErr(ErrSpecial))
 }

@@ -19,14 +19,14 @@ import (
 	"sync"
 	"time"
 
-	"hob/knowledge/store"
-	"hob/platform/protect"
+	"hob/platform/host/denypaths"
+	"hob/platform/host/trash"
 	"hob/platform/provenance"
-	"hob/platform/trash"
+	"hob/platform/store"
 	"hob/tools"
 )
 
-// Trash moves files to the trash; *trash.Can implements it.
+// Trash moves files to the trash; *trash.Store implements it.
 type Trash interface {
 	Put(dir *os.Root, name string, at time.Time) (trash.Item, error)
 	Restore(item trash.Item, dir *os.Root, name string) error
@@ -61,9 +61,9 @@ type Files struct {
 	home    string
 	allowed []string
 	trusted []string
-	undo    keeper
-	marks   marks
-	places  *protect.Places
+	undo    contentStore
+	marks   provenanceMarks
+	places  *denypaths.Places
 	mu      sync.Mutex // one write, move or trash at a time
 	runs    sync.Map   // ids of the tracked runs, see TrackChanges
 
@@ -90,7 +90,7 @@ func New(opt Options) (*Files, error) {
 		}
 		opt.Trash = can
 	}
-	f := &Files{opt: opt, home: filepath.Clean(opt.Home), undo: keeper{dir: opt.UndoDir, max: opt.MaxFile}, marks: marks{opt.Store}}
+	f := &Files{opt: opt, home: filepath.Clean(opt.Home), undo: contentStore{dir: opt.UndoDir, max: opt.MaxFile}, marks: provenanceMarks{opt.Store}}
 	for _, list := range []struct {
 		from []string
 		to   *[]string
@@ -99,7 +99,7 @@ func New(opt Options) (*Files, error) {
 			if strings.TrimSpace(p) == "" {
 				continue
 			}
-			abs, err := f.expand(p)
+			abs, err := f.expandHome(p)
 			if err != nil || !filepath.IsAbs(abs) {
 				return nil, fmt.Errorf("files: the folder %q must be an absolute path or begin with ~/", p)
 			}
@@ -108,11 +108,11 @@ func New(opt Options) (*Files, error) {
 	}
 	own := make([]string, 0, len(opt.Protected))
 	for _, p := range opt.Protected {
-		if abs, err := f.expand(p); err == nil && abs != "" {
+		if abs, err := f.expandHome(p); err == nil && abs != "" {
 			own = append(own, filepath.Clean(abs))
 		}
 	}
-	f.places = protect.New(protect.Options{Home: f.home, Own: own, Allowed: f.allowed})
+	f.places = denypaths.New(denypaths.Options{Home: f.home, Own: own, Allowed: f.allowed})
 	return f, nil
 }
 
@@ -136,67 +136,67 @@ type Place struct {
 // Inspect resolves a path as the tools do, with the same errors: ErrNotAllowed
 // and ErrProtected.
 func (f *Files) Inspect(path string) (Place, error) {
-	s, err := f.at(path)
+	s, err := f.openSpot(path)
 	if err != nil {
 		return Place{}, err
 	}
 	defer s.Close()
-	p := Place{Path: s.abs, Exists: s.info != nil, Folder: s.info != nil && s.info.IsDir(), Trusted: f.source(s) == provenance.Owner}
+	p := Place{Path: s.abs, Exists: s.info != nil, Folder: s.info != nil && s.info.IsDir(), Trusted: f.provenanceOf(s) == provenance.Owner}
 	if f.opt.Drop != "" {
-		if drop, err := f.expand(f.opt.Drop); err == nil {
-			p.Drop = f.inside(drop, s.abs)
+		if drop, err := f.expandHome(f.opt.Drop); err == nil {
+			p.Drop = f.isInside(drop, s.abs)
 		}
 	}
-	p.Inert = inert(s)
+	p.Inert = isInertPath(s)
 	return p, nil
 }
 
-// source returns the provenance of the item at s: names and contents are untrusted text
+// provenanceOf returns the provenance of the item at s: names and contents are untrusted text
 // unless the owner trusts their folder.
-func (f *Files) source(s *spot) provenance.Source {
-	if f.trusts(s.abs) {
+func (f *Files) provenanceOf(s *openPath) provenance.Source {
+	if f.isTrusted(s.abs) {
 		return provenance.Owner
 	}
 	return provenance.Outside
 }
 
-// trusts reports whether a resolved path is in a trusted folder.
-func (f *Files) trusts(abs string) bool {
-	return slices.ContainsFunc(f.trusted, func(t string) bool { return f.inside(t, abs) })
+// isTrusted reports whether a resolved path is in a trusted folder.
+func (f *Files) isTrusted(abs string) bool {
+	return slices.ContainsFunc(f.trusted, func(t string) bool { return f.isInside(t, abs) })
 }
 
-// inside reports whether the resolved path abs is folder or is below it.
-func (f *Files) inside(folder, abs string) bool {
-	if _, ok := below(folder, abs); ok {
+// isInside reports whether the resolved path abs is folder or is below it.
+func (f *Files) isInside(folder, abs string) bool {
+	if _, ok := relativeTo(folder, abs); ok {
 		return true
 	}
 	real, err := filepath.EvalSymlinks(folder)
 	if err != nil {
 		return false
 	}
-	_, ok := below(real, abs)
+	_, ok := relativeTo(real, abs)
 	return ok
 }
 
-// show shortens a path for display: "~/Documents/a.txt".
-func (f *Files) show(abs string) string {
-	if rel, ok := below(f.home, abs); ok {
+// displayPath shortens a path for display: "~/Documents/a.txt".
+func (f *Files) displayPath(abs string) string {
+	if rel, ok := relativeTo(f.home, abs); ok {
 		return filepath.Join("~", rel)
 	}
 	if real, err := filepath.EvalSymlinks(f.home); err == nil {
-		if rel, ok := below(real, abs); ok {
+		if rel, ok := relativeTo(real, abs); ok {
 			return filepath.Join("~", rel)
 		}
 	}
 	return abs
 }
 
-// trouble converts a file system error into a tool error.
-func (f *Files) trouble(what string, s *spot, err error) error {
+// describeFileError converts a file system error into a tool error.
+func (f *Files) describeFileError(what string, s *openPath, err error) error {
 	if e, ok := errors.AsType[*tools.Error](err); ok {
 		return e
 	}
-	name := s.label()
+	name := s.errorLabel()
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
 		return tools.Errorf(tools.NotFound, "there is no %s", name)

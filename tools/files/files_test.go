@@ -9,7 +9,7 @@ import (
 	"testing"
 	"time"
 
-	"hob/platform/trash"
+	"hob/platform/host/trash"
 	"hob/tools"
 )
 

@@ -21,7 +21,7 @@ func newGlob(pattern string) (glob, error) {
 		return glob{}, nil
 	}
 	var g glob
-	for _, p := range braces(pattern, maxAlts) {
+	for _, p := range expandBraces(pattern, maxAlts) {
 		p = strings.TrimPrefix(strings.TrimSpace(p), "./")
 		if p == "" {
 			continue
@@ -40,8 +40,8 @@ func newGlob(pattern string) (glob, error) {
 	return g, nil
 }
 
-// braces expands {a,b} and top-level commas.
-func braces(p string, limit int) []string {
+// expandBraces expands {a,b} and top-level commas.
+func expandBraces(p string, limit int) []string {
 	depth, start := 0, 0
 	var parts []string
 	for i, r := range p {
@@ -65,7 +65,7 @@ func braces(p string, limit int) []string {
 			continue
 		}
 		for _, alt := range strings.Split(part[open+1:end], ",") {
-			for _, x := range braces(part[:open]+alt+part[end+1:], limit-len(out)) {
+			for _, x := range expandBraces(part[:open]+alt+part[end+1:], limit-len(out)) {
 				if out = append(out, x); len(out) >= limit {
 					return out
 				}
@@ -75,8 +75,8 @@ func braces(p string, limit int) []string {
 	return out[:min(len(out), max(limit, 1))]
 }
 
-// match tests a slash-separated path relative to the searched folder.
-func (g glob) match(rel string) bool {
+// isMatch tests a slash-separated path relative to the searched folder.
+func (g glob) isMatch(rel string) bool {
 	if len(g.alts) == 0 {
 		return true
 	}
@@ -115,8 +115,8 @@ func matchParts(pat, parts []string) bool {
 	return can[0]
 }
 
-// dotted reports whether the pattern matches hidden names.
-func (g glob) dotted() bool {
+// hasHiddenPattern reports whether the pattern matches hidden names.
+func (g glob) hasHiddenPattern() bool {
 	for _, alt := range g.alts {
 		if strings.HasPrefix(alt[len(alt)-1], ".") {
 			return true

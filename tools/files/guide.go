@@ -43,7 +43,7 @@ type readGuide struct {
 // of its repository, the allowed folder or 20 levels. ok is false if there is none or if
 // the tools may not read the path; an error means that the file exists but cannot be read.
 func (f *Files) Guide(path string) (g Guide, ok bool, err error) {
-	s, err := f.at(path)
+	s, err := f.openSpot(path)
 	if err != nil {
 		return Guide{}, false, notThere(err)
 	}
@@ -81,7 +81,7 @@ func notThere(err error) error {
 
 // guideIn reads the file of one folder with the same checks as any other.
 func (f *Files) guideIn(dir string) (Guide, bool, error) {
-	s, err := f.at(filepath.Join(dir, guideName))
+	s, err := f.openSpot(filepath.Join(dir, guideName))
 	if err != nil {
 		return Guide{}, false, notThere(err)
 	}
@@ -93,30 +93,30 @@ func (f *Files) guideIn(dir string) (Guide, bool, error) {
 	if err != nil || strings.TrimSpace(text) == "" {
 		return Guide{}, false, err
 	}
-	src, _ := f.origin(context.Background(), s, sum)
-	return Guide{Path: f.show(s.abs), Text: text, Source: src}, true, nil
+	src, _ := f.contentProvenance(context.Background(), s, sum)
+	return Guide{Path: f.displayPath(s.abs), Text: text, Source: src}, true, nil
 }
 
-func (f *Files) readGuide(s *spot) (text, sum string, err error) {
+func (f *Files) readGuide(s *openPath) (text, sum string, err error) {
 	f.guidesMu.Lock()
 	known, ok := f.guides[s.abs]
 	f.guidesMu.Unlock()
 	if ok && known.size == s.info.Size() && known.at.Equal(s.info.ModTime()) {
 		return known.text, known.sum, nil
 	}
-	b, err := s.read(f.opt.MaxFile)
+	b, err := s.readContent(f.opt.MaxFile)
 	if errors.Is(err, fs.ErrNotExist) {
 		return "", "", nil // removed in the meantime
 	}
 	if err != nil {
-		return "", "", f.trouble("read", s, err)
+		return "", "", f.describeFileError("read", s, err)
 	}
-	sum = digest(b)
+	sum = contentDigest(b)
 	head, err := readAtMost(bytes.NewReader(b), guideBytes)
 	if err != nil {
-		return "", "", f.trouble("read", s, err)
+		return "", "", f.describeFileError("read", s, err)
 	}
-	text, _, isText := decode(head)
+	text, _, isText := decodeText(head)
 	if !isText {
 		text = ""
 	}

@@ -11,9 +11,9 @@ import (
 	"hob/tools"
 )
 
-// inert reports whether a spot is in no dot-folder and in no repository.
-func inert(s *spot) bool {
-	parts := split(s.rel)
+// isInertPath reports whether a spot is in no dot-folder and in no repository.
+func isInertPath(s *openPath) bool {
+	parts := splitPath(s.rel)
 	for i, c := range parts {
 		if strings.HasPrefix(c, ".") {
 			return false
@@ -34,19 +34,19 @@ func inert(s *spot) bool {
 // approval. With untrusted text in the conversation the document is then rendered under a
 // name that Hob chooses (see runDrop); Exact binds the call to that. A folder whose files
 // count as the owner's own words is never a drop folder.
-func (f *Files) judgeWrite(ctx context.Context, in writeIn) tools.Judgement {
+func (f *Files) judgeWrite(ctx context.Context, in writeIn) tools.CallAssessment {
 	p, err := f.Inspect(in.Path)
 	if err != nil || !p.Drop || !p.Inert || p.Trusted || p.Exists || in.Append || strings.HasSuffix(in.Path, "/") {
-		return tools.Judgement{Exact: f.boundState(ctx, in.Path)}
+		return tools.CallAssessment{Exact: f.boundState(ctx, in.Path)}
 	}
 	drop, err := f.Inspect(f.opt.Drop)
 	if err != nil || !drop.Inert || drop.Trusted {
-		return tools.Judgement{Exact: f.boundState(ctx, in.Path)}
+		return tools.CallAssessment{Exact: f.boundState(ctx, in.Path)}
 	}
 	if _, ok := renderFile(filepath.Ext(p.Path), in.Content); !ok {
-		return tools.Judgement{Exact: f.boundState(ctx, in.Path)}
+		return tools.CallAssessment{Exact: f.boundState(ctx, in.Path)}
 	}
-	return tools.Judgement{Inert: true, Exact: newFile(p.Path)}
+	return tools.CallAssessment{Inert: true, Exact: newFile(p.Path)}
 }
 
 const newFileMark = "new file "
@@ -54,11 +54,11 @@ const newFileMark = "new file "
 func newFile(abs string) string { return newFileMark + abs }
 
 // asJudged refuses to write elsewhere, or to overwrite, if a new file was approved.
-func (f *Files) asJudged(s *spot, exact string) error {
+func (f *Files) asJudged(s *openPath, exact string) error {
 	if !strings.HasPrefix(exact, newFileMark) || s.info == nil && exact == newFile(s.abs) {
 		return nil
 	}
-	return tools.Errorf(tools.Conflict, "%s was created since the approval; nothing was changed", s.label())
+	return tools.Errorf(tools.Conflict, "%s was created since the approval; nothing was changed", s.errorLabel())
 }
 
 // maxDropNames is the number of names to try for a file in the drop folder.
@@ -75,14 +75,14 @@ func (f *Files) runDrop(ctx context.Context, c tools.Call, in writeIn) (tools.Re
 	}
 	wanted := filepath.Base(in.Path)
 	in.Content = content
-	base := "hob-" + c.Now.Format("2006-01-02-150405") + slug(strings.TrimSuffix(wanted, ext))
+	base := "hob-" + c.Now.Format("2006-01-02-150405") + slugify(strings.TrimSuffix(wanted, ext))
 	for n := 1; n <= maxDropNames; n++ {
 		name := base + renderedExt(ext)
 		if n > 1 {
 			name = fmt.Sprintf("%s-%d%s", base, n, renderedExt(ext))
 		}
 		in.Path = filepath.Join(f.opt.Drop, name)
-		s, err := f.at(in.Path)
+		s, err := f.openSpot(in.Path)
 		if err != nil {
 			return tools.Result{}, err
 		}
@@ -90,9 +90,9 @@ func (f *Files) runDrop(ctx context.Context, c tools.Call, in writeIn) (tools.Re
 			s.Close()
 			continue
 		}
-		r, err := f.write(ctx, c, s, in)
+		r, err := f.writeContent(ctx, c, s, in)
 		if err != nil {
-			err = f.trouble("write", s, err)
+			err = f.describeFileError("write", s, err)
 		} else {
 			r.Text += " Untrusted text is part of this conversation, so Hob chose the name and wrote links, pictures and formulas as plain text."
 		}
@@ -102,9 +102,9 @@ func (f *Files) runDrop(ctx context.Context, c tools.Call, in writeIn) (tools.Re
 	return tools.Result{}, tools.Errorf(tools.Conflict, "too many files in the drop folder for this second; retry")
 }
 
-// slug keeps the characters of a name without a special meaning to any program: lower-case
+// slugify keeps the characters of a name without a special meaning to any program: lower-case
 // letters and digits.
-func slug(name string) string {
+func slugify(name string) string {
 	var b strings.Builder
 	gap := true
 	for _, r := range strings.ToLower(name) {

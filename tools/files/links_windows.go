@@ -9,8 +9,8 @@ import (
 
 const openFlags = 0
 
-// links returns the number of names of a file.
-func links(dir *os.Root, name string, _ fs.FileInfo) (uint64, error) {
+// linkCount returns the number of names of a file.
+func linkCount(dir *os.Root, name string, _ fs.FileInfo) (uint64, error) {
 	f, err := dir.Open(name)
 	if err != nil {
 		return 0, err

@@ -21,8 +21,8 @@ type listIn struct {
 	Recursive bool   `json:"recursive,omitempty"`
 }
 
-// listed is one row of list_directory's Data.
-type listed struct {
+// listedEntry is one row of list_directory's Data.
+type listedEntry struct {
 	Name     string    `json:"name"` // relative to the folder, with slashes
 	Folder   bool      `json:"folder,omitempty"`
 	Link     string    `json:"link,omitempty"`
@@ -31,9 +31,9 @@ type listed struct {
 }
 
 type listOut struct {
-	Path     string   `json:"path"`
-	Entries  []listed `json:"entries"`
-	Complete bool     `json:"complete"`
+	Path     string        `json:"path"`
+	Entries  []listedEntry `json:"entries"`
+	Complete bool          `json:"complete"`
 }
 
 func (f *Files) listDirectory() tools.Tool {
@@ -43,7 +43,7 @@ func (f *Files) listDirectory() tools.Tool {
 			Description: "List a folder's files with sizes and dates.",
 			Keywords:    "ls dir folder contents show files downloads documents",
 		},
-		Paths:   func(in listIn) []string { return f.paths(in.Path) },
+		Paths:   func(in listIn) []string { return f.touchedPaths(in.Path) },
 		Summary: func(in listIn) string { return "List " + in.Path },
 		Run:     f.runList,
 	})
@@ -59,22 +59,22 @@ func (f *Files) runList(ctx context.Context, c tools.Call, in listIn) (tools.Res
 		return tools.Result{}, err
 	}
 	defer s.Close()
-	dir, err := s.folder()
+	dir, err := s.openFolder()
 	if err != nil {
-		return tools.Result{}, f.trouble("list", s, err)
+		return tools.Result{}, f.describeFileError("list", s, err)
 	}
 	defer func() { _ = dir.Close() }()
-	out := listOut{Path: s.abs, Entries: []listed{}}
+	out := listOut{Path: s.abs, Entries: []listedEntry{}}
 	more := 0
-	w := &walk{f: f, recursive: in.Recursive, hidden: pattern.dotted(), visit: func(e entry) error {
-		if !pattern.match(e.rel) {
+	w := &treeWalk{f: f, recursive: in.Recursive, hidden: pattern.hasHiddenPattern(), visit: func(e walkEntry) error {
+		if !pattern.isMatch(e.rel) {
 			return nil
 		}
 		if len(out.Entries) == maxListed {
 			more++
 			return nil
 		}
-		row := listed{Name: e.rel, Folder: e.info.IsDir(), Size: e.info.Size(), Modified: e.info.ModTime().In(c.Now.Location())}
+		row := listedEntry{Name: e.rel, Folder: e.info.IsDir(), Size: e.info.Size(), Modified: e.info.ModTime().In(c.Now.Location())}
 		if e.info.Mode()&fs.ModeSymlink != 0 {
 			row.Link, _ = e.dir.Readlink(e.name)
 		}
@@ -84,13 +84,13 @@ func (f *Files) runList(ctx context.Context, c tools.Call, in listIn) (tools.Res
 	if in.Recursive {
 		w.limit = maxVisited
 	}
-	if err := w.run(ctx, dir, s.abs); err != nil {
-		return tools.Result{}, f.trouble("list", s, err)
+	if err := w.walkTree(ctx, dir, s.abs); err != nil {
+		return tools.Result{}, f.describeFileError("list", s, err)
 	}
-	said := w.said()
+	said := w.skippedText()
 	out.Complete = said == "" && more == 0
-	r := tools.Result{Source: provenance.Tool, Text: listText(s.shown(), in, out, more, said), Data: out}
-	r.Source, r.Origins = f.origins(ctx, s)
+	r := tools.Result{Source: provenance.Tool, Text: listText(s.displayName(), in, out, more, said), Data: out}
+	r.Source, r.Origins = f.folderProvenance(ctx, s)
 	if len(out.Entries) == 0 && len(w.heavies) == 0 {
 		r.Source, r.Origins = provenance.Tool, nil // the result contains no text of others
 	}
@@ -109,17 +109,17 @@ func listText(shown string, in listIn, out listOut, more int, said string) strin
 	case len(out.Entries) == 0:
 		fmt.Fprintf(&b, "%s is empty.", shown)
 	default:
-		fmt.Fprintf(&b, "%s: %s%s", shown, plural(len(out.Entries)+more, "entry", "entries"), what)
+		fmt.Fprintf(&b, "%s: %s%s", shown, countNoun(len(out.Entries)+more, "entry", "entries"), what)
 	}
 	for _, e := range out.Entries {
-		b.WriteString("\n- " + printable(filepath.ToSlash(e.Name)))
+		b.WriteString("\n- " + printableName(filepath.ToSlash(e.Name)))
 		switch {
 		case e.Folder:
 			b.WriteString("/")
 		case e.Link != "":
-			b.WriteString(" -> " + printable(e.Link))
+			b.WriteString(" -> " + printableName(e.Link))
 		default:
-			fmt.Fprintf(&b, " (%s, %s)", size(e.Size), e.Modified.Format(time.DateOnly))
+			fmt.Fprintf(&b, " (%s, %s)", formatSize(e.Size), e.Modified.Format(time.DateOnly))
 		}
 	}
 	if more > 0 {
@@ -131,8 +131,8 @@ func listText(shown string, in listIn, out listOut, more int, said string) strin
 	return b.String()
 }
 
-// printable keeps a file's name on one line.
-func printable(name string) string {
+// printableName keeps a file's name on one line.
+func printableName(name string) string {
 	return strings.Map(func(r rune) rune {
 		if r < ' ' || r == 0x7f {
 			return '\uFFFD'

@@ -7,8 +7,8 @@ import (
 	"strings"
 	"testing"
 
-	"hob/knowledge/store"
 	"hob/platform/provenance"
+	"hob/platform/store"
 	"hob/tools"
 )
 

@@ -11,8 +11,8 @@ import (
 	"path/filepath"
 	"strings"
 
+	"hob/platform/host/rename"
 	"hob/platform/provenance"
-	"hob/platform/rename"
 	"hob/tools"
 )
 
@@ -43,7 +43,7 @@ func (f *Files) moveFile() tools.Tool {
 			Description: "Move or rename a file or folder. Never overwrites.",
 			Keywords:    "rename mv put into folder sort tidy",
 		},
-		Paths:   func(in moveIn) []string { return f.paths(in.Source, in.Destination) },
+		Paths:   func(in moveIn) []string { return f.touchedPaths(in.Source, in.Destination) },
 		Summary: func(in moveIn) string { return "Move " + in.Source + " to " + in.Destination },
 		Judge:   f.judgeMove,
 		Run:     f.runMove,
@@ -58,58 +58,58 @@ func (f *Files) runMove(ctx context.Context, c tools.Call, in moveIn) (tools.Res
 	}
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	from, err := f.at(in.Source)
+	from, err := f.openSpot(in.Source)
 	if err != nil {
 		return tools.Result{}, err
 	}
 	defer from.Close()
-	if err := f.removable(from, "moved"); err != nil {
+	if err := f.checkRemovable(from, "moved"); err != nil {
 		return tools.Result{}, err
 	}
 	if err := f.ensureFolder(in.Destination); err != nil {
 		return tools.Result{}, err
 	}
-	to, err := f.target(from, in.Destination)
+	to, err := f.resolveDestination(from, in.Destination)
 	if err != nil {
 		return tools.Result{}, err
 	}
 	defer to.Close()
 	if provenance.Worst(c.Provenance).Tainted() {
-		if err := f.marks.named(ctx, to.abs, c.Origins); err != nil {
+		if err := f.marks.markName(ctx, to.abs, c.Origins); err != nil {
 			return tools.Result{}, err
 		}
 	}
 	u := moveUndo{From: from.abs, To: to.abs}
-	marked, err := f.move(ctx, from, to, &u)
+	marked, err := f.movePath(ctx, from, to, &u)
 	if err != nil {
 		return tools.Result{}, err
 	}
 	return tools.Result{
 		Source: provenance.Tool,
-		Text:   fmt.Sprintf("Moved %s to %s.", from.shown(), to.shown()) + marked.note(to),
+		Text:   fmt.Sprintf("Moved %s to %s.", from.displayName(), to.displayName()) + marked.untrustedMoveNote(to),
 		Data:   moveOut{From: from.abs, To: to.abs},
-		Undo:   tools.NewUndo("move "+to.shown()+" back to "+from.shown(), u),
+		Undo:   tools.NewUndo("move "+to.displayName()+" back to "+from.displayName(), u),
 	}, nil
 }
 
-// removable checks whether an item may be moved away.
-func (f *Files) removable(s *spot, done string) error {
+// checkRemovable checks whether an item may be moved away.
+func (f *Files) checkRemovable(s *openPath, done string) error {
 	switch {
 	case s.info == nil:
-		return f.trouble("find", s, fs.ErrNotExist)
+		return f.describeFileError("find", s, fs.ErrNotExist)
 	case s.rel == ".":
-		return tools.Errorf(tools.PolicyDenied, "%s is itself an allowed folder and cannot be %s", s.label(), tools.Clean(done))
+		return tools.Errorf(tools.PolicyDenied, "%s is itself an allowed folder and cannot be %s", s.errorLabel(), tools.Clean(done))
 	case s.linked:
-		return tools.Errorf(tools.Unsupported, "this is a link to %s and cannot be %s; name the file itself", s.label(), tools.Clean(done))
+		return tools.Errorf(tools.Unsupported, "this is a link to %s and cannot be %s; name the file itself", s.errorLabel(), tools.Clean(done))
 	case !s.info.IsDir() && !s.info.Mode().IsRegular():
-		return special(s.label())
+		return specialFileError(s.errorLabel())
 	}
 	return s.holdsProtected()
 }
 
-// target resolves the destination; an existing folder receives the item.
-func (f *Files) target(from *spot, path string) (*spot, error) {
-	to, err := f.at(path)
+// resolveDestination resolves the destination; an existing folder receives the item.
+func (f *Files) resolveDestination(from *openPath, path string) (*openPath, error) {
+	to, err := f.openSpot(path)
 	if err != nil {
 		return nil, err
 	}
@@ -117,7 +117,7 @@ func (f *Files) target(from *spot, path string) (*spot, error) {
 	if into {
 		given, abs := filepath.Join(to.given, filepath.Base(from.given)), filepath.Join(to.abs, filepath.Base(from.abs))
 		to.Close()
-		if to, err = f.at(abs); err != nil {
+		if to, err = f.openSpot(abs); err != nil {
 			return nil, err
 		}
 		to.given = given
@@ -126,9 +126,9 @@ func (f *Files) target(from *spot, path string) (*spot, error) {
 	switch {
 	case err != nil:
 	case to.info != nil:
-		err = f.trouble("move to", to, fs.ErrExist)
+		err = f.describeFileError("move to", to, fs.ErrExist)
 	default:
-		if _, ok := below(from.abs, to.abs); ok {
+		if _, ok := relativeTo(from.abs, to.abs); ok {
 			err = tools.Errorf(tools.InvalidArguments, "a folder cannot be moved into itself")
 		}
 	}
@@ -139,50 +139,50 @@ func (f *Files) target(from *spot, path string) (*spot, error) {
 	return to, nil
 }
 
-// move renames from to to. Untrusted items stay untrusted at the destination. It completes
+// movePath renames from to to. Untrusted items stay untrusted at the destination. It completes
 // u: Own holds the digest of a trusted item.
-func (f *Files) move(ctx context.Context, from, to *spot, u *moveUndo) (marked carried, err error) {
-	src, _, err := from.parent(false)
+func (f *Files) movePath(ctx context.Context, from, to *openPath, u *moveUndo) (marked untrustedMove, err error) {
+	src, _, err := from.openParent(false)
 	if err != nil {
-		return false, f.trouble("open the folder of", from, err)
+		return false, f.describeFileError("open the folder of", from, err)
 	}
 	defer func() { _ = src.Close() }()
-	dst, made, err := to.parent(true)
+	dst, made, err := to.openParent(true)
 	if err != nil {
-		return false, f.trouble("open the folder of", to, err)
+		return false, f.describeFileError("open the folder of", to, err)
 	}
 	defer func() { _ = dst.Close() }()
 	marked, moved, err := f.carryMarks(ctx, from, to, u)
 	if err != nil {
-		to.unmake(made)
+		to.removeCreated(made)
 		return false, err
 	}
 	_, old := from.dirName()
 	_, name := to.dirName()
 	err = rename.NoReplace(src, old, dst, name)
 	if errors.Is(err, rename.ErrCrossDevice) {
-		err = f.carry(ctx, from, src, to, dst)
+		err = f.moveAcrossDevices(ctx, from, src, to, dst)
 	}
 	if err != nil {
-		to.unmake(made)
+		to.removeCreated(made)
 		if !errors.Is(err, fs.ErrExist) {
-			err = errors.Join(err, f.marks.drop(ctx, to.abs))
+			err = errors.Join(err, f.marks.dropTree(ctx, to.abs))
 		}
 		if errors.Is(err, fs.ErrExist) {
-			return false, f.trouble("move to", to, err)
+			return false, f.describeFileError("move to", to, err)
 		}
-		return false, f.trouble("move", from, err)
+		return false, f.describeFileError("move", from, err)
 	}
 	u.Made = made
 	return marked, moved()
 }
 
-// carry moves a file between devices. It writes a synced copy first, then removes the
+// moveAcrossDevices moves a file between devices. It writes a synced copy first, then removes the
 // original, unless that changed in the meantime.
-func (f *Files) carry(ctx context.Context, from *spot, src *os.Root, to *spot, dst *os.Root) error {
+func (f *Files) moveAcrossDevices(ctx context.Context, from *openPath, src *os.Root, to *openPath, dst *os.Root) error {
 	if from.info.IsDir() {
 		return &tools.Error{
-			Code: tools.Unsupported, Source: provenance.Tool, Message: from.shown() + " is a folder, and " + to.shown() + " is on another file system",
+			Code: tools.Unsupported, Source: provenance.Tool, Message: from.displayName() + " is a folder, and " + to.displayName() + " is on another file system",
 			Remedy: "move its files one by one",
 		}
 	}
@@ -198,7 +198,7 @@ func (f *Files) carry(ctx context.Context, from *spot, src *os.Root, to *spot, d
 		return errors.Join(err, errMoved)
 	}
 	mode := before.Mode()
-	tmp, err := stage(dst, &mode, func(w *os.File) error {
+	tmp, err := writeTempFile(dst, &mode, func(w *os.File) error {
 		_, err := io.Copy(w, &reader{ctx: ctx, r: file})
 		return err
 	})
@@ -245,30 +245,30 @@ func (f *Files) undoMove(ctx context.Context, data json.RawMessage) (string, err
 	}
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	now, err := f.at(u.To)
+	now, err := f.openSpot(u.To)
 	if err != nil {
 		return "", err
 	}
 	defer now.Close()
 	if now.info == nil {
-		return "", tools.Errorf(tools.Conflict, "%s no longer exists", now.label())
+		return "", tools.Errorf(tools.Conflict, "%s no longer exists", now.errorLabel())
 	}
-	back, err := f.at(u.From)
+	back, err := f.openSpot(u.From)
 	if err != nil {
 		return "", err
 	}
 	defer back.Close()
 	if back.info != nil {
-		return "", tools.Errorf(tools.Conflict, "%s now holds another file; undo would overwrite it", back.label())
+		return "", tools.Errorf(tools.Conflict, "%s now holds another file; undo would overwrite it", back.errorLabel())
 	}
 	made := u.Made
-	marked, err := f.move(ctx, now, back, &u)
+	marked, err := f.movePath(ctx, now, back, &u)
 	if err != nil {
 		return "", err
 	}
-	if err := f.marks.unnamed(ctx, back.abs); err != nil {
+	if err := f.marks.dropName(ctx, back.abs); err != nil {
 		return "", err
 	}
-	now.unmake(made)
-	return fmt.Sprintf("Moved %s back to %s.", now.shown(), back.shown()) + marked.note(back), nil
+	now.removeCreated(made)
+	return fmt.Sprintf("Moved %s back to %s.", now.displayName(), back.displayName()) + marked.untrustedMoveNote(back), nil
 }

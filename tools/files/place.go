@@ -8,7 +8,7 @@ import (
 	"runtime"
 	"strings"
 
-	"hob/platform/phrase"
+	"hob/platform/text/textnorm"
 	"hob/tools"
 )
 
@@ -18,22 +18,22 @@ const (
 	maxLinks = 40
 )
 
-// expand replaces a leading "~".
-func (f *Files) expand(path string) (string, error) {
+// expandHome replaces a leading "~".
+func (f *Files) expandHome(path string) (string, error) {
 	switch {
 	case path == "~":
 		return f.home, nil
 	case strings.HasPrefix(path, "~/"), runtime.GOOS == "windows" && strings.HasPrefix(path, `~\`):
 		return filepath.Join(f.home, path[2:]), nil
 	case strings.HasPrefix(path, "~"):
-		return "", tools.Errorf(tools.InvalidArguments, "%s: only ~/ is supported, not the home folders of other users", tools.Clean(phrase.Cut(path, 60)))
+		return "", tools.Errorf(tools.InvalidArguments, "%s: only ~/ is supported, not the home folders of other users", tools.Clean(textnorm.Ellipsize(path, 60)))
 	}
 	return path, nil
 }
 
-// clean turns a given path into an absolute path without "." and ".."; relative paths start
+// cleanPath turns a given path into an absolute path without "." and ".."; relative paths start
 // at the first allowed folder.
-func (f *Files) clean(path string) (string, error) {
+func (f *Files) cleanPath(path string) (string, error) {
 	path = strings.TrimSpace(path)
 	switch {
 	case path == "":
@@ -43,14 +43,14 @@ func (f *Files) clean(path string) (string, error) {
 	case strings.ContainsRune(path, 0):
 		return "", tools.Errorf(tools.InvalidArguments, "the path contains a NUL byte")
 	}
-	path, err := f.expand(path)
+	path, err := f.expandHome(path)
 	if err != nil {
 		return "", err
 	}
 	if !filepath.IsAbs(path) {
 		// Windows paths like "\x" and "C:x" are neither absolute nor below a folder.
 		if filepath.VolumeName(path) != "" || os.IsPathSeparator(path[0]) {
-			return "", tools.Errorf(tools.InvalidArguments, "%s: give the absolute path with its drive", tools.Clean(phrase.Cut(path, 60)))
+			return "", tools.Errorf(tools.InvalidArguments, "%s: give the absolute path with its drive", tools.Clean(textnorm.Ellipsize(path, 60)))
 		}
 		if len(f.allowed) == 0 {
 			return "", f.notAllowed(path, "")
@@ -60,15 +60,15 @@ func (f *Files) clean(path string) (string, error) {
 	return filepath.Clean(path), nil
 }
 
-// find returns the outermost allowed folder that contains the clean path, and the path
+// findAllowedFolder returns the outermost allowed folder that contains the clean path, and the path
 // below it. A folder also matches by its resolved name, since /tmp is /private/tmp on
 // macOS.
-func (f *Files) find(abs string) (folder, rel string, ok bool) {
+func (f *Files) findAllowedFolder(abs string) (folder, rel string, ok bool) {
 	for _, a := range f.allowed {
-		r, in := below(a, abs)
+		r, in := relativeTo(a, abs)
 		if !in {
 			if real, err := filepath.EvalSymlinks(a); err == nil {
-				r, in = below(real, abs)
+				r, in = relativeTo(real, abs)
 			}
 		}
 		if in && (!ok || len(a) < len(folder)) {
@@ -78,8 +78,8 @@ func (f *Files) find(abs string) (folder, rel string, ok bool) {
 	return folder, rel, ok
 }
 
-// below returns the path of abs relative to folder, "." for folder itself.
-func below(folder, abs string) (string, bool) {
+// relativeTo returns the path of abs relative to folder, "." for folder itself.
+func relativeTo(folder, abs string) (string, bool) {
 	if len(abs) < len(folder) || !sameName(abs[:len(folder)], folder) {
 		return "", false
 	}
@@ -104,27 +104,27 @@ func sameName(a, b string) bool {
 	return a == b
 }
 
-func split(rel string) []string {
+func splitPath(rel string) []string {
 	if rel == "." || rel == "" {
 		return nil
 	}
 	return strings.Split(filepath.ToSlash(rel), "/")
 }
 
-// resolved is a path below a root in which no component is a link.
-type resolved struct {
+// resolvedPath is a path below a root in which no component is a link.
+type resolvedPath struct {
 	rel    string
 	info   fs.FileInfo // nil if it does not exist
 	linked bool        // the last given component is a link
 }
 
-// resolve follows the links in rel, so that the checked path is the opened path. It refuses
+// resolveLinks follows the links in rel, so that the checked path is the opened path. It refuses
 // a link that leads out of the folder.
-func (f *Files) resolve(root *os.Root, abs, rel string) (resolved, error) {
+func (f *Files) resolveLinks(root *os.Root, abs, rel string) (resolvedPath, error) {
 	base := root.Name()
-	todo := split(rel)
+	todo := splitPath(rel)
 	given := len(todo)
-	out := resolved{rel: "."}
+	out := resolvedPath{rel: "."}
 	info, err := root.Lstat(".")
 	if err != nil {
 		return out, err
@@ -133,18 +133,18 @@ func (f *Files) resolve(root *os.Root, abs, rel string) (resolved, error) {
 	for links := 0; len(todo) > 0; {
 		c := todo[0]
 		todo = todo[1:]
-		if !component(c) {
-			return out, tools.Errorf(tools.InvalidArguments, "%q cannot be part of a path", phrase.Cut(c, 60))
+		if !checkComponent(c) {
+			return out, tools.Errorf(tools.InvalidArguments, "%q cannot be part of a path", textnorm.Ellipsize(c, 60))
 		}
 		next := filepath.Join(out.rel, c)
 		fi, err := root.Lstat(next)
 		if errors.Is(err, fs.ErrNotExist) {
 			for _, t := range todo {
-				if !component(t) {
-					return out, tools.Errorf(tools.InvalidArguments, "%q cannot be part of a path", phrase.Cut(t, 60))
+				if !checkComponent(t) {
+					return out, tools.Errorf(tools.InvalidArguments, "%q cannot be part of a path", textnorm.Ellipsize(t, 60))
 				}
 			}
-			return resolved{rel: filepath.Join(append([]string{next}, todo...)...)}, nil
+			return resolvedPath{rel: filepath.Join(append([]string{next}, todo...)...)}, nil
 		}
 		if err != nil {
 			return out, err
@@ -161,10 +161,10 @@ func (f *Files) resolve(root *os.Root, abs, rel string) (resolved, error) {
 		if err != nil {
 			return out, err
 		}
-		if target, err = inward(base, out.rel, target); err != nil {
+		if target, err = relativeLinkTarget(base, out.rel, target); err != nil {
 			return out, f.notAllowed(abs, "a link in the path leads out of the folder")
 		}
-		todo = append(split(target), todo...)
+		todo = append(splitPath(target), todo...)
 		out.rel, out.info = ".", info
 	}
 	return out, nil
@@ -172,10 +172,10 @@ func (f *Files) resolve(root *os.Root, abs, rel string) (resolved, error) {
 
 var errOutward = errors.New("the link leads out of the folder")
 
-// inward returns a link's target relative to base, if it is inside base.
-func inward(base, dir, target string) (string, error) {
+// relativeLinkTarget returns a link's target relative to base, if it is inside base.
+func relativeLinkTarget(base, dir, target string) (string, error) {
 	if filepath.IsAbs(target) {
-		rel, ok := below(base, filepath.Clean(target))
+		rel, ok := relativeTo(base, filepath.Clean(target))
 		if !ok {
 			return "", errOutward
 		}
@@ -188,9 +188,9 @@ func inward(base, dir, target string) (string, error) {
 	return rel, nil
 }
 
-// component refuses names that Windows interprets differently: streams ("a:b"), short names
+// checkComponent refuses names that Windows interprets differently: streams ("a:b"), short names
 // ("PROGRA~1"), and trailing dots and spaces.
-func component(c string) bool {
+func checkComponent(c string) bool {
 	if c == "" || c == "." || c == ".." {
 		return false
 	}
@@ -206,12 +206,12 @@ func component(c string) bool {
 // Watchable reports whether a folder that the owner named may be watched, inside the
 // allowed folders or not: all except protected folders.
 func (f *Files) Watchable(path string) error {
-	abs, err := f.expand(path)
+	abs, err := f.expandHome(path)
 	if err != nil {
 		return err
 	}
 	if real, err := filepath.EvalSymlinks(abs); err == nil {
 		abs = real
 	}
-	return f.guarded(abs, f.show(abs))
+	return f.checkProtected(abs, f.displayPath(abs))
 }

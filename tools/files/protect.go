@@ -5,32 +5,32 @@ import (
 	"os"
 	"strings"
 
-	"hob/platform/protect"
+	"hob/platform/host/denypaths"
 	"hob/tools"
 )
 
-// guarded refuses protected paths. abs must have its links resolved.
-func (f *Files) guarded(abs string, label any) error {
-	if why := f.places.Why(abs); why != "" {
-		return protected(label, why)
+// checkProtected refuses protected paths. abs must have its links resolved.
+func (f *Files) checkProtected(abs string, label any) error {
+	if why := f.places.ProtectionReason(abs); why != "" {
+		return protectedPathError(label, why)
 	}
 	return nil
 }
 
 // guardedRepository refuses changes inside the .git folder of a repository.
-func (s *spot) guardedRepository() error {
-	for _, c := range protect.Split(s.abs) {
+func (s *openPath) guardedRepository() error {
+	for _, c := range denypaths.Split(s.abs) {
 		if strings.EqualFold(c, ".git") {
-			return protected(s.label(), "it is inside the .git folder of a repository")
+			return protectedPathError(s.errorLabel(), "it is inside the .git folder of a repository")
 		}
 	}
 	return nil
 }
 
 // holdsProtected refuses to move a folder that contains a protected place.
-func (s *spot) holdsProtected() error {
-	if place := s.f.places.Holds(s.abs); place != "" {
-		return protected(s.label(), s.f.show(place)+" is in it")
+func (s *openPath) holdsProtected() error {
+	if place := s.f.places.ProtectedInside(s.abs); place != "" {
+		return protectedPathError(s.errorLabel(), s.f.displayPath(place)+" is in it")
 	}
 	return s.guardedRepository()
 }
@@ -38,7 +38,7 @@ func (s *spot) holdsProtected() error {
 // oneName refuses a file with several names (hard links): another name may be in a
 // protected folder or would change with this one.
 func oneName(dir *os.Root, name string, label any, info fs.FileInfo, remedy string) error {
-	n, err := links(dir, name, info)
+	n, err := linkCount(dir, name, info)
 	if err != nil {
 		return err
 	}

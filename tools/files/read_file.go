@@ -38,7 +38,7 @@ func (f *Files) readFile() tools.Tool {
 			Description: "Read a text file, or some lines of it.",
 			Keywords:    "open show cat view content document log",
 		},
-		Paths:   func(in readIn) []string { return f.paths(in.Path) },
+		Paths:   func(in readIn) []string { return f.touchedPaths(in.Path) },
 		Summary: func(in readIn) string { return "Read " + in.Path },
 		Run:     f.runRead,
 	})
@@ -51,35 +51,35 @@ func (f *Files) runRead(ctx context.Context, _ tools.Call, in readIn) (tools.Res
 	if err := ctx.Err(); err != nil {
 		return tools.Result{}, err
 	}
-	s, err := f.at(in.Path)
+	s, err := f.openSpot(in.Path)
 	if err != nil {
 		return tools.Result{}, err
 	}
 	defer s.Close()
-	b, err := s.read(f.opt.MaxFile)
+	b, err := s.readContent(f.opt.MaxFile)
 	if err != nil {
-		return tools.Result{}, f.trouble("read", s, err)
+		return tools.Result{}, f.describeFileError("read", s, err)
 	}
 	out := readOut{Path: s.abs, Size: int64(len(b))}
 	var r tools.Result
-	r.Source, r.Origins = f.origin(ctx, s, digest(b))
-	text, note, ok := decode(b)
+	r.Source, r.Origins = f.contentProvenance(ctx, s, contentDigest(b))
+	text, note, ok := decodeText(b)
 	switch {
 	case len(b) == 0:
 		r.Source, r.Origins = provenance.Tool, nil
-		r.Text = s.shown() + " is empty."
+		r.Text = s.displayName() + " is empty."
 	case !ok:
 		out.Binary = true
-		r.Text = fmt.Sprintf("%s is %s, %s; it is not shown.", s.shown(), describe(s.abs, b), size(int64(len(b))))
+		r.Text = fmt.Sprintf("%s is %s, %s; it is not shown.", s.displayName(), describeBinary(s.abs, b), formatSize(int64(len(b))))
 	default:
-		r.Text, err = page(text, note, in, &out)
+		r.Text, err = selectLines(text, note, in, &out)
 	}
 	r.Data = out
 	return r, err
 }
 
-// page cuts out the requested lines and adds a note if that is not the whole file.
-func page(text, note string, in readIn, out *readOut) (string, error) {
+// selectLines cuts out the requested lines and adds a note if that is not the whole file.
+func selectLines(text, note string, in readIn, out *readOut) (string, error) {
 	lines := strings.SplitAfter(text, "\n")
 	if lines[len(lines)-1] == "" {
 		lines = lines[:len(lines)-1]
@@ -87,7 +87,7 @@ func page(text, note string, in readIn, out *readOut) (string, error) {
 	out.Lines = len(lines)
 	from := max(in.Offset, 1)
 	if from > len(lines) {
-		return "", tools.Errorf(tools.InvalidArguments, "the file has only %s", tools.Clean(plural(len(lines), "line", "lines")))
+		return "", tools.Errorf(tools.InvalidArguments, "the file has only %s", tools.Clean(countNoun(len(lines), "line", "lines")))
 	}
 	limit := in.Limit
 	if limit == 0 || limit > shownLines {
@@ -118,11 +118,11 @@ func page(text, note string, in readIn, out *readOut) (string, error) {
 	return b.String(), nil
 }
 
-// paths returns the paths that a call touches; nil if unknown.
-func (f *Files) paths(given ...string) []string {
+// touchedPaths returns the paths that a call touches; nil if unknown.
+func (f *Files) touchedPaths(given ...string) []string {
 	var out []string
 	for _, g := range given {
-		s, err := f.at(g)
+		s, err := f.openSpot(g)
 		if err != nil {
 			return nil
 		}

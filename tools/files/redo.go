@@ -17,28 +17,28 @@ func (f *Files) redoMove(ctx context.Context, data json.RawMessage) (string, jso
 	}
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	from, err := f.at(u.From)
+	from, err := f.openSpot(u.From)
 	if err != nil {
 		return "", nil, err
 	}
 	defer from.Close()
-	if err := f.removable(from, "moved"); err != nil {
+	if err := f.checkRemovable(from, "moved"); err != nil {
 		return "", nil, err
 	}
-	to, err := f.at(u.To)
+	to, err := f.openSpot(u.To)
 	if err != nil {
 		return "", nil, err
 	}
 	defer to.Close()
 	if to.info != nil {
-		return "", nil, tools.Errorf(tools.Conflict, "%s now holds another file; redo would overwrite it", to.label())
+		return "", nil, tools.Errorf(tools.Conflict, "%s now holds another file; redo would overwrite it", to.errorLabel())
 	}
-	marked, err := f.move(ctx, from, to, &u)
+	marked, err := f.movePath(ctx, from, to, &u)
 	if err != nil {
 		return "", nil, err
 	}
 	data, err = json.Marshal(u)
-	return fmt.Sprintf("Moved %s to %s again.", from.shown(), to.shown()) + marked.note(to), data, err
+	return fmt.Sprintf("Moved %s to %s again.", from.displayName(), to.displayName()) + marked.untrustedMoveNote(to), data, err
 }
 
 // redoTrash moves an item that undoTrash restored to the trash again.
@@ -55,5 +55,5 @@ func (f *Files) redoTrash(ctx context.Context, data json.RawMessage) (string, js
 	}
 	defer s.Close()
 	data, err = json.Marshal(item)
-	return fmt.Sprintf("Moved %s to the trash again.", s.shown()), data, err
+	return fmt.Sprintf("Moved %s to the trash again.", s.displayName()), data, err
 }

@@ -5,15 +5,15 @@ import (
 	"io/fs"
 	"os"
 
-	"hob/platform/rename"
-	"hob/platform/shortid"
+	"hob/platform/host/rename"
+	"hob/platform/text/shortid"
 )
 
-// replace atomically replaces the content of name in dir by b: it syncs a temporary file
+// replaceFile atomically replaces the content of name in dir by b: it syncs a temporary file
 // and renames it. With a nil mode the file must not exist yet and the system's umask sets
 // its mode.
-func replace(dir *os.Root, name string, b []byte, mode *fs.FileMode) (err error) {
-	tmp, err := stage(dir, mode, func(f *os.File) error {
+func replaceFile(dir *os.Root, name string, b []byte, mode *fs.FileMode) (err error) {
+	tmp, err := writeTempFile(dir, mode, func(f *os.File) error {
 		_, err := f.Write(b)
 		return err
 	})
@@ -32,8 +32,8 @@ func replace(dir *os.Root, name string, b []byte, mode *fs.FileMode) (err error)
 	return nil
 }
 
-// stage writes a temporary file in dir and syncs it.
-func stage(dir *os.Root, mode *fs.FileMode, fill func(*os.File) error) (name string, err error) {
+// writeTempFile writes a temporary file in dir and syncs it.
+func writeTempFile(dir *os.Root, mode *fs.FileMode, fill func(*os.File) error) (name string, err error) {
 	name = ".hob-" + shortid.New("") + ".tmp"
 	perm := fs.FileMode(0o666)
 	if mode != nil {

@@ -9,9 +9,9 @@ import (
 	"slices"
 	"strings"
 
-	"hob/platform/phrase"
+	"hob/platform/host/system/fileindex"
 	"hob/platform/provenance"
-	"hob/platform/system/fileindex"
+	"hob/platform/text/textnorm"
 	"hob/tools"
 )
 
@@ -28,13 +28,13 @@ func (f *Files) searchAll(ctx context.Context, in searchIn, query string, patter
 	if len(f.allowed) == 0 {
 		return tools.Result{}, f.notAllowed(in.Path, "")
 	}
-	r := &search{f: f, query: query, out: searchOut{Matches: []match{}}}
-	r.w = &walk{f: f, recursive: true, hidden: pattern.dotted(), limit: maxVisited, left: map[string]int{}}
+	r := &search{f: f, query: query, out: searchOut{Matches: []searchMatch{}}}
+	r.w = &treeWalk{f: f, recursive: true, hidden: pattern.hasHiddenPattern(), limit: maxVisited, left: map[string]int{}}
 	var by fileindex.Found
 	var err error
 	if f.opt.Index != nil {
-		if by, err = f.opt.Index.Find(ctx, in.Query, f.roots()); err == nil {
-			err = r.indexed(ctx, by, pattern)
+		if by, err = f.opt.Index.Find(ctx, in.Query, f.resolvedRoots()); err == nil {
+			err = r.searchIndexed(ctx, by, pattern)
 		}
 		if err != nil && ctx.Err() != nil {
 			return tools.Result{}, ctx.Err()
@@ -47,7 +47,7 @@ func (f *Files) searchAll(ctx context.Context, in searchIn, query string, patter
 			return tools.Result{}, err
 		}
 	}
-	said := r.w.said()
+	said := r.w.skippedText()
 	switch {
 	case indexed && by.Names:
 		said = strings.TrimSpace(said + "\n(" + by.By + " searches names only: to search in files, name a folder.)")
@@ -55,15 +55,15 @@ func (f *Files) searchAll(ctx context.Context, in searchIn, query string, patter
 		said = strings.TrimSpace(said + "\n(Found by " + by.By + ", which may miss the newest files.)")
 	}
 	r.out.Complete = said == ""
-	result := tools.Result{Source: provenance.Tool, Text: r.text("your folders", in.Query, said), Data: r.out}
+	result := tools.Result{Source: provenance.Tool, Text: r.resultText("your folders", in.Query, said), Data: r.out}
 	if len(r.out.Matches) > 0 || len(r.w.heavies) > 0 {
-		result.Source, result.Origins = r.sources(ctx)
+		result.Source, result.Origins = r.matchSources(ctx)
 	}
 	return result, nil
 }
 
-// roots returns the allowed folders with their links resolved, as an index stores them.
-func (f *Files) roots() (out []string) {
+// resolvedRoots returns the allowed folders with their links resolved, as an index stores them.
+func (f *Files) resolvedRoots() (out []string) {
 	for _, a := range f.allowed {
 		if real, err := filepath.EvalSymlinks(a); err == nil {
 			a = real
@@ -75,8 +75,8 @@ func (f *Files) roots() (out []string) {
 	return out
 }
 
-// indexed checks each file that the index names.
-func (r *search) indexed(ctx context.Context, found fileindex.Found, pattern glob) error {
+// searchIndexed checks each file that the index names.
+func (r *search) searchIndexed(ctx context.Context, found fileindex.Found, pattern glob) error {
 	r.names = found.Names
 	if found.Cut {
 		r.w.stopped = "the index has more results"
@@ -85,7 +85,7 @@ func (r *search) indexed(ctx context.Context, found fileindex.Found, pattern glo
 		if err := ctx.Err(); err != nil {
 			return err
 		}
-		err := r.one(ctx, path, pattern)
+		err := r.searchPath(ctx, path, pattern)
 		if errors.Is(err, errStop) {
 			return nil
 		}
@@ -96,10 +96,10 @@ func (r *search) indexed(ctx context.Context, found fileindex.Found, pattern glo
 	return nil
 }
 
-// one checks one path. Protected, hidden, missing and outside files are left out without
+// searchPath checks one path. Protected, hidden, missing and outside files are left out without
 // counting, since an index may name many of them.
-func (r *search) one(ctx context.Context, path string, pattern glob) error {
-	s, err := r.f.at(path)
+func (r *search) searchPath(ctx context.Context, path string, pattern glob) error {
+	s, err := r.f.openSpot(path)
 	if err != nil || s.info == nil || s.rel == "." || s.linked {
 		if s != nil {
 			s.Close()
@@ -110,22 +110,22 @@ func (r *search) one(ctx context.Context, path string, pattern glob) error {
 	if r.outOfSight(s.rel) || s.info.Mode()&(fs.ModeDevice|fs.ModeNamedPipe|fs.ModeSocket) != 0 {
 		return nil
 	}
-	dir, _, err := s.parent(false)
+	dir, _, err := s.openParent(false)
 	if err != nil {
 		return nil //nolint:nilerr // it went meanwhile
 	}
 	defer func() { _ = dir.Close() }()
 	_, name := s.dirName()
-	e := entry{dir: dir, name: name, rel: r.f.show(s.abs), abs: s.abs, info: s.info}
-	if !pattern.match(filepath.ToSlash(s.rel)) {
+	e := walkEntry{dir: dir, name: name, rel: r.f.displayPath(s.abs), abs: s.abs, info: s.info}
+	if !pattern.isMatch(filepath.ToSlash(s.rel)) {
 		return nil
 	}
 	before, read := len(r.out.Matches), r.out.Searched
-	err = r.look(ctx, e)
+	err = r.searchEntry(ctx, e)
 	// The index may match a file by another form of the word, so a file without the text
 	// still counts.
-	if err == nil && len(r.out.Matches) == before && r.out.Searched == read && !r.names && s.info.Mode().IsRegular() && oneName(dir, name, s.label(), s.info, "") == nil {
-		r.out.Matches = append(r.out.Matches, match{Path: e.rel, Text: "(match in the text, reported by the index)"})
+	if err == nil && len(r.out.Matches) == before && r.out.Searched == read && !r.names && s.info.Mode().IsRegular() && oneName(dir, name, s.errorLabel(), s.info, "") == nil {
+		r.out.Matches = append(r.out.Matches, searchMatch{Path: e.rel, Text: "(match in the text, reported by the index)"})
 	}
 	return err
 }
@@ -133,37 +133,37 @@ func (r *search) one(ctx context.Context, path string, pattern glob) error {
 // outOfSight reports what a walk skips: hidden and heavy folders, and hidden names unless
 // requested.
 func (r *search) outOfSight(rel string) bool {
-	return slices.ContainsFunc(split(rel), func(c string) bool {
-		return !r.w.hidden && strings.HasPrefix(c, ".") || slices.Contains(heavy, strings.ToLower(c))
+	return slices.ContainsFunc(splitPath(rel), func(c string) bool {
+		return !r.w.hidden && strings.HasPrefix(c, ".") || slices.Contains(heavyFolders, strings.ToLower(c))
 	})
 }
 
 // walkAll walks the allowed folders with one common limit.
 func (r *search) walkAll(ctx context.Context, pattern glob) error {
 	left := map[string]int{}
-	for _, root := range r.f.roots() {
-		if slices.ContainsFunc(r.f.roots(), func(o string) bool { _, in := below(o, root); return in && o != root }) {
+	for _, root := range r.f.resolvedRoots() {
+		if slices.ContainsFunc(r.f.resolvedRoots(), func(o string) bool { _, in := relativeTo(o, root); return in && o != root }) {
 			continue // it is inside another one
 		}
-		s, err := r.f.at(root)
+		s, err := r.f.openSpot(root)
 		if err != nil {
-			left[fmt.Sprintf("folder %s", r.f.show(root))]++
+			left[fmt.Sprintf("folder %s", r.f.displayPath(root))]++
 			continue
 		}
-		dir, err := s.folder()
+		dir, err := s.openFolder()
 		if err != nil {
 			s.Close()
-			left[fmt.Sprintf("folder %s", r.f.show(root))]++
+			left[fmt.Sprintf("folder %s", r.f.displayPath(root))]++
 			continue
 		}
-		r.w.visit = func(e entry) error {
-			if !pattern.match(e.rel) {
+		r.w.visit = func(e walkEntry) error {
+			if !pattern.isMatch(e.rel) {
 				return nil
 			}
-			e.rel = r.f.show(e.abs)
-			return r.look(ctx, e)
+			e.rel = r.f.displayPath(e.abs)
+			return r.searchEntry(ctx, e)
 		}
-		err = r.w.run(ctx, dir, s.abs)
+		err = r.w.walkTree(ctx, dir, s.abs)
 		_ = dir.Close()
 		s.Close()
 		if err != nil {
@@ -180,16 +180,16 @@ func (r *search) walkAll(ctx context.Context, pattern glob) error {
 	return nil
 }
 
-// sources returns the provenance of the matches: trusted only if all of them are in trusted
+// matchSources returns the provenance of the matches: trusted only if all of them are in trusted
 // folders.
-func (r *search) sources(ctx context.Context) (provenance.Source, []provenance.Origin) {
+func (r *search) matchSources(ctx context.Context) (provenance.Source, []provenance.Origin) {
 	source, list := provenance.Owner, []provenance.Origin(nil)
-	for _, root := range r.f.roots() {
-		s, err := r.f.at(root)
+	for _, root := range r.f.resolvedRoots() {
+		s, err := r.f.openSpot(root)
 		if err != nil {
 			continue
 		}
-		one, from := r.f.origins(ctx, s)
+		one, from := r.f.folderProvenance(ctx, s)
 		s.Close()
 		if one.Tainted() {
 			source, list = provenance.Outside, provenance.Join(list, from)
@@ -201,10 +201,10 @@ func (r *search) sources(ctx context.Context) (provenance.Source, []provenance.O
 	return source, list
 }
 
-// everywhere describes a search for an approval request.
-func (in searchIn) everywhere() string {
+// describeSearch describes a search for an approval request.
+func (in searchIn) describeSearch() string {
 	if strings.TrimSpace(in.Path) == "" {
 		return "all folders"
 	}
-	return phrase.Cut(in.Path, 200)
+	return textnorm.Ellipsize(in.Path, 200)
 }

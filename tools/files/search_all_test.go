@@ -9,8 +9,8 @@ import (
 	"strings"
 	"testing"
 
+	"hob/platform/host/system/fileindex"
 	"hob/platform/provenance"
-	"hob/platform/system/fileindex"
 	"hob/tools"
 )
 

@@ -6,8 +6,8 @@ import (
 	"fmt"
 	"strings"
 
-	"hob/platform/phrase"
 	"hob/platform/provenance"
+	"hob/platform/text/textnorm"
 	"hob/tools"
 )
 
@@ -26,18 +26,18 @@ type searchIn struct {
 	Pattern string `json:"pattern,omitempty" jsonschema:"glob such as *.md"`
 }
 
-// match is one row of search_files' Data.
-type match struct {
+// searchMatch is one row of search_files' Data.
+type searchMatch struct {
 	Path string `json:"path"`           // relative to the folder, with slashes
 	Line int    `json:"line,omitempty"` // from 1; 0 if the name matches
 	Text string `json:"text,omitempty"`
 }
 
 type searchOut struct {
-	Path     string  `json:"path"`
-	Matches  []match `json:"matches"`
-	Searched int     `json:"searched"` // files whose content was read
-	Complete bool    `json:"complete"`
+	Path     string        `json:"path"`
+	Matches  []searchMatch `json:"matches"`
+	Searched int           `json:"searched"` // files whose content was read
+	Complete bool          `json:"complete"`
 }
 
 func (f *Files) searchFiles() tools.Tool {
@@ -47,9 +47,9 @@ func (f *Files) searchFiles() tools.Tool {
 			Description: "Find files under a folder by name or content.",
 			Keywords:    "grep look for find file text containing",
 		},
-		Paths: func(in searchIn) []string { return f.paths(in.Path) },
+		Paths: func(in searchIn) []string { return f.touchedPaths(in.Path) },
 		Summary: func(in searchIn) string {
-			return fmt.Sprintf("Search %s for %q", in.everywhere(), phrase.Cut(in.Query, 60))
+			return fmt.Sprintf("Search %s for %q", in.describeSearch(), textnorm.Ellipsize(in.Query, 60))
 		},
 		Run: f.runSearch,
 	})
@@ -58,7 +58,7 @@ func (f *Files) searchFiles() tools.Tool {
 // search is one run of search_files.
 type search struct {
 	f       *Files
-	w       *walk
+	w       *treeWalk
 	query   string // lower case
 	out     searchOut
 	scanned int64
@@ -83,25 +83,25 @@ func (f *Files) runSearch(ctx context.Context, _ tools.Call, in searchIn) (tools
 		return tools.Result{}, err
 	}
 	defer s.Close()
-	dir, err := s.folder()
+	dir, err := s.openFolder()
 	if err != nil {
-		return tools.Result{}, f.trouble("search", s, err)
+		return tools.Result{}, f.describeFileError("search", s, err)
 	}
 	defer func() { _ = dir.Close() }()
-	r := &search{f: f, query: query, out: searchOut{Path: s.abs, Matches: []match{}}}
-	r.w = &walk{f: f, recursive: true, hidden: pattern.dotted(), limit: maxVisited, visit: func(e entry) error {
-		if !pattern.match(e.rel) {
+	r := &search{f: f, query: query, out: searchOut{Path: s.abs, Matches: []searchMatch{}}}
+	r.w = &treeWalk{f: f, recursive: true, hidden: pattern.hasHiddenPattern(), limit: maxVisited, visit: func(e walkEntry) error {
+		if !pattern.isMatch(e.rel) {
 			return nil
 		}
-		return r.look(ctx, e)
+		return r.searchEntry(ctx, e)
 	}}
-	if err := r.w.run(ctx, dir, s.abs); err != nil {
-		return tools.Result{}, f.trouble("search", s, err)
+	if err := r.w.walkTree(ctx, dir, s.abs); err != nil {
+		return tools.Result{}, f.describeFileError("search", s, err)
 	}
-	said := r.w.said()
+	said := r.w.skippedText()
 	r.out.Complete = said == ""
-	result := tools.Result{Source: provenance.Tool, Text: r.text(s.shown(), in.Query, said), Data: r.out}
-	result.Source, result.Origins = f.origins(ctx, s)
+	result := tools.Result{Source: provenance.Tool, Text: r.resultText(s.displayName(), in.Query, said), Data: r.out}
+	result.Source, result.Origins = f.folderProvenance(ctx, s)
 	if r.copied != nil && !result.Source.Tainted() {
 		result.Source, result.Origins = provenance.Outside, r.copied
 	}
@@ -111,30 +111,30 @@ func (f *Files) runSearch(ctx context.Context, _ tools.Call, in searchIn) (tools
 	return result, nil
 }
 
-func (r *search) look(ctx context.Context, e entry) error {
+func (r *search) searchEntry(ctx context.Context, e walkEntry) error {
 	if strings.Contains(strings.ToLower(e.name), r.query) {
-		r.out.Matches = append(r.out.Matches, match{Path: e.rel})
+		r.out.Matches = append(r.out.Matches, searchMatch{Path: e.rel})
 	}
 	if e.info.Mode().IsRegular() {
-		if err := r.lines(ctx, e); err != nil {
+		if err := r.searchLines(ctx, e); err != nil {
 			return err
 		}
 	}
 	if len(r.out.Matches) >= maxFound {
-		r.w.stopped = "the search stopped after " + plural(maxFound, "match", "matches")
+		r.w.stopped = "the search stopped after " + countNoun(maxFound, "match", "matches")
 		return errStop
 	}
 	return nil
 }
 
-func (r *search) lines(ctx context.Context, e entry) error {
+func (r *search) searchLines(ctx context.Context, e walkEntry) error {
 	if r.scanned+e.info.Size() > maxScanned {
-		r.w.stopped = "the search stopped after " + size(maxScanned) + " of text"
+		r.w.stopped = "the search stopped after " + formatSize(maxScanned) + " of text"
 		return errStop
 	}
 	b, err := readRegular(e.dir, e.name, e.rel, r.f.opt.MaxFile)
 	if errors.Is(err, errTooLarge) {
-		r.w.left["larger than "+size(r.f.opt.MaxFile)]++
+		r.w.left["larger than "+formatSize(r.f.opt.MaxFile)]++
 		return nil
 	}
 	if errors.Is(err, ErrLinked) {
@@ -146,7 +146,7 @@ func (r *search) lines(ctx context.Context, e entry) error {
 		return nil //nolint:nilerr // said in the result
 	}
 	r.scanned += int64(len(b))
-	text, _, ok := decode(b)
+	text, _, ok := decodeText(b)
 	if !ok {
 		r.w.left["binary"]++
 		return nil
@@ -161,34 +161,34 @@ func (r *search) lines(ctx context.Context, e entry) error {
 			r.w.left["further match in a file with more than 5"]++
 			continue
 		}
-		r.out.Matches = append(r.out.Matches, match{Path: e.rel, Line: n + 1, Text: around(line, r.query)})
+		r.out.Matches = append(r.out.Matches, searchMatch{Path: e.rel, Line: n + 1, Text: excerptAround(line, r.query)})
 	}
 	if found > 0 && r.copied == nil {
 		if list, is, err := r.f.marks.copyOf(ctx, b); is || err != nil {
-			r.copied = append([]provenance.Origin{{Kind: "file", Label: r.f.show(e.abs)}}, list...)
+			r.copied = append([]provenance.Origin{{Kind: "file", Label: r.f.displayPath(e.abs)}}, list...)
 		}
 	}
 	return nil
 }
 
-// around shortens a long line to the part that contains the query.
-func around(line, query string) string {
-	line = strings.TrimSpace(printable(strings.ReplaceAll(line, "\t", " ")))
+// excerptAround shortens a long line to the part that contains the query.
+func excerptAround(line, query string) string {
+	line = strings.TrimSpace(printableName(strings.ReplaceAll(line, "\t", " ")))
 	if i := strings.Index(strings.ToLower(line), query); i > maxLine/2 && i < len(line) {
 		line = "…" + strings.ToValidUTF8(line[i-maxLine/4:], "")
 	}
-	return phrase.Cut(line, maxLine)
+	return textnorm.Ellipsize(line, maxLine)
 }
 
-func (r *search) text(shown, query, said string) string {
+func (r *search) resultText(shown, query, said string) string {
 	var b strings.Builder
 	if len(r.out.Matches) == 0 {
-		fmt.Fprintf(&b, "Nothing in %s contains %q (%s searched).", shown, phrase.Cut(query, 80), plural(r.out.Searched, "text file", "text files"))
+		fmt.Fprintf(&b, "Nothing in %s contains %q (%s searched).", shown, textnorm.Ellipsize(query, 80), countNoun(r.out.Searched, "text file", "text files"))
 	} else {
-		fmt.Fprintf(&b, "%s for %q in %s:", plural(len(r.out.Matches), "match", "matches"), phrase.Cut(query, 80), shown)
+		fmt.Fprintf(&b, "%s for %q in %s:", countNoun(len(r.out.Matches), "match", "matches"), textnorm.Ellipsize(query, 80), shown)
 	}
 	for _, m := range r.out.Matches {
-		b.WriteString("\n- " + printable(m.Path))
+		b.WriteString("\n- " + printableName(m.Path))
 		switch {
 		case m.Line > 0:
 			fmt.Fprintf(&b, ":%d: %s", m.Line, m.Text)

@@ -11,8 +11,8 @@ import (
 	"hob/tools"
 )
 
-// spot is a resolved path with its allowed folder open.
-type spot struct {
+// openPath is a resolved path with its allowed folder open.
+type openPath struct {
 	f      *Files
 	root   *os.Root // the allowed folder
 	rel    string   // below root, without links
@@ -22,19 +22,19 @@ type spot struct {
 	linked bool
 }
 
-// at resolves a path given by a model or the owner and opens its allowed
+// openSpot resolves a path given by a model or the owner and opens its allowed
 // folder. The caller closes the spot.
-func (f *Files) at(path string) (*spot, error) { return f.locate(path, false) }
+func (f *Files) openSpot(path string) (*openPath, error) { return f.locateSpot(path, false) }
 
 // folderAt does the same as at for a tool that works on a folder.
-func (f *Files) folderAt(path string) (*spot, error) { return f.locate(path, true) }
+func (f *Files) folderAt(path string) (*openPath, error) { return f.locateSpot(path, true) }
 
-func (f *Files) locate(path string, isFolder bool) (*spot, error) {
-	abs, err := f.clean(path)
+func (f *Files) locateSpot(path string, isFolder bool) (*openPath, error) {
+	abs, err := f.cleanPath(path)
 	if err != nil {
 		return nil, err
 	}
-	folder, rel, ok := f.find(abs)
+	folder, rel, ok := f.findAllowedFolder(abs)
 	switch {
 	case !ok && isFolder:
 		return nil, f.folderNotAllowed(abs)
@@ -44,43 +44,43 @@ func (f *Files) locate(path string, isFolder bool) (*spot, error) {
 	real, err := filepath.EvalSymlinks(folder)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, &tools.Error{
-			Code: tools.NotFound, Source: provenance.Tool, Err: err, Message: "the allowed folder " + f.show(folder) + " does not exist",
+			Code: tools.NotFound, Source: provenance.Tool, Err: err, Message: "the allowed folder " + f.displayPath(folder) + " does not exist",
 			Remedy: "create it, or remove it from files.allowed",
 		}
 	}
 	if err != nil {
-		return nil, tools.Errorf(tools.Failed, "could not open %s: %w", tools.Clean(f.show(folder)), err)
+		return nil, tools.Errorf(tools.Failed, "could not open %s: %w", tools.Clean(f.displayPath(folder)), err)
 	}
 	root, err := os.OpenRoot(real)
 	if err != nil {
-		return nil, tools.Errorf(tools.Failed, "could not open %s: %w", tools.Clean(f.show(folder)), err)
+		return nil, tools.Errorf(tools.Failed, "could not open %s: %w", tools.Clean(f.displayPath(folder)), err)
 	}
-	s := &spot{f: f, root: root, abs: abs, given: abs}
-	r, err := f.resolve(root, abs, rel)
+	s := &openPath{f: f, root: root, abs: abs, given: abs}
+	r, err := f.resolveLinks(root, abs, rel)
 	if err == nil {
 		s.rel, s.info, s.linked = r.rel, r.info, r.linked
 		s.abs = filepath.Join(real, r.rel)
-		err = f.guarded(s.abs, s.label())
+		err = f.checkProtected(s.abs, s.errorLabel())
 	}
 	if err != nil {
 		s.Close()
-		return nil, f.trouble("access", s, err)
+		return nil, f.describeFileError("access", s, err)
 	}
 	return s, nil
 }
 
 // Close releases the folder's handle.
-func (s *spot) Close() { _ = s.root.Close() }
+func (s *openPath) Close() { _ = s.root.Close() }
 
-// shown returns the path as the caller gave it. A name behind a link may have been chosen
+// displayName returns the path as the caller gave it. A name behind a link may have been chosen
 // by others and is not repeated.
-func (s *spot) shown() string { return s.f.show(s.given) }
+func (s *openPath) displayName() string { return s.f.displayPath(s.given) }
 
-// label returns the path for error messages: it contains only the caller's own text.
-func (s *spot) label() tools.Clean { return tools.Clean(s.shown()) }
+// errorLabel returns the path for error messages: it contains only the caller's own text.
+func (s *openPath) errorLabel() tools.Clean { return tools.Clean(s.displayName()) }
 
 // dirName returns the spot's parent below the root and its name there.
-func (s *spot) dirName() (dir, name string) { return filepath.Dir(s.rel), filepath.Base(s.rel) }
+func (s *openPath) dirName() (dir, name string) { return filepath.Dir(s.rel), filepath.Base(s.rel) }
 
 var errMoved = errors.New("a folder in the path was replaced during the call")
 
@@ -91,8 +91,8 @@ func openDir(root *os.Root, rel string) (*os.Root, error) {
 	if err != nil {
 		return nil, err
 	}
-	for _, c := range split(rel) {
-		next, err := step(cur, c)
+	for _, c := range splitPath(rel) {
+		next, err := openSubfolder(cur, c)
 		_ = cur.Close()
 		if err != nil {
 			return nil, err
@@ -102,7 +102,7 @@ func openDir(root *os.Root, rel string) (*os.Root, error) {
 	return cur, nil
 }
 
-func step(dir *os.Root, name string) (*os.Root, error) {
+func openSubfolder(dir *os.Root, name string) (*os.Root, error) {
 	before, err := dir.Lstat(name)
 	if err != nil {
 		return nil, err
@@ -125,33 +125,33 @@ func step(dir *os.Root, name string) (*os.Root, error) {
 	return next, nil
 }
 
-// parent opens the folder that contains the spot. With create, it creates missing folders
+// openParent opens the folder that contains the spot. With create, it creates missing folders
 // and returns their paths below the root, outermost first.
-func (s *spot) parent(create bool) (dir *os.Root, made []string, err error) {
+func (s *openPath) openParent(create bool) (dir *os.Root, made []string, err error) {
 	rel, _ := s.dirName()
 	if create {
 		done := "."
-		for _, c := range split(rel) {
+		for _, c := range splitPath(rel) {
 			done = filepath.Join(done, c)
 			switch err := s.root.Mkdir(done, 0o777); {
 			case err == nil:
 				made = append(made, done)
 			case !errors.Is(err, fs.ErrExist):
-				s.unmake(made)
+				s.removeCreated(made)
 				return nil, nil, err
 			}
 		}
 	}
 	dir, err = openDir(s.root, rel)
 	if err != nil {
-		s.unmake(made)
+		s.removeCreated(made)
 		return nil, nil, err
 	}
 	return dir, made, nil
 }
 
-// unmake removes the folders that parent created, as far as they are empty.
-func (s *spot) unmake(made []string) {
+// removeCreated removes the folders that parent created, as far as they are empty.
+func (s *openPath) removeCreated(made []string) {
 	for i := len(made) - 1; i >= 0; i-- {
 		if s.root.Remove(made[i]) != nil {
 			return
@@ -159,41 +159,41 @@ func (s *spot) unmake(made []string) {
 	}
 }
 
-// folder opens the spot itself as a folder.
-func (s *spot) folder() (*os.Root, error) {
+// openFolder opens the spot itself as a folder.
+func (s *openPath) openFolder() (*os.Root, error) {
 	switch {
 	case s.info == nil:
 		return nil, fs.ErrNotExist
 	case !s.info.IsDir():
-		return nil, tools.Errorf(tools.InvalidArguments, "%s is a file, not a folder", s.label())
+		return nil, tools.Errorf(tools.InvalidArguments, "%s is a file, not a folder", s.errorLabel())
 	}
 	return openDir(s.root, s.rel)
 }
 
-// read returns the whole content of a file of at most limit bytes.
-func (s *spot) read(limit int64) ([]byte, error) {
-	file, err := s.open(limit)
+// readContent returns the whole content of a file of at most limit bytes.
+func (s *openPath) readContent(limit int64) ([]byte, error) {
+	file, err := s.openFile(limit)
 	if err != nil {
 		return nil, err
 	}
-	return whole(file, limit)
+	return readAndClose(file, limit)
 }
 
-// open opens a file of at most limit bytes.
-func (s *spot) open(limit int64) (*os.File, error) {
+// openFile opens a file of at most limit bytes.
+func (s *openPath) openFile(limit int64) (*os.File, error) {
 	if s.info == nil {
 		return nil, fs.ErrNotExist
 	}
 	if s.info.IsDir() {
-		return nil, tools.Errorf(tools.InvalidArguments, "%s is a folder; list_directory shows its content", s.label())
+		return nil, tools.Errorf(tools.InvalidArguments, "%s is a folder; list_directory shows its content", s.errorLabel())
 	}
-	dir, _, err := s.parent(false)
+	dir, _, err := s.openParent(false)
 	if err != nil {
 		return nil, err
 	}
 	defer func() { _ = dir.Close() }()
 	_, name := s.dirName()
-	return openIn(dir, name, s.label(), limit)
+	return openIn(dir, name, s.errorLabel(), limit)
 }
 
 // readRegular reads a regular file of the open folder dir.
@@ -202,11 +202,11 @@ func readRegular(dir *os.Root, name string, label any, limit int64) ([]byte, err
 	if err != nil {
 		return nil, err
 	}
-	return whole(file, limit)
+	return readAndClose(file, limit)
 }
 
-// whole reads a file and closes it.
-func whole(file *os.File, limit int64) ([]byte, error) {
+// readAndClose reads a file and closes it.
+func readAndClose(file *os.File, limit int64) ([]byte, error) {
 	defer file.Close()
 	b, err := io.ReadAll(io.LimitReader(file, limit+1))
 	if err == nil && int64(len(b)) > limit {
@@ -223,13 +223,13 @@ func openIn(dir *os.Root, name string, label any, limit int64) (*os.File, error)
 		return nil, err
 	}
 	if !before.Mode().IsRegular() {
-		return nil, special(label)
+		return nil, specialFileError(label)
 	}
 	if err := oneName(dir, name, label, before, "copy the file and read the copy"); err != nil {
 		return nil, err
 	}
 	if before.Size() > limit {
-		e := tools.Errorf(tools.Unsupported, "%s has %s; at most %s can be read", label, tools.Clean(size(before.Size())), tools.Clean(size(limit)))
+		e := tools.Errorf(tools.Unsupported, "%s has %s; at most %s can be read", label, tools.Clean(formatSize(before.Size())), tools.Clean(formatSize(limit)))
 		e.Err = errTooLarge
 		return nil, e
 	}

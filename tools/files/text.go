@@ -12,9 +12,9 @@ import (
 	"golang.org/x/text/encoding/unicode"
 )
 
-// decode turns a file's bytes into text. note describes the conversion; ok is false for
+// decodeText turns a file's bytes into text. note describes the conversion; ok is false for
 // binary files.
-func decode(b []byte) (text, note string, ok bool) {
+func decodeText(b []byte) (text, note string, ok bool) {
 	if u, is := utf16Text(b); is {
 		return u, "converted from UTF-16", true
 	}
@@ -50,8 +50,8 @@ func utf16Text(b []byte) (string, bool) {
 	return string(out), true
 }
 
-// describe returns the kind of a file that cannot be shown.
-func describe(name string, b []byte) string {
+// describeBinary returns the kind of a file that cannot be shown.
+func describeBinary(name string, b []byte) string {
 	kind := http.DetectContentType(b)
 	kind, _, _ = strings.Cut(kind, ";")
 	if kind == "text/plain" {
@@ -63,8 +63,8 @@ func describe(name string, b []byte) string {
 	return "not text but " + kind
 }
 
-// size formats bytes for people: "812 bytes", "12 KB", "3.4 MB".
-func size(n int64) string {
+// formatSize formats bytes for people: "812 bytes", "12 KB", "3.4 MB".
+func formatSize(n int64) string {
 	switch {
 	case n == 1:
 		return "1 byte"
@@ -80,7 +80,7 @@ func size(n int64) string {
 
 func trimZero(f float64) string { return strings.TrimSuffix(strconv.FormatFloat(f, 'f', 1, 64), ".0") }
 
-func plural(n int, one, many string) string {
+func countNoun(n int, one, many string) string {
 	if n == 1 {
 		return "1 " + one
 	}

@@ -8,8 +8,8 @@ import (
 	"path/filepath"
 	"strings"
 
-	"hob/knowledge/store"
 	"hob/platform/provenance"
+	"hob/platform/store"
 )
 
 // maxTracked bounds the files in trusted folders that are compared before and after a
@@ -30,7 +30,7 @@ func (f *Files) TrackChanges(ctx context.Context, id string, list []provenance.O
 	}
 	f.runs.Store(id, true)
 	before, whole := trackFiles(roots)
-	err = f.marks.write(ctx, func(tx *store.Tx) error {
+	err = f.marks.writeTx(ctx, func(tx *store.Tx) error {
 		for _, root := range roots {
 			if err := noteTreeTx(tx, root, runPrefix+id, encodeOrigins(list)); err != nil {
 				return err
@@ -57,7 +57,7 @@ func (f *Files) TrackChanges(ctx context.Context, id string, list []provenance.O
 		if err := f.marks.noteAll(ctx, files, list); err != nil {
 			return 0, err
 		}
-		return len(files), f.marks.write(ctx, func(tx *store.Tx) error {
+		return len(files), f.marks.writeTx(ctx, func(tx *store.Tx) error {
 			_, err := tx.Exec(`DELETE FROM outside_trees WHERE id = ?`, runPrefix+id)
 			return err
 		})
@@ -80,7 +80,7 @@ func (f *Files) trustedRoots() (out []string) {
 	for i, a := range out {
 		covered := false
 		for k, b := range out {
-			if _, in := below(b, a); in && i != k && (a != b || k < i) {
+			if _, in := relativeTo(b, a); in && i != k && (a != b || k < i) {
 				covered = true
 			}
 		}
@@ -120,7 +120,7 @@ func trackFiles(roots []string) (files map[string]fs.FileInfo, whole bool) {
 
 // sameState reports whether a file is unchanged.
 func sameState(a, b fs.FileInfo) bool {
-	return os.SameFile(a, b) && a.Size() == b.Size() && a.ModTime().Equal(b.ModTime()) && changed(a).Equal(changed(b))
+	return os.SameFile(a, b) && a.Size() == b.Size() && a.ModTime().Equal(b.ModTime()) && changeTime(a).Equal(changeTime(b))
 }
 
 // sumAt returns the digest of a file in a trusted folder; "" if it cannot be read: its path

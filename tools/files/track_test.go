@@ -6,8 +6,8 @@ import (
 	"path/filepath"
 	"testing"
 
-	"hob/knowledge/store"
 	"hob/platform/provenance"
+	"hob/platform/store"
 	"hob/tools"
 )
 

@@ -8,8 +8,8 @@ import (
 	"io/fs"
 	"time"
 
+	"hob/platform/host/trash"
 	"hob/platform/provenance"
-	"hob/platform/trash"
 	"hob/tools"
 )
 
@@ -37,7 +37,7 @@ func (f *Files) trashFile() tools.Tool {
 			Description: "Move a file or folder to the trash, from where it can be restored.",
 			Keywords:    "delete remove rm throw away recycle bin",
 		},
-		Paths:   func(in trashIn) []string { return f.paths(in.Path) },
+		Paths:   func(in trashIn) []string { return f.touchedPaths(in.Path) },
 		Summary: func(in trashIn) string { return "Move " + in.Path + " to the trash" },
 		Judge:   f.judgeTrash,
 		Run:     f.runTrash,
@@ -59,16 +59,16 @@ func (f *Files) runTrash(ctx context.Context, c tools.Call, in trashIn) (tools.R
 	defer s.Close()
 	return tools.Result{
 		Source: provenance.Tool,
-		Text:   fmt.Sprintf("Moved %s to the trash.", s.shown()),
+		Text:   fmt.Sprintf("Moved %s to the trash.", s.displayName()),
 		Data:   trashOut{Path: s.abs},
-		Undo:   tools.NewUndo("restore "+s.shown()+" from the trash", item),
+		Undo:   tools.NewUndo("restore "+s.displayName()+" from the trash", item),
 	}, nil
 }
 
 // throwAway moves an item to the trash. The caller holds f.mu and closes the spot unless
 // there is an error.
-func (f *Files) throwAway(ctx context.Context, path string, at time.Time) (item trashUndo, _ *spot, err error) {
-	s, err := f.at(path)
+func (f *Files) throwAway(ctx context.Context, path string, at time.Time) (item trashUndo, _ *openPath, err error) {
+	s, err := f.openSpot(path)
 	if err != nil {
 		return item, nil, err
 	}
@@ -77,12 +77,12 @@ func (f *Files) throwAway(ctx context.Context, path string, at time.Time) (item 
 			s.Close()
 		}
 	}()
-	if err := f.removable(s, "put in the trash"); err != nil {
+	if err := f.checkRemovable(s, "put in the trash"); err != nil {
 		return item, nil, err
 	}
-	dir, _, err := s.parent(false)
+	dir, _, err := s.openParent(false)
 	if err != nil {
-		return item, nil, f.trouble("open the folder of", s, err)
+		return item, nil, f.describeFileError("open the folder of", s, err)
 	}
 	defer func() { _ = dir.Close() }()
 	_, name := s.dirName()
@@ -92,12 +92,12 @@ func (f *Files) throwAway(ctx context.Context, path string, at time.Time) (item 
 	item.Item, err = f.opt.Trash.Put(dir, name, at)
 	if errors.Is(err, trash.ErrNoTrash) {
 		return item, nil, &tools.Error{
-			Code: tools.Unsupported, Source: provenance.Tool, Err: err, Message: "no trash is available for " + s.shown() + "; nothing was changed",
+			Code: tools.Unsupported, Source: provenance.Tool, Err: err, Message: "no trash is available for " + s.displayName() + "; nothing was changed",
 			Remedy: "move it to another folder first, or delete it yourself",
 		}
 	}
 	if err != nil {
-		return item, nil, f.trouble("put in the trash", s, err)
+		return item, nil, f.describeFileError("put in the trash", s, err)
 	}
 	return item, s, nil
 }
@@ -109,35 +109,35 @@ func (f *Files) undoTrash(ctx context.Context, data json.RawMessage) (string, er
 	}
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	s, err := f.at(item.Original)
+	s, err := f.openSpot(item.Original)
 	if err != nil {
 		return "", err
 	}
 	defer s.Close()
 	if s.info != nil {
-		return "", tools.Errorf(tools.Conflict, "%s now holds another file; undo would overwrite it", s.label())
+		return "", tools.Errorf(tools.Conflict, "%s now holds another file; undo would overwrite it", s.errorLabel())
 	}
-	dir, made, err := s.parent(true)
+	dir, made, err := s.openParent(true)
 	if err != nil {
-		return "", f.trouble("open the folder of", s, err)
+		return "", f.describeFileError("open the folder of", s, err)
 	}
 	defer func() { _ = dir.Close() }()
 	_, name := s.dirName()
-	settle, err := f.unproven(ctx, s, item.Own)
+	settle, err := f.markForRestore(ctx, s, item.Own)
 	if err != nil {
-		s.unmake(made)
+		s.removeCreated(made)
 		return "", err
 	}
 	err = errors.Join(f.opt.Trash.Restore(item.Item, dir, name), settle())
 	switch {
 	case errors.Is(err, trash.ErrGone):
-		s.unmake(made)
-		return "", tools.Errorf(tools.NotFound, "%s is no longer in the trash", s.label())
+		s.removeCreated(made)
+		return "", tools.Errorf(tools.NotFound, "%s is no longer in the trash", s.errorLabel())
 	case errors.Is(err, fs.ErrExist):
-		return "", tools.Errorf(tools.Conflict, "%s now holds another file; undo would overwrite it", s.label())
+		return "", tools.Errorf(tools.Conflict, "%s now holds another file; undo would overwrite it", s.errorLabel())
 	case err != nil:
-		s.unmake(made)
-		return "", f.trouble("restore", s, err)
+		s.removeCreated(made)
+		return "", f.describeFileError("restore", s, err)
 	}
-	return "Restored " + s.shown() + " from the trash.", nil
+	return "Restored " + s.displayName() + " from the trash.", nil
 }

@@ -91,7 +91,7 @@ func FuzzResolve(f *testing.F) {
 		f.Fatal(err)
 	}
 	f.Fuzz(func(t *testing.T, path string) {
-		s, err := files.at(path)
+		s, err := files.openSpot(path)
 		if err != nil {
 			return
 		}
@@ -105,7 +105,7 @@ func FuzzResolve(f *testing.F) {
 		if strings.HasPrefix(s.abs+"/", real+"/.ssh/") || strings.HasPrefix(s.abs+"/", real+"/hob/") {
 			t.Fatalf("at(%q) is %q, a protected place", path, s.abs)
 		}
-		if raw, err := s.read(100); err == nil && strings.Contains(string(raw), "canary") {
+		if raw, err := s.readContent(100); err == nil && strings.Contains(string(raw), "canary") {
 			t.Fatalf("%q reads %q", path, raw)
 		}
 	})

@@ -17,9 +17,9 @@ import (
 // first.
 const maxKept = 512 << 20
 
-// keeper stores earlier contents of files by SHA-256, in folders named by its first two
+// contentStore stores earlier contents of files by SHA-256, in folders named by its first two
 // digits.
-type keeper struct {
+type contentStore struct {
 	dir string
 	max int64
 	n   atomic.Uint32
@@ -30,30 +30,30 @@ var (
 	errKeptBad = errors.New("the saved copy is missing or damaged")
 )
 
-func digest(b []byte) string {
+func contentDigest(b []byte) string {
 	h := sha256.Sum256(b)
 	return hex.EncodeToString(h[:])
 }
 
-func (k *keeper) path(sum string) string { return filepath.Join(k.dir, sum[:2], sum) }
+func (k *contentStore) contentPath(sum string) string { return filepath.Join(k.dir, sum[:2], sum) }
 
-// put durably stores b and returns its digest.
-func (k *keeper) put(b []byte) (string, error) {
+// putContent durably stores b and returns its digest.
+func (k *contentStore) putContent(b []byte) (string, error) {
 	switch {
 	case k.dir == "":
 		return "", errNotKept
 	case int64(len(b)) > k.max:
 		return "", errTooLarge
 	}
-	sum := digest(b)
-	path := k.path(sum)
+	sum := contentDigest(b)
+	path := k.contentPath(sum)
 	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
 		return "", fmt.Errorf("save the earlier content: %w", err)
 	}
 	if k.n.Add(1)%64 == 1 {
-		k.prune()
+		k.pruneOldest()
 	}
-	if old, err := k.get(sum); err == nil && len(old) == len(b) {
+	if old, err := k.getContent(sum); err == nil && len(old) == len(b) {
 		now := time.Now()
 		return sum, os.Chtimes(path, now, now)
 	}
@@ -63,25 +63,25 @@ func (k *keeper) put(b []byte) (string, error) {
 	}
 	defer func() { _ = dir.Close() }()
 	private := fs.FileMode(0o600)
-	if err := replace(dir, sum, b, &private); err != nil {
+	if err := replaceFile(dir, sum, b, &private); err != nil {
 		return "", fmt.Errorf("save the earlier content: %w", err)
 	}
 	return sum, nil
 }
 
-func (k *keeper) get(sum string) ([]byte, error) {
+func (k *contentStore) getContent(sum string) ([]byte, error) {
 	if k.dir == "" || len(sum) != 2*sha256.Size {
 		return nil, errNotKept
 	}
-	b, err := os.ReadFile(k.path(sum))
-	if err != nil || digest(b) != sum {
+	b, err := os.ReadFile(k.contentPath(sum))
+	if err != nil || contentDigest(b) != sum {
 		return nil, errKeptBad
 	}
 	return b, nil
 }
 
-// prune removes the oldest copies above maxKept.
-func (k *keeper) prune() {
+// pruneOldest removes the oldest copies above maxKept.
+func (k *contentStore) pruneOldest() {
 	type kept struct {
 		path string
 		size int64

@@ -125,7 +125,7 @@ func TestAnUndoRecordReachesNoFurther(t *testing.T) {
 		t.Fatal(err)
 	}
 	for tool, record := range map[string]any{
-		"write_file": writeUndo{Path: b.path("secret.txt"), Created: true, After: digest([]byte("canary"))},
+		"write_file": writeUndo{Path: b.path("secret.txt"), Created: true, After: contentDigest([]byte("canary"))},
 		"move_file":  moveUndo{From: b.path("Documents/x"), To: b.path("secret.txt")},
 	} {
 		raw, err := json.Marshal(record)

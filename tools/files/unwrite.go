@@ -14,7 +14,7 @@ import (
 // written one, both when it is read and right before it is replaced. The replaced content
 // is saved for a redo.
 func (f *Files) undoWrite(ctx context.Context, data json.RawMessage) (string, error) {
-	u, s, err := f.written(data)
+	u, s, err := f.openWritten(data)
 	if err != nil {
 		return "", err
 	}
@@ -24,37 +24,37 @@ func (f *Files) undoWrite(ctx context.Context, data json.RawMessage) (string, er
 	if err != nil {
 		return "", err
 	}
-	if _, err := f.undo.put(now); err != nil && !errors.Is(err, errNotKept) {
-		return "", tools.Errorf(tools.Failed, "cannot save the current content of %s, so nothing was undone: %w", s.label(), err)
+	if _, err := f.undo.putContent(now); err != nil && !errors.Is(err, errNotKept) {
+		return "", tools.Errorf(tools.Failed, "cannot save the current content of %s, so nothing was undone: %w", s.errorLabel(), err)
 	}
-	dir, _, err := s.parent(false)
+	dir, _, err := s.openParent(false)
 	if err != nil {
-		return "", f.trouble("open the folder of", s, err)
+		return "", f.describeFileError("open the folder of", s, err)
 	}
 	defer func() { _ = dir.Close() }()
 	_, name := s.dirName()
 	if u.Created {
-		if err := s.same(dir, name); err != nil {
+		if err := s.checkUnchanged(dir, name); err != nil {
 			return "", err
 		}
 		if err := dir.Remove(name); err != nil {
-			return "", f.trouble("remove", s, err)
+			return "", f.describeFileError("remove", s, err)
 		}
-		s.unmake(u.Made)
-		if err := f.marks.settle(ctx, s.abs, nil); err != nil {
+		s.removeCreated(u.Made)
+		if err := f.marks.markRestored(ctx, s.abs, nil); err != nil {
 			return "", err
 		}
-		return "Deleted " + s.shown() + ".", nil
+		return "Deleted " + s.displayName() + ".", nil
 	}
 	if err := f.putBack(ctx, s, dir, name, u.Before, u.Mode); err != nil {
 		return "", err
 	}
-	return "Restored the earlier content of " + s.shown() + ".", nil
+	return "Restored the earlier content of " + s.displayName() + ".", nil
 }
 
 // redoWrite repeats a write that undoWrite reverted.
 func (f *Files) redoWrite(ctx context.Context, data json.RawMessage) (string, json.RawMessage, error) {
-	u, s, err := f.written(data)
+	u, s, err := f.openWritten(data)
 	if err != nil {
 		return "", nil, err
 	}
@@ -62,34 +62,34 @@ func (f *Files) redoWrite(ctx context.Context, data json.RawMessage) (string, js
 	defer s.Close()
 	if u.Created {
 		if s.info != nil {
-			return "", nil, tools.Errorf(tools.Conflict, "%s now holds another file; redo would overwrite it", s.label())
+			return "", nil, tools.Errorf(tools.Conflict, "%s now holds another file; redo would overwrite it", s.errorLabel())
 		}
 	} else if _, err := f.stillIs(s, u.Before); err != nil {
 		return "", nil, err
 	}
-	dir, made, err := s.parent(true)
+	dir, made, err := s.openParent(true)
 	if err != nil {
-		return "", nil, f.trouble("open the folder of", s, err)
+		return "", nil, f.describeFileError("open the folder of", s, err)
 	}
 	defer func() { _ = dir.Close() }()
 	_, name := s.dirName()
 	if err := f.putBack(ctx, s, dir, name, u.After, u.Mode); err != nil {
-		s.unmake(made)
+		s.removeCreated(made)
 		return "", nil, err
 	}
 	u.Made = made
 	data, err = json.Marshal(u)
-	return "Wrote " + s.shown() + " again.", data, err
+	return "Wrote " + s.displayName() + " again.", data, err
 }
 
-// written decodes an undo record and finds its file. The caller closes the spot and unlocks
+// openWritten decodes an undo record and finds its file. The caller closes the spot and unlocks
 // f.mu, unless there is an error.
-func (f *Files) written(data json.RawMessage) (u writeUndo, s *spot, err error) {
+func (f *Files) openWritten(data json.RawMessage) (u writeUndo, s *openPath, err error) {
 	if err := json.Unmarshal(data, &u); err != nil {
 		return u, nil, tools.Errorf(tools.Failed, "the undo record cannot be read: %w", err)
 	}
 	f.mu.Lock()
-	if s, err = f.at(u.Path); err != nil {
+	if s, err = f.openSpot(u.Path); err != nil {
 		f.mu.Unlock()
 		return u, nil, err
 	}
@@ -97,26 +97,26 @@ func (f *Files) written(data json.RawMessage) (u writeUndo, s *spot, err error) 
 }
 
 // stillIs reads the file if its content has the digest.
-func (f *Files) stillIs(s *spot, sum string) ([]byte, error) {
-	now, err := s.read(f.opt.MaxFile)
+func (f *Files) stillIs(s *openPath, sum string) ([]byte, error) {
+	now, err := s.readContent(f.opt.MaxFile)
 	if errors.Is(err, errTooLarge) {
 		return nil, changedSince(s)
 	}
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
-		return nil, f.trouble("read", s, err)
+		return nil, f.describeFileError("read", s, err)
 	}
-	if err != nil || digest(now) != sum {
+	if err != nil || contentDigest(now) != sum {
 		return nil, changedSince(s)
 	}
 	return now, nil
 }
 
-func changedSince(s *spot) error {
-	return tools.Errorf(tools.Conflict, "%s has changed; undo would overwrite the change", s.label())
+func changedSince(s *openPath) error {
+	return tools.Errorf(tools.Conflict, "%s has changed; undo would overwrite the change", s.errorLabel())
 }
 
-// same reports an error if the file has changed since it was inspected.
-func (s *spot) same(dir *os.Root, name string) error {
+// checkUnchanged reports an error if the file has changed since it was inspected.
+func (s *openPath) checkUnchanged(dir *os.Root, name string) error {
 	now, err := dir.Lstat(name)
 	if s.info == nil {
 		if errors.Is(err, fs.ErrNotExist) {
@@ -131,23 +131,23 @@ func (s *spot) same(dir *os.Root, name string) error {
 }
 
 // putBack writes a saved content to the file.
-func (f *Files) putBack(ctx context.Context, s *spot, dir *os.Root, name, sum string, mode *fs.FileMode) error {
-	old, err := f.undo.get(sum)
+func (f *Files) putBack(ctx context.Context, s *openPath, dir *os.Root, name, sum string, mode *fs.FileMode) error {
+	old, err := f.undo.getContent(sum)
 	if err != nil {
-		return tools.Errorf(tools.NotFound, "the earlier content of %s is no longer available: %w", s.label(), err)
+		return tools.Errorf(tools.NotFound, "the earlier content of %s is no longer available: %w", s.errorLabel(), err)
 	}
-	if err := s.same(dir, name); err != nil {
+	if err := s.checkUnchanged(dir, name); err != nil {
 		return err
 	}
 	_, outside, err := f.marks.copyOf(ctx, old)
 	if err == nil && outside { // before it is there
-		err = f.marks.settle(ctx, s.abs, old)
+		err = f.marks.markRestored(ctx, s.abs, old)
 	}
 	if err != nil {
 		return err
 	}
-	if err := replace(dir, name, old, mode); err != nil {
-		return f.trouble("write", s, err)
+	if err := replaceFile(dir, name, old, mode); err != nil {
+		return f.describeFileError("write", s, err)
 	}
-	return f.marks.settle(ctx, s.abs, old)
+	return f.marks.markRestored(ctx, s.abs, old)
 }

@@ -6,7 +6,7 @@ import (
 	"strings"
 	"time"
 
-	"hob/knowledge/store"
+	"hob/platform/store"
 	"hob/tools"
 )
 
@@ -18,9 +18,9 @@ type Vouched struct {
 	Left bool `json:"left,omitempty"`
 }
 
-// vouched reports whether the owner vouched for a content.
-func (m marks) vouched(ctx context.Context, sum string) (bool, error) {
-	_, found, err := m.one(ctx, `SELECT '[]' FROM vouched_contents WHERE digest = ?`, sum)
+// isVouched reports whether the owner vouched for a content.
+func (m provenanceMarks) isVouched(ctx context.Context, sum string) (bool, error) {
+	_, found, err := m.queryOrigins(ctx, `SELECT '[]' FROM vouched_contents WHERE digest = ?`, sum)
 	return found, err
 }
 
@@ -30,25 +30,25 @@ func (m marks) vouched(ctx context.Context, sum string) (bool, error) {
 func (f *Files) Vouch(ctx context.Context, path string, now time.Time, record func(*store.Tx) error) (Vouched, error) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	s, err := f.at(path)
+	s, err := f.openSpot(path)
 	if err != nil {
 		return Vouched{}, err
 	}
 	defer s.Close()
 	switch {
 	case s.info == nil:
-		return Vouched{}, f.trouble("find", s, fs.ErrNotExist)
-	case !f.trusts(s.abs):
-		e := tools.Errorf(tools.Unsupported, "%s is not in a trusted folder", s.label())
+		return Vouched{}, f.describeFileError("find", s, fs.ErrNotExist)
+	case !f.isTrusted(s.abs):
+		e := tools.Errorf(tools.Unsupported, "%s is not in a trusted folder", s.errorLabel())
 		e.Remedy = "move it into a folder of files.trusted first"
 		return Vouched{}, e
 	}
-	files, whole, err := f.sums(ctx, s)
+	files, whole, err := f.treeDigests(ctx, s)
 	if err != nil {
 		return Vouched{}, err
 	}
 	out := Vouched{Path: s.abs, Left: !whole}
-	err = f.marks.write(ctx, func(tx *store.Tx) error {
+	err = f.marks.writeTx(ctx, func(tx *store.Tx) error {
 		for _, x := range files {
 			if x.sum == "" {
 				continue
@@ -66,14 +66,14 @@ func (f *Files) Vouch(ctx context.Context, path string, now time.Time, record fu
 	if err := f.dropStale(ctx, s.abs); err != nil {
 		return out, err
 	}
-	return out, f.marks.drop(ctx, s.abs)
+	return out, f.marks.dropTree(ctx, s.abs)
 }
 
 // dropStale removes the marks of runs that were interrupted before settle.
 func (f *Files) dropStale(ctx context.Context, path string) error {
 	path = markKey(path)
-	low, high := under(path)
-	return f.marks.write(ctx, func(tx *store.Tx) error {
+	low, high := descendantRange(path)
+	return f.marks.writeTx(ctx, func(tx *store.Tx) error {
 		ids, err := runsBelowTx(tx, path)
 		if err != nil {
 			return err
@@ -92,7 +92,7 @@ func (f *Files) dropStale(ctx context.Context, path string) error {
 
 // runsBelowTx returns the ids of the runs that mark a path or something below it.
 func runsBelowTx(tx *store.Tx, path string) (ids []string, err error) {
-	low, high := under(path)
+	low, high := descendantRange(path)
 	rows, err := tx.Query(`SELECT DISTINCT id FROM outside_trees WHERE id <> '' AND (path = ? OR path >= ? AND path < ?)`, path, low, high)
 	if err != nil {
 		return nil, err

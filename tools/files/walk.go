@@ -13,7 +13,7 @@ import (
 )
 
 // heavy lists folders of generated or third-party files that searches skip.
-var heavy = []string{"node_modules", "bower_components", "__pycache__", "site-packages", "venv", "$recycle.bin", "system volume information"}
+var heavyFolders = []string{"node_modules", "bower_components", "__pycache__", "site-packages", "venv", "$recycle.bin", "system volume information"}
 
 // maxDepth bounds the depth of a walk, maxNames the names read of one folder.
 const (
@@ -21,8 +21,8 @@ const (
 	maxNames = 20_000
 )
 
-// entry is one name found by a walk; dir is the open folder that contains it.
-type entry struct {
+// walkEntry is one name found by a walk; dir is the open folder that contains it.
+type walkEntry struct {
 	dir  *os.Root
 	name string
 	rel  string // relative to the start of the walk, with slashes
@@ -30,15 +30,15 @@ type entry struct {
 	info fs.FileInfo
 }
 
-// walk visits files and folders below an open folder, in order of names, without following
+// treeWalk visits files and folders below an open folder, in order of names, without following
 // links. It counts everything it leaves out, so that a result never looks complete when it
 // is not.
-type walk struct {
+type treeWalk struct {
 	f         *Files
 	recursive bool
 	hidden    bool
 	limit     int // maximum number of visited entries, 0 for no limit
-	visit     func(e entry) error
+	visit     func(e walkEntry) error
 
 	seen    int
 	left    map[string]int // number of entries left out, by reason
@@ -48,17 +48,17 @@ type walk struct {
 
 var errStop = errors.New("stop")
 
-func (w *walk) run(ctx context.Context, dir *os.Root, abs string) error {
+func (w *treeWalk) walkTree(ctx context.Context, dir *os.Root, abs string) error {
 	w.left = map[string]int{}
-	err := w.folder(ctx, dir, abs, "", 0)
+	err := w.walkFolder(ctx, dir, abs, "", 0)
 	if errors.Is(err, errStop) {
 		return nil
 	}
 	return err
 }
 
-func (w *walk) folder(ctx context.Context, dir *os.Root, abs, rel string, depth int) error {
-	names, err := w.names(dir)
+func (w *treeWalk) walkFolder(ctx context.Context, dir *os.Root, abs, rel string, depth int) error {
+	names, err := w.readNames(dir)
 	if err != nil {
 		return err
 	}
@@ -71,12 +71,12 @@ func (w *walk) folder(ctx context.Context, dir *os.Root, abs, rel string, depth 
 			w.left["unreadable"]++
 			continue
 		}
-		e := entry{dir: dir, name: name, rel: path.Join(rel, name), abs: filepath.Join(abs, name), info: info}
-		if !w.wanted(e) {
+		e := walkEntry{dir: dir, name: name, rel: path.Join(rel, name), abs: filepath.Join(abs, name), info: info}
+		if !w.isIncluded(e) {
 			continue
 		}
 		if w.limit > 0 && w.seen >= w.limit {
-			w.stopped = "the search stopped after " + plural(w.limit, "entry", "entries")
+			w.stopped = "the search stopped after " + countNoun(w.limit, "entry", "entries")
 			return errStop
 		}
 		w.seen++
@@ -84,7 +84,7 @@ func (w *walk) folder(ctx context.Context, dir *os.Root, abs, rel string, depth 
 			return err
 		}
 		if info.IsDir() && w.recursive {
-			if err := w.descend(ctx, e, depth); err != nil {
+			if err := w.descendInto(ctx, e, depth); err != nil {
 				return err
 			}
 		}
@@ -92,7 +92,7 @@ func (w *walk) folder(ctx context.Context, dir *os.Root, abs, rel string, depth 
 	return nil
 }
 
-func (w *walk) names(dir *os.Root) ([]string, error) {
+func (w *treeWalk) readNames(dir *os.Root) ([]string, error) {
 	d, err := dir.Open(".")
 	if err != nil {
 		return nil, err
@@ -116,10 +116,10 @@ func (w *walk) names(dir *os.Root) ([]string, error) {
 	return names, nil
 }
 
-// wanted reports whether a walk includes an entry, and counts those it leaves out.
-func (w *walk) wanted(e entry) bool {
+// isIncluded reports whether a walk includes an entry, and counts those it leaves out.
+func (w *treeWalk) isIncluded(e walkEntry) bool {
 	switch {
-	case w.f.guarded(e.abs, e.rel) != nil:
+	case w.f.checkProtected(e.abs, e.rel) != nil:
 		w.left["protected"]++
 	case !w.hidden && strings.HasPrefix(e.name, "."):
 		w.left["hidden"]++
@@ -131,16 +131,16 @@ func (w *walk) wanted(e entry) bool {
 	return false
 }
 
-func (w *walk) descend(ctx context.Context, e entry, depth int) error {
+func (w *treeWalk) descendInto(ctx context.Context, e walkEntry, depth int) error {
 	if depth+1 >= maxDepth {
 		w.left["deeper than 16 folders"]++
 		return nil
 	}
-	if slices.Contains(heavy, strings.ToLower(e.name)) {
+	if slices.Contains(heavyFolders, strings.ToLower(e.name)) {
 		w.leaveOut(e.name)
 		return nil
 	}
-	sub, err := step(e.dir, e.name)
+	sub, err := openSubfolder(e.dir, e.name)
 	if err != nil {
 		w.left["unreadable"]++
 		return nil //nolint:nilerr // said in the result
@@ -150,7 +150,7 @@ func (w *walk) descend(ctx context.Context, e entry, depth int) error {
 		w.leaveOut(e.name)
 		return nil
 	}
-	err = w.folder(ctx, sub, e.abs, e.rel, depth+1)
+	err = w.walkFolder(ctx, sub, e.abs, e.rel, depth+1)
 	if err != nil && !errors.Is(err, errStop) && ctx.Err() == nil && errors.Is(err, fs.ErrPermission) {
 		w.left["unreadable"]++
 		return nil
@@ -158,15 +158,15 @@ func (w *walk) descend(ctx context.Context, e entry, depth int) error {
 	return err
 }
 
-func (w *walk) leaveOut(name string) {
+func (w *treeWalk) leaveOut(name string) {
 	if !slices.Contains(w.heavies, name) && len(w.heavies) < 5 {
 		w.heavies = append(w.heavies, name)
 	}
 	w.left["heavy"]++
 }
 
-// said describes what was left out, "" if nothing was.
-func (w *walk) said() string {
+// skippedText describes what was left out, "" if nothing was.
+func (w *treeWalk) skippedText() string {
 	var parts []string
 	if w.stopped != "" {
 		parts = append(parts, w.stopped)
@@ -184,7 +184,7 @@ func (w *walk) said() string {
 		case "names beyond the first 20,000 of a folder", "deeper than 16 folders":
 			parts = append(parts, "what is "+strings.TrimPrefix(k, "names ")+" was left out")
 		default:
-			parts = append(parts, plural(w.left[k], k+" one was", k+" ones were")+" left out")
+			parts = append(parts, countNoun(w.left[k], k+" one was", k+" ones were")+" left out")
 		}
 	}
 	if len(parts) == 0 {

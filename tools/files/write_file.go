@@ -43,13 +43,13 @@ func (f *Files) writeFile() tools.Tool {
 			Description: "Create or replace a text file, or append to it.",
 			Keywords:    "save create edit append text document",
 		},
-		Paths: func(in writeIn) []string { return f.paths(in.Path) },
+		Paths: func(in writeIn) []string { return f.touchedPaths(in.Path) },
 		Summary: func(in writeIn) string {
 			verb := "Write"
 			if in.Append {
 				verb = "Append"
 			}
-			return fmt.Sprintf("%s %s to %s", verb, plural(utf8.RuneCountInString(in.Content), "character", "characters"), in.Path)
+			return fmt.Sprintf("%s %s to %s", verb, countNoun(utf8.RuneCountInString(in.Content), "character", "characters"), in.Path)
 		},
 		Judge: f.judgeWrite,
 		Run:   f.runWrite,
@@ -63,14 +63,14 @@ func (f *Files) runWrite(ctx context.Context, c tools.Call, in writeIn) (tools.R
 		return tools.Result{}, err
 	}
 	if int64(len(in.Content)) > f.opt.MaxFile {
-		return tools.Result{}, tools.Errorf(tools.InvalidArguments, "the content has %s; at most %s can be written", tools.Clean(size(int64(len(in.Content)))), tools.Clean(size(f.opt.MaxFile)))
+		return tools.Result{}, tools.Errorf(tools.InvalidArguments, "the content has %s; at most %s can be written", tools.Clean(formatSize(int64(len(in.Content)))), tools.Clean(formatSize(f.opt.MaxFile)))
 	}
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	if err := f.ensureFolder(in.Path); err != nil {
 		return tools.Result{}, err
 	}
-	s, err := f.at(in.Path)
+	s, err := f.openSpot(in.Path)
 	if err != nil {
 		return tools.Result{}, err
 	}
@@ -81,21 +81,21 @@ func (f *Files) runWrite(ctx context.Context, c tools.Call, in writeIn) (tools.R
 	if strings.HasPrefix(c.Exact, newFileMark) && provenance.Worst(c.Provenance).Tainted() {
 		return f.runDrop(ctx, c, in)
 	}
-	r, err := f.write(ctx, c, s, in)
+	r, err := f.writeContent(ctx, c, s, in)
 	if err != nil {
-		return tools.Result{}, f.trouble("write", s, err)
+		return tools.Result{}, f.describeFileError("write", s, err)
 	}
 	return r, nil
 }
 
-func (f *Files) write(ctx context.Context, c tools.Call, s *spot, in writeIn) (tools.Result, error) {
+func (f *Files) writeContent(ctx context.Context, c tools.Call, s *openPath, in writeIn) (tools.Result, error) {
 	if s.rel == "." || strings.HasSuffix(in.Path, "/") || (s.info != nil && s.info.IsDir()) {
-		return tools.Result{}, tools.Errorf(tools.InvalidArguments, "%s is a folder; name a file in it", s.label())
+		return tools.Result{}, tools.Errorf(tools.InvalidArguments, "%s is a folder; name a file in it", s.errorLabel())
 	}
 	if err := s.guardedRepository(); err != nil {
 		return tools.Result{}, err
 	}
-	dir, made, err := s.parent(true)
+	dir, made, err := s.openParent(true)
 	if err != nil {
 		return tools.Result{}, err
 	}
@@ -104,40 +104,40 @@ func (f *Files) write(ctx context.Context, c tools.Call, s *spot, in writeIn) (t
 	content := []byte(in.Content)
 	kept := errNotKept
 	if s.info != nil {
-		content, kept, err = f.former(s, dir, in, &u)
+		content, kept, err = f.prepareContent(s, dir, in, &u)
 		if err != nil {
 			return tools.Result{}, err
 		}
 	}
-	if err := f.mark(ctx, c, s, in, content); err != nil {
+	if err := f.markWrite(ctx, c, s, in, content); err != nil {
 		return tools.Result{}, err
 	}
 	_, name := s.dirName()
-	if err := replace(dir, name, content, u.Mode); err != nil {
-		s.unmake(made)
+	if err := replaceFile(dir, name, content, u.Mode); err != nil {
+		s.removeCreated(made)
 		return tools.Result{}, err
 	}
-	if err := f.overwritten(ctx, c, s, in, u); err != nil {
+	if err := f.clearOverwritten(ctx, c, s, in, u); err != nil {
 		return tools.Result{}, err
 	}
-	u.After = digest(content)
-	return f.wrote(s, in, u, len(content), kept), nil
+	u.After = contentDigest(content)
+	return f.writeResult(s, in, u, len(content), kept), nil
 }
 
-// former reads the file to replace, saves its content and returns the new content. kept is
+// prepareContent reads the file to replace, saves its content and returns the new content. kept is
 // nil if the write can be undone.
-func (f *Files) former(s *spot, dir *os.Root, in writeIn, u *writeUndo) (content []byte, kept, err error) {
+func (f *Files) prepareContent(s *openPath, dir *os.Root, in writeIn, u *writeUndo) (content []byte, kept, err error) {
 	_, name := s.dirName()
 	if !s.info.Mode().IsRegular() {
-		return nil, nil, special(s.label())
+		return nil, nil, specialFileError(s.errorLabel())
 	}
-	if err := oneName(dir, name, s.label(), s.info, "write to a new file instead"); err != nil {
+	if err := oneName(dir, name, s.errorLabel(), s.info, "write to a new file instead"); err != nil {
 		return nil, nil, err
 	}
 	mode := s.info.Mode().Perm()
 	u.Mode = &mode
 	content = []byte(in.Content)
-	old, err := readRegular(dir, name, s.label(), f.opt.MaxFile)
+	old, err := readRegular(dir, name, s.errorLabel(), f.opt.MaxFile)
 	switch {
 	case errors.Is(err, errTooLarge) && !in.Append:
 		return content, errTooLarge, nil
@@ -150,28 +150,28 @@ func (f *Files) former(s *spot, dir *os.Root, in writeIn, u *writeUndo) (content
 		}
 		content = append(old[:len(old):len(old)], content...)
 		if int64(len(content)) > f.opt.MaxFile {
-			return nil, nil, tools.Errorf(tools.InvalidArguments, "%s would grow to %s; at most %s can be written", s.label(), tools.Clean(size(int64(len(content)))), tools.Clean(size(f.opt.MaxFile)))
+			return nil, nil, tools.Errorf(tools.InvalidArguments, "%s would grow to %s; at most %s can be written", s.errorLabel(), tools.Clean(formatSize(int64(len(content)))), tools.Clean(formatSize(f.opt.MaxFile)))
 		}
 	}
-	u.Before, kept = f.undo.put(old)
+	u.Before, kept = f.undo.putContent(old)
 	if kept != nil && !errors.Is(kept, errNotKept) {
 		return nil, nil, fmt.Errorf("cannot save the earlier content, so nothing was written: %w", kept)
 	}
 	return content, kept, nil
 }
 
-func (f *Files) wrote(s *spot, in writeIn, u writeUndo, n int, kept error) tools.Result {
+func (f *Files) writeResult(s *openPath, in writeIn, u writeUndo, n int, kept error) tools.Result {
 	r := tools.Result{Source: provenance.Tool, Data: writeOut{Path: s.abs, Size: n, Created: u.Created}}
-	shown := s.shown()
+	shown := s.displayName()
 	switch {
 	case u.Created:
-		r.Text = fmt.Sprintf("Created %s (%s).", shown, size(int64(n)))
+		r.Text = fmt.Sprintf("Created %s (%s).", shown, formatSize(int64(n)))
 		r.Undo = tools.NewUndo("delete "+shown+" again", u)
 		return r
 	case in.Append:
-		r.Text = fmt.Sprintf("Added %s to %s, which now has %s.", size(int64(len(in.Content))), shown, size(int64(n)))
+		r.Text = fmt.Sprintf("Added %s to %s, which now has %s.", formatSize(int64(len(in.Content))), shown, formatSize(int64(n)))
 	default:
-		r.Text = fmt.Sprintf("Replaced %s (now %s).", shown, size(int64(n)))
+		r.Text = fmt.Sprintf("Replaced %s (now %s).", shown, formatSize(int64(n)))
 	}
 	if kept == nil {
 		r.Undo = tools.NewUndo("restore the earlier content of "+shown, u)
@@ -179,7 +179,7 @@ func (f *Files) wrote(s *spot, in writeIn, u writeUndo, n int, kept error) tools
 	}
 	r.Text += " This cannot be undone: "
 	if errors.Is(kept, errTooLarge) {
-		r.Text += "the earlier content is larger than " + size(f.opt.MaxFile) + "."
+		r.Text += "the earlier content is larger than " + formatSize(f.opt.MaxFile) + "."
 	} else {
 		r.Text += "no folder for earlier contents is configured."
 	}
@@ -189,19 +189,19 @@ func (f *Files) wrote(s *spot, in writeIn, u writeUndo, n int, kept error) tools
 // ensureFolder creates the allowed folder itself, which the configuration may name before
 // it exists, such as the drop folder.
 func (f *Files) ensureFolder(path string) error {
-	abs, err := f.clean(path)
+	abs, err := f.cleanPath(path)
 	if err != nil {
 		return err
 	}
-	folder, _, ok := f.find(abs)
+	folder, _, ok := f.findAllowedFolder(abs)
 	if !ok {
 		return f.notAllowed(abs, "")
 	}
-	if err := f.guarded(folder, tools.Clean(f.show(folder))); err != nil {
+	if err := f.checkProtected(folder, tools.Clean(f.displayPath(folder))); err != nil {
 		return err
 	}
 	if err := os.MkdirAll(folder, 0o755); err != nil {
-		return tools.Errorf(tools.Failed, "cannot create the allowed folder %s: %w", tools.Clean(f.show(folder)), err)
+		return tools.Errorf(tools.Failed, "cannot create the allowed folder %s: %w", tools.Clean(f.displayPath(folder)), err)
 	}
 	return nil
 }

@@ -1,6 +1,6 @@
 package health
 
-import "hob/platform/erase"
+import "hob/platform/store/erase"
 
 // Eraser removes texts from the habits. A habit whose name is forgotten is deleted:
 // redacted names would be counted as one habit.

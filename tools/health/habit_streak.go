@@ -9,10 +9,10 @@ import (
 	"strings"
 	"time"
 
-	"hob/knowledge/store"
-	"hob/platform/phrase"
 	"hob/platform/provenance"
-	"hob/platform/when"
+	"hob/platform/store"
+	"hob/platform/text/dateparse"
+	"hob/platform/text/textnorm"
 	"hob/tools"
 )
 
@@ -29,12 +29,12 @@ func (d Deps) habitStreak() tools.Tool {
 		},
 		Summary: func(in habitStreakIn) string { return "Show habit streaks " + strconv.Quote(in.Habit) },
 		RunTx: func(_ context.Context, tx *store.Tx, c tools.Call, in habitStreakIn) (tools.Result, error) {
-			all, err := streaks(tx, "", c.Now)
+			all, err := queryStreaks(tx, "", c.Now)
 			if err != nil {
 				return tools.Result{}, err
 			}
 			if strings.TrimSpace(in.Habit) != "" {
-				one, err := exactly(all, in.Habit)
+				one, err := findHabit(all, in.Habit)
 				if err != nil {
 					return tools.Result{}, err
 				}
@@ -49,11 +49,11 @@ func (d Deps) habitStreak() tools.Tool {
 	})
 }
 
-// exactly finds the habit with exactly that name: "run" is not "running late". An error
+// findHabit finds the habit with exactly that name: "run" is not "running late". An error
 // names similar ones.
-func exactly(all []Streak, habit string) (Streak, error) {
+func findHabit(all []Streak, habit string) (Streak, error) {
 	for _, s := range all {
-		if fold(s.Habit) == fold(habit) {
+		if foldName(s.Habit) == foldName(habit) {
 			return s, nil
 		}
 	}
@@ -62,15 +62,15 @@ func exactly(all []Streak, habit string) (Streak, error) {
 	}
 	near := slices.Clone(all)
 	slices.SortStableFunc(near, func(a, b Streak) int {
-		return cmp.Compare(phrase.Similar(b.Habit, habit), phrase.Similar(a.Habit, habit))
+		return cmp.Compare(textnorm.Similar(b.Habit, habit), textnorm.Similar(a.Habit, habit))
 	})
 	var names []string
 	src := provenance.Tool
 	for _, s := range near[:min(5, len(near))] {
 		src = provenance.Worst(src, s.Source)
-		names = append(names, strconv.Quote(phrase.Cut(s.Habit, 60)))
+		names = append(names, strconv.Quote(textnorm.Ellipsize(s.Habit, 60)))
 	}
-	err := tools.Errorf(tools.NotFound, "no habit is called %q; logged habits: %s", tools.Clean(phrase.Cut(habit, 60)), tools.Clean(strings.Join(names, ", ")))
+	err := tools.Errorf(tools.NotFound, "no habit is called %q; logged habits: %s", tools.Clean(textnorm.Ellipsize(habit, 60)), tools.Clean(strings.Join(names, ", ")))
 	return Streak{}, tools.Quoting(err, src)
 }
 
@@ -83,14 +83,14 @@ func streakText(list []Streak, now time.Time) string {
 		day, err := time.ParseInLocation(time.DateOnly, s.Last, now.Location())
 		last := s.Last
 		if err == nil {
-			last = when.FormatDay(day, now)
+			last = dateparse.FormatDay(day, now)
 		}
-		name := phrase.Cut(s.Habit, 60)
+		name := textnorm.Ellipsize(s.Habit, 60)
 		if s.Current == 0 {
-			lines = append(lines, fmt.Sprintf("%s: no current streak; last done %s, longest run %s, %s in all.", name, last, days(s.Longest), days(s.Total)))
+			lines = append(lines, fmt.Sprintf("%s: no current streak; last done %s, longest run %s, %s in all.", name, last, countDays(s.Longest), countDays(s.Total)))
 			continue
 		}
-		line := fmt.Sprintf("%s: %s in a row (longest %d, %s in all).", name, days(s.Current), s.Longest, days(s.Total))
+		line := fmt.Sprintf("%s: %s in a row (longest %d, %s in all).", name, countDays(s.Current), s.Longest, countDays(s.Total))
 		if !s.Today {
 			line += " Not done yet today."
 		}
@@ -99,7 +99,7 @@ func streakText(list []Streak, now time.Time) string {
 	return strings.Join(lines, "\n")
 }
 
-func days(n int) string {
+func countDays(n int) string {
 	if n == 1 {
 		return "1 day"
 	}

@@ -10,9 +10,9 @@ import (
 	"strings"
 	"time"
 
-	"hob/knowledge/store"
-	"hob/platform/phrase"
 	"hob/platform/provenance"
+	"hob/platform/store"
+	"hob/platform/text/textnorm"
 	"hob/tools"
 )
 
@@ -25,8 +25,8 @@ type Deps struct {
 func Tools(d Deps) []tools.Tool { return []tools.Tool{d.logHabit(), d.habitStreak()} }
 
 // Migrations returns the tables of this package.
-func Migrations() []store.Set {
-	return []store.Set{{Owner: "habits", Steps: []string{`
+func Migrations() []store.MigrationSet {
+	return []store.MigrationSet{{Owner: "habits", Steps: []string{`
 CREATE TABLE habits (
 	id TEXT PRIMARY KEY,
 	habit TEXT NOT NULL, -- as the owner called it
@@ -50,25 +50,25 @@ type Entry struct {
 	CreatedAt  time.Time         `json:"created_at"`
 }
 
-// fold normalizes a name for comparison; a name without letters or digits, such as an
+// foldName normalizes a name for comparison; a name without letters or digits, such as an
 // emoji, stays as it is.
-func fold(habit string) string {
-	if words := phrase.Split(habit); len(words) > 0 {
+func foldName(habit string) string {
+	if words := textnorm.FoldedWords(habit); len(words) > 0 {
 		return strings.Join(words, " ")
 	}
 	return strings.TrimSpace(habit)
 }
 
-func insert(tx *store.Tx, e Entry) error {
+func insertEntry(tx *store.Tx, e Entry) error {
 	_, err := tx.Exec(`INSERT INTO habits (id, habit, name, day, value, unit, note, provenance, created_at) VALUES (?,?,?,?,?,?,?,?,?)`,
-		e.ID, e.Habit, fold(e.Habit), e.Day, e.Value, e.Unit, e.Note, string(e.Provenance), store.Millis(e.CreatedAt))
+		e.ID, e.Habit, foldName(e.Habit), e.Day, e.Value, e.Unit, e.Note, string(e.Provenance), store.Millis(e.CreatedAt))
 	if err != nil {
 		return fmt.Errorf("habits: %w", err)
 	}
 	return nil
 }
 
-func entries(q store.Querier, tail string, args ...any) (out []Entry, err error) {
+func queryEntries(q store.Querier, tail string, args ...any) (out []Entry, err error) {
 	rows, err := q.Query(`SELECT id, habit, day, value, unit, note, provenance, created_at FROM habits `+tail, args...)
 	if err != nil {
 		return nil, fmt.Errorf("habits: %w", err)
@@ -137,7 +137,7 @@ func (Brief) BriefTitle() string { return "Habits" }
 
 // Brief implements tools.BriefSource: streaks that break today unless continued.
 func (b Brief) Brief(ctx context.Context, from, _ time.Time) ([]tools.BriefItem, error) {
-	list, err := streaks(b.Store.Reader(ctx), "", from)
+	list, err := queryStreaks(b.Store.Reader(ctx), "", from)
 	if err != nil {
 		return nil, err
 	}
@@ -150,17 +150,17 @@ func (b Brief) Brief(ctx context.Context, from, _ time.Time) ([]tools.BriefItem,
 	return out, nil
 }
 
-func streaks(q store.Querier, habit string, today time.Time) ([]Streak, error) {
-	all, err := entries(q, `WHERE day <= ? AND (? = '' OR name = ?) ORDER BY name, day`, today.Format(time.DateOnly), fold(habit), fold(habit))
+func queryStreaks(q store.Querier, habit string, today time.Time) ([]Streak, error) {
+	all, err := queryEntries(q, `WHERE day <= ? AND (? = '' OR name = ?) ORDER BY name, day`, today.Format(time.DateOnly), foldName(habit), foldName(habit))
 	if err != nil {
 		return nil, err
 	}
 	out := []Streak{}
 	for i := 0; i < len(all); {
-		name := fold(all[i].Habit)
+		name := foldName(all[i].Habit)
 		var days []string
 		label, source := all[i].Habit, provenance.Tool
-		for ; i < len(all) && fold(all[i].Habit) == name; i++ {
+		for ; i < len(all) && foldName(all[i].Habit) == name; i++ {
 			label = all[i].Habit
 			if all[i].Provenance.Tainted() {
 				source = provenance.Outside

@@ -8,11 +8,11 @@ import (
 	"strings"
 	"time"
 
-	"hob/knowledge/store"
-	"hob/platform/phrase"
 	"hob/platform/provenance"
-	"hob/platform/shortid"
-	"hob/platform/when"
+	"hob/platform/store"
+	"hob/platform/text/dateparse"
+	"hob/platform/text/shortid"
+	"hob/platform/text/textnorm"
 	"hob/tools"
 )
 
@@ -31,24 +31,24 @@ func (d Deps) logHabit() tools.Tool {
 			Description: "Log that a habit was done on a day.",
 			Keywords:    "habit routine exercise meditate read run workout track did today",
 		},
-		Summary: func(in logHabitIn) string { return "Log the habit " + strconv.Quote(phrase.Cut(in.Habit, 80)) },
+		Summary: func(in logHabitIn) string { return "Log the habit " + strconv.Quote(textnorm.Ellipsize(in.Habit, 80)) },
 		RunTx: func(_ context.Context, tx *store.Tx, c tools.Call, in logHabitIn) (tools.Result, error) {
 			habit := strings.Join(strings.Fields(in.Habit), " ")
-			if fold(habit) == "" {
+			if foldName(habit) == "" {
 				return tools.Result{}, tools.Errorf(tools.InvalidArguments, "habit is empty")
 			}
-			day, err := tools.PastDay(in.Date, c.Now)
+			day, err := tools.ParsePastDay(in.Date, c.Now)
 			if err != nil {
 				return tools.Result{}, err
 			}
 			e := Entry{
-				ID: shortid.New("h"), Habit: phrase.Cut(habit, 100), Day: day.Format(time.DateOnly), Value: in.Value, Unit: phrase.Cut(in.Unit, 20),
-				Note: phrase.Cut(in.Note, 500), Provenance: provenance.Worst(c.Provenance), CreatedAt: c.Now.UTC().Truncate(time.Millisecond),
+				ID: shortid.New("h"), Habit: textnorm.Ellipsize(habit, 100), Day: day.Format(time.DateOnly), Value: in.Value, Unit: textnorm.Ellipsize(in.Unit, 20),
+				Note: textnorm.Ellipsize(in.Note, 500), Provenance: provenance.Worst(c.Provenance), CreatedAt: c.Now.UTC().Truncate(time.Millisecond),
 			}
-			if err := insert(tx, e); err != nil {
+			if err := insertEntry(tx, e); err != nil {
 				return tools.Result{}, err
 			}
-			list, err := streaks(tx, habit, c.Now)
+			list, err := queryStreaks(tx, habit, c.Now)
 			if err != nil {
 				return tools.Result{}, err
 			}
@@ -76,7 +76,7 @@ func logText(e Entry, list []Streak, day, now time.Time) string {
 	if e.Value != nil {
 		text += " (" + strings.TrimSpace(strconv.FormatFloat(*e.Value, 'f', -1, 64)+" "+e.Unit) + ")"
 	}
-	text += " for " + when.FormatDay(day, now) + "."
+	text += " for " + dateparse.FormatDay(day, now) + "."
 	if len(list) == 1 && list[0].Current > 1 {
 		text += fmt.Sprintf(" %d days in a row.", list[0].Current)
 	}

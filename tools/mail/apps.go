@@ -6,14 +6,14 @@ import (
 	"slices"
 	"strings"
 
-	"hob/platform/phrase"
 	"hob/platform/pim"
 	"hob/platform/provenance"
+	"hob/platform/text/textnorm"
 	"hob/tools"
 )
 
-// programs returns the mailboxes of local programs, which are used if no account has mail.
-func (d Deps) programs() []pim.Mailer {
+// appMailboxes returns the mailboxes of local programs, which are used if no account has mail.
+func (d Deps) appMailboxes() []pim.Mailer {
 	if len(d.Accounts()) > 0 || d.Mailers == nil {
 		return nil
 	}
@@ -21,8 +21,8 @@ func (d Deps) programs() []pim.Mailer {
 }
 
 // answerApps does the same as answer for local programs.
-func (d Deps) answerApps(ctx context.Context, c tools.Call, w wanted, tool string) (tools.Result, error) {
-	all, err := d.mailers(w.account)
+func (d Deps) answerApps(ctx context.Context, c tools.Call, w mailQuery, tool string) (tools.Result, error) {
+	all, err := d.mailersNamed(w.account)
 	if err != nil {
 		return tools.Result{}, err
 	}
@@ -30,7 +30,7 @@ func (d Deps) answerApps(ctx context.Context, c tools.Call, w wanted, tool strin
 	var failed []error
 	reads := 0
 	for _, m := range all {
-		found, err := w.of(ctx, m)
+		found, err := w.readAppMailbox(ctx, m)
 		if errors.Is(err, pim.ErrNoServer) { // it sends only
 			continue
 		}
@@ -40,18 +40,18 @@ func (d Deps) answerApps(ctx context.Context, c tools.Call, w wanted, tool strin
 	err = errors.Join(failed...)
 	switch {
 	case reads == 0:
-		_, err := d.of("")
+		_, err := d.accountsNamed("")
 		return tools.Result{}, err
 	case err != nil && len(list) == 0:
 		if _, some := errors.AsType[*pim.PartialError](err); !some {
-			return tools.Result{}, classify(err)
+			return tools.Result{}, classifyError(err)
 		}
 	}
 	slices.SortStableFunc(list, func(a, b letterOut) int { return b.At.Compare(a.At) })
 	list = list[:min(len(list), w.limit)]
 	out, text := mailOut{Mails: append([]letterOut{}, list...)}, lettersText(list, len(all) > 1, c.Now)
 	if err != nil {
-		out.Error = pim.Line(err.Error(), 400)
+		out.Error = pim.SanitizeLine(err.Error(), 400)
 		text += "\n\nSome sources could not be read: " + out.Error
 	}
 	origins := []provenance.Origin{{Kind: "mail", Label: all[0].Name(), Via: tool}}
@@ -61,9 +61,9 @@ func (d Deps) answerApps(ctx context.Context, c tools.Call, w wanted, tool strin
 	return tools.Result{Text: text, Data: out, Source: provenance.Outside, Origins: origins}, nil
 }
 
-// of reads the matching mails of one mailbox. A list of mails contains no texts; with
+// readAppMailbox reads the matching mails of one mailbox. A list of mails contains no texts; with
 // whole, each text is read separately.
-func (w wanted) of(ctx context.Context, m pim.Mailer) (out []letterOut, err error) {
+func (w mailQuery) readAppMailbox(ctx context.Context, m pim.Mailer) (out []letterOut, err error) {
 	folder := w.folder
 	if folder == inbox {
 		folder = ""
@@ -83,7 +83,7 @@ func (w wanted) of(ctx context.Context, m pim.Mailer) (out []letterOut, err erro
 		list, err := m.FindMail(ctx, q)
 		failed = append(failed, err)
 		for _, x := range list {
-			if w.fits(x) && !slices.ContainsFunc(fit, func(f pim.Message) bool { return f.Ref == x.Ref }) {
+			if w.isMatch(x) && !slices.ContainsFunc(fit, func(f pim.Message) bool { return f.Ref == x.Ref }) {
 				fit = append(fit, x)
 			}
 		}
@@ -99,7 +99,7 @@ func (w wanted) of(ctx context.Context, m pim.Mailer) (out []letterOut, err erro
 			}
 		}
 		l := shownLetter(x, m)
-		l.From, l.Text = sender(x), phrase.Cut(strings.TrimSpace(x.Text), whole)
+		l.From, l.Text = senderLabel(x), textnorm.Ellipsize(strings.TrimSpace(x.Text), whole)
 		l.Cut = l.Cut || l.Text != strings.TrimSpace(x.Text)
 		out = append(out, l)
 	}

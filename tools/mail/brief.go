@@ -6,10 +6,10 @@ import (
 	"fmt"
 	"time"
 
-	"hob/platform/phrase"
 	"hob/platform/pim"
-	"hob/platform/pim/mailbox"
+	"hob/platform/pim/imapmail"
 	"hob/platform/provenance"
+	"hob/platform/text/textnorm"
 	"hob/tools"
 )
 
@@ -34,24 +34,24 @@ func (b Brief) Brief(ctx context.Context, from, to time.Time) ([]tools.BriefItem
 	if now := time.Now(); len(accounts) == 0 || now.Before(from) || !now.Before(to) {
 		return nil, nil
 	}
-	why, err := b.why(ctx)
+	why, err := b.importanceReason(ctx)
 	if err != nil {
 		return nil, err
 	}
-	return each(ctx, accounts, cmp.Or(b.Wait, briefWait), func(ctx context.Context, c *mailbox.Conn, a pim.Account) ([]tools.BriefItem, error) {
-		return unread(ctx, c, a, why, from)
+	return queryAccounts(ctx, accounts, cmp.Or(b.Wait, briefWait), func(ctx context.Context, c *imapmail.Conn, a pim.Account) ([]tools.BriefItem, error) {
+		return unreadItems(ctx, c, a, why, from)
 	})
 }
 
-func unread(ctx context.Context, c *mailbox.Conn, a pim.Account, why func(pim.Message) string, day time.Time) ([]tools.BriefItem, error) {
+func unreadItems(ctx context.Context, c *imapmail.Conn, a pim.Account, why func(pim.Message) string, day time.Time) ([]tools.BriefItem, error) {
 	if _, err := c.Select(ctx, inbox); err != nil {
 		return nil, err
 	}
-	all, err := c.Find(ctx, mailbox.Query{Unseen: true})
+	all, err := c.Find(ctx, imapmail.Query{Unseen: true})
 	if err != nil || len(all) == 0 {
 		return nil, err
 	}
-	mails, err := newest(ctx, c, all, lookedAt)
+	mails, err := readNewest(ctx, c, all, lookedAt)
 	if err != nil {
 		return nil, err
 	}
@@ -63,7 +63,7 @@ func unread(ctx context.Context, c *mailbox.Conn, a pim.Account, why func(pim.Me
 			continue
 		}
 		if matter++; matter <= named {
-			out = append(out, tools.BriefItem{Text: fmt.Sprintf("%s: %s (%s)", sender(m), subject(m, 100), phrase.Cut(reason, 60)), Source: provenance.Outside})
+			out = append(out, tools.BriefItem{Text: fmt.Sprintf("%s: %s (%s)", senderLabel(m), subjectLine(m, 100), textnorm.Ellipsize(reason, 60)), Source: provenance.Outside})
 		}
 	}
 	count := fmt.Sprintf("%s: %d unread", a.Name, len(all))

@@ -12,8 +12,8 @@ import (
 	"hob/tools"
 )
 
-// backData is the undo data of a mailbox change.
-type backData struct {
+// undoData is the undo data of a mailbox change.
+type undoData struct {
 	Account string `json:"account"`
 	Undo    []byte `json:"undo"`
 }
@@ -22,25 +22,25 @@ func undoOf(label string, m pim.Mailer, r pim.Receipt) *tools.Undo {
 	if len(r.Undo) == 0 {
 		return nil
 	}
-	return tools.NewUndo(label, backData{m.Name(), r.Undo})
+	return tools.NewUndo(label, undoData{m.Name(), r.Undo})
 }
 
 // takeBack implements Undo for the tools that change mailboxes.
 func (d Deps) takeBack(ctx context.Context, data json.RawMessage) error {
-	var u backData
+	var u undoData
 	if err := json.Unmarshal(data, &u); err != nil {
 		return tools.Errorf(tools.Failed, "the undo record cannot be read: %w", err)
 	}
-	all, err := d.mailers(u.Account)
+	all, err := d.mailersNamed(u.Account)
 	if err != nil {
 		return err
 	}
-	return classify(all[0].TakeBack(ctx, u.Undo))
+	return classifyError(all[0].TakeBack(ctx, u.Undo))
 }
 
-// unsure returns the error of a change with an unknown outcome.
-func unsure(what string, r pim.Receipt) error {
-	return outside(tools.Errorf(tools.OutcomeUnknown, "outcome unknown: Hob cannot tell whether %s (%s); it was not repeated", tools.Clean(what), r.Why))
+// outcomeUnknownError returns the error of a change with an unknown outcome.
+func outcomeUnknownError(what string, r pim.Receipt) error {
+	return outsideError(tools.Errorf(tools.OutcomeUnknown, "outcome unknown: Hob cannot tell whether %s (%s); it was not repeated", tools.Clean(what), r.Why))
 }
 
 func (d Deps) draftEmail() tools.Tool {
@@ -50,28 +50,28 @@ func (d Deps) draftEmail() tools.Tool {
 			Description: "Put a mail, or the answer to one, among the drafts of the owner's account for him to finish and send. Nothing is sent.",
 			Keywords:    "draft email mail letter prepare compose write reply answer",
 		},
-		Summary: func(in letterIn) string { return "Draft a mail" + in.about() },
+		Summary: func(in letterIn) string { return "Draft a mail" + in.summaryText() },
 		Run: func(ctx context.Context, c tools.Call, in letterIn) (tools.Result, error) {
-			l, err := d.write(ctx, in)
+			l, err := d.composeLetter(ctx, in)
 			if err != nil {
-				return tools.Result{}, classify(err)
+				return tools.Result{}, classifyError(err)
 			}
-			l.named(c)
-			r, err := l.from.DraftMail(ctx, l.Letter)
+			l.setMessageID(c)
+			r, err := l.from.DraftMail(ctx, l.OutgoingMail)
 			if errors.Is(err, pim.ErrNoServer) {
 				return tools.Result{}, tools.Errorf(tools.Unsupported, "account %s has no mailbox for drafts; set imap", tools.Clean(l.from.Name()))
 			}
 			if err != nil {
-				return tools.Result{}, classify(err)
+				return tools.Result{}, classifyError(err)
 			}
 			if r.Outcome == pim.Uncertain {
-				return tools.Result{}, unsure("the draft was saved", r)
+				return tools.Result{}, outcomeUnknownError("the draft was saved", r)
 			}
 			to := "The draft"
-			if whom := l.whom(); whom != "" {
+			if whom := l.recipientText(); whom != "" {
 				to += " to " + whom
 			}
-			res := l.result(fmt.Sprintf("%s is saved in the drafts of %s: %s.", to, l.from.Name(), strings.TrimRight(l.Subject, ".")), r)
+			res := l.sendResult(fmt.Sprintf("%s is saved in the drafts of %s: %s.", to, l.from.Name(), strings.TrimRight(l.Subject, ".")), r)
 			if len(l.notes) > 0 {
 				res.Text += " Note: " + strings.Join(l.notes, "; ") + "."
 			}

@@ -11,8 +11,8 @@ import (
 	"strings"
 	"time"
 
-	"hob/platform/phrase"
 	"hob/platform/pim"
+	"hob/platform/text/textnorm"
 	"hob/tools"
 )
 
@@ -30,31 +30,31 @@ type letterIn struct {
 	Account string   `json:"account,omitempty"`
 }
 
-// letter is a composed mail, for the approval request and for sending.
-type letter struct {
-	pim.Letter
+// composedMail is a composed mail, for the approval request and for sending.
+type composedMail struct {
+	pim.OutgoingMail
 	from  pim.Mailer
 	reply bool     // a mail or an address book provided part of it
 	notes []string // notes for the owner about the recipients
 }
 
-// write composes a mail from the arguments. It reads the answered mail, the address book
+// composeLetter composes a mail from the arguments. It reads the answered mail, the address book
 // and the files, and changes nothing.
-func (d Deps) write(ctx context.Context, in letterIn) (letter, error) {
+func (d Deps) composeLetter(ctx context.Context, in letterIn) (composedMail, error) {
 	ctx, cancel := context.WithTimeout(ctx, lookWait)
 	defer cancel()
-	all, err := d.mailers(in.Account)
+	all, err := d.mailersNamed(in.Account)
 	if err != nil {
-		return letter{}, err
+		return composedMail{}, err
 	}
-	out := letter{from: all[0]}
+	out := composedMail{from: all[0]}
 	out.Subject, out.Text = strings.TrimSpace(in.Subject), strings.TrimSpace(in.Text)
 	if out.Text == "" && len(in.Attach) == 0 {
-		return letter{}, tools.Errorf(tools.InvalidArguments, "the text is empty")
+		return composedMail{}, tools.Errorf(tools.InvalidArguments, "the text is empty")
 	}
 	if strings.TrimSpace(in.Answer) != "" {
-		if err := d.answering(ctx, in, all, &out); err != nil {
-			return letter{}, err
+		if err := d.fillReply(ctx, in, all, &out); err != nil {
+			return composedMail{}, err
 		}
 	}
 	for _, list := range []struct {
@@ -64,23 +64,23 @@ func (d Deps) write(ctx context.Context, in letterIn) (letter, error) {
 		for _, name := range list.names {
 			p, err := tools.PersonIn(ctx, name, d.People)
 			if err != nil {
-				return letter{}, err
+				return composedMail{}, err
 			}
 			out.reply = out.reply || !strings.Contains(name, "@") // a contact card provides the display name
 			*list.to = append(*list.to, p)
 		}
 	}
-	if err := d.attach(ctx, in.Attach, &out); err != nil {
-		return letter{}, err
+	if err := d.attachFiles(ctx, in.Attach, &out); err != nil {
+		return composedMail{}, err
 	}
 	if out.Subject == "" {
-		out.Subject = phrase.Cut(strings.Join(strings.Fields(out.Text), " "), 60)
+		out.Subject = textnorm.Ellipsize(strings.Join(strings.Fields(out.Text), " "), 60)
 	}
 	if err := out.Check(); err != nil {
-		return letter{}, tools.Errorf(tools.InvalidArguments, "%w", tools.CleanErr(err))
+		return composedMail{}, tools.Errorf(tools.InvalidArguments, "%w", tools.CleanErr(err))
 	}
-	if len([]rune(out.whom())) > maxWhom {
-		return letter{}, tools.Errorf(tools.InvalidArguments, "too many addresses to show in the approval request; write to fewer people at once")
+	if len([]rune(out.recipientText())) > maxWhom {
+		return composedMail{}, tools.Errorf(tools.InvalidArguments, "too many addresses to show in the approval request; write to fewer people at once")
 	}
 	return out, nil
 }
@@ -88,23 +88,23 @@ func (d Deps) write(ctx context.Context, in letterIn) (letter, error) {
 // maxWhom bounds the recipient list in an approval request, which is never truncated.
 const maxWhom = 1200
 
-// answering derives recipients and subject from the answered mail.
-func (d Deps) answering(ctx context.Context, in letterIn, all []pim.Mailer, out *letter) error {
-	m, box, err := d.pick(ctx, in.Answer, "", all)
+// fillReply derives recipients and subject from the answered mail.
+func (d Deps) fillReply(ctx context.Context, in letterIn, all []pim.Mailer, out *composedMail) error {
+	m, box, err := d.findMail(ctx, in.Answer, "", all)
 	if err != nil {
 		return err
 	}
 	out.from, out.reply = box, true
-	if pim.GoodID(m.ID) { // without an id the reply is sent without threading
+	if pim.ValidMessageID(m.ID) { // without an id the reply is sent without threading
 		out.Answers = m.ID
 	}
-	out.References = slices.DeleteFunc(slices.Clone(m.Refers), func(id string) bool { return !pim.GoodID(id) })
+	out.References = slices.DeleteFunc(slices.Clone(m.Refers), func(id string) bool { return !pim.ValidMessageID(id) })
 	if out.Subject == "" {
-		out.Subject = pim.Seen(m.Subject)
+		out.Subject = pim.StripInvisible(m.Subject)
 		if !strings.HasPrefix(strings.ToLower(out.Subject), "re:") {
 			out.Subject = "Re: " + out.Subject
 		}
-		out.Subject = phrase.Cut(out.Subject, 280)
+		out.Subject = textnorm.Ellipsize(out.Subject, 280)
 	}
 	if len(in.To) > 0 {
 		return nil
@@ -125,8 +125,8 @@ func (d Deps) answering(ctx context.Context, in letterIn, all []pim.Mailer, out 
 	return nil
 }
 
-// attach reads the files.
-func (d Deps) attach(ctx context.Context, paths []string, out *letter) error {
+// attachFiles reads the files.
+func (d Deps) attachFiles(ctx context.Context, paths []string, out *composedMail) error {
 	if len(paths) > pim.MaxFiles {
 		return tools.Errorf(tools.InvalidArguments, "at most %d files can be attached", pim.MaxFiles)
 	}
@@ -151,8 +151,8 @@ func fullNames(list []pim.Person) string {
 	return strings.Join(out, ", ")
 }
 
-// whom lists all recipients with their complete addresses.
-func (l letter) whom() string {
+// recipientText lists all recipients with their complete addresses.
+func (l composedMail) recipientText() string {
 	var out []string
 	for _, x := range []struct {
 		word string
@@ -165,11 +165,11 @@ func (l letter) whom() string {
 	return strings.Join(out, "; ")
 }
 
-// exact returns the approval binding: everything that would be written beyond the
+// approvalBinding returns the approval binding: everything that would be written beyond the
 // arguments.
-func (l letter) exact() string {
+func (l composedMail) approvalBinding() string {
 	var b strings.Builder
-	fmt.Fprintf(&b, "from %s (%s) to %s", cmp.Or(tools.WholePerson(l.from.From()), "you"), l.from.Name(), cmp.Or(l.whom(), "nobody yet"))
+	fmt.Fprintf(&b, "from %s (%s) to %s", cmp.Or(tools.WholePerson(l.from.From()), "you"), l.from.Name(), cmp.Or(l.recipientText(), "nobody yet"))
 	if l.Answers != "" {
 		fmt.Fprintf(&b, ", in answer to <%s>", l.Answers)
 	}
@@ -181,19 +181,21 @@ func (l letter) exact() string {
 	return b.String()
 }
 
-// named derives the message id from the call, so that a retry after an unknown outcome is
+// setMessageID derives the message id from the call, so that a retry after an unknown outcome is
 // the same mail.
-func (l *letter) named(c tools.Call) {
+func (l *composedMail) setMessageID(c tools.Call) {
 	sum := sha256.Sum256([]byte("mail " + c.ID))
 	_, host, _ := strings.Cut(l.from.From().Address, "@")
 	l.ID, l.Date = hex.EncodeToString(sum[:16])+"@"+cmp.Or(host, "localhost"), c.Now
 }
 
-// refused returns the judgement of a mail that cannot be written.
-func refused(err error) tools.Judgement { return tools.Judgement{Refused: classify(err)} }
+// refusedJudgement returns the judgement of a mail that cannot be written.
+func refusedJudgement(err error) tools.CallAssessment {
+	return tools.CallAssessment{Refused: classifyError(err)}
+}
 
-// classify maps errors of the drivers to tool errors.
-func classify(err error) error {
+// classifyError maps errors of the drivers to tool errors.
+func classifyError(err error) error {
 	if _, is := errors.AsType[*tools.Error](err); is || err == nil {
 		return err
 	}
@@ -210,5 +212,5 @@ func classify(err error) error {
 	case errors.Is(err, context.DeadlineExceeded):
 		code = tools.TimedOut
 	}
-	return outside(tools.Errorf(code, "%w", err)) // a server may have written part of it
+	return outsideError(tools.Errorf(code, "%w", err)) // a server may have written part of it
 }

@@ -19,10 +19,10 @@ import (
 	"sync"
 	"time"
 
-	"hob/platform/phrase"
 	"hob/platform/pim"
-	"hob/platform/pim/mailbox"
+	"hob/platform/pim/imapmail"
 	"hob/platform/provenance"
+	"hob/platform/text/textnorm"
 	"hob/tools"
 )
 
@@ -53,8 +53,8 @@ type Deps struct {
 	Wait time.Duration
 }
 
-// why returns a function that says why a mail matters, "" if it does not.
-func (d Deps) why(ctx context.Context) (func(pim.Message) string, error) {
+// importanceReason returns a function that says why a mail matters, "" if it does not.
+func (d Deps) importanceReason(ctx context.Context) (func(pim.Message) string, error) {
 	more := func(pim.Message) string { return "" }
 	if d.Matters != nil {
 		var err error
@@ -79,9 +79,9 @@ func Tools(d Deps) []tools.Tool {
 	return list
 }
 
-// each queries all accounts at the same time. It returns the results in order even with an
+// queryAccounts queries all accounts at the same time. It returns the results in order even with an
 // error, which names the failed accounts; the results are nil if all failed.
-func each[T any](ctx context.Context, accounts []pim.Account, wait time.Duration, ask func(context.Context, *mailbox.Conn, pim.Account) ([]T, error)) ([]T, error) {
+func queryAccounts[T any](ctx context.Context, accounts []pim.Account, wait time.Duration, ask func(context.Context, *imapmail.Conn, pim.Account) ([]T, error)) ([]T, error) {
 	found := make([][]T, len(accounts))
 	failed := make([]error, len(accounts))
 	var wg sync.WaitGroup
@@ -100,11 +100,11 @@ func each[T any](ctx context.Context, accounts []pim.Account, wait time.Duration
 	if out == nil && slices.Contains(failed, nil) {
 		out = []T{}
 	}
-	return out, tools.Unreached(failed)
+	return out, tools.JoinSourceErrors(failed)
 }
 
-func signedIn[T any](ctx context.Context, a pim.Account, ask func(context.Context, *mailbox.Conn, pim.Account) ([]T, error)) ([]T, error) {
-	c, err := mailbox.Open(ctx, a)
+func signedIn[T any](ctx context.Context, a pim.Account, ask func(context.Context, *imapmail.Conn, pim.Account) ([]T, error)) ([]T, error) {
+	c, err := imapmail.Open(ctx, a)
 	if err != nil {
 		return nil, err
 	}
@@ -112,8 +112,8 @@ func signedIn[T any](ctx context.Context, a pim.Account, ask func(context.Contex
 	return ask(ctx, c, a)
 }
 
-// of returns the account of that name, or all accounts.
-func (d Deps) of(name string) ([]pim.Account, error) {
+// accountsNamed returns the account of that name, or all accounts.
+func (d Deps) accountsNamed(name string) ([]pim.Account, error) {
 	all := d.Accounts()
 	if len(all) == 0 {
 		return nil, &tools.Error{Source: provenance.Tool, Code: tools.Unsupported, Message: "no account has mail", Remedy: "add one with: hob account add"}
@@ -128,15 +128,15 @@ func (d Deps) of(name string) ([]pim.Account, error) {
 		}
 		names = append(names, a.Name)
 	}
-	return nil, tools.Errorf(tools.NotFound, "no account %q has mail; accounts with mail: %s", tools.Clean(phrase.Cut(name, 60)), tools.Clean(strings.Join(names, ", ")))
+	return nil, tools.Errorf(tools.NotFound, "no account %q has mail; accounts with mail: %s", tools.Clean(textnorm.Ellipsize(name, 60)), tools.Clean(strings.Join(names, ", ")))
 }
 
-// newest reads the headers of the newest of some mails, newest first. It leaves out
+// readNewest reads the headers of the newest of some mails, newest first. It leaves out
 // unreadable ones.
-func newest(ctx context.Context, c *mailbox.Conn, uids []uint32, limit int) (out []pim.Message, err error) {
+func readNewest(ctx context.Context, c *imapmail.Conn, uids []uint32, limit int) (out []pim.Message, err error) {
 	uids = uids[max(0, len(uids)-limit):]
 	for len(uids) > 0 {
-		n := min(len(uids), mailbox.Page)
+		n := min(len(uids), imapmail.Page)
 		page := uids[len(uids)-n:]
 		uids = uids[:len(uids)-n]
 		list, err := c.Headers(ctx, page)
@@ -158,17 +158,17 @@ func newest(ctx context.Context, c *mailbox.Conn, uids []uint32, limit int) (out
 	return out, nil
 }
 
-// sender returns the sender that a mail claims.
-func sender(m pim.Message) string {
+// senderLabel returns the sender that a mail claims.
+func senderLabel(m pim.Message) string {
 	if len(m.From) == 0 {
 		return "an unknown sender"
 	}
 	return m.From[0].String()
 }
 
-// subject returns the subject of a mail in one line.
-func subject(m pim.Message, n int) string {
-	if s := phrase.Cut(m.Subject, n); s != "" {
+// subjectLine returns the subject of a mail in one line.
+func subjectLine(m pim.Message, n int) string {
+	if s := textnorm.Ellipsize(m.Subject, n); s != "" {
 		return s
 	}
 	return "(no subject)"

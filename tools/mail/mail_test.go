@@ -10,7 +10,7 @@ import (
 	"time"
 
 	"hob/platform/pim"
-	"hob/platform/pim/mailbox"
+	"hob/platform/pim/imapmail"
 	"hob/platform/pim/pimtest"
 	"hob/platform/provenance"
 	"hob/tools"
@@ -154,8 +154,8 @@ func TestMany(t *testing.T) {
 	if err != nil || len(items) != 1 || items[0].Text != "work: 133 unread, and of the newest 100 of them none matters" {
 		t.Errorf("%+v, %v", items, err)
 	}
-	w := wanted{limit: 10, matters: func(pim.Message) string { return "" }}
-	c, err := mailbox.Open(t.Context(), d.Accounts()[0])
+	w := mailQuery{limit: 10, matters: func(pim.Message) string { return "" }}
+	c, err := imapmail.Open(t.Context(), d.Accounts()[0])
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -163,10 +163,10 @@ func TestMany(t *testing.T) {
 	if _, err := c.Select(t.Context(), inbox); err != nil {
 		t.Fatal(err)
 	}
-	if _, looked, err := w.newest(t.Context(), c, uids(133)); looked != 133 || err != nil {
+	if _, looked, err := w.readMatching(t.Context(), c, uids(133)); looked != 133 || err != nil {
 		t.Errorf("looked at %d, %v", looked, err)
 	}
-	if _, looked, err := w.newest(t.Context(), c, uids(5000)); looked != mostLooked || err != nil {
+	if _, looked, err := w.readMatching(t.Context(), c, uids(5000)); looked != mostLooked || err != nil {
 		t.Errorf("looked at %d, %v", looked, err)
 	}
 }

@@ -8,10 +8,10 @@ import (
 	"strings"
 	"time"
 
-	"hob/platform/phrase"
 	"hob/platform/pim"
 	"hob/platform/provenance"
-	"hob/platform/when"
+	"hob/platform/text/dateparse"
+	"hob/platform/text/textnorm"
 	"hob/tools"
 )
 
@@ -36,19 +36,19 @@ func (d Deps) moveEmail() tools.Tool {
 			Keywords:    "archive file move mail email folder trash delete junk spam put away inbox",
 		},
 		Summary: func(in moveIn) string {
-			return fmt.Sprintf("Move the mail %q to %s", phrase.Cut(in.Mail, 100), phrase.Cut(cmp.Or(in.To, "archive"), 60))
+			return fmt.Sprintf("Move the mail %q to %s", textnorm.Ellipsize(in.Mail, 100), textnorm.Ellipsize(cmp.Or(in.To, "archive"), 60))
 		},
-		Judge: func(ctx context.Context, in moveIn) tools.Judgement {
-			x, _, err := d.moving(ctx, in)
+		Judge: func(ctx context.Context, in moveIn) tools.CallAssessment {
+			x, _, err := d.findMailToMove(ctx, in)
 			if err != nil {
-				return refused(err)
+				return refusedJudgement(err)
 			}
-			return tools.Judgement{Why: fmt.Sprintf("it is the mail %q from %s", subject(x, 100), sender(x)), Exact: x.Ref}
+			return tools.CallAssessment{Why: fmt.Sprintf("it is the mail %q from %s", subjectLine(x, 100), senderLabel(x)), Exact: x.Ref}
 		},
 		Run: func(ctx context.Context, c tools.Call, in moveIn) (tools.Result, error) {
-			x, box, err := d.moving(ctx, in)
+			x, box, err := d.findMailToMove(ctx, in)
 			if err != nil {
-				return tools.Result{}, classify(err)
+				return tools.Result{}, classifyError(err)
 			}
 			if x.Ref != c.Exact {
 				return tools.Result{}, tools.Errorf(tools.Conflict, "the request now matches a different mail than the approved one; nothing was moved")
@@ -56,15 +56,15 @@ func (d Deps) moveEmail() tools.Tool {
 			to := cmp.Or(strings.TrimSpace(in.To), "archive")
 			r, err := box.MoveMail(ctx, x.Ref, to)
 			if err != nil {
-				return tools.Result{}, classify(err)
+				return tools.Result{}, classifyError(err)
 			}
 			if r.Outcome == pim.Uncertain {
-				return tools.Result{}, unsure("the mail was moved", r)
+				return tools.Result{}, outcomeUnknownError("the mail was moved", r)
 			}
-			what := fmt.Sprintf("the mail %q from %s", subject(x, 100), sender(x))
+			what := fmt.Sprintf("the mail %q from %s", subjectLine(x, 100), senderLabel(x))
 			return tools.Result{
-				Text: fmt.Sprintf("Moved %s to %s.", what, to), Data: sentOut{Outcome: r.Outcome, ID: r.ID, Subject: subject(x, 300)},
-				Source: provenance.Outside, Origins: origin(x, "move_email"), Undo: undoOf("move a mail back", box, r),
+				Text: fmt.Sprintf("Moved %s to %s.", what, to), Data: sentOut{Outcome: r.Outcome, ID: r.ID, Subject: subjectLine(x, 300)},
+				Source: provenance.Outside, Origins: mailOrigins(x, "move_email"), Undo: undoOf("move a mail back", box, r),
 			}, nil
 		},
 		Undo: func(ctx context.Context, data json.RawMessage) (string, error) {
@@ -76,19 +76,19 @@ func (d Deps) moveEmail() tools.Tool {
 	})
 }
 
-// moving finds the mail to move.
-func (d Deps) moving(ctx context.Context, in moveIn) (pim.Message, pim.Mailer, error) {
+// findMailToMove finds the mail to move.
+func (d Deps) findMailToMove(ctx context.Context, in moveIn) (pim.Message, pim.Mailer, error) {
 	ctx, cancel := context.WithTimeout(ctx, lookWait)
 	defer cancel()
-	all, err := d.mailers(in.Account)
+	all, err := d.mailersNamed(in.Account)
 	if err != nil {
 		return pim.Message{}, nil, err
 	}
-	return d.pick(ctx, in.Mail, in.From, all)
+	return d.findMail(ctx, in.Mail, in.From, all)
 }
 
-func origin(x pim.Message, tool string) []provenance.Origin {
-	return []provenance.Origin{{Kind: "mail", Label: sender(x), Via: tool}}
+func mailOrigins(x pim.Message, tool string) []provenance.Origin {
+	return []provenance.Origin{{Kind: "mail", Label: senderLabel(x), Via: tool}}
 }
 
 func (d Deps) readEmail() tools.Tool {
@@ -100,11 +100,11 @@ func (d Deps) readEmail() tools.Tool {
 		},
 		Summary: func(in oneIn) string { return "Read a mail" },
 		Run: func(ctx context.Context, c tools.Call, in oneIn) (tools.Result, error) {
-			all, err := d.mailers(in.Account)
+			all, err := d.mailersNamed(in.Account)
 			if err != nil {
 				return tools.Result{}, err
 			}
-			x, box, err := d.pick(ctx, in.Mail, in.Mailbox, all)
+			x, box, err := d.findMail(ctx, in.Mail, in.Mailbox, all)
 			if err != nil {
 				return tools.Result{}, err
 			}
@@ -113,16 +113,16 @@ func (d Deps) readEmail() tools.Tool {
 			if len(x.ReplyTo) > 0 {
 				fmt.Fprintf(&b, "\nReply-To: %s", fullNames(x.ReplyTo))
 			}
-			fmt.Fprintf(&b, "\nTo: %s\nSubject: %s\nDate: %s", fullNames(x.To[:min(len(x.To), 50)]), subject(x, 300), when.Format(x.Received.In(c.Now.Location()), c.Now))
+			fmt.Fprintf(&b, "\nTo: %s\nSubject: %s\nDate: %s", fullNames(x.To[:min(len(x.To), 50)]), subjectLine(x, 300), dateparse.Format(x.Received.In(c.Now.Location()), c.Now))
 			if len(x.Files) > 0 {
-				fmt.Fprintf(&b, "\nAttached: %s", phrase.Cut(strings.Join(x.Files, ", "), 1000))
+				fmt.Fprintf(&b, "\nAttached: %s", textnorm.Ellipsize(strings.Join(x.Files, ", "), 1000))
 			}
 			fmt.Fprintf(&b, "\nId: %s\n\n%s", x.Ref, x.Text)
 			if x.Cut {
 				b.WriteString("\n\n(Only the beginning of the mail is shown.)")
 			}
 			l := shownLetter(x, box)
-			return tools.Result{Text: b.String(), Data: mailOut{Mails: []letterOut{l}}, Source: provenance.Outside, Origins: origin(x, "read_email")}, nil
+			return tools.Result{Text: b.String(), Data: mailOut{Mails: []letterOut{l}}, Source: provenance.Outside, Origins: mailOrigins(x, "read_email")}, nil
 		},
 	})
 }
@@ -130,7 +130,7 @@ func (d Deps) readEmail() tools.Tool {
 // shownLetter converts a whole mail for Data.
 func shownLetter(x pim.Message, box pim.Mailer) letterOut {
 	l := letterOut{
-		Account: box.Name(), ID: x.Ref, UID: x.UID, From: fullNames(x.From), Subject: subject(x, 300), At: x.Received, Unread: !x.Seen, Flagged: x.Flagged,
+		Account: box.Name(), ID: x.Ref, UID: x.UID, From: fullNames(x.From), Subject: subjectLine(x, 300), At: x.Received, Unread: !x.Seen, Flagged: x.Flagged,
 		Text: x.Text, Cut: x.Cut, Files: x.Files,
 	}
 	for _, p := range x.To[:min(len(x.To), 50)] {

@@ -8,17 +8,17 @@ import (
 	"strings"
 	"sync"
 
-	"hob/platform/phrase"
 	"hob/platform/pim"
 	"hob/platform/provenance"
+	"hob/platform/text/textnorm"
 	"hob/tools"
 )
 
-// outside marks an error that quotes a mail or a server as untrusted.
-func outside(err error) error { return tools.Quoting(err, provenance.Outside) }
+// outsideError marks an error that quotes a mail or a server as untrusted.
+func outsideError(err error) error { return tools.Quoting(err, provenance.Outside) }
 
-// mailers returns the mailbox of that name, or all; at least one.
-func (d Deps) mailers(name string) ([]pim.Mailer, error) {
+// mailersNamed returns the mailbox of that name, or all; at least one.
+func (d Deps) mailersNamed(name string) ([]pim.Mailer, error) {
 	var all []pim.Mailer
 	if d.Mailers != nil {
 		all = d.Mailers()
@@ -36,18 +36,18 @@ func (d Deps) mailers(name string) ([]pim.Mailer, error) {
 		}
 		names = append(names, m.Name())
 	}
-	return nil, tools.Errorf(tools.NotFound, "no account %q has mail; accounts with mail: %s", tools.Clean(phrase.Cut(name, 60)), tools.Clean(strings.Join(names, ", ")))
+	return nil, tools.Errorf(tools.NotFound, "no account %q has mail; accounts with mail: %s", tools.Clean(textnorm.Ellipsize(name, 60)), tools.Clean(strings.Join(names, ", ")))
 }
 
-// found is a mail and its mailbox.
-type found struct {
+// foundMail is a mail and its mailbox.
+type foundMail struct {
 	pim.Message
 	box pim.Mailer
 }
 
-// pick finds exactly one mail: by its id, or by words of its sender or subject in a folder
+// findMail finds exactly one mail: by its id, or by words of its sender or subject in a folder
 // ("" is the inbox). Several matches are an error that names them.
-func (d Deps) pick(ctx context.Context, words, folder string, all []pim.Mailer) (pim.Message, pim.Mailer, error) {
+func (d Deps) findMail(ctx context.Context, words, folder string, all []pim.Mailer) (pim.Message, pim.Mailer, error) {
 	words = strings.TrimSpace(words)
 	if words == "" {
 		return pim.Message{}, nil, tools.Errorf(tools.InvalidArguments, "name the mail: its id, or words of its sender or subject")
@@ -56,29 +56,29 @@ func (d Deps) pick(ctx context.Context, words, folder string, all []pim.Mailer) 
 		for _, m := range all {
 			if m.Name() == account {
 				x, err := m.ReadMail(ctx, words)
-				return x, m, classify(err)
+				return x, m, classifyError(err)
 			}
 		}
 	}
-	list, err := d.fitting(ctx, words, folder, all)
+	list, err := d.findMatches(ctx, words, folder, all)
 	switch {
 	case len(list) == 1:
 		x, err := list[0].box.ReadMail(ctx, list[0].Ref)
-		return x, list[0].box, classify(err)
+		return x, list[0].box, classifyError(err)
 	case len(list) == 0 && err != nil:
-		return pim.Message{}, nil, classify(err)
+		return pim.Message{}, nil, classifyError(err)
 	case len(list) == 0:
-		return pim.Message{}, nil, tools.Errorf(tools.NotFound, "no mail has %q in its sender or subject", tools.Clean(phrase.Cut(words, 80)))
+		return pim.Message{}, nil, tools.Errorf(tools.NotFound, "no mail has %q in its sender or subject", tools.Clean(textnorm.Ellipsize(words, 80)))
 	}
 	var b strings.Builder
 	for _, f := range list[:min(len(list), 8)] {
-		fmt.Fprintf(&b, "\n- %s: %s (%s)", sender(f.Message), subject(f.Message, 80), f.Ref)
+		fmt.Fprintf(&b, "\n- %s: %s (%s)", senderLabel(f.Message), subjectLine(f.Message, 80), f.Ref)
 	}
-	return pim.Message{}, nil, outside(tools.Errorf(tools.InvalidArguments, "%d mails match %q; name one by its id:%s", len(list), tools.Clean(phrase.Cut(words, 80)), b.String()))
+	return pim.Message{}, nil, outsideError(tools.Errorf(tools.InvalidArguments, "%d mails match %q; name one by its id:%s", len(list), tools.Clean(textnorm.Ellipsize(words, 80)), b.String()))
 }
 
-// fitting finds the mails with words in their sender or subject.
-func (d Deps) fitting(ctx context.Context, words, folder string, all []pim.Mailer) ([]found, error) {
+// findMatches finds the mails with words in their sender or subject.
+func (d Deps) findMatches(ctx context.Context, words, folder string, all []pim.Mailer) ([]foundMail, error) {
 	queries := []pim.MailQuery{{Folder: folder, From: words}, {Folder: folder, Subject: words}}
 	results := make([][]pim.Message, len(all)*len(queries))
 	failed := make([]error, len(results))
@@ -95,11 +95,11 @@ func (d Deps) fitting(ctx context.Context, words, folder string, all []pim.Maile
 		}
 	}
 	wg.Wait()
-	var out []found
+	var out []foundMail
 	for i, list := range results {
 		for _, x := range list {
-			if !slices.ContainsFunc(out, func(f found) bool { return f.Ref == x.Ref }) {
-				out = append(out, found{x, all[i/len(queries)]})
+			if !slices.ContainsFunc(out, func(f foundMail) bool { return f.Ref == x.Ref }) {
+				out = append(out, foundMail{x, all[i/len(queries)]})
 			}
 		}
 	}

@@ -8,11 +8,11 @@ import (
 	"strings"
 	"time"
 
-	"hob/platform/phrase"
 	"hob/platform/pim"
-	"hob/platform/pim/mailbox"
+	"hob/platform/pim/imapmail"
 	"hob/platform/provenance"
-	"hob/platform/when"
+	"hob/platform/text/dateparse"
+	"hob/platform/text/textnorm"
 	"hob/tools"
 )
 
@@ -52,9 +52,9 @@ type searchIn struct {
 	Account string `json:"account,omitempty"`
 }
 
-// wanted is the query of both tools.
-type wanted struct {
-	mailbox.Query
+// mailQuery is the query of both tools.
+type mailQuery struct {
+	imapmail.Query
 	folder, account string
 	either          string // in sender or subject
 	limit           int
@@ -94,18 +94,18 @@ func (d Deps) readEmails() tools.Tool {
 		},
 		Summary: func(in readIn) string { return "Read mail" },
 		Run: func(ctx context.Context, c tools.Call, in readIn) (tools.Result, error) {
-			w := wanted{folder: in.Mailbox, account: in.Account, either: in.Search, limit: in.Limit, whole: in.Whole}
+			w := mailQuery{folder: in.Mailbox, account: in.Account, either: in.Search, limit: in.Limit, whole: in.Whole}
 			w.Unseen = in.Unread
 			var err error
-			if w.Since, err = day(in.Since, c.Now); err != nil {
+			if w.Since, err = parsePastDay(in.Since, c.Now); err != nil {
 				return tools.Result{}, err
 			}
 			if in.Matters {
-				if w.matters, err = d.why(ctx); err != nil {
+				if w.matters, err = d.importanceReason(ctx); err != nil {
 					return tools.Result{}, err
 				}
 			}
-			return d.answer(ctx, c, w, "read_emails")
+			return d.answerQuery(ctx, c, w, "read_emails")
 		},
 	})
 }
@@ -119,35 +119,35 @@ func (d Deps) searchEmails() tools.Tool {
 		},
 		Summary: func(in searchIn) string { return "Search the mail" },
 		Run: func(ctx context.Context, c tools.Call, in searchIn) (tools.Result, error) {
-			w := wanted{folder: in.Mailbox, account: in.Account, limit: in.Limit, whole: in.Whole}
-			w.Query = mailbox.Query{Unseen: in.Unread, Flagged: in.Flagged, From: in.From, Subject: in.Subject, Text: in.Query}
+			w := mailQuery{folder: in.Mailbox, account: in.Account, limit: in.Limit, whole: in.Whole}
+			w.Query = imapmail.Query{Unseen: in.Unread, Flagged: in.Flagged, From: in.From, Subject: in.Subject, Text: in.Query}
 			var err error
-			if w.Since, err = day(in.Since, c.Now); err != nil {
+			if w.Since, err = parsePastDay(in.Since, c.Now); err != nil {
 				return tools.Result{}, err
 			}
-			if w.until, err = day(in.Until, c.Now); err != nil {
+			if w.until, err = parsePastDay(in.Until, c.Now); err != nil {
 				return tools.Result{}, err
 			}
 			if !w.until.IsZero() {
 				w.until = w.until.AddDate(0, 0, 1)
 			}
-			if w.Query == (mailbox.Query{}) && w.until.IsZero() {
+			if w.Query == (imapmail.Query{}) && w.until.IsZero() {
 				return tools.Result{}, tools.Errorf(tools.InvalidArguments, "give at least one of words, a sender, a subject or a day")
 			}
-			return d.answer(ctx, c, w, "search_emails")
+			return d.answerQuery(ctx, c, w, "search_emails")
 		},
 	})
 }
 
-// day parses a past day and returns its beginning; zero if none is given.
-func day(words string, now time.Time) (time.Time, error) {
+// parsePastDay parses a past day and returns its beginning; zero if none is given.
+func parsePastDay(words string, now time.Time) (time.Time, error) {
 	if strings.TrimSpace(words) == "" {
 		return time.Time{}, nil
 	}
-	return tools.PastDay(words, now)
+	return tools.ParsePastDay(words, now)
 }
 
-func (d Deps) answer(ctx context.Context, c tools.Call, w wanted, tool string) (tools.Result, error) {
+func (d Deps) answerQuery(ctx context.Context, c tools.Call, w mailQuery, tool string) (tools.Result, error) {
 	if w.limit < 0 {
 		return tools.Result{}, tools.Errorf(tools.InvalidArguments, "limit must be 1 to %d", most)
 	}
@@ -161,14 +161,14 @@ func (d Deps) answer(ctx context.Context, c tools.Call, w wanted, tool string) (
 	if w.folder = strings.TrimSpace(w.folder); w.folder == "" || strings.EqualFold(w.folder, inbox) {
 		w.folder = inbox
 	}
-	if len(d.programs()) > 0 {
+	if len(d.appMailboxes()) > 0 {
 		return d.answerApps(ctx, c, w, tool)
 	}
-	accounts, err := d.of(w.account)
+	accounts, err := d.accountsNamed(w.account)
 	if err != nil {
 		return tools.Result{}, err
 	}
-	list, err := each(ctx, accounts, askWait, w.in)
+	list, err := queryAccounts(ctx, accounts, askWait, w.readAccount)
 	if err != nil && list == nil {
 		return tools.Result{}, err
 	}
@@ -190,8 +190,8 @@ func (d Deps) answer(ctx context.Context, c tools.Call, w wanted, tool string) (
 	return tools.Result{Text: text, Data: out, Source: provenance.Outside, Origins: origins}, nil
 }
 
-// in reads the matching mails of one account.
-func (w wanted) in(ctx context.Context, c *mailbox.Conn, a pim.Account) ([]letterOut, error) {
+// readAccount reads the matching mails of one account.
+func (w mailQuery) readAccount(ctx context.Context, c *imapmail.Conn, a pim.Account) ([]letterOut, error) {
 	s, err := c.Select(ctx, w.folder)
 	if err != nil {
 		return nil, err
@@ -203,11 +203,11 @@ func (w wanted) in(ctx context.Context, c *mailbox.Conn, a pim.Account) ([]lette
 	if !w.until.IsZero() {
 		q.Before = w.until.UTC().AddDate(0, 0, 2)
 	}
-	uids, err := w.find(ctx, c, q)
+	uids, err := w.findUIDs(ctx, c, q)
 	if err != nil || len(uids) == 0 {
 		return nil, err
 	}
-	mails, looked, err := w.newest(ctx, c, uids)
+	mails, looked, err := w.readMatching(ctx, c, uids)
 	if err != nil {
 		return nil, err
 	}
@@ -219,8 +219,8 @@ func (w wanted) in(ctx context.Context, c *mailbox.Conn, a pim.Account) ([]lette
 				return out, err
 			}
 		}
-		l := w.letter(m, a)
-		l.ID = mailbox.Place{Folder: c.Folder(), Validity: s.Validity, UID: m.UID}.Ref(a.Name)
+		l := w.formatLetter(m, a)
+		l.ID = imapmail.Place{Folder: c.Folder(), Validity: s.Validity, UID: m.UID}.Ref(a.Name)
 		out = append(out, l)
 	}
 	if looked < len(uids) && len(out) < w.limit {
@@ -229,29 +229,29 @@ func (w wanted) in(ctx context.Context, c *mailbox.Conn, a pim.Account) ([]lette
 	return out, nil
 }
 
-// newest reads mail headers, newest first, until enough of them match. looked is the number
+// readMatching reads mail headers, newest first, until enough of them match. looked is the number
 // of checked mails.
-func (w wanted) newest(ctx context.Context, c *mailbox.Conn, uids []uint32) (fit []pim.Message, looked int, err error) {
+func (w mailQuery) readMatching(ctx context.Context, c *imapmail.Conn, uids []uint32) (fit []pim.Message, looked int, err error) {
 	for looked < min(len(uids), mostLooked) && len(fit) < w.limit {
 		end := len(uids) - looked
-		n := min(end, mailbox.Page)
-		page, err := newest(ctx, c, uids[end-n:end], n)
+		n := min(end, imapmail.Page)
+		page, err := readNewest(ctx, c, uids[end-n:end], n)
 		if err != nil {
 			return nil, looked, err
 		}
 		looked += n
-		fit = append(fit, slices.DeleteFunc(page, func(m pim.Message) bool { return !w.fits(m) })...)
+		fit = append(fit, slices.DeleteFunc(page, func(m pim.Message) bool { return !w.isMatch(m) })...)
 	}
 	return fit[:min(len(fit), w.limit)], looked, nil
 }
 
-// fits checks the conditions that the server did not check, or not precisely.
-func (w wanted) fits(m pim.Message) bool {
+// isMatch checks the conditions that the server did not check, or not precisely.
+func (w mailQuery) isMatch(m pim.Message) bool {
 	return (w.matters == nil || w.matters(m) != "") && !m.Received.Before(w.Since) && (w.until.IsZero() || m.Received.Before(w.until))
 }
 
-// find searches for mails; words are searched in sender and subject.
-func (w wanted) find(ctx context.Context, c *mailbox.Conn, q mailbox.Query) ([]uint32, error) {
+// findUIDs searches for mails; words are searched in sender and subject.
+func (w mailQuery) findUIDs(ctx context.Context, c *imapmail.Conn, q imapmail.Query) ([]uint32, error) {
 	if w.either == "" {
 		return c.Find(ctx, q)
 	}
@@ -267,18 +267,18 @@ func (w wanted) find(ctx context.Context, c *mailbox.Conn, q mailbox.Query) ([]u
 	return slices.Compact(uids), err
 }
 
-func (w wanted) letter(m pim.Message, a pim.Account) letterOut {
+func (w mailQuery) formatLetter(m pim.Message, a pim.Account) letterOut {
 	n := preview
 	if w.whole {
 		n = whole
 	}
-	text := strings.TrimSpace(pim.Clean(m.Text))
+	text := strings.TrimSpace(pim.SanitizeText(m.Text))
 	if !w.whole {
 		text = strings.Join(strings.Fields(text), " ")
 	}
-	cut := phrase.Cut(text, n)
+	cut := textnorm.Ellipsize(text, n)
 	l := letterOut{
-		Account: a.Name, UID: m.UID, From: sender(m), Subject: subject(m, 300), At: m.Received, Unread: !m.Seen, Flagged: m.Flagged,
+		Account: a.Name, UID: m.UID, From: senderLabel(m), Subject: subjectLine(m, 300), At: m.Received, Unread: !m.Seen, Flagged: m.Flagged,
 		Text: cut, Cut: m.Cut || cut != text, Files: m.Files,
 	}
 	for _, p := range m.To[:min(len(m.To), 10)] {
@@ -296,7 +296,7 @@ func lettersText(list []letterOut, several bool, now time.Time) string {
 		if i > 0 {
 			b.WriteString("\n---\n")
 		}
-		fmt.Fprintf(&b, "From: %s\nSubject: %s\nDate: %s", l.From, l.Subject, when.Format(l.At.In(now.Location()), now))
+		fmt.Fprintf(&b, "From: %s\nSubject: %s\nDate: %s", l.From, l.Subject, dateparse.Format(l.At.In(now.Location()), now))
 		if several {
 			fmt.Fprintf(&b, " (%s)", l.Account)
 		}
@@ -308,7 +308,7 @@ func lettersText(list []letterOut, several bool, now time.Time) string {
 			marks = append(marks, "flagged")
 		}
 		if len(l.Files) > 0 {
-			marks = append(marks, "attached: "+phrase.Cut(strings.Join(l.Files, ", "), 200))
+			marks = append(marks, "attached: "+textnorm.Ellipsize(strings.Join(l.Files, ", "), 200))
 		}
 		if l.ID != "" {
 			fmt.Fprintf(&b, "\nId: %s", l.ID)

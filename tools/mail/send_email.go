@@ -6,9 +6,9 @@ import (
 	"strings"
 	"time"
 
-	"hob/platform/phrase"
 	"hob/platform/pim"
 	"hob/platform/provenance"
+	"hob/platform/text/textnorm"
 	"hob/tools"
 )
 
@@ -28,65 +28,65 @@ func (d Deps) sendEmail() tools.Tool {
 			Description: "Send a mail from the owner's account, or answer one; files may go with it. It cannot be called back.",
 			Keywords:    "write email mail letter message reply answer respond forward attach attachment to",
 		},
-		Summary: func(in letterIn) string { return "Send a mail" + in.about() },
+		Summary: func(in letterIn) string { return "Send a mail" + in.summaryText() },
 		Judge:   d.judgeSend,
 		Run: func(ctx context.Context, c tools.Call, in letterIn) (tools.Result, error) {
-			l, err := d.write(ctx, in)
+			l, err := d.composeLetter(ctx, in)
 			if err != nil {
-				return tools.Result{}, classify(err)
+				return tools.Result{}, classifyError(err)
 			}
-			if l.exact() != c.Exact {
+			if l.approvalBinding() != c.Exact {
 				return tools.Result{}, tools.Errorf(tools.Conflict, "the recipients or an attached file have changed since the approval; nothing was sent")
 			}
-			l.named(c)
-			r, err := l.from.SendMail(ctx, l.Letter)
+			l.setMessageID(c)
+			r, err := l.from.SendMail(ctx, l.OutgoingMail)
 			if err != nil {
-				return tools.Result{}, classify(err)
+				return tools.Result{}, classifyError(err)
 			}
 			if r.Outcome == pim.Uncertain {
-				return tools.Result{}, outside(tools.Errorf(tools.OutcomeUnknown, "mail to %s: outcome unknown (%s); Hob did not send it again. Check the sent mails, or ask, before you retry", l.whom(), r.Why))
+				return tools.Result{}, outsideError(tools.Errorf(tools.OutcomeUnknown, "mail to %s: outcome unknown (%s); Hob did not send it again. Check the sent mails, or ask, before you retry", l.recipientText(), r.Why))
 			}
-			text := fmt.Sprintf("Sent to %s: %s.", l.whom(), l.Subject)
+			text := fmt.Sprintf("Sent to %s: %s.", l.recipientText(), l.Subject)
 			if r.Outcome == pim.Pending {
-				text = fmt.Sprintf("The mail to %s was queued and will be sent automatically: %s.", l.whom(), l.Subject)
+				text = fmt.Sprintf("The mail to %s was queued and will be sent automatically: %s.", l.recipientText(), l.Subject)
 			}
-			return l.result(text, r), nil
+			return l.sendResult(text, r), nil
 		},
 	})
 }
 
-// about describes recipients and content for a summary, as far as the arguments tell.
-func (in letterIn) about() string {
+// summaryText describes recipients and content for a summary, as far as the arguments tell.
+func (in letterIn) summaryText() string {
 	var b strings.Builder
 	if to := strings.Join(append(append(append([]string{}, in.To...), in.Cc...), in.Bcc...), ", "); to != "" {
 		b.WriteString(" to " + to)
 	}
 	if in.Answer != "" {
-		b.WriteString(" in reply to " + phrase.Cut(in.Answer, 60))
+		b.WriteString(" in reply to " + textnorm.Ellipsize(in.Answer, 60))
 	}
 	if in.Subject != "" {
-		b.WriteString(", about " + phrase.Cut(in.Subject, 80))
+		b.WriteString(", about " + textnorm.Ellipsize(in.Subject, 80))
 	}
 	if len(in.Attach) > 0 {
 		b.WriteString(", with " + strings.Join(in.Attach, ", "))
 	}
-	return b.String() + fmt.Sprintf(": %q", phrase.Cut(in.Text, 240))
+	return b.String() + fmt.Sprintf(": %q", textnorm.Ellipsize(in.Text, 240))
 }
 
-func (d Deps) judgeSend(ctx context.Context, in letterIn) tools.Judgement {
-	l, err := d.write(ctx, in)
+func (d Deps) judgeSend(ctx context.Context, in letterIn) tools.CallAssessment {
+	l, err := d.composeLetter(ctx, in)
 	if err != nil {
-		return refused(err)
+		return refusedJudgement(err)
 	}
-	if len(l.Everybody()) == 0 {
-		return refused(tools.Errorf(tools.InvalidArguments, "give a recipient"))
+	if len(l.Recipients()) == 0 {
+		return refusedJudgement(tools.Errorf(tools.InvalidArguments, "give a recipient"))
 	}
-	j := tools.Judgement{Why: "it reaches " + l.whom(), Exact: l.exact()}
+	j := tools.CallAssessment{Why: "it reaches " + l.recipientText(), Exact: l.approvalBinding()}
 	if len(l.notes) > 0 {
 		j.Why += "; " + strings.Join(l.notes, "; ")
 	}
 	own := l.from.From().Address
-	for _, p := range l.Everybody() {
+	for _, p := range l.Recipients() {
 		to := p.Address
 		if to == own {
 			to = tools.Owner
@@ -99,11 +99,11 @@ func (d Deps) judgeSend(ctx context.Context, in letterIn) tools.Judgement {
 	return j
 }
 
-// result describes the outcome of sending. Its text counts as untrusted if a mail or an
+// sendResult describes the outcome of sending. Its text counts as untrusted if a mail or an
 // address book named the recipient.
-func (l letter) result(text string, r pim.Receipt) tools.Result {
+func (l composedMail) sendResult(text string, r pim.Receipt) tools.Result {
 	out := sentOut{Outcome: r.Outcome, ID: r.ID, Subject: l.Subject, Warning: r.Why}
-	for _, p := range l.Everybody() {
+	for _, p := range l.Recipients() {
 		out.To = append(out.To, p.Address)
 	}
 	if r.Why != "" {

@@ -8,7 +8,7 @@ import (
 	"time"
 
 	"hob/platform/pim"
-	"hob/platform/pim/internet"
+	"hob/platform/pim/netaccount"
 	"hob/platform/pim/pimtest"
 	"hob/platform/provenance"
 	"hob/tools"
@@ -23,7 +23,7 @@ func writing(t *testing.T) (map[string]tools.Tool, *pimtest.SMTP, func(folder st
 	s := pimtest.StartSMTP(t)
 	a := server.Account("tester")
 	a.SMTP, a.CA = s.URL, pimtest.Both(t, server.CA, s.CA)
-	box := internet.NewMail(a)
+	box := netaccount.NewMail(a)
 	d.Mailers = func() []pim.Mailer { return []pim.Mailer{box} }
 	d.Attach = func(_ context.Context, path string) (pim.Attachment, error) {
 		if path != "report.txt" {
@@ -55,7 +55,7 @@ func writing(t *testing.T) (map[string]tools.Tool, *pimtest.SMTP, func(folder st
 }
 
 // judged calls a tool as the guard does: judged first, and bound to that.
-func judged(t *testing.T, x tools.Tool, args string) (tools.Judgement, tools.Result, error) {
+func judged(t *testing.T, x tools.Tool, args string) (tools.CallAssessment, tools.Result, error) {
 	t.Helper()
 	j := tools.JudgementOf(t.Context(), x, json.RawMessage(args))
 	if j.Refused != nil {

@@ -9,10 +9,10 @@ import (
 	"strings"
 	"time"
 
-	"hob/platform/desktop/media"
-	"hob/platform/desktop/session"
-	"hob/platform/phrase"
+	"hob/platform/host/desktop/media"
+	"hob/platform/host/desktop/session"
 	"hob/platform/provenance"
+	"hob/platform/text/textnorm"
 	"hob/tools"
 )
 
@@ -44,7 +44,7 @@ const (
 	between = 100 * time.Millisecond
 )
 
-func (d Deps) control() tools.Tool {
+func (d Deps) controlTool() tools.Tool {
 	return tools.New(tools.Def[controlIn]{
 		Spec: tools.Spec{
 			Name: "music_control", Category: "media", Effects: tools.Write,
@@ -52,19 +52,19 @@ func (d Deps) control() tools.Tool {
 			Keywords:    "song track next previous stop resume continue player playback play pause skip forward rewind spotify music",
 		},
 		Summary: func(in controlIn) string {
-			return strings.TrimSpace("Music: " + phrase.Cut(in.Action, 20) + " " + phrase.Cut(in.Player, 60))
+			return strings.TrimSpace("Music: " + textnorm.Ellipsize(in.Action, 20) + " " + textnorm.Ellipsize(in.Player, 60))
 		},
-		Judge: func(_ context.Context, in controlIn) tools.Judgement {
-			_, err := action(in)
-			return tools.Judgement{Refused: err}
+		Judge: func(_ context.Context, in controlIn) tools.CallAssessment {
+			_, err := parseAction(in)
+			return tools.CallAssessment{Refused: err}
 		},
 		Run:  d.runControl,
 		Undo: d.undoControl,
 	})
 }
 
-// action parses the requested action.
-func action(in controlIn) (media.Action, error) {
+// parseAction parses the requested action.
+func parseAction(in controlIn) (media.Action, error) {
 	a := media.Action(strings.ToLower(strings.TrimSpace(in.Action)))
 	switch a {
 	case "resume", "continue":
@@ -76,7 +76,7 @@ func action(in controlIn) (media.Action, error) {
 	}
 	switch {
 	case !slices.Contains(media.Actions(), a):
-		return "", tools.Errorf(tools.InvalidArguments, "action must be play, pause, toggle, next, previous, stop, seek or volume, not %q", tools.Clean(phrase.Cut(in.Action, 40)))
+		return "", tools.Errorf(tools.InvalidArguments, "action must be play, pause, toggle, next, previous, stop, seek or volume, not %q", tools.Clean(textnorm.Ellipsize(in.Action, 40)))
 	case a == media.Seek && (in.Amount == 0 || in.Amount > 86_400 || in.Amount < -86_400):
 		return "", tools.Errorf(tools.InvalidArguments, "seek needs an amount of seconds")
 	case a == media.Volume && (in.Amount < 0 || in.Amount > 100):
@@ -86,18 +86,18 @@ func action(in controlIn) (media.Action, error) {
 }
 
 func (d Deps) runControl(ctx context.Context, _ tools.Call, in controlIn) (tools.Result, error) {
-	a, err := action(in)
+	a, err := parseAction(in)
 	if err != nil {
 		return tools.Result{}, err
 	}
 	list, err := d.Deck.Players(ctx)
 	if len(list) == 0 {
 		if err != nil {
-			return tools.Result{}, heard(err)
+			return tools.Result{}, classifyPlayerError(err)
 		}
 		return tools.Result{}, &tools.Error{Source: provenance.Tool, Code: tools.NotFound, Message: "no media player is running", Remedy: "open one first"}
 	}
-	p, err := pick(list, in.Player)
+	p, err := choosePlayer(list, in.Player)
 	if err != nil {
 		return tools.Result{}, err
 	}
@@ -109,30 +109,30 @@ func (d Deps) runControl(ctx context.Context, _ tools.Call, in controlIn) (tools
 		press.Level = in.Amount
 	}
 	if err := d.Deck.Do(ctx, press); err != nil {
-		return tools.Result{}, quoting(failed(err))
+		return tools.Result{}, outsideError(classifyError(err))
 	}
-	now := d.after(ctx, p, a)
-	r := tools.Result{Source: provenance.Tool, Text: worded(a, p, now, in.Amount), Data: controlOut{a, now.State}}
-	if u, ok := back(a, p, now, in.Amount); ok {
+	now := d.awaitPlayerState(ctx, p, a)
+	r := tools.Result{Source: provenance.Tool, Text: describeOutcome(a, p, now, in.Amount), Data: controlOut{a, now.State}}
+	if u, ok := undoFor(a, p, now, in.Amount); ok {
 		r.Undo = tools.NewUndo("restore the state of the player", u)
 	}
 	return r, nil
 }
 
-// heard classifies an error of a player. It may quote the player and counts as untrusted,
+// classifyPlayerError classifies an error of a player. It may quote the player and counts as untrusted,
 // except that the missing desktop is Hob's own text.
-func heard(err error) error {
+func classifyPlayerError(err error) error {
 	if errors.Is(err, session.ErrNone) {
-		return failed(err)
+		return classifyError(err)
 	}
-	return quoting(failed(err))
+	return outsideError(classifyError(err))
 }
 
-// quoting marks an error that quotes a player as untrusted.
-func quoting(err error) error { return tools.Quoting(err, provenance.Outside) }
+// outsideError marks an error that quotes a player as untrusted.
+func outsideError(err error) error { return tools.Quoting(err, provenance.Outside) }
 
-// pick chooses the player: the named one, else the one that plays or played last.
-func pick(list []media.Player, name string) (media.Player, error) {
+// choosePlayer chooses the player: the named one, else the one that plays or played last.
+func choosePlayer(list []media.Player, name string) (media.Player, error) {
 	name = strings.ToLower(strings.TrimSpace(name))
 	if name == "" {
 		return list[0], nil
@@ -144,12 +144,12 @@ func pick(list []media.Player, name string) (media.Player, error) {
 		}
 		names = append(names, p.Name)
 	}
-	return media.Player{}, quoting(tools.Errorf(tools.NotFound, "no player of that name is running; running: %s", tools.Clean(strings.Join(names, ", "))))
+	return media.Player{}, outsideError(tools.Errorf(tools.NotFound, "no player of that name is running; running: %s", tools.Clean(strings.Join(names, ", "))))
 }
 
-// after returns the player once it reports the requested state, or its current state after
+// awaitPlayerState returns the player once it reports the requested state, or its current state after
 // the time limit.
-func (d Deps) after(ctx context.Context, was media.Player, a media.Action) media.Player {
+func (d Deps) awaitPlayerState(ctx context.Context, was media.Player, a media.Action) media.Player {
 	now := was
 	for range looks {
 		list, _ := d.Deck.Players(ctx) // the outcome is certain; this only adds the state
@@ -157,7 +157,7 @@ func (d Deps) after(ctx context.Context, was media.Player, a media.Action) media
 		if i >= 0 {
 			now = list[i]
 		}
-		if i < 0 || reached(a, was, now) {
+		if i < 0 || hasReached(a, was, now) {
 			return now
 		}
 		t := time.NewTimer(between)
@@ -171,7 +171,7 @@ func (d Deps) after(ctx context.Context, was media.Player, a media.Action) media
 	return now
 }
 
-func reached(a media.Action, was, now media.Player) bool {
+func hasReached(a media.Action, was, now media.Player) bool {
 	switch a {
 	case media.Play:
 		return now.State == media.Playing
@@ -187,18 +187,18 @@ func reached(a media.Action, was, now media.Player) bool {
 	return true
 }
 
-// worded describes the outcome without text from the player.
-func worded(a media.Action, was, now media.Player, amount int) string {
+// describeOutcome describes the outcome without text from the player.
+func describeOutcome(a media.Action, was, now media.Player, amount int) string {
 	switch {
 	case a == media.Seek:
 		return "Moved by " + fmt.Sprint(amount) + " seconds."
 	case a == media.Volume:
 		return fmt.Sprintf("The player's volume is %d%%.", amount)
-	case (a == media.Next || a == media.Previous) && reached(a, was, now):
+	case (a == media.Next || a == media.Previous) && hasReached(a, was, now):
 		return map[media.Action]string{media.Next: "Skipped to the next track.", media.Previous: "Went back to the previous track."}[a]
 	case a == media.Next || a == media.Previous:
 		return "The player accepted the command, but still reports the same track."
-	case !reached(a, was, now):
+	case !hasReached(a, was, now):
 		return fmt.Sprintf("The player accepted the command, but reports that it is %s.", now.State)
 	case now.State == media.Playing:
 		return "It is playing."
@@ -208,8 +208,8 @@ func worded(a media.Action, was, now media.Player, amount int) string {
 	return "Stopped."
 }
 
-// back returns the undo data of a command.
-func back(a media.Action, was, now media.Player, amount int) (controlUndo, bool) {
+// undoFor returns the undo data of a command.
+func undoFor(a media.Action, was, now media.Player, amount int) (controlUndo, bool) {
 	u := controlUndo{Player: was.ID, After: now.State}
 	switch {
 	case a == media.Volume && was.Volume >= 0:
@@ -235,14 +235,14 @@ func (d Deps) undoControl(ctx context.Context, data json.RawMessage) (string, er
 	i := slices.IndexFunc(list, func(p media.Player) bool { return p.ID == u.Player })
 	switch {
 	case i < 0 && err != nil:
-		return "", heard(err)
+		return "", classifyPlayerError(err)
 	case i < 0:
 		return "", tools.Errorf(tools.Conflict, "the player is no longer running")
 	case u.Action == media.Volume && list[i].Volume != u.Was, u.Action != media.Volume && list[i].State != u.After:
 		return "", tools.Errorf(tools.Conflict, "the player was used in the meantime")
 	}
 	if err := d.Deck.Do(ctx, media.Request{Player: u.Player, Action: u.Action, Level: u.Level}); err != nil {
-		return "", quoting(failed(err))
+		return "", outsideError(classifyError(err))
 	}
 	return "Restored the state of the player.", nil
 }

@@ -1,5 +1,5 @@
 // Package media provides tools for sound and pictures: music players, volume, speech and
-// text recognition. platform/desktop and platform/system implement them for each system;
+// text recognition. platform/host/desktop and platform/host/system implement them for each system;
 // this package defines what a model may request and what the guard needs to know.
 package media
 
@@ -7,22 +7,22 @@ import (
 	"context"
 	"errors"
 
-	"hob/platform/desktop/media"
-	"hob/platform/desktop/session"
-	"hob/platform/osrun"
-	"hob/platform/system/sound"
+	"hob/platform/host/desktop/media"
+	"hob/platform/host/desktop/session"
+	"hob/platform/host/osrun"
+	"hob/platform/host/system/sound"
 	"hob/tools"
 )
 
-// Deck controls the players of this machine; *media.Deck implements it.
-type Deck interface {
+// PlayerControl controls the players of this machine; *media.PlayerControl implements it.
+type PlayerControl interface {
 	Players(ctx context.Context) ([]media.Player, error)
 	Do(ctx context.Context, r media.Request) error
 }
 
 // Deps are the dependencies of the tools. Nil fields leave out their tools.
 type Deps struct {
-	Deck  Deck
+	Deck  PlayerControl
 	Mixer Mixer
 	Voice Voice
 	// Reader needs Picture, which reads an accessible file.
@@ -34,13 +34,13 @@ type Deps struct {
 func Tools(d Deps) []tools.Tool {
 	var out []tools.Tool
 	if d.Deck != nil {
-		out = append(out, d.currentTrack(), d.control())
+		out = append(out, d.currentTrack(), d.controlTool())
 	}
 	if d.Mixer != nil {
 		out = append(out, d.getVolume(), d.setVolume())
 	}
 	if d.Voice != nil {
-		out = append(out, d.speak())
+		out = append(out, d.speakTool())
 	}
 	if d.Reader != nil && d.Picture != nil {
 		out = append(out, d.imageText())
@@ -48,12 +48,12 @@ func Tools(d Deps) []tools.Tool {
 	return out
 }
 
-// failed classifies an error of the platform.
-func failed(err error) error {
+// classifyError classifies an error of the platform.
+func classifyError(err error) error {
 	switch kind := osrun.KindOf(err); {
 	case err == nil:
 		return nil
-	case errors.Is(err, media.ErrUnsure), osrun.Uncertain(err):
+	case errors.Is(err, media.ErrUnsure), osrun.IsUncertain(err):
 		return tools.Errorf(tools.OutcomeUnknown, "%w", err)
 	case errors.Is(err, session.ErrNone): // the wrapping text is Hob's own
 		return tools.Errorf(tools.Unsupported, "%w", tools.CleanErr(err))

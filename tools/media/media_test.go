@@ -8,11 +8,11 @@ import (
 	"strings"
 	"testing"
 
-	"hob/platform/desktop/media"
-	"hob/platform/desktop/session"
-	"hob/platform/osrun"
+	"hob/platform/host/desktop/media"
+	"hob/platform/host/desktop/session"
+	"hob/platform/host/osrun"
+	"hob/platform/host/system/sound"
 	"hob/platform/provenance"
-	"hob/platform/system/sound"
 	"hob/tools"
 )
 
@@ -71,7 +71,7 @@ func TestNothingPlaysOrNobodyKnows(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			r, err := call(t, Deps{Deck: &tc.deck}.currentTrack(), `{}`)
 			if tc.code != "" {
-				_, pressing := call(t, Deps{Deck: &tc.deck}.control(), `{"action":"pause"}`)
+				_, pressing := call(t, Deps{Deck: &tc.deck}.controlTool(), `{"action":"pause"}`)
 				for _, err := range []error{err, pressing} {
 					if tools.CodeOf(err) != tc.code || tools.SourceOf(err).Tainted() != tc.theirs {
 						t.Errorf("%v, of %s", err, tools.SourceOf(err))
@@ -105,7 +105,7 @@ func TestControl(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			d := two()
-			r, err := call(t, Deps{Deck: d}.control(), tc.args)
+			r, err := call(t, Deps{Deck: d}.controlTool(), tc.args)
 			if tc.code != "" {
 				if tools.CodeOf(err) != tc.code || len(d.done) > 0 {
 					t.Errorf("%v, pressed %v", err, d.done)
@@ -125,14 +125,14 @@ func TestControl(t *testing.T) {
 // A command that a player may have received is sent once and reported as unknown.
 func TestUnsure(t *testing.T) {
 	d := &deck{list: []media.Player{{ID: "vlc", Name: "VLC", State: media.Playing}}, fail: media.ErrUnsure}
-	if _, err := call(t, Deps{Deck: d}.control(), `{"action":"next"}`); tools.CodeOf(err) != tools.OutcomeUnknown || len(d.done) != 1 {
+	if _, err := call(t, Deps{Deck: d}.controlTool(), `{"action":"next"}`); tools.CodeOf(err) != tools.OutcomeUnknown || len(d.done) != 1 {
 		t.Errorf("%v, pressed %d times", err, len(d.done))
 	}
 }
 
 func TestUndo(t *testing.T) {
 	d := &deck{list: []media.Player{{ID: "vlc", Name: "VLC", State: media.Playing, Volume: 50}}}
-	x := Deps{Deck: d}.control()
+	x := Deps{Deck: d}.controlTool()
 	r, err := call(t, x, `{"action":"pause"}`)
 	if err != nil || r.Undo == nil {
 		t.Fatal(r, err)

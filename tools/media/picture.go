@@ -5,9 +5,9 @@ import (
 	"errors"
 	"time"
 
-	"hob/platform/ocr"
-	"hob/platform/phrase"
+	"hob/platform/host/ocr"
 	"hob/platform/provenance"
+	"hob/platform/text/textnorm"
 	"hob/tools"
 )
 
@@ -27,7 +27,7 @@ func (d Deps) imageText() tools.Tool {
 			Description: "Read the text in a picture or a scan, on this computer (OCR).",
 			Keywords:    "ocr scan recognise recognize text image photo letters extract scanned picture receipt screenshot",
 		},
-		Summary: func(in pictureIn) string { return "Read the text in " + phrase.Cut(in.Path, 200) },
+		Summary: func(in pictureIn) string { return "Read the text in " + textnorm.Ellipsize(in.Path, 200) },
 		Run: func(ctx context.Context, _ tools.Call, in pictureIn) (tools.Result, error) {
 			picture, err := d.Picture(ctx, in.Path)
 			if err != nil {
@@ -38,11 +38,11 @@ func (d Deps) imageText() tools.Tool {
 			case errors.Is(err, ocr.ErrNoPicture):
 				return tools.Result{}, tools.Errorf(tools.InvalidArguments, "%w", tools.CleanErr(err))
 			case err != nil:
-				return tools.Result{}, failed(err)
+				return tools.Result{}, classifyError(err)
 			case text == "":
 				return tools.Result{Source: provenance.Tool, Text: "No text was found in the picture."}, nil
 			}
-			return tools.Result{Text: text, Source: provenance.Outside, Origins: []provenance.Origin{{Kind: "picture", Label: phrase.Cut(in.Path, 200)}}}, nil
+			return tools.Result{Text: text, Source: provenance.Outside, Origins: []provenance.Origin{{Kind: "picture", Label: textnorm.Ellipsize(in.Path, 200)}}}, nil
 		},
 	})
 }

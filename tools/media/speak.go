@@ -8,9 +8,9 @@ import (
 	"time"
 	"unicode/utf8"
 
-	"hob/platform/phrase"
+	"hob/platform/host/speech"
 	"hob/platform/provenance"
-	"hob/platform/speech"
+	"hob/platform/text/textnorm"
 	"hob/tools"
 )
 
@@ -24,22 +24,22 @@ type speakIn struct {
 	Language string `json:"language,omitempty" jsonschema:"code such as de, on Linux only; empty: the system's"`
 }
 
-func (d Deps) speak() tools.Tool {
+func (d Deps) speakTool() tools.Tool {
 	return tools.New(tools.Def[speakIn]{
 		Spec: tools.Spec{
 			Name: "speak", Category: "media", Effects: tools.Write, Timeout: 9 * time.Minute,
 			Description: "Read a text aloud through this computer's loudspeaker.",
 			Keywords:    "say speak voice speech loud aloud listen pronounce text to speech tts",
 		},
-		Summary: func(in speakIn) string { return fmt.Sprintf("Read aloud: %q", phrase.Cut(in.Text, 300)) },
-		Judge: func(_ context.Context, in speakIn) tools.Judgement {
+		Summary: func(in speakIn) string { return fmt.Sprintf("Read aloud: %q", textnorm.Ellipsize(in.Text, 300)) },
+		Judge: func(_ context.Context, in speakIn) tools.CallAssessment {
 			switch {
 			case strings.TrimSpace(in.Text) == "":
-				return tools.Judgement{Refused: tools.Errorf(tools.InvalidArguments, "the text is empty")}
+				return tools.CallAssessment{Refused: tools.Errorf(tools.InvalidArguments, "the text is empty")}
 			case utf8.RuneCountInString(in.Text) > speech.MaxText:
-				return tools.Judgement{Refused: tools.Errorf(tools.InvalidArguments, "%w", tools.CleanErr(speech.ErrTooLong))}
+				return tools.CallAssessment{Refused: tools.Errorf(tools.InvalidArguments, "%w", tools.CleanErr(speech.ErrTooLong))}
 			}
-			return tools.Judgement{}
+			return tools.CallAssessment{}
 		},
 		Run: func(ctx context.Context, _ tools.Call, in speakIn) (tools.Result, error) {
 			err := d.Voice.Say(ctx, in.Text, strings.ToLower(strings.TrimSpace(in.Language)))
@@ -49,7 +49,7 @@ func (d Deps) speak() tools.Tool {
 			case errors.Is(err, speech.ErrEmpty), errors.Is(err, speech.ErrTooLong):
 				return tools.Result{}, tools.Errorf(tools.InvalidArguments, "%w", tools.CleanErr(err))
 			case err != nil:
-				return tools.Result{}, failed(err)
+				return tools.Result{}, classifyError(err)
 			}
 			return tools.Result{Source: provenance.Tool, Text: "Read the text aloud."}, nil
 		},

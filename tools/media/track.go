@@ -6,7 +6,7 @@ import (
 	"strings"
 	"time"
 
-	"hob/platform/desktop/media"
+	"hob/platform/host/desktop/media"
 	"hob/platform/provenance"
 	"hob/tools"
 )
@@ -31,12 +31,12 @@ func (d Deps) currentTrack() tools.Tool {
 		Run: func(ctx context.Context, _ tools.Call, _ trackIn) (tools.Result, error) {
 			list, err := d.Deck.Players(ctx)
 			if len(list) == 0 && err != nil {
-				return tools.Result{}, heard(err)
+				return tools.Result{}, classifyPlayerError(err)
 			}
 			if list == nil {
 				list = []media.Player{}
 			}
-			r := tools.Result{Source: provenance.Tool, Text: tracks(list), Data: trackOut{list, err != nil}}
+			r := tools.Result{Source: provenance.Tool, Text: describeTracks(list), Data: trackOut{list, err != nil}}
 			if len(list) > 0 { // players provide the titles and names
 				r.Source, r.Origins = provenance.Outside, []provenance.Origin{{Kind: "music"}}
 			}
@@ -48,15 +48,15 @@ func (d Deps) currentTrack() tools.Tool {
 	})
 }
 
-// tracks describes what is playing.
-func tracks(list []media.Player) string {
+// describeTracks describes what is playing.
+func describeTracks(list []media.Player) string {
 	var playing, held []string
 	for _, p := range list {
 		switch {
 		case p.State == media.Playing:
-			playing = append(playing, "- "+track(p))
+			playing = append(playing, "- "+describeTrack(p))
 		case p.Title != "" && p.State == media.Paused:
-			held = append(held, "- "+track(p))
+			held = append(held, "- "+describeTrack(p))
 		}
 	}
 	switch {
@@ -72,7 +72,7 @@ func tracks(list []media.Player) string {
 	return "Nothing is playing."
 }
 
-func track(p media.Player) string {
+func describeTrack(p media.Player) string {
 	var b strings.Builder
 	title := p.Title
 	if title == "" {
@@ -88,15 +88,15 @@ func track(p media.Player) string {
 	fmt.Fprintf(&b, " (%s", p.Name)
 	switch {
 	case p.Length > 0 && p.Position > 0:
-		fmt.Fprintf(&b, ", %s of %s", clock(p.Position), clock(p.Length))
+		fmt.Fprintf(&b, ", %s of %s", formatPlayTime(p.Position), formatPlayTime(p.Length))
 	case p.Length > 0:
-		fmt.Fprintf(&b, ", %s", clock(p.Length))
+		fmt.Fprintf(&b, ", %s", formatPlayTime(p.Length))
 	}
 	return b.String() + ")"
 }
 
-// clock formats a time like players do.
-func clock(d time.Duration) string {
+// formatPlayTime formats a time like players do.
+func formatPlayTime(d time.Duration) string {
 	s := int(d.Seconds())
 	if s >= 3600 {
 		return fmt.Sprintf("%d:%02d:%02d", s/3600, s/60%60, s%60)

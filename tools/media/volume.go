@@ -6,8 +6,8 @@ import (
 	"fmt"
 	"strings"
 
+	"hob/platform/host/system/sound"
 	"hob/platform/provenance"
-	"hob/platform/system/sound"
 	"hob/tools"
 )
 
@@ -31,14 +31,14 @@ func (d Deps) getVolume() tools.Tool {
 		Run: func(ctx context.Context, _ tools.Call, _ levelIn) (tools.Result, error) {
 			l, err := d.Mixer.Level(ctx)
 			if err != nil {
-				return tools.Result{}, failed(err)
+				return tools.Result{}, classifyError(err)
 			}
-			return tools.Result{Source: provenance.Tool, Text: loudness(l), Data: l}, nil
+			return tools.Result{Source: provenance.Tool, Text: describeVolume(l), Data: l}, nil
 		},
 	})
 }
 
-func loudness(l sound.Level) string {
+func describeVolume(l sound.Level) string {
 	if l.Muted {
 		return fmt.Sprintf("The sound is muted (its volume is %d%%).", l.Percent)
 	}
@@ -64,14 +64,16 @@ func (d Deps) setVolume() tools.Tool {
 			Description: "Set how loud this computer's sound is, make it louder or quieter, mute or unmute it.",
 			Keywords:    "volume audio level louder quieter softer turn up down speaker loudness sound mute unmute silence",
 		},
-		Summary: func(in volumeIn) string { return "Sound: " + in.words() },
-		Judge:   func(_ context.Context, in volumeIn) tools.Judgement { return tools.Judgement{Refused: in.sound()} },
-		Run:     d.runVolume,
-		Undo:    d.undoVolume,
+		Summary: func(in volumeIn) string { return "Sound: " + in.describeRequest() },
+		Judge: func(_ context.Context, in volumeIn) tools.CallAssessment {
+			return tools.CallAssessment{Refused: in.validateArguments()}
+		},
+		Run:  d.runVolume,
+		Undo: d.undoVolume,
 	})
 }
 
-func (in volumeIn) words() string {
+func (in volumeIn) describeRequest() string {
 	var parts []string
 	if in.Level != nil {
 		parts = append(parts, fmt.Sprintf("volume %d%%", *in.Level))
@@ -85,7 +87,7 @@ func (in volumeIn) words() string {
 	return strings.Join(parts, ", ")
 }
 
-func (in volumeIn) sound() error {
+func (in volumeIn) validateArguments() error {
 	switch {
 	case in.Level == nil && in.By == 0 && in.Mute == nil:
 		return tools.Errorf(tools.InvalidArguments, "give level, by or mute")
@@ -98,12 +100,12 @@ func (in volumeIn) sound() error {
 }
 
 func (d Deps) runVolume(ctx context.Context, _ tools.Call, in volumeIn) (tools.Result, error) {
-	if err := in.sound(); err != nil {
+	if err := in.validateArguments(); err != nil {
 		return tools.Result{}, err
 	}
 	before, err := d.Mixer.Level(ctx)
 	if err != nil {
-		return tools.Result{}, failed(err)
+		return tools.Result{}, classifyError(err)
 	}
 	to := before.Percent
 	if in.Level != nil {
@@ -113,15 +115,15 @@ func (d Deps) runVolume(ctx context.Context, _ tools.Call, in volumeIn) (tools.R
 	now := before
 	if in.Level != nil || in.By != 0 {
 		if now, err = d.Mixer.Set(ctx, to); err != nil {
-			return tools.Result{}, failed(err)
+			return tools.Result{}, classifyError(err)
 		}
 	}
 	if in.Mute != nil {
 		if now, err = d.Mixer.Mute(ctx, *in.Mute); err != nil {
-			return tools.Result{}, failed(err)
+			return tools.Result{}, classifyError(err)
 		}
 	}
-	r := tools.Result{Source: provenance.Tool, Text: loudness(now), Data: now}
+	r := tools.Result{Source: provenance.Tool, Text: describeVolume(now), Data: now}
 	if now != before {
 		r.Undo = tools.NewUndo("restore the sound volume", volumeUndo{before, now})
 	}
@@ -135,20 +137,20 @@ func (d Deps) undoVolume(ctx context.Context, data json.RawMessage) (string, err
 	}
 	now, err := d.Mixer.Level(ctx)
 	if err != nil {
-		return "", failed(err)
+		return "", classifyError(err)
 	}
 	if now != u.After {
 		return "", tools.Errorf(tools.Conflict, "the volume has changed")
 	}
 	if now.Percent != u.Before.Percent {
 		if now, err = d.Mixer.Set(ctx, min(100, u.Before.Percent)); err != nil {
-			return "", failed(err)
+			return "", classifyError(err)
 		}
 	}
 	if now.Muted != u.Before.Muted {
 		if now, err = d.Mixer.Mute(ctx, u.Before.Muted); err != nil {
-			return "", failed(err)
+			return "", classifyError(err)
 		}
 	}
-	return "Restored: " + strings.ToLower(loudness(now)[:1]) + loudness(now)[1:], nil
+	return "Restored: " + strings.ToLower(describeVolume(now)[:1]) + describeVolume(now)[1:], nil
 }

@@ -7,9 +7,9 @@ import (
 	"encoding/json"
 	"time"
 
-	"hob/knowledge/store"
-	"hob/platform/phrase"
 	"hob/platform/provenance"
+	"hob/platform/store"
+	"hob/platform/text/textnorm"
 	"hob/tools"
 )
 
@@ -33,7 +33,7 @@ func (d Deps) appendNote() tools.Tool {
 			Keywords:    "add to note list extend continue",
 		},
 		Summary: func(in appendNoteIn) string {
-			return "Add " + quoted(phrase.Cut(in.Text, 80)) + " to the note " + quoted(in.Note)
+			return "Add " + quoteLine(textnorm.Ellipsize(in.Text, 80)) + " to the note " + quoteLine(in.Note)
 		},
 		RunTx: func(_ context.Context, tx *store.Tx, c tools.Call, in appendNoteIn) (tools.Result, error) {
 			text, err := noteText(in.Text)
@@ -48,32 +48,32 @@ func (d Deps) appendNote() tools.Tool {
 			if n.Text, err = noteText(n.Text + "\n" + text); err != nil {
 				return tools.Result{}, err
 			}
-			n.UpdatedAt = moment(c.Now)
-			if from(c).Tainted() {
+			n.UpdatedAt = storedTime(c.Now)
+			if callProvenance(c).Tainted() {
 				n.Provenance = provenance.Outside
 			}
-			u.noteUndo = noteUndo{ID: n.ID, State: state(n)}
+			u.noteUndo = noteUndo{ID: n.ID, State: noteDigest(n)}
 			if err := d.changeNote(tx, n); err != nil {
 				return tools.Result{}, err
 			}
 			return tools.Result{
-				Text: "Added the text to the note " + quoted(n.Title) + ".", Data: n, Source: sourceOf([]Note{n}, noteSource),
-				Undo: tools.NewUndo("remove the last addition from the note "+quoted(n.Title), u),
+				Text: "Added the text to the note " + quoteLine(n.Title) + ".", Data: n, Source: sourceOf([]Note{n}, noteSource),
+				Undo: tools.NewUndo("remove the last addition from the note "+quoteLine(n.Title), u),
 			}, nil
 		},
 		UndoTx: func(_ context.Context, tx *store.Tx, data json.RawMessage) (string, error) {
-			u, n, err := unchanged[appendUndo](tx, data)
+			u, n, err := decodeUnchanged[appendUndo](tx, data)
 			if err != nil {
 				return "", err
 			}
 			n.Text, n.UpdatedAt, n.Provenance = n.Text[:u.Length], u.UpdatedAt, u.Provenance
-			return "Removed the last addition from the note " + quoted(n.Title) + ".", d.changeNote(tx, n)
+			return "Removed the last addition from the note " + quoteLine(n.Title) + ".", d.changeNote(tx, n)
 		},
 	})
 }
 
-// state returns a digest of a whole note.
-func state(n Note) string {
+// noteDigest returns a digest of a whole note.
+func noteDigest(n Note) string {
 	b, err := json.Marshal(n)
 	if err != nil { // a programming error: a Note is plain data
 		panic(err)
@@ -85,23 +85,23 @@ func state(n Note) string {
 // left returns the state of the note after the call, for comparison.
 func (u noteUndo) left() noteUndo { return u }
 
-// unchanged decodes undo data and returns it with the note, if the note is unchanged since
+// decodeUnchanged decodes undo data and returns it with the note, if the note is unchanged since
 // the call.
-func unchanged[U interface{ left() noteUndo }](tx *store.Tx, data json.RawMessage) (u U, n Note, err error) {
+func decodeUnchanged[U interface{ left() noteUndo }](tx *store.Tx, data json.RawMessage) (u U, n Note, err error) {
 	if err := json.Unmarshal(data, &u); err != nil {
 		return u, n, tools.Errorf(tools.Failed, "the undo record cannot be read: %w", err)
 	}
-	n, ok, err := note(tx, u.left().ID)
+	n, ok, err := noteByID(tx, u.left().ID)
 	switch {
 	case err != nil:
 		return u, n, err
 	case !ok:
 		return u, n, tools.Errorf(tools.Conflict, "the note was deleted")
-	case state(n) != u.left().State:
-		return u, n, tools.Quoting(tools.Errorf(tools.Conflict, "the note %s has changed; undo would overwrite the change", tools.Clean(quoted(n.Title))), n.Provenance)
+	case noteDigest(n) != u.left().State:
+		return u, n, tools.Quoting(tools.Errorf(tools.Conflict, "the note %s has changed; undo would overwrite the change", tools.Clean(quoteLine(n.Title))), n.Provenance)
 	}
 	return u, n, nil
 }
 
-// moment rounds a time to the precision of the store.
-func moment(t time.Time) time.Time { return store.Time(store.Millis(t)) }
+// storedTime rounds a time to the precision of the store.
+func storedTime(t time.Time) time.Time { return store.Time(store.Millis(t)) }

@@ -5,10 +5,10 @@ import (
 	"encoding/json"
 	"strings"
 
-	"hob/knowledge/store"
-	"hob/platform/phrase"
 	"hob/platform/provenance"
-	"hob/platform/shortid"
+	"hob/platform/store"
+	"hob/platform/text/shortid"
+	"hob/platform/text/textnorm"
 	"hob/tools"
 )
 
@@ -34,21 +34,23 @@ func (d Deps) createNote() tools.Tool {
 	if d.Shelves == nil {
 		return mine
 	}
-	return tools.Divide(mine, d.createLeaf(spec), d.elsewhere, ofShelf)
+	return tools.Divide(mine, d.createLeaf(spec), d.isForApp, ofShelf)
 }
 
 func (d Deps) createOwn(spec tools.Spec) tools.Tool {
 	return tools.New(tools.Def[createNoteIn]{
-		Spec:    spec,
-		Summary: func(in createNoteIn) string { return "Write a note " + quoted(phrase.Cut(in.Title+" "+in.Text, 100)) },
+		Spec: spec,
+		Summary: func(in createNoteIn) string {
+			return "Write a note " + quoteLine(textnorm.Ellipsize(in.Title+" "+in.Text, 100))
+		},
 		RunTx: func(_ context.Context, tx *store.Tx, c tools.Call, in createNoteIn) (tools.Result, error) {
 			text, err := noteText(in.Text)
 			if err != nil {
 				return tools.Result{}, err
 			}
 			n := Note{
-				ID: shortid.New("n"), Title: phrase.Cut(in.Title, 200), Text: text, Provenance: from(c),
-				CreatedAt: moment(c.Now), UpdatedAt: moment(c.Now),
+				ID: shortid.New("n"), Title: textnorm.Ellipsize(in.Title, 200), Text: text, Provenance: callProvenance(c),
+				CreatedAt: storedTime(c.Now), UpdatedAt: storedTime(c.Now),
 			}
 			if strings.TrimSpace(n.Title) == "" {
 				n.Title = titleOf(text)
@@ -58,16 +60,16 @@ func (d Deps) createOwn(spec tools.Spec) tools.Tool {
 			}
 			return tools.Result{
 				Source: provenance.Tool,
-				Text:   "Wrote the note " + quoted(n.Title) + ".", Data: n,
-				Undo: tools.NewUndo("delete the note "+quoted(n.Title), noteUndo{ID: n.ID, State: state(n)}),
+				Text:   "Wrote the note " + quoteLine(n.Title) + ".", Data: n,
+				Undo: tools.NewUndo("delete the note "+quoteLine(n.Title), noteUndo{ID: n.ID, State: noteDigest(n)}),
 			}, nil
 		},
 		UndoTx: func(_ context.Context, tx *store.Tx, data json.RawMessage) (string, error) {
-			_, n, err := unchanged[noteUndo](tx, data)
+			_, n, err := decodeUnchanged[noteUndo](tx, data)
 			if err != nil {
 				return "", err
 			}
-			return "Deleted the note " + quoted(n.Title) + ".", d.dropNote(tx, n.ID)
+			return "Deleted the note " + quoteLine(n.Title) + ".", d.dropNote(tx, n.ID)
 		},
 	})
 }

@@ -4,7 +4,7 @@ import (
 	"context"
 	"encoding/json"
 
-	"hob/knowledge/store"
+	"hob/platform/store"
 	"hob/tools"
 )
 
@@ -19,7 +19,7 @@ func (d Deps) deleteNote() tools.Tool {
 			Description: "Delete a note.",
 			Keywords:    "remove note",
 		},
-		Summary: func(in deleteNoteIn) string { return "Delete the note " + quoted(in.Note) },
+		Summary: func(in deleteNoteIn) string { return "Delete the note " + quoteLine(in.Note) },
 		RunTx: func(_ context.Context, tx *store.Tx, _ tools.Call, in deleteNoteIn) (tools.Result, error) {
 			n, err := pickNote(tx, in.Note)
 			if err != nil {
@@ -29,8 +29,8 @@ func (d Deps) deleteNote() tools.Tool {
 				return tools.Result{}, err
 			}
 			return tools.Result{
-				Text: "Deleted the note " + quoted(n.Title) + ".", Data: n, Source: sourceOf([]Note{n}, noteSource),
-				Undo: tools.NewUndo("restore the note "+quoted(n.Title), n),
+				Text: "Deleted the note " + quoteLine(n.Title) + ".", Data: n, Source: sourceOf([]Note{n}, noteSource),
+				Undo: tools.NewUndo("restore the note "+quoteLine(n.Title), n),
 			}, nil
 		},
 		UndoTx: func(_ context.Context, tx *store.Tx, data json.RawMessage) (string, error) {
@@ -38,13 +38,13 @@ func (d Deps) deleteNote() tools.Tool {
 			if err := json.Unmarshal(data, &n); err != nil {
 				return "", tools.Errorf(tools.Failed, "the undo record cannot be read: %w", err)
 			}
-			if _, ok, err := note(tx, n.ID); err != nil || ok {
+			if _, ok, err := noteByID(tx, n.ID); err != nil || ok {
 				if err == nil {
 					err = tools.Errorf(tools.Conflict, "the note already exists")
 				}
 				return "", err
 			}
-			return "Restored the note " + quoted(n.Title) + ".", d.putNote(tx, n)
+			return "Restored the note " + quoteLine(n.Title) + ".", d.putNote(tx, n)
 		},
 	})
 }

@@ -1,6 +1,6 @@
 package memory
 
-import "hob/platform/erase"
+import "hob/platform/store/erase"
 
 // Eraser takes texts out of the notes.
 func Eraser() erase.Eraser {

@@ -9,14 +9,14 @@ import (
 	"strings"
 
 	"hob/knowledge"
-	"hob/knowledge/store"
-	"hob/platform/credential"
-	"hob/platform/phrase"
 	"hob/platform/provenance"
+	"hob/platform/store"
+	"hob/platform/text/credential"
+	"hob/platform/text/textnorm"
 	"hob/tools"
 )
 
-// Forgetting performs erasures; *knowledge.Erasing implements it.
+// Forgetting performs erasures; *knowledge.ErasureService implements it.
 type Forgetting interface {
 	BeginTx(tx *store.Tx, b *knowledge.Base, e knowledge.Erasure, event string, keepBackups bool) (string, error)
 }
@@ -37,7 +37,7 @@ type ForgetOut struct {
 	Erasure   string         `json:"erasure,omitempty"` // see GET /api/v1/memory/erasures
 }
 
-func (d Deps) forget() tools.Tool {
+func (d Deps) forgetTool() tools.Tool {
 	return tools.New(tools.Def[forgetIn]{
 		Spec: tools.Spec{
 			Name: "forget", Category: "memory", Effects: tools.Destroy,
@@ -49,9 +49,9 @@ func (d Deps) forget() tools.Tool {
 			case in.ID != "":
 				return "Forget " + in.ID + " permanently"
 			case in.Source != "":
-				return "Forget everything from " + quoted(phrase.Cut(in.Source, 100)) + " permanently"
+				return "Forget everything from " + quoteLine(textnorm.Ellipsize(in.Source, 100)) + " permanently"
 			}
-			return "Forget what is known about " + quoted(phrase.Cut(in.Query, 100)) + " permanently"
+			return "Forget what is known about " + quoteLine(textnorm.Ellipsize(in.Query, 100)) + " permanently"
 		},
 		Judge: d.judgeForget,
 		RunTx: d.runForget,
@@ -59,22 +59,22 @@ func (d Deps) forget() tools.Tool {
 }
 
 // judgeForget shows the owner what would be deleted. The approval covers exactly that.
-func (d Deps) judgeForget(ctx context.Context, in forgetIn) tools.Judgement {
-	g, err := d.plan(d.Knowledge.Reader(ctx), in, knowledge.Forget{EveryRealm: true, Asking: tools.Asking(ctx)})
+func (d Deps) judgeForget(ctx context.Context, in forgetIn) tools.CallAssessment {
+	g, err := d.planForget(d.Knowledge.Reader(ctx), in, knowledge.ForgetRequest{EveryRealm: true, Asking: tools.Asking(ctx)})
 	switch {
 	case errors.Is(err, knowledge.ErrTooCommon), errors.Is(err, knowledge.ErrSourceUnknown):
-		return tools.Judgement{Refused: classify(err)}
+		return tools.CallAssessment{Refused: classifyError(err)}
 	case err != nil: // the call itself reports the error, for its own namespace
-		return tools.Judgement{}
+		return tools.CallAssessment{}
 	}
-	return tools.Judgement{Items: g.Items(), Why: goes(g), Exact: "forget:" + g.Digest()}
+	return tools.CallAssessment{Items: g.Items(), Why: summarizeErasure(g), Exact: "forget:" + g.Digest()}
 }
 
-// plan returns what the call would delete. A query that matches several facts must confirm
+// planForget returns what the call would delete. A query that matches several facts must confirm
 // that all of them are meant. f says for whom the plan is made.
-func (d Deps) plan(q store.Querier, in forgetIn, f knowledge.Forget) (knowledge.Going, error) {
+func (d Deps) planForget(q store.Querier, in forgetIn, f knowledge.ForgetRequest) (knowledge.ErasurePlan, error) {
 	f.ID, f.Query, f.Everything, f.Source = in.ID, in.Query, in.Everything, in.Source
-	g, err := d.Knowledge.Going(q, f)
+	g, err := d.Knowledge.PlanErasure(q, f)
 	if err != nil || in.Query == "" || in.Everything {
 		return g, err
 	}
@@ -87,7 +87,7 @@ func (d Deps) plan(q store.Querier, in forgetIn, f knowledge.Forget) (knowledge.
 		return g, tools.Quoting(err, sourceOf(live, factSource))
 	}
 	f.ID, f.Query = one.ID, ""
-	return d.Knowledge.Going(q, f)
+	return d.Knowledge.PlanErasure(q, f)
 }
 
 // excerpts is the number of rows to delete that are shown with their first words.
@@ -96,13 +96,13 @@ const excerpts = 4
 // excerptsOf returns excerpts of some of the rows to delete. These excerpts are redacted
 // too (see runForget), because the approval request stays. Messages and documents are not
 // quoted.
-func excerptsOf(g knowledge.Going) (out []string) {
+func excerptsOf(g knowledge.ErasurePlan) (out []string) {
 	for _, f := range g.Facts[:min(excerpts, len(g.Facts))] {
-		out = append(out, quoted(phrase.Cut(f.Text, 60)))
+		out = append(out, quoteLine(textnorm.Ellipsize(f.Text, 60)))
 	}
 	for _, doc := range g.Docs {
 		if len(out) < excerpts && !isSaid(doc) {
-			out = append(out, doc.Kind+" "+quoted(phrase.Cut(strings.TrimSpace(doc.Title+" "+doc.Text), 60)))
+			out = append(out, doc.Kind+" "+quoteLine(textnorm.Ellipsize(strings.TrimSpace(doc.Title+" "+doc.Text), 60)))
 		}
 	}
 	return out
@@ -112,7 +112,7 @@ func isSaid(doc knowledge.Doc) bool {
 	return doc.Kind == knowledge.KindTurn || doc.Kind == knowledge.KindChunk
 }
 
-func said(g knowledge.Going) (n int) {
+func countMessages(g knowledge.ErasurePlan) (n int) {
 	for _, doc := range g.Docs {
 		if isSaid(doc) {
 			n++
@@ -121,8 +121,8 @@ func said(g knowledge.Going) (n int) {
 	return n
 }
 
-// goes summarizes in one line for the owner what will be deleted.
-func goes(g knowledge.Going) string {
+// summarizeErasure summarizes in one line for the owner what will be deleted.
+func summarizeErasure(g knowledge.ErasurePlan) string {
 	var parts, names []string
 	add := func(n int, one, many string) {
 		switch {
@@ -133,8 +133,8 @@ func goes(g knowledge.Going) string {
 		}
 	}
 	add(len(g.Facts), "fact", "facts")
-	add(len(g.Docs)-said(g), "other row", "other rows")
-	add(said(g), "message or part of a document", "messages and parts of documents")
+	add(len(g.Docs)-countMessages(g), "other row", "other rows")
+	add(countMessages(g), "message or part of a document", "messages and parts of documents")
 	add(g.Turns, "conversation or turn", "conversations or turns")
 	add(g.Calls, "tool call", "tool calls")
 	names = excerptsOf(g)
@@ -145,7 +145,7 @@ func goes(g knowledge.Going) string {
 	case len(parts) == 0:
 		text = "it removes no complete row"
 	}
-	if more := len(g.Facts) + len(g.Docs) - said(g) - len(names); more > 0 {
+	if more := len(g.Facts) + len(g.Docs) - countMessages(g) - len(names); more > 0 {
 		names = append(names, fmt.Sprintf("%d more", more))
 	}
 	if len(names) > 0 {
@@ -153,7 +153,7 @@ func goes(g knowledge.Going) string {
 	}
 	var within []string
 	for _, kind := range slices.Sorted(maps.Keys(g.Within)) {
-		within = append(within, fmt.Sprintf("%d %s", g.Within[kind], many(kind, g.Within[kind])))
+		within = append(within, fmt.Sprintf("%d %s", g.Within[kind], pluralKind(kind, g.Within[kind])))
 	}
 	if len(within) > 0 { // a message sent just now has no row yet
 		text += "; in " + strings.Join(within, ", ") + ", and everywhere else the text occurs, Hob redacts it"
@@ -163,7 +163,7 @@ func goes(g knowledge.Going) string {
 	return text + ". It cannot be undone."
 }
 
-func many(kind string, n int) string {
+func pluralKind(kind string, n int) string {
 	if kind == knowledge.KindTurn {
 		kind = "message"
 	}
@@ -176,34 +176,34 @@ func many(kind string, n int) string {
 func (d Deps) runForget(_ context.Context, tx *store.Tx, c tools.Call, in forgetIn) (tools.Result, error) {
 	var shown []string
 	if c.Exact != "" {
-		all, err := d.plan(tx, in, knowledge.Forget{EveryRealm: true, Asking: c.Event})
+		all, err := d.planForget(tx, in, knowledge.ForgetRequest{EveryRealm: true, Asking: c.Event})
 		if err != nil {
-			return tools.Result{}, classify(err)
+			return tools.Result{}, classifyError(err)
 		}
 		if c.Exact != "forget:"+all.Digest() {
 			return tools.Result{}, tools.Errorf(tools.Failed, "the data to forget has changed since the approval; ask again")
 		}
 		shown = excerptsOf(all)
 	}
-	g, err := d.plan(tx, in, knowledge.Forget{Realm: c.Realm, Asking: c.Event})
+	g, err := d.planForget(tx, in, knowledge.ForgetRequest{Realm: c.Realm, Asking: c.Event})
 	switch {
 	case errors.Is(err, knowledge.ErrNotFound), err == nil && len(g.Facts) == 0 && in.Query != "" && !in.Everything:
 		return tools.Result{}, d.nothingToForget(tx, c.Realm, in)
 	case err == nil && !g.Found() && in.Source != "" && in.Source != knowledge.BrowserSource && len(g.Erasure.Events)+len(g.Erasure.Sessions) == 0:
 		return tools.Result{}, tools.Errorf(tools.NotFound, "no stored data has this source")
 	case err != nil:
-		return tools.Result{}, classify(err)
+		return tools.Result{}, classifyError(err)
 	}
 	g.Erasure.Phrases = append(g.Erasure.Phrases, shown...)
 	out := ForgetOut{Forgotten: len(g.Facts), Rows: len(g.Docs), Within: g.Within}
 	if out.Erasure, err = d.eraseTx(tx, g, c, in.KeepBackups); err != nil {
-		return tools.Result{}, classify(err)
+		return tools.Result{}, classifyError(err)
 	}
-	return tools.Result{Source: provenance.Tool, Text: forgotten(g, in.KeepBackups), Data: out}, nil
+	return tools.Result{Source: provenance.Tool, Text: forgetText(g, in.KeepBackups), Data: out}, nil
 }
 
 // eraseTx starts the erasure; without Forgetting only the rows are deleted.
-func (d Deps) eraseTx(tx *store.Tx, g knowledge.Going, c tools.Call, keep bool) (string, error) {
+func (d Deps) eraseTx(tx *store.Tx, g knowledge.ErasurePlan, c tools.Call, keep bool) (string, error) {
 	if d.Forgetting == nil {
 		_, err := d.Knowledge.EraseTx(tx, &g.Erasure, g.Erasure.Scrubber())
 		return "", err
@@ -211,8 +211,8 @@ func (d Deps) eraseTx(tx *store.Tx, g knowledge.Going, c tools.Call, keep bool) 
 	return d.Forgetting.BeginTx(tx, d.Knowledge, g.Erasure, c.Event, keep)
 }
 
-// forgotten returns the result text. It does not repeat the forgotten text.
-func forgotten(g knowledge.Going, keep bool) string {
+// forgetText returns the result text. It does not repeat the forgotten text.
+func forgetText(g knowledge.ErasurePlan, keep bool) string {
 	text := "Permanently deleted."
 	retired := 0
 	for _, f := range g.Facts {
@@ -234,7 +234,7 @@ func forgotten(g knowledge.Going, keep bool) string {
 		for _, doc := range g.Made {
 			ids = append(ids, doc.Kind+" "+doc.Ref)
 		}
-		text += fmt.Sprintf(" Created while it was in view, and kept until you name them: %s.", phrase.Cut(strings.Join(ids, ", "), 400))
+		text += fmt.Sprintf(" Created while it was in view, and kept until you name them: %s.", textnorm.Ellipsize(strings.Join(ids, ", "), 400))
 	}
 	text += " Copies in conversations, records and files are deleted after this answer."
 	if keep {
@@ -245,23 +245,23 @@ func forgotten(g knowledge.Going, keep bool) string {
 
 func (d Deps) nothingToForget(tx *store.Tx, realm string, in forgetIn) error {
 	if in.ID != "" {
-		return tools.Errorf(tools.NotFound, "%w: %s", tools.CleanErr(knowledge.ErrNotFound), tools.Clean(phrase.Cut(in.ID, 40)))
+		return tools.Errorf(tools.NotFound, "%w: %s", tools.CleanErr(knowledge.ErrNotFound), tools.Clean(textnorm.Ellipsize(in.ID, 40)))
 	}
-	e := tools.Errorf(tools.NotFound, "no remembered fact contains all of these words: %s", tools.Clean(quoted(phrase.Cut(in.Query, 100))))
+	e := tools.Errorf(tools.NotFound, "no remembered fact contains all of these words: %s", tools.Clean(quoteLine(textnorm.Ellipsize(in.Query, 100))))
 	if notes, err := d.Knowledge.Search(tx, in.Query, knowledge.SearchOptions{Limit: 1, All: true, Kinds: []string{kindNote}}); err == nil && len(notes) > 0 {
-		e.Remedy = "there is a note " + quoted(phrase.Cut(notes[0].Title, 60)) + ", which delete_note deletes"
+		e.Remedy = "there is a note " + quoteLine(textnorm.Ellipsize(notes[0].Title, 60)) + ", which delete_note deletes"
 		return tools.Quoting(e, notes[0].Provenance)
 	}
 	near, err := d.Knowledge.Recall(tx, realm, in.Query, 3)
 	if err != nil {
-		return classify(err)
+		return classifyError(err)
 	}
 	var names []string
 	for _, f := range near {
 		if (credential.Viewer{}).Hides("", f.Text) {
 			continue
 		}
-		names = append(names, quoted(phrase.Cut(f.Text, 80)))
+		names = append(names, quoteLine(textnorm.Ellipsize(f.Text, 80)))
 	}
 	if len(names) > 0 {
 		e.Remedy = "the closest: " + strings.Join(names, ", ")

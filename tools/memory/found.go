@@ -6,23 +6,23 @@ import (
 	"time"
 
 	"hob/knowledge"
-	"hob/platform/phrase"
 	"hob/platform/provenance"
-	"hob/platform/when"
+	"hob/platform/text/dateparse"
+	"hob/platform/text/textnorm"
 	"hob/tools"
 )
 
-// found is a matching row, as Data.
-type found struct {
+// hitData is a matching row, as Data.
+type hitData struct {
 	ID string `json:"id"`
 	knowledge.Hit
 }
 
-func rowsOf(hits []knowledge.Hit) []found {
-	out := make([]found, 0, len(hits))
+func rowsOf(hits []knowledge.Hit) []hitData {
+	out := make([]hitData, 0, len(hits))
 	for _, h := range hits {
 		h.Parts = nil // for display only: hob memory why
-		out = append(out, found{h.Ref, h})
+		out = append(out, hitData{h.Ref, h})
 	}
 	return out
 }
@@ -38,25 +38,25 @@ func originsOf(lists ...[]knowledge.Hit) []provenance.Origin {
 	return provenance.Join(all...)
 }
 
-// line describes one row: its text, who said it and when, and what it replaced.
-func line(h knowledge.Hit, query string, now time.Time) string {
+// hitLine describes one row: its text, who said it and when, and what it replaced.
+func hitLine(h knowledge.Hit, query string, now time.Time) string {
 	text := h.Title
 	if h.Title == "" {
-		text = snippet(h.Text, query)
+		text = excerptAround(h.Text, query)
 	} else if body := strings.TrimPrefix(h.Text, h.Title); strings.TrimSpace(body) != "" {
-		text += ": " + snippet(body, query)
+		text += ": " + excerptAround(body, query)
 	}
-	kind, day := h.Kind, when.FormatDay(h.At, now)
+	kind, day := h.Kind, dateparse.FormatDay(h.At, now)
 	switch h.Kind {
 	case knowledge.KindRetired:
 		kind = knowledge.KindFact
 	case knowledge.KindTurn:
-		kind, day = "said by "+phrase.Cut(h.Speaker, 60), day+", message "+strings.TrimPrefix(h.Ref, "m")
+		kind, day = "said by "+textnorm.Ellipsize(h.Speaker, 60), day+", message "+strings.TrimPrefix(h.Ref, "m")
 	case knowledge.KindChunk:
 		kind = "document"
 	}
 	if !h.Until.IsZero() {
-		day += ", valid until " + when.FormatDay(h.Until, now)
+		day += ", valid until " + dateparse.FormatDay(h.Until, now)
 	}
 	if h.Provenance.Tainted() {
 		day += ", untrusted source"
@@ -97,7 +97,7 @@ func historyText(hits []knowledge.Hit, now time.Time) string {
 	var b strings.Builder
 	b.WriteString("\nNo longer so:")
 	for _, h := range hits {
-		b.WriteString("\n" + line(h, "", now))
+		b.WriteString("\n" + hitLine(h, "", now))
 	}
 	return b.String()
 }

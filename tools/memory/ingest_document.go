@@ -8,8 +8,8 @@ import (
 	"strings"
 	"time"
 
-	"hob/platform/phrase"
 	"hob/platform/provenance"
+	"hob/platform/text/textnorm"
 	"hob/tools"
 )
 
@@ -71,11 +71,11 @@ func (d Deps) ingestDocument() tools.Tool {
 		},
 		Summary: func(in ingestIn) string {
 			if in.URL != "" {
-				return "Ingest the page " + quoted(phrase.Cut(in.URL, 200)) + " into the memory"
+				return "Ingest the page " + quoteLine(textnorm.Ellipsize(in.URL, 200)) + " into the memory"
 			}
-			return "Ingest " + quoted(phrase.Cut(in.Path, 200)) + " into the memory"
+			return "Ingest " + quoteLine(textnorm.Ellipsize(in.Path, 200)) + " into the memory"
 		},
-		Judge: func(_ context.Context, in ingestIn) tools.Judgement { return d.judgeIngest(in) },
+		Judge: func(_ context.Context, in ingestIn) tools.CallAssessment { return d.judgeIngest(in) },
 		Run:   d.runIngest,
 		Undo: func(ctx context.Context, data json.RawMessage) (string, error) {
 			var u ingestUndo
@@ -91,18 +91,18 @@ func (d Deps) ingestDocument() tools.Tool {
 }
 
 // judgeIngest assesses a call: a file stays on this machine, a page is fetched.
-func (d Deps) judgeIngest(in ingestIn) tools.Judgement {
+func (d Deps) judgeIngest(in ingestIn) tools.CallAssessment {
 	if (strings.TrimSpace(in.Path) == "") == (strings.TrimSpace(in.URL) == "") {
-		return tools.Judgement{Refused: tools.Errorf(tools.InvalidArguments, "give exactly one of path and url")}
+		return tools.CallAssessment{Refused: tools.Errorf(tools.InvalidArguments, "give exactly one of path and url")}
 	}
 	if in.URL == "" {
-		return tools.Judgement{Effects: tools.Write}
+		return tools.CallAssessment{Effects: tools.Write}
 	}
 	u, err := d.Documents.CheckURL(in.URL)
 	if err != nil {
-		return tools.Judgement{Refused: err}
+		return tools.CallAssessment{Refused: err}
 	}
-	return tools.Judgement{
+	return tools.CallAssessment{
 		Effects: tools.Write | tools.Egress, URLs: []string{u.String()}, Get: true, Why: "contacts " + u.Host, Pattern: "host:" + u.Host,
 	}
 }
@@ -135,7 +135,7 @@ func takenText(t DocumentTaken) string {
 	case t.Unchanged > 0 && t.Unchanged >= t.Documents:
 		b.WriteString("It was ingested before and has not changed.")
 	default:
-		fmt.Fprintf(&b, "Ingested %s in %s.", count(t.Documents, "document", "documents"), count(t.Chunks, "part", "parts"))
+		fmt.Fprintf(&b, "Ingested %s in %s.", countNoun(t.Documents, "document", "documents"), countNoun(t.Chunks, "part", "parts"))
 	}
 	if t.Folder != "" {
 		b.WriteString(" Changes in the folder are ingested automatically.")
@@ -148,12 +148,12 @@ func takenText(t DocumentTaken) string {
 			fmt.Fprintf(&b, "\n- and %d more", len(t.Skipped)-i)
 			break
 		}
-		fmt.Fprintf(&b, "\n- skipped %s: %s", phrase.Cut(s.Name, 160), s.Reason)
+		fmt.Fprintf(&b, "\n- skipped %s: %s", textnorm.Ellipsize(s.Name, 160), s.Reason)
 	}
 	return b.String()
 }
 
-func count(n int, one, many string) string {
+func countNoun(n int, one, many string) string {
 	if n == 1 {
 		return "1 " + one
 	}

@@ -8,9 +8,9 @@ import (
 	"strings"
 
 	"hob/knowledge"
-	"hob/knowledge/store"
-	"hob/platform/phrase"
 	"hob/platform/provenance"
+	"hob/platform/store"
+	"hob/platform/text/textnorm"
 	"hob/tools"
 )
 
@@ -35,21 +35,21 @@ func (d Deps) linkEntities() tools.Tool {
 			Keywords:    "relation relationship graph connect link",
 		},
 		Summary: func(in linkIn) string {
-			return "Link: " + quoted(phrase.Cut(in.From+" "+strings.ReplaceAll(in.Relation, "_", " ")+" "+in.To, 120))
+			return "Link: " + quoteLine(textnorm.Ellipsize(in.From+" "+strings.ReplaceAll(in.Relation, "_", " ")+" "+in.To, 120))
 		},
 		RunTx: func(_ context.Context, tx *store.Tx, c tools.Call, in linkIn) (tools.Result, error) {
 			for _, kind := range []string{in.FromKind, in.ToKind} {
 				if kind != "" && !slices.Contains([]string{knowledge.Person, knowledge.Company, knowledge.Place, knowledge.Happened, knowledge.Thing}, kind) {
-					return tools.Result{}, tools.Errorf(tools.InvalidArguments, "%q is not a known kind; use person, organisation, place, event or thing", tools.Clean(phrase.Cut(kind, 40)))
+					return tools.Result{}, tools.Errorf(tools.InvalidArguments, "%q is not a known kind; use person, organisation, place, event or thing", tools.Clean(textnorm.Ellipsize(kind, 40)))
 				}
 			}
 			out, err := d.Linker.LinkTx(tx, knowledge.Link{
-				From: in.From, FromKind: in.FromKind, Relation: in.Relation, To: in.To, ToKind: in.ToKind, Realm: c.Realm, Provenance: from(c), Source: eventSource(c.Event), At: c.Now,
+				From: in.From, FromKind: in.FromKind, Relation: in.Relation, To: in.To, ToKind: in.ToKind, Realm: c.Realm, Provenance: callProvenance(c), Source: eventSource(c.Event), At: c.Now,
 			})
 			if err != nil {
 				return tools.Result{}, classifyLink(err)
 			}
-			text := quoted(out.From.Name + " " + strings.ReplaceAll(out.Relation.Name, "_", " ") + " " + out.To.Name)
+			text := quoteLine(out.From.Name + " " + strings.ReplaceAll(out.Relation.Name, "_", " ") + " " + out.To.Name)
 			res := tools.Result{Data: out, Source: sourceOf([]knowledge.Entity{out.From, out.To}, func(e knowledge.Entity) provenance.Source { return e.Provenance })}
 			if out.Known {
 				res.Text = "Already known: " + text + "."
@@ -66,7 +66,7 @@ func (d Deps) linkEntities() tools.Tool {
 				return "", tools.Errorf(tools.Failed, "the undo record cannot be read: %w", err)
 			}
 			err := d.Linker.UnlinkTx(tx, u.Relation, u.Made)
-			if errors.Is(err, knowledge.ErrNobody) {
+			if errors.Is(err, knowledge.ErrNoEntity) {
 				return "", tools.Errorf(tools.Conflict, "the link no longer exists")
 			}
 			return "Removed the link.", err
@@ -84,7 +84,7 @@ func eventSource(event string) string {
 
 func classifyLink(err error) error {
 	switch {
-	case errors.Is(err, knowledge.ErrNobody):
+	case errors.Is(err, knowledge.ErrNoEntity):
 		return tools.Errorf(tools.NotFound, "%w", tools.CleanErr(err))
 	case errors.Is(err, knowledge.ErrAmbiguous), errors.Is(err, knowledge.ErrSame):
 		return tools.Errorf(tools.InvalidArguments, "%w", tools.CleanErr(err))

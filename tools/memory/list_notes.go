@@ -8,11 +8,11 @@ import (
 	"time"
 
 	"hob/knowledge"
-	"hob/knowledge/store"
-	"hob/platform/phrase"
 	"hob/platform/pim"
 	"hob/platform/provenance"
-	"hob/platform/when"
+	"hob/platform/store"
+	"hob/platform/text/dateparse"
+	"hob/platform/text/textnorm"
 	"hob/tools"
 )
 
@@ -24,9 +24,9 @@ type listNotesIn struct {
 
 // listNotesOut is the Data of list_notes.
 type listNotesOut struct {
-	Notes []Note `json:"notes"`
-	Apps  []Leaf `json:"apps,omitempty"`  // of the owner's apps
-	Error string `json:"error,omitempty"` // sources that could not be read
+	Notes []Note    `json:"notes"`
+	Apps  []AppNote `json:"apps,omitempty"`  // of the owner's apps
+	Error string    `json:"error,omitempty"` // sources that could not be read
 }
 
 func (d Deps) listNotes() tools.Tool {
@@ -63,10 +63,10 @@ func (d Deps) runListNotes(ctx context.Context, c tools.Call, in listNotesIn) (t
 		out.Notes, withheld = readableNotes(out.Notes, c.CredentialViewer())
 		parts, r.Source = append(parts, notesText(in.Query, out.Notes, total, c.Now)), sourceOf(out.Notes, noteSource)
 	}
-	shelves, folder := d.shelves(), ""
+	shelves, folder := d.noteApps(), ""
 	switch {
 	case d.elsewhereAt(in.In):
-		s, of, err := d.shelf(in.In)
+		s, of, err := d.resolveNoteApp(in.In)
 		if err != nil {
 			return tools.Result{}, err
 		}
@@ -79,11 +79,11 @@ func (d Deps) runListNotes(ctx context.Context, c tools.Call, in listNotesIn) (t
 		if folder != "" {
 			most = allNotes
 		}
-		list, err := leaves(ctx, shelves, in.Query, most)
-		if folder != "" && len(list) > 0 && !slices.ContainsFunc(list, func(n Leaf) bool { return n.Folder != "" }) {
+		list, err := findAppNotes(ctx, shelves, in.Query, most)
+		if folder != "" && len(list) > 0 && !slices.ContainsFunc(list, func(n AppNote) bool { return n.Folder != "" }) {
 			return tools.Result{}, tools.Errorf(tools.Unsupported, "the notes of %s cannot be listed by folder; omit the folder", tools.Clean(shelves[0].Name()))
 		}
-		list = slices.DeleteFunc(list, func(n Leaf) bool { return folder != "" && !strings.EqualFold(n.Folder, folder) })
+		list = slices.DeleteFunc(list, func(n AppNote) bool { return folder != "" && !strings.EqualFold(n.Folder, folder) })
 		list = list[:min(len(list), limit)]
 		withheld += readableLeaves(list, c.CredentialViewer())
 		if err != nil && len(list) == 0 && in.In != "" {
@@ -109,7 +109,7 @@ func (d Deps) runListNotes(ctx context.Context, c tools.Call, in listNotesIn) (t
 
 func (d Deps) findNotes(tx store.Querier, query string, limit int) ([]Note, error) {
 	if query == "" {
-		return notes(tx, "ORDER BY updated_at DESC, n DESC LIMIT ?", limit)
+		return queryNotes(tx, "ORDER BY updated_at DESC, n DESC LIMIT ?", limit)
 	}
 	hits, err := d.Knowledge.Search(tx, query, knowledge.SearchOptions{Limit: limit, Kinds: []string{kindNote}})
 	if err != nil {
@@ -117,7 +117,7 @@ func (d Deps) findNotes(tx store.Querier, query string, limit int) ([]Note, erro
 	}
 	out := []Note{}
 	for _, h := range hits {
-		n, ok, err := note(tx, h.Ref)
+		n, ok, err := noteByID(tx, h.Ref)
 		if err != nil {
 			return nil, err
 		}
@@ -134,20 +134,20 @@ func notesText(query string, list []Note, total int, now time.Time) string {
 	case total == 0:
 		return "There are no notes."
 	case len(list) == 0:
-		return fmt.Sprintf("No note matches %s.", quoted(phrase.Cut(query, 100)))
+		return fmt.Sprintf("No note matches %s.", quoteLine(textnorm.Ellipsize(query, 100)))
 	case len(list) == 1:
 		n := list[0]
 		if strings.TrimSpace(n.Text) == n.Title {
-			return fmt.Sprintf("Note (%s): %s", when.FormatDay(n.UpdatedAt, now), n.Text)
+			return fmt.Sprintf("Note (%s): %s", dateparse.FormatDay(n.UpdatedAt, now), n.Text)
 		}
-		return fmt.Sprintf("Note %s (%s):\n%s", quoted(n.Title), when.FormatDay(n.UpdatedAt, now), n.Text)
+		return fmt.Sprintf("Note %s (%s):\n%s", quoteLine(n.Title), dateparse.FormatDay(n.UpdatedAt, now), n.Text)
 	}
 	var b strings.Builder
 	fmt.Fprintf(&b, "%d notes:", len(list))
 	for _, n := range list {
-		fmt.Fprintf(&b, "\n- %s (%s)", n.Title, when.FormatDay(n.UpdatedAt, now))
+		fmt.Fprintf(&b, "\n- %s (%s)", n.Title, dateparse.FormatDay(n.UpdatedAt, now))
 		if body := strings.TrimSpace(strings.TrimPrefix(n.Text, n.Title)); body != "" {
-			b.WriteString(": " + snippet(body, query))
+			b.WriteString(": " + excerptAround(body, query))
 		}
 	}
 	if strings.TrimSpace(query) == "" && total > len(list) {

@@ -13,9 +13,9 @@ import (
 	"strings"
 
 	"hob/knowledge"
-	"hob/knowledge/store"
 	"hob/platform/pim"
 	"hob/platform/provenance"
+	"hob/platform/store"
 	"hob/tools"
 )
 
@@ -45,7 +45,7 @@ type Deps struct {
 // Tools returns the category's tools.
 func Tools(d Deps) []tools.Tool {
 	out := []tools.Tool{
-		d.remember(), d.recall(), d.searchKnowledge(), d.smartRecall(), d.forget(),
+		d.rememberTool(), d.recallTool(), d.searchKnowledge(), d.smartRecall(), d.forgetTool(),
 		d.createNote(), d.listNotes(), d.readNote(), d.appendNote(), d.deleteNote(),
 	}
 	if d.Conversations != nil {
@@ -61,8 +61,8 @@ func Tools(d Deps) []tools.Tool {
 }
 
 // Migrations returns the tables of this package.
-func Migrations() []store.Set {
-	return []store.Set{{Owner: "notes", Steps: []string{`
+func Migrations() []store.MigrationSet {
+	return []store.MigrationSet{{Owner: "notes", Steps: []string{`
 CREATE TABLE notes (
 	n INTEGER PRIMARY KEY,
 	id TEXT NOT NULL UNIQUE,
@@ -86,8 +86,8 @@ func limitOr(limit, otherwise int) (int, error) {
 	return min(limit, 100), nil
 }
 
-// from returns the provenance of a new row.
-func from(c tools.Call) provenance.Source { return provenance.Worst(c.Provenance) }
+// callProvenance returns the provenance of a new row.
+func callProvenance(c tools.Call) provenance.Source { return provenance.Worst(c.Provenance) }
 
 // sourceOf returns the provenance of a result that shows the given rows.
 func sourceOf[T any](rows []T, of func(T) provenance.Source) provenance.Source {
@@ -99,8 +99,8 @@ func sourceOf[T any](rows []T, of func(T) provenance.Source) provenance.Source {
 	return provenance.Tool
 }
 
-// classify maps errors of package knowledge to tool errors.
-func classify(err error) error {
+// classifyError maps errors of package knowledge to tool errors.
+func classifyError(err error) error {
 	switch {
 	case errors.Is(err, knowledge.ErrEmpty), errors.Is(err, knowledge.ErrTooLong), errors.Is(err, knowledge.ErrTooCommon), errors.Is(err, knowledge.ErrSourceUnknown),
 		errors.Is(err, knowledge.ErrOneOf):
@@ -111,7 +111,7 @@ func classify(err error) error {
 	return err
 }
 
-// quoted puts a text in quotation marks, on one line.
-func quoted(s string) string {
+// quoteLine puts a text in quotation marks, on one line.
+func quoteLine(s string) string {
 	return `"` + strings.TrimRight(strings.Join(strings.Fields(s), " "), ".") + `"`
 }

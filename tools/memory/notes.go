@@ -10,10 +10,10 @@ import (
 	"time"
 
 	"hob/knowledge"
-	"hob/knowledge/store"
-	"hob/platform/credential"
-	"hob/platform/phrase"
 	"hob/platform/provenance"
+	"hob/platform/store"
+	"hob/platform/text/credential"
+	"hob/platform/text/textnorm"
 	"hob/tools"
 )
 
@@ -49,7 +49,7 @@ func readableNotes(list []Note, viewer credential.Viewer) (out []Note, withheld 
 }
 
 // readableLeaves does the same in place for notes of the user's apps.
-func readableLeaves(list []Leaf, viewer credential.Viewer) (withheld int) {
+func readableLeaves(list []AppNote, viewer credential.Viewer) (withheld int) {
 	for i := range list {
 		if viewer.Hides("", list[i].Title) {
 			list[i].Title = credential.Mark
@@ -70,9 +70,9 @@ func shownNote(title, text string, viewer credential.Viewer, withheld int) (stri
 // noteViewer returns the viewer of a requested note: it may see everything if the user
 // named the note by its title.
 func noteViewer(c tools.Call, title string) credential.Viewer {
-	want := phrase.Split(title)
+	want := textnorm.FoldedWords(title)
 	for _, words := range c.OwnerWords {
-		for _, w := range phrase.Split(words) {
+		for _, w := range textnorm.FoldedWords(words) {
 			if len([]rune(w)) > 3 && slices.Contains(want, w) {
 				return credential.Everything()
 			}
@@ -86,10 +86,10 @@ func Notes(ctx context.Context, st *store.Store, limit int) ([]Note, error) {
 	if limit <= 0 {
 		limit = 1000
 	}
-	return notes(st.Reader(ctx), "ORDER BY updated_at DESC, n DESC LIMIT ?", limit)
+	return queryNotes(st.Reader(ctx), "ORDER BY updated_at DESC, n DESC LIMIT ?", limit)
 }
 
-func notes(q store.Querier, tail string, args ...any) (out []Note, err error) {
+func queryNotes(q store.Querier, tail string, args ...any) (out []Note, err error) {
 	rows, err := q.Query("SELECT id, title, text, provenance, created_at, updated_at FROM notes "+tail, args...)
 	if err != nil {
 		return nil, fmt.Errorf("notes: %w", err)
@@ -116,8 +116,8 @@ func scanNote(row interface{ Scan(...any) error }) (Note, error) {
 
 func noteSource(n Note) provenance.Source { return n.Provenance }
 
-// note reads one note; ok is false if it does not exist.
-func note(q store.Querier, id string) (n Note, ok bool, err error) {
+// noteByID reads one note; ok is false if it does not exist.
+func noteByID(q store.Querier, id string) (n Note, ok bool, err error) {
 	n, err = scanNote(q.QueryRow("SELECT id, title, text, provenance, created_at, updated_at FROM notes WHERE id = ?", id))
 	if errors.Is(err, sql.ErrNoRows) {
 		return n, false, nil
@@ -126,7 +126,7 @@ func note(q store.Querier, id string) (n Note, ok bool, err error) {
 }
 
 func pickNote(q store.Querier, query string) (Note, error) {
-	all, err := notes(q, "ORDER BY updated_at DESC, n DESC")
+	all, err := queryNotes(q, "ORDER BY updated_at DESC, n DESC")
 	if err != nil {
 		return Note{}, err
 	}
@@ -180,5 +180,5 @@ func noteText(s string) (string, error) {
 
 func titleOf(text string) string {
 	line, _, _ := strings.Cut(text, "\n")
-	return phrase.Cut(strings.TrimLeft(line, "# "), 60)
+	return textnorm.Ellipsize(strings.TrimLeft(line, "# "), 60)
 }

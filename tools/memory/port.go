@@ -2,9 +2,9 @@ package memory
 
 import (
 	"hob/knowledge"
-	"hob/knowledge/store"
 	"hob/platform/provenance"
-	"hob/platform/shortid"
+	"hob/platform/store"
+	"hob/platform/text/shortid"
 )
 
 // RestoreNoteTx inserts an exported note with its id and times and reports whether it was
@@ -21,7 +21,7 @@ func RestoreNoteTx(tx *store.Tx, base *knowledge.Base, n Note, from []provenance
 		n.Title = titleOf(n.Text)
 	}
 	n.Provenance = provenance.Worst(n.Provenance)
-	if _, ok, err := note(tx, n.ID); ok || err != nil {
+	if _, ok, err := noteByID(tx, n.ID); ok || err != nil {
 		return false, err
 	}
 	d := Deps{Knowledge: base}

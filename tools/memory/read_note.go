@@ -6,10 +6,10 @@ import (
 	"strings"
 	"time"
 
-	"hob/platform/phrase"
 	"hob/platform/pim"
 	"hob/platform/provenance"
-	"hob/platform/when"
+	"hob/platform/text/dateparse"
+	"hob/platform/text/textnorm"
 	"hob/tools"
 )
 
@@ -26,7 +26,7 @@ func (d Deps) readNote() tools.Tool {
 			Description: "Read one note whole: Hob's own, or one of the owner's notes app or folder of notes.",
 			Keywords:    "open show full text of a note notes app obsidian vault markdown",
 		},
-		Summary: func(in readNoteIn) string { return "Read the note " + quoted(phrase.Cut(in.Note, 100)) },
+		Summary: func(in readNoteIn) string { return "Read the note " + quoteLine(textnorm.Ellipsize(in.Note, 100)) },
 		Run: func(ctx context.Context, c tools.Call, in readNoteIn) (tools.Result, error) {
 			elsewhere := d.elsewhereAt(in.In)
 			var missed error
@@ -40,7 +40,7 @@ func (d Deps) readNote() tools.Tool {
 					n.Text = shown
 					return tools.Result{Text: notesText("", []Note{n}, 1, c.Now), Data: n, Source: sourceOf([]Note{n}, noteSource)}, nil
 				}
-				if missed = err; in.In != "" || tools.CodeOf(err) != tools.NotFound || len(d.shelves()) == 0 {
+				if missed = err; in.In != "" || tools.CodeOf(err) != tools.NotFound || len(d.noteApps()) == 0 {
 					return tools.Result{}, err
 				}
 			}
@@ -50,27 +50,27 @@ func (d Deps) readNote() tools.Tool {
 }
 
 func (d Deps) readLeaf(ctx context.Context, c tools.Call, in readNoteIn, missed error) (tools.Result, error) {
-	shelves := d.shelves()
+	shelves := d.noteApps()
 	if in.In != "" {
-		s, _, err := d.shelf(in.In)
+		s, _, err := d.resolveNoteApp(in.In)
 		if err != nil {
 			return tools.Result{}, err
 		}
 		shelves = []pim.Notes{s}
 	}
-	list, err := leaves(ctx, shelves, in.Note, allNotes)
+	list, err := findAppNotes(ctx, shelves, in.Note, allNotes)
 	if len(list) == 0 {
 		if err == nil && missed != nil {
 			err = missed // it names similar notes
 		}
 		if err == nil {
-			err = tools.Errorf(tools.NotFound, "no note matches %s", tools.Clean(quoted(phrase.Cut(in.Note, 80))))
+			err = tools.Errorf(tools.NotFound, "no note matches %s", tools.Clean(quoteLine(textnorm.Ellipsize(in.Note, 80))))
 		}
 		return tools.Result{}, err
 	}
 	one := list[0]
 	if len(list) > 1 {
-		if one, err = tools.Pick("note", in.Note, list, func(n Leaf) (string, string) { return n.Ref, n.Title }); err != nil {
+		if one, err = tools.Pick("note", in.Note, list, func(n AppNote) (string, string) { return n.Ref, n.Title }); err != nil {
 			return tools.Result{}, tools.Quoting(err, provenance.Outside)
 		}
 	}
@@ -80,18 +80,18 @@ func (d Deps) readLeaf(ctx context.Context, c tools.Call, in readNoteIn, missed 
 		}
 		n, err := s.ReadNote(ctx, one.Ref)
 		if err != nil {
-			return tools.Result{}, outside(err)
+			return tools.Result{}, outsideError(err)
 		}
 		shown, ok := noteViewer(c, n.Title).Show(n.Title, n.Text)
 		if !ok {
 			return tools.Result{Text: strings.TrimSpace(withheldText(1, c)), Source: provenance.Tool}, nil
 		}
 		n.Text = shown
-		text := fmt.Sprintf("Note %s (%s, %s):\n%s", quoted(n.Title), s.Name(), when.FormatDay(n.Changed, c.Now), n.Text)
+		text := fmt.Sprintf("Note %s (%s, %s):\n%s", quoteLine(n.Title), s.Name(), dateparse.FormatDay(n.Changed, c.Now), n.Text)
 		if n.Cut {
 			text += "\n(Only the beginning of the note is shown.)"
 		}
-		return tools.Result{Text: text, Data: Leaf{n, s.Name()}, Source: provenance.Outside, Origins: shelfOrigins("read_note", s.Name())}, nil
+		return tools.Result{Text: text, Data: AppNote{n, s.Name()}, Source: provenance.Outside, Origins: shelfOrigins("read_note", s.Name())}, nil
 	}
-	return tools.Result{}, tools.Errorf(tools.NotFound, "no note matches %s", tools.Clean(quoted(phrase.Cut(in.Note, 80))))
+	return tools.Result{}, tools.Errorf(tools.NotFound, "no note matches %s", tools.Clean(quoteLine(textnorm.Ellipsize(in.Note, 80))))
 }

@@ -7,11 +7,11 @@ import (
 	"time"
 
 	"hob/knowledge"
-	"hob/knowledge/store"
-	"hob/platform/credential"
-	"hob/platform/phrase"
 	"hob/platform/provenance"
-	"hob/platform/when"
+	"hob/platform/store"
+	"hob/platform/text/credential"
+	"hob/platform/text/dateparse"
+	"hob/platform/text/textnorm"
 	"hob/tools"
 )
 
@@ -29,14 +29,14 @@ type recallOut struct {
 	Withheld int `json:"withheld,omitempty"`
 }
 
-func (d Deps) recall() tools.Tool {
+func (d Deps) recallTool() tools.Tool {
 	return tools.New(tools.Def[recallIn]{
 		Spec: tools.Spec{
 			Name: "recall", Category: "memory", Effects: tools.Read, Core: true,
 			Description: "Look up remembered facts.",
 			Keywords:    "what do you know remembered fact memory told you",
 		},
-		Summary: func(in recallIn) string { return "Recall " + quoted(phrase.Cut(in.Query, 100)) },
+		Summary: func(in recallIn) string { return "Recall " + quoteLine(textnorm.Ellipsize(in.Query, 100)) },
 		RunTx: func(ctx context.Context, tx *store.Tx, c tools.Call, in recallIn) (tools.Result, error) {
 			limit, err := limitOr(in.Limit, 5)
 			if err != nil {
@@ -46,16 +46,16 @@ func (d Deps) recall() tools.Tool {
 				Text: in.Query, Kinds: []string{knowledge.KindFact}, Realm: c.Realm, Limit: limit, Now: c.Now, Zone: c.Now.Location(), Strict: true, Viewer: c.CredentialViewer(),
 			})
 			if err != nil {
-				return tools.Result{}, classify(err)
+				return tools.Result{}, classifyError(err)
 			}
 			viewer := c.CredentialViewer()
-			facts, err := d.facts(tx, a.Hits, viewer)
+			facts, err := d.hitFacts(tx, a.Hits, viewer)
 			if err != nil {
-				return tools.Result{}, classify(err)
+				return tools.Result{}, classifyError(err)
 			}
-			before, err := d.facts(tx, a.History, viewer)
+			before, err := d.hitFacts(tx, a.History, viewer)
 			if err != nil {
-				return tools.Result{}, classify(err)
+				return tools.Result{}, classifyError(err)
 			}
 			return tools.Result{
 				Text:   strings.TrimLeft(orWithheld(len(facts)+len(before), recallText(in.Query, facts, c.Now, len(before) > 0)+beforeText(before, c.Now), a.Withheld, c), "\n"),
@@ -66,8 +66,8 @@ func (d Deps) recall() tools.Tool {
 	})
 }
 
-// facts returns the facts of the hits, redacted for the viewer.
-func (d Deps) facts(q store.Querier, hits []knowledge.Hit, viewer credential.Viewer) (out []knowledge.Fact, err error) {
+// hitFacts returns the facts of the hits, redacted for the viewer.
+func (d Deps) hitFacts(q store.Querier, hits []knowledge.Hit, viewer credential.Viewer) (out []knowledge.Fact, err error) {
 	for _, h := range hits {
 		if h.Kind != knowledge.KindFact && h.Kind != knowledge.KindRetired {
 			continue
@@ -90,7 +90,7 @@ func beforeText(facts []knowledge.Fact, now time.Time) string {
 		if i == 0 {
 			b.WriteString("\nNo longer so:")
 		}
-		fmt.Fprintf(&b, "\n- %s (%s, until %s)", strings.TrimRight(f.Text, "."), told(f, now), when.FormatDay(f.RetiredAt, now))
+		fmt.Fprintf(&b, "\n- %s (%s, until %s)", strings.TrimRight(f.Text, "."), factSourceText(f, now), dateparse.FormatDay(f.RetiredAt, now))
 	}
 	return b.String()
 }
@@ -104,20 +104,20 @@ func recallText(query string, facts []knowledge.Fact, now time.Time, before bool
 	case len(facts) == 0 && strings.TrimSpace(query) == "":
 		return "I have no remembered facts yet."
 	case len(facts) == 0:
-		return fmt.Sprintf("I remember nothing about %s.", quoted(phrase.Cut(query, 100)))
+		return fmt.Sprintf("I remember nothing about %s.", quoteLine(textnorm.Ellipsize(query, 100)))
 	case len(facts) == 1:
-		return fmt.Sprintf("I remember: %s (%s).", strings.TrimRight(facts[0].Text, "."), told(facts[0], now))
+		return fmt.Sprintf("I remember: %s (%s).", strings.TrimRight(facts[0].Text, "."), factSourceText(facts[0], now))
 	}
 	var b strings.Builder
 	b.WriteString("I remember:")
 	for _, f := range facts {
-		fmt.Fprintf(&b, "\n- %s (%s)", strings.TrimRight(f.Text, "."), told(f, now))
+		fmt.Fprintf(&b, "\n- %s (%s)", strings.TrimRight(f.Text, "."), factSourceText(f, now))
 	}
 	return b.String()
 }
 
-func told(f knowledge.Fact, now time.Time) string {
-	day := when.FormatDay(f.CreatedAt, now)
+func factSourceText(f knowledge.Fact, now time.Time) string {
+	day := dateparse.FormatDay(f.CreatedAt, now)
 	switch f.Provenance {
 	case provenance.Owner:
 		return "you told me " + day

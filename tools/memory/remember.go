@@ -6,10 +6,10 @@ import (
 	"errors"
 
 	"hob/knowledge"
-	"hob/knowledge/store"
-	"hob/platform/phrase"
 	"hob/platform/provenance"
-	"hob/platform/when"
+	"hob/platform/store"
+	"hob/platform/text/dateparse"
+	"hob/platform/text/textnorm"
 	"hob/tools"
 )
 
@@ -28,32 +28,32 @@ type factUndo struct {
 	ID string `json:"id"`
 }
 
-func (d Deps) remember() tools.Tool {
+func (d Deps) rememberTool() tools.Tool {
 	return tools.New(tools.Def[rememberIn]{
 		Spec: tools.Spec{
 			Name: "remember", Category: "memory", Effects: tools.Write, Core: true,
 			Description: "Remember a lasting fact about the owner or their world.",
 			Keywords:    "memorise keep in mind note fact preference save",
 		},
-		Summary: func(in rememberIn) string { return "Remember " + quoted(phrase.Cut(in.Text, 100)) },
+		Summary: func(in rememberIn) string { return "Remember " + quoteLine(textnorm.Ellipsize(in.Text, 100)) },
 		RunTx: func(_ context.Context, tx *store.Tx, c tools.Call, in rememberIn) (tools.Result, error) {
-			r, err := d.Knowledge.RememberTx(tx, knowledge.Fact{Text: in.Text, Provenance: from(c), Origins: c.Origins, Event: c.Event, Realm: c.Realm, CreatedAt: c.Now})
+			r, err := d.Knowledge.RememberTx(tx, knowledge.Fact{Text: in.Text, Provenance: callProvenance(c), Origins: c.Origins, Event: c.Event, Realm: c.Realm, CreatedAt: c.Now})
 			if err != nil {
-				return tools.Result{}, classify(err)
+				return tools.Result{}, classifyError(err)
 			}
 			out := tools.Result{Source: provenance.Tool, Data: rememberOut{Fact: r.Fact, Known: r.Known, Retired: r.Retired}}
 			out.Source = sourceOf(append([]knowledge.Fact{r.Fact}, r.Retired...), factSource)
 			if r.Known {
-				out.Text = "Already known: " + quoted(r.Fact.Text) + "."
+				out.Text = "Already known: " + quoteLine(r.Fact.Text) + "."
 				return out, nil
 			}
-			out.Text = "I will remember " + quoted(r.Fact.Text) + "."
+			out.Text = "I will remember " + quoteLine(r.Fact.Text) + "."
 			for _, o := range r.Retired {
 				if o.RetiredAt.IsZero() { // the old value is valid until the new one begins
-					out.Text += " From " + when.FormatDay(o.ValidUntil.In(c.Now.Location()), c.Now) + " on it replaces " + quoted(o.Text) + "."
+					out.Text += " From " + dateparse.FormatDay(o.ValidUntil.In(c.Now.Location()), c.Now) + " on it replaces " + quoteLine(o.Text) + "."
 					continue
 				}
-				out.Text += " It replaces " + quoted(o.Text) + "."
+				out.Text += " It replaces " + quoteLine(o.Text) + "."
 			}
 			// No text in the label: the journal must not keep forgotten facts.
 			out.Undo = tools.NewUndo("remove the new fact", factUndo{ID: r.Fact.ID})
@@ -64,7 +64,7 @@ func (d Deps) remember() tools.Tool {
 			if err := json.Unmarshal(data, &u); err != nil {
 				return "", tools.Errorf(tools.Failed, "the undo record cannot be read: %w", err)
 			}
-			err := d.Knowledge.TakeBackTx(tx, u.ID)
+			err := d.Knowledge.UndoRememberTx(tx, u.ID)
 			if errors.Is(err, knowledge.ErrNotFound) {
 				return "", tools.Errorf(tools.Conflict, "this fact was forgotten or corrected")
 			}

@@ -7,10 +7,10 @@ import (
 	"strings"
 	"time"
 
-	"hob/platform/credential"
-	"hob/platform/phrase"
 	"hob/platform/provenance"
-	"hob/platform/when"
+	"hob/platform/text/credential"
+	"hob/platform/text/dateparse"
+	"hob/platform/text/textnorm"
 	"hob/tools"
 )
 
@@ -76,10 +76,10 @@ func (d Deps) searchConversations() tools.Tool {
 			if in.Message != 0 {
 				return fmt.Sprintf("Show message %d", in.Message)
 			}
-			return "Search the conversations for " + quoted(phrase.Cut(in.Query, 100))
+			return "Search the conversations for " + quoteLine(textnorm.Ellipsize(in.Query, 100))
 		},
 		Run: func(ctx context.Context, c tools.Call, in conversationsIn) (tools.Result, error) {
-			found, err := d.said(ctx, c, in)
+			found, err := d.findMessages(ctx, c, in)
 			if err != nil {
 				return tools.Result{}, err
 			}
@@ -99,7 +99,7 @@ func (d Deps) searchConversations() tools.Tool {
 	})
 }
 
-func (d Deps) said(ctx context.Context, c tools.Call, in conversationsIn) ([]Said, error) {
+func (d Deps) findMessages(ctx context.Context, c tools.Call, in conversationsIn) ([]Said, error) {
 	if (in.Message != 0) == (strings.TrimSpace(in.Query) != "") {
 		return nil, tools.Errorf(tools.InvalidArguments, "give exactly one of query and message")
 	}
@@ -148,15 +148,15 @@ func conversationsText(in conversationsIn, found []Said, now time.Time) string {
 	case len(found) == 0 && in.Message != 0:
 		return ""
 	case len(found) == 0:
-		return fmt.Sprintf("No message matches %s.", quoted(phrase.Cut(in.Query, 100)))
+		return fmt.Sprintf("No message matches %s.", quoteLine(textnorm.Ellipsize(in.Query, 100)))
 	case in.Message != 0:
 		s := found[0]
-		return fmt.Sprintf("Message %d, %s in %s, %s:\n%s", s.Message, s.Who, s.Session, when.FormatDay(s.At, now), s.Text)
+		return fmt.Sprintf("Message %d, %s in %s, %s:\n%s", s.Message, s.Who, s.Session, dateparse.FormatDay(s.At, now), s.Text)
 	}
 	var b strings.Builder
 	b.WriteString("Found:")
 	for _, s := range found {
-		fmt.Fprintf(&b, "\n- message %d, %s in %s, %s: %s", s.Message, s.Who, s.Session, when.FormatDay(s.At, now), phrase.Cut(s.Text, 300))
+		fmt.Fprintf(&b, "\n- message %d, %s in %s, %s: %s", s.Message, s.Who, s.Session, dateparse.FormatDay(s.At, now), textnorm.Ellipsize(s.Text, 300))
 	}
 	return b.String()
 }

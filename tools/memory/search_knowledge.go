@@ -7,9 +7,9 @@ import (
 	"time"
 
 	"hob/knowledge"
-	"hob/knowledge/store"
-	"hob/platform/phrase"
 	"hob/platform/provenance"
+	"hob/platform/store"
+	"hob/platform/text/textnorm"
 	"hob/tools"
 )
 
@@ -20,9 +20,9 @@ type searchIn struct {
 
 // searchOut is the Data of search_knowledge.
 type searchOut struct {
-	Hits []found `json:"hits"`
+	Hits []hitData `json:"hits"`
 	// Before lists earlier values, if the query asks for them.
-	Before []found `json:"before,omitempty"`
+	Before []hitData `json:"before,omitempty"`
 	// Withheld is the number of rows left out because they look like a credential.
 	Withheld int `json:"withheld,omitempty"`
 }
@@ -34,7 +34,7 @@ func (d Deps) searchKnowledge() tools.Tool {
 			Description: "Search everything kept for the owner: facts, notes, documents, tasks, expenses, reminders.",
 			Keywords:    "find look up memory notes tasks expenses anything about",
 		},
-		Summary: func(in searchIn) string { return "Search for " + quoted(phrase.Cut(in.Query, 100)) },
+		Summary: func(in searchIn) string { return "Search for " + quoteLine(textnorm.Ellipsize(in.Query, 100)) },
 		RunTx: func(ctx context.Context, tx *store.Tx, c tools.Call, in searchIn) (tools.Result, error) {
 			limit, err := limitOr(in.Limit, 10)
 			if err != nil {
@@ -44,7 +44,7 @@ func (d Deps) searchKnowledge() tools.Tool {
 				Text: in.Query, Without: []string{knowledge.KindTurn}, Realm: c.Realm, Limit: limit, Now: c.Now, Zone: c.Now.Location(), Strict: true, Viewer: c.CredentialViewer(),
 			})
 			if err != nil {
-				return tools.Result{}, classify(err)
+				return tools.Result{}, classifyError(err)
 			}
 			rows := rowsOf(a.Hits)
 			return tools.Result{
@@ -62,22 +62,22 @@ func searchText(query string, hits []knowledge.Hit, now time.Time) string {
 		if strings.TrimSpace(query) == "" {
 			return "Nothing is stored yet."
 		}
-		return fmt.Sprintf("I found nothing about %s in facts, notes, tasks or expenses.", quoted(phrase.Cut(query, 100)))
+		return fmt.Sprintf("I found nothing about %s in facts, notes, tasks or expenses.", quoteLine(textnorm.Ellipsize(query, 100)))
 	}
 	var b strings.Builder
 	if strings.TrimSpace(query) == "" {
 		b.WriteString("The newest entries:")
 	} else {
-		fmt.Fprintf(&b, "What I know about %s:", quoted(phrase.Cut(query, 100)))
+		fmt.Fprintf(&b, "What I know about %s:", quoteLine(textnorm.Ellipsize(query, 100)))
 	}
 	for _, h := range hits {
-		b.WriteString("\n" + line(h, query, now))
+		b.WriteString("\n" + hitLine(h, query, now))
 	}
 	return b.String()
 }
 
-// snippet shortens a text to the part around the first word of the query.
-func snippet(text, query string) string {
+// excerptAround shortens a text to the part around the first word of the query.
+func excerptAround(text, query string) string {
 	const width = 160
 	r := []rune(strings.Join(strings.Fields(text), " "))
 	if len(r) <= width {
@@ -85,14 +85,14 @@ func snippet(text, query string) string {
 	}
 	at := 0
 	low := strings.ToLower(string(r))
-	for _, w := range phrase.Split(query) {
+	for _, w := range textnorm.FoldedWords(query) {
 		if i := strings.Index(low, w); len(w) > 3 && i > 0 {
 			at = len([]rune(low[:i]))
 			break
 		}
 	}
 	if at < width/2 || at > len(r) {
-		return phrase.Cut(string(r), width)
+		return textnorm.Ellipsize(string(r), width)
 	}
-	return "…" + phrase.Cut(strings.TrimSpace(string(r[at-width/4:])), width)
+	return "…" + textnorm.Ellipsize(strings.TrimSpace(string(r[at-width/4:])), width)
 }

@@ -11,10 +11,10 @@ import (
 	"sync"
 	"time"
 
-	"hob/platform/phrase"
 	"hob/platform/pim"
 	"hob/platform/provenance"
-	"hob/platform/when"
+	"hob/platform/text/dateparse"
+	"hob/platform/text/textnorm"
 	"hob/tools"
 )
 
@@ -27,21 +27,21 @@ const shelfWait = 40 * time.Second
 // allNotes bounds the notes read from an app for a search.
 const allNotes = 20_000
 
-// Leaf is a note of the owner's apps.
-type Leaf struct {
+// AppNote is a note of the owner's apps.
+type AppNote struct {
 	pim.Note
 	In string `json:"in"` // the app or account
 }
 
-func (d Deps) shelves() []pim.Notes {
+func (d Deps) noteApps() []pim.Notes {
 	if d.Shelves == nil {
 		return nil
 	}
 	return d.Shelves()
 }
 
-// leaves searches the notes of all apps. The error names those that could not be read.
-func leaves(ctx context.Context, shelves []pim.Notes, words string, limit int) ([]Leaf, error) {
+// findAppNotes searches the notes of all apps. The error names those that could not be read.
+func findAppNotes(ctx context.Context, shelves []pim.Notes, words string, limit int) ([]AppNote, error) {
 	found, failed := make([][]pim.Note, len(shelves)), make([]error, len(shelves))
 	var wg sync.WaitGroup
 	for i, s := range shelves {
@@ -55,36 +55,36 @@ func leaves(ctx context.Context, shelves []pim.Notes, words string, limit int) (
 		})
 	}
 	wg.Wait()
-	out := []Leaf{}
+	out := []AppNote{}
 	for i, list := range found {
 		for _, n := range list {
-			out = append(out, Leaf{n, shelves[i].Name()})
+			out = append(out, AppNote{n, shelves[i].Name()})
 		}
 	}
-	slices.SortStableFunc(out, func(a, b Leaf) int { return b.Changed.Compare(a.Changed) })
-	return out[:min(len(out), limit)], tools.Unreached(failed)
+	slices.SortStableFunc(out, func(a, b AppNote) int { return b.Changed.Compare(a.Changed) })
+	return out[:min(len(out), limit)], tools.JoinSourceErrors(failed)
 }
 
-// shelf resolves "apple", or "apple/Work" for one of its folders.
-func (d Deps) shelf(in string) (s pim.Notes, folder string, err error) {
+// resolveNoteApp resolves "apple", or "apple/Work" for one of its folders.
+func (d Deps) resolveNoteApp(in string) (s pim.Notes, folder string, err error) {
 	where, folder, _ := strings.Cut(strings.TrimSpace(in), "/")
 	names := []string{own}
-	for _, s := range d.shelves() {
+	for _, s := range d.noteApps() {
 		if strings.EqualFold(s.Name(), strings.TrimSpace(where)) {
 			return s, strings.TrimSpace(folder), nil
 		}
 		names = append(names, s.Name())
 	}
-	return nil, "", tools.Errorf(tools.NotFound, "%q is not a source of notes; available: %s", tools.Clean(phrase.Cut(where, 60)), tools.Clean(strings.Join(names, ", ")))
+	return nil, "", tools.Errorf(tools.NotFound, "%q is not a source of notes; available: %s", tools.Clean(textnorm.Ellipsize(where, 60)), tools.Clean(strings.Join(names, ", ")))
 }
 
-// elsewhere reports whether a new note is for one of the owner's apps.
-func (d Deps) elsewhere(args json.RawMessage) bool {
+// isForApp reports whether a new note is for one of the owner's apps.
+func (d Deps) isForApp(args json.RawMessage) bool {
 	var in createNoteIn
 	if json.Unmarshal(args, &in) != nil {
 		return false // the schema check reports the error
 	}
-	return d.elsewhereAt(d.where(in))
+	return d.elsewhereAt(d.noteTarget(in))
 }
 
 // elsewhereAt reports whether a target is one of the owner's apps.
@@ -93,7 +93,7 @@ func (Deps) elsewhereAt(in string) bool {
 	return strings.TrimSpace(where) != "" && !strings.EqualFold(strings.TrimSpace(where), own)
 }
 
-func (d Deps) where(in createNoteIn) string { return cmp.Or(strings.TrimSpace(in.In), d.NewIn) }
+func (d Deps) noteTarget(in createNoteIn) string { return cmp.Or(strings.TrimSpace(in.In), d.NewIn) }
 
 // shelfUndo is the undo data of a new note.
 type shelfUndo struct {
@@ -106,8 +106,8 @@ func ofShelf(data json.RawMessage) bool {
 	return json.Unmarshal(data, &u) == nil && u.In != ""
 }
 
-// outside classifies errors of the drivers. They may quote an app and count as untrusted.
-func outside(err error) error {
+// outsideError classifies errors of the drivers. They may quote an app and count as untrusted.
+func outsideError(err error) error {
 	if _, is := errors.AsType[*tools.Error](err); is || err == nil {
 		return err
 	}
@@ -158,10 +158,10 @@ func (d Deps) createLeaf(spec tools.Spec) tools.Tool {
 	return tools.New(tools.Def[createNoteIn]{
 		Spec: spec,
 		Summary: func(in createNoteIn) string {
-			return "Write a note into " + phrase.Cut(d.where(in), 60) + ": " + quoted(phrase.Cut(in.Title+" "+in.Text, 100))
+			return "Write a note into " + textnorm.Ellipsize(d.noteTarget(in), 60) + ": " + quoteLine(textnorm.Ellipsize(in.Title+" "+in.Text, 100))
 		},
 		Run: func(ctx context.Context, c tools.Call, in createNoteIn) (tools.Result, error) {
-			s, folder, err := d.shelf(d.where(in))
+			s, folder, err := d.resolveNoteApp(d.noteTarget(in))
 			if err != nil {
 				return tools.Result{}, err
 			}
@@ -169,7 +169,7 @@ func (d Deps) createLeaf(spec tools.Spec) tools.Tool {
 			if err != nil {
 				return tools.Result{}, err
 			}
-			n := pim.Note{Title: phrase.Cut(in.Title, 200), Text: text, Folder: folder}
+			n := pim.Note{Title: textnorm.Ellipsize(in.Title, 200), Text: text, Folder: folder}
 			if strings.TrimSpace(n.Title) == "" {
 				n.Title = titleOf(text)
 			}
@@ -179,12 +179,12 @@ func (d Deps) createLeaf(spec tools.Spec) tools.Tool {
 				return tools.Result{}, tools.Quoting(err, provenance.Outside)
 			}
 			if err != nil {
-				return tools.Result{}, outside(err)
+				return tools.Result{}, outsideError(err)
 			}
 			n.Ref = r.ID
-			res := tools.Result{Source: provenance.Tool, Text: fmt.Sprintf("Wrote the note %s into %s.", quoted(n.Title), strings.Trim(s.Name()+"/"+folder, "/")), Data: Leaf{n, s.Name()}}
+			res := tools.Result{Source: provenance.Tool, Text: fmt.Sprintf("Wrote the note %s into %s.", quoteLine(n.Title), strings.Trim(s.Name()+"/"+folder, "/")), Data: AppNote{n, s.Name()}}
 			if len(r.Undo) > 0 {
-				res.Undo = tools.NewUndo("remove the note "+quoted(n.Title)+" away", shelfUndo{s.Name(), r.Undo})
+				res.Undo = tools.NewUndo("remove the note "+quoteLine(n.Title)+" away", shelfUndo{s.Name(), r.Undo})
 			}
 			return res, nil
 		},
@@ -193,17 +193,17 @@ func (d Deps) createLeaf(spec tools.Spec) tools.Tool {
 			if err := json.Unmarshal(data, &u); err != nil {
 				return "", tools.Errorf(tools.Failed, "the undo record cannot be read: %w", err)
 			}
-			s, _, err := d.shelf(u.In)
+			s, _, err := d.resolveNoteApp(u.In)
 			if err != nil {
 				return "", err
 			}
-			return "Removed the note.", outside(s.TakeBack(ctx, u.Undo))
+			return "Removed the note.", outsideError(s.TakeBack(ctx, u.Undo))
 		},
 	})
 }
 
 // leavesText shows notes of the owner's apps by their beginnings.
-func leavesText(query string, list []Leaf, shelves []pim.Notes, err error, now time.Time) string {
+func leavesText(query string, list []AppNote, shelves []pim.Notes, err error, now time.Time) string {
 	var names []string
 	for _, s := range shelves {
 		names = append(names, s.Name())
@@ -214,11 +214,11 @@ func leavesText(query string, list []Leaf, shelves []pim.Notes, err error, now t
 	case len(list) > 0:
 		fmt.Fprintf(&b, "Notes in %s:", of)
 		for _, n := range list {
-			b.WriteString("\n- " + n.line(query, now))
+			b.WriteString("\n- " + n.summaryLine(query, now))
 		}
 	case err != nil:
 	case strings.TrimSpace(query) != "":
-		fmt.Fprintf(&b, "No note in %s matches %s.", of, quoted(phrase.Cut(query, 100)))
+		fmt.Fprintf(&b, "No note in %s matches %s.", of, quoteLine(textnorm.Ellipsize(query, 100)))
 	default:
 		fmt.Fprintf(&b, "There are no notes in %s.", of)
 	}
@@ -228,18 +228,18 @@ func leavesText(query string, list []Leaf, shelves []pim.Notes, err error, now t
 	return strings.TrimSpace(b.String())
 }
 
-func (n Leaf) line(query string, now time.Time) string {
+func (n AppNote) summaryLine(query string, now time.Time) string {
 	from := n.In
 	if n.Folder != "" {
-		from = phrase.Cut(n.Folder, 60) + " in " + n.In
+		from = textnorm.Ellipsize(n.Folder, 60) + " in " + n.In
 	}
-	s := phrase.Cut(n.Title, 200) + " (" + from
+	s := textnorm.Ellipsize(n.Title, 200) + " (" + from
 	if !n.Changed.IsZero() {
-		s += ", " + when.FormatDay(n.Changed, now)
+		s += ", " + dateparse.FormatDay(n.Changed, now)
 	}
 	s += ")"
 	if body := strings.TrimSpace(strings.TrimPrefix(n.Text, n.Title)); body != "" {
-		s += ": " + snippet(body, query)
+		s += ": " + excerptAround(body, query)
 	}
 	return s
 }

@@ -8,7 +8,7 @@ import (
 	"time"
 
 	"hob/knowledge"
-	"hob/platform/phrase"
+	"hob/platform/text/textnorm"
 	"hob/tools"
 )
 
@@ -21,8 +21,8 @@ type smartIn struct {
 // smartOut is the Data of smart_recall.
 type smartOut struct {
 	Route  knowledge.Route `json:"route"`
-	Hits   []found         `json:"hits"`
-	Before []found         `json:"before,omitempty"`
+	Hits   []hitData       `json:"hits"`
+	Before []hitData       `json:"before,omitempty"`
 	// Withheld is as in search_knowledge.
 	Withheld int `json:"withheld,omitempty"`
 }
@@ -35,7 +35,7 @@ func (d Deps) smartRecall() tools.Tool {
 			Description: "Find what answers a question in facts, conversations and documents, also over several of them.",
 			Keywords:    "memory remember who said when history question connect related answer conversation document",
 		},
-		Summary: func(in smartIn) string { return "Search for " + quoted(phrase.Cut(in.Query, 100)) },
+		Summary: func(in smartIn) string { return "Search for " + quoteLine(textnorm.Ellipsize(in.Query, 100)) },
 		Run: func(ctx context.Context, c tools.Call, in smartIn) (tools.Result, error) {
 			limit, err := limitOr(in.Limit, 10)
 			if err != nil {
@@ -47,11 +47,11 @@ func (d Deps) smartRecall() tools.Tool {
 			if strings.TrimSpace(in.Query) == "" {
 				return tools.Result{}, tools.Errorf(tools.InvalidArguments, "query is empty; ask a question")
 			}
-			a, err := d.Knowledge.Ask(ctx, knowledge.Request{
+			a, err := d.Knowledge.RetrieveNow(ctx, knowledge.Request{
 				Text: in.Query, Realm: c.Realm, Limit: limit + 1, Now: c.Now, Zone: c.Now.Location(), Hops: in.MaxHops, Meaning: true, Viewer: c.CredentialViewer(),
 			})
 			if err != nil {
-				return tools.Result{}, classify(err)
+				return tools.Result{}, classifyError(err)
 			}
 			own := func(h knowledge.Hit) bool {
 				return c.Event != "" && h.Source == "event:"+c.Event && h.Kind == knowledge.KindTurn
@@ -68,12 +68,12 @@ func (d Deps) smartRecall() tools.Tool {
 
 func smartText(query string, a knowledge.Answer, now time.Time) string {
 	if len(a.Hits) == 0 {
-		return fmt.Sprintf("I found nothing about %s.", quoted(phrase.Cut(query, 100))) + historyText(a.History, now)
+		return fmt.Sprintf("I found nothing about %s.", quoteLine(textnorm.Ellipsize(query, 100))) + historyText(a.History, now)
 	}
 	var b strings.Builder
-	fmt.Fprintf(&b, "Possible answers to %s, best first:", quoted(phrase.Cut(query, 100)))
+	fmt.Fprintf(&b, "Possible answers to %s, best first:", quoteLine(textnorm.Ellipsize(query, 100)))
 	for _, h := range a.Hits {
-		b.WriteString("\n" + line(h, query, now))
+		b.WriteString("\n" + hitLine(h, query, now))
 	}
 	return b.String() + historyText(a.History, now)
 }

@@ -4,8 +4,8 @@ import (
 	"context"
 	"time"
 
-	"hob/knowledge/store"
 	"hob/platform/provenance"
+	"hob/platform/store"
 	"hob/tools"
 )
 
@@ -19,7 +19,7 @@ func (Brief) BriefTitle() string { return "Spending" }
 // items if there was none.
 func (b Brief) Brief(ctx context.Context, from, to time.Time) ([]tools.BriefItem, error) {
 	month := from.Format("2006-01") + "-01"
-	rows, err := expenses(b.Store.Reader(ctx), `WHERE day >= ? AND day < ? ORDER BY day`, month, to.Format(time.DateOnly))
+	rows, err := queryExpenses(b.Store.Reader(ctx), `WHERE day >= ? AND day < ? ORDER BY day`, month, to.Format(time.DateOnly))
 	if err != nil {
 		return nil, err
 	}
@@ -30,8 +30,8 @@ func (b Brief) Brief(ctx context.Context, from, to time.Time) ([]tools.BriefItem
 			today = append(today, e)
 		}
 	}
-	_, sums := sum(rows)
-	_, spent := sum(today)
+	_, sums := sumTotals(rows)
+	_, spent := sumTotals(today)
 	var out []tools.BriefItem
 	for _, s := range sums {
 		text := s.Amount + " " + s.Currency + " this month"

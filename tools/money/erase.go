@@ -1,6 +1,6 @@
 package money
 
-import "hob/platform/erase"
+import "hob/platform/store/erase"
 
 // Eraser takes texts out of the expenses.
 func Eraser() erase.Eraser {

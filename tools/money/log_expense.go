@@ -8,11 +8,11 @@ import (
 	"time"
 
 	"hob/knowledge"
-	"hob/knowledge/store"
-	"hob/platform/phrase"
 	"hob/platform/provenance"
-	"hob/platform/shortid"
-	"hob/platform/when"
+	"hob/platform/store"
+	"hob/platform/text/dateparse"
+	"hob/platform/text/shortid"
+	"hob/platform/text/textnorm"
 	"hob/tools"
 )
 
@@ -39,7 +39,7 @@ func (d Deps) logExpense() tools.Tool {
 		},
 		Summary: func(in logExpenseIn) string { return fmt.Sprintf("Log an expense of %s %s", in.Amount, in.Currency) },
 		RunTx: func(_ context.Context, tx *store.Tx, c tools.Call, in logExpenseIn) (tools.Result, error) {
-			e, day, err := d.expense(c, in)
+			e, day, err := d.parseExpense(c, in)
 			if err != nil {
 				return tools.Result{}, err
 			}
@@ -56,14 +56,14 @@ func (d Deps) logExpense() tools.Tool {
 			if e.Vendor != "" {
 				text += " at " + e.Vendor
 			}
-			return tools.Result{Source: provenance.Tool, Text: text + ", " + when.FormatDay(day, c.Now) + ".", Data: e, Undo: tools.NewUndo("remove the expense of "+e.Amount+" "+e.Currency, e.ID)}, nil
+			return tools.Result{Source: provenance.Tool, Text: text + ", " + dateparse.FormatDay(day, c.Now) + ".", Data: e, Undo: tools.NewUndo("remove the expense of "+e.Amount+" "+e.Currency, e.ID)}, nil
 		},
 		UndoTx: func(_ context.Context, tx *store.Tx, data json.RawMessage) (string, error) {
 			var id string
 			if err := json.Unmarshal(data, &id); err != nil {
 				return "", tools.Errorf(tools.Failed, "the undo record cannot be read: %w", err)
 			}
-			found, err := expenses(tx, `WHERE id = ?`, id)
+			found, err := queryExpenses(tx, `WHERE id = ?`, id)
 			if err != nil {
 				return "", err
 			}
@@ -78,8 +78,8 @@ func (d Deps) logExpense() tools.Tool {
 	})
 }
 
-func (d Deps) expense(c tools.Call, in logExpenseIn) (Expense, time.Time, error) {
-	cur, err := code(in.Currency, cmp.Or(d.Currency(), "EUR"))
+func (d Deps) parseExpense(c tools.Call, in logExpenseIn) (Expense, time.Time, error) {
+	cur, err := parseCurrency(in.Currency, cmp.Or(d.Currency(), "EUR"))
 	if err != nil {
 		return Expense{}, time.Time{}, err
 	}
@@ -87,13 +87,13 @@ func (d Deps) expense(c tools.Call, in logExpenseIn) (Expense, time.Time, error)
 	if err != nil {
 		return Expense{}, time.Time{}, err
 	}
-	day, err := tools.PastDay(in.Date, c.Now)
+	day, err := tools.ParsePastDay(in.Date, c.Now)
 	if err != nil {
 		return Expense{}, time.Time{}, err
 	}
 	e := Expense{
-		ID: shortid.New("x"), Amount: decimal(minor, cur), Currency: cur, Category: label(in.Category), Vendor: phrase.Cut(in.Vendor, 100),
-		Note: phrase.Cut(in.Note, 500), Day: day.Format(time.DateOnly), Provenance: provenance.Worst(c.Provenance), CreatedAt: c.Now.UTC().Truncate(time.Millisecond), minor: minor,
+		ID: shortid.New("x"), Amount: formatDecimal(minor, cur), Currency: cur, Category: normalizeCategory(in.Category), Vendor: textnorm.Ellipsize(in.Vendor, 100),
+		Note: textnorm.Ellipsize(in.Note, 500), Day: day.Format(time.DateOnly), Provenance: provenance.Worst(c.Provenance), CreatedAt: c.Now.UTC().Truncate(time.Millisecond), minor: minor,
 	}
 	if e.Category == "" {
 		e.Category = "other"

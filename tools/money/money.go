@@ -11,9 +11,9 @@ import (
 	"time"
 
 	"hob/knowledge"
-	"hob/knowledge/store"
-	"hob/platform/phrase"
 	"hob/platform/provenance"
+	"hob/platform/store"
+	"hob/platform/text/textnorm"
 	"hob/tools"
 )
 
@@ -33,8 +33,8 @@ func Tools(d Deps) []tools.Tool {
 }
 
 // Migrations returns the tables of this package.
-func Migrations() []store.Set {
-	return []store.Set{{Owner: "expenses", Steps: []string{`
+func Migrations() []store.MigrationSet {
+	return []store.MigrationSet{{Owner: "expenses", Steps: []string{`
 CREATE TABLE expenses (
 	id TEXT PRIMARY KEY,
 	minor INTEGER NOT NULL, -- amount in the currency's smallest unit
@@ -63,8 +63,8 @@ type Expense struct {
 // maxAmount is the largest accepted amount of one expense, in units.
 const maxAmount = 1_000_000_000
 
-// digits returns the number of decimals of a currency; most have two (ISO 4217, list one).
-func digits(currency string) int {
+// minorDigits returns the number of decimals of a currency; most have two (ISO 4217, list one).
+func minorDigits(currency string) int {
 	switch currency {
 	case "JPY", "KRW", "VND", "CLP", "ISK", "HUF", "XAF", "XOF", "PYG", "UGX":
 		return 0
@@ -74,25 +74,25 @@ func digits(currency string) int {
 	return 2
 }
 
-var symbols = map[string]string{
+var currencySymbols = map[string]string{
 	"€": "EUR", "$": "USD", "£": "GBP", "¥": "JPY", "zł": "PLN", "kč": "CZK", "₹": "INR", "₴": "UAH", "₺": "TRY",
 	"euro": "EUR", "euros": "EUR", "dollar": "USD", "dollars": "USD", "bucks": "USD", "pound": "GBP", "pounds": "GBP", "quid": "GBP", "yen": "JPY",
 }
 
 // shared maps currencies to the currency whose sign or name they share.
-var shared = map[string]string{
+var ambiguousSymbols = map[string]string{
 	"CAD": "USD", "AUD": "USD", "NZD": "USD", "SGD": "USD", "HKD": "USD", "TWD": "USD", "MXN": "USD", "EGP": "GBP", "CNY": "JPY",
 }
 
-// code parses a currency: an ISO code, a sign or a common word.
-func code(s, otherwise string) (string, error) {
+// parseCurrency parses a currency: an ISO code, a sign or a common word.
+func parseCurrency(s, otherwise string) (string, error) {
 	s = strings.TrimSpace(s)
 	if s == "" {
 		return otherwise, nil
 	}
-	if c, ok := symbols[strings.ToLower(s)]; ok {
+	if c, ok := currencySymbols[strings.ToLower(s)]; ok {
 		// The user's own dollar or pound takes precedence over the best known one.
-		if shared[otherwise] == c {
+		if ambiguousSymbols[otherwise] == c {
 			return otherwise, nil
 		}
 		return c, nil
@@ -107,7 +107,7 @@ func code(s, otherwise string) (string, error) {
 // minorOf converts a JSON number as written into the smallest unit. It refuses amounts that
 // the currency cannot express instead of rounding.
 func minorOf(amount, currency string) (int64, error) {
-	d := digits(currency)
+	d := minorDigits(currency)
 	whole, frac, _ := strings.Cut(amount, ".")
 	if strings.ContainsAny(amount, "eE+-") || whole == "" {
 		return 0, tools.Errorf(tools.InvalidArguments, "amount %s must be a plain positive number such as 12.50", tools.Clean(amount))
@@ -126,9 +126,9 @@ func minorOf(amount, currency string) (int64, error) {
 	return n, nil
 }
 
-// decimal formats an amount in the smallest unit as an exact decimal.
-func decimal(minor int64, currency string) string {
-	d := digits(currency)
+// formatDecimal formats an amount in the smallest unit as an exact decimal.
+func formatDecimal(minor int64, currency string) string {
+	d := minorDigits(currency)
 	if d == 0 {
 		return strconv.FormatInt(minor, 10)
 	}
@@ -136,7 +136,7 @@ func decimal(minor int64, currency string) string {
 	return s[:len(s)-d] + "." + s[len(s)-d:]
 }
 
-func expenses(q store.Querier, tail string, args ...any) (out []Expense, err error) {
+func queryExpenses(q store.Querier, tail string, args ...any) (out []Expense, err error) {
 	rows, err := q.Query(`SELECT id, minor, currency, category, vendor, note, day, provenance, created_at FROM expenses `+tail, args...)
 	if err != nil {
 		return nil, fmt.Errorf("expenses: %w", err)
@@ -149,13 +149,13 @@ func expenses(q store.Querier, tail string, args ...any) (out []Expense, err err
 		if err := rows.Scan(&e.ID, &e.minor, &e.Currency, &e.Category, &e.Vendor, &e.Note, &e.Day, &e.Provenance, &created); err != nil {
 			return nil, fmt.Errorf("expenses: %w", err)
 		}
-		e.Amount, e.CreatedAt = decimal(e.minor, e.Currency), store.Time(created)
+		e.Amount, e.CreatedAt = formatDecimal(e.minor, e.Currency), store.Time(created)
 		out = append(out, e)
 	}
 	return out, rows.Err()
 }
 
-// label normalizes a category name.
-func label(s string) string {
-	return strings.ToLower(phrase.Cut(strings.Join(strings.Fields(s), " "), 60))
+// normalizeCategory normalizes a category name.
+func normalizeCategory(s string) string {
+	return strings.ToLower(textnorm.Ellipsize(strings.Join(strings.Fields(s), " "), 60))
 }

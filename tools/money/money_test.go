@@ -29,15 +29,15 @@ func TestAmountsAreExact(t *testing.T) {
 			t.Errorf("%s %s: %v", tc.in, tc.currency, err)
 			continue
 		}
-		if err == nil && decimal(minor, tc.currency) != tc.out {
-			t.Errorf("%s %s became %s", tc.in, tc.currency, decimal(minor, tc.currency))
+		if err == nil && formatDecimal(minor, tc.currency) != tc.out {
+			t.Errorf("%s %s became %s", tc.in, tc.currency, formatDecimal(minor, tc.currency))
 		}
 	}
 }
 
 func TestDecimalRoundTrip(t *testing.T) {
 	f := func(n uint32) bool {
-		m, err := minorOf(decimal(int64(n)+1, "EUR"), "EUR")
+		m, err := minorOf(formatDecimal(int64(n)+1, "EUR"), "EUR")
 		return err == nil && m == int64(n)+1
 	}
 	if err := quick.Check(f, nil); err != nil {
@@ -47,11 +47,11 @@ func TestDecimalRoundTrip(t *testing.T) {
 
 func TestCurrencies(t *testing.T) {
 	for in, want := range map[string]string{"": "EUR", "€": "EUR", "$": "USD", "usd": "USD", "quid": "GBP"} {
-		if got, err := code(in, "EUR"); err != nil || got != want {
+		if got, err := parseCurrency(in, "EUR"); err != nil || got != want {
 			t.Errorf("%q: %q, %v", in, got, err)
 		}
 	}
-	if _, err := code("magic beans", "EUR"); err == nil {
+	if _, err := parseCurrency("magic beans", "EUR"); err == nil {
 		t.Error("magic beans are money")
 	}
 }

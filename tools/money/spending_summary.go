@@ -8,9 +8,9 @@ import (
 	"strings"
 	"time"
 
-	"hob/knowledge/store"
 	"hob/platform/provenance"
-	"hob/platform/when"
+	"hob/platform/store"
+	"hob/platform/text/dateparse"
 	"hob/tools"
 )
 
@@ -37,45 +37,45 @@ func (d Deps) spendingSummary() tools.Tool {
 		},
 		Summary: func(in spendingIn) string { return "Sum up spending " + in.Period },
 		RunTx: func(_ context.Context, tx *store.Tx, c tools.Call, in spendingIn) (tools.Result, error) {
-			p, words, err := period(in.Period, c.Now)
+			p, words, err := parseSummaryPeriod(in.Period, c.Now)
 			if err != nil {
 				return tools.Result{}, err
 			}
 			from, to := p.From.Format(time.DateOnly), p.To.Format(time.DateOnly)
-			rows, err := expenses(tx, `WHERE day >= ? AND day < ? AND (? = '' OR category = ? OR vendor LIKE ? OR note LIKE ?) ORDER BY day`,
-				from, to, label(in.Category), label(in.Category), like(in.Category), like(in.Category))
+			rows, err := queryExpenses(tx, `WHERE day >= ? AND day < ? AND (? = '' OR category = ? OR vendor LIKE ? OR note LIKE ?) ORDER BY day`,
+				from, to, normalizeCategory(in.Category), normalizeCategory(in.Category), likePattern(in.Category), likePattern(in.Category))
 			if err != nil {
 				return tools.Result{}, err
 			}
-			totals, sums := sum(rows)
+			totals, sums := sumTotals(rows)
 			source := provenance.Tool
 			if slices.ContainsFunc(rows, func(e Expense) bool { return e.Provenance.Tainted() }) {
 				source = provenance.Outside
 			}
 			return tools.Result{
 				Source: source,
-				Text:   summaryText(totals, sums, len(rows), words, label(in.Category)),
+				Text:   summaryText(totals, sums, len(rows), words, normalizeCategory(in.Category)),
 				Data:   map[string]any{"from": from, "to": to, "by_category": totals, "total": sums, "count": len(rows)},
 			}, nil
 		},
 	})
 }
 
-func like(s string) string {
-	return "%" + strings.NewReplacer("%", "", "_", " ").Replace(label(s)) + "%"
+func likePattern(s string) string {
+	return "%" + strings.NewReplacer("%", "", "_", " ").Replace(normalizeCategory(s)) + "%"
 }
 
-// period parses the period argument; the end is exclusive and at most the end of today,
+// parseSummaryPeriod parses the period argument; the end is exclusive and at most the end of today,
 // except for "all".
-func period(s string, now time.Time) (when.Period, string, error) {
+func parseSummaryPeriod(s string, now time.Time) (dateparse.Period, string, error) {
 	s = strings.ReplaceAll(strings.ToLower(strings.TrimSpace(s)), "_", " ")
 	switch s {
 	case "":
 		s = "this month"
 	case "all", "ever", "all time":
-		return when.Period{From: time.Date(1, 1, 1, 0, 0, 0, 0, now.Location()), To: now.AddDate(100, 0, 0)}, "in total", nil
+		return dateparse.Period{From: time.Date(1, 1, 1, 0, 0, 0, 0, now.Location()), To: now.AddDate(100, 0, 0)}, "in total", nil
 	}
-	p, err := when.ParsePeriod(s, now)
+	p, err := dateparse.ParsePeriod(s, now)
 	if err != nil {
 		return p, "", tools.Errorf(tools.InvalidArguments, "period: %w", tools.CleanErr(err))
 	}
@@ -89,7 +89,7 @@ func period(s string, now time.Time) (when.Period, string, error) {
 	return p, words, nil
 }
 
-func sum(rows []Expense) (byCategory, sums []Total) {
+func sumTotals(rows []Expense) (byCategory, sums []Total) {
 	add := func(list []Total, category string, e Expense) []Total {
 		i := slices.IndexFunc(list, func(t Total) bool { return t.Category == category && t.Currency == e.Currency })
 		if i < 0 {
@@ -97,7 +97,7 @@ func sum(rows []Expense) (byCategory, sums []Total) {
 		}
 		list[i].minor += e.minor
 		list[i].Count++
-		list[i].Amount = decimal(list[i].minor, e.Currency)
+		list[i].Amount = formatDecimal(list[i].minor, e.Currency)
 		return list
 	}
 	byCategory, sums = []Total{}, []Total{}

@@ -7,7 +7,7 @@ import (
 	"strings"
 	"testing"
 
-	"hob/platform/command"
+	"hob/platform/host/command"
 	"hob/tools"
 )
 

@@ -1,4 +1,4 @@
-// Package shell provides run_command. platform/command assesses and runs commands; the
+// Package shell provides run_command. platform/host/command assesses and runs commands; the
 // guard decides whether a call needs approval. An approved command is assessed again right
 // before it runs, and runs only if it is still the same: the same programs, scripts and
 // files matched by patterns.
@@ -11,14 +11,14 @@ import (
 	"strings"
 	"time"
 
-	"hob/platform/command"
+	"hob/platform/host/command"
 	"hob/platform/provenance"
 	"hob/tools"
 )
 
 // Deps are the dependencies of the tool.
 type Deps struct {
-	Judge  *command.Judge
+	Judge  *command.Analyzer
 	Runner *command.Runner
 	// Track records what a command changes in trusted folders, so that the changes do not
 	// count as the owner's words (see files.TrackChanges); optional.
@@ -53,27 +53,27 @@ func Tools(d Deps) []tools.Tool {
 			Description: "Run a shell command in one of the owner's folders and see what it prints. Commands that only look run at once, others ask the owner.",
 			Keywords:    "shell terminal bash execute program script command line git ls grep run",
 		},
-		Judge:   s.judge,
-		Summary: s.summary,
-		Run:     s.run,
+		Judge:   s.assessCommand,
+		Summary: s.commandSummary,
+		Run:     s.runCommand,
 	})}
 }
 
-func (in runIn) command() command.Command {
+func (in runIn) commandOf() command.Command {
 	return command.Command{Text: in.Command, Dir: in.Cwd, Network: in.Network}
 }
 
-// judge converts the verdict into a judgement.
-func (s shell) judge(ctx context.Context, in runIn) tools.Judgement {
-	if _, err := limit(in); err != nil {
-		return tools.Judgement{Refused: err}
+// assessCommand converts the verdict into a judgement.
+func (s shell) assessCommand(ctx context.Context, in runIn) tools.CallAssessment {
+	if _, err := commandTimeout(in); err != nil {
+		return tools.CallAssessment{Refused: err}
 	}
 	box := s.Runner.Sandbox(ctx)
-	v := s.Judge.Judge(in.command()).Within(box)
+	v := s.Judge.Judge(in.commandOf()).Within(box)
 	if v.Refused != nil {
-		return tools.Judgement{Refused: refused(v.Refused)}
+		return tools.CallAssessment{Refused: refusalError(v.Refused)}
 	}
-	j := tools.Judgement{Effects: tools.Exec, Listed: v.Listed, Pattern: v.Pattern, Exact: v.Exact}
+	j := tools.CallAssessment{Effects: tools.Exec, Listed: v.Listed, Pattern: v.Pattern, Exact: v.Exact}
 	for _, e := range []struct {
 		does   bool
 		effect tools.Effects
@@ -93,8 +93,8 @@ func (s shell) judge(ctx context.Context, in runIn) tools.Judgement {
 	return j
 }
 
-// refused classifies a refusal.
-func refused(err error) error {
+// refusalError classifies a refusal.
+func refusalError(err error) error {
 	r, ok := errors.AsType[*command.Refusal](err)
 	if !ok {
 		return err
@@ -106,7 +106,7 @@ func refused(err error) error {
 	return &tools.Error{Source: provenance.Tool, Code: code, Message: r.Message, Remedy: r.Remedy, Err: r.Err}
 }
 
-func limit(in runIn) (time.Duration, error) {
+func commandTimeout(in runIn) (time.Duration, error) {
 	if in.Timeout == 0 {
 		return command.DefaultTimeout, nil
 	}
@@ -117,23 +117,23 @@ func limit(in runIn) (time.Duration, error) {
 	return d, nil
 }
 
-// summary describes what would run, as resolved, not as written.
-func (s shell) summary(in runIn) string {
-	v := s.Judge.Judge(in.command())
+// commandSummary describes what would run, as resolved, not as written.
+func (s shell) commandSummary(in runIn) string {
+	v := s.Judge.Judge(in.commandOf())
 	if v.Refused != nil {
 		return "Run: " + in.Command
 	}
 	return "Run " + v.Plan.String()
 }
 
-func (s shell) run(ctx context.Context, c tools.Call, in runIn) (tools.Result, error) {
-	most, err := limit(in)
+func (s shell) runCommand(ctx context.Context, c tools.Call, in runIn) (tools.Result, error) {
+	most, err := commandTimeout(in)
 	if err != nil {
 		return tools.Result{}, err
 	}
-	v := s.Judge.Judge(in.command()).Within(s.Runner.Sandbox(ctx)) // without the sandbox it was assessed with, its Exact differs
+	v := s.Judge.Judge(in.commandOf()).Within(s.Runner.Sandbox(ctx)) // without the sandbox it was assessed with, its Exact differs
 	if v.Refused != nil {
-		return tools.Result{}, refused(v.Refused)
+		return tools.Result{}, refusalError(v.Refused)
 	}
 	if v.Exact != c.Exact {
 		return tools.Result{}, &tools.Error{
@@ -142,7 +142,7 @@ func (s shell) run(ctx context.Context, c tools.Call, in runIn) (tools.Result, e
 			Remedy: "check the files and call the tool again",
 		}
 	}
-	settle, err := s.track(ctx, c, in, v)
+	settle, err := s.trackChanges(ctx, c, in, v)
 	if err != nil {
 		return tools.Result{}, err
 	}
@@ -161,7 +161,7 @@ func (s shell) run(ctx context.Context, c tools.Call, in runIn) (tools.Result, e
 	case err != nil:
 		return tools.Result{}, err
 	}
-	r := s.result(in, v, out, err != nil, most)
+	r := s.commandResult(in, v, out, err != nil, most)
 	switch {
 	case untracked != nil:
 		r.Text += "\n(" + untracked.Error() + ".)"
@@ -171,9 +171,9 @@ func (s shell) run(ctx context.Context, c tools.Call, in runIn) (tools.Result, e
 	return r, nil
 }
 
-// track starts recording what the command changes in the trusted folders. A command that
+// trackChanges starts recording what the command changes in the trusted folders. A command that
 // writes nothing is not tracked.
-func (s shell) track(ctx context.Context, c tools.Call, in runIn, v command.Verdict) (settle func(context.Context) (int, error), err error) {
+func (s shell) trackChanges(ctx context.Context, c tools.Call, in runIn, v command.Verdict) (settle func(context.Context) (int, error), err error) {
 	if s.Track == nil || !v.Plan.Writes {
 		return func(context.Context) (int, error) { return 0, nil }, nil
 	}
@@ -181,7 +181,7 @@ func (s shell) track(ctx context.Context, c tools.Call, in runIn, v command.Verd
 	return s.Track(ctx, c.ID, list)
 }
 
-func (s shell) result(in runIn, v command.Verdict, out command.Outcome, ended bool, most time.Duration) tools.Result {
+func (s shell) commandResult(in runIn, v command.Verdict, out command.Outcome, ended bool, most time.Duration) tools.Result {
 	var b strings.Builder
 	switch {
 	case ended:

@@ -11,8 +11,8 @@ import (
 	"syscall"
 	"testing"
 
-	"hob/platform/command"
-	"hob/platform/protect"
+	"hob/platform/host/command"
+	"hob/platform/host/denypaths"
 	"hob/platform/provenance"
 	"hob/tools"
 )
@@ -45,7 +45,7 @@ func newBench(t *testing.T, sandbox string) *bench {
 	b.put("hob/token", "canary")
 	judge, err := command.New(command.Options{
 		Home: home, Allowed: []string{b.docs},
-		Places: protect.New(protect.Options{Home: home, Own: []string{filepath.Join(home, "hob")}, Allowed: []string{b.docs}}),
+		Places: denypaths.New(denypaths.Options{Home: home, Own: []string{filepath.Join(home, "hob")}, Allowed: []string{b.docs}}),
 	})
 	if err != nil {
 		t.Fatal(err)
@@ -83,8 +83,8 @@ func args(in runIn) json.RawMessage {
 	return raw
 }
 
-func (b *bench) judge(in runIn) tools.Judgement {
-	return b.tool.(tools.Judge).Judge(b.t.Context(), args(in))
+func (b *bench) judge(in runIn) tools.CallAssessment {
+	return b.tool.(tools.CallAssessor).Judge(b.t.Context(), args(in))
 }
 
 // allowed runs a call with the Exact of its earlier judgement.
@@ -238,7 +238,7 @@ func TestIncidentI9SwappedFiles(t *testing.T) {
 func TestIncidentI10Aliases(t *testing.T) {
 	b := newBench(t, command.Auto)
 	for _, raw := range []string{`{"cmd":"ls"}`, `{"command":"ls","dir":"/etc"}`, `{"command":"ls","workdir":"/etc"}`, `{"command":"ls","Cwd":"/etc"}`, `{"command":"ls","env":{"LD_PRELOAD":"x"}}`, `{"command":["ls"]}`} {
-		if j := b.tool.(tools.Judge).Judge(t.Context(), json.RawMessage(raw)); j.Refused == nil {
+		if j := b.tool.(tools.CallAssessor).Judge(t.Context(), json.RawMessage(raw)); j.Refused == nil {
 			t.Errorf("%s is judged: %+v", raw, j)
 		}
 		if _, err := b.tool.Call(t.Context(), tools.Call{Args: json.RawMessage(raw)}); tools.CodeOf(err) != tools.InvalidArguments && tools.CodeOf(err) != tools.PolicyDenied {

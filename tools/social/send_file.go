@@ -7,8 +7,8 @@ import (
 	"strings"
 	"unicode/utf8"
 
-	"hob/knowledge/store"
 	"hob/platform/provenance"
+	"hob/platform/store"
 	"hob/tools"
 )
 
@@ -18,7 +18,7 @@ type fileIn struct {
 	To   string `json:"to,omitempty" jsonschema:"channel, or channel:chat; without it: this conversation"`
 }
 
-func sendFile(p Post) tools.Tool {
+func sendFile(p Sender) tools.Tool {
 	return tools.New(tools.Def[fileIn]{
 		Spec: tools.Spec{
 			Name: "send_file", Category: "social", Effects: tools.Send,
@@ -32,17 +32,17 @@ func sendFile(p Post) tools.Tool {
 			}
 			return fmt.Sprintf("Send the file %s to %s", in.Path, in.To)
 		},
-		Judge: func(ctx context.Context, in fileIn) tools.Judgement {
-			_, j := in.judge(ctx, p, tools.Asking(ctx))
+		Judge: func(ctx context.Context, in fileIn) tools.CallAssessment {
+			_, j := in.assessFile(ctx, p, tools.Asking(ctx))
 			return j
 		},
 		Prepare: func(ctx context.Context, c tools.Call, in fileIn) (any, error) {
-			m, j := in.judge(ctx, p, c.Event)
+			m, j := in.assessFile(ctx, p, c.Event)
 			switch {
 			case j.Refused != nil:
 				return nil, j.Refused
 			case j.Exact != c.Exact:
-				return nil, changed()
+				return nil, recipientsChangedError()
 			case m.Channel == "": // it is sent nowhere
 				return m, nil
 			}
@@ -54,10 +54,10 @@ func sendFile(p Post) tools.Tool {
 				return tools.Result{}, tools.Errorf(tools.Failed, "the file was not read; nothing was sent")
 			}
 			f := m.Files[0]
-			if j := m.judge(ctx, p, f); j.Refused != nil {
+			if j := m.assessRecipients(ctx, p, f); j.Refused != nil {
 				return tools.Result{}, j.Refused
 			} else if j.Exact != c.Exact {
-				return tools.Result{}, changed()
+				return tools.Result{}, recipientsChangedError()
 			}
 			if m.Channel == "" { // a conversation on this machine
 				return tools.Result{Source: provenance.Tool, Text: fmt.Sprintf("%s is on this computer: %s", f.Name, f.Path), Data: sendOut{Owner: true}}, nil
@@ -66,7 +66,7 @@ func sendFile(p Post) tools.Tool {
 			if err != nil {
 				return tools.Result{}, err
 			}
-			r := sendIn{Channel: m.Channel, To: m.To}.result(c, m, sent)
+			r := sendIn{Channel: m.Channel, To: m.To}.sendResult(c, m, sent)
 			if !sent.Attached {
 				r.Text = fmt.Sprintf("%s does not accept such files; the message names the file's location. %s", m.Channel, r.Text)
 			}
@@ -82,14 +82,14 @@ func sendFile(p Post) tools.Tool {
 	})
 }
 
-func changed() error {
+func recipientsChangedError() error {
 	return tools.Errorf(tools.Conflict, "the file or its recipients have changed since the approval; nothing was sent")
 }
 
-// judge reads the file and finds the recipients. The approval is bound to both: this
+// assessFile reads the file and finds the recipients. The approval is bound to both: this
 // content, for these people.
-func (in fileIn) judge(ctx context.Context, p Post, event string) (Message, tools.Judgement) {
-	refuse := func(err error) (Message, tools.Judgement) { return Message{}, tools.Judgement{Refused: err} }
+func (in fileIn) assessFile(ctx context.Context, p Sender, event string) (Message, tools.CallAssessment) {
+	refuse := func(err error) (Message, tools.CallAssessment) { return Message{}, tools.CallAssessment{Refused: err} }
 	if utf8.RuneCountInString(in.Text) > maxText {
 		return refuse(tools.Errorf(tools.InvalidArguments, "the text has more than %d characters; shorten it", maxText))
 	}
@@ -110,17 +110,17 @@ func (in fileIn) judge(ctx context.Context, p Post, event string) (Message, tool
 	if m.Text == "" {
 		m.Text = f.Name
 	}
-	j := m.judge(ctx, p, f)
+	j := m.assessRecipients(ctx, p, f)
 	m.Owner = channel == "" || len(j.To) == 1 && j.To[0] == tools.Owner
 	return m, j
 }
 
-// judge assesses whom a message with a file reaches at the moment.
-func (m Message) judge(ctx context.Context, p Post, f File) tools.Judgement {
+// assessRecipients assesses whom a message with a file reaches at the moment.
+func (m Message) assessRecipients(ctx context.Context, p Sender, f File) tools.CallAssessment {
 	if m.Channel == "" {
-		return tools.Judgement{Effects: tools.Read, Why: "it is sent nowhere", Exact: "here " + f.Digest}
+		return tools.CallAssessment{Effects: tools.Read, Why: "it is sent nowhere", Exact: "here " + f.Digest}
 	}
-	j := judge(ctx, p, sendIn{Channel: m.Channel, To: m.To, Text: m.Text})
+	j := assessMessage(ctx, p, sendIn{Channel: m.Channel, To: m.To, Text: m.Text})
 	if j.Refused == nil {
 		j.Exact += " " + f.Digest
 		j.Pattern = "" // each file needs its own approval

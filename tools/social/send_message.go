@@ -8,8 +8,8 @@ import (
 	"strings"
 	"unicode/utf8"
 
-	"hob/knowledge/store"
 	"hob/platform/provenance"
+	"hob/platform/store"
 	"hob/tools"
 )
 
@@ -30,7 +30,7 @@ type sendOut struct {
 	Owner   bool   `json:"owner,omitempty"`
 }
 
-func sendMessage(p Post) tools.Tool {
+func sendMessage(p Sender) tools.Tool {
 	return tools.New(tools.Def[sendIn]{
 		Spec: tools.Spec{
 			Name: "send_message", Category: "social", Effects: tools.Send,
@@ -38,13 +38,13 @@ func sendMessage(p Post) tools.Tool {
 			Keywords:    "write text message tell notify person friend chat dm post reply whatsapp telegram slack discord webhook",
 		},
 		Summary: func(in sendIn) string {
-			return fmt.Sprintf("Send to %s: %q", in.whom(), in.Text)
+			return fmt.Sprintf("Send to %s: %q", in.recipientText(), in.Text)
 		},
-		Judge: func(ctx context.Context, in sendIn) tools.Judgement { return judge(ctx, p, in) },
+		Judge: func(ctx context.Context, in sendIn) tools.CallAssessment { return assessMessage(ctx, p, in) },
 		RunTx: func(ctx context.Context, tx *store.Tx, c tools.Call, in sendIn) (tools.Result, error) {
 			// The conditions of the approval must still hold: the owner's own chat may have
 			// become a group.
-			j := judge(ctx, p, in)
+			j := assessMessage(ctx, p, in)
 			if j.Refused != nil {
 				return tools.Result{}, j.Refused
 			}
@@ -56,7 +56,7 @@ func sendMessage(p Post) tools.Tool {
 			if err != nil {
 				return tools.Result{}, err
 			}
-			return in.result(c, m, sent), nil
+			return in.sendResult(c, m, sent), nil
 		},
 		UndoTx: func(ctx context.Context, tx *store.Tx, data json.RawMessage) (string, error) {
 			var s Sent
@@ -68,50 +68,50 @@ func sendMessage(p Post) tools.Tool {
 	})
 }
 
-// whom describes the recipient of a message.
-func (in sendIn) whom() string {
+// recipientText describes the recipient of a message.
+func (in sendIn) recipientText() string {
 	if in.To == "" {
 		return in.Channel
 	}
 	return in.To + " on " + in.Channel
 }
 
-func judge(ctx context.Context, p Post, in sendIn) tools.Judgement {
+func assessMessage(ctx context.Context, p Sender, in sendIn) tools.CallAssessment {
 	switch known := p.Channels(); {
 	case strings.TrimSpace(in.Text) == "":
-		return tools.Judgement{Refused: tools.Errorf(tools.InvalidArguments, "the text is empty")}
+		return tools.CallAssessment{Refused: tools.Errorf(tools.InvalidArguments, "the text is empty")}
 	case utf8.RuneCountInString(in.Text) > maxText:
-		return tools.Judgement{Refused: tools.Errorf(tools.InvalidArguments, "the text has more than %d characters; shorten it", maxText)}
+		return tools.CallAssessment{Refused: tools.Errorf(tools.InvalidArguments, "the text has more than %d characters; shorten it", maxText)}
 	case strings.ContainsFunc(in.To, func(r rune) bool { return r < ' ' || r == 0x7f }):
-		return tools.Judgement{Refused: tools.Errorf(tools.InvalidArguments, "the address contains a character that cannot be shown")}
+		return tools.CallAssessment{Refused: tools.Errorf(tools.InvalidArguments, "the address contains a character that cannot be shown")}
 	case len(known) == 0:
-		return tools.Judgement{Refused: tools.Errorf(tools.Unsupported, "no channel that can send is configured; add one, such as [channels.webhook], to the configuration")}
+		return tools.CallAssessment{Refused: tools.Errorf(tools.Unsupported, "no channel that can send is configured; add one, such as [channels.webhook], to the configuration")}
 	case !slices.Contains(known, in.Channel):
-		return tools.Judgement{Refused: tools.Errorf(tools.InvalidArguments, "%q is not a channel that can send; available: %s", tools.Clean(in.Channel), tools.Clean(strings.Join(known, ", ")))}
+		return tools.CallAssessment{Refused: tools.Errorf(tools.InvalidArguments, "%q is not a channel that can send; available: %s", tools.Clean(in.Channel), tools.Clean(strings.Join(known, ", ")))}
 	}
 	owners, err := p.Owners(ctx, in.Channel, in.To)
 	if err != nil { // the recipients are unknown
-		return tools.Judgement{Refused: err}
+		return tools.CallAssessment{Refused: err}
 	}
 	to := in.Channel + ":" + in.To
-	j := tools.Judgement{Why: "it reaches " + in.whom(), To: []string{to}, Pattern: to, Exact: to}
+	j := tools.CallAssessment{Why: "it reaches " + in.recipientText(), To: []string{to}, Pattern: to, Exact: to}
 	if owners {
 		j.Why, j.To, j.Exact = "only you receive it", []string{tools.Owner}, tools.Owner
 	}
 	return j
 }
 
-func (in sendIn) result(c tools.Call, m Message, s Sent) tools.Result {
+func (in sendIn) sendResult(c tools.Call, m Message, s Sent) tools.Result {
 	r := tools.Result{Source: provenance.Tool, Data: sendOut{Sent: s, Channel: in.Channel, To: in.To, Owner: m.Owner}}
 	waits := ""
 	if s.Waits {
 		waits = ", once Hob runs (hob start)"
 	}
 	if m.Owner {
-		r.Text = "On its way to " + in.whom() + waits + "."
+		r.Text = "On its way to " + in.recipientText() + waits + "."
 		return r
 	}
-	r.Text = fmt.Sprintf("The message to %s is sent at %s%s; to cancel it: hob undo %s", in.whom(), s.At.In(c.Now.Location()).Format("15:04:05"), waits, c.ID)
-	r.Undo = tools.NewUndo("cancel the message to "+in.whom(), s)
+	r.Text = fmt.Sprintf("The message to %s is sent at %s%s; to cancel it: hob undo %s", in.recipientText(), s.At.In(c.Now.Location()).Format("15:04:05"), waits, c.ID)
+	r.Undo = tools.NewUndo("cancel the message to "+in.recipientText(), s)
 	return r
 }

@@ -7,7 +7,7 @@ import (
 	"context"
 	"time"
 
-	"hob/knowledge/store"
+	"hob/platform/store"
 	"hob/tools"
 )
 
@@ -38,9 +38,9 @@ type Sent struct {
 	Attached bool `json:"attached,omitempty"`
 }
 
-// Post sends messages through the engine. Its methods are safe for concurrent use; those
+// Sender sends messages through the engine. Its methods are safe for concurrent use; those
 // with a Tx take part in the transaction that records the call.
-type Post interface {
+type Sender interface {
 	// Channels returns the names of the channels that can send, in order.
 	Channels() []string
 	// Owners reports whether only the owner and Hob are in a chat.
@@ -60,4 +60,4 @@ type Post interface {
 }
 
 // Tools returns the category's tools.
-func Tools(p Post) []tools.Tool { return []tools.Tool{sendMessage(p), sendFile(p)} }
+func Tools(p Sender) []tools.Tool { return []tools.Tool{sendMessage(p), sendFile(p)} }

@@ -21,7 +21,7 @@ type ConfigChange struct {
 
 // ChangeConfig returns the tool that undoes configuration changes. It is not in the
 // catalogue.
-func ChangeConfig(c config.Copies) tools.Tool {
+func ChangeConfig(c config.Revisions) tools.Tool {
 	put := func(from, to string) (string, error) {
 		err := c.Put(from, to)
 		if errors.Is(err, config.ErrEdited) {

@@ -4,7 +4,7 @@ import (
 	"context"
 	"strings"
 
-	"hob/platform/phrase"
+	"hob/platform/text/textnorm"
 	"hob/tools"
 )
 
@@ -18,7 +18,7 @@ type ExplainRequest struct {
 	Kind, About, Session, Asked string
 }
 
-func explain(e Engine) tools.Tool {
+func explainTool(e Engine) tools.Tool {
 	return tools.New(tools.Def[explainIn]{
 		Spec: tools.Spec{
 			Name: "explain", Category: "system", Effects: tools.Read,
@@ -26,7 +26,7 @@ func explain(e Engine) tools.Tool {
 			Keywords:    "why reason explanation trace silence silent not told missed rule decided",
 		},
 		Summary: func(in explainIn) string {
-			return strings.TrimSpace("Explain " + phrase.Cut(strings.TrimSpace(in.What+" "+in.About), 100))
+			return strings.TrimSpace("Explain " + textnorm.Ellipsize(strings.TrimSpace(in.What+" "+in.About), 100))
 		},
 		Run: func(ctx context.Context, c tools.Call, in explainIn) (tools.Result, error) {
 			r := ExplainRequest{Kind: strings.ToLower(strings.TrimSpace(in.What)), About: strings.TrimSpace(in.About), Session: c.Session, Asked: c.Event}

@@ -11,7 +11,7 @@ import (
 	"time"
 
 	"hob/platform/provenance"
-	"hob/platform/when"
+	"hob/platform/text/dateparse"
 	"hob/tools"
 )
 
@@ -82,11 +82,11 @@ type UndoRequest struct {
 }
 
 // Tools returns the category's tools.
-func Tools(e Engine) []tools.Tool { return []tools.Tool{status(e), undo(e), explain(e)} }
+func Tools(e Engine) []tools.Tool { return []tools.Tool{statusTool(e), undoTool(e), explainTool(e)} }
 
 type statusIn struct{}
 
-func status(e Engine) tools.Tool {
+func statusTool(e Engine) tools.Tool {
 	return tools.New(tools.Def[statusIn]{
 		Spec: tools.Spec{
 			Name: "status", Category: "system", Effects: tools.Read,
@@ -100,14 +100,14 @@ func status(e Engine) tools.Tool {
 				return tools.Result{}, err
 			}
 			r.Running = max(0, r.Running-1) // the asking turn itself does not count
-			return tools.Result{Text: r.Text(c.Now), Data: r, Source: r.source()}, nil
+			return tools.Result{Text: r.Text(c.Now), Data: r, Source: r.reportProvenance()}, nil
 		},
 	})
 }
 
-// source returns the provenance of the text: channel errors quote the server at the other
+// reportProvenance returns the provenance of the text: channel errors quote the server at the other
 // end.
-func (r Report) source() provenance.Source {
+func (r Report) reportProvenance() provenance.Source {
 	if slices.ContainsFunc(r.Channels, func(c Channel) bool { return c.Error != "" }) {
 		return provenance.Outside
 	}
@@ -131,10 +131,10 @@ func (r Report) Text(now time.Time) string {
 	if r.Paused {
 		fmt.Fprintf(&b, "\nPaused %s: no background work starts", r.PausedText)
 	}
-	fmt.Fprintf(&b, "\nWork: %d running, %d waiting, %s for you", r.Running, r.Pending, count(r.Questions, "question"))
-	fmt.Fprintf(&b, "\nWatching: %s, %s, %s", count(r.Watchers, "watcher"), count(r.Schedules, "schedule"), count(r.Reminders, "reminder"))
+	fmt.Fprintf(&b, "\nWork: %d running, %d waiting, %s for you", r.Running, r.Pending, countNoun(r.Questions, "question"))
+	fmt.Fprintf(&b, "\nWatching: %s, %s, %s", countNoun(r.Watchers, "watcher"), countNoun(r.Schedules, "schedule"), countNoun(r.Reminders, "reminder"))
 	if !r.Next.IsZero() {
-		fmt.Fprintf(&b, "; next %s", when.Format(r.Next, now))
+		fmt.Fprintf(&b, "; next %s", dateparse.Format(r.Next, now))
 	}
 	if r.Goals > 0 {
 		fmt.Fprintf(&b, "\nGoals: %d", r.Goals)
@@ -142,7 +142,7 @@ func (r Report) Text(now time.Time) string {
 			fmt.Fprintf(&b, ", %d of them wait for your answer", r.GoalsWaiting)
 		}
 		if !r.NextReview.IsZero() {
-			fmt.Fprintf(&b, "; next review %s", when.Format(r.NextReview.In(now.Location()), now))
+			fmt.Fprintf(&b, "; next review %s", dateparse.Format(r.NextReview.In(now.Location()), now))
 		}
 	}
 	for _, c := range r.Channels {
@@ -151,8 +151,8 @@ func (r Report) Text(now time.Time) string {
 			b.WriteString(" — " + c.Error)
 		}
 	}
-	fmt.Fprintf(&b, "\nMachine: %s; database %s, disk free %s", r.Machine, size(uint64(max(0, r.DatabaseSize))), size(r.DiskFree))
-	fmt.Fprintf(&b, "\nRemembers: %s; %s to search", count(r.Facts, "fact"), count(r.Rows, "row"))
+	fmt.Fprintf(&b, "\nMachine: %s; database %s, disk free %s", r.Machine, formatBytes(uint64(max(0, r.DatabaseSize))), formatBytes(r.DiskFree))
+	fmt.Fprintf(&b, "\nRemembers: %s; %s to search", countNoun(r.Facts, "fact"), countNoun(r.Rows, "row"))
 	if r.Behind > 0 {
 		fmt.Fprintf(&b, ", %d of them not in the index yet", r.Behind)
 	}
@@ -162,15 +162,15 @@ func (r Report) Text(now time.Time) string {
 	return b.String()
 }
 
-func count(n int, noun string) string {
+func countNoun(n int, noun string) string {
 	if n != 1 {
 		noun += "s"
 	}
 	return fmt.Sprintf("%d %s", n, noun)
 }
 
-// size formats a number of bytes.
-func size(n uint64) string {
+// formatBytes formats a number of bytes.
+func formatBytes(n uint64) string {
 	units := []string{"B", "KB", "MB", "GB", "TB"}
 	f, i := float64(n), 0
 	for f >= 1000 && i < len(units)-1 {

@@ -18,7 +18,7 @@ type undoIn struct {
 // most is the maximum number of actions that one call reverts.
 const most = 100
 
-func (in undoIn) request(c tools.Call) UndoRequest {
+func (in undoIn) undoRequest(c tools.Call) UndoRequest {
 	r := UndoRequest{ID: in.ID, Last: in.Last, Turn: in.Turn, Redo: in.Redo, Session: c.Session, By: c.Event, Progress: c.Progress}
 	if strings.HasPrefix(c.Session, "tool:") { // a call made by the owner belongs to no conversation
 		r.Session, r.Origin = "", "tool"
@@ -26,9 +26,9 @@ func (in undoIn) request(c tools.Call) UndoRequest {
 	return r
 }
 
-// undo returns the undo tool. It acts with the owner's authority. An undo itself cannot be
+// undoTool returns the undo tool. It acts with the owner's authority. An undo itself cannot be
 // undone; redo repeats the action where possible.
-func undo(e Engine) tools.Tool {
+func undoTool(e Engine) tools.Tool {
 	return tools.New(tools.Def[undoIn]{
 		Spec: tools.Spec{
 			Name: "undo", Category: "system", Effects: tools.Write,
@@ -50,21 +50,21 @@ func undo(e Engine) tools.Tool {
 			}
 			return verb + " the last action"
 		},
-		Judge: func(ctx context.Context, in undoIn) tools.Judgement {
-			if err := in.check(); err != nil {
-				return tools.Judgement{Refused: err}
+		Judge: func(ctx context.Context, in undoIn) tools.CallAssessment {
+			if err := in.checkArguments(); err != nil {
+				return tools.CallAssessment{Refused: err}
 			}
-			n, err := e.Undoable(ctx, in.request(tools.Call{}))
+			n, err := e.Undoable(ctx, in.undoRequest(tools.Call{}))
 			if err != nil {
-				return tools.Judgement{} // the call reports the error better
+				return tools.CallAssessment{} // the call reports the error better
 			}
-			return tools.Judgement{Items: n}
+			return tools.CallAssessment{Items: n}
 		},
 		Run: func(ctx context.Context, c tools.Call, in undoIn) (tools.Result, error) {
-			if err := in.check(); err != nil {
+			if err := in.checkArguments(); err != nil {
 				return tools.Result{}, err
 			}
-			r, err := e.Undo(ctx, in.request(c))
+			r, err := e.Undo(ctx, in.undoRequest(c))
 			if err != nil {
 				return tools.Result{}, &tools.Error{Code: tools.CodeOf(err), Message: err.Error(), Err: err, Source: tools.SourceOf(err)}
 			}
@@ -73,7 +73,7 @@ func undo(e Engine) tools.Tool {
 	})
 }
 
-func (in undoIn) check() error {
+func (in undoIn) checkArguments() error {
 	n := 0
 	for _, set := range []bool{in.ID != "", in.Last > 1, in.Turn} {
 		if set {

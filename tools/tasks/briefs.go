@@ -6,9 +6,9 @@ import (
 	"slices"
 	"time"
 
-	"hob/knowledge/store"
 	"hob/platform/pim"
 	"hob/platform/provenance"
+	"hob/platform/store"
 	"hob/tools"
 	"hob/watchers"
 )
@@ -31,7 +31,7 @@ func (b TaskBrief) Brief(ctx context.Context, from, to time.Time) ([]tools.Brief
 	if b.Now != nil {
 		now = b.Now()
 	}
-	list, err := tasks(b.Store.Reader(ctx), "WHERE status = ? AND due <> '' ORDER BY n", statusOpen)
+	list, err := queryTasks(b.Store.Reader(ctx), "WHERE status = ? AND due <> '' ORDER BY n", statusOpen)
 	if err != nil {
 		return nil, err
 	}
@@ -47,7 +47,7 @@ func (b TaskBrief) Brief(ctx context.Context, from, to time.Time) ([]tools.Brief
 		if !ok || (!today && (!begin.Before(from) || from.After(now))) {
 			continue
 		}
-		item := tools.BriefItem{Text: t.line(now), Source: t.Provenance}
+		item := tools.BriefItem{Text: t.taskLine(now), Source: t.Provenance}
 		if today && !wholeDay {
 			item.At = at
 		}
@@ -76,14 +76,14 @@ func (b ListBrief) Brief(ctx context.Context, from, to time.Time) ([]tools.Brief
 	if b.Now != nil {
 		now = b.Now()
 	}
-	list, err := errands(ctx, b.Lists(), briefWait)
-	late := func(e Errand) int {
+	list, err := readListItems(ctx, b.Lists(), briefWait)
+	late := func(e ListItem) int {
 		if e.Due.Before(from) {
 			return 1
 		}
 		return 0
 	}
-	slices.SortStableFunc(list, func(x, y Errand) int { return late(x) - late(y) }) // there may be many old items
+	slices.SortStableFunc(list, func(x, y ListItem) int { return late(x) - late(y) }) // there may be many old items
 	var out []tools.BriefItem
 	more := 0
 	for _, e := range list {
@@ -95,7 +95,7 @@ func (b ListBrief) Brief(ctx context.Context, from, to time.Time) ([]tools.Brief
 			more++
 			continue
 		}
-		item := tools.BriefItem{Text: e.line(now), Source: provenance.Outside}
+		item := tools.BriefItem{Text: e.itemLine(now), Source: provenance.Outside}
 		if today && !e.AllDay {
 			item.At = e.Due.In(from.Location())
 		}

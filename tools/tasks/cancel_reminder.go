@@ -6,9 +6,9 @@ import (
 	"errors"
 	"fmt"
 
-	"hob/knowledge/store"
-	"hob/platform/phrase"
 	"hob/platform/provenance"
+	"hob/platform/store"
+	"hob/platform/text/textnorm"
 	"hob/tools"
 	"hob/watchers"
 )
@@ -24,9 +24,11 @@ func (d Deps) cancelReminder() tools.Tool {
 			Description: "Cancel a reminder.",
 			Keywords:    "delete remove stop reminding",
 		},
-		Summary: func(in cancelIn) string { return fmt.Sprintf("Cancel the reminder %q", phrase.Cut(in.Reminder, 100)) },
+		Summary: func(in cancelIn) string {
+			return fmt.Sprintf("Cancel the reminder %q", textnorm.Ellipsize(in.Reminder, 100))
+		},
 		RunTx: func(_ context.Context, tx *store.Tx, c tools.Call, in cancelIn) (tools.Result, error) {
-			list, err := d.reminders(tx)
+			list, err := d.pendingReminders(tx)
 			if err != nil {
 				return tools.Result{}, err
 			}
@@ -42,14 +44,14 @@ func (d Deps) cancelReminder() tools.Tool {
 				return tools.Result{}, tools.Quoting(err, specSources(list)...)
 			}
 			words := d.whenWords(s, c.Now)
-			spec, err := d.cancel(tx, s.ID)
+			spec, err := d.cancelAndUnindex(tx, s.ID)
 			if err != nil {
-				return tools.Result{}, classify(err)
+				return tools.Result{}, classifyError(err)
 			}
 			return tools.Result{
-				Text: fmt.Sprintf("Cancelled the reminder %q (%s).", phrase.Cut(spec.Action, 100), words), Data: spec,
+				Text: fmt.Sprintf("Cancelled the reminder %q (%s).", textnorm.Ellipsize(spec.Action, 100), words), Data: spec,
 				Source: provenance.Worst(provenance.Tool, spec.Provenance),
-				Undo:   tools.NewUndo(fmt.Sprintf("restore the reminder %q", phrase.Cut(spec.Action, 80)), spec),
+				Undo:   tools.NewUndo(fmt.Sprintf("restore the reminder %q", textnorm.Ellipsize(spec.Action, 80)), spec),
 			}, nil
 		},
 		UndoTx: func(_ context.Context, tx *store.Tx, data json.RawMessage) (string, error) {
@@ -63,7 +65,7 @@ func (d Deps) cancelReminder() tools.Tool {
 				}
 				return "", err
 			}
-			return fmt.Sprintf("Restored the reminder %q.", phrase.Cut(spec.Action, 80)), d.indexReminder(tx, spec)
+			return fmt.Sprintf("Restored the reminder %q.", textnorm.Ellipsize(spec.Action, 80)), d.indexReminder(tx, spec)
 		},
 	})
 }

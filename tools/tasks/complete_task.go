@@ -4,8 +4,8 @@ import (
 	"context"
 	"fmt"
 
-	"hob/knowledge/store"
-	"hob/platform/phrase"
+	"hob/platform/store"
+	"hob/platform/text/textnorm"
 	"hob/tools"
 )
 
@@ -20,18 +20,20 @@ func (d Deps) completeTask() tools.Tool {
 			Description: "Mark a task as done.",
 			Keywords:    "finish finished check off tick done",
 		},
-		Summary: func(in taskIn) string { return fmt.Sprintf("Mark the task %q as done", phrase.Cut(in.Task, 100)) },
+		Summary: func(in taskIn) string {
+			return fmt.Sprintf("Mark the task %q as done", textnorm.Ellipsize(in.Task, 100))
+		},
 		RunTx: func(_ context.Context, tx *store.Tx, c tools.Call, in taskIn) (tools.Result, error) {
-			before, err := pick(tx, in.Task)
+			before, err := findTask(tx, in.Task)
 			if err != nil {
 				return tools.Result{}, err
 			}
 			if before.Status == statusDone {
-				return tools.Result{Text: fmt.Sprintf("Task %q is already done.", before.Title), Data: before, Source: source(before)}, nil
+				return tools.Result{Text: fmt.Sprintf("Task %q is already done.", before.Title), Data: before, Source: tasksProvenance(before)}, nil
 			}
 			t := before
 			t.Status, t.DoneAt, t.UpdatedAt = statusDone, store.Time(store.Millis(c.Now)), store.Time(store.Millis(c.Now))
-			if err := d.change(tx, t); err != nil {
+			if err := d.updateTaskRow(tx, t); err != nil {
 				return tools.Result{}, err
 			}
 			var open int
@@ -39,16 +41,16 @@ func (d Deps) completeTask() tools.Tool {
 				return tools.Result{}, fmt.Errorf("tasks: %w", err)
 			}
 			return tools.Result{
-				Text: fmt.Sprintf("Done: %q. %s.", t.Title, count(open)), Data: t, Source: source(t),
-				Undo: tools.NewUndo(fmt.Sprintf("open the task %q again", t.Title), changed{Before: before, After: state(t)}),
+				Text: fmt.Sprintf("Done: %q. %s.", t.Title, openTasksText(open)), Data: t, Source: tasksProvenance(t),
+				Undo: tools.NewUndo(fmt.Sprintf("open the task %q again", t.Title), taskUndo{Before: before, After: taskDigest(t)}),
 			}, nil
 		},
 		UndoTx: d.undoChange,
 	})
 }
 
-// count says how many tasks are left.
-func count(open int) string {
+// openTasksText says how many tasks are left.
+func openTasksText(open int) string {
 	switch open {
 	case 0:
 		return "No open tasks are left"

@@ -8,10 +8,10 @@ import (
 	"strings"
 
 	"hob/knowledge"
-	"hob/knowledge/store"
-	"hob/platform/phrase"
 	"hob/platform/provenance"
-	"hob/platform/when"
+	"hob/platform/store"
+	"hob/platform/text/dateparse"
+	"hob/platform/text/textnorm"
 	"hob/tools"
 	"hob/watchers"
 )
@@ -41,34 +41,34 @@ func (d Deps) createReminder() tools.Tool {
 	if d.Lists == nil {
 		return mine
 	}
-	return tools.Divide(mine, d.createErrand(spec), d.elsewhere, ofList)
+	return tools.Divide(mine, d.createErrand(spec), d.isForApp, ofList)
 }
 
 func (d Deps) createOwn(spec tools.Spec) tools.Tool {
 	return tools.New(tools.Def[remindIn]{
 		Spec: spec,
 		Summary: func(in remindIn) string {
-			return fmt.Sprintf("Remind you (%s): %s", strings.TrimSpace(in.At+in.Every), phrase.Cut(in.Text, 100))
+			return fmt.Sprintf("Remind you (%s): %s", strings.TrimSpace(in.At+in.Every), textnorm.Ellipsize(in.Text, 100))
 		},
 		RunTx: func(_ context.Context, tx *store.Tx, c tools.Call, in remindIn) (tools.Result, error) {
-			kind, config, err := watchers.InWords(in.At, in.Every, c.Now)
+			kind, config, err := watchers.ParseSchedule(in.At, in.Every, c.Now)
 			if err != nil {
-				return tools.Result{}, classify(err)
+				return tools.Result{}, classifyError(err)
 			}
 			spec, err := d.Clock.CreateTx(tx, watchers.Spec{
 				Kind: kind, Config: config, Mode: watchers.Remind, Action: strings.TrimSpace(strings.ToValidUTF8(in.Text, "\uFFFD")),
-				Report: c.Report, Provenance: from(c), CreatedAt: c.Now,
+				Report: c.Report, Provenance: callProvenance(c), CreatedAt: c.Now,
 			})
 			if err != nil {
-				return tools.Result{}, classify(err)
+				return tools.Result{}, classifyError(err)
 			}
 			if err := d.indexReminder(tx, spec); err != nil {
 				return tools.Result{}, err
 			}
 			return tools.Result{
 				Source: provenance.Tool,
-				Text:   d.promise(spec, c), Data: spec,
-				Undo: tools.NewUndo("cancel the reminder "+fmt.Sprintf("%q", phrase.Cut(spec.Action, 80)), reminderUndo{ID: spec.ID}),
+				Text:   d.reminderText(spec, c), Data: spec,
+				Undo: tools.NewUndo("cancel the reminder "+fmt.Sprintf("%q", textnorm.Ellipsize(spec.Action, 80)), reminderUndo{ID: spec.ID}),
 			}, nil
 		},
 		UndoTx: func(_ context.Context, tx *store.Tx, data json.RawMessage) (string, error) {
@@ -76,19 +76,19 @@ func (d Deps) createOwn(spec tools.Spec) tools.Tool {
 			if err := json.Unmarshal(data, &u); err != nil {
 				return "", tools.Errorf(tools.Failed, "the undo record cannot be read: %w", err)
 			}
-			spec, err := d.cancel(tx, u.ID)
+			spec, err := d.cancelAndUnindex(tx, u.ID)
 			if errors.Is(err, watchers.ErrNotFound) {
 				return "", tools.Errorf(tools.Conflict, "the reminder was cancelled")
 			}
-			return fmt.Sprintf("Cancelled the reminder %q.", phrase.Cut(spec.Action, 80)), err
+			return fmt.Sprintf("Cancelled the reminder %q.", textnorm.Ellipsize(spec.Action, 80)), err
 		},
 	})
 }
 
-// promise describes what a new reminder will do.
-func (d Deps) promise(s watchers.Spec, c tools.Call) string {
+// reminderText describes what a new reminder will do.
+func (d Deps) reminderText(s watchers.Spec, c tools.Call) string {
 	if s.Kind == watchers.KindOneshot {
-		return fmt.Sprintf("I will remind you %s: %s.", when.Format(s.NextAt, c.Now), strings.TrimRight(s.Action, "."))
+		return fmt.Sprintf("I will remind you %s: %s.", dateparse.Format(s.NextAt, c.Now), strings.TrimRight(s.Action, "."))
 	}
 	at := s
 	at.Action = ""
@@ -99,7 +99,7 @@ func (d Deps) indexReminder(tx *store.Tx, s watchers.Spec) error {
 	return d.Knowledge.IndexTx(tx, knowledge.Doc{Kind: kindReminder, Ref: s.ID, Title: s.Action, At: s.CreatedAt, Provenance: s.Provenance})
 }
 
-func (d Deps) cancel(tx *store.Tx, id string) (watchers.Spec, error) {
+func (d Deps) cancelAndUnindex(tx *store.Tx, id string) (watchers.Spec, error) {
 	spec, err := d.Clock.CancelTx(tx, id)
 	if err != nil {
 		return spec, err

@@ -7,8 +7,8 @@ import (
 	"time"
 
 	"hob/platform/provenance"
-	"hob/platform/when"
-	"hob/platform/wording"
+	"hob/platform/text/dateparse"
+	"hob/platform/text/minitmpl"
 	"hob/tools"
 )
 
@@ -26,7 +26,7 @@ type briefOut struct {
 var briefingTemplate string
 
 func (d Deps) dailyBriefing() tools.Tool {
-	tmpl := wording.Must(wording.Parse(briefingTemplate))
+	tmpl := minitmpl.Must(minitmpl.Parse(briefingTemplate))
 	return tools.New(tools.Def[briefIn]{
 		Spec: tools.Spec{
 			Name: "daily_briefing", Category: "tasks", Effects: tools.Read,
@@ -37,7 +37,7 @@ func (d Deps) dailyBriefing() tools.Tool {
 		Run: func(ctx context.Context, c tools.Call, in briefIn) (tools.Result, error) {
 			day := c.Now
 			if strings.TrimSpace(in.Date) != "" {
-				m, err := moment(in.Date, c.Now)
+				m, err := parseMoment(in.Date, c.Now)
 				if err != nil {
 					return tools.Result{}, err
 				}
@@ -61,7 +61,7 @@ type briefSection struct {
 	Lines        []briefLine
 }
 
-func briefText(tmpl *wording.Template, out briefOut, from, now time.Time) (string, error) {
+func briefText(tmpl *minitmpl.Template, out briefOut, from, now time.Time) (string, error) {
 	view := struct {
 		Day      string
 		Sections []briefSection
@@ -91,7 +91,7 @@ func briefText(tmpl *wording.Template, out briefOut, from, now time.Time) (strin
 
 // dayWords formats a day as "today, Mon 9 Mar" or "Tue 24 Nov".
 func dayWords(day, now time.Time) string {
-	words := when.FormatDay(day, now)
+	words := dateparse.FormatDay(day, now)
 	if date := day.Format("Mon 2 Jan"); !strings.Contains(words, date) {
 		words += ", " + date
 	}

@@ -5,8 +5,8 @@ import (
 	"encoding/json"
 	"fmt"
 
-	"hob/knowledge/store"
-	"hob/platform/phrase"
+	"hob/platform/store"
+	"hob/platform/text/textnorm"
 	"hob/tools"
 )
 
@@ -17,17 +17,17 @@ func (d Deps) deleteTask() tools.Tool {
 			Description: "Delete a task that is not wanted any more.",
 			Keywords:    "remove cancel drop",
 		},
-		Summary: func(in taskIn) string { return fmt.Sprintf("Delete the task %q", phrase.Cut(in.Task, 100)) },
+		Summary: func(in taskIn) string { return fmt.Sprintf("Delete the task %q", textnorm.Ellipsize(in.Task, 100)) },
 		RunTx: func(_ context.Context, tx *store.Tx, _ tools.Call, in taskIn) (tools.Result, error) {
-			t, err := pick(tx, in.Task)
+			t, err := findTask(tx, in.Task)
 			if err != nil {
 				return tools.Result{}, err
 			}
-			if err := d.drop(tx, t.ID); err != nil {
+			if err := d.deleteTaskRow(tx, t.ID); err != nil {
 				return tools.Result{}, err
 			}
 			return tools.Result{
-				Text: fmt.Sprintf("Deleted task %q.", t.Title), Data: t, Source: source(t),
+				Text: fmt.Sprintf("Deleted task %q.", t.Title), Data: t, Source: tasksProvenance(t),
 				Undo: tools.NewUndo(fmt.Sprintf("restore the task %q", t.Title), t),
 			}, nil
 		},
@@ -36,13 +36,13 @@ func (d Deps) deleteTask() tools.Tool {
 			if err := json.Unmarshal(data, &t); err != nil {
 				return "", tools.Errorf(tools.Failed, "the undo record cannot be read: %w", err)
 			}
-			if _, ok, err := task(tx, t.ID); err != nil || ok {
+			if _, ok, err := taskByID(tx, t.ID); err != nil || ok {
 				if err == nil {
 					err = tools.Quoting(tools.Errorf(tools.Conflict, "the task %q already exists", tools.Clean(t.Title)), t.Provenance)
 				}
 				return "", err
 			}
-			return fmt.Sprintf("Restored the task %q.", t.Title), d.put(tx, t)
+			return fmt.Sprintf("Restored the task %q.", t.Title), d.insertTaskRow(tx, t)
 		},
 	})
 }

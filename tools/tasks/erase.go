@@ -1,6 +1,6 @@
 package tasks
 
-import "hob/platform/erase"
+import "hob/platform/store/erase"
 
 // Eraser removes texts from the tasks. The watchers erase reminders.
 func Eraser() erase.Eraser {

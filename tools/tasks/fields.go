@@ -6,8 +6,8 @@ import (
 	"strings"
 	"time"
 
-	"hob/platform/phrase"
-	"hob/platform/when"
+	"hob/platform/text/dateparse"
+	"hob/platform/text/textnorm"
 	"hob/tools"
 )
 
@@ -34,12 +34,12 @@ func notesField(s string) (string, error) {
 }
 
 func projectField(s string) string {
-	return phrase.Cut(strings.ToValidUTF8(s, "\uFFFD"), 100)
+	return textnorm.Ellipsize(strings.ToValidUTF8(s, "\uFFFD"), 100)
 }
 
 func priorityField(s string) (string, error) {
 	s = strings.ToLower(strings.TrimSpace(s))
-	if s == "" || slices.Contains(priorities(), s) {
+	if s == "" || slices.Contains(priorityNames(), s) {
 		return s, nil
 	}
 	switch s {
@@ -48,7 +48,7 @@ func priorityField(s string) (string, error) {
 	case "urgent", "highest":
 		return "critical", nil
 	}
-	return "", tools.Errorf(tools.InvalidArguments, "priority must be low, medium, high or critical, not %q", tools.Clean(phrase.Cut(s, 40)))
+	return "", tools.Errorf(tools.InvalidArguments, "priority must be low, medium, high or critical, not %q", tools.Clean(textnorm.Ellipsize(s, 40)))
 }
 
 // dueField parses a time in words into the stored form.
@@ -57,7 +57,7 @@ func dueField(s string, now time.Time) (string, error) {
 	if s == "" {
 		return "", nil
 	}
-	m, err := moment(s, now)
+	m, err := parseMoment(s, now)
 	if err != nil {
 		return "", err
 	}
@@ -67,12 +67,12 @@ func dueField(s string, now time.Time) (string, error) {
 	return m.Time.Format(time.DateOnly), nil
 }
 
-func moment(s string, now time.Time) (when.Moment, error) {
-	m, err := when.Parse(s, now)
+func parseMoment(s string, now time.Time) (dateparse.Moment, error) {
+	m, err := dateparse.Parse(s, now)
 	if err == nil {
 		return m, nil
 	}
-	if _, ok := errors.AsType[*when.AmbiguousError](err); ok || errors.Is(err, when.ErrNotUnderstood) {
+	if _, ok := errors.AsType[*dateparse.AmbiguousError](err); ok || errors.Is(err, dateparse.ErrNotUnderstood) {
 		return m, tools.Errorf(tools.InvalidArguments, "%w", tools.CleanErr(err))
 	}
 	return m, err

@@ -8,10 +8,10 @@ import (
 	"strings"
 	"time"
 
-	"hob/knowledge/store"
-	"hob/platform/phrase"
 	"hob/platform/pim"
 	"hob/platform/provenance"
+	"hob/platform/store"
+	"hob/platform/text/textnorm"
 	"hob/tools"
 	"hob/watchers"
 )
@@ -24,7 +24,7 @@ type remindersIn struct {
 // remindersOut is the Data of list_reminders.
 type remindersOut struct {
 	Reminders []watchers.Spec `json:"reminders"`
-	Lists     []Errand        `json:"lists,omitempty"` // of the owner's accounts and apps
+	Lists     []ListItem      `json:"lists,omitempty"` // of the owner's accounts and apps
 	Error     string          `json:"error,omitempty"` // sources that could not be read
 }
 
@@ -42,12 +42,12 @@ func (d Deps) listReminders() tools.Tool {
 
 func (d Deps) runListReminders(ctx context.Context, c tools.Call, in remindersIn) (tools.Result, error) {
 	in.Query, in.In = strings.TrimSpace(in.Query), strings.TrimSpace(in.In)
-	want := phrase.Split(in.Query)
+	want := textnorm.FoldedWords(in.Query)
 	r := tools.Result{Source: provenance.Tool}
 	out := remindersOut{Reminders: []watchers.Spec{}}
 	var parts []string
 	if in.In == "" || strings.EqualFold(in.In, own) {
-		list, err := d.reminders(d.Store.Reader(ctx))
+		list, err := d.pendingReminders(d.Store.Reader(ctx))
 		if err != nil {
 			return tools.Result{}, err
 		}
@@ -60,20 +60,20 @@ func (d Deps) runListReminders(ctx context.Context, c tools.Call, in remindersIn
 			r.Source = provenance.Outside
 		}
 	}
-	lists, name := d.lists(), ""
+	lists, name := d.reminderLists(), ""
 	switch {
 	case strings.EqualFold(in.In, own):
 		lists = nil
 	case in.In != "":
-		l, of, err := d.list(in.In)
+		l, of, err := d.resolveList(in.In)
 		if err != nil {
 			return tools.Result{}, err
 		}
 		lists, name = []pim.Reminders{l}, of
 	}
 	if len(lists) > 0 {
-		found, err := errands(ctx, lists, askWait)
-		found = slices.DeleteFunc(found, func(e Errand) bool {
+		found, err := readListItems(ctx, lists, askWait)
+		found = slices.DeleteFunc(found, func(e ListItem) bool {
 			return in.Query != "" && !hasWords(e.Title+" "+e.Notes+" "+e.List, want) || name != "" && !strings.EqualFold(e.List, name)
 		})
 		if err != nil && len(found) == 0 && in.In != "" {
@@ -88,7 +88,7 @@ func (d Deps) runListReminders(ctx context.Context, c tools.Call, in remindersIn
 			r.Source = provenance.Outside
 		}
 		for _, l := range lists {
-			r.Origins = append(r.Origins, origins(l.Name(), "list_reminders")...)
+			r.Origins = append(r.Origins, reminderOrigins(l.Name(), "list_reminders")...)
 		}
 		if len(out.Reminders) == 0 && len(found) > 0 && in.In == "" { // "no reminders" would be wrong
 			parts = parts[1:]
@@ -99,7 +99,7 @@ func (d Deps) runListReminders(ctx context.Context, c tools.Call, in remindersIn
 }
 
 // listsText formats the items of the lists and names the unreadable ones.
-func listsText(query string, found []Errand, lists []pim.Reminders, err error, now time.Time) string {
+func listsText(query string, found []ListItem, lists []pim.Reminders, err error, now time.Time) string {
 	var names []string
 	for _, l := range lists {
 		names = append(names, l.Name())
@@ -110,7 +110,7 @@ func listsText(query string, found []Errand, lists []pim.Reminders, err error, n
 	case len(found) == 0 && err != nil:
 		text = ""
 	case len(found) == 0 && query != "":
-		text = fmt.Sprintf("Nothing that matches %q is on the lists of %s.", phrase.Cut(query, 80), of)
+		text = fmt.Sprintf("Nothing that matches %q is on the lists of %s.", textnorm.Ellipsize(query, 80), of)
 	case len(found) == 0:
 		text = "Nothing is open on the lists of " + of + "."
 	}
@@ -120,13 +120,13 @@ func listsText(query string, found []Errand, lists []pim.Reminders, err error, n
 	return strings.TrimSpace(text)
 }
 
-// reminders returns the pending reminders, the next one first.
-func (d Deps) reminders(q store.Querier) ([]watchers.Spec, error) {
+// pendingReminders returns the pending reminders, the next one first.
+func (d Deps) pendingReminders(q store.Querier) ([]watchers.Spec, error) {
 	list, err := d.Clock.ListIn(q, watchers.Filter{
 		Modes: []watchers.Mode{watchers.Remind}, States: []watchers.State{watchers.Active, watchers.Paused, watchers.Broken},
 	})
 	if err != nil {
-		return nil, classify(err)
+		return nil, classifyError(err)
 	}
 	slices.SortStableFunc(list, func(a, b watchers.Spec) int {
 		return cmp.Or(a.NextAt.Compare(b.NextAt), strings.Compare(a.ID, b.ID))
@@ -143,7 +143,7 @@ func specSources(list []watchers.Spec) []provenance.Source {
 }
 
 func hasWords(text string, want []string) bool {
-	have := phrase.Split(text)
+	have := textnorm.FoldedWords(text)
 	for _, w := range want {
 		if !slices.ContainsFunc(have, func(h string) bool { return h == w || (len(w) > 2 && strings.HasPrefix(h, w)) }) {
 			return false
@@ -157,7 +157,7 @@ func (d Deps) remindersText(query string, list []watchers.Spec, total int, now t
 	case total == 0:
 		return "There are no reminders."
 	case len(list) == 0:
-		return fmt.Sprintf("No reminder matches %q.", phrase.Cut(query, 80))
+		return fmt.Sprintf("No reminder matches %q.", textnorm.Ellipsize(query, 80))
 	}
 	var b strings.Builder
 	if len(list) == 1 {
@@ -166,7 +166,7 @@ func (d Deps) remindersText(query string, list []watchers.Spec, total int, now t
 		fmt.Fprintf(&b, "%d reminders:", len(list))
 	}
 	for _, s := range list {
-		fmt.Fprintf(&b, "\n- %s (%s)", phrase.Cut(s.Action, 200), d.whenWords(s, now))
+		fmt.Fprintf(&b, "\n- %s (%s)", textnorm.Ellipsize(s.Action, 200), d.whenWords(s, now))
 	}
 	return b.String()
 }
@@ -186,7 +186,7 @@ func (d Deps) whenWords(s watchers.Spec, now time.Time) string {
 	case watchers.Paused:
 		words += ", paused"
 	case watchers.Broken:
-		words += ", not working: " + phrase.Cut(s.LastError, 100)
+		words += ", not working: " + textnorm.Ellipsize(s.LastError, 100)
 	}
 	return strings.TrimPrefix(words, ", ")
 }

@@ -8,10 +8,10 @@ import (
 	"time"
 
 	"hob/knowledge"
-	"hob/knowledge/store"
-	"hob/platform/phrase"
 	"hob/platform/provenance"
-	"hob/platform/when"
+	"hob/platform/store"
+	"hob/platform/text/dateparse"
+	"hob/platform/text/textnorm"
 	"hob/tools"
 )
 
@@ -39,7 +39,7 @@ func (d Deps) listTasks() tools.Tool {
 		},
 		Summary: func(listIn) string { return "List tasks" },
 		RunTx: func(_ context.Context, tx *store.Tx, c tools.Call, in listIn) (tools.Result, error) {
-			list, err := d.find(tx, in, c.Now)
+			list, err := d.findTasks(tx, in, c.Now)
 			if err != nil {
 				return tools.Result{}, err
 			}
@@ -57,20 +57,20 @@ func (d Deps) listTasks() tools.Tool {
 	})
 }
 
-func (d Deps) find(tx *store.Tx, in listIn, now time.Time) ([]Task, error) {
+func (d Deps) findTasks(tx *store.Tx, in listIn, now time.Time) ([]Task, error) {
 	status := strings.ToLower(strings.TrimSpace(in.Status))
 	switch status {
 	case "":
 		status = statusOpen
 	case statusOpen, statusDone, "all":
 	default:
-		return nil, tools.Errorf(tools.InvalidArguments, "status must be open, done or all, not %q", tools.Clean(phrase.Cut(in.Status, 40)))
+		return nil, tools.Errorf(tools.InvalidArguments, "status must be open, done or all, not %q", tools.Clean(textnorm.Ellipsize(in.Status, 40)))
 	}
 	due, err := dueFilter(in.Due, now)
 	if err != nil {
 		return nil, err
 	}
-	list, err := tasks(tx, "WHERE status = ? OR ? ORDER BY n DESC", status, status == "all")
+	list, err := queryTasks(tx, "WHERE status = ? OR ? ORDER BY n DESC", status, status == "all")
 	if err != nil {
 		return nil, err
 	}
@@ -86,13 +86,13 @@ func (d Deps) find(tx *store.Tx, in listIn, now time.Time) ([]Task, error) {
 		list = slices.DeleteFunc(list, func(t Task) bool { return !found[t.ID] })
 	}
 	list = slices.DeleteFunc(list, func(t Task) bool {
-		return (in.Project != "" && !phrase.Same(t.Project, in.Project)) || (due != nil && !due(t))
+		return (in.Project != "" && !textnorm.EqualFolded(t.Project, in.Project)) || (due != nil && !due(t))
 	})
 	if status == statusDone {
 		slices.SortStableFunc(list, func(a, b Task) int { return b.DoneAt.Compare(a.DoneAt) })
 		return list, nil
 	}
-	slices.SortStableFunc(list, urgency(now.Location()))
+	slices.SortStableFunc(list, compareUrgency(now.Location()))
 	return list, nil
 }
 
@@ -103,22 +103,22 @@ func dueFilter(words string, now time.Time) (func(Task) bool, error) {
 	case "":
 		return nil, nil
 	case "overdue", "late":
-		return func(t Task) bool { return t.overdue(now) }, nil
+		return func(t Task) bool { return t.isOverdue(now) }, nil
 	}
-	m, err := moment(words, now)
+	m, err := parseMoment(words, now)
 	if err != nil {
 		return nil, err
 	}
 	from := time.Date(m.Time.Year(), m.Time.Month(), m.Time.Day(), 0, 0, 0, 0, now.Location())
 	to := from.AddDate(0, 0, 1)
 	switch m.Grain {
-	case when.Week:
+	case dateparse.Week:
 		to = from.AddDate(0, 0, 7)
-	case when.Month:
+	case dateparse.Month:
 		to = from.AddDate(0, 1, 0)
-	case when.Quarter:
+	case dateparse.Quarter:
 		to = from.AddDate(0, 3, 0)
-	case when.Year:
+	case dateparse.Year:
 		to = from.AddDate(1, 0, 0)
 	}
 	return func(t Task) bool {
@@ -143,10 +143,10 @@ func listText(in listIn, list []Task, now time.Time) string {
 		which += " " + dueLabel(in.Due)
 	}
 	if in.Project != "" {
-		which += fmt.Sprintf(" in the project %q", phrase.Cut(in.Project, 60))
+		which += fmt.Sprintf(" in the project %q", textnorm.Ellipsize(in.Project, 60))
 	}
 	if in.Query != "" {
-		which += fmt.Sprintf(" about %q", phrase.Cut(in.Query, 60))
+		which += fmt.Sprintf(" about %q", textnorm.Ellipsize(in.Query, 60))
 	}
 	if len(list) == 0 {
 		return "There are no " + what + which + "."
@@ -165,7 +165,7 @@ func listText(in listIn, list []Task, now time.Time) string {
 		if in.Status == "all" && t.Status == statusDone {
 			b.WriteString("[x] ")
 		}
-		b.WriteString(t.line(now))
+		b.WriteString(t.taskLine(now))
 	}
 	return b.String()
 }
@@ -175,5 +175,5 @@ func dueLabel(words string) string {
 	if words == "overdue" || words == "late" {
 		return "that are overdue"
 	}
-	return "due " + phrase.Cut(words, 40)
+	return "due " + textnorm.Ellipsize(words, 40)
 }

@@ -13,10 +13,10 @@ import (
 	"sync"
 	"time"
 
-	"hob/platform/phrase"
 	"hob/platform/pim"
 	"hob/platform/provenance"
-	"hob/platform/when"
+	"hob/platform/text/dateparse"
+	"hob/platform/text/textnorm"
 	"hob/tools"
 )
 
@@ -29,23 +29,23 @@ const (
 	askWait   = 40 * time.Second
 )
 
-// Errand is an item on a list of the owner's apps.
-type Errand struct {
+// ListItem is an item on a list of the owner's apps.
+type ListItem struct {
 	pim.Reminder
 	In string `json:"in"` // the account or app
 }
 
-// lists returns the lists of the owner's accounts and apps.
-func (d Deps) lists() []pim.Reminders {
+// reminderLists returns the lists of the owner's accounts and apps.
+func (d Deps) reminderLists() []pim.Reminders {
 	if d.Lists == nil {
 		return nil
 	}
 	return d.Lists()
 }
 
-// errands returns the open items of all lists, those due first coming first. It returns
+// readListItems returns the open items of all lists, those due first coming first. It returns
 // items even with an error, which names the unreadable lists.
-func errands(ctx context.Context, lists []pim.Reminders, wait time.Duration) ([]Errand, error) {
+func readListItems(ctx context.Context, lists []pim.Reminders, wait time.Duration) ([]ListItem, error) {
 	found, failed := make([][]pim.Reminder, len(lists)), make([]error, len(lists))
 	var wg sync.WaitGroup
 	for i, l := range lists {
@@ -59,50 +59,50 @@ func errands(ctx context.Context, lists []pim.Reminders, wait time.Duration) ([]
 		})
 	}
 	wg.Wait()
-	var out []Errand
+	var out []ListItem
 	for i, list := range found {
 		for _, r := range list {
 			// An app and an account may contain the same list.
-			if !slices.ContainsFunc(out, func(o Errand) bool {
+			if !slices.ContainsFunc(out, func(o ListItem) bool {
 				return o.In != lists[i].Name() && o.Title == r.Title && o.Due.Equal(r.Due)
 			}) {
-				out = append(out, Errand{r, lists[i].Name()})
+				out = append(out, ListItem{r, lists[i].Name()})
 			}
 		}
 	}
-	slices.SortStableFunc(out, func(a, b Errand) int { return pim.CompareDue(a.Reminder, b.Reminder) })
-	return out, tools.Unreached(failed)
+	slices.SortStableFunc(out, func(a, b ListItem) int { return pim.CompareDue(a.Reminder, b.Reminder) })
+	return out, tools.JoinSourceErrors(failed)
 }
 
-// list resolves "home", or "home/Shopping" for one of its lists.
-func (d Deps) list(in string) (l pim.Reminders, name string, err error) {
+// resolveList resolves "home", or "home/Shopping" for one of its lists.
+func (d Deps) resolveList(in string) (l pim.Reminders, name string, err error) {
 	where, name, _ := strings.Cut(strings.TrimSpace(in), "/")
 	names := []string{own}
-	for _, l := range d.lists() {
+	for _, l := range d.reminderLists() {
 		if strings.EqualFold(l.Name(), strings.TrimSpace(where)) {
 			return l, strings.TrimSpace(name), nil
 		}
 		names = append(names, l.Name())
 	}
-	return nil, "", tools.Errorf(tools.NotFound, "%q is not a source of reminders; available: %s", tools.Clean(phrase.Cut(where, 60)), tools.Clean(strings.Join(names, ", ")))
+	return nil, "", tools.Errorf(tools.NotFound, "%q is not a source of reminders; available: %s", tools.Clean(textnorm.Ellipsize(where, 60)), tools.Clean(strings.Join(names, ", ")))
 }
 
-// where returns the store of a new reminder: the requested one, else the configured one. A
+// reminderTarget returns the store of a new reminder: the requested one, else the configured one. A
 // repeating reminder goes to Hob's own store unless another one is requested.
-func (d Deps) where(in remindIn) string {
+func (d Deps) reminderTarget(in remindIn) string {
 	if strings.TrimSpace(in.In) == "" && strings.TrimSpace(in.Every) != "" {
 		return own
 	}
 	return cmp.Or(strings.TrimSpace(in.In), d.NewIn)
 }
 
-// elsewhere reports whether arguments are for a list of the owner's apps.
-func (d Deps) elsewhere(args json.RawMessage) bool {
+// isForApp reports whether arguments are for a list of the owner's apps.
+func (d Deps) isForApp(args json.RawMessage) bool {
 	var in remindIn
 	if json.Unmarshal(args, &in) != nil {
 		return false // the schema check reports the error
 	}
-	where, _, _ := strings.Cut(d.where(in), "/")
+	where, _, _ := strings.Cut(d.reminderTarget(in), "/")
 	return where != "" && !strings.EqualFold(strings.TrimSpace(where), own)
 }
 
@@ -130,16 +130,16 @@ func (d Deps) takeBack(ctx context.Context, data json.RawMessage) error {
 	if err := json.Unmarshal(data, &u); err != nil {
 		return tools.Errorf(tools.Failed, "the undo record cannot be read: %w", err)
 	}
-	l, _, err := d.list(u.In)
+	l, _, err := d.resolveList(u.In)
 	if err != nil {
 		return err
 	}
-	return outside(l.TakeBack(ctx, u.Undo))
+	return outsideError(l.TakeBack(ctx, u.Undo))
 }
 
-// outside classifies errors of the drivers. They may quote a server or an app and count as
+// outsideError classifies errors of the drivers. They may quote a server or an app and count as
 // untrusted.
-func outside(err error) error {
+func outsideError(err error) error {
 	if _, is := errors.AsType[*tools.Error](err); is || err == nil {
 		return err
 	}
@@ -159,24 +159,24 @@ func outside(err error) error {
 	return tools.Quoting(tools.Errorf(code, "%w", err), provenance.Outside)
 }
 
-// written turns an uncertain outcome of a change into an error.
-func written(r pim.Receipt, err error) error {
+// checkReceipt turns an uncertain outcome of a change into an error.
+func checkReceipt(r pim.Receipt, err error) error {
 	if err == nil && r.Outcome == pim.Uncertain {
 		return tools.Quoting(tools.Errorf(tools.OutcomeUnknown, "change of the list: outcome unknown (%s); Hob did not repeat it. Check the list before you retry", r.Why), provenance.Outside)
 	}
-	return outside(err)
+	return outsideError(err)
 }
 
 // dueWords describes when an item is due, "" for no time.
-func (e Errand) dueWords(now time.Time) string {
+func (e ListItem) dueWords(now time.Time) string {
 	words := ""
 	switch {
 	case e.Due.IsZero():
 		return ""
 	case e.AllDay:
-		words = when.FormatDay(e.Due.In(now.Location()), now)
+		words = dateparse.FormatDay(e.Due.In(now.Location()), now)
 	default:
-		words = when.Format(e.Due.In(now.Location()), now)
+		words = dateparse.Format(e.Due.In(now.Location()), now)
 	}
 	if e.Overdue(now) {
 		words += ", overdue"
@@ -184,11 +184,11 @@ func (e Errand) dueWords(now time.Time) string {
 	return words
 }
 
-// line formats an item for a list.
-func (e Errand) line(now time.Time) string {
+// itemLine formats an item for a list.
+func (e ListItem) itemLine(now time.Time) string {
 	from := e.In
 	if e.List != "" && !strings.EqualFold(e.List, e.In) {
-		from = phrase.Cut(e.List, 60) + " in " + e.In
+		from = textnorm.Ellipsize(e.List, 60) + " in " + e.In
 	}
 	var about []string
 	if w := e.dueWords(now); w != "" {
@@ -200,16 +200,16 @@ func (e Errand) line(now time.Time) string {
 	if e.Repeat {
 		about = append(about, "repeats")
 	}
-	return phrase.Cut(e.Title, 200) + " (" + strings.Join(append(about, from), "; ") + ")"
+	return textnorm.Ellipsize(e.Title, 200) + " (" + strings.Join(append(about, from), "; ") + ")"
 }
 
 // shownErrands bounds the items in an answer.
 const shownErrands = 60
 
-func errandsText(list []Errand, now time.Time) string {
+func errandsText(list []ListItem, now time.Time) string {
 	var b strings.Builder
 	for _, e := range list[:min(len(list), shownErrands)] {
-		b.WriteString("\n- " + e.line(now))
+		b.WriteString("\n- " + e.itemLine(now))
 	}
 	if n := len(list) - shownErrands; n > 0 {
 		fmt.Fprintf(&b, "\n... and %d more", n)
@@ -217,7 +217,7 @@ func errandsText(list []Errand, now time.Time) string {
 	return b.String()
 }
 
-func origins(in, via string) []provenance.Origin {
+func reminderOrigins(in, via string) []provenance.Origin {
 	return []provenance.Origin{{Kind: "reminders", Label: in, Via: via}}
 }
 
@@ -227,14 +227,14 @@ func (d Deps) createErrand(spec tools.Spec) tools.Tool {
 	return tools.New(tools.Def[remindIn]{
 		Spec: spec,
 		Summary: func(in remindIn) string {
-			s := fmt.Sprintf("Put %q on the list %s", phrase.Cut(in.Text, 100), phrase.Cut(d.where(in), 60))
+			s := fmt.Sprintf("Put %q on the list %s", textnorm.Ellipsize(in.Text, 100), textnorm.Ellipsize(d.reminderTarget(in), 60))
 			if in.At != "" {
-				s += ", due " + phrase.Cut(in.At, 60)
+				s += ", due " + textnorm.Ellipsize(in.At, 60)
 			}
 			return s
 		},
 		Run: func(ctx context.Context, c tools.Call, in remindIn) (tools.Result, error) {
-			l, name, err := d.list(d.where(in))
+			l, name, err := d.resolveList(d.reminderTarget(in))
 			if err != nil {
 				return tools.Result{}, err
 			}
@@ -246,21 +246,21 @@ func (d Deps) createErrand(spec tools.Spec) tools.Tool {
 			case strings.TrimSpace(in.Every) != "":
 				return tools.Result{}, tools.Errorf(tools.Unsupported, "only Hob's own reminders can repeat; use in %q", tools.Clean(own))
 			case strings.TrimSpace(in.At) != "":
-				m, err := when.Parse(in.At, c.Now)
+				m, err := dateparse.Parse(in.At, c.Now)
 				if err != nil {
 					return tools.Result{}, tools.Errorf(tools.InvalidArguments, "%w", tools.CleanErr(err))
 				}
-				r.Due, r.AllDay = m.Time.In(c.Now.Location()), !m.HasClock && m.Grain >= when.Day
+				r.Due, r.AllDay = m.Time.In(c.Now.Location()), !m.HasClock && m.Grain >= dateparse.Day
 				if r.AllDay {
 					r.Due = time.Date(r.Due.Year(), r.Due.Month(), r.Due.Day(), 0, 0, 0, 0, c.Now.Location())
 				}
 			}
 			got, err := l.CreateReminder(ctx, r)
-			if err := written(got, err); err != nil {
+			if err := checkReceipt(got, err); err != nil {
 				return tools.Result{}, err
 			}
-			e := Errand{r, l.Name()}
-			text := fmt.Sprintf("Put %q on the list %s", phrase.Cut(r.Title, 120), strings.Trim(l.Name()+"/"+name, "/"))
+			e := ListItem{r, l.Name()}
+			text := fmt.Sprintf("Put %q on the list %s", textnorm.Ellipsize(r.Title, 120), strings.Trim(l.Name()+"/"+name, "/"))
 			if w := e.dueWords(c.Now); w != "" {
 				text += ": " + w
 			}
@@ -268,9 +268,9 @@ func (d Deps) createErrand(spec tools.Spec) tools.Tool {
 				Source: provenance.Tool,
 				Text:   text + ".", Data: struct {
 					Outcome pim.Outcome `json:"outcome"`
-					Errand
+					ListItem
 				}{got.Outcome, e},
-				Undo: undoOf(fmt.Sprintf("remove %q from the list", phrase.Cut(r.Title, 80)), l.Name(), got),
+				Undo: undoOf(fmt.Sprintf("remove %q from the list", textnorm.Ellipsize(r.Title, 80)), l.Name(), got),
 			}, nil
 		},
 		Undo: func(ctx context.Context, data json.RawMessage) (string, error) {

@@ -14,10 +14,10 @@ import (
 	"time"
 
 	"hob/knowledge"
-	"hob/knowledge/store"
-	"hob/platform/phrase"
 	"hob/platform/provenance"
-	"hob/platform/when"
+	"hob/platform/store"
+	"hob/platform/text/dateparse"
+	"hob/platform/text/textnorm"
 	"hob/tools"
 )
 
@@ -53,12 +53,12 @@ type Task struct {
 
 // List returns the open tasks, or all of them, newest first.
 func List(ctx context.Context, st *store.Store, all bool) ([]Task, error) {
-	return tasks(st.Reader(ctx), "WHERE status = ? OR ? ORDER BY n DESC", statusOpen, all)
+	return queryTasks(st.Reader(ctx), "WHERE status = ? OR ? ORDER BY n DESC", statusOpen, all)
 }
 
 const columns = "id, title, status, due, priority, project, notes, provenance, created_at, updated_at, done_at"
 
-func tasks(q store.Querier, tail string, args ...any) (out []Task, err error) {
+func queryTasks(q store.Querier, tail string, args ...any) (out []Task, err error) {
 	rows, err := q.Query("SELECT "+columns+" FROM tasks "+tail, args...)
 	if err != nil {
 		return nil, fmt.Errorf("tasks: %w", err)
@@ -66,7 +66,7 @@ func tasks(q store.Querier, tail string, args ...any) (out []Task, err error) {
 	defer func() { err = errors.Join(err, rows.Close()) }()
 	out = []Task{}
 	for rows.Next() {
-		t, err := scan(rows)
+		t, err := scanTask(rows)
 		if err != nil {
 			return nil, fmt.Errorf("tasks: %w", err)
 		}
@@ -75,7 +75,7 @@ func tasks(q store.Querier, tail string, args ...any) (out []Task, err error) {
 	return out, rows.Err()
 }
 
-func scan(row interface{ Scan(...any) error }) (Task, error) {
+func scanTask(row interface{ Scan(...any) error }) (Task, error) {
 	var t Task
 	var created, updated, done int64
 	err := row.Scan(&t.ID, &t.Title, &t.Status, &t.Due, &t.Priority, &t.Project, &t.Notes, &t.Provenance, &created, &updated, &done)
@@ -83,26 +83,26 @@ func scan(row interface{ Scan(...any) error }) (Task, error) {
 	return t, err
 }
 
-func task(q store.Querier, id string) (t Task, ok bool, err error) {
-	t, err = scan(q.QueryRow("SELECT "+columns+" FROM tasks WHERE id = ?", id))
+func taskByID(q store.Querier, id string) (t Task, ok bool, err error) {
+	t, err = scanTask(q.QueryRow("SELECT "+columns+" FROM tasks WHERE id = ?", id))
 	if errors.Is(err, sql.ErrNoRows) {
 		return t, false, nil
 	}
 	return t, err == nil, err
 }
 
-// pick finds the named task, first among the open ones.
-func pick(q store.Querier, query string) (Task, error) {
+// findTask finds the named task, first among the open ones.
+func findTask(q store.Querier, query string) (Task, error) {
 	key := func(t Task) (string, string) { return t.ID, t.Title }
-	open, err := tasks(q, "WHERE status = ? ORDER BY n DESC", statusOpen)
+	open, err := queryTasks(q, "WHERE status = ? ORDER BY n DESC", statusOpen)
 	if err != nil {
 		return Task{}, err
 	}
 	t, err := tools.Pick("open task", query, open, key)
-	if err = tools.Quoting(err, sources(open)...); err == nil || tools.CodeOf(err) != tools.NotFound {
+	if err = tools.Quoting(err, taskSources(open)...); err == nil || tools.CodeOf(err) != tools.NotFound {
 		return t, err
 	}
-	done, derr := tasks(q, "WHERE status = ? ORDER BY n DESC LIMIT 500", statusDone)
+	done, derr := queryTasks(q, "WHERE status = ? ORDER BY n DESC LIMIT 500", statusDone)
 	if derr != nil {
 		return Task{}, derr
 	}
@@ -112,7 +112,7 @@ func pick(q store.Querier, query string) (Task, error) {
 	return Task{}, err
 }
 
-func sources(list []Task) []provenance.Source {
+func taskSources(list []Task) []provenance.Source {
 	out := make([]provenance.Source, len(list))
 	for i, t := range list {
 		out[i] = t.Provenance
@@ -120,52 +120,52 @@ func sources(list []Task) []provenance.Source {
 	return out
 }
 
-// source returns the provenance of a result that repeats the tasks' text.
-func source(list ...Task) provenance.Source {
-	return provenance.Worst(append([]provenance.Source{provenance.Tool}, sources(list)...)...)
+// tasksProvenance returns the provenance of a result that repeats the tasks' text.
+func tasksProvenance(list ...Task) provenance.Source {
+	return provenance.Worst(append([]provenance.Source{provenance.Tool}, taskSources(list)...)...)
 }
 
-// put inserts a new task with its index entry.
-func (d Deps) put(tx *store.Tx, t Task) error {
+// insertTaskRow inserts a new task with its index entry.
+func (d Deps) insertTaskRow(tx *store.Tx, t Task) error {
 	_, err := tx.Exec("INSERT INTO tasks ("+columns+") VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
 		t.ID, t.Title, t.Status, t.Due, t.Priority, t.Project, t.Notes, string(t.Provenance),
 		store.Millis(t.CreatedAt), store.Millis(t.UpdatedAt), store.Millis(t.DoneAt))
 	if err != nil {
 		return fmt.Errorf("tasks: %w", err)
 	}
-	return d.index(tx, t)
+	return d.indexTaskRow(tx, t)
 }
 
-func (d Deps) change(tx *store.Tx, t Task) error {
+func (d Deps) updateTaskRow(tx *store.Tx, t Task) error {
 	_, err := tx.Exec("UPDATE tasks SET title = ?, status = ?, due = ?, priority = ?, project = ?, notes = ?, provenance = ?, updated_at = ?, done_at = ? WHERE id = ?",
 		t.Title, t.Status, t.Due, t.Priority, t.Project, t.Notes, string(t.Provenance), store.Millis(t.UpdatedAt), store.Millis(t.DoneAt), t.ID)
 	if err != nil {
 		return fmt.Errorf("tasks: %w", err)
 	}
-	return d.index(tx, t)
+	return d.indexTaskRow(tx, t)
 }
 
-func (d Deps) drop(tx *store.Tx, id string) error {
+func (d Deps) deleteTaskRow(tx *store.Tx, id string) error {
 	if _, err := tx.Exec("DELETE FROM tasks WHERE id = ?", id); err != nil {
 		return fmt.Errorf("tasks: %w", err)
 	}
 	return d.Knowledge.UnindexTx(tx, kindTask, id)
 }
 
-func (d Deps) index(tx *store.Tx, t Task) error {
+func (d Deps) indexTaskRow(tx *store.Tx, t Task) error {
 	return d.Knowledge.IndexTx(tx, knowledge.Doc{
 		Kind: kindTask, Ref: t.ID, Title: t.Title, At: t.CreatedAt, Provenance: t.Provenance,
 		Text: strings.TrimSpace(t.Project + "\n" + t.Notes),
 	})
 }
 
-// changed is the undo data of a call that changed a task.
-type changed struct {
+// taskUndo is the undo data of a call that changed a task.
+type taskUndo struct {
 	Before Task   `json:"before"`
 	After  string `json:"after"` // digest of the task after the call
 }
 
-func state(t Task) string {
+func taskDigest(t Task) string {
 	b, err := json.Marshal(t)
 	if err != nil { // a programming error: a Task is plain data
 		panic(err)
@@ -176,20 +176,20 @@ func state(t Task) string {
 
 // undoChange restores the previous version of a task.
 func (d Deps) undoChange(_ context.Context, tx *store.Tx, data json.RawMessage) (string, error) {
-	var u changed
+	var u taskUndo
 	if err := json.Unmarshal(data, &u); err != nil {
 		return "", tools.Errorf(tools.Failed, "the undo record cannot be read: %w", err)
 	}
-	now, ok, err := task(tx, u.Before.ID)
+	now, ok, err := taskByID(tx, u.Before.ID)
 	switch {
 	case err != nil:
 		return "", err
 	case !ok:
 		return "", tools.Quoting(tools.Errorf(tools.Conflict, "the task %q was deleted", tools.Clean(u.Before.Title)), u.Before.Provenance)
-	case state(now) != u.After:
+	case taskDigest(now) != u.After:
 		return "", tools.Quoting(tools.Errorf(tools.Conflict, "the task %q has changed; undo would overwrite the change", tools.Clean(now.Title)), now.Provenance)
 	}
-	return fmt.Sprintf("Restored the previous version of the task %q.", u.Before.Title), d.change(tx, u.Before)
+	return fmt.Sprintf("Restored the previous version of the task %q.", u.Before.Title), d.updateTaskRow(tx, u.Before)
 }
 
 // dueAt returns when a task is due: the end of its day if it has no time.
@@ -206,10 +206,10 @@ func (t Task) dueAt(loc *time.Location) (at time.Time, ok bool) {
 // dueWords formats the due time: "tomorrow at 09:00", "Tue 10 Mar".
 func (t Task) dueWords(now time.Time) string {
 	if day, err := time.ParseInLocation(time.DateOnly, t.Due, now.Location()); err == nil {
-		return when.FormatDay(day, now)
+		return dateparse.FormatDay(day, now)
 	}
 	if at, err := time.Parse(time.RFC3339, t.Due); err == nil {
-		return when.Format(at, now)
+		return dateparse.Format(at, now)
 	}
 	return t.Due
 }
@@ -218,20 +218,20 @@ func (t Task) dueWords(now time.Time) string {
 func (t Task) Open() bool { return t.Status == statusOpen }
 
 // Overdue uses the time zone of now.
-func (t Task) Overdue(now time.Time) bool { return t.overdue(now) }
+func (t Task) Overdue(now time.Time) bool { return t.isOverdue(now) }
 
-func (t Task) overdue(now time.Time) bool {
+func (t Task) isOverdue(now time.Time) bool {
 	at, ok := t.dueAt(now.Location())
 	return ok && t.Status == statusOpen && at.Before(now)
 }
 
-// details returns the text about a task after its title.
-func (t Task) details(now time.Time) string {
+// detailsText returns the text about a task after its title.
+func (t Task) detailsText(now time.Time) string {
 	var parts []string
 	switch {
 	case t.Status == statusDone && !t.DoneAt.IsZero():
-		parts = append(parts, "done "+when.FormatDay(t.DoneAt, now))
-	case t.overdue(now):
+		parts = append(parts, "done "+dateparse.FormatDay(t.DoneAt, now))
+	case t.isOverdue(now):
 		parts = append(parts, "overdue since "+t.dueWords(now))
 	case t.Due != "":
 		parts = append(parts, "due "+t.dueWords(now))
@@ -245,21 +245,21 @@ func (t Task) details(now time.Time) string {
 	return strings.Join(parts, ", ")
 }
 
-// line formats a task as one line of a list.
-func (t Task) line(now time.Time) string {
-	s := phrase.Cut(t.Title, 200)
-	if d := t.details(now); d != "" {
+// taskLine formats a task as one line of a list.
+func (t Task) taskLine(now time.Time) string {
+	s := textnorm.Ellipsize(t.Title, 200)
+	if d := t.detailsText(now); d != "" {
 		s += " (" + d + ")"
 	}
 	return s
 }
 
-func priorities() []string { return []string{"critical", "high", "medium", "low"} }
+func priorityNames() []string { return []string{"critical", "high", "medium", "low"} }
 
-// urgency orders open tasks by due time, priority and age.
-func urgency(loc *time.Location) func(a, b Task) int {
+// compareUrgency orders open tasks by due time, priority and age.
+func compareUrgency(loc *time.Location) func(a, b Task) int {
 	rank := func(t Task) int {
-		i := slices.Index(priorities(), t.Priority)
+		i := slices.Index(priorityNames(), t.Priority)
 		if i < 0 {
 			return 2 // as medium
 		}

@@ -14,9 +14,9 @@ import (
 	"time"
 
 	"hob/knowledge"
-	"hob/knowledge/store"
 	"hob/platform/pim"
 	"hob/platform/provenance"
+	"hob/platform/store"
 	"hob/tools"
 	"hob/watchers"
 )
@@ -60,8 +60,8 @@ func Tools(d Deps) []tools.Tool {
 }
 
 // Migrations returns the tables of this package.
-func Migrations() []store.Set {
-	return []store.Set{{Owner: "tasks", Steps: []string{`
+func Migrations() []store.MigrationSet {
+	return []store.MigrationSet{{Owner: "tasks", Steps: []string{`
 CREATE TABLE tasks (
 	n INTEGER PRIMARY KEY,
 	id TEXT NOT NULL UNIQUE,
@@ -79,11 +79,11 @@ CREATE TABLE tasks (
 CREATE INDEX tasks_status ON tasks (status);`}}}
 }
 
-// from returns the provenance of a new row.
-func from(c tools.Call) provenance.Source { return provenance.Worst(c.Provenance) }
+// callProvenance returns the provenance of a new row.
+func callProvenance(c tools.Call) provenance.Source { return provenance.Worst(c.Provenance) }
 
-// classify maps errors of the watchers' manager to tool errors.
-func classify(err error) error {
+// classifyError maps errors of the watchers' manager to tool errors.
+func classifyError(err error) error {
 	switch {
 	case errors.Is(err, watchers.ErrInvalid):
 		return tools.Errorf(tools.InvalidArguments, "%w", tools.CleanErr(err))

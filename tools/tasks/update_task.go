@@ -5,9 +5,9 @@ import (
 	"fmt"
 	"strings"
 
-	"hob/knowledge/store"
-	"hob/platform/phrase"
 	"hob/platform/provenance"
+	"hob/platform/store"
+	"hob/platform/text/textnorm"
 	"hob/tools"
 )
 
@@ -28,36 +28,36 @@ func (d Deps) updateTask() tools.Tool {
 			Description: "Change a task: title, due time, priority, project, notes or status.",
 			Keywords:    "edit rename postpone reschedule move due reopen prioritise",
 		},
-		Summary: func(in updateIn) string { return fmt.Sprintf("Change the task %q", phrase.Cut(in.Task, 100)) },
+		Summary: func(in updateIn) string { return fmt.Sprintf("Change the task %q", textnorm.Ellipsize(in.Task, 100)) },
 		RunTx: func(_ context.Context, tx *store.Tx, c tools.Call, in updateIn) (tools.Result, error) {
-			before, err := pick(tx, in.Task)
+			before, err := findTask(tx, in.Task)
 			if err != nil {
 				return tools.Result{}, err
 			}
-			t, err := updated(c, before, in)
+			t, err := applyUpdate(c, before, in)
 			if err != nil {
 				return tools.Result{}, err
 			}
-			if state(t) == state(before) {
-				return tools.Result{Text: fmt.Sprintf("Task %q already has these values.", t.Title), Data: t, Source: source(t)}, nil
+			if taskDigest(t) == taskDigest(before) {
+				return tools.Result{Text: fmt.Sprintf("Task %q already has these values.", t.Title), Data: t, Source: tasksProvenance(t)}, nil
 			}
 			t.UpdatedAt = store.Time(store.Millis(c.Now))
-			if from(c).Tainted() {
+			if callProvenance(c).Tainted() {
 				t.Provenance = provenance.Outside
 			}
-			if err := d.change(tx, t); err != nil {
+			if err := d.updateTaskRow(tx, t); err != nil {
 				return tools.Result{}, err
 			}
 			return tools.Result{
-				Text: "Changed the task: " + t.line(c.Now) + ".", Data: t, Source: source(before, t),
-				Undo: tools.NewUndo(fmt.Sprintf("revert the change of the task %q", before.Title), changed{Before: before, After: state(t)}),
+				Text: "Changed the task: " + t.taskLine(c.Now) + ".", Data: t, Source: tasksProvenance(before, t),
+				Undo: tools.NewUndo(fmt.Sprintf("revert the change of the task %q", before.Title), taskUndo{Before: before, After: taskDigest(t)}),
 			}, nil
 		},
 		UndoTx: d.undoChange,
 	})
 }
 
-func updated(c tools.Call, t Task, in updateIn) (Task, error) {
+func applyUpdate(c tools.Call, t Task, in updateIn) (Task, error) {
 	var err error
 	set := func(to *string, given string, read func(string) (string, error)) {
 		if err != nil || strings.TrimSpace(given) == "" {
@@ -92,7 +92,7 @@ func updated(c tools.Call, t Task, in updateIn) (Task, error) {
 			t.Status, t.DoneAt = statusDone, store.Time(store.Millis(c.Now))
 		}
 	default:
-		return t, tools.Errorf(tools.InvalidArguments, "status must be open or done, not %q", tools.Clean(phrase.Cut(in.Status, 40)))
+		return t, tools.Errorf(tools.InvalidArguments, "status must be open or done, not %q", tools.Clean(textnorm.Ellipsize(in.Status, 40)))
 	}
 	return t, nil
 }

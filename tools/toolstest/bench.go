@@ -8,8 +8,8 @@ import (
 	"strings"
 	"testing"
 
-	"hob/knowledge/store"
 	"hob/platform/provenance"
+	"hob/platform/store"
 	"hob/tools"
 )
 
@@ -32,11 +32,11 @@ func NewBench(t *testing.T, env Env) *Bench {
 }
 
 // Call makes one call.
-func (b *Bench) Call(s Step) (tools.Result, error) { return b.call(b.t.Context(), s, nil) }
+func (b *Bench) Call(s Step) (tools.Result, error) { return b.callStep(b.t.Context(), s, nil) }
 
-// call makes one call and checks that its outcome names its source. The transaction of an
+// callStep makes one call and checks that its outcome names its source. The transaction of an
 // own call then fails with fail.
-func (b *Bench) call(ctx context.Context, s Step, fail error) (tools.Result, error) {
+func (b *Bench) callStep(ctx context.Context, s Step, fail error) (tools.Result, error) {
 	b.t.Helper()
 	r, err := b.callOnce(ctx, s, fail)
 	if e, ok := errors.AsType[*tools.Error](err); ok && e.Source == provenance.Unknown {
@@ -63,7 +63,7 @@ func (b *Bench) callOnce(ctx context.Context, s Step, fail error) (tools.Result,
 		Exact: tools.JudgementOf(ctx, x, json.RawMessage(args)).Exact,
 	}
 	x = tools.For(x, json.RawMessage(args))
-	own, ok := x.(tools.Own)
+	own, ok := x.(tools.TxTool)
 	if !ok {
 		return x.Call(ctx, c)
 	}

@@ -9,7 +9,7 @@ import (
 	"strings"
 	"testing"
 
-	"hob/knowledge/store"
+	"hob/platform/store"
 )
 
 // Dump returns the rows of every table, without the numbers that SQLite gives
@@ -18,27 +18,27 @@ import (
 func Dump(t *testing.T, st *store.Store, ignore ...string) map[string][]string {
 	t.Helper()
 	out := map[string][]string{}
-	for _, table := range column(t, st, `SELECT name FROM sqlite_master WHERE type = 'table'`) {
-		if strings.HasPrefix(table, "sqlite_") || strings.Contains(table, "_fts") || slices.Contains(bookkeeping(), table) {
+	for _, table := range queryColumn(t, st, `SELECT name FROM sqlite_master WHERE type = 'table'`) {
+		if strings.HasPrefix(table, "sqlite_") || strings.Contains(table, "_fts") || slices.Contains(bookkeepingTables(), table) {
 			continue
 		}
 		var parts []string
-		for _, c := range column(t, st, fmt.Sprintf(`SELECT name FROM pragma_table_info('%s') WHERE name <> 'n'`, table)) {
+		for _, c := range queryColumn(t, st, fmt.Sprintf(`SELECT name FROM pragma_table_info('%s') WHERE name <> 'n'`, table)) {
 			if !slices.Contains(ignore, table+"."+c) {
 				parts = append(parts, "quote("+c+")")
 			}
 		}
-		rows := column(t, st, fmt.Sprintf(`SELECT %s FROM %s`, strings.Join(parts, " || ' | ' || "), table))
+		rows := queryColumn(t, st, fmt.Sprintf(`SELECT %s FROM %s`, strings.Join(parts, " || ' | ' || "), table))
 		slices.Sort(rows)
 		out[table] = rows
 	}
 	return out
 }
 
-// bookkeeping returns the tables that record changes to others: undo adds rows to them.
-func bookkeeping() []string { return []string{"migrations", "doc_changes"} }
+// bookkeepingTables returns the tables that record changes to others: undo adds rows to them.
+func bookkeepingTables() []string { return []string{"migrations", "doc_changes"} }
 
-func column(t *testing.T, st *store.Store, query string) []string {
+func queryColumn(t *testing.T, st *store.Store, query string) []string {
 	t.Helper()
 	rows, err := st.Reader(context.WithoutCancel(t.Context())).Query(query)
 	if err != nil {
@@ -59,8 +59,8 @@ func column(t *testing.T, st *store.Store, query string) []string {
 	return out
 }
 
-// tree lists the files below dir with their modes and contents.
-func tree(t *testing.T, dir string) []string {
+// listTree lists the files below dir with their modes and contents.
+func listTree(t *testing.T, dir string) []string {
 	t.Helper()
 	var out []string
 	err := filepath.WalkDir(dir, func(path string, d os.DirEntry, err error) error {

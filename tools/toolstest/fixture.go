@@ -27,22 +27,22 @@ func Fixture(t testing.TB, file string) []tools.Tool {
 		if len(f) != 5 {
 			t.Fatalf("%s: %d columns in %q", file, len(f), line)
 		}
-		out = append(out, idle{tools.Spec{
-			Name: f[0], Category: category, Effects: effects(t, f[1]), Description: f[2], Keywords: f[3], Schema: tools.RawSchema(arguments(t, f[4])),
+		out = append(out, specOnlyTool{tools.Spec{
+			Name: f[0], Category: category, Effects: parseEffects(t, f[1]), Description: f[2], Keywords: f[3], Schema: tools.RawSchema(argumentSchema(t, f[4])),
 		}})
 	}
 	return out
 }
 
-// idle is a tool that is never called.
-type idle struct{ spec tools.Spec }
+// specOnlyTool is a tool that is never called.
+type specOnlyTool struct{ spec tools.Spec }
 
-func (i idle) Spec() *tools.Spec { return &i.spec }
-func (i idle) Call(context.Context, tools.Call) (tools.Result, error) {
+func (i specOnlyTool) Spec() *tools.Spec { return &i.spec }
+func (i specOnlyTool) Call(context.Context, tools.Call) (tools.Result, error) {
 	return tools.Result{}, tools.Errorf(tools.Unsupported, "%s is a specimen", tools.Clean(i.spec.Name))
 }
 
-func effects(t testing.TB, s string) tools.Effects {
+func parseEffects(t testing.TB, s string) tools.Effects {
 	t.Helper()
 	for e := tools.Read; e <= tools.Secret; e <<= 1 {
 		if e.String() == s {
@@ -53,8 +53,8 @@ func effects(t testing.TB, s string) tools.Effects {
 	return 0
 }
 
-// arguments builds a schema from "path! string, limit integer".
-func arguments(t testing.TB, s string) json.RawMessage {
+// argumentSchema builds a schema from "path! string, limit integer".
+func argumentSchema(t testing.TB, s string) json.RawMessage {
 	t.Helper()
 	properties, required := map[string]any{}, []string{}
 	for _, a := range strings.Split(s, ", ") {

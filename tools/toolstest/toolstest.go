@@ -15,8 +15,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/jsonschema-go/jsonschema"
 
-	"hob/knowledge/store"
 	"hob/platform/provenance"
+	"hob/platform/store"
 	"hob/tools"
 )
 
@@ -63,7 +63,7 @@ func Run(t *testing.T, s Suite) {
 	e := s.Open(t)
 	for _, x := range e.Tools {
 		t.Run(x.Spec().Name, func(t *testing.T) {
-			specification(t, x)
+			checkSpec(t, x)
 			if !slices.ContainsFunc(s.Cases, func(c Case) bool { return c.Tool == x.Spec().Name }) {
 				t.Error("there is no case for this tool")
 			}
@@ -72,7 +72,7 @@ func Run(t *testing.T, s Suite) {
 	for i, c := range s.Cases {
 		t.Run(fmt.Sprintf("%s/%d", c.Tool, i), func(t *testing.T) {
 			r := runner{Bench: NewBench(t, s.Open(t)), ignore: s.Ignore}
-			r.run(c)
+			r.runCase(c)
 		})
 	}
 }
@@ -80,7 +80,7 @@ func Run(t *testing.T, s Suite) {
 // maxDescription bounds a description: models pay for every word of it.
 const maxDescription = 300
 
-func specification(t *testing.T, x tools.Tool) {
+func checkSpec(t *testing.T, x tools.Tool) {
 	t.Helper()
 	s := x.Spec()
 	switch {
@@ -97,7 +97,7 @@ func specification(t *testing.T, x tools.Tool) {
 	} else if _, err := schema.Resolve(nil); err != nil {
 		t.Errorf("its schema is not valid: %v", err)
 	}
-	if _, own := x.(tools.Own); own != s.Own {
+	if _, own := x.(tools.TxTool); own != s.Own {
 		t.Errorf("Own is %v, but its type says %v", s.Own, own)
 	}
 	if u, ok := x.(tools.Undoer); ok && u.CanUndo() && s.Effects.ReadOnly() {
@@ -111,7 +111,7 @@ func specification(t *testing.T, x tools.Tool) {
 		}
 	}
 	for _, field := range schema.Required {
-		args, err := json.Marshal(without(schema, field))
+		args, err := json.Marshal(argumentsWithout(schema, field))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -121,18 +121,18 @@ func specification(t *testing.T, x tools.Tool) {
 	}
 }
 
-// without returns an object with every required field but one.
-func without(schema jsonschema.Schema, field string) map[string]any {
+// argumentsWithout returns an object with every required field but one.
+func argumentsWithout(schema jsonschema.Schema, field string) map[string]any {
 	out := map[string]any{}
 	for _, f := range schema.Required {
 		if f != field {
-			out[f] = example(schema.Properties[f])
+			out[f] = exampleValue(schema.Properties[f])
 		}
 	}
 	return out
 }
 
-func example(s *jsonschema.Schema) any {
+func exampleValue(s *jsonschema.Schema) any {
 	switch s.Type {
 	case "number", "integer":
 		return 1
@@ -154,11 +154,11 @@ type runner struct {
 
 var errRollback = errors.New("rolled back")
 
-func (r *runner) run(c Case) {
+func (r *runner) runCase(c Case) {
 	r.tool = c.Tool
 	r.t.Helper()
 	for _, s := range c.Before {
-		if _, err := r.call(r.t.Context(), s, nil); err != nil {
+		if _, err := r.callStep(r.t.Context(), s, nil); err != nil {
 			r.t.Fatalf("before: %s %s: %v", s.Tool, s.Args, err)
 		}
 	}
@@ -169,39 +169,39 @@ func (r *runner) run(c Case) {
 	if s, ok := x.(tools.Summarizer); !ok || strings.Trim(s.Summary(json.RawMessage(c.Args)), " ") == "" || s.Summary(json.RawMessage(c.Args)) == c.Tool {
 		r.t.Error("it does not say what it would do")
 	}
-	before := r.state()
-	r.interrupted(c, before)
-	got, err := r.call(r.t.Context(), c.Step, nil)
+	before := r.captureState()
+	r.checkInterrupted(c, before)
+	got, err := r.callStep(r.t.Context(), c.Step, nil)
 	if err != nil {
 		r.t.Fatalf("%s: %v", c.Args, err)
 	}
-	r.result(c, got)
-	after := r.state()
+	r.checkResult(c, got)
+	after := r.captureState()
 	if x.Spec().Effects.ReadOnly() {
-		r.same("a tool that only reads changed something", before, after)
+		r.requireSameState("a tool that only reads changed something", before, after)
 	}
-	r.undo(c, got, before, after)
+	r.checkUndo(c, got, before, after)
 }
 
-// interrupted cancels the call before it starts and, for own tools, rolls it back after it
+// checkInterrupted cancels the call before it starts and, for own tools, rolls it back after it
 // ended.
-func (r *runner) interrupted(c Case, before map[string][]string) {
+func (r *runner) checkInterrupted(c Case, before map[string][]string) {
 	r.t.Helper()
 	ctx, stop := context.WithCancel(r.t.Context())
 	stop()
-	if _, err := r.call(ctx, c.Step, nil); err != nil && !errors.Is(err, context.Canceled) {
+	if _, err := r.callStep(ctx, c.Step, nil); err != nil && !errors.Is(err, context.Canceled) {
 		r.t.Errorf("cancelled: %v", err)
 	}
-	r.same("a cancelled call changed something", before, r.state())
+	r.requireSameState("a cancelled call changed something", before, r.captureState())
 	if tools.For(r.by[c.Tool], json.RawMessage(c.Args)).Spec().Own {
-		if _, err := r.call(r.t.Context(), c.Step, errRollback); !errors.Is(err, errRollback) {
+		if _, err := r.callStep(r.t.Context(), c.Step, errRollback); !errors.Is(err, errRollback) {
 			r.t.Errorf("with a rollback: %v", err)
 		}
-		r.same("a rollback left something", before, r.state())
+		r.requireSameState("a rollback left something", before, r.captureState())
 	}
 }
 
-func (r *runner) result(c Case, got tools.Result) {
+func (r *runner) checkResult(c Case, got tools.Result) {
 	r.t.Helper()
 	want := provenance.Tool
 	if c.Outside {
@@ -220,7 +220,7 @@ func (r *runner) result(c Case, got tools.Result) {
 	}
 }
 
-func (r *runner) undo(c Case, got tools.Result, before, after map[string][]string) {
+func (r *runner) checkUndo(c Case, got tools.Result, before, after map[string][]string) {
 	r.t.Helper()
 	switch {
 	case c.Undone == "" && got.Undo != nil:
@@ -239,27 +239,27 @@ func (r *runner) undo(c Case, got tools.Result, before, after map[string][]strin
 	if err != nil || !strings.Contains(said, c.Undone) {
 		r.t.Errorf("undo says %q, %v; want %q in it", said, err, c.Undone)
 	}
-	r.same("undoing did not restore everything", before, r.state())
+	r.requireSameState("undoing did not restore everything", before, r.captureState())
 	if said, err := r.Undo(c.Tool, got); err == nil {
 		r.t.Errorf("undoing twice says %q", said)
 	} else if code := tools.CodeOf(err); code != tools.Conflict && code != tools.NotFound {
 		r.t.Errorf("undoing twice: %s (%v)", code, err)
 	}
-	r.same("undoing twice changed something", before, r.state())
+	r.requireSameState("undoing twice changed something", before, r.captureState())
 }
 
-func (r *runner) same(what string, before, after map[string][]string) {
+func (r *runner) requireSameState(what string, before, after map[string][]string) {
 	r.t.Helper()
 	if d := cmp.Diff(before, after); d != "" {
 		r.t.Errorf("%s:\n%s", what, d)
 	}
 }
 
-func (r *runner) state() map[string][]string {
+func (r *runner) captureState() map[string][]string {
 	r.t.Helper()
 	out := Dump(r.t, r.env.Store, r.ignore...)
 	if r.env.Dir != "" {
-		out["files"] = tree(r.t, r.env.Dir)
+		out["files"] = listTree(r.t, r.env.Dir)
 	}
 	if r.env.Away != nil {
 		out["away"] = r.env.Away(r.tool)

@@ -5,8 +5,8 @@ import (
 	"encoding/json"
 	"fmt"
 
-	"hob/knowledge/store"
-	"hob/platform/phrase"
+	"hob/platform/store"
+	"hob/platform/text/textnorm"
 	"hob/tools"
 )
 
@@ -14,7 +14,7 @@ type cancelScheduleIn struct {
 	Schedule string `json:"schedule" jsonschema:"id or words"`
 }
 
-func (f family) cancelSchedule() tools.Tool {
+func (f watcherFamily) cancelSchedule() tools.Tool {
 	return tools.New(tools.Def[cancelScheduleIn]{
 		Spec: tools.Spec{
 			Name: "cancel_schedule", Category: "watch", Effects: tools.Write,
@@ -22,10 +22,10 @@ func (f family) cancelSchedule() tools.Tool {
 			Keywords:    "delete remove stop recurring job",
 		},
 		Summary: func(in cancelScheduleIn) string {
-			return fmt.Sprintf("Cancel the schedule %q", phrase.Cut(in.Schedule, 100))
+			return fmt.Sprintf("Cancel the schedule %q", textnorm.Ellipsize(in.Schedule, 100))
 		},
 		RunTx: func(_ context.Context, tx *store.Tx, _ tools.Call, in cancelScheduleIn) (tools.Result, error) {
-			return f.cancel(tx, in.Schedule)
+			return f.cancelMatching(tx, in.Schedule)
 		},
 		UndoTx: func(_ context.Context, tx *store.Tx, data json.RawMessage) (string, error) {
 			return f.undoCancel(tx, data)

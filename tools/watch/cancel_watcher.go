@@ -6,8 +6,8 @@ import (
 	"errors"
 	"fmt"
 
-	"hob/knowledge/store"
-	"hob/platform/phrase"
+	"hob/platform/store"
+	"hob/platform/text/textnorm"
 	"hob/tools"
 	"hob/watchers"
 )
@@ -16,7 +16,7 @@ type cancelWatcherIn struct {
 	Watcher string `json:"watcher" jsonschema:"id or words"`
 }
 
-func (f family) cancelWatcher() tools.Tool {
+func (f watcherFamily) cancelWatcher() tools.Tool {
 	return tools.New(tools.Def[cancelWatcherIn]{
 		Spec: tools.Spec{
 			Name: "cancel_watcher", Category: "watch", Effects: tools.Write,
@@ -24,10 +24,10 @@ func (f family) cancelWatcher() tools.Tool {
 			Keywords:    "delete remove stop watching unwatch",
 		},
 		Summary: func(in cancelWatcherIn) string {
-			return fmt.Sprintf("Cancel the watcher %q", phrase.Cut(in.Watcher, 100))
+			return fmt.Sprintf("Cancel the watcher %q", textnorm.Ellipsize(in.Watcher, 100))
 		},
 		RunTx: func(_ context.Context, tx *store.Tx, _ tools.Call, in cancelWatcherIn) (tools.Result, error) {
-			return f.cancel(tx, in.Watcher)
+			return f.cancelMatching(tx, in.Watcher)
 		},
 		UndoTx: func(_ context.Context, tx *store.Tx, data json.RawMessage) (string, error) {
 			return f.undoCancel(tx, data)
@@ -35,23 +35,23 @@ func (f family) cancelWatcher() tools.Tool {
 	})
 }
 
-func (f family) cancel(tx *store.Tx, query string) (tools.Result, error) {
-	s, err := f.pick(tx, query)
+func (f watcherFamily) cancelMatching(tx *store.Tx, query string) (tools.Result, error) {
+	s, err := f.findWatcher(tx, query)
 	if err != nil {
 		return tools.Result{}, err
 	}
 	if s, err = f.m.CancelTx(tx, s.ID); err != nil {
-		return tools.Result{}, classify(err)
+		return tools.Result{}, classifyError(err)
 	}
 	words := f.m.Describe(s)
 	return tools.Result{
-		Text: fmt.Sprintf("Cancelled the %s: %s.", f.noun, words), Data: row{Spec: s, Description: words}, Source: sourceOf([]watchers.Spec{s}),
+		Text: fmt.Sprintf("Cancelled the %s: %s.", f.noun, words), Data: watcherRow{Spec: s, Description: words}, Source: sourceOf([]watchers.Spec{s}),
 		Undo: tools.NewUndo(fmt.Sprintf("restore the %s: %s", f.noun, words), s),
 	}, nil
 }
 
-func (f family) undoCancel(tx *store.Tx, data json.RawMessage) (string, error) {
-	s, err := decode[watchers.Spec](data)
+func (f watcherFamily) undoCancel(tx *store.Tx, data json.RawMessage) (string, error) {
+	s, err := decodeUndo[watchers.Spec](data)
 	if err != nil {
 		return "", err
 	}

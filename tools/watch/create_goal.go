@@ -8,10 +8,10 @@ import (
 	"strings"
 	"time"
 
-	"hob/knowledge/store"
-	"hob/platform/phrase"
 	"hob/platform/provenance"
-	"hob/platform/when"
+	"hob/platform/store"
+	"hob/platform/text/dateparse"
+	"hob/platform/text/textnorm"
 	"hob/tools"
 )
 
@@ -34,10 +34,10 @@ func (d Deps) createGoal() tools.Tool {
 			Description: "Take on a goal: work towards something by yourself over time, reviewing it again and again until it is reached.",
 			Keywords:    "objective aim pursue achieve keep working on autonomous mission target long term",
 		},
-		Summary: func(in goalIn) string { return fmt.Sprintf("Add the goal %q", phrase.Cut(in.Description, 160)) },
+		Summary: func(in goalIn) string { return fmt.Sprintf("Add the goal %q", textnorm.Ellipsize(in.Description, 160)) },
 		RunTx: func(ctx context.Context, tx *store.Tx, c tools.Call, in goalIn) (tools.Result, error) {
 			g := Goal{
-				Description: in.Description, Success: in.Success, Priority: in.Priority, Report: c.Report, Agent: c.Agent, Provenance: from(c), CreatedAt: c.Now,
+				Description: in.Description, Success: in.Success, Priority: in.Priority, Report: c.Report, Agent: c.Agent, Provenance: callProvenance(c), CreatedAt: c.Now,
 			}
 			if to := strings.TrimSpace(in.ReportTo); to != "" {
 				g.Report = to
@@ -53,17 +53,17 @@ func (d Deps) createGoal() tools.Tool {
 			if err != nil {
 				return tools.Result{}, classifyGoal(err)
 			}
-			text := fmt.Sprintf("Added the goal %q. I review it every %s.", goalName(g), spoken(g.Every))
+			text := fmt.Sprintf("Added the goal %q. I review it every %s.", goalName(g), formatInterval(g.Every))
 			if note != "" {
 				text += " " + note
 			}
 			return tools.Result{
 				Text: text, Data: g, Source: goalSource(g),
-				Undo: tools.NewUndo(fmt.Sprintf("remove the goal %q", goalName(g)), created{ID: g.ID}),
+				Undo: tools.NewUndo(fmt.Sprintf("remove the goal %q", goalName(g)), createUndo{ID: g.ID}),
 			}, nil
 		},
 		UndoTx: func(_ context.Context, tx *store.Tx, data json.RawMessage) (string, error) {
-			u, err := decode[created](data)
+			u, err := decodeUndo[createUndo](data)
 			if err != nil {
 				return "", err
 			}
@@ -86,15 +86,15 @@ func reviewField(s string, now time.Time) (time.Time, error) {
 	if at, err := time.Parse(time.RFC3339, s); err == nil {
 		return at, nil
 	}
-	m, err := when.Parse(s, now)
+	m, err := dateparse.Parse(s, now)
 	if err != nil {
 		return time.Time{}, tools.Errorf(tools.InvalidArguments, "%w", tools.CleanErr(err))
 	}
 	return m.Time, nil
 }
 
-// spoken formats an interval in seconds: "hour", "2 days", "90 minutes".
-func spoken(seconds int64) string {
+// formatInterval formats an interval in seconds: "hour", "2 days", "90 minutes".
+func formatInterval(seconds int64) string {
 	for _, u := range []struct {
 		name string
 		n    int64

@@ -6,10 +6,10 @@ import (
 	"fmt"
 	"strings"
 
-	"hob/knowledge/store"
-	"hob/platform/phrase"
 	"hob/platform/provenance"
-	"hob/platform/when"
+	"hob/platform/store"
+	"hob/platform/text/dateparse"
+	"hob/platform/text/textnorm"
 	"hob/tools"
 	"hob/watchers"
 )
@@ -22,7 +22,7 @@ type scheduleIn struct {
 }
 
 func (d Deps) createSchedule() tools.Tool {
-	f := d.family("schedule")
+	f := d.newFamily("schedule")
 	return tools.New(tools.Def[scheduleIn]{
 		Spec: tools.Spec{
 			Name: "create_schedule", Category: "watch", Effects: tools.Write, Starts: tools.AnyEffect, Core: true,
@@ -30,25 +30,25 @@ func (d Deps) createSchedule() tools.Tool {
 			Keywords:    "cron recurring regularly daily weekly timer job automate",
 		},
 		Summary: func(in scheduleIn) string {
-			return fmt.Sprintf("Schedule (%s): %s", strings.TrimSpace(in.Every+in.At), phrase.Cut(in.Action, 120))
+			return fmt.Sprintf("Schedule (%s): %s", strings.TrimSpace(in.Every+in.At), textnorm.Ellipsize(in.Action, 120))
 		},
 		RunTx: func(_ context.Context, tx *store.Tx, c tools.Call, in scheduleIn) (tools.Result, error) {
 			action := strings.TrimSpace(strings.ToValidUTF8(in.Action, "\uFFFD"))
 			if action == "" {
 				return tools.Result{}, tools.Errorf(tools.InvalidArguments, "action is empty; describe what to do")
 			}
-			kind, config, err := watchers.InWords(in.At, in.Every, c.Now)
+			kind, config, err := watchers.ParseSchedule(in.At, in.Every, c.Now)
 			if err != nil {
-				return tools.Result{}, classify(err)
+				return tools.Result{}, classifyError(err)
 			}
 			s, err := d.Manager.CreateTx(tx, watchers.Spec{
 				Kind: kind, Config: config, Mode: watchers.Do, Action: action, Report: c.Report, Agent: c.Agent,
-				Missed: watchers.Missed(strings.ToLower(strings.TrimSpace(in.Missed))), Provenance: from(c), CreatedAt: c.Now,
+				Missed: watchers.MisfirePolicy(strings.ToLower(strings.TrimSpace(in.Missed))), Provenance: callProvenance(c), CreatedAt: c.Now,
 			})
 			if err != nil {
-				return tools.Result{}, classify(err)
+				return tools.Result{}, classifyError(err)
 			}
-			text := fmt.Sprintf("Scheduled %s: %s.", when.Format(s.NextAt, c.Now), strings.TrimRight(action, "."))
+			text := fmt.Sprintf("Scheduled %s: %s.", dateparse.Format(s.NextAt, c.Now), strings.TrimRight(action, "."))
 			if kind == watchers.KindCron {
 				what := s
 				what.Action = ""
@@ -56,8 +56,8 @@ func (d Deps) createSchedule() tools.Tool {
 			}
 			return tools.Result{
 				Source: provenance.Tool,
-				Text:   text, Data: f.row(s),
-				Undo: tools.NewUndo("cancel the schedule "+d.Manager.Describe(s), created{ID: s.ID}),
+				Text:   text, Data: f.newRow(s),
+				Undo: tools.NewUndo("cancel the schedule "+d.Manager.Describe(s), createUndo{ID: s.ID}),
 			}, nil
 		},
 		UndoTx: func(_ context.Context, tx *store.Tx, data json.RawMessage) (string, error) {

@@ -9,9 +9,9 @@ import (
 	"slices"
 	"strings"
 
-	"hob/knowledge/store"
-	"hob/platform/phrase"
 	"hob/platform/provenance"
+	"hob/platform/store"
+	"hob/platform/text/textnorm"
 	"hob/tools"
 	"hob/watchers"
 )
@@ -24,31 +24,31 @@ type watcherIn struct {
 }
 
 func (d Deps) createWatcher() tools.Tool {
-	f := d.family("watcher")
+	f := d.newFamily("watcher")
 	return tools.New(tools.Def[watcherIn]{
 		Spec: tools.Spec{
 			Name: "create_watcher", Category: "watch", Effects: tools.Write | tools.Egress | tools.Secret, Starts: tools.AnyEffect, Core: true,
 			Description: "Watch for something and tell the owner or act.",
 			Keywords:    "monitor observe watch folder file mail email sender message chat person keyword mention calendar event meeting new notify when feed rss news site page change github issue pull request release",
 		},
-		Judge: func(_ context.Context, in watcherIn) tools.Judgement {
+		Judge: func(_ context.Context, in watcherIn) tools.CallAssessment {
 			config, err := json.Marshal(in.Config)
 			if err != nil {
-				return tools.Judgement{Effects: tools.Write} // create refuses it
+				return tools.CallAssessment{Effects: tools.Write} // create refuses it
 			}
-			return d.judge(tools.Write, in.kind(), config)
+			return d.assessWatcher(tools.Write, in.normalizedKind(), config)
 		},
 		Summary: func(in watcherIn) string {
 			config, _ := json.Marshal(in.Config)
-			s := fmt.Sprintf("Watch (%s) %s", in.Kind, phrase.Cut(string(config), 160))
+			s := fmt.Sprintf("Watch (%s) %s", in.Kind, textnorm.Ellipsize(string(config), 160))
 			if mode, action := modeOf(in.Action); mode == watchers.Do {
-				return s + " and then: " + phrase.Cut(action, 120)
+				return s + " and then: " + textnorm.Ellipsize(action, 120)
 			}
 			return s + " and notify you"
 		},
 		RunTx: func(_ context.Context, tx *store.Tx, c tools.Call, in watcherIn) (tools.Result, error) {
-			kind := in.kind()
-			if timed(kind) {
+			kind := in.normalizedKind()
+			if isSchedule(kind) {
 				return tools.Result{}, tools.Errorf(tools.InvalidArguments, "for fixed times use create_schedule or create_reminder")
 			}
 			config, err := json.Marshal(in.Config)
@@ -58,10 +58,10 @@ func (d Deps) createWatcher() tools.Tool {
 			mode, action := modeOf(in.Action)
 			s, err := d.Manager.CreateTx(tx, watchers.Spec{
 				Kind: kind, Config: config, Mode: mode, Action: action, Report: cmp.Or(strings.TrimSpace(in.ReportTo), c.Report),
-				Agent: c.Agent, Provenance: from(c), CreatedAt: c.Now,
+				Agent: c.Agent, Provenance: callProvenance(c), CreatedAt: c.Now,
 			})
 			if err != nil {
-				return tools.Result{}, classify(err)
+				return tools.Result{}, classifyError(err)
 			}
 			what := s
 			what.Action = ""
@@ -71,8 +71,8 @@ func (d Deps) createWatcher() tools.Tool {
 			}
 			return tools.Result{
 				Source: provenance.Tool,
-				Text:   text, Data: row{Spec: s, Description: d.Manager.Describe(s)},
-				Undo: tools.NewUndo("stop watching "+d.Manager.Describe(what), created{ID: s.ID}),
+				Text:   text, Data: watcherRow{Spec: s, Description: d.Manager.Describe(s)},
+				Undo: tools.NewUndo("stop watching "+d.Manager.Describe(what), createUndo{ID: s.ID}),
 			}, nil
 		},
 		UndoTx: func(_ context.Context, tx *store.Tx, data json.RawMessage) (string, error) {
@@ -81,16 +81,16 @@ func (d Deps) createWatcher() tools.Tool {
 	})
 }
 
-func (in watcherIn) kind() string { return strings.ToLower(strings.TrimSpace(in.Kind)) }
+func (in watcherIn) normalizedKind() string { return strings.ToLower(strings.TrimSpace(in.Kind)) }
 
-// judge assesses a new watcher: a local kind needs no more than own; a kind that queries a
+// assessWatcher assesses a new watcher: a local kind needs no more than own; a kind that queries a
 // server contacts it and sends it the named secret.
-func (d Deps) judge(own tools.Effects, kind string, config json.RawMessage) tools.Judgement {
+func (d Deps) assessWatcher(own tools.Effects, kind string, config json.RawMessage) tools.CallAssessment {
 	reach, err := d.Manager.Reach(kind, config)
 	if err != nil {
-		return tools.Judgement{Refused: classify(err)}
+		return tools.CallAssessment{Refused: classifyError(err)}
 	}
-	j := tools.Judgement{Effects: own}
+	j := tools.CallAssessment{Effects: own}
 	if len(reach.URLs) > 0 {
 		j.Effects |= tools.Egress
 		j.URLs, j.Get = reach.URLs, true

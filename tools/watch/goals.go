@@ -10,10 +10,10 @@ import (
 	"strings"
 	"time"
 
-	"hob/knowledge/store"
-	"hob/platform/phrase"
 	"hob/platform/provenance"
-	"hob/platform/when"
+	"hob/platform/store"
+	"hob/platform/text/dateparse"
+	"hob/platform/text/textnorm"
 	"hob/tools"
 )
 
@@ -110,7 +110,7 @@ func goalSource(list ...Goal) provenance.Source { return provenance.Worst(goalSo
 
 // goalName formats a goal in one line.
 func goalName(g Goal) string {
-	return phrase.Cut(strings.Join(strings.Fields(g.Description), " "), 100)
+	return textnorm.Ellipsize(strings.Join(strings.Fields(g.Description), " "), 100)
 }
 
 // goalLine formats a goal as one line of a list.
@@ -118,15 +118,15 @@ func goalLine(g Goal, now time.Time) string {
 	parts := []string{fmt.Sprintf("priority %d", g.Priority)}
 	switch g.Status {
 	case goalActive:
-		parts = append(parts, "next review "+when.Format(g.NextAt.In(now.Location()), now))
+		parts = append(parts, "next review "+dateparse.Format(g.NextAt.In(now.Location()), now))
 	default:
 		parts = append(parts, g.Status)
 	}
 	if g.Success != "" {
-		parts = append(parts, "reached when "+phrase.Cut(g.Success, 100))
+		parts = append(parts, "reached when "+textnorm.Ellipsize(g.Success, 100))
 	}
 	if g.Reason != "" {
-		parts = append(parts, "last: "+g.Last+", "+phrase.Cut(g.Reason, 120))
+		parts = append(parts, "last: "+g.Last+", "+textnorm.Ellipsize(g.Reason, 120))
 	}
 	return goalName(g) + " (" + strings.Join(parts, "; ") + ")"
 }
@@ -158,7 +158,7 @@ func everyField(s string, _ time.Time) (int64, error) {
 		"week": 7 * 86400, "weeks": 7 * 86400, "w": 7 * 86400, "weekly": 7 * 86400, "month": 30 * 86400, "months": 30 * 86400, "monthly": 30 * 86400,
 	}[unit]
 	if err != nil || seconds == 0 || n < 1 || n > 1000 || len(words) > 2 {
-		return 0, tools.Errorf(tools.InvalidArguments, "%q is not an interval; use 30m, 6h or \"2 days\"", tools.Clean(phrase.Cut(s, 40)))
+		return 0, tools.Errorf(tools.InvalidArguments, "%q is not an interval; use 30m, 6h or \"2 days\"", tools.Clean(textnorm.Ellipsize(s, 40)))
 	}
 	return int64(n) * seconds, nil
 }
@@ -177,15 +177,15 @@ type goalUndo struct {
 	After  Goal `json:"after"`
 }
 
-// owned returns the fields of a goal that the owner sets. Notes of reviews do not count as
+// ownerFields returns the fields of a goal that the owner sets. Notes of reviews do not count as
 // a conflict.
-func (g Goal) owned() Goal {
+func (g Goal) ownerFields() Goal {
 	return Goal{Description: g.Description, Success: g.Success, Priority: g.Priority, Every: g.Every, Status: strings.Replace(g.Status, "waiting", goalActive, 1)}
 }
 
 // undoGoal restores the previous version of a goal.
 func (d Deps) undoGoal(_ context.Context, tx *store.Tx, data json.RawMessage) (string, error) {
-	u, err := decode[goalUndo](data)
+	u, err := decodeUndo[goalUndo](data)
 	if err != nil {
 		return "", err
 	}
@@ -197,15 +197,15 @@ func (d Deps) undoGoal(_ context.Context, tx *store.Tx, data json.RawMessage) (s
 	switch {
 	case i < 0:
 		return "", tools.Quoting(tools.Errorf(tools.Conflict, "the goal %q was removed", tools.Clean(goalName(u.Before))), u.Before.Provenance)
-	case all[i].owned() != u.After.owned():
+	case all[i].ownerFields() != u.After.ownerFields():
 		return "", tools.Quoting(tools.Errorf(tools.Conflict, "the goal %q has changed; undo would overwrite the change", tools.Clean(goalName(all[i]))), all[i].Provenance)
 	}
-	return fmt.Sprintf("Restored the previous version of the goal %q.", goalName(u.Before)), classifyGoal(d.Goals.PutTx(tx, u.back(all[i])))
+	return fmt.Sprintf("Restored the previous version of the goal %q.", goalName(u.Before)), classifyGoal(d.Goals.PutTx(tx, u.restoredGoal(all[i])))
 }
 
-// back returns the goal as it was before the change, with the later notes of reviews, so
+// restoredGoal returns the goal as it was before the change, with the later notes of reviews, so
 // that no work is repeated and no review is lost.
-func (u goalUndo) back(now Goal) Goal {
+func (u goalUndo) restoredGoal(now Goal) Goal {
 	g := u.Before
 	g.Quiet, g.Looked, g.Reviewed, g.Event = now.Quiet, now.Looked, now.Reviewed, now.Event
 	g.LastAt, g.Last, g.Reason, g.ReasonFrom = now.LastAt, now.Last, now.Reason, now.ReasonFrom

@@ -46,7 +46,7 @@ func TestGoalBack(t *testing.T) {
 			Goal{ID: "g1", Description: "old", Seen: "t2", NextAt: at(12), Reviewed: 3, Quiet: 2, Looked: 1, LastAt: at(11), Last: "act", Reason: "r", ReasonFrom: provenance.Outside, Event: "e3"},
 		},
 	} {
-		if got := (goalUndo{Before: before, After: tc.after}).back(tc.now); got != tc.want {
+		if got := (goalUndo{Before: before, After: tc.after}).restoredGoal(tc.now); got != tc.want {
 			t.Errorf("%s: %+v", tc.name, got)
 		}
 	}

@@ -5,8 +5,8 @@ import (
 	"encoding/json"
 	"fmt"
 
-	"hob/knowledge/store"
-	"hob/platform/phrase"
+	"hob/platform/store"
+	"hob/platform/text/textnorm"
 	"hob/tools"
 )
 
@@ -15,7 +15,7 @@ type pauseScheduleIn struct {
 	Resume   bool   `json:"resume,omitempty" jsonschema:"go on instead"`
 }
 
-func (f family) pauseSchedule() tools.Tool {
+func (f watcherFamily) pauseSchedule() tools.Tool {
 	return tools.New(tools.Def[pauseScheduleIn]{
 		Spec: tools.Spec{
 			Name: "pause_schedule", Category: "watch", Effects: tools.Write,
@@ -23,10 +23,10 @@ func (f family) pauseSchedule() tools.Tool {
 			Keywords:    "resume suspend disable enable recurring job",
 		},
 		Summary: func(in pauseScheduleIn) string {
-			return verb(in.Resume, "Resume", "Pause") + fmt.Sprintf(" the schedule %q", phrase.Cut(in.Schedule, 100))
+			return chooseVerb(in.Resume, "Resume", "Pause") + fmt.Sprintf(" the schedule %q", textnorm.Ellipsize(in.Schedule, 100))
 		},
 		RunTx: func(_ context.Context, tx *store.Tx, c tools.Call, in pauseScheduleIn) (tools.Result, error) {
-			return f.pause(tx, c, in.Schedule, in.Resume)
+			return f.setPaused(tx, c, in.Schedule, in.Resume)
 		},
 		UndoTx: func(_ context.Context, tx *store.Tx, data json.RawMessage) (string, error) {
 			return f.undoPause(tx, data)

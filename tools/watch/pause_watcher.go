@@ -6,8 +6,8 @@ import (
 	"errors"
 	"fmt"
 
-	"hob/knowledge/store"
-	"hob/platform/phrase"
+	"hob/platform/store"
+	"hob/platform/text/textnorm"
 	"hob/tools"
 	"hob/watchers"
 )
@@ -17,14 +17,14 @@ type pauseWatcherIn struct {
 	Resume  bool   `json:"resume,omitempty" jsonschema:"go on instead"`
 }
 
-// paused is the undo data of pausing and resuming.
-type paused struct {
+// pauseUndo is the undo data of pausing and resuming.
+type pauseUndo struct {
 	ID     string         `json:"id"`
 	Before watchers.State `json:"before"`
 	After  watchers.State `json:"after"`
 }
 
-func (f family) pauseWatcher() tools.Tool {
+func (f watcherFamily) pauseWatcher() tools.Tool {
 	return tools.New(tools.Def[pauseWatcherIn]{
 		Spec: tools.Spec{
 			Name: "pause_watcher", Category: "watch", Effects: tools.Write,
@@ -32,10 +32,10 @@ func (f family) pauseWatcher() tools.Tool {
 			Keywords:    "resume suspend disable enable mute watching",
 		},
 		Summary: func(in pauseWatcherIn) string {
-			return verb(in.Resume, "Resume", "Pause") + fmt.Sprintf(" the watcher %q", phrase.Cut(in.Watcher, 100))
+			return chooseVerb(in.Resume, "Resume", "Pause") + fmt.Sprintf(" the watcher %q", textnorm.Ellipsize(in.Watcher, 100))
 		},
 		RunTx: func(_ context.Context, tx *store.Tx, c tools.Call, in pauseWatcherIn) (tools.Result, error) {
-			return f.pause(tx, c, in.Watcher, in.Resume)
+			return f.setPaused(tx, c, in.Watcher, in.Resume)
 		},
 		UndoTx: func(_ context.Context, tx *store.Tx, data json.RawMessage) (string, error) {
 			return f.undoPause(tx, data)
@@ -43,15 +43,15 @@ func (f family) pauseWatcher() tools.Tool {
 	})
 }
 
-func verb(resume bool, yes, no string) string {
+func chooseVerb(resume bool, yes, no string) string {
 	if resume {
 		return yes
 	}
 	return no
 }
 
-func (f family) pause(tx *store.Tx, c tools.Call, query string, resume bool) (tools.Result, error) {
-	s, err := f.pick(tx, query)
+func (f watcherFamily) setPaused(tx *store.Tx, c tools.Call, query string, resume bool) (tools.Result, error) {
+	s, err := f.findWatcher(tx, query)
 	if err != nil {
 		return tools.Result{}, err
 	}
@@ -61,28 +61,28 @@ func (f family) pause(tx *store.Tx, c tools.Call, query string, resume bool) (to
 	}
 	words := f.m.Describe(s)
 	if s.State == want {
-		return tools.Result{Text: fmt.Sprintf("The %s is already %s: %s.", f.noun, want, words), Data: f.row(s), Source: sourceOf([]watchers.Spec{s})}, nil
+		return tools.Result{Text: fmt.Sprintf("The %s is already %s: %s.", f.noun, want, words), Data: f.newRow(s), Source: sourceOf([]watchers.Spec{s})}, nil
 	}
-	u := paused{ID: s.ID, Before: s.State, After: want}
+	u := pauseUndo{ID: s.ID, Before: s.State, After: want}
 	if s, err = f.m.SetStateTx(tx, s.ID, want); err != nil {
-		return tools.Result{}, classify(err)
+		return tools.Result{}, classifyError(err)
 	}
-	text := fmt.Sprintf("%s the %s: %s.", verb(resume, "Resumed", "Paused"), f.noun, words)
+	text := fmt.Sprintf("%s the %s: %s.", chooseVerb(resume, "Resumed", "Paused"), f.noun, words)
 	if resume && !s.NextAt.IsZero() {
 		text += " Next: " + f.m.NextWords(s, c.Now) + "."
 	}
 	return tools.Result{
-		Text: text, Data: f.row(s), Source: sourceOf([]watchers.Spec{s}),
-		Undo: tools.NewUndo(fmt.Sprintf("%s the %s: %s", verb(resume, "pause", "resume"), f.noun, words), u),
+		Text: text, Data: f.newRow(s), Source: sourceOf([]watchers.Spec{s}),
+		Undo: tools.NewUndo(fmt.Sprintf("%s the %s: %s", chooseVerb(resume, "pause", "resume"), f.noun, words), u),
 	}, nil
 }
 
-func (f family) undoPause(tx *store.Tx, data json.RawMessage) (string, error) {
-	u, err := decode[paused](data)
+func (f watcherFamily) undoPause(tx *store.Tx, data json.RawMessage) (string, error) {
+	u, err := decodeUndo[pauseUndo](data)
 	if err != nil {
 		return "", err
 	}
-	list, err := f.list(tx)
+	list, err := f.livingMembers(tx)
 	if err != nil {
 		return "", err
 	}
@@ -101,7 +101,7 @@ func (f family) undoPause(tx *store.Tx, data json.RawMessage) (string, error) {
 			if errors.Is(err, watchers.ErrInvalid) {
 				return "", tools.Errorf(tools.Conflict, "%w", tools.CleanErr(err))
 			}
-			return "", classify(err)
+			return "", classifyError(err)
 		}
 		return fmt.Sprintf("The %s is %s again: %s.", f.noun, s.State, f.m.Describe(s)), nil
 	}

@@ -7,10 +7,10 @@ import (
 	"strings"
 	"time"
 
-	"hob/knowledge/store"
-	"hob/platform/phrase"
 	"hob/platform/provenance"
-	"hob/platform/when"
+	"hob/platform/store"
+	"hob/platform/text/dateparse"
+	"hob/platform/text/textnorm"
 	"hob/tools"
 )
 
@@ -58,12 +58,12 @@ func (d Deps) snoozeNotice() tools.Tool {
 		Summary: func(in snoozeIn) string {
 			which := "the last notification"
 			if in.Notice != "" {
-				which = fmt.Sprintf("the notification %q", phrase.Cut(in.Notice, 100))
+				which = fmt.Sprintf("the notification %q", textnorm.Ellipsize(in.Notice, 100))
 			}
-			return "Snooze " + which + ": " + phrase.Cut(in.Until, 60)
+			return "Snooze " + which + ": " + textnorm.Ellipsize(in.Until, 60)
 		},
 		RunTx: func(_ context.Context, tx *store.Tx, c tools.Call, in snoozeIn) (tools.Result, error) {
-			return d.snooze(tx, c, in)
+			return d.snoozeUntil(tx, c, in)
 		},
 		UndoTx: func(_ context.Context, tx *store.Tx, data json.RawMessage) (string, error) {
 			if err := d.Notices.UnsnoozeTx(tx, data); err != nil {
@@ -74,7 +74,7 @@ func (d Deps) snoozeNotice() tools.Tool {
 	})
 }
 
-func (d Deps) snooze(tx *store.Tx, c tools.Call, in snoozeIn) (tools.Result, error) {
+func (d Deps) snoozeUntil(tx *store.Tx, c tools.Call, in snoozeIn) (tools.Result, error) {
 	until, err := d.Notices.Until(in.Until, c.Now)
 	if err != nil {
 		return tools.Result{}, err
@@ -102,9 +102,9 @@ func (d Deps) snooze(tx *store.Tx, c tools.Call, in snoozeIn) (tools.Result, err
 	if err != nil {
 		return tools.Result{}, err
 	}
-	about := phrase.Cut(n.Text, 200)
+	about := textnorm.Ellipsize(n.Text, 200)
 	return tools.Result{
-		Text: fmt.Sprintf("Snoozed until %s: %s", when.Format(until.In(c.Now.Location()), c.Now), about), Data: n, Source: provenance.Worst(provenance.Tool, n.Provenance),
+		Text: fmt.Sprintf("Snoozed until %s: %s", dateparse.Format(until.In(c.Now.Location()), c.Now), about), Data: n, Source: provenance.Worst(provenance.Tool, n.Provenance),
 		Undo: &tools.Undo{Label: "unsnooze the notification: " + about, Data: data},
 	}, nil
 }

@@ -9,9 +9,9 @@ import (
 	"strings"
 	"time"
 
-	"hob/platform/phrase"
 	"hob/platform/provenance"
-	"hob/platform/when"
+	"hob/platform/text/dateparse"
+	"hob/platform/text/textnorm"
 	"hob/tools"
 	"hob/watchers"
 )
@@ -30,15 +30,15 @@ type tryIn struct {
 	Days    int            `json:"days,omitempty" jsonschema:"how far back (7)"`
 }
 
-// history is the Data of try_watcher.
-type history struct {
-	Since   time.Time `json:"since"`
-	Count   int       `json:"count"`
-	Signals []would   `json:"signals"`
+// trialData is the Data of try_watcher.
+type trialData struct {
+	Since   time.Time     `json:"since"`
+	Count   int           `json:"count"`
+	Signals []trialSignal `json:"signals"`
 }
 
-// would is one event that would have fired.
-type would struct {
+// trialSignal is one event that would have fired.
+type trialSignal struct {
 	At   time.Time `json:"at"`
 	Text string    `json:"text"`
 }
@@ -52,22 +52,22 @@ func (d Deps) tryWatcher() tools.Tool {
 		},
 		Summary: func(in tryIn) string {
 			config, _ := json.Marshal(in.Config)
-			return "Show what would have fired: " + phrase.Cut(cmp.Or(in.Watcher, in.Kind+" "+string(config)), 160)
+			return "Show what would have fired: " + textnorm.Ellipsize(cmp.Or(in.Watcher, in.Kind+" "+string(config)), 160)
 		},
-		Judge: func(ctx context.Context, in tryIn) tools.Judgement {
-			s, err := d.meant(ctx, in)
+		Judge: func(ctx context.Context, in tryIn) tools.CallAssessment {
+			s, err := d.tryTarget(ctx, in)
 			if err != nil {
-				return tools.Judgement{Refused: err}
+				return tools.CallAssessment{Refused: err}
 			}
-			return d.judge(tools.Read, s.Kind, s.Config)
+			return d.assessWatcher(tools.Read, s.Kind, s.Config)
 		},
 		Run: func(ctx context.Context, c tools.Call, in tryIn) (tools.Result, error) {
-			s, err := d.meant(ctx, in)
+			s, err := d.tryTarget(ctx, in)
 			if err != nil {
 				return tools.Result{}, err
 			}
 			if s.ID == "" { // an id would be made up by the caller
-				s.Provenance = from(c)
+				s.Provenance = callProvenance(c)
 			}
 			days := cmp.Or(in.Days, usualDays)
 			since := c.Now.AddDate(0, 0, -days)
@@ -76,10 +76,10 @@ func (d Deps) tryWatcher() tools.Tool {
 				err = tools.Errorf(tools.Unsupported, "%w", err)
 			}
 			if err != nil { // it may quote a server
-				return tools.Result{}, tools.Quoting(classify(err), provenance.Outside)
+				return tools.Result{}, tools.Quoting(classifyError(err), provenance.Outside)
 			}
-			r := tools.Result{Source: sourceOf([]watchers.Spec{s}), Text: looked(list, days, c.Now), Data: dataOf(list, since)}
-			if !timed(s.Kind) {
+			r := tools.Result{Source: sourceOf([]watchers.Spec{s}), Text: trialText(list, days, c.Now), Data: dataOf(list, since)}
+			if !isSchedule(s.Kind) {
 				r.Source = provenance.Outside
 			}
 			return r, nil
@@ -87,8 +87,8 @@ func (d Deps) tryWatcher() tools.Tool {
 	})
 }
 
-// meant returns the existing watcher, or the one that would be created.
-func (d Deps) meant(ctx context.Context, in tryIn) (watchers.Spec, error) {
+// tryTarget returns the existing watcher, or the one that would be created.
+func (d Deps) tryTarget(ctx context.Context, in tryIn) (watchers.Spec, error) {
 	switch {
 	case (in.Watcher == "") == (in.Kind == ""):
 		return watchers.Spec{}, tools.Errorf(tools.InvalidArguments, "give either watcher, or kind and config")
@@ -99,7 +99,7 @@ func (d Deps) meant(ctx context.Context, in tryIn) (watchers.Spec, error) {
 		if errors.Is(err, watchers.ErrAmbiguous) {
 			err = tools.Errorf(tools.InvalidArguments, "%w", err)
 		}
-		return s, tools.Quoting(classify(err), provenance.Outside) // the error names other watchers
+		return s, tools.Quoting(classifyError(err), provenance.Outside) // the error names other watchers
 	}
 	config, err := json.Marshal(in.Config)
 	if in.Config == nil {
@@ -108,15 +108,15 @@ func (d Deps) meant(ctx context.Context, in tryIn) (watchers.Spec, error) {
 	return watchers.Spec{Kind: strings.ToLower(strings.TrimSpace(in.Kind)), Config: config}, err
 }
 
-func dataOf(list []watchers.Signal, since time.Time) history {
-	h := history{Since: since, Count: len(list), Signals: []would{}}
+func dataOf(list []watchers.Signal, since time.Time) trialData {
+	h := trialData{Since: since, Count: len(list), Signals: []trialSignal{}}
 	for _, s := range list {
-		h.Signals = append(h.Signals, would{At: s.At, Text: s.Text})
+		h.Signals = append(h.Signals, trialSignal{At: s.At, Text: s.Text})
 	}
 	return h
 }
 
-func looked(list []watchers.Signal, days int, now time.Time) string {
+func trialText(list []watchers.Signal, days int, now time.Time) string {
 	span := fmt.Sprintf("In the last %d days it would", days)
 	if days == 1 {
 		span = "In the last day it would"
@@ -135,7 +135,7 @@ func looked(list []watchers.Signal, days int, now time.Time) string {
 	var b strings.Builder
 	b.WriteString(text + ":")
 	for _, s := range list {
-		b.WriteString("\n- " + when.Format(s.At, now) + ": " + phrase.Cut(s.Text, 300))
+		b.WriteString("\n- " + dateparse.Format(s.At, now) + ": " + textnorm.Ellipsize(s.Text, 300))
 	}
 	return b.String()
 }

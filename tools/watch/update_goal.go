@@ -7,9 +7,9 @@ import (
 	"slices"
 	"strings"
 
-	"hob/knowledge/store"
-	"hob/platform/phrase"
 	"hob/platform/provenance"
+	"hob/platform/store"
+	"hob/platform/text/textnorm"
 	"hob/tools"
 )
 
@@ -29,7 +29,9 @@ func (d Deps) updateGoal() tools.Tool {
 			Description: "Change a goal: its words, when it is reached, its priority, how often or when next it is reviewed.",
 			Keywords:    "edit objective aim reword postpone review prioritise",
 		},
-		Summary: func(in updateGoalIn) string { return fmt.Sprintf("Change the goal %q", phrase.Cut(in.Goal, 100)) },
+		Summary: func(in updateGoalIn) string {
+			return fmt.Sprintf("Change the goal %q", textnorm.Ellipsize(in.Goal, 100))
+		},
 		RunTx: func(_ context.Context, tx *store.Tx, c tools.Call, in updateGoalIn) (tools.Result, error) {
 			before, err := d.pickGoal(tx, in.Goal)
 			if err != nil {
@@ -68,7 +70,7 @@ func (d Deps) updateGoal() tools.Tool {
 
 // changeGoal stores a changed goal; the result text is verb and the goal.
 func (d Deps) changeGoal(tx *store.Tx, c tools.Call, before, g Goal, verb string) (tools.Result, error) {
-	if from(c).Tainted() {
+	if callProvenance(c).Tainted() {
 		g.Provenance = provenance.Outside
 	}
 	g, err := d.Goals.ChangeTx(tx, g, c.Now)
@@ -94,7 +96,7 @@ func (d Deps) pauseGoal() tools.Tool {
 			Keywords:    "resume suspend hold continue objective aim reopen",
 		},
 		Summary: func(in pauseGoalIn) string {
-			return verb(in.Resume, "Resume", "Pause") + fmt.Sprintf(" the goal %q", phrase.Cut(in.Goal, 100))
+			return chooseVerb(in.Resume, "Resume", "Pause") + fmt.Sprintf(" the goal %q", textnorm.Ellipsize(in.Goal, 100))
 		},
 		RunTx: func(_ context.Context, tx *store.Tx, c tools.Call, in pauseGoalIn) (tools.Result, error) {
 			before, err := d.pickGoal(tx, in.Goal)
@@ -102,14 +104,14 @@ func (d Deps) pauseGoal() tools.Tool {
 				return tools.Result{}, err
 			}
 			g := before
-			g.Status = verb(in.Resume, goalActive, goalPaused)
+			g.Status = chooseVerb(in.Resume, goalActive, goalPaused)
 			switch {
 			case g.Status == before.Status:
 				return tools.Result{Text: fmt.Sprintf("The goal %q is already %s.", goalName(g), g.Status), Data: g, Source: goalSource(g)}, nil
 			case !in.Resume && before.Status != goalActive && before.Status != "waiting":
 				return tools.Result{}, tools.Quoting(tools.Errorf(tools.Conflict, "the goal %q is %s", tools.Clean(goalName(g)), tools.Clean(before.Status)), g.Provenance)
 			}
-			return d.changeGoal(tx, c, before, g, verb(in.Resume, "Resumed the goal: ", "Paused the goal: "))
+			return d.changeGoal(tx, c, before, g, chooseVerb(in.Resume, "Resumed the goal: ", "Paused the goal: "))
 		},
 		UndoTx: d.undoGoal,
 	})
@@ -126,7 +128,9 @@ func (d Deps) completeGoal() tools.Tool {
 			Description: "Mark a goal as reached; it is reviewed no more.",
 			Keywords:    "done achieved finished objective aim",
 		},
-		Summary: func(in oneGoalIn) string { return fmt.Sprintf("Mark the goal %q as reached", phrase.Cut(in.Goal, 100)) },
+		Summary: func(in oneGoalIn) string {
+			return fmt.Sprintf("Mark the goal %q as reached", textnorm.Ellipsize(in.Goal, 100))
+		},
 		RunTx: func(_ context.Context, tx *store.Tx, c tools.Call, in oneGoalIn) (tools.Result, error) {
 			before, err := d.pickGoal(tx, in.Goal)
 			if err != nil {
@@ -149,7 +153,7 @@ func (d Deps) deleteGoal() tools.Tool {
 			Description: "Remove a goal that is not wanted any more.",
 			Keywords:    "drop cancel abandon objective aim",
 		},
-		Summary: func(in oneGoalIn) string { return fmt.Sprintf("Remove the goal %q", phrase.Cut(in.Goal, 100)) },
+		Summary: func(in oneGoalIn) string { return fmt.Sprintf("Remove the goal %q", textnorm.Ellipsize(in.Goal, 100)) },
 		RunTx: func(_ context.Context, tx *store.Tx, _ tools.Call, in oneGoalIn) (tools.Result, error) {
 			g, err := d.pickGoal(tx, in.Goal)
 			if err != nil {
@@ -164,7 +168,7 @@ func (d Deps) deleteGoal() tools.Tool {
 			}, nil
 		},
 		UndoTx: func(_ context.Context, tx *store.Tx, data json.RawMessage) (string, error) {
-			g, err := decode[Goal](data)
+			g, err := decodeUndo[Goal](data)
 			if err != nil {
 				return "", err
 			}

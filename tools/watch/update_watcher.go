@@ -7,8 +7,8 @@ import (
 	"strings"
 	"time"
 
-	"hob/knowledge/store"
-	"hob/platform/phrase"
+	"hob/platform/store"
+	"hob/platform/text/textnorm"
 	"hob/tools"
 	"hob/watchers"
 )
@@ -20,14 +20,14 @@ type updateWatcherIn struct {
 	PerDay  int    `json:"per_day,omitempty" jsonschema:"-1: any number"`
 }
 
-// repaced is the undo data of update_watcher.
-type repaced struct {
-	ID     string        `json:"id"`
-	Before watchers.Pace `json:"before"`
-	After  watchers.Pace `json:"after"`
+// paceUndo is the undo data of update_watcher.
+type paceUndo struct {
+	ID     string              `json:"id"`
+	Before watchers.PollPolicy `json:"before"`
+	After  watchers.PollPolicy `json:"after"`
 }
 
-func (f family) updateWatcher() tools.Tool {
+func (f watcherFamily) updateWatcher() tools.Tool {
 	return tools.New(tools.Def[updateWatcherIn]{
 		Spec: tools.Spec{
 			Name: "update_watcher", Category: "watch", Effects: tools.Write, Starts: tools.AnyEffect,
@@ -35,12 +35,12 @@ func (f family) updateWatcher() tools.Tool {
 			Keywords:    "only weekdays hours limit at most times a day interval frequency edit restrict",
 		},
 		Summary: func(in updateWatcherIn) string {
-			p := watchers.Pace{Every: in.Every, Hours: in.Hours, PerDay: in.PerDay}
+			p := watchers.PollPolicy{Every: in.Every, Hours: in.Hours, PerDay: in.PerDay}
 			raw, _ := json.Marshal(p)
-			return fmt.Sprintf("Change the watcher %q: %s", phrase.Cut(in.Watcher, 100), phrase.Cut(string(raw), 100))
+			return fmt.Sprintf("Change the watcher %q: %s", textnorm.Ellipsize(in.Watcher, 100), textnorm.Ellipsize(string(raw), 100))
 		},
 		RunTx: func(_ context.Context, tx *store.Tx, _ tools.Call, in updateWatcherIn) (tools.Result, error) {
-			return f.update(tx, in)
+			return f.changePace(tx, in)
 		},
 		UndoTx: func(_ context.Context, tx *store.Tx, data json.RawMessage) (string, error) {
 			return f.undoUpdate(tx, data)
@@ -48,32 +48,32 @@ func (f family) updateWatcher() tools.Tool {
 	})
 }
 
-func (f family) update(tx *store.Tx, in updateWatcherIn) (tools.Result, error) {
-	change := watchers.Pace{Every: strings.TrimSpace(in.Every), Hours: strings.TrimSpace(in.Hours), PerDay: in.PerDay}
-	if change == (watchers.Pace{}) {
+func (f watcherFamily) changePace(tx *store.Tx, in updateWatcherIn) (tools.Result, error) {
+	change := watchers.PollPolicy{Every: strings.TrimSpace(in.Every), Hours: strings.TrimSpace(in.Hours), PerDay: in.PerDay}
+	if change == (watchers.PollPolicy{}) {
 		return tools.Result{}, tools.Errorf(tools.InvalidArguments, "give at least one change: active_hours, every or per_day")
 	}
-	s, err := f.meant(tx, in.Watcher)
+	s, err := f.findTarget(tx, in.Watcher)
 	if err != nil {
 		return tools.Result{}, err
 	}
 	before, after, err := f.m.SetPaceTx(tx, s.ID, change)
 	if err != nil {
-		return tools.Result{}, classify(err)
+		return tools.Result{}, classifyError(err)
 	}
 	words := f.m.Describe(after)
 	return tools.Result{
-		Text: "Changed the watcher: " + words + ".", Data: row{Spec: after, Description: words}, Source: sourceOf([]watchers.Spec{after}),
-		Undo: tools.NewUndo("change the watcher back: "+f.m.Describe(before), repaced{ID: s.ID, Before: before.Pace, After: after.Pace}),
+		Text: "Changed the watcher: " + words + ".", Data: watcherRow{Spec: after, Description: words}, Source: sourceOf([]watchers.Spec{after}),
+		Undo: tools.NewUndo("change the watcher back: "+f.m.Describe(before), paceUndo{ID: s.ID, Before: before.PollPolicy, After: after.PollPolicy}),
 	}, nil
 }
 
-// meant returns the named watcher, or the newest.
-func (f family) meant(tx *store.Tx, query string) (watchers.Spec, error) {
+// findTarget returns the named watcher, or the newest.
+func (f watcherFamily) findTarget(tx *store.Tx, query string) (watchers.Spec, error) {
 	if query != "" {
-		return f.pick(tx, query)
+		return f.findWatcher(tx, query)
 	}
-	list, err := f.list(tx)
+	list, err := f.livingMembers(tx)
 	if err != nil || len(list) == 0 {
 		if err == nil {
 			err = tools.Errorf(tools.NotFound, "no watcher exists")
@@ -89,12 +89,12 @@ func (f family) meant(tx *store.Tx, query string) (watchers.Spec, error) {
 	return newest, nil
 }
 
-func (f family) undoUpdate(tx *store.Tx, data json.RawMessage) (string, error) {
-	u, err := decode[repaced](data)
+func (f watcherFamily) undoUpdate(tx *store.Tx, data json.RawMessage) (string, error) {
+	u, err := decodeUndo[paceUndo](data)
 	if err != nil {
 		return "", err
 	}
-	list, err := f.list(tx)
+	list, err := f.livingMembers(tx)
 	if err != nil {
 		return "", err
 	}
@@ -102,11 +102,11 @@ func (f family) undoUpdate(tx *store.Tx, data json.RawMessage) (string, error) {
 		switch {
 		case s.ID != u.ID:
 			continue
-		case s.Pace != u.After:
+		case s.PollPolicy != u.After:
 			return "", tools.Errorf(tools.Conflict, "the watcher has changed")
 		}
 		if s, err = f.m.RestorePaceTx(tx, u.ID, u.Before); err != nil {
-			return "", classify(err)
+			return "", classifyError(err)
 		}
 		return "Restored the watcher: " + f.m.Describe(s) + ".", nil
 	}

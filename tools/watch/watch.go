@@ -17,10 +17,10 @@ import (
 	"strings"
 	"time"
 
-	"hob/knowledge/store"
-	"hob/platform/phrase"
 	"hob/platform/provenance"
-	"hob/platform/when"
+	"hob/platform/store"
+	"hob/platform/text/dateparse"
+	"hob/platform/text/textnorm"
 	"hob/tools"
 	"hob/watchers"
 )
@@ -31,13 +31,13 @@ type Manager interface {
 	CancelTx(tx *store.Tx, id string) (watchers.Spec, error)
 	RestoreTx(tx *store.Tx, spec watchers.Spec) error
 	SetStateTx(tx *store.Tx, id string, state watchers.State) (watchers.Spec, error)
-	SetPaceTx(tx *store.Tx, id string, change watchers.Pace) (before, after watchers.Spec, err error)
-	RestorePaceTx(tx *store.Tx, id string, pace watchers.Pace) (watchers.Spec, error)
+	SetPaceTx(tx *store.Tx, id string, change watchers.PollPolicy) (before, after watchers.Spec, err error)
+	RestorePaceTx(tx *store.Tx, id string, pace watchers.PollPolicy) (watchers.Spec, error)
 	ListIn(q store.Querier, f watchers.Filter) ([]watchers.Spec, error)
 	Describe(s watchers.Spec) string
 	Coming(s watchers.Spec, n int) []time.Time
 	NextWords(s watchers.Spec, now time.Time) string
-	Reach(kind string, config json.RawMessage) (watchers.Reach, error)
+	Reach(kind string, config json.RawMessage) (watchers.NetworkTargets, error)
 	Find(ctx context.Context, words string, f watchers.Filter) (watchers.Spec, error)
 	Past(ctx context.Context, s watchers.Spec, since, until time.Time) ([]watchers.Signal, error)
 }
@@ -52,36 +52,36 @@ type Deps struct {
 
 // Tools returns the category's tools.
 func Tools(d Deps) []tools.Tool {
-	w, s := d.family("watcher"), d.family("schedule")
+	w, s := d.newFamily("watcher"), d.newFamily("schedule")
 	return append([]tools.Tool{
 		d.createWatcher(), w.listWatchers(), w.cancelWatcher(), w.pauseWatcher(), w.updateWatcher(),
 		d.tryWatcher(), d.createSchedule(), s.listSchedules(), s.cancelSchedule(), s.pauseSchedule(),
 	}, append(d.goalTools(), d.noticeTools()...)...)
 }
 
-// family is either the watchers or the schedules, whose tools share code.
-type family struct {
+// watcherFamily is either the watchers or the schedules, whose tools share code.
+type watcherFamily struct {
 	m    Manager
 	noun string
 }
 
-func (d Deps) family(noun string) family { return family{m: d.Manager, noun: noun} }
+func (d Deps) newFamily(noun string) watcherFamily { return watcherFamily{m: d.Manager, noun: noun} }
 
-// timed reports whether a kind is a schedule.
-func timed(kind string) bool { return kind == watchers.KindCron || kind == watchers.KindOneshot }
+// isSchedule reports whether a kind is a schedule.
+func isSchedule(kind string) bool { return kind == watchers.KindCron || kind == watchers.KindOneshot }
 
-// list returns the active and paused members of the family: watchers newest first,
+// livingMembers returns the active and paused members of the family: watchers newest first,
 // schedules by next time.
-func (f family) list(q store.Querier) ([]watchers.Spec, error) {
+func (f watcherFamily) livingMembers(q store.Querier) ([]watchers.Spec, error) {
 	all, err := f.m.ListIn(q, watchers.Filter{
 		Modes: []watchers.Mode{watchers.Do, watchers.Notify}, States: []watchers.State{watchers.Active, watchers.Paused, watchers.Broken},
 	})
 	if err != nil {
-		return nil, classify(err)
+		return nil, classifyError(err)
 	}
 	out := []watchers.Spec{}
 	for _, s := range all {
-		if timed(s.Kind) == (f.noun == "schedule") {
+		if isSchedule(s.Kind) == (f.noun == "schedule") {
 			out = append(out, s)
 		}
 	}
@@ -91,9 +91,9 @@ func (f family) list(q store.Querier) ([]watchers.Spec, error) {
 	return out, nil
 }
 
-// pick finds the named watcher by its id, its action or its whole description.
-func (f family) pick(q store.Querier, query string) (watchers.Spec, error) {
-	list, err := f.list(q)
+// findWatcher finds the named watcher by its id, its action or its whole description.
+func (f watcherFamily) findWatcher(q store.Querier, query string) (watchers.Spec, error) {
+	list, err := f.livingMembers(q)
 	if err != nil {
 		return watchers.Spec{}, err
 	}
@@ -108,8 +108,8 @@ func (f family) pick(q store.Querier, query string) (watchers.Spec, error) {
 	return s, tools.Quoting(err, sourceOf(list))
 }
 
-// text formats the family as a list.
-func (f family) text(list []watchers.Spec, now time.Time) string {
+// listText formats the family as a list.
+func (f watcherFamily) listText(list []watchers.Spec, now time.Time) string {
 	if len(list) == 0 {
 		return "There are no " + f.noun + "s."
 	}
@@ -120,49 +120,49 @@ func (f family) text(list []watchers.Spec, now time.Time) string {
 	}
 	fmt.Fprintf(&b, "%d %s:", len(list), noun)
 	for _, s := range list {
-		b.WriteString("\n- " + phrase.Cut(f.m.Describe(s), 200))
-		if more := f.about(s, now); more != "" {
+		b.WriteString("\n- " + textnorm.Ellipsize(f.m.Describe(s), 200))
+		if more := f.statusText(s, now); more != "" {
 			b.WriteString(" (" + more + ")")
 		}
 	}
 	return b.String()
 }
 
-// about describes the state of a watcher.
-func (f family) about(s watchers.Spec, now time.Time) string {
+// statusText describes the state of a watcher.
+func (f watcherFamily) statusText(s watchers.Spec, now time.Time) string {
 	var parts []string
 	switch s.State {
 	case watchers.Paused:
 		parts = append(parts, "paused")
 	case watchers.Broken:
-		parts = append(parts, "not working: "+phrase.Cut(s.LastError, 120))
+		parts = append(parts, "not working: "+textnorm.Ellipsize(s.LastError, 120))
 	default:
 		if next := f.m.NextWords(s, now); next != "" {
 			parts = append(parts, "next "+next)
 		}
 	}
 	if !s.FiredAt.IsZero() {
-		parts = append(parts, "last fired "+when.Format(s.FiredAt, now))
+		parts = append(parts, "last fired "+dateparse.Format(s.FiredAt, now))
 	}
 	return strings.Join(parts, ", ")
 }
 
-// row is one watcher or schedule as Data shows it.
-type row struct {
+// watcherRow is one watcher or schedule as Data shows it.
+type watcherRow struct {
 	watchers.Spec
 	Description string `json:"description"`
 	// Coming lists the next three times of a schedule.
 	Coming []time.Time `json:"coming,omitempty"`
 }
 
-func (f family) row(s watchers.Spec) row {
-	return row{Spec: s, Description: f.m.Describe(s), Coming: f.m.Coming(s, 3)}
+func (f watcherFamily) newRow(s watchers.Spec) watcherRow {
+	return watcherRow{Spec: s, Description: f.m.Describe(s), Coming: f.m.Coming(s, 3)}
 }
 
-func (f family) rows(list []watchers.Spec) []row {
-	out := make([]row, len(list))
+func (f watcherFamily) newRows(list []watchers.Spec) []watcherRow {
+	out := make([]watcherRow, len(list))
 	for i, s := range list {
-		out[i] = f.row(s)
+		out[i] = f.newRow(s)
 	}
 	return out
 }
@@ -176,11 +176,11 @@ func sourceOf(list []watchers.Spec) provenance.Source {
 	return provenance.Tool
 }
 
-// from returns the provenance of a new watcher.
-func from(c tools.Call) provenance.Source { return provenance.Worst(c.Provenance) }
+// callProvenance returns the provenance of a new watcher.
+func callProvenance(c tools.Call) provenance.Source { return provenance.Worst(c.Provenance) }
 
-// classify maps the manager's errors to tool errors.
-func classify(err error) error {
+// classifyError maps the manager's errors to tool errors.
+func classifyError(err error) error {
 	switch {
 	case errors.Is(err, watchers.ErrInvalid):
 		return tools.Errorf(tools.InvalidArguments, "%w", tools.CleanErr(err))
@@ -199,18 +199,20 @@ var told = []string{
 // modeOf splits an action into its mode (notify only, or run a task) and the task.
 func modeOf(action string) (watchers.Mode, string) {
 	action = strings.TrimSpace(strings.ToValidUTF8(action, "\uFFFD"))
-	if action == "" || slices.ContainsFunc(told, func(t string) bool { return phrase.Same(strings.TrimPrefix(strings.ToLower(action), "please "), t) }) {
+	if action == "" || slices.ContainsFunc(told, func(t string) bool {
+		return textnorm.EqualFolded(strings.TrimPrefix(strings.ToLower(action), "please "), t)
+	}) {
 		return watchers.Notify, ""
 	}
 	return watchers.Do, action
 }
 
-// created is the undo data of create and cancel.
-type created struct {
+// createUndo is the undo data of create and cancel.
+type createUndo struct {
 	ID string `json:"id"`
 }
 
-func decode[T any](data json.RawMessage) (T, error) {
+func decodeUndo[T any](data json.RawMessage) (T, error) {
 	var v T
 	if err := json.Unmarshal(data, &v); err != nil {
 		return v, tools.Errorf(tools.Failed, "the undo record cannot be read: %w", err)
@@ -219,8 +221,8 @@ func decode[T any](data json.RawMessage) (T, error) {
 }
 
 // undoCreate cancels the created watcher.
-func (f family) undoCreate(tx *store.Tx, data json.RawMessage) (string, error) {
-	u, err := decode[created](data)
+func (f watcherFamily) undoCreate(tx *store.Tx, data json.RawMessage) (string, error) {
+	u, err := decodeUndo[createUndo](data)
 	if err != nil {
 		return "", err
 	}

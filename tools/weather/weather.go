@@ -16,11 +16,11 @@ import (
 	"strings"
 	"time"
 
-	"hob/platform/phrase"
+	"hob/platform/net/safehttp"
 	"hob/platform/pim"
 	"hob/platform/provenance"
-	"hob/platform/safehttp"
-	"hob/platform/when"
+	"hob/platform/text/dateparse"
+	"hob/platform/text/textnorm"
 	"hob/tools"
 )
 
@@ -74,17 +74,19 @@ func (d Deps) getWeather() tools.Tool {
 			Description: "Tell the weather of a place for some days.",
 			Keywords:    "weather forecast rain sun snow wind temperature degrees umbrella cold warm today tomorrow",
 		},
-		Summary: func(in weatherIn) string { return "Look up the weather in " + phrase.Cut(d.place(in), 80) },
-		Judge: func(_ context.Context, in weatherIn) tools.Judgement {
+		Summary: func(in weatherIn) string {
+			return "Look up the weather in " + textnorm.Ellipsize(d.requestedPlace(in), 80)
+		},
+		Judge: func(_ context.Context, in weatherIn) tools.CallAssessment {
 			if strings.TrimSpace(in.Location) == "" { // the configuration provides the text that is sent
-				return tools.Judgement{Effects: tools.Read}
+				return tools.CallAssessment{Effects: tools.Read}
 			}
-			return tools.Judgement{
-				Effects: tools.Egress, URLs: []string{finding(in.Location)}, Get: true, Why: "contacts open-meteo.com", Pattern: "host:geocoding-api.open-meteo.com",
+			return tools.CallAssessment{
+				Effects: tools.Egress, URLs: []string{geocodingURL(in.Location)}, Get: true, Why: "contacts open-meteo.com", Pattern: "host:geocoding-api.open-meteo.com",
 			}
 		},
 		Run: func(ctx context.Context, c tools.Call, in weatherIn) (tools.Result, error) {
-			place := d.place(in)
+			place := d.requestedPlace(in)
 			switch {
 			case place == "":
 				return tools.Result{}, &tools.Error{Source: provenance.Tool, Code: tools.InvalidArguments, Message: "location is empty", Remedy: "set a default location with: hob config set plan.place TOWN"}
@@ -93,7 +95,7 @@ func (d Deps) getWeather() tools.Tool {
 			case in.Days == 0:
 				in.Days = usual
 			}
-			out, err := d.ask(ctx, place, in.Days)
+			out, err := d.fetchForecast(ctx, place, in.Days)
 			if err != nil {
 				return tools.Result{}, err
 			}
@@ -101,7 +103,7 @@ func (d Deps) getWeather() tools.Tool {
 			fmt.Fprintf(&b, "The weather in %s:", out.Place)
 			for _, x := range out.Days {
 				if at, err := time.ParseInLocation(time.DateOnly, x.Date, c.Now.Location()); err == nil {
-					fmt.Fprintf(&b, "\n- %s: %s", when.FormatDay(at, c.Now), x.words())
+					fmt.Fprintf(&b, "\n- %s: %s", dateparse.FormatDay(at, c.Now), x.describeDay())
 				}
 			}
 			return tools.Result{
@@ -111,7 +113,7 @@ func (d Deps) getWeather() tools.Tool {
 	})
 }
 
-func (d Deps) place(in weatherIn) string {
+func (d Deps) requestedPlace(in weatherIn) string {
 	if s := strings.TrimSpace(in.Location); s != "" {
 		return s
 	}
@@ -133,7 +135,7 @@ func (b Brief) Brief(ctx context.Context, from, _ time.Time) ([]tools.BriefItem,
 	}
 	ctx, cancel := context.WithTimeout(ctx, briefWait)
 	defer cancel()
-	out, err := b.ask(ctx, place, maxDays)
+	out, err := b.fetchForecast(ctx, place, maxDays)
 	if errors.Is(ctx.Err(), context.DeadlineExceeded) {
 		err = fmt.Errorf("open-meteo.com: no response within %s", briefWait)
 	}
@@ -142,7 +144,7 @@ func (b Brief) Brief(ctx context.Context, from, _ time.Time) ([]tools.BriefItem,
 	}
 	for _, x := range out.Days { // numbers and the configured name of the place
 		if x.Date == from.Format(time.DateOnly) {
-			return []tools.BriefItem{{Text: phrase.Cut(place, 60) + ": " + x.words(), Source: provenance.Tool}}, nil
+			return []tools.BriefItem{{Text: textnorm.Ellipsize(place, 60) + ": " + x.describeDay(), Source: provenance.Tool}}, nil
 		}
 	}
 	return nil, nil
@@ -156,12 +158,12 @@ func Point(s string) (lat, lon float64, ok bool) {
 	return lat, lon, found && err == nil && lerr == nil && math.Abs(lat) <= 90 && math.Abs(lon) <= 180
 }
 
-func finding(place string) string {
-	return find + "?" + url.Values{"name": {phrase.Cut(place, 100)}, "count": {"1"}, "language": {"en"}, "format": {"json"}}.Encode()
+func geocodingURL(place string) string {
+	return find + "?" + url.Values{"name": {textnorm.Ellipsize(place, 100)}, "count": {"1"}, "language": {"en"}, "format": {"json"}}.Encode()
 }
 
-// ask returns the forecast from today on, in the time zone of the place.
-func (d Deps) ask(ctx context.Context, place string, days int) (out weatherOut, err error) {
+// fetchForecast returns the forecast from today on, in the time zone of the place.
+func (d Deps) fetchForecast(ctx context.Context, place string, days int) (out weatherOut, err error) {
 	lat, lon, ok := Point(place)
 	out.Place = place
 	if !ok {
@@ -171,14 +173,14 @@ func (d Deps) ask(ctx context.Context, place string, days int) (out weatherOut, 
 				Latitude, Longitude float64
 			}
 		}
-		if err := d.get(ctx, finding(place), &found); err != nil {
+		if err := d.fetchJSON(ctx, geocodingURL(place), &found); err != nil {
 			return out, err
 		}
 		if len(found.Results) == 0 {
-			return out, tools.Errorf(tools.NotFound, "no place called %q was found", tools.Clean(phrase.Cut(place, 80)))
+			return out, tools.Errorf(tools.NotFound, "no place called %q was found", tools.Clean(textnorm.Ellipsize(place, 80)))
 		}
 		r := found.Results[0]
-		lat, lon, out.Place = r.Latitude, r.Longitude, strings.TrimSuffix(pim.Line(r.Name, 80)+", "+pim.Line(r.Country, 60), ", ")
+		lat, lon, out.Place = r.Latitude, r.Longitude, strings.TrimSuffix(pim.SanitizeLine(r.Name, 80)+", "+pim.SanitizeLine(r.Country, 60), ", ")
 	}
 	var f struct {
 		Daily struct {
@@ -194,14 +196,14 @@ func (d Deps) ask(ctx context.Context, place string, days int) (out weatherOut, 
 		"latitude": {strconv.FormatFloat(lat, 'f', 4, 64)}, "longitude": {strconv.FormatFloat(lon, 'f', 4, 64)}, "timezone": {"auto"},
 		"forecast_days": {strconv.Itoa(days)}, "daily": {"weather_code,temperature_2m_max,temperature_2m_min,precipitation_probability_max,wind_speed_10m_max"},
 	}
-	if err := d.get(ctx, forecast+"?"+q.Encode(), &f); err != nil {
+	if err := d.fetchJSON(ctx, forecast+"?"+q.Encode(), &f); err != nil {
 		return out, err
 	}
 	for i, date := range f.Daily.Time[:min(len(f.Daily.Time), maxDays)] {
 		if _, err := time.Parse(time.DateOnly, date); err != nil {
 			return out, errUnread()
 		}
-		out.Days = append(out.Days, day{date, at(f.Daily.Code, i), at(f.Daily.Max, i), at(f.Daily.Min, i), at(f.Daily.Rain, i), at(f.Daily.Wind, i)})
+		out.Days = append(out.Days, day{date, elementAt(f.Daily.Code, i), elementAt(f.Daily.Max, i), elementAt(f.Daily.Min, i), elementAt(f.Daily.Rain, i), elementAt(f.Daily.Wind, i)})
 	}
 	if len(out.Days) == 0 {
 		return out, errUnread()
@@ -211,14 +213,14 @@ func (d Deps) ask(ctx context.Context, place string, days int) (out weatherOut, 
 
 func errUnread() error { return errors.New("open-meteo.com: invalid response") }
 
-func at[T any](list []*T, i int) *T {
+func elementAt[T any](list []*T, i int) *T {
 	if i < len(list) {
 		return list[i]
 	}
 	return nil
 }
 
-func (d Deps) get(ctx context.Context, address string, into any) error {
+func (d Deps) fetchJSON(ctx context.Context, address string, into any) error {
 	r, err := d.Network.Fetch(ctx, safehttp.Request{URL: address, MaxBody: maxBody, Header: http.Header{"Accept": {"application/json"}}})
 	if err != nil {
 		if e, is := errors.AsType[*safehttp.Error](err); is {
@@ -235,11 +237,11 @@ func (d Deps) get(ctx context.Context, address string, into any) error {
 	return nil
 }
 
-// words formats a day: "light rain, 3 to 7 °C, rain 80%, wind up to 30 km/h".
-func (x day) words() string {
+// describeDay formats a day: "light rain, 3 to 7 °C, rain 80%, wind up to 30 km/h".
+func (x day) describeDay() string {
 	var parts []string
 	if x.Code != nil {
-		parts = append(parts, sky(*x.Code))
+		parts = append(parts, describeSky(*x.Code))
 	}
 	if x.Min != nil && x.Max != nil {
 		parts = append(parts, fmt.Sprintf("%.0f to %.0f °C", *x.Min, *x.Max))
@@ -256,8 +258,8 @@ func (x day) words() string {
 	return strings.Join(parts, ", ")
 }
 
-// sky describes a code of WMO 4677, as the service uses it.
-func sky(code int) string {
+// describeSky describes a code of WMO 4677, as the service uses it.
+func describeSky(code int) string {
 	for _, s := range []struct {
 		upTo int
 		say  string

@@ -9,8 +9,8 @@ import (
 	"testing"
 	"time"
 
+	"hob/platform/net/safehttp/safehttptest"
 	"hob/platform/provenance"
-	"hob/platform/safehttp/safehttptest"
 	"hob/tools"
 )
 
@@ -54,7 +54,7 @@ func TestWeather(t *testing.T) {
 	if _, err := ask(d, `{"location":"1.5,2.5"}`); err == nil || strings.Contains(err.Error(), "Ignore") {
 		t.Error(err)
 	}
-	judge := func(args string) tools.Judgement {
+	judge := func(args string) tools.CallAssessment {
 		return tools.JudgementOf(t.Context(), Tools(d)[0], json.RawMessage(args))
 	}
 	if j := judge(`{"location":"my secret"}`); j.Effects != tools.Egress || len(j.URLs) != 1 || !strings.Contains(j.URLs[0], "my+secret") {

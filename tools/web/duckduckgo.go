@@ -10,18 +10,18 @@ import (
 
 	"golang.org/x/net/html"
 
+	"hob/platform/net/safehttp"
 	"hob/platform/provenance"
-	"hob/platform/readable"
-	"hob/platform/safehttp"
+	"hob/platform/text/readability"
 	"hob/tools"
 )
 
-// duckduckgo parses the page for browsers without scripts (html.duckduckgo.com/html). No
+// searchDuckDuckGo parses the page for browsers without scripts (html.duckduckgo.com/html). No
 // interface is documented: results are div.result with a.result__a and .result__snippet;
 // advertisements are div.result--ad; an empty result has .no-results; a suspected program
 // gets a challenge (202, or a form that posts to anomaly.js).
-func (e *engine) duckduckgo(ctx context.Context, query string) ([]Result, error) {
-	resp, err := e.ask(ctx, safehttp.Request{
+func (e *engine) searchDuckDuckGo(ctx context.Context, query string) ([]Result, error) {
+	resp, err := e.sendRequest(ctx, safehttp.Request{
 		URL:    e.base + "/html/?" + url.Values{"q": {query}}.Encode(),
 		Header: http.Header{"Accept": {"text/html"}},
 	})
@@ -30,18 +30,18 @@ func (e *engine) duckduckgo(ctx context.Context, query string) ([]Result, error)
 	}
 	doc, err := html.Parse(bytes.NewReader(resp.Body))
 	if err != nil {
-		return nil, e.unreadable()
+		return nil, e.unreadableError()
 	}
 	var found []Result
 	nothing, challenge := false, resp.Status == http.StatusAccepted
 	for n := range doc.Descendants() {
 		switch {
 		case n.Type != html.ElementNode:
-		case has(n, "no-results"):
+		case hasClass(n, "no-results"):
 			nothing = true
-		case readable.Attr(n, "id") == "challenge-form", has(n, "anomaly-modal__title"), n.Data == "form" && strings.Contains(readable.Attr(n, "action"), "/anomaly.js"):
+		case readability.Attr(n, "id") == "challenge-form", hasClass(n, "anomaly-modal__title"), n.Data == "form" && strings.Contains(readability.Attr(n, "action"), "/anomaly.js"):
 			challenge = true
-		case has(n, "result") && !has(n, "result--ad"):
+		case hasClass(n, "result") && !hasClass(n, "result--ad"):
 			if r := duckResult(n); r.URL != "" {
 				found = append(found, r)
 			}
@@ -57,30 +57,30 @@ func (e *engine) duckduckgo(ctx context.Context, query string) ([]Result, error)
 			Remedy: "try again later, or configure a key of Tavily or Brave, or a SearXNG server, in [search]",
 		}
 	}
-	return nil, e.unreadable()
+	return nil, e.unreadableError()
 }
 
-// has reports whether an element has a class.
-func has(n *html.Node, class string) bool {
-	return slices.Contains(strings.Fields(readable.Attr(n, "class")), class)
+// hasClass reports whether an element has a class.
+func hasClass(n *html.Node, class string) bool {
+	return slices.Contains(strings.Fields(readability.Attr(n, "class")), class)
 }
 
 func duckResult(n *html.Node) (r Result) {
 	for d := range n.Descendants() {
 		switch {
 		case d.Type != html.ElementNode:
-		case has(d, "result__a") && r.URL == "":
-			r.Title, r.URL = readable.Plain(d), behind(readable.Attr(d, "href"))
-		case has(d, "result__snippet") && r.Snippet == "":
-			r.Snippet = readable.Plain(d)
+		case hasClass(d, "result__a") && r.URL == "":
+			r.Title, r.URL = readability.Plain(d), redirectTarget(readability.Attr(d, "href"))
+		case hasClass(d, "result__snippet") && r.Snippet == "":
+			r.Snippet = readability.Plain(d)
 		}
 	}
 	return r
 }
 
-// behind extracts the target from DuckDuckGo's click-counting address:
+// redirectTarget extracts the target from DuckDuckGo's click-counting address:
 // //duckduckgo.com/l/?uddg=https%3A%2F%2F...
-func behind(href string) string {
+func redirectTarget(href string) string {
 	u, err := url.Parse(href)
 	if err != nil {
 		return ""

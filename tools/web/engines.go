@@ -10,9 +10,9 @@ import (
 	"strings"
 	"time"
 
+	"hob/platform/net/safehttp"
 	"hob/platform/provenance"
-	"hob/platform/readable"
-	"hob/platform/safehttp"
+	"hob/platform/text/readability"
 	"hob/tools"
 )
 
@@ -28,45 +28,45 @@ type engine struct {
 	now  func() time.Time
 }
 
-func (e *engine) title() string {
+func (e *engine) displayName() string {
 	return map[string]string{"tavily": "Tavily", "brave": "Brave Search", "searxng": "Your SearXNG", "duckduckgo": "DuckDuckGo"}[e.name]
 }
 
-// find runs a search. It may return more results than requested.
-func (e *engine) find(ctx context.Context, query string, limit int) ([]Result, error) {
+// searchEngine runs a search. It may return more results than requested.
+func (e *engine) searchEngine(ctx context.Context, query string, limit int) ([]Result, error) {
 	switch e.name {
 	case "tavily":
-		return e.tavily(ctx, query, limit)
+		return e.searchTavily(ctx, query, limit)
 	case "brave":
-		return e.brave(ctx, query, limit)
+		return e.searchBrave(ctx, query, limit)
 	case "searxng":
-		return e.searxng(ctx, query)
+		return e.searchSearxng(ctx, query)
 	}
-	return e.duckduckgo(ctx, query)
+	return e.searchDuckDuckGo(ctx, query)
 }
 
-// label names the search service, as far as the configuration tells.
-func (s Search) label() string {
+// providerLabel names the search service, as far as the configuration tells.
+func (s Search) providerLabel() string {
 	switch {
-	case s.Provider == "searxng" || s.auto() && s.BaseURL != "":
+	case s.Provider == "searxng" || s.isAutomatic() && s.BaseURL != "":
 		return "your SearXNG at " + s.BaseURL
-	case s.auto():
+	case s.isAutomatic():
 		return "the search service you set, or DuckDuckGo"
 	}
-	return (&engine{name: s.Provider}).title()
+	return (&engine{name: s.Provider}).displayName()
 }
 
-func (s Search) auto() bool { return s.Provider == "" || s.Provider == "auto" }
+func (s Search) isAutomatic() bool { return s.Provider == "" || s.Provider == "auto" }
 
 // Chosen returns the search service in use, or why there is none. It looks up keys and
 // sends no request.
 func (s Search) Chosen(ctx context.Context) (name string, err error) {
-	name, _, err = s.choose(ctx)
+	name, _, err = s.chooseProvider(ctx)
 	return name, err
 }
 
-// choose returns the service and its key.
-func (s Search) choose(ctx context.Context) (name, key string, err error) {
+// chooseProvider returns the service and its key.
+func (s Search) chooseProvider(ctx context.Context) (name, key string, err error) {
 	if s.Key != nil {
 		if key, err = s.Key(ctx); err != nil {
 			return "", "", &tools.Error{Source: provenance.Outside, Code: tools.Failed, Message: "the key of the search service cannot be read: " + err.Error(), Remedy: "check [search] key", Err: err}
@@ -83,10 +83,10 @@ func (s Search) choose(ctx context.Context) (name, key string, err error) {
 	tavily, brave := env("TAVILY_API_KEY"), env("BRAVE_API_KEY", "BRAVE_SEARCH_API_KEY")
 	switch s.Provider {
 	case "tavily":
-		key, err = need("Tavily", first(key, tavily))
+		key, err = requireKey("Tavily", firstNonEmpty(key, tavily))
 		return s.Provider, key, err
 	case "brave":
-		key, err = need("Brave Search", first(key, brave))
+		key, err = requireKey("Brave Search", firstNonEmpty(key, brave))
 		return s.Provider, key, err
 	case "searxng", "duckduckgo":
 		return s.Provider, "", nil
@@ -106,7 +106,7 @@ func (s Search) choose(ctx context.Context) (name, key string, err error) {
 	return "duckduckgo", "", nil
 }
 
-func need(who, key string) (string, error) {
+func requireKey(who, key string) (string, error) {
 	if key == "" {
 		return "", &tools.Error{Source: provenance.Tool, Code: tools.Failed, Message: who + " needs a key, and none is set", Remedy: `set key in [search], best as a reference such as "keychain:search" (hob secret set search), or provider = "duckduckgo", which needs none`}
 	}
@@ -116,9 +116,9 @@ func need(who, key string) (string, error) {
 	return key, nil
 }
 
-// engine returns the configured search engine.
-func (d Deps) engine(ctx context.Context) (*engine, error) {
-	name, key, err := d.Search.choose(ctx)
+// newEngine returns the configured search engine.
+func (d Deps) newEngine(ctx context.Context) (*engine, error) {
+	name, key, err := d.Search.chooseProvider(ctx)
 	if err != nil {
 		return nil, err
 	}
@@ -135,14 +135,14 @@ func (d Deps) engine(ctx context.Context) (*engine, error) {
 			return nil, &tools.Error{Source: provenance.Tool, Code: tools.Failed, Message: "the address of your SearXNG server is not set", Remedy: `set base_url in [search], such as "http://127.0.0.1:8888"`}
 		}
 		if e.net, err = d.Network.Named(e.base); err != nil {
-			return nil, e.failed(err)
+			return nil, e.searchError(err)
 		}
 	}
 	return e, nil
 }
 
-// ask sends a request and accepts only a successful response.
-func (e *engine) ask(ctx context.Context, r safehttp.Request) (*safehttp.Response, error) {
+// sendRequest sends a request and accepts only a successful response.
+func (e *engine) sendRequest(ctx context.Context, r safehttp.Request) (*safehttp.Response, error) {
 	resp, err := e.net.Fetch(ctx, r)
 	if err != nil {
 		return nil, err
@@ -150,7 +150,7 @@ func (e *engine) ask(ctx context.Context, r safehttp.Request) (*safehttp.Respons
 	if resp.Status >= 200 && resp.Status < 300 {
 		return resp, nil
 	}
-	out := tools.Errorf(tools.Failed, "%s responded with HTTP status %d %s; nothing was searched", tools.Clean(e.title()), resp.Status, tools.Clean(http.StatusText(resp.Status)))
+	out := tools.Errorf(tools.Failed, "%s responded with HTTP status %d %s; nothing was searched", tools.Clean(e.displayName()), resp.Status, tools.Clean(http.StatusText(resp.Status)))
 	switch resp.Status {
 	case http.StatusUnauthorized, http.StatusForbidden:
 		out.Remedy = "check [search] key"
@@ -161,13 +161,13 @@ func (e *engine) ask(ctx context.Context, r safehttp.Request) (*safehttp.Respons
 			out.Remedy = "it blocks programs at the moment; configure a key of Tavily or Brave, or a SearXNG server, in [search]"
 		}
 	case http.StatusTooManyRequests:
-		out.Remedy = "too many searches; " + e.wait(resp.Header)
+		out.Remedy = "too many searches; " + e.waitAdvice(resp.Header)
 	case http.StatusNotFound:
 		out.Remedy = "check [search] base_url"
 	case http.StatusUnprocessableEntity: // Brave returns it for an invalid key and for an invalid query
 		out.Remedy = "check [search] key, or use other words"
 	case 432, 433: // Tavily: the limit of the plan, or of pay-as-you-go usage
-		out.Message = e.title() + " reports that the limit of the plan is reached; nothing was searched"
+		out.Message = e.displayName() + " reports that the limit of the plan is reached; nothing was searched"
 		out.Remedy = "wait until the limit is reset, or change the plan"
 	default:
 		out.Remedy = "try again later"
@@ -175,30 +175,30 @@ func (e *engine) ask(ctx context.Context, r safehttp.Request) (*safehttp.Respons
 	return nil, out
 }
 
-// wait says when to retry. Brave sends it in X-RateLimit-Reset: seconds for each of its
+// waitAdvice says when to retry. Brave sends it in X-RateLimit-Reset: seconds for each of its
 // limits, the shortest first.
-func (e *engine) wait(h http.Header) string {
+func (e *engine) waitAdvice(h http.Header) string {
 	if s, _, _ := strings.Cut(h.Get("X-RateLimit-Reset"), ","); h.Get("Retry-After") == "" {
 		if n, err := strconv.ParseUint(strings.TrimSpace(s), 10, 31); err == nil && n > 0 {
 			return fmt.Sprintf("try again in %s", time.Duration(n)*time.Second)
 		}
 	}
-	return later(h, e.now())
+	return retryAdvice(h, e.now())
 }
 
-// unreadable returns the error for a response that does not match the service's
+// unreadableError returns the error for a response that does not match the service's
 // documentation. It is not an empty result.
-func (e *engine) unreadable() error {
-	return &tools.Error{Source: provenance.Tool, Code: tools.Failed, Message: e.title() + " sent an invalid response, so it is unknown whether there are results", Remedy: "try again later, or set another provider in [search]"}
+func (e *engine) unreadableError() error {
+	return &tools.Error{Source: provenance.Tool, Code: tools.Failed, Message: e.displayName() + " sent an invalid response, so it is unknown whether there are results", Remedy: "try again later, or set another provider in [search]"}
 }
 
-// tavily: docs.tavily.com/documentation/api-reference/endpoint/search
-func (e *engine) tavily(ctx context.Context, query string, limit int) ([]Result, error) {
+// searchTavily: docs.tavily.com/documentation/api-reference/endpoint/search
+func (e *engine) searchTavily(ctx context.Context, query string, limit int) ([]Result, error) {
 	body, err := json.Marshal(map[string]any{"query": query, "max_results": limit, "search_depth": "basic"})
 	if err != nil {
 		return nil, err
 	}
-	resp, err := e.ask(ctx, safehttp.Request{
+	resp, err := e.sendRequest(ctx, safehttp.Request{
 		Method: http.MethodPost, URL: e.base + "/search", Body: body,
 		Header: http.Header{"Content-Type": {"application/json"}, "Accept": {"application/json"}, "Authorization": {"Bearer " + e.key}},
 	})
@@ -209,7 +209,7 @@ func (e *engine) tavily(ctx context.Context, query string, limit int) ([]Result,
 		Results *[]struct{ Title, URL, Content string } `json:"results"`
 	}
 	if json.Unmarshal(resp.Body, &out) != nil || out.Results == nil {
-		return nil, e.unreadable()
+		return nil, e.unreadableError()
 	}
 	var found []Result
 	for _, r := range *out.Results {
@@ -218,10 +218,10 @@ func (e *engine) tavily(ctx context.Context, query string, limit int) ([]Result,
 	return found, nil
 }
 
-// brave: api-dashboard.search.brave.com/documentation/services/web-search
-func (e *engine) brave(ctx context.Context, query string, limit int) ([]Result, error) {
+// searchBrave: api-dashboard.search.brave.com/documentation/services/web-search
+func (e *engine) searchBrave(ctx context.Context, query string, limit int) ([]Result, error) {
 	q := url.Values{"q": {query}, "count": {strconv.Itoa(limit)}, "text_decorations": {"false"}}
-	resp, err := e.ask(ctx, safehttp.Request{
+	resp, err := e.sendRequest(ctx, safehttp.Request{
 		URL:    e.base + "/res/v1/web/search?" + q.Encode(),
 		Header: http.Header{"Accept": {"application/json"}, "X-Subscription-Token": {e.key}},
 	})
@@ -235,7 +235,7 @@ func (e *engine) brave(ctx context.Context, query string, limit int) ([]Result, 
 		} `json:"web"`
 	}
 	if json.Unmarshal(resp.Body, &out) != nil || out.Type != "search" {
-		return nil, e.unreadable() // without results "web" is missing
+		return nil, e.unreadableError() // without results "web" is missing
 	}
 	var found []Result
 	for _, r := range out.Web.Results {
@@ -244,9 +244,9 @@ func (e *engine) brave(ctx context.Context, query string, limit int) ([]Result, 
 	return found, nil
 }
 
-// searxng: docs.searxng.org/dev/search_api.html
-func (e *engine) searxng(ctx context.Context, query string) ([]Result, error) {
-	resp, err := e.ask(ctx, safehttp.Request{
+// searchSearxng: docs.searxng.org/dev/search_api.html
+func (e *engine) searchSearxng(ctx context.Context, query string) ([]Result, error) {
+	resp, err := e.sendRequest(ctx, safehttp.Request{
 		URL:    e.base + "/search?" + url.Values{"q": {query}, "format": {"json"}}.Encode(),
 		Header: http.Header{"Accept": {"application/json"}},
 	})
@@ -258,12 +258,12 @@ func (e *engine) searxng(ctx context.Context, query string) ([]Result, error) {
 		Unresponsive [][]any                                 `json:"unresponsive_engines"`
 	}
 	if json.Unmarshal(resp.Body, &out) != nil || out.Results == nil {
-		return nil, e.unreadable()
+		return nil, e.unreadableError()
 	}
 	if len(*out.Results) == 0 && len(out.Unresponsive) > 0 {
-		return nil, sealed(&tools.Error{
+		return nil, markOutside(&tools.Error{
 			Source: provenance.Outside,
-			Code:   tools.Failed, Message: fmt.Sprintf("%s found nothing, but %d of its engines did not respond (%.200s)", e.title(), len(out.Unresponsive), engines(out.Unresponsive)),
+			Code:   tools.Failed, Message: fmt.Sprintf("%s found nothing, but %d of its engines did not respond (%.200s)", e.displayName(), len(out.Unresponsive), engineNames(out.Unresponsive)),
 			Remedy: "try again later, or check its engines",
 		})
 	}
@@ -274,18 +274,18 @@ func (e *engine) searxng(ctx context.Context, query string) ([]Result, error) {
 	return found, nil
 }
 
-func engines(list [][]any) string {
+func engineNames(list [][]any) string {
 	var names []string
 	for _, x := range list {
 		if len(x) > 0 {
-			names = append(names, readable.Squeeze(fmt.Sprint(x[0])))
+			names = append(names, readability.Squeeze(fmt.Sprint(x[0])))
 		}
 	}
 	return strings.Join(names, ", ")
 }
 
-// first returns the first non-empty text.
-func first(list ...string) string {
+// firstNonEmpty returns the first non-empty text.
+func firstNonEmpty(list ...string) string {
 	for _, s := range list {
 		if strings.TrimSpace(s) != "" {
 			return s

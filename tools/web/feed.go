@@ -10,8 +10,8 @@ import (
 
 	"golang.org/x/net/html/charset"
 
-	feeds "hob/platform/feed"
-	"hob/platform/readable"
+	feeds "hob/platform/text/feed"
+	"hob/platform/text/readability"
 )
 
 // maxItems bounds the items of a feed that are shown.
@@ -38,7 +38,7 @@ func readFeed(b []byte, base *url.URL) *page {
 			fmt.Fprintf(&out, "\n  %s", it.Link)
 			p.links = append(p.links, it.Link)
 		}
-		if t := readable.CutRunes(readable.Squeeze(it.Summary), 500); t != "" {
+		if t := readability.CutRunes(readability.Squeeze(it.Summary), 500); t != "" {
 			fmt.Fprintf(&out, "\n  %s", t)
 		}
 		out.WriteByte('\n')
@@ -49,9 +49,9 @@ func readFeed(b []byte, base *url.URL) *page {
 
 // readXML parses a feed or a page, and returns anything else as text.
 func readXML(b []byte, contentType string, base *url.URL) *page {
-	switch root(b) {
+	switch rootElement(b) {
 	case "html":
-		if p, err := readHTML(decode(b, contentType), base); err == nil {
+		if p, err := readHTML(decodeCharset(b, contentType), base); err == nil {
 			return p
 		}
 	case "rss", "feed", "rdf":
@@ -59,11 +59,11 @@ func readXML(b []byte, contentType string, base *url.URL) *page {
 			return p
 		}
 	}
-	return &page{kind: "text", body: readable.Tidy(decode(b, contentType))}
+	return &page{kind: "text", body: readability.Tidy(decodeCharset(b, contentType))}
 }
 
-// root returns the name of the outermost element, in lower case.
-func root(b []byte) string {
+// rootElement returns the name of the outermost element, in lower case.
+func rootElement(b []byte) string {
 	d := xml.NewDecoder(bytes.NewReader(b))
 	d.Strict = false
 	d.CharsetReader = func(label string, in io.Reader) (io.Reader, error) { return charset.NewReaderLabel(label, in) }

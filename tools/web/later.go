@@ -8,8 +8,8 @@ import (
 	"time"
 )
 
-// later describes the time in Retry-After (RFC 9110, section 10.2.3).
-func later(h http.Header, now time.Time) string {
+// retryAdvice describes the time in Retry-After (RFC 9110, section 10.2.3).
+func retryAdvice(h http.Header, now time.Time) string {
 	s := strings.TrimSpace(h.Get("Retry-After"))
 	if n, err := strconv.ParseUint(s, 10, 31); err == nil && n > 0 {
 		return fmt.Sprintf("try again in %s", time.Duration(n)*time.Second)

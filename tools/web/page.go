@@ -12,9 +12,9 @@ import (
 
 	"golang.org/x/net/html/charset"
 
+	"hob/platform/net/safehttp"
 	"hob/platform/provenance"
-	"hob/platform/readable"
-	"hob/platform/safehttp"
+	"hob/platform/text/readability"
 	"hob/tools"
 )
 
@@ -23,7 +23,7 @@ const maxLinks = 300
 
 // readHTML extracts the readable text of a page.
 func readHTML(text string, base *url.URL) (*page, error) {
-	p, err := readable.HTML(text, base)
+	p, err := readability.HTML(text, base)
 	if err != nil {
 		return nil, &tools.Error{Source: provenance.Outside, Code: tools.Unsupported, Message: "the page of " + base.Host + " has a structure that cannot be read", Remedy: "open it in a browser", Err: err}
 	}
@@ -39,8 +39,8 @@ type page struct {
 	cut   bool
 }
 
-// text renders the page for a model.
-func (p *page) text(final string) string {
+// renderText renders the page for a model.
+func (p *page) renderText(final string) string {
 	var b strings.Builder
 	if p.title != "" {
 		fmt.Fprintf(&b, "Title: %s\n", p.title)
@@ -60,8 +60,8 @@ func (p *page) text(final string) string {
 	return b.String()
 }
 
-// read parses a response by its content type.
-func read(r *safehttp.Response) (*page, error) {
+// parsePage parses a response by its content type.
+func parsePage(r *safehttp.Response) (*page, error) {
 	declared := r.Header.Get("Content-Type")
 	kind, _, err := mime.ParseMediaType(declared)
 	if err != nil || kind == "application/octet-stream" || kind == "" {
@@ -72,23 +72,23 @@ func read(r *safehttp.Response) (*page, error) {
 	case len(r.Body) == 0:
 		return &page{kind: "text"}, nil
 	case kind == "text/html" || kind == "application/xhtml+xml":
-		return readHTML(decode(r.Body, declared), r.URL)
+		return readHTML(decodeCharset(r.Body, declared), r.URL)
 	case kind == "application/json" || strings.HasSuffix(kind, "+json") || kind == "text/json":
 		return readJSON(r.Body, r.URL)
 	case kind == "application/xml" || kind == "text/xml" || strings.HasSuffix(kind, "+xml"):
 		return readXML(r.Body, declared, r.URL), nil
 	case strings.HasPrefix(kind, "text/") || kind == "application/javascript" || kind == "application/x-ndjson":
-		return &page{kind: "text", body: readable.Tidy(decode(r.Body, declared))}, nil
+		return &page{kind: "text", body: readability.Tidy(decodeCharset(r.Body, declared))}, nil
 	case kind == "application/pdf" || bytes.HasPrefix(r.Body, []byte("%PDF-")):
 		return nil, &tools.Error{Source: provenance.Outside, Code: tools.Unsupported, Message: r.URL.Host + " sent a PDF; PDF pages are not supported", Remedy: "find the same text as a web page"}
 	}
 	// The server chose the text of the content type.
-	return nil, sealed(&tools.Error{Source: provenance.Outside, Code: tools.Unsupported, Message: fmt.Sprintf("%s sent %.60q, which is not text", r.URL.Host, kind), Remedy: "use a page, a feed or a text file"})
+	return nil, markOutside(&tools.Error{Source: provenance.Outside, Code: tools.Unsupported, Message: fmt.Sprintf("%s sent %.60q, which is not text", r.URL.Host, kind), Remedy: "use a page, a feed or a text file"})
 }
 
-// decode converts a text to UTF-8. It follows the HTML standard's order: byte order mark,
+// decodeCharset converts a text to UTF-8. It follows the HTML standard's order: byte order mark,
 // header, declaration in the page, a guess.
-func decode(b []byte, contentType string) string {
+func decodeCharset(b []byte, contentType string) string {
 	b = bytes.TrimPrefix(b, []byte("\xef\xbb\xbf"))
 	head := b[:min(len(b), 1024)]
 	enc, name, certain := charset.DetermineEncoding(head, contentType)
@@ -113,9 +113,9 @@ func readJSON(b []byte, base *url.URL) (*page, error) {
 	p := &page{kind: "json"}
 	var out bytes.Buffer
 	if err := json.Indent(&out, b, "", " "); err != nil || out.Len() > 2*maxText {
-		p.body = readable.Tidy(strings.ToValidUTF8(string(b), "\ufffd"))
+		p.body = readability.Tidy(strings.ToValidUTF8(string(b), "\ufffd"))
 		return p, nil
 	}
-	p.body = readable.Tidy(out.String())
+	p.body = readability.Tidy(out.String())
 	return p, nil
 }

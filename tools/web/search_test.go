@@ -11,9 +11,9 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"hob/platform/net/safehttp"
+	"hob/platform/net/safehttp/safehttptest"
 	"hob/platform/provenance"
-	"hob/platform/safehttp"
-	"hob/platform/safehttp/safehttptest"
 	"hob/tools"
 )
 

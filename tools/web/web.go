@@ -1,5 +1,5 @@
 // Package web provides browse_url, which reads a page, and web_search, which asks a search
-// engine. All requests use the client of platform/safehttp; responses and their addresses
+// engine. All requests use the client of platform/net/safehttp; responses and their addresses
 // are untrusted text. The tools run no scripts and keep no cookies: pages that need a
 // browser or a login belong to the browser tools.
 package web
@@ -9,8 +9,8 @@ import (
 	"errors"
 	"strings"
 
+	"hob/platform/net/safehttp"
 	"hob/platform/provenance"
-	"hob/platform/safehttp"
 	"hob/tools"
 )
 
@@ -34,11 +34,11 @@ type Search struct {
 }
 
 // Tools returns the category's tools.
-func Tools(d Deps) []tools.Tool { return []tools.Tool{browse(d), search(d)} }
+func Tools(d Deps) []tools.Tool { return []tools.Tool{browseTool(d), searchTool(d)} }
 
-// outward classifies an error of an outgoing request for a model: a refusal stays one,
+// classifyError classifies an error of an outgoing request for a model: a refusal stays one,
 // whoever asks again.
-func outward(err error, asked string) error {
+func classifyError(err error, asked string) error {
 	e, ok := errors.AsType[*safehttp.Error](err)
 	if !ok {
 		return err // the context's
@@ -62,8 +62,8 @@ func outward(err error, asked string) error {
 	return out
 }
 
-// sealed marks an error that quotes a server as untrusted.
-func sealed(e *tools.Error) *tools.Error {
+// markOutside marks an error that quotes a server as untrusted.
+func markOutside(e *tools.Error) *tools.Error {
 	e.Source = provenance.Outside
 	return e
 }

@@ -9,9 +9,9 @@ import (
 	"time"
 	"unicode/utf8"
 
+	"hob/platform/net/safehttp"
 	"hob/platform/provenance"
-	"hob/platform/readable"
-	"hob/platform/safehttp"
+	"hob/platform/text/readability"
 	"hob/tools"
 )
 
@@ -29,8 +29,8 @@ type Result struct {
 	Snippet string `json:"snippet"`
 }
 
-// searched is the Data of web_search.
-type searched struct {
+// searchData is the Data of web_search.
+type searchData struct {
 	Provider string   `json:"provider"`
 	Results  []Result `json:"results"`
 }
@@ -40,34 +40,34 @@ type searchIn struct {
 	Limit int    `json:"limit,omitempty" jsonschema:"how many results, 1 to 20 (default 8)"`
 }
 
-func search(d Deps) tools.Tool {
+func searchTool(d Deps) tools.Tool {
 	return tools.New(tools.Def[searchIn]{
 		Spec: tools.Spec{
 			Name: "web_search", Category: "web", Effects: tools.Egress, Timeout: searchFor,
 			Description: "Search the web. Gives titles, addresses and snippets; open an address with browse_url.",
 			Keywords:    "search web internet google online find look up bing duckduckgo brave tavily searxng news facts current",
 		},
-		Summary: func(in searchIn) string { return fmt.Sprintf("Search the web for %q", words(in.Query)) },
-		Judge: func(_ context.Context, in searchIn) tools.Judgement {
-			if err := in.check(); err != nil {
-				return tools.Judgement{Refused: err}
+		Summary: func(in searchIn) string { return fmt.Sprintf("Search the web for %q", squeezeQuery(in.Query)) },
+		Judge: func(_ context.Context, in searchIn) tools.CallAssessment {
+			if err := in.checkArguments(); err != nil {
+				return tools.CallAssessment{Refused: err}
 			}
-			return tools.Judgement{Effects: tools.Egress, Query: words(in.Query), Why: "asks " + d.Search.label()}
+			return tools.CallAssessment{Effects: tools.Egress, Query: squeezeQuery(in.Query), Why: "asks " + d.Search.providerLabel()}
 		},
 		Run: func(ctx context.Context, _ tools.Call, in searchIn) (tools.Result, error) {
-			if err := in.check(); err != nil {
+			if err := in.checkArguments(); err != nil {
 				return tools.Result{}, err
 			}
-			return d.search(ctx, words(in.Query), in.Limit)
+			return d.searchWeb(ctx, squeezeQuery(in.Query), in.Limit)
 		},
 	})
 }
 
-// words normalizes a query to one line.
-func words(q string) string { return readable.Squeeze(q) }
+// squeezeQuery normalizes a query to one line.
+func squeezeQuery(q string) string { return readability.Squeeze(q) }
 
-func (in searchIn) check() error {
-	switch n := utf8.RuneCountInString(words(in.Query)); {
+func (in searchIn) checkArguments() error {
+	switch n := utf8.RuneCountInString(squeezeQuery(in.Query)); {
 	case n == 0:
 		return tools.Errorf(tools.InvalidArguments, "query is empty; say what to search for")
 	case n > maxQuery:
@@ -78,17 +78,17 @@ func (in searchIn) check() error {
 	return nil
 }
 
-func (d Deps) search(ctx context.Context, query string, limit int) (tools.Result, error) {
+func (d Deps) searchWeb(ctx context.Context, query string, limit int) (tools.Result, error) {
 	if limit == 0 {
 		limit = 8
 	}
-	e, err := d.engine(ctx)
+	e, err := d.newEngine(ctx)
 	if err != nil {
 		return tools.Result{}, err
 	}
-	found, err := e.find(ctx, query, limit)
+	found, err := e.searchEngine(ctx, query, limit)
 	if err != nil {
-		return tools.Result{}, e.failed(err)
+		return tools.Result{}, e.searchError(err)
 	}
 	out := tools.Result{Source: provenance.Outside}
 	var b strings.Builder
@@ -98,7 +98,7 @@ func (d Deps) search(ctx context.Context, query string, limit int) (tools.Result
 		if err != nil || len(kept) == limit {
 			continue // results that lead into the owner's network are left out
 		}
-		r = Result{readable.CutRunes(readable.Squeeze(readable.Words(r.Title)), 200), u.String(), readable.CutRunes(readable.Squeeze(readable.Words(r.Snippet)), 500)}
+		r = Result{readability.CutRunes(readability.Squeeze(readability.Words(r.Title)), 200), u.String(), readability.CutRunes(readability.Squeeze(readability.Words(r.Snippet)), 500)}
 		if slices.ContainsFunc(kept, func(k Result) bool { return k.URL == r.URL }) {
 			continue
 		}
@@ -108,22 +108,22 @@ func (d Deps) search(ctx context.Context, query string, limit int) (tools.Result
 			fmt.Fprintf(&b, "   %s\n", r.Snippet)
 		}
 	}
-	if out.Data = (searched{e.name, kept}); len(kept) == 0 {
+	if out.Data = (searchData{e.name, kept}); len(kept) == 0 {
 		out.Source = provenance.Tool
-		out.Text = fmt.Sprintf("%s found nothing for %q. Try other words.", e.title(), query)
+		out.Text = fmt.Sprintf("%s found nothing for %q. Try other words.", e.displayName(), query)
 		return out, nil
 	}
-	out.Text = fmt.Sprintf("%s found:\n%s", e.title(), b.String())
-	out.Origins = []provenance.Origin{{Kind: "search", Label: fmt.Sprintf("%s: %s", e.title(), query), Via: "web_search"}}
+	out.Text = fmt.Sprintf("%s found:\n%s", e.displayName(), b.String())
+	out.Origins = []provenance.Origin{{Kind: "search", Label: fmt.Sprintf("%s: %s", e.displayName(), query), Via: "web_search"}}
 	return out, nil
 }
 
-// failed adds a remedy to the error of a search.
-func (e *engine) failed(err error) error {
+// searchError adds a remedy to the error of a search.
+func (e *engine) searchError(err error) error {
 	if t, ok := errors.AsType[*tools.Error](err); ok {
 		return t
 	}
-	if err = outward(err, e.base); tools.CodeOf(err) == tools.PolicyDenied {
+	if err = classifyError(err, e.base); tools.CodeOf(err) == tools.PolicyDenied {
 		t, _ := errors.AsType[*tools.Error](err)
 		return &tools.Error{Source: t.Source, Code: tools.PolicyDenied, Message: t.Message, Remedy: "check [search] base_url, and add its host and port to [network] allow", Err: err}
 	}

@@ -14,8 +14,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"go.uber.org/goleak"
 
+	"hob/platform/net/safehttp/safehttptest"
 	"hob/platform/provenance"
-	"hob/platform/safehttp/safehttptest"
 	"hob/tools"
 )
 
@@ -200,7 +200,7 @@ func TestBrowseJudgement(t *testing.T) {
 func TestBrowseLong(t *testing.T) {
 	n := safehttptest.New(t, answer("text/plain", strings.Repeat("word ", 3<<20)))
 	r, err := call(t, Deps{Network: n.Client(t)}, "browse_url", browseIn{URL: "http://paper.example/"})
-	if err != nil || len(r.Text) > maxText+300 || !strings.Contains(r.Text, "Only the beginning of the page") || !r.Data.(browsed).Cut {
+	if err != nil || len(r.Text) > maxText+300 || !strings.Contains(r.Text, "Only the beginning of the page") || !r.Data.(browseData).Cut {
 		t.Errorf("%d bytes, %v", len(r.Text), err)
 	}
 }
@@ -234,7 +234,7 @@ func FuzzPage(f *testing.F) {
 	c := n.Client(f)
 	f.Fuzz(func(t *testing.T, kind string, body []byte) {
 		u, _ := c.Check("http://paper.example/")
-		p, err := read(response(u, kind, body))
+		p, err := parsePage(response(u, kind, body))
 		if err != nil {
 			return
 		}
@@ -243,7 +243,7 @@ func FuzzPage(f *testing.F) {
 				t.Fatalf("%q is offered: %v", l, err)
 			}
 		}
-		if text := p.text("x"); len(text) > maxText+1000 || bytes.ContainsRune([]byte(text), 0x1b) {
+		if text := p.renderText("x"); len(text) > maxText+1000 || bytes.ContainsRune([]byte(text), 0x1b) {
 			t.Fatalf("%d bytes of text", len(text))
 		}
 	})
@@ -306,14 +306,14 @@ func ask(t *testing.T, s Search, h http.HandlerFunc) (*safehttptest.Internet, to
 	t.Helper()
 	n := safehttptest.New(t, h)
 	d := Deps{Network: n.Client(t), Search: s}
-	e, err := d.engine(t.Context())
+	e, err := d.newEngine(t.Context())
 	if err != nil {
 		t.Fatal(err)
 	}
 	e.base = "https://" + e.name + ".example.com"
-	found, err := e.find(t.Context(), "hob & co", 2)
+	found, err := e.searchEngine(t.Context(), "hob & co", 2)
 	if err != nil {
-		return n, tools.Result{}, e.failed(err)
+		return n, tools.Result{}, e.searchError(err)
 	}
 	return n, tools.Result{Data: found}, nil
 }

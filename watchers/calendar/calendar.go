@@ -16,9 +16,9 @@ import (
 	"strings"
 	"time"
 
-	"hob/knowledge/store"
-	"hob/platform/phrase"
 	"hob/platform/pim"
+	"hob/platform/store"
+	"hob/platform/text/textnorm"
 	"hob/watchers"
 )
 
@@ -55,11 +55,11 @@ func New() *Driver { return &Driver{} }
 func (*Driver) Kind() string { return Kind }
 
 // Migrations implements watchers.Driver: the manager stores the cursor.
-func (*Driver) Migrations() []store.Set { return nil }
+func (*Driver) Migrations() []store.MigrationSet { return nil }
 
 // New implements watchers.Driver.
 func (*Driver) New(spec watchers.Spec, deps watchers.Deps) (any, error) {
-	s, err := parse(spec.Config)
+	s, err := parseConfig(spec.Config)
 	if err != nil {
 		return nil, err
 	}
@@ -90,9 +90,9 @@ type settings struct {
 	morning   time.Duration // since midnight
 }
 
-func (s settings) tells(what string) bool { return slices.Contains(s.tell, what) }
+func (s settings) isEnabled(what string) bool { return slices.Contains(s.tell, what) }
 
-func parse(raw json.RawMessage) (settings, error) {
+func parseConfig(raw json.RawMessage) (settings, error) {
 	var c config
 	if err := watchers.Decode(raw, &c); err != nil {
 		return settings{}, fmt.Errorf("calendar: %w", err)
@@ -110,7 +110,7 @@ func parse(raw json.RawMessage) (settings, error) {
 		return s, fmt.Errorf("calendar: at most 50 calendars and words")
 	}
 	for _, w := range slices.Concat(c.Calendars, c.Words) {
-		if strings.TrimSpace(w) == "" || pim.Line(w, 200) != w {
+		if strings.TrimSpace(w) == "" || pim.SanitizeLine(w, 200) != w {
 			return s, fmt.Errorf("calendar: calendars and words must be strings of at most 200 characters on one line")
 		}
 	}
@@ -121,7 +121,7 @@ func parse(raw json.RawMessage) (settings, error) {
 		return s, fmt.Errorf("calendar: at most %d times in before", maxLeads)
 	}
 	for _, b := range c.Before {
-		d, err := duration(b)
+		d, err := parseDuration(b)
 		if err != nil || d < 0 || d > longestLead {
 			return s, fmt.Errorf(`calendar: before must hold times such as "15m", "2h" or "1d", at most 7d, not %q`, b)
 		}
@@ -140,8 +140,8 @@ func parse(raw json.RawMessage) (settings, error) {
 	return s, nil
 }
 
-// duration parses "15m", "2h", "1h30m" and "1d".
-func duration(s string) (time.Duration, error) {
+// parseDuration parses "15m", "2h", "1h30m" and "1d".
+func parseDuration(s string) (time.Duration, error) {
 	s = strings.TrimSpace(s)
 	if days, ok := strings.CutSuffix(s, "d"); ok {
 		d, err := time.ParseDuration(days + "h")
@@ -153,46 +153,46 @@ func duration(s string) (time.Duration, error) {
 // Describe implements watchers.Driver: "events 15 minutes before they start, and
 // when they are changed, moved or cancelled".
 func (*Driver) Describe(raw json.RawMessage) string {
-	s, err := parse(raw)
+	s, err := parseConfig(raw)
 	if err != nil {
 		return "events (invalid configuration)"
 	}
 	var when []string
-	if s.tells(starts) {
+	if s.isEnabled(starts) {
 		var leads []string
 		for _, b := range s.before {
-			leads = append(leads, plain(b))
+			leads = append(leads, formatDuration(b))
 		}
 		when = append(when, strings.Join(leads, " and ")+" before they start")
 	}
 	var news []string
 	for _, n := range []string{added, changed, moved, cancelled} {
-		if s.tells(n) {
+		if s.isEnabled(n) {
 			news = append(news, n)
 		}
 	}
 	if len(news) > 0 {
-		when = append(when, "when they are "+join(news))
+		when = append(when, "when they are "+joinWords(news))
 	}
 	what := "events"
 	if len(s.words) > 0 {
 		what += " about " + strings.Join(s.words, " and ")
 	}
 	if len(s.calendars) > 0 {
-		what += " in " + join(s.calendars)
+		what += " in " + joinWords(s.calendars)
 	}
-	return pim.Line(what+" "+strings.Join(when, ", and "), 300)
+	return pim.SanitizeLine(what+" "+strings.Join(when, ", and "), 300)
 }
 
-func join(words []string) string {
+func joinWords(words []string) string {
 	if n := len(words); n > 1 {
 		return strings.Join(words[:n-1], ", ") + " or " + words[n-1]
 	}
 	return strings.Join(words, "")
 }
 
-// plain formats a duration for people: "15 minutes", "2 hours".
-func plain(d time.Duration) string {
+// formatDuration formats a duration for people: "15 minutes", "2 hours".
+func formatDuration(d time.Duration) string {
 	unit := func(n int64, word string) string {
 		if n == 1 {
 			return "1 " + word
@@ -210,11 +210,11 @@ func plain(d time.Duration) string {
 	return unit(int64(d.Round(time.Minute)/time.Minute), "minute")
 }
 
-// wants reports whether the user asked to be notified of an event.
-func (s settings) wants(e pim.Event) bool {
-	all := phrase.Fold(e.Title + "\n" + e.Place + "\n" + e.Notes)
+// matchesEvent reports whether the user asked to be notified of an event.
+func (s settings) matchesEvent(e pim.Event) bool {
+	all := textnorm.Fold(e.Title + "\n" + e.Place + "\n" + e.Notes)
 	for _, w := range s.words {
-		if !strings.Contains(all, phrase.Fold(w)) {
+		if !strings.Contains(all, textnorm.Fold(w)) {
 			return false
 		}
 	}

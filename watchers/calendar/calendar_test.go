@@ -16,7 +16,7 @@ import (
 	"hob/watchers/watcherstest"
 )
 
-func configured(a pim.Account) func(string, string) (pim.Account, error) {
+func accountFinder(a pim.Account) func(string, string) (pim.Account, error) {
 	return func(name, server string) (pim.Account, error) {
 		if server != "caldav" || name != "" && name != a.Name {
 			return pim.Account{}, fmt.Errorf("there is no account %q for that", name)
@@ -25,11 +25,11 @@ func configured(a pim.Account) func(string, string) (pim.Account, error) {
 	}
 }
 
-// utc formats a time for an event.
-func utc(t time.Time) string { return t.UTC().Format("20060102T150405Z") }
+// formatUTC formats a time for an event.
+func formatUTC(t time.Time) string { return t.UTC().Format("20060102T150405Z") }
 
-// world is a manager with a Radicale server, which the watcher polls often.
-type world struct {
+// calendarFixture is a manager with a Radicale server, which the watcher polls often.
+type calendarFixture struct {
 	t    *testing.T
 	r    *pimtest.Radicale
 	sink *watcherstest.Sink
@@ -39,12 +39,12 @@ type world struct {
 	open func()
 }
 
-func newWorld(t *testing.T, r *pimtest.Radicale) *world {
+func newWorld(t *testing.T, r *pimtest.Radicale) *calendarFixture {
 	st := watcherstest.Open(t, New())
-	w := &world{t: t, r: r, sink: watcherstest.NewSink(st)}
+	w := &calendarFixture{t: t, r: r, sink: watcherstest.NewSink(st)}
 	w.open = func() {
 		o := watcherstest.Options(st, w.sink, New())
-		o.Account, o.MinEvery = configured(r.Account("tester")), 10*time.Millisecond
+		o.Account, o.MinEvery = accountFinder(r.Account("tester")), 10*time.Millisecond
 		m, err := watchers.New(o)
 		if err != nil {
 			t.Fatal(err)
@@ -53,28 +53,28 @@ func newWorld(t *testing.T, r *pimtest.Radicale) *world {
 	}
 	w.open()
 	w.make = func(config string) watchers.Spec {
-		return watcherstest.Create(t, st, w.m, watchers.Spec{Kind: Kind, Config: json.RawMessage(config), Report: "test", Pace: watchers.Pace{Every: "50ms"}})
+		return watcherstest.Create(t, st, w.m, watchers.Spec{Kind: Kind, Config: json.RawMessage(config), Report: "test", PollPolicy: watchers.PollPolicy{Every: "50ms"}})
 	}
 	return w
 }
 
-func (w *world) texts() (out []string) {
+func (w *calendarFixture) firedTexts() (out []string) {
 	for _, f := range w.sink.Fired() {
 		out = append(out, f.Text)
 	}
 	return out
 }
 
-// tells waits for a notice with this prefix.
-func (w *world) tells(begins string) {
+// waitNotice waits for a notice with this prefix.
+func (w *calendarFixture) waitNotice(begins string) {
 	w.t.Helper()
-	watcherstest.Eventually(w.t, begins+": "+fmt.Sprint(w.texts()), func() bool {
-		return slices.ContainsFunc(w.texts(), func(s string) bool { return strings.HasPrefix(s, begins) })
+	watcherstest.Eventually(w.t, begins+": "+fmt.Sprint(w.firedTexts()), func() bool {
+		return slices.ContainsFunc(w.firedTexts(), func(s string) bool { return strings.HasPrefix(s, begins) })
 	})
 }
 
-// looked waits until the watcher has polled twice.
-func (w *world) looked(s watchers.Spec, r *pimtest.Radicale) {
+// waitPolled waits until the watcher has polled twice.
+func (w *calendarFixture) waitPolled(s watchers.Spec, r *pimtest.Radicale) {
 	w.t.Helper()
 	n := r.Requests()
 	watcherstest.Eventually(w.t, "it looks", func() bool { return r.Requests() > n+8 })
@@ -88,7 +88,7 @@ func TestConformance(t *testing.T) {
 	watcherstest.Run(t, watcherstest.Suite{
 		New: func() watchers.Driver { return New() },
 		Account: func(name, server string) (pim.Account, error) {
-			a, err := configured(r.Account("tester"))(name, server)
+			a, err := accountFinder(r.Account("tester"))(name, server)
 			if failing.Load() {
 				a.Secret = func(context.Context) (string, error) { return "wrong", nil }
 			}
@@ -105,11 +105,11 @@ func TestConformance(t *testing.T) {
 			`{"morning":"25:00"}`, `{"calendars":[""]}`, `{"words":["a\nb"]}`, `{"words":"x"}`,
 		},
 		Provoke: func(t *testing.T, raw json.RawMessage, n int) {
-			s, err := parse(raw)
+			s, err := parseConfig(raw)
 			if err != nil {
 				t.Fatal(err)
 			}
-			r.Put(s.calendars[0], fmt.Sprint("e", n), fmt.Sprintf("SUMMARY:Event %d\nDTSTART:%s", n, utc(time.Now().AddDate(0, 0, 1))))
+			r.Put(s.calendars[0], fmt.Sprint("e", n), fmt.Sprintf("SUMMARY:Event %d\nDTSTART:%s", n, formatUTC(time.Now().AddDate(0, 0, 1))))
 		},
 		Polled: true, Timeless: true,
 		Fail: func(_ *testing.T, on bool) { failing.Store(on) },
@@ -121,46 +121,46 @@ func TestWhatIsTold(t *testing.T) {
 	r.Make("Work")
 	now := time.Now()
 	day := now.AddDate(0, 0, 3).Truncate(time.Hour)
-	r.Put("Work", "old", "SUMMARY:Old one\nDTSTART:"+utc(day)+"\nDTEND:"+utc(day.Add(time.Hour)))
-	r.Put("Work", "gone", "SUMMARY:Party\nDTSTART:"+utc(day))
-	r.Put("Work", "series", "SUMMARY:Standup\nDTSTART:"+utc(day)+"\nRRULE:FREQ=DAILY;COUNT=9")
-	r.Put("Work", "soon", "SUMMARY:Call\nDTSTART:"+utc(now.Add(10*time.Minute)))
+	r.Put("Work", "old", "SUMMARY:Old one\nDTSTART:"+formatUTC(day)+"\nDTEND:"+formatUTC(day.Add(time.Hour)))
+	r.Put("Work", "gone", "SUMMARY:Party\nDTSTART:"+formatUTC(day))
+	r.Put("Work", "series", "SUMMARY:Standup\nDTSTART:"+formatUTC(day)+"\nRRULE:FREQ=DAILY;COUNT=9")
+	r.Put("Work", "soon", "SUMMARY:Call\nDTSTART:"+formatUTC(now.Add(10*time.Minute)))
 	w := newWorld(t, r)
 	s := w.make(`{"tell":["starts","added","changed","moved","cancelled"]}`)
-	w.tells("Call starts in 10 minutes (")
-	w.looked(s, r)
-	if got := w.texts(); len(got) != 1 {
+	w.waitNotice("Call starts in 10 minutes (")
+	w.waitPolled(s, r)
+	if got := w.firedTexts(); len(got) != 1 {
 		t.Fatalf("events from before the start fired: %v", got)
 	}
-	r.Put("Work", "old", "SUMMARY:Old one\nDTSTART:"+utc(day.Add(2*time.Hour))+"\nDTEND:"+utc(day.Add(3*time.Hour)))
-	w.tells("Old one was moved to ")
-	r.Put("Work", "old", "SUMMARY:New name\nDTSTART:"+utc(day.Add(2*time.Hour))+"\nDTEND:"+utc(day.Add(3*time.Hour)))
-	w.tells("New name was changed")
+	r.Put("Work", "old", "SUMMARY:Old one\nDTSTART:"+formatUTC(day.Add(2*time.Hour))+"\nDTEND:"+formatUTC(day.Add(3*time.Hour)))
+	w.waitNotice("Old one was moved to ")
+	r.Put("Work", "old", "SUMMARY:New name\nDTSTART:"+formatUTC(day.Add(2*time.Hour))+"\nDTEND:"+formatUTC(day.Add(3*time.Hour)))
+	w.waitNotice("New name was changed")
 	r.Delete("Work", "gone")
-	w.tells("Party was cancelled")
-	r.Put("Work", "series", "SUMMARY:Standup\nDTSTART:"+utc(day)+"\nRRULE:FREQ=DAILY;COUNT=9", "SUMMARY:Standup\nSTATUS:CANCELLED\nRECURRENCE-ID:"+utc(day.AddDate(0, 0, 1))+"\nDTSTART:"+utc(day.AddDate(0, 0, 1)))
-	w.tells("Standup was cancelled")
-	r.Put("Work", "series", "SUMMARY:Standup\nDTSTART:"+utc(day.Add(time.Hour))+"\nRRULE:FREQ=DAILY;COUNT=9")
-	w.tells("Standup was ")
-	r.Put("Work", "new", "SUMMARY:Lunch\nDTSTART:"+utc(day))
-	w.tells("New in your calendar: Lunch")
-	r.Put("Work", "soon", "SUMMARY:Call\nDTSTART:"+utc(now.Add(13*time.Minute))) // fires again, at its real start
-	w.tells("Call was moved to")
-	w.tells("Call starts in 1") // both
+	w.waitNotice("Party was cancelled")
+	r.Put("Work", "series", "SUMMARY:Standup\nDTSTART:"+formatUTC(day)+"\nRRULE:FREQ=DAILY;COUNT=9", "SUMMARY:Standup\nSTATUS:CANCELLED\nRECURRENCE-ID:"+formatUTC(day.AddDate(0, 0, 1))+"\nDTSTART:"+formatUTC(day.AddDate(0, 0, 1)))
+	w.waitNotice("Standup was cancelled")
+	r.Put("Work", "series", "SUMMARY:Standup\nDTSTART:"+formatUTC(day.Add(time.Hour))+"\nRRULE:FREQ=DAILY;COUNT=9")
+	w.waitNotice("Standup was ")
+	r.Put("Work", "new", "SUMMARY:Lunch\nDTSTART:"+formatUTC(day))
+	w.waitNotice("New in your calendar: Lunch")
+	r.Put("Work", "soon", "SUMMARY:Call\nDTSTART:"+formatUTC(now.Add(13*time.Minute))) // fires again, at its real start
+	w.waitNotice("Call was moved to")
+	w.waitNotice("Call starts in 1") // both
 	w.stop()
 	r.Stop()
 	r.Start()
-	r.Put("Work", "new", "SUMMARY:Lunch\nSTATUS:CANCELLED\nDTSTART:"+utc(day))
+	r.Put("Work", "new", "SUMMARY:Lunch\nSTATUS:CANCELLED\nDTSTART:"+formatUTC(day))
 	w.open()
-	w.tells("Lunch was cancelled")
-	w.looked(s, r)
+	w.waitNotice("Lunch was cancelled")
+	w.waitPolled(s, r)
 	for text, n := range map[string]int{"Call starts": 2, "Call was moved": 1, "Party": 1, "Lunch was cancelled": 1, "New name": 1, "Old one": 1} {
-		if got := len(slices.DeleteFunc(w.texts(), func(s string) bool { return !strings.HasPrefix(s, text) })); got != n {
-			t.Errorf("%q fired %d times, want %d: %v", text, got, n, w.texts())
+		if got := len(slices.DeleteFunc(w.firedTexts(), func(s string) bool { return !strings.HasPrefix(s, text) })); got != n {
+			t.Errorf("%q fired %d times, want %d: %v", text, got, n, w.firedTexts())
 		}
 	}
-	if n := len(w.texts()); n > 13 {
-		t.Errorf("a flood of %d: %v", n, w.texts())
+	if n := len(w.firedTexts()); n > 13 {
+		t.Errorf("a flood of %d: %v", n, w.firedTexts())
 	}
 	if f := w.sink.Fired()[0]; f.Source != "outside" || !strings.Contains(string(f.Payload), `"news":"starts"`) {
 		t.Errorf("%+v", f)

@@ -7,34 +7,34 @@ import (
 	"strings"
 	"time"
 
-	"hob/platform/phrase"
 	"hob/platform/pim"
 	"hob/platform/provenance"
+	"hob/platform/text/textnorm"
 	"hob/watchers"
 )
 
 // lateFor is how long after its start an event still fires if it could not fire earlier.
 const lateFor = time.Hour
 
-// soon returns the events within their lead times and the time of the next poll.
-func (w *watch) soon(events []pim.Event, p watchers.Progress, now time.Time) (out []watchers.Signal, wake time.Time) {
+// startingSoon returns the events within their lead times and the time of the next poll.
+func (w *watch) startingSoon(events []pim.Event, p watchers.Progress, now time.Time) (out []watchers.Signal, wake time.Time) {
 	for _, e := range events {
 		if e.Cancelled {
 			continue
 		}
 		var due watchers.Signal
-		for i, at := range w.times(e) {
+		for i, at := range w.reminderTimes(e) {
 			if at.After(now) {
 				if wake.IsZero() || at.Before(wake) {
 					wake = at
 				}
 				continue
 			}
-			if over(e, now) {
+			if isTooLate(e, now) {
 				continue
 			}
 			// Of several lead times that have passed the last one counts.
-			due = w.signal(starts, e, fmt.Sprintf("%s:%d", e.Start.UTC().Format(time.RFC3339), i), "", now)
+			due = w.eventSignal(starts, e, fmt.Sprintf("%s:%d", e.Start.UTC().Format(time.RFC3339), i), "", now)
 			if due.At = at; p.First && now.After(p.Begun) {
 				due.At = now // a start reminder counts as new at the first poll
 			}
@@ -46,8 +46,8 @@ func (w *watch) soon(events []pim.Event, p watchers.Progress, now time.Time) (ou
 	return out, wake
 }
 
-// times returns when an event must fire, in order.
-func (w *watch) times(e pim.Event) (out []time.Time) {
+// reminderTimes returns when an event must fire, in order.
+func (w *watch) reminderTimes(e pim.Event) (out []time.Time) {
 	if e.AllDay { // its start comes from the cursor, which has an offset but no zone
 		y, m, d := e.Start.Date()
 		return []time.Time{time.Date(y, m, d, 0, int(w.morning/time.Minute), 0, 0, w.zone())}
@@ -58,32 +58,32 @@ func (w *watch) times(e pim.Event) (out []time.Time) {
 	return out
 }
 
-// over reports whether it is too late to announce the start of an event.
-func over(e pim.Event, now time.Time) bool {
+// isTooLate reports whether it is too late to announce the start of an event.
+func isTooLate(e pim.Event, now time.Time) bool {
 	if e.AllDay {
 		return !now.Before(e.End) || now.Sub(e.Start) >= 24*time.Hour
 	}
 	return now.Sub(e.Start) >= lateFor || now.After(e.Start) && !now.Before(e.End)
 }
 
-// differences compares the cursor with the current events. Occurrences of one series with the
+// changedEvents compares the cursor with the current events. Occurrences of one series with the
 // same change fire once.
-func (w *watch) differences(was, is cursor, now time.Time) (out []watchers.Signal) {
+func (w *watch) changedEvents(was, is cursor, now time.Time) (out []watchers.Signal) {
 	told := map[string]bool{}
 	add := func(what string, e pim.Event, key, before string) {
 		fold := what + "\x00" + e.UID + "\x00" + e.Version
-		if w.tells(what) && !told[fold] {
+		if w.isEnabled(what) && !told[fold] {
 			told[fold] = true
-			out = append(out, w.signal(what, e, key, before, now))
+			out = append(out, w.eventSignal(what, e, key, before, now))
 		}
 	}
 	for _, e := range is.Events {
 		if e.End.Before(now) {
 			continue
 		}
-		i := slices.IndexFunc(was.Events, func(b pim.Event) bool { return same(b, e) })
+		i := slices.IndexFunc(was.Events, func(b pim.Event) bool { return equalEvents(b, e) })
 		if i < 0 {
-			if !e.Cancelled && e.Start.After(now) && e.Start.Before(was.To) && was.looked(e.Calendar) && !w.renamed(e, was.Events) {
+			if !e.Cancelled && e.Start.After(now) && e.Start.Before(was.To) && was.hasCalendar(e.Calendar) && !w.isRenamed(e, was.Events) {
 				add(added, e, e.Version, "")
 			}
 			continue
@@ -96,15 +96,15 @@ func (w *watch) differences(was, is cursor, now time.Time) (out []watchers.Signa
 		case before.Cancelled:
 			add(changed, e, "again:"+e.Version, "")
 		case whenOf(before) != whenOf(e):
-			add(moved, e, whenOf(before)+">"+whenOf(e)+":"+e.Version, when(before.Start, e.AllDay, w.zone(), now))
+			add(moved, e, whenOf(before)+">"+whenOf(e)+":"+e.Version, formatTime(before.Start, e.AllDay, w.zone(), now))
 		case before.Title != e.Title || before.Place != e.Place:
 			add(changed, e, e.Version, "")
 		}
 	}
 	for _, e := range was.Events {
-		there := func(b pim.Event) bool { return same(b, e) }
-		if e.Cancelled || !e.Start.After(now) || !e.Start.Before(is.To) || !is.looked(e.Calendar) ||
-			slices.ContainsFunc(is.Events, there) || w.renamed(e, is.Events) {
+		there := func(b pim.Event) bool { return equalEvents(b, e) }
+		if e.Cancelled || !e.Start.After(now) || !e.Start.Before(is.To) || !is.hasCalendar(e.Calendar) ||
+			slices.ContainsFunc(is.Events, there) || w.isRenamed(e, is.Events) {
 			continue
 		}
 		add(cancelled, e, "gone:"+whenOf(e)+":"+e.Version, "")
@@ -112,29 +112,29 @@ func (w *watch) differences(was, is cursor, now time.Time) (out []watchers.Signa
 	return out
 }
 
-func (c cursor) looked(calendar string) bool {
+func (c cursor) hasCalendar(calendar string) bool {
 	return slices.ContainsFunc(c.Calendars, func(s seen) bool { return s.Name == calendar })
 }
 
-// renamed reports whether an occurrence was added or removed only because its event became
+// isRenamed reports whether an occurrence was added or removed only because its event became
 // recurring or stopped being recurring: its id changes then.
-func (w *watch) renamed(e pim.Event, others []pim.Event) bool {
+func (w *watch) isRenamed(e pim.Event, others []pim.Event) bool {
 	return slices.ContainsFunc(others, func(o pim.Event) bool { return o.UID == e.UID && whenOf(o) == whenOf(e) })
 }
 
-// signal formats one change.
-func (w *watch) signal(what string, e pim.Event, key, before string, now time.Time) watchers.Signal {
-	title := phrase.Cut(e.Title, 120)
+// eventSignal formats one change.
+func (w *watch) eventSignal(what string, e pim.Event, key, before string, now time.Time) watchers.Signal {
+	title := textnorm.Ellipsize(e.Title, 120)
 	if title == "" {
 		title = "An event without a title"
 	}
-	at := when(e.Start, e.AllDay, w.zone(), now)
+	at := formatTime(e.Start, e.AllDay, w.zone(), now)
 	text := ""
 	switch what {
 	case starts:
-		text = fmt.Sprintf("%s %s", title, begins(e, now, at))
+		text = fmt.Sprintf("%s %s", title, describeStart(e, now, at))
 		if e.Place != "" {
-			text += ", " + phrase.Cut(e.Place, 100)
+			text += ", " + textnorm.Ellipsize(e.Place, 100)
 		}
 	case added:
 		text = fmt.Sprintf("New in your calendar: %s, %s", title, at)
@@ -157,22 +157,22 @@ func (w *watch) signal(what string, e pim.Event, key, before string, now time.Ti
 	}
 }
 
-// begins describes when an event starts, relative to now.
-func begins(e pim.Event, now time.Time, at string) string {
+// describeStart describes when an event starts, relative to now.
+func describeStart(e pim.Event, now time.Time, at string) string {
 	left := e.Start.Sub(now)
 	switch {
 	case e.AllDay:
 		return "is " + at
 	case left > 30*time.Second:
-		return "starts in " + plain(max(left.Round(time.Minute), time.Minute)) + " (" + at + ")"
+		return "starts in " + formatDuration(max(left.Round(time.Minute), time.Minute)) + " (" + at + ")"
 	case left > -90*time.Second:
 		return "starts now"
 	}
-	return "started " + plain(max((-left).Round(time.Minute), time.Minute)) + " ago (" + at + ")"
+	return "started " + formatDuration(max((-left).Round(time.Minute), time.Minute)) + " ago (" + at + ")"
 }
 
-// when formats a time for people.
-func when(t time.Time, allDay bool, zone *time.Location, now time.Time) string {
+// formatTime formats a time for people.
+func formatTime(t time.Time, allDay bool, zone *time.Location, now time.Time) string {
 	day := func(t time.Time) string { return t.Format("2006-01-02") }
 	if now = now.In(zone); !allDay { // a day is the same in all zones
 		t = t.In(zone)

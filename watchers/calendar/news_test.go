@@ -18,14 +18,14 @@ import (
 
 func watchOf(t *testing.T, config string, zone *time.Location) *watch {
 	t.Helper()
-	s, err := parse(json.RawMessage(config))
+	s, err := parseConfig(json.RawMessage(config))
 	if err != nil {
 		t.Fatal(err)
 	}
 	return &watch{settings: s, zone: func() *time.Location { return zone }, log: slog.New(slog.DiscardHandler)}
 }
 
-func place(t *testing.T, name string) *time.Location {
+func loadZone(t *testing.T, name string) *time.Location {
 	t.Helper()
 	loc, err := time.LoadLocation(name)
 	if err != nil {
@@ -35,7 +35,7 @@ func place(t *testing.T, name string) *time.Location {
 }
 
 func TestSoon(t *testing.T) {
-	berlin := place(t, "Europe/Berlin")
+	berlin := loadZone(t, "Europe/Berlin")
 	start := time.Date(2026, 11, 2, 9, 0, 0, 0, berlin)
 	timed := pim.Event{UID: "e", Title: "Call", Place: "Room 1", Start: start, End: start.Add(time.Hour)}
 	whole := pim.Event{UID: "e", Title: "Birthday", Start: time.Date(2026, 11, 2, 0, 0, 0, 0, berlin), End: time.Date(2026, 11, 3, 0, 0, 0, 0, berlin), AllDay: true, Floating: true}
@@ -64,7 +64,7 @@ func TestSoon(t *testing.T) {
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
 			w := watchOf(t, tt.config, berlin)
-			got, wake := w.soon([]pim.Event{tt.e}, watchers.Progress{}, tt.now)
+			got, wake := w.startingSoon([]pim.Event{tt.e}, watchers.Progress{}, tt.now)
 			text, at := "", ""
 			if len(got) == 1 {
 				text = got[0].Text
@@ -82,7 +82,7 @@ func TestSoon(t *testing.T) {
 // TestAnotherZone: a change of the zone fires nothing if only the display changes, and an
 // all-day event stays on its day.
 func TestAnotherZone(t *testing.T) {
-	berlin, tokyo := place(t, "Europe/Berlin"), place(t, "Asia/Tokyo")
+	berlin, tokyo := loadZone(t, "Europe/Berlin"), loadZone(t, "Asia/Tokyo")
 	now := time.Date(2026, 11, 1, 12, 0, 0, 0, time.UTC)
 	in := func(loc *time.Location) cursor {
 		fixed := time.Date(2026, 11, 3, 8, 0, 0, 0, time.UTC).In(loc)
@@ -102,10 +102,10 @@ func TestAnotherZone(t *testing.T) {
 		t.Fatal(err)
 	}
 	w := watchOf(t, `{"tell":["starts","added","changed","moved","cancelled"]}`, tokyo)
-	if got := w.differences(was, in(tokyo), now); len(got) != 0 {
+	if got := w.changedEvents(was, in(tokyo), now); len(got) != 0 {
 		t.Errorf("%+v", got)
 	}
-	soon, wake := w.soon(in(tokyo).Events[1:2], watchers.Progress{}, now)
+	soon, wake := w.startingSoon(in(tokyo).Events[1:2], watchers.Progress{}, now)
 	if len(soon) != 0 || !wake.Equal(time.Date(2026, 11, 4, 8, 0, 0, 0, tokyo)) {
 		t.Errorf("%v, %s", soon, wake)
 	}
@@ -148,7 +148,7 @@ func TestDifferences(t *testing.T) {
 		t.Run(tt.name, func(t *testing.T) {
 			w := watchOf(t, `{"tell":["starts","added","changed","moved","cancelled"]}`, time.UTC)
 			var texts []string
-			for _, s := range w.differences(tt.was, tt.is, now) {
+			for _, s := range w.changedEvents(tt.was, tt.is, now) {
 				texts = append(texts, s.Text)
 			}
 			if got := strings.Join(texts, "|"); got != tt.want {
@@ -258,7 +258,7 @@ func TestWhatCannotBeReadIsNotGone(t *testing.T) {
 // TestTheDayTheClocksChange: an all-day event fires at 8:00 wall-clock time, though its
 // midnight had another offset.
 func TestTheDayTheClocksChange(t *testing.T) {
-	berlin := place(t, "Europe/Berlin")
+	berlin := loadZone(t, "Europe/Berlin")
 	for _, date := range []string{"2026-10-25", "2026-03-29"} {
 		midnight, err := time.ParseInLocation(time.DateOnly, date, berlin)
 		if err != nil {
@@ -273,11 +273,11 @@ func TestTheDayTheClocksChange(t *testing.T) {
 			t.Fatal(err)
 		}
 		w := watchOf(t, `{}`, berlin)
-		_, wake := w.soon([]pim.Event{e}, watchers.Progress{}, midnight.Add(time.Hour))
+		_, wake := w.startingSoon([]pim.Event{e}, watchers.Progress{}, midnight.Add(time.Hour))
 		if got := wake.In(berlin).Format("2006-01-02 15:04"); got != date+" 08:00" {
 			t.Errorf("it wakes at %s", got)
 		}
-		soon, _ := w.soon([]pim.Event{e}, watchers.Progress{}, wake)
+		soon, _ := w.startingSoon([]pim.Event{e}, watchers.Progress{}, wake)
 		if len(soon) != 1 || soon[0].Text != "Birthday is today" {
 			t.Errorf("%+v", soon)
 		}

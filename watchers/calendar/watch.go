@@ -12,10 +12,10 @@ import (
 	"syscall"
 	"time"
 
-	"hob/platform/phrase"
 	"hob/platform/pim"
 	"hob/platform/pim/caldav"
 	"hob/platform/pim/ics"
+	"hob/platform/text/textnorm"
 	"hob/watchers"
 )
 
@@ -55,7 +55,7 @@ type cursor struct {
 	Calendars []seen      `json:"calendars"`
 	Events    []pim.Event `json:"events"`
 
-	passed []watchers.Passed // read events that do not match the conditions
+	passed []watchers.SuppressedSignal // read events that do not match the conditions
 }
 
 // seen is the last known state of a calendar.
@@ -77,7 +77,7 @@ func whenOf(e pim.Event) string {
 	return e.Start.UTC().Format(form) + "Z/" + e.End.UTC().Format(form) + "Z"
 }
 
-func same(a, b pim.Event) bool {
+func equalEvents(a, b pim.Event) bool {
 	return a.UID == b.UID && a.Occurrence == b.Occurrence && a.Calendar == b.Calendar
 }
 
@@ -90,16 +90,16 @@ func (w *watch) Poll(ctx context.Context, p watchers.Progress) (watchers.Found, 
 			return watchers.Found{}, fmt.Errorf("calendar: parse progress: %w", err)
 		}
 	}
-	is, err := w.read(ctx, was, now)
+	is, err := w.readCalendars(ctx, was, now)
 	if err != nil {
-		return w.blind(was, p, err)
+		return w.announceOffline(was, p, err)
 	}
 	var found watchers.Found
 	if was != nil {
-		found.Signals = w.differences(*was, is, now)
+		found.Signals = w.changedEvents(*was, is, now)
 	}
-	if w.tells(starts) {
-		soon, wake := w.soon(is.Events, p, now)
+	if w.isEnabled(starts) {
+		soon, wake := w.startingSoon(is.Events, p, now)
 		found.Signals, found.Wake = append(found.Signals, soon...), wake
 	}
 	found.Passed = is.passed
@@ -107,17 +107,17 @@ func (w *watch) Poll(ctx context.Context, p watchers.Progress) (watchers.Found, 
 	return found, err
 }
 
-// blind announces known events that start soon although the server cannot be reached.
-func (w *watch) blind(was *cursor, p watchers.Progress, cause error) (f watchers.Found, err error) {
-	if was != nil && w.tells(starts) {
-		f.Signals, f.Wake = w.soon(was.Events, p, time.Now()) // the failed request may have taken long
+// announceOffline announces known events that start soon although the server cannot be reached.
+func (w *watch) announceOffline(was *cursor, p watchers.Progress, cause error) (f watchers.Found, err error) {
+	if was != nil && w.isEnabled(starts) {
+		f.Signals, f.Wake = w.startingSoon(was.Events, p, time.Now()) // the failed request may have taken long
 	}
-	return f, reason(cause, f.Wake)
+	return f, pollError(cause, f.Wake)
 }
 
-// reason converts an error for the manager: the delay that a server requests, but not beyond
+// pollError converts an error for the manager: the delay that a server requests, but not beyond
 // wake, or a missing network.
-func reason(err error, wake time.Time) error {
+func pollError(err error, wake time.Time) error {
 	if b, is := errors.AsType[*pim.BusyError](err); is {
 		until := b.Until
 		if !wake.IsZero() && wake.Before(until) {
@@ -132,9 +132,9 @@ func reason(err error, wake time.Time) error {
 	return err
 }
 
-// read returns the current events of the calendars in order. Unchanged calendars are not
+// readCalendars returns the current events of the calendars in order. Unchanged calendars are not
 // downloaded again.
-func (w *watch) read(ctx context.Context, was *cursor, now time.Time) (is cursor, err error) {
+func (w *watch) readCalendars(ctx context.Context, was *cursor, now time.Time) (is cursor, err error) {
 	c, err := caldav.Open(ctx, w.account)
 	if err != nil {
 		return is, err
@@ -144,7 +144,7 @@ func (w *watch) read(ctx context.Context, was *cursor, now time.Time) (is cursor
 	if err != nil {
 		return is, err
 	}
-	if list, err = w.chosen(list); err != nil {
+	if list, err = w.selectCalendars(list); err != nil {
 		return is, err
 	}
 	zone := w.zone()
@@ -167,16 +167,16 @@ func (w *watch) read(ctx context.Context, was *cursor, now time.Time) (is cursor
 		case partial:
 			w.log.WarnContext(ctx, "some events not read", "calendar", cal.Name, "err", err)
 			is.Calendars[i].Partial = true
-			some = append(some, was.missing(cal.Name, part, some)...)
+			some = append(some, was.unreadEvents(cal.Name, part, some)...)
 		case err != nil:
 			return is, err
 		}
 		for _, e := range some {
-			if w.wants(e) {
-				is.Events = append(is.Events, short(e))
+			if w.matchesEvent(e) {
+				is.Events = append(is.Events, shortenEvent(e))
 				continue
 			}
-			is.passed = append(is.passed, watchers.Passed{
+			is.passed = append(is.passed, watchers.SuppressedSignal{
 				Rule: watchers.RuleCondition, Key: "other:" + e.UID + ":" + e.Occurrence, Text: e.Title, At: e.Start,
 				Why: "it does not contain all of the requested words: " + strings.Join(w.words, ", "),
 			})
@@ -190,14 +190,14 @@ func (w *watch) read(ctx context.Context, was *cursor, now time.Time) (is cursor
 	return is, nil
 }
 
-// missing returns the former events of a calendar that could not be read and may still exist:
+// unreadEvents returns the former events of a calendar that could not be read and may still exist:
 // they stay unchanged.
-func (c *cursor) missing(calendar string, part *caldav.PartialError, is []pim.Event) (out []pim.Event) {
+func (c *cursor) unreadEvents(calendar string, part *caldav.PartialError, is []pim.Event) (out []pim.Event) {
 	if c == nil {
 		return nil
 	}
 	for _, e := range c.Events {
-		there := func(o pim.Event) bool { return same(o, e) }
+		there := func(o pim.Event) bool { return equalEvents(o, e) }
 		if e.Calendar == calendar && part.Misses(e.UID) && !slices.ContainsFunc(is, there) {
 			out = append(out, e)
 		}
@@ -205,8 +205,8 @@ func (c *cursor) missing(calendar string, part *caldav.PartialError, is []pim.Ev
 	return out
 }
 
-// short returns the form of an event that the cursor stores.
-func short(e pim.Event) pim.Event {
+// shortenEvent returns the form of an event that the cursor stores.
+func shortenEvent(e pim.Event) pim.Event {
 	if r := []rune(e.Notes); len(r) > maxNotes {
 		e.Notes = string(r[:maxNotes])
 	}
@@ -214,8 +214,8 @@ func short(e pim.Event) pim.Event {
 	return e
 }
 
-// chosen returns the configured calendars.
-func (w *watch) chosen(all []pim.Calendar) (out []pim.Calendar, err error) {
+// selectCalendars returns the configured calendars.
+func (w *watch) selectCalendars(all []pim.Calendar) (out []pim.Calendar, err error) {
 	if len(w.calendars) == 0 {
 		return all, nil
 	}
@@ -224,9 +224,9 @@ func (w *watch) chosen(all []pim.Calendar) (out []pim.Calendar, err error) {
 		names = append(names, c.Name)
 	}
 	for _, want := range w.calendars {
-		i := slices.IndexFunc(all, func(c pim.Calendar) bool { return phrase.Same(c.Name, want) || c.Name == want })
+		i := slices.IndexFunc(all, func(c pim.Calendar) bool { return textnorm.EqualFolded(c.Name, want) || c.Name == want })
 		if i < 0 {
-			return nil, fmt.Errorf("calendar: %w: the calendar %q; choose from %s", pim.ErrNoFolder, want, pim.Line(strings.Join(names, ", "), 300))
+			return nil, fmt.Errorf("calendar: %w: the calendar %q; choose from %s", pim.ErrNoFolder, want, pim.SanitizeLine(strings.Join(names, ", "), 300))
 		}
 		out = append(out, all[i])
 	}

@@ -16,8 +16,8 @@ import (
 	"time"
 	_ "time/tzdata" // schedules name zones; Windows and small containers have no zone database
 
-	"hob/knowledge/store"
-	"hob/platform/when"
+	"hob/platform/store"
+	"hob/platform/text/dateparse"
 	"hob/watchers"
 )
 
@@ -34,7 +34,7 @@ type config struct {
 	Anchor   string `json:"anchor,omitempty"`   // RFC 3339; the first time of the interval (default: one interval after creation)
 	TZ       string `json:"tz,omitempty"`       // IANA zone of Cron (default: the user's current zone)
 	// Except lists days on which it does not fire: "12-24" of each year, "2026-12-24" of one
-	// year, and when.DaysOff.
+	// year, and dateparse.DaysOff.
 	Except []string `json:"except,omitempty"`
 }
 
@@ -48,21 +48,21 @@ func New() *Driver { return &Driver{} }
 func (*Driver) Kind() string { return Kind }
 
 // Migrations implements watchers.Driver.
-func (*Driver) Migrations() []store.Set { return nil }
+func (*Driver) Migrations() []store.MigrationSet { return nil }
 
 // Describe implements watchers.Driver.
 func (d *Driver) Describe(raw json.RawMessage) string { return d.DescribeIn(raw, nil) }
 
-// DescribeIn implements watchers.Placer.
+// DescribeIn implements watchers.ZoneDescriber.
 func (*Driver) DescribeIn(raw json.RawMessage, loc *time.Location) string {
-	p, err := parse(raw, time.Time{})
+	p, err := parseConfig(raw, time.Time{})
 	if err != nil {
 		return "at unreadable times"
 	}
 	if loc != nil && !p.every.Anchor.IsZero() {
-		p.every.Anchor = wallIn(p.every.Anchor, loc)
+		p.every.Anchor = anchorIn(p.every.Anchor, loc)
 	}
-	text := when.DescribeEvery(p.every)
+	text := dateparse.DescribeEvery(p.every)
 	if p.zone != nil {
 		text += " (" + p.zone.String() + " time)"
 	}
@@ -71,7 +71,7 @@ func (*Driver) DescribeIn(raw json.RawMessage, loc *time.Location) string {
 
 // New implements watchers.Driver.
 func (*Driver) New(spec watchers.Spec, deps watchers.Deps) (any, error) {
-	p, err := parse(spec.Config, spec.CreatedAt)
+	p, err := parseConfig(spec.Config, spec.CreatedAt)
 	if err != nil {
 		return nil, err
 	}
@@ -79,29 +79,29 @@ func (*Driver) New(spec watchers.Spec, deps watchers.Deps) (any, error) {
 	if p.zone != nil {
 		zone = func() *time.Location { return p.zone }
 	}
-	var made lasting = interval{every: p.every, zone: zone}
+	var made zonedSchedule = interval{every: p.every, zone: zone}
 	if p.lines != nil {
 		made = schedules{lines: p.lines, zone: zone, fixed: p.zone != nil}
 	}
 	if len(p.except) == 0 {
 		return made, nil
 	}
-	if slices.Contains(p.except, when.DaysOff) && deps.DayOff == nil {
+	if slices.Contains(p.except, dateparse.DaysOff) && deps.DayOff == nil {
 		return nil, errNoDaysOff
 	}
-	return spared{made, p.except, zone, deps.DayOff}, nil
+	return exceptionSchedule{made, p.except, zone, deps.DayOff}, nil
 }
 
 // parsed is a validated configuration.
 type parsed struct {
-	every when.Every
+	every dateparse.Every
 	lines []*fields      // empty for an interval
 	zone  *time.Location // nil for the user's zone
 
 	except []string
 }
 
-func parse(raw json.RawMessage, created time.Time) (parsed, error) {
+func parseConfig(raw json.RawMessage, created time.Time) (parsed, error) {
 	var c config
 	if err := watchers.Decode(raw, &c); err != nil {
 		return parsed{}, fmt.Errorf("cron: %w", err)
@@ -110,19 +110,19 @@ func parse(raw json.RawMessage, created time.Time) (parsed, error) {
 		return parsed{}, err
 	}
 	except := strings.Join(c.Except, ", ")
-	p := parsed{every: when.Every{Cron: c.Cron, Except: except}, except: c.Except}
-	d, isInterval, err := c.interval()
+	p := parsed{every: dateparse.Every{Cron: c.Cron, Except: except}, except: c.Except}
+	d, isInterval, err := c.parseInterval()
 	switch {
 	case err != nil:
 		return parsed{}, err
 	case (c.Cron == "") == (c.Interval == ""):
 		return parsed{}, errors.New(`cron: give either "cron" (such as "0 8 * * 1-5") or "interval" (such as "90m")`)
 	case isInterval:
-		p.every = when.Every{Interval: d, Anchor: created, Except: except}
+		p.every = dateparse.Every{Interval: d, Anchor: created, Except: except}
 		if c.TZ != "" {
 			return parsed{}, errors.New(`cron: "tz" does not apply to an interval; it uses the user's zone`)
 		}
-		return p, c.anchor(&p.every.Anchor)
+		return p, c.parseAnchor(&p.every.Anchor)
 	case c.Anchor != "":
 		return parsed{}, errors.New(`cron: "anchor" applies only to "interval"`)
 	}
@@ -137,8 +137,8 @@ func parse(raw json.RawMessage, created time.Time) (parsed, error) {
 	return p, nil
 }
 
-// interval parses "interval"; "@every 90m" in Cron means the same.
-func (c config) interval() (time.Duration, bool, error) {
+// parseInterval parses "interval"; "@every 90m" in Cron means the same.
+func (c config) parseInterval() (time.Duration, bool, error) {
 	text := c.Interval
 	if rest, ok := cutEvery(c.Cron); ok {
 		text = rest
@@ -156,7 +156,7 @@ func (c config) interval() (time.Duration, bool, error) {
 	return d.Truncate(time.Millisecond), true, nil
 }
 
-func (c config) anchor(to *time.Time) error {
+func (c config) parseAnchor(to *time.Time) error {
 	if c.Anchor == "" {
 		return nil
 	}
@@ -171,7 +171,7 @@ func (c config) anchor(to *time.Time) error {
 // interval fires at its anchor and after each further interval. It counts real time, but whole
 // days are calendar days, so that "every other day at 9" stays at 9 when the clocks change.
 type interval struct {
-	every when.Every
+	every dateparse.Every
 	zone  func() *time.Location
 }
 
@@ -179,7 +179,7 @@ type interval struct {
 func (i interval) Next(t time.Time) (time.Time, bool) {
 	anchor, every := i.every.Anchor, i.every.Interval
 	if every%(24*time.Hour) == 0 {
-		next := when.Every{Interval: every, Anchor: wallIn(anchor, i.zone())}.Next(t)
+		next := dateparse.Every{Interval: every, Anchor: anchorIn(anchor, i.zone())}.Next(t)
 		return next, !next.IsZero() && next.Year() <= lastYear
 	}
 	if anchor.After(t) {
@@ -191,24 +191,24 @@ func (i interval) Next(t time.Time) (time.Time, bool) {
 	return next, next.Year() <= lastYear
 }
 
-// Carry implements watchers.Carrier: whole days keep their time of day.
+// Carry implements watchers.ZoneBound: whole days keep their time of day.
 func (i interval) Carry(at time.Time, from, to *time.Location) (time.Time, bool) {
-	if i.every.Interval%(24*time.Hour) != 0 || !onWall(i.every.Anchor) {
+	if i.every.Interval%(24*time.Hour) != 0 || !isWallTime(i.every.Anchor) {
 		return time.Time{}, false
 	}
-	return wallIn(at.In(from), to), true
+	return anchorIn(at.In(from), to), true
 }
 
-// onWall reports whether an anchor is a wall-clock time of the user, and not an instant in UTC.
-func onWall(anchor time.Time) bool { return anchor.Location() != time.UTC }
+// isWallTime reports whether an anchor is a wall-clock time of the user, and not an instant in UTC.
+func isWallTime(anchor time.Time) bool { return anchor.Location() != time.UTC }
 
-// wallIn converts an anchor to the user's current zone and keeps its wall-clock time. An anchor
+// anchorIn converts an anchor to the user's current zone and keeps its wall-clock time. An anchor
 // in UTC is an instant.
-func wallIn(anchor time.Time, loc *time.Location) time.Time {
-	if !onWall(anchor) {
+func anchorIn(anchor time.Time, loc *time.Location) time.Time {
+	if !isWallTime(anchor) {
 		return anchor.In(loc)
 	}
 	y, m, d := anchor.Date()
-	first, _ := instants(time.Date(y, m, d, anchor.Hour(), anchor.Minute(), 0, 0, time.UTC), loc, false)
+	first, _ := wallInstants(time.Date(y, m, d, anchor.Hour(), anchor.Minute(), 0, 0, time.UTC), loc, false)
 	return first.Add(time.Duration(anchor.Second())*time.Second + time.Duration(anchor.Nanosecond()))
 }

@@ -19,18 +19,18 @@ type rule struct {
 	realTime bool // the hour is "*"
 }
 
-func at(h, m int) func(time.Time) bool {
+func atClock(h, m int) func(time.Time) bool {
 	return func(w time.Time) bool { return w.Hour() == h && w.Minute() == m }
 }
 
 var rules = []rule{
-	{name: "daily 02:30", text: "30 2 * * *", match: at(2, 30)},
-	{name: "daily 03:30", text: "30 3 * * *", match: at(3, 30)},
-	{name: "daily midnight", text: "0 0 * * *", match: at(0, 0)},
+	{name: "daily 02:30", text: "30 2 * * *", match: atClock(2, 30)},
+	{name: "daily 03:30", text: "30 3 * * *", match: atClock(3, 30)},
+	{name: "daily midnight", text: "0 0 * * *", match: atClock(0, 0)},
 	{name: "weekdays 02:15", text: "15 2 * * 1-5", match: func(w time.Time) bool {
-		return at(2, 15)(w) && w.Weekday() != time.Saturday && w.Weekday() != time.Sunday
+		return atClock(2, 15)(w) && w.Weekday() != time.Saturday && w.Weekday() != time.Sunday
 	}},
-	{name: "Sundays as 7", text: "30 1 * * 7", match: func(w time.Time) bool { return at(1, 30)(w) && w.Weekday() == time.Sunday }},
+	{name: "Sundays as 7", text: "30 1 * * 7", match: func(w time.Time) bool { return atClock(1, 30)(w) && w.Weekday() == time.Sunday }},
 	{name: "several hours", text: "*/20 1-4 * * *", match: func(w time.Time) bool {
 		return w.Hour() >= 1 && w.Hour() <= 4 && w.Minute()%20 == 0
 	}},
@@ -44,8 +44,8 @@ var rules = []rule{
 	{name: "every minute on Sundays", text: "* * * * 0", match: func(w time.Time) bool { return w.Weekday() == time.Sunday }, realTime: true},
 }
 
-// walls returns the wall-clock time of each minute, starting one minute before from.
-func walls(loc *time.Location, from, to time.Time) []time.Time {
+// wallMinutes returns the wall-clock time of each minute, starting one minute before from.
+func wallMinutes(loc *time.Location, from, to time.Time) []time.Time {
 	var out []time.Time
 	for t := from.Add(-time.Minute); t.Before(to); t = t.Add(time.Minute) {
 		_, offset := t.In(loc).Zone()
@@ -54,9 +54,9 @@ func walls(loc *time.Location, from, to time.Time) []time.Time {
 	return out
 }
 
-// walk computes the occurrences after from by checking every minute, without knowing the zone's
+// expectedWalk computes the occurrences after from by checking every minute, without knowing the zone's
 // rules.
-func (r rule) walk(walls []time.Time, from time.Time) []time.Time {
+func (r rule) expectedWalk(walls []time.Time, from time.Time) []time.Time {
 	var out []time.Time
 	latest := walls[0] // the latest time the clock ever showed
 	for i, w := range walls[1:] {
@@ -90,10 +90,10 @@ func TestYear(t *testing.T) {
 			loc := zone(t, name)
 			from := time.Date(2026, 1, 1, 0, 0, 0, 0, loc).UTC()
 			to := from.AddDate(1, 0, 1)
-			clock := walls(loc, from, to)
+			clock := wallMinutes(loc, from, to)
 			for _, r := range rules {
 				if r.text == "30 2 * * *" || r.text == "30 3 * * *" || r.text == "0 * * * *" || r.text == "15 2 * * 1-5" {
-					t.Run(r.name, func(t *testing.T) { check(t, r, r.walk(clock, from), loc, from, to) })
+					t.Run(r.name, func(t *testing.T) { checkRule(t, r, r.expectedWalk(clock, from), loc, from, to) })
 				}
 			}
 		})
@@ -124,9 +124,9 @@ func TestChanges(t *testing.T) {
 			for ; at.Before(year.AddDate(1, 0, 0)); _, at = at.ZoneBounds() {
 				n++
 				from, to := at.AddDate(0, 0, -3).UTC().Truncate(time.Minute), at.AddDate(0, 0, 4).UTC()
-				clock := walls(loc, from, to)
+				clock := wallMinutes(loc, from, to)
 				for _, r := range rules {
-					t.Run(at.Format("Jan ")+r.name, func(t *testing.T) { check(t, r, r.walk(clock, from), loc, from, to) })
+					t.Run(at.Format("Jan ")+r.name, func(t *testing.T) { checkRule(t, r, r.expectedWalk(clock, from), loc, from, to) })
 				}
 			}
 			if n != c.changes {
@@ -136,17 +136,17 @@ func TestChanges(t *testing.T) {
 	}
 }
 
-func check(t *testing.T, r rule, want []time.Time, loc *time.Location, from, to time.Time) {
-	s := timed(t, r.text, loc)
+func checkRule(t *testing.T, r rule, want []time.Time, loc *time.Location, from, to time.Time) {
+	s := parseTimed(t, r.text, loc)
 	i := 0
 	for at, ok := s.Next(from.Add(-time.Millisecond)); ok && at.Before(to); at, ok = s.Next(at) {
 		if i >= len(want) || !at.Equal(want[i]) {
-			t.Fatalf("occurrence %d is %s, want %s", i, at.In(loc), show(want, i, loc))
+			t.Fatalf("occurrence %d is %s, want %s", i, at.In(loc), showAround(want, i, loc))
 		}
 		i++
 	}
 	if i != len(want) {
-		t.Fatalf("%d occurrences, want %d: missing %s", i, len(want), show(want, i, loc))
+		t.Fatalf("%d occurrences, want %d: missing %s", i, len(want), showAround(want, i, loc))
 	}
 	// After a restart at any instant the next occurrence is the same.
 	rng := rand.New(rand.NewPCG(1, 2))
@@ -155,12 +155,12 @@ func check(t *testing.T, r rule, want []time.Time, loc *time.Location, from, to 
 		next, ok := s.Next(at)
 		k, _ := slices.BinarySearchFunc(want, at.Add(time.Nanosecond), time.Time.Compare)
 		if k < len(want) && (!ok || !next.Equal(want[k])) {
-			t.Fatalf("Next(%s) = %s, want %s", at.In(loc), next, show(want, k, loc))
+			t.Fatalf("Next(%s) = %s, want %s", at.In(loc), next, showAround(want, k, loc))
 		}
 	}
 }
 
-func show(list []time.Time, i int, loc *time.Location) string {
+func showAround(list []time.Time, i int, loc *time.Location) string {
 	if i >= len(list) {
 		return "none"
 	}
@@ -176,7 +176,7 @@ func zone(t testing.TB, name string) *time.Location {
 	return loc
 }
 
-func timed(t testing.TB, text string, loc *time.Location) watchers.Timed {
+func parseTimed(t testing.TB, text string, loc *time.Location) watchers.Timed {
 	t.Helper()
 	raw, err := json.Marshal(config{Cron: text})
 	if err != nil {
@@ -208,7 +208,7 @@ func TestChangeDays(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			loc := zone(t, "Europe/Vilnius")
-			next, ok := timed(t, c.text, loc).Next(rfc(t, c.after))
+			next, ok := parseTimed(t, c.text, loc).Next(parseRFC3339(t, c.after))
 			if got := next.In(loc).Format(time.RFC3339); !ok || got != c.want {
 				t.Errorf("after %s: %s, want %s", c.after, got, c.want)
 			}
@@ -216,7 +216,7 @@ func TestChangeDays(t *testing.T) {
 	}
 }
 
-func rfc(t testing.TB, s string) time.Time {
+func parseRFC3339(t testing.TB, s string) time.Time {
 	t.Helper()
 	at, err := time.Parse(time.RFC3339, s)
 	if err != nil {
@@ -238,12 +238,12 @@ func TestInterval(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			loc := zone(t, "Europe/Vilnius")
-			spec := watchers.Spec{Config: json.RawMessage(c.config), CreatedAt: rfc(t, "2026-03-01T00:00:00Z")}
+			spec := watchers.Spec{Config: json.RawMessage(c.config), CreatedAt: parseRFC3339(t, "2026-03-01T00:00:00Z")}
 			made, err := New().New(spec, watchers.Deps{Zone: func() *time.Location { return loc }})
 			if err != nil {
 				t.Fatal(err)
 			}
-			next, ok := made.(watchers.Timed).Next(rfc(t, c.after))
+			next, ok := made.(watchers.Timed).Next(parseRFC3339(t, c.after))
 			if got := next.In(loc).Format(time.RFC3339); !ok || got != c.want {
 				t.Errorf("after %s: %s, want %s", c.after, got, c.want)
 			}
@@ -273,7 +273,7 @@ func TestSunday(t *testing.T) {
 	for in, want := range map[string]string{
 		"7": "0", "5-7": "5-6,0", "0-7": "0-6,0", "7-7": "0", "1-7/2": "1,3,5,0", "1,7": "1,0", "SUN": "SUN", "*": "*", "*/7": "*/7", "x-7/y": "x-7/y",
 	} {
-		if got := sunday(in); got != want {
+		if got := normalizeSunday(in); got != want {
 			t.Errorf("sunday(%q) = %q, want %q", in, got, want)
 		}
 	}
@@ -335,7 +335,7 @@ func FuzzConfig(f *testing.F) {
 func BenchmarkNext(b *testing.B) {
 	for _, text := range []string{"0 8 * * 1-5", "*/5 * * * *", "0 0 29 2 *"} {
 		b.Run(fmt.Sprintf("%q", text), func(b *testing.B) {
-			s := timed(b, text, zone(b, "Europe/Vilnius"))
+			s := parseTimed(b, text, zone(b, "Europe/Vilnius"))
 			now := time.Date(2026, 6, 1, 12, 0, 0, 0, time.UTC)
 			for b.Loop() {
 				s.Next(now)

@@ -7,7 +7,7 @@ import (
 	"strings"
 	"time"
 
-	"hob/platform/when"
+	"hob/platform/text/dateparse"
 	"hob/watchers"
 )
 
@@ -22,22 +22,22 @@ func checkExcept(list []string) error {
 		return fmt.Errorf(`cron: "except" may have at most %d days`, maxExcept)
 	}
 	for _, e := range list {
-		if e != when.DaysOff && !when.ExceptDate(e) {
-			return fmt.Errorf(`cron: "except" has %q; use a day of each year ("12-24"), of one year ("2026-12-24"), or %q`, strings.ToValidUTF8(e, "?"), when.DaysOff)
+		if e != dateparse.DaysOff && !dateparse.ExceptDate(e) {
+			return fmt.Errorf(`cron: "except" has %q; use a day of each year ("12-24"), of one year ("2026-12-24"), or %q`, strings.ToValidUTF8(e, "?"), dateparse.DaysOff)
 		}
 	}
 	return nil
 }
 
-// lasting is a schedule that can be converted to another zone.
-type lasting interface {
+// zonedSchedule is a schedule that can be converted to another zone.
+type zonedSchedule interface {
 	watchers.Timed
-	watchers.Carrier
+	watchers.ZoneBound
 }
 
-// spared excludes some days from a schedule.
-type spared struct {
-	lasting
+// exceptionSchedule excludes some days from a schedule.
+type exceptionSchedule struct {
+	zonedSchedule
 	except []string
 	zone   func() *time.Location
 	off    func(day time.Time) bool // the user's days off
@@ -48,14 +48,14 @@ type spared struct {
 const mostSpared = 1500
 
 // Next implements watchers.Timed.
-func (s spared) Next(t time.Time) (time.Time, bool) {
+func (s exceptionSchedule) Next(t time.Time) (time.Time, bool) {
 	for range mostSpared {
-		next, ok := s.lasting.Next(t)
+		next, ok := s.zonedSchedule.Next(t)
 		if !ok {
 			return next, false
 		}
 		day := next.In(s.zone())
-		if !s.has(day) {
+		if !s.isExcluded(day) {
 			return next, true
 		}
 		y, m, d := day.Date()
@@ -67,12 +67,12 @@ func (s spared) Next(t time.Time) (time.Time, bool) {
 	return time.Time{}, false
 }
 
-// Spares implements watchers.Sparing.
-func (s spared) Spares(at time.Time) bool { return s.has(at.In(s.zone())) }
+// Spares implements watchers.ExceptionFilter.
+func (s exceptionSchedule) Spares(at time.Time) bool { return s.isExcluded(at.In(s.zone())) }
 
-func (s spared) has(day time.Time) bool {
+func (s exceptionSchedule) isExcluded(day time.Time) bool {
 	return slices.ContainsFunc(s.except, func(e string) bool {
-		if e == when.DaysOff {
+		if e == dateparse.DaysOff {
 			return s.off(day)
 		}
 		return strings.HasSuffix(day.Format(time.DateOnly), e)

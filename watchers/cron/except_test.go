@@ -29,7 +29,7 @@ func TestExcept(t *testing.T) {
 		if err != nil {
 			t.Fatalf("%s: %v", tc.config, err)
 		}
-		if _, ok := made.(watchers.Carrier); !ok {
+		if _, ok := made.(watchers.ZoneBound); !ok {
 			t.Errorf("%s is not carried to other zones", tc.config)
 		}
 		var got []string
@@ -52,7 +52,7 @@ func TestExcept(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if s, ok := made.(watchers.Sparing); !ok || s.Spares(from) || !s.Spares(time.Date(2026, 12, 25, 9, 0, 0, 0, vilnius)) {
+	if s, ok := made.(watchers.ExceptionFilter); !ok || s.Spares(from) || !s.Spares(time.Date(2026, 12, 25, 9, 0, 0, 0, vilnius)) {
 		t.Error("a day that became a day off is not spared")
 	}
 	for config, want := range map[string]string{

@@ -43,7 +43,7 @@ func parseFields(text string) (*fields, error) {
 	if strings.HasPrefix(text, "TZ=") || strings.HasPrefix(text, "CRON_TZ=") {
 		return nil, fmt.Errorf(`cron: move the zone of %q to "tz"`, text)
 	}
-	line, known := descriptor(text)
+	line, known := expandDescriptor(text)
 	parts := strings.Fields(line)
 	switch {
 	case strings.HasPrefix(text, "@") && !known:
@@ -51,11 +51,11 @@ func parseFields(text string) (*fields, error) {
 	case len(parts) != 5:
 		return nil, fmt.Errorf("cron: %q has %d fields instead of 5 (minute, hour, day of month, month, weekday)%s", text, len(parts), example)
 	}
-	f, err := special(parts)
+	f, err := parseSpecial(parts)
 	if err != nil {
 		return nil, fmt.Errorf("cron: %q: %w%s", text, err, example)
 	}
-	parts[4] = sunday(parts[4])
+	parts[4] = normalizeSunday(parts[4])
 	line = strings.Join(parts, " ")
 	spec, err := parseStandard(line)
 	if err != nil {
@@ -65,14 +65,14 @@ func parseFields(text string) (*fields, error) {
 		f.text = line
 	}
 	f.spec, f.everyHour = spec, bits.OnesCount64(spec.Hour<<1) == 24
-	if why := f.never(); why != "" {
+	if why := f.whyNever(); why != "" {
 		return nil, fmt.Errorf("cron: %q has no occurrence: %s", text, why)
 	}
 	return f, nil
 }
 
-// descriptor expands "@daily" and similar descriptors; other expressions stay unchanged.
-func descriptor(text string) (string, bool) {
+// expandDescriptor expands "@daily" and similar descriptors; other expressions stay unchanged.
+func expandDescriptor(text string) (string, bool) {
 	switch strings.ToLower(text) {
 	case "@yearly", "@annually":
 		return "0 0 1 1 *", true
@@ -107,8 +107,8 @@ func parseStandard(text string) (spec *cron.SpecSchedule, err error) {
 	return spec, nil
 }
 
-// sunday rewrites a weekday field so that 7 is 0: "5-7" becomes "5-6,0".
-func sunday(field string) string {
+// normalizeSunday rewrites a weekday field so that 7 is 0: "5-7" becomes "5-6,0".
+func normalizeSunday(field string) string {
 	parts := strings.Split(field, ",")
 	for i, p := range parts {
 		span, step, stepped := strings.Cut(p, "/")
@@ -121,14 +121,14 @@ func sunday(field string) string {
 		case isRange && to == "7" && !stepped:
 			parts[i] = from + "-6,0"
 		case isRange && to == "7" && len(from) == 1 && len(step) == 1:
-			parts[i] = steps(from[0], step[0], p)
+			parts[i] = expandSteps(from[0], step[0], p)
 		}
 	}
 	return strings.Join(parts, ",")
 }
 
-// steps lists "1-7/2" one by one, or returns text unchanged if it is invalid.
-func steps(from, step byte, text string) string {
+// expandSteps lists "1-7/2" one by one, or returns text unchanged if it is invalid.
+func expandSteps(from, step byte, text string) string {
 	if from < '0' || from > '7' || step < '1' || step > '9' {
 		return text
 	}
@@ -141,8 +141,8 @@ func steps(from, step byte, text string) string {
 
 const starBit = 1 << 63 // as in robfig/cron, spec.go
 
-// never explains why a schedule has no occurrence. It returns "" if it has some.
-func (f *fields) never() string {
+// whyNever explains why a schedule has no occurrence. It returns "" if it has some.
+func (f *fields) whyNever() string {
 	s := f.spec
 	for _, field := range []struct {
 		name string
@@ -173,11 +173,11 @@ func (f *fields) never() string {
 // years, or 40 where a century year is not a leap year.
 const mostDays = 4000
 
-// next returns the first calendar minute after t, both written as if in UTC.
-func (f *fields) next(t time.Time) (time.Time, bool) {
+// nextMinute returns the first calendar minute after t, both written as if in UTC.
+func (f *fields) nextMinute(t time.Time) (time.Time, bool) {
 	for range mostDays {
-		n, ok := f.plain(t)
-		if !ok || f.fits(n) {
+		n, ok := f.nextPlain(t)
+		if !ok || f.fitsSpecial(n) {
 			return n, ok
 		}
 		t = time.Date(n.Year(), n.Month(), n.Day(), 23, 59, 0, 0, time.UTC) // nor does the rest of its day match
@@ -185,8 +185,8 @@ func (f *fields) next(t time.Time) (time.Time, bool) {
 	return time.Time{}, false
 }
 
-// plain is next without the extensions of this package.
-func (f *fields) plain(t time.Time) (time.Time, bool) {
+// nextPlain is next without the extensions of this package.
+func (f *fields) nextPlain(t time.Time) (time.Time, bool) {
 	// The library searches five years ahead; 29 February can be eight years away.
 	for range 3 {
 		if n := f.spec.Next(t); !n.IsZero() {

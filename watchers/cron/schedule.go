@@ -37,35 +37,35 @@ func (s schedules) Next(t time.Time) (time.Time, bool) {
 	return first, !first.IsZero()
 }
 
-// Carry implements watchers.Carrier: the same wall-clock time in the other zone.
+// Carry implements watchers.ZoneBound: the same wall-clock time in the other zone.
 func (s schedules) Carry(at time.Time, from, to *time.Location) (time.Time, bool) {
 	if s.fixed {
 		return at, true
 	}
 	_, offset := at.In(from).Zone()
 	wall := asUTC(at, offset)
-	if s.pace() {
+	if s.isFrequency() {
 		return time.Time{}, false
 	}
 	var nominal time.Time
 	for _, f := range s.lines {
-		if n, ok := f.nominal(wall); ok && n.After(nominal) {
+		if n, ok := f.nominalMinute(wall); ok && n.After(nominal) {
 			nominal = n
 		}
 	}
 	if nominal.IsZero() {
 		nominal = wall
 	}
-	first, _ := instants(nominal, to, false)
+	first, _ := wallInstants(nominal, to, false)
 	return first, true
 }
 
 // oftenADay is the number of runs per day from which a schedule counts as a frequency.
 const oftenADay = 7
 
-// pace reports whether the schedule means a frequency per hour or day, and not certain times of
+// isFrequency reports whether the schedule means a frequency per hour or day, and not certain times of
 // the day.
-func (s schedules) pace() bool {
+func (s schedules) isFrequency() bool {
 	n := 0
 	for _, f := range s.lines {
 		n += bits.OnesCount64(f.spec.Minute&^starBit) * bits.OnesCount64(f.spec.Hour&^starBit)
@@ -76,12 +76,12 @@ func (s schedules) pace() bool {
 	return n >= oftenADay
 }
 
-// nominal returns the calendar minute of an occurrence that fired when the clocks showed wall.
+// nominalMinute returns the calendar minute of an occurrence that fired when the clocks showed wall.
 // A clock change may have skipped that minute.
-func (f *fields) nominal(wall time.Time) (out time.Time, found bool) {
+func (f *fields) nominalMinute(wall time.Time) (out time.Time, found bool) {
 	const longestJump = 24 * time.Hour // Samoa skipped a day
 	for w := wall.Add(-longestJump - time.Minute); ; {
-		n, ok := f.next(w)
+		n, ok := f.nextMinute(w)
 		if !ok || n.After(wall) {
 			return out, found
 		}
@@ -98,7 +98,7 @@ func (s *schedule) Next(t time.Time) (time.Time, bool) {
 	wall := asUTC(t, offset)
 	if start.IsZero() || t.Sub(start) > shift {
 		// No clock change nearby: calendar arithmetic with one offset.
-		n, ok := s.fields.next(wall)
+		n, ok := s.fields.nextMinute(wall)
 		if !ok {
 			return time.Time{}, false
 		}
@@ -106,7 +106,7 @@ func (s *schedule) Next(t time.Time) (time.Time, bool) {
 			return at.In(t.Location()), true
 		}
 	}
-	return s.careful(t, wall.Add(-shift-time.Minute), max(shift, changeAt(end)))
+	return s.nextNearChange(t, wall.Add(-shift-time.Minute), max(shift, changeAt(end)))
 }
 
 // changeAt returns the change of the UTC offset at an instant, 0 for the zero time.
@@ -119,17 +119,17 @@ func changeAt(t time.Time) time.Duration {
 	return (time.Duration(after-before) * time.Second).Abs()
 }
 
-// careful checks each calendar minute from wall on for its instants. Without real time the
+// nextNearChange checks each calendar minute from wall on for its instants. Without real time the
 // instants never decrease from one minute to the next, so the first one after t is the answer;
 // with real time they may decrease by the amount of the clock change.
-func (s *schedule) careful(t, wall time.Time, change time.Duration) (time.Time, bool) {
+func (s *schedule) nextNearChange(t, wall time.Time, change time.Duration) (time.Time, bool) {
 	var best time.Time
 	for {
-		n, ok := s.fields.next(wall)
+		n, ok := s.fields.nextMinute(wall)
 		if !ok {
 			return best, !best.IsZero()
 		}
-		first, second := instants(n, t.Location(), s.fields.everyHour)
+		first, second := wallInstants(n, t.Location(), s.fields.everyHour)
 		if !best.IsZero() && first.Sub(best) > change {
 			return best, true
 		}
@@ -145,10 +145,10 @@ func (s *schedule) careful(t, wall time.Time, change time.Duration) (time.Time, 
 	}
 }
 
-// instants returns when a clock in loc shows wall. For a time that does not exist, first is the
+// wallInstants returns when a clock in loc shows wall. For a time that does not exist, first is the
 // end of the gap or, if real time counts, the instant at which an unchanged clock would show
 // it. second is set for a repeated time if real time counts.
-func instants(wall time.Time, loc *time.Location, realTime bool) (first, second time.Time) {
+func wallInstants(wall time.Time, loc *time.Location, realTime bool) (first, second time.Time) {
 	near := time.Date(wall.Year(), wall.Month(), wall.Day(), wall.Hour(), wall.Minute(), 0, 0, loc)
 	start, end := near.ZoneBounds()
 	for _, change := range []time.Time{start, end} {

@@ -17,10 +17,10 @@ type nth struct {
 	day time.Weekday
 }
 
-// special parses the fields that the library does not support: "L" as the day of month, "1#2"
+// parseSpecial parses the fields that the library does not support: "L" as the day of month, "1#2"
 // and "5L" as the day of week. It replaces them with plain fields and stores the condition for
 // fits.
-func special(parts []string) (*fields, error) {
+func parseSpecial(parts []string) (*fields, error) {
 	f := &fields{}
 	text := strings.Join(parts, " ")
 	if strings.EqualFold(parts[2], "L") {
@@ -66,8 +66,8 @@ func parseNth(s string) (nth, bool) {
 	return nth{n, time.Weekday((day[0] - '0') % 7)}, true
 }
 
-// fits reports whether a day that matches the plain fields meets the special conditions.
-func (f *fields) fits(t time.Time) bool {
+// fitsSpecial reports whether a day that matches the plain fields meets the special conditions.
+func (f *fields) fitsSpecial(t time.Time) bool {
 	if f.lastDom {
 		return t.AddDate(0, 0, 1).Day() == 1
 	}

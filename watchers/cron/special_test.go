@@ -26,7 +26,7 @@ func TestSpecial(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			loc := zone(t, "Europe/Vilnius")
-			s := timed(t, c.cron, loc)
+			s := parseTimed(t, c.cron, loc)
 			at := time.Date(2026, 1, 10, 12, 0, 0, 0, loc)
 			for _, want := range c.want {
 				next, ok := s.Next(at)

@@ -11,7 +11,7 @@ import (
 	"time"
 
 	"hob/platform/pim"
-	"hob/platform/pim/mailbox"
+	"hob/platform/pim/imapmail"
 )
 
 // maxRecent is the number of newest mails that a box keeps for its watchers.
@@ -23,7 +23,7 @@ var errBoxOver = errors.New("the connection to the mail server ended")
 // box is the connection to one folder. Only its goroutine talks to the server.
 type box struct {
 	hub     *hub
-	at      place
+	at      folderRef
 	account pim.Account
 	log     *slog.Logger
 	cancel  context.CancelFunc
@@ -40,13 +40,13 @@ type box struct {
 	mu      sync.Mutex
 	online  bool
 	untold  bool          // a watcher must report news.err
-	asks    []ask         // nil while offline
+	asks    []connRequest // nil while offline
 	changed chan struct{} // closed and replaced when news changes
-	news    news
+	news    boxState
 }
 
-// news is the published state of a box.
-type news struct {
+// boxState is the published state of a box.
+type boxState struct {
 	count    int // incremented by each change
 	validity uint32
 	next     uint32 // the UID after the newest mail
@@ -57,26 +57,26 @@ type news struct {
 	err error
 }
 
-// ask is a request to run on the connection.
-type ask struct {
-	do   func(context.Context, *mailbox.Conn) error
+// connRequest is a request to run on the connection.
+type connRequest struct {
+	do   func(context.Context, *imapmail.Conn) error
 	done chan error // buffered for one value
 }
 
-func (b *box) run(ctx context.Context) {
+func (b *box) runBox(ctx context.Context) {
 	defer close(b.done)
 	for ctx.Err() == nil {
-		if !b.rest(ctx, b.hub.wait(b.at)) {
+		if !b.pauseFor(ctx, b.hub.retryDelay(b.at)) {
 			return
 		}
-		err := b.safely(func() error { return b.serve(ctx) })
+		err := b.recoverPanic(func() error { return b.serveConnection(ctx) })
 		if ctx.Err() != nil {
 			return
 		}
-		grave, untold := b.hub.failed(b.at, err)
+		grave, untold := b.hub.recordFailure(b.at, err)
 		b.log.InfoContext(ctx, "mail server is unreachable; retrying", "account", b.at.account, "folder", b.at.folder, "err", err)
 		if grave {
-			b.publish(func(n *news) {
+			b.publishNews(func(n *boxState) {
 				n.err = err
 				b.untold = b.untold || untold
 			})
@@ -84,8 +84,8 @@ func (b *box) run(ctx context.Context) {
 	}
 }
 
-// rest waits for d. It returns false if ctx ended.
-func (b *box) rest(ctx context.Context, d time.Duration) bool {
+// pauseFor waits for d. It returns false if ctx ended.
+func (b *box) pauseFor(ctx context.Context, d time.Duration) bool {
 	t := time.NewTimer(max(d, 0))
 	defer t.Stop()
 	select {
@@ -96,9 +96,9 @@ func (b *box) rest(ctx context.Context, d time.Duration) bool {
 	}
 }
 
-// serve runs one connection until it ends.
-func (b *box) serve(ctx context.Context) (err error) {
-	c, err := mailbox.Open(ctx, b.account)
+// serveConnection runs one connection until it ends.
+func (b *box) serveConnection(ctx context.Context) (err error) {
+	c, err := imapmail.Open(ctx, b.account)
 	if err != nil {
 		return err
 	}
@@ -108,19 +108,19 @@ func (b *box) serve(ctx context.Context) (err error) {
 		return err
 	}
 	if !b.refused {
-		b.hub.works(b.at)
+		b.hub.clearFailure(b.at)
 	}
 	next := s.Next
 	if next == 0 { // old servers do not report it
-		if next, err = after(ctx, c, 1); err != nil {
+		if next, err = nextUID(ctx, c, 1); err != nil {
 			return err
 		}
 	}
-	defer b.offline()
-	b.publish(func(n *news) {
+	defer b.markOffline()
+	b.publishNews(func(n *boxState) {
 		b.online = true
 		if n.validity != s.Validity || n.next > next {
-			*n = news{count: n.count, validity: s.Validity}
+			*n = boxState{count: n.count, validity: s.Validity}
 			clear(b.refusals)
 		}
 		if n.next < next {
@@ -129,21 +129,21 @@ func (b *box) serve(ctx context.Context) (err error) {
 		n.next, n.err = next, nil
 	})
 	for ctx.Err() == nil {
-		if err := b.answer(ctx, c); err != nil {
+		if err := b.answerRequests(ctx, c); err != nil {
 			return err
 		}
 		if err := c.Wait(ctx, b.wake); err != nil || ctx.Err() != nil {
 			return err
 		}
-		if err := b.look(ctx, c); err != nil {
+		if err := b.checkNewMail(ctx, c); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-// after returns the UID after the newest mail.
-func after(ctx context.Context, c *mailbox.Conn, from uint32) (uint32, error) {
+// nextUID returns the UID after the newest mail.
+func nextUID(ctx context.Context, c *imapmail.Conn, from uint32) (uint32, error) {
 	all, err := c.After(ctx, from)
 	if err != nil || len(all) == 0 {
 		return from, err
@@ -151,8 +151,8 @@ func after(ctx context.Context, c *mailbox.Conn, from uint32) (uint32, error) {
 	return all[len(all)-1] + 1, nil
 }
 
-// answer runs requests until none is pending.
-func (b *box) answer(ctx context.Context, c *mailbox.Conn) error {
+// answerRequests runs requests until none is pending.
+func (b *box) answerRequests(ctx context.Context, c *imapmail.Conn) error {
 	for ctx.Err() == nil {
 		b.mu.Lock()
 		if len(b.asks) == 0 {
@@ -162,7 +162,7 @@ func (b *box) answer(ctx context.Context, c *mailbox.Conn) error {
 		a := b.asks[0]
 		b.asks = b.asks[1:]
 		b.mu.Unlock()
-		err := b.safely(func() error { return a.do(ctx, c) })
+		err := b.recoverPanic(func() error { return a.do(ctx, c) })
 		if err != nil { // the next request may run on a new connection
 			b.refused = true
 			a.done <- errBoxOver
@@ -170,16 +170,16 @@ func (b *box) answer(ctx context.Context, c *mailbox.Conn) error {
 		}
 		if b.refused {
 			b.refused = false
-			b.hub.works(b.at)
-			b.publish(func(*news) {})
+			b.hub.clearFailure(b.at)
+			b.publishNews(func(*boxState) {})
 		}
 		a.done <- nil
 	}
 	return nil
 }
 
-// safely converts a panic to an error, because nothing else recovers panics of this goroutine.
-func (b *box) safely(do func() error) (err error) {
+// recoverPanic converts a panic to an error, because nothing else recovers panics of this goroutine.
+func (b *box) recoverPanic(do func() error) (err error) {
 	defer func() {
 		if p := recover(); p != nil {
 			b.log.Error("mail reader panicked", "account", b.at.account, "panic", fmt.Sprint(p), "stack", string(debug.Stack()))
@@ -189,8 +189,8 @@ func (b *box) safely(do func() error) (err error) {
 	return do()
 }
 
-// offline fails all pending requests.
-func (b *box) offline() {
+// markOffline fails all pending requests.
+func (b *box) markOffline() {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	b.online = false
@@ -200,8 +200,8 @@ func (b *box) offline() {
 	b.asks = nil
 }
 
-// look fetches the mails that arrived since the last call and publishes them.
-func (b *box) look(ctx context.Context, c *mailbox.Conn) error {
+// checkNewMail fetches the mails that arrived since the last call and publishes them.
+func (b *box) checkNewMail(ctx context.Context, c *imapmail.Conn) error {
 	b.mu.Lock()
 	next := b.news.next
 	b.mu.Unlock()
@@ -211,15 +211,15 @@ func (b *box) look(ctx context.Context, c *mailbox.Conn) error {
 	}
 	var fresh []pim.Message
 	if len(uids) <= maxRecent {
-		for page := range slices.Chunk(uids, mailbox.Page) {
-			some, err := b.heads(ctx, c, page)
+		for page := range slices.Chunk(uids, imapmail.Page) {
+			some, err := b.readHeaders(ctx, c, page)
 			if err != nil {
 				return err
 			}
 			fresh = append(fresh, some...)
 		}
 	}
-	b.publish(func(n *news) {
+	b.publishNews(func(n *boxState) {
 		n.next = uids[len(uids)-1] + 1
 		if n.recent = append(slices.Clone(n.recent), fresh...); len(uids) > maxRecent {
 			n.recent, n.from = nil, n.next
@@ -232,7 +232,7 @@ func (b *box) look(ctx context.Context, c *mailbox.Conn) error {
 	return nil
 }
 
-func (b *box) publish(change func(*news)) {
+func (b *box) publishNews(change func(*boxState)) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	change(&b.news)
@@ -241,8 +241,8 @@ func (b *box) publish(change func(*news)) {
 	b.changed = make(chan struct{})
 }
 
-// await blocks until the state of the box is known and differs from version seen.
-func (b *box) await(ctx context.Context, seen int) (news, error) {
+// awaitNews blocks until the state of the box is known and differs from version seen.
+func (b *box) awaitNews(ctx context.Context, seen int) (boxState, error) {
 	for {
 		b.mu.Lock()
 		n, changed := b.news, b.changed
@@ -258,8 +258,8 @@ func (b *box) await(ctx context.Context, seen int) (news, error) {
 	}
 }
 
-// teller reports whether the caller has to report the error of the box.
-func (b *box) teller() bool {
+// mustReport reports whether the caller has to report the error of the box.
+func (b *box) mustReport() bool {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	mine := b.untold
@@ -267,10 +267,10 @@ func (b *box) teller() bool {
 	return mine
 }
 
-// do runs a function on the connection and waits for it. It returns errBoxOver if there is no
+// runOnConn runs a function on the connection and waits for it. It returns errBoxOver if there is no
 // connection or it ends.
-func (b *box) do(ctx context.Context, f func(context.Context, *mailbox.Conn) error) error {
-	a := ask{f, make(chan error, 1)}
+func (b *box) runOnConn(ctx context.Context, f func(context.Context, *imapmail.Conn) error) error {
+	a := connRequest{f, make(chan error, 1)}
 	b.mu.Lock()
 	if !b.online {
 		b.mu.Unlock()
@@ -290,11 +290,11 @@ func (b *box) do(ctx context.Context, f func(context.Context, *mailbox.Conn) err
 	}
 }
 
-// get runs a function with a result on the connection. The result is dropped if the caller has
+// fetchOnConn runs a function with a result on the connection. The result is dropped if the caller has
 // stopped waiting.
-func get[T any](ctx context.Context, b *box, f func(context.Context, *mailbox.Conn) (T, error)) (out T, err error) {
+func fetchOnConn[T any](ctx context.Context, b *box, f func(context.Context, *imapmail.Conn) (T, error)) (out T, err error) {
 	got := make(chan T, 1)
-	err = b.do(ctx, func(ctx context.Context, c *mailbox.Conn) error {
+	err = b.runOnConn(ctx, func(ctx context.Context, c *imapmail.Conn) error {
 		v, err := f(ctx, c)
 		if err == nil {
 			got <- v

@@ -12,9 +12,9 @@ import (
 	"testing"
 	"time"
 
-	"hob/knowledge/store"
 	"hob/platform/pim"
 	"hob/platform/pim/pimtest"
+	"hob/platform/store"
 	"hob/watchers"
 	"hob/watchers/watcherstest"
 )
@@ -59,7 +59,7 @@ func TestConformance(t *testing.T) {
 			`{"subject":"` + strings.Repeat("x", 300) + `"}`,
 		},
 		Provoke: func(t *testing.T, raw json.RawMessage, n int) {
-			f, err := parse(raw)
+			f, err := parseFilter(raw)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -118,7 +118,7 @@ func (w *world) watch(config string) watchers.Spec {
 func (w *world) based(s watchers.Spec) {
 	w.t.Helper()
 	watcherstest.Eventually(w.t, "the baseline is taken", func() bool {
-		c, err := (&watch{id: s.ID, deps: watchers.Deps{Store: w.st}}).load(context.Background())
+		c, err := (&watch{id: s.ID, deps: watchers.Deps{Store: w.st}}).loadCursor(context.Background())
 		return err == nil && c.validity != 0
 	})
 }

@@ -17,9 +17,9 @@ import (
 	"strings"
 	"time"
 
-	"hob/knowledge/store"
-	"hob/platform/erase"
 	"hob/platform/pim"
+	"hob/platform/store"
+	"hob/platform/store/erase"
 	"hob/watchers"
 )
 
@@ -52,13 +52,13 @@ func New() *Driver { return &Driver{hub: newHub()} }
 func (*Driver) Kind() string { return Kind }
 
 // Migrations implements watchers.Driver.
-func (*Driver) Migrations() []store.Set {
-	return []store.Set{{Owner: "watchers/email", Steps: []string{tables}}}
+func (*Driver) Migrations() []store.MigrationSet {
+	return []store.MigrationSet{{Owner: "watchers/email", Steps: []string{tables}}}
 }
 
 // New implements watchers.Driver.
 func (d *Driver) New(spec watchers.Spec, deps watchers.Deps) (any, error) {
-	f, err := parse(spec.Config)
+	f, err := parseFilter(spec.Config)
 	if err != nil {
 		return nil, err
 	}
@@ -69,7 +69,7 @@ func (d *Driver) New(spec watchers.Spec, deps watchers.Deps) (any, error) {
 	return &watch{id: spec.ID, filter: f, account: a, deps: deps, hub: d.hub}, nil
 }
 
-// Begin implements watchers.Keeper.
+// Begin implements watchers.StatefulDriver.
 func (d *Driver) Begin(tx *store.Tx, spec watchers.Spec) error {
 	if err := d.Forget(tx, spec.ID); err != nil {
 		return err
@@ -82,7 +82,7 @@ func (d *Driver) Begin(tx *store.Tx, spec watchers.Spec) error {
 	return nil
 }
 
-// Forget implements watchers.Keeper.
+// Forget implements watchers.StatefulDriver.
 func (*Driver) Forget(tx *store.Tx, watcher string) error {
 	for _, table := range []string{"email_watches", "email_told"} {
 		if _, err := tx.Exec("DELETE FROM "+table+" WHERE watcher = ?", watcher); err != nil {
@@ -99,7 +99,7 @@ func (*Driver) Eraser() erase.Eraser {
 
 // Describe implements watchers.Driver: "mail from Ada about invoice (work)".
 func (*Driver) Describe(raw json.RawMessage) string {
-	f, err := parse(raw)
+	f, err := parseFilter(raw)
 	if err != nil {
 		return "mail (invalid configuration)"
 	}
@@ -122,5 +122,5 @@ func (*Driver) Describe(raw json.RawMessage) string {
 	if f.Account != "" {
 		b.WriteString(" (" + f.Account + ")")
 	}
-	return pim.Line(b.String(), 300)
+	return pim.SanitizeLine(b.String(), 300)
 }

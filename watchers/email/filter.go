@@ -7,8 +7,8 @@ import (
 	"slices"
 	"strings"
 
-	"hob/platform/phrase"
 	"hob/platform/pim"
+	"hob/platform/text/textnorm"
 	"hob/watchers"
 )
 
@@ -48,7 +48,7 @@ func (l *list) UnmarshalJSON(b []byte) error {
 	return nil
 }
 
-func parse(raw json.RawMessage) (filter, error) {
+func parseFilter(raw json.RawMessage) (filter, error) {
 	var f filter
 	if err := watchers.Decode(raw, &f); err != nil {
 		return f, fmt.Errorf("email: %w", err)
@@ -60,7 +60,7 @@ func parse(raw json.RawMessage) (filter, error) {
 	for name, l := range map[string]*list{"from": &f.From, "to": &f.To, "subject": &f.Subject, "words": &f.Words} {
 		var out list
 		for _, v := range *l {
-			if v = pim.Line(v, maxValue+1); v != "" {
+			if v = pim.SanitizeLine(v, maxValue+1); v != "" {
 				out = append(out, v)
 			}
 			if len([]rune(v)) > maxValue || len(out) > maxValues {
@@ -72,22 +72,22 @@ func parse(raw json.RawMessage) (filter, error) {
 		}
 		*l = out
 	}
-	if pim.Line(f.Folder, maxValue) != f.Folder {
+	if pim.SanitizeLine(f.Folder, maxValue) != f.Folder {
 		return f, fmt.Errorf("email: %q must be a single line of at most %d characters", "folder", maxValue)
 	}
 	return f, nil
 }
 
-// head reports whether the header fields of a mail match.
-func (f filter) head(m pim.Message) bool {
-	return (len(f.From) == 0 || anybody(m.From, f.From)) &&
-		(len(f.To) == 0 || anybody(m.To, f.To)) &&
-		(len(f.Subject) == 0 || slices.ContainsFunc(f.Subject, func(s string) bool { return within(m.Subject, s) }))
+// matchesHeader reports whether the header fields of a mail match.
+func (f filter) matchesHeader(m pim.Message) bool {
+	return (len(f.From) == 0 || matchesAnyone(m.From, f.From)) &&
+		(len(f.To) == 0 || matchesAnyone(m.To, f.To)) &&
+		(len(f.Subject) == 0 || slices.ContainsFunc(f.Subject, func(s string) bool { return containsFolded(m.Subject, s) }))
 }
 
-// known adds the known aliases of named people: "my sister" is Ana, whose address the user once
+// withAliases adds the known aliases of named people: "my sister" is Ana, whose address the user once
 // gave.
-func (f filter) known(called func(name string) []string) filter {
+func (f filter) withAliases(called func(name string) []string) filter {
 	for _, l := range []*list{&f.From, &f.To} {
 		var more list
 		for _, name := range *l {
@@ -101,44 +101,44 @@ func (f filter) known(called func(name string) []string) filter {
 	return f
 }
 
-// unwanted returns the header field of a mail that does not match.
-func (f filter) unwanted(m pim.Message) string {
+// headerMismatch returns the header field of a mail that does not match.
+func (f filter) headerMismatch(m pim.Message) string {
 	switch {
-	case len(f.From) > 0 && !anybody(m.From, f.From):
+	case len(f.From) > 0 && !matchesAnyone(m.From, f.From):
 		return "the sender is not " + strings.Join(f.From, ", ")
-	case len(f.To) > 0 && !anybody(m.To, f.To):
+	case len(f.To) > 0 && !matchesAnyone(m.To, f.To):
 		return "the recipient is not " + strings.Join(f.To, ", ")
 	}
 	return "the subject does not contain " + strings.Join(f.Subject, ", ")
 }
 
-// text reports whether the mail contains all words.
-func (f filter) text(m pim.Message) bool {
+// matchesText reports whether the mail contains all words.
+func (f filter) matchesText(m pim.Message) bool {
 	all := m.Subject + "\n" + m.Text
 	for _, w := range f.Words {
-		if !within(all, w) {
+		if !containsFolded(all, w) {
 			return false
 		}
 	}
 	return true
 }
 
-// within reports whether text contains part, ignoring case, accents and spaces.
-func within(text, part string) bool {
-	return strings.Contains(squeeze(text), squeeze(part))
+// containsFolded reports whether text contains part, ignoring case, accents and spaces.
+func containsFolded(text, part string) bool {
+	return strings.Contains(foldSpaces(text), foldSpaces(part))
 }
 
-func squeeze(s string) string { return strings.Join(strings.Fields(phrase.Fold(s)), " ") }
+func foldSpaces(s string) string { return strings.Join(strings.Fields(textnorm.Fold(s)), " ") }
 
-func anybody(people []pim.Person, who []string) bool {
+func matchesAnyone(people []pim.Person, who []string) bool {
 	return slices.ContainsFunc(people, func(p pim.Person) bool {
-		return slices.ContainsFunc(who, func(w string) bool { return is(p, w) })
+		return slices.ContainsFunc(who, func(w string) bool { return matchesPerson(p, w) })
 	})
 }
 
-// is reports whether a person matches: "ada@example.org" by the address, "example.org" or
+// matchesPerson reports whether a person matches: "ada@example.org" by the address, "example.org" or
 // "@example.org" by the domain, "Ada" by words of the name.
-func is(p pim.Person, who string) bool {
+func matchesPerson(p pim.Person, who string) bool {
 	who = strings.ToLower(strings.TrimSpace(who))
 	local, domain, _ := strings.Cut(p.Address, "@")
 	if !strings.ContainsAny(who, " \t") {
@@ -151,8 +151,8 @@ func is(p pim.Person, who string) bool {
 			return true
 		}
 	}
-	have := phrase.Split(p.Name + " " + local)
-	want := phrase.Split(who)
+	have := textnorm.FoldedWords(p.Name + " " + local)
+	want := textnorm.FoldedWords(who)
 	for _, w := range want {
 		if !slices.Contains(have, w) {
 			return false

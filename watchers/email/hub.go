@@ -22,29 +22,29 @@ const (
 	tellAfter = 15 * time.Minute
 )
 
-// place is one folder of one account.
-type place struct{ account, folder string }
+// folderRef is one folder of one account.
+type folderRef struct{ account, folder string }
 
 // hub owns the connections of all email watchers, one per folder.
 type hub struct {
 	mu    sync.Mutex
-	boxes map[place]*box
-	marks map[place]mark
+	boxes map[folderRef]*box
+	marks map[folderRef]failureMark
 }
 
-// mark is the failure state of a folder while no connection exists.
-type mark struct {
+// failureMark is the failure state of a folder while no connection exists.
+type failureMark struct {
 	down  time.Time // start of the failure
 	again time.Time // time of the next attempt
 	fails int
 	told  bool // the user was notified
 }
 
-func newHub() *hub { return &hub{boxes: map[place]*box{}, marks: map[place]mark{}} }
+func newHub() *hub { return &hub{boxes: map[folderRef]*box{}, marks: map[folderRef]failureMark{}} }
 
-// join returns the box of a folder and starts it for the first user.
-func (h *hub) join(a pim.Account, folder string, log *slog.Logger) *box {
-	at := place{a.Name, folder}
+// joinBox returns the box of a folder and starts it for the first user.
+func (h *hub) joinBox(a pim.Account, folder string, log *slog.Logger) *box {
+	at := folderRef{a.Name, folder}
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	b := h.boxes[at]
@@ -52,14 +52,14 @@ func (h *hub) join(a pim.Account, folder string, log *slog.Logger) *box {
 		ctx, cancel := context.WithCancel(context.Background()) // the box outlives its first user
 		b = &box{hub: h, at: at, account: a, log: log, cancel: cancel, done: make(chan struct{}), changed: make(chan struct{}), wake: make(chan struct{}, 1), refusals: map[uint32]int{}}
 		h.boxes[at] = b
-		go b.run(ctx)
+		go b.runBox(ctx)
 	}
 	b.users++
 	return b
 }
 
-// leave stops the box after its last user has left, and waits for it.
-func (h *hub) leave(b *box) {
+// leaveBox stops the box after its last user has left, and waits for it.
+func (h *hub) leaveBox(b *box) {
 	h.mu.Lock()
 	b.users--
 	last := b.users == 0
@@ -73,16 +73,16 @@ func (h *hub) leave(b *box) {
 	}
 }
 
-// wait returns the delay before the next attempt.
-func (h *hub) wait(at place) time.Duration {
+// retryDelay returns the delay before the next attempt.
+func (h *hub) retryDelay(at folderRef) time.Duration {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	return time.Until(h.marks[at].again)
 }
 
-// failed records a failure. grave reports that the user should know, and untold that no
+// recordFailure records a failure. grave reports that the user should know, and untold that no
 // notification was sent yet.
-func (h *hub) failed(at place, err error) (grave, untold bool) {
+func (h *hub) recordFailure(at folderRef, err error) (grave, untold bool) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	m := h.marks[at]
@@ -106,15 +106,15 @@ func (h *hub) failed(at place, err error) (grave, untold bool) {
 	return grave, untold
 }
 
-// fine reports whether no failure of the folder is known.
-func (h *hub) fine(at place) bool {
+// isWorking reports whether no failure of the folder is known.
+func (h *hub) isWorking(at folderRef) bool {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	_, down := h.marks[at]
 	return !down
 }
 
-func (h *hub) works(at place) {
+func (h *hub) clearFailure(at folderRef) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	delete(h.marks, at)

@@ -9,8 +9,8 @@ import (
 	"fmt"
 	"time"
 
-	"hob/knowledge/store"
 	"hob/platform/pim"
+	"hob/platform/store"
 )
 
 // cursor is the position of a watcher.
@@ -22,7 +22,7 @@ type cursor struct {
 	looked   time.Time // time of the last check
 }
 
-func (w *watch) load(ctx context.Context) (c cursor, err error) {
+func (w *watch) loadCursor(ctx context.Context) (c cursor, err error) {
 	var since, looked int64
 	err = w.deps.Store.Reader(ctx).QueryRow("SELECT since, box, validity, next, looked FROM email_watches WHERE watcher = ?", w.id).
 		Scan(&since, &c.box, &c.validity, &c.next, &looked)
@@ -36,7 +36,7 @@ func (w *watch) load(ctx context.Context) (c cursor, err error) {
 	return c, nil
 }
 
-func (c cursor) save(tx *store.Tx, watcher string) error {
+func (c cursor) saveCursor(tx *store.Tx, watcher string) error {
 	_, err := tx.Exec(`INSERT INTO email_watches VALUES (?, ?, ?, ?, ?, ?)
 		ON CONFLICT (watcher) DO UPDATE SET box = excluded.box, validity = excluded.validity, next = excluded.next, looked = excluded.looked`,
 		watcher, store.Millis(c.since), c.box, c.validity, c.next, store.Millis(c.looked))
@@ -46,7 +46,7 @@ func (c cursor) save(tx *store.Tx, watcher string) error {
 	return nil
 }
 
-func (w *watch) told(ctx context.Context, name []byte) (known bool, err error) {
+func (w *watch) wasReported(ctx context.Context, name []byte) (known bool, err error) {
 	err = w.deps.Store.Reader(ctx).QueryRow("SELECT EXISTS (SELECT 1 FROM email_told WHERE watcher = ? AND mail = ?)", w.id, name).Scan(&known)
 	if err != nil {
 		return false, fmt.Errorf("email: read reported mails: %w", err)
@@ -54,7 +54,7 @@ func (w *watch) told(ctx context.Context, name []byte) (known bool, err error) {
 	return known, nil
 }
 
-func remember(tx *store.Tx, watcher string, name []byte) error {
+func markReported(tx *store.Tx, watcher string, name []byte) error {
 	if _, err := tx.Exec("INSERT OR IGNORE INTO email_told VALUES (?, ?)", watcher, name); err != nil {
 		return fmt.Errorf("email: save reported mails: %w", err)
 	}
@@ -80,7 +80,7 @@ func (b *box) nameOf(m pim.Message) string {
 	return "mail:unnamed:" + hex.EncodeToString(sum[:16])
 }
 
-func digest(name string) []byte {
+func mailDigest(name string) []byte {
 	sum := sha256.Sum256([]byte(name))
 	return sum[:16]
 }

@@ -9,7 +9,7 @@ import (
 	"testing"
 	"time"
 
-	"hob/platform/pim/mailbox"
+	"hob/platform/pim/imapmail"
 	"hob/platform/pim/pimtest"
 	"hob/watchers"
 	"hob/watchers/watcherstest"
@@ -91,16 +91,16 @@ func fetched(uid, command string) string {
 func TestPanicsAreErrors(t *testing.T) {
 	d := pimtest.StartDovecot(t, "")
 	h := newHub()
-	b := h.join(d.Account("tester"), inbox, slog.New(slog.DiscardHandler))
-	defer h.leave(b)
+	b := h.joinBox(d.Account("tester"), inbox, slog.New(slog.DiscardHandler))
+	defer h.leaveBox(b)
 	for range 2 {
-		if n, err := b.await(t.Context(), 0); err != nil || n.err != nil {
+		if n, err := b.awaitNews(t.Context(), 0); err != nil || n.err != nil {
 			t.Fatal(err, n.err)
 		}
 		watcherstest.Eventually(t, "it goes on", func() bool {
-			return b.do(t.Context(), func(context.Context, *mailbox.Conn) error { return nil }) == nil
+			return b.runOnConn(t.Context(), func(context.Context, *imapmail.Conn) error { return nil }) == nil
 		})
-		if err := b.do(t.Context(), func(context.Context, *mailbox.Conn) error { panic("a strange mail") }); err == nil {
+		if err := b.runOnConn(t.Context(), func(context.Context, *imapmail.Conn) error { panic("a strange mail") }); err == nil {
 			t.Error("no error")
 		}
 	}

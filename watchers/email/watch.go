@@ -9,11 +9,11 @@ import (
 	"strings"
 	"time"
 
-	"hob/knowledge/store"
-	"hob/platform/phrase"
 	"hob/platform/pim"
-	"hob/platform/pim/mailbox"
+	"hob/platform/pim/imapmail"
 	"hob/platform/provenance"
+	"hob/platform/store"
+	"hob/platform/text/textnorm"
 	"hob/watchers"
 )
 
@@ -41,14 +41,14 @@ type fire = func(context.Context, []watchers.Signal, func(*store.Tx) error) erro
 
 // Run implements watchers.Watcher.
 func (w *watch) Run(ctx context.Context, fire fire) error {
-	at, err := w.load(ctx)
+	at, err := w.loadCursor(ctx)
 	if err != nil {
 		return err
 	}
-	b := w.hub.join(w.account, w.filter.Folder, w.deps.Log) //nolint:contextcheck // a box outlives who came first
-	defer w.hub.leave(b)
+	b := w.hub.joinBox(w.account, w.filter.Folder, w.deps.Log) //nolint:contextcheck // a box outlives who came first
+	defer w.hub.leaveBox(b)
 	for seen := 0; ; {
-		n, err := b.await(ctx, seen)
+		n, err := b.awaitNews(ctx, seen)
 		if ctx.Err() != nil {
 			return nil
 		}
@@ -57,9 +57,9 @@ func (w *watch) Run(ctx context.Context, fire fire) error {
 		}
 		seen = n.count
 		switch {
-		case n.err != nil && b.teller():
+		case n.err != nil && b.mustReport():
 			w.deps.Trouble(ctx, w.id, n.err)
-		case n.err == nil && w.hub.fine(b.at):
+		case n.err == nil && w.hub.isWorking(b.at):
 			w.deps.Trouble(ctx, w.id, nil)
 		}
 		if n.err != nil {
@@ -77,22 +77,22 @@ func (w *watch) Run(ctx context.Context, fire fire) error {
 }
 
 // catchUp fires the new mails and moves the cursor to the end of the folder.
-func (w *watch) catchUp(ctx context.Context, b *box, n news, at *cursor, fire fire) error {
+func (w *watch) catchUp(ctx context.Context, b *box, n boxState, at *cursor, fire fire) error {
 	end := cursor{since: at.since, box: b.at.account + "\x00" + b.at.folder, validity: n.validity, next: n.next, looked: time.Now()}
 	if at.validity != n.validity || at.box != end.box {
-		return w.rescan(ctx, b, at, end, fire)
+		return w.rescanMails(ctx, b, at, end, fire)
 	}
 	if at.next >= n.next {
 		return nil
 	}
 	for at.next < n.next {
-		page, upTo, err := b.page(ctx, n, at.next)
+		page, upTo, err := b.pageHeaders(ctx, n, at.next)
 		if err != nil {
 			return err
 		}
 		to := end
 		to.next = upTo
-		if err := w.tell(ctx, b, page, at.since.Add(-older), &to, fire); err != nil {
+		if err := w.fireMatches(ctx, b, page, at.since.Add(-older), &to, fire); err != nil {
 			return err
 		}
 		*at = to
@@ -100,10 +100,10 @@ func (w *watch) catchUp(ctx context.Context, b *box, n news, at *cursor, fire fi
 	return nil
 }
 
-// rescan reads all mails since the last check, or since the watcher was created, if the cursor has
+// rescanMails reads all mails since the last check, or since the watcher was created, if the cursor has
 // no valid UID. The cursor moves at the end, so that a crash repeats the work; reported mails are
 // skipped.
-func (w *watch) rescan(ctx context.Context, b *box, at *cursor, end cursor, fire fire) error {
+func (w *watch) rescanMails(ctx context.Context, b *box, at *cursor, end cursor, fire fire) error {
 	from, not := at.since, at.since
 	renumbered := at.validity != 0 && at.box == end.box
 	if renumbered {
@@ -114,34 +114,34 @@ func (w *watch) rescan(ctx context.Context, b *box, at *cursor, end cursor, fire
 	} else if at.validity != 0 { // the watcher uses another account now
 		from, not = at.looked, at.looked
 	}
-	uids, err := b.since(ctx, from, end.next)
+	uids, err := b.uidsSince(ctx, from, end.next)
 	if err != nil {
 		return err
 	}
 	for len(uids) > 0 {
-		page := uids[:min(len(uids), mailbox.Page)]
+		page := uids[:min(len(uids), imapmail.Page)]
 		uids = uids[len(page):]
-		mails, err := b.headers(ctx, page)
+		mails, err := b.fetchHeaders(ctx, page)
 		if err != nil {
 			return err
 		}
 		if renumbered {
-			mails = dated(mails, not)
+			mails = mailsDatedSince(mails, not)
 		}
-		if err := w.tell(ctx, b, mails, not, nil, fire); err != nil {
+		if err := w.fireMatches(ctx, b, mails, not, nil, fire); err != nil {
 			return err
 		}
 	}
-	if err := fire(ctx, nil, func(tx *store.Tx) error { return end.save(tx, w.id) }); err != nil {
+	if err := fire(ctx, nil, func(tx *store.Tx) error { return end.saveCursor(tx, w.id) }); err != nil {
 		return err
 	}
 	*at = end
 	return nil
 }
 
-// dated drops mails with a Date header before t, because a server that lost its index may report
+// mailsDatedSince drops mails with a Date header before t, because a server that lost its index may report
 // all mails as new.
-func dated(mails []pim.Message, t time.Time) (out []pim.Message) {
+func mailsDatedSince(mails []pim.Message, t time.Time) (out []pim.Message) {
 	for _, m := range mails {
 		if m.Date.IsZero() || !m.Date.Before(t) {
 			out = append(out, m)
@@ -150,38 +150,38 @@ func dated(mails []pim.Message, t time.Time) (out []pim.Message) {
 	return out
 }
 
-// tell fires the matching mails that arrived since t and were not reported. It moves the cursor to
+// fireMatches fires the matching mails that arrived since t and were not reported. It moves the cursor to
 // to, unless that is nil.
-func (w *watch) tell(ctx context.Context, b *box, mails []pim.Message, t time.Time, to *cursor, fire fire) error {
+func (w *watch) fireMatches(ctx context.Context, b *box, mails []pim.Message, t time.Time, to *cursor, fire fire) error {
 	var signals []watchers.Signal
 	var names [][]byte
-	wanted := w.wanted(ctx)
+	wanted := w.resolvedFilter(ctx)
 	for _, m := range mails {
 		if !m.Received.IsZero() && m.Received.Before(t) {
-			w.pass(m, watchers.RuleOld, "it arrived before the watcher was created")
+			w.recordMismatch(m, watchers.RuleOld, "it arrived before the watcher was created")
 			continue
 		}
-		if m.Refused == "" && !wanted.head(m) {
-			w.pass(m, watchers.RuleCondition, wanted.unwanted(m))
+		if m.Refused == "" && !wanted.matchesHeader(m) {
+			w.recordMismatch(m, watchers.RuleCondition, wanted.headerMismatch(m))
 			continue
 		}
-		name := digest(b.nameOf(m))
-		if known, err := w.told(ctx, name); err != nil || known {
+		name := mailDigest(b.nameOf(m))
+		if known, err := w.wasReported(ctx, name); err != nil || known {
 			if err != nil {
 				return err
 			}
 			continue
 		}
 		if m.Refused == "" {
-			if err := b.text(ctx, &m); err != nil {
+			if err := b.loadText(ctx, &m); err != nil {
 				return err
 			}
 		}
-		if m.Refused == "" && !w.filter.text(m) {
-			w.pass(m, watchers.RuleCondition, "it does not contain all requested words: "+strings.Join(w.filter.Words, ", "))
+		if m.Refused == "" && !w.filter.matchesText(m) {
+			w.recordMismatch(m, watchers.RuleCondition, "it does not contain all requested words: "+strings.Join(w.filter.Words, ", "))
 			continue
 		}
-		s, err := w.signal(b, m)
+		s, err := w.buildSignal(b, m)
 		if err != nil {
 			return err
 		}
@@ -192,25 +192,25 @@ func (w *watch) tell(ctx context.Context, b *box, mails []pim.Message, t time.Ti
 	}
 	return fire(ctx, signals, func(tx *store.Tx) error {
 		for _, n := range names {
-			if err := remember(tx, w.id, n); err != nil {
+			if err := markReported(tx, w.id, n); err != nil {
 				return err
 			}
 		}
 		if to == nil {
 			return nil
 		}
-		return to.save(tx, w.id)
+		return to.saveCursor(tx, w.id)
 	})
 }
 
-// wanted returns the filter with the known aliases of the people it names.
-func (w *watch) wanted(ctx context.Context) filter {
-	return w.filter.known(func(name string) []string { return w.deps.Called(w.deps.Store.Reader(ctx), name) })
+// resolvedFilter returns the filter with the known aliases of the people it names.
+func (w *watch) resolvedFilter(ctx context.Context) filter {
+	return w.filter.withAliases(func(name string) []string { return w.deps.Called(w.deps.Store.Reader(ctx), name) })
 }
 
-// pass records a mail that does not match.
-func (w *watch) pass(m pim.Message, rule watchers.Rule, why string) {
-	w.deps.Pass(watchers.Passed{Watcher: w.id, Rule: rule, Key: fmt.Sprintf("passed:%s:%d", m.ID, m.UID), Text: textOf(m), Why: why})
+// recordMismatch records a mail that does not match.
+func (w *watch) recordMismatch(m pim.Message, rule watchers.Rule, why string) {
+	w.deps.Pass(watchers.SuppressedSignal{Watcher: w.id, Rule: rule, Key: fmt.Sprintf("passed:%s:%d", m.ID, m.UID), Text: textOf(m), Why: why})
 }
 
 // textOf returns a line that identifies a mail for the user.
@@ -222,38 +222,38 @@ func textOf(m pim.Message) string {
 	if subject == "" {
 		subject = "(no subject)"
 	}
-	return phrase.Cut("Mail from "+from+": "+subject, 400)
+	return textnorm.Ellipsize("Mail from "+from+": "+subject, 400)
 }
 
 // Past implements watchers.Historian.
 func (w *watch) Past(ctx context.Context, since time.Time) (out []watchers.Signal, err error) {
-	b := w.hub.join(w.account, w.filter.Folder, w.deps.Log) //nolint:contextcheck // a box outlives who came first
-	defer w.hub.leave(b)
-	n, err := b.await(ctx, 0)
+	b := w.hub.joinBox(w.account, w.filter.Folder, w.deps.Log) //nolint:contextcheck // a box outlives who came first
+	defer w.hub.leaveBox(b)
+	n, err := b.awaitNews(ctx, 0)
 	if err = errors.Join(err, n.err); err != nil {
 		return nil, err
 	}
-	uids, err := b.since(ctx, since, n.next)
+	uids, err := b.uidsSince(ctx, since, n.next)
 	if err != nil {
 		return nil, err
 	}
-	wanted := w.wanted(ctx)
-	for page := range slices.Chunk(uids[max(len(uids)-maxPast, 0):], mailbox.Page) {
-		mails, err := b.headers(ctx, page)
+	wanted := w.resolvedFilter(ctx)
+	for page := range slices.Chunk(uids[max(len(uids)-maxPast, 0):], imapmail.Page) {
+		mails, err := b.fetchHeaders(ctx, page)
 		if err != nil {
 			return nil, err
 		}
 		for _, m := range mails {
-			if m.Refused != "" || m.Received.Before(since) || !wanted.head(m) {
+			if m.Refused != "" || m.Received.Before(since) || !wanted.matchesHeader(m) {
 				continue
 			}
-			if err := b.text(ctx, &m); err != nil {
+			if err := b.loadText(ctx, &m); err != nil {
 				return nil, err
 			}
-			if !w.filter.text(m) {
+			if !w.filter.matchesText(m) {
 				continue
 			}
-			s, err := w.signal(b, m)
+			s, err := w.buildSignal(b, m)
 			if err != nil {
 				return nil, err
 			}
@@ -278,7 +278,7 @@ type payload struct {
 	Files     []string     `json:"files,omitempty"`
 }
 
-func (w *watch) signal(b *box, m pim.Message) (watchers.Signal, error) {
+func (w *watch) buildSignal(b *box, m pim.Message) (watchers.Signal, error) {
 	p := payload{
 		Account: b.at.account, Folder: b.at.folder, MessageID: m.ID, From: m.From, To: m.To[:min(len(m.To), 20)], Subject: m.Subject,
 		Date: m.Date, Received: m.Received, Text: m.Text, Cut: m.Cut, Files: m.Files[:min(len(m.Files), 20)],
@@ -300,7 +300,7 @@ func (w *watch) signal(b *box, m pim.Message) (watchers.Signal, error) {
 	}
 	if m.Refused != "" {
 		return watchers.Signal{
-			Key: b.nameOf(m), Text: phrase.Cut(fmt.Sprintf("A mail %s(%s) could not be read, so I cannot tell whether it matches: %s",
+			Key: b.nameOf(m), Text: textnorm.Ellipsize(fmt.Sprintf("A mail %s(%s) could not be read, so I cannot tell whether it matches: %s",
 				about, b.at.folder, m.Refused), 500), Payload: raw, Source: provenance.Outside, At: time.Now(), Notice: true,
 		}, nil
 	}

@@ -8,7 +8,7 @@ import (
 
 // ReadForTest reads a feed and checks the properties of all feeds.
 func ReadForTest(t *testing.T, body []byte) {
-	items, title, err := read(body, &url.URL{Scheme: "https", Host: "example.org"})
+	items, title, err := readFeed(body, &url.URL{Scheme: "https", Host: "example.org"})
 	if err != nil {
 		return
 	}
@@ -17,7 +17,7 @@ func ReadForTest(t *testing.T, body []byte) {
 		if it.key == "" || !utf8.ValidString(it.Title+title) || it.Title == "" {
 			t.Errorf("%+v", it)
 		}
-		_ = it.signal("https://example.org/", title)
+		_ = it.itemSignal("https://example.org/", title)
 		keys[it.key] = true
 	}
 }

@@ -16,8 +16,8 @@ import (
 	"strings"
 	"time"
 
-	"hob/knowledge/store"
-	"hob/platform/phrase"
+	"hob/platform/store"
+	"hob/platform/text/textnorm"
 	"hob/watchers"
 )
 
@@ -43,15 +43,15 @@ func New() *Driver { return &Driver{} }
 func (*Driver) Kind() string { return Kind }
 
 // Migrations implements watchers.Driver.
-func (*Driver) Migrations() []store.Set { return nil }
+func (*Driver) Migrations() []store.MigrationSet { return nil }
 
 // Describe implements watchers.Driver.
 func (*Driver) Describe(raw json.RawMessage) string {
-	c, err := parse(raw)
+	c, err := parseConfig(raw)
 	if err != nil {
 		return "an unreadable feed"
 	}
-	text := "new entries of the feed " + phrase.Cut(c.URL, 200)
+	text := "new entries of the feed " + textnorm.Ellipsize(c.URL, 200)
 	if len(c.Words) > 0 {
 		text += " with " + c.Words.List()
 	}
@@ -61,15 +61,15 @@ func (*Driver) Describe(raw json.RawMessage) string {
 	return text
 }
 
-// Reach implements watchers.Reacher.
-func (*Driver) Reach(raw json.RawMessage) (watchers.Reach, error) {
-	c, err := parse(raw)
-	return watchers.Reach{URLs: []string{c.URL}}, err
+// Reach implements watchers.HostLister.
+func (*Driver) Reach(raw json.RawMessage) (watchers.NetworkTargets, error) {
+	c, err := parseConfig(raw)
+	return watchers.NetworkTargets{URLs: []string{c.URL}}, err
 }
 
 // New implements watchers.Driver.
 func (*Driver) New(spec watchers.Spec, deps watchers.Deps) (any, error) {
-	c, err := parse(spec.Config)
+	c, err := parseConfig(spec.Config)
 	if err != nil {
 		return nil, err
 	}
@@ -82,7 +82,7 @@ func (*Driver) New(spec watchers.Spec, deps watchers.Deps) (any, error) {
 	return &feed{c, s}, nil
 }
 
-func parse(raw json.RawMessage) (config, error) {
+func parseConfig(raw json.RawMessage) (config, error) {
 	var c config
 	if err := watchers.Decode(raw, &c); err != nil {
 		return config{}, fmt.Errorf("feed: %w", err)
@@ -105,7 +105,7 @@ type feed struct {
 
 // cursor is the state between polls.
 type cursor struct {
-	watchers.Stamp
+	watchers.Validators
 	// Oldest is the date of the oldest entry at the baseline, in Unix seconds. Older entries at
 	// the end of the feed appeared because the feed became longer.
 	Oldest int64 `json:"oldest,omitempty"`
@@ -120,13 +120,13 @@ func (f *feed) Poll(ctx context.Context, p watchers.Progress) (watchers.Found, e
 	if json.Unmarshal(p.Cursor, &c) != nil {
 		c = cursor{}
 	}
-	items, title, stamp, err := f.fetch(ctx, c.Stamp)
+	items, title, stamp, err := f.fetchItems(ctx, c.Validators)
 	if err != nil || items == nil {
 		return watchers.Found{}, err
 	}
-	c.Stamp = stamp
+	c.Validators = stamp
 	if p.First {
-		c.Oldest = oldest(items)
+		c.Oldest = oldestDate(items)
 	}
 	raw, err := json.Marshal(c)
 	if err != nil {
@@ -138,59 +138,59 @@ func (f *feed) Poll(ctx context.Context, p watchers.Progress) (watchers.Found, e
 		if i > top && it.at.Unix() < c.Oldest && !it.at.IsZero() {
 			continue
 		}
-		if !f.wants(it) {
+		if !f.matchesItem(it) {
 			if !p.First {
-				found.Passed = append(found.Passed, f.passed(it, title))
+				found.Passed = append(found.Passed, f.suppressedItem(it, title))
 				continue
 			}
 			it.at = time.Time{} // known from now on: a later edit that adds the word does not make it new
 		}
-		found.Signals = append(found.Signals, it.signal(f.Address, title))
+		found.Signals = append(found.Signals, it.itemSignal(f.Address, title))
 	}
 	return found, nil
 }
 
 // Past implements watchers.Historian.
 func (f *feed) Past(ctx context.Context, since time.Time) ([]watchers.Signal, error) {
-	items, title, _, err := f.fetch(ctx, watchers.Stamp{})
+	items, title, _, err := f.fetchItems(ctx, watchers.Validators{})
 	if err != nil {
 		return nil, err
 	}
 	var out []watchers.Signal
 	for _, it := range items {
-		if it.at.After(since) && f.wants(it) {
-			out = append(out, it.signal(f.Address, title))
+		if it.at.After(since) && f.matchesItem(it) {
+			out = append(out, it.itemSignal(f.Address, title))
 		}
 	}
 	slices.SortStableFunc(out, func(a, b watchers.Signal) int { return a.At.Compare(b.At) })
 	return out, nil
 }
 
-// fetch requests the feed. It returns no items and no error if the feed is unchanged.
-func (f *feed) fetch(ctx context.Context, last watchers.Stamp) (items []item, title string, fresh watchers.Stamp, err error) {
+// fetchItems requests the feed. It returns no items and no error if the feed is unchanged.
+func (f *feed) fetchItems(ctx context.Context, last watchers.Validators) (items []item, title string, fresh watchers.Validators, err error) {
 	resp, fresh, err := f.Ask(ctx, last)
 	if err != nil || resp == nil {
 		return nil, "", last, err
 	}
-	items, title, err = read(resp.Body, resp.URL)
+	items, title, err = readFeed(resp.Body, resp.URL)
 	if err != nil {
 		return nil, "", last, fmt.Errorf("%s did not answer with a feed: %w", resp.URL.Host, err)
 	}
 	return items, title, fresh, nil
 }
 
-// passed describes an entry that does not match the conditions.
-func (f *feed) passed(it item, title string) watchers.Passed {
-	s := it.signal(f.Address, title)
-	return watchers.Passed{Rule: watchers.RuleCondition, Key: s.Key, Text: s.Text, At: it.at, Why: watchers.Unwanted(f.Words, f.Except)}
+// suppressedItem describes an entry that does not match the conditions.
+func (f *feed) suppressedItem(it item, title string) watchers.SuppressedSignal {
+	s := it.itemSignal(f.Address, title)
+	return watchers.SuppressedSignal{Rule: watchers.RuleCondition, Key: s.Key, Text: s.Text, At: it.at, Why: watchers.FilterReason(f.Words, f.Except)}
 }
 
-func (f *feed) wants(it item) bool {
+func (f *feed) matchesItem(it item) bool {
 	text := it.Title + "\n" + it.Summary + "\n" + strings.Join(it.Categories, "\n")
-	return (len(f.Words) == 0 || f.Words.In(text)) && !f.Except.In(text)
+	return (len(f.Words) == 0 || f.Words.MatchesText(text)) && !f.Except.MatchesText(text)
 }
 
-func oldest(items []item) int64 {
+func oldestDate(items []item) int64 {
 	var first int64
 	for _, it := range items {
 		if at := it.at.Unix(); !it.at.IsZero() && at > 0 && (first == 0 || at < first) {

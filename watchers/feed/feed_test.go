@@ -16,7 +16,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"hob/platform/safehttp/safehttptest"
+	"hob/platform/net/safehttp/safehttptest"
 	"hob/watchers"
 	"hob/watchers/feed"
 	"hob/watchers/watcherstest"

@@ -11,9 +11,9 @@ import (
 	"strings"
 	"time"
 
-	feeds "hob/platform/feed"
 	"hob/platform/provenance"
-	"hob/platform/readable"
+	feeds "hob/platform/text/feed"
+	"hob/platform/text/readability"
 	"hob/watchers"
 )
 
@@ -31,8 +31,8 @@ type item struct {
 	ID         string    `json:"id,omitempty"`
 }
 
-// read parses a feed and assigns the keys of its entries. base is the URL of the feed.
-func read(body []byte, base *url.URL) (items []item, title string, err error) {
+// readFeed parses a feed and assigns the keys of its entries. base is the URL of the feed.
+func readFeed(body []byte, base *url.URL) (items []item, title string, err error) {
 	entries, title, err := feeds.Read(body, base)
 	if err != nil {
 		return nil, "", err
@@ -44,14 +44,14 @@ func read(body []byte, base *url.URL) (items []item, title string, err error) {
 			items[i].Published = e.At.Format(time.RFC3339)
 		}
 	}
-	name(items)
+	assignKeys(items)
 	return items, title, nil
 }
 
-// name assigns the keys of the entries: the id in the feed, otherwise the link, otherwise a
+// assignKeys assigns the keys of the entries: the id in the feed, otherwise the link, otherwise a
 // hash of the content. If several entries share a key, the oldest keeps it and the others get
 // keys from their links and titles.
-func name(items []item) {
+func assignKeys(items []item) {
 	same := map[string][]int{}
 	for i, it := range items {
 		k := ""
@@ -61,7 +61,7 @@ func name(items []item) {
 		case it.Link != "":
 			k = "link:" + it.Link
 		default:
-			k = "text:" + digest(it.Title, it.Published, it.Summary)
+			k = "text:" + hashParts(it.Title, it.Published, it.Summary)
 		}
 		items[i].key = k
 		same[k] = append(same[k], i)
@@ -77,21 +77,21 @@ func name(items []item) {
 			return a - b
 		})
 		for _, i := range of[:len(of)-1] {
-			items[i].key = k + "\n" + digest(items[i].Link, items[i].Title)
+			items[i].key = k + "\n" + hashParts(items[i].Link, items[i].Title)
 		}
 	}
 }
 
-func digest(parts ...string) string {
+func hashParts(parts ...string) string {
 	sum := sha256.Sum256([]byte(strings.Join(parts, "\x00")))
 	return hex.EncodeToString(sum[:16])
 }
 
-func (it item) signal(from, title string) watchers.Signal {
+func (it item) itemSignal(from, title string) watchers.Signal {
 	it.Feed = title
 	say := "New in " + cmp.Or(title, hostOf(from)) + ": " + it.Title
 	if it.Link != "" && it.Link != it.Title {
-		say += " (" + readable.CutRunes(it.Link, 300) + ")"
+		say += " (" + readability.CutRunes(it.Link, 300) + ")"
 	}
 	payload, err := json.Marshal(it)
 	if err != nil { // a programming error: all values are strings

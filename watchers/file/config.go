@@ -34,14 +34,14 @@ type settings struct {
 	recursive bool
 }
 
-func (c settings) wants(event string) bool { return slices.Contains(c.events, event) }
+func (c settings) wantsEvent(event string) bool { return slices.Contains(c.events, event) }
 
-func parse(raw json.RawMessage) (settings, error) {
+func parseConfig(raw json.RawMessage) (settings, error) {
 	var c config
 	if err := watchers.Decode(raw, &c); err != nil {
 		return settings{}, fmt.Errorf("file: %w", err)
 	}
-	root, err := expand(c.Path)
+	root, err := expandPath(c.Path)
 	if err != nil {
 		return settings{}, err
 	}
@@ -66,8 +66,8 @@ func parse(raw json.RawMessage) (settings, error) {
 	return s, nil
 }
 
-// expand makes a path absolute; "~" is the user's home.
-func expand(path string) (string, error) {
+// expandPath makes a path absolute; "~" is the user's home.
+func expandPath(path string) (string, error) {
 	switch {
 	case path == "":
 		return "", fmt.Errorf(`file: "path" is missing; it is the folder to watch, such as "~/Downloads"`)
@@ -88,20 +88,20 @@ func expand(path string) (string, error) {
 	return filepath.Clean(path), nil
 }
 
-// tilde formats a path for people, with ~ for the home folder.
-func tilde(path string) string {
+// tildePath formats a path for people, with ~ for the home folder.
+func tildePath(path string) string {
 	home, err := os.UserHomeDir()
 	if err != nil || home == "" || home == string(filepath.Separator) {
-		return plain(path)
+		return plainText(path)
 	}
-	if rel, ok := below(home, path); ok {
-		return plain(filepath.Join("~", rel))
+	if rel, ok := relativeTo(home, path); ok {
+		return plainText(filepath.Join("~", rel))
 	}
-	return plain(path)
+	return plainText(path)
 }
 
-// below returns path relative to dir ("." for dir itself), and false if path is not in dir.
-func below(dir, path string) (string, bool) {
+// relativeTo returns path relative to dir ("." for dir itself), and false if path is not in dir.
+func relativeTo(dir, path string) (string, bool) {
 	if path == dir {
 		return ".", true
 	}
@@ -111,18 +111,18 @@ func below(dir, path string) (string, bool) {
 	return strings.CutPrefix(path, dir)
 }
 
-// refuse rejects folders of virtual files, and Hob's own folder, where each notice would change
+// rejectPath rejects folders of virtual files, and Hob's own folder, where each notice would change
 // files that cause the next notice.
-func refuse(path, home string) error {
+func rejectPath(path, home string) error {
 	real := path
 	if r, err := filepath.EvalSymlinks(path); err == nil {
 		real = r
 	}
-	if special(path) || special(real) {
-		return fmt.Errorf("file: cannot watch %s: it is a virtual file system", plain(path))
+	if isVirtual(path) || isVirtual(real) {
+		return fmt.Errorf("file: cannot watch %s: it is a virtual file system", plainText(path))
 	}
 	if samePlace(path, home) {
-		return fmt.Errorf("file: %s is Hob's own folder; watch another one", plain(path))
+		return fmt.Errorf("file: %s is Hob's own folder; watch another one", plainText(path))
 	}
 	return nil
 }
@@ -137,9 +137,9 @@ func samePlace(a, b string) bool {
 	return err == nil && os.SameFile(fa, fb)
 }
 
-func special(path string) bool {
+func isVirtual(path string) bool {
 	for _, dir := range []string{"/proc", "/sys", "/dev"} {
-		if _, in := below(dir, filepath.ToSlash(path)); in {
+		if _, in := relativeTo(dir, filepath.ToSlash(path)); in {
 			return true
 		}
 	}

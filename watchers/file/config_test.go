@@ -60,12 +60,12 @@ func TestMatch(t *testing.T) {
 		}
 		s := settings{patterns: p}
 		for _, n := range c.yes {
-			if !s.match(n) {
+			if !s.matchesName(n) {
 				t.Errorf("%q does not match %q", c.patterns, n)
 			}
 		}
 		for _, n := range c.no {
-			if s.match(n) {
+			if s.matchesName(n) {
 				t.Errorf("%q matches %q", c.patterns, n)
 			}
 		}
@@ -76,7 +76,7 @@ func TestDescribe(t *testing.T) {
 	home := t.TempDir()
 	t.Setenv("HOME", home)
 	t.Setenv("USERPROFILE", home)
-	write(t, filepath.Join(home, "notes.txt"), "")
+	writeFile(t, filepath.Join(home, "notes.txt"), "")
 	for config, want := range map[string]string{
 		`{"path":"~"}`: "new files in ~",
 		`{"path":"~/Downloads","pattern":"*.pdf"}`:                          "new PDF files in ~/Downloads (not there yet)",
@@ -100,7 +100,7 @@ func TestExpand(t *testing.T) {
 	for in, want := range map[string]string{
 		"~": home, "~/a/../b": filepath.Join(home, "b"), home + "/x/": filepath.Join(home, "x"), "~other": "", "x": "", "": "",
 	} {
-		if got, err := expand(in); got != want || (want == "") != (err != nil) {
+		if got, err := expandPath(in); got != want || (want == "") != (err != nil) {
 			t.Errorf("expand(%q) = %q, %v", in, got, err)
 		}
 	}
@@ -117,13 +117,13 @@ func FuzzConfig(f *testing.F) {
 		if text := New().Describe(json.RawMessage(raw)); strings.ContainsAny(text, "\n\x00") {
 			t.Fatalf("Describe = %q", text)
 		}
-		c, err := parse(json.RawMessage(raw))
+		c, err := parseConfig(json.RawMessage(raw))
 		if err != nil {
 			return
 		}
 		if !filepath.IsAbs(c.root) {
 			t.Fatalf("root %q", c.root)
 		}
-		c.match(name) // must not panic
+		c.matchesName(name) // must not panic
 	})
 }

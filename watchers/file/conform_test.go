@@ -15,7 +15,7 @@ func TestConformance(t *testing.T) {
 	watcherstest.Run(t, watcherstest.Suite{
 		New: func() watchers.Driver { return New() },
 		Config: func(t *testing.T) json.RawMessage {
-			return encode(t, config{Path: t.TempDir(), Pattern: "*.pdf"})
+			return encodeConfig(t, config{Path: t.TempDir(), Pattern: "*.pdf"})
 		},
 		Bad: []string{
 			`{}`, `{"path":""}`, `{"path":"Downloads"}`, `{"path":"/proc"}`, `{"path":"/sys/class"}`, `{"path":"/dev"}`, `{"path":7}`,
@@ -27,12 +27,12 @@ func TestConformance(t *testing.T) {
 			if err := json.Unmarshal(raw, &c); err != nil {
 				t.Fatal(err)
 			}
-			write(t, filepath.Join(c.Path, fmt.Sprintf("invoice-%d.pdf", n)), "%PDF")
+			writeFile(t, filepath.Join(c.Path, fmt.Sprintf("invoice-%d.pdf", n)), "%PDF")
 		},
 	})
 }
 
-func encode(t testing.TB, c config) json.RawMessage {
+func encodeConfig(t testing.TB, c config) json.RawMessage {
 	t.Helper()
 	b, err := json.Marshal(c)
 	if err != nil {
@@ -41,7 +41,7 @@ func encode(t testing.TB, c config) json.RawMessage {
 	return b
 }
 
-func write(t testing.TB, path, text string) {
+func writeFile(t testing.TB, path, text string) {
 	t.Helper()
 	if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
 		t.Fatal(err)

@@ -1,6 +1,6 @@
 package file
 
-import "hob/platform/erase"
+import "hob/platform/store/erase"
 
 // Eraser removes the files whose path contains a phrase from the reported ones; these files are
 // reported again.

@@ -27,7 +27,7 @@ import (
 
 	"github.com/fsnotify/fsnotify"
 
-	"hob/knowledge/store"
+	"hob/platform/store"
 	"hob/watchers"
 )
 
@@ -58,9 +58,9 @@ type Driver struct{ hub *hub }
 // New returns the driver.
 func New() *Driver { return &Driver{hub: newHub()} }
 
-// Told returns a driver that receives changes only through Notice, not from the system.
+// NewNotified returns a driver that receives changes only through Notice, not from the system.
 // Simulations in virtual time use it.
-func Told() *Driver {
+func NewNotified() *Driver {
 	d := New()
 	d.hub.told = true
 	return d
@@ -68,25 +68,25 @@ func Told() *Driver {
 
 // Notice reports that a path may have changed, like a notification of the system.
 func (d *Driver) Notice(path string) {
-	d.hub.event(fsnotify.Event{Name: path, Op: fsnotify.Write})
+	d.hub.handleEvent(fsnotify.Event{Name: path, Op: fsnotify.Write})
 }
 
 // Kind implements watchers.Driver.
 func (*Driver) Kind() string { return Kind }
 
 // Migrations implements watchers.Driver.
-func (*Driver) Migrations() []store.Set {
-	return []store.Set{{Owner: "watchers/file", Steps: []string{tables}}}
+func (*Driver) Migrations() []store.MigrationSet {
+	return []store.MigrationSet{{Owner: "watchers/file", Steps: []string{tables}}}
 }
 
 // New implements watchers.Driver.
 func (d *Driver) New(spec watchers.Spec, deps watchers.Deps) (any, error) {
-	c, err := parse(spec.Config)
+	c, err := parseConfig(spec.Config)
 	if err != nil {
 		return nil, err
 	}
 	home := filepath.Dir(deps.Store.Path())
-	if err := refuse(c.root, home); err != nil {
+	if err := rejectPath(c.root, home); err != nil {
 		return nil, err
 	}
 	if err := deps.AllowedRead(c.root); err != nil {
@@ -95,7 +95,7 @@ func (d *Driver) New(spec watchers.Spec, deps watchers.Deps) (any, error) {
 	return &watch{id: spec.ID, cfg: c, deps: deps, hub: d.hub, home: home}, nil
 }
 
-// Begin implements watchers.Keeper.
+// Begin implements watchers.StatefulDriver.
 func (d *Driver) Begin(tx *store.Tx, spec watchers.Spec) error {
 	if err := d.Forget(tx, spec.ID); err != nil {
 		return err
@@ -107,7 +107,7 @@ func (d *Driver) Begin(tx *store.Tx, spec watchers.Spec) error {
 	return nil
 }
 
-// Forget implements watchers.Keeper.
+// Forget implements watchers.StatefulDriver.
 func (*Driver) Forget(tx *store.Tx, watcher string) error {
 	for _, table := range []string{"file_watches", "file_seen"} {
 		if _, err := tx.Exec("DELETE FROM "+table+" WHERE watcher = ?", watcher); err != nil {
@@ -119,7 +119,7 @@ func (*Driver) Forget(tx *store.Tx, watcher string) error {
 
 // Describe implements watchers.Driver: "new PDF files in ~/Downloads".
 func (*Driver) Describe(raw json.RawMessage) string {
-	c, err := parse(raw)
+	c, err := parseConfig(raw)
 	if err != nil {
 		return "files in an unreadable place"
 	}
@@ -128,7 +128,7 @@ func (*Driver) Describe(raw json.RawMessage) string {
 	if os.IsNotExist(err) {
 		missing = " (not there yet)"
 	}
-	place := tilde(c.root)
+	place := tildePath(c.root)
 	if err == nil && !fi.IsDir() {
 		return "changes to " + place
 	}
@@ -136,7 +136,7 @@ func (*Driver) Describe(raw json.RawMessage) string {
 	if c.recursive {
 		below = " and the folders below it"
 	}
-	return fmt.Sprintf("%s %s in %s%s%s", c.eventWords(), c.fileWords(), place, below, missing)
+	return fmt.Sprintf("%s %s in %s%s%s", c.eventWords(), c.describeFiles(), place, below, missing)
 }
 
 func (c settings) eventWords() string {
@@ -145,11 +145,11 @@ func (c settings) eventWords() string {
 	for _, e := range c.events {
 		out = append(out, words[e])
 	}
-	return join(out)
+	return joinWords(out)
 }
 
-// fileWords returns "PDF files" for "*.pdf" and the names of other patterns.
-func (c settings) fileWords() string {
+// describeFiles returns "PDF files" for "*.pdf" and the names of other patterns.
+func (c settings) describeFiles() string {
 	if len(c.patterns) == 0 {
 		return "files"
 	}
@@ -164,11 +164,11 @@ func (c settings) fileWords() string {
 		}
 		kinds = append(kinds, strings.ToUpper(ext))
 	}
-	return join(kinds) + " files"
+	return joinWords(kinds) + " files"
 }
 
-// join formats a list: "a, b or c".
-func join(words []string) string {
+// joinWords formats a list: "a, b or c".
+func joinWords(words []string) string {
 	if n := len(words); n > 1 {
 		return strings.Join(words[:n-1], ", ") + " or " + words[n-1]
 	}

@@ -6,9 +6,9 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// remote reports whether a folder is on a file system that other machines can change without a
+// isRemote reports whether a folder is on a file system that other machines can change without a
 // notification of inotify (statfs(2) for the numbers).
-func remote(path string) bool {
+func isRemote(path string) bool {
 	var fs unix.Statfs_t
 	if unix.Statfs(path, &fs) != nil {
 		return false

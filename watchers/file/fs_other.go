@@ -7,9 +7,9 @@ import (
 	"time"
 )
 
-// remote reports whether a folder is on a network disk. This is unknown here; the periodic full
+// isRemote reports whether a folder is on a network disk. This is unknown here; the periodic full
 // scan must suffice.
-func remote(string) bool { return false }
+func isRemote(string) bool { return false }
 
 // clockLag returns how much the times of files may lag behind the clock. Windows updates them
 // 64 times per second

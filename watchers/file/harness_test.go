@@ -16,7 +16,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"go.uber.org/goleak"
 
-	"hob/knowledge/store"
+	"hob/platform/store"
 	"hob/watchers"
 	"hob/watchers/watcherstest"
 )
@@ -32,8 +32,8 @@ func TestMain(m *testing.M) {
 // clockTick is at least the resolution of file times.
 const clockTick = 10 * time.Millisecond
 
-// place is a watched folder with its manager, store and sink.
-type place struct {
+// watchedFolder is a watched folder with its manager, store and sink.
+type watchedFolder struct {
 	t     testing.TB
 	dir   string
 	blind bool // without fsnotify: only scans find changes
@@ -45,15 +45,15 @@ type place struct {
 	spec  watchers.Spec
 }
 
-func newPlace(t testing.TB, blind bool) *place {
-	p := &place{t: t, dir: t.TempDir(), blind: blind, st: watcherstest.Open(t, New()), stop: func() {}}
+func newPlace(t testing.TB, blind bool) *watchedFolder {
+	p := &watchedFolder{t: t, dir: t.TempDir(), blind: blind, st: watcherstest.Open(t, New()), stop: func() {}}
 	p.sink = watcherstest.NewSink(p.st)
-	p.restart()
+	p.restartManager()
 	return p
 }
 
-// restart ends the process and starts the next one.
-func (p *place) restart() {
+// restartManager ends the process and starts the next one.
+func (p *watchedFolder) restartManager() {
 	p.stop()
 	p.d = New()
 	if p.blind {
@@ -66,10 +66,10 @@ func (p *place) restart() {
 	p.m = m
 }
 
-func (p *place) start() { p.stop = watcherstest.Start(p.t, p.m) }
+func (p *watchedFolder) startManager() { p.stop = watcherstest.Start(p.t, p.m) }
 
-// create creates a watcher and waits until the existing files are known.
-func (p *place) create(c config) watchers.Spec {
+// createWatcher creates a watcher and waits until the existing files are known.
+func (p *watchedFolder) createWatcher(c config) watchers.Spec {
 	p.t.Helper()
 	if c.Path == "" {
 		c.Path = p.dir
@@ -77,11 +77,11 @@ func (p *place) create(c config) watchers.Spec {
 	if !p.blind {
 		<-time.After(4 * clockTick) // earlier writes are older
 	}
-	p.spec = watcherstest.Create(p.t, p.st, p.m, watchers.Spec{Kind: Kind, Config: encode(p.t, c), Report: "main"})
+	p.spec = watcherstest.Create(p.t, p.st, p.m, watchers.Spec{Kind: Kind, Config: encodeConfig(p.t, c), Report: "main"})
 	return p.spec
 }
 
-func (p *place) settled() {
+func (p *watchedFolder) waitKnown() {
 	p.t.Helper()
 	watcherstest.Eventually(p.t, "the baseline is taken", func() bool {
 		var n int
@@ -90,33 +90,33 @@ func (p *place) settled() {
 	})
 }
 
-func (p *place) path(name string) string { return filepath.Join(p.dir, name) }
+func (p *watchedFolder) filePath(name string) string { return filepath.Join(p.dir, name) }
 
-func (p *place) write(name, text string) {
+func (p *watchedFolder) writeNamed(name, text string) {
 	p.t.Helper()
-	path := p.path(name)
+	path := p.filePath(name)
 	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
 		p.t.Fatal(err)
 	}
-	write(p.t, path, text)
+	writeFile(p.t, path, text)
 }
 
-func (p *place) rename(from, to string) {
+func (p *watchedFolder) renameFile(from, to string) {
 	p.t.Helper()
-	if err := os.Rename(p.path(from), p.path(to)); err != nil {
+	if err := os.Rename(p.filePath(from), p.filePath(to)); err != nil {
 		p.t.Fatal(err)
 	}
 }
 
-func (p *place) remove(name string) {
+func (p *watchedFolder) removeFile(name string) {
 	p.t.Helper()
-	if err := os.RemoveAll(p.path(name)); err != nil {
+	if err := os.RemoveAll(p.filePath(name)); err != nil {
 		p.t.Fatal(err)
 	}
 }
 
-// heard returns the events so far, sorted: "created invoice.pdf".
-func (p *place) heard() []string {
+// eventList returns the events so far, sorted: "created invoice.pdf".
+func (p *watchedFolder) eventList() []string {
 	out := []string{}
 	for _, f := range p.sink.Fired() {
 		var got payload
@@ -137,26 +137,26 @@ func (p *place) heard() []string {
 	return out
 }
 
-// hears waits for exactly these events, and briefly for an extra one.
-func (p *place) hears(want ...string) {
+// expectEvents waits for exactly these events, and briefly for an extra one.
+func (p *watchedFolder) expectEvents(want ...string) {
 	p.t.Helper()
 	slices.Sort(want)
-	p.enough(len(want))
+	p.waitEvents(len(want))
 	<-time.After(quietGone + quiet/2)
-	if d := cmp.Diff(append([]string{}, want...), p.heard()); d != "" {
+	if d := cmp.Diff(append([]string{}, want...), p.eventList()); d != "" {
 		p.t.Fatalf("events (-want +got):\n%s\ntroubles: %v", d, p.sink.Troubles())
 	}
 }
 
-// enough waits for n events.
-func (p *place) enough(n int) {
+// waitEvents waits for n events.
+func (p *watchedFolder) waitEvents(n int) {
 	deadline := time.Now().Add(60 * time.Second)
 	for len(p.sink.Fired()) < n && time.Now().Before(deadline) {
 		<-time.After(10 * time.Millisecond)
 	}
 }
 
-func numbered(n int, format string) []string {
+func numberedNames(n int, format string) []string {
 	var out []string
 	for i := range n {
 		out = append(out, fmt.Sprintf(format, i))

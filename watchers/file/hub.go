@@ -53,7 +53,7 @@ func newHub() *hub {
 	return &hub{make: fsnotify.NewWatcher, budget: maxEntries, cost: map[string]int{}, subs: map[*sub]struct{}{}, dirs: map[string]map[*sub]struct{}{}}
 }
 
-func (h *hub) join() *sub {
+func (h *hub) joinHub() *sub {
 	s := &sub{hub: h, wake: make(chan struct{}, 1), dirty: map[string]struct{}{}}
 	h.ops.Lock()
 	defer h.ops.Unlock()
@@ -64,8 +64,8 @@ func (h *hub) join() *sub {
 	return s
 }
 
-func (h *hub) leave(s *sub) {
-	s.keep(nil)
+func (h *hub) leaveHub(s *sub) {
+	s.keepOnly(nil)
 	h.ops.Lock()
 	defer h.ops.Unlock()
 	h.mu.Lock()
@@ -85,8 +85,8 @@ func (h *hub) leave(s *sub) {
 	h.mu.Unlock()
 }
 
-// open starts the fsnotify instance. The caller holds ops.
-func (h *hub) open() error {
+// openNotify starts the fsnotify instance. The caller holds ops.
+func (h *hub) openNotify() error {
 	if h.fs != nil {
 		return nil
 	}
@@ -95,7 +95,7 @@ func (h *hub) open() error {
 		return err
 	}
 	h.fs, h.end, h.eof = fs, make(chan struct{}), make(chan struct{})
-	go h.read(fs, h.end, h.eof) // leave waits for it
+	go h.readEvents(fs, h.end, h.eof) // leave waits for it
 	return nil
 }
 
@@ -106,7 +106,7 @@ func (h *hub) dropStale() {
 	var drop []string
 	for _, old := range h.stale {
 		for dir := range h.dirs {
-			if _, in := below(old, dir); in {
+			if _, in := relativeTo(old, dir); in {
 				drop = append(drop, dir)
 				delete(h.dirs, dir)
 			}
@@ -115,43 +115,43 @@ func (h *hub) dropStale() {
 	h.stale = nil
 	h.mu.Unlock()
 	for _, dir := range drop {
-		h.unwatch(dir)
+		h.removeWatch(dir)
 	}
 }
 
-// read distributes the events of fsnotify until its channels are closed.
-func (h *hub) read(fs *fsnotify.Watcher, end, eof chan struct{}) {
+// readEvents distributes the events of fsnotify until its channels are closed.
+func (h *hub) readEvents(fs *fsnotify.Watcher, end, eof chan struct{}) {
 	defer close(eof)
 	check := time.NewTicker(rootCheck)
 	defer check.Stop()
 	for n := 1; ; {
 		select {
 		case <-end:
-			drain(fs)
+			drainEvents(fs)
 			return
 		case ev, ok := <-fs.Events:
 			if !ok {
 				return
 			}
-			h.event(ev)
+			h.handleEvent(ev)
 		case err, ok := <-fs.Errors:
 			if !ok {
 				return
 			}
 			if !errors.Is(err, fsnotify.ErrClosed) {
-				h.everything()
+				h.rescanAll()
 			}
 		case <-check.C:
-			if h.check(); n%fullCheck == 0 {
-				h.everything()
+			if h.checkAll(); n%fullCheck == 0 {
+				h.rescanAll()
 			}
 			n++
 		}
 	}
 }
 
-// drain discards the pending events and errors of fsnotify, so that it can end.
-func drain(fs *fsnotify.Watcher) {
+// drainEvents discards the pending events and errors of fsnotify, so that it can end.
+func drainEvents(fs *fsnotify.Watcher) {
 	for events, errs := fs.Events, fs.Errors; events != nil || errs != nil; {
 		select {
 		case _, ok := <-events:
@@ -166,7 +166,7 @@ func drain(fs *fsnotify.Watcher) {
 	}
 }
 
-func (h *hub) event(ev fsnotify.Event) {
+func (h *hub) handleEvent(ev fsnotify.Event) {
 	if ev.Name == "" || (ev.Op == fsnotify.Chmod && !chmodMatters) {
 		return
 	}
@@ -174,32 +174,32 @@ func (h *hub) event(ev fsnotify.Event) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	for s := range h.dirs[filepath.Dir(path)] {
-		s.push(path)
+		s.pushPath(path)
 	}
 	self, watched := h.dirs[path]
 	for s := range self {
-		s.push(path)
+		s.pushPath(path)
 	}
 	if watched && (ev.Has(fsnotify.Remove) || ev.Has(fsnotify.Rename)) {
-		h.lost(path)
+		h.markLost(path)
 	}
 }
 
-// lost marks a folder with everything below for dropping and makes its watchers scan again. The
+// markLost marks a folder with everything below for dropping and makes its watchers scan again. The
 // caller holds mu.
-func (h *hub) lost(path string) {
+func (h *hub) markLost(path string) {
 	h.stale = append(h.stale, path)
 	for dir, who := range h.dirs {
-		if _, in := below(path, dir); in {
+		if _, in := relativeTo(path, dir); in {
 			for s := range who {
-				s.all()
+				s.markAll()
 			}
 		}
 	}
 }
 
-// afford counts the entries of a folder on systems with a limit. The caller holds ops.
-func (h *hub) afford(dir string) error {
+// reserveEntries counts the entries of a folder on systems with a limit. The caller holds ops.
+func (h *hub) reserveEntries(dir string) error {
 	if h.budget == 0 {
 		return nil
 	}
@@ -223,29 +223,29 @@ func (h *hub) afford(dir string) error {
 	return nil
 }
 
-// unwatch ends fsnotify's watch of a folder. The caller holds ops.
-func (h *hub) unwatch(dir string) {
+// removeWatch ends fsnotify's watch of a folder. The caller holds ops.
+func (h *hub) removeWatch(dir string) {
 	delete(h.cost, dir)
 	if h.fs != nil {
 		_ = h.fs.Remove(dir) // usually already removed
 	}
 }
 
-// everything makes all watchers scan again, because events were lost.
-func (h *hub) everything() {
+// rescanAll makes all watchers scan again, because events were lost.
+func (h *hub) rescanAll() {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	for s := range h.subs {
-		s.all()
+		s.markAll()
 	}
 }
 
-// check makes all watchers check their root.
-func (h *hub) check() {
+// checkAll makes all watchers check their root.
+func (h *hub) checkAll() {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	for s := range h.subs {
 		s.check = true
-		s.nudge()
+		s.wakeRun()
 	}
 }

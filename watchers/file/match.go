@@ -34,19 +34,19 @@ func parsePatterns(text string) ([]string, error) {
 		if strings.ContainsAny(part, "/") {
 			return nil, fmt.Errorf(`file: the pattern %q contains a folder; patterns are names such as "*.pdf", and "recursive" includes the folders below`, part)
 		}
-		all, err := braces(part)
+		all, err := expandBraces(part)
 		if err != nil {
 			return nil, err
 		}
 		for _, p := range all {
-			p = fold(p)
+			p = foldName(p)
 			if _, err := path.Match(p, "x"); err != nil {
 				return nil, fmt.Errorf("file: the pattern %q is not closed properly: %w", part, err)
 			}
 			if strings.HasPrefix(p, ".") && !strings.ContainsAny(p[1:], "*?[.") && len(p) > 1 {
-				out = add(out, "*"+p) // ".pdf" also means the suffix
+				out = appendUnique(out, "*"+p) // ".pdf" also means the suffix
 			}
-			out = add(out, p)
+			out = appendUnique(out, p)
 		}
 		if len(out) > maxPatterns {
 			return nil, fmt.Errorf("file: more than %d patterns", maxPatterns)
@@ -55,7 +55,7 @@ func parsePatterns(text string) ([]string, error) {
 	return out, nil
 }
 
-func add(list []string, s string) []string {
+func appendUnique(list []string, s string) []string {
 	if s == "" || slices.Contains(list, s) {
 		return list
 	}
@@ -80,8 +80,8 @@ func cutOutside(text, separators string) []string {
 	return append(out, text[from:])
 }
 
-// braces expands "a{b,c}d" to "abd" and "acd", also nested.
-func braces(p string) ([]string, error) {
+// expandBraces expands "a{b,c}d" to "abd" and "acd", also nested.
+func expandBraces(p string) ([]string, error) {
 	open := strings.IndexByte(p, '{')
 	if open < 0 {
 		if strings.IndexByte(p, '}') >= 0 {
@@ -105,7 +105,7 @@ func braces(p string) ([]string, error) {
 	}
 	var out []string
 	for _, alt := range cutOutside(p[open+1:end], ",") {
-		more, err := braces(p[:open] + alt + p[end+1:])
+		more, err := expandBraces(p[:open] + alt + p[end+1:])
 		if err != nil {
 			return nil, err
 		}
@@ -116,32 +116,32 @@ func braces(p string) ([]string, error) {
 	return out, nil
 }
 
-// fold returns the form of a name or pattern that is used for comparison.
-func fold(s string) string {
+// foldName returns the form of a name or pattern that is used for comparison.
+func foldName(s string) string {
 	if !utf8.ValidString(s) {
 		return strings.ToLower(s)
 	}
 	return strings.ToLower(norm.NFC.String(s))
 }
 
-// match reports whether a file of this name is watched.
-func (c settings) match(name string) bool {
-	folded := fold(name)
-	hidden := ignored(folded)
+// matchesName reports whether a file of this name is watched.
+func (c settings) matchesName(name string) bool {
+	folded := foldName(name)
+	hidden := isIgnored(folded)
 	if len(c.patterns) == 0 {
 		return !hidden
 	}
 	for _, p := range c.patterns {
-		if ok, _ := path.Match(p, folded); ok && (!hidden || names(p, folded)) {
+		if ok, _ := path.Match(p, folded); ok && (!hidden || namesIgnored(p, folded)) {
 			return true
 		}
 	}
 	return false
 }
 
-// names reports whether a pattern deliberately matches an otherwise ignored name: it has the
+// namesIgnored reports whether a pattern deliberately matches an otherwise ignored name: it has the
 // same suffix or the same first character.
-func names(pattern, name string) bool {
+func namesIgnored(pattern, name string) bool {
 	if strings.HasPrefix(name, ".") || strings.HasPrefix(name, "#") || strings.HasPrefix(name, "~") {
 		return pattern[0] == name[0]
 	}
@@ -149,8 +149,8 @@ func names(pattern, name string) bool {
 	return strings.HasSuffix(pattern, "~") || (ext != "" && path.Ext(pattern) == ext)
 }
 
-// ignored reports whether a folded name is a hidden, unfinished or scratch file.
-func ignored(name string) bool {
+// isIgnored reports whether a folded name is a hidden, unfinished or scratch file.
+func isIgnored(name string) bool {
 	switch name {
 	case "thumbs.db", "desktop.ini", "icon\r":
 		return true
@@ -164,11 +164,11 @@ func ignored(name string) bool {
 			return true
 		}
 	}
-	return unfinished(name)
+	return isUnfinished(name)
 }
 
-// unfinished reports whether a folded name has the suffix of an unfinished file.
-func unfinished(name string) bool {
+// isUnfinished reports whether a folded name has the suffix of an unfinished file.
+func isUnfinished(name string) bool {
 	for _, e := range partialEndings {
 		if strings.HasSuffix(name, e) {
 			return true
@@ -186,9 +186,9 @@ func rowKey(rel string) string {
 	return rel
 }
 
-// plain makes a path or name safe for one line of text: no control or bidirectional formatting
+// plainText makes a path or name safe for one line of text: no control or bidirectional formatting
 // characters, valid UTF-8.
-func plain(s string) string {
+func plainText(s string) string {
 	return strings.Map(func(r rune) rune {
 		if unicode.IsControl(r) || unicode.Is(unicode.Cf, r) || r == '\u2028' || r == '\u2029' {
 			return utf8.RuneError

@@ -9,7 +9,7 @@ import (
 	"strings"
 	"time"
 
-	"hob/knowledge/store"
+	"hob/platform/store"
 )
 
 // stamp identifies one state of a file.
@@ -24,7 +24,7 @@ type progress struct {
 	seq      int64
 }
 
-func (w *watch) progress(ctx context.Context) (progress, error) {
+func (w *watch) readProgress(ctx context.Context) (progress, error) {
 	var since int64
 	p := progress{since: time.Now()}
 	err := w.deps.Store.Reader(ctx).QueryRow("SELECT since, baseline, seq FROM file_watches WHERE watcher = ?", w.id).
@@ -39,8 +39,8 @@ func (w *watch) progress(ctx context.Context) (progress, error) {
 	return p, nil
 }
 
-// save stores the progress.
-func (p progress) save(tx *store.Tx, watcher string) error {
+// saveProgress stores the progress.
+func (p progress) saveProgress(tx *store.Tx, watcher string) error {
 	_, err := tx.Exec(`INSERT INTO file_watches VALUES (?, ?, ?, ?)
 		ON CONFLICT (watcher) DO UPDATE SET baseline = excluded.baseline, seq = excluded.seq`,
 		watcher, p.since.UnixNano(), p.baseline, p.seq)
@@ -50,8 +50,8 @@ func (p progress) save(tx *store.Tx, watcher string) error {
 	return nil
 }
 
-// known reads the rows of the given paths, or all rows without paths.
-func (w *watch) known(ctx context.Context, rels []string) (map[string]stamp, error) {
+// knownFiles reads the rows of the given paths, or all rows without paths.
+func (w *watch) knownFiles(ctx context.Context, rels []string) (map[string]stamp, error) {
 	q, args := "SELECT path, size, mtime FROM file_seen WHERE watcher = ?", []any{w.id}
 	if len(rels) > 0 {
 		q += " AND path IN (?" + strings.Repeat(", ?", len(rels)-1) + ")"
@@ -79,8 +79,8 @@ func (w *watch) known(ctx context.Context, rels []string) (map[string]stamp, err
 	return out, nil
 }
 
-// put stores one file as reported.
-func put(tx *store.Tx, watcher, rel string, s stamp) error {
+// putRow stores one file as reported.
+func putRow(tx *store.Tx, watcher, rel string, s stamp) error {
 	_, err := tx.Exec("INSERT OR REPLACE INTO file_seen VALUES (?, ?, ?, ?)", watcher, []byte(rowKey(rel)), s.size, s.mtime)
 	if err != nil {
 		return fmt.Errorf("file: save %q: %w", rel, err)
@@ -88,7 +88,7 @@ func put(tx *store.Tx, watcher, rel string, s stamp) error {
 	return nil
 }
 
-func drop(tx *store.Tx, watcher, rel string) error {
+func deleteRow(tx *store.Tx, watcher, rel string) error {
 	if _, err := tx.Exec("DELETE FROM file_seen WHERE watcher = ? AND path = ?", watcher, []byte(rowKey(rel))); err != nil {
 		return fmt.Errorf("file: delete row of %q: %w", rel, err)
 	}

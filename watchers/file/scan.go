@@ -13,7 +13,7 @@ import (
 	"syscall"
 	"time"
 
-	"hob/knowledge/store"
+	"hob/platform/store"
 )
 
 // maxDirs is the maximum number of folders per watcher.
@@ -35,37 +35,37 @@ type entry struct {
 	stamp stamp
 }
 
-// scan compares all files with the known ones. Differences become pending; the first scan of a
+// scanAll compares all files with the known ones. Differences become pending; the first scan of a
 // watcher instead records all files as known.
-func (r *run) scan(ctx context.Context) error {
+func (r *run) scanAll(ctx context.Context) error {
 	started := time.Now()
 	r.rescan, r.poll = time.Time{}, false
 	s := &scan{r: r, dirs: map[string]struct{}{}, fresh: !r.prog.baseline, now: started}
 	var err error
-	if s.rows, err = r.known(ctx, nil); err != nil {
+	if s.rows, err = r.knownFiles(ctx, nil); err != nil {
 		return err
 	}
-	present, err := s.all(ctx)
+	present, err := s.scanRoot(ctx)
 	if err != nil {
 		return err
 	}
 	if s.fresh {
-		if err := s.flush(ctx, true); err != nil {
+		if err := s.flushKnown(ctx, true); err != nil {
 			return err
 		}
 	} else {
-		s.missing(present)
+		s.markMissing(present)
 	}
-	r.sub.keep(s.dirs)
+	r.sub.keepOnly(s.dirs)
 	r.scanned, r.took = time.Now(), time.Since(started)
 	if r.poll || len(s.blind) > 0 {
-		r.later(r.scanned, pollEvery)
+		r.scheduleScan(r.scanned, pollEvery)
 	}
 	return nil
 }
 
-// all scans the root; false if it does not exist.
-func (s *scan) all(ctx context.Context) (bool, error) {
+// scanRoot scans the root; false if it does not exist.
+func (s *scan) scanRoot(ctx context.Context) (bool, error) {
 	r := s.r
 	r.real = r.cfg.root
 	if real, err := filepath.EvalSymlinks(r.cfg.root); err == nil {
@@ -75,36 +75,36 @@ func (s *scan) all(ctx context.Context) (bool, error) {
 	r.root = fi
 	if err != nil {
 		r.root = nil
-		s.await(ctx, err)
+		s.awaitRoot(ctx, err)
 		return false, nil
 	}
-	r.poll = remote(r.real)
+	r.poll = isRemote(r.real)
 	if !fi.IsDir() {
-		s.watch(ctx, filepath.Dir(r.real))
+		s.watchDir(ctx, filepath.Dir(r.real))
 		// Checked again: it may have changed before it was watched.
 		if fi, err := os.Stat(r.real); err == nil && fi.Mode().IsRegular() {
-			return true, s.file(ctx, ".", stampOf(fi))
+			return true, s.scanFile(ctx, ".", stampOf(fi))
 		}
 		return true, nil
 	}
-	return true, s.walk(ctx, r.real, "")
+	return true, s.walkDirs(ctx, r.real, "")
 }
 
-// await watches the nearest existing folder above a missing root.
-func (s *scan) await(ctx context.Context, cause error) {
+// awaitRoot watches the nearest existing folder above a missing root.
+func (s *scan) awaitRoot(ctx context.Context, cause error) {
 	if !errors.Is(cause, fs.ErrNotExist) {
-		s.unreadable(ctx, "", cause)
+		s.markUnreadable(ctx, "", cause)
 	}
 	for dir := filepath.Dir(s.r.real); ; dir = filepath.Dir(dir) {
 		real, err := filepath.EvalSymlinks(dir)
 		if err == nil {
 			// The rest of the path, below the target of the links.
-			if rest, ok := below(dir, s.r.real); ok {
+			if rest, ok := relativeTo(dir, s.r.real); ok {
 				s.r.real = filepath.Join(real, rest)
 			}
-			s.watch(ctx, real)
+			s.watchDir(ctx, real)
 			if _, err := os.Stat(s.r.real); err == nil { // it was created in the meantime
-				s.r.later(s.now, 0)
+				s.r.scheduleScan(s.now, 0)
 			}
 			return
 		}
@@ -115,21 +115,21 @@ func (s *scan) await(ctx context.Context, cause error) {
 	}
 }
 
-// walk scans a folder and those below it. It watches each folder before reading it, so that no
+// walkDirs scans a folder and those below it. It watches each folder before reading it, so that no
 // change is missed in between.
-func (s *scan) walk(ctx context.Context, dir, rel string) error {
+func (s *scan) walkDirs(ctx context.Context, dir, rel string) error {
 	stack := []entry{{rel: rel}}
 	for len(stack) > 0 {
 		at := stack[len(stack)-1].rel
 		stack = stack[:len(stack)-1]
 		if len(s.dirs) >= maxDirs {
-			s.r.trouble(ctx, fmt.Errorf("more than %d folders are below %s and the rest is not watched; watch a narrower folder", maxDirs, tilde(s.r.cfg.root)))
+			s.r.reportOnce(ctx, fmt.Errorf("more than %d folders are below %s and the rest is not watched; watch a narrower folder", maxDirs, tildePath(s.r.cfg.root)))
 			s.blind = append(s.blind, at)
 			continue
 		}
 		abs := filepath.Join(dir, strings.TrimPrefix(at, rel))
-		s.watch(ctx, abs)
-		more, err := s.read(ctx, abs, at)
+		s.watchDir(ctx, abs)
+		more, err := s.readDir(ctx, abs, at)
 		if err != nil {
 			return err
 		}
@@ -140,11 +140,11 @@ func (s *scan) walk(ctx context.Context, dir, rel string) error {
 	return nil
 }
 
-// read scans one folder and returns its subfolders to scan.
-func (s *scan) read(ctx context.Context, abs, rel string) (dirs []string, err error) {
+// readDir scans one folder and returns its subfolders to scan.
+func (s *scan) readDir(ctx context.Context, abs, rel string) (dirs []string, err error) {
 	d, err := os.Open(abs)
 	if err != nil {
-		s.unreadable(ctx, rel, err)
+		s.markUnreadable(ctx, rel, err)
 		return nil, nil
 	}
 	defer d.Close()
@@ -153,12 +153,12 @@ func (s *scan) read(ctx context.Context, abs, rel string) (dirs []string, err er
 		for _, e := range list {
 			name := filepath.Join(rel, e.Name())
 			if e.IsDir() {
-				if s.r.cfg.recursive && s.r.enter(filepath.Join(abs, e.Name()), e.Name()) {
+				if s.r.cfg.recursive && s.r.mayEnter(filepath.Join(abs, e.Name()), e.Name()) {
 					dirs = append(dirs, name)
 				}
 				continue
 			}
-			if err := s.entry(ctx, filepath.Join(abs, e.Name()), name, e); err != nil {
+			if err := s.scanEntry(ctx, filepath.Join(abs, e.Name()), name, e); err != nil {
 				return nil, err
 			}
 		}
@@ -168,59 +168,59 @@ func (s *scan) read(ctx context.Context, abs, rel string) (dirs []string, err er
 		case errors.Is(err, io.EOF):
 			return dirs, nil
 		case err != nil:
-			s.unreadable(ctx, rel, err)
+			s.markUnreadable(ctx, rel, err)
 			return dirs, nil
 		}
 	}
 }
 
-func (s *scan) entry(ctx context.Context, abs, rel string, e fs.DirEntry) error {
-	if !s.r.cfg.match(e.Name()) || (!e.Type().IsRegular() && e.Type()&fs.ModeSymlink == 0) {
+func (s *scan) scanEntry(ctx context.Context, abs, rel string, e fs.DirEntry) error {
+	if !s.r.cfg.matchesName(e.Name()) || (!e.Type().IsRegular() && e.Type()&fs.ModeSymlink == 0) {
 		return nil
 	}
 	fi, err := os.Stat(abs) // a link counts as the file it points to
 	if err != nil || !fi.Mode().IsRegular() {
 		return nil // deleted in between, or a link to nothing or to a folder
 	}
-	return s.file(ctx, rel, stampOf(fi))
+	return s.scanFile(ctx, rel, stampOf(fi))
 }
 
-// file compares one file with its known state.
-func (s *scan) file(ctx context.Context, rel string, now stamp) error {
+// scanFile compares one file with its known state.
+func (s *scan) scanFile(ctx context.Context, rel string, now stamp) error {
 	before, known := s.rows[rowKey(rel)]
 	delete(s.rows, rowKey(rel))
 	changed := time.Unix(0, now.mtime)
 	switch {
 	case known && before == now:
 	case !s.fresh || (!known && !changed.Before(s.r.prog.since) && !changed.After(s.now)):
-		s.r.meet(rel, now, s.now)
+		s.r.addPending(rel, now, s.now)
 	default:
 		s.base = append(s.base, entry{rel, now})
 		if len(s.base) >= 5*batchSize {
-			return s.flush(ctx, false)
+			return s.flushKnown(ctx, false)
 		}
 	}
 	return nil
 }
 
-// meet makes a file pending unless it already is.
-func (r *run) meet(rel string, st stamp, now time.Time) {
+// addPending makes a file pending unless it already is.
+func (r *run) addPending(rel string, st stamp, now time.Time) {
 	if p, ok := r.pending[rel]; !ok || p.gone {
-		r.wait(rel, st, false, now)
+		r.waitQuiet(rel, st, false, now)
 	}
 }
 
-// flush records files as known; with last set the baseline is complete.
-func (s *scan) flush(ctx context.Context, last bool) error {
+// flushKnown records files as known; with last set the baseline is complete.
+func (s *scan) flushKnown(ctx context.Context, last bool) error {
 	p := s.r.prog
 	p.baseline = last
 	err := s.r.fire(ctx, nil, func(tx *store.Tx) error {
 		for _, e := range s.base {
-			if err := put(tx, s.r.id, e.rel, e.stamp); err != nil {
+			if err := putRow(tx, s.r.id, e.rel, e.stamp); err != nil {
 				return err
 			}
 		}
-		return p.save(tx, s.r.id)
+		return p.saveProgress(tx, s.r.id)
 	})
 	if err != nil {
 		return err
@@ -230,46 +230,46 @@ func (s *scan) flush(ctx context.Context, last bool) error {
 	return nil
 }
 
-// missing makes known files pending that the scan did not meet, except in unreadable folders.
+// markMissing makes known files pending that the scan did not meet, except in unreadable folders.
 // If the root does not exist, only a watched file can be missing: a folder may be on a removed
 // disk.
-func (s *scan) missing(present bool) {
+func (s *scan) markMissing(present bool) {
 	for rel := range s.rows {
 		hidden := !present && rel != "."
 		for _, b := range s.blind {
-			if _, in := below(b, rel); b == "" || in {
+			if _, in := relativeTo(b, rel); b == "" || in {
 				hidden = true
 			}
 		}
 		if p, ok := s.r.pending[rel]; !hidden && (!ok || !p.gone) {
-			s.r.wait(rel, stamp{}, true, s.now)
+			s.r.waitQuiet(rel, stamp{}, true, s.now)
 		}
 	}
 }
 
-// found scans a folder that appeared below the root.
-func (r *run) found(ctx context.Context, abs, rel string, now time.Time) {
+// scanNewDir scans a folder that appeared below the root.
+func (r *run) scanNewDir(ctx context.Context, abs, rel string, now time.Time) {
 	// Its files are compared with the database once they are quiet.
 	s := &scan{r: r, dirs: map[string]struct{}{}, rows: map[string]stamp{}, now: now}
-	_ = s.walk(ctx, abs, rel) // fails only when ctx ends
+	_ = s.walkDirs(ctx, abs, rel) // fails only when ctx ends
 	if r.poll || len(s.blind) > 0 {
-		r.later(now, pollEvery)
+		r.scheduleScan(now, pollEvery)
 	}
 }
 
-// enter reports whether a folder below the root is scanned.
-func (r *run) enter(abs, name string) bool {
-	if ignored(fold(name)) || special(abs) {
+// mayEnter reports whether a folder below the root is scanned.
+func (r *run) mayEnter(abs, name string) bool {
+	if isIgnored(foldName(name)) || isVirtual(abs) {
 		return false
 	}
 	return name != filepath.Base(r.home) || !samePlace(abs, r.home)
 }
 
-// watch requests notifications for a folder, and falls back to periodic scans if there are
+// watchDir requests notifications for a folder, and falls back to periodic scans if there are
 // none.
-func (s *scan) watch(ctx context.Context, dir string) {
+func (s *scan) watchDir(ctx context.Context, dir string) {
 	s.dirs[dir] = struct{}{}
-	err := s.r.sub.watch(dir)
+	err := s.r.sub.watchDir(dir)
 	if err == nil || errors.Is(err, fs.ErrNotExist) {
 		return
 	}
@@ -281,19 +281,19 @@ func (s *scan) watch(ctx context.Context, dir string) {
 	if runtime.GOOS == "linux" && (errors.Is(err, syscall.ENOSPC) || errors.Is(err, syscall.EMFILE)) {
 		remedy = "; for immediate notices, raise fs.inotify.max_user_watches and fs.inotify.max_user_instances with sysctl"
 	}
-	s.r.trouble(ctx, fmt.Errorf("the system reports no changes in %s, so I check it every %s%s: %w", tilde(dir), pollEvery, remedy, err))
+	s.r.reportOnce(ctx, fmt.Errorf("the system reports no changes in %s, so I check it every %s%s: %w", tildePath(dir), pollEvery, remedy, err))
 }
 
-func (s *scan) unreadable(ctx context.Context, rel string, err error) {
+func (s *scan) markUnreadable(ctx context.Context, rel string, err error) {
 	if errors.Is(err, fs.ErrNotExist) {
 		return // it disappeared; its parent reports that
 	}
 	s.blind = append(s.blind, rel)
-	s.r.trouble(ctx, fmt.Errorf("cannot read %s, so changes in it are missed; allow reading it: %w", tilde(s.r.path(rel)), err))
+	s.r.reportOnce(ctx, fmt.Errorf("cannot read %s, so changes in it are missed; allow reading it: %w", tildePath(s.r.absPath(rel)), err))
 }
 
-// trouble reports an error that does not stop the watcher, once.
-func (r *run) trouble(ctx context.Context, err error) {
+// reportOnce reports an error that does not stop the watcher, once.
+func (r *run) reportOnce(ctx context.Context, err error) {
 	if !r.told[err.Error()] {
 		r.told[err.Error()] = true
 		r.deps.Trouble(ctx, r.id, err)

@@ -13,8 +13,8 @@ import (
 	"time"
 	"unicode/utf8"
 
-	"hob/knowledge/store"
 	"hob/platform/provenance"
+	"hob/platform/store"
 	"hob/watchers"
 )
 
@@ -25,20 +25,20 @@ type change struct {
 	stamp stamp
 }
 
-// settle reports the files that have been quiet.
-func (r *run) settle(ctx context.Context, now time.Time) error {
+// reportQuiet reports the files that have been quiet.
+func (r *run) reportQuiet(ctx context.Context, now time.Time) error {
 	r.due = time.Time{}
 	var ready []string
 	for rel, p := range r.pending {
 		if p.at.After(now) {
-			r.due = earlier(r.due, p.at)
+			r.due = earlierTime(r.due, p.at)
 			continue
 		}
 		ready = append(ready, rel)
 	}
 	slices.Sort(ready)
 	for batch := range slices.Chunk(ready, batchSize) {
-		if err := r.tell(ctx, batch, now); err != nil {
+		if err := r.commitBatch(ctx, batch, now); err != nil {
 			return err
 		}
 	}
@@ -48,9 +48,9 @@ func (r *run) settle(ctx context.Context, now time.Time) error {
 	return nil
 }
 
-// tell commits one batch of quiet files.
-func (r *run) tell(ctx context.Context, rels []string, now time.Time) error {
-	known, err := r.known(ctx, rels)
+// commitBatch commits one batch of quiet files.
+func (r *run) commitBatch(ctx context.Context, rels []string, now time.Time) error {
+	known, err := r.knownFiles(ctx, rels)
 	if err != nil {
 		return err
 	}
@@ -58,7 +58,7 @@ func (r *run) tell(ctx context.Context, rels []string, now time.Time) error {
 	var done []string
 	for _, rel := range rels {
 		before, isKnown := known[rowKey(rel)]
-		c, ready := r.judge(rel, before, isKnown, now)
+		c, ready := r.checkPending(rel, before, isKnown, now)
 		if !ready {
 			continue
 		}
@@ -67,7 +67,7 @@ func (r *run) tell(ctx context.Context, rels []string, now time.Time) error {
 			changes = append(changes, c)
 		}
 	}
-	if err := r.commit(ctx, changes, now); err != nil {
+	if err := r.commitChanges(ctx, changes, now); err != nil {
 		return err
 	}
 	for _, rel := range done {
@@ -76,25 +76,25 @@ func (r *run) tell(ctx context.Context, rels []string, now time.Time) error {
 	return nil
 }
 
-// judge checks a pending file again. It returns ready = false if the file must wait longer, and
+// checkPending checks a pending file again. It returns ready = false if the file must wait longer, and
 // no event if there is no change to report.
-func (r *run) judge(rel string, before stamp, known bool, now time.Time) (c change, ready bool) {
+func (r *run) checkPending(rel string, before stamp, known bool, now time.Time) (c change, ready bool) {
 	p := r.pending[rel]
-	s, state := r.look(rel)
+	s, state := r.statFile(rel)
 	restless := state == there && known && now.Sub(p.first) >= patience
 	switch {
 	case state == unknown:
 		return c, true // a later scan finds it when it is visible again
 	case (state == gone) != p.gone || (s != p.stamp && !restless):
-		r.wait(rel, s, state == gone, now) // still changing
+		r.waitQuiet(rel, s, state == gone, now) // still changing
 		return c, false
-	case p.calm().After(now) && !restless:
-		p.at = p.calm()
-		r.due = earlier(r.due, p.at)
+	case p.quietAt().After(now) && !restless:
+		p.at = p.quietAt()
+		r.due = earlierTime(r.due, p.at)
 		return c, false
-	case state == there && !known && r.downloading(rel):
+	case state == there && !known && r.isDownloading(rel):
 		p.at = now.Add(quietPartial)
-		r.due = earlier(r.due, p.at)
+		r.due = earlierTime(r.due, p.at)
 		return c, false
 	}
 	c = change{rel: rel, stamp: s}
@@ -109,19 +109,19 @@ func (r *run) judge(rel string, before stamp, known bool, now time.Time) (c chan
 	return c, true
 }
 
-// downloading reports whether an unfinished download of this file exists next to it: Firefox
+// isDownloading reports whether an unfinished download of this file exists next to it: Firefox
 // reserves the name with an empty file during a download.
-func (r *run) downloading(rel string) bool {
+func (r *run) isDownloading(rel string) bool {
 	for _, ending := range [...]string{".part", ".crdownload", ".partial"} {
-		if _, err := os.Lstat(r.path(rel) + ending); err == nil {
+		if _, err := os.Lstat(r.absPath(rel) + ending); err == nil {
 			return true
 		}
 	}
 	return false
 }
 
-// commit fires the requested events and records all changes.
-func (r *run) commit(ctx context.Context, changes []change, now time.Time) error {
+// commitChanges fires the requested events and records all changes.
+func (r *run) commitChanges(ctx context.Context, changes []change, now time.Time) error {
 	if len(changes) == 0 {
 		return nil
 	}
@@ -129,12 +129,12 @@ func (r *run) commit(ctx context.Context, changes []change, now time.Time) error
 	p.seq++
 	var signals []watchers.Signal
 	for _, c := range changes {
-		if r.cfg.wants(c.event) {
-			signals = append(signals, r.signal(c, p.seq, now))
+		if r.cfg.wantsEvent(c.event) {
+			signals = append(signals, r.changeSignal(c, p.seq, now))
 			continue
 		}
-		s := r.signal(c, p.seq, now)
-		r.deps.Pass(watchers.Passed{
+		s := r.changeSignal(c, p.seq, now)
+		r.deps.Pass(watchers.SuppressedSignal{
 			Watcher: r.id, Rule: watchers.RuleCondition, Key: s.Key, Text: s.Text, At: now, Why: "you asked for files that were " + strings.Join(r.cfg.events, ", "),
 		})
 	}
@@ -142,15 +142,15 @@ func (r *run) commit(ctx context.Context, changes []change, now time.Time) error
 		for _, c := range changes {
 			var err error
 			if c.event == removed {
-				err = drop(tx, r.id, c.rel)
+				err = deleteRow(tx, r.id, c.rel)
 			} else {
-				err = put(tx, r.id, c.rel, c.stamp)
+				err = putRow(tx, r.id, c.rel, c.stamp)
 			}
 			if err != nil {
 				return err
 			}
 		}
-		return p.save(tx, r.id)
+		return p.saveProgress(tx, r.id)
 	})
 	if err == nil {
 		r.prog = p
@@ -168,7 +168,7 @@ type payload struct {
 	Raw []byte `json:"path_base64,omitempty"`
 }
 
-func (r *run) signal(c change, seq int64, now time.Time) watchers.Signal {
+func (r *run) changeSignal(c change, seq int64, now time.Time) watchers.Signal {
 	path := filepath.Join(r.cfg.root, c.rel)
 	t := payload{Path: path, Name: filepath.Base(path), Event: c.event, Size: c.stamp.size}
 	if !utf8.ValidString(path) {
@@ -183,15 +183,15 @@ func (r *run) signal(c change, seq int64, now time.Time) watchers.Signal {
 		// The batch number distinguishes a file that was removed and restored unchanged from
 		// its first appearance.
 		Key:  fmt.Sprintf("%s:%s:%d:%d:%d", c.event, hex.EncodeToString(sum[:12]), c.stamp.size, c.stamp.mtime, seq),
-		Text: r.text(c), Payload: raw, Source: provenance.Outside, At: now,
+		Text: r.changeText(c), Payload: raw, Source: provenance.Outside, At: now,
 	}
 }
 
-func (r *run) text(c change) string {
+func (r *run) changeText(c change) string {
 	if c.rel == "." {
 		lead := map[string]string{created: "New file: ", modified: "Changed: ", removed: "Removed: "}
-		return lead[c.event] + tilde(r.cfg.root)
+		return lead[c.event] + tildePath(r.cfg.root)
 	}
 	lead := map[string]string{created: "New file in ", modified: "Changed file in ", removed: "Removed from "}
-	return lead[c.event] + tilde(r.cfg.root) + ": " + plain(c.rel)
+	return lead[c.event] + tildePath(r.cfg.root) + ": " + plainText(c.rel)
 }

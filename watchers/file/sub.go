@@ -11,13 +11,13 @@ type sub struct {
 	check  bool
 }
 
-// watch makes changes in dir wake s.
-func (s *sub) watch(dir string) error {
+// watchDir makes changes in dir wake s.
+func (s *sub) watchDir(dir string) error {
 	h := s.hub
 	h.ops.Lock()
 	defer h.ops.Unlock()
 	if !h.told {
-		if err := h.open(); err != nil {
+		if err := h.openNotify(); err != nil {
 			return err
 		}
 	}
@@ -33,7 +33,7 @@ func (s *sub) watch(dir string) error {
 	if watched || h.told {
 		return nil
 	}
-	err := h.afford(dir)
+	err := h.reserveEntries(dir)
 	if err == nil {
 		err = h.fs.Add(dir)
 	}
@@ -47,8 +47,8 @@ func (s *sub) watch(dir string) error {
 	return nil
 }
 
-// keep ends the watches of s that are not in dirs.
-func (s *sub) keep(dirs map[string]struct{}) {
+// keepOnly ends the watches of s that are not in dirs.
+func (s *sub) keepOnly(dirs map[string]struct{}) {
 	h := s.hub
 	h.ops.Lock()
 	defer h.ops.Unlock()
@@ -68,7 +68,7 @@ func (s *sub) keep(dirs map[string]struct{}) {
 	}
 	h.mu.Unlock()
 	for _, dir := range drop {
-		h.unwatch(dir)
+		h.removeWatch(dir)
 	}
 }
 
@@ -79,8 +79,8 @@ type news struct {
 	check bool
 }
 
-// take returns what changed since the last call.
-func (s *sub) take() news {
+// takeNews returns what changed since the last call.
+func (s *sub) takeNews() news {
 	s.hub.mu.Lock()
 	defer s.hub.mu.Unlock()
 	n := news{s.dirty, s.rescan, s.check}
@@ -88,31 +88,31 @@ func (s *sub) take() news {
 	return n
 }
 
-// lose marks dir as changed although the system reported nothing.
-func (s *sub) lose(dir string) {
+// loseDir marks dir as changed although the system reported nothing.
+func (s *sub) loseDir(dir string) {
 	s.hub.mu.Lock()
 	defer s.hub.mu.Unlock()
-	s.hub.lost(dir)
-	s.all()
+	s.hub.markLost(dir)
+	s.markAll()
 }
 
-// push marks a path as changed. The caller holds hub.mu.
-func (s *sub) push(path string) {
+// pushPath marks a path as changed. The caller holds hub.mu.
+func (s *sub) pushPath(path string) {
 	if s.dirty[path] = struct{}{}; len(s.dirty) > maxDirty {
-		s.all()
+		s.markAll()
 		return
 	}
-	s.nudge()
+	s.wakeRun()
 }
 
-// all marks everything as changed. The caller holds hub.mu.
-func (s *sub) all() {
+// markAll marks everything as changed. The caller holds hub.mu.
+func (s *sub) markAll() {
 	s.rescan = true
 	clear(s.dirty)
-	s.nudge()
+	s.wakeRun()
 }
 
-func (s *sub) nudge() {
+func (s *sub) wakeRun() {
 	select {
 	case s.wake <- struct{}{}:
 	default:

@@ -9,7 +9,7 @@ import (
 	"syscall"
 	"time"
 
-	"hob/knowledge/store"
+	"hob/platform/store"
 	"hob/watchers"
 )
 
@@ -76,13 +76,13 @@ type pending struct {
 // Run implements watchers.Watcher.
 func (w *watch) Run(ctx context.Context, fire func(ctx context.Context, s []watchers.Signal, save func(*store.Tx) error) error) error {
 	r := &run{
-		watch: w, fire: fire, sub: w.hub.join(), real: w.cfg.root,
+		watch: w, fire: fire, sub: w.hub.joinHub(), real: w.cfg.root,
 		pending: map[string]*pending{}, told: map[string]bool{}, rescan: time.Now(),
 	}
-	defer w.hub.leave(r.sub)
+	defer w.hub.leaveHub(r.sub)
 	var err error
-	if r.prog, err = w.progress(ctx); err == nil {
-		err = r.loop(ctx)
+	if r.prog, err = w.readProgress(ctx); err == nil {
+		err = r.runLoop(ctx)
 	}
 	if ctx.Err() != nil {
 		return nil
@@ -90,7 +90,7 @@ func (w *watch) Run(ctx context.Context, fire func(ctx context.Context, s []watc
 	return err
 }
 
-func (r *run) loop(ctx context.Context) error {
+func (r *run) runLoop(ctx context.Context) error {
 	timer := time.NewTimer(0)
 	defer timer.Stop()
 	for {
@@ -98,52 +98,52 @@ func (r *run) loop(ctx context.Context) error {
 		case <-ctx.Done():
 			return nil
 		case <-r.sub.wake:
-			r.hear(ctx)
+			r.handleNews(ctx)
 		case <-timer.C:
 		}
-		if err := r.step(ctx); err != nil {
+		if err := r.runDue(ctx); err != nil {
 			return err
 		}
 		if timer.Stop(); !r.due.IsZero() || !r.rescan.IsZero() {
-			timer.Reset(max(time.Until(earlier(r.due, r.rescan)), 0))
+			timer.Reset(max(time.Until(earlierTime(r.due, r.rescan)), 0))
 		}
 	}
 }
 
-// step runs the due work.
-func (r *run) step(ctx context.Context) error {
+// runDue runs the due work.
+func (r *run) runDue(ctx context.Context) error {
 	now := time.Now()
 	if !r.rescan.IsZero() && !r.rescan.After(now) {
-		if err := r.scan(ctx); err != nil {
+		if err := r.scanAll(ctx); err != nil {
 			return err
 		}
 		now = time.Now()
 	}
 	if !r.due.IsZero() && !r.due.After(now) {
-		return r.settle(ctx, now)
+		return r.reportQuiet(ctx, now)
 	}
 	return nil
 }
 
-// hear processes the changes reported by the hub.
-func (r *run) hear(ctx context.Context) {
-	n := r.sub.take()
+// handleNews processes the changes reported by the hub.
+func (r *run) handleNews(ctx context.Context) {
+	n := r.sub.takeNews()
 	now := time.Now()
-	if n.check && r.moved() {
-		r.sub.lose(r.real)
+	if n.check && r.rootMoved() {
+		r.sub.loseDir(r.real)
 		n.all = true
 	}
 	if n.all {
-		r.later(now, rescanDelay)
+		r.scheduleScan(now, rescanDelay)
 		return
 	}
 	for path := range n.paths {
-		r.touch(ctx, path, now)
+		r.touchPath(ctx, path, now)
 	}
 }
 
-// moved reports whether the root is a different file or folder than at the last scan.
-func (r *run) moved() bool {
+// rootMoved reports whether the root is a different file or folder than at the last scan.
+func (r *run) rootMoved() bool {
 	fi, err := os.Stat(r.cfg.root)
 	switch {
 	case err != nil:
@@ -154,51 +154,51 @@ func (r *run) moved() bool {
 	return r.root.IsDir() != fi.IsDir() || (fi.IsDir() && !os.SameFile(fi, r.root))
 }
 
-// later schedules a full scan, but not so often that scanning takes all the time.
-func (r *run) later(now time.Time, delay time.Duration) {
+// scheduleScan schedules a full scan, but not so often that scanning takes all the time.
+func (r *run) scheduleScan(now time.Time, delay time.Duration) {
 	at := now.Add(delay)
 	if least := r.scanned.Add(10 * r.took); !r.scanned.IsZero() && least.After(at) {
 		at = least
 	}
-	r.rescan = earlier(r.rescan, at)
+	r.rescan = earlierTime(r.rescan, at)
 }
 
-// touch checks one path that the system reported.
-func (r *run) touch(ctx context.Context, path string, now time.Time) {
+// touchPath checks one path that the system reported.
+func (r *run) touchPath(ctx context.Context, path string, now time.Time) {
 	if r.root == nil || !r.root.IsDir() {
-		if _, up := below(path, r.real); up { // the root itself, or a folder above it
+		if _, up := relativeTo(path, r.real); up { // the root itself, or a folder above it
 			if r.root == nil || path != r.real {
-				r.later(now, 0)
+				r.scheduleScan(now, 0)
 				return
 			}
 			r.touchFile(".", now)
 		}
 		return
 	}
-	rel, in := below(r.real, path)
+	rel, in := relativeTo(r.real, path)
 	switch {
 	case !in:
 		return
 	case rel == ".":
-		r.later(now, rescanDelay)
+		r.scheduleScan(now, rescanDelay)
 		return
-	case r.outside(rel):
+	case r.isOutside(rel):
 		return
 	}
 	fi, err := os.Lstat(path)
 	if err == nil && fi.IsDir() {
-		if r.cfg.recursive && r.enter(path, fi.Name()) {
-			r.found(ctx, path, rel, now)
+		if r.cfg.recursive && r.mayEnter(path, fi.Name()) {
+			r.scanNewDir(ctx, path, rel, now)
 		}
 		return
 	}
-	if r.cfg.match(filepath.Base(path)) {
+	if r.cfg.matchesName(filepath.Base(path)) {
 		r.touchFile(rel, now)
 	}
 }
 
-// outside reports whether rel is in a folder that is not watched.
-func (r *run) outside(rel string) bool {
+// isOutside reports whether rel is in a folder that is not watched.
+func (r *run) isOutside(rel string) bool {
 	dir := filepath.Dir(rel)
 	if dir == "." {
 		return false
@@ -207,7 +207,7 @@ func (r *run) outside(rel string) bool {
 		return true
 	}
 	for ; dir != "."; dir = filepath.Dir(dir) {
-		if ignored(fold(filepath.Base(dir))) {
+		if isIgnored(foldName(filepath.Base(dir))) {
 			return true
 		}
 	}
@@ -216,14 +216,14 @@ func (r *run) outside(rel string) bool {
 
 // touchFile makes a file wait until it is quiet.
 func (r *run) touchFile(rel string, now time.Time) {
-	s, state := r.look(rel)
+	s, state := r.statFile(rel)
 	if state == unknown {
 		return
 	}
-	r.wait(rel, s, state == gone, now)
+	r.waitQuiet(rel, s, state == gone, now)
 }
 
-func (r *run) wait(rel string, s stamp, isGone bool, now time.Time) {
+func (r *run) waitQuiet(rel string, s stamp, isGone bool, now time.Time) {
 	rel = rowKey(rel)
 	p, ok := r.pending[rel]
 	if !ok {
@@ -231,7 +231,7 @@ func (r *run) wait(rel string, s stamp, isGone bool, now time.Time) {
 		r.pending[rel] = p
 	}
 	p.stamp, p.gone, p.changed = s, isGone, now
-	next, limit := p.calm(), p.first.Add(patience)
+	next, limit := p.quietAt(), p.first.Add(patience)
 	if next.After(limit) { // check anyway: judge decides whether it may keep changing
 		next = limit
 		if !now.Before(limit) {
@@ -242,11 +242,11 @@ func (r *run) wait(rel string, s stamp, isGone bool, now time.Time) {
 		}
 	}
 	p.at = next
-	r.due = earlier(r.due, p.at)
+	r.due = earlierTime(r.due, p.at)
 }
 
-// calm returns when the file will have been quiet for long enough.
-func (p *pending) calm() time.Time {
+// quietAt returns when the file will have been quiet for long enough.
+func (p *pending) quietAt() time.Time {
 	if p.gone {
 		return p.changed.Add(quietGone)
 	}
@@ -262,13 +262,13 @@ const (
 	gone
 )
 
-// path returns the absolute path of a file; "." is the root itself.
-func (r *run) path(rel string) string { return filepath.Join(r.real, rel) }
+// absPath returns the absolute path of a file; "." is the root itself.
+func (r *run) absPath(rel string) string { return filepath.Join(r.real, rel) }
 
-// look returns the state of the file at a path. A file counts as gone only if its folder is
+// statFile returns the state of the file at a path. A file counts as gone only if its folder is
 // readable: a removed disk removes no files.
-func (r *run) look(rel string) (stamp, presence) {
-	path := r.path(rel)
+func (r *run) statFile(rel string) (stamp, presence) {
+	path := r.absPath(rel)
 	fi, err := os.Stat(path)
 	switch {
 	case err == nil && fi.Mode().IsRegular():
@@ -288,8 +288,8 @@ func (r *run) look(rel string) (stamp, presence) {
 	return stamp{}, gone
 }
 
-// earlier returns the earlier of two times and ignores zero times.
-func earlier(a, b time.Time) time.Time {
+// earlierTime returns the earlier of two times and ignores zero times.
+func earlierTime(a, b time.Time) time.Time {
 	if a.IsZero() || (!b.IsZero() && b.Before(a)) {
 		return b
 	}

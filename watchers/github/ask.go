@@ -11,8 +11,8 @@ import (
 	"strings"
 	"time"
 
-	"hob/platform/readable"
-	"hob/platform/safehttp"
+	"hob/platform/net/safehttp"
+	"hob/platform/text/readability"
 	"hob/watchers"
 )
 
@@ -33,7 +33,7 @@ type asker struct {
 	wait  time.Duration // the poll interval that GitHub requests
 }
 
-func (r *repo) asker() (*asker, error) {
+func (r *repo) newAsker() (*asker, error) {
 	a := &asker{r: r}
 	if r.Token == "" {
 		return a, nil
@@ -51,19 +51,19 @@ func (r *repo) asker() (*asker, error) {
 	return a, nil
 }
 
-// news is the result of one endpoint.
-type news struct {
+// endpointResult is the result of one endpoint.
+type endpointResult struct {
 	items []item
-	stand stand
+	stand endpointCursor
 	same  bool // the first page is unchanged
 	left  bool // there are more pages than the limit
 }
 
-// list requests one endpoint, page by page, for the changes since the cursor. It returns no
+// listItems requests one endpoint, page by page, for the changes since the cursor. It returns no
 // items if the first page is unchanged.
-func (a *asker) list(ctx context.Context, what string, at stand, begun time.Time) (news, error) {
-	n := news{stand: at}
-	next := a.r.address(what)
+func (a *asker) listItems(ctx context.Context, what string, at endpointCursor, begun time.Time) (endpointResult, error) {
+	n := endpointResult{stand: at}
+	next := a.r.endpointURL(what)
 	for page := 0; next != ""; page++ {
 		if n.left = page == maxPages; n.left {
 			break
@@ -72,9 +72,9 @@ func (a *asker) list(ctx context.Context, what string, at stand, begun time.Time
 		if page == 0 {
 			etag = at.ETag
 		}
-		resp, err := a.get(ctx, next, etag)
+		resp, err := a.getPage(ctx, next, etag)
 		if err != nil {
-			return news{}, err
+			return endpointResult{}, err
 		}
 		if resp.NotModified() {
 			n.same = true
@@ -82,7 +82,7 @@ func (a *asker) list(ctx context.Context, what string, at stand, begun time.Time
 		}
 		items, oldest, newest, err := parseList(what, resp.Body)
 		if err != nil {
-			return news{}, fmt.Errorf("%s: %w", a.r.host, err)
+			return endpointResult{}, fmt.Errorf("%s: %w", a.r.host, err)
 		}
 		for _, it := range items {
 			it.first = page == 0
@@ -100,19 +100,19 @@ func (a *asker) list(ctx context.Context, what string, at stand, begun time.Time
 		if seen.IsZero() { // items older than the watcher do not fire
 			seen = begun.Add(a.skew)
 		}
-		if next = a.next(resp); oldest.IsZero() || oldest.Before(seen.Add(-overlap)) {
+		if next = a.nextPage(resp); oldest.IsZero() || oldest.Before(seen.Add(-overlap)) {
 			break // the rest is known
 		}
 	}
 	if what == runs {
-		err := a.late(ctx, at, &n)
+		err := a.lateRuns(ctx, at, &n)
 		return n, err
 	}
 	return n, nil
 }
 
-// get requests one page. With an error for a status it also returns the response.
-func (a *asker) get(ctx context.Context, address, etag string) (*safehttp.Response, error) {
+// getPage requests one page. With an error for a status it also returns the response.
+func (a *asker) getPage(ctx context.Context, address, etag string) (*safehttp.Response, error) {
 	header := http.Header{"Accept": {"application/vnd.github+json"}, "X-Github-Api-Version": {"2022-11-28"}}
 	if a.token != "" {
 		header.Set("Authorization", "Bearer "+a.token)
@@ -133,13 +133,13 @@ func (a *asker) get(ctx context.Context, address, etag string) (*safehttp.Respon
 	if err == nil {
 		return resp, nil
 	}
-	return resp, a.explain(resp, err)
+	return resp, a.explainRefusal(resp, err)
 }
 
-// explain describes the error of a refused request.
-func (a *asker) explain(resp *safehttp.Response, err error) error {
+// explainRefusal describes the error of a refused request.
+func (a *asker) explainRefusal(resp *safehttp.Response, err error) error {
 	now := time.Now()
-	said := message(resp.Body)
+	said := errorMessage(resp.Body)
 	limited := resp.Status == http.StatusTooManyRequests || resp.Status == http.StatusForbidden
 	switch {
 	case limited && resp.Header.Get("Retry-After") != "":
@@ -176,17 +176,17 @@ func (a *asker) explain(resp *safehttp.Response, err error) error {
 	return fmt.Errorf("%w: %s", err, said)
 }
 
-func message(body []byte) string {
+func errorMessage(body []byte) string {
 	var m struct {
 		Message string `json:"message"`
 	}
 	_ = json.Unmarshal(body, &m)
-	return readable.CutRunes(readable.Squeeze(m.Message), 200)
+	return readability.CutRunes(readability.Squeeze(m.Message), 200)
 }
 
-// next returns the address of the following page (RFC 8288) if it is on the same server, so
+// nextPage returns the address of the following page (RFC 8288) if it is on the same server, so
 // that the token is sent to no other one.
-func (a *asker) next(resp *safehttp.Response) string {
+func (a *asker) nextPage(resp *safehttp.Response) string {
 	for _, part := range strings.Split(strings.Join(resp.Header.Values("Link"), ","), ",") {
 		ref, params, ok := strings.Cut(strings.TrimSpace(part), ">")
 		if !ok || !strings.HasPrefix(ref, "<") || !strings.Contains(strings.ReplaceAll(params, " ", ""), `rel="next"`) {

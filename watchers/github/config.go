@@ -10,7 +10,7 @@ import (
 	"strings"
 	"sync"
 
-	"hob/platform/safehttp"
+	"hob/platform/net/safehttp"
 	"hob/watchers"
 )
 
@@ -21,7 +21,7 @@ var (
 	secret = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^(env|keychain|file|secret|vault):\S{1,200}$`) })
 )
 
-func parse(raw json.RawMessage) (config, error) {
+func parseConfig(raw json.RawMessage) (config, error) {
 	var c config
 	if err := watchers.Decode(raw, &c); err != nil {
 		return config{}, fmt.Errorf("github: %w", err)
@@ -45,8 +45,8 @@ func parse(raw json.RawMessage) (config, error) {
 	}
 	for i, w := range c.What {
 		c.What[i] = strings.ToLower(w)
-		if !slices.Contains(whats(), c.What[i]) {
-			return config{}, fmt.Errorf("github: cannot watch %q; use %s", w, strings.Join(whats(), ", "))
+		if !slices.Contains(validEvents(), c.What[i]) {
+			return config{}, fmt.Errorf("github: cannot watch %q; use %s", w, strings.Join(validEvents(), ", "))
 		}
 	}
 	if strings.ContainsAny(c.Branch, " \t\r\n\\") || len(c.Branch) > 250 {
@@ -55,11 +55,11 @@ func parse(raw json.RawMessage) (config, error) {
 	if c.Token != "" && !secret().MatchString(c.Token) {
 		return config{}, errors.New(`github: "token" must be a reference such as "keychain:github", and not the token itself`)
 	}
-	return c, c.base()
+	return c, c.resolveBase()
 }
 
-// base sets the API address: GitHub's own, or that of a GitHub Enterprise Server with /api/v3.
-func (c *config) base() error {
+// resolveBase sets the API address: GitHub's own, or that of a GitHub Enterprise Server with /api/v3.
+func (c *config) resolveBase() error {
 	if c.Base = strings.TrimRight(strings.TrimSpace(c.Base), "/"); c.Base == "" {
 		c.Base = public
 		return nil
@@ -80,8 +80,8 @@ func (c *config) base() error {
 	return nil
 }
 
-// endpoints returns the endpoints to request, without duplicates: runs and failures share one.
-func (c config) endpoints() []string {
+// endpointList returns the endpoints to request, without duplicates: runs and failures share one.
+func (c config) endpointList() []string {
 	var out []string
 	for _, w := range c.What {
 		if w == failures {
@@ -94,8 +94,8 @@ func (c config) endpoints() []string {
 	return out
 }
 
-// address returns the first address to request for an endpoint.
-func (c config) address(what string) string {
+// endpointURL returns the first address to request for an endpoint.
+func (c config) endpointURL(what string) string {
 	at := c.Base + "/repos/" + c.Repo
 	switch what {
 	case issues:

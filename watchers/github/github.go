@@ -19,8 +19,8 @@ import (
 	"strings"
 	"time"
 
-	"hob/knowledge/store"
-	"hob/platform/safehttp"
+	"hob/platform/net/safehttp"
+	"hob/platform/store"
 	"hob/watchers"
 )
 
@@ -43,7 +43,7 @@ const (
 	events   = "events"   // all events that GitHub lists
 )
 
-func whats() []string { return []string{issues, pulls, releases, runs, failures, events} }
+func validEvents() []string { return []string{issues, pulls, releases, runs, failures, events} }
 
 // config is the configuration of a watcher.
 type config struct {
@@ -65,11 +65,11 @@ func New() *Driver { return &Driver{} }
 func (*Driver) Kind() string { return Kind }
 
 // Migrations implements watchers.Driver.
-func (*Driver) Migrations() []store.Set { return nil }
+func (*Driver) Migrations() []store.MigrationSet { return nil }
 
 // Describe implements watchers.Driver.
 func (*Driver) Describe(raw json.RawMessage) string {
-	c, err := parse(raw)
+	c, err := parseConfig(raw)
 	if err != nil {
 		return "an unreadable repository"
 	}
@@ -98,15 +98,15 @@ func nameOf(what string) string {
 	}[what]
 }
 
-// Reach implements watchers.Reacher.
-func (*Driver) Reach(raw json.RawMessage) (watchers.Reach, error) {
-	c, err := parse(raw)
+// Reach implements watchers.HostLister.
+func (*Driver) Reach(raw json.RawMessage) (watchers.NetworkTargets, error) {
+	c, err := parseConfig(raw)
 	if err != nil {
-		return watchers.Reach{}, err
+		return watchers.NetworkTargets{}, err
 	}
-	r := watchers.Reach{}
-	for _, w := range c.endpoints() {
-		r.URLs = append(r.URLs, c.address(w))
+	r := watchers.NetworkTargets{}
+	for _, w := range c.endpointList() {
+		r.URLs = append(r.URLs, c.endpointURL(w))
 	}
 	if c.Token != "" {
 		r.Secrets = []string{c.Token}
@@ -116,11 +116,11 @@ func (*Driver) Reach(raw json.RawMessage) (watchers.Reach, error) {
 
 // New implements watchers.Driver.
 func (*Driver) New(spec watchers.Spec, deps watchers.Deps) (any, error) {
-	c, err := parse(spec.Config)
+	c, err := parseConfig(spec.Config)
 	if err != nil {
 		return nil, err
 	}
-	u, err := watchers.Address(deps.Network, c.address(c.endpoints()[0]))
+	u, err := watchers.ParseAddress(deps.Network, c.endpointURL(c.endpointList()[0]))
 	if err != nil {
 		return nil, fmt.Errorf("github: %w", err)
 	}
@@ -140,15 +140,15 @@ type cursor struct {
 	// Since is when the watcher started, by GitHub's clock.
 	Since time.Time `json:"since"`
 	// Of holds the cursor of each endpoint.
-	Of map[string]stand `json:"of"`
+	Of map[string]endpointCursor `json:"of"`
 }
 
-// stand is the cursor of one endpoint.
-type stand struct {
+// endpointCursor is the cursor of one endpoint.
+type endpointCursor struct {
 	ETag   string    `json:"etag,omitempty"`
 	Newest time.Time `json:"newest,omitzero"`
 	// Near lists the unfinished runs on the first page, Far those on later pages, see
-	// asker.late.
+	// asker.lateRuns.
 	Near []int64 `json:"near,omitempty"`
 	Far  []int64 `json:"far,omitempty"`
 }
@@ -167,15 +167,15 @@ func (r *repo) Group() string {
 func (r *repo) Poll(ctx context.Context, p watchers.Progress) (watchers.Found, error) {
 	c := cursor{}
 	if json.Unmarshal(p.Cursor, &c) != nil || c.Of == nil {
-		c = cursor{Of: map[string]stand{}}
+		c = cursor{Of: map[string]endpointCursor{}}
 	}
-	a, err := r.asker()
+	a, err := r.newAsker()
 	if err != nil {
 		return watchers.Found{}, err
 	}
 	var found watchers.Found
-	for _, what := range r.endpoints() {
-		n, err := a.list(ctx, what, c.Of[what], p.Begun)
+	for _, what := range r.endpointList() {
+		n, err := a.listItems(ctx, what, c.Of[what], p.Begun)
 		if err != nil {
 			return watchers.Found{}, err
 		}
@@ -186,15 +186,15 @@ func (r *repo) Poll(ctx context.Context, p watchers.Progress) (watchers.Found, e
 		for _, it := range n.items {
 			switch {
 			case !it.at.After(c.Since) || it.open:
-			case r.wants(it):
-				found.Signals = append(found.Signals, it.signal(r.Repo))
+			case r.matchesItem(it):
+				found.Signals = append(found.Signals, it.itemSignal(r.Repo))
 			default:
-				s := it.signal(r.Repo)
-				found.Passed = append(found.Passed, watchers.Passed{Rule: watchers.RuleCondition, Key: s.Key, Text: s.Text, At: it.at, Why: r.unwanted(it)})
+				s := it.itemSignal(r.Repo)
+				found.Passed = append(found.Passed, watchers.SuppressedSignal{Rule: watchers.RuleCondition, Key: s.Key, Text: s.Text, At: it.at, Why: r.mismatchReason(it)})
 			}
 		}
 		if n.left {
-			found.Signals = append(found.Signals, r.leftOut(what, n.stand.Newest))
+			found.Signals = append(found.Signals, r.skippedNotice(what, n.stand.Newest))
 		}
 	}
 	found.Wait = a.wait
@@ -202,8 +202,8 @@ func (r *repo) Poll(ctx context.Context, p watchers.Progress) (watchers.Found, e
 	return found, err
 }
 
-// leftOut is the notice that older items were skipped because of the page limit.
-func (r *repo) leftOut(what string, newest time.Time) watchers.Signal {
+// skippedNotice is the notice that older items were skipped because of the page limit.
+func (r *repo) skippedNotice(what string, newest time.Time) watchers.Signal {
 	return watchers.Signal{
 		Key: "left/" + what + "@" + newest.UTC().Format(time.RFC3339), At: time.Now(), Notice: true, Payload: json.RawMessage(`{}`),
 		Text: fmt.Sprintf("So much has changed in %s since the last check that I read only the newest %s and skipped the older ones.", r.Repo, nameOf(what)),
@@ -212,19 +212,19 @@ func (r *repo) leftOut(what string, newest time.Time) watchers.Signal {
 
 // Past implements watchers.Historian.
 func (r *repo) Past(ctx context.Context, since time.Time) ([]watchers.Signal, error) {
-	a, err := r.asker()
+	a, err := r.newAsker()
 	if err != nil {
 		return nil, err
 	}
 	var out []watchers.Signal
-	for _, what := range r.endpoints() {
-		n, err := a.list(ctx, what, stand{Newest: since.Add(overlap)}, since)
+	for _, what := range r.endpointList() {
+		n, err := a.listItems(ctx, what, endpointCursor{Newest: since.Add(overlap)}, since)
 		if err != nil {
 			return nil, err
 		}
 		for _, it := range n.items {
-			if it.at.After(since) && r.wants(it) {
-				out = append(out, it.signal(r.Repo))
+			if it.at.After(since) && r.matchesItem(it) {
+				out = append(out, it.itemSignal(r.Repo))
 			}
 		}
 	}
@@ -232,16 +232,16 @@ func (r *repo) Past(ctx context.Context, since time.Time) ([]watchers.Signal, er
 	return out, nil
 }
 
-func (r *repo) unwanted(it item) string {
+func (r *repo) mismatchReason(it item) string {
 	if it.what == runs && !it.failed && !slices.Contains(r.What, runs) {
 		return "the run did not fail, and the watcher covers only failures"
 	}
-	return watchers.Unwanted(r.Words, nil)
+	return watchers.FilterReason(r.Words, nil)
 }
 
-func (r *repo) wants(it item) bool {
+func (r *repo) matchesItem(it item) bool {
 	if it.open || it.what == runs && !it.failed && !slices.Contains(r.What, runs) {
 		return false
 	}
-	return len(r.Words) == 0 || r.Words.In(it.Title+"\n"+it.Body+"\n"+it.By+"\n"+strings.Join(it.Labels, "\n"))
+	return len(r.Words) == 0 || r.Words.MatchesText(it.Title+"\n"+it.Body+"\n"+it.By+"\n"+strings.Join(it.Labels, "\n"))
 }

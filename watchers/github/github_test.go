@@ -11,7 +11,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"hob/platform/safehttp/safehttptest"
+	"hob/platform/net/safehttp/safehttptest"
 	"hob/watchers"
 	"hob/watchers/github"
 	"hob/watchers/watcherstest"

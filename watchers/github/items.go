@@ -9,7 +9,7 @@ import (
 	"time"
 
 	"hob/platform/provenance"
-	"hob/platform/readable"
+	"hob/platform/text/readability"
 	"hob/watchers"
 )
 
@@ -34,7 +34,7 @@ type item struct {
 	Repo   string   `json:"repo,omitempty"`
 }
 
-func (it item) signal(repo string) watchers.Signal {
+func (it item) itemSignal(repo string) watchers.Signal {
 	it.Repo, it.At = repo, it.at.UTC().Format(time.RFC3339)
 	say := repo + ": " + it.Kind
 	if it.Number > 0 {
@@ -96,8 +96,8 @@ type user struct {
 	Login string `json:"login"`
 }
 
-// thing holds the fields that issues and pull requests share.
-type thing struct {
+// issueFields holds the fields that issues and pull requests share.
+type issueFields struct {
 	Number  int        `json:"number"`
 	Title   string     `json:"title"`
 	Body    string     `json:"body"`
@@ -114,19 +114,19 @@ type thing struct {
 	Pull json.RawMessage `json:"pull_request"`
 }
 
-func (t thing) item(kind, key string, at time.Time) item {
+func (t issueFields) newItem(kind, key string, at time.Time) item {
 	it := item{
-		key: key, at: at, Kind: kind, Number: t.Number, Title: line(t.Title, 300), Body: readable.CutRunes(readable.Tidy(t.Body), 2000),
-		By: line(t.User.Login, 60), URL: line(t.URL, 500),
+		key: key, at: at, Kind: kind, Number: t.Number, Title: oneLine(t.Title, 300), Body: readability.CutRunes(readability.Tidy(t.Body), 2000),
+		By: oneLine(t.User.Login, 60), URL: oneLine(t.URL, 500),
 	}
 	for _, l := range t.Labels[:min(len(t.Labels), 20)] {
-		it.Labels = append(it.Labels, line(l.Name, 60))
+		it.Labels = append(it.Labels, oneLine(l.Name, 60))
 	}
 	return it
 }
 
 func readIssue(raw json.RawMessage) ([]item, time.Time, error) {
-	var t thing
+	var t issueFields
 	if err := json.Unmarshal(raw, &t); err != nil {
 		return nil, time.Time{}, err
 	}
@@ -134,15 +134,15 @@ func readIssue(raw json.RawMessage) ([]item, time.Time, error) {
 		return nil, t.Updated, nil
 	}
 	id := fmt.Sprintf("issue/%d", t.Number)
-	out := []item{t.item("issue opened", id, t.Created)}
+	out := []item{t.newItem("issue opened", id, t.Created)}
 	if t.Closed != nil {
-		out = append(out, t.item("issue closed", id+"/closed@"+t.Closed.UTC().Format(time.RFC3339), *t.Closed))
+		out = append(out, t.newItem("issue closed", id+"/closed@"+t.Closed.UTC().Format(time.RFC3339), *t.Closed))
 	}
 	return out, t.Updated, nil
 }
 
 func readPull(raw json.RawMessage) ([]item, time.Time, error) {
-	var t thing
+	var t issueFields
 	if err := json.Unmarshal(raw, &t); err != nil {
 		return nil, time.Time{}, err
 	}
@@ -151,12 +151,12 @@ func readPull(raw json.RawMessage) ([]item, time.Time, error) {
 	if t.Draft {
 		kind = "draft of a pull request opened"
 	}
-	out := []item{t.item(kind, id, t.Created)}
+	out := []item{t.newItem(kind, id, t.Created)}
 	switch {
 	case t.Merged != nil:
-		out = append(out, t.item("pull request merged", id+"/merged", *t.Merged))
+		out = append(out, t.newItem("pull request merged", id+"/merged", *t.Merged))
 	case t.Closed != nil:
-		out = append(out, t.item("pull request closed", id+"/closed@"+t.Closed.UTC().Format(time.RFC3339), *t.Closed))
+		out = append(out, t.newItem("pull request closed", id+"/closed@"+t.Closed.UTC().Format(time.RFC3339), *t.Closed))
 	}
 	return out, t.Updated, nil
 }
@@ -184,13 +184,13 @@ func readRelease(raw json.RawMessage) ([]item, time.Time, error) {
 	if r.Pre {
 		kind = "pre-release"
 	}
-	title := line(r.Tag, 100)
-	if n := line(r.Name, 200); n != "" && n != title {
+	title := oneLine(r.Tag, 100)
+	if n := oneLine(r.Name, 200); n != "" && n != title {
 		title += " " + n
 	}
 	return []item{{
-		key: fmt.Sprintf("release/%d", r.ID), at: *r.Published, Kind: kind, Title: title, Body: readable.CutRunes(readable.Tidy(r.Body), 2000),
-		By: line(r.Author.Login, 60), URL: line(r.URL, 500),
+		key: fmt.Sprintf("release/%d", r.ID), at: *r.Published, Kind: kind, Title: title, Body: readability.CutRunes(readability.Tidy(r.Body), 2000),
+		By: oneLine(r.Author.Login, 60), URL: oneLine(r.URL, 500),
 	}}, *r.Published, nil
 }
 
@@ -215,13 +215,13 @@ func readRun(raw json.RawMessage) ([]item, time.Time, error) {
 		return []item{{run: r.ID, open: true}}, r.Created, nil
 	}
 	failed := r.Conclusion == "failure" || r.Conclusion == "timed_out" || r.Conclusion == "startup_failure"
-	kind := "run " + line(strings.ReplaceAll(r.Conclusion, "_", " "), 40)
+	kind := "run " + oneLine(strings.ReplaceAll(r.Conclusion, "_", " "), 40)
 	if failed {
 		kind = "run failed"
 	}
 	return []item{{
 		key: fmt.Sprintf("run/%d/%d", r.ID, r.Attempt), run: r.ID, at: r.Updated, failed: failed, Kind: kind,
-		Title: line(r.Name+" on "+r.Branch+": "+r.Title, 300), By: line(r.Actor.Login, 60), URL: line(r.URL, 500),
+		Title: oneLine(r.Name+" on "+r.Branch+": "+r.Title, 300), By: oneLine(r.Actor.Login, 60), URL: oneLine(r.URL, 500),
 	}}, r.Created, nil
 }
 
@@ -232,13 +232,13 @@ func readEvent(raw json.RawMessage) ([]item, time.Time, error) {
 		Actor   user      `json:"actor"`
 		Created time.Time `json:"created_at"`
 		Payload struct {
-			Action string `json:"action"`
-			Ref    string `json:"ref"`
-			Type   string `json:"ref_type"`
-			Size   int    `json:"size"`
-			Issue  thing  `json:"issue"`
-			Pull   thing  `json:"pull_request"`
-			Number int    `json:"number"`
+			Action string      `json:"action"`
+			Ref    string      `json:"ref"`
+			Type   string      `json:"ref_type"`
+			Size   int         `json:"size"`
+			Issue  issueFields `json:"issue"`
+			Pull   issueFields `json:"pull_request"`
+			Number int         `json:"number"`
 		} `json:"payload"`
 	}
 	if err := json.Unmarshal(raw, &e); err != nil {
@@ -252,18 +252,18 @@ func readEvent(raw json.RawMessage) ([]item, time.Time, error) {
 	if p.Pull.Number > 0 {
 		t = p.Pull
 	}
-	it := t.item(words(line(e.Type, 60), line(p.Action, 40), line(p.Type, 40)), "event/"+line(e.ID, 40), e.Created)
-	if it.By = line(e.Actor.Login, 60); it.Number == 0 {
+	it := t.newItem(eventWords(oneLine(e.Type, 60), oneLine(p.Action, 40), oneLine(p.Type, 40)), "event/"+oneLine(e.ID, 40), e.Created)
+	if it.By = oneLine(e.Actor.Login, 60); it.Number == 0 {
 		it.Number = p.Number
 	}
 	if it.Title == "" {
-		it.Title = line(strings.TrimPrefix(p.Ref, "refs/heads/"), 200)
+		it.Title = oneLine(strings.TrimPrefix(p.Ref, "refs/heads/"), 200)
 	}
 	return []item{it}, e.Created, nil
 }
 
-// words turns "IssueCommentEvent" and "created" into "issue comment created".
-func words(kind, action, of string) string {
+// eventWords turns "IssueCommentEvent" and "created" into "issue comment created".
+func eventWords(kind, action, of string) string {
 	var b strings.Builder
 	for i, r := range strings.TrimSuffix(kind, "Event") {
 		if i > 0 && r >= 'A' && r <= 'Z' {
@@ -279,4 +279,4 @@ func words(kind, action, of string) string {
 	return strings.ToLower(b.String())
 }
 
-func line(s string, n int) string { return readable.CutRunes(readable.Squeeze(s), n) }
+func oneLine(s string, n int) string { return readability.CutRunes(readability.Squeeze(s), n) }

@@ -15,10 +15,10 @@ const (
 	maxOpenPlain = 2 // at a time without a token: the limit is 60 requests per hour
 )
 
-// late requests the runs that had not ended when last seen and are no longer in the list, or on
+// lateRuns requests the runs that had not ended when last seen and are no longer in the list, or on
 // a page that is not read: the list is sorted by start time. For runs on the first page the
 // list is sufficient.
-func (a *asker) late(ctx context.Context, at stand, n *news) error {
+func (a *asker) lateRuns(ctx context.Context, at endpointCursor, n *endpointResult) error {
 	ask, far := slices.Clone(at.Far), []int64(nil)
 	if !n.same {
 		seen := map[int64]bool{}
@@ -40,7 +40,7 @@ func (a *asker) late(ctx context.Context, at stand, n *news) error {
 		most = maxOpenPlain
 	}
 	for range min(most, len(ask)) {
-		it, there, err := a.run(ctx, ask[0])
+		it, there, err := a.getRun(ctx, ask[0])
 		if err != nil {
 			return err
 		}
@@ -61,10 +61,10 @@ func (a *asker) late(ctx context.Context, at stand, n *news) error {
 	return nil
 }
 
-// run requests one run, which may have been deleted.
-func (a *asker) run(ctx context.Context, id int64) (it item, there bool, err error) {
-	address, _, _ := strings.Cut(a.r.address(runs), "?")
-	resp, err := a.get(ctx, address+"/"+strconv.FormatInt(id, 10), "")
+// getRun requests one run, which may have been deleted.
+func (a *asker) getRun(ctx context.Context, id int64) (it item, there bool, err error) {
+	address, _, _ := strings.Cut(a.r.endpointURL(runs), "?")
+	resp, err := a.getPage(ctx, address+"/"+strconv.FormatInt(id, 10), "")
 	if resp != nil && (resp.Status == http.StatusNotFound || resp.Status == http.StatusGone) {
 		return item{}, false, nil
 	}

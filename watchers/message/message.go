@@ -1,7 +1,7 @@
 // Package message is the kind of watcher that fires when a message arrives, for Hob or in a
 // conversation it only reads: by sender, words, channel or chat.
 //
-// It receives each message in the transaction that stores it (watchers.Hearer). Thus it needs
+// It receives each message in the transaction that stores it (watchers.MessageWatcher). Thus it needs
 // no polls, and a message fires exactly once, or not at all if it was not stored. Messages from
 // Hob and commands are never passed to it.
 package message
@@ -15,10 +15,10 @@ import (
 	"strings"
 	"time"
 
-	"hob/knowledge/store"
-	"hob/platform/phrase"
 	"hob/platform/pim"
 	"hob/platform/provenance"
+	"hob/platform/store"
+	"hob/platform/text/textnorm"
 	"hob/watchers"
 )
 
@@ -52,18 +52,18 @@ func New() *Driver { return &Driver{} }
 func (*Driver) Kind() string { return Kind }
 
 // Migrations implements watchers.Driver.
-func (*Driver) Migrations() []store.Set { return nil }
+func (*Driver) Migrations() []store.MigrationSet { return nil }
 
 // New implements watchers.Driver.
 func (*Driver) New(spec watchers.Spec, deps watchers.Deps) (any, error) {
-	c, err := parse(spec.Config)
+	c, err := parseConfig(spec.Config)
 	if err != nil {
 		return nil, err
 	}
 	return &watch{config: c, report: spec.Report, deps: deps}, nil
 }
 
-func parse(raw json.RawMessage) (config, error) {
+func parseConfig(raw json.RawMessage) (config, error) {
 	var c config
 	if err := watchers.Decode(raw, &c); err != nil {
 		return c, fmt.Errorf("message: %w", err)
@@ -76,7 +76,7 @@ func parse(raw json.RawMessage) (config, error) {
 
 // Describe implements watchers.Driver: `messages from "Ada" with "launch"`.
 func (*Driver) Describe(raw json.RawMessage) string {
-	c, err := parse(raw)
+	c, err := parseConfig(raw)
 	if err != nil {
 		return "messages (invalid configuration)"
 	}
@@ -96,7 +96,7 @@ func (*Driver) Describe(raw json.RawMessage) string {
 	if c.Own != nil && *c.Own {
 		b.WriteString(", also your own")
 	}
-	return pim.Line(b.String(), 300)
+	return pim.SanitizeLine(b.String(), 300)
 }
 
 type watch struct {
@@ -105,45 +105,45 @@ type watch struct {
 	deps   watchers.Deps
 }
 
-// Hear implements watchers.Hearer.
+// Hear implements watchers.MessageWatcher.
 func (w *watch) Hear(m watchers.Message, called func(string) []string) (watchers.Signal, bool) {
-	if !w.wants(m) || len(w.From) > 0 && !w.from(m, called) {
+	if !w.matchesMessage(m) || len(w.From) > 0 && !w.isFrom(m, called) {
 		return watchers.Signal{}, false
 	}
-	return signal(m), true
+	return messageSignal(m), true
 }
 
-// Unheard implements watchers.Unhearer. It ignores the user's own messages and those of unanswered
+// Unheard implements watchers.MismatchExplainer. It ignores the user's own messages and those of unanswered
 // senders.
-func (w *watch) Unheard(m watchers.Message) (watchers.Passed, bool) {
+func (w *watch) Unheard(m watchers.Message) (watchers.SuppressedSignal, bool) {
 	if m.Owner || m.Ignored {
-		return watchers.Passed{}, false
+		return watchers.SuppressedSignal{}, false
 	}
 	why := "the sender is not " + w.From.List()
 	switch {
-	case len(w.Channel) > 0 && !slices.ContainsFunc(w.Channel, func(c string) bool { return phrase.Same(c, m.Channel) }):
+	case len(w.Channel) > 0 && !slices.ContainsFunc(w.Channel, func(c string) bool { return textnorm.EqualFolded(c, m.Channel) }):
 		why = "the channel is not " + w.Channel.List()
 	case len(w.Chat) > 0 && !w.inChat(m):
 		why = "the chat is not " + w.Chat.List()
-	case len(w.Words) > 0 && !w.Words.In(m.Text):
+	case len(w.Words) > 0 && !w.Words.MatchesText(m.Text):
 		why = "it contains none of the requested words: " + w.Words.List()
-	case w.Except.In(m.Text):
+	case w.Except.MatchesText(m.Text):
 		why = "it contains an excluded word: " + w.Except.List()
 	}
-	return watchers.Passed{Text: signal(m).Text, Why: why, At: m.At}, true
+	return watchers.SuppressedSignal{Text: messageSignal(m).Text, Why: why, At: m.At}, true
 }
 
-// wants reports whether a message matches, apart from its sender.
-func (w *watch) wants(m watchers.Message) bool {
+// matchesMessage reports whether a message matches, apart from its sender.
+func (w *watch) matchesMessage(m watchers.Message) bool {
 	switch {
 	case m.Ignored && !w.Strangers, m.Owner && !w.ownWords(m):
 		return false
-	case len(w.Channel) > 0 && !slices.ContainsFunc(w.Channel, func(c string) bool { return phrase.Same(c, m.Channel) }):
+	case len(w.Channel) > 0 && !slices.ContainsFunc(w.Channel, func(c string) bool { return textnorm.EqualFolded(c, m.Channel) }):
 		return false
 	case len(w.Chat) > 0 && !w.inChat(m):
 		return false
 	}
-	return (len(w.Words) == 0 || w.Words.In(m.Text)) && !w.Except.In(m.Text)
+	return (len(w.Words) == 0 || w.Words.MatchesText(m.Text)) && !w.Except.MatchesText(m.Text)
 }
 
 func (w *watch) ownWords(m watchers.Message) bool {
@@ -156,17 +156,19 @@ func (w *watch) ownWords(m watchers.Message) bool {
 	return m.Session != w.report
 }
 
-func isOwner(name string) bool { return phrase.Same(name, "me") || phrase.Same(name, "myself") }
+func isOwner(name string) bool {
+	return textnorm.EqualFolded(name, "me") || textnorm.EqualFolded(name, "myself")
+}
 
 func (w *watch) inChat(m watchers.Message) bool {
 	return slices.ContainsFunc(w.Chat, func(c string) bool {
-		return c == m.Chat || c == m.Session || m.ChatName != "" && watchers.Words{c}.In(m.ChatName)
+		return c == m.Chat || c == m.Session || m.ChatName != "" && watchers.Words{c}.MatchesText(m.ChatName)
 	})
 }
 
-// from reports whether one of the configured senders wrote a message, by the given names or by
+// isFrom reports whether one of the configured senders wrote a message, by the given names or by
 // the known aliases.
-func (w *watch) from(m watchers.Message, called func(string) []string) bool {
+func (w *watch) isFrom(m watchers.Message, called func(string) []string) bool {
 	for _, name := range w.From {
 		if m.Owner {
 			if isOwner(name) || w.Own != nil {
@@ -174,15 +176,15 @@ func (w *watch) from(m watchers.Message, called func(string) []string) bool {
 			}
 			continue
 		}
-		if is(m, name) || slices.ContainsFunc(called(name), func(n string) bool { return is(m, n) }) {
+		if matchesSender(m, name) || slices.ContainsFunc(called(name), func(n string) bool { return matchesSender(m, n) }) {
 			return true
 		}
 	}
 	return false
 }
 
-// is reports whether a name, an address, an id or a number belongs to the sender.
-func is(m watchers.Message, who string) bool {
+// matchesSender reports whether a name, an address, an id or a number belongs to the sender.
+func matchesSender(m watchers.Message, who string) bool {
 	who = strings.TrimSpace(who)
 	id := strings.TrimPrefix(strings.ToLower(m.Sender), "@")
 	if plain := strings.TrimPrefix(strings.ToLower(who), "@"); plain != "" && plain == id {
@@ -191,10 +193,10 @@ func is(m watchers.Message, who string) bool {
 	if strings.Contains(who, "@") { // an address must match completely
 		return false
 	}
-	if n := digits(who); n != "" {
-		return sameNumber(n, digits(m.Sender))
+	if n := phoneDigits(who); n != "" {
+		return sameNumber(n, phoneDigits(m.Sender))
 	}
-	have, want := phrase.Split(m.SenderName), phrase.Split(who)
+	have, want := textnorm.FoldedWords(m.SenderName), textnorm.FoldedWords(who)
 	for _, word := range want {
 		if !slices.Contains(have, word) {
 			return false
@@ -203,8 +205,8 @@ func is(m watchers.Message, who string) bool {
 	return len(want) > 0
 }
 
-// digits returns the digits of a phone number, or "" for other text.
-func digits(s string) string {
+// phoneDigits returns the digits of a phone number, or "" for other text.
+func phoneDigits(s string) string {
 	var b strings.Builder
 	for i, r := range strings.TrimSpace(s) {
 		switch {
@@ -260,9 +262,9 @@ type payload struct {
 	Stranger bool `json:"stranger,omitempty"`
 }
 
-func signal(m watchers.Message) watchers.Signal {
+func messageSignal(m watchers.Message) watchers.Signal {
 	p := payload{
-		Channel: m.Channel, Chat: m.ChatName, Session: m.Session, From: m.Sender, Name: pim.Line(m.SenderName, 100), Text: m.Text, At: m.At, Stranger: m.Ignored,
+		Channel: m.Channel, Chat: m.ChatName, Session: m.Session, From: m.Sender, Name: pim.SanitizeLine(m.SenderName, 100), Text: m.Text, At: m.At, Stranger: m.Ignored,
 	}
 	if p.Chat == "" {
 		p.Chat = m.Chat
@@ -274,28 +276,28 @@ func signal(m watchers.Message) watchers.Signal {
 	if err != nil { // a programming error: all values are strings
 		panic(fmt.Sprintf("message: payload: %v", err))
 	}
-	who, source := pim.Line(m.SenderName, 60), provenance.Outside
+	who, source := pim.SanitizeLine(m.SenderName, 60), provenance.Outside
 	switch {
 	case m.Owner && m.ChatName == "":
 		who, source = "You", provenance.Owner
 	case m.Owner: // others choose the name of a chat freely
 		who = "You"
 	case who == "":
-		who = pim.Line(m.Sender, 60)
+		who = pim.SanitizeLine(m.Sender, 60)
 	case m.Sender != "" && !strings.EqualFold(who, m.Sender): // anyone can choose any name
-		who += " (" + pim.Line(m.Sender, 60) + ")"
+		who += " (" + pim.SanitizeLine(m.Sender, 60) + ")"
 	}
 	if who == "" {
 		who = "an unknown sender"
 	}
 	where := m.Channel
 	if m.ChatName != "" {
-		where += ", " + pim.Line(m.ChatName, 60)
+		where += ", " + pim.SanitizeLine(m.ChatName, 60)
 	}
 	if m.Ignored {
 		where += ", an unknown sender"
 	}
 	return watchers.Signal{
-		Key: m.ID, Text: who + " wrote (" + where + "): " + phrase.Cut(m.Text, 300), Payload: raw, Source: source, At: m.At,
+		Key: m.ID, Text: who + " wrote (" + where + "): " + textnorm.Ellipsize(m.Text, 300), Payload: raw, Source: source, At: m.At,
 	}
 }

@@ -8,7 +8,7 @@ import (
 	"fmt"
 	"time"
 
-	"hob/knowledge/store"
+	"hob/platform/store"
 	"hob/watchers"
 )
 
@@ -30,14 +30,14 @@ func New() *Driver { return &Driver{} }
 func (*Driver) Kind() string { return Kind }
 
 // Migrations implements watchers.Driver.
-func (*Driver) Migrations() []store.Set { return nil }
+func (*Driver) Migrations() []store.MigrationSet { return nil }
 
 // Describe implements watchers.Driver, in the offset that the time was given in.
 func (d *Driver) Describe(raw json.RawMessage) string { return d.DescribeIn(raw, nil) }
 
-// DescribeIn implements watchers.Placer.
+// DescribeIn implements watchers.ZoneDescriber.
 func (*Driver) DescribeIn(raw json.RawMessage, loc *time.Location) string {
-	at, err := parse(raw)
+	at, err := parseConfig(raw)
 	if err != nil {
 		return "once, at an unreadable time"
 	}
@@ -49,14 +49,14 @@ func (*Driver) DescribeIn(raw json.RawMessage, loc *time.Location) string {
 
 // New implements watchers.Driver.
 func (*Driver) New(spec watchers.Spec, _ watchers.Deps) (any, error) {
-	at, err := parse(spec.Config)
+	at, err := parseConfig(spec.Config)
 	if err != nil {
 		return nil, err
 	}
 	return once{at}, nil
 }
 
-func parse(raw json.RawMessage) (time.Time, error) {
+func parseConfig(raw json.RawMessage) (time.Time, error) {
 	var c config
 	if err := watchers.Decode(raw, &c); err != nil {
 		return time.Time{}, fmt.Errorf("oneshot: %w", err)

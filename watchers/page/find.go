@@ -22,8 +22,8 @@ type finder struct {
 	depth int
 }
 
-// in adds the matching elements in n, but not those inside another match.
-func (f *finder) in(ctx context.Context, n *html.Node, found []*html.Node) (_ []*html.Node, err error) {
+// findIn adds the matching elements in n, but not those inside another match.
+func (f *finder) findIn(ctx context.Context, n *html.Node, found []*html.Node) (_ []*html.Node, err error) {
 	if f.depth++; f.depth > maxDepth {
 		return nil, fmt.Errorf("find part of the page: elements are nested more than %d deep", maxDepth)
 	}
@@ -40,7 +40,7 @@ func (f *finder) in(ctx context.Context, n *html.Node, found []*html.Node) (_ []
 		}
 		if f.want.Match(c) {
 			found = append(found, c)
-		} else if found, err = f.in(ctx, c, found); err != nil {
+		} else if found, err = f.findIn(ctx, c, found); err != nil {
 			return nil, err
 		}
 	}

@@ -16,10 +16,10 @@ import (
 
 	"github.com/andybalholm/cascadia"
 
-	"hob/knowledge/store"
-	"hob/platform/phrase"
 	"hob/platform/provenance"
-	"hob/platform/readable"
+	"hob/platform/store"
+	"hob/platform/text/readability"
+	"hob/platform/text/textnorm"
 	"hob/watchers"
 )
 
@@ -55,16 +55,16 @@ func New() *Driver { return &Driver{} }
 func (*Driver) Kind() string { return Kind }
 
 // Migrations implements watchers.Driver.
-func (*Driver) Migrations() []store.Set { return nil }
+func (*Driver) Migrations() []store.MigrationSet { return nil }
 
 // Describe implements watchers.Driver.
 func (*Driver) Describe(raw json.RawMessage) string {
-	c, err := parse(raw)
+	c, err := parseConfig(raw)
 	if err != nil {
 		return "an unreadable page"
 	}
-	text := "changes of the page " + phrase.Cut(c.URL, 200)
-	oneLine := func(s string) string { return `"` + phrase.Cut(readable.Squeeze(s), 80) + `"` }
+	text := "changes of the page " + textnorm.Ellipsize(c.URL, 200)
+	oneLine := func(s string) string { return `"` + textnorm.Ellipsize(readability.Squeeze(s), 80) + `"` }
 	switch {
 	case c.Select != "":
 		text += " in the part " + oneLine(c.Select)
@@ -81,15 +81,15 @@ func (*Driver) Describe(raw json.RawMessage) string {
 	return text
 }
 
-// Reach implements watchers.Reacher.
-func (*Driver) Reach(raw json.RawMessage) (watchers.Reach, error) {
-	c, err := parse(raw)
-	return watchers.Reach{URLs: []string{c.URL}}, err
+// Reach implements watchers.HostLister.
+func (*Driver) Reach(raw json.RawMessage) (watchers.NetworkTargets, error) {
+	c, err := parseConfig(raw)
+	return watchers.NetworkTargets{URLs: []string{c.URL}}, err
 }
 
 // New implements watchers.Driver.
 func (*Driver) New(spec watchers.Spec, deps watchers.Deps) (any, error) {
-	c, err := parse(spec.Config)
+	c, err := parseConfig(spec.Config)
 	if err != nil {
 		return nil, err
 	}
@@ -100,7 +100,7 @@ func (*Driver) New(spec watchers.Spec, deps watchers.Deps) (any, error) {
 	return &page{c, s}, nil
 }
 
-func parse(raw json.RawMessage) (config, error) {
+func parseConfig(raw json.RawMessage) (config, error) {
 	var c config
 	if err := watchers.Decode(raw, &c); err != nil {
 		return config{}, fmt.Errorf("page: %w", err)
@@ -108,7 +108,7 @@ func parse(raw json.RawMessage) (config, error) {
 	if c.URL = watchers.FullAddress(c.URL); c.URL == "" {
 		return config{}, errors.New(`page: "url" is missing; it is the address of the page, such as "https://example.org/prices"`)
 	}
-	c.Select, c.From, c.To = strings.TrimSpace(c.Select), readable.Squeeze(c.From), readable.Squeeze(c.To)
+	c.Select, c.From, c.To = strings.TrimSpace(c.Select), readability.Squeeze(c.From), readability.Squeeze(c.To)
 	if c.Select != "" && c.From+c.To != "" {
 		return config{}, errors.New(`page: give either "select" or both "from" and "to"`)
 	}
@@ -131,7 +131,7 @@ type page struct {
 
 // cursor is the state between polls.
 type cursor struct {
-	watchers.Stamp
+	watchers.Validators
 	Changes int    `json:"changes,omitempty"` // part of the key, so that a return to an earlier text counts as a change
 	Text    string `json:"text"`
 }
@@ -146,48 +146,48 @@ func (p *page) Poll(ctx context.Context, at watchers.Progress) (watchers.Found, 
 	if !known {
 		c = cursor{}
 	}
-	resp, stamp, err := p.Ask(ctx, c.Stamp)
+	resp, stamp, err := p.Ask(ctx, c.Validators)
 	if err != nil || resp == nil {
 		return watchers.Found{}, err
 	}
-	text, title, err := p.read(ctx, resp)
+	text, title, err := p.readText(ctx, resp)
 	if err != nil {
 		return watchers.Found{}, err
 	}
 	found := watchers.Found{}
 	if known && c.Text != text {
 		c.Changes++
-		if s, ok := p.signal(at.Begun, c, text, title); ok && p.wants(c, text) {
+		if s, ok := p.changeSignal(at.Begun, c, text, title); ok && p.matchesChange(c, text) {
 			found.Signals = append(found.Signals, s)
 		} else if ok {
-			found.Passed = append(found.Passed, watchers.Passed{Rule: watchers.RuleCondition, Key: s.Key, Text: s.Text, Why: watchers.Unwanted(p.Words, nil)})
+			found.Passed = append(found.Passed, watchers.SuppressedSignal{Rule: watchers.RuleCondition, Key: s.Key, Text: s.Text, Why: watchers.FilterReason(p.Words, nil)})
 		}
 	}
-	c.Text, c.Stamp = text, stamp
+	c.Text, c.Validators = text, stamp
 	found.Cursor, err = json.Marshal(c)
 	return found, err
 }
 
-// wants reports whether a change contains one of the requested words.
-func (p *page) wants(c cursor, text string) bool {
-	gone, come := changes(lines(c.Text), lines(text))
-	return len(p.Words) == 0 || p.Words.In(strings.Join(gone, "\n")+"\n"+strings.Join(come, "\n"))
+// matchesChange reports whether a change contains one of the requested words.
+func (p *page) matchesChange(c cursor, text string) bool {
+	gone, come := changedLines(textLines(c.Text), textLines(text))
+	return len(p.Words) == 0 || p.Words.MatchesText(strings.Join(gone, "\n")+"\n"+strings.Join(come, "\n"))
 }
 
-// signal returns the changes since the cursor's text, and false if they do not match. The key
+// changeSignal returns the changes since the cursor's text, and false if they do not match. The key
 // contains the start time and the number of changes, so that the same change after a pause
 // fires again.
-func (p *page) signal(begun time.Time, c cursor, text, title string) (watchers.Signal, bool) {
-	gone, come := changes(lines(c.Text), lines(text))
+func (p *page) changeSignal(begun time.Time, c cursor, text, title string) (watchers.Signal, bool) {
+	gone, come := changedLines(textLines(c.Text), textLines(text))
 	if len(gone)+len(come) == 0 {
 		return watchers.Signal{}, false
 	}
 	name := title
 	if name == "" {
-		name = phrase.Cut(p.Address, 100)
+		name = textnorm.Ellipsize(p.Address, 100)
 	}
 	payload, err := json.Marshal(map[string]any{
-		"url": p.Address, "title": title, "diff": diff(gone, come), "removed": len(gone), "added": len(come),
+		"url": p.Address, "title": title, "diff": formatDiff(gone, come), "removed": len(gone), "added": len(come),
 	})
 	if err != nil { // a programming error: all values are strings
 		panic(fmt.Sprintf("page: payload: %v", err))
@@ -195,6 +195,6 @@ func (p *page) signal(begun time.Time, c cursor, text, title string) (watchers.S
 	sum := sha256.Sum256([]byte(c.Text + "\x00" + text))
 	return watchers.Signal{
 		Key:  fmt.Sprintf("%d:%d:%s", begun.UnixMilli(), c.Changes, hex.EncodeToString(sum[:12])),
-		Text: "Changed: " + name + ": " + brief(gone, come), Payload: payload, Source: provenance.Outside,
+		Text: "Changed: " + name + ": " + briefChange(gone, come), Payload: payload, Source: provenance.Outside,
 	}, true
 }

@@ -12,7 +12,7 @@ import (
 
 	gocmp "github.com/google/go-cmp/cmp"
 
-	"hob/platform/safehttp/safehttptest"
+	"hob/platform/net/safehttp/safehttptest"
 	"hob/watchers"
 	"hob/watchers/page"
 	"hob/watchers/watcherstest"

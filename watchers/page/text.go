@@ -15,9 +15,9 @@ import (
 	"golang.org/x/net/html"
 	"golang.org/x/net/html/charset"
 
-	"hob/platform/phrase"
-	"hob/platform/readable"
-	"hob/platform/safehttp"
+	"hob/platform/net/safehttp"
+	"hob/platform/text/readability"
+	"hob/platform/text/textnorm"
 )
 
 // Limits of the description of a change.
@@ -27,38 +27,38 @@ const (
 	maxTable = 4 << 20
 )
 
-// read returns the text to compare: the selected part of the page, as lines without noise. A
+// readText returns the text to compare: the selected part of the page, as lines without noise. A
 // missing part is an error instead of an empty text: the page may have failed to load or may
 // have been rebuilt.
-func (p *page) read(ctx context.Context, resp *safehttp.Response) (text, title string, err error) {
-	body, err := decoded(resp)
+func (p *page) readText(ctx context.Context, resp *safehttp.Response) (text, title string, err error) {
+	body, err := decodeBody(resp)
 	if err != nil {
 		return "", "", err
 	}
 	kind, _, _ := mime.ParseMediaType(resp.Header.Get("Content-Type"))
 	switch {
 	case kind == "", strings.Contains(kind, "html"):
-		text, title, err = p.part(ctx, body)
+		text, title, err = p.extractPart(ctx, body)
 	case strings.HasPrefix(kind, "text/"), strings.Contains(kind, "json"), strings.Contains(kind, "xml"):
-		if text = readable.Tidy(body); p.Select != "" {
+		if text = readability.Tidy(body); p.Select != "" {
 			err = fmt.Errorf("%s answered with %s, but CSS selectors need HTML", p.Group(), kind)
 		}
 	default:
-		err = fmt.Errorf("%s answered with %s, which is not text", p.Group(), readable.CutRunes(kind, 60))
+		err = fmt.Errorf("%s answered with %s, which is not text", p.Group(), readability.CutRunes(kind, 60))
 	}
 	if err == nil {
-		text, err = p.between(text)
+		text, err = p.cutBetween(text)
 	}
 	if err != nil {
 		return "", "", err
 	}
-	if text, err = p.quiet(text); err != nil {
+	if text, err = p.removeNoise(text); err != nil {
 		return "", "", err
 	}
-	return text, readable.CutRunes(title, 150), nil
+	return text, readability.CutRunes(title, 150), nil
 }
 
-func decoded(resp *safehttp.Response) (string, error) {
+func decodeBody(resp *safehttp.Response) (string, error) {
 	r, err := charset.NewReader(bytes.NewReader(resp.Body), resp.Header.Get("Content-Type"))
 	if errors.Is(err, io.EOF) {
 		return "", fmt.Errorf("%s answered with an empty page", resp.URL.Host)
@@ -73,9 +73,9 @@ func decoded(resp *safehttp.Response) (string, error) {
 	return strings.ToValidUTF8(string(b), "\uFFFD"), nil
 }
 
-// part returns the readable text of the page, or of the elements that the selector finds.
-func (p *page) part(ctx context.Context, body string) (text, title string, err error) {
-	whole, err := readable.HTML(body, nil)
+// extractPart returns the readable text of the page, or of the elements that the selector finds.
+func (p *page) extractPart(ctx context.Context, body string) (text, title string, err error) {
+	whole, err := readability.HTML(body, nil)
 	if err != nil || p.Select == "" {
 		if err != nil {
 			return "", "", fmt.Errorf("%s: %w", p.Group(), err)
@@ -90,12 +90,12 @@ func (p *page) part(ctx context.Context, body string) (text, title string, err e
 	if err != nil {
 		return "", "", fmt.Errorf("page: %w", err)
 	}
-	found, err := (&finder{want: want}).in(ctx, doc, nil)
+	found, err := (&finder{want: want}).findIn(ctx, doc, nil)
 	if err != nil {
 		return "", "", fmt.Errorf("%s: %w", p.Group(), err)
 	}
 	if len(found) == 0 {
-		return "", "", fmt.Errorf("part %q is not on the page; was the page rebuilt?", readable.CutRunes(p.Select, 100))
+		return "", "", fmt.Errorf("part %q is not on the page; was the page rebuilt?", readability.CutRunes(p.Select, 100))
 	}
 	var b strings.Builder
 	for _, n := range found {
@@ -106,48 +106,48 @@ func (p *page) part(ctx context.Context, body string) (text, title string, err e
 		if err := html.Render(&part, n); err != nil {
 			return "", "", fmt.Errorf("%s: %w", p.Group(), err)
 		}
-		b.WriteString(strings.TrimSpace(fragment(n, part.String())) + "\n")
+		b.WriteString(strings.TrimSpace(tableFragment(n, part.String())) + "\n")
 	}
 	return b.String(), whole.Title, nil
 }
 
-// fragment returns the HTML of an element; table cells and rows need a table around them.
-func fragment(n *html.Node, s string) string {
+// tableFragment returns the HTML of an element; table cells and rows need a table around them.
+func tableFragment(n *html.Node, s string) string {
 	switch n.Data {
 	case "td", "th":
 		s = "<table><tr>" + s + "</tr></table>"
 	case "tr", "tbody", "thead", "caption":
 		s = "<table>" + s + "</table>"
 	}
-	return readable.Words("<div>" + s + "</div>")
+	return readability.Words("<div>" + s + "</div>")
 }
 
-// between returns the text between From and To, ignoring whitespace.
-func (p *page) between(text string) (string, error) {
+// cutBetween returns the text between From and To, ignoring whitespace.
+func (p *page) cutBetween(text string) (string, error) {
 	if p.From+p.To == "" {
 		return text, nil
 	}
-	flat := strings.Join(lines(text), "\n")
+	flat := strings.Join(textLines(text), "\n")
 	if p.From != "" {
-		_, end := locate(flat, p.From)
+		_, end := locateText(flat, p.From)
 		if end < 0 {
-			return "", fmt.Errorf("text %q is not on the page; was the page rebuilt?", readable.CutRunes(p.From, 100))
+			return "", fmt.Errorf("text %q is not on the page; was the page rebuilt?", readability.CutRunes(p.From, 100))
 		}
 		flat = flat[end:]
 	}
 	if p.To != "" {
-		begin, _ := locate(flat, p.To)
+		begin, _ := locateText(flat, p.To)
 		if begin < 0 {
-			return "", fmt.Errorf("text %q is not at the expected position on the page; was the page rebuilt?", readable.CutRunes(p.To, 100))
+			return "", fmt.Errorf("text %q is not at the expected position on the page; was the page rebuilt?", readability.CutRunes(p.To, 100))
 		}
 		flat = flat[:begin]
 	}
 	return flat, nil
 }
 
-// locate finds a one-line text in a multi-line text and returns its begin and end, or -1. Line
+// locateText finds a one-line text in a multi-line text and returns its begin and end, or -1. Line
 // breaks match spaces.
-func locate(text, want string) (begin, end int) {
+func locateText(text, want string) (begin, end int) {
 	i := strings.Index(strings.ReplaceAll(text, "\n", " "), want)
 	if i < 0 {
 		return -1, -1
@@ -155,11 +155,11 @@ func locate(text, want string) (begin, end int) {
 	return i, i + len(want)
 }
 
-// lines returns the non-empty lines of a text.
-func lines(text string) []string {
+// textLines returns the non-empty lines of a text.
+func textLines(text string) []string {
 	var out []string
 	for l := range strings.Lines(text) {
-		if l = readable.Squeeze(l); l != "" {
+		if l = readability.Squeeze(l); l != "" {
 			out = append(out, l)
 		}
 	}
@@ -171,15 +171,15 @@ var noise = sync.OnceValue(func() *regexp.Regexp {
 	return regexp.MustCompile(`(?i)\b(?:(?:\d+|an?|a few)\s+(?:second|sec|minute|min|hour|day|week|month|year)s?\s+ago|just now|[0-9a-f]{24,}|[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12})\b`)
 })
 
-// quiet removes ignored lines and noise. The rest must be short enough to compare completely: a
+// removeNoise removes ignored lines and noise. The rest must be short enough to compare completely: a
 // change after the limit would be missed.
-func (p *page) quiet(text string) (string, error) {
+func (p *page) removeNoise(text string) (string, error) {
 	var b strings.Builder
-	for _, l := range lines(text) {
-		if p.Ignore.In(l) {
+	for _, l := range textLines(text) {
+		if p.Ignore.MatchesText(l) {
 			continue
 		}
-		l = readable.Squeeze(noise().ReplaceAllString(l, "…"))
+		l = readability.Squeeze(noise().ReplaceAllString(l, "…"))
 		if b.Len()+len(l) > maxText {
 			return "", fmt.Errorf(`the page has more than %d KiB of text; name a part of it with "select", or "from" and "to"`, maxText>>10)
 		}
@@ -188,8 +188,8 @@ func (p *page) quiet(text string) (string, error) {
 	return b.String(), nil
 }
 
-// changes returns the removed and the added lines in their order.
-func changes(a, b []string) (gone, come []string) {
+// changedLines returns the removed and the added lines in their order.
+func changedLines(a, b []string) (gone, come []string) {
 	for len(a) > 0 && len(b) > 0 && a[0] == b[0] {
 		a, b = a[1:], b[1:]
 	}
@@ -197,7 +197,7 @@ func changes(a, b []string) (gone, come []string) {
 		a, b = a[:len(a)-1], b[:len(b)-1]
 	}
 	if len(a) == 0 || len(b) == 0 || len(a)*len(b) > maxTable { // too many lines to compare in order
-		return without(a, b), without(b, a)
+		return subtractLines(a, b), subtractLines(b, a)
 	}
 	w := len(b) + 1
 	longest := make([]uint32, (len(a)+1)*w) // lengths of common subsequences of the rest
@@ -226,8 +226,8 @@ func changes(a, b []string) (gone, come []string) {
 	return append(gone, a[i:]...), append(come, b[j:]...)
 }
 
-// without returns the lines of a that are not in b, counting duplicates.
-func without(a, b []string) []string {
+// subtractLines returns the lines of a that are not in b, counting duplicates.
+func subtractLines(a, b []string) []string {
 	have := map[string]int{}
 	for _, l := range b {
 		have[l]++
@@ -241,8 +241,8 @@ func without(a, b []string) []string {
 	return out
 }
 
-// diff formats the lines as in a diff.
-func diff(gone, come []string) string {
+// formatDiff formats the lines as in a diff.
+func formatDiff(gone, come []string) string {
 	var b strings.Builder
 	for _, side := range []struct {
 		mark  string
@@ -253,16 +253,16 @@ func diff(gone, come []string) string {
 				fmt.Fprintf(&b, "%s(%d more lines)\n", side.mark, len(side.lines)-maxLines)
 				break
 			}
-			b.WriteString(side.mark + readable.CutRunes(l, maxLine) + "\n")
+			b.WriteString(side.mark + readability.CutRunes(l, maxLine) + "\n")
 		}
 	}
 	return strings.TrimSuffix(b.String(), "\n")
 }
 
-// brief describes a change on one line.
-func brief(gone, come []string) string {
+// briefChange describes a change on one line.
+func briefChange(gone, come []string) string {
 	say := func(ls []string) string {
-		text := `"` + phrase.Cut(ls[0], 120) + `"`
+		text := `"` + textnorm.Ellipsize(ls[0], 120) + `"`
 		if n := len(ls) - 1; n == 1 {
 			text += " and 1 more line"
 		} else if n > 1 {

@@ -10,15 +10,15 @@ import (
 	"testing"
 	"time"
 
-	"hob/knowledge/store"
+	"hob/platform/store"
 	"hob/watchers"
 )
 
-// polled checks the contract of polled kinds.
-func (s Suite) polled(t *testing.T) {
+// testPolled checks the contract of polled kinds.
+func (s Suite) testPolled(t *testing.T) {
 	t.Run("is a polled kind", func(t *testing.T) {
 		d := s.New()
-		made, err := d.New(s.spec(s.Config(t)), s.deps(Open(t, d)))
+		made, err := d.New(s.testSpec(s.Config(t)), s.driverDeps(Open(t, d)))
 		p, ok := made.(watchers.Polled)
 		if err != nil || !ok {
 			t.Fatalf("New made a %T, %v", made, err)
@@ -27,17 +27,17 @@ func (s Suite) polled(t *testing.T) {
 			t.Errorf("Every() = %s, out of range", every)
 		}
 	})
-	t.Run("a failed poll moves nothing", s.unmoved)
-	t.Run("fires each event once over stops at random times", s.killed)
+	t.Run("a failed poll moves nothing", s.testRepeatable)
+	t.Run("fires each event once over stops at random times", s.testRestarts)
 	if s.Fail != nil {
-		t.Run("reports a failing source once, and its recovery once", s.broken)
+		t.Run("reports a failing source once, and its recovery once", s.testFailingSource)
 	}
 }
 
-// poll creates the driver's side and polls it once, as the poller does.
-func (s Suite) poll(t *testing.T, st *store.Store, config json.RawMessage, p watchers.Progress) (watchers.Found, error) {
+// pollOnce creates the driver's side and polls it once, as the poller does.
+func (s Suite) pollOnce(t *testing.T, st *store.Store, config json.RawMessage, p watchers.Progress) (watchers.Found, error) {
 	t.Helper()
-	made, err := s.New().New(s.spec(config), s.deps(st))
+	made, err := s.New().New(s.testSpec(config), s.driverDeps(st))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -46,13 +46,13 @@ func (s Suite) poll(t *testing.T, st *store.Store, config json.RawMessage, p wat
 	return made.(watchers.Polled).Poll(ctx, p)
 }
 
-// unmoved checks that the same Progress returns the same signals again, since the first result
+// testRepeatable checks that the same Progress returns the same signals again, since the first result
 // may not have been stored, and that the results fit into the database.
-func (s Suite) unmoved(t *testing.T) {
+func (s Suite) testRepeatable(t *testing.T) {
 	st, config := Open(t, s.New()), s.Config(t)
 	s.Provoke(t, config, 0)
 	begun := time.Now()
-	first, err := s.poll(t, st, config, watchers.Progress{Begun: begun, First: true})
+	first, err := s.pollOnce(t, st, config, watchers.Progress{Begun: begun, First: true})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -71,8 +71,8 @@ func (s Suite) unmoved(t *testing.T) {
 		}
 		return strings.Join(out, " ")
 	}
-	one, err1 := s.poll(t, st, config, p)
-	two, err2 := s.poll(t, st, config, p)
+	one, err1 := s.pollOnce(t, st, config, p)
+	two, err2 := s.pollOnce(t, st, config, p)
 	if err := errors.Join(err1, err2); err != nil {
 		t.Fatal(err)
 	}
@@ -86,7 +86,7 @@ func (s Suite) unmoved(t *testing.T) {
 	}
 	cancelled, cancel := context.WithCancel(t.Context())
 	cancel()
-	made, err := s.New().New(s.spec(config), s.deps(st))
+	made, err := s.New().New(s.testSpec(config), s.driverDeps(st))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -95,14 +95,14 @@ func (s Suite) unmoved(t *testing.T) {
 	}
 }
 
-// killed stops the manager at random times, with a sink that fails sometimes, while events
+// testRestarts stops the manager at random times, with a sink that fails sometimes, while events
 // happen: each event fires once.
-func (s Suite) killed(t *testing.T) {
+func (s Suite) testRestarts(t *testing.T) {
 	const rounds = 12
-	b := s.bench(t)
-	b.create()
+	b := s.newBench(t)
+	b.createWatcher()
 	stop := Start(t, b.m)
-	Eventually(t, "the baseline", func() bool { return b.based() })
+	Eventually(t, "the baseline", func() bool { return b.hasBaseline() })
 	for n := range rounds {
 		if n%3 == 1 {
 			b.sink.Fail(ErrSink)
@@ -111,38 +111,38 @@ func (s Suite) killed(t *testing.T) {
 		<-time.After(rand.N(40 * time.Millisecond))
 		stop()
 		b.sink.Fail(nil)
-		b.restart()
+		b.restartManager()
 		stop = Start(t, b.m)
 		if s.Merges {
 			Eventually(t, "the change is reported", func() bool { return len(b.sink.Fired()) > n })
 		}
 	}
-	b.expect(rounds)
+	b.expectFired(rounds)
 	stop()
 }
 
-// based reports whether the watcher has its baseline.
-func (b *bench) based() bool {
+// hasBaseline reports whether the watcher has its baseline.
+func (b *bench) hasBaseline() bool {
 	var based bool
 	err := b.st.Reader(context.Background()).QueryRow("SELECT based FROM watcher_polls WHERE watcher = ?", b.spec.ID).Scan(&based)
 	return err == nil && based
 }
 
-func (s Suite) broken(t *testing.T) {
-	b := s.bench(t)
-	b.create()
+func (s Suite) testFailingSource(t *testing.T) {
+	b := s.newBench(t)
+	b.createWatcher()
 	stop := Start(t, b.m)
-	Eventually(t, "the baseline", func() bool { return b.based() })
+	Eventually(t, "the baseline", func() bool { return b.hasBaseline() })
 	s.Fail(t, true)
 	Eventually(t, "the failure is reported", func() bool { return len(b.sink.Notices()) == 1 })
 	stop()
-	b.restart()
+	b.restartManager()
 	stop = Start(t, b.m)
 	<-time.After(300 * time.Millisecond)
 	s.Provoke(t, b.config, 1)
 	s.Fail(t, false)
 	Eventually(t, "the recovery is reported", func() bool { return len(b.sink.Notices()) == 2 })
-	b.expect(1)
+	b.expectFired(1)
 	stop()
 	var texts []string
 	for _, n := range b.sink.Notices() {

@@ -12,7 +12,7 @@ import (
 	"testing"
 	"time"
 
-	"hob/knowledge/store"
+	"hob/platform/store"
 	"hob/watchers"
 )
 
@@ -36,7 +36,7 @@ type Sink struct {
 	fired    []Fired
 	keys     map[string]bool
 	troubles []error
-	moves    []watchers.Move
+	moves    []watchers.ZoneChange
 }
 
 // NewSink returns a sink over the store.
@@ -75,8 +75,8 @@ func (s *Sink) TakeTx(tx *store.Tx, watcher string, signals ...watchers.Signal) 
 	})
 }
 
-// Moved implements watchers.Mover.
-func (s *Sink) Moved(ctx context.Context, move watchers.Move, save func(*store.Tx) error) error {
+// Moved implements watchers.ZoneChangeSink.
+func (s *Sink) Moved(ctx context.Context, move watchers.ZoneChange, save func(*store.Tx) error) error {
 	return s.store.Write(ctx, func(tx *store.Tx) error {
 		if err := save(tx); err != nil {
 			return err
@@ -91,14 +91,14 @@ func (s *Sink) Moved(ctx context.Context, move watchers.Move, save func(*store.T
 }
 
 // Moves returns the reported changes of zone.
-func (s *Sink) Moves() []watchers.Move {
+func (s *Sink) Moves() []watchers.ZoneChange {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return slices.Clone(s.moves)
 }
 
-// Trouble implements watchers.Sink.
-func (s *Sink) Trouble(_ context.Context, _ string, err error) {
+// ReportError implements watchers.Sink.
+func (s *Sink) ReportError(_ context.Context, _ string, err error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.troubles = append(s.troubles, err)
@@ -112,12 +112,12 @@ func (s *Sink) Fail(err error) {
 }
 
 // Fired returns what was committed so far, without the notices.
-func (s *Sink) Fired() []Fired { return s.which(false) }
+func (s *Sink) Fired() []Fired { return s.selectFired(false) }
 
 // Notices returns the notices about watchers themselves.
-func (s *Sink) Notices() []Fired { return s.which(true) }
+func (s *Sink) Notices() []Fired { return s.selectFired(true) }
 
-func (s *Sink) which(notices bool) []Fired {
+func (s *Sink) selectFired(notices bool) []Fired {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return slices.DeleteFunc(slices.Clone(s.fired), func(f Fired) bool { return f.Notice != notices })
@@ -200,13 +200,13 @@ func Create(t testing.TB, st *store.Store, m *watchers.Manager, spec watchers.Sp
 // Eventually waits until cond holds, at most 10 seconds.
 func Eventually(t testing.TB, what string, cond func() bool) {
 	t.Helper()
-	if !within(10*time.Second, cond) {
+	if !holdsWithin(10*time.Second, cond) {
 		t.Fatalf("did not happen: %s", what)
 	}
 }
 
-// within polls cond until it holds or the time is over. It reports whether cond held.
-func within(d time.Duration, cond func() bool) bool {
+// holdsWithin polls cond until it holds or the time is over. It reports whether cond held.
+func holdsWithin(d time.Duration, cond func() bool) bool {
 	deadline := time.NewTimer(d)
 	defer deadline.Stop()
 	tick := time.NewTicker(5 * time.Millisecond)

@@ -12,9 +12,9 @@ import (
 
 	"go.uber.org/goleak"
 
-	"hob/knowledge/store"
+	"hob/platform/net/safehttp"
 	"hob/platform/pim"
-	"hob/platform/safehttp"
+	"hob/platform/store"
 	"hob/watchers"
 )
 
@@ -51,28 +51,28 @@ type Suite struct {
 
 // Run checks a driver against the contract.
 func Run(t *testing.T, s Suite) {
-	t.Run("refuses bad configurations", s.refuses)
-	t.Run("describes itself", s.describes)
+	t.Run("refuses bad configurations", s.testRefuses)
+	t.Run("describes itself", s.testDescribes)
 	if s.Provoke == nil && s.Heard == nil {
-		t.Run("times go forward", s.forward)
+		t.Run("times go forward", s.testForward)
 		return
 	}
-	t.Run("fires each new event once, over restarts", s.restarts)
+	t.Run("fires each new event once, over restarts", s.testFiresOnce)
 	if !s.Timeless {
-		t.Run("created without a manager", s.offline)
+		t.Run("created without a manager", s.testOffline)
 	}
 	if s.Heard != nil {
 		t.Run("a message that is not stored fires nothing", s.notTaken)
 	} else {
 		t.Run("a failed save fires again", s.saveFails)
 	}
-	t.Run("cancelled and restored", s.cancelled)
+	t.Run("cancelled and restored", s.testCancelled)
 	if s.Polled {
-		s.polled(t)
+		s.testPolled(t)
 	}
 }
 
-func (s Suite) deps(st *store.Store) watchers.Deps {
+func (s Suite) driverDeps(st *store.Store) watchers.Deps {
 	return watchers.Deps{
 		Store: st, Log: slog.New(slog.DiscardHandler), Zone: func() *time.Location { return time.UTC },
 		AllowedRead: func(string) error { return nil }, Trouble: func(context.Context, string, error) {},
@@ -80,7 +80,7 @@ func (s Suite) deps(st *store.Store) watchers.Deps {
 	}
 }
 
-func (s Suite) spec(config json.RawMessage) watchers.Spec {
+func (s Suite) testSpec(config json.RawMessage) watchers.Spec {
 	spec := watchers.Spec{Kind: s.New().Kind(), Config: config, Report: "test", Mode: watchers.Notify}
 	if s.Polled {
 		spec.Every = "20ms"
@@ -88,23 +88,23 @@ func (s Suite) spec(config json.RawMessage) watchers.Spec {
 	return spec
 }
 
-func (s Suite) refuses(t *testing.T) {
+func (s Suite) testRefuses(t *testing.T) {
 	d := s.New()
 	st := Open(t, d)
 	good := s.Config(t)
-	if _, err := d.New(s.spec(good), s.deps(st)); err != nil {
+	if _, err := d.New(s.testSpec(good), s.driverDeps(st)); err != nil {
 		t.Fatalf("the valid configuration %s is rejected: %v", good, err)
 	}
 	unknown := strings.TrimSuffix(strings.TrimSpace(string(good)), "}") + `, "no_such_key": 1}`
 	for _, bad := range append([]string{unknown, `[]`, `"x"`, `{`, string(good) + `{}`}, s.Bad...) {
-		if made, err := d.New(s.spec(json.RawMessage(bad)), s.deps(st)); err == nil {
+		if made, err := d.New(s.testSpec(json.RawMessage(bad)), s.driverDeps(st)); err == nil {
 			t.Errorf("the configuration %s is accepted: %+v", bad, made)
 		}
 		_ = d.Describe(json.RawMessage(bad)) // must not panic
 	}
 }
 
-func (s Suite) describes(t *testing.T) {
+func (s Suite) testDescribes(t *testing.T) {
 	d, config := s.New(), s.Config(t)
 	text := d.Describe(config)
 	if text == "" || strings.ContainsAny(text, "{}\n") || text != d.Describe(config) {
@@ -112,9 +112,9 @@ func (s Suite) describes(t *testing.T) {
 	}
 }
 
-func (s Suite) forward(t *testing.T) {
+func (s Suite) testForward(t *testing.T) {
 	d := s.New()
-	made, err := d.New(s.spec(s.Config(t)), s.deps(Open(t, d)))
+	made, err := d.New(s.testSpec(s.Config(t)), s.driverDeps(Open(t, d)))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -155,34 +155,34 @@ type bench struct {
 	spec   watchers.Spec
 }
 
-func (s Suite) bench(t *testing.T) *bench {
+func (s Suite) newBench(t *testing.T) *bench {
 	leaks := goleak.IgnoreCurrent()
 	t.Cleanup(func() { goleak.VerifyNone(t, leaks) })
 	b := &bench{t: t, s: s, config: s.Config(t)}
 	b.st = Open(t, s.New())
 	b.sink = NewSink(b.st)
-	b.restart()
-	b.provoke(0)
+	b.restartManager()
+	b.provokeEvent(0)
 	<-time.After(50 * time.Millisecond)
 	return b
 }
 
-// provoke causes the n-th event.
-func (b *bench) provoke(n int) {
+// provokeEvent causes the n-th event.
+func (b *bench) provokeEvent(n int) {
 	b.t.Helper()
 	if b.s.Heard == nil {
 		b.s.Provoke(b.t, b.config, n)
 		return
 	}
-	if err := b.hear(n, nil); err != nil {
+	if err := b.passMessage(n, nil); err != nil {
 		b.t.Fatal(err)
 	}
 }
 
-// hear passes the n-th message in a transaction that returns end.
-func (b *bench) hear(n int, end error) error {
+// passMessage passes the n-th message in a transaction that returns end.
+func (b *bench) passMessage(n int, end error) error {
 	return b.st.Write(context.Background(), func(tx *store.Tx) error {
-		heard, err := b.m.HearTx(tx, b.s.Heard(n))
+		heard, err := b.m.DispatchTx(tx, b.s.Heard(n))
 		for _, h := range heard {
 			b.sink.TakeTx(tx, h.Spec.ID, h.Signal)
 		}
@@ -190,10 +190,10 @@ func (b *bench) hear(n int, end error) error {
 	})
 }
 
-func (b *bench) create() { b.spec = Create(b.t, b.st, b.m, b.s.spec(b.config)) }
+func (b *bench) createWatcher() { b.spec = Create(b.t, b.st, b.m, b.s.testSpec(b.config)) }
 
-// restart creates a new driver and manager, as a new process does.
-func (b *bench) restart() {
+// restartManager creates a new driver and manager, as a new process does.
+func (b *bench) restartManager() {
 	opt := Options(b.st, b.sink, b.s.New())
 	opt.Network, opt.Secret, opt.Account = b.s.Network, b.s.Secret, b.s.Account
 	m, err := watchers.New(opt)
@@ -203,11 +203,11 @@ func (b *bench) restart() {
 	b.m = m
 }
 
-// expect waits for n signals in total, and then briefly for an extra one.
-func (b *bench) expect(n int) {
+// expectFired waits for n signals in total, and then briefly for an extra one.
+func (b *bench) expectFired(n int) {
 	b.t.Helper()
-	within(15*time.Second, func() bool { return len(b.sink.Fired()) >= n })
-	within(700*time.Millisecond, func() bool { return len(b.sink.Fired()) > n })
+	holdsWithin(15*time.Second, func() bool { return len(b.sink.Fired()) >= n })
+	holdsWithin(700*time.Millisecond, func() bool { return len(b.sink.Fired()) > n })
 	got := b.sink.Fired()
 	if len(got) != n {
 		var texts []string
@@ -223,24 +223,24 @@ func (b *bench) expect(n int) {
 	}
 }
 
-func (s Suite) restarts(t *testing.T) {
-	b := s.bench(t)
+func (s Suite) testFiresOnce(t *testing.T) {
+	b := s.newBench(t)
 	stop := Start(t, b.m)
-	b.create()
-	b.expect(0)
-	b.provoke(1)
-	b.expect(1)
+	b.createWatcher()
+	b.expectFired(0)
+	b.provokeEvent(1)
+	b.expectFired(1)
 	stop()
-	b.restart()
+	b.restartManager()
 	stop = Start(t, b.m)
-	b.expect(1)
+	b.expectFired(1)
 	stop()
-	b.provoke(2)
-	b.restart()
+	b.provokeEvent(2)
+	b.restartManager()
 	stop = Start(t, b.m)
-	b.expect(2)
-	b.provoke(3)
-	b.expect(3)
+	b.expectFired(2)
+	b.provokeEvent(3)
+	b.expectFired(3)
 	stop()
 	got, err := b.m.Get(context.Background(), b.spec.ID)
 	if err != nil || got.Fired != 3 || got.FiredAt.IsZero() || got.State != watchers.Active {
@@ -248,27 +248,27 @@ func (s Suite) restarts(t *testing.T) {
 	}
 }
 
-func (s Suite) offline(t *testing.T) {
-	b := s.bench(t)
-	b.create()
-	b.provoke(1)
-	b.restart()
+func (s Suite) testOffline(t *testing.T) {
+	b := s.newBench(t)
+	b.createWatcher()
+	b.provokeEvent(1)
+	b.restartManager()
 	stop := Start(t, b.m)
-	b.expect(1)
+	b.expectFired(1)
 	stop()
 }
 
 func (s Suite) saveFails(t *testing.T) {
-	b := s.bench(t)
+	b := s.newBench(t)
 	stop := Start(t, b.m)
-	b.create()
-	b.expect(0)
+	b.createWatcher()
+	b.expectFired(0)
 	b.sink.Fail(ErrSink)
-	b.provoke(1)
+	b.provokeEvent(1)
 	Eventually(t, "the sink is called", func() bool { return b.sink.Calls() > 0 })
 	Eventually(t, "the failure is reported", func() bool { return len(b.sink.Troubles()) > 0 })
 	b.sink.Fail(nil)
-	b.expect(1)
+	b.expectFired(1)
 	stop()
 	if n := len(b.sink.Troubles()); n != 1 {
 		t.Errorf("reported %d times about one kind of error: %v", n, b.sink.Troubles())
@@ -276,27 +276,27 @@ func (s Suite) saveFails(t *testing.T) {
 }
 
 func (s Suite) notTaken(t *testing.T) {
-	b := s.bench(t)
+	b := s.newBench(t)
 	stop := Start(t, b.m)
-	b.create()
-	if err := b.hear(1, ErrSink); !errors.Is(err, ErrSink) {
+	b.createWatcher()
+	if err := b.passMessage(1, ErrSink); !errors.Is(err, ErrSink) {
 		t.Fatal(err)
 	}
-	b.expect(0)
-	b.provoke(1)
-	b.expect(1)
+	b.expectFired(0)
+	b.provokeEvent(1)
+	b.expectFired(1)
 	stop()
 }
 
-func (s Suite) cancelled(t *testing.T) {
-	b := s.bench(t)
+func (s Suite) testCancelled(t *testing.T) {
+	b := s.newBench(t)
 	stop := Start(t, b.m)
-	b.create()
+	b.createWatcher()
 	if s.Timeless {
-		Eventually(t, "the baseline", b.based)
+		Eventually(t, "the baseline", b.hasBaseline)
 	}
-	b.provoke(1)
-	b.expect(1)
+	b.provokeEvent(1)
+	b.expectFired(1)
 	ctx := context.Background()
 	var was watchers.Spec
 	err := b.st.Write(ctx, func(tx *store.Tx) (err error) {
@@ -306,13 +306,13 @@ func (s Suite) cancelled(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	b.provoke(2)
-	b.expect(1)
+	b.provokeEvent(2)
+	b.expectFired(1)
 	if err := b.st.Write(ctx, func(tx *store.Tx) error { return b.m.RestoreTx(tx, was) }); err != nil {
 		t.Fatal(err)
 	}
-	b.expect(1)
-	b.provoke(3)
-	b.expect(2)
+	b.expectFired(1)
+	b.provokeEvent(3)
+	b.expectFired(2)
 	stop()
 }

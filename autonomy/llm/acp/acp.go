@@ -4,7 +4,7 @@
 // process.
 //
 // Such an agent acts on its own, with its own tools, as the user's operating system account.
-// Its permission requests go to llm.Desk and thus to Hob's guard; its reports of actions are
+// Its permission requests go to llm.PermissionBroker and thus to Hob's guard; its reports of actions are
 // recorded there too. Hob can neither see nor stop actions without a request: only a sandbox
 // around its command can. Therefore Hob offers it no tools, file system or terminal, gives it
 // an environment without the secrets of Hob and other providers, and treats all its output as
@@ -55,7 +55,7 @@ type Options struct {
 	Environ []string
 	Log     *slog.Logger
 
-	alive *living
+	alive *runningChildren
 }
 
 // Model is an external agent. Its methods may be called concurrently; calls of one conversation
@@ -67,25 +67,25 @@ type Model struct {
 	die  context.CancelFunc
 
 	mu     sync.Mutex
-	seats  map[string]*seat // by conversation
+	seats  map[string]*conversation // by conversation
 	closed bool
 	open   sync.WaitGroup // current users of a seat
 }
 
 // New checks the options. The agent is started with the first message.
 func New(o Options) (*Model, error) {
-	o, err := o.complete()
+	o, err := o.completeOptions()
 	if err != nil {
 		return nil, err
 	}
-	m := &Model{o: o, seats: map[string]*seat{}}
+	m := &Model{o: o, seats: map[string]*conversation{}}
 	m.life, m.die = context.WithCancel(context.Background())
 	return m, nil
 }
 
-func (o Options) complete() (Options, error) {
+func (o Options) completeOptions() (Options, error) {
 	if o.Preset != "" {
-		p, ok := preset(o.Preset)
+		p, ok := findPreset(o.Preset)
 		if !ok {
 			return o, fmt.Errorf("preset %q is not one of %s", o.Preset, presetNames())
 		}
@@ -115,7 +115,7 @@ func (o Options) complete() (Options, error) {
 		o.Log = slog.New(slog.DiscardHandler)
 	}
 	o.Log = o.Log.With("agent", o.Provider)
-	o.alive = &living{pids: map[int]bool{}}
+	o.alive = &runningChildren{pids: map[int]bool{}}
 	return o, nil
 }
 
@@ -128,7 +128,7 @@ func (m *Model) Info() llm.Info {
 // list its models.
 func (m *Model) Models(context.Context) ([]string, error) {
 	if _, err := exec.LookPath(m.o.Command); err != nil {
-		return nil, m.o.missing(err)
+		return nil, m.o.missingError(err)
 	}
 	return nil, nil
 }
@@ -136,26 +136,26 @@ func (m *Model) Models(context.Context) ([]string, error) {
 // Stream sends the new messages of the conversation and yields the agent's answer.
 func (m *Model) Stream(ctx context.Context, r llm.Request) iter.Seq2[llm.Event, error] {
 	return func(yield func(llm.Event, error) bool) {
-		if err := m.stream(ctx, r, yield); err != nil {
+		if err := m.streamTurn(ctx, r, yield); err != nil {
 			yield(llm.Event{}, err)
 		}
 	}
 }
 
-// stream returns the error to yield, nil if Done was yielded or the consumer stopped.
-func (m *Model) stream(ctx context.Context, r llm.Request, yield func(llm.Event, error) bool) error {
+// streamTurn returns the error to yield, nil if Done was yielded or the consumer stopped.
+func (m *Model) streamTurn(ctx context.Context, r llm.Request, yield func(llm.Event, error) bool) error {
 	if r.Desk != nil {
-		if err := r.Desk.Open(); err != nil { // another model may work
+		if err := r.Desk.CheckAllowed(); err != nil { // another model may work
 			return &llm.Error{Kind: llm.Unauthorized, Provider: m.o.Provider, Message: err.Error(), Err: err}
 		}
 	}
-	s, err := m.sit(ctx, r.Session)
+	s, err := m.acquireSeat(ctx, r.Session)
 	if err != nil {
 		return err
 	}
-	defer m.rise(s)
+	defer m.releaseSeat(s)
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
 	defer context.AfterFunc(m.life, func() { cancel(context.Canceled) })()
-	return newTalk(m.o, s, r, yield).run(ctx)
+	return newTalk(m.o, s, r, yield).runPrompt(ctx)
 }

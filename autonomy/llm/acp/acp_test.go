@@ -116,7 +116,7 @@ func (h *house) answers(text, want string) *outcome {
 
 // desk simulates the guard and the user.
 type desk struct {
-	ruling llm.Ruling
+	ruling llm.PermissionResult
 	err    error
 	wait   bool // until the turn ends
 	before []llm.Action
@@ -128,27 +128,27 @@ type desk struct {
 	notes []string
 }
 
-func (d *desk) Open() error          { return d.closed }
-func (d *desk) Before() []llm.Action { return d.before }
+func (d *desk) CheckAllowed() error        { return d.closed }
+func (d *desk) PriorActions() []llm.Action { return d.before }
 
-func (d *desk) Ask(ctx context.Context, a llm.Action) (llm.Ruling, error) {
+func (d *desk) RequestPermission(ctx context.Context, a llm.Action) (llm.PermissionResult, error) {
 	d.mu.Lock()
 	d.asked = append(d.asked, a)
 	d.mu.Unlock()
 	if d.wait {
 		<-ctx.Done()
-		return llm.Ruling{}, ctx.Err()
+		return llm.PermissionResult{}, ctx.Err()
 	}
 	return d.ruling, d.err
 }
 
-func (d *desk) Tell(_ context.Context, a llm.Action) {
+func (d *desk) RecordAction(_ context.Context, a llm.Action) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	d.told = append(d.told, a)
 }
 
-func (d *desk) Note(text string) {
+func (d *desk) PublishStatus(text string) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	d.notes = append(d.notes, text)
@@ -268,7 +268,7 @@ func TestASessionIsTakenUpAgain(t *testing.T) {
 
 func TestPermissions(t *testing.T) {
 	for name, c := range map[string]struct {
-		ruling llm.Ruling
+		ruling llm.PermissionResult
 		err    error
 		prompt string
 		want   string
@@ -276,24 +276,24 @@ func TestPermissions(t *testing.T) {
 		does   llm.Effects
 	}{
 		"allowed": {
-			ruling: llm.Ruling{Allowed: true}, prompt: "do execute touch x", want: "It is done: touch x",
+			ruling: llm.PermissionResult{Allowed: true}, prompt: "do execute touch x", want: "It is done: touch x",
 			states: "execute , execute begun, execute ended", does: llm.Runs,
 		},
 		"denied": {
 			prompt: "do edit x", want: "I may not, it says no.", states: "edit , edit failed", does: llm.Writes,
 		},
 		"expired": {
-			ruling: llm.Ruling{Expired: true}, prompt: "do delete x", states: "delete , delete failed", does: llm.Destroys,
+			ruling: llm.PermissionResult{Expired: true}, prompt: "do delete x", states: "delete , delete failed", does: llm.Destroys,
 			want: "(Nobody answered in time whether tester may do this, so it was not allowed: innocent words)",
 		},
 		"the question was not stored": {
 			err: context.Canceled, prompt: "do fetch x", want: "(tester was interrupted.)", states: "fetch , fetch failed", does: llm.Fetches,
 		},
 		"an option \"always\" without \"once\" is no approval": {
-			ruling: llm.Ruling{Allowed: true}, prompt: "always execute x", want: "I may not, it says no.", states: "execute , execute failed", does: llm.Runs,
+			ruling: llm.PermissionResult{Allowed: true}, prompt: "always execute x", want: "I may not, it says no.", states: "execute , execute failed", does: llm.Runs,
 		},
 		"a kind that nobody knows": {
-			ruling: llm.Ruling{Allowed: true}, prompt: "do conjure x", want: "It is done: x", states: "other , other begun, other ended", does: llm.Unclear,
+			ruling: llm.PermissionResult{Allowed: true}, prompt: "do conjure x", want: "It is done: x", states: "other , other begun, other ended", does: llm.Unclear,
 		},
 		"a call that nobody knows": {
 			prompt: "bare", want: `{"outcome":"cancelled"}`, states: "other dropped", does: llm.Unclear,
@@ -458,9 +458,9 @@ type stopping struct {
 	stop func()
 }
 
-func (s stopping) Ask(ctx context.Context, a llm.Action) (llm.Ruling, error) {
+func (s stopping) RequestPermission(ctx context.Context, a llm.Action) (llm.PermissionResult, error) {
 	s.stop()
-	return s.desk.Ask(ctx, a)
+	return s.desk.RequestPermission(ctx, a)
 }
 
 func TestWhoLeavesEndsTheTurn(t *testing.T) {

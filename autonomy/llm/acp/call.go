@@ -38,8 +38,8 @@ type toolCall struct {
 // call is the known state of a tool call.
 type call struct{ toolCall }
 
-// take applies an update.
-func (c *call) take(u toolCall) {
+// applyUpdate applies an update.
+func (c *call) applyUpdate(u toolCall) {
 	c.ID = u.ID
 	c.Title, c.Kind, c.Status = cmp.Or(u.Title, c.Title), cmp.Or(u.Kind, c.Kind), cmp.Or(u.Status, c.Status)
 	if u.Content != nil {
@@ -48,33 +48,33 @@ func (c *call) take(u toolCall) {
 	if u.Locations != nil {
 		c.Locations = u.Locations
 	}
-	if present(u.RawInput) {
+	if isPresent(u.RawInput) {
 		c.RawInput = u.RawInput
 	}
-	if present(u.RawOutput) {
+	if isPresent(u.RawOutput) {
 		c.RawOutput = u.RawOutput
 	}
 }
 
-func present(raw json.RawMessage) bool {
+func isPresent(raw json.RawMessage) bool {
 	return len(raw) > 0 && string(raw) != "null" && string(raw) != "{}"
 }
 
-// called stores a call and reports it. It returns nil above the limit of calls.
-func (t *talk) called(u toolCall) *call {
+// recordCall stores a call and reports it. It returns nil above the limit of calls.
+func (t *promptTurn) recordCall(u toolCall) *call {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	c := t.learn(u)
+	c := t.storeCall(u)
 	if c == nil {
 		return nil
 	}
-	a := c.action(t.o)
-	t.in.put(item{action: &a})
+	a := c.toAction(t.o)
+	t.in.putItem(item{action: &a})
 	return c
 }
 
-// learn stores a call or an update. The caller holds t.mu.
-func (t *talk) learn(u toolCall) *call {
+// storeCall stores a call or an update. The caller holds t.mu.
+func (t *promptTurn) storeCall(u toolCall) *call {
 	c := t.calls[u.ID]
 	if c == nil {
 		if u.ID == "" || len(u.ID) > 512 || len(t.calls) >= maxCalls {
@@ -83,8 +83,8 @@ func (t *talk) learn(u toolCall) *call {
 		c = &call{}
 		t.calls[u.ID] = c
 	}
-	c.take(u)
-	if c.effects() != llm.Reads && c.begun() {
+	c.applyUpdate(u)
+	if c.claimedEffects() != llm.Reads && c.hasBegun() {
 		t.acted = true
 	}
 	close(t.grew)
@@ -92,28 +92,30 @@ func (t *talk) learn(u toolCall) *call {
 	return c
 }
 
-// begun reports whether the call runs or has run.
-func (c *call) begun() bool { return c.Status != nil && *c.Status != string(sdk.ToolCallStatusPending) }
+// hasBegun reports whether the call runs or has run.
+func (c *call) hasBegun() bool {
+	return c.Status != nil && *c.Status != string(sdk.ToolCallStatusPending)
+}
 
-// known reports whether the call has any content to show.
-func (c *call) known() bool { return c != nil && (c.Kind != nil || present(c.RawInput)) }
+// hasContent reports whether the call has any content to show.
+func (c *call) hasContent() bool { return c != nil && (c.Kind != nil || isPresent(c.RawInput)) }
 
-// action converts the call for Hob's permission broker.
-func (c *call) action(o Options) llm.Action {
-	a := llm.Action{ID: c.ID, By: o.Provider, Kind: c.kind(), Does: c.effects(), Args: c.args(o.Provider)}
+// toAction converts the call for Hob's permission broker.
+func (c *call) toAction(o Options) llm.Action {
+	a := llm.Action{ID: c.ID, By: o.Provider, Kind: c.kindOf(), Does: c.claimedEffects(), Args: c.displayArgs(o.Provider)}
 	if c.Title != nil {
-		a.Title = printable(*c.Title, 200)
+		a.Title = singleLine(*c.Title, 200)
 	}
-	for _, p := range c.paths() {
-		a.Beyond = a.Beyond || !inside(o.Dir, p)
+	for _, p := range c.namedPaths() {
+		a.Beyond = a.Beyond || !isInside(o.Dir, p)
 	}
 	if c.Status != nil {
 		switch sdk.ToolCallStatus(*c.Status) {
 		case sdk.ToolCallStatusPending:
 		case sdk.ToolCallStatusCompleted:
-			a.State, a.Result = llm.Ended, c.result()
+			a.State, a.Result = llm.Ended, c.resultText()
 		case sdk.ToolCallStatusFailed:
-			a.State, a.Result = llm.Failed, c.result()
+			a.State, a.Result = llm.Failed, c.resultText()
 		default:
 			a.State = llm.Begun
 		}
@@ -121,8 +123,8 @@ func (c *call) action(o Options) llm.Action {
 	return a
 }
 
-// kind returns the protocol's kind of the call, "other" for unknown ones.
-func (c *call) kind() string {
+// kindOf returns the protocol's kind of the call, "other" for unknown ones.
+func (c *call) kindOf() string {
 	if c.Kind == nil {
 		return string(sdk.ToolKindOther)
 	}
@@ -140,11 +142,11 @@ var (
 	fetchWord = regexp.MustCompile(`(?i)"(url|urls|uri)"\s*:|"https?://`)
 )
 
-// effects returns the possible effects of the call. The kind is only the agent's claim:
+// claimedEffects returns the possible effects of the call. The kind is only the agent's claim:
 // arguments that indicate more effects count too.
-func (c *call) effects() llm.Effects {
+func (c *call) claimedEffects() llm.Effects {
 	var e llm.Effects
-	switch sdk.ToolKind(c.kind()) {
+	switch sdk.ToolKind(c.kindOf()) {
 	case sdk.ToolKindRead, sdk.ToolKindSearch, sdk.ToolKindThink:
 		e = llm.Reads
 	case sdk.ToolKindEdit, sdk.ToolKindMove:
@@ -170,8 +172,8 @@ func (c *call) effects() llm.Effects {
 	return e
 }
 
-// args returns the agent's description of the action, for display to the user.
-func (c *call) args(agent string) json.RawMessage {
+// displayArgs returns the agent's description of the action, for display to the user.
+func (c *call) displayArgs(agent string) json.RawMessage {
 	type change struct {
 		Path string  `json:"path"`
 		Old  *string `json:"old,omitempty"`
@@ -184,18 +186,18 @@ func (c *call) args(agent string) json.RawMessage {
 		Paths []string        `json:"paths,omitempty"`
 		Edit  []change        `json:"edit,omitempty"`
 		Text  string          `json:"text,omitempty"`
-	}{Agent: agent, Paths: c.paths()}
+	}{Agent: agent, Paths: c.namedPaths()}
 	if c.Title != nil {
 		v.Title = *c.Title
 	}
-	if present(c.RawInput) {
+	if isPresent(c.RawInput) {
 		v.Input = c.RawInput
 	}
 	for _, x := range c.Content {
 		switch {
 		case x.Diff != nil:
 			v.Edit = append(v.Edit, change{x.Diff.Path, x.Diff.OldText, x.Diff.NewText})
-		case x.Content != nil && !c.ended():
+		case x.Content != nil && !c.hasEnded():
 			v.Text += textOf(x.Content.Content)
 		}
 	}
@@ -207,14 +209,14 @@ func (c *call) args(agent string) json.RawMessage {
 	}
 	b := bytes.TrimSpace(out.Bytes())
 	if len(b) > maxInput {
-		b, _ = json.Marshal(map[string]string{"agent": agent, "title": printable(v.Title, 200), "input": fmt.Sprintf("(%d bytes, too long to be shown)", len(b))}) // strings always encode
+		b, _ = json.Marshal(map[string]string{"agent": agent, "title": singleLine(v.Title, 200), "input": fmt.Sprintf("(%d bytes, too long to be shown)", len(b))}) // strings always encode
 	}
 	return b
 }
 
-func (c *call) tooLong() bool { return len(c.args("")) > maxInput || c.size() > maxInput }
+func (c *call) tooLong() bool { return len(c.displayArgs("")) > maxInput || c.storedSize() > maxInput }
 
-func (c *call) size() int {
+func (c *call) storedSize() int {
 	n := len(c.RawInput)
 	for _, x := range c.Content {
 		if x.Diff != nil {
@@ -227,12 +229,12 @@ func (c *call) size() int {
 	return n
 }
 
-func (c *call) ended() bool {
+func (c *call) hasEnded() bool {
 	return c.Status != nil && (*c.Status == string(sdk.ToolCallStatusCompleted) || *c.Status == string(sdk.ToolCallStatusFailed))
 }
 
-// paths lists the files that the agent names.
-func (c *call) paths() []string {
+// namedPaths lists the files that the agent names.
+func (c *call) namedPaths() []string {
 	var out []string
 	add := func(p string) {
 		if p != "" && len(out) < 50 && !slices.Contains(out, p) {
@@ -250,17 +252,17 @@ func (c *call) paths() []string {
 	return out
 }
 
-// inside reports whether a path is in the folder, after following the existing links of both.
-func inside(dir, path string) bool {
+// isInside reports whether a path is in the folder, after following the existing links of both.
+func isInside(dir, path string) bool {
 	if !filepath.IsAbs(path) {
 		path = filepath.Join(dir, path)
 	}
-	rel, err := filepath.Rel(resolved(dir), resolved(path))
+	rel, err := filepath.Rel(resolveLinks(dir), resolveLinks(path))
 	return err == nil && filepath.IsLocal(rel)
 }
 
-// resolved follows the links of the existing part of a path.
-func resolved(path string) string {
+// resolveLinks follows the links of the existing part of a path.
+func resolveLinks(path string) string {
 	path = filepath.Clean(path)
 	rest := ""
 	for p := path; ; {
@@ -275,8 +277,8 @@ func resolved(path string) string {
 	}
 }
 
-// result returns the result of the call as text.
-func (c *call) result() string {
+// resultText returns the result of the call as text.
+func (c *call) resultText() string {
 	var b strings.Builder
 	for _, x := range c.Content {
 		switch {
@@ -289,7 +291,7 @@ func (c *call) result() string {
 			break
 		}
 	}
-	if strings.TrimSpace(b.String()) == "" && present(c.RawOutput) {
+	if strings.TrimSpace(b.String()) == "" && isPresent(c.RawOutput) {
 		b.Write(c.RawOutput[:min(len(c.RawOutput), maxResult)])
 	}
 	s := strings.ToValidUTF8(strings.TrimSpace(b.String()), "\uFFFD")

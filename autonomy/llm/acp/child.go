@@ -15,7 +15,7 @@ import (
 	sdk "github.com/coder/acp-go-sdk"
 
 	"hob/autonomy/llm"
-	"hob/platform/osrun"
+	"hob/platform/host/osrun"
 )
 
 // Timeouts for the end of a child process.
@@ -45,36 +45,36 @@ type child struct {
 	heard atomic.Int64  // number of updates so far
 
 	mu     sync.Mutex
-	broken error // the error in its output
-	ending bool  // Hob is ending it
-	talk   *talk // the current turn, nil between turns
+	broken error       // the error in its output
+	ending bool        // Hob is ending it
+	talk   *promptTurn // the current turn, nil between turns
 	loaded sdk.SessionId
 }
 
-// spawn starts the agent and initializes the connection. The error is an *llm.Error.
-func spawn(ctx context.Context, o Options) (*child, error) {
+// spawnChild starts the agent and initializes the connection. The error is an *llm.Error.
+func spawnChild(ctx context.Context, o Options) (*child, error) {
 	path, err := exec.LookPath(o.Command)
 	if err != nil {
-		return nil, o.missing(err)
+		return nil, o.missingError(err)
 	}
-	env, secrets, err := o.environ()
+	env, secrets, err := o.childEnv()
 	if err != nil {
-		return nil, o.fail(llm.Unauthorized, err, "cannot create its environment: "+err.Error(), "correct env in [providers."+o.Provider+"]")
+		return nil, o.newError(llm.Unauthorized, err, "cannot create its environment: "+err.Error(), "correct env in [providers."+o.Provider+"]")
 	}
 	if err := os.MkdirAll(o.Dir, 0o700); err != nil {
-		return nil, o.fail(llm.NotFound, err, "cannot create its folder: "+err.Error(), "set cwd in [providers."+o.Provider+"] to one of your folders")
+		return nil, o.newError(llm.NotFound, err, "cannot create its folder: "+err.Error(), "set cwd in [providers."+o.Provider+"] to one of your folders")
 	}
 	c := &child{
 		o: o, log: o.Log, gone: make(chan struct{}), room: make(chan struct{}, maxUnderWay),
 		words: stderrLog{log: o.Log, secrets: secrets},
 	}
-	if err := c.start(context.WithoutCancel(ctx), path, env); err != nil {
-		return nil, o.fail(llm.NotFound, err, "cannot start it: "+err.Error(), o.remedy())
+	if err := c.startProcess(context.WithoutCancel(ctx), path, env); err != nil {
+		return nil, o.newError(llm.NotFound, err, "cannot start it: "+err.Error(), o.installRemedy())
 	}
 	ctx, cancel := context.WithTimeoutCause(ctx, o.Start, errSlowStart)
 	defer cancel()
-	if err := c.initialize(ctx); err != nil {
-		c.kill()
+	if err := c.initializeConnection(ctx); err != nil {
+		c.killProcess()
 		<-c.gone
 		return nil, err
 	}
@@ -83,9 +83,9 @@ func spawn(ctx context.Context, o Options) (*child, error) {
 
 var errSlowStart = errors.New("it did not start in time")
 
-// start runs the program with three pipes. The program outlives the call that needs it first,
+// startProcess runs the program with three pipes. The program outlives the call that needs it first,
 // so ctx never ends. gone closes Hob's ends of the pipes.
-func (c *child) start(ctx context.Context, path string, env []string) error {
+func (c *child) startProcess(ctx context.Context, path string, env []string) error {
 	var files []*os.File
 	undo := func(err error) error {
 		for _, f := range files {
@@ -114,19 +114,19 @@ func (c *child) start(ctx context.Context, path string, env []string) error {
 			c.log.Debug("cannot close a pipe", "err", err)
 		}
 	}
-	c.o.alive.born(tree.Pid())
+	c.o.alive.addPid(tree.Pid())
 	c.tree, c.stdin = tree, ends[0][1]
-	c.run(ends[1][0], ends[2][0])
+	c.readOutput(ends[1][0], ends[2][0])
 	return nil
 }
 
-// run reads the child's output until the child has ended.
-func (c *child) run(stdout, stderr *os.File) {
+// readOutput reads the child's output until the child has ended.
+func (c *child) readOutput(stdout, stderr *os.File) {
 	lines, toSDK := io.Pipe()
-	c.conn = sdk.NewConnection(c.handle, c.stdin, lines)
+	c.conn = sdk.NewConnection(c.handleMessage, c.stdin, lines)
 	c.conn.SetLogger(slog.New(slog.DiscardHandler)) // it would log complete messages; nothing has been read yet
-	c.wg.Go(func() { c.filter(stdout, toSDK) })
-	c.wg.Go(func() { c.words.read(stderr) })
+	c.wg.Go(func() { c.filterMessages(stdout, toSDK) })
+	c.wg.Go(func() { c.words.readLines(stderr) })
 	go func() {
 		<-c.tree.Done()
 		// A descendant outside the process group may hold the pipes open.
@@ -134,14 +134,14 @@ func (c *child) run(stdout, stderr *os.File) {
 		c.wg.Wait()
 		timer.Stop()
 		_ = errors.Join(stdout.Close(), stderr.Close(), c.stdin.Close(), lines.Close()) // possibly closed before
-		c.o.alive.died(c.tree.Pid())
+		c.o.alive.removePid(c.tree.Pid())
 		close(c.gone)
 	}()
 }
 
-// initialize performs the first exchange; see
+// initializeConnection performs the first exchange; see
 // https://agentclientprotocol.com/protocol/initialization.
-func (c *child) initialize(ctx context.Context) error {
+func (c *child) initializeConnection(ctx context.Context) error {
 	info, err := sdk.SendRequest[sdk.InitializeResponse](c.conn, ctx, sdk.AgentMethodInitialize, sdk.InitializeRequest{
 		ProtocolVersion: sdk.ProtocolVersionNumber,
 		// No file system and no terminal: the agent would access the user's files without Hob's
@@ -150,18 +150,18 @@ func (c *child) initialize(ctx context.Context) error {
 		ClientInfo:         &sdk.Implementation{Name: "hob", Version: "1"},
 	})
 	if err != nil {
-		return c.failure(ctx, err, llm.NotFound, "it did not initialize the connection")
+		return c.requestError(ctx, err, llm.NotFound, "it did not initialize the connection")
 	}
 	if info.ProtocolVersion != sdk.ProtocolVersionNumber {
-		return c.o.fail(llm.NotFound, nil, "it uses another version of the Agent Client Protocol than Hob ("+
-			version(info.ProtocolVersion)+", not "+version(sdk.ProtocolVersionNumber)+")", "install a compatible version; see docs/acp.md")
+		return c.o.newError(llm.NotFound, nil, "it uses another version of the Agent Client Protocol than Hob ("+
+			formatVersion(info.ProtocolVersion)+", not "+formatVersion(sdk.ProtocolVersionNumber)+")", "install a compatible version; see docs/acp.md")
 	}
 	c.info = info
 	return nil
 }
 
-// kill kills the child immediately; gone reports its end.
-func (c *child) kill() {
+// killProcess kills the child immediately; gone reports its end.
+func (c *child) killProcess() {
 	c.mu.Lock()
 	c.ending = true
 	c.mu.Unlock()
@@ -169,8 +169,8 @@ func (c *child) kill() {
 	_ = c.stdin.Close() // a blocked write returns
 }
 
-// end lets the child exit and returns when it has ended.
-func (c *child) end() {
+// endProcess lets the child exit and returns when it has ended.
+func (c *child) endProcess() {
 	c.mu.Lock()
 	c.ending = true
 	c.mu.Unlock()
@@ -179,8 +179,8 @@ func (c *child) end() {
 	<-c.gone
 }
 
-// alive reports whether the child still accepts messages.
-func (c *child) alive() bool {
+// isAlive reports whether the child still accepts messages.
+func (c *child) isAlive() bool {
 	select {
 	case <-c.tree.Done():
 		return false
@@ -217,11 +217,11 @@ const (
 	maxStderrLine  = 300
 )
 
-func (s *stderrLog) read(r io.Reader) {
+func (s *stderrLog) readLines(r io.Reader) {
 	n := 0
 	for line := range boundedLines(r, 8<<10) {
-		text := redact(strings.TrimSpace(strings.ToValidUTF8(string(line), "\uFFFD")), s.secrets)
-		if text = printable(text, maxStderrLine); text == "" {
+		text := redactLine(strings.TrimSpace(strings.ToValidUTF8(string(line), "\uFFFD")), s.secrets)
+		if text = singleLine(text, maxStderrLine); text == "" {
 			continue
 		}
 		s.mu.Lock()

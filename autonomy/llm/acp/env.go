@@ -7,12 +7,12 @@ import (
 	"slices"
 	"strings"
 
-	"hob/platform/system"
+	"hob/platform/host/system"
 )
 
-// bare reports whether every agent gets a variable: paths, locale and network settings. No
+// isBaseVariable reports whether every agent gets a variable: paths, locale and network settings. No
 // variable that holds a key is among them; variables with the prefix HOB_ are never passed.
-func bare(name string) bool {
+func isBaseVariable(name string) bool {
 	switch n := strings.ToUpper(name); {
 	case strings.HasPrefix(n, "LC_"), strings.HasPrefix(n, "XDG_") && strings.HasSuffix(n, "_HOME"):
 		return true
@@ -38,12 +38,12 @@ func checkEnv(entry string) error {
 	return nil
 }
 
-// environ returns the environment of the child, and the values from Env, which must not appear
+// childEnv returns the environment of the child, and the values from Env, which must not appear
 // in logs.
-func (o Options) environ() (env, secrets []string, err error) {
+func (o Options) childEnv() (env, secrets []string, err error) {
 	set := map[string]string{}
 	for _, e := range o.Environ {
-		if name, value, ok := strings.Cut(e, "="); ok && bare(name) {
+		if name, value, ok := strings.Cut(e, "="); ok && isBaseVariable(name) {
 			set[name] = value
 		}
 	}
@@ -86,8 +86,8 @@ func lookUp(environ []string, name string) (string, bool) {
 // keyLike matches text that looks like a credential.
 var keyLike = regexp.MustCompile(`(?i)\b(sk-|ghp_|gho_|github_pat_|AIza|xox[abp]-|Bearer\s+)[-A-Za-z0-9_.]{8,}`)
 
-// redact removes credentials from a line for the log or an error.
-func redact(line string, secrets []string) string {
+// redactLine removes credentials from a line for the log or an error.
+func redactLine(line string, secrets []string) string {
 	for _, s := range secrets {
 		line = strings.ReplaceAll(line, s, "[redacted]")
 	}

@@ -9,7 +9,7 @@ import (
 	sdk "github.com/coder/acp-go-sdk"
 
 	"hob/autonomy/llm"
-	"hob/platform/osrun"
+	"hob/platform/host/osrun"
 )
 
 // Codes of https://agentclientprotocol.com/protocol/schema#errorcode.
@@ -19,63 +19,63 @@ const (
 	codeCancelled    = -32800
 )
 
-func version(v sdk.ProtocolVersion) string { return strconv.Itoa(int(v)) }
+func formatVersion(v sdk.ProtocolVersion) string { return strconv.Itoa(int(v)) }
 
-func (o Options) fail(kind llm.ErrorKind, err error, message, remedy string) *llm.Error {
+func (o Options) newError(kind llm.ErrorKind, err error, message, remedy string) *llm.Error {
 	return &llm.Error{Kind: kind, Provider: o.Provider, Message: message, Remedy: remedy, Err: err, Whole: true}
 }
 
-// missing returns the error for a missing program, with its installation command.
-func (o Options) missing(err error) *llm.Error {
-	return o.fail(llm.NotFound, err, "the program "+strconv.Quote(o.Command)+" is not installed, or not in PATH", o.remedy())
+// missingError returns the error for a missing program, with its installation command.
+func (o Options) missingError(err error) *llm.Error {
+	return o.newError(llm.NotFound, err, "the program "+strconv.Quote(o.Command)+" is not installed, or not in PATH", o.installRemedy())
 }
 
-// remedy returns how to install the agent.
-func (o Options) remedy() string {
-	if p, ok := preset(o.Preset); ok {
+// installRemedy returns how to install the agent.
+func (o Options) installRemedy() string {
+	if p, ok := findPreset(o.Preset); ok {
 		return p.Install
 	}
 	return "install it, or correct command in [providers." + o.Provider + "]"
 }
 
-// failure converts the error of a failed request. kind applies to a refusal without a known
+// requestError converts the error of a failed request. kind applies to a refusal without a known
 // code.
-func (c *child) failure(ctx context.Context, err error, kind llm.ErrorKind, what string) *llm.Error {
+func (c *child) requestError(ctx context.Context, err error, kind llm.ErrorKind, what string) *llm.Error {
 	if cause := context.Cause(ctx); cause != nil {
 		if errors.Is(cause, errSlowStart) {
-			return c.o.fail(llm.NotFound, cause, "it did not start within "+c.o.Start.String()+c.saying(), "start it manually to see why: "+c.o.line())
+			return c.o.newError(llm.NotFound, cause, "it did not start within "+c.o.Start.String()+c.lastOutput(), "start it manually to see why: "+c.o.commandLine())
 		}
-		return c.o.fail(llm.Interrupted, cause, "the call was cancelled", "")
+		return c.o.newError(llm.Interrupted, cause, "the call was cancelled", "")
 	}
 	c.mu.Lock()
 	broken := c.broken
 	c.mu.Unlock()
 	if broken != nil {
-		return c.o.fail(llm.Garbled, broken, broken.Error(), "install a compatible version of it; see docs/acp.md")
+		return c.o.newError(llm.Garbled, broken, broken.Error(), "install a compatible version of it; see docs/acp.md")
 	}
-	if !c.alive() {
+	if !c.isAlive() {
 		<-c.gone // its output has been read completely
 		end := what + ", and ended"
-		if how := osrun.Signalled(c.tree.Err()); how != "it ended" {
+		if how := osrun.DescribeExit(c.tree.Err()); how != "it ended" {
 			end += " (" + how + ")"
 		}
 		if kind != llm.NotFound {
 			kind = llm.Network
 		}
-		return c.o.fail(kind, c.tree.Err(), end+c.saying(), "try again; if the error persists, start it manually to see why: "+c.o.line())
+		return c.o.newError(kind, c.tree.Err(), end+c.lastOutput(), "try again; if the error persists, start it manually to see why: "+c.o.commandLine())
 	}
 	re, ok := errors.AsType[*sdk.RequestError](err)
 	if !ok {
-		return c.o.fail(kind, err, what+": "+printable(err.Error(), 200), "")
+		return c.o.newError(kind, err, what+": "+singleLine(err.Error(), 200), "")
 	}
 	if re.Code == codeAuthRequired {
-		return c.unauthorised(err)
+		return c.unauthorizedError(err)
 	}
-	return c.o.fail(kind, err, what+": "+printable(redact(reason(re), c.words.secrets), 300), "")
+	return c.o.newError(kind, err, what+": "+singleLine(redactLine(refusalReason(re), c.words.secrets), 300), "")
 }
 
-// reason returns the agent's message about a refusal.
-func reason(re *sdk.RequestError) string {
+// refusalReason returns the agent's message about a refusal.
+func refusalReason(re *sdk.RequestError) string {
 	out := re.Message
 	data, _ := re.Data.(map[string]any)
 	for _, key := range []string{"details", "error", "message"} {
@@ -89,27 +89,27 @@ func reason(re *sdk.RequestError) string {
 	return out
 }
 
-// saying returns the child's last output for an error.
-func (c *child) saying() string {
+// lastOutput returns the child's last output for an error.
+func (c *child) lastOutput() string {
 	if s := c.words.lastLine(); s != "" {
 		return "; its last output: " + s
 	}
 	return ""
 }
 
-// unauthorised returns the error that asks the user to sign in.
-func (c *child) unauthorised(err error) *llm.Error {
-	remedy := "sign in with its own program first: " + c.o.line()
-	if p, ok := preset(c.o.Preset); ok {
+// unauthorizedError returns the error that asks the user to sign in.
+func (c *child) unauthorizedError(err error) *llm.Error {
+	remedy := "sign in with its own program first: " + c.o.commandLine()
+	if p, ok := findPreset(c.o.Preset); ok {
 		remedy = p.Login
-	} else if names := c.methods(); names != "" {
+	} else if names := c.authMethods(); names != "" {
 		remedy += " (it offers: " + names + ")"
 	}
-	return c.o.fail(llm.Unauthorized, err, "sign-in is required", remedy)
+	return c.o.newError(llm.Unauthorized, err, "sign-in is required", remedy)
 }
 
-// methods lists the agent's authentication methods by their names.
-func (c *child) methods() string {
+// authMethods lists the agent's authentication methods by their names.
+func (c *child) authMethods() string {
 	var out []string
 	for _, m := range c.info.AuthMethods {
 		switch {
@@ -121,10 +121,10 @@ func (c *child) methods() string {
 			out = append(out, m.Terminal.Name)
 		}
 	}
-	return printable(strings.Join(out, ", "), 200)
+	return singleLine(strings.Join(out, ", "), 200)
 }
 
-// line returns the command as typed in a shell.
-func (o Options) line() string {
+// commandLine returns the command as typed in a shell.
+func (o Options) commandLine() string {
 	return strings.Join(append([]string{o.Command}, o.Args...), " ")
 }

@@ -12,24 +12,24 @@ import (
 	"hob/autonomy/llm"
 )
 
-// handle processes the agent's requests and notifications: notifications sequentially, requests
+// handleMessage processes the agent's requests and notifications: notifications sequentially, requests
 // concurrently.
-func (c *child) handle(ctx context.Context, method string, params json.RawMessage) (any, *sdk.RequestError) {
+func (c *child) handleMessage(ctx context.Context, method string, params json.RawMessage) (any, *sdk.RequestError) {
 	switch method {
 	case sdk.ClientMethodSessionUpdate:
-		defer c.leave()
-		c.update(params)
+		defer c.releaseSlot()
+		c.handleUpdate(params)
 		return nil, nil
 	case sdk.ClientMethodSessionRequestPermission:
-		return c.permission(ctx, params)
+		return c.handlePermission(ctx, params)
 	}
 	// Neither files nor terminals were offered: see initialize.
-	defer c.leave() // it may have been a notification
+	defer c.releaseSlot() // it may have been a notification
 	return nil, sdk.NewMethodNotFound(method)
 }
 
-// listen sets the current turn; nil for none.
-func (c *child) listen(ctx context.Context, t *talk) {
+// setTurn sets the current turn; nil for none.
+func (c *child) setTurn(ctx context.Context, t *promptTurn) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.talk = t
@@ -38,7 +38,7 @@ func (c *child) listen(ctx context.Context, t *talk) {
 	}
 }
 
-func (c *child) talking(session string) *talk {
+func (c *child) turnOf(session string) *promptTurn {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if c.talk == nil || string(c.talk.id) != session {
@@ -61,22 +61,22 @@ type update struct {
 	} `json:"update"`
 }
 
-func (c *child) update(params json.RawMessage) {
+func (c *child) handleUpdate(params json.RawMessage) {
 	c.heard.Add(1)
 	var u update
 	if err := json.Unmarshal(params, &u); err != nil {
 		c.log.Debug("update not decoded", "err", err)
 		return
 	}
-	t := c.talking(u.SessionID)
+	t := c.turnOf(u.SessionID)
 	if t == nil {
 		return // the history of a session being loaded, or a late update: ignored
 	}
 	switch u.Update.Kind {
 	case "agent_message_chunk":
-		t.said(llm.TextDelta, u.Update.Content)
+		t.takeContent(llm.TextDelta, u.Update.Content)
 	case "agent_thought_chunk":
-		t.said(llm.ReasoningDelta, u.Update.Content)
+		t.takeContent(llm.ReasoningDelta, u.Update.Content)
 	case "tool_call", "tool_call_update":
 		var p struct {
 			Update toolCall `json:"update"`
@@ -85,26 +85,26 @@ func (c *child) update(params json.RawMessage) {
 			c.log.Debug("tool call not decoded", "err", err)
 			return
 		}
-		t.called(p.Update)
+		t.recordCall(p.Update)
 	case "plan":
 		var lines []string
 		for _, e := range u.Update.Entries[:min(20, len(u.Update.Entries))] {
 			sign := map[string]string{"completed": "done: ", "in_progress": "now: "}[e.Status]
-			lines = append(lines, sign+printable(e.Content, 100))
+			lines = append(lines, sign+singleLine(e.Content, 100))
 		}
-		t.in.put(item{note: "plan: " + printable(strings.Join(lines, "; "), 600)})
+		t.in.putItem(item{note: "plan: " + singleLine(strings.Join(lines, "; "), 600)})
 	case "current_mode_update":
-		t.in.put(item{note: "mode: " + printable(u.Update.ModeID, 60)})
+		t.in.putItem(item{note: "mode: " + singleLine(u.Update.ModeID, 60)})
 	default:
-		t.in.poke() // signals activity
+		t.in.wakeReader() // signals activity
 	}
 }
 
 // maxPicture is the maximum size of a picture from an agent, in bytes.
 const maxPicture = 8 << 20
 
-// said processes a piece of the agent's text.
-func (t *talk) said(kind llm.Kind, raw json.RawMessage) {
+// takeContent processes a piece of the agent's text.
+func (t *promptTurn) takeContent(kind llm.EventKind, raw json.RawMessage) {
 	var b sdk.ContentBlock
 	if err := json.Unmarshal(raw, &b); err != nil {
 		t.o.Log.Debug("content block not decoded", "err", err)
@@ -113,12 +113,12 @@ func (t *talk) said(kind llm.Kind, raw json.RawMessage) {
 	if b.Image != nil && kind == llm.TextDelta {
 		data, err := base64.StdEncoding.DecodeString(b.Image.Data)
 		if err == nil && len(data) <= maxPicture && slices.Contains([]string{"image/png", "image/jpeg", "image/gif", "image/webp"}, b.Image.MimeType) {
-			t.in.put(item{kind: llm.ImageDone, image: llm.Image{MIME: b.Image.MimeType, Data: data}})
+			t.in.putItem(item{kind: llm.ImageDone, image: llm.Image{MIME: b.Image.MimeType, Data: data}})
 			return
 		}
 	}
 	if s := textOf(b); s != "" {
-		t.in.put(item{kind: kind, text: []byte(strings.ToValidUTF8(s, "\uFFFD"))})
+		t.in.putItem(item{kind: kind, text: []byte(strings.ToValidUTF8(s, "\uFFFD"))})
 	}
 }
 

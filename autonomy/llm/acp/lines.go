@@ -45,10 +45,10 @@ func boundedLines(r io.Reader, max int) iter.Seq[[]byte] {
 	}
 }
 
-// filter passes the agent's messages to the SDK. The SDK ignores invalid messages, so that a
+// filterMessages passes the agent's messages to the SDK. The SDK ignores invalid messages, so that a
 // caller would wait forever for a lost answer. Therefore an invalid message ends the child with
 // an error.
-func (c *child) filter(stdout io.Reader, to *io.PipeWriter) {
+func (c *child) filterMessages(stdout io.Reader, to *io.PipeWriter) {
 	defer to.Close() //nolint:errcheck // it never fails
 	stray := 0
 	b := bufio.NewReaderSize(stdout, 64<<10)
@@ -61,15 +61,15 @@ func (c *child) filter(stdout io.Reader, to *io.PipeWriter) {
 			return
 		}
 		text := bytes.TrimSpace(line)
-		switch note, good := message(text); {
+		switch note, good := parseMessage(text); {
 		case len(text) == 0:
 		case !good && (text[0] == '{' || stray >= maxStray):
-			c.breakWith(fmt.Errorf("it sent a message that is not JSON: %s", printable(redact(string(text), c.words.secrets), 80)))
+			c.breakWith(fmt.Errorf("it sent a message that is not JSON: %s", singleLine(redactLine(string(text), c.words.secrets), 80)))
 			return
 		case !good:
 			stray++
 		default:
-			if note && !c.enter() {
+			if note && !c.acquireSlot() {
 				return
 			}
 			if _, werr := to.Write(append(text[:len(text):len(text)], '\n')); werr != nil {
@@ -98,8 +98,8 @@ func readLine(b *bufio.Reader) ([]byte, error) {
 	}
 }
 
-// message reports whether a line is one JSON object, and whether it is a notification.
-func message(line []byte) (notification, ok bool) {
+// parseMessage reports whether a line is one JSON object, and whether it is a notification.
+func parseMessage(line []byte) (notification, ok bool) {
 	var m struct {
 		ID     *json.RawMessage `json:"id"`
 		Method string           `json:"method"`
@@ -110,8 +110,8 @@ func message(line []byte) (notification, ok bool) {
 	return m.ID == nil && m.Method != "" && m.Method != "$/cancel_request", true
 }
 
-// enter waits for a notification slot; false if the connection ended.
-func (c *child) enter() bool {
+// acquireSlot waits for a notification slot; false if the connection ended.
+func (c *child) acquireSlot() bool {
 	select {
 	case c.room <- struct{}{}:
 		return true
@@ -120,16 +120,16 @@ func (c *child) enter() bool {
 	}
 }
 
-// leave releases the slot.
-func (c *child) leave() {
+// releaseSlot releases the slot.
+func (c *child) releaseSlot() {
 	select {
 	case <-c.room:
 	default: // a request with the name of a notification took no slot
 	}
 }
 
-// printable returns foreign text as one line of at most max runes.
-func printable(s string, max int) string {
+// singleLine returns foreign text as one line of at most max runes.
+func singleLine(s string, max int) string {
 	s = strings.Map(func(r rune) rune {
 		if r == '\t' || r == '\n' || r == '\r' {
 			return ' '

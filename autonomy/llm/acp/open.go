@@ -12,9 +12,9 @@ import (
 	"hob/autonomy/llm"
 )
 
-// open finds the agent's session of this conversation, or starts one. known is the number of
+// openSession finds the agent's session of this conversation, or starts one. known is the number of
 // the request's messages that the session already has.
-func (t *talk) open(ctx context.Context) (known int, first bool, err error) {
+func (t *promptTurn) openSession(ctx context.Context) (known int, first bool, err error) {
 	ctx, cancel := context.WithTimeoutCause(ctx, t.o.Start, errSlowStart)
 	defer cancel()
 	id, known := lastMark(t.req.Messages, t.o.Provider, t.req.Session)
@@ -24,50 +24,50 @@ func (t *talk) open(ctx context.Context) (known int, first bool, err error) {
 	case t.child.loaded == t.id:
 		return known, false, nil
 	default:
-		ok, err := t.load(ctx)
+		ok, err := t.loadSession(ctx)
 		if err != nil || ok {
 			t.taken = ok
 			return known, false, err
 		}
 	}
-	return 0, true, t.begin(ctx)
+	return 0, true, t.newSession(ctx)
 }
 
-// load resumes a session of an earlier child. It returns false if the agent cannot; the history
+// loadSession resumes a session of an earlier child. It returns false if the agent cannot; the history
 // is then sent as text.
-func (t *talk) load(ctx context.Context) (bool, error) {
+func (t *promptTurn) loadSession(ctx context.Context) (bool, error) {
 	can := t.child.info.AgentCapabilities
 	var modes *sdk.SessionModeState
 	var err error
 	switch {
 	case can.SessionCapabilities.Resume != nil:
 		var r sdk.ResumeSessionResponse
-		r, err = send[sdk.ResumeSessionResponse](ctx, t, sdk.AgentMethodSessionResume,
+		r, err = sendAuthenticated[sdk.ResumeSessionResponse](ctx, t, sdk.AgentMethodSessionResume,
 			sdk.ResumeSessionRequest{SessionId: t.id, Cwd: t.o.Dir, McpServers: []sdk.McpServer{}})
 		modes = r.Modes
 	case can.LoadSession: // the history arrives as updates without a listener, which are ignored
 		var r sdk.LoadSessionResponse
-		r, err = send[sdk.LoadSessionResponse](ctx, t, sdk.AgentMethodSessionLoad,
+		r, err = sendAuthenticated[sdk.LoadSessionResponse](ctx, t, sdk.AgentMethodSessionLoad,
 			sdk.LoadSessionRequest{SessionId: t.id, Cwd: t.o.Dir, McpServers: []sdk.McpServer{}})
 		modes = r.Modes
-		t.quiet(ctx)
+		t.waitQuiet(ctx)
 	default:
 		return false, nil
 	}
 	if err != nil {
-		if ctx.Err() != nil || !t.child.alive() || isAuth(err) {
-			return false, t.child.failure(ctx, err, llm.Unavailable, "it could not resume its session")
+		if ctx.Err() != nil || !t.child.isAlive() || isAuth(err) {
+			return false, t.child.requestError(ctx, err, llm.Unavailable, "it could not resume its session")
 		}
-		t.o.Log.Info("agent lost its session; starting a new one", "err", printable(redact(err.Error(), t.child.words.secrets), 200))
+		t.o.Log.Info("agent lost its session; starting a new one", "err", singleLine(redactLine(err.Error(), t.child.words.secrets), 200))
 		return false, nil
 	}
 	t.child.loaded, t.seat.spent = t.id, tokens{unknown: true}
-	return true, t.mode(ctx, modes)
+	return true, t.selectMode(ctx, modes)
 }
 
-// quiet waits until the history of a session has been received: some agents continue sending it
+// waitQuiet waits until the history of a session has been received: some agents continue sending it
 // after they have reported the session as loaded, and it would be mistaken for the next answer.
-func (t *talk) quiet(ctx context.Context) {
+func (t *promptTurn) waitQuiet(ctx context.Context) {
 	still := time.NewTicker(calm)
 	defer still.Stop()
 	end := time.NewTimer(20 * calm)
@@ -91,28 +91,28 @@ func (t *talk) quiet(ctx context.Context) {
 // calm is the longest pause of an agent that replays a session.
 const calm = 250 * time.Millisecond
 
-// begin starts a new session.
-func (t *talk) begin(ctx context.Context) error {
-	r, err := send[sdk.NewSessionResponse](ctx, t, sdk.AgentMethodSessionNew, sdk.NewSessionRequest{Cwd: t.o.Dir, McpServers: []sdk.McpServer{}})
+// newSession starts a new session.
+func (t *promptTurn) newSession(ctx context.Context) error {
+	r, err := sendAuthenticated[sdk.NewSessionResponse](ctx, t, sdk.AgentMethodSessionNew, sdk.NewSessionRequest{Cwd: t.o.Dir, McpServers: []sdk.McpServer{}})
 	if err != nil {
-		return t.child.failure(ctx, err, llm.Unavailable, "it could not start a session")
+		return t.child.requestError(ctx, err, llm.Unavailable, "it could not start a session")
 	}
 	t.id, t.child.loaded, t.seat.spent = r.SessionId, r.SessionId, tokens{}
-	if err := t.mode(ctx, r.Modes); err != nil {
+	if err := t.selectMode(ctx, r.Modes); err != nil {
 		return err
 	}
-	return t.model(ctx, r)
+	return t.selectModel(ctx, r)
 }
 
-// send makes a request. If the agent requires authentication and a method is configured, it
+// sendAuthenticated makes a request. If the agent requires authentication and a method is configured, it
 // authenticates and repeats the request.
-func send[R any](ctx context.Context, t *talk, method string, params any) (R, error) {
+func sendAuthenticated[R any](ctx context.Context, t *promptTurn, method string, params any) (R, error) {
 	r, err := sdk.SendRequest[R](t.child.conn, ctx, method, params)
 	if !isAuth(err) || t.o.Auth == "" {
 		return r, err
 	}
 	if _, aerr := sdk.SendRequest[sdk.AuthenticateResponse](t.child.conn, ctx, sdk.AgentMethodAuthenticate, sdk.AuthenticateRequest{MethodId: t.o.Auth}); aerr != nil {
-		t.o.Log.Warn("the agent could not sign in", "method", t.o.Auth, "err", printable(redact(aerr.Error(), t.child.words.secrets), 200))
+		t.o.Log.Warn("the agent could not sign in", "method", t.o.Auth, "err", singleLine(redactLine(aerr.Error(), t.child.words.secrets), 200))
 		return r, err
 	}
 	return sdk.SendRequest[R](t.child.conn, ctx, method, params)
@@ -123,11 +123,11 @@ func isAuth(err error) bool {
 	return ok && re.Code == codeAuthRequired
 }
 
-// mode selects the mode in which the agent requests permission. An agent without modes has no
+// selectMode selects the mode in which the agent requests permission. An agent without modes has no
 // choice.
-func (t *talk) mode(ctx context.Context, have *sdk.SessionModeState) error {
+func (t *promptTurn) selectMode(ctx context.Context, have *sdk.SessionModeState) error {
 	want := t.o.Mode
-	if p, ok := preset(t.o.Preset); ok && want == "" {
+	if p, ok := findPreset(t.o.Preset); ok && want == "" {
 		want = p.Mode
 	}
 	if want == "" || have != nil && string(have.CurrentModeId) == want {
@@ -144,18 +144,18 @@ func (t *talk) mode(ctx context.Context, have *sdk.SessionModeState) error {
 			return nil
 		}
 		// Its own mode may be one without permission requests.
-		return t.wrong("it has no mode "+strconv.Quote(want), "mode", names)
+		return t.choiceError("it has no mode "+strconv.Quote(want), "mode", names)
 	}
 	_, err := sdk.SendRequest[sdk.SetSessionModeResponse](t.child.conn, ctx, sdk.AgentMethodSessionSetMode,
 		sdk.SetSessionModeRequest{SessionId: t.id, ModeId: sdk.SessionModeId(want)})
 	if err != nil {
-		return t.child.failure(ctx, err, llm.BadRequest, "it could not be set to its mode "+strconv.Quote(want))
+		return t.child.requestError(ctx, err, llm.BadRequest, "it could not be set to its mode "+strconv.Quote(want))
 	}
 	return nil
 }
 
-// model selects the configured model, if any.
-func (t *talk) model(ctx context.Context, r sdk.NewSessionResponse) error {
+// selectModel selects the configured model, if any.
+func (t *promptTurn) selectModel(ctx context.Context, r sdk.NewSessionResponse) error {
 	if t.o.Model == "" {
 		return nil
 	}
@@ -168,7 +168,7 @@ func (t *talk) model(ctx context.Context, r sdk.NewSessionResponse) error {
 			_, err := sdk.SendRequest[sdk.UnstableSetSessionModelResponse](t.child.conn, ctx, sdk.AgentMethodSessionSetModel,
 				sdk.UnstableSetSessionModelRequest{SessionId: t.id, ModelId: sdk.UnstableModelId(t.o.Model)})
 			if err != nil {
-				return t.child.failure(ctx, err, llm.NotFound, "it could not select its model "+strconv.Quote(t.o.Model))
+				return t.child.requestError(ctx, err, llm.NotFound, "it could not select its model "+strconv.Quote(t.o.Model))
 			}
 			return nil
 		}
@@ -183,23 +183,23 @@ func (t *talk) model(ctx context.Context, r sdk.NewSessionResponse) error {
 				SessionId: t.id, ConfigId: s.Id, Value: sdk.SessionConfigValueId(t.o.Model),
 			}})
 		if err != nil {
-			return t.child.failure(ctx, err, llm.NotFound, "it could not select its model "+strconv.Quote(t.o.Model))
+			return t.child.requestError(ctx, err, llm.NotFound, "it could not select its model "+strconv.Quote(t.o.Model))
 		}
 		return nil
 	}
-	return t.wrong("it does not offer the model "+strconv.Quote(t.o.Model), "model", names)
+	return t.choiceError("it does not offer the model "+strconv.Quote(t.o.Model), "model", names)
 }
 
-// wrong returns the error for a value that the agent does not offer.
-func (t *talk) wrong(what, key string, have []string) error {
+// choiceError returns the error for a value that the agent does not offer.
+func (t *promptTurn) choiceError(what, key string, have []string) error {
 	remedy := "take " + key + " out of [providers." + t.o.Provider + "]"
 	if len(have) > 0 {
-		remedy = "set " + key + " in [providers." + t.o.Provider + "] to one of: " + printable(joined(have), 300)
+		remedy = "set " + key + " in [providers." + t.o.Provider + "] to one of: " + singleLine(joinNames(have), 300)
 	}
-	return t.o.fail(llm.NotFound, nil, what, remedy)
+	return t.o.newError(llm.NotFound, nil, what, remedy)
 }
 
-func joined(names []string) string {
+func joinNames(names []string) string {
 	out := ""
 	for i, n := range names {
 		if i > 0 {

@@ -19,9 +19,9 @@ const (
 	details = time.Second
 )
 
-// permission answers session/request_permission
+// handlePermission answers session/request_permission
 // (https://agentclientprotocol.com/protocol/tool-calls#requesting-permission).
-func (c *child) permission(ctx context.Context, params json.RawMessage) (any, *sdk.RequestError) {
+func (c *child) handlePermission(ctx context.Context, params json.RawMessage) (any, *sdk.RequestError) {
 	var p struct {
 		SessionID string                 `json:"sessionId"`
 		ToolCall  toolCall               `json:"toolCall"`
@@ -30,19 +30,19 @@ func (c *child) permission(ctx context.Context, params json.RawMessage) (any, *s
 	if err := json.Unmarshal(params, &p); err != nil {
 		return nil, sdk.NewInvalidParams(map[string]any{"error": err.Error()})
 	}
-	t := c.talking(p.SessionID)
+	t := c.turnOf(p.SessionID)
 	if t == nil {
-		return cancelled(), nil
+		return cancelledResponse(), nil
 	}
-	return t.permit(ctx, p.ToolCall, p.Options), nil
+	return t.requestPermission(ctx, p.ToolCall, p.Options), nil
 }
 
-// permit passes a request to the permission broker. Any error refuses.
-func (t *talk) permit(ctx context.Context, u toolCall, options []sdk.PermissionOption) sdk.RequestPermissionResponse {
+// requestPermission passes a request to the permission broker. Any error refuses.
+func (t *promptTurn) requestPermission(ctx context.Context, u toolCall, options []sdk.PermissionOption) sdk.RequestPermissionResponse {
 	t.mu.Lock()
 	if t.over || t.asks >= maxAsking || t.asked >= maxAsked || t.req.Desk == nil {
 		t.mu.Unlock()
-		return refuse(options)
+		return refuseOnce(options)
 	}
 	t.asks++
 	t.asked++
@@ -57,42 +57,42 @@ func (t *talk) permit(ctx context.Context, u toolCall, options []sdk.PermissionO
 		t.mu.Lock()
 		t.asks--
 		t.mu.Unlock()
-		t.in.poke()
+		t.in.wakeReader()
 	}()
-	a, ok := t.about(ctx, u)
+	a, ok := t.describeAction(ctx, u)
 	if !ok {
-		return refuse(options)
+		return refuseOnce(options)
 	}
-	ruling, err := t.req.Desk.Ask(ctx, a)
+	ruling, err := t.req.Desk.RequestPermission(ctx, a)
 	if err != nil {
-		return cancelled()
+		return cancelledResponse()
 	}
 	switch {
 	case ruling.Expired:
 		t.mu.Lock()
 		t.lapse = a.Title
 		t.mu.Unlock()
-		return cancelled()
+		return cancelledResponse()
 	case !ruling.Allowed:
-		return refuse(options)
+		return refuseOnce(options)
 	}
-	return t.allow(options)
+	return t.allowOnce(options)
 }
 
-// about returns the action of a request, with the details reported earlier.
-func (t *talk) about(ctx context.Context, u toolCall) (llm.Action, bool) {
+// describeAction returns the action of a request, with the details reported earlier.
+func (t *promptTurn) describeAction(ctx context.Context, u toolCall) (llm.Action, bool) {
 	timer := time.NewTimer(details)
 	defer timer.Stop()
 	for waiting := true; ; {
 		t.mu.Lock()
-		c := t.learn(u)
+		c := t.storeCall(u)
 		grew := t.grew
 		if c == nil || c.tooLong() {
 			t.mu.Unlock()
 			return llm.Action{}, false
 		}
-		if c.known() || !waiting {
-			a := c.action(t.o)
+		if c.hasContent() || !waiting {
+			a := c.toAction(t.o)
 			a.State = llm.Planned
 			t.mu.Unlock()
 			return a, true
@@ -108,37 +108,37 @@ func (t *talk) about(ctx context.Context, u toolCall) (llm.Action, bool) {
 	}
 }
 
-// allow allows this one call. It never selects "always", whatever the user granted: a grant is
+// allowOnce allows this one call. It never selects "always", whatever the user granted: a grant is
 // for these exact arguments, and the agent may interpret "always" more broadly.
-func (t *talk) allow(options []sdk.PermissionOption) sdk.RequestPermissionResponse {
+func (t *promptTurn) allowOnce(options []sdk.PermissionOption) sdk.RequestPermissionResponse {
 	for _, o := range options {
 		if o.Kind == sdk.PermissionOptionKindAllowOnce {
 			t.mu.Lock()
 			t.acted = true
 			t.mu.Unlock()
-			return selected(o)
+			return selectOption(o)
 		}
 	}
-	t.in.put(item{note: "it offers no option to allow this once, so it was refused"})
-	return refuse(options)
+	t.in.putItem(item{note: "it offers no option to allow this once, so it was refused"})
+	return refuseOnce(options)
 }
 
-// refuse refuses, only this call if possible.
-func refuse(options []sdk.PermissionOption) sdk.RequestPermissionResponse {
+// refuseOnce refuses, only this call if possible.
+func refuseOnce(options []sdk.PermissionOption) sdk.RequestPermissionResponse {
 	for _, kind := range []sdk.PermissionOptionKind{sdk.PermissionOptionKindRejectOnce, sdk.PermissionOptionKindRejectAlways} {
 		for _, o := range options {
 			if o.Kind == kind {
-				return selected(o)
+				return selectOption(o)
 			}
 		}
 	}
-	return cancelled()
+	return cancelledResponse()
 }
 
-func selected(o sdk.PermissionOption) sdk.RequestPermissionResponse {
+func selectOption(o sdk.PermissionOption) sdk.RequestPermissionResponse {
 	return sdk.RequestPermissionResponse{Outcome: sdk.NewRequestPermissionOutcomeSelected(o.OptionId)}
 }
 
-func cancelled() sdk.RequestPermissionResponse {
+func cancelledResponse() sdk.RequestPermissionResponse {
 	return sdk.RequestPermissionResponse{Outcome: sdk.NewRequestPermissionOutcomeCancelled()}
 }

@@ -55,7 +55,7 @@ func Presets() []Preset {
 	}
 }
 
-func preset(name string) (Preset, bool) {
+func findPreset(name string) (Preset, bool) {
 	all := Presets()
 	i := slices.IndexFunc(all, func(p Preset) bool { return p.Name == name })
 	if i < 0 {

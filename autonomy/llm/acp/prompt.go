@@ -12,7 +12,7 @@ import (
 
 	"hob/autonomy/llm"
 	"hob/platform/provenance"
-	"hob/platform/wording"
+	"hob/platform/text/minitmpl"
 )
 
 //go:embed preface.tmpl
@@ -21,9 +21,9 @@ var prefaceText string
 // maxEarlier limits the history sent to a new session, in bytes; the end is kept.
 const maxEarlier = 60_000
 
-// mark identifies a session of the agent. The history stores it as the signature of the answer
+// sessionRef identifies a session of the agent. The history stores it as the signature of the answer
 // from that session.
-type mark struct {
+type sessionRef struct {
 	Provider string `json:"p"`
 	Session  string `json:"s"` // the conversation: a fork has another one
 	ID       string `json:"id"`
@@ -31,7 +31,7 @@ type mark struct {
 
 const markPrefix = "acp:"
 
-func (m mark) String() string {
+func (m sessionRef) String() string {
 	b, err := json.Marshal(m)
 	if err != nil { // plain strings always encode
 		panic(err)
@@ -45,7 +45,7 @@ func lastMark(msgs []llm.Message, provider, session string) (id string, known in
 	for i, m := range slices.Backward(msgs) {
 		for _, p := range slices.Backward(m.Parts) {
 			text, ok := strings.CutPrefix(p.Signature, markPrefix)
-			var k mark
+			var k sessionRef
 			if !ok || m.Role != llm.Assistant || json.Unmarshal([]byte(text), &k) != nil {
 				continue
 			}
@@ -57,8 +57,8 @@ func lastMark(msgs []llm.Message, provider, session string) (id string, known in
 	return "", 0
 }
 
-// preface is the text before the message.
-type preface struct {
+// promptPreface is the text before the message.
+type promptPreface struct {
 	First    bool   // first prompt of a session
 	Identity string // the identity of Hob and of the user
 	System   string // for a call outside a conversation
@@ -66,24 +66,24 @@ type preface struct {
 	Before   []llm.Action
 }
 
-// blocks returns the prompt: the messages that the session does not have yet.
-func (t *talk) blocks(known int, first bool) ([]sdk.ContentBlock, error) {
+// promptBlocks returns the prompt: the messages that the session does not have yet.
+func (t *promptTurn) promptBlocks(known int, first bool) ([]sdk.ContentBlock, error) {
 	fresh := t.req.Messages[known:]
 	n := len(fresh)
 	for n > 0 && fresh[n-1].Role == llm.User {
 		n--
 	}
-	p := preface{First: first, Earlier: transcript(fresh[:n])}
+	p := promptPreface{First: first, Earlier: formatTranscript(fresh[:n])}
 	switch {
 	case t.req.Session == "":
 		p.System = t.req.System
 	case first:
-		p.Identity = identity(t.req.System)
+		p.Identity = identitySection(t.req.System)
 	}
 	if t.req.Desk != nil {
-		p.Before = t.req.Desk.Before()
+		p.Before = t.req.Desk.PriorActions()
 	}
-	tmpl, err := wording.Parse(prefaceText)
+	tmpl, err := minitmpl.Parse(prefaceText)
 	if err != nil {
 		return nil, fmt.Errorf("acp: preface: %w", err)
 	}
@@ -97,7 +97,7 @@ func (t *talk) blocks(known int, first bool) ([]sdk.ContentBlock, error) {
 	}
 	for _, m := range fresh[n:] {
 		for _, part := range m.Parts {
-			out = append(out, t.block(part)...)
+			out = append(out, t.partBlocks(part)...)
 		}
 	}
 	if n == len(fresh) { // another model answered, and there is no new message
@@ -106,7 +106,7 @@ func (t *talk) blocks(known int, first bool) ([]sdk.ContentBlock, error) {
 	return out, nil
 }
 
-func (t *talk) block(p llm.Part) []sdk.ContentBlock {
+func (t *promptTurn) partBlocks(p llm.Part) []sdk.ContentBlock {
 	switch {
 	case p.Image != nil && t.child.info.AgentCapabilities.PromptCapabilities.Image:
 		return []sdk.ContentBlock{sdk.ImageBlock(base64.StdEncoding.EncodeToString(p.Image.Data), p.Image.MIME)}
@@ -120,9 +120,9 @@ func (t *talk) block(p llm.Part) []sdk.ContentBlock {
 	return []sdk.ContentBlock{sdk.TextBlock(p.Text)}
 }
 
-// identity returns the end of the system prompt: the rest describes tools that the agent does
+// identitySection returns the end of the system prompt: the rest describes tools that the agent does
 // not have.
-func identity(system string) string {
+func identitySection(system string) string {
 	_, rest, ok := strings.Cut(system, "<identity>")
 	if !ok {
 		return ""
@@ -131,8 +131,8 @@ func identity(system string) string {
 	return strings.TrimSpace(in)
 }
 
-// transcript formats an earlier part of the conversation.
-func transcript(msgs []llm.Message) string {
+// formatTranscript formats an earlier part of the conversation.
+func formatTranscript(msgs []llm.Message) string {
 	var b strings.Builder
 	for _, m := range msgs {
 		for _, p := range m.Parts {

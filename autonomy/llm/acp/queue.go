@@ -11,7 +11,7 @@ const maxQueued = 4 << 20
 
 // item is one output of the agent.
 type item struct {
-	kind   llm.Kind // TextDelta, ReasoningDelta or ImageDone, for content
+	kind   llm.EventKind // TextDelta, ReasoningDelta or ImageDone, for content
 	text   []byte
 	image  llm.Image
 	action *llm.Action
@@ -30,7 +30,7 @@ type queue struct {
 	full  bool // items were dropped
 }
 
-func (q *queue) put(i item) {
+func (q *queue) putItem(i item) {
 	q.mu.Lock()
 	size := len(i.text) + len(i.image.Data) + len(i.note)
 	if i.action != nil {
@@ -47,18 +47,18 @@ func (q *queue) put(i item) {
 		q.bytes += size
 	}
 	q.mu.Unlock()
-	q.poke()
+	q.wakeReader()
 }
 
-// poke wakes the reader and signals activity of the agent.
-func (q *queue) poke() {
+// wakeReader wakes the reader and signals activity of the agent.
+func (q *queue) wakeReader() {
 	select {
 	case q.ready <- struct{}{}:
 	default:
 	}
 }
 
-func (q *queue) take() (items []item, full bool) {
+func (q *queue) takeItems() (items []item, full bool) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	items, q.items, q.bytes = q.items, nil, 0

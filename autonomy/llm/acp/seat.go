@@ -15,9 +15,9 @@ import (
 // maxIdle is the number of idle children that are kept.
 const maxIdle = 3
 
-// seat holds the child process of one conversation. The goroutine that has put a token into
+// conversation holds the child process of one conversation. The goroutine that has put a token into
 // turn owns the fields below.
-type seat struct {
+type conversation struct {
 	name string // the conversation, "" for a call without one
 	turn chan struct{}
 
@@ -31,18 +31,18 @@ type seat struct {
 	since time.Time // start of the idle time, while there is a child
 }
 
-// sit waits for the conversation's seat.
-func (m *Model) sit(ctx context.Context, name string) (*seat, error) {
+// acquireSeat waits for the conversation's seat.
+func (m *Model) acquireSeat(ctx context.Context, name string) (*conversation, error) {
 	m.mu.Lock()
 	s := m.seats[name]
 	if s == nil || name == "" {
-		s = &seat{name: name, turn: make(chan struct{}, 1)}
-		s.idle = time.AfterFunc(m.o.Idle, func() { m.tidy(s) })
+		s = &conversation{name: name, turn: make(chan struct{}, 1)}
+		s.idle = time.AfterFunc(m.o.Idle, func() { m.endIdle(s) })
 		s.idle.Stop()
 	}
 	if m.closed {
 		m.mu.Unlock()
-		return nil, m.o.fail(llm.Interrupted, nil, "Hob is shutting down", "")
+		return nil, m.o.newError(llm.Interrupted, nil, "Hob is shutting down", "")
 	}
 	if name != "" {
 		m.seats[name] = s
@@ -59,38 +59,38 @@ func (m *Model) sit(ctx context.Context, name string) (*seat, error) {
 	case <-m.life.Done():
 	}
 	m.mu.Lock()
-	m.forget(s)
+	m.dropUser(s)
 	m.mu.Unlock()
 	m.open.Done()
-	return nil, m.o.fail(llm.Interrupted, context.Cause(ctx), "the call was cancelled", "")
+	return nil, m.o.newError(llm.Interrupted, context.Cause(ctx), "the call was cancelled", "")
 }
 
-// forget removes one user, and the seat with the last one if it has no child. The caller holds
+// dropUser removes one user, and the seat with the last one if it has no child. The caller holds
 // m.mu.
-func (m *Model) forget(s *seat) {
+func (m *Model) dropUser(s *conversation) {
 	if s.users--; s.users == 0 && s.since.IsZero() && m.seats[s.name] == s {
 		delete(m.seats, s.name)
 	}
 }
 
-// rise releases the seat. Its child stays for the next call until the idle time ends.
-func (m *Model) rise(s *seat) {
+// releaseSeat releases the seat. Its child stays for the next call until the idle time ends.
+func (m *Model) releaseSeat(s *conversation) {
 	defer m.open.Done()
-	if s.child != nil && (s.name == "" || !s.child.alive()) {
-		s.child.end()
+	if s.child != nil && (s.name == "" || !s.child.isAlive()) {
+		s.child.endProcess()
 		s.child = nil
 	}
 	<-s.turn
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	if s.child == nil || s.users > 1 {
-		m.forget(s)
+		m.dropUser(s)
 		return
 	}
 	s.since = time.Now()
-	m.forget(s)
+	m.dropUser(s)
 	s.idle.Reset(m.o.Idle)
-	var oldest *seat
+	var oldest *conversation
 	n := 0
 	for _, x := range m.seats {
 		if x.since.IsZero() {
@@ -105,8 +105,8 @@ func (m *Model) rise(s *seat) {
 	}
 }
 
-// tidy ends the child of an idle seat.
-func (m *Model) tidy(s *seat) {
+// endIdle ends the child of an idle seat.
+func (m *Model) endIdle(s *conversation) {
 	m.mu.Lock()
 	if m.closed || s.users > 0 {
 		m.mu.Unlock()
@@ -116,14 +116,14 @@ func (m *Model) tidy(s *seat) {
 	m.open.Add(1)
 	m.mu.Unlock()
 	defer m.open.Done()
-	s.empty()
+	s.endChild()
 }
 
-// empty ends the child; the seat is no longer in use.
-func (s *seat) empty() {
+// endChild ends the child; the seat is no longer in use.
+func (s *conversation) endChild() {
 	s.turn <- struct{}{}
 	if s.child != nil {
-		s.child.end()
+		s.child.endProcess()
 		s.child = nil
 	}
 	<-s.turn
@@ -141,7 +141,7 @@ func (m *Model) Close() error {
 	defer m.mu.Unlock()
 	for _, s := range m.seats {
 		s.idle.Stop()
-		wg.Go(s.empty)
+		wg.Go(s.endChild)
 	}
 	wg.Wait()
 	clear(m.seats)
@@ -156,34 +156,34 @@ func (m *Model) Pids() []int {
 	return slices.Collect(maps.Keys(l.pids))
 }
 
-// living lists the running processes of an agent.
-type living struct {
+// runningChildren lists the running processes of an agent.
+type runningChildren struct {
 	mu   sync.Mutex
 	pids map[int]bool
 }
 
-func (l *living) born(pid int) {
+func (l *runningChildren) addPid(pid int) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.pids[pid] = true
 }
 
-func (l *living) died(pid int) {
+func (l *runningChildren) removePid(pid int) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	delete(l.pids, pid)
 }
 
-// wake returns a running child and starts one if needed.
-func (s *seat) wake(ctx context.Context, o Options) (*child, error) {
-	if s.child != nil && s.child.alive() {
+// ensureChild returns a running child and starts one if needed.
+func (s *conversation) ensureChild(ctx context.Context, o Options) (*child, error) {
+	if s.child != nil && s.child.isAlive() {
 		return s.child, nil
 	}
 	if s.child != nil {
-		s.child.end()
+		s.child.endProcess()
 		s.child = nil
 	}
-	c, err := spawn(ctx, o)
+	c, err := spawnChild(ctx, o)
 	if err != nil {
 		return nil, err
 	}

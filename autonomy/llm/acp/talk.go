@@ -17,11 +17,11 @@ import (
 // maxWords is the maximum length of an answer in bytes.
 const maxWords = 1 << 20
 
-// talk is one prompt and its answer. The goroutine of the stream runs run; the child's messages
+// promptTurn is one prompt and its answer. The goroutine of the stream runs run; the child's messages
 // arrive on other goroutines, through events and permit.
-type talk struct {
+type promptTurn struct {
 	o     Options
-	seat  *seat
+	seat  *conversation
 	child *child
 	req   llm.Request
 	yield func(llm.Event, error) bool
@@ -48,26 +48,26 @@ type talk struct {
 	wait  sync.WaitGroup
 }
 
-func newTalk(o Options, s *seat, r llm.Request, yield func(llm.Event, error) bool) *talk {
-	return &talk{o: o, seat: s, req: r, yield: yield, calls: map[string]*call{}, grew: make(chan struct{}), in: queue{ready: make(chan struct{}, 1)}}
+func newTalk(o Options, s *conversation, r llm.Request, yield func(llm.Event, error) bool) *promptTurn {
+	return &promptTurn{o: o, seat: s, req: r, yield: yield, calls: map[string]*call{}, grew: make(chan struct{}), in: queue{ready: make(chan struct{}, 1)}}
 }
 
-// run returns the error to yield, nil if Done was yielded or the consumer stopped.
-func (t *talk) run(ctx context.Context) error {
-	c, err := t.seat.wake(ctx, t.o)
+// runPrompt returns the error to yield, nil if Done was yielded or the consumer stopped.
+func (t *promptTurn) runPrompt(ctx context.Context) error {
+	c, err := t.seat.ensureChild(ctx, t.o)
 	if err != nil {
 		return err
 	}
 	t.child = c
-	known, first, err := t.open(ctx)
+	known, first, err := t.openSession(ctx)
 	if err != nil {
 		return err
 	}
-	blocks, err := t.blocks(known, first)
+	blocks, err := t.promptBlocks(known, first)
 	if err != nil {
-		return t.o.fail(llm.BadRequest, err, err.Error(), "")
+		return t.o.newError(llm.BadRequest, err, err.Error(), "")
 	}
-	return t.prompt(ctx, blocks)
+	return t.sendPrompt(ctx, blocks)
 }
 
 type reply struct {
@@ -75,11 +75,11 @@ type reply struct {
 	err  error
 }
 
-// prompt sends the prompt and passes the output on until the agent has finished.
-func (t *talk) prompt(ctx context.Context, blocks []sdk.ContentBlock) error {
+// sendPrompt sends the prompt and passes the output on until the agent has finished.
+func (t *promptTurn) sendPrompt(ctx context.Context, blocks []sdk.ContentBlock) error {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
-	t.child.listen(ctx, t)
+	t.child.setTurn(ctx, t)
 	replies := make(chan reply, 1)
 	var sending sync.WaitGroup
 	sending.Go(func() {
@@ -87,55 +87,55 @@ func (t *talk) prompt(ctx context.Context, blocks []sdk.ContentBlock) error {
 			sdk.PromptRequest{SessionId: t.id, Prompt: blocks})
 		replies <- reply{resp, err}
 	})
-	err := t.follow(ctx, replies)
-	t.hush(ctx)
+	err := t.followPrompt(ctx, replies)
+	t.stopAsking(ctx)
 	cancel() // open requests return
 	if t.gone || err != nil && llm.KindOf(err) != llm.Unavailable && llm.KindOf(err) != llm.Unauthorized {
-		t.child.kill()
+		t.child.killProcess()
 		<-t.child.gone
 	}
 	t.wait.Wait()
 	sending.Wait()
 	if err != nil || t.gone {
-		t.account(ctx, err)
-		return t.judged(err)
+		t.closeActions(ctx, err)
+		return t.completeError(err)
 	}
 	return nil
 }
 
-// follow is the loop of one prompt. A nil error means that Done was yielded or the consumer
+// followPrompt is the loop of one prompt. A nil error means that Done was yielded or the consumer
 // stopped.
-func (t *talk) follow(ctx context.Context, replies <-chan reply) error {
+func (t *promptTurn) followPrompt(ctx context.Context, replies <-chan reply) error {
 	silence := time.NewTimer(t.o.Silence)
 	defer silence.Stop()
 	for {
 		select {
 		case <-t.in.ready:
 			silence.Reset(t.o.Silence)
-			if err := t.drain(ctx); err != nil || t.gone {
+			if err := t.drainQueue(ctx); err != nil || t.gone {
 				return err
 			}
 		case r := <-replies:
-			if err := t.drain(ctx); err != nil || t.gone {
+			if err := t.drainQueue(ctx); err != nil || t.gone {
 				return err
 			}
-			return t.finish(ctx, r)
+			return t.finishStream(ctx, r)
 		case <-silence.C:
-			if t.asking() { // the user may take any time to answer
+			if t.isAsking() { // the user may take any time to answer
 				silence.Reset(t.o.Silence)
 				continue
 			}
-			return t.o.fail(llm.Stalled, nil, "it has been silent for "+t.o.Silence.String(), "try again; if the error persists, start it manually to see why: "+t.o.line())
+			return t.o.newError(llm.Stalled, nil, "it has been silent for "+t.o.Silence.String(), "try again; if the error persists, start it manually to see why: "+t.o.commandLine())
 		case <-ctx.Done():
-			t.cancel(ctx, replies)
-			return t.o.fail(llm.Interrupted, context.Cause(ctx), "the call was cancelled", "")
+			t.cancelPrompt(ctx, replies)
+			return t.o.newError(llm.Interrupted, context.Cause(ctx), "the call was cancelled", "")
 		}
 	}
 }
 
-// cancel tells the agent to stop and gives it a short time to finish, because a stop by the
+// cancelPrompt tells the agent to stop and gives it a short time to finish, because a stop by the
 // user must take effect. The caller kills it.
-func (t *talk) cancel(ctx context.Context, replies <-chan reply) {
+func (t *promptTurn) cancelPrompt(ctx context.Context, replies <-chan reply) {
 	t.wait.Go(func() { // a child that does not read blocks this until it is killed
 		err := t.child.conn.SendNotification(context.WithoutCancel(ctx), sdk.AgentMethodSessionCancel, sdk.CancelNotification{SessionId: t.id})
 		if err != nil {
@@ -150,8 +150,8 @@ func (t *talk) cancel(ctx context.Context, replies <-chan reply) {
 	}
 }
 
-// judged adds to an error what has happened before it.
-func (t *talk) judged(err error) error {
+// completeError adds to an error what has happened before it.
+func (t *promptTurn) completeError(err error) error {
 	e, ok := errors.AsType[*llm.Error](err)
 	if !ok {
 		return err
@@ -162,15 +162,15 @@ func (t *talk) judged(err error) error {
 	return e
 }
 
-// finish ends the stream according to the agent's reply.
-func (t *talk) finish(ctx context.Context, r reply) error {
+// finishStream ends the stream according to the agent's reply.
+func (t *promptTurn) finishStream(ctx context.Context, r reply) error {
 	if r.err != nil {
 		if t.taken && !t.visible { // some agents cannot use a loaded session
 			t.seat.lost, t.child.loaded = t.id, ""
 		}
-		return t.child.failure(ctx, r.err, llm.Unavailable, "it could not answer")
+		return t.child.requestError(ctx, r.err, llm.Unavailable, "it could not answer")
 	}
-	t.account(ctx, nil)
+	t.closeActions(ctx, nil)
 	stop := llm.EndTurn
 	switch r.resp.StopReason {
 	case sdk.StopReasonMaxTokens:
@@ -178,16 +178,16 @@ func (t *talk) finish(ctx context.Context, r reply) error {
 	case sdk.StopReasonRefusal:
 		stop = llm.Refused
 	}
-	if !t.note(r.resp.StopReason) || !t.say(llm.Event{Kind: llm.TextDelta, Signature: t.mark()}) {
+	if !t.addNotice(r.resp.StopReason) || !t.emitEvent(llm.Event{Kind: llm.TextDelta, Signature: t.answerSignature()}) {
 		return nil
 	}
-	t.yield(llm.Event{Kind: llm.Done, Stop: stop, Usage: t.usage(r.resp.Usage), Source: provenance.Outside}, nil) // the consumer now has everything
+	t.yield(llm.Event{Kind: llm.Done, Stop: stop, Usage: t.promptUsage(r.resp.Usage), Source: provenance.Outside}, nil) // the consumer now has everything
 	return nil
 }
 
-// note adds a notice for an answer without text: an empty answer would be retried. It returns
+// addNotice adds a notice for an answer without text: an empty answer would be retried. It returns
 // false if the consumer stopped.
-func (t *talk) note(why sdk.StopReason) bool {
+func (t *promptTurn) addNotice(why sdk.StopReason) bool {
 	t.mu.Lock()
 	lapse := t.lapse
 	t.mu.Unlock()
@@ -210,20 +210,20 @@ func (t *talk) note(why sdk.StopReason) bool {
 	if t.visible {
 		text = "\n\n" + text
 	}
-	return t.say(llm.Event{Kind: llm.TextDelta, Text: text})
+	return t.emitEvent(llm.Event{Kind: llm.TextDelta, Text: text})
 }
 
-// mark returns the signature of the answer; "" if the session cannot be resumed anyway.
-func (t *talk) mark() string {
+// answerSignature returns the signature of the answer; "" if the session cannot be resumed anyway.
+func (t *promptTurn) answerSignature() string {
 	if t.req.Session == "" || len(t.id) > 512 {
 		return ""
 	}
-	return mark{Provider: t.o.Provider, Session: t.req.Session, ID: string(t.id)}.String()
+	return sessionRef{Provider: t.o.Provider, Session: t.req.Session, ID: string(t.id)}.String()
 }
 
-// say passes an event to the consumer. All output of an agent is untrusted: it may come from
+// emitEvent passes an event to the consumer. All output of an agent is untrusted: it may come from
 // files, pages and servers that Hob has not seen.
-func (t *talk) say(e llm.Event) bool {
+func (t *promptTurn) emitEvent(e llm.Event) bool {
 	e.Source = provenance.Outside
 	if e.Kind == llm.TextDelta && strings.TrimSpace(e.Text) != "" {
 		t.visible = true
@@ -234,22 +234,22 @@ func (t *talk) say(e llm.Event) bool {
 	return !t.gone
 }
 
-// drain passes the queued output to the consumer.
-func (t *talk) drain(ctx context.Context) error {
-	items, full := t.in.take()
+// drainQueue passes the queued output to the consumer.
+func (t *promptTurn) drainQueue(ctx context.Context) error {
+	items, full := t.in.takeItems()
 	for _, i := range items {
 		switch {
 		case i.action != nil:
 			t.apart = true
 			if t.req.Desk != nil {
-				t.req.Desk.Tell(ctx, *i.action)
+				t.req.Desk.RecordAction(ctx, *i.action)
 			}
 		case i.note != "":
 			if t.req.Desk != nil {
-				t.req.Desk.Note(i.note)
+				t.req.Desk.PublishStatus(i.note)
 			}
 		default:
-			if !t.speak(i) {
+			if !t.emitItem(i) {
 				return nil
 			}
 		}
@@ -258,13 +258,13 @@ func (t *talk) drain(ctx context.Context) error {
 		}
 	}
 	if full {
-		return t.o.fail(llm.Garbled, nil, "its answer does not end", "try again, or request less")
+		return t.o.newError(llm.Garbled, nil, "its answer does not end", "try again, or request less")
 	}
 	return nil
 }
 
-// speak passes text, thoughts and pictures to the consumer.
-func (t *talk) speak(i item) bool {
+// emitItem passes text, thoughts and pictures to the consumer.
+func (t *promptTurn) emitItem(i item) bool {
 	e := llm.Event{Kind: i.kind, Text: string(i.text), Image: i.image}
 	if e.Kind == llm.TextDelta {
 		if t.apart && t.visible { // text after an action starts a new paragraph
@@ -273,32 +273,32 @@ func (t *talk) speak(i item) bool {
 		t.apart = false
 	}
 	t.words += len(i.text) + len(i.image.Data)
-	return t.say(e)
+	return t.emitEvent(e)
 }
 
-// hush ends the acceptance of requests.
-func (t *talk) hush(ctx context.Context) {
-	t.child.listen(ctx, nil)
+// stopAsking ends the acceptance of requests.
+func (t *promptTurn) stopAsking(ctx context.Context) {
+	t.child.setTurn(ctx, nil)
 	t.mu.Lock()
 	t.over = true
 	t.mu.Unlock()
 }
 
-func (t *talk) asking() bool {
+func (t *promptTurn) isAsking() bool {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	return t.asks > 0
 }
 
-// account reports the end of actions that the agent started without reporting an end.
-func (t *talk) account(ctx context.Context, err error) {
+// closeActions reports the end of actions that the agent started without reporting an end.
+func (t *promptTurn) closeActions(ctx context.Context, err error) {
 	if t.req.Desk == nil {
 		return
 	}
 	t.mu.Lock()
 	var open []llm.Action
 	for _, c := range t.calls {
-		switch a := c.action(t.o); a.State {
+		switch a := c.toAction(t.o); a.State {
 		case llm.Planned:
 			a.State = llm.Dropped
 			open = append(open, a)
@@ -312,7 +312,7 @@ func (t *talk) account(ctx context.Context, err error) {
 	}
 	t.mu.Unlock()
 	for _, a := range open {
-		t.req.Desk.Tell(context.WithoutCancel(ctx), a)
+		t.req.Desk.RecordAction(context.WithoutCancel(ctx), a)
 	}
 }
 
@@ -322,9 +322,9 @@ type tokens struct {
 	unknown              bool // earlier counts are unknown
 }
 
-// usage returns the tokens of this prompt. The protocol counts over all turns of a session; the
+// promptUsage returns the tokens of this prompt. The protocol counts over all turns of a session; the
 // field is new, and many agents omit it.
-func (t *talk) usage(u *sdk.Usage) llm.Usage {
+func (t *promptTurn) promptUsage(u *sdk.Usage) llm.Usage {
 	if u == nil {
 		return llm.Usage{}
 	}

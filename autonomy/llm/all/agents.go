@@ -29,9 +29,9 @@ type Agents struct {
 	made map[string]*acp.Model
 }
 
-// model returns the agent, created at the first call. Without Agents the agent can only be
+// agentModel returns the agent, created at the first call. Without Agents the agent can only be
 // inspected.
-func (a *Agents) model(p Provider, model string) (llm.Model, error) {
+func (a *Agents) agentModel(p Provider, model string) (llm.Model, error) {
 	if a == nil {
 		a = &Agents{Home: filepath.Join(string(filepath.Separator), "nowhere")}
 	}

@@ -47,13 +47,13 @@ func New(kind string, o Options) (llm.Model, error) {
 			o.Model = anthropic.DefaultModel
 		}
 		m, err := anthropic.New(anthropic.Options(o))
-		return model(m, err)
+		return asModel(m, err)
 	case "gemini":
 		if o.Model == "" {
 			o.Model = gemini.DefaultModel
 		}
 		m, err := gemini.New(gemini.Options(o))
-		return model(m, err)
+		return asModel(m, err)
 	case "openai":
 		if o.Model == "" {
 			o.Model = defaultModel(o.BaseURL)
@@ -62,13 +62,13 @@ func New(kind string, o Options) (llm.Model, error) {
 			return newDiscovered(o)
 		}
 		m, err := openai.New(openai.Options(o))
-		return model(m, err)
+		return asModel(m, err)
 	}
 	return nil, fmt.Errorf("kind %q of [providers.%s] is not one of %s", kind, o.Provider, strings.Join(Kinds(), ", "))
 }
 
-// model keeps a nil pointer from becoming a non-nil interface.
-func model[M llm.Model](m M, err error) (llm.Model, error) {
+// asModel keeps a nil pointer from becoming a non-nil interface.
+func asModel[M llm.Model](m M, err error) (llm.Model, error) {
 	if err != nil {
 		return nil, err
 	}

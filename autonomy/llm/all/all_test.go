@@ -16,7 +16,7 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-func key(k string) func() (string, error) { return func() (string, error) { return k, nil } }
+func staticKey(k string) func() (string, error) { return func() (string, error) { return k, nil } }
 
 func TestAuto(t *testing.T) {
 	local := llmtest.NewServer(t, llmtest.Options{Models: []string{"nomic-embed-text", "llama3.2"}})
@@ -31,25 +31,25 @@ func TestAuto(t *testing.T) {
 		reason string
 	}{
 		{"nothing", AutoOptions{}, "offline", "no provider"},
-		{"configured", AutoOptions{Configured: []Provider{{Name: "work", Kind: "anthropic", Key: key("k"), Model: "m"}}}, "work/m", "[providers.work]"},
-		{"default model", AutoOptions{Configured: []Provider{{Name: "or", Kind: "openai", BaseURL: "https://openrouter.ai/api/v1", Key: key("k")}}}, "or/openrouter/auto", "or"},
+		{"configured", AutoOptions{Configured: []Provider{{Name: "work", Kind: "anthropic", Key: staticKey("k"), Model: "m"}}}, "work/m", "[providers.work]"},
+		{"default model", AutoOptions{Configured: []Provider{{Name: "or", Kind: "openai", BaseURL: "https://openrouter.ai/api/v1", Key: staticKey("k")}}}, "or/openrouter/auto", "or"},
 		{"key not readable, then environment", AutoOptions{
 			Configured: []Provider{{Name: "work", Kind: "anthropic", Key: broken}},
-			Env:        env("OPENAI_API_KEY", "sk-x"),
+			Env:        staticEnv("OPENAI_API_KEY", "sk-x"),
 		}, "openai/gpt-5-mini", "keychain is locked"},
 		{"no key, then the next", AutoOptions{Configured: []Provider{
 			{Name: "a", Kind: "openai"},
 			{Name: "b", Kind: "openai", BaseURL: "http://127.0.0.1:5/v1", Model: "m"},
 		}}, "b/m", "[providers.b]"},
-		{"environment", AutoOptions{Env: env("OPENROUTER_API_KEY", "x"), Probe: true, Servers: servers}, "openrouter/openrouter/auto", "OPENROUTER_API_KEY is set"},
-		{"Gemini", AutoOptions{Env: env("GEMINI_API_KEY", "x")}, "gemini/gemini-flash-latest", "GEMINI_API_KEY is set"},
-		{"Gemini, the other name", AutoOptions{Env: env("GOOGLE_API_KEY", "x")}, "gemini/gemini-flash-latest", "GOOGLE_API_KEY is set"},
+		{"environment", AutoOptions{Env: staticEnv("OPENROUTER_API_KEY", "x"), Probe: true, Servers: servers}, "openrouter/openrouter/auto", "OPENROUTER_API_KEY is set"},
+		{"Gemini", AutoOptions{Env: staticEnv("GEMINI_API_KEY", "x")}, "gemini/gemini-flash-latest", "GEMINI_API_KEY is set"},
+		{"Gemini, the other name", AutoOptions{Env: staticEnv("GOOGLE_API_KEY", "x")}, "gemini/gemini-flash-latest", "GOOGLE_API_KEY is set"},
 		{"local server", AutoOptions{Probe: true, Servers: servers}, "vllm/llama3.2", "vllm"},
 		{"local server, not asked", AutoOptions{Servers: servers}, "offline", "no provider"},
 		{"no local server", AutoOptions{Probe: true, Servers: servers[:2]}, "offline", "no local model server"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			m, reason, err := Auto(context.Background(), c.o)
+			m, reason, err := DetectModel(context.Background(), c.o)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -60,7 +60,7 @@ func TestAuto(t *testing.T) {
 	}
 }
 
-func env(name, value string) func(string) string {
+func staticEnv(name, value string) func(string) string {
 	return func(n string) string {
 		if n == name {
 			return value
@@ -71,11 +71,11 @@ func env(name, value string) func(string) string {
 
 func TestAutoRefusesWrongSections(t *testing.T) {
 	for _, p := range []Provider{
-		{Name: "x", Kind: "moon", Key: key("k")},
-		{Name: "x", Kind: "openai", BaseURL: "ftp://x", Model: "m", Key: key("k")},
-		{Name: "x", Kind: "anthropic", Key: key("a b")},
+		{Name: "x", Kind: "moon", Key: staticKey("k")},
+		{Name: "x", Kind: "openai", BaseURL: "ftp://x", Model: "m", Key: staticKey("k")},
+		{Name: "x", Kind: "anthropic", Key: staticKey("a b")},
 	} {
-		if m, _, err := Auto(context.Background(), AutoOptions{Configured: []Provider{p}}); err == nil || m != nil {
+		if m, _, err := DetectModel(context.Background(), AutoOptions{Configured: []Provider{p}}); err == nil || m != nil {
 			t.Errorf("%+v: %v, %v", p, m, err)
 		} else if strings.Contains(err.Error(), "a b") {
 			t.Errorf("the error contains the key: %v", err)
@@ -85,8 +85,8 @@ func TestAutoRefusesWrongSections(t *testing.T) {
 
 func TestNamed(t *testing.T) {
 	o := AutoOptions{
-		Configured: []Provider{{Name: "work", Kind: "anthropic", Key: key("k"), Model: "m"}, {Name: "dry", Kind: "anthropic", Key: key("")}},
-		Env:        env("OPENAI_API_KEY", "k"),
+		Configured: []Provider{{Name: "work", Kind: "anthropic", Key: staticKey("k"), Model: "m"}, {Name: "dry", Kind: "anthropic", Key: staticKey("")}},
+		Env:        staticEnv("OPENAI_API_KEY", "k"),
 	}
 	for name, want := range map[string]string{
 		"offline":          "offline",
@@ -101,7 +101,7 @@ func TestNamed(t *testing.T) {
 		"nobody/m":         "",
 		"":                 "",
 	} {
-		m, err := Named(name, o)
+		m, err := ResolveModel(name, o)
 		switch {
 		case want == "" && err == nil:
 			t.Errorf("%q: got %s, want an error", name, m.Info().Name())
@@ -157,9 +157,9 @@ func TestEmbedder(t *testing.T) {
 	srv := llmtest.NewServer(t, llmtest.Options{})
 	o := AutoOptions{
 		Configured: []Provider{
-			{Name: "local", Kind: "openai", BaseURL: srv.URL}, {Name: "g", Kind: "gemini", BaseURL: srv.URL}, {Name: "work", Kind: "anthropic", Key: key("k")},
+			{Name: "local", Kind: "openai", BaseURL: srv.URL}, {Name: "g", Kind: "gemini", BaseURL: srv.URL}, {Name: "work", Kind: "anthropic", Key: staticKey("k")},
 		},
-		Env: env("OPENAI_API_KEY", "k"), HTTP: srv.Client(),
+		Env: staticEnv("OPENAI_API_KEY", "k"), HTTP: srv.Client(),
 	}
 	for name, want := range map[string]string{
 		"local/nomic-embed-text": "", "g": "", "g/other": "", "openai": "",

@@ -74,18 +74,18 @@ func wellKnown() []struct{ env, name, kind, baseURL string } {
 	}
 }
 
-// Auto returns the model for model = "auto": the first configured provider whose key resolves,
+// DetectModel returns the model for model = "auto": the first configured provider whose key resolves,
 // otherwise the first key in the environment, otherwise (with Probe) the first local server
 // that has a model, otherwise the built-in brain. reason explains the choice; it never contains
 // a key. An error means that a section is invalid, not that no model was found.
-func Auto(ctx context.Context, o AutoOptions) (m llm.Model, reason string, err error) {
+func DetectModel(ctx context.Context, o AutoOptions) (m llm.Model, reason string, err error) {
 	var skipped []string
 	for i, p := range o.Configured {
 		if p.Kind == Acting && i > 0 { // it costs money and acts: never use one because another provider failed
 			skipped = append(skipped, fmt.Sprintf("[providers.%s] is an external agent, and not the first section", p.Name))
 			continue
 		}
-		m, why, err := o.configured(p, "")
+		m, why, err := o.configuredModel(p, "")
 		if err != nil {
 			return nil, "", err
 		}
@@ -95,7 +95,7 @@ func Auto(ctx context.Context, o AutoOptions) (m llm.Model, reason string, err e
 		skipped = append(skipped, why)
 	}
 	for _, k := range wellKnown() {
-		key := o.env(k.env)
+		key := o.getEnv(k.env)
 		if key == "" {
 			continue
 		}
@@ -103,35 +103,35 @@ func Auto(ctx context.Context, o AutoOptions) (m llm.Model, reason string, err e
 		if err != nil {
 			return nil, "", fmt.Errorf("%s: %w", k.env, err)
 		}
-		return m, because(k.env+" is set", skipped), nil
+		return m, formatReason(k.env+" is set", skipped), nil
 	}
 	if o.Probe {
-		m, s, err := o.probe(ctx)
+		m, s, err := o.probeServers(ctx)
 		if err != nil {
 			return nil, "", err
 		}
 		if m != nil {
-			return m, because(fmt.Sprintf("a model server (%s) answers at %s", s.Name, s.BaseURL), skipped), nil
+			return m, formatReason(fmt.Sprintf("a model server (%s) answers at %s", s.Name, s.BaseURL), skipped), nil
 		}
 		skipped = append(skipped, "no local model server answers")
 	}
-	return o.offline(), because("no provider is configured and the environment contains no key", skipped), nil
+	return o.offlineModel(), formatReason("no provider is configured and the environment contains no key", skipped), nil
 }
 
-// Named returns the model for a name in the configuration: "offline", "provider" or
+// ResolveModel returns the model for a name in the configuration: "offline", "provider" or
 // "provider/model". provider is a configured section, a well-known one whose key is in the
 // environment (anthropic, openai, openrouter, gemini), or a local server (ollama, lmstudio,
 // llamacpp, vllm).
-func Named(name string, o AutoOptions) (llm.Model, error) {
+func ResolveModel(name string, o AutoOptions) (llm.Model, error) {
 	provider, model, _ := strings.Cut(name, "/")
 	if name == "offline" {
-		return o.offline(), nil
+		return o.offlineModel(), nil
 	}
 	for _, p := range o.Configured {
 		if p.Name != provider {
 			continue
 		}
-		m, why, err := o.configured(p, model)
+		m, why, err := o.configuredModel(p, model)
 		if err == nil && m == nil {
 			err = fmt.Errorf("model %q: %s", name, why)
 		}
@@ -142,7 +142,7 @@ func Named(name string, o AutoOptions) (llm.Model, error) {
 		if k.name != provider {
 			continue
 		}
-		if key := o.env(k.env); key != "" {
+		if key := o.getEnv(k.env); key != "" {
 			return New(k.kind, Options{Provider: k.name, BaseURL: k.baseURL, APIKey: key, Model: model, HTTP: o.HTTP})
 		}
 		if missing == "" {
@@ -152,7 +152,7 @@ func Named(name string, o AutoOptions) (llm.Model, error) {
 	if missing != "" {
 		return nil, fmt.Errorf("model %q: [providers.%s] does not exist and %s is not set; run hob setup", name, provider, missing)
 	}
-	for _, s := range o.servers() {
+	for _, s := range o.probeList() {
 		if s.Name == provider {
 			return New("openai", Options{Provider: s.Name, BaseURL: s.BaseURL, Model: model, HTTP: o.HTTP})
 		}
@@ -160,9 +160,9 @@ func Named(name string, o AutoOptions) (llm.Model, error) {
 	return nil, fmt.Errorf("model %q: [providers.%s] does not exist; use \"auto\", \"offline\" or \"provider/model\"", name, provider)
 }
 
-// configured creates a section's model. If the model is nil, the text explains why the section
+// configuredModel creates a section's model. If the model is nil, the text explains why the section
 // is skipped.
-func (o AutoOptions) configured(p Provider, model string) (llm.Model, string, error) {
+func (o AutoOptions) configuredModel(p Provider, model string) (llm.Model, string, error) {
 	opts := Options{
 		Provider: p.Name, BaseURL: p.BaseURL, Model: model,
 		MaxTokens: p.MaxTokens, Context: p.Context, Whole: p.Whole, Stall: p.Stall, HTTP: o.HTTP,
@@ -171,7 +171,7 @@ func (o AutoOptions) configured(p Provider, model string) (llm.Model, string, er
 		opts.Model = p.Model
 	}
 	if p.Kind == Acting {
-		m, err := o.Agents.model(p, opts.Model)
+		m, err := o.Agents.agentModel(p, opts.Model)
 		return m, "", err
 	}
 	if p.Key != nil {
@@ -188,30 +188,30 @@ func (o AutoOptions) configured(p Provider, model string) (llm.Model, string, er
 	return m, "", err
 }
 
-func (o AutoOptions) env(name string) string {
+func (o AutoOptions) getEnv(name string) string {
 	if o.Env == nil {
 		return ""
 	}
 	return strings.TrimSpace(o.Env(name))
 }
 
-func (o AutoOptions) servers() []Server {
+func (o AutoOptions) probeList() []Server {
 	if o.Servers != nil {
 		return o.Servers
 	}
 	return LocalServers()
 }
 
-func (o AutoOptions) offline() llm.Model { return offline.New(offline.Options{Name: o.Name}) }
+func (o AutoOptions) offlineModel() llm.Model { return offline.New(offline.Options{Name: o.Name}) }
 
-// probe queries all local servers concurrently and returns the first in their order that has a
+// probeServers queries all local servers concurrently and returns the first in their order that has a
 // model.
-func (o AutoOptions) probe(ctx context.Context) (llm.Model, Server, error) {
+func (o AutoOptions) probeServers(ctx context.Context) (llm.Model, Server, error) {
 	var wg sync.WaitGroup
 	defer wg.Wait()
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel() // before the wait: later servers do not have to finish
-	servers := o.servers()
+	servers := o.probeList()
 	found := make([]chan string, len(servers))
 	for i, s := range servers {
 		found[i] = make(chan string, 1)
@@ -232,7 +232,7 @@ func (o AutoOptions) probe(ctx context.Context) (llm.Model, Server, error) {
 	return nil, Server{}, nil
 }
 
-func because(why string, skipped []string) string {
+func formatReason(why string, skipped []string) string {
 	if len(skipped) == 0 {
 		return why
 	}

@@ -9,9 +9,9 @@ import (
 	"hob/autonomy/llm/openai"
 )
 
-// discovered is a model on a server whose models are queried at the first call, so that
+// discoveredModel is a model on a server whose models are queried at the first call, so that
 // start-up needs no connection and the server may start later.
-type discovered struct {
+type discoveredModel struct {
 	o     Options
 	asker *openai.Model
 
@@ -28,10 +28,10 @@ func newDiscovered(o Options) (llm.Model, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &discovered{o: o, asker: m}, nil
+	return &discoveredModel{o: o, asker: m}, nil
 }
 
-func (d *discovered) Info() llm.Info {
+func (d *discoveredModel) Info() llm.Info {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	if d.found != nil {
@@ -40,11 +40,11 @@ func (d *discovered) Info() llm.Info {
 	return d.asker.Info()
 }
 
-func (d *discovered) Models(ctx context.Context) ([]string, error) { return d.asker.Models(ctx) }
+func (d *discoveredModel) Models(ctx context.Context) ([]string, error) { return d.asker.Models(ctx) }
 
-func (d *discovered) Stream(ctx context.Context, r llm.Request) iter.Seq2[llm.Event, error] {
+func (d *discoveredModel) Stream(ctx context.Context, r llm.Request) iter.Seq2[llm.Event, error] {
 	return func(yield func(llm.Event, error) bool) {
-		m, err := d.find(ctx)
+		m, err := d.findModel(ctx)
 		if err != nil {
 			yield(llm.Event{}, err)
 			return
@@ -57,9 +57,9 @@ func (d *discovered) Stream(ctx context.Context, r llm.Request) iter.Seq2[llm.Ev
 	}
 }
 
-// find queries the server once. Concurrent calls may query it more than once, which is
+// findModel queries the server once. Concurrent calls may query it more than once, which is
 // harmless.
-func (d *discovered) find(ctx context.Context) (*openai.Model, error) {
+func (d *discoveredModel) findModel(ctx context.Context) (*openai.Model, error) {
 	d.mu.Lock()
 	m := d.found
 	d.mu.Unlock()

@@ -31,7 +31,7 @@ func Embedder(name string, o AutoOptions) (llm.Embedder, error) {
 	if model == "" {
 		return nil, fmt.Errorf("%q is not the name of an embedding model; write \"provider/model\"", name)
 	}
-	m, err := Named(provider+"/"+model, o)
+	m, err := ResolveModel(provider+"/"+model, o)
 	if err != nil {
 		return nil, err
 	}

@@ -21,20 +21,20 @@ func FromEnvironment(env func(string) string) []string {
 	return out
 }
 
-// Place returns the kind and address of a provider: a configured one, a well-known one or a
+// ProviderEndpoint returns the kind and address of a provider: a configured one, a well-known one or a
 // local server; "" for other names.
-func (o AutoOptions) Place(provider string) (kind, baseURL string) {
+func (o AutoOptions) ProviderEndpoint(provider string) (kind, baseURL string) {
 	for _, p := range o.Configured {
 		if p.Name == provider {
-			return p.Kind, standard(p.Kind, p.BaseURL)
+			return p.Kind, defaultURL(p.Kind, p.BaseURL)
 		}
 	}
 	for _, k := range wellKnown() {
 		if k.name == provider {
-			return k.kind, standard(k.kind, k.baseURL)
+			return k.kind, defaultURL(k.kind, k.baseURL)
 		}
 	}
-	for _, s := range o.servers() {
+	for _, s := range o.probeList() {
 		if s.Name == provider {
 			return "openai", s.BaseURL
 		}
@@ -44,7 +44,7 @@ func (o AutoOptions) Place(provider string) (kind, baseURL string) {
 
 // Host returns the host of a provider, such as "api.openai.com".
 func (o AutoOptions) Host(provider string) string {
-	_, base := o.Place(provider)
+	_, base := o.ProviderEndpoint(provider)
 	if !strings.Contains(base, "://") {
 		base = "https://" + base
 	}
@@ -55,8 +55,8 @@ func (o AutoOptions) Host(provider string) string {
 	return u.Hostname()
 }
 
-// standard returns the address of a kind's own server, unless baseURL is set.
-func standard(kind, baseURL string) string {
+// defaultURL returns the address of a kind's own server, unless baseURL is set.
+func defaultURL(kind, baseURL string) string {
 	if baseURL != "" {
 		return baseURL
 	}

@@ -22,7 +22,7 @@ func TestPlace(t *testing.T) {
 		"nobody":     {"", ""},
 		"offline":    {"", ""},
 	} {
-		if kind, _ := o.Place(name); kind != want[0] || o.Host(name) != want[1] {
+		if kind, _ := o.ProviderEndpoint(name); kind != want[0] || o.Host(name) != want[1] {
 			t.Errorf("%s: %s at %s, want %v", name, kind, o.Host(name), want)
 		}
 	}

@@ -11,7 +11,7 @@ import (
 
 // answer assembles an answer and passes its events to the consumer.
 type answer struct {
-	watch *llm.Watch
+	watch *llm.StallTimer
 	yield func(llm.Event, error) bool
 
 	left    bool // the consumer stopped
@@ -41,9 +41,9 @@ type block struct {
 	data      string // of a redacted thought
 }
 
-// emit passes an event to the consumer. The stall timer is stopped in the meantime, because the
+// emitEvent passes an event to the consumer. The stall timer is stopped in the meantime, because the
 // consumer may be slow.
-func (a *answer) emit(e llm.Event) {
+func (a *answer) emitEvent(e llm.Event) {
 	if a.left {
 		return
 	}
@@ -51,31 +51,31 @@ func (a *answer) emit(e llm.Event) {
 	a.left = !a.yield(e, nil)
 }
 
-// take handles one event of the stream.
-func (a *answer) take(e sdk.MessageStreamEventUnion) error {
+// takeEvent handles one event of the stream.
+func (a *answer) takeEvent(e sdk.MessageStreamEventUnion) error {
 	a.started = true
 	switch e.Type {
 	case "message_start":
-		a.count(e.Message.Usage.InputTokens, e.Message.Usage.OutputTokens,
+		a.updateUsage(e.Message.Usage.InputTokens, e.Message.Usage.OutputTokens,
 			e.Message.Usage.CacheReadInputTokens, e.Message.Usage.CacheCreationInputTokens, e.Message.JSON.Usage.Valid())
 	case "content_block_start":
-		return a.start(&block{
+		return a.startBlock(&block{
 			index: e.Index, kind: e.ContentBlock.Type, id: e.ContentBlock.ID, name: e.ContentBlock.Name,
 			signature: e.ContentBlock.Signature, data: e.ContentBlock.Data,
 		}, e.ContentBlock.Text+e.ContentBlock.Thinking, e.ContentBlock.JSON.Input.Raw())
 	case "content_block_delta":
-		return a.delta(e.Index, e.Delta)
+		return a.takeDelta(e.Index, e.Delta)
 	case "content_block_stop":
 		for i, b := range a.open {
 			if b.index == e.Index {
 				a.open = append(a.open[:i], a.open[i+1:]...)
-				a.finish(b)
+				a.finishBlock(b)
 				break
 			}
 		}
 	case "message_delta":
 		a.stop = e.Delta.StopReason
-		a.count(e.Usage.InputTokens, e.Usage.OutputTokens, e.Usage.CacheReadInputTokens,
+		a.updateUsage(e.Usage.InputTokens, e.Usage.OutputTokens, e.Usage.CacheReadInputTokens,
 			e.Usage.CacheCreationInputTokens, e.JSON.Usage.Valid())
 	case "message_stop":
 		a.stopped = true
@@ -85,9 +85,9 @@ func (a *answer) take(e sdk.MessageStreamEventUnion) error {
 	return nil
 }
 
-// count updates the token counts, which are totals so far. Anthropic counts cached input tokens
+// updateUsage updates the token counts, which are totals so far. Anthropic counts cached input tokens
 // separately.
-func (a *answer) count(in, out, read, write int64, valid bool) {
+func (a *answer) updateUsage(in, out, read, write int64, valid bool) {
 	if !valid {
 		return
 	}
@@ -99,38 +99,38 @@ func (a *answer) count(in, out, read, write int64, valid bool) {
 	a.usage = u
 }
 
-// start starts a block. Some servers send the complete block in one event: its text, or its
+// startBlock starts a block. Some servers send the complete block in one event: its text, or its
 // input.
-func (a *answer) start(b *block, text, input string) error {
+func (a *answer) startBlock(b *block, text, input string) error {
 	if a.blocks++; a.blocks > maxBlocks {
 		return fmt.Errorf("the answer contains more than %d blocks", maxBlocks)
 	}
-	a.flush(false)
+	a.flushPending(false)
 	a.open = append(a.open, b)
 	switch b.kind {
 	case "text":
-		a.text(text)
+		a.emitText(text)
 	case "thinking":
-		a.thought(b, text)
+		a.emitThought(b, text)
 	case "tool_use":
 		if a.format != "" && b.name == a.format {
 			b.kind = "format"
 			if input != "{}" && input != "null" {
-				a.text(input)
+				a.emitText(input)
 			}
 			return nil
 		}
 		a.calls++
 		b.id = a.uniqueID(b.id)
-		a.emit(llm.Event{Kind: llm.CallStart, Call: llm.ToolCall{ID: b.id, Name: b.name}})
+		a.emitEvent(llm.Event{Kind: llm.CallStart, Call: llm.ToolCall{ID: b.id, Name: b.name}})
 		if input != "" && input != "{}" && input != "null" {
-			return a.args(b, input)
+			return a.addArgs(b, input)
 		}
 	}
 	return nil
 }
 
-func (a *answer) delta(index int64, d sdk.MessageStreamEventUnionDelta) error {
+func (a *answer) takeDelta(index int64, d sdk.MessageStreamEventUnionDelta) error {
 	var b *block
 	for _, x := range a.open {
 		if x.index == index {
@@ -142,85 +142,85 @@ func (a *answer) delta(index int64, d sdk.MessageStreamEventUnionDelta) error {
 	}
 	switch d.Type {
 	case "text_delta":
-		a.text(d.Text)
+		a.emitText(d.Text)
 	case "thinking_delta":
-		a.thought(b, d.Thinking)
+		a.emitThought(b, d.Thinking)
 	case "signature_delta":
 		b.signature += d.Signature
 	case "input_json_delta":
-		return a.args(b, d.PartialJSON)
+		return a.addArgs(b, d.PartialJSON)
 	}
 	return nil
 }
 
-func (a *answer) text(t string) {
+func (a *answer) emitText(t string) {
 	if t == "" {
 		return
 	}
 	a.visible = true
-	a.emit(llm.Event{Kind: llm.TextDelta, Text: t})
+	a.emitEvent(llm.Event{Kind: llm.TextDelta, Text: t})
 }
 
-func (a *answer) thought(b *block, t string) {
+func (a *answer) emitThought(b *block, t string) {
 	if t == "" {
 		return
 	}
 	b.text = append(b.text, t...)
-	a.emit(llm.Event{Kind: llm.ReasoningDelta, Text: t})
+	a.emitEvent(llm.Event{Kind: llm.ReasoningDelta, Text: t})
 }
 
-func (a *answer) args(b *block, piece string) error {
+func (a *answer) addArgs(b *block, piece string) error {
 	if piece == "" {
 		return nil
 	}
 	if b.kind == "format" {
-		a.text(piece)
+		a.emitText(piece)
 		return nil
 	}
 	if b.text = append(b.text, piece...); len(b.text) > maxArgs {
 		return fmt.Errorf("the arguments of a tool call exceed %d MB", maxArgs>>20)
 	}
-	a.emit(llm.Event{Kind: llm.CallDelta, Call: llm.ToolCall{ID: b.id}, Text: piece})
+	a.emitEvent(llm.Event{Kind: llm.CallDelta, Call: llm.ToolCall{ID: b.id}, Text: piece})
 	return nil
 }
 
-// finish ends a block.
-func (a *answer) finish(b *block) {
+// finishBlock ends a block.
+func (a *answer) finishBlock(b *block) {
 	switch b.kind {
 	case "thinking":
 		if len(b.text) > 0 || b.signature != "" {
-			a.emit(llm.Event{Kind: llm.ReasoningDone, Reasoning: llm.Reasoning{Text: string(b.text), Signature: b.signature}})
+			a.emitEvent(llm.Event{Kind: llm.ReasoningDone, Reasoning: llm.Reasoning{Text: string(b.text), Signature: b.signature}})
 		}
 	case "redacted_thinking":
-		a.emit(llm.Event{Kind: llm.ReasoningDone, Reasoning: llm.Reasoning{Redacted: b.data}})
+		a.emitEvent(llm.Event{Kind: llm.ReasoningDone, Reasoning: llm.Reasoning{Redacted: b.data}})
 	case "tool_use":
-		a.flush(false)
+		a.flushPending(false)
 		a.pending = b
 	}
 }
 
-// flush passes the withheld call to the consumer.
-func (a *answer) flush(cut bool) {
+// flushPending passes the withheld call to the consumer.
+func (a *answer) flushPending(cut bool) {
 	if b := a.pending; b != nil {
 		a.pending = nil
-		a.emit(llm.Event{Kind: llm.CallDone, Call: llm.NewCall(b.id, b.name, string(b.text), cut)})
+		a.emitEvent(llm.Event{Kind: llm.CallDone, Call: llm.NewCall(b.id, b.name, string(b.text), cut)})
 	}
 }
 
 // cutOff marks the calls of a broken stream as truncated: no call of a failed answer may run.
 func (a *answer) cutOff() {
-	a.flush(true)
+	a.flushPending(true)
 	for _, b := range a.open {
 		if b.kind == "tool_use" {
 			a.pending = b
-			a.flush(true)
+			a.flushPending(true)
 		}
 	}
 	a.open = nil
 }
 
-// done ends a complete answer.
-func (a *answer) done() {
+// finishAnswer ends a complete answer.
+func (a *answer) finishAnswer() {
 	stop := llm.EndTurn
 	switch a.stop {
 	case sdk.StopReasonMaxTokens, sdk.StopReasonModelContextWindowExceeded:
@@ -233,22 +233,22 @@ func (a *answer) done() {
 		}
 	}
 	cut := stop == llm.MaxTokens || stop == llm.Refused
-	a.flush(cut)
+	a.flushPending(cut)
 	a.cutOff()
-	a.emit(llm.Event{Kind: llm.Done, Stop: stop, Usage: a.usage})
+	a.emitEvent(llm.Event{Kind: llm.Done, Stop: stop, Usage: a.usage})
 }
 
-// message handles an answer in one piece.
-func (a *answer) message(m *sdk.Message) error {
+// takeMessage handles an answer in one piece.
+func (a *answer) takeMessage(m *sdk.Message) error {
 	a.started = true
-	a.count(m.Usage.InputTokens, m.Usage.OutputTokens, m.Usage.CacheReadInputTokens, m.Usage.CacheCreationInputTokens, m.JSON.Usage.Valid())
+	a.updateUsage(m.Usage.InputTokens, m.Usage.OutputTokens, m.Usage.CacheReadInputTokens, m.Usage.CacheCreationInputTokens, m.JSON.Usage.Valid())
 	for i, c := range m.Content {
 		b := &block{index: int64(i), kind: c.Type, id: c.ID, name: c.Name, signature: c.Signature, data: c.Data}
-		if err := a.start(b, c.Text+c.Thinking, string(c.Input)); err != nil {
+		if err := a.startBlock(b, c.Text+c.Thinking, string(c.Input)); err != nil {
 			return err
 		}
 		a.open = nil
-		a.finish(b)
+		a.finishBlock(b)
 	}
 	a.stop = m.StopReason
 	return nil

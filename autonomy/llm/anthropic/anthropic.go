@@ -56,7 +56,7 @@ type Options struct {
 // Model is an llm.Model on a Messages server.
 type Model struct {
 	o    Options
-	wire llm.Wire
+	wire llm.Endpoint
 	// The client is wrapped in a function: as a field of a value in an interface, it would link
 	// every method of every service of the SDK into the program, about 10 MB.
 	post   func(ctx context.Context, path string, params, res any, opts ...option.RequestOption) error
@@ -93,7 +93,7 @@ func New(o Options) (*Model, error) {
 		o.Context = defaultContext
 	}
 	client := llm.Client(o.HTTP)
-	client.Transport = ceiling{client.Transport}
+	client.Transport = limitedTransport{client.Transport}
 	options := []option.RequestOption{
 		option.WithoutEnvironmentDefaults(),
 		option.WithoutOpenTelemetry(),
@@ -128,16 +128,16 @@ func (m *Model) Models(ctx context.Context) ([]string, error) {
 		}
 	}
 	if err := page.Err(); err != nil {
-		return nil, m.failure(ctx, err)
+		return nil, m.convertError(ctx, err)
 	}
 	return names, nil
 }
 
-// ceiling limits every response body: the SDK reads error bodies to their end.
-type ceiling struct{ next http.RoundTripper }
+// limitedTransport limits every response body: the SDK reads error bodies to their end.
+type limitedTransport struct{ next http.RoundTripper }
 
 // RoundTrip implements http.RoundTripper.
-func (c ceiling) RoundTrip(r *http.Request) (*http.Response, error) {
+func (c limitedTransport) RoundTrip(r *http.Request) (*http.Response, error) {
 	resp, err := c.next.RoundTrip(r)
 	if err == nil {
 		resp.Body = llm.LimitBody(resp.Body, maxBody)
@@ -146,7 +146,7 @@ func (c ceiling) RoundTrip(r *http.Request) (*http.Response, error) {
 }
 
 // CloseIdleConnections lets http.Client.CloseIdleConnections reach the transport.
-func (c ceiling) CloseIdleConnections() {
+func (c limitedTransport) CloseIdleConnections() {
 	if t, ok := c.next.(interface{ CloseIdleConnections() }); ok {
 		t.CloseIdleConnections()
 	}

@@ -29,7 +29,7 @@ func mustNew(t *testing.T, o Options) *Model {
 	return m
 }
 
-func user(text string) llm.Message {
+func userMessage(text string) llm.Message {
 	return llm.Message{Role: llm.User, Parts: []llm.Part{{Text: text}}}
 }
 
@@ -58,7 +58,7 @@ func TestBaseURL(t *testing.T) {
 		"/api/anthropic/v1//": "/api/anthropic/v1/messages",
 	} {
 		m := mustNew(t, Options{BaseURL: srv.URL + in, HTTP: srv.Client()})
-		if _, err := llm.Collect(m.Stream(context.Background(), llm.Request{Messages: []llm.Message{user("x")}})); err != nil {
+		if _, err := llm.Collect(m.Stream(context.Background(), llm.Request{Messages: []llm.Message{userMessage("x")}})); err != nil {
 			t.Errorf("%q: %v", in, err)
 		}
 		if got := srv.Last().Path; got != want {
@@ -76,7 +76,7 @@ func TestEnvironment(t *testing.T) {
 	t.Setenv("ANTHROPIC_CUSTOM_HEADERS", "X-Leak: yes")
 	srv := llmtest.NewServer(t, llmtest.Options{Key: llmtest.Key}, llmtest.Answer{Text: "hi"})
 	m := mustNew(t, Options{BaseURL: srv.URL, APIKey: llmtest.Key, HTTP: srv.Client()})
-	if _, err := llm.Collect(m.Stream(context.Background(), llm.Request{Messages: []llm.Message{user("x")}})); err != nil {
+	if _, err := llm.Collect(m.Stream(context.Background(), llm.Request{Messages: []llm.Message{userMessage("x")}})); err != nil {
 		t.Fatal(err)
 	}
 	h := srv.Last().Header
@@ -93,7 +93,7 @@ func TestThinking(t *testing.T) {
 		llmtest.Answer{Status: 400, Body: `{"type":"error","error":{"type":"invalid_request_error","message":"messages.1.content.0: Invalid signature in thinking block"}}`},
 		llmtest.Answer{Text: "without", Times: 2})
 	m := mustNew(t, Options{BaseURL: srv.URL, HTTP: srv.Client()})
-	req := llm.Request{Messages: []llm.Message{user("add")}}
+	req := llm.Request{Messages: []llm.Message{userMessage("add")}}
 	ask := func() llm.Response {
 		t.Helper()
 		r, err := llm.Collect(m.Stream(context.Background(), req))
@@ -139,13 +139,13 @@ func TestCacheMarks(t *testing.T) {
 		messages []llm.Message
 		want     []int // messages with a mark
 	}{
-		{"first", []llm.Message{user("a")}, []int{0}},
-		{"second step", []llm.Message{user("a"), call("1"), result("1")}, []int{0, 2}},
-		{"third step", []llm.Message{user("a"), call("1"), result("1"), call("2"), result("2")}, []int{2, 4}},
-		{"second turn", []llm.Message{user("a"), {Role: llm.Assistant, Parts: []llm.Part{{Text: "b"}}}, user("c")}, []int{0, 2}},
+		{"first", []llm.Message{userMessage("a")}, []int{0}},
+		{"second step", []llm.Message{userMessage("a"), call("1"), result("1")}, []int{0, 2}},
+		{"third step", []llm.Message{userMessage("a"), call("1"), result("1"), call("2"), result("2")}, []int{2, 4}},
+		{"second turn", []llm.Message{userMessage("a"), {Role: llm.Assistant, Parts: []llm.Part{{Text: "b"}}}, userMessage("c")}, []int{0, 2}},
 		{"empty", nil, nil},
 	} {
-		params, _ := m.build(llm.Request{System: "s", Messages: c.messages, Tools: []llm.Tool{{Name: "a"}, {Name: "b"}}})
+		params, _ := m.buildRequest(llm.Request{System: "s", Messages: c.messages, Tools: []llm.Tool{{Name: "a"}, {Name: "b"}}})
 		var got []int
 		for i, msg := range params.Messages {
 			b, err := json.Marshal(msg)
@@ -195,7 +195,7 @@ func TestEvents(t *testing.T) {
 		{"nothing", "", "network"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			if got := play(t, []byte(c.in)); got != c.want {
+			if got := playStream(t, []byte(c.in)); got != c.want {
 				t.Errorf("got %s, want %s", got, c.want)
 			}
 		})
@@ -211,15 +211,15 @@ func (c canned) RoundTrip(r *http.Request) (*http.Response, error) {
 	}, nil
 }
 
-// play streams a recorded answer and summarizes it. It checks invariants for any bytes: one
+// playStream streams a recorded answer and summarizes it. It checks invariants for any bytes: one
 // end, only *llm.Error, no executable call after an error.
-func play(t *testing.T, in []byte) string {
+func playStream(t *testing.T, in []byte) string {
 	t.Helper()
 	m := mustNew(t, Options{BaseURL: "http://127.0.0.1:1", HTTP: &http.Client{Transport: canned(in)}})
 	var r llm.Response
 	var failed *llm.Error
 	ends := 0
-	for e, err := range m.Stream(context.Background(), llm.Request{Messages: []llm.Message{user("hello")}}) {
+	for e, err := range m.Stream(context.Background(), llm.Request{Messages: []llm.Message{userMessage("hello")}}) {
 		if err != nil {
 			ends++
 			if !errors.As(err, &failed) {
@@ -265,5 +265,5 @@ func FuzzStream(f *testing.F) {
 	} {
 		f.Add([]byte(s))
 	}
-	f.Fuzz(func(t *testing.T, in []byte) { play(t, in) })
+	f.Fuzz(func(t *testing.T, in []byte) { playStream(t, in) })
 }

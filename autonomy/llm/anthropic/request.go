@@ -12,34 +12,34 @@ import (
 	"hob/autonomy/llm"
 )
 
-// build creates a request. It depends only on its input, so that an earlier request is a prefix
+// buildRequest creates a request. It depends only on its input, so that an earlier request is a prefix
 // of the next one except for the cache marks, which the provider does not count as content. The
 // four allowed marks are set on the last tool, the system prompt, the end of the previous
 // request, and the end of this one
 // (https://docs.anthropic.com/en/docs/build-with-claude/prompt-caching).
-func (m *Model) build(r llm.Request) (params sdk.MessageNewParams, thinking bool) {
+func (m *Model) buildRequest(r llm.Request) (params sdk.MessageNewParams, thinking bool) {
 	params = sdk.MessageNewParams{Model: sdk.Model(m.o.Model), MaxTokens: int64(r.Limit(m.o.MaxTokens))}
 	if strings.TrimSpace(r.System) != "" {
 		params.System = []sdk.TextBlockParam{{Text: r.System, CacheControl: sdk.NewCacheControlEphemeralParam()}}
 	}
-	params.Tools = tools(r.Tools)
+	params.Tools = convertTools(r.Tools)
 	if r.NoTools && len(params.Tools) > 0 {
 		params.ToolChoice = sdk.ToolChoiceUnionParam{OfNone: &sdk.ToolChoiceNoneParam{}}
 	}
-	m.format(r, &params)
+	m.applyFormat(r, &params)
 	e := encoder{thinking: !m.noThinking.Load()}
 	for _, msg := range r.Messages {
-		if role, blocks := e.blocks(msg); len(blocks) > 0 {
+		if role, blocks := e.convertMessage(msg); len(blocks) > 0 {
 			params.Messages = append(params.Messages, sdk.MessageParam{Role: role, Content: blocks})
 		}
 	}
-	mark(params.Messages)
+	markMessages(params.Messages)
 	return params, e.sent
 }
 
-// format requests a structured answer: by a schema, or for models without support by a tool
+// applyFormat requests a structured answer: by a schema, or for models without support by a tool
 // that must be called with the answer.
-func (m *Model) format(r llm.Request, params *sdk.MessageNewParams) {
+func (m *Model) applyFormat(r llm.Request, params *sdk.MessageNewParams) {
 	if r.Format == nil {
 		return
 	}
@@ -56,7 +56,7 @@ func (m *Model) format(r llm.Request, params *sdk.MessageNewParams) {
 	params.ToolChoice = sdk.ToolChoiceParamOfTool(name)
 }
 
-func tools(list []llm.Tool) []sdk.ToolUnionParam {
+func convertTools(list []llm.Tool) []sdk.ToolUnionParam {
 	var out []sdk.ToolUnionParam
 	for _, t := range list {
 		schema := t.Schema
@@ -75,10 +75,10 @@ func tools(list []llm.Tool) []sdk.ToolUnionParam {
 	return out
 }
 
-// mark sets the cache marks of the messages: on the last one, and on the last one before the
+// markMessages sets the cache marks of the messages: on the last one, and on the last one before the
 // newest answer of the model, where the previous request ended. The second helps if one step
 // adds more blocks than the provider looks back (20).
-func mark(messages []sdk.MessageParam) {
+func markMessages(messages []sdk.MessageParam) {
 	last := len(messages) - 1
 	if last < 0 {
 		return
@@ -107,9 +107,9 @@ type encoder struct {
 	sent     bool // some were sent
 }
 
-// blocks converts one message. Tool results come first: the API requires them directly after
+// convertMessage converts one message. Tool results come first: the API requires them directly after
 // the calls.
-func (e *encoder) blocks(m llm.Message) (sdk.MessageParamRole, []sdk.ContentBlockParamUnion) {
+func (e *encoder) convertMessage(m llm.Message) (sdk.MessageParamRole, []sdk.ContentBlockParamUnion) {
 	role := sdk.MessageParamRoleUser
 	if m.Role == llm.Assistant {
 		role = sdk.MessageParamRoleAssistant
@@ -118,9 +118,9 @@ func (e *encoder) blocks(m llm.Message) (sdk.MessageParamRole, []sdk.ContentBloc
 	for _, p := range m.Parts {
 		switch {
 		case p.Result != nil:
-			first = append(first, result(p.Result))
+			first = append(first, resultBlock(p.Result))
 		case p.Reasoning != nil && role == sdk.MessageParamRoleAssistant:
-			rest = append(rest, e.reasoning(p.Reasoning)...)
+			rest = append(rest, e.reasoningBlocks(p.Reasoning)...)
 		case p.Call != nil:
 			rest = append(rest, sdk.NewToolUseBlock(llm.WireID(p.Call.ID), p.Call.WireArgs(), llm.WireName(p.Call.Name)))
 		case p.Image != nil && role == sdk.MessageParamRoleAssistant: // the API accepts none from the model
@@ -134,7 +134,7 @@ func (e *encoder) blocks(m llm.Message) (sdk.MessageParamRole, []sdk.ContentBloc
 	return role, append(first, rest...)
 }
 
-func result(r *llm.ToolResult) sdk.ContentBlockParamUnion {
+func resultBlock(r *llm.ToolResult) sdk.ContentBlockParamUnion {
 	b := &sdk.ToolResultBlockParam{ToolUseID: llm.WireID(r.ID)}
 	if strings.TrimSpace(r.Text) != "" {
 		b.Content = []sdk.ToolResultBlockParamContentUnion{{OfText: &sdk.TextBlockParam{Text: r.Text}}}
@@ -145,9 +145,9 @@ func result(r *llm.ToolResult) sdk.ContentBlockParamUnion {
 	return sdk.ContentBlockParamUnion{OfToolResult: b}
 }
 
-// reasoning returns the blocks that this API signed. Thoughts of other providers have no
+// reasoningBlocks returns the blocks that this API signed. Thoughts of other providers have no
 // signature and would be rejected.
-func (e *encoder) reasoning(r *llm.Reasoning) []sdk.ContentBlockParamUnion {
+func (e *encoder) reasoningBlocks(r *llm.Reasoning) []sdk.ContentBlockParamUnion {
 	switch {
 	case !e.thinking:
 		return nil

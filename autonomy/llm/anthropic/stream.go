@@ -26,7 +26,7 @@ func (m *Model) Stream(ctx context.Context, r llm.Request) iter.Seq2[llm.Event, 
 		ctx, watch := llm.NewWatch(ctx, m.wire.FirstLimit(m.o.Stall, m.o.Whole))
 		defer watch.Stop()
 		a := &answer{watch: watch, yield: yield}
-		err := m.call(ctx, r, a)
+		err := m.callAdaptive(ctx, r, a)
 		if err != nil && !a.left {
 			err.Visible = a.visible
 			yield(llm.Event{}, err)
@@ -34,16 +34,16 @@ func (m *Model) Stream(ctx context.Context, r llm.Request) iter.Seq2[llm.Event, 
 	}
 }
 
-// call makes the call, and repeats it without features that the server refuses: thinking blocks
+// callAdaptive makes the call, and repeats it without features that the server refuses: thinking blocks
 // of the history with unknown signatures, and structured answers, which older models do not
 // support.
-func (m *Model) call(ctx context.Context, r llm.Request, a *answer) *llm.Error {
+func (m *Model) callAdaptive(ctx context.Context, r llm.Request, a *answer) *llm.Error {
 	for {
-		params, thinking := m.build(r)
+		params, thinking := m.buildRequest(r)
 		if r.Format != nil && m.noFormat.Load() {
 			a.format = llm.WireName(r.Format.Name)
 		}
-		err := m.once(ctx, params, a)
+		err := m.callOnce(ctx, params, a)
 		if err == nil || a.left || err.Kind != llm.BadRequest {
 			return err
 		}
@@ -64,10 +64,10 @@ func refusesFormat(said string) bool {
 		strings.Contains(said, "output format") || strings.Contains(said, "structured output")
 }
 
-// once makes one request. The SDK builds it and converts error responses. The body is read
+// callOnce makes one request. The SDK builds it and converts error responses. The body is read
 // here, because servers answer with a stream, JSON or a web page regardless of the content
 // type.
-func (m *Model) once(ctx context.Context, params sdk.MessageNewParams, a *answer) *llm.Error {
+func (m *Model) callOnce(ctx context.Context, params sdk.MessageNewParams, a *answer) *llm.Error {
 	options := []option.RequestOption{option.WithHeader("Accept", "text/event-stream, application/json")}
 	if !m.o.Whole {
 		options = append(options, option.WithJSONSet("stream", true))
@@ -75,7 +75,7 @@ func (m *Model) once(ctx context.Context, params sdk.MessageNewParams, a *answer
 	a.watch.Arm()
 	var resp *http.Response
 	if err := m.post(ctx, "v1/messages", params, &resp, options...); err != nil {
-		return m.failure(ctx, err)
+		return m.convertError(ctx, err)
 	}
 	defer func() { _ = resp.Body.Close() }() // only read, so Close cannot lose data
 	if resp.StatusCode >= 300 {
@@ -89,15 +89,15 @@ func (m *Model) once(ctx context.Context, params sdk.MessageNewParams, a *answer
 	case err != nil:
 		return m.wire.ReadError(ctx, err)
 	case c == '{':
-		return m.whole(ctx, in.Rest(), a)
+		return m.readWhole(ctx, in.Rest(), a)
 	case c == '<':
 		return m.wire.Errorf(llm.Garbled, "the server answered with a web page")
 	}
-	return m.events(ctx, in, a)
+	return m.readEvents(ctx, in, a)
 }
 
-// events reads the stream to its end.
-func (m *Model) events(ctx context.Context, in *llm.EventReader, a *answer) *llm.Error {
+// readEvents reads the stream to its end.
+func (m *Model) readEvents(ctx context.Context, in *llm.EventReader, a *answer) *llm.Error {
 	for ping := false; ; {
 		if a.started {
 			a.watch.Limit(m.o.Stall)
@@ -107,7 +107,7 @@ func (m *Model) events(ctx context.Context, in *llm.EventReader, a *answer) *llm
 		}
 		e, err := in.Next()
 		if err != nil {
-			return m.end(ctx, err, a)
+			return m.handleEnd(ctx, err, a)
 		}
 		if e.Name == "error" {
 			a.cutOff()
@@ -115,7 +115,7 @@ func (m *Model) events(ctx context.Context, in *llm.EventReader, a *answer) *llm
 		}
 		var event sdk.MessageStreamEventUnion
 		if err := json.Unmarshal(e.Data, &event); err != nil {
-			return m.garbled(err, a)
+			return m.garbledError(err, a)
 		}
 		if ping = event.Type == "ping"; ping {
 			continue
@@ -124,7 +124,7 @@ func (m *Model) events(ctx context.Context, in *llm.EventReader, a *answer) *llm
 			a.cutOff()
 			return m.wire.BodyError(0, nil, llm.ParseErrorBody(e.Data))
 		}
-		if err := a.take(event); err != nil {
+		if err := a.takeEvent(event); err != nil {
 			a.cutOff()
 			return m.wire.Errorf(llm.Garbled, "%w", err)
 		}
@@ -135,7 +135,7 @@ func (m *Model) events(ctx context.Context, in *llm.EventReader, a *answer) *llm
 			return m.wire.Errorf(llm.Network, "the server sent an empty stream")
 		}
 		if a.stopped {
-			a.done()
+			a.finishAnswer()
 			a.watch.Limit(drainGrace)
 			a.watch.Arm()
 			_, _ = io.CopyN(io.Discard, in.Rest(), 4<<10) // only to reuse the connection
@@ -144,10 +144,10 @@ func (m *Model) events(ctx context.Context, in *llm.EventReader, a *answer) *llm
 	}
 }
 
-// end handles the end of the response without the last event.
-func (m *Model) end(ctx context.Context, err error, a *answer) *llm.Error {
+// handleEnd handles the end of the response without the last event.
+func (m *Model) handleEnd(ctx context.Context, err error, a *answer) *llm.Error {
 	if a.stop != "" && (ctx.Err() == nil || errors.Is(context.Cause(ctx), llm.ErrStalled)) {
-		a.done() // only the last event is missing, which has no content
+		a.finishAnswer() // only the last event is missing, which has no content
 		return nil
 	}
 	a.cutOff()
@@ -160,24 +160,24 @@ func (m *Model) end(ctx context.Context, err error, a *answer) *llm.Error {
 	return m.wire.ReadError(ctx, err)
 }
 
-// garbled handles an unexpected event.
-func (m *Model) garbled(err error, a *answer) *llm.Error {
+// garbledError handles an unexpected event.
+func (m *Model) garbledError(err error, a *answer) *llm.Error {
 	a.cutOff()
-	if llm.CutShort(err) {
+	if llm.IsTruncatedJSON(err) {
 		return m.wire.Errorf(llm.Network, "the stream ended in the middle of an event: %w", io.ErrUnexpectedEOF)
 	}
 	return m.wire.Errorf(llm.Garbled, "the stream is not from the Messages API: %w", err)
 }
 
-// whole handles an answer in one piece.
-func (m *Model) whole(ctx context.Context, in io.Reader, a *answer) *llm.Error {
+// readWhole handles an answer in one piece.
+func (m *Model) readWhole(ctx context.Context, in io.Reader, a *answer) *llm.Error {
 	body, err := io.ReadAll(in)
 	if err != nil {
 		return m.wire.ReadError(ctx, err)
 	}
 	var msg sdk.Message
 	if err := json.Unmarshal(body, &msg); err != nil || msg.Type != "message" {
-		if llm.CutShort(err) {
+		if llm.IsTruncatedJSON(err) {
 			return m.wire.Errorf(llm.Network, "the answer is incomplete: %w", io.ErrUnexpectedEOF)
 		}
 		if said := llm.ParseErrorBody(body); said.Message != "" && said.Code != "" {
@@ -185,17 +185,17 @@ func (m *Model) whole(ctx context.Context, in io.Reader, a *answer) *llm.Error {
 		}
 		return m.wire.Errorf(llm.Garbled, "the answer is not from the Messages API")
 	}
-	if err := a.message(&msg); err != nil {
+	if err := a.takeMessage(&msg); err != nil {
 		return m.wire.Errorf(llm.Garbled, "%w", err)
 	}
 	if !a.left {
-		a.done()
+		a.finishAnswer()
 	}
 	return nil
 }
 
-// failure converts an error of the SDK.
-func (m *Model) failure(ctx context.Context, err error) *llm.Error {
+// convertError converts an error of the SDK.
+func (m *Model) convertError(ctx context.Context, err error) *llm.Error {
 	if api, ok := errors.AsType[*sdk.Error](err); ok && ctx.Err() == nil {
 		return m.apiError(api)
 	}

@@ -12,7 +12,7 @@ import (
 type stream struct {
 	m     *Model
 	ctx   context.Context
-	watch *llm.Watch
+	watch *llm.StallTimer
 	yield func(llm.Event, error) bool
 
 	left    bool // the consumer stopped
@@ -20,7 +20,7 @@ type stream struct {
 	started bool // a candidate or feedback on the prompt was received
 	spoke   bool // it sent content
 	ended   bool // a finish reason was received
-	ending  ending
+	ending  finishMeaning
 	reason  string // the server's finish reason
 	usage   llm.Usage
 
@@ -35,9 +35,9 @@ type call struct {
 	signature string
 }
 
-// emit passes an event to the consumer. The stall timer is stopped in the meantime, because the
+// emitEvent passes an event to the consumer. The stall timer is stopped in the meantime, because the
 // consumer may be slow.
-func (s *stream) emit(e llm.Event) bool {
+func (s *stream) emitEvent(e llm.Event) bool {
 	s.spoke = true
 	s.watch.Disarm()
 	if !s.yield(e, nil) {
@@ -46,9 +46,9 @@ func (s *stream) emit(e llm.Event) bool {
 	return !s.left
 }
 
-// take processes the content of a chunk.
-func (s *stream) take(c *chunk, failed bool) *llm.Error {
-	if llm.Word(c.Error) != "" || failed {
+// takeChunk processes the content of a chunk.
+func (s *stream) takeChunk(c *chunk, failed bool) *llm.Error {
+	if llm.JSONText(c.Error) != "" || failed {
 		if !s.cutOff() {
 			return nil
 		}
@@ -58,7 +58,7 @@ func (s *stream) take(c *chunk, failed bool) *llm.Error {
 		s.usage = *u
 	}
 	if c.Feedback.Reason != "" && c.Feedback.Reason != "BLOCK_REASON_UNSPECIFIED" && !s.started {
-		s.started, s.ended, s.ending = true, true, ending{stop: llm.Refused}
+		s.started, s.ended, s.ending = true, true, finishMeaning{stop: llm.Refused}
 	}
 	for i := range c.Candidates {
 		x := &c.Candidates[i]
@@ -67,7 +67,7 @@ func (s *stream) take(c *chunk, failed bool) *llm.Error {
 		}
 		s.started = true
 		for j := range x.Content.Parts {
-			if fail := s.part(&x.Content.Parts[j]); fail != nil || s.left {
+			if fail := s.takePart(&x.Content.Parts[j]); fail != nil || s.left {
 				return fail
 			}
 		}
@@ -78,29 +78,29 @@ func (s *stream) take(c *chunk, failed bool) *llm.Error {
 	return nil
 }
 
-func (s *stream) part(p *received) *llm.Error {
+func (s *stream) takePart(p *answerPart) *llm.Error {
 	switch {
 	case p.Call != nil:
-		return s.call(p)
+		return s.addCall(p)
 	case p.Inline != nil:
 		if strings.HasPrefix(p.Inline.MIME, "image/") && !p.Thought && s.endThought() {
 			s.visible = true
-			s.emit(llm.Event{Kind: llm.ImageDone, Image: llm.Image{MIME: p.Inline.MIME, Data: p.Inline.Data}, Signature: p.Signature})
+			s.emitEvent(llm.Event{Kind: llm.ImageDone, Image: llm.Image{MIME: p.Inline.MIME, Data: p.Inline.Data}, Signature: p.Signature})
 		}
 	case p.Thought:
-		if s.reasoning(p.Text) && p.Signature != "" && s.endThought() {
-			s.emit(llm.Event{Kind: llm.TextDelta, Signature: p.Signature}) // it is sent back as a separate part
+		if s.emitReasoning(p.Text) && p.Signature != "" && s.endThought() {
+			s.emitEvent(llm.Event{Kind: llm.TextDelta, Signature: p.Signature}) // it is sent back as a separate part
 		}
 	case p.Text != "" || p.Signature != "":
 		if s.endThought() {
 			s.visible = s.visible || p.Text != ""
-			s.emit(llm.Event{Kind: llm.TextDelta, Text: p.Text, Signature: p.Signature})
+			s.emitEvent(llm.Event{Kind: llm.TextDelta, Text: p.Text, Signature: p.Signature})
 		}
 	}
 	return nil
 }
 
-func (s *stream) call(p *received) *llm.Error {
+func (s *stream) addCall(p *answerPart) *llm.Error {
 	if len(s.calls) == maxCalls {
 		return s.m.wire.Errorf(llm.Garbled, "the answer contains more than %d tool calls", maxCalls)
 	}
@@ -110,8 +110,8 @@ func (s *stream) call(p *received) *llm.Error {
 	c := call{raw: string(p.Call.Args), signature: p.Signature}
 	c.ID, c.Name = s.uniqueID(p.Call.ID), p.Call.Name
 	s.calls = append(s.calls, c)
-	if s.endThought() && s.emit(llm.Event{Kind: llm.CallStart, Call: llm.ToolCall{ID: c.ID, Name: c.Name}}) && c.raw != "" {
-		s.emit(llm.Event{Kind: llm.CallDelta, Call: llm.ToolCall{ID: c.ID}, Text: c.raw})
+	if s.endThought() && s.emitEvent(llm.Event{Kind: llm.CallStart, Call: llm.ToolCall{ID: c.ID, Name: c.Name}}) && c.raw != "" {
+		s.emitEvent(llm.Event{Kind: llm.CallDelta, Call: llm.ToolCall{ID: c.ID}, Text: c.raw})
 	}
 	return nil
 }
@@ -129,12 +129,12 @@ func (s *stream) uniqueID(id string) string {
 	return id
 }
 
-func (s *stream) reasoning(t string) bool {
+func (s *stream) emitReasoning(t string) bool {
 	if t == "" {
 		return true
 	}
 	s.thought.WriteString(t)
-	return s.emit(llm.Event{Kind: llm.ReasoningDelta, Text: t})
+	return s.emitEvent(llm.Event{Kind: llm.ReasoningDelta, Text: t})
 }
 
 func (s *stream) endThought() bool {
@@ -143,13 +143,13 @@ func (s *stream) endThought() bool {
 	}
 	t := s.thought.String()
 	s.thought.Reset()
-	return s.emit(llm.Event{Kind: llm.ReasoningDone, Reasoning: llm.Reasoning{Text: t}})
+	return s.emitEvent(llm.Event{Kind: llm.ReasoningDone, Reasoning: llm.Reasoning{Text: t}})
 }
 
 // finishCalls passes the calls to the consumer; cut reports whether call i may be incomplete.
 func (s *stream) finishCalls(cut func(i int) bool) bool {
 	for i, c := range s.calls {
-		if !s.emit(llm.Event{Kind: llm.CallDone, Call: llm.NewCall(c.ID, c.Name, c.raw, cut(i)), Signature: c.signature}) {
+		if !s.emitEvent(llm.Event{Kind: llm.CallDone, Call: llm.NewCall(c.ID, c.Name, c.raw, cut(i)), Signature: c.signature}) {
 			return false
 		}
 	}
@@ -159,8 +159,8 @@ func (s *stream) finishCalls(cut func(i int) bool) bool {
 // cutOff marks all calls of a broken stream as truncated: no call of a failed answer may run.
 func (s *stream) cutOff() bool { return s.finishCalls(func(int) bool { return true }) }
 
-// done ends a complete answer.
-func (s *stream) done() *llm.Error {
+// finishAnswer ends a complete answer.
+func (s *stream) finishAnswer() *llm.Error {
 	if !s.started {
 		return s.m.wire.Errorf(llm.Unavailable, "the server sent an empty stream")
 	}
@@ -181,6 +181,6 @@ func (s *stream) done() *llm.Error {
 	if !cut && len(s.calls) > 0 { // Google sends STOP with calls
 		stop = llm.ToolUse
 	}
-	s.emit(llm.Event{Kind: llm.Done, Stop: stop, Usage: s.usage})
+	s.emitEvent(llm.Event{Kind: llm.Done, Stop: stop, Usage: s.usage})
 	return nil
 }

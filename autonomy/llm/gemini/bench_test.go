@@ -17,9 +17,9 @@ func BenchmarkTurn(b *testing.B) {
 	}
 	r := llm.Request{System: "You are Hob."}
 	for range 40 {
-		r.Messages = append(r.Messages, said("what is the time?"), llm.Message{Role: llm.Assistant, Parts: []llm.Part{{Text: "It is ten."}}})
+		r.Messages = append(r.Messages, userMessage("what is the time?"), llm.Message{Role: llm.Assistant, Parts: []llm.Part{{Text: "It is ten."}}})
 	}
-	r.Messages = append(r.Messages, said("stretch in a minute"))
+	r.Messages = append(r.Messages, userMessage("stretch in a minute"))
 	b.ReportAllocs()
 	for b.Loop() {
 		if _, err := llm.Collect(m.Stream(context.Background(), r)); err != nil {

@@ -22,14 +22,14 @@ type chunk struct {
 type candidate struct {
 	Index   int `json:"index"`
 	Content struct {
-		Parts []received `json:"parts"`
+		Parts []answerPart `json:"parts"`
 	} `json:"content"`
 	Reason  string `json:"finishReason"`
 	Message string `json:"finishMessage"`
 }
 
-// received is one part of an answer.
-type received struct {
+// answerPart is one part of an answer.
+type answerPart struct {
 	Text      string `json:"text"`
 	Thought   bool   `json:"thought"`
 	Signature string `json:"thoughtSignature"`
@@ -58,17 +58,17 @@ func parseUsage(raw json.RawMessage) *llm.Usage {
 		return nil
 	}
 	return &llm.Usage{
-		Input: count(*u.Prompt + u.ToolUse), Output: count(u.Answer + u.Thoughts),
-		CacheRead: count(u.Cached), Known: true,
+		Input: clampCount(*u.Prompt + u.ToolUse), Output: clampCount(u.Answer + u.Thoughts),
+		CacheRead: clampCount(u.Cached), Known: true,
 	}
 }
 
-// count limits a number to a plausible range.
-func count(f float64) int { return int(min(max(f, 0), 1e9)) }
+// clampCount limits a number to a plausible range.
+func clampCount(f float64) int { return int(min(max(f, 0), 1e9)) }
 
-// ending is the meaning of a finish reason.
-type ending struct {
-	stop llm.Stop
+// finishMeaning is the meaning of a finish reason.
+type finishMeaning struct {
+	stop llm.StopReason
 	// broken: the model's output is unusable; a retry may help.
 	broken bool
 }
@@ -76,15 +76,15 @@ type ending struct {
 // parseReason converts a finish reason
 // (https://ai.google.dev/api/generate-content#FinishReason). Unknown ones are not errors, since
 // Google adds new ones.
-func parseReason(reason string) ending {
+func parseReason(reason string) finishMeaning {
 	switch strings.ToUpper(reason) {
 	case "MAX_TOKENS", "LENGTH":
-		return ending{stop: llm.MaxTokens}
+		return finishMeaning{stop: llm.MaxTokens}
 	case "SAFETY", "RECITATION", "LANGUAGE", "BLOCKLIST", "PROHIBITED_CONTENT", "SPII",
 		"IMAGE_SAFETY", "IMAGE_PROHIBITED_CONTENT", "IMAGE_RECITATION", "MODEL_ARMOR":
-		return ending{stop: llm.Refused}
+		return finishMeaning{stop: llm.Refused}
 	case "MALFORMED_FUNCTION_CALL", "UNEXPECTED_TOOL_CALL", "TOO_MANY_TOOL_CALLS", "MALFORMED_RESPONSE", "MISSING_THOUGHT_SIGNATURE":
-		return ending{stop: llm.EndTurn, broken: true}
+		return finishMeaning{stop: llm.EndTurn, broken: true}
 	}
-	return ending{stop: llm.EndTurn}
+	return finishMeaning{stop: llm.EndTurn}
 }

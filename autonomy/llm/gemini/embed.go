@@ -30,7 +30,7 @@ func (m *Model) Embed(ctx context.Context, texts []string) ([][]float32, llm.Usa
 	return llm.EmbedBatches(texts, maxBatch, func(part []string) ([][]float32, llm.Usage, error) {
 		ctx, watch := llm.NewWatch(ctx, embedLimit)
 		defer watch.Stop()
-		v, usage, err := m.embed(ctx, part)
+		v, usage, err := m.embedBatch(ctx, part)
 		if err != nil {
 			return nil, llm.Usage{}, err
 		}
@@ -38,16 +38,16 @@ func (m *Model) Embed(ctx context.Context, texts []string) ([][]float32, llm.Usa
 	})
 }
 
-func (m *Model) embed(ctx context.Context, texts []string) ([][]float32, llm.Usage, *llm.Error) {
+func (m *Model) embedBatch(ctx context.Context, texts []string) ([][]float32, llm.Usage, *llm.Error) {
 	var req embedRequest
 	for _, t := range texts {
-		req.Requests = append(req.Requests, embedOne{m.path, content{Parts: []part{text(t)}}})
+		req.Requests = append(req.Requests, embedOne{m.path, content{Parts: []part{textPart(t)}}})
 	}
 	body, err := json.Marshal(req)
 	if err != nil {
 		return nil, llm.Usage{}, m.wire.Errorf(llm.BadRequest, "encode the texts: %w", err)
 	}
-	resp, err := m.send(ctx, http.MethodPost, m.path+":batchEmbedContents", nil, body)
+	resp, err := m.sendRequest(ctx, http.MethodPost, m.path+":batchEmbedContents", nil, body)
 	if err != nil {
 		return nil, llm.Usage{}, m.wire.TransportError(ctx, err)
 	}
@@ -58,7 +58,7 @@ func (m *Model) embed(ctx context.Context, texts []string) ([][]float32, llm.Usa
 		} `json:"embeddings"`
 		Usage json.RawMessage `json:"usageMetadata"`
 	}
-	if fail := m.decode(ctx, resp, maxVectors, &out); fail != nil {
+	if fail := m.decodeResponse(ctx, resp, maxVectors, &out); fail != nil {
 		return nil, llm.Usage{}, fail
 	}
 	vectors := make([][]float32, len(out.Embeddings))

@@ -64,7 +64,7 @@ type Options struct {
 // Model is an llm.Model, and an llm.Embedder, on a Gemini server.
 type Model struct {
 	o      Options
-	wire   llm.Wire
+	wire   llm.Endpoint
 	base   *url.URL
 	path   string // "models/NAME"
 	client *http.Client
@@ -113,20 +113,20 @@ func New(o Options) (*Model, error) {
 }
 
 func contextOf(model string) int {
-	if paints(model) || strings.HasPrefix(model, "gemma") {
+	if generatesImages(model) || strings.HasPrefix(model, "gemma") {
 		return imageContext
 	}
 	return defaultContext
 }
 
-// paints reports whether a model generates pictures, by its name.
-func paints(model string) bool {
+// generatesImages reports whether a model generates pictures, by its name.
+func generatesImages(model string) bool {
 	return strings.Contains(model, "-image") && !strings.Contains(model, "imagen")
 }
 
 // Info implements llm.Model.
 func (m *Model) Info() llm.Info {
-	q := m.known()
+	q := m.knownQuirks()
 	return llm.Info{
 		Provider: m.o.Provider, Model: m.o.Model, Context: m.o.Context,
 		Tools: q&noTools == 0, Vision: q&noImages == 0, Structured: q&noFormat == 0, Local: m.wire.Local(),
@@ -139,7 +139,7 @@ func (m *Model) Models(ctx context.Context) ([]string, error) {
 	defer watch.Stop()
 	var names []string
 	for page := ""; ; {
-		more, next, err := m.list(ctx, page)
+		more, next, err := m.listModels(ctx, page)
 		if err != nil {
 			return nil, err
 		}
@@ -151,7 +151,7 @@ func (m *Model) Models(ctx context.Context) ([]string, error) {
 	}
 }
 
-func (m *Model) list(ctx context.Context, page string) (names []string, next string, err error) {
+func (m *Model) listModels(ctx context.Context, page string) (names []string, next string, err error) {
 	query := url.Values{"pageSize": {"1000"}}
 	if page != "" {
 		query.Set("pageToken", page)
@@ -163,7 +163,7 @@ func (m *Model) list(ctx context.Context, page string) (names []string, next str
 		} `json:"models"`
 		Next string `json:"nextPageToken"`
 	}
-	if fail := m.get(ctx, "models", query, &list); fail != nil {
+	if fail := m.getJSON(ctx, "models", query, &list); fail != nil {
 		return nil, "", fail
 	}
 	if list.Models == nil {
@@ -177,18 +177,18 @@ func (m *Model) list(ctx context.Context, page string) (names []string, next str
 	return names, list.Next, nil
 }
 
-// get requests a small JSON document.
-func (m *Model) get(ctx context.Context, path string, query url.Values, out any) *llm.Error {
-	resp, err := m.send(ctx, http.MethodGet, path, query, nil)
+// getJSON requests a small JSON document.
+func (m *Model) getJSON(ctx context.Context, path string, query url.Values, out any) *llm.Error {
+	resp, err := m.sendRequest(ctx, http.MethodGet, path, query, nil)
 	if err != nil {
 		return m.wire.TransportError(ctx, err)
 	}
 	defer func() { _ = resp.Body.Close() }() // only read, so Close cannot lose data
-	return m.decode(ctx, resp, maxList, out)
+	return m.decodeResponse(ctx, resp, maxList, out)
 }
 
-// decode reads a complete response.
-func (m *Model) decode(ctx context.Context, resp *http.Response, limit int64, out any) *llm.Error {
+// decodeResponse reads a complete response.
+func (m *Model) decodeResponse(ctx context.Context, resp *http.Response, limit int64, out any) *llm.Error {
 	if resp.StatusCode != http.StatusOK {
 		return m.wire.BodyError(resp.StatusCode, resp.Header, readStatus(resp))
 	}
@@ -202,8 +202,8 @@ func (m *Model) decode(ctx context.Context, resp *http.Response, limit int64, ou
 	return nil
 }
 
-// send makes one HTTP request. The key is sent in a header, because URLs appear in logs.
-func (m *Model) send(ctx context.Context, method, path string, query url.Values, body []byte) (*http.Response, error) {
+// sendRequest makes one HTTP request. The key is sent in a header, because URLs appear in logs.
+func (m *Model) sendRequest(ctx context.Context, method, path string, query url.Values, body []byte) (*http.Response, error) {
 	u := *m.base
 	u.Path += "/" + path
 	q := u.Query()

@@ -28,7 +28,7 @@ func mustNew(t *testing.T, o Options) *Model {
 	return m
 }
 
-func said(text string) llm.Message {
+func userMessage(text string) llm.Message {
 	return llm.Message{Role: llm.User, Parts: []llm.Part{{Text: text}}}
 }
 
@@ -70,7 +70,7 @@ func TestSignatures(t *testing.T) {
 		llmtest.Answer{Text: "bye"},
 	)
 	m := mustNew(t, Options{BaseURL: srv.URL, HTTP: srv.Client()})
-	req := llm.Request{Messages: []llm.Message{said("add")}}
+	req := llm.Request{Messages: []llm.Message{userMessage("add")}}
 	for range 2 {
 		r, err := llm.Collect(m.Stream(t.Context(), req))
 		if err != nil {
@@ -91,7 +91,7 @@ func TestSignatures(t *testing.T) {
 			}})
 		}
 	}
-	req.Messages = append(req.Messages, said("thanks"))
+	req.Messages = append(req.Messages, userMessage("thanks"))
 	if _, err := llm.Collect(m.Stream(t.Context(), req)); err != nil {
 		t.Fatal(err)
 	}
@@ -200,7 +200,7 @@ func TestErrors(t *testing.T) {
 			}))
 			defer srv.Close()
 			m := mustNew(t, Options{BaseURL: srv.URL})
-			_, err := llm.Collect(m.Stream(t.Context(), llm.Request{Messages: []llm.Message{said("hi")}}))
+			_, err := llm.Collect(m.Stream(t.Context(), llm.Request{Messages: []llm.Message{userMessage("hi")}}))
 			var e *llm.Error
 			if ok := asError(err, &e); !ok || e.Kind != c.kind || e.RetryAfter != c.retry {
 				t.Fatalf("%v after %v, want %s after %v", err, e, c.kind, c.retry)
@@ -253,7 +253,7 @@ func TestPictures(t *testing.T) {
 	cat := llm.Image{MIME: "image/png", Data: []byte("\x89PNG cat")}
 	srv := llmtest.NewServer(t, llmtest.Options{}, llmtest.Answer{Text: "A cat:", Images: []llm.Image{cat}}, llmtest.Answer{Text: "Blue now."})
 	m := mustNew(t, Options{BaseURL: srv.URL, HTTP: srv.Client(), Model: "gemini-2.5-flash-image"})
-	req := llm.Request{Messages: []llm.Message{said("paint a cat")}}
+	req := llm.Request{Messages: []llm.Message{userMessage("paint a cat")}}
 	r, err := llm.Collect(m.Stream(t.Context(), req))
 	if err != nil {
 		t.Fatal(err)
@@ -264,7 +264,7 @@ func TestPictures(t *testing.T) {
 	if body := string(srv.Last().Body); !strings.Contains(body, `"responseModalities":["TEXT","IMAGE"]`) {
 		t.Errorf("no pictures were asked for: %s", body)
 	}
-	req.Messages = append(req.Messages, llm.Message{Role: llm.Assistant, Parts: r.Parts}, said("make it blue"))
+	req.Messages = append(req.Messages, llm.Message{Role: llm.Assistant, Parts: r.Parts}, userMessage("make it blue"))
 	if _, err := llm.Collect(m.Stream(t.Context(), req)); err != nil {
 		t.Fatal(err)
 	}

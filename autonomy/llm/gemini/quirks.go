@@ -21,10 +21,10 @@ const (
 	wantsSignature                      // wants a signature with every first call (Gemini 3)
 )
 
-func (m *Model) known() quirk  { return quirk(m.quirks.Load()) }
-func (m *Model) learn(q quirk) { m.quirks.Or(uint32(q)) }
+func (m *Model) knownQuirks() quirk { return quirk(m.quirks.Load()) }
+func (m *Model) addQuirk(q quirk)   { m.quirks.Or(uint32(q)) }
 
-// refusal returns which part of a request an error response rejects. It returns 0 if no
+// findRefused returns which part of a request an error response rejects. It returns 0 if no
 // part can be omitted or written differently. The messages:
 //
 //	Function calling is not enabled for models/gemini-2.5-flash-image
@@ -37,7 +37,7 @@ func (m *Model) learn(q quirk) { m.quirks.Or(uint32(q)) }
 //	Invalid JSON payload received. Unknown name "parametersJsonSchema" at 'tools[0].function_declarations[0]': Cannot find field.
 //	Invalid JSON payload received. Unknown name "id" at 'contents[1].parts[0].function_call': Cannot find field.
 //	Function call is missing a thought_signature in functionCall parts.
-func refusal(status int, message string, sent request, q quirk) quirk {
+func findRefused(status int, message string, sent request, q quirk) quirk {
 	switch status {
 	case http.StatusBadRequest, http.StatusNotFound, http.StatusUnprocessableEntity, http.StatusNotImplemented:
 	default:
@@ -46,32 +46,32 @@ func refusal(status int, message string, sent request, q quirk) quirk {
 	s := strings.ToLower(message)
 	format := sent.Generate.MIME != ""
 	switch {
-	case has(s, "thought_signature", "thoughtsignature", "thought signature") && has(s, "missing") && sent.unsigned:
+	case containsAny(s, "thought_signature", "thoughtsignature", "thought signature") && containsAny(s, "missing") && sent.unsigned:
 		return wantsSignature &^ q
-	case !has(s, "unknown name", "not enabled", "not support", "unsupported", "does not support", "cannot find field", "not allowed"):
+	case !containsAny(s, "unknown name", "not enabled", "not support", "unsupported", "does not support", "cannot find field", "not allowed"):
 		return 0
-	case has(s, "jsonschema", "json_schema") && (format || len(sent.Tools) > 0) && q&reducedSchema == 0:
+	case containsAny(s, "jsonschema", "json_schema") && (format || len(sent.Tools) > 0) && q&reducedSchema == 0:
 		return reducedSchema
-	case has(s, `"id"`):
+	case containsAny(s, `"id"`):
 		return noIDs &^ q
-	case has(s, "response mime type", "json mode", "responsemimetype", "response_mime_type", "response schema", "responseschema", "response_schema") && format:
+	case containsAny(s, "response mime type", "json mode", "responsemimetype", "response_mime_type", "response schema", "responseschema", "response_schema") && format:
 		if len(sent.Tools) > 0 && q&noFormatWithTools == 0 {
 			return noFormatWithTools
 		}
 		return noFormat
-	case has(s, "thinking", "includethoughts") && sent.Generate.Thinking != nil:
+	case containsAny(s, "thinking", "includethoughts") && sent.Generate.Thinking != nil:
 		return noThinking
-	case has(s, "developer instruction", "system instruction", "systeminstruction", "system_instruction") && sent.System != nil:
+	case containsAny(s, "developer instruction", "system instruction", "systeminstruction", "system_instruction") && sent.System != nil:
 		return noSystem
-	case has(s, "function", "tool") && len(sent.Tools) > 0:
+	case containsAny(s, "function", "tool") && len(sent.Tools) > 0:
 		return noTools
-	case has(s, "image") && sent.images:
+	case containsAny(s, "image") && sent.images:
 		return noImages
 	}
 	return 0
 }
 
-func has(s string, words ...string) bool {
+func containsAny(s string, words ...string) bool {
 	for _, w := range words {
 		if strings.Contains(s, w) {
 			return true

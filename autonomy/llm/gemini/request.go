@@ -86,12 +86,12 @@ type response struct {
 	Result map[string]string `json:"response"`
 }
 
-// build creates a request for a model with the given quirks.
-func (m *Model) build(r llm.Request, q quirk) request {
+// buildRequest creates a request for a model with the given quirks.
+func (m *Model) buildRequest(r llm.Request, q quirk) request {
 	var out request
 	e := encoder{quirks: q}
 	if r.System != "" {
-		system := content{Parts: []part{text(r.System)}}
+		system := content{Parts: []part{textPart(r.System)}}
 		if q&noSystem == 0 {
 			out.System = &system
 		} else {
@@ -100,14 +100,14 @@ func (m *Model) build(r llm.Request, q quirk) request {
 		}
 	}
 	if q&noTools == 0 && len(r.Tools) > 0 {
-		out.Tools = []toolbox{{functions(r.Tools, q)}}
+		out.Tools = []toolbox{{convertTools(r.Tools, q)}}
 		if r.NoTools {
 			out.Config = &toolConfig{}
 			out.Config.Calling.Mode = "NONE"
 		}
 	}
 	for _, msg := range r.Messages {
-		c := e.content(msg)
+		c := e.convertMessage(msg)
 		switch n := len(out.Contents); {
 		case len(c.Parts) == 0:
 		case n > 0 && c.Role == "model" && out.Contents[n-1].Role == "model": // calls must follow what a user said
@@ -116,17 +116,17 @@ func (m *Model) build(r llm.Request, q quirk) request {
 			out.Contents = append(out.Contents, c)
 		}
 	}
-	out.Generate = m.generation(r, q, len(out.Tools) > 0)
+	out.Generate = m.newGeneration(r, q, len(out.Tools) > 0)
 	out.images, out.unsigned = e.images, e.unsigned
 	return out
 }
 
-func (m *Model) generation(r llm.Request, q quirk, tools bool) *generation {
+func (m *Model) newGeneration(r llm.Request, q quirk, tools bool) *generation {
 	g := generation{MaxTokens: r.Limit(m.o.MaxTokens)}
 	if q&noThinking == 0 {
 		g.Thinking = &thinking{true}
 	}
-	if paints(m.o.Model) {
+	if generatesImages(m.o.Model) {
 		g.Modalities = []string{"TEXT", "IMAGE"}
 	}
 	if r.Format != nil && q&noFormat == 0 && (q&noFormatWithTools == 0 || !tools) {
@@ -134,14 +134,14 @@ func (m *Model) generation(r llm.Request, q quirk, tools bool) *generation {
 		if q&reducedSchema == 0 {
 			g.JSONSchema = r.Format.Schema
 		} else {
-			g.Schema = reduce(r.Format.Schema)
+			g.Schema = reduceSchema(r.Format.Schema)
 		}
 	}
 	return &g
 }
 
-// encode returns the request as bytes.
-func (r request) encode() ([]byte, error) {
+// encodeJSON returns the request as bytes.
+func (r request) encodeJSON() ([]byte, error) {
 	var b bytes.Buffer
 	enc := json.NewEncoder(&b)
 	enc.SetEscapeHTML(false)
@@ -151,7 +151,7 @@ func (r request) encode() ([]byte, error) {
 	return b.Bytes(), nil
 }
 
-func functions(tools []llm.Tool, q quirk) []function {
+func convertTools(tools []llm.Tool, q quirk) []function {
 	var out []function
 	for _, t := range tools {
 		f := function{Name: llm.WireName(t.Name), Description: t.Description}
@@ -160,7 +160,7 @@ func functions(tools []llm.Tool, q quirk) []function {
 		case q&reducedSchema == 0:
 			f.JSONSchema = schema
 		default:
-			f.Parameters = reduce(schema)
+			f.Parameters = reduceSchema(schema)
 		}
 		out = append(out, f)
 	}
@@ -173,11 +173,11 @@ type encoder struct {
 	unsigned bool
 }
 
-func text(s string) part { return part{Text: &s} }
+func textPart(s string) part { return part{Text: &s} }
 
-// content converts one message: results first, since the API requires them directly after the
+// convertMessage converts one message: results first, since the API requires them directly after the
 // calls.
-func (e *encoder) content(m llm.Message) content {
+func (e *encoder) convertMessage(m llm.Message) content {
 	out := content{Role: "user"}
 	if m.Role == llm.Assistant {
 		out.Role = "model"
@@ -187,15 +187,15 @@ func (e *encoder) content(m llm.Message) content {
 	for _, p := range m.Parts {
 		switch {
 		case p.Result != nil:
-			out.Parts = append(out.Parts, e.result(p.Result))
+			out.Parts = append(out.Parts, e.resultPart(p.Result))
 		case p.Call != nil:
-			rest = append(rest, e.call(p, first))
+			rest = append(rest, e.callPart(p, first))
 			first = false
 		case p.Image != nil:
-			rest = append(rest, e.image(p))
+			rest = append(rest, e.imagePart(p))
 		case p.Reasoning != nil: // summaries are not sent back
 		case p.Text != "" || p.Signature != "" && out.Role == "model":
-			x := text(p.Text)
+			x := textPart(p.Text)
 			x.Signature = p.Signature
 			rest = append(rest, x)
 		}
@@ -204,9 +204,9 @@ func (e *encoder) content(m llm.Message) content {
 	return out
 }
 
-func (e *encoder) image(p llm.Part) part {
+func (e *encoder) imagePart(p llm.Part) part {
 	if e.quirks&noImages != 0 {
-		return text("(a picture which this model cannot see)")
+		return textPart("(a picture which this model cannot see)")
 	}
 	e.images = true
 	return part{Inline: &blob{p.Image.MIME, base64.StdEncoding.EncodeToString(p.Image.Data)}, Signature: p.Signature}
@@ -217,12 +217,12 @@ func (e *encoder) image(p llm.Part) part {
 // the first is signed.
 const noSignature = "skip_thought_signature_validator"
 
-func (e *encoder) call(p llm.Part, first bool) part {
+func (e *encoder) callPart(p llm.Part, first bool) part {
 	c := p.Call
 	if e.quirks&noTools != 0 {
-		return text(fmt.Sprintf("(I used %s with %s.)", llm.WireName(c.Name), c.WireArgs()))
+		return textPart(fmt.Sprintf("(I used %s with %s.)", llm.WireName(c.Name), c.WireArgs()))
 	}
-	out := part{Call: &sentCall{e.id(c.ID), llm.WireName(c.Name), c.WireArgs()}, Signature: p.Signature}
+	out := part{Call: &sentCall{e.callID(c.ID), llm.WireName(c.Name), c.WireArgs()}, Signature: p.Signature}
 	if first && p.Signature == "" {
 		e.unsigned = true
 		if e.quirks&wantsSignature != 0 {
@@ -232,18 +232,18 @@ func (e *encoder) call(p llm.Part, first bool) part {
 	return out
 }
 
-func (e *encoder) result(r *llm.ToolResult) part {
+func (e *encoder) resultPart(r *llm.ToolResult) part {
 	if e.quirks&noTools != 0 {
-		return text("Result of " + llm.WireName(r.Name) + ":\n" + r.Text)
+		return textPart("Result of " + llm.WireName(r.Name) + ":\n" + r.Text)
 	}
 	key := "output"
 	if r.Error {
 		key = "error"
 	}
-	return part{Response: &response{e.id(r.ID), llm.WireName(r.Name), map[string]string{key: strings.ToValidUTF8(r.Text, "\uFFFD")}}}
+	return part{Response: &response{e.callID(r.ID), llm.WireName(r.Name), map[string]string{key: strings.ToValidUTF8(r.Text, "\uFFFD")}}}
 }
 
-func (e *encoder) id(id string) string {
+func (e *encoder) callID(id string) string {
 	if e.quirks&noIDs != 0 {
 		return ""
 	}

@@ -6,17 +6,17 @@ import (
 	"strings"
 )
 
-// reduce converts a JSON Schema to the subset of OpenAPI 3.0 that servers without
+// reduceSchema converts a JSON Schema to the subset of OpenAPI 3.0 that servers without
 // parametersJsonSchema support (https://ai.google.dev/api/caching#Schema). It drops keywords
 // without a counterpart: the schema becomes more general, never narrower. It returns nil for an
 // object without properties, which those servers reject.
-func reduce(raw json.RawMessage) json.RawMessage {
+func reduceSchema(raw json.RawMessage) json.RawMessage {
 	var in map[string]any
 	if json.Unmarshal(raw, &in) != nil {
 		return nil
 	}
-	r := reducer{root: in}
-	out := r.schema(in, 0)
+	r := schemaReducer{root: in}
+	out := r.convertSchema(in, 0)
 	if props, _ := out["properties"].(map[string]any); out["type"] == "object" && len(props) == 0 {
 		return nil
 	}
@@ -33,38 +33,38 @@ const (
 	maxNodes = 2000
 )
 
-type reducer struct {
+type schemaReducer struct {
 	root  map[string]any
 	nodes int
 }
 
-func (r *reducer) schema(in map[string]any, depth int) map[string]any {
+func (r *schemaReducer) convertSchema(in map[string]any, depth int) map[string]any {
 	out := map[string]any{}
 	if r.nodes++; depth > maxDepth || r.nodes > maxNodes {
 		return map[string]any{"type": "object"}
 	}
 	if ref, ok := in["$ref"].(string); ok {
-		if target, ok := r.resolve(ref); ok {
-			return r.schema(target, depth+1)
+		if target, ok := r.resolveRef(ref); ok {
+			return r.convertSchema(target, depth+1)
 		}
 	}
-	in = merged(in)
+	in = mergeAllOf(in)
 	for _, k := range []string{"description", "title", "nullable", "minItems", "maxItems", "minLength", "maxLength", "minimum", "maximum", "pattern", "required"} {
 		if v, ok := in[k]; ok {
 			out[k] = v
 		}
 	}
-	r.types(in, out)
-	r.enum(in, out)
+	r.convertTypes(in, out)
+	r.convertEnum(in, out)
 	if f, _ := in["format"].(string); slices.Contains([]string{"date-time", "enum", "int32", "int64", "float", "double"}, f) {
 		out["format"] = f
 	}
-	r.inner(in, out, depth)
+	r.convertInner(in, out, depth)
 	return out
 }
 
-// types converts a list of types: null becomes nullable, others become alternatives.
-func (r *reducer) types(in, out map[string]any) {
+// convertTypes converts a list of types: null becomes nullable, others become alternatives.
+func (r *schemaReducer) convertTypes(in, out map[string]any) {
 	switch t := in["type"].(type) {
 	case string:
 		out["type"] = t
@@ -95,8 +95,8 @@ func (r *reducer) types(in, out map[string]any) {
 	}
 }
 
-// enum keeps lists of strings; other enums are not supported there.
-func (r *reducer) enum(in, out map[string]any) {
+// convertEnum keeps lists of strings; other enums are not supported there.
+func (r *schemaReducer) convertEnum(in, out map[string]any) {
 	list, _ := in["enum"].([]any)
 	if v, ok := in["const"]; ok {
 		list = []any{v}
@@ -111,16 +111,16 @@ func (r *reducer) enum(in, out map[string]any) {
 	}
 }
 
-// inner converts the schemas within a schema.
-func (r *reducer) inner(in, out map[string]any, depth int) {
+// convertInner converts the schemas within a schema.
+func (r *schemaReducer) convertInner(in, out map[string]any, depth int) {
 	if props, ok := in["properties"].(map[string]any); ok {
 		reduced := map[string]any{}
 		for name, p := range props {
 			s, _ := p.(map[string]any)
-			reduced[name] = r.schema(s, depth+1)
+			reduced[name] = r.convertSchema(s, depth+1)
 		}
 		out["properties"] = reduced
-		out["required"] = known(in["required"], reduced)
+		out["required"] = knownRequired(in["required"], reduced)
 		if out["required"] == nil {
 			delete(out, "required")
 		}
@@ -128,7 +128,7 @@ func (r *reducer) inner(in, out map[string]any, depth int) {
 		delete(out, "required")
 	}
 	if items, ok := in["items"].(map[string]any); ok {
-		out["items"] = r.schema(items, depth+1)
+		out["items"] = r.convertSchema(items, depth+1)
 	} else if out["type"] == "array" {
 		out["items"] = map[string]any{"type": "string"}
 	}
@@ -141,7 +141,7 @@ func (r *reducer) inner(in, out map[string]any, depth int) {
 				out["nullable"] = true
 				continue
 			}
-			some = append(some, r.schema(s, depth+1))
+			some = append(some, r.convertSchema(s, depth+1))
 		}
 		if some != nil {
 			out["anyOf"] = some
@@ -149,8 +149,8 @@ func (r *reducer) inner(in, out map[string]any, depth int) {
 	}
 }
 
-// known returns the required properties that exist.
-func known(required any, props map[string]any) any {
+// knownRequired returns the required properties that exist.
+func knownRequired(required any, props map[string]any) any {
 	list, _ := required.([]any)
 	var out []any
 	for _, x := range list {
@@ -164,8 +164,8 @@ func known(required any, props map[string]any) any {
 	return out
 }
 
-// merged merges the parts of an allOf.
-func merged(in map[string]any) map[string]any {
+// mergeAllOf merges the parts of an allOf.
+func mergeAllOf(in map[string]any) map[string]any {
 	all, ok := in["allOf"].([]any)
 	if !ok {
 		return in
@@ -194,8 +194,8 @@ func merged(in map[string]any) map[string]any {
 	return out
 }
 
-// resolve follows a reference within the schema: #/$defs/Address.
-func (r *reducer) resolve(ref string) (map[string]any, bool) {
+// resolveRef follows a reference within the schema: #/$defs/Address.
+func (r *schemaReducer) resolveRef(ref string) (map[string]any, bool) {
 	path, ok := strings.CutPrefix(ref, "#/")
 	if !ok {
 		return nil, false

@@ -28,10 +28,10 @@ func (m *Model) Stream(ctx context.Context, r llm.Request) iter.Seq2[llm.Event, 
 		ctx, watch := llm.NewWatch(ctx, m.wire.FirstLimit(m.o.Stall, m.o.Whole))
 		defer watch.Stop()
 		s := &stream{m: m, ctx: ctx, watch: watch, yield: yield}
-		resp, err := m.open(ctx, watch, r)
+		resp, err := m.openStream(ctx, watch, r)
 		if err == nil {
 			defer func() { _ = resp.Body.Close() }() // only read, so Close cannot lose data
-			err = s.read(resp)
+			err = s.readResponse(resp)
 		}
 		if err != nil && !s.left {
 			err.Visible = s.visible
@@ -40,21 +40,21 @@ func (m *Model) Stream(ctx context.Context, r llm.Request) iter.Seq2[llm.Event, 
 	}
 }
 
-// open makes the call, and repeats it without features that the server refuses.
-func (m *Model) open(ctx context.Context, watch *llm.Watch, r llm.Request) (*http.Response, *llm.Error) {
+// openStream makes the call, and repeats it without features that the server refuses.
+func (m *Model) openStream(ctx context.Context, watch *llm.StallTimer, r llm.Request) (*http.Response, *llm.Error) {
 	path, query := m.path+":streamGenerateContent", url.Values{"alt": {"sse"}}
 	if m.o.Whole {
 		path, query = m.path+":generateContent", nil
 	}
 	for try := 0; ; try++ {
-		q := m.known()
-		req := m.build(r, q)
-		body, err := req.encode()
+		q := m.knownQuirks()
+		req := m.buildRequest(r, q)
+		body, err := req.encodeJSON()
 		if err != nil {
 			return nil, m.wire.Errorf(llm.BadRequest, "encode the request: %w", err)
 		}
 		watch.Arm()
-		resp, err := m.send(ctx, http.MethodPost, path, query, body)
+		resp, err := m.sendRequest(ctx, http.MethodPost, path, query, body)
 		if err != nil {
 			return nil, m.wire.TransportError(ctx, err)
 		}
@@ -66,16 +66,16 @@ func (m *Model) open(ctx context.Context, watch *llm.Watch, r llm.Request) (*htt
 		if ctx.Err() != nil {
 			return nil, m.wire.TransportError(ctx, ctx.Err())
 		}
-		if found := refusal(resp.StatusCode, said.Message, req, q); found != 0 && try < maxAdaptions {
-			m.learn(found)
+		if found := findRefused(resp.StatusCode, said.Message, req, q); found != 0 && try < maxAdaptions {
+			m.addQuirk(found)
 			continue
 		}
 		return nil, m.wire.BodyError(resp.StatusCode, resp.Header, said)
 	}
 }
 
-// read converts the response to events.
-func (s *stream) read(resp *http.Response) *llm.Error {
+// readResponse converts the response to events.
+func (s *stream) readResponse(resp *http.Response) *llm.Error {
 	in := llm.NewEventReader(llm.LimitBody(resp.Body, maxBody))
 	s.watch.Arm()
 	c, err := in.First()
@@ -85,15 +85,15 @@ func (s *stream) read(resp *http.Response) *llm.Error {
 	case err != nil:
 		return s.m.wire.ReadError(s.ctx, err)
 	case c == '{', c == '[': // [: the form without alt=sse
-		return s.whole(in.Rest())
+		return s.readWhole(in.Rest())
 	case c == '<':
 		return s.m.wire.Errorf(llm.Garbled, "the server answered with a web page")
 	}
-	return s.events(in)
+	return s.readEvents(in)
 }
 
-// events reads the stream to the end of the response: there is no end marker.
-func (s *stream) events(in *llm.EventReader) *llm.Error {
+// readEvents reads the stream to the end of the response: there is no end marker.
+func (s *stream) readEvents(in *llm.EventReader) *llm.Error {
 	for {
 		switch {
 		case s.ended:
@@ -104,7 +104,7 @@ func (s *stream) events(in *llm.EventReader) *llm.Error {
 		s.watch.Arm()
 		e, err := in.Next()
 		if err != nil {
-			return s.end(err)
+			return s.handleEnd(err)
 		}
 		data := strings.TrimSpace(string(e.Data))
 		if data == "" || data == "[DONE]" { // some proxies send that
@@ -112,18 +112,18 @@ func (s *stream) events(in *llm.EventReader) *llm.Error {
 		}
 		var c chunk
 		if err := json.Unmarshal([]byte(data), &c); err != nil {
-			return s.garbled(e, err)
+			return s.garbledError(e, err)
 		}
-		if fail := s.take(&c, e.Name == "error"); fail != nil || s.left {
+		if fail := s.takeChunk(&c, e.Name == "error"); fail != nil || s.left {
 			return fail
 		}
 	}
 }
 
-// end handles the end of the response.
-func (s *stream) end(err error) *llm.Error {
+// handleEnd handles the end of the response.
+func (s *stream) handleEnd(err error) *llm.Error {
 	if s.ended && (s.ctx.Err() == nil || errors.Is(context.Cause(s.ctx), llm.ErrStalled)) {
-		return s.done() // at most the token counts are missing
+		return s.finishAnswer() // at most the token counts are missing
 	}
 	if !s.cutOff() {
 		return nil
@@ -134,22 +134,22 @@ func (s *stream) end(err error) *llm.Error {
 	return s.m.wire.ReadError(s.ctx, err)
 }
 
-// garbled handles an unexpected event.
-func (s *stream) garbled(e llm.ServerEvent, err error) *llm.Error {
+// garbledError handles an unexpected event.
+func (s *stream) garbledError(e llm.ServerEvent, err error) *llm.Error {
 	if e.Name == "error" {
 		return s.m.wire.BodyError(0, nil, llm.ParseErrorBody(e.Data))
 	}
 	if !s.cutOff() {
 		return nil
 	}
-	if llm.CutShort(err) {
+	if llm.IsTruncatedJSON(err) {
 		return s.m.wire.Errorf(llm.Network, "the stream ended in the middle of an event: %w", io.ErrUnexpectedEOF)
 	}
 	return s.m.wire.Errorf(llm.Garbled, "the stream is not from the Gemini API: %w", err)
 }
 
-// whole handles an answer in one piece, or a list of its pieces.
-func (s *stream) whole(body io.Reader) *llm.Error {
+// readWhole handles an answer in one piece, or a list of its pieces.
+func (s *stream) readWhole(body io.Reader) *llm.Error {
 	data, err := io.ReadAll(body)
 	if err != nil {
 		return s.m.wire.ReadError(s.ctx, err)
@@ -162,18 +162,18 @@ func (s *stream) whole(body io.Reader) *llm.Error {
 		err = json.Unmarshal(data, &list[0])
 	}
 	switch {
-	case llm.CutShort(err):
+	case llm.IsTruncatedJSON(err):
 		return s.m.wire.Errorf(llm.Network, "the answer is incomplete: %w", io.ErrUnexpectedEOF)
 	case err != nil:
 		return s.m.wire.Errorf(llm.Garbled, "the answer is not from the Gemini API: %w", err)
 	}
 	for i := range list {
-		if fail := s.take(&list[i], false); fail != nil || s.left {
+		if fail := s.takeChunk(&list[i], false); fail != nil || s.left {
 			return fail
 		}
 	}
 	if !s.started {
 		return s.m.wire.Errorf(llm.Garbled, "the answer is not from the Gemini API")
 	}
-	return s.done()
+	return s.finishAnswer()
 }

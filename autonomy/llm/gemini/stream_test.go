@@ -55,7 +55,7 @@ func TestStreams(t *testing.T) {
 		{"a page", "<html>", "garbled"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			if got := play(t, []byte(c.in)); got != c.want {
+			if got := playStream(t, []byte(c.in)); got != c.want {
 				t.Errorf("got %s, want %s", got, c.want)
 			}
 		})
@@ -69,15 +69,15 @@ func (c canned) RoundTrip(r *http.Request) (*http.Response, error) {
 	return &http.Response{StatusCode: 200, Header: http.Header{}, Body: io.NopCloser(bytes.NewReader(c)), Request: r}, nil
 }
 
-// play streams a recorded answer and summarizes it. It checks invariants for any bytes: one
+// playStream streams a recorded answer and summarizes it. It checks invariants for any bytes: one
 // end, only *llm.Error, no executable call after an error.
-func play(t *testing.T, in []byte) string {
+func playStream(t *testing.T, in []byte) string {
 	t.Helper()
 	m := mustNew(t, Options{BaseURL: "http://127.0.0.1:1", HTTP: &http.Client{Transport: canned(in)}})
 	var r llm.Response
 	var failed *llm.Error
 	ends := 0
-	for e, err := range m.Stream(context.Background(), llm.Request{Messages: []llm.Message{said("hi")}}) {
+	for e, err := range m.Stream(context.Background(), llm.Request{Messages: []llm.Message{userMessage("hi")}}) {
 		if err != nil {
 			ends++
 			if !errors.As(err, &failed) {
@@ -122,5 +122,5 @@ func FuzzStream(f *testing.F) {
 	} {
 		f.Add([]byte(s))
 	}
-	f.Fuzz(func(t *testing.T, in []byte) { play(t, in) })
+	f.Fuzz(func(t *testing.T, in []byte) { playStream(t, in) })
 }

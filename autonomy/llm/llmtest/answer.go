@@ -68,17 +68,17 @@ const (
 	Odd         Fault = "odd"          // legal oddities: CRLF, comments, data over several lines
 )
 
-func (a *Answer) endless() bool { return a.Times < 0 }
+func (a *Answer) isEndless() bool { return a.Times < 0 }
 
-func (a *Answer) pieces() int {
+func (a *Answer) pieceCount() int {
 	if a.Pieces > 0 {
 		return a.Pieces
 	}
 	return 3
 }
 
-// cuts reports whether the fault applies in the middle of a stream.
-func (f Fault) cuts() bool {
+// isCut reports whether the fault applies in the middle of a stream.
+func (f Fault) isCut() bool {
 	switch f {
 	case Reset, EOF, Stall, Pings, HalfJSON, Garbage, StreamError:
 		return true
@@ -86,8 +86,8 @@ func (f Fault) cuts() bool {
 	return false
 }
 
-// calls returns the calls to send, with ids and the fault applied; id generates unique ids.
-func (a *Answer) calls(id func() string) []Call {
+// wireCalls returns the calls to send, with ids and the fault applied; id generates unique ids.
+func (a *Answer) wireCalls(id func() string) []Call {
 	out := make([]Call, len(a.Calls))
 	for i, c := range a.Calls {
 		if c.ID == "" {
@@ -106,8 +106,8 @@ func (a *Answer) calls(id func() string) []Call {
 	return out
 }
 
-// split cuts s at rune boundaries into at most n pieces; an empty s has none.
-func split(s string, n int) []string {
+// splitRunes cuts s at rune boundaries into at most n pieces; an empty s has none.
+func splitRunes(s string, n int) []string {
 	var out []string
 	size := max(1, (len(s)+n-1)/n)
 	for len(s) > 0 {
@@ -121,7 +121,7 @@ func split(s string, n int) []string {
 	return out
 }
 
-func (a *Answer) usage(requestBytes int) llm.Usage {
+func (a *Answer) usageFor(requestBytes int) llm.Usage {
 	if a.Fault == NoUsage {
 		return llm.Usage{}
 	}
@@ -137,7 +137,7 @@ func (a *Answer) usage(requestBytes int) llm.Usage {
 	return llm.Usage{Input: requestBytes/4 + 1, Output: n/4 + 1, Known: true}
 }
 
-func (a *Answer) header(h http.Header) {
+func (a *Answer) writeHeader(h http.Header) {
 	for k, v := range a.Header {
 		h.Set(k, v)
 	}

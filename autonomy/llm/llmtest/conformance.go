@@ -27,7 +27,7 @@ type Target struct {
 // fails the case.
 func Conformance(t *testing.T, model func(t *testing.T, at Target) llm.Model) {
 	t.Helper()
-	for _, g := range groups() {
+	for _, g := range checkGroups() {
 		for _, c := range g.checks {
 			t.Run(c.name, func(t *testing.T) {
 				synctest.Test(t, func(t *testing.T) {
@@ -46,18 +46,18 @@ type check struct {
 	test    func(r *run)
 }
 
-// group is a set of cases with one kind of server.
-type group struct {
+// checkGroup is a set of cases with one kind of server.
+type checkGroup struct {
 	refuse []string // see Options.Refuse
 	checks []check
 }
 
-func groups() []group {
-	return []group{
+func checkGroups() []checkGroup {
+	return []checkGroup{
 		{nil, answerChecks()},
 		{nil, formChecks()},
-		{[]string{"response_format", "output_config", "responseMimeType"}, []check{{"structured answer that the server rejects", form(), checkForm}}},
-		{[]string{"responseJsonSchema"}, []check{{"schema that the server refuses", form(), checkForm}}},
+		{[]string{"response_format", "output_config", "responseMimeType"}, []check{{"structured answer that the server rejects", structuredScript(), checkForm}}},
+		{[]string{"responseJsonSchema"}, []check{{"schema that the server refuses", structuredScript(), checkForm}}},
 		{nil, callChecks()},
 		{nil, faultChecks()},
 		{nil, statusChecks()},
@@ -79,7 +79,7 @@ type result struct {
 	err    *llm.Error
 }
 
-func (r *run) ask(req llm.Request) result { return r.askCtx(context.Background(), req) }
+func (r *run) askModel(req llm.Request) result { return r.askCtx(context.Background(), req) }
 
 func (r *run) askCtx(ctx context.Context, req llm.Request) result {
 	r.t.Helper()
@@ -157,14 +157,14 @@ func (r *run) checkCalls(res result) {
 	}
 }
 
-func (r *run) ok(res result) {
+func (r *run) requireOK(res result) {
 	r.t.Helper()
 	if res.err != nil {
 		r.t.Fatalf("unexpected error: %v", res.err)
 	}
 }
 
-func (r *run) fails(res result, visible bool, kinds ...llm.ErrorKind) {
+func (r *run) requireError(res result, visible bool, kinds ...llm.ErrorKind) {
 	r.t.Helper()
 	if res.err == nil {
 		r.t.Fatalf("no error, want %v; got %+v", kinds, res.Response)
@@ -186,23 +186,23 @@ func (r *run) fails(res result, visible bool, kinds ...llm.ErrorKind) {
 	}
 }
 
-func (r *run) equal(what string, got, want any) {
+func (r *run) requireEqual(what string, got, want any) {
 	r.t.Helper()
 	if d := cmp.Diff(want, got); d != "" {
 		r.t.Errorf("%s (-want +got):\n%s", what, d)
 	}
 }
 
-// hello returns the request of most cases.
-func hello() llm.Request {
+// helloRequest returns the request of most cases.
+func helloRequest() llm.Request {
 	return llm.Request{
 		System:   "You are Hob.",
-		Messages: []llm.Message{said("hello")},
+		Messages: []llm.Message{userMessage("hello")},
 		Tools:    conformanceTools(),
 	}
 }
 
-func said(text string) llm.Message {
+func userMessage(text string) llm.Message {
 	return llm.Message{Role: llm.User, Parts: []llm.Part{{Text: text}}}
 }
 

@@ -12,71 +12,71 @@ import (
 func answerChecks() []check {
 	return []check{
 		{"text", []Answer{{Text: "Good morning, Ådne. 你好", Pieces: 5}}, func(r *run) {
-			res := r.ask(hello())
-			r.ok(res)
-			r.equal("text", res.Text(), "Good morning, Ådne. 你好")
-			r.equal("stop", res.Stop, llm.EndTurn)
+			res := r.askModel(helloRequest())
+			r.requireOK(res)
+			r.requireEqual("text", res.Text(), "Good morning, Ådne. 你好")
+			r.requireEqual("stop", res.Stop, llm.EndTurn)
 			if len(res.events) < 4 {
 				r.t.Errorf("%d events: the text was not streamed in pieces", len(res.events))
 			}
 		}},
 		{"request", []Answer{{Text: "ok"}}, checkRequest},
 		{"usage", []Answer{{Text: "ok", Usage: llm.Usage{Input: 120, Output: 7, CacheRead: 90}}}, func(r *run) {
-			res := r.ask(hello())
-			r.ok(res)
-			r.equal("usage", res.Usage, llm.Usage{Input: 120, Output: 7, CacheRead: 90, Known: true})
+			res := r.askModel(helloRequest())
+			r.requireOK(res)
+			r.requireEqual("usage", res.Usage, llm.Usage{Input: 120, Output: 7, CacheRead: 90, Known: true})
 		}},
 		{"no usage", []Answer{{Text: "ok", Fault: NoUsage}}, func(r *run) {
-			res := r.ask(hello())
-			r.ok(res)
-			r.equal("usage", res.Usage, llm.Usage{})
+			res := r.askModel(helloRequest())
+			r.requireOK(res)
+			r.requireEqual("usage", res.Usage, llm.Usage{})
 		}},
 		{"reasoning", []Answer{{Reasoning: "The owner greets me.", Signature: "sig", Text: "Hello."}}, func(r *run) {
-			res := r.ask(hello())
-			r.ok(res)
+			res := r.askModel(helloRequest())
+			r.requireOK(res)
 			if len(res.Parts) != 2 || res.Parts[0].Reasoning == nil || res.Parts[0].Reasoning.Text != "The owner greets me." {
 				r.t.Errorf("parts %+v, want the reasoning and the text", res.Parts)
 			}
-			r.equal("text", res.Text(), "Hello.")
+			r.requireEqual("text", res.Text(), "Hello.")
 		}},
 		{"empty answer", []Answer{{}}, func(r *run) {
-			res := r.ask(hello())
-			r.ok(res)
-			r.equal("parts", len(res.Parts), 0)
-			r.equal("stop", res.Stop, llm.EndTurn)
+			res := r.askModel(helloRequest())
+			r.requireOK(res)
+			r.requireEqual("parts", len(res.Parts), 0)
+			r.requireEqual("stop", res.Stop, llm.EndTurn)
 		}},
 		{"token limit", []Answer{{Text: "Once upon a", Stop: "length"}}, func(r *run) {
-			res := r.ask(hello())
-			r.ok(res)
-			r.equal("stop", res.Stop, llm.MaxTokens)
+			res := r.askModel(helloRequest())
+			r.requireOK(res)
+			r.requireEqual("stop", res.Stop, llm.MaxTokens)
 		}},
 		{"refusal", []Answer{{Text: "I cannot", Stop: "refusal"}}, func(r *run) {
-			res := r.ask(hello())
-			r.ok(res)
-			r.equal("stop", res.Stop, llm.Refused)
+			res := r.askModel(helloRequest())
+			r.requireOK(res)
+			r.requireEqual("stop", res.Stop, llm.Refused)
 		}},
 		{"unknown stop reason", []Answer{{Text: "hi", Stop: "moon_phase"}}, func(r *run) {
-			res := r.ask(hello())
-			r.ok(res)
-			r.equal("stop", res.Stop, llm.EndTurn)
+			res := r.askModel(helloRequest())
+			r.requireOK(res)
+			r.requireEqual("stop", res.Stop, llm.EndTurn)
 		}},
 		{"huge delta", []Answer{{Text: strings.Repeat("hob ", 300_000), Pieces: 1}}, func(r *run) {
-			res := r.ask(hello())
-			r.ok(res)
-			r.equal("length", len(res.Text()), 1_200_000)
+			res := r.askModel(helloRequest())
+			r.requireOK(res)
+			r.requireEqual("length", len(res.Text()), 1_200_000)
 		}},
 		{"oddities of the stream format", []Answer{{Text: "a, b, c", Calls: []Call{{Name: "add", Args: `{"a":1,"b":2}`}}, Fault: Odd}}, func(r *run) {
-			res := r.ask(hello())
-			r.ok(res)
-			r.equal("text", res.Text(), "a, b, c")
-			r.equal("calls", len(res.Calls()), 1)
+			res := r.askModel(helloRequest())
+			r.requireOK(res)
+			r.requireEqual("text", res.Text(), "a, b, c")
+			r.requireEqual("calls", len(res.Calls()), 1)
 		}},
 		{"an answer that is not streamed", []Answer{{Reasoning: "hm", Text: "hi", Calls: []Call{{Name: "add", Args: `{"a":1}`}}, Fault: JSON}}, func(r *run) {
-			res := r.ask(hello())
-			r.ok(res)
-			r.equal("text", res.Text(), "hi")
-			r.equal("calls", len(res.Calls()), 1)
-			r.equal("stop", res.Stop, llm.ToolUse)
+			res := r.askModel(helloRequest())
+			r.requireOK(res)
+			r.requireEqual("text", res.Text(), "hi")
+			r.requireEqual("calls", len(res.Calls()), 1)
+			r.requireEqual("stop", res.Stop, llm.ToolUse)
 		}},
 		{"byte-stable requests", []Answer{{Text: "ok"}, {Text: "ok"}}, checkPrefix},
 	}
@@ -84,15 +84,15 @@ func answerChecks() []check {
 
 // checkRequest sends all kinds of content and compares what the server received.
 func checkRequest(r *run) {
-	req := everything()
+	req := fullRequest()
 	req.MaxTokens, req.NoTools = 77, true
-	r.ok(r.ask(req))
+	r.requireOK(r.askModel(req))
 	got := r.srv.Last()
-	r.equal("system", got.System, req.System)
-	r.equal("max tokens", got.MaxTokens, 77)
-	r.equal("no tools", got.NoTools, true)
-	r.equal("streamed", got.Stream, true)
-	r.equal("tools", len(got.Tools), len(req.Tools))
+	r.requireEqual("system", got.System, req.System)
+	r.requireEqual("max tokens", got.MaxTokens, 77)
+	r.requireEqual("no tools", got.NoTools, true)
+	r.requireEqual("streamed", got.Stream, true)
+	r.requireEqual("tools", len(got.Tools), len(req.Tools))
 	for i, t := range got.Tools {
 		if !bytes.Equal(t.Schema, req.Tools[i].Schema) || t.Description != req.Tools[i].Description {
 			r.t.Errorf("tool %d: %s %s, want it unchanged", i, t.Description, t.Schema)
@@ -111,16 +111,16 @@ func checkRequest(r *run) {
 			}
 		}
 	}
-	r.equal("calls", calls, []string{`add{"a":1,"b":2}`, `get_time{}`, `no_such_tool_{}`, `add{}`})
-	r.equal("pictures", pictures, []string{"image/png \x89PNG"})
+	r.requireEqual("calls", calls, []string{`add{"a":1,"b":2}`, `get_time{}`, `no_such_tool_{}`, `add{}`})
+	r.requireEqual("pictures", pictures, []string{"image/png \x89PNG"})
 	if len(results) != 4 || results[0] != "add=3" || !strings.Contains(results[3], "arguments were cut off") {
 		r.t.Errorf("results %q", results)
 	}
 }
 
-// everything returns a conversation with every kind of part, foreign ids, an invented tool and
+// fullRequest returns a conversation with every kind of part, foreign ids, an invented tool and
 // a truncated call.
-func everything() llm.Request {
+func fullRequest() llm.Request {
 	call := func(id, name, args string) llm.Part {
 		return llm.Part{Call: &llm.ToolCall{ID: id, Name: name, Args: json.RawMessage(args)}}
 	}
@@ -128,7 +128,7 @@ func everything() llm.Request {
 		return llm.Part{Result: &llm.ToolResult{ID: id, Name: name, Text: text}}
 	}
 	cut := llm.NewCall("c4", "add", `{"a":1,`, true)
-	r := hello()
+	r := helloRequest()
 	r.System = "You are Hob. <stable> & \"quoted\"\u2028"
 	r.Messages = []llm.Message{
 		{Role: llm.User, Parts: []llm.Part{{Text: "what is on this picture?"}, {Image: &llm.Image{MIME: "image/png", Data: []byte("\x89PNG")}}, {Text: "It is 10:00.", Context: true}}},
@@ -143,7 +143,7 @@ func everything() llm.Request {
 			{Result: &llm.ToolResult{ID: "c4", Name: "add", Text: "the arguments were cut off", Error: true}},
 		}},
 		{Role: llm.Assistant, Parts: []llm.Part{{Reasoning: &llm.Reasoning{Text: "signed", Signature: "s"}}, {Text: "A cat. \xff"}}},
-		said("thanks"),
+		userMessage("thanks"),
 	}
 	r.Messages[1].Parts[4].Call.Name = "no_such_tool?"
 	return r
@@ -151,19 +151,19 @@ func everything() llm.Request {
 
 // checkPrefix sends two requests and compares bytes: the second must start with the first.
 func checkPrefix(r *run) {
-	req := everything()
-	r.ok(r.ask(req))
-	first := stable(r)
-	req.Messages = append(req.Messages, llm.Message{Role: llm.Assistant, Parts: []llm.Part{{Text: "You are welcome."}}}, said("bye"))
-	r.ok(r.ask(req))
-	second := stable(r)
+	req := fullRequest()
+	r.requireOK(r.askModel(req))
+	first := cachedPart(r)
+	req.Messages = append(req.Messages, llm.Message{Role: llm.Assistant, Parts: []llm.Part{{Text: "You are welcome."}}}, userMessage("bye"))
+	r.requireOK(r.askModel(req))
+	second := cachedPart(r)
 	if !strings.HasPrefix(second, strings.TrimSuffix(first, "]")) {
 		r.t.Errorf("the first request is not a prefix of the second:\n%s\n%s", first, second)
 	}
 }
 
-// stable returns the part of the last request that providers cache.
-func stable(r *run) string {
+// cachedPart returns the part of the last request that providers cache.
+func cachedPart(r *run) string {
 	var fields struct {
 		Tools, System, Messages     json.RawMessage
 		SystemInstruction, Contents json.RawMessage

@@ -15,7 +15,7 @@ func faultChecks() []check {
 	text := Answer{Text: "Good morning to you"}
 	call := Answer{Calls: []Call{{Name: "add", Args: `{"a":1,"b":2}`}}}
 	breaks := func(visible bool, kinds ...llm.ErrorKind) func(r *run) {
-		return func(r *run) { r.fails(r.ask(hello()), visible, kinds...) }
+		return func(r *run) { r.requireError(r.askModel(helloRequest()), visible, kinds...) }
 	}
 	with := func(a Answer, f Fault, after int) []Answer {
 		a.Fault, a.After = f, after
@@ -31,8 +31,8 @@ func faultChecks() []check {
 		{"stream ends after text", with(text, EOF, 2), breaks(true, broken...)},
 		{"stream ends after all text", with(text, EOF, 9), breaks(true, broken...)},
 		{"stream ends in a call", with(call, EOF, 2), func(r *run) {
-			res := r.ask(hello())
-			r.fails(res, false, llm.Network)
+			res := r.askModel(helloRequest())
+			r.requireError(res, false, llm.Network)
 			if len(res.Calls()) != 1 {
 				r.t.Errorf("calls %+v, want the truncated one", res.Calls())
 			}
@@ -53,9 +53,9 @@ func faultChecks() []check {
 		{"only pings", with(text, Pings, 1), breaks(true, llm.Stalled)},
 		{"stall before the headers", []Answer{{Text: "late", Delay: time.Hour}}, breaks(false, llm.Stalled)},
 		{"slow but alive", []Answer{{Text: "one two three four", Pieces: 4, Gap: 100 * time.Second}}, func(r *run) {
-			res := r.ask(hello())
-			r.ok(res)
-			r.equal("text", res.Text(), "one two three four")
+			res := r.askModel(helloRequest())
+			r.requireOK(res)
+			r.requireEqual("text", res.Text(), "one two three four")
 		}},
 	}
 }
@@ -89,9 +89,9 @@ func statusChecks() []check {
 	} {
 		a := Answer{Status: c.status, Body: c.body, Header: map[string]string{"Location": "http://elsewhere.example/"}}
 		out = append(out, check{fmt.Sprintf("status %d %.30s", c.status, c.body), []Answer{a}, func(r *run) {
-			res := r.ask(hello())
-			r.fails(res, false, c.kind)
-			r.equal("status", res.err.Status, c.status)
+			res := r.askModel(helloRequest())
+			r.requireError(res, false, c.kind)
+			r.requireEqual("status", res.err.Status, c.status)
 			// A base URL without /v1 may be correct: one retry is allowed.
 			if n := r.srv.Count(); n > 1 && (n > 2 || c.status != 404) {
 				r.t.Errorf("%d calls made", n)
@@ -104,7 +104,7 @@ func statusChecks() []check {
 	wait := func(header, value string, want time.Duration) check {
 		a := Answer{Status: 429, Header: map[string]string{header: value}}
 		return check{header + " " + value, []Answer{a}, func(r *run) {
-			r.equal("retry after", r.ask(hello()).err.RetryAfter, want)
+			r.requireEqual("retry after", r.askModel(helloRequest()).err.RetryAfter, want)
 		}}
 	}
 	// The clock of a synctest bubble starts at midnight UTC 2000-01-01.
@@ -124,45 +124,45 @@ func behaviourChecks() []check {
 			ctx, cancel := context.WithTimeout(context.Background(), shortly)
 			defer cancel()
 			start := time.Now()
-			r.fails(r.askCtx(ctx, hello()), false, llm.Interrupted)
-			r.equal("time taken", time.Since(start), shortly)
+			r.requireError(r.askCtx(ctx, helloRequest()), false, llm.Interrupted)
+			r.requireEqual("time taken", time.Since(start), shortly)
 		}},
 		{"cancelled in mid-stream", []Answer{{Text: "Good morning", Fault: Stall, After: 1}}, func(r *run) {
 			ctx, cancel := context.WithTimeout(context.Background(), shortly)
 			defer cancel()
-			r.fails(r.askCtx(ctx, hello()), true, llm.Interrupted)
+			r.requireError(r.askCtx(ctx, helloRequest()), true, llm.Interrupted)
 		}},
 		{"cancelled before the call", []Answer{{Text: "x"}}, func(r *run) {
 			ctx, cancel := context.WithCancel(context.Background())
 			cancel()
-			r.fails(r.askCtx(ctx, hello()), false, llm.Interrupted)
+			r.requireError(r.askCtx(ctx, helloRequest()), false, llm.Interrupted)
 		}},
 		{"the consumer stops", []Answer{{Text: "Good morning", Fault: Stall, After: 1}, {Text: "still here"}}, func(r *run) {
-			for e, err := range r.m.Stream(context.Background(), hello()) {
+			for e, err := range r.m.Stream(context.Background(), helloRequest()) {
 				if err != nil || e.Kind != llm.TextDelta {
 					r.t.Fatalf("got %+v, %v", e, err)
 				}
 				break
 			}
-			res := r.ask(hello())
-			r.equal("text", res.Text(), "still here")
+			res := r.askModel(helloRequest())
+			r.requireEqual("text", res.Text(), "still here")
 		}},
 		{"a slow consumer is not a stall", []Answer{{Text: "one two three", Pieces: 3}}, func(r *run) {
 			var got string
-			for e, err := range r.m.Stream(context.Background(), hello()) {
+			for e, err := range r.m.Stream(context.Background(), helloRequest()) {
 				if err != nil {
 					r.t.Fatal(err)
 				}
 				got += e.Text
 				time.Sleep(5 * time.Minute) // the bubble's clock
 			}
-			r.equal("text", got, "one two three")
+			r.requireEqual("text", got, "one two three")
 		}},
 		{"concurrent calls", []Answer{{Times: -1, Text: "hi", Calls: []Call{{Name: "get_time"}}}}, func(r *run) {
 			var wg sync.WaitGroup
 			for range 8 {
 				wg.Go(func() {
-					res, err := llm.Collect(r.m.Stream(context.Background(), hello()))
+					res, err := llm.Collect(r.m.Stream(context.Background(), helloRequest()))
 					if err != nil || res.Text() != "hi" || len(res.Calls()) != 1 {
 						r.t.Errorf("%+v, %v", res, err)
 					}
@@ -172,9 +172,9 @@ func behaviourChecks() []check {
 		}},
 		{"the connection is reused", []Answer{{Times: -1, Text: "hi"}}, func(r *run) {
 			for range 5 {
-				r.ok(r.ask(hello()))
+				r.requireOK(r.askModel(helloRequest()))
 			}
-			r.equal("connections", r.srv.memory.dials.Load(), int64(1))
+			r.requireEqual("connections", r.srv.memory.dials.Load(), int64(1))
 		}},
 		{"the list of models", nil, func(r *run) {
 			lister, ok := r.m.(interface {
@@ -187,7 +187,7 @@ func behaviourChecks() []check {
 			if err != nil {
 				r.t.Fatal(err)
 			}
-			r.equal("models", names, []string{"scripted"})
+			r.requireEqual("models", names, []string{"scripted"})
 		}},
 		{"info", nil, func(r *run) {
 			i := r.m.Info()

@@ -12,26 +12,26 @@ import (
 func formChecks() []check {
 	cat := llm.Image{MIME: "image/png", Data: []byte("\x89PNG cat")}
 	return []check{
-		{"structured answer", form(), checkForm},
+		{"structured answer", structuredScript(), checkForm},
 		{"free text has no schema", []Answer{{Text: "ok"}}, func(r *run) {
-			r.ok(r.ask(hello()))
+			r.requireOK(r.askModel(helloRequest()))
 			if f := r.srv.Last().Format; f != nil {
 				r.t.Errorf("the schema %s was sent without a request", f)
 			}
 		}},
 		{"a picture as an answer", []Answer{{Text: "A cat:", Images: []llm.Image{cat}}, {Text: "ok"}}, func(r *run) {
-			res := r.ask(hello())
-			r.ok(res)
-			r.equal("text", res.Text(), "A cat:")
+			res := r.askModel(helloRequest())
+			r.requireOK(res)
+			r.requireEqual("text", res.Text(), "A cat:")
 			if r.srv.Last().API == Anthropic {
 				return // it generates none
 			}
-			r.equal("pictures", res.Images(), []llm.Image{cat})
+			r.requireEqual("pictures", res.Images(), []llm.Image{cat})
 		}},
 		{"a picture in the history", []Answer{{Text: "ok"}}, func(r *run) {
-			req := hello()
-			req.Messages = append(req.Messages, llm.Message{Role: llm.Assistant, Parts: []llm.Part{{Image: &cat}}}, said("thanks"))
-			r.ok(r.ask(req))
+			req := helloRequest()
+			req.Messages = append(req.Messages, llm.Message{Role: llm.Assistant, Parts: []llm.Part{{Image: &cat}}}, userMessage("thanks"))
+			r.requireOK(r.askModel(req))
 			if n := len(r.srv.Last().Messages); n != 3 {
 				r.t.Errorf("%d messages, want the one with the picture among 3", n)
 			}
@@ -40,17 +40,17 @@ func formChecks() []check {
 	}
 }
 
-func form() []Answer { return []Answer{{Text: `{"mood":"good"}`}} }
+func structuredScript() []Answer { return []Answer{{Text: `{"mood":"good"}`}} }
 
 func checkForm(r *run) {
-	req := hello()
+	req := helloRequest()
 	req.Tools = nil
 	req.Format = &llm.Format{Name: "mood", Schema: json.RawMessage(`{"type":"object","properties":{"mood":{"type":"string"}},"required":["mood"]}`)}
-	res := r.ask(req)
-	r.ok(res)
-	r.equal("text", res.Text(), `{"mood":"good"}`)
-	r.equal("calls", len(res.Calls()), 0)
-	r.equal("stop", res.Stop, llm.EndTurn)
+	res := r.askModel(req)
+	r.requireOK(res)
+	r.requireEqual("text", res.Text(), `{"mood":"good"}`)
+	r.requireEqual("calls", len(res.Calls()), 0)
+	r.requireEqual("stop", res.Stop, llm.EndTurn)
 	asked := bytes.Contains(r.srv.Last().Format, []byte(`"mood"`))
 	if asked != r.m.Info().Structured {
 		r.t.Errorf("the last request has the schema %s, info says structured: %v", r.srv.Last().Format, r.m.Info().Structured)
@@ -67,5 +67,5 @@ func checkVectors(r *run) {
 	if err != nil {
 		r.t.Fatal(err)
 	}
-	r.equal("vectors", v, [][]float32{Vector("tea"), Vector("coffee"), Vector("tea")})
+	r.requireEqual("vectors", v, [][]float32{Vector("tea"), Vector("coffee"), Vector("tea")})
 }

@@ -16,8 +16,8 @@ func Vector(text string) []float32 {
 	return []float32{float32(n&0xFF) / 256, float32(n>>8&0xFF) / 256, float32(n>>16&0xFF) / 256}
 }
 
-// embed serves the embeddings of OpenAI and of Gemini.
-func (s *Server) embed(w http.ResponseWriter, hr *http.Request, api API) {
+// serveEmbeddings serves the embeddings of OpenAI and of Gemini.
+func (s *Server) serveEmbeddings(w http.ResponseWriter, hr *http.Request, api API) {
 	var in struct {
 		Input    []string `json:"input"`
 		Requests []struct {
@@ -25,7 +25,7 @@ func (s *Server) embed(w http.ResponseWriter, hr *http.Request, api API) {
 		} `json:"requests"`
 	}
 	if err := json.NewDecoder(hr.Body).Decode(&in); err != nil {
-		refuse(w, api, http.StatusBadRequest, "invalid_request_error", err.Error())
+		writeError(w, api, http.StatusBadRequest, "invalid_request_error", err.Error())
 		return
 	}
 	if api == Gemini {

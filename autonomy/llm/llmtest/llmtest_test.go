@@ -76,8 +76,8 @@ func TestParseScript(t *testing.T) {
 	}
 }
 
-func said2(text string, more ...llm.Message) llm.Request {
-	return llm.Request{Messages: append([]llm.Message{said(text)}, more...)}
+func newRequest(text string, more ...llm.Message) llm.Request {
+	return llm.Request{Messages: append([]llm.Message{userMessage(text)}, more...)}
 }
 
 func TestScript(t *testing.T) {
@@ -99,20 +99,20 @@ func TestScript(t *testing.T) {
 		r    llm.Request
 		want string
 	}{
-		{said2("always x"), "always"},
-		{said2("please stretch"), "first"},
-		{said2("please stretch"), "in order 1"}, // the other answer requires a result
-		{said2("please stretch", call, done), "after the tool"},
-		{said2("again"), "twice"},
-		{said2("again"), "twice"},
-		{said2("again"), "in order 2"},
-		{said2("again"), "otherwise"},
-		{said2("reply"), "reply"},
-		{said2("always"), "always"},
+		{newRequest("always x"), "always"},
+		{newRequest("please stretch"), "first"},
+		{newRequest("please stretch"), "in order 1"}, // the other answer requires a result
+		{newRequest("please stretch", call, done), "after the tool"},
+		{newRequest("again"), "twice"},
+		{newRequest("again"), "twice"},
+		{newRequest("again"), "in order 2"},
+		{newRequest("again"), "otherwise"},
+		{newRequest("reply"), "reply"},
+		{newRequest("always"), "always"},
 	} {
 		r, err := llm.Collect(s.Stream(context.Background(), c.r))
 		if err != nil || r.Text() != c.want {
-			t.Errorf("%s: got %q, %v, want %q", text(c.r.Messages[0]), r.Text(), err, c.want)
+			t.Errorf("%s: got %q, %v, want %q", textOf(c.r.Messages[0]), r.Text(), err, c.want)
 		}
 	}
 	if u := s.Unused(); len(u) != 0 {
@@ -126,7 +126,7 @@ func TestScript(t *testing.T) {
 		t.Errorf("unused %v", u)
 	}
 	empty := NewScripted(Options{})
-	if _, err := llm.Collect(empty.Stream(context.Background(), said2("x"))); llm.KindOf(err) != llm.BadRequest || !strings.Contains(err.Error(), `no answer to "x"`) {
+	if _, err := llm.Collect(empty.Stream(context.Background(), newRequest("x"))); llm.KindOf(err) != llm.BadRequest || !strings.Contains(err.Error(), `no answer to "x"`) {
 		t.Errorf("error %v", err)
 	}
 }
@@ -155,7 +155,7 @@ func TestScriptedFaults(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
 				defer cancel()
-				_, err := llm.Collect(NewScripted(Options{}, c.a).Stream(ctx, said2("x")))
+				_, err := llm.Collect(NewScripted(Options{}, c.a).Stream(ctx, newRequest("x")))
 				var e *llm.Error
 				if llm.KindOf(err) != c.kind || errors.As(err, &e) && e.Visible != c.visible {
 					t.Errorf("error %v", err)
@@ -166,13 +166,13 @@ func TestScriptedFaults(t *testing.T) {
 			})
 		})
 	}
-	r, err := llm.Collect(NewScripted(Options{}, with(CutArgs, 0)).Stream(context.Background(), said2("x")))
+	r, err := llm.Collect(NewScripted(Options{}, with(CutArgs, 0)).Stream(context.Background(), newRequest("x")))
 	if err != nil || r.Stop != llm.MaxTokens || !r.Calls()[0].Truncated {
 		t.Errorf("%+v, %v", r, err)
 	}
 }
 
-func post(t *testing.T, srv *Server, path, body string, header ...string) (int, string) {
+func postJSON(t *testing.T, srv *Server, path, body string, header ...string) (int, string) {
 	t.Helper()
 	req, err := http.NewRequestWithContext(context.Background(), http.MethodPost, srv.URL+path, strings.NewReader(body))
 	if err != nil {
@@ -219,7 +219,7 @@ func TestServer(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			srv := NewServer(t, c.o, hi)
-			if status, body := post(t, srv, c.path, c.body); status != c.status || !strings.Contains(body, c.want) {
+			if status, body := postJSON(t, srv, c.path, c.body); status != c.status || !strings.Contains(body, c.want) {
 				t.Errorf("%d %s, want %d with %s", status, body, c.status, c.want)
 			}
 		})
@@ -229,7 +229,7 @@ func TestServer(t *testing.T) {
 func TestServerRecords(t *testing.T) {
 	srv := NewServer(t, Options{Keep: 3}, Answer{Text: "hi", Times: -1})
 	for range 20 {
-		post(t, srv, "/v1/chat/completions", `{"model":"m","tools":[{"function":{"name":"a"}}],"messages":[{"role":"system","content":"s"},{"role":"user","content":"x"}]}`)
+		postJSON(t, srv, "/v1/chat/completions", `{"model":"m","tools":[{"function":{"name":"a"}}],"messages":[{"role":"system","content":"s"},{"role":"user","content":"x"}]}`)
 	}
 	if n := len(srv.Requests()); srv.Count() != 20 || n < 3 || n > 6 {
 		t.Errorf("%d of %d requests kept", n, srv.Count())

@@ -19,7 +19,7 @@ func newMemory() *memory {
 	return &memory{conns: make(chan net.Conn), closed: make(chan struct{})}
 }
 
-func (m *memory) dial(ctx context.Context, _, _ string) (net.Conn, error) {
+func (m *memory) dialPipe(ctx context.Context, _, _ string) (net.Conn, error) {
 	m.dials.Add(1)
 	near, far := net.Pipe()
 	select {

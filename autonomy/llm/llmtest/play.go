@@ -16,79 +16,79 @@ type frame struct {
 	delta bool // counts for Answer.After and is delayed by Answer.Gap
 }
 
-// play sends one answer.
-func (s *Server) play(w http.ResponseWriter, hr *http.Request, r *Request, a *Answer) {
-	if !sleep(hr, a.Delay) {
+// playAnswer sends one answer.
+func (s *Server) playAnswer(w http.ResponseWriter, hr *http.Request, r *Request, a *Answer) {
+	if !sleepRequest(hr, a.Delay) {
 		return
 	}
-	a.header(w.Header())
+	a.writeHeader(w.Header())
 	id := func() string { return fmt.Sprintf("call_%d", s.ids.Add(1)) }
 	switch {
 	case a.Status != 0:
-		status(w, r.API, a)
+		writeStatus(w, r.API, a)
 		return
 	case a.Fault == NoBody:
 		w.Header().Set("Content-Type", "application/json")
 		return
 	case a.Fault == HTML:
 		w.Header().Set("Content-Type", "text/html")
-		say(w, "<!doctype html><title>Welcome</title><p>This is not a model.")
+		writeText(w, "<!doctype html><title>Welcome</title><p>This is not a model.")
 		return
 	case !r.Stream || a.Fault == JSON:
 		w.Header().Set("Content-Type", "application/json")
-		s.whole(w, hr, a, bodies()[r.API](r, a, id))
+		s.sendWhole(w, hr, a, bodyEncoders()[r.API](r, a, id))
 		return
 	}
 	w.Header().Set("Content-Type", "text/event-stream")
 	w.WriteHeader(http.StatusOK)
-	s.stream(w, hr, r.API, a, streams()[r.API](r, a, id))
+	s.sendStream(w, hr, r.API, a, streamEncoders()[r.API](r, a, id))
 }
 
-// sse returns the frame in its wire format.
-func (f frame) sse() string {
+// encodeSSE returns the frame in its wire format.
+func (f frame) encodeSSE() string {
 	if f.event == "" {
 		return "data: " + f.data + "\n\n"
 	}
 	return "event: " + f.event + "\ndata: " + f.data + "\n\n"
 }
 
-// bodies returns the encoders of answers in one piece.
-func bodies() map[API]func(*Request, *Answer, func() string) string {
+// bodyEncoders returns the encoders of answers in one piece.
+func bodyEncoders() map[API]func(*Request, *Answer, func() string) string {
 	return map[API]func(*Request, *Answer, func() string) string{OpenAI: openaiJSON, Anthropic: anthropicJSON, Gemini: geminiJSON}
 }
 
-// streams returns the encoders of streamed answers.
-func streams() map[API]func(*Request, *Answer, func() string) []frame {
+// streamEncoders returns the encoders of streamed answers.
+func streamEncoders() map[API]func(*Request, *Answer, func() string) []frame {
 	return map[API]func(*Request, *Answer, func() string) []frame{OpenAI: openaiFrames, Anthropic: anthropicFrames, Gemini: geminiFrames}
 }
 
-// whole sends an answer in one piece, or its first half if the fault cuts it.
-func (s *Server) whole(w http.ResponseWriter, hr *http.Request, a *Answer, body string) {
-	if !a.Fault.cuts() {
-		say(w, body)
+// sendWhole sends an answer in one piece, or its first half if the fault cuts it.
+func (s *Server) sendWhole(w http.ResponseWriter, hr *http.Request, a *Answer, body string) {
+	if !a.Fault.isCut() {
+		writeText(w, body)
 		return
 	}
 	if a.After > 0 || a.Fault == HalfJSON {
-		say(w, body[:len(body)/2])
+		writeText(w, body[:len(body)/2])
 	}
-	flush(w)
+	flushResponse(w)
 	switch a.Fault {
 	case Reset:
-		reset(w)
+		resetConnection(w)
 	case Stall, Pings:
 		<-hr.Context().Done()
 	case Garbage, StreamError:
-		say(w, "}{")
+		writeText(w, "}{")
 	}
 }
 
-func status(w http.ResponseWriter, api API, a *Answer) {
+func writeStatus(w http.ResponseWriter, api API, a *Answer) {
 	if a.Body != "" {
 		if w.Header().Get("Content-Type") == "" {
 			w.Header().Set("Content-Type", "application/json")
 		}
 		w.WriteHeader(a.Status)
-		say(w, a.Body)
+		writeText(w, a.Body)
 		return
 	}
 	kinds := map[int]string{401: "authentication_error", 403: "permission_error", 404: "not_found_error", 429: "rate_limit_error", 529: "overloaded_error"}
@@ -99,36 +99,36 @@ func status(w http.ResponseWriter, api API, a *Answer) {
 	case kind == "":
 		kind = "invalid_request_error"
 	}
-	refuse(w, api, a.Status, kind, fmt.Sprintf("scripted status %d", a.Status))
+	writeError(w, api, a.Status, kind, fmt.Sprintf("scripted status %d", a.Status))
 }
 
-// stream writes the frames until the fault applies.
-func (s *Server) stream(w http.ResponseWriter, hr *http.Request, api API, a *Answer, frames []frame) {
+// sendStream writes the frames until the fault applies.
+func (s *Server) sendStream(w http.ResponseWriter, hr *http.Request, api API, a *Answer, frames []frame) {
 	deltas := 0
 	for i, f := range frames {
 		if f.delta {
 			if a.Gap > 0 && deltas > 0 {
-				flush(w)
-				if !sleep(hr, a.Gap) {
+				flushResponse(w)
+				if !sleepRequest(hr, a.Gap) {
 					return
 				}
 			}
-			if a.Fault.cuts() && deltas == a.After {
-				s.strike(w, hr, api, a, f)
+			if a.Fault.isCut() && deltas == a.After {
+				s.applyFault(w, hr, api, a, f)
 				return
 			}
 			deltas++
-		} else if a.Fault.cuts() && final(api, frames[i:]) {
-			s.strike(w, hr, api, a, f)
+		} else if a.Fault.isCut() && isFinal(api, frames[i:]) {
+			s.applyFault(w, hr, api, a, f)
 			return
 		}
-		write(w, f, a.Fault == Odd)
+		writeFrame(w, f, a.Fault == Odd)
 	}
 }
 
-// final reports whether no delta follows: a fault with a large After, or an answer without
+// isFinal reports whether no delta follows: a fault with a large After, or an answer without
 // deltas, must still apply before the end marker.
-func final(api API, rest []frame) bool {
+func isFinal(api API, rest []frame) bool {
 	for _, f := range rest {
 		if f.delta {
 			return false
@@ -137,9 +137,9 @@ func final(api API, rest []frame) bool {
 	return api != Anthropic || rest[0].event == "message_delta"
 }
 
-func write(w http.ResponseWriter, f frame, odd bool) {
+func writeFrame(w http.ResponseWriter, f frame, odd bool) {
 	if !odd {
-		say(w, f.sse())
+		writeText(w, f.encodeSSE())
 		return
 	}
 	var b strings.Builder
@@ -153,31 +153,31 @@ func write(w http.ResponseWriter, f frame, odd bool) {
 		b.WriteString("data: " + f.data + "\r\n")
 	}
 	b.WriteString("id: 7\r\nretry: 10\r\n\r\n")
-	say(w, b.String())
+	writeText(w, b.String())
 }
 
-func (s *Server) strike(w http.ResponseWriter, hr *http.Request, api API, a *Answer, next frame) {
-	flush(w)
+func (s *Server) applyFault(w http.ResponseWriter, hr *http.Request, api API, a *Answer, next frame) {
+	flushResponse(w)
 	switch a.Fault {
 	case Reset:
-		reset(w)
+		resetConnection(w)
 	case Stall:
 		<-hr.Context().Done()
 	case Pings:
-		pings(w, hr, api)
+		sendPings(w, hr, api)
 	case HalfJSON:
-		write(w, frame{event: next.event, data: next.data[:len(next.data)/2]}, false)
+		writeFrame(w, frame{event: next.event, data: next.data[:len(next.data)/2]}, false)
 	case Garbage:
 		body := a.Body
 		if body == "" {
 			body = "}{ this is not JSON \xff\x00"
 		}
-		write(w, frame{event: next.event, data: body}, false)
-		flush(w)
+		writeFrame(w, frame{event: next.event, data: body}, false)
+		flushResponse(w)
 		<-hr.Context().Done()
 	case StreamError:
-		write(w, streamError(api, a.Body), false)
-		flush(w)
+		writeFrame(w, streamError(api, a.Body), false)
+		flushResponse(w)
 	case EOF:
 	}
 }
@@ -197,22 +197,22 @@ func streamError(api API, body string) frame {
 	return f
 }
 
-func pings(w http.ResponseWriter, hr *http.Request, api API) {
+func sendPings(w http.ResponseWriter, hr *http.Request, api API) {
 	for {
 		if api == Anthropic {
-			write(w, frame{event: "ping", data: `{"type":"ping"}`}, false)
+			writeFrame(w, frame{event: "ping", data: `{"type":"ping"}`}, false)
 		} else {
-			say(w, ": ping\n\n")
+			writeText(w, ": ping\n\n")
 		}
-		flush(w)
-		if !sleep(hr, 5*time.Second) {
+		flushResponse(w)
+		if !sleepRequest(hr, 5*time.Second) {
 			return
 		}
 	}
 }
 
-// reset breaks the connection without a proper end of the response.
-func reset(w http.ResponseWriter) {
+// resetConnection breaks the connection without a proper end of the response.
+func resetConnection(w http.ResponseWriter) {
 	c, _, err := http.NewResponseController(w).Hijack()
 	if err != nil {
 		panic(http.ErrAbortHandler)
@@ -223,13 +223,13 @@ func reset(w http.ResponseWriter) {
 	_ = c.Close()
 }
 
-// say writes to a client that may have disconnected.
-func say(w http.ResponseWriter, text string) { _, _ = io.WriteString(w, text) }
+// writeText writes to a client that may have disconnected.
+func writeText(w http.ResponseWriter, text string) { _, _ = io.WriteString(w, text) }
 
-func flush(w http.ResponseWriter) { _ = http.NewResponseController(w).Flush() }
+func flushResponse(w http.ResponseWriter) { _ = http.NewResponseController(w).Flush() }
 
-// sleep waits; it returns false if the client disconnected.
-func sleep(hr *http.Request, d time.Duration) bool {
+// sleepRequest waits; it returns false if the client disconnected.
+func sleepRequest(hr *http.Request, d time.Duration) bool {
 	if d <= 0 {
 		return true
 	}
@@ -249,11 +249,11 @@ func Render(api API, stream bool, a Answer) string {
 	n := 0
 	id := func() string { n++; return fmt.Sprintf("call_%d", n) }
 	if !stream {
-		return bodies()[api](&r, &a, id)
+		return bodyEncoders()[api](&r, &a, id)
 	}
 	var b strings.Builder
-	for _, f := range streams()[api](&r, &a, id) {
-		b.WriteString(f.sse())
+	for _, f := range streamEncoders()[api](&r, &a, id) {
+		b.WriteString(f.encodeSSE())
 	}
 	return b.String()
 }

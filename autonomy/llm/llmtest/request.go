@@ -46,16 +46,16 @@ type Request struct {
 	Round    int              // number of assistant messages after the last user message: 0 in the first call of a turn
 }
 
-// complete fills in the fields derived from the messages.
-func (r *Request) complete() {
+// deriveFields fills in the fields derived from the messages.
+func (r *Request) deriveFields() {
 	last := -1
 	for i, m := range r.Messages {
-		if m.Role == llm.User && text(m) != "" {
+		if m.Role == llm.User && textOf(m) != "" {
 			last = i
 		}
 	}
 	if last >= 0 {
-		r.LastUser = text(r.Messages[last])
+		r.LastUser = textOf(r.Messages[last])
 	}
 	for _, m := range r.Messages[last+1:] {
 		if m.Role == llm.Assistant {
@@ -69,7 +69,7 @@ func (r *Request) complete() {
 	}
 }
 
-func text(m llm.Message) string {
+func textOf(m llm.Message) string {
 	var parts []string
 	for _, p := range m.Parts {
 		if p.Text != "" {
@@ -89,9 +89,9 @@ func (r *Request) HasTool(name string) bool {
 	return false
 }
 
-// paired checks a requirement of all providers: the results of an assistant's calls follow
+// checkPairs checks a requirement of all providers: the results of an assistant's calls follow
 // immediately, one for each, and no result comes without its call.
-func paired(messages []llm.Message) error {
+func checkPairs(messages []llm.Message) error {
 	open := map[string]bool{}
 	for i, m := range messages {
 		results := 0

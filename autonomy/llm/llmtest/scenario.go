@@ -62,14 +62,14 @@ func parseAnswer(data string) (Answer, error) {
 		if !ok {
 			return a, fmt.Errorf("%q is not a line of \"key: value\"; text comes after an empty line", line)
 		}
-		if err := a.set(strings.TrimSpace(key), strings.TrimSpace(value)); err != nil {
+		if err := a.setField(strings.TrimSpace(key), strings.TrimSpace(value)); err != nil {
 			return a, fmt.Errorf("%q: %w", line, err)
 		}
 	}
 	return a, nil
 }
 
-func (a *Answer) set(key, value string) error {
+func (a *Answer) setField(key, value string) error {
 	if key, id, ok := strings.Cut(key, "#"); ok && key == "call" {
 		return a.addCall(id, value)
 	}

@@ -23,19 +23,19 @@ type entry struct {
 
 func newScript(o Options, answers []Answer) (*script, error) {
 	s := &script{reply: o.Reply, otherwise: o.Otherwise}
-	return s, s.add(answers)
+	return s, s.addAnswers(answers)
 }
 
-func (s *script) add(answers []Answer) error {
+func (s *script) addAnswers(answers []Answer) error {
 	var entries []entry
 	for i, a := range answers {
 		e := entry{answer: a, left: max(a.Times, 1)}
-		if a.endless() {
+		if a.isEndless() {
 			e.left = -1
 		}
 		var err error
-		if e.match, err = compile(a.Match); err == nil {
-			e.result, err = compile(a.Result)
+		if e.match, err = compileMatch(a.Match); err == nil {
+			e.result, err = compileMatch(a.Result)
 		}
 		if err != nil {
 			return fmt.Errorf("llmtest: answer %d: %w", i+1, err)
@@ -48,16 +48,16 @@ func (s *script) add(answers []Answer) error {
 	return nil
 }
 
-func compile(expr string) (*regexp.Regexp, error) {
+func compileMatch(expr string) (*regexp.Regexp, error) {
 	if expr == "" {
 		return nil, nil
 	}
 	return regexp.Compile("(?s)" + expr)
 }
 
-// next finds the answer to a request.
-func (s *script) next(r Request) (Answer, bool) {
-	if a, ok := s.take(r); ok {
+// nextAnswer finds the answer to a request.
+func (s *script) nextAnswer(r Request) (Answer, bool) {
+	if a, ok := s.takeMatch(r); ok {
 		return a, true
 	}
 	if s.reply != nil {
@@ -71,7 +71,7 @@ func (s *script) next(r Request) (Answer, bool) {
 	return Answer{}, false
 }
 
-func (s *script) take(r Request) (Answer, bool) {
+func (s *script) takeMatch(r Request) (Answer, bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	inOrder := -1
@@ -86,7 +86,7 @@ func (s *script) take(r Request) (Answer, bool) {
 			}
 			continue
 		}
-		if e.fits(r) {
+		if e.matchesRequest(r) {
 			e.left--
 			return e.answer, true
 		}
@@ -98,7 +98,7 @@ func (s *script) take(r Request) (Answer, bool) {
 	return s.entries[inOrder].answer, true
 }
 
-func (e *entry) fits(r Request) bool {
+func (e *entry) matchesRequest(r Request) bool {
 	if e.match != nil && !e.match.MatchString(r.LastUser) {
 		return false
 	}
@@ -108,8 +108,8 @@ func (e *entry) fits(r Request) bool {
 	return len(r.Results) > 0 && e.result.MatchString(r.Results[len(r.Results)-1].Text)
 }
 
-// unused lists the answers that were never used, except unlimited ones.
-func (s *script) unused() []Answer {
+// unusedAnswers lists the answers that were never used, except unlimited ones.
+func (s *script) unusedAnswers() []Answer {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	var out []Answer

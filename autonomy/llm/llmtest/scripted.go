@@ -45,7 +45,7 @@ func (s *Scripted) Info() llm.Info { return s.info }
 
 // Add appends answers to the script.
 func (s *Scripted) Add(answers ...Answer) {
-	if err := s.script.add(answers); err != nil {
+	if err := s.script.addAnswers(answers); err != nil {
 		panic(err)
 	}
 }
@@ -65,19 +65,19 @@ func (s *Scripted) Asked() []llm.Request {
 }
 
 // Unused lists the answers that were never used.
-func (s *Scripted) Unused() []Answer { return s.script.unused() }
+func (s *Scripted) Unused() []Answer { return s.script.unusedAnswers() }
 
 // Stream implements llm.Model.
 func (s *Scripted) Stream(ctx context.Context, lr llm.Request) iter.Seq2[llm.Event, error] {
 	return func(yield func(llm.Event, error) bool) {
-		r := s.record(lr)
-		a, ok := s.script.next(r)
+		r := s.recordCall(lr)
+		a, ok := s.script.nextAnswer(r)
 		if !ok {
-			yield(llm.Event{}, s.fail(llm.BadRequest, "the script has no answer to %q", r.LastUser))
+			yield(llm.Event{}, s.newError(llm.BadRequest, "the script has no answer to %q", r.LastUser))
 			return
 		}
 		visible := false
-		err := s.play(ctx, &a, len(r.System), func(e llm.Event) bool {
+		err := s.playAnswer(ctx, &a, len(r.System), func(e llm.Event) bool {
 			visible = visible || e.Kind == llm.TextDelta
 			return yield(e, nil)
 		})
@@ -88,12 +88,12 @@ func (s *Scripted) Stream(ctx context.Context, lr llm.Request) iter.Seq2[llm.Eve
 	}
 }
 
-func (s *Scripted) record(lr llm.Request) Request {
+func (s *Scripted) recordCall(lr llm.Request) Request {
 	r := Request{
 		At: time.Now(), Model: s.info.Model, System: lr.System, Messages: lr.Messages,
 		Tools: lr.Tools, NoTools: lr.NoTools, Stream: true, MaxTokens: lr.MaxTokens,
 	}
-	r.complete()
+	r.deriveFields()
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.asked = append(s.asked, lr)
@@ -101,38 +101,38 @@ func (s *Scripted) record(lr llm.Request) Request {
 	return r
 }
 
-func (s *Scripted) fail(k llm.ErrorKind, format string, args ...any) *llm.Error {
-	return llm.Wire{Provider: s.info.Provider}.Errorf(k, format, args...)
+func (s *Scripted) newError(k llm.ErrorKind, format string, args ...any) *llm.Error {
+	return llm.Endpoint{Provider: s.info.Provider}.Errorf(k, format, args...)
 }
 
-// play yields the events of an answer; it also returns nil if the consumer stopped.
-func (s *Scripted) play(ctx context.Context, a *Answer, size int, yield func(llm.Event) bool) *llm.Error {
-	if err := s.wait(ctx, a.Delay); err != nil {
+// playAnswer yields the events of an answer; it also returns nil if the consumer stopped.
+func (s *Scripted) playAnswer(ctx context.Context, a *Answer, size int, yield func(llm.Event) bool) *llm.Error {
+	if err := s.waitDelay(ctx, a.Delay); err != nil {
 		return err
 	}
 	if a.Status != 0 {
 		h := http.Header{}
-		a.header(h)
-		return llm.Wire{Provider: s.info.Provider}.StatusError(a.Status, h, "", a.Body)
+		a.writeHeader(h)
+		return llm.Endpoint{Provider: s.info.Provider}.StatusError(a.Status, h, "", a.Body)
 	}
 	deltas := 0
-	for _, e := range s.events(a, size) {
+	for _, e := range s.answerEvents(a, size) {
 		if e.delta {
 			if deltas > 0 {
-				if err := s.wait(ctx, a.Gap); err != nil {
+				if err := s.waitDelay(ctx, a.Gap); err != nil {
 					return err
 				}
 			}
-			if a.Fault.cuts() && deltas == a.After {
-				return s.strike(ctx, a)
+			if a.Fault.isCut() && deltas == a.After {
+				return s.applyFault(ctx, a)
 			}
 			deltas++
 		}
-		if e.Kind == llm.Done && a.Fault.cuts() {
-			return s.strike(ctx, a)
+		if e.Kind == llm.Done && a.Fault.isCut() {
+			return s.applyFault(ctx, a)
 		}
 		if ctx.Err() != nil {
-			return s.fail(llm.Interrupted, "stopped: %w", context.Cause(ctx))
+			return s.newError(llm.Interrupted, "stopped: %w", context.Cause(ctx))
 		}
 		if !yield(e.Event) {
 			return nil
@@ -141,20 +141,20 @@ func (s *Scripted) play(ctx context.Context, a *Answer, size int, yield func(llm
 	return nil
 }
 
-func (s *Scripted) strike(ctx context.Context, a *Answer) *llm.Error {
+func (s *Scripted) applyFault(ctx context.Context, a *Answer) *llm.Error {
 	switch a.Fault {
 	case Stall, Pings:
 		<-ctx.Done()
-		return s.fail(llm.Interrupted, "stopped: %w", context.Cause(ctx))
+		return s.newError(llm.Interrupted, "stopped: %w", context.Cause(ctx))
 	case Garbage, HalfJSON:
-		return s.fail(llm.Garbled, "the stream is not JSON")
+		return s.newError(llm.Garbled, "the stream is not JSON")
 	case StreamError:
-		return s.fail(llm.Unavailable, "%s", "overloaded")
+		return s.newError(llm.Unavailable, "%s", "overloaded")
 	}
-	return s.fail(llm.Network, "the connection broke")
+	return s.newError(llm.Network, "the connection broke")
 }
 
-func (s *Scripted) wait(ctx context.Context, d time.Duration) *llm.Error {
+func (s *Scripted) waitDelay(ctx context.Context, d time.Duration) *llm.Error {
 	if d <= 0 && ctx.Err() == nil {
 		return nil
 	}
@@ -164,7 +164,7 @@ func (s *Scripted) wait(ctx context.Context, d time.Duration) *llm.Error {
 	case <-t.C:
 		return nil
 	case <-ctx.Done():
-		return s.fail(llm.Interrupted, "stopped: %w", context.Cause(ctx))
+		return s.newError(llm.Interrupted, "stopped: %w", context.Cause(ctx))
 	}
 }
 
@@ -173,27 +173,27 @@ type scriptedEvent struct {
 	delta bool
 }
 
-func (s *Scripted) events(a *Answer, size int) []scriptedEvent {
+func (s *Scripted) answerEvents(a *Answer, size int) []scriptedEvent {
 	var out []scriptedEvent
 	add := func(delta bool, e llm.Event) { out = append(out, scriptedEvent{e, delta}) }
-	for _, p := range split(a.Reasoning, a.pieces()) {
+	for _, p := range splitRunes(a.Reasoning, a.pieceCount()) {
 		add(true, llm.Event{Kind: llm.ReasoningDelta, Text: p})
 	}
 	if a.Reasoning != "" {
 		add(false, llm.Event{Kind: llm.ReasoningDone, Reasoning: llm.Reasoning{Text: a.Reasoning, Signature: a.Signature}})
 	}
-	for _, p := range split(a.Text, a.pieces()) {
+	for _, p := range splitRunes(a.Text, a.pieceCount()) {
 		add(true, llm.Event{Kind: llm.TextDelta, Text: p})
 	}
 	for _, i := range a.Images {
 		add(true, llm.Event{Kind: llm.ImageDone, Image: i})
 	}
 	stop := llm.EndTurn
-	calls := a.calls(func() string { return fmt.Sprintf("call_%d", s.ids.Add(1)) })
+	calls := a.wireCalls(func() string { return fmt.Sprintf("call_%d", s.ids.Add(1)) })
 	for i, c := range calls {
 		stop = llm.ToolUse
 		add(false, llm.Event{Kind: llm.CallStart, Call: llm.ToolCall{ID: c.ID, Name: c.Name}})
-		for _, p := range split(c.Args, a.pieces()) {
+		for _, p := range splitRunes(c.Args, a.pieceCount()) {
 			add(true, llm.Event{Kind: llm.CallDelta, Call: llm.ToolCall{ID: c.ID}, Text: p})
 		}
 		cut := i == len(calls)-1 && (a.Fault == CutArgs || a.Stop == "length")
@@ -208,6 +208,6 @@ func (s *Scripted) events(a *Answer, size int) []scriptedEvent {
 	case "refusal":
 		stop = llm.Refused
 	}
-	add(false, llm.Event{Kind: llm.Done, Stop: stop, Usage: a.usage(size)})
+	add(false, llm.Event{Kind: llm.Done, Stop: stop, Usage: a.usageFor(size)})
 	return out
 }

@@ -86,7 +86,7 @@ func Start(o Options, answers ...Answer) (*Server, error) {
 		return nil, err
 	}
 	s := &Server{o: o, script: sc, served: make(chan struct{}), idle: map[net.Conn]bool{}}
-	ln, err := s.listen()
+	ln, err := s.openListener()
 	if err != nil {
 		return nil, fmt.Errorf("llmtest: listen: %w", err)
 	}
@@ -96,7 +96,7 @@ func Start(o Options, answers ...Answer) (*Server, error) {
 		Handler:           s,
 		BaseContext:       func(net.Listener) context.Context { return base },
 		ReadHeaderTimeout: time.Minute,
-		ConnState:         s.state,
+		ConnState:         s.trackConnection,
 		ErrorLog:          log.New(io.Discard, "", 0), // deliberate resets are not logged
 	}
 	go func() {
@@ -106,12 +106,12 @@ func Start(o Options, answers ...Answer) (*Server, error) {
 	return s, nil
 }
 
-func (s *Server) listen() (net.Listener, error) {
+func (s *Server) openListener() (net.Listener, error) {
 	if s.o.Memory {
 		ln := newMemory()
 		s.memory = ln
 		s.URL = "http://127.0.0.1:1"
-		s.client = &http.Client{Transport: &http.Transport{DialContext: ln.dial, DisableCompression: true}}
+		s.client = &http.Client{Transport: &http.Transport{DialContext: ln.dialPipe, DisableCompression: true}}
 		return ln, nil
 	}
 	addr := s.o.Addr
@@ -150,7 +150,7 @@ func (s *Server) CloseIdleConnections() {
 	}
 }
 
-func (s *Server) state(c net.Conn, is http.ConnState) {
+func (s *Server) trackConnection(c net.Conn, is http.ConnState) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if delete(s.idle, c); is == http.StateIdle || is == http.StateNew {
@@ -160,7 +160,7 @@ func (s *Server) state(c net.Conn, is http.ConnState) {
 
 // Add appends answers to the script.
 func (s *Server) Add(answers ...Answer) {
-	if err := s.script.add(answers); err != nil {
+	if err := s.script.addAnswers(answers); err != nil {
 		panic(err)
 	}
 }
@@ -190,9 +190,9 @@ func (s *Server) Count() int {
 }
 
 // Unused lists the answers of the script that were never used.
-func (s *Server) Unused() []Answer { return s.script.unused() }
+func (s *Server) Unused() []Answer { return s.script.unusedAnswers() }
 
-func (s *Server) record(r Request) {
+func (s *Server) recordCall(r Request) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.count++
@@ -214,25 +214,25 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 	switch {
 	case s.o.Key != "" && key != s.o.Key:
-		refuse(w, api, http.StatusUnauthorized, "authentication_error", "invalid key "+key)
+		writeError(w, api, http.StatusUnauthorized, "authentication_error", "invalid key "+key)
 	case strings.Contains(path, "/v1/v1/"):
-		refuse(w, api, http.StatusNotFound, "not_found_error", "no such path: "+path)
+		writeError(w, api, http.StatusNotFound, "not_found_error", "no such path: "+path)
 	case r.Method == http.MethodGet && strings.HasSuffix(path, "/models"):
-		s.models(w, api)
+		s.serveModels(w, api)
 	case r.Method == http.MethodPost && (strings.HasSuffix(path, "/embeddings") || strings.HasSuffix(path, ":batchEmbedContents")):
-		s.embed(w, r, api)
+		s.serveEmbeddings(w, r, api)
 	case r.Method == http.MethodPost && api == Gemini && (strings.HasSuffix(path, ":generateContent") || strings.HasSuffix(path, ":streamGenerateContent")):
-		s.answer(w, r, Gemini)
+		s.serveAnswer(w, r, Gemini)
 	case r.Method == http.MethodPost && strings.HasSuffix(path, "/chat/completions"):
-		s.answer(w, r, OpenAI)
+		s.serveAnswer(w, r, OpenAI)
 	case r.Method == http.MethodPost && strings.HasSuffix(path, "/v1/messages"):
-		s.answer(w, r, Anthropic)
+		s.serveAnswer(w, r, Anthropic)
 	default:
-		refuse(w, api, http.StatusNotFound, "not_found_error", "no such path: "+path)
+		writeError(w, api, http.StatusNotFound, "not_found_error", "no such path: "+path)
 	}
 }
 
-func (s *Server) models(w http.ResponseWriter, api API) {
+func (s *Server) serveModels(w http.ResponseWriter, api API) {
 	names := s.o.Models
 	if len(names) == 0 {
 		names = []string{"scripted"}
@@ -253,7 +253,7 @@ func (s *Server) models(w http.ResponseWriter, api API) {
 	writeJSON(w, http.StatusOK, map[string]any{"object": "list", "data": list, "has_more": false})
 }
 
-func (s *Server) answer(w http.ResponseWriter, hr *http.Request, api API) {
+func (s *Server) serveAnswer(w http.ResponseWriter, hr *http.Request, api API) {
 	body, err := io.ReadAll(hr.Body)
 	if err != nil {
 		return
@@ -261,30 +261,30 @@ func (s *Server) answer(w http.ResponseWriter, hr *http.Request, api API) {
 	r := Request{API: api, Path: hr.URL.Path, Header: hr.Header.Clone(), Body: body, At: time.Now()}
 	err = map[API]func(*Request) error{OpenAI: decodeOpenAI, Anthropic: decodeAnthropic, Gemini: decodeGemini}[api](&r)
 	if err == nil {
-		err = paired(r.Messages)
+		err = checkPairs(r.Messages)
 	}
 	if err != nil {
-		refuse(w, api, http.StatusBadRequest, "invalid_request_error", err.Error())
+		writeError(w, api, http.StatusBadRequest, "invalid_request_error", err.Error())
 		return
 	}
-	r.complete()
-	s.record(r)
-	if f := s.refused(body); f != "" {
-		refuse(w, api, http.StatusBadRequest, "invalid_request_error", "unsupported parameter: "+f+" is not supported by this server")
+	r.deriveFields()
+	s.recordCall(r)
+	if f := s.refusedField(body); f != "" {
+		writeError(w, api, http.StatusBadRequest, "invalid_request_error", "unsupported parameter: "+f+" is not supported by this server")
 		return
 	}
-	a, ok := s.script.next(r)
+	a, ok := s.script.nextAnswer(r)
 	if !ok {
-		refuse(w, api, http.StatusBadRequest, "invalid_request_error", fmt.Sprintf("the script has no answer to %q", r.LastUser))
+		writeError(w, api, http.StatusBadRequest, "invalid_request_error", fmt.Sprintf("the script has no answer to %q", r.LastUser))
 		return
 	}
 	if r.forced != "" { // the text is the form: it becomes the tool's arguments
 		a.Calls, a.Text = append(a.Calls, Call{Name: r.forced, Args: a.Text}), ""
 	}
-	s.play(w, hr, &r, &a)
+	s.playAnswer(w, hr, &r, &a)
 }
 
-func (s *Server) refused(body []byte) string {
+func (s *Server) refusedField(body []byte) string {
 	if len(s.o.Refuse) == 0 {
 		return ""
 	}
@@ -302,8 +302,8 @@ func (s *Server) refused(body []byte) string {
 	return ""
 }
 
-// refuse writes an error in the form of the API.
-func refuse(w http.ResponseWriter, api API, status int, kind, message string) {
+// writeError writes an error in the form of the API.
+func writeError(w http.ResponseWriter, api API, status int, kind, message string) {
 	switch api {
 	case Anthropic:
 		writeJSON(w, status, map[string]any{"type": "error", "error": map[string]any{"type": kind, "message": message}})

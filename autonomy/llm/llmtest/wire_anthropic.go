@@ -73,7 +73,7 @@ func decodeAnthropic(r *Request) error {
 		}
 		r.Tools = append(r.Tools, llm.Tool{Name: t.Name, Description: t.Description, Schema: t.InputSchema})
 	}
-	system, err := blocks(in.System)
+	system, err := parseBlocks(in.System)
 	if err != nil {
 		return err
 	}
@@ -82,7 +82,7 @@ func decodeAnthropic(r *Request) error {
 	}
 	names := map[string]string{}
 	for _, m := range in.Messages {
-		list, err := blocks(m.Content)
+		list, err := parseBlocks(m.Content)
 		if err != nil {
 			return err
 		}
@@ -91,7 +91,7 @@ func decodeAnthropic(r *Request) error {
 			if b.Type == "tool_use" {
 				names[b.ID] = b.Name
 			}
-			p, err := b.part(names)
+			p, err := b.toPart(names)
 			if err != nil {
 				return err
 			}
@@ -102,7 +102,7 @@ func decodeAnthropic(r *Request) error {
 	return nil
 }
 
-func blocks(raw json.RawMessage) ([]anthropicBlock, error) {
+func parseBlocks(raw json.RawMessage) ([]anthropicBlock, error) {
 	if len(raw) == 0 {
 		return nil, nil
 	}
@@ -118,7 +118,7 @@ func blocks(raw json.RawMessage) ([]anthropicBlock, error) {
 	return list, nil
 }
 
-func (b *anthropicBlock) part(names map[string]string) (llm.Part, error) {
+func (b *anthropicBlock) toPart(names map[string]string) (llm.Part, error) {
 	switch b.Type {
 	case "text":
 		if b.Text == "" {
@@ -135,7 +135,7 @@ func (b *anthropicBlock) part(names map[string]string) (llm.Part, error) {
 		data, err := base64.StdEncoding.DecodeString(b.Source.Data)
 		return llm.Part{Image: &llm.Image{MIME: b.Source.MediaType, Data: data}}, err
 	case "tool_result":
-		list, err := blocks(b.Content)
+		list, err := parseBlocks(b.Content)
 		if err != nil {
 			return llm.Part{}, err
 		}
@@ -170,7 +170,7 @@ func anthropicUsage(u llm.Usage) string {
 func anthropicFrames(r *Request, a *Answer, id func() string) []frame {
 	var out []frame
 	add := func(delta bool, event, fields string) {
-		out = append(out, frame{event: event, delta: delta, data: `{"type":` + quote(event) + fields + `}`})
+		out = append(out, frame{event: event, delta: delta, data: `{"type":` + quoteJSON(event) + fields + `}`})
 	}
 	index := -1
 	block := func(start string, kind, field string, pieces []string, end string) {
@@ -178,14 +178,14 @@ func anthropicFrames(r *Request, a *Answer, id func() string) []frame {
 		n := fmt.Sprintf(`,"index":%d`, index)
 		add(false, "content_block_start", n+`,"content_block":`+start)
 		for _, p := range pieces {
-			add(true, "content_block_delta", n+`,"delta":{"type":`+quote(kind)+`,`+quote(field)+`:`+quote(p)+`}`)
+			add(true, "content_block_delta", n+`,"delta":{"type":`+quoteJSON(kind)+`,`+quoteJSON(field)+`:`+quoteJSON(p)+`}`)
 		}
 		if end != "" {
 			add(false, "content_block_delta", n+`,"delta":`+end)
 		}
 		add(false, "content_block_stop", n)
 	}
-	usage := a.usage(len(r.Body))
+	usage := a.usageFor(len(r.Body))
 	start := usage
 	start.Output = 1
 	usageField := func(u llm.Usage) string {
@@ -194,20 +194,20 @@ func anthropicFrames(r *Request, a *Answer, id func() string) []frame {
 		}
 		return `,"usage":` + anthropicUsage(u)
 	}
-	add(false, "message_start", `,"message":{"id":"msg_1","type":"message","role":"assistant","model":`+quote(r.Model)+
+	add(false, "message_start", `,"message":{"id":"msg_1","type":"message","role":"assistant","model":`+quoteJSON(r.Model)+
 		`,"content":[],"stop_reason":null,"stop_sequence":null`+usageField(start)+`}`)
 	if a.Reasoning != "" {
-		block(`{"type":"thinking","thinking":"","signature":""}`, "thinking_delta", "thinking", split(a.Reasoning, a.pieces()),
-			`{"type":"signature_delta","signature":`+quote(a.Signature)+`}`)
+		block(`{"type":"thinking","thinking":"","signature":""}`, "thinking_delta", "thinking", splitRunes(a.Reasoning, a.pieceCount()),
+			`{"type":"signature_delta","signature":`+quoteJSON(a.Signature)+`}`)
 	}
 	if a.Text != "" {
-		block(`{"type":"text","text":""}`, "text_delta", "text", split(a.Text, a.pieces()), "")
+		block(`{"type":"text","text":""}`, "text_delta", "text", splitRunes(a.Text, a.pieceCount()), "")
 	}
-	for _, c := range a.calls(id) {
-		block(`{"type":"tool_use","id":`+quote(c.ID)+`,"name":`+quote(c.Name)+`,"input":{}}`,
-			"input_json_delta", "partial_json", split(c.Args, a.pieces()), "")
+	for _, c := range a.wireCalls(id) {
+		block(`{"type":"tool_use","id":`+quoteJSON(c.ID)+`,"name":`+quoteJSON(c.Name)+`,"input":{}}`,
+			"input_json_delta", "partial_json", splitRunes(c.Args, a.pieceCount()), "")
 	}
-	add(false, "message_delta", `,"delta":{"stop_reason":`+quote(anthropicStop(a))+`,"stop_sequence":null}`+usageField(usage))
+	add(false, "message_delta", `,"delta":{"stop_reason":`+quoteJSON(anthropicStop(a))+`,"stop_sequence":null}`+usageField(usage))
 	add(false, "message_stop", "")
 	return out
 }
@@ -216,18 +216,18 @@ func anthropicFrames(r *Request, a *Answer, id func() string) []frame {
 func anthropicJSON(r *Request, a *Answer, id func() string) string {
 	var content []string
 	if a.Reasoning != "" {
-		content = append(content, `{"type":"thinking","thinking":`+quote(a.Reasoning)+`,"signature":`+quote(a.Signature)+`}`)
+		content = append(content, `{"type":"thinking","thinking":`+quoteJSON(a.Reasoning)+`,"signature":`+quoteJSON(a.Signature)+`}`)
 	}
 	if a.Text != "" {
-		content = append(content, `{"type":"text","text":`+quote(a.Text)+`}`)
+		content = append(content, `{"type":"text","text":`+quoteJSON(a.Text)+`}`)
 	}
-	for _, c := range a.calls(id) {
+	for _, c := range a.wireCalls(id) {
 		args := c.Args
 		if !json.Valid([]byte(args)) {
 			args = "{}" // without a stream, malformed arguments cannot be sent
 		}
-		content = append(content, `{"type":"tool_use","id":`+quote(c.ID)+`,"name":`+quote(c.Name)+`,"input":`+args+`}`)
+		content = append(content, `{"type":"tool_use","id":`+quoteJSON(c.ID)+`,"name":`+quoteJSON(c.Name)+`,"input":`+args+`}`)
 	}
-	return `{"id":"msg_1","type":"message","role":"assistant","model":` + quote(r.Model) + `,"content":[` + strings.Join(content, ",") +
-		`],"stop_reason":` + quote(anthropicStop(a)) + `,"stop_sequence":null,"usage":` + anthropicUsage(a.usage(len(r.Body))) + `}`
+	return `{"id":"msg_1","type":"message","role":"assistant","model":` + quoteJSON(r.Model) + `,"content":[` + strings.Join(content, ",") +
+		`],"stop_reason":` + quoteJSON(anthropicStop(a)) + `,"stop_sequence":null,"usage":` + anthropicUsage(a.usageFor(len(r.Body))) + `}`
 }

@@ -93,18 +93,18 @@ func decodeGemini(r *Request) error {
 		return fmt.Errorf("contents is not specified")
 	}
 	for i, c := range in.Contents {
-		msg, err := c.message()
+		msg, err := c.toMessage()
 		if err != nil {
 			return fmt.Errorf("contents[%d]: %w", i, err)
 		}
 		r.Messages = append(r.Messages, msg)
 	}
-	inOrder(r.Messages)
+	assignIDs(r.Messages)
 	return nil
 }
 
-// inOrder assigns ids to calls and results without them, matching them by order.
-func inOrder(messages []llm.Message) {
+// assignIDs assigns ids to calls and results without them, matching them by order.
+func assignIDs(messages []llm.Message) {
 	var open []string
 	for i, m := range messages {
 		for j, p := range m.Parts {
@@ -119,7 +119,7 @@ func inOrder(messages []llm.Message) {
 	}
 }
 
-func (c *geminiContent) message() (llm.Message, error) {
+func (c *geminiContent) toMessage() (llm.Message, error) {
 	msg := llm.Message{Role: llm.User}
 	switch c.Role {
 	case "model":
@@ -132,7 +132,7 @@ func (c *geminiContent) message() (llm.Message, error) {
 		return msg, fmt.Errorf("must include at least one parts field")
 	}
 	for _, p := range c.Parts {
-		part, err := p.part()
+		part, err := p.toPart()
 		if err != nil {
 			return msg, err
 		}
@@ -144,7 +144,7 @@ func (c *geminiContent) message() (llm.Message, error) {
 	return msg, nil
 }
 
-func (p *geminiPart) part() (llm.Part, error) {
+func (p *geminiPart) toPart() (llm.Part, error) {
 	out := llm.Part{Signature: p.Signature}
 	switch {
 	case p.Call != nil:
@@ -178,7 +178,7 @@ func geminiStop(a *Answer) string {
 }
 
 func geminiUsage(r *Request, a *Answer) string {
-	u := a.usage(len(r.Body))
+	u := a.usageFor(len(r.Body))
 	if !u.Known {
 		return ""
 	}
@@ -190,23 +190,23 @@ func geminiUsage(r *Request, a *Answer) string {
 // with the first call, or otherwise with an empty text at the end.
 func geminiParts(a *Answer, pieces int, id func() string) []string {
 	var out []string
-	for _, p := range split(a.Reasoning, pieces) {
-		out = append(out, `{"text":`+quote(p)+`,"thought":true}`)
+	for _, p := range splitRunes(a.Reasoning, pieces) {
+		out = append(out, `{"text":`+quoteJSON(p)+`,"thought":true}`)
 	}
-	for _, p := range split(a.Text, pieces) {
-		out = append(out, `{"text":`+quote(p)+`}`)
+	for _, p := range splitRunes(a.Text, pieces) {
+		out = append(out, `{"text":`+quoteJSON(p)+`}`)
 	}
 	for _, i := range a.Images {
-		out = append(out, `{"inlineData":{"mimeType":`+quote(i.MIME)+`,"data":"`+base64.StdEncoding.EncodeToString(i.Data)+`"}}`)
+		out = append(out, `{"inlineData":{"mimeType":`+quoteJSON(i.MIME)+`,"data":"`+base64.StdEncoding.EncodeToString(i.Data)+`"}}`)
 	}
 	signature := ""
 	if a.Signature != "" {
-		signature = `,"thoughtSignature":` + quote(a.Signature)
+		signature = `,"thoughtSignature":` + quoteJSON(a.Signature)
 	}
-	for _, c := range a.calls(id) {
+	for _, c := range a.wireCalls(id) {
 		args, ident := c.Args, ""
 		if c.ID != "" {
-			ident = `"id":` + quote(c.ID) + `,`
+			ident = `"id":` + quoteJSON(c.ID) + `,`
 		}
 		switch {
 		case args == "":
@@ -214,9 +214,9 @@ func geminiParts(a *Answer, pieces int, id func() string) []string {
 		case json.Valid([]byte(args)):
 			args = `,"args":` + args
 		default: // cannot be sent unchanged
-			args = `,"args":` + quote(args)
+			args = `,"args":` + quoteJSON(args)
 		}
-		out = append(out, `{"functionCall":{`+ident+`"name":`+quote(c.Name)+args+`}`+signature+`}`)
+		out = append(out, `{"functionCall":{`+ident+`"name":`+quoteJSON(c.Name)+args+`}`+signature+`}`)
 		signature = ""
 	}
 	if signature != "" {
@@ -227,19 +227,19 @@ func geminiParts(a *Answer, pieces int, id func() string) []string {
 
 func geminiChunk(r *Request, parts []string, rest string) string {
 	return `{"candidates":[{"content":{"parts":[` + strings.Join(parts, ",") + `],"role":"model"},"index":0` + rest +
-		`,"modelVersion":` + quote(r.Model) + `,"responseId":"r1"}`
+		`,"modelVersion":` + quoteJSON(r.Model) + `,"responseId":"r1"}`
 }
 
 // geminiFrames encodes an answer as stream events. There is no end marker.
 func geminiFrames(r *Request, a *Answer, id func() string) []frame {
 	var out []frame
-	for _, p := range geminiParts(a, a.pieces(), id) {
+	for _, p := range geminiParts(a, a.pieceCount(), id) {
 		out = append(out, frame{delta: true, data: geminiChunk(r, []string{p}, `}]`)})
 	}
-	return append(out, frame{data: geminiChunk(r, []string{`{"text":""}`}, `,"finishReason":`+quote(geminiStop(a))+`}]`+geminiUsage(r, a))})
+	return append(out, frame{data: geminiChunk(r, []string{`{"text":""}`}, `,"finishReason":`+quoteJSON(geminiStop(a))+`}]`+geminiUsage(r, a))})
 }
 
 // geminiJSON encodes an answer in one piece.
 func geminiJSON(r *Request, a *Answer, id func() string) string {
-	return geminiChunk(r, geminiParts(a, 1, id), `,"finishReason":`+quote(geminiStop(a))+`}]`+geminiUsage(r, a))
+	return geminiChunk(r, geminiParts(a, 1, id), `,"finishReason":`+quoteJSON(geminiStop(a))+`}]`+geminiUsage(r, a))
 }

@@ -122,7 +122,7 @@ func openaiParts(content json.RawMessage) ([]llm.Part, error) {
 	return out, nil
 }
 
-func quote(s string) string {
+func quoteJSON(s string) string {
 	b, _ := json.Marshal(s) // a string always encodes
 	return string(b)
 }
@@ -142,7 +142,7 @@ func openaiStop(a *Answer) string {
 }
 
 func openaiUsage(r *Request, a *Answer) string {
-	u := a.usage(len(r.Body))
+	u := a.usageFor(len(r.Body))
 	if !u.Known {
 		return "null"
 	}
@@ -154,25 +154,25 @@ func openaiArgs(c Call, f Fault) string {
 	if f == ObjectArgs && json.Valid([]byte(c.Args)) {
 		return c.Args
 	}
-	return quote(c.Args)
+	return quoteJSON(c.Args)
 }
 
 // openaiFrames encodes an answer as chunks.
 func openaiFrames(r *Request, a *Answer, id func() string) []frame {
-	head := `{"id":"chatcmpl-1","object":"chat.completion.chunk","created":1,"model":` + quote(r.Model)
+	head := `{"id":"chatcmpl-1","object":"chat.completion.chunk","created":1,"model":` + quoteJSON(r.Model)
 	var out []frame
 	chunk := func(delta bool, d, stop, usage string) {
 		if stop != "null" {
-			stop = quote(stop)
+			stop = quoteJSON(stop)
 		}
 		out = append(out, frame{delta: delta, data: head + `,"choices":[{"index":0,"delta":` + d + `,"finish_reason":` + stop + `}],"usage":` + usage + `}`})
 	}
 	chunk(false, `{"role":"assistant","content":""}`, "null", "null")
-	for _, p := range split(a.Reasoning, a.pieces()) {
-		chunk(true, `{"reasoning_content":`+quote(p)+`}`, "null", "null")
+	for _, p := range splitRunes(a.Reasoning, a.pieceCount()) {
+		chunk(true, `{"reasoning_content":`+quoteJSON(p)+`}`, "null", "null")
 	}
-	for _, p := range split(a.Text, a.pieces()) {
-		chunk(true, `{"content":`+quote(p)+`}`, "null", "null")
+	for _, p := range splitRunes(a.Text, a.pieceCount()) {
+		chunk(true, `{"content":`+quoteJSON(p)+`}`, "null", "null")
 	}
 	for _, i := range a.Images {
 		chunk(true, openaiImages([]llm.Image{i}), "null", "null")
@@ -197,7 +197,7 @@ func openaiFrames(r *Request, a *Answer, id func() string) []frame {
 
 func openaiCallDeltas(a *Answer, id func() string) []string {
 	var out []string
-	for i, c := range a.calls(id) {
+	for i, c := range a.wireCalls(id) {
 		index := fmt.Sprintf(`"index":%d,`, i)
 		switch a.Fault {
 		case NoIndex:
@@ -207,16 +207,16 @@ func openaiCallDeltas(a *Answer, id func() string) []string {
 		}
 		first := index
 		if c.ID != "" {
-			first += `"id":` + quote(c.ID) + `,`
+			first += `"id":` + quoteJSON(c.ID) + `,`
 		}
-		first += `"type":"function","function":{"name":` + quote(c.Name) + `,"arguments":`
+		first += `"type":"function","function":{"name":` + quoteJSON(c.Name) + `,"arguments":`
 		if a.Fault == OneChunk || a.Fault == ObjectArgs {
 			out = append(out, `{`+first+openaiArgs(c, a.Fault)+`}}`)
 			continue
 		}
 		out = append(out, `{`+first+`""}}`)
-		for _, p := range split(c.Args, a.pieces()) {
-			out = append(out, `{`+index+`"function":{"arguments":`+quote(p)+`}}`)
+		for _, p := range splitRunes(c.Args, a.pieceCount()) {
+			out = append(out, `{`+index+`"function":{"arguments":`+quoteJSON(p)+`}}`)
 		}
 	}
 	if a.Fault == OneChunk && len(out) > 0 {
@@ -229,7 +229,7 @@ func openaiCallDeltas(a *Answer, id func() string) []string {
 func openaiImages(list []llm.Image) string {
 	var out []string
 	for _, i := range list {
-		out = append(out, `{"type":"image_url","image_url":{"url":`+quote("data:"+i.MIME+";base64,"+base64.StdEncoding.EncodeToString(i.Data))+`}}`)
+		out = append(out, `{"type":"image_url","image_url":{"url":`+quoteJSON("data:"+i.MIME+";base64,"+base64.StdEncoding.EncodeToString(i.Data))+`}}`)
 	}
 	return `{"images":[` + strings.Join(out, ",") + `]}`
 }
@@ -237,8 +237,8 @@ func openaiImages(list []llm.Image) string {
 // openaiJSON encodes an answer in one piece.
 func openaiJSON(r *Request, a *Answer, id func() string) string {
 	var calls []string
-	for _, c := range a.calls(id) {
-		calls = append(calls, `{"id":`+quote(c.ID)+`,"type":"function","function":{"name":`+quote(c.Name)+`,"arguments":`+openaiArgs(c, a.Fault)+`}}`)
+	for _, c := range a.wireCalls(id) {
+		calls = append(calls, `{"id":`+quoteJSON(c.ID)+`,"type":"function","function":{"name":`+quoteJSON(c.Name)+`,"arguments":`+openaiArgs(c, a.Fault)+`}}`)
 	}
 	tools := ""
 	if len(calls) > 0 {
@@ -249,9 +249,9 @@ func openaiJSON(r *Request, a *Answer, id func() string) string {
 		reasoning = `,` + strings.TrimSuffix(strings.TrimPrefix(openaiImages(a.Images), "{"), "}")
 	}
 	if a.Reasoning != "" {
-		reasoning += `,"reasoning_content":` + quote(a.Reasoning)
+		reasoning += `,"reasoning_content":` + quoteJSON(a.Reasoning)
 	}
-	return `{"id":"chatcmpl-1","object":"chat.completion","created":1,"model":` + quote(r.Model) +
-		`,"choices":[{"index":0,"message":{"role":"assistant","content":` + quote(a.Text) + reasoning + tools +
-		`},"finish_reason":` + quote(openaiStop(a)) + `}],"usage":` + openaiUsage(r, a) + `}`
+	return `{"id":"chatcmpl-1","object":"chat.completion","created":1,"model":` + quoteJSON(r.Model) +
+		`,"choices":[{"index":0,"message":{"role":"assistant","content":` + quoteJSON(a.Text) + reasoning + tools +
+		`},"finish_reason":` + quoteJSON(openaiStop(a)) + `}],"usage":` + openaiUsage(r, a) + `}`
 }

@@ -12,10 +12,10 @@ const (
 	repoForm = `^[A-Za-z0-9][A-Za-z0-9-]*/[A-Za-z0-9._-]+$`
 )
 
-// address returns the URL of a token: with "://", or a host with or without a path. "notes.txt"
+// urlOf returns the URL of a token: with "://", or a host with or without a path. "notes.txt"
 // is a file.
-func (t token) address() (string, bool) {
-	s := t.whole()
+func (t token) urlOf() (string, bool) {
+	s := t.sourceText()
 	switch {
 	case t.kind == link:
 		return s, strings.HasPrefix(t.norm, "http") || strings.HasPrefix(t.norm, "feed")
@@ -31,22 +31,22 @@ func (t token) address() (string, bool) {
 // files.
 const endings = "com org net edu gov info biz io dev co eu us uk de fr it es nl be at ch cz sk lt lv ee fi se no dk ie ua ro hu gr bg hr si jp cn in au ca nz kr tr za mx ar"
 
-// site returns an address, or the bare name of a site: with a word such as "page",
+// siteOf returns an address, or the bare name of a site: with a word such as "page",
 // "example.org" is not a file, and "main.kt" is never a site.
-func (t token) site() (string, bool) {
-	if s, ok := t.address(); ok && (t.kind == link || strings.ContainsAny(s, "/:?#") || strings.HasPrefix(t.norm, "www.")) {
+func (t token) siteOf() (string, bool) {
+	if s, ok := t.urlOf(); ok && (t.kind == link || strings.ContainsAny(s, "/:?#") || strings.HasPrefix(t.norm, "www.")) {
 		return s, !strings.HasPrefix(strings.ToLower(s), "feed")
 	}
-	s := t.whole()
+	s := t.sourceText()
 	if t.kind != path && t.kind != word && t.kind != quoted || strings.ContainsAny(s, "/\\ ") || !regexp.MustCompile(hostForm).MatchString(s) {
 		return "", false
 	}
 	return s, slices.Contains(strings.Fields(endings), strings.ToLower(s[strings.LastIndexByte(s, '.')+1:]))
 }
 
-// repository returns "owner/name" from that form or from the address of its page.
-func (t token) repository() (string, bool) {
-	s := t.whole()
+// repositoryOf returns "owner/name" from that form or from the address of its page.
+func (t token) repositoryOf() (string, bool) {
+	s := t.sourceText()
 	if t.kind == link {
 		_, rest, _ := strings.Cut(s, "://")
 		return s, strings.Count(strings.TrimSuffix(rest, "/"), "/") == 2 && strings.HasPrefix(strings.ToLower(rest), "github.")
@@ -57,8 +57,8 @@ func (t token) repository() (string, bool) {
 	return s, regexp.MustCompile(repoForm).MatchString(s)
 }
 
-// whole returns a token as written.
-func (t token) whole() string {
+// sourceText returns a token as written.
+func (t token) sourceText() string {
 	if t.inner != "" {
 		return t.inner
 	}

@@ -3,27 +3,27 @@ package offline
 import (
 	"strings"
 
-	"hob/platform/phrase"
+	"hob/platform/text/textnorm"
 )
 
-// answer combines the tools' results to the text that ends the turn. Each result is complete
+// composeAnswer combines the tools' results to the text that ends the turn. Each result is complete
 // prose and used unchanged, also an error, since it names its remedy.
-func (t *turn) answer(p plan) string {
+func (t *turn) composeAnswer(p plan) string {
 	var parts []string
-	made := t.made(t.begin)
+	made := t.callsSince(t.begin)
 	for i, d := range made {
 		switch {
-		case d.superseded(made[i+1:]):
+		case d.isSuperseded(made[i+1:]):
 		case d.result == nil:
-			parts = append(parts, t.g.prose("no-result", "{tool}", d.name))
+			parts = append(parts, t.g.replyText("no-result", "{tool}", d.name))
 		case d.result.Error:
-			parts = append(parts, failure(d.result.Text))
+			parts = append(parts, formatFailure(d.result.Text))
 		default:
-			parts = append(parts, success(d, p))
+			parts = append(parts, formatSuccess(d, p))
 		}
 	}
-	if _, missing := t.offered(p.calls); len(missing) > 0 && len(t.r.Tools) > 0 {
-		parts = append(parts, t.g.prose("missing-tool", "{tool}", strings.Join(missing, ", ")))
+	if _, missing := t.toToolCalls(p.calls); len(missing) > 0 && len(t.r.Tools) > 0 {
+		parts = append(parts, t.g.replyText("missing-tool", "{tool}", strings.Join(missing, ", ")))
 	}
 	if p.say != "" {
 		parts = append(parts, p.say)
@@ -34,7 +34,7 @@ func (t *turn) answer(p plan) string {
 	return strings.Join(parts, "\n\n")
 }
 
-func failure(text string) string {
+func formatFailure(text string) string {
 	code, text := withoutCode(strings.TrimSpace(text))
 	switch {
 	case code == "denied_by_owner":
@@ -56,35 +56,35 @@ func withoutCode(text string) (code, message string) {
 	return code, strings.TrimPrefix(message, code+": ")
 }
 
-func success(d done, p plan) string {
+func formatSuccess(d done, p plan) string {
 	text := strings.TrimSpace(d.result.Text)
 	switch {
 	case text == "":
 		return "Done (" + d.name + ")."
 	case d.name == "recall":
-		return recalled(text, p)
+		return formatRecalled(text, p)
 	}
 	return text
 }
 
-// second returns a second step: if memory has no answer to a question, notes, tasks and all
+// secondStep returns a second step: if memory has no answer to a question, notes, tasks and all
 // else are searched. For an opened page it takes the screenshot.
-func (t *turn) second(p plan, made []done) (call, bool) {
-	if next, ok := p.picture(made); ok {
+func (t *turn) secondStep(p plan, made []done) (call, bool) {
+	if next, ok := p.screenshotStep(made); ok {
 		return next, true
 	}
 	if len(made) != 1 || made[0].name != "recall" || made[0].result == nil || made[0].result.Error || len(p.calls) != 1 || p.question != nil {
 		return call{}, false
 	}
-	query := p.query()
+	query := p.recallQuery()
 	if query == "" || !foundNothing(made[0].result.Text) {
 		return call{}, false
 	}
 	return call{"search_knowledge", map[string]any{"query": query}}, true
 }
 
-// query returns the query of a plan with a single recall.
-func (p plan) query() string {
+// recallQuery returns the query of a plan with a single recall.
+func (p plan) recallQuery() string {
 	if len(p.calls) != 1 || p.calls[0].name != "recall" {
 		return ""
 	}
@@ -106,8 +106,8 @@ func foundNothing(text string) bool {
 	return lower == ""
 }
 
-// superseded reports that memory had no result and a full search followed.
-func (d done) superseded(later []done) bool {
+// isSuperseded reports that memory had no result and a full search followed.
+func (d done) isSuperseded(later []done) bool {
 	return d.name == "recall" && d.result != nil && !d.result.Error && foundNothing(d.result.Text) &&
 		len(later) == 1 && later[0].name == "search_knowledge" && later[0].result != nil && !later[0].result.Error
 }
@@ -118,31 +118,31 @@ const preface = "I remember:"
 // bygone is the prefix of the part of a result with former facts.
 const bygone = "No longer so:"
 
-// recalled formats remembered facts for the user: "my" becomes "your", and of several facts it
+// formatRecalled formats remembered facts for the user: "my" becomes "your", and of several facts it
 // shows those that match the question best. Former facts follow. Text of another form stays
 // unchanged.
-func recalled(text string, p plan) string {
+func formatRecalled(text string, p plan) string {
 	text, before, was := strings.Cut(text, bygone)
 	text = strings.TrimSpace(text)
 	if body, ok := strings.CutPrefix(text, preface); ok {
-		text = current(body, p)
+		text = stripFormer(body, p)
 	}
 	if was {
-		text += "\n" + bygone + listed(factsOf(before))
+		text += "\n" + bygone + listFacts(factsOf(before))
 	}
 	return strings.TrimSpace(text)
 }
 
-func current(body string, p plan) string {
+func stripFormer(body string, p plan) string {
 	facts := factsOf(body)
 	if strings.Contains(body, "\n") && !strings.HasPrefix(strings.TrimSpace(body), "-") {
 		facts = []string{strings.TrimSpace(body)} // one fact of several lines
 	}
-	facts = fitting(facts, p.query())
+	facts = bestFacts(facts, p.recallQuery())
 	if len(facts) == 1 {
-		return capitalised(factToOwner(facts[0]))
+		return upperFirst(factToOwner(facts[0]))
 	}
-	return preface + listed(facts)
+	return preface + listFacts(facts)
 }
 
 // factsOf returns the lines of a list.
@@ -155,7 +155,7 @@ func factsOf(body string) (facts []string) {
 	return facts
 }
 
-func listed(facts []string) string {
+func listFacts(facts []string) string {
 	var b strings.Builder
 	for _, f := range facts {
 		b.WriteString("\n- " + factToOwner(f))
@@ -173,9 +173,9 @@ func factToOwner(f string) string {
 	return toOwner(f[:i]) + f[i:]
 }
 
-// fitting returns the facts that share the most words with a question.
-func fitting(facts []string, query string) []string {
-	want := phrase.Split(query)
+// bestFacts returns the facts that share the most words with a question.
+func bestFacts(facts []string, query string) []string {
+	want := textnorm.FoldedWords(query)
 	if len(want) == 0 || len(facts) < 2 {
 		return facts
 	}
@@ -183,7 +183,7 @@ func fitting(facts []string, query string) []string {
 	best := 0
 	for _, f := range facts {
 		have := map[string]bool{}
-		for _, w := range phrase.Split(f) {
+		for _, w := range textnorm.FoldedWords(f) {
 			have[w] = true
 		}
 		n := 0

@@ -8,70 +8,74 @@ import (
 
 func accountBuilders() map[string]builder {
 	return map[string]builder{
-		"calendar.next": func(w *wish) (plan, bool) { return calling("read_calendar", arguments("next", true)) },
+		"calendar.next": func(w *intentDraft) (plan, bool) { return planCall("read_calendar", argsOf("next", true)) },
 		"calendar.with": meetSomebody,
 		"contact.find":  findContact,
 		"calendar.free": freeAt,
 		"calendar.day":  calendarOf,
-		"mail.new": func(w *wish) (plan, bool) {
-			return calling("read_emails", arguments("unread", w.norm("unread") == "new" || w.norm("unread") == "unread"))
+		"mail.new": func(w *intentDraft) (plan, bool) {
+			return planCall("read_emails", argsOf("unread", w.slotNorm("unread") == "new" || w.slotNorm("unread") == "unread"))
 		},
-		"mail.matters": func(w *wish) (plan, bool) {
-			return calling("read_emails", arguments("unread", true, "matters", true))
+		"mail.matters": func(w *intentDraft) (plan, bool) {
+			return planCall("read_emails", argsOf("unread", true, "matters", true))
 		},
 		"mail.who":   mailSince,
 		"mail.from":  mailFrom,
 		"mail.write": writeMail,
-		"mail.write.none": func(w *wish) (plan, bool) {
-			return asking("What should the mail say?", fill(strings.TrimRight(w.s.original(0, len(w.s.tokens)), " .!?")+" saying", ""))
+		"mail.write.none": func(w *intentDraft) (plan, bool) {
+			return planQuestion("What should the mail say?", fillBetween(strings.TrimRight(w.s.originalText(0, len(w.s.tokens)), " .!?")+" saying", ""))
 		},
 		"mail.answer":  answerMail,
 		"mail.archive": moveMail,
 		"event.add":    addEvent,
 		"event.move":   moveEvent,
 		"event.delete": deleteEvent,
-		"mail.whole":   func(w *wish) (plan, bool) { return calling("read_email", arguments("mail", bare(w.text("which")))) },
-		"mail.about":   func(w *wish) (plan, bool) { return calling("search_emails", arguments("query", bare(w.text("about")))) },
+		"mail.whole": func(w *intentDraft) (plan, bool) {
+			return planCall("read_email", argsOf("mail", bareName(w.slotString("which"))))
+		},
+		"mail.about": func(w *intentDraft) (plan, bool) {
+			return planCall("search_emails", argsOf("query", bareName(w.slotString("about"))))
+		},
 	}
 }
 
-func meetSomebody(w *wish) (plan, bool) {
-	who := bare(w.text("who"))
-	if anything(who) {
-		return not()
+func meetSomebody(w *intentDraft) (plan, bool) {
+	who := bareName(w.slotString("who"))
+	if isUnspecific(who) {
+		return noPlan()
 	}
-	return calling("read_calendar", arguments("next", true, "query", who))
+	return planCall("read_calendar", argsOf("next", true, "query", who))
 }
 
 // findContact: "Anna's phone number", "the address of my brother".
-func findContact(w *wish) (plan, bool) {
-	who := bare(w.text("who") + w.text("few_who"))
+func findContact(w *intentDraft) (plan, bool) {
+	who := bareName(w.slotString("who") + w.slotString("few_who"))
 	for _, s := range []string{"'s", "\u2019s", "'", "\u2019"} {
 		who = strings.TrimSuffix(who, s)
 	}
 	switch strings.ToLower(who) {
 	case "", "my", "your", "our", "the", "me", "you", "him", "her", "them", "his", "their", "its", "it", "this", "that":
-		return not()
+		return noPlan()
 	}
-	if anything(who) || w.has("few_who") && nobodys(who) {
-		return not()
+	if isUnspecific(who) || w.hasSlot("few_who") && isDescriptive(who) {
+		return noPlan()
 	}
-	find := call{"search_contacts", arguments("query", who)}
-	if w.has("few_who") && w.says("what") { // the user may have said it, too
-		about := bare(strings.TrimRight(w.s.original(0, len(w.s.tokens)), " .!?"))
+	find := call{"search_contacts", argsOf("query", who)}
+	if w.hasSlot("few_who") && w.hasKeyword("what") { // the user may have said it, too
+		about := bareName(strings.TrimRight(w.s.originalText(0, len(w.s.tokens)), " .!?"))
 		for _, head := range []string{"what is ", "what's ", "what\u2019s "} {
 			if len(about) > len(head) && strings.EqualFold(about[:len(head)], head) {
 				about = about[len(head):]
 			}
 		}
-		return plan{outcome: act, calls: []call{{"recall", arguments("query", about)}, find}}, true
+		return plan{outcome: act, calls: []call{{"recall", argsOf("query", about)}, find}}, true
 	}
 	return plan{outcome: act, calls: []call{find}}, true
 }
 
-// nobodys reports whether a word before "mail" or "phone" describes it instead of naming a
+// isDescriptive reports whether a word before "mail" or "phone" describes it instead of naming a
 // person.
-func nobodys(who string) bool {
+func isDescriptive(who string) bool {
 	for _, head := range []string{"my ", "the ", "a ", "an ", "any "} {
 		who = strings.TrimPrefix(strings.ToLower(who), head)
 	}
@@ -80,71 +84,71 @@ func nobodys(who string) bool {
 
 // freeAt: for a whole day it lists all events, since "yes" or "no" would not answer the
 // question.
-func freeAt(w *wish) (plan, bool) {
-	t, err := w.timing(w.spans())
+func freeAt(w *intentDraft) (plan, bool) {
+	t, err := w.joinTimes(w.allSpans())
 	switch {
 	case err != nil || t.none || t.every != "" || t.vague:
-		return not()
+		return noPlan()
 	case t.clock && !t.partOfDay():
-		return calling("read_calendar", arguments("at", t.stamp()))
+		return planCall("read_calendar", argsOf("at", t.rfc3339()))
 	}
-	return calling("read_calendar", arguments("date", t.at.Format(time.DateOnly)))
+	return planCall("read_calendar", argsOf("date", t.at.Format(time.DateOnly)))
 }
 
-func calendarOf(w *wish) (plan, bool) {
-	t, err := w.timing(w.spans())
+func calendarOf(w *intentDraft) (plan, bool) {
+	t, err := w.joinTimes(w.allSpans())
 	switch {
 	case err != nil || t.every != "":
-		return not()
+		return noPlan()
 	case t.none:
-		return calling("read_calendar", nil)
+		return planCall("read_calendar", nil)
 	case t.vague:
-		return calling("read_calendar", arguments("days_ahead", 7))
+		return planCall("read_calendar", argsOf("days_ahead", 7))
 	}
 	day := t.at.Format(time.DateOnly)
 	if day == w.s.now.Format(time.DateOnly) {
-		return calling("read_calendar", nil)
+		return planCall("read_calendar", nil)
 	}
-	return calling("read_calendar", arguments("date", day))
+	return planCall("read_calendar", argsOf("date", day))
 }
 
-func mailSince(w *wish) (plan, bool) {
-	t, err := w.timing(w.spans())
+func mailSince(w *intentDraft) (plan, bool) {
+	t, err := w.joinTimes(w.allSpans())
 	if err != nil || t.every != "" || t.at.After(w.s.now.AddDate(0, 0, 1)) {
-		return not()
+		return noPlan()
 	}
 	if t.none || t.vague {
-		return calling("read_emails", nil)
+		return planCall("read_emails", nil)
 	}
-	return calling("read_emails", arguments("since", t.at.Format(time.DateOnly), "limit", 20))
+	return planCall("read_emails", argsOf("since", t.at.Format(time.DateOnly), "limit", 20))
 }
 
-func mailFrom(w *wish) (plan, bool) {
-	who := bare(w.text("who"))
-	if anything(who) {
-		return not()
+func mailFrom(w *intentDraft) (plan, bool) {
+	who := bareName(w.slotString("who"))
+	if isUnspecific(who) {
+		return noPlan()
 	}
-	args := arguments("from", who)
-	if t, err := w.timing(w.spans()); err == nil && !t.none && !t.vague && t.every == "" {
+	args := argsOf("from", who)
+	if t, err := w.joinTimes(w.allSpans()); err == nil && !t.none && !t.vague && t.every == "" {
 		args["since"] = t.at.Format(time.DateOnly)
 	}
-	return calling("search_emails", args)
+	return planCall("search_emails", args)
 }
 
-// addressees returns the people that a sentence names: "Ada, Bob and grace@example.org".
-func addressees(s string) (out []any) {
+// parseAddressees returns the people that a sentence names: "Ada, Bob and grace@example.org".
+func parseAddressees(s string) (out []any) {
 	s = strings.NewReplacer(" and ", ",", " & ", ",", ";", ",").Replace(s)
 	for part := range strings.SplitSeq(s, ",") {
-		if name := bare(part); name != "" {
+		if name := bareName(part); name != "" {
 			out = append(out, name)
 		}
 	}
 	return out
 }
 
-// writing returns the tool and the arguments of a mail that a sentence dictates.
-func (w *wish) writing(pairs ...any) (plan, bool) {
-	text := w.dictated("text")
+// mailCall returns the tool and the arguments of a mail that a sentence dictates.
+func (w *intentDraft) mailCall(pairs ...any) (plan, bool) {
+	text := w.dictatedText("text")
 	for _, q := range []string{`""`, "“”", "''"} {
 		r := []rune(q)
 		if inner, ok := strings.CutPrefix(text, string(r[0])); ok {
@@ -153,20 +157,20 @@ func (w *wish) writing(pairs ...any) (plan, bool) {
 			}
 		}
 	}
-	if anything(text) {
-		return not()
+	if isUnspecific(text) {
+		return noPlan()
 	}
 	tool := "send_email"
-	if w.has("draft") {
+	if w.hasSlot("draft") {
 		tool = "draft_email"
 	}
-	return calling(tool, arguments(append(pairs, "text", capitalised(text))...))
+	return planCall(tool, argsOf(append(pairs, "text", upperFirst(text))...))
 }
 
-// dictated returns a slot with the punctuation at the end of its sentence, which belongs to the
+// dictatedText returns a slot with the punctuation at the end of its sentence, which belongs to the
 // dictated text.
-func (w *wish) dictated(slot string) string {
-	text := strings.TrimSpace(w.text(slot))
+func (w *intentDraft) dictatedText(slot string) string {
+	text := strings.TrimSpace(w.slotString(slot))
 	if text == "" || text[len(text)-1] == '"' {
 		return text
 	}
@@ -180,87 +184,87 @@ func (w *wish) dictated(slot string) string {
 	return text
 }
 
-func writeMail(w *wish) (plan, bool) {
-	who := addressees(w.text("who") + w.text("few_who"))
-	if len(who) == 0 || slices.ContainsFunc(who, func(x any) bool { return anything(x.(string)) || len(strings.Fields(x.(string))) > 4 }) {
-		return not()
+func writeMail(w *intentDraft) (plan, bool) {
+	who := parseAddressees(w.slotString("who") + w.slotString("few_who"))
+	if len(who) == 0 || slices.ContainsFunc(who, func(x any) bool { return isUnspecific(x.(string)) || len(strings.Fields(x.(string))) > 4 }) {
+		return noPlan()
 	}
-	return w.writing("to", who, "subject", capitalised(strings.TrimSpace(w.text("about"))))
+	return w.mailCall("to", who, "subject", upperFirst(strings.TrimSpace(w.slotString("about"))))
 }
 
-func answerMail(w *wish) (plan, bool) {
-	which := bare(w.text("which") + w.text("few_which"))
-	if anything(which) {
-		return not()
+func answerMail(w *intentDraft) (plan, bool) {
+	which := bareName(w.slotString("which") + w.slotString("few_which"))
+	if isUnspecific(which) {
+		return noPlan()
 	}
-	return w.writing("answer", which)
+	return w.mailCall("answer", which)
 }
 
-func moveMail(w *wish) (plan, bool) {
-	which, to := bare(w.text("which")+w.text("few_which")), bare(w.text("few_folder"))
-	if anything(which) {
-		return not()
+func moveMail(w *intentDraft) (plan, bool) {
+	which, to := bareName(w.slotString("which")+w.slotString("few_which")), bareName(w.slotString("few_folder"))
+	if isUnspecific(which) {
+		return noPlan()
 	}
-	if w.has("trash") || to == "bin" {
+	if w.hasSlot("trash") || to == "bin" {
 		to = "trash"
 	}
-	return calling("move_email", arguments("mail", which, "to", to))
+	return planCall("move_email", argsOf("mail", which, "to", to))
 }
 
 // addEvent adds a calendar event: of one hour with a time of day, otherwise for the whole day.
-func addEvent(w *wish) (plan, bool) {
-	d := w.details("text", false)
-	d.times = append(w.spans(), d.times...)
+func addEvent(w *intentDraft) (plan, bool) {
+	d := w.slotDetails("text", false)
+	d.times = append(w.allSpans(), d.times...)
 	title := strings.Trim(strings.TrimSpace(d.text), ".,:;")
-	if anything(title) {
-		return not()
+	if isUnspecific(title) {
+		return noPlan()
 	}
 	again := func(when string) string { return "put " + title + " " + when + " in my calendar" }
-	t, err := w.timing(d.times)
+	t, err := w.joinTimes(d.times)
 	switch {
 	case err != nil:
 		return w.askTime(err, "When is it?", again)
 	case t.every != "":
-		return not()
+		return noPlan()
 	case t.none, t.vague:
-		return asking("When is it?", w.timeAnswer(again))
+		return planQuestion("When is it?", w.timeAnswer(again))
 	}
 	start := t.at.Format(time.DateOnly)
 	if t.clock {
-		start = t.stamp()
+		start = t.rfc3339()
 	}
-	return calling("create_calendar_event", arguments("title", capitalised(title), "start", start))
+	return planCall("create_calendar_event", argsOf("title", upperFirst(title), "start", start))
 }
 
-func moveEvent(w *wish) (plan, bool) {
-	what := thing(bare(w.text("text")), "meeting", "appointment", "event")
-	t, err := w.timing(w.spans())
-	if anything(what) || err != nil || t.none || t.every != "" || t.vague || !w.noLead() || strings.ContainsAny(what, "/.") {
-		return not()
+func moveEvent(w *intentDraft) (plan, bool) {
+	what := thingName(bareName(w.slotString("text")), "meeting", "appointment", "event")
+	t, err := w.joinTimes(w.allSpans())
+	if isUnspecific(what) || err != nil || t.none || t.every != "" || t.vague || !w.noLead() || strings.ContainsAny(what, "/.") {
+		return noPlan()
 	}
 	start := t.at.Format(time.DateOnly) + " " + t.at.Format("15:04")
 	if !t.clock {
-		return asking("At what time?", w.clockAnswer(t, func(when string) string { return "move " + what + " to " + when }))
+		return planQuestion("At what time?", w.clockAnswer(t, func(when string) string { return "move " + what + " to " + when }))
 	}
 	if words := strings.Fields(t.phrase); len(words) == 1 || len(words) == 2 && (words[0] == "at" || words[1] == "pm" || words[1] == "am") {
 		start = t.at.Format("15:04") // on its day
 	}
-	return calling("update_calendar_event", arguments("event", what, "start", start))
+	return planCall("update_calendar_event", argsOf("event", what, "start", start))
 }
 
-func deleteEvent(w *wish) (plan, bool) {
-	d := w.details("text", false)
-	what := thing(bare(d.text), "meeting", "appointment", "event")
-	if anything(what) {
-		return not()
+func deleteEvent(w *intentDraft) (plan, bool) {
+	d := w.slotDetails("text", false)
+	what := thingName(bareName(d.text), "meeting", "appointment", "event")
+	if isUnspecific(what) {
+		return noPlan()
 	}
-	t, err := w.timing(d.times)
+	t, err := w.joinTimes(d.times)
 	if err != nil || t.every != "" || t.vague {
-		return not()
+		return noPlan()
 	}
-	args := arguments("event", what)
+	args := argsOf("event", what)
 	if !t.none {
 		args["on"] = t.at.Format(time.DateOnly)
 	}
-	return calling("delete_calendar_event", args)
+	return planCall("delete_calendar_event", args)
 }

@@ -6,35 +6,35 @@ import (
 	"strings"
 )
 
-func watchCalendar(w *wish) (plan, bool) {
-	v := w.source("calendar")
-	if !v.tail() || !w.noLead() {
-		return not()
+func watchCalendar(w *intentDraft) (plan, bool) {
+	v := w.newSource("calendar")
+	if !v.parseTail() || !w.noLead() {
+		return noPlan()
 	}
-	if c, ok := w.capture("few_lead"); ok {
-		lead, ok := leadOf(w.s.norms(c.from, c.to))
+	if c, ok := w.captureOf("few_lead"); ok {
+		lead, ok := leadOf(w.s.normalizedText(c.from, c.to))
 		if !ok {
-			return not()
+			return noPlan()
 		}
 		v.config["before"] = []any{lead}
 	}
-	if w.has("few_text") {
-		v.config["words"] = list(w.text("few_text"), false)
+	if w.hasSlot("few_text") {
+		v.config["words"] = splitNames(w.slotString("few_text"), false)
 	}
 	tell := w.calendarNews()
-	if w.says("before") {
+	if w.hasKeyword("before") {
 		tell = append(tell, "starts")
 	}
 	if len(tell) > 0 {
 		v.config["tell"] = tell
-	} else if w.has("few_which") {
-		return not()
+	} else if w.hasSlot("few_which") {
+		return noPlan()
 	}
-	return v.make()
+	return v.buildPlan()
 }
 
 // calendarNews returns the kinds of changes that a sentence names.
-func (w *wish) calendarNews() (tell []any) {
+func (w *intentDraft) calendarNews() (tell []any) {
 	seen := map[string]bool{}
 	for _, t := range w.s.tokens {
 		news := map[string]string{
@@ -55,7 +55,7 @@ func (w *wish) calendarNews() (tell []any) {
 }
 
 // hasWord reports whether a word occurs in the sentence.
-func (w *wish) hasWord(word string) bool {
+func (w *intentDraft) hasWord(word string) bool {
 	return slices.ContainsFunc(w.s.tokens, func(t token) bool { return t.norm == word })
 }
 
@@ -74,7 +74,7 @@ func leadOf(s string) (string, bool) {
 	if len(f) != 2 || len(f[1]) == 0 {
 		return "", false
 	}
-	n := count(f[0])
+	n := parseCount(f[0])
 	switch strings.TrimSuffix(f[1], "s") {
 	case "minute", "min":
 		return strconv.Itoa(n) + "m", n > 0
@@ -87,38 +87,38 @@ func leadOf(s string) (string, bool) {
 }
 
 // changeWatcher changes when and how often a watcher works.
-func changeWatcher(w *wish) (plan, bool) {
-	name := w.path("link")
+func changeWatcher(w *intentDraft) (plan, bool) {
+	name := w.pathOf("link")
 	if name == "" {
-		name = bare(w.text("text"))
+		name = bareName(w.slotString("text"))
 	}
-	c, ok := w.capture("tail")
-	p, fine := parsePace(w.s.norms(c.from, c.to))
-	if n, limited := w.number("number"); limited && n >= 1 {
-		p, ok, fine = paced{perDay: int(n)}, true, true
+	c, ok := w.captureOf("tail")
+	p, fine := parsePace(w.s.normalizedText(c.from, c.to))
+	if n, limited := w.numberOf("number"); limited && n >= 1 {
+		p, ok, fine = cadence{perDay: int(n)}, true, true
 	}
-	if !ok || !fine || anything(name) {
-		return not()
+	if !ok || !fine || isUnspecific(name) {
+		return noPlan()
 	}
-	return updating(name, p)
+	return updateWatcher(name, p)
 }
 
-// paceLast handles a pace without a watcher, right after a watcher was created; see turn.plan.
-func paceLast(w *wish) (plan, bool) {
-	c, _ := w.capture("tail")
-	p, ok := parsePace(w.s.norms(c.from, c.to))
+// paceLast handles a pace without a watcher, right after a watcher was created; see turn.planTurn.
+func paceLast(w *intentDraft) (plan, bool) {
+	c, _ := w.captureOf("tail")
+	p, ok := parsePace(w.s.normalizedText(c.from, c.to))
 	if !ok || w.depth > 0 {
-		return not()
+		return noPlan()
 	}
-	return updating("", p)
+	return updateWatcher("", p)
 }
 
-func updating(name string, p paced) (plan, bool) {
-	return calling("update_watcher", arguments("watcher", name, "active_hours", p.hours(), "every", p.every, "per_day", p.atMost()))
+func updateWatcher(name string, p cadence) (plan, bool) {
+	return planCall("update_watcher", argsOf("watcher", name, "active_hours", p.activeHours(), "every", p.every, "per_day", p.atMost()))
 }
 
 // atMost returns the limit as an argument, nil for none.
-func (p paced) atMost() any {
+func (p cadence) atMost() any {
 	if p.perDay == 0 {
 		return nil
 	}

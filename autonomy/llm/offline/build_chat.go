@@ -4,48 +4,48 @@ import "strings"
 
 func chatBuilders() map[string]builder {
 	plain := func(name string) builder {
-		return func(w *wish) (plan, bool) { return saying(w.g.prose(name)) }
+		return func(w *intentDraft) (plan, bool) { return planReply(w.g.replyText(name)) }
 	}
 	return map[string]builder{
-		"help":       help,
-		"hello":      hello,
+		"help":       replyHelp,
+		"hello":      replyHello,
 		"thanks":     plain("thanks"),
 		"bye":        plain("bye"),
 		"who":        plain("who"),
 		"nevermind":  plain("never-mind"),
 		"yes":        plain("yes"),
-		"correction": func(w *wish) (plan, bool) { return refusing(w.g.prose("correction")) },
-		"summarise":  func(w *wish) (plan, bool) { return refusing(w.g.prose("summarise")) },
+		"correction": func(w *intentDraft) (plan, bool) { return planRefusal(w.g.replyText("correction")) },
+		"summarise":  func(w *intentDraft) (plan, bool) { return planRefusal(w.g.replyText("summarise")) },
 	}
 }
 
-func hello(w *wish) (plan, bool) {
-	words := w.s.norms(0, len(w.s.tokens))
+func replyHello(w *intentDraft) (plan, bool) {
+	words := w.s.normalizedText(0, len(w.s.tokens))
 	if strings.Contains(words, "how ") || strings.Contains(words, "are you") || strings.Contains(words, "you ok") {
-		return saying(w.g.prose("how-are-you"))
+		return planReply(w.g.replyText("how-are-you"))
 	}
-	return saying(w.g.prose("hello"))
+	return planReply(w.g.replyText("hello"))
 }
 
-// help shows the overview, or the part of it that a topic names.
-func help(w *wish) (plan, bool) {
-	topic := bare(w.text("topic"))
-	whole := w.g.prose("help")
+// replyHelp shows the overview, or the part of it that a topic names.
+func replyHelp(w *intentDraft) (plan, bool) {
+	topic := bareName(w.slotString("topic"))
+	whole := w.g.replyText("help")
 	if topic == "" {
-		return saying(whole)
+		return planReply(whole)
 	}
-	if part := section(whole, topic); part != "" {
-		return saying(part)
+	if part := findSection(whole, topic); part != "" {
+		return planReply(part)
 	}
-	if w.says("how") || !w.says("help") {
-		return not()
+	if w.hasKeyword("how") || !w.hasKeyword("help") {
+		return noPlan()
 	}
-	return saying(whole)
+	return planReply(whole)
 }
 
-// section finds the part of the help text whose title or first lines share a word with the
+// findSection finds the part of the help text whose title or first lines share a word with the
 // topic.
-func section(whole, topic string) string {
+func findSection(whole, topic string) string {
 	parts := strings.Split(whole, "\n\n")
 	for _, word := range strings.Fields(strings.ToLower(topic)) {
 		word = strings.TrimRight(word, "s?.!")

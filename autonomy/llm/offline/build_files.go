@@ -10,27 +10,27 @@ func fileBuilders() map[string]builder {
 		"file.read":         readFile,
 		"file.search":       searchFiles,
 		"file.search.where": askFolder,
-		"file.write":        func(w *wish) (plan, bool) { return writeFile(w, false) },
+		"file.write":        func(w *intentDraft) (plan, bool) { return writeFile(w, false) },
 		"file.write.none":   askContent,
-		"file.append":       func(w *wish) (plan, bool) { return writeFile(w, true) },
+		"file.append":       func(w *intentDraft) (plan, bool) { return writeFile(w, true) },
 		"file.move":         moveFile,
 		"file.trash":        trashFile,
-		"file.none": func(*wish) (plan, bool) {
-			return asking("Which one? Please say it with its path, such as “read ~/Documents/list.txt”.", nil)
+		"file.none": func(*intentDraft) (plan, bool) {
+			return planQuestion("Which one? Please say it with its path, such as “read ~/Documents/list.txt”.", nil)
 		},
 	}
 }
 
-func listFiles(w *wish) (plan, bool) {
-	p := w.path("path")
+func listFiles(w *intentDraft) (plan, bool) {
+	p := w.pathOf("path")
 	if !w.noLead() || isFile(p, w.g.lex) {
-		return not()
+		return noPlan()
 	}
-	args := arguments("path", p)
-	if kind := w.norm("kind"); kind != "" {
-		glob, ok := w.glob(kind)
+	args := argsOf("path", p)
+	if kind := w.slotNorm("kind"); kind != "" {
+		glob, ok := w.fileGlob(kind)
 		if !ok {
-			return not()
+			return noPlan()
 		}
 		if glob != "" {
 			args["pattern"] = glob
@@ -38,17 +38,17 @@ func listFiles(w *wish) (plan, bool) {
 	} else if glob, ok := w.kindSaid(); ok {
 		args["pattern"] = glob
 	}
-	if tail := w.norm("tail"); tail != "" {
-		if !deep(tail) {
-			return not()
+	if tail := w.slotNorm("tail"); tail != "" {
+		if !wantsSubfolders(tail) {
+			return noPlan()
 		}
 		args["recursive"] = true
 	}
-	return calling("list_directory", args)
+	return planCall("list_directory", args)
 }
 
-// deep reports whether text requests subfolders.
-func deep(words string) bool {
+// wantsSubfolders reports whether text requests subfolders.
+func wantsSubfolders(words string) bool {
 	for _, w := range []string{"recursively", "subfolders", "sub-folders", "sub folders", "subdirectories", "folders below", "folders inside"} {
 		if strings.Contains(words, w) {
 			return true
@@ -58,11 +58,11 @@ func deep(words string) bool {
 }
 
 // kindSaid finds a kind of file in the words before the path: "the PDF files in".
-func (w *wish) kindSaid() (string, bool) {
-	c, _ := w.capture("path")
+func (w *intentDraft) kindSaid() (string, bool) {
+	c, _ := w.captureOf("path")
 	for _, t := range w.s.tokens[:c.from] {
 		if t.kind == word && t.norm != "text" {
-			if glob, ok := w.g.lex.get("kinds", t.norm); ok {
+			if glob, ok := w.g.lex.meaningOf("kinds", t.norm); ok {
 				return glob, true
 			}
 		}
@@ -70,13 +70,13 @@ func (w *wish) kindSaid() (string, bool) {
 	return "", false
 }
 
-// glob converts "new PDF files" to *.pdf. It is "" for any file, and ok is false for an unknown
+// fileGlob converts "new PDF files" to *.pdf. It is "" for any file, and ok is false for an unknown
 // kind.
-func (w *wish) glob(words string) (string, bool) {
+func (w *intentDraft) fileGlob(words string) (string, bool) {
 	found := ""
 	for _, f := range strings.Fields(words) {
 		f = strings.Trim(f, `"'“”`)
-		if g, ok := w.g.lex.get("kinds", f); ok && (found == "" || found == g) {
+		if g, ok := w.g.lex.meaningOf("kinds", f); ok && (found == "" || found == g) {
 			found = g
 			continue
 		}
@@ -84,11 +84,11 @@ func (w *wish) glob(words string) (string, bool) {
 			found = f
 			continue
 		}
-		if strings.HasPrefix(f, ".") && w.g.lex.has("extensions", f[1:]) {
+		if strings.HasPrefix(f, ".") && w.g.lex.containsWord("extensions", f[1:]) {
 			found = "*" + f
 			continue
 		}
-		if !w.g.lex.has("kind-noise", f) {
+		if !w.g.lex.containsWord("kind-noise", f) {
 			return "", false
 		}
 	}
@@ -99,59 +99,59 @@ func (w *wish) glob(words string) (string, bool) {
 func isFile(p string, lex *lexicon) bool {
 	base := p[strings.LastIndexAny(p, `/\`)+1:]
 	dot := strings.LastIndexByte(base, '.')
-	return dot > 0 && lex.has("extensions", strings.ToLower(base[dot+1:]))
+	return dot > 0 && lex.containsWord("extensions", strings.ToLower(base[dot+1:]))
 }
 
-func readFile(w *wish) (plan, bool) {
-	p := w.path("path")
+func readFile(w *intentDraft) (plan, bool) {
+	p := w.pathOf("path")
 	if !w.noLead() {
-		return not()
+		return noPlan()
 	}
-	if !isFile(p, w.g.lex) && !w.says("file") && !w.says("document") && (w.says("show") || w.says("open") || w.says("view") || w.says("list")) {
-		return calling("list_directory", arguments("path", p))
+	if !isFile(p, w.g.lex) && !w.hasKeyword("file") && !w.hasKeyword("document") && (w.hasKeyword("show") || w.hasKeyword("open") || w.hasKeyword("view") || w.hasKeyword("list")) {
+		return planCall("list_directory", argsOf("path", p))
 	}
-	args := arguments("path", p)
-	if n, ok := w.number("number_lines"); ok {
+	args := argsOf("path", p)
+	if n, ok := w.numberOf("number_lines"); ok {
 		args["limit"] = int(n)
 	}
-	if from, ok := w.number("number_from"); ok {
+	if from, ok := w.numberOf("number_from"); ok {
 		args["offset"] = int(from)
-		if to, ok := w.number("number_to"); ok {
+		if to, ok := w.numberOf("number_to"); ok {
 			if to < from {
-				return not()
+				return noPlan()
 			}
 			args["limit"] = int(to-from) + 1
 		}
 	}
-	return calling("read_file", args)
+	return planCall("read_file", args)
 }
 
-func searchFiles(w *wish) (plan, bool) {
-	query := w.text("query")
+func searchFiles(w *intentDraft) (plan, bool) {
+	query := w.slotString("query")
 	for _, head := range []string{"the word ", "the text ", "the phrase "} {
 		query = strings.TrimPrefix(query, head)
 	}
-	query = bare(strings.Trim(query, `"“”'`))
+	query = bareName(strings.Trim(query, `"“”'`))
 	if query == "" {
-		return not()
+		return noPlan()
 	}
-	if g, ok := w.glob(strings.ToLower(query)); ok && g != "" {
-		return calling("list_directory", arguments("path", w.path("path"), "pattern", g))
+	if g, ok := w.fileGlob(strings.ToLower(query)); ok && g != "" {
+		return planCall("list_directory", argsOf("path", w.pathOf("path"), "pattern", g))
 	}
-	kind, ok := w.glob(w.norm("kind"))
+	kind, ok := w.fileGlob(w.slotNorm("kind"))
 	if !ok {
-		return not()
+		return noPlan()
 	}
-	return calling("search_files", arguments("path", w.path("path"), "query", query, "pattern", kind))
+	return planCall("search_files", argsOf("path", w.pathOf("path"), "query", query, "pattern", kind))
 }
 
-func askFolder(w *wish) (plan, bool) {
-	query := bare(w.text("query"))
-	if anything(query) {
-		return not()
+func askFolder(w *intentDraft) (plan, bool) {
+	query := bareName(w.slotString("query"))
+	if isUnspecific(query) {
+		return noPlan()
 	}
-	return asking("Which folder should I search, for example ~/Documents?", func(answer string) (string, bool) {
-		s := w.g.sentence(answer, w.s.now)
+	return planQuestion("Which folder should I search, for example ~/Documents?", func(answer string) (string, bool) {
+		s := w.g.parseSentence(answer, w.s.now)
 		r := run{s: s, vocab: w.g.vocab}
 		for i := range s.tokens {
 			if r.pathSlot(capture{from: i}, func(int) bool { return true }) {
@@ -162,8 +162,8 @@ func askFolder(w *wish) (plan, bool) {
 	})
 }
 
-func writeFile(w *wish, add bool) (plan, bool) {
-	text := w.text("text")
+func writeFile(w *intentDraft, add bool) (plan, bool) {
+	text := w.slotString("text")
 	if text == "" || !w.noLead() {
 		return askContent(w)
 	}
@@ -172,15 +172,15 @@ func writeFile(w *wish, add bool) (plan, bool) {
 			text = strings.Trim(text[len(head):], `"“”`)
 		}
 	}
-	return calling("write_file", arguments("path", w.path("path"), "content", text, "append", add))
+	return planCall("write_file", argsOf("path", w.pathOf("path"), "content", text, "append", add))
 }
 
-func askContent(w *wish) (plan, bool) {
-	p := w.path("path")
+func askContent(w *intentDraft) (plan, bool) {
+	p := w.pathOf("path")
 	if p == "" {
-		return not()
+		return noPlan()
 	}
-	return asking("What should I write into it?", func(answer string) (string, bool) {
+	return planQuestion("What should I write into it?", func(answer string) (string, bool) {
 		return "write to " + quotePath(p) + " " + answer, answer != ""
 	})
 }
@@ -193,29 +193,29 @@ func quotePath(p string) string {
 	return p
 }
 
-func moveFile(w *wish) (plan, bool) {
-	from, to := w.path("path_from"), w.path("path_to")
+func moveFile(w *intentDraft) (plan, bool) {
+	from, to := w.pathOf("path_from"), w.pathOf("path_to")
 	if to == "" { // a new name in the same folder
-		to = w.text("name")
+		to = w.slotString("name")
 		if to == "" || strings.ContainsAny(to, "/\\\n") {
-			return not()
+			return noPlan()
 		}
 	}
-	if dir := w.path("path_dir"); dir != "" && !strings.ContainsAny(from, `/\`) {
+	if dir := w.pathOf("path_dir"); dir != "" && !strings.ContainsAny(from, `/\`) {
 		from = strings.TrimRight(dir, `/\`) + "/" + from
 	}
-	rename := w.says("rename") || w.says("name")
+	rename := w.hasKeyword("rename") || w.hasKeyword("name")
 	if rename && !strings.ContainsAny(to, `/\`) {
 		if i := strings.LastIndexAny(from, `/\`); i >= 0 {
 			to = from[:i+1] + to
 		}
 	}
-	return calling("move_file", arguments("source", from, "destination", to))
+	return planCall("move_file", argsOf("source", from, "destination", to))
 }
 
-func trashFile(w *wish) (plan, bool) {
+func trashFile(w *intentDraft) (plan, bool) {
 	if !w.noLead() {
-		return not()
+		return noPlan()
 	}
-	return calling("trash_file", arguments("path", w.path("path")))
+	return planCall("trash_file", argsOf("path", w.pathOf("path")))
 }

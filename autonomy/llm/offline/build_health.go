@@ -5,95 +5,95 @@ import "strings"
 func healthBuilders() map[string]builder {
 	return map[string]builder{
 		"habit.log":      logHabit,
-		"habit.log.none": func(*wish) (plan, bool) { return asking("Which habit?", fill("log habit", "")) },
+		"habit.log.none": func(*intentDraft) (plan, bool) { return planQuestion("Which habit?", fillBetween("log habit", "")) },
 		"habit.streak":   habitStreak,
 	}
 }
 
-func logHabit(w *wish) (plan, bool) {
-	if w.question() {
-		return not()
+func logHabit(w *intentDraft) (plan, bool) {
+	if w.isQuestion() {
+		return noPlan()
 	}
 	times := w.lead
-	d := w.details("habit", false)
+	d := w.slotDetails("habit", false)
 	times = append(times[:len(times):len(times)], d.times...)
-	unit, ok := w.unit()
+	unit, ok := w.unitName()
 	if !ok {
-		return not()
+		return noPlan()
 	}
-	if w.nameless(d.text) {
-		return not()
+	if w.isNameless(d.text) {
+		return noPlan()
 	}
-	habit, kind := w.habit(d.text)
-	if anything(habit) {
-		return not()
+	habit, kind := w.habitName(d.text)
+	if isUnspecific(habit) {
+		return noPlan()
 	}
 	day, err := w.pastDay(times)
 	if err != nil {
-		return not()
+		return noPlan()
 	}
-	args := arguments("habit", habit, "unit", unit, "date", day)
+	args := argsOf("habit", habit, "unit", unit, "date", day)
 	if kind != "" {
 		args["note"] = kind
 	}
-	if v, ok := w.number("number"); ok {
+	if v, ok := w.numberOf("number"); ok {
 		args["value"] = v
 	}
-	return calling("log_habit", args)
+	return planCall("log_habit", args)
 }
 
-// unit returns the standard name of a unit; a number with another word is not a habit.
-func (w *wish) unit() (string, bool) {
-	said := w.norm("word_unit")
+// unitName returns the standard name of a unit; a number with another word is not a habit.
+func (w *intentDraft) unitName() (string, bool) {
+	said := w.slotNorm("word_unit")
 	if said == "" {
 		return "", true
 	}
-	return w.g.lex.get("units", said)
+	return w.g.lex.meaningOf("units", said)
 }
 
-// habit returns the habit in the form used for streaks: "I ran" is running, "I practised piano"
+// habitName returns the habit in the form used for streaks: "I ran" is running, "I practised piano"
 // is piano. The rest of the sentence is the note.
-func (w *wish) habit(said string) (name, note string) {
-	said = strings.ToLower(bare(strings.Trim(said, `"'`)))
+func (w *intentDraft) habitName(said string) (name, note string) {
+	said = strings.ToLower(bareName(strings.Trim(said, `"'`)))
 	usual := func(s string) string {
-		if n, ok := w.g.lex.get("habits", s); ok {
+		if n, ok := w.g.lex.meaningOf("habits", s); ok {
 			return n
 		}
 		return s
 	}
-	verb := w.norm("verb")
+	verb := w.slotNorm("verb")
 	switch {
 	case verb == "":
 		return usual(said), ""
 	case said == "":
-		if w.g.lex.has("object-habits", verb) {
+		if w.g.lex.containsWord("object-habits", verb) {
 			return "", ""
 		}
 		return usual(verb), ""
-	case w.g.lex.has("object-habits", verb):
+	case w.g.lex.containsWord("object-habits", verb):
 		return usual(strings.TrimPrefix(said, "my ")), ""
 	}
 	return usual(verb), said
 }
 
-// nameless: "I walked the dog" or "I ran the tests" may mean anything; only a number, or a verb
+// isNameless: "I walked the dog" or "I ran the tests" may mean anything; only a number, or a verb
 // that requires its object, makes such a sentence a habit.
-func (w *wish) nameless(said string) bool {
-	verb := w.norm("verb")
-	if verb == "" || said == "" || w.has("number") {
+func (w *intentDraft) isNameless(said string) bool {
+	verb := w.slotNorm("verb")
+	if verb == "" || said == "" || w.hasSlot("number") {
 		return false
 	}
-	return !w.g.lex.has("object-habits", verb) || len(strings.Fields(said)) > 3
+	return !w.g.lex.containsWord("object-habits", verb) || len(strings.Fields(said)) > 3
 }
 
-func habitStreak(w *wish) (plan, bool) {
+func habitStreak(w *intentDraft) (plan, bool) {
 	if !w.noLead() {
-		return not()
+		return noPlan()
 	}
-	habit, _ := w.habit(w.text("habit"))
+	habit, _ := w.habitName(w.slotString("habit"))
 	switch habit {
 	case "all", "habit", "habits", "current", "all habits", "going":
 		habit = ""
 	}
-	return calling("habit_streak", arguments("habit", habit))
+	return planCall("habit_streak", argsOf("habit", habit))
 }

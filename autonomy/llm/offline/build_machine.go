@@ -7,70 +7,70 @@ import (
 
 func machineBuilders() map[string]builder {
 	press := func(action string) builder {
-		return func(*wish) (plan, bool) { return calling("music_control", arguments("action", action)) }
+		return func(*intentDraft) (plan, bool) { return planCall("music_control", argsOf("action", action)) }
 	}
 	by := func(n int) builder {
-		return func(*wish) (plan, bool) { return calling("set_volume", arguments("by", n)) }
+		return func(*intentDraft) (plan, bool) { return planCall("set_volume", argsOf("by", n)) }
 	}
 	mute := func(on bool) builder {
-		return func(*wish) (plan, bool) { return calling("set_volume", map[string]any{"mute": on}) }
+		return func(*intentDraft) (plan, bool) { return planCall("set_volume", map[string]any{"mute": on}) }
 	}
 	dark := func(on bool) builder {
-		return func(*wish) (plan, bool) { return calling("toggle_dark_mode", map[string]any{"enabled": on}) }
+		return func(*intentDraft) (plan, bool) { return planCall("toggle_dark_mode", map[string]any{"enabled": on}) }
 	}
 	just := func(tool string) builder {
-		return func(*wish) (plan, bool) { return calling(tool, nil) }
+		return func(*intentDraft) (plan, bool) { return planCall(tool, nil) }
 	}
 	at := func(tool string) builder {
-		return func(w *wish) (plan, bool) { return calling(tool, arguments("path", w.path("path"))) }
+		return func(w *intentDraft) (plan, bool) { return planCall(tool, argsOf("path", w.pathOf("path"))) }
 	}
 	return map[string]builder{
 		"music.now": just("get_current_track"), "music.pause": press("pause"), "music.play": press("play"), "music.next": press("next"),
 		"music.previous": press("previous"), "music.stop": press("stop"),
-		"volume.get": just("get_volume"), "volume.set": leveled("set_volume", 0), "volume.up": by(10), "volume.down": by(-10),
+		"volume.get": just("get_volume"), "volume.set": levelCall("set_volume", 0), "volume.up": by(10), "volume.down": by(-10),
 		"volume.mute": mute(true), "volume.unmute": mute(false),
-		"speech.speak": func(w *wish) (plan, bool) {
-			text := strings.Trim(w.text("text")+w.text("quote"), "\"“”' ")
-			if anything(text) || text == "" {
-				return not()
+		"speech.speak": func(w *intentDraft) (plan, bool) {
+			text := strings.Trim(w.slotString("text")+w.slotString("quote"), "\"“”' ")
+			if isUnspecific(text) || text == "" {
+				return noPlan()
 			}
-			return calling("speak", arguments("text", text))
+			return planCall("speak", argsOf("text", text))
 		},
-		"note.show": func(w *wish) (plan, bool) {
-			text := strings.Trim(w.text("text"), "\"“”' ")
+		"note.show": func(w *intentDraft) (plan, bool) {
+			text := strings.Trim(w.slotString("text"), "\"“”' ")
 			if text == "" {
-				return not()
+				return noPlan()
 			}
-			return calling("send_notification", arguments("message", text))
+			return planCall("send_notification", argsOf("message", text))
 		},
 		"file.reveal":  at("reveal_file"),
 		"picture.text": textOf,
 		"battery.get":  just("get_battery_status"),
-		"display.get":  just("get_display"), "display.dark": dark(true), "display.light": dark(false), "display.bright": leveled("set_brightness", 1),
+		"display.get":  just("get_display"), "display.dark": dark(true), "display.light": dark(false), "display.bright": levelCall("set_brightness", 1),
 	}
 }
 
 // pictures lists the extensions of files for text recognition; other files are read.
 const pictures = "jpg jpeg png gif webp bmp tif tiff heic heif"
 
-func textOf(w *wish) (plan, bool) {
-	p := w.path("path")
+func textOf(w *intentDraft) (plan, bool) {
+	p := w.pathOf("path")
 	if base := p[strings.LastIndexAny(p, `/\`)+1:]; isFile(p, w.g.lex) && !slices.Contains(strings.Fields(pictures), strings.ToLower(base[strings.LastIndexByte(base, '.')+1:])) {
-		return calling("read_file", arguments("path", p))
+		return planCall("read_file", argsOf("path", p))
 	}
-	return calling("read_image_text", arguments("path", p))
+	return planCall("read_image_text", argsOf("path", p))
 }
 
-// leveled accepts a whole number of percent; other values do not match.
-func leveled(tool string, least float64) builder {
-	return func(w *wish) (plan, bool) {
-		n, ok := w.number("number")
-		if said, is := strings.CutSuffix(w.text("word_percent"), "%"); !ok && is {
-			n, ok = amount(said)
+// levelCall accepts a whole number of percent; other values do not match.
+func levelCall(tool string, least float64) builder {
+	return func(w *intentDraft) (plan, bool) {
+		n, ok := w.numberOf("number")
+		if said, is := strings.CutSuffix(w.slotString("word_percent"), "%"); !ok && is {
+			n, ok = parseAmount(said)
 		}
 		if !ok || n < least || n > 100 || n != float64(int(n)) {
-			return not()
+			return noPlan()
 		}
-		return calling(tool, arguments("level", int(n)))
+		return planCall(tool, argsOf("level", int(n)))
 	}
 }

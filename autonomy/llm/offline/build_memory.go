@@ -9,91 +9,93 @@ import (
 
 func memoryBuilders() map[string]builder {
 	return map[string]builder{
-		"memory.add":        addMemory,
-		"memory.add.none":   func(*wish) (plan, bool) { return asking("What should I remember?", fill("remember that", "")) },
-		"memory.all":        func(*wish) (plan, bool) { return calling("recall", everything()) },
+		"memory.add": addMemory,
+		"memory.add.none": func(*intentDraft) (plan, bool) {
+			return planQuestion("What should I remember?", fillBetween("remember that", ""))
+		},
+		"memory.all":        func(*intentDraft) (plan, bool) { return planCall("recall", listAllArgs()) },
 		"memory.about":      aboutMemory,
 		"memory.ask":        askMemory,
-		"memory.forget":     forget,
+		"memory.forget":     forgetMatching,
 		"memory.forget.all": forgetAll,
-		"memory.forget.every": func(w *wish) (plan, bool) {
-			return calling("forget", arguments("query", bare(w.text("query")), "everything", true))
+		"memory.forget.every": func(w *intentDraft) (plan, bool) {
+			return planCall("forget", argsOf("query", bareName(w.slotString("query")), "everything", true))
 		},
 		"search.all": searchAll,
 	}
 }
 
-// everything returns the arguments that list the whole memory.
-func everything() map[string]any { return map[string]any{"query": "", "limit": 100} }
+// listAllArgs returns the arguments that list the whole memory.
+func listAllArgs() map[string]any { return map[string]any{"query": "", "limit": 100} }
 
-func addMemory(w *wish) (plan, bool) {
-	text := w.text("text")
-	if key := w.text("few_key"); key != "" { // "my shoe size is 43"
-		if text == "" || w.question() || w.g.lex.has("own-kinds", strings.ToLower(key)) || w.g.lex.has("finished", strings.ToLower(text)) {
-			return not()
+func addMemory(w *intentDraft) (plan, bool) {
+	text := w.slotString("text")
+	if key := w.slotString("few_key"); key != "" { // "my shoe size is 43"
+		if text == "" || w.isQuestion() || w.g.lex.containsWord("own-kinds", strings.ToLower(key)) || w.g.lex.containsWord("finished", strings.ToLower(text)) {
+			return noPlan()
 		}
-		return calling("remember", arguments("text", w.s.original(0, len(w.s.tokens))))
+		return planCall("remember", argsOf("text", w.s.originalText(0, len(w.s.tokens))))
 	}
 	lower := strings.ToLower(text)
 	if strings.HasPrefix(lower, "to ") { // "remember to call mum"
-		return not()
+		return noPlan()
 	}
-	if anything(text) {
-		return asking("What should I remember?", fill("remember that", ""))
+	if isUnspecific(text) {
+		return planQuestion("What should I remember?", fillBetween("remember that", ""))
 	}
-	return calling("remember", arguments("text", text))
+	return planCall("remember", argsOf("text", text))
 }
 
-// question reports whether the sentence ends in a question mark.
-func (w *wish) question() bool {
+// isQuestion reports whether the sentence ends in a question mark.
+func (w *intentDraft) isQuestion() bool {
 	return strings.HasSuffix(strings.TrimRight(w.s.text, " \t\n"), "?")
 }
 
-func aboutMemory(w *wish) (plan, bool) {
-	c, _ := w.capture("query")
-	query := bare(w.trimQuestion(c))
+func aboutMemory(w *intentDraft) (plan, bool) {
+	c, _ := w.captureOf("query")
+	query := bareName(w.trimQuestion(c))
 	switch strings.ToLower(query) {
 	case "me", "us", "myself":
-		return calling("recall", everything())
+		return planCall("recall", listAllArgs())
 	case "me before", "us before", "me earlier", "me previously":
-		return calling("recall", arguments("query", "before"))
+		return planCall("recall", argsOf("query", "before"))
 	case "you", "yourself", "hob":
-		return not()
+		return noPlan()
 	}
-	if anything(query) {
-		return asking("About what?", fill("what do you know about", ""))
+	if isUnspecific(query) {
+		return planQuestion("About what?", fillBetween("what do you know about", ""))
 	}
-	if words := " " + w.norm("query"); w.says("remind") && (strings.Contains(words, " to ") || !w.question() && w.says("when") && !strings.HasSuffix(words, " is")) {
-		return not() // "remind me when I get home to feed the cat"
+	if words := " " + w.slotNorm("query"); w.hasKeyword("remind") && (strings.Contains(words, " to ") || !w.isQuestion() && w.hasKeyword("when") && !strings.HasSuffix(words, " is")) {
+		return noPlan() // "remind me when I get home to feed the cat"
 	}
-	return calling("recall", arguments("query", query))
+	return planCall("recall", argsOf("query", query))
 }
 
 // askMemory answers questions about the user's own data from memory. Questions about the world
 // need a language model.
-func askMemory(w *wish) (plan, bool) {
-	c, ok := w.capture("query")
-	if !ok || len(w.s.tokens) > 40 || !w.private(c) {
-		return not()
+func askMemory(w *intentDraft) (plan, bool) {
+	c, ok := w.captureOf("query")
+	if !ok || len(w.s.tokens) > 40 || !w.isPersonal(c) {
+		return noPlan()
 	}
-	query := bare(w.trimQuestion(c))
-	if anything(query) || w.onlyTime(c) || query == "I" || strings.HasPrefix(strings.ToLower(query), "if ") {
-		return not()
+	query := bareName(w.trimQuestion(c))
+	if isUnspecific(query) || w.onlyTime(c) || query == "I" || strings.HasPrefix(strings.ToLower(query), "if ") {
+		return noPlan()
 	}
-	return calling("recall", arguments("query", query))
+	return planCall("recall", argsOf("query", query))
 }
 
-// private reports whether a question is about the user's data: "my", "I", another person's
+// isPersonal reports whether a question is about the user's data: "my", "I", another person's
 // item, or data that people note down, such as a password.
-func (w *wish) private(query capture) bool {
-	if w.norm("ask") == "who" && w.person(query) {
+func (w *intentDraft) isPersonal(query capture) bool {
+	if w.slotNorm("ask") == "who" && w.isPerson(query) {
 		return true
 	}
 	for _, t := range w.s.tokens[query.from:query.to] {
 		switch {
 		case t.norm == "you" || t.norm == "your" || t.norm == "hob":
 			return false
-		case w.g.lex.has("own", t.norm), w.g.lex.has("private", t.norm), strings.HasSuffix(t.norm, "'s") && len(t.norm) > 2, strings.HasSuffix(t.norm, "s'"):
+		case w.g.lex.containsWord("own", t.norm), w.g.lex.containsWord("private", t.norm), strings.HasSuffix(t.norm, "'s") && len(t.norm) > 2, strings.HasSuffix(t.norm, "s'"):
 			return true
 		}
 	}
@@ -101,18 +103,18 @@ func (w *wish) private(query capture) bool {
 }
 
 // onlyTime: "what did I do yesterday?" has no subject.
-func (w *wish) onlyTime(c capture) bool {
+func (w *intentDraft) onlyTime(c capture) bool {
 	for from := c.from; from < c.to; from++ {
 		if sp := w.s.spanAt(from); sp != nil && sp.to >= c.to {
-			return !slices.ContainsFunc(w.s.tokens[c.from:from], func(t token) bool { return !w.g.lex.has("auxiliaries", t.norm) })
+			return !slices.ContainsFunc(w.s.tokens[c.from:from], func(t token) bool { return !w.g.lex.containsWord("auxiliaries", t.norm) })
 		}
 	}
 	return false
 }
 
-// person: a name of one or two capitalized words, as in "who is Anna?".
-func (w *wish) person(query capture) bool {
-	words := strings.Fields(w.s.original(query.from, query.to))
+// isPerson: a name of one or two capitalized words, as in "who is Anna?".
+func (w *intentDraft) isPerson(query capture) bool {
+	words := strings.Fields(w.s.originalText(query.from, query.to))
 	for _, f := range words {
 		if r, _ := utf8.DecodeRuneInString(f); !unicode.IsUpper(r) {
 			return false
@@ -122,7 +124,7 @@ func (w *wish) person(query capture) bool {
 }
 
 // trimQuestion removes the question words: "did I park the car" becomes "park the car".
-func (w *wish) trimQuestion(c capture) string {
+func (w *intentDraft) trimQuestion(c capture) string {
 	from, to := c.from, c.to
 	for from < to-1 {
 		switch w.s.tokens[from].norm {
@@ -140,15 +142,15 @@ func (w *wish) trimQuestion(c capture) string {
 		}
 		break
 	}
-	query := w.s.original(from, to)
+	query := w.s.originalText(from, to)
 	for _, aux := range []string{" did I ", " do I ", " have I ", " did we ", " do we ", " have we "} {
 		query = strings.Replace(query, aux, " ", 1) // "which level did I park on"
 	}
 	return query
 }
 
-func forget(w *wish) (plan, bool) {
-	query := w.text("query")
+func forgetMatching(w *intentDraft) (plan, bool) {
+	query := w.slotString("query")
 	lower := strings.ToLower(query)
 	for _, head := range []string{"about ", "that ", "the fact that "} {
 		if strings.HasPrefix(lower, head) {
@@ -166,13 +168,13 @@ func forget(w *wish) (plan, bool) {
 			return forgetFrom(strings.TrimSpace(query[len(head):]))
 		}
 	}
-	if anything(query) || strings.HasPrefix(lower, "to ") {
-		return not()
+	if isUnspecific(query) || strings.HasPrefix(lower, "to ") {
+		return noPlan()
 	}
 	if all {
-		return calling("forget", arguments("query", bare(query), "everything", true))
+		return planCall("forget", argsOf("query", bareName(query), "everything", true))
 	}
-	return calling("forget", arguments("query", bare(query)))
+	return planCall("forget", argsOf("query", bareName(query)))
 }
 
 // forgetFrom erases everything from a source named unambiguously: "file:/a/b", an address, a
@@ -181,38 +183,38 @@ func forgetFrom(place string) (plan, bool) {
 	kind, rest, _ := strings.Cut(place, ":")
 	switch {
 	case strings.Contains(place, " "):
-		return not()
+		return noPlan()
 	case strings.HasPrefix(rest, "//"):
-		return calling("forget", arguments("source", "url:"+place))
+		return planCall("forget", argsOf("source", "url:"+place))
 	case rest != "" && slices.Contains([]string{"event", "session", "mail", "file", "url", "import"}, kind):
-		return calling("forget", arguments("source", place))
+		return planCall("forget", argsOf("source", place))
 	case strings.HasPrefix(place, "/"):
-		return calling("forget", arguments("source", "file:"+place))
+		return planCall("forget", argsOf("source", "file:"+place))
 	}
-	return not()
+	return noPlan()
 }
 
-func forgetAll(w *wish) (plan, bool) {
+func forgetAll(w *intentDraft) (plan, bool) {
 	if len(w.s.tokens) > 1 {
-		return refusing(w.g.prose("forget-all"))
+		return planRefusal(w.g.replyText("forget-all"))
 	}
-	return asking("What should I forget?", fill("forget", ""))
+	return planQuestion("What should I forget?", fillBetween("forget", ""))
 }
 
-func searchAll(w *wish) (plan, bool) {
-	query := bare(w.text("query"))
+func searchAll(w *intentDraft) (plan, bool) {
+	query := bareName(w.slotString("query"))
 	lower := strings.ToLower(query)
 	for _, head := range []string{"for ", "about ", "on ", "anything about ", "everything about ", "mentions of "} {
 		if strings.HasPrefix(lower, head) {
-			query, lower = bare(query[len(head):]), lower[len(head):]
+			query, lower = bareName(query[len(head):]), lower[len(head):]
 		}
 	}
-	if anything(query) {
-		return asking("What should I search for?", fill("search for", ""))
+	if isUnspecific(query) {
+		return planQuestion("What should I search for?", fillBetween("search for", ""))
 	}
 	if strings.Contains(lower, " on the web") || strings.HasPrefix(lower, "the web") || strings.HasPrefix(lower, "the internet") ||
 		strings.HasSuffix(lower, " online") || strings.HasPrefix(lower, "web for") || strings.HasPrefix(lower, "internet for") || strings.HasPrefix(lower, "google") {
-		return refusing(w.g.prose("no-web"))
+		return planRefusal(w.g.replyText("no-web"))
 	}
-	return calling("search_knowledge", arguments("query", query))
+	return planCall("search_knowledge", argsOf("query", query))
 }

@@ -4,14 +4,16 @@ import (
 	"strings"
 	"time"
 
-	"hob/platform/when"
+	"hob/platform/text/dateparse"
 )
 
 func moneyBuilders() map[string]builder {
 	return map[string]builder{
-		"money.add":      addExpense,
-		"money.add.none": func(*wish) (plan, bool) { return asking("How much was it, and for what?", fill("spent", "")) },
-		"money.sum":      sumExpenses,
+		"money.add": addExpense,
+		"money.add.none": func(*intentDraft) (plan, bool) {
+			return planQuestion("How much was it, and for what?", fillBetween("spent", ""))
+		},
+		"money.sum": sumExpenses,
 	}
 }
 
@@ -20,81 +22,81 @@ type purchase struct {
 	category, vendor string
 }
 
-func addExpense(w *wish) (plan, bool) {
-	c, ok := w.capture("amount")
-	if !ok || w.question() {
-		return not()
+func addExpense(w *intentDraft) (plan, bool) {
+	c, ok := w.captureOf("amount")
+	if !ok || w.isQuestion() {
+		return noPlan()
 	}
-	if c.currency == "" && !w.spending() && !w.priced(c) {
-		return not()
+	if c.currency == "" && !w.isSpending() && !w.hasPriceForm(c) {
+		return noPlan()
 	}
 	var b purchase
 	times := w.lead
 	for _, name := range []string{"what", "tail", "who", "few_what"} {
-		if !w.has(name) {
+		if !w.hasSlot(name) {
 			continue
 		}
-		d := w.details(name, false)
+		d := w.slotDetails(name, false)
 		times = append(times[:len(times):len(times)], d.times...)
 		switch {
 		case name == "who":
-			b.vendor = bare(d.text)
+			b.vendor = bareName(d.text)
 		case name == "tail":
-			b.read("on " + d.text)
+			b.parseDetails("on " + d.text)
 		default:
-			b.read(d.text)
+			b.parseDetails(d.text)
 		}
 	}
-	if b.category == "" && b.vendor == "" && !w.moneyWords() || w.g.lex.has("units", strings.ToLower(firstField(b.category))) {
-		return not()
+	if b.category == "" && b.vendor == "" && !w.moneyWords() || w.g.lex.containsWord("units", strings.ToLower(firstField(b.category))) {
+		return noPlan()
 	}
 	day, err := w.pastDay(times)
 	if err != nil {
 		return w.askTime(err, "On which day was that?", func(when string) string { return w.s.text + " " + when })
 	}
-	return calling("log_expense", arguments("amount", c.value, "currency", c.currency, "category", b.category,
+	return planCall("log_expense", argsOf("amount", c.value, "currency", c.currency, "category", b.category,
 		"vendor", b.vendor, "date", day))
 }
 
-// priced: "groceries 35.20" has the form of a price.
-func (w *wish) priced(amount capture) bool {
-	n := w.norm("amount")
+// hasPriceForm: "groceries 35.20" has the form of a price.
+func (w *intentDraft) hasPriceForm(amount capture) bool {
+	n := w.slotNorm("amount")
 	i := strings.LastIndexAny(n, ".,")
-	alone := w.has("few_what") && amount.to == len(w.s.tokens)
-	logged := w.has("what") && !alone && amount.from > 0
+	alone := w.hasSlot("few_what") && amount.to == len(w.s.tokens)
+	logged := w.hasSlot("what") && !alone && amount.from > 0
 	return (alone || logged) && i > 0 && len(n)-i == 3
 }
 
-// spending reports whether the words mean money without a currency; "I had 2 for lunch" and
+// isSpending reports whether the words mean money without a currency; "I had 2 for lunch" and
 // "reading 20" do not.
-func (w *wish) spending() bool {
+func (w *intentDraft) isSpending() bool {
 	if w.moneyWords() {
 		return true
 	}
 	for _, word := range []string{"cost", "costs", "bought", "purchased", "gave", "handed", "ordered", "came"} {
-		if w.says(word) {
+		if w.hasKeyword(word) {
 			return true
 		}
 	}
 	return false
 }
 
-func (w *wish) moneyWords() bool {
+func (w *intentDraft) moneyWords() bool {
 	for _, word := range []string{"spent", "paid", "payed", "spend", "expense", "expenses", "expenditure", "payment", "purchase", "blew", "spending"} {
-		if w.says(word) {
+		if w.hasKeyword(word) {
 			return true
 		}
 	}
 	return false
 }
 
-// read splits "lunch at Luigi's", "to the plumber", "for a book from Waterstones" into the
+// parseDetails splits "lunch at Luigi's", "to the plumber", "for a book from Waterstones" into the
 // purpose and the payee.
-func (b *purchase) read(words string) {
+func (b *purchase) parseDetails(words string) {
 	preposition := ""
 	var piece []string
 	flush := func() {
-		text := bare(strings.Join(piece, " "))
+		text := bareName(strings.Join(piece, " "))
 		piece = nil
 		switch {
 		case text == "" || text == "on":
@@ -123,11 +125,11 @@ func (b *purchase) read(words string) {
 }
 
 // pastDay formats the day of a past event; "" is today, the default.
-func (w *wish) pastDay(times []*span) (string, error) {
+func (w *intentDraft) pastDay(times []*span) (string, error) {
 	if len(times) == 0 {
 		return "", nil
 	}
-	t, err := w.timing(times)
+	t, err := w.joinTimes(times)
 	if err != nil {
 		return "", err
 	}
@@ -148,13 +150,13 @@ func (w *wish) pastDay(times []*span) (string, error) {
 	return "", errNoDay
 }
 
-func sumExpenses(w *wish) (plan, bool) {
+func sumExpenses(w *intentDraft) (plan, bool) {
 	if !w.noLead() {
-		return not()
+		return noPlan()
 	}
 	args := map[string]any{}
 	for _, name := range []string{"period", "tail"} {
-		c, ok := w.capture(name)
+		c, ok := w.captureOf(name)
 		if !ok {
 			continue
 		}
@@ -162,23 +164,23 @@ func sumExpenses(w *wish) (plan, bool) {
 			return p, p.outcome != 0
 		}
 	}
-	if cat := w.text("few_category"); cat != "" {
-		args["category"] = bare(cat)
+	if cat := w.slotString("few_category"); cat != "" {
+		args["category"] = bareName(cat)
 	}
-	return calling("spending_summary", args)
+	return planCall("spending_summary", args)
 }
 
 // periodAndCategory parses "on food this month", "in February", "last week for petrol". done is
 // true if the plan is final, also if there is none.
-func (w *wish) periodAndCategory(c capture, args map[string]any) (p plan, done bool) {
+func (w *intentDraft) periodAndCategory(c capture, args map[string]any) (p plan, done bool) {
 	c, period := w.fixedPeriod(c)
 	if period == "" {
 		var times []*span
-		c.from, c.to, times = w.s.lift(c.from, c.to)
+		c.from, c.to, times = w.s.liftTimes(c.from, c.to)
 		if len(times) > 0 {
-			month, ok := w.month(times)
+			month, ok := w.monthArgument(times)
 			if !ok {
-				p, _ = asking(w.g.prose("periods"), nil)
+				p, _ = planQuestion(w.g.replyText("periods"), nil)
 				return p, true
 			}
 			period = month
@@ -187,11 +189,11 @@ func (w *wish) periodAndCategory(c capture, args map[string]any) (p plan, done b
 	if period != "" {
 		args["period"] = period
 	}
-	words := bare(w.s.original(c.from, c.to))
+	words := bareName(w.s.originalText(c.from, c.to))
 	head, tail, _ := strings.Cut(words, " ")
 	switch strings.ToLower(head) {
 	case "on", "for", "at", "to", "in", "with", "into":
-		words = bare(tail)
+		words = bareName(tail)
 	case "spent", "spend":
 		return plan{}, false
 	}
@@ -199,17 +201,17 @@ func (w *wish) periodAndCategory(c capture, args map[string]any) (p plan, done b
 	if strings.ContainsAny(words, "0123456789") {
 		return plan{}, true // "what did I spend 20 euros on?"
 	}
-	if words != "" && !anything(words) {
+	if words != "" && !isUnspecific(words) {
 		args["category"] = words
 	}
 	return plan{}, false
 }
 
 // fixedPeriod removes a period with a name in the tool from either end.
-func (w *wish) fixedPeriod(c capture) (capture, string) {
+func (w *intentDraft) fixedPeriod(c capture) (capture, string) {
 	for size := min(5, c.to-c.from); size > 0; size-- {
 		for _, at := range []int{c.to - size, c.from} {
-			name, ok := w.g.lex.get("periods", w.s.norms(at, at+size))
+			name, ok := w.g.lex.meaningOf("periods", w.s.normalizedText(at, at+size))
 			if !ok {
 				continue
 			}
@@ -218,7 +220,7 @@ func (w *wish) fixedPeriod(c capture) (capture, string) {
 				return c, name
 			}
 			c.to = at
-			for c.to > c.from && (w.s.tokens[c.to-1].kind == punct || w.g.lex.has("prepositions", w.s.tokens[c.to-1].norm)) {
+			for c.to > c.from && (w.s.tokens[c.to-1].kind == punct || w.g.lex.containsWord("prepositions", w.s.tokens[c.to-1].norm)) {
 				c.to--
 			}
 			return c, name
@@ -227,13 +229,13 @@ func (w *wish) fixedPeriod(c capture) (capture, string) {
 	return c, ""
 }
 
-// month formats a calendar month for the tool: 2026-03.
-func (w *wish) month(times []*span) (string, bool) {
+// monthArgument formats a calendar month for the tool: 2026-03.
+func (w *intentDraft) monthArgument(times []*span) (string, bool) {
 	if len(times) != 1 {
 		return "", false
 	}
 	phrase := strings.TrimPrefix(strings.TrimPrefix(times[0].match.Text, "in "), "during ")
-	p, err := when.ParsePeriod(phrase, w.s.now)
+	p, err := dateparse.ParsePeriod(phrase, w.s.now)
 	if err != nil || p.From.IsZero() || p.From.Day() != 1 || !p.From.AddDate(0, 1, 0).Equal(p.To) {
 		return "", false
 	}

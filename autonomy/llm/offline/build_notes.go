@@ -4,17 +4,19 @@ import "strings"
 
 func noteBuilders() map[string]builder {
 	return map[string]builder{
-		"note.add":      addNote,
-		"note.titled":   titledNote,
-		"note.add.none": func(*wish) (plan, bool) { return asking("What should the note say?", fill("note:", "")) },
-		"note.list":     listNotes,
-		"note.append":   appendNote,
-		"note.delete":   deleteNote,
+		"note.add":    addNote,
+		"note.titled": titledNote,
+		"note.add.none": func(*intentDraft) (plan, bool) {
+			return planQuestion("What should the note say?", fillBetween("note:", ""))
+		},
+		"note.list":   listNotes,
+		"note.append": appendNote,
+		"note.delete": deleteNote,
 	}
 }
 
-func addNote(w *wish) (plan, bool) {
-	text := w.text("text")
+func addNote(w *intentDraft) (plan, bool) {
+	text := w.slotString("text")
 	lower := strings.ToLower(text)
 	for _, head := range []string{"that ", "about ", "saying ", "of "} {
 		if strings.HasPrefix(lower, head) {
@@ -22,65 +24,65 @@ func addNote(w *wish) (plan, bool) {
 			break
 		}
 	}
-	if anything(text) {
-		return asking("What should the note say?", fill("note:", ""))
+	if isUnspecific(text) {
+		return planQuestion("What should the note say?", fillBetween("note:", ""))
 	}
-	return calling("create_note", arguments("text", text))
+	return planCall("create_note", argsOf("text", text))
 }
 
-func titledNote(w *wish) (plan, bool) {
-	title := w.text("title") + w.text("quote_title")
+func titledNote(w *intentDraft) (plan, bool) {
+	title := w.slotString("title") + w.slotString("quote_title")
 	if title == "" {
-		return not()
+		return noPlan()
 	}
-	return calling("create_note", arguments("title", title, "text", w.text("text")))
+	return planCall("create_note", argsOf("title", title, "text", w.slotString("text")))
 }
 
-func listNotes(w *wish) (plan, bool) {
+func listNotes(w *intentDraft) (plan, bool) {
 	if !w.noLead() {
-		return not()
+		return noPlan()
 	}
-	filter := w.text("filter")
+	filter := w.slotString("filter")
 	head, tail, _ := strings.Cut(filter, " ")
 	switch strings.ToLower(head) {
 	case "":
-		return calling("list_notes", nil)
+		return planCall("list_notes", nil)
 	case "about", "on", "for", "with", "mentioning", "containing", "regarding", "of", "from":
-		return calling("list_notes", arguments("query", bare(tail)))
+		return planCall("list_notes", argsOf("query", bareName(tail)))
 	case "that":
 		_, query, _ := strings.Cut(tail, " ")
-		return calling("list_notes", arguments("query", bare(query)))
+		return planCall("list_notes", argsOf("query", bareName(query)))
 	}
-	return not()
+	return noPlan()
 }
 
 // appendNote also handles "add eggs to the shopping list": a list other than the task list is a
 // note.
-func appendNote(w *wish) (plan, bool) {
-	note := bare(w.text("note") + w.text("few_note"))
-	if list := w.norm("few_list"); list != "" {
+func appendNote(w *intentDraft) (plan, bool) {
+	note := bareName(w.slotString("note") + w.slotString("few_note"))
+	if list := w.slotNorm("few_list"); list != "" {
 		switch list {
 		case "todo", "to-do", "to do", "task", "tasks", "reminder", "watch":
-			return not()
+			return noPlan()
 		}
-		note = w.text("few_list") + " list"
+		note = w.slotString("few_list") + " list"
 	}
-	if anything(note) {
-		return not()
+	if isUnspecific(note) {
+		return noPlan()
 	}
-	text := w.text("text")
-	if anything(text) {
-		return asking("What should I add?", func(answer string) (string, bool) {
+	text := w.slotString("text")
+	if isUnspecific(text) {
+		return planQuestion("What should I add?", func(answer string) (string, bool) {
 			return "add " + answer + " to the note " + note, answer != ""
 		})
 	}
-	return calling("append_note", arguments("note", note, "text", text))
+	return planCall("append_note", argsOf("note", note, "text", text))
 }
 
-func deleteNote(w *wish) (plan, bool) {
-	note := bare(w.text("note"))
-	if anything(note) {
-		return asking("Which note should I delete?", fill("delete the note", ""))
+func deleteNote(w *intentDraft) (plan, bool) {
+	note := bareName(w.slotString("note"))
+	if isUnspecific(note) {
+		return planQuestion("Which note should I delete?", fillBetween("delete the note", ""))
 	}
-	return calling("delete_note", arguments("note", note))
+	return planCall("delete_note", argsOf("note", note))
 }

@@ -7,17 +7,17 @@ import (
 	"strings"
 )
 
-// paced is how often and when a watcher works, as given in a sentence.
-type paced struct {
+// cadence is how often and when a watcher works, as given in a sentence.
+type cadence struct {
 	days, span string // "mon-fri", "08:00-18:00"
 	every      string
 	perDay     int
 }
 
-func (p paced) empty() bool { return p == paced{} }
+func (p cadence) isEmpty() bool { return p == cadence{} }
 
-// hours returns the value of the key active_hours.
-func (p paced) hours() string {
+// activeHours returns the value of the key active_hours.
+func (p cadence) activeHours() string {
 	span := p.span
 	switch {
 	case p.days == "":
@@ -28,9 +28,9 @@ func (p paced) hours() string {
 	return p.days + " " + span
 }
 
-// into adds the keys to a watcher's configuration.
-func (p paced) into(config map[string]any) {
-	if h := p.hours(); h != "" {
+// addToConfig adds the keys to a watcher's configuration.
+func (p cadence) addToConfig(config map[string]any) {
+	if h := p.activeHours(); h != "" {
 		config["active_hours"] = h
 	}
 	if p.every != "" {
@@ -60,28 +60,28 @@ func paceSpans() map[string]string {
 }
 
 // parsePace parses a text that is only a pace: "only on weekdays, at most 3 a day".
-func parsePace(text string) (p paced, ok bool) {
+func parsePace(text string) (p cadence, ok bool) {
 	rest := strings.TrimSpace(text)
 	for range 4 {
 		if rest == "" {
-			return p, !p.empty()
+			return p, !p.isEmpty()
 		}
-		next, fine := p.part(rest)
+		next, fine := p.cutPart(rest)
 		if !fine {
-			return paced{}, false
+			return cadence{}, false
 		}
 		rest = next
 	}
-	return p, rest == "" && !p.empty()
+	return p, rest == "" && !p.isEmpty()
 }
 
-// part removes one part from the front.
-func (p *paced) part(text string) (rest string, ok bool) {
+// cutPart removes one part from the front.
+func (p *cadence) cutPart(text string) (rest string, ok bool) {
 	text = strings.TrimSpace(regexp.MustCompile(`^(?:(?:and|but|please|,) )+`).ReplaceAllString(text, ""))
 	for _, x := range []struct {
 		form string
 		take func(m []string) bool
-	}{{paceMost, p.most}, {paceSpan, p.between}, {paceNamed, p.named}, {paceDays, p.onDays}, {paceEvery, p.often}} {
+	}{{paceMost, p.setLimit}, {paceSpan, p.setBetween}, {paceNamed, p.setNamed}, {paceDays, p.onDays}, {paceEvery, p.setInterval}} {
 		m := regexp.MustCompile(`^` + x.form + `(?: |$)`).FindStringSubmatch(text)
 		if m != nil && x.take(m) {
 			return strings.TrimSpace(text[len(m[0]):]), true
@@ -90,7 +90,7 @@ func (p *paced) part(text string) (rest string, ok bool) {
 	return "", false
 }
 
-func (p *paced) onDays(m []string) bool {
+func (p *cadence) onDays(m []string) bool {
 	switch d := m[1]; d {
 	case "weekdays", "week days", "working days", "workdays", "monday to friday", "mondays to fridays":
 		p.days = "mon-fri"
@@ -102,18 +102,18 @@ func (p *paced) onDays(m []string) bool {
 	return true
 }
 
-func (p *paced) between(m []string) bool {
-	m[3], m[6] = halves(m[1], m[3], m[4], m[6])
+func (p *cadence) setBetween(m []string) bool {
+	m[3], m[6] = dayHalves(m[1], m[3], m[4], m[6])
 	from, ok1 := clockOf(m[1], m[2], m[3])
 	to, ok2 := clockOf(m[4], m[5], m[6])
 	p.span = from + "-" + to
 	return ok1 && ok2 && from != to
 }
 
-// halves returns the halves of the day (am or pm) of two hours. "From 9 to 11 pm" gives it for
+// dayHalves returns the halves of the day (am or pm) of two hours. "From 9 to 11 pm" gives it for
 // both; "from 9 to 5 pm" begins in the morning, "from 10 to 2 am" in the evening, and "from 9
 // to 5" means daytime.
-func halves(from, a, to, b string) (string, string) {
+func dayHalves(from, a, to, b string) (string, string) {
 	f, _ := strconv.Atoi(from)
 	t, _ := strconv.Atoi(to)
 	later := f%12 < t%12
@@ -145,7 +145,7 @@ func clockOf(hour, minute, half string) (string, bool) {
 	return fmt.Sprintf("%02d:%s", h, minute), err == nil && h <= 24 && minute < "60"
 }
 
-func (p *paced) named(m []string) bool {
+func (p *cadence) setNamed(m []string) bool {
 	not := strings.HasPrefix(m[1], "not") || m[1] == "never at"
 	p.span = paceSpans()[m[2]]
 	switch {
@@ -159,15 +159,15 @@ func (p *paced) named(m []string) bool {
 	return true
 }
 
-func (p *paced) most(m []string) bool {
-	p.perDay = count(m[1])
+func (p *cadence) setLimit(m []string) bool {
+	p.perDay = parseCount(m[1])
 	return p.perDay > 0
 }
 
-func (p *paced) often(m []string) bool {
+func (p *cadence) setInterval(m []string) bool {
 	n := 1
 	if m[1] != "" {
-		n = count(m[1])
+		n = parseCount(m[1])
 	}
 	switch {
 	case m[2] == "half hour":
@@ -178,8 +178,8 @@ func (p *paced) often(m []string) bool {
 	return n > 0
 }
 
-// count parses a small number, 0 if it is not a number.
-func count(s string) int {
+// parseCount parses a small number, 0 if it is not a number.
+func parseCount(s string) int {
 	words := map[string]int{
 		"a": 1, "an": 1, "once": 1, "one": 1, "twice": 2, "two": 2, "three": 3, "four": 4, "five": 5, "six": 6, "seven": 7, "eight": 8, "nine": 9,
 		"ten": 10, "fifteen": 15, "twenty": 20, "thirty": 30, "forty-five": 45, "sixty": 60,
@@ -194,15 +194,15 @@ func count(s string) int {
 	return n
 }
 
-// unpaced removes a pace from the end of a text; the rest ends at token to.
-func (w *wish) unpaced(c capture) (to int, p paced) {
+// cutPace removes a pace from the end of a text; the rest ends at token to.
+func (w *intentDraft) cutPace(c capture) (to int, p cadence) {
 	for from := c.from; from < c.to; from++ {
-		if got, ok := parsePace(w.s.norms(from, c.to)); ok && (from == c.from || w.s.begins(from)) {
+		if got, ok := parsePace(w.s.normalizedText(from, c.to)); ok && (from == c.from || w.s.canBegin(from)) {
 			return from, got
 		}
 	}
-	return c.to, paced{}
+	return c.to, cadence{}
 }
 
-// begins reports whether the text before a token can be cut off.
-func (s *sentence) begins(i int) bool { return i > 0 && s.tokens[i].kind != punct }
+// canBegin reports whether the text before a token can be cut off.
+func (s *sentence) canBegin(i int) bool { return i > 0 && s.tokens[i].kind != punct }

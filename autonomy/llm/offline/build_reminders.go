@@ -8,21 +8,21 @@ func reminderBuilders() map[string]builder {
 		"reminder.add.none": askReminder,
 		"reminder.list":     listReminders,
 		"reminder.cancel":   cancelReminder,
-		"reminder.cancel.none": func(*wish) (plan, bool) {
-			return asking("Which reminder should I cancel?", fill("cancel the reminder", ""))
+		"reminder.cancel.none": func(*intentDraft) (plan, bool) {
+			return planQuestion("Which reminder should I cancel?", fillBetween("cancel the reminder", ""))
 		},
 	}
 }
 
 // askReminder asks for the text of a reminder; it keeps a given time.
-func askReminder(w *wish) (plan, bool) {
+func askReminder(w *intentDraft) (plan, bool) {
 	times := ""
-	for _, sp := range w.spans() {
-		times += " " + sp.phrase()
+	for _, sp := range w.allSpans() {
+		times += " " + sp.originalPhrase()
 	}
-	return asking("What should I remind you of?", func(answer string) (string, bool) {
-		s := w.g.sentence(answer, w.s.now)
-		if reading := w.g.readings(s, false); len(reading) > 0 && reading[0].intent.name == "reminder.add" {
+	return planQuestion("What should I remind you of?", func(answer string) (string, bool) {
+		s := w.g.parseSentence(answer, w.s.now)
+		if reading := w.g.allReadings(s, false); len(reading) > 0 && reading[0].intent.name == "reminder.add" {
 			return answer, true
 		}
 		answer = strings.TrimPrefix(strings.TrimPrefix(answer, "to "), "about ")
@@ -30,26 +30,26 @@ func askReminder(w *wish) (plan, bool) {
 	})
 }
 
-func addReminder(w *wish) (plan, bool) {
-	d := w.details("text", false)
-	d.times = append(w.spans(), d.times...)
+func addReminder(w *intentDraft) (plan, bool) {
+	d := w.slotDetails("text", false)
+	d.times = append(w.allSpans(), d.times...)
 	d.text = w.reminderText(d.text)
-	if w.says("wake") || w.says("wake-up") {
+	if w.hasKeyword("wake") || w.hasKeyword("wake-up") {
 		d.times = w.inTheMorning(d.times)
 	}
-	if c, ok := w.capture("timer"); ok {
+	if c, ok := w.captureOf("timer"); ok {
 		d.times = w.timerTime(c)
 		d.text = "timer"
 		if len(d.times) == 0 {
-			return not()
+			return noPlan()
 		}
 	}
-	if anything(d.text) {
+	if isUnspecific(d.text) {
 		return askReminder(w)
 	}
 	switch first, _, _ := strings.Cut(strings.ToLower(d.text), " "); first {
 	case "except", "excluding", "unless": // "every weekday at 8:30 unless it rains to stand up"
-		return asking("I can only exclude days, such as Sundays, 24 December or holidays; pause the reminder for other exceptions. What should I remind you of, and when, without the exception?",
+		return planQuestion("I can only exclude days, such as Sundays, 24 December or holidays; pause the reminder for other exceptions. What should I remind you of, and when, without the exception?",
 			func(answer string) (string, bool) {
 				return "remind me " + strings.TrimPrefix(answer, "remind me "), answer != ""
 			})
@@ -60,37 +60,37 @@ func addReminder(w *wish) (plan, bool) {
 	if p, ok := w.severalTimes(d); ok {
 		return p, true
 	}
-	return w.reminder(d)
+	return w.reminderCall(d)
 }
 
-// reminder creates the call once the text and the time are known.
-func (w *wish) reminder(d details) (plan, bool) {
+// reminderCall creates the call once the text and the time are known.
+func (w *intentDraft) reminderCall(d textDetails) (plan, bool) {
 	again := func(when string) string { return "remind me " + when + " to " + d.text }
-	t, err := w.timing(d.times)
+	t, err := w.joinTimes(d.times)
 	switch {
 	case err != nil:
 		return w.askTime(err, "When should I remind you?", again)
-	case t.none && len(d.inner) > 0, w.relative(d):
-		return asking("When exactly should I remind you?", w.timeAnswer(again))
+	case t.none && len(d.inner) > 0, w.isRelative(d):
+		return planQuestion("When exactly should I remind you?", w.timeAnswer(again))
 	case t.none:
-		return asking("When should I remind you?", w.timeAnswer(again))
+		return planQuestion("When should I remind you?", w.timeAnswer(again))
 	case t.every != "":
-		return calling("create_reminder", arguments("text", d.text, "every", t.every))
+		return planCall("create_reminder", argsOf("text", d.text, "every", t.every))
 	case t.vague:
-		return asking("On which day, and at what time, should I remind you?", w.timeAnswer(again))
+		return planQuestion("On which day, and at what time, should I remind you?", w.timeAnswer(again))
 	case !t.clock && t.at.Before(startOfDay(w.s.now)):
-		return asking("That day has passed already. When should I remind you?", w.timeAnswer(again))
+		return planQuestion("That day has passed already. When should I remind you?", w.timeAnswer(again))
 	case !t.clock:
-		return asking("At what time should I remind you?", w.clockAnswer(t, again))
+		return planQuestion("At what time should I remind you?", w.clockAnswer(t, again))
 	case !t.at.After(w.s.now):
-		return asking("That time has passed already. When should I remind you?", w.timeAnswer(again))
+		return planQuestion("That time has passed already. When should I remind you?", w.timeAnswer(again))
 	}
-	return calling("create_reminder", arguments("text", d.text, "at", t.stamp()))
+	return planCall("create_reminder", argsOf("text", d.text, "at", t.rfc3339()))
 }
 
 // onEvent: "remind me when I get home" depends on an event that Hob cannot detect. "Notify me
 // when ..." is not a reminder.
-func (w *wish) onEvent(d details) (plan, bool) {
+func (w *intentDraft) onEvent(d textDetails) (plan, bool) {
 	head, event, _ := strings.Cut(d.text, " ")
 	switch strings.ToLower(head) {
 	case "when", "if", "whenever", "once", "after", "before", "unless":
@@ -100,27 +100,27 @@ func (w *wish) onEvent(d details) (plan, bool) {
 	if len(d.times) > 0 || len(d.inner) > 0 {
 		return plan{}, false
 	}
-	if !w.says("remind") {
+	if !w.hasKeyword("remind") {
 		return plan{}, true
 	}
 	what := d.text
 	if i := strings.LastIndex(d.text, " to "); i > 0 {
 		event, what = event[:max(0, i-len(head)-1)], d.text[i+len(" to "):]
 	}
-	p, _ := asking("I cannot notice "+quote(event)+" by myself. At what time should I remind you?",
+	p, _ := planQuestion("I cannot notice "+quoteText(event)+" by myself. At what time should I remind you?",
 		w.timeAnswer(func(when string) string { return "remind me " + when + " to " + what }))
 	return p, true
 }
 
 // reminderText returns a text for forms without one: an alarm, waking up.
-func (w *wish) reminderText(text string) string {
+func (w *intentDraft) reminderText(text string) string {
 	lower := strings.ToLower(text)
 	for _, head := range []string{"to ", "about ", "that ", "of "} {
 		if strings.HasPrefix(lower, head) {
 			return text[len(head):]
 		}
 	}
-	if text != "" || w.has("text") {
+	if text != "" || w.hasSlot("text") {
 		return text
 	}
 	for _, t := range w.s.tokens {
@@ -135,14 +135,14 @@ func (w *wish) reminderText(text string) string {
 }
 
 // inTheMorning: "wake me at 7" never means the evening.
-func (w *wish) inTheMorning(times []*span) []*span {
-	t, err := w.timing(times)
+func (w *intentDraft) inTheMorning(times []*span) []*span {
+	t, err := w.joinTimes(times)
 	if err != nil || len(times) != 1 || !t.clock || t.every != "" || t.part || t.at.Hour() < 12 {
 		return times
 	}
-	said := times[0].phrase()
+	said := times[0].originalPhrase()
 	for _, try := range []string{said + "am", said + " in the morning"} {
-		if m := w.g.sentence(try, w.s.now).all(); len(m) == 1 && len(m[0].phrase()) == len(try) && m[0].match.Moment != nil && m[0].match.Moment.Time.Hour() < 12 {
+		if m := w.g.parseSentence(try, w.s.now).allTimes(); len(m) == 1 && len(m[0].originalPhrase()) == len(try) && m[0].match.Moment != nil && m[0].match.Moment.Time.Hour() < 12 {
 			return m
 		}
 	}
@@ -150,14 +150,14 @@ func (w *wish) inTheMorning(times []*span) []*span {
 }
 
 // timerTime parses "10 minute" of "a 10 minute timer".
-func (w *wish) timerTime(c capture) []*span {
-	return w.g.sentence("in "+w.s.original(c.from, c.to), w.s.now).all()
+func (w *intentDraft) timerTime(c capture) []*span {
+	return w.g.parseSentence("in "+w.s.originalText(c.from, c.to), w.s.now).allTimes()
 }
 
-// relative: "10 minutes before the meeting" depends on an unknown time.
-func (w *wish) relative(d details) bool {
+// isRelative: "10 minutes before the meeting" depends on an unknown time.
+func (w *intentDraft) isRelative(d textDetails) bool {
 	for _, sp := range d.times {
-		next := w.s.skip(sp.to)
+		next := w.s.skipPunctuation(sp.to)
 		if sp.owner == w.s && next < len(w.s.tokens) && sp.to == next {
 			switch w.s.tokens[next].norm {
 			case "before", "after":
@@ -169,7 +169,7 @@ func (w *wish) relative(d details) bool {
 }
 
 // severalTimes: "at 9 and at 18:00" are two reminders.
-func (w *wish) severalTimes(d details) (plan, bool) {
+func (w *intentDraft) severalTimes(d textDetails) (plan, bool) {
 	if len(d.times) < 2 {
 		return plan{}, false
 	}
@@ -178,16 +178,16 @@ func (w *wish) severalTimes(d details) (plan, bool) {
 		if i > 0 && !w.joinedByAnd(d.times[i-1], sp) {
 			return plan{}, false
 		}
-		t, err := w.timing([]*span{sp})
+		t, err := w.joinTimes([]*span{sp})
 		if err != nil || !t.clock || t.every != "" || !t.at.After(w.s.now) {
 			return plan{}, false
 		}
-		out.calls = append(out.calls, call{"create_reminder", arguments("text", d.text, "at", t.stamp())})
+		out.calls = append(out.calls, call{"create_reminder", argsOf("text", d.text, "at", t.rfc3339())})
 	}
 	return out, true
 }
 
-func (w *wish) joinedByAnd(a, b *span) bool {
+func (w *intentDraft) joinedByAnd(a, b *span) bool {
 	if a.owner != w.s || b.owner != w.s {
 		return false
 	}
@@ -199,11 +199,11 @@ func (w *wish) joinedByAnd(a, b *span) bool {
 	return false
 }
 
-func listReminders(w *wish) (plan, bool) {
+func listReminders(w *intentDraft) (plan, bool) {
 	if !w.noLead() {
-		return not()
+		return noPlan()
 	}
-	query := w.text("filter")
+	query := w.slotString("filter")
 	lower := strings.ToLower(query)
 	for _, head := range []string{"about ", "for ", "on ", "of ", "regarding ", "with "} {
 		if strings.HasPrefix(lower, head) {
@@ -215,15 +215,15 @@ func listReminders(w *wish) (plan, bool) {
 		if lower != "" {
 			query = ""
 		}
-		return calling("list_reminders", arguments("query", bare(query)))
+		return planCall("list_reminders", argsOf("query", bareName(query)))
 	}
-	return not()
+	return noPlan()
 }
 
-func cancelReminder(w *wish) (plan, bool) {
-	text := w.named("text", "reminder", "alarm")
-	if anything(text) {
-		return asking("Which reminder should I cancel?", fill("cancel the reminder", ""))
+func cancelReminder(w *intentDraft) (plan, bool) {
+	text := w.namedThing("text", "reminder", "alarm")
+	if isUnspecific(text) {
+		return planQuestion("Which reminder should I cancel?", fillBetween("cancel the reminder", ""))
 	}
-	return calling("cancel_reminder", arguments("reminder", text))
+	return planCall("cancel_reminder", argsOf("reminder", text))
 }

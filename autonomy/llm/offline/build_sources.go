@@ -7,92 +7,92 @@ import (
 
 // source is a watcher of a source other than files, under construction.
 type source struct {
-	w      *wish
+	w      *intentDraft
 	kind   string
 	config map[string]any
-	pace   paced
+	pace   cadence
 	action string
 }
 
-func (w *wish) source(kind string) *source {
+func (w *intentDraft) newSource(kind string) *source {
 	return &source{w: w, kind: kind, config: map[string]any{}}
 }
 
-// tail parses the following text; false if it is more than a pace.
-func (v *source) tail() bool {
-	c, ok := v.w.capture("tail")
+// parseTail parses the following text; false if it is more than a pace.
+func (v *source) parseTail() bool {
+	c, ok := v.w.captureOf("tail")
 	if !ok {
 		return true
 	}
-	p, fine := parsePace(v.w.s.norms(c.from, c.to))
+	p, fine := parsePace(v.w.s.normalizedText(c.from, c.to))
 	if !fine {
-		return v.telling()
+		return v.cutTelling()
 	}
 	v.pace = p
 	return true
 }
 
-// telling: "and tell me" is the default action.
-func (v *source) telling() bool {
-	c, _ := v.w.capture("tail")
-	slots, ok := v.w.edge("suffix.watch.tell", c)
+// cutTelling: "and tell me" is the default action.
+func (v *source) cutTelling() bool {
+	c, _ := v.w.captureOf("tail")
+	slots, ok := v.w.tryEdge("suffix.watch.tell", c)
 	_, more := slots["rest"]
 	return ok && !more
 }
 
-// free returns the text of a slot without a pace, a notification request, and a place at the
+// freeText returns the text of a slot without a pace, a notification request, and a place at the
 // end.
-func (v *source) free(name string) string {
-	c, ok := v.w.capture(name)
+func (v *source) freeText(name string) string {
+	c, ok := v.w.captureOf(name)
 	if !ok {
 		return ""
 	}
-	to, p := v.w.unpaced(c)
-	if !p.empty() {
+	to, p := v.w.cutPace(c)
+	if !p.isEmpty() {
 		v.pace = p
 	}
 	c.to = to
-	if slots, ok := v.w.edge("suffix.watch.tell", c); ok {
+	if slots, ok := v.w.tryEdge("suffix.watch.tell", c); ok {
 		if rest, some := slots["rest"]; some {
 			c.to = rest.to
 		}
 	}
-	return strings.TrimSpace(v.w.s.original(c.from, c.to))
+	return strings.TrimSpace(v.w.s.originalText(c.from, c.to))
 }
 
-// list splits a list of names: "launch or rollout".
-func list(s string, and bool) []any {
+// splitNames splits a list of names: "launch or rollout".
+func splitNames(s string, and bool) []any {
 	form := `\s*,?\s+or\s+|\s*,\s*`
 	if and {
 		form = `\s*,?\s+(?:or|and)\s+|\s*,\s*`
 	}
 	var out []any
 	for _, part := range regexp.MustCompile(form).Split(s, -1) {
-		part = strings.TrimSpace(strings.Trim(bare(part), `"'“”‘’`))
+		part = strings.TrimSpace(strings.Trim(bareName(part), `"'“”‘’`))
 		for _, head := range []string{"the words ", "the word ", "words ", "word ", "anything about ", "something about "} {
 			part = strings.TrimPrefix(part, head)
 		}
-		if part = strings.Trim(bare(part), `"'“”‘’`); part != "" {
+		if part = strings.Trim(bareName(part), `"'“”‘’`); part != "" {
 			out = append(out, part)
 		}
 	}
 	return out
 }
 
-// people returns the named people: "Ada's" is Ada, "the bank" is bank.
-func people(s string) []any {
+// parsePeople returns the named people: "Ada's" is Ada, "the bank" is bank.
+func parsePeople(s string) []any {
 	var out []any
-	for _, p := range list(s, true) {
+	for _, p := range splitNames(s, true) {
 		name := strings.TrimSuffix(strings.TrimSuffix(strings.TrimSuffix(p.(string), "'s"), "’s"), "'")
-		if !anything(name) {
+		if !isUnspecific(name) {
 			out = append(out, name)
 		}
 	}
 	return out
 }
 
-// nobody: words that name no specific person.
-func nobody(s string) bool {
+// isNobody: words that name no specific person.
+func isNobody(s string) bool {
 	switch strings.ToLower(strings.TrimSpace(s)) {
 	case "someone", "anyone", "somebody", "anybody", "people", "everyone", "everybody", "who", "it", "he", "she", "they", "i", "you", "we", "something", "anything", "there":
 		return true
@@ -100,64 +100,64 @@ func nobody(s string) bool {
 	return false
 }
 
-func (v *source) make() (plan, bool) {
-	v.pace.into(v.config)
-	return calling("create_watcher", arguments("kind", v.kind, "config", v.config, "action", v.action))
+func (v *source) buildPlan() (plan, bool) {
+	v.pace.addToConfig(v.config)
+	return planCall("create_watcher", argsOf("kind", v.kind, "config", v.config, "action", v.action))
 }
 
-// words sets the words that must occur.
-func (v *source) words() bool {
-	if !v.w.has("text") {
+// setWords sets the words that must occur.
+func (v *source) setWords() bool {
+	if !v.w.hasSlot("text") {
 		return true
 	}
-	text := v.free("text")
+	text := v.freeText("text")
 	if text == "" { // the text was only a pace
-		return !v.pace.empty()
+		return !v.pace.isEmpty()
 	}
-	words := list(text, false)
-	if len(words) == 0 || len(words) == 1 && anything(words[0].(string)) {
+	words := splitNames(text, false)
+	if len(words) == 0 || len(words) == 1 && isUnspecific(words[0].(string)) {
 		return false
 	}
 	v.config["words"] = words
 	return true
 }
 
-// act sets the action in addition to the notification.
-func (v *source) act() (plan, bool) {
-	c, ok := v.w.capture("action")
+// setAction sets the action in addition to the notification.
+func (v *source) setAction() (plan, bool) {
+	c, ok := v.w.captureOf("action")
 	if !ok {
 		return plan{}, true
 	}
-	if slots, ok := v.w.edge("suffix.watch.tell", c); ok {
+	if slots, ok := v.w.tryEdge("suffix.watch.tell", c); ok {
 		if _, more := slots["rest"]; !more {
 			return plan{}, true
 		}
 	}
 	made := watching{config: v.config}
-	out, fine := made.act(v.w, c)
+	out, fine := made.setAction(v.w, c)
 	v.action = made.action
 	return out, fine
 }
 
-func watchMail(w *wish) (plan, bool) {
-	if !w.noLead() || w.negated() {
-		return not()
+func watchMail(w *intentDraft) (plan, bool) {
+	if !w.noLead() || w.isNegated() {
+		return noPlan()
 	}
-	v := w.source("email")
-	if who := v.free("few_who"); who != "" && !nobody(who) {
-		from := people(who)
+	v := w.newSource("email")
+	if who := v.freeText("few_who"); who != "" && !isNobody(who) {
+		from := parsePeople(who)
 		if len(from) == 0 {
-			return not()
+			return noPlan()
 		}
 		v.config["from"] = from
 	}
-	if !v.words() || !v.tail() {
-		return not()
+	if !v.setWords() || !v.parseTail() {
+		return noPlan()
 	}
-	if out, fine := v.act(); !fine {
+	if out, fine := v.setAction(); !fine {
 		return out, out.outcome != 0
 	}
-	return v.make()
+	return v.buildPlan()
 }
 
 // Suffixes of message searches that name a place.
@@ -167,8 +167,8 @@ const (
 	onSystem = `(?i)\s+on (telegram|slack|discord|whatsapp|signal|imessage|sms|matrix|irc|teams|messenger|wechat)$`
 )
 
-// place removes the place from the end of a text.
-func (v *source) place(s string) string {
+// cutPlace removes the place from the end of a text.
+func (v *source) cutPlace(s string) string {
 	s = " " + s
 	if m := regexp.MustCompile(anyChat).FindString(s); m != "" {
 		return strings.TrimSpace(strings.TrimSuffix(s, m))
@@ -184,89 +184,89 @@ func (v *source) place(s string) string {
 	return strings.TrimSpace(s)
 }
 
-func watchMessage(w *wish) (plan, bool) {
-	if !w.noLead() || w.negated() {
-		return not()
+func watchMessage(w *intentDraft) (plan, bool) {
+	if !w.noLead() || w.isNegated() {
+		return noPlan()
 	}
-	v := w.source("message")
-	who := v.free("few_who")
+	v := w.newSource("message")
+	who := v.freeText("few_who")
 	switch {
-	case w.has("who"), who != "" && nobody(who):
+	case w.hasSlot("who"), who != "" && isNobody(who):
 		if low := strings.ToLower(who); low == "i" || low == "you" || low == "it" {
-			return not()
+			return noPlan()
 		}
 		v.config["own"] = false
 	case who != "":
-		from := people(v.place(who))
+		from := parsePeople(v.cutPlace(who))
 		if len(from) == 0 {
-			return not()
+			return noPlan()
 		}
 		v.config["from"] = from
 	}
 	for _, slot := range []string{"chat", "few_chat"} {
-		if c, ok := w.capture(slot); ok {
+		if c, ok := w.captureOf(slot); ok {
 			word := "in "
-			if c.from > 0 && w.s.norms(c.from-1, c.from) == "on" {
+			if c.from > 0 && w.s.normalizedText(c.from-1, c.from) == "on" {
 				word = "on "
 			}
-			if left := v.place(word + v.free(slot)); left != "" {
-				return not()
+			if left := v.cutPlace(word + v.freeText(slot)); left != "" {
+				return noPlan()
 			}
 		}
 	}
-	if w.has("text") {
-		words := list(v.place(v.free("text")), false)
-		if len(words) == 0 || len(words) == 1 && anything(words[0].(string)) {
-			return not()
+	if w.hasSlot("text") {
+		words := splitNames(v.cutPlace(v.freeText("text")), false)
+		if len(words) == 0 || len(words) == 1 && isUnspecific(words[0].(string)) {
+			return noPlan()
 		}
 		v.config["words"] = words
 	}
-	if !v.tail() || v.config["from"] == nil && v.config["words"] == nil {
-		return not()
+	if !v.parseTail() || v.config["from"] == nil && v.config["words"] == nil {
+		return noPlan()
 	}
-	return v.make()
+	return v.buildPlan()
 }
 
-func watchFeed(w *wish) (plan, bool) {
-	v := w.source("feed")
-	v.config["url"] = w.path("link")
-	if !w.noLead() || !v.words() || !v.tail() {
-		return not()
+func watchFeed(w *intentDraft) (plan, bool) {
+	v := w.newSource("feed")
+	v.config["url"] = w.pathOf("link")
+	if !w.noLead() || !v.setWords() || !v.parseTail() {
+		return noPlan()
 	}
-	return v.make()
+	return v.buildPlan()
 }
 
 // feedLike matches addresses of feeds.
 const feedLike = `(?i)(\.xml|\.rss|\.atom|/feed|/feed/|/rss|/rss/|/atom|feed\.json)$|^feed:`
 
-func watchPage(w *wish) (plan, bool) {
-	v := w.source("page")
-	address := w.path("link")
+func watchPage(w *intentDraft) (plan, bool) {
+	v := w.newSource("page")
+	address := w.pathOf("link")
 	if regexp.MustCompile(feedLike).MatchString(address) {
 		v.kind = "feed"
 	} else if t := (token{kind: link, inner: address, norm: strings.ToLower(address)}); strings.Contains(address, "://") {
-		if repo, ok := t.repository(); ok {
+		if repo, ok := t.repositoryOf(); ok {
 			v.kind, v.config["repo"] = "github", repo
 		}
 	}
 	if v.kind != "github" {
 		v.config["url"] = address
 	}
-	if !w.noLead() || !v.words() || !v.tail() {
-		return not()
+	if !w.noLead() || !v.setWords() || !v.parseTail() {
+		return noPlan()
 	}
-	return v.make()
+	return v.buildPlan()
 }
 
-// items returns the requested parts of a repository.
-func items(s string) (what []any, ok bool) {
+// repositoryItems returns the requested parts of a repository.
+func repositoryItems(s string) (what []any, ok bool) {
 	names := map[string]string{
 		"issue": "issues", "issues": "issues", "bug": "issues", "bugs": "issues", "bug reports": "issues", "pull request": "pulls", "pull requests": "pulls", "pr": "pulls", "prs": "pulls", "pulls": "pulls", "merge requests": "pulls",
 		"release": "releases", "releases": "releases", "version": "releases", "versions": "releases", "new version": "releases", "build": "runs", "builds": "runs", "run": "runs", "runs": "runs", "workflow runs": "runs",
 		"failure": "failures", "failures": "failures", "failed builds": "failures", "failing builds": "failures", "build failures": "failures", "ci failures": "failures", "broken builds": "failures", "failed runs": "failures",
 		"event": "events", "events": "events", "everything": "events", "activity": "events", "anything": "events", "anything new": "events", "all activity": "events", "news": "events",
 	}
-	for _, p := range list(strings.ToLower(s), true) {
+	for _, p := range splitNames(strings.ToLower(s), true) {
 		word := strings.TrimPrefix(p.(string), "new ")
 		n, known := names[p.(string)]
 		if !known {
@@ -280,33 +280,33 @@ func items(s string) (what []any, ok bool) {
 	return what, len(what) > 0
 }
 
-func watchGithub(w *wish) (plan, bool) {
-	v := w.source("github")
-	v.config["repo"] = w.path("repo")
-	if w.has("ci") {
+func watchGithub(w *intentDraft) (plan, bool) {
+	v := w.newSource("github")
+	v.config["repo"] = w.pathOf("repo")
+	if w.hasSlot("ci") {
 		v.config["what"] = []any{"failures"}
-	} else if w.has("few_what") {
-		what, ok := items(v.free("few_what"))
+	} else if w.hasSlot("few_what") {
+		what, ok := repositoryItems(v.freeText("few_what"))
 		if !ok {
-			return not()
+			return noPlan()
 		}
 		v.config["what"] = what
 	}
-	if !w.noLead() || !v.words() || !v.tail() {
-		return not()
+	if !w.noLead() || !v.setWords() || !v.parseTail() {
+		return noPlan()
 	}
-	return v.make()
+	return v.buildPlan()
 }
 
 // watchWhere asks for the address of an unnamed web source.
-func watchWhere(w *wish) (plan, bool) {
+func watchWhere(w *intentDraft) (plan, bool) {
 	for _, t := range w.s.tokens {
 		switch t.norm {
 		case "repo", "repository":
-			return asking("Which repository, for example owner/name?", fill("watch the repo", ""))
+			return planQuestion("Which repository, for example owner/name?", fillBetween("watch the repo", ""))
 		case "feed", "blog":
-			return asking("What is the address of the feed?", fill("watch the feed", ""))
+			return planQuestion("What is the address of the feed?", fillBetween("watch the feed", ""))
 		}
 	}
-	return asking("What is the address of the page?", fill("watch the page", ""))
+	return planQuestion("What is the address of the page?", fillBetween("watch the page", ""))
 }

@@ -6,72 +6,74 @@ import (
 
 func taskBuilders() map[string]builder {
 	return map[string]builder{
-		"task.add":       addTask,
-		"task.add.none":  askTask,
-		"task.list":      listTasks,
-		"task.done":      doneTask,
-		"task.done.none": func(*wish) (plan, bool) { return asking("Which task is done?", fill("complete the task", "")) },
-		"task.reopen":    reopenTask,
-		"task.delete":    deleteTask,
-		"task.move":      moveTask,
-		"task.rename":    renameTask,
-		"task.priority":  rankTask,
-		"task.project":   fileTask,
+		"task.add":      addTask,
+		"task.add.none": askTask,
+		"task.list":     listTasks,
+		"task.done":     doneTask,
+		"task.done.none": func(*intentDraft) (plan, bool) {
+			return planQuestion("Which task is done?", fillBetween("complete the task", ""))
+		},
+		"task.reopen":   reopenTask,
+		"task.delete":   deleteTask,
+		"task.move":     moveTask,
+		"task.rename":   renameTask,
+		"task.priority": rankTask,
+		"task.project":  fileTask,
 	}
 }
 
-func askTask(*wish) (plan, bool) {
-	return asking("What should the task be?", fill("add a task to", ""))
+func askTask(*intentDraft) (plan, bool) {
+	return planQuestion("What should the task be?", fillBetween("add a task to", ""))
 }
 
-func addTask(w *wish) (plan, bool) {
-	d := w.details("title", true)
-	d.times = append(w.spans(), d.times...)
-	if level, ok := w.g.lex.get("levels", w.norm("priority")); ok {
+func addTask(w *intentDraft) (plan, bool) {
+	d := w.slotDetails("title", true)
+	d.times = append(w.allSpans(), d.times...)
+	if level, ok := w.g.lex.meaningOf("levels", w.slotNorm("priority")); ok {
 		d.priority = level
 	}
-	if anything(d.text) {
+	if isUnspecific(d.text) {
 		return askTask(w)
 	}
-	due, p, ok := w.due(d)
+	due, p, ok := w.dueArgument(d)
 	if !ok {
 		return p, true
 	}
 	titles := []string{d.text}
-	if c, _ := w.capture("title"); w.plural(c) {
-		titles = enumerate(d.text)
+	if c, _ := w.captureOf("title"); w.isPlural(c) {
+		titles = splitEnumeration(d.text)
 	}
 	out := plan{outcome: act}
 	for _, title := range titles {
-		out.calls = append(out.calls, call{"create_task", arguments(
+		out.calls = append(out.calls, call{"create_task", argsOf(
 			"title", title, "due", due, "priority", d.priority, "project", d.project)})
 	}
 	return out, true
 }
 
-// due formats a task's date, or returns the question about it.
-func (w *wish) due(d details) (string, plan, bool) {
-	t, err := w.timing(d.times)
+// dueArgument formats a task's date, or returns the question about it.
+func (w *intentDraft) dueArgument(d textDetails) (string, plan, bool) {
+	t, err := w.joinTimes(d.times)
 	switch {
 	case err != nil:
 		p, _ := w.askTime(err, "For when is the task?", func(when string) string { return "add a task to " + d.text + " " + when })
 		return "", p, false
 	case t.every != "":
-		p, _ := asking("A task does not repeat, but a reminder does. To create a reminder instead, say: "+
-			quote("remind me "+t.phrase+" to "+d.text), nil)
+		p, _ := planQuestion("A task does not repeat, but a reminder does. To create a reminder instead, say: "+
+			quoteText("remind me "+t.phrase+" to "+d.text), nil)
 		return "", p, false
 	case t.vague:
-		p, _ := asking("On which day "+t.phrase+" is it due?", w.timeAnswer(func(when string) string {
+		p, _ := planQuestion("On which day "+t.phrase+" is it due?", w.timeAnswer(func(when string) string {
 			return "add a task to " + d.text + " by " + when
 		}))
 		return "", p, false
 	}
-	return t.due(), plan{}, true
+	return t.dueDate(), plan{}, true
 }
 
-// plural reports whether the words before the title mean several tasks: "add tasks: milk, bread
+// isPlural reports whether the words before the title mean several tasks: "add tasks: milk, bread
 // and eggs".
-func (w *wish) plural(title capture) bool {
+func (w *intentDraft) isPlural(title capture) bool {
 	for _, t := range w.s.tokens[:title.from] {
 		switch t.norm {
 		case "tasks", "todos", "to-dos", "jobs", "chores":
@@ -81,8 +83,8 @@ func (w *wish) plural(title capture) bool {
 	return false
 }
 
-// enumerate splits "a, b and c".
-func enumerate(s string) []string {
+// splitEnumeration splits "a, b and c".
+func splitEnumeration(s string) []string {
 	var out []string
 	for _, line := range strings.FieldsFunc(s, func(r rune) bool { return r == '\n' || r == ',' || r == ';' }) {
 		for part := range strings.SplitSeq(line, " and ") {
@@ -97,29 +99,29 @@ func enumerate(s string) []string {
 	return out
 }
 
-func listTasks(w *wish) (plan, bool) {
+func listTasks(w *intentDraft) (plan, bool) {
 	if !w.noLead() {
-		return not()
+		return noPlan()
 	}
 	args := map[string]any{}
-	if query := bare(w.text("query")); query != "" {
+	if query := bareName(w.slotString("query")); query != "" {
 		args["query"] = query
 	}
 	for _, name := range []string{"status", "filter"} {
-		c, ok := w.capture(name)
+		c, ok := w.captureOf(name)
 		if ok && !w.taskFilter(c, args) {
-			return not()
+			return noPlan()
 		}
 	}
-	if w.has("level") {
-		return plan{outcome: act, calls: []call{{"list_tasks", args}}, say: w.g.prose("no-priority")}, true
+	if w.hasSlot("level") {
+		return plan{outcome: act, calls: []call{{"list_tasks", args}}, say: w.g.replyText("no-priority")}, true
 	}
-	return calling("list_tasks", args)
+	return planCall("list_tasks", args)
 }
 
 // taskFilter parses the conditions of a task list.
-func (w *wish) taskFilter(c capture, args map[string]any) bool {
-	switch text := w.s.norms(c.from, c.to); text {
+func (w *intentDraft) taskFilter(c capture, args map[string]any) bool {
+	switch text := w.s.normalizedText(c.from, c.to); text {
 	case "done", "completed", "complete", "finished", "finish", "closed":
 		args["status"] = "done"
 		return true
@@ -132,7 +134,7 @@ func (w *wish) taskFilter(c capture, args map[string]any) bool {
 		args["status"] = "all"
 		return true
 	}
-	from, to, times := w.s.lift(c.from, c.to)
+	from, to, times := w.s.liftTimes(c.from, c.to)
 	if len(times) > 0 {
 		due, ok := w.filterDay(times)
 		if !ok {
@@ -144,11 +146,11 @@ func (w *wish) taskFilter(c capture, args map[string]any) bool {
 	if from >= to {
 		return true
 	}
-	return w.narrow(capture{from: from, to: to}, args)
+	return w.addFilter(capture{from: from, to: to}, args)
 }
 
 // dropFilterWords removes "that are due" and similar words around a day.
-func (w *wish) dropFilterWords(from, to int) (int, int) {
+func (w *intentDraft) dropFilterWords(from, to int) (int, int) {
 	for from < to {
 		switch w.s.tokens[from].norm {
 		case "that", "which", "are", "due", "i", "have", "to", "do", "for", "is", "must", "need", "on", "planned", "in", "should", "be", "done":
@@ -160,15 +162,15 @@ func (w *wish) dropFilterWords(from, to int) (int, int) {
 	return from, to
 }
 
-// narrow parses "in the Garden project" or "about the car".
-func (w *wish) narrow(c capture, args map[string]any) bool {
-	words := w.s.norms(c.from, c.to)
-	rest := w.s.original(c.from, c.to)
+// addFilter parses "in the Garden project" or "about the car".
+func (w *intentDraft) addFilter(c capture, args map[string]any) bool {
+	words := w.s.normalizedText(c.from, c.to)
+	rest := w.s.originalText(c.from, c.to)
 	head, tail, _ := strings.Cut(words, " ")
 	_, own, _ := strings.Cut(rest, " ")
 	switch head {
 	case "in", "for", "under", "from", "of", "on":
-		name := bare(own)
+		name := bareName(own)
 		lower := strings.ToLower(name)
 		switch {
 		case strings.HasPrefix(lower, "project "):
@@ -182,7 +184,7 @@ func (w *wish) narrow(c capture, args map[string]any) bool {
 		}
 		return tail != ""
 	case "about", "with", "containing", "mentioning", "regarding", "called", "named", "concerning":
-		args["query"] = bare(own)
+		args["query"] = bareName(own)
 		return own != ""
 	case "that":
 		return tail == "are open" || tail == "i have" || tail == "are left"
@@ -192,84 +194,84 @@ func (w *wish) narrow(c capture, args map[string]any) bool {
 	return false
 }
 
-func doneTask(w *wish) (plan, bool) {
-	task := w.named("task", "task", "todo", "to-do")
-	if w.asks() {
-		return not()
+func doneTask(w *intentDraft) (plan, bool) {
+	task := w.namedThing("task", "task", "todo", "to-do")
+	if w.isAsking() {
+		return noPlan()
 	}
-	if anything(task) || !w.noLead() {
-		return asking("Which task is done?", fill("complete the task", ""))
+	if isUnspecific(task) || !w.noLead() {
+		return planQuestion("Which task is done?", fillBetween("complete the task", ""))
 	}
-	return calling("complete_task", arguments("task", task))
+	return planCall("complete_task", argsOf("task", task))
 }
 
-func reopenTask(w *wish) (plan, bool) {
-	task := w.named("task", "task", "todo", "to-do")
-	if anything(task) {
-		return asking("Which task should I reopen?", fill("reopen the task", ""))
+func reopenTask(w *intentDraft) (plan, bool) {
+	task := w.namedThing("task", "task", "todo", "to-do")
+	if isUnspecific(task) {
+		return planQuestion("Which task should I reopen?", fillBetween("reopen the task", ""))
 	}
-	return calling("update_task", arguments("task", task, "status", "open"))
+	return planCall("update_task", argsOf("task", task, "status", "open"))
 }
 
-func deleteTask(w *wish) (plan, bool) {
-	task := w.named("task", "task", "todo", "to-do")
-	if anything(task) {
-		return asking("Which task should I delete?", fill("delete the task", ""))
+func deleteTask(w *intentDraft) (plan, bool) {
+	task := w.namedThing("task", "task", "todo", "to-do")
+	if isUnspecific(task) {
+		return planQuestion("Which task should I delete?", fillBetween("delete the task", ""))
 	}
-	return calling("delete_task", arguments("task", task))
+	return planCall("delete_task", argsOf("task", task))
 }
 
-func moveTask(w *wish) (plan, bool) {
-	task := thing(w.text("task"), "task", "todo", "to-do")
-	if task == "" || w.asks() {
-		return not()
+func moveTask(w *intentDraft) (plan, bool) {
+	task := thingName(w.slotString("task"), "task", "todo", "to-do")
+	if task == "" || w.isAsking() {
+		return noPlan()
 	}
-	if anything(task) {
-		return asking("Which task do you mean?", func(answer string) (string, bool) {
-			return "move the task " + answer + " to " + w.text("time"), true
+	if isUnspecific(task) {
+		return planQuestion("Which task do you mean?", func(answer string) (string, bool) {
+			return "move the task " + answer + " to " + w.slotString("time"), true
 		})
 	}
 	again := func(when string) string { return "move the task " + task + " to " + when }
-	if w.has("shift") && len(w.spans()) == 0 { // "by a week": relative to a date that only the tool has
-		return asking("To which day should I move it?", w.timeAnswer(again))
+	if w.hasSlot("shift") && len(w.allSpans()) == 0 { // "by a week": relative to a date that only the tool has
+		return planQuestion("To which day should I move it?", w.timeAnswer(again))
 	}
-	t, err := w.timing(w.spans())
+	t, err := w.joinTimes(w.allSpans())
 	switch {
 	case err != nil:
 		return w.askTime(err, "To which day?", again)
 	case t.every != "" || t.vague:
-		return asking("To which day exactly?", w.timeAnswer(again))
+		return planQuestion("To which day exactly?", w.timeAnswer(again))
 	}
-	return calling("update_task", arguments("task", task, "due", t.due()))
+	return planCall("update_task", argsOf("task", task, "due", t.dueDate()))
 }
 
-func renameTask(w *wish) (plan, bool) {
-	task, title := thing(w.text("task"), "task", "todo", "to-do"), w.text("title")
-	if anything(task) || title == "" || strings.ContainsAny(task, "/\\") {
-		return not()
+func renameTask(w *intentDraft) (plan, bool) {
+	task, title := thingName(w.slotString("task"), "task", "todo", "to-do"), w.slotString("title")
+	if isUnspecific(task) || title == "" || strings.ContainsAny(task, "/\\") {
+		return noPlan()
 	}
-	return calling("update_task", arguments("task", task, "title", title))
+	return planCall("update_task", argsOf("task", task, "title", title))
 }
 
-func rankTask(w *wish) (plan, bool) {
-	task := thing(w.text("task"), "task", "todo", "to-do")
-	level, ok := w.g.lex.get("levels", w.norm("priority"))
-	if !w.has("priority") { // "prioritise the tax return"
+func rankTask(w *intentDraft) (plan, bool) {
+	task := thingName(w.slotString("task"), "task", "todo", "to-do")
+	level, ok := w.g.lex.meaningOf("levels", w.slotNorm("priority"))
+	if !w.hasSlot("priority") { // "prioritise the tax return"
 		level, ok = "high", true
 	}
-	if !ok || w.asks() {
-		return not()
+	if !ok || w.isAsking() {
+		return noPlan()
 	}
-	if anything(task) {
-		return asking("Which task do you mean?", fill("make the task", level+" priority"))
+	if isUnspecific(task) {
+		return planQuestion("Which task do you mean?", fillBetween("make the task", level+" priority"))
 	}
-	return calling("update_task", arguments("task", task, "priority", level))
+	return planCall("update_task", argsOf("task", task, "priority", level))
 }
 
-func fileTask(w *wish) (plan, bool) {
-	task, project := thing(w.text("task"), "task", "todo", "to-do"), bare(w.text("few_project"))
-	if anything(task) || project == "" || strings.ContainsAny(task, "/\\") {
-		return not()
+func fileTask(w *intentDraft) (plan, bool) {
+	task, project := thingName(w.slotString("task"), "task", "todo", "to-do"), bareName(w.slotString("few_project"))
+	if isUnspecific(task) || project == "" || strings.ContainsAny(task, "/\\") {
+		return noPlan()
 	}
-	return calling("update_task", arguments("task", task, "project", project))
+	return planCall("update_task", argsOf("task", task, "project", project))
 }

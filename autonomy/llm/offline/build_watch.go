@@ -16,19 +16,19 @@ func watchBuilders() map[string]builder {
 		"watch.pace":     paceLast,
 		"watch.add":      addWatcher,
 		"watch.add.none": askWatch,
-		"watch.list":     func(w *wish) (plan, bool) { return calling("list_watchers", nil) },
+		"watch.list":     func(w *intentDraft) (plan, bool) { return planCall("list_watchers", nil) },
 		"watch.cancel":   cancelWatcher,
-		"watch.cancel.none": func(*wish) (plan, bool) {
-			return asking("Which one should I stop watching?", fill("stop watching", ""))
+		"watch.cancel.none": func(*intentDraft) (plan, bool) {
+			return planQuestion("Which one should I stop watching?", fillBetween("stop watching", ""))
 		},
-		"watch.pause":  func(w *wish) (plan, bool) { return pauseWatcher(w, false) },
-		"watch.resume": func(w *wish) (plan, bool) { return pauseWatcher(w, true) },
+		"watch.pause":  func(w *intentDraft) (plan, bool) { return pauseWatcher(w, false) },
+		"watch.resume": func(w *intentDraft) (plan, bool) { return pauseWatcher(w, true) },
 	}
 }
 
-func askWatch(w *wish) (plan, bool) {
-	kind := w.text("kind")
-	return asking("Which folder or file, for example ~/Downloads?", func(answer string) (string, bool) {
+func askWatch(w *intentDraft) (plan, bool) {
+	kind := w.slotString("kind")
+	return planQuestion("Which folder or file, for example ~/Downloads?", func(answer string) (string, bool) {
 		if kind == "" {
 			return "watch " + answer, answer != ""
 		}
@@ -44,50 +44,50 @@ type watching struct {
 	unknownKind string
 }
 
-func addWatcher(w *wish) (plan, bool) {
+func addWatcher(w *intentDraft) (plan, bool) {
 	if !w.noLead() {
-		return not()
+		return noPlan()
 	}
-	p := w.path("path")
+	p := w.pathOf("path")
 	v := watching{config: map[string]any{"path": p}}
-	if !isFile(p, w.g.lex) || w.has("kind") {
-		if kind := w.norm("kind"); kind != "" && !v.kind(w, kind) {
-			return w.whichFiles(p, w.text("kind"))
+	if !isFile(p, w.g.lex) || w.hasSlot("kind") {
+		if kind := w.slotNorm("kind"); kind != "" && !v.setKind(w, kind) {
+			return w.whichFiles(p, w.slotString("kind"))
 		}
 	}
 	if events := w.eventSaid(); len(events) > 0 {
 		v.config["events"] = events
 	}
-	if c, ok := w.capture("tail"); ok && !v.tail(w, c) {
+	if c, ok := w.captureOf("tail"); ok && !v.parseTail(w, c) {
 		if v.unknownKind != "" {
 			return w.whichFiles(p, v.unknownKind)
 		}
 		return w.watchUnclear(p)
 	}
-	if c, ok := w.capture("action"); ok {
-		if out, fine := v.act(w, c); !fine {
+	if c, ok := w.captureOf("action"); ok {
+		if out, fine := v.setAction(w, c); !fine {
 			return out, out.outcome != 0
 		}
 	}
-	return calling("create_watcher", arguments("kind", "file", "config", v.config, "action", v.action))
+	return planCall("create_watcher", argsOf("kind", "file", "config", v.config, "action", v.action))
 }
 
-func (w *wish) watchUnclear(p string) (plan, bool) {
-	return refusing("I can watch " + p + " and notify you, or run an action that I support, but I do not understand " +
-		quote(w.text("tail")) + ". For example: " + quote("watch "+p+" for PDF files and tell me") + ".")
+func (w *intentDraft) watchUnclear(p string) (plan, bool) {
+	return planRefusal("I can watch " + p + " and notify you, or run an action that I support, but I do not understand " +
+		quoteText(w.slotString("tail")) + ". For example: " + quoteText("watch "+p+" for PDF files and tell me") + ".")
 }
 
 // whichFiles: "an invoice" is not recognizable by a file name.
-func (w *wish) whichFiles(p, kind string) (plan, bool) {
-	return asking("I recognize files only by name and kind, and cannot distinguish "+quote(kind)+
+func (w *intentDraft) whichFiles(p, kind string) (plan, bool) {
+	return planQuestion("I recognize files only by name and kind, and cannot distinguish "+quoteText(kind)+
 		" from others. Which files in "+p+", for example PDF files or *invoice*?", func(answer string) (string, bool) {
 		return "watch " + quotePath(p) + " for " + strings.TrimPrefix(answer, "for "), answer != ""
 	})
 }
 
-// kind restricts the watcher to a kind of file; "a new ..." means only new files.
-func (v *watching) kind(w *wish, words string) bool {
-	glob, ok := w.glob(words)
+// setKind restricts the watcher to a kind of file; "a new ..." means only new files.
+func (v *watching) setKind(w *intentDraft, words string) bool {
+	glob, ok := w.fileGlob(words)
 	if !ok {
 		return false
 	}
@@ -104,21 +104,21 @@ func (v *watching) kind(w *wish, words string) bool {
 
 // eventSaid maps the verb of "when a file appears" to events. "Change" means any of them;
 // without a verb the watcher's default applies.
-func (w *wish) eventSaid() []string {
-	said := strings.Fields(w.norm("event"))
-	if w.has("who") {
+func (w *intentDraft) eventSaid() []string {
+	said := strings.Fields(w.slotNorm("event"))
+	if w.hasSlot("who") {
 		for _, t := range w.s.tokens {
 			said = append(said, t.norm)
 		}
 	}
-	return w.events(said)
+	return w.eventsNamed(said)
 }
 
-// events returns the events that the words name.
-func (w *wish) events(said []string) []string {
+// eventsNamed returns the events that the words name.
+func (w *intentDraft) eventsNamed(said []string) []string {
 	found := ""
 	for _, f := range said {
-		if event, ok := w.g.lex.get("events", f); ok {
+		if event, ok := w.g.lex.meaningOf("events", f); ok {
 			found = event
 		}
 	}
@@ -131,14 +131,14 @@ func (w *wish) events(said []string) []string {
 	return []string{found}
 }
 
-// tail parses the text after the path: "for PDF files and tell me", "recursively", "and add a
+// parseTail parses the text after the path: "for PDF files and tell me", "recursively", "and add a
 // task to file it".
-func (v *watching) tail(w *wish, c capture) bool {
-	if slots, ok := w.edge("suffix.watch.about", c); ok && v.narrowed(w, slots) {
+func (v *watching) parseTail(w *intentDraft, c capture) bool {
+	if slots, ok := w.tryEdge("suffix.watch.about", c); ok && v.setNarrowed(w, slots) {
 		return true
 	}
 	for range 4 {
-		if slots, ok := w.edge("suffix.watch.deep", c); ok {
+		if slots, ok := w.tryEdge("suffix.watch.deep", c); ok {
 			v.config["recursive"] = true
 			if after, some := slots["after"]; some {
 				c.from = after.from
@@ -151,9 +151,9 @@ func (v *watching) tail(w *wish, c capture) bool {
 			c.to = rest.to
 			continue
 		}
-		if slots, ok := w.edge("suffix.watch.tell", c); ok {
+		if slots, ok := w.tryEdge("suffix.watch.tell", c); ok {
 			if b, some := slots["rest_b"]; some && v.config["events"] == nil {
-				if events := w.events(strings.Fields(w.s.norms(b.from, b.to))); events != nil {
+				if events := w.eventsNamed(strings.Fields(w.s.normalizedText(b.from, b.to))); events != nil {
 					v.config["events"] = events
 				}
 			}
@@ -166,44 +166,44 @@ func (v *watching) tail(w *wish, c capture) bool {
 		}
 		break
 	}
-	if slots, ok := w.edge("suffix.watch.for", c); ok {
-		if !v.things(w, slots) {
+	if slots, ok := w.tryEdge("suffix.watch.for", c); ok {
+		if !v.setThings(w, slots) {
 			return false
 		}
 		if a, some := slots["action"]; some {
-			_, fine := v.act(w, a)
+			_, fine := v.setAction(w, a)
 			return fine
 		}
 		return true
 	}
-	if slots, ok := w.edge("suffix.watch.do", c); ok {
-		if _, some := slots["kind"]; some && !v.narrowed(w, slots) {
+	if slots, ok := w.tryEdge("suffix.watch.do", c); ok {
+		if _, some := slots["kind"]; some && !v.setNarrowed(w, slots) {
 			return false
 		}
-		_, fine := v.act(w, slots["action"])
+		_, fine := v.setAction(w, slots["action"])
 		return fine
 	}
 	return false
 }
 
-// narrowed parses the kind and the event of "when a CSV arrives".
-func (v *watching) narrowed(w *wish, slots map[string]capture) bool {
+// setNarrowed parses the kind and the event of "when a CSV arrives".
+func (v *watching) setNarrowed(w *intentDraft, slots map[string]capture) bool {
 	c := slots["kind"]
-	if !v.kind(w, w.s.norms(c.from, c.to)) {
+	if !v.setKind(w, w.s.normalizedText(c.from, c.to)) {
 		return false
 	}
 	if e, ok := slots["event"]; ok {
-		if events := w.events(strings.Fields(w.s.norms(e.from, e.to))); events != nil {
+		if events := w.eventsNamed(strings.Fields(w.s.normalizedText(e.from, e.to))); events != nil {
 			v.config["events"] = events
 		}
 	}
 	return true
 }
 
-// things parses "for new PDF files" and "for changes".
-func (v *watching) things(w *wish, slots map[string]capture) bool {
+// setThings parses "for new PDF files" and "for changes".
+func (v *watching) setThings(w *intentDraft, slots map[string]capture) bool {
 	c := slots["kind"]
-	switch words := w.s.norms(c.from, c.to); words {
+	switch words := w.s.normalizedText(c.from, c.to); words {
 	case "changes", "change", "any changes", "any change", "activity", "anything", "everything", "me", "anything new":
 		switch words {
 		case "anything new":
@@ -229,18 +229,18 @@ func (v *watching) things(w *wish, slots map[string]capture) bool {
 				words = tail
 			}
 		}
-		if !v.kind(w, words) {
-			v.unknownKind = w.s.original(c.from, c.to)
+		if !v.setKind(w, words) {
+			v.unknownKind = w.s.originalText(c.from, c.to)
 			return false
 		}
 		return true
 	}
 }
 
-// act sets the action; a notification is the default.
-func (v *watching) act(w *wish, c capture) (plan, bool) {
-	action := w.s.original(c.from, c.to)
-	p := w.inner(action)
+// setAction sets the action; a notification is the default.
+func (v *watching) setAction(w *intentDraft, c capture) (plan, bool) {
+	action := w.s.originalText(c.from, c.to)
+	p := w.planInner(action)
 	switch {
 	case p.intent != nil && p.intent.name == "summarise":
 		if strings.HasPrefix(strings.ToLower(action), "summar") {
@@ -251,28 +251,28 @@ func (v *watching) act(w *wish, c capture) (plan, bool) {
 		v.action = action
 		return p, true
 	}
-	out, _ := refusing("I can watch it, but I do not understand the action: " + quote(action) + ". I can notify you, or do anything that you can also ask me directly.")
+	out, _ := planRefusal("I can watch it, but I do not understand the action: " + quoteText(action) + ". I can notify you, or do anything that you can also ask me directly.")
 	return out, false
 }
 
-func cancelWatcher(w *wish) (plan, bool) {
+func cancelWatcher(w *intentDraft) (plan, bool) {
 	name := w.watcherNamed()
-	if anything(name) {
-		return asking("Which one should I stop watching?", fill("stop watching", ""))
+	if isUnspecific(name) {
+		return planQuestion("Which one should I stop watching?", fillBetween("stop watching", ""))
 	}
-	return calling("cancel_watcher", arguments("watcher", name))
+	return planCall("cancel_watcher", argsOf("watcher", name))
 }
 
 // watcherNamed returns the words that identify a watcher: an address, or words of its
 // description: "Ada's mails" matches "mail from Ada".
-func (w *wish) watcherNamed() string {
+func (w *intentDraft) watcherNamed() string {
 	for _, slot := range []string{"path", "link", "repo"} {
-		if s := w.path(slot); s != "" {
+		if s := w.pathOf(slot); s != "" {
 			return s
 		}
 	}
 	var out []string
-	for f := range strings.FieldsSeq(bare(w.text("text"))) {
+	for f := range strings.FieldsSeq(bareName(w.slotString("text"))) {
 		f = strings.TrimSuffix(strings.TrimSuffix(f, "'s"), "’s")
 		switch strings.ToLower(f) {
 		case "mails", "emails", "email", "e-mails", "e-mail":
@@ -285,14 +285,14 @@ func (w *wish) watcherNamed() string {
 	return strings.Join(out, " ")
 }
 
-func pauseWatcher(w *wish, resume bool) (plan, bool) {
+func pauseWatcher(w *intentDraft, resume bool) (plan, bool) {
 	name := w.watcherNamed()
-	if anything(name) {
+	if isUnspecific(name) {
 		verb := "pause"
 		if resume {
 			verb = "resume"
 		}
-		return asking("Which watcher should I "+verb+"?", fill(verb+" the watcher on", ""))
+		return planQuestion("Which watcher should I "+verb+"?", fillBetween(verb+" the watcher on", ""))
 	}
-	return calling("pause_watcher", arguments("watcher", name, "resume", resume))
+	return planCall("pause_watcher", argsOf("watcher", name, "resume", resume))
 }

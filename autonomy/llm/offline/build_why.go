@@ -2,14 +2,14 @@ package offline
 
 func whyBuilders() map[string]builder {
 	return map[string]builder{
-		"why.silence": func(w *wish) (plan, bool) {
-			return calling("explain", arguments("what", "silence", "about", bare(w.text("text"))))
+		"why.silence": func(w *intentDraft) (plan, bool) {
+			return planCall("explain", argsOf("what", "silence", "about", bareName(w.slotString("text"))))
 		},
-		"why.told": func(*wish) (plan, bool) { return calling("explain", arguments("what", "notification")) },
-		"why.did":  func(*wish) (plan, bool) { return calling("explain", arguments("what", "event")) },
-		"notice.snooze": func(w *wish) (plan, bool) {
-			return calling("snooze_notice", arguments("until", w.text("text")))
+		"why.told": func(*intentDraft) (plan, bool) { return planCall("explain", argsOf("what", "notification")) },
+		"why.did":  func(*intentDraft) (plan, bool) { return planCall("explain", argsOf("what", "event")) },
+		"notice.snooze": func(w *intentDraft) (plan, bool) {
+			return planCall("snooze_notice", argsOf("until", w.slotString("text")))
 		},
-		"why.tick": func(*wish) (plan, bool) { return calling("explain", arguments("what", "tick")) },
+		"why.tick": func(*intentDraft) (plan, bool) { return planCall("explain", argsOf("what", "tick")) },
 	}
 }

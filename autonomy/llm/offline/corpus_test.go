@@ -69,11 +69,11 @@ func readCorpus(t *testing.T, name string) []sample {
 }
 
 // check describes the error in the model's answer, "" if it is correct.
-func (s sample) check(t *testing.T, b *Brain) string {
+func (s sample) check(t *testing.T, b *Model) string {
 	t.Helper()
 	now := at(t)
-	p := b.grammar().plan(s.sentence, now, 0)
-	kinds := map[outcome]string{ask: "ASK", chat: "CHAT", unknown: "UNKNOWN"}
+	p := b.grammar().planRequests(s.sentence, now, 0)
+	kinds := map[requestOutcome]string{ask: "ASK", chat: "CHAT", unknown: "UNKNOWN"}
 	if !strings.HasPrefix(s.expected, "[") {
 		if got := kinds[p.outcome]; got != s.expected || len(p.calls) > 0 {
 			return fmt.Sprintf("want %s, got %s", s.expected, describe(p))
@@ -115,7 +115,7 @@ func describe(p plan) string {
 	}
 	var out []string
 	for _, c := range p.calls {
-		out = append(out, c.name+" "+string(c.json()))
+		out = append(out, c.name+" "+string(c.encodeArgs()))
 	}
 	return strings.Join(out, "; ")
 }
@@ -228,7 +228,7 @@ func TestExamples(t *testing.T) {
 	for _, in := range g.intents {
 		for _, ex := range in.examples {
 			t.Run(ex, func(t *testing.T) {
-				p := g.plan(ex, at(t), 0)
+				p := g.planRequests(ex, at(t), 0)
 				if p.intent == nil || p.intent.name != in.name || p.outcome == unknown {
 					t.Errorf("%q is an example of %s, and is read as %s", ex, in.name, describe(p))
 				}

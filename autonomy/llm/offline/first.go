@@ -1,26 +1,26 @@
 package offline
 
-// firsts is the set of words with which a pattern can begin; open if it can begin with any
+// firstWords is the set of words with which a pattern can begin; open if it can begin with any
 // word, such as a free slot.
-type firsts struct {
+type firstWords struct {
 	words map[string]bool
 	open  bool
 }
 
-// allows reports whether a sentence whose first word is norm may match.
-func (f firsts) allows(norm string) bool { return f.open || f.words[norm] }
+// allowsFirst reports whether a sentence whose first word is norm may match.
+func (f firstWords) allowsFirst(norm string) bool { return f.open || f.words[norm] }
 
 // firstsOf computes the firsts of a pattern.
-func firstsOf(n node) firsts {
-	f := firsts{words: map[string]bool{}}
-	if f.collect(n) {
+func firstsOf(n node) firstWords {
+	f := firstWords{words: map[string]bool{}}
+	if f.collectFirst(n) {
 		f.open = true
 	}
 	return f
 }
 
-// collect adds the first words of n; true means that n may be empty.
-func (f *firsts) collect(n node) bool {
+// collectFirst adds the first words of n; true means that n may be empty.
+func (f *firstWords) collectFirst(n node) bool {
 	switch n := n.(type) {
 	case literal:
 		f.words[string(n)] = true
@@ -29,19 +29,19 @@ func (f *firsts) collect(n node) bool {
 		f.open = true
 		return false
 	case named:
-		return f.collect(n.node)
+		return f.collectFirst(n.node)
 	case maybe:
-		f.collect(n.node)
+		f.collectFirst(n.node)
 		return true
 	case oneOf:
 		empty := false
 		for _, a := range n {
-			empty = f.collect(a) || empty
+			empty = f.collectFirst(a) || empty
 		}
 		return empty
 	case series:
 		for _, p := range n {
-			if !f.collect(p) {
+			if !f.collectFirst(p) {
 				return false
 			}
 		}
@@ -50,10 +50,10 @@ func (f *firsts) collect(n node) bool {
 	return true
 }
 
-// starts reports whether a sentence begins like a request: with the first word of a common
+// startsRequest reports whether a sentence begins like a request: with the first word of a common
 // pattern, or with a time.
-func (g *grammar) starts(s *sentence) bool {
-	i := s.skip(0)
+func (g *grammar) startsRequest(s *sentence) bool {
+	i := s.skipPunctuation(0)
 	if i >= len(s.tokens) {
 		return false
 	}

@@ -13,10 +13,10 @@ type exchange struct{ own, reply string }
 // remembered is the maximum number of exchanges in a chain of questions.
 const remembered = 6
 
-// pending returns the question that Hob's last answer asked, nil if it asked none. It parses
+// pendingQuestion returns the question that Hob's last answer asked, nil if it asked none. It parses
 // the user's earlier message again, because the model is stateless.
-func (t *turn) pending() *question {
-	past := t.exchanges()
+func (t *turn) pendingQuestion() *question {
+	past := t.listExchanges()
 	from := len(past)
 	for from > 0 && len(past)-from < remembered && strings.HasSuffix(past[from-1].reply, "?") {
 		from--
@@ -32,14 +32,14 @@ func (t *turn) pending() *question {
 	return q
 }
 
-// exchanges lists the conversation before this turn.
-func (t *turn) exchanges() []exchange {
+// listExchanges lists the conversation before this turn.
+func (t *turn) listExchanges() []exchange {
 	var out []exchange
 	own := ""
 	for _, m := range t.r.Messages[:t.begin] {
 		switch {
-		case m.Role == llm.User && speaks(m):
-			own, _, _ = words(m)
+		case m.Role == llm.User && hasUserContent(m):
+			own, _, _ = splitWords(m)
 		case m.Role == llm.Assistant && !hasCall(m):
 			var reply strings.Builder
 			for _, p := range m.Parts {
@@ -54,7 +54,7 @@ func (t *turn) exchanges() []exchange {
 
 // answerTo parses text as the answer to a question, unless it is clearly a new request.
 func (g *grammar) answerTo(q *question, text string, now time.Time) plan {
-	direct := g.plan(text, now, 0)
+	direct := g.planRequests(text, now, 0)
 	if q == nil || q.complete == nil {
 		return direct
 	}
@@ -63,12 +63,12 @@ func (g *grammar) answerTo(q *question, text string, now time.Time) plan {
 	}
 	wish, ok := q.complete(strings.TrimSpace(text))
 	if ok {
-		if p := g.plan(wish, now, 0); p.outcome != unknown && p.outcome != chat {
+		if p := g.planRequests(wish, now, 0); p.outcome != unknown && p.outcome != chat {
 			return p
 		}
 	}
 	if direct.outcome == act || direct.outcome == ask {
 		return direct
 	}
-	return plan{outcome: ask, say: "I cannot use " + quote(text) + " as an answer to that.", question: q}
+	return plan{outcome: ask, say: "I cannot use " + quoteText(text) + " as an answer to that.", question: q}
 }

@@ -59,7 +59,7 @@ func FuzzCompile(f *testing.F) {
 	}
 	f.Fuzz(func(_ *testing.T, s string) {
 		c := newCompiler(map[string]string{"x": "a|@y", "y": "b", "z": "@z"}, map[string]bool{})
-		_, _ = c.compile(s)
+		_, _ = c.compilePattern(s)
 	})
 }
 
@@ -100,7 +100,7 @@ func BenchmarkPlan(b *testing.B) {
 	} {
 		b.Run(s[:20], func(b *testing.B) {
 			for b.Loop() {
-				g.plan(s, now, 0)
+				g.planRequests(s, now, 0)
 			}
 		})
 	}

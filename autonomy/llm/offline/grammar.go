@@ -30,7 +30,7 @@ type intent struct {
 // pattern is one form of an intent.
 type pattern struct {
 	node
-	firsts firsts
+	firsts firstWords
 }
 
 // grammar is the compiled form of grammar/*.txt, with the builders.
@@ -47,8 +47,8 @@ type grammar struct {
 	edges    []*intent       // parts that may be at the ends of a free text
 }
 
-// reading is one interpretation of a sentence.
-type reading struct {
+// interpretation is one interpretation of a sentence.
+type interpretation struct {
 	intent *intent
 	score  int
 	caps   []capture
@@ -56,38 +56,38 @@ type reading struct {
 	s      *sentence
 }
 
-// readings lists every intent that matches the whole sentence, best first.
-func (g *grammar) readings(s *sentence, loose bool) []reading {
-	var out []reading
-	lead, after := s.lead()
+// allReadings lists every intent that matches the whole sentence, best first.
+func (g *grammar) allReadings(s *sentence, loose bool) []interpretation {
+	var out []interpretation
+	lead, after := s.leadingTimes()
 	first, second := s.firstWord(0), s.firstWord(after)
-	try := attempt{s: s, loose: loose, budget: maxSteps}
+	try := matchAttempt{s: s, loose: loose, budget: maxSteps}
 	for _, in := range g.intents {
-		var best *reading
+		var best *interpretation
 		for _, p := range in.patterns {
-			if loose || p.firsts.allows(first) {
-				best = g.better(best, in, p, &try, 0, nil)
+			if loose || p.firsts.allowsFirst(first) {
+				best = g.betterReading(best, in, p, &try, 0, nil)
 			}
-			if in.timed && len(lead) > 0 && (loose || p.firsts.allows(second)) {
-				best = g.better(best, in, p, &try, after, lead)
+			if in.timed && len(lead) > 0 && (loose || p.firsts.allowsFirst(second)) {
+				best = g.betterReading(best, in, p, &try, after, lead)
 			}
 		}
 		if in.dated {
-			best = g.undated(best, in, try)
+			best = g.readUndated(best, in, try)
 		}
 		if best != nil {
 			out = append(out, *best)
 		}
 	}
-	slices.SortStableFunc(out, func(a, b reading) int {
+	slices.SortStableFunc(out, func(a, b interpretation) int {
 		return cmp.Or(cmp.Compare(b.intent.rank, a.intent.rank), cmp.Compare(b.score, a.score))
 	})
 	return out
 }
 
-// undated parses a sentence without the time at its end.
-func (g *grammar) undated(best *reading, in *intent, try attempt) *reading {
-	from, to, times := try.s.lift(0, len(try.s.tokens))
+// readUndated parses a sentence without the time at its end.
+func (g *grammar) readUndated(best *interpretation, in *intent, try matchAttempt) *interpretation {
+	from, to, times := try.s.liftTimes(0, len(try.s.tokens))
 	if len(times) == 0 || from >= to {
 		return best
 	}
@@ -96,36 +96,36 @@ func (g *grammar) undated(best *reading, in *intent, try attempt) *reading {
 	try.s = &part
 	first := part.firstWord(from)
 	for _, p := range in.patterns {
-		if !try.loose && !p.firsts.allows(first) {
+		if !try.loose && !p.firsts.allowsFirst(first) {
 			continue
 		}
-		best = g.better(best, in, p, &try, from, times)
+		best = g.betterReading(best, in, p, &try, from, times)
 	}
 	return best
 }
 
-// attempt is the state shared by the patterns tried on one sentence.
-type attempt struct {
+// matchAttempt is the state shared by the patterns tried on one sentence.
+type matchAttempt struct {
 	s      *sentence
 	loose  bool
 	budget int
 }
 
-func (g *grammar) better(best *reading, in *intent, p pattern, try *attempt, from int, lead []*span) *reading {
+func (g *grammar) betterReading(best *interpretation, in *intent, p pattern, try *matchAttempt, from int, lead []*span) *interpretation {
 	r := run{s: try.s, vocab: g.vocab, loose: try.loose, budget: &try.budget}
-	if !r.try(p.node, from) {
+	if !r.tryMatch(p.node, from) {
 		return best
 	}
 	score := r.score + 2*len(lead)
 	if best != nil && best.score >= score {
 		return best
 	}
-	return &reading{intent: in, score: score, caps: slices.Clone(r.caps), lead: lead, s: try.s}
+	return &interpretation{intent: in, score: score, caps: slices.Clone(r.caps), lead: lead, s: try.s}
 }
 
-// peel removes polite phrases from both ends of a sentence. Phrases that only accompany a
+// peelPolite removes polite phrases from both ends of a sentence. Phrases that only accompany a
 // request ("for me", "if you can") are removed after a request and kept otherwise.
-func (g *grammar) peel(s *sentence) {
+func (g *grammar) peelPolite(s *sentence) {
 	g.peelEnd(s, g.after)
 	if g.peelFront(s) {
 		g.peelEnd(s, g.asking)
@@ -140,7 +140,7 @@ func (g *grammar) peelFront(s *sentence) bool {
 		for _, p := range g.before {
 			r := run{s: s, vocab: g.vocab}
 			end := 0
-			p.match(&r, 0, func(i int) bool { end = max(end, s.skip(i)); return false })
+			p.matchAt(&r, 0, func(i int) bool { end = max(end, s.skipPunctuation(i)); return false })
 			if end > 0 && end < len(s.tokens) {
 				s.tokens = s.tokens[end:]
 				again, polite = true, true
@@ -155,7 +155,7 @@ func (g *grammar) peelEnd(s *sentence, ends []node) {
 		again = false
 		for n := len(s.tokens) - 1; n > 0 && n >= len(s.tokens)-8 && !again; n-- {
 			for _, p := range ends {
-				if r := (run{s: s, vocab: g.vocab}); s.tokens[n].kind == word && r.try(p, n) {
+				if r := (run{s: s, vocab: g.vocab}); s.tokens[n].kind == word && r.tryMatch(p, n) {
 					s.tokens = s.tokens[:n]
 					again = true
 					break

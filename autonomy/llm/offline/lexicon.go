@@ -50,21 +50,21 @@ func addWords(list map[string]string, line string) {
 	}
 }
 
-func (l *lexicon) has(list, w string) bool {
+func (l *lexicon) containsWord(list, w string) bool {
 	_, ok := l.lists[list][w]
 	return ok
 }
 
-// get returns the meaning of w in a list.
-func (l *lexicon) get(list, w string) (string, bool) {
+// meaningOf returns the meaning of w in a list.
+func (l *lexicon) meaningOf(list, w string) (string, bool) {
 	m, ok := l.lists[list][w]
 	return m, ok
 }
 
-// expand splits a contraction into its two words; cut is where the second one begins. second is
+// expandContraction splits a contraction into its two words; cut is where the second one begins. second is
 // empty if norm is not a contraction.
-func (l *lexicon) expand(norm string) (first, second string, cut int) {
-	if m, ok := l.get("contractions", norm); ok {
+func (l *lexicon) expandContraction(norm string) (first, second string, cut int) {
+	if m, ok := l.meaningOf("contractions", norm); ok {
 		first, second, _ = strings.Cut(m, " ")
 		if head, ok := strings.CutSuffix(norm, "n't"); ok {
 			return first, second, len(head)

@@ -21,9 +21,9 @@ func loadGrammar(name string) (*grammar, error) {
 	if err != nil {
 		return nil, err
 	}
-	l := loader{g: &grammar{name: name, lex: lex, build: builders(), vocab: map[string]bool{}, starters: map[string]bool{}}}
+	l := loader{g: &grammar{name: name, lex: lex, build: builderTable(), vocab: map[string]bool{}, starters: map[string]bool{}}}
 	l.c = newCompiler(map[string]string{"hob": callNames(name)}, l.g.vocab)
-	for _, step := range []func(string) error{l.macros, l.intents} {
+	for _, step := range []func(string) error{l.parseMacros, l.parseIntents} {
 		for _, file := range names {
 			if strings.HasSuffix(file, "words.txt") {
 				continue
@@ -37,11 +37,11 @@ func loadGrammar(name string) (*grammar, error) {
 			}
 		}
 	}
-	return l.g, l.check()
+	return l.g, l.checkBuilders()
 }
 
-// check finds intents without a builder, and builders without an intent.
-func (l *loader) check() error {
+// checkBuilders finds intents without a builder, and builders without an intent.
+func (l *loader) checkBuilders() error {
 	named := map[string]bool{}
 	for _, in := range l.g.intents {
 		named[in.name] = true
@@ -78,8 +78,8 @@ type loader struct {
 	now *intent
 }
 
-// macros parses the lines "@name = alternatives".
-func (l *loader) macros(text string) error {
+// parseMacros parses the lines "@name = alternatives".
+func (l *loader) parseMacros(text string) error {
 	for line := range strings.Lines(text) {
 		if name, body, ok := strings.Cut(line, "="); ok && strings.HasPrefix(name, "@") {
 			name = strings.TrimSpace(name[1:])
@@ -92,7 +92,7 @@ func (l *loader) macros(text string) error {
 	return nil
 }
 
-func (l *loader) intents(text string) error {
+func (l *loader) parseIntents(text string) error {
 	l.now = nil
 	for n, line := range strings.Split(text, "\n") {
 		if i := strings.IndexByte(line, '#'); i >= 0 {
@@ -104,9 +104,9 @@ func (l *loader) intents(text string) error {
 		switch {
 		case line == "", strings.HasPrefix(line, "@") && !indented:
 		case indented:
-			err = l.inside(line)
+			err = l.parseInside(line)
 		default:
-			err = l.head(line)
+			err = l.parseHead(line)
 		}
 		if err != nil {
 			return fmt.Errorf("%d: %w", n+1, err)
@@ -115,7 +115,7 @@ func (l *loader) intents(text string) error {
 	return nil
 }
 
-func (l *loader) head(line string) error {
+func (l *loader) parseHead(line string) error {
 	fields := strings.Fields(line)
 	if fields[0] != "intent" || len(fields) < 2 {
 		return fmt.Errorf("%q is neither a macro nor an intent", line)
@@ -146,7 +146,7 @@ func (l *loader) head(line string) error {
 	return nil
 }
 
-func (l *loader) inside(line string) error {
+func (l *loader) parseInside(line string) error {
 	if l.now == nil {
 		return fmt.Errorf("%q is outside an intent", line)
 	}
@@ -159,7 +159,7 @@ func (l *loader) inside(line string) error {
 		l.now.again, l.now.againWith = lead, strings.Fields(with)
 		return nil
 	}
-	n, err := l.c.compile(line)
+	n, err := l.c.compilePattern(line)
 	if err != nil {
 		return err
 	}

@@ -13,8 +13,8 @@ type run struct {
 	budget *int
 }
 
-// spend counts one step and reports whether it is allowed.
-func (r *run) spend() bool {
+// spendStep counts one step and reports whether it is allowed.
+func (r *run) spendStep() bool {
 	if r.budget == nil {
 		return true
 	}
@@ -38,23 +38,23 @@ const (
 	maxInside = 60 // tokens of a free slot with a following piece
 )
 
-// try matches all of tokens [from, end).
-func (r *run) try(n node, from int) bool {
-	return n.match(r, from, func(i int) bool { return r.s.skip(i) == len(r.s.tokens) })
+// tryMatch matches all of tokens [from, end).
+func (r *run) tryMatch(n node, from int) bool {
+	return n.matchAt(r, from, func(i int) bool { return r.s.skipPunctuation(i) == len(r.s.tokens) })
 }
 
-func (w literal) match(r *run, i int, next func(int) bool) bool {
+func (w literal) matchAt(r *run, i int, next func(int) bool) bool {
 	if w == ":" { // the only mark that patterns may contain
 		return i < len(r.s.tokens) && r.s.tokens[i].kind == punct && r.s.tokens[i].norm == ":" && next(i+1)
 	}
-	i = r.s.skip(i)
-	if i >= len(r.s.tokens) || r.s.tokens[i].kind != word || !r.spend() {
+	i = r.s.skipPunctuation(i)
+	if i >= len(r.s.tokens) || r.s.tokens[i].kind != word || !r.spendStep() {
 		return false
 	}
 	t := r.s.tokens[i].norm
 	gain := 2
 	if t != string(w) {
-		if !r.loose || r.typos >= maxTypos || r.vocab[t] || !slip(t, string(w)) {
+		if !r.loose || r.typos >= maxTypos || r.vocab[t] || !isTypo(t, string(w)) {
 			return false
 		}
 		gain = 1
@@ -69,65 +69,65 @@ func (w literal) match(r *run, i int, next func(int) bool) bool {
 	return false
 }
 
-func (a oneOf) match(r *run, i int, next func(int) bool) bool {
+func (a oneOf) matchAt(r *run, i int, next func(int) bool) bool {
 	for _, n := range a {
-		if n.match(r, i, next) {
+		if n.matchAt(r, i, next) {
 			return true
 		}
 	}
 	return false
 }
 
-func (s series) match(r *run, i int, next func(int) bool) bool {
+func (s series) matchAt(r *run, i int, next func(int) bool) bool {
 	if len(s) == 0 {
 		return next(i)
 	}
-	if hopeless(s[0], r, i) { // most patterns end here; avoids creating a closure
+	if isHopeless(s[0], r, i) { // most patterns end here; avoids creating a closure
 		return false
 	}
-	return s[0].match(r, i, func(j int) bool { return s[1:].match(r, j, next) })
+	return s[0].matchAt(r, i, func(j int) bool { return s[1:].matchAt(r, j, next) })
 }
 
-// hopeless reports that a piece certainly does not match at i.
-func hopeless(n node, r *run, i int) bool {
+// isHopeless reports that a piece certainly does not match at i.
+func isHopeless(n node, r *run, i int) bool {
 	switch n := n.(type) {
 	case literal:
 		if n == ":" {
 			return false
 		}
-		i = r.s.skip(i)
+		i = r.s.skipPunctuation(i)
 		if i >= len(r.s.tokens) || r.s.tokens[i].kind != word {
 			return true
 		}
 		t := r.s.tokens[i].norm
 		return t != string(n) && (!r.loose || r.typos >= maxTypos || r.vocab[t])
 	case series:
-		return len(n) > 0 && hopeless(n[0], r, i)
+		return len(n) > 0 && isHopeless(n[0], r, i)
 	case oneOf:
 		for _, a := range n {
-			if !hopeless(a, r, i) {
+			if !isHopeless(a, r, i) {
 				return false
 			}
 		}
 		return true
 	case named:
-		return hopeless(n.node, r, i)
+		return isHopeless(n.node, r, i)
 	}
 	return false
 }
 
-func (m maybe) match(r *run, i int, next func(int) bool) bool {
-	return m.node.match(r, i, next) || next(i)
+func (m maybe) matchAt(r *run, i int, next func(int) bool) bool {
+	return m.node.matchAt(r, i, next) || next(i)
 }
 
-func (n named) match(r *run, i int, next func(int) bool) bool {
-	return n.node.match(r, i, func(j int) bool {
-		return r.take(capture{name: n.name, from: r.s.skip(i), to: j}, 0, next)
+func (n named) matchAt(r *run, i int, next func(int) bool) bool {
+	return n.node.matchAt(r, i, func(j int) bool {
+		return r.takeCapture(capture{name: n.name, from: r.s.skipPunctuation(i), to: j}, 0, next)
 	})
 }
 
-// take stores a capture while the rest of the pattern is matched.
-func (r *run) take(c capture, gain int, next func(int) bool) bool {
+// takeCapture stores a capture while the rest of the pattern is matched.
+func (r *run) takeCapture(c capture, gain int, next func(int) bool) bool {
 	r.caps = append(r.caps, c)
 	r.score += gain
 	if next(c.to) {
@@ -138,8 +138,8 @@ func (r *run) take(c capture, gain int, next func(int) bool) bool {
 	return false
 }
 
-func (s slot) match(r *run, i int, next func(int) bool) bool {
-	i = r.s.skip(i)
+func (s slot) matchAt(r *run, i int, next func(int) bool) bool {
+	i = r.s.skipPunctuation(i)
 	if i >= len(r.s.tokens) {
 		return false
 	}
@@ -150,44 +150,44 @@ func (s slot) match(r *run, i int, next func(int) bool) bool {
 	case slotPath:
 		return r.pathSlot(c, next)
 	case slotAmount:
-		m, ok := r.s.money(i)
+		m, ok := r.s.moneyAt(i)
 		if !ok {
 			return false
 		}
 		c.to, c.value, c.currency = m.to, m.value, m.currency
-		return r.take(c, 2, next)
+		return r.takeCapture(c, 2, next)
 	case slotNumber:
-		v, ok := r.s.number(i)
+		v, ok := r.s.numberAt(i)
 		if !ok {
 			return false
 		}
 		c.to, c.value = i+1, v
-		return r.take(c, 2, next)
+		return r.takeCapture(c, 2, next)
 	case slotWord:
 		if r.s.tokens[i].kind != word {
 			return false
 		}
 		c.to = i + 1
-		return r.take(c, 0, next)
+		return r.takeCapture(c, 0, next)
 	case slotLink, slotRepo, slotSite:
-		where, ok := r.s.tokens[i].address()
+		where, ok := r.s.tokens[i].urlOf()
 		switch s.kind {
 		case slotRepo:
-			where, ok = r.s.tokens[i].repository()
+			where, ok = r.s.tokens[i].repositoryOf()
 		case slotSite:
-			where, ok = r.s.tokens[i].site()
+			where, ok = r.s.tokens[i].siteOf()
 		}
 		if !ok {
 			return false
 		}
 		c.to, c.path = i+1, where
-		return r.take(c, 2, next)
+		return r.takeCapture(c, 2, next)
 	case slotQuote:
 		if r.s.tokens[i].kind != quoted {
 			return false
 		}
 		c.to = i + 1
-		return r.take(c, 2, next)
+		return r.takeCapture(c, 2, next)
 	}
 	return r.textSlot(s, c, next)
 }
@@ -205,7 +205,7 @@ func (r *run) textSlot(s slot, c capture, next func(int) bool) bool {
 	}
 	if s.greedy {
 		for c.to = last; c.to > c.from; c.to-- {
-			if r.take(c, 0, next) {
+			if r.takeCapture(c, 0, next) {
 				return true
 			}
 		}
@@ -215,7 +215,7 @@ func (r *run) textSlot(s slot, c capture, next func(int) bool) bool {
 		if c.to-c.from > maxInside && c.to < n {
 			c.to = n // the only possible end
 		}
-		if r.take(c, 0, next) {
+		if r.takeCapture(c, 0, next) {
 			return true
 		}
 	}
@@ -229,7 +229,7 @@ func (r *run) timeSlot(c capture, next func(int) bool) bool {
 			continue
 		}
 		c.span, c.to = sp, sp.to
-		if r.take(c, 2, next) {
+		if r.takeCapture(c, 2, next) {
 			return true
 		}
 	}
@@ -241,30 +241,30 @@ func (r *run) pathSlot(c capture, next func(int) bool) bool {
 	t := r.s.tokens[c.from]
 	if t.kind == path {
 		c.path, c.to = t.inner, c.from+1
-		return r.take(c, 2, next)
+		return r.takeCapture(c, 2, next)
 	}
 	i := c.from
 	if t.norm == "my" || t.norm == "the" {
 		i++
 	}
 	for words := 2; words >= 1; words-- {
-		p, ok := r.s.lex.get("folders", r.s.norms(i, i+words))
+		p, ok := r.s.lex.meaningOf("folders", r.s.normalizedText(i, i+words))
 		if !ok {
 			continue
 		}
 		c.path, c.to = p, i+words
-		if j := c.to; j < len(r.s.tokens) && r.s.lex.has("folder-words", r.s.tokens[j].norm) {
+		if j := c.to; j < len(r.s.tokens) && r.s.lex.containsWord("folder-words", r.s.tokens[j].norm) {
 			c.to++
 		}
-		return r.take(c, 2, next)
+		return r.takeCapture(c, 2, next)
 	}
 	return false
 }
 
-// slip reports whether typed is want with one typo: two adjacent letters swapped, one extra or
+// isTypo reports whether typed is want with one typo: two adjacent letters swapped, one extra or
 // missing, or (in words of six letters and more) one replaced. Short words must match exactly,
 // since "mote" is not "note".
-func slip(typed, want string) bool {
+func isTypo(typed, want string) bool {
 	if len(want) < 4 || len(typed) < 4 || len(typed) > len(want)+1 || len(want) > len(typed)+1 {
 		return false
 	}

@@ -5,10 +5,10 @@ import (
 	"strings"
 )
 
-// nearest returns the example sentence of the grammar that is most similar to the text: by its
+// nearestExample returns the example sentence of the grammar that is most similar to the text: by its
 // words, with a higher weight for rare ones.
-func (g *grammar) nearest(said string) string {
-	toks := tokenize(oneLine(said, 400), g.lex)
+func (g *grammar) nearestExample(said string) string {
+	toks := splitTokens(oneLine(said, 400), g.lex)
 	seen := map[string]int{}
 	for _, in := range g.intents {
 		for _, ex := range in.examples {
@@ -24,12 +24,12 @@ func (g *grammar) nearest(said string) string {
 			words := wordSet(ex)
 			for w := range words {
 				weight := 1 / math.Sqrt(float64(seen[w]))
-				if small(w) {
+				if isSmallWord(w) {
 					weight /= 4
 				}
 				for _, t := range toks {
 					if t.kind == word {
-						score += weight * likeness(t.norm, w)
+						score += weight * wordLikeness(t.norm, w)
 					}
 				}
 			}
@@ -42,14 +42,14 @@ func (g *grammar) nearest(said string) string {
 	if bestScore >= 0.12 {
 		return best
 	}
-	return g.usual(toks)
+	return g.usualExample(toks)
 }
 
-// usual returns an example for a text without similar words, by the form of the sentence.
-func (g *grammar) usual(toks []token) string {
+// usualExample returns an example for a text without similar words, by the form of the sentence.
+func (g *grammar) usualExample(toks []token) string {
 	name := "task.add"
 	for i, t := range toks {
-		if i == 0 && g.lex.has("questions", t.norm) {
+		if i == 0 && g.lex.containsWord("questions", t.norm) {
 			name = "memory.about"
 		}
 	}
@@ -70,8 +70,8 @@ func wordSet(s string) map[string]bool {
 	return out
 }
 
-// small lists words with little meaning for the request.
-func small(w string) bool {
+// isSmallWord lists words with little meaning for the request.
+func isSmallWord(w string) bool {
 	switch w {
 	case "the", "a", "to", "my", "me", "i", "is", "at", "for", "on", "in", "and", "of", "that", "s", "it", "do", "you", "what", "how":
 		return true
@@ -79,12 +79,12 @@ func small(w string) bool {
 	return false
 }
 
-// likeness is 1 for the same word, less for a shared prefix or a typo.
-func likeness(a, b string) float64 {
+// wordLikeness is 1 for the same word, less for a shared prefix or a typo.
+func wordLikeness(a, b string) float64 {
 	switch {
 	case a == b:
 		return 1
-	case slip(a, b):
+	case isTypo(a, b):
 		return 0.7
 	case len(a) >= 4 && len(b) >= 4 && a[:4] == b[:4]:
 		return 0.6

@@ -12,8 +12,8 @@ type money struct {
 	currency string // ISO 4217, "" if not given
 }
 
-// money parses "12.50", "€40", "40 euros", "1,200.50 USD" at token i.
-func (s *sentence) money(i int) (money, bool) {
+// moneyAt parses "12.50", "€40", "40 euros", "1,200.50 USD" at token i.
+func (s *sentence) moneyAt(i int) (money, bool) {
 	t := s.tokens[i]
 	if t.kind != word {
 		return money{}, false
@@ -21,27 +21,27 @@ func (s *sentence) money(i int) (money, bool) {
 	digits := t.norm
 	m := money{to: i + 1}
 	for _, sign := range []string{"€", "$", "£", "¥", "₹", "zł", "us$", "chf", "eur", "usd", "gbp"} {
-		code, _ := s.lex.get("currencies", sign)
+		code, _ := s.lex.meaningOf("currencies", sign)
 		if d, ok := strings.CutPrefix(digits, sign); ok && d != "" {
 			digits, m.currency = d, code
 		} else if d, ok := strings.CutSuffix(digits, sign); ok && d != "" {
 			digits, m.currency = d, code
 		}
 	}
-	if code, ok := s.lex.get("currencies", digits); ok && i+1 < len(s.tokens) { // "€ 40", "EUR 40"
-		v, ok := amount(s.tokens[i+1].norm)
+	if code, ok := s.lex.meaningOf("currencies", digits); ok && i+1 < len(s.tokens) { // "€ 40", "EUR 40"
+		v, ok := parseAmount(s.tokens[i+1].norm)
 		return money{to: i + 2, value: v, currency: code}, ok && s.tokens[i+1].kind == word
 	}
-	v, ok := amount(digits)
-	if _, article := s.lex.get("articles", t.norm); !ok && !article {
-		v, ok = s.number(i)
+	v, ok := parseAmount(digits)
+	if _, article := s.lex.meaningOf("articles", t.norm); !ok && !article {
+		v, ok = s.numberAt(i)
 	}
 	if !ok {
 		return money{}, false
 	}
 	m.value = v
 	if m.currency == "" && m.to < len(s.tokens) {
-		if code, ok := s.lex.get("currencies", s.tokens[m.to].norm); ok {
+		if code, ok := s.lex.meaningOf("currencies", s.tokens[m.to].norm); ok {
 			m.currency = code
 			m.to++
 		}
@@ -49,9 +49,9 @@ func (s *sentence) money(i int) (money, bool) {
 	return m, m.value > 0
 }
 
-// amount parses digits with separators: the last "." or "," with one or two digits after it is
+// parseAmount parses digits with separators: the last "." or "," with one or two digits after it is
 // the decimal mark, others group thousands.
-func amount(d string) (float64, bool) {
+func parseAmount(d string) (float64, bool) {
 	if d == "" || strings.Trim(d, "0123456789.,") != "" || !isDigit(d[0]) || !isDigit(d[len(d)-1]) {
 		return 0, false
 	}
@@ -72,16 +72,16 @@ func amount(d string) (float64, bool) {
 	return v, err == nil && len(d) <= 15
 }
 
-// number parses digits or a number word at token i.
-func (s *sentence) number(i int) (float64, bool) {
+// numberAt parses digits or a number word at token i.
+func (s *sentence) numberAt(i int) (float64, bool) {
 	if i >= len(s.tokens) || s.tokens[i].kind != word {
 		return 0, false
 	}
 	w := s.tokens[i].norm
-	if m, ok := s.lex.get("numbers", w); ok {
+	if m, ok := s.lex.meaningOf("numbers", w); ok {
 		w = m
 	}
-	return amount(w)
+	return parseAmount(w)
 }
 
 func isDigit(b byte) bool { return b >= '0' && b <= '9' }

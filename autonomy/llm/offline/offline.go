@@ -31,17 +31,17 @@ type Options struct {
 	Name string
 }
 
-// Brain is the built-in model. It may be used concurrently.
-type Brain struct {
+// Model is the built-in model. It may be used concurrently.
+type Model struct {
 	grammar func() *grammar
 }
 
-var _ llm.Model = (*Brain)(nil)
+var _ llm.Model = (*Model)(nil)
 
 // New creates the model. It compiles the grammar at the first message.
-func New(o Options) *Brain {
+func New(o Options) *Model {
 	name := cmp.Or(strings.TrimSpace(o.Name), "Hob")
-	return &Brain{grammar: sync.OnceValue(func() *grammar {
+	return &Model{grammar: sync.OnceValue(func() *grammar {
 		g, err := loadGrammar(name)
 		if err != nil { // the files are embedded: a test would have found the error
 			panic("offline: " + err.Error())
@@ -54,23 +54,23 @@ func New(o Options) *Brain {
 const Provider = "offline"
 
 // Understands reports whether the model would execute the text without a question.
-func (b *Brain) Understands(text string, now time.Time) bool {
-	p := b.grammar().plan(text, now, 0)
+func (b *Model) Understands(text string, now time.Time) bool {
+	p := b.grammar().planRequests(text, now, 0)
 	return p.outcome == act && len(p.calls) > 0 && p.question == nil
 }
 
 // Info returns a description: local, with tool calls.
-func (b *Brain) Info() llm.Info { return llm.Info{Provider: Provider, Tools: true, Local: true} }
+func (b *Model) Info() llm.Info { return llm.Info{Provider: Provider, Tools: true, Local: true} }
 
 // Stream answers a request. Its only error is llm.Interrupted, if ctx ends.
-func (b *Brain) Stream(ctx context.Context, r llm.Request) iter.Seq2[llm.Event, error] {
+func (b *Model) Stream(ctx context.Context, r llm.Request) iter.Seq2[llm.Event, error] {
 	return func(yield func(llm.Event, error) bool) {
 		if err := ctx.Err(); err != nil {
-			yield(llm.Event{}, interrupted(err))
+			yield(llm.Event{}, interruptedError(err))
 			return
 		}
-		t := b.grammar().turn(r)
-		say, calls := t.step()
+		t := b.grammar().newTurn(r)
+		say, calls := t.nextStep()
 		stop := llm.EndTurn
 		if cut := clipTokens(say, r.MaxTokens); cut != say {
 			say, stop = cut, llm.MaxTokens
@@ -78,9 +78,9 @@ func (b *Brain) Stream(ctx context.Context, r llm.Request) iter.Seq2[llm.Event, 
 		if len(calls) > 0 {
 			stop = llm.ToolUse
 		}
-		for e := range events(say, calls, stop) {
+		for e := range answerEvents(say, calls, stop) {
 			if err := ctx.Err(); err != nil {
-				yield(llm.Event{}, interrupted(err))
+				yield(llm.Event{}, interruptedError(err))
 				return
 			}
 			if !yield(e, nil) {
@@ -90,8 +90,8 @@ func (b *Brain) Stream(ctx context.Context, r llm.Request) iter.Seq2[llm.Event, 
 	}
 }
 
-// events converts an answer to a model's stream: text by lines, then calls.
-func events(say string, calls []llm.ToolCall, stop llm.Stop) iter.Seq[llm.Event] {
+// answerEvents converts an answer to a model's stream: text by lines, then calls.
+func answerEvents(say string, calls []llm.ToolCall, stop llm.StopReason) iter.Seq[llm.Event] {
 	return func(yield func(llm.Event) bool) {
 		for line := range strings.Lines(say) {
 			if !yield(llm.Event{Kind: llm.TextDelta, Text: line}) {
@@ -110,7 +110,7 @@ func events(say string, calls []llm.ToolCall, stop llm.Stop) iter.Seq[llm.Event]
 	}
 }
 
-func interrupted(err error) *llm.Error {
+func interruptedError(err error) *llm.Error {
 	return &llm.Error{Kind: llm.Interrupted, Provider: "offline", Message: "stopped before the answer was complete", Err: err}
 }
 

@@ -25,7 +25,7 @@ import (
 // node is one piece of a compiled pattern: it consumes tokens from i and calls next with its
 // end, until next accepts.
 type node interface {
-	match(r *run, i int, next func(int) bool) bool
+	matchAt(r *run, i int, next func(int) bool) bool
 }
 
 type (
@@ -101,12 +101,12 @@ func newCompiler(macros map[string]string, vocab map[string]bool) *compiler {
 	return &compiler{macros: macros, shared: map[string]node{}, vocab: vocab}
 }
 
-// compile compiles one pattern.
-func (c *compiler) compile(src string) (node, error) {
+// compilePattern compiles one pattern.
+func (c *compiler) compilePattern(src string) (node, error) {
 	outer, at := c.src, c.pos
 	c.src, c.pos = src, 0
 	defer func() { c.src, c.pos = outer, at }()
-	n, err := c.alternatives()
+	n, err := c.compileAlternatives()
 	if err != nil {
 		return nil, err
 	}
@@ -116,8 +116,8 @@ func (c *compiler) compile(src string) (node, error) {
 	return n, nil
 }
 
-// macro compiles "@name".
-func (c *compiler) macro() (node, error) {
+// compileMacro compiles "@name".
+func (c *compiler) compileMacro() (node, error) {
 	rest := c.src[c.pos+1:]
 	end := strings.IndexFunc(rest, func(r rune) bool { return r < 'a' || r > 'z' })
 	if end < 0 {
@@ -135,7 +135,7 @@ func (c *compiler) macro() (node, error) {
 	if c.depth++; c.depth > 8 {
 		return nil, fmt.Errorf("macro @%s holds itself", name)
 	}
-	n, err := c.compile(body)
+	n, err := c.compilePattern(body)
 	c.depth--
 	if err == nil {
 		c.shared[name] = n
@@ -143,10 +143,10 @@ func (c *compiler) macro() (node, error) {
 	return n, err
 }
 
-func (c *compiler) alternatives() (node, error) {
+func (c *compiler) compileAlternatives() (node, error) {
 	var all oneOf
 	for {
-		s, err := c.sequence()
+		s, err := c.compileSequence()
 		if err != nil {
 			return nil, err
 		}
@@ -161,19 +161,19 @@ func (c *compiler) alternatives() (node, error) {
 	}
 	// The first alternative with which the pattern matches wins: longer ones go first, so that
 	// "with the text" is not matched as "with".
-	slices.SortStableFunc(all, func(a, b node) int { return pieces(b) - pieces(a) })
+	slices.SortStableFunc(all, func(a, b node) int { return countPieces(b) - countPieces(a) })
 	return all, nil
 }
 
-// pieces counts the pieces of an alternative.
-func pieces(n node) int {
+// countPieces counts the pieces of an alternative.
+func countPieces(n node) int {
 	if s, ok := n.(series); ok {
 		return len(s)
 	}
 	return 1
 }
 
-func (c *compiler) sequence() (node, error) {
+func (c *compiler) compileSequence() (node, error) {
 	var seq series
 	for c.pos < len(c.src) {
 		switch ch := c.src[c.pos]; ch {
@@ -182,13 +182,13 @@ func (c *compiler) sequence() (node, error) {
 		case '|', ')', ']', '}':
 			return seq, nil
 		case '@':
-			n, err := c.macro()
+			n, err := c.compileMacro()
 			if err != nil {
 				return nil, err
 			}
 			seq = append(seq, n)
 		case '(', '[', '{':
-			n, err := c.bracket(ch)
+			n, err := c.compileBracket(ch)
 			if err != nil {
 				return nil, err
 			}
@@ -207,16 +207,16 @@ func (c *compiler) sequence() (node, error) {
 	return seq, nil
 }
 
-func (c *compiler) bracket(open byte) (node, error) {
+func (c *compiler) compileBracket(open byte) (node, error) {
 	c.pos++
 	if open == '{' {
-		return c.slot()
+		return c.compileSlot()
 	}
-	n, err := c.alternatives()
+	n, err := c.compileAlternatives()
 	if err != nil {
 		return nil, err
 	}
-	if err := c.close(map[byte]byte{'(': ')', '[': ']'}[open]); err != nil {
+	if err := c.expectClose(map[byte]byte{'(': ')', '[': ']'}[open]); err != nil {
 		return nil, err
 	}
 	if open == '[' {
@@ -225,7 +225,7 @@ func (c *compiler) bracket(open byte) (node, error) {
 	return n, nil
 }
 
-func (c *compiler) slot() (node, error) {
+func (c *compiler) compileSlot() (node, error) {
 	end := strings.IndexAny(c.src[c.pos:], "=}")
 	if end < 0 {
 		return nil, fmt.Errorf("a slot is not closed in %q", c.src)
@@ -234,17 +234,17 @@ func (c *compiler) slot() (node, error) {
 	c.pos += end
 	if c.src[c.pos] == '=' {
 		c.pos++
-		n, err := c.alternatives()
+		n, err := c.compileAlternatives()
 		if err != nil {
 			return nil, err
 		}
-		return named{name, n}, c.close('}')
+		return named{name, n}, c.expectClose('}')
 	}
 	plain := strings.TrimSuffix(name, "+")
-	return slot{plain, kindOf(plain), plain != name}, c.close('}')
+	return slot{plain, kindOf(plain), plain != name}, c.expectClose('}')
 }
 
-func (c *compiler) close(want byte) error {
+func (c *compiler) expectClose(want byte) error {
 	if c.pos >= len(c.src) || c.src[c.pos] != want {
 		return fmt.Errorf("%q is missing at %d in %q", want, c.pos, c.src)
 	}

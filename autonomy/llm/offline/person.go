@@ -28,7 +28,7 @@ func toOwner(s string) string {
 			continue
 		}
 		w := s[i:end]
-		b.WriteString(turned(w, previous))
+		b.WriteString(turnWord(w, previous))
 		previous = strings.ToLower(w)
 		i = end
 	}
@@ -39,8 +39,8 @@ func isWordByte(c byte) bool {
 	return c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' || c >= '0' && c <= '9' || c == '_' || c >= 0x80
 }
 
-// turned returns one converted word; previous is the word before it.
-func turned(w, previous string) string {
+// turnWord returns one converted word; previous is the word before it.
+func turnWord(w, previous string) string {
 	to := ""
 	switch strings.ReplaceAll(w, "’", "'") {
 	case "my", "My":
@@ -78,8 +78,8 @@ func turned(w, previous string) string {
 	return to
 }
 
-// capitalised returns a text with an upper-case first letter.
-func capitalised(s string) string {
+// upperFirst returns a text with an upper-case first letter.
+func upperFirst(s string) string {
 	for i, r := range s {
 		return string(unicode.ToUpper(r)) + s[i+len(string(r)):]
 	}

@@ -5,14 +5,14 @@ import (
 	"fmt"
 )
 
-// outcome is the result of a request.
-type outcome uint8
+// requestOutcome is the result of a request.
+type requestOutcome uint8
 
 const (
-	act     outcome = iota + 1 // calls
-	ask                        // information is missing or ambiguous
-	chat                       // answered without tools
-	unknown                    // not understood, or not possible
+	act     requestOutcome = iota + 1 // calls
+	ask                               // information is missing or ambiguous
+	chat                              // answered without tools
+	unknown                           // not understood, or not possible
 )
 
 // call is a tool call before it has an id.
@@ -21,8 +21,8 @@ type call struct {
 	args map[string]any
 }
 
-// json encodes the arguments; keys are sorted, so equal calls are equal bytes.
-func (c call) json() json.RawMessage {
+// encodeArgs encodes the arguments; keys are sorted, so equal calls are equal bytes.
+func (c call) encodeArgs() json.RawMessage {
 	if c.args == nil {
 		return json.RawMessage("{}")
 	}
@@ -41,28 +41,28 @@ type question struct {
 
 // plan is the result for one message: calls, then a text after their results.
 type plan struct {
-	outcome  outcome
+	outcome  requestOutcome
 	intent   *intent
 	calls    []call
 	say      string    // the answer without tools, or a remark after the results
 	question *question // set if outcome is ask
 }
 
-func acting(calls ...call) (plan, bool) { return plan{outcome: act, calls: calls}, true }
+func planCalls(calls ...call) (plan, bool) { return plan{outcome: act, calls: calls}, true }
 
-func calling(name string, args map[string]any) (plan, bool) {
-	return acting(call{name, args})
+func planCall(name string, args map[string]any) (plan, bool) {
+	return planCalls(call{name, args})
 }
 
-func saying(text string) (plan, bool) { return plan{outcome: chat, say: text}, true }
+func planReply(text string) (plan, bool) { return plan{outcome: chat, say: text}, true }
 
-// refusing explains why an understood request is not possible.
-func refusing(text string) (plan, bool) { return plan{outcome: unknown, say: text}, true }
+// planRefusal explains why an understood request is not possible.
+func planRefusal(text string) (plan, bool) { return plan{outcome: unknown, say: text}, true }
 
-// asking asks a question; complete may be nil if only a new sentence helps.
-func asking(text string, complete func(string) (string, bool)) (plan, bool) {
+// planQuestion asks a question; complete may be nil if only a new sentence helps.
+func planQuestion(text string, complete func(string) (string, bool)) (plan, bool) {
 	return plan{outcome: ask, question: &question{text, complete}}, true
 }
 
-// not passes the sentence to the next best reading.
-func not() (plan, bool) { return plan{}, false }
+// noPlan passes the sentence to the next best reading.
+func noPlan() (plan, bool) { return plan{}, false }

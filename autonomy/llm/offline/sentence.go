@@ -5,7 +5,7 @@ import (
 	"strings"
 	"time"
 
-	"hob/platform/when"
+	"hob/platform/text/dateparse"
 )
 
 // sentence is one request as written, tokenized, with all its times. Peeling and splitting
@@ -22,20 +22,20 @@ type sentence struct {
 type span struct {
 	owner    *sentence
 	from, to int
-	match    when.Match
+	match    dateparse.Match
 }
 
-// sentence parses a text as one request.
-func (g *grammar) sentence(text string, now time.Time) *sentence {
+// parseSentence parses a text as one request.
+func (g *grammar) parseSentence(text string, now time.Time) *sentence {
 	s := &sentence{text: text, now: now, lex: g.lex}
-	s.tokens = tokenize(text, g.lex)
-	g.peel(s)
+	s.tokens = splitTokens(text, g.lex)
+	g.peelPolite(s)
 	s.findTimes()
 	return s
 }
 
-// readable returns the part of the text that is searched for times.
-func (s *sentence) readable() string {
+// searchableText returns the part of the text that is searched for times.
+func (s *sentence) searchableText() string {
 	end := len(s.text)
 	if n := len(s.tokens); n > 0 && s.tokens[n-1].kind == rest {
 		end = s.tokens[n-1].start
@@ -45,16 +45,16 @@ func (s *sentence) readable() string {
 
 func (s *sentence) findTimes() {
 	s.spans = nil
-	for _, m := range when.Find(s.readable(), s.now) {
-		if from, to, ok := s.cover(m.Start, m.End); ok {
+	for _, m := range dateparse.Find(s.searchableText(), s.now) {
+		if from, to, ok := s.coverTokens(m.Start, m.End); ok {
 			s.spans = append(s.spans, span{owner: s, from: from, to: to, match: m})
 		}
 	}
 	slices.SortFunc(s.spans, func(a, b span) int { return a.from - b.from })
 }
 
-// all lists the times in their order.
-func (s *sentence) all() []*span {
+// allTimes lists the times in their order.
+func (s *sentence) allTimes() []*span {
 	var out []*span
 	for k := range s.spans {
 		out = append(out, &s.spans[k])
@@ -62,18 +62,18 @@ func (s *sentence) all() []*span {
 	return out
 }
 
-// tied: the time belongs to the words before it, as in "the report of Monday".
-func (s *sentence) tied(sp *span, from int) bool {
+// isTied: the time belongs to the words before it, as in "the report of Monday".
+func (s *sentence) isTied(sp *span, from int) bool {
 	switch s.tokens[sp.from].norm {
 	case "about", "of", "since", "to":
 		return sp.match.Moment == nil || !sp.match.Moment.HasClock
 	}
-	return from > 0 && s.lex.has("belonging", s.tokens[from-1].norm)
+	return from > 0 && s.lex.containsWord("belonging", s.tokens[from-1].norm)
 }
 
-// cover finds the tokens of bytes [start, end). It fails if the range cuts a quotation, a path
+// coverTokens finds the tokens of bytes [start, end). It fails if the range cuts a quotation, a path
 // or a word.
-func (s *sentence) cover(start, end int) (from, to int, ok bool) {
+func (s *sentence) coverTokens(start, end int) (from, to int, ok bool) {
 	from = -1
 	for i, t := range s.tokens {
 		if t.end <= start || t.start >= end {
@@ -90,8 +90,8 @@ func (s *sentence) cover(start, end int) (from, to int, ok bool) {
 	return from, to, from >= 0
 }
 
-// skip returns the index after punctuation.
-func (s *sentence) skip(i int) int {
+// skipPunctuation returns the index after punctuation.
+func (s *sentence) skipPunctuation(i int) int {
 	for i < len(s.tokens) && s.tokens[i].kind == punct {
 		i++
 	}
@@ -100,14 +100,14 @@ func (s *sentence) skip(i int) int {
 
 // firstWord returns the normalized form of the first word from token i.
 func (s *sentence) firstWord(i int) string {
-	if i = s.skip(i); i < len(s.tokens) && s.tokens[i].kind == word {
+	if i = s.skipPunctuation(i); i < len(s.tokens) && s.tokens[i].kind == word {
 		return s.tokens[i].norm
 	}
 	return ""
 }
 
-// norms joins the normalized forms of tokens [from, to), "" if out of range.
-func (s *sentence) norms(from, to int) string {
+// normalizedText joins the normalized forms of tokens [from, to), "" if out of range.
+func (s *sentence) normalizedText(from, to int) string {
 	if from < 0 || to > len(s.tokens) {
 		return ""
 	}
@@ -124,9 +124,9 @@ func (s *sentence) norms(from, to int) string {
 	return b.String()
 }
 
-// original returns the original text of tokens [from, to), without marks at its ends. A single
+// originalText returns the original text of tokens [from, to), without marks at its ends. A single
 // quotation loses its quotes.
-func (s *sentence) original(from, to int) string {
+func (s *sentence) originalText(from, to int) string {
 	for from < to && s.tokens[from].kind == punct && !strings.Contains("([{<", s.tokens[from].norm) {
 		from++
 	}
@@ -142,18 +142,18 @@ func (s *sentence) original(from, to int) string {
 	return strings.TrimSpace(s.text[s.tokens[from].start:s.tokens[to-1].end])
 }
 
-// lead returns the times in front of the sentence and the index of its rest: "tomorrow at 9,
+// leadingTimes returns the times in front of the sentence and the index of its rest: "tomorrow at 9,
 // remind me ...".
-func (s *sentence) lead() ([]*span, int) {
+func (s *sentence) leadingTimes() ([]*span, int) {
 	var out []*span
-	i := s.skip(0)
+	i := s.skipPunctuation(0)
 	for {
 		sp := s.spanAt(i)
 		if sp == nil {
 			return out, i
 		}
 		out = append(out, sp)
-		i = s.skip(sp.to)
+		i = s.skipPunctuation(sp.to)
 	}
 }
 
@@ -172,7 +172,7 @@ func (s *sentence) beginsAt(sp *span, i int) bool {
 		return false
 	}
 	for j := min(i, sp.from); j < max(i, sp.from); j++ {
-		if !s.lex.has("prepositions", s.tokens[j].norm) {
+		if !s.lex.containsWord("prepositions", s.tokens[j].norm) {
 			return false
 		}
 	}
@@ -188,10 +188,10 @@ func (s *sentence) spanEnding(end int) (*span, int) {
 			continue
 		}
 		from := sp.from
-		for from > 0 && s.lex.has("prepositions", s.tokens[from-1].norm) {
+		for from > 0 && s.lex.containsWord("prepositions", s.tokens[from-1].norm) {
 			from--
 		}
-		if s.tied(sp, from) {
+		if s.isTied(sp, from) {
 			return nil, 0
 		}
 		return sp, from
@@ -199,12 +199,12 @@ func (s *sentence) spanEnding(end int) (*span, int) {
 	return nil, 0
 }
 
-// lift removes the times from both ends of tokens [from, to) and returns the rest. A time
+// liftTimes removes the times from both ends of tokens [from, to) and returns the rest. A time
 // inside stays part of the text.
-func (s *sentence) lift(from, to int) (int, int, []*span) {
+func (s *sentence) liftTimes(from, to int) (int, int, []*span) {
 	var times, tail []*span
 	for {
-		from = s.skip(from)
+		from = s.skipPunctuation(from)
 		sp := s.spanAt(from)
 		if sp == nil || sp.to > to {
 			break
@@ -227,8 +227,8 @@ func (s *sentence) lift(from, to int) (int, int, []*span) {
 	return from, to, append(times, tail...)
 }
 
-// inside finds the times within tokens [from, to).
-func (s *sentence) inside(from, to int) []*span {
+// timesInside finds the times within tokens [from, to).
+func (s *sentence) timesInside(from, to int) []*span {
 	var out []*span
 	for k := range s.spans {
 		if sp := &s.spans[k]; sp.from >= from && sp.to <= to {

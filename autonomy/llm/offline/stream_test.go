@@ -12,9 +12,9 @@ import (
 	"hob/autonomy/llm"
 )
 
-func kinds(t *testing.T, b *Brain, r llm.Request) []llm.Kind {
+func kinds(t *testing.T, b *Model, r llm.Request) []llm.EventKind {
 	t.Helper()
-	var out []llm.Kind
+	var out []llm.EventKind
 	for e, err := range b.Stream(t.Context(), r) {
 		if err != nil {
 			t.Fatal(err)
@@ -27,7 +27,7 @@ func kinds(t *testing.T, b *Brain, r llm.Request) []llm.Kind {
 func TestStreamOfCalls(t *testing.T) {
 	b := New(Options{})
 	r := request(at(t), owner("add a task to buy milk and remind me at 6pm to cook"))
-	want := []llm.Kind{llm.CallStart, llm.CallDelta, llm.CallDone, llm.CallStart, llm.CallDelta, llm.CallDone, llm.Done}
+	want := []llm.EventKind{llm.CallStart, llm.CallDelta, llm.CallDone, llm.CallStart, llm.CallDelta, llm.CallDone, llm.Done}
 	if d := cmp.Diff(want, kinds(t, b, r)); d != "" {
 		t.Error(d)
 	}
@@ -54,7 +54,7 @@ func TestStreamOfCalls(t *testing.T) {
 func TestStreamOfText(t *testing.T) {
 	got := kinds(t, New(Options{}), request(at(t), owner("help")))
 	n := len(got) - 1
-	if n < 2 || got[n] != llm.Done || slices.ContainsFunc(got[:n], func(k llm.Kind) bool { return k != llm.TextDelta }) {
+	if n < 2 || got[n] != llm.Done || slices.ContainsFunc(got[:n], func(k llm.EventKind) bool { return k != llm.TextDelta }) {
 		t.Errorf("events %v", got)
 	}
 }
@@ -81,7 +81,7 @@ func TestStreamDeltasAreTheArguments(t *testing.T) {
 func TestStreamEndsWithItsContext(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()
-	var kinds []llm.Kind
+	var kinds []llm.EventKind
 	var last error
 	for e, err := range New(Options{}).Stream(ctx, request(at(t), owner("help"))) {
 		if last = err; err != nil {

@@ -11,8 +11,8 @@ var helpText string
 //go:embed texts/replies.md
 var repliesText string
 
-// prose returns a text of texts/, with {name} and the given pairs filled in.
-func (g *grammar) prose(title string, pairs ...string) string {
+// replyText returns a text of texts/, with {name} and the given pairs filled in.
+func (g *grammar) replyText(title string, pairs ...string) string {
 	body := helpText
 	if title != "help" {
 		_, after, _ := strings.Cut("\n"+repliesText, "\n# "+title+"\n")
@@ -21,8 +21,8 @@ func (g *grammar) prose(title string, pairs ...string) string {
 	return strings.NewReplacer(append(pairs, "{name}", g.name)...).Replace(strings.TrimSpace(body))
 }
 
-// quote puts typographic quotes around a text, shortened to one line.
-func quote(s string) string { return "“" + oneLine(s, 160) + "”" }
+// quoteText puts typographic quotes around a text, shortened to one line.
+func quoteText(s string) string { return "“" + oneLine(s, 160) + "”" }
 
 // oneLine folds white space and cuts at a rune boundary.
 func oneLine(s string, limit int) string {

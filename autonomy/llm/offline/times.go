@@ -5,7 +5,7 @@ import (
 	"strings"
 	"time"
 
-	"hob/platform/when"
+	"hob/platform/text/dateparse"
 )
 
 // timing is the combined time of a request.
@@ -25,55 +25,55 @@ var (
 	errSeveral = errors.New("several times that do not fit together")
 )
 
-// stamp returns the instant for a tool: RFC 3339 in the user's zone.
-func (t timing) stamp() string { return t.at.Format(time.RFC3339) }
+// rfc3339 returns the instant for a tool: RFC 3339 in the user's zone.
+func (t timing) rfc3339() string { return t.at.Format(time.RFC3339) }
 
-// due returns a task's date, with the time of day if one was given.
-func (t timing) due() string {
+// dueDate returns a task's date, with the time of day if one was given.
+func (t timing) dueDate() string {
 	switch {
 	case t.none:
 		return ""
 	case t.clock:
-		return t.stamp()
+		return t.rfc3339()
 	}
 	return t.at.Format(time.DateOnly)
 }
 
 func (t timing) partOfDay() bool { return t.part }
 
-// phrase is a time as written.
-func (sp *span) phrase() string { return sp.match.Text }
+// originalPhrase is a time as written.
+func (sp *span) originalPhrase() string { return sp.match.Text }
 
-// timing combines the times of a request. Its error is a *when.AmbiguousError, errSeveral or
-// when.ErrNotUnderstood.
-func (w *wish) timing(spans []*span) (timing, error) {
+// joinTimes combines the times of a request. Its error is a *dateparse.AmbiguousError, errSeveral or
+// dateparse.ErrNotUnderstood.
+func (w *intentDraft) joinTimes(spans []*span) (timing, error) {
 	switch len(spans) {
 	case 0:
 		return timing{none: true}, nil
 	case 1:
-		return read(spans[0].match, w.s.now)
+		return readMatch(spans[0].match, w.s.now)
 	}
 	phrase := ""
 	for _, sp := range spans {
-		phrase += " " + sp.phrase()
+		phrase += " " + sp.originalPhrase()
 	}
 	phrase = strings.TrimSpace(phrase)
-	if e, err := when.ParseEvery(phrase, w.s.now); err == nil {
-		return read(when.Match{Text: phrase, Every: &e}, w.s.now)
+	if e, err := dateparse.ParseEvery(phrase, w.s.now); err == nil {
+		return readMatch(dateparse.Match{Text: phrase, Every: &e}, w.s.now)
 	}
-	m, err := when.Parse(phrase, w.s.now)
+	m, err := dateparse.Parse(phrase, w.s.now)
 	if err != nil {
-		var two *when.AmbiguousError
+		var two *dateparse.AmbiguousError
 		if errors.As(err, &two) {
 			return timing{}, err
 		}
 		return timing{}, errSeveral
 	}
-	return read(when.Match{Text: phrase, Moment: &m}, w.s.now)
+	return readMatch(dateparse.Match{Text: phrase, Moment: &m}, w.s.now)
 }
 
-// read adds one match.
-func read(m when.Match, now time.Time) (timing, error) {
+// readMatch adds one match.
+func readMatch(m dateparse.Match, now time.Time) (timing, error) {
 	t := timing{phrase: withoutPreposition(m.Text)}
 	switch {
 	case m.Every != nil:
@@ -85,24 +85,24 @@ func read(m when.Match, now time.Time) (timing, error) {
 		t.at = m.Moment.Time
 		t.clock = m.Moment.HasClock
 		t.part = t.clock && m.Period != nil
-		t.vague = !t.clock && m.Moment.Grain > when.Day
+		t.vague = !t.clock && m.Moment.Grain > dateparse.Day
 		return t, nil
 	case m.Period != nil:
 		return readPeriod(t, m, now)
 	}
-	_, err := when.Parse(m.Text, now)
+	_, err := dateparse.Parse(m.Text, now)
 	if err == nil {
-		err = when.ErrNotUnderstood
+		err = dateparse.ErrNotUnderstood
 	}
 	return timing{}, err
 }
 
 // readPeriod interprets "before Friday" as the day before and "until Friday" as Friday. Other
 // ranges are vague.
-func readPeriod(t timing, m when.Match, now time.Time) (timing, error) {
+func readPeriod(t timing, m dateparse.Match, now time.Time) (timing, error) {
 	head, tail, _ := strings.Cut(m.Text, " ")
-	moment, err := when.Parse(tail, now)
-	if err != nil || moment.Grain > when.Day && !moment.HasClock {
+	moment, err := dateparse.Parse(tail, now)
+	if err != nil || moment.Grain > dateparse.Day && !moment.HasClock {
 		t.vague = true
 		return t, nil //nolint:nilerr // a stretch without a moment in it is vague, not wrong
 	}
@@ -145,19 +145,19 @@ func hasDigitOrHalf(s string) bool {
 }
 
 // askTime asks about an unusable time. complete builds the request from a time.
-func (w *wish) askTime(err error, otherwise string, complete func(when string) string) (plan, bool) {
-	var two *when.AmbiguousError
+func (w *intentDraft) askTime(err error, otherwise string, complete func(when string) string) (plan, bool) {
+	var two *dateparse.AmbiguousError
 	if errors.As(err, &two) {
-		return asking(quote(two.Phrase)+" can mean "+strings.Join(two.Choices, " or ")+". Which one do you mean?", w.choice(two.Choices, complete))
+		return planQuestion(quoteText(two.Phrase)+" can mean "+strings.Join(two.Choices, " or ")+". Which one do you mean?", w.completeChoice(two.Choices, complete))
 	}
 	if errors.Is(err, errSeveral) {
-		return asking("I see more than one time in that. "+otherwise, w.timeAnswer(complete))
+		return planQuestion("I see more than one time in that. "+otherwise, w.timeAnswer(complete))
 	}
-	return asking(otherwise, w.timeAnswer(complete))
+	return planQuestion(otherwise, w.timeAnswer(complete))
 }
 
-// choice completes a request from one of the readings of an ambiguous time, or from a new time.
-func (w *wish) choice(choices []string, complete func(string) string) func(string) (string, bool) {
+// completeChoice completes a request from one of the readings of an ambiguous time, or from a new time.
+func (w *intentDraft) completeChoice(choices []string, complete func(string) string) func(string) (string, bool) {
 	usual := w.timeAnswer(complete)
 	return func(answer string) (string, bool) {
 		plain := strings.ToLower(strings.Trim(answer, " .!?"))
@@ -185,7 +185,7 @@ func containsOther(choices []string, i int, s string) bool {
 }
 
 // timeAnswer completes a request from an answer that contains a time.
-func (w *wish) timeAnswer(complete func(string) string) func(string) (string, bool) {
+func (w *intentDraft) timeAnswer(complete func(string) string) func(string) (string, bool) {
 	return func(answer string) (string, bool) {
 		phrase := w.timeIn(answer)
 		return complete(phrase), phrase != ""
@@ -194,14 +194,14 @@ func (w *wish) timeAnswer(complete func(string) string) func(string) (string, bo
 
 // clockAnswer completes a request with a known day from an answer with a time of day, or with
 // another day and time.
-func (w *wish) clockAnswer(day timing, complete func(string) string) func(string) (string, bool) {
+func (w *intentDraft) clockAnswer(day timing, complete func(string) string) func(string) (string, bool) {
 	return func(answer string) (string, bool) {
 		phrase := w.timeIn(answer)
 		if phrase == "" {
 			return "", false
 		}
 		joined := day.at.Format(time.DateOnly) + " " + phrase
-		if m, err := when.Parse(joined, w.s.now); err == nil && m.HasClock {
+		if m, err := dateparse.Parse(joined, w.s.now); err == nil && m.HasClock {
 			return complete("on " + joined), true
 		}
 		return complete(phrase), true
@@ -209,19 +209,19 @@ func (w *wish) clockAnswer(day timing, complete func(string) string) func(string
 }
 
 // timeIn finds the time in an answer: "oh, tomorrow at 9 please", "9".
-func (w *wish) timeIn(answer string) string {
-	s := w.g.sentence(answer, w.s.now)
+func (w *intentDraft) timeIn(answer string) string {
+	s := w.g.parseSentence(answer, w.s.now)
 	phrase := ""
-	for _, sp := range s.all() {
-		phrase += " " + sp.phrase()
+	for _, sp := range s.allTimes() {
+		phrase += " " + sp.originalPhrase()
 	}
 	if phrase == "" && len(s.tokens) > 0 {
-		bare := s.original(0, len(s.tokens))
+		bare := s.originalText(0, len(s.tokens))
 		for _, try := range []string{bare, "at " + bare, "in " + bare} {
-			if _, err := when.Parse(try, w.s.now); err == nil {
+			if _, err := dateparse.Parse(try, w.s.now); err == nil {
 				return try
 			}
-			if _, err := when.ParseEvery(try, w.s.now); err == nil {
+			if _, err := dateparse.ParseEvery(try, w.s.now); err == nil {
 				return try
 			}
 		}
@@ -230,16 +230,16 @@ func (w *wish) timeIn(answer string) string {
 }
 
 // filterDay formats a day for a list of tasks.
-func (w *wish) filterDay(spans []*span) (string, bool) {
+func (w *intentDraft) filterDay(spans []*span) (string, bool) {
 	if len(spans) != 1 {
 		return "", false
 	}
-	text := strings.ToLower(withoutPreposition(spans[0].phrase()))
+	text := strings.ToLower(withoutPreposition(spans[0].originalPhrase()))
 	switch text {
 	case "today", "tomorrow", "this week":
 		return text, true
 	}
-	t, err := read(spans[0].match, w.s.now)
+	t, err := readMatch(spans[0].match, w.s.now)
 	switch {
 	case err != nil, t.every != "", t.vague, t.none:
 		return "", false

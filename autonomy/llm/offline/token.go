@@ -32,8 +32,8 @@ type token struct {
 // is kept but not interpreted.
 const closely = 300
 
-// tokenize splits text. It never fails: unknown input becomes a word.
-func tokenize(text string, lex *lexicon) []token {
+// splitTokens splits text. It never fails: unknown input becomes a word.
+func splitTokens(text string, lex *lexicon) []token {
 	z := tokenizer{text: text, lex: lex}
 	for z.pos < len(text) {
 		r, n := utf8.DecodeRuneInString(text[z.pos:])
@@ -42,11 +42,11 @@ func tokenize(text string, lex *lexicon) []token {
 			z.pos += n
 		case len(z.out) >= closely:
 			end := len(strings.TrimRightFunc(text, unicode.IsSpace))
-			z.add(token{kind: rest, start: z.pos, end: end})
+			z.addToken(token{kind: rest, start: z.pos, end: end})
 			return z.out
-		case z.quote(r, n):
+		case z.takeQuote(r, n):
 		default:
-			z.run()
+			z.takeRun()
 		}
 	}
 	return z.out
@@ -59,11 +59,11 @@ type tokenizer struct {
 	out  []token
 }
 
-func (z *tokenizer) add(t token) { z.out = append(z.out, t) }
+func (z *tokenizer) addToken(t token) { z.out = append(z.out, t) }
 
-// quote matches a quoted piece at pos. An opening mark is followed by text and its closing mark
+// takeQuote matches a quoted piece at pos. An opening mark is followed by text and its closing mark
 // by a space, a punctuation mark or the end, so that apostrophes and inches are not matched.
-func (z *tokenizer) quote(open rune, n int) bool {
+func (z *tokenizer) takeQuote(open rune, n int) bool {
 	closing, ok := closingMarks(open)
 	if !ok {
 		return false
@@ -87,7 +87,7 @@ func (z *tokenizer) quote(open rune, n int) bool {
 		if looksLikePath(inner, z.lex, true) {
 			kind = path
 		}
-		z.add(token{kind: kind, start: z.pos, end: end, norm: strings.ToLower(inner), inner: inner})
+		z.addToken(token{kind: kind, start: z.pos, end: end, norm: strings.ToLower(inner), inner: inner})
 		z.pos = end
 		return true
 	}
@@ -106,8 +106,8 @@ func closingMarks(open rune) (string, bool) {
 	return "", false
 }
 
-// run takes everything up to the next space and removes the marks from its ends.
-func (z *tokenizer) run() {
+// takeRun takes everything up to the next space and removes the marks from its ends.
+func (z *tokenizer) takeRun() {
 	start := z.pos
 	end := len(z.text)
 	if i := strings.IndexFunc(z.text[start:], unicode.IsSpace); i >= 0 {
@@ -119,7 +119,7 @@ func (z *tokenizer) run() {
 		if !strings.ContainsRune("([{<\"“”„«»,;:!?—–", r) && !isDash(z.text[start:end]) {
 			break
 		}
-		z.add(token{kind: punct, start: start, end: start + n, norm: string(r)})
+		z.addToken(token{kind: punct, start: start, end: start + n, norm: string(r)})
 		start += n
 	}
 	tail := end
@@ -131,11 +131,11 @@ func (z *tokenizer) run() {
 		tail -= n
 	}
 	if core := z.text[start:tail]; core != "" {
-		z.core(core, start)
+		z.classifyRun(core, start)
 	}
 	for tail < end {
 		r, n := utf8.DecodeRuneInString(z.text[tail:end])
-		z.add(token{kind: punct, start: tail, end: tail + n, norm: string(r)})
+		z.addToken(token{kind: punct, start: tail, end: tail + n, norm: string(r)})
 		tail += n
 	}
 }
@@ -150,43 +150,43 @@ func keepsDot(s string) bool {
 	return len(s) >= 4 && s[len(s)-1] == '.' && s[len(s)-3] == '.' && !strings.ContainsAny(s, "/\\")
 }
 
-// core classifies one run without marks: a path, a link, or words after expanding contractions
+// classifyRun classifies one run without marks: a path, a link, or words after expanding contractions
 // ("what's" is two words that share one run).
-func (z *tokenizer) core(s string, at int) {
+func (z *tokenizer) classifyRun(s string, at int) {
 	switch {
 	case strings.Contains(s, "://"):
-		z.add(token{kind: link, start: at, end: at + len(s), norm: strings.ToLower(s), inner: s})
+		z.addToken(token{kind: link, start: at, end: at + len(s), norm: strings.ToLower(s), inner: s})
 		return
 	case looksLikePath(s, z.lex, false):
-		z.add(token{kind: path, start: at, end: at + len(s), norm: strings.ToLower(s), inner: s})
+		z.addToken(token{kind: path, start: at, end: at + len(s), norm: strings.ToLower(s), inner: s})
 		return
 	}
 	norm := strings.ReplaceAll(strings.ToLower(s), "’", "'")
-	if z.lex.has("please", norm) {
-		z.add(token{kind: punct, start: at, end: at + len(s), norm: norm})
+	if z.lex.containsWord("please", norm) {
+		z.addToken(token{kind: punct, start: at, end: at + len(s), norm: norm})
 		return
 	}
-	if n := z.glued(norm); n > 0 && len(norm) == len(s) {
-		z.add(token{kind: word, start: at, end: at + n, norm: norm[:n]})
-		z.add(token{kind: word, start: at + n, end: at + len(s), norm: norm[n:]})
+	if n := z.unitOffset(norm); n > 0 && len(norm) == len(s) {
+		z.addToken(token{kind: word, start: at, end: at + n, norm: norm[:n]})
+		z.addToken(token{kind: word, start: at + n, end: at + len(s), norm: norm[n:]})
 		return
 	}
-	first, second, cut := z.lex.expand(norm)
+	first, second, cut := z.lex.expandContraction(norm)
 	if second == "" || cut > len(s) {
-		z.add(token{kind: word, start: at, end: at + len(s), norm: norm, raw: s})
+		z.addToken(token{kind: word, start: at, end: at + len(s), norm: norm, raw: s})
 		return
 	}
-	z.add(token{kind: word, start: at, end: at + cut, norm: first})
-	z.add(token{kind: word, start: at + cut, end: at + len(s), norm: second})
+	z.addToken(token{kind: word, start: at, end: at + cut, norm: first})
+	z.addToken(token{kind: word, start: at + cut, end: at + len(s), norm: second})
 }
 
-// glued finds a number with an attached unit, "5km", and returns where the unit begins.
-func (z *tokenizer) glued(norm string) int {
+// unitOffset finds a number with an attached unit, "5km", and returns where the unit begins.
+func (z *tokenizer) unitOffset(norm string) int {
 	n := 0
 	for n < len(norm) && isDigit(norm[n]) {
 		n++
 	}
-	if n == 0 || n == len(norm) || !z.lex.has("units", norm[n:]) {
+	if n == 0 || n == len(norm) || !z.lex.containsWord("units", norm[n:]) {
 		return 0
 	}
 	return n
@@ -213,7 +213,7 @@ func looksLikePath(s string, lex *lexicon, inQuotes bool) bool {
 		return inFolder && base == "" && s[0] != '/' // "Documents/"
 	}
 	ext := strings.ToLower(base[dot+1:])
-	return dot > 0 && lex.has("extensions", ext) && (inFolder || !inQuotes || !strings.Contains(s, " "))
+	return dot > 0 && lex.containsWord("extensions", ext) && (inFolder || !inQuotes || !strings.Contains(s, " "))
 }
 
 func isASCIILetter(b byte) bool { return b|0x20 >= 'a' && b|0x20 <= 'z' }

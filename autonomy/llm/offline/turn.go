@@ -22,7 +22,7 @@ type turn struct {
 	said    int // index of the user's last message
 }
 
-func (g *grammar) turn(r llm.Request) *turn {
+func (g *grammar) newTurn(r llm.Request) *turn {
 	t := &turn{g: g, r: r, said: -1}
 	for i, m := range r.Messages {
 		if m.Role == llm.Assistant && !hasCall(m) {
@@ -30,12 +30,12 @@ func (g *grammar) turn(r llm.Request) *turn {
 		}
 	}
 	for i, m := range r.Messages {
-		if i >= t.begin && m.Role == llm.User && speaks(m) {
+		if i >= t.begin && m.Role == llm.User && hasUserContent(m) {
 			t.said = i
 		}
 	}
 	if t.said >= 0 {
-		t.own, t.outside, t.picture = words(r.Messages[t.said])
+		t.own, t.outside, t.picture = splitWords(r.Messages[t.said])
 	}
 	return t
 }
@@ -44,13 +44,13 @@ func hasCall(m llm.Message) bool {
 	return slices.ContainsFunc(m.Parts, func(p llm.Part) bool { return p.Call != nil })
 }
 
-// speaks reports whether a message contains more than Hob's own additions.
-func speaks(m llm.Message) bool {
+// hasUserContent reports whether a message contains more than Hob's own additions.
+func hasUserContent(m llm.Message) bool {
 	return slices.ContainsFunc(m.Parts, func(p llm.Part) bool { return !p.Context && (p.Text != "" || p.Image != nil) })
 }
 
-// words separates the user's words from untrusted text. Text of unknown origin is untrusted.
-func words(m llm.Message) (own string, outside []string, picture bool) {
+// splitWords separates the user's words from untrusted text. Text of unknown origin is untrusted.
+func splitWords(m llm.Message) (own string, outside []string, picture bool) {
 	for _, p := range m.Parts {
 		switch {
 		case p.Context:
@@ -68,58 +68,58 @@ func words(m llm.Message) (own string, outside []string, picture bool) {
 	return own, outside, picture
 }
 
-// step returns the next step: calls, or text that ends the turn.
-func (t *turn) step() (string, []llm.ToolCall) {
-	made := t.made(t.said + 1)
+// nextStep returns the next step: calls, or text that ends the turn.
+func (t *turn) nextStep() (string, []llm.ToolCall) {
+	made := t.callsSince(t.said + 1)
 	if t.said < 0 && len(made) == 0 {
-		return t.g.prose("nothing-said"), nil
+		return t.g.replyText("nothing-said"), nil
 	}
-	p := t.plan()
+	p := t.planTurn()
 	if len(made) == 0 {
-		return t.open(p)
+		return t.openingStep(p)
 	}
-	if next, ok := t.second(p, made); ok {
-		if calls, _ := t.offered([]call{next}); len(calls) > 0 && !t.r.NoTools {
+	if next, ok := t.secondStep(p, made); ok {
+		if calls, _ := t.toToolCalls([]call{next}); len(calls) > 0 && !t.r.NoTools {
 			return "", calls
 		}
 	}
-	return t.answer(p), nil
+	return t.composeAnswer(p), nil
 }
 
-// plan interprets the user's words, also as the answer to Hob's last question.
-func (t *turn) plan() plan {
+// planTurn interprets the user's words, also as the answer to Hob's last question.
+func (t *turn) planTurn() plan {
 	if t.own == "" {
 		return plan{outcome: unknown}
 	}
-	p := t.g.answerTo(t.pending(), t.own, t.r.Now)
-	if p.intent != nil && p.intent.name == "watch.pace" && !t.watching() {
+	p := t.g.answerTo(t.pendingQuestion(), t.own, t.r.Now)
+	if p.intent != nil && p.intent.name == "watch.pace" && !t.followsWatcher() {
 		return plan{outcome: unknown}
 	}
 	return p
 }
 
-// watching reports whether the user's previous message created a watcher, which a following
+// followsWatcher reports whether the user's previous message created a watcher, which a following
 // "only on weekdays" then changes.
-func (t *turn) watching() bool {
-	past := t.exchanges()
+func (t *turn) followsWatcher() bool {
+	past := t.listExchanges()
 	if len(past) == 0 {
 		return false
 	}
-	p := t.g.plan(past[len(past)-1].own, t.r.Now, 0)
+	p := t.g.planRequests(past[len(past)-1].own, t.r.Now, 0)
 	return slices.ContainsFunc(p.calls, func(c call) bool { return c.name == "create_watcher" || c.name == "update_watcher" })
 }
 
-// open returns the first step of a turn.
-func (t *turn) open(p plan) (string, []llm.ToolCall) {
+// openingStep returns the first step of a turn.
+func (t *turn) openingStep(p plan) (string, []llm.ToolCall) {
 	if len(p.calls) == 0 {
 		return t.withoutCalls(p), nil
 	}
 	if t.r.NoTools {
-		return t.g.prose("no-tools"), nil
+		return t.g.replyText("no-tools"), nil
 	}
-	calls, missing := t.offered(p.calls)
+	calls, missing := t.toToolCalls(p.calls)
 	if len(calls) == 0 {
-		return t.g.prose("missing-tool", "{tool}", strings.Join(missing, ", ")), nil
+		return t.g.replyText("missing-tool", "{tool}", strings.Join(missing, ", ")), nil
 	}
 	return "", calls
 }
@@ -129,55 +129,57 @@ func (t *turn) withoutCalls(p plan) string {
 	reporting := p.intent != nil && p.intent.name == "summarise"
 	switch {
 	case len(t.outside) > 0 && (t.own == "" || reporting):
-		return t.g.prose("outside", "{words}", t.report())
+		return t.g.replyText("outside", "{words}", t.quoteUntrusted())
 	case len(t.outside) > 0 && p.outcome == unknown:
-		return t.g.prose("outside-unclear", "{words}", quote(t.own), "{event}", t.report())
+		return t.g.replyText("outside-unclear", "{words}", quoteText(t.own), "{event}", t.quoteUntrusted())
 	case t.own == "" && t.picture:
-		return t.g.prose("picture")
+		return t.g.replyText("picture")
 	case t.own == "":
-		return t.g.prose("nothing-said")
+		return t.g.replyText("nothing-said")
 	}
-	return t.g.wording(p, t.own)
+	return t.g.planText(p, t.own)
 }
 
-// report quotes untrusted text in one line.
-func (t *turn) report() string { return "“" + oneLine(strings.Join(t.outside, " "), 300) + "”" }
+// quoteUntrusted quotes untrusted text in one line.
+func (t *turn) quoteUntrusted() string {
+	return "“" + oneLine(strings.Join(t.outside, " "), 300) + "”"
+}
 
-// wording returns the text of a plan without calls.
-func (g *grammar) wording(p plan, said string) string {
+// planText returns the text of a plan without calls.
+func (g *grammar) planText(p plan, said string) string {
 	switch {
 	case p.question != nil:
 		return strings.TrimSpace(p.say + " " + p.question.text)
 	case p.say != "":
 		return p.say
 	}
-	return g.prose("not-understood", "{words}", quote(said), "{example}", quote(g.nearest(said)))
+	return g.replyText("not-understood", "{words}", quoteText(said), "{example}", quoteText(g.nearestExample(said)))
 }
 
-// offered converts planned calls to tool calls: directly if the request offers the tool,
+// toToolCalls converts planned calls to tool calls: directly if the request offers the tool,
 // otherwise through use_tool.
-func (t *turn) offered(planned []call) (calls []llm.ToolCall, missing []string) {
+func (t *turn) toToolCalls(planned []call) (calls []llm.ToolCall, missing []string) {
 	have := map[string]bool{}
 	for _, tool := range t.r.Tools {
 		have[tool.Name] = true
 	}
 	for i, c := range planned {
 		if !have[c.name] && have["use_tool"] {
-			c = call{"use_tool", map[string]any{"name": c.name, "arguments": c.json()}}
+			c = call{"use_tool", map[string]any{"name": c.name, "arguments": c.encodeArgs()}}
 		}
 		if !have[c.name] {
 			missing = append(missing, c.name)
 			continue
 		}
-		calls = append(calls, llm.ToolCall{ID: t.id(i, c), Name: c.name, Args: c.json()})
+		calls = append(calls, llm.ToolCall{ID: t.callID(i, c), Name: c.name, Args: c.encodeArgs()})
 	}
 	return calls, missing
 }
 
-// id is the same for the same request and differs within a conversation.
-func (t *turn) id(i int, c call) string {
+// callID is the same for the same request and differs within a conversation.
+func (t *turn) callID(i int, c call) string {
 	h := fnv.New64a()
-	fmt.Fprintf(h, "%d/%d/%d/%s/%s", t.r.Now.UnixNano(), len(t.r.Messages), i, c.name, c.json())
+	fmt.Fprintf(h, "%d/%d/%d/%s/%s", t.r.Now.UnixNano(), len(t.r.Messages), i, c.name, c.encodeArgs())
 	return fmt.Sprintf("off_%016x", h.Sum64())
 }
 
@@ -187,8 +189,8 @@ type done struct {
 	result *llm.ToolResult
 }
 
-// made lists the calls since message from, in order.
-func (t *turn) made(from int) []done {
+// callsSince lists the calls since message from, in order.
+func (t *turn) callsSince(from int) []done {
 	var out []done
 	index := map[string]int{}
 	for _, m := range t.r.Messages[min(from, len(t.r.Messages)):] {

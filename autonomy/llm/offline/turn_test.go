@@ -12,7 +12,7 @@ import (
 // conversation runs turns with the model as the engine does.
 type conversation struct {
 	t        *testing.T
-	b        *Brain
+	b        *Model
 	messages []llm.Message
 	tools    []string
 }

@@ -5,36 +5,36 @@ import (
 	"time"
 )
 
-// plan interprets a text: one request, or several joined by "and", commas and full stops. depth
+// planRequests interprets a text: one request, or several joined by "and", commas and full stops. depth
 // is above zero for a request inside another one.
-func (g *grammar) plan(text string, now time.Time, depth int) plan {
+func (g *grammar) planRequests(text string, now time.Time, depth int) plan {
 	if depth > 2 {
 		return plan{outcome: unknown}
 	}
-	s := g.sentence(text, now)
-	whole := g.single(s, depth, true)
+	s := g.parseSentence(text, now)
+	whole := g.planSingle(s, depth, true)
 	if len(s.tokens) > closely/2 {
 		return whole
 	}
 	sp := splitter{g: g, now: now, depth: depth, memo: map[string]plan{}}
-	if p, ok := sp.split(s, whole); ok {
+	if p, ok := sp.splitRequests(s, whole); ok {
 		return p
 	}
 	return whole
 }
 
-// single interprets a sentence as one request. If no reading matches, it may accept a typo.
-func (g *grammar) single(s *sentence, depth int, forgiving bool) plan {
-	if s.skip(0) == len(s.tokens) {
+// planSingle interprets a sentence as one request. If no reading matches, it may accept a typo.
+func (g *grammar) planSingle(s *sentence, depth int, forgiving bool) plan {
+	if s.skipPunctuation(0) == len(s.tokens) {
 		return plan{outcome: unknown}
 	}
 	for _, loose := range []bool{false, true} {
 		if loose && (!forgiving || !g.hasSlip(s)) {
 			break
 		}
-		for _, r := range g.readings(s, loose) {
-			w := wish{reading: r, g: g, depth: depth}
-			if w.negated() {
+		for _, r := range g.allReadings(s, loose) {
+			w := intentDraft{interpretation: r, g: g, depth: depth}
+			if w.isNegated() {
 				continue
 			}
 			if p, ok := g.build[r.intent.name](&w); ok {
@@ -54,7 +54,7 @@ func (g *grammar) hasSlip(s *sentence) bool {
 			continue
 		}
 		for w := range g.vocab {
-			if slip(t.norm, w) {
+			if isTypo(t.norm, w) {
 				return true
 			}
 		}
@@ -73,31 +73,31 @@ type splitter struct {
 // maxCuts limits the tried boundaries of a text.
 const maxCuts = 16
 
-// split tries each joint from the left: the text before it must be a request, and the text
+// splitRequests tries each joint from the left: the text before it must be a request, and the text
 // after it must begin like one.
-func (sp *splitter) split(s *sentence, whole plan) (plan, bool) {
+func (sp *splitter) splitRequests(s *sentence, whole plan) (plan, bool) {
 	cuts := 0
 	for i := 1; i < len(s.tokens) && cuts < maxCuts; i++ {
-		next, ok := s.joint(i)
+		next, ok := s.jointAt(i)
 		if !ok || next >= len(s.tokens) {
 			continue
 		}
 		cuts++
-		left := sp.g.single(sp.g.sentence(s.text[:s.tokens[i-1].end], sp.now), sp.depth, false)
+		left := sp.g.planSingle(sp.g.parseSentence(s.text[:s.tokens[i-1].end], sp.now), sp.depth, false)
 		if left.outcome == unknown || left.intent.rank < 0 && left.intent.name != "schedule.add" {
 			continue
 		}
-		right, ok := sp.follows(left, s.text[s.tokens[next].start:])
-		if ok && !sp.belongs(whole, right, s, next) {
-			return joined(left, right), true
+		right, ok := sp.planFollowing(left, s.text[s.tokens[next].start:])
+		if ok && !sp.belongsToWhole(whole, right, s, next) {
+			return joinPlans(left, right), true
 		}
 		i = next - 1
 	}
 	return plan{}, false
 }
 
-// joint reports whether a request may end before token i, and where the next one would begin.
-func (s *sentence) joint(i int) (next int, ok bool) {
+// jointAt reports whether a request may end before token i, and where the next one would begin.
+func (s *sentence) jointAt(i int) (next int, ok bool) {
 	next = i
 	for next < len(s.tokens) {
 		switch t := s.tokens[next]; {
@@ -112,72 +112,72 @@ func (s *sentence) joint(i int) (next int, ok bool) {
 	return next, false
 }
 
-// follows plans the text after a joint, if it is a separate request.
-func (sp *splitter) follows(left plan, text string) (plan, bool) {
-	if p, ok := sp.own(left, text); ok {
+// planFollowing plans the text after a joint, if it is a separate request.
+func (sp *splitter) planFollowing(left plan, text string) (plan, bool) {
+	if p, ok := sp.planOwn(left, text); ok {
 		return p, true
 	}
-	if left.outcome != act || left.intent.again == "" || !left.intent.repeats(text) {
+	if left.outcome != act || left.intent.again == "" || !left.intent.canRepeat(text) {
 		return plan{}, false
 	}
 	again := left.intent.again + " " + text
-	p := sp.rest(again)
+	p := sp.planRest(again)
 	return p, p.outcome == act && p.intent == left.intent
 }
 
-// own plans text if it begins like a request.
-func (sp *splitter) own(left plan, text string) (plan, bool) {
-	s := sp.g.sentence(text, sp.now)
-	if !sp.g.starts(s) {
+// planOwn plans text if it begins like a request.
+func (sp *splitter) planOwn(left plan, text string) (plan, bool) {
+	s := sp.g.parseSentence(text, sp.now)
+	if !sp.g.startsRequest(s) {
 		return plan{}, false
 	}
-	p := sp.rest(text)
+	p := sp.planRest(text)
 	switch {
 	case p.outcome != act && p.outcome != ask, p.intent.rank < 0:
 		return plan{}, false
-	case left.intent.verbatim && s.tokens[s.skip(0)].norm == "i":
+	case left.intent.verbatim && s.tokens[s.skipPunctuation(0)].norm == "i":
 		return plan{}, false // a statement in a text to remember
-	case left.intent.verbatim && p.intent.statement():
+	case left.intent.verbatim && p.intent.isStatement():
 		return plan{}, false
 	}
 	return p, true
 }
 
-// rest plans the remaining text, which may be several requests again.
-func (sp *splitter) rest(text string) plan {
+// planRest plans the remaining text, which may be several requests again.
+func (sp *splitter) planRest(text string) plan {
 	if p, ok := sp.memo[text]; ok {
 		return p
 	}
-	s := sp.g.sentence(text, sp.now)
-	p := sp.g.single(s, sp.depth, false)
-	if q, ok := sp.split(s, p); ok {
+	s := sp.g.parseSentence(text, sp.now)
+	p := sp.g.planSingle(s, sp.depth, false)
+	if q, ok := sp.splitRequests(s, p); ok {
 		p = q
 	}
 	sp.memo[text] = p
 	return p
 }
 
-// belongs reports whether the following text is part of a schedule or watcher ("every day at 8
+// belongsToWhole reports whether the following text is part of a schedule or watcher ("every day at 8
 // brief me and list my tasks"), unless it has its own time.
-func (sp *splitter) belongs(whole, right plan, s *sentence, next int) bool {
+func (sp *splitter) belongsToWhole(whole, right plan, s *sentence, next int) bool {
 	if whole.outcome == act && whole.intent.name == "goal.add" { // a goal includes its whole text
 		return true
 	}
 	if whole.outcome != act || whole.intent.name != "schedule.add" && whole.intent.name != "watch.add" {
 		return false
 	}
-	return len(s.inside(next, len(s.tokens))) == 0 || right.intent.name == whole.intent.name && len(whole.calls) > 1
+	return len(s.timesInside(next, len(s.tokens))) == 0 || right.intent.name == whole.intent.name && len(whole.calls) > 1
 }
 
-// statement reports whether the intent is a statement instead of a request, which may be part
+// isStatement reports whether the intent is a statement instead of a request, which may be part
 // of a text to remember.
-func (in *intent) statement() bool {
+func (in *intent) isStatement() bool {
 	return strings.HasPrefix(in.name, "money.add") || strings.HasPrefix(in.name, "habit.log") || in.name == "task.done" ||
 		in.name == "memory.add" && in.verbatim
 }
 
-// repeats reports whether text may continue the intent before it.
-func (in *intent) repeats(text string) bool {
+// canRepeat reports whether text may continue the intent before it.
+func (in *intent) canRepeat(text string) bool {
 	if len(in.againWith) == 0 {
 		return true
 	}
@@ -190,7 +190,7 @@ func (in *intent) repeats(text string) bool {
 	return false
 }
 
-func joined(left, right plan) plan {
+func joinPlans(left, right plan) plan {
 	p := plan{outcome: act, intent: left.intent}
 	p.calls = append(left.calls[:len(left.calls):len(left.calls)], right.calls...)
 	p.say = strings.TrimSpace(left.say + "\n\n" + right.say)

@@ -19,7 +19,7 @@ func TestWatching(t *testing.T) {
 	}
 	for _, s := range samples {
 		t.Run(s.sentence, func(t *testing.T) {
-			p := b.grammar().plan(s.sentence, at(t), 0)
+			p := b.grammar().planRequests(s.sentence, at(t), 0)
 			if s.expected == "NOWATCH" {
 				for _, c := range p.calls {
 					if strings.HasSuffix(c.name, "_watcher") {
@@ -37,7 +37,7 @@ func TestWatching(t *testing.T) {
 			}
 			for i, w := range want { // checks only the expected keys
 				var got map[string]any
-				if err := json.Unmarshal(p.calls[i].json(), &got); err != nil {
+				if err := json.Unmarshal(p.calls[i].encodeArgs(), &got); err != nil {
 					t.Fatal(err)
 				}
 				if !reflect.DeepEqual(normal(got), normal(w.Args)) {

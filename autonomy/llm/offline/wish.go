@@ -4,9 +4,9 @@ import (
 	"strings"
 )
 
-// wish is one reading of a sentence while its builder converts it to a plan.
-type wish struct {
-	reading
+// intentDraft is one reading of a sentence while its builder converts it to a plan.
+type intentDraft struct {
+	interpretation
 	g *grammar
 	// depth counts the requests around this one ("every day at 8 brief me" contains "brief
 	// me").
@@ -14,10 +14,10 @@ type wish struct {
 }
 
 // builder converts a reading to a plan, or declines it.
-type builder func(w *wish) (plan, bool)
+type builder func(w *intentDraft) (plan, bool)
 
-// builders maps each intent of the grammar to its builder.
-func builders() map[string]builder {
+// builderTable maps each intent of the grammar to its builder.
+func builderTable() map[string]builder {
 	all := map[string]builder{}
 	for _, part := range []map[string]builder{
 		taskBuilders(), reminderBuilders(), scheduleBuilders(), memoryBuilders(), noteBuilders(), moneyBuilders(),
@@ -30,7 +30,7 @@ func builders() map[string]builder {
 	return all
 }
 
-func (w *wish) capture(name string) (capture, bool) {
+func (w *intentDraft) captureOf(name string) (capture, bool) {
 	for _, c := range w.caps {
 		if c.name == name {
 			return c, true
@@ -39,42 +39,42 @@ func (w *wish) capture(name string) (capture, bool) {
 	return capture{}, false
 }
 
-func (w *wish) has(name string) bool {
-	_, ok := w.capture(name)
+func (w *intentDraft) hasSlot(name string) bool {
+	_, ok := w.captureOf(name)
 	return ok
 }
 
-// text returns the original text of a slot.
-func (w *wish) text(name string) string {
-	c, ok := w.capture(name)
+// slotString returns the original text of a slot.
+func (w *intentDraft) slotString(name string) string {
+	c, ok := w.captureOf(name)
 	if !ok {
 		return ""
 	}
-	return w.s.original(c.from, c.to)
+	return w.s.originalText(c.from, c.to)
 }
 
-// norm returns the normalized form of a slot.
-func (w *wish) norm(name string) string {
-	c, ok := w.capture(name)
+// slotNorm returns the normalized form of a slot.
+func (w *intentDraft) slotNorm(name string) string {
+	c, ok := w.captureOf(name)
 	if !ok {
 		return ""
 	}
-	return w.s.norms(c.from, c.to)
+	return w.s.normalizedText(c.from, c.to)
 }
 
-func (w *wish) path(name string) string {
-	c, _ := w.capture(name)
+func (w *intentDraft) pathOf(name string) string {
+	c, _ := w.captureOf(name)
 	return c.path
 }
 
-// number returns a number slot's value; ok is false if the slot is missing.
-func (w *wish) number(name string) (float64, bool) {
-	c, ok := w.capture(name)
+// numberOf returns a number slot's value; ok is false if the slot is missing.
+func (w *intentDraft) numberOf(name string) (float64, bool) {
+	c, ok := w.captureOf(name)
 	return c.value, ok
 }
 
-// spans returns the times in front of the sentence and those in the time slots.
-func (w *wish) spans() []*span {
+// allSpans returns the times in front of the sentence and those in the time slots.
+func (w *intentDraft) allSpans() []*span {
 	out := w.lead
 	for _, c := range w.caps {
 		if c.span != nil {
@@ -85,17 +85,17 @@ func (w *wish) spans() []*span {
 }
 
 // noLead declines sentences that begin with a time if the intent has no use for one.
-func (w *wish) noLead() bool { return len(w.lead) == 0 }
+func (w *intentDraft) noLead() bool { return len(w.lead) == 0 }
 
-// asks reports whether the sentence is a question, so that it does not count as a statement
+// isAsking reports whether the sentence is a question, so that it does not count as a statement
 // ("the report is done").
-func (w *wish) asks() bool {
-	return w.g.lex.has("questions", w.s.firstWord(0))
+func (w *intentDraft) isAsking() bool {
+	return w.g.lex.containsWord("questions", w.s.firstWord(0))
 }
 
-// negated: "I did not pay the plumber" must not be read as "I did X". Only intents that keep
+// isNegated: "I did not pay the plumber" must not be read as "I did X". Only intents that keep
 // the text verbatim may begin with "not".
-func (w *wish) negated() bool {
+func (w *intentDraft) isNegated() bool {
 	if w.intent.verbatim || w.intent.name == "reminder.add" || w.intent.name == "task.add" {
 		return false
 	}
@@ -108,8 +108,8 @@ func (w *wish) negated() bool {
 	return false
 }
 
-// edge tries an edge intent of the grammar on text and returns its slots.
-func (w *wish) edge(name string, tokens capture) (map[string]capture, bool) {
+// tryEdge tries an edge intent of the grammar on text and returns its slots.
+func (w *intentDraft) tryEdge(name string, tokens capture) (map[string]capture, bool) {
 	part := *w.s
 	part.tokens = w.s.tokens[:tokens.to]
 	for _, in := range w.g.edges {
@@ -118,7 +118,7 @@ func (w *wish) edge(name string, tokens capture) (map[string]capture, bool) {
 		}
 		for _, p := range in.patterns {
 			r := run{s: &part, vocab: w.g.vocab}
-			if !r.try(p.node, tokens.from) {
+			if !r.tryMatch(p.node, tokens.from) {
 				continue
 			}
 			out := map[string]capture{}
@@ -133,9 +133,9 @@ func (w *wish) edge(name string, tokens capture) (map[string]capture, bool) {
 	return nil, false
 }
 
-// bare removes articles and possessives in front of a name, and punctuation after it: "the
+// bareName removes articles and possessives in front of a name, and punctuation after it: "the
 // dentist" becomes "dentist".
-func bare(s string) string {
+func bareName(s string) string {
 	s = strings.TrimSpace(s)
 	for {
 		head, tail, ok := strings.Cut(s, " ")
@@ -150,9 +150,9 @@ func bare(s string) string {
 	}
 }
 
-// thing returns a bare name without its category noun: "the report task" becomes "report".
-func thing(s string, nouns ...string) string {
-	s = strings.Trim(bare(s), `"'“”‘’`)
+// thingName returns a bare name without its category noun: "the report task" becomes "report".
+func thingName(s string, nouns ...string) string {
+	s = strings.Trim(bareName(s), `"'“”‘’`)
 	for _, noun := range nouns {
 		if n := len(s) - len(noun) - 1; n > 0 && s[n] == ' ' && strings.EqualFold(s[n+1:], noun) {
 			return strings.TrimSpace(s[:n])
@@ -161,22 +161,22 @@ func thing(s string, nouns ...string) string {
 	return s
 }
 
-// named returns the item that a slot names, without the time after it: "I finished the report
+// namedThing returns the item that a slot names, without the time after it: "I finished the report
 // today" is about the report.
-func (w *wish) named(slot string, nouns ...string) string {
-	c, ok := w.capture(slot)
+func (w *intentDraft) namedThing(slot string, nouns ...string) string {
+	c, ok := w.captureOf(slot)
 	if !ok {
 		return ""
 	}
-	_, to, _ := w.s.lift(c.from, c.to)
-	if t := thing(w.s.original(c.from, to), nouns...); t != "" {
+	_, to, _ := w.s.liftTimes(c.from, c.to)
+	if t := thingName(w.s.originalText(c.from, to), nouns...); t != "" {
 		return t
 	}
-	return thing(w.text(slot), nouns...)
+	return thingName(w.slotString(slot), nouns...)
 }
 
-// arguments returns a map without the empty values.
-func arguments(pairs ...any) map[string]any {
+// argsOf returns a map without the empty values.
+func argsOf(pairs ...any) map[string]any {
 	out := map[string]any{}
 	for i := 0; i+1 < len(pairs); i += 2 {
 		switch v := pairs[i+1].(type) {
@@ -196,8 +196,8 @@ func arguments(pairs ...any) map[string]any {
 	return out
 }
 
-// anything reports whether the words name no specific item.
-func anything(s string) bool {
+// isUnspecific reports whether the words name no specific item.
+func isUnspecific(s string) bool {
 	switch strings.ToLower(strings.TrimSpace(s)) {
 	case "", "my", "all my", "my own", "task", "todo", "reminder", "note", "habit", "schedules", "watchers", "reminders", "tasks", "all of them", "again", "it", "this", "that", "them", "something", "anything", "everything", "one", "all", "these", "those", "stuff", "me", "a", "the":
 		return true
@@ -205,8 +205,8 @@ func anything(s string) bool {
 	return false
 }
 
-// fill returns a question's completion that puts the answer between two pieces.
-func fill(before, after string) func(string) (string, bool) {
+// fillBetween returns a question's completion that puts the answer between two pieces.
+func fillBetween(before, after string) func(string) (string, bool) {
 	return func(answer string) (string, bool) {
 		answer = strings.TrimSpace(answer)
 		if answer == "" {

@@ -2,9 +2,9 @@ package openai
 
 import "hob/autonomy/llm"
 
-// emit passes an event to the consumer. The stall timer is stopped in the meantime, because the
+// emitEvent passes an event to the consumer. The stall timer is stopped in the meantime, because the
 // consumer may be slow.
-func (s *stream) emit(e llm.Event) bool {
+func (s *stream) emitEvent(e llm.Event) bool {
 	s.spoke = true
 	s.watch.Disarm()
 	if !s.yield(e, nil) {
@@ -25,8 +25,8 @@ func (s *stream) tooMuch() *llm.Error {
 	return nil
 }
 
-// take passes the content of a chunk to the consumer; it returns false if the consumer stopped.
-func (s *stream) take(c *chunk) bool {
+// takeChunk passes the content of a chunk to the consumer; it returns false if the consumer stopped.
+func (s *stream) takeChunk(c *chunk) bool {
 	if u := parseUsage(c.Usage); u != nil {
 		s.usage = *u
 	}
@@ -39,46 +39,46 @@ func (s *stream) take(c *chunk) bool {
 		if d == nil {
 			d = x.Message
 		}
-		if d != nil && !s.delta(d) {
+		if d != nil && !s.takeDelta(d) {
 			return false
 		}
-		if reason := llm.Word(x.FinishReason); reason != "" {
+		if reason := llm.JSONText(x.FinishReason); reason != "" {
 			s.ended, s.stop = true, parseStop(reason)
 		}
 	}
 	return true
 }
 
-func (s *stream) delta(d *delta) bool {
+func (s *stream) takeDelta(d *delta) bool {
 	thought := d.ReasoningContent.text
 	if thought == "" {
 		thought = d.Reasoning.text
 	}
-	inline, text := s.think.add(d.Content.text)
-	if !s.reasoning(thought+d.Content.thinking+inline) || !s.text(text) || !s.text(d.Refusal.text) || !s.images(d.Images) {
+	inline, text := s.think.addPiece(d.Content.text)
+	if !s.emitReasoning(thought+d.Content.thinking+inline) || !s.emitText(text) || !s.emitText(d.Refusal.text) || !s.emitImages(d.Images) {
 		return false
 	}
-	s.details.add(d.Details)
+	s.details.addPieces(d.Details)
 	list := d.ToolCalls
 	if d.FunctionCall != nil {
 		list = append(list, callDelta{Index: new(int), Function: *d.FunctionCall})
 	}
 	for _, x := range list {
-		c, piece, fresh := s.calls.add(x)
+		c, piece, fresh := s.calls.addDelta(x)
 		if c == nil {
 			continue
 		}
-		if fresh && !s.emit(llm.Event{Kind: llm.CallStart, Call: llm.ToolCall{ID: c.id, Name: c.name}}) {
+		if fresh && !s.emitEvent(llm.Event{Kind: llm.CallStart, Call: llm.ToolCall{ID: c.id, Name: c.name}}) {
 			return false
 		}
-		if piece != "" && !s.emit(llm.Event{Kind: llm.CallDelta, Call: llm.ToolCall{ID: c.id}, Text: piece}) {
+		if piece != "" && !s.emitEvent(llm.Event{Kind: llm.CallDelta, Call: llm.ToolCall{ID: c.id}, Text: piece}) {
 			return false
 		}
 	}
 	return true
 }
 
-func (s *stream) text(t string) bool {
+func (s *stream) emitText(t string) bool {
 	if t == "" {
 		return true
 	}
@@ -86,29 +86,29 @@ func (s *stream) text(t string) bool {
 		return false
 	}
 	s.visible = true
-	return s.emit(llm.Event{Kind: llm.TextDelta, Text: t})
+	return s.emitEvent(llm.Event{Kind: llm.TextDelta, Text: t})
 }
 
-func (s *stream) images(list []picture) bool {
+func (s *stream) emitImages(list []picture) bool {
 	for _, p := range list {
-		i, ok := p.image()
+		i, ok := p.decodeImage()
 		if !ok {
 			continue
 		}
 		s.visible = true
-		if !s.endThought() || !s.emit(llm.Event{Kind: llm.ImageDone, Image: i}) {
+		if !s.endThought() || !s.emitEvent(llm.Event{Kind: llm.ImageDone, Image: i}) {
 			return false
 		}
 	}
 	return true
 }
 
-func (s *stream) reasoning(t string) bool {
+func (s *stream) emitReasoning(t string) bool {
 	if t == "" {
 		return true
 	}
 	s.thought.WriteString(t)
-	return s.emit(llm.Event{Kind: llm.ReasoningDelta, Text: t})
+	return s.emitEvent(llm.Event{Kind: llm.ReasoningDelta, Text: t})
 }
 
 func (s *stream) endThought() bool {
@@ -117,20 +117,20 @@ func (s *stream) endThought() bool {
 	}
 	t := s.thought.String()
 	s.thought.Reset()
-	return s.emit(llm.Event{Kind: llm.ReasoningDone, Reasoning: llm.Reasoning{Text: t}})
+	return s.emitEvent(llm.Event{Kind: llm.ReasoningDone, Reasoning: llm.Reasoning{Text: t}})
 }
 
 // finishCalls passes the remaining parts of the answer. cut means that it ended early.
 func (s *stream) finishCalls(cut bool) bool {
-	thought, text := s.think.end()
-	if !s.reasoning(thought) || !s.text(text) || !s.endThought() {
+	thought, text := s.think.flushRest()
+	if !s.emitReasoning(thought) || !s.emitText(text) || !s.endThought() {
 		return false
 	}
-	if back := s.details.bytes(); back != nil && len(s.calls.list) > 0 && !s.emit(llm.Event{Kind: llm.ReasoningDone, Reasoning: llm.Reasoning{Details: back}}) {
+	if back := s.details.toJSON(); back != nil && len(s.calls.list) > 0 && !s.emitEvent(llm.Event{Kind: llm.ReasoningDone, Reasoning: llm.Reasoning{Details: back}}) {
 		return false
 	}
-	for _, c := range s.calls.done(cut) {
-		if !s.emit(llm.Event{Kind: llm.CallDone, Call: c}) {
+	for _, c := range s.calls.finishAll(cut) {
+		if !s.emitEvent(llm.Event{Kind: llm.CallDone, Call: c}) {
 			return false
 		}
 	}
@@ -140,15 +140,15 @@ func (s *stream) finishCalls(cut bool) bool {
 // cutOff marks all calls of a broken stream as truncated: no call of a failed answer may run.
 func (s *stream) cutOff() bool {
 	for _, x := range s.calls.list {
-		if !s.emit(llm.Event{Kind: llm.CallDone, Call: llm.NewCall(x.id, x.name, string(x.args), true)}) {
+		if !s.emitEvent(llm.Event{Kind: llm.CallDone, Call: llm.NewCall(x.id, x.name, string(x.args), true)}) {
 			return false
 		}
 	}
 	return true
 }
 
-// done ends a complete answer.
-func (s *stream) done() *llm.Error {
+// finishAnswer ends a complete answer.
+func (s *stream) finishAnswer() *llm.Error {
 	if !s.started {
 		return s.m.wire.Errorf(llm.Unavailable, "the server sent an empty stream")
 	}
@@ -163,6 +163,6 @@ func (s *stream) done() *llm.Error {
 			stop = llm.ToolUse
 		}
 	}
-	s.emit(llm.Event{Kind: llm.Done, Stop: stop, Usage: s.usage})
+	s.emitEvent(llm.Event{Kind: llm.Done, Stop: stop, Usage: s.usage})
 	return nil
 }

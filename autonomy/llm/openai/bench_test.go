@@ -19,7 +19,7 @@ func BenchmarkTurn(b *testing.B) {
 	if err != nil {
 		b.Fatal(err)
 	}
-	r := conversation()
+	r := longConversation()
 	for b.Loop() {
 		if _, err := llm.Collect(m.Stream(context.Background(), r)); err != nil {
 			b.Fatal(err)
@@ -27,7 +27,7 @@ func BenchmarkTurn(b *testing.B) {
 	}
 }
 
-func conversation() llm.Request {
+func longConversation() llm.Request {
 	r := llm.Request{System: strings.Repeat("You are Hob. ", 300)}
 	for i := range 20 {
 		r.Tools = append(r.Tools, llm.Tool{Name: fmt.Sprintf("tool_%d", i), Description: "Does something useful.", Schema: json.RawMessage(`{"type":"object","properties":{"text":{"type":"string"}}}`)})

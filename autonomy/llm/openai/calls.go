@@ -25,15 +25,15 @@ type calls struct {
 	list []*call
 }
 
-// add processes one delta and returns its call, the piece of arguments in it, and whether the
+// addDelta processes one delta and returns its call, the piece of arguments in it, and whether the
 // call is new. It returns nil for an empty delta.
-func (c *calls) add(d callDelta) (x *call, piece string, fresh bool) {
-	id, name := llm.Word(d.ID), d.Function.Name.text
-	piece, whole := d.Function.arguments()
+func (c *calls) addDelta(d callDelta) (x *call, piece string, fresh bool) {
+	id, name := llm.JSONText(d.ID), d.Function.Name.text
+	piece, whole := d.Function.argumentText()
 	if id == "" && name == "" && piece == "" {
 		return nil, "", false
 	}
-	x = c.find(d.Index, id, name, piece, whole)
+	x = c.findCall(d.Index, id, name, piece, whole)
 	if x == nil {
 		x, fresh = &call{index: -1}, true
 		if d.Index != nil {
@@ -50,19 +50,19 @@ func (c *calls) add(d callDelta) (x *call, piece string, fresh bool) {
 	return x, piece, fresh
 }
 
-// find returns the call that a delta continues, nil if it starts a new one.
-func (c *calls) find(index *int, id, name, piece string, whole bool) *call {
+// findCall returns the call that a delta continues, nil if it starts a new one.
+func (c *calls) findCall(index *int, id, name, piece string, whole bool) *call {
 	var x *call
 	switch {
 	case index != nil:
-		x = c.last(func(x *call) bool { return x.index == *index })
+		x = c.lastWhere(func(x *call) bool { return x.index == *index })
 	case id != "" && name == "":
-		x = c.last(func(x *call) bool { return x.id == id })
+		x = c.lastWhere(func(x *call) bool { return x.id == id })
 		if x == nil { // a new id in each delta
-			x = c.last(func(*call) bool { return true })
+			x = c.lastWhere(func(*call) bool { return true })
 		}
 	default:
-		x = c.last(func(*call) bool { return true })
+		x = c.lastWhere(func(*call) bool { return true })
 	}
 	if x == nil || name == "" {
 		return x
@@ -78,7 +78,7 @@ func (c *calls) find(index *int, id, name, piece string, whole bool) *call {
 	return nil
 }
 
-func (c *calls) last(is func(*call) bool) *call {
+func (c *calls) lastWhere(is func(*call) bool) *call {
 	for i := len(c.list) - 1; i >= 0; i-- {
 		if is(c.list[i]) {
 			return c.list[i]
@@ -89,7 +89,7 @@ func (c *calls) last(is func(*call) bool) *call {
 
 // uniqueID keeps the server's id unless it is missing or already used.
 func (c *calls) uniqueID(id string) string {
-	if id == "" || c.last(func(x *call) bool { return x.id == id }) != nil {
+	if id == "" || c.lastWhere(func(x *call) bool { return x.id == id }) != nil {
 		return newID()
 	}
 	return id
@@ -100,8 +100,8 @@ func newID() string {
 	return rand.Text()[:9]
 }
 
-// done finishes all calls. If cut is set, the last one is incomplete.
-func (c *calls) done(cut bool) []llm.ToolCall {
+// finishAll finishes all calls. If cut is set, the last one is incomplete.
+func (c *calls) finishAll(cut bool) []llm.ToolCall {
 	var out []llm.ToolCall
 	for i, x := range c.list {
 		out = append(out, llm.NewCall(x.id, x.name, string(x.args), cut && i == len(c.list)-1))

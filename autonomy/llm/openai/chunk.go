@@ -47,14 +47,14 @@ type functionOfCall struct {
 	Arguments json.RawMessage `json:"arguments"`
 }
 
-// arguments returns the text of the piece: the value of a JSON string, or other JSON (an
+// argumentText returns the text of the piece: the value of a JSON string, or other JSON (an
 // object, sent complete) unchanged.
-func (f functionOfCall) arguments() (text string, whole bool) {
+func (f functionOfCall) argumentText() (text string, whole bool) {
 	raw := bytes.TrimSpace(f.Arguments)
 	if len(raw) > 0 && raw[0] == '{' {
 		return string(raw), true
 	}
-	return llm.Word(raw), false
+	return llm.JSONText(raw), false
 }
 
 // texts is a string, null, or a list of contents (Mistral). Other values are ignored.
@@ -97,8 +97,8 @@ type picture struct {
 	ImageURL imageURL `json:"image_url"`
 }
 
-// image decodes the picture. It does not fetch remote addresses.
-func (p picture) image() (llm.Image, bool) {
+// decodeImage decodes the picture. It does not fetch remote addresses.
+func (p picture) decodeImage() (llm.Image, bool) {
 	head, data, ok := strings.Cut(strings.TrimPrefix(p.ImageURL.URL, "data:"), ";base64,")
 	if !ok || !strings.HasPrefix(head, "image/") {
 		return llm.Image{}, false
@@ -122,17 +122,17 @@ func parseUsage(raw json.RawMessage) *llm.Usage {
 		return nil
 	}
 	return &llm.Usage{
-		Input: count(*u.Prompt), Output: count(u.Completion), Known: true,
-		CacheRead: count(max(u.Details.Cached, u.CacheHit)), CacheWrite: count(u.Details.CacheWrite),
+		Input: clampCount(*u.Prompt), Output: clampCount(u.Completion), Known: true,
+		CacheRead: clampCount(max(u.Details.Cached, u.CacheHit)), CacheWrite: clampCount(u.Details.CacheWrite),
 	}
 }
 
-// count limits a number to a plausible range.
-func count(f float64) int { return int(min(max(f, 0), 1e9)) }
+// clampCount limits a number to a plausible range.
+func clampCount(f float64) int { return int(min(max(f, 0), 1e9)) }
 
 // parseStop converts a finish reason. Unknown ones are not errors: servers invent them ("eos",
 // "stop_sequence", "abort").
-func parseStop(reason string) llm.Stop {
+func parseStop(reason string) llm.StopReason {
 	switch strings.ToLower(reason) {
 	case "length", "max_tokens", "max_length", "model_length", "model_context_window_exceeded":
 		return llm.MaxTokens

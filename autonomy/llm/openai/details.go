@@ -23,15 +23,15 @@ func (d *details) UnmarshalJSON(raw []byte) error {
 // maxDetails limits the pieces of one answer.
 const maxDetails = 256
 
-// add adds the pieces of a delta: a piece with the index and type of an earlier one continues
+// addPieces adds the pieces of a delta: a piece with the index and type of an earlier one continues
 // it.
-func (d *details) add(more details) {
+func (d *details) addPieces(more details) {
 	for _, piece := range more {
 		if piece == nil {
 			continue
 		}
-		if i := d.find(piece); i >= 0 {
-			join((*d)[i], piece)
+		if i := d.findPiece(piece); i >= 0 {
+			joinPiece((*d)[i], piece)
 			continue
 		}
 		if len(*d) < maxDetails {
@@ -40,7 +40,7 @@ func (d *details) add(more details) {
 	}
 }
 
-func (d *details) find(piece map[string]any) int {
+func (d *details) findPiece(piece map[string]any) int {
 	if piece["index"] == nil {
 		return -1
 	}
@@ -52,7 +52,7 @@ func (d *details) find(piece map[string]any) int {
 	return -1
 }
 
-func join(to, piece map[string]any) {
+func joinPiece(to, piece map[string]any) {
 	for k, v := range piece {
 		old, isText := to[k].(string)
 		text, both := v.(string)
@@ -65,8 +65,8 @@ func join(to, piece map[string]any) {
 	}
 }
 
-// bytes returns the pieces as JSON to send back, nil without any.
-func (d *details) bytes() json.RawMessage {
+// toJSON returns the pieces as JSON to send back, nil without any.
+func (d *details) toJSON() json.RawMessage {
 	if len(*d) == 0 {
 		return nil
 	}

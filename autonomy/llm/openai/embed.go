@@ -27,7 +27,7 @@ func (m *Model) Embed(ctx context.Context, texts []string) ([][]float32, llm.Usa
 	return llm.EmbedBatches(texts, maxBatch, func(part []string) ([][]float32, llm.Usage, error) {
 		ctx, watch := llm.NewWatch(ctx, m.wire.FirstLimit(embedLimit, false))
 		defer watch.Stop()
-		v, usage, err := m.embed(ctx, part)
+		v, usage, err := m.embedBatch(ctx, part)
 		if err != nil {
 			return nil, llm.Usage{}, err
 		}
@@ -35,7 +35,7 @@ func (m *Model) Embed(ctx context.Context, texts []string) ([][]float32, llm.Usa
 	})
 }
 
-func (m *Model) embed(ctx context.Context, texts []string) ([][]float32, llm.Usage, *llm.Error) {
+func (m *Model) embedBatch(ctx context.Context, texts []string) ([][]float32, llm.Usage, *llm.Error) {
 	body, err := json.Marshal(map[string]any{"model": m.o.Model, "input": texts})
 	if err != nil {
 		return nil, llm.Usage{}, m.wire.Errorf(llm.BadRequest, "encode the texts: %w", err)
@@ -64,7 +64,7 @@ func (m *Model) embed(ctx context.Context, texts []string) ([][]float32, llm.Usa
 	}
 	vectors := out.Embeddings
 	if vectors == nil {
-		vectors = ordered(out.Data)
+		vectors = orderVectors(out.Data)
 	}
 	if fail := m.wire.CheckVectors(vectors, len(texts)); fail != nil {
 		return nil, llm.Usage{}, fail
@@ -82,27 +82,27 @@ func (m *Model) embed(ctx context.Context, texts []string) ([][]float32, llm.Usa
 // of Ollama's own API, the only one in older versions
 // (https://github.com/ollama/ollama/blob/main/docs/api.md#generate-embeddings).
 func (m *Model) sendTexts(ctx context.Context, body []byte) (*http.Response, error) {
-	if m.known()&ollamaVectors != 0 {
-		return m.sendTo(ctx, http.MethodPost, m.ollama(), body)
+	if m.knownQuirks()&ollamaVectors != 0 {
+		return m.sendTo(ctx, http.MethodPost, m.ollamaURL(), body)
 	}
-	resp, err := m.send(ctx, http.MethodPost, "/embeddings", body)
-	if err != nil || resp.StatusCode != http.StatusNotFound || m.known()&ownServer != 0 {
+	resp, err := m.sendRequest(ctx, http.MethodPost, "/embeddings", body)
+	if err != nil || resp.StatusCode != http.StatusNotFound || m.knownQuirks()&ownServer != 0 {
 		return resp, err
 	}
-	second, err := m.sendTo(ctx, http.MethodPost, m.ollama(), body)
-	if err != nil || second.StatusCode != http.StatusOK || !apiAnswer(second) {
+	second, err := m.sendTo(ctx, http.MethodPost, m.ollamaURL(), body)
+	if err != nil || second.StatusCode != http.StatusOK || !isAPIAnswer(second) {
 		if err == nil {
 			_ = second.Body.Close()
 		}
 		return resp, nil // the answer of OpenAI's path counts: usually a missing model
 	}
-	m.learn(ollamaVectors)
+	m.addQuirk(ollamaVectors)
 	_ = resp.Body.Close()
 	return second, nil
 }
 
-// ollama returns the address of Ollama's own embeddings API.
-func (m *Model) ollama() *url.URL {
+// ollamaURL returns the address of Ollama's own embeddings API.
+func (m *Model) ollamaURL() *url.URL {
 	u := *m.base
 	u.Path = strings.TrimSuffix(strings.TrimSuffix(u.Path, "/"), "/v1")
 	u.Path = strings.TrimSuffix(u.Path, "/api")
@@ -114,9 +114,9 @@ type vector struct {
 	Embedding []float32 `json:"embedding"`
 }
 
-// ordered sorts vectors by the index of their texts. Vectors of servers that send no index are
+// orderVectors sorts vectors by the index of their texts. Vectors of servers that send no index are
 // already in order.
-func ordered(data []vector) [][]float32 {
+func orderVectors(data []vector) [][]float32 {
 	numbered := slices.ContainsFunc(data, func(v vector) bool { return v.Index != 0 })
 	out := make([][]float32, len(data))
 	for i, v := range data {

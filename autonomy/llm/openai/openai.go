@@ -59,7 +59,7 @@ type Options struct {
 // Model is an llm.Model on a Chat Completions server.
 type Model struct {
 	o    Options
-	wire llm.Wire
+	wire llm.Endpoint
 	base *url.URL
 	// bare is base without the /v1 that New added, nil if it added none.
 	bare   *url.URL
@@ -79,19 +79,19 @@ func New(o Options) (*Model, error) {
 	if err != nil {
 		return nil, fmt.Errorf("openai: %w", err)
 	}
-	base, bare := versions(u)
+	base, bare := baseURLs(u)
 	m := &Model{o: o, wire: wire, base: base, bare: bare, client: llm.Client(o.HTTP)}
 	if strings.EqualFold(base.Hostname(), "api.openai.com") {
-		m.learn(completionTokens | ownServer)
+		m.addQuirk(completionTokens | ownServer)
 	}
 	return m, nil
 }
 
 var versionSegment = regexp.MustCompile(`(^|/)v[0-9]+(beta|alpha)?[0-9]*(/|$)`)
 
-// versions returns the base URL of /chat/completions. A path without a version gets /v1; bare
+// baseURLs returns the base URL of /chat/completions. A path without a version gets /v1; bare
 // is then the address without it.
-func versions(u *url.URL) (base, bare *url.URL) {
+func baseURLs(u *url.URL) (base, bare *url.URL) {
 	u.Path = strings.TrimSuffix(u.Path, "/chat/completions")
 	if versionSegment.MatchString(u.Path) {
 		return u, nil
@@ -103,7 +103,7 @@ func versions(u *url.URL) (base, bare *url.URL) {
 
 // Info implements llm.Model.
 func (m *Model) Info() llm.Info {
-	q := m.known()
+	q := m.knownQuirks()
 	return llm.Info{
 		Provider: m.o.Provider, Model: m.o.Model, Context: m.o.Context,
 		Tools: q&noTools == 0, Vision: q&noImages == 0, Structured: q&noFormat == 0, Local: m.wire.Local(),
@@ -114,11 +114,11 @@ func (m *Model) Info() llm.Info {
 func (m *Model) Models(ctx context.Context) ([]string, error) {
 	ctx, watch := llm.NewWatch(ctx, 30*time.Second)
 	defer watch.Stop()
-	return m.list(ctx)
+	return m.listModels(ctx)
 }
 
-func (m *Model) list(ctx context.Context) ([]string, error) {
-	resp, err := m.send(ctx, http.MethodGet, "/models", nil)
+func (m *Model) listModels(ctx context.Context) ([]string, error) {
+	resp, err := m.sendRequest(ctx, http.MethodGet, "/models", nil)
 	if err != nil {
 		return nil, m.wire.TransportError(ctx, err)
 	}
@@ -147,11 +147,11 @@ func (m *Model) list(ctx context.Context) ([]string, error) {
 	return names, nil
 }
 
-// send makes one HTTP request. If /v1 was added to the configured address and the server does
+// sendRequest makes one HTTP request. If /v1 was added to the configured address and the server does
 // not know that path, it retries without.
-func (m *Model) send(ctx context.Context, method, path string, body []byte) (*http.Response, error) {
+func (m *Model) sendRequest(ctx context.Context, method, path string, body []byte) (*http.Response, error) {
 	base := m.base
-	if m.known()&bareBase != 0 {
+	if m.knownQuirks()&bareBase != 0 {
 		base = m.bare
 	}
 	resp, err := m.sendTo(ctx, method, base.JoinPath(path), body)
@@ -159,13 +159,13 @@ func (m *Model) send(ctx context.Context, method, path string, body []byte) (*ht
 		return resp, err
 	}
 	second, err := m.sendTo(ctx, method, m.bare.JoinPath(path), body)
-	if err != nil || second.StatusCode != http.StatusOK || !apiAnswer(second) {
+	if err != nil || second.StatusCode != http.StatusOK || !isAPIAnswer(second) {
 		if err == nil {
 			_ = second.Body.Close()
 		}
 		return resp, nil
 	}
-	m.learn(bareBase)
+	m.addQuirk(bareBase)
 	_ = resp.Body.Close()
 	return second, nil
 }
@@ -187,8 +187,8 @@ func (m *Model) sendTo(ctx context.Context, method string, u *url.URL, body []by
 	return m.client.Do(req)
 }
 
-// apiAnswer distinguishes an answer of an API from a web page.
-func apiAnswer(resp *http.Response) bool {
+// isAPIAnswer distinguishes an answer of an API from a web page.
+func isAPIAnswer(resp *http.Response) bool {
 	kind, _, _ := mime.ParseMediaType(resp.Header.Get("Content-Type"))
 	return kind == "application/json" || kind == "text/event-stream"
 }

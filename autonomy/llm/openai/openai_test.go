@@ -16,11 +16,11 @@ import (
 	"hob/autonomy/llm/llmtest"
 )
 
-func hello() llm.Request {
+func helloRequest() llm.Request {
 	return llm.Request{Messages: []llm.Message{{Role: llm.User, Parts: []llm.Part{{Text: "hello"}}}}}
 }
 
-func collect(t *testing.T, m llm.Model, r llm.Request) (llm.Response, error) {
+func collectStream(t *testing.T, m llm.Model, r llm.Request) (llm.Response, error) {
 	t.Helper()
 	return llm.Collect(m.Stream(context.Background(), r))
 }
@@ -73,11 +73,11 @@ func TestNewRefuses(t *testing.T) {
 func TestBareBase(t *testing.T) {
 	model := llmtest.NewServer(t, llmtest.Options{}, llmtest.Answer{Text: "hi", Times: -1})
 	var paths []string
-	front := httptest.NewServer(bare(model, &paths))
+	front := httptest.NewServer(bareHandler(model, &paths))
 	defer front.Close()
 	m := mustNew(t, Options{BaseURL: front.URL + "/inference", HTTP: front.Client()})
 	for range 2 {
-		r, err := collect(t, m, hello())
+		r, err := collectStream(t, m, helloRequest())
 		if err != nil || r.Text() != "hi" {
 			t.Fatalf("%q, %v", r.Text(), err)
 		}
@@ -88,8 +88,8 @@ func TestBareBase(t *testing.T) {
 	}
 }
 
-// bare serves the model only at a path without /v1.
-func bare(model *llmtest.Server, paths *[]string) http.Handler {
+// bareHandler serves the model only at a path without /v1.
+func bareHandler(model *llmtest.Server, paths *[]string) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		*paths = append(*paths, r.URL.Path)
 		if strings.Contains(r.URL.Path, "/v1/") {
@@ -137,7 +137,7 @@ func TestRefusals(t *testing.T) {
 			srv := llmtest.NewServer(t, llmtest.Options{}, llmtest.Answer{Status: c.status, Body: c.message}, llmtest.Answer{Text: "ok"}, llmtest.Answer{Text: "ok"})
 			m := mustNew(t, Options{BaseURL: srv.URL + "/v1", HTTP: srv.Client(), Model: "x-image"})
 			for i, calls := range []int{2, 3} {
-				if _, err := collect(t, m, full); err != nil {
+				if _, err := collectStream(t, m, full); err != nil {
 					t.Fatal(err)
 				}
 				if srv.Count() != calls {
@@ -156,27 +156,27 @@ func TestRefusals(t *testing.T) {
 	t.Run("a refusal that nothing helps", func(t *testing.T) {
 		srv := llmtest.NewServer(t, llmtest.Options{}, llmtest.Answer{Status: 400, Body: `{"error":{"message":"the tool schema is not supported"}}`, Times: -1})
 		m := mustNew(t, Options{BaseURL: srv.URL + "/v1", HTTP: srv.Client()})
-		if _, err := collect(t, m, full); llm.KindOf(err) != llm.BadRequest || srv.Count() > 1+maxAdaptions {
+		if _, err := collectStream(t, m, full); llm.KindOf(err) != llm.BadRequest || srv.Count() > 1+maxAdaptions {
 			t.Errorf("%v after %d requests", err, srv.Count())
 		}
 	})
 }
 
 func TestTokenLimitNames(t *testing.T) {
-	r := hello()
+	r := helloRequest()
 	r.MaxTokens = 9
-	own, err := mustNew(t, Options{APIKey: "k"}).build(r, completionTokens).encode()
+	own, err := mustNew(t, Options{APIKey: "k"}).buildRequest(r, completionTokens).encodeJSON()
 	if err != nil || !strings.Contains(string(own), `"max_completion_tokens":9`) {
 		t.Errorf("%s, %v", own, err)
 	}
-	if m := mustNew(t, Options{}); m.known()&completionTokens == 0 {
+	if m := mustNew(t, Options{}); m.knownQuirks()&completionTokens == 0 {
 		t.Error("OpenAI's own server wants max_completion_tokens")
 	}
-	if m := mustNew(t, Options{BaseURL: "http://localhost:1"}); m.known()&completionTokens != 0 {
+	if m := mustNew(t, Options{BaseURL: "http://localhost:1"}); m.knownQuirks()&completionTokens != 0 {
 		t.Error("other servers know max_tokens")
 	}
 	m := mustNew(t, Options{BaseURL: "http://localhost:1", MaxTokens: 3})
-	if got := m.build(hello(), 0).MaxTokens; got != 3 {
+	if got := m.buildRequest(helloRequest(), 0).MaxTokens; got != 3 {
 		t.Errorf("default limit %d", got)
 	}
 }
@@ -239,7 +239,7 @@ func TestLocalStall(t *testing.T) {
 				srv := llmtest.NewServer(t, llmtest.Options{Memory: true}, c.a)
 				m := mustNew(t, Options{BaseURL: srv.URL, HTTP: srv.Client(), Stall: c.stall})
 				start := time.Now()
-				_, err := collect(t, m, hello())
+				_, err := collectStream(t, m, helloRequest())
 				if llm.KindOf(err) != c.want || time.Since(start) != c.after {
 					t.Errorf("%v after %v", err, time.Since(start))
 				}

@@ -21,21 +21,21 @@ func Probe(ctx context.Context, baseURL string) ([]string, error) {
 	ctx, cancel := context.WithTimeout(ctx, ProbeTimeout)
 	defer cancel()
 	defer m.client.CloseIdleConnections()
-	return m.list(ctx)
+	return m.listModels(ctx)
 }
 
 // ChatModel returns the first chat model of a list, "" if it has none: servers also list models
 // for embeddings, reranking and speech.
 func ChatModel(models []string) string {
 	for _, name := range models {
-		if !special(strings.ToLower(name)) {
+		if !isSpecial(strings.ToLower(name)) {
 			return name
 		}
 	}
 	return ""
 }
 
-func special(name string) bool {
+func isSpecial(name string) bool {
 	for _, w := range []string{"embed", "rerank", "whisper", "tts-", "bge-", "minilm", "-e5-", "gte-", "clip"} {
 		if strings.Contains(name, w) {
 			return true

@@ -27,10 +27,10 @@ const (
 	ollamaVectors                      // embeds only at the path of Ollama's own API
 )
 
-func (m *Model) known() quirk  { return quirk(m.quirks.Load()) }
-func (m *Model) learn(q quirk) { m.quirks.Or(uint32(q)) }
+func (m *Model) knownQuirks() quirk { return quirk(m.quirks.Load()) }
+func (m *Model) addQuirk(q quirk)   { m.quirks.Or(uint32(q)) }
 
-// refusal returns which part of a request an error response rejects. It returns 0 if no
+// findRefused returns which part of a request an error response rejects. It returns 0 if no
 // part can be omitted or written differently. Messages vary:
 //
 //	Ollama      registry.ollama.ai/library/gemma:2b does not support tools
@@ -39,14 +39,14 @@ func (m *Model) learn(q quirk) { m.quirks.Or(uint32(q)) }
 //	OpenRouter  No endpoints found that support tool use / image input
 //	OpenAI      Unsupported parameter: 'max_tokens' is not supported with this model. Use 'max_completion_tokens' instead.
 //	FastAPI     body.stream_options: Extra inputs are not permitted
-func refusal(status int, message string, sent request, q quirk) quirk {
+func findRefused(status int, message string, sent request, q quirk) quirk {
 	switch status {
 	case http.StatusBadRequest, http.StatusNotFound, http.StatusUnprocessableEntity, http.StatusInternalServerError, http.StatusNotImplemented:
 	default:
 		return 0
 	}
 	s := strings.ToLower(message)
-	if !refuses(s) {
+	if !isRefusal(s) {
 		return 0
 	}
 	switch {
@@ -72,7 +72,7 @@ func refusal(status int, message string, sent request, q quirk) quirk {
 	return 0
 }
 
-func refuses(s string) bool {
+func isRefusal(s string) bool {
 	for _, w := range []string{
 		"support", "not permitted", "not allowed", "extra_forbidden", "unrecognized", "unknown", "unexpected",
 		"--enable-auto-tool-choice", "--jinja", "--mmproj", "mmproj", "not enabled", "instead",

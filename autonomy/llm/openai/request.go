@@ -84,8 +84,8 @@ type sentFunction struct {
 	Arguments string `json:"arguments"`
 }
 
-// build creates a request for a server with the given quirks.
-func (m *Model) build(r llm.Request, q quirk) request {
+// buildRequest creates a request for a server with the given quirks.
+func (m *Model) buildRequest(r llm.Request, q quirk) request {
 	out := request{Model: m.o.Model, Stream: !m.o.Whole}
 	if q&noTools == 0 {
 		out.Tools = renderTools(r.Tools)
@@ -116,14 +116,14 @@ func (m *Model) build(r llm.Request, q quirk) request {
 	}
 	e := encoder{quirks: q}
 	for _, msg := range r.Messages {
-		out.Messages = append(out.Messages, e.messages(msg)...)
+		out.Messages = append(out.Messages, e.convertMessage(msg)...)
 	}
 	out.images = e.images
 	return out
 }
 
-// encode returns the request as bytes.
-func (r request) encode() ([]byte, error) {
+// encodeJSON returns the request as bytes.
+func (r request) encodeJSON() ([]byte, error) {
 	var b bytes.Buffer
 	enc := json.NewEncoder(&b)
 	enc.SetEscapeHTML(false)
@@ -150,28 +150,28 @@ type encoder struct {
 	images bool
 }
 
-// messages converts one message of the history: results become separate messages, in order and
+// convertMessage converts one message of the history: results become separate messages, in order and
 // before other parts.
-func (e *encoder) messages(m llm.Message) []message {
+func (e *encoder) convertMessage(m llm.Message) []message {
 	var out []message
 	for _, p := range m.Parts {
 		if p.Result != nil {
-			out = append(out, e.result(p.Result))
+			out = append(out, e.resultMessage(p.Result))
 		}
 	}
 	if m.Role == llm.Assistant {
-		if a, ok := e.assistant(m); ok {
+		if a, ok := e.assistantMessage(m); ok {
 			out = append(out, a)
 		}
 		return out
 	}
-	if c := e.user(m.Parts); c != nil {
+	if c := e.userContent(m.Parts); c != nil {
 		out = append(out, message{Role: "user", Content: c})
 	}
 	return out
 }
 
-func (e *encoder) result(r *llm.ToolResult) message {
+func (e *encoder) resultMessage(r *llm.ToolResult) message {
 	text := r.Text
 	if r.Error && !strings.HasPrefix(strings.ToLower(text), "error") {
 		text = "Error: " + text
@@ -182,7 +182,7 @@ func (e *encoder) result(r *llm.ToolResult) message {
 	return message{Role: "tool", Content: text, ToolCallID: llm.WireID(r.ID)}
 }
 
-func (e *encoder) assistant(m llm.Message) (message, bool) {
+func (e *encoder) assistantMessage(m llm.Message) (message, bool) {
 	out := message{Role: "assistant"}
 	var texts []string
 	for _, p := range m.Parts {
@@ -218,9 +218,9 @@ func (e *encoder) assistant(m llm.Message) (message, bool) {
 	return out, len(texts) > 0 || len(out.ToolCalls) > 0
 }
 
-// user returns a string if there is only text, which every server accepts, otherwise a list of
+// userContent returns a string if there is only text, which every server accepts, otherwise a list of
 // contents; nil if it is empty.
-func (e *encoder) user(parts []llm.Part) any {
+func (e *encoder) userContent(parts []llm.Part) any {
 	var texts []string
 	var list []content
 	pictures := false

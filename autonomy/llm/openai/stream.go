@@ -30,10 +30,10 @@ func (m *Model) Stream(ctx context.Context, r llm.Request) iter.Seq2[llm.Event, 
 		ctx, watch := llm.NewWatch(ctx, m.wire.FirstLimit(m.o.Stall, m.o.Whole))
 		defer watch.Stop()
 		s := &stream{m: m, ctx: ctx, watch: watch, yield: yield}
-		resp, err := m.open(ctx, watch, r)
+		resp, err := m.openStream(ctx, watch, r)
 		if err == nil {
 			defer func() { _ = resp.Body.Close() }() // only read, so Close cannot lose data
-			err = s.read(resp)
+			err = s.readResponse(resp)
 		}
 		if err != nil && !s.left {
 			err.Visible = s.visible
@@ -42,17 +42,17 @@ func (m *Model) Stream(ctx context.Context, r llm.Request) iter.Seq2[llm.Event, 
 	}
 }
 
-// open makes the call, and repeats it without features that the server refuses.
-func (m *Model) open(ctx context.Context, watch *llm.Watch, r llm.Request) (*http.Response, *llm.Error) {
+// openStream makes the call, and repeats it without features that the server refuses.
+func (m *Model) openStream(ctx context.Context, watch *llm.StallTimer, r llm.Request) (*http.Response, *llm.Error) {
 	for try := 0; ; try++ {
-		q := m.known()
-		req := m.build(r, q)
-		body, err := req.encode()
+		q := m.knownQuirks()
+		req := m.buildRequest(r, q)
+		body, err := req.encodeJSON()
 		if err != nil {
 			return nil, m.wire.Errorf(llm.BadRequest, "encode the request: %w", err)
 		}
 		watch.Arm()
-		resp, err := m.send(ctx, http.MethodPost, "/chat/completions", body)
+		resp, err := m.sendRequest(ctx, http.MethodPost, "/chat/completions", body)
 		if err != nil {
 			return nil, m.wire.TransportError(ctx, err)
 		}
@@ -64,8 +64,8 @@ func (m *Model) open(ctx context.Context, watch *llm.Watch, r llm.Request) (*htt
 		if ctx.Err() != nil {
 			return nil, m.wire.TransportError(ctx, ctx.Err())
 		}
-		if found := refusal(resp.StatusCode, said.Message, req, q); found != 0 && try < maxAdaptions {
-			m.learn(found)
+		if found := findRefused(resp.StatusCode, said.Message, req, q); found != 0 && try < maxAdaptions {
+			m.addQuirk(found)
 			continue
 		}
 		return nil, m.wire.BodyError(resp.StatusCode, resp.Header, said)
@@ -76,7 +76,7 @@ func (m *Model) open(ctx context.Context, watch *llm.Watch, r llm.Request) (*htt
 type stream struct {
 	m     *Model
 	ctx   context.Context
-	watch *llm.Watch
+	watch *llm.StallTimer
 	yield func(llm.Event, error) bool
 
 	left    bool // the consumer stopped
@@ -84,7 +84,7 @@ type stream struct {
 	started bool // the server sent at least one choice
 	spoke   bool // it sent content
 	ended   bool // it sent a finish reason
-	stop    llm.Stop
+	stop    llm.StopReason
 	usage   llm.Usage
 
 	think   thinkSplitter
@@ -93,8 +93,8 @@ type stream struct {
 	calls   calls
 }
 
-// read converts the response to events.
-func (s *stream) read(resp *http.Response) *llm.Error {
+// readResponse converts the response to events.
+func (s *stream) readResponse(resp *http.Response) *llm.Error {
 	body := llm.LimitBody(resp.Body, maxBody)
 	in := llm.NewEventReader(body)
 	s.watch.Arm()
@@ -105,11 +105,11 @@ func (s *stream) read(resp *http.Response) *llm.Error {
 	case err != nil:
 		return s.m.wire.ReadError(s.ctx, err)
 	case c == '{':
-		return s.whole(in.Rest())
+		return s.readWhole(in.Rest())
 	case c == '<':
 		return s.m.wire.Errorf(llm.Garbled, "the server answered with a web page")
 	}
-	fail := s.events(in)
+	fail := s.readEvents(in)
 	if fail == nil && !s.left {
 		s.watch.Limit(drainGrace)
 		s.watch.Arm()
@@ -118,8 +118,8 @@ func (s *stream) read(resp *http.Response) *llm.Error {
 	return fail
 }
 
-// events reads the stream to its end and finishes the answer.
-func (s *stream) events(in *llm.EventReader) *llm.Error {
+// readEvents reads the stream to its end and finishes the answer.
+func (s *stream) readEvents(in *llm.EventReader) *llm.Error {
 	for {
 		switch {
 		case s.ended:
@@ -130,23 +130,23 @@ func (s *stream) events(in *llm.EventReader) *llm.Error {
 		s.watch.Arm()
 		e, err := in.Next()
 		if err != nil {
-			return s.end(err)
+			return s.handleEnd(err)
 		}
 		data := strings.TrimSpace(string(e.Data))
 		if data == "[DONE]" {
-			return s.done()
+			return s.finishAnswer()
 		}
 		if data == "" {
 			continue
 		}
 		var c chunk
 		if err := json.Unmarshal([]byte(data), &c); err != nil {
-			return s.garbled(e, err)
+			return s.garbledError(e, err)
 		}
-		if fail := s.failure(e.Name, &c, data); fail != nil {
+		if fail := s.detectFailure(e.Name, &c, data); fail != nil {
 			return fail
 		}
-		if !s.take(&c) {
+		if !s.takeChunk(&c) {
 			return nil
 		}
 		if fail := s.tooMuch(); fail != nil {
@@ -155,10 +155,10 @@ func (s *stream) events(in *llm.EventReader) *llm.Error {
 	}
 }
 
-// end handles the end of the response body without [DONE].
-func (s *stream) end(err error) *llm.Error {
+// handleEnd handles the end of the response body without [DONE].
+func (s *stream) handleEnd(err error) *llm.Error {
 	if s.ended && s.ctx.Err() == nil || s.ended && errors.Is(context.Cause(s.ctx), llm.ErrStalled) {
-		return s.done() // many servers send no [DONE]; only the token counts are missing
+		return s.finishAnswer() // many servers send no [DONE]; only the token counts are missing
 	}
 	if !s.cutOff() {
 		return nil
@@ -169,32 +169,32 @@ func (s *stream) end(err error) *llm.Error {
 	return s.m.wire.ReadError(s.ctx, err)
 }
 
-// garbled handles an event that is not JSON.
-func (s *stream) garbled(e llm.ServerEvent, err error) *llm.Error {
+// garbledError handles an event that is not JSON.
+func (s *stream) garbledError(e llm.ServerEvent, err error) *llm.Error {
 	if e.Name == "error" {
 		return s.m.wire.BodyError(0, nil, llm.ParseErrorBody(e.Data))
 	}
 	if !s.cutOff() {
 		return nil
 	}
-	if llm.CutShort(err) {
+	if llm.IsTruncatedJSON(err) {
 		return s.m.wire.Errorf(llm.Network, "the stream ended in the middle of an event: %w", io.ErrUnexpectedEOF)
 	}
 	return s.m.wire.Errorf(llm.Garbled, "the stream is not from a chat model: %w", err)
 }
 
-// failure detects an error within a stream.
-func (s *stream) failure(name string, c *chunk, data string) *llm.Error {
+// detectFailure detects an error within a stream.
+func (s *stream) detectFailure(name string, c *chunk, data string) *llm.Error {
 	raw := c.Error
 	for _, x := range c.Choices {
-		switch reason := llm.Word(x.FinishReason); {
-		case llm.Word(x.Error) != "":
+		switch reason := llm.JSONText(x.FinishReason); {
+		case llm.JSONText(x.Error) != "":
 			raw = x.Error
-		case llm.Word(raw) == "" && (reason == "error" || reason == "insufficient_system_resource"): // OpenRouter, DeepSeek
+		case llm.JSONText(raw) == "" && (reason == "error" || reason == "insufficient_system_resource"): // OpenRouter, DeepSeek
 			raw, _ = json.Marshal("the provider failed during the answer (" + reason + ")")
 		}
 	}
-	if llm.Word(raw) == "" && name != "error" && llm.Word(c.Object) != "error" {
+	if llm.JSONText(raw) == "" && name != "error" && llm.JSONText(c.Object) != "error" {
 		return nil
 	}
 	if !s.cutOff() {
@@ -204,26 +204,26 @@ func (s *stream) failure(name string, c *chunk, data string) *llm.Error {
 	switch {
 	case len(raw) > 0 && raw[0] == '{':
 		said = llm.ParseErrorObject(raw)
-	case llm.Word(raw) != "":
-		said = llm.ErrorBody{Message: llm.Word(raw)}
+	case llm.JSONText(raw) != "":
+		said = llm.ErrorBody{Message: llm.JSONText(raw)}
 	}
 	return s.m.wire.BodyError(0, nil, said)
 }
 
-// whole handles an answer in one piece.
-func (s *stream) whole(body io.Reader) *llm.Error {
+// readWhole handles an answer in one piece.
+func (s *stream) readWhole(body io.Reader) *llm.Error {
 	data, err := io.ReadAll(io.LimitReader(body, maxBody))
 	if err != nil {
 		return s.m.wire.ReadError(s.ctx, err)
 	}
 	var c chunk
 	if err := json.Unmarshal(data, &c); err != nil {
-		if llm.CutShort(err) {
+		if llm.IsTruncatedJSON(err) {
 			return s.m.wire.Errorf(llm.Network, "the answer is incomplete: %w", io.ErrUnexpectedEOF)
 		}
 		return s.m.wire.Errorf(llm.Garbled, "the answer is not from a chat model: %w", err)
 	}
-	if fail := s.failure("", &c, string(data)); fail != nil {
+	if fail := s.detectFailure("", &c, string(data)); fail != nil {
 		return fail
 	}
 	if len(c.Choices) == 0 {
@@ -237,11 +237,11 @@ func (s *stream) whole(body io.Reader) *llm.Error {
 			x.Message.ToolCalls[i].Index = &i
 		}
 	}
-	if !s.take(&c) {
+	if !s.takeChunk(&c) {
 		return nil
 	}
 	if fail := s.tooMuch(); fail != nil {
 		return fail
 	}
-	return s.done()
+	return s.finishAnswer()
 }

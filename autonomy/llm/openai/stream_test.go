@@ -33,10 +33,10 @@ func TestThinkSplitter(t *testing.T) {
 			var s thinkSplitter
 			var thought, text string
 			for i := 0; i < len(c.in); i += size {
-				a, b := s.add(c.in[i:min(i+size, len(c.in))])
+				a, b := s.addPiece(c.in[i:min(i+size, len(c.in))])
 				thought, text = thought+a, text+b
 			}
-			a, b := s.end()
+			a, b := s.flushRest()
 			thought, text = thought+a, text+b
 			if thought != c.thought || text != c.text {
 				t.Errorf("%q by %d: got %q, %q", c.in, size, thought, text)
@@ -77,10 +77,10 @@ func TestCalls(t *testing.T) {
 			}
 			var cs calls
 			for _, d := range list {
-				cs.add(d)
+				cs.addDelta(d)
 			}
 			var got []string
-			for i, x := range cs.done(false) {
+			for i, x := range cs.finishAll(false) {
 				id, args := x.ID, string(x.Args)
 				if i < len(c.want) && strings.HasPrefix(c.want[i], "?") && len(id) == 9 {
 					id = "?"
@@ -126,7 +126,7 @@ func TestChunks(t *testing.T) {
 		{"not streamed, something else", `{"ok":true}`, "garbled"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			if got := play(t, []byte(c.in)); got != c.want {
+			if got := playStream(t, []byte(c.in)); got != c.want {
 				t.Errorf("got %s, want %s", got, c.want)
 			}
 		})
@@ -140,15 +140,15 @@ func (c canned) RoundTrip(r *http.Request) (*http.Response, error) {
 	return &http.Response{StatusCode: 200, Header: http.Header{}, Body: io.NopCloser(bytes.NewReader(c)), Request: r}, nil
 }
 
-// play streams a recorded answer and summarizes it. It checks invariants for any bytes: one
+// playStream streams a recorded answer and summarizes it. It checks invariants for any bytes: one
 // end, only *llm.Error, no executable call after an error.
-func play(t *testing.T, in []byte) string {
+func playStream(t *testing.T, in []byte) string {
 	t.Helper()
 	m := mustNew(t, Options{BaseURL: "http://127.0.0.1:1", HTTP: &http.Client{Transport: canned(in)}})
 	var r llm.Response
 	var failed *llm.Error
 	ends := 0
-	for e, err := range m.Stream(context.Background(), hello()) {
+	for e, err := range m.Stream(context.Background(), helloRequest()) {
 		if err != nil {
 			ends++
 			if !errors.As(err, &failed) {
@@ -193,7 +193,7 @@ func FuzzStream(f *testing.F) {
 	} {
 		f.Add([]byte(s))
 	}
-	f.Fuzz(func(t *testing.T, in []byte) { play(t, in) })
+	f.Fuzz(func(t *testing.T, in []byte) { playStream(t, in) })
 }
 
 // TestDetails: OpenRouter's reasoning details are assembled from their pieces and sent back
@@ -205,13 +205,13 @@ func TestDetails(t *testing.T) {
 		`{"choices":[{"delta":{"tool_calls":[{"index":0,"id":"a","function":{"name":"x","arguments":"{}"}}],"reasoning_details":[{"type":"reasoning.encrypted","data":"z","index":1}]},"finish_reason":"tool_calls"}]}`,
 	}
 	m := mustNew(t, Options{BaseURL: "http://127.0.0.1:1", HTTP: &http.Client{Transport: canned("data: " + strings.Join(chunks, "\n\ndata: ") + "\n\n")}})
-	r, err := collect(t, m, hello())
+	r, err := collectStream(t, m, helloRequest())
 	if err != nil {
 		t.Fatal(err)
 	}
-	req := hello()
+	req := helloRequest()
 	req.Messages = append(req.Messages, llm.Message{Role: llm.Assistant, Parts: r.Parts})
-	body, err := m.build(req, 0).encode()
+	body, err := m.buildRequest(req, 0).encodeJSON()
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -24,8 +24,8 @@ const (
 	thinkClose = "</think>"
 )
 
-// add processes the next piece and returns its thought and its text.
-func (t *thinkSplitter) add(piece string) (thought, text string) {
+// addPiece processes the next piece and returns its thought and its text.
+func (t *thinkSplitter) addPiece(piece string) (thought, text string) {
 	s := t.held + piece
 	t.held = ""
 	if t.state == atStart {
@@ -60,8 +60,8 @@ func (t *thinkSplitter) add(piece string) (thought, text string) {
 	return thought, s
 }
 
-// end returns the buffered rest at the end of the stream.
-func (t *thinkSplitter) end() (thought, text string) {
+// flushRest returns the buffered rest at the end of the stream.
+func (t *thinkSplitter) flushRest() (thought, text string) {
 	s := t.held
 	t.held = ""
 	if t.state == inThought {

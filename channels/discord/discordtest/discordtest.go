@@ -198,7 +198,7 @@ func (w *Server) serveAPI(rw http.ResponseWriter, r *http.Request) {
 		return
 	}
 	rw.Header().Set("Content-Type", "application/json")
-	code, answer := w.answer(req, r)
+	code, answer := w.answerRequest(req, r)
 	rw.WriteHeader(code)
 	if answer != nil {
 		_ = json.NewEncoder(rw).Encode(answer)
@@ -207,8 +207,8 @@ func (w *Server) serveAPI(rw http.ResponseWriter, r *http.Request) {
 
 func notFound(code int) (int, any) { return 404, Object{"message": "Unknown", "code": code} }
 
-// answer is what the API does; w is held.
-func (w *Server) answer(req Request, r *http.Request) (int, any) {
+// answerRequest is what the API does; w is held.
+func (w *Server) answerRequest(req Request, r *http.Request) (int, any) {
 	parts := strings.Split(strings.Trim(req.Path, "/"), "/")
 	switch {
 	case req.Path == "/gateway/bot":
@@ -220,7 +220,7 @@ func (w *Server) answer(req Request, r *http.Request) (int, any) {
 	case req.Path == "/users/@me/channels":
 		return 200, Object{"id": "dm" + fmt.Sprint(req.Body["recipient_id"])}
 	case parts[0] == "guilds" && parts[2] == "messages":
-		return w.search(r.URL.Query())
+		return w.searchGuild(r.URL.Query())
 	case parts[0] == "applications" && req.Method == http.MethodPut:
 		return 200, []any{}
 	case parts[0] == "interactions" && len(parts) == 4:
@@ -257,14 +257,14 @@ func (w *Server) answer(req Request, r *http.Request) (int, any) {
 		w.typed++
 		return 204, nil
 	case parts[0] == "channels" && parts[2] == "messages":
-		return w.messages(req, r, parts)
+		return w.handleMessages(req, r, parts)
 	}
 	w.T.Errorf("nobody knows %s %s", req.Method, req.Path)
 	return notFound(0)
 }
 
-// search is "Search Guild Messages": what names somebody, the latest first.
-func (w *Server) search(q url.Values) (int, any) {
+// searchGuild is "Search Guild Messages": what names somebody, the latest first.
+func (w *Server) searchGuild(q url.Values) (int, any) {
 	if w.Indexing > 0 {
 		w.Indexing--
 		return 202, Object{"message": "Index not yet available. Try again later", "code": 110000, "documents_indexed": 0, "retry_after": 2}
@@ -287,8 +287,8 @@ func (w *Server) search(q url.Values) (int, any) {
 	return 200, Object{"doing_deep_historical_index": false, "total_results": len(hits), "messages": out}
 }
 
-// messages are "Get Channel Messages", "Create Message", "Edit Message" and "Delete Message".
-func (w *Server) messages(req Request, r *http.Request, parts []string) (int, any) {
+// handleMessages are "Get Channel Messages", "Create Message", "Edit Message" and "Delete Message".
+func (w *Server) handleMessages(req Request, r *http.Request, parts []string) (int, any) {
 	chat := parts[1]
 	if len(parts) == 4 {
 		i := slices.IndexFunc(w.Chats[chat], func(m Object) bool { return m["id"] == parts[3] })
@@ -383,11 +383,11 @@ func (w *Server) Command(name, text, sender string, group bool) string {
 	if text != "" {
 		data["options"] = []Object{{"name": "text", "type": 3, "value": text}}
 	}
-	return w.interact(Object{"type": 2, "channel_id": "g1", "data": data}, sender, group)
+	return w.sendInteraction(Object{"type": 2, "channel_id": "g1", "data": data}, sender, group)
 }
 
-// interact sends an interaction of somebody.
-func (w *Server) interact(d Object, sender string, group bool) string {
+// sendInteraction sends an interaction of somebody.
+func (w *Server) sendInteraction(d Object, sender string, group bool) string {
 	w.Lock()
 	defer w.Unlock()
 	id := w.ID()
@@ -404,7 +404,7 @@ func (w *Server) interact(d Object, sender string, group bool) string {
 
 // PressOn is a press of somebody on a button of a message.
 func (w *Server) PressOn(chat, button, sender string, m Object, group bool) {
-	w.interact(Object{"type": 3, "channel_id": chat, "data": Object{"custom_id": button, "component_type": 2}, "message": m}, sender, group)
+	w.sendInteraction(Object{"type": 3, "channel_id": chat, "data": Object{"custom_id": button, "component_type": 2}, "message": m}, sender, group)
 }
 
 // Press is a press of somebody on Approve or Deny under the latest message of a chat that

@@ -23,7 +23,7 @@ func (w *Server) serveGateway(rw http.ResponseWriter, r *http.Request) {
 		}
 	}, func(k *channelstest.Socket, raw []byte) {
 		ws = k
-		w.heard(k, raw)
+		w.handleFrame(k, raw)
 	})
 	w.Lock()
 	defer w.Unlock()
@@ -32,8 +32,8 @@ func (w *Server) serveGateway(rw http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// heard is what a bot says to the gateway.
-func (w *Server) heard(ws *channelstest.Socket, raw []byte) {
+// handleFrame is what a bot says to the gateway.
+func (w *Server) handleFrame(ws *channelstest.Socket, raw []byte) {
 	var f struct {
 		Op   int             `json:"op"`
 		Data json.RawMessage `json:"d"`
@@ -53,7 +53,7 @@ func (w *Server) heard(ws *channelstest.Socket, raw []byte) {
 	case 2:
 		w.signIn(ws, f.Data)
 	case 6:
-		w.resume(ws, f.Data)
+		w.resumeSession(ws, f.Data)
 	}
 }
 
@@ -102,7 +102,7 @@ func (w *Server) isInvalid(ws *channelstest.Socket) bool {
 	return true
 }
 
-func (w *Server) resume(ws *channelstest.Socket, data json.RawMessage) {
+func (w *Server) resumeSession(ws *channelstest.Socket, data json.RawMessage) {
 	var d struct {
 		Token   string `json:"token"`
 		Session string `json:"session_id"`

@@ -48,14 +48,14 @@ func (w *Server) Arrived() []string {
 	defer w.Unlock()
 	var out []string
 	for _, m := range w.Posts {
-		out = append(out, shown(fmt.Sprint(m["content"])))
+		out = append(out, shownText(fmt.Sprint(m["content"])))
 	}
 	return out
 }
 
-// shown is a text as people see it, as far as the tests need it: without the marks that
+// shownText is a text as people see it, as far as the tests need it: without the marks that
 // keep the next one from being read.
-func shown(s string) string {
+func shownText(s string) string {
 	return regexp.MustCompile(`\\([[:punct:]])`).ReplaceAllString(s, "$1")
 }
 

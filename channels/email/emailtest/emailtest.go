@@ -114,14 +114,16 @@ func (l Layout) Marked() bool { return !strings.Contains(l.plain, "{own1}") }
 func (l Layout) Words() Words { return Words{Own: l.Own, Order: l.Order} }
 
 // Plain returns the body as plain text.
-func (l Layout) Plain(w Words) string { return w.fill(l.plain, func(s string) string { return s }) }
+func (l Layout) Plain(w Words) string {
+	return w.fillLayout(l.plain, func(s string) string { return s })
+}
 
 // HTML returns the body as HTML, "" if the layout has no such form.
 func (l Layout) HTML(w Words) string {
-	return w.fill(l.html, func(s string) string { return strings.ReplaceAll(html.EscapeString(s), "\n", "<br>\n") })
+	return w.fillLayout(l.html, func(s string) string { return strings.ReplaceAll(html.EscapeString(s), "\n", "<br>\n") })
 }
 
-func (w Words) fill(layout string, escape func(string) string) string {
+func (w Words) fillLayout(layout string, escape func(string) string) string {
 	if w.Name == "" {
 		w.Name = "Eve Example"
 	}

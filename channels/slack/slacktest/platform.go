@@ -14,7 +14,7 @@ import (
 // Arrived implements channelstest.Platform.
 func (d *Server) Arrived() (out []string) {
 	for _, m := range d.Posts() {
-		out = append(out, shown(m["text"].(string)))
+		out = append(out, shownText(m["text"].(string)))
 	}
 	return out
 }

@@ -54,12 +54,12 @@ type Server struct {
 	last  time.Time
 	said  map[string][]Object // by channel, oldest first
 	ids   int
-	calls []called
+	calls []recordedCall
 	fails map[string][]Failure // by method
 	last1 Object               // said last, for Again
 }
 
-type called struct {
+type recordedCall struct {
 	method string
 	args   url.Values
 }
@@ -77,7 +77,7 @@ type Failure struct {
 func New(t testing.TB) *Server {
 	t.Helper()
 	d := &Server{said: map[string][]Object{}, Acks: map[string]any{}, fails: map[string][]Failure{}, Files: map[string][]byte{}}
-	d.Site = channelstest.NewSite(t, http.HandlerFunc(d.serve))
+	d.Site = channelstest.NewSite(t, http.HandlerFunc(d.serveHTTP))
 	t.Cleanup(d.sockets.Cut)
 	return d
 }
@@ -107,12 +107,12 @@ func (d *Server) Driver() channels.Driver {
 	})
 }
 
-func (d *Server) serve(w http.ResponseWriter, r *http.Request) {
+func (d *Server) serveHTTP(w http.ResponseWriter, r *http.Request) {
 	switch {
 	case strings.HasPrefix(r.URL.Path, "/api/"):
-		d.api(w, r, strings.TrimPrefix(r.URL.Path, "/api/"))
+		d.serveAPI(w, r, strings.TrimPrefix(r.URL.Path, "/api/"))
 	case r.URL.Path == "/link":
-		d.link(w, r)
+		d.serveSocket(w, r)
 	case strings.HasPrefix(r.URL.Path, "/upload/"):
 		raw, _ := io.ReadAll(r.Body)
 		d.Lock()
@@ -131,8 +131,8 @@ func (d *Server) serve(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// link is the other side of a socket.
-func (d *Server) link(w http.ResponseWriter, r *http.Request) {
+// serveSocket is the other side of a socket.
+func (d *Server) serveSocket(w http.ResponseWriter, r *http.Request) {
 	if r.URL.Query().Get("ticket") != ticket {
 		http.Error(w, "no", http.StatusForbidden)
 		return
@@ -192,8 +192,8 @@ func (d *Server) Acked(id string) bool {
 // TS is a time as Slack writes it. Those of these tests compare as strings do.
 func TS(t time.Time) string { return fmt.Sprintf("%d.%06d", t.Unix(), t.Nanosecond()/1000) }
 
-// ts makes the time of a message; d is locked.
-func (d *Server) ts() string {
+// nextTS makes the time of a message; d is locked.
+func (d *Server) nextTS() string {
 	now := time.Now().Truncate(time.Microsecond)
 	if !now.After(d.last) {
 		now = d.last.Add(time.Microsecond)
@@ -206,7 +206,7 @@ func (d *Server) ts() string {
 func (d *Server) Write(m Object) (env string) {
 	d.Lock()
 	if m["ts"] == nil {
-		m["ts"] = d.ts()
+		m["ts"] = d.nextTS()
 	}
 	m["type"] = "message"
 	if m["team"] == nil {
@@ -224,10 +224,10 @@ func (d *Server) Tell(m, extra Object) string {
 	return d.Envelope("events_api", Object{"type": "event_callback", "team_id": Team, "event_id": "Ev1", "event": m}, extra)
 }
 
-func (d *Server) api(w http.ResponseWriter, r *http.Request, method string) {
+func (d *Server) serveAPI(w http.ResponseWriter, r *http.Request, method string) {
 	_ = r.ParseForm()
 	d.Lock()
-	d.calls = append(d.calls, called{method, r.PostForm})
+	d.calls = append(d.calls, recordedCall{method, r.PostForm})
 	var f Failure
 	if q := d.fails[method]; len(q) > 0 {
 		f, d.fails[method] = q[0], q[1:]
@@ -237,7 +237,7 @@ func (d *Server) api(w http.ResponseWriter, r *http.Request, method string) {
 		return
 	}
 	if f.Late {
-		d.answer(r.Context(), method, r.PostForm)
+		d.answerMethod(r.Context(), method, r.PostForm)
 	}
 	if f.After != "" {
 		w.Header().Set("Retry-After", f.After)
@@ -248,7 +248,7 @@ func (d *Server) api(w http.ResponseWriter, r *http.Request, method string) {
 	}
 	w.Header().Set("Content-Type", "application/json; charset=utf-8")
 	d.Lock()
-	granted := cmp.Or(d.Granted, strings.Join(scopes(), ","))
+	granted := cmp.Or(d.Granted, strings.Join(manifestScopes(), ","))
 	d.Unlock()
 	w.Header().Set("X-OAuth-Scopes", granted)
 	if method == "users.lookupByEmail" && !strings.Contains(granted, "users:read.email") {
@@ -263,14 +263,14 @@ func (d *Server) api(w http.ResponseWriter, r *http.Request, method string) {
 		out["needed"] = f.Needed
 	}
 	if f.Code == "" && r.Header.Get("Authorization") == "Bearer "+want {
-		out = d.answer(r.Context(), method, r.PostForm)
+		out = d.answerMethod(r.Context(), method, r.PostForm)
 	}
 	_ = json.NewEncoder(w).Encode(out)
 }
 
-func no(code string) Object { return Object{"ok": false, "error": code} }
+func errorReply(code string) Object { return Object{"ok": false, "error": code} }
 
-func (d *Server) answer(_ context.Context, method string, a url.Values) Object {
+func (d *Server) answerMethod(_ context.Context, method string, a url.Values) Object {
 	d.Lock()
 	defer d.Unlock()
 	ch := a.Get("channel")
@@ -285,7 +285,7 @@ func (d *Server) answer(_ context.Context, method string, a url.Values) Object {
 		if u := d.Members[a.Get("email")]; u != nil {
 			return Object{"ok": true, "user": u}
 		}
-		return no("users_not_found")
+		return errorReply("users_not_found")
 	case "conversations.info":
 		return Object{"ok": true, "channel": Object{"name": "general"}}
 	case "conversations.open":
@@ -304,10 +304,10 @@ func (d *Server) answer(_ context.Context, method string, a url.Values) Object {
 		}
 		return out
 	case "conversations.history", "conversations.replies":
-		return d.history(method, a)
+		return d.historyPage(method, a)
 	case "chat.postMessage":
-		m := Object{"type": "message", "channel": ch, "user": HobUser, "bot_id": hobBot, "team": Team, "text": a.Get("text"), "ts": d.ts()}
-		d.fill(m, a)
+		m := Object{"type": "message", "channel": ch, "user": HobUser, "bot_id": hobBot, "team": Team, "text": a.Get("text"), "ts": d.nextTS()}
+		d.fillMessage(m, a)
 		if th := a.Get("thread_ts"); th != "" {
 			m["thread_ts"] = th
 		}
@@ -317,11 +317,11 @@ func (d *Server) answer(_ context.Context, method string, a url.Values) Object {
 		for _, m := range d.said[ch] {
 			if m["ts"] == a.Get("ts") {
 				m["text"] = a.Get("text")
-				d.fill(m, a)
+				d.fillMessage(m, a)
 				return Object{"ok": true, "channel": ch, "ts": m["ts"]}
 			}
 		}
-		return no("message_not_found")
+		return errorReply("message_not_found")
 	case "chat.delete":
 		d.said[ch] = slices.DeleteFunc(d.said[ch], func(m Object) bool { return m["ts"] == a.Get("ts") })
 		return Object{"ok": true}
@@ -333,11 +333,11 @@ func (d *Server) answer(_ context.Context, method string, a url.Values) Object {
 	case "chat.postEphemeral", "assistant.threads.setStatus":
 		return Object{"ok": true}
 	}
-	return no("unknown_method")
+	return errorReply("unknown_method")
 }
 
-// fill takes blocks and metadata over, which are JSON in forms.
-func (d *Server) fill(m Object, a url.Values) {
+// fillMessage takes blocks and metadata over, which are JSON in forms.
+func (d *Server) fillMessage(m Object, a url.Values) {
 	for _, k := range []string{"blocks", "metadata"} {
 		if a.Has(k) {
 			var v any
@@ -350,8 +350,8 @@ func (d *Server) fill(m Object, a url.Values) {
 	m["args"] = a
 }
 
-// history answers with pages: a history's latest messages first, a thread's first.
-func (d *Server) history(method string, a url.Values) Object {
+// historyPage answers with pages: a history's latest messages first, a thread's first.
+func (d *Server) historyPage(method string, a url.Values) Object {
 	var all []Object
 	for _, m := range d.said[a.Get("channel")] {
 		th, _ := m["thread_ts"].(string)
@@ -412,15 +412,15 @@ func Escaped(s string) string {
 	return strings.NewReplacer("&", "&amp;", "<", "&lt;", ">", "&gt;").Replace(s)
 }
 
-// shown is a text as people see it, as far as the tests need it: links with their address.
-func shown(s string) string {
+// shownText is a text as people see it, as far as the tests need it: links with their address.
+func shownText(s string) string {
 	s = regexp.MustCompile(`<(\w+:[^<>|]*)\|([^<>]*)>`).ReplaceAllString(s, "$2 ($1)")
 	s = regexp.MustCompile(`<(\w+:[^<>|]*)>`).ReplaceAllString(s, "$1")
 	return strings.TrimSpace(strings.NewReplacer("&lt;", "<", "&gt;", ">", "&amp;", "&").Replace(s))
 }
 
-// scopes are those that an app gets that is made from the manifest.
-func scopes() []string {
+// manifestScopes are those that an app gets that is made from the manifest.
+func manifestScopes() []string {
 	var m struct {
 		OAuth struct {
 			Scopes struct {

@@ -64,17 +64,17 @@ func (s *Server) Say(_ context.Context, chat, sender, text string, group bool) b
 		return false // what is written before the first poll is not heard
 	}
 	m := Private(text)
-	m["from"] = Object{"id": number(sender), "first_name": sender}
-	m["chat"] = Object{"id": number(chat), "type": "private"}
+	m["from"] = Object{"id": chatNumber(sender), "first_name": sender}
+	m["chat"] = Object{"id": chatNumber(chat), "type": "private"}
 	if group {
-		m["chat"] = Object{"id": -number(chat), "type": "supergroup", "title": chat}
+		m["chat"] = Object{"id": -chatNumber(chat), "type": "supergroup", "title": chat}
 	}
 	s.With(func() { s.last = m })
 	s.Add("message", m)
 	return true
 }
 
-func number(s string) int {
+func chatNumber(s string) int {
 	if n, err := strconv.Atoi(s); err == nil {
 		return n
 	}
@@ -88,15 +88,15 @@ func (s *Server) Asked() (Post, bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	for _, m := range slices.Backward(s.posts) {
-		if len(buttons(s.boards[m.ID])) > 0 {
+		if len(buttonData(s.boards[m.ID])) > 0 {
 			return m, true
 		}
 	}
 	return Post{}, false
 }
 
-// buttons are the data of those under a message, by their words.
-func buttons(board any) map[string]string {
+// buttonData are the data of those under a message, by their words.
+func buttonData(board any) map[string]string {
 	out := map[string]string{}
 	b, _ := board.(Object)
 	rows, _ := b["inline_keyboard"].([]any)
@@ -115,7 +115,7 @@ func buttons(board any) map[string]string {
 // pressed.
 func (s *Server) Press(ctx context.Context, sender string, m Post, word string) (string, error) {
 	data := ""
-	for words, d := range buttons(s.Board(m.ID)) {
+	for words, d := range buttonData(s.Board(m.ID)) {
 		if strings.Contains(words, word) {
 			data = d
 		}
@@ -132,8 +132,8 @@ func (s *Server) Press(ctx context.Context, sender string, m Post, word string) 
 	id := strconv.Itoa(s.nextID)
 	s.mu.Unlock()
 	s.Add("callback_query", Object{
-		"id": id, "from": Object{"id": number(sender), "first_name": sender}, "data": data,
-		"message": Object{"message_id": m.ID, "date": time.Now().Unix(), "text": m.Text, "chat": Object{"id": number(m.Chat), "type": kind}},
+		"id": id, "from": Object{"id": chatNumber(sender), "first_name": sender}, "data": data,
+		"message": Object{"message_id": m.ID, "date": time.Now().Unix(), "text": m.Text, "chat": Object{"id": chatNumber(m.Chat), "type": kind}},
 	})
 	for {
 		s.mu.Lock()

@@ -206,7 +206,7 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		defer s.mu.Unlock()
 		Grant(w, Object{"file_id": p["file_id"], "file_path": s.FilePath})
 	default:
-		s.post(w, r, rest, p, content, filename)
+		s.postMessage(w, r, rest, p, content, filename)
 	}
 }
 
@@ -265,8 +265,8 @@ func (s *Server) getUpdates(w http.ResponseWriter, r *http.Request, p Object) {
 
 var tag = regexp.MustCompile(`<[^>]*>`)
 
-// seen returns what people see of a text, or why it is refused.
-func seen(p Object, field string) (text string, why string) {
+// visibleText returns what people see of a text, or why it is refused.
+func visibleText(p Object, field string) (text string, why string) {
 	text, _ = p[field].(string)
 	if p["parse_mode"] == "HTML" {
 		var open []string
@@ -294,8 +294,8 @@ func seen(p Object, field string) (text string, why string) {
 	return text, ""
 }
 
-// post does what posts and changes messages.
-func (s *Server) post(w http.ResponseWriter, r *http.Request, method string, p Object, content []byte, filename string) {
+// postMessage does what posts and changes messages.
+func (s *Server) postMessage(w http.ResponseWriter, r *http.Request, method string, p Object, content []byte, filename string) {
 	if s.Stalled(r.Context()) != nil {
 		return
 	}
@@ -316,7 +316,7 @@ func (s *Server) post(w http.ResponseWriter, r *http.Request, method string, p O
 	if content != nil {
 		field = "caption"
 	}
-	text, bad := seen(p, field)
+	text, bad := visibleText(p, field)
 	id := 0
 	if n, ok := p["message_id"].(float64); ok {
 		id = int(n)

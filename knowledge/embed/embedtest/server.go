@@ -44,21 +44,21 @@ type Server struct {
 // New starts a server that stops at the end of the test.
 func New(t testing.TB, o Options) *Server {
 	s := &Server{o: o}
-	s.Server = httptest.NewServer(http.HandlerFunc(s.serve))
+	s.Server = httptest.NewServer(http.HandlerFunc(s.serveEmbeddings))
 	t.Cleanup(s.Close)
 	return s
 }
 
 // Down makes the server report overload, or work again.
-func (s *Server) Down(down bool) { s.set(func() { s.down = down }) }
+func (s *Server) Down(down bool) { s.setLocked(func() { s.down = down }) }
 
 // Slow delays each answer.
-func (s *Server) Slow(d time.Duration) { s.set(func() { s.delay = d }) }
+func (s *Server) Slow(d time.Duration) { s.setLocked(func() { s.delay = d }) }
 
 // Numbers changes the length of the vectors.
-func (s *Server) Numbers(n int) { s.set(func() { s.o.Numbers = n }) }
+func (s *Server) Numbers(n int) { s.setLocked(func() { s.o.Numbers = n }) }
 
-func (s *Server) set(f func()) {
+func (s *Server) setLocked(f func()) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	f()
@@ -66,17 +66,17 @@ func (s *Server) set(f func()) {
 
 // Calls returns the number of answered requests.
 func (s *Server) Calls() (n int) {
-	s.set(func() { n = s.calls })
+	s.setLocked(func() { n = s.calls })
 	return n
 }
 
 // Texts returns the embedded texts in order.
 func (s *Server) Texts() (out []string) {
-	s.set(func() { out = append(out, s.texts...) })
+	s.setLocked(func() { out = append(out, s.texts...) })
 	return out
 }
 
-func (s *Server) serve(w http.ResponseWriter, r *http.Request) {
+func (s *Server) serveEmbeddings(w http.ResponseWriter, r *http.Request) {
 	var in struct {
 		Model string   `json:"model"`
 		Input []string `json:"input"`
@@ -86,13 +86,13 @@ func (s *Server) serve(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	if err := json.NewDecoder(r.Body).Decode(&in); err != nil {
-		fail(w, http.StatusBadRequest, err.Error())
+		writeError(w, http.StatusBadRequest, err.Error())
 		return
 	}
 	var o Options
 	var down bool
 	var delay time.Duration
-	s.set(func() { o, down, delay = s.o, s.down, s.delay })
+	s.setLocked(func() { o, down, delay = s.o, s.down, s.delay })
 	if delay > 0 {
 		select {
 		case <-r.Context().Done():
@@ -101,27 +101,27 @@ func (s *Server) serve(w http.ResponseWriter, r *http.Request) {
 		}
 	}
 	if down {
-		fail(w, http.StatusServiceUnavailable, "the model is being loaded")
+		writeError(w, http.StatusServiceUnavailable, "the model is being loaded")
 		return
 	}
 	var data []map[string]any
 	bytes := 0
 	for i, text := range in.Input {
 		if o.Longest > 0 && len(text) > o.Longest || o.Refused != "" && strings.Contains(text, o.Refused) {
-			fail(w, http.StatusBadRequest, "the input length exceeds the context length")
+			writeError(w, http.StatusBadRequest, "the input length exceeds the context length")
 			return
 		}
 		bytes += len(text)
-		data = append(data, map[string]any{"object": "embedding", "index": i, "embedding": vector(text, o)})
+		data = append(data, map[string]any{"object": "embedding", "index": i, "embedding": textVector(text, o)})
 	}
-	s.set(func() { s.calls, s.texts = s.calls+1, append(s.texts, in.Input...) })
+	s.setLocked(func() { s.calls, s.texts = s.calls+1, append(s.texts, in.Input...) })
 	w.Header().Set("Content-Type", "application/json")
 	_ = json.NewEncoder(w).Encode(map[string]any{ // a write error means that the client disconnected
 		"object": "list", "data": data, "model": in.Model, "usage": map[string]int{"prompt_tokens": bytes / 4, "total_tokens": bytes / 4},
 	})
 }
 
-func fail(w http.ResponseWriter, status int, message string) {
+func writeError(w http.ResponseWriter, status int, message string) {
 	w.Header().Set("Content-Type", "application/json")
 	w.WriteHeader(status)
 	_ = json.NewEncoder(w).Encode(map[string]any{"error": map[string]any{"message": message, "type": "server_error"}}) // as above
@@ -129,7 +129,7 @@ func fail(w http.ResponseWriter, status int, message string) {
 
 // Packed returns the stored form of a text's vector: normalized, as little-endian 32-bit floats.
 func Packed(text string, o Options) []byte {
-	v := vector(text, o)
+	v := textVector(text, o)
 	sum := 0.0
 	for _, x := range v {
 		sum += float64(x) * float64(x)
@@ -141,9 +141,9 @@ func Packed(text string, o Options) []byte {
 	return out
 }
 
-// vector returns the vector of a text: the sum of one deterministic random direction per word.
+// textVector returns the vector of a text: the sum of one deterministic random direction per word.
 // Synonyms share a direction.
-func vector(text string, o Options) []float32 {
+func textVector(text string, o Options) []float32 {
 	if o.Numbers == 0 {
 		o.Numbers = 256
 	}

@@ -11,7 +11,7 @@ import (
 	"embed"
 	"time"
 
-	"hob/platform/osrun"
+	"hob/platform/host/osrun"
 )
 
 //go:embed scripts
@@ -44,8 +44,8 @@ const (
 	patience = 30
 )
 
-// script joins a script of the folder with the shared scripts it needs.
-func script(file string, shared ...string) osrun.Script {
+// loadScript joins a script of the folder with the shared scripts it needs.
+func loadScript(file string, shared ...string) osrun.Script {
 	var parts []string
 	for _, f := range append(shared, file) {
 		b, err := scripts.ReadFile("scripts/" + f)
@@ -57,11 +57,11 @@ func script(file string, shared ...string) osrun.Script {
 	return osrun.NewScript("apple/"+file, parts...)
 }
 
-func eventScript(file string) osrun.Script { return script(file, "eventkit.js", "events.js") }
+func eventScript(file string) osrun.Script { return loadScript(file, "eventkit.js", "events.js") }
 
-func remindScript(file string) osrun.Script { return script(file, "eventkit.js", "reminders.js") }
+func remindScript(file string) osrun.Script { return loadScript(file, "eventkit.js", "reminders.js") }
 
-func noteScript(file string) osrun.Script { return script(file, "notes.js") }
+func noteScript(file string) osrun.Script { return loadScript(file, "notes.js") }
 
 // Scripts returns all scripts, for tests.
 func Scripts() []osrun.Script {
@@ -75,7 +75,7 @@ func Scripts() []osrun.Script {
 	for _, f := range []string{"find_notes.js", "read_note.js", "create_note.js"} {
 		out = append(out, noteScript(f))
 	}
-	out = append(out, script("find_contacts.js"))
+	out = append(out, loadScript("find_contacts.js"))
 	for _, f := range []string{"find_mail.applescript", "read_mail.applescript", "write_mail.applescript", "move_mail.applescript"} {
 		out = append(out, mailScript(f))
 	}

@@ -7,8 +7,8 @@ import (
 	"testing"
 	"time"
 
-	"hob/platform/osrun"
-	"hob/platform/osrun/osruntest"
+	"hob/platform/host/osrun"
+	"hob/platform/host/osrun/osruntest"
 	"hob/platform/pim"
 	"hob/platform/pim/apple"
 )
@@ -70,8 +70,8 @@ func kit(status int) obj {
 	}}
 }
 
-func week() pim.Span {
-	return pim.Span{From: at("2026-11-23 00:00"), To: at("2026-11-30 00:00"), Zone: vilnius}
+func week() pim.TimeRange {
+	return pim.TimeRange{From: at("2026-11-23 00:00"), To: at("2026-11-30 00:00"), Zone: vilnius}
 }
 
 func titles(list []pim.Event) string {
@@ -99,7 +99,7 @@ func TestCalendarReads(t *testing.T) {
 	if e := m.Events(); len(e) > 3 {
 		t.Errorf("events %q", e)
 	}
-	long, err := c.FindEvents(t.Context(), pim.Span{From: at("2020-01-01 00:00"), To: at("2031-01-01 00:00"), Zone: vilnius})
+	long, err := c.FindEvents(t.Context(), pim.TimeRange{From: at("2020-01-01 00:00"), To: at("2031-01-01 00:00"), Zone: vilnius})
 	if err != nil || len(long) != 5 {
 		t.Errorf("an eleven-year range: %s, %v", titles(long), err)
 	}
@@ -120,7 +120,7 @@ func TestNothingIsNotRefused(t *testing.T) {
 		if got, err := r.FindReminders(t.Context(), false); osrun.KindOf(err) != kind || got != nil || !strings.Contains(err.Error(), "Privacy_Reminders") {
 			t.Errorf("status %d: %v, %v", status, got, err)
 		}
-		if _, err := c.CreateEvent(t.Context(), "", pim.NewEvent{Title: "x", Start: at("2026-11-24 10:00"), End: at("2026-11-24 11:00")}); osrun.KindOf(err) != kind || osrun.Uncertain(err) {
+		if _, err := c.CreateEvent(t.Context(), "", pim.NewEvent{Title: "x", Start: at("2026-11-24 10:00"), End: at("2026-11-24 11:00")}); osrun.KindOf(err) != kind || osrun.IsUncertain(err) {
 			t.Errorf("status %d: %v", status, err)
 		}
 	}
@@ -138,11 +138,11 @@ func TestCalendarWrites(t *testing.T) {
 	if err != nil || r.Outcome != pim.Sent {
 		t.Fatalf("%+v, %v", r, err)
 	}
-	if got, want := m.See("world.eventkit.events[3]"), `{"alarm":{"offset":-600},"id":"made-4","title":"\"); x('","location":"ą","allDay":false,"calendar":"c2","start":1795680000000,"end":1795683600000,"rule":{"frequency":1,"interval":2,"days":[{"day":2,"week":0},{"day":6,"week":-1}],"monthDays":null,"months":null,"positions":null,"end":{"count":5}}}`; got != want {
+	if got, want := m.EvalWorld("world.eventkit.events[3]"), `{"alarm":{"offset":-600},"id":"made-4","title":"\"); x('","location":"ą","allDay":false,"calendar":"c2","start":1795680000000,"end":1795683600000,"rule":{"frequency":1,"interval":2,"days":[{"day":2,"week":0},{"day":6,"week":-1}],"monthDays":null,"months":null,"positions":null,"end":{"count":5}}}`; got != want {
 		t.Errorf("made\n%s\nwant\n%s", got, want)
 	}
-	if err := c.TakeBack(t.Context(), r.Undo); err != nil || m.See("world.eventkit.events.length") != "3" {
-		t.Errorf("undo: %v, %s events", err, m.See("world.eventkit.events.length"))
+	if err := c.TakeBack(t.Context(), r.Undo); err != nil || m.EvalWorld("world.eventkit.events.length") != "3" {
+		t.Errorf("undo: %v, %s events", err, m.EvalWorld("world.eventkit.events.length"))
 	}
 	for name, ask := range map[string]struct {
 		calendar string
@@ -169,13 +169,13 @@ func TestCalendarChanges(t *testing.T) {
 	}
 	later, end, title := at("2026-11-25 10:00"), at("2026-11-25 10:30"), "Moved"
 	r, err := c.ChangeEvent(t.Context(), list[1], pim.EventChange{Start: &later, End: &end, Title: &title}, false)
-	if err != nil || m.See("[world.eventkit.events[1].title, world.eventkit.events[1].start, world.eventkit.events[1].end]") != fmt.Sprintf(`["Moved",%d,%d]`, later.UnixMilli(), end.UnixMilli()) {
-		t.Fatalf("%v: %s", err, m.See("world.eventkit.events[1]"))
+	if err != nil || m.EvalWorld("[world.eventkit.events[1].title, world.eventkit.events[1].start, world.eventkit.events[1].end]") != fmt.Sprintf(`["Moved",%d,%d]`, later.UnixMilli(), end.UnixMilli()) {
+		t.Fatalf("%v: %s", err, m.EvalWorld("world.eventkit.events[1]"))
 	}
-	if err := c.TakeBack(t.Context(), r.Undo); err != nil || m.See("world.eventkit.events[1].start") != fmt.Sprint(at("2026-11-24 15:00").UnixMilli()) {
-		t.Errorf("undo: %v, %s", err, m.See("world.eventkit.events[1]"))
+	if err := c.TakeBack(t.Context(), r.Undo); err != nil || m.EvalWorld("world.eventkit.events[1].start") != fmt.Sprint(at("2026-11-24 15:00").UnixMilli()) {
+		t.Errorf("undo: %v, %s", err, m.EvalWorld("world.eventkit.events[1]"))
 	}
-	m.See("world.eventkit.events[1].notes = new Array(6001).join('n')")
+	m.EvalWorld("world.eventkit.events[1].notes = new Array(6001).join('n')")
 	for name, ch := range map[string]pim.EventChange{"its title": {Title: &title}, "its notes": {Notes: &title}} {
 		now, err := c.FindEvents(t.Context(), week())
 		if err != nil {
@@ -185,8 +185,8 @@ func TestCalendarChanges(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if err := c.TakeBack(t.Context(), r.Undo); err != nil || m.See("world.eventkit.events[1].notes.length") != "6000" {
-			t.Errorf("undo of %s: %v, %s", name, err, m.See("world.eventkit.events[1].notes.length"))
+		if err := c.TakeBack(t.Context(), r.Undo); err != nil || m.EvalWorld("world.eventkit.events[1].notes.length") != "6000" {
+			t.Errorf("undo of %s: %v, %s", name, err, m.EvalWorld("world.eventkit.events[1].notes.length"))
 		}
 	}
 	if list, err = c.FindEvents(t.Context(), week()); err != nil {
@@ -196,18 +196,18 @@ func TestCalendarChanges(t *testing.T) {
 	if _, err := c.ChangeEvent(t.Context(), list[0], pim.EventChange{Start: &later}, false); err != nil {
 		t.Error(err)
 	}
-	if e := strings.Join(m.Events(), " "); !strings.Contains(e, "save 0") || m.See("world.eventkit.events[0].starts.length") != "2" {
-		t.Errorf("one occurrence: %s, %s", e, m.See("world.eventkit.events[0]"))
+	if e := strings.Join(m.Events(), " "); !strings.Contains(e, "save 0") || m.EvalWorld("world.eventkit.events[0].starts.length") != "2" {
+		t.Errorf("one occurrence: %s, %s", e, m.EvalWorld("world.eventkit.events[0]"))
 	}
 	if _, err := c.DeleteEvent(t.Context(), list[0], false); !errors.Is(err, pim.ErrNotFound) {
 		t.Errorf("a moved occurrence: %v", err)
 	}
 	old := list[1]
 	old.Version = "1"
-	if _, err := c.DeleteEvent(t.Context(), old, false); !errors.Is(err, pim.ErrChanged) || m.See("world.eventkit.events[1].id") != `"e2"` {
+	if _, err := c.DeleteEvent(t.Context(), old, false); !errors.Is(err, pim.ErrChanged) || m.EvalWorld("world.eventkit.events[1].id") != `"e2"` {
 		t.Errorf("a changed event: %v", err)
 	}
-	if _, err := c.DeleteEvent(t.Context(), list[1], false); err != nil || m.See("world.eventkit.events[1].id") == `"e2"` {
+	if _, err := c.DeleteEvent(t.Context(), list[1], false); err != nil || m.EvalWorld("world.eventkit.events[1].id") == `"e2"` {
 		t.Errorf("deleted: %v", err)
 	}
 }
@@ -220,17 +220,17 @@ func TestReminders(t *testing.T) {
 		t.Fatalf("%+v, %v", list, err)
 	}
 	made, err := r.CreateReminder(t.Context(), pim.Reminder{Title: "Žuvis", List: "erledigen", Due: at("2026-11-27 00:00"), AllDay: true})
-	if err != nil || !strings.Contains(m.See("world.eventkit.reminders[4]"), `"title":"Žuvis"`) {
+	if err != nil || !strings.Contains(m.EvalWorld("world.eventkit.reminders[4]"), `"title":"Žuvis"`) {
 		t.Errorf("%+v, %v", made, err)
 	}
-	if err := r.TakeBack(t.Context(), made.Undo); err != nil || m.See("world.eventkit.reminders.length") != "4" {
+	if err := r.TakeBack(t.Context(), made.Undo); err != nil || m.EvalWorld("world.eventkit.reminders.length") != "4" {
 		t.Errorf("undo: %v", err)
 	}
 	done, err := r.CompleteReminder(t.Context(), "r1")
-	if err != nil || m.See("world.eventkit.reminders[0].done") != "true" {
+	if err != nil || m.EvalWorld("world.eventkit.reminders[0].done") != "true" {
 		t.Errorf("%+v, %v", done, err)
 	}
-	if err := r.TakeBack(t.Context(), done.Undo); err != nil || m.See("world.eventkit.reminders[0].done") != "false" {
+	if err := r.TakeBack(t.Context(), done.Undo); err != nil || m.EvalWorld("world.eventkit.reminders[0].done") != "false" {
 		t.Errorf("reopened: %v", err)
 	}
 	if _, err := r.CompleteReminder(t.Context(), "nobody"); !errors.Is(err, pim.ErrNotFound) {
@@ -289,12 +289,12 @@ func TestNotes(t *testing.T) {
 			t.Errorf("%s: %v", ref, err)
 		}
 	}
-	m.See("world.apps['com.apple.Notes'].root.notes[7].passwordProtected = true")
+	m.EvalWorld("world.apps['com.apple.Notes'].root.notes[7].passwordProtected = true")
 	if one, err := n.ReadNote(t.Context(), "x-coredata://1/p7"); osrun.KindOf(err) != osrun.SetupRequired || !strings.Contains(err.Error(), "locked") {
 		t.Errorf("a locked note: %+v, %v", one, err)
 	}
 	r, err := n.CreateNote(t.Context(), pim.Note{Title: "<b>Ąžuolas</b>", Text: "a & \"b\"\n\n<script>", Folder: "darbas"})
-	if body := m.See("world.apps['com.apple.Notes'].root.folders[0].notes[0].body"); err != nil || body != `"<div>&lt;b&gt;Ąžuolas&lt;/b&gt;</div><div>a &amp; &quot;b&quot;</div><div><br></div><div>&lt;script&gt;</div>"` {
+	if body := m.EvalWorld("world.apps['com.apple.Notes'].root.folders[0].notes[0].body"); err != nil || body != `"<div>&lt;b&gt;Ąžuolas&lt;/b&gt;</div><div>a &amp; &quot;b&quot;</div><div><br></div><div>&lt;script&gt;</div>"` {
 		t.Errorf("%+v, %v: %s", r, err, body)
 	}
 }
@@ -344,14 +344,14 @@ func TestFailures(t *testing.T) {
 	})
 	t.Run("null result", func(t *testing.T) {
 		m := osruntest.NewMac(t, office(3, 3))
-		m.See("world.apps['com.apple.Notes'].root.notes.forEach(function (n) { n.name = n.plaintext = n.modificationDate = n.passwordProtected = null; })")
+		m.EvalWorld("world.apps['com.apple.Notes'].root.notes.forEach(function (n) { n.name = n.plaintext = n.modificationDate = n.passwordProtected = null; })")
 		if got, err := apple.NewNotes(m).FindNotes(t.Context(), "", 5); err != nil || len(got) != 3 {
 			t.Errorf("%v, %v", got, err)
 		}
 	})
 	t.Run("not running", func(t *testing.T) {
 		m := osruntest.NewMac(t, office(3, 3))
-		m.See("world.apps['com.apple.Notes'].running = false")
+		m.EvalWorld("world.apps['com.apple.Notes'].running = false")
 		if _, err := apple.NewNotes(m).FindNotes(t.Context(), "", 5); osrun.KindOf(err) != osrun.NotRunning || len(m.Opened()) != 0 {
 			t.Errorf("%v, opened %q", err, m.Opened())
 		}

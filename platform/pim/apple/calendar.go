@@ -10,9 +10,9 @@ import (
 	"strings"
 	"time"
 
-	"hob/platform/osrun"
+	"hob/platform/host/osrun"
 	"hob/platform/pim"
-	"hob/platform/pim/scripted"
+	"hob/platform/pim/scripterr"
 )
 
 // Calendar reads and writes all calendars of macOS: iCloud, accounts in the
@@ -25,7 +25,7 @@ func NewCalendar(r osrun.Runner) *Calendar { return &Calendar{r} }
 // Name implements pim.Driver.
 func (*Calendar) Name() string { return name }
 
-func (c *Calendar) call(ctx context.Context, file string, in, out any, write bool) error {
+func (c *Calendar) runScript(ctx context.Context, file string, in, out any, write bool) error {
 	return c.run.Run(ctx, osrun.Call{Script: eventScript(file), App: calendarApp(), In: in, Write: write, Wait: bulk}, out)
 }
 
@@ -41,12 +41,12 @@ func (c *Calendar) ListCalendars(ctx context.Context) ([]pim.Calendar, error) {
 			Fixed             bool
 		}
 	}
-	if err := c.call(ctx, "calendars.js", asked{patience}, &got, false); err != nil {
-		return nil, scripted.Read(err)
+	if err := c.runScript(ctx, "calendars.js", asked{patience}, &got, false); err != nil {
+		return nil, scripterr.Read(err)
 	}
 	out := make([]pim.Calendar, 0, len(got.Calendars))
 	for _, x := range got.Calendars {
-		out = append(out, pim.Calendar{Path: x.ID, Name: pim.Line(x.Name, 120)})
+		out = append(out, pim.Calendar{Path: x.ID, Name: pim.SanitizeLine(x.Name, 120)})
 	}
 	return out, nil
 }
@@ -77,7 +77,7 @@ type event struct {
 const most = 2000
 
 // FindEvents implements pim.Calendars.
-func (c *Calendar) FindEvents(ctx context.Context, s pim.Span) ([]pim.Event, error) {
+func (c *Calendar) FindEvents(ctx context.Context, s pim.TimeRange) ([]pim.Event, error) {
 	var got struct {
 		Events []event
 		Lost   int
@@ -89,8 +89,8 @@ func (c *Calendar) FindEvents(ctx context.Context, s pim.Span) ([]pim.Event, err
 		To    int64 `json:"to"`
 		Limit int   `json:"limit"`
 	}{asked{patience}, s.From.UnixMilli(), s.To.UnixMilli(), most}
-	if err := c.call(ctx, "find_events.js", in, &got, false); err != nil {
-		return nil, scripted.Read(err)
+	if err := c.runScript(ctx, "find_events.js", in, &got, false); err != nil {
+		return nil, scripterr.Read(err)
 	}
 	zone := s.Zone
 	if zone == nil {
@@ -105,7 +105,7 @@ func (c *Calendar) FindEvents(ctx context.Context, s pim.Span) ([]pim.Event, err
 	}
 	out := make([]pim.Event, 0, len(got.Events))
 	for _, e := range got.Events {
-		x, err := e.pim(zone)
+		x, err := e.toPIMEvent(zone)
 		if err != nil {
 			warnings = append(warnings, "Calendar: an event has no dates")
 			continue
@@ -118,17 +118,17 @@ func (c *Calendar) FindEvents(ctx context.Context, s pim.Span) ([]pim.Event, err
 	return out, pim.Partial(warnings...)
 }
 
-func (e event) pim(zone *time.Location) (pim.Event, error) {
+func (e event) toPIMEvent(zone *time.Location) (pim.Event, error) {
 	x := pim.Event{
-		Ref: e.ID + "@" + strconv.FormatInt(e.Start, 10), UID: pim.Line(e.UID, 300), Title: pim.Line(e.Title, 300), Place: pim.Line(e.Place, 300), Notes: pim.Clean(e.Notes),
+		Ref: e.ID + "@" + strconv.FormatInt(e.Start, 10), UID: pim.SanitizeLine(e.UID, 300), Title: pim.SanitizeLine(e.Title, 300), Place: pim.SanitizeLine(e.Place, 300), Notes: pim.SanitizeText(e.Notes),
 		Start: time.UnixMilli(e.Start).In(zone), End: time.UnixMilli(e.End).In(zone), AllDay: e.AllDay, Floating: e.Floating || e.AllDay, Cancelled: e.Cancelled, Open: e.Open,
-		Calendar: pim.Line(e.Calendar, 120), Version: e.Version, Organizer: person(e.Organizer),
+		Calendar: pim.SanitizeLine(e.Calendar, 120), Version: e.Version, Organizer: sanitizePerson(e.Organizer),
 	}
 	if e.Recurs {
 		x.Occurrence = time.UnixMilli(e.Start).UTC().Format("20060102T150405Z")
 	}
 	for _, g := range e.Guests {
-		x.Guests = append(x.Guests, person(g))
+		x.Guests = append(x.Guests, sanitizePerson(g))
 	}
 	if !e.AllDay {
 		return x, nil
@@ -139,8 +139,8 @@ func (e event) pim(zone *time.Location) (pim.Event, error) {
 	return x, errors.Join(err, err2)
 }
 
-func person(p pim.Person) pim.Person {
-	return pim.Person{Name: pim.Line(p.Name, 120), Address: strings.ToLower(pim.Line(p.Address, 254))}
+func sanitizePerson(p pim.Person) pim.Person {
+	return pim.Person{Name: pim.SanitizeLine(p.Name, 120), Address: strings.ToLower(pim.SanitizeLine(p.Address, 254))}
 }
 
 // made is the scripts' result of a write.
@@ -152,7 +152,7 @@ type made struct {
 	Was      event  `json:"was"`
 }
 
-func (m made) ref() string { return m.ID + "@" + strconv.FormatInt(m.Start, 10) }
+func (m made) occurrenceRef() string { return m.ID + "@" + strconv.FormatInt(m.Start, 10) }
 
 // CreateEvent implements pim.Calendars. EventKit cannot invite anybody.
 func (c *Calendar) CreateEvent(ctx context.Context, calendar string, e pim.NewEvent) (pim.Receipt, error) {
@@ -188,12 +188,12 @@ func (c *Calendar) CreateEvent(ctx context.Context, calendar string, e pim.NewEv
 		in.Rule = r
 	}
 	var got made
-	err := c.call(ctx, "create_event.js", in, &got, true)
-	r := pim.Receipt{Outcome: pim.Sent, ID: got.ref()}
+	err := c.runScript(ctx, "create_event.js", in, &got, true)
+	r := pim.Receipt{Outcome: pim.Sent, ID: got.occurrenceRef()}
 	if err == nil {
-		r.Undo = undoing(undo{Remove: got.ref(), Version: got.Version, Whole: true})
+		r.Undo = marshalUndo(undo{Remove: got.occurrenceRef(), Version: got.Version, Whole: true})
 	}
-	return scripted.Write(r, err)
+	return scripterr.Write(r, err)
 }
 
 // which identifies an occurrence to the scripts.
@@ -212,7 +212,7 @@ func parseRef(ref, version string, whole bool) (which, error) {
 			return which{asked{patience}, ref[:i], start, version, whole}, nil
 		}
 	}
-	return which{}, fmt.Errorf("Calendar: %w: no event %q", pim.ErrNotFound, pim.Line(ref, 100))
+	return which{}, fmt.Errorf("Calendar: %w: no event %q", pim.ErrNotFound, pim.SanitizeLine(ref, 100))
 }
 
 // change is what becomes different, as the scripts take it.
@@ -234,26 +234,26 @@ func (c *Calendar) ChangeEvent(ctx context.Context, e pim.Event, ch pim.EventCha
 		return pim.Receipt{}, fmt.Errorf("Calendar: %w: an all-day event cannot be moved; delete it and create a new one", pim.ErrInvalid)
 	}
 	set := change{Title: ch.Title, Place: ch.Place, Notes: ch.Notes}
-	set.Start, set.End = milli(ch.Start), milli(ch.End)
-	return c.change(ctx, w, set, e.Occurrence == "")
+	set.Start, set.End = unixMilliPtr(ch.Start), unixMilliPtr(ch.End)
+	return c.changeEvent(ctx, w, set, e.Occurrence == "")
 }
 
-func (c *Calendar) change(ctx context.Context, w which, set change, back bool) (pim.Receipt, error) {
+func (c *Calendar) changeEvent(ctx context.Context, w which, set change, back bool) (pim.Receipt, error) {
 	var got made
-	err := c.call(ctx, "change_event.js", struct {
+	err := c.runScript(ctx, "change_event.js", struct {
 		which
 		Set change `json:"set"`
 	}{w, set}, &got, true)
-	r := pim.Receipt{Outcome: pim.Sent, ID: got.ref()}
+	r := pim.Receipt{Outcome: pim.Sent, ID: got.occurrenceRef()}
 	if err == nil && back { // what one occurrence of many was has no way back
-		r.Undo = undoing(undo{Change: got.ref(), Version: got.Version, Set: set.before(got.Was)})
+		r.Undo = marshalUndo(undo{Change: got.occurrenceRef(), Version: got.Version, Set: set.revertChange(got.Was)})
 	}
-	return scripted.Write(r, err)
+	return scripterr.Write(r, err)
 }
 
-// before returns the inverse of a change: the previous values of the changed
+// revertChange returns the inverse of a change: the previous values of the changed
 // fields only.
-func (c change) before(was event) (out change) {
+func (c change) revertChange(was event) (out change) {
 	if c.Title != nil {
 		out.Title = &was.Title
 	}
@@ -269,7 +269,7 @@ func (c change) before(was event) (out change) {
 	return out
 }
 
-func milli(t *time.Time) *int64 {
+func unixMilliPtr(t *time.Time) *int64 {
 	if t == nil {
 		return nil
 	}
@@ -284,7 +284,7 @@ func (c *Calendar) DeleteEvent(ctx context.Context, e pim.Event, whole bool) (pi
 	if err != nil {
 		return pim.Receipt{}, err
 	}
-	return scripted.Write(pim.Receipt{Outcome: pim.Sent, ID: e.Ref}, c.call(ctx, "delete_event.js", w, nil, true))
+	return scripterr.Write(pim.Receipt{Outcome: pim.Sent, ID: e.Ref}, c.runScript(ctx, "delete_event.js", w, nil, true))
 }
 
 // undo is the way back from a write.
@@ -300,7 +300,7 @@ type undo struct {
 	Changed  int64  `json:"changed,omitempty"`
 }
 
-func undoing(u undo) []byte {
+func marshalUndo(u undo) []byte {
 	b, err := json.Marshal(u)
 	if err != nil {
 		return nil
@@ -316,7 +316,7 @@ func readUndo(b []byte) (undo, error) {
 	return u, nil
 }
 
-// TakeBack implements pim.TakeBacker.
+// TakeBack implements pim.Undoer.
 func (c *Calendar) TakeBack(ctx context.Context, b []byte) error {
 	u, err := readUndo(b)
 	if err != nil {
@@ -331,8 +331,8 @@ func (c *Calendar) TakeBack(ctx context.Context, b []byte) error {
 		return err
 	}
 	if u.Remove != "" {
-		return scripted.Read(c.call(ctx, "delete_event.js", w, nil, true))
+		return scripterr.Read(c.runScript(ctx, "delete_event.js", w, nil, true))
 	}
-	r, err := c.change(ctx, w, u.Set, false)
+	r, err := c.changeEvent(ctx, w, u.Set, false)
 	return errors.Join(err, r.Known())
 }

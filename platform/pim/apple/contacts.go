@@ -5,9 +5,9 @@ import (
 	"strings"
 	"time"
 
-	"hob/platform/osrun"
+	"hob/platform/host/osrun"
 	"hob/platform/pim"
-	"hob/platform/pim/scripted"
+	"hob/platform/pim/scripterr"
 )
 
 // Contacts is the address book of the Contacts app.
@@ -32,21 +32,21 @@ func (c *Contacts) FindContacts(ctx context.Context, text string, limit int) ([]
 		}
 		Partial []string
 	}
-	err := c.run.Run(ctx, osrun.Call{Script: script("find_contacts.js"), App: contactsApp(), Wait: bulk, In: struct {
+	err := c.run.Run(ctx, osrun.Call{Script: loadScript("find_contacts.js"), App: contactsApp(), Wait: bulk, In: struct {
 		Words []string `json:"words"`
 		Limit int      `json:"limit"`
-	}{words(text), limit}}, &got)
+	}{searchWords(text), limit}}, &got)
 	if err != nil {
-		return nil, scripted.Read(err)
+		return nil, scripterr.Read(err)
 	}
 	out := make([]pim.Contact, 0, len(got.People))
 	for _, p := range got.People {
-		x := pim.Contact{Ref: p.ID, Name: pim.Line(p.Name, 120), Company: pim.Line(p.Company, 120)}
+		x := pim.Contact{Ref: p.ID, Name: pim.SanitizeLine(p.Name, 120), Company: pim.SanitizeLine(p.Company, 120)}
 		for _, a := range p.Addresses {
-			x.Addresses = append(x.Addresses, strings.ToLower(pim.Line(a, 254)))
+			x.Addresses = append(x.Addresses, strings.ToLower(pim.SanitizeLine(a, 254)))
 		}
 		for _, n := range p.Phones {
-			x.Phones = append(x.Phones, pim.Line(n, 40))
+			x.Phones = append(x.Phones, pim.SanitizeLine(n, 40))
 		}
 		if p.Born != nil { // kept at noon, Greenwich
 			if t := time.UnixMilli(*p.Born).UTC(); t.Year() == noYear {

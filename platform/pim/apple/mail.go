@@ -8,9 +8,9 @@ import (
 	"strings"
 	"time"
 
-	"hob/platform/osrun"
+	"hob/platform/host/osrun"
 	"hob/platform/pim"
-	"hob/platform/pim/scripted"
+	"hob/platform/pim/scripterr"
 )
 
 // Mail is the Mail app, for users without an account in Hob. Since macOS 15 other
@@ -27,9 +27,9 @@ func (*Mail) Name() string { return name }
 // From implements pim.Mailer: Mail decides.
 func (*Mail) From() pim.Person { return pim.Person{} }
 
-func mailScript(file string) osrun.Script { return script(file, "mail.applescript") }
+func mailScript(file string) osrun.Script { return loadScript(file, "mail.applescript") }
 
-func (m *Mail) call(ctx context.Context, file string, in, out any, write bool) error {
+func (m *Mail) runScript(ctx context.Context, file string, in, out any, write bool) error {
 	return m.run.Run(ctx, osrun.Call{Script: mailScript(file), App: mailApp(), In: in, Write: write, Wait: bulk}, out)
 }
 
@@ -54,11 +54,11 @@ type head struct {
 // mailRef begins the name of a message: apple/mail/id/folder.
 const mailRef = name + "/mail/"
 
-func (h head) pim(folder string) pim.Message {
+func (h head) toPIMMessage(folder string) pim.Message {
 	at := time.UnixMilli(int64(h.Received)).UTC()
 	return pim.Message{
-		Ref: mailRef + strconv.FormatInt(h.Ident, 10) + "/" + folder, ID: strings.Trim(pim.Line(h.Key, 500), "<>"), From: scripted.People(h.From),
-		Subject: pim.Line(h.Topic, 300), Date: at, Received: at, Seen: h.Seen, Flagged: h.Flag,
+		Ref: mailRef + strconv.FormatInt(h.Ident, 10) + "/" + folder, ID: strings.Trim(pim.SanitizeLine(h.Key, 500), "<>"), From: scripterr.People(h.From),
+		Subject: pim.SanitizeLine(h.Topic, 300), Date: at, Received: at, Seen: h.Seen, Flagged: h.Flag,
 	}
 }
 
@@ -75,7 +75,7 @@ func (m *Mail) FindMail(ctx context.Context, q pim.MailQuery) ([]pim.Message, er
 		Scan    int    `json:"scan"`
 		Seconds int    `json:"seconds"`
 	}{q.Folder, max(limit, scanFew), scanSeconds}
-	if scripted.Narrow(q) {
+	if scripterr.Narrow(q) {
 		in.Scan = scanMany
 	}
 	var got struct {
@@ -83,17 +83,17 @@ func (m *Mail) FindMail(ctx context.Context, q pim.MailQuery) ([]pim.Message, er
 		Total    int
 		CutShort bool
 	}
-	if err := m.call(ctx, "find_mail.applescript", in, &got, false); err != nil {
-		return nil, scripted.Read(err)
+	if err := m.runScript(ctx, "find_mail.applescript", in, &got, false); err != nil {
+		return nil, scripterr.Read(err)
 	}
 	var out []pim.Message
 	for _, h := range got.Rows {
-		if x := h.pim(q.Folder); len(out) < limit && scripted.Fits(x, q) {
+		if x := h.toPIMMessage(q.Folder); len(out) < limit && scripterr.Fits(x, q) {
 			out = append(out, x)
 		}
 	}
 	var warnings []string
-	if len(out) < limit && len(got.Rows) < got.Total && in.Scan == scanMany && !older(got.Rows, q.Since) {
+	if len(out) < limit && len(got.Rows) < got.Total && in.Scan == scanMany && !reachesBefore(got.Rows, q.Since) {
 		warnings = append(warnings, fmt.Sprintf("Mail: searched only the newest %d of %d mails", len(got.Rows), got.Total))
 	}
 	if q.Text != "" {
@@ -102,8 +102,8 @@ func (m *Mail) FindMail(ctx context.Context, q pim.MailQuery) ([]pim.Message, er
 	return out, pim.Partial(warnings...)
 }
 
-// older reports whether the search reached back beyond since.
-func older(rows []head, since time.Time) bool {
+// reachesBefore reports whether the search reached back beyond since.
+func reachesBefore(rows []head, since time.Time) bool {
 	return !since.IsZero() && len(rows) > 0 && time.UnixMilli(int64(rows[len(rows)-1].Received)).Before(since)
 }
 
@@ -111,7 +111,7 @@ func parseMailRef(ref string) (int64, string, error) {
 	id, folder, ok := strings.Cut(strings.TrimPrefix(ref, mailRef), "/")
 	n, err := strconv.ParseInt(id, 10, 32)
 	if !ok || err != nil || n <= 0 || !strings.HasPrefix(ref, mailRef) {
-		return 0, "", fmt.Errorf("Mail: %w: no mail %q", pim.ErrNotFound, pim.Line(ref, 100))
+		return 0, "", fmt.Errorf("Mail: %w: no mail %q", pim.ErrNotFound, pim.SanitizeLine(ref, 100))
 	}
 	return n, folder, nil
 }
@@ -134,30 +134,30 @@ func (m *Mail) ReadMail(ctx context.Context, ref string) (pim.Message, error) {
 		Ident  int64  `json:"ident"`
 		Most   int    `json:"most"`
 	}{folder, n, mostText}
-	if err := m.call(ctx, "read_mail.applescript", in, &got, false); err != nil {
-		return pim.Message{}, scripted.Read(err)
+	if err := m.runScript(ctx, "read_mail.applescript", in, &got, false); err != nil {
+		return pim.Message{}, scripterr.Read(err)
 	}
 	got.Ident = n
-	x := got.head.pim(folder)
-	x.Text, x.Cut = pim.Clean(got.Body), got.Cut
+	x := got.head.toPIMMessage(folder)
+	x.Text, x.Cut = pim.SanitizeText(got.Body), got.Cut
 	for _, f := range got.Files {
-		x.Files = append(x.Files, pim.Line(f, 200))
+		x.Files = append(x.Files, pim.SanitizeLine(f, 200))
 	}
-	scripted.Header(&x, got.Head)
+	scripterr.Header(&x, got.Head)
 	return x, nil
 }
 
 // SendMail implements pim.Mailer.
-func (m *Mail) SendMail(ctx context.Context, l pim.Letter) (pim.Receipt, error) {
-	return m.write(ctx, l, "send", pim.Receipt{Outcome: pim.Pending, Why: "the Mail app accepted the mail and sends it"})
+func (m *Mail) SendMail(ctx context.Context, l pim.OutgoingMail) (pim.Receipt, error) {
+	return m.composeMail(ctx, l, "send", pim.Receipt{Outcome: pim.Pending, Why: "the Mail app accepted the mail and sends it"})
 }
 
 // DraftMail implements pim.Mailer.
-func (m *Mail) DraftMail(ctx context.Context, l pim.Letter) (pim.Receipt, error) {
-	return m.write(ctx, l, "draft", pim.Receipt{Outcome: pim.Sent})
+func (m *Mail) DraftMail(ctx context.Context, l pim.OutgoingMail) (pim.Receipt, error) {
+	return m.composeMail(ctx, l, "draft", pim.Receipt{Outcome: pim.Sent})
 }
 
-func (m *Mail) write(ctx context.Context, l pim.Letter, how string, r pim.Receipt) (pim.Receipt, error) {
+func (m *Mail) composeMail(ctx context.Context, l pim.OutgoingMail, how string, r pim.Receipt) (pim.Receipt, error) {
 	if err := l.Check(); err != nil {
 		return pim.Receipt{}, err
 	}
@@ -171,13 +171,13 @@ func (m *Mail) write(ctx context.Context, l pim.Letter, how string, r pim.Receip
 		To    []string `json:"toList"`
 		Cc    []string `json:"ccList"`
 		Bcc   []string `json:"bccList"`
-	}{how, l.Subject, l.Text, scripted.Addresses(l.To), scripted.Addresses(l.Cc), scripted.Addresses(l.Bcc)}
+	}{how, l.Subject, l.Text, scripterr.Addresses(l.To), scripterr.Addresses(l.Cc), scripterr.Addresses(l.Bcc)}
 	var got struct{ Taken bool }
-	err := m.call(ctx, "write_mail.applescript", in, &got, true)
+	err := m.runScript(ctx, "write_mail.applescript", in, &got, true)
 	if err == nil && !got.Taken {
 		return pim.Receipt{Outcome: pim.Uncertain, Why: "the Mail app did not confirm that it accepted the mail"}, nil
 	}
-	return scripted.Write(r, err)
+	return scripterr.Write(r, err)
 }
 
 // MoveMail implements pim.Mailer. It cannot be undone because the mail gets a new
@@ -192,10 +192,10 @@ func (m *Mail) MoveMail(ctx context.Context, ref, folder string) (pim.Receipt, e
 		Ident  int64  `json:"ident"`
 		Target string `json:"target"`
 	}{from, n, folder}
-	return scripted.Write(pim.Receipt{Outcome: pim.Sent}, m.call(ctx, "move_mail.applescript", in, nil, true))
+	return scripterr.Write(pim.Receipt{Outcome: pim.Sent}, m.runScript(ctx, "move_mail.applescript", in, nil, true))
 }
 
-// TakeBack implements pim.TakeBacker: what went through Mail stays.
+// TakeBack implements pim.Undoer: what went through Mail stays.
 func (*Mail) TakeBack(context.Context, []byte) error {
 	return fmt.Errorf("Mail: %w: cannot be undone", errors.ErrUnsupported)
 }

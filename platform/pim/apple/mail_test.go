@@ -8,7 +8,7 @@ import (
 	"testing"
 	"time"
 
-	"hob/platform/osrun"
+	"hob/platform/host/osrun"
 	"hob/platform/pim"
 	"hob/platform/pim/apple"
 )
@@ -70,7 +70,7 @@ func TestReadMail(t *testing.T) {
 }
 
 func TestWriteMail(t *testing.T) {
-	letter := pim.Letter{To: []pim.Person{{Name: "Ada", Address: "ada@example.org"}}, Subject: `"Hi" & <x>`, Text: "é\nend tell"}
+	letter := pim.OutgoingMail{To: []pim.Person{{Name: "Ada", Address: "ada@example.org"}}, Subject: `"Hi" & <x>`, Text: "é\nend tell"}
 	var given []string
 	r, err := mailMac(`{"ok":true,"data":{"taken":true}}`, &given).SendMail(t.Context(), letter)
 	if err != nil || r.Outcome != pim.Pending || given[0] != `{"how":"send","topic":"\"Hi\" \u0026 \u003cx\u003e","bodyText":"\u00e9\nend tell","toList":["ada@example.org"],"ccList":[],"bccList":[]}` {

@@ -6,9 +6,9 @@ import (
 	"fmt"
 	"time"
 
-	"hob/platform/osrun"
+	"hob/platform/host/osrun"
 	"hob/platform/pim"
-	"hob/platform/pim/scripted"
+	"hob/platform/pim/scripterr"
 )
 
 // Reminders are the lists of the Reminders app.
@@ -29,7 +29,7 @@ func NewReminders(r osrun.Runner, zone *time.Location) *Reminders {
 // Name implements pim.Driver.
 func (*Reminders) Name() string { return name }
 
-func (r *Reminders) call(ctx context.Context, file string, in, out any, write bool) error {
+func (r *Reminders) runScript(ctx context.Context, file string, in, out any, write bool) error {
 	return r.run.Run(ctx, osrun.Call{Script: remindScript(file), App: remindApp(), In: in, Write: write, Wait: bulk}, out)
 }
 
@@ -54,13 +54,13 @@ const mostReminders = 1000
 
 // FindReminders implements pim.Reminders.
 func (r *Reminders) FindReminders(ctx context.Context, done bool) ([]pim.Reminder, error) {
-	return r.find(ctx, "", done)
+	return r.findReminders(ctx, "", done)
 }
 
 // FindInList implements pim.Lists. EventKit does not report whether a list is
 // shared.
 func (r *Reminders) FindInList(ctx context.Context, list string, done bool) ([]pim.Reminder, error) {
-	out, err := r.find(ctx, list, done)
+	out, err := r.findReminders(ctx, list, done)
 	return out, noFolder(err)
 }
 
@@ -72,7 +72,7 @@ func noFolder(err error) error {
 	return err
 }
 
-func (r *Reminders) find(ctx context.Context, list string, done bool) ([]pim.Reminder, error) {
+func (r *Reminders) findReminders(ctx context.Context, list string, done bool) ([]pim.Reminder, error) {
 	var got struct {
 		Reminders []todo
 		More      bool
@@ -83,8 +83,8 @@ func (r *Reminders) find(ctx context.Context, list string, done bool) ([]pim.Rem
 		Done  bool   `json:"done"`
 		Limit int    `json:"limit"`
 	}{asked{patience}, list, done, mostReminders}
-	if err := r.call(ctx, "find_reminders.js", in, &got, false); err != nil {
-		return nil, scripted.Read(err)
+	if err := r.runScript(ctx, "find_reminders.js", in, &got, false); err != nil {
+		return nil, scripterr.Read(err)
 	}
 	var warnings []string
 	if got.More {
@@ -92,7 +92,7 @@ func (r *Reminders) find(ctx context.Context, list string, done bool) ([]pim.Rem
 	}
 	out := make([]pim.Reminder, 0, len(got.Reminders))
 	for _, t := range got.Reminders {
-		x := pim.Reminder{Ref: t.ID, Title: pim.Line(t.Title, 300), Notes: pim.Clean(t.Notes), Done: t.Done, List: pim.Line(t.List, 120), ListID: t.ListID, Repeat: t.Repeats, Priority: min(max(t.Priority, 0), 9)}
+		x := pim.Reminder{Ref: t.ID, Title: pim.SanitizeLine(t.Title, 300), Notes: pim.SanitizeText(t.Notes), Done: t.Done, List: pim.SanitizeLine(t.List, 120), ListID: t.ListID, Repeat: t.Repeats, Priority: min(max(t.Priority, 0), 9)}
 		switch {
 		case t.Due.Day != "":
 			day, err := time.ParseInLocation("2006-01-02", t.Due.Day, r.zone)
@@ -129,8 +129,8 @@ func (r *Reminders) CreateReminder(ctx context.Context, x pim.Reminder) (pim.Rec
 		in.At = x.Due.UnixMilli()
 	}
 	var got struct{ ID, List string }
-	err := r.call(ctx, "create_reminder.js", in, &got, true)
-	return scripted.Write(pim.Receipt{Outcome: pim.Sent, ID: got.ID, Undo: undoing(undo{Reminder: got.ID})}, err)
+	err := r.runScript(ctx, "create_reminder.js", in, &got, true)
+	return scripterr.Write(pim.Receipt{Outcome: pim.Sent, ID: got.ID, Undo: marshalUndo(undo{Reminder: got.ID})}, err)
 }
 
 type marking struct {
@@ -143,15 +143,15 @@ type marking struct {
 // CompleteReminder implements pim.Reminders.
 func (r *Reminders) CompleteReminder(ctx context.Context, ref string) (pim.Receipt, error) {
 	var got struct{ Was todo }
-	err := r.call(ctx, "mark_reminder.js", marking{asked{patience}, ref, true, false}, &got, true)
+	err := r.runScript(ctx, "mark_reminder.js", marking{asked{patience}, ref, true, false}, &got, true)
 	out := pim.Receipt{Outcome: pim.Sent, ID: ref}
 	if !got.Was.Repeats && !got.Was.Done { // a recurring reminder already shows its next occurrence
-		out.Undo = undoing(undo{Reopen: ref})
+		out.Undo = marshalUndo(undo{Reopen: ref})
 	}
-	return scripted.Write(out, err)
+	return scripterr.Write(out, err)
 }
 
-// TakeBack implements pim.TakeBacker.
+// TakeBack implements pim.Undoer.
 func (r *Reminders) TakeBack(ctx context.Context, b []byte) error {
 	u, err := readUndo(b)
 	if err != nil {
@@ -161,5 +161,5 @@ func (r *Reminders) TakeBack(ctx context.Context, b []byte) error {
 	if u.Reminder != "" {
 		in = marking{asked{patience}, u.Reminder, false, true}
 	}
-	return scripted.Read(r.call(ctx, "mark_reminder.js", in, nil, true))
+	return scripterr.Read(r.runScript(ctx, "mark_reminder.js", in, nil, true))
 }

@@ -30,10 +30,10 @@ type weekday struct {
 func parseRule(s string) (*rule, error) {
 	o, err := rrule.StrToROption(s)
 	if err != nil {
-		return nil, fmt.Errorf("Calendar: %w: the rule %q: %w", pim.ErrInvalid, pim.Line(s, 100), err)
+		return nil, fmt.Errorf("Calendar: %w: the rule %q: %w", pim.ErrInvalid, pim.SanitizeLine(s, 100), err)
 	}
 	if o.Freq > rrule.DAILY || len(o.Byyearday)+len(o.Byweekno)+len(o.Byhour)+len(o.Byminute)+len(o.Bysecond)+len(o.Byeaster) > 0 {
-		return nil, fmt.Errorf("Calendar: %w: macOS does not support the rule %q", pim.ErrInvalid, pim.Line(s, 100))
+		return nil, fmt.Errorf("Calendar: %w: macOS does not support the rule %q", pim.ErrInvalid, pim.SanitizeLine(s, 100))
 	}
 	r := &rule{Frequency: int(rrule.DAILY - o.Freq), Interval: max(o.Interval, 1), MonthDays: o.Bymonthday, Months: o.Bymonth, Positions: o.Bysetpos, Count: o.Count}
 	for _, d := range o.Byweekday {

@@ -44,15 +44,15 @@ type Client struct {
 
 // Open checks the account and reads its password; it asks the server nothing.
 func Open(ctx context.Context, a pim.Account) (*Client, error) {
-	return open(ctx, a, "caldav", a.CalDAV)
+	return openClient(ctx, a, "caldav", a.CalDAV)
 }
 
 // OpenCards opens the account's address books, with the checks of Open.
 func OpenCards(ctx context.Context, a pim.Account) (*Client, error) {
-	return open(ctx, a, "carddav", a.CardDAV)
+	return openClient(ctx, a, "carddav", a.CardDAV)
 }
 
-func open(ctx context.Context, a pim.Account, what, address string) (*Client, error) {
+func openClient(ctx context.Context, a pim.Account, what, address string) (*Client, error) {
 	if address == "" {
 		return nil, fmt.Errorf("account %s: %w: %s is not set", a.Name, pim.ErrNoServer, what)
 	}
@@ -94,10 +94,10 @@ func (e *statusError) Error() string {
 	return fmt.Sprintf("%s: the server returned %d %s", e.what, e.code, http.StatusText(e.code))
 }
 
-// ask sends a request whose body is XML and reads the answers for each address.
-func (c *Client) ask(ctx context.Context, method string, at *url.URL, depth, body string) (*multistatus, *url.URL, error) {
+// requestXML sends a request whose body is XML and reads the answers for each address.
+func (c *Client) requestXML(ctx context.Context, method string, at *url.URL, depth, body string) (*multistatus, *url.URL, error) {
 	for range maxRedirects {
-		next, ms, err := c.once(ctx, method, at, depth, body)
+		next, ms, err := c.requestOnce(ctx, method, at, depth, body)
 		if err != nil {
 			return nil, nil, fmt.Errorf("account %s: calendars: %w", c.account.Name, err)
 		}
@@ -109,8 +109,8 @@ func (c *Client) ask(ctx context.Context, method string, at *url.URL, depth, bod
 	return nil, nil, fmt.Errorf("account %s: calendars: redirect loop", c.account.Name)
 }
 
-func (c *Client) once(ctx context.Context, method string, at *url.URL, depth, body string) (next *url.URL, ms *multistatus, err error) {
-	if err := c.ours(at); err != nil {
+func (c *Client) requestOnce(ctx context.Context, method string, at *url.URL, depth, body string) (next *url.URL, ms *multistatus, err error) {
+	if err := c.checkSameDomain(at); err != nil {
 		return nil, nil, err
 	}
 	req, err := http.NewRequestWithContext(ctx, method, at.String(), strings.NewReader(body))
@@ -119,7 +119,7 @@ func (c *Client) once(ctx context.Context, method string, at *url.URL, depth, bo
 	}
 	req.Header.Set("Content-Type", "application/xml; charset=utf-8")
 	req.Header.Set("Depth", depth)
-	c.authorise(req)
+	c.setBasicAuth(req)
 	res, err := c.http.Do(req)
 	if err != nil {
 		if u, is := errors.AsType[*url.Error](err); is {
@@ -130,7 +130,7 @@ func (c *Client) once(ctx context.Context, method string, at *url.URL, depth, bo
 	defer res.Body.Close()
 	switch res.StatusCode {
 	case http.StatusMultiStatus:
-		ms, err := read(res.Body)
+		ms, err := readMultistatus(res.Body)
 		return nil, ms, err
 	case http.StatusMovedPermanently, http.StatusFound, http.StatusSeeOther, http.StatusTemporaryRedirect, http.StatusPermanentRedirect:
 		to, err := at.Parse(res.Header.Get("Location"))
@@ -157,9 +157,9 @@ func retryAfter(s string) time.Time {
 	return time.Now().Add(5 * time.Minute)
 }
 
-// ours rejects addresses that must not receive the password: other domains than
+// checkSameDomain rejects addresses that must not receive the password: other domains than
 // the configured one, and unencrypted addresses.
-func (c *Client) ours(at *url.URL) error {
+func (c *Client) checkSameDomain(at *url.URL) error {
 	if at.Scheme == c.base.Scheme && strings.EqualFold(at.Host, c.base.Host) {
 		return nil
 	}
@@ -169,10 +169,10 @@ func (c *Client) ours(at *url.URL) error {
 			return nil
 		}
 	}
-	return fmt.Errorf("the server redirects to %s, which is not the configured host; if you trust it, set it as caldav", pim.Line(at.Scheme+"://"+at.Host, 200))
+	return fmt.Errorf("the server redirects to %s, which is not the configured host; if you trust it, set it as caldav", pim.SanitizeLine(at.Scheme+"://"+at.Host, 200))
 }
 
-func read(r io.Reader) (*multistatus, error) {
+func readMultistatus(r io.Reader) (*multistatus, error) {
 	b, err := io.ReadAll(io.LimitReader(r, maxBody+1))
 	if err != nil {
 		return nil, err

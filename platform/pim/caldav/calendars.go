@@ -24,21 +24,21 @@ const (
 // Calendars discovers the user's event calendars (RFC 4791, 6.2; RFC 6764). The
 // configured address may be the server, the calendar home or a single calendar.
 func (c *Client) Calendars(ctx context.Context) ([]pim.Calendar, error) {
-	out, err := c.holding(ctx, "VEVENT")
+	out, err := c.collectionsSupporting(ctx, "VEVENT")
 	if err == nil && len(out) == 0 {
 		return nil, fmt.Errorf("account %s: no calendar found; set caldav to the address of your calendars", c.account.Name)
 	}
 	return out, err
 }
 
-// holding returns the calendars that support a component kind.
-func (c *Client) holding(ctx context.Context, kind string) ([]pim.Calendar, error) {
-	at, p, err := c.begin(ctx)
+// collectionsSupporting returns the calendars that support a component kind.
+func (c *Client) collectionsSupporting(ctx context.Context, kind string) ([]pim.Calendar, error) {
+	at, p, err := c.discoverPrincipal(ctx)
 	if err != nil {
 		return nil, err
 	}
 	if p.Type.Calendar != nil {
-		return []pim.Calendar{calendar(at, p)}, nil
+		return []pim.Calendar{newCalendar(at, p)}, nil
 	}
 	homes := p.Homes.Href
 	if len(homes) == 0 && len(p.Principal.Href) > 0 {
@@ -46,18 +46,18 @@ func (c *Client) holding(ctx context.Context, kind string) ([]pim.Calendar, erro
 		if err != nil {
 			return nil, fmt.Errorf("account %s: the server returned no calendar home", c.account.Name)
 		}
-		ms, where, err := c.ask(ctx, "PROPFIND", to, "0", askHome)
+		ms, where, err := c.requestXML(ctx, "PROPFIND", to, "0", askHome)
 		if err != nil {
 			return nil, err
 		}
 		for _, r := range ms.Responses {
-			homes = append(homes, r.found().Homes.Href...)
+			homes = append(homes, r.mergeProps().Homes.Href...)
 		}
 		at = where
 	}
 	var out []pim.Calendar
 	for _, home := range homes[:min(len(homes), maxHomes)] {
-		list, err := c.in(ctx, at, home, kind)
+		list, err := c.listCollections(ctx, at, home, kind)
 		if err != nil {
 			return nil, err
 		}
@@ -66,16 +66,16 @@ func (c *Client) holding(ctx context.Context, kind string) ([]pim.Calendar, erro
 	return out[:min(len(out), maxCalendars)], nil
 }
 
-// begin asks the configured address who we are, and then the well-known one.
-func (c *Client) begin(ctx context.Context) (*url.URL, prop, error) {
+// discoverPrincipal asks the configured address who we are, and then the well-known one.
+func (c *Client) discoverPrincipal(ctx context.Context) (*url.URL, prop, error) {
 	well := *c.base
 	well.Path, well.RawPath = "/.well-known/caldav", ""
 	var first error
 	for _, u := range []*url.URL{c.base, &well} {
-		ms, at, err := c.ask(ctx, "PROPFIND", u, "0", askHome)
+		ms, at, err := c.requestXML(ctx, "PROPFIND", u, "0", askHome)
 		if err == nil {
 			for _, r := range ms.Responses {
-				if p := r.found(); p.Type.Calendar != nil || len(p.Principal.Href)+len(p.Homes.Href) > 0 {
+				if p := r.mergeProps(); p.Type.Calendar != nil || len(p.Principal.Href)+len(p.Homes.Href) > 0 {
 					return at, p, nil
 				}
 			}
@@ -91,31 +91,31 @@ func (c *Client) begin(ctx context.Context) (*url.URL, prop, error) {
 	return nil, prop{}, first
 }
 
-func (c *Client) in(ctx context.Context, at *url.URL, home, kind string) (out []pim.Calendar, err error) {
+func (c *Client) listCollections(ctx context.Context, at *url.URL, home, kind string) (out []pim.Calendar, err error) {
 	to, err := at.Parse(home)
 	if err != nil {
 		return nil, fmt.Errorf("account %s: the server returned an invalid calendar home", c.account.Name)
 	}
-	ms, where, err := c.ask(ctx, "PROPFIND", to, "1", askCalendars)
+	ms, where, err := c.requestXML(ctx, "PROPFIND", to, "1", askCalendars)
 	if err != nil {
 		return nil, err
 	}
 	for _, r := range ms.Responses {
-		p := r.found()
+		p := r.mergeProps()
 		u, err := where.Parse(r.Href)
-		if err != nil || p.Type.Calendar == nil || !p.Takes.has(kind) {
+		if err != nil || p.Type.Calendar == nil || !p.Takes.supportsComponent(kind) {
 			continue
 		}
-		out = append(out, calendar(u, p))
+		out = append(out, newCalendar(u, p))
 	}
 	return out, nil
 }
 
-func calendar(at *url.URL, p prop) pim.Calendar {
-	name := pim.Line(p.Name, 120)
+func newCalendar(at *url.URL, p prop) pim.Calendar {
+	name := pim.SanitizeLine(p.Name, 120)
 	if name == "" {
 		parts := strings.Split(strings.Trim(at.Path, "/"), "/")
-		name = pim.Line(parts[len(parts)-1], 120)
+		name = pim.SanitizeLine(parts[len(parts)-1], 120)
 	}
 	token := p.SyncToken
 	if token == "" {
@@ -124,7 +124,7 @@ func calendar(at *url.URL, p prop) pim.Calendar {
 	if len(token) > 500 {
 		token = ""
 	}
-	return pim.Calendar{Path: at.String(), Name: name, Token: token, Shared: p.shared(at)}
+	return pim.Calendar{Path: at.String(), Name: name, Token: token, Shared: p.isShared(at)}
 }
 
 // PartialError reports that part of a calendar could not be read; missing events
@@ -142,13 +142,13 @@ func (e *PartialError) Error() string { return errors.Join(e.errs[:min(len(e.err
 // Misses reports whether an event may be there although it was not returned.
 func (e *PartialError) Misses(uid string) bool { return e.All || slices.Contains(e.UIDs, uid) }
 
-func (e *PartialError) add(data string, err error) {
+func (e *PartialError) addBroken(data string, err error) {
 	e.errs = append(e.errs, err)
 	before := len(e.UIDs)
 	for line := range strings.Lines(data) {
 		name, value, ok := strings.Cut(line, ":")
 		if name, _, _ = strings.Cut(name, ";"); ok && strings.EqualFold(name, "UID") {
-			e.UIDs = append(e.UIDs, pim.Line(value, 300))
+			e.UIDs = append(e.UIDs, pim.SanitizeLine(value, 300))
 		}
 	}
 	e.All = e.All || len(e.UIDs) == before || len(e.UIDs) > maxMissing
@@ -160,28 +160,28 @@ func (e *PartialError) add(data string, err error) {
 func (c *Client) Events(ctx context.Context, cal pim.Calendar, s ics.Span) ([]pim.Event, error) {
 	at, err := url.Parse(cal.Path)
 	if err != nil {
-		return nil, fmt.Errorf("account %s: %w: %q", c.account.Name, pim.ErrNoFolder, pim.Line(cal.Path, 100))
+		return nil, fmt.Errorf("account %s: %w: %q", c.account.Name, pim.ErrNoFolder, pim.SanitizeLine(cal.Path, 100))
 	}
 	const form = "20060102T150405Z"
 	// Servers take a day without a zone for one of UTC.
 	from, to := s.From.UTC().Add(-24*time.Hour), s.To.UTC().Add(24*time.Hour)
-	ms, _, err := c.ask(ctx, "REPORT", at, "1", fmt.Sprintf(askEvents, from.Format(form), to.Format(form)))
+	ms, _, err := c.requestXML(ctx, "REPORT", at, "1", fmt.Sprintf(askEvents, from.Format(form), to.Format(form)))
 	if err != nil {
 		return nil, err
 	}
 	out := []pim.Event{}
 	var bad PartialError
 	for _, r := range ms.Responses {
-		p := r.found()
+		p := r.mergeProps()
 		if p.Data == "" {
-			if to, err := at.Parse(r.Href); err != nil || strings.Trim(to.Path, "/") != strings.Trim(at.Path, "/") || r.cut() {
-				bad.add("", fmt.Errorf("the server did not return %s", pim.Line(r.Href, 100)))
+			if to, err := at.Parse(r.Href); err != nil || strings.Trim(to.Path, "/") != strings.Trim(at.Path, "/") || r.isTruncated() {
+				bad.addBroken("", fmt.Errorf("the server did not return %s", pim.SanitizeLine(r.Href, 100)))
 			}
 			continue // the calendar itself, which some send along
 		}
 		found, err := ics.Events([]byte(p.Data), s)
 		if err != nil {
-			bad.add(p.Data, err)
+			bad.addBroken(p.Data, err)
 		}
 		for _, e := range found {
 			e.Calendar, e.Version = cal.Name, p.ETag

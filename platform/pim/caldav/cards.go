@@ -12,8 +12,8 @@ import (
 
 	"github.com/emersion/go-vcard"
 
-	"hob/platform/phrase"
 	"hob/platform/pim"
+	"hob/platform/text/textnorm"
 )
 
 // Limits of what is read from address books.
@@ -39,14 +39,14 @@ type book struct {
 
 // Books returns the names of the user's address books (RFC 6352, 7.1).
 func (c *Client) Books(ctx context.Context) (names []string, err error) {
-	list, err := c.books(ctx)
+	list, err := c.addressBooks(ctx)
 	for _, b := range list {
 		names = append(names, b.name)
 	}
 	return names, err
 }
 
-func (c *Client) books(ctx context.Context) ([]book, error) {
+func (c *Client) addressBooks(ctx context.Context) ([]book, error) {
 	well := *c.base
 	well.Path, well.RawPath = "/.well-known/carddav", ""
 	var first error
@@ -71,28 +71,28 @@ func (c *Client) books(ctx context.Context) ([]book, error) {
 // booksFrom checks whether an address is an address book, an address book home or
 // the user's principal; it then reads the home.
 func (c *Client) booksFrom(ctx context.Context, u *url.URL, more int) (out []book, err error) {
-	ms, at, err := c.ask(ctx, "PROPFIND", u, "0", askBooks)
+	ms, at, err := c.requestXML(ctx, "PROPFIND", u, "0", askBooks)
 	if err != nil {
 		return nil, err
 	}
 	for _, r := range ms.Responses {
-		p := r.found()
+		p := r.mergeProps()
 		if p.Type.Book != nil {
-			return []book{{at, pim.Line(p.Name, 120)}}, nil
+			return []book{{at, pim.SanitizeLine(p.Name, 120)}}, nil
 		}
 		for _, home := range p.Books.Href[:min(len(p.Books.Href), maxHomes)] {
 			to, err := at.Parse(home)
 			if err != nil {
 				continue
 			}
-			ms, where, err := c.ask(ctx, "PROPFIND", to, "1", askBooks)
+			ms, where, err := c.requestXML(ctx, "PROPFIND", to, "1", askBooks)
 			if err != nil {
 				return nil, err
 			}
 			for _, r := range ms.Responses {
-				if p := r.found(); p.Type.Book != nil {
+				if p := r.mergeProps(); p.Type.Book != nil {
 					if b, err := where.Parse(r.Href); err == nil {
-						out = append(out, book{b, pim.Line(p.Name, 120)})
+						out = append(out, book{b, pim.SanitizeLine(p.Name, 120)})
 					}
 				}
 			}
@@ -109,11 +109,11 @@ func (c *Client) booksFrom(ctx context.Context, u *url.URL, more int) (out []boo
 // Cards finds contacts whose names, company, addresses or numbers contain all
 // words. An error together with contacts names what could not be read.
 func (c *Client) Cards(ctx context.Context, words string, limit int) ([]pim.Contact, error) {
-	want := phrase.Split(words)
+	want := textnorm.FoldedWords(words)
 	if len(want) == 0 {
 		return nil, fmt.Errorf("%w: search text is empty", pim.ErrInvalid)
 	}
-	list, err := c.books(ctx)
+	list, err := c.addressBooks(ctx)
 	if err != nil {
 		return nil, err
 	}
@@ -129,9 +129,9 @@ func (c *Client) Cards(ctx context.Context, words string, limit int) ([]pim.Cont
 	out := []pim.Contact{}
 	var failed []error
 	for _, b := range list {
-		found, err := c.cards(ctx, b, some, want)
+		found, err := c.queryCards(ctx, b, some, want)
 		if len(found) == 0 && ctx.Err() == nil { // servers differ in what they compare, and in accents: all of them, then
-			found, err = c.cards(ctx, b, `<c:prop-filter name="FN"/>`, want)
+			found, err = c.queryCards(ctx, b, `<c:prop-filter name="FN"/>`, want)
 		}
 		failed = append(failed, err)
 		out = append(out, found...)
@@ -141,14 +141,14 @@ func (c *Client) Cards(ctx context.Context, words string, limit int) ([]pim.Cont
 	return out, errors.Join(failed...)
 }
 
-// cards asks one address book.
-func (c *Client) cards(ctx context.Context, b book, filter string, want []string) (out []pim.Contact, err error) {
-	ms, _, err := c.ask(ctx, "REPORT", b.at, "1", fmt.Sprintf(askCards, filter))
+// queryCards asks one address book.
+func (c *Client) queryCards(ctx context.Context, b book, filter string, want []string) (out []pim.Contact, err error) {
+	ms, _, err := c.requestXML(ctx, "REPORT", b.at, "1", fmt.Sprintf(askCards, filter))
 	if err != nil {
 		return nil, err
 	}
 	for _, r := range ms.Responses {
-		if x, ok := card(r.found().Card, want); ok {
+		if x, ok := parseCard(r.mergeProps().Card, want); ok {
 			if at, err := b.at.Parse(r.Href); err == nil {
 				x.Ref = at.String()
 			}
@@ -158,8 +158,8 @@ func (c *Client) cards(ctx context.Context, b book, filter string, want []string
 	return out, nil
 }
 
-// card reads one (RFC 6350), if it has all of the words.
-func card(data string, want []string) (x pim.Contact, ok bool) {
+// parseCard reads one (RFC 6350), if it has all of the words.
+func parseCard(data string, want []string) (x pim.Contact, ok bool) {
 	defer func() {
 		if recover() != nil { // the reader has its limits
 			ok = false
@@ -172,24 +172,24 @@ func card(data string, want []string) (x pim.Contact, ok bool) {
 	if err != nil {
 		return x, false
 	}
-	x.Name = pim.Line(v.PreferredValue(vcard.FieldFormattedName), 120)
-	x.Company = pim.Line(strings.Trim(strings.ReplaceAll(v.Value(vcard.FieldOrganization), ";", ", "), ", "), 120)
-	x.Birthday = pim.Line(v.Value(vcard.FieldBirthday), 20)
-	x.Notes = pim.Line(v.Value(vcard.FieldNote), 500)
+	x.Name = pim.SanitizeLine(v.PreferredValue(vcard.FieldFormattedName), 120)
+	x.Company = pim.SanitizeLine(strings.Trim(strings.ReplaceAll(v.Value(vcard.FieldOrganization), ";", ", "), ", "), 120)
+	x.Birthday = pim.SanitizeLine(v.Value(vcard.FieldBirthday), 20)
+	x.Notes = pim.SanitizeLine(v.Value(vcard.FieldNote), 500)
 	for _, m := range v.Values(vcard.FieldEmail) {
 		if len(x.Addresses) < maxValues {
-			x.Addresses = append(x.Addresses, strings.ToLower(pim.Line(m, 254)))
+			x.Addresses = append(x.Addresses, strings.ToLower(pim.SanitizeLine(m, 254)))
 		}
 	}
 	for _, t := range v.Values(vcard.FieldTelephone) {
 		if len(x.Phones) < maxValues {
-			x.Phones = append(x.Phones, pim.Line(strings.TrimPrefix(t, "tel:"), 40))
+			x.Phones = append(x.Phones, pim.SanitizeLine(strings.TrimPrefix(t, "tel:"), 40))
 		}
 	}
 	if x.Name == "" {
 		x.Name = x.Company
 	}
-	have := phrase.Split(strings.Join(append(append([]string{x.Name, x.Company, v.Value(vcard.FieldNickname)}, x.Addresses...), x.Phones...), " "))
+	have := textnorm.FoldedWords(strings.Join(append(append([]string{x.Name, x.Company, v.Value(vcard.FieldNickname)}, x.Addresses...), x.Phones...), " "))
 	for _, w := range want {
 		if !slices.ContainsFunc(have, func(h string) bool { return strings.HasPrefix(h, w) }) {
 			return x, false

@@ -43,9 +43,9 @@ type prop struct {
 	Sharing *sharing `xml:"DAV: share-access"`
 }
 
-// shared reports whether, as far as the server tells, other people can write to
+// isShared reports whether, as far as the server tells, other people can write to
 // the collection: it belongs to another user or is shared.
-func (p prop) shared(at *url.URL) bool {
+func (p prop) isShared(at *url.URL) bool {
 	switch {
 	case p.Type.Shared != nil, p.Type.SharedOwner != nil, len(p.Invited.Users)+len(p.Given.Users) > 0:
 		return true
@@ -86,9 +86,9 @@ type takes struct {
 	} `xml:"urn:ietf:params:xml:ns:caldav comp"`
 }
 
-// has reports whether the calendar accepts components of a kind; without a
+// supportsComponent reports whether the calendar accepts components of a kind; without a
 // declared set it accepts all.
-func (t takes) has(kind string) bool {
+func (t takes) supportsComponent(kind string) bool {
 	for _, c := range t.Comp {
 		if strings.EqualFold(c.Name, kind) {
 			return true
@@ -97,12 +97,12 @@ func (t takes) has(kind string) bool {
 	return len(t.Comp) == 0
 }
 
-// cut reports an answer about the calendar itself that says that there is more
+// isTruncated reports an answer about the calendar itself that says that there is more
 // than it holds (RFC 6578, 3.6), or that it cannot be read.
-func (r response) cut() bool { return r.Status != "" && !strings.Contains(r.Status, " 200") }
+func (r response) isTruncated() bool { return r.Status != "" && !strings.Contains(r.Status, " 200") }
 
-// found brings the properties that a server has together.
-func (r response) found() (p prop) {
+// mergeProps brings the properties that a server has together.
+func (r response) mergeProps() (p prop) {
 	for _, s := range r.Stats {
 		if s.Status == "" || strings.Contains(s.Status, " 200") {
 			return s.Prop

@@ -13,7 +13,9 @@ import (
 )
 
 // Lists finds the owner's calendars for things to do. There may be none.
-func (c *Client) Lists(ctx context.Context) ([]pim.Calendar, error) { return c.holding(ctx, "VTODO") }
+func (c *Client) Lists(ctx context.Context) ([]pim.Calendar, error) {
+	return c.collectionsSupporting(ctx, "VTODO")
+}
 
 // Todos returns the tasks of one list: the open ones, or all if done is set.
 // Tasks that the server omits or that cannot be parsed are skipped and reported
@@ -21,30 +23,30 @@ func (c *Client) Lists(ctx context.Context) ([]pim.Calendar, error) { return c.h
 func (c *Client) Todos(ctx context.Context, list pim.Calendar, done bool, zone *time.Location) ([]pim.Reminder, error) {
 	at, err := url.Parse(list.Path)
 	if err != nil {
-		return nil, fmt.Errorf("account %s: %w: %q", c.account.Name, pim.ErrNoFolder, pim.Line(list.Path, 100))
+		return nil, fmt.Errorf("account %s: %w: %q", c.account.Name, pim.ErrNoFolder, pim.SanitizeLine(list.Path, 100))
 	}
 	filter := notDone
 	if done {
 		filter = ""
 	}
-	ms, _, err := c.ask(ctx, "REPORT", at, "1", fmt.Sprintf(askTodos, filter))
+	ms, _, err := c.requestXML(ctx, "REPORT", at, "1", fmt.Sprintf(askTodos, filter))
 	if err != nil {
 		return nil, err
 	}
 	out := []pim.Reminder{}
 	var bad PartialError
 	for _, r := range ms.Responses {
-		p := r.found()
+		p := r.mergeProps()
 		to, uerr := at.Parse(r.Href)
 		if p.Data == "" {
-			if uerr != nil || strings.Trim(to.Path, "/") != strings.Trim(at.Path, "/") || r.cut() {
-				bad.add("", fmt.Errorf("the server did not return %s", pim.Line(r.Href, 100)))
+			if uerr != nil || strings.Trim(to.Path, "/") != strings.Trim(at.Path, "/") || r.isTruncated() {
+				bad.addBroken("", fmt.Errorf("the server did not return %s", pim.SanitizeLine(r.Href, 100)))
 			}
 			continue // the list itself, which some send along
 		}
 		found, err := ics.Todos([]byte(p.Data), zone)
 		if err != nil || uerr != nil {
-			bad.add(p.Data, errors.Join(err, uerr))
+			bad.addBroken(p.Data, errors.Join(err, uerr))
 		}
 		for _, x := range found {
 			if x.Done && !done || uerr != nil {

@@ -16,8 +16,8 @@ import (
 // ErrUnsure reports that a request was sent but its outcome is unknown.
 var ErrUnsure = errors.New("outcome unknown")
 
-// authorise adds the account's credentials to a request.
-func (c *Client) authorise(req *http.Request) {
+// setBasicAuth adds the account's credentials to a request.
+func (c *Client) setBasicAuth(req *http.Request) {
 	req.Header.Set("User-Agent", "hob")
 	if c.account.Auth == pim.AuthToken {
 		req.Header.Set("Authorization", "Bearer "+c.secret)
@@ -26,14 +26,14 @@ func (c *Client) authorise(req *http.Request) {
 	}
 }
 
-// one sends a request about one object. It does not follow redirects: writes go
+// requestObject sends a request about one object. It does not follow redirects: writes go
 // to the address that the server gave for the calendar.
-func (c *Client) one(ctx context.Context, method, path string, header map[string]string, body []byte) (status int, etag string, data []byte, err error) {
+func (c *Client) requestObject(ctx context.Context, method, path string, header map[string]string, body []byte) (status int, etag string, data []byte, err error) {
 	at, err := url.Parse(path)
 	if err != nil {
-		return 0, "", nil, fmt.Errorf("%w: %q", pim.ErrNotFound, pim.Line(path, 100))
+		return 0, "", nil, fmt.Errorf("%w: %q", pim.ErrNotFound, pim.SanitizeLine(path, 100))
 	}
-	if err := c.ours(at); err != nil {
+	if err := c.checkSameDomain(at); err != nil {
 		return 0, "", nil, err
 	}
 	req, err := http.NewRequestWithContext(ctx, method, at.String(), bytes.NewReader(body))
@@ -43,7 +43,7 @@ func (c *Client) one(ctx context.Context, method, path string, header map[string
 	for k, v := range header {
 		req.Header.Set(k, v)
 	}
-	c.authorise(req)
+	c.setBasicAuth(req)
 	res, err := c.http.Do(req)
 	if err != nil {
 		if u, is := errors.AsType[*url.Error](err); is {
@@ -59,8 +59,8 @@ func (c *Client) one(ctx context.Context, method, path string, header map[string
 	return res.StatusCode, res.Header.Get("ETag"), data, nil
 }
 
-// said converts an HTTP status to an error, nil for success.
-func said(what string, status int) error {
+// errorForStatus converts an HTTP status to an error, nil for success.
+func errorForStatus(what string, status int) error {
 	no := &statusError{status, what}
 	switch {
 	case status >= 200 && status < 300:
@@ -77,9 +77,9 @@ func said(what string, status int) error {
 
 // Read returns an object and its version.
 func (c *Client) Read(ctx context.Context, path string) (data []byte, etag string, err error) {
-	status, etag, data, err := c.one(ctx, http.MethodGet, path, nil, nil)
+	status, etag, data, err := c.requestObject(ctx, http.MethodGet, path, nil, nil)
 	if err == nil {
-		err = said(http.MethodGet, status)
+		err = errorForStatus(http.MethodGet, status)
 	}
 	if err != nil {
 		return nil, "", fmt.Errorf("account %s: calendars: %w", c.account.Name, err)
@@ -98,15 +98,15 @@ func (c *Client) Write(ctx context.Context, path string, data []byte, etag, kind
 	} else {
 		header["If-Match"] = etag
 	}
-	status, now, _, err := c.one(ctx, http.MethodPut, path, header, data)
+	status, now, _, err := c.requestObject(ctx, http.MethodPut, path, header, data)
 	if err == nil && status < http.StatusInternalServerError {
-		if err = said(http.MethodPut, status); err == nil && now == "" { // the server made something else of it (RFC 4791, 5.3.4)
+		if err = errorForStatus(http.MethodPut, status); err == nil && now == "" { // the server made something else of it (RFC 4791, 5.3.4)
 			_, now, err = c.Read(ctx, path)
 			if err != nil {
 				err = fmt.Errorf("%w: %w", ErrUnsure, err)
 			}
 		}
-		return now, c.failed(err)
+		return now, c.wrapError(err)
 	}
 	if err == nil {
 		err = &statusError{status, http.MethodPut}
@@ -114,22 +114,22 @@ func (c *Client) Write(ctx context.Context, path string, data []byte, etag, kind
 	// The write may have succeeded; read the object to find out.
 	there, now, rerr := c.Read(context.WithoutCancel(ctx), path)
 	switch {
-	case rerr == nil && bytes.Equal(squeezed(there), squeezed(data)):
+	case rerr == nil && bytes.Equal(stripWhitespace(there), stripWhitespace(data)):
 		return now, nil
 	case rerr == nil && etag != "" && now == etag, etag == "" && errors.Is(rerr, pim.ErrNotFound):
-		return "", c.failed(err)
+		return "", c.wrapError(err)
 	}
-	return "", c.failed(fmt.Errorf("%w: %w", ErrUnsure, err))
+	return "", c.wrapError(fmt.Errorf("%w: %w", ErrUnsure, err))
 }
 
-func (c *Client) failed(err error) error {
+func (c *Client) wrapError(err error) error {
 	if err == nil {
 		return nil
 	}
 	return fmt.Errorf("account %s: calendars: %w", c.account.Name, err)
 }
 
-func squeezed(b []byte) []byte { return []byte(strings.Join(strings.Fields(string(b)), "")) }
+func stripWhitespace(b []byte) []byte { return []byte(strings.Join(strings.Fields(string(b)), "")) }
 
 // Remove takes a version of an object away.
 func (c *Client) Remove(ctx context.Context, path, etag string) error {
@@ -137,9 +137,9 @@ func (c *Client) Remove(ctx context.Context, path, etag string) error {
 	if etag != "" {
 		header["If-Match"] = etag
 	}
-	status, _, _, err := c.one(ctx, http.MethodDelete, path, header, nil)
+	status, _, _, err := c.requestObject(ctx, http.MethodDelete, path, header, nil)
 	if err == nil && status < http.StatusInternalServerError {
-		return c.failed(said(http.MethodDelete, status))
+		return c.wrapError(errorForStatus(http.MethodDelete, status))
 	}
 	if err == nil {
 		err = &statusError{status, http.MethodDelete}
@@ -148,9 +148,9 @@ func (c *Client) Remove(ctx context.Context, path, etag string) error {
 	case errors.Is(rerr, pim.ErrNotFound):
 		return nil
 	case rerr == nil && now == etag:
-		return c.failed(err)
+		return c.wrapError(err)
 	}
-	return c.failed(fmt.Errorf("%w: %w", ErrUnsure, err))
+	return c.wrapError(fmt.Errorf("%w: %w", ErrUnsure, err))
 }
 
 // Schedules reports whether the server sends invitations itself. The calendar
@@ -164,25 +164,25 @@ func (c *Client) Schedules(ctx context.Context) (bool, error) {
 	if err != nil {
 		return false, err
 	}
-	if err := c.ours(at); err != nil {
+	if err := c.checkSameDomain(at); err != nil {
 		return false, err
 	}
 	req, err := http.NewRequestWithContext(ctx, http.MethodOptions, at.String(), nil)
 	if err != nil {
 		return false, err
 	}
-	c.authorise(req)
+	c.setBasicAuth(req)
 	res, err := c.http.Do(req)
 	if err != nil {
-		return false, c.failed(err)
+		return false, c.wrapError(err)
 	}
 	_ = res.Body.Close()
-	if err := said(http.MethodOptions, res.StatusCode); err != nil {
-		return false, c.failed(err)
+	if err := errorForStatus(http.MethodOptions, res.StatusCode); err != nil {
+		return false, c.wrapError(err)
 	}
 	can := strings.Join(res.Header.Values("DAV"), ",")
 	if !strings.Contains(can, "calendar-access") { // a proxy answered
-		return false, c.failed(errors.New("the server does not report its capabilities"))
+		return false, c.wrapError(errors.New("the server does not report its capabilities"))
 	}
 	return strings.Contains(can, "calendar-auto-schedule"), nil
 }

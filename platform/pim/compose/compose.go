@@ -1,4 +1,4 @@
-// Package compose builds mails (RFC 5322, MIME) from pim.Letter: plain text,
+// Package compose builds mails (RFC 5322, MIME) from pim.OutgoingMail: plain text,
 // files, an invitation. The sending drivers of platform/pim use it.
 //
 // It rejects line breaks in headers and encodes everything else, so that the mail
@@ -36,7 +36,7 @@ func NewID(from string) string {
 const maxRefers = 20
 
 // Letter writes one. Blind copies are written only into the sender's own copy.
-func Letter(l pim.Letter, from pim.Person, blind bool) ([]byte, error) {
+func Letter(l pim.OutgoingMail, from pim.Person, blind bool) ([]byte, error) {
 	if err := l.Check(); err != nil {
 		return nil, err
 	}
@@ -48,10 +48,10 @@ func Letter(l pim.Letter, from pim.Person, blind bool) ([]byte, error) {
 		l.Date = time.Now()
 	}
 	h.SetDate(l.Date)
-	h.SetAddressList("From", addresses(from))
+	h.SetAddressList("From", mailAddresses(from))
 	for name, list := range map[string][]pim.Person{"To": l.To, "Cc": l.Cc, "Bcc": l.Bcc} {
 		if len(list) > 0 && (name != "Bcc" || blind) {
-			h.SetAddressList(name, addresses(list...))
+			h.SetAddressList(name, mailAddresses(list...))
 		}
 	}
 	h.SetSubject(l.Subject)
@@ -68,20 +68,20 @@ func Letter(l pim.Letter, from pim.Person, blind bool) ([]byte, error) {
 		h.SetMsgIDList("References", refers)
 	}
 	var b bytes.Buffer
-	if err := body(&b, h, l); err != nil {
+	if err := writeBody(&b, h, l); err != nil {
 		return nil, fmt.Errorf("compose the mail: %w", err)
 	}
 	return b.Bytes(), nil
 }
 
-func addresses(list ...pim.Person) (out []*gomail.Address) {
+func mailAddresses(list ...pim.Person) (out []*gomail.Address) {
 	for _, p := range list {
 		out = append(out, &gomail.Address{Name: p.Name, Address: p.Address})
 	}
 	return out
 }
 
-func body(b *bytes.Buffer, h gomail.Header, l pim.Letter) error {
+func writeBody(b *bytes.Buffer, h gomail.Header, l pim.OutgoingMail) error {
 	if len(l.Files) == 0 && l.Invite == "" {
 		h.SetContentType("text/plain", map[string]string{"charset": "utf-8"})
 		h.Set("Content-Transfer-Encoding", "quoted-printable")
@@ -89,13 +89,13 @@ func body(b *bytes.Buffer, h gomail.Header, l pim.Letter) error {
 		if err != nil {
 			return err
 		}
-		return written(w, lines(l.Text))
+		return writeAndClose(w, normalizeLines(l.Text))
 	}
 	w, err := gomail.CreateWriter(b, h)
 	if err != nil {
 		return err
 	}
-	if err := text(w, l); err != nil {
+	if err := writeTextPart(w, l); err != nil {
 		return err
 	}
 	for _, f := range l.Files {
@@ -115,16 +115,16 @@ func body(b *bytes.Buffer, h gomail.Header, l pim.Letter) error {
 		if err != nil {
 			return err
 		}
-		if err := written(part, f.Data); err != nil {
+		if err := writeAndClose(part, f.Data); err != nil {
 			return err
 		}
 	}
 	return w.Close()
 }
 
-// text writes the words, and the invitation as another form of them (RFC 6047,
+// writeTextPart writes the words, and the invitation as another form of them (RFC 6047,
 // 2.4).
-func text(w *gomail.Writer, l pim.Letter) error {
+func writeTextPart(w *gomail.Writer, l pim.OutgoingMail) error {
 	in, err := w.CreateInline()
 	if err != nil {
 		return err
@@ -134,9 +134,9 @@ func text(w *gomail.Writer, l pim.Letter) error {
 		params map[string]string
 		data   []byte
 	}
-	forms := []form{{"text/plain", map[string]string{"charset": "utf-8"}, lines(l.Text)}}
+	forms := []form{{"text/plain", map[string]string{"charset": "utf-8"}, normalizeLines(l.Text)}}
 	if l.Invite != "" {
-		forms = append(forms, form{"text/calendar", map[string]string{"charset": "utf-8", "method": method(l.Invite)}, []byte(l.Invite)})
+		forms = append(forms, form{"text/calendar", map[string]string{"charset": "utf-8", "method": inviteMethod(l.Invite)}, []byte(l.Invite)})
 	}
 	for _, f := range forms {
 		var h gomail.InlineHeader
@@ -146,14 +146,14 @@ func text(w *gomail.Writer, l pim.Letter) error {
 		if err != nil {
 			return err
 		}
-		if err := written(part, f.data); err != nil {
+		if err := writeAndClose(part, f.data); err != nil {
 			return err
 		}
 	}
 	return in.Close()
 }
 
-func method(invite string) string {
+func inviteMethod(invite string) string {
 	for line := range strings.Lines(invite) {
 		if v, ok := strings.CutPrefix(strings.TrimSpace(line), "METHOD:"); ok && (v == "REQUEST" || v == "CANCEL" || v == "REPLY") {
 			return v
@@ -162,15 +162,15 @@ func method(invite string) string {
 	return "PUBLISH"
 }
 
-func written(w io.WriteCloser, data []byte) error {
+func writeAndClose(w io.WriteCloser, data []byte) error {
 	if _, err := w.Write(data); err != nil {
 		return err
 	}
 	return w.Close()
 }
 
-// lines converts line breaks to CRLF and removes invisible characters.
-func lines(s string) []byte {
-	s = strings.TrimRight(pim.Clean(s), "\n") + "\n"
+// normalizeLines converts line breaks to CRLF and removes invisible characters.
+func normalizeLines(s string) []byte {
+	s = strings.TrimRight(pim.SanitizeText(s), "\n") + "\n"
 	return []byte(strings.ReplaceAll(s, "\n", "\r\n"))
 }

@@ -11,10 +11,10 @@ const (
 	maxDepth  = 8
 )
 
-// clean unfolds lines, drops invalid lines and components that are nested too
+// normalizeLines unfolds lines, drops invalid lines and components that are nested too
 // deeply, and balances BEGIN and END. whole reports that nothing was dropped, cut
 // or added.
-func clean(data []byte) (text string, whole bool) {
+func normalizeLines(data []byte) (text string, whole bool) {
 	text = strings.NewReplacer("\r\n ", "", "\r\n\t", "", "\n ", "", "\n\t", "", "\x00", "").Replace(strings.TrimPrefix(string(data), "\ufeff"))
 	var b strings.Builder
 	var open []string

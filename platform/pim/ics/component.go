@@ -33,73 +33,73 @@ type moment struct {
 	zone zone
 }
 
-// at returns the instant.
-func (m moment) at() time.Time { return m.zone.at(m.wall) }
+// toTime returns the instant.
+func (m moment) toTime() time.Time { return m.zone.fromWall(m.wall) }
 
-// name returns a key that distinguishes the occurrences of a series.
-func (m moment) name() string {
+// recurrenceKey returns a key that distinguishes the occurrences of a series.
+func (m moment) recurrenceKey() string {
 	if m.date {
 		return m.wall.Format("20060102")
 	}
-	return m.at().UTC().Format("20060102T150405Z")
+	return m.toTime().UTC().Format("20060102T150405Z")
 }
 
-func (x *expander) read(c *ical.Component) (*component, error) {
+func (x *expander) readComponent(c *ical.Component) (*component, error) {
 	e := &component{}
-	e.UID = pim.Line(value(c, ical.PropUID), maxTitle)
+	e.UID = pim.SanitizeLine(propValue(c, ical.PropUID), maxTitle)
 	start := c.Props.Get(ical.PropDateTimeStart)
 	if start == nil {
-		return nil, fmt.Errorf("the event %q has no start", pim.Line(value(c, ical.PropSummary), 60))
+		return nil, fmt.Errorf("the event %q has no start", pim.SanitizeLine(propValue(c, ical.PropSummary), 60))
 	}
-	list, err := x.moments(start)
+	list, err := x.parseMoments(start)
 	if err != nil || len(list) != 1 {
-		return nil, fmt.Errorf("the start of %q: %w", pim.Line(value(c, ical.PropSummary), 60), errors.Join(err))
+		return nil, fmt.Errorf("the start of %q: %w", pim.SanitizeLine(propValue(c, ical.PropSummary), 60), errors.Join(err))
 	}
 	e.start = list[0]
 	if e.UID == "" {
-		e.UID = "unnamed-" + e.start.name() + "-" + pim.Line(value(c, ical.PropSummary), 60)
+		e.UID = "unnamed-" + e.start.recurrenceKey() + "-" + pim.SanitizeLine(propValue(c, ical.PropSummary), 60)
 	}
-	x.lasts(c, e)
+	x.readDuration(c, e)
 	e.AllDay, e.Floating = e.start.date, e.start.date || e.start.zone.floating
-	e.Title, e.Place = pim.Line(text(c, ical.PropSummary), maxTitle), pim.Line(text(c, ical.PropLocation), maxTitle)
-	if notes := []rune(strings.TrimSpace(pim.Clean(text(c, ical.PropDescription)))); len(notes) > 0 {
+	e.Title, e.Place = pim.SanitizeLine(propText(c, ical.PropSummary), maxTitle), pim.SanitizeLine(propText(c, ical.PropLocation), maxTitle)
+	if notes := []rune(strings.TrimSpace(pim.SanitizeText(propText(c, ical.PropDescription)))); len(notes) > 0 {
 		e.Notes = string(notes[:min(len(notes), maxNotes)])
 	}
-	e.Cancelled = strings.EqualFold(value(c, ical.PropStatus), "CANCELLED")
-	e.Open = strings.EqualFold(value(c, ical.PropTransparency), "TRANSPARENT")
-	e.sequence, _ = strconv.Atoi(value(c, ical.PropSequence))
+	e.Cancelled = strings.EqualFold(propValue(c, ical.PropStatus), "CANCELLED")
+	e.Open = strings.EqualFold(propValue(c, ical.PropTransparency), "TRANSPARENT")
+	e.sequence, _ = strconv.Atoi(propValue(c, ical.PropSequence))
 	if o := c.Props.Get(ical.PropOrganizer); o != nil {
-		e.Organizer = somebody(o)
+		e.Organizer = parsePerson(o)
 	}
 	for _, g := range c.Props.Values(ical.PropAttendee)[:min(len(c.Props.Values(ical.PropAttendee)), MaxGuests)] {
-		e.Guests = append(e.Guests, somebody(&g))
+		e.Guests = append(e.Guests, parsePerson(&g))
 	}
 	for _, p := range c.Props.Values(ical.PropRecurrenceRule) {
 		e.rules = append(e.rules, p.Value)
 	}
-	e.added, e.removed = x.all(c, ical.PropRecurrenceDates), x.all(c, ical.PropExceptionDates)
+	e.added, e.removed = x.allMoments(c, ical.PropRecurrenceDates), x.allMoments(c, ical.PropExceptionDates)
 	if p := c.Props.Get(ical.PropRecurrenceID); p != nil {
-		if list, err := x.moments(p); err == nil && len(list) == 1 {
+		if list, err := x.parseMoments(p); err == nil && len(list) == 1 {
 			e.replaces = &list[0]
 		}
 	}
 	return e, nil
 }
 
-// lasts reads how long an event is (RFC 5545, 3.6.1).
-func (x *expander) lasts(c *ical.Component, e *component) {
+// readDuration reads how long an event is (RFC 5545, 3.6.1).
+func (x *expander) readDuration(c *ical.Component, e *component) {
 	if e.start.date {
 		e.days = 1
 	}
 	if p := c.Props.Get(ical.PropDateTimeEnd); p != nil {
-		list, err := x.moments(p)
+		list, err := x.parseMoments(p)
 		if err != nil || len(list) != 1 {
 			return
 		}
 		if e.start.date {
 			e.days = max(1, int(list[0].wall.Sub(e.start.wall)/(24*time.Hour)))
 		} else {
-			e.length = max(0, list[0].at().Sub(e.start.at()))
+			e.length = max(0, list[0].toTime().Sub(e.start.toTime()))
 		}
 		return
 	}
@@ -114,33 +114,33 @@ func (x *expander) lasts(c *ical.Component, e *component) {
 	}
 }
 
-// span returns the start and end of an occurrence.
-func (e *component) span(at moment) (start, end time.Time) {
-	start = at.at()
+// occurrenceRange returns the start and end of an occurrence.
+func (e *component) occurrenceRange(at moment) (start, end time.Time) {
+	start = at.toTime()
 	if e.start.date {
-		return start, at.zone.at(at.wall.AddDate(0, 0, min(e.days, 3660)))
+		return start, at.zone.fromWall(at.wall.AddDate(0, 0, min(e.days, 3660)))
 	}
 	return start, start.Add(e.length)
 }
 
-func (x *expander) all(c *ical.Component, name string) (out []moment) {
+func (x *expander) allMoments(c *ical.Component, name string) (out []moment) {
 	for _, p := range c.Props.Values(name) {
-		list, _ := x.moments(&p) // an unreadable value excludes nothing
+		list, _ := x.parseMoments(&p) // an unreadable value excludes nothing
 		out = append(out, list...)
 	}
 	return out[:min(len(out), maxEvents)]
 }
 
-// moments reads dates and times, of periods their beginning.
-func (x *expander) moments(p *ical.Prop) (out []moment, err error) {
-	z := x.zones.named(p.Params.Get(ical.ParamTimezoneID))
+// parseMoments reads dates and times, of periods their beginning.
+func (x *expander) parseMoments(p *ical.Prop) (out []moment, err error) {
+	z := x.zones.findZone(p.Params.Get(ical.ParamTimezoneID))
 	for v := range strings.SplitSeq(p.Value, ",") {
 		v, _, _ = strings.Cut(strings.TrimSpace(v), "/")
 		switch {
 		case len(v) == len("20060102"):
 			t, perr := time.Parse("20060102", v)
 			if perr == nil {
-				out = append(out, moment{t, true, x.zones.own()})
+				out = append(out, moment{t, true, x.zones.homeZone()})
 			}
 			err = errors.Join(err, perr)
 		case strings.HasSuffix(v, "Z"):
@@ -160,32 +160,32 @@ func (x *expander) moments(p *ical.Prop) (out []moment, err error) {
 	return out, err
 }
 
-func somebody(p *ical.Prop) pim.Person {
+func parsePerson(p *ical.Prop) pim.Person {
 	addr := p.Value
 	if len(addr) > 7 && strings.EqualFold(addr[:7], "mailto:") {
 		addr = addr[7:]
 	} else {
 		addr = ""
 	}
-	return pim.Person{Name: pim.Line(p.Params.Get(ical.ParamCommonName), 120), Address: strings.ToLower(pim.Line(addr, 254))}
+	return pim.Person{Name: pim.SanitizeLine(p.Params.Get(ical.ParamCommonName), 120), Address: strings.ToLower(pim.SanitizeLine(addr, 254))}
 }
 
-func value(c *ical.Component, name string) string {
+func propValue(c *ical.Component, name string) string {
 	if p := c.Props.Get(name); p != nil {
 		return p.Value
 	}
 	return ""
 }
 
-// text returns a value without its escapes; invalid escapes are kept.
-func text(c *ical.Component, name string) string {
+// propText returns a value without its escapes; invalid escapes are kept.
+func propText(c *ical.Component, name string) string {
 	p := c.Props.Get(name)
 	if p == nil {
 		return ""
 	}
-	return unescaper().Replace(p.Value)
+	return newUnescaper().Replace(p.Value)
 }
 
-func unescaper() *strings.Replacer {
+func newUnescaper() *strings.Replacer {
 	return strings.NewReplacer(`\\`, `\`, `\n`, "\n", `\N`, "\n", `\,`, ",", `\;`, ";")
 }

@@ -20,31 +20,31 @@ type object struct {
 	x      *expander
 }
 
-func edit(data []byte, uid string, zone *time.Location) (*object, error) {
-	return editing(data, ical.CompEvent, uid, zone)
+func parseEvent(data []byte, uid string, zone *time.Location) (*object, error) {
+	return parseObject(data, ical.CompEvent, uid, zone)
 }
 
-// editing reads what is of one kind and name, "" whatever there is.
-func editing(data []byte, kind, uid string, zone *time.Location) (o *object, err error) {
+// parseObject reads what is of one kind and name, "" whatever there is.
+func parseObject(data []byte, kind, uid string, zone *time.Location) (o *object, err error) {
 	defer func() {
 		if p := recover(); p != nil {
 			o, err = nil, fmt.Errorf("ics: read calendar data: %v", p)
 		}
 	}()
-	root, err := tree(data)
+	root, err := parseTree(data)
 	if err != nil {
 		return nil, err
 	}
-	cal, err := ical.NewDecoder(strings.NewReader(string(root.bytes()))).Decode()
+	cal, err := ical.NewDecoder(strings.NewReader(string(root.encodeLines()))).Decode()
 	if err != nil {
 		return nil, fmt.Errorf("ics: %w", err)
 	}
 	o = &object{root: root, x: &expander{Span: Span{Zone: zone}, zones: zonesOf(cal, zone)}}
 	for _, k := range root.kids {
-		if _, id, _ := k.prop("UID"); k.name != kind || uid != "" && pim.Line(id, maxTitle) != uid {
+		if _, id, _ := k.findProp("UID"); k.name != kind || uid != "" && pim.SanitizeLine(id, maxTitle) != uid {
 			continue
 		}
-		if _, _, other := k.prop("RECURRENCE-ID"); other {
+		if _, _, other := k.findProp("RECURRENCE-ID"); other {
 			o.others = append(o.others, k)
 		} else {
 			o.master = k
@@ -56,9 +56,9 @@ func editing(data []byte, kind, uid string, zone *time.Location) (o *object, err
 	return o, nil
 }
 
-// moment reads a line's first value.
-func (o *object) moment(n *node, name string) (m moment, head string, ok bool) {
-	head, value, ok := n.prop(name)
+// propMoment reads a line's first value.
+func (o *object) propMoment(n *node, name string) (m moment, head string, ok bool) {
+	head, value, ok := n.findProp(name)
 	if !ok {
 		return m, "", false
 	}
@@ -71,25 +71,25 @@ func (o *object) moment(n *node, name string) (m moment, head string, ok bool) {
 
 func (o *object) momentsOf(head, value string) []moment {
 	p := &ical.Prop{Name: "DTSTART", Params: ical.Params{}, Value: value}
-	if id := tzid(head); id != "" {
+	if id := tzidOf(head); id != "" {
 		p.Params.Set("TZID", id)
 	}
-	list, err := o.x.moments(p)
+	list, err := o.x.parseMoments(p)
 	if err != nil {
 		return nil
 	}
 	return list
 }
 
-// same writes an instant in the form that a moment has.
-func same(m moment, at time.Time) string {
+// formatLike writes an instant in the form that a moment has.
+func formatLike(m moment, at time.Time) string {
 	switch {
 	case m.date:
 		return at.Format(dayForm)
 	case m.zone.loc == time.UTC && !m.zone.floating:
 		return at.UTC().Format(utcForm)
 	}
-	return m.zone.wall(at).Format(wallForm)
+	return m.zone.toWall(at).Format(wallForm)
 }
 
 // headOf returns a property name with the parameters of another property.
@@ -104,13 +104,13 @@ func headOf(name, like string) string {
 // Changed applies a change to the data of an event: to all occurrences if whole,
 // otherwise to the occurrence e.
 func Changed(data []byte, e pim.Event, c pim.EventChange, whole bool, zone *time.Location, now time.Time) ([]byte, error) {
-	o, err := edit(data, e.UID, zone)
+	o, err := parseEvent(data, e.UID, zone)
 	if err != nil {
 		return nil, err
 	}
 	n := o.master
 	if e.Occurrence != "" && !whole {
-		if n, err = o.occurrence(e); err != nil {
+		if n, err = o.findOrAddOccurrence(e); err != nil {
 			return nil, err
 		}
 	}
@@ -123,71 +123,71 @@ func Changed(data []byte, e pim.Event, c pim.EventChange, whole bool, zone *time
 		}
 	}
 	if c.Start != nil || c.End != nil {
-		if err := o.move(n, e, c, whole && e.Occurrence != ""); err != nil {
+		if err := o.moveComponent(n, e, c, whole && e.Occurrence != ""); err != nil {
 			return nil, err
 		}
 	}
-	bump(n, now)
-	return o.root.bytes(), nil
+	bumpSequence(n, now)
+	return o.root.encodeLines(), nil
 }
 
-// bump marks a component as a newer version (RFC 5545, 3.8.7.4).
-func bump(n *node, now time.Time) {
-	_, seq, _ := n.prop("SEQUENCE")
+// bumpSequence marks a component as a newer version (RFC 5545, 3.8.7.4).
+func bumpSequence(n *node, now time.Time) {
+	_, seq, _ := n.findProp("SEQUENCE")
 	v, _ := strconv.Atoi(strings.TrimSpace(seq))
-	n.set("SEQUENCE", strconv.Itoa(v+1))
-	stamp(n, now)
+	n.setProp("SEQUENCE", strconv.Itoa(v+1))
+	stampComponent(n, now)
 }
 
-// occurrence returns the component of one occurrence; it derives a new one from
+// findOrAddOccurrence returns the component of one occurrence; it derives a new one from
 // the series if there is none.
-func (o *object) occurrence(e pim.Event) (*node, error) {
+func (o *object) findOrAddOccurrence(e pim.Event) (*node, error) {
 	for _, k := range o.others {
-		if m, _, ok := o.moment(k, "RECURRENCE-ID"); ok && m.name() == e.Occurrence {
+		if m, _, ok := o.propMoment(k, "RECURRENCE-ID"); ok && m.recurrenceKey() == e.Occurrence {
 			return k, nil
 		}
 	}
 	if o.master == nil {
 		return nil, fmt.Errorf("ics: %w: no such occurrence", pim.ErrNotFound)
 	}
-	start, head, ok := o.moment(o.master, "DTSTART")
-	at, err := o.instant(start, e.Occurrence)
+	start, head, ok := o.propMoment(o.master, "DTSTART")
+	at, err := o.occurrenceTime(start, e.Occurrence)
 	if !ok || err != nil {
 		return nil, fmt.Errorf("ics: %w: no such occurrence", pim.ErrNotFound)
 	}
-	n := o.master.clone()
-	n.del("RRULE", "RDATE", "EXDATE", "EXRULE")
-	end, endHead, ends := o.moment(o.master, "DTEND")
-	n.set(head, same(start, at))
+	n := o.master.deepCopy()
+	n.removeProps("RRULE", "RDATE", "EXDATE", "EXRULE")
+	end, endHead, ends := o.propMoment(o.master, "DTEND")
+	n.setProp(head, formatLike(start, at))
 	if ends {
-		n.set(endHead, same(end, o.after(start, end, at)))
+		n.setProp(endHead, formatLike(end, o.shiftedEnd(start, end, at)))
 	}
-	n.set(headOf("RECURRENCE-ID", head), same(start, at))
+	n.setProp(headOf("RECURRENCE-ID", head), formatLike(start, at))
 	// Insert it after the series, where readers expect it.
 	o.root.kids = slices.Insert(o.root.kids, slices.Index(o.root.kids, o.master)+1, n)
 	return n, nil
 }
 
-// instant returns the time of an occurrence with that name.
-func (o *object) instant(start moment, name string) (time.Time, error) {
+// occurrenceTime returns the time of an occurrence with that name.
+func (o *object) occurrenceTime(start moment, name string) (time.Time, error) {
 	if start.date {
 		return time.Parse(dayForm, name)
 	}
 	return time.Parse(utcForm, name)
 }
 
-// after returns the end of an occurrence that is moved to another start.
-func (o *object) after(start, end moment, at time.Time) time.Time {
+// shiftedEnd returns the end of an occurrence that is moved to another start.
+func (o *object) shiftedEnd(start, end moment, at time.Time) time.Time {
 	if start.date {
 		return at.Add(end.wall.Sub(start.wall))
 	}
-	return at.Add(end.at().Sub(start.at()))
+	return at.Add(end.toTime().Sub(start.toTime()))
 }
 
-// move gives a component other times. Of a series the start is moved by as much on
+// moveComponent gives a component other times. Of a series the start is moved by as much on
 // the wall as the occurrence is, and its exceptions with it.
-func (o *object) move(n *node, e pim.Event, c pim.EventChange, series bool) error {
-	start, head, ok := o.moment(n, "DTSTART")
+func (o *object) moveComponent(n *node, e pim.Event, c pim.EventChange, series bool) error {
+	start, head, ok := o.propMoment(n, "DTSTART")
 	if !ok {
 		return fmt.Errorf("ics: %w: the event has no start", pim.ErrInvalid)
 	}
@@ -200,7 +200,7 @@ func (o *object) move(n *node, e pim.Event, c pim.EventChange, series bool) erro
 		to = *c.End
 	}
 	if start.date { // only the date of a day counts
-		from, to = day(from), day(to)
+		from, to = truncateDay(from), truncateDay(to)
 		if c.End == nil {
 			to = from.AddDate(0, 0, max(1, int((length+12*time.Hour)/(24*time.Hour))))
 		}
@@ -212,34 +212,34 @@ func (o *object) move(n *node, e pim.Event, c pim.EventChange, series bool) erro
 	if series {
 		was := e.Start
 		if start.date {
-			was = day(was)
+			was = truncateDay(was)
 		}
-		shift := start.zone.wall(from).Sub(start.zone.wall(was))
+		shift := start.zone.toWall(from).Sub(start.zone.toWall(was))
 		if start.date {
 			shift = from.Sub(was)
 		}
 		if shift != 0 {
-			if day(start.zone.wall(from)) != day(start.zone.wall(was)) || start.date {
+			if truncateDay(start.zone.toWall(from)) != truncateDay(start.zone.toWall(was)) || start.date {
 				return fmt.Errorf("ics: %w: a whole series can only be moved within its days; move one occurrence or create a new series", pim.ErrInvalid)
 			}
-			o.shift(shift)
+			o.shiftRecurrenceIDs(shift)
 		}
-		moved, _, _ := o.moment(n, "DTSTART")
-		from = moved.at()
+		moved, _, _ := o.propMoment(n, "DTSTART")
+		from = moved.toTime()
 		to = from.Add(lasts)
 	}
-	n.set(head, same(start, from))
-	n.del("DURATION")
-	n.set(headOf("DTEND", head), same(start, to))
+	n.setProp(head, formatLike(start, from))
+	n.removeProps("DURATION")
+	n.setProp(headOf("DTEND", head), formatLike(start, to))
 	return nil
 }
 
-func day(t time.Time) time.Time {
+func truncateDay(t time.Time) time.Time {
 	return time.Date(t.Year(), t.Month(), t.Day(), 0, 0, 0, 0, time.UTC)
 }
 
-// shift moves what names the occurrences of a series on the wall.
-func (o *object) shift(by time.Duration) {
+// shiftRecurrenceIDs moves what names the occurrences of a series on the wall.
+func (o *object) shiftRecurrenceIDs(by time.Duration) {
 	move := func(n *node, names ...string) {
 		for i, l := range n.lines {
 			name := nameOf(l)
@@ -252,7 +252,7 @@ func (o *object) shift(by time.Duration) {
 				if !m.date {
 					m.wall = m.wall.Add(by)
 				}
-				out = append(out, same(m, m.at()))
+				out = append(out, formatLike(m, m.toTime()))
 			}
 			if len(out) > 0 {
 				n.lines[i] = l[:at] + ":" + strings.Join(out, ",")
@@ -284,15 +284,15 @@ func (o *object) shift(by time.Duration) {
 
 // Without removes one occurrence from the data of a series.
 func Without(data []byte, e pim.Event, zone *time.Location, now time.Time) ([]byte, error) {
-	o, err := edit(data, e.UID, zone)
+	o, err := parseEvent(data, e.UID, zone)
 	if err != nil {
 		return nil, err
 	}
 	if e.Occurrence == "" || o.master == nil {
 		return nil, fmt.Errorf("ics: %w: not an occurrence of a series", pim.ErrInvalid)
 	}
-	start, head, ok := o.moment(o.master, "DTSTART")
-	at, err := o.instant(start, e.Occurrence)
+	start, head, ok := o.propMoment(o.master, "DTSTART")
+	at, err := o.occurrenceTime(start, e.Occurrence)
 	if !ok || err != nil {
 		return nil, fmt.Errorf("ics: %w: no such occurrence", pim.ErrNotFound)
 	}
@@ -300,10 +300,10 @@ func Without(data []byte, e pim.Event, zone *time.Location, now time.Time) ([]by
 		if !slices.Contains(o.others, k) {
 			return false
 		}
-		m, _, ok := o.moment(k, "RECURRENCE-ID")
-		return ok && m.name() == e.Occurrence
+		m, _, ok := o.propMoment(k, "RECURRENCE-ID")
+		return ok && m.recurrenceKey() == e.Occurrence
 	})
-	o.master.lines = append(o.master.lines, headOf("EXDATE", head)+":"+same(start, at))
-	bump(o.master, now)
-	return o.root.bytes(), nil
+	o.master.lines = append(o.master.lines, headOf("EXDATE", head)+":"+formatLike(start, at))
+	bumpSequence(o.master, now)
+	return o.root.encodeLines(), nil
 }

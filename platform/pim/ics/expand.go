@@ -19,14 +19,14 @@ const (
 	maxSpent = time.Second
 )
 
-// expand returns the occurrences of a series in the span.
-func (x *expander) expand(s *series) (out []pim.Event, err error) {
+// expandSeries returns the occurrences of a series in the span.
+func (x *expander) expandSeries(s *series) (out []pim.Event, err error) {
 	moved := map[string]bool{}
 	for _, o := range s.others {
-		moved[o.replaces.name()] = true
-		if start, end := o.span(o.start); x.touches(start, end) {
+		moved[o.replaces.recurrenceKey()] = true
+		if start, end := o.occurrenceRange(o.start); x.overlapsRange(start, end) {
 			e := o.Event
-			e.Start, e.End, e.Occurrence = start, end, o.replaces.name()
+			e.Start, e.End, e.Occurrence = start, end, o.replaces.recurrenceKey()
 			if s.master != nil && s.master.Cancelled {
 				e.Cancelled = true
 			}
@@ -37,16 +37,16 @@ func (x *expander) expand(s *series) (out []pim.Event, err error) {
 	if m == nil {
 		return out, nil
 	}
-	starts, err := x.starts(m)
+	starts, err := x.occurrenceStarts(m)
 	recurs := len(m.rules)+len(m.added) > 0
 	for _, at := range starts {
-		start, end := m.span(at)
-		if !x.touches(start, end) || moved[at.name()] {
+		start, end := m.occurrenceRange(at)
+		if !x.overlapsRange(start, end) || moved[at.recurrenceKey()] {
 			continue
 		}
 		e := m.Event
 		if e.Start, e.End = start, end; recurs {
-			e.Occurrence = at.name()
+			e.Occurrence = at.recurrenceKey()
 		}
 		if out = append(out, e); len(out) >= maxFound {
 			break
@@ -55,20 +55,20 @@ func (x *expander) expand(s *series) (out []pim.Event, err error) {
 	return out, err
 }
 
-// starts returns the possible start times of a series in the range, without
+// occurrenceStarts returns the possible start times of a series in the range, without
 // excluded dates.
-func (x *expander) starts(m *component) (out []moment, err error) {
+func (x *expander) occurrenceStarts(m *component) (out []moment, err error) {
 	gone := map[string]bool{}
 	for _, r := range m.removed {
 		r.date = r.date || m.start.date
-		gone[r.name()] = true
+		gone[r.recurrenceKey()] = true
 		if r.date && !m.start.date { // a date excludes all times of that day
 			gone[r.wall.Format("20060102")] = true
 		}
 	}
 	seen := map[string]bool{}
 	add := func(at moment) {
-		if n := at.name(); !seen[n] && !gone[n] && !gone[at.wall.Format("20060102")] {
+		if n := at.recurrenceKey(); !seen[n] && !gone[n] && !gone[at.wall.Format("20060102")] {
 			seen[n] = true
 			out = append(out, at)
 		}
@@ -82,10 +82,10 @@ func (x *expander) starts(m *component) (out []moment, err error) {
 	from, to := x.From.AddDate(0, 0, -1).Add(-m.length).AddDate(0, 0, -min(m.days, 3660)).UTC(), x.To.AddDate(0, 0, 1).UTC()
 	for _, text := range m.rules {
 		began := time.Now()
-		walls, rerr := x.rule(text, m.start, from, to)
+		walls, rerr := x.expandRule(text, m.start, from, to)
 		x.spent += time.Since(began)
 		if rerr != nil && err == nil {
-			err = fmt.Errorf("the rule of %q: %w", pim.Line(m.Title, 60), rerr)
+			err = fmt.Errorf("the rule of %q: %w", pim.SanitizeLine(m.Title, 60), rerr)
 		}
 		for _, w := range walls {
 			add(moment{w, m.start.date, m.start.zone})
@@ -94,9 +94,9 @@ func (x *expander) starts(m *component) (out []moment, err error) {
 	return out, err
 }
 
-// rule expands a rule on the clock on the wall, so that a meeting at nine stays
+// expandRule expands a rule on the clock on the wall, so that a meeting at nine stays
 // at nine when the clocks change (RFC 5545, 3.3.10).
-func (x *expander) rule(text string, start moment, from, to time.Time) (out []time.Time, err error) {
+func (x *expander) expandRule(text string, start moment, from, to time.Time) (out []time.Time, err error) {
 	if len(text) > maxRule || x.spent > maxSpent {
 		return nil, pim.ErrTooLarge
 	}
@@ -104,12 +104,12 @@ func (x *expander) rule(text string, start moment, from, to time.Time) (out []ti
 	if err != nil {
 		return nil, err
 	}
-	if err := tame(o); err != nil {
+	if err := checkRuleCost(o); err != nil {
 		return nil, err
 	}
 	if o.Dtstart = start.wall; !o.Until.IsZero() {
 		if z := strings.Contains(strings.ToUpper(text), "UNTIL="); z && !start.date && utcUntil(text) {
-			o.Until = start.zone.wall(o.Until)
+			o.Until = start.zone.toWall(o.Until)
 		}
 		if start.date { // the whole last day counts
 			o.Until = o.Until.Truncate(24 * time.Hour).Add(24*time.Hour - time.Second)
@@ -142,9 +142,9 @@ func utcUntil(text string) bool {
 	return strings.HasSuffix(value, "Z")
 }
 
-// tame rejects unusual rules that are slow to expand: the library steps through
+// checkRuleCost rejects unusual rules that are slow to expand: the library steps through
 // them until the year 9999.
-func tame(o *rrule.ROption) error {
+func checkRuleCost(o *rrule.ROption) error {
 	switch {
 	case o.Freq == rrule.SECONDLY || o.Freq == rrule.MINUTELY:
 		return fmt.Errorf("%w: it recurs every minute or more often", pim.ErrTooLarge)

@@ -30,7 +30,7 @@ const (
 )
 
 // Span is the time range to read.
-type Span = pim.Span
+type Span = pim.TimeRange
 
 // Events returns the occurrences in data that overlap the range, in order, at
 // most 1,000. Events that cannot be parsed are skipped; the error counts them and
@@ -44,7 +44,7 @@ func Events(data []byte, s Span) (out []pim.Event, err error) {
 	if len(data) > maxData {
 		return nil, fmt.Errorf("ics: %w: %d bytes", pim.ErrTooLarge, len(data))
 	}
-	text, _ := clean(data)
+	text, _ := normalizeLines(data)
 	cal, err := ical.NewDecoder(strings.NewReader(text)).Decode()
 	if err != nil {
 		return nil, fmt.Errorf("ics: %w", err)
@@ -54,8 +54,8 @@ func Events(data []byte, s Span) (out []pim.Event, err error) {
 	}
 	x := &expander{Span: s, zones: zonesOf(cal, s.Zone)}
 	var bad []error
-	for _, set := range x.group(cal, &bad) {
-		found, err := x.expand(set)
+	for _, set := range x.groupSeries(cal, &bad) {
+		found, err := x.expandSeries(set)
 		if err != nil {
 			bad = append(bad, err)
 		}
@@ -84,14 +84,14 @@ type expander struct {
 	spent time.Duration // on rules
 }
 
-// group brings together what belongs to one event, in the order of the data.
-func (x *expander) group(cal *ical.Calendar, bad *[]error) (out []*series) {
+// groupSeries brings together what belongs to one event, in the order of the data.
+func (x *expander) groupSeries(cal *ical.Calendar, bad *[]error) (out []*series) {
 	byUID := map[string]*series{}
 	for i, c := range cal.Children {
 		if c.Name != ical.CompEvent || i >= maxEvents {
 			continue
 		}
-		e, err := x.read(c)
+		e, err := x.readComponent(c)
 		if err != nil {
 			*bad = append(*bad, err)
 			continue
@@ -112,7 +112,7 @@ func (x *expander) group(cal *ical.Calendar, bad *[]error) (out []*series) {
 	return out
 }
 
-// touches reports whether an event overlaps the range.
-func (x *expander) touches(start, end time.Time) bool {
+// overlapsRange reports whether an event overlaps the range.
+func (x *expander) overlapsRange(start, end time.Time) bool {
 	return start.Before(x.To) && (end.After(x.From) || start.Equal(end) && !start.Before(x.From))
 }

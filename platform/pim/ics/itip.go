@@ -19,33 +19,33 @@ const (
 // Message returns an event as a message to its guests: an invitation (Request) or
 // a cancellation (Cancel), of the whole series or of the occurrence e.
 func Message(method string, data []byte, e pim.Event, whole bool, zone *time.Location, now time.Time) (string, error) {
-	o, err := edit(data, e.UID, zone)
+	o, err := parseEvent(data, e.UID, zone)
 	if err != nil {
 		return "", err
 	}
-	list, err := o.meant(e, whole)
+	list, err := o.selectComponents(e, whole)
 	if err != nil {
 		return "", err
 	}
-	kids := o.zones()
+	kids := o.timezoneNodes()
 	for _, n := range list {
-		n = n.clone()
+		n = n.deepCopy()
 		n.kids = nil // alarms are everybody's own
 		if method == Cancel {
-			n.set("STATUS", "CANCELLED")
-			bump(n, now)
+			n.setProp("STATUS", "CANCELLED")
+			bumpSequence(n, now)
 		} else {
-			n.set("DTSTAMP", now.UTC().Format(utcForm))
+			n.setProp("DTSTAMP", now.UTC().Format(utcForm))
 		}
 		kids = append(kids, n)
 	}
-	return string(calendarOf(method, kids...).bytes()), nil
+	return string(calendarOf(method, kids...).encodeLines()), nil
 }
 
-// meant selects the components of an event: all, or those of one occurrence.
-func (o *object) meant(e pim.Event, whole bool) ([]*node, error) {
+// selectComponents selects the components of an event: all, or those of one occurrence.
+func (o *object) selectComponents(e pim.Event, whole bool) ([]*node, error) {
 	if e.Occurrence != "" && !whole {
-		n, err := o.occurrence(e)
+		n, err := o.findOrAddOccurrence(e)
 		return []*node{n}, err
 	}
 	if o.master == nil {
@@ -54,7 +54,7 @@ func (o *object) meant(e pim.Event, whole bool) ([]*node, error) {
 	return append([]*node{o.master}, o.others...), nil
 }
 
-func (o *object) zones() (out []*node) {
+func (o *object) timezoneNodes() (out []*node) {
 	for _, k := range o.root.kids {
 		if k.name == "VTIMEZONE" {
 			out = append(out, k)
@@ -66,40 +66,40 @@ func (o *object) zones() (out []*node) {
 // Answered returns the data of an event with a guest's answer, and that answer as
 // a message to the organizer (RFC 5546, 3.2.3).
 func Answered(data []byte, e pim.Event, guest pim.Person, a pim.Answer, comment string, whole bool, zone *time.Location, now time.Time) (after []byte, message string, err error) {
-	o, err := edit(data, e.UID, zone)
+	o, err := parseEvent(data, e.UID, zone)
 	if err != nil {
 		return nil, "", err
 	}
-	list, err := o.meant(e, whole)
+	list, err := o.selectComponents(e, whole)
 	if err != nil {
 		return nil, "", err
 	}
-	kids := o.zones()
+	kids := o.timezoneNodes()
 	for _, n := range list {
-		head, ok := n.answer(guest.Address, a)
+		head, ok := n.setPartStat(guest.Address, a)
 		if !ok {
 			return nil, "", fmt.Errorf("ics: %w: %s is not invited", pim.ErrInvalid, guest.Address)
 		}
-		n.set("LAST-MODIFIED", now.UTC().Format(utcForm)) // the version is the organizer's
+		n.setProp("LAST-MODIFIED", now.UTC().Format(utcForm)) // the version is the organizer's
 		r := &node{name: "VEVENT"}
 		for _, l := range n.lines {
 			if slices.Contains([]string{"UID", "SEQUENCE", "ORGANIZER", "DTSTART", "DTEND", "DURATION", "RECURRENCE-ID", "SUMMARY"}, nameOf(l)) {
 				r.lines = append(r.lines, l)
 			}
 		}
-		if _, _, has := r.prop("ORGANIZER"); !has {
+		if _, _, has := r.findProp("ORGANIZER"); !has {
 			return nil, "", fmt.Errorf("ics: %w: the event has no organizer", pim.ErrInvalid)
 		}
-		r.set("DTSTAMP", now.UTC().Format(utcForm))
+		r.setProp("DTSTAMP", now.UTC().Format(utcForm))
 		r.lines = append(r.lines, head+":mailto:"+guest.Address)
 		r.setText("COMMENT", comment)
 		kids = append(kids, r)
 	}
-	return o.root.bytes(), string(calendarOf(reply, kids...).bytes()), nil
+	return o.root.encodeLines(), string(calendarOf(reply, kids...).encodeLines()), nil
 }
 
-// answer sets what a guest says, and returns the line without its value.
-func (n *node) answer(address string, a pim.Answer) (head string, ok bool) {
+// setPartStat sets what a guest says, and returns the line without its value.
+func (n *node) setPartStat(address string, a pim.Answer) (head string, ok bool) {
 	for i, l := range n.lines {
 		at := valueAt(l)
 		if nameOf(l) != "ATTENDEE" || at < 0 {

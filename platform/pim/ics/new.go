@@ -48,8 +48,8 @@ func CheckEvent(e pim.NewEvent) error {
 		return nil
 	}
 	x := &expander{Span: Span{Zone: time.UTC}}
-	if _, err := x.rule(e.Rule, moment{wall: e.Start}, e.Start, e.Start.AddDate(1, 0, 0)); err != nil || strings.ContainsAny(e.Rule, "\r\n") {
-		return fmt.Errorf("%w: the rule %q: %w", pim.ErrInvalid, pim.Line(e.Rule, 100), err)
+	if _, err := x.expandRule(e.Rule, moment{wall: e.Start}, e.Start, e.Start.AddDate(1, 0, 0)); err != nil || strings.ContainsAny(e.Rule, "\r\n") {
+		return fmt.Errorf("%w: the rule %q: %w", pim.ErrInvalid, pim.SanitizeLine(e.Rule, 100), err)
 	}
 	return nil
 }
@@ -59,7 +59,7 @@ func New(e pim.NewEvent, organizer pim.Person, now time.Time) ([]byte, error) {
 	if err := CheckEvent(e); err != nil {
 		return nil, err
 	}
-	return calendarOf("", vevent(e, organizer, now)...).bytes(), nil
+	return calendarOf("", newEventNode(e, organizer, now)...).encodeLines(), nil
 }
 
 // Invitation returns the event as a message to its guests (RFC 5546): REQUEST or
@@ -68,38 +68,38 @@ func Invitation(method string, e pim.NewEvent, organizer pim.Person, now time.Ti
 	if err := CheckEvent(e); err != nil {
 		return "", err
 	}
-	return string(calendarOf(method, vevent(e, organizer, now)...).bytes()), nil
+	return string(calendarOf(method, newEventNode(e, organizer, now)...).encodeLines()), nil
 }
 
-func vevent(e pim.NewEvent, organizer pim.Person, now time.Time) []*node {
+func newEventNode(e pim.NewEvent, organizer pim.Person, now time.Time) []*node {
 	n := &node{name: "VEVENT"}
-	n.set("UID", escaped(e.UID))
-	stamp(n, now)
-	n.set("SEQUENCE", "0")
+	n.setProp("UID", escapeText(e.UID))
+	stampComponent(n, now)
+	n.setProp("SEQUENCE", "0")
 	n.setText("SUMMARY", e.Title)
 	n.setText("LOCATION", e.Place)
 	n.setText("DESCRIPTION", e.Notes)
 	var zone *node
 	if e.AllDay {
-		n.set("DTSTART;VALUE=DATE", e.Start.Format(dayForm))
-		n.set("DTEND;VALUE=DATE", e.End.Format(dayForm))
+		n.setProp("DTSTART;VALUE=DATE", e.Start.Format(dayForm))
+		n.setProp("DTEND;VALUE=DATE", e.End.Format(dayForm))
 	} else {
-		zone = timezone(e.Start)
-		n.set("DTSTART"+zoned(zone), onClock(zone, e.Start))
-		n.set("DTEND"+zoned(zone), onClock(zone, e.End.In(e.Start.Location())))
+		zone = newTimezoneNode(e.Start)
+		n.setProp("DTSTART"+tzidParam(zone), onClock(zone, e.Start))
+		n.setProp("DTEND"+tzidParam(zone), onClock(zone, e.End.In(e.Start.Location())))
 	}
 	if e.Rule != "" {
-		n.set("RRULE", strings.ToUpper(e.Rule))
+		n.setProp("RRULE", strings.ToUpper(e.Rule))
 	}
 	if len(e.Guests) > 0 {
-		n.set("ORGANIZER"+named(organizer), "mailto:"+organizer.Address)
-		n.lines = append(n.lines, "ATTENDEE;PARTSTAT=ACCEPTED"+named(organizer)+":mailto:"+organizer.Address)
+		n.setProp("ORGANIZER"+cnParam(organizer), "mailto:"+organizer.Address)
+		n.lines = append(n.lines, "ATTENDEE;PARTSTAT=ACCEPTED"+cnParam(organizer)+":mailto:"+organizer.Address)
 		for _, g := range e.Guests {
-			n.lines = append(n.lines, "ATTENDEE;PARTSTAT=NEEDS-ACTION;RSVP=TRUE"+named(g)+":mailto:"+g.Address)
+			n.lines = append(n.lines, "ATTENDEE;PARTSTAT=NEEDS-ACTION;RSVP=TRUE"+cnParam(g)+":mailto:"+g.Address)
 		}
 	}
 	if e.Alarm != nil {
-		n.kids = append(n.kids, &node{name: "VALARM", lines: []string{"ACTION:DISPLAY", "DESCRIPTION:" + escaped(e.Title), "TRIGGER:-PT" + fmt.Sprint(int(e.Alarm.Before.Minutes())) + "M"}})
+		n.kids = append(n.kids, &node{name: "VALARM", lines: []string{"ACTION:DISPLAY", "DESCRIPTION:" + escapeText(e.Title), "TRIGGER:-PT" + fmt.Sprint(int(e.Alarm.Before.Minutes())) + "M"}})
 	}
 	if zone == nil {
 		return []*node{n}
@@ -107,25 +107,25 @@ func vevent(e pim.NewEvent, organizer pim.Person, now time.Time) []*node {
 	return []*node{zone, n}
 }
 
-// named returns a person's name as a CN parameter, without quotation marks, which
+// cnParam returns a person's name as a CN parameter, without quotation marks, which
 // parameters cannot contain.
-func named(p pim.Person) string {
+func cnParam(p pim.Person) string {
 	if p.Name == "" {
 		return ""
 	}
-	return `;CN="` + strings.NewReplacer(`"`, "", "\n", " ", "\r", "").Replace(pim.Line(p.Name, 120)) + `"`
+	return `;CN="` + strings.NewReplacer(`"`, "", "\n", " ", "\r", "").Replace(pim.SanitizeLine(p.Name, 120)) + `"`
 }
 
-func stamp(n *node, now time.Time) {
-	n.set("DTSTAMP", now.UTC().Format(utcForm))
-	n.set("LAST-MODIFIED", now.UTC().Format(utcForm))
+func stampComponent(n *node, now time.Time) {
+	n.setProp("DTSTAMP", now.UTC().Format(utcForm))
+	n.setProp("LAST-MODIFIED", now.UTC().Format(utcForm))
 }
 
-func zoned(zone *node) string {
+func tzidParam(zone *node) string {
 	if zone == nil {
 		return ""
 	}
-	_, id, _ := zone.prop("TZID")
+	_, id, _ := zone.findProp("TZID")
 	return ";TZID=" + id
 }
 
@@ -136,9 +136,9 @@ func onClock(zone *node, t time.Time) string {
 	return t.Format(wallForm)
 }
 
-// timezone returns the VTIMEZONE of a time; nil for UTC and for zones without a
+// newTimezoneNode returns the VTIMEZONE of a time; nil for UTC and for zones without a
 // common name.
-func timezone(t time.Time) *node {
+func newTimezoneNode(t time.Time) *node {
 	id := t.Location().String()
 	if !strings.Contains(id, "/") || strings.ContainsAny(id, ";:,\"\r\n ") {
 		return nil
@@ -154,7 +154,7 @@ func timezone(t time.Time) *node {
 	}
 	if len(changes) != 2 { // no daylight saving time, or an irregular one: use the current offset
 		name, offset := t.Zone()
-		z.kids = append(z.kids, observance("STANDARD", "19700101T000000", "", offset, offset, name))
+		z.kids = append(z.kids, newObservanceNode("STANDARD", "19700101T000000", "", offset, offset, name))
 		return z
 	}
 	for _, at := range changes {
@@ -170,12 +170,12 @@ func timezone(t time.Time) *node {
 			nth = -1
 		}
 		rule := fmt.Sprintf("FREQ=YEARLY;BYMONTH=%d;BYDAY=%d%s", int(wall.Month()), nth, strings.ToUpper(wall.Weekday().String()[:2]))
-		z.kids = append(z.kids, observance(kind, wall.Format(wallForm), rule, before, after, name))
+		z.kids = append(z.kids, newObservanceNode(kind, wall.Format(wallForm), rule, before, after, name))
 	}
 	return z
 }
 
-func observance(kind, start, rule string, before, after int, name string) *node {
+func newObservanceNode(kind, start, rule string, before, after int, name string) *node {
 	n := &node{name: kind, lines: []string{"DTSTART:" + start, "TZOFFSETFROM:" + offsetText(before), "TZOFFSETTO:" + offsetText(after), "TZNAME:" + name}}
 	if rule != "" {
 		n.lines = append(n.lines, "RRULE:"+rule)

@@ -25,7 +25,7 @@ func Todos(data []byte, zone *time.Location) (out []pim.Reminder, err error) {
 	if zone == nil {
 		zone = time.UTC
 	}
-	text, _ := clean(data)
+	text, _ := normalizeLines(data)
 	cal, err := ical.NewDecoder(strings.NewReader(text)).Decode()
 	if err != nil {
 		return nil, fmt.Errorf("ics: %w", err)
@@ -37,7 +37,7 @@ func Todos(data []byte, zone *time.Location) (out []pim.Reminder, err error) {
 		if c.Name != ical.CompToDo || i >= maxEvents || len(out) >= maxFound {
 			continue
 		}
-		r, err := x.todo(c)
+		r, err := x.readTodo(c)
 		if err != nil {
 			if bad++; first == nil {
 				first = err
@@ -52,39 +52,39 @@ func Todos(data []byte, zone *time.Location) (out []pim.Reminder, err error) {
 	return out, nil
 }
 
-func (x *expander) todo(c *ical.Component) (pim.Reminder, error) {
+func (x *expander) readTodo(c *ical.Component) (pim.Reminder, error) {
 	r := pim.Reminder{
-		UID: pim.Line(value(c, ical.PropUID), maxTitle), Title: pim.Line(text(c, ical.PropSummary), maxTitle),
+		UID: pim.SanitizeLine(propValue(c, ical.PropUID), maxTitle), Title: pim.SanitizeLine(propText(c, ical.PropSummary), maxTitle),
 		Repeat: c.Props.Get(ical.PropRecurrenceRule) != nil,
 	}
-	if notes := []rune(strings.TrimSpace(pim.Clean(text(c, ical.PropDescription)))); len(notes) > 0 {
+	if notes := []rune(strings.TrimSpace(pim.SanitizeText(propText(c, ical.PropDescription)))); len(notes) > 0 {
 		r.Notes = string(notes[:min(len(notes), maxNotes)])
 	}
-	switch status := strings.ToUpper(strings.TrimSpace(value(c, ical.PropStatus))); status {
+	switch status := strings.ToUpper(strings.TrimSpace(propValue(c, ical.PropStatus))); status {
 	case "COMPLETED", "CANCELLED":
 		r.Done = true
 	default:
 		r.Done = c.Props.Get(ical.PropCompleted) != nil
 	}
-	if n, err := strconv.Atoi(strings.TrimSpace(value(c, ical.PropPriority))); err == nil && n > 0 && n <= 9 {
+	if n, err := strconv.Atoi(strings.TrimSpace(propValue(c, ical.PropPriority))); err == nil && n > 0 && n <= 9 {
 		r.Priority = n
 	}
-	due, err := x.due(c)
+	due, err := x.dueTime(c)
 	if err != nil {
-		return r, fmt.Errorf("due time of %q: %w", pim.Line(r.Title, 60), err)
+		return r, fmt.Errorf("due time of %q: %w", pim.SanitizeLine(r.Title, 60), err)
 	}
 	if due != nil {
-		r.Due, r.AllDay = due.at(), due.date
+		r.Due, r.AllDay = due.toTime(), due.date
 	}
 	return r, nil
 }
 
-// due returns the due time: DUE, or DTSTART plus DURATION; nil if there is none.
-func (x *expander) due(c *ical.Component) (*moment, error) {
+// dueTime returns the due time: DUE, or DTSTART plus DURATION; nil if there is none.
+func (x *expander) dueTime(c *ical.Component) (*moment, error) {
 	if p := c.Props.Get(ical.PropDue); p != nil {
-		list, err := x.moments(p)
+		list, err := x.parseMoments(p)
 		if err != nil || len(list) != 1 {
-			return nil, fmt.Errorf("%q is not a time", pim.Line(p.Value, 60))
+			return nil, fmt.Errorf("%q is not a time", pim.SanitizeLine(p.Value, 60))
 		}
 		return &list[0], nil
 	}
@@ -92,10 +92,10 @@ func (x *expander) due(c *ical.Component) (*moment, error) {
 	if start == nil || long == nil {
 		return nil, nil //nolint:nilnil // it is due at no time
 	}
-	list, err := x.moments(start)
+	list, err := x.parseMoments(start)
 	d, derr := long.Duration()
 	if err != nil || derr != nil || len(list) != 1 || d < 0 {
-		return nil, fmt.Errorf("%q is not a time", pim.Line(start.Value, 60))
+		return nil, fmt.Errorf("%q is not a time", pim.SanitizeLine(start.Value, 60))
 	}
 	m := list[0]
 	m.wall = m.wall.Add(d)
@@ -121,30 +121,30 @@ func NewTodo(r pim.Reminder, now time.Time) ([]byte, error) {
 		return nil, err
 	}
 	n := &node{name: ical.CompToDo}
-	n.set("UID", escaped(r.UID))
-	stamp(n, now)
-	n.set("CREATED", now.UTC().Format(utcForm))
-	n.set("SEQUENCE", "0")
-	n.set("STATUS", "NEEDS-ACTION")
+	n.setProp("UID", escapeText(r.UID))
+	stampComponent(n, now)
+	n.setProp("CREATED", now.UTC().Format(utcForm))
+	n.setProp("SEQUENCE", "0")
+	n.setProp("STATUS", "NEEDS-ACTION")
 	n.setText("SUMMARY", r.Title)
 	n.setText("DESCRIPTION", r.Notes)
 	if r.Priority > 0 {
-		n.set("PRIORITY", strconv.Itoa(r.Priority))
+		n.setProp("PRIORITY", strconv.Itoa(r.Priority))
 	}
 	kids := []*node{n}
 	switch {
 	case r.Due.IsZero():
 	case r.AllDay:
-		n.set("DUE;VALUE=DATE", r.Due.Format(dayForm))
+		n.setProp("DUE;VALUE=DATE", r.Due.Format(dayForm))
 	default:
-		zone := timezone(r.Due)
-		n.set("DUE"+zoned(zone), onClock(zone, r.Due))
+		zone := newTimezoneNode(r.Due)
+		n.setProp("DUE"+tzidParam(zone), onClock(zone, r.Due))
 		if zone != nil {
 			kids = []*node{zone, n}
 		}
-		n.kids = append(n.kids, &node{name: "VALARM", lines: []string{"ACTION:DISPLAY", "DESCRIPTION:" + escaped(r.Title), "TRIGGER;RELATED=END:PT0S"}})
+		n.kids = append(n.kids, &node{name: "VALARM", lines: []string{"ACTION:DISPLAY", "DESCRIPTION:" + escapeText(r.Title), "TRIGGER;RELATED=END:PT0S"}})
 	}
-	return calendarOf("", kids...).bytes(), nil
+	return calendarOf("", kids...).encodeLines(), nil
 }
 
 // Done returns the data with a task completed. A recurring task moves to its next
@@ -155,7 +155,7 @@ func Done(data []byte, uid string, zone *time.Location, now time.Time) (out []by
 			out, err = nil, fmt.Errorf("ics: read calendar data: %v", p)
 		}
 	}()
-	o, err := editing(data, ical.CompToDo, uid, zone)
+	o, err := parseObject(data, ical.CompToDo, uid, zone)
 	if err != nil {
 		return nil, false, err
 	}
@@ -163,39 +163,39 @@ func Done(data []byte, uid string, zone *time.Location, now time.Time) (out []by
 	if n == nil || len(o.others) > 0 {
 		return nil, false, fmt.Errorf("ics: %w: the series has changed occurrences; complete the task in the app that created it", pim.ErrInvalid)
 	}
-	if repeats, err = o.again(n, now); err != nil {
+	if repeats, err = o.advanceToNext(n, now); err != nil {
 		return nil, false, err
 	}
 	if !repeats {
-		n.set("STATUS", "COMPLETED")
-		n.set("PERCENT-COMPLETE", "100")
-		n.set("COMPLETED", now.UTC().Format(utcForm))
+		n.setProp("STATUS", "COMPLETED")
+		n.setProp("PERCENT-COMPLETE", "100")
+		n.setProp("COMPLETED", now.UTC().Format(utcForm))
 	}
-	bump(n, now)
-	return o.root.bytes(), repeats, nil
+	bumpSequence(n, now)
+	return o.root.encodeLines(), repeats, nil
 }
 
-// again moves a recurring task to its next time; false if there is none.
-func (o *object) again(n *node, now time.Time) (bool, error) {
-	_, rule, recurs := n.prop("RRULE")
+// advanceToNext moves a recurring task to its next time; false if there is none.
+func (o *object) advanceToNext(n *node, now time.Time) (bool, error) {
+	_, rule, recurs := n.findProp("RRULE")
 	if !recurs {
 		return false, nil
 	}
 	base := "DUE"
-	if _, _, ok := n.prop("DTSTART"); ok {
+	if _, _, ok := n.findProp("DTSTART"); ok {
 		base = "DTSTART"
 	}
-	from, _, ok := o.moment(n, base)
+	from, _, ok := o.propMoment(n, base)
 	if !ok {
 		return false, fmt.Errorf("ics: %w: the task recurs but has no start or due time", pim.ErrInvalid)
 	}
-	walls, err := o.x.rule(rule, from, from.wall.Add(time.Second), from.wall.AddDate(5, 0, 0))
+	walls, err := o.x.expandRule(rule, from, from.wall.Add(time.Second), from.wall.AddDate(5, 0, 0))
 	if err != nil && len(walls) == 0 {
-		return false, fmt.Errorf("ics: %w: the rule %q: %w", pim.ErrInvalid, pim.Line(rule, 100), err)
+		return false, fmt.Errorf("ics: %w: the rule %q: %w", pim.ErrInvalid, pim.SanitizeLine(rule, 100), err)
 	}
 	// What was missed is not made up for: the first time that is still to come.
 	left := 0
-	for left < len(walls)-1 && !(moment{walls[left], from.date, from.zone}).at().After(now) {
+	for left < len(walls)-1 && !(moment{walls[left], from.date, from.zone}).toTime().After(now) {
 		left++
 	}
 	if len(walls) == 0 {
@@ -203,16 +203,16 @@ func (o *object) again(n *node, now time.Time) (bool, error) {
 	}
 	by := walls[left].Sub(from.wall)
 	for _, name := range []string{"DTSTART", "DUE"} {
-		if m, head, ok := o.moment(n, name); ok {
+		if m, head, ok := o.propMoment(n, name); ok {
 			m.wall = m.wall.Add(by)
-			n.set(head, same(m, m.at()))
+			n.setProp(head, formatLike(m, m.toTime()))
 		}
 	}
-	return true, o.fewer(n, rule, left+1)
+	return true, o.reduceCount(n, rule, left+1)
 }
 
-// fewer takes times that are over out of a rule that counts them.
-func (o *object) fewer(n *node, rule string, by int) error {
+// reduceCount takes times that are over out of a rule that counts them.
+func (o *object) reduceCount(n *node, rule string, by int) error {
 	parts := strings.Split(rule, ";")
 	for i, p := range parts {
 		name, value, _ := strings.Cut(p, "=")
@@ -221,10 +221,10 @@ func (o *object) fewer(n *node, rule string, by int) error {
 		}
 		count, err := strconv.Atoi(strings.TrimSpace(value))
 		if err != nil {
-			return fmt.Errorf("ics: %w: the rule %q", pim.ErrInvalid, pim.Line(rule, 100))
+			return fmt.Errorf("ics: %w: the rule %q", pim.ErrInvalid, pim.SanitizeLine(rule, 100))
 		}
 		parts[i] = "COUNT=" + strconv.Itoa(max(1, count-by))
 	}
-	n.set("RRULE", strings.Join(parts, ";"))
+	n.setProp("RRULE", strings.Join(parts, ";"))
 	return nil
 }

@@ -16,12 +16,12 @@ type node struct {
 	kids  []*node
 }
 
-// tree reads data to be changed. What could not be written back whole is refused.
-func tree(data []byte) (*node, error) {
+// parseTree reads data to be changed. What could not be written back whole is refused.
+func parseTree(data []byte) (*node, error) {
 	if len(data) > maxData {
 		return nil, fmt.Errorf("ics: %w: %d bytes", pim.ErrTooLarge, len(data))
 	}
-	text, whole := clean(data)
+	text, whole := normalizeLines(data)
 	if !whole {
 		return nil, fmt.Errorf("ics: %w: it contains unreadable lines that a change would lose; change it in the app that created it", pim.ErrInvalid)
 	}
@@ -53,25 +53,25 @@ func tree(data []byte) (*node, error) {
 	return nil, fmt.Errorf("ics: %w: not calendar data", pim.ErrInvalid)
 }
 
-// bytes writes it, with lines of at most 75 bytes (RFC 5545, 3.1).
-func (n *node) bytes() []byte {
+// encodeLines writes it, with lines of at most 75 bytes (RFC 5545, 3.1).
+func (n *node) encodeLines() []byte {
 	var b strings.Builder
-	n.write(&b)
+	n.writeTo(&b)
 	return []byte(b.String())
 }
 
-func (n *node) write(b *strings.Builder) {
-	fold(b, "BEGIN:"+n.name)
+func (n *node) writeTo(b *strings.Builder) {
+	foldLine(b, "BEGIN:"+n.name)
 	for _, l := range n.lines {
-		fold(b, l)
+		foldLine(b, l)
 	}
 	for _, k := range n.kids {
-		k.write(b)
+		k.writeTo(b)
 	}
-	fold(b, "END:"+n.name)
+	foldLine(b, "END:"+n.name)
 }
 
-func fold(b *strings.Builder, line string) {
+func foldLine(b *strings.Builder, line string) {
 	for room := 75; len(line) > room; room = 74 {
 		i := room
 		for i > 0 && !utf8.RuneStart(line[i]) {
@@ -92,8 +92,8 @@ func nameOf(line string) string {
 	return strings.ToUpper(line[:i])
 }
 
-// prop returns a line's name with parameters, and its value.
-func (n *node) prop(name string) (head, value string, ok bool) {
+// findProp returns a line's name with parameters, and its value.
+func (n *node) findProp(name string) (head, value string, ok bool) {
 	for _, l := range n.lines {
 		if nameOf(l) == name {
 			at := valueAt(l)
@@ -103,8 +103,8 @@ func (n *node) prop(name string) (head, value string, ok bool) {
 	return "", "", false
 }
 
-// del takes all lines of a name out.
-func (n *node) del(names ...string) {
+// removeProps takes all lines of a name out.
+func (n *node) removeProps(names ...string) {
 	keep := n.lines[:0:0]
 	for _, l := range n.lines {
 		gone := false
@@ -118,32 +118,32 @@ func (n *node) del(names ...string) {
 	n.lines = keep
 }
 
-// set replaces all lines with that name; value "" removes them.
-func (n *node) set(head, value string) {
-	n.del(nameOf(head + ":"))
+// setProp replaces all lines with that name; value "" removes them.
+func (n *node) setProp(head, value string) {
+	n.removeProps(nameOf(head + ":"))
 	if value != "" {
 		n.lines = append(n.lines, head+":"+value)
 	}
 }
 
 // setText sets a property to an escaped text.
-func (n *node) setText(name, text string) { n.set(name, escaped(text)) }
+func (n *node) setText(name, text string) { n.setProp(name, escapeText(text)) }
 
-// escaped returns a text as a property value (RFC 5545, 3.3.11).
-func escaped(s string) string {
-	return strings.NewReplacer(`\`, `\\`, ";", `\;`, ",", `\,`, "\n", `\n`).Replace(strings.TrimSpace(pim.Clean(s)))
+// escapeText returns a text as a property value (RFC 5545, 3.3.11).
+func escapeText(s string) string {
+	return strings.NewReplacer(`\`, `\\`, ";", `\;`, ",", `\,`, "\n", `\n`).Replace(strings.TrimSpace(pim.SanitizeText(s)))
 }
 
-// clone returns a deep copy.
-func (n *node) clone() *node {
+// deepCopy returns a deep copy.
+func (n *node) deepCopy() *node {
 	c := &node{name: n.name, lines: append([]string{}, n.lines...)}
 	for _, k := range n.kids {
-		c.kids = append(c.kids, k.clone())
+		c.kids = append(c.kids, k.deepCopy())
 	}
 	return c
 }
 
-func tzid(head string) string {
+func tzidOf(head string) string {
 	m := regexp.MustCompile(`(?i);TZID="?([^";:]+)"?`).FindStringSubmatch(head)
 	if m == nil {
 		return ""

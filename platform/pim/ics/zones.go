@@ -9,7 +9,7 @@ import (
 	"github.com/emersion/go-ical"
 	"github.com/teambition/rrule-go"
 
-	"hob/platform/system"
+	"hob/platform/host/system"
 )
 
 // zone is a clock on a wall somewhere.
@@ -25,26 +25,26 @@ type change struct {
 	offset time.Duration // from UTC
 }
 
-// at returns the instant at which the clock shows wall.
-func (z zone) at(wall time.Time) time.Time {
+// fromWall returns the instant at which the clock shows wall.
+func (z zone) fromWall(wall time.Time) time.Time {
 	if z.loc != nil {
 		y, m, d := wall.Date()
 		return time.Date(y, m, d, wall.Hour(), wall.Minute(), wall.Second(), 0, z.loc)
 	}
-	return wall.Add(-z.offset(wall))
+	return wall.Add(-z.offsetAt(wall))
 }
 
-// wall returns the clock reading at t.
-func (z zone) wall(t time.Time) time.Time {
+// toWall returns the clock reading at t.
+func (z zone) toWall(t time.Time) time.Time {
 	if z.loc != nil {
 		t = t.In(z.loc)
 		return time.Date(t.Year(), t.Month(), t.Day(), t.Hour(), t.Minute(), t.Second(), 0, time.UTC)
 	}
 	t = t.UTC()
-	return t.Add(z.offset(t.Add(z.offset(t))))
+	return t.Add(z.offsetAt(t.Add(z.offsetAt(t))))
 }
 
-func (z zone) offset(wall time.Time) time.Duration {
+func (z zone) offsetAt(wall time.Time) time.Duration {
 	i, _ := slices.BinarySearchFunc(z.changes, wall, func(c change, w time.Time) int {
 		if c.wall.After(w) {
 			return 1
@@ -60,14 +60,14 @@ type zones struct {
 	defined map[string]zone
 }
 
-func (z zones) own() zone { return zone{loc: z.home, floating: true} }
+func (z zones) homeZone() zone { return zone{loc: z.home, floating: true} }
 
-// named finds a zone by its IANA name, also behind a vendor prefix; by its
+// findZone finds a zone by its IANA name, also behind a vendor prefix; by its
 // Windows name; or by its definition in the data. Unknown names fall back to the
 // user's zone.
-func (z zones) named(id string) zone {
+func (z zones) findZone(id string) zone {
 	if id = strings.Trim(id, `"`); id == "" {
-		return z.own()
+		return z.homeZone()
 	}
 	if len(id) < 100 {
 		for name := id; name != ""; _, name, _ = strings.Cut(strings.TrimPrefix(name, "/"), "/") {
@@ -84,7 +84,7 @@ func (z zones) named(id string) zone {
 	if d, ok := z.defined[id]; ok {
 		return d
 	}
-	return z.own()
+	return z.homeZone()
 }
 
 func zonesOf(cal *ical.Calendar, home *time.Location) zones {
@@ -93,8 +93,8 @@ func zonesOf(cal *ical.Calendar, home *time.Location) zones {
 		if c.Name != ical.CompTimezone || i > 50 {
 			continue
 		}
-		if d := defined(c); len(d.changes) > 0 {
-			z.defined[value(c, ical.PropTimezoneID)] = d
+		if d := parseTimezone(c); len(d.changes) > 0 {
+			z.defined[propValue(c, ical.PropTimezoneID)] = d
 		}
 	}
 	return z
@@ -106,24 +106,24 @@ const (
 	lastYear  = 2060
 )
 
-// defined works out a VTIMEZONE (RFC 5545, 3.6.5).
-func defined(c *ical.Component) (z zone) {
+// parseTimezone works out a VTIMEZONE (RFC 5545, 3.6.5).
+func parseTimezone(c *ical.Component) (z zone) {
 	for i, part := range c.Children {
 		if part.Name != ical.CompTimezoneStandard && part.Name != ical.CompTimezoneDaylight || i > 20 {
 			continue
 		}
-		offset, ok := utcOffset(value(part, ical.PropTimezoneOffsetTo))
-		start, err := time.Parse("20060102T150405", value(part, ical.PropDateTimeStart))
+		offset, ok := utcOffset(propValue(part, ical.PropTimezoneOffsetTo))
+		start, err := time.Parse("20060102T150405", propValue(part, ical.PropDateTimeStart))
 		if !ok || err != nil {
 			continue
 		}
 		z.changes = append(z.changes, change{start, offset})
-		text := value(part, ical.PropRecurrenceRule)
+		text := propValue(part, ical.PropRecurrenceRule)
 		if text == "" || len(text) > maxRule {
 			continue
 		}
 		o, err := rrule.StrToROption(text)
-		if err != nil || o.Freq != rrule.YEARLY || tame(o) != nil {
+		if err != nil || o.Freq != rrule.YEARLY || checkRuleCost(o) != nil {
 			continue
 		}
 		if o.Dtstart = start; start.Year() < firstYear { // the rule of long ago, from where it matters

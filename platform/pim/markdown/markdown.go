@@ -44,15 +44,15 @@ func New(dir string) *Notes { return &Notes{dir} }
 // Name implements pim.Driver.
 func (*Notes) Name() string { return Name }
 
-func (n *Notes) open() (*os.Root, error) {
+func (n *Notes) openRoot() (*os.Root, error) {
 	r, err := os.OpenRoot(n.dir)
 	if err != nil {
-		return nil, fmt.Errorf("notes folder %s: %w; set pim.notes_folder", n.dir, reason(err))
+		return nil, fmt.Errorf("notes folder %s: %w; set pim.notes_folder", n.dir, unwrapPathError(err))
 	}
 	return r, nil
 }
 
-func reason(err error) error {
+func unwrapPathError(err error) error {
 	if e, is := errors.AsType[*fs.PathError](err); is {
 		return e.Err
 	}
@@ -71,8 +71,8 @@ type file struct {
 	info fs.FileInfo
 }
 
-// list returns all notes, newest first. Warnings name what could not be read.
-func list(ctx context.Context, r *os.Root, deep bool) (out []file, warnings []string, err error) {
+// listNotes returns all notes, newest first. Warnings name what could not be read.
+func listNotes(ctx context.Context, r *os.Root, deep bool) (out []file, warnings []string, err error) {
 	missed := 0
 	err = fs.WalkDir(r.FS(), ".", func(p string, d fs.DirEntry, err error) error {
 		if ctx.Err() != nil {
@@ -123,12 +123,12 @@ func list(ctx context.Context, r *os.Root, deep bool) (out []file, warnings []st
 
 // FindNotes implements pim.Notes.
 func (n *Notes) FindNotes(ctx context.Context, words string, limit int) ([]pim.Note, error) {
-	r, err := n.open()
+	r, err := n.openRoot()
 	if err != nil {
 		return nil, err
 	}
 	defer func() { _ = r.Close() }()
-	return find(ctx, r, "", words, limit)
+	return findNotes(ctx, r, "", words, limit)
 }
 
 // FindInFolder implements pim.Folders: it reads notes directly in the folder, not
@@ -138,22 +138,22 @@ func (n *Notes) FindInFolder(ctx context.Context, folder, words string, limit in
 	if err != nil {
 		return nil, err
 	}
-	r, err := n.open()
+	r, err := n.openRoot()
 	if err != nil {
 		return nil, err
 	}
 	defer func() { _ = r.Close() }()
 	sub, err := r.OpenRoot(dir)
 	if err != nil {
-		return nil, fmt.Errorf("%w: %q in the notes folder", pim.ErrNoFolder, pim.Line(folder, 100))
+		return nil, fmt.Errorf("%w: %q in the notes folder", pim.ErrNoFolder, pim.SanitizeLine(folder, 100))
 	}
 	defer func() { _ = sub.Close() }()
-	return find(ctx, sub, dir, words, limit)
+	return findNotes(ctx, sub, dir, words, limit)
 }
 
-// find searches one folder of the notes, or all if in is "".
-func find(ctx context.Context, r *os.Root, in, words string, limit int) ([]pim.Note, error) {
-	files, warnings, err := list(ctx, r, in == "")
+// findNotes searches one folder of the notes, or all if in is "".
+func findNotes(ctx context.Context, r *os.Root, in, words string, limit int) ([]pim.Note, error) {
+	files, warnings, err := listNotes(ctx, r, in == "")
 	if err != nil {
 		return nil, fmt.Errorf("notes folder: %w", err)
 	}
@@ -171,15 +171,15 @@ func find(ctx context.Context, r *os.Root, in, words string, limit int) ([]pim.N
 			warnings = append(warnings, fmt.Sprintf("notes folder: searched only the newest %d MB", maxRead>>20))
 			break
 		}
-		text, err := content(r, f.path)
+		text, err := readNoteText(r, f.path)
 		if read += len(text); err != nil {
 			missed++
 			continue
 		}
 		f.path = path.Join(in, f.path)
-		if has(f.path+"\n"+text, want) {
-			x := f.note(text)
-			x.Text, x.Cut = cut(x.Text, begins)
+		if containsAll(f.path+"\n"+text, want) {
+			x := f.toNote(text)
+			x.Text, x.Cut = truncateRunes(x.Text, begins)
 			out = append(out, x)
 		}
 	}
@@ -189,17 +189,17 @@ func find(ctx context.Context, r *os.Root, in, words string, limit int) ([]pim.N
 	return out, pim.Partial(warnings...)
 }
 
-func has(text string, want []string) bool {
+func containsAll(text string, want []string) bool {
 	text = strings.ToLower(text)
 	return !slices.ContainsFunc(want, func(w string) bool { return !strings.Contains(text, w) })
 }
 
-// content reads a file as text, without its front matter. Too large files and
+// readNoteText reads a file as text, without its front matter. Too large files and
 // binary files are errors.
-func content(r *os.Root, p string) (string, error) {
+func readNoteText(r *os.Root, p string) (string, error) {
 	f, err := r.Open(p)
 	if err != nil {
-		return "", reason(err)
+		return "", unwrapPathError(err)
 	}
 	defer func() { _ = f.Close() }()
 	if info, err := f.Stat(); err != nil || !info.Mode().IsRegular() {
@@ -208,7 +208,7 @@ func content(r *os.Root, p string) (string, error) {
 	b, err := io.ReadAll(io.LimitReader(f, maxFile+1))
 	switch {
 	case err != nil:
-		return "", reason(err)
+		return "", unwrapPathError(err)
 	case len(b) > maxFile:
 		return "", pim.ErrTooLarge
 	case strings.ContainsRune(string(b), 0) || !utf8.Valid(b):
@@ -217,17 +217,17 @@ func content(r *os.Root, p string) (string, error) {
 	return string(b), nil
 }
 
-// note returns a file with its text. The file name is the title, as in Obsidian.
-func (f file) note(text string) pim.Note {
-	x := pim.Note{Ref: f.path, Title: pim.Line(strings.TrimSuffix(path.Base(f.path), path.Ext(f.path)), 300), Text: body(pim.Clean(text)), Changed: f.info.ModTime().UTC()}
+// toNote returns a file with its text. The file name is the title, as in Obsidian.
+func (f file) toNote(text string) pim.Note {
+	x := pim.Note{Ref: f.path, Title: pim.SanitizeLine(strings.TrimSuffix(path.Base(f.path), path.Ext(f.path)), 300), Text: stripFrontMatter(pim.SanitizeText(text)), Changed: f.info.ModTime().UTC()}
 	if dir := path.Dir(f.path); dir != "." {
-		x.Folder = pim.Line(dir, 200)
+		x.Folder = pim.SanitizeLine(dir, 200)
 	}
 	return x
 }
 
-// body returns a text without its front matter.
-func body(text string) string {
+// stripFrontMatter returns a text without its front matter.
+func stripFrontMatter(text string) string {
 	if rest, ok := strings.CutPrefix(text, "---\n"); ok {
 		if _, after, ended := strings.Cut(rest, "\n---\n"); ended {
 			text = after
@@ -236,7 +236,7 @@ func body(text string) string {
 	return strings.TrimSpace(text)
 }
 
-func cut(s string, n int) (string, bool) {
+func truncateRunes(s string, n int) (string, bool) {
 	if r := []rune(s); len(r) > n {
 		return string(r[:n]), true
 	}
@@ -245,30 +245,30 @@ func cut(s string, n int) (string, bool) {
 
 // ReadNote implements pim.Notes.
 func (n *Notes) ReadNote(_ context.Context, ref string) (pim.Note, error) {
-	if !fs.ValidPath(ref) || !isNote(ref) || hidden(ref) {
-		return pim.Note{}, fmt.Errorf("%w: no note %q", pim.ErrNotFound, pim.Line(ref, 100))
+	if !fs.ValidPath(ref) || !isNote(ref) || isHiddenPath(ref) {
+		return pim.Note{}, fmt.Errorf("%w: no note %q", pim.ErrNotFound, pim.SanitizeLine(ref, 100))
 	}
-	r, err := n.open()
+	r, err := n.openRoot()
 	if err != nil {
 		return pim.Note{}, err
 	}
 	defer func() { _ = r.Close() }()
 	info, err := r.Stat(ref)
 	if errors.Is(err, fs.ErrNotExist) {
-		return pim.Note{}, fmt.Errorf("%w: no note %q", pim.ErrNotFound, pim.Line(ref, 100))
+		return pim.Note{}, fmt.Errorf("%w: no note %q", pim.ErrNotFound, pim.SanitizeLine(ref, 100))
 	}
 	if err != nil {
-		return pim.Note{}, fmt.Errorf("note %q: %w", pim.Line(ref, 100), reason(err))
+		return pim.Note{}, fmt.Errorf("note %q: %w", pim.SanitizeLine(ref, 100), unwrapPathError(err))
 	}
-	text, err := content(r, ref)
+	text, err := readNoteText(r, ref)
 	if err != nil {
-		return pim.Note{}, fmt.Errorf("note %q: %w", pim.Line(ref, 100), err)
+		return pim.Note{}, fmt.Errorf("note %q: %w", pim.SanitizeLine(ref, 100), err)
 	}
-	x := file{ref, info}.note(text)
-	x.Text, x.Cut = cut(x.Text, maxText)
+	x := file{ref, info}.toNote(text)
+	x.Text, x.Cut = truncateRunes(x.Text, maxText)
 	return x, nil
 }
 
-func hidden(p string) bool {
+func isHiddenPath(p string) bool {
 	return slices.ContainsFunc(strings.Split(p, "/"), func(s string) bool { return strings.HasPrefix(s, ".") })
 }

@@ -15,13 +15,13 @@ import (
 	"strings"
 	"unicode"
 
+	"hob/platform/host/rename"
 	"hob/platform/pim"
-	"hob/platform/rename"
-	"hob/platform/shortid"
+	"hob/platform/text/shortid"
 )
 
-// made is the way back of a new note.
-type made struct {
+// createUndo is the way back of a new note.
+type createUndo struct {
 	Path string `json:"path"`
 	Sum  string `json:"sum"`
 }
@@ -44,26 +44,26 @@ func (n *Notes) CreateNote(ctx context.Context, x pim.Note) (pim.Receipt, error)
 	if err != nil {
 		return pim.Receipt{}, err
 	}
-	data := []byte(strings.TrimRight(pim.Clean(x.Text), "\n ") + "\n")
+	data := []byte(strings.TrimRight(pim.SanitizeText(x.Text), "\n ") + "\n")
 	if len(data) > maxFile {
 		return pim.Receipt{}, fmt.Errorf("%w: a note must not exceed %d MB", pim.ErrInvalid, maxFile>>20)
 	}
-	r, err := n.open()
+	r, err := n.openRoot()
 	if err != nil {
 		return pim.Receipt{}, err
 	}
 	defer func() { _ = r.Close() }()
 	sub, err := r.OpenRoot(dir) // a separate handle, so that the folder cannot be replaced by a link
 	if err != nil {
-		return pim.Receipt{}, fmt.Errorf("%w: %q in the notes folder", pim.ErrNoFolder, pim.Line(x.Folder, 100))
+		return pim.Receipt{}, fmt.Errorf("%w: %q in the notes folder", pim.ErrNoFolder, pim.SanitizeLine(x.Folder, 100))
 	}
 	defer func() { _ = sub.Close() }()
-	at, err := put(sub, name, data)
+	at, err := createUnique(sub, name, data)
 	if err != nil {
-		return pim.Receipt{}, fmt.Errorf("notes folder: %w", reason(err))
+		return pim.Receipt{}, fmt.Errorf("notes folder: %w", unwrapPathError(err))
 	}
 	at = path.Join(dir, at)
-	undo, err := json.Marshal(made{at, sumOf(data)})
+	undo, err := json.Marshal(createUndo{at, sumOf(data)})
 	if err != nil { // a programming error: it is plain data
 		panic(err)
 	}
@@ -73,15 +73,15 @@ func (n *Notes) CreateNote(ctx context.Context, x pim.Note) (pim.Receipt, error)
 // folderPath returns the path of a notes folder.
 func folderPath(folder string) (string, error) {
 	dir := path.Clean(strings.Trim(strings.ReplaceAll(folder, `\`, "/"), "/ "))
-	if !fs.ValidPath(dir) || dir != "." && hidden(dir) {
-		return "", fmt.Errorf("%w: %q is not a notes folder", pim.ErrInvalid, pim.Line(folder, 100))
+	if !fs.ValidPath(dir) || dir != "." && isHiddenPath(dir) {
+		return "", fmt.Errorf("%w: %q is not a notes folder", pim.ErrInvalid, pim.SanitizeLine(folder, 100))
 	}
 	return dir, nil
 }
 
-// put writes a file under the first name that is free. It gets its name once it is
+// createUnique writes a file under the first name that is free. It gets its name once it is
 // whole.
-func put(r *os.Root, name string, data []byte) (at string, err error) {
+func createUnique(r *os.Root, name string, data []byte) (at string, err error) {
 	tmp := "." + shortid.New("note") + ".tmp"
 	f, err := r.OpenFile(tmp, os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o644) //nolint:gosec // as the owner's other notes
 	if err != nil {
@@ -117,7 +117,7 @@ func fileName(title string) (string, error) {
 			return ' '
 		}
 		return r
-	}, pim.Line(title, 200))
+	}, pim.SanitizeLine(title, 200))
 	s = strings.Trim(strings.Join(strings.Fields(s), " "), ". ")
 	for len(s) > maxName {
 		_, last := lastRune(s)
@@ -140,13 +140,13 @@ func lastRune(s string) (r rune, size int) {
 	return r, size
 }
 
-// TakeBack implements pim.TakeBacker: a note that was changed since stays.
+// TakeBack implements pim.Undoer: a note that was changed since stays.
 func (n *Notes) TakeBack(_ context.Context, undo []byte) error {
-	var u made
+	var u createUndo
 	if err := json.Unmarshal(undo, &u); err != nil || !fs.ValidPath(u.Path) {
 		return fmt.Errorf("%w: invalid undo record", pim.ErrInvalid)
 	}
-	r, err := n.open()
+	r, err := n.openRoot()
 	if err != nil {
 		return err
 	}
@@ -156,12 +156,12 @@ func (n *Notes) TakeBack(_ context.Context, undo []byte) error {
 	case errors.Is(err, fs.ErrNotExist):
 		return fmt.Errorf("%w: the note no longer exists", pim.ErrChanged)
 	case err != nil:
-		return fmt.Errorf("note %q: %w", pim.Line(u.Path, 100), reason(err))
+		return fmt.Errorf("note %q: %w", pim.SanitizeLine(u.Path, 100), unwrapPathError(err))
 	case sumOf(b) != u.Sum:
-		return fmt.Errorf("%w: note %q", pim.ErrChanged, pim.Line(u.Path, 100))
+		return fmt.Errorf("%w: note %q", pim.ErrChanged, pim.SanitizeLine(u.Path, 100))
 	}
 	if err := r.Remove(u.Path); err != nil {
-		return fmt.Errorf("note %q: %w", pim.Line(u.Path, 100), reason(err))
+		return fmt.Errorf("note %q: %w", pim.SanitizeLine(u.Path, 100), unwrapPathError(err))
 	}
 	return nil
 }

@@ -11,9 +11,9 @@ import (
 
 	"github.com/teambition/rrule-go"
 
-	"hob/platform/osrun"
+	"hob/platform/host/osrun"
 	"hob/platform/pim"
-	"hob/platform/pim/scripted"
+	"hob/platform/pim/scripterr"
 )
 
 // Calendar is the default calendar of Outlook. Outlook notifies guests of changes
@@ -31,7 +31,7 @@ func (*Calendar) ListCalendars(context.Context) ([]pim.Calendar, error) {
 	return []pim.Calendar{{Path: name, Name: "Outlook"}}, nil
 }
 
-func eventScript(file string) osrun.Script { return script(file, "events.ps1") }
+func eventScript(file string) osrun.Script { return loadScript(file, "events.ps1") }
 
 // event is the scripts' JSON form of an event.
 type event struct {
@@ -49,21 +49,23 @@ const (
 	mostEvents  = 2000
 )
 
-func (e event) thing() thing { return thing{e.ID, e.Store, e.Version} }
+func (e event) itemKey() thing { return thing{e.ID, e.Store, e.Version} }
 
-// ref returns the reference of an occurrence: the item and its start.
-func (e event) ref() string { return e.thing().ref(appointment) + "@" + strconv.FormatInt(e.Start, 10) }
+// occurrenceRef returns the reference of an occurrence: the item and its start.
+func (e event) occurrenceRef() string {
+	return e.itemKey().formatRef(appointment) + "@" + strconv.FormatInt(e.Start, 10)
+}
 
-func (e event) pim(zone *time.Location) (pim.Event, error) {
+func (e event) toPIMEvent(zone *time.Location) (pim.Event, error) {
 	x := pim.Event{
-		Ref: e.ref(), UID: pim.Line(e.UID, 300), Title: pim.Line(e.Title, 300), Place: pim.Line(e.Place, 300), Notes: pim.Clean(e.Notes), Calendar: "Outlook", Version: e.Version,
-		Start: time.UnixMilli(e.Start).In(zone), End: time.UnixMilli(e.End).In(zone), AllDay: e.AllDay, Floating: e.AllDay, Cancelled: e.Cancelled, Open: e.Open, Organizer: person(e.Organizer),
+		Ref: e.occurrenceRef(), UID: pim.SanitizeLine(e.UID, 300), Title: pim.SanitizeLine(e.Title, 300), Place: pim.SanitizeLine(e.Place, 300), Notes: pim.SanitizeText(e.Notes), Calendar: "Outlook", Version: e.Version,
+		Start: time.UnixMilli(e.Start).In(zone), End: time.UnixMilli(e.End).In(zone), AllDay: e.AllDay, Floating: e.AllDay, Cancelled: e.Cancelled, Open: e.Open, Organizer: sanitizePerson(e.Organizer),
 	}
 	if e.Recurs {
 		x.Occurrence = time.UnixMilli(e.Start).UTC().Format("20060102T150405Z")
 	}
 	for _, g := range e.Guests {
-		x.Guests = append(x.Guests, person(g))
+		x.Guests = append(x.Guests, sanitizePerson(g))
 	}
 	if !e.AllDay {
 		return x, nil
@@ -74,28 +76,28 @@ func (e event) pim(zone *time.Location) (pim.Event, error) {
 	return x, errors.Join(err, err2)
 }
 
-func person(p pim.Person) pim.Person {
-	out := pim.Person{Name: pim.Line(p.Name, 120)}
+func sanitizePerson(p pim.Person) pim.Person {
+	out := pim.Person{Name: pim.SanitizeLine(p.Name, 120)}
 	if strings.Contains(p.Address, "@") { // else it is a name within Exchange
-		out.Address = strings.ToLower(pim.Line(p.Address, 254))
+		out.Address = strings.ToLower(pim.SanitizeLine(p.Address, 254))
 	}
 	return out
 }
 
 // FindEvents implements pim.Calendars.
-func (c *Calendar) FindEvents(ctx context.Context, s pim.Span) ([]pim.Event, error) {
+func (c *Calendar) FindEvents(ctx context.Context, s pim.TimeRange) ([]pim.Event, error) {
 	var got struct {
 		Events []event
 		Lost   int
 		More   bool
 	}
-	err := c.call(ctx, eventScript("find_events.ps1"), struct {
+	err := c.runScript(ctx, eventScript("find_events.ps1"), struct {
 		From  int64 `json:"from"`
 		To    int64 `json:"to"`
 		Limit int   `json:"limit"`
 	}{s.From.UnixMilli(), s.To.UnixMilli(), mostEvents}, &got, false)
 	if err != nil {
-		return nil, scripted.Read(err)
+		return nil, scripterr.Read(err)
 	}
 	zone := s.Zone
 	if zone == nil {
@@ -110,7 +112,7 @@ func (c *Calendar) FindEvents(ctx context.Context, s pim.Span) ([]pim.Event, err
 	}
 	out := make([]pim.Event, 0, len(got.Events))
 	for _, e := range got.Events {
-		x, err := e.pim(zone)
+		x, err := e.toPIMEvent(zone)
 		if err != nil {
 			warnings = append(warnings, "Outlook: an event has no dates")
 			continue
@@ -136,13 +138,13 @@ type rule struct {
 func parseRule(s string) (*rule, error) {
 	o, err := rrule.StrToROption(s)
 	if err != nil {
-		return nil, fmt.Errorf("in Outlook: %w: the rule %q: %w", pim.ErrInvalid, pim.Line(s, 100), err)
+		return nil, fmt.Errorf("in Outlook: %w: the rule %q: %w", pim.ErrInvalid, pim.SanitizeLine(s, 100), err)
 	}
 	kinds := map[rrule.Frequency]int{rrule.DAILY: 0, rrule.WEEKLY: 1, rrule.MONTHLY: 2, rrule.YEARLY: 5}
 	kind, ok := kinds[o.Freq]
 	further := len(o.Bymonthday) + len(o.Bymonth) + len(o.Bysetpos) + len(o.Byyearday) + len(o.Byweekno) + len(o.Byhour) + len(o.Byminute) + len(o.Bysecond) + len(o.Byeaster)
 	if !ok || further > 0 || len(o.Byweekday) > 0 && o.Freq != rrule.WEEKLY {
-		return nil, fmt.Errorf("in Outlook: %w: the rule %q is not supported; use daily, weekly (on days), monthly or yearly", pim.ErrInvalid, pim.Line(s, 100))
+		return nil, fmt.Errorf("in Outlook: %w: the rule %q is not supported; use daily, weekly (on days), monthly or yearly", pim.ErrInvalid, pim.SanitizeLine(s, 100))
 	}
 	r := &rule{Type: kind, Interval: max(o.Interval, 1), Count: o.Count}
 	if o.Freq == rrule.YEARLY {
@@ -160,7 +162,7 @@ func parseRule(s string) (*rule, error) {
 // CreateEvent implements pim.Calendars.
 func (c *Calendar) CreateEvent(ctx context.Context, calendar string, e pim.NewEvent) (pim.Receipt, error) {
 	if calendar != "" && !strings.EqualFold(calendar, name) {
-		return pim.Receipt{}, fmt.Errorf("in Outlook: %w: no calendar %q; new events go into the default calendar", pim.ErrNoFolder, pim.Line(calendar, 60))
+		return pim.Receipt{}, fmt.Errorf("in Outlook: %w: no calendar %q; new events go into the default calendar", pim.ErrNoFolder, pim.SanitizeLine(calendar, 60))
 	}
 	in := struct {
 		How    string   `json:"how"`
@@ -175,7 +177,7 @@ func (c *Calendar) CreateEvent(ctx context.Context, calendar string, e pim.NewEv
 		Alarm  *int     `json:"alarm,omitempty"` // minutes before
 		Rule   *rule    `json:"rule,omitempty"`
 		Guests []string `json:"guests,omitempty"`
-	}{How: "create", Title: e.Title, Place: e.Place, Notes: e.Notes, Start: e.Start.UnixMilli(), End: e.End.UnixMilli(), AllDay: e.AllDay, Guests: scripted.Addresses(e.Guests)}
+	}{How: "create", Title: e.Title, Place: e.Place, Notes: e.Notes, Start: e.Start.UnixMilli(), End: e.End.UnixMilli(), AllDay: e.AllDay, Guests: scripterr.Addresses(e.Guests)}
 	if e.AllDay {
 		in.First, in.Until = e.Start.Format(time.DateOnly), e.End.Format(time.DateOnly)
 	}
@@ -191,12 +193,12 @@ func (c *Calendar) CreateEvent(ctx context.Context, calendar string, e pim.NewEv
 		in.Rule = r
 	}
 	var got struct{ Event event }
-	err := c.call(ctx, eventScript("write_event.ps1"), in, &got, true)
-	r := pim.Receipt{Outcome: pim.Sent, ID: got.Event.ref()}
+	err := c.runScript(ctx, eventScript("write_event.ps1"), in, &got, true)
+	r := pim.Receipt{Outcome: pim.Sent, ID: got.Event.occurrenceRef()}
 	if len(e.Guests) == 0 { // no guest was notified
-		r.Undo = back{How: "delete", thing: got.Event.thing()}.undo()
+		r.Undo = back{How: "delete", thing: got.Event.itemKey()}.marshalUndo()
 	}
-	return scripted.Write(r, err)
+	return scripterr.Write(r, err)
 }
 
 // change is what becomes different, as the scripts take it.
@@ -208,9 +210,9 @@ type change struct {
 	End   *int64  `json:"end,omitempty"`
 }
 
-// before returns the inverse of a change: the previous values of the changed
+// revertChange returns the inverse of a change: the previous values of the changed
 // fields only.
-func (c change) before(was event) *change {
+func (c change) revertChange(was event) *change {
 	out := &change{}
 	if c.Title != nil {
 		out.Title = &was.Title
@@ -239,12 +241,12 @@ type which struct {
 func whichOf(how string, e pim.Event, whole bool) (which, error) {
 	at := strings.LastIndexByte(e.Ref, '@')
 	if at < 0 {
-		return which{}, fmt.Errorf("in Outlook: %w: no event %q", pim.ErrNotFound, pim.Line(e.Ref, 100))
+		return which{}, fmt.Errorf("in Outlook: %w: no event %q", pim.ErrNotFound, pim.SanitizeLine(e.Ref, 100))
 	}
 	t, err := thingOf(appointment, e.Ref[:at])
 	start, err2 := strconv.ParseInt(e.Ref[at+1:], 10, 64)
 	if err != nil || err2 != nil {
-		return which{}, fmt.Errorf("in Outlook: %w: no event %q", pim.ErrNotFound, pim.Line(e.Ref, 100))
+		return which{}, fmt.Errorf("in Outlook: %w: no event %q", pim.ErrNotFound, pim.SanitizeLine(e.Ref, 100))
 	}
 	if e.Occurrence == "" { // an occurrence has a different version than its series
 		t.Version = e.Version
@@ -261,17 +263,17 @@ func (c *Calendar) ChangeEvent(ctx context.Context, e pim.Event, ch pim.EventCha
 	if err != nil {
 		return pim.Receipt{}, err
 	}
-	w.Set = &change{Title: ch.Title, Place: ch.Place, Notes: ch.Notes, Start: milli(ch.Start), End: milli(ch.End)}
+	w.Set = &change{Title: ch.Title, Place: ch.Place, Notes: ch.Notes, Start: unixMilliPtr(ch.Start), End: unixMilliPtr(ch.End)}
 	var got struct{ Was, Event event }
-	err = c.call(ctx, eventScript("write_event.ps1"), w, &got, true)
-	r := pim.Receipt{Outcome: pim.Sent, ID: got.Event.ref()}
+	err = c.runScript(ctx, eventScript("write_event.ps1"), w, &got, true)
+	r := pim.Receipt{Outcome: pim.Sent, ID: got.Event.occurrenceRef()}
 	if err == nil && e.Occurrence == "" && !got.Was.Meeting { // an undo would notify the guests again
-		r.Undo = back{How: "change", thing: got.Event.thing(), Set: w.Set.before(got.Was)}.undo()
+		r.Undo = back{How: "change", thing: got.Event.itemKey(), Set: w.Set.revertChange(got.Was)}.marshalUndo()
 	}
-	return scripted.Write(r, err)
+	return scripterr.Write(r, err)
 }
 
-func milli(t *time.Time) *int64 {
+func unixMilliPtr(t *time.Time) *int64 {
 	if t == nil {
 		return nil
 	}
@@ -286,14 +288,14 @@ func (c *Calendar) DeleteEvent(ctx context.Context, e pim.Event, whole bool) (pi
 	if err != nil {
 		return pim.Receipt{}, err
 	}
-	return scripted.Write(pim.Receipt{Outcome: pim.Sent, ID: e.Ref}, c.call(ctx, eventScript("write_event.ps1"), w, nil, true))
+	return scripterr.Write(pim.Receipt{Outcome: pim.Sent, ID: e.Ref}, c.runScript(ctx, eventScript("write_event.ps1"), w, nil, true))
 }
 
-// TakeBack implements pim.TakeBacker.
+// TakeBack implements pim.Undoer.
 func (c *Calendar) TakeBack(ctx context.Context, undo []byte) error {
 	b, err := backOf(undo)
 	if err != nil {
 		return err
 	}
-	return scripted.Read(c.call(ctx, eventScript("write_event.ps1"), which{How: b.How, thing: b.thing, Whole: true, Set: b.Set}, nil, true))
+	return scripterr.Read(c.runScript(ctx, eventScript("write_event.ps1"), which{How: b.How, thing: b.thing, Whole: true, Set: b.Set}, nil, true))
 }

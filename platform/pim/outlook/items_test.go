@@ -8,7 +8,7 @@ import (
 	"testing"
 	"time"
 
-	"hob/platform/osrun"
+	"hob/platform/host/osrun"
 	"hob/platform/pim"
 	"hob/platform/pim/outlook"
 )
@@ -123,7 +123,7 @@ func TestCalendar(t *testing.T) {
 		`{"ok":true,"data":{"was":`+standup+`}}`, `{"ok":true,"data":{"event":`+dentist+`}}`, `{"ok":true,"data":{"event":`+standup+`}}`,
 		`{"ok":false,"number":-2147023170,"began":true}`,
 	))
-	list, err := c.FindEvents(t.Context(), pim.Span{From: at.AddDate(0, 0, -1), To: at.AddDate(0, 0, 2), Zone: zone})
+	list, err := c.FindEvents(t.Context(), pim.TimeRange{From: at.AddDate(0, 0, -1), To: at.AddDate(0, 0, 2), Zone: zone})
 	if p, ok := errors.AsType[*pim.PartialError](err); !ok || !strings.Contains(p.Error(), "1 events could not be read") || len(list) != 3 {
 		t.Fatalf("%+v, %v", list, err)
 	}

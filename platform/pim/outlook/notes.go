@@ -7,9 +7,9 @@ import (
 	"strings"
 	"time"
 
-	"hob/platform/osrun"
+	"hob/platform/host/osrun"
 	"hob/platform/pim"
-	"hob/platform/pim/scripted"
+	"hob/platform/pim/scripterr"
 )
 
 // Notes reads and writes Outlook's notes.
@@ -45,11 +45,11 @@ type notesOut struct {
 	More  bool
 }
 
-func (o notesOut) notes() []pim.Note {
+func (o notesOut) toPIMNotes() []pim.Note {
 	out := make([]pim.Note, 0, len(o.Rows))
 	for _, x := range o.Rows {
 		out = append(out, pim.Note{
-			Ref: thing{ID: x.ID, Store: o.Store}.ref(note), Title: pim.Line(x.Title, 300), Text: pim.Clean(x.Text), Cut: x.Cut, Changed: time.UnixMilli(x.Changed).UTC(),
+			Ref: thing{ID: x.ID, Store: o.Store}.formatRef(note), Title: pim.SanitizeLine(x.Title, 300), Text: pim.SanitizeText(x.Text), Cut: x.Cut, Changed: time.UnixMilli(x.Changed).UTC(),
 		})
 	}
 	return out
@@ -60,16 +60,16 @@ func wordsOf(s string) []string { return append([]string{}, strings.Fields(strin
 // FindNotes implements pim.Notes.
 func (n *Notes) FindNotes(ctx context.Context, words string, limit int) ([]pim.Note, error) {
 	var got notesOut
-	if err := n.call(ctx, script("find_notes.ps1"), notesIn{Words: wordsOf(words), Limit: min(limit, mostNotes), Scan: scanNotes}, &got, false); err != nil {
-		return nil, scripted.Read(err)
+	if err := n.runScript(ctx, loadScript("find_notes.ps1"), notesIn{Words: wordsOf(words), Limit: min(limit, mostNotes), Scan: scanNotes}, &got, false); err != nil {
+		return nil, scripterr.Read(err)
 	}
 	if got.More {
-		return got.notes(), pim.Partial(fmt.Sprintf("Outlook: searched only the newest %d notes", scanNotes))
+		return got.toPIMNotes(), pim.Partial(fmt.Sprintf("Outlook: searched only the newest %d notes", scanNotes))
 	}
 	if len(got.Rows) >= mostNotes {
-		return got.notes(), pim.Partial(fmt.Sprintf("Outlook: checked only the newest %d matching notes", mostNotes))
+		return got.toPIMNotes(), pim.Partial(fmt.Sprintf("Outlook: checked only the newest %d matching notes", mostNotes))
 	}
-	return got.notes(), nil
+	return got.toPIMNotes(), nil
 }
 
 // ReadNote implements pim.Notes.
@@ -79,13 +79,13 @@ func (n *Notes) ReadNote(ctx context.Context, ref string) (pim.Note, error) {
 		return pim.Note{}, err
 	}
 	var got notesOut
-	if err := n.call(ctx, script("find_notes.ps1"), notesIn{thing: t, Words: []string{}, Most: mostText}, &got, false); err != nil {
-		return pim.Note{}, scripted.Read(err)
+	if err := n.runScript(ctx, loadScript("find_notes.ps1"), notesIn{thing: t, Words: []string{}, Most: mostText}, &got, false); err != nil {
+		return pim.Note{}, scripterr.Read(err)
 	}
 	if len(got.Rows) != 1 {
 		return pim.Note{}, fmt.Errorf("in Outlook: %w: the note no longer exists", pim.ErrNotFound)
 	}
-	return got.notes()[0], nil
+	return got.toPIMNotes()[0], nil
 }
 
 // CreateNote implements pim.Notes.
@@ -94,21 +94,21 @@ func (n *Notes) CreateNote(ctx context.Context, x pim.Note) (pim.Receipt, error)
 		return pim.Receipt{}, fmt.Errorf("in Outlook: %w: new notes can only be created in the default folder", errors.ErrUnsupported)
 	}
 	var got thing
-	err := n.call(ctx, script("write_note.ps1"), struct {
+	err := n.runScript(ctx, loadScript("write_note.ps1"), struct {
 		How   string `json:"how"`
 		Title string `json:"title"`
 		Text  string `json:"text"`
-	}{"create", pim.Line(x.Title, 300), pim.Clean(x.Text)}, &got, true)
-	return scripted.Write(pim.Receipt{Outcome: pim.Sent, ID: got.ref(note), Undo: back{How: "remove", thing: got}.undo()}, err)
+	}{"create", pim.SanitizeLine(x.Title, 300), pim.SanitizeText(x.Text)}, &got, true)
+	return scripterr.Write(pim.Receipt{Outcome: pim.Sent, ID: got.formatRef(note), Undo: back{How: "remove", thing: got}.marshalUndo()}, err)
 }
 
-// TakeBack implements pim.TakeBacker: a note that was changed since stays.
+// TakeBack implements pim.Undoer: a note that was changed since stays.
 func (n *Notes) TakeBack(ctx context.Context, undo []byte) error {
 	b, err := backOf(undo)
 	if err != nil {
 		return err
 	}
-	return scripted.Read(n.call(ctx, script("write_note.ps1"), b, nil, true))
+	return scripterr.Read(n.runScript(ctx, loadScript("write_note.ps1"), b, nil, true))
 }
 
 // Contacts is the address book of Outlook.
@@ -128,24 +128,24 @@ func (c *Contacts) FindContacts(ctx context.Context, words string, limit int) ([
 			Addresses, Phones       []string
 		}
 	}
-	err := c.call(ctx, script("find_contacts.ps1"), struct {
+	err := c.runScript(ctx, loadScript("find_contacts.ps1"), struct {
 		Words []string `json:"words"`
 		Limit int      `json:"limit"`
 	}{wordsOf(words), limit}, &got, false)
 	if err != nil {
-		return nil, scripted.Read(err)
+		return nil, scripterr.Read(err)
 	}
 	out := make([]pim.Contact, 0, len(got.People))
 	for _, p := range got.People {
-		x := pim.Contact{Ref: p.ID, Name: pim.Line(p.Name, 120), Company: pim.Line(p.Company, 120), Birthday: pim.Line(p.Born, 10)}
+		x := pim.Contact{Ref: p.ID, Name: pim.SanitizeLine(p.Name, 120), Company: pim.SanitizeLine(p.Company, 120), Birthday: pim.SanitizeLine(p.Born, 10)}
 		for _, a := range p.Addresses {
 			if strings.Contains(a, "@") { // else it is a name within Exchange
-				x.Addresses = append(x.Addresses, strings.ToLower(pim.Line(a, 254)))
+				x.Addresses = append(x.Addresses, strings.ToLower(pim.SanitizeLine(a, 254)))
 			}
 		}
 		for _, n := range p.Phones {
 			if n != "" {
-				x.Phones = append(x.Phones, pim.Line(n, 40))
+				x.Phones = append(x.Phones, pim.SanitizeLine(n, 40))
 			}
 		}
 		out = append(out, x)

@@ -13,9 +13,9 @@ import (
 	"strings"
 	"time"
 
-	"hob/platform/osrun"
+	"hob/platform/host/osrun"
 	"hob/platform/pim"
-	"hob/platform/pim/scripted"
+	"hob/platform/pim/scripterr"
 )
 
 //go:embed scripts
@@ -24,12 +24,12 @@ var scripts embed.FS
 // name is what owners call these drivers.
 const name = "outlook"
 
-func app() osrun.App { return osrun.App{ID: "Outlook.Application", Name: "Outlook"} }
+func outlookApp() osrun.App { return osrun.App{ID: "Outlook.Application", Name: "Outlook"} }
 
 // bulk bounds a call: a cold start of Outlook takes its time.
 const bulk = 75 * time.Second
 
-func script(file string, shared ...string) osrun.Script {
+func loadScript(file string, shared ...string) osrun.Script {
 	var parts []string
 	for _, f := range append(append([]string{"outlook.ps1"}, shared...), file) {
 		b, err := scripts.ReadFile("scripts/" + f)
@@ -45,7 +45,7 @@ func script(file string, shared ...string) osrun.Script {
 func Scripts() []osrun.Script {
 	var out []osrun.Script
 	for _, f := range []string{"find_mail.ps1", "read_mail.ps1", "write_mail.ps1", "move_mail.ps1", "find_tasks.ps1", "write_task.ps1", "find_notes.ps1", "write_note.ps1", "find_contacts.ps1"} {
-		out = append(out, script(f))
+		out = append(out, loadScript(f))
 	}
 	for _, f := range []string{"find_events.ps1", "write_event.ps1"} {
 		out = append(out, eventScript(f))
@@ -65,8 +65,8 @@ func (*Mail) Name() string { return name }
 // From implements pim.Mailer: Outlook decides.
 func (*Mail) From() pim.Person { return pim.Person{} }
 
-func (m *Mail) call(ctx context.Context, file string, in, out any, write bool) error {
-	return m.run.Run(ctx, osrun.Call{Script: script(file), App: app(), In: in, Write: write, Wait: bulk}, out)
+func (m *Mail) runScript(ctx context.Context, file string, in, out any, write bool) error {
+	return m.run.Run(ctx, osrun.Call{Script: loadScript(file), App: outlookApp(), In: in, Write: write, Wait: bulk}, out)
 }
 
 // Limits of a search: how many of the newest mails are searched.
@@ -85,14 +85,14 @@ type head struct {
 // mailRef begins the name of a mail: outlook/mail/entry/store, both hexadecimal.
 const mailRef = name + "/mail/"
 
-func (h head) pim(store string) pim.Message {
+func (h head) toPIMMessage(store string) pim.Message {
 	at := time.UnixMilli(h.Received).UTC()
-	from := pim.Person{Name: pim.Line(h.Name, 120)}
+	from := pim.Person{Name: pim.SanitizeLine(h.Name, 120)}
 	if strings.Contains(h.Address, "@") { // else it is a name within Exchange
-		from.Address = strings.ToLower(pim.Line(h.Address, 254))
+		from.Address = strings.ToLower(pim.SanitizeLine(h.Address, 254))
 	}
 	return pim.Message{
-		Ref: mailRef + h.ID + "/" + store, ID: strings.Trim(pim.Line(h.Key, 500), "<>"), From: []pim.Person{from}, Subject: pim.Line(h.Subject, 300),
+		Ref: mailRef + h.ID + "/" + store, ID: strings.Trim(pim.SanitizeLine(h.Key, 500), "<>"), From: []pim.Person{from}, Subject: pim.SanitizeLine(h.Subject, 300),
 		Date: at, Received: at, Seen: !h.Unread, Flagged: h.Flagged,
 	}
 }
@@ -109,7 +109,7 @@ func (m *Mail) FindMail(ctx context.Context, q pim.MailQuery) ([]pim.Message, er
 		Folder string `json:"folder"`
 		Scan   int    `json:"scan"`
 	}{q.Folder, scanFew}
-	if scripted.Narrow(q) {
+	if scripterr.Narrow(q) {
 		in.Scan = scanMany
 	}
 	var got struct {
@@ -117,12 +117,12 @@ func (m *Mail) FindMail(ctx context.Context, q pim.MailQuery) ([]pim.Message, er
 		Store       string
 		Seen, Total int
 	}
-	if err := m.call(ctx, "find_mail.ps1", in, &got, false); err != nil {
-		return nil, scripted.Read(err)
+	if err := m.runScript(ctx, "find_mail.ps1", in, &got, false); err != nil {
+		return nil, scripterr.Read(err)
 	}
 	var out []pim.Message
 	for _, h := range got.Rows {
-		if x := h.pim(got.Store); len(out) < limit && scripted.Fits(x, q) {
+		if x := h.toPIMMessage(got.Store); len(out) < limit && scripterr.Fits(x, q) {
 			out = append(out, x)
 		}
 	}
@@ -147,7 +147,7 @@ func parseRef(ref string) (entry, error) {
 	id, store, ok := strings.Cut(strings.TrimPrefix(ref, mailRef), "/")
 	odd := func(r rune) bool { return !strings.ContainsRune("0123456789ABCDEFabcdef", r) }
 	if !ok || !strings.HasPrefix(ref, mailRef) || id == "" || strings.ContainsFunc(id+store, odd) {
-		return entry{}, fmt.Errorf("in Outlook: %w: no mail %q", pim.ErrNotFound, pim.Line(ref, 100))
+		return entry{}, fmt.Errorf("in Outlook: %w: no mail %q", pim.ErrNotFound, pim.SanitizeLine(ref, 100))
 	}
 	return entry{id, store}, nil
 }
@@ -170,33 +170,33 @@ func (m *Mail) ReadMail(ctx context.Context, ref string) (pim.Message, error) {
 		entry
 		Most int `json:"most"`
 	}{e, mostText}
-	if err := m.call(ctx, "read_mail.ps1", in, &got, false); err != nil {
-		return pim.Message{}, scripted.Read(err)
+	if err := m.runScript(ctx, "read_mail.ps1", in, &got, false); err != nil {
+		return pim.Message{}, scripterr.Read(err)
 	}
 	got.ID = e.ID
-	x := got.pim(e.Store)
-	x.Text, x.Cut = pim.Clean(got.Text), got.Cut
+	x := got.toPIMMessage(e.Store)
+	x.Text, x.Cut = pim.SanitizeText(got.Text), got.Cut
 	for _, p := range got.To {
-		x.To = append(x.To, pim.Person{Name: pim.Line(p.Name, 120), Address: strings.ToLower(pim.Line(p.Address, 254))})
+		x.To = append(x.To, pim.Person{Name: pim.SanitizeLine(p.Name, 120), Address: strings.ToLower(pim.SanitizeLine(p.Address, 254))})
 	}
 	for _, f := range got.Files {
-		x.Files = append(x.Files, pim.Line(f, 200))
+		x.Files = append(x.Files, pim.SanitizeLine(f, 200))
 	}
-	scripted.Header(&x, got.Head)
+	scripterr.Header(&x, got.Head)
 	return x, nil
 }
 
 // SendMail implements pim.Mailer.
-func (m *Mail) SendMail(ctx context.Context, l pim.Letter) (pim.Receipt, error) {
-	return m.write(ctx, l, "send")
+func (m *Mail) SendMail(ctx context.Context, l pim.OutgoingMail) (pim.Receipt, error) {
+	return m.composeMail(ctx, l, "send")
 }
 
 // DraftMail implements pim.Mailer.
-func (m *Mail) DraftMail(ctx context.Context, l pim.Letter) (pim.Receipt, error) {
-	return m.write(ctx, l, "draft")
+func (m *Mail) DraftMail(ctx context.Context, l pim.OutgoingMail) (pim.Receipt, error) {
+	return m.composeMail(ctx, l, "draft")
 }
 
-func (m *Mail) write(ctx context.Context, l pim.Letter, how string) (pim.Receipt, error) {
+func (m *Mail) composeMail(ctx context.Context, l pim.OutgoingMail, how string) (pim.Receipt, error) {
 	if err := l.Check(); err != nil {
 		return pim.Receipt{}, err
 	}
@@ -210,9 +210,9 @@ func (m *Mail) write(ctx context.Context, l pim.Letter, how string) (pim.Receipt
 		To      []string `json:"to"`
 		Cc      []string `json:"cc"`
 		Bcc     []string `json:"bcc"`
-	}{how, l.Subject, l.Text, scripted.Addresses(l.To), scripted.Addresses(l.Cc), scripted.Addresses(l.Bcc)}
+	}{how, l.Subject, l.Text, scripterr.Addresses(l.To), scripterr.Addresses(l.Cc), scripterr.Addresses(l.Bcc)}
 	var got struct{ Waiting bool }
-	err := m.call(ctx, "write_mail.ps1", in, &got, true)
+	err := m.runScript(ctx, "write_mail.ps1", in, &got, true)
 	r := pim.Receipt{Outcome: pim.Sent}
 	if how == "send" {
 		r = pim.Receipt{Outcome: pim.Pending, Why: "Outlook accepted the mail and sends it"}
@@ -220,11 +220,11 @@ func (m *Mail) write(ctx context.Context, l pim.Letter, how string) (pim.Receipt
 	if got.Waiting {
 		r.Why = "the mail is in Outlook's outbox; open Outlook to send it"
 	}
-	return scripted.Write(r, err)
+	return scripterr.Write(r, err)
 }
 
-// moved is the way back of a move.
-type moved struct {
+// moveUndo is the way back of a move.
+type moveUndo struct {
 	Ref  string `json:"ref"`
 	From string `json:"from"`
 }
@@ -236,20 +236,20 @@ func (m *Mail) MoveMail(ctx context.Context, ref, folder string) (pim.Receipt, e
 		return pim.Receipt{}, err
 	}
 	var got struct{ ID, Store, From string }
-	err = m.call(ctx, "move_mail.ps1", struct {
+	err = m.runScript(ctx, "move_mail.ps1", struct {
 		entry
 		Target string `json:"target"`
 	}{e, folder}, &got, true)
 	r := pim.Receipt{Outcome: pim.Sent, ID: mailRef + got.ID + "/" + got.Store}
-	if b, bad := json.Marshal(moved{r.ID, got.From}); bad == nil && got.From != "" {
+	if b, bad := json.Marshal(moveUndo{r.ID, got.From}); bad == nil && got.From != "" {
 		r.Undo = b
 	}
-	return scripted.Write(r, err)
+	return scripterr.Write(r, err)
 }
 
-// TakeBack implements pim.TakeBacker: a mail goes back to where it was.
+// TakeBack implements pim.Undoer: a mail goes back to where it was.
 func (m *Mail) TakeBack(ctx context.Context, undo []byte) error {
-	var u moved
+	var u moveUndo
 	if err := json.Unmarshal(undo, &u); err != nil {
 		return fmt.Errorf("%w: invalid undo record: %w", pim.ErrInvalid, err)
 	}

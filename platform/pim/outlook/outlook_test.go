@@ -7,8 +7,8 @@ import (
 	"strings"
 	"testing"
 
-	"hob/platform/osrun"
-	"hob/platform/osrun/osruntest"
+	"hob/platform/host/osrun"
+	"hob/platform/host/osrun/osruntest"
 	"hob/platform/pim"
 	"hob/platform/pim/outlook"
 )
@@ -28,7 +28,7 @@ func TestABrokenScriptIsFound(t *testing.T) {
 // TestTheyFitOnACommandLine: 32,767 characters (learn.microsoft.com, "CreateProcessW").
 func TestTheyFitOnACommandLine(t *testing.T) {
 	for _, s := range outlook.Scripts() {
-		if n := len(s.Whole()) * 8 / 3; n > 32_000 {
+		if n := len(s.FullText()) * 8 / 3; n > 32_000 {
 			t.Errorf("%s: %d characters", s.Name, n)
 		}
 	}
@@ -58,7 +58,7 @@ func TestMail(t *testing.T) {
 			t.Errorf("%q: %v", ref, err)
 		}
 	}
-	letter := pim.Letter{To: []pim.Person{{Address: "ada@example.org"}}, Subject: "'; iex", Text: "é"}
+	letter := pim.OutgoingMail{To: []pim.Person{{Address: "ada@example.org"}}, Subject: "'; iex", Text: "é"}
 	r, err := windows(`{"ok":true,"data":{"id":"","waiting":true}}`, &given).SendMail(t.Context(), letter)
 	if err != nil || r.Outcome != pim.Pending || !strings.Contains(r.Why, "outbox") || given[len(given)-1] != `{"how":"send","subject":"'; iex","text":"\u00e9","to":["ada@example.org"],"cc":[],"bcc":[]}` {
 		t.Errorf("%+v, %v, %s", r, err, given[len(given)-1])

@@ -8,16 +8,16 @@ import (
 	"strings"
 	"time"
 
-	"hob/platform/osrun"
+	"hob/platform/host/osrun"
 	"hob/platform/pim"
-	"hob/platform/pim/scripted"
+	"hob/platform/pim/scripterr"
 )
 
 // runner runs the scripts of one family of items.
 type runner struct{ run osrun.Runner }
 
-func (r runner) call(ctx context.Context, s osrun.Script, in, out any, write bool) error {
-	return r.run.Run(ctx, osrun.Call{Script: s, App: app(), In: in, Write: write, Wait: bulk}, out)
+func (r runner) runScript(ctx context.Context, s osrun.Script, in, out any, write bool) error {
+	return r.run.Run(ctx, osrun.Call{Script: s, App: outlookApp(), In: in, Write: write, Wait: bulk}, out)
 }
 
 // thing identifies one version of an item to the scripts.
@@ -27,7 +27,7 @@ type thing struct {
 	Version string `json:"version,omitempty"`
 }
 
-func (t thing) ref(kind string) string { return name + "/" + kind + "/" + t.ID + "/" + t.Store }
+func (t thing) formatRef(kind string) string { return name + "/" + kind + "/" + t.ID + "/" + t.Store }
 
 // thingOf reads the name of an item: outlook/KIND/entry/store, both hexadecimal.
 func thingOf(kind, ref string) (thing, error) {
@@ -35,7 +35,7 @@ func thingOf(kind, ref string) (thing, error) {
 	id, store, ok := strings.Cut(rest, "/")
 	odd := func(r rune) bool { return !strings.ContainsRune("0123456789ABCDEFabcdef", r) }
 	if !is || !ok || id == "" || strings.ContainsFunc(id+store, odd) {
-		return thing{}, fmt.Errorf("in Outlook: %w: no %s %q", pim.ErrNotFound, kind, pim.Line(ref, 100))
+		return thing{}, fmt.Errorf("in Outlook: %w: no %s %q", pim.ErrNotFound, kind, pim.SanitizeLine(ref, 100))
 	}
 	return thing{ID: id, Store: store}, nil
 }
@@ -47,7 +47,7 @@ type back struct {
 	Set *change `json:"set,omitempty"`
 }
 
-func (b back) undo() []byte {
+func (b back) marshalUndo() []byte {
 	out, err := json.Marshal(b)
 	if err != nil || b.ID == "" {
 		return nil
@@ -106,12 +106,12 @@ func (r *Reminders) FindReminders(ctx context.Context, done bool) ([]pim.Reminde
 		Store string
 		More  bool
 	}
-	err := r.call(ctx, script("find_tasks.ps1"), struct {
+	err := r.runScript(ctx, loadScript("find_tasks.ps1"), struct {
 		Done  bool `json:"done"`
 		Limit int  `json:"limit"`
 	}{done, mostReminders}, &got, false)
 	if err != nil {
-		return nil, scripted.Read(err)
+		return nil, scripterr.Read(err)
 	}
 	var warnings []string
 	if got.More {
@@ -119,7 +119,7 @@ func (r *Reminders) FindReminders(ctx context.Context, done bool) ([]pim.Reminde
 	}
 	out := make([]pim.Reminder, 0, len(got.Rows))
 	for _, x := range got.Rows {
-		p := pim.Reminder{Ref: thing{ID: x.ID, Store: got.Store}.ref(task), Title: pim.Line(x.Title, 300), Done: x.Done, Repeat: x.Repeats}
+		p := pim.Reminder{Ref: thing{ID: x.ID, Store: got.Store}.formatRef(task), Title: pim.SanitizeLine(x.Title, 300), Done: x.Done, Repeat: x.Repeats}
 		switch x.Importance {
 		case high:
 			p.Priority = 1
@@ -155,7 +155,7 @@ func (r *Reminders) CreateReminder(ctx context.Context, x pim.Reminder) (pim.Rec
 		Importance int    `json:"importance"`
 		Day        string `json:"day,omitempty"`
 		At         int64  `json:"at,omitempty"`
-	}{How: "create", Title: pim.Line(x.Title, 300), Notes: pim.Clean(x.Notes), Importance: usual}
+	}{How: "create", Title: pim.SanitizeLine(x.Title, 300), Notes: pim.SanitizeText(x.Notes), Importance: usual}
 	switch {
 	case x.Priority > 0 && x.Priority < 5:
 		in.Importance = high
@@ -168,8 +168,8 @@ func (r *Reminders) CreateReminder(ctx context.Context, x pim.Reminder) (pim.Rec
 		}
 	}
 	var got thing
-	err := r.call(ctx, script("write_task.ps1"), in, &got, true)
-	return scripted.Write(pim.Receipt{Outcome: pim.Sent, ID: got.ref(task), Undo: back{How: "remove", thing: got}.undo()}, err)
+	err := r.runScript(ctx, loadScript("write_task.ps1"), in, &got, true)
+	return scripterr.Write(pim.Receipt{Outcome: pim.Sent, ID: got.formatRef(task), Undo: back{How: "remove", thing: got}.marshalUndo()}, err)
 }
 
 // CompleteReminder implements pim.Reminders.
@@ -182,19 +182,19 @@ func (r *Reminders) CompleteReminder(ctx context.Context, ref string) (pim.Recei
 		thing
 		Repeats bool
 	}
-	err = r.call(ctx, script("write_task.ps1"), back{How: "done", thing: t}, &got, true)
+	err = r.runScript(ctx, loadScript("write_task.ps1"), back{How: "done", thing: t}, &got, true)
 	out := pim.Receipt{Outcome: pim.Sent, ID: ref}
 	if err == nil && !got.Repeats && got.ID == t.ID { // a recurring task already shows its next occurrence; the completed one is a copy
-		out.Undo = back{How: "open", thing: got.thing}.undo()
+		out.Undo = back{How: "open", thing: got.thing}.marshalUndo()
 	}
-	return scripted.Write(out, err)
+	return scripterr.Write(out, err)
 }
 
-// TakeBack implements pim.TakeBacker.
+// TakeBack implements pim.Undoer.
 func (r *Reminders) TakeBack(ctx context.Context, undo []byte) error {
 	b, err := backOf(undo)
 	if err != nil {
 		return err
 	}
-	return scripted.Read(r.call(ctx, script("write_task.ps1"), b, nil, true))
+	return scripterr.Read(r.runScript(ctx, loadScript("write_task.ps1"), b, nil, true))
 }

@@ -51,11 +51,11 @@ type Dovecot struct {
 // keeps them.
 func StartDovecot(t testing.TB, caps string) *Dovecot {
 	t.Helper()
-	d := &Dovecot{t: t, bin: program(t, "dovecot"), caps: caps}
-	d.dir = place(t)
+	d := &Dovecot{t: t, bin: findProgram(t, "dovecot"), caps: caps}
+	d.dir = shortTempDir(t)
 	d.CA = filepath.Join(d.dir, "tls.pem")
-	certificate(t, d.CA, filepath.Join(d.dir, "tls.key"))
-	d.IMAPS, d.IMAP = "imaps://127.0.0.1:"+port(t), "imap://127.0.0.1:"+port(t)
+	writeCertificate(t, d.CA, filepath.Join(d.dir, "tls.key"))
+	d.IMAPS, d.IMAP = "imaps://127.0.0.1:"+freePort(t), "imap://127.0.0.1:"+freePort(t)
 	d.Start()
 	t.Cleanup(d.Stop)
 	return d
@@ -73,7 +73,7 @@ func (d *Dovecot) Account(name string) pim.Account {
 func (d *Dovecot) Start() {
 	d.t.Helper()
 	conf := filepath.Join(d.dir, "dovecot.conf")
-	u, g := names(d.t)
+	u, g := serverUser(d.t)
 	var b bytes.Buffer
 	err := template.Must(template.New("").Parse(dovecotConf)).Execute(&b, map[string]string{
 		"Dir": d.dir, "User": u, "Group": g, "IMAPS": portOf(d.IMAPS), "IMAP": portOf(d.IMAP), "Secret": Secret, "Caps": d.caps,
@@ -81,18 +81,18 @@ func (d *Dovecot) Start() {
 	if err != nil {
 		d.t.Fatal(err)
 	}
-	write(d.t, conf, b.String())
+	writeFile(d.t, conf, b.String())
 	d.cmd = exec.Command(d.bin, "-F", "-c", conf) //nolint:noctx // Stop ends it
-	unprivileged(d.cmd)
+	dropPrivileges(d.cmd)
 	if err := d.cmd.Start(); err != nil {
 		d.t.Fatal(err)
 	}
-	d.await(portOf(d.IMAPS))
+	d.waitReady(portOf(d.IMAPS))
 }
 
-func (d *Dovecot) await(port string) {
+func (d *Dovecot) waitReady(port string) {
 	d.t.Helper()
-	if !reachable(port) {
+	if !waitReachable(port) {
 		log, _ := os.ReadFile(filepath.Join(d.dir, "dovecot.log"))
 		d.t.Fatalf("dovecot is not reachable: %s", log)
 	}
@@ -130,19 +130,19 @@ func (d *Dovecot) Renumber(name string) {
 // it came (zero: now).
 func (d *Dovecot) Deliver(name, folder, mail string, came time.Time) {
 	d.t.Helper()
-	c := d.client(name)
+	c := d.dialClient(name)
 	defer func() { _ = c.Close() }()
-	d.put(c, folder, mail, came)
+	d.appendMail(c, folder, mail, came)
 }
 
 // Appender returns a Deliver function for many mails that arrive now.
 func (d *Dovecot) Appender(name, folder string) func(mail string) {
-	c := d.client(name)
+	c := d.dialClient(name)
 	d.t.Cleanup(func() { _ = c.Close() })
-	return func(mail string) { d.put(c, folder, mail, time.Time{}) }
+	return func(mail string) { d.appendMail(c, folder, mail, time.Time{}) }
 }
 
-func (d *Dovecot) put(c *imapclient.Client, folder, mail string, came time.Time) {
+func (d *Dovecot) appendMail(c *imapclient.Client, folder, mail string, came time.Time) {
 	d.t.Helper()
 	raw := []byte(strings.ReplaceAll(mail, "\n", "\r\n"))
 	var o *imap.AppendOptions
@@ -164,14 +164,14 @@ func (d *Dovecot) put(c *imapclient.Client, folder, mail string, came time.Time)
 // Create creates a folder.
 func (d *Dovecot) Create(name, folder string) {
 	d.t.Helper()
-	c := d.client(name)
+	c := d.dialClient(name)
 	defer func() { _ = c.Close() }()
 	if err := c.Create(folder, nil).Wait(); err != nil {
 		d.t.Fatal(err)
 	}
 }
 
-func (d *Dovecot) client(name string) *imapclient.Client {
+func (d *Dovecot) dialClient(name string) *imapclient.Client {
 	d.t.Helper()
 	conf, err := d.Account(name).TLS("127.0.0.1")
 	if err != nil {
@@ -195,7 +195,7 @@ func (d *Dovecot) Connections(name string) int {
 		d.t.Skip("doveadm is not installed")
 	}
 	cmd := exec.CommandContext(d.t.Context(), doveadm, "-c", filepath.Join(d.dir, "dovecot.conf"), "who", "-1", name)
-	unprivileged(cmd)
+	dropPrivileges(cmd)
 	out, err := cmd.Output()
 	if err != nil {
 		return 0 // doveadm prints this if there are none
@@ -254,8 +254,8 @@ service imap-login {
 }
 `
 
-// certificate creates a certificate for the loopback address.
-func certificate(t testing.TB, cert, key string) {
+// writeCertificate creates a certificate for the loopback address.
+func writeCertificate(t testing.TB, cert, key string) {
 	t.Helper()
 	k, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
 	if err != nil {
@@ -274,8 +274,8 @@ func certificate(t testing.TB, cert, key string) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	write(t, cert, string(pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: der})))
-	write(t, key, string(pem.EncodeToMemory(&pem.Block{Type: "EC PRIVATE KEY", Bytes: kder})))
+	writeFile(t, cert, string(pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: der})))
+	writeFile(t, key, string(pem.EncodeToMemory(&pem.Block{Type: "EC PRIVATE KEY", Bytes: kder})))
 }
 
 // Certificate creates a certificate for a server of the test.
@@ -283,7 +283,7 @@ func Certificate(t testing.TB) (ca string, conf *tls.Config) {
 	t.Helper()
 	dir := t.TempDir()
 	ca = filepath.Join(dir, "tls.pem")
-	certificate(t, ca, filepath.Join(dir, "tls.key"))
+	writeCertificate(t, ca, filepath.Join(dir, "tls.key"))
 	pair, err := tls.LoadX509KeyPair(ca, filepath.Join(dir, "tls.key"))
 	if err != nil {
 		t.Fatal(err)
@@ -291,16 +291,16 @@ func Certificate(t testing.TB) (ca string, conf *tls.Config) {
 	return ca, &tls.Config{Certificates: []tls.Certificate{pair}, MinVersion: tls.VersionTLS12}
 }
 
-func write(t testing.TB, path, text string) {
+func writeFile(t testing.TB, path, text string) {
 	t.Helper()
 	if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	own(t, path)
+	chownToServer(t, path)
 }
 
-// program finds a server, also where only root looks for programs.
-func program(t testing.TB, name string) string {
+// findProgram finds a server, also where only root looks for programs.
+func findProgram(t testing.TB, name string) string {
 	t.Helper()
 	for _, p := range []string{name, "/usr/sbin/" + name} {
 		if path, err := exec.LookPath(p); err == nil {
@@ -311,9 +311,9 @@ func program(t testing.TB, name string) string {
 	return ""
 }
 
-// place returns a temporary folder whose path is short enough for Unix sockets
+// shortTempDir returns a temporary folder whose path is short enough for Unix sockets
 // (104 bytes).
-func place(t testing.TB) string {
+func shortTempDir(t testing.TB) string {
 	t.Helper()
 	dir, err := os.MkdirTemp("", "hobpim") //nolint:usetesting // t.TempDir is too long
 	if err != nil {
@@ -323,15 +323,15 @@ func place(t testing.TB) string {
 	if err := os.Chmod(dir, 0o755); err != nil { //nolint:gosec // the server's processes live there
 		t.Fatal(err)
 	}
-	own(t, dir)
+	chownToServer(t, dir)
 	return dir
 }
 
-// names returns user and group of the servers: dovecot refuses to serve mail of
+// serverUser returns user and group of the servers: dovecot refuses to serve mail of
 // root.
-func names(t testing.TB) (string, string) {
+func serverUser(t testing.TB) (string, string) {
 	t.Helper()
-	u, err := user.LookupId(fmt.Sprint(uid()))
+	u, err := user.LookupId(fmt.Sprint(serverUID()))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -342,7 +342,7 @@ func names(t testing.TB) (string, string) {
 	return u.Username, g.Name
 }
 
-func port(t testing.TB) string {
+func freePort(t testing.TB) string {
 	t.Helper()
 	var lc net.ListenConfig
 	l, err := lc.Listen(t.Context(), "tcp", "127.0.0.1:0")
@@ -356,7 +356,7 @@ func port(t testing.TB) string {
 
 func portOf(s string) string { return s[strings.LastIndexByte(s, ':')+1:] }
 
-func reachable(port string) bool {
+func waitReachable(port string) bool {
 	for end := time.Now().Add(time.Minute); time.Now().Before(end); <-time.After(20 * time.Millisecond) {
 		d := net.Dialer{Timeout: time.Second}
 		if c, err := d.Dial("tcp", "127.0.0.1:"+port); err == nil {

@@ -27,10 +27,10 @@ type Radicale struct {
 // StartRadicale starts one with the user tester.
 func StartRadicale(t testing.TB) *Radicale {
 	t.Helper()
-	r := &Radicale{t: t, bin: program(t, "radicale"), dir: place(t), port: port(t)}
+	r := &Radicale{t: t, bin: findProgram(t, "radicale"), dir: shortTempDir(t), port: freePort(t)}
 	r.URL = "http://127.0.0.1:" + r.port + "/"
-	write(t, filepath.Join(r.dir, "users"), "tester:"+Secret+"\nother:"+Secret+"\n")
-	write(t, filepath.Join(r.dir, "radicale.conf"), fmt.Sprintf(`[server]
+	writeFile(t, filepath.Join(r.dir, "users"), "tester:"+Secret+"\nother:"+Secret+"\n")
+	writeFile(t, filepath.Join(r.dir, "radicale.conf"), fmt.Sprintf(`[server]
 hosts = 127.0.0.1:%s
 [auth]
 type = htpasswd
@@ -63,7 +63,7 @@ func (r *Radicale) Start() {
 	r.cmd = exec.Command(r.bin, "--config", filepath.Join(r.dir, "radicale.conf")) //nolint:noctx // Stop ends it
 	r.cmd.Dir = r.dir
 	r.cmd.Env = append(os.Environ(), "HOME="+r.dir)
-	unprivileged(r.cmd)
+	dropPrivileges(r.cmd)
 	log, err := os.OpenFile(filepath.Join(r.dir, "log"), os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o600)
 	if err != nil {
 		r.t.Fatal(err)
@@ -73,7 +73,7 @@ func (r *Radicale) Start() {
 	if err := r.cmd.Start(); err != nil {
 		r.t.Fatal(err)
 	}
-	if !reachable(r.port) {
+	if !waitReachable(r.port) {
 		r.t.Fatal("radicale is not reachable")
 	}
 }
@@ -91,40 +91,40 @@ func (r *Radicale) Stop() {
 // Make creates a calendar of the user tester.
 func (r *Radicale) Make(calendar string) {
 	r.t.Helper()
-	r.do("MKCALENDAR", calendar+"/", fmt.Sprintf(`<?xml version="1.0"?><C:mkcalendar xmlns:D="DAV:" xmlns:C="urn:ietf:params:xml:ns:caldav"><D:set><D:prop><D:displayname>%s</D:displayname></D:prop></D:set></C:mkcalendar>`, calendar))
+	r.sendRequest("MKCALENDAR", calendar+"/", fmt.Sprintf(`<?xml version="1.0"?><C:mkcalendar xmlns:D="DAV:" xmlns:C="urn:ietf:params:xml:ns:caldav"><D:set><D:prop><D:displayname>%s</D:displayname></D:prop></D:set></C:mkcalendar>`, calendar))
 }
 
 // MakeBook creates an address book of the user tester.
 func (r *Radicale) MakeBook(name string) {
 	r.t.Helper()
-	r.do("MKCOL", name+"/", fmt.Sprintf(`<?xml version="1.0"?><D:mkcol xmlns:D="DAV:" xmlns:C="urn:ietf:params:xml:ns:carddav"><D:set><D:prop><D:resourcetype><D:collection/><C:addressbook/></D:resourcetype><D:displayname>%s</D:displayname></D:prop></D:set></D:mkcol>`, name))
+	r.sendRequest("MKCOL", name+"/", fmt.Sprintf(`<?xml version="1.0"?><D:mkcol xmlns:D="DAV:" xmlns:C="urn:ietf:params:xml:ns:carddav"><D:set><D:prop><D:resourcetype><D:collection/><C:addressbook/></D:resourcetype><D:displayname>%s</D:displayname></D:prop></D:set></D:mkcol>`, name))
 }
 
 // PutCard stores a contact.
 func (r *Radicale) PutCard(book, name, lines string) {
 	r.t.Helper()
-	r.do(http.MethodPut, book+"/"+name+".vcf", strings.ReplaceAll("BEGIN:VCARD\nVERSION:3.0\nUID:"+name+"\nN:;;;;\n"+lines+"\nEND:VCARD\n", "\n", "\r\n"))
+	r.sendRequest(http.MethodPut, book+"/"+name+".vcf", strings.ReplaceAll("BEGIN:VCARD\nVERSION:3.0\nUID:"+name+"\nN:;;;;\n"+lines+"\nEND:VCARD\n", "\n", "\r\n"))
 }
 
 // Put stores one object: the lines of its events.
 func (r *Radicale) Put(calendar, name string, events ...string) {
 	r.t.Helper()
-	r.put("VEVENT", calendar, name, events...)
+	r.putObject("VEVENT", calendar, name, events...)
 }
 
 // PutTodo writes a thing to do, given by its lines, into a file.
 func (r *Radicale) PutTodo(list, name, lines string) {
 	r.t.Helper()
-	r.put("VTODO", list, name, lines)
+	r.putObject("VTODO", list, name, lines)
 }
 
-func (r *Radicale) put(kind, calendar, name string, all ...string) {
+func (r *Radicale) putObject(kind, calendar, name string, all ...string) {
 	r.t.Helper()
 	text := "BEGIN:VCALENDAR\nVERSION:2.0\nPRODID:-//test//EN\n"
 	for _, e := range all {
 		text += "BEGIN:" + kind + "\nUID:" + name + "\nDTSTAMP:20261101T000000Z\n" + strings.TrimSpace(e) + "\nEND:" + kind + "\n"
 	}
-	r.do(http.MethodPut, calendar+"/"+name+".ics", strings.ReplaceAll(text+"END:VCALENDAR\n", "\n", "\r\n"))
+	r.sendRequest(http.MethodPut, calendar+"/"+name+".ics", strings.ReplaceAll(text+"END:VCALENDAR\n", "\n", "\r\n"))
 }
 
 // Requests returns the approximate number of handled requests.
@@ -139,10 +139,10 @@ func (r *Radicale) Requests() int {
 // Delete removes one.
 func (r *Radicale) Delete(calendar, name string) {
 	r.t.Helper()
-	r.do(http.MethodDelete, calendar+"/"+name+".ics", "")
+	r.sendRequest(http.MethodDelete, calendar+"/"+name+".ics", "")
 }
 
-func (r *Radicale) do(method, path, body string) {
+func (r *Radicale) sendRequest(method, path, body string) {
 	r.t.Helper()
 	req, err := http.NewRequestWithContext(context.Background(), method, r.URL+"tester/"+path, strings.NewReader(body))
 	if err != nil {

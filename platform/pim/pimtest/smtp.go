@@ -78,18 +78,18 @@ func (s *SMTP) Mails() []Posted {
 }
 
 // NewSession implements smtp.Backend.
-func (s *SMTP) NewSession(c *smtp.Conn) (smtp.Session, error) { return &posting{s: s, c: c}, nil }
+func (s *SMTP) NewSession(c *smtp.Conn) (smtp.Session, error) { return &smtpSession{s: s, c: c}, nil }
 
-type posting struct {
+type smtpSession struct {
 	s *SMTP
 	c *smtp.Conn
 
 	now Posted
 }
 
-func (p *posting) AuthMechanisms() []string { return []string{sasl.Plain} }
+func (p *smtpSession) AuthMechanisms() []string { return []string{sasl.Plain} }
 
-func (p *posting) Auth(string) (sasl.Server, error) {
+func (p *smtpSession) Auth(string) (sasl.Server, error) {
 	return sasl.NewPlainServer(func(_, _, password string) error {
 		if password != Secret {
 			return smtp.ErrAuthFailed
@@ -98,12 +98,12 @@ func (p *posting) Auth(string) (sasl.Server, error) {
 	}), nil
 }
 
-func (p *posting) Mail(from string, _ *smtp.MailOptions) error {
+func (p *smtpSession) Mail(from string, _ *smtp.MailOptions) error {
 	p.now.From = from
 	return nil
 }
 
-func (p *posting) Rcpt(to string, _ *smtp.RcptOptions) error {
+func (p *smtpSession) Rcpt(to string, _ *smtp.RcptOptions) error {
 	if strings.HasPrefix(to, "refuse@") {
 		return &smtp.SMTPError{Code: 550, Message: "no such user"}
 	}
@@ -111,7 +111,7 @@ func (p *posting) Rcpt(to string, _ *smtp.RcptOptions) error {
 	return nil
 }
 
-func (p *posting) Data(r io.Reader) error {
+func (p *smtpSession) Data(r io.Reader) error {
 	b, err := io.ReadAll(r)
 	if err != nil {
 		return err
@@ -127,8 +127,8 @@ func (p *posting) Data(r io.Reader) error {
 	return nil
 }
 
-func (p *posting) Reset()        { p.now = Posted{} }
-func (p *posting) Logout() error { return nil }
+func (p *smtpSession) Reset()        { p.now = Posted{} }
+func (p *smtpSession) Logout() error { return nil }
 
 // Both returns a file with the certificates of several servers.
 func Both(t testing.TB, files ...string) string {
@@ -142,6 +142,6 @@ func Both(t testing.TB, files ...string) string {
 		all = append(all, b...)
 	}
 	path := filepath.Join(t.TempDir(), "both.pem")
-	write(t, path, string(all))
+	writeFile(t, path, string(all))
 	return path
 }

@@ -31,7 +31,7 @@ func Speak(t testing.TB, hello string, answer func(tag, command string) string) 
 			if err != nil {
 				return
 			}
-			talk(c, hello, answer)
+			serveIMAP(c, hello, answer)
 		}
 	}()
 	t.Cleanup(func() {
@@ -44,7 +44,7 @@ func Speak(t testing.TB, hello string, answer func(tag, command string) string) 
 	}
 }
 
-func talk(c net.Conn, hello string, answer func(tag, command string) string) {
+func serveIMAP(c net.Conn, hello string, answer func(tag, command string) string) {
 	defer func() { _ = c.Close() }()
 	if _, err := io.WriteString(c, hello); err != nil {
 		return

@@ -7,8 +7,8 @@ import (
 	"testing"
 )
 
-func uid() int { return -1 }
+func serverUID() int { return -1 }
 
-func own(testing.TB, string) {}
+func chownToServer(testing.TB, string) {}
 
-func unprivileged(*exec.Cmd) {}
+func dropPrivileges(*exec.Cmd) {}

@@ -12,14 +12,14 @@ import (
 // nobody is the user ID of the servers when tests run as root.
 const nobody = 65534
 
-func uid() int {
+func serverUID() int {
 	if u := os.Getuid(); u != 0 {
 		return u
 	}
 	return nobody
 }
 
-func own(t testing.TB, path string) {
+func chownToServer(t testing.TB, path string) {
 	t.Helper()
 	if os.Getuid() != 0 {
 		return
@@ -29,7 +29,7 @@ func own(t testing.TB, path string) {
 	}
 }
 
-func unprivileged(cmd *exec.Cmd) {
+func dropPrivileges(cmd *exec.Cmd) {
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
 	if os.Getuid() == 0 {
 		cmd.SysProcAttr.Credential = &syscall.Credential{Uid: nobody, Gid: nobody}

@@ -35,7 +35,7 @@ func DecodeWords(s string) string {
 func (p Part) Open() io.Reader {
 	switch p.Encoding {
 	case "base64":
-		return &forgiving{r: base64.NewDecoder(base64.StdEncoding, &letters{b: p.body})}
+		return &lenientReader{r: base64.NewDecoder(base64.StdEncoding, &base64Filter{b: p.body})}
 	case "quoted-printable":
 		return &quotedPrintable{rest: p.body}
 	}
@@ -78,11 +78,11 @@ func cutRune(b []byte) bool {
 	return false
 }
 
-// letters are the bytes of Base64, without what does not belong to it (RFC 2045, 6.8),
+// base64Filter are the bytes of Base64, without what does not belong to it (RFC 2045, 6.8),
 // up to the padding.
-type letters struct{ b []byte }
+type base64Filter struct{ b []byte }
 
-func (l *letters) Read(p []byte) (n int, err error) {
+func (l *base64Filter) Read(p []byte) (n int, err error) {
 	for n < len(p) && len(l.b) > 0 {
 		c := l.b[0]
 		l.b = l.b[1:]
@@ -98,10 +98,10 @@ func (l *letters) Read(p []byte) (n int, err error) {
 	return n, nil
 }
 
-// forgiving converts a decoding error to the end of the input.
-type forgiving struct{ r io.Reader }
+// lenientReader converts a decoding error to the end of the input.
+type lenientReader struct{ r io.Reader }
 
-func (f *forgiving) Read(p []byte) (int, error) {
+func (f *lenientReader) Read(p []byte) (int, error) {
 	n, err := f.r.Read(p)
 	if err != nil {
 		err = io.EOF
@@ -118,14 +118,14 @@ func (q *quotedPrintable) Read(p []byte) (n int, err error) {
 		if len(q.rest) == 0 {
 			return 0, io.EOF
 		}
-		q.next()
+		q.decodeNextLine()
 	}
 	n = copy(p, q.line)
 	q.line = q.line[n:]
 	return n, nil
 }
 
-func (q *quotedPrintable) next() {
+func (q *quotedPrintable) decodeNextLine() {
 	line, end := q.rest, ""
 	if i := bytes.IndexByte(line, '\n'); i >= 0 {
 		line, end = line[:i], "\n"

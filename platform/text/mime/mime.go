@@ -82,29 +82,29 @@ func Parse(raw []byte, limits Limits) *Message {
 	}
 	m := &Message{limits: limits, work: workFactor*len(raw) + workFloor}
 	m.Header, m.Sound = ReadFields(raw)
-	m.parse(raw, Part{}, 0)
+	m.parsePart(raw, Part{}, 0)
 	return m
 }
 
-// spend charges n processed bytes to the budget; false if it is exhausted.
-func (m *Message) spend(n int) bool {
+// spendBytes charges n processed bytes to the budget; false if it is exhausted.
+func (m *Message) spendBytes(n int) bool {
 	m.spent += n
 	if m.spent > m.work {
-		m.exceed("more than %d bytes to process", m.work)
+		m.setLimitError("more than %d bytes to process", m.work)
 		return false
 	}
 	return true
 }
 
-func (m *Message) exceed(format string, args ...any) {
+func (m *Message) setLimitError(format string, args ...any) {
 	if m.Cut == nil {
 		m.Cut = fmt.Errorf("%w: "+format, append([]any{ErrLimit}, args...)...)
 	}
 }
 
-func (m *Message) parse(raw []byte, in Part, depth int) {
+func (m *Message) parsePart(raw []byte, in Part, depth int) {
 	if len(m.Parts) >= m.limits.Parts {
-		m.exceed("more than %d parts", m.limits.Parts)
+		m.setLimitError("more than %d parts", m.limits.Parts)
 		return
 	}
 	p, boundary, ok := m.readPart(raw, in.Kind == "multipart/digest")
@@ -122,7 +122,7 @@ func (m *Message) parse(raw []byte, in Part, depth int) {
 		m.Parts = append(m.Parts, p)
 		return
 	case depth >= m.limits.Depth: // nested content is not parsed
-		m.exceed("parts are nested deeper than %d", m.limits.Depth)
+		m.setLimitError("parts are nested deeper than %d", m.limits.Depth)
 		return
 	}
 	pieces := m.divideParts(p.body, boundary)
@@ -132,19 +132,19 @@ func (m *Message) parse(raw []byte, in Part, depth int) {
 		return
 	}
 	for _, piece := range pieces {
-		m.parse(piece, p, depth+1)
+		m.parsePart(piece, p, depth+1)
 	}
 }
 
 // readPart reads the header of a part; boundary divides its parts, if it has some.
 func (m *Message) readPart(raw []byte, digest bool) (p Part, boundary string, ok bool) {
 	head, body := Divide(raw)
-	if !m.spend(2 * (len(raw) - len(body))) { // to find its end, and to read it
+	if !m.spendBytes(2 * (len(raw) - len(body))) { // to find its end, and to read it
 		return p, "", false
 	}
 	fields, _ := ReadFields(head)
 	if len(head) > MaxHeader || len(fields) >= MaxFields {
-		m.exceed("a header of more than %d kB or %d fields", MaxHeader>>10, MaxFields)
+		m.setLimitError("a header of more than %d kB or %d fields", MaxHeader>>10, MaxFields)
 	}
 	p.body = body
 	p.Kind, p.Params = MediaType(fields.First("content-type"))
@@ -198,14 +198,14 @@ func (m *Message) divideParts(body []byte, boundary string) (out [][]byte) {
 	from := -1
 	for at := 0; at < len(body); {
 		if len(m.Parts)+len(out) >= m.limits.Parts {
-			m.exceed("more than %d parts", m.limits.Parts)
+			m.setLimitError("more than %d parts", m.limits.Parts)
 			return out
 		}
 		end, next := len(body), len(body)
 		if i := bytes.IndexByte(body[at:], '\n'); i >= 0 {
 			end, next = at+i, at+i+1
 		}
-		if !m.spend(next - at) {
+		if !m.spendBytes(next - at) {
 			return out
 		}
 		if rest, ok := bytes.CutPrefix(bytes.TrimRight(body[at:end], " \t\r"), mark); ok && (len(rest) == 0 || string(rest) == "--") {

@@ -165,7 +165,7 @@ func TestReview9_OneMailParser(t *testing.T) {
 		}
 		// Scripts of the simulator are the user's own files, and contacts are no mail.
 		name := filepath.ToSlash(path)
-		if found := other.Find(b); found != nil && !strings.Contains(name, "cmd/hob/internal/simulate/") && !strings.HasSuffix(name, "knowledge/port/vcard.go") {
+		if found := other.Find(b); found != nil && !strings.Contains(name, "cmd/hob/internal/simulate/") && !strings.HasSuffix(name, "knowledge/transfer/vcard.go") {
 			t.Errorf("%s imports the mail parser %s", name, found)
 		}
 		return nil

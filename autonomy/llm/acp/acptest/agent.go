@@ -80,7 +80,7 @@ func Main() {
 		}
 	}
 	if len(post) > 0 {
-		speak(post["post"], post["token"], post["words"])
+		postMessage(post["post"], post["token"], post["words"])
 		syscall.Exit(0)
 	}
 	a.conn = sdk.NewAgentSideConnection(a, os.Stdout, os.Stdin)
@@ -89,8 +89,8 @@ func Main() {
 	syscall.Exit(0)
 }
 
-// speak sends a message as the user, and prints the status.
-func speak(url, token, words string) {
+// postMessage sends a message as the user, and prints the status.
+func postMessage(url, token, words string) {
 	body, err := json.Marshal(map[string]string{"text": words})
 	if err == nil {
 		var req *http.Request
@@ -116,7 +116,7 @@ type session struct {
 	mode    sdk.SessionModeId
 	model   string
 	stop    context.CancelFunc
-	history []said
+	history []chatMessage
 }
 
 type agent struct {
@@ -159,7 +159,7 @@ func (a *agent) NewSession(context.Context, sdk.NewSessionRequest) (sdk.NewSessi
 		return sdk.NewSessionResponse{}, sdk.NewAuthRequired(nil)
 	}
 	s := &session{id: sdk.SessionId(fmt.Sprintf("s%d", time.Now().UnixNano())), mode: "yolo"}
-	a.keep(s)
+	a.saveSession(s)
 	out := sdk.NewSessionResponse{SessionId: s.id}
 	if a.modes {
 		out.Modes = &sdk.SessionModeState{CurrentModeId: "yolo", AvailableModes: []sdk.SessionMode{{Id: "default", Name: "ask"}, {Id: "yolo", Name: "do"}}}
@@ -173,8 +173,8 @@ func (a *agent) NewSession(context.Context, sdk.NewSessionRequest) (sdk.NewSessi
 	return out, nil
 }
 
-// keep stores a session and its progress.
-func (a *agent) keep(s *session) {
+// saveSession stores a session and its progress.
+func (a *agent) saveSession(s *session) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	a.sessions[s.id] = s
@@ -198,13 +198,13 @@ func (a *agent) LoadSession(ctx context.Context, r sdk.LoadSessionRequest) (sdk.
 	go func() { // an agent that continues after the answer
 		for range 3 {
 			time.Sleep(100 * time.Millisecond)
-			a.tell(context.WithoutCancel(ctx), r.SessionId, sdk.UpdateAgentMessageText("and from the past "))
+			a.sendUpdate(context.WithoutCancel(ctx), r.SessionId, sdk.UpdateAgentMessageText("and from the past "))
 		}
 	}()
 	for range 2_000 { // replays the history, more of it than the SDK can hold at a time
-		a.tell(ctx, r.SessionId, sdk.UpdateAgentMessageText("from the past "))
+		a.sendUpdate(ctx, r.SessionId, sdk.UpdateAgentMessageText("from the past "))
 	}
-	a.keep(&session{id: r.SessionId, prompts: n, broken: a.useless})
+	a.saveSession(&session{id: r.SessionId, prompts: n, broken: a.useless})
 	return sdk.LoadSessionResponse{}, nil
 }
 
@@ -248,8 +248,8 @@ func (a *agent) SetSessionConfigOption(context.Context, sdk.SetSessionConfigOpti
 	return sdk.SetSessionConfigOptionResponse{}, sdk.NewMethodNotFound("session/set_config_option")
 }
 
-// tell sends an update; if the client has exited, the agent exits soon too.
-func (a *agent) tell(ctx context.Context, id sdk.SessionId, u sdk.SessionUpdate) {
+// sendUpdate sends an update; if the client has exited, the agent exits soon too.
+func (a *agent) sendUpdate(ctx context.Context, id sdk.SessionId, u sdk.SessionUpdate) {
 	if err := a.conn.SessionUpdate(ctx, sdk.SessionNotification{SessionId: id, Update: u}); err != nil {
 		fmt.Fprintln(os.Stderr, err)
 	}
@@ -270,7 +270,7 @@ func (a *agent) Prompt(ctx context.Context, r sdk.PromptRequest) (sdk.PromptResp
 	}
 	s.stop = cancel
 	s.prompts++
-	a.keep(s)
+	a.saveSession(s)
 	t := &turn{agent: a, session: s, ctx: ctx, stop: sdk.StopReasonEndTurn}
 	for _, b := range r.Prompt {
 		switch {
@@ -281,7 +281,7 @@ func (a *agent) Prompt(ctx context.Context, r sdk.PromptRequest) (sdk.PromptResp
 		}
 	}
 	if a.script != "" {
-		return t.scripted()
+		return t.callModel()
 	}
-	return t.run()
+	return t.runVerb()
 }

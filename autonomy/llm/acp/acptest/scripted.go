@@ -10,28 +10,28 @@ import (
 	sdk "github.com/coder/acp-go-sdk"
 )
 
-// said is a message of the agent's own conversation with its model.
-type said struct {
+// chatMessage is a message of the agent's own conversation with its model.
+type chatMessage struct {
 	Role    string `json:"role"`
 	Content string `json:"content"`
 }
 
-// scripted calls the model server (Chat Completions) of the option script, like real agents,
+// callModel calls the model server (Chat Completions) of the option script, like real agents,
 // and passes its answer on. It has no tools.
-func (t *turn) scripted() (sdk.PromptResponse, error) {
+func (t *turn) callModel() (sdk.PromptResponse, error) {
 	for _, b := range t.blocks {
-		t.history = append(t.history, said{"user", b})
+		t.history = append(t.history, chatMessage{"user", b})
 	}
-	answer, err := t.complete()
+	answer, err := t.completeChat()
 	if err != nil {
 		return sdk.PromptResponse{}, sdk.NewInternalError(err.Error())
 	}
-	t.history = append(t.history, said{"assistant", answer})
-	t.say(answer)
+	t.history = append(t.history, chatMessage{"assistant", answer})
+	t.sayText(answer)
 	return sdk.PromptResponse{StopReason: sdk.StopReasonEndTurn}, nil
 }
 
-func (t *turn) complete() (string, error) {
+func (t *turn) completeChat() (string, error) {
 	body, err := json.Marshal(map[string]any{"model": "scripted", "messages": t.history})
 	if err != nil {
 		return "", err
@@ -51,7 +51,9 @@ func (t *turn) complete() (string, error) {
 	if err != nil {
 		return "", err
 	}
-	var out struct{ Choices []struct{ Message said } }
+	var out struct {
+		Choices []struct{ Message chatMessage }
+	}
 	if resp.StatusCode != http.StatusOK || json.Unmarshal(text, &out) != nil || len(out.Choices) == 0 {
 		return "", fmt.Errorf("my model server says %s: %s", resp.Status, text)
 	}

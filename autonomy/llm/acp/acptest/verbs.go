@@ -28,15 +28,17 @@ type turn struct {
 	calls    int
 }
 
-func (t *turn) say(text string) { t.tell(t.ctx, t.session.id, sdk.UpdateAgentMessageText(text)) }
+func (t *turn) sayText(text string) {
+	t.sendUpdate(t.ctx, t.session.id, sdk.UpdateAgentMessageText(text))
+}
 
-// run executes the verb, the first word of the last block, with the rest as its argument.
-func (t *turn) run() (sdk.PromptResponse, error) {
+// runVerb executes the verb, the first word of the last block, with the rest as its argument.
+func (t *turn) runVerb() (sdk.PromptResponse, error) {
 	verb, rest, _ := strings.Cut(t.blocks[len(t.blocks)-1], " ")
-	f, ok := verbs()[verb]
+	f, ok := verbTable()[verb]
 	if !ok {
 		f = func(t *turn, _ string) error {
-			t.say("I do not understand.")
+			t.sayText("I do not understand.")
 			return nil
 		}
 	}
@@ -53,25 +55,25 @@ func (t *turn) run() (sdk.PromptResponse, error) {
 	return resp, nil
 }
 
-// verbs returns the commands of the agent.
-func verbs() map[string]func(t *turn, rest string) error {
+// verbTable returns the commands of the agent.
+func verbTable() map[string]func(t *turn, rest string) error {
 	return map[string]func(t *turn, rest string) error{
-		"say":   func(t *turn, rest string) error { t.say(rest); return nil },
-		"usage": func(t *turn, rest string) error { t.say("counted"); return nil },
+		"say":   func(t *turn, rest string) error { t.sayText(rest); return nil },
+		"usage": func(t *turn, rest string) error { t.sayText("counted"); return nil },
 		"stream": func(t *turn, rest string) error {
 			for _, w := range strings.SplitAfter(rest, " ") {
-				t.say(w)
+				t.sayText(w)
 			}
 			return nil
 		},
 		"think": func(t *turn, rest string) error {
-			t.tell(t.ctx, t.session.id, sdk.UpdateAgentThoughtText("Let me see."))
-			t.say(rest)
+			t.sendUpdate(t.ctx, t.session.id, sdk.UpdateAgentThoughtText("Let me see."))
+			t.sayText(rest)
 			return nil
 		},
-		"heard": func(t *turn, _ string) error { t.say(strings.Join(t.blocks, "\n|")); return nil },
+		"heard": func(t *turn, _ string) error { t.sayText(strings.Join(t.blocks, "\n|")); return nil },
 		"count": func(t *turn, _ string) error {
-			t.say(fmt.Sprintf("prompt %d, %d pictures, mode %s, model %s", t.prompts, t.pictures, t.mode, t.model))
+			t.sayText(fmt.Sprintf("prompt %d, %d pictures, mode %s, model %s", t.prompts, t.pictures, t.mode, t.model))
 			return nil
 		},
 		"env": func(t *turn, _ string) error {
@@ -80,65 +82,69 @@ func verbs() map[string]func(t *turn, rest string) error {
 				names[i], _, _ = strings.Cut(e, "=")
 			}
 			slices.Sort(names)
-			t.say(strings.Join(names, " "))
+			t.sayText(strings.Join(names, " "))
 			return nil
 		},
 		"show": func(t *turn, rest string) error {
-			t.tell(t.ctx, t.session.id, sdk.UpdateAgentMessage(sdk.ImageBlock(base64.StdEncoding.EncodeToString([]byte(rest)), "image/png")))
-			t.say("A picture.")
+			t.sendUpdate(t.ctx, t.session.id, sdk.UpdateAgentMessage(sdk.ImageBlock(base64.StdEncoding.EncodeToString([]byte(rest)), "image/png")))
+			t.sayText("A picture.")
 			return nil
 		},
 		"nothing": func(*turn, string) error { return nil },
 		"refuse":  func(t *turn, _ string) error { t.stop = sdk.StopReasonRefusal; return nil },
-		"tired":   func(t *turn, _ string) error { t.say("So far."); t.stop = sdk.StopReasonMaxTurnRequests; return nil },
+		"tired": func(t *turn, _ string) error {
+			t.sayText("So far.")
+			t.stop = sdk.StopReasonMaxTurnRequests
+			return nil
+		},
 		"fail": func(*turn, string) error {
 			return sdk.NewInternalError(map[string]any{"details": "the model is overloaded"})
 		},
 		"signin": func(*turn, string) error { return sdk.NewAuthRequired(nil) },
 		"plan": func(t *turn, rest string) error {
-			t.tell(t.ctx, t.session.id, sdk.UpdatePlan(sdk.PlanEntry{Content: rest, Status: "in_progress", Priority: "high"}))
-			t.say("Planned.")
+			t.sendUpdate(t.ctx, t.session.id, sdk.UpdatePlan(sdk.PlanEntry{Content: rest, Status: "in_progress", Priority: "high"}))
+			t.sayText("Planned.")
 			return nil
 		},
 		"look": func(t *turn, rest string) error {
-			t.did(sdk.ToolKindRead, rest, map[string]any{"path": rest})
-			t.say("I have read it.")
+			t.reportCall(sdk.ToolKindRead, rest, map[string]any{"path": rest})
+			t.sayText("I have read it.")
 			return nil
 		},
 		"sneak": func(t *turn, rest string) error { // acts without permission
-			t.did(sdk.ToolKindExecute, rest, map[string]any{"command": rest})
-			t.say("I did it.")
+			t.reportCall(sdk.ToolKindExecute, rest, map[string]any{"command": rest})
+			t.sayText("I did it.")
 			return nil
 		},
-		"do":     func(t *turn, rest string) error { return t.ask(rest, sdk.PermissionOptionKindAllowOnce) },
-		"always": func(t *turn, rest string) error { return t.ask(rest, sdk.PermissionOptionKindAllowAlways) },
-		"bare":   (*turn).bare,
-		"both":   (*turn).both,
-		"crash":  func(t *turn, rest string) error { t.say(rest); t.flush(); syscall.Exit(3); return nil },
+		"do":     func(t *turn, rest string) error { return t.askAndAct(rest, sdk.PermissionOptionKindAllowOnce) },
+		"always": func(t *turn, rest string) error { return t.askAndAct(rest, sdk.PermissionOptionKindAllowAlways) },
+		"bare":   (*turn).askWithoutDetails,
+		"both":   (*turn).askConcurrently,
+		"crash":  func(t *turn, rest string) error { t.sayText(rest); t.waitSent(); syscall.Exit(3); return nil },
 		"die":    func(*turn, string) error { fmt.Fprintln(os.Stderr, "out of memory"); syscall.Exit(3); return nil },
 		"half": func(t *turn, _ string) error {
-			t.say("Half ")
-			t.flush()
+			t.sayText("Half ")
+			t.waitSent()
 			fmt.Println(`{"jsonrpc":"2.0","method":"session/up`)
 			select {}
 		},
 		"cutoff": func(t *turn, _ string) error {
-			t.flush()
+			t.waitSent()
 			fmt.Print(`{"jsonrpc":"2.0","met`)
 			syscall.Exit(0)
 			return nil
 		},
-		"hang":  func(t *turn, rest string) error { t.say(rest); <-t.ctx.Done(); return nil },
-		"stone": func(t *turn, rest string) error { t.say(rest); select {} },
+		"hang":  func(t *turn, rest string) error { t.sayText(rest); <-t.ctx.Done(); return nil },
+		"stone": func(t *turn, rest string) error { t.sayText(rest); select {} },
 		"flood": func(t *turn, _ string) error {
 			for range 4_000 {
-				t.say("drop ")
+				t.sayText("drop ")
 			}
 			return nil
 		},
 		"endless": func(t *turn, _ string) error {
 			for t.ctx.Err() == nil {
-				t.say(strings.Repeat("on and on ", 1000))
+				t.sayText(strings.Repeat("on and on ", 1000))
 			}
 			return nil
 		},
@@ -148,7 +154,7 @@ func verbs() map[string]func(t *turn, rest string) error {
 			if err := c.Start(); err != nil {
 				return err
 			}
-			t.say("pid " + strconv.Itoa(c.Process.Pid))
+			t.sayText("pid " + strconv.Itoa(c.Process.Pid))
 			select {}
 		},
 		"speak": func(t *turn, rest string) error { // as the user: URL TOKEN-FILE TEXT
@@ -160,50 +166,50 @@ func verbs() map[string]func(t *turn, rest string) error {
 			}
 			c := exec.CommandContext(t.ctx, "/bin/sh", "-c", `exec "$0" "$@"`, os.Args[0], first, "post="+url, "token="+strings.TrimSpace(string(token)), "words="+words)
 			out, err := c.CombinedOutput()
-			t.say(strings.TrimSpace(string(out)))
+			t.sayText(strings.TrimSpace(string(out)))
 			return err
 		},
 		"late": func(t *turn, rest string) error {
 			go func() {
 				time.Sleep(100 * time.Millisecond)
-				t.tell(context.Background(), t.session.id, sdk.UpdateAgentMessageText("too late"))
+				t.sendUpdate(context.Background(), t.session.id, sdk.UpdateAgentMessageText("too late"))
 			}()
-			t.say(rest)
+			t.sayText(rest)
 			return nil
 		},
 	}
 }
 
-// flush waits until the output was sent: the SDK writes immediately.
-func (t *turn) flush() { time.Sleep(20 * time.Millisecond) }
+// waitSent waits until the output was sent: the SDK writes immediately.
+func (t *turn) waitSent() { time.Sleep(20 * time.Millisecond) }
 
-// did reports a call from its start to its end.
-func (t *turn) did(kind sdk.ToolKind, title string, input any) {
-	id := t.begin(kind, title, input)
-	t.tell(t.ctx, t.session.id, sdk.UpdateToolCall(id, sdk.WithUpdateStatus(sdk.ToolCallStatusInProgress)))
-	t.end(id, sdk.ToolCallStatusCompleted, "what came of "+title)
+// reportCall reports a call from its start to its end.
+func (t *turn) reportCall(kind sdk.ToolKind, title string, input any) {
+	id := t.beginCall(kind, title, input)
+	t.sendUpdate(t.ctx, t.session.id, sdk.UpdateToolCall(id, sdk.WithUpdateStatus(sdk.ToolCallStatusInProgress)))
+	t.endCall(id, sdk.ToolCallStatusCompleted, "what came of "+title)
 }
 
-func (t *turn) begin(kind sdk.ToolKind, title string, input any) sdk.ToolCallId {
+func (t *turn) beginCall(kind sdk.ToolKind, title string, input any) sdk.ToolCallId {
 	t.calls++
 	id := sdk.ToolCallId(fmt.Sprintf("t%d-%d", t.prompts, t.calls))
-	t.tell(t.ctx, t.session.id, sdk.StartToolCall(id, title, sdk.WithStartKind(kind), sdk.WithStartStatus(sdk.ToolCallStatusPending), sdk.WithStartRawInput(input)))
+	t.sendUpdate(t.ctx, t.session.id, sdk.StartToolCall(id, title, sdk.WithStartKind(kind), sdk.WithStartStatus(sdk.ToolCallStatusPending), sdk.WithStartRawInput(input)))
 	return id
 }
 
-func (t *turn) end(id sdk.ToolCallId, status sdk.ToolCallStatus, text string) {
-	t.tell(t.ctx, t.session.id, sdk.UpdateToolCall(id, sdk.WithUpdateStatus(status), sdk.WithUpdateContent([]sdk.ToolCallContent{sdk.ToolContent(sdk.TextBlock(text))})))
+func (t *turn) endCall(id sdk.ToolCallId, status sdk.ToolCallStatus, text string) {
+	t.sendUpdate(t.ctx, t.session.id, sdk.UpdateToolCall(id, sdk.WithUpdateStatus(status), sdk.WithUpdateContent([]sdk.ToolCallContent{sdk.ToolContent(sdk.TextBlock(text))})))
 }
 
-// ask executes "KIND ARGUMENT" after permission: do execute touch x. For execute and edit it
+// askAndAct executes "KIND ARGUMENT" after permission: do execute touch x. For execute and edit it
 // writes the argument to a file "done" of its folder, so that a test sees the effect.
-func (t *turn) ask(rest string, yes sdk.PermissionOptionKind) error {
+func (t *turn) askAndAct(rest string, yes sdk.PermissionOptionKind) error {
 	kind, arg, _ := strings.Cut(rest, " ")
 	input := map[string]any{"what": arg}
 	if kind == "execute" {
 		input = map[string]any{"command": arg}
 	}
-	id := t.begin(sdk.ToolKind(kind), "innocent words", input)
+	id := t.beginCall(sdk.ToolKind(kind), "innocent words", input)
 	r, err := t.conn.RequestPermission(t.ctx, sdk.RequestPermissionRequest{
 		SessionId: t.session.id, ToolCall: sdk.ToolCallUpdate{ToolCallId: id},
 		Options: []sdk.PermissionOption{
@@ -217,23 +223,23 @@ func (t *turn) ask(rest string, yes sdk.PermissionOptionKind) error {
 	}
 	switch {
 	case r.Outcome.Selected != nil && r.Outcome.Selected.OptionId == "yes":
-		t.tell(t.ctx, t.session.id, sdk.UpdateToolCall(id, sdk.WithUpdateStatus(sdk.ToolCallStatusInProgress)))
-		if err := t.really(kind, arg); err != nil {
+		t.sendUpdate(t.ctx, t.session.id, sdk.UpdateToolCall(id, sdk.WithUpdateStatus(sdk.ToolCallStatusInProgress)))
+		if err := t.performAction(kind, arg); err != nil {
 			return err
 		}
-		t.end(id, sdk.ToolCallStatusCompleted, "done: "+arg)
-		t.say("It is done: " + arg)
+		t.endCall(id, sdk.ToolCallStatusCompleted, "done: "+arg)
+		t.sayText("It is done: " + arg)
 	case r.Outcome.Selected != nil:
-		t.end(id, sdk.ToolCallStatusFailed, "refused")
-		t.say("I may not, it says " + string(r.Outcome.Selected.OptionId) + ".")
+		t.endCall(id, sdk.ToolCallStatusFailed, "refused")
+		t.sayText("I may not, it says " + string(r.Outcome.Selected.OptionId) + ".")
 	default:
-		t.end(id, sdk.ToolCallStatusFailed, "cancelled")
+		t.endCall(id, sdk.ToolCallStatusFailed, "cancelled")
 		t.stop = sdk.StopReasonCancelled
 	}
 	return nil
 }
 
-func (t *turn) really(kind, arg string) error {
+func (t *turn) performAction(kind, arg string) error {
 	if arg == "and hang" {
 		select {}
 	}
@@ -250,8 +256,8 @@ func (t *turn) really(kind, arg string) error {
 	return f.Close()
 }
 
-// bare requests permission for a call without any details.
-func (t *turn) bare(string) error {
+// askWithoutDetails requests permission for a call without any details.
+func (t *turn) askWithoutDetails(string) error {
 	r, err := t.conn.RequestPermission(t.ctx, sdk.RequestPermissionRequest{
 		SessionId: t.session.id, ToolCall: sdk.ToolCallUpdate{ToolCallId: "unheard of"},
 		Options: []sdk.PermissionOption{{Kind: sdk.PermissionOptionKindAllowOnce, Name: "Yes", OptionId: "yes"}},
@@ -260,17 +266,17 @@ func (t *turn) bare(string) error {
 		return err
 	}
 	b, err := json.Marshal(r.Outcome)
-	t.say(string(b))
+	t.sayText(string(b))
 	return err
 }
 
-// both requests two permissions concurrently.
-func (t *turn) both(rest string) error {
+// askConcurrently requests two permissions concurrently.
+func (t *turn) askConcurrently(rest string) error {
 	var wg sync.WaitGroup
 	for _, kind := range []string{"execute", "delete"} {
 		one := *t
 		one.calls = t.calls + len(kind)
-		wg.Go(func() { _ = one.ask(kind+" "+rest, sdk.PermissionOptionKindAllowOnce) }) // only its output counts
+		wg.Go(func() { _ = one.askAndAct(kind+" "+rest, sdk.PermissionOptionKindAllowOnce) }) // only its output counts
 	}
 	wg.Wait()
 	return nil

@@ -8,8 +8,8 @@ import (
 	"strings"
 
 	"hob/autonomy/config"
+	"hob/platform/host/system"
 	"hob/platform/pim"
-	"hob/platform/system"
 )
 
 // New is an account that is being added.
@@ -42,7 +42,7 @@ func Name(address, provider string, taken []config.Account) string {
 	name := provider
 	if name == "" {
 		_, domain, _ := strings.Cut(strings.ToLower(address), "@")
-		label, _, _ := strings.Cut(registered(domain), ".")
+		label, _, _ := strings.Cut(registeredDomain(domain), ".")
 		name = strings.Trim(strings.Map(func(r rune) rune {
 			if r >= 'a' && r <= 'z' || r >= '0' && r <= '9' {
 				return r

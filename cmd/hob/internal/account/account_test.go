@@ -81,7 +81,7 @@ func TestFind(t *testing.T) {
 // All servers of the table can be configured.
 func TestTable(t *testing.T) {
 	seen := map[string]bool{}
-	for _, p := range providers() {
+	for _, p := range parseProviders() {
 		if _, err := pim.ParseServer(pim.IMAP, p.IMAP); err != nil {
 			t.Errorf("%s: %v", p.Provider, err)
 		}

@@ -9,8 +9,8 @@ import (
 
 	"hob/platform/pim"
 	"hob/platform/pim/caldav"
-	"hob/platform/pim/mailbox"
-	"hob/platform/pim/outgoing"
+	"hob/platform/pim/imapmail"
+	"hob/platform/pim/smtpmail"
 )
 
 // Answer is what one server of an account said.
@@ -44,8 +44,8 @@ func Check(ctx context.Context, a pim.Account) []Answer {
 	for i, ask := range asks {
 		wg.Go(func() {
 			said, err := ask(ctx, a)
-			if out[i].Said = pim.Line(said, maxSaid); err != nil {
-				out[i].Err = lineError{pim.Line(err.Error(), maxSaid), err}
+			if out[i].Said = pim.SanitizeLine(said, maxSaid); err != nil {
+				out[i].Err = lineError{pim.SanitizeLine(err.Error(), maxSaid), err}
 			}
 		})
 	}
@@ -70,7 +70,7 @@ func (e lineError) Unwrap() error { return e.err }
 func (a Answer) Refused() bool { return errors.Is(a.Err, pim.ErrSignIn) }
 
 func askMail(ctx context.Context, a pim.Account) (string, error) {
-	m, err := mailbox.Open(ctx, a)
+	m, err := imapmail.Open(ctx, a)
 	if err != nil {
 		return "", err
 	}
@@ -85,7 +85,7 @@ func askMail(ctx context.Context, a pim.Account) (string, error) {
 }
 
 func askOutgoing(ctx context.Context, a pim.Account) (string, error) {
-	return "mail can be sent", outgoing.SignIn(ctx, a)
+	return "mail can be sent", smtpmail.SignIn(ctx, a)
 }
 
 func askPeople(ctx context.Context, a pim.Account) (string, error) {
@@ -95,7 +95,7 @@ func askPeople(ctx context.Context, a pim.Account) (string, error) {
 	}
 	defer c.Close()
 	books, err := c.Books(ctx)
-	return "address books: " + pim.Line(strings.Join(books, ", "), 200), err
+	return "address books: " + pim.SanitizeLine(strings.Join(books, ", "), 200), err
 }
 
 func askCalendars(ctx context.Context, a pim.Account) (string, error) {
@@ -112,5 +112,5 @@ func askCalendars(ctx context.Context, a pim.Account) (string, error) {
 	for _, l := range list {
 		names = append(names, l.Name)
 	}
-	return "calendars: " + pim.Line(strings.Join(names, ", "), 200), nil
+	return "calendars: " + pim.SanitizeLine(strings.Join(names, ", "), 200), nil
 }

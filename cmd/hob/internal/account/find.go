@@ -46,7 +46,7 @@ type provider struct {
 	domains, mx []string
 }
 
-func providers() (out []provider) {
+func parseProviders() (out []provider) {
 	for lines := bufio.NewScanner(strings.NewReader(table)); lines.Scan(); {
 		line := strings.TrimSpace(lines.Text())
 		if line == "" || line[0] == '#' {
@@ -86,7 +86,7 @@ func Find(ctx context.Context, address string, dns Resolver) (Servers, error) {
 	if err != nil {
 		return Servers{}, err
 	}
-	all := providers()
+	all := parseProviders()
 	for _, p := range all {
 		if slices.Contains(p.domains, domain) {
 			return p.Servers, nil
@@ -100,13 +100,13 @@ func Find(ctx context.Context, address string, dns Resolver) (Servers, error) {
 	if mx, err := dns.LookupMX(ctx, domain); err == nil {
 		for _, m := range mx {
 			for _, p := range all {
-				if slices.ContainsFunc(p.mx, func(of string) bool { return within(host(m.Host), of) }) {
+				if slices.ContainsFunc(p.mx, func(of string) bool { return isWithinDomain(normalizeHost(m.Host), of) }) {
 					return p.Servers, nil
 				}
 			}
 		}
 	}
-	return announced(ctx, domain, dns), nil
+	return announcedServers(ctx, domain, dns), nil
 }
 
 func domainOf(address string) (string, error) {
@@ -117,15 +117,15 @@ func domainOf(address string) (string, error) {
 	return strings.ToLower(address[strings.LastIndexByte(address, '@')+1:]), nil
 }
 
-// announced returns the servers in the DNS records of a domain.
-func announced(ctx context.Context, domain string, dns Resolver) (s Servers) {
+// announcedServers returns the servers in the DNS records of a domain.
+func announcedServers(ctx context.Context, domain string, dns Resolver) (s Servers) {
 	first := func(service string) (h, port string) {
 		_, list, err := dns.LookupSRV(ctx, service, "tcp", domain)
-		if err != nil || len(list) == 0 || host(list[0].Target) == "" { // "." means no service
+		if err != nil || len(list) == 0 || normalizeHost(list[0].Target) == "" { // "." means no service
 			return "", ""
 		}
-		h = host(list[0].Target)
-		if !within(h, registered(domain)) {
+		h = normalizeHost(list[0].Target)
+		if !isWithinDomain(h, registeredDomain(domain)) {
 			s.Foreign = h
 		}
 		return h, fmt.Sprint(list[0].Port)
@@ -154,12 +154,14 @@ func announced(ctx context.Context, domain string, dns Resolver) (s Servers) {
 	return s
 }
 
-func host(s string) string { return strings.ToLower(strings.TrimSuffix(s, ".")) }
+func normalizeHost(s string) string { return strings.ToLower(strings.TrimSuffix(s, ".")) }
 
-func within(name, domain string) bool { return name == domain || strings.HasSuffix(name, "."+domain) }
+func isWithinDomain(name, domain string) bool {
+	return name == domain || strings.HasSuffix(name, "."+domain)
+}
 
-// registered returns the registrable part of a domain.
-func registered(domain string) string {
+// registeredDomain returns the registrable part of a domain.
+func registeredDomain(domain string) string {
 	if d, err := publicsuffix.EffectiveTLDPlusOne(domain); err == nil {
 		return d
 	}

@@ -50,38 +50,38 @@ func (f Figure) Met() bool {
 	return f.Value <= f.Target
 }
 
-// rounds contains the number of repetitions of each measurement.
-type rounds struct {
+// benchRounds contains the number of repetitions of each measurement.
+type benchRounds struct {
 	starts, turns, steps, events, watchers int
 	calm, idle, load                       time.Duration
 }
 
 type part struct {
 	name, about string
-	run         func(context.Context, Options, rounds) ([]Figure, error)
+	run         func(context.Context, Options, benchRounds) ([]Figure, error)
 }
 
-func parts() []part {
+func benchParts() []part {
 	return []part{
-		{"size", "size of the program", size},
+		{"size", "size of the program", measureSize},
 		{"start", "start-up", startUp},
 		{"first", "the first request to a model", firstRequest},
-		{"idle", "idle", idle},
+		{"idle", "idle", measureIdle},
 		{"builtin", "turns with the built-in brain", builtinTurns},
 		{"turns", "turns with an instant model", modelTurns},
-		{"load", "many turns at once", load},
-		{"messages", "messages without waiting for answers", messages},
+		{"load", "many turns at once", measureLoad},
+		{"messages", "messages without waiting for answers", measureMessages},
 		{"channel", "messages over a channel", channelMessages},
 		{"files", "file events", fileEvents},
 		{"schedules", "schedule events", scheduleEvents},
-		{"watchers", "watched feeds", watched},
+		{"watchers", "watched feeds", measureFeeds},
 	}
 }
 
 // Parts names the available measurements.
 func Parts() []string {
 	var out []string
-	for _, p := range parts() {
+	for _, p := range benchParts() {
 		out = append(out, p.name)
 	}
 	return out
@@ -89,9 +89,9 @@ func Parts() []string {
 
 // Run runs the requested measurements. It stops at the first error.
 func Run(ctx context.Context, o Options) ([]Figure, error) {
-	r := rounds{starts: 15, turns: 400, steps: 40, events: 2000, watchers: 1000, calm: 20 * time.Second, idle: 60 * time.Second, load: 5 * time.Second}
+	r := benchRounds{starts: 15, turns: 400, steps: 40, events: 2000, watchers: 1000, calm: 20 * time.Second, idle: 60 * time.Second, load: 5 * time.Second}
 	if o.Quick {
-		r = rounds{starts: 3, turns: 40, steps: 5, events: 200, watchers: 100, calm: time.Second, idle: 2 * time.Second, load: time.Second}
+		r = benchRounds{starts: 3, turns: 40, steps: 5, events: 200, watchers: 100, calm: time.Second, idle: 2 * time.Second, load: time.Second}
 	}
 	if o.Progress == nil {
 		o.Progress = io.Discard
@@ -103,7 +103,7 @@ func Run(ctx context.Context, o Options) ([]Figure, error) {
 	}
 	var out []Figure
 	for range max(1, o.Runs) {
-		for _, p := range parts() {
+		for _, p := range benchParts() {
 			if len(o.Only) > 0 && !slices.Contains(o.Only, p.name) {
 				continue
 			}
@@ -132,7 +132,7 @@ func keepBest(have, more []Figure) []Figure {
 	return have
 }
 
-func size(_ context.Context, o Options, _ rounds) ([]Figure, error) {
+func measureSize(_ context.Context, o Options, _ benchRounds) ([]Figure, error) {
 	fi, err := os.Stat(o.Binary)
 	if err != nil {
 		return nil, err
@@ -140,14 +140,14 @@ func size(_ context.Context, o Options, _ rounds) ([]Figure, error) {
 	return []Figure{{Name: "binary", Value: float64(fi.Size()) / 1e6, Unit: "MB", Target: 50, About: "size of the program"}}, nil
 }
 
-// at returns the p-th percentile of sorted times.
-func at(sorted []time.Duration, p int) time.Duration {
+// percentileAt returns the p-th percentile of sorted times.
+func percentileAt(sorted []time.Duration, p int) time.Duration {
 	return sorted[min(len(sorted)-1, len(sorted)*p/100)]
 }
 
-func ms(d time.Duration) float64 { return float64(d.Microseconds()) / 1000 }
+func milliseconds(d time.Duration) float64 { return float64(d.Microseconds()) / 1000 }
 
-func wait(ctx context.Context, d time.Duration) error {
+func sleepContext(ctx context.Context, d time.Duration) error {
 	t := time.NewTimer(d)
 	defer t.Stop()
 	select {

@@ -36,7 +36,7 @@ func TestModelAnswers(t *testing.T) {
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
 			m := model{}
-			if _, reason := m.answer([]byte(tt.body)); reason != tt.reason {
+			if _, reason := m.answerRequest([]byte(tt.body)); reason != tt.reason {
 				t.Errorf("finish_reason %q, want %q", reason, tt.reason)
 			}
 		})

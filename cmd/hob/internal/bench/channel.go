@@ -13,17 +13,17 @@ import (
 
 // channelMessages measures the full path of a message in a chat of the webhook channel: it is
 // stored, answered, and the answer goes from the outbox to the platform.
-func channelMessages(ctx context.Context, o Options, r rounds) ([]Figure, error) {
+func channelMessages(ctx context.Context, o Options, r benchRounds) ([]Figure, error) {
 	to, err := newHearer()
 	if err != nil {
 		return nil, err
 	}
-	defer to.close(ctx)
+	defer to.closeServer(ctx)
 	o.more += fmt.Sprintf("[channels.webhook]\nurl = %q\nsecret = \"of-the-measurement\"\n", to.url)
 	return withHome(ctx, o, nil, func(h *home) ([]Figure, error) {
 		var took []time.Duration
 		for i := range r.turns {
-			d, err := h.over(ctx, to, fmt.Sprintf("chat-%d", i/perSession))
+			d, err := h.measureRoundTrip(ctx, to, fmt.Sprintf("chat-%d", i/perSession))
 			if err != nil {
 				return nil, err
 			}
@@ -31,9 +31,9 @@ func channelMessages(ctx context.Context, o Options, r rounds) ([]Figure, error)
 		}
 		slices.Sort(took)
 		began := time.Now()
-		err := parallel(ctx, sessions, func(ctx context.Context, n int) error {
+		err := runParallel(ctx, sessions, func(ctx context.Context, n int) error {
 			for i := n; i < r.events/2; i += sessions {
-				if _, err := h.over(ctx, to, fmt.Sprintf("busy-%d-%d", n, i/perSession/sessions)); err != nil {
+				if _, err := h.measureRoundTrip(ctx, to, fmt.Sprintf("busy-%d-%d", n, i/perSession/sessions)); err != nil {
 					return err
 				}
 			}
@@ -43,22 +43,22 @@ func channelMessages(ctx context.Context, o Options, r rounds) ([]Figure, error)
 			return nil, err
 		}
 		return []Figure{
-			{Name: "channel_p50", Value: ms(at(took, 50)), Unit: "ms", About: "a message in a chat of the webhook: until the platform has its answer, everything durable, built-in brain"},
-			{Name: "channel_p95", Value: ms(at(took, 95)), Unit: "ms", About: "the same, 95th percentile"},
+			{Name: "channel_p50", Value: milliseconds(percentileAt(took, 50)), Unit: "ms", About: "a message in a chat of the webhook: until the platform has its answer, everything durable, built-in brain"},
+			{Name: "channel_p95", Value: milliseconds(percentileAt(took, 95)), Unit: "ms", About: "the same, 95th percentile"},
 			{Name: "channel_messages", Value: float64(r.events/2) / time.Since(began).Seconds(), Unit: "/s", AtLeast: true, About: fmt.Sprintf("the same in %d chats at once", sessions)},
 		}, nil
 	})
 }
 
-// over writes a message in a chat of the channel, and waits until its answer has come.
-func (h *home) over(ctx context.Context, to *hearer, chat string) (time.Duration, error) {
+// measureRoundTrip writes a message in a chat of the channel, and waits until its answer has come.
+func (h *home) measureRoundTrip(ctx context.Context, to *replyReceiver, chat string) (time.Duration, error) {
 	began := time.Now()
-	event, err := h.send(ctx, "webhook:"+chat, "hello")
+	event, err := h.sendMessage(ctx, "webhook:"+chat, "hello")
 	if err != nil {
 		return 0, err
 	}
 	select {
-	case at := <-to.answer(event):
+	case at := <-to.answerTime(event):
 		return at.Sub(began), nil
 	case <-time.After(askWait):
 		return 0, fmt.Errorf("the answer to %s did not come in %s", event, askWait)
@@ -67,8 +67,8 @@ func (h *home) over(ctx context.Context, to *hearer, chat string) (time.Duration
 	}
 }
 
-// hearer is who gets the answers.
-type hearer struct {
+// replyReceiver is who gets the answers.
+type replyReceiver struct {
 	url  string
 	srv  *http.Server
 	done chan struct{}
@@ -77,12 +77,12 @@ type hearer struct {
 	comes map[string]chan time.Time // by event
 }
 
-func newHearer() (*hearer, error) {
+func newHearer() (*replyReceiver, error) {
 	l, err := net.Listen("tcp", "127.0.0.1:0") //nolint:noctx // it ends at once
 	if err != nil {
 		return nil, err
 	}
-	h := &hearer{url: "http://" + l.Addr().String() + "/", done: make(chan struct{}), comes: map[string]chan time.Time{}}
+	h := &replyReceiver{url: "http://" + l.Addr().String() + "/", done: make(chan struct{}), comes: map[string]chan time.Time{}}
 	h.srv = &http.Server{Handler: h, ReadHeaderTimeout: time.Minute}
 	go func() {
 		defer close(h.done)
@@ -91,13 +91,13 @@ func newHearer() (*hearer, error) {
 	return h, nil
 }
 
-func (h *hearer) close(ctx context.Context) {
+func (h *replyReceiver) closeServer(ctx context.Context) {
 	_ = h.srv.Shutdown(ctx)
 	<-h.done
 }
 
 // ServeHTTP takes an answer.
-func (h *hearer) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+func (h *replyReceiver) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	var said struct{ Event, Kind string }
 	if err := json.NewDecoder(r.Body).Decode(&said); err != nil {
 		http.Error(w, err.Error(), http.StatusBadRequest)
@@ -105,14 +105,14 @@ func (h *hearer) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 	if said.Kind == "reply" {
 		select {
-		case h.answer(said.Event) <- time.Now():
+		case h.answerTime(said.Event) <- time.Now():
 		default: // a second copy
 		}
 	}
 }
 
-// answer is where the answer to an event comes.
-func (h *hearer) answer(event string) chan time.Time {
+// answerTime is where the answer to an event comes.
+func (h *replyReceiver) answerTime(event string) chan time.Time {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	c := h.comes[event]

@@ -50,14 +50,14 @@ func GrowthChart(list []Growth) string {
 		2*panelWidth, panelHeight+underRim)
 	for i, p := range panels {
 		fmt.Fprintf(&b, `<g transform="translate(%g,0)">`+"\n", float64(i)*panelWidth)
-		p.draw(&b, list)
+		p.drawPanel(&b, list)
 		b.WriteString("</g>\n")
 	}
 	b.WriteString("</svg>\n")
 	return b.String()
 }
 
-func (p panel) draw(b *strings.Builder, list []Growth) {
+func (p panel) drawPanel(b *strings.Builder, list []Growth) {
 	lowX, highX := math.Inf(1), math.Inf(-1)
 	lowY, highY := math.Inf(1), math.Inf(-1)
 	for _, g := range list {
@@ -86,11 +86,11 @@ func (p panel) draw(b *strings.Builder, list []Growth) {
 	fmt.Fprintf(b, `<text x="%g" y="18" font-size="13" font-weight="bold">%s (%s) by rows</text>`+"\n", left, p.title, p.unit)
 	for e := lowY; e <= highY; e++ {
 		v := math.Pow(10, e)
-		fmt.Fprintf(b, `<path d="M%g %.1fH%g" stroke="#ddd"/><text x="%g" y="%.1f" text-anchor="end">%s</text>`+"\n", left, y(v), panelWidth-right, left-6, y(v)+4, short(v))
+		fmt.Fprintf(b, `<path d="M%g %.1fH%g" stroke="#ddd"/><text x="%g" y="%.1f" text-anchor="end">%s</text>`+"\n", left, y(v), panelWidth-right, left-6, y(v)+4, formatShort(v))
 	}
 	for e := math.Ceil(lowX); e <= highX; e++ {
 		v := math.Pow(10, e)
-		fmt.Fprintf(b, `<path d="M%.1f %gV%g" stroke="#ddd"/><text x="%.1f" y="%g" text-anchor="middle">%s</text>`+"\n", x(v), above, panelHeight, x(v), panelHeight+15, short(v))
+		fmt.Fprintf(b, `<path d="M%.1f %gV%g" stroke="#ddd"/><text x="%.1f" y="%g" text-anchor="middle">%s</text>`+"\n", x(v), above, panelHeight, x(v), panelHeight+15, formatShort(v))
 	}
 	at := 0
 	for _, l := range p.lines {
@@ -117,8 +117,8 @@ func (p panel) draw(b *strings.Builder, list []Growth) {
 	fmt.Fprintf(b, `<path d="M%g %gl-5 -9h10z" fill="#444"/><text x="%g" y="%g">target: not above</text>`+"\n", left+7, panelHeight+underRim-8, left+18, panelHeight+underRim-8)
 }
 
-// short writes 1000 as 1k and 0.1 as 0.1.
-func short(v float64) string {
+// formatShort writes 1000 as 1k and 0.1 as 0.1.
+func formatShort(v float64) string {
 	switch {
 	case v >= 1e6:
 		return fmt.Sprintf("%gM", v/1e6)

@@ -22,12 +22,12 @@ type corpus struct {
 	words []string
 	names []string
 	n     int
-	talk  talk
-	seen  []asked // some generated rows, as questions
+	talk  openConversation
+	seen  []searchQuestion // some generated rows, as questions
 }
 
-// talk is the current conversation.
-type talk struct {
+// openConversation is the current conversation.
+type openConversation struct {
 	id    int
 	pos   int
 	left  int
@@ -36,8 +36,8 @@ type talk struct {
 	topic []string
 }
 
-// asked is a question and the row that it was made of.
-type asked struct{ text, ref string }
+// searchQuestion is a question and the row that it was made of.
+type searchQuestion struct{ text, ref string }
 
 const (
 	vocabulary = 60_000
@@ -49,18 +49,18 @@ func newCorpus() *corpus {
 	rnd := rand.New(rand.NewPCG(7, 11)) //nolint:gosec // nothing is secret here
 	c := &corpus{rnd: rnd, zipf: rand.NewZipf(rnd, 1.07, 3, vocabulary-1), words: strings.Fields(common)}
 	for len(c.words) < vocabulary {
-		c.words = append(c.words, c.made(1+min(3, len(c.words)/4000+rnd.IntN(2))))
+		c.words = append(c.words, c.makeWord(1+min(3, len(c.words)/4000+rnd.IntN(2))))
 	}
 	c.talk.at = time.Date(2021, 1, 1, 9, 0, 0, 0, time.UTC)
 	for range people {
-		first := c.made(1 + rnd.IntN(2))
+		first := c.makeWord(1 + rnd.IntN(2))
 		c.names = append(c.names, strings.ToUpper(first[:1])+first[1:])
 	}
 	return c
 }
 
-// made is a word of some syllables more than one.
-func (c *corpus) made(more int) string {
+// makeWord is a word of some syllables more than one.
+func (c *corpus) makeWord(more int) string {
 	const heads, vowels, tails = "b c d f g h j k l m n p r s t v w z br cl dr fl gr pl pr st tr ch sh th", "a e i o u a e i o ai ea ou", "n r s t l m d k nd st rt"
 	pick := func(list string) string { f := strings.Fields(list); return f[c.rnd.IntN(len(f))] }
 	var b strings.Builder
@@ -73,13 +73,13 @@ func (c *corpus) made(more int) string {
 	return b.String()
 }
 
-func (c *corpus) word() string { return c.words[c.zipf.Uint64()] }
+func (c *corpus) randomWord() string { return c.words[c.zipf.Uint64()] }
 
-// sentence is of some words, some of them of the topic.
-func (c *corpus) sentence(words int, topic []string) string {
+// makeSentence is of some words, some of them of the topic.
+func (c *corpus) makeSentence(words int, topic []string) string {
 	out := make([]string, words)
 	for i := range out {
-		out[i] = c.word()
+		out[i] = c.randomWord()
 		if len(topic) > 0 && c.rnd.IntN(8) == 0 {
 			out[i] = topic[c.rnd.IntN(len(topic))]
 		}
@@ -97,36 +97,36 @@ func (c *corpus) sentence(words int, topic []string) string {
 	return strings.ToUpper(out[0][:1]) + strings.Join(out, " ")[1:] + end
 }
 
-// rare are some words that are not frequent.
-func (c *corpus) rare(n int) (out []string) {
+// rareWords are some words that are not frequent.
+func (c *corpus) rareWords(n int) (out []string) {
 	for range n {
 		out = append(out, c.words[400+c.rnd.IntN(vocabulary-400)])
 	}
 	return out
 }
 
-// next generates a row.
-func (c *corpus) next() knowledge.Doc {
+// nextRow generates a row.
+func (c *corpus) nextRow() knowledge.Doc {
 	c.n++
 	d := knowledge.Doc{Ref: fmt.Sprint("b", c.n), Provenance: provenance.Owner}
 	switch k := c.rnd.IntN(20); {
 	case k < 13:
-		c.turn(&d)
+		c.fillTurn(&d)
 	case k < 15:
 		d.Kind = knowledge.KindFact
-		who, topic := c.names[c.rnd.IntN(people)], c.rare(2)
-		d.Text = fmt.Sprintf("%s %s", who, c.sentence(5+c.rnd.IntN(8), topic))
-		c.remember(d, append(topic, who))
+		who, topic := c.names[c.rnd.IntN(people)], c.rareWords(2)
+		d.Text = fmt.Sprintf("%s %s", who, c.makeSentence(5+c.rnd.IntN(8), topic))
+		c.addQuestion(d, append(topic, who))
 	case k < 16:
 		d.Kind = "note"
-		topic := c.rare(3)
-		d.Title, d.Text = strings.Join(topic[:2], " "), c.sentence(15+c.rnd.IntN(60), topic)
-		c.remember(d, topic)
+		topic := c.rareWords(3)
+		d.Title, d.Text = strings.Join(topic[:2], " "), c.makeSentence(15+c.rnd.IntN(60), topic)
+		c.addQuestion(d, topic)
 	default:
 		d.Kind, d.Group, d.Pos = knowledge.KindChunk, fmt.Sprint("doc", c.n/40), c.n%40
-		topic := c.rare(4)
-		d.Text = c.sentence(60+c.rnd.IntN(60), topic)
-		c.remember(d, topic)
+		topic := c.rareWords(4)
+		d.Text = c.makeSentence(60+c.rnd.IntN(60), topic)
+		c.addQuestion(d, topic)
 	}
 	if d.At.IsZero() {
 		d.At = c.talk.at
@@ -134,22 +134,22 @@ func (c *corpus) next() knowledge.Doc {
 	return d
 }
 
-func (c *corpus) turn(d *knowledge.Doc) {
+func (c *corpus) fillTurn(d *knowledge.Doc) {
 	t := &c.talk
 	if t.left == 0 {
 		day := time.Date(2021, 1, 1, 9, 0, 0, 0, time.UTC).AddDate(0, 0, int(1800*math.Sqrt(c.rnd.Float64())))
-		*t = talk{id: t.id + 1, left: 10 + c.rnd.IntN(40), at: day, pair: [2]string{"owner", c.names[c.rnd.IntN(people)]}, topic: c.rare(5)}
+		*t = openConversation{id: t.id + 1, left: 10 + c.rnd.IntN(40), at: day, pair: [2]string{"owner", c.names[c.rnd.IntN(people)]}, topic: c.rareWords(5)}
 	}
 	t.left--
 	t.pos++
 	t.at = t.at.Add(time.Minute)
 	d.Kind, d.Group, d.Pos, d.Speaker, d.At = knowledge.KindTurn, fmt.Sprint("talk", t.id), t.pos, t.pair[t.pos%2], t.at
-	d.Text = c.sentence(4+c.rnd.IntN(26), t.topic)
-	c.remember(*d, append(slices.Clone(t.topic[:2]), d.Speaker))
+	d.Text = c.makeSentence(4+c.rnd.IntN(26), t.topic)
+	c.addQuestion(*d, append(slices.Clone(t.topic[:2]), d.Speaker))
 }
 
-// remember turns some rows into questions: two or three of their words in an everyday sentence.
-func (c *corpus) remember(d knowledge.Doc, about []string) {
+// addQuestion turns some rows into questions: two or three of their words in an everyday sentence.
+func (c *corpus) addQuestion(d knowledge.Doc, about []string) {
 	if c.n > 5000 && c.rnd.IntN(c.n/5000) > 0 {
 		return
 	}
@@ -159,7 +159,7 @@ func (c *corpus) remember(d knowledge.Doc, about []string) {
 	}
 	forms := []string{"what did %s say about %s %s", "when was %s %s and %s", "%s %s %s", "who told me about the %s, %s %s", "where is the %s of %s last spring with %s"}
 	i := c.rnd.Perm(len(about))
-	q := asked{fmt.Sprintf(forms[c.rnd.IntN(len(forms))], about[i[0]], about[i[1]], about[i[2%len(i)]]), d.Ref}
+	q := searchQuestion{fmt.Sprintf(forms[c.rnd.IntN(len(forms))], about[i[0]], about[i[1]], about[i[2%len(i)]]), d.Ref}
 	if len(c.seen) < 2000 {
 		c.seen = append(c.seen, q)
 		return

@@ -9,15 +9,15 @@ import (
 	"time"
 )
 
-// messages measures the throughput of messages without waiting for their answers.
-func messages(ctx context.Context, o Options, r rounds) ([]Figure, error) {
+// measureMessages measures the throughput of messages without waiting for their answers.
+func measureMessages(ctx context.Context, o Options, r benchRounds) ([]Figure, error) {
 	const conversations = 50
 	return withHome(ctx, o, nil, func(h *home) ([]Figure, error) {
 		began := time.Now()
 		ids := make([]string, r.events)
-		err := parallel(ctx, sessions, func(ctx context.Context, n int) (err error) {
+		err := runParallel(ctx, sessions, func(ctx context.Context, n int) (err error) {
 			for i := n; i < len(ids) && err == nil; i += sessions {
-				ids[i], err = h.send(ctx, fmt.Sprintf("load-%d", i%conversations), "what time is it?")
+				ids[i], err = h.sendMessage(ctx, fmt.Sprintf("load-%d", i%conversations), "what time is it?")
 			}
 			return err
 		})
@@ -25,12 +25,12 @@ func messages(ctx context.Context, o Options, r rounds) ([]Figure, error) {
 			return nil, err
 		}
 		taken := time.Since(began)
-		said, err := h.told(ctx, "", "reply", r.events)
+		said, err := h.waitDeliveries(ctx, "", "reply", r.events)
 		if err != nil {
 			return nil, err
 		}
 		for _, id := range []string{ids[0], ids[len(ids)-1]} {
-			if err := h.finished(ctx, id); err != nil {
+			if err := h.waitFinished(ctx, id); err != nil {
 				return nil, err
 			}
 		}
@@ -43,21 +43,21 @@ func messages(ctx context.Context, o Options, r rounds) ([]Figure, error) {
 }
 
 // fileEvents measures the delay and the throughput of notifications about new files.
-func fileEvents(ctx context.Context, o Options, r rounds) ([]Figure, error) {
+func fileEvents(ctx context.Context, o Options, r benchRounds) ([]Figure, error) {
 	return withHome(ctx, o, nil, func(h *home) ([]Figure, error) {
-		if err := h.furnish(ctx); err != nil {
+		if err := h.setUpWatchers(ctx); err != nil {
 			return nil, err
 		}
-		if err := wait(ctx, time.Second); err != nil { // the watchers begin
+		if err := sleepContext(ctx, time.Second); err != nil { // the watchers begin
 			return nil, err
 		}
 		var took []time.Duration
 		for i := range max(3, r.starts/2) {
 			began := time.Now()
-			if err := place(h.folder(i), "new.pdf"); err != nil {
+			if err := writeSmallFile(h.watchedFolder(i), "new.pdf"); err != nil {
 				return nil, err
 			}
-			said, err := h.told(ctx, "bench", "notice", i+1)
+			said, err := h.waitDeliveries(ctx, "bench", "notice", i+1)
 			if err != nil {
 				return nil, err
 			}
@@ -66,16 +66,16 @@ func fileEvents(ctx context.Context, o Options, r rounds) ([]Figure, error) {
 		slices.Sort(took)
 		began := time.Now()
 		for i := range r.events {
-			if err := place(h.folder(i%folders), fmt.Sprintf("burst-%d.pdf", i)); err != nil {
+			if err := writeSmallFile(h.watchedFolder(i%folders), fmt.Sprintf("burst-%d.pdf", i)); err != nil {
 				return nil, err
 			}
 		}
-		said, err := h.told(ctx, "bench", "notice", len(took)+r.events)
+		said, err := h.waitDeliveries(ctx, "bench", "notice", len(took)+r.events)
 		if err != nil {
 			return nil, err
 		}
 		return []Figure{
-			{Name: "file_event_p50", Value: ms(at(took, 50)), Unit: "ms", About: "from the creation of a file to the notification, including 500 ms to see whether it is complete"},
+			{Name: "file_event_p50", Value: milliseconds(percentileAt(took, 50)), Unit: "ms", About: "from the creation of a file to the notification, including 500 ms to see whether it is complete"},
 			{Name: "file_events", Value: float64(r.events) / said[len(said)-1].Sub(began).Seconds(), Unit: "/s", AtLeast: true, About: fmt.Sprintf("files created at the same time in %d folders, until the last notification", folders)},
 		}, nil
 	})
@@ -83,35 +83,35 @@ func fileEvents(ctx context.Context, o Options, r rounds) ([]Figure, error) {
 
 // scheduleEvents measures how punctual and how fast reminders are that are all
 // due at the same time.
-func scheduleEvents(ctx context.Context, o Options, r rounds) ([]Figure, error) {
+func scheduleEvents(ctx context.Context, o Options, r benchRounds) ([]Figure, error) {
 	n := r.events / 4
 	return withHome(ctx, o, nil, func(h *home) ([]Figure, error) {
 		due := time.Now().Add(time.Second + time.Duration(n)*10*time.Millisecond).Truncate(time.Second).Add(time.Second)
 		for i := range n {
-			if err := h.call(ctx, "create_reminder", map[string]any{"at": due.UTC().Format(time.RFC3339), "text": fmt.Sprintf("thing %d", i)}); err != nil {
+			if err := h.callTool(ctx, "create_reminder", map[string]any{"at": due.UTC().Format(time.RFC3339), "text": fmt.Sprintf("thing %d", i)}); err != nil {
 				return nil, err
 			}
 		}
 		if late := time.Since(due); late > 0 {
 			return nil, fmt.Errorf("the machine is too busy: the reminders were created %s too late", late)
 		}
-		if err := wait(ctx, time.Until(due)); err != nil {
+		if err := sleepContext(ctx, time.Until(due)); err != nil {
 			return nil, err
 		}
-		said, err := h.told(ctx, "bench", "notice", n)
+		said, err := h.waitDeliveries(ctx, "bench", "notice", n)
 		if err != nil {
 			return nil, err
 		}
 		return []Figure{
-			{Name: "reminder_late", Value: ms(said[0].Sub(due)), Unit: "ms", About: fmt.Sprintf("delay of the first of %d reminders due at the same time", n)},
+			{Name: "reminder_late", Value: milliseconds(said[0].Sub(due)), Unit: "ms", About: fmt.Sprintf("delay of the first of %d reminders due at the same time", n)},
 			{Name: "schedule_events", Value: float64(n) / said[n-1].Sub(due).Seconds(), Unit: "/s", AtLeast: true, About: "reminders due at the same time, until the last notification"},
 		}, nil
 	})
 }
 
-// told waits until n texts of a kind were sent in a session (or in any) and returns their
+// waitDeliveries waits until n texts of a kind were sent in a session (or in any) and returns their
 // times, sorted. The times are Hob's own, so the polling here does not affect them.
-func (h *home) told(ctx context.Context, session, kind string, n int) ([]time.Time, error) {
+func (h *home) waitDeliveries(ctx context.Context, session, kind string, n int) ([]time.Time, error) {
 	ctx, cancel := context.WithTimeout(ctx, eventWait)
 	defer cancel()
 	q := url.Values{"limit": {fmt.Sprint(n + 1)}, "state": {"sent"}}
@@ -123,7 +123,7 @@ func (h *home) told(ctx context.Context, session, kind string, n int) ([]time.Ti
 			Kind   string
 			SentAt time.Time `json:"sent_at"`
 		}
-		if err := h.do(ctx, http.MethodGet, "/api/v1/deliveries?"+q.Encode(), nil, &rows); err != nil {
+		if err := h.doRequest(ctx, http.MethodGet, "/api/v1/deliveries?"+q.Encode(), nil, &rows); err != nil {
 			return nil, err
 		}
 		var out []time.Time
@@ -136,7 +136,7 @@ func (h *home) told(ctx context.Context, session, kind string, n int) ([]time.Ti
 			slices.SortFunc(out, time.Time.Compare)
 			return out[:n], nil
 		}
-		if err := wait(ctx, 20*time.Millisecond+time.Duration(n)*100*time.Microsecond); err != nil {
+		if err := sleepContext(ctx, 20*time.Millisecond+time.Duration(n)*100*time.Microsecond); err != nil {
 			return nil, fmt.Errorf("%d of %d texts were sent: %w", len(out), n, err)
 		}
 	}

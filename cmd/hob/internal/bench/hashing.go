@@ -8,25 +8,25 @@ import (
 	"hob/autonomy/llm"
 )
 
-// hashing is a very cheap embedder: the vector of a text is the sum of a hashed direction per
+// hashEmbedder is a very cheap embedder: the vector of a text is the sum of a hashed direction per
 // word; longer words, which are rarer, weigh more. It knows no meaning, but texts with common
 // words get near vectors, as with a real embedder.
-type hashing int
+type hashEmbedder int
 
 // Embed implements llm.Embedder.
-func (n hashing) Embed(_ context.Context, texts []string) ([][]float32, llm.Usage, error) {
+func (n hashEmbedder) Embed(_ context.Context, texts []string) ([][]float32, llm.Usage, error) {
 	out := make([][]float32, len(texts))
 	for i, text := range texts {
 		v := make([]float32, n)
 		for w := range strings.FieldsSeq(strings.ToLower(text)) {
-			n.add(v, strings.Trim(w, ".,?"))
+			n.addWord(v, strings.Trim(w, ".,?"))
 		}
 		out[i] = v
 	}
 	return out, llm.Usage{}, nil
 }
 
-func (n hashing) add(v []float32, word string) {
+func (n hashEmbedder) addWord(v []float32, word string) {
 	h := fnv.New64a()
 	_, _ = h.Write([]byte(word)) // never fails
 	s := h.Sum64()

@@ -72,10 +72,10 @@ func newHome(o Options, m *model) (*home, error) {
 	return h, nil
 }
 
-func (h *home) remove() { _ = os.RemoveAll(h.dir) } // a temporary folder; the system clears what stays
+func (h *home) removeDir() { _ = os.RemoveAll(h.dir) } // a temporary folder; the system clears what stays
 
-// start runs the program and waits until it takes messages.
-func (h *home) start(ctx context.Context) error {
+// startProgram runs the program and waits until it takes messages.
+func (h *home) startProgram(ctx context.Context) error {
 	log, err := os.OpenFile(filepath.Join(h.dir, "log"), os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o600)
 	if err != nil {
 		return err
@@ -95,16 +95,16 @@ func (h *home) start(ctx context.Context) error {
 	}()
 	tick := time.NewTicker(200 * time.Microsecond)
 	defer tick.Stop()
-	for h.ready(ctx) != nil {
+	for h.checkReady(ctx) != nil {
 		select {
 		case <-h.exited:
-			return fmt.Errorf("the program exited during start: %w: %s", h.err, h.log())
+			return fmt.Errorf("the program exited during start: %w: %s", h.err, h.logTail())
 		case <-ctx.Done():
-			return errors.Join(ctx.Err(), h.stop(ctx))
+			return errors.Join(ctx.Err(), h.stopProgram(ctx))
 		case <-tick.C:
 		}
 		if time.Since(h.began) > startWait {
-			return errors.Join(fmt.Errorf("not ready after %s: %s", startWait, h.log()), h.stop(ctx))
+			return errors.Join(fmt.Errorf("not ready after %s: %s", startWait, h.logTail()), h.stopProgram(ctx))
 		}
 	}
 	h.took = time.Since(h.began)
@@ -113,7 +113,7 @@ func (h *home) start(ctx context.Context) error {
 	return err
 }
 
-func (h *home) log() string {
+func (h *home) logTail() string {
 	b, err := os.ReadFile(filepath.Join(h.dir, "log"))
 	if err != nil {
 		return err.Error()
@@ -121,7 +121,7 @@ func (h *home) log() string {
 	return string(b[max(0, len(b)-2000):])
 }
 
-func (h *home) ready(ctx context.Context) error {
+func (h *home) checkReady(ctx context.Context) error {
 	req, err := http.NewRequestWithContext(ctx, http.MethodGet, h.base+"/readyz", nil)
 	if err != nil {
 		return err
@@ -137,13 +137,13 @@ func (h *home) ready(ctx context.Context) error {
 	return nil
 }
 
-func (h *home) pid() int { return h.cmd.Process.Pid }
+func (h *home) processID() int { return h.cmd.Process.Pid }
 
-// stop ends the program in its own way, or by force when it takes too long.
-func (h *home) stop(ctx context.Context) error {
+// stopProgram ends the program in its own way, or by force when it takes too long.
+func (h *home) stopProgram(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), stopWait)
 	defer cancel()
-	asked := h.post(ctx, "/api/v1/manage/shutdown", struct{}{}, nil)
+	asked := h.postJSON(ctx, "/api/v1/manage/shutdown", struct{}{}, nil)
 	h.http.CloseIdleConnections()
 	if asked != nil {
 		_ = h.cmd.Process.Kill() // it does not listen
@@ -158,15 +158,15 @@ func (h *home) stop(ctx context.Context) error {
 	}
 }
 
-func (h *home) post(ctx context.Context, path string, in, out any) error {
+func (h *home) postJSON(ctx context.Context, path string, in, out any) error {
 	b, err := json.Marshal(in)
 	if err != nil {
 		return err
 	}
-	return h.do(ctx, http.MethodPost, path, b, out)
+	return h.doRequest(ctx, http.MethodPost, path, b, out)
 }
 
-func (h *home) do(ctx context.Context, method, path string, body []byte, out any) error {
+func (h *home) doRequest(ctx context.Context, method, path string, body []byte, out any) error {
 	req, err := http.NewRequestWithContext(ctx, method, h.base+path, bytes.NewReader(body))
 	if err != nil {
 		return err
@@ -191,28 +191,28 @@ func (h *home) do(ctx context.Context, method, path string, body []byte, out any
 	return json.Unmarshal(b, out)
 }
 
-// say sends a message and waits for its answer.
-func (h *home) say(ctx context.Context, session, text string) error {
+// sendAndWait sends a message and waits for its answer.
+func (h *home) sendAndWait(ctx context.Context, session, text string) error {
 	var out struct{ Answer string }
-	err := h.post(ctx, "/api/v1/sessions/"+url.PathEscape(session)+"/messages", map[string]any{"text": text}, &out)
+	err := h.postJSON(ctx, "/api/v1/sessions/"+url.PathEscape(session)+"/messages", map[string]any{"text": text}, &out)
 	if err == nil && out.Answer == "" {
 		err = fmt.Errorf("no answer to %q", text)
 	}
 	return err
 }
 
-// send sends a message and returns when it is durable.
-func (h *home) send(ctx context.Context, session, text string) (string, error) {
+// sendMessage sends a message and returns when it is durable.
+func (h *home) sendMessage(ctx context.Context, session, text string) (string, error) {
 	var out struct{ Event string }
-	err := h.post(ctx, "/api/v1/sessions/"+url.PathEscape(session)+"/messages", map[string]any{"text": text, "async": true}, &out)
+	err := h.postJSON(ctx, "/api/v1/sessions/"+url.PathEscape(session)+"/messages", map[string]any{"text": text, "async": true}, &out)
 	return out.Event, err
 }
 
-// finished waits until an event is done.
-func (h *home) finished(ctx context.Context, event string) error {
+// waitFinished waits until an event is done.
+func (h *home) waitFinished(ctx context.Context, event string) error {
 	for {
 		var st struct{ State, Error string }
-		if err := h.do(ctx, http.MethodGet, "/api/v1/inbox/"+url.PathEscape(event), nil, &st); err != nil {
+		if err := h.doRequest(ctx, http.MethodGet, "/api/v1/inbox/"+url.PathEscape(event), nil, &st); err != nil {
 			return err
 		}
 		switch st.State {
@@ -221,16 +221,16 @@ func (h *home) finished(ctx context.Context, event string) error {
 		case "dead":
 			return fmt.Errorf("event %s failed: %s", event, st.Error)
 		}
-		if err := wait(ctx, 2*time.Millisecond); err != nil {
+		if err := sleepContext(ctx, 2*time.Millisecond); err != nil {
 			return err
 		}
 	}
 }
 
-// call runs a tool as the owner does, in the session "bench".
-func (h *home) call(ctx context.Context, tool string, args any) error {
+// callTool runs a tool as the owner does, in the session "bench".
+func (h *home) callTool(ctx context.Context, tool string, args any) error {
 	var out struct{ Error string }
-	err := h.post(ctx, "/api/v1/tools/"+tool, map[string]any{"arguments": args, "session": "bench"}, &out)
+	err := h.postJSON(ctx, "/api/v1/tools/"+tool, map[string]any{"arguments": args, "session": "bench"}, &out)
 	if err == nil && out.Error != "" {
 		err = fmt.Errorf("%s: %s", tool, out.Error)
 	}

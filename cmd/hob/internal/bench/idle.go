@@ -18,27 +18,27 @@ const (
 	reminders     = 10
 )
 
-// idle measures what the program costs while there is nothing to do: after it
+// measureIdle measures what the program costs while there is nothing to do: after it
 // has been set up, and again after it has worked.
-func idle(ctx context.Context, o Options, r rounds) ([]Figure, error) {
+func measureIdle(ctx context.Context, o Options, r benchRounds) ([]Figure, error) {
 	return withHome(ctx, o, nil, func(h *home) ([]Figure, error) {
-		if _, err := usageOf(h.pid()); err != nil {
+		if _, err := usageOf(h.processID()); err != nil {
 			if errors.Is(err, errors.ErrUnsupported) {
 				return nil, nil
 			}
 			return nil, err
 		}
-		if err := h.furnish(ctx); err != nil {
+		if err := h.setUpWatchers(ctx); err != nil {
 			return nil, err
 		}
-		fresh, spent, err := h.rest(ctx, r)
+		fresh, spent, err := h.measureAtRest(ctx, r)
 		if err != nil {
 			return nil, err
 		}
-		if _, err := h.turns(ctx, r.turns, "hello"); err != nil {
+		if _, err := h.runTurns(ctx, r.turns, "hello"); err != nil {
 			return nil, err
 		}
-		worked, _, err := h.rest(ctx, rounds{calm: r.calm})
+		worked, _, err := h.measureAtRest(ctx, benchRounds{calm: r.calm})
 		if err != nil {
 			return nil, err
 		}
@@ -62,21 +62,21 @@ func idle(ctx context.Context, o Options, r rounds) ([]Figure, error) {
 	})
 }
 
-// rest lets the program come to rest and returns what it occupies and what it
+// measureAtRest lets the program come to rest and returns what it occupies and what it
 // used in the time that was measured.
-func (h *home) rest(ctx context.Context, r rounds) (now, spent usage, err error) {
+func (h *home) measureAtRest(ctx context.Context, r benchRounds) (now, spent usage, err error) {
 	h.http.CloseIdleConnections()
-	if err := wait(ctx, r.calm); err != nil {
+	if err := sleepContext(ctx, r.calm); err != nil {
 		return now, spent, err
 	}
-	before, err := usageOf(h.pid())
+	before, err := usageOf(h.processID())
 	if err != nil {
 		return now, spent, err
 	}
-	if err := wait(ctx, r.idle); err != nil {
+	if err := sleepContext(ctx, r.idle); err != nil {
 		return now, spent, err
 	}
-	now, err = usageOf(h.pid())
+	now, err = usageOf(h.processID())
 	spent = usage{cpu: now.cpu - before.cpu, switches: now.switches - before.switches}
 	if now.switches < 0 {
 		spent.switches = -1
@@ -84,45 +84,45 @@ func (h *home) rest(ctx context.Context, r rounds) (now, spent usage, err error)
 	return now, spent, err
 }
 
-// furnish sets up folders, schedules and reminders.
-func (h *home) furnish(ctx context.Context) error {
+// setUpWatchers sets up folders, schedules and reminders.
+func (h *home) setUpWatchers(ctx context.Context) error {
 	for i := range folders * filesPerPlace {
-		dir := h.folder(i % folders)
+		dir := h.watchedFolder(i % folders)
 		for _, dir := range []string{dir, filepath.Join(dir, "archive")} {
-			if err := place(dir, fmt.Sprintf("old-%d.pdf", i)); err != nil {
+			if err := writeSmallFile(dir, fmt.Sprintf("old-%d.pdf", i)); err != nil {
 				return err
 			}
 		}
 	}
-	if err := wait(ctx, 100*time.Millisecond); err != nil { // what is a moment old counts as new
+	if err := sleepContext(ctx, 100*time.Millisecond); err != nil { // what is a moment old counts as new
 		return err
 	}
 	for i := range folders {
-		config := map[string]any{"path": h.folder(i), "pattern": "*.pdf", "recursive": true}
-		if err := h.call(ctx, "create_watcher", map[string]any{"kind": "file", "config": config}); err != nil {
+		config := map[string]any{"path": h.watchedFolder(i), "pattern": "*.pdf", "recursive": true}
+		if err := h.callTool(ctx, "create_watcher", map[string]any{"kind": "file", "config": config}); err != nil {
 			return err
 		}
 	}
 	for i := range schedules {
-		if err := h.call(ctx, "create_schedule", map[string]any{"every": fmt.Sprintf("%d 3 * * 1", i), "action": "brief me"}); err != nil {
+		if err := h.callTool(ctx, "create_schedule", map[string]any{"every": fmt.Sprintf("%d 3 * * 1", i), "action": "brief me"}); err != nil {
 			return err
 		}
 	}
 	for i := range reminders {
-		if err := h.call(ctx, "create_reminder", map[string]any{"at": fmt.Sprintf("in %d days", i+1), "text": "stretch"}); err != nil {
+		if err := h.callTool(ctx, "create_reminder", map[string]any{"at": fmt.Sprintf("in %d days", i+1), "text": "stretch"}); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-// folder is the nth folder that is watched.
-func (h *home) folder(n int) string {
+// watchedFolder is the nth folder that is watched.
+func (h *home) watchedFolder(n int) string {
 	return filepath.Join(h.dir, "user", fmt.Sprintf("watched-%d", n))
 }
 
-// place writes a small file to a folder, which it creates if needed.
-func place(dir, name string) error {
+// writeSmallFile writes a small file to a folder, which it creates if needed.
+func writeSmallFile(dir, name string) error {
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return err
 	}

@@ -15,17 +15,17 @@ import (
 	"hob/knowledge"
 	"hob/knowledge/embed"
 	"hob/knowledge/index"
-	"hob/knowledge/store"
-	"hob/platform/credential"
+	"hob/platform/store"
+	"hob/platform/text/credential"
 )
 
 // MemoryOptions of Memory.
 type MemoryOptions struct {
-	Binary   string      // the program, whose idle memory is measured with the filled rows
-	Tables   []store.Set // of its database
-	Rows     int         // how many there are in the end
-	Numbers  int         // of each vector; 0: no vectors
-	Queries  int         // at each size, default 300
+	Binary   string               // the program, whose idle memory is measured with the filled rows
+	Tables   []store.MigrationSet // of its database
+	Rows     int                  // how many there are in the end
+	Numbers  int                  // of each vector; 0: no vectors
+	Queries  int                  // at each size, default 300
 	Progress io.Writer
 }
 
@@ -94,17 +94,17 @@ func Memory(ctx context.Context, o MemoryOptions, out func(Growth)) (err error) 
 	if err != nil {
 		return err
 	}
-	defer h.remove()
+	defer h.removeDir()
 	r := &memoryRun{o: o, home: h, data: filepath.Join(h.dir, "hob"), c: newCorpus()}
-	if err := h.start(ctx); err != nil { // it makes its tables
+	if err := h.startProgram(ctx); err != nil { // it makes its tables
 		return err
 	}
-	if err := h.stop(ctx); err != nil {
+	if err := h.stopProgram(ctx); err != nil {
 		return err
 	}
 	have := 0
-	for _, n := range sizes(o.Rows) {
-		g, err := r.grow(ctx, have, n)
+	for _, n := range measuredSizes(o.Rows) {
+		g, err := r.growTo(ctx, have, n)
 		if err != nil {
 			return fmt.Errorf("at %d rows: %w", n, err)
 		}
@@ -114,8 +114,8 @@ func Memory(ctx context.Context, o MemoryOptions, out func(Growth)) (err error) 
 	return nil
 }
 
-// sizes are those at which is measured: 1, 3, 10 and so on thousands.
-func sizes(rows int) (out []int) {
+// measuredSizes are those at which is measured: 1, 3, 10 and so on thousands.
+func measuredSizes(rows int) (out []int) {
 	for n := 1000; n < rows; n *= 10 {
 		out = append(out, n)
 		if 3*n < rows {
@@ -125,45 +125,45 @@ func sizes(rows int) (out []int) {
 	return append(out, rows)
 }
 
-func (r *memoryRun) grow(ctx context.Context, have, rows int) (g Growth, err error) {
+func (r *memoryRun) growTo(ctx context.Context, have, rows int) (g Growth, err error) {
 	g.Rows = rows
-	if err := r.open(ctx); err != nil {
+	if err := r.openStores(ctx); err != nil {
 		return g, err
 	}
-	if err := r.fill(ctx, &g, rows-have); err != nil {
-		return g, errors.Join(err, r.close())
+	if err := r.addRows(ctx, &g, rows-have); err != nil {
+		return g, errors.Join(err, r.closeStores())
 	}
-	if err := r.settle(ctx); err != nil {
-		return g, errors.Join(err, r.close())
+	if err := r.waitMerged(ctx); err != nil {
+		return g, errors.Join(err, r.closeStores())
 	}
-	if err := r.ask(ctx, &g); err != nil {
-		return g, errors.Join(err, r.close())
+	if err := r.measureSearches(ctx, &g); err != nil {
+		return g, errors.Join(err, r.closeStores())
 	}
-	if err := r.close(); err != nil {
+	if err := r.closeStores(); err != nil {
 		return g, err
 	}
 	g.Database, g.Index, g.VectorBytes = size1(r.data, "hob.db"), size1(r.data, "index"), size1(r.data, "vectors.db")
-	return g, r.rest(ctx, &g)
+	return g, r.measureProgram(ctx, &g)
 }
 
-// open opens what the daemon opens, with its defaults.
-func (r *memoryRun) open(ctx context.Context) (err error) {
+// openStores opens what the daemon opens, with its defaults.
+func (r *memoryRun) openStores(ctx context.Context) (err error) {
 	if r.st, err = store.Open(ctx, filepath.Join(r.data, "hob.db"), r.o.Tables, store.Options{SkipCheck: true}); err != nil {
 		return err
 	}
 	if r.ix, err = index.New(r.st, filepath.Join(r.data, "index"), index.Options{}); err != nil {
 		return errors.Join(err, r.st.Close())
 	}
-	if r.vecs, err = r.vectors(embed.Auto); err != nil {
+	if r.vecs, err = r.openVectors(embed.Auto); err != nil {
 		return errors.Join(err, r.st.Close())
 	}
 	r.base, err = knowledge.New(r.st, knowledge.Options{Index: r.ix})
 	return err
 }
 
-// settle waits until the index has merged: merging occupies a processor, and real use never
+// waitMerged waits until the index has merged: merging occupies a processor, and real use never
 // adds that many rows at once.
-func (r *memoryRun) settle(ctx context.Context) error {
+func (r *memoryRun) waitMerged(ctx context.Context) error {
 	const calm, longest = 6, 240 // halves of a second
 	fmt.Fprintln(r.o.Progress, "waiting for the index to merge ...")
 	var last index.Stats
@@ -176,23 +176,23 @@ func (r *memoryRun) settle(ctx context.Context) error {
 			same = 0
 		}
 		last = s
-		if err := wait(ctx, time.Second/2); err != nil {
+		if err := sleepContext(ctx, time.Second/2); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-func (r *memoryRun) vectors(first string) (*embed.Vectors, error) {
+func (r *memoryRun) openVectors(first string) (*embed.Vectors, error) {
 	if r.o.Numbers == 0 {
 		return nil, nil //nolint:nilnil // there are none
 	}
 	return embed.New(embed.Options{
-		Path: filepath.Join(r.data, "vectors.db"), Store: r.st, Embedder: hashing(r.o.Numbers), Model: "bench/hashing", Batch: 100, FirstPass: first,
+		Path: filepath.Join(r.data, "vectors.db"), Store: r.st, Embedder: hashEmbedder(r.o.Numbers), Model: "bench/hashing", Batch: 100, FirstPass: first,
 	})
 }
 
-func (r *memoryRun) close() error {
+func (r *memoryRun) closeStores() error {
 	var errs []error
 	if r.vecs != nil {
 		errs = append(errs, r.vecs.Close())
@@ -207,17 +207,17 @@ func (r *memoryRun) close() error {
 // imported.
 const perWrite = 200
 
-func (r *memoryRun) fill(ctx context.Context, g *Growth, rows int) error {
+func (r *memoryRun) addRows(ctx context.Context, g *Growth, rows int) error {
 	begun := time.Now()
 	said := begun
 	for left := rows; left > 0; left -= perWrite {
 		docs := make([]knowledge.Doc, min(left, perWrite))
 		for i := range docs {
-			docs[i] = r.c.next()
+			docs[i] = r.c.nextRow()
 		}
 		err := r.st.Write(ctx, func(tx *store.Tx) error {
 			for _, d := range docs {
-				if err := r.put(tx, d); err != nil {
+				if err := r.putRow(tx, d); err != nil {
 					return err
 				}
 			}
@@ -231,13 +231,13 @@ func (r *memoryRun) fill(ctx context.Context, g *Growth, rows int) error {
 			fmt.Fprintf(r.o.Progress, "storing rows: %d of %d\n", r.c.n, g.Rows)
 		}
 	}
-	g.Stored = rate(rows, begun)
+	g.Stored = rowsPerSecond(rows, begun)
 	fmt.Fprintf(r.o.Progress, "indexing %d rows ...\n", rows)
 	begun = time.Now()
 	if err := r.ix.CatchUp(ctx); err != nil {
 		return err
 	}
-	g.Indexed = rate(rows, begun)
+	g.Indexed = rowsPerSecond(rows, begun)
 	if r.vecs == nil {
 		return nil
 	}
@@ -246,12 +246,12 @@ func (r *memoryRun) fill(ctx context.Context, g *Growth, rows int) error {
 	if err := r.vecs.CatchUp(ctx, nil); err != nil {
 		return err
 	}
-	g.Vectors = rate(rows, begun)
+	g.Vectors = rowsPerSecond(rows, begun)
 	return nil
 }
 
-// put keeps a row as its owner does.
-func (r *memoryRun) put(tx *store.Tx, d knowledge.Doc) error {
+// putRow keeps a row as its owner does.
+func (r *memoryRun) putRow(tx *store.Tx, d knowledge.Doc) error {
 	if d.Kind != knowledge.KindFact {
 		return r.base.IndexTx(tx, d)
 	}
@@ -259,13 +259,15 @@ func (r *memoryRun) put(tx *store.Tx, d knowledge.Doc) error {
 	return err
 }
 
-func rate(rows int, begun time.Time) float64 { return float64(rows) / time.Since(begun).Seconds() }
+func rowsPerSecond(rows int, begun time.Time) float64 {
+	return float64(rows) / time.Since(begun).Seconds()
+}
 
-// ask measures searches.
-func (r *memoryRun) ask(ctx context.Context, g *Growth) error {
+// measureSearches measures searches.
+func (r *memoryRun) measureSearches(ctx context.Context, g *Growth) error {
 	fmt.Fprintf(r.o.Progress, "searching %d rows ...\n", g.Rows)
 	q := r.st.Reader(ctx)
-	questions := r.questions()
+	questions := r.sampleQuestions()
 	var times []time.Duration
 	found := 0
 	before, berr := usageOf(os.Getpid())
@@ -283,17 +285,17 @@ func (r *memoryRun) ask(ctx context.Context, g *Growth) error {
 		}
 	}
 	slices.Sort(times)
-	g.P50, g.P95, g.Found = ms(at(times, 50)), ms(at(times, 95)), float64(found)/float64(len(questions))
+	g.P50, g.P95, g.Found = milliseconds(percentileAt(times, 50)), milliseconds(percentileAt(times, 95)), float64(found)/float64(len(questions))
 	if u, err := usageOf(os.Getpid()); err == nil && berr == nil {
-		g.Busy, g.CPU = u.anon, ms(u.cpu-before.cpu)/float64(len(questions))
+		g.Busy, g.CPU = u.anon, milliseconds(u.cpu-before.cpu)/float64(len(questions))
 	}
 	return r.byMeaning(ctx, g, q, questions)
 }
 
-// questions returns a sample of the corpus's questions.
-func (r *memoryRun) questions() []asked {
+// sampleQuestions returns a sample of the corpus's questions.
+func (r *memoryRun) sampleQuestions() []searchQuestion {
 	step := max(1, len(r.c.seen)/r.o.Queries)
-	var out []asked
+	var out []searchQuestion
 	for i := 0; i < len(r.c.seen) && len(out) < r.o.Queries; i += step {
 		out = append(out, r.c.seen[i])
 	}
@@ -301,7 +303,7 @@ func (r *memoryRun) questions() []asked {
 }
 
 // byMeaning measures searches of the vectors, exact and with a first pass.
-func (r *memoryRun) byMeaning(ctx context.Context, g *Growth, q store.Querier, questions []asked) error {
+func (r *memoryRun) byMeaning(ctx context.Context, g *Growth, q store.Querier, questions []searchQuestion) error {
 	if r.vecs == nil {
 		return nil
 	}
@@ -309,7 +311,7 @@ func (r *memoryRun) byMeaning(ctx context.Context, g *Growth, q store.Querier, q
 	questions = questions[:min(len(questions), max(10, 3_000_000/g.Rows))] // an exact search of many takes its time
 	var found [2][][]int64
 	for way, first := range []string{embed.Off, embed.On} {
-		v, err := r.vectors(first)
+		v, err := r.openVectors(first)
 		if err != nil {
 			return err
 		}
@@ -335,9 +337,9 @@ func (r *memoryRun) byMeaning(ctx context.Context, g *Growth, q store.Querier, q
 		}
 		slices.Sort(times)
 		if way == 0 {
-			g.Exact50, g.Exact95 = ms(at(times, 50)), ms(at(times, 95))
+			g.Exact50, g.Exact95 = milliseconds(percentileAt(times, 50)), milliseconds(percentileAt(times, 95))
 		} else {
-			g.First50, g.First95 = ms(at(times, 50)), ms(at(times, 95))
+			g.First50, g.First95 = milliseconds(percentileAt(times, 50)), milliseconds(percentileAt(times, 95))
 		}
 	}
 	same, all := 0, 0
@@ -360,30 +362,30 @@ const (
 	restWait     = 5 * time.Second
 )
 
-// rest starts the program with the filled memory, runs searches, and measures its memory when
+// measureProgram starts the program with the filled memory, runs searches, and measures its memory when
 // it is idle again.
-func (r *memoryRun) rest(ctx context.Context, g *Growth) error {
+func (r *memoryRun) measureProgram(ctx context.Context, g *Growth) error {
 	fmt.Fprintf(r.o.Progress, "starting the program over %d rows ...\n", g.Rows)
-	if err := r.home.start(ctx); err != nil {
+	if err := r.home.startProgram(ctx); err != nil {
 		return err
 	}
 	err := func() error {
-		for _, a := range r.questions()[:restSearches] {
-			if err := r.home.call(ctx, "recall", map[string]any{"query": a.text}); err != nil {
+		for _, a := range r.sampleQuestions()[:restSearches] {
+			if err := r.home.callTool(ctx, "recall", map[string]any{"query": a.text}); err != nil {
 				return err
 			}
 		}
-		if err := wait(ctx, restWait); err != nil {
+		if err := sleepContext(ctx, restWait); err != nil {
 			return err
 		}
-		u, err := usageOf(r.home.pid())
+		u, err := usageOf(r.home.processID())
 		if errors.Is(err, errors.ErrUnsupported) {
 			return nil
 		}
 		g.Anonymous, g.Files = u.anon, u.rss-u.anon
 		return err
 	}()
-	return errors.Join(err, r.home.stop(ctx))
+	return errors.Join(err, r.home.stopProgram(ctx))
 }
 
 // size1 is how many bytes a file or a folder has.

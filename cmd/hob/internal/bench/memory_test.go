@@ -15,7 +15,7 @@ func TestTheCorpusIsTheSameEachTime(t *testing.T) {
 	a, b := newCorpus(), newCorpus()
 	kinds := map[string]int{}
 	for range 5000 {
-		x, y := a.next(), b.next()
+		x, y := a.nextRow(), b.nextRow()
 		if diff := cmp.Diff(x, y); diff != "" {
 			t.Fatal(diff)
 		}
@@ -24,7 +24,7 @@ func TestTheCorpusIsTheSameEachTime(t *testing.T) {
 		}
 		kinds[x.Kind]++
 	}
-	if len(kinds) != 4 || len(a.seen) == 0 || !cmp.Equal(a.seen[0], b.seen[0], cmp.AllowUnexported(asked{})) {
+	if len(kinds) != 4 || len(a.seen) == 0 || !cmp.Equal(a.seen[0], b.seen[0], cmp.AllowUnexported(searchQuestion{})) {
 		t.Errorf("kinds %v, %d questions", kinds, len(a.seen))
 	}
 }
@@ -33,7 +33,7 @@ func TestSizes(t *testing.T) {
 	for rows, want := range map[int][]int{
 		1000: {1000}, 5000: {1000, 3000, 5000}, 10_000: {1000, 3000, 10_000}, 1_000_000: {1000, 3000, 10_000, 30_000, 100_000, 300_000, 1_000_000},
 	} {
-		if got := sizes(rows); !cmp.Equal(got, want) {
+		if got := measuredSizes(rows); !cmp.Equal(got, want) {
 			t.Errorf("%d: %v", rows, got)
 		}
 	}
@@ -63,7 +63,7 @@ func TestTheChartIsSVG(t *testing.T) {
 
 // Texts with the same words are nearer than others.
 func TestHashing(t *testing.T) {
-	v, _, err := hashing(256).Embed(t.Context(), []string{"the kettle whistles", "whistles the kettle.", "a garden in spring"})
+	v, _, err := hashEmbedder(256).Embed(t.Context(), []string{"the kettle whistles", "whistles the kettle.", "a garden in spring"})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -39,7 +39,7 @@ func newModel() (*model, error) {
 	mux.HandleFunc("GET /v1/models", func(w http.ResponseWriter, _ *http.Request) {
 		_, _ = io.WriteString(w, `{"object":"list","data":[{"id":"instant","object":"model"}]}`)
 	})
-	mux.HandleFunc("POST /v1/chat/completions", m.complete)
+	mux.HandleFunc("POST /v1/chat/completions", m.serveCompletion)
 	m.server = &http.Server{Handler: mux, ReadHeaderTimeout: 10 * time.Second}
 	go func() {
 		defer close(m.served)
@@ -48,35 +48,35 @@ func newModel() (*model, error) {
 	return m, nil
 }
 
-func (m *model) close(ctx context.Context) {
+func (m *model) closeServer(ctx context.Context) {
 	_ = m.server.Shutdown(context.WithoutCancel(ctx)) // its clients have disconnected
 	<-m.served
 }
 
-// spent is how long the server has worked on requests; without a server it is 0.
-func (m *model) spent() time.Duration {
+// timeSpent is how long the server has worked on requests; without a server it is 0.
+func (m *model) timeSpent() time.Duration {
 	if m == nil {
 		return 0
 	}
 	return time.Duration(m.took.Load())
 }
 
-// forget treats the next request as the first one.
-func (m *model) forget() {
+// forgetFirst treats the next request as the first one.
+func (m *model) forgetFirst() {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	m.when, m.body = time.Time{}, nil
 }
 
-func (m *model) first() (time.Time, []byte) {
+func (m *model) firstRequest() (time.Time, []byte) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	return m.when, m.body
 }
 
-// record keeps the requests from now on, until the function that it returns
+// recordRequests keeps the requests from now on, until the function that it returns
 // asks for them.
-func (m *model) record() func() [][]byte {
+func (m *model) recordRequests() func() [][]byte {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	m.keep = true
@@ -89,7 +89,7 @@ func (m *model) record() func() [][]byte {
 	}
 }
 
-func (m *model) note(arrived time.Time, body []byte) {
+func (m *model) noteRequest(arrived time.Time, body []byte) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	if m.when.IsZero() {
@@ -100,16 +100,16 @@ func (m *model) note(arrived time.Time, body []byte) {
 	}
 }
 
-func (m *model) complete(w http.ResponseWriter, r *http.Request) {
+func (m *model) serveCompletion(w http.ResponseWriter, r *http.Request) {
 	arrived := time.Now()
 	defer func() { m.took.Add(int64(time.Since(arrived))) }()
 	b, err := io.ReadAll(r.Body)
 	if err != nil {
 		return
 	}
-	m.note(arrived, b)
+	m.noteRequest(arrived, b)
 	w.Header().Set("Content-Type", "text/event-stream")
-	delta, reason := m.answer(b)
+	delta, reason := m.answerRequest(b)
 	fmt.Fprintf(w, `data: {"id":"i","object":"chat.completion.chunk","created":1,"model":"instant","choices":[{"index":0,"delta":%s,"finish_reason":null}]}`+"\n\n", delta)
 	fmt.Fprintf(w, `data: {"id":"i","object":"chat.completion.chunk","created":1,"model":"instant","choices":[{"index":0,"delta":{},"finish_reason":%q}],"usage":{"prompt_tokens":%d,"completion_tokens":2,"total_tokens":%d}}`+"\n\n",
 		reason, len(b)/4, len(b)/4+2)
@@ -119,10 +119,10 @@ func (m *model) complete(w http.ResponseWriter, r *http.Request) {
 // callText asks the server to call a tool n times, one after another.
 func callText(tool string, n int) string { return fmt.Sprintf("please call %s, times %d", tool, n) }
 
-// answer finds what the last message of the user asks for without decoding the
+// answerRequest finds what the last message of the user asks for without decoding the
 // request, which would take the server longer than all else: within JSON texts
 // quotes are escaped, so `"role":"user"` cannot be part of one.
-func (m *model) answer(body []byte) (delta, reason string) {
+func (m *model) answerRequest(body []byte) (delta, reason string) {
 	last := body[max(0, bytes.LastIndex(body, []byte(`"role":"user"`))):]
 	_, ask, _ := strings.Cut(string(last), "please call ")
 	name, rest, _ := strings.Cut(ask, ", times ")

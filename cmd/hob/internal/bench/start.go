@@ -8,55 +8,55 @@ import (
 	"time"
 )
 
-func startUp(ctx context.Context, o Options, r rounds) ([]Figure, error) {
+func startUp(ctx context.Context, o Options, r benchRounds) ([]Figure, error) {
 	h, err := newHome(o, nil)
 	if err != nil {
 		return nil, err
 	}
-	defer h.remove()
+	defer h.removeDir()
 	var took []time.Duration
 	for range r.starts + 1 {
-		if err := h.start(ctx); err != nil {
+		if err := h.startProgram(ctx); err != nil {
 			return nil, err
 		}
 		took = append(took, h.took)
-		if err := h.stop(ctx); err != nil {
+		if err := h.stopProgram(ctx); err != nil {
 			return nil, err
 		}
 	}
 	first, again := took[0], took[1:] // the first start makes the database
 	slices.Sort(again)
 	return []Figure{
-		{Name: "ready", Value: ms(at(again, 50)), Unit: "ms", Target: 40, About: "from process start until it accepts messages, median"},
-		{Name: "ready_first", Value: ms(first), Unit: "ms", About: "the same in an empty home, which creates the database"},
+		{Name: "ready", Value: milliseconds(percentileAt(again, 50)), Unit: "ms", Target: 40, About: "from process start until it accepts messages, median"},
+		{Name: "ready_first", Value: milliseconds(first), Unit: "ms", About: "the same in an empty home, which creates the database"},
 	}, nil
 }
 
 // firstRequest repeatedly starts the program, sends hello when it accepts messages, and
 // measures the time until the model receives it.
-func firstRequest(ctx context.Context, o Options, r rounds) ([]Figure, error) {
+func firstRequest(ctx context.Context, o Options, r benchRounds) ([]Figure, error) {
 	m, err := newModel()
 	if err != nil {
 		return nil, err
 	}
-	defer m.close(ctx)
+	defer m.closeServer(ctx)
 	h, err := newHome(o, m)
 	if err != nil {
 		return nil, err
 	}
-	defer h.remove()
+	defer h.removeDir()
 	var took []time.Duration
 	var size int
 	for i := range r.starts + 1 {
-		m.forget()
-		if err := h.start(ctx); err != nil {
+		m.forgetFirst()
+		if err := h.startProgram(ctx); err != nil {
 			return nil, err
 		}
-		err := h.say(ctx, fmt.Sprintf("first-%d", i), "hello")
-		if err := errors.Join(err, h.stop(ctx)); err != nil {
+		err := h.sendAndWait(ctx, fmt.Sprintf("first-%d", i), "hello")
+		if err := errors.Join(err, h.stopProgram(ctx)); err != nil {
 			return nil, err
 		}
-		when, body := m.first()
+		when, body := m.firstRequest()
 		size = len(body)
 		if i > 0 { // the first start makes the database
 			took = append(took, when.Sub(h.began))
@@ -64,7 +64,7 @@ func firstRequest(ctx context.Context, o Options, r rounds) ([]Figure, error) {
 	}
 	slices.Sort(took)
 	return []Figure{
-		{Name: "first_request", Value: ms(at(took, 50)), Unit: "ms", Target: 40, About: "from process start until the model receives \"hello\", median"},
+		{Name: "first_request", Value: milliseconds(percentileAt(took, 50)), Unit: "ms", Target: 40, About: "from process start until the model receives \"hello\", median"},
 		{Name: "prompt_hello", Value: float64(size) / 4, Unit: "tokens", Target: 2000, About: "the request for \"hello\" with the whole catalogue behind it, bytes / 4"},
 	}, nil
 }

@@ -22,51 +22,53 @@ const (
 	steps = 8
 )
 
-func builtinTurns(ctx context.Context, o Options, r rounds) ([]Figure, error) {
+func builtinTurns(ctx context.Context, o Options, r benchRounds) ([]Figure, error) {
 	return withHome(ctx, o, nil, func(h *home) ([]Figure, error) {
-		hello, err := h.turns(ctx, r.turns, "hello")
+		hello, err := h.runTurns(ctx, r.turns, "hello")
 		if err != nil {
 			return nil, err
 		}
-		task, err := h.turns(ctx, r.turns, "add a task: water the plants")
+		task, err := h.runTurns(ctx, r.turns, "add a task: water the plants")
 		if err != nil {
 			return nil, err
 		}
 		return []Figure{
-			{Name: "turn_builtin_p50", Value: ms(at(hello, 50)), Unit: "ms", Target: 4, About: "\"hello\" to the built-in brain, durable, over HTTP"},
-			{Name: "turn_builtin_p95", Value: ms(at(hello, 95)), Unit: "ms", About: "the same, 95th percentile"},
-			{Name: "turn_builtin_task_p50", Value: ms(at(task, 50)), Unit: "ms", About: "\"add a task\" to the built-in brain: a turn with one tool call"},
+			{Name: "turn_builtin_p50", Value: milliseconds(percentileAt(hello, 50)), Unit: "ms", Target: 4, About: "\"hello\" to the built-in brain, durable, over HTTP"},
+			{Name: "turn_builtin_p95", Value: milliseconds(percentileAt(hello, 95)), Unit: "ms", About: "the same, 95th percentile"},
+			{Name: "turn_builtin_task_p50", Value: milliseconds(percentileAt(task, 50)), Unit: "ms", About: "\"add a task\" to the built-in brain: a turn with one tool call"},
 		}, nil
 	})
 }
 
-func modelTurns(ctx context.Context, o Options, r rounds) ([]Figure, error) {
+func modelTurns(ctx context.Context, o Options, r benchRounds) ([]Figure, error) {
 	m, err := newModel()
 	if err != nil {
 		return nil, err
 	}
-	defer m.close(ctx)
+	defer m.closeServer(ctx)
 	return withHome(ctx, o, m, func(h *home) ([]Figure, error) {
-		plain, err := h.turns(ctx, r.turns, "hello")
+		plain, err := h.runTurns(ctx, r.turns, "hello")
 		if err != nil {
 			return nil, err
 		}
-		task, err := h.turns(ctx, r.steps, callText("create_task", steps))
+		task, err := h.runTurns(ctx, r.steps, callText("create_task", steps))
 		if err != nil {
 			return nil, err
 		}
-		file, err := h.turns(ctx, r.steps, callText("write_file", steps))
+		file, err := h.runTurns(ctx, r.steps, callText("write_file", steps))
 		if err != nil {
 			return nil, err
 		}
-		kept, resent, err := h.prefixes(ctx)
+		kept, resent, err := h.measurePrefixReuse(ctx)
 		if err != nil {
 			return nil, err
 		}
-		step := func(turns []time.Duration) float64 { return ms((at(turns, 50) - at(plain, 50)) / steps) }
+		step := func(turns []time.Duration) float64 {
+			return milliseconds((percentileAt(turns, 50) - percentileAt(plain, 50)) / steps)
+		}
 		return []Figure{
-			{Name: "turn_p50", Value: ms(at(plain, 50)), Unit: "ms", Target: 4, About: "a turn over HTTP with an instant model, everything durable, less the model server's time"},
-			{Name: "turn_p95", Value: ms(at(plain, 95)), Unit: "ms", About: "the same, 95th percentile"},
+			{Name: "turn_p50", Value: milliseconds(percentileAt(plain, 50)), Unit: "ms", Target: 4, About: "a turn over HTTP with an instant model, everything durable, less the model server's time"},
+			{Name: "turn_p95", Value: milliseconds(percentileAt(plain, 95)), Unit: "ms", About: "the same, 95th percentile"},
 			{Name: "tool_step_p50", Value: step(task), Unit: "ms", Target: 2, About: fmt.Sprintf("additional time for a call of create_task: another request, policy check, ledger, audit, tool (mean of %d in a turn)", steps)},
 			{Name: "file_step_p50", Value: step(file), Unit: "ms", Target: 2, About: "the same for write_file, which is in the ledger before and after it runs"},
 			{Name: "prompt_prefix", Value: kept, Unit: "%", Target: 100, AtLeast: true, About: fmt.Sprintf("of the requests in a conversation of %d turns begin with the whole of the one before", conversation)},
@@ -75,26 +77,26 @@ func modelTurns(ctx context.Context, o Options, r rounds) ([]Figure, error) {
 	})
 }
 
-// load runs turns in all conversations in parallel.
-func load(ctx context.Context, o Options, r rounds) ([]Figure, error) {
+// measureLoad runs turns in all conversations in parallel.
+func measureLoad(ctx context.Context, o Options, r benchRounds) ([]Figure, error) {
 	m, err := newModel()
 	if err != nil {
 		return nil, err
 	}
-	defer m.close(ctx)
+	defer m.closeServer(ctx)
 	return withHome(ctx, o, m, func(h *home) ([]Figure, error) {
-		if _, err := h.rush(ctx, r.load/5); err != nil { // warms caches
+		if _, err := h.measureThroughput(ctx, r.load/5); err != nil { // warms caches
 			return nil, err
 		}
-		before, known := usageOf(h.pid())
+		before, known := usageOf(h.processID())
 		began := time.Now()
-		done, err := h.rush(ctx, r.load)
+		done, err := h.measureThroughput(ctx, r.load)
 		if err != nil {
 			return nil, err
 		}
 		out := []Figure{{Name: "turns_per_second", Value: done / time.Since(began).Seconds(), Unit: "/s", Target: 500, AtLeast: true, About: fmt.Sprintf("over %d conversations at once, on the cores that this program and the model server share", sessions)}}
-		if after, err := usageOf(h.pid()); known == nil && err == nil {
-			out = append(out, Figure{Name: "turn_cpu", Value: ms(after.cpu-before.cpu) / done, Unit: "ms", About: "processor time of such a turn"})
+		if after, err := usageOf(h.processID()); known == nil && err == nil {
+			out = append(out, Figure{Name: "turn_cpu", Value: milliseconds(after.cpu-before.cpu) / done, Unit: "ms", About: "processor time of such a turn"})
 		}
 		return out, nil
 	})
@@ -105,38 +107,38 @@ func withHome(ctx context.Context, o Options, m *model, fn func(*home) ([]Figure
 	if err != nil {
 		return nil, err
 	}
-	defer h.remove()
-	if err := h.start(ctx); err != nil {
+	defer h.removeDir()
+	if err := h.startProgram(ctx); err != nil {
 		return nil, err
 	}
-	defer func() { err = errors.Join(err, h.stop(ctx)) }()
+	defer func() { err = errors.Join(err, h.stopProgram(ctx)) }()
 	return fn(h)
 }
 
-// turns sends the same message n times, waits for each answer, and returns the sorted times
+// runTurns sends the same message n times, waits for each answer, and returns the sorted times
 // without the time of the model server.
-func (h *home) turns(ctx context.Context, n int, text string) ([]time.Duration, error) {
+func (h *home) runTurns(ctx context.Context, n int, text string) ([]time.Duration, error) {
 	var out []time.Duration
 	warm := n/10 + 1
 	for i := range n + warm {
-		began, spent := time.Now(), h.model.spent()
-		if err := h.say(ctx, fmt.Sprintf("bench-%s-%d", text, i/perSession), text); err != nil {
+		began, spent := time.Now(), h.model.timeSpent()
+		if err := h.sendAndWait(ctx, fmt.Sprintf("bench-%s-%d", text, i/perSession), text); err != nil {
 			return nil, err
 		}
 		if i >= warm { // the first ones warm caches
-			out = append(out, time.Since(began)-(h.model.spent()-spent))
+			out = append(out, time.Since(began)-(h.model.timeSpent()-spent))
 		}
 	}
 	slices.Sort(out)
 	return out, nil
 }
 
-func (h *home) rush(ctx context.Context, d time.Duration) (float64, error) {
+func (h *home) measureThroughput(ctx context.Context, d time.Duration) (float64, error) {
 	var done atomic.Int64
 	began := time.Now()
-	err := parallel(ctx, sessions, func(ctx context.Context, n int) error {
+	err := runParallel(ctx, sessions, func(ctx context.Context, n int) error {
 		for i := 0; time.Since(began) < d; i++ {
-			if err := h.say(ctx, fmt.Sprintf("load-%d-%d-%d", began.UnixMilli(), n, i/perSession), "hello"); err != nil {
+			if err := h.sendAndWait(ctx, fmt.Sprintf("load-%d-%d-%d", began.UnixMilli(), n, i/perSession), "hello"); err != nil {
 				return err
 			}
 			done.Add(1)
@@ -149,17 +151,17 @@ func (h *home) rush(ctx context.Context, d time.Duration) (float64, error) {
 // conversation is how many turns the measured conversation has.
 const conversation = 50
 
-// prefixes runs a conversation with and without tools. It returns the share of requests that
+// measurePrefixReuse runs a conversation with and without tools. It returns the share of requests that
 // begin with the previous request's messages, byte for byte, and the share of bytes sent before
 // in this way, which a provider can cache; both in percent.
-func (h *home) prefixes(ctx context.Context) (kept, resent float64, err error) {
-	bodies := h.model.record()
+func (h *home) measurePrefixReuse(ctx context.Context) (kept, resent float64, err error) {
+	bodies := h.model.recordRequests()
 	for i := range conversation {
 		text := fmt.Sprintf("hello %d", i)
 		if i%4 == 1 {
 			text = callText("create_task", 2)
 		}
-		if err := h.say(ctx, "prefixes", text); err != nil {
+		if err := h.sendAndWait(ctx, "prefixes", text); err != nil {
 			return 0, 0, err
 		}
 	}
@@ -187,7 +189,7 @@ func (h *home) prefixes(ctx context.Context) (kept, resent float64, err error) {
 	return 100 * float64(n) / float64(len(all)-1), 100 * float64(same) / float64(sent), nil
 }
 
-func parallel(ctx context.Context, n int, fn func(context.Context, int) error) error {
+func runParallel(ctx context.Context, n int, fn func(context.Context, int) error) error {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	errs := make([]error, n)

@@ -17,8 +17,8 @@ func usageOf(pid int) (usage, error) {
 	if err != nil {
 		return u, err
 	}
-	u.rss = field(string(b), "VmRSS:") << 10
-	u.anon = field(string(b), "RssAnon:") << 10
+	u.rss = parseKBField(string(b), "VmRSS:") << 10
+	u.anon = parseKBField(string(b), "RssAnon:") << 10
 	tasks, err := filepath.Glob(fmt.Sprintf("/proc/%d/task/*", pid))
 	if err != nil {
 		return u, err
@@ -28,7 +28,7 @@ func usageOf(pid int) (usage, error) {
 		if err != nil {
 			continue // the thread has just ended
 		}
-		u.switches += field(string(b), "voluntary_ctxt_switches:")
+		u.switches += parseKBField(string(b), "voluntary_ctxt_switches:")
 		if b, err = os.ReadFile(filepath.Join(t, "schedstat")); err == nil {
 			ran, _, _ := strings.Cut(string(b), " ")
 			n, _ := strconv.ParseInt(ran, 10, 64)
@@ -38,8 +38,8 @@ func usageOf(pid int) (usage, error) {
 	return u, nil
 }
 
-// field reads a number of a line "name:  123 kB".
-func field(text, name string) int64 {
+// parseKBField reads a number of a line "name:  123 kB".
+func parseKBField(text, name string) int64 {
 	for line := range strings.Lines(text) {
 		if v, ok := strings.CutPrefix(line, name); ok {
 			n, _ := strconv.ParseInt(strings.Fields(v)[0], 10, 64)

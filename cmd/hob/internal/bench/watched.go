@@ -21,46 +21,46 @@ const (
 	loadEvery = "10s"
 )
 
-// watched measures watched feeds: the memory of each, and the processor time while none is due
+// measureFeeds measures watched feeds: the memory of each, and the processor time while none is due
 // and while all are polled repeatedly.
-func watched(ctx context.Context, o Options, r rounds) ([]Figure, error) {
+func measureFeeds(ctx context.Context, o Options, r benchRounds) ([]Figure, error) {
 	f, err := newFeeds()
 	if err != nil {
 		return nil, err
 	}
-	defer f.close()
+	defer f.closeServer()
 	o.more = fmt.Sprintf("[network]\nallow = [%q]\n[watchers]\nmin_every = \"1s\"\n", f.addr)
 	n := r.watchers
 	var out []Figure
 	figures, err := withHome(ctx, o, nil, func(h *home) ([]Figure, error) {
 		few := n / 10 // what all of them share is there then
-		if err := f.watch(ctx, h, 0, few, restEvery); err != nil {
+		if err := f.createWatchers(ctx, h, 0, few, restEvery); err != nil {
 			return nil, err
 		}
-		before, _, err := h.rest(ctx, rounds{calm: r.calm})
+		before, _, err := h.measureAtRest(ctx, benchRounds{calm: r.calm})
 		if errors.Is(err, errors.ErrUnsupported) {
 			return nil, nil
 		}
 		if err != nil {
 			return nil, err
 		}
-		threads, err := h.gauge(ctx, "goroutines")
+		threads, err := h.readMetric(ctx, "goroutines")
 		if err != nil {
 			return nil, err
 		}
-		if err := f.watch(ctx, h, few, n, restEvery); err != nil {
+		if err := f.createWatchers(ctx, h, few, n, restEvery); err != nil {
 			return nil, err
 		}
-		now, spent, err := h.rest(ctx, r)
+		now, spent, err := h.measureAtRest(ctx, r)
 		if err != nil {
 			return nil, err
 		}
-		more, err := h.gauge(ctx, "goroutines")
+		more, err := h.readMetric(ctx, "goroutines")
 		if err != nil {
 			return nil, err
 		}
 		return []Figure{
-			{Name: "watcher_memory", Value: max(0, float64(now.own()-before.own())) / float64(n-few) / 1000, Unit: "KB", Target: 20, About: fmt.Sprintf("by how much the process grows for each watched feed at rest, from %d to %d", few, n)},
+			{Name: "watcher_memory", Value: max(0, float64(now.privateBytes()-before.privateBytes())) / float64(n-few) / 1000, Unit: "KB", Target: 20, About: fmt.Sprintf("by how much the process grows for each watched feed at rest, from %d to %d", few, n)},
 			{Name: "watcher_goroutines", Value: max(0, more-threads) / float64(n-few), Unit: "", Target: 1, About: "goroutines of each"},
 			{Name: "watchers_memory", Value: float64(now.rss) / 1e6, Unit: "MB", About: fmt.Sprintf("resident with %d watched feeds", n)},
 			{Name: "watchers_idle_cpu", Value: 100 * spent.cpu.Seconds() / r.idle.Seconds(), Unit: "% of a core", About: fmt.Sprintf("over %s in which none of them is due", r.idle)},
@@ -71,11 +71,11 @@ func watched(ctx context.Context, o Options, r rounds) ([]Figure, error) {
 	}
 	out = append(out, figures...)
 	figures, err = withHome(ctx, o, nil, func(h *home) ([]Figure, error) {
-		if err := f.watch(ctx, h, 0, n, loadEvery); err != nil {
+		if err := f.createWatchers(ctx, h, 0, n, loadEvery); err != nil {
 			return nil, err
 		}
 		asked := f.asked.Load()
-		now, spent, err := h.rest(ctx, r)
+		now, spent, err := h.measureAtRest(ctx, r)
 		if err != nil {
 			return nil, err
 		}
@@ -89,16 +89,16 @@ func watched(ctx context.Context, o Options, r rounds) ([]Figure, error) {
 	return append(out, figures...), err
 }
 
-// own returns the memory that is not mapped from the program file, if the system reports it.
-func (u usage) own() int64 {
+// privateBytes returns the memory that is not mapped from the program file, if the system reports it.
+func (u usage) privateBytes() int64 {
 	if u.anon > 0 {
 		return u.anon
 	}
 	return u.rss
 }
 
-// gauge reads a value of the metrics.
-func (h *home) gauge(ctx context.Context, name string) (float64, error) {
+// readMetric reads a value of the metrics.
+func (h *home) readMetric(ctx context.Context, name string) (float64, error) {
 	req, err := http.NewRequestWithContext(ctx, http.MethodGet, h.base+"/metrics", nil)
 	if err != nil {
 		return 0, err
@@ -117,15 +117,15 @@ func (h *home) gauge(ctx context.Context, name string) (float64, error) {
 	return 0, fmt.Errorf("the metrics do not tell of %s", name)
 }
 
-// feeds is a server with any number of feeds, each with 20 entries and an ETag.
-type feeds struct {
+// feedServer is a server with any number of feeds, each with 20 entries and an ETag.
+type feedServer struct {
 	addr  string
 	asked atomic.Int64
 	first atomic.Int64 // requests without a validator
 	srv   *http.Server
 }
 
-func newFeeds() (*feeds, error) {
+func newFeeds() (*feedServer, error) {
 	l, err := net.Listen("tcp", "127.0.0.1:0") //nolint:noctx // it ends at once
 	if err != nil {
 		return nil, err
@@ -136,7 +136,7 @@ func newFeeds() (*feeds, error) {
 		fmt.Fprintf(&body, `<item><guid>item-%d</guid><title>Something happened for the %dth time</title><description>%s</description></item>`, n, n, strings.Repeat("It was told at length. ", 10))
 	}
 	body.WriteString(`</channel></rss>`)
-	f := &feeds{addr: l.Addr().String()}
+	f := &feedServer{addr: l.Addr().String()}
 	f.srv = &http.Server{ReadHeaderTimeout: time.Minute, Handler: http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		f.asked.Add(1)
 		w.Header().Set("ETag", `"1"`)
@@ -152,15 +152,15 @@ func newFeeds() (*feeds, error) {
 	return f, nil
 }
 
-func (f *feeds) close() { _ = f.srv.Close() }
+func (f *feedServer) closeServer() { _ = f.srv.Close() }
 
-// watch sets up the watchers of the feeds from one number to another and waits
+// createWatchers sets up the watchers of the feeds from one number to another and waits
 // until each has seen its feed once.
-func (f *feeds) watch(ctx context.Context, h *home, from, to int, every string) error {
+func (f *feedServer) createWatchers(ctx context.Context, h *home, from, to int, every string) error {
 	before := f.first.Load()
 	for i := from; i < to; i++ {
 		config := map[string]any{"url": fmt.Sprintf("http://%s/feeds/%d.xml", f.addr, i), "every": every}
-		if err := h.call(ctx, "create_watcher", map[string]any{"kind": "feed", "config": config}); err != nil {
+		if err := h.callTool(ctx, "create_watcher", map[string]any{"kind": "feed", "config": config}); err != nil {
 			return err
 		}
 	}
@@ -168,9 +168,9 @@ func (f *feeds) watch(ctx context.Context, h *home, from, to int, every string) 
 		if time.Now().After(end) {
 			return fmt.Errorf("only %d of %d feeds were read in %s", f.first.Load()-before, to-from, eventWait)
 		}
-		if err := wait(ctx, 20*time.Millisecond); err != nil {
+		if err := sleepContext(ctx, 20*time.Millisecond); err != nil {
 			return err
 		}
 	}
-	return wait(ctx, time.Second) // the last one is kept
+	return sleepContext(ctx, time.Second) // the last one is kept
 }

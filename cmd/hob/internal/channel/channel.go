@@ -64,22 +64,22 @@ func Find(name string) (Kind, bool) {
 func (k Kind) On(goos string) bool { return len(k.Systems) == 0 || slices.Contains(k.Systems, goos) }
 
 // Here reports whether it can be switched on in this program, on this machine.
-func (k Kind) Here() bool { return k.Always || k.On(runtime.GOOS) && driver(k.Name) != nil }
+func (k Kind) Here() bool { return k.Always || k.On(runtime.GOOS) && findDriver(k.Name) != nil }
 
 // Manifest returns the text from which a platform creates the other side of a channel: the app
 // of a workspace, the interaction model of a skill. called is Hob's name. ok is false if the
 // channel has none.
 func Manifest(name, called string) (string, bool) {
-	m, ok := driver(name).(interface{ Manifest(called string) string })
+	m, ok := findDriver(name).(interface{ Manifest(called string) string })
 	if !ok {
 		return "", false
 	}
 	return m.Manifest(called), true
 }
 
-func driver(name string) channels.Driver { return named(channelsall.Drivers(), name) }
+func findDriver(name string) channels.Driver { return findDriverIn(channelsall.Drivers(), name) }
 
-func named(drivers []channels.Driver, name string) channels.Driver {
+func findDriverIn(drivers []channels.Driver, name string) channels.Driver {
 	for _, d := range drivers {
 		if d.Name() == name {
 			return d
@@ -137,14 +137,14 @@ func Rows(c *config.Config, health []channels.Health, running bool) (out []Row) 
 		r.Configured = k.Always || there
 		r.Enabled = k.Always || there && s.Enabled || i >= 0 && !there
 		r.Available = k.Here() || i >= 0 && r.State != "failed"
-		r.tell(i >= 0, running)
+		r.fillState(i >= 0, running)
 		out = append(out, r)
 	}
 	return out
 }
 
-// tell sets the state and the error.
-func (r *Row) tell(known, running bool) {
+// fillState sets the state and the error.
+func (r *Row) fillState(known, running bool) {
 	k, _ := Find(r.Name)
 	switch {
 	case known && r.State == "failed", known && running && (r.Enabled || !r.Configured):

@@ -138,7 +138,7 @@ func (f tester) Test(ctx context.Context) (string, error) { return f(ctx) }
 
 // A driver that panics is told as one that does not work.
 func TestTryGuards(t *testing.T) {
-	_, err := try(t.Context(), tester(func(context.Context) (string, error) { panic("oh") }))
+	_, err := runTester(t.Context(), tester(func(context.Context) (string, error) { panic("oh") }))
 	if err == nil || !strings.Contains(err.Error(), "oh") {
 		t.Error(err)
 	}

@@ -28,7 +28,7 @@ var (
 func Test(ctx context.Context, c *config.Config, drivers []channels.Driver, name string, deps channels.Deps) (string, error) {
 	k, known := Find(name)
 	s, there := c.Channel(name)
-	d := named(drivers, name)
+	d := findDriverIn(drivers, name)
 	switch {
 	case k.Always:
 		return "always available", nil
@@ -53,15 +53,15 @@ func Test(ctx context.Context, c *config.Config, drivers []channels.Driver, name
 	}
 	ctx, cancel := context.WithTimeout(ctx, patience)
 	defer cancel()
-	said, err := try(ctx, t)
+	said, err := runTester(ctx, t)
 	if err != nil && ctx.Err() != nil && errors.Is(err, context.DeadlineExceeded) {
 		err = fmt.Errorf("no answer within %s: %w; check the internet connection and the name of the server", patience, err)
 	}
 	return said, err
 }
 
-// try isolates a driver that panics.
-func try(ctx context.Context, t channels.Tester) (said string, err error) {
+// runTester isolates a driver that panics.
+func runTester(ctx context.Context, t channels.Tester) (said string, err error) {
 	defer func() {
 		if p := recover(); p != nil {
 			said, err = "", fmt.Errorf("the channel crashed: %v; see the log: hob doctor log", p)

@@ -10,38 +10,38 @@ import (
 	"hob/autonomy/notify"
 	"hob/knowledge"
 	"hob/knowledge/graph"
-	"hob/platform/phrase"
 	"hob/platform/pim"
 	"hob/platform/provenance"
+	"hob/platform/text/textnorm"
 	"hob/tools/calendar"
 	"hob/tools/mail"
 )
 
-// account returns one of the user's accounts with a server, for the watchers. The password is
+// findAccount returns one of the user's accounts with a server, for the watchers. The password is
 // resolved at sign-in.
-func (d *Daemon) account(name, server string) (pim.Account, error) {
-	c, err := d.opt.Config.Account(name, func(a config.Account) bool { return a.Has(server) })
+func (d *Daemon) findAccount(name, server string) (pim.Account, error) {
+	c, err := d.opt.Config.Account(name, func(a config.Account) bool { return a.HasServer(server) })
 	if err != nil {
 		return pim.Account{}, err
 	}
-	return d.servers(c), nil
+	return d.accountServers(c), nil
 }
 
-func (d *Daemon) servers(c config.Account) pim.Account {
+func (d *Daemon) accountServers(c config.Account) pim.Account {
 	a := c.Servers()
-	a.Secret = func(ctx context.Context) (string, error) { return d.resolve(ctx, c.Password) }
+	a.Secret = func(ctx context.Context) (string, error) { return d.resolveSecretContext(ctx, c.Password) }
 	if d.opt.Play != nil {
 		a = d.opt.Play.Account(a)
 	}
 	return a
 }
 
-// accounts lists the owner's accounts that have a server and are whole.
-func (d *Daemon) accounts(server string) func() []pim.Account {
+// accountsWith lists the owner's accounts that have a server and are whole.
+func (d *Daemon) accountsWith(server string) func() []pim.Account {
 	return func() (out []pim.Account) {
 		for _, c := range d.opt.Config.Accounts {
-			if c.Has(server) && c.Missing() == "" {
-				out = append(out, d.servers(c))
+			if c.HasServer(server) && c.MissingKeys() == "" {
+				out = append(out, d.accountServers(c))
 			}
 		}
 		return out
@@ -50,22 +50,22 @@ func (d *Daemon) accounts(server string) func() []pim.Account {
 
 func (d *Daemon) calendarDeps() calendar.Deps {
 	return calendar.Deps{
-		Accounts: d.accounts("caldav"), Apps: d.appCalendars, Calendars: d.calendars, Mailers: d.mailers, People: d.people,
+		Accounts: d.accountsWith("caldav"), Apps: d.appCalendars, Calendars: d.accountCalendars, Mailers: d.accountMailers, People: d.searchContacts,
 		Now: func() time.Time { return time.Now().In(d.zone()) },
 	}
 }
 
 func (d *Daemon) mailDeps() mail.Deps {
-	return mail.Deps{Accounts: d.accounts(pim.IMAP), Matters: d.matters, Mailers: d.mailers, Attach: d.attach, People: d.people}
+	return mail.Deps{Accounts: d.accountsWith(pim.IMAP), Matters: d.mailRelevance, Mailers: d.accountMailers, Attach: d.readAttachment, People: d.searchContacts}
 }
 
 // maxKnown limits the number of known people that are compared with mail senders.
 const maxKnown = 2000
 
-// matters returns a function that decides which mails are important: by the user's notification
+// mailRelevance returns a function that decides which mails are important: by the user's notification
 // rules, and by the people in the user's facts. People known only from untrusted text do not
 // count.
-func (d *Daemon) matters(ctx context.Context) (func(pim.Message) string, error) {
+func (d *Daemon) mailRelevance(ctx context.Context) (func(pim.Message) string, error) {
 	q := d.store.Reader(ctx)
 	list, err := d.graph.Entities(q, graph.Filter{Kind: knowledge.Person, Limit: maxKnown})
 	if err != nil {
@@ -76,7 +76,7 @@ func (d *Daemon) matters(ctx context.Context) (func(pim.Message) string, error) 
 	for _, e := range list {
 		ids = append(ids, e.ID)
 	}
-	own, err := d.graph.OwnNames(q, ids...)
+	own, err := d.graph.TrustedNames(q, ids...)
 	if err != nil {
 		return nil, err
 	}
@@ -89,7 +89,7 @@ func (d *Daemon) matters(ctx context.Context) (func(pim.Message) string, error) 
 		for _, p := range m.From {
 			addresses, names = append(addresses, p.Address), append(names, p.Name)
 		}
-		if u, rule := notify.Mail(o.Rules, addresses, names, m.Subject); u != 0 {
+		if u, rule := notify.RateMail(o.Rules, addresses, names, m.Subject); u != 0 {
 			if u > notify.Normal {
 				return rule
 			}
@@ -109,12 +109,12 @@ func (d *Daemon) matters(ctx context.Context) (func(pim.Message) string, error) 
 // isPerson compares a sender with a known person: by address, or by a name of at least two
 // words.
 func isPerson(names []string, p pim.Person) bool {
-	name := phrase.Split(p.Name)
+	name := textnorm.FoldedWords(p.Name)
 	for _, n := range names {
 		if p.Address != "" && strings.EqualFold(n, p.Address) {
 			return true
 		}
-		if known := phrase.Split(n); len(known) > 1 && slices.Equal(known, name) {
+		if known := textnorm.FoldedWords(n); len(known) > 1 && slices.Equal(known, name) {
 			return true
 		}
 	}

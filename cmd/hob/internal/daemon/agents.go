@@ -4,8 +4,8 @@ import (
 	"context"
 	"strings"
 
+	"hob/autonomy/agents"
 	"hob/autonomy/bus"
-	"hob/autonomy/crew"
 	"hob/autonomy/guard"
 	"hob/channels/web"
 )
@@ -37,7 +37,7 @@ func (b *backend) listAgents(ctx context.Context, q web.Query) (any, error) {
 	return out, nil
 }
 
-func (b *backend) agentRow(ctx context.Context, m crew.Member) agentRow {
+func (b *backend) agentRow(ctx context.Context, m agents.Member) agentRow {
 	c := b.d.opt.Config
 	s, _ := c.Member(m.Name)
 	r := agentRow{
@@ -45,7 +45,7 @@ func (b *backend) agentRow(ctx context.Context, m crew.Member) agentRow {
 		Level: string(b.d.guard.Level().Narrower(m.Options.Level)), Delegates: append([]string{}, m.Delegates...), Isolation: "none",
 		Budget: s.BudgetShare, Default: c.Crew.Default == m.Name, Routes: []string{}, Folder: b.d.opt.Paths.AgentDir(m.Name),
 	}
-	if m.Name == crew.Default {
+	if m.Name == agents.Default {
 		r.Folder = b.d.opt.Paths.Home
 	}
 	if s.Model != "" {
@@ -73,7 +73,7 @@ func (b *backend) listDelegations(ctx context.Context, q web.Query) (any, error)
 	if err != nil {
 		return nil, err
 	}
-	return []crew.Task{t}, nil
+	return []agents.Task{t}, nil
 }
 
 // questionsBelow returns the approval requests of tasks that a turn delegated. They are shown
@@ -82,12 +82,12 @@ func (b *backend) questionsBelow(ctx context.Context, e bus.Event) ([]any, error
 	if e.State != bus.Pending || e.NotBefore.IsZero() {
 		return nil, nil
 	}
-	return b.questionsUnder(ctx, e.Session, func(t crew.Task) bool { return !t.Background && (t.Parent == e.ID || t.Session != e.Session) })
+	return b.questionsUnder(ctx, e.Session, func(t agents.Task) bool { return !t.Background && (t.Parent == e.ID || t.Session != e.Session) })
 }
 
 // questionsUnder returns the approval requests of running tasks that a conversation, or one
 // below it, delegated.
-func (b *backend) questionsUnder(ctx context.Context, session string, meant func(crew.Task) bool) ([]any, error) {
+func (b *backend) questionsUnder(ctx context.Context, session string, meant func(agents.Task) bool) ([]any, error) {
 	list, err := b.d.crew.Tasks(ctx, false, 1000)
 	if err != nil {
 		return nil, err

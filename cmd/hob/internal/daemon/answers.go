@@ -14,7 +14,7 @@ import (
 func (b *backend) Answer(ctx context.Context, _, approval string, a web.Answer) (any, error) {
 	ans := guard.Answer{Approved: a.Approved, Scope: a.Scope, Note: a.Note, Uses: a.Uses, By: a.By, Beforehand: a.Beforehand}
 	if a.Expires != "" {
-		d, err := autonomy.Lasting(a.Expires)
+		d, err := autonomy.ParseGrantDuration(a.Expires)
 		if err != nil {
 			return nil, fmt.Errorf("%w: expires: %w", web.ErrInvalid, err)
 		}
@@ -22,7 +22,7 @@ func (b *backend) Answer(ctx context.Context, _, approval string, a web.Answer) 
 	}
 	rows, err := b.d.loop.Answer(ctx, approval, ans)
 	if err != nil {
-		return nil, classify(err)
+		return nil, classifyError(err)
 	}
 	if guard.IsBatch(approval) {
 		return rows, nil
@@ -34,9 +34,9 @@ func (b *backend) Answer(ctx context.Context, _, approval string, a web.Answer) 
 func (b *backend) Shown(ctx context.Context, client string, d web.Display) error {
 	what := bus.Display{Delivery: d.Delivery, Event: d.Event, Approvals: d.Approvals}
 	if d.Withdrawn {
-		return classify(b.d.bus.Unshow(ctx, client, what))
+		return classifyError(b.d.bus.RemoveDisplay(ctx, client, what))
 	}
-	return classify(b.d.bus.MarkShown(ctx, client, what))
+	return classifyError(b.d.bus.MarkShown(ctx, client, what))
 }
 
 // Grant implements web.Backend.
@@ -47,20 +47,20 @@ func (b *backend) Grant(ctx context.Context, n web.NewGrant) (any, error) {
 	}
 	g := guard.NewGrant{Tool: t, Pattern: n.Pattern, Args: n.Arguments, Session: n.Session, Name: n.Name, Outside: n.Outside, Uses: n.Uses, By: n.By}
 	if n.Expires != "" {
-		d, err := autonomy.Lasting(n.Expires)
+		d, err := autonomy.ParseGrantDuration(n.Expires)
 		if err != nil {
 			return nil, fmt.Errorf("%w: expires: %w", web.ErrInvalid, err)
 		}
 		g.For = d
 	}
 	row, err := b.d.loop.Grant(ctx, g)
-	return row, classify(err)
+	return row, classifyError(err)
 }
 
 // Revoke implements web.Backend.
 func (b *backend) Revoke(ctx context.Context, grant, by string) (any, error) {
 	row, err := b.d.loop.Revoke(ctx, grant, by)
-	return row, classify(err)
+	return row, classifyError(err)
 }
 
 func (b *backend) listGrants(ctx context.Context, q web.Query) (any, error) {

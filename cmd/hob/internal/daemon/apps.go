@@ -3,7 +3,7 @@ package daemon
 import (
 	"runtime"
 
-	"hob/platform/osrun"
+	"hob/platform/host/osrun"
 	"hob/platform/pim"
 	"hob/platform/pim/apple"
 	"hob/platform/pim/outlook"
@@ -24,9 +24,9 @@ func appScripts(o Options) osrun.Runner {
 	return osrun.NewScripts(osrun.Options{Log: o.Log})
 }
 
-// apps returns the runner for the mail, calendar, list, note and contact apps of this machine;
+// appRunner returns the runner for the mail, calendar, list, note and contact apps of this machine;
 // nil if there are none. Windows supports only classic Outlook.
-func (d *Daemon) apps() osrun.Runner {
+func (d *Daemon) appRunner() osrun.Runner {
 	if runtime.GOOS == "windows" && d.opt.Scripts == nil && !outlook.InUse() {
 		return nil
 	}
@@ -39,7 +39,7 @@ func (d *Daemon) appMailers(accounts bool) []pim.Mailer {
 	if accounts {
 		return nil
 	}
-	run := d.apps()
+	run := d.appRunner()
 	if run == nil {
 		return nil
 	}
@@ -52,7 +52,7 @@ func (d *Daemon) appMailers(accounts bool) []pim.Mailer {
 // appCalendars returns the calendars of macOS or Outlook, for users without a calendar account
 // in Hob.
 func (d *Daemon) appCalendars() []pim.Calendars {
-	run := d.apps()
+	run := d.appRunner()
 	if run == nil {
 		return nil
 	}
@@ -65,7 +65,7 @@ func (d *Daemon) appCalendars() []pim.Calendars {
 // appBooks is the address book that macOS or Outlook has, for owners who have given Hob
 // no account with one.
 func (d *Daemon) appBooks() []pim.Contacts {
-	run := d.apps()
+	run := d.appRunner()
 	if run == nil {
 		return nil
 	}

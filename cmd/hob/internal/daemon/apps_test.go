@@ -9,8 +9,8 @@ import (
 	"time"
 
 	"hob/autonomy/llm/llmtest"
-	"hob/platform/osrun"
-	"hob/platform/osrun/osruntest"
+	"hob/platform/host/osrun"
+	"hob/platform/host/osrun/osruntest"
 )
 
 // TestMailApp: without an account a draft goes to the Mail app, as data and not as

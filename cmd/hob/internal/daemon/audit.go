@@ -10,13 +10,13 @@ import (
 
 	"hob/autonomy/guard"
 	"hob/channels/web"
-	"hob/platform/system"
+	"hob/platform/host/system"
 )
 
 // auditKey reads the key of the audit log, or creates it. The anchor of a log that was moved
 // away with a damaged database is moved, too; Hob notifies the user.
 func (d *Daemon) auditKey() ([]byte, error) {
-	if d.store.SetAside() != "" {
+	if d.store.QuarantinedPath() != "" {
 		err := system.Rename(d.opt.Paths.AuditAnchorFile(), d.opt.Paths.AuditAnchorFile()+".of-damaged")
 		if err != nil && !errors.Is(err, fs.ErrNotExist) {
 			return nil, fmt.Errorf("read the anchor of the audit log: %w", err)
@@ -35,7 +35,7 @@ func (d *Daemon) reportAudit(ctx context.Context) error {
 		return nil
 	}
 	d.opt.Log.Error("audit log check failed", "err", err)
-	return d.loop.Alert(ctx, "audit:"+err.Error(), fmt.Sprintf("Audit log check failed: %v. The database was modified or restored from a backup. See `hob audit verify`.", err))
+	return d.loop.NotifyCritical(ctx, "audit:"+err.Error(), fmt.Sprintf("Audit log check failed: %v. The database was modified or restored from a backup. See `hob audit verify`.", err))
 }
 
 // day is how often the end of the log is noted while Hob runs.
@@ -59,7 +59,7 @@ func (d *Daemon) noteHeads(ctx context.Context) error {
 func (d *Daemon) noteHead(ctx context.Context) {
 	ctx, cancel := context.WithTimeout(ctx, 5*time.Second)
 	defer cancel()
-	h, err := d.guard.NoteHead(ctx)
+	h, err := d.guard.WriteAnchor(ctx)
 	if err != nil {
 		d.opt.Log.Warn("cannot write the anchor of the audit log", "err", err)
 		return
@@ -78,16 +78,16 @@ func (b *backend) Audit(ctx context.Context, q web.AuditQuery) (any, error) {
 // AuditVerify implements web.Backend.
 func (b *backend) AuditVerify(ctx context.Context) (any, error) {
 	h, err := b.d.guard.VerifyAll(ctx)
-	if _, altered := errors.AsType[*guard.AlteredError](err); altered {
+	if _, altered := errors.AsType[*guard.TamperError](err); altered {
 		return nil, fmt.Errorf("%w: %w", web.ErrConflict, err)
 	}
-	return h, classify(err)
+	return h, classifyError(err)
 }
 
 // AuditLine implements web.Backend.
 func (b *backend) AuditLine(ctx context.Context, seq int64) (any, error) {
 	l, err := b.d.loop.AuditLine(ctx, seq)
-	return l, classify(err)
+	return l, classifyError(err)
 }
 
 // AuditExport implements web.Backend.
@@ -96,5 +96,5 @@ func (b *backend) AuditExport(ctx context.Context, w io.Writer, format string, s
 	if errors.Is(err, guard.ErrNoFormat) {
 		return fmt.Errorf("%w: %w", web.ErrInvalid, err)
 	}
-	return classify(err)
+	return classifyError(err)
 }

@@ -8,16 +8,16 @@ import (
 	"time"
 
 	"hob/autonomy"
+	"hob/autonomy/agents"
 	"hob/autonomy/bus"
-	"hob/autonomy/crew"
 	"hob/autonomy/guard"
 	"hob/autonomy/learn"
 	"hob/autonomy/pairing"
 	"hob/autonomy/session"
 	"hob/channels"
 	"hob/channels/web"
-	"hob/knowledge/store"
-	"hob/platform/signature"
+	"hob/platform/net/hooksig"
+	"hob/platform/store"
 	"hob/tools"
 	"hob/watchers"
 )
@@ -30,15 +30,15 @@ type backend struct {
 // Receive implements channels.Receiver.
 func (b *backend) Receive(ctx context.Context, in channels.Inbound) (channels.Accepted, error) {
 	acc, err := b.d.loop.Receive(ctx, in)
-	return acc, classify(err)
+	return acc, classifyError(err)
 }
 
-// Known implements channels.Knower.
+// Known implements channels.DuplicateChecker.
 func (b *backend) Known(ctx context.Context, in channels.Inbound) (channels.Accepted, bool, error) {
 	return b.d.loop.Known(ctx, in)
 }
 
-// Overhear implements channels.Overhearer.
+// Overhear implements channels.RejectionObserver.
 func (b *backend) Overhear(ctx context.Context, in channels.Inbound) error {
 	return b.d.loop.Overhear(ctx, in)
 }
@@ -47,15 +47,15 @@ func (b *backend) Overhear(ctx context.Context, in channels.Inbound) error {
 func (b *backend) Event(ctx context.Context, id string) (web.EventStatus, error) {
 	e, err := b.d.bus.Event(ctx, id)
 	if err != nil {
-		return web.EventStatus{}, classify(err)
+		return web.EventStatus{}, classifyError(err)
 	}
-	return b.status(ctx, e)
+	return b.eventStatus(ctx, e)
 }
 
-func (b *backend) status(ctx context.Context, e bus.Event) (web.EventStatus, error) {
+func (b *backend) eventStatus(ctx context.Context, e bus.Event) (web.EventStatus, error) {
 	s := web.EventStatus{ID: e.ID, Session: e.Session, State: string(e.State), Attempts: e.Attempts, Answer: e.Answer, Error: e.Error, Tools: []web.ToolUse{}, Usage: json.RawMessage("null")}
 	if e.State == bus.Pending || e.State == bus.Claimed {
-		n, err := b.d.bus.Position(ctx, e)
+		n, err := b.d.bus.QueuePosition(ctx, e)
 		if err != nil {
 			return s, err
 		}
@@ -94,17 +94,17 @@ func (b *backend) status(ctx context.Context, e bus.Event) (web.EventStatus, err
 // Wait implements web.Backend.
 func (b *backend) Wait(ctx context.Context, id string) (web.EventStatus, error) {
 	for first := true; ; first = false {
-		settled, cancel := b.d.bus.Settled(id)
+		settled, cancel := b.d.bus.EventClosed(id)
 		e, err := b.d.bus.Event(ctx, id)
 		if err != nil {
 			cancel()
-			return web.EventStatus{}, classify(err)
+			return web.EventStatus{}, classifyError(err)
 		}
 		if e.State == bus.Done || e.State == bus.Dead {
 			cancel()
-			return b.status(ctx, e)
+			return b.eventStatus(ctx, e)
 		}
-		if first && within(settled, soon) { // most turns are over soon
+		if first && isDoneWithin(settled, soon) { // most turns are over soon
 			cancel()
 			continue
 		}
@@ -132,7 +132,7 @@ func (b *backend) Wait(ctx context.Context, id string) (web.EventStatus, error) 
 // soon is how long Wait waits for the end before it checks for an approval request.
 const soon = 50 * time.Millisecond
 
-func within(done <-chan struct{}, d time.Duration) bool {
+func isDoneWithin(done <-chan struct{}, d time.Duration) bool {
 	t := time.NewTimer(d)
 	defer t.Stop()
 	select {
@@ -146,7 +146,7 @@ func within(done <-chan struct{}, d time.Duration) bool {
 // awaitsOwner reports whether the event cannot continue before the user answers a request: its
 // own, or one of an earlier event in its session.
 func (b *backend) awaitsOwner(ctx context.Context, e bus.Event) (web.EventStatus, bool, error) {
-	s, err := b.status(ctx, e) // a claimed one is held when an external agent asks
+	s, err := b.eventStatus(ctx, e) // a claimed one is held when an external agent asks
 	if err != nil || len(s.Approvals) > 0 || s.Position == 0 {
 		return s, err == nil && len(s.Approvals) > 0, err
 	}
@@ -157,7 +157,7 @@ func (b *backend) awaitsOwner(ctx context.Context, e bus.Event) (web.EventStatus
 	if err != nil {
 		return s, false, err
 	}
-	below, err := b.questionsUnder(ctx, e.Session, func(t crew.Task) bool { return !t.Background })
+	below, err := b.questionsUnder(ctx, e.Session, func(t agents.Task) bool { return !t.Background })
 	s.Approvals = append(s.Approvals, below...)
 	return s, len(s.Approvals) > 0, err
 }
@@ -168,14 +168,14 @@ func (b *backend) Fire(ctx context.Context, trigger, key string, payload []byte)
 		return channels.Accepted{}, err
 	}
 	acc, err := b.d.loop.Trigger(ctx, trigger, key, payload)
-	return acc, classify(err)
+	return acc, classifyError(err)
 }
 
 // TriggerSecret implements web.Backend.
-func (b *backend) TriggerSecret(trigger string) (signature.Secret, error) {
+func (b *backend) TriggerSecret(trigger string) (hooksig.Secret, error) {
 	t, ok := b.d.triggers[trigger]
 	if !ok {
-		return signature.Secret{}, fmt.Errorf("trigger %q: %w; add [triggers.%s] to the configuration", trigger, web.ErrNotFound, trigger)
+		return hooksig.Secret{}, fmt.Errorf("trigger %q: %w; add [triggers.%s] to the configuration", trigger, web.ErrNotFound, trigger)
 	}
 	return t.Secret, nil
 }
@@ -187,7 +187,7 @@ func (b *backend) Call(ctx context.Context, session, tool string, args json.RawM
 	}
 	id, err := b.d.loop.Call(ctx, session, tool, args)
 	if err != nil {
-		return web.ToolOutcome{}, classify(err)
+		return web.ToolOutcome{}, classifyError(err)
 	}
 	s, err := b.Wait(ctx, id)
 	if err != nil {
@@ -225,7 +225,7 @@ func (b *backend) Why(ctx context.Context, kind, about string) (any, error) {
 		return nil, fmt.Errorf("%w: %w", web.ErrInvalid, err)
 	}
 	if err != nil {
-		return nil, classify(err)
+		return nil, classifyError(err)
 	}
 	text := x.Text(b.d.zone())
 	switch x := x.(type) {
@@ -239,9 +239,9 @@ func (b *backend) Why(ctx context.Context, kind, about string) (any, error) {
 			autonomy.Tick
 			Text string `json:"text"`
 		}{x, text}, nil
-	case autonomy.Silent:
+	case autonomy.SilenceReport:
 		return struct {
-			autonomy.Silent
+			autonomy.SilenceReport
 			Text string `json:"text"`
 		}{x, text}, nil
 	}
@@ -253,27 +253,27 @@ func (b *backend) Manage(ctx context.Context, name string, q web.Query) (any, er
 	switch name {
 	case "backup":
 		path, err := b.d.store.BackupNow(ctx)
-		return map[string]string{"path": path}, classify(err)
+		return map[string]string{"path": path}, classifyError(err)
 	case "stop":
 		if q.Of == "" {
 			return nil, fmt.Errorf("%w: name the session to stop", web.ErrInvalid)
 		}
 		stopped, err := b.d.loop.Stop(ctx, q.Of)
-		return map[string]bool{"stopped": stopped}, classify(err)
+		return map[string]bool{"stopped": stopped}, classifyError(err)
 	case "new":
 		err := b.d.store.Write(ctx, func(tx *store.Tx) error { return b.d.sessions.ResetTx(tx, q.Of) })
-		return map[string]string{"session": q.Of}, classify(err)
+		return map[string]string{"session": q.Of}, classifyError(err)
 	case "memory/lessons", "memory/user":
-		return b.learned(ctx, name, q)
+		return b.changeLearned(ctx, name, q)
 	case "notices/release", "notices/snooze", "notices/quiet":
 		return b.manageNotices(ctx, name, q)
 	case "pause":
-		return b.pause(ctx, q.Text)
+		return b.changePause(ctx, q.Text)
 	case "cancel":
 		t, err := b.d.crew.Cancel(ctx, q.Of)
-		return t, classify(err)
+		return t, classifyError(err)
 	case "token":
-		return map[string]bool{"replaced": true}, classify(b.d.rotate(ctx))
+		return map[string]bool{"replaced": true}, classifyError(b.d.rotateToken(ctx))
 	case "shutdown":
 		b.d.Shutdown()
 		return map[string]bool{"stopping": true}, nil
@@ -284,7 +284,7 @@ func (b *backend) Manage(ctx context.Context, name string, q web.Query) (any, er
 // Subscribe implements web.Backend.
 func (b *backend) Subscribe(after uint64) web.Subscription {
 	s := &subscription{sub: b.d.bus.Feed.Subscribe(after), c: make(chan web.FeedEvent), stop: make(chan struct{})}
-	go s.pump()
+	go s.pumpEvents()
 	return s
 }
 
@@ -295,7 +295,7 @@ type subscription struct {
 	stop chan struct{}
 }
 
-func (s *subscription) pump() {
+func (s *subscription) pumpEvents() {
 	defer close(s.c)
 	for e := range s.sub.C() {
 		select {
@@ -314,13 +314,13 @@ func (s *subscription) Close() {
 }
 
 // Ready implements web.Backend.
-func (b *backend) Ready() error { return b.d.unready() }
+func (b *backend) Ready() error { return b.d.notReadyError() }
 
 // Version implements web.Backend.
 func (b *backend) Version() string { return b.d.opt.Version }
 
-// classify maps the engine's errors to the API's classes.
-func classify(err error) error {
+// classifyError maps the engine's errors to the API's classes.
+func classifyError(err error) error {
 	switch {
 	case err == nil:
 		return nil

@@ -8,7 +8,7 @@ import (
 	"time"
 
 	"hob/autonomy/llm/llmtest"
-	"hob/knowledge/store"
+	"hob/platform/store"
 )
 
 // useTool is an answer that calls a tool of the catalogue.
@@ -113,7 +113,7 @@ func TestBackgroundTaskThatTakesTooLong(t *testing.T) {
 	if next, err := h.d.crew.Due(t.Context(), time.Now().Add(time.Minute)); err != nil || time.Until(next) < 29*time.Minute || h.delegations()[0].State != "open" {
 		t.Fatalf("%s, %v, %+v", next, err, h.delegations())
 	}
-	for _, due := range h.d.due() {
+	for _, due := range h.d.dueSources() {
 		_, err := due(t.Context(), time.Now().Add(31*time.Minute))
 		fatal(t, err)
 	}

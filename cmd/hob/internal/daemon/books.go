@@ -22,14 +22,14 @@ func (d *Daemon) openBooks(context.Context) (err error) {
 		calls = -1
 	}
 	d.books, err = usage.New(d.store, usage.Options{
-		Prices: d.spending.prices, Caps: d.spending.caps, Zone: d.zone, CallsPerMinute: calls,
-		Tell: func(ctx context.Context, key, text string) error { return d.loop.Tell(ctx, key, text) }, Log: d.opt.Log,
+		Prices: d.spending.currentPrices, Caps: d.spending.agentCaps, Zone: d.zone, CallsPerMinute: calls,
+		Tell: func(ctx context.Context, key, text string) error { return d.loop.Notify(ctx, key, text) }, Log: d.opt.Log,
 	})
 	return err
 }
 
-// metered puts the books around a model's single calls.
-func (d *Daemon) metered(m llm.Model) llm.Model {
+// meterModel puts the books around a model's single calls.
+func (d *Daemon) meterModel(m llm.Model) llm.Model {
 	o := usage.MeterOptions{Host: d.models.opt.Host(m.Info().Provider)}
 	if p, ok := d.opt.Config.Provider(m.Info().Provider); ok {
 		o.MaxTokens = p.MaxTokens
@@ -37,17 +37,17 @@ func (d *Daemon) metered(m llm.Model) llm.Model {
 	return d.books.Meter(m, o)
 }
 
-// room reports whether an unattended turn may begin.
-func (d *Daemon) room(now time.Time) (bool, time.Time) {
-	if d.brain.free() {
+// hasBudget reports whether an unattended turn may begin.
+func (d *Daemon) hasBudget(now time.Time) (bool, time.Time) {
+	if d.brain.isFree() {
 		return true, now
 	}
-	return d.books.Room(now)
+	return d.books.CanSpend(now)
 }
 
-// spending returns the current [budget] and [prices]. It reloads them when the file is saved,
+// priceBook returns the current [budget] and [prices]. It reloads them when the file is saved,
 // so a raised limit needs no restart. An invalid file changes nothing.
-type spending struct {
+type priceBook struct {
 	path string
 	log  *slog.Logger
 
@@ -57,16 +57,16 @@ type spending struct {
 	list   *usage.Prices
 }
 
-func newSpending(o Options) (*spending, error) {
-	s := &spending{path: o.Paths.ConfigFile(), log: o.Log, config: o.Config}
+func newSpending(o Options) (*priceBook, error) {
+	s := &priceBook{path: o.Paths.ConfigFile(), log: o.Log, config: o.Config}
 	s.seen, _ = os.Stat(s.path) // none yet is none yet
 	var err error
 	s.list, err = usage.NewPrices(usage.OwnPrices(o.Config.Prices))
 	return s, err
 }
 
-// look reads the file again when it is another one. s.mu is held.
-func (s *spending) look() {
+// reloadPrices reads the file again when it is another one. s.mu is held.
+func (s *priceBook) reloadPrices() {
 	fi, err := os.Stat(s.path)
 	if err != nil || s.seen != nil && fi.ModTime().Equal(s.seen.ModTime()) && fi.Size() == s.seen.Size() {
 		return
@@ -85,17 +85,17 @@ func (s *spending) look() {
 	s.config, s.list = c, list
 }
 
-func (s *spending) prices() *usage.Prices {
+func (s *priceBook) currentPrices() *usage.Prices {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.list
 }
 
-// caps returns the global limits, or an agent's share of them.
-func (s *spending) caps(agent string) usage.Caps {
+// agentCaps returns the global limits, or an agent's share of them.
+func (s *priceBook) agentCaps(agent string) usage.Caps {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.look()
+	s.reloadPrices()
 	b, share := s.config.Budget, 1.0
 	if agent != "" {
 		m, _ := s.config.Member(agent)

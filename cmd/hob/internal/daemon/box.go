@@ -12,11 +12,11 @@ import (
 	"time"
 
 	"hob/autonomy/agent"
+	"hob/autonomy/agents"
 	"hob/autonomy/config"
-	"hob/autonomy/crew"
-	"hob/cmd/hob/internal/boxed"
-	"hob/platform/container"
-	"hob/platform/system"
+	"hob/cmd/hob/internal/containertool"
+	"hob/platform/host/container"
+	"hob/platform/host/system"
 	"hob/tools"
 )
 
@@ -53,7 +53,7 @@ func NewBox(p system.Paths, c *config.Config, s config.Member) (*container.Box, 
 
 // memberBox runs the tools of a containerized agent in its container. Without a working
 // container the agent does not run at all; it never runs outside.
-func (d *Daemon) memberBox(o *agent.Options, m *crew.Member, s config.Member) error {
+func (d *Daemon) memberBox(o *agent.Options, m *agents.Member, s config.Member) error {
 	box, workspace, err := NewBox(d.opt.Paths, d.opt.Config, s)
 	if err != nil || box == nil {
 		return err
@@ -68,11 +68,11 @@ func (d *Daemon) memberBox(o *agent.Options, m *crew.Member, s config.Member) er
 	limit := cmp.Or(s.Container.Timeout.Duration, boxTimeout)
 	var list []tools.Tool
 	for _, t := range o.Catalogue.All() {
-		if !boxed.Sent(t) && t.Spec().Effects&tools.Exec != 0 {
+		if !containertool.Sent(t) && t.Spec().Effects&tools.Exec != 0 {
 			continue // it would run programs outside of the container
 		}
-		if boxed.Sent(t) {
-			t = boxed.New(t, box, home, workspace, limit)
+		if containertool.Sent(t) {
+			t = containertool.New(t, box, home, workspace, limit)
 		}
 		list = append(list, t)
 	}
@@ -101,14 +101,14 @@ func (d *Daemon) openBoxes(ctx context.Context) error {
 	for _, b := range d.boxes {
 		err := b.box.Check(ctx)
 		if err == nil {
-			err = b.box.Sweep(ctx)
+			err = b.box.RemoveStale(ctx)
 		}
 		if err == nil || ctx.Err() != nil {
 			continue
 		}
 		d.opt.Log.Error("agent cannot run", "agent", b.agent, "err", err)
 		text := fmt.Sprintf("The agent %s cannot run in its container: %v. It does nothing until this is fixed.", b.agent, err)
-		if err := d.loop.Tell(ctx, fmt.Sprintf("box:%s:%d", b.agent, d.started.UnixMilli()), text); err != nil && ctx.Err() == nil {
+		if err := d.loop.Notify(ctx, fmt.Sprintf("box:%s:%d", b.agent, d.started.UnixMilli()), text); err != nil && ctx.Err() == nil {
 			d.opt.Log.Error("cannot notify the user of an agent error", "agent", b.agent, "err", err)
 		}
 	}

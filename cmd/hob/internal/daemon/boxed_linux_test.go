@@ -13,9 +13,9 @@ import (
 	"golang.org/x/sys/unix"
 
 	"hob/autonomy/llm/all"
-	"hob/platform/browser"
-	"hob/platform/safehttp/safehttptest"
-	"hob/platform/system"
+	"hob/platform/host/browser"
+	"hob/platform/host/system"
+	"hob/platform/net/safehttp/safehttptest"
 )
 
 // TestButtonsWhileTheBrowserRuns: a browser in its sandbox keeps no button away, one
@@ -33,7 +33,7 @@ func TestButtonsWhileTheBrowserRuns(t *testing.T) {
 	press := buttons{&Daemon{browser: b, agents: &all.Agents{}}}
 	alone := func() bool {
 		t.Helper()
-		ok, err := press.alone()
+		ok, err := press.hasNoSubprocess()
 		fatal(t, err)
 		return ok
 	}
@@ -50,7 +50,7 @@ func TestButtonsWhileTheBrowserRuns(t *testing.T) {
 	}()
 	_, err = b.Open(t.Context(), "http://plain.example/")
 	fatal(t, err)
-	boxed := !b.Unboxed() // root has no sandbox
+	boxed := !b.RunsUnsandboxed() // root has no sandbox
 	until := func(want bool) {
 		t.Helper()
 		for deadline := time.Now().Add(60 * time.Second); alone() != want; time.Sleep(20 * time.Millisecond) {
@@ -69,7 +69,7 @@ func TestButtonsWhileTheBrowserRuns(t *testing.T) {
 	_ = cmd.Wait()
 	b.Close()
 	until(true)
-	if b.Boxed() != 0 || b.Pid() != 0 {
+	if b.SandboxedPid() != 0 || b.Pid() != 0 {
 		t.Error("the browser has ended, and still has a number")
 	}
 }

@@ -6,9 +6,9 @@ import (
 	"sync"
 	"time"
 
-	agentbrain "hob/autonomy/brain"
 	"hob/autonomy/llm"
 	llmall "hob/autonomy/llm/all"
+	agentbrain "hob/autonomy/modelrouter"
 )
 
 // lookAgain is how often `model = "auto"` looks for a local model server while
@@ -30,7 +30,7 @@ type brainOptions struct {
 // one, so the start is fast.
 type brain struct {
 	o       brainOptions
-	chooser *agentbrain.Chooser
+	chooser *agentbrain.Router
 
 	mu     sync.Mutex
 	m      llm.Model
@@ -52,81 +52,81 @@ func (d *Daemon) openBrain(context.Context) (err error) {
 // first message.
 func (d *Daemon) newBrain(o brainOptions) (*brain, error) {
 	if o.Model != "auto" {
-		if _, err := o.Models.named(o.Model); err != nil {
+		if _, err := o.Models.modelNamed(o.Model); err != nil {
 			return nil, d.opt.Config.Errorf(o.Key+".model", "%v", err)
 		}
 	}
 	for _, f := range o.Fallback {
-		if _, err := o.Models.named(f); err != nil {
+		if _, err := o.Models.modelNamed(f); err != nil {
 			return nil, d.opt.Config.Errorf(o.Key+".fallback", "%v", err)
 		}
 	}
 	if o.Small != "" {
-		if _, err := o.Models.named(o.Small); err != nil {
+		if _, err := o.Models.modelNamed(o.Small); err != nil {
 			return nil, d.opt.Config.Errorf(o.Key+".small_model", "%v", err)
 		}
 	}
 	b := &brain{o: o}
 	var err error
-	b.chooser, err = agentbrain.New(agentbrain.Options{Store: d.store, Pins: d.pins, Standing: b.standing, Named: b.named, Small: o.Small})
+	b.chooser, err = agentbrain.New(agentbrain.Options{Store: d.store, Pins: d.pins, Standing: b.defaultModel, Named: b.modelNamed, Small: o.Small})
 	return b, err
 }
 
-// choose implements agent.Options.Model.
-func (b *brain) choose(ctx context.Context, ask agentbrain.Ask) (agentbrain.Choice, error) {
+// chooseModel implements agent.Options.Model.
+func (b *brain) chooseModel(ctx context.Context, ask agentbrain.TurnInfo) (agentbrain.Choice, error) {
 	return b.chooser.Choose(ctx, ask)
 }
 
-// named is the model of a name with this brain's models to fall back on.
-func (b *brain) named(name string) (llm.Model, error) {
-	m, err := b.o.Models.named(name)
+// modelNamed is the model of a name with this brain's models to fall back on.
+func (b *brain) modelNamed(name string) (llm.Model, error) {
+	m, err := b.o.Models.modelNamed(name)
 	if err != nil {
 		return nil, err
 	}
-	return b.o.Models.chain(m, b.o.Fallback)
+	return b.o.Models.fallbackChain(m, b.o.Fallback)
 }
 
-// standing returns the default model of all turns.
-func (b *brain) standing(ctx context.Context) (m llm.Model, reason string, err error) {
+// defaultModel returns the default model of all turns.
+func (b *brain) defaultModel(ctx context.Context) (m llm.Model, reason string, err error) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	if b.m != nil && (b.o.Model != "auto" || b.m.Info().Provider != "offline" || time.Since(b.looked) < lookAgain) {
 		return b.m, b.reason, nil
 	}
-	m, reason, err = b.find(ctx)
+	m, reason, err = b.detectModel(ctx)
 	if err != nil {
 		return nil, "", err
 	}
-	if m, err = b.o.Models.chain(m, b.o.Fallback); err != nil {
+	if m, err = b.o.Models.fallbackChain(m, b.o.Fallback); err != nil {
 		return nil, "", err
 	}
 	b.m, b.reason, b.looked = m, reason, time.Now()
 	return m, reason, nil
 }
 
-func (b *brain) find(ctx context.Context) (llm.Model, string, error) {
+func (b *brain) detectModel(ctx context.Context) (llm.Model, string, error) {
 	if b.o.Model != "auto" {
-		m, err := b.o.Models.named(b.o.Model)
+		m, err := b.o.Models.modelNamed(b.o.Model)
 		return m, "set in the configuration", err
 	}
 	o := b.o.Models.opt
 	o.Probe = true
-	m, reason, err := llmall.Auto(ctx, o)
+	m, reason, err := llmall.DetectModel(ctx, o)
 	if err != nil {
 		return nil, "", fmt.Errorf("model = \"auto\": %w", err)
 	}
-	return b.o.Models.adopt(m), reason, nil
+	return b.o.Models.adoptModel(m), reason, nil
 }
 
-// free reports whether calls of the current model are free.
-func (b *brain) free() bool {
+// isFree reports whether calls of the current model are free.
+func (b *brain) isFree() bool {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	return b.m != nil && b.m.Info().Local
 }
 
-// describe returns the model's name for display.
-func (b *brain) describe() (name, reason string) {
+// describeModel returns the model's name for display.
+func (b *brain) describeModel() (name, reason string) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	if b.m == nil {

@@ -8,9 +8,9 @@ import (
 	"strings"
 
 	"hob/knowledge"
-	"hob/platform/browser"
-	"hob/platform/browser/apps"
-	"hob/platform/erase"
+	"hob/platform/host/browser"
+	"hob/platform/host/browser/apps"
+	"hob/platform/store/erase"
 	toolsbrowser "hob/tools/browser"
 )
 
@@ -31,18 +31,18 @@ func (d *Daemon) browserDeps() toolsbrowser.Deps {
 	if d.browser == nil {
 		return toolsbrowser.Deps{}
 	}
-	out := toolsbrowser.Deps{Browser: d.browser, Network: d.network, Keep: d.keepPicture, See: d.see, Hosts: d.opt.Config.Web.Hosts}
+	out := toolsbrowser.Deps{Browser: d.browser, Network: d.network, Keep: d.keepPicture, See: d.describePicture, Hosts: d.opt.Config.Web.Hosts}
 	if host, _, err := net.SplitHostPort(d.opt.Config.Web.Listen); err == nil {
 		out.Hosts = append(slices.Clone(out.Hosts), host)
 	}
 	if d.scripts != nil && runtime.GOOS != "windows" { // Linux has none but in tests
-		out.Own = apps.New(d.scripts, apps.Options{Taken: d.taken})
+		out.Own = apps.New(d.scripts, apps.Options{Taken: d.isBrowserWindow})
 	}
 	return out
 }
 
-// taken reports whether Hob's browser runs and is a program of this name.
-func (d *Daemon) taken(title string) bool {
+// isBrowserWindow reports whether Hob's browser runs and is a program of this name.
+func (d *Daemon) isBrowserWindow(title string) bool {
 	found, err := d.browser.Find()
 	return d.browser.Running() && (err != nil || strings.Contains(found.Path, title+".app/"))
 }
@@ -55,28 +55,28 @@ func (d *Daemon) forgetPages(e *erase.Erasure) error {
 	if d.browser != nil {
 		return d.browser.Forget(all)
 	}
-	return browser.Clear(d.opt.Paths.Browser(), all)
+	return browser.ClearProfile(d.opt.Paths.Browser(), all)
 }
 
-// boxed returns the process of a sandboxed browser, 0 if there is none.
-func (d *Daemon) boxed() int {
+// sandboxedBrowserPID returns the process of a sandboxed browser, 0 if there is none.
+func (d *Daemon) sandboxedBrowserPID() int {
 	if d.browser == nil {
 		return 0
 	}
-	return d.browser.Boxed()
+	return d.browser.SandboxedPid()
 }
 
-// driven is the process of the browser, 0 when none runs.
-func (d *Daemon) driven() int {
+// browserPID is the process of the browser, 0 when none runs.
+func (d *Daemon) browserPID() int {
 	if d.browser == nil {
 		return 0
 	}
 	return d.browser.Pid()
 }
 
-// see describes a picture; "" if no model can read pictures.
-func (d *Daemon) see(ctx context.Context, data []byte) (string, error) {
-	p, err := d.pictures()
+// describePicture describes a picture; "" if no model can read pictures.
+func (d *Daemon) describePicture(ctx context.Context, data []byte) (string, error) {
+	p, err := d.pictureDescriber()
 	if p == nil || err != nil {
 		return "", err
 	}

@@ -7,7 +7,7 @@ import (
 
 	"golang.org/x/tools/txtar"
 
-	"hob/platform/browser"
+	"hob/platform/host/browser"
 )
 
 // TestBrowserTalks are scenarios with a real browser.

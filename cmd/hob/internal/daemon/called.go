@@ -3,14 +3,14 @@ package daemon
 import (
 	"slices"
 
-	"hob/knowledge/store"
-	"hob/platform/phrase"
+	"hob/platform/store"
+	"hob/platform/text/textnorm"
 )
 
-// called returns the other names, addresses and numbers of a person known by name or relation:
+// contactAliases returns the other names, addresses and numbers of a person known by name or relation:
 // "Ana", "my sister" or only "sister". Other people's texts do not count, because a stranger
 // could use them to pose as that person.
-func (d *Daemon) called(q store.Querier, name string) (out []string) {
+func (d *Daemon) contactAliases(q store.Querier, name string) (out []string) {
 	for _, name := range []string{name, "my " + name} {
 		some, err := d.goesBy(q, name)
 		if err != nil {
@@ -33,12 +33,12 @@ func (d *Daemon) goesBy(q store.Querier, name string) (out []string, _ error) {
 			ids = append(ids, e.ID)
 		}
 	}
-	own, err := d.graph.OwnNames(q, ids...)
+	own, err := d.graph.TrustedNames(q, ids...)
 	if err != nil {
 		return nil, err
 	}
 	for _, id := range ids {
-		if names := own[id]; slices.ContainsFunc(names, func(n string) bool { return phrase.Same(n, name) }) {
+		if names := own[id]; slices.ContainsFunc(names, func(n string) bool { return textnorm.EqualFolded(n, name) }) {
 			out = append(out, names...)
 		}
 	}

@@ -20,18 +20,18 @@ import (
 	"hob/channels/web"
 	"hob/cmd/hob/internal/channel"
 	"hob/cmd/hob/internal/doctor"
-	"hob/knowledge/store"
 	"hob/platform/pim"
 	"hob/platform/provenance"
+	"hob/platform/store"
 )
 
 // openChannels creates the channels that send on their own, and the bus, which must know them.
 func (d *Daemon) openChannels(context.Context) error {
-	opened, failed := channels.Open(d.channelDrivers(), d.section, func(name string) channels.Deps {
+	opened, failed := channels.Open(d.channelDrivers(), d.channelSection, func(name string) channels.Deps {
 		return channels.Deps{
-			Log: d.opt.Log.With("channel", name), Name: d.opt.Config.Agent.Name, Secret: d.secret, Network: d.network, Getenv: d.environ(), Scripts: d.scripts,
-			Keep: bus.Keeper(d.store, name), Dir: d.opt.Paths.ChannelDir(name), Account: func(account string) (pim.Account, error) { return d.account(account, "imap") },
-			Lists: d.lists, Notes: d.notes, Buttons: buttons{d},
+			Log: d.opt.Log.With("channel", name), Name: d.opt.Config.Agent.Name, Secret: d.resolveSecret, Network: d.network, Getenv: d.environLookup(), Scripts: d.scripts,
+			Keep: bus.NewChannelState(d.store, name), Dir: d.opt.Paths.ChannelDir(name), Account: func(account string) (pim.Account, error) { return d.findAccount(account, "imap") },
+			Lists: d.taskLists, Notes: d.noteStores, Buttons: buttons{d},
 		}
 	})
 	for name, err := range failed {
@@ -47,7 +47,7 @@ func (d *Daemon) openChannels(context.Context) error {
 			return s.Errorf("", "there is no channel of this name; known are %s", strings.Join(channelNames(), ", "))
 		}
 	}
-	d.bus = bus.New(d.store, bus.Options{Redact: d.redact.Text, Gate: d.gate, Lost: d.lost, Route: func(channel, chat string) (string, string, bool) {
+	d.bus = bus.New(d.store, bus.Options{Redact: d.redact.Text, NoticeFilter: d.filterNotice, Lost: d.handleLost, Route: func(channel, chat string) (string, string, bool) {
 		if d.channels.Has(channel) && !d.channels.Pull(channel) {
 			return channel, chat, false
 		}
@@ -58,17 +58,17 @@ func (d *Daemon) openChannels(context.Context) error {
 	}})
 	opened[terminal.Name] = terminal.New()
 	maps.Copy(opened, d.opt.Channels)
-	d.hooks = map[string]channels.Hooked{}
+	d.hooks = map[string]channels.WebhookReceiver{}
 	for name, ch := range opened {
-		if h, ok := ch.(channels.Hooked); ok {
+		if h, ok := ch.(channels.WebhookReceiver); ok {
 			d.hooks[name] = h
 		}
 	}
 	var err error
 	d.channels, err = channels.New(channels.Options{
-		Outbox: d.bus.Outbox(), Receiver: &backend{d}, Log: d.opt.Log, Channels: opened, Failed: failed, Trouble: d.channelStopped, Owners: owners{d},
+		Outbox: d.bus.Outbox(), Receiver: &backend{d}, Log: d.opt.Log, Channels: opened, Failed: failed, Trouble: d.channelStopped, Owners: lateOwners{d},
 		SharedGroups: d.opt.Config.Autonomy.Groups == config.PerChat,
-		Choices:      d.choices(), Files: d.received(), Drafts: d.bus.Drafts(), Redact: d.redact.Text,
+		Choices:      d.channelChoices(), Files: d.receivedFiles(), Drafts: d.bus.Drafts(), Redact: d.redact.Text,
 	})
 	return err
 }
@@ -79,7 +79,7 @@ func (d *Daemon) channelStopped(name string, cause error) {
 	defer cancel()
 	key := fmt.Sprintf("channel-stopped:%s:%d", name, d.started.UnixMilli())
 	text := fmt.Sprintf("The channel %s has stopped: %v. Its messages wait until the next start.", name, cause)
-	if err := d.loop.Tell(ctx, key, text); err != nil {
+	if err := d.loop.Notify(ctx, key, text); err != nil {
 		d.opt.Log.Error("cannot notify the user of a stopped channel", "channel", name, "err", err)
 	}
 }
@@ -104,7 +104,7 @@ func (b *backend) listChannels(ctx context.Context, _ web.Query) (any, error) {
 		return nil, err
 	}
 	out := []channelRow{}
-	for _, r := range channel.Rows(b.d.latest(), b.d.channels.Status(), !b.d.opt.InProcess) {
+	for _, r := range channel.Rows(b.d.latestConfig(), b.d.channels.Status(), !b.d.opt.InProcess) {
 		r.Error, r.Cause, r.Remedy = b.d.redact.Text(r.Error), b.d.redact.Text(r.Cause), b.d.redact.Text(r.Remedy)
 		mine := slices.DeleteFunc(slices.Clone(all), func(p pairing.Pairing) bool { return p.Channel != r.Name })
 		out = append(out, channelRow{r, append([]pairing.Pairing{}, mine...)})
@@ -112,9 +112,9 @@ func (b *backend) listChannels(ctx context.Context, _ web.Query) (any, error) {
 	return out, nil
 }
 
-// latest returns the configuration currently in the file; if it is invalid, the one Hob started
+// latestConfig returns the configuration currently in the file; if it is invalid, the one Hob started
 // with.
-func (d *Daemon) latest() *config.Config {
+func (d *Daemon) latestConfig() *config.Config {
 	if _, err := os.Stat(d.opt.Paths.ConfigFile()); err != nil || d.opt.Play != nil {
 		return d.opt.Config
 	}
@@ -129,7 +129,7 @@ func (d *Daemon) latest() *config.Config {
 // configuration; the running one is not affected.
 func (b *backend) TestChannel(ctx context.Context, name string, send bool, _ string) (any, error) {
 	out := channel.Tested{Channel: name}
-	said, err := channel.Test(ctx, b.d.latest(), b.d.channelDrivers(), name, b.d.trialDeps(b.d.latest(), name))
+	said, err := channel.Test(ctx, b.d.latestConfig(), b.d.channelDrivers(), name, b.d.trialDeps(b.d.latestConfig(), name))
 	switch {
 	case errors.Is(err, channel.ErrUnknown):
 		return nil, fmt.Errorf("%w: %w", web.ErrNotFound, err)
@@ -147,15 +147,15 @@ func (b *backend) TestChannel(ctx context.Context, name string, send bool, _ str
 // trialDeps returns the dependencies of a channel that is only tested, not run.
 func (d *Daemon) trialDeps(c *config.Config, name string) channels.Deps {
 	return channels.Deps{
-		Log: d.opt.Log.With("channel", name), Name: d.opt.Config.Agent.Name, Secret: d.secret, Network: d.network, Getenv: d.environ(), Scripts: d.scripts,
+		Log: d.opt.Log.With("channel", name), Name: d.opt.Config.Agent.Name, Secret: d.resolveSecret, Network: d.network, Getenv: d.environLookup(), Scripts: d.scripts,
 		Dir: d.opt.Paths.ChannelDir(name), Account: func(account string) (pim.Account, error) {
-			a, err := c.Account(account, func(a config.Account) bool { return a.Has("imap") })
+			a, err := c.Account(account, func(a config.Account) bool { return a.HasServer("imap") })
 			if err != nil {
 				return pim.Account{}, err
 			}
-			return d.servers(a), nil
+			return d.accountServers(a), nil
 		},
-		Lists: d.lists, Notes: d.notes,
+		Lists: d.taskLists, Notes: d.noteStores,
 	}
 }
 
@@ -172,7 +172,7 @@ func (d *Daemon) sendTrial(ctx context.Context, name string) (string, error) {
 	event := "channel-test-" + bus.NewID()
 	text := "This is a test: Hob can reach you on " + name + "."
 	err = d.store.Write(ctx, func(tx *store.Tx) error {
-		return d.bus.SayTx(tx, event, bus.Out{
+		return d.bus.EnqueueTx(tx, event, bus.OutboxItem{
 			Delivery:   channels.Delivery{Kind: channels.Notice, Session: "system", Channel: name, Chat: chat, Text: text},
 			Provenance: provenance.Hob, Judged: true,
 		})
@@ -234,8 +234,8 @@ func (d *Daemon) ownersChat(ctx context.Context, name string) (string, error) {
 	return "", fmt.Errorf("your account on %s is not paired; hob channel pair %s", name, name)
 }
 
-// trial tries a channel where no daemon runs.
-func trial(e doctor.Env) func(context.Context, *config.Config, string) (string, error) {
+// channelTester tries a channel where no daemon runs.
+func channelTester(e doctor.Env) func(context.Context, *config.Config, string) (string, error) {
 	return func(ctx context.Context, c *config.Config, name string) (string, error) {
 		network, err := doctor.Network(ctx, c, e.Secrets)
 		if err != nil {
@@ -258,7 +258,7 @@ func trial(e doctor.Env) func(context.Context, *config.Config, string) (string, 
 			Log: slog.New(slog.DiscardHandler), Network: network, Scripts: e.Scripts, Dir: e.Paths.ChannelDir(name), Getenv: e.Getenv,
 			Secret: func(ref string) (string, error) { return reveal(ctx, ref) },
 			Account: func(account string) (pim.Account, error) {
-				a, err := c.Account(account, func(a config.Account) bool { return a.Has("imap") })
+				a, err := c.Account(account, func(a config.Account) bool { return a.HasServer("imap") })
 				if err != nil {
 					return pim.Account{}, err
 				}
@@ -267,7 +267,7 @@ func trial(e doctor.Env) func(context.Context, *config.Config, string) (string, 
 			Lists: func() []pim.Reminders {
 				var with []pim.Account
 				for _, a := range c.Accounts {
-					if a.Has("caldav") {
+					if a.HasServer("caldav") {
 						with = append(with, servers(a))
 					}
 				}

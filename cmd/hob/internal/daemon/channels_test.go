@@ -31,7 +31,7 @@ type pigeon struct {
 }
 
 func newPigeon(settle time.Duration) *pigeon {
-	return &pigeon{Drafting: &channelstest.Drafting{Fake: &channelstest.Fake{Limit: channels.Limits{MaxText: 2000, MaxFile: 1 << 20, Settle: settle}}}}
+	return &pigeon{Drafting: &channelstest.Drafting{Fake: &channelstest.Fake{Limit: channels.Limits{MaxText: 2000, MaxFile: 1 << 20, Debounce: settle}}}}
 }
 
 func (*pigeon) Attaches() {}
@@ -255,7 +255,7 @@ func TestTheOwnerGetsAFile(t *testing.T) {
 	old := time.Now().Add(-2 * stale)
 	fatal(t, os.Chtimes(held, old, old))
 	h.until("the copy goes", func() bool { // once it is noted that it went out
-		fatal(t, h.d.outgoing.sweep(t.Context()))
+		fatal(t, h.d.outgoing.removeUnused(t.Context()))
 		_, err := os.Stat(held)
 		return errors.Is(err, fs.ErrNotExist)
 	})

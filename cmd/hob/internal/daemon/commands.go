@@ -4,9 +4,9 @@ import (
 	"os"
 
 	"hob/autonomy/config"
-	"hob/platform/command"
-	"hob/platform/protect"
-	"hob/platform/system"
+	"hob/platform/host/command"
+	"hob/platform/host/denypaths"
+	"hob/platform/host/system"
 	"hob/tools/shell"
 )
 
@@ -25,7 +25,7 @@ func NewCommands(p system.Paths, c *config.Config, home string, helper []string)
 	}
 	judge, err := command.New(command.Options{
 		Home: home, Allowed: allowed, Allow: c.Shell.Allow,
-		Places: protect.New(protect.Options{Home: home, Own: ownPlaces(p, c), Allowed: allowed}),
+		Places: denypaths.New(denypaths.Options{Home: home, Own: ownPlaces(p, c), Allowed: allowed}),
 	})
 	if err != nil {
 		return shell.Deps{}, c.Errorf("shell", "%v", err)

@@ -10,10 +10,10 @@ import (
 	"testing"
 
 	"hob/knowledge"
-	"hob/knowledge/store"
-	"hob/platform/credential"
+	"hob/platform/host/system"
 	"hob/platform/provenance"
-	"hob/platform/system"
+	"hob/platform/store"
+	"hob/platform/text/credential"
 )
 
 // TestContradictions tells the built-in brain one thing after the other
@@ -90,7 +90,7 @@ func contradict(t *testing.T, lines []string) {
 func (h *house) retired(t *testing.T, pattern, answer string) {
 	t.Helper()
 	old := regexp.MustCompile(pattern)
-	all, err := h.d.base.Facts(t.Context(), 100, true)
+	all, err := h.d.base.ListFacts(t.Context(), 100, true)
 	fatal(t, err)
 	kept := 0
 	for _, f := range all {
@@ -160,14 +160,14 @@ func TestBefore(t *testing.T) {
 		}
 	}
 	for _, q := range []string{"altes Passwort cabin wifi vorher", "ancien cabin wifi password"} {
-		a, err := h.d.base.Ask(t.Context(), knowledge.Request{Text: q, Kinds: []string{knowledge.KindFact}, Strict: true, Viewer: credential.Everything()})
+		a, err := h.d.base.RetrieveNow(t.Context(), knowledge.Request{Text: q, Kinds: []string{knowledge.KindFact}, Strict: true, Viewer: credential.Everything()})
 		fatal(t, err)
 		if len(a.Hits) == 0 || !strings.Contains(a.Hits[0].Text, "Heron-2") || len(a.History) == 0 || !strings.Contains(a.History[0].Text, "Kestrel-1") || a.History[0].Until.IsZero() {
 			t.Errorf("%s: %+v, before %+v", q, a.Hits, a.History)
 		}
 	}
 	fatal(t, h.d.library.Index(t.Context()))
-	a, err := h.d.base.Ask(t.Context(), knowledge.Request{Text: "wifi password of the cabin", Limit: 100, Viewer: credential.Everything()})
+	a, err := h.d.base.RetrieveNow(t.Context(), knowledge.Request{Text: "wifi password of the cabin", Limit: 100, Viewer: credential.Everything()})
 	fatal(t, err)
 	repeats, behind := 0, false
 	for _, x := range a.Hits {

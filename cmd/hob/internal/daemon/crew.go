@@ -8,11 +8,11 @@ import (
 	"strings"
 
 	"hob/autonomy/agent"
+	"hob/autonomy/agents"
 	"hob/autonomy/config"
-	"hob/autonomy/crew"
 	"hob/autonomy/guard"
 	"hob/autonomy/prompt"
-	"hob/knowledge/store"
+	"hob/platform/store"
 	"hob/tools"
 	toolscrew "hob/tools/crew"
 )
@@ -20,7 +20,7 @@ import (
 // openCrew creates the agents: the default one and those of [agents.NAME].
 func (d *Daemon) openCrew(base agent.Options) error {
 	c := d.opt.Config
-	o := crew.Options{
+	o := agents.Options{
 		Store: d.store, Bus: d.bus, Guard: d.guard, Sessions: d.sessions, Otherwise: c.Crew.Default, Parallel: c.Crew.Parallel,
 		Depth: c.Crew.Depth, Timeout: c.Crew.Timeout.Duration, Longest: c.Crew.BackgroundTimeout.Duration, Log: d.opt.Log,
 	}
@@ -29,35 +29,35 @@ func (d *Daemon) openCrew(base agent.Options) error {
 		if !ok {
 			section.Name = name
 		}
-		m, err := d.member(base, section)
+		m, err := d.agentMember(base, section)
 		if err != nil {
 			return err
 		}
 		o.Members = append(o.Members, m)
 	}
 	for _, r := range c.Routes {
-		o.Routes = append(o.Routes, crew.Route(r))
+		o.Routes = append(o.Routes, agents.Route(r))
 	}
 	var err error
-	d.crew, err = crew.New(o)
+	d.crew, err = agents.New(o)
 	return err
 }
 
 // main is the default agent.
 func (d *Daemon) main() *agent.Agent {
-	m, _ := d.crew.Named(crew.Default) // New makes sure of it
+	m, _ := d.crew.Named(agents.Default) // New makes sure of it
 	return m.Agent
 }
 
-// member creates an agent from its section; missing keys use the values of the default agent.
-func (d *Daemon) member(base agent.Options, s config.Member) (crew.Member, error) {
+// agentMember creates an agent from its section; missing keys use the values of the default agent.
+func (d *Daemon) agentMember(base agent.Options, s config.Member) (agents.Member, error) {
 	o := base
-	m := crew.Member{Name: s.Name, About: s.About, Delegates: s.Delegates}
+	m := agents.Member{Name: s.Name, About: s.About, Delegates: s.Delegates}
 	o.Level = guard.Level(s.Level)
 	o.Limits.Rounds = cmp.Or(s.MaxRounds, o.Limits.Rounds)
 	o.Limits.Tokens = cmp.Or(s.MaxTokensPerTurn, o.Limits.Tokens)
 	o.Limits.Failures = cmp.Or(s.MaxToolFailures, o.Limits.Failures)
-	if s.Name == crew.Default {
+	if s.Name == agents.Default {
 		o.Realm = s.Realm
 		if len(s.Delegates) == 0 {
 			m.Delegates = []string{"*"}
@@ -87,7 +87,7 @@ func (d *Daemon) memberTools(o *agent.Options, s config.Member) error {
 	if len(s.Tools) == 0 && len(s.Deny) == 0 {
 		return nil
 	}
-	some, err := crew.Narrow(d.tools, s.Tools, s.Deny)
+	some, err := agents.FilterTools(d.tools, s.Tools, s.Deny)
 	if err != nil {
 		return d.opt.Config.Errorf("agents."+s.Name, "%v", err)
 	}
@@ -98,11 +98,11 @@ func (d *Daemon) memberTools(o *agent.Options, s config.Member) error {
 
 // memberPrompt gives an agent its persona: SOUL.md, USER.md and MEMORY.md in a separate folder.
 // Without its own USER.md it uses the shared one.
-func (d *Daemon) memberPrompt(o *agent.Options, m *crew.Member, s config.Member) error {
+func (d *Daemon) memberPrompt(o *agent.Options, m *agents.Member, s config.Member) error {
 	p := d.opt.Paths
 	own := [3]string{p.SoulFile(), p.UserFile(), p.MemoryFile()}
 	name := d.opt.Config.Agent.Name
-	if s.Name != crew.Default {
+	if s.Name != agents.Default {
 		dir := p.AgentDir(s.Name)
 		own = [3]string{filepath.Join(dir, "SOUL.md"), filepath.Join(dir, "USER.md"), filepath.Join(dir, "MEMORY.md")}
 		if fi, err := os.Stat(own[1]); err != nil || fi.Size() == 0 {
@@ -112,7 +112,7 @@ func (d *Daemon) memberPrompt(o *agent.Options, m *crew.Member, s config.Member)
 	}
 	own[0] = cmp.Or(s.Soul, own[0])
 	texts := &ownTexts{paths: own, log: d.opt.Log}
-	if err := texts.load(); err != nil {
+	if err := texts.loadTexts(); err != nil {
 		return d.opt.Config.Errorf("agents."+s.Name, "%v", err)
 	}
 	build := func(c *tools.Catalogue) (*prompt.Builder, error) {
@@ -124,7 +124,7 @@ func (d *Daemon) memberPrompt(o *agent.Options, m *crew.Member, s config.Member)
 		return prompt.New(po)
 	}
 	m.Prompt = build
-	if s.Name == crew.Default && s.Soul == "" && o.Catalogue == d.catalogue {
+	if s.Name == agents.Default && s.Soul == "" && o.Catalogue == d.catalogue {
 		return nil // it has the existing one
 	}
 	var err error
@@ -137,9 +137,9 @@ type delegations struct{ d *Daemon }
 
 // BeginTx implements the tools' Engine.
 func (e delegations) BeginTx(ctx context.Context, tx *store.Tx, c tools.Call, tasks []toolscrew.Task) error {
-	wishes := make([]crew.Wish, len(tasks))
+	wishes := make([]agents.TaskRequest, len(tasks))
 	for i, t := range tasks {
-		wishes[i] = crew.Wish(t)
+		wishes[i] = agents.TaskRequest(t)
 	}
 	return e.d.crew.BeginTx(ctx, tx, c, wishes)
 }
@@ -175,7 +175,7 @@ func (d *Daemon) memberBrain(o *agent.Options, s config.Member) error {
 	if err != nil {
 		return err
 	}
-	o.Model = b.choose
+	o.Model = b.chooseModel
 	if d.brains == nil {
 		d.brains = map[string]*brain{}
 	}

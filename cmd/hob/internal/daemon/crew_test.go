@@ -16,7 +16,7 @@ import (
 	"hob/autonomy/config"
 	"hob/autonomy/llm/llmtest"
 	"hob/channels"
-	"hob/platform/system"
+	"hob/platform/host/system"
 )
 
 // crewHouse is a Hob whose model is a function of the request.

@@ -16,16 +16,16 @@ import (
 
 	"hob/autonomy"
 	"hob/autonomy/agent"
-	agentbrain "hob/autonomy/brain"
+	"hob/autonomy/agents"
 	"hob/autonomy/bus"
 	"hob/autonomy/config"
-	"hob/autonomy/crew"
 	"hob/autonomy/extract"
 	"hob/autonomy/goals"
 	"hob/autonomy/guard"
 	"hob/autonomy/learn"
 	llmall "hob/autonomy/llm/all"
 	"hob/autonomy/llm/offline"
+	agentbrain "hob/autonomy/modelrouter"
 	"hob/autonomy/notify"
 	"hob/autonomy/pairing"
 	"hob/autonomy/prompt"
@@ -40,14 +40,14 @@ import (
 	"hob/knowledge/graph"
 	"hob/knowledge/index"
 	"hob/knowledge/ingest"
-	"hob/knowledge/store"
-	"hob/platform/browser"
-	"hob/platform/desktop/clipboard"
-	"hob/platform/osrun"
-	"hob/platform/redact"
-	"hob/platform/safehttp"
-	"hob/platform/signature"
-	"hob/platform/system"
+	"hob/platform/host/browser"
+	"hob/platform/host/desktop/clipboard"
+	"hob/platform/host/osrun"
+	"hob/platform/host/system"
+	"hob/platform/net/hooksig"
+	"hob/platform/net/safehttp"
+	"hob/platform/store"
+	"hob/platform/text/redact"
 	"hob/tools"
 	toolsall "hob/tools/all"
 	"hob/tools/files"
@@ -110,7 +110,7 @@ type Options struct {
 	// UserHome is the meaning of "~" for tools; "" means the user's home folder.
 	UserHome string
 	// Play replaces the ends where time is played; nil: they are the real ones.
-	Play *Play
+	Play *Simulation
 }
 
 // Daemon is all of Hob in one process. Call Open, then Run, then Close.
@@ -124,35 +124,35 @@ type Daemon struct {
 	bus       *bus.Bus
 	guard     *guard.Guard
 	sessions  *session.Sessions
-	library   *session.Library
+	library   *session.MessageIndex
 	watchers  *watchers.Manager
 	channels  *channels.Manager
-	hooks     map[string]channels.Hooked
+	hooks     map[string]channels.WebhookReceiver
 	pairings  *pairing.Pairings
 	browser   *browser.Browser // nil: off
 	network   *safehttp.Client
-	results   *results.Keeper
+	results   *results.Store
 	tools     []tools.Tool // all tools, including those unavailable here
 	catalogue *tools.Catalogue
-	crew      *crew.Crew
+	crew      *agents.Registry
 	goals     *goals.Goals
 	plan      *goals.Plan
 	notices   *notify.Notifier
-	day       keptDay
-	rules     func() *offline.Brain // reads the rules of goals
+	day       cachedPlan
+	rules     func() *offline.Model // reads the rules of goals
 	boxes     []agentBox
 	files     *files.Files
-	clipboard *clipboard.Board // nil: there is no desktop
-	shown     *shownNotes      // nil, as above
+	clipboard *clipboard.Clipboard // nil: there is no desktop
+	shown     *shownNotes          // nil, as above
 	base      *knowledge.Base
 	vectors   *embed.Vectors // nil: off
 	index     *index.Index
-	erasing   *knowledge.Erasing
+	erasing   *knowledge.ErasureService
 	scripts   osrun.Runner // nil: no app scripts
 	documents *ingest.Library
 	folders   *ingest.Sync
-	books     *usage.Books
-	spending  *spending
+	books     *usage.Tracker
+	spending  *priceBook
 	models    *models
 	learner   *learn.Learner
 	graph     *graph.Graph
@@ -160,13 +160,13 @@ type Daemon struct {
 	brain     *brain
 	agents    *llmall.Agents
 	brains    map[string]*brain // of agents with a separate brain
-	pins      *agentbrain.Pins
+	pins      *agentbrain.SessionModels
 	loop      *autonomy.Loop
 	web       *web.Server
 	tray      *trayMenu // nil: none
 	pin       string    // see Pin
 	examining chan struct{}
-	outgoing  *outgoing
+	outgoing  *outgoingFiles
 	triggers  map[string]autonomy.Trigger
 	ready     chan struct{}
 	isReady   atomic.Bool
@@ -183,9 +183,9 @@ func Open(ctx context.Context, opt Options) (_ *Daemon, err error) {
 	opt.Log = slog.New(known.Handler(opt.Log.Handler()))
 	d := &Daemon{opt: opt, redact: known, started: time.Now(), ready: make(chan struct{}), shutdown: make(chan struct{}), examining: make(chan struct{}, 1)}
 	d.scripts = appScripts(opt)
-	d.outgoing = &outgoing{
+	d.outgoing = &outgoingFiles{
 		dir: filepath.Join(opt.Paths.Data, "outgoing"), most: mostOut, since: d.started,
-		waits: func(ctx context.Context) ([]string, error) { return d.bus.Attached(ctx) },
+		waits: func(ctx context.Context) ([]string, error) { return d.bus.AttachedPaths(ctx) },
 	}
 	if err := opt.Paths.Ensure(); err != nil {
 		return nil, err
@@ -212,22 +212,24 @@ func Open(ctx context.Context, opt Options) (_ *Daemon, err error) {
 			return nil, err
 		}
 	}
-	return d, d.report(ctx)
+	return d, d.reportStartup(ctx)
 }
 
 // Migrations lists the tables of every package that owns some.
-func Migrations() []store.Set {
-	sets := []store.Set{bus.Migrations(), guard.Migrations(), session.Migrations(), prompt.Migrations(), learn.Migrations(), extract.Migrations(), crew.Migrations(), goals.Migrations(), notify.Migrations(), autonomy.Migrations(), usage.Migrations()}
+func Migrations() []store.MigrationSet {
+	sets := []store.MigrationSet{bus.Migrations(), guard.Migrations(), session.Migrations(), prompt.Migrations(), learn.Migrations(), extract.Migrations(), agents.Migrations(), goals.Migrations(), notify.Migrations(), autonomy.Migrations(), usage.Migrations()}
 	sets = append(sets, agentbrain.Migrations(), pairing.Migrations())
 	sets = append(sets, ingest.Migrations()...)
 	sets = append(sets, watchers.AllMigrations(watchersall.Drivers())...)
 	return append(append(sets, toolsall.Migrations()...), graph.Migrations())
 }
 
-// secret resolves a reference within a deadline.
-func (d *Daemon) secret(ref string) (string, error) { return d.resolve(context.Background(), ref) }
+// resolveSecret resolves a reference within a deadline.
+func (d *Daemon) resolveSecret(ref string) (string, error) {
+	return d.resolveSecretContext(context.Background(), ref)
+}
 
-func (d *Daemon) resolve(ctx context.Context, ref string) (string, error) {
+func (d *Daemon) resolveSecretContext(ctx context.Context, ref string) (string, error) {
 	if d.opt.Play != nil {
 		return d.opt.Play.Secret(ctx, ref)
 	}
@@ -256,33 +258,35 @@ func (d *Daemon) openGuard(ctx context.Context) error {
 		return err
 	}
 	d.openPairings()
-	return d.guard.Prepare(ctx)
+	return d.guard.InitKeys(ctx)
 }
 
 func (d *Daemon) openWatchers(context.Context) (err error) {
 	d.watchers, err = watchers.New(watchers.Options{
-		Store: d.store, Drivers: d.watcherDrivers(), Sink: sink{d}, Log: d.opt.Log, Zone: d.zone,
-		AllowedRead: func(path string) error { return d.files.Watchable(path) }, Network: d.network, Secret: d.secret, Account: d.account,
+		Store: d.store, Drivers: d.watcherDrivers(), Sink: lateSink{d}, Log: d.opt.Log, Zone: d.zone,
+		AllowedRead: func(path string) error { return d.files.Watchable(path) }, Network: d.network, Secret: d.resolveSecret, Account: d.findAccount,
 		Workers: d.opt.Config.Watchers.Workers, MinEvery: d.opt.Config.Watchers.MinEvery.Duration, PerDay: d.opt.Config.Watchers.PerDay,
-		DayOff: d.dayOff(), Called: d.called, Messages: func(ctx context.Context, since time.Time, each func(watchers.Message) error) error {
-			return d.loop.Said(ctx, since, each)
+		DayOff: d.dayOff(), Called: d.contactAliases, Messages: func(ctx context.Context, since time.Time, each func(watchers.Message) error) error {
+			return d.loop.ReplayMessages(ctx, since, each)
 		},
 	})
 	return err
 }
 
-// sink forwards to the loop, which is created later.
-type sink struct{ d *Daemon }
+// lateSink forwards to the loop, which is created later.
+type lateSink struct{ d *Daemon }
 
-func (s sink) Fire(ctx context.Context, id string, sig []watchers.Signal, save func(*store.Tx) error) error {
+func (s lateSink) Fire(ctx context.Context, id string, sig []watchers.Signal, save func(*store.Tx) error) error {
 	return s.d.loop.Fire(ctx, id, sig, save)
 }
 
-func (s sink) Moved(ctx context.Context, move watchers.Move, save func(*store.Tx) error) error {
+func (s lateSink) Moved(ctx context.Context, move watchers.ZoneChange, save func(*store.Tx) error) error {
 	return s.d.loop.Moved(ctx, move, save)
 }
 
-func (s sink) Trouble(ctx context.Context, id string, err error) { s.d.loop.Trouble(ctx, id, err) }
+func (s lateSink) ReportError(ctx context.Context, id string, err error) {
+	s.d.loop.ReportError(ctx, id, err)
+}
 
 func (d *Daemon) openLoop(ctx context.Context) error {
 	c := d.opt.Config
@@ -291,15 +295,15 @@ func (d *Daemon) openLoop(ctx context.Context) error {
 		return err
 	}
 	compactor, err := session.NewCompactor(d.sessions, session.CompactorOptions{
-		Model: d.summariser, Chars: c.Knowledge.SummaryChars, Keep: c.Knowledge.SummaryKeep, Hurried: !d.lasting(),
+		Model: d.summaryModel, Chars: c.Knowledge.SummaryChars, Keep: c.Knowledge.SummaryKeep, Hurried: !d.isLongRunning(),
 		Record: autonomy.RecordCompaction(d.guard), Log: d.opt.Log,
 	})
 	if err != nil {
 		return err
 	}
 	base := agent.Options{
-		Store: d.store, Bus: d.bus, Guard: d.guard, Sessions: d.sessions, Compactor: compactor, Catalogue: d.catalogue, Prompt: p, Model: d.brain.choose, Book: d.books.FlushTx, Zone: d.zone,
-		Limits: agent.Limits{Rounds: c.Agent.MaxRounds, Failures: c.Agent.MaxToolFailures, Tokens: c.Agent.MaxTokensPerTurn}, Results: d.results, Keep: d.keepPicture, Redact: d.redact, Block: c.Guard.Block, Guardian: d.guardian(), Log: d.opt.Log,
+		Store: d.store, Bus: d.bus, Guard: d.guard, Sessions: d.sessions, Compactor: compactor, Catalogue: d.catalogue, Prompt: p, Model: d.brain.chooseModel, Book: d.books.FlushTx, Zone: d.zone,
+		Limits: agent.Limits{Rounds: c.Agent.MaxRounds, Failures: c.Agent.MaxToolFailures, Tokens: c.Agent.MaxTokensPerTurn}, Results: d.results, Keep: d.keepPicture, Redact: d.redact, Block: c.Guard.Block, Guardian: d.guardianCheck(), Log: d.opt.Log,
 	}
 	if err := d.openCrew(base); err != nil {
 		return err
@@ -308,14 +312,14 @@ func (d *Daemon) openLoop(ctx context.Context) error {
 		return err
 	}
 	d.loop, err = autonomy.New(autonomy.Options{
-		Store: d.store, Bus: d.bus, Guard: d.guard, Sessions: d.sessions, Compactor: compactor, Agent: d.main(), Crew: d.crew, Goals: d.goals, Facts: goalFacts{d}, Offline: d.offline, Plan: d.plan, Notices: d.notices, Due: d.due(), Catalogue: d.catalogue, Acts: d.acts(), Watcher: d.watchers.Get, Ears: d.watchers,
+		Store: d.store, Bus: d.bus, Guard: d.guard, Sessions: d.sessions, Compactor: compactor, Agent: d.main(), Crew: d.crew, Goals: d.goals, Facts: goalFacts{d}, Offline: d.isOffline, Plan: d.plan, Notices: d.notices, Due: d.dueSources(), Catalogue: d.catalogue, Acts: d.commandTools(), Watcher: d.watchers.Get, Ears: d.watchers,
 		Watching: d.watchers, KeepTraces: c.Autonomy.KeepTraces.Duration,
-		Typing: d.channels.Typing, Show: d.channels.Show, Jumped: d.jumped,
+		Typing: d.channels.Typing, Show: d.channels.Show, Jumped: d.handleClockJump,
 		Pushes: func(name string) bool { return d.channels.Has(name) && !d.channels.Pull(name) }, Zone: d.zone, Status: d.statusText, Pair: d.pairCode,
-		Triggers: d.triggers, Notify: c.Notify.Channel, Where: d.where, QueueNotices: c.Notify.QueueNotices, Tick: c.Autonomy.Tick.Duration,
-		Learn: d.study, Gather: d.library.Index,
-		Slots: c.Autonomy.Sessions, Book: d.books.FlushTx, Room: d.room, Log: d.opt.Log,
-		Model: d.modelCommand, Spent: d.spent,
+		Triggers: d.triggers, Notify: c.Notify.Channel, Where: d.presenceChannel, QueueNotices: c.Notify.QueueNotices, Tick: c.Autonomy.Tick.Duration,
+		Learn: d.studyTurn, Gather: d.library.Index,
+		Slots: c.Autonomy.Sessions, Book: d.books.FlushTx, Room: d.hasBudget, Log: d.opt.Log,
+		Model: d.modelCommand, Spent: d.turnCost,
 		SharedGroups:  c.Autonomy.Groups == config.PerChat,
 		GuestMessages: c.Autonomy.GuestMessages,
 		Level:         func(channel, person string) guard.Level { return guard.Level(c.LevelOf(channel, person)) },
@@ -326,26 +330,26 @@ func (d *Daemon) openLoop(ctx context.Context) error {
 func (d *Daemon) openTriggers(ctx context.Context) (map[string]autonomy.Trigger, error) {
 	out := map[string]autonomy.Trigger{}
 	for _, t := range d.opt.Config.Triggers {
-		secret, err := d.resolve(ctx, t.Secret)
+		secret, err := d.resolveSecretContext(ctx, t.Secret)
 		if err != nil {
 			return nil, fmt.Errorf("[triggers.%s] secret: %w", t.Name, err)
 		}
-		out[t.Name] = autonomy.Trigger{Action: t.Action, Session: t.Session, Secret: signature.Secret{Value: []byte(secret), Scheme: signature.Scheme(t.Signature)}}
+		out[t.Name] = autonomy.Trigger{Action: t.Action, Session: t.Session, Secret: hooksig.Secret{Value: []byte(secret), Scheme: hooksig.Scheme(t.Signature)}}
 	}
 	return out, nil
 }
 
-// report notifies the user of problems found while opening.
-func (d *Daemon) report(ctx context.Context) error {
+// reportStartup notifies the user of problems found while opening.
+func (d *Daemon) reportStartup(ctx context.Context) error {
 	if err := d.reportAudit(ctx); err != nil {
 		return err
 	}
-	aside := d.store.SetAside()
+	aside := d.store.QuarantinedPath()
 	if aside == "" {
 		return nil
 	}
 	d.opt.Log.Error("damaged database moved away", "file", aside)
-	return d.loop.Alert(ctx, "set-aside:"+aside, fmt.Sprintf("My database was damaged. I moved it to %s and restored the newest good backup, or started with an empty database if there was none. I did not overwrite the old file.", aside))
+	return d.loop.NotifyCritical(ctx, "set-aside:"+aside, fmt.Sprintf("My database was damaged. I moved it to %s and restored the newest good backup, or started with an empty database if there was none. I did not overwrite the old file.", aside))
 }
 
 // Run works until ctx ends or Shutdown is called. It returns after everything
@@ -361,7 +365,7 @@ func (d *Daemon) Run(ctx context.Context) error {
 		}
 	}()
 	parts := []func(context.Context) error{d.loop.Run, d.books.Run, d.noteHeads, d.index.Run, d.erasing.Run}
-	parts = append(parts, d.followDocs, d.expireFacts, d.extract)
+	parts = append(parts, d.followDocs, d.expireFacts, d.extractTurns)
 	if d.browser != nil {
 		parts = append(parts, d.browser.Run)
 	}
@@ -375,7 +379,7 @@ func (d *Daemon) Run(ctx context.Context) error {
 		}
 		parts = append(parts, d.folders.Run, d.followSleep, d.sweepOutgoing)
 		if d.tray != nil {
-			parts = append(parts, d.tray.run)
+			parts = append(parts, d.tray.runTray)
 		}
 		if len(d.boxes) > 0 {
 			parts = append(parts, d.openBoxes)
@@ -387,7 +391,7 @@ func (d *Daemon) Run(ctx context.Context) error {
 			parts = append(parts, d.watchers.Run)
 		}
 	}
-	parts = append(parts, d.played()...)
+	parts = append(parts, d.simulatedJobs()...)
 	d.isReady.Store(true)
 	close(d.ready)
 	defer d.isReady.Store(false)
@@ -404,7 +408,7 @@ func (d *Daemon) Run(ctx context.Context) error {
 		})
 	}
 	wg.Wait()
-	if err := d.erasing.Finish(context.WithoutCancel(ctx)); err != nil { // no turn runs now
+	if err := d.erasing.FinishAll(context.WithoutCancel(ctx)); err != nil { // no turn runs now
 		d.opt.Log.Error("deletion not complete; continues at the next start", "err", err)
 	}
 	if err := d.books.Flush(context.WithoutCancel(ctx)); err != nil { // of turns that were cut off last
@@ -423,7 +427,7 @@ func (d *Daemon) Handler() http.Handler { return d.web.Handler() }
 func (d *Daemon) Addr() string { return d.web.Addr() }
 
 // SetAside is where Open moved a damaged database, "" when it was sound.
-func (d *Daemon) SetAside() string { return d.store.SetAside() }
+func (d *Daemon) SetAside() string { return d.store.QuarantinedPath() }
 
 // Shutdown makes Run return.
 func (d *Daemon) Shutdown() { d.downOnce.Do(func() { close(d.shutdown) }) }
@@ -435,7 +439,7 @@ func (d *Daemon) Close() error {
 	return errors.Join(d.agents.Close(), d.closeVectors(), d.index.Close(), d.store.Close())
 }
 
-func (d *Daemon) unready() error {
+func (d *Daemon) notReadyError() error {
 	if !d.isReady.Load() {
 		return errors.New("starting or stopping")
 	}

@@ -3,7 +3,7 @@ package daemon
 import (
 	"time"
 
-	"hob/platform/daysoff"
+	"hob/platform/text/holidays"
 )
 
 // dayOff returns a function that reports days off; nil if no calendar is configured.
@@ -12,5 +12,5 @@ func (d *Daemon) dayOff() func(day time.Time) bool {
 	if len(paths) == 0 {
 		return nil
 	}
-	return daysoff.New(paths, func(err error) { d.opt.Log.Warn("cannot load all days off", "err", err) }).Has
+	return holidays.New(paths, func(err error) { d.opt.Log.Warn("cannot load all days off", "err", err) }).Has
 }

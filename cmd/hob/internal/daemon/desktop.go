@@ -13,13 +13,13 @@ import (
 	"hob/autonomy/guard"
 	"hob/channels"
 	"hob/channels/desktop"
-	"hob/platform/safehttp"
-	"hob/platform/system"
+	"hob/platform/host/system"
+	"hob/platform/net/safehttp"
 )
 
-// section finds a channel's part of the configuration. The desktop is there
+// channelSection finds a channel's part of the configuration. The desktop is there
 // without one, where there is a desktop.
-func (d *Daemon) section(name string) (func(any) error, bool) {
+func (d *Daemon) channelSection(name string) (func(any) error, bool) {
 	s, ok := d.opt.Config.Channel(name)
 	if !ok && name == desktop.Name && d.opt.Desktop && !d.opt.InProcess {
 		return func(any) error { return nil }, true
@@ -33,21 +33,21 @@ type buttons struct{ d *Daemon }
 // errPressed: a program started by Hob could have clicked.
 var errPressed = errors.New("a program that I started is running, and its clicks look the same as yours: answer in the chat, on my page (hob open) or with hob approve")
 
-// alone reports whether no program started by Hob is running: such a program has the user's
+// hasNoSubprocess reports whether no program started by Hob is running: such a program has the user's
 // account and could click in the user's place.
 //
 // A sandboxed browser does not count: its pages reach neither screen nor bus, models reach only
-// its pages (platform/browser has no command for its own window, and tools/desktop does not act
+// its pages (platform/host/browser has no command for its own window, and tools/desktop does not act
 // in it), and it starts no programs. Programs started by the browser count, as does a browser
 // without a sandbox.
-func (b buttons) alone() (bool, error) {
+func (b buttons) hasNoSubprocess() (bool, error) {
 	if b.d.opt.Started != nil {
 		some, err := b.d.opt.Started()
 		return !some && err == nil, err
 	}
-	boxed := b.d.boxed()
+	boxed := b.d.sandboxedBrowserPID()
 	some, err := system.Running(system.Tree{PID: os.Getpid(), Roots: b.d.agents.Pids(), Spare: boxed})
-	if boxed != 0 && b.d.boxed() != boxed { // it has ended, and its number may be another's
+	if boxed != 0 && b.d.sandboxedBrowserPID() != boxed { // it has ended, and its number may be another's
 		return false, err
 	}
 	return !some && err == nil, err
@@ -56,15 +56,15 @@ func (b buttons) alone() (bool, error) {
 // quick is how long a request must be visible before a user can have read it.
 const quick = 1500 * time.Millisecond
 
-// Asked implements channels.Buttons.
+// Asked implements channels.ButtonHandler.
 func (b buttons) Asked(ctx context.Context, d channels.Delivery) (string, error) {
-	if ok, err := b.alone(); !ok {
-		return "", errors.Join(ignore(err, errors.ErrUnsupported))
+	if ok, err := b.hasNoSubprocess(); !ok {
+		return "", errors.Join(ignoreError(err, errors.ErrUnsupported))
 	}
 	return b.Open(ctx, d)
 }
 
-// Open implements channels.Buttons.
+// Open implements channels.ButtonHandler.
 func (b buttons) Open(ctx context.Context, d channels.Delivery) (string, error) {
 	open, err := b.d.guard.Approvals(ctx, guard.Pending, "", d.Event, 100)
 	if err != nil || len(open) != 1 || !strings.Contains(d.Text, open[0].ID) || guard.TooLong(open) {
@@ -73,24 +73,24 @@ func (b buttons) Open(ctx context.Context, d channels.Delivery) (string, error) 
 	return open[0].ID, nil
 }
 
-func ignore(err, kind error) error {
+func ignoreError(err, kind error) error {
 	if errors.Is(err, kind) {
 		return nil
 	}
 	return err
 }
 
-// Answer implements channels.Buttons.
+// Answer implements channels.ButtonHandler.
 func (b buttons) Answer(ctx context.Context, channel, question string, shown time.Time, yes bool) (string, error) {
-	if ok, err := b.alone(); !ok {
+	if ok, err := b.hasNoSubprocess(); !ok {
 		return "", errors.Join(errPressed, err)
 	}
-	return b.decide(ctx, channel, question, shown, yes)
+	return b.decideQuestion(ctx, channel, question, shown, yes)
 }
 
-// Press implements channels.Buttons. A program of Hob cannot click on a platform that
+// Press implements channels.ButtonHandler. A program of Hob cannot click on a platform that
 // authenticates the user.
-func (b buttons) Press(ctx context.Context, p channels.Press) (string, error) {
+func (b buttons) Press(ctx context.Context, p channels.ButtonPress) (string, error) {
 	sender := channels.SenderID(p.Sender)
 	if sender == "" {
 		return "", channels.ErrNotOwner
@@ -102,18 +102,18 @@ func (b buttons) Press(ctx context.Context, p channels.Press) (string, error) {
 		if p.Yes && time.Since(p.Shown) < cmp.Or(b.d.opt.Quick, quick) {
 			return "", channels.ErrQuick
 		}
-		return b.spoken(ctx, p)
+		return b.decideSpoken(ctx, p)
 	}
-	return b.decide(ctx, p.Channel, p.Question, p.Shown, p.Yes)
+	return b.decideQuestion(ctx, p.Channel, p.Question, p.Shown, p.Yes)
 }
 
-// Spoken implements channels.Buttons.
+// Spoken implements channels.ButtonHandler.
 func (b buttons) Spoken(ctx context.Context, client string, d channels.Delivery) (string, error) {
 	return b.d.loop.Spoken(ctx, client, d)
 }
 
-// spoken decides by a spoken yes or no, which counts as a bare one does.
-func (b buttons) spoken(ctx context.Context, p channels.Press) (string, error) {
+// decideSpoken decides by a spoken yes or no, which counts as a bare one does.
+func (b buttons) decideSpoken(ctx context.Context, p channels.ButtonPress) (string, error) {
 	decided, err := b.d.loop.AnswerSpoken(ctx, p, guard.Answer{Approved: p.Yes, By: p.Channel})
 	if err != nil {
 		return "", err
@@ -128,7 +128,7 @@ func decidedWords(a guard.Approval, yes bool) string {
 	return "Denied. I will not do this: " + a.Summary
 }
 
-func (b buttons) decide(ctx context.Context, channel, question string, shown time.Time, yes bool) (string, error) {
+func (b buttons) decideQuestion(ctx context.Context, channel, question string, shown time.Time, yes bool) (string, error) {
 	// A page can lure its visitor into fast clicks where a notification will appear, and a menu
 	// can grow under the pointer.
 	if stood := time.Since(shown); yes && stood < cmp.Or(b.d.opt.Quick, quick) {
@@ -141,13 +141,13 @@ func (b buttons) decide(ctx context.Context, channel, question string, shown tim
 	return decidedWords(decided[0], yes), nil
 }
 
-// Ended implements channels.Buttons.
+// Ended implements channels.ButtonHandler.
 func (b buttons) Ended(ctx context.Context, question string) error {
 	_, err := b.d.guard.Wait(ctx, question)
 	return err
 }
 
-// Later implements channels.Buttons. It loses nothing, whoever clicks.
+// Later implements channels.ButtonHandler. It loses nothing, whoever clicks.
 func (b buttons) Later(ctx context.Context, delivery string) (string, error) {
 	until := time.Now().Add(time.Hour)
 	if _, err := b.d.notices.Snooze(ctx, delivery, "", until); err != nil {
@@ -156,7 +156,7 @@ func (b buttons) Later(ctx context.Context, delivery string) (string, error) {
 	return "I will notify you again at " + until.In(b.d.zone()).Format("15:04") + ".", nil
 }
 
-// Trusted implements channels.Buttons.
+// Trusted implements channels.ButtonHandler.
 func (buttons) Trusted(pid int) error {
 	if system.StartedByHob(pid, os.Getpid()) {
 		return fmt.Errorf("process %d was started by Hob, or its origin is unknown", pid)
@@ -164,7 +164,7 @@ func (buttons) Trusted(pid int) error {
 	return nil
 }
 
-// Page implements channels.Buttons.
+// Page implements channels.ButtonHandler.
 func (b buttons) Page(session string) string {
 	u, err := url.Parse(b.d.web.URL())
 	if err != nil || b.d.opt.InProcess {

@@ -13,16 +13,16 @@ import (
 	"hob/channels/web"
 	"hob/cmd/hob/internal/channel"
 	"hob/cmd/hob/internal/doctor"
-	"hob/platform/osrun"
-	"hob/platform/system"
-	"hob/platform/vault"
+	"hob/platform/host/osrun"
+	"hob/platform/host/system"
+	"hob/platform/host/vault"
 	"hob/templates"
 )
 
 // DoctorEnv returns the environment of the checks without a daemon: for the command `hob
 // doctor`, and for some checks in setup. An invalid configuration is not an error.
 func DoctorEnv(p system.Paths, version string) (doctor.Env, error) {
-	e := doctor.Env{Paths: p, Version: version, Tables: Migrations(), Secrets: vault.For(p), Now: time.Now(), Desktop: true, Starts: true}
+	e := doctor.Env{Paths: p, Version: version, Tables: Migrations(), Secrets: vault.SecretsFor(p), Now: time.Now(), Desktop: true, Starts: true}
 	var err error
 	e.Load = func() (*config.Config, error) { return config.Load(p.ConfigFile()) }
 	if e.Config, e.ConfigErr = e.Load(); e.ConfigErr != nil {
@@ -44,13 +44,13 @@ func DoctorEnv(p system.Paths, version string) (doctor.Env, error) {
 		s, err := templates.InUse(p.TemplateState())
 		return s.Name, pending, err
 	}
-	confine(&e)
-	e.TestChannel = trial(e)
+	addSandboxProbes(&e)
+	e.TestChannel = channelTester(e)
 	return e, nil
 }
 
-// confine fills in what confines agents and commands.
-func confine(e *doctor.Env) {
+// addSandboxProbes fills in what confines agents and commands.
+func addSandboxProbes(e *doctor.Env) {
 	e.Agents, e.Confined = nil, nil
 	for _, m := range e.Config.Members {
 		if box, _, err := NewBox(e.Paths, e.Config, m); err != nil {
@@ -99,9 +99,9 @@ func (d *Daemon) doctorEnv() (doctor.Env, error) {
 	}
 	if e.ConfigErr != nil {
 		e.Config = d.opt.Config // the other checks use the configuration Hob runs with
-		confine(&e)
+		addSandboxProbes(&e)
 	}
-	e.Stale = !e.Config.Says(d.opt.Config)
+	e.Stale = !e.Config.SameText(d.opt.Config)
 	e.Secrets, e.HTTP = *d.secrets, d.opt.HTTP
 	e.Scripts = d.scripts
 	e.Desktop, e.Starts = d.opt.Screen, d.opt.Screen
@@ -112,14 +112,14 @@ func (d *Daemon) doctorEnv() (doctor.Env, error) {
 	e.Browses = func() bool { return d.browser != nil && d.browser.Running() }
 	b := &backend{d}
 	e.Memory = func(ctx context.Context) (out []doctor.Derived, err error) {
-		list, err := d.derived(ctx)
+		list, err := d.derivedStatus(ctx)
 		for _, x := range list {
 			out = append(out, doctor.Derived{Name: x.Name, State: x.State, Cause: x.Cause, Behind: x.Behind})
 		}
 		return out, err
 	}
 	e.Documents = func(ctx context.Context) (out []doctor.Document, err error) {
-		list, err := d.documents.Broken(ctx, 1000)
+		list, err := d.documents.FailedDocuments(ctx, 1000)
 		for _, x := range list {
 			out = append(out, doctor.Document{Source: x.Source, Error: x.Error})
 		}

@@ -10,7 +10,7 @@ import (
 	"testing"
 
 	"hob/cmd/hob/internal/doctor"
-	"hob/platform/system"
+	"hob/platform/host/system"
 )
 
 // What the doctor says of a channel is what the page, the status and the API say:

@@ -17,10 +17,10 @@ import (
 
 	"hob/channels/web"
 	"hob/knowledge/ingest"
-	"hob/platform/document"
+	"hob/platform/host/system"
+	"hob/platform/net/safehttp"
 	"hob/platform/provenance"
-	"hob/platform/safehttp"
-	"hob/platform/system"
+	"hob/platform/text/document"
 	"hob/tools"
 	"hob/tools/files"
 	"hob/tools/memory"
@@ -32,17 +32,17 @@ import (
 // allowed folders and those of [knowledge] folders.
 func (d *Daemon) openDocuments() error {
 	c, k := d.opt.Config.Files, d.opt.Config.Knowledge
-	reach, err := d.reach(slices.Concat(c.Allowed, []string{c.Drop}, k.Folders))
+	reach, err := d.openFolders(slices.Concat(c.Allowed, []string{c.Drop}, k.Folders))
 	if err != nil {
 		return err
 	}
-	pictures, err := d.pictures()
+	pictures, err := d.pictureDescriber()
 	if err != nil {
 		return err
 	}
 	d.documents, err = ingest.New(ingest.Options{
 		Base: d.base, Store: d.store, Files: reach, Limits: document.Limits{File: k.MaxFile.Bytes, Helper: d.opt.Reader}, ChunkSize: k.ChunkSize, ChunkOverlap: k.ChunkOverlap, Log: d.opt.Log,
-		Entities: persons{d}, Pictures: pictures,
+		Entities: contactEntities{d}, Pictures: pictures,
 	})
 	if err != nil {
 		return err
@@ -58,7 +58,7 @@ func (d *Daemon) openDocuments() error {
 		},
 		Within: files.Reached, Show: d.files.Show, Log: d.opt.Log,
 		Tell: func(ctx context.Context, key, text string) {
-			if err := d.loop.Tell(ctx, key, text); err != nil {
+			if err := d.loop.Notify(ctx, key, text); err != nil {
 				d.opt.Log.ErrorContext(ctx, "the owner could not be told of documents", "err", err)
 			}
 		},
@@ -76,12 +76,12 @@ func (d *Daemon) documentFolders(list []string) []string {
 		} else if abs, err := system.Expand(p); err == nil {
 			p = abs
 		}
-		out = append(out, resolved(p))
+		out = append(out, resolvePath(p))
 	}
 	return out
 }
 
-func resolved(p string) string {
+func resolvePath(p string) string {
 	if real, err := filepath.EvalSymlinks(p); err == nil {
 		return real
 	}
@@ -90,7 +90,7 @@ func resolved(p string) string {
 
 func (b *backend) listDocuments(ctx context.Context, q web.Query) (any, error) {
 	if q.State == "failed" {
-		return b.d.documents.Broken(ctx, q.Limit)
+		return b.d.documents.FailedDocuments(ctx, q.Limit)
 	}
 	return b.d.documents.Documents(ctx, q.Limit)
 }
@@ -101,12 +101,12 @@ func (d *Daemon) importDocuments(ctx context.Context, in web.MemoryImport, step 
 	if in.Name != "" {
 		return d.importContent(ctx, in)
 	}
-	path := resolved(in.Path)
-	r, err := d.reach([]string{filepath.Dir(path)})
+	path := resolvePath(in.Path)
+	r, err := d.openFolders([]string{filepath.Dir(path)})
 	if err != nil {
 		return ingest.Report{}, err
 	}
-	return d.documents.With(r).Ingest(ctx, ingest.Want{Path: path, Trust: in.Trust, Dry: in.DryRun, Asked: true, Now: time.Now(), Provenance: provenance.Owner, Progress: step})
+	return d.documents.WithFiles(r).Ingest(ctx, ingest.IngestOptions{Path: path, Trust: in.Trust, Dry: in.DryRun, Asked: true, Now: time.Now(), Provenance: provenance.Owner, Progress: step})
 }
 
 // importContent imports one file without a permanent path.
@@ -126,7 +126,7 @@ func (d *Daemon) importContent(ctx context.Context, in web.MemoryImport) (r inge
 	if in.Trust {
 		want.Provenance, want.Trust = provenance.Owner, ingest.ByVouched
 	}
-	return d.documents.Take(ctx, want)
+	return d.documents.PutAndReport(ctx, want)
 }
 
 // documents gives the library to the tools.
@@ -163,29 +163,29 @@ func refusedURL(err error) error {
 // Ingest implements memory.Documents.
 func (x documents) Ingest(ctx context.Context, c tools.Call, want memory.DocumentWant) (memory.DocumentTaken, error) {
 	if want.URL != "" {
-		return x.page(ctx, c, want)
+		return x.ingestPage(ctx, c, want)
 	}
 	place, err := x.d.files.Inspect(want.Path)
 	if err != nil {
 		return memory.DocumentTaken{}, err
 	}
 	if place.Folder {
-		return x.folder(ctx, c, place.Path)
+		return x.ingestFolder(ctx, c, place.Path)
 	}
-	r, err := x.d.documents.Ingest(ctx, ingest.Want{
+	r, err := x.d.documents.Ingest(ctx, ingest.IngestOptions{
 		Path: place.Path, Title: want.Title, Tags: want.Tags, Realm: c.Realm, Asked: true, Now: c.Now, Provenance: c.Provenance, Origins: c.Origins,
 		Progress: func(done, total int, name string) { c.Progress(float64(done)/float64(max(total, 1)), name) },
 	})
-	return taken(r, place.Path), documentError(err)
+	return documentResult(r, place.Path), documentError(err)
 }
 
 // enough is how long a call imports a folder; the rest follows in the background.
 const enough = 2 * time.Minute
 
-func (x documents) folder(ctx context.Context, c tools.Call, path string) (memory.DocumentTaken, error) {
+func (x documents) ingestFolder(ctx context.Context, c tools.Call, path string) (memory.DocumentTaken, error) {
 	f := ingest.Folder{Path: path, Realm: c.Realm}
 	fresh := false
-	if !x.d.folders.Configured(f) { // else it is kept in step, and stays so
+	if !x.d.folders.IsConfigured(f) { // else it is kept in step, and stays so
 		var err error
 		if fresh, err = x.d.documents.AddFolder(ctx, f, c.Now); err != nil {
 			return memory.DocumentTaken{}, err
@@ -197,7 +197,7 @@ func (x documents) folder(ctx context.Context, c tools.Call, path string) (memor
 		c.Progress(float64(done)/float64(max(total, 1)), filepath.Base(name))
 	})
 	x.d.folders.Wake()
-	out := taken(r, path)
+	out := documentResult(r, path)
 	if fresh {
 		out.Folder = path
 	}
@@ -207,7 +207,7 @@ func (x documents) folder(ctx context.Context, c tools.Call, path string) (memor
 	return out, documentError(err)
 }
 
-func taken(r ingest.Report, path string) memory.DocumentTaken {
+func documentResult(r ingest.Report, path string) memory.DocumentTaken {
 	t := memory.DocumentTaken{Documents: r.Documents, Chunks: r.Chunks, Unchanged: r.Unchanged, Fresh: r.Fresh, Origins: []provenance.Origin{{Kind: "file", Label: path, Via: "ingest_document"}}}
 	for _, s := range r.Skipped {
 		t.Skipped = append(t.Skipped, memory.DocumentSkipped(s))
@@ -228,8 +228,8 @@ func documentError(err error) error {
 	return err
 }
 
-// page fetches one and takes it in.
-func (x documents) page(ctx context.Context, c tools.Call, want memory.DocumentWant) (memory.DocumentTaken, error) {
+// ingestPage fetches one and takes it in.
+func (x documents) ingestPage(ctx context.Context, c tools.Call, want memory.DocumentWant) (memory.DocumentTaken, error) {
 	limit := x.d.opt.Config.Knowledge.MaxFile.Bytes
 	resp, err := x.d.network.Fetch(ctx, safehttp.Request{URL: want.URL, MaxBody: limit})
 	if err != nil {
@@ -262,13 +262,13 @@ func (x documents) page(ctx context.Context, c tools.Call, want memory.DocumentW
 
 // Forget implements memory.Documents. A document in a synchronized folder is imported again.
 func (x documents) Forget(ctx context.Context, realm string, t memory.DocumentTaken) error {
-	defer x.d.folders.Again()
+	defer x.d.folders.RescanAll()
 	if t.Folder != "" {
 		f := ingest.Folder{Path: t.Folder, Realm: realm}
 		if err := x.d.documents.RemoveFolder(ctx, f); err != nil {
 			return err
 		}
-		if err := x.d.folders.End(ctx, f); err != nil {
+		if err := x.d.folders.WaitStopped(ctx, f); err != nil {
 			return err
 		}
 		return x.d.documents.RemoveAll(ctx, f)

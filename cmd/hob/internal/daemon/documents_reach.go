@@ -6,17 +6,17 @@ import (
 
 	"hob/knowledge"
 	"hob/knowledge/ingest"
-	"hob/knowledge/store"
-	"hob/platform/document"
+	"hob/platform/store"
+	"hob/platform/text/document"
 	"hob/tools"
 	"hob/tools/files"
 )
 
-// persons gives the graph the employers of contacts.
-type persons struct{ d *Daemon }
+// contactEntities gives the graph the employers of contacts.
+type contactEntities struct{ d *Daemon }
 
 // PeopleTx implements ingest.Entities.
-func (p persons) PeopleTx(tx *store.Tx, list []document.Person, from ingest.Origin) (out []string, err error) {
+func (p contactEntities) PeopleTx(tx *store.Tx, list []document.Person, from ingest.Origin) (out []string, err error) {
 	for _, who := range list {
 		l, err := p.d.graph.LinkTx(tx, knowledge.Link{
 			From: who.Name, FromKind: knowledge.Person, Relation: "works at", To: who.Org, ToKind: knowledge.Company,
@@ -25,7 +25,7 @@ func (p persons) PeopleTx(tx *store.Tx, list []document.Person, from ingest.Orig
 		switch {
 		case err == nil:
 			out = append(out, l.Relation.ID)
-		case !errors.Is(err, knowledge.ErrNobody) && !errors.Is(err, knowledge.ErrAmbiguous) && !errors.Is(err, knowledge.ErrSame):
+		case !errors.Is(err, knowledge.ErrNoEntity) && !errors.Is(err, knowledge.ErrAmbiguous) && !errors.Is(err, knowledge.ErrSame):
 			return nil, err
 		}
 	}
@@ -33,24 +33,24 @@ func (p persons) PeopleTx(tx *store.Tx, list []document.Person, from ingest.Orig
 }
 
 // KeepTx implements ingest.Entities.
-func (p persons) KeepTx(tx *store.Tx, from ingest.Origin, ids []string) error {
+func (p contactEntities) KeepTx(tx *store.Tx, from ingest.Origin, ids []string) error {
 	return p.d.graph.KeepTx(tx, from.Realm, from.Source, ids)
 }
 
-// reach is the way to the files in some folders.
-func (d *Daemon) reach(allowed []string) (reach, error) {
+// openFolders is the way to the files in some folders.
+func (d *Daemon) openFolders(allowed []string) (documentFiles, error) {
 	c := d.opt.Config.Files
 	f, err := files.New(files.Options{
-		Allowed: allowed, Trusted: c.Trusted, Home: d.opt.UserHome, Store: d.store, Protected: d.protected(), MaxFile: d.opt.Config.Knowledge.MaxFile.Bytes,
+		Allowed: allowed, Trusted: c.Trusted, Home: d.opt.UserHome, Store: d.store, Protected: d.protectedPaths(), MaxFile: d.opt.Config.Knowledge.MaxFile.Bytes,
 	})
-	return reach{f}, err
+	return documentFiles{f}, err
 }
 
-// reach gives the documents of tools/files to package ingest.
-type reach struct{ f *files.Files }
+// documentFiles gives the documents of tools/files to package ingest.
+type documentFiles struct{ f *files.Files }
 
 // Walk implements ingest.Files.
-func (r reach) Walk(ctx context.Context, path string, visit func(ingest.Entry) error) (string, error) {
+func (r documentFiles) Walk(ctx context.Context, path string, visit func(ingest.Entry) error) (string, error) {
 	var own error
 	left, err := r.f.Documents(ctx, path, func(x files.Document) error {
 		own = visit(ingest.Entry{Path: x.Path, Size: x.Size, Modified: x.Modified, Trusted: x.Trusted})
@@ -59,22 +59,22 @@ func (r reach) Walk(ctx context.Context, path string, visit func(ingest.Entry) e
 	if own != nil {
 		return left, own
 	}
-	return left, passing(err)
+	return left, markTransient(err)
 }
 
-// passing marks what may be over although the file has not changed.
-func passing(err error) error {
+// markTransient marks what may be over although the file has not changed.
+func markTransient(err error) error {
 	if code := tools.CodeOf(err); err != nil && (code == tools.Failed || code == tools.TimedOut) {
-		return ingest.Later(err)
+		return ingest.Retryable(err)
 	}
 	return err
 }
 
 // Read implements ingest.Files.
-func (r reach) Read(ctx context.Context, path string, limit int64) (ingest.File, error) {
+func (r documentFiles) Read(ctx context.Context, path string, limit int64) (ingest.File, error) {
 	x, err := r.f.ReadDocument(ctx, path, limit)
-	return ingest.File{Entry: ingest.Entry{Path: x.Path, Size: x.Size, Modified: x.Modified}, Content: x.Content, Source: x.Source, Origins: x.Origins}, passing(err)
+	return ingest.File{Entry: ingest.Entry{Path: x.Path, Size: x.Size, Modified: x.Modified}, Content: x.Content, Source: x.Source, Origins: x.Origins}, markTransient(err)
 }
 
-// There implements ingest.Files.
-func (r reach) There(_ context.Context, path string) (bool, error) { return r.f.Exists(path) }
+// Exists implements ingest.Files.
+func (r documentFiles) Exists(_ context.Context, path string) (bool, error) { return r.f.Exists(path) }

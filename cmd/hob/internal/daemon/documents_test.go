@@ -13,7 +13,7 @@ import (
 	"time"
 
 	"hob/knowledge/ingest"
-	"hob/platform/system"
+	"hob/platform/host/system"
 )
 
 // library is what the API lists, a line for each document: "name: title".

@@ -9,7 +9,7 @@ import (
 	"testing"
 	"time"
 
-	"hob/platform/system"
+	"hob/platform/host/system"
 	"hob/tools"
 	"hob/tools/memory"
 )
@@ -99,7 +99,7 @@ func TestFolderIsTakenBackWhileItIsRead(t *testing.T) {
 	}
 	h := documentsHouse(t, "[files]\nallowed = [{notes}]\n", notes)
 	path := filepath.Join(h.home, "Notes")
-	taken, err := documents{h.d}.folder(t.Context(), tools.Call{Now: time.Now(), Progress: func(done float64, _ string) {
+	taken, err := documents{h.d}.ingestFolder(t.Context(), tools.Call{Now: time.Now(), Progress: func(done float64, _ string) {
 		if done == 0 {
 			h.d.folders.Wake() // the background begins with it as well
 		}
@@ -109,7 +109,7 @@ func TestFolderIsTakenBackWhileItIsRead(t *testing.T) {
 	for i := range 300 { // so that there is something to do
 		fatal(t, os.WriteFile(filepath.Join(path, fmt.Sprintf("%d.txt", i)), []byte(fmt.Sprintf("Another note %d.", i)), 0o600))
 	}
-	h.d.folders.Again()
+	h.d.folders.RescanAll()
 	h.takeBack(taken)
 	if got := h.library(); got != "" {
 		t.Errorf("it was taken back, and there are\n%s", got)

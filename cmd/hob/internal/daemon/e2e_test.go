@@ -22,10 +22,10 @@ import (
 	"hob/autonomy/config"
 	"hob/autonomy/llm/acp/acptest"
 	"hob/channels/web"
-	"hob/knowledge/store/storetest"
-	"hob/platform/command"
-	"hob/platform/document"
-	"hob/platform/system"
+	"hob/platform/host/command"
+	"hob/platform/host/system"
+	"hob/platform/store/storetest"
+	"hob/platform/text/document"
 )
 
 func TestMain(m *testing.M) {

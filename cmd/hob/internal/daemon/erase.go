@@ -10,17 +10,17 @@ import (
 	"time"
 
 	"hob/autonomy"
-	agentbrain "hob/autonomy/brain"
-	"hob/autonomy/crew"
+	"hob/autonomy/agents"
 	"hob/autonomy/goals"
+	agentbrain "hob/autonomy/modelrouter"
 	"hob/autonomy/notify"
 	"hob/autonomy/pairing"
 	"hob/autonomy/prompt"
 	"hob/autonomy/usage"
 	"hob/channels/web"
 	"hob/knowledge"
-	"hob/platform/erase"
-	"hob/platform/system"
+	"hob/platform/host/system"
+	"hob/platform/store/erase"
 	toolsall "hob/tools/all"
 	"hob/watchers"
 	watchersall "hob/watchers/all"
@@ -29,15 +29,15 @@ import (
 // openErasing makes what carries out forgetting.
 func (d *Daemon) openErasing() {
 	d.erasing = knowledge.NewErasing(d.store, knowledge.ErasingOptions{
-		Erasers: d.erasers, Running: d.bus.Running, Renew: d.store.RenewBackups, Log: d.opt.Log,
+		Erasers: d.listErasers, Running: d.bus.Running, Renew: d.store.RenewBackups, Log: d.opt.Log,
 	})
 }
 
-// erasers returns the erasers of all packages that store text; a test fails if a table has
+// listErasers returns the erasers of all packages that store text; a test fails if a table has
 // none. Indexes derived from the knowledge come last.
-func (d *Daemon) erasers() []erase.Eraser {
+func (d *Daemon) listErasers() []erase.Eraser {
 	out := []erase.Eraser{
-		d.sessions.Eraser(d.base), d.base, d.bus.Eraser(), d.guard.Eraser(), prompt.Eraser(), d.learner.Eraser(), d.extractor.Eraser(), d.graph.Eraser(), crew.Eraser(), goals.Eraser(), notify.Eraser(),
+		d.sessions.Eraser(d.base), d.base, d.bus.Eraser(), d.guard.Eraser(), prompt.Eraser(), d.learner.Eraser(), d.extractor.Eraser(), d.graph.Eraser(), agents.Eraser(), goals.Eraser(), notify.Eraser(),
 		autonomy.Eraser(), usage.Eraser(), agentbrain.Eraser(), pairing.Eraser(), d.watchers.Eraser(), d.results.Eraser(),
 		d.documents,
 	}
@@ -109,7 +109,7 @@ func (d *Daemon) reportKept(s *erase.Scrubber) {
 
 // forgetting is the API view of a deletion plan.
 type forgetting struct {
-	knowledge.Going
+	knowledge.ErasurePlan
 	// Places counts the rows of the database that would be removed or changed,
 	// all tables taken together.
 	Places int `json:"places"`
@@ -117,11 +117,11 @@ type forgetting struct {
 
 // listForget returns what would be deleted; it changes nothing.
 func (b *backend) listForget(ctx context.Context, q web.Query) (any, error) {
-	g, err := b.d.base.Plan(ctx, knowledge.Forget{ID: q.Of, Query: q.Text, Source: q.State, Everything: q.All, EveryRealm: true})
+	g, err := b.d.base.PlanCommitted(ctx, knowledge.ForgetRequest{ID: q.Of, Query: q.Text, Source: q.State, Everything: q.All, EveryRealm: true})
 	if err != nil {
 		return nil, forgetError(err)
 	}
-	n, err := b.d.erasing.Try(ctx, g.Erasure)
+	n, err := b.d.erasing.PreviewErasure(ctx, g.Erasure)
 	return []forgetting{{g, n.Rows + n.Scrubbed}}, err
 }
 

@@ -24,7 +24,7 @@ func TestEveryTableIsErased(t *testing.T) {
 	h := open(t, "")
 	d := h.d
 	owned := map[string]bool{}
-	for _, e := range d.erasers() {
+	for _, e := range d.listErasers() {
 		for _, table := range e.Tables() {
 			owned[table] = true
 		}
@@ -50,7 +50,7 @@ func TestEveryTableIsErased(t *testing.T) {
 			continue
 		}
 		if !owned[name] && noText[name] == "" {
-			t.Errorf("no Eraser looks after the table %s: add one (platform/erase.Table) to the package that owns it and to erasers() in erase.go", name)
+			t.Errorf("no Eraser looks after the table %s: add one (platform/store/erase.Table) to the package that owns it and to erasers() in erase.go", name)
 		}
 	}
 	for name := range owned {

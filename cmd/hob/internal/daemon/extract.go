@@ -6,39 +6,39 @@ import (
 	"hob/autonomy/extract"
 	"hob/autonomy/learn"
 	"hob/autonomy/llm"
-	"hob/knowledge/store"
+	"hob/platform/store"
 )
 
 // openExtractor makes what keeps what the owner says in passing.
 func (d *Daemon) openExtractor(context.Context) (err error) {
 	k := d.opt.Config.Knowledge
 	d.extractor, err = extract.New(extract.Options{
-		Store: d.store, Bus: d.bus, Base: d.base, Linker: d.graph, Model: d.extracting, Mode: k.Extraction, Turns: k.ExtractionTurns,
+		Store: d.store, Bus: d.bus, Base: d.base, Linker: d.graph, Model: d.extractionModel, Mode: k.Extraction, Turns: k.ExtractionTurns,
 		Wait: k.ExtractionWait.Duration, Zone: d.zone, Log: d.opt.Log,
 	})
 	return err
 }
 
-// extracting returns the cheapest suitable model: the small one, else the current one.
-func (d *Daemon) extracting(ctx context.Context) (llm.Model, error) {
+// extractionModel returns the cheapest suitable model: the small one, else the current one.
+func (d *Daemon) extractionModel(ctx context.Context) (llm.Model, error) {
 	if small := d.opt.Config.Agent.SmallModel; small != "" {
-		return d.brain.named(small)
+		return d.brain.modelNamed(small)
 	}
-	m, _, err := d.brain.standing(ctx)
+	m, _, err := d.brain.defaultModel(ctx)
 	return m, err
 }
 
-// extract reads turns that have ended. A command that uses the engine without a
+// extractTurns reads turns that have ended. A command that uses the engine without a
 // daemon asks no model: it would have to wait for it.
-func (d *Daemon) extract(ctx context.Context) error {
-	if !d.lasting() {
+func (d *Daemon) extractTurns(ctx context.Context) error {
+	if !d.isLongRunning() {
 		return d.extractor.RunRules(ctx)
 	}
 	return d.extractor.Run(ctx)
 }
 
-// study extracts lessons and facts from a turn.
-func (d *Daemon) study(t learn.Turn) func(tx *store.Tx) {
+// studyTurn extracts lessons and facts from a turn.
+func (d *Daemon) studyTurn(t learn.Turn) func(tx *store.Tx) {
 	lessons, facts := d.learner.Study(t), d.extractor.Study(t)
 	return func(tx *store.Tx) {
 		lessons(tx)

@@ -16,7 +16,7 @@ func (s *scene) remembered() string {
 		_, err := s.d.erasing.Wait(s.t.Context(), e.ID)
 		fatal(s.t, err)
 	}
-	all, err := s.d.base.Facts(s.t.Context(), 1000, true)
+	all, err := s.d.base.ListFacts(s.t.Context(), 1000, true)
 	fatal(s.t, err)
 	var b strings.Builder
 	for _, f := range all {

@@ -15,10 +15,10 @@ import (
 	"hob/autonomy/goals"
 	"hob/autonomy/llm/offline"
 	"hob/channels/web"
-	"hob/knowledge/store"
-	"hob/platform/credential"
-	"hob/platform/phrase"
 	"hob/platform/provenance"
+	"hob/platform/store"
+	"hob/platform/text/credential"
+	"hob/platform/text/textnorm"
 	"hob/tools"
 	toolsall "hob/tools/all"
 	toolsystem "hob/tools/system"
@@ -30,7 +30,7 @@ import (
 // openGoals creates the goal store.
 func (d *Daemon) openGoals(context.Context) (err error) {
 	a := d.opt.Config.Autonomy
-	d.rules = sync.OnceValue(func() *offline.Brain { return offline.New(offline.Options{Name: d.opt.Config.Agent.Name}) })
+	d.rules = sync.OnceValue(func() *offline.Model { return offline.New(offline.Options{Name: d.opt.Config.Agent.Name}) })
 	d.goals, err = goals.New(goals.Options{Store: d.store, Bus: d.bus, Max: a.MaxGoals, Backoff: a.GoalBackoff, Bars: barsOf(a.Confidence)})
 	if err != nil {
 		return err
@@ -57,7 +57,7 @@ func (d *Daemon) openPlan() error {
 // planSections returns the sections of the daily plan; empty ones are omitted.
 func (d *Daemon) planSections() []tools.BriefSource {
 	day := toolsall.Day(toolsall.Deps{
-		Store: d.store, Watchers: d.watchers, Calendar: d.calendarDeps(), Lists: d.lists, Mail: d.mailDeps(), Weather: d.weatherDeps(),
+		Store: d.store, Watchers: d.watchers, Calendar: d.calendarDeps(), Lists: d.taskLists, Mail: d.mailDeps(), Weather: d.weatherDeps(),
 		Now: func() time.Time { return time.Now().In(d.zone()) },
 	})
 	return append(day, goals.Brief{Store: d.store})
@@ -82,8 +82,8 @@ func (d *Daemon) countGoals(ctx context.Context, r *toolsystem.Report) error {
 	return err
 }
 
-// today is the current daily plan.
-type today struct {
+// dayPlan is the current daily plan.
+type dayPlan struct {
 	Date     string               `json:"date"`
 	Sections []tools.BriefSection `json:"sections"` // without the empty ones
 }
@@ -92,11 +92,11 @@ type today struct {
 // query servers.
 const freshFor = time.Minute
 
-// keptDay is the last answer of listPlan.
-type keptDay struct {
+// cachedPlan is the last answer of listPlan.
+type cachedPlan struct {
 	mu  sync.Mutex
 	at  time.Time
-	day today
+	day dayPlan
 }
 
 // listPlan returns the plan of today, whether or not it was sent.
@@ -121,21 +121,21 @@ func (b *backend) listPlan(ctx context.Context, _ web.Query) (any, error) {
 			}
 		}
 	}
-	day = today{Date: date, Sections: slices.DeleteFunc(all, func(s tools.BriefSection) bool { return len(s.Items) == 0 && s.Error == "" })}
+	day = dayPlan{Date: date, Sections: slices.DeleteFunc(all, func(s tools.BriefSection) bool { return len(s.Items) == 0 && s.Error == "" })}
 	k.mu.Lock()
 	k.at, k.day = time.Now(), day
 	k.mu.Unlock()
 	return day, nil
 }
 
-func barsOf(c config.Confidence) goals.Bars {
-	return goals.Bars{Read: c.Read, Write: c.Write, Send: c.Send, Destroy: c.Destroy}
+func barsOf(c config.Confidence) goals.Thresholds {
+	return goals.Thresholds{Read: c.Read, Write: c.Write, Send: c.Send, Destroy: c.Destroy}
 }
 
-// due returns the sources of due work. Without background work it only expires tasks that the
+// dueSources returns the sources of due work. Without background work it only expires tasks that the
 // user started.
-func (d *Daemon) due() []func(context.Context, time.Time) (time.Time, error) {
-	if !d.lasting() {
+func (d *Daemon) dueSources() []func(context.Context, time.Time) (time.Time, error) {
+	if !d.isLongRunning() {
 		return nil
 	}
 	list := []func(context.Context, time.Time) (time.Time, error){d.crew.Due, d.notices.Due}
@@ -149,13 +149,13 @@ func (d *Daemon) due() []func(context.Context, time.Time) (time.Time, error) {
 	return list
 }
 
-// offline reports whether an agent has no model but the built-in brain.
-func (d *Daemon) offline(ctx context.Context, agent string) bool {
+// isOffline reports whether an agent has no model but the built-in brain.
+func (d *Daemon) isOffline(ctx context.Context, agent string) bool {
 	b := d.brain
 	if own, ok := d.brains[agent]; ok {
 		b = own
 	}
-	m, _, err := b.standing(ctx)
+	m, _, err := b.defaultModel(ctx)
 	return err == nil && m.Info().Provider == offline.Provider
 }
 
@@ -184,7 +184,7 @@ func (k goalKeeper) CreateTx(ctx context.Context, tx *store.Tx, c tools.Call, g 
 		return toolswatch.Goal{}, "", goalError(err)
 	}
 	note := ""
-	if name, _ := k.d.brain.describe(); strings.HasPrefix(name, offline.Provider) && !goals.Followable(ctx, made, goalFacts(k), time.Now().In(k.d.zone())) {
+	if name, _ := k.d.brain.describeModel(); strings.HasPrefix(name, offline.Provider) && !goals.HasRule(ctx, made, goalFacts(k), time.Now().In(k.d.zone())) {
 		note = `Without a model I store it, but work on it only when a model is set up. Without a model I can follow rules such as "when a task is overdue then tell me, until Friday".`
 	}
 	return toolswatch.Goal(made), note, nil
@@ -255,10 +255,10 @@ func (f goalFacts) Fired(ctx context.Context, words string) (goals.Firing, bool,
 	if err != nil {
 		return goals.Firing{}, false, err
 	}
-	want := phrase.Split(words)
+	want := textnorm.FoldedWords(words)
 	for _, s := range list {
 		title := f.d.watchers.Describe(s)
-		in := phrase.Split(title + " " + s.Title + " " + s.Action + " " + s.ID)
+		in := textnorm.FoldedWords(title + " " + s.Title + " " + s.Action + " " + s.ID)
 		if len(want) > 0 && !slices.ContainsFunc(want, func(w string) bool { return !slices.Contains(in, w) }) {
 			return goals.Firing{ID: s.ID, Title: title, At: s.FiredAt, Source: s.Provenance}, true, nil
 		}
@@ -272,12 +272,12 @@ func (f goalFacts) Known(ctx context.Context, words string) (goals.Fact, bool, e
 	if err != nil {
 		return goals.Fact{}, false, err
 	}
-	want := phrase.Split(words)
+	want := textnorm.FoldedWords(words)
 	for _, h := range hits {
 		if (credential.Viewer{}).Hides("", h.Text) { // the user did not ask for it by name
 			continue
 		}
-		in := phrase.Split(h.Text)
+		in := textnorm.FoldedWords(h.Text)
 		if !slices.ContainsFunc(want, func(w string) bool { return !slices.Contains(in, w) }) {
 			return goals.Fact{ID: h.ID, Text: h.Text, Source: h.Provenance}, true, nil
 		}
@@ -293,8 +293,8 @@ func (f goalFacts) Understands(words string) bool {
 // goalRow is a goal as lists show it.
 type goalRow struct {
 	goals.Goal
-	CheckEvery string           `json:"check_every"`
-	Reviews    []goals.Reviewed `json:"reviews,omitempty"`
+	CheckEvery string               `json:"check_every"`
+	Reviews    []goals.ReviewRecord `json:"reviews,omitempty"`
 }
 
 // listGoals lists the goals; with an id, one goal with its history.
@@ -311,7 +311,7 @@ func (b *backend) listGoals(ctx context.Context, q web.Query) (any, error) {
 		if q.State != "" && g.Status != q.State || q.Of != "" && g.ID != q.Of {
 			continue
 		}
-		r := goalRow{Goal: g, CheckEvery: goals.Every(g.Every)}
+		r := goalRow{Goal: g, CheckEvery: goals.FormatInterval(g.Every)}
 		if q.Of != "" {
 			if r.Reviews, err = b.d.goals.Reviews(ctx, g.ID, q.Limit); err != nil {
 				return nil, err

@@ -15,8 +15,8 @@ import (
 
 	"hob/autonomy/llm/llmtest"
 	"hob/knowledge"
-	"hob/knowledge/store"
 	"hob/platform/provenance"
+	"hob/platform/store"
 )
 
 // The golden files are whole requests as they went over the wire, one after

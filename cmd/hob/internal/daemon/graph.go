@@ -5,7 +5,7 @@ import (
 	"os"
 
 	"hob/knowledge/graph"
-	"hob/platform/system"
+	"hob/platform/host/system"
 )
 
 // openGraph makes what knows who and what is talked about.

@@ -18,11 +18,11 @@ func handTools(asking func(context.Context) (bool, error)) []tools.Tool {
 		return tools.New(tools.Def[in]{
 			Spec:    tools.Spec{Name: name, Category: "desktop", Description: what, Effects: acting, Core: true},
 			Summary: func(i in) string { return name + " in " + i.Window },
-			Judge: func(ctx context.Context, _ in) tools.Judgement {
+			Judge: func(ctx context.Context, _ in) tools.CallAssessment {
 				if open, err := asking(ctx); err != nil || open {
-					return tools.Judgement{Refused: tools.Errorf(tools.PolicyDenied, "a question is open"), Private: true}
+					return tools.CallAssessment{Refused: tools.Errorf(tools.PolicyDenied, "a question is open"), Private: true}
 				}
-				return tools.Judgement{Effects: acting, Private: true}
+				return tools.CallAssessment{Effects: acting, Private: true}
 			},
 			Run: func(context.Context, tools.Call, in) (tools.Result, error) {
 				return tools.Result{Source: provenance.Tool, Text: name + " is done."}, nil

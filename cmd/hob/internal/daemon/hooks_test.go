@@ -24,8 +24,8 @@ import (
 
 	"hob/channels"
 	"hob/channels/alexa"
-	"hob/platform/safehttp/safehttptest"
-	"hob/platform/system"
+	"hob/platform/host/system"
+	"hob/platform/net/safehttp/safehttptest"
 )
 
 // hook posts as a program elsewhere does, through a tunnel that keeps its own name.

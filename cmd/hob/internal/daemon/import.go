@@ -12,63 +12,63 @@ import (
 	"strings"
 
 	"hob/channels/web"
-	"hob/knowledge/port"
-	"hob/knowledge/store"
-	"hob/platform/phrase"
+	"hob/knowledge/transfer"
 	"hob/platform/provenance"
+	"hob/platform/store"
+	"hob/platform/text/textnorm"
 )
 
 // MemoryImport implements web.Memory.
 func (b *backend) MemoryImport(ctx context.Context, in web.MemoryImport, step func(any)) (err error) {
 	key, err := b.d.sealKey()
 	if err != nil {
-		return classify(err)
+		return classifyError(err)
 	}
 	if !filepath.IsAbs(in.Path) {
 		return fmt.Errorf("%w: the path %q must be absolute", web.ErrInvalid, in.Path)
 	}
-	src, err := port.Open(in.Path, key)
+	src, err := transfer.Open(in.Path, key)
 	if errors.Is(err, fs.ErrNotExist) {
 		return fmt.Errorf("%s: %w", in.Path, web.ErrNotFound)
 	}
 	if err != nil {
-		return classify(err)
+		return classifyError(err)
 	}
 	defer func() { err = errors.Join(err, src.Close()) }()
 	if !strings.HasPrefix(string(src.Format), in.Format) { // "hob" matches both of its formats
 		return fmt.Errorf("%w: it is no %s file; it looks like %s", web.ErrInvalid, in.Format, src.Format)
 	}
-	im := &importer{d: b.d, in: in, src: src, step: step, name: cmp.Or(in.Name, filepath.Base(in.Path)), out: imported{Format: src.Format, Sealed: src.Sealed, DryRun: in.DryRun, Counts: map[string]int{}}}
+	im := &importer{d: b.d, in: in, src: src, step: step, name: cmp.Or(in.Name, filepath.Base(in.Path)), out: importResult{Format: src.Format, Sealed: src.Authentic, DryRun: in.DryRun, Counts: map[string]int{}}}
 	if src.Records() {
-		if err := im.records(ctx); err != nil {
-			return classify(err)
+		if err := im.importRecords(ctx); err != nil {
+			return classifyError(err)
 		}
 	}
 	switch src.Format {
-	case port.Vault, port.Folder, port.Document:
-		if err := im.documents(ctx); err != nil {
-			return classify(err)
+	case transfer.Vault, transfer.Folder, transfer.Document:
+		if err := im.importDocuments(ctx); err != nil {
+			return classifyError(err)
 		}
 	}
-	im.out.Text = im.out.words(im.name)
+	im.out.Text = im.out.summaryText(im.name)
 	step(im.out)
 	return nil
 }
 
-// imported is the result of an import.
-type imported struct {
-	Text    string         `json:"text"`
-	Format  port.Format    `json:"format"`
-	Sealed  bool           `json:"sealed"`
-	DryRun  bool           `json:"dry_run,omitempty"`
-	Counts  map[string]int `json:"added"` // by kind
-	Added   int            `json:"total"`
-	Known   int            `json:"known"`
-	Skipped []string       `json:"skipped,omitempty"`
-	More    int            `json:"skipped_more,omitempty"`
+// importResult is the result of an import.
+type importResult struct {
+	Text    string          `json:"text"`
+	Format  transfer.Format `json:"format"`
+	Sealed  bool            `json:"sealed"`
+	DryRun  bool            `json:"dry_run,omitempty"`
+	Counts  map[string]int  `json:"added"` // by kind
+	Added   int             `json:"total"`
+	Known   int             `json:"known"`
+	Skipped []string        `json:"skipped,omitempty"`
+	More    int             `json:"skipped_more,omitempty"`
 }
 
-func (o imported) words(name string) string {
+func (o importResult) summaryText(name string) string {
 	verb := "Took in"
 	if o.DryRun {
 		verb = "Would take in"
@@ -76,7 +76,7 @@ func (o imported) words(name string) string {
 	var parts []string
 	for _, k := range []string{"fact", "preference", "lesson", "entity", "relation", "note", "document", "chunk", "turn", "session", "message"} {
 		if n := o.Counts[k]; n > 0 {
-			parts = append(parts, fmt.Sprintf("%d %s", n, plural(k, n)))
+			parts = append(parts, fmt.Sprintf("%d %s", n, countNoun(k, n)))
 		}
 	}
 	s := fmt.Sprintf("%s nothing new from %s (%s)", verb, name, o.Format)
@@ -92,7 +92,7 @@ func (o imported) words(name string) string {
 	return s + "."
 }
 
-func plural(kind string, n int) string {
+func countNoun(kind string, n int) string {
 	names := map[string][2]string{
 		"entity": {"person or thing", "people and things"}, "chunk": {"part", "parts"}, "turn": {"message", "messages"}, "session": {"conversation", "conversations"},
 	}
@@ -112,12 +112,12 @@ func plural(kind string, n int) string {
 type importer struct {
 	d    *Daemon
 	in   web.MemoryImport
-	src  *port.Source
+	src  *transfer.Source
 	name string
 	step func(any)
-	out  imported
+	out  importResult
 
-	batch []port.Record
+	batch []transfer.Record
 	size  int
 	read  int64
 	// pos numbers the messages of conversations that become rows only.
@@ -140,27 +140,27 @@ const (
 // errDry rolls back a dry run.
 var errDry = errors.New("a dry run")
 
-// errUnfit is about one record, which is skipped.
-type errUnfit struct{ error }
+// invalidRecordError is about one record, which is skipped.
+type invalidRecordError struct{ error }
 
-func (im *importer) records(ctx context.Context) error {
+func (im *importer) importRecords(ctx context.Context) error {
 	im.pos, im.into, im.entities, im.here = map[string]int{}, map[string]string{}, map[string]string{}, map[string]bool{}
-	err := im.src.Read(func(r port.Record) error {
+	err := im.src.Read(func(r transfer.Record) error {
 		im.batch = append(im.batch, r)
-		im.size += weight(r)
+		im.size += recordBytes(r)
 		if len(im.batch) >= importBatch || im.size >= importBytes {
-			return im.flush(ctx)
+			return im.flushBatch(ctx)
 		}
 		return ctx.Err()
-	}, im.skip, func(read int64) { im.read = read })
+	}, im.skipRecord, func(read int64) { im.read = read })
 	if err != nil {
-		return errors.Join(err, im.flush(ctx)) // what was whole is kept; the rest follows with the next import
+		return errors.Join(err, im.flushBatch(ctx)) // what was whole is kept; the rest follows with the next import
 	}
-	return im.flush(ctx)
+	return im.flushBatch(ctx)
 }
 
-// weight is about what a record takes, in bytes.
-func weight(r port.Record) int {
+// recordBytes is about what a record takes, in bytes.
+func recordBytes(r transfer.Record) int {
 	switch {
 	case r.Message != nil:
 		return len(r.Message.Message)
@@ -172,27 +172,27 @@ func weight(r port.Record) int {
 	return 1000
 }
 
-func (im *importer) skip(where string, err error) {
+func (im *importer) skipRecord(where string, err error) {
 	if len(im.out.Skipped) >= importTold {
 		im.out.More++
 		return
 	}
-	im.out.Skipped = append(im.out.Skipped, phrase.Cut(where+": "+err.Error(), 300))
+	im.out.Skipped = append(im.out.Skipped, textnorm.Ellipsize(where+": "+err.Error(), 300))
 }
 
-// flush writes a batch. Writes are idempotent, so an interrupted import is simply run again.
-func (im *importer) flush(ctx context.Context) error {
+// flushBatch writes a batch. Writes are idempotent, so an interrupted import is simply run again.
+func (im *importer) flushBatch(ctx context.Context) error {
 	if len(im.batch) == 0 {
 		return nil
 	}
 	err := im.d.store.Write(ctx, func(tx *store.Tx) error {
-		t := putting{im: im, tx: tx, touched: map[string]bool{}}
+		t := batchImport{im: im, tx: tx, touched: map[string]bool{}}
 		for _, r := range im.batch {
-			if err := t.put(r); err != nil {
+			if err := t.putRecord(r); err != nil {
 				return err
 			}
 		}
-		if err := t.end(); err != nil {
+		if err := t.finishBatch(); err != nil {
 			return err
 		}
 		if im.in.DryRun {
@@ -212,49 +212,49 @@ func (im *importer) flush(ctx context.Context) error {
 	return nil
 }
 
-// own: it is Hob's own export, or the owner vouches for it.
-func (im *importer) own() bool { return im.src.Sealed || im.in.Trust }
+// isTrustedSource: it is Hob's own export, or the owner vouches for it.
+func (im *importer) isTrustedSource() bool { return im.src.Authentic || im.in.Trust }
 
-// ours: the ids come from this or another home of Hob.
-func (im *importer) ours() bool {
-	return im.src.Format == port.HobJSONL || im.src.Format == port.HobMarkdown
+// isHobExport: the ids come from this or another home of Hob.
+func (im *importer) isHobExport() bool {
+	return im.src.Format == transfer.HobJSONL || im.src.Format == transfer.HobMarkdown
 }
 
-// source returns the source of an item, by which it can be forgotten.
-func (im *importer) source(said string) string {
-	if im.ours() && im.own() { // restored unchanged
+// sourceRef returns the source of an item, by which it can be forgotten.
+func (im *importer) sourceRef(said string) string {
+	if im.isHobExport() && im.isTrustedSource() { // restored unchanged
 		return said
 	}
 	return "import:" + im.name
 }
 
-// trust limits a provenance: no item is more trusted than the file may claim.
-func (im *importer) trust(p provenance.Source, said []provenance.Origin) (provenance.Source, []provenance.Origin) {
-	if p != provenance.Owner && p != provenance.Hob && p != provenance.Tool || !im.own() {
+// limitTrust limits a provenance: no item is more trusted than the file may claim.
+func (im *importer) limitTrust(p provenance.Source, said []provenance.Origin) (provenance.Source, []provenance.Origin) {
+	if p != provenance.Owner && p != provenance.Hob && p != provenance.Tool || !im.isTrustedSource() {
 		p = provenance.Outside
 	}
 	if !p.Tainted() {
 		return p, nil
 	}
-	if im.ours() && im.own() {
+	if im.isHobExport() && im.isTrustedSource() {
 		return p, said
 	}
 	return p, provenance.Join([]provenance.Origin{{Kind: "file", Label: im.name, Via: "import"}}, said)
 }
 
-// vouched is trust for items without origins. With --trust they count as the user's own words.
-func (im *importer) vouched(p provenance.Source) provenance.Source {
-	if !im.ours() && im.in.Trust {
+// limitSource is trust for items without origins. With --trust they count as the user's own words.
+func (im *importer) limitSource(p provenance.Source) provenance.Source {
+	if !im.isHobExport() && im.in.Trust {
 		return provenance.Owner
 	}
-	p, _ = im.trust(p, nil)
+	p, _ = im.limitTrust(p, nil)
 	return p
 }
 
-// id returns the id of an imported item. A foreign file may contain an id of ours on purpose,
+// recordID returns the id of an imported item. A foreign file may contain an id of ours on purpose,
 // so its items get another id, the same at every import.
-func (im *importer) id(prefix, said string) string {
-	if im.own() || !im.ours() || said == "" {
+func (im *importer) recordID(prefix, said string) string {
+	if im.isTrustedSource() || !im.isHobExport() || said == "" {
 		return said
 	}
 	sum := sha256.Sum256([]byte(im.name + "\x00" + said))

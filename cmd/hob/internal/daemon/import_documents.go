@@ -8,15 +8,15 @@ import (
 	"path/filepath"
 
 	"hob/channels/web"
-	"hob/knowledge/port"
-	"hob/platform/document"
+	"hob/knowledge/transfer"
+	"hob/platform/text/document"
 )
 
 // mostListed is how many documents an export names.
 const mostListed = 1_000_000
 
-// documents exports the imported documents; their parts follow as rows.
-func (x exporter) documents(ctx context.Context) error {
+// exportDocuments exports the imported documents; their parts follow as rows.
+func (x exporter) exportDocuments(ctx context.Context) error {
 	list, err := x.d.documents.Documents(ctx, mostListed)
 	if err != nil {
 		return err
@@ -29,15 +29,15 @@ func (x exporter) documents(ctx context.Context) error {
 		if err != nil {
 			return err
 		}
-		if err := x.w.Write(port.Record{Document: raw}); err != nil {
+		if err := x.w.Write(transfer.Record{Document: raw}); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-// documents imports the file, or the files of the folder, that the user named.
-func (im *importer) documents(ctx context.Context) error {
+// importDocuments imports the file, or the files of the folder, that the user named.
+func (im *importer) importDocuments(ctx context.Context) error {
 	r, err := im.d.importDocuments(ctx, im.in, func(done, total int, name string) {
 		im.step(map[string]any{"doing": "reading " + filepath.Base(name), "done": done, "total": total})
 	})
@@ -47,11 +47,11 @@ func (im *importer) documents(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	if im.src.Format == port.Document && len(r.Skipped) == 1 && r.Files == 0 {
+	if im.src.Format == transfer.Document && len(r.Skipped) == 1 && r.Files == 0 {
 		return fmt.Errorf("%w: %s: %s", web.ErrInvalid, im.name, r.Skipped[0].Reason)
 	}
 	for _, s := range r.Skipped {
-		im.skip(s.Name, errors.New(s.Reason))
+		im.skipRecord(s.Name, errors.New(s.Reason))
 	}
 	im.out.Known += r.Unchanged
 	if n := r.Documents - r.Same; n > 0 {

@@ -12,27 +12,27 @@ import (
 	"hob/autonomy/session"
 	"hob/knowledge"
 	"hob/knowledge/ingest"
-	"hob/knowledge/port"
-	"hob/knowledge/store"
+	"hob/knowledge/transfer"
 	"hob/platform/provenance"
+	"hob/platform/store"
 	"hob/tools"
 	"hob/tools/memory"
 )
 
-// putting is one batch of an import.
-type putting struct {
+// batchImport is one batch of an import.
+type batchImport struct {
 	im *importer
 	tx *store.Tx
 	// touched are conversations that got messages back.
 	touched map[string]bool
 }
 
-func (p putting) put(r port.Record) error {
-	added, err := p.one(r)
-	var unfit errUnfit
+func (p batchImport) putRecord(r transfer.Record) error {
+	added, err := p.putOne(r)
+	var unfit invalidRecordError
 	switch {
 	case errors.As(err, &unfit):
-		p.im.skip(r.Kind(), unfit.error)
+		p.im.skipRecord(r.Kind(), unfit.error)
 		return nil
 	case err != nil:
 		return err
@@ -45,61 +45,61 @@ func (p putting) put(r port.Record) error {
 	return nil
 }
 
-func (p putting) one(r port.Record) (added bool, err error) {
+func (p batchImport) putOne(r transfer.Record) (added bool, err error) {
 	im := p.im
 	switch {
 	case r.Fact != nil:
-		return p.fact(*r.Fact)
+		return p.putFact(*r.Fact)
 	case r.Note != nil:
-		n := memory.Note{ID: im.id("n", r.Note.ID), Title: r.Note.Title, Text: r.Note.Text, CreatedAt: r.Note.CreatedAt, UpdatedAt: r.Note.UpdatedAt}
+		n := memory.Note{ID: im.recordID("n", r.Note.ID), Title: r.Note.Title, Text: r.Note.Text, CreatedAt: r.Note.CreatedAt, UpdatedAt: r.Note.UpdatedAt}
 		from := r.Note.Origins
-		n.Provenance, from = im.trust(r.Note.Provenance, from)
+		n.Provenance, from = im.limitTrust(r.Note.Provenance, from)
 		added, err = memory.RestoreNoteTx(p.tx, im.d.base, n, from)
 		if e, ok := errors.AsType[*tools.Error](err); ok {
-			return false, errUnfit{e}
+			return false, invalidRecordError{e}
 		}
 		return added, err
 	case r.Lesson != nil, r.Preference != nil:
-		return p.learned(r)
+		return p.putLearned(r)
 	case r.Entity != nil, r.Relation != nil:
-		return p.graph(r)
+		return p.putGraph(r)
 	case r.Document != nil:
-		return p.document(r.Document)
+		return p.putDocument(r.Document)
 	case r.Chunk != nil:
-		return p.doc(*r.Chunk, knowledge.KindChunk)
+		return p.putDoc(*r.Chunk, knowledge.KindChunk)
 	case r.Turn != nil:
-		return p.turn(*r.Turn)
+		return p.putTurn(*r.Turn)
 	case r.Session != nil:
-		return p.session(*r.Session)
+		return p.putSession(*r.Session)
 	case r.Message != nil:
-		return p.message(*r.Message)
+		return p.putMessage(*r.Message)
 	}
-	return false, errUnfit{errors.New("it holds nothing that is known")}
+	return false, invalidRecordError{errors.New("it holds nothing that is known")}
 }
 
-func (p putting) fact(f knowledge.Fact) (bool, error) {
+func (p batchImport) putFact(f knowledge.Fact) (bool, error) {
 	im := p.im
-	f.ID, f.RetiredBy = im.id("f", f.ID), im.id("f", f.RetiredBy)
-	f.Source = im.source(f.Source)
-	f.Provenance, f.Origins = im.trust(f.Provenance, f.Origins)
-	if !im.ours() && im.in.Trust {
+	f.ID, f.RetiredBy = im.recordID("f", f.ID), im.recordID("f", f.RetiredBy)
+	f.Source = im.sourceRef(f.Source)
+	f.Provenance, f.Origins = im.limitTrust(f.Provenance, f.Origins)
+	if !im.isHobExport() && im.in.Trust {
 		f.Provenance, f.Origins = provenance.Owner, nil
 	}
-	if !im.own() {
+	if !im.isTrustedSource() {
 		f.Realm, f.Event = "", ""
 	}
 	out, err := im.d.base.RestoreTx(p.tx, f)
 	if errors.Is(err, knowledge.ErrEmpty) || errors.Is(err, knowledge.ErrTooLong) {
-		return false, errUnfit{err}
+		return false, invalidRecordError{err}
 	}
 	return err == nil && !out.Known, err
 }
 
-// learned imports lessons and preferences only from the user's own exports: Hob learns nothing
+// putLearned imports lessons and preferences only from the user's own exports: Hob learns nothing
 // from untrusted text.
-func (p putting) learned(r port.Record) (added bool, err error) {
-	if !p.im.own() {
-		return false, errUnfit{errors.New("nothing is learned from a file of others; say --trust if it is yours")}
+func (p batchImport) putLearned(r transfer.Record) (added bool, err error) {
+	if !p.im.isTrustedSource() {
+		return false, invalidRecordError{errors.New("nothing is learned from a file of others; say --trust if it is yours")}
 	}
 	if r.Lesson != nil {
 		added, err = p.im.d.learner.RestoreLessonTx(p.tx, r.Lesson)
@@ -107,53 +107,53 @@ func (p putting) learned(r port.Record) (added bool, err error) {
 		added, err = p.im.d.learner.RestorePreferenceTx(p.tx, r.Preference)
 	}
 	if errors.Is(err, learn.ErrNotLearned) {
-		return false, errUnfit{err}
+		return false, invalidRecordError{err}
 	}
 	return added, err
 }
 
-// document restores a document, so that its parts belong to their file again. From foreign
+// putDocument restores a document, so that its parts belong to their file again. From foreign
 // files only the parts are imported.
-func (p putting) document(raw json.RawMessage) (bool, error) {
+func (p batchImport) putDocument(raw json.RawMessage) (bool, error) {
 	im := p.im
-	if !im.own() {
+	if !im.isTrustedSource() {
 		return false, nil
 	}
 	var d ingest.Document
 	if err := json.Unmarshal(raw, &d); err != nil {
-		return false, errUnfit{err}
+		return false, invalidRecordError{err}
 	}
-	d.Provenance, _ = im.trust(d.Provenance, nil)
+	d.Provenance, _ = im.limitTrust(d.Provenance, nil)
 	added, parts, err := im.d.documents.RestoreTx(p.tx, d)
 	if !parts {
 		im.here[d.ID] = true
 	}
 	if errors.Is(err, ingest.ErrTaken) || errors.Is(err, ingest.ErrNotFound) {
-		return false, errUnfit{err}
+		return false, invalidRecordError{err}
 	}
 	return added, err
 }
 
-// doc imports a standalone row. It never overwrites an existing one.
-func (p putting) doc(d knowledge.Doc, kind string) (bool, error) {
+// putDoc imports a standalone row. It never overwrites an existing one.
+func (p batchImport) putDoc(d knowledge.Doc, kind string) (bool, error) {
 	im := p.im
 	if kind == knowledge.KindChunk && im.here[d.Group] {
 		return false, nil
 	}
 	if strings.TrimSpace(d.Text) == "" || d.Ref == "" {
-		return false, errUnfit{errors.New("it is empty")}
+		return false, invalidRecordError{errors.New("it is empty")}
 	}
-	d.Kind, d.Ref = kind, im.id("i", d.Ref)
+	d.Kind, d.Ref = kind, im.recordID("i", d.Ref)
 	if _, ours := session.MessageOf(d.Ref); ours && kind == knowledge.KindTurn {
-		return false, errUnfit{errors.New("its id is that of a message of yours")}
+		return false, invalidRecordError{errors.New("its id is that of a message of yours")}
 	}
-	d.Source = im.source(d.Source)
-	d.Provenance, d.Origins = im.trust(d.Provenance, d.Origins)
-	if !im.own() {
+	d.Source = im.sourceRef(d.Source)
+	d.Provenance, d.Origins = im.limitTrust(d.Provenance, d.Origins)
+	if !im.isTrustedSource() {
 		d.Realm = ""
 	}
-	if im.ours() && !im.own() {
-		d.Group = im.id("g", d.Group)
+	if im.isHobExport() && !im.isTrustedSource() {
+		d.Group = im.recordID("g", d.Group)
 	}
 	var n int
 	if err := p.tx.QueryRow(`SELECT count(*) FROM docs WHERE kind = ? AND ref = ?`, d.Kind, d.Ref).Scan(&n); err != nil || n > 0 {
@@ -162,27 +162,27 @@ func (p putting) doc(d knowledge.Doc, kind string) (bool, error) {
 	return true, im.d.base.IndexTx(p.tx, d)
 }
 
-// turn imports a message of a conversation with another program. It counts as the user's own
+// putTurn imports a message of a conversation with another program. It counts as the user's own
 // words only with --trust.
-func (p putting) turn(d knowledge.Doc) (bool, error) {
-	if d.Speaker == port.You && p.im.in.Trust {
+func (p batchImport) putTurn(d knowledge.Doc) (bool, error) {
+	if d.Speaker == transfer.You && p.im.in.Trust {
 		d.Speaker, d.Provenance = session.WhoOwner, provenance.Owner
 	}
-	if !p.im.own() && (d.Speaker == session.WhoOwner || d.Speaker == session.WhoHob || d.Speaker == session.WhoTool) {
+	if !p.im.isTrustedSource() && (d.Speaker == session.WhoOwner || d.Speaker == session.WhoHob || d.Speaker == session.WhoTool) {
 		d.Speaker = session.WhoOutside
 	}
-	return p.doc(d, knowledge.KindTurn)
+	return p.putDoc(d, knowledge.KindTurn)
 }
 
-// session puts a conversation back under its name, or beside another of the
+// putSession puts a conversation back under its name, or beside another of the
 // same name.
-func (p putting) session(s port.Session) (bool, error) {
+func (p batchImport) putSession(s transfer.Session) (bool, error) {
 	im := p.im
-	if !im.own() { // its messages become rows alone
+	if !im.isTrustedSource() { // its messages become rows alone
 		return false, nil
 	}
 	if s.ID == "" || len(s.ID) > 200 || s.CreatedAt.IsZero() {
-		return false, errUnfit{errors.New("the conversation has no name or time")}
+		return false, invalidRecordError{errors.New("the conversation has no name or time")}
 	}
 	info := session.Info{ID: s.ID, Channel: cmp.Or(s.Channel, "web"), Chat: s.Chat, Turns: s.Turns, CreatedAt: s.CreatedAt, UpdatedAt: s.UpdatedAt}
 	var there int64
@@ -197,26 +197,26 @@ func (p putting) session(s port.Session) (bool, error) {
 	return im.d.sessions.RestoreTx(p.tx, info)
 }
 
-func (p putting) message(m port.Message) (bool, error) {
+func (p batchImport) putMessage(m transfer.Message) (bool, error) {
 	im := p.im
 	msg, err := session.DecodeMessage(m.Message)
 	if err != nil || m.Session == "" || m.Turn == "" || m.At.IsZero() || m.At.Before(time.Unix(0, 0)) {
-		return false, errUnfit{cmp.Or(err, errors.New("it belongs to no conversation"))}
+		return false, invalidRecordError{cmp.Or(err, errors.New("it belongs to no conversation"))}
 	}
-	if !im.own() {
+	if !im.isTrustedSource() {
 		text, _ := session.Text(msg)
 		if strings.TrimSpace(text) == "" {
 			return false, nil
 		}
 		im.pos[m.Session]++
-		return p.doc(knowledge.Doc{
+		return p.putDoc(knowledge.Doc{
 			Ref: fmt.Sprintf("%s/%s/%d", m.Session, m.Turn, im.pos[m.Session]), Text: text, At: m.At, Provenance: provenance.Outside, Group: m.Session,
-			Pos: im.pos[m.Session], Speaker: port.You, Title: m.Session,
+			Pos: im.pos[m.Session], Speaker: transfer.You, Title: m.Session,
 		}, knowledge.KindTurn)
 	}
 	id, ok := im.into[m.Session]
 	if !ok {
-		return false, errUnfit{errors.New("its conversation does not stand before it")}
+		return false, invalidRecordError{errors.New("its conversation does not stand before it")}
 	}
 	added, err := im.d.sessions.RestoreMessageTx(p.tx, id, m.Turn, m.At, msg)
 	if added {
@@ -225,9 +225,9 @@ func (p putting) message(m port.Message) (bool, error) {
 	return added, err
 }
 
-// end excludes the imported messages from later requests, where they would appear after newer
+// finishBatch excludes the imported messages from later requests, where they would appear after newer
 // ones.
-func (p putting) end() error {
+func (p batchImport) finishBatch() error {
 	for id := range p.touched {
 		if err := p.im.d.sessions.ResetTx(p.tx, id); err != nil {
 			return err

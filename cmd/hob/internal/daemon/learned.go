@@ -15,16 +15,16 @@ func (b *backend) listUser(ctx context.Context, _ web.Query) (any, error) {
 	return b.d.learner.User(ctx)
 }
 
-// learned changes a lesson or an entry about the user.
-func (b *backend) learned(ctx context.Context, name string, q web.Query) (any, error) {
+// changeLearned changes a lesson or an entry about the user.
+func (b *backend) changeLearned(ctx context.Context, name string, q web.Query) (any, error) {
 	c := learn.Change{Text: q.Text, Retired: q.State == "retired", Delete: q.State == "deleted"}
 	if name == "memory/lessons" {
 		x, err := b.d.learner.ChangeLesson(ctx, q.Of, c)
-		return x, classify(err)
+		return x, classifyError(err)
 	}
 	if c.Retired { // there is no difference: nothing refers to it
 		c = learn.Change{Delete: true}
 	}
 	e, err := b.d.learner.ChangeUser(ctx, q.Of, c)
-	return e, classify(err)
+	return e, classifyError(err)
 }

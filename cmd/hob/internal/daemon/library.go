@@ -5,8 +5,8 @@ import (
 	"errors"
 	"strings"
 
+	"hob/autonomy/agents"
 	"hob/autonomy/bus"
-	"hob/autonomy/crew"
 	"hob/autonomy/session"
 )
 
@@ -34,8 +34,8 @@ func (d *Daemon) realmOf(ctx context.Context, id string) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	m, err := d.crew.Whose(ctx, crew.Place{Session: id, Channel: info.Channel, Chat: info.Chat})
-	if errors.Is(err, crew.ErrNobody) {
+	m, err := d.crew.CurrentAgent(ctx, agents.MessageOrigin{Session: id, Channel: info.Channel, Chat: info.Chat})
+	if errors.Is(err, agents.ErrNobody) {
 		return nobodys, nil
 	}
 	return m.Options.Realm, err
@@ -50,5 +50,5 @@ func (d *Daemon) aboutTurn(ctx context.Context, turn string) (session.About, err
 	if errors.Is(err, bus.ErrNotFound) {
 		return session.About{}, nil
 	}
-	return session.About{Sender: ev.Sender, Call: ev.Kind == bus.Task && !crew.Is(ev)}, err
+	return session.About{Sender: ev.Sender, Call: ev.Kind == bus.Task && !agents.IsTaskEvent(ev)}, err
 }

@@ -9,7 +9,7 @@ import (
 	"time"
 
 	"hob/autonomy"
-	"hob/autonomy/crew"
+	"hob/autonomy/agents"
 	"hob/autonomy/guard"
 	"hob/autonomy/usage"
 	"hob/channels"
@@ -17,8 +17,8 @@ import (
 	"hob/watchers"
 )
 
-// lists maps every read-only list of the API to its function.
-func (b *backend) lists() map[string]func(context.Context, web.Query) (any, error) {
+// listHandlers maps every read-only list of the API to its function.
+func (b *backend) listHandlers() map[string]func(context.Context, web.Query) (any, error) {
 	return map[string]func(context.Context, web.Query) (any, error){
 		"sessions":    b.listSessions,
 		"messages":    b.listMessages,
@@ -55,7 +55,7 @@ func (b *backend) lists() map[string]func(context.Context, web.Query) (any, erro
 
 // List implements web.Backend.
 func (b *backend) List(ctx context.Context, name string, q web.Query) (any, error) {
-	f, ok := b.lists()[name]
+	f, ok := b.listHandlers()[name]
 	if !ok {
 		return nil, fmt.Errorf("list %q: %w", name, web.ErrNotFound)
 	}
@@ -63,7 +63,7 @@ func (b *backend) List(ctx context.Context, name string, q web.Query) (any, erro
 		q.Limit = 1000
 	}
 	rows, err := f(ctx, q)
-	return rows, classify(err)
+	return rows, classifyError(err)
 }
 
 func (b *backend) listSessions(ctx context.Context, q web.Query) (any, error) {
@@ -93,14 +93,14 @@ func (b *backend) listMessages(ctx context.Context, q web.Query) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	out, err := b.copied(ctx, q.Of)
+	out, err := b.forkedLines(ctx, q.Of)
 	if err != nil {
 		return nil, err
 	}
 	out = append([]chatLine{}, out...)
 	for _, e := range heard {
 		from := "owner"
-		if e.Provenance.Tainted() || crew.Is(e) { // another agent handed it on
+		if e.Provenance.Tainted() || agents.IsTaskEvent(e) { // another agent handed it on
 			from = e.Sender
 		}
 		out = append(out, chatLine{ID: e.ID, Event: e.ID, From: from, Kind: "message", Text: e.Text, State: string(e.State), At: e.ReceivedAt, Attached: autonomy.Attachments(e)})
@@ -176,7 +176,7 @@ func (b *backend) watcherRows(ctx context.Context, q web.Query, keep func(watche
 			continue
 		}
 		r := watcherRow{Spec: s, Describe: b.d.watchers.Describe(s)}
-		if timed(s) {
+		if isTimed(s) {
 			bare := s
 			bare.Action = ""
 			r.When, r.Coming = b.d.watchers.Describe(bare), b.d.watchers.Coming(s, 3)
@@ -191,14 +191,14 @@ func (b *backend) watcherRows(ctx context.Context, q web.Query, keep func(watche
 	return out[:min(len(out), q.Limit)], nil
 }
 
-func timed(s watchers.Spec) bool { return s.Kind == "cron" || s.Kind == "oneshot" }
+func isTimed(s watchers.Spec) bool { return s.Kind == "cron" || s.Kind == "oneshot" }
 
 func (b *backend) listWatchers(ctx context.Context, q web.Query) (any, error) {
-	return b.watcherRows(ctx, q, func(s watchers.Spec) bool { return !timed(s) })
+	return b.watcherRows(ctx, q, func(s watchers.Spec) bool { return !isTimed(s) })
 }
 
 func (b *backend) listSchedules(ctx context.Context, q web.Query) (any, error) {
-	return b.watcherRows(ctx, q, func(s watchers.Spec) bool { return timed(s) && s.Mode != watchers.Remind })
+	return b.watcherRows(ctx, q, func(s watchers.Spec) bool { return isTimed(s) && s.Mode != watchers.Remind })
 }
 
 func (b *backend) listReminders(ctx context.Context, q web.Query) (any, error) {
@@ -269,14 +269,14 @@ func (b *backend) listUsage(ctx context.Context, q web.Query) (any, error) {
 	out := []row{}
 	for _, u := range days {
 		out = append(out, row{
-			u.Day, u.Model, u.Turns, u.Calls, u.Usage.Input, u.Usage.Output, u.Usage.CacheRead, u.Usage.CacheWrite, dollars(u.Cost),
+			u.Day, u.Model, u.Turns, u.Calls, u.Usage.Input, u.Usage.Output, u.Usage.CacheRead, u.Usage.CacheWrite, microsToUSD(u.Cost),
 			u.Unpriced, u.Estimated, u.Local,
 		})
 	}
 	return out, nil
 }
 
-func dollars(m *usage.Micros) *float64 {
+func microsToUSD(m *usage.Micros) *float64 {
 	if m == nil {
 		return nil
 	}
@@ -307,10 +307,10 @@ func (b *backend) listBudget(ctx context.Context, _ web.Query) (any, error) {
 	for _, p := range periods {
 		r := row{
 			Period: p.Name, Which: p.Which, From: p.From, CostUSD: p.Cost.USD(), CountedUSD: p.Counted.USD(), Tokens: p.Tokens, Calls: p.Calls,
-			Unpriced: p.Unpriced, PricesAsOf: b.d.spending.prices().AsOf(),
+			Unpriced: p.Unpriced, PricesAsOf: b.d.spending.currentPrices().AsOf(),
 		}
 		if p.Cap > 0 {
-			r.CapUSD = dollars(&p.Cap)
+			r.CapUSD = microsToUSD(&p.Cap)
 		}
 		if p.CapToken > 0 {
 			r.CapTokens = &p.CapToken

@@ -4,21 +4,23 @@ import (
 	"runtime"
 	"time"
 
-	"hob/platform/osrun"
+	"hob/platform/host/osrun"
 	"hob/platform/pim"
 	"hob/platform/pim/apple"
-	"hob/platform/pim/internet"
 	"hob/platform/pim/markdown"
+	"hob/platform/pim/netaccount"
 	"hob/platform/pim/outlook"
 )
 
-// lists returns the user's task lists other than Hob's reminders: in accounts and in apps of
+// taskLists returns the user's task lists other than Hob's reminders: in accounts and in apps of
 // this machine.
-func (d *Daemon) lists() []pim.Reminders { return listsOf(d.accounts("caldav")(), d.apps(), d.zone()) }
+func (d *Daemon) taskLists() []pim.Reminders {
+	return listsOf(d.accountsWith("caldav")(), d.appRunner(), d.zone())
+}
 
 func listsOf(accounts []pim.Account, run osrun.Runner, zone *time.Location) (out []pim.Reminders) {
 	for _, a := range accounts {
-		out = append(out, internet.NewReminders(a, zone))
+		out = append(out, netaccount.NewReminders(a, zone))
 	}
 	switch {
 	case run == nil:
@@ -30,14 +32,14 @@ func listsOf(accounts []pim.Account, run osrun.Runner, zone *time.Location) (out
 	return out
 }
 
-// notes returns the user's notes other than Hob's: a folder, and apps of this machine.
+// noteStores returns the user's notes other than Hob's: a folder, and apps of this machine.
 // Simulations do not use the folder.
-func (d *Daemon) notes() []pim.Notes {
+func (d *Daemon) noteStores() []pim.Notes {
 	dir := d.opt.Config.Pim.NotesFolder
 	if d.opt.Play != nil {
 		dir = ""
 	}
-	return notesOf(dir, d.apps())
+	return notesOf(dir, d.appRunner())
 }
 
 func notesOf(dir string, run osrun.Runner) (out []pim.Notes) {

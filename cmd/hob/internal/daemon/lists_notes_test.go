@@ -9,9 +9,9 @@ import (
 	"time"
 
 	"hob/autonomy/llm/llmtest"
-	"hob/platform/osrun/osruntest"
+	"hob/platform/host/osrun/osruntest"
 	"hob/platform/pim"
-	"hob/platform/pim/internet"
+	"hob/platform/pim/netaccount"
 	"hob/platform/pim/pimtest"
 )
 
@@ -24,7 +24,7 @@ func TestListsAreWritten(t *testing.T) {
 	h := open(t, fmt.Sprintf("[pim]\nreminders = \"home/Shopping\"\n[accounts.home]\ncaldav = %q\nuser = \"tester\"\npassword = %q\n", r.URL, pimtest.Secret))
 	there := func() string {
 		t.Helper()
-		list, err := internet.NewReminders(r.Account("tester"), time.UTC).FindReminders(t.Context(), false)
+		list, err := netaccount.NewReminders(r.Account("tester"), time.UTC).FindReminders(t.Context(), false)
 		fatal(t, err)
 		var out []string
 		for _, x := range list {
@@ -90,16 +90,16 @@ func TestRemindersApp(t *testing.T) {
 	if got := h.tool("list_reminders", `{}`); !strings.Contains(got.Text, "- Milch (tomorrow; high priority; Erledigen in apple)") {
 		t.Errorf("%+v", got)
 	}
-	if got := h.tool("complete_reminder", `{"reminder":"milch"}`); !strings.Contains(got.Text, "Done: Milch") || mac.See("world.eventkit.reminders[0].done") != "true" {
+	if got := h.tool("complete_reminder", `{"reminder":"milch"}`); !strings.Contains(got.Text, "Done: Milch") || mac.EvalWorld("world.eventkit.reminders[0].done") != "true" {
 		t.Errorf("%+v", got)
 	}
-	if got := h.tool("create_reminder", `{"text":"Brot","in":"apple"}`); !strings.Contains(got.Text, `Put "Brot" on the list apple.`) || !strings.Contains(mac.See("world.eventkit.reminders[1]"), "Brot") {
+	if got := h.tool("create_reminder", `{"text":"Brot","in":"apple"}`); !strings.Contains(got.Text, `Put "Brot" on the list apple.`) || !strings.Contains(mac.EvalWorld("world.eventkit.reminders[1]"), "Brot") {
 		t.Errorf("%+v", got)
 	}
 	if got := h.tool("list_notes", `{"query":"hunter2"}`); !strings.Contains(got.Text, "- WLAN (apple") {
 		t.Errorf("%+v", got)
 	}
-	mac.See("world.eventkit.status[1] = 2")
+	mac.EvalWorld("world.eventkit.status[1] = 2")
 	mac.Fail("com.apple.Notes get app.notes.id", -1743)
 	if got := h.tool("list_reminders", `{}`); !strings.Contains(got.Text, "Some sources could not be read") || !strings.Contains(got.Text, "Privacy_Reminders") || strings.Contains(got.Text, "Nothing is open") {
 		t.Errorf("refused: %+v", got)
@@ -161,4 +161,4 @@ func TestAFullFolder(t *testing.T) {
 	}
 }
 
-var _ pim.Reminders = (*internet.Reminders)(nil)
+var _ pim.Reminders = (*netaccount.Reminders)(nil)

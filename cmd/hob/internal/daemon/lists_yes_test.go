@@ -18,10 +18,10 @@ import (
 	"hob/channels/channelstest"
 	"hob/channels/notes"
 	"hob/channels/reminders"
-	"hob/platform/command"
+	"hob/platform/host/command"
+	"hob/platform/host/system"
 	"hob/platform/pim"
 	"hob/platform/pim/markdown"
-	"hob/platform/system"
 )
 
 // pad is a list or a folder in which a person writes and reads.

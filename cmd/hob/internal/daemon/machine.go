@@ -4,27 +4,27 @@ import (
 	"context"
 	"os"
 
-	desk "hob/platform/desktop"
-	"hob/platform/desktop/filer"
-	"hob/platform/desktop/media"
-	"hob/platform/desktop/session"
-	"hob/platform/desktop/shortcuts"
-	"hob/platform/ocr"
-	"hob/platform/osrun"
-	"hob/platform/speech"
-	"hob/platform/system/display"
-	"hob/platform/system/fileindex"
-	"hob/platform/system/power"
-	"hob/platform/system/sound"
+	desk "hob/platform/host/desktop"
+	"hob/platform/host/desktop/filemanager"
+	"hob/platform/host/desktop/media"
+	"hob/platform/host/desktop/session"
+	"hob/platform/host/desktop/shortcuts"
+	"hob/platform/host/ocr"
+	"hob/platform/host/osrun"
+	"hob/platform/host/speech"
+	"hob/platform/host/system/display"
+	"hob/platform/host/system/fileindex"
+	"hob/platform/host/system/power"
+	"hob/platform/host/system/sound"
 	"hob/tools/desktop"
 	"hob/tools/files"
 	mediatools "hob/tools/media"
 )
 
-// machine returns the devices for tools: players, sound, battery and screen. Without Screen and
+// mediaDeps returns the devices for tools: players, sound, battery and screen. Without Screen and
 // Session they report that there is none; tests must not change the developer's machine.
-func (d *Daemon) machine(screen *desktop.Deps) mediatools.Deps {
-	env := d.environ()
+func (d *Daemon) mediaDeps(screen *desktop.Deps) mediatools.Deps {
+	env := d.environLookup()
 	picture := func(ctx context.Context, path string) ([]byte, error) {
 		doc, err := d.files.ReadDocument(ctx, path, ocr.MaxBytes)
 		return doc.Content, err
@@ -32,18 +32,20 @@ func (d *Daemon) machine(screen *desktop.Deps) mediatools.Deps {
 	if env == nil {
 		screen.Battery = func(context.Context) (power.Battery, error) { return power.Battery{}, session.ErrNone }
 		screen.Focus = func(context.Context) (desk.Focus, string, error) { return desk.FocusUnknown, "", session.ErrNone }
-		screen.Display, screen.Filer, screen.Shortcuts = noDisplay{}, noFiler{}, noShortcuts{}
-		return mediatools.Deps{Deck: noDeck{}, Mixer: noMixer{}, Voice: noVoice{}, Reader: noReader{}, Picture: picture}
+		screen.Display, screen.Filer, screen.Shortcuts = noDisplay{}, noFileManager{}, noShortcuts{}
+		return mediatools.Deps{Deck: noPlayer{}, Mixer: noMixer{}, Voice: noVoice{}, Reader: noReader{}, Picture: picture}
 	}
 	scripts := d.scripts
 	if scripts == nil {
 		scripts = osrun.NewScripts(osrun.Options{Getenv: env, Log: d.opt.Log})
 	}
-	screen.Battery = func(ctx context.Context) (power.Battery, error) { return power.Look(ctx, power.Options{Getenv: env}) }
-	screen.Focus = func(ctx context.Context) (desk.Focus, string, error) {
-		return desk.LookFocus(ctx, desk.Options{Getenv: env})
+	screen.Battery = func(ctx context.Context) (power.Battery, error) {
+		return power.ReadBattery(ctx, power.Options{Getenv: env})
 	}
-	screen.Filer = filer.New(filer.Options{Getenv: env})
+	screen.Focus = func(ctx context.Context) (desk.Focus, string, error) {
+		return desk.ReadFocusMode(ctx, desk.Options{Getenv: env})
+	}
+	screen.Filer = filemanager.New(filemanager.Options{Getenv: env})
 	screen.Shortcuts = shortcuts.Library{Run: osrun.Programs{Getenv: env}}
 	screen.Display = display.New(display.Options{Getenv: env, Scripts: scripts})
 	return mediatools.Deps{
@@ -54,8 +56,8 @@ func (d *Daemon) machine(screen *desktop.Deps) mediatools.Deps {
 	}
 }
 
-// environ returns the environment for finding devices; nil if none may be used.
-func (d *Daemon) environ() func(string) string {
+// environLookup returns the environment for finding devices; nil if none may be used.
+func (d *Daemon) environLookup() func(string) string {
 	switch {
 	case d.opt.Play != nil:
 		return nil
@@ -67,25 +69,25 @@ func (d *Daemon) environ() func(string) string {
 
 // fileIndex returns the system's file index; nil if there is none.
 func (d *Daemon) fileIndex() files.Index {
-	env := d.environ()
+	env := d.environLookup()
 	if env == nil {
 		return nil
 	}
 	return fileindex.New(fileindex.Options{Getenv: env, Scripts: d.scripts})
 }
 
-type noDeck struct{}
+type noPlayer struct{}
 
-func (noDeck) Players(context.Context) ([]media.Player, error) { return nil, session.ErrNone }
-func (noDeck) Do(context.Context, media.Request) error         { return session.ErrNone }
+func (noPlayer) Players(context.Context) ([]media.Player, error) { return nil, session.ErrNone }
+func (noPlayer) Do(context.Context, media.Request) error         { return session.ErrNone }
 
 type noReader struct{}
 
 func (noReader) Read(context.Context, []byte) (string, error) { return "", session.ErrNone }
 
-type noFiler struct{}
+type noFileManager struct{}
 
-func (noFiler) Reveal(context.Context, string) error { return session.ErrNone }
+func (noFileManager) Reveal(context.Context, string) error { return session.ErrNone }
 
 type noShortcuts struct{}
 

@@ -8,10 +8,10 @@ import (
 
 	"hob/channels/web"
 	"hob/knowledge"
-	"hob/knowledge/store"
-	"hob/platform/credential"
-	"hob/platform/origins"
 	"hob/platform/provenance"
+	"hob/platform/provenance/origins"
+	"hob/platform/store"
+	"hob/platform/text/credential"
 )
 
 // memoryRow is a row of the knowledge as lists show it.
@@ -42,8 +42,8 @@ func rowOf(h knowledge.Hit) memoryRow {
 	}
 }
 
-// explained is the answer to a search with its reasons.
-type explained struct {
+// explainedSearch is the answer to a search with its reasons.
+type explainedSearch struct {
 	Query string          `json:"query"`
 	Route knowledge.Route `json:"route"`
 	Hits  []memoryRow     `json:"hits"`
@@ -61,23 +61,23 @@ func withheldRemark(n int) string {
 // MemorySearch implements web.Memory.
 func (b *backend) MemorySearch(ctx context.Context, q web.MemoryQuery) (any, error) {
 	if q.Text == "" && len(q.Kinds) == 0 && q.Speaker == "" && q.Since.IsZero() && q.Until.IsZero() {
-		facts, err := b.d.base.Facts(ctx, q.Limit, q.All)
+		facts, err := b.d.base.ListFacts(ctx, q.Limit, q.All)
 		if facts == nil {
 			facts = []knowledge.Fact{}
 		}
-		return facts, classify(err)
+		return facts, classifyError(err)
 	}
 	if err := b.d.library.Index(ctx); err != nil {
-		return nil, classify(err)
+		return nil, classifyError(err)
 	}
 	a, err := b.d.base.Retrieve(ctx, b.d.store.Reader(ctx), knowledge.Request{
 		Text: q.Text, Kinds: q.Kinds, EveryRealm: true, Limit: q.Limit, Now: time.Now(), Zone: b.d.zone(), Since: q.Since, Until: q.Until, Speaker: q.Speaker,
 		History: q.History, Meaning: q.Meaning, Viewer: credential.AskedBy(q.Text),
 	})
 	if err != nil {
-		return nil, classify(err)
+		return nil, classifyError(err)
 	}
-	out := explained{Query: q.Text, Route: a.Route, Hits: make([]memoryRow, 0, len(a.Hits))}
+	out := explainedSearch{Query: q.Text, Route: a.Route, Hits: make([]memoryRow, 0, len(a.Hits))}
 	for _, h := range a.Hits {
 		out.Hits = append(out.Hits, rowOf(h))
 	}
@@ -121,16 +121,16 @@ type memoryItem struct {
 // MemoryItem implements web.Memory.
 func (b *backend) MemoryItem(ctx context.Context, id string) (any, error) {
 	if err := b.d.graph.CatchUp(ctx, b.d.base); err != nil {
-		return nil, classify(err)
+		return nil, classifyError(err)
 	}
 	q := b.d.store.Reader(ctx)
 	f, err := b.d.base.Fact(q, id)
 	if err == nil {
 		it, err := b.factItem(q, f)
-		return it, classify(err)
+		return it, classifyError(err)
 	}
 	if !errors.Is(err, knowledge.ErrNotFound) {
-		return nil, classify(err)
+		return nil, classifyError(err)
 	}
 	it, ok, err := b.rowItem(q, id)
 	if err == nil && !ok {
@@ -139,7 +139,7 @@ func (b *backend) MemoryItem(ctx context.Context, id string) (any, error) {
 	if err == nil && !ok {
 		err = fmt.Errorf("no item has the id or name %q: %w; find it with: hob memory search", id, web.ErrNotFound)
 	}
-	return it, classify(err)
+	return it, classifyError(err)
 }
 
 func (b *backend) factItem(q store.Querier, f knowledge.Fact) (memoryItem, error) {
@@ -152,7 +152,7 @@ func (b *backend) factItem(q store.Querier, f knowledge.Fact) (memoryItem, error
 		Event:     f.Event, FactKind: f.Kind, ValidFrom: f.ValidFrom, ValidUntil: f.ValidUntil, RetiredAt: f.RetiredAt,
 	}
 	var err error
-	if it.History, err = b.d.base.Older(q, f.ID); err != nil {
+	if it.History, err = b.d.base.SupersededFacts(q, f.ID); err != nil {
 		return it, err
 	}
 	if f.RetiredBy != "" {
@@ -169,7 +169,7 @@ func (b *backend) factItem(q store.Querier, f knowledge.Fact) (memoryItem, error
 
 // rowItem returns a row of another kind with its neighbors.
 func (b *backend) rowItem(q store.Querier, id string) (it memoryItem, ok bool, err error) {
-	docs, err := b.d.base.Docs(q, id)
+	docs, err := b.d.base.DocsByRef(q, id)
 	if err != nil || len(docs) == 0 {
 		return it, false, err
 	}
@@ -178,7 +178,7 @@ func (b *backend) rowItem(q store.Querier, id string) (it memoryItem, ok bool, e
 	if it.Origins, err = origins.Of(q, origins.Row, d.Ref); err != nil || d.Group == "" {
 		return it, true, err
 	}
-	near, err := b.d.base.Beside(q, d, 2)
+	near, err := b.d.base.AdjacentDocs(q, d, 2)
 	for _, n := range near {
 		it.Near = append(it.Near, rowOf(knowledge.Hit{Doc: n}))
 	}

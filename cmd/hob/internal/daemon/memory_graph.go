@@ -10,9 +10,9 @@ import (
 	"hob/channels/web"
 	"hob/knowledge"
 	"hob/knowledge/graph"
-	"hob/knowledge/port"
-	"hob/knowledge/store"
-	"hob/platform/phrase"
+	"hob/knowledge/transfer"
+	"hob/platform/store"
+	"hob/platform/text/textnorm"
 )
 
 // graphView is a part of the graph of people and things.
@@ -38,32 +38,32 @@ const graphHops = 2
 // MemoryGraph implements web.Memory.
 func (b *backend) MemoryGraph(ctx context.Context, name string, limit int) (any, error) {
 	if err := b.d.graph.CatchUp(ctx, b.d.base); err != nil {
-		return nil, classify(err)
+		return nil, classifyError(err)
 	}
 	q := b.d.store.Reader(ctx)
 	v := graphView{Entities: []knowledge.Entity{}, Relations: []graphEdge{}}
 	if name == "" {
 		list, err := b.d.graph.Entities(q, graph.Filter{EveryRealm: true, Limit: limit})
 		if err != nil {
-			return nil, classify(err)
+			return nil, classifyError(err)
 		}
 		v.Entities = append(v.Entities, list...)
-		return v, classify(v.join(b.d.graph, q))
+		return v, classifyError(v.addRelations(b.d.graph, q))
 	}
-	e, ok, err := b.entity(q, name)
+	e, ok, err := b.findEntity(q, name)
 	if err == nil && !ok {
-		err = fmt.Errorf("no person or thing has the name %q: %w; see all with: hob memory graph", phrase.Cut(name, 60), web.ErrNotFound)
+		err = fmt.Errorf("no person or thing has the name %q: %w; see all with: hob memory graph", textnorm.Ellipsize(name, 60), web.ErrNotFound)
 	}
 	if err != nil {
-		return nil, classify(err)
+		return nil, classifyError(err)
 	}
 	v.Root = e.ID
 	v.Entities = append(v.Entities, e)
-	return v, classify(v.around(b.d.graph, q, limit))
+	return v, classifyError(v.addNeighbors(b.d.graph, q, limit))
 }
 
-// around adds the neighbors up to a number of hops.
-func (v *graphView) around(g *graph.Graph, q store.Querier, limit int) error {
+// addNeighbors adds the neighbors up to a number of hops.
+func (v *graphView) addNeighbors(g *graph.Graph, q store.Querier, limit int) error {
 	seen, edges := map[string]bool{v.Root: true}, map[string]bool{}
 	from := v.Entities
 	for range graphHops {
@@ -102,15 +102,15 @@ func edgeOf(e knowledge.Entity, n graph.Neighbour) graphEdge {
 	} else {
 		x.From, x.FromName, x.To, x.ToName = n.Entity.ID, n.Entity.Name, e.ID, e.Name
 	}
-	x.Name = spaced(x.Name)
+	x.Name = relationText(x.Name)
 	return x
 }
 
-// spaced writes a relation for people.
-func spaced(name string) string { return strings.ReplaceAll(name, "_", " ") }
+// relationText writes a relation for people.
+func relationText(name string) string { return strings.ReplaceAll(name, "_", " ") }
 
-// join adds the relations between what is there.
-func (v *graphView) join(g *graph.Graph, q store.Querier) error {
+// addRelations adds the relations between what is there.
+func (v *graphView) addRelations(g *graph.Graph, q store.Querier) error {
 	known, edges := map[string]bool{}, map[string]bool{}
 	for _, e := range v.Entities {
 		known[e.ID] = true
@@ -130,10 +130,10 @@ func (v *graphView) join(g *graph.Graph, q store.Querier) error {
 	return nil
 }
 
-// entity finds an entity by its id or name: an exact name before a partial one.
-func (b *backend) entity(q store.Querier, name string) (e knowledge.Entity, ok bool, err error) {
+// findEntity finds an entity by its id or name: an exact name before a partial one.
+func (b *backend) findEntity(q store.Querier, name string) (e knowledge.Entity, ok bool, err error) {
 	e, err = b.d.graph.Entity(q, name)
-	if err == nil || !errors.Is(err, knowledge.ErrNobody) {
+	if err == nil || !errors.Is(err, knowledge.ErrNoEntity) {
 		return e, err == nil, err
 	}
 	list, err := b.d.graph.Entities(q, graph.Filter{Text: name, EveryRealm: true, Limit: 100})
@@ -141,7 +141,7 @@ func (b *backend) entity(q store.Querier, name string) (e knowledge.Entity, ok b
 		return e, false, err
 	}
 	for _, e := range list {
-		if phrase.Same(e.Name, name) || slices.ContainsFunc(e.Aliases, func(a string) bool { return phrase.Same(a, name) }) {
+		if textnorm.EqualFolded(e.Name, name) || slices.ContainsFunc(e.Aliases, func(a string) bool { return textnorm.EqualFolded(a, name) }) {
 			return e, true, nil
 		}
 	}
@@ -152,7 +152,7 @@ func (b *backend) entity(q store.Querier, name string) (e knowledge.Entity, ok b
 const nearRows = 10
 
 func (b *backend) entityItem(q store.Querier, name string) (it memoryItem, ok bool, err error) {
-	e, ok, err := b.entity(q, name)
+	e, ok, err := b.findEntity(q, name)
 	if err != nil || !ok {
 		return it, ok, err
 	}
@@ -165,12 +165,12 @@ func (b *backend) entityItem(q store.Querier, name string) (it memoryItem, ok bo
 	for _, n := range list {
 		it.Relations = append(it.Relations, edgeOf(e, n))
 	}
-	near, err := b.d.graph.Around(q, []string{e.Realm, ""}, []string{e.ID}, 0, nearRows)
+	near, err := b.d.graph.ExpandNeighbors(q, []string{e.Realm, ""}, []string{e.ID}, 0, nearRows)
 	if err != nil {
 		return it, true, err
 	}
 	for _, n := range near {
-		list, err := b.d.base.All(q, n.N-1, 1)
+		list, err := b.d.base.RowsAfter(q, n.N-1, 1)
 		if err != nil {
 			return it, true, err
 		}
@@ -189,67 +189,67 @@ func (d *Daemon) countGraph(q store.Querier) (entities, relations int, err error
 	return d.graph.Count(q)
 }
 
-func (x exporter) graph(ctx context.Context) error {
+func (x exporter) exportGraph(ctx context.Context) error {
 	if err := x.d.graph.CatchUp(ctx, x.d.base); err != nil {
 		return err
 	}
-	return x.d.graph.Each(x.q,
-		func(e knowledge.Entity) error { return x.w.Write(port.Record{Entity: &e}) },
-		func(r knowledge.Relation) error { return x.w.Write(port.Record{Relation: &r}) })
+	return x.d.graph.ForEach(x.q,
+		func(e knowledge.Entity) error { return x.w.Write(transfer.Record{Entity: &e}) },
+		func(r knowledge.Relation) error { return x.w.Write(transfer.Record{Relation: &r}) })
 }
 
-// graph imports entities and relations that were created explicitly. The others are derived
+// putGraph imports entities and relations that were created explicitly. The others are derived
 // from facts, which are imported as well.
-func (p putting) graph(r port.Record) (added bool, err error) {
+func (p batchImport) putGraph(r transfer.Record) (added bool, err error) {
 	im := p.im
 	if e := r.Entity; e != nil {
-		if im.ours() && !e.ByHand || e.ID == graph.OwnerID {
+		if im.isHobExport() && !e.ByHand || e.ID == graph.OwnerID {
 			return false, nil
 		}
 		said := e.ID
-		e.ID = im.id("e", e.ID)
-		e.Source = im.source(e.Source)
-		e.Provenance = im.vouched(e.Provenance)
-		if !im.own() {
+		e.ID = im.recordID("e", e.ID)
+		e.Source = im.sourceRef(e.Source)
+		e.Provenance = im.limitSource(e.Provenance)
+		if !im.isTrustedSource() {
 			e.Realm = ""
 		}
 		var id string
 		if id, added, err = im.d.graph.RestoreEntityTx(p.tx, *e); err == nil {
 			im.entities[said] = id
 		}
-		if errors.Is(err, knowledge.ErrNobody) {
-			return false, errUnfit{err}
+		if errors.Is(err, knowledge.ErrNoEntity) {
+			return false, invalidRecordError{err}
 		}
 		return added, err
 	}
 	x := r.Relation
-	if im.ours() && !x.ByHand {
+	if im.isHobExport() && !x.ByHand {
 		return false, nil
 	}
-	x.ID = im.id("r", x.ID)
-	x.Fact = im.id("f", x.Fact)
-	x.Source = im.source(x.Source)
-	x.Provenance = im.vouched(x.Provenance)
-	x.From, x.To = im.end(x.From), im.end(x.To)
-	if !im.own() {
+	x.ID = im.recordID("r", x.ID)
+	x.Fact = im.recordID("f", x.Fact)
+	x.Source = im.sourceRef(x.Source)
+	x.Provenance = im.limitSource(x.Provenance)
+	x.From, x.To = im.localEntityID(x.From), im.localEntityID(x.To)
+	if !im.isTrustedSource() {
 		x.Realm = ""
 	}
 	added, err = im.d.graph.RestoreRelationTx(p.tx, *x)
 	switch {
 	case errors.Is(err, graph.ErrNoEnd) && im.in.DryRun: // it would be there
 		return true, nil
-	case errors.Is(err, graph.ErrNoEnd), errors.Is(err, knowledge.ErrNobody):
-		return false, errUnfit{err}
+	case errors.Is(err, graph.ErrNoEnd), errors.Is(err, knowledge.ErrNoEntity):
+		return false, invalidRecordError{err}
 	}
 	return added, err
 }
 
-// end is the id under which an entity of the file is known here.
-func (im *importer) end(id string) string {
+// localEntityID is the id under which an entity of the file is known here.
+func (im *importer) localEntityID(id string) string {
 	if e, ok := im.entities[id]; ok {
 		return e
 	}
-	if id == graph.OwnerID && im.own() {
+	if id == graph.OwnerID && im.isTrustedSource() {
 		return id
 	}
 	return ""

@@ -38,32 +38,32 @@ type derivedStats struct {
 // MemoryStats implements web.Memory.
 func (b *backend) MemoryStats(ctx context.Context) (any, error) {
 	q := b.d.store.Reader(ctx)
-	counts, err := b.d.base.Counts(q)
+	counts, err := b.d.base.CountRows(q)
 	if err != nil {
-		return nil, classify(err)
+		return nil, classifyError(err)
 	}
 	out := memoryStats{Counts: append([]knowledge.Count{}, counts...), OnDisk: map[string]int64{}}
 	for _, c := range counts {
 		out.Rows += c.Rows
 	}
 	if out.Behind, err = b.d.library.Behind(ctx); err != nil {
-		return nil, classify(err)
+		return nil, classifyError(err)
 	}
-	if out.Derived, err = b.d.derived(ctx); err != nil {
-		return nil, classify(err)
+	if out.Derived, err = b.d.derivedStatus(ctx); err != nil {
+		return nil, classifyError(err)
 	}
 	if out.Entities, out.Relations, err = b.d.countGraph(q); err != nil {
-		return nil, classify(err)
+		return nil, classifyError(err)
 	}
 	if err := q.QueryRow(`SELECT count(DISTINCT grp) FROM docs WHERE kind = ? AND grp <> ''`, knowledge.KindChunk).Scan(&out.Documents); err != nil {
 		return nil, err
 	}
-	b.d.sizes(&out)
+	b.d.measureSizes(&out)
 	return out, nil
 }
 
-// sizes measures the home's readable files.
-func (d *Daemon) sizes(out *memoryStats) {
+// measureSizes measures the home's readable files.
+func (d *Daemon) measureSizes(out *memoryStats) {
 	for _, suffix := range []string{"", "-wal", "-shm"} {
 		if fi, err := os.Stat(d.opt.Paths.Database() + suffix); err == nil {
 			out.Database += fi.Size()
@@ -79,21 +79,21 @@ func (d *Daemon) sizes(out *memoryStats) {
 		if err != nil || rerr != nil {
 			return nil
 		}
-		out.OnDisk[first(rel)] += fi.Size()
+		out.OnDisk[firstPathElement(rel)] += fi.Size()
 		return nil
 	})
 }
 
-// first is the first part of a relative path.
-func first(rel string) string {
+// firstPathElement is the first part of a relative path.
+func firstPathElement(rel string) string {
 	for dir := filepath.Dir(rel); dir != "."; dir = filepath.Dir(rel) {
 		rel = dir
 	}
 	return rel
 }
 
-// derived returns the state of the derived indexes.
-func (d *Daemon) derived(ctx context.Context) ([]derivedStats, error) {
+// derivedStatus returns the state of the derived indexes.
+func (d *Daemon) derivedStatus(ctx context.Context) ([]derivedStats, error) {
 	out := []derivedStats{}
 	if d.index != nil {
 		s, err := d.index.Stats(ctx)

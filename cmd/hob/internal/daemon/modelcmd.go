@@ -24,15 +24,15 @@ func (d *Daemon) modelCommand(ctx context.Context, session, agent, name string) 
 		if err := b.chooser.Pin(ctx, session, ""); err != nil {
 			return "", err
 		}
-		_, reason, err := b.standing(ctx)
+		_, reason, err := b.defaultModel(ctx)
 		if err != nil {
 			return "", err
 		}
-		standing, _ := b.describe()
+		standing, _ := b.describeModel()
 		return fmt.Sprintf("This conversation uses %s again (%s).", standing, reason), nil
 	}
 	if err := b.chooser.Pin(ctx, session, name); err != nil {
-		return "", fmt.Errorf("%w. Available models: %s", err, strings.Join(d.known(), ", "))
+		return "", fmt.Errorf("%w. Available models: %s", err, strings.Join(d.knownModelNames(), ", "))
 	}
 	return fmt.Sprintf("%s answers in this conversation from your next message. Go back with /model auto.", name), nil
 }
@@ -42,11 +42,11 @@ func (d *Daemon) modelReport(ctx context.Context, own *brain, session string) (s
 	if err != nil {
 		return "", err
 	}
-	_, reason, err := own.standing(ctx)
+	_, reason, err := own.defaultModel(ctx)
 	if err != nil {
 		return "", err
 	}
-	standing, _ := own.describe()
+	standing, _ := own.describeModel()
 	var b strings.Builder
 	if pinned != "" {
 		fmt.Fprintf(&b, "%s answers in this conversation, because you chose it. Elsewhere it is %s (%s).\n", pinned, standing, reason)
@@ -59,12 +59,12 @@ func (d *Daemon) modelReport(ctx context.Context, own *brain, session string) (s
 	if len(own.o.Fallback) > 0 {
 		fmt.Fprintf(&b, "Fallback: %s.\n", strings.Join(own.o.Fallback, ", then "))
 	}
-	fmt.Fprintf(&b, "Available models: %s.\nChoose one for this conversation with /model NAME, go back with /model auto.", strings.Join(d.known(), ", "))
+	fmt.Fprintf(&b, "Available models: %s.\nChoose one for this conversation with /model NAME, go back with /model auto.", strings.Join(d.knownModelNames(), ", "))
 	return b.String(), nil
 }
 
-// known lists the names that /model takes without more.
-func (d *Daemon) known() []string {
+// knownModelNames lists the names that /model takes without more.
+func (d *Daemon) knownModelNames() []string {
 	var out []string
 	add := func(name string) {
 		if name != "" && name != "auto" && !slices.Contains(out, name) {
@@ -86,23 +86,23 @@ func (d *Daemon) known() []string {
 	for _, name := range llmall.FromEnvironment(d.models.opt.Env) {
 		add(name)
 	}
-	standing, _ := d.brain.describe()
+	standing, _ := d.brain.describeModel()
 	add(standing)
 	add("offline")
 	return out
 }
 
-// spent returns, for `hob why`, the model chosen for a turn and its cost.
-func (d *Daemon) spent(ctx context.Context, event string) (autonomy.Spent, error) {
+// turnCost returns, for `hob why`, the model chosen for a turn and its cost.
+func (d *Daemon) turnCost(ctx context.Context, event string) (autonomy.Spent, error) {
 	var s autonomy.Spent
 	var err error
-	if s.Model, s.Reason, _, err = d.brain.chooser.Of(ctx, event); err != nil {
+	if s.Model, s.Reason, _, err = d.brain.chooser.Lookup(ctx, event); err != nil {
 		return s, err
 	}
 	calls, cost, err := d.books.Of(ctx, event)
 	s.Calls = calls
 	if cost != nil {
-		s.CostUSD, s.Cost = dollars(cost), cost.String()
+		s.CostUSD, s.Cost = microsToUSD(cost), cost.String()
 	}
 	return s, err
 }

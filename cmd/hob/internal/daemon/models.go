@@ -29,7 +29,7 @@ type models struct {
 // newModels checks the kinds of the configured providers.
 func (d *Daemon) newModels() (*models, error) {
 	c := d.opt.Config
-	m := &models{made: map[string]llm.Model{}, wrap: d.metered}
+	m := &models{made: map[string]llm.Model{}, wrap: d.meterModel}
 	d.agents = &llmall.Agents{
 		Home: cmp.Or(c.Files.Drop, filepath.Join(d.opt.Paths.Data, "agents")), Environ: os.Environ(), Secret: d.agentSecret, Log: d.opt.Log,
 	}
@@ -38,12 +38,12 @@ func (d *Daemon) newModels() (*models, error) {
 		if !slices.Contains(llmall.Kinds(), p.Kind) {
 			return nil, c.Errorf("providers."+p.Name+".kind", "must be one of %s", strings.Join(llmall.Kinds(), ", "))
 		}
-		m.opt.Configured = append(m.opt.Configured, provider(p, d.secret))
+		m.opt.Configured = append(m.opt.Configured, providerOptions(p, d.resolveSecret))
 	}
 	return m, nil
 }
 
-func provider(p config.Provider, secret func(string) (string, error)) llmall.Provider {
+func providerOptions(p config.Provider, secret func(string) (string, error)) llmall.Provider {
 	out := llmall.Provider{
 		Name: p.Name, Kind: p.Kind, BaseURL: p.BaseURL, Model: p.Model, MaxTokens: p.MaxTokens, Context: p.Context, Whole: !p.Stream, Stall: p.Stall.Duration,
 		Preset: p.Preset, Command: p.Command, Args: p.Args, Env: p.Env, Dir: p.Cwd, Mode: p.Mode, Auth: p.Auth,
@@ -54,56 +54,56 @@ func provider(p config.Provider, secret func(string) (string, error)) llmall.Pro
 	return out
 }
 
-// named is the model of a name, with retries and a breaker around it.
-func (m *models) named(name string) (llm.Model, error) {
+// modelNamed is the model of a name, with retries and a breaker around it.
+func (m *models) modelNamed(name string) (llm.Model, error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	if got, ok := m.made[name]; ok {
 		return got, nil
 	}
-	raw, err := llmall.Named(name, m.opt)
+	raw, err := llmall.ResolveModel(name, m.opt)
 	if err != nil {
 		return nil, err
 	}
-	m.made[name] = m.guarded(raw)
+	m.made[name] = m.withBreaker(raw)
 	return m.made[name], nil
 }
 
-// adopt is named for a model that was made elsewhere.
-func (m *models) adopt(raw llm.Model) llm.Model {
+// adoptModel is named for a model that was made elsewhere.
+func (m *models) adoptModel(raw llm.Model) llm.Model {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	name := raw.Info().Name()
 	if _, ok := m.made[name]; !ok {
-		m.made[name] = m.guarded(raw)
+		m.made[name] = m.withBreaker(raw)
 	}
 	return m.made[name]
 }
 
-func (m *models) guarded(raw llm.Model) llm.Model {
+func (m *models) withBreaker(raw llm.Model) llm.Model {
 	if raw.Info().Provider == "offline" {
 		return m.wrap(raw)
 	}
 	return llm.Breaker(llm.Retry(m.wrap(raw), llm.RetryOptions{}), llm.BreakerOptions{})
 }
 
-// chain returns a model with its fallbacks: on errors the configured ones, over a limit the
+// fallbackChain returns a model with its fallbacks: on errors the configured ones, over a limit the
 // built-in brain.
-func (m *models) chain(first llm.Model, more []string) (llm.Model, error) {
+func (m *models) fallbackChain(first llm.Model, more []string) (llm.Model, error) {
 	all := []llm.Model{first}
 	for _, name := range more {
-		next, err := m.named(name)
+		next, err := m.modelNamed(name)
 		if err != nil {
 			return nil, fmt.Errorf("fallback: %w", err)
 		}
 		all = append(all, next)
 	}
-	last, err := m.named("offline")
+	last, err := m.modelNamed("offline")
 	if err != nil {
 		return nil, err
 	}
 	if first == last {
 		return llm.Fallback(all...), nil
 	}
-	return usage.Resort(llm.Fallback(all...), last), nil
+	return usage.WithLastResort(llm.Fallback(all...), last), nil
 }

@@ -5,22 +5,22 @@ import (
 	"fmt"
 	"os"
 
-	"hob/platform/safehttp"
-	"hob/platform/system"
-	"hob/platform/vault"
+	"hob/platform/host/system"
+	"hob/platform/host/vault"
+	"hob/platform/net/safehttp"
 	"hob/tools/weather"
 	toolsweb "hob/tools/web"
 )
 
 // openNetwork creates the client for untrusted addresses.
 func (d *Daemon) openNetwork(ctx context.Context) (err error) {
-	kept := vault.For(d.opt.Paths)
-	kept.Resolved = d.resolved
+	kept := vault.SecretsFor(d.opt.Paths)
+	kept.Resolved = d.registerSecret
 	d.secrets = &kept
 	o, n := d.opt.Network, d.opt.Config.Network
 	o.Allow, o.ProxyResolves, o.Proxy = n.Allow, n.ProxyResolves, n.Proxy
 	if system.IsReference(n.Proxy) {
-		if o.Proxy, err = d.resolve(ctx, n.Proxy); err != nil {
+		if o.Proxy, err = d.resolveSecretContext(ctx, n.Proxy); err != nil {
 			return fmt.Errorf("[network] proxy: %w", err)
 		}
 	}
@@ -41,7 +41,7 @@ func (d *Daemon) webDeps() toolsweb.Deps {
 			if s.Key == "" {
 				return "", nil
 			}
-			return d.resolve(ctx, s.Key)
+			return d.resolveSecretContext(ctx, s.Key)
 		},
 	}}
 }

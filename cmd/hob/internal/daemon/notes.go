@@ -4,13 +4,13 @@ import (
 	"context"
 	"sync"
 
-	notes "hob/platform/desktop"
+	notes "hob/platform/host/desktop"
 )
 
 // shownNotes shows the notifications that tools request. It keeps its connection open, because
 // some desktops remove a notification when its sender disconnects.
 type shownNotes struct {
-	note *notes.Notifier
+	note *notes.NotificationClient
 
 	mu   sync.Mutex
 	stop context.CancelFunc // nil: no connection
@@ -18,7 +18,7 @@ type shownNotes struct {
 }
 
 // Notify implements the tools' Notes. The fate of a notification is ignored.
-func (s *shownNotes) Notify(ctx context.Context, n notes.Note) error {
+func (s *shownNotes) Notify(ctx context.Context, n notes.Notification) error {
 	s.mu.Lock()
 	if s.stop == nil {
 		ctx, stop := context.WithCancel(context.WithoutCancel(ctx))
@@ -47,4 +47,4 @@ func (s *shownNotes) Close() {
 // noNotes is a machine without a desktop.
 type noNotes struct{}
 
-func (noNotes) Notify(context.Context, notes.Note) error { return notes.ErrNoSession }
+func (noNotes) Notify(context.Context, notes.Notification) error { return notes.ErrNoSession }

@@ -11,8 +11,8 @@ import (
 	"hob/autonomy/config"
 	"hob/autonomy/notify"
 	"hob/channels/web"
-	"hob/knowledge/store"
-	"hob/platform/system"
+	"hob/platform/host/system"
+	"hob/platform/store"
 )
 
 // openNotices makes what decides when notices reach the owner.
@@ -25,21 +25,21 @@ func (d *Daemon) openNotices(context.Context) error {
 	o.Waiting = d.guard.OpenIn
 	o.Usable = func(name string) bool { return name == "web" || d.channels.Has(name) }
 	o.Pushes = func(name string) bool { return d.channels.Has(name) && !d.channels.Pull(name) }
-	if d.opt.Config.Notify.Urgency == "model" && d.lasting() {
-		o.Model, o.Wait, o.Room, o.Redact = d.extracting, d.opt.Config.Notify.UrgencyWait.Duration, d.room, d.redact.Text
+	if d.opt.Config.Notify.Urgency == "model" && d.isLongRunning() {
+		o.Model, o.Wait, o.Room, o.Redact = d.extractionModel, d.opt.Config.Notify.UrgencyWait.Duration, d.hasBudget, d.redact.Text
 	}
 	d.notices, err = notify.New(o)
 	return err
 }
 
-// lost forwards likewise.
-func (d *Daemon) lost(tx *store.Tx, out bus.Delivery) (bool, error) {
+// handleLost forwards likewise.
+func (d *Daemon) handleLost(tx *store.Tx, out bus.Delivery) (bool, error) {
 	return d.notices.Undelivered(tx, out)
 }
 
-// gate forwards to the notifier, which is created after the bus.
-func (d *Daemon) gate(tx *store.Tx, event string, o bus.Out) (bus.Out, bool, error) {
-	return d.notices.Gate(tx, event, o)
+// filterNotice forwards to the notifier, which is created after the bus.
+func (d *Daemon) filterNotice(tx *store.Tx, event string, o bus.OutboxItem) (bus.OutboxItem, bool, error) {
+	return d.notices.FilterNotice(tx, event, o)
 }
 
 // listNotices lists Hob's own notifications, sent or not.
@@ -55,7 +55,7 @@ func (b *backend) listNotices(ctx context.Context, q web.Query) (any, error) {
 		if err != nil {
 			break
 		}
-		list[i].Text, err = b.d.notices.Says(ctx, n)
+		list[i].Text, err = b.d.notices.NoticeText(ctx, n)
 	}
 	return list, err
 }
@@ -80,11 +80,11 @@ func (b *backend) manageNotices(ctx context.Context, name string, q web.Query) (
 	switch q.Text {
 	case "":
 	case "off":
-		_, err = n.Unhush(ctx)
+		_, err = n.Unmute(ctx)
 	default:
 		var until time.Time
 		if until, err = notify.ParseUntil(q.Text, time.Now().In(b.d.zone())); err == nil {
-			_, err = n.Hush(ctx, until)
+			_, err = n.Mute(ctx, until)
 		}
 	}
 	if err != nil {
@@ -111,7 +111,7 @@ func noticeError(err error) error {
 	case errors.Is(err, notify.ErrTime):
 		return fmt.Errorf("%w: %w", web.ErrInvalid, err)
 	}
-	return classify(err)
+	return classifyError(err)
 }
 
 // noticeOptions turns [notify] into what the notifier takes. Everything was
@@ -121,7 +121,7 @@ func noticeOptions(c config.Notify) (o notify.Options, err error) {
 		if q.Start == "" && q.End == "" {
 			continue
 		}
-		var out notify.Quiet
+		var out notify.QuietWindow
 		if out.Start, err = notify.ParseClock(q.Start); err != nil {
 			return o, err
 		}

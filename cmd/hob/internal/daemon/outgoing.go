@@ -20,15 +20,15 @@ import (
 	"hob/autonomy/bus"
 	"hob/channels"
 	"hob/platform/failpoint"
+	"hob/platform/host/system"
 	"hob/platform/provenance"
-	"hob/platform/system"
 	"hob/tools"
 	"hob/tools/social"
 )
 
-// outgoing is the folder with copies of outgoing files: each is named by its content, and
+// outgoingFiles is the folder with copies of outgoing files: each is named by its content, and
 // removed when no waiting message refers to it.
-type outgoing struct {
+type outgoingFiles struct {
 	dir   string
 	most  int64                                       // bytes that all copies may have
 	waits func(ctx context.Context) ([]string, error) // the copies that texts which wait refer to
@@ -52,24 +52,24 @@ const (
 	mostOut    = 500 << 20
 )
 
-func (o *outgoing) path(digest string) string { return filepath.Join(o.dir, digest) }
+func (o *outgoingFiles) copyPath(digest string) string { return filepath.Join(o.dir, digest) }
 
-// put copies a file, which open opens. It runs outside of transactions, because copying is
+// putCopy copies a file, which open opens. It runs outside of transactions, because copying is
 // slow.
-func (o *outgoing) put(ctx context.Context, f social.File, open func() (io.ReadCloser, error)) error {
-	if o.has(f) {
+func (o *outgoingFiles) putCopy(ctx context.Context, f social.File, open func() (io.ReadCloser, error)) error {
+	if o.hasCopy(f) {
 		return nil
 	}
-	if err := o.reserve(ctx, f); err != nil {
+	if err := o.reserveSpace(ctx, f); err != nil {
 		return err
 	}
-	defer o.release(f)
+	defer o.releaseSpace(f)
 	r, err := open()
 	if err != nil {
 		return err
 	}
 	defer func() { _ = r.Close() }() // it was only read
-	if err := system.WriteFrom(o.path(f.Digest), &copying{r: r, sum: sha256.New(), want: f.Digest}); err != nil {
+	if err := system.WriteFrom(o.copyPath(f.Digest), &verifiedReader{r: r, sum: sha256.New(), want: f.Digest}); err != nil {
 		if e, ok := errors.AsType[*tools.Error](err); ok {
 			return e
 		}
@@ -78,22 +78,22 @@ func (o *outgoing) put(ctx context.Context, f social.File, open func() (io.ReadC
 	return nil
 }
 
-// reserve makes room for a copy. It removes unreferenced copies, the oldest first, and never
+// reserveSpace makes room for a copy. It removes unreferenced copies, the oldest first, and never
 // one that waits to be sent.
-func (o *outgoing) reserve(ctx context.Context, f social.File) error {
+func (o *outgoingFiles) reserveSpace(ctx context.Context, f social.File) error {
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	list, err := o.copies()
+	list, err := o.listCopies()
 	if err != nil {
 		return tools.Errorf(tools.Failed, "%s was not sent: read the folder of file copies: %w", f.Name, err)
 	}
-	list = slices.DeleteFunc(list, half) // they are coming
+	list = slices.DeleteFunc(list, isPartialCopy) // they are coming
 	used := o.coming
 	for _, c := range list {
 		used += c.Size()
 	}
 	if used+f.Size > o.most {
-		if list, err = o.spare(ctx, list); err != nil {
+		if list, err = o.unreferencedCopies(ctx, list); err != nil {
 			return tools.Errorf(tools.Failed, "%s was not sent: %w", f.Name, err)
 		}
 		slices.SortFunc(list, func(a, b fs.FileInfo) int { return a.ModTime().Compare(b.ModTime()) })
@@ -115,14 +115,14 @@ func (o *outgoing) reserve(ctx context.Context, f social.File) error {
 	return nil
 }
 
-func (o *outgoing) release(f social.File) {
+func (o *outgoingFiles) releaseSpace(f social.File) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	o.coming -= f.Size
 }
 
-// copies lists what is in the folder.
-func (o *outgoing) copies() (list []fs.FileInfo, err error) {
+// listCopies lists what is in the folder.
+func (o *outgoingFiles) listCopies() (list []fs.FileInfo, err error) {
 	entries, err := os.ReadDir(o.dir)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, nil
@@ -135,11 +135,11 @@ func (o *outgoing) copies() (list []fs.FileInfo, err error) {
 	return list, err
 }
 
-// half reports whether a copy is not written to its end.
-func half(c fs.FileInfo) bool { return strings.HasPrefix(c.Name(), ".") }
+// isPartialCopy reports whether a copy is not written to its end.
+func isPartialCopy(c fs.FileInfo) bool { return strings.HasPrefix(c.Name(), ".") }
 
-// spare leaves those to which no text refers that waits.
-func (o *outgoing) spare(ctx context.Context, list []fs.FileInfo) ([]fs.FileInfo, error) {
+// unreferencedCopies leaves those to which no text refers that waits.
+func (o *outgoingFiles) unreferencedCopies(ctx context.Context, list []fs.FileInfo) ([]fs.FileInfo, error) {
 	paths, err := o.waits(ctx)
 	if err != nil {
 		return nil, err
@@ -151,23 +151,23 @@ func (o *outgoing) spare(ctx context.Context, list []fs.FileInfo) ([]fs.FileInfo
 	return slices.DeleteFunc(list, func(c fs.FileInfo) bool { return needed[c.Name()] }), nil
 }
 
-// has reports whether there is a copy, which stays for a while then.
-func (o *outgoing) has(f social.File) bool {
+// hasCopy reports whether there is a copy, which stays for a while then.
+func (o *outgoingFiles) hasCopy(f social.File) bool {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	now := time.Now()
-	info, err := os.Lstat(o.path(f.Digest))
-	return err == nil && info.Mode().IsRegular() && info.Size() == f.Size && os.Chtimes(o.path(f.Digest), now, now) == nil
+	info, err := os.Lstat(o.copyPath(f.Digest))
+	return err == nil && info.Mode().IsRegular() && info.Size() == f.Size && os.Chtimes(o.copyPath(f.Digest), now, now) == nil
 }
 
-// copying reads a file that must hold what it did before.
-type copying struct {
+// verifiedReader reads a file that must hold what it did before.
+type verifiedReader struct {
 	r    io.Reader
 	sum  hash.Hash
 	want string
 }
 
-func (c *copying) Read(p []byte) (int, error) {
+func (c *verifiedReader) Read(p []byte) (int, error) {
 	n, err := c.r.Read(p)
 	c.sum.Write(p[:n])
 	if n > 0 {
@@ -179,20 +179,20 @@ func (c *copying) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// sweep removes unreferenced copies.
-func (o *outgoing) sweep(ctx context.Context) error {
+// removeUnused removes unreferenced copies.
+func (o *outgoingFiles) removeUnused(ctx context.Context) error {
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	list, err := o.copies()
+	list, err := o.listCopies()
 	if err != nil || len(list) == 0 {
 		return err
 	}
-	if list, err = o.spare(ctx, list); err != nil {
+	if list, err = o.unreferencedCopies(ctx, list); err != nil {
 		return err
 	}
 	var errs []error
 	for _, c := range list {
-		if half(c) && c.ModTime().Before(o.since) || time.Since(c.ModTime()) >= stale {
+		if isPartialCopy(c) && c.ModTime().Before(o.since) || time.Since(c.ModTime()) >= stale {
 			errs = append(errs, os.Remove(filepath.Join(o.dir, c.Name())))
 		}
 	}
@@ -202,13 +202,13 @@ func (o *outgoing) sweep(ctx context.Context) error {
 // sweepOutgoing does so at the start and every hour; at the start it also removes what
 // was half received.
 func (d *Daemon) sweepOutgoing(ctx context.Context) error {
-	if err := channels.Unfinished(d.dropped(), receivedFolder, d.started); err != nil {
+	if err := channels.RemovePartialFiles(d.receivedFilesDir(), receivedFolder, d.started); err != nil {
 		d.opt.Log.Warn("cannot remove partial file copies", "err", err)
 	}
 	t := time.NewTicker(stale)
 	defer t.Stop()
 	for {
-		if err := d.outgoing.sweep(ctx); err != nil && ctx.Err() == nil {
+		if err := d.outgoing.removeUnused(ctx); err != nil && ctx.Err() == nil {
 			d.opt.Log.Warn("cannot remove copies of sent files", "err", err)
 		}
 		select {
@@ -219,14 +219,14 @@ func (d *Daemon) sweepOutgoing(ctx context.Context) error {
 	}
 }
 
-// File implements social.Post.
-func (p post) File(_ context.Context, path string) (social.File, error) {
+// File implements social.Sender.
+func (p outboxSender) File(_ context.Context, path string) (social.File, error) {
 	doc, r, err := p.d.files.OpenDocument(path, largestOut)
 	if err != nil {
 		return social.File{}, err
 	}
 	defer func() { _ = r.Close() }() // it is only read
-	sum, head := sha256.New(), head{}
+	sum, head := sha256.New(), headWriter{}
 	n, err := io.Copy(io.MultiWriter(sum, &head), io.LimitReader(r, largestOut+1))
 	switch {
 	case err != nil:
@@ -239,22 +239,22 @@ func (p post) File(_ context.Context, path string) (social.File, error) {
 	}, nil
 }
 
-// head keeps the beginning of the written data, for type detection.
-type head struct{ b []byte }
+// headWriter keeps the beginning of the written data, for type detection.
+type headWriter struct{ b []byte }
 
-func (h *head) Write(p []byte) (int, error) {
+func (h *headWriter) Write(p []byte) (int, error) {
 	h.b = append(h.b, p[:min(len(p), 512-len(h.b))]...)
 	return len(p), nil
 }
 
-// Keep implements social.Post.
-func (p post) Keep(ctx context.Context, m social.Message) error {
+// Keep implements social.Sender.
+func (p outboxSender) Keep(ctx context.Context, m social.Message) error {
 	most, ok := p.d.channels.Attaches(m.Channel)
 	for _, f := range m.Files {
 		if !ok || f.Size > most {
 			return nil
 		}
-		if err := p.d.outgoing.put(ctx, f, func() (io.ReadCloser, error) {
+		if err := p.d.outgoing.putCopy(ctx, f, func() (io.ReadCloser, error) {
 			_, r, err := p.d.files.OpenDocument(f.Path, largestOut)
 			return r, err
 		}); err != nil {
@@ -265,8 +265,8 @@ func (p post) Keep(ctx context.Context, m social.Message) error {
 	return nil
 }
 
-// Here implements social.Post.
-func (p post) Here(ctx context.Context, event, channel string) (in, chat string, err error) {
+// Here implements social.Sender.
+func (p outboxSender) Here(ctx context.Context, event, channel string) (in, chat string, err error) {
 	if channel != "" {
 		chat, err = bus.OwnerChat(p.d.store.Reader(ctx), channel)
 		return channel, chat, err
@@ -284,9 +284,9 @@ func (p post) Here(ctx context.Context, event, channel string) (in, chat string,
 	return "", "", nil
 }
 
-// attach has the files of a message go along, where the channel takes them. To the
+// attachFiles has the files of a message go along, where the channel takes them. To the
 // owner the text says else where they lie.
-func (p post) attach(o *bus.Out, m social.Message) (bool, error) {
+func (p outboxSender) attachFiles(o *bus.OutboxItem, m social.Message) (bool, error) {
 	if len(m.Files) == 0 {
 		return false, nil
 	}
@@ -302,7 +302,7 @@ func (p post) attach(o *bus.Out, m social.Message) (bool, error) {
 		return false, nil
 	}
 	for _, f := range m.Files {
-		o.Files = append(o.Files, channels.Attachment{Name: channels.FileName(f.Name), MIME: f.MIME, Size: f.Size, Path: p.d.outgoing.path(f.Digest)})
+		o.Files = append(o.Files, channels.Attachment{Name: channels.FileName(f.Name), MIME: f.MIME, Size: f.Size, Path: p.d.outgoing.copyPath(f.Digest)})
 	}
 	return true, nil
 }

@@ -16,8 +16,8 @@ import (
 
 	"hob/autonomy/llm/llmtest"
 	"hob/channels"
-	"hob/knowledge/store"
 	"hob/platform/provenance"
+	"hob/platform/store"
 	"hob/tools"
 	"hob/tools/social"
 )
@@ -29,9 +29,9 @@ func fileOf(data string) social.File {
 
 // A copy is whole or is not there, and what a crash left half written goes at the start.
 func TestCopiesOfFilesThatGoOut(t *testing.T) {
-	o := &outgoing{dir: filepath.Join(t.TempDir(), "outgoing"), most: 1 << 20, since: time.Now(), waits: func(context.Context) ([]string, error) { return nil, nil }}
+	o := &outgoingFiles{dir: filepath.Join(t.TempDir(), "outgoing"), most: 1 << 20, since: time.Now(), waits: func(context.Context) ([]string, error) { return nil, nil }}
 	put := func(f social.File, r io.Reader) error {
-		return o.put(t.Context(), f, func() (io.ReadCloser, error) { return io.NopCloser(r), nil })
+		return o.putCopy(t.Context(), f, func() (io.ReadCloser, error) { return io.NopCloser(r), nil })
 	}
 	names := func() (out []string) {
 		entries, err := os.ReadDir(o.dir)
@@ -44,7 +44,7 @@ func TestCopiesOfFilesThatGoOut(t *testing.T) {
 	f := fileOf("the report")
 	fatal(t, put(f, strings.NewReader("the report")))
 	fatal(t, put(f, strings.NewReader("not even read: it is there")))
-	if b, err := os.ReadFile(o.path(f.Digest)); err != nil || string(b) != "the report" {
+	if b, err := os.ReadFile(o.copyPath(f.Digest)); err != nil || string(b) != "the report" {
 		t.Errorf("the copy holds %q, %v", b, err)
 	}
 	other := fileOf("another")
@@ -64,7 +64,7 @@ func TestCopiesOfFilesThatGoOut(t *testing.T) {
 	}
 	before := o.since.Add(-time.Second)
 	fatal(t, os.Chtimes(old, before, before))
-	fatal(t, o.sweep(t.Context()))
+	fatal(t, o.removeUnused(t.Context()))
 	if got := names(); len(got) != 2 || got[0] != filepath.Base(now) {
 		t.Errorf("after the sweep there are %q", got)
 	}
@@ -74,14 +74,14 @@ func TestCopiesOfFilesThatGoOut(t *testing.T) {
 // what waits never does.
 func TestCopiesOfFilesHaveABound(t *testing.T) {
 	var waiting []string
-	o := &outgoing{dir: filepath.Join(t.TempDir(), "outgoing"), most: 30, since: time.Now(), waits: func(context.Context) ([]string, error) { return waiting, nil }}
+	o := &outgoingFiles{dir: filepath.Join(t.TempDir(), "outgoing"), most: 30, since: time.Now(), waits: func(context.Context) ([]string, error) { return waiting, nil }}
 	const a, b, c, d = "the first.", "the second", "the third.", "the fourth"
 	put := func(text string) error {
-		return o.put(t.Context(), fileOf(text), func() (io.ReadCloser, error) { return io.NopCloser(strings.NewReader(text)), nil })
+		return o.putCopy(t.Context(), fileOf(text), func() (io.ReadCloser, error) { return io.NopCloser(strings.NewReader(text)), nil })
 	}
 	there := func() (out []string) {
 		for _, text := range []string{a, b, c, d} {
-			if _, err := os.Stat(o.path(fileOf(text).Digest)); err == nil {
+			if _, err := os.Stat(o.copyPath(fileOf(text).Digest)); err == nil {
 				out = append(out, text)
 			}
 		}
@@ -89,7 +89,7 @@ func TestCopiesOfFilesHaveABound(t *testing.T) {
 	}
 	age := func(text string, by time.Duration) {
 		at := time.Now().Add(-by)
-		fatal(t, os.Chtimes(o.path(fileOf(text).Digest), at, at))
+		fatal(t, os.Chtimes(o.copyPath(fileOf(text).Digest), at, at))
 	}
 	for _, text := range []string{a, b, c} {
 		fatal(t, put(text))
@@ -108,7 +108,7 @@ func TestCopiesOfFilesHaveABound(t *testing.T) {
 	for i, text := range []string{a, b, c} {
 		age(text, time.Duration(30-i)*time.Minute)
 	}
-	waiting = []string{o.path(fileOf(a).Digest), o.path(fileOf(b).Digest), o.path(fileOf(c).Digest)}
+	waiting = []string{o.copyPath(fileOf(a).Digest), o.copyPath(fileOf(b).Digest), o.copyPath(fileOf(c).Digest)}
 	refused("all wait")
 	waiting = waiting[:1]
 	fatal(t, put(d))

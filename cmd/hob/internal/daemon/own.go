@@ -20,26 +20,26 @@ type ownTexts struct {
 	log   *slog.Logger
 
 	mu    sync.Mutex
-	seen  [3]stamp
+	seen  [3]fileStamp
 	texts [3]string
 }
 
-// stamp identifies a version of a file.
-type stamp struct {
+// fileStamp identifies a version of a file.
+type fileStamp struct {
 	size int64
 	at   time.Time
 }
 
-func stampOf(path string) stamp {
+func stampOf(path string) fileStamp {
 	i, err := os.Stat(path)
 	if err != nil {
-		return stamp{size: -1}
+		return fileStamp{size: -1}
 	}
-	return stamp{i.Size(), i.ModTime()}
+	return fileStamp{i.Size(), i.ModTime()}
 }
 
-// load reads them for the first time.
-func (o *ownTexts) load() error {
+// loadTexts reads them for the first time.
+func (o *ownTexts) loadTexts() error {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	for i, path := range o.paths {
@@ -52,8 +52,8 @@ func (o *ownTexts) load() error {
 	return nil
 }
 
-// now returns the current texts.
-func (o *ownTexts) now() prompt.Texts {
+// currentTexts returns the current texts.
+func (o *ownTexts) currentTexts() prompt.Texts {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	for i, path := range o.paths {

@@ -6,7 +6,7 @@ import (
 
 	"hob/autonomy/guard"
 	"hob/autonomy/llm/llmtest"
-	"hob/platform/osrun/osruntest"
+	"hob/platform/host/osrun/osruntest"
 )
 
 // TestOwnTabs: the tabs of the owner's own browser are listed without a question, and
@@ -42,24 +42,24 @@ func TestOwnTabs(t *testing.T) {
 		t.Errorf("the model was told %s", told)
 	}
 	const page = "world.apps['com.google.Chrome'].root.windows[0].tabs[0]"
-	ran := func() bool { return strings.Contains(mac.See(page+".__ran || []"), "pay()") }
+	ran := func() bool { return strings.Contains(mac.EvalWorld(page+".__ran || []"), "pay()") }
 	event, question := h.asked("pay the first bill in my chrome")
 	open, err := h.d.guard.Approvals(t.Context(), guard.Pending, "", "", 9)
 	fatal(t, err)
 	if len(open) != 1 || !strings.Contains(open[0].Why, "runs a script") || !strings.Contains(open[0].Why, "bank.example in your own Google Chrome") || ran() {
 		t.Fatalf("asked %+v, ran %v", open, ran())
 	}
-	mac.See(page + ".url = 'https://other.example/'")
+	mac.EvalWorld(page + ".url = 'https://other.example/'")
 	h.approve(question, true)
 	h.waitEvent(event)
 	if ran() {
 		t.Error("it ran on another page than he was asked about")
 	}
-	mac.See(page + ".url = 'https://bank.example/account'")
+	mac.EvalWorld(page + ".url = 'https://bank.example/account'")
 	event, question = h.asked("pay the second bill in my chrome")
 	// He says yes on Hob's page, in that very window.
-	mac.See("world.apps['com.google.Chrome'].root.windows[0].tabs.push({__class: 'Tab', id: '99', title: 'Hob', url: 'http://127.0.0.1:7717/'})")
-	mac.See("world.apps['com.google.Chrome'].root.windows[0].activeTabIndex = " + mac.See("world.apps['com.google.Chrome'].root.windows[0].tabs.length"))
+	mac.EvalWorld("world.apps['com.google.Chrome'].root.windows[0].tabs.push({__class: 'Tab', id: '99', title: 'Hob', url: 'http://127.0.0.1:7717/'})")
+	mac.EvalWorld("world.apps['com.google.Chrome'].root.windows[0].activeTabIndex = " + mac.EvalWorld("world.apps['com.google.Chrome'].root.windows[0].tabs.length"))
 	h.approve(question, true)
 	h.waitEvent(event)
 	if !ran() {

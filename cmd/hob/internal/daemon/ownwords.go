@@ -9,9 +9,9 @@ import (
 	"hob/autonomy/config"
 	"hob/channels/notes"
 	"hob/channels/reminders"
+	"hob/platform/host/system"
 	"hob/platform/pim"
-	"hob/platform/pim/echo"
-	"hob/platform/system"
+	"hob/platform/pim/listfeed"
 )
 
 // Texts that tools write into the user's lists and notes must not count as the user's words in
@@ -20,7 +20,7 @@ import (
 
 // toolLists are the lists that tools write to.
 func (d *Daemon) toolLists() []pim.Reminders {
-	out := d.lists()
+	out := d.taskLists()
 	if d.channels == nil || !d.channels.Has(reminders.Name) {
 		return out
 	}
@@ -32,7 +32,7 @@ func (d *Daemon) toolLists() []pim.Reminders {
 
 // toolNotes are the notes that tools write to.
 func (d *Daemon) toolNotes() []pim.Notes {
-	out := d.notes()
+	out := d.noteStores()
 	if d.channels == nil || !d.channels.Has(notes.Name) {
 		return out
 	}
@@ -42,47 +42,47 @@ func (d *Daemon) toolNotes() []pim.Notes {
 	return out
 }
 
-func (d *Daemon) ownWords(channel string) *echo.Set {
-	return echo.NewSet(bus.Keeper(d.store, channel), echo.Own, echo.MostOwn)
+func (d *Daemon) ownWords(channel string) *listfeed.Set {
+	return listfeed.NewSet(bus.NewChannelState(d.store, channel), listfeed.Own, listfeed.MostOwn)
 }
 
 type ownReminders struct {
 	pim.Reminders
-	own *echo.Set
+	own *listfeed.Set
 }
 
 // CreateReminder implements pim.Reminders.
 func (o ownReminders) CreateReminder(ctx context.Context, r pim.Reminder) (pim.Receipt, error) {
-	if err := o.own.Add(ctx, echo.Words(r.Title, r.Notes)); err != nil {
+	if err := o.own.Add(ctx, listfeed.Words(r.Title, r.Notes)); err != nil {
 		return pim.Receipt{}, fmt.Errorf("record own text: %w", err)
 	}
 	got, err := o.Reminders.CreateReminder(ctx, r)
 	if err == nil && got.ID != "" {
-		_ = o.own.Add(context.WithoutCancel(ctx), echo.Digest(got.ID)) // its text is recorded
+		_ = o.own.Add(context.WithoutCancel(ctx), listfeed.Digest(got.ID)) // its text is recorded
 	}
 	return got, err
 }
 
 type ownNotes struct {
 	pim.Notes
-	own *echo.Set
+	own *listfeed.Set
 }
 
 // CreateNote implements pim.Notes.
 func (o ownNotes) CreateNote(ctx context.Context, n pim.Note) (pim.Receipt, error) {
-	if err := o.own.Add(ctx, echo.Words(n.Title, n.Text), echo.Words(n.Text)); err != nil {
+	if err := o.own.Add(ctx, listfeed.Words(n.Title, n.Text), listfeed.Words(n.Text)); err != nil {
 		return pim.Receipt{}, fmt.Errorf("record own text: %w", err)
 	}
 	got, err := o.Notes.CreateNote(ctx, n)
 	if err == nil && got.ID != "" {
-		_ = o.own.Add(context.WithoutCancel(ctx), echo.Digest(got.ID)) // its text is recorded
+		_ = o.own.Add(context.WithoutCancel(ctx), listfeed.Digest(got.ID)) // its text is recorded
 	}
 	return got, err
 }
 
-// protected are the places that no tool for files and no command touches, within allowed
+// protectedPaths are the places that no tool for files and no command touches, within allowed
 // folders too.
-func (d *Daemon) protected() []string { return ownPlaces(d.opt.Paths, d.opt.Config) }
+func (d *Daemon) protectedPaths() []string { return ownPlaces(d.opt.Paths, d.opt.Config) }
 
 // ownPlaces are Hob's own, and the folder of notes in which its owner talks with it.
 func ownPlaces(p system.Paths, conf *config.Config) []string {

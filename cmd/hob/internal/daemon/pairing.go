@@ -12,35 +12,35 @@ import (
 	"hob/channels"
 	"hob/channels/web"
 	"hob/cmd/hob/internal/channel"
-	"hob/knowledge/store"
+	"hob/platform/store"
 )
 
-// owners forwards to the pairings, which are created later.
-type owners struct{ d *Daemon }
+// lateOwners forwards to the pairings, which are created later.
+type lateOwners struct{ d *Daemon }
 
 // IsOwner implements channels.Owners.
-func (o owners) IsOwner(ctx context.Context, channel, sender string) (bool, error) {
+func (o lateOwners) IsOwner(ctx context.Context, channel, sender string) (bool, error) {
 	return o.d.pairings.IsOwner(ctx, channel, sender)
 }
 
 // Pair implements channels.Owners.
-func (o owners) Pair(ctx context.Context, in channels.Inbound) (bool, error) {
+func (o lateOwners) Pair(ctx context.Context, in channels.Inbound) (bool, error) {
 	return o.d.pairings.Pair(ctx, in)
 }
 
 // Pairs implements channels.Pairer.
-func (o owners) Pairs(ctx context.Context, in channels.Inbound) (bool, error) {
+func (o lateOwners) Pairs(ctx context.Context, in channels.Inbound) (bool, error) {
 	return o.d.pairings.Pairs(ctx, in)
 }
 
 func (d *Daemon) openPairings() {
-	d.pairings = pairing.New(d.store, d.guard, pairing.Options{Paired: d.paired, Ended: func(tx *store.Tx, p pairing.Pairing) error {
-		return d.bus.DisownTx(tx, p.Channel, p.Sender)
-	}, Spoiled: d.spoiled})
+	d.pairings = pairing.New(d.store, d.guard, pairing.Options{Paired: d.notifyPaired, Ended: func(tx *store.Tx, p pairing.Pairing) error {
+		return d.bus.RevokeOwnerTx(tx, p.Channel, p.Sender)
+	}, Spoiled: d.notifyCodeSpoiled})
 }
 
-// spoiled notifies the user that the pairing code is no longer valid.
-func (d *Daemon) spoiled(tx *store.Tx, channel string) error {
+// notifyCodeSpoiled notifies the user that the pairing code is no longer valid.
+func (d *Daemon) notifyCodeSpoiled(tx *store.Tx, channel string) error {
 	session, _, _, err := d.bus.LastOwnerSession(context.Background())
 	if err != nil {
 		return err
@@ -49,8 +49,8 @@ func (d *Daemon) spoiled(tx *store.Tx, channel string) error {
 	return d.loop.TellTx(tx, "spoiled:"+bus.NewID(), text, cmp.Or(session, "main"))
 }
 
-// paired notifies the user on the earlier channels, to reveal a pairing by somebody else.
-func (d *Daemon) paired(tx *store.Tx, p pairing.Pairing) error {
+// notifyPaired notifies the user on the earlier channels, to reveal a pairing by somebody else.
+func (d *Daemon) notifyPaired(tx *store.Tx, p pairing.Pairing) error {
 	session, _, _, err := d.bus.LastOwnerSession(context.Background())
 	if err != nil {
 		return err
@@ -71,15 +71,15 @@ func (d *Daemon) newCode(ctx context.Context, name, by string) (pairing.Code, er
 		}
 		names = append(names, h.Name)
 	}
-	return pairing.Code{}, fmt.Errorf("%w: %s", web.ErrInvalid, d.unpairable(name, names))
+	return pairing.Code{}, fmt.Errorf("%w: %s", web.ErrInvalid, d.unpairableReason(name, names))
 }
 
-// unpairable explains why a channel has no code, and what to do. names are the channels that
+// unpairableReason explains why a channel has no code, and what to do. names are the channels that
 // have one.
-func (d *Daemon) unpairable(name string, names []string) string {
+func (d *Daemon) unpairableReason(name string, names []string) string {
 	i := slices.IndexFunc(d.channels.Status(), func(h channels.Health) bool { return h.Name == name })
 	k, known := channel.Find(name)
-	s, there := d.latest().Channel(name)
+	s, there := d.latestConfig().Channel(name)
 	switch {
 	case i >= 0 && d.channels.Status()[i].State == "failed":
 		return fmt.Sprintf("%s does not work, so no account can be paired there; see: hob channel status %s", name, name)
@@ -108,11 +108,11 @@ func (d *Daemon) pairCode(ctx context.Context, channel, by string) (string, erro
 // Pair implements web.Backend.
 func (b *backend) Pair(ctx context.Context, channel, by string) (any, error) {
 	c, err := b.d.newCode(ctx, channel, by)
-	return c, classify(err)
+	return c, classifyError(err)
 }
 
 // Unpair implements web.Backend.
 func (b *backend) Unpair(ctx context.Context, id, by string) (any, error) {
 	p, err := b.d.pairings.Remove(ctx, id, by)
-	return p, classify(err)
+	return p, classifyError(err)
 }

@@ -12,7 +12,7 @@ import (
 	"hob/autonomy/bus"
 	"hob/channels"
 	"hob/channels/channelstest"
-	"hob/platform/system"
+	"hob/platform/host/system"
 )
 
 // An account of a channel becomes the owner's by the code that he was shown

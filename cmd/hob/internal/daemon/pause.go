@@ -19,8 +19,8 @@ type pausedNow struct {
 	Text   string    `json:"text"`
 }
 
-// pause implements "pause" of web.Backend's Manage.
-func (b *backend) pause(ctx context.Context, what string) (any, error) {
+// changePause implements "pause" of web.Backend's Manage.
+func (b *backend) changePause(ctx context.Context, what string) (any, error) {
 	var err error
 	said := "Not paused."
 	switch what = strings.TrimSpace(strings.ToLower(what)); what {
@@ -41,15 +41,15 @@ func (b *backend) pause(ctx context.Context, what string) (any, error) {
 		return nil, fmt.Errorf("%w: %w", web.ErrInvalid, err)
 	}
 	if err != nil {
-		return nil, classify(err)
+		return nil, classifyError(err)
 	}
 	out := pausedNow{Text: said}
 	until, on, err := b.d.bus.Paused(ctx)
 	if on {
 		out.Paused, out.Text = true, "Paused "+b.d.loop.PauseText(until)+"."
-		if until.Before(bus.Forever()) {
+		if until.Before(bus.EndlessPause()) {
 			out.Until = until
 		}
 	}
-	return out, classify(err)
+	return out, classifyError(err)
 }

@@ -4,7 +4,7 @@ import (
 	"context"
 
 	"hob/channels/web"
-	"hob/platform/permission"
+	"hob/platform/host/permission"
 )
 
 // listPermissions returns the system permissions of this process. Only the daemon can check

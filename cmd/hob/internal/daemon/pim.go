@@ -7,16 +7,16 @@ import (
 
 	"hob/autonomy/config"
 	"hob/platform/pim"
-	"hob/platform/pim/internet"
+	"hob/platform/pim/netaccount"
 	"hob/tools/contacts"
 )
 
-// mailers returns the mailboxes of the user's accounts; those that can send come first.
-func (d *Daemon) mailers() (out []pim.Mailer) {
+// accountMailers returns the mailboxes of the user's accounts; those that can send come first.
+func (d *Daemon) accountMailers() (out []pim.Mailer) {
 	accounts := slices.Clone(d.opt.Config.Accounts)
 	slices.SortStableFunc(accounts, func(a, b config.Account) int {
-		switch sends := a.Has(pim.SMTP); {
-		case sends == b.Has(pim.SMTP):
+		switch sends := a.HasServer(pim.SMTP); {
+		case sends == b.HasServer(pim.SMTP):
 			return 0
 		case sends:
 			return -1
@@ -24,17 +24,17 @@ func (d *Daemon) mailers() (out []pim.Mailer) {
 		return 1
 	})
 	for _, c := range accounts {
-		if c.Missing() == "" && (c.Has(pim.SMTP) || c.Has(pim.IMAP)) {
-			out = append(out, internet.NewMail(d.servers(c)))
+		if c.MissingKeys() == "" && (c.HasServer(pim.SMTP) || c.HasServer(pim.IMAP)) {
+			out = append(out, netaccount.NewMail(d.accountServers(c)))
 		}
 	}
 	return append(out, d.appMailers(len(out) > 0)...)
 }
 
-// calendars returns those of the user's accounts.
-func (d *Daemon) calendars() (out []pim.Calendars) {
-	for _, a := range d.accounts("caldav")() {
-		out = append(out, internet.NewCalendars(a))
+// accountCalendars returns those of the user's accounts.
+func (d *Daemon) accountCalendars() (out []pim.Calendars) {
+	for _, a := range d.accountsWith("caldav")() {
+		out = append(out, netaccount.NewCalendars(a))
 	}
 	if len(out) == 0 {
 		out = d.appCalendars()
@@ -44,8 +44,8 @@ func (d *Daemon) calendars() (out []pim.Calendars) {
 
 // addressBooks returns those of the user's accounts, or that of this machine.
 func (d *Daemon) addressBooks() (out []pim.Contacts) {
-	for _, a := range d.accounts("carddav")() {
-		out = append(out, internet.NewContacts(a))
+	for _, a := range d.accountsWith("carddav")() {
+		out = append(out, netaccount.NewContacts(a))
 	}
 	if len(out) == 0 {
 		out = d.appBooks()
@@ -53,13 +53,13 @@ func (d *Daemon) addressBooks() (out []pim.Contacts) {
 	return out
 }
 
-// people searches a name in the address books.
-func (d *Daemon) people(ctx context.Context, words string) ([]pim.Contact, error) {
+// searchContacts searches a name in the address books.
+func (d *Daemon) searchContacts(ctx context.Context, words string) ([]pim.Contact, error) {
 	return contacts.Find(ctx, d.addressBooks(), words, 20)
 }
 
-// attach reads a mail attachment from a file that the user allows Hob to read.
-func (d *Daemon) attach(ctx context.Context, path string) (pim.Attachment, error) {
+// readAttachment reads a mail attachment from a file that the user allows Hob to read.
+func (d *Daemon) readAttachment(ctx context.Context, path string) (pim.Attachment, error) {
 	doc, err := d.files.ReadDocument(ctx, path, pim.MaxFileBytes)
 	if err != nil {
 		return pim.Attachment{}, err

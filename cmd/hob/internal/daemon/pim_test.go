@@ -9,7 +9,7 @@ import (
 	"time"
 
 	"hob/platform/pim"
-	"hob/platform/pim/internet"
+	"hob/platform/pim/netaccount"
 	"hob/platform/pim/pimtest"
 )
 
@@ -22,7 +22,7 @@ func TestMailIsWritten(t *testing.T) {
 	a.SMTP, a.CA = s.URL, pimtest.Both(t, d.CA, s.CA)
 	d.Deliver("tester", "INBOX", "From: Bob <bob@x.org>\nReply-To: eve@evil.example\nTo: tester@test.local\nSubject: Lunch\nMessage-ID: <1@x>\n\nAt noon?\n", time.Time{})
 	h := open(t, fmt.Sprintf("[accounts.work]\nimap = %q\nsmtp = %q\nca = %q\naddress = \"tester@test.local\"\nuser = \"tester\"\npassword = %q\n", a.IMAP, a.SMTP, a.CA, pimtest.Secret))
-	box := internet.NewMail(a)
+	box := netaccount.NewMail(a)
 	in := func(folder string) []pim.Message {
 		t.Helper()
 		list, err := box.FindMail(t.Context(), pim.MailQuery{Folder: folder})
@@ -69,10 +69,10 @@ func TestCalendarIsWritten(t *testing.T) {
 	r, s := pimtest.StartRadicale(t), pimtest.StartSMTP(t)
 	r.Make("Home")
 	h := open(t, fmt.Sprintf("[accounts.home]\ncaldav = %q\nsmtp = %q\nca = %q\naddress = \"tester@test.local\"\nuser = \"tester\"\npassword = %q\n", r.URL, s.URL, s.CA, pimtest.Secret))
-	c := internet.NewCalendars(r.Account("tester"))
+	c := netaccount.NewCalendars(r.Account("tester"))
 	in := func() (out []string) {
 		t.Helper()
-		list, err := c.FindEvents(t.Context(), pim.Span{From: time.Now().AddDate(0, 0, -1), To: time.Now().AddDate(0, 0, 30), Zone: time.UTC})
+		list, err := c.FindEvents(t.Context(), pim.TimeRange{From: time.Now().AddDate(0, 0, -1), To: time.Now().AddDate(0, 0, 30), Zone: time.UTC})
 		fatal(t, err)
 		for _, e := range list {
 			out = append(out, e.Title)

@@ -15,17 +15,17 @@ import (
 	"hob/autonomy/usage"
 	"hob/channels"
 	channelsall "hob/channels/all"
-	"hob/knowledge/store"
 	"hob/platform/pim"
+	"hob/platform/store"
 	"hob/tools"
 	"hob/watchers"
 	watchersall "hob/watchers/all"
 )
 
-// Play configures a simulation (see package simulate): it works in the background like the
+// Simulation configures a simulation (see package simulate): it works in the background like the
 // daemon, with the same parts in the same order, but nothing listens, and these fields replace
 // the outside. It requires InProcess. All fields are required.
-type Play struct {
+type Simulation struct {
 	// Channels and Watchers are the drivers instead of those there are.
 	Channels []channels.Driver
 	Watchers []watchers.Driver
@@ -37,15 +37,15 @@ type Play struct {
 	Tool func(tools.Tool) tools.Tool
 }
 
-// Told is the outcome of an event and of its notifications.
-type Told struct {
+// EventReport is the outcome of an event and of its notifications.
+type EventReport struct {
 	autonomy.Why
 	Notices []notify.Notice
 }
 
 // Story returns the events since then and their outcomes, oldest first.
-func (d *Daemon) Story(ctx context.Context, since time.Time, each func(Told) error) error {
-	list, err := d.since(ctx, since)
+func (d *Daemon) Story(ctx context.Context, since time.Time, each func(EventReport) error) error {
+	list, err := d.eventsSince(ctx, since)
 	if err != nil {
 		return err
 	}
@@ -59,7 +59,7 @@ func (d *Daemon) Story(ctx context.Context, since time.Time, each func(Told) err
 			return err
 		}
 		notices = slices.DeleteFunc(notices, func(n notify.Notice) bool { return n.Event != e.ID })
-		if err := each(Told{w, notices}); err != nil {
+		if err := each(EventReport{w, notices}); err != nil {
 			return err
 		}
 	}
@@ -74,7 +74,7 @@ type Journal struct {
 
 // Journal returns what came from outside of Hob, from then until then.
 func (d *Daemon) Journal(ctx context.Context, from, until time.Time) (out []Journal, err error) {
-	list, err := d.since(ctx, from)
+	list, err := d.eventsSince(ctx, from)
 	if err != nil {
 		return nil, err
 	}
@@ -102,7 +102,7 @@ func (d *Daemon) Journal(ctx context.Context, from, until time.Time) (out []Jour
 // Known returns the ids of events that came or ended since then; open: also of those not yet
 // done.
 func (d *Daemon) Known(ctx context.Context, since time.Time, open bool) (map[string]bool, error) {
-	list, err := d.since(ctx, since)
+	list, err := d.eventsSince(ctx, since)
 	out := map[string]bool{}
 	for _, e := range list {
 		if open || e.State == bus.Done || e.State == bus.Dead {
@@ -118,8 +118,8 @@ func (d *Daemon) Put(ctx context.Context, e bus.Event) error {
 	return err
 }
 
-// since lists what came or ended since then, newest first.
-func (d *Daemon) since(ctx context.Context, since time.Time) (out []bus.Event, err error) {
+// eventsSince lists what came or ended since then, newest first.
+func (d *Daemon) eventsSince(ctx context.Context, since time.Time) (out []bus.Event, err error) {
 	const page = 500
 	for before := ""; ; {
 		list, err := d.bus.List(ctx, "", before, page)
@@ -166,8 +166,8 @@ func (d *Daemon) Ticks() int64 {
 	return all
 }
 
-// lasting: this process keeps running and works in the background.
-func (d *Daemon) lasting() bool { return !d.opt.InProcess || d.opt.Play != nil }
+// isLongRunning: this process keeps running and works in the background.
+func (d *Daemon) isLongRunning() bool { return !d.opt.InProcess || d.opt.Play != nil }
 
 func (d *Daemon) channelDrivers() []channels.Driver {
 	if d.opt.Play != nil {
@@ -202,8 +202,8 @@ func (d *Daemon) playedTools(list []tools.Tool) []tools.Tool {
 	return out
 }
 
-// played returns the background parts of a simulation.
-func (d *Daemon) played() []func(context.Context) error {
+// simulatedJobs returns the background parts of a simulation.
+func (d *Daemon) simulatedJobs() []func(context.Context) error {
 	if d.opt.Play == nil {
 		return nil
 	}

@@ -11,10 +11,10 @@ import (
 
 	"hob/autonomy/session"
 	"hob/knowledge"
-	"hob/knowledge/port"
-	"hob/knowledge/store"
-	"hob/platform/origins"
-	"hob/platform/system"
+	"hob/knowledge/transfer"
+	"hob/platform/host/system"
+	"hob/platform/provenance/origins"
+	"hob/platform/store"
 	"hob/tools/memory"
 )
 
@@ -33,25 +33,25 @@ func (d *Daemon) sealKey() ([]byte, error) {
 func (b *backend) MemoryExport(ctx context.Context, to io.Writer, format string, conversations bool) error {
 	key, err := b.d.sealKey()
 	if err != nil {
-		return classify(err)
+		return classifyError(err)
 	}
-	var w port.Writer
+	var w transfer.Writer
 	if format == "markdown" {
-		w, err = port.NewMarkdown(to, key, time.Now(), b.d.zone())
+		w, err = transfer.NewMarkdown(to, key, time.Now(), b.d.zone())
 	} else {
-		w, err = port.NewJSONL(to, key, time.Now())
+		w, err = transfer.NewJSONL(to, key, time.Now())
 	}
 	if err != nil {
 		return err
 	}
 	x := exporter{d: b.d, w: w, q: b.d.store.Reader(ctx)}
-	parts := []func(context.Context) error{x.facts, x.learned, x.graph, x.notes, x.documents, x.docs}
+	parts := []func(context.Context) error{x.exportFacts, x.exportLearned, x.exportGraph, x.exportNotes, x.exportDocuments, x.exportDocs}
 	if conversations {
-		parts = append(parts, x.conversations)
+		parts = append(parts, x.exportConversations)
 	}
 	for _, part := range parts {
 		if err := part(ctx); err != nil {
-			return classify(err)
+			return classifyError(err)
 		}
 	}
 	return w.Close()
@@ -60,51 +60,51 @@ func (b *backend) MemoryExport(ctx context.Context, to io.Writer, format string,
 // exporter writes everything, a kind at a time.
 type exporter struct {
 	d *Daemon
-	w port.Writer
+	w transfer.Writer
 	q store.Querier
 }
 
-func (x exporter) facts(context.Context) error {
-	return x.d.base.EachFact(x.q, func(f knowledge.Fact) error { return x.w.Write(port.Record{Fact: &f}) })
+func (x exporter) exportFacts(context.Context) error {
+	return x.d.base.EachFact(x.q, func(f knowledge.Fact) error { return x.w.Write(transfer.Record{Fact: &f}) })
 }
 
-func (x exporter) learned(ctx context.Context) error {
+func (x exporter) exportLearned(ctx context.Context) error {
 	return x.d.learner.Each(ctx,
-		func(raw json.RawMessage) error { return x.w.Write(port.Record{Lesson: raw}) },
-		func(raw json.RawMessage) error { return x.w.Write(port.Record{Preference: raw}) })
+		func(raw json.RawMessage) error { return x.w.Write(transfer.Record{Lesson: raw}) },
+		func(raw json.RawMessage) error { return x.w.Write(transfer.Record{Preference: raw}) })
 }
 
-func (x exporter) notes(ctx context.Context) error {
+func (x exporter) exportNotes(ctx context.Context) error {
 	list, err := memory.Notes(ctx, x.d.store, 1<<30)
 	if err != nil {
 		return err
 	}
 	for _, n := range list {
-		r := port.Note{ID: n.ID, Title: n.Title, Text: n.Text, Provenance: n.Provenance, CreatedAt: n.CreatedAt, UpdatedAt: n.UpdatedAt}
+		r := transfer.Note{ID: n.ID, Title: n.Title, Text: n.Text, Provenance: n.Provenance, CreatedAt: n.CreatedAt, UpdatedAt: n.UpdatedAt}
 		if n.Provenance.Tainted() {
 			if r.Origins, err = origins.Of(x.q, origins.Row, n.ID); err != nil {
 				return err
 			}
 		}
-		if err := x.w.Write(port.Record{Note: &r}); err != nil {
+		if err := x.w.Write(transfer.Record{Note: &r}); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-// docs are the parts of documents, and the messages of conversations that were
+// exportDocs are the parts of documents, and the messages of conversations that were
 // held elsewhere.
-func (x exporter) docs(ctx context.Context) error {
+func (x exporter) exportDocs(ctx context.Context) error {
 	const page = 500
 	for after := int64(0); ; {
-		list, err := x.d.base.All(x.q, after, page)
+		list, err := x.d.base.RowsAfter(x.q, after, page)
 		if err != nil {
 			return err
 		}
 		for _, c := range list {
 			after = c.N
-			if err := x.doc(c.Doc); err != nil {
+			if err := x.exportDoc(c.Doc); err != nil {
 				return err
 			}
 		}
@@ -114,7 +114,7 @@ func (x exporter) docs(ctx context.Context) error {
 	}
 }
 
-func (x exporter) doc(d knowledge.Doc) (err error) {
+func (x exporter) exportDoc(d knowledge.Doc) (err error) {
 	_, ours := session.MessageOf(d.Ref)
 	if d.Kind != knowledge.KindChunk && (d.Kind != knowledge.KindTurn || ours) {
 		return nil
@@ -125,25 +125,25 @@ func (x exporter) doc(d knowledge.Doc) (err error) {
 		}
 	}
 	if d.Kind == knowledge.KindChunk {
-		return x.w.Write(port.Record{Chunk: &d})
+		return x.w.Write(transfer.Record{Chunk: &d})
 	}
-	return x.w.Write(port.Record{Turn: &d})
+	return x.w.Write(transfer.Record{Turn: &d})
 }
 
-func (x exporter) conversations(ctx context.Context) error {
-	return x.d.sessions.Each(ctx,
+func (x exporter) exportConversations(ctx context.Context) error {
+	return x.d.sessions.ForEach(ctx,
 		func(i session.Info) error {
-			return x.w.Write(port.Record{Session: &port.Session{ID: i.ID, Channel: i.Channel, Chat: i.Chat, Turns: i.Turns, CreatedAt: i.CreatedAt, UpdatedAt: i.UpdatedAt}})
+			return x.w.Write(transfer.Record{Session: &transfer.Session{ID: i.ID, Channel: i.Channel, Chat: i.Chat, Turns: i.Turns, CreatedAt: i.CreatedAt, UpdatedAt: i.UpdatedAt}})
 		},
 		func(id string, r session.Row, raw []byte) error {
-			return x.w.Write(port.Record{Message: &port.Message{Session: id, Turn: r.Turn, At: r.CreatedAt, Message: raw}})
+			return x.w.Write(transfer.Record{Message: &transfer.Message{Session: id, Turn: r.Turn, At: r.CreatedAt, Message: raw}})
 		})
 }
 
 // MemoryReindex implements web.Memory.
 func (b *backend) MemoryReindex(ctx context.Context, step func(any)) error {
 	if err := b.d.library.Index(ctx); err != nil {
-		return classify(err)
+		return classifyError(err)
 	}
 	type at struct {
 		Doing string `json:"doing"`
@@ -157,13 +157,13 @@ func (b *backend) MemoryReindex(ctx context.Context, step func(any)) error {
 			step(last)
 		})
 		if err != nil {
-			return classify(fmt.Errorf("rebuild the index: %w", err))
+			return classifyError(fmt.Errorf("rebuild the index: %w", err))
 		}
 	}
 	if v := b.d.vectors; v != nil {
 		step(at{Doing: "vectors", Done: last.Done})
 		if err := v.Reindex(ctx); err != nil {
-			return classify(fmt.Errorf("rebuild the vectors: %w", err))
+			return classifyError(fmt.Errorf("rebuild the vectors: %w", err))
 		}
 	}
 	step(at{Doing: "done", Done: last.Done, Total: last.Total})

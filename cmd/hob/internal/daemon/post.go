@@ -8,17 +8,17 @@ import (
 
 	"hob/autonomy/bus"
 	"hob/channels"
-	"hob/knowledge/store"
 	"hob/platform/provenance"
+	"hob/platform/store"
 	"hob/tools"
 	"hob/tools/social"
 )
 
-// post gives the tools that write to people the outbox.
-type post struct{ d *Daemon }
+// outboxSender gives the tools that write to people the outbox.
+type outboxSender struct{ d *Daemon }
 
-// Channels implements social.Post.
-func (p post) Channels() []string {
+// Channels implements social.Sender.
+func (p outboxSender) Channels() []string {
 	var out []string
 	for _, h := range p.d.channels.Status() {
 		if p.d.channels.Has(h.Name) && !h.Pull {
@@ -28,8 +28,8 @@ func (p post) Channels() []string {
 	return out
 }
 
-// Owners implements social.Post. A past user of the channel counts only while still paired.
-func (p post) Owners(ctx context.Context, channel, chat string) (bool, error) {
+// Owners implements social.Sender. A past user of the channel counts only while still paired.
+func (p outboxSender) Owners(ctx context.Context, channel, chat string) (bool, error) {
 	sender, ok, err := p.d.bus.OwnersChat(ctx, channel, chat)
 	if err != nil || !ok {
 		return false, err
@@ -37,46 +37,46 @@ func (p post) Owners(ctx context.Context, channel, chat string) (bool, error) {
 	return p.d.pairings.IsOwner(ctx, channel, sender)
 }
 
-// delay returns how long a message to another person can be canceled on the channel.
-func (p post) delay(channel string) time.Duration {
+// sendDelay returns how long a message to another person can be canceled on the channel.
+func (p outboxSender) sendDelay(channel string) time.Duration {
 	if s, ok := p.d.opt.Config.Channel(channel); ok {
 		return s.SendDelay.Duration
 	}
 	return p.d.opt.Config.Autonomy.SendDelay.Duration
 }
 
-// SendTx implements social.Post.
-func (p post) SendTx(_ context.Context, tx *store.Tx, c tools.Call, m social.Message) (social.Sent, error) {
-	o := bus.Out{
+// SendTx implements social.Sender.
+func (p outboxSender) SendTx(_ context.Context, tx *store.Tx, c tools.Call, m social.Message) (social.Sent, error) {
+	o := bus.OutboxItem{
 		Delivery:   channels.Delivery{Session: c.Report, Channel: m.Channel, Chat: m.To, Text: m.Text},
 		Provenance: provenance.Worst(provenance.Hob, c.Provenance),
 	}
-	attached, err := p.attach(&o, m)
+	attached, err := p.attachFiles(&o, m)
 	if err != nil {
 		return social.Sent{}, err
 	}
 	at := time.Now()
 	if !m.Owner {
-		at = at.Add(p.delay(m.Channel))
+		at = at.Add(p.sendDelay(m.Channel))
 		o.NotBefore = at
 	}
 	d, err := p.d.bus.SendTx(tx, c.Event, o)
 	if errors.Is(err, bus.ErrNoWay) {
 		return social.Sent{}, tools.Errorf(tools.Unsupported, "nothing was sent: %w", tools.CleanErr(err))
 	}
-	return social.Sent{ID: d.ID, At: at, Waits: !p.d.lasting(), Attached: attached}, err
+	return social.Sent{ID: d.ID, At: at, Waits: !p.d.isLongRunning(), Attached: attached}, err
 }
 
-// CallBackTx implements social.Post.
-func (p post) CallBackTx(_ context.Context, tx *store.Tx, id string) (string, error) {
-	d, err := p.d.bus.CallBackTx(tx, id, "canceled by the user")
+// CallBackTx implements social.Sender.
+func (p outboxSender) CallBackTx(_ context.Context, tx *store.Tx, id string) (string, error) {
+	d, err := p.d.bus.CancelSendTx(tx, id, "canceled by the user")
 	to := d.Channel
 	if d.Chat != "" {
 		to = d.Chat + " on " + to
 	}
 	switch {
 	case errors.Is(err, bus.ErrTooLate):
-		return "", tools.Errorf(tools.Conflict, "cannot cancel the message to %s: %s", to, p.state(d))
+		return "", tools.Errorf(tools.Conflict, "cannot cancel the message to %s: %s", to, p.tooLateReason(d))
 	case err != nil:
 		return "", err
 	case d.MaybeRepeated:
@@ -85,8 +85,8 @@ func (p post) CallBackTx(_ context.Context, tx *store.Tx, id string) (string, er
 	return fmt.Sprintf("Canceled: the message to %s was not sent.", to), nil
 }
 
-// state returns why it is too late.
-func (p post) state(d bus.Delivery) string {
+// tooLateReason returns why it is too late.
+func (p outboxSender) tooLateReason(d bus.Delivery) string {
 	switch d.State {
 	case channels.Sent:
 		return "it was sent at " + d.SentAt.In(p.d.zone()).Format("15:04:05")

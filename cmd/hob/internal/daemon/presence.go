@@ -5,7 +5,7 @@ import (
 	"time"
 
 	channel "hob/channels/desktop"
-	"hob/platform/desktop"
+	"hob/platform/host/desktop"
 )
 
 // lookWait bounds the question to the system.
@@ -30,7 +30,7 @@ func (p presence) At(ctx context.Context) (at string, idle time.Duration, known 
 	if p.d.opt.Play != nil { // real presence does not apply to a simulation
 		return last, since, last != ""
 	}
-	seen, err := desktop.Look(ctx, desktop.Options{Wait: lookWait})
+	seen, err := desktop.DetectPresence(ctx, desktop.Options{Wait: lookWait})
 	here := err == nil && seen.IdleKnown && !(seen.LockKnown && seen.Locked)
 	switch {
 	case here && (last == "" || seen.Idle < since):
@@ -43,9 +43,9 @@ func (p presence) At(ctx context.Context) (at string, idle time.Duration, known 
 	return "", 0, false
 }
 
-// where is the channel for notices that are to reach the owner where he is: the
+// presenceChannel is the channel for notices that are to reach the owner where he is: the
 // desktop while he is at this machine, "" for the conversation they come from.
-func (d *Daemon) where(ctx context.Context) string {
+func (d *Daemon) presenceChannel(ctx context.Context) string {
 	if !d.channels.Has(channel.Name) {
 		return ""
 	}

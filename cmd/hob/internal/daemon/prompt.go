@@ -8,9 +8,9 @@ import (
 	"hob/autonomy/prompt"
 	channelsall "hob/channels/all"
 	"hob/channels/terminal"
-	"hob/knowledge/store"
+	"hob/platform/host/system"
 	"hob/platform/provenance"
-	"hob/platform/system"
+	"hob/platform/store"
 	"hob/tools/files"
 	watchersall "hob/watchers/all"
 )
@@ -19,7 +19,7 @@ import (
 func (d *Daemon) openPrompt(context.Context) (*prompt.Builder, error) {
 	p := d.opt.Paths
 	texts := &ownTexts{paths: [3]string{p.SoulFile(), p.UserFile(), p.MemoryFile()}, log: d.opt.Log}
-	if err := texts.load(); err != nil {
+	if err := texts.loadTexts(); err != nil {
 		return nil, err
 	}
 	b, err := prompt.New(d.promptOptions(texts))
@@ -31,13 +31,13 @@ func (d *Daemon) openPrompt(context.Context) (*prompt.Builder, error) {
 
 func (d *Daemon) promptOptions(texts *ownTexts) prompt.Options {
 	return prompt.Options{
-		Name: d.opt.Config.Agent.Name, Texts: texts.now, Catalogue: d.catalogue, Channels: d.reached(), Watchers: watchable(),
-		Store: d.store, Model: d.window, Memory: d.base, Skills: &skills{dir: d.opt.Paths.TemplateState()}, Projects: projects{d.files}, Lessons: lessons{d.learner}, Log: d.opt.Log,
+		Name: d.opt.Config.Agent.Name, Texts: texts.currentTexts, Catalogue: d.catalogue, Channels: d.reachableChannels(), Watchers: watcherKinds(),
+		Store: d.store, Model: d.currentModelInfo, Memory: d.base, Skills: &skills{dir: d.opt.Paths.TemplateState()}, Projects: projects{d.files}, Lessons: lessonSource{d.learner}, Log: d.opt.Log,
 	}
 }
 
-// reached returns the channels on which Hob can send, without the ones that always exist.
-func (d *Daemon) reached() []string {
+// reachableChannels returns the channels on which Hob can send, without the ones that always exist.
+func (d *Daemon) reachableChannels() []string {
 	var out []string
 	for _, dr := range channelsall.Drivers() {
 		if d.channels.Has(dr.Name()) && dr.Name() != terminal.Name {
@@ -47,7 +47,7 @@ func (d *Daemon) reached() []string {
 	return out
 }
 
-func watchable() []string {
+func watcherKinds() []string {
 	var out []string
 	for _, dr := range watchersall.Drivers() {
 		out = append(out, dr.Kind())
@@ -55,9 +55,9 @@ func watchable() []string {
 	return out
 }
 
-// window returns the current model's limits, as far as known.
-func (d *Daemon) window(ctx context.Context) llm.Info {
-	m, _, err := d.brain.standing(ctx)
+// currentModelInfo returns the current model's limits, as far as known.
+func (d *Daemon) currentModelInfo(ctx context.Context) llm.Info {
+	m, _, err := d.brain.defaultModel(ctx)
 	if err != nil {
 		return llm.Info{}
 	}
@@ -67,7 +67,7 @@ func (d *Daemon) window(ctx context.Context) llm.Info {
 // writeManual brings AGENTS.md up to date, unless the owner wrote one.
 func (d *Daemon) writeManual(b *prompt.Builder) error {
 	path := d.opt.Paths.AgentsFile()
-	text, err := b.Manual()
+	text, err := b.RenderManual()
 	if err != nil {
 		return err
 	}
@@ -102,12 +102,12 @@ func (d *Daemon) openLearner(context.Context) (err error) {
 	return err
 }
 
-// lessons gives what was learned to the prompt.
-type lessons struct{ l *learn.Learner }
+// lessonSource gives what was learned to the prompt.
+type lessonSource struct{ l *learn.Learner }
 
 // Holding implements prompt.Lessons.
-func (s lessons) Holding(ctx context.Context, realm, text string, limit int) ([]prompt.Note, error) {
-	list, err := s.l.Holding(ctx, realm, text, limit)
+func (s lessonSource) Holding(ctx context.Context, realm, text string, limit int) ([]prompt.Note, error) {
+	list, err := s.l.RelevantLessons(ctx, realm, text, limit)
 	var out []prompt.Note
 	for _, h := range list {
 		out = append(out, prompt.Note{ID: h.ID, Text: h.Text, Source: provenance.Hob})
@@ -116,11 +116,11 @@ func (s lessons) Holding(ctx context.Context, realm, text string, limit int) ([]
 }
 
 // UsedTx implements prompt.Lessons.
-func (s lessons) UsedTx(tx *store.Tx, session string, ids []string) error {
+func (s lessonSource) UsedTx(tx *store.Tx, session string, ids []string) error {
 	return s.l.UsedTx(tx, session, ids)
 }
 
 // Owner implements prompt.Lessons.
-func (s lessons) Owner(ctx context.Context, unattended bool) (string, error) {
-	return s.l.Owner(ctx, unattended)
+func (s lessonSource) Owner(ctx context.Context, unattended bool) (string, error) {
+	return s.l.ProfileLine(ctx, unattended)
 }

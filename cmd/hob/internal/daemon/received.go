@@ -8,36 +8,36 @@ import (
 	"time"
 
 	"hob/channels"
-	"hob/platform/document"
-	"hob/platform/system"
+	"hob/platform/host/system"
+	"hob/platform/text/document"
 )
 
 // receivedFolder is where files of messages go within the owner's drop folder.
 const receivedFolder = "Received"
 
-// choices are what the owner has chosen for his channels.
-func (d *Daemon) choices() map[string]channels.Choice {
-	out := map[string]channels.Choice{}
+// channelChoices are what the owner has chosen for his channels.
+func (d *Daemon) channelChoices() map[string]channels.ChannelOverride {
+	out := map[string]channels.ChannelOverride{}
 	for _, s := range d.opt.Config.Channels {
-		c := channels.Choice{Unmentioned: !s.Mention, Whole: !s.Stream}
-		if s.Settle != nil {
-			c.Settle = &s.Settle.Duration
+		c := channels.ChannelOverride{Unmentioned: !s.Mention, Whole: !s.Stream}
+		if s.Debounce != nil {
+			c.Settle = &s.Debounce.Duration
 		}
 		out[s.Name] = c
 	}
 	return out
 }
 
-// received is where files of messages go, and how they are read.
-func (d *Daemon) received() channels.Files {
+// receivedFiles is where files of messages go, and how they are read.
+func (d *Daemon) receivedFiles() channels.Files {
 	return channels.Files{
-		Keep: channels.Received(d.dropped, receivedFolder),
+		Keep: channels.OpenReceivedFolder(d.receivedFilesDir, receivedFolder),
 		Read: d.readReceived,
 	}
 }
 
-// dropped is the folder within which files of messages are kept.
-func (d *Daemon) dropped() string {
+// receivedFilesDir is the folder within which files of messages are kept.
+func (d *Daemon) receivedFilesDir() string {
 	if drop, err := system.Expand(d.opt.Config.Files.Drop); err == nil && drop != "" {
 		return drop
 	}
@@ -66,9 +66,9 @@ func (d *Daemon) readReceived(ctx context.Context, name string, data []byte) (st
 	return b.String(), nil
 }
 
-// jumped handles a wake from sleep or a clock change.
-func (d *Daemon) jumped(by time.Duration) {
+// handleClockJump handles a wake from sleep or a clock change.
+func (d *Daemon) handleClockJump(by time.Duration) {
 	if by > 0 {
-		d.channels.Woke()
+		d.channels.HandleWake()
 	}
 }

@@ -3,13 +3,13 @@ package daemon
 import (
 	"strings"
 
-	"hob/platform/system"
+	"hob/platform/host/system"
 )
 
-// resolved registers a resolved secret for redaction. An environment variable counts by its
+// registerSecret registers a resolved secret for redaction. An environment variable counts by its
 // name, because an agent's may also contain a folder.
-func (d *Daemon) resolved(ref string, s system.Secret) {
-	if name, env := strings.CutPrefix(ref, "env:"); env && !secretive(name) {
+func (d *Daemon) registerSecret(ref string, s system.Secret) {
+	if name, env := strings.CutPrefix(ref, "env:"); env && !isSecretName(name) {
 		return
 	}
 	d.redact.Add(s.Reveal())
@@ -18,7 +18,7 @@ func (d *Daemon) resolved(ref string, s system.Secret) {
 // secretEnv reads a variable in which a provider's key may stand.
 func (d *Daemon) secretEnv(name string) string {
 	v := d.secrets.Env(name)
-	if secretive(name) {
+	if isSecretName(name) {
 		d.redact.Add(v)
 	}
 	return v
@@ -30,10 +30,10 @@ func (d *Daemon) agentSecret(value string) (string, error) {
 	if !system.IsReference(value) {
 		return value, nil
 	}
-	return d.secret(value)
+	return d.resolveSecret(value)
 }
 
-func secretive(name string) bool {
+func isSecretName(name string) bool {
 	name = strings.ToUpper(name)
 	for _, w := range []string{"KEY", "TOKEN", "SECRET", "PASS", "CREDENTIAL", "AUTH", "HOOK"} {
 		if strings.Contains(name, w) {

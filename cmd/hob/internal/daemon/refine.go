@@ -5,21 +5,21 @@ import (
 
 	"hob/autonomy/llm"
 	"hob/knowledge"
-	"hob/knowledge/refine"
+	"hob/knowledge/rerank"
 )
 
-// refined adds the model reranking of search results, if configured.
-func (d *Daemon) refined(o *knowledge.Options) error {
+// addReranker adds the model reranking of search results, if configured.
+func (d *Daemon) addReranker(o *knowledge.Options) error {
 	k := d.opt.Config.Knowledge
 	if k.Corrective != "off" {
-		c, err := refine.NewCorrector(refine.Options{Model: d.refiner(k.Corrective), Timeout: k.RefineTimeout.Duration, Hits: k.RerankHits})
+		c, err := rerank.NewCorrector(rerank.Options{Model: d.rerankModel(k.Corrective), Timeout: k.RefineTimeout.Duration, Hits: k.RerankHits})
 		if err != nil {
 			return err
 		}
 		o.Corrector = c
 	}
 	if k.Reranker != "off" {
-		r, err := refine.NewReranker(refine.Options{Model: d.refiner(k.Reranker), Timeout: k.RefineTimeout.Duration, Hits: k.RerankHits})
+		r, err := rerank.NewReranker(rerank.Options{Model: d.rerankModel(k.Reranker), Timeout: k.RefineTimeout.Duration, Hits: k.RerankHits})
 		if err != nil {
 			return err
 		}
@@ -28,13 +28,13 @@ func (d *Daemon) refined(o *knowledge.Options) error {
 	return nil
 }
 
-// refiner is the model of a name, "auto" for the one in force.
-func (d *Daemon) refiner(name string) func(context.Context) (llm.Model, error) {
+// rerankModel is the model of a name, "auto" for the one in force.
+func (d *Daemon) rerankModel(name string) func(context.Context) (llm.Model, error) {
 	return func(ctx context.Context) (llm.Model, error) {
 		if name == "auto" {
-			m, _, err := d.brain.standing(ctx)
+			m, _, err := d.brain.defaultModel(ctx)
 			return m, err
 		}
-		return d.models.named(name)
+		return d.models.modelNamed(name)
 	}
 }

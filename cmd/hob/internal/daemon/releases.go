@@ -12,8 +12,8 @@ import (
 	"time"
 
 	"hob/autonomy/config"
-	"hob/platform/release"
-	"hob/platform/system"
+	"hob/platform/host/system"
+	"hob/platform/net/release"
 )
 
 // Release contains the values built in by the linker; see docs/packaging.md.
@@ -49,13 +49,13 @@ func (r Release) Look(ctx context.Context, n release.Fetcher, c config.Update, f
 	res, err := release.Check(ctx, o)
 	if err == nil && was.Seen != res.Latest {
 		was.From, was.Seen = at, res.Latest
-		_ = was.write(file) // the check is useful even if it cannot be saved
+		_ = was.writeFile(file) // the check is useful even if it cannot be saved
 	}
 	return res, err
 }
 
-// asked is the saved state of update checks.
-type asked struct {
+// lastCheck is the saved state of update checks.
+type lastCheck struct {
 	At   time.Time `json:"at"`
 	Told string    `json:"told,omitempty"` // the version that the user was notified of
 	// Seen is the newest version that was named, and From the address that named it.
@@ -63,7 +63,7 @@ type asked struct {
 	From string `json:"from,omitempty"`
 }
 
-func readAsked(file string) (a asked) {
+func readAsked(file string) (a lastCheck) {
 	b, err := os.ReadFile(file)
 	if err == nil {
 		_ = json.Unmarshal(b, &a) // what cannot be read was never asked
@@ -71,7 +71,7 @@ func readAsked(file string) (a asked) {
 	return a
 }
 
-func (a asked) write(file string) error {
+func (a lastCheck) writeFile(file string) error {
 	b, err := json.Marshal(a)
 	if err != nil {
 		return err
@@ -99,21 +99,21 @@ func (d *Daemon) followReleases(ctx context.Context) error {
 	}
 }
 
-func (d *Daemon) lookForRelease(ctx context.Context, was asked) asked {
+func (d *Daemon) lookForRelease(ctx context.Context, was lastCheck) lastCheck {
 	file, at := d.opt.Paths.UpdateFile(), time.Now()
 	r, err := d.opt.Release.Look(ctx, d.network, d.opt.Config.Update, file, d.opt.Version, at)
 	now := readAsked(file) // includes the checks by commands
 	now.At, now.Told = at, was.Told
 	if err == nil && r.Newer && r.Latest != was.Told {
 		text := fmt.Sprintf("Hob %s is available; this is %s. See how to get it with: hob update --check", r.Latest, r.Current)
-		if err = d.loop.Tell(ctx, "release:"+r.Latest, text); err == nil {
+		if err = d.loop.Notify(ctx, "release:"+r.Latest, text); err == nil {
 			now.Told = r.Latest
 		}
 	}
 	if err != nil && ctx.Err() == nil {
 		d.opt.Log.Warn("update check failed", "err", err)
 	}
-	if err := now.write(file); err != nil {
+	if err := now.writeFile(file); err != nil {
 		d.opt.Log.Warn("cannot save the time of the update check", "err", err)
 	}
 	return now

@@ -10,8 +10,8 @@ import (
 
 	"aead.dev/minisign"
 
-	"hob/platform/safehttp/safehttptest"
-	"hob/platform/system"
+	"hob/platform/host/system"
+	"hob/platform/net/safehttp/safehttptest"
 )
 
 // TestReleases: an owner who asked for it is told once of a newer version, and
@@ -45,7 +45,7 @@ func TestReleases(t *testing.T) {
 		list, err := h.d.notices.List(t.Context(), "", "", 20)
 		fatal(t, err)
 		for _, x := range list {
-			text, err := h.d.notices.Says(t.Context(), x)
+			text, err := h.d.notices.NoticeText(t.Context(), x)
 			fatal(t, err)
 			if strings.Contains(text, "v1.4.0") && strings.Contains(text, "hob update --check") {
 				k++

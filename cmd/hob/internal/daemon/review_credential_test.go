@@ -9,8 +9,8 @@ import (
 
 	"hob/autonomy/llm/llmtest"
 	"hob/knowledge"
-	"hob/knowledge/store"
 	"hob/platform/provenance"
+	"hob/platform/store"
 )
 
 // furnishCredentials keeps what nobody may read without asking for it by name, in each

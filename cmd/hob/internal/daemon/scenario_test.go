@@ -20,8 +20,8 @@ import (
 
 	"hob/autonomy/llm/acp/acptest"
 	"hob/autonomy/llm/llmtest"
-	"hob/platform/safehttp/safehttptest"
-	"hob/platform/system"
+	"hob/platform/host/system"
+	"hob/platform/net/safehttp/safehttptest"
 	"hob/tools"
 )
 
@@ -170,7 +170,7 @@ func playTalk(t *testing.T, a *txtar.Archive, p playWay) {
 	case "web":
 		extra = webTools()
 	case "hands":
-		extra = handTools(func(ctx context.Context) (bool, error) { return s.house.d.asking(ctx) })
+		extra = handTools(func(ctx context.Context) (bool, error) { return s.house.d.hasOpenQuestion(ctx) })
 	}
 	s.net = webOf(t, a)
 	config := strings.ReplaceAll(section(a, "config"), "{home}", filepath.ToSlash(home))

@@ -9,16 +9,16 @@ import (
 	"time"
 
 	"hob/autonomy/guard"
-	"hob/knowledge/refine"
-	notes "hob/platform/desktop"
-	"hob/platform/desktop/apps"
-	"hob/platform/desktop/clipboard"
-	"hob/platform/desktop/input"
-	"hob/platform/desktop/screen"
-	"hob/platform/desktop/session"
-	"hob/platform/desktop/tree"
-	"hob/platform/desktop/window"
-	"hob/platform/system"
+	"hob/knowledge/rerank"
+	notes "hob/platform/host/desktop"
+	"hob/platform/host/desktop/a11y"
+	"hob/platform/host/desktop/apps"
+	"hob/platform/host/desktop/clipboard"
+	"hob/platform/host/desktop/input"
+	"hob/platform/host/desktop/screen"
+	"hob/platform/host/desktop/session"
+	"hob/platform/host/desktop/window"
+	"hob/platform/host/system"
 	"hob/tools"
 	"hob/tools/desktop"
 )
@@ -31,9 +31,9 @@ func (d *Daemon) openScreen() (desktop.Deps, error) {
 		return desktop.Deps{}, err
 	}
 	if !d.opt.Screen || d.opt.Play != nil {
-		return desktop.Deps{Clipboard: noScreen{}, Apps: noScreen{}, Windows: noWindows{}, Hands: noHands{}, Tree: noTree{}, Camera: noScreen{}, Notes: noNotes{}, Keep: d.keepPicture, Reach: d.openable, Asking: d.asking, Driven: d.driven, Key: key}, nil
+		return desktop.Deps{Clipboard: noScreen{}, Apps: noScreen{}, Windows: noWindows{}, Hands: noInput{}, Tree: noAccessibility{}, Camera: noScreen{}, Notes: noNotes{}, Keep: d.keepPicture, Reach: d.resolveOpenable, Asking: d.hasOpenQuestion, Driven: d.browserPID, Key: key}, nil
 	}
-	pictures, err := d.pictures()
+	pictures, err := d.pictureDescriber()
 	if err != nil {
 		return desktop.Deps{}, err
 	}
@@ -41,7 +41,7 @@ func (d *Daemon) openScreen() (desktop.Deps, error) {
 	if pictures != nil {
 		describe = func(ctx context.Context, picture []byte) (string, error) {
 			text, err := pictures.Describe(ctx, picture)
-			if errors.Is(err, refine.ErrNoVision) {
+			if errors.Is(err, rerank.ErrNoVision) {
 				err = tools.CleanErr(err)
 			}
 			return text, err
@@ -52,20 +52,20 @@ func (d *Daemon) openScreen() (desktop.Deps, error) {
 	d.shown = &shownNotes{note: notes.New(notes.Options{App: d.opt.Config.Agent.Name, Trust: buttons{d}.Trusted, Getenv: env})}
 	return desktop.Deps{
 		Notes: d.shown, Clipboard: d.clipboard, Apps: apps.New(apps.Options{Getenv: env, Marker: system.Marker}), Windows: window.New(window.Options{Getenv: env}), Hands: input.New(input.Options{Getenv: env, Scripts: d.scripts}),
-		Tree: tree.New(tree.Options{Getenv: env, Scripts: d.scripts}), Camera: screen.New(screen.Options{Getenv: env}), Keep: d.keepPicture, Reach: d.openable, Describe: describe, Asking: d.asking, Driven: d.driven, Key: key,
+		Tree: a11y.New(a11y.Options{Getenv: env, Scripts: d.scripts}), Camera: screen.New(screen.Options{Getenv: env}), Keep: d.keepPicture, Reach: d.resolveOpenable, Describe: describe, Asking: d.hasOpenQuestion, Driven: d.browserPID, Key: key,
 	}, nil
 }
 
-// asking reports whether a question of Hob's is open: while one is, nothing is
+// hasOpenQuestion reports whether a question of Hob's is open: while one is, nothing is
 // typed or clicked, since that could answer it.
-func (d *Daemon) asking(ctx context.Context) (bool, error) {
+func (d *Daemon) hasOpenQuestion(ctx context.Context) (bool, error) {
 	open, err := d.guard.Approvals(ctx, guard.Pending, "", "", 1000)
 	return slices.ContainsFunc(open, func(a guard.Approval) bool { return time.Now().Before(a.ExpiresAt) }), err
 }
 
-// openable resolves the path of a file that an application is to open or show, as the tools for
+// resolveOpenable resolves the path of a file that an application is to open or show, as the tools for
 // files do: a folder that is not allowed and a protected place are out of it.
-func (d *Daemon) openable(path string) (string, error) {
+func (d *Daemon) resolveOpenable(path string) (string, error) {
 	p, err := d.files.Inspect(path)
 	if err != nil {
 		return "", err
@@ -98,7 +98,7 @@ func (noScreen) Find(context.Context, string) (apps.App, error) { return apps.Ap
 func (noScreen) List(context.Context) ([]apps.App, error)      { return nil, apps.ErrSession }
 func (noScreen) Start(context.Context, apps.App, string) error { return apps.ErrSession }
 
-func (noScreen) Take(context.Context, image.Rectangle) (image.Image, error) {
+func (noScreen) Capture(context.Context, image.Rectangle) (image.Image, error) {
 	return nil, session.ErrNone
 }
 
@@ -106,28 +106,28 @@ type noWindows struct{}
 
 func (noWindows) List(context.Context) ([]window.Window, error) { return nil, session.ErrNone }
 
-type noHands struct{}
+type noInput struct{}
 
-func (noHands) Type(context.Context, window.Window, string, input.Check) error {
+func (noInput) Type(context.Context, window.Window, string, input.Check) error {
 	return session.ErrNone
 }
 
-func (noHands) Press(context.Context, window.Window, []string, input.Check) error {
+func (noInput) Press(context.Context, window.Window, []string, input.Check) error {
 	return session.ErrNone
 }
 
-func (noHands) Click(context.Context, window.Window, int, int, string, bool, input.Check) error {
+func (noInput) Click(context.Context, window.Window, int, int, string, bool, input.Check) error {
 	return session.ErrNone
 }
 
-func (noHands) Focus(context.Context, window.Window, input.Check) error { return session.ErrNone }
+func (noInput) Focus(context.Context, window.Window, input.Check) error { return session.ErrNone }
 
-type noTree struct{}
+type noAccessibility struct{}
 
-func (noTree) Read(context.Context, string) ([]tree.Node, bool, error) {
+func (noAccessibility) Read(context.Context, string) ([]a11y.Node, bool, error) {
 	return nil, false, session.ErrNone
 }
 
-func (noTree) Do(context.Context, tree.Node) error { return session.ErrNone }
+func (noAccessibility) Do(context.Context, a11y.Node) error { return session.ErrNone }
 
-func (noTree) Fill(context.Context, tree.Node, string) error { return session.ErrNone }
+func (noAccessibility) Fill(context.Context, a11y.Node, string) error { return session.ErrNone }

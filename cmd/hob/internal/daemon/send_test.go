@@ -56,7 +56,7 @@ func (h *house) tool(name, args string) called {
 func (h *house) waitEvent(id string) {
 	h.t.Helper()
 	for {
-		settled, cancel := h.d.bus.Settled(id)
+		settled, cancel := h.d.bus.EventClosed(id)
 		e, err := h.d.bus.Event(h.t.Context(), id)
 		fatal(h.t, err)
 		if e.State == "done" || e.State == "dead" {

@@ -9,7 +9,7 @@ import (
 
 	"golang.org/x/tools/txtar"
 
-	"hob/platform/desktop/desktoptest"
+	"hob/platform/host/desktop/desktoptest"
 )
 
 // wpctl stands for the program of PipeWire.

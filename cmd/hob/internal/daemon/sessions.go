@@ -10,13 +10,13 @@ import (
 	"strings"
 
 	"hob/autonomy"
-	brains "hob/autonomy/brain"
-	"hob/autonomy/crew"
+	"hob/autonomy/agents"
 	"hob/autonomy/llm"
+	brains "hob/autonomy/modelrouter"
 	"hob/autonomy/session"
 	"hob/channels/web"
-	"hob/knowledge/store"
-	"hob/platform/credential"
+	"hob/platform/store"
+	"hob/platform/text/credential"
 	"hob/tools"
 	"hob/tools/memory"
 )
@@ -26,8 +26,8 @@ type conversations struct{ d *Daemon }
 
 // SearchConversations implements memory.Conversations.
 func (c conversations) SearchConversations(ctx context.Context, q memory.ConversationQuery) ([]memory.Said, error) {
-	if q.Who != "" && !slices.Contains(people(), q.Who) {
-		return nil, tools.Errorf(tools.InvalidArguments, "unknown speaker %q; who must be one of %s", tools.Clean(q.Who), tools.Clean(strings.Join(people(), ", ")))
+	if q.Who != "" && !slices.Contains(speakerKinds(), q.Who) {
+		return nil, tools.Errorf(tools.InvalidArguments, "unknown speaker %q; who must be one of %s", tools.Clean(q.Who), tools.Clean(strings.Join(speakerKinds(), ", ")))
 	}
 	found, err := c.d.library.Search(ctx, session.Query{
 		Text: q.Text, Session: q.Session, Who: q.Who, Since: q.Since, Until: q.Until, Limit: q.Limit, Without: q.Without, Viewer: q.Viewer,
@@ -49,25 +49,25 @@ func (c conversations) SaidIn(ctx context.Context, message int64) (memory.Said, 
 		return memory.Said{}, tools.Errorf(tools.NotFound, "%w", tools.CleanErr(err))
 	}
 	text, src := session.Text(r.Message)
-	return memory.Said{Message: r.ID, Session: id, Who: session.Who(r.Message), At: r.CreatedAt, Text: text, Provenance: src, Origins: session.OriginsIn(r.Message, id, r.Turn)}, err
+	return memory.Said{Message: r.ID, Session: id, Who: session.SpeakerOf(r.Message), At: r.CreatedAt, Text: text, Provenance: src, Origins: session.OriginsIn(r.Message, id, r.Turn)}, err
 }
 
-func people() []string {
+func speakerKinds() []string {
 	return []string{session.WhoOwner, session.WhoHob, session.WhoTool, session.WhoOutside}
 }
 
 // Search implements web.Backend.
 func (b *backend) Search(ctx context.Context, q web.SearchQuery) (any, error) {
-	if q.Who != "" && !slices.Contains(people(), q.Who) {
-		return nil, fmt.Errorf("%w: who=%q; use %s", web.ErrInvalid, q.Who, strings.Join(people(), ", "))
+	if q.Who != "" && !slices.Contains(speakerKinds(), q.Who) {
+		return nil, fmt.Errorf("%w: who=%q; use %s", web.ErrInvalid, q.Who, strings.Join(speakerKinds(), ", "))
 	}
 	found, err := b.d.library.Search(ctx, session.Query{Text: q.Text, Session: q.Session, Who: q.Who, Since: q.Since, Until: q.Until, Limit: q.Limit, Viewer: credential.AskedBy(q.Text)})
-	return found, classify(err)
+	return found, classifyError(err)
 }
 
 // Export implements web.Backend.
 func (b *backend) Export(ctx context.Context, id, format string, w io.Writer) error {
-	return classify(b.d.sessions.Export(ctx, id, format, b.d.zone(), w))
+	return classifyError(b.d.sessions.Export(ctx, id, format, b.d.zone(), w))
 }
 
 // Fork implements web.Backend.
@@ -82,20 +82,20 @@ func (b *backend) Fork(ctx context.Context, from, to, at string) (any, error) {
 		out, err = b.d.sessions.ForkTx(tx, from, to, at)
 		return err
 	})
-	return out, classify(err)
+	return out, classifyError(err)
 }
 
-// copied are the lines that a fork has from its original.
-func (b *backend) copied(ctx context.Context, id string) ([]chatLine, error) {
+// forkedLines are the lines that a fork has from its original.
+func (b *backend) forkedLines(ctx context.Context, id string) ([]chatLine, error) {
 	var out []chatLine
-	err := b.d.sessions.Copied(ctx, id, func(r session.Row) {
+	err := b.d.sessions.ForEachCopied(ctx, id, func(r session.Row) {
 		text := ""
 		for _, p := range r.Message.Parts {
 			if !p.Context && p.Text != "" {
 				text = strings.TrimSpace(text + "\n" + p.Text)
 			}
 		}
-		l := chatLine{ID: fmt.Sprint("m", r.ID), Event: r.Turn, From: session.Who(r.Message), Kind: "message", Text: text, State: "done", At: r.CreatedAt}
+		l := chatLine{ID: fmt.Sprint("m", r.ID), Event: r.Turn, From: session.SpeakerOf(r.Message), Kind: "message", Text: text, State: "done", At: r.CreatedAt}
 		if r.Message.Role == llm.Assistant {
 			l.Kind = "reply"
 		}
@@ -111,7 +111,7 @@ func (b *backend) copied(ctx context.Context, id string) ([]chatLine, error) {
 func (b *backend) Replay(ctx context.Context, id, turn string) (any, error) {
 	r, err := b.d.loop.Replay(ctx, id, turn)
 	if err != nil {
-		return nil, classify(err)
+		return nil, classifyError(err)
 	}
 	return struct {
 		autonomy.Replayed
@@ -119,32 +119,32 @@ func (b *backend) Replay(ctx context.Context, id, turn string) (any, error) {
 	}{r, r.Text()}, nil
 }
 
-// summariser is the model of the agent whose conversation it is: no other
+// summaryModel is the model of the agent whose conversation it is: no other
 // provider gets to read it.
-func (d *Daemon) summariser(ctx context.Context, id string) (llm.Model, error) {
+func (d *Daemon) summaryModel(ctx context.Context, id string) (llm.Model, error) {
 	info, _, err := d.sessions.Get(ctx, id)
 	if err != nil {
 		return nil, err
 	}
-	who, err := d.crew.Whose(ctx, crew.Place{Session: id, Channel: info.Channel, Chat: info.Chat})
+	who, err := d.crew.CurrentAgent(ctx, agents.MessageOrigin{Session: id, Channel: info.Channel, Chat: info.Chat})
 	if err != nil {
 		return nil, err
 	}
-	c, err := who.Options.Model(ctx, brains.Ask{Agent: who.Options.Name, Session: id})
+	c, err := who.Options.Model(ctx, brains.TurnInfo{Agent: who.Options.Name, Session: id})
 	if err != nil {
 		return nil, err
 	}
-	return booked{c.Model, who.Options.Name}, nil
+	return accountedModel{c.Model, who.Options.Name}, nil
 }
 
-// booked charges model calls to an agent's account.
-type booked struct {
+// accountedModel charges model calls to an agent's account.
+type accountedModel struct {
 	llm.Model
 	agent string
 }
 
 // Stream implements llm.Model.
-func (b booked) Stream(ctx context.Context, r llm.Request) iter.Seq2[llm.Event, error] {
+func (b accountedModel) Stream(ctx context.Context, r llm.Request) iter.Seq2[llm.Event, error] {
 	r.Account.Agent = b.agent
 	return b.Model.Stream(ctx, r)
 }

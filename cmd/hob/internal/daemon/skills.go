@@ -38,7 +38,7 @@ const mostSkills = 2
 func (s *skills) Matching(_ context.Context, text string) ([]prompt.Note, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if err := s.follow(); err != nil {
+	if err := s.refreshState(); err != nil {
 		return nil, err
 	}
 	type fit struct {
@@ -59,8 +59,8 @@ func (s *skills) Matching(_ context.Context, text string) ([]prompt.Note, error)
 	return out, nil
 }
 
-// follow reads the state when it has changed. The caller holds mu.
-func (s *skills) follow() error {
+// refreshState reads the state when it has changed. The caller holds mu.
+func (s *skills) refreshState() error {
 	fi, err := os.Stat(templates.StatePath(s.dir))
 	if errors.Is(err, fs.ErrNotExist) {
 		s.list, s.at, s.size = nil, time.Time{}, 0 // it may come back unchanged

@@ -5,7 +5,7 @@ import (
 	"time"
 
 	"hob/autonomy/llm/llmtest"
-	"hob/platform/desktop/desktoptest"
+	"hob/platform/host/desktop/desktoptest"
 )
 
 // TestWaking: a machine that wakes makes the loop look at once, and not at its next

@@ -6,7 +6,7 @@ import (
 	"time"
 
 	"hob/autonomy/notify"
-	"hob/knowledge/store"
+	"hob/platform/store"
 	"hob/tools"
 	toolswatch "hob/tools/watch"
 )

@@ -16,7 +16,7 @@ import (
 	"hob/autonomy/guard"
 	"hob/channels/web"
 	"hob/knowledge/index"
-	"hob/platform/system"
+	"hob/platform/host/system"
 	"hob/tools"
 	toolsystem "hob/tools/system"
 	"hob/watchers"
@@ -26,17 +26,17 @@ import (
 func (d *Daemon) Status(ctx context.Context) (toolsystem.Report, error) {
 	r := toolsystem.Report{
 		Name: d.opt.Config.Agent.Name, Version: d.opt.Version, Level: string(d.guard.Level()), Uptime: time.Since(d.started),
-		Daemon: !d.opt.InProcess, Running: d.loop.Running(), Home: d.opt.Paths.Home, Memory: heap(),
+		Daemon: !d.opt.InProcess, Running: d.loop.Running(), Home: d.opt.Paths.Home, Memory: heapBytes(),
 		Machine: fmt.Sprintf("%s/%s, %d cores", runtime.GOOS, runtime.GOARCH, runtime.NumCPU()),
 	}
 	r.Ticks, r.TicksInput = d.loop.Ticks()
-	r.Model, r.ModelReason = d.brain.describe()
+	r.Model, r.ModelReason = d.brain.describeModel()
 	head, err := d.guard.Head(ctx)
 	if err != nil {
 		return r, err
 	}
 	r.AuditLines, r.AuditHead = head.Lines, head.Hash
-	counts, err := d.bus.Counts(ctx)
+	counts, err := d.bus.CountByState(ctx)
 	if err != nil {
 		return r, err
 	}
@@ -62,7 +62,7 @@ func (d *Daemon) Status(ctx context.Context) (toolsystem.Report, error) {
 		case s.State != watchers.Active:
 		case s.Mode == watchers.Remind:
 			r.Reminders++
-		case timed(s):
+		case isTimed(s):
 			r.Schedules++
 		default:
 			r.Watchers++
@@ -115,20 +115,22 @@ func (d *Daemon) Explain(ctx context.Context, r toolsystem.ExplainRequest) (tool
 	return tools.Result{Text: x.Text(d.zone()), Source: x.Source()}, nil
 }
 
-// acts are the tools behind what the owner does by commands.
-func (d *Daemon) acts() []tools.Tool { return []tools.Tool{toolsystem.ChangeConfig(d.copies())} }
+// commandTools are the tools behind what the owner does by commands.
+func (d *Daemon) commandTools() []tools.Tool {
+	return []tools.Tool{toolsystem.ChangeConfig(d.configCopies())}
+}
 
-func (d *Daemon) copies() config.Copies {
-	return config.Copies{Path: d.opt.Paths.ConfigFile(), Dir: d.opt.Paths.ConfigUndoDir()}
+func (d *Daemon) configCopies() config.Revisions {
+	return config.Revisions{Path: d.opt.Paths.ConfigFile(), Dir: d.opt.Paths.ConfigUndoDir()}
 }
 
 // ConfigChanged implements web.Backend.
 func (b *backend) ConfigChanged(ctx context.Context, ch web.ConfigChange) error {
-	if c := b.d.copies(); !c.Names(ch.Before) || !c.Names(ch.After) {
+	if c := b.d.configCopies(); !c.Names(ch.Before) || !c.Names(ch.After) {
 		return fmt.Errorf("%w: the texts before and after the change are no longer stored", web.ErrInvalid)
 	}
 	u := tools.NewUndo("restore the configuration before: "+ch.What, toolsystem.ConfigChange{Before: ch.Before, After: ch.After})
-	return classify(b.d.loop.Journal(ctx, toolsystem.ConfigAct, "Changed the configuration: "+ch.What, u))
+	return classifyError(b.d.loop.Journal(ctx, toolsystem.ConfigAct, "Changed the configuration: "+ch.What, u))
 }
 
 func (d *Daemon) statusText(ctx context.Context) (string, error) {
@@ -137,8 +139,8 @@ func (d *Daemon) statusText(ctx context.Context) (string, error) {
 	return r.Text(time.Now().In(d.zone())), err
 }
 
-// heap reads how many bytes the process's objects occupy, without stopping it.
-func heap() uint64 {
+// heapBytes reads how many bytes the process's objects occupy, without stopping it.
+func heapBytes() uint64 {
 	s := []metrics.Sample{{Name: "/memory/classes/heap/objects:bytes"}}
 	metrics.Read(s)
 	return s[0].Value.Uint64()

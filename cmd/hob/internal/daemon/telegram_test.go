@@ -11,7 +11,7 @@ import (
 
 	"hob/channels"
 	"hob/channels/telegram/telegramtest"
-	"hob/platform/system"
+	"hob/platform/host/system"
 )
 
 // The owner pairs his account with a bot, and is answered there.

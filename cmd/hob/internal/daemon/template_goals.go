@@ -8,17 +8,17 @@ import (
 	"time"
 
 	"hob/autonomy/goals"
-	"hob/knowledge/store"
 	"hob/platform/provenance"
+	"hob/platform/store"
 	"hob/templates"
 )
 
 // ownGoal is the source of a goal that a template made and the owner changed.
 const ownGoal = "cli"
 
-// goals reconciles the goals of templates with the desired ones. As for watchers, the id is
+// reconcileGoals reconciles the goals of templates with the desired ones. As for watchers, the id is
 // derived from the content, which reveals edits of the user.
-func (r *reconciling) goals(tx *store.Tx) error {
+func (r *templateReconciler) reconcileGoals(tx *store.Tx) error {
 	wanted := map[string]goals.Goal{}
 	var order []string
 	for _, x := range r.w.Goals {
@@ -43,7 +43,7 @@ func (r *reconciling) goals(tx *store.Tx) error {
 		return err
 	}
 	for _, g := range there {
-		if err := r.goal(tx, g, wanted); err != nil {
+		if err := r.reconcileGoal(tx, g, wanted); err != nil {
 			return err
 		}
 	}
@@ -67,8 +67,8 @@ func (r *reconciling) goals(tx *store.Tx) error {
 	return nil
 }
 
-// goal reconciles one existing goal and removes it from wanted if it stays.
-func (r *reconciling) goal(tx *store.Tx, g goals.Goal, wanted map[string]goals.Goal) error {
+// reconcileGoal reconciles one existing goal and removes it from wanted if it stays.
+func (r *templateReconciler) reconcileGoal(tx *store.Tx, g goals.Goal, wanted map[string]goals.Goal) error {
 	_, wants := wanted[g.ID]
 	t := goalThing(g)
 	switch {
@@ -97,8 +97,8 @@ func (r *reconciling) goal(tx *store.Tx, g goals.Goal, wanted map[string]goals.G
 	return r.kept.PutTx(tx, g)
 }
 
-func goalThing(g goals.Goal) templates.Thing {
-	return templates.Thing{What: "goal", ID: g.ID, Text: g.Name()}
+func goalThing(g goals.Goal) templates.Resource {
+	return templates.Resource{What: "goal", ID: g.ID, Text: g.Name()}
 }
 
 // goalID returns the id of an unedited template goal. Notes of reviews do not count as edits.

@@ -11,8 +11,8 @@ import (
 
 	"hob/autonomy/goals"
 	"hob/channels/web"
-	"hob/knowledge/store"
 	"hob/platform/provenance"
+	"hob/platform/store"
 	"hob/templates"
 	"hob/watchers"
 )
@@ -20,20 +20,20 @@ import (
 // Template implements web.Backend: it reconciles the items of templates with the desired ones
 // in one transaction. Ids are derived from the content, so applying it again changes nothing
 // and edits of the user are detected.
-func (b *backend) Template(ctx context.Context, w templates.Wanted) (templates.Done, error) {
+func (b *backend) Template(ctx context.Context, w templates.DesiredState) (templates.ApplyResult, error) {
 	if w.Source != "" && templates.CheckName(strings.TrimPrefix(w.Source, templates.SourceOf(""))) != nil {
-		return templates.Done{}, fmt.Errorf("%w: %q is not a template source", web.ErrInvalid, w.Source)
+		return templates.ApplyResult{}, fmt.Errorf("%w: %q is not a template source", web.ErrInvalid, w.Source)
 	}
-	done, err := b.d.reconcile(ctx, w, time.Now().In(b.d.zone()))
-	return done, classify(err)
+	done, err := b.d.reconcileTemplates(ctx, w, time.Now().In(b.d.zone()))
+	return done, classifyError(err)
 }
 
-func (d *Daemon) reconcile(ctx context.Context, w templates.Wanted, now time.Time) (templates.Done, error) {
-	r := reconciling{m: d.watchers, kept: d.goals, w: w, now: now, done: templates.Done{
-		Made: []templates.Thing{}, Removed: []templates.Thing{}, Kept: []templates.Thing{}, Failed: []templates.Thing{},
+func (d *Daemon) reconcileTemplates(ctx context.Context, w templates.DesiredState, now time.Time) (templates.ApplyResult, error) {
+	r := templateReconciler{m: d.watchers, kept: d.goals, w: w, now: now, done: templates.ApplyResult{
+		Made: []templates.Resource{}, Removed: []templates.Resource{}, Kept: []templates.Resource{}, Failed: []templates.Resource{},
 	}}
 	err := d.store.Write(ctx, func(tx *store.Tx) error {
-		if err := r.run(tx); err != nil || !w.Dry {
+		if err := r.reconcileTx(tx); err != nil || !w.Dry {
 			return err
 		}
 		return errDry
@@ -44,17 +44,17 @@ func (d *Daemon) reconcile(ctx context.Context, w templates.Wanted, now time.Tim
 	return r.done, err
 }
 
-// reconciling is one run of Template.
-type reconciling struct {
+// templateReconciler is one run of Template.
+type templateReconciler struct {
 	m    *watchers.Manager
 	kept *goals.Goals
-	w    templates.Wanted
+	w    templates.DesiredState
 	now  time.Time
-	done templates.Done
+	done templates.ApplyResult
 }
 
-func (r *reconciling) run(tx *store.Tx) error {
-	specs := r.specs()
+func (r *templateReconciler) reconcileTx(tx *store.Tx) error {
+	specs := r.wantedSpecs()
 	there, err := r.m.ListIn(tx, watchers.Filter{})
 	if err != nil {
 		return err
@@ -62,19 +62,19 @@ func (r *reconciling) run(tx *store.Tx) error {
 	have := map[string]bool{}
 	for _, s := range there {
 		if !strings.HasPrefix(s.Source, templates.SourceOf("")) {
-			if wants(specs, s.ID) { // the owner took it over when he changed it
+			if hasSpec(specs, s.ID) { // the owner took it over when he changed it
 				have[s.ID] = true
-				t := r.thing(s)
+				t := r.specThing(s)
 				t.Why = "it already exists and is " + string(s.State)
 				r.done.Kept = append(r.done.Kept, t)
 			}
 			continue
 		}
-		if s.Source == r.w.Source && wants(specs, s.ID) && s.ID == idOf(s) {
+		if s.Source == r.w.Source && hasSpec(specs, s.ID) && s.ID == idOf(s) {
 			have[s.ID] = true // unchanged, paused or not
 			continue
 		}
-		if err := r.drop(tx, s); err != nil {
+		if err := r.dropSpec(tx, s); err != nil {
 			return err
 		}
 	}
@@ -83,14 +83,14 @@ func (r *reconciling) run(tx *store.Tx) error {
 			continue
 		}
 		have[s.ID] = true
-		if err := r.add(tx, s); err != nil {
+		if err := r.addSpec(tx, s); err != nil {
 			return err
 		}
 	}
-	return r.goals(tx)
+	return r.reconcileGoals(tx)
 }
 
-func wants(specs []watchers.Spec, id string) bool {
+func hasSpec(specs []watchers.Spec, id string) bool {
 	for _, s := range specs {
 		if s.ID == id {
 			return true
@@ -99,9 +99,9 @@ func wants(specs []watchers.Spec, id string) bool {
 	return false
 }
 
-// drop removes a template item, unless the user changed it.
-func (r *reconciling) drop(tx *store.Tx, s watchers.Spec) error {
-	t := r.thing(s)
+// dropSpec removes a template item, unless the user changed it.
+func (r *templateReconciler) dropSpec(tx *store.Tx, s watchers.Spec) error {
+	t := r.specThing(s)
 	switch {
 	case s.ID != idOf(s):
 		t.Why = "you changed it"
@@ -116,26 +116,26 @@ func (r *reconciling) drop(tx *store.Tx, s watchers.Spec) error {
 	return r.m.SetSourceTx(tx, s.ID, "")
 }
 
-func (r *reconciling) add(tx *store.Tx, s watchers.Spec) error {
+func (r *templateReconciler) addSpec(tx *store.Tx, s watchers.Spec) error {
 	made, err := r.m.CreateTx(tx, s)
 	if errors.Is(err, watchers.ErrInvalid) {
-		t := r.thing(s)
-		t.Why = reason(err)
+		t := r.specThing(s)
+		t.Why = invalidReason(err)
 		r.done.Failed = append(r.done.Failed, t)
 		return nil
 	}
 	if err == nil {
-		r.done.Made = append(r.done.Made, r.thing(made))
+		r.done.Made = append(r.done.Made, r.specThing(made))
 	}
 	return err
 }
 
-// reason returns the specific part of a watcher error.
-func reason(err error) string {
+// invalidReason returns the specific part of a watcher error.
+func invalidReason(err error) string {
 	return strings.TrimPrefix(strings.TrimPrefix(err.Error(), watchers.ErrInvalid.Error()+": "), watchers.ErrPermanent.Error()+": ")
 }
 
-func (r *reconciling) thing(s watchers.Spec) templates.Thing {
+func (r *templateReconciler) specThing(s watchers.Spec) templates.Resource {
 	what := "watcher"
 	switch {
 	case s.Mode == watchers.Remind:
@@ -143,11 +143,11 @@ func (r *reconciling) thing(s watchers.Spec) templates.Thing {
 	case s.Kind == watchers.KindCron, s.Kind == watchers.KindOneshot:
 		what = "schedule"
 	}
-	return templates.Thing{What: what, ID: s.ID, Text: r.m.Describe(s)}
+	return templates.Resource{What: what, ID: s.ID, Text: r.m.Describe(s)}
 }
 
-// specs returns the desired watchers of the template. Invalid ones are reported.
-func (r *reconciling) specs() []watchers.Spec {
+// wantedSpecs returns the desired watchers of the template. Invalid ones are reported.
+func (r *templateReconciler) wantedSpecs() []watchers.Spec {
 	var out []watchers.Spec
 	base := watchers.Spec{Source: r.w.Source, Provenance: provenance.Outside, CreatedAt: r.now}
 	if r.w.Trusted {
@@ -155,40 +155,40 @@ func (r *reconciling) specs() []watchers.Spec {
 	}
 	for _, x := range r.w.Schedules {
 		s := base
-		kind, config, err := watchers.InWords(x.At, x.Every, r.now)
+		kind, config, err := watchers.ParseSchedule(x.At, x.Every, r.now)
 		if err != nil {
-			r.done.Failed = append(r.done.Failed, templates.Thing{What: "schedule", Text: x.Every + x.At + ": " + x.Do + x.Say, Why: reason(err)})
+			r.done.Failed = append(r.done.Failed, templates.Resource{What: "schedule", Text: x.Every + x.At + ": " + x.Do + x.Say, Why: invalidReason(err)})
 			continue
 		}
-		s.Kind, s.Config, s.Missed = kind, config, watchers.Missed(x.Missed)
+		s.Kind, s.Config, s.Missed = kind, config, watchers.MisfirePolicy(x.Missed)
 		s.Mode, s.Action = watchers.Do, x.Do
 		if x.Do == "" {
 			s.Mode, s.Action = watchers.Remind, x.Say
 		}
-		out = append(out, r.named(s))
+		out = append(out, r.withStableID(s))
 	}
 	for _, x := range r.w.Watchers {
 		s := base
 		config, err := json.Marshal(x.Config)
 		if err != nil {
-			r.done.Failed = append(r.done.Failed, templates.Thing{What: "watcher", Text: x.Kind, Why: err.Error()})
+			r.done.Failed = append(r.done.Failed, templates.Resource{What: "watcher", Text: x.Kind, Why: err.Error()})
 			continue
 		}
 		s.Kind, s.Config, s.Mode = x.Kind, config, watchers.Notify
-		if err := s.Lift(); err != nil {
-			r.done.Failed = append(r.done.Failed, templates.Thing{What: "watcher", Text: x.Kind, Why: reason(err)})
+		if err := s.ExtractPace(); err != nil {
+			r.done.Failed = append(r.done.Failed, templates.Resource{What: "watcher", Text: x.Kind, Why: invalidReason(err)})
 			continue
 		}
 		if s.Action = strings.TrimSpace(x.Do); s.Action != "" {
 			s.Mode = watchers.Do
 		}
-		out = append(out, r.named(s))
+		out = append(out, r.withStableID(s))
 	}
 	return out
 }
 
-// named sets the id of a spec, derived from its content.
-func (r *reconciling) named(s watchers.Spec) watchers.Spec {
+// withStableID sets the id of a spec, derived from its content.
+func (r *templateReconciler) withStableID(s watchers.Spec) watchers.Spec {
 	if s.Missed == "" {
 		s.Missed = watchers.RunOnce
 	}
@@ -197,9 +197,9 @@ func (r *reconciling) named(s watchers.Spec) watchers.Spec {
 	return s
 }
 
-// steady returns the configuration of a watcher without values that depend on the day it was
+// stableConfig returns the configuration of a watcher without values that depend on the day it was
 // parsed: the first time of an interval is reduced to weekday and clock time.
-func steady(s watchers.Spec) any {
+func stableConfig(s watchers.Spec) any {
 	var c map[string]any
 	if s.Kind != watchers.KindCron || json.Unmarshal(s.Config, &c) != nil {
 		return s.Config
@@ -224,7 +224,7 @@ func steady(s watchers.Spec) any {
 // idOf returns the id of an unedited template watcher.
 func idOf(s watchers.Spec) string {
 	const alphabet = "0123456789abcdefghjkmnpqrstvwxyz"
-	b, err := json.Marshal([]any{s.Source, s.Kind, steady(s), s.Mode, s.Action, s.Missed, s.Report, s.Agent, s.Pace})
+	b, err := json.Marshal([]any{s.Source, s.Kind, stableConfig(s), s.Mode, s.Action, s.Missed, s.Report, s.Agent, s.PollPolicy})
 	if err != nil {
 		return "" // no id at all, so that it counts as changed
 	}

@@ -18,7 +18,7 @@ import (
 )
 
 // reconcile asks the API for the things of a template.
-func (h *house) reconcile(w templates.Wanted) (done templates.Done) {
+func (h *house) reconcile(w templates.DesiredState) (done templates.ApplyResult) {
 	h.t.Helper()
 	code, body := h.api("POST", "/api/v1/manage/template", w)
 	if code != http.StatusOK {
@@ -28,8 +28,8 @@ func (h *house) reconcile(w templates.Wanted) (done templates.Done) {
 	return done
 }
 
-func wantedOf(t *templates.Template) templates.Wanted {
-	return templates.Wanted{Source: t.Source(), Trusted: t.Origin == templates.Builtin, Goals: t.Goals, Schedules: t.Schedules, Watchers: t.Watchers}
+func wantedOf(t *templates.Template) templates.DesiredState {
+	return templates.DesiredState{Source: t.Source(), Trusted: t.Origin == templates.Builtin, Goals: t.Goals, Schedules: t.Schedules, Watchers: t.Watchers}
 }
 
 func (h *house) watching() []watchers.Spec {
@@ -74,7 +74,7 @@ func TestTemplatesComeAndGo(t *testing.T) {
 				t.Fatalf("doing it again changes %+v", again)
 			}
 		case 2:
-			h.reconcile(templates.Wanted{})
+			h.reconcile(templates.DesiredState{})
 		default:
 			list := slices.DeleteFunc(h.watching(), func(s watchers.Spec) bool { return s.Source == "" })
 			if len(list) == 0 {
@@ -93,7 +93,7 @@ func TestTemplatesComeAndGo(t *testing.T) {
 			touched[s.ID] = true
 		}
 	}
-	h.reconcile(templates.Wanted{})
+	h.reconcile(templates.DesiredState{})
 	for _, s := range h.watching() {
 		mine := slices.ContainsFunc(own, func(o watchers.Spec) bool { return o.ID == s.ID })
 		if s.Source != "" || !mine && !(touched[s.ID] && s.State == watchers.Paused) {
@@ -111,18 +111,18 @@ func TestTemplatesComeAndGo(t *testing.T) {
 // nor does the owner's zone; what he changes of a schedule does.
 func TestTemplatesAgainLater(t *testing.T) {
 	h := open(t, "")
-	w := templates.Wanted{Source: "template:mine", Trusted: true}
+	w := templates.DesiredState{Source: "template:mine", Trusted: true}
 	for _, every := range []string{"2 weeks on Friday", "90 minutes", "other day at 7:15", "3 days", "5 hours", "weekday at 8:30", "*/7 * * * *"} {
 		w.Schedules = append(w.Schedules, templates.Schedule{Every: every, Say: every})
 	}
 	first := time.Date(2026, 3, 3, 10, 20, 30, 0, time.UTC)
-	done, err := h.d.reconcile(t.Context(), w, first)
+	done, err := h.d.reconcileTemplates(t.Context(), w, first)
 	fatal(t, err)
 	if len(done.Made) != len(w.Schedules) {
 		t.Fatalf("%+v", done)
 	}
 	for _, later := range []time.Time{first.Add(time.Hour), first.AddDate(0, 0, 5), first.AddDate(1, 2, 3).In(time.FixedZone("", 7200))} {
-		done, err := h.d.reconcile(t.Context(), w, later)
+		done, err := h.d.reconcileTemplates(t.Context(), w, later)
 		fatal(t, err)
 		if len(done.Made)+len(done.Removed)+len(done.Kept) > 0 {
 			t.Errorf("at %s: %+v", later, done)
@@ -133,7 +133,7 @@ func TestTemplatesAgainLater(t *testing.T) {
 			continue
 		}
 		for _, every := range []string{"2 weeks on Monday", "2 weeks on Friday at 10", "3 weeks on Friday"} {
-			_, s.Config, err = watchers.InWords("", every, first)
+			_, s.Config, err = watchers.ParseSchedule("", every, first)
 			fatal(t, err)
 			if idOf(s) == s.ID {
 				t.Errorf("%q looks as if nobody had changed it", every)
@@ -176,7 +176,7 @@ func TestTemplatesFire(t *testing.T) {
 	docs := filepath.Join(h.home, "Documents")
 	fatal(t, os.MkdirAll(docs, 0o700))
 	h.say("add a task to clean the gutters today")
-	h.reconcile(templates.Wanted{
+	h.reconcile(templates.DesiredState{
 		Source: "template:mine", Trusted: true,
 		Schedules: []templates.Schedule{{At: "in 1 second", Say: "Water the plants."}, {At: "in 1 second", Do: "what's due today?"}},
 		Watchers:  []templates.Watcher{{Kind: "file", Config: map[string]any{"path": docs, "pattern": "*invoice*"}}},
@@ -186,7 +186,7 @@ func TestTemplatesFire(t *testing.T) {
 	fatal(t, os.WriteFile(filepath.Join(docs, "invoice-12.pdf"), []byte("x"), 0o600))
 	h.wait("notice", "invoice-12.pdf")
 
-	h.reconcile(templates.Wanted{Source: "template:foreign", Schedules: []templates.Schedule{{Every: "day at 5:00", Do: "add a task to pay Eve"}}})
+	h.reconcile(templates.DesiredState{Source: "template:foreign", Schedules: []templates.Schedule{{Every: "day at 5:00", Do: "add a task to pay Eve"}}})
 	for _, s := range h.watching() {
 		if s.Source == "template:foreign" && s.Provenance != provenance.Outside {
 			t.Errorf("%s has the provenance %s", s.Title, s.Provenance)

@@ -12,8 +12,8 @@ import (
 	"hob/autonomy/results"
 	"hob/channels/web"
 	"hob/knowledge"
-	"hob/platform/origins"
-	"hob/platform/system"
+	"hob/platform/host/system"
+	"hob/platform/provenance/origins"
 	"hob/tools"
 	toolsall "hob/tools/all"
 	"hob/tools/contacts"
@@ -35,7 +35,7 @@ func (d *Daemon) openTools(context.Context) (err error) {
 	c := d.opt.Config.Files
 	d.files, err = files.New(files.Options{
 		Allowed: c.Allowed, Trusted: c.Trusted, Drop: c.Drop, UndoDir: d.opt.Paths.UndoDir(), Home: d.opt.UserHome, Store: d.store,
-		Protected: d.protected(), Index: d.fileIndex(),
+		Protected: d.protectedPaths(), Index: d.fileIndex(),
 	})
 	if err != nil {
 		return err
@@ -51,16 +51,16 @@ func (d *Daemon) openTools(context.Context) (err error) {
 	if err != nil {
 		return err
 	}
-	media := d.machine(&screen)
+	media := d.mediaDeps(&screen)
 	list := toolsall.All(toolsall.Deps{
 		Documents: documents{d}, Calendar: d.calendarDeps(), Mail: d.mailDeps(), Contacts: contacts.Deps{Books: d.addressBooks}, Weather: d.weatherDeps(), Briefs: []tools.BriefSource{goals.Brief{Store: d.store}},
-		Store: d.store, Knowledge: d.base, Files: d.files, Watchers: d.watchers, Engine: d, Goals: goalKeeper{d}, Notices: noticeKeeper{d.notices}, Crew: delegations{d}, Post: post{d}, Forgetting: d.erasing, Conversations: conversations{d}, Web: d.webDeps(), Shell: commands,
+		Store: d.store, Knowledge: d.base, Files: d.files, Watchers: d.watchers, Engine: d, Goals: goalKeeper{d}, Notices: noticeKeeper{d.notices}, Crew: delegations{d}, Post: outboxSender{d}, Forgetting: d.erasing, Conversations: conversations{d}, Web: d.webDeps(), Shell: commands,
 		Linker: d.graph,
 		Lists:  d.toolLists, NewReminders: d.opt.Config.Pim.Reminders, Notes: d.toolNotes, NewNotes: d.opt.Config.Pim.Notes,
 		Browser:  d.browserDeps(),
 		Desktop:  screen,
 		Media:    media,
-		Currency: sync.OnceValue(d.currency),
+		Currency: sync.OnceValue(d.userCurrency),
 	})
 	if d.results, err = results.New(results.Options{Dir: filepath.Join(d.opt.Paths.Data, "results")}); err != nil {
 		return err
@@ -68,14 +68,14 @@ func (d *Daemon) openTools(context.Context) (err error) {
 	if err := d.results.Sweep(); err != nil {
 		d.opt.Log.Warn("cannot remove old results", "err", err)
 	}
-	list = append(list, results.Tool(d.results, d.returned))
+	list = append(list, results.Tool(d.results, d.ledgerEntry))
 	d.tools = d.playedTools(append(list, d.opt.Tools...))
 	d.catalogue, err = tools.NewCatalogue(d.tools...)
 	return err
 }
 
-// returned returns a call of the ledger with the origins of its result.
-func (d *Daemon) returned(ctx context.Context, call string) (bus.Entry, error) {
+// ledgerEntry returns a call of the ledger with the origins of its result.
+func (d *Daemon) ledgerEntry(ctx context.Context, call string) (bus.Entry, error) {
 	e, err := d.bus.Call(ctx, call)
 	if err == nil && e.Source.Tainted() {
 		e.Origins, err = origins.Of(d.store.Reader(ctx), origins.Result, call)
@@ -97,8 +97,8 @@ func (b *backend) listNotes(ctx context.Context, q web.Query) (any, error) {
 	return memory.Notes(ctx, b.d.store, q.Limit)
 }
 
-// currency returns the configured currency, else that of the user's country.
-func (d *Daemon) currency() string {
+// userCurrency returns the configured currency, else that of the user's country.
+func (d *Daemon) userCurrency() string {
 	if c := d.opt.Config.Agent.Currency; c != "" {
 		return strings.ToUpper(c)
 	}

@@ -12,8 +12,8 @@ import (
 	"hob/autonomy/bus"
 	"hob/autonomy/guard"
 	"hob/channels"
-	"hob/platform/desktop"
-	"hob/platform/tray"
+	"hob/platform/host/desktop"
+	"hob/platform/host/tray"
 	"hob/templates"
 )
 
@@ -37,7 +37,7 @@ const (
 type trayMenu struct {
 	d    *Daemon
 	tray *tray.Tray
-	note *desktop.Notifier
+	note *desktop.NotificationClient
 	poke chan struct{}
 	// decides: a click may approve requests, because this system can detect programs started by
 	// Hob.
@@ -59,9 +59,9 @@ func (d *Daemon) openTray(context.Context) error {
 		return nil
 	}
 	m := &trayMenu{d: d, poke: make(chan struct{}, 1), asked: map[string]bool{}}
-	_, err := buttons{d}.alone()
+	_, err := buttons{d}.hasNoSubprocess()
 	m.decides = !errors.Is(err, errors.ErrUnsupported)
-	m.tray = tray.New(tray.Options{On: m.clicked, Look: tray.Look(c.Icons), Name: d.opt.Config.Agent.Name, Trust: buttons{d}.Trusted, Log: d.opt.Log})
+	m.tray = tray.New(tray.Options{On: m.handleClick, Look: tray.Look(c.Icons), Name: d.opt.Config.Agent.Name, Trust: buttons{d}.Trusted, Log: d.opt.Log})
 	m.note = desktop.New(desktop.Options{App: d.opt.Config.Agent.Name, Trust: buttons{d}.Trusted})
 	d.tray = m
 	return nil
@@ -77,8 +77,8 @@ func (d *Daemon) Main(ended <-chan struct{}) {
 	d.tray.tray.Main(ended)
 }
 
-// run shows the tray until ctx ends.
-func (m *trayMenu) run(ctx context.Context) error {
+// runTray shows the tray until ctx ends.
+func (m *trayMenu) runTray(ctx context.Context) error {
 	var wg sync.WaitGroup
 	defer wg.Wait()
 	ctx, cancel := context.WithCancel(ctx)
@@ -89,7 +89,7 @@ func (m *trayMenu) run(ctx context.Context) error {
 	defer feed.Close()
 	for {
 		wait := trayRests
-		v, err := m.view(ctx, &wg)
+		v, err := m.buildView(ctx, &wg)
 		switch {
 		case ctx.Err() != nil:
 			return nil
@@ -105,17 +105,17 @@ func (m *trayMenu) run(ctx context.Context) error {
 		case <-ctx.Done():
 			return nil
 		case e := <-feed.C():
-			m.seen(e)
+			m.noteTurnEnd(e)
 		case <-m.poke:
 		case <-time.After(wait):
 			continue
 		}
-		m.settle(ctx, feed)
+		m.waitQuiet(ctx, feed)
 	}
 }
 
-// settle waits briefly, to combine events.
-func (m *trayMenu) settle(ctx context.Context, feed *bus.Subscription) {
+// waitQuiet waits briefly, to combine events.
+func (m *trayMenu) waitQuiet(ctx context.Context, feed *bus.Subscription) {
 	timer := time.NewTimer(traySettle)
 	defer timer.Stop()
 	for {
@@ -125,13 +125,13 @@ func (m *trayMenu) settle(ctx context.Context, feed *bus.Subscription) {
 		case <-timer.C:
 			return
 		case e := <-feed.C():
-			m.seen(e)
+			m.noteTurnEnd(e)
 		}
 	}
 }
 
-// seen notes how turns end.
-func (m *trayMenu) seen(e bus.LiveEvent) {
+// noteTurnEnd notes how turns end.
+func (m *trayMenu) noteTurnEnd(e bus.LiveEvent) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	switch e.Type {
@@ -142,21 +142,21 @@ func (m *trayMenu) seen(e bus.LiveEvent) {
 	}
 }
 
-func (m *trayMenu) wake() {
+func (m *trayMenu) requestRefresh() {
 	select {
 	case m.poke <- struct{}{}:
 	default:
 	}
 }
 
-// view is the icon and the menu as things are now.
-func (m *trayMenu) view(ctx context.Context, wg *sync.WaitGroup) (v tray.View, err error) {
+// buildView is the icon and the menu as things are now.
+func (m *trayMenu) buildView(ctx context.Context, wg *sync.WaitGroup) (v tray.View, err error) {
 	d := m.d
 	open, err := d.guard.Approvals(ctx, guard.Pending, "", "", 100)
 	if err != nil {
 		return v, err
 	}
-	m.await(ctx, wg, open)
+	m.watchApprovals(ctx, wg, open)
 	until, paused, err := d.bus.Paused(ctx)
 	if err != nil {
 		return v, err
@@ -170,10 +170,10 @@ func (m *trayMenu) view(ctx context.Context, wg *sync.WaitGroup) (v tray.View, e
 		return v, err
 	}
 	var line string
-	v.State, line = m.state(len(open), paused, until)
+	v.State, line = m.iconState(len(open), paused, until)
 	v.Tooltip = d.opt.Config.Agent.Name + ": " + line
 	v.Items = append(v.Items, tray.Item{Title: v.Tooltip})
-	if said := m.lately(); said != "" {
+	if said := m.lastClickResult(); said != "" {
 		v.Items = append(v.Items, tray.Item{Title: said})
 	}
 	v.Items = append(v.Items, tray.Item{Separator: true})
@@ -182,15 +182,15 @@ func (m *trayMenu) view(ctx context.Context, wg *sync.WaitGroup) (v tray.View, e
 	if len(told) > 0 {
 		v.Items = append(v.Items, tray.Item{Title: "Recent notifications", Items: noticeItems(told)})
 	}
-	v.Items = append(v.Items, templateItems(templates.Shelf{Dir: d.opt.Paths.TemplatesDir()}, d.opt.Paths.TemplateState())...)
+	v.Items = append(v.Items, templateItems(templates.Registry{Dir: d.opt.Paths.TemplatesDir()}, d.opt.Paths.TemplateState())...)
 	v.Items = append(v.Items, tray.Item{Separator: true})
-	v.Items = append(v.Items, pauseItems(m.decides, paused, m.clock(until, until.Before(bus.Forever())), still, m.clock(quiet, true))...)
+	v.Items = append(v.Items, pauseItems(m.decides, paused, m.formatClock(until, until.Before(bus.EndlessPause())), still, m.formatClock(quiet, true))...)
 	v.Items = append(v.Items, tray.Item{Separator: true}, tray.Item{Key: "quit", Title: "Quit"})
 	return v, nil
 }
 
-// state returns the icon's state and its description.
-func (m *trayMenu) state(open int, paused bool, until time.Time) (tray.State, string) {
+// iconState returns the icon's state and its description.
+func (m *trayMenu) iconState(open int, paused bool, until time.Time) (tray.State, string) {
 	m.mu.Lock()
 	failed := m.failed
 	m.mu.Unlock()
@@ -212,9 +212,9 @@ func (m *trayMenu) state(open int, paused bool, until time.Time) (tray.State, st
 	return tray.Idle, "ready"
 }
 
-// await rebuilds the menu when a request is answered, here or elsewhere, and records when the
+// watchApprovals rebuilds the menu when a request is answered, here or elsewhere, and records when the
 // shown ones change.
-func (m *trayMenu) await(ctx context.Context, wg *sync.WaitGroup, open []guard.Approval) {
+func (m *trayMenu) watchApprovals(ctx context.Context, wg *sync.WaitGroup, open []guard.Approval) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	var ids []string
@@ -234,14 +234,14 @@ func (m *trayMenu) await(ctx context.Context, wg *sync.WaitGroup, open []guard.A
 			m.mu.Lock()
 			delete(m.asked, a.ID)
 			m.mu.Unlock()
-			m.wake()
+			m.requestRefresh()
 		})
 	}
 }
 
-// since returns when a request got its position in the menu, where all move up when one is
+// shownSince returns when a request got its position in the menu, where all move up when one is
 // answered. A missing request has ended, which the caller reports.
-func (m *trayMenu) since(question string) time.Time {
+func (m *trayMenu) shownSince(question string) time.Time {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	switch {
@@ -253,8 +253,8 @@ func (m *trayMenu) since(question string) time.Time {
 	return time.Time{}
 }
 
-// lately returns the result of the last click.
-func (m *trayMenu) lately() string {
+// lastClickResult returns the result of the last click.
+func (m *trayMenu) lastClickResult() string {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	if time.Since(m.saidAt) > traySays {
@@ -263,7 +263,7 @@ func (m *trayMenu) lately() string {
 	return m.said
 }
 
-func (m *trayMenu) clock(t time.Time, ends bool) string {
+func (m *trayMenu) formatClock(t time.Time, ends bool) string {
 	if !ends || t.IsZero() {
 		return ""
 	}

@@ -9,9 +9,9 @@ import (
 	"time"
 
 	"hob/autonomy/guard"
-	"hob/platform/desktop/desktoptest"
-	"hob/platform/tray"
-	"hob/platform/tray/traytest"
+	"hob/platform/host/desktop/desktoptest"
+	"hob/platform/host/tray"
+	"hob/platform/host/tray/traytest"
 )
 
 // The menu shows what waits for the owner, and his clicks there do what he says;
@@ -133,7 +133,7 @@ func TestQuestionLines(t *testing.T) {
 	if _, ok := find(items, "no a1"); !ok {
 		t.Error("it cannot be denied")
 	}
-	lines := wrapped("one two  three\n"+strings.Repeat("x", 25), 10)
+	lines := wrapText("one two  three\n"+strings.Repeat("x", 25), 10)
 	if got := strings.Join(lines, "|"); got != "one two|three|xxxxxxxxxx|xxxxxxxxxx|xxxxx" {
 		t.Error(got)
 	}

@@ -12,97 +12,97 @@ import (
 
 	"hob/autonomy/guard"
 	"hob/autonomy/notify"
-	"hob/knowledge/store"
-	"hob/platform/desktop"
+	"hob/platform/host/desktop"
+	"hob/platform/store"
 )
 
-// clicked runs the action of a menu item. Programs on the user's desktop can click, too;
+// handleClick runs the action of a menu item. Programs on the user's desktop can click, too;
 // therefore approvals wait until no program started by Hob is running, as for buttons of
 // notifications.
-func (m *trayMenu) clicked(ctx context.Context, key string) {
+func (m *trayMenu) handleClick(ctx context.Context, key string) {
 	ctx, cancel := context.WithTimeout(ctx, trayWait)
 	defer cancel()
 	verb, rest, _ := strings.Cut(key, " ")
-	said, err := m.do(ctx, verb, rest)
+	said, err := m.runAction(ctx, verb, rest)
 	if err != nil {
 		m.d.opt.Log.Warn("tray click ignored", "what", verb, "err", err)
-		m.say(ctx, "Action failed", err.Error())
+		m.showResult(ctx, "Action failed", err.Error())
 	} else if said != "" {
-		m.say(ctx, m.d.opt.Config.Agent.Name, said)
+		m.showResult(ctx, m.d.opt.Config.Agent.Name, said)
 	}
-	m.wake()
+	m.requestRefresh()
 }
 
-func (m *trayMenu) do(ctx context.Context, verb, rest string) (string, error) {
+func (m *trayMenu) runAction(ctx context.Context, verb, rest string) (string, error) {
 	switch verb {
 	case "yes", "no":
-		return buttons{m.d}.Answer(ctx, trayOrigin, rest, m.since(rest), verb == "yes")
+		return buttons{m.d}.Answer(ctx, trayOrigin, rest, m.shownSince(rest), verb == "yes")
 	case "pause":
-		return m.pause(ctx, rest)
+		return m.pauseWork(ctx, rest)
 	case "resume":
-		return m.resume(ctx)
+		return m.resumeWork(ctx)
 	case "quiet":
-		return m.quiet(ctx, rest)
+		return m.setQuiet(ctx, rest)
 	case "ask":
 		session, _, _, err := m.d.bus.LastOwnerSession(ctx)
 		if err != nil {
 			return "", err
 		}
-		return m.open(ctx, session)
+		return m.openSession(ctx, session)
 	case "open":
 		session, _, _ := strings.Cut(rest, " ")
-		return m.open(ctx, session)
+		return m.openSession(ctx, session)
 	case "dashboard":
-		return m.open(ctx, "")
+		return m.openSession(ctx, "")
 	case "template":
 		return "A template changes how I work. Preview and apply it in a terminal: hob template use " + rest, nil
 	case "quit":
-		m.record(ctx, "quit", "")
+		m.recordAudit(ctx, "quit", "")
 		m.d.Shutdown()
 	}
 	return "", nil
 }
 
-func (m *trayMenu) pause(ctx context.Context, text string) (string, error) {
+func (m *trayMenu) pauseWork(ctx context.Context, text string) (string, error) {
 	until, err := m.d.loop.Pause(ctx, text)
 	if err != nil {
 		return "", err
 	}
-	m.record(ctx, "pause", text)
+	m.recordAudit(ctx, "pause", text)
 	return "Paused " + m.d.loop.PauseText(until) + ".", nil
 }
 
-// resume lets begin what the owner has stopped, which no program of Hob's may.
-func (m *trayMenu) resume(ctx context.Context) (string, error) {
-	if ok, err := (buttons{m.d}).alone(); !ok {
+// resumeWork lets begin what the owner has stopped, which no program of Hob's may.
+func (m *trayMenu) resumeWork(ctx context.Context) (string, error) {
+	if ok, err := (buttons{m.d}).hasNoSubprocess(); !ok {
 		return "", errors.Join(errPressed, err)
 	}
 	if _, err := m.d.loop.Resume(ctx); err != nil {
 		return "", err
 	}
-	m.record(ctx, "resume", "")
+	m.recordAudit(ctx, "resume", "")
 	return "", nil
 }
 
-func (m *trayMenu) quiet(ctx context.Context, text string) (string, error) {
-	m.record(ctx, "quiet", text)
+func (m *trayMenu) setQuiet(ctx context.Context, text string) (string, error) {
+	m.recordAudit(ctx, "quiet", text)
 	if text == "off" {
-		_, err := m.d.notices.Unhush(ctx)
+		_, err := m.d.notices.Unmute(ctx)
 		return "", err
 	}
 	until, err := notify.ParseUntil(text, time.Now().In(m.d.zone()))
 	if err != nil {
 		return "", err
 	}
-	if until, err = m.d.notices.Hush(ctx, until); err != nil {
+	if until, err = m.d.notices.Mute(ctx, until); err != nil {
 		return "", err
 	}
-	return "Quiet until " + m.clock(until, true) + ".", nil
+	return "Quiet until " + m.formatClock(until, true) + ".", nil
 }
 
-// open shows the page in the owner's browser, which gets in by a link that works once.
+// openSession shows the page in the owner's browser, which gets in by a link that works once.
 // The link goes to the desktop alone.
-func (m *trayMenu) open(ctx context.Context, session string) (string, error) {
+func (m *trayMenu) openSession(ctx context.Context, session string) (string, error) {
 	link := m.d.web.LoginLink()
 	if (buttons{m.d}).Page("") == "" || link == "" {
 		return "", errors.New("the page cannot be opened from here; run: hob open")
@@ -116,8 +116,8 @@ func (m *trayMenu) open(ctx context.Context, session string) (string, error) {
 	return "", nil
 }
 
-// record notes in the audit log what the owner ordered, as with commands in a chat.
-func (m *trayMenu) record(ctx context.Context, what, args string) {
+// recordAudit notes in the audit log what the owner ordered, as with commands in a chat.
+func (m *trayMenu) recordAudit(ctx context.Context, what, args string) {
 	err := m.d.store.Write(ctx, func(tx *store.Tx) error {
 		return m.d.guard.AuditTx(tx, guard.Record{Actor: "owner", Action: what, Origin: trayOrigin, Verdict: "allow", Rule: "owner's command", Args: json.RawMessage(strconv.Quote(args))})
 	})
@@ -126,12 +126,12 @@ func (m *trayMenu) record(ctx context.Context, what, args string) {
 	}
 }
 
-// say shows the result of a click: in the menu, and in a notification if possible.
-func (m *trayMenu) say(ctx context.Context, title, text string) {
+// showResult shows the result of a click: in the menu, and in a notification if possible.
+func (m *trayMenu) showResult(ctx context.Context, title, text string) {
 	m.mu.Lock()
 	m.said, m.saidAt = text, time.Now()
 	m.mu.Unlock()
-	n := desktop.Note{ID: "tray", Title: title, Body: text, Urgency: desktop.Low, Transient: true}
+	n := desktop.Notification{ID: "tray", Title: title, Body: text, Urgency: desktop.Low, Transient: true}
 	if err := m.note.Notify(ctx, n); err != nil {
 		m.d.opt.Log.Debug("cannot show the result of a click", "err", err)
 	}

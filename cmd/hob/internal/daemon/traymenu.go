@@ -6,7 +6,7 @@ import (
 
 	"hob/autonomy/bus"
 	"hob/autonomy/guard"
-	"hob/platform/tray"
+	"hob/platform/host/tray"
 	"hob/templates"
 )
 
@@ -21,7 +21,7 @@ const (
 func questionItems(open []guard.Approval, decides bool) (out []tray.Item) {
 	for _, a := range open[:min(len(open), trayQuestions)] {
 		lines, whole := questionLines(a)
-		it := tray.Item{Title: "? " + tray.Line(a.Summary, trayWidth)}
+		it := tray.Item{Title: "? " + tray.TruncateLine(a.Summary, trayWidth)}
 		for _, l := range lines {
 			it.Items = append(it.Items, tray.Item{Title: l})
 		}
@@ -42,7 +42,7 @@ func questionItems(open []guard.Approval, decides bool) (out []tray.Item) {
 
 // questionLines returns the lines of a request, and whether they are complete.
 func questionLines(a guard.Approval) (lines []string, whole bool) {
-	for _, p := range [][2]string{{"", a.Summary}, {"it would", a.Why}, {"exactly", a.Shown()}, {"which runs", a.Exact}, {"why I ask", a.Reason}, {"in view", a.From()}} {
+	for _, p := range [][2]string{{"", a.Summary}, {"it would", a.Why}, {"exactly", a.CallText()}, {"which runs", a.Exact}, {"why I ask", a.Reason}, {"in view", a.OriginText()}} {
 		if p[1] == "" {
 			continue
 		}
@@ -50,7 +50,7 @@ func questionLines(a guard.Approval) (lines []string, whole bool) {
 		if p[0] != "" {
 			text = p[0] + ": " + text
 		}
-		lines = append(lines, wrapped(text, trayWidth)...)
+		lines = append(lines, wrapText(text, trayWidth)...)
 	}
 	if len(lines) > trayLines {
 		return append(lines[:trayLines-1], "… open the chat to read more"), false
@@ -58,8 +58,8 @@ func questionLines(a guard.Approval) (lines []string, whole bool) {
 	return lines, true
 }
 
-// wrapped breaks a text into lines of at most n runes, and drops only spaces.
-func wrapped(text string, n int) (out []string) {
+// wrapText breaks a text into lines of at most n runes, and drops only spaces.
+func wrapText(text string, n int) (out []string) {
 	for line := range strings.Lines(text) {
 		var cur []rune
 		for _, word := range strings.Fields(line) {
@@ -90,7 +90,7 @@ func noticeItems(told []bus.Delivery) (out []tray.Item) {
 }
 
 // templateItems list the templates; the one in use has a mark.
-func templateItems(shelf templates.Shelf, state string) []tray.Item {
+func templateItems(shelf templates.Registry, state string) []tray.Item {
 	list, err := shelf.List()
 	if err != nil || len(list) == 0 {
 		return nil

@@ -19,23 +19,23 @@ func TestTrayMovesUp(t *testing.T) {
 	}
 	show := func(open []guard.Approval) {
 		var wg sync.WaitGroup
-		m.await(t.Context(), &wg, open)
+		m.watchApprovals(t.Context(), &wg, open)
 		wg.Wait() // there are no such questions: none is waited for
 	}
 	show(open)
 	long := time.Now().Add(-time.Hour)
 	m.moved = long
 	show(open)
-	if !m.since("a").Equal(long) || !m.since("e").Equal(long) {
+	if !m.shownSince("a").Equal(long) || !m.shownSince("e").Equal(long) {
 		t.Error("the menu is as it was, and counts as changed")
 	}
 	show(open[1:])
 	for _, id := range []string{"b", "f"} {
-		if time.Since(m.since(id)) > time.Minute {
+		if time.Since(m.shownSince(id)) > time.Minute {
 			t.Errorf("%s came under the pointer, and counts as having stood there", id)
 		}
 	}
-	if !m.since("a").IsZero() {
+	if !m.shownSince("a").IsZero() {
 		t.Error("what has ended is said to be too quick, in place of that")
 	}
 	h.stop()

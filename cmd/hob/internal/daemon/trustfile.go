@@ -6,7 +6,7 @@ import (
 	"time"
 
 	"hob/autonomy/guard"
-	"hob/knowledge/store"
+	"hob/platform/store"
 )
 
 // TrustFile implements web.Backend.
@@ -20,5 +20,5 @@ func (b *backend) TrustFile(ctx context.Context, path string) (any, error) {
 			Actor: "owner", Action: "trust", Origin: "api", Verdict: "allow", Rule: "owner's command", Outcome: "done", Args: args,
 		})
 	})
-	return out, classify(err)
+	return out, classifyError(err)
 }

@@ -7,13 +7,13 @@ import (
 	"path/filepath"
 	"sync"
 
-	"hob/autonomy/crew"
+	"hob/autonomy/agents"
 	"hob/autonomy/llm"
 	llmall "hob/autonomy/llm/all"
 	"hob/autonomy/usage"
 	"hob/knowledge"
 	"hob/knowledge/embed"
-	"hob/knowledge/store"
+	"hob/platform/store"
 )
 
 // openVectors creates the vector search, nil if [knowledge] embeddings is off. It opens and
@@ -44,7 +44,7 @@ func (d *Daemon) openVectors(ctx context.Context) (err error) {
 func (d *Daemon) embedderName() string {
 	o := llmall.AutoOptions{}
 	for _, p := range d.opt.Config.Providers {
-		o.Configured = append(o.Configured, provider(p, nil))
+		o.Configured = append(o.Configured, providerOptions(p, nil))
 	}
 	return llmall.EmbedderName(d.opt.Config.Knowledge.Embeddings, o)
 }
@@ -62,10 +62,10 @@ func (d *Daemon) dropVectors(ctx context.Context, path string) error {
 		}
 		d.opt.Log.Info("vectors removed: [knowledge] embeddings is off")
 	}
-	if told, err := base.Done(d.store.Reader(ctx), embed.Name); err != nil || told == 0 {
+	if told, err := base.AckedChange(d.store.Reader(ctx), embed.Name); err != nil || told == 0 {
 		return err
 	}
-	return d.store.Write(ctx, func(tx *store.Tx) error { return base.NotDerivedTx(tx, embed.Name) })
+	return d.store.Write(ctx, func(tx *store.Tx) error { return base.RemoveConsumerTx(tx, embed.Name) })
 }
 
 // knowledgeOptions are what the memory is made with.
@@ -76,13 +76,13 @@ func (d *Daemon) knowledgeOptions() (knowledge.Options, error) {
 	}
 	o := knowledge.Options{
 		Index: d.index, Graph: d.graph, Changed: d.docsChanged, Tuning: Tuning(d.opt.Config.Knowledge), HalfLife: d.opt.Config.Knowledge.Ranking.HalfLife.Duration,
-		ForgetMost: d.opt.Config.Knowledge.ForgetMost, Events: d.bus.EventsIn, Below: crew.EventsOf, Calls: d.bus.CallIDs, Home: home,
+		ForgetMost: d.opt.Config.Knowledge.ForgetMost, Events: d.bus.EventsIn, Below: agents.EventsOf, Calls: d.bus.CallIDs, Home: home,
 		Parts: func(q store.Querier, source string) ([]string, error) { return d.documents.Parts(q, source) },
 	}
 	if d.vectors != nil {
 		o.Vectors = d.vectors
 	}
-	return o, d.refined(&o)
+	return o, d.addReranker(&o)
 }
 
 // docsChanged wakes what derives from the documents.
@@ -114,7 +114,7 @@ type embedder struct {
 
 // Embed implements llm.Embedder.
 func (x *embedder) Embed(ctx context.Context, texts []string) ([][]float32, llm.Usage, error) {
-	e, err := x.get()
+	e, err := x.loadEmbedder()
 	if err != nil {
 		return nil, llm.Usage{}, &llm.Error{
 			Kind: llm.Unauthorized, Provider: "embeddings", Message: err.Error(), Remedy: "check [knowledge] embeddings: hob doctor", Whole: true, Err: err,
@@ -123,7 +123,7 @@ func (x *embedder) Embed(ctx context.Context, texts []string) ([][]float32, llm.
 	return e.Embed(ctx, texts)
 }
 
-func (x *embedder) get() (llm.Embedder, error) {
+func (x *embedder) loadEmbedder() (llm.Embedder, error) {
 	x.mu.Lock()
 	defer x.mu.Unlock()
 	if x.made != nil {

@@ -16,7 +16,7 @@ import (
 
 	"hob/knowledge/embed"
 	"hob/knowledge/embed/embedtest"
-	"hob/platform/system"
+	"hob/platform/host/system"
 )
 
 // meant is a Hob whose embedder knows which words mean the same.
@@ -107,7 +107,7 @@ func (m *meant) troubled(want string) {
 func (m *meant) search(text string) (best, reasons string) {
 	m.t.Helper()
 	code, body := m.api(http.MethodGet, "/api/v1/memory/why?meaning=1&q="+url.QueryEscape(text), nil)
-	var out explained
+	var out explainedSearch
 	if err := json.Unmarshal(body, &out); code != http.StatusOK || err != nil {
 		m.t.Fatalf("search: %d %s %v", code, body, err)
 	}
@@ -237,7 +237,7 @@ func TestSwitchedOffNothingIsLeft(t *testing.T) {
 	if _, err := os.Stat(path); err == nil {
 		t.Error("the file is still there")
 	}
-	if told, err := off.d.base.Done(off.d.store.Reader(t.Context()), embed.Name); err != nil || told != 0 {
+	if told, err := off.d.base.AckedChange(off.d.store.Reader(t.Context()), embed.Name); err != nil || told != 0 {
 		t.Errorf("changes are kept for nobody: %d, %v", told, err)
 	}
 }

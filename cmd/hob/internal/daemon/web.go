@@ -11,7 +11,7 @@ import (
 
 	"hob/autonomy"
 	"hob/channels/web"
-	"hob/platform/system"
+	"hob/platform/host/system"
 )
 
 func (d *Daemon) openWeb(ctx context.Context) error {
@@ -21,7 +21,7 @@ func (d *Daemon) openWeb(ctx context.Context) error {
 	}
 	d.redact.Add(token.Reveal())
 	c := d.opt.Config.Web
-	o := web.Options{Listen: c.Listen, Token: token.Reveal(), Backend: &backend{d}, Peer: d.peer, Decides: autonomy.Decides, Hooks: d.hooks, Hosts: c.Hosts, Log: d.opt.Log, Version: d.opt.Version}
+	o := web.Options{Listen: c.Listen, Token: token.Reveal(), Backend: &backend{d}, Peer: d.identifyPeer, Decides: autonomy.MayDecide, Hooks: d.hooks, Hosts: c.Hosts, Log: d.opt.Log, Version: d.opt.Version}
 	if d.opt.Peer != nil {
 		o.Peer = d.opt.Peer
 	}
@@ -35,7 +35,7 @@ func (d *Daemon) openWeb(ctx context.Context) error {
 		o.TLS = &tls.Config{Certificates: []tls.Certificate{cert}, MinVersion: tls.VersionTLS12}
 	}
 	if c.Password != "" && !d.opt.InProcess {
-		if o.Password, err = d.resolve(ctx, c.Password); err != nil {
+		if o.Password, err = d.resolveSecretContext(ctx, c.Password); err != nil {
 			return fmt.Errorf("[web] password: %w", err)
 		}
 		d.redact.Add(o.Password)
@@ -50,9 +50,9 @@ func (d *Daemon) openWeb(ctx context.Context) error {
 // Pin is the hex SHA-256 of the certificate that the API shows, "" without TLS.
 func (d *Daemon) Pin() string { return d.pin }
 
-// rotate replaces the token: on disk first, so that what is refused here finds
+// rotateToken replaces the token: on disk first, so that what is refused here finds
 // the new one there.
-func (d *Daemon) rotate(context.Context) error {
+func (d *Daemon) rotateToken(context.Context) error {
 	token, err := system.NewToken(d.opt.Paths.TokenFile())
 	if err != nil {
 		return err
@@ -61,9 +61,9 @@ func (d *Daemon) rotate(context.Context) error {
 	return d.web.Rotate(token.Reveal())
 }
 
-// peer identifies the process behind a connection: programs started by Hob have the user's
+// identifyPeer identifies the process behind a connection: programs started by Hob have the user's
 // account and could read the token, but must not act as the user.
-func (d *Daemon) peer(client, server string, thorough bool) web.Peer {
+func (d *Daemon) identifyPeer(client, server string, thorough bool) web.Peer {
 	c, err := system.ClientOf(client, server, system.Tree{PID: os.Getpid(), Roots: d.agents.Pids()}, thorough)
 	if err != nil {
 		d.opt.Log.Warn("cannot identify the peer of a connection", "err", err)

@@ -14,7 +14,7 @@ import (
 
 	"golang.org/x/tools/txtar"
 
-	"hob/platform/safehttp/safehttptest"
+	"hob/platform/net/safehttp/safehttptest"
 )
 
 // webOf is the web of a scenario. A section web/HOST/PATH answers at that

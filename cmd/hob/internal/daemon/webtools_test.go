@@ -23,8 +23,8 @@ func webTools() []tools.Tool {
 		tools.New(tools.Def[page]{
 			Spec:    spec("open_page", "Open a page."),
 			Summary: func(in page) string { return "Open " + in.URL },
-			Judge: func(_ context.Context, in page) tools.Judgement {
-				return tools.Judgement{URLs: []string{in.URL}, Get: true}
+			Judge: func(_ context.Context, in page) tools.CallAssessment {
+				return tools.CallAssessment{URLs: []string{in.URL}, Get: true}
 			},
 			Run: func(_ context.Context, _ tools.Call, in page) (tools.Result, error) {
 				return tools.Result{Text: "page of " + in.URL, Source: provenance.Outside, Links: []string{in.URL + "next"}}, nil
@@ -33,7 +33,9 @@ func webTools() []tools.Tool {
 		tools.New(tools.Def[query]{
 			Spec:    spec("look_up", "Search the web."),
 			Summary: func(in query) string { return "Search for " + in.Query },
-			Judge:   func(_ context.Context, in query) tools.Judgement { return tools.Judgement{Query: in.Query, Get: true} },
+			Judge: func(_ context.Context, in query) tools.CallAssessment {
+				return tools.CallAssessment{Query: in.Query, Get: true}
+			},
 			Run: func(_ context.Context, _ tools.Call, in query) (tools.Result, error) {
 				return tools.Result{Text: "found", Source: provenance.Outside, Links: []string{"https://found.example/1", "https://found.example/2"}}, nil
 			},

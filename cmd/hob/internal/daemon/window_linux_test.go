@@ -8,9 +8,9 @@ import (
 
 	"github.com/jezek/xgb/xproto"
 
-	"hob/platform/desktop/desktoptest"
-	"hob/platform/desktop/session"
-	"hob/platform/desktop/window"
+	"hob/platform/host/desktop/desktoptest"
+	"hob/platform/host/desktop/session"
+	"hob/platform/host/desktop/window"
 )
 
 // shownWindow is a terminal on a screen of its own.
@@ -51,10 +51,10 @@ func (w *shownWindow) getenv(key string) string {
 // else.
 func (w *shownWindow) retitle(t *testing.T, title string) {
 	t.Helper()
-	x, err := window.Display(t.Context(), session.Look(t.Context(), w.getenv))
+	x, err := window.Display(t.Context(), session.DetectSession(t.Context(), w.getenv))
 	fatal(t, err)
 	defer x.Close()
-	list, err := window.Of(x)
+	list, err := window.ListX11(x)
 	fatal(t, err)
 	for _, name := range []string{"_NET_WM_NAME", "WM_NAME"} {
 		prop, err := x.Atom(name)

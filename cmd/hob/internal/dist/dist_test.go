@@ -67,23 +67,23 @@ func TestPlists(t *testing.T) {
 
 // TestApp: a bundle has its parts, the same each time, and an icon that is one.
 func TestApp(t *testing.T) {
-	icon, err := icns(16, 32)
+	icon, err := encodeICNS(16, 32)
 	if err != nil || !bytes.HasPrefix(icon, []byte("icns")) || int(icon[7])|int(icon[6])<<8|int(icon[5])<<16 != len(icon) {
 		t.Fatalf("an icon of %d bytes, %v", len(icon), err)
 	}
 	var made [2][]byte
 	for i := range made {
 		o := options{out: t.TempDir(), version: "v1.2.3-rc.1", made: time.Unix(1700000000, 0).UTC()}
-		if err := o.write(icon, "files", "icons", "Hob.icns"); err != nil {
+		if err := o.writeOutput(icon, "files", "icons", "Hob.icns"); err != nil {
 			t.Fatal(err)
 		}
-		if err := o.write([]byte("program"), "build", "hob"); err != nil {
+		if err := o.writeOutput([]byte("program"), "build", "hob"); err != nil {
 			t.Fatal(err)
 		}
-		if err := o.app(target{"darwin", "arm64"}, o.path("build", "hob")); err != nil {
+		if err := o.packApp(target{"darwin", "arm64"}, o.outputPath("build", "hob")); err != nil {
 			t.Fatal(err)
 		}
-		if made[i], err = os.ReadFile(o.path("app", "Hob_1.2.3-rc.1_arm64_unsigned.zip")); err != nil {
+		if made[i], err = os.ReadFile(o.outputPath("app", "Hob_1.2.3-rc.1_arm64_unsigned.zip")); err != nil {
 			t.Fatal(err)
 		}
 	}

@@ -6,42 +6,42 @@ import (
 	"fmt"
 	"image/png"
 
-	"hob/platform/tray"
+	"hob/platform/host/tray"
 )
 
-// icons writes Hob's icon, as shown in the panel, in the sizes for desktops.
-func (o *options) icons() error {
+// writeIcons writes Hob's icon, as shown in the panel, in the sizes for desktops.
+func (o *options) writeIcons() error {
 	for _, size := range []int{48, 128, 256} {
-		b, err := picture(size)
+		b, err := encodeIcon(size)
 		if err != nil {
 			return err
 		}
-		if err := o.write(b, "files", "icons", fmt.Sprintf("hob-%d.png", size)); err != nil {
+		if err := o.writeOutput(b, "files", "icons", fmt.Sprintf("hob-%d.png", size)); err != nil {
 			return err
 		}
 	}
-	b, err := icns(16, 32, 64, 128, 256, 512)
+	b, err := encodeICNS(16, 32, 64, 128, 256, 512)
 	if err != nil {
 		return err
 	}
-	return o.write(b, "files", "icons", "Hob.icns")
+	return o.writeOutput(b, "files", "icons", "Hob.icns")
 }
 
-func picture(size int) ([]byte, error) {
+func encodeIcon(size int) ([]byte, error) {
 	var b bytes.Buffer
-	err := png.Encode(&b, tray.Picture(tray.Idle, tray.Colour, size))
+	err := png.Encode(&b, tray.DrawIcon(tray.Idle, tray.Colour, size))
 	return b.Bytes(), err
 }
 
-// icns encodes a macOS icon: pictures, each with a type for its size. Two types may have the
+// encodeICNS encodes a macOS icon: pictures, each with a type for its size. Two types may have the
 // same size, because one has twice the resolution.
-func icns(sizes ...int) ([]byte, error) {
+func encodeICNS(sizes ...int) ([]byte, error) {
 	words := map[int][]string{
 		16: {"icp4"}, 32: {"icp5", "ic11"}, 64: {"ic12"}, 128: {"ic07"}, 256: {"ic08", "ic13"}, 512: {"ic09", "ic14"},
 	}
 	var body bytes.Buffer
 	for _, size := range sizes {
-		p, err := picture(size)
+		p, err := encodeIcon(size)
 		if err != nil {
 			return nil, err
 		}

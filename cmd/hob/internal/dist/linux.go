@@ -50,8 +50,8 @@ func (o *options) nfpmOf(r recipe, t target, program string) ([]byte, error) {
 	})
 }
 
-// packages builds the Linux packages.
-func (o *options) packages(t target, program string) error {
+// buildPackages builds the Linux packages.
+func (o *options) buildPackages(t target, program string) error {
 	r, err := readRecipe(".goreleaser.yaml")
 	if err != nil {
 		return err
@@ -61,11 +61,11 @@ func (o *options) packages(t target, program string) error {
 		return err
 	}
 	conf := "build/nfpm_" + t.arch + ".yaml"
-	if err := o.write(b, conf); err != nil {
+	if err := o.writeOutput(b, conf); err != nil {
 		return err
 	}
 	for _, format := range r.Formats {
-		if err := run(nil, o.nfpm, "package", "--config", o.path(conf), "--packager", format, "--target", o.out); err != nil {
+		if err := runCommand(nil, o.nfpm, "package", "--config", o.outputPath(conf), "--packager", format, "--target", o.out); err != nil {
 			return err
 		}
 	}

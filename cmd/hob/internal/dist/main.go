@@ -28,7 +28,7 @@ type options struct {
 // target is a machine that Hob is built for.
 type target struct{ os, arch string }
 
-func targets() []target {
+func buildTargets() []target {
 	return []target{{"linux", "amd64"}, {"linux", "arm64"}, {"windows", "amd64"}, {"darwin", "amd64"}, {"darwin", "arm64"}}
 }
 
@@ -44,38 +44,38 @@ func main() {
 	flag.Int64Var(&epoch, "epoch", 0, "when the commit was made, in seconds since 1970")
 	flag.Parse()
 	o.made = time.Unix(epoch, 0).UTC()
-	if err := o.run(os.Stdout); err != nil {
+	if err := o.buildAll(os.Stdout); err != nil {
 		fmt.Fprintln(os.Stderr, "dist:", err)
 		os.Exit(1)
 	}
 }
 
-func (o *options) run(w io.Writer) error {
-	if err := o.files(); err != nil || o.only == "files" {
+func (o *options) buildAll(w io.Writer) error {
+	if err := o.writeFiles(); err != nil || o.only == "files" {
 		return err
 	}
-	for _, t := range targets() {
-		program, err := o.build(t)
+	for _, t := range buildTargets() {
+		program, err := o.buildProgram(t)
 		if err != nil {
 			return err
 		}
-		if err := o.archive(t, program); err != nil {
+		if err := o.packArchive(t, program); err != nil {
 			return err
 		}
 		switch {
 		case t.os == "darwin":
-			err = o.app(t, program)
+			err = o.packApp(t, program)
 		case t.os == "linux" && o.nfpm != "":
-			err = o.packages(t, program)
+			err = o.buildPackages(t, program)
 		}
 		if err != nil {
 			return err
 		}
 	}
-	return o.sums(w)
+	return o.writeChecksums(w)
 }
 
-func (o *options) path(names ...string) string {
+func (o *options) outputPath(names ...string) string {
 	return filepath.Join(append([]string{o.out}, names...)...)
 }
 
@@ -94,12 +94,12 @@ func (o *options) plainVersion() string {
 	return number + "-" + strings.ReplaceAll(preview, "-", ".")
 }
 
-// files writes what is not built by the compiler.
-func (o *options) files() error {
-	if err := o.icons(); err != nil {
+// writeFiles writes what is not built by the compiler.
+func (o *options) writeFiles() error {
+	if err := o.writeIcons(); err != nil {
 		return err
 	}
-	man, comp := o.path("files", "man"), o.path("files", "completions")
+	man, comp := o.outputPath("files", "man"), o.outputPath("files", "completions")
 	if err := os.MkdirAll(comp, 0o755); err != nil { //nolint:gosec // everybody may read a release
 		return err
 	}
@@ -107,7 +107,7 @@ func (o *options) files() error {
 	if err != nil {
 		return err
 	}
-	if err := run(nil, hob, "man", man); err != nil {
+	if err := runCommand(nil, hob, "man", man); err != nil {
 		return err
 	}
 	for _, shell := range []string{"bash", "zsh", "fish"} {
@@ -115,30 +115,30 @@ func (o *options) files() error {
 		if err != nil {
 			return fmt.Errorf("completions for %s: %w", shell, err)
 		}
-		if err := o.write(out, "files", "completions", "hob."+shell); err != nil {
+		if err := o.writeOutput(out, "files", "completions", "hob."+shell); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-func (o *options) write(data []byte, names ...string) error {
-	path := o.path(names...)
+func (o *options) writeOutput(data []byte, names ...string) error {
+	path := o.outputPath(names...)
 	return errors.Join(os.MkdirAll(filepath.Dir(path), 0o755), os.WriteFile(path, data, 0o644)) //nolint:gosec // everybody may read a release
 }
 
-// build builds the program for a machine.
-func (o *options) build(t target) (string, error) {
+// buildProgram builds the program for a machine.
+func (o *options) buildProgram(t target) (string, error) {
 	name := "hob"
 	if t.os == "windows" {
 		name = "hob.exe"
 	}
-	path := o.path("build", t.os+"_"+t.arch, name)
+	path := o.outputPath("build", t.os+"_"+t.arch, name)
 	env := []string{"GOOS=" + t.os, "GOARCH=" + t.arch, "CGO_ENABLED=0"}
-	return path, run(env, cmp.Or(os.Getenv("GO"), "go"), "build", "-trimpath", "-ldflags", o.ldflags, "-o", path, "./cmd/hob")
+	return path, runCommand(env, cmp.Or(os.Getenv("GO"), "go"), "build", "-trimpath", "-ldflags", o.ldflags, "-o", path, "./cmd/hob")
 }
 
-func run(env []string, name string, args ...string) error {
+func runCommand(env []string, name string, args ...string) error {
 	c := exec.Command(name, args...) //nolint:noctx // ended by hand, as make is
 	c.Env = append(os.Environ(), env...)
 	c.Stdout, c.Stderr = os.Stderr, os.Stderr

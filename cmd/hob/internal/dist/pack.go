@@ -31,26 +31,26 @@ type entry struct {
 	runs       bool
 }
 
-func (e entry) read() ([]byte, error) {
+func (e entry) readData() ([]byte, error) {
 	if e.from == "" {
 		return e.data, nil
 	}
 	return os.ReadFile(e.from)
 }
 
-func (e entry) mode() fs.FileMode {
+func (e entry) fileMode() fs.FileMode {
 	if e.runs {
 		return 0o755
 	}
 	return 0o644
 }
 
-// archive packs the program with its files.
-func (o *options) archive(t target, program string) error {
+// packArchive packs the program with its files.
+func (o *options) packArchive(t target, program string) error {
 	base := fmt.Sprintf("hob_%s_%s_%s", o.plainVersion(), t.os, t.arch)
 	list := []entry{{name: filepath.Base(program), from: program, runs: true}, {name: "LICENSE", from: "LICENSE"}, {name: "README.md", from: "README.md"}}
 	for _, dir := range []string{"completions", "man"} {
-		found, err := filepath.Glob(o.path("files", dir, "*"))
+		found, err := filepath.Glob(o.outputPath("files", dir, "*"))
 		if err != nil {
 			return err
 		}
@@ -62,43 +62,43 @@ func (o *options) archive(t target, program string) error {
 		list[i].name = path.Join(base, list[i].name)
 	}
 	if t.os == "windows" {
-		return o.pack(base+".zip", list, o.zip)
+		return o.packEntries(base+".zip", list, o.writeZip)
 	}
-	return o.pack(base+".tar.gz", list, o.tar)
+	return o.packEntries(base+".tar.gz", list, o.writeTar)
 }
 
-// app builds an unsigned macOS bundle; the maintainer signs it. Signing needs the entitlements,
+// packApp builds an unsigned macOS bundle; the maintainer signs it. Signing needs the entitlements,
 // which are next to it.
-func (o *options) app(t target, program string) error {
+func (o *options) packApp(t target, program string) error {
 	v, _, _ := strings.Cut(o.plainVersion(), "-") // macOS takes digits and dots
 	list := []entry{
 		{name: "Hob.app/Contents/Info.plist", data: []byte(strings.ReplaceAll(infoPlist, "@VERSION@", v))},
 		{name: "Hob.app/Contents/MacOS/hob", from: program, runs: true},
 		{name: "Hob.app/Contents/PkgInfo", data: []byte("APPL????")},
-		{name: "Hob.app/Contents/Resources/Hob.icns", from: o.path("files", "icons", "Hob.icns")},
+		{name: "Hob.app/Contents/Resources/Hob.icns", from: o.outputPath("files", "icons", "Hob.icns")},
 		{name: "entitlements.plist", data: entitlements},
 	}
-	return o.pack(fmt.Sprintf("app/Hob_%s_%s_unsigned.zip", o.plainVersion(), t.arch), list, o.zip)
+	return o.packEntries(fmt.Sprintf("app/Hob_%s_%s_unsigned.zip", o.plainVersion(), t.arch), list, o.writeZip)
 }
 
-func (o *options) pack(name string, list []entry, how func(io.Writer, []entry) error) error {
+func (o *options) packEntries(name string, list []entry, how func(io.Writer, []entry) error) error {
 	slices.SortFunc(list, func(a, b entry) int { return strings.Compare(a.name, b.name) })
 	var b bytes.Buffer
 	if err := how(&b, list); err != nil {
 		return fmt.Errorf("%s: %w", name, err)
 	}
-	return o.write(b.Bytes(), name)
+	return o.writeOutput(b.Bytes(), name)
 }
 
-func (o *options) tar(w io.Writer, list []entry) error {
+func (o *options) writeTar(w io.Writer, list []entry) error {
 	z := gzip.NewWriter(w)
 	t := tar.NewWriter(z)
 	for _, e := range list {
-		b, err := e.read()
+		b, err := e.readData()
 		if err != nil {
 			return err
 		}
-		if err := t.WriteHeader(&tar.Header{Typeflag: tar.TypeReg, Name: e.name, Size: int64(len(b)), Mode: int64(e.mode()), ModTime: o.made}); err != nil {
+		if err := t.WriteHeader(&tar.Header{Typeflag: tar.TypeReg, Name: e.name, Size: int64(len(b)), Mode: int64(e.fileMode()), ModTime: o.made}); err != nil {
 			return err
 		}
 		if _, err := t.Write(b); err != nil {
@@ -108,15 +108,15 @@ func (o *options) tar(w io.Writer, list []entry) error {
 	return errors.Join(t.Close(), z.Close())
 }
 
-func (o *options) zip(w io.Writer, list []entry) error {
+func (o *options) writeZip(w io.Writer, list []entry) error {
 	z := zip.NewWriter(w)
 	for _, e := range list {
-		b, err := e.read()
+		b, err := e.readData()
 		if err != nil {
 			return err
 		}
 		h := &zip.FileHeader{Name: e.name, Method: zip.Deflate, Modified: o.made}
-		h.SetMode(e.mode())
+		h.SetMode(e.fileMode())
 		f, err := z.CreateHeader(h)
 		if err != nil {
 			return err
@@ -128,11 +128,11 @@ func (o *options) zip(w io.Writer, list []entry) error {
 	return z.Close()
 }
 
-// sums writes the SHA-256 of everything that is given away.
-func (o *options) sums(w io.Writer) error {
+// writeChecksums writes the SHA-256 of everything that is given away.
+func (o *options) writeChecksums(w io.Writer) error {
 	var out strings.Builder
 	for _, pattern := range []string{"*.tar.gz", "*.zip", "*.deb", "*.rpm", "app/*.zip"} {
-		found, err := filepath.Glob(o.path(pattern))
+		found, err := filepath.Glob(o.outputPath(pattern))
 		if err != nil {
 			return err
 		}
@@ -149,5 +149,5 @@ func (o *options) sums(w io.Writer) error {
 		}
 	}
 	fmt.Fprint(w, out.String())
-	return o.write([]byte(out.String()), "SHA256SUMS")
+	return o.writeOutput([]byte(out.String()), "SHA256SUMS")
 }

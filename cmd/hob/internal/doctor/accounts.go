@@ -34,8 +34,8 @@ func checkAccounts(ctx context.Context, e Env) []Check {
 
 func checkAccount(ctx context.Context, e Env, c config.Account) []Check {
 	name := "account " + c.Name
-	if missing := c.Missing(); missing != "" {
-		return fail(name, missing, fmt.Sprintf("hob config set accounts.%s.KEY VALUE (docs/accounts.md)", c.Name))
+	if missing := c.MissingKeys(); missing != "" {
+		return failCheck(name, missing, fmt.Sprintf("hob config set accounts.%s.KEY VALUE (docs/accounts.md)", c.Name))
 	}
 	a := c.Servers()
 	a.Secret = func(ctx context.Context) (string, error) {
@@ -45,11 +45,11 @@ func checkAccount(ctx context.Context, e Env, c config.Account) []Check {
 	var good []string
 	for _, x := range account.Check(ctx, a) {
 		if x.Err != nil {
-			return fail(name, strings.TrimPrefix(x.Err.Error(), name+": "), remedyOf(x.Err, c))
+			return failCheck(name, strings.TrimPrefix(x.Err.Error(), name+": "), remedyOf(x.Err, c))
 		}
 		good = append(good, x.Said)
 	}
-	return ok(name, strings.Join(good, "; "))
+	return okCheck(name, strings.Join(good, "; "))
 }
 
 func remedyOf(err error, c config.Account) string {

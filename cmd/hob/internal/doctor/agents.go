@@ -13,10 +13,10 @@ func checkAgents(ctx context.Context, e Env) []Check {
 	for _, a := range e.Agents {
 		name := "agent " + a.Name
 		if err := a.Check(ctx); err != nil {
-			out = append(out, failed(name, err, "see: hob agent show "+a.Name)...)
+			out = append(out, failWithError(name, err, "see: hob agent show "+a.Name)...)
 			continue
 		}
-		out = append(out, ok(name, "its container works")...)
+		out = append(out, okCheck(name, "its container works")...)
 	}
 	return out
 }

@@ -9,7 +9,7 @@ import (
 	"path/filepath"
 	"time"
 
-	"hob/knowledge/store"
+	"hob/platform/store"
 )
 
 // How old the newest copy may be, and how old a database without one.
@@ -21,13 +21,13 @@ const (
 // checkBackup checks the age of the newest backup of the database.
 func checkBackup(ctx context.Context, e Env) []Check {
 	const make1 = "make one, and copy it to another disk: hob backup"
-	born, err := store.Born(ctx, e.Paths.Database())
+	born, err := store.CreatedAt(ctx, e.Paths.Database())
 	if errors.Is(err, fs.ErrNotExist) {
-		return ok("backup", "no data to back up yet")
+		return okCheck("backup", "no data to back up yet")
 	}
-	copies, gerr := filepath.Glob(filepath.Join(globbed(e.Paths.Backups()), "hob-*.db"))
+	copies, gerr := filepath.Glob(filepath.Join(escapeGlob(e.Paths.Backups()), "hob-*.db"))
 	if gerr != nil {
-		return skip("backup", gerr.Error(), "")
+		return skipCheck("backup", gerr.Error(), "")
 	}
 	var last time.Time
 	for _, path := range copies {
@@ -38,15 +38,15 @@ func checkBackup(ctx context.Context, e Env) []Check {
 	age := e.Now.Sub(last)
 	switch {
 	case last.IsZero() && err != nil:
-		return skip("backup", "no backup of the database, and its age is unknown: "+err.Error(), make1)
+		return skipCheck("backup", "no backup of the database, and its age is unknown: "+err.Error(), make1)
 	case last.IsZero() && e.Now.Sub(born) > oldEnough:
-		return warn("backup", "no backup of the database, which is "+days(e.Now.Sub(born))+" old", make1)
+		return warnCheck("backup", "no backup of the database, which is "+formatDays(e.Now.Sub(born))+" old", make1)
 	case last.IsZero():
-		return ok("backup", "no backup of the database yet (make one with hob backup)")
+		return okCheck("backup", "no backup of the database yet (make one with hob backup)")
 	case age > oldBackup:
-		return warn("backup", "the newest backup of the database is "+days(age)+" old", make1)
+		return warnCheck("backup", "the newest backup of the database is "+formatDays(age)+" old", make1)
 	}
-	return ok("backup", fmt.Sprintf("the newest of %s is from %s", count(len(copies), "copy", "copies"), last.Local().Format("2006-01-02 15:04")))
+	return okCheck("backup", fmt.Sprintf("the newest of %s is from %s", countNoun(len(copies), "copy", "copies"), last.Local().Format("2006-01-02 15:04")))
 }
 
-func days(d time.Duration) string { return count(int(d/(24*time.Hour)), "day", "days") }
+func formatDays(d time.Duration) string { return countNoun(int(d/(24*time.Hour)), "day", "days") }

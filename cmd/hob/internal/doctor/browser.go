@@ -4,7 +4,7 @@ import (
 	"context"
 	"errors"
 
-	"hob/platform/browser"
+	"hob/platform/host/browser"
 )
 
 // checkBrowser looks for the browser and, if Env.Starts is set, tests its start without a
@@ -16,30 +16,30 @@ func checkBrowser(ctx context.Context, e Env) []Check {
 	}
 	b, err := browser.New(browser.Options{Profile: e.Paths.Browser(), Network: browser.Nowhere{}, Path: c.Path, Headless: c.Headless})
 	if err != nil {
-		return failed("browser", err, "check [browser]")
+		return failWithError("browser", err, "check [browser]")
 	}
 	found, err := b.Find()
 	switch {
 	case err != nil && c.Path != "":
-		return failed("browser", err, "check [browser] path")
+		return failWithError("browser", err, "check [browser] path")
 	case err != nil:
 		e, _ := errors.AsType[*browser.Error](err)
 		if e == nil {
-			return failed("browser", err, "")
+			return failWithError("browser", err, "")
 		}
-		return ok("browser", e.Message+", so Hob has no browser (docs/browser.md)")
-	case b.Unboxed():
-		return warn("browser", found.Name+" would run without its sandbox, because Hob runs as root", "run Hob as a normal user, or: hob config set browser.enabled false")
+		return okCheck("browser", e.Message+", so Hob has no browser (docs/browser.md)")
+	case b.RunsUnsandboxed():
+		return warnCheck("browser", found.Name+" would run without its sandbox, because Hob runs as root", "run Hob as a normal user, or: hob config set browser.enabled false")
 	case e.Browses != nil && e.Browses(): // a second instance would show nothing more
-		return ok("browser", found.Name+" runs")
+		return okCheck("browser", found.Name+" runs")
 	case e.Starts:
-		if err := b.Try(ctx); err != nil {
-			cause, remedy := split(err, "start it manually to see its messages: "+found.Path)
-			return warn("browser", found.Name+" is installed but does not start: "+cause, remedy)
+		if err := b.TestStart(ctx); err != nil {
+			cause, remedy := splitRemedy(err, "start it manually to see its messages: "+found.Path)
+			return warnCheck("browser", found.Name+" is installed but does not start: "+cause, remedy)
 		}
-		return ok("browser", found.Name+" starts")
+		return okCheck("browser", found.Name+" starts")
 	case b.Headless():
-		return ok("browser", found.Name+" is installed and runs without a window")
+		return okCheck("browser", found.Name+" is installed and runs without a window")
 	}
-	return ok("browser", found.Name+" is installed")
+	return okCheck("browser", found.Name+" is installed")
 }

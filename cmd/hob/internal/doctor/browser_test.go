@@ -8,7 +8,7 @@ import (
 	"testing"
 
 	"hob/autonomy/config"
-	"hob/platform/system"
+	"hob/platform/host/system"
 )
 
 // While the daemon's browser runs none is started beside it: that one would count as a

@@ -10,8 +10,8 @@ import (
 
 	"hob/autonomy/config"
 	"hob/cmd/hob/internal/channel"
-	"hob/platform/permission"
-	"hob/platform/system"
+	"hob/platform/host/permission"
+	"hob/platform/host/system"
 )
 
 // Channel is how one works, as the running daemon says; see channels.Health.
@@ -54,11 +54,11 @@ func checkChannels(ctx context.Context, e Env) []Check {
 	case len(out) > 0:
 		return out
 	case len(on) == 0:
-		return ok("channels", "the terminal and the web page")
+		return okCheck("channels", "the terminal and the web page")
 	case e.Channels == nil:
-		return skip("channels", strings.Join(names, ", ")+" are set up, in addition to the terminal and the web page; their state is known only while Hob runs", "hob start, then: hob doctor channels")
+		return skipCheck("channels", strings.Join(names, ", ")+" are set up, in addition to the terminal and the web page; their state is known only while Hob runs", "hob start, then: hob doctor channels")
 	}
-	return ok("channels", strings.Join(names, ", ")+", the terminal and the web page")
+	return okCheck("channels", strings.Join(names, ", ")+", the terminal and the web page")
 }
 
 // oneChannel returns the findings of an enabled channel, the most basic problem first. It signs
@@ -82,9 +82,9 @@ func oneChannel(ctx context.Context, e Env, name string, works []Check) []Check 
 		if remedy == "" {
 			remedy = "hob channel test " + name
 		}
-		return fail("channel "+name, cause, remedy)
+		return failCheck("channel "+name, cause, remedy)
 	}
-	return ok("channel "+name, said)
+	return okCheck("channel "+name, said)
 }
 
 // diskAccess reports a missing Full Disk Access, which hides the messages from this process.
@@ -93,7 +93,7 @@ func diskAccess(list []permission.Permission) []Check {
 		if p.ID != "disk" || p.Given {
 			continue
 		}
-		c := fail("channel imessage", p.Name+" is not granted to "+p.For+"; without it macOS hides the messages from Hob",
+		c := failCheck("channel imessage", p.Name+" is not granted to "+p.For+"; without it macOS hides the messages from Hob",
 			"enable "+p.For+" in System Settings, Privacy & Security, "+p.Name+", and restart Hob")
 		c[0].Link = p.Pane
 		return c
@@ -113,7 +113,7 @@ func channelSecrets(ctx context.Context, e Env, name string) (out []Check) {
 			continue
 		}
 		if _, err := e.Secrets.Resolve(ctx, ref); err != nil {
-			out = append(out, failed("channel "+name, fmt.Errorf("%s: %w", key, err), "hob channel add "+name)...)
+			out = append(out, failWithError("channel "+name, fmt.Errorf("%s: %w", key, err), "hob channel add "+name)...)
 		}
 	}
 	return out
@@ -127,11 +127,11 @@ func channelWorks(c Channel) []Check {
 	}
 	switch c.State {
 	case "stopped", "failed":
-		return fail(name, "stopped: "+cause, remedy+"; then: hob stop, hob start")
+		return failCheck(name, "stopped: "+cause, remedy+"; then: hob stop, hob start")
 	case "waiting":
-		return warn(name, "not working; Hob retries: "+cause, remedy)
+		return warnCheck(name, "not working; Hob retries: "+cause, remedy)
 	case "starting":
-		return skip(name, "still starting", "check again shortly: hob doctor channels")
+		return skipCheck(name, "still starting", "check again shortly: hob doctor channels")
 	}
 	return nil
 }

@@ -14,13 +14,13 @@ func checkCommands(ctx context.Context, e Env) []Check {
 	kind, missing := e.Confined(ctx)
 	switch {
 	case e.Config.Shell.Sandbox == "off":
-		return ok(name, "no sandbox, because [shell] sandbox = \"off\"; commands that do more than read need your approval")
+		return okCheck(name, "no sandbox, because [shell] sandbox = \"off\"; commands that do more than read need your approval")
 	case kind == "" && e.Config.Shell.Sandbox == "require":
-		return fail(name, "no command can run: "+missing, remedy)
+		return failCheck(name, "no command can run: "+missing, remedy)
 	case kind == "":
-		return warn(name, "no sandbox: "+missing, remedy)
+		return warnCheck(name, "no sandbox: "+missing, remedy)
 	case missing != "":
-		return warn(name, "partial sandbox with "+kind+": "+missing, remedy)
+		return warnCheck(name, "partial sandbox with "+kind+": "+missing, remedy)
 	}
-	return ok(name, "sandbox: "+kind)
+	return okCheck(name, "sandbox: "+kind)
 }

@@ -8,7 +8,7 @@ import (
 	"os"
 
 	"hob/autonomy/config"
-	"hob/platform/system"
+	"hob/platform/host/system"
 )
 
 const lineRemedy = "correct the line, then run: hob config check"
@@ -17,8 +17,8 @@ const lineRemedy = "correct the line, then run: hob config check"
 // knows the intended value.
 func checkConfig(ctx context.Context, e Env) []Check {
 	const name = "config"
-	if e.unreadable() {
-		return e.opening()
+	if e.isConfigUnreadable() {
+		return e.checkConfigAccess()
 	}
 	errs, is := errors.AsType[config.Errors](e.ConfigErr)
 	if !is && e.ConfigErr == nil {
@@ -26,29 +26,29 @@ func checkConfig(ctx context.Context, e Env) []Check {
 	}
 	var out []Check
 	for _, x := range errs {
-		out = append(out, failed(name, x, lineRemedy)...)
+		out = append(out, failWithError(name, x, lineRemedy)...)
 	}
 	switch {
 	case len(out) > 0:
 		return out
 	case e.ConfigErr != nil:
-		return failed(name, e.ConfigErr, "")
+		return failWithError(name, e.ConfigErr, "")
 	}
 	for _, w := range e.Config.Warnings {
-		cause, remedy := split(errors.New(w), "")
-		out = append(out, warn(name, cause, remedy)...)
+		cause, remedy := splitRemedy(errors.New(w), "")
+		out = append(out, warnCheck(name, cause, remedy)...)
 	}
 	if e.Stale {
-		out = append(out, warn(name, e.Config.Path()+" changed after Hob started; the changes are not in use yet", "hob stop, then hob start")...)
+		out = append(out, warnCheck(name, e.Config.Path()+" changed after Hob started; the changes are not in use yet", "hob stop, then hob start")...)
 	}
 	if len(out) == 0 {
-		return ok(name, e.Config.Path()+" is good")
+		return okCheck(name, e.Config.Path()+" is good")
 	}
 	return out
 }
 
-// unreadable reports whether Hob may not read the configuration.
-func (e Env) unreadable() bool {
+// isConfigUnreadable reports whether Hob may not read the configuration.
+func (e Env) isConfigUnreadable() bool {
 	f, err := os.Open(e.Paths.ConfigFile())
 	if err == nil {
 		_ = f.Close() // nothing was written
@@ -56,28 +56,28 @@ func (e Env) unreadable() bool {
 	return errors.Is(err, fs.ErrPermission)
 }
 
-// opening returns the finding for a configuration that the user owns but may not read, with a
+// checkConfigAccess returns the finding for a configuration that the user owns but may not read, with a
 // fix.
-func (e Env) opening() []Check {
+func (e Env) checkConfigAccess() []Check {
 	path := e.Paths.ConfigFile()
 	fi, err := os.Lstat(path)
-	if err != nil || !fi.Mode().IsRegular() || !system.Mine(fi) {
-		return fail("config", path+" is not readable: permission denied", "take ownership of the file and its folder: sudo chown $(id -un) "+path)
+	if err != nil || !fi.Mode().IsRegular() || !system.IsOwnedByUser(fi) {
+		return failCheck("config", path+" is not readable: permission denied", "take ownership of the file and its folder: sudo chown $(id -un) "+path)
 	}
-	return with(closing([]string{path}), fail("config", fmt.Sprintf("you do not have permission to read %s (mode %04o)", path, fi.Mode().Perm()), fixRemedy+", or: chmod 600 "+path))
+	return withFix(closeAccessFix([]string{path}), failCheck("config", fmt.Sprintf("you do not have permission to read %s (mode %04o)", path, fi.Mode().Perm()), fixRemedy+", or: chmod 600 "+path))
 }
 
 func checkDaemon(_ context.Context, e Env) []Check {
 	const again = "restart it: hob stop, then hob start"
 	switch {
 	case e.DaemonErr != nil:
-		return fail("daemon", e.DaemonErr.Error(), again)
+		return failCheck("daemon", e.DaemonErr.Error(), again)
 	case e.Daemon == 0:
-		return warn("daemon", "Hob is not running: watchers, schedules and reminders do not work", "start it: hob start")
+		return warnCheck("daemon", "Hob is not running: watchers, schedules and reminders do not work", "start it: hob start")
 	}
 	at, found, err := system.ReadEndpoint(e.Paths.EndpointFile(), e.Daemon)
 	if err == nil && found && at.Version != e.Version {
-		return warn("daemon", fmt.Sprintf("the daemon has version %s, this program %s", at.Version, e.Version), again)
+		return warnCheck("daemon", fmt.Sprintf("the daemon has version %s, this program %s", at.Version, e.Version), again)
 	}
-	return ok("daemon", "running and answering")
+	return okCheck("daemon", "running and answering")
 }

@@ -8,51 +8,51 @@ import (
 	"hob/autonomy/llm"
 )
 
-// dates records the Date headers of requests that other checks make. It makes no request
+// dateRecorder records the Date headers of requests that other checks make. It makes no request
 // itself.
-type dates struct {
+type dateRecorder struct {
 	mu   sync.Mutex
 	from string
 	off  time.Duration // this machine's clock is ahead by so much
 	seen bool
 }
 
-// client is the client with its answers looked at; nil is one such as the drivers of
+// wrapClient is the client with its answers looked at; nil is one such as the drivers of
 // model servers make for themselves.
-func (d *dates) client(c *http.Client) *http.Client {
+func (d *dateRecorder) wrapClient(c *http.Client) *http.Client {
 	if c == nil || c.Transport == nil {
 		c = llm.Client(c)
 	}
 	out := *c
-	out.Transport = dated{d, c.Transport}
+	out.Transport = dateTransport{d, c.Transport}
 	return &out
 }
 
-type dated struct {
-	d    *dates
+type dateTransport struct {
+	d    *dateRecorder
 	next http.RoundTripper
 }
 
 // RoundTrip implements http.RoundTripper.
-func (t dated) RoundTrip(r *http.Request) (*http.Response, error) {
+func (t dateTransport) RoundTrip(r *http.Request) (*http.Response, error) {
 	began := time.Now()
 	resp, err := t.next.RoundTrip(r)
 	if err == nil {
-		t.d.note(r.URL.Hostname(), resp.Header.Get("Date"), began, time.Now())
+		t.d.noteDate(r.URL.Hostname(), resp.Header.Get("Date"), began, time.Now())
 	}
 	return resp, err
 }
 
 // CloseIdleConnections lets http.Client.CloseIdleConnections reach the transport.
-func (t dated) CloseIdleConnections() {
+func (t dateTransport) CloseIdleConnections() {
 	if t, ok := t.next.(interface{ CloseIdleConnections() }); ok {
 		t.CloseIdleConnections()
 	}
 }
 
-// note compares a Date header (RFC 9110, section 6.6.1: whole seconds) with the
+// noteDate compares a Date header (RFC 9110, section 6.6.1: whole seconds) with the
 // time in which the answer was made.
-func (d *dates) note(host, header string, began, ended time.Time) {
+func (d *dateRecorder) noteDate(host, header string, began, ended time.Time) {
 	at, err := http.ParseTime(header)
 	if err != nil {
 		return
@@ -71,9 +71,9 @@ func (d *dates) note(host, header string, began, ended time.Time) {
 	}
 }
 
-// skew returns how far this machine's clock is ahead of a server, or behind if below 0; said is
+// clockSkew returns how far this machine's clock is ahead of a server, or behind if below 0; said is
 // false if no server sent a date.
-func (d *dates) skew() (off time.Duration, from string, said bool) {
+func (d *dateRecorder) clockSkew() (off time.Duration, from string, said bool) {
 	if d == nil {
 		return 0, "", false
 	}

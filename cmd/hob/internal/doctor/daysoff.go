@@ -6,7 +6,7 @@ import (
 	"path/filepath"
 	"time"
 
-	"hob/platform/daysoff"
+	"hob/platform/text/holidays"
 )
 
 // checkDaysOff checks that the calendars of [autonomy] days_off are readable and contain a
@@ -15,9 +15,9 @@ func checkDaysOff(_ context.Context, e Env) (out []Check) {
 	now := time.Now()
 	coming := 0
 	for _, path := range e.Config.Autonomy.DaysOff {
-		days, err := daysoff.Read(path, now)
+		days, err := holidays.Read(path, now)
 		if err != nil {
-			out = append(out, warn("days off", fmt.Sprintf("%s: %v", filepath.Base(path), err), "add calendar data (.ics), or remove it from autonomy.days_off")...)
+			out = append(out, warnCheck("days off", fmt.Sprintf("%s: %v", filepath.Base(path), err), "add calendar data (.ics), or remove it from autonomy.days_off")...)
 		}
 		for d := range days {
 			if d >= now.Format(time.DateOnly) {
@@ -29,7 +29,7 @@ func checkDaysOff(_ context.Context, e Env) (out []Check) {
 	case len(e.Config.Autonomy.DaysOff) == 0 || len(out) > 0:
 		return out
 	case coming == 0:
-		return warn("days off", "your calendars contain no future days off", "download them again, or correct autonomy.days_off")
+		return warnCheck("days off", "your calendars contain no future days off", "download them again, or correct autonomy.days_off")
 	}
-	return ok("days off", count(coming, "day", "days")+" off ahead")
+	return okCheck("days off", countNoun(coming, "day", "days")+" off ahead")
 }

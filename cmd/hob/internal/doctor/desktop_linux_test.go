@@ -4,7 +4,7 @@ import (
 	"strings"
 	"testing"
 
-	"hob/platform/desktop/desktoptest"
+	"hob/platform/host/desktop/desktoptest"
 )
 
 func TestDesktop(t *testing.T) {

@@ -20,9 +20,9 @@ import (
 	"time"
 
 	"hob/autonomy/config"
-	"hob/knowledge/store"
-	"hob/platform/osrun"
-	"hob/platform/system"
+	"hob/platform/host/osrun"
+	"hob/platform/host/system"
+	"hob/platform/store"
 )
 
 // State is the result of a check.
@@ -63,8 +63,8 @@ type Env struct {
 	Version string // of this program
 	// Program is the absolute path of this program, "" when it is not known.
 	Program string
-	Tables  []store.Set    // what this program knows of the database
-	Config  *config.Config // the defaults when ConfigErr is set
+	Tables  []store.MigrationSet // what this program knows of the database
+	Config  *config.Config       // the defaults when ConfigErr is set
 	// ConfigErr is why the configuration cannot be used.
 	ConfigErr error
 	// Load reloads the configuration after a fix; optional.
@@ -107,7 +107,7 @@ type Env struct {
 	Now             time.Time
 	HTTP            *http.Client // for model servers; nil means the default client
 
-	dates *dates
+	dates *dateRecorder
 }
 
 // Probe is one entry of the list.
@@ -171,8 +171,8 @@ func Probes() []Probe {
 	}
 }
 
-// covers reports whether name selects the probe.
-func (p Probe) covers(name string) bool {
+// hasName reports whether name selects the probe.
+func (p Probe) hasName(name string) bool {
 	return name == p.Name || slices.ContainsFunc(p.Also, func(a string) bool {
 		return name == strings.TrimSpace(a) || strings.HasSuffix(a, " ") && strings.HasPrefix(name, a)
 	})
@@ -188,23 +188,23 @@ func Failed(checks []Check) bool {
 	return false
 }
 
-func ok(name, cause string) []Check { return []Check{{Name: name, State: OK, Cause: cause}} }
+func okCheck(name, cause string) []Check { return []Check{{Name: name, State: OK, Cause: cause}} }
 
-func warn(name, cause, remedy string) []Check {
+func warnCheck(name, cause, remedy string) []Check {
 	return []Check{{Name: name, State: Warn, Cause: cause, Remedy: remedy}}
 }
 
-func fail(name, cause, remedy string) []Check {
+func failCheck(name, cause, remedy string) []Check {
 	return []Check{{Name: name, State: Fail, Cause: cause, Remedy: remedy}}
 }
 
-// skip returns a finding for a check that could not run.
-func skip(name, cause, remedy string) []Check {
+// skipCheck returns a finding for a check that could not run.
+func skipCheck(name, cause, remedy string) []Check {
 	return []Check{{Name: name, State: Skip, Cause: cause, Remedy: remedy}}
 }
 
-// with adds a fix to findings.
-func with(fix Fix, list []Check) []Check {
+// withFix adds a fix to findings.
+func withFix(fix Fix, list []Check) []Check {
 	for i := range list {
 		list[i].fix, list[i].Fixable = fix, true
 	}
@@ -214,9 +214,9 @@ func with(fix Fix, list []Check) []Check {
 // fixRemedy is the remedy of findings that --fix can fix.
 const fixRemedy = "hob doctor --fix"
 
-// split parts an error into its cause and the remedy behind its last "; ",
+// splitRemedy parts an error into its cause and the remedy behind its last "; ",
 // other when it has none.
-func split(err error, other string) (cause, remedy string) {
+func splitRemedy(err error, other string) (cause, remedy string) {
 	cause = err.Error()
 	if i := strings.LastIndex(cause, "; "); i > 0 && !strings.Contains(cause, "\n") {
 		return cause[:i], cause[i+2:]
@@ -224,13 +224,13 @@ func split(err error, other string) (cause, remedy string) {
 	return cause, other
 }
 
-// failed is fail for an error that may bring its own remedy.
-func failed(name string, err error, other string) []Check {
-	cause, remedy := split(err, other)
-	return fail(name, cause, remedy)
+// failWithError is fail for an error that may bring its own remedy.
+func failWithError(name string, err error, other string) []Check {
+	cause, remedy := splitRemedy(err, other)
+	return failCheck(name, cause, remedy)
 }
 
-func (e Env) getenv(name string) string {
+func (e Env) lookupEnv(name string) string {
 	if e.Getenv != nil {
 		return e.Getenv(name)
 	}

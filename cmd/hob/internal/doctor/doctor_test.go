@@ -15,8 +15,8 @@ import (
 	"time"
 
 	"hob/autonomy/config"
-	"hob/knowledge/store"
-	"hob/platform/system"
+	"hob/platform/host/system"
+	"hob/platform/store"
 )
 
 // healthy is a home in which nothing is wrong.
@@ -30,7 +30,7 @@ func healthy(t *testing.T) Env {
 	if _, err := system.EnsureToken(p.TokenFile()); err != nil {
 		t.Fatal(err)
 	}
-	tables := []store.Set{{Owner: "test", Steps: []string{"CREATE TABLE t (x)"}}}
+	tables := []store.MigrationSet{{Owner: "test", Steps: []string{"CREATE TABLE t (x)"}}}
 	st, err := store.Open(t.Context(), p.Database(), tables, store.Options{})
 	if err != nil {
 		t.Fatal(err)

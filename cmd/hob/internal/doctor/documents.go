@@ -9,7 +9,7 @@ import (
 	"path/filepath"
 	"strings"
 
-	"hob/platform/phrase"
+	"hob/platform/text/textnorm"
 )
 
 // Document is a document whose import failed, as reported by the running daemon.
@@ -31,27 +31,27 @@ func checkDocuments(ctx context.Context, e Env) []Check {
 	}
 	if e.Documents == nil {
 		if len(folders) > 0 && len(out) == 0 {
-			return ok("documents", count(len(folders), "folder is", "folders are")+" present; their content is checked while Hob runs")
+			return okCheck("documents", countNoun(len(folders), "folder is", "folders are")+" present; their content is checked while Hob runs")
 		}
 		return out
 	}
 	list, err := e.Documents(ctx)
 	if err != nil {
-		return append(out, failed("documents", err, "see the log: hob doctor log")...)
+		return append(out, failWithError("documents", err, "see the log: hob doctor log")...)
 	}
 	var broken []string
 	for _, d := range list {
-		broken = append(broken, filepath.Base(strings.TrimPrefix(d.Source, "file:"))+": "+phrase.Cut(d.Error, 200))
+		broken = append(broken, filepath.Base(strings.TrimPrefix(d.Source, "file:"))+": "+textnorm.Ellipsize(d.Error, 200))
 	}
 	if n := len(broken); n > 0 {
 		said := strings.Join(broken[:min(n, mostBroken)], "; ")
 		if n > mostBroken {
 			said += fmt.Sprintf("; and %d more", n-mostBroken)
 		}
-		out = append(out, warn("documents", count(n, "document", "documents")+" could not be imported: "+said, "fix or remove them; list them with: hob memory documents")...)
+		out = append(out, warnCheck("documents", countNoun(n, "document", "documents")+" could not be imported: "+said, "fix or remove them; list them with: hob memory documents")...)
 	}
 	if len(out) == 0 && len(folders) > 0 {
-		return ok("documents", "all documents in "+count(len(folders), "folder", "folders")+" are readable")
+		return okCheck("documents", "all documents in "+countNoun(len(folders), "folder", "folders")+" are readable")
 	}
 	return out
 }
@@ -63,7 +63,7 @@ func checkFolder(path string) []Check {
 		defer func() { _ = dir.Close() }()
 		var info fs.FileInfo
 		if info, err = dir.Stat(); err == nil && !info.IsDir() {
-			return warn("documents", path+" is not a folder", "use its folder instead: [knowledge] folders")
+			return warnCheck("documents", path+" is not a folder", "use its folder instead: [knowledge] folders")
 		}
 	}
 	if err == nil {
@@ -75,13 +75,13 @@ func checkFolder(path string) []Check {
 	case err == nil:
 		return nil
 	case errors.Is(err, fs.ErrNotExist):
-		return warn("documents", "the folder "+path+" does not exist; documents imported from it are kept", "create it, connect its disk, or remove it from [knowledge] folders")
+		return warnCheck("documents", "the folder "+path+" does not exist; documents imported from it are kept", "create it, connect its disk, or remove it from [knowledge] folders")
 	default:
-		return warn("documents", fmt.Sprintf("read folder %s: %v", path, err), "make it readable: chmod u+rx "+path)
+		return warnCheck("documents", fmt.Sprintf("read folder %s: %v", path, err), "make it readable: chmod u+rx "+path)
 	}
 }
 
-func count(n int, one, many string) string {
+func countNoun(n int, one, many string) string {
 	if n == 1 {
 		return "1 " + one
 	}

@@ -17,16 +17,16 @@ func checkEmbeddings(ctx context.Context, e Env) []Check {
 	const key = "knowledge.embeddings"
 	name := e.Config.Knowledge.Embeddings
 	if name == "off" {
-		return ok("embeddings", "off: memory search uses words only (docs/embeddings.md)")
+		return okCheck("embeddings", "off: memory search uses words only (docs/embeddings.md)")
 	}
 	o := e.modelOptions(ctx)
 	em, err := llmall.Embedder(name, o)
 	if err != nil {
-		return failed("embeddings", fmt.Errorf("%s = %q: %w", key, name, err), "choose another one or switch it off: hob config set "+key+" off")
+		return failWithError("embeddings", fmt.Errorf("%s = %q: %w", key, name, err), "choose another one or switch it off: hob config set "+key+" off")
 	}
 	m, is := em.(llm.Model)
 	if !is {
-		return ok("embeddings", name)
+		return okCheck("embeddings", name)
 	}
 	info := m.Info()
 	ctx, cancel := context.WithTimeout(ctx, askWait)
@@ -34,28 +34,28 @@ func checkEmbeddings(ctx context.Context, e Env) []Check {
 	if info.Local {
 		v, _, err := em.Embed(ctx, []string{"tea"})
 		if err != nil {
-			return away(info, err)
+			return checkUnreachable(info, err)
 		}
-		return ok("embeddings", fmt.Sprintf("%s answers with vectors of %d dimensions", info.Name(), len(v[0])))
+		return okCheck("embeddings", fmt.Sprintf("%s answers with vectors of %d dimensions", info.Name(), len(v[0])))
 	}
 	l, is := em.(llmall.Lister)
 	if !is {
-		return skip("embeddings", info.Name()+" has no way to check it", "")
+		return skipCheck("embeddings", info.Name()+" has no way to check it", "")
 	}
 	models, err := l.Models(ctx)
 	switch {
 	case err != nil && llm.KindOf(err) != llm.NotFound:
-		return away(info, err)
+		return checkUnreachable(info, err)
 	case err == nil && len(models) > 0 && !slices.ContainsFunc(models, func(s string) bool { return strings.TrimPrefix(s, "models/") == info.Model }):
-		return warn("embeddings", fmt.Sprintf("%s does not list the model %s", info.Provider, info.Model), "check its name and whether the key may use it: hob provider test")
+		return warnCheck("embeddings", fmt.Sprintf("%s does not list the model %s", info.Provider, info.Model), "check its name and whether the key may use it: hob provider test")
 	}
-	return ok("embeddings", info.Name()+"; every remembered text is sent to it")
+	return okCheck("embeddings", info.Name()+"; every remembered text is sent to it")
 }
 
-// away returns the finding for an embedder that does not answer. No data is lost: new items are
+// checkUnreachable returns the finding for an embedder that does not answer. No data is lost: new items are
 // found by words until it answers.
-func away(info llm.Info, err error) []Check {
-	cause, remedy := strings.TrimSuffix(llm.Sentence(err), "."), ""
+func checkUnreachable(info llm.Info, err error) []Check {
+	cause, remedy := strings.TrimSuffix(llm.DescribeError(err), "."), ""
 	if e, is := errors.AsType[*llm.Error](err); is && e.Remedy != "" {
 		cause, remedy = e.Message, e.Remedy
 	}
@@ -65,5 +65,5 @@ func away(info llm.Info, err error) []Check {
 			remedy = "check the internet connection and [providers." + info.Provider + "]"
 		}
 	}
-	return warn("embeddings", info.Name()+": "+cause+"; until it answers, new items are found by words only", remedy)
+	return warnCheck("embeddings", info.Name()+": "+cause+"; until it answers, new items are found by words only", remedy)
 }

@@ -9,7 +9,7 @@ import (
 	"path/filepath"
 	"strings"
 
-	"hob/platform/system"
+	"hob/platform/host/system"
 )
 
 // The file modes that Hob sets: private to the user.
@@ -20,23 +20,23 @@ const (
 	othersWrite = 0o022
 )
 
-// folders returns the folders of Hob outside its home and its data.
-func (e Env) folders() []string {
+// outerFolders returns the folders of Hob outside its home and its data.
+func (e Env) outerFolders() []string {
 	p := e.Paths
 	return []string{p.Logs, p.Runtime, p.Backups(), p.UndoDir(), p.ConfigUndoDir(), p.Index(), p.Pictures(), p.Browser(), p.PolicyDir(), p.TemplatesDir()}
 }
 
-// private returns the files that only the user may read. The token has a separate check.
-func (e Env) private() []string {
+// privateFiles returns the files that only the user may read. The token has a separate check.
+func (e Env) privateFiles() []string {
 	p := e.Paths
 	db := p.Database()
 	list := []string{p.ConfigFile(), p.SecretsFile(), p.SecretNames(), p.Identity(), p.AuditKeyFile(), p.AuditAnchorFile(), db, db + "-wal", db + "-shm", p.LogFile(), p.EndpointFile()}
-	copies, _ := filepath.Glob(filepath.Join(globbed(p.Backups()), "hob-*.db")) // no folder, no copies
+	copies, _ := filepath.Glob(filepath.Join(escapeGlob(p.Backups()), "hob-*.db")) // no folder, no copies
 	return append(list, copies...)
 }
 
-// globbed is a path whose signs filepath.Glob takes as they are.
-func globbed(path string) string {
+// escapeGlob is a path whose signs filepath.Glob takes as they are.
+func escapeGlob(path string) string {
 	return strings.NewReplacer(`*`, `[*]`, `?`, `[?]`, `[`, `[[]`).Replace(path)
 }
 
@@ -45,18 +45,18 @@ func globbed(path string) string {
 func checkFiles(_ context.Context, e Env) []Check {
 	var out, open []Check
 	var shown []string
-	for _, path := range e.private() {
-		if path == e.Paths.ConfigFile() && e.unreadable() {
+	for _, path := range e.privateFiles() {
+		if path == e.Paths.ConfigFile() && e.isConfigUnreadable() {
 			continue // reported by checkConfig
 		}
-		c, loose := guarded(path, privateFile)
+		c, loose := checkFileMode(path, privateFile)
 		out = append(out, c...)
 		if loose {
 			shown = append(shown, path)
 		}
 	}
-	for _, dir := range e.folders() {
-		c, loose := guarded(dir, privateDir)
+	for _, dir := range e.outerFolders() {
+		c, loose := checkFileMode(dir, privateDir)
 		out = append(out, c...)
 		if loose {
 			shown = append(shown, dir)
@@ -68,74 +68,74 @@ func checkFiles(_ context.Context, e Env) []Check {
 		if n := len(shown) - len(names); n > 0 {
 			said += fmt.Sprintf(" and %d more", n)
 		}
-		open = with(closing(shown), warn("files", "other users can read private files: "+said, fixRemedy+", or: chmod go-rwx "+strings.Join(names, " ")))
+		open = withFix(closeAccessFix(shown), warnCheck("files", "other users can read private files: "+said, fixRemedy+", or: chmod go-rwx "+strings.Join(names, " ")))
 	}
 	out = append(out, open...)
-	out = append(out, e.missing()...)
+	out = append(out, e.checkMissingFolders()...)
 	if len(out) == 0 {
-		return ok("files", "only you can read Hob's files")
+		return okCheck("files", "only you can read Hob's files")
 	}
 	return out
 }
 
-// guarded checks one file or folder. loose: other users can read it, which has a fix.
-func guarded(path string, mode fs.FileMode) (out []Check, loose bool) {
+// checkFileMode checks one file or folder. loose: other users can read it, which has a fix.
+func checkFileMode(path string, mode fs.FileMode) (out []Check, loose bool) {
 	fi, err := os.Lstat(path)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
 		return nil, false
 	case err != nil:
-		return skip("files", fmt.Sprintf("check %s: %v", path, plainly(err)), "take ownership of its folder and make it readable"), false
+		return skipCheck("files", fmt.Sprintf("check %s: %v", path, withoutPath(err)), "take ownership of its folder and make it readable"), false
 	}
 	if fi.Mode()&fs.ModeSymlink != 0 {
-		return linked("files", path), false
+		return checkLinkTarget("files", path), false
 	}
-	if !system.Mine(fi) {
-		return foreign("files", path), false
+	if !system.IsOwnedByUser(fi) {
+		return foreignOwnerCheck("files", path), false
 	}
 	if mode == privateDir && !fi.IsDir() {
-		return fail("files", path+" is not a folder", "move it away; Hob creates the folder"), false
+		return failCheck("files", path+" is not a folder", "move it away; Hob creates the folder"), false
 	}
 	switch perm := fi.Mode().Perm(); {
 	case !system.OthersMayRead(fi) && perm&mode&privateFile != privateFile: // not even by its owner
-		c := fail("files", fmt.Sprintf("you do not have permission to read and write %s (mode %04o)", path, perm), fixRemedy+fmt.Sprintf(", or: chmod %o %s", mode, path))
-		return with(closing([]string{path}), c), false
+		c := failCheck("files", fmt.Sprintf("you do not have permission to read and write %s (mode %04o)", path, perm), fixRemedy+fmt.Sprintf(", or: chmod %o %s", mode, path))
+		return withFix(closeAccessFix([]string{path}), c), false
 	case system.OthersMayRead(fi) && perm&othersWrite != 0:
-		c := fail("files", fmt.Sprintf("other users can change %s (mode %04o); check that its content is still yours", path, perm), fixRemedy+fmt.Sprintf(", or: chmod %o %s", mode, path))
-		return with(closing([]string{path}), c), false
+		c := failCheck("files", fmt.Sprintf("other users can change %s (mode %04o); check that its content is still yours", path, perm), fixRemedy+fmt.Sprintf(", or: chmod %o %s", mode, path))
+		return withFix(closeAccessFix([]string{path}), c), false
 	case system.OthersMayRead(fi):
 		return nil, true
 	}
 	return nil, false
 }
 
-// linked checks the target of a link: it must exist and belong to the user; its mode is the
+// checkLinkTarget checks the target of a link: it must exist and belong to the user; its mode is the
 // user's choice.
-func linked(name, path string) []Check {
+func checkLinkTarget(name, path string) []Check {
 	to, err := os.Readlink(path)
 	if err != nil {
-		return skip(name, fmt.Sprintf("read link %s: %v", path, plainly(err)), "check it: ls -l "+path)
+		return skipCheck(name, fmt.Sprintf("read link %s: %v", path, withoutPath(err)), "check it: ls -l "+path)
 	}
 	fi, err := os.Stat(path)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
-		return fail(name, fmt.Sprintf("%s is a link to %s, which does not exist", path, to), "restore the target (is its disk connected?), or remove the link: rm "+path)
+		return failCheck(name, fmt.Sprintf("%s is a link to %s, which does not exist", path, to), "restore the target (is its disk connected?), or remove the link: rm "+path)
 	case err != nil:
-		return fail(name, fmt.Sprintf("%s is a link to %s, which is not accessible: %v", path, to, plainly(err)), "fix or remove the link: rm "+path)
-	case !system.Mine(fi):
-		return fail(name, fmt.Sprintf("%s is a link to %s, which belongs to another user", path, to), "remove the link, or take ownership of its target")
+		return failCheck(name, fmt.Sprintf("%s is a link to %s, which is not accessible: %v", path, to, withoutPath(err)), "fix or remove the link: rm "+path)
+	case !system.IsOwnedByUser(fi):
+		return failCheck(name, fmt.Sprintf("%s is a link to %s, which belongs to another user", path, to), "remove the link, or take ownership of its target")
 	case system.OthersMayRead(fi) && fi.Mode().Perm()&othersWrite != 0:
-		return fail(name, fmt.Sprintf("%s is a link to %s, which other users can change (mode %04o)", path, to, fi.Mode().Perm()), "run: chmod go-w "+path)
+		return failCheck(name, fmt.Sprintf("%s is a link to %s, which other users can change (mode %04o)", path, to, fi.Mode().Perm()), "run: chmod go-w "+path)
 	}
 	return nil
 }
 
-func foreign(name, path string) []Check {
-	return fail(name, path+" belongs to another user of this machine", "take ownership: sudo chown -R $(id -un) "+path)
+func foreignOwnerCheck(name, path string) []Check {
+	return failCheck(name, path+" belongs to another user of this machine", "take ownership: sudo chown -R $(id -un) "+path)
 }
 
-// closing closes files and folders to others.
-func closing(paths []string) Fix {
+// closeAccessFix closes files and folders to others.
+func closeAccessFix(paths []string) Fix {
 	return func(context.Context) (string, error) {
 		for _, path := range paths {
 			if err := closeToOthers(path); err != nil {
@@ -168,9 +168,9 @@ func closeToOthers(path string) error {
 	return root.Chmod(name, privateFile)
 }
 
-// missing are folders without which something does not work, in a home in which Hob
+// checkMissingFolders are folders without which something does not work, in a home in which Hob
 // has been.
-func (e Env) missing() []Check {
+func (e Env) checkMissingFolders() []Check {
 	if _, err := os.Stat(e.Paths.Database()); err != nil {
 		return nil // the first start makes them
 	}
@@ -183,18 +183,18 @@ func (e Env) missing() []Check {
 	if len(gone) == 0 {
 		return nil
 	}
-	return with(func(context.Context) (string, error) {
+	return withFix(func(context.Context) (string, error) {
 		for _, dir := range gone {
 			if err := os.MkdirAll(dir, privateDir); err != nil {
 				return "", err
 			}
 		}
 		return "made " + strings.Join(gone, ", "), nil
-	}, warn("files", "missing: "+strings.Join(gone, ", "), fixRemedy+"; the next start also creates them"))
+	}, warnCheck("files", "missing: "+strings.Join(gone, ", "), fixRemedy+"; the next start also creates them"))
 }
 
-// plainly is an error without the operation and the path, which the sentence names.
-func plainly(err error) error {
+// withoutPath is an error without the operation and the path, which the sentence names.
+func withoutPath(err error) error {
 	if pe, is := errors.AsType[*fs.PathError](err); is {
 		return pe.Err
 	}

@@ -4,7 +4,7 @@ import (
 	"context"
 	"time"
 
-	"hob/platform/phrase"
+	"hob/platform/text/textnorm"
 )
 
 // Erasure is the progress of one permanent deletion, as reported by the running daemon.
@@ -25,7 +25,7 @@ func checkForgetting(ctx context.Context, e Env) []Check {
 	}
 	list, err := e.Erasures(ctx)
 	if err != nil {
-		return failed(name, err, "see the log: hob doctor log")
+		return failWithError(name, err, "see the log: hob doctor log")
 	}
 	var troubled, waiting []Erasure
 	begun := 0
@@ -42,15 +42,15 @@ func checkForgetting(ctx context.Context, e Env) []Check {
 	}
 	switch {
 	case len(troubled) > 0:
-		return fail(name, "the deletion of "+troubled[0].BegunAt.Local().Format("2006-01-02 15:04")+" is incomplete: "+phrase.Cut(troubled[0].Trouble, 300),
+		return failCheck(name, "the deletion of "+troubled[0].BegunAt.Local().Format("2006-01-02 15:04")+" is incomplete: "+textnorm.Ellipsize(troubled[0].Trouble, 300),
 			"fix the cause; Hob retries automatically, or immediately after: hob stop, then hob start")
 	case len(waiting) > 0:
-		return warn(name, "the deletion of "+waiting[0].BegunAt.Local().Format("2006-01-02 15:04")+" waits for a turn that does not end",
+		return warnCheck(name, "the deletion of "+waiting[0].BegunAt.Local().Format("2006-01-02 15:04")+" waits for a turn that does not end",
 			"find the turn: hob status; the deletion completes when it ends, or after: hob stop, then hob start")
 	case begun > 0:
-		return ok(name, "deletions complete when the running turns end")
+		return okCheck(name, "deletions complete when the running turns end")
 	case len(list) > 0:
-		return ok(name, "all deletions are complete")
+		return okCheck(name, "all deletions are complete")
 	}
 	return nil
 }

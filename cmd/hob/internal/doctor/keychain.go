@@ -4,35 +4,35 @@ import (
 	"context"
 	"errors"
 
-	"hob/platform/system"
+	"hob/platform/host/system"
 )
 
 // checkKeychain checks that a keychain exists and is unlocked. It stores nothing and shows no
 // unlock dialog.
 func checkKeychain(ctx context.Context, e Env) []Check {
 	const name = "keychain"
-	err := e.Secrets.Keychain(ctx)
+	err := e.Secrets.CheckKeychain(ctx)
 	switch {
 	case err == nil:
-		return ok(name, "available and unlocked")
+		return okCheck(name, "available and unlocked")
 	case errors.Is(err, system.ErrNoKeychain) && e.Secrets.Fallback != nil:
-		return e.vault(ctx, err)
+		return e.checkVault(ctx, err)
 	case errors.Is(err, system.ErrLocked):
-		return warn(name, "locked: its secrets cannot be read until you unlock it", "unlock it (log in to the desktop, or open its manager), or store secrets in the encrypted file: hob secret set NAME --file")
+		return warnCheck(name, "locked: its secrets cannot be read until you unlock it", "unlock it (log in to the desktop, or open its manager), or store secrets in the encrypted file: hob secret set NAME --file")
 	}
-	cause, remedy := split(err, "store secrets in the encrypted file: hob secret set NAME --file")
-	return warn(name, cause, remedy)
+	cause, remedy := splitRemedy(err, "store secrets in the encrypted file: hob secret set NAME --file")
+	return warnCheck(name, cause, remedy)
 }
 
-// vault checks that the encrypted file is readable, which replaces the keychain.
-func (e Env) vault(ctx context.Context, none error) []Check {
+// checkVault checks that the encrypted file is readable, which replaces the keychain.
+func (e Env) checkVault(ctx context.Context, none error) []Check {
 	names, err := e.Secrets.Fallback.Names(ctx)
 	if err != nil {
-		return failed("keychain", err, "")
+		return failWithError("keychain", err, "")
 	}
-	cause, _ := split(none, "")
+	cause, _ := splitRemedy(none, "")
 	if len(names) == 0 {
-		return ok("keychain", cause+"; secrets are stored in the encrypted file")
+		return okCheck("keychain", cause+"; secrets are stored in the encrypted file")
 	}
-	return ok("keychain", cause+"; the encrypted file contains "+count(len(names), "secret", "secrets"))
+	return okCheck("keychain", cause+"; the encrypted file contains "+countNoun(len(names), "secret", "secrets"))
 }

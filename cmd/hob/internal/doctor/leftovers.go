@@ -12,8 +12,8 @@ import (
 	"strings"
 	"time"
 
-	"hob/knowledge/store"
-	"hob/platform/system"
+	"hob/platform/host/system"
+	"hob/platform/store"
 )
 
 const (
@@ -40,7 +40,7 @@ func checkLeftovers(ctx context.Context, e Env) []Check {
 	out = append(out, oldFiles(e)...)
 	out = append(out, longLog(e)...)
 	if len(out) == 0 {
-		return ok("leftovers", "no leftover files")
+		return okCheck("leftovers", "no leftover files")
 	}
 	return out
 }
@@ -49,8 +49,8 @@ func checkLeftovers(ctx context.Context, e Env) []Check {
 func cutOff(e Env) []Check {
 	dead, there, err := system.Abandoned(e.Paths.LockFile())
 	if err != nil {
-		cause, remedy := split(err, "")
-		return skip("leftovers", cause, remedy)
+		cause, remedy := splitRemedy(err, "")
+		return skipCheck("leftovers", cause, remedy)
 	}
 	if !there || dead.PID == os.Getpid() {
 		return nil
@@ -59,16 +59,16 @@ func cutOff(e Env) []Check {
 	if dead.Role == system.RoleDaemon {
 		what = "the daemon"
 	}
-	c := warn("leftovers", fmt.Sprintf("%s (pid %d, since %s) was interrupted; its lock%s remain", what, dead.PID, dead.Since.Local().Format("2006-01-02 15:04"), e.alsoLeft()),
+	c := warnCheck("leftovers", fmt.Sprintf("%s (pid %d, since %s) was interrupted; its lock%s remain", what, dead.PID, dead.Since.Local().Format("2006-01-02 15:04"), e.alsoLeft()),
 		fixRemedy+"; the next start also clears them")
-	return with(func(ctx context.Context) (string, error) {
+	return withFix(func(ctx context.Context) (string, error) {
 		said := []string{fmt.Sprintf("cleared the lock of pid %d", dead.PID)} // taking it has overwritten it
 		if err := os.Remove(e.Paths.EndpointFile()); err == nil {
 			said = append(said, "removed "+e.Paths.EndpointFile())
 		} else if !errors.Is(err, fs.ErrNotExist) {
 			return "", err
 		}
-		if size(e.Paths.Database()+"-wal") > 0 {
+		if fileSize(e.Paths.Database()+"-wal") > 0 {
 			if err := store.Checkpoint(ctx, e.Paths.Database()); err != nil {
 				return "", err
 			}
@@ -84,13 +84,13 @@ func (e Env) alsoLeft() string {
 	if _, err := os.Lstat(e.Paths.EndpointFile()); err == nil {
 		more += ", " + filepath.Base(e.Paths.EndpointFile())
 	}
-	if size(e.Paths.Database()+"-wal") > 0 {
+	if fileSize(e.Paths.Database()+"-wal") > 0 {
 		more += " and the write-ahead log of the database"
 	}
 	return more
 }
 
-func size(path string) int64 {
+func fileSize(path string) int64 {
 	fi, err := os.Stat(path)
 	if err != nil {
 		return 0
@@ -102,25 +102,25 @@ func size(path string) int64 {
 func deadSockets(ctx context.Context, e Env) []Check {
 	list, err := os.ReadDir(e.Paths.Runtime)
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
-		return skip("leftovers", fmt.Sprintf("read folder %s: %v", e.Paths.Runtime, plainly(err)), "take ownership and make it readable")
+		return skipCheck("leftovers", fmt.Sprintf("read folder %s: %v", e.Paths.Runtime, withoutPath(err)), "take ownership and make it readable")
 	}
 	var dead []string
 	for _, x := range list {
 		path := filepath.Join(e.Paths.Runtime, x.Name())
-		if x.Type()&fs.ModeSocket != 0 && !answers(ctx, path) {
+		if x.Type()&fs.ModeSocket != 0 && !doesSocketAnswer(ctx, path) {
 			dead = append(dead, path)
 		}
 	}
 	if len(dead) == 0 {
 		return nil
 	}
-	return with(removing(dead), warn("leftovers", "unused sockets: "+strings.Join(dead, ", "), fixRemedy+", or: rm "+strings.Join(dead, " ")))
+	return withFix(removeFilesFix(dead), warnCheck("leftovers", "unused sockets: "+strings.Join(dead, ", "), fixRemedy+", or: rm "+strings.Join(dead, " ")))
 }
 
-func answers(ctx context.Context, path string) bool {
+func doesSocketAnswer(ctx context.Context, path string) bool {
 	conn, err := (&net.Dialer{Timeout: socketWait}).DialContext(ctx, "unix", path)
 	if err != nil {
-		return !refused(err) // only a refused connection proves that the socket is unused
+		return !isConnRefused(err) // only a refused connection proves that the socket is unused
 	}
 	return conn.Close() == nil
 }
@@ -148,11 +148,11 @@ func oldFiles(e Env) []Check {
 	if len(old) == 0 {
 		return nil
 	}
-	return with(removing(old), warn("leftovers", count(len(old), "file of an interrupted write", "files of interrupted writes")+": "+strings.Join(old[:min(len(old), 4)], ", "), fixRemedy))
+	return withFix(removeFilesFix(old), warnCheck("leftovers", countNoun(len(old), "file of an interrupted write", "files of interrupted writes")+": "+strings.Join(old[:min(len(old), 4)], ", "), fixRemedy))
 }
 
-// removing returns a fix that removes useless files.
-func removing(paths []string) Fix {
+// removeFilesFix returns a fix that removes useless files.
+func removeFilesFix(paths []string) Fix {
 	return func(context.Context) (string, error) {
 		for _, path := range paths {
 			if err := os.Remove(path); err != nil && !errors.Is(err, fs.ErrNotExist) {
@@ -165,11 +165,11 @@ func removing(paths []string) Fix {
 
 // longLog reports a write-ahead log that was not merged for a long time.
 func longLog(e Env) []Check {
-	n := size(e.Paths.Database() + "-wal")
+	n := fileSize(e.Paths.Database() + "-wal")
 	if n < bigLog {
 		return nil
 	}
-	return with(func(ctx context.Context) (string, error) {
+	return withFix(func(ctx context.Context) (string, error) {
 		return "merged the write-ahead log into the database", store.Checkpoint(ctx, e.Paths.Database())
-	}, warn("leftovers", fmt.Sprintf("the write-ahead log has %d MB that are not in the database yet", n>>20), fixRemedy))
+	}, warnCheck("leftovers", fmt.Sprintf("the write-ahead log has %d MB that are not in the database yet", n>>20), fixRemedy))
 }

@@ -15,8 +15,8 @@ import (
 	"syscall"
 	"time"
 
-	"hob/knowledge/store"
-	"hob/platform/system"
+	"hob/platform/host/system"
+	"hob/platform/store"
 )
 
 const (
@@ -32,39 +32,39 @@ func checkHome(_ context.Context, e Env) []Check {
 		fi, err := os.Stat(dir)
 		link := isLink(dir)
 		switch {
-		case link && (err != nil || !system.Mine(fi)):
-			out = append(out, linked("home", dir)...)
+		case link && (err != nil || !system.IsOwnedByUser(fi)):
+			out = append(out, checkLinkTarget("home", dir)...)
 			continue
 		case errors.Is(err, fs.ErrNotExist):
-			if err := creatable(dir); err != nil {
-				out = append(out, failed("home", err, "set HOB_HOME to a writable folder")...)
+			if err := checkCreatable(dir); err != nil {
+				out = append(out, failWithError("home", err, "set HOB_HOME to a writable folder")...)
 			}
 			continue // the first start makes it
 		case err != nil:
-			out = append(out, fail("home", err.Error(), "make the folder readable, or set HOB_HOME to another one")...)
+			out = append(out, failCheck("home", err.Error(), "make the folder readable, or set HOB_HOME to another one")...)
 			continue
 		case !fi.IsDir():
-			out = append(out, fail("home", dir+" is not a folder", "move it away, or set HOB_HOME to another place")...)
+			out = append(out, failCheck("home", dir+" is not a folder", "move it away, or set HOB_HOME to another place")...)
 			continue
 		}
-		out = append(out, homely(dir, fi)...)
+		out = append(out, checkHomeFolder(dir, fi)...)
 		if e.Paths.Home == e.Paths.Data {
 			break
 		}
 	}
 	if len(out) == 0 {
-		return ok("home", e.Paths.Home+" is writable and private")
+		return okCheck("home", e.Paths.Home+" is writable and private")
 	}
 	return out
 }
 
-// homely checks one of the two folders, which must exist.
-func homely(dir string, fi fs.FileInfo) (out []Check) {
-	if !system.Mine(fi) {
-		out = append(out, foreign("home", dir)...)
+// checkHomeFolder checks one of the two folders, which must exist.
+func checkHomeFolder(dir string, fi fs.FileInfo) (out []Check) {
+	if !system.IsOwnedByUser(fi) {
+		out = append(out, foreignOwnerCheck("home", dir)...)
 	}
-	fix := closing([]string{dir})
-	mine := system.Mine(fi) && !isLink(dir)
+	fix := closeAccessFix([]string{dir})
+	mine := system.IsOwnedByUser(fi) && !isLink(dir)
 	perm := fi.Mode().Perm()
 	remedy := fixRemedy + ", or: chmod 700 " + dir
 	if !mine {
@@ -72,19 +72,19 @@ func homely(dir string, fi fs.FileInfo) (out []Check) {
 	}
 	var c []Check
 	if err := system.Writable(dir); err != nil {
-		c = failed("home", err, "")
+		c = failWithError("home", err, "")
 		mine = mine && errors.Is(err, fs.ErrPermission) && perm&privateDir != privateDir // else the disk refuses
 		if mine {
 			c[0].Remedy += " (" + fixRemedy + ")"
 		}
 	} else if system.OthersMayRead(fi) {
-		c = warn("home", fmt.Sprintf("other users can read %s (mode %04o)", dir, perm), remedy)
+		c = warnCheck("home", fmt.Sprintf("other users can read %s (mode %04o)", dir, perm), remedy)
 		if perm&othersWrite != 0 {
-			c = fail("home", fmt.Sprintf("other users can add and remove files in %s (mode %04o); check that all files there are yours", dir, perm), remedy)
+			c = failCheck("home", fmt.Sprintf("other users can add and remove files in %s (mode %04o); check that all files there are yours", dir, perm), remedy)
 		}
 	}
 	if mine && len(c) > 0 {
-		c = with(fix, c)
+		c = withFix(fix, c)
 	}
 	return append(out, c...)
 }
@@ -94,8 +94,8 @@ func isLink(path string) bool {
 	return err == nil && fi.Mode()&fs.ModeSymlink != 0
 }
 
-// existing is the folder or the nearest one above it that is there.
-func existing(dir string) string {
+// nearestExisting is the folder or the nearest one above it that is there.
+func nearestExisting(dir string) string {
 	for {
 		if _, err := os.Stat(dir); err == nil || dir == filepath.Dir(dir) {
 			return dir
@@ -104,49 +104,49 @@ func existing(dir string) string {
 	}
 }
 
-// creatable checks that the folder can be created.
-func creatable(dir string) error { return system.Writable(existing(dir)) }
+// checkCreatable checks that the folder can be created.
+func checkCreatable(dir string) error { return system.Writable(nearestExisting(dir)) }
 
 func checkDisk(_ context.Context, e Env) []Check {
-	dir := existing(e.Paths.Data)
+	dir := nearestExisting(e.Paths.Data)
 	n, err := system.DiskFree(dir)
 	switch {
 	case err != nil:
-		return skip("disk", fmt.Sprintf("read free space of %s: %v", dir, err), "")
+		return skipCheck("disk", fmt.Sprintf("read free space of %s: %v", dir, err), "")
 	case n < noBytes:
-		return fail("disk", fmt.Sprintf("only %d MB are free at %s", n>>20, dir), "free some space")
+		return failCheck("disk", fmt.Sprintf("only %d MB are free at %s", n>>20, dir), "free some space")
 	case n < fewBytes:
-		return warn("disk", fmt.Sprintf("only %d MB are free at %s", n>>20, dir), "free some space")
+		return warnCheck("disk", fmt.Sprintf("only %d MB are free at %s", n>>20, dir), "free some space")
 	}
-	return ok("disk", fmt.Sprintf("%d GB are free", n>>30))
+	return okCheck("disk", fmt.Sprintf("%d GB are free", n>>30))
 }
 
 func checkToken(_ context.Context, e Env) []Check {
 	path := e.Paths.TokenFile()
 	fi, err := os.Stat(path)
 	if errors.Is(err, fs.ErrNotExist) {
-		return ok("token", "the first start creates it")
+		return okCheck("token", "the first start creates it")
 	}
 	if err == nil {
 		_, err = system.ReadToken(path)
 	}
 	switch {
 	case err != nil:
-		return e.newToken(fail("token", err.Error(), "delete the file; the next start creates a new one"))
+		return e.newToken(failCheck("token", err.Error(), "delete the file; the next start creates a new one"))
 	case system.OthersMayRead(fi):
-		return e.newToken(fail("token", fmt.Sprintf("other users can read %s (mode %04o) and may have read it", path, fi.Mode().Perm()), "replace it: hob token rotate"))
+		return e.newToken(failCheck("token", fmt.Sprintf("other users can read %s (mode %04o) and may have read it", path, fi.Mode().Perm()), "replace it: hob token rotate"))
 	}
-	return ok("token", "is private")
+	return okCheck("token", "is private")
 }
 
 // newToken offers to replace an invalid or exposed token. With a running daemon the user has to
 // do it, because clients use the token.
 func (e Env) newToken(c []Check) []Check {
-	if fi, err := os.Lstat(e.Paths.TokenFile()); e.Daemon != 0 || err != nil || !fi.Mode().IsRegular() || !system.Mine(fi) {
+	if fi, err := os.Lstat(e.Paths.TokenFile()); e.Daemon != 0 || err != nil || !fi.Mode().IsRegular() || !system.IsOwnedByUser(fi) {
 		return c
 	}
 	c[0].Remedy += "; or: " + fixRemedy
-	return with(func(context.Context) (string, error) {
+	return withFix(func(context.Context) (string, error) {
 		_, err := system.NewToken(e.Paths.TokenFile())
 		return "created a new token", err
 	}, c)
@@ -155,56 +155,56 @@ func (e Env) newToken(c []Check) []Check {
 func checkDatabase(ctx context.Context, e Env) []Check {
 	path := e.Paths.Database()
 	if _, err := os.Stat(path); errors.Is(err, fs.ErrNotExist) {
-		return ok("database", "the first start creates it")
+		return okCheck("database", "the first start creates it")
 	}
 	if f, err := os.OpenFile(path, os.O_RDWR, 0); err != nil {
-		return fail("database", fmt.Sprintf("open database: %v", err), "make the file readable and writable, or set HOB_HOME to another folder")
+		return failCheck("database", fmt.Sprintf("open database: %v", err), "make the file readable and writable, or set HOB_HOME to another folder")
 	} else if err := f.Close(); err != nil {
-		return warn("database", err.Error(), "")
+		return warnCheck("database", err.Error(), "")
 	}
-	switch err := store.Examine(ctx, path, e.Tables); {
+	switch err := store.DiagnoseFile(ctx, path, e.Tables); {
 	case errors.Is(ctx.Err(), context.DeadlineExceeded):
-		return skip("database", fmt.Sprintf("too large to check within %s", deadline), "")
+		return skipCheck("database", fmt.Sprintf("too large to check within %s", deadline), "")
 	case err != nil:
-		return failed("database", err, "see the log: "+e.Paths.LogFile())
+		return failWithError("database", err, "see the log: "+e.Paths.LogFile())
 	}
-	return ok("database", "is sound")
+	return okCheck("database", "is sound")
 }
 
 func checkPort(ctx context.Context, e Env) []Check {
-	out := port(ctx, e)
+	out := checkListenPort(ctx, e)
 	listen := e.Config.Web.Listen
 	host, _, err := net.SplitHostPort(listen)
 	if a, bad := netip.ParseAddr(host); err == nil && host != "localhost" && (bad != nil || !a.Unmap().IsLoopback()) {
-		out = append(out, warn("reach", "other machines can reach Hob at "+listen+", with its token or password",
+		out = append(out, warnCheck("reach", "other machines can reach Hob at "+listen+", with its token or password",
 			`if this is not needed: hob config set web.listen "127.0.0.1:7717"; an SSH tunnel still works`)...)
 	}
 	return out
 }
 
-func port(ctx context.Context, e Env) []Check {
+func checkListenPort(ctx context.Context, e Env) []Check {
 	listen := e.Config.Web.Listen
 	if e.Daemon != 0 {
 		at, found, err := system.ReadEndpoint(e.Paths.EndpointFile(), e.Daemon)
 		switch {
 		case err != nil || !found:
-			return warn("port", "the running daemon has not published its address", "restart it: hob stop, then hob start")
+			return warnCheck("port", "the running daemon has not published its address", "restart it: hob stop, then hob start")
 		case at.Address != listen && !strings.HasSuffix(listen, ":0"):
-			return warn("port", fmt.Sprintf("the daemon listens on %s, but the configuration says %s", at.Address, listen), "restart it: hob stop, then hob start")
+			return warnCheck("port", fmt.Sprintf("the daemon listens on %s, but the configuration says %s", at.Address, listen), "restart it: hob stop, then hob start")
 		}
-		return ok("port", "the daemon listens on "+at.Address)
+		return okCheck("port", "the daemon listens on "+at.Address)
 	}
 	l, err := (&net.ListenConfig{}).Listen(ctx, "tcp", listen)
 	switch {
 	case errors.Is(err, syscall.EADDRINUSE):
-		return fail("port", "another program listens on "+listen, `stop it, or choose another port: hob config set web.listen "127.0.0.1:7718"`)
+		return failCheck("port", "another program listens on "+listen, `stop it, or choose another port: hob config set web.listen "127.0.0.1:7718"`)
 	case err != nil:
-		return fail("port", fmt.Sprintf("cannot listen on %s: %v", listen, err), "choose another address: hob config set web.listen 127.0.0.1:7717")
+		return failCheck("port", fmt.Sprintf("cannot listen on %s: %v", listen, err), "choose another address: hob config set web.listen 127.0.0.1:7717")
 	}
 	if err := l.Close(); err != nil {
-		return warn("port", err.Error(), "")
+		return warnCheck("port", err.Error(), "")
 	}
-	return ok("port", listen+" is free")
+	return okCheck("port", listen+" is free")
 }
 
 func checkZone(_ context.Context, e Env) []Check {
@@ -212,14 +212,14 @@ func checkZone(_ context.Context, e Env) []Check {
 	if name == "Local" {
 		var err error
 		if name, err = system.LocalZone(); err != nil {
-			return warn("zone", err.Error(), "set it: hob config set agent.timezone Europe/Vilnius")
+			return warnCheck("zone", err.Error(), "set it: hob config set agent.timezone Europe/Vilnius")
 		}
 	}
 	loc, err := system.Zone(name)
 	if err != nil {
-		return fail("zone", err.Error(), "set it: hob config set agent.timezone Europe/Vilnius")
+		return failCheck("zone", err.Error(), "set it: hob config set agent.timezone Europe/Vilnius")
 	}
-	return ok("zone", fmt.Sprintf("%s, where it is %s", loc, e.Now.In(loc).Format("15:04 on Monday 2 January 2006")))
+	return okCheck("zone", fmt.Sprintf("%s, where it is %s", loc, e.Now.In(loc).Format("15:04 on Monday 2 January 2006")))
 }
 
 // tooFar is the maximum clock difference to a server.
@@ -228,61 +228,61 @@ const tooFar = 2 * time.Minute
 func checkClock(_ context.Context, e Env) []Check {
 	const remedy = "set the clock of this machine and enable network time"
 	if e.Now.Year() < 2026 {
-		return fail("clock", "the clock shows "+e.Now.Format(time.DateOnly)+", which is before this version of Hob was built", remedy)
+		return failCheck("clock", "the clock shows "+e.Now.Format(time.DateOnly)+", which is before this version of Hob was built", remedy)
 	}
 	for _, path := range []string{e.Paths.Database(), e.Paths.Database() + "-wal"} {
 		fi, err := os.Stat(path)
 		if err == nil && fi.ModTime().After(e.Now.Add(10*time.Minute)) {
-			return warn("clock", fmt.Sprintf("the database was last changed at %s, in the future: the clock was set back", fi.ModTime().Format(time.RFC3339)), remedy)
+			return warnCheck("clock", fmt.Sprintf("the database was last changed at %s, in the future: the clock was set back", fi.ModTime().Format(time.RFC3339)), remedy)
 		}
 	}
-	off, from, said := e.dates.skew()
+	off, from, said := e.dates.clockSkew()
 	switch {
 	case !said:
-		return ok("clock", "plausible; no server reported the time")
+		return okCheck("clock", "plausible; no server reported the time")
 	case off.Abs() > tooFar:
 		ahead := "ahead of"
 		if off < 0 {
 			ahead = "behind"
 		}
 		by := strings.TrimSuffix(off.Abs().Round(time.Minute).String(), "0s") // the server sends whole seconds, and the request took time
-		return warn("clock", fmt.Sprintf("%s %s the time of %s", by, ahead, from), remedy)
+		return warnCheck("clock", fmt.Sprintf("%s %s the time of %s", by, ahead, from), remedy)
 	}
-	return ok("clock", "agrees with "+from)
+	return okCheck("clock", "agrees with "+from)
 }
 
 func checkLog(_ context.Context, e Env) []Check {
 	f, err := os.Open(e.Paths.LogFile())
 	if errors.Is(err, fs.ErrNotExist) {
-		return ok("log", "no errors")
+		return okCheck("log", "no errors")
 	}
 	if err != nil {
-		return warn("log", err.Error(), "")
+		return warnCheck("log", err.Error(), "")
 	}
 	defer f.Close()
 	if fi, err := f.Stat(); err == nil && fi.Size() > logWindow {
 		if _, err := f.Seek(-logWindow, io.SeekEnd); err != nil {
-			return warn("log", err.Error(), "")
+			return warnCheck("log", err.Error(), "")
 		}
 	}
 	b, err := io.ReadAll(f)
 	if err != nil {
-		return warn("log", err.Error(), "")
+		return warnCheck("log", err.Error(), "")
 	}
 	n, last := 0, ""
 	for line := range strings.Lines(string(b)) {
-		if strings.Contains(line, "level=ERROR") && recent(line, e.Now) {
+		if strings.Contains(line, "level=ERROR") && isRecentLine(line, e.Now) {
 			n, last = n+1, strings.TrimSpace(line)
 		}
 	}
 	if n > 0 {
-		return warn("log", fmt.Sprintf("%d errors in the last day; the last one: %s", n, last), "read "+e.Paths.LogFile())
+		return warnCheck("log", fmt.Sprintf("%d errors in the last day; the last one: %s", n, last), "read "+e.Paths.LogFile())
 	}
-	return ok("log", "no errors in the last day")
+	return okCheck("log", "no errors in the last day")
 }
 
-// recent reads the time of a line of slog's text format.
-func recent(line string, now time.Time) bool {
+// isRecentLine reads the time of a line of slog's text format.
+func isRecentLine(line string, now time.Time) bool {
 	v, is := strings.CutPrefix(line, "time=")
 	if !is {
 		return false
@@ -299,10 +299,10 @@ func checkWatches(context.Context, Env) []Check {
 	}
 	n, err := strconv.Atoi(strings.TrimSpace(string(b)))
 	if err != nil {
-		return warn("watches", "read the inotify limit: "+err.Error(), "")
+		return warnCheck("watches", "read the inotify limit: "+err.Error(), "")
 	}
 	if n < fewWatch {
-		return warn("watches", fmt.Sprintf("the system limits watched folders to %d", n), "as root: sysctl fs.inotify.max_user_watches=524288")
+		return warnCheck("watches", fmt.Sprintf("the system limits watched folders to %d", n), "as root: sysctl fs.inotify.max_user_watches=524288")
 	}
-	return ok("watches", fmt.Sprintf("up to %d folders can be watched", n))
+	return okCheck("watches", fmt.Sprintf("up to %d folders can be watched", n))
 }

@@ -27,16 +27,16 @@ const muchBehind = 10_000
 func checkMemory(ctx context.Context, e Env) []Check {
 	const reindex = "rebuild it: hob memory reindex"
 	if _, err := os.Stat(filepath.Join(e.Paths.Index(), "damaged")); err == nil {
-		return with(e.reindex, warn("memory", "a damaged index was moved to "+filepath.Join(e.Paths.Index(), "damaged"), "no data was lost; "+reindex+" removes it"))
+		return withFix(e.rebuildIndex, warnCheck("memory", "a damaged index was moved to "+filepath.Join(e.Paths.Index(), "damaged"), "no data was lost; "+reindex+" removes it"))
 	} else if !errors.Is(err, fs.ErrNotExist) {
-		return warn("memory", fmt.Sprintf("read the index folder: %v", err), "take ownership: chown -R $USER "+e.Paths.Index())
+		return warnCheck("memory", fmt.Sprintf("read the index folder: %v", err), "take ownership: chown -R $USER "+e.Paths.Index())
 	}
 	if e.Memory == nil {
-		return skip("memory", "the index is checked while Hob runs", "hob start, then: hob doctor memory")
+		return skipCheck("memory", "the index is checked while Hob runs", "hob start, then: hob doctor memory")
 	}
 	list, err := e.Memory(ctx)
 	if err != nil {
-		return failed("memory", err, reindex)
+		return failWithError("memory", err, reindex)
 	}
 	said := "all items are searchable"
 	for _, d := range list {
@@ -44,19 +44,19 @@ func checkMemory(ctx context.Context, e Env) []Check {
 		case d.State == "off" && d.Cause == "":
 			said += "; no " + d.Name
 		case d.Cause != "":
-			return with(e.reindex, warn("memory", fmt.Sprintf("the %s does not work: %s", d.Name, d.Cause), reindex))
+			return withFix(e.rebuildIndex, warnCheck("memory", fmt.Sprintf("the %s does not work: %s", d.Name, d.Cause), reindex))
 		case d.State == "building":
 			said += "; the " + d.Name + " is being built"
 		case d.Behind > muchBehind:
-			return warn("memory", fmt.Sprintf("the %s is %d changes behind", d.Name, d.Behind), "leave Hob running; if that does not change: hob memory reindex")
+			return warnCheck("memory", fmt.Sprintf("the %s is %d changes behind", d.Name, d.Behind), "leave Hob running; if that does not change: hob memory reindex")
 		}
 	}
-	return ok("memory", said)
+	return okCheck("memory", said)
 }
 
-// reindex rebuilds the index: immediately in the daemon; otherwise it removes the index, which
+// rebuildIndex rebuilds the index: immediately in the daemon; otherwise it removes the index, which
 // Hob rebuilds when needed.
-func (e Env) reindex(ctx context.Context) (string, error) {
+func (e Env) rebuildIndex(ctx context.Context) (string, error) {
 	if e.Reindex != nil {
 		return "rebuilt the index", e.Reindex(ctx)
 	}

@@ -8,7 +8,7 @@ import (
 	"strings"
 	"testing"
 
-	"hob/platform/system"
+	"hob/platform/host/system"
 )
 
 func TestMemory(t *testing.T) {

@@ -4,7 +4,7 @@ import (
 	"context"
 	"strings"
 
-	"hob/platform/permission"
+	"hob/platform/host/permission"
 )
 
 // checkPermissions checks the macOS permissions of this process. It requests none.
@@ -12,11 +12,11 @@ func checkPermissions(_ context.Context, e Env) []Check {
 	if !e.Desktop {
 		return nil
 	}
-	return lacking(permission.List())
+	return missingPermissionChecks(permission.List())
 }
 
-// lacking returns a finding for each missing permission, with the settings page that grants it.
-func lacking(list []permission.Permission) (out []Check) {
+// missingPermissionChecks returns a finding for each missing permission, with the settings page that grants it.
+func missingPermissionChecks(list []permission.Permission) (out []Check) {
 	const name = "permissions"
 	var given []string
 	for _, p := range list {
@@ -28,12 +28,12 @@ func lacking(list []permission.Permission) (out []Check) {
 		if p.Restart {
 			remedy += ", and restart Hob"
 		}
-		c := warn(name, p.Name+" is not granted to "+p.For+". With it "+p.Why, remedy)
+		c := warnCheck(name, p.Name+" is not granted to "+p.For+". With it "+p.Why, remedy)
 		c[0].Link = p.Pane
 		out = append(out, c...)
 	}
 	if len(out) > 0 || len(given) == 0 { // other systems ask when something is needed
 		return out
 	}
-	return ok(name, strings.Join(given, ", ")+" are given")
+	return okCheck(name, strings.Join(given, ", ")+" are given")
 }

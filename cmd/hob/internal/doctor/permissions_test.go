@@ -4,7 +4,7 @@ import (
 	"strings"
 	"testing"
 
-	"hob/platform/permission"
+	"hob/platform/host/permission"
 )
 
 // What macOS does not let Hob do is told with the place where it can be allowed.
@@ -12,15 +12,15 @@ func TestPermissions(t *testing.T) {
 	access := permission.Permission{ID: "accessibility", Name: "Accessibility", Why: "Hob clicks.", Pane: "pane:a", For: "iTerm"}
 	disk := permission.Permission{ID: "disk", Name: "Full Disk Access", Why: "Hob reads Mail.", Pane: "pane:d", For: "iTerm", Restart: true}
 	screen := permission.Permission{ID: "screen", Name: "Screen Recording", Pane: "pane:s", For: "iTerm", Given: true}
-	got := lacking([]permission.Permission{access, disk, screen})
+	got := missingPermissionChecks([]permission.Permission{access, disk, screen})
 	if len(got) != 2 || got[0].State != Warn || got[0].Link != "pane:a" || got[0].Fixable || !strings.Contains(got[0].Remedy, "iTerm") || strings.Contains(got[0].Remedy, "restart Hob") ||
 		got[1].Link != "pane:d" || !strings.Contains(got[1].Remedy, "restart Hob") {
 		t.Errorf("%+v", got)
 	}
-	if got := lacking([]permission.Permission{screen}); len(got) != 1 || got[0].State != OK {
+	if got := missingPermissionChecks([]permission.Permission{screen}); len(got) != 1 || got[0].State != OK {
 		t.Errorf("%+v", got)
 	}
-	if got := lacking(nil); got != nil {
+	if got := missingPermissionChecks(nil); got != nil {
 		t.Errorf("%+v", got)
 	}
 }

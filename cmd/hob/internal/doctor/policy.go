@@ -11,10 +11,10 @@ import (
 func checkPolicy(_ context.Context, e Env) []Check {
 	list, err := rules.New(e.Paths.PolicyDir(), rules.Options{}).List()
 	if err != nil {
-		return failed("policy", err, "fix the file, or remove it from "+e.Paths.PolicyDir())
+		return failWithError("policy", err, "fix the file, or remove it from "+e.Paths.PolicyDir())
 	}
 	if len(list) == 0 {
-		return ok("policy", "no policy rules")
+		return okCheck("policy", "no policy rules")
 	}
-	return ok("policy", fmt.Sprintf("%d policy rules", len(list)))
+	return okCheck("policy", fmt.Sprintf("%d policy rules", len(list)))
 }

@@ -36,11 +36,11 @@ func Providers(ctx context.Context, e Env, test bool) []Provider {
 	o := e.modelOptions(ctx)
 	var out []Provider
 	for _, p := range o.Configured {
-		out = append(out, describe(o, p.Name, "configuration", e))
+		out = append(out, describeProvider(o, p.Name, "configuration", e))
 	}
 	for _, name := range llmall.FromEnvironment(o.Env) {
 		if _, mine := e.Config.Provider(name); !mine {
-			out = append(out, describe(o, name, "environment", e))
+			out = append(out, describeProvider(o, name, "environment", e))
 		}
 	}
 	if test {
@@ -48,23 +48,23 @@ func Providers(ctx context.Context, e Env, test bool) []Provider {
 			if _, mine := e.Config.Provider(s.Name); mine {
 				continue
 			}
-			if p := try(ctx, o, describe(o, s.Name, "this machine", e)); p.Reachable {
+			if p := tryProvider(ctx, o, describeProvider(o, s.Name, "this machine", e)); p.Reachable {
 				out = append(out, p)
 			}
 		}
 		for i := range out {
-			out[i] = try(ctx, o, out[i])
+			out[i] = tryProvider(ctx, o, out[i])
 		}
 	}
 	return append(out, Provider{
-		Name: "offline", Kind: "built in", From: "built in", Key: "not needed", Model: "offline", Used: used(e, "offline"), Tested: test, Reachable: test, Models: []string{},
+		Name: "offline", Kind: "built in", From: "built in", Key: "not needed", Model: "offline", Used: providerUses(e, "offline"), Tested: test, Reachable: test, Models: []string{},
 	})
 }
 
-func describe(o llmall.AutoOptions, name, from string, e Env) Provider {
-	p := Provider{Name: name, From: from, Key: "present", Models: []string{}, Used: used(e, name)}
-	p.Kind, p.Address = o.Place(name)
-	m, err := llmall.Named(name, o)
+func describeProvider(o llmall.AutoOptions, name, from string, e Env) Provider {
+	p := Provider{Name: name, From: from, Key: "present", Models: []string{}, Used: providerUses(e, name)}
+	p.Kind, p.Address = o.ProviderEndpoint(name)
+	m, err := llmall.ResolveModel(name, o)
 	if err != nil {
 		p.Key, p.Cause, p.Remedy = "missing", err.Error(), "set api_key of [providers."+name+"]: hob setup"
 		return p
@@ -78,8 +78,8 @@ func describe(o llmall.AutoOptions, name, from string, e Env) Provider {
 	return p
 }
 
-// used returns the configuration keys that name a provider.
-func used(e Env, provider string) []string {
+// providerUses returns the configuration keys that name a provider.
+func providerUses(e Env, provider string) []string {
 	a := e.Config.Agent
 	is := func(name string) bool { return name == provider || strings.HasPrefix(name, provider+"/") }
 	out := []string{}
@@ -95,13 +95,13 @@ func used(e Env, provider string) []string {
 	return out
 }
 
-// try asks a provider for its models.
-func try(ctx context.Context, o llmall.AutoOptions, p Provider) Provider {
+// tryProvider asks a provider for its models.
+func tryProvider(ctx context.Context, o llmall.AutoOptions, p Provider) Provider {
 	if p.Tested || p.Cause != "" {
 		return p
 	}
 	p.Tested = true
-	m, err := llmall.Named(p.Name, o)
+	m, err := llmall.ResolveModel(p.Name, o)
 	if err != nil {
 		p.Cause = err.Error()
 		return p
@@ -122,7 +122,7 @@ func try(ctx context.Context, o llmall.AutoOptions, p Provider) Provider {
 	case err != nil && ctx.Err() != nil:
 		p.Cause, p.Remedy = fmt.Sprintf("%s did not answer within %s", p.Name, askWait), "check the internet connection and base_url of [providers."+p.Name+"]"
 	case err != nil:
-		p.Cause, p.Remedy, _ = strings.Cut(strings.TrimSuffix(llm.Sentence(err), "."), "; ")
+		p.Cause, p.Remedy, _ = strings.Cut(strings.TrimSuffix(llm.DescribeError(err), "."), "; ")
 	default:
 		p.Reachable = true
 		p.Models = append(p.Models, models...)

@@ -51,17 +51,17 @@ func Run(ctx context.Context, e Env, o Options) ([]Check, error) {
 	if o.Wait <= 0 {
 		o.Wait = deadline
 	}
-	probes, err := chosen(o)
+	probes, err := selectProbes(o)
 	if err != nil {
 		return nil, err
 	}
-	e.dates = &dates{}
+	e.dates = &dateRecorder{}
 	own := e.HTTP == nil
-	e.HTTP = e.dates.client(e.HTTP)
+	e.HTTP = e.dates.wrapClient(e.HTTP)
 	if own {
 		defer e.HTTP.CloseIdleConnections()
 	}
-	r := &round{Env: e, o: o, done: map[string]chan struct{}{}}
+	r := &probeRun{Env: e, o: o, done: map[string]chan struct{}{}}
 	for _, p := range probes {
 		r.done[p.Name] = make(chan struct{})
 	}
@@ -70,9 +70,9 @@ func Run(ctx context.Context, e Env, o Options) ([]Check, error) {
 	for i, p := range probes {
 		wg.Go(func() {
 			defer close(r.done[p.Name])
-			found[i] = r.look(ctx, p)
+			found[i] = r.runProbe(ctx, p)
 			if !o.Fix || allOK(found[i]) { // a problem is reported after the fix, when its final state is known
-				r.tell(found[i])
+				r.reportChecks(found[i])
 			}
 		})
 	}
@@ -86,12 +86,12 @@ func Run(ctx context.Context, e Env, o Options) ([]Check, error) {
 }
 
 // mendAll applies fixes in the order of the list, because later checks depend on earlier ones.
-func (r *round) mendAll(ctx context.Context, probes []Probe, found [][]Check) (err error) {
+func (r *probeRun) mendAll(ctx context.Context, probes []Probe, found [][]Check) (err error) {
 	well := make([]bool, len(probes))
 	for i, list := range found {
 		well[i] = allOK(list)
 	}
-	if slices.ContainsFunc(found, fixable) {
+	if slices.ContainsFunc(found, isFixable) {
 		if r.o.Alone != nil {
 			release, aerr := r.o.Alone(ctx)
 			if aerr != nil {
@@ -103,7 +103,7 @@ func (r *round) mendAll(ctx context.Context, probes []Probe, found [][]Check) (e
 	}
 	for i, list := range found {
 		if !well[i] {
-			r.tell(list)
+			r.reportChecks(list)
 		}
 	}
 	return nil
@@ -111,11 +111,11 @@ func (r *round) mendAll(ctx context.Context, probes []Probe, found [][]Check) (e
 
 // mendEach applies fixes, then repeats every check with a problem, because one problem may have
 // caused another.
-func (r *round) mendEach(ctx context.Context, probes []Probe, found [][]Check, well []bool) {
-	did := make([]mended, len(probes))
+func (r *probeRun) mendEach(ctx context.Context, probes []Probe, found [][]Check, well []bool) {
+	did := make([]fixResult, len(probes))
 	for i := range probes {
-		if fixable(found[i]) {
-			did[i] = mend(ctx, found[i])
+		if isFixable(found[i]) {
+			did[i] = applyFixes(ctx, found[i])
 		}
 	}
 	if r.ConfigErr != nil && r.Load != nil {
@@ -126,7 +126,7 @@ func (r *round) mendEach(ctx context.Context, probes []Probe, found [][]Check, w
 	var wg sync.WaitGroup
 	for i, p := range probes {
 		if !well[i] {
-			wg.Go(func() { found[i] = did[i].told(p, r.look(ctx, p), r.o.In) })
+			wg.Go(func() { found[i] = did[i].addFixResult(p, r.runProbe(ctx, p), r.o.In) })
 		}
 	}
 	wg.Wait()
@@ -136,18 +136,18 @@ func allOK(list []Check) bool {
 	return !slices.ContainsFunc(list, func(c Check) bool { return c.State != OK })
 }
 
-// chosen returns the requested probes.
-func chosen(o Options) ([]Probe, error) {
+// selectProbes returns the requested probes.
+func selectProbes(o Options) ([]Probe, error) {
 	out := slices.Clone(o.probes)
 	if len(o.Names) > 0 {
 		out = nil
 		for _, n := range o.Names {
-			if !slices.ContainsFunc(o.probes, func(p Probe) bool { return p.covers(n) }) {
+			if !slices.ContainsFunc(o.probes, func(p Probe) bool { return p.hasName(n) }) {
 				return nil, fmt.Errorf("%w: %q; there are %s", ErrUnknown, n, strings.Join(namesOf(o.probes), ", "))
 			}
 		}
 		for _, p := range o.probes {
-			if slices.ContainsFunc(o.Names, p.covers) {
+			if slices.ContainsFunc(o.Names, p.hasName) {
 				out = append(out, p)
 			}
 		}
@@ -166,8 +166,8 @@ func namesOf(probes []Probe) []string {
 	return out
 }
 
-// round is one run of the list.
-type round struct {
+// probeRun is one run of the list.
+type probeRun struct {
 	Env
 	o    Options
 	done map[string]chan struct{} // closed when a probe has ended
@@ -175,7 +175,7 @@ type round struct {
 	mu sync.Mutex // of telling
 }
 
-func (r *round) tell(list []Check) {
+func (r *probeRun) reportChecks(list []Check) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if r.o.Each == nil {
@@ -186,9 +186,9 @@ func (r *round) tell(list []Check) {
 	}
 }
 
-// look runs one probe. A probe that ignores its deadline is abandoned; its goroutine ends
+// runProbe runs one probe. A probe that ignores its deadline is abandoned; its goroutine ends
 // later.
-func (r *round) look(ctx context.Context, p Probe) []Check {
+func (r *probeRun) runProbe(ctx context.Context, p Probe) []Check {
 	for _, name := range p.After {
 		if other := r.done[name]; other != nil {
 			<-other // has its own deadline
@@ -200,7 +200,7 @@ func (r *round) look(ctx context.Context, p Probe) []Check {
 	go func() {
 		defer func() {
 			if x := recover(); x != nil {
-				came <- fail(p.Name, fmt.Sprintf("the check crashed: %v", x), "report this bug of Hob")
+				came <- failCheck(p.Name, fmt.Sprintf("the check crashed: %v", x), "report this bug of Hob")
 			}
 		}()
 		came <- p.Run(ctx, r.Env)
@@ -214,7 +214,7 @@ func (r *round) look(ctx context.Context, p Probe) []Check {
 		select {
 		case out = <-came:
 		case <-last.C:
-			out = skip(p.Name, fmt.Sprintf("did not complete within %s", r.o.Wait), "run only this check: hob doctor "+quoted(p.Name))
+			out = skipCheck(p.Name, fmt.Sprintf("did not complete within %s", r.o.Wait), "run only this check: hob doctor "+quoteSpaced(p.Name))
 		}
 	}
 	for i := range out {
@@ -223,22 +223,22 @@ func (r *round) look(ctx context.Context, p Probe) []Check {
 	return out
 }
 
-func quoted(name string) string {
+func quoteSpaced(name string) string {
 	if strings.Contains(name, " ") {
 		return `"` + name + `"`
 	}
 	return name
 }
 
-func fixable(list []Check) bool {
+func isFixable(list []Check) bool {
 	return slices.ContainsFunc(list, func(c Check) bool { return c.fix != nil })
 }
 
-// mended is the result of the fixes of one probe.
-type mended struct{ did, failed []string }
+// fixResult is the result of the fixes of one probe.
+type fixResult struct{ did, failed []string }
 
-// mend applies the fixes of findings.
-func mend(ctx context.Context, list []Check) (m mended) {
+// applyFixes applies the fixes of findings.
+func applyFixes(ctx context.Context, list []Check) (m fixResult) {
 	for _, c := range list {
 		if c.fix == nil {
 			continue
@@ -255,8 +255,8 @@ func mend(ctx context.Context, list []Check) (m mended) {
 	return m
 }
 
-// told adds the result of the fixes to the findings of the second run.
-func (m mended) told(p Probe, again []Check, in string) []Check {
+// addFixResult adds the result of the fixes to the findings of the second run.
+func (m fixResult) addFixResult(p Probe, again []Check, in string) []Check {
 	if len(m.did)+len(m.failed) == 0 {
 		return again
 	}
@@ -272,5 +272,5 @@ func (m mended) told(p Probe, again []Check, in string) []Check {
 
 // Order returns the position of a finding's probe in the list.
 func Order(c Check) int {
-	return slices.IndexFunc(Probes(), func(p Probe) bool { return p.covers(c.Name) })
+	return slices.IndexFunc(Probes(), func(p Probe) bool { return p.hasName(c.Name) })
 }

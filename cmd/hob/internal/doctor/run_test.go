@@ -30,7 +30,10 @@ func TestHangs(t *testing.T) {
 		free := make(chan struct{})
 		defer close(free)
 		stuck := Probe{Name: "stuck", Run: func(context.Context, Env) []Check { <-free; return nil }}
-		slow := Probe{Name: "slow", Run: func(ctx context.Context, _ Env) []Check { <-ctx.Done(); return skip("slow", ctx.Err().Error(), "") }}
+		slow := Probe{Name: "slow", Run: func(ctx context.Context, _ Env) []Check {
+			<-ctx.Done()
+			return skipCheck("slow", ctx.Err().Error(), "")
+		}}
 		begun := time.Now()
 		var came []string
 		list, err := Run(t.Context(), Env{}, Options{In: "here", probes: []Probe{stuck, slow, says("quick", OK)}, Each: func(c Check) {
@@ -107,12 +110,12 @@ func TestFix(t *testing.T) {
 	var mended atomic.Bool
 	sick := Probe{Name: "sick", Run: func(context.Context, Env) []Check {
 		if mended.Load() {
-			return ok("sick", "is well")
+			return okCheck("sick", "is well")
 		}
-		return with(func(context.Context) (string, error) { mended.Store(true); return "gave it tea", nil }, fail("sick", "it coughs", fixRemedy))
+		return withFix(func(context.Context) (string, error) { mended.Store(true); return "gave it tea", nil }, failCheck("sick", "it coughs", fixRemedy))
 	}}
 	dead := Probe{Name: "dead", Run: func(context.Context, Env) []Check {
-		return with(func(context.Context) (string, error) { return "", errors.New("too late") }, fail("dead", "it is dead", fixRemedy))
+		return withFix(func(context.Context) (string, error) { return "", errors.New("too late") }, failCheck("dead", "it is dead", fixRemedy))
 	}}
 	inside := 0
 	o := Options{probes: []Probe{sick, dead, says("well", OK)}, Alone: func(context.Context) (func() error, error) {

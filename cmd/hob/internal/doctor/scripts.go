@@ -9,7 +9,7 @@ import (
 	"strings"
 	"time"
 
-	"hob/platform/osrun"
+	"hob/platform/host/osrun"
 )
 
 // checkScripts runs a script without effects, and asks macOS for automation access to each
@@ -28,20 +28,20 @@ func checkScripts(ctx context.Context, e Env) []Check {
 func scriptsOf(ctx context.Context, r osrun.Runner, engine osrun.Engine) []Check {
 	const name = "scripts"
 	if err := osrun.SelfTest(ctx, r, engine); err != nil {
-		return scripted(name, engine.String()+" does not work", err)
+		return scriptCheck(name, engine.String()+" does not work", err)
 	}
 	said := engine.String() + " works"
 	var out []Check
 	if engine == osrun.JavaScript {
 		var good, closed []string
-		for _, l := range osrun.Leaves(ctx, r) {
+		for _, l := range osrun.CheckAutomation(ctx, r) {
 			switch kind := osrun.KindOf(l.Err); {
 			case l.Err == nil:
 				good = append(good, l.App.Name)
 			case kind == osrun.NotRunning, kind == osrun.NotInstalled:
 				closed = append(closed, l.App.Name)
 			default:
-				out = append(out, scripted(name, l.App.Name+" does not accept scripts", l.Err)...)
+				out = append(out, scriptCheck(name, l.App.Name+" does not accept scripts", l.Err)...)
 			}
 		}
 		if len(good) > 0 {
@@ -52,9 +52,9 @@ func scriptsOf(ctx context.Context, r osrun.Runner, engine osrun.Engine) []Check
 		}
 	}
 	if resting := restingOf(r); resting != "" {
-		out = append(out, warn(name, "paused because they did not answer: "+resting, "check the screen for a dialog")...)
+		out = append(out, warnCheck(name, "paused because they did not answer: "+resting, "check the screen for a dialog")...)
 	}
-	return append(ok(name, said), out...)
+	return append(okCheck(name, said), out...)
 }
 
 // restingOf names the apps in backoff.
@@ -73,11 +73,11 @@ func restingOf(r osrun.Runner) string {
 	return strings.Join(out, ", ")
 }
 
-// scripted returns the finding for a script error, with the link to the settings that fix it.
-func scripted(name, what string, err error) []Check {
+// scriptCheck returns the finding for a script error, with the link to the settings that fix it.
+func scriptCheck(name, what string, err error) []Check {
 	e, is := errors.AsType[*osrun.Error](err)
 	if !is {
-		return failed(name, fmt.Errorf("%s: %w", what, err), "")
+		return failWithError(name, fmt.Errorf("%s: %w", what, err), "")
 	}
 	bare := *e
 	bare.Remedy, bare.Link = "", ""
@@ -85,9 +85,9 @@ func scripted(name, what string, err error) []Check {
 	if remedy == "" {
 		remedy = "see docs/desktop.md"
 	}
-	c := warn(name, what+": "+bare.Error(), remedy)
+	c := warnCheck(name, what+": "+bare.Error(), remedy)
 	if e.Kind == osrun.Denied || e.Kind == osrun.PolicyBlocked {
-		c = fail(name, what+": "+bare.Error(), remedy)
+		c = failCheck(name, what+": "+bare.Error(), remedy)
 	}
 	c[0].Link = e.Link
 	return c

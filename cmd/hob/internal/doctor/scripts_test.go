@@ -4,8 +4,8 @@ import (
 	"strings"
 	"testing"
 
-	"hob/platform/osrun"
-	"hob/platform/osrun/osruntest"
+	"hob/platform/host/osrun"
+	"hob/platform/host/osrun/osruntest"
 )
 
 // A Mac on which Mail refuses, Notes does not answer, Contacts does not run and

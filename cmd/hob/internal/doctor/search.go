@@ -5,21 +5,21 @@ import (
 	"fmt"
 
 	"hob/autonomy/config"
-	"hob/platform/safehttp"
-	"hob/platform/system"
+	"hob/platform/host/system"
+	"hob/platform/net/safehttp"
 	"hob/tools/web"
 )
 
 // Network is the way out as the daemon makes it.
 func Network(ctx context.Context, c *config.Config, s system.Secrets) (*safehttp.Client, error) {
-	proxy, err := reveal(ctx, s, c.Network.Proxy)
+	proxy, err := revealSecret(ctx, s, c.Network.Proxy)
 	if err != nil {
 		return nil, fmt.Errorf("[network] proxy: %w", err)
 	}
 	return safehttp.New(safehttp.Options{Allow: c.Network.Allow, Proxy: proxy, ProxyResolves: c.Network.ProxyResolves})
 }
 
-func reveal(ctx context.Context, s system.Secrets, ref string) (string, error) {
+func revealSecret(ctx context.Context, s system.Secrets, ref string) (string, error) {
 	if !system.IsReference(ref) {
 		return ref, nil
 	}
@@ -33,26 +33,26 @@ func checkSearch(ctx context.Context, e Env) []Check {
 	s := e.Config.Search
 	client, err := Network(ctx, e.Config, e.Secrets)
 	if err != nil {
-		return failed("web", err, "check [network]")
+		return failWithError("web", err, "check [network]")
 	}
 	chosen, err := web.Search{
 		Provider: s.Provider, BaseURL: s.BaseURL, Env: e.Secrets.Env,
-		Key: func(ctx context.Context) (string, error) { return reveal(ctx, e.Secrets, s.Key) },
+		Key: func(ctx context.Context) (string, error) { return revealSecret(ctx, e.Secrets, s.Key) },
 	}.Chosen(ctx)
 	if err != nil {
-		return failed("web", err, "check [search]")
+		return failWithError("web", err, "check [search]")
 	}
 	if chosen == "searxng" {
 		if _, err := client.Named(s.BaseURL); err != nil {
-			return failed("web", err, "check [search] base_url")
+			return failWithError("web", err, "check [search] base_url")
 		}
 	}
 	said := "searches are made with " + chosen
 	switch {
 	case e.Config.Network.Proxy != "" && e.Config.Network.ProxyResolves:
-		return warn("web", said+"; the proxy may resolve names, so Hob cannot check their addresses", "hob config set network.proxy_resolves false")
+		return warnCheck("web", said+"; the proxy may resolve names, so Hob cannot check their addresses", "hob config set network.proxy_resolves false")
 	case chosen == "duckduckgo" && s.Provider == "auto":
 		said += ", which needs no key but sometimes rejects programs (docs/web.md)"
 	}
-	return ok("web", said)
+	return okCheck("web", said)
 }

@@ -4,7 +4,7 @@ import (
 	"context"
 	"fmt"
 
-	"hob/platform/system"
+	"hob/platform/host/system"
 )
 
 // checkSecrets checks that the referenced secrets are readable, and reports where they are
@@ -14,7 +14,7 @@ func checkSecrets(ctx context.Context, e Env) []Check {
 	var out []Check
 	for i, ref := range refs {
 		if _, err := e.Secrets.Resolve(ctx, ref); err != nil {
-			out = append(out, failed("secrets", fmt.Errorf("%s = %q: %w", keys[i], ref, err), "")...)
+			out = append(out, failWithError("secrets", fmt.Errorf("%s = %q: %w", keys[i], ref, err), "")...)
 		}
 	}
 	if len(out) > 0 {
@@ -22,7 +22,7 @@ func checkSecrets(ctx context.Context, e Env) []Check {
 	}
 	list, err := e.Secrets.List(ctx)
 	if err != nil {
-		return failed("secrets", err, "")
+		return failWithError("secrets", err, "")
 	}
 	file := 0
 	for _, k := range list {
@@ -32,9 +32,9 @@ func checkSecrets(ctx context.Context, e Env) []Check {
 	}
 	switch {
 	case len(list)+len(refs) == 0:
-		return ok("secrets", "no secrets stored or referred to")
+		return okCheck("secrets", "no secrets stored or referred to")
 	case file > 0:
-		return ok("secrets", fmt.Sprintf("%d stored, %d of them in the encrypted file %s", len(list), file, e.Paths.SecretsFile()))
+		return okCheck("secrets", fmt.Sprintf("%d stored, %d of them in the encrypted file %s", len(list), file, e.Paths.SecretsFile()))
 	}
-	return ok("secrets", fmt.Sprintf("%d stored; all references in the configuration are readable", len(list)))
+	return okCheck("secrets", fmt.Sprintf("%d stored; all references in the configuration are readable", len(list)))
 }

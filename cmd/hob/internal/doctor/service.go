@@ -7,58 +7,58 @@ import (
 	"io/fs"
 	"os"
 
-	"hob/platform/system/autostart"
+	"hob/platform/host/system/autostart"
 )
 
 // checkAutostart checks whether the login session starts this program.
 func checkAutostart(ctx context.Context, e Env) []Check {
 	const name, again = "autostart", "hob service install"
 	if e.Program == "" {
-		return skip(name, "the path of this program is unknown", "see: hob service status")
+		return skipCheck(name, "the path of this program is unknown", "see: hob service status")
 	}
 	m, err := autostart.New(ctx, autostart.Options{Getenv: e.Getenv})
 	switch {
 	case errors.Is(err, errors.ErrUnsupported):
-		return skip(name, "no way to start programs at login is known for this system", "run this at login: hob start")
+		return skipCheck(name, "no way to start programs at login is known for this system", "run this at login: hob start")
 	case err != nil:
-		return skip(name, err.Error(), "see: hob service status")
+		return skipCheck(name, err.Error(), "see: hob service status")
 	}
-	entry := autostart.Self(e.Program, e.Paths.Home, e.Paths.LogFile(), e.getenv)
+	entry := autostart.Self(e.Program, e.Paths.Home, e.Paths.LogFile(), e.lookupEnv)
 	s, err := m.Status(ctx, entry)
 	switch {
 	case err != nil:
-		return failed(name, err, "see: hob service status")
+		return failWithError(name, err, "see: hob service status")
 	case !s.Installed:
-		return ok(name, "Hob does not start when you log in (enable with "+again+")")
+		return okCheck(name, "Hob does not start when you log in (enable with "+again+")")
 	case s.Program == "":
-		return fail(name, s.Place+" names no program", again)
+		return failCheck(name, s.Place+" names no program", again)
 	}
 	switch _, err := os.Stat(s.Program); {
 	case errors.Is(err, fs.ErrNotExist):
 		was := entry
 		was.Program = s.Program
 		if was, err := m.Status(ctx, was); err != nil || !was.Same { // may be on a disk that is not connected
-			return fail(name, fmt.Sprintf("%s starts %s, which does not exist, with another home or an older version of Hob", s.Place, s.Program), "to start this program instead: "+again)
+			return failCheck(name, fmt.Sprintf("%s starts %s, which does not exist, with another home or an older version of Hob", s.Place, s.Program), "to start this program instead: "+again)
 		}
-		c := fail(name, fmt.Sprintf("%s starts %s, which no longer exists", s.Place, s.Program), fixRemedy+", or: "+again)
-		return with(func(ctx context.Context) (string, error) {
+		c := failCheck(name, fmt.Sprintf("%s starts %s, which no longer exists", s.Place, s.Program), fixRemedy+", or: "+again)
+		return withFix(func(ctx context.Context) (string, error) {
 			return fmt.Sprintf("%s starts %s now", s.Place, entry.Program), m.Install(ctx, entry, false)
 		}, c)
 	case err != nil:
-		return skip(name, fmt.Sprintf("%s starts %s, which cannot be checked: %v", s.Place, s.Program, plainly(err)), again)
+		return skipCheck(name, fmt.Sprintf("%s starts %s, which cannot be checked: %v", s.Place, s.Program, withoutPath(err)), again)
 	case s.Program != entry.Program:
-		return warn(name, fmt.Sprintf("%s starts %s, but this program is %s", s.Place, s.Program, entry.Program), "to start this program instead: "+again)
+		return warnCheck(name, fmt.Sprintf("%s starts %s, but this program is %s", s.Place, s.Program, entry.Program), "to start this program instead: "+again)
 	case !s.Same:
-		return warn(name, s.Place+" starts Hob with another home, or was written by an older version", "to start this program instead: "+again)
+		return warnCheck(name, s.Place+" starts Hob with another home, or was written by an older version", "to start this program instead: "+again)
 	case !s.Enabled:
-		return warn(name, s.Place+" is disabled"+noted(s.Note), "enable it: "+again)
+		return warnCheck(name, s.Place+" is disabled"+noteSuffix(s.Note), "enable it: "+again)
 	case s.Note != "":
-		return warn(name, s.Place+noted(s.Note), "see: hob service status")
+		return warnCheck(name, s.Place+noteSuffix(s.Note), "see: hob service status")
 	}
-	return ok(name, "Hob starts when you log in ("+s.Place+")")
+	return okCheck(name, "Hob starts when you log in ("+s.Place+")")
 }
 
-func noted(note string) string {
+func noteSuffix(note string) string {
 	if note == "" {
 		return ""
 	}

@@ -15,7 +15,7 @@ import (
 	"hob/channels"
 	channelsall "hob/channels/all"
 	"hob/cmd/hob/internal/channel"
-	"hob/platform/system"
+	"hob/platform/host/system"
 )
 
 // Drivers checks what only the drivers know: the kinds of providers, the
@@ -60,19 +60,19 @@ func Drivers(ctx context.Context, c *config.Config, s system.Secrets) config.Err
 	if len(errs) > 0 {
 		return errs
 	}
-	return models(ctx, Env{Config: c, Secrets: s})
+	return checkModelNames(ctx, Env{Config: c, Secrets: s})
 }
 
-// models checks the names of models, as the daemon does when it starts.
-func models(ctx context.Context, e Env) (errs config.Errors) {
+// checkModelNames checks the names of models, as the daemon does when it starts.
+func checkModelNames(ctx context.Context, e Env) (errs config.Errors) {
 	o := e.modelOptions(ctx)
 	if name := e.Config.Agent.Model; name != "auto" {
-		if _, err := llmall.Named(name, o); err != nil {
+		if _, err := llmall.ResolveModel(name, o); err != nil {
 			errs = append(errs, e.Config.Errorf("agent.model", "%v", err))
 		}
 	}
 	for _, name := range e.Config.Agent.Fallback {
-		if _, err := llmall.Named(name, o); err != nil {
+		if _, err := llmall.ResolveModel(name, o); err != nil {
 			errs = append(errs, e.Config.Errorf("agent.fallback", "%v", err))
 		}
 	}
@@ -135,19 +135,19 @@ func checkModel(ctx context.Context, e Env) []Check {
 	o := e.modelOptions(ctx)
 	var out []Check
 	if e.Config.Agent.Model == "auto" {
-		m, why, err := llmall.Auto(ctx, o)
-		out = append(out, ask(ctx, "model", m, why, err)...)
+		m, why, err := llmall.DetectModel(ctx, o)
+		out = append(out, pingModel(ctx, "model", m, why, err)...)
 	} else {
-		m, err := llmall.Named(e.Config.Agent.Model, o)
-		out = append(out, ask(ctx, "model", m, "agent.model names it", err)...)
+		m, err := llmall.ResolveModel(e.Config.Agent.Model, o)
+		out = append(out, pingModel(ctx, "model", m, "agent.model names it", err)...)
 	}
 	for _, f := range e.Config.Agent.Fallback {
-		m, err := llmall.Named(f, o)
-		out = append(out, ask(ctx, "fallback", m, "agent.fallback names it", err)...)
+		m, err := llmall.ResolveModel(f, o)
+		out = append(out, pingModel(ctx, "fallback", m, "agent.fallback names it", err)...)
 	}
 	if small := e.Config.Agent.SmallModel; small != "" {
-		m, err := llmall.Named(small, o)
-		out = append(out, ask(ctx, "small model", m, "agent.small_model names it", err)...)
+		m, err := llmall.ResolveModel(small, o)
+		out = append(out, pingModel(ctx, "small model", m, "agent.small_model names it", err)...)
 	}
 	return out
 }
@@ -168,32 +168,32 @@ func checkBudget(ctx context.Context, e Env) []Check {
 		caps = append(caps, fmt.Sprintf("%d tokens per day", b.DailyTokens))
 	}
 	if len(caps) == 0 {
-		return ok("budget", "no limit on the cost of models (hob config set budget.daily_usd 2)")
+		return okCheck("budget", "no limit on the cost of models (hob config set budget.daily_usd 2)")
 	}
 	said := "at most " + strings.Join(caps, ", ")
 	prices, err := usage.NewPrices(usage.OwnPrices(e.Config.Prices))
 	if err != nil {
-		return fail("budget", err.Error(), "")
+		return failCheck("budget", err.Error(), "")
 	}
 	if b.DailyUSD+b.MonthlyUSD > 0 {
-		if name := unpriced(ctx, e, prices); name != "" {
+		if name := unpricedModel(ctx, e, prices); name != "" {
 			u := prices.Unknown()
-			return warn("budget", fmt.Sprintf("%s; the price of %s is unknown, so Hob assumes $%g and $%g per million tokens in and out", said, name, u.Input, u.Output),
+			return warnCheck("budget", fmt.Sprintf("%s; the price of %s is unknown, so Hob assumes $%g and $%g per million tokens in and out", said, name, u.Input, u.Output),
 				fmt.Sprintf("hob config set 'prices.\"%s\".input' 1, and the same with output", name))
 		}
 	}
-	return ok("budget", fmt.Sprintf("%s, with the prices of %s", said, prices.AsOf()))
+	return okCheck("budget", fmt.Sprintf("%s, with the prices of %s", said, prices.AsOf()))
 }
 
-// unpriced returns a configured model without a known price, or "".
-func unpriced(ctx context.Context, e Env, prices *usage.Prices) string {
+// unpricedModel returns a configured model without a known price, or "".
+func unpricedModel(ctx context.Context, e Env, prices *usage.Prices) string {
 	a := e.Config.Agent
 	o := e.modelOptions(ctx)
 	for _, name := range slices.Concat([]string{a.Model, a.SmallModel}, a.Fallback) {
 		if name == "" || name == "auto" {
 			continue
 		}
-		m, err := llmall.Named(name, o)
+		m, err := llmall.ResolveModel(name, o)
 		if err != nil {
 			continue // another check reports this
 		}
@@ -204,34 +204,34 @@ func unpriced(ctx context.Context, e Env, prices *usage.Prices) string {
 	return ""
 }
 
-// ask checks that the model's server answers; it uses no tokens.
-func ask(ctx context.Context, name string, m llm.Model, why string, err error) []Check {
+// pingModel checks that the model's server answers; it uses no tokens.
+func pingModel(ctx context.Context, name string, m llm.Model, why string, err error) []Check {
 	const remedy = "see the section [providers] of the configuration: hob config path"
 	if err != nil {
-		return fail(name, err.Error(), remedy)
+		return failCheck(name, err.Error(), remedy)
 	}
 	info := m.Info()
 	if info.Provider == "offline" {
-		return ok(name, "the built-in brain ("+why+")")
+		return okCheck(name, "the built-in brain ("+why+")")
 	}
 	l, is := m.(llmall.Lister)
 	if !is {
-		return skip(name, info.Name()+" has no way to check it ("+why+")", "hob ask hello")
+		return skipCheck(name, info.Name()+" has no way to check it ("+why+")", "hob ask hello")
 	}
 	ctx, cancel := context.WithTimeout(ctx, askWait)
 	defer cancel()
 	have, err := l.Models(ctx)
 	switch {
 	case info.Acts && err == nil:
-		return ok(name, info.Name()+" is installed ("+why+"); the first message shows whether it is signed in")
+		return okCheck(name, info.Name()+" is installed ("+why+"); the first message shows whether it is signed in")
 	case err != nil && llm.KindOf(err) == llm.NotFound && !info.Acts:
-		return warn(name, fmt.Sprintf("%s: its server answers but cannot list its models", info.Name()), "")
+		return warnCheck(name, fmt.Sprintf("%s: its server answers but cannot list its models", info.Name()), "")
 	case err != nil:
-		return fail(name, fmt.Sprintf("%s does not work: %v", info.Name(), err), remedy)
+		return failCheck(name, fmt.Sprintf("%s does not work: %v", info.Name(), err), remedy)
 	case info.Model != "" && len(have) > 0 && !slices.Contains(have, info.Model):
-		return warn(name, fmt.Sprintf("the server of %s does not list this model", info.Name()), "it has "+strings.Join(have[:min(5, len(have))], ", "))
+		return warnCheck(name, fmt.Sprintf("the server of %s does not list this model", info.Name()), "it has "+strings.Join(have[:min(5, len(have))], ", "))
 	}
-	return ok(name, info.Name()+" answers ("+why+")")
+	return okCheck(name, info.Name()+" answers ("+why+")")
 }
 
 // checkTriggers also reports triggers that share a secret: the signature does not cover
@@ -243,10 +243,10 @@ func checkTriggers(ctx context.Context, e Env) []Check {
 		secret, err := e.Secrets.Resolve(ctx, t.Secret)
 		switch {
 		case err != nil:
-			out = append(out, fail("trigger "+t.Name, err.Error(), "")...)
+			out = append(out, failCheck("trigger "+t.Name, err.Error(), "")...)
 		case secret == "":
 		case users[secret] != "":
-			out = append(out, warn("trigger "+t.Name, "same secret as the trigger "+users[secret]+", so a recorded call of one is a valid call of the other", "give each trigger a different secret")...)
+			out = append(out, warnCheck("trigger "+t.Name, "same secret as the trigger "+users[secret]+", so a recorded call of one is a valid call of the other", "give each trigger a different secret")...)
 		default:
 			users[secret] = t.Name
 		}

@@ -9,44 +9,44 @@ import (
 	"sync"
 	"time"
 
-	"hob/platform/desktop/clipboard"
-	"hob/platform/desktop/screen"
-	"hob/platform/desktop/session"
-	"hob/platform/desktop/tree"
-	"hob/platform/desktop/window"
-	"hob/platform/permission"
+	"hob/platform/host/desktop/a11y"
+	"hob/platform/host/desktop/clipboard"
+	"hob/platform/host/desktop/screen"
+	"hob/platform/host/desktop/session"
+	"hob/platform/host/desktop/window"
+	"hob/platform/host/permission"
 )
 
 // sessionWait bounds the answer of one part of the desktop.
 const sessionWait = 4 * time.Second
 
-// part is something of the desktop that tools reach.
-type part struct {
+// desktopPart is something of the desktop that tools reach.
+type desktopPart struct {
 	name, what string // what tools do with it
 	remedy     string
 	link       string
 	ask        func(context.Context) error
 }
 
-// parts asks for each as its tool would, and throws the answer away. Nothing is
+// sessionParts asks for each as its tool would, and throws the answer away. Nothing is
 // typed, clicked, copied or kept.
-func (e Env) parts() []part {
-	camera := screen.New(screen.Options{Getenv: e.getenv, Wait: sessionWait})
-	windows := window.New(window.Options{Getenv: e.getenv, Wait: sessionWait})
-	reader := tree.New(tree.Options{Getenv: e.getenv, Wait: sessionWait})
+func (e Env) sessionParts() []desktopPart {
+	camera := screen.New(screen.Options{Getenv: e.lookupEnv, Wait: sessionWait})
+	windows := window.New(window.Options{Getenv: e.lookupEnv, Wait: sessionWait})
+	reader := a11y.New(a11y.Options{Getenv: e.lookupEnv, Wait: sessionWait})
 	var link string
 	if runtime.GOOS == "darwin" {
 		link = permission.ScreenPane
 	}
-	return []part{
+	return []desktopPart{
 		{"windows", "list of open windows", "see docs/desktop.md", "", func(ctx context.Context) error { _, err := windows.List(ctx); return err }},
 		{"screenshots", "screenshots of the screen", "see docs/desktop.md", link, func(ctx context.Context) error {
-			_, err := camera.Take(ctx, image.Rect(0, 0, 1, 1))
+			_, err := camera.Capture(ctx, image.Rect(0, 0, 1, 1))
 			return err
 		}},
 		{"accessibility", "content and buttons of windows", "install at-spi2-core, and log in again", "", reader.Ready},
 		{"clipboard", "clipboard content", "see docs/desktop.md", "", func(ctx context.Context) error {
-			board := clipboard.New(clipboard.Options{Getenv: e.getenv, Scripts: e.Scripts, Wait: sessionWait})
+			board := clipboard.New(clipboard.Options{Getenv: e.lookupEnv, Scripts: e.Scripts, Wait: sessionWait})
 			defer board.Close()
 			_, err := board.Read(ctx)
 			return err
@@ -60,7 +60,7 @@ func checkSession(ctx context.Context, e Env) []Check {
 	if !e.Desktop {
 		return nil
 	}
-	list := e.parts()
+	list := e.sessionParts()
 	errs := make([]error, len(list))
 	var wg sync.WaitGroup
 	for i, p := range list {
@@ -79,28 +79,28 @@ func checkSession(ctx context.Context, e Env) []Check {
 		case errors.Is(err, errors.ErrUnsupported):
 			not = append(not, p.name)
 		default:
-			cause, remedy := split(err, p.remedy)
-			c := warn(name, p.name+" ("+p.what+") is not available: "+cause, remedy)
+			cause, remedy := splitRemedy(err, p.remedy)
+			c := warnCheck(name, p.name+" ("+p.what+") is not available: "+cause, remedy)
 			c[0].Link = p.link
 			out = append(out, c...)
 		}
 	}
 	switch {
 	case none == len(list):
-		return skip(name, "no desktop session is accessible from this process", "if there is one, start Hob in it: hob service install")
+		return skipCheck(name, "no desktop session is accessible from this process", "if there is one, start Hob in it: hob service install")
 	case none > 0:
-		_, remedy := split(session.ErrNone, "start Hob in the desktop session: hob service install")
-		out = append(out, warn(name, "part of the desktop session is not accessible from here", remedy)...)
+		_, remedy := splitRemedy(session.ErrNone, "start Hob in the desktop session: hob service install")
+		out = append(out, warnCheck(name, "part of the desktop session is not accessible from here", remedy)...)
 	}
 	if len(out) > 0 {
 		return out
 	}
 	if len(good) == 0 {
-		return skip(name, "this system has no "+strings.Join(not, ", ")+" for Hob", "")
+		return skipCheck(name, "this system has no "+strings.Join(not, ", ")+" for Hob", "")
 	}
 	said := strings.Join(good, ", ") + " available"
 	if len(not) > 0 {
 		said += "; not available on this system: " + strings.Join(not, ", ")
 	}
-	return ok(name, said)
+	return okCheck(name, said)
 }

@@ -4,7 +4,7 @@ import (
 	"strings"
 	"testing"
 
-	"hob/platform/desktop/desktoptest"
+	"hob/platform/host/desktop/desktoptest"
 )
 
 // A real screen on which nothing tells screen readers what windows show.

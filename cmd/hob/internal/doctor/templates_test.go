@@ -6,7 +6,7 @@ import (
 	"strings"
 	"testing"
 
-	"hob/platform/system"
+	"hob/platform/host/system"
 )
 
 func TestTemplates(t *testing.T) {

@@ -18,7 +18,7 @@ import (
 	"time"
 	"unicode/utf8"
 
-	"hob/platform/when"
+	"hob/platform/text/dateparse"
 )
 
 // Row is a text of a collection.
@@ -54,7 +54,7 @@ func Read(dir string) (c Collection, err error) {
 		return c, fmt.Errorf("%s is not a folder with corpus.jsonl, queries.jsonl and qrels", dir)
 	}
 	known := map[string]bool{}
-	err = lines(filepath.Join(dir, "corpus.jsonl"), func(line []byte) error {
+	err = forEachLine(filepath.Join(dir, "corpus.jsonl"), func(line []byte) error {
 		r, err := readRow(line)
 		switch {
 		case err != nil:
@@ -76,7 +76,7 @@ func Read(dir string) (c Collection, err error) {
 		return c, err
 	}
 	asked := map[string]bool{}
-	err = lines(filepath.Join(dir, "queries.jsonl"), func(line []byte) error {
+	err = forEachLine(filepath.Join(dir, "queries.jsonl"), func(line []byte) error {
 		k, err := readQuestion(line)
 		if err != nil {
 			return err
@@ -123,8 +123,8 @@ func readEntry(line []byte) (entry, error) {
 	return e, nil
 }
 
-// plain returns a metadata value as text, "" if missing.
-func (e entry) plain(name string) string {
+// metadataText returns a metadata value as text, "" if missing.
+func (e entry) metadataText(name string) string {
 	raw, ok := e.Metadata[name]
 	if !ok {
 		return ""
@@ -141,7 +141,7 @@ func readRow(line []byte) (Row, error) {
 	if err != nil {
 		return Row{}, err
 	}
-	r := Row{ID: e.ID, Title: e.Title, Text: e.Text, Speaker: e.plain("speaker"), Session: e.plain("session"), Stamp: e.plain("time")}
+	r := Row{ID: e.ID, Title: e.Title, Text: e.Text, Speaker: e.metadataText("speaker"), Session: e.metadataText("session"), Stamp: e.metadataText("time")}
 	if r.Speaker != "" { // many collections write who speaks before the text as well
 		r.Text = strings.TrimPrefix(r.Text, r.Speaker+": ")
 	}
@@ -155,7 +155,7 @@ func readRow(line []byte) (Row, error) {
 
 func readQuestion(line []byte) (Question, error) {
 	e, err := readEntry(line)
-	return Question{ID: e.ID, Text: e.Text, Category: e.plain("category")}, err
+	return Question{ID: e.ID, Text: e.Text, Category: e.metadataText("category")}, err
 }
 
 // readTime reads a time as people and programs write it.
@@ -166,7 +166,7 @@ func readTime(s string) (time.Time, error) {
 			return t, nil
 		}
 	}
-	for _, m := range when.Find(s, time.Unix(0, 0).UTC()) {
+	for _, m := range dateparse.Find(s, time.Unix(0, 0).UTC()) {
 		if m.Moment != nil {
 			return m.Moment.Time, nil
 		}
@@ -176,7 +176,7 @@ func readTime(s string) (time.Time, error) {
 
 // readGrades reads qrels/*.tsv.
 func readGrades(dir string) (map[string]map[string]int, error) {
-	files, err := filepath.Glob(filepath.Join(escaped(dir), "qrels", "*.tsv"))
+	files, err := filepath.Glob(filepath.Join(escapeGlob(dir), "qrels", "*.tsv"))
 	if err != nil || len(files) == 0 {
 		return nil, fmt.Errorf("%s: qrels has no .tsv file", dir)
 	}
@@ -184,7 +184,7 @@ func readGrades(dir string) (map[string]map[string]int, error) {
 	out := map[string]map[string]int{}
 	for _, name := range files {
 		first := true
-		err := lines(name, func(line []byte) error {
+		err := forEachLine(name, func(line []byte) error {
 			header := first
 			first = false
 			query, row, grade, err := readGrade(string(line))
@@ -208,8 +208,8 @@ func readGrades(dir string) (map[string]map[string]int, error) {
 	return out, nil
 }
 
-// escaped returns a path that Glob takes literally.
-func escaped(path string) string {
+// escapeGlob returns a path that Glob takes literally.
+func escapeGlob(path string) string {
 	return strings.NewReplacer(`*`, `\*`, `?`, `\?`, `[`, `\[`).Replace(path)
 }
 
@@ -226,8 +226,8 @@ func readGrade(line string) (query, row string, grade int, err error) {
 	return f[0], f[1], grade, nil
 }
 
-// lines calls f with each line that is not empty; its error names file and line.
-func lines(name string, f func([]byte) error) (err error) {
+// forEachLine calls f with each line that is not empty; its error names file and line.
+func forEachLine(name string, f func([]byte) error) (err error) {
 	file, err := os.Open(name)
 	if errors.Is(err, os.ErrNotExist) {
 		return fmt.Errorf("%s is missing", name)

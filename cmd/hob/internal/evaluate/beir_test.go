@@ -25,8 +25,8 @@ func TestFigures(t *testing.T) {
 	for _, tc := range tests {
 		t.Run(tc.name, func(t *testing.T) {
 			var f Figures
-			f.add(tc.relevant, strings.Fields(tc.found), time.Millisecond)
-			f.mean()
+			f.addQuestion(tc.relevant, strings.Fields(tc.found), time.Millisecond)
+			f.divideSums()
 			got := []float64{f.Recall5, f.Recall10, f.Any10, f.All10, f.MRR, f.NDCG10}
 			for i, want := range []float64{tc.recall5, tc.recall10, tc.any, tc.all, tc.mrr, tc.ndcg} {
 				if math.Abs(got[i]-want) > 1e-9 {

@@ -15,9 +15,9 @@ import (
 
 	"hob/knowledge"
 	"hob/knowledge/index"
-	"hob/knowledge/store"
-	"hob/platform/credential"
 	"hob/platform/provenance"
+	"hob/platform/store"
+	"hob/platform/text/credential"
 )
 
 // Options of Run; the zero value is useful.
@@ -49,56 +49,56 @@ func Run(ctx context.Context, dirs []string, o Options) (r Report, err error) {
 		}
 		questions += len(list[i].Questions)
 	}
-	b, err := open(ctx, o)
+	b, err := openBase(ctx, o)
 	if err != nil {
 		return r, err
 	}
-	defer func() { err = errors.Join(err, b.close()) }()
+	defer func() { err = errors.Join(err, b.closeBase()) }()
 	for i, c := range list {
-		if err := b.fill(ctx, realm(i), c); err != nil {
+		if err := b.fillCollection(ctx, collectionRealm(i), c); err != nil {
 			return r, err
 		}
 	}
-	if err := b.indexed(ctx); err != nil {
+	if err := b.waitIndexed(ctx); err != nil {
 		return r, err
 	}
 	categories := map[string]*Figures{}
 	for i, c := range list {
 		f := Figures{Name: c.Name, Rows: len(c.Rows)}
-		last := newest(c)
+		last := dayAfterNewest(c)
 		for _, k := range c.Questions {
-			found, took, err := b.ask(ctx, realm(i), k.Text, last)
+			found, took, err := b.searchFor(ctx, collectionRealm(i), k.Text, last)
 			if err != nil {
 				return r, fmt.Errorf("%s, %s: %w", c.Name, k.ID, err)
 			}
-			f.add(k.Relevant, found, took)
+			f.addQuestion(k.Relevant, found, took)
 			if k.Category != "" {
 				if categories[k.Category] == nil {
 					categories[k.Category] = &Figures{Name: k.Category}
 				}
-				categories[k.Category].add(k.Relevant, found, took)
+				categories[k.Category].addQuestion(k.Relevant, found, took)
 			}
 			if o.Progress != nil {
 				o.Progress(r.Questions+f.Questions, questions)
 			}
 		}
-		r.join(f)
-		f.mean()
+		r.addSums(f)
+		f.divideSums()
 		r.Folders = append(r.Folders, f)
 	}
-	r.mean()
+	r.divideSums()
 	for _, f := range categories {
-		f.mean()
+		f.divideSums()
 		r.Categories = append(r.Categories, *f)
 	}
-	slices.SortFunc(r.Categories, func(a, b Figures) int { return natural(a.Name, b.Name) })
+	slices.SortFunc(r.Categories, func(a, b Figures) int { return compareNatural(a.Name, b.Name) })
 	return r, nil
 }
 
-func realm(i int) string { return "collection-" + strconv.Itoa(i) }
+func collectionRealm(i int) string { return "collection-" + strconv.Itoa(i) }
 
-// natural orders numbers by their size, and the rest after them.
-func natural(a, b string) int {
+// compareNatural orders numbers by their size, and the rest after them.
+func compareNatural(a, b string) int {
 	size := func(s string) int {
 		if n, err := strconv.Atoi(s); err == nil {
 			return n
@@ -108,8 +108,8 @@ func natural(a, b string) int {
 	return cmp.Or(cmp.Compare(size(a), size(b)), strings.Compare(a, b))
 }
 
-// newest returns the time of the last row; questions are asked a day later.
-func newest(c Collection) time.Time {
+// dayAfterNewest returns the time of the last row; questions are asked a day later.
+func dayAfterNewest(c Collection) time.Time {
 	var t time.Time
 	for _, r := range c.Rows {
 		if r.At.After(t) {
@@ -122,22 +122,22 @@ func newest(c Collection) time.Time {
 	return t.AddDate(0, 0, 1)
 }
 
-// base is a temporary memory.
-type base struct {
+// tempMemory is a temporary memory.
+type tempMemory struct {
 	dir   string
 	store *store.Store
 	index *index.Index
 	know  *knowledge.Base
 }
 
-func open(ctx context.Context, o Options) (b *base, err error) {
-	b = &base{}
+func openBase(ctx context.Context, o Options) (b *tempMemory, err error) {
+	b = &tempMemory{}
 	if b.dir, err = os.MkdirTemp(o.Temp, "hob-eval-"); err != nil {
 		return nil, err
 	}
 	defer func() {
 		if err != nil {
-			err = errors.Join(err, b.close())
+			err = errors.Join(err, b.closeBase())
 		}
 	}()
 	if b.store, err = store.Open(ctx, filepath.Join(b.dir, "hob.db"), knowledge.Migrations(), store.Options{}); err != nil {
@@ -150,7 +150,7 @@ func open(ctx context.Context, o Options) (b *base, err error) {
 	return b, err
 }
 
-func (b *base) close() (err error) {
+func (b *tempMemory) closeBase() (err error) {
 	if b.index != nil {
 		err = b.index.Close()
 	}
@@ -163,9 +163,9 @@ func (b *base) close() (err error) {
 // batch is how many rows one transaction writes.
 const batch = 1000
 
-// fill writes a collection. A row of a session is a turn of a conversation, any
+// fillCollection writes a collection. A row of a session is a turn of a conversation, any
 // other a part of a document.
-func (b *base) fill(ctx context.Context, realm string, c Collection) error {
+func (b *tempMemory) fillCollection(ctx context.Context, realm string, c Collection) error {
 	pos := map[string]int{}
 	for part := range slices.Chunk(c.Rows, batch) {
 		err := b.store.Write(ctx, func(tx *store.Tx) error {
@@ -191,10 +191,10 @@ func (b *base) fill(ctx context.Context, realm string, c Collection) error {
 	return nil
 }
 
-// indexed waits until the index holds everything.
-func (b *base) indexed(ctx context.Context) error { return b.index.CatchUp(ctx) }
+// waitIndexed waits until the index holds everything.
+func (b *tempMemory) waitIndexed(ctx context.Context) error { return b.index.CatchUp(ctx) }
 
-func (b *base) ask(ctx context.Context, realm, text string, now time.Time) (found []string, took time.Duration, err error) {
+func (b *tempMemory) searchFor(ctx context.Context, realm, text string, now time.Time) (found []string, took time.Duration, err error) {
 	start := time.Now()
 	a, err := b.know.Retrieve(ctx, b.store.Reader(ctx), knowledge.Request{Text: text, Realm: realm, Limit: depth, Now: now, Viewer: credential.Everything()})
 	took = time.Since(start)

@@ -28,8 +28,8 @@ type Figures struct {
 // depth is how many rows count.
 const depth = 10
 
-// add counts a question: the ids that were found, best first.
-func (f *Figures) add(relevant map[string]int, found []string, took time.Duration) {
+// addQuestion counts a question: the ids that were found, best first.
+func (f *Figures) addQuestion(relevant map[string]int, found []string, took time.Duration) {
 	f.Questions++
 	f.took = append(f.took, took)
 	found = found[:min(len(found), depth)]
@@ -52,22 +52,22 @@ func (f *Figures) add(relevant map[string]int, found []string, took time.Duratio
 	n := float64(len(relevant))
 	f.Recall5 += float64(at5) / n
 	f.Recall10 += float64(hits) / n
-	f.Any5 += one(at5 > 0)
-	f.Any10 += one(hits > 0)
-	f.All5 += one(at5 == len(relevant))
-	f.All10 += one(hits == len(relevant))
-	f.NDCG10 += gain / ideal(relevant)
+	f.Any5 += boolToFloat(at5 > 0)
+	f.Any10 += boolToFloat(hits > 0)
+	f.All5 += boolToFloat(at5 == len(relevant))
+	f.All10 += boolToFloat(hits == len(relevant))
+	f.NDCG10 += gain / idealGain(relevant)
 }
 
-func one(is bool) float64 {
+func boolToFloat(is bool) float64 {
 	if is {
 		return 1
 	}
 	return 0
 }
 
-// ideal is the gain of the best order.
-func ideal(relevant map[string]int) (gain float64) {
+// idealGain is the gain of the best order.
+func idealGain(relevant map[string]int) (gain float64) {
 	var grades []int
 	for _, g := range relevant {
 		grades = append(grades, g)
@@ -79,32 +79,32 @@ func ideal(relevant map[string]int) (gain float64) {
 	return gain
 }
 
-// join adds the sums of another.
-func (f *Figures) join(o Figures) {
+// addSums adds the sums of another.
+func (f *Figures) addSums(o Figures) {
 	f.Questions += o.Questions
 	f.Rows += o.Rows
 	f.took = append(f.took, o.took...)
-	mine := f.sums()
-	for i, v := range o.sums() {
+	mine := f.sumFields()
+	for i, v := range o.sumFields() {
 		*mine[i] += *v
 	}
 }
 
-func (f *Figures) sums() []*float64 {
+func (f *Figures) sumFields() []*float64 {
 	return []*float64{&f.Recall5, &f.Recall10, &f.Any5, &f.Any10, &f.All5, &f.All10, &f.MRR, &f.NDCG10}
 }
 
-// mean makes means of sums.
-func (f *Figures) mean() {
-	for _, v := range f.sums() {
+// divideSums makes means of sums.
+func (f *Figures) divideSums() {
+	for _, v := range f.sumFields() {
 		*v /= float64(max(f.Questions, 1))
 	}
 	slices.Sort(f.took)
-	f.P50, f.P95 = part(f.took, 0.5), part(f.took, 0.95)
+	f.P50, f.P95 = quantileMillis(f.took, 0.5), quantileMillis(f.took, 0.95)
 }
 
-// part is a quantile in milliseconds.
-func part(took []time.Duration, q float64) float64 {
+// quantileMillis is a quantile in milliseconds.
+func quantileMillis(took []time.Duration, q float64) float64 {
 	if len(took) == 0 {
 		return 0
 	}

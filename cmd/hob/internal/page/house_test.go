@@ -15,7 +15,7 @@ import (
 	"hob/channels"
 	"hob/channels/web"
 	"hob/cmd/hob/internal/daemon"
-	"hob/platform/system"
+	"hob/platform/host/system"
 )
 
 // house is a whole Hob on a free port, in a home of its own.

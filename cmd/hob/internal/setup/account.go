@@ -10,7 +10,7 @@ import (
 
 	"hob/autonomy/config"
 	"hob/cmd/hob/internal/account"
-	"hob/platform/system"
+	"hob/platform/host/system"
 )
 
 // accountStep asks for an account with mail and calendars, and signs in to it.
@@ -23,7 +23,7 @@ func accountStep() Step {
 }
 
 func nextOfAccount(ctx context.Context, o Options, a Answers) ([]Question, error) {
-	if !a.given("mail") {
+	if !a.isGiven("mail") {
 		q := Question{Key: "mail", Kind: Text, Title: "What is your mail address?", About: "Leave it empty to skip this."}
 		for i, x := range o.Config.Accounts {
 			q.About += map[bool]string{true: " Existing accounts: ", false: ", "}[i == 0] + x.Name
@@ -33,23 +33,23 @@ func nextOfAccount(ctx context.Context, o Options, a Answers) ([]Question, error
 	if a["mail"] == "" {
 		return nil, nil
 	}
-	if !a.given("servers") && !a.given("imap") { // retry a DNS lookup that failed
+	if !a.isGiven("servers") && !a.isGiven("imap") { // retry a DNS lookup that failed
 		delete(a, shown)
 	}
 	found, err := o.foundFor(ctx, a)
 	if err != nil {
-		return nil, problem(err, false, "mail")
+		return nil, newProblem(err, false, "mail")
 	}
-	if !a.given("servers") && found.Known() {
+	if !a.isGiven("servers") && found.Known() {
 		return []Question{askFound(found)}, nil
 	}
-	if a["servers"] != "found" && !a.given("imap") {
+	if a["servers"] != "found" && !a.isGiven("imap") {
 		return askServers(), nil
 	}
 	if a["servers"] != "found" && a["imap"]+a["smtp"]+a["caldav"]+a["carddav"] == "" {
-		return nil, problem(errors.New("no server given; enter at least one"), false, "mail", "servers", "imap", "smtp", "caldav", "carddav")
+		return nil, newProblem(errors.New("no server given; enter at least one"), false, "mail", "servers", "imap", "smtp", "caldav", "carddav")
 	}
-	if !a.given("mail_password") {
+	if !a.isGiven("mail_password") {
 		return []Question{{
 			Key: "mail_password", Kind: Secret, Title: "What is the password?",
 			About: cmp.Or(found.Hint, "Many providers require an app password; create it in the security settings of your account.") + " Your input is not shown.",
@@ -115,7 +115,7 @@ func askServers() []Question {
 func signIn(ctx context.Context, o Options, a Answers) (*account.New, string, error) {
 	found, err := o.foundFor(ctx, a)
 	if err != nil {
-		return nil, "", problem(err, false, "mail")
+		return nil, "", newProblem(err, false, "mail")
 	}
 	n := &account.New{Account: config.Account{
 		Name: account.Name(a["mail"], found.Provider, o.Config.Accounts), Address: a["mail"], User: a["mail_user"],
@@ -128,7 +128,7 @@ func signIn(ctx context.Context, o Options, a Answers) (*account.New, string, er
 	return n, found.Hint, nil
 }
 
-func applyAccount(ctx context.Context, o Options, a Answers) (d Done, err error) {
+func applyAccount(ctx context.Context, o Options, a Answers) (d StepResult, err error) {
 	if a["mail"] == "" {
 		return d, nil
 	}
@@ -138,14 +138,14 @@ func applyAccount(ctx context.Context, o Options, a Answers) (d Done, err error)
 	}
 	secret, ref, kept, err := o.secretOf(ctx, a["mail_password"], account.SecretName(n.Name), "")
 	if err != nil {
-		return d, problem(err, false, "mail_password")
+		return d, newProblem(err, false, "mail_password")
 	}
 	if a[untested] == "" {
-		o.busy("Signing in ...")
+		o.showBusy("Signing in ...")
 		said, err := n.Try(ctx, secret)
 		if err != nil {
 			// Otherwise the servers could be corrected only by starting over.
-			return d, problem(err, true, "mail", "servers", "imap", "smtp", "caldav", "carddav", "mail_user", "mail_password")
+			return d, newProblem(err, true, "mail", "servers", "imap", "smtp", "caldav", "carddav", "mail_user", "mail_password")
 		}
 		d.Said = said
 	}
@@ -154,9 +154,9 @@ func applyAccount(ctx context.Context, o Options, a Answers) (d Done, err error)
 	return d, err
 }
 
-// accounts completes the account sections of an answers file: it finds the servers of an
+// completeAccounts completes the account sections of an answers file: it finds the servers of an
 // address without servers, and stores the passwords safely.
-func (o Options) accounts(ctx context.Context, all map[string]any) (kept []Kept, err error) {
+func (o Options) completeAccounts(ctx context.Context, all map[string]any) (kept []StoredSecret, err error) {
 	list, _ := all["accounts"].(map[string]any)
 	for name, v := range list {
 		keys, ok := v.(map[string]any)
@@ -179,7 +179,7 @@ func (o Options) accounts(ctx context.Context, all map[string]any) (kept []Kept,
 			}
 		}
 		if secret := text("password"); secret != "" && !system.IsReference(secret) {
-			kept = append(kept, Kept{account.SecretName(name), secret})
+			kept = append(kept, StoredSecret{account.SecretName(name), secret})
 			keys["password"] = "keychain:" + account.SecretName(name)
 			fmt.Fprintf(o.Out, "Stored the password of the account %s; remove it from the answers file.\n", name)
 		}

@@ -13,8 +13,8 @@ import (
 	"github.com/pelletier/go-toml/v2"
 
 	"hob/autonomy/config"
+	"hob/platform/host/system"
 	"hob/platform/pim"
-	"hob/platform/system"
 )
 
 // fromStdin is the answer that stands for the next line of standard input.
@@ -40,11 +40,11 @@ func FromFile(ctx context.Context, o Options, path string) error {
 	if err := o.Paths.Ensure(); err != nil {
 		return err
 	}
-	var sum Done
+	var sum StepResult
 	for _, d := range done {
 		sum.Secrets, sum.Values = append(sum.Secrets, d.Secrets...), append(sum.Values, d.Values...)
 	}
-	changes, err := o.write(ctx, "the set-up", sum)
+	changes, err := o.writeResult(ctx, "the set-up", sum)
 	if err != nil {
 		return err
 	}
@@ -53,7 +53,7 @@ func FromFile(ctx context.Context, o Options, path string) error {
 	}
 	for _, d := range done {
 		for _, said := range d.Said {
-			fmt.Fprintln(o.Out, pim.Clean(said))
+			fmt.Fprintln(o.Out, pim.SanitizeText(said))
 		}
 	}
 	for _, d := range done {
@@ -69,15 +69,15 @@ func FromFile(ctx context.Context, o Options, path string) error {
 }
 
 // fromAnswers is what follows from the answers of a file; nothing is changed yet.
-func (o Options) fromAnswers(ctx context.Context, all map[string]any) (out []Done, err error) {
-	given, err := o.taken(all)
+func (o Options) fromAnswers(ctx context.Context, all map[string]any) (out []StepResult, err error) {
+	given, err := o.takeAnswers(all)
 	if err != nil {
 		return nil, err
 	}
 	for _, s := range Steps() {
-		if !given.given(s.Keys[0]) {
+		if !given.isGiven(s.Keys[0]) {
 			for _, k := range s.Keys[1:] {
-				if given.given(k) && !o.alone(k) {
+				if given.isGiven(k) && !o.isStandaloneKey(k) {
 					return nil, fmt.Errorf("%s: requires %s, which is not in the answers", k, s.Keys[0])
 				}
 			}
@@ -86,55 +86,55 @@ func (o Options) fromAnswers(ctx context.Context, all map[string]any) (out []Don
 			}
 			continue
 		}
-		d, err := o.walk(ctx, s, given.answer(), func(p *Problem) (bool, error) { return false, fmt.Errorf("%s: %w", p.Keys[0], p.Err) })
+		d, err := o.runQuestions(ctx, s, given.answerFunc(), func(p *Problem) (bool, error) { return false, fmt.Errorf("%s: %w", p.Keys[0], p.Err) })
 		if err != nil {
 			return nil, err
 		}
 		out = append(out, d)
 	}
-	kept, err := o.accounts(ctx, all)
+	kept, err := o.completeAccounts(ctx, all)
 	if err != nil {
 		return nil, err
 	}
-	rest := Done{Secrets: kept}
-	if given.given("model") && !given.given("brain") {
+	rest := StepResult{Secrets: kept}
+	if given.isGiven("model") && !given.isGiven("brain") {
 		rest.Values = append(rest.Values, config.Value{Key: "agent.model", Value: given["model"]})
 	}
-	if err := flatten(all, "", &rest.Values); err != nil {
+	if err := flattenTable(all, "", &rest.Values); err != nil {
 		return nil, err
 	}
-	rest.refer()
+	rest.referToSecrets()
 	return append(out, rest), nil
 }
 
-// refer keeps the secrets that are among the values where they are safe; the
+// referToSecrets keeps the secrets that are among the values where they are safe; the
 // configuration refers to them then.
-func (d *Done) refer() {
+func (d *StepResult) referToSecrets() {
 	for i, v := range d.Values {
 		if !config.IsSecret(v.Key) || v.Value == "" || system.IsReference(v.Value) {
 			continue
 		}
 		name := config.PlainSecret{Key: v.Key}.Name()
-		d.Secrets = append(d.Secrets, Kept{name, v.Value})
+		d.Secrets = append(d.Secrets, StoredSecret{name, v.Value})
 		d.Values[i].Value = "keychain:" + name
 		d.Said = append(d.Said, v.Key+" is stored as "+name+"; remove it from the answers file.")
 	}
 }
 
-// alone are the keys that mean something without the first one of their step.
-func (o Options) alone(key string) bool { return key == "model" || key == "timezone" }
+// isStandaloneKey are the keys that mean something without the first one of their step.
+func (o Options) isStandaloneKey(key string) bool { return key == "model" || key == "timezone" }
 
 // youAlone is a time zone without a name.
-func (o Options) youAlone(a Answers) (d Done) {
+func (o Options) youAlone(a Answers) (d StepResult) {
 	if zone, ok := a["timezone"]; ok {
 		d.Values = []config.Value{{Key: "agent.timezone", Value: zone}}
 	}
 	return d
 }
 
-// answer returns a function that answers questions from the file. Missing answers keep the
+// answerFunc returns a function that answers questions from the file. Missing answers keep the
 // current values.
-func (a Answers) answer() func([]Question) (Answers, error) {
+func (a Answers) answerFunc() func([]Question) (Answers, error) {
 	return func(qs []Question) (Answers, error) {
 		out := Answers{}
 		if v, ok := a[untested]; ok && v == "true" {
@@ -154,11 +154,11 @@ func (a Answers) answer() func([]Question) (Answers, error) {
 	}
 }
 
-// taken removes the answers to questions from the file's values. The rest belongs to the
+// takeAnswers removes the answers to questions from the file's values. The rest belongs to the
 // configuration; an unknown key is an error.
-func (o Options) taken(all map[string]any) (Answers, error) {
-	out, known := Answers{}, append(keys(), untested)
-	sections := o.sections()
+func (o Options) takeAnswers(all map[string]any) (Answers, error) {
+	out, known := Answers{}, append(questionKeys(), untested)
+	sections := o.configSections()
 	for _, k := range slices.Sorted(maps.Keys(all)) {
 		_, table := all[k].(map[string]any)
 		if list, ok := all[k].([]any); ok && len(list) > 0 {
@@ -168,12 +168,12 @@ func (o Options) taken(all map[string]any) (Answers, error) {
 		case table && slices.Contains(sections, k):
 			continue
 		case table || !slices.Contains(known, k):
-			if near := config.Nearest(k, append(known, sections...)); near != "" {
+			if near := config.SuggestName(k, append(known, sections...)); near != "" {
 				return nil, fmt.Errorf("%s: unknown key; did you mean %q?", k, near)
 			}
 			return nil, fmt.Errorf("%s: unknown key; known keys are %s, and the sections of the configuration", k, strings.Join(known, ", "))
 		}
-		v, err := text(all[k])
+		v, err := formatValue(all[k])
 		if err != nil {
 			return nil, fmt.Errorf("%s: %w", k, err)
 		}
@@ -186,8 +186,8 @@ func (o Options) taken(all map[string]any) (Answers, error) {
 		delete(all, k)
 	}
 	for _, k := range known { // in the order of the steps
-		if out[k] == fromStdin && secret(k) {
-			line, err := o.line(k)
+		if out[k] == fromStdin && isSecretKey(k) {
+			line, err := o.readStdinLine(k)
 			if err != nil {
 				return nil, err
 			}
@@ -197,8 +197,8 @@ func (o Options) taken(all map[string]any) (Answers, error) {
 	return out, nil
 }
 
-// line is the next line of standard input.
-func (o Options) line(key string) (string, error) {
+// readStdinLine is the next line of standard input.
+func (o Options) readStdinLine(key string) (string, error) {
 	if o.Stdin == nil {
 		return "", fmt.Errorf("%s: no standard input to read from", key)
 	}
@@ -209,21 +209,21 @@ func (o Options) line(key string) (string, error) {
 	return s, err
 }
 
-// secret reports whether the answer to a question may be read from standard input.
-func secret(key string) bool {
+// isSecretKey reports whether the answer to a question may be read from standard input.
+func isSecretKey(key string) bool {
 	return key == "key" || strings.HasSuffix(key, "_key") || strings.HasSuffix(key, "_password") || strings.HasSuffix(key, "_secret") || strings.HasSuffix(key, "_token")
 }
 
-// keys of all questions.
-func keys() (out []string) {
+// questionKeys of all questions.
+func questionKeys() (out []string) {
 	for _, s := range Steps() {
 		out = append(out, s.Keys...)
 	}
 	return out
 }
 
-// sections of the configuration.
-func (o Options) sections() (out []string) {
+// configSections of the configuration.
+func (o Options) configSections() (out []string) {
 	for _, k := range config.Keys() {
 		s, _, _ := strings.Cut(k.Name, ".")
 		if !slices.Contains(out, s) {
@@ -233,17 +233,17 @@ func (o Options) sections() (out []string) {
 	return out
 }
 
-// flatten turns tables into dotted keys, in order of their names.
-func flatten(table map[string]any, prefix string, out *[]config.Value) error {
+// flattenTable turns tables into dotted keys, in order of their names.
+func flattenTable(table map[string]any, prefix string, out *[]config.Value) error {
 	for _, k := range slices.Sorted(maps.Keys(table)) {
 		key := prefix + k
 		if t, ok := table[k].(map[string]any); ok {
-			if err := flatten(t, key+".", out); err != nil {
+			if err := flattenTable(t, key+".", out); err != nil {
 				return err
 			}
 			continue
 		}
-		v, err := text(table[k])
+		v, err := formatValue(table[k])
 		if err != nil {
 			return fmt.Errorf("%s: %w", key, err)
 		}
@@ -252,8 +252,8 @@ func flatten(table map[string]any, prefix string, out *[]config.Value) error {
 	return nil
 }
 
-// text writes a value as for a command line.
-func text(v any) (string, error) {
+// formatValue writes a value as for a command line.
+func formatValue(v any) (string, error) {
 	switch v := v.(type) {
 	case string:
 		return v, nil

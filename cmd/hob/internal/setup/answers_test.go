@@ -7,8 +7,8 @@ import (
 	"testing"
 
 	"hob/autonomy/config"
+	"hob/platform/host/system"
 	"hob/platform/pim/pimtest"
-	"hob/platform/system"
 )
 
 // fromFile does what a file with these answers says.

@@ -23,8 +23,8 @@ const (
 	other    = "server"
 )
 
-// brain asks which model thinks, and tries it.
-func brain() Step {
+// brainStep asks which model thinks, and tries it.
+func brainStep() Step {
 	return Step{
 		Name: "brain", Title: "Brain",
 		About: "The model that Hob uses. Setup tests a key and stores it only in the keychain or an encrypted file.",
@@ -35,22 +35,22 @@ func brain() Step {
 
 func nextOfBrain(ctx context.Context, o Options, a Answers) ([]Question, error) {
 	switch {
-	case !a.given("brain"):
+	case !a.isGiven("brain"):
 		q, err := o.askBrain(ctx)
 		return []Question{q}, err
-	case a["brain"] == byItself, a["brain"] == builtIn, a["brain"] == asItIs, a.given("model"):
+	case a["brain"] == byItself, a["brain"] == builtIn, a["brain"] == asItIs, a.isGiven("model"):
 		return nil, nil
 	}
-	if s, ok := o.local(a["brain"]); ok {
+	if s, ok := o.findLocalServer(a["brain"]); ok {
 		models, err := openai.Probe(ctx, s.BaseURL)
 		if err != nil {
-			return nil, problem(fmt.Errorf("%s does not answer at %s: %w", s.Name, s.BaseURL, err), false, "brain")
+			return nil, newProblem(fmt.Errorf("%s does not answer at %s: %w", s.Name, s.BaseURL, err), false, "brain")
 		}
 		return []Question{o.askModel(models, openai.ChatModel(models))}, nil
 	}
-	p, ok := o.provider(a)
+	p, ok := o.chosenProvider(a)
 	if !ok {
-		return nil, problem(errors.New(unknown(a["brain"], o.brains())), false, "brain")
+		return nil, newProblem(errors.New(unknownAnswer(a["brain"], o.brainChoices())), false, "brain")
 	}
 	if qs := o.askAccess(p, a); len(qs) > 0 {
 		return qs, nil
@@ -58,53 +58,53 @@ func nextOfBrain(ctx context.Context, o Options, a Answers) ([]Question, error) 
 	return o.askOfServer(ctx, p, a)
 }
 
-// brains are the answers there may be, whether or not the server runs now.
-func (o Options) brains() []string {
+// brainChoices are the answers there may be, whether or not the server runs now.
+func (o Options) brainChoices() []string {
 	out := []string{byItself, builtIn, asItIs}
-	for _, p := range providers() {
+	for _, p := range knownProviders() {
 		out = append(out, p.name)
 	}
-	for _, s := range o.servers() {
+	for _, s := range o.localServers() {
 		out = append(out, s.Name)
 	}
 	return out
 }
 
-func (o Options) servers() []llmall.Server {
+func (o Options) localServers() []llmall.Server {
 	if o.Servers != nil {
 		return o.Servers
 	}
 	return llmall.LocalServers()
 }
 
-func (o Options) local(name string) (llmall.Server, bool) {
-	i := slices.IndexFunc(o.servers(), func(s llmall.Server) bool { return s.Name == name })
+func (o Options) findLocalServer(name string) (llmall.Server, bool) {
+	i := slices.IndexFunc(o.localServers(), func(s llmall.Server) bool { return s.Name == name })
 	if i < 0 {
 		return llmall.Server{}, false
 	}
-	return o.servers()[i], true
+	return o.localServers()[i], true
 }
 
 // askBrain looks for model servers on this machine and for keys.
 func (o Options) askBrain(ctx context.Context) (Question, error) {
 	q := Question{Key: "brain", Kind: Choice, Title: "Which model should Hob use?", Default: byItself, Other: true}
-	m, why, err := llmall.Auto(ctx, llmall.AutoOptions{Env: o.Secrets.Env, Probe: true, HTTP: o.HTTP, Servers: o.servers()})
+	m, why, err := llmall.DetectModel(ctx, llmall.AutoOptions{Env: o.Secrets.Env, Probe: true, HTTP: o.HTTP, Servers: o.localServers()})
 	if err != nil {
 		return q, err
 	}
 	q.About = "Hob would choose " + m.Info().Name() + ", since " + why + "."
 	q.Options = append(q.Options, Option{byItself, "choose automatically"})
-	for i, models := range o.probed(ctx) {
+	for i, models := range o.probeServers(ctx) {
 		if len(models) == 0 {
 			continue
 		}
-		s, which := o.servers()[i], models[0]
+		s, which := o.localServers()[i], models[0]
 		if len(models) > 1 {
 			which = fmt.Sprintf("%d models", len(models))
 		}
 		q.Options = append(q.Options, Option{s.Name, fmt.Sprintf("%s on this machine: %s", titleOf(s.Name), which)})
 	}
-	for _, p := range providers() {
+	for _, p := range knownProviders() {
 		title := p.title
 		if v := o.envKey(p); v != "" {
 			title = strings.TrimSuffix(title, "a key") + "the key in " + v
@@ -124,11 +124,11 @@ func (o Options) askBrain(ctx context.Context) (Question, error) {
 	return q, nil
 }
 
-// probed asks the servers of this machine for their models, all at the same time.
-func (o Options) probed(ctx context.Context) [][]string {
-	out := make([][]string, len(o.servers()))
+// probeServers asks the servers of this machine for their models, all at the same time.
+func (o Options) probeServers(ctx context.Context) [][]string {
+	out := make([][]string, len(o.localServers()))
 	var wg sync.WaitGroup
-	for i, s := range o.servers() {
+	for i, s := range o.localServers() {
 		wg.Go(func() { out[i], _ = openai.Probe(ctx, s.BaseURL) }) // a server that does not answer is ignored
 	}
 	wg.Wait()
@@ -153,14 +153,14 @@ func (o Options) envKey(p provider) string {
 
 // askAccess asks for address and key.
 func (o Options) askAccess(p provider, a Answers) []Question {
-	if p.name == other && !a.given("server") {
+	if p.name == other && !a.isGiven("server") {
 		was := "http://127.0.0.1:11434/v1"
 		if s, ok := o.Config.Provider(other); ok && s.BaseURL != "" {
 			was = s.BaseURL
 		}
 		return []Question{{Key: "server", Kind: Text, Title: "Its address", Default: was}} // first: which key there is depends on it
 	}
-	if a.given("key") {
+	if a.isGiven("key") {
 		return nil
 	}
 	q := Question{Key: "key", Kind: Secret, Title: "The key", About: "Your input is not shown."}
@@ -196,18 +196,18 @@ func (o Options) keyNow(p provider) string {
 func (o Options) askOfServer(ctx context.Context, p provider, a Answers) ([]Question, error) {
 	key, _, _, err := o.secretOf(ctx, a["key"], p.name, o.keyNow(p))
 	if err != nil {
-		return nil, problem(err, false, "key")
+		return nil, newProblem(err, false, "key")
 	}
 	var models []string
 	if a[untested] == "" {
-		o.busy("Loading the list of models ...")
-		if models, err = o.models(ctx, p, key); err != nil {
-			return nil, problem(err, true, "server", "key")
+		o.showBusy("Loading the list of models ...")
+		if models, err = o.listModels(ctx, p, key); err != nil {
+			return nil, newProblem(err, true, "server", "key")
 		}
 	}
 	m, err := llmall.New(p.kind, llmall.Options{Provider: p.name, BaseURL: p.baseURL, APIKey: key, HTTP: o.HTTP})
 	if err != nil {
-		return nil, problem(err, false, "server", "key")
+		return nil, newProblem(err, false, "server", "key")
 	}
 	usual := m.Info().Model
 	if !slices.Contains(models, usual) {
@@ -217,10 +217,10 @@ func (o Options) askOfServer(ctx context.Context, p provider, a Answers) ([]Ques
 		usual = was.Model
 	}
 	qs := []Question{o.askModel(models, usual)}
-	if !(llm.Wire{BaseURL: p.baseURL}).Local() { // a local one is free
+	if !(llm.Endpoint{BaseURL: p.baseURL}).Local() { // a local one is free
 		qs = append(qs, Question{
 			Key: "daily_usd", Kind: Text, Title: "How many US dollars may the model cost per day?", About: "0 means no limit.",
-			Default: strconv.FormatFloat(o.Config.Budget.DailyUSD, 'f', -1, 64), Check: func(s string) error { _, err := amount(s); return err },
+			Default: strconv.FormatFloat(o.Config.Budget.DailyUSD, 'f', -1, 64), Check: func(s string) error { _, err := parseAmount(s); return err },
 		})
 	}
 	return qs, nil
@@ -243,7 +243,7 @@ func (o Options) askModel(models []string, usual string) Question {
 	return q
 }
 
-func amount(s string) (float64, error) {
+func parseAmount(s string) (float64, error) {
 	usd, err := strconv.ParseFloat(strings.TrimPrefix(strings.TrimSpace(s), "$"), 64)
 	if err != nil || !(usd >= 0 && usd <= 1_000_000) {
 		return 0, errors.New("not an amount; write it as 2 or 0.50")
@@ -251,32 +251,32 @@ func amount(s string) (float64, error) {
 	return usd, nil
 }
 
-func applyBrain(ctx context.Context, o Options, a Answers) (Done, error) {
+func applyBrain(ctx context.Context, o Options, a Answers) (StepResult, error) {
 	name := a["brain"]
 	if name == asItIs {
-		return Done{}, nil
+		return StepResult{}, nil
 	}
 	if name == byItself || name == builtIn {
-		return Done{Values: []config.Value{{Key: "agent.model", Value: name}}}, nil
+		return StepResult{Values: []config.Value{{Key: "agent.model", Value: name}}}, nil
 	}
-	if _, ok := o.local(name); ok {
-		return Done{Values: []config.Value{{Key: "agent.model", Value: name + "/" + a["model"]}}}, nil
+	if _, ok := o.findLocalServer(name); ok {
+		return StepResult{Values: []config.Value{{Key: "agent.model", Value: name + "/" + a["model"]}}}, nil
 	}
-	p, _ := o.provider(a)
+	p, _ := o.chosenProvider(a)
 	key, ref, kept, err := o.secretOf(ctx, a["key"], p.name, o.keyNow(p))
 	if err != nil {
-		return Done{}, problem(err, false, "key")
+		return StepResult{}, newProblem(err, false, "key")
 	}
-	d := Done{Secrets: kept}
+	d := StepResult{Secrets: kept}
 	if a[untested] == "" {
-		o.busy("Testing the model ...")
-		if err := o.talk(ctx, p, key, a["model"]); err != nil {
-			return d, problem(err, true, "key", "model", "server")
+		o.showBusy("Testing the model ...")
+		if err := o.tryModel(ctx, p, key, a["model"]); err != nil {
+			return d, newProblem(err, true, "key", "model", "server")
 		}
 		d.Said = append(d.Said, "It answers.")
 	}
 	d.Values = o.valuesOf(p, ref, a["model"])
-	if usd, err := amount(a["daily_usd"]); err == nil && usd != o.Config.Budget.DailyUSD {
+	if usd, err := parseAmount(a["daily_usd"]); err == nil && usd != o.Config.Budget.DailyUSD {
 		d.Values = append(d.Values, config.Value{Key: "budget.daily_usd", Value: strconv.FormatFloat(usd, 'f', -1, 64)})
 	}
 	return d, nil

@@ -10,7 +10,7 @@ import (
 
 	"hob/autonomy/config"
 	"hob/cmd/hob/internal/channel"
-	"hob/platform/system"
+	"hob/platform/host/system"
 )
 
 // channelSetup is how one channel is set up. The terminal and the page are always
@@ -45,27 +45,27 @@ type field struct {
 	Options func(o Options) []Option
 }
 
-// title is the channel's name and what it is.
-func (c channelSetup) title() string {
+// displayTitle is the channel's name and what it is.
+func (c channelSetup) displayTitle() string {
 	k, _ := channel.Find(c.Name)
 	return c.Name + ": " + k.About
 }
 
-// key returns the key of the field's question.
-func (c channelSetup) key(f field) string { return c.Name + "_" + f.Key }
+// questionKey returns the key of the field's question.
+func (c channelSetup) questionKey(f field) string { return c.Name + "_" + f.Key }
 
-// answer returns what was answered to a field by its key.
-func (c channelSetup) answer(a Answers) func(string) string {
+// answerGetter returns what was answered to a field by its key.
+func (c channelSetup) answerGetter(a Answers) func(string) string {
 	return func(key string) string { return a[c.Name+"_"+key] }
 }
 
-// next returns the next questions, up to the first one that decides which others follow.
-func (c channelSetup) next(o Options, a Answers) (out []Question) {
+// nextQuestions returns the next questions, up to the first one that decides which others follow.
+func (c channelSetup) nextQuestions(o Options, a Answers) (out []Question) {
 	for _, f := range c.Fields {
-		if f.Unasked || a.given(c.key(f)) || f.Shown != nil && !f.Shown(o, c.answer(a)) {
+		if f.Unasked || a.isGiven(c.questionKey(f)) || f.Shown != nil && !f.Shown(o, c.answerGetter(a)) {
 			continue
 		}
-		out = append(out, c.question(o, f))
+		out = append(out, c.fieldQuestion(o, f))
 		if f.Kind == Choice {
 			break
 		}
@@ -78,19 +78,19 @@ func (c channelSetup) next(o Options, a Answers) (out []Question) {
 	return out
 }
 
-// questions for all fields that are of use, asked or not.
-func (c channelSetup) questions(o Options, a Answers) (out []Question) {
+// allQuestions for all fields that are of use, asked or not.
+func (c channelSetup) allQuestions(o Options, a Answers) (out []Question) {
 	for _, f := range c.Fields {
-		if f.Shown == nil || f.Shown(o, c.answer(a)) {
-			out = append(out, c.question(o, f))
+		if f.Shown == nil || f.Shown(o, c.answerGetter(a)) {
+			out = append(out, c.fieldQuestion(o, f))
 		}
 	}
 	return out
 }
 
-func (c channelSetup) question(o Options, f field) Question {
+func (c channelSetup) fieldQuestion(o Options, f field) Question {
 	now := o.channelNow(c.Name, f.Key)
-	q := Question{Key: c.key(f), Kind: f.Kind, Title: f.Title, About: f.About, Default: now}
+	q := Question{Key: c.questionKey(f), Kind: f.Kind, Title: f.Title, About: f.About, Default: now}
 	if q.Default == "" {
 		q.Default = f.Default
 	}
@@ -138,15 +138,15 @@ func (c channelSetup) question(o Options, f field) Question {
 	return q
 }
 
-// apply is what follows from the answers.
-func (c channelSetup) apply(ctx context.Context, o Options, a Answers) (d Done, err error) {
+// applyAnswers is what follows from the answers.
+func (c channelSetup) applyAnswers(ctx context.Context, o Options, a Answers) (d StepResult, err error) {
 	secrets := map[string]string{}
 	set := func(key, value string) {
 		d.Values = append(d.Values, config.Value{Key: "channels." + c.Name + "." + key, Value: value})
 	}
 	for _, f := range c.Fields {
-		v, given := a[c.key(f)]
-		if v = strings.TrimSpace(v); !given || f.Shown != nil && !f.Shown(o, c.answer(a)) {
+		v, given := a[c.questionKey(f)]
+		if v = strings.TrimSpace(v); !given || f.Shown != nil && !f.Shown(o, c.answerGetter(a)) {
 			continue
 		}
 		now := o.channelNow(c.Name, f.Key)
@@ -160,7 +160,7 @@ func (c channelSetup) apply(ctx context.Context, o Options, a Answers) (d Done, 
 				err = f.Check(plain)
 			}
 			if err != nil {
-				return Done{}, problem(err, false, c.key(f))
+				return StepResult{}, newProblem(err, false, c.questionKey(f))
 			}
 			secrets[f.Key] = plain
 			d.Secrets = append(d.Secrets, kept...)
@@ -171,9 +171,9 @@ func (c channelSetup) apply(ctx context.Context, o Options, a Answers) (d Done, 
 		case f.Kind == YesNo, f.Number:
 			set(f.Key, v)
 		case f.List:
-			set(f.Key, written(Items(v)))
+			set(f.Key, formatTOML(Items(v)))
 		default:
-			set(f.Key, written(v))
+			set(f.Key, formatTOML(v))
 		}
 	}
 	if c.Follows != nil {
@@ -182,8 +182,8 @@ func (c channelSetup) apply(ctx context.Context, o Options, a Answers) (d Done, 
 	return d, nil
 }
 
-// written formats a text as TOML, quoted even if it looks like a number.
-func written(v any) string {
+// formatTOML formats a text as TOML, quoted even if it looks like a number.
+func formatTOML(v any) string {
 	if list, ok := v.([]string); ok && len(list) == 0 {
 		return "[]"
 	}
@@ -219,12 +219,12 @@ func SecretName(name, key string) string {
 	return "channel-" + name + "-" + key
 }
 
-// common are the keys that every section has.
-func common() []string { return []string{"mention", "send_delay", "settle", "stream"} }
+// commonKeys are the keys that every section has.
+func commonKeys() []string { return []string{"mention", "send_delay", "settle", "stream"} }
 
-// taken takes answers by the keys of the section; what every section has is only
+// splitGiven takes answers by the keys of the section; what every section has is only
 // written.
-func (c channelSetup) taken(given map[string]string) (pre Answers, more []config.Value, err error) {
+func (c channelSetup) splitGiven(given map[string]string) (pre Answers, more []config.Value, err error) {
 	pre = Answers{}
 	var known []string
 	for _, f := range c.Fields {
@@ -234,11 +234,11 @@ func (c channelSetup) taken(given map[string]string) (pre Answers, more []config
 		switch {
 		case slices.Contains(known, key):
 			pre[c.Name+"_"+key] = v
-		case slices.Contains(common(), key):
+		case slices.Contains(commonKeys(), key):
 			more = append(more, config.Value{Key: "channels." + c.Name + "." + key, Value: v})
 		default:
-			all := append(known, common()...)
-			if near := config.Nearest(key, all); near != "" {
+			all := append(known, commonKeys()...)
+			if near := config.SuggestName(key, all); near != "" {
 				return nil, nil, fmt.Errorf("%s: unknown key; did you mean %q?", key, near)
 			}
 			return nil, nil, fmt.Errorf("%s: unknown key; %s has %s", key, c.Name, strings.Join(all, ", "))

@@ -28,14 +28,14 @@ func channelSetups() []channelSetup {
 	}
 }
 
-// allowed returns the field for other senders. Setup does not ask for it: by default Hob
+// allowedField returns the field for other senders. Setup does not ask for it: by default Hob
 // accepts only the user.
-func allowed(what string) field {
+func allowedField(what string) field {
 	return field{Key: "allow", Kind: Text, List: true, Optional: true, Unasked: true, Title: "Who else may write to Hob there? " + what}
 }
 
-// pairing returns the next steps for pairing the user's account.
-func pairing(name string) []string {
+// pairingHints returns the next steps for pairing the user's account.
+func pairingHints(name string) []string {
 	return []string{"Hob ignores all messages there until you pair your account: hob channel pair " + name}
 }
 
@@ -55,9 +55,9 @@ func messagesChannel() channelSetup {
 		Fields: []field{
 			{Key: "prefix", Kind: Text, Optional: true, Title: "Which word should begin a message to Hob, such as hob?", About: "It separates messages to Hob from your other messages."},
 			{Key: "db", Kind: Text, Optional: true, Unasked: true, Title: "Path of the Messages database"},
-			allowed("numbers such as +491701234567, and addresses"),
+			allowedField("numbers such as +491701234567, and addresses"),
 		},
-		Then: pairing("imessage"),
+		Then: pairingHints("imessage"),
 	}
 }
 
@@ -99,7 +99,7 @@ func emailChannel() channelSetup {
 			{Key: "drafts", Kind: YesNo, Optional: true, Unasked: true, Default: "false", Title: "Should answers be saved in Drafts instead of sent?"},
 			{Key: "allow", Kind: Text, List: true, Optional: true, Unasked: true, Check: mailAddress, Title: "Who else may write to Hob there? Addresses"},
 		},
-		Then: pairing("email"),
+		Then: pairingHints("email"),
 	}
 }
 
@@ -135,9 +135,9 @@ func discordChannel() channelSetup {
 				}
 				return errors.New("not a bot token; copy the full token from Bot, Reset Token")
 			}},
-			allowed("ids of users (Copy User ID in Discord's developer mode)"),
+			allowedField("ids of users (Copy User ID in Discord's developer mode)"),
 		},
-		Then: pairing("discord"),
+		Then: pairingHints("discord"),
 		Follows: func(secret func(string) string) []string {
 			id := discordID(secret("token"))
 			if id == "" {
@@ -184,9 +184,9 @@ func slackChannel() channelSetup {
 		Fields: []field{
 			{Key: "bot_token", Kind: Secret, Title: "Bot token (xoxb-...)", About: "Your input is not shown.", Check: slackToken("xoxb-", bot)},
 			{Key: "app_token", Kind: Secret, Title: "App-level token (xapp-...)", About: "Your input is not shown.", Check: slackToken("xapp-", app)},
-			allowed("ids of members, U0123456789 (Copy member ID in a profile); of another workspace T0123456789/U0123456789; addresses of members, if the app has the scope users:read.email"),
+			allowedField("ids of members, U0123456789 (Copy member ID in a profile); of another workspace T0123456789/U0123456789; addresses of members, if the app has the scope users:read.email"),
 		},
-		Then: pairing("slack"),
+		Then: pairingHints("slack"),
 	}
 }
 
@@ -205,9 +205,9 @@ func telegramChannel() channelSetup {
 				}
 				return nil
 			}},
-			allowed("ids of users, which are numbers"),
+			allowedField("ids of users, which are numbers"),
 		},
-		Then: pairing("telegram"),
+		Then: pairingHints("telegram"),
 	}
 }
 
@@ -224,7 +224,7 @@ func webhookChannel() channelSetup {
 				return nil
 			}},
 			{Key: "secret", Kind: Secret, Title: "Secret for signing posts", About: "Your input is not shown. Use a long random value."},
-			allowed("names of senders, as your server gives them"),
+			allowedField("names of senders, as your server gives them"),
 		},
 	}
 }
@@ -239,7 +239,7 @@ func remindersChannel() channelSetup {
 			{Key: "account", Kind: Text, Optional: true, Unasked: true, Title: "Location: the name of an account, or apple"},
 			{Key: "private", Kind: YesNo, Optional: true, Default: "false", Title: "Are you the only person who can write to the list?", About: "Everyone who can write there speaks as you. You can answer approval requests there only if you answer yes."},
 		},
-		Then: pairing("reminders"),
+		Then: pairingHints("reminders"),
 	}
 }
 
@@ -253,7 +253,7 @@ func notesChannel() channelSetup {
 			{Key: "account", Kind: Text, Optional: true, Unasked: true, Title: "Location: apple, or folder for [pim] notes_folder"},
 			{Key: "private", Kind: YesNo, Optional: true, Default: "false", Title: "Are you the only person who can write to the folder?", About: "Everyone who can write there speaks as you. You can answer approval requests there only if you answer yes."},
 		},
-		Then: pairing("notes"),
+		Then: pairingHints("notes"),
 	}
 }
 
@@ -272,9 +272,9 @@ func alexaChannel() channelSetup {
 				}
 				return nil
 			}},
-			allowed("accounts, which begin with amzn1.ask.account."),
+			allowedField("accounts, which begin with amzn1.ask.account."),
 			{Key: "voices", Kind: Text, List: true, Optional: true, Unasked: true, Title: "Whose recognised voice may answer approval requests? Ids that begin with amzn1.ask.person."},
 		},
-		Then: pairing("alexa"),
+		Then: pairingHints("alexa"),
 	}
 }

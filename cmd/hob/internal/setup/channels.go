@@ -10,11 +10,11 @@ import (
 	"hob/autonomy/config"
 	screen "hob/channels/desktop"
 	"hob/cmd/hob/internal/channel"
-	"hob/platform/desktop"
+	"hob/platform/host/desktop"
 )
 
-// offered reports whether a channel can be switched on here.
-func (o Options) offered(name string) bool {
+// isOffered reports whether a channel can be switched on here.
+func (o Options) isOffered(name string) bool {
 	if o.Offered != nil {
 		return o.Offered(name)
 	}
@@ -22,10 +22,10 @@ func (o Options) offered(name string) bool {
 	return ok && k.Here()
 }
 
-// channels to choose from on this machine.
-func (o Options) channels() (out []channelSetup) {
+// availableChannels to choose from on this machine.
+func (o Options) availableChannels() (out []channelSetup) {
 	for _, c := range channelSetups() {
-		if o.offered(c.Name) {
+		if o.isOffered(c.Name) {
 			out = append(out, c)
 		}
 	}
@@ -38,7 +38,7 @@ func channelStep() Step {
 	for _, c := range channelSetups() {
 		for _, f := range c.Fields {
 			if !f.Unasked {
-				keys = append(keys, c.key(f))
+				keys = append(keys, c.questionKey(f))
 			}
 		}
 	}
@@ -50,11 +50,11 @@ func channelStep() Step {
 }
 
 func nextOfChannels(_ context.Context, o Options, a Answers) ([]Question, error) {
-	if !a.given("channels") {
+	if !a.isGiven("channels") {
 		q := Question{Key: "channels", Kind: Several, Title: "Which channels should Hob use?"}
 		var on []string
-		for _, c := range o.channels() {
-			q.Options = append(q.Options, Option{c.Name, c.title()})
+		for _, c := range o.availableChannels() {
+			q.Options = append(q.Options, Option{c.Name, c.displayTitle()})
 			if o.channelOn(c.Name) {
 				on = append(on, c.Name)
 			}
@@ -62,15 +62,15 @@ func nextOfChannels(_ context.Context, o Options, a Answers) ([]Question, error)
 		q.Default = strings.Join(on, ",")
 		return []Question{q}, nil
 	}
-	for _, c := range o.channels() {
+	for _, c := range o.availableChannels() {
 		if !slices.Contains(Items(a["channels"]), c.Name) {
 			continue
 		}
-		if qs := c.next(o, a); len(qs) > 0 {
+		if qs := c.nextQuestions(o, a); len(qs) > 0 {
 			return qs, nil
 		}
 	}
-	if a.given("notify") {
+	if a.isGiven("notify") {
 		return nil, nil
 	}
 	q := Question{Key: "notify", Kind: Choice, Title: "Where should Hob send notifications?", Default: o.Config.Notify.Channel, Options: []Option{
@@ -80,7 +80,7 @@ func nextOfChannels(_ context.Context, o Options, a Answers) ([]Question, error)
 	for _, name := range Items(a["channels"]) {
 		q.Options = append(q.Options, Option{name, "always by " + name})
 	}
-	if !q.has(q.Default) {
+	if !q.hasOption(q.Default) {
 		q.Default = "origin"
 	}
 	return []Question{q}, nil
@@ -91,14 +91,14 @@ func (o Options) channelOn(name string) bool {
 	return there && s.Enabled || !there && name == screen.Name && desktop.Available(o.Secrets.Env)
 }
 
-func applyChannels(ctx context.Context, o Options, a Answers) (Done, error) {
-	var d Done
+func applyChannels(ctx context.Context, o Options, a Answers) (StepResult, error) {
+	var d StepResult
 	wanted := Items(a["channels"])
 	var changed []string
-	for _, c := range o.channels() {
+	for _, c := range o.availableChannels() {
 		on := slices.Contains(wanted, c.Name)
 		if on {
-			more, err := c.apply(ctx, o, a)
+			more, err := c.applyAnswers(ctx, o, a)
 			if err != nil {
 				return d, err
 			}
@@ -107,9 +107,9 @@ func applyChannels(ctx context.Context, o Options, a Answers) (Done, error) {
 				changed = append(changed, c.Name)
 			}
 		}
-		d.Values = append(d.Values, o.switched(c.Name, on)...)
+		d.Values = append(d.Values, o.switchChannel(c.Name, on)...)
 	}
-	d.Values = append(d.Values, o.changed(config.Value{Key: "notify.channel", Value: a["notify"]})...)
+	d.Values = append(d.Values, o.changedValues(config.Value{Key: "notify.channel", Value: a["notify"]})...)
 	if o.TestChannel != nil && a[untested] == "" && len(changed) > 0 {
 		d.Then = func(ctx context.Context) error {
 			for _, name := range changed {
@@ -137,8 +137,8 @@ func (o Options) tryChannel(ctx context.Context, name string) {
 	}
 }
 
-// switched is what switches a channel on or off, nothing where it is so already.
-func (o Options) switched(name string, on bool) []config.Value {
+// switchChannel is what switches a channel on or off, nothing where it is so already.
+func (o Options) switchChannel(name string, on bool) []config.Value {
 	if on == o.channelOn(name) {
 		return nil
 	}
@@ -153,16 +153,16 @@ func AddChannel(ctx context.Context, o Options, ask Asker, name string, given ma
 	if err != nil {
 		return nil, err
 	}
-	pre, more, err := c.taken(given)
+	pre, more, err := c.splitGiven(given)
 	if err != nil {
 		return nil, err
 	}
 	if err := o.Paths.Ensure(); err != nil {
 		return nil, err
 	}
-	s := c.step(pre, more)
+	s := c.newStep(pre, more)
 	if ask != nil {
-		state, err := o.step(ctx, s, ask, 0, 0)
+		state, err := o.runStep(ctx, s, ask, 0, 0)
 		if err == nil && state == stateSkipped {
 			err = ErrSkip
 		}
@@ -183,13 +183,13 @@ func AddChannel(ctx context.Context, o Options, ask Asker, name string, given ma
 		}
 		return out, nil
 	}
-	d, err := o.walk(ctx, s, rest, func(p *Problem) (bool, error) {
+	d, err := o.runQuestions(ctx, s, rest, func(p *Problem) (bool, error) {
 		return false, fmt.Errorf("%s: %w", strings.TrimPrefix(p.Keys[0], c.Name+"_"), p.Err)
 	})
 	if err != nil {
 		return nil, err
 	}
-	return c.Then, o.do(ctx, s.Name, d)
+	return c.Then, o.applyResult(ctx, s.Name, d)
 }
 
 // findChannel finds what can be set up here.
@@ -197,13 +197,13 @@ func (o Options) findChannel(name string) (c channelSetup, err error) {
 	k, known := channel.Find(name)
 	switch {
 	case !known:
-		if near := config.Nearest(name, channel.Names()); near != "" {
+		if near := config.SuggestName(name, channel.Names()); near != "" {
 			return c, fmt.Errorf("channel %q not found; did you mean %q?", name, near)
 		}
 		return c, fmt.Errorf("channel %q not found; there are %s", name, strings.Join(channel.Names(), ", "))
 	case k.Always:
 		return c, fmt.Errorf("%s always exists; no setup is needed", name)
-	case !o.offered(name):
+	case !o.isOffered(name):
 		return c, fmt.Errorf("%s is not supported on this machine; see: hob channel list", name)
 	}
 	all := channelSetups()
@@ -222,16 +222,16 @@ func Secrets(name string) (out []string) {
 	return out
 }
 
-// step returns the step for one channel. pre contains known answers, more further values to
+// newStep returns the step for one channel. pre contains known answers, more further values to
 // write.
-func (c channelSetup) step(pre Answers, more []config.Value) Step {
+func (c channelSetup) newStep(pre Answers, more []config.Value) Step {
 	seeded := false
 	return Step{
-		Name: "channel " + c.Name, Title: c.title(), About: c.About,
+		Name: "channel " + c.Name, Title: c.displayTitle(), About: c.About,
 		Next: func(_ context.Context, o Options, a Answers) ([]Question, error) {
 			if !seeded { // only once: a rejected value is asked for again
 				seeded = true
-				for _, q := range c.questions(o, pre) {
+				for _, q := range c.allQuestions(o, pre) {
 					if v, ok := pre[q.Key]; ok {
 						if err := q.Verify(v); err != nil {
 							return nil, fmt.Errorf("%s: %w", strings.TrimPrefix(q.Key, c.Name+"_"), err)
@@ -240,11 +240,11 @@ func (c channelSetup) step(pre Answers, more []config.Value) Step {
 				}
 				maps.Copy(a, pre)
 			}
-			return c.next(o, a), nil
+			return c.nextQuestions(o, a), nil
 		},
-		Apply: func(ctx context.Context, o Options, a Answers) (Done, error) {
-			d, err := c.apply(ctx, o, a)
-			d.Values = append(append(d.Values, more...), o.switched(c.Name, true)...)
+		Apply: func(ctx context.Context, o Options, a Answers) (StepResult, error) {
+			d, err := c.applyAnswers(ctx, o, a)
+			d.Values = append(append(d.Values, more...), o.switchChannel(c.Name, true)...)
 			return d, err
 		},
 	}

@@ -10,15 +10,15 @@ import (
 	"strings"
 
 	"hob/autonomy/config"
-	"hob/platform/system"
+	"hob/platform/host/system"
 )
 
-// folders asks in which folders Hob may work.
-func folders() Step {
+// foldersStep asks in which folders Hob may work.
+func foldersStep() Step {
 	return Step{
 		Name: "folders", Title: "Folders", Keys: []string{"folders"},
 		Next: func(_ context.Context, o Options, a Answers) ([]Question, error) {
-			if a.given("folders") {
+			if a.isGiven("folders") {
 				return nil, nil
 			}
 			return []Question{{
@@ -26,15 +26,15 @@ func folders() Step {
 				Default: strings.Join(o.foldersNow(), ", "), Check: func(s string) error { return o.checkFolders(Items(s)) },
 			}}, nil
 		},
-		Apply: func(_ context.Context, o Options, a Answers) (Done, error) {
+		Apply: func(_ context.Context, o Options, a Answers) (StepResult, error) {
 			list := Items(a["folders"])
 			if slices.Equal(list, o.foldersNow()) {
-				return Done{}, nil
+				return StepResult{}, nil
 			}
 			if err := o.checkFolders(list); err != nil {
-				return Done{}, problem(err, false, "folders")
+				return StepResult{}, newProblem(err, false, "folders")
 			}
-			return Done{Values: []config.Value{{Key: "files.allowed", Value: strings.Join(list, ",")}}}, nil
+			return StepResult{Values: []config.Value{{Key: "files.allowed", Value: strings.Join(list, ",")}}}, nil
 		},
 	}
 }
@@ -69,13 +69,13 @@ func (o Options) checkFolders(list []string) error {
 	return nil
 }
 
-// quiet asks when Hob keeps still.
-func quiet() Step {
+// quietStep asks when Hob keeps still.
+func quietStep() Step {
 	return Step{
 		Name: "quiet", Title: "Quiet hours", Keys: []string{"quiet_hours"},
 		About: "Hob holds other than critical notifications and sends them as one digest afterwards.",
 		Next: func(_ context.Context, o Options, a Answers) ([]Question, error) {
-			if a.given("quiet_hours") {
+			if a.isGiven("quiet_hours") {
 				return nil, nil
 			}
 			q := Question{
@@ -84,7 +84,7 @@ func quiet() Step {
 					if s == o.quietNow() {
 						return nil
 					}
-					_, _, err := hours(s)
+					_, _, err := parseHours(s)
 					return err
 				},
 			}
@@ -93,18 +93,18 @@ func quiet() Step {
 			}
 			return []Question{q}, nil
 		},
-		Apply: func(_ context.Context, o Options, a Answers) (Done, error) {
+		Apply: func(_ context.Context, o Options, a Answers) (StepResult, error) {
 			if a["quiet_hours"] == o.quietNow() {
-				return Done{}, nil
+				return StepResult{}, nil
 			}
-			start, end, err := hours(a["quiet_hours"])
+			start, end, err := parseHours(a["quiet_hours"])
 			if err != nil {
-				return Done{}, problem(err, false, "quiet_hours")
+				return StepResult{}, newProblem(err, false, "quiet_hours")
 			}
 			if len(o.Config.Notify.Quiet) > 1 {
-				return Done{}, problem(errors.New("there are several quiet hours; edit them in the configuration file: hob config path"), false, "quiet_hours")
+				return StepResult{}, newProblem(errors.New("there are several quiet hours; edit them in the configuration file: hob config path"), false, "quiet_hours")
 			}
-			return Done{Values: []config.Value{{Key: "notify.quiet_hours.start", Value: start}, {Key: "notify.quiet_hours.end", Value: end}}}, nil
+			return StepResult{Values: []config.Value{{Key: "notify.quiet_hours.start", Value: start}, {Key: "notify.quiet_hours.end", Value: end}}}, nil
 		},
 	}
 }
@@ -121,8 +121,8 @@ func (o Options) quietNow() string {
 
 var span = regexp.MustCompile(`^(\d{1,2})(?::(\d\d))?(?:h)?\s*(?:-|–|to)\s*(\d{1,2})(?::(\d\d))?(?:h)?$`)
 
-// hours reads "22:00-07:00", "22-7" and "off".
-func hours(s string) (start, end string, err error) {
+// parseHours reads "22:00-07:00", "22-7" and "off".
+func parseHours(s string) (start, end string, err error) {
 	s = strings.ToLower(strings.TrimSpace(s))
 	if s == "" || s == "off" || s == "none" {
 		return "", "", nil
@@ -145,15 +145,15 @@ func hours(s string) (start, end string, err error) {
 	return start, end, nil
 }
 
-// template asks for a character.
-func template() Step {
+// templateStep asks for a character.
+func templateStep() Step {
 	const none = "none"
 	return Step{
 		Name: "template", Title: "Template", Keys: []string{"template"},
 		About: "A personality with goals, schedules and watchers. Revert it with hob template reset.",
 		Shown: func(_ context.Context, o Options) bool { return o.Templates != nil },
 		Next: func(_ context.Context, o Options, a Answers) ([]Question, error) {
-			if a.given("template") || o.Templates == nil {
+			if a.isGiven("template") || o.Templates == nil {
 				return nil, nil
 			}
 			list, inUse, err := o.Templates()
@@ -164,12 +164,12 @@ func template() Step {
 			if inUse != "" {
 				q.Default, q.About = inUse, inUse+" is active."
 			}
-			if !q.has(q.Default) { // a folder or an archive
+			if !q.hasOption(q.Default) { // a folder or an archive
 				q.Options = append(q.Options, Option{q.Default, q.Default})
 			}
 			return []Question{q}, nil
 		},
-		Apply: func(_ context.Context, o Options, a Answers) (d Done, err error) {
+		Apply: func(_ context.Context, o Options, a Answers) (d StepResult, err error) {
 			name, inUse := a["template"], ""
 			if o.Templates != nil {
 				if _, inUse, err = o.Templates(); err != nil {
@@ -181,7 +181,7 @@ func template() Step {
 			}
 			if o.FindTemplate != nil {
 				if err := o.FindTemplate(name); err != nil {
-					return d, problem(err, false, "template")
+					return d, newProblem(err, false, "template")
 				}
 			}
 			d.Then = func(ctx context.Context) error { return o.UseTemplate(ctx, name) }
@@ -190,13 +190,13 @@ func template() Step {
 	}
 }
 
-// autostart asks whether Hob starts with the session.
-func autostart() Step {
+// autostartStep asks whether Hob starts with the session.
+func autostartStep() Step {
 	return Step{
 		Name: "autostart", Title: "Start", Keys: []string{"autostart"},
-		Shown: func(ctx context.Context, o Options) bool { _, known := o.starts(ctx); return known },
+		Shown: func(ctx context.Context, o Options) bool { _, known := o.startsAtLogin(ctx); return known },
 		Next: func(ctx context.Context, o Options, a Answers) ([]Question, error) {
-			if a.given("autostart") {
+			if a.isGiven("autostart") {
 				return nil, nil
 			}
 			return []Question{{
@@ -204,17 +204,17 @@ func autostart() Step {
 				About: "Watchers and reminders work only while Hob runs. Same as hob service install.",
 			}}, nil
 		},
-		Apply: func(ctx context.Context, o Options, a Answers) (Done, error) {
+		Apply: func(ctx context.Context, o Options, a Answers) (StepResult, error) {
 			want := a["autostart"] == "true"
-			if is, known := o.starts(ctx); o.Autostart == nil || known && is == want {
-				return Done{}, nil
+			if is, known := o.startsAtLogin(ctx); o.Autostart == nil || known && is == want {
+				return StepResult{}, nil
 			}
-			return Done{Then: func(ctx context.Context) error { return o.Autostart(ctx, want) }}, nil
+			return StepResult{Then: func(ctx context.Context) error { return o.Autostart(ctx, want) }}, nil
 		},
 	}
 }
 
-func (o Options) starts(ctx context.Context) (is, known bool) {
+func (o Options) startsAtLogin(ctx context.Context) (is, known bool) {
 	if o.Starts == nil {
 		return false, false
 	}

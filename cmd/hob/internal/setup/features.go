@@ -27,12 +27,12 @@ func featureList() []feature {
 	}
 }
 
-// features asks what is switched on.
-func features() Step {
+// featuresStep asks what is switched on.
+func featuresStep() Step {
 	return Step{
 		Name: "features", Title: "Features", Keys: []string{"features"},
 		Next: func(_ context.Context, o Options, a Answers) ([]Question, error) {
-			if a.given("features") {
+			if a.isGiven("features") {
 				return nil, nil
 			}
 			q := Question{Key: "features", Kind: Several, Title: "Which features should be on?"}
@@ -46,7 +46,7 @@ func features() Step {
 			q.Default = strings.Join(on, ",")
 			return []Question{q}, nil
 		},
-		Apply: func(_ context.Context, o Options, a Answers) (d Done, err error) {
+		Apply: func(_ context.Context, o Options, a Answers) (d StepResult, err error) {
 			wanted := Items(a["features"])
 			for _, f := range featureList() {
 				if want := slices.Contains(wanted, f.name); want != f.now(o.Config) {

@@ -5,19 +5,19 @@ import (
 	"errors"
 	"fmt"
 
-	"hob/platform/permission"
+	"hob/platform/host/permission"
 )
 
-// permissions returns the step for missing macOS permissions, one by one. It writes nothing,
+// permissionsStep returns the step for missing macOS permissions, one by one. It writes nothing,
 // because the system stores them.
-func permissions() Step {
+func permissionsStep() Step {
 	return Step{
 		Name: "permissions", Title: "Permissions", Keys: []string{"permissions"},
 		About: "Permissions that macOS requires. For calendars, contacts and other apps macOS asks when Hob first needs them: allow it then.",
 		Shown: func(_ context.Context, o Options) bool { return o.Permissions != nil },
 		Next:  nextOfPermissions,
-		Apply: func(ctx context.Context, o Options, _ Answers) (d Done, err error) {
-			list, err := o.lacking(ctx)
+		Apply: func(ctx context.Context, o Options, _ Answers) (d StepResult, err error) {
+			list, err := o.missingPermissions(ctx)
 			for _, p := range list {
 				said := p.Name + " is not granted to " + p.For + " yet."
 				if p.Restart {
@@ -30,8 +30,8 @@ func permissions() Step {
 	}
 }
 
-// lacking returns the missing permissions.
-func (o Options) lacking(ctx context.Context) (out []permission.Permission, err error) {
+// missingPermissions returns the missing permissions.
+func (o Options) missingPermissions(ctx context.Context) (out []permission.Permission, err error) {
 	if o.Permissions == nil {
 		return nil, nil
 	}
@@ -45,23 +45,23 @@ func (o Options) lacking(ctx context.Context) (out []permission.Permission, err 
 }
 
 func nextOfPermissions(ctx context.Context, o Options, a Answers) ([]Question, error) {
-	if a.given("permissions") { // a file cannot give any
+	if a.isGiven("permissions") { // a file cannot give any
 		return nil, nil
 	}
-	list, err := o.lacking(ctx)
+	list, err := o.missingPermissions(ctx)
 	if err != nil {
 		return nil, err
 	}
 	for _, p := range list {
 		key, done := "permission_"+p.ID, "permission_"+p.ID+"_done"
 		switch {
-		case !a.given(key):
+		case !a.isGiven(key):
 			return []Question{{
 				Key: key, Kind: Choice, Title: p.Name, Default: "open", Options: []Option{{"open", "open System Settings"}, {"later", "not now"}},
 				About: fmt.Sprintf("%s Enable it for %s: %s", p.Why, p.For, p.Pane),
 			}}, nil
 		case a[key] != "open":
-		case !a.given(done):
+		case !a.isGiven(done):
 			q := Question{
 				Key: done, Kind: Choice, Title: "Is " + p.For + " enabled there?", Default: "done",
 				Options: []Option{{"done", "yes, check again"}, {"later", "not now"}},
@@ -74,7 +74,7 @@ func nextOfPermissions(ctx context.Context, o Options, a Answers) ([]Question, e
 			}
 			return []Question{q}, nil
 		case a[done] == "done" && !p.Restart:
-			return nil, problem(errors.New(p.Name+" is not granted to "+p.For+" yet"), false, key, done)
+			return nil, newProblem(errors.New(p.Name+" is not granted to "+p.For+" yet"), false, key, done)
 		}
 	}
 	return nil, nil

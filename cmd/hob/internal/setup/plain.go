@@ -35,17 +35,17 @@ func (d *Plain) Ask(ctx context.Context, p Page) (Answers, error) {
 	if p.Number == 1 {
 		fmt.Fprintf(d.Out, "Enter accepts the value in [brackets], %s skips a step, Ctrl-C stops: hob setup then continues there.\n\n", leave)
 	}
-	title := pim.Clean(p.Title)
+	title := pim.SanitizeText(p.Title)
 	if p.Number > 0 {
 		title = fmt.Sprintf("%d of %d: %s", p.Number, p.Of, title)
 	}
 	fmt.Fprintln(d.Out, title)
 	if p.About != "" {
-		fmt.Fprintln(d.Out, pim.Clean(p.About))
+		fmt.Fprintln(d.Out, pim.SanitizeText(p.About))
 	}
 	out := Answers{}
 	for _, q := range p.Questions {
-		v, err := d.question(ctx, q)
+		v, err := d.askQuestion(ctx, q)
 		if err != nil {
 			return nil, err
 		}
@@ -54,36 +54,36 @@ func (d *Plain) Ask(ctx context.Context, p Page) (Answers, error) {
 	return out, nil
 }
 
-// question asks until the answer is one.
-func (d *Plain) question(ctx context.Context, q Question) (string, error) {
+// askQuestion asks until the answer is one.
+func (d *Plain) askQuestion(ctx context.Context, q Question) (string, error) {
 	for {
-		v, err := d.once(ctx, q)
+		v, err := d.askOnce(ctx, q)
 		if err != nil {
 			return "", err
 		}
 		if err := q.Verify(v); err != nil {
-			fmt.Fprintln(d.Out, pim.Clean(err.Error()))
+			fmt.Fprintln(d.Out, pim.SanitizeText(err.Error()))
 			continue
 		}
 		return v, nil
 	}
 }
 
-func (d *Plain) once(ctx context.Context, q Question) (string, error) {
-	title := pim.Clean(q.Title)
+func (d *Plain) askOnce(ctx context.Context, q Question) (string, error) {
+	title := pim.SanitizeText(q.Title)
 	if q.About != "" {
-		fmt.Fprintln(d.Out, pim.Clean(q.About))
+		fmt.Fprintln(d.Out, pim.SanitizeText(q.About))
 	}
 	switch q.Kind {
 	case Secret:
-		return d.read(ctx, func() (string, error) { return d.hidden(title + ": ") })
+		return d.readContext(ctx, func() (string, error) { return d.readHidden(title + ": ") })
 	case YesNo:
-		v, err := d.line(ctx, title, map[string]string{"true": "yes", "false": "no"}[q.Default])
+		v, err := d.readLine(ctx, title, map[string]string{"true": "yes", "false": "no"}[q.Default])
 		return yesNo(v), err
 	case Choice, Several:
-		return d.choose(ctx, q, title)
+		return d.askChoice(ctx, q, title)
 	}
-	return d.line(ctx, title, q.Default)
+	return d.readLine(ctx, title, q.Default)
 }
 
 func yesNo(s string) string {
@@ -94,11 +94,11 @@ func yesNo(s string) string {
 	return "false"
 }
 
-// choose takes numbers and values.
-func (d *Plain) choose(ctx context.Context, q Question, title string) (string, error) {
+// askChoice takes numbers and values.
+func (d *Plain) askChoice(ctx context.Context, q Question, title string) (string, error) {
 	fmt.Fprintln(d.Out, title)
 	for i, o := range q.Options[:min(len(q.Options), many)] {
-		fmt.Fprintf(d.Out, "  %d  %s\n", i+1, pim.Line(o.Title, 200))
+		fmt.Fprintf(d.Out, "  %d  %s\n", i+1, pim.SanitizeLine(o.Title, 200))
 	}
 	if more := len(q.Options) - many; more > 0 {
 		fmt.Fprintf(d.Out, "  and %d more; type a name\n", more)
@@ -109,12 +109,12 @@ func (d *Plain) choose(ctx context.Context, q Question, title string) (string, e
 	}
 	var def []string
 	for _, v := range Items(q.Default) {
-		def = append(def, d.number(q, v))
+		def = append(def, d.optionNumber(q, v))
 	}
 	if q.Kind == Several && len(def) == 0 {
 		def = []string{"-"}
 	}
-	s, err := d.line(ctx, prompt, strings.Join(def, ","))
+	s, err := d.readLine(ctx, prompt, strings.Join(def, ","))
 	if err != nil || s == "-" && q.Kind == Several {
 		return "", err
 	}
@@ -128,28 +128,28 @@ func (d *Plain) choose(ctx context.Context, q Question, title string) (string, e
 	return strings.Join(out, ","), nil
 }
 
-func (d *Plain) number(q Question, value string) string {
-	if i := slices.Index(q.values(), value); i >= 0 && i < many {
+func (d *Plain) optionNumber(q Question, value string) string {
+	if i := slices.Index(q.optionValues(), value); i >= 0 && i < many {
 		return strconv.Itoa(i + 1)
 	}
 	return value
 }
 
-func (d *Plain) line(ctx context.Context, question, def string) (string, error) {
+func (d *Plain) readLine(ctx context.Context, question, def string) (string, error) {
 	if def != "" {
-		question += " [" + pim.Clean(def) + "]"
+		question += " [" + pim.SanitizeText(def) + "]"
 	}
 	fmt.Fprint(d.Out, question+" ")
-	s, err := d.read(ctx, func() (string, error) { return d.In.ReadString('\n') })
+	s, err := d.readContext(ctx, func() (string, error) { return d.In.ReadString('\n') })
 	if s == "" {
 		s = def
 	}
 	return s, err
 }
 
-// hidden reads without echo. It disables the echo before it prints the prompt, so fast typing
+// readHidden reads without echo. It disables the echo before it prints the prompt, so fast typing
 // is hidden, too.
-func (d *Plain) hidden(prompt string) (text string, err error) {
+func (d *Plain) readHidden(prompt string) (text string, err error) {
 	if d.FD < 0 {
 		fmt.Fprint(d.Out, prompt)
 		return d.In.ReadString('\n')
@@ -170,9 +170,9 @@ func (d *Plain) hidden(prompt string) (text string, err error) {
 	return text, err
 }
 
-// read waits for a line or for Ctrl-C. A pending terminal read cannot be canceled; it ends with
+// readContext waits for a line or for Ctrl-C. A pending terminal read cannot be canceled; it ends with
 // the process.
-func (d *Plain) read(ctx context.Context, from func() (string, error)) (string, error) {
+func (d *Plain) readContext(ctx context.Context, from func() (string, error)) (string, error) {
 	type line struct {
 		text string
 		err  error

@@ -23,7 +23,7 @@ type provider struct {
 	env                        []string // where its key may stand
 }
 
-func providers() []provider {
+func knownProviders() []provider {
 	return []provider{
 		{"anthropic", "anthropic", "", "Anthropic, with a key", []string{"ANTHROPIC_API_KEY"}},
 		{"openai", "openai", "", "OpenAI, with a key", []string{"OPENAI_API_KEY"}},
@@ -34,16 +34,16 @@ func providers() []provider {
 }
 
 func providerOf(name string) (provider, bool) {
-	i := slices.IndexFunc(providers(), func(p provider) bool { return p.name == name })
+	i := slices.IndexFunc(knownProviders(), func(p provider) bool { return p.name == name })
 	if i < 0 {
 		return provider{}, false
 	}
-	return providers()[i], true
+	return knownProviders()[i], true
 }
 
-// provider returns the provider in the answers with the address to call: a tested key goes
+// chosenProvider returns the provider in the answers with the address to call: a tested key goes
 // nowhere else.
-func (o Options) provider(a Answers) (provider, bool) {
+func (o Options) chosenProvider(a Answers) (provider, bool) {
 	p, ok := providerOf(a["brain"])
 	if p.name == other {
 		p.baseURL = a["server"]
@@ -53,8 +53,8 @@ func (o Options) provider(a Answers) (provider, bool) {
 	return p, ok
 }
 
-// models requests the models of the server; it uses no tokens.
-func (o Options) models(ctx context.Context, p provider, key string) ([]string, error) {
+// listModels requests the models of the server; it uses no tokens.
+func (o Options) listModels(ctx context.Context, p provider, key string) ([]string, error) {
 	m, err := llmall.New(p.kind, llmall.Options{Provider: p.name, BaseURL: p.baseURL, APIKey: key, HTTP: o.HTTP})
 	if err != nil {
 		return nil, err
@@ -72,9 +72,9 @@ func (o Options) models(ctx context.Context, p provider, key string) ([]string, 
 	return models, err
 }
 
-// talk sends one short message to the model: some servers list their models without a valid
+// tryModel sends one short message to the model: some servers list their models without a valid
 // key, and the list does not show whether there is credit.
-func (o Options) talk(ctx context.Context, p provider, key, model string) error {
+func (o Options) tryModel(ctx context.Context, p provider, key, model string) error {
 	m, err := llmall.New(p.kind, llmall.Options{Provider: p.name, BaseURL: p.baseURL, APIKey: key, Model: model, HTTP: o.HTTP})
 	if err != nil {
 		return err

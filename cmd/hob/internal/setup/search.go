@@ -6,12 +6,12 @@ import (
 	"slices"
 
 	"hob/autonomy/config"
-	"hob/platform/safehttp"
+	"hob/platform/net/safehttp"
 	"hob/tools/web"
 )
 
-// search asks who searches the web.
-func search() Step {
+// searchStep asks who searches the web.
+func searchStep() Step {
 	return Step{
 		Name: "search", Title: "Web search", Keys: []string{"search", "search_key", "search_url"},
 		Next: nextOfSearch, Apply: applySearch,
@@ -19,7 +19,7 @@ func search() Step {
 }
 
 func nextOfSearch(_ context.Context, o Options, a Answers) ([]Question, error) {
-	if !a.given("search") {
+	if !a.isGiven("search") {
 		q := Question{Key: "search", Kind: Choice, Title: "Which service should search the web?", Default: o.Config.Search.Provider, Options: []Option{
 			{"auto", "a service with a key in the environment, otherwise DuckDuckGo"},
 			{"tavily", "Tavily, with a key"},
@@ -27,25 +27,25 @@ func nextOfSearch(_ context.Context, o Options, a Answers) ([]Question, error) {
 			{"searxng", "your own SearXNG"},
 			{"duckduckgo", "DuckDuckGo, without a key"},
 		}}
-		if !q.has(q.Default) {
+		if !q.hasOption(q.Default) {
 			q.Default = "auto"
 		}
 		return []Question{q}, nil
 	}
 	switch {
-	case slices.Contains([]string{"tavily", "brave"}, a["search"]) && !a.given("search_key"):
+	case slices.Contains([]string{"tavily", "brave"}, a["search"]) && !a.isGiven("search_key"):
 		q := Question{Key: "search_key", Kind: Secret, Title: "Its key", About: "Your input is not shown. Setup tests the key with one search."}
 		if o.Config.Search.Key != "" {
 			q.About += " Leave it empty to keep the stored one."
 		}
 		return []Question{q}, nil
-	case a["search"] == "searxng" && !a.given("search_url"):
+	case a["search"] == "searxng" && !a.isGiven("search_url"):
 		return []Question{{Key: "search_url", Kind: Text, Title: "Its address", About: "Such as http://127.0.0.1:8888.", Default: o.Config.Search.BaseURL}}, nil
 	}
 	return nil, nil
 }
 
-func applySearch(ctx context.Context, o Options, a Answers) (d Done, err error) {
+func applySearch(ctx context.Context, o Options, a Answers) (d StepResult, err error) {
 	who := a["search"]
 	now := o.Config.Search.Key
 	if who != o.Config.Search.Provider { // of another provider
@@ -57,17 +57,17 @@ func applySearch(ctx context.Context, o Options, a Answers) (d Done, err error) 
 			err = errors.New("key is empty")
 		}
 		if err != nil {
-			return d, problem(err, false, "search", "search_key")
+			return d, newProblem(err, false, "search", "search_key")
 		}
 	}
 	if a[untested] == "" && who != "auto" && who != "duckduckgo" {
-		o.busy("Testing the search ...")
+		o.showBusy("Testing the search ...")
 		if err := o.trySearch(ctx, who, a["search_url"], key); err != nil {
-			return d, problem(err, true, "search", "search_key", "search_url")
+			return d, newProblem(err, true, "search", "search_key", "search_url")
 		}
 		d.Said = append(d.Said, "The test search worked.")
 	}
-	d.Values = o.changed(config.Value{Key: "search.provider", Value: who})
+	d.Values = o.changedValues(config.Value{Key: "search.provider", Value: who})
 	if ref != "" {
 		d.Values = append(d.Values, config.Value{Key: "search.key", Value: ref})
 	}

@@ -4,13 +4,13 @@ import (
 	"context"
 	"strings"
 
-	"hob/platform/system"
+	"hob/platform/host/system"
 )
 
 // secretOf interprets the answer to a question for a secret. It returns the secret to test, the
 // reference for the configuration, and the secret to store. An empty answer means the stored
 // secret. A new secret's reference names the entry under which it will be stored.
-func (o Options) secretOf(ctx context.Context, answer, name, now string) (plain, ref string, kept []Kept, err error) {
+func (o Options) secretOf(ctx context.Context, answer, name, now string) (plain, ref string, kept []StoredSecret, err error) {
 	if answer = strings.TrimSpace(answer); answer == "" {
 		answer = now
 	}
@@ -21,5 +21,5 @@ func (o Options) secretOf(ctx context.Context, answer, name, now string) (plain,
 		s, err := o.Secrets.Resolve(ctx, answer)
 		return s.Reveal(), answer, nil, err
 	}
-	return answer, "keychain:" + name, []Kept{{name, answer}}, nil
+	return answer, "keychain:" + name, []StoredSecret{{name, answer}}, nil
 }

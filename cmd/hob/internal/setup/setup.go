@@ -22,9 +22,9 @@ import (
 	llmall "hob/autonomy/llm/all"
 	"hob/cmd/hob/internal/account"
 	"hob/cmd/hob/internal/channel"
-	"hob/platform/permission"
+	"hob/platform/host/permission"
+	"hob/platform/host/system"
 	"hob/platform/pim"
-	"hob/platform/system"
 )
 
 // What an Asker may answer instead.
@@ -84,12 +84,12 @@ func Run(ctx context.Context, o Options, ask Asker, names ...string) error {
 	if err := o.Paths.Ensure(); err != nil {
 		return err
 	}
-	steps, err := o.chosen(ctx, names)
+	steps, err := o.selectSteps(ctx, names)
 	if err != nil {
 		return err
 	}
 	p := readProgress(o.Paths)
-	resume := len(names) == 0 && p.some(steps)
+	resume := len(names) == 0 && p.hasAny(steps)
 	if resume {
 		fmt.Fprintln(o.Out, "Setup continues where you stopped. (To start over: hob setup --restart)")
 	}
@@ -105,7 +105,7 @@ func Run(ctx context.Context, o Options, ask Asker, names ...string) error {
 			fmt.Fprintf(o.Out, "%s: not needed here.\n", s.Title)
 			continue
 		}
-		state, err := o.step(ctx, s, ask, number, of)
+		state, err := o.runStep(ctx, s, ask, number, of)
 		if err != nil {
 			return err
 		}
@@ -115,7 +115,7 @@ func Run(ctx context.Context, o Options, ask Asker, names ...string) error {
 		if len(names) > 0 {
 			continue
 		}
-		if err := p.set(o.Paths, s.Name, state); err != nil {
+		if err := p.saveStep(o.Paths, s.Name, state); err != nil {
 			return err
 		}
 	}
@@ -126,8 +126,8 @@ func Run(ctx context.Context, o Options, ask Asker, names ...string) error {
 	return Restart(o.Paths)
 }
 
-// chosen are the steps to go through.
-func (o Options) chosen(ctx context.Context, names []string) (out []Step, err error) {
+// selectSteps are the steps to go through.
+func (o Options) selectSteps(ctx context.Context, names []string) (out []Step, err error) {
 	all := Steps()
 	for _, n := range names {
 		i := slices.IndexFunc(all, func(s Step) bool { return s.Name == n })
@@ -148,21 +148,21 @@ func (o Options) chosen(ctx context.Context, names []string) (out []Step, err er
 }
 
 func unknownStep(name string) string {
-	if near := config.Nearest(name, Names()); near != "" {
-		return quoted(name) + "; did you mean " + quoted(near) + "?"
+	if near := config.SuggestName(name, Names()); near != "" {
+		return quoteText(name) + "; did you mean " + quoteText(near) + "?"
 	}
-	return quoted(name) + "; known steps are " + strings.Join(Names(), ", ")
+	return quoteText(name) + "; known steps are " + strings.Join(Names(), ", ")
 }
 
-// step asks one step and applies its result. It returns whether the step was done or skipped.
-func (o Options) step(ctx context.Context, s Step, ask Asker, number, of int) (string, error) {
+// runStep asks one step and applies its result. It returns whether the step was done or skipped.
+func (o Options) runStep(ctx context.Context, s Step, ask Asker, number, of int) (string, error) {
 	page := Page{Step: s.Name, Title: s.Title, About: s.About, Number: number, Of: of}
-	d, err := o.walk(ctx, s, func(qs []Question) (Answers, error) {
+	d, err := o.runQuestions(ctx, s, func(qs []Question) (Answers, error) {
 		p := page
 		p.Questions = qs
 		page.About = "" // once is enough
 		return ask.Ask(ctx, p)
-	}, func(p *Problem) (bool, error) { return o.mend(ctx, ask, page, p) })
+	}, func(p *Problem) (bool, error) { return o.askHowToFix(ctx, ask, page, p) })
 	if errors.Is(err, ErrSkip) {
 		fmt.Fprintf(o.Out, "%s: unchanged.\n", s.Title)
 		return stateSkipped, nil
@@ -170,12 +170,12 @@ func (o Options) step(ctx context.Context, s Step, ask Asker, number, of int) (s
 	if err != nil {
 		return "", err
 	}
-	return stateDone, o.do(ctx, s.Name, d)
+	return stateDone, o.applyResult(ctx, s.Name, d)
 }
 
-// walk asks until a step has all answers and they work. mend receives answers that fail and
+// runQuestions asks until a step has all answers and they work. mend receives answers that fail and
 // returns whether to keep them anyway.
-func (o Options) walk(ctx context.Context, s Step, ask func([]Question) (Answers, error), mend func(*Problem) (bool, error)) (Done, error) {
+func (o Options) runQuestions(ctx context.Context, s Step, ask func([]Question) (Answers, error), mend func(*Problem) (bool, error)) (StepResult, error) {
 	a, was := Answers{}, Answers{}
 	for {
 		qs, err := s.Next(ctx, o, a)
@@ -184,28 +184,28 @@ func (o Options) walk(ctx context.Context, s Step, ask func([]Question) (Answers
 			if err == nil {
 				return d, nil
 			}
-			if err := amend(ctx, a, err, mend); err != nil {
-				return Done{}, err
+			if err := removeBadAnswers(ctx, a, err, mend); err != nil {
+				return StepResult{}, err
 			}
 			continue
 		}
 		if err == nil {
 			var got Answers
-			if got, err = ask(again(qs, was)); err == nil {
+			if got, err = ask(withPreviousAnswers(qs, was)); err == nil {
 				maps.Copy(a, got)
 				maps.Copy(was, got)
 				continue
 			}
-			return Done{}, err
+			return StepResult{}, err
 		}
-		if err := amend(ctx, a, err, mend); err != nil {
-			return Done{}, err
+		if err := removeBadAnswers(ctx, a, err, mend); err != nil {
+			return StepResult{}, err
 		}
 	}
 }
 
-// again sets previous answers as defaults when questions are repeated.
-func again(qs []Question, was Answers) []Question {
+// withPreviousAnswers sets previous answers as defaults when questions are repeated.
+func withPreviousAnswers(qs []Question, was Answers) []Question {
 	for i, q := range qs {
 		if v, ok := was[q.Key]; ok && q.Kind != Secret && q.Verify(v) == nil {
 			qs[i].Default = v
@@ -214,8 +214,8 @@ func again(qs []Question, was Answers) []Question {
 	return qs
 }
 
-// amend removes the answers that failed, so that they are asked again.
-func amend(ctx context.Context, a Answers, err error, mend func(*Problem) (bool, error)) error {
+// removeBadAnswers removes the answers that failed, so that they are asked again.
+func removeBadAnswers(ctx context.Context, a Answers, err error, mend func(*Problem) (bool, error)) error {
 	p, ok := errors.AsType[*Problem](err)
 	if !ok || ctx.Err() != nil {
 		return errors.Join(err, ctx.Err())
@@ -234,14 +234,14 @@ func amend(ctx context.Context, a Answers, err error, mend func(*Problem) (bool,
 	return nil
 }
 
-// mend asks what to do about answers that failed.
-func (o Options) mend(ctx context.Context, ask Asker, page Page, p *Problem) (keep bool, err error) {
+// askHowToFix asks what to do about answers that failed.
+func (o Options) askHowToFix(ctx context.Context, ask Asker, page Page, p *Problem) (keep bool, err error) {
 	q := Question{Key: "what_now", Kind: Choice, Title: "What now?", Default: "again", Options: []Option{{"again", "try again"}}}
 	if p.Keep {
 		q.Options = append(q.Options, Option{"keep", "save it anyway; it may work later"})
 	}
 	q.Options = append(q.Options, Option{"skip", "skip this step"})
-	page.About, page.Questions = "This does not work: "+pim.Clean(p.Error()), []Question{q}
+	page.About, page.Questions = "This does not work: "+pim.SanitizeText(p.Error()), []Question{q}
 	a, err := ask.Ask(ctx, page)
 	switch {
 	case err != nil:
@@ -252,9 +252,9 @@ func (o Options) mend(ctx context.Context, ask Asker, page Page, p *Problem) (ke
 	return a[q.Key] == "keep", nil
 }
 
-// do carries out what follows from a step.
-func (o Options) do(ctx context.Context, name string, d Done) error {
-	changes, err := o.write(ctx, "setup: "+name, d)
+// applyResult carries out what follows from a step.
+func (o Options) applyResult(ctx context.Context, name string, d StepResult) error {
+	changes, err := o.writeResult(ctx, "setup: "+name, d)
 	if err != nil {
 		return err
 	}
@@ -262,7 +262,7 @@ func (o Options) do(ctx context.Context, name string, d Done) error {
 		fmt.Fprintf(o.Out, "  %s = %s\n", c.Key, c.New)
 	}
 	for _, s := range d.Said {
-		fmt.Fprintln(o.Out, "  "+pim.Clean(s))
+		fmt.Fprintln(o.Out, "  "+pim.SanitizeText(s))
 	}
 	if d.Then == nil {
 		return nil
@@ -273,5 +273,5 @@ func (o Options) do(ctx context.Context, name string, d Done) error {
 	return ctx.Err()
 }
 
-// busy prints what setup is waiting for.
-func (o Options) busy(what string) { fmt.Fprintln(o.Out, "  "+what) }
+// showBusy prints what setup is waiting for.
+func (o Options) showBusy(what string) { fmt.Fprintln(o.Out, "  "+what) }

@@ -21,9 +21,9 @@ import (
 	"hob/autonomy/config"
 	llmall "hob/autonomy/llm/all"
 	"hob/autonomy/llm/llmtest"
-	"hob/platform/permission"
-	"hob/platform/system"
-	"hob/platform/vault"
+	"hob/platform/host/permission"
+	"hob/platform/host/system"
+	"hob/platform/host/vault"
 )
 
 // TestMain keeps the tests out of the keychain of whoever runs them.
@@ -43,7 +43,7 @@ func desk(t *testing.T) (Options, *bytes.Buffer) {
 	}
 	p := system.Paths{Home: dir, Data: dir, Logs: dir, Runtime: dir}
 	var out bytes.Buffer
-	secrets := vault.For(p)
+	secrets := vault.SecretsFor(p)
 	secrets.Getenv = func(string) string { return "" }
 	return Options{Paths: p, Config: c, Out: &out, Secrets: secrets, Servers: []llmall.Server{}}, &out
 }
@@ -225,7 +225,7 @@ func TestLocalServersAreOffered(t *testing.T) {
 		t.Fatal(err)
 	}
 	q := ask.pages[0].Questions[0]
-	if !strings.Contains(q.About, "ollama") || !slices.Contains(q.Options, Option{"ollama", "Ollama on this machine: 2 models"}) || q.has("lmstudio") {
+	if !strings.Contains(q.About, "ollama") || !slices.Contains(q.Options, Option{"ollama", "Ollama on this machine: 2 models"}) || q.hasOption("lmstudio") {
 		t.Errorf("%+v", q)
 	}
 	if got := after(t, o).Agent.Model; got != "ollama/llama" {
@@ -294,7 +294,7 @@ func TestTheCapIsAskedFor(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if err := o.do(t.Context(), "brain", d); err != nil {
+		if err := o.applyResult(t.Context(), "brain", d); err != nil {
 			t.Fatal(err)
 		}
 		if got := after(t, o).Budget.DailyUSD; got != tt.want {
@@ -435,7 +435,7 @@ func TestEachStepCanBeLeftOut(t *testing.T) {
 	o.Templates = func() ([]Option, string, error) { return []Option{{"coach", "coach"}}, "", nil }
 	o.Starts = func(context.Context) (bool, bool) { return false, true }
 	ask := &script{answers: map[string][]string{}}
-	for _, k := range keys() {
+	for _, k := range questionKeys() {
 		ask.answers[k] = []string{"!skip"}
 	}
 	if err := Run(t.Context(), o, ask); err != nil {
@@ -483,12 +483,12 @@ func TestPermissions(t *testing.T) {
 // What asks in another way can rely on this: each question has a key of its own,
 // which a file with answers may hold.
 func TestKeysOfQuestions(t *testing.T) {
-	all := keys()
+	all := questionKeys()
 	slices.Sort(all)
 	if len(slices.Compact(slices.Clone(all))) != len(all) {
 		t.Error(all)
 	}
-	if _, err := (Options{}).chosen(t.Context(), []string{"chanels"}); err == nil || !strings.Contains(err.Error(), `did you mean "channels"?`) {
+	if _, err := (Options{}).selectSteps(t.Context(), []string{"chanels"}); err == nil || !strings.Contains(err.Error(), `did you mean "channels"?`) {
 		t.Error(err)
 	}
 }

@@ -8,7 +8,7 @@ import (
 	"os"
 	"path/filepath"
 
-	"hob/platform/system"
+	"hob/platform/host/system"
 )
 
 // The states of a step.
@@ -43,8 +43,8 @@ func readProgress(p system.Paths) progress {
 	return out
 }
 
-// some reports whether any of these steps is behind.
-func (p progress) some(steps []Step) bool {
+// hasAny reports whether any of these steps is behind.
+func (p progress) hasAny(steps []Step) bool {
 	for _, s := range steps {
 		if p.Steps[s.Name] != "" {
 			return true
@@ -53,7 +53,7 @@ func (p progress) some(steps []Step) bool {
 	return false
 }
 
-func (p progress) set(paths system.Paths, step, state string) error {
+func (p progress) saveStep(paths system.Paths, step, state string) error {
 	p.Steps[step] = state
 	b, err := json.Marshal(p)
 	if err != nil {

@@ -43,13 +43,13 @@ type Question struct {
 
 // Verify validates an answer before it is accepted.
 func (q Question) Verify(answer string) error {
-	if q.Kind == Choice && !q.Other && !q.has(answer) {
-		return errors.New(unknown(answer, q.values()))
+	if q.Kind == Choice && !q.Other && !q.hasOption(answer) {
+		return errors.New(unknownAnswer(answer, q.optionValues()))
 	}
 	if q.Kind == Several {
 		for _, v := range Items(answer) {
-			if !q.has(v) {
-				return errors.New(unknown(v, q.values()))
+			if !q.hasOption(v) {
+				return errors.New(unknownAnswer(v, q.optionValues()))
 			}
 		}
 	}
@@ -59,7 +59,7 @@ func (q Question) Verify(answer string) error {
 	return nil
 }
 
-func (q Question) has(value string) bool {
+func (q Question) hasOption(value string) bool {
 	for _, o := range q.Options {
 		if o.Value == value {
 			return true
@@ -68,22 +68,22 @@ func (q Question) has(value string) bool {
 	return false
 }
 
-func (q Question) values() (out []string) {
+func (q Question) optionValues() (out []string) {
 	for _, o := range q.Options {
 		out = append(out, o.Value)
 	}
 	return out
 }
 
-// unknown returns an error that suggests the closest valid answer.
-func unknown(answer string, known []string) string {
-	if near := config.Nearest(answer, known); near != "" {
-		return quoted(answer) + " is not a valid answer; did you mean " + quoted(near) + "?"
+// unknownAnswer returns an error that suggests the closest valid answer.
+func unknownAnswer(answer string, known []string) string {
+	if near := config.SuggestName(answer, known); near != "" {
+		return quoteText(answer) + " is not a valid answer; did you mean " + quoteText(near) + "?"
 	}
-	return quoted(answer) + " is not a valid answer; choose from " + strings.Join(known, ", ")
+	return quoteText(answer) + " is not a valid answer; choose from " + strings.Join(known, ", ")
 }
 
-func quoted(s string) string { return `"` + s + `"` }
+func quoteText(s string) string { return `"` + s + `"` }
 
 // Items are the values of an answer to Several.
 func Items(answer string) (out []string) {
@@ -98,7 +98,7 @@ func Items(answer string) (out []string) {
 // Answers of a step so far, by the keys of its questions.
 type Answers map[string]string
 
-func (a Answers) given(key string) bool {
+func (a Answers) isGiven(key string) bool {
 	_, ok := a[key]
 	return ok
 }
@@ -131,16 +131,16 @@ type Step struct {
 	// servers, and returns a *Problem for rejected answers.
 	Next func(ctx context.Context, o Options, a Answers) ([]Question, error)
 	// Apply tests the answers and returns the result. It changes nothing.
-	Apply func(ctx context.Context, o Options, a Answers) (Done, error)
+	Apply func(ctx context.Context, o Options, a Answers) (StepResult, error)
 }
 
-// Kept is a secret and its name where secrets are kept.
-type Kept struct{ Name, Value string }
+// StoredSecret is a secret and its name where secrets are kept.
+type StoredSecret struct{ Name, Value string }
 
-// Done is what follows from the answers of a step, in the order in which it is
+// StepResult is what follows from the answers of a step, in the order in which it is
 // done.
-type Done struct {
-	Secrets []Kept
+type StepResult struct {
+	Secrets []StoredSecret
 	Values  []config.Value
 	Said    []string                        // messages for the user
 	Then    func(ctx context.Context) error // effects outside of the configuration
@@ -159,6 +159,6 @@ func (p *Problem) Error() string { return p.Err.Error() }
 // Unwrap returns the cause.
 func (p *Problem) Unwrap() error { return p.Err }
 
-func problem(err error, keep bool, keys ...string) error {
+func newProblem(err error, keep bool, keys ...string) error {
 	return &Problem{Keys: keys, Keep: keep, Err: err}
 }

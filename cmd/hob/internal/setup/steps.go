@@ -3,17 +3,17 @@ package setup
 // Steps returns all steps in their order. To add one, add a line.
 func Steps() []Step {
 	return []Step{
-		brain(),
-		you(),
+		brainStep(),
+		aboutYouStep(),
 		channelStep(),
 		accountStep(),
-		search(),
-		folders(),
-		quiet(),
-		template(),
-		features(),
-		autostart(),
-		permissions(),
+		searchStep(),
+		foldersStep(),
+		quietStep(),
+		templateStep(),
+		featuresStep(),
+		autostartStep(),
+		permissionsStep(),
 	}
 }
 

@@ -5,20 +5,20 @@ import (
 	"fmt"
 
 	"hob/autonomy/config"
-	"hob/platform/system"
+	"hob/platform/host/system"
 )
 
-// write keeps the secrets and then changes the configuration, which refers to them.
+// writeResult keeps the secrets and then changes the configuration, which refers to them.
 // Nothing is kept when that could not be changed so.
-func (o Options) write(ctx context.Context, what string, d Done) (changes []config.Change, err error) {
+func (o Options) writeResult(ctx context.Context, what string, d StepResult) (changes []config.Change, err error) {
 	if len(d.Values) == 0 {
-		return nil, o.keep(ctx, d.Secrets)
+		return nil, o.saveSecrets(ctx, d.Secrets)
 	}
 	edit := func() (err error) {
 		if err := config.CanSet(o.Paths.ConfigFile(), d.Values); err != nil {
 			return err
 		}
-		if err := o.keep(ctx, d.Secrets); err != nil {
+		if err := o.saveSecrets(ctx, d.Secrets); err != nil {
 			return err
 		}
 		changes, err = config.SetAll(o.Paths.ConfigFile(), d.Values)
@@ -32,7 +32,7 @@ func (o Options) write(ctx context.Context, what string, d Done) (changes []conf
 	return changes, err
 }
 
-func (o Options) keep(ctx context.Context, list []Kept) error {
+func (o Options) saveSecrets(ctx context.Context, list []StoredSecret) error {
 	for _, k := range list {
 		if err := o.Secrets.Store(ctx, k.Name, system.Secret(k.Value)); err != nil {
 			return fmt.Errorf("store %s: %w", k.Name, err)

@@ -5,15 +5,15 @@ import (
 	"errors"
 
 	"hob/autonomy/config"
-	"hob/platform/system"
+	"hob/platform/host/system"
 )
 
-// you asks how the assistant is called, and where its owner lives.
-func you() Step {
+// aboutYouStep asks how the assistant is called, and where its owner lives.
+func aboutYouStep() Step {
 	return Step{
 		Name: "you", Title: "You and Hob", Keys: []string{"name", "timezone"},
 		Next: func(_ context.Context, o Options, a Answers) ([]Question, error) {
-			if a.given("name") && a.given("timezone") {
+			if a.isGiven("name") && a.isGiven("timezone") {
 				return nil, nil
 			}
 			zone := Question{Key: "timezone", Kind: Text, Title: "What is your time zone?", Default: o.Config.Agent.Timezone, Check: func(s string) error {
@@ -34,17 +34,17 @@ func you() Step {
 				return nil
 			}}, zone}, nil
 		},
-		Apply: func(_ context.Context, o Options, a Answers) (Done, error) {
-			return Done{Values: o.changed(config.Value{Key: "agent.name", Value: a["name"]}, config.Value{Key: "agent.timezone", Value: a["timezone"]})}, nil
+		Apply: func(_ context.Context, o Options, a Answers) (StepResult, error) {
+			return StepResult{Values: o.changedValues(config.Value{Key: "agent.name", Value: a["name"]}, config.Value{Key: "agent.timezone", Value: a["timezone"]})}, nil
 		},
 	}
 }
 
-// changed leaves out what is in force already.
-func (o Options) changed(values ...config.Value) (out []config.Value) {
+// changedValues leaves out what is in force already.
+func (o Options) changedValues(values ...config.Value) (out []config.Value) {
 	for _, v := range values {
 		was, err := o.Config.Get(v.Key)
-		if now, terr := text(was); err != nil || terr != nil || now != v.Value {
+		if now, terr := formatValue(was); err != nil || terr != nil || now != v.Value {
 			out = append(out, v)
 		}
 	}

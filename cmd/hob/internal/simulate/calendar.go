@@ -13,7 +13,7 @@ import (
 // calendar is the calendar of an account behind as much of a CalDAV server (RFC
 // 4791) as a client needs that reads one calendar.
 type calendar struct {
-	line *line
+	line *pipeListener
 
 	mu      sync.Mutex
 	order   []string
@@ -21,21 +21,21 @@ type calendar struct {
 	changes int
 }
 
-// calendar returns the calendar of an account, created on first use.
-func (w *world) calendar(account string) *calendar {
+// accountCalendar returns the calendar of an account, created on first use.
+func (w *world) accountCalendar(account string) *calendar {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	if c := w.cals[account]; c != nil {
 		return c
 	}
 	c := &calendar{events: map[string]event{}}
-	c.line = w.serve(c, true)
+	c.line = w.serveLine(c, true)
 	w.cals[account] = c
 	return c
 }
 
-// enter adds an event to the calendar, or replaces the one with the same name.
-func (w *world) enter(in Input) error {
+// addEvent adds an event to the calendar, or replaces the one with the same name.
+func (w *world) addEvent(in Input) error {
 	a, err := w.p.accountOf(in.To)
 	if err != nil {
 		return err
@@ -44,7 +44,7 @@ func (w *world) enter(in Input) error {
 	if err != nil {
 		return err
 	}
-	c := w.calendar(a.Name)
+	c := w.accountCalendar(a.Name)
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if _, there := c.events[e.uid]; !there {
@@ -70,7 +70,7 @@ func (c *calendar) ServeHTTP(out http.ResponseWriter, r *http.Request) {
 			`<d:displayname>Calendar</d:displayname><s:getctag>%d</s:getctag></d:prop><d:status>HTTP/1.1 200 OK</d:status></d:propstat></d:response>`, c.changes)
 	case "REPORT":
 		for i, uid := range c.order {
-			data := c.events[uid].ics()
+			data := c.events[uid].formatICS()
 			fmt.Fprintf(&b, `<d:response><d:href>/%d.ics</d:href><d:propstat><d:prop><d:getetag>"%x"</d:getetag><c:calendar-data>`, i, sha256.Sum256([]byte(data)))
 			_ = xml.EscapeText(&b, []byte(data)) // to memory
 			b.WriteString(`</c:calendar-data></d:prop><d:status>HTTP/1.1 200 OK</d:status></d:propstat></d:response>`)

@@ -11,35 +11,37 @@ import (
 	"hob/watchers/file"
 )
 
-// drivers returns the available drivers; file watchers get their events from the script,
+// watcherDrivers returns the available drivers; file watchers get their events from the script,
 // because the system's notifications use real time.
-func (p *play) drivers() []watchers.Driver {
-	p.files = file.Told()
+func (p *play) watcherDrivers() []watchers.Driver {
+	p.files = file.NewNotified()
 	list := watchersall.Drivers()
 	for i, d := range list {
 		if d.Kind() == file.Kind {
-			list[i] = folders{p.files, p}
+			list[i] = copiedFolders{p.files, p}
 		}
 	}
 	return list
 }
 
-// folders watches the copies of the user's folders.
-type folders struct {
+// copiedFolders watches the copies of the user's folders.
+type copiedFolders struct {
 	*file.Driver
 	p *play
 }
 
 // New implements watchers.Driver.
-func (f folders) New(s watchers.Spec, d watchers.Deps) (any, error) {
-	s.Config = f.moved(s.Config)
+func (f copiedFolders) New(s watchers.Spec, d watchers.Deps) (any, error) {
+	s.Config = f.moveConfigPath(s.Config)
 	return f.Driver.New(s, d)
 }
 
 // Describe implements watchers.Driver.
-func (f folders) Describe(raw json.RawMessage) string { return f.Driver.Describe(f.moved(raw)) }
+func (f copiedFolders) Describe(raw json.RawMessage) string {
+	return f.Driver.Describe(f.moveConfigPath(raw))
+}
 
-func (f folders) moved(raw json.RawMessage) json.RawMessage {
+func (f copiedFolders) moveConfigPath(raw json.RawMessage) json.RawMessage {
 	var keys map[string]any
 	if json.Unmarshal(raw, &keys) != nil {
 		return raw // the driver reports the error
@@ -48,7 +50,7 @@ func (f folders) moved(raw json.RawMessage) json.RawMessage {
 	if !ok {
 		return raw
 	}
-	keys["path"] = f.p.moved(path)
+	keys["path"] = f.p.copyPath(path)
 	out, err := json.Marshal(keys)
 	if err != nil {
 		return raw
@@ -58,7 +60,7 @@ func (f folders) moved(raw json.RawMessage) json.RawMessage {
 
 // accountOf finds an account of the configuration; the script may add one.
 func (p *play) accountOf(name string) (config.Account, error) {
-	a, err := p.conf.Account(name, func(a config.Account) bool { return a.Has(pim.IMAP) || a.Has("caldav") })
+	a, err := p.conf.Account(name, func(a config.Account) bool { return a.HasServer(pim.IMAP) || a.HasServer("caldav") })
 	if err != nil {
 		return a, fmt.Errorf("%w; a script adds one below \"-- config --\"", err)
 	}

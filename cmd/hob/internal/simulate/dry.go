@@ -5,35 +5,35 @@ import (
 	"encoding/json"
 	"fmt"
 
-	"hob/knowledge/store"
 	"hob/platform/provenance"
+	"hob/platform/store"
 	"hob/tools"
 )
 
 // wouldDo begins what a tool says that was not really used.
 const wouldDo = "Would have been done: "
 
-// tool replaces tools with effects outside of Hob. Read-only tools and Hob's own tools work as
+// wrapTool replaces tools with effects outside of Hob. Read-only tools and Hob's own tools work as
 // usual, on the copy and the simulated web.
-func (p *play) tool(t tools.Tool) tools.Tool {
-	if d, is := t.(tools.Divided); is {
-		return d.Each(p.tool)
+func (p *play) wrapTool(t tools.Tool) tools.Tool {
+	if d, is := t.(tools.SplitTool); is {
+		return d.Each(p.wrapTool)
 	}
 	s := t.Spec()
 	if p.past != nil && !s.Own {
-		return recorded{dry{t}, p.past}
+		return recordedTool{dryRunTool{t}, p.past}
 	}
 	if s.Own || s.Effects&^(tools.Read|tools.Egress) == 0 {
 		return t
 	}
-	return dry{t}
+	return dryRunTool{t}
 }
 
-// dry is a tool that everybody takes for the real one, and which does nothing.
-type dry struct{ tools.Tool }
+// dryRunTool is a tool that everybody takes for the real one, and which does nothing.
+type dryRunTool struct{ tools.Tool }
 
 // Call implements tools.Tool.
-func (d dry) Call(_ context.Context, c tools.Call) (tools.Result, error) {
+func (d dryRunTool) Call(_ context.Context, c tools.Call) (tools.Result, error) {
 	source := provenance.Tool
 	if c.Provenance.Tainted() {
 		source = provenance.Outside
@@ -42,15 +42,15 @@ func (d dry) Call(_ context.Context, c tools.Call) (tools.Result, error) {
 }
 
 // Check compares arguments with the schema; see tools.Check.
-func (d dry) Check(args json.RawMessage) error { return tools.Check(d.Tool, args) }
+func (d dryRunTool) Check(args json.RawMessage) error { return tools.Check(d.Tool, args) }
 
-// Judge implements tools.Judge.
-func (d dry) Judge(ctx context.Context, args json.RawMessage) tools.Judgement {
+// Judge implements tools.CallAssessor.
+func (d dryRunTool) Judge(ctx context.Context, args json.RawMessage) tools.CallAssessment {
 	return tools.JudgementOf(ctx, d.Tool, args)
 }
 
 // Paths implements tools.Pather.
-func (d dry) Paths(args json.RawMessage) []string {
+func (d dryRunTool) Paths(args json.RawMessage) []string {
 	if p, ok := d.Tool.(tools.Pather); ok {
 		return p.Paths(args)
 	}
@@ -58,7 +58,7 @@ func (d dry) Paths(args json.RawMessage) []string {
 }
 
 // Summary implements tools.Summarizer.
-func (d dry) Summary(args json.RawMessage) string {
+func (d dryRunTool) Summary(args json.RawMessage) string {
 	if s, ok := d.Tool.(tools.Summarizer); ok {
 		return s.Summary(args)
 	}
@@ -66,15 +66,15 @@ func (d dry) Summary(args json.RawMessage) string {
 }
 
 // CanUndo implements tools.Undoer: by it the guard decides.
-func (d dry) CanUndo() bool {
+func (d dryRunTool) CanUndo() bool {
 	u, ok := d.Tool.(tools.Undoer)
 	return ok && u.CanUndo()
 }
 
 // Undo implements tools.Undoer; nothing was done.
-func (d dry) Undo(context.Context, json.RawMessage) (string, error) { return "nothing", nil }
+func (d dryRunTool) Undo(context.Context, json.RawMessage) (string, error) { return "nothing", nil }
 
 // UndoTx implements tools.Undoer.
-func (d dry) UndoTx(context.Context, *store.Tx, json.RawMessage) (string, error) {
+func (d dryRunTool) UndoTx(context.Context, *store.Tx, json.RawMessage) (string, error) {
 	return "nothing", nil
 }

@@ -119,7 +119,7 @@ func (r *refusing) Receive(context.Context, channels.Inbound) (channels.Accepted
 func TestARoomStaysOpen(t *testing.T) {
 	p := &play{}
 	p.line.zone = time.UTC
-	r := &room{w: &world{p: p}, name: "chat", heard: make(chan channels.Inbound)}
+	r := &playedChannel{w: &world{p: p}, name: "chat", heard: make(chan channels.Inbound)}
 	to := &refusing{}
 	ctx, cancel := context.WithCancel(t.Context())
 	done := make(chan error)

@@ -36,7 +36,7 @@ func parseEvent(body string, zone *time.Location) (e event, err error) {
 		case "notes":
 			e.notes = value
 		case "start":
-			if e.start, e.allDay, err = moment(value, zone); err != nil {
+			if e.start, e.allDay, err = parseEventTime(value, zone); err != nil {
 				return e, err
 			}
 		case "end":
@@ -53,7 +53,7 @@ func parseEvent(body string, zone *time.Location) (e event, err error) {
 	e.uid = cmp.Or(e.uid, strings.ToLower(strings.Join(strings.Fields(e.title), "-")))
 	switch {
 	case end != "":
-		if e.end, _, err = moment(end, zone); err != nil {
+		if e.end, _, err = parseEventTime(end, zone); err != nil {
 			return e, err
 		}
 	case e.allDay:
@@ -67,8 +67,8 @@ func parseEvent(body string, zone *time.Location) (e event, err error) {
 	return e, nil
 }
 
-// moment reads a time of an event; a date alone is a whole day.
-func moment(s string, zone *time.Location) (t time.Time, allDay bool, err error) {
+// parseEventTime reads a time of an event; a date alone is a whole day.
+func parseEventTime(s string, zone *time.Location) (t time.Time, allDay bool, err error) {
 	for _, form := range []string{time.RFC3339, "2006-01-02 15:04"} {
 		if t, err := time.ParseInLocation(form, s, zone); err == nil {
 			return t, false, nil
@@ -80,8 +80,8 @@ func moment(s string, zone *time.Location) (t time.Time, allDay bool, err error)
 	return t, false, fmt.Errorf(`%q is not a time; write "{day 2 10:00}", "2026-11-24 10:00" or, for a whole day, "2026-11-24"`, s)
 }
 
-// ics writes the event as iCalendar (RFC 5545).
-func (e event) ics() string {
+// formatICS writes the event as iCalendar (RFC 5545).
+func (e event) formatICS() string {
 	text := strings.NewReplacer(`\`, `\\`, ";", `\;`, ",", `\,`, "\n", `\n`).Replace
 	at := func(t time.Time) string {
 		if e.allDay {

@@ -13,8 +13,8 @@ import (
 
 	"hob/autonomy/config"
 	llmall "hob/autonomy/llm/all"
-	"hob/knowledge/store"
-	"hob/platform/system"
+	"hob/platform/host/system"
+	"hob/platform/store"
 )
 
 // copyHome copies the configuration, its texts and rules, and the database. It copies no secret
@@ -32,7 +32,7 @@ func (p *play) copyHome(ctx context.Context) error {
 	if _, err := os.Stat(from.Database()); errors.Is(err, fs.ErrNotExist) {
 		return nil
 	}
-	return store.Copy(ctx, from.Database(), p.paths.Database())
+	return store.CopyDatabase(ctx, from.Database(), p.paths.Database())
 }
 
 func copyAll(from, to string) error {
@@ -79,9 +79,9 @@ func copyTree(from, to string) error {
 // workspace is the folder of an agent that works in a container.
 const workspace = "workspace"
 
-// configure loads the configuration of the copy with the script's additions, and removes all
+// loadConfig loads the configuration of the copy with the script's additions, and removes all
 // access to the outside.
-func (p *play) configure() error {
+func (p *play) loadConfig() error {
 	if add := p.o.Script.Config; add != "" {
 		b, err := os.ReadFile(p.paths.ConfigFile())
 		if err != nil && !errors.Is(err, fs.ErrNotExist) {
@@ -123,7 +123,7 @@ func (p *play) configure() error {
 	c.Network.Proxy = ""
 	c.Autonomy.Tick.Duration = max(c.Autonomy.Tick.Duration, tick)
 	for i, dir := range c.Files.Allowed {
-		c.Files.Allowed[i] = p.moved(dir)
+		c.Files.Allowed[i] = p.copyPath(dir)
 		if rel, err := filepath.Rel(p.users, c.Files.Allowed[i]); err == nil && filepath.IsLocal(rel) { // it is there at home
 			if err := os.MkdirAll(c.Files.Allowed[i], 0o700); err != nil {
 				return err
@@ -131,9 +131,9 @@ func (p *play) configure() error {
 		}
 	}
 	for i, dir := range c.Files.Trusted {
-		c.Files.Trusted[i] = p.moved(dir)
+		c.Files.Trusted[i] = p.copyPath(dir)
 	}
-	c.Files.Drop = p.moved(c.Files.Drop)
+	c.Files.Drop = p.copyPath(c.Files.Drop)
 	p.conf = c
 	p.start = p.o.Start
 	if p.start.IsZero() {
@@ -182,8 +182,8 @@ func onlyMain(c *config.Config) {
 	}
 }
 
-// moved returns the path in the copy for a path in the user's home.
-func (p *play) moved(path string) string {
+// copyPath returns the path in the copy for a path in the user's home.
+func (p *play) copyPath(path string) string {
 	if rest, ok := strings.CutPrefix(path, "~"); ok && (rest == "" || os.IsPathSeparator(rest[0])) {
 		return filepath.Join(p.users, rest)
 	}

@@ -17,12 +17,12 @@ import (
 
 // postbox is the mail of an account behind a real IMAP server.
 type postbox struct {
-	line *line
+	line *pipeListener
 	user *imapmemserver.User
 }
 
-// postbox returns the mailbox of an account, created on first use.
-func (w *world) postbox(account, login string) *postbox {
+// accountPostbox returns the mailbox of an account, created on first use.
+func (w *world) accountPostbox(account, login string) *postbox {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	if b := w.boxes[account]; b != nil {
@@ -38,19 +38,19 @@ func (w *world) postbox(account, login string) *postbox {
 		},
 		Caps: imap.CapSet{imap.CapIMAP4rev1: {}, imap.CapIMAP4rev2: {}}, Logger: log.New(io.Discard, "", 0), InsecureAuth: true,
 	})
-	on := tls.NewListener(b.line, w.trust.config("imap"))
-	b.line.run(func() { _ = srv.Serve(on) }, srv.Close)
+	on := tls.NewListener(b.line, w.trust.serverConfig("imap"))
+	b.line.serveUntilStop(func() { _ = srv.Serve(on) }, srv.Close)
 	w.boxes[account], w.lines = b, append(w.lines, b.line)
 	return b
 }
 
-// deliver adds a mail to a folder and completes missing headers.
-func (w *world) deliver(in Input) error {
+// deliverMail adds a mail to a folder and completes missing headers.
+func (w *world) deliverMail(in Input) error {
 	a, err := w.p.accountOf(in.To)
 	if err != nil {
 		return err
 	}
-	b := w.postbox(a.Name, a.Servers().Login())
+	b := w.accountPostbox(a.Name, a.Servers().Login())
 	folder := in.More
 	if folder == "" {
 		folder = "INBOX"

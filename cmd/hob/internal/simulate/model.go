@@ -56,20 +56,20 @@ func parseAnswer(body string) (a answer, err error) {
 	return a, nil
 }
 
-// models is the way to the models: the script's answers, or the network.
-func (w *world) models() *http.Client {
+// modelClient is the way to the models: the script's answers, or the network.
+func (w *world) modelClient() *http.Client {
 	if w.p.o.Model != Configured {
 		return &http.Client{Transport: w.script}
 	}
-	return &http.Client{Transport: asker{w.p.outside, w.p}}
+	return &http.Client{Transport: bubbleTransport{w.p.outside, w.p}}
 }
 
-// scripted answers as a server with Chat Completions
+// scriptedModel answers as a server with Chat Completions
 // (https://platform.openai.com/docs/api-reference/chat/object).
-type scripted struct {
+type scriptedModel struct {
 	mu      sync.Mutex
 	answers []string
-	past    []*answered
+	past    []*recordedTurn
 	n       int
 }
 
@@ -77,7 +77,7 @@ type scripted struct {
 const spent = "(The script has no more model answers.)"
 
 // RoundTrip implements http.RoundTripper.
-func (s *scripted) RoundTrip(r *http.Request) (*http.Response, error) {
+func (s *scriptedModel) RoundTrip(r *http.Request) (*http.Response, error) {
 	var body []byte
 	var err error
 	if r.Body != nil {
@@ -88,10 +88,10 @@ func (s *scripted) RoundTrip(r *http.Request) (*http.Response, error) {
 		}
 	}
 	if !strings.HasSuffix(r.URL.Path, "/chat/completions") {
-		return reply(r, http.StatusNotFound, map[string]any{"error": map[string]string{"message": "not played"}})
+		return jsonResponse(r, http.StatusNotFound, map[string]any{"error": map[string]string{"message": "not played"}})
 	}
 	s.mu.Lock()
-	a, known := next(s.past, body)
+	a, known := nextRecorded(s.past, body)
 	if !known {
 		text := spent
 		if len(s.answers) > 0 {
@@ -119,14 +119,14 @@ func (s *scripted) RoundTrip(r *http.Request) (*http.Response, error) {
 		msg["tool_calls"] = calls
 	}
 	const perToken = 4 // bytes, about
-	return reply(r, http.StatusOK, map[string]any{
+	return jsonResponse(r, http.StatusOK, map[string]any{
 		"id": fmt.Sprint("script-", n), "object": "chat.completion", "model": "model",
 		"choices": []map[string]any{{"index": 0, "message": msg, "finish_reason": reason}},
 		"usage":   map[string]int{"prompt_tokens": len(body) / perToken, "completion_tokens": len(a.text)/perToken + 1},
 	})
 }
 
-func reply(r *http.Request, status int, body any) (*http.Response, error) {
+func jsonResponse(r *http.Request, status int, body any) (*http.Response, error) {
 	b, err := json.Marshal(body)
 	if err != nil {
 		return nil, err

@@ -26,21 +26,21 @@ import (
 type outside struct {
 	limit func(host string) time.Duration // of a silence
 	way   *http.Transport
-	slots chan *slot
+	slots chan *outsideRequest
 	over  chan struct{} // closed by close
 	ended chan struct{}
 }
 
-// slot is one request. It and its channels are created outside of the bubble, because nothing
+// outsideRequest is one request. It and its channels are created outside of the bubble, because nothing
 // inside may wait for them.
-type slot struct {
+type outsideRequest struct {
 	ask    chan *http.Request
-	answer chan heard
+	answer chan outsideResponse
 	ctx    context.Context //nolint:containedctx // of the request, which is another one's
 	cancel context.CancelCauseFunc
 }
 
-type heard struct {
+type outsideResponse struct {
 	res *http.Response
 	err error
 }
@@ -59,24 +59,24 @@ var errSilent = errors.New("the simulation cannot continue during this model cal
 
 func newOutside(limit func(string) time.Duration, roots *x509.CertPool) *outside {
 	way := &http.Transport{Proxy: http.ProxyFromEnvironment, ForceAttemptHTTP2: true, TLSClientConfig: &tls.Config{MinVersion: tls.VersionTLS12, RootCAs: roots}}
-	o := &outside{limit: limit, way: way, slots: make(chan *slot), over: make(chan struct{}), ended: make(chan struct{})}
-	go o.serve()
+	o := &outside{limit: limit, way: way, slots: make(chan *outsideRequest), over: make(chan struct{}), ended: make(chan struct{})}
+	go o.serveSlots()
 	return o
 }
 
-// serve provides slots until close.
-func (o *outside) serve() {
+// serveSlots provides slots until close.
+func (o *outside) serveSlots() {
 	defer close(o.ended)
 	defer o.way.CloseIdleConnections()
 	for {
-		s := &slot{ask: make(chan *http.Request, 1), answer: make(chan heard, 1)}
+		s := &outsideRequest{ask: make(chan *http.Request, 1), answer: make(chan outsideResponse, 1)}
 		s.ctx, s.cancel = context.WithCancelCause(context.Background())
 		select {
 		case o.slots <- s:
 			go func() {
 				defer s.cancel(nil)
-				res, err := o.insist(s, <-s.ask) //nolint:bodyclose // whoever is answered closes it
-				s.answer <- heard{res, err}
+				res, err := o.exchangeWithRetry(s, <-s.ask) //nolint:bodyclose // whoever is answered closes it
+				s.answer <- outsideResponse{res, err}
 			}()
 		case <-o.over:
 			s.cancel(nil)
@@ -85,15 +85,15 @@ func (o *outside) serve() {
 	}
 }
 
-func (o *outside) close() {
+func (o *outside) stopServing() {
 	close(o.over)
 	<-o.ended
 }
 
-// insist asks again what is busy.
-func (o *outside) insist(s *slot, r *http.Request) (*http.Response, error) {
+// exchangeWithRetry asks again what is busy.
+func (o *outside) exchangeWithRetry(s *outsideRequest, r *http.Request) (*http.Response, error) {
 	for n := 0; ; n++ {
-		res, err := o.exchange(s, r.Clone(s.ctx))
+		res, err := o.exchangeOnce(s, r.Clone(s.ctx))
 		if err != nil || n == insists || res.StatusCode != http.StatusTooManyRequests && res.StatusCode != http.StatusServiceUnavailable {
 			return res, err
 		}
@@ -110,8 +110,8 @@ func (o *outside) insist(s *slot, r *http.Request) (*http.Response, error) {
 	}
 }
 
-// exchange sends one request and reads the full response.
-func (o *outside) exchange(s *slot, r *http.Request) (*http.Response, error) {
+// exchangeOnce sends one request and reads the full response.
+func (o *outside) exchangeOnce(s *outsideRequest, r *http.Request) (*http.Response, error) {
 	limit := o.limit(r.URL.Host)
 	silence := time.AfterFunc(limit, func() {
 		s.cancel(fmt.Errorf("the model at %s sent no data for %s: %w", r.URL.Host, limit, errSilent))
@@ -142,7 +142,7 @@ func (o *outside) exchange(s *slot, r *http.Request) (*http.Response, error) {
 		case context.Cause(s.ctx) != nil:
 			return nil, context.Cause(s.ctx)
 		case err != nil: // forward the partial response, as in reality
-			res.Body, res.ContentLength = io.NopCloser(io.MultiReader(&all, cut{err})), -1
+			res.Body, res.ContentLength = io.NopCloser(io.MultiReader(&all, truncatedBody{err})), -1
 			return res, nil
 		case all.Len() > maxAnswer:
 			return nil, fmt.Errorf("the answer of the model at %s is larger than %d MB", r.URL.Host, maxAnswer>>20)
@@ -150,20 +150,20 @@ func (o *outside) exchange(s *slot, r *http.Request) (*http.Response, error) {
 	}
 }
 
-// cut is the end of a body that did not end.
-type cut struct{ err error }
+// truncatedBody is the end of a body that did not end.
+type truncatedBody struct{ err error }
 
 // Read implements io.Reader.
-func (c cut) Read([]byte) (int, error) { return 0, c.err }
+func (c truncatedBody) Read([]byte) (int, error) { return 0, c.err }
 
-// asker is the way from the bubble to outside of it.
-type asker struct {
+// bubbleTransport is the way from the bubble to outside of it.
+type bubbleTransport struct {
 	*outside
 	p *play
 }
 
 // RoundTrip implements http.RoundTripper.
-func (a asker) RoundTrip(r *http.Request) (*http.Response, error) {
+func (a bubbleTransport) RoundTrip(r *http.Request) (*http.Response, error) {
 	var body []byte
 	if r.Body != nil {
 		var err error
@@ -173,7 +173,7 @@ func (a asker) RoundTrip(r *http.Request) (*http.Response, error) {
 			return nil, err
 		}
 	}
-	if err := a.p.halt.why(); err != nil {
+	if err := a.p.halt.stopCause(); err != nil {
 		return nil, err
 	}
 	out, err := http.NewRequestWithContext(context.Background(), r.Method, r.URL.String(), bytes.NewReader(body)) //nolint:contextcheck // that of the bubble may not leave it
@@ -186,7 +186,7 @@ func (a asker) RoundTrip(r *http.Request) (*http.Response, error) {
 	select {
 	case h := <-s.answer:
 		if errors.Is(h.err, errSilent) {
-			a.p.halt.because(h.err)
+			a.p.halt.stopWith(h.err)
 		}
 		if h.res != nil {
 			h.res.Request = r
@@ -198,10 +198,10 @@ func (a asker) RoundTrip(r *http.Request) (*http.Response, error) {
 	}
 }
 
-// patience is how long a model may say nothing, as in the daemon.
-func patience(list []config.Provider) func(host string) time.Duration {
+// stallTimeouts is how long a model may say nothing, as in the daemon.
+func stallTimeouts(list []config.Provider) func(host string) time.Duration {
 	of := func(pr config.Provider) time.Duration {
-		w := llm.Wire{BaseURL: pr.BaseURL}
+		w := llm.Endpoint{BaseURL: pr.BaseURL}
 		return cmp.Or(w.FirstLimit(pr.Stall.Duration, !pr.Stream), llm.DefaultStall)
 	}
 	return func(host string) time.Duration {
@@ -219,14 +219,14 @@ func patience(list []config.Provider) func(host string) time.Duration {
 	}
 }
 
-// halt ends the play before its time.
-type halt struct {
+// stopError ends the play before its time.
+type stopError struct {
 	done chan struct{}
 	mu   sync.Mutex
 	err  error
 }
 
-func (h *halt) because(err error) {
+func (h *stopError) stopWith(err error) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	if h.err == nil {
@@ -235,20 +235,20 @@ func (h *halt) because(err error) {
 	}
 }
 
-func (h *halt) why() error {
+func (h *stopError) stopCause() error {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	return h.err
 }
 
-// until waits for a time. Its error is why nothing more can be played.
-func (p *play) until(at time.Time) error {
+// waitUntil waits for a time. Its error is why nothing more can be played.
+func (p *play) waitUntil(at time.Time) error {
 	t := time.NewTimer(time.Until(at))
 	defer t.Stop()
 	select {
 	case <-t.C:
-		virtual.Settle()
+		virtual.WaitIdle()
 	case <-p.halt.done:
 	}
-	return p.halt.why()
+	return p.halt.stopCause()
 }

@@ -11,9 +11,9 @@ import (
 	"time"
 )
 
-// pages are the played web. A place that the script never speaks of answers that
+// playedPages are the played web. A place that the script never speaks of answers that
 // nothing has changed there.
-type pages struct {
+type playedPages struct {
 	known map[string]bool // hosts of the script
 	plain map[uint16]bool // ports of its addresses that are not encrypted
 
@@ -27,13 +27,13 @@ type page struct {
 	at     time.Time
 }
 
-func newPages(s *Script) *pages {
-	w := &pages{known: map[string]bool{}, plain: map[uint16]bool{}, list: map[string]page{}}
+func newPages(s *Script) *playedPages {
+	w := &playedPages{known: map[string]bool{}, plain: map[uint16]bool{}, list: map[string]page{}}
 	for _, in := range s.Inputs {
 		if in.Kind != Web {
 			continue
 		}
-		_, at, err := in.page()
+		_, at, err := in.parsePage()
 		if err != nil {
 			continue
 		}
@@ -45,8 +45,8 @@ func newPages(s *Script) *pages {
 	return w
 }
 
-func (w *pages) put(in Input) error {
-	status, at, err := in.page()
+func (w *playedPages) putPage(in Input) error {
+	status, at, err := in.parsePage()
 	if err != nil {
 		return err
 	}
@@ -61,7 +61,7 @@ func (w *pages) put(in Input) error {
 }
 
 // ServeHTTP implements http.Handler.
-func (w *pages) ServeHTTP(out http.ResponseWriter, r *http.Request) {
+func (w *playedPages) ServeHTTP(out http.ResponseWriter, r *http.Request) {
 	if !w.known[r.Host] {
 		out.WriteHeader(http.StatusNotModified)
 		return
@@ -74,7 +74,7 @@ func (w *pages) ServeHTTP(out http.ResponseWriter, r *http.Request) {
 	p, ok := w.list[scheme+r.Host+r.URL.RequestURI()]
 	if !ok { // what a program asks for besides, such as the size of a page of a list
 		p, ok = w.list[scheme+r.Host+r.URL.EscapedPath()]
-		ok = ok && !turned(r)
+		ok = ok && !isLaterPage(r)
 	}
 	w.mu.Unlock()
 	if !ok {
@@ -92,8 +92,8 @@ func (w *pages) ServeHTTP(out http.ResponseWriter, r *http.Request) {
 	http.ServeContent(out, r, "", p.at, bytes.NewReader(p.body))
 }
 
-// turned reports whether a later page of a list is requested; there is only one.
-func turned(r *http.Request) bool {
+// isLaterPage reports whether a later page of a list is requested; there is only one.
+func isLaterPage(r *http.Request) bool {
 	n := r.URL.Query().Get("page")
 	return n != "" && n != "1"
 }

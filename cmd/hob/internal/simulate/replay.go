@@ -23,14 +23,14 @@ import (
 // replayed is the key prefix of a replayed event.
 const replayed = "replayed:"
 
-// past is a day as the journal has it.
-type past struct {
+// journalDay is a day as the journal has it.
+type journalDay struct {
 	mu     sync.Mutex
 	days   []daemon.Journal
 	ledger map[string][]bus.Entry // by tool
 }
 
-func (p *past) load(list []daemon.Journal) {
+func (p *journalDay) loadJournals(list []daemon.Journal) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.days, p.ledger = list, map[string][]bus.Entry{}
@@ -41,25 +41,25 @@ func (p *past) load(list []daemon.Journal) {
 	}
 }
 
-// came returns the recorded result of a call with the same arguments.
-func (p *past) came(tool string, args json.RawMessage) (bus.Entry, bool) {
+// recordedCall returns the recorded result of a call with the same arguments.
+func (p *journalDay) recordedCall(tool string, args json.RawMessage) (bus.Entry, bool) {
 	if p == nil {
 		return bus.Entry{}, false
 	}
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	for _, c := range p.ledger[tool] {
-		if guard.Hash(tool, c.Args) == guard.Hash(tool, args) && (c.State == bus.CallDone || c.Code != "") {
+		if guard.HashArguments(tool, c.Args) == guard.HashArguments(tool, args) && (c.State == bus.CallDone || c.Code != "") {
 			return c, true
 		}
 	}
 	return bus.Entry{}, false
 }
 
-// recorded is a tool that returns its results of the replayed day.
-type recorded struct {
-	dry
-	past *past
+// recordedTool is a tool that returns its results of the replayed day.
+type recordedTool struct {
+	dryRunTool
+	past *journalDay
 }
 
 // ownToo reports whether a tool reads Hob's own data in addition to accounts, which are
@@ -69,29 +69,29 @@ func ownToo(name string) bool {
 }
 
 // Call implements tools.Tool.
-func (r recorded) Call(ctx context.Context, c tools.Call) (tools.Result, error) {
-	e, ok := r.past.came(r.Spec().Name, c.Args)
+func (r recordedTool) Call(ctx context.Context, c tools.Call) (tools.Result, error) {
+	e, ok := r.past.recordedCall(r.Spec().Name, c.Args)
 	switch {
 	case !ok && ownToo(r.Spec().Name):
 		return r.Tool.Call(ctx, c)
 	case !ok:
-		return r.dry.Call(ctx, c)
+		return r.dryRunTool.Call(ctx, c)
 	case e.State != bus.CallDone:
 		return tools.Result{}, &tools.Error{Code: tools.Code(e.Code), Message: e.Result, Source: e.Source}
 	}
 	return tools.Result{Text: e.Result, Source: e.Source}, nil
 }
 
-// answered is a recorded turn that can be requested again.
-type answered struct {
+// recordedTurn is a recorded turn that can be requested again.
+type recordedTurn struct {
 	question []byte // as contained in a request
 	answers  []answer
 }
 
-// recall are the answers of models on that day, by turn.
-func recall(list []daemon.Journal) (out []*answered) {
+// recordedAnswers are the answers of models on that day, by turn.
+func recordedAnswers(list []daemon.Journal) (out []*recordedTurn) {
 	for _, j := range list {
-		a := &answered{}
+		a := &recordedTurn{}
 		for _, m := range j.Messages {
 			switch m.Role {
 			case llm.User:
@@ -100,7 +100,7 @@ func recall(list []daemon.Journal) (out []*answered) {
 					a.question = bytes.Trim(b, `"`)
 				}
 			case llm.Assistant:
-				a.answers = append(a.answers, said(m))
+				a.answers = append(a.answers, messageAnswer(m))
 			}
 		}
 		if len(a.question) > 0 && len(a.answers) > 0 {
@@ -121,7 +121,7 @@ func ownWords(m llm.Message) string {
 	return ""
 }
 
-func said(m llm.Message) (a answer) {
+func messageAnswer(m llm.Message) (a answer) {
 	for _, part := range m.Parts {
 		switch {
 		case part.Call != nil:
@@ -133,8 +133,8 @@ func said(m llm.Message) (a answer) {
 	return a
 }
 
-// next returns the recorded answer to a request: that of the last question in it.
-func next(list []*answered, body []byte) (answer, bool) {
+// nextRecorded returns the recorded answer to a request: that of the last question in it.
+func nextRecorded(list []*recordedTurn, body []byte) (answer, bool) {
 	best, at := -1, -1
 	for i, a := range list {
 		if len(a.answers) == 0 {
@@ -152,9 +152,9 @@ func next(list []*answered, body []byte) (answer, bool) {
 	return a, true
 }
 
-// replay plays the inputs of the day again, each at its time, with the owner's
+// replayDay plays the inputs of the day again, each at its time, with the owner's
 // answers.
-func (p *play) replay(ctx context.Context) error {
+func (p *play) replayDay(ctx context.Context) error {
 	type move struct {
 		at time.Time
 		do func() error
@@ -165,14 +165,14 @@ func (p *play) replay(ctx context.Context) error {
 	p.past.mu.Unlock()
 	for _, j := range list {
 		ev := j.Event
-		moves = append(moves, move{ev.ReceivedAt, func() error { return p.d.Put(ctx, again(ev)) }})
+		moves = append(moves, move{ev.ReceivedAt, func() error { return p.d.Put(ctx, reissueEvent(ev)) }})
 		for _, a := range j.Approvals {
 			yes := a.State == guard.Approved
 			if a.DecidedBy == "" || !yes && a.State != guard.Denied {
 				continue // no answer recorded
 			}
 			in := Input{Kind: Reply, To: map[bool]string{true: "yes", false: "no"}[yes], More: a.Tool, Body: a.Note}
-			moves = append(moves, move{a.DecidedAt, func() error { return p.answer(ctx, in) }})
+			moves = append(moves, move{a.DecidedAt, func() error { return p.answerQuestion(ctx, in) }})
 		}
 	}
 	slices.SortStableFunc(moves, func(a, b move) int { return a.at.Compare(b.at) })
@@ -180,28 +180,28 @@ func (p *play) replay(ctx context.Context) error {
 		if !m.at.Before(p.end) { // such as an answer that was given on the next day
 			break
 		}
-		if err := p.until(m.at); err != nil {
+		if err := p.waitUntil(m.at); err != nil {
 			return err
 		}
 		p.line.inputs++
 		if err := m.do(); err != nil {
-			p.line.add(Entry{At: time.Now(), Kind: Problem, Text: err.Error()})
+			p.line.addEntry(Entry{At: time.Now(), Kind: Problem, Text: err.Error()})
 		}
-		virtual.Settle()
+		virtual.WaitIdle()
 	}
 	return nil
 }
 
-// again returns a copy of an event with a new key.
-func again(e bus.Event) bus.Event {
+// reissueEvent returns a copy of an event with a new key.
+func reissueEvent(e bus.Event) bus.Event {
 	return bus.Event{
 		Kind: e.Kind, Source: e.Source, Session: e.Session, Lane: e.Lane, Channel: e.Channel, Chat: e.Chat, Sender: e.Sender, Text: e.Text,
 		Payload: e.Payload, Provenance: e.Provenance, Key: replayed + e.ID,
 	}
 }
 
-// compare adds replies that differ from that day.
-func (p *play) compare(id string, w autonomy.Why) bool {
+// compareReplies adds replies that differ from that day.
+func (p *play) compareReplies(id string, w autonomy.Why) bool {
 	old, ok := strings.CutPrefix(w.Event.Key, replayed)
 	if p.past == nil || !ok {
 		return false
@@ -210,17 +210,17 @@ func (p *play) compare(id string, w autonomy.Why) bool {
 		if j.Event.ID != old {
 			continue
 		}
-		was, now := words(j.Deliveries), words(w.Deliveries)
+		was, now := deliveredText(j.Deliveries), deliveredText(w.Deliveries)
 		if was == now {
 			return false
 		}
-		p.line.add(Entry{At: w.Event.ReceivedAt, Kind: Differs, Event: id, Session: w.Event.Session, Text: fmt.Sprintf("then: %s; now: %s", none(was), none(now))})
+		p.line.addEntry(Entry{At: w.Event.ReceivedAt, Kind: Differs, Event: id, Session: w.Event.Session, Text: fmt.Sprintf("then: %s; now: %s", quotedOrNothing(was), quotedOrNothing(now))})
 		return true
 	}
 	return false
 }
 
-func words(list []bus.Delivery) string {
+func deliveredText(list []bus.Delivery) string {
 	var out []string
 	for _, d := range list {
 		if d.Kind == channels.Reply || d.Kind == channels.Notice {
@@ -230,7 +230,7 @@ func words(list []bus.Delivery) string {
 	return strings.Join(out, " / ")
 }
 
-func none(s string) string {
+func quotedOrNothing(s string) string {
 	if s == "" {
 		return "no reply"
 	}

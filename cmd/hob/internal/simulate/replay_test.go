@@ -14,8 +14,8 @@ import (
 
 // On a day that is played again Hob's own notes are there, and a stranger's page is not.
 func TestOwnThingsAreLookedAtAgain(t *testing.T) {
-	p := &play{past: &past{}}
-	p.past.load([]daemon.Journal{{Why: autonomy.Why{Calls: []bus.Entry{{Tool: "list_notes", Args: json.RawMessage(`{"in":"then"}`), State: bus.CallDone, Result: "as it was"}}}}})
+	p := &play{past: &journalDay{}}
+	p.past.loadJournals([]daemon.Journal{{Why: autonomy.Why{Calls: []bus.Entry{{Tool: "list_notes", Args: json.RawMessage(`{"in":"then"}`), State: bus.CallDone, Result: "as it was"}}}}})
 	type in struct {
 		In string `json:"in"`
 	}
@@ -32,7 +32,7 @@ func TestOwnThingsAreLookedAtAgain(t *testing.T) {
 				return tools.Result{Source: provenance.Tool, Text: "looked"}, nil
 			},
 		})
-		if got, err := p.tool(looks).Call(t.Context(), tools.Call{Args: json.RawMessage(c.args)}); err != nil || got.Text != c.want {
+		if got, err := p.wrapTool(looks).Call(t.Context(), tools.Call{Args: json.RawMessage(c.args)}); err != nil || got.Text != c.want {
 			t.Errorf("%s %s: %q, %v", c.name, c.args, got.Text, err)
 		}
 	}

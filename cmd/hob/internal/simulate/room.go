@@ -11,8 +11,8 @@ import (
 	channelsall "hob/channels/all"
 )
 
-// room is a configured channel; nothing leaves the process.
-type room struct {
+// playedChannel is a configured channel; nothing leaves the process.
+type playedChannel struct {
 	w     *world
 	name  string
 	allow []string // who writes there
@@ -20,8 +20,8 @@ type room struct {
 	heard chan channels.Inbound
 }
 
-// channels are drivers that make rooms, for all channels there are.
-func (w *world) channels() (out []channels.Driver) {
+// roomDrivers are drivers that make rooms, for all channels there are.
+func (w *world) roomDrivers() (out []channels.Driver) {
 	for _, d := range channelsall.Drivers() {
 		out = append(out, roomDriver{d, w})
 	}
@@ -34,16 +34,16 @@ type roomDriver struct {
 	w *world
 }
 
-// forms returns sample secrets for drivers that check the format, in the order in which the
+// secretForms returns sample secrets for drivers that check the format, in the order in which the
 // driver resolves them.
-func forms(name string) []string {
+func secretForms(name string) []string {
 	return map[string][]string{"telegram": {"1:played-secret"}, "slack": {"xoxb-played", "xapp-played"}}[name]
 }
 
 // New implements channels.Driver. The real driver validates its section and its accepted
 // senders; it does not connect before it runs.
 func (d roomDriver) New(decode func(any) error, deps channels.Deps) (channels.Channel, error) {
-	if list := forms(d.Name()); len(list) > 0 {
+	if list := secretForms(d.Name()); len(list) > 0 {
 		n := -1
 		deps.Secret = func(string) (string, error) {
 			n++
@@ -57,26 +57,26 @@ func (d roomDriver) New(decode func(any) error, deps channels.Deps) (channels.Ch
 		d.w.unfit[d.Name()] = err
 		return nil, err
 	}
-	r := &room{w: d.w, name: d.Name(), heard: make(chan channels.Inbound)}
+	r := &playedChannel{w: d.w, name: d.Name(), heard: make(chan channels.Inbound)}
 	if a, ok := real.(channels.Allower); ok {
 		r.allow = a.Allow()
 	}
 	if l, ok := real.(channels.Limiter); ok {
-		r.limit.Settle = l.Limits().Settle
+		r.limit.Debounce = l.Limits().Debounce
 	}
 	d.w.rooms[d.Name()] = r
 	return r, nil
 }
 
 // Allow implements channels.Allower.
-func (r *room) Allow() []string { return r.allow }
+func (r *playedChannel) Allow() []string { return r.allow }
 
 // Limits implements channels.Limiter: messages are answered together as they are on
 // the real channel.
-func (r *room) Limits() channels.Limits { return r.limit }
+func (r *playedChannel) Limits() channels.Limits { return r.limit }
 
 // Run implements channels.Channel.
-func (r *room) Run(ctx context.Context, to channels.Receiver) error {
+func (r *playedChannel) Run(ctx context.Context, to channels.Receiver) error {
 	for {
 		select {
 		case <-ctx.Done():
@@ -85,21 +85,21 @@ func (r *room) Run(ctx context.Context, to channels.Receiver) error {
 			switch _, err := to.Receive(ctx, in); {
 			case err == nil || ctx.Err() != nil:
 			case errors.Is(err, channels.ErrStranger):
-				r.w.p.line.add(Entry{At: time.Now(), Kind: Denied, Channel: r.name, Text: fmt.Sprintf("%s writes: %s", in.Sender, in.Text), Rule: err.Error()})
+				r.w.p.line.addEntry(Entry{At: time.Now(), Kind: Denied, Channel: r.name, Text: fmt.Sprintf("%s writes: %s", in.Sender, in.Text), Rule: err.Error()})
 			default: // such as a text that is too long: no platform asks again
-				r.w.p.line.add(Entry{At: time.Now(), Kind: Failed, Channel: r.name, Text: err.Error()})
+				r.w.p.line.addEntry(Entry{At: time.Now(), Kind: Failed, Channel: r.name, Text: err.Error()})
 			}
 		}
 	}
 }
 
 // Send implements channels.Channel: what Hob says is in its own records.
-func (r *room) Send(_ context.Context, d channels.Delivery) (channels.Receipt, error) {
+func (r *playedChannel) Send(_ context.Context, d channels.Delivery) (channels.Receipt, error) {
 	return channels.Receipt{ID: d.ID}, nil
 }
 
-// write sends a message of another person in a channel.
-func (w *world) write(in Input) error {
+// writeToChannel sends a message of another person in a channel.
+func (w *world) writeToChannel(in Input) error {
 	w.mu.Lock()
 	r, unfit := w.rooms[in.To], w.unfit[in.To]
 	w.mu.Unlock()

@@ -47,7 +47,7 @@ type Input struct {
 	To, More string
 	Body     string
 
-	when when
+	when scriptTime
 	span time.Duration // of Away
 }
 
@@ -58,15 +58,15 @@ type Script struct {
 	Config  string   // further configuration
 }
 
-// when is a time of a script: of a day counted from the first one, or of a date.
-type when struct {
+// scriptTime is a time of a script: of a day counted from the first one, or of a date.
+type scriptTime struct {
 	early          bool
 	day            int // from 1; 0: date
 	date           time.Time
 	hour, min, sec int
 }
 
-func (w when) in(start time.Time) time.Time {
+func (w scriptTime) timeIn(start time.Time) time.Time {
 	y, m, d := w.date.Date()
 	if w.day > 0 {
 		y, m, d = start.Date()
@@ -82,15 +82,15 @@ type step struct {
 	early bool
 }
 
-// due are the inputs in their order; what is there from the start comes first.
-func (s *Script) due(start time.Time) []step {
+// sortedSteps are the inputs in their order; what is there from the start comes first.
+func (s *Script) sortedSteps(start time.Time) []step {
 	var out []step
 	for _, in := range s.Inputs {
 		x := step{Input: in, early: in.when.early}
 		if x.at = start; !x.early {
-			x.at = in.when.in(start)
+			x.at = in.when.timeIn(start)
 		}
-		x.Body = in.filled(start)
+		x.Body = in.expandedBody(start)
 		out = append(out, x)
 	}
 	slices.SortStableFunc(out, func(a, b step) int {
@@ -137,7 +137,7 @@ func Parse(name string, r io.Reader) (*Script, error) {
 		in, err := parseHead(head)
 		if err == nil {
 			in.Line, in.Body = at, body.String()
-			err = s.take(in)
+			err = s.addInput(in)
 		}
 		if err != nil {
 			return bad(at, err)
@@ -150,7 +150,7 @@ func Parse(name string, r io.Reader) (*Script, error) {
 			return nil, bad(line, errors.New("not valid UTF-8"))
 		}
 		trimmed := strings.TrimRight(string(text), " \t\r\n")
-		if h, is := marker(trimmed); is {
+		if h, is := parseMarker(trimmed); is {
 			if err := section(); err != nil {
 				return nil, err
 			}
@@ -170,7 +170,7 @@ func Parse(name string, r io.Reader) (*Script, error) {
 	return s, nil
 }
 
-func marker(line string) (string, bool) {
+func parseMarker(line string) (string, bool) {
 	rest, ok := strings.CutPrefix(line, "-- ")
 	if !ok {
 		return "", false
@@ -194,20 +194,20 @@ func parseHead(head string) (in Input, err error) {
 		if in.when.day, err = strconv.Atoi(f[1]); err != nil || in.when.day < 1 || in.when.day > MaxDays {
 			return in, fmt.Errorf("the day must be a number from 1 to %d, not %q", MaxDays, f[1])
 		}
-		err = in.when.clock(f[2])
+		err = in.when.parseClock(f[2])
 		f = f[3:]
 	default:
 		if in.when.date, err = time.Parse(time.DateOnly, f[0]); err != nil || len(f) < 2 {
 			return in, fmt.Errorf(`%q does not begin with a time; write "day 2 09:30", "2026-11-24 09:30" or "start"`, head)
 		}
-		err = in.when.clock(f[1])
+		err = in.when.parseClock(f[1])
 		f = f[2:]
 	}
 	if err != nil {
 		return in, err
 	}
 	if len(f) == 0 {
-		return in, errors.New("the kind of input is missing after the time: " + kinds())
+		return in, errors.New("the kind of input is missing after the time: " + inputKinds())
 	}
 	if in.Kind = InputKind(f[0]); in.Kind == model || in.Kind == configure {
 		return in, fmt.Errorf("%q has no time: write \"-- %[1]s --\"", in.Kind)
@@ -218,7 +218,7 @@ func parseHead(head string) (in Input, err error) {
 	return in, nil
 }
 
-func (w *when) clock(s string) error {
+func (w *scriptTime) parseClock(s string) error {
 	for _, form := range []string{"15:04", "15:04:05"} {
 		if t, err := time.Parse(form, s); err == nil {
 			w.hour, w.min, w.sec = t.Hour(), t.Minute(), t.Second()
@@ -228,7 +228,7 @@ func (w *when) clock(s string) error {
 	return fmt.Errorf(`the time of day must be "09:30" or "09:30:15", not %q`, s)
 }
 
-func kinds() string {
+func inputKinds() string {
 	var out []string
 	for _, k := range []InputKind{Says, Writes, Mail, Event, File, Remove, Web, Call, Reply, Away} {
 		out = append(out, string(k))
@@ -236,8 +236,8 @@ func kinds() string {
 	return strings.Join(out, ", ")
 }
 
-// take checks an input and keeps it.
-func (s *Script) take(in Input) (err error) {
+// addInput checks an input and keeps it.
+func (s *Script) addInput(in Input) (err error) {
 	text := strings.TrimSpace(in.Body)
 	need := func(what string) error {
 		if in.To == "" {
@@ -270,7 +270,7 @@ func (s *Script) take(in Input) (err error) {
 		}
 	case Event:
 		if err = need("an account"); err == nil {
-			_, err = parseEvent(in.filled(time.Now()), time.UTC)
+			_, err = parseEvent(in.expandedBody(time.Now()), time.UTC)
 		}
 	case File, Remove:
 		if err = need("a path"); err == nil {
@@ -279,7 +279,7 @@ func (s *Script) take(in Input) (err error) {
 	case Web:
 		err = need("an address")
 		if err == nil {
-			_, _, err = in.page()
+			_, _, err = in.parsePage()
 		}
 	case Call:
 		if err = need("a tool"); err == nil && text != "" && !json.Valid([]byte(text)) {
@@ -294,7 +294,7 @@ func (s *Script) take(in Input) (err error) {
 			err = fmt.Errorf(`write a duration, such as "away 8h", not %q`, in.To)
 		}
 	default:
-		return fmt.Errorf("unknown input %q; known are %s, and without a time %s and %s", in.Kind, kinds(), model, configure)
+		return fmt.Errorf("unknown input %q; known are %s, and without a time %s and %s", in.Kind, inputKinds(), model, configure)
 	}
 	if err == nil && in.when.early && !slices.Contains([]InputKind{Mail, Event, File, Web}, in.Kind) {
 		err = fmt.Errorf("%s needs a time: only mail, event, file and web are possible before Hob starts", in.Kind)
@@ -303,8 +303,8 @@ func (s *Script) take(in Input) (err error) {
 	return err
 }
 
-// page is an address with the status with which it answers.
-func (in Input) page() (status int, at *url.URL, err error) {
+// parsePage is an address with the status with which it answers.
+func (in Input) parsePage() (status int, at *url.URL, err error) {
 	status, text := 200, in.To
 	if n, err := strconv.Atoi(in.To); err == nil {
 		status, text = n, in.More
@@ -316,9 +316,9 @@ func (in Input) page() (status int, at *url.URL, err error) {
 	return status, at, nil
 }
 
-// filled is the body with its times, "{day 2 10:00}", written out: so that a feed
+// expandedBody is the body with its times, "{day 2 10:00}", written out: so that a feed
 // or an event need not know the date.
-func (in Input) filled(start time.Time) string {
+func (in Input) expandedBody(start time.Time) string {
 	if in.Kind == File || !strings.Contains(in.Body, "{day ") {
 		return in.Body
 	}
@@ -337,7 +337,7 @@ func (in Input) filled(start time.Time) string {
 			rest = after
 			continue
 		}
-		b.WriteString(t.when.in(start).Format(time.RFC3339))
+		b.WriteString(t.when.timeIn(start).Format(time.RFC3339))
 		rest = tail
 	}
 }

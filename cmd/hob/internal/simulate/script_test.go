@@ -55,7 +55,7 @@ func TestTimesOfAScript(t *testing.T) {
 		t.Fatal(err)
 	}
 	var got []string
-	for _, x := range s.due(time.Date(2027, 3, 27, 7, 0, 0, 0, zone)) {
+	for _, x := range s.sortedSteps(time.Date(2027, 3, 27, 7, 0, 0, 0, zone)) {
 		got = append(got, x.at.Format(time.RFC3339)+" "+strings.TrimSpace(x.Body))
 	}
 	want := "2027-03-27T07:00:00+02:00 {day 1 10:00}\n2027-03-27T08:00:30+02:00 first\n2027-03-29T09:00:00+03:00 last 2027-03-28T10:00:00+03:00"
@@ -75,6 +75,6 @@ func FuzzParse(f *testing.F) {
 			}
 			return
 		}
-		s.due(time.Unix(0, 0))
+		s.sortedSteps(time.Unix(0, 0))
 	})
 }

@@ -21,7 +21,7 @@ import (
 	"hob/autonomy/config"
 	"hob/autonomy/llm/offline"
 	"hob/cmd/hob/internal/daemon"
-	"hob/platform/system"
+	"hob/platform/host/system"
 	"hob/platform/virtual"
 	"hob/watchers/file"
 )
@@ -70,7 +70,7 @@ func Run(ctx context.Context, o Options) (*Result, error) {
 	if err := p.copyHome(ctx); err != nil {
 		return nil, fmt.Errorf("copy the home: %w", err)
 	}
-	if err := p.configure(); err != nil {
+	if err := p.loadConfig(); err != nil {
 		return nil, err
 	}
 	before := os.Getenv("HOME")
@@ -79,12 +79,12 @@ func Run(ctx context.Context, o Options) (*Result, error) {
 		return nil, err
 	}
 	if o.Model == Configured {
-		p.outside = newOutside(patience(p.conf.Providers), o.roots)
-		defer p.outside.close()
+		p.outside = newOutside(stallTimeouts(p.conf.Providers), o.roots)
+		defer p.outside.stopServing()
 	}
 	var out *Result
 	err := virtual.Run(p.start, func() (err error) { //nolint:contextcheck // virtual time has a context of its own
-		out, err = p.run()
+		out, err = p.runBubble()
 		return err
 	})
 	return out, err
@@ -102,9 +102,9 @@ type play struct {
 	world *world
 	// outside is there when models are really asked; halt when that fails.
 	outside *outside
-	halt    *halt
+	halt    *stopError
 	files   *file.Driver
-	past    *past           // nil: nothing is played again
+	past    *journalDay     // nil: nothing is played again
 	known   map[string]bool // events that were there before
 	d       *daemon.Daemon
 	line    timeline
@@ -116,22 +116,22 @@ func inDir(home string) system.Paths {
 	return system.Paths{Home: home, Data: home, Logs: filepath.Join(home, "logs"), Runtime: filepath.Join(home, "run")}
 }
 
-// run is what happens in the bubble.
-func (p *play) run() (_ *Result, err error) {
+// runBubble is what happens in the bubble.
+func (p *play) runBubble() (_ *Result, err error) {
 	ctx := context.Background() // of the bubble: to wait for another one stops its time
 	if p.world, err = newWorld(p); err != nil {
 		return nil, err
 	}
-	defer p.world.close()
+	defer p.world.closeLines()
 	p.line.zone = p.zone
 	p.end = p.start.In(p.zone).AddDate(0, 0, p.o.Days)
-	p.halt = &halt{done: make(chan struct{})}
+	p.halt = &stopError{done: make(chan struct{})}
 	if p.o.Replay {
-		p.past = &past{}
+		p.past = &journalDay{}
 	}
-	steps := p.o.Script.due(p.start.In(p.zone))
+	steps := p.o.Script.sortedSteps(p.start.In(p.zone))
 	for len(steps) > 0 && steps[0].early {
-		p.world.happen(steps[0].Input)
+		p.world.applyInput(steps[0].Input)
 		steps = steps[1:]
 	}
 	defer func() {
@@ -139,12 +139,12 @@ func (p *play) run() (_ *Result, err error) {
 			err = errors.Join(err, p.stop())
 		}
 	}()
-	if err := p.open(ctx, true); err != nil {
+	if err := p.openDaemon(ctx, true); err != nil {
 		return nil, err
 	}
-	p.line.add(Entry{At: p.start, Kind: Start, Text: p.opening(ctx)})
+	p.line.addEntry(Entry{At: p.start, Kind: Start, Text: p.openingText(ctx)})
 	if p.past != nil {
-		if err := p.replay(ctx); err != nil {
+		if err := p.replayDay(ctx); err != nil {
 			return nil, err
 		}
 	}
@@ -153,28 +153,28 @@ func (p *play) run() (_ *Result, err error) {
 			s.at = time.Now()
 		}
 		if !s.at.Before(p.end) {
-			p.line.add(Entry{At: p.end, Kind: Problem, Text: fmt.Sprintf("line %d of the script (%s) is after the end", s.Line, s.Kind)})
+			p.line.addEntry(Entry{At: p.end, Kind: Problem, Text: fmt.Sprintf("line %d of the script (%s) is after the end", s.Line, s.Kind)})
 			continue
 		}
-		if err := p.until(s.at); err != nil {
+		if err := p.waitUntil(s.at); err != nil {
 			return nil, err
 		}
-		p.step(ctx, s.Input)
-		virtual.Settle()
+		p.runStep(ctx, s.Input)
+		virtual.WaitIdle()
 	}
-	if err := p.until(p.end); err != nil {
+	if err := p.waitUntil(p.end); err != nil {
 		return nil, err
 	}
-	return p.result(ctx)
+	return p.collectResult(ctx)
 }
 
-// load opens Hob, which does nothing yet; p.stop closes it.
-func (p *play) load(ctx context.Context) (*daemon.Daemon, error) {
+// loadDaemon opens Hob, which does nothing yet; p.stop closes it.
+func (p *play) loadDaemon(ctx context.Context) (*daemon.Daemon, error) {
 	d, err := daemon.Open(ctx, daemon.Options{
 		Paths: p.paths, Config: p.conf, Log: p.o.Log, Version: p.o.Version, InProcess: true, Helper: p.o.Helper, Reader: p.o.Reader,
-		HTTP: p.world.models(), Network: p.world.network(), UserHome: p.users,
-		Play: &daemon.Play{
-			Channels: p.world.channels(), Watchers: p.drivers(), Account: p.world.account, Secret: p.world.secret, Tool: p.tool,
+		HTTP: p.world.modelClient(), Network: p.world.playedNetwork(), UserHome: p.users,
+		Play: &daemon.Simulation{
+			Channels: p.world.roomDrivers(), Watchers: p.watcherDrivers(), Account: p.world.reachAccount, Secret: p.world.fakeSecret, Tool: p.wrapTool,
 		},
 	})
 	if err != nil {
@@ -188,14 +188,14 @@ func (p *play) load(ctx context.Context) (*daemon.Daemon, error) {
 	return d, nil
 }
 
-// open opens Hob and lets it run; p.stop ends it.
-func (p *play) open(ctx context.Context, first bool) error {
-	d, err := p.load(ctx)
+// openDaemon opens Hob and lets it run; p.stop ends it.
+func (p *play) openDaemon(ctx context.Context, first bool) error {
+	d, err := p.loadDaemon(ctx)
 	if err != nil {
 		return err
 	}
 	if first {
-		if err := p.begin(ctx, d); err != nil {
+		if err := p.resetCopy(ctx, d); err != nil {
 			return err
 		}
 	}
@@ -209,12 +209,12 @@ func (p *play) open(ctx context.Context, first bool) error {
 		return errors.Join(<-ran, d.Close())
 	}
 	<-d.Ready()
-	virtual.Settle()
+	virtual.WaitIdle()
 	return nil
 }
 
-// begin resets the state of the copy for the start.
-func (p *play) begin(ctx context.Context, d *daemon.Daemon) (err error) {
+// resetCopy resets the state of the copy for the start.
+func (p *play) resetCopy(ctx context.Context, d *daemon.Daemon) (err error) {
 	if err := d.Afresh(ctx); err != nil {
 		return err
 	}
@@ -226,8 +226,8 @@ func (p *play) begin(ctx context.Context, d *daemon.Daemon) (err error) {
 		if err != nil {
 			return err
 		}
-		p.past.load(list)
-		p.world.script.past = recall(list)
+		p.past.loadJournals(list)
+		p.world.script.past = recordedAnswers(list)
 	}
 	p.spent, err = d.Spending(ctx, offline.Provider)
 	return err

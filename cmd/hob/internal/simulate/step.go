@@ -15,12 +15,12 @@ import (
 	"strings"
 	"time"
 
-	"hob/platform/system"
+	"hob/platform/host/system"
 	"hob/platform/virtual"
 )
 
-// step applies one input; errors go into the timeline.
-func (p *play) step(ctx context.Context, in Input) {
+// runStep applies one input; errors go into the timeline.
+func (p *play) runStep(ctx context.Context, in Input) {
 	p.line.inputs++
 	var err error
 	switch in.Kind {
@@ -29,87 +29,87 @@ func (p *play) step(ctx context.Context, in Input) {
 		if session == "" {
 			session = "home"
 		}
-		err = p.post(ctx, "/api/v1/sessions/"+url.PathEscape(session)+"/messages", map[string]any{"text": strings.TrimSpace(in.Body), "async": true})
+		err = p.postAPI(ctx, "/api/v1/sessions/"+url.PathEscape(session)+"/messages", map[string]any{"text": strings.TrimSpace(in.Body), "async": true})
 	case Call:
 		args := json.RawMessage(cmp.Or(strings.TrimSpace(in.Body), "{}"))
 		go func() { // it may come to a question, for which it waits
-			if err := p.post(ctx, "/api/v1/tools/"+url.PathEscape(in.To), map[string]any{"arguments": args, "session": "home"}); err != nil {
-				p.line.add(p.problem(in, err))
+			if err := p.postAPI(ctx, "/api/v1/tools/"+url.PathEscape(in.To), map[string]any{"arguments": args, "session": "home"}); err != nil {
+				p.line.addEntry(p.problemEntry(in, err))
 			}
 		}()
 	case Reply:
-		err = p.answer(ctx, in)
+		err = p.answerQuestion(ctx, in)
 	case Away:
-		err = p.away(ctx, in.span)
+		err = p.stayAway(ctx, in.span)
 	case Writes:
-		err = p.world.write(in)
+		err = p.world.writeToChannel(in)
 	default:
-		p.world.happen(in)
+		p.world.applyInput(in)
 		return
 	}
 	if err != nil {
-		p.line.add(p.problem(in, err))
+		p.line.addEntry(p.problemEntry(in, err))
 	}
 }
 
-func (p *play) problem(in Input, err error) Entry {
+func (p *play) problemEntry(in Input, err error) Entry {
 	return Entry{At: time.Now(), Kind: Problem, Text: fmt.Sprintf("line %d of the script (%s): %v", in.Line, in.Kind, err)}
 }
 
-// happen changes the world.
-func (w *world) happen(in Input) {
+// applyInput changes the world.
+func (w *world) applyInput(in Input) {
 	var err error
 	path := strings.TrimSpace(in.To + " " + in.More)
 	switch in.Kind {
 	case Mail:
-		err = w.deliver(in)
+		err = w.deliverMail(in)
 	case Event:
-		err = w.enter(in)
+		err = w.addEvent(in)
 	case Web:
-		err = w.web.put(in)
+		err = w.web.putPage(in)
 	case File:
 		err = w.putFile(path, []byte(in.Body))
 	case Remove:
 		at, perr := w.p.inHome(path)
 		if err = perr; err == nil {
 			err = os.Remove(at)
-			w.notice(at)
+			w.notifyWatchers(at)
 		}
 	}
 	if err != nil {
-		w.p.line.add(w.p.problem(in, err))
+		w.p.line.addEntry(w.p.problemEntry(in, err))
 	}
 }
 
-// away ends Hob and starts it again later.
-func (p *play) away(ctx context.Context, span time.Duration) error {
-	p.line.add(Entry{At: time.Now(), Kind: Gone, Text: "Hob stops for " + span.String()})
+// stayAway ends Hob and starts it again later.
+func (p *play) stayAway(ctx context.Context, span time.Duration) error {
+	p.line.addEntry(Entry{At: time.Now(), Kind: Gone, Text: "Hob stops for " + span.String()})
 	if err := p.stop(); err != nil {
 		return err
 	}
 	back := time.Now().Add(span)
 	if !back.Before(p.end) { // it does not start again in the time that is played
-		_, err := p.load(ctx)
-		return errors.Join(err, p.until(p.end))
+		_, err := p.loadDaemon(ctx)
+		return errors.Join(err, p.waitUntil(p.end))
 	}
-	if err := p.until(back); err != nil {
+	if err := p.waitUntil(back); err != nil {
 		return err
 	}
-	if err := p.open(ctx, false); err != nil {
+	if err := p.openDaemon(ctx, false); err != nil {
 		return err
 	}
-	p.line.add(Entry{At: time.Now(), Kind: Start, Text: "Hob starts again"})
+	p.line.addEntry(Entry{At: time.Now(), Kind: Start, Text: "Hob starts again"})
 	return nil
 }
 
-// answer answers the oldest question that fits.
-func (p *play) answer(ctx context.Context, in Input) error {
-	virtual.Settle()
+// answerQuestion answers the oldest question that fits.
+func (p *play) answerQuestion(ctx context.Context, in Input) error {
+	virtual.WaitIdle()
 	var open []struct {
 		ID, Session, Tool, Summary string
 		State                      string
 	}
-	if err := p.api(ctx, http.MethodGet, "/api/v1/approvals", nil, &open); err != nil {
+	if err := p.callAPI(ctx, http.MethodGet, "/api/v1/approvals", nil, &open); err != nil {
 		return err
 	}
 	slices.Reverse(open) // newest first
@@ -117,17 +117,17 @@ func (p *play) answer(ctx context.Context, in Input) error {
 		if q.State != "pending" || in.More != "" && q.Tool != in.More && !strings.Contains(strings.ToLower(q.Summary), strings.ToLower(in.More)) {
 			continue
 		}
-		return p.post(ctx, "/api/v1/sessions/"+url.PathEscape(q.Session)+"/approvals/"+url.PathEscape(q.ID), map[string]any{"approved": in.To == "yes", "note": strings.TrimSpace(in.Body)})
+		return p.postAPI(ctx, "/api/v1/sessions/"+url.PathEscape(q.Session)+"/approvals/"+url.PathEscape(q.ID), map[string]any{"approved": in.To == "yes", "note": strings.TrimSpace(in.Body)})
 	}
 	return errors.New("no matching approval request is open")
 }
 
-func (p *play) post(ctx context.Context, path string, in any) error {
-	return p.api(ctx, http.MethodPost, path, in, nil)
+func (p *play) postAPI(ctx context.Context, path string, in any) error {
+	return p.callAPI(ctx, http.MethodPost, path, in, nil)
 }
 
-// api asks Hob as the command line does.
-func (p *play) api(ctx context.Context, method, path string, in, out any) error {
+// callAPI asks Hob as the command line does.
+func (p *play) callAPI(ctx context.Context, method, path string, in, out any) error {
 	b, err := json.Marshal(in)
 	if err != nil {
 		return err

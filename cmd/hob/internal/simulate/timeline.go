@@ -14,7 +14,7 @@ import (
 	"hob/autonomy/llm/offline"
 	"hob/channels"
 	"hob/cmd/hob/internal/daemon"
-	"hob/platform/phrase"
+	"hob/platform/text/textnorm"
 )
 
 // Kind is the kind of a timeline entry.
@@ -90,45 +90,45 @@ type timeline struct {
 	list []Entry
 }
 
-func (t *timeline) add(e Entry) {
+func (t *timeline) addEntry(e Entry) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	e.n = len(t.list)
 	e.At = e.At.In(t.zone)
-	e.Text = phrase.Cut(strings.TrimSpace(e.Text), 2000)
+	e.Text = textnorm.Ellipsize(strings.TrimSpace(e.Text), 2000)
 	t.list = append(t.list, e)
 }
 
-// opening describes the state at the start.
-func (p *play) opening(ctx context.Context) string {
+// openingText describes the state at the start.
+func (p *play) openingText(ctx context.Context) string {
 	var active, goals []struct{ State, Status string }
-	_ = p.api(ctx, "GET", "/api/v1/watchers", nil, &active)
-	_ = p.api(ctx, "GET", "/api/v1/goals", nil, &goals)
-	return fmt.Sprintf("%s starts: %s, %s, model %s", p.conf.Agent.Name, count(len(active), "watcher"), count(len(goals), "goal"), p.conf.Agent.Model)
+	_ = p.callAPI(ctx, "GET", "/api/v1/watchers", nil, &active)
+	_ = p.callAPI(ctx, "GET", "/api/v1/goals", nil, &goals)
+	return fmt.Sprintf("%s starts: %s, %s, model %s", p.conf.Agent.Name, countNoun(len(active), "watcher"), countNoun(len(goals), "goal"), p.conf.Agent.Model)
 }
 
-func count(n int, what string) string {
+func countNoun(n int, what string) string {
 	if n == 1 {
 		return "1 " + what
 	}
 	return fmt.Sprintf("%d %ss", n, what)
 }
 
-// result reads what happened out of Hob's records.
-func (p *play) result(ctx context.Context) (*Result, error) {
+// collectResult reads what happened out of Hob's records.
+func (p *play) collectResult(ctx context.Context) (*Result, error) {
 	end := p.end
 	out := &Result{Start: p.start.In(p.zone), End: end.In(p.zone), Zone: p.zone.String(), Days: p.o.Days}
 	if p.past != nil {
 		out.Replayed = len(p.past.days)
 	}
-	err := p.d.Story(ctx, p.start, func(w daemon.Told) error {
+	err := p.d.Story(ctx, p.start, func(w daemon.EventReport) error {
 		if p.known[w.Event.ID] {
 			return nil // unchanged since that day
 		}
 		out.Events++
 		id := fmt.Sprintf("e%d", out.Events)
-		p.tell(id, w)
-		if p.compare(id, w.Why) {
+		p.recordEvent(id, w)
+		if p.compareReplies(id, w.Why) {
 			out.Differences++
 		}
 		return nil
@@ -141,8 +141,8 @@ func (p *play) result(ctx context.Context) (*Result, error) {
 		return nil, err
 	}
 	out.ModelCalls, out.CostUSD, out.Unpriced = now.Calls-p.spent.Calls, (now.Cost - p.spent.Cost).USD(), now.Unpriced-p.spent.Unpriced
-	p.quiet(end)
-	p.line.add(Entry{At: end, Kind: End, Text: "the simulated time is over"})
+	p.addQuietDays(end)
+	p.line.addEntry(Entry{At: end, Kind: End, Text: "the simulated time is over"})
 	out.Ticks = p.line.ticks + p.d.Ticks()
 	out.Inputs = p.line.inputs
 	out.Timeline = p.line.list
@@ -152,8 +152,8 @@ func (p *play) result(ctx context.Context) (*Result, error) {
 	return out, nil
 }
 
-// quiet adds a line for each day on which nothing was.
-func (p *play) quiet(end time.Time) {
+// addQuietDays adds a line for each day on which nothing was.
+func (p *play) addQuietDays(end time.Time) {
 	busy := map[string]bool{}
 	for _, e := range p.line.list {
 		if e.Kind != Start {
@@ -162,13 +162,13 @@ func (p *play) quiet(end time.Time) {
 	}
 	for at := p.start.In(p.zone); at.Before(end); at = at.AddDate(0, 0, 1) {
 		if !busy[at.Format(time.DateOnly)] {
-			p.line.add(Entry{At: at, Kind: Quiet, Text: "nothing was due on " + at.Format("Monday, 2 January")})
+			p.line.addEntry(Entry{At: at, Kind: Quiet, Text: "nothing was due on " + at.Format("Monday, 2 January")})
 		}
 	}
 }
 
-// tell adds an event and its outcome to the timeline.
-func (p *play) tell(id string, w daemon.Told) {
+// recordEvent adds an event and its outcome to the timeline.
+func (p *play) recordEvent(id string, w daemon.EventReport) {
 	base := Entry{Event: id, Source: string(w.Event.Kind), Session: w.Event.Session}
 	with := func(at time.Time, k Kind, text string, change func(*Entry)) {
 		if at.Before(p.start) {
@@ -179,7 +179,7 @@ func (p *play) tell(id string, w daemon.Told) {
 		if change != nil {
 			change(&e)
 		}
-		p.line.add(e)
+		p.line.addEntry(e)
 	}
 	came := Notice
 	switch w.Event.Kind {

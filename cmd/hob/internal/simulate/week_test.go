@@ -14,7 +14,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"go.uber.org/goleak"
 
-	"hob/platform/system"
+	"hob/platform/host/system"
 )
 
 var update = flag.Bool("update", false, "write the golden timeline anew")

@@ -22,71 +22,71 @@ import (
 	"sync"
 	"time"
 
+	"hob/platform/host/system"
+	"hob/platform/net/safehttp"
 	"hob/platform/pim"
-	"hob/platform/safehttp"
-	"hob/platform/system"
 )
 
 // world is the outside of Hob: servers in this process with pipes as connections, because time
 // stops in a bubble that waits for a socket.
 type world struct {
 	p      *play
-	trust  trust
-	web    *pages
-	script *scripted
-	lines  []*line // to be closed
+	trust  testAuthority
+	web    *playedPages
+	script *scriptedModel
+	lines  []*pipeListener // to be closed
 
 	mu    sync.Mutex
-	boxes map[string]*postbox  // by account
-	cals  map[string]*calendar // by account
-	rooms map[string]*room     // channels
-	unfit map[string]error     // channels whose section will not do
+	boxes map[string]*postbox       // by account
+	cals  map[string]*calendar      // by account
+	rooms map[string]*playedChannel // channels
+	unfit map[string]error          // channels whose section will not do
 }
 
 func newWorld(p *play) (*world, error) {
-	w := &world{p: p, boxes: map[string]*postbox{}, cals: map[string]*calendar{}, rooms: map[string]*room{}, unfit: map[string]error{}}
+	w := &world{p: p, boxes: map[string]*postbox{}, cals: map[string]*calendar{}, rooms: map[string]*playedChannel{}, unfit: map[string]error{}}
 	var err error
 	if w.trust, err = newTrust(); err != nil {
 		return nil, err
 	}
-	if err := system.WriteFile(w.authorities(), w.trust.pem); err != nil {
+	if err := system.WriteFile(w.authoritiesFile(), w.trust.pem); err != nil {
 		return nil, err
 	}
-	w.web, w.script = newPages(p.o.Script), &scripted{answers: p.o.Script.Answers}
+	w.web, w.script = newPages(p.o.Script), &scriptedModel{answers: p.o.Script.Answers}
 	return w, nil
 }
 
-func (w *world) authorities() string { return filepath.Join(w.p.o.Dir, "authorities.pem") }
+func (w *world) authoritiesFile() string { return filepath.Join(w.p.o.Dir, "authorities.pem") }
 
-func (w *world) close() {
+func (w *world) closeLines() {
 	for _, l := range w.lines {
-		l.stop()
+		l.stopServing()
 	}
 }
 
-// serve runs an HTTP server on a separate line.
-func (w *world) serve(h http.Handler, safe bool) *line {
+// serveLine runs an HTTP server on a separate line.
+func (w *world) serveLine(h http.Handler, safe bool) *pipeListener {
 	l := newLine()
 	srv := &http.Server{Handler: h, ReadHeaderTimeout: time.Minute, ErrorLog: log.New(io.Discard, "", 0)}
 	on := net.Listener(l)
 	if safe {
-		on = tls.NewListener(l, w.trust.config("http/1.1"))
+		on = tls.NewListener(l, w.trust.serverConfig("http/1.1"))
 	}
-	l.run(func() { _ = srv.Serve(on) }, srv.Close)
+	l.serveUntilStop(func() { _ = srv.Serve(on) }, srv.Close)
 	w.lines = append(w.lines, l)
 	return l
 }
 
-// network is the way to the played web.
-func (w *world) network() safehttp.Options {
-	plain, safe := w.serve(w.web, false), w.serve(w.web, true)
+// playedNetwork is the way to the played web.
+func (w *world) playedNetwork() safehttp.Options {
+	plain, safe := w.serveLine(w.web, false), w.serveLine(w.web, true)
 	return safehttp.Options{
 		Resolver: resolver{}, RootCAs: w.trust.pool,
 		Dial: func(ctx context.Context, to netip.AddrPort) (net.Conn, error) {
 			if to.Port() == 80 || w.web.plain[to.Port()] {
-				return plain.dial(ctx)
+				return plain.dialPipe(ctx)
 			}
-			return safe.dial(ctx)
+			return safe.dialPipe(ctx)
 		},
 	}
 }
@@ -102,8 +102,8 @@ func (resolver) LookupNetIP(context.Context, string, string) ([]netip.Addr, erro
 	return []netip.Addr{netip.MustParseAddr(public)}, nil
 }
 
-// secret returns the same value for every reference; the real values are not needed.
-func (w *world) secret(ctx context.Context, ref string) (string, error) {
+// fakeSecret returns the same value for every reference; the real values are not needed.
+func (w *world) fakeSecret(ctx context.Context, ref string) (string, error) {
 	if w.p.o.Model == Configured {
 		for _, pr := range w.p.conf.Providers {
 			if pr.APIKey == ref {
@@ -114,9 +114,9 @@ func (w *world) secret(ctx context.Context, ref string) (string, error) {
 	return "played-" + ref, nil
 }
 
-// account reaches the servers of an account in this process.
-func (w *world) account(a pim.Account) pim.Account {
-	a.CA, a.Auth = w.authorities(), pim.AuthPassword
+// reachAccount reaches the servers of an account in this process.
+func (w *world) reachAccount(a pim.Account) pim.Account {
+	a.CA, a.Auth = w.authoritiesFile(), pim.AuthPassword
 	a.Secret = func(context.Context) (string, error) { return password, nil }
 	if a.IMAP != "" {
 		a.IMAP = "imaps://" + imapHost + ":993"
@@ -128,9 +128,9 @@ func (w *world) account(a pim.Account) pim.Account {
 	a.Via = func(ctx context.Context, addr string) (net.Conn, error) {
 		switch addr {
 		case imapHost + ":993":
-			return w.postbox(name, user).line.dial(ctx)
+			return w.accountPostbox(name, user).line.dialPipe(ctx)
 		case davHost + ":443":
-			return w.calendar(name).line.dial(ctx)
+			return w.accountCalendar(name).line.dialPipe(ctx)
 		}
 		return nil, errors.New("this server is not simulated")
 	}
@@ -144,8 +144,8 @@ const (
 	password = "played"
 )
 
-// line is a listener whose connections are pipes.
-type line struct {
+// pipeListener is a listener whose connections are pipes.
+type pipeListener struct {
 	calls chan net.Conn
 	over  chan struct{}
 	once  sync.Once
@@ -153,21 +153,23 @@ type line struct {
 	wg    sync.WaitGroup
 }
 
-func newLine() *line { return &line{calls: make(chan net.Conn), over: make(chan struct{})} }
+func newLine() *pipeListener {
+	return &pipeListener{calls: make(chan net.Conn), over: make(chan struct{})}
+}
 
-// run serves the line until stop.
-func (l *line) run(serve func(), end func() error) {
+// serveUntilStop serves the line until stop.
+func (l *pipeListener) serveUntilStop(serve func(), end func() error) {
 	l.end = end
 	l.wg.Go(serve)
 }
 
-func (l *line) stop() {
+func (l *pipeListener) stopServing() {
 	_ = l.Close()
 	_ = l.end()
 	l.wg.Wait()
 }
 
-func (l *line) dial(ctx context.Context) (net.Conn, error) {
+func (l *pipeListener) dialPipe(ctx context.Context) (net.Conn, error) {
 	here, there := net.Pipe()
 	select {
 	case l.calls <- there:
@@ -180,7 +182,7 @@ func (l *line) dial(ctx context.Context) (net.Conn, error) {
 }
 
 // Accept implements net.Listener.
-func (l *line) Accept() (net.Conn, error) {
+func (l *pipeListener) Accept() (net.Conn, error) {
 	select {
 	case c := <-l.calls:
 		return c, nil
@@ -190,16 +192,16 @@ func (l *line) Accept() (net.Conn, error) {
 }
 
 // Close implements net.Listener.
-func (l *line) Close() error {
+func (l *pipeListener) Close() error {
 	l.once.Do(func() { close(l.over) })
 	return nil
 }
 
 // Addr implements net.Listener.
-func (l *line) Addr() net.Addr { return &net.TCPAddr{IP: net.ParseIP(public), Port: 443} }
+func (l *pipeListener) Addr() net.Addr { return &net.TCPAddr{IP: net.ParseIP(public), Port: 443} }
 
-// trust is an authority whose certificates are good in the played world only.
-type trust struct {
+// testAuthority is an authority whose certificates are good in the played world only.
+type testAuthority struct {
 	key  *ecdsa.PrivateKey
 	cert *x509.Certificate
 	pem  []byte
@@ -207,7 +209,7 @@ type trust struct {
 	made *sync.Map // certificates by name
 }
 
-func newTrust() (t trust, err error) {
+func newTrust() (t testAuthority, err error) {
 	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
 	if err != nil {
 		return t, err
@@ -230,8 +232,8 @@ func newTrust() (t trust, err error) {
 	return t, nil
 }
 
-// config accepts every server name.
-func (t trust) config(protos ...string) *tls.Config {
+// serverConfig accepts every server name.
+func (t testAuthority) serverConfig(protos ...string) *tls.Config {
 	return &tls.Config{
 		MinVersion: tls.VersionTLS12, CurvePreferences: []tls.CurveID{tls.X25519}, NextProtos: protos, SessionTicketsDisabled: true,
 		GetCertificate: func(h *tls.ClientHelloInfo) (*tls.Certificate, error) {
@@ -239,12 +241,12 @@ func (t trust) config(protos ...string) *tls.Config {
 			if name == "" {
 				name = public
 			}
-			return t.named(name)
+			return t.certificateFor(name)
 		},
 	}
 }
 
-func (t trust) named(name string) (*tls.Certificate, error) {
+func (t testAuthority) certificateFor(name string) (*tls.Certificate, error) {
 	if c, ok := t.made.Load(name); ok {
 		return c.(*tls.Certificate), nil //nolint:forcetypeassert // of this very function
 	}
@@ -278,12 +280,12 @@ func (w *world) putFile(path string, body []byte) error {
 	if err := os.WriteFile(at, body, 0o600); err != nil {
 		return err
 	}
-	defer w.notice(at)
+	defer w.notifyWatchers(at)
 	return os.Chtimes(at, time.Now(), time.Now()) // the disk goes by the real time
 }
 
-// notice sends the notification that the system would send.
-func (w *world) notice(path string) {
+// notifyWatchers sends the notification that the system would send.
+func (w *world) notifyWatchers(path string) {
 	if w.p.files == nil {
 		return // Hob has not started
 	}

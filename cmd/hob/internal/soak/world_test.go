@@ -21,7 +21,7 @@ import (
 	"hob/autonomy/config"
 	"hob/autonomy/llm/llmtest"
 	"hob/cmd/hob/internal/daemon"
-	"hob/platform/system"
+	"hob/platform/host/system"
 )
 
 // world is a daemon in this process, and the model it asks.

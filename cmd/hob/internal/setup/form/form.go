@@ -41,8 +41,8 @@ const tall = 10
 // frame is the number of columns around the text of an option.
 const frame = 8
 
-// width of the terminal.
-func (f *Form) width() int {
+// terminalWidth of the terminal.
+func (f *Form) terminalWidth() int {
 	if o, ok := f.Out.(interface{ Fd() uintptr }); ok {
 		if w, _, err := term.GetSize(int(o.Fd())); err == nil && w > 0 { //nolint:gosec // a file descriptor fits
 			return w
@@ -56,22 +56,22 @@ func (f *Form) Ask(ctx context.Context, p setup.Page) (setup.Answers, error) {
 	var fields []huh.Field
 	var read []func() (string, string)
 	for _, q := range p.Questions {
-		field, answer := fieldOf(q, f.width()-frame)
+		field, answer := fieldOf(q, f.terminalWidth()-frame)
 		fields, read = append(fields, field), append(read, func() (string, string) { return q.Key, answer() })
 	}
-	title := pim.Clean(p.Title)
+	title := pim.SanitizeText(p.Title)
 	if p.Number > 0 {
 		title += fmt.Sprintf("  %d/%d", p.Number, p.Of)
 	}
-	form := huh.NewForm(huh.NewGroup(fields...).Title(title).Description(pim.Clean(p.About)))
+	form := huh.NewForm(huh.NewGroup(fields...).Title(title).Description(pim.SanitizeText(p.About)))
 	form.WithViewHook(func(v tea.View) tea.View {
 		v.AltScreen = true // keeps earlier answers from staying above the next question
 		return v
 	})
-	form.WithTheme(huh.ThemeFunc(theme)).WithKeyMap(keys()).WithShowHelp(true)
+	form.WithTheme(huh.ThemeFunc(formTheme)).WithKeyMap(keyMap()).WithShowHelp(true)
 	skipped := false
 	form.WithProgramOptions(tea.WithInput(f.In), tea.WithOutput(f.Out), tea.WithoutSignalHandler(), tea.WithFilter(func(_ tea.Model, m tea.Msg) tea.Msg {
-		if k, ok := m.(tea.KeyPressMsg); ok && k.String() == "esc" && !filtering(form) {
+		if k, ok := m.(tea.KeyPressMsg); ok && k.String() == "esc" && !isFiltering(form) {
 			skipped = true
 			return tea.QuitMsg{} // not an interrupt: after that one the next key might be lost
 		}
@@ -91,18 +91,18 @@ func (f *Form) Ask(ctx context.Context, p setup.Page) (setup.Answers, error) {
 		k, v := r()
 		out[k] = v
 	}
-	f.echo(p, out)
+	f.echoAnswers(p, out)
 	return out, nil
 }
 
-// filtering reports whether Esc ends the search in a list.
-func filtering(f *huh.Form) bool {
+// isFiltering reports whether Esc ends the search in a list.
+func isFiltering(f *huh.Form) bool {
 	s, ok := f.GetFocusedField().(*huh.Select[string])
 	return ok && s.GetFiltering()
 }
 
-// echo replaces the form by a line with the answer.
-func (f *Form) echo(p setup.Page, a setup.Answers) {
+// echoAnswers replaces the form by a line with the answer.
+func (f *Form) echoAnswers(p setup.Page, a setup.Answers) {
 	for _, q := range p.Questions {
 		v := a[q.Key]
 		switch {
@@ -113,25 +113,25 @@ func (f *Form) echo(p setup.Page, a setup.Answers) {
 		case v == "":
 			v = "-"
 		}
-		fmt.Fprintf(f.Out, "%s %s\n", pim.Line(q.Title, 200), pim.Line(v, 200))
+		fmt.Fprintf(f.Out, "%s %s\n", pim.SanitizeLine(q.Title, 200), pim.SanitizeLine(v, 200))
 	}
 }
 
 // fieldOf is how a question looks, and how its answer is read. Options take one line
 // each, since a list counts them so.
 func fieldOf(q setup.Question, width int) (huh.Field, func() string) {
-	title, about := pim.Line(q.Title, 200), pim.Clean(q.About)
-	value := pim.Line(q.Default, 1000)
+	title, about := pim.SanitizeLine(q.Title, 200), pim.SanitizeText(q.About)
+	value := pim.SanitizeLine(q.Default, 1000)
 	switch q.Kind {
 	case setup.Choice:
-		s := huh.NewSelect[string]().Title(title).Description(about).Options(options(q, width)...).Value(&value).Validate(q.Verify)
+		s := huh.NewSelect[string]().Title(title).Description(about).Options(huhOptions(q, width)...).Value(&value).Validate(q.Verify)
 		if len(q.Options) > tall {
 			s.Height(tall + over)
 		}
 		return s, func() string { return value }
 	case setup.Several:
 		list := setup.Items(q.Default)
-		m := huh.NewMultiSelect[string]().Title(title).Description(about).Options(options(q, width)...).Value(&list).Filterable(false).Height(len(q.Options) + over)
+		m := huh.NewMultiSelect[string]().Title(title).Description(about).Options(huhOptions(q, width)...).Value(&list).Filterable(false).Height(len(q.Options) + over)
 		m.Validate(func(v []string) error { return q.Verify(strings.Join(v, ",")) })
 		return m, func() string { return strings.Join(list, ",") }
 	case setup.YesNo:
@@ -148,15 +148,15 @@ func fieldOf(q setup.Question, width int) (huh.Field, func() string) {
 	return in, func() string { return strings.TrimSpace(value) }
 }
 
-func options(q setup.Question, width int) (out []huh.Option[string]) {
+func huhOptions(q setup.Question, width int) (out []huh.Option[string]) {
 	for _, o := range q.Options {
-		out = append(out, huh.NewOption(ansi.Truncate(pim.Line(o.Title, 200), max(width, 10), "…"), o.Value))
+		out = append(out, huh.NewOption(ansi.Truncate(pim.SanitizeLine(o.Title, 200), max(width, 10), "…"), o.Value))
 	}
 	return out
 }
 
-// keys are huh's, with Esc named in the help of each field.
-func keys() *huh.KeyMap {
+// keyMap are huh's, with Esc named in the help of each field.
+func keyMap() *huh.KeyMap {
 	k := huh.NewDefaultKeyMap()
 	skip := func(b *key.Binding) { b.SetHelp(b.Help().Key, b.Help().Desc+" • esc skip the step") }
 	for _, b := range []*key.Binding{

@@ -5,9 +5,9 @@ import (
 	"charm.land/lipgloss/v2"
 )
 
-// theme uses only the terminal's own 16 colors that are readable on light and dark backgrounds,
+// formTheme uses only the terminal's own 16 colors that are readable on light and dark backgrounds,
 // so it needs no background detection. Symbols repeat the meaning for users who see no colors.
-func theme(bool) *huh.Styles {
+func formTheme(bool) *huh.Styles {
 	t := huh.ThemeBase(true)
 	bold, faint, plain := lipgloss.NewStyle().Bold(true), lipgloss.NewStyle().Faint(true), lipgloss.NewStyle()
 	mark := lipgloss.NewStyle().Foreground(lipgloss.Cyan).Bold(true)

@@ -1,0 +1,160 @@
+package actionclaims
+
+import (
+	_ "embed"
+	"fmt"
+	"strings"
+	"testing"
+)
+
+//go:embed testdata/sentences.txt
+var labelled string
+
+//go:embed testdata/heldout.txt
+var heldout string
+
+//go:embed testdata/states.txt
+var states string
+
+//go:embed testdata/states_unseen.txt
+var statesUnseen string
+
+type sample struct {
+	line  int
+	kind  string
+	marks string
+	text  string
+	// request is the user's message, after " || ".
+	request string
+}
+
+func samples(t testing.TB, set string) (out []sample) {
+	n := 0
+	for line := range strings.Lines(set) {
+		n++
+		label, text, ok := strings.Cut(strings.TrimSpace(line), " | ")
+		if !ok {
+			if line = strings.TrimSpace(line); line != "" && !strings.HasPrefix(line, "#") {
+				t.Fatalf("line %d has no label", n)
+			}
+			continue
+		}
+		kind, marks, _ := strings.Cut(label, " ")
+		text, request, _ := strings.Cut(text, " || ")
+		out = append(out, sample{n, kind, marks, strings.ReplaceAll(text, `\n`, "\n"), request})
+	}
+	return out
+}
+
+func names(k Kind) string { return [...]string{"none", "sent", "changed", "deleted"}[k] }
+
+// A false positive costs a model call, a missed claim does not: no sentence of the set is
+// misread, and few are missed.
+func TestFindLabelled(t *testing.T) {
+	m := measure(t, labelled)
+	t.Logf("%s", m)
+	if m.alarms > 0 || m.wrong > 0 || m.recall() < 0.95 || m.claims+m.innocent < 200 || m.innocent < m.claims {
+		t.Errorf("%s", m)
+	}
+}
+
+// The same for sentences that were not used for tuning: the expected rate for a model's own
+// text.
+func TestFindHeldOut(t *testing.T) {
+	m := measure(t, heldout)
+	t.Logf("%s", m)
+	if m.precision() < 0.95 || m.recall() < 0.75 {
+		t.Errorf("%s", m)
+	}
+}
+
+// Claims in the present, the future and the passive, and texts behind an introduction.
+func TestReview11_FindsStatementsAndTextsBehindIntroductions(t *testing.T) {
+	m := measure(t, states)
+	t.Logf("%s", m)
+	if m.alarms > 0 || m.recall() < 1 || m.wrong > 0 {
+		t.Errorf("%s", m)
+	}
+}
+
+// The same for sentences that were written after the words: no false alarm and most
+// claims found.
+func TestReview11_FindsUnseenStatements(t *testing.T) {
+	m := measure(t, statesUnseen)
+	t.Logf("%s", m)
+	if m.precision() < 0.95 || m.recall() < 0.75 || m.claims+m.innocent < 100 {
+		t.Errorf("%s", m)
+	}
+}
+
+type measured struct{ claims, innocent, hit, alarms, wrong int }
+
+func (m measured) precision() float64 {
+	return float64(m.hit+m.wrong) / float64(m.hit+m.wrong+m.alarms)
+}
+func (m measured) recall() float64 { return float64(m.hit+m.wrong) / float64(m.claims) }
+
+func (m measured) String() string {
+	return fmt.Sprintf("%d claims, %d innocent: precision %.3f, recall %.3f, %d alarms, %d of another kind", m.claims, m.innocent, m.precision(), m.recall(), m.alarms, m.wrong)
+}
+
+func measure(t *testing.T, set string) (m measured) {
+	for _, s := range samples(t, set) {
+		found := Find(s.text, s.request)
+		if s.kind == "none" {
+			m.innocent++
+			if len(found) > 0 {
+				m.alarms++
+				t.Logf("line %d: %q is taken for a claim: %+v", s.line, s.text, found)
+			}
+			continue
+		}
+		m.claims++
+		if len(found) == 0 {
+			t.Logf("line %d: missed %q", s.line, s.text)
+			continue
+		}
+		got, marks := names(found[0].Kind), ""
+		if found[0].Earlier {
+			marks = "earlier"
+		}
+		if found[0].State {
+			marks = "state"
+		} else if found[0].Complete {
+			marks = "complete"
+		} else if found[0].Impersonal {
+			marks = "impersonal"
+		}
+		if got != s.kind || marks != s.marks {
+			m.wrong++
+			t.Logf("line %d: %q is %s %s, want %s %s", s.line, s.text, got, marks, s.kind, s.marks)
+			continue
+		}
+		m.hit++
+	}
+	return m
+}
+
+func FuzzFind(f *testing.F) {
+	for _, s := range samples(f, labelled) {
+		f.Add(s.text)
+	}
+	f.Fuzz(func(t *testing.T, s string) {
+		for _, c := range Find(s, "") {
+			if c.Kind < Sent || c.Kind > Deleted || c.Phrase == "" {
+				t.Errorf("%q: %+v", s, c)
+			}
+		}
+	})
+}
+
+func BenchmarkFind(b *testing.B) {
+	plain := strings.Repeat("The weather stays fine until Friday, and the train leaves at nine. ", 40)
+	for name, text := range map[string]string{"plain": plain, "claims": plain + strings.Repeat("I have sent the mail to Ada. ", 40)} {
+		b.Run(fmt.Sprint(name, len(text)), func(b *testing.B) {
+			for b.Loop() {
+				Find(text, "")
+			}
+		})
+	}
+}

@@ -1,0 +1,148 @@
+package actionclaims
+
+import (
+	"embed"
+	"fmt"
+	"io/fs"
+	"path"
+	"slices"
+	"strings"
+	"sync"
+)
+
+//go:embed words
+var wordFiles embed.FS
+
+// language holds the words with which one language expresses claims.
+type language struct {
+	name    string
+	openers [][]string      // what a claim begins with: "i have"
+	leads   map[string]bool // words that may precede a claim: "done", "and"
+	fillers map[string]bool // what may stand between it and the verb
+	free    bool            // anything may: the verb comes last
+	strong  map[string]Kind // verbs that claim without a known object
+	weak    map[string]Kind // verbs that claim with one of the things
+	things  map[string]bool // what lasts beyond the answer: file, reminder
+	said    map[string]bool // verbs that include the first person: "envié"
+	being   map[string]bool // between thing and verb: "has been"
+	joins   map[string]bool // what joins two verbs or clauses: "and"
+	but     map[string]bool // what begins another clause: "but"
+	unless  map[string]bool // with one of them in the clause there is no claim
+	example map[string]bool // a sentence with one of them contains no claim
+	earlier map[string]bool // words for another time
+	reports map[string]bool // text after one of these and a colon is a quotation
+	after   map[string]bool // what may follow a verb that begins a sentence
+
+	// Statements about how things stand; see state.go.
+	is        map[string]bool // forms of "to be"
+	pronouns  map[string]bool // subjects that refer to an item: "it"
+	own       map[string]bool // "your"
+	adverbs   map[string]bool // may stand anywhere in a statement; none: fillers
+	subjects  map[string]bool // what a statement may be about besides things
+	condition map[string]bool // "if": with one of them in a sentence there is no statement
+	habit     map[string]bool // words of a sentence that explains how something works
+	plan      map[string]bool // items of a calendar or a clock
+	text      map[string]bool // files and notes
+	states    []claimPattern  // what may follow a subject: "is on its way"
+	promises  []claimPattern  // clauses that begin so: "i will remind you"
+	complete  [][]string      // whole answers: "all set"
+	managed   [][]string      // before a verb in its plain form: "i managed to"
+	progress  [][]string      // before one in its progressive form: "i am"
+	base      verbSet         // "send"
+	doing     verbSet         // "sending"
+	telling   map[string]bool // of states, promises, base and doing: see statementWords
+}
+
+// claimPattern is a sequence of words that claims something.
+type claimPattern struct {
+	words []string
+	kind  Kind
+}
+
+// verbSet are the verbs of one form: strong ones claim without a known object, weak ones only
+// with one.
+type verbSet struct{ strong, weak map[string]Kind }
+
+var languages = sync.OnceValue(func() (out []*language) {
+	files, err := fs.Glob(wordFiles, "words/*.txt")
+	if err != nil {
+		panic(err) // the pattern is constant
+	}
+	for _, f := range files {
+		b, err := wordFiles.ReadFile(f)
+		if err != nil {
+			panic(err) // the files are embedded
+		}
+		out = append(out, parseLanguage(f, string(b)))
+	}
+	return out
+})
+
+// parseLanguage reads lines of the form "section: word word", where "#" begins a
+// comment and openers are parted by "|".
+func parseLanguage(name, text string) *language {
+	l := &language{name: strings.TrimSuffix(path.Base(name), ".txt"), strong: map[string]Kind{}, weak: map[string]Kind{}, said: map[string]bool{}}
+	sets := map[string]*map[string]bool{
+		"leads": &l.leads, "fillers": &l.fillers, "things": &l.things, "being": &l.being, "joins": &l.joins, "but": &l.but,
+		"unless": &l.unless, "example": &l.example, "earlier": &l.earlier, "after": &l.after, "reports": &l.reports,
+		"is": &l.is, "pronouns": &l.pronouns, "own": &l.own, "habit": &l.habit, "adverbs": &l.adverbs, "subjects": &l.subjects, "conditional": &l.condition, "plan": &l.plan, "text": &l.text,
+	}
+	phrases := map[string]*[][]string{"openers": &l.openers, "complete": &l.complete, "managed": &l.managed, "progress": &l.progress}
+	l.base, l.doing = newVerbs(), newVerbs()
+	forms := map[string]map[string]Kind{"base": l.base.strong, "weakbase": l.base.weak, "doing": l.doing.strong, "weakdoing": l.doing.weak}
+	sayings := map[string]*[]claimPattern{"states": &l.states, "promises": &l.promises}
+	kinds := map[string]Kind{"sent": Sent, "changed": Changed, "deleted": Deleted}
+	for line := range strings.Lines(text) {
+		key, rest, ok := strings.Cut(strings.TrimSpace(line), ":")
+		if !ok || strings.HasPrefix(key, "#") {
+			continue
+		}
+		list := strings.Fields(rest)
+		how, kind, _ := strings.Cut(key, " ")
+		switch {
+		case phrases[key] != nil:
+			*phrases[key] = append(*phrases[key], parsePhrases(rest)...)
+		case sayings[how] != nil:
+			for _, p := range parsePhrases(rest) {
+				*sayings[how] = append(*sayings[how], claimPattern{p, kinds[kind]})
+			}
+		case forms[how] != nil:
+			for _, w := range list {
+				forms[how][w] = kinds[kind]
+			}
+		case key == "free":
+			l.free = true
+		case kinds[kind] != 0:
+			into := l.strong
+			if strings.HasPrefix(how, "weak") {
+				into = l.weak
+			}
+			for _, w := range list {
+				into[w] = kinds[kind]
+				l.said[w] = strings.HasSuffix(how, "-said")
+			}
+		case sets[key] != nil:
+			if *sets[key] == nil {
+				*sets[key] = map[string]bool{}
+			}
+			for _, w := range list {
+				(*sets[key])[w] = true
+			}
+		default:
+			panic(fmt.Sprintf("claim: %s: no section is called %q", name, key)) // the first test finds it
+		}
+	}
+	l.telling = l.statementWords()
+	slices.SortFunc(l.openers, func(a, b []string) int { return len(b) - len(a) }) // the longest first
+	return l
+}
+
+func newVerbs() verbSet { return verbSet{map[string]Kind{}, map[string]Kind{}} }
+
+// parsePhrases reads sequences of words that are parted by "|".
+func parsePhrases(text string) (out [][]string) {
+	for p := range strings.SplitSeq(text, "|") {
+		out = append(out, strings.Fields(p))
+	}
+	return out
+}

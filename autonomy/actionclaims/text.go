@@ -1,0 +1,168 @@
+package actionclaims
+
+import (
+	"regexp"
+	"slices"
+	"strings"
+	"unicode"
+)
+
+// maxName is the maximum number of words in a line with the name below a letter.
+const maxName = 4
+
+var (
+	fenced  = regexp.MustCompile("(?s)(```.*?(```|$)|~~~.*?(~~~|$))")
+	inline  = regexp.MustCompile("`[^`\n]*`")
+	quoted  = regexp.MustCompile(`"[^"\n]*"|“[^”\n]*”|„[^“”\n]*[“”]|«[^»\n]*»|»[^«\n]*«|‘[^’\n]*’|(^|[\s(])'[^'\n]+'`)
+	bullet  = regexp.MustCompile(`^\s*([-*+•]|\d+[.)])\s`)
+	draft   = regexp.MustCompile(`(?i)\b(draft|version|template|wording|translation|translated|example|sample|suggestion|text|letter|story|poem|entwurf|vorschlag|übersetzung|beispiel|brouillon|proposition|traduction|exemple|borrador|propuesta|traducción|ejemplo|bozza|proposta|traduzione|esempio|concept|voorstel|vertaling|voorbeeld|rascunho|proposta|tradução|exemplo)\b[^.!?\n]*:\s*$`)
+	salute  = regexp.MustCompile(`(?i)^\s*(hi|hello|dear|hey|hallo|liebe[rs]?|sehr geehrte[rs]?|bonjour|chère?|salut|hola|estimad[oa]|querid[oa]|ciao|gentile|car[oa]|beste|geachte|olá|prezad[oa]|subject|betreff|objet|asunto|oggetto|onderwerp|assunto)\b[^.!?\n]{0,60}[,:]`)
+	subject = regexp.MustCompile(`(?i)^\s*(subject|betreff|objet|asunto|oggetto|onderwerp|assunto)\s*:`)
+	header  = regexp.MustCompile(`(?i)^\s*(sent|from|to|cc|date|saved|deleted|scheduled|created|updated|modified|status|gesendet|von|envoyé|enviado|inviato|verzonden)\s*:`)
+	open    = regexp.MustCompile(`(?i)^([-*+•]\s*)?\[ \]|\(to.?do\)`)
+	rule    = regexp.MustCompile(`^([-*_=]\s*){3,}$`)
+	closing = regexp.MustCompile(`(?i)^(best|(kind|best|warm|many) (regards|wishes)|regards|sincerely|yours|cheers|thanks|thank you|love|take care|mit freundlichen|viele grüße|liebe grüße|herzliche|beste grüße|schöne grüße|gruß|lg|cordialement|bien à|amicalement|bises|saludos|atentamente|un abrazo|cordiali|distinti|saluti|un saluto|groet|groeten|met vriendelijke|hartelijke|abraços|atenciosamente|cumprimentos|com os melhores)\b.{0,60}$`)
+	wants   = regexp.MustCompile(`(?i)\b(write|draft|compose|translate|rewrite|rephrase|reword|word it|poem|story|letter|template|proofread|example|sample|text for|wording|caption|speech|schreib\w*|entw\w+|verfass\w*|formulier\w*|übersetz\w*|brief|gedicht|geschichte|beispiel|écri\w*|rédig\w*|brouillon|tradui\w*|lettre|poème|exemple|escrib\w*|redact\w*|borrador|tradu\w*|carta|poema|ejemplo|scriv\w*|bozza|traduci\w*|lettera|poesia|esempio|schrijf\w*|vertaal\w*|gedicht|voorbeeld|escrev\w*|rascunho|traduz\w*|exemplo)`)
+	toUser  = regexp.MustCompile(`(?i)^\s*(i have|i've|i |done|all |your|you|it's|it is|ich habe|dein|ihre?|erledigt|j'ai|votre|ton|vos|c'est|he |tu |su |ho |il tuo|la tua|ik heb|je |eu |já |seu|sua)`)
+	address = regexp.MustCompile(`[\w.+-]+@[\w.-]+\w|\w+://\S*[\w/]`)
+	ending  = regexp.MustCompile(`([.!?…]+["')\]]*)(\s+|$)|\n+`)
+	between = regexp.MustCompile(`[,;()]|\s[–—-]\s|—|:\s`)
+	words   = regexp.MustCompile(`[\pL\pN]+(?:['’\-][\pL\pN]+)*`)
+)
+
+// asksForText reports whether a request asks for a written text. Then an unquoted text in the
+// answer is that text.
+func asksForText(request string) bool { return wants.MatchString(request) }
+
+// ownWords removes quoted parts of an answer: code, quotations and quoted lines. If the user
+// asked for a text, it also removes letters and drafts up to their end; see draftEnd. In every
+// other answer these count: a model may greet the user as in a letter, and "Here is the text:"
+// does not introduce a requested text.
+func ownWords(s string, asked bool) string {
+	s = fenced.ReplaceAllString(s, "\n")
+	s = inline.ReplaceAllString(s, "it")
+	s = address.ReplaceAllString(s, "it")
+	s = quoted.ReplaceAllString(s, " it ")
+	lines := strings.Split(s, "\n")
+	var out []string
+	for i := 0; i < len(lines); i++ {
+		t := strings.TrimSpace(lines[i])
+		mark := bullet.FindString(t)
+		item := strings.TrimSpace(t[len(mark):])
+		switch {
+		case strings.HasPrefix(t, ">"), strings.HasPrefix(t, "|"), open.MatchString(t):
+			continue
+		case header.MatchString(t) && !subject.MatchString(t):
+			continue
+		case asked && (subject.MatchString(t) || isSalutation(t)):
+			i = letterEnd(lines, i)
+			continue
+		}
+		out = append(out, strings.Trim(strings.TrimLeft(item, "#"), "*_ "))
+		if asked && draft.MatchString(t) {
+			i = draftEnd(lines, i+1) - 1
+		}
+	}
+	return strings.Join(out, "\n")
+}
+
+// letterEnd returns the last line of the letter that begins at line from: that of its closing
+// and of the names below, otherwise the last line of all.
+func letterEnd(lines []string, from int) int {
+	for i := from + 1; i < len(lines); i++ {
+		t := strings.TrimSpace(lines[i])
+		if rule.MatchString(t) {
+			return i
+		}
+		if !closing.MatchString(t) {
+			continue
+		}
+		for i+1 < len(lines) && strings.TrimSpace(lines[i+1]) != "" && len(strings.Fields(lines[i+1])) <= maxName {
+			i++
+		}
+		return i
+	}
+	return len(lines) - 1
+}
+
+// draftEnd returns the line after the draft that begins at line from. It ends at a rule or with
+// its letter. A last paragraph that addresses the user again is not part of it.
+func draftEnd(lines []string, from int) int {
+	last := len(lines)
+	for i := from; i < len(lines); i++ {
+		t := strings.TrimSpace(lines[i])
+		switch {
+		case rule.MatchString(t) && i > from+1:
+			return i
+		case subject.MatchString(t), isSalutation(t):
+			return letterEnd(lines, i) + 1
+		case t == "" && i > from+1:
+			if strings.TrimSpace(strings.Join(lines[i:], "")) != "" {
+				last = i
+			}
+		}
+	}
+	if last < len(lines) && toUser.MatchString(strings.Join(lines[last:], " ")) {
+		return last
+	}
+	return len(lines)
+}
+
+// isSalutation reports whether a line is the salutation of a letter: a line without other text.
+func isSalutation(line string) bool {
+	m := salute.FindString(line)
+	return m != "" && strings.TrimSpace(line[len(m):]) == ""
+}
+
+// splitSentences splits a text; each keeps the mark it ends with.
+func splitSentences(s string) (out []string) {
+	for s != "" {
+		m := ending.FindStringSubmatchIndex(s)
+		if m == nil {
+			return appendSentence(out, s)
+		}
+		end := m[0]
+		if m[3] > 0 {
+			end = m[3]
+		}
+		out = appendSentence(out, s[:end])
+		s = s[m[1]:]
+	}
+	return out
+}
+
+func appendSentence(out []string, s string) []string {
+	if s = strings.TrimSpace(s); s != "" {
+		return append(out, s)
+	}
+	return out
+}
+
+// clause is a part of a sentence with a single statement.
+type clause struct {
+	text  string
+	words []string // in lower case
+	colon bool     // a colon follows it
+}
+
+// splitClauses splits a sentence at marks; words that join are for the languages.
+func splitClauses(s string) (out []clause) {
+	for s != "" {
+		piece, mark := s, ""
+		if m := between.FindStringIndex(s); m != nil {
+			piece, mark, s = s[:m[0]], s[m[0]:m[1]], s[m[1]:]
+		} else {
+			s = ""
+		}
+		piece = strings.TrimSpace(piece)
+		if w := splitWords(piece); len(w) > 0 {
+			out = append(out, clause{piece, w, strings.HasPrefix(mark, ":")})
+		}
+	}
+	return out
+}
+
+func splitWords(s string) []string {
+	found := words.FindAllString(strings.ToLower(strings.ReplaceAll(s, "’", "'")), -1)
+	return slices.DeleteFunc(found, func(w string) bool { return strings.IndexFunc(w, unicode.IsLetter) < 0 })
+}

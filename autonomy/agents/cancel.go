@@ -1,0 +1,107 @@
+package agents
+
+import (
+	"context"
+	"fmt"
+
+	"hob/autonomy/agent"
+	"hob/autonomy/bus"
+	"hob/autonomy/guard"
+	"hob/platform/provenance"
+	"hob/platform/store"
+	"hob/tools"
+)
+
+// Stop ends every open task of a conversation and its subtasks, and reports whether there was
+// one. Turns that wait for them end with them.
+func (c *Registry) Stop(ctx context.Context, session string) (stopped bool, err error) {
+	err = c.o.Store.Write(ctx, func(tx *store.Tx) error {
+		list, err := tasksTx(tx, `session = ? AND state IN ('queued', 'open') ORDER BY call, n DESC`, session)
+		if err != nil {
+			return err
+		}
+		stopped = len(list) > 0
+		for _, t := range list {
+			if err := c.cutTx(tx, t, Stopped, "stopped by the owner"); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+	return stopped, err
+}
+
+// Abandon ends the open tasks of a failed turn.
+func (c *Registry) Abandon(ctx context.Context, parent string) error {
+	open, err := c.Children(ctx, parent)
+	if err != nil || len(open) == 0 {
+		return err
+	}
+	return c.o.Store.Write(ctx, func(tx *store.Tx) error {
+		for _, t := range open {
+			if t.Background {
+				continue
+			}
+			if err := c.cutTx(tx, t, Failed, "the turn that waited for it failed"); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+}
+
+// Cancel ends one task and its subtasks. It returns a Conflict if the task has ended.
+func (c *Registry) Cancel(ctx context.Context, id string) (t Task, err error) {
+	err = c.o.Store.Write(ctx, func(tx *store.Tx) error {
+		var ok bool
+		if t, ok, err = taskTx(tx, `id = ?`, id); err != nil {
+			return err
+		}
+		switch {
+		case !ok:
+			return fmt.Errorf("task %q: %w; list them with: hob agent tasks", id, bus.ErrNotFound)
+		case t.State.IsFinished():
+			return tools.Errorf(tools.Conflict, "task %s has already ended: %s", tools.Clean(id), tools.Clean(t.State))
+		}
+		if err := c.cutTx(tx, t, Cancelled, "cancelled by the owner"); err != nil {
+			return err
+		}
+		t.State = Cancelled
+		return c.o.Guard.AuditTx(tx, guard.Record{Actor: "owner", Action: "cancel", Event: t.Event, Session: t.Own(), Origin: "cli", Verdict: "allow", Rule: "owner's command"})
+	})
+	return t, err
+}
+
+// cutTx ends an open task after its subtasks. A turn in progress is cancelled once this is
+// durable.
+func (c *Registry) cutTx(tx *store.Tx, t Task, state State, why string) error {
+	below, err := tasksTx(tx, `parent = ? AND state IN ('queued', 'open') ORDER BY call, n DESC`, t.Event)
+	if err != nil {
+		return err
+	}
+	for _, b := range below {
+		if err := c.cutTx(tx, b, Stopped, why); err != nil {
+			return err
+		}
+	}
+	// Ended first, so that its own end does not resume a parent twice.
+	if err := c.closeTx(tx, t, TaskOutcome{State: state, Answer: why, Source: provenance.Hob}); err != nil {
+		return err
+	}
+	if err := c.o.Guard.CloseTx(tx, t.Event, guard.Cancelled); err != nil {
+		return err
+	}
+	dropped, err := c.o.Bus.DropTx(tx, t.Event, why)
+	if err != nil || dropped {
+		return err
+	}
+	tx.AfterCommit(func() {
+		c.mu.Lock()
+		halt := c.running[t.Event]
+		c.mu.Unlock()
+		if halt != nil {
+			halt(agent.ErrStopped)
+		}
+	})
+	return nil
+}

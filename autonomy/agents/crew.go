@@ -1,0 +1,150 @@
+package agents
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"slices"
+	"sync"
+	"time"
+
+	"hob/autonomy/agent"
+	"hob/autonomy/bus"
+	"hob/autonomy/guard"
+	"hob/autonomy/prompt"
+	"hob/autonomy/session"
+	"hob/platform/store"
+	"hob/tools"
+)
+
+// Default is the name of the agent that always exists.
+const Default = "hob"
+
+// Member is one agent.
+type Member struct {
+	Name  string
+	About string
+	Agent *agent.Agent
+	// Options are the agent's own; sub-agents get restricted copies.
+	Options agent.Options
+	// Prompt creates the prompt builder for a reduced set of tools.
+	Prompt func(*tools.Catalogue) (*prompt.Builder, error)
+	// Delegates lists the agents to which it may delegate in addition to itself; "*" means all.
+	Delegates []string
+	// Isolated: its file tools run in a container. It may delegate only to isolated agents.
+	Isolated bool
+	// Refused returns why the agent cannot work now, such as a stopped container engine; nil if
+	// it can.
+	Refused func(ctx context.Context) error
+}
+
+// Options holds the settings of a Crew. Store, Bus, Guard, Sessions and Members are required.
+type Options struct {
+	Store    *store.Store
+	Bus      *bus.Bus
+	Guard    *guard.Guard
+	Sessions *session.Sessions
+	// Members must include the one named Default.
+	Members []Member
+	Routes  []Route
+	// Otherwise is the agent used if no route matches; "" means none.
+	Otherwise string
+	// Parallel is the number of concurrent tasks per call (default 3).
+	Parallel int
+	// Depth is the maximum depth of delegation (default 1).
+	Depth int
+	// Timeout is how long a turn waits for its tasks (default 10 minutes). Longest is the time
+	// limit of background tasks (default 2 hours).
+	Timeout time.Duration
+	Longest time.Duration
+	Log     *slog.Logger
+}
+
+// Registry holds the agents, their routes, and the tasks they delegate. Its methods may be called
+// concurrently.
+type Registry struct {
+	o       Options
+	members map[string]Member
+
+	mu      sync.Mutex
+	owners  map[string]sessionOwner // by session; nil until they were read
+	running map[string]func(error)
+	next    time.Time // when the next background task exceeds its time limit
+	looked  bool      // next is current
+}
+
+// New checks the options.
+func New(o Options) (*Registry, error) {
+	if o.Store == nil || o.Bus == nil || o.Guard == nil || o.Sessions == nil {
+		return nil, errors.New("crew: a required option is missing")
+	}
+	if o.Parallel <= 0 {
+		o.Parallel = 3
+	}
+	if o.Depth <= 0 {
+		o.Depth = 1
+	}
+	if o.Timeout <= 0 {
+		o.Timeout = 10 * time.Minute
+	}
+	if o.Longest <= 0 {
+		o.Longest = 2 * time.Hour
+	}
+	if o.Log == nil {
+		o.Log = slog.New(slog.DiscardHandler)
+	}
+	c := &Registry{o: o, members: map[string]Member{}, running: map[string]func(error){}}
+	for _, m := range o.Members {
+		if m.Agent == nil {
+			return nil, fmt.Errorf("crew: agent %q has not been created", m.Name)
+		}
+		if m.Refused == nil {
+			m.Refused = func(context.Context) error { return nil }
+		}
+		c.members[m.Name] = m
+	}
+	if _, ok := c.members[Default]; !ok {
+		return nil, fmt.Errorf("crew: agent %q not found", Default)
+	}
+	for _, r := range o.Routes {
+		if _, ok := c.members[r.Agent]; !ok {
+			return nil, fmt.Errorf("crew: a route names the unknown agent %q", r.Agent)
+		}
+	}
+	return c, nil
+}
+
+// Named finds an agent.
+func (c *Registry) Named(name string) (Member, bool) {
+	m, ok := c.members[name]
+	return m, ok
+}
+
+// Members lists the agents, the default one first, then by name.
+func (c *Registry) Members() []Member {
+	out := make([]Member, 0, len(c.members))
+	for _, m := range c.members {
+		out = append(out, m)
+	}
+	slices.SortFunc(out, func(a, b Member) int {
+		switch {
+		case a.Name == Default:
+			return -1
+		case b.Name == Default:
+			return 1
+		case a.Name < b.Name:
+			return -1
+		}
+		return 1
+	})
+	return out
+}
+
+// Routes lists the routes in the order of the configuration.
+func (c *Registry) Routes() []Route { return slices.Clone(c.o.Routes) }
+
+// mayDelegateTo reports whether an agent may delegate to another one.
+func (m Member) mayDelegateTo(to string) bool {
+	return to == m.Name || slices.Contains(m.Delegates, to) || slices.Contains(m.Delegates, "*")
+}

@@ -1,0 +1,33 @@
+package agents
+
+import (
+	_ "embed" // the texts
+	"strings"
+
+	"hob/platform/text/minitmpl"
+)
+
+//go:embed agents.tmpl
+var agentsText string
+
+//go:embed soul.md.tmpl
+var soulText string
+
+// Describe returns which agent answers in a conversation, and the other agents. changed: the
+// agent was just assigned.
+func (c *Registry) Describe(who Member, changed bool) string {
+	t, err := minitmpl.Parse(agentsText)
+	if err != nil { // the tests parse it
+		panic(err)
+	}
+	var b strings.Builder
+	err = t.Execute(&b, struct {
+		Who     Member
+		Changed bool
+		All     []Member
+	}{who, changed, c.Members()})
+	if err != nil {
+		panic(err)
+	}
+	return strings.TrimSpace(b.String())
+}

@@ -1,0 +1,138 @@
+package agents
+
+import (
+	"context"
+	"fmt"
+	"slices"
+
+	"hob/autonomy/agent"
+	"hob/autonomy/bus"
+	"hob/tools"
+)
+
+// Job is the work of an event of this package.
+type Job struct {
+	Agent *agent.Agent
+	Turn  agent.Turn
+	// Notice, if not "", is a text to send; no turn runs.
+	Notice string
+	// Report, Channel and Chat are the target of notices.
+	Report, Channel, Chat string
+	// Follow marks the follow-up turn of a task.
+	Follow bool
+}
+
+// Job returns the work of an event of this package.
+func (c *Registry) Job(ctx context.Context, ev bus.Event) (Job, error) {
+	o, err := orderOf(ev)
+	if err != nil {
+		return Job{}, err
+	}
+	m, ok := c.members[o.Agent]
+	j := Job{Report: o.Report, Channel: o.Channel, Chat: o.Chat, Follow: o.Follow != ""}
+	if j.Follow {
+		return c.followUpJob(ctx, ev, o, j)
+	}
+	if !ok {
+		return j, fmt.Errorf("agent %q no longer exists; add it again or cancel the task", o.Agent)
+	}
+	if err := m.Refused(ctx); err != nil {
+		return j, fmt.Errorf("agent %s is not available: %w", o.Agent, err)
+	}
+	if j.Agent, err = restrictedAgent(m, o); err != nil {
+		return j, err
+	}
+	t, err := c.Task(ctx, o.ID)
+	if err != nil {
+		return j, err
+	}
+	j.Turn = agent.Turn{
+		Event: ev, Text: ev.Text, Source: ev.Provenance, Origins: o.Origins, Attended: o.Attended, Guest: o.Guest, Origin: o.Origin, Person: o.Person, Level: o.Level, Words: o.Words, Report: o.Report,
+		Channel: o.Channel, Chat: o.Chat, Depth: o.Depth, Cancelled: t.State.IsFinished(),
+	}
+	return j, nil
+}
+
+// followUpJob returns the follow-up turn of a task in the parent's conversation, unless that belongs
+// to another agent now.
+func (c *Registry) followUpJob(ctx context.Context, ev bus.Event, o taskPayload, j Job) (Job, error) {
+	t, err := c.Task(ctx, o.Follow)
+	if err != nil {
+		return j, err
+	}
+	if err := c.loadOwners(ctx); err != nil {
+		return j, err
+	}
+	m := c.members[c.ownerOf(ev.Session).agent]
+	if m.Agent == nil || !m.mayDelegateTo(t.Agent) || m.Refused(ctx) != nil {
+		j.Notice = ev.Text
+		return j, nil
+	}
+	j.Agent = m.Agent
+	j.Turn = agent.Turn{
+		Event: ev, Text: ev.Text, Source: ev.Provenance, Origins: o.Origins, Guest: o.Guest, Origin: "task", Person: o.Person, Level: o.Level, Report: o.Report, Channel: o.Channel, Chat: o.Chat,
+		Depth: c.o.Depth, // it may not delegate, to avoid an endless chain
+	}
+	return j, nil
+}
+
+// restrictedAgent creates the agent of one task.
+func restrictedAgent(m Member, o taskPayload) (*agent.Agent, error) {
+	opt := m.Options
+	if opt.Whole == nil { // tools it no longer has are denied by name
+		opt.Whole = opt.Catalogue
+	}
+	var some []tools.Tool
+	for _, t := range opt.Catalogue.All() {
+		if slices.Contains(o.Tools, t.Spec().Name) {
+			some = append(some, t)
+		}
+	}
+	var err error
+	if opt.Catalogue, err = tools.NewCatalogue(some...); err != nil {
+		return nil, err
+	}
+	if m.Prompt != nil {
+		if opt.Prompt, err = m.Prompt(opt.Catalogue); err != nil {
+			return nil, err
+		}
+	}
+	opt.Level = opt.Level.Narrower(o.Level)
+	opt.Limits.Rounds = minLimit(opt.Limits.Rounds, o.Rounds)
+	opt.Limits.Tokens = minLimit(opt.Limits.Tokens, o.Tokens)
+	return agent.New(opt)
+}
+
+// minLimit returns the smaller of two limits; 0 means no limit.
+func minLimit(a, b int) int {
+	if a == 0 || (b > 0 && b < a) {
+		return b
+	}
+	return a
+}
+
+// Begin marks a task's turn as running, so that it can be cancelled, and cancels the context if
+// it already was. end must be called.
+func (c *Registry) Begin(ctx context.Context, j *Job) (_ context.Context, end func(), err error) {
+	ctx, cancel := context.WithCancelCause(ctx)
+	id := j.Turn.Event.ID
+	c.mu.Lock()
+	c.running[id] = cancel
+	c.mu.Unlock()
+	end = func() {
+		c.mu.Lock()
+		delete(c.running, id)
+		c.mu.Unlock()
+		cancel(nil)
+	}
+	if j.Follow {
+		return ctx, end, nil
+	}
+	t, ok, err := c.byEvent(ctx, id)
+	if err != nil {
+		end()
+		return nil, nil, err
+	}
+	j.Turn.Cancelled = j.Turn.Cancelled || (ok && t.State.IsFinished())
+	return ctx, end, nil
+}

@@ -1,0 +1,90 @@
+package agents
+
+import (
+	"path"
+	"strings"
+)
+
+// MessageOrigin is the origin of a message, as reported by its channel.
+type MessageOrigin struct {
+	Session string
+	Channel string
+	Chat    string // id of the chat
+	Name    string // name of the chat; "" if the channel has no names
+	Server  string // id of the server or workspace
+}
+
+// Route assigns matching conversations to an agent. All fields that are set must match.
+type Route struct {
+	Agent   string
+	Chat    string // "telegram:42", or a session
+	Name    string // a pattern (path.Match) for the chat's name
+	Server  string
+	Channel string
+}
+
+// Ranks of routes: the most specific one wins, regardless of their order.
+const (
+	byChat = iota
+	byName
+	byServer
+	byChannel
+	ranks
+)
+
+func (r Route) specificity() int {
+	switch {
+	case r.Chat != "":
+		return byChat
+	case r.Name != "":
+		return byName
+	case r.Server != "":
+		return byServer
+	}
+	return byChannel
+}
+
+func (r Route) matchesOrigin(p MessageOrigin) bool {
+	switch {
+	case r.Channel != "" && r.Channel != p.Channel:
+		return false
+	case r.Server != "" && r.Server != p.Server:
+		return false
+	case r.Chat != "" && r.Chat != p.Session && r.Chat != p.Channel+":"+p.Chat:
+		return false
+	}
+	return r.Name == "" || matchesName(r.Name, p)
+}
+
+// matchesName compares the pattern with the chat's name, or with the session's on channels without
+// names. It ignores case.
+func matchesName(pattern string, p MessageOrigin) bool {
+	name := p.Name
+	if name == "" {
+		name = p.Session
+	}
+	ok, err := path.Match(strings.ToLower(pattern), strings.ToLower(name))
+	return ok && err == nil
+}
+
+// selectRoute returns the agent of the most specific matching route; among equals the first one.
+func selectRoute(routes []Route, p MessageOrigin) (agent string, ok bool) {
+	best := ranks
+	for _, r := range routes {
+		if k := r.specificity(); k < best && r.matchesOrigin(p) {
+			agent, best = r.Agent, k
+		}
+	}
+	return agent, best < ranks
+}
+
+// String describes the route's conditions: "chat telegram:42".
+func (r Route) String() string {
+	var out []string
+	for _, f := range [][2]string{{"chat", r.Chat}, {"name", r.Name}, {"server", r.Server}, {"channel", r.Channel}} {
+		if f[1] != "" {
+			out = append(out, f[0]+" "+f[1])
+		}
+	}
+	return strings.Join(out, ", ")
+}

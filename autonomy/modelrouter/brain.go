@@ -1,0 +1,37 @@
+// Package modelrouter selects the model that answers a turn. It decides once, at the start of the
+// turn, and records the decision with the turn's first step. The decision stays valid after a
+// crash, so that a turn never changes its model. The agent queries the package; the daemon
+// creates the models. The package calls no model and does not depend on providers.
+package modelrouter
+
+import (
+	"hob/autonomy/llm"
+	"hob/platform/store"
+)
+
+// TurnInfo describes a turn that needs a model.
+type TurnInfo struct {
+	Agent   string // "" = the main agent
+	Session string
+	Event   string
+	// Text is the user's message.
+	Text string
+	// Bare: the message has no attachments such as pictures or other text.
+	Bare bool
+	// Attended: the user sent it in a conversation.
+	Attended bool
+	// Chain: the previous turn used tools, so the message may refer to their results.
+	Chain bool
+	// Resumed: earlier steps of this turn are recorded, and so is its model.
+	Resumed bool
+}
+
+// Choice is the model of a turn.
+type Choice struct {
+	Model llm.Model
+	// Reason explains the choice.
+	Reason string
+	// Record stores the decision together with the turn's first step; nil if there is nothing
+	// to store.
+	Record func(tx *store.Tx) error
+}

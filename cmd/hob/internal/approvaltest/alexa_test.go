@@ -1,0 +1,164 @@
+package approvaltest
+
+import (
+	"crypto"
+	"crypto/rand"
+	"crypto/rsa"
+	"crypto/sha256"
+	"crypto/x509"
+	"crypto/x509/pkix"
+	"encoding/base64"
+	"encoding/json"
+	"encoding/pem"
+	"fmt"
+	"math/big"
+	"net/http"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"hob/channels"
+	"hob/channels/alexa"
+	"hob/platform/net/safehttp/safehttptest"
+)
+
+// speech is an Echo with its Amazon: what is said is posted with a signature
+// ("Host a Custom Skill as a Web Service" of Amazon's documentation), and what is
+// answered is spoken.
+type speech struct {
+	t   *testing.T
+	p   *place
+	key *rsa.PrivateKey
+	n   int
+
+	mu     sync.Mutex
+	spoken []string
+}
+
+const (
+	skill     = "amzn1.ask.skill.0a1b2c3d-1234-1234-1234-0a1b2c3d4e5f"
+	signerURL = "https://s3.amazonaws.com/echo.api/echo-api-cert.pem"
+	voice     = "amzn1.ask.person.OWNER"
+	// room is somebody else who speaks to the owner's own Echo.
+	room   = "somebody in the room"
+	forger = "forger"
+)
+
+// openAlexa is the owner's skill. His voice is known, so that his words count; those of
+// whoever else is in the room do not.
+func openAlexa(t *testing.T) *place {
+	key, err := rsa.GenerateKey(rand.Reader, 2048)
+	fatal(t, err)
+	cert := &x509.Certificate{
+		SerialNumber: big.NewInt(1), Subject: pkix.Name{CommonName: "signer"}, DNSNames: []string{"echo-api.amazon.com"},
+		NotBefore: time.Now().Add(-time.Hour), NotAfter: time.Now().Add(48 * time.Hour), IsCA: true, BasicConstraintsValid: true,
+		KeyUsage: x509.KeyUsageCertSign | x509.KeyUsageDigitalSignature, ExtKeyUsage: []x509.ExtKeyUsage{x509.ExtKeyUsageServerAuth},
+	}
+	der, err := x509.CreateCertificate(rand.Reader, cert, cert, &key.PublicKey, key)
+	fatal(t, err)
+	cert, err = x509.ParseCertificate(der)
+	fatal(t, err)
+	roots := x509.NewCertPool()
+	roots.AddCert(cert)
+	net := safehttptest.New(t, http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		_, _ = w.Write(pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: der}))
+	}))
+	s := &speech{t: t, key: key}
+	s.p = &place{
+		section: fmt.Sprintf("[channels.alexa]\nskill = %q\nallow = [%q]\nvoices = [%q]\n", skill, account(guest), voice),
+		driver: made{alexa.Name, func(decode func(any) error, deps channels.Deps) (channels.Channel, error) {
+			var c alexa.Config
+			if err := decode(&c); err != nil {
+				return nil, err
+			}
+			deps.Network = net.Client(t)
+			return alexa.New(c, deps, alexa.Options{Roots: roots, Wait: time.Second})
+		}},
+		others: []string{"stranger", room, forger}, guests: true, mute: true, say: s.say, saw: s.saw,
+	}
+	return s.p
+}
+
+func account(who string) string { return "amzn1.ask.account." + strings.ToUpper(who) }
+
+// say posts what somebody says, and keeps what is spoken to it.
+func (s *speech) say(who string, _ bool, text string) bool {
+	intent := "AskIntent"
+	switch text {
+	case "yes":
+		intent = "AMAZON.YesIntent"
+	case "no":
+		intent = "AMAZON.NoIntent"
+	}
+	if who == owner && intent != "AskIntent" { // somebody else has spoken in his room since
+		until(s.t, "the question is spoken again", func() bool {
+			said, _ := s.post(owner, "AnswerIntent", "")
+			s.keep(said)
+			return strings.Contains(said, "Say yes or no.")
+		})
+	}
+	answer, status := s.post(who, intent, text)
+	if refused := refusedBy(s.t, status); refused != (who == forger) {
+		s.t.Errorf("%s: the answer is %d", who, status)
+	}
+	if who == owner {
+		s.keep(answer)
+	}
+	return who == "stranger"
+}
+
+func (s *speech) keep(text string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.spoken = append(s.spoken, text)
+}
+
+// saw asks for what was not spoken yet.
+func (s *speech) saw(part string) bool {
+	s.mu.Lock()
+	known := strings.Contains(strings.Join(s.spoken, "\n"), part)
+	s.mu.Unlock()
+	if known {
+		return true
+	}
+	answer, _ := s.post(owner, "AnswerIntent", "")
+	s.keep(answer)
+	return strings.Contains(answer, part)
+}
+
+func (s *speech) post(who, intent, text string) (answer string, status int) {
+	s.t.Helper()
+	type object = map[string]any
+	s.n++
+	user := account(who)
+	if who == room || who == forger {
+		user = account(owner)
+	}
+	system := object{"application": object{"applicationId": skill}, "user": object{"userId": user}}
+	session := "session of " + who
+	if who == owner || who == forger {
+		system["person"] = object{"personId": voice, "authenticationConfidenceLevel": object{"level": 300}}
+	}
+	if who == forger || who == room && intent != "AskIntent" { // he calls his yes into what the owner is asked
+		session = "session of " + owner
+	}
+	body, err := json.Marshal(object{
+		"version": "1.0", "context": object{"System": system}, "session": object{"sessionId": session},
+		"request": object{
+			"type": "IntentRequest", "requestId": fmt.Sprintf("r%d", s.n), "timestamp": time.Now().UTC().Format(time.RFC3339),
+			"intent": object{"name": intent, "slots": object{"text": object{"name": "text", "value": text}}},
+		},
+	})
+	fatal(s.t, err)
+	sum := sha256.Sum256(body)
+	if who == forger {
+		sum = sha256.Sum256([]byte("another body"))
+	}
+	sig, err := rsa.SignPKCS1v15(rand.Reader, s.key, crypto.SHA256, sum[:])
+	fatal(s.t, err)
+	status, b := s.p.h.call(http.MethodPost, "/hooks/alexa", body, http.Header{
+		"SignatureCertChainUrl": {signerURL}, "Signature-256": {base64.StdEncoding.EncodeToString(sig)},
+	})
+	return string(b), status
+}

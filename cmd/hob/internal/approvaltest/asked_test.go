@@ -1,0 +1,375 @@
+// Package approvaltest has a whole Hob put its questions on every channel, each with its
+// platform as far as that can be had on one machine, and looks whose answers count: the
+// owner's, once, and nobody else's. It is tests alone.
+package approvaltest
+
+import (
+	"cmp"
+	"encoding/json"
+	"flag"
+	"fmt"
+	"net/http"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"go.uber.org/goleak"
+
+	"hob/autonomy/llm/llmtest"
+	"hob/channels"
+	"hob/platform/net/safehttp"
+	"hob/tools"
+)
+
+func TestMain(m *testing.M) {
+	flag.Parse()
+	if err := flag.Set("test.parallel", "4"); err != nil { // the platforms are waited for more than they work
+		panic(err)
+	}
+	goleak.VerifyTestMain(m)
+}
+
+// owner is who is paired. The others are whoever a place names; the guest is on its
+// allow list.
+const (
+	owner = "owner"
+	guest = "guest"
+)
+
+// place is a channel with its platform.
+type place struct {
+	// channel is its name; "": that of the test.
+	channel string
+	// section is its part of the configuration, and more what else there is.
+	section, more string
+	driver        channels.Driver // nil: that of channels/all
+	network       safehttp.Options
+	// proven: the owner need not be paired.
+	proven bool
+	// groups: questions are asked in a group as well.
+	groups bool
+	// others are those who try to answer, besides the guest (with guests).
+	others []string
+	guests bool
+
+	// say has somebody write, in a group with Hob named. Where the platform says at once
+	// that he is not let in, it returns false.
+	say func(who string, group bool, text string) bool
+	// press has somebody press; nil: there are no buttons.
+	press func(who string, group bool, question string, yes bool)
+	// saw reports whether a text with this part has come to the owner.
+	saw func(part string) bool
+	// sayAlone has the owner write a message that replies to nothing, where say replies.
+	sayAlone func(text string)
+	// ask has the owner ask for something; nil: say.
+	ask func(text string)
+	// trial: hob channel test NAME --send is seen to arrive.
+	trial bool
+	// powerless: the owner is heard there, and answers nothing.
+	powerless bool
+	// mute: a second answer is answered by nothing that could be waited for.
+	mute bool
+	// between: what others say in a group is answered there, so that a bare word of the
+	// owner's is none to the question any more.
+	between bool
+	// reply is what the model says; nil: the reply of all places. tools are further ones.
+	reply func(llmtest.Request) (llmtest.Answer, bool)
+	tools []tools.Tool
+	// mail delivers a mail of the owner's, of which From, To, Date and Message-ID are
+	// added; nil where there is no mailbox.
+	mail func(raw string)
+
+	h *house
+}
+
+// places are all there are. Whatever a platform needs is skipped where it is not there.
+func places() []struct {
+	name string
+	open func(t *testing.T) *place
+} {
+	return []struct {
+		name string
+		open func(t *testing.T) *place
+	}{
+		{"web", openPage},
+		{"terminal", openTerminal},
+		{"webhook", openWebhook},
+		{"alexa", openAlexa},
+		{"email", openMail},
+		{"email by signature", openSignedMail},
+		{"imessage", openMac},
+		{"telegram", openTelegram},
+		{"discord", openDiscord},
+		{"slack", openSlack},
+		{"reminders", openReminders},
+		{"notes", openNotes},
+		{"notes of several", openSharedNotes},
+		{"desktop", openDesktop},
+	}
+}
+
+// TestWhoseAnswersCount: on every channel a stranger's answer changes nothing, written or
+// pressed, to Hob alone or in a group; nor does that of somebody who may write there.
+// The owner's no is a no, his yes lets it happen, once, and what he answers after that
+// changes nothing.
+func TestWhoseAnswersCount(t *testing.T) {
+	for _, c := range places() {
+		t.Run(c.name, func(t *testing.T) {
+			t.Parallel()
+			p := c.open(t)
+			p.h = openHouse(t, cmp.Or(p.channel, c.name), p)
+			p.pair(t)
+			if p.trial {
+				p.arrives(t)
+			}
+			for _, group := range []bool{false, true} {
+				for _, yes := range []bool{false, true} {
+					if !group || p.groups {
+						p.round(t, group, yes)
+					}
+				}
+			}
+		})
+	}
+}
+
+// pair makes the owner known, by the code that only he was shown.
+func (p *place) pair(t *testing.T) {
+	t.Helper()
+	h := p.h
+	until(t, "the channel runs", func() bool { return h.row().State == "running" })
+	if p.proven {
+		return
+	}
+	var c struct{ Code string }
+	h.post("/api/v1/channels/"+h.channel+"/pair", struct{}{}, &c)
+	said := time.Time{}
+	until(t, "the owner is paired", func() bool {
+		if time.Since(said) > time.Second { // what came before the channel listened was not said to Hob
+			p.say(owner, false, c.Code)
+			said = time.Now()
+		}
+		return len(h.row().Pairings) == 1
+	})
+}
+
+// arrives has Hob send the owner a text, as hob channel test NAME --send does.
+func (p *place) arrives(t *testing.T) {
+	t.Helper()
+	var out struct {
+		OK          bool
+		Said, Cause string
+	}
+	p.h.post("/api/v1/channels/"+p.h.channel+"/test", map[string]bool{"send": true}, &out)
+	if !out.OK || !strings.Contains(out.Said, "test message sent") {
+		t.Errorf("the test: %+v", out)
+	}
+	until(t, "the test has arrived", func() bool { return p.saw("This is a test: Hob can reach you on " + p.h.channel) })
+}
+
+// round is one question and its answer.
+func (p *place) round(t *testing.T, group, yes bool) {
+	t.Helper()
+	h := p.h
+	mark := fmt.Sprintf("task-%v-%v", map[bool]string{true: "group", false: "alone"}[group], map[bool]string{true: "yes", false: "no"}[yes])
+	order := "Please carry out " + mark
+	if p.ask != nil {
+		p.ask(order)
+	} else {
+		p.say(owner, group, order)
+	}
+	var q question
+	until(t, mark+": Hob asks", func() bool {
+		list := h.questions()
+		i := slices.IndexFunc(list, func(x question) bool { return strings.Contains(string(x.Arguments), mark) })
+		if i >= 0 {
+			q = list[i]
+		}
+		return i >= 0
+	})
+	until(t, mark+": the question arrives", func() bool { return p.saw(q.ID) && h.sent(q.ID) })
+
+	p.attempts(t, group, q.ID, !yes)
+	if now := h.question(q.ID); now.State != "pending" || h.did(mark) != 0 {
+		t.Fatalf("%s: another's answer made it %s by %q, and it was done %d times", mark, now.State, now.DecidedBy, h.did(mark))
+	}
+
+	if p.powerless {
+		p.say(owner, group, "/yes "+q.ID)
+		until(t, mark+": the owner is told where to answer", func() bool { return p.saw("decides nothing") })
+		if now := h.question(q.ID); now.State != "pending" || h.did(mark) != 0 {
+			t.Errorf("%s is %s, and was done %d times", mark, now.State, h.did(mark))
+		}
+		h.post("/api/v1/sessions/home/approvals/"+q.ID, map[string]bool{"approved": false}, &struct{}{})
+		return
+	}
+	state, word, times := "denied", "Left: ", 0
+	if yes {
+		state, word, times = "approved", "Done: ", 1
+	}
+	answer := map[bool]string{true: "yes", false: "no"}[yes]
+	switch {
+	case p.press != nil:
+		p.press(owner, group, q.ID, yes)
+	case p.between && group:
+		p.say(owner, group, answer)
+		until(t, mark+": the owner is told to name the question", func() bool { return p.saw("/yes " + q.ID + " or /no " + q.ID + ":") })
+		if now := h.question(q.ID); now.State != "pending" || h.did(mark) != 0 {
+			t.Fatalf("%s: a bare %s made it %s", mark, answer, now.State)
+		}
+		p.say(owner, group, "/"+answer+" "+q.ID)
+	case group && p.guests: // Hob's reply to a guest may reach the group before or after the owner's word
+		p.say(owner, group, answer)
+		until(t, mark+": the owner's word is taken, or he is told to name the question", func() bool {
+			return h.question(q.ID).State == state || p.saw("/yes "+q.ID+" or /no "+q.ID+":")
+		})
+		if h.question(q.ID).State != state {
+			p.say(owner, group, "/"+answer+" "+q.ID)
+		}
+	default:
+		p.say(owner, group, answer)
+	}
+	until(t, mark+": the owner's answer is taken", func() bool { return h.question(q.ID).State == state })
+	until(t, mark+": Hob says what came of it", func() bool { return p.saw(word + mark) })
+
+	// What comes after that is too late.
+	if p.press != nil {
+		p.press(owner, group, q.ID, true)
+	}
+	p.say(owner, group, "/yes "+q.ID)
+	if !p.mute {
+		until(t, mark+": he is told that it is too late", func() bool { return p.saw(q.ID + " is " + state) })
+	}
+	if now := h.question(q.ID); now.State != state || h.did(mark) != times {
+		t.Errorf("%s: is %s, and was done %d times", mark, now.State, h.did(mark))
+	}
+}
+
+// attempts has everybody else answer, and returns once Hob has dealt with all of it.
+func (p *place) attempts(t *testing.T, group bool, id string, yes bool) {
+	t.Helper()
+	h := p.h
+	refused := h.row().Refused
+	word := map[bool]string{true: "yes", false: "no"}[yes]
+	texts := []string{word, "/" + word + " " + id}
+	chats := []bool{false}
+	if p.groups {
+		chats = []bool{false, true}
+	}
+	for _, who := range p.others {
+		for _, in := range chats {
+			for _, text := range texts {
+				if p.say(who, in, text) {
+					refused++
+				}
+			}
+		}
+		if p.press != nil {
+			p.press(who, group, id, yes)
+		}
+	}
+	if p.guests {
+		last := func(in bool) string { return fmt.Sprintf("Good night, says the guest of %s %v", id, in) }
+		for _, in := range chats {
+			for _, text := range texts {
+				p.say(guest, in, text)
+			}
+			if p.press != nil {
+				p.press(guest, in, id, yes)
+			}
+			p.say(guest, in, last(in))
+		}
+		for _, in := range chats {
+			until(t, "the guest is heard", func() bool { return h.heard(last(in)) })
+		}
+	}
+	until(t, "the strangers are not heard", func() bool { return h.row().Refused >= refused })
+}
+
+// question is one as the API tells it.
+type question struct {
+	ID        string
+	State     string
+	Arguments json.RawMessage
+	DecidedBy string `json:"decided_by"`
+}
+
+func (h *house) questions() (list []question) {
+	h.t.Helper()
+	h.get("/api/v1/approvals", &list)
+	return list
+}
+
+func (h *house) question(id string) question {
+	h.t.Helper()
+	list := h.questions()
+	i := slices.IndexFunc(list, func(q question) bool { return q.ID == id })
+	if i < 0 {
+		h.t.Fatalf("there is no question %s among %+v", id, list)
+	}
+	return list[i]
+}
+
+// sent reports whether a text with this part is known to have arrived.
+func (h *house) sent(part string) bool {
+	h.t.Helper()
+	var list []struct{ Text, State string }
+	h.get("/api/v1/deliveries", &list)
+	for _, d := range list {
+		if d.State == "sent" && strings.Contains(d.Text, part) {
+			return true
+		}
+	}
+	return false
+}
+
+// channelRow is the channel as the API tells of it.
+type channelRow struct {
+	Name, State, Error string
+	Refused            int
+	Pairings           []struct{ ID, Sender string }
+}
+
+func (h *house) row() channelRow {
+	h.t.Helper()
+	var list []channelRow
+	h.get("/api/v1/channels", &list)
+	for _, r := range list {
+		if r.Name != h.channel {
+			continue
+		}
+		if r.State == "failed" || r.State == "stopped" {
+			h.t.Fatalf("the channel has %s: %s", r.State, r.Error)
+		}
+		return r
+	}
+	h.t.Fatalf("there is no channel %s", h.channel)
+	return channelRow{}
+}
+
+// patience is how long is waited for anything.
+const patience = 60 * time.Second
+
+// until waits for what takes a while on a busy machine.
+func until(t *testing.T, what string, ok func() bool) {
+	t.Helper()
+	for end := time.Now().Add(patience); !ok(); <-time.After(10 * time.Millisecond) {
+		if time.Now().After(end) {
+			t.Fatalf("it does not come to that: %s", what)
+		}
+	}
+}
+
+// refusedBy reports whether a status says that somebody is not let in, and fails on any
+// other that is no success.
+func refusedBy(t *testing.T, status int) bool {
+	t.Helper()
+	switch {
+	case status == http.StatusUnauthorized, status == http.StatusForbidden, status == http.StatusTooManyRequests:
+		return true
+	case status >= 300 && status != http.StatusConflict:
+		t.Errorf("the status is %d", status)
+	}
+	return false
+}

@@ -1,0 +1,235 @@
+package approvaltest
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"os"
+	"path/filepath"
+	"regexp"
+	"runtime"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+
+	"hob/autonomy/config"
+	"hob/autonomy/llm/llmtest"
+	"hob/channels"
+	"hob/channels/discord"
+	"hob/channels/email"
+	"hob/channels/imessage"
+	"hob/channels/slack"
+	"hob/channels/telegram"
+	"hob/channels/web"
+	"hob/cmd/hob/internal/daemon"
+	"hob/platform/host/system"
+	"hob/platform/provenance"
+	"hob/tools"
+)
+
+// house is a whole Hob with one channel, and with a model that does what it is told.
+type house struct {
+	t       *testing.T
+	home    string
+	channel string
+	url     string
+	token   string
+	client  *http.Client
+	model   *llmtest.Server
+
+	mu   sync.Mutex
+	done map[string]int
+}
+
+// errand is what has to be asked for: it reaches somebody else.
+func (h *house) errand() tools.Tool {
+	type in struct {
+		What string `json:"what"`
+	}
+	return tools.New(tools.Def[in]{
+		Spec:    tools.Spec{Name: "carry_out", Category: "test", Description: "Carry something out.", Effects: tools.Send | tools.Destroy, Core: true},
+		Summary: func(i in) string { return "carry out " + i.What },
+		Run: func(_ context.Context, _ tools.Call, i in) (tools.Result, error) {
+			h.mu.Lock()
+			defer h.mu.Unlock()
+			h.done[i.What]++
+			return tools.Result{Source: provenance.Tool, Text: "it is carried out"}, nil
+		},
+	})
+}
+
+// did counts how often something was carried out.
+func (h *house) did(what string) int {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	return h.done[what]
+}
+
+var ordered = regexp.MustCompile(`(?i)please carry out (task-\w+-\w+)`)
+
+// reply is what the model says: it does what anybody tells it.
+func reply(r llmtest.Request) (llmtest.Answer, bool) {
+	m := ordered.FindStringSubmatch(r.LastUser)
+	switch {
+	case m == nil:
+		return llmtest.Answer{Text: "I have heard it."}, true
+	case len(r.Results) == 0:
+		return llmtest.Answer{Calls: []llmtest.Call{{Name: "carry_out", Args: fmt.Sprintf(`{"what":%q}`, m[1])}}}, true
+	case strings.Contains(r.Results[0].Text, "it is carried out"):
+		return llmtest.Answer{Text: "Done: " + m[1]}, true
+	}
+	return llmtest.Answer{Text: "Left: " + m[1]}, true
+}
+
+// heard reports whether the model was given a text.
+func (h *house) heard(text string) bool {
+	return slices.ContainsFunc(h.model.Requests(), func(r llmtest.Request) bool { return strings.Contains(r.LastUser, text) })
+}
+
+func openHouse(t *testing.T, channel string, p *place) *house {
+	t.Helper()
+	h := &house{t: t, home: t.TempDir(), channel: channel, client: &http.Client{Transport: &http.Transport{}}, done: map[string]int{}}
+	answers := reply
+	if p.reply != nil {
+		answers = p.reply
+	}
+	h.model = llmtest.NewServer(t, llmtest.Options{Key: llmtest.Key, Reply: answers})
+	hob := filepath.Join(h.home, "hob")
+	fatal(t, os.MkdirAll(hob, 0o700))
+	paths, err := system.ResolvePaths(runtime.GOOS, h.home, func(name string) string { return map[string]string{"HOB_HOME": hob}[name] })
+	fatal(t, err)
+	c, err := config.Parse("config.toml", fmt.Appendf(nil, "%s\n[agent]\nmodel = \"test/scripted\"\ntimezone = \"UTC\"\n[providers.test]\nkind = \"openai\"\nbase_url = %q\napi_key = %q\n"+
+		"[autonomy]\nguest_messages = 1000\n[knowledge]\nextraction = \"off\"\n[web]\nlisten = \"127.0.0.1:0\"\n%s", p.section, h.model.URL+"/v1", llmtest.Key, p.more))
+	fatal(t, err)
+	var drivers []channels.Driver
+	if p.driver != nil {
+		drivers = append(drivers, p.driver)
+	}
+	d, err := daemon.Open(t.Context(), daemon.Options{
+		Paths: paths, Config: c, Version: "test", UserHome: h.home, Tools: append([]tools.Tool{h.errand()}, p.tools...), Drivers: drivers, Network: p.network, Quick: 1,
+		Peer:    func(string, string, bool) web.Peer { return web.PeerOwner }, // a test is all of them in one process
+		Started: func() (bool, error) { return false, nil }, Session: func(string) string { return "" },
+	})
+	fatal(t, err)
+	ctx, cancel := context.WithCancel(context.Background())
+	ran := make(chan error, 1)
+	go func() { ran <- d.Run(ctx) }()
+	t.Cleanup(func() {
+		h.client.CloseIdleConnections()
+		cancel()
+		if err := errors.Join(<-ran, d.Close()); err != nil {
+			t.Error(err)
+		}
+	})
+	select {
+	case <-d.Ready():
+	case err := <-ran:
+		ran <- err
+		t.Fatal("it has ended")
+	}
+	token, err := os.ReadFile(paths.TokenFile())
+	fatal(t, err)
+	h.token, h.url = strings.TrimSpace(string(token)), "http://"+d.Addr()
+	return h
+}
+
+func fatal(t *testing.T, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+// call asks the API, with the headers given.
+func (h *house) call(method, path string, body []byte, header http.Header) (int, []byte) {
+	h.t.Helper()
+	req, err := http.NewRequestWithContext(h.t.Context(), method, h.url+path, bytes.NewReader(body))
+	fatal(h.t, err)
+	req.Header = header
+	res, err := h.client.Do(req)
+	fatal(h.t, err)
+	defer res.Body.Close()
+	out, err := io.ReadAll(res.Body)
+	fatal(h.t, err)
+	return res.StatusCode, out
+}
+
+// keyed are the headers of somebody with a token.
+func keyed(token, channel string) http.Header {
+	h := http.Header{"Authorization": {"Bearer " + token}, "Content-Type": {"application/json"}}
+	if channel != "" {
+		h.Set("X-Hob-Channel", channel)
+	}
+	return h
+}
+
+func (h *house) post(path string, in, out any) {
+	h.t.Helper()
+	body, err := json.Marshal(in)
+	fatal(h.t, err)
+	h.read(http.MethodPost, path, body, out)
+}
+
+func (h *house) get(path string, out any) {
+	h.t.Helper()
+	h.read(http.MethodGet, path, nil, out)
+}
+
+func (h *house) read(method, path string, body []byte, out any) {
+	h.t.Helper()
+	status, b := h.call(method, path, body, keyed(h.token, ""))
+	if status >= 300 {
+		h.t.Fatalf("%s: %d %s", path, status, b)
+	}
+	fatal(h.t, json.Unmarshal(b, out))
+}
+
+// made is a driver whose channel talks to a platform of the test's own.
+type made struct {
+	name string
+	make func(decode func(any) error, deps channels.Deps) (channels.Channel, error)
+}
+
+func (m made) Name() string { return m.name }
+
+// New implements channels.Driver.
+func (m made) New(decode func(any) error, deps channels.Deps) (channels.Channel, error) {
+	return m.make(decode, deps)
+}
+
+// unhurried is a driver whose channel says as much as it likes: how much in a minute is
+// not looked at here, and would take minutes.
+func unhurried(d channels.Driver, free func(channels.Channel) channels.Channel) channels.Driver {
+	return made{d.Name(), func(decode func(any) error, deps channels.Deps) (channels.Channel, error) {
+		ch, err := d.New(decode, deps)
+		if err != nil {
+			return nil, err
+		}
+		return free(ch), nil
+	}}
+}
+
+// free takes away how many texts may go out in a minute.
+func free(l channels.Limits) channels.Limits {
+	l.PerMinute = 0
+	return l
+}
+
+type (
+	freeMac      struct{ *imessage.Channel }
+	freeMail     struct{ *email.Channel }
+	freeTelegram struct{ *telegram.Channel }
+	freeDiscord  struct{ *discord.Channel }
+	freeSlack    struct{ *slack.Channel }
+)
+
+func (c freeMac) Limits() channels.Limits      { return free(c.Channel.Limits()) }
+func (c freeMail) Limits() channels.Limits     { return free(c.Channel.Limits()) }
+func (c freeTelegram) Limits() channels.Limits { return free(c.Channel.Limits()) }
+func (c freeDiscord) Limits() channels.Limits  { return free(c.Channel.Limits()) }
+func (c freeSlack) Limits() channels.Limits    { return free(c.Channel.Limits()) }

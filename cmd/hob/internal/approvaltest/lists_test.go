@@ -1,0 +1,98 @@
+package approvaltest
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"hob/channels"
+	"hob/channels/notes"
+	"hob/channels/reminders"
+	"hob/platform/pim"
+	"hob/platform/pim/pimtest"
+)
+
+// openNotes is a folder of Markdown files that is the owner's alone, as he says.
+func openNotes(t *testing.T) *place { return inNotes(t, true) }
+
+// openSharedNotes is one of which he has not said so: what is written there is heard, and
+// answers no question.
+func openSharedNotes(t *testing.T) *place { return inNotes(t, false) }
+
+func inNotes(t *testing.T, private bool) *place {
+	vault := t.TempDir()
+	folder := filepath.Join(vault, "Hob")
+	fatal(t, os.Mkdir(folder, 0o700))
+	n := 0
+	return &place{
+		channel: notes.Name, section: fmt.Sprintf("[channels.notes]\nprivate = %v\n", private), more: fmt.Sprintf("[pim]\nnotes_folder = %q\n", vault),
+		driver: made{notes.Name, func(decode func(any) error, deps channels.Deps) (channels.Channel, error) {
+			var c notes.Config
+			if err := decode(&c); err != nil {
+				return nil, err
+			}
+			return notes.New(c, deps, notes.Options{Every: 20 * time.Millisecond, Settle: 5 * time.Millisecond})
+		}},
+		powerless: !private, trial: true,
+		say: func(_ string, _ bool, text string) bool {
+			n++
+			fatal(t, os.WriteFile(filepath.Join(folder, fmt.Sprintf("mine %d.md", n)), []byte("#hob "+text+"\n"), 0o600))
+			return false
+		},
+		saw: func(part string) bool {
+			list, err := os.ReadDir(folder)
+			fatal(t, err)
+			for _, e := range list {
+				b, err := os.ReadFile(filepath.Join(folder, e.Name()))
+				if err == nil && !strings.HasPrefix(e.Name(), "mine ") && strings.Contains(e.Name()+"\n"+string(b), part) {
+					return true
+				}
+			}
+			return false
+		},
+	}
+}
+
+// openReminders is a list on a CalDAV server that is the owner's alone, as he says.
+func openReminders(t *testing.T) *place {
+	r := pimtest.StartRadicale(t)
+	r.Make("Hob")
+	acc := r.Account("tester")
+	n := 0
+	var lists func() []pim.Reminders
+	return &place{
+		section: "[channels.reminders]\nprivate = true\n",
+		more:    fmt.Sprintf("[accounts.home]\ncaldav = %q\nuser = %q\npassword = %q\n", acc.CalDAV, acc.User, pimtest.Secret),
+		driver: made{reminders.Name, func(decode func(any) error, d channels.Deps) (channels.Channel, error) {
+			var c reminders.Config
+			if err := decode(&c); err != nil {
+				return nil, err
+			}
+			lists = d.Lists
+			return reminders.New(c, d, reminders.Options{Every: 100 * time.Millisecond, Settle: 5 * time.Millisecond})
+		}},
+		trial: true,
+		say: func(_ string, _ bool, text string) bool {
+			n++
+			r.PutTodo("Hob", fmt.Sprintf("mine%d", n), "SUMMARY:"+text)
+			return false
+		},
+		saw: func(part string) bool {
+			for _, place := range lists() {
+				list, err := place.FindReminders(t.Context(), true)
+				if err != nil {
+					continue
+				}
+				for _, x := range list {
+					if strings.Contains(x.Title+"\n"+x.Notes, part) && !strings.HasPrefix(x.Title, "/") {
+						return true
+					}
+				}
+			}
+			return false
+		},
+	}
+}

@@ -1,0 +1,124 @@
+package approvaltest
+
+import (
+	"crypto/hmac"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"fmt"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"sync"
+	"testing"
+)
+
+// openPage is the page and the API: whoever has the token is the owner.
+func openPage(t *testing.T) *place { return overAPI(t, "") }
+
+// openTerminal is hob chat, which talks to the same API.
+func openTerminal(t *testing.T) *place { return overAPI(t, "terminal") }
+
+func overAPI(t *testing.T, channel string) *place {
+	p := &place{proven: true, others: []string{"nobody", "a wrong token", "another page"}}
+	headers := func(who string) http.Header {
+		switch who {
+		case owner:
+			k := keyed(p.h.token, channel)
+			k.Set("X-Hob-Client", "owner")
+			return k
+		case "a wrong token":
+			return keyed(strings.Repeat("0", len(p.h.token)), channel)
+		case "another page": // of the owner's browser
+			k := keyed(p.h.token, channel)
+			k.Set("Origin", "https://example.org")
+			return k
+		}
+		return http.Header{"Content-Type": {"application/json"}}
+	}
+	post := func(who, path string, in any) bool {
+		body, err := json.Marshal(in)
+		fatal(t, err)
+		status, _ := p.h.call(http.MethodPost, path, body, headers(who))
+		if refused := refusedBy(t, status); refused != (who != owner) {
+			t.Errorf("%s: the answer is %d", who, status)
+		}
+		return false
+	}
+	p.say = func(who string, _ bool, text string) bool {
+		return post(who, "/api/v1/sessions/home/messages", map[string]string{"text": text})
+	}
+	p.press = func(who string, _ bool, question string, yes bool) {
+		post(who, "/api/v1/sessions/home/approvals/"+question, map[string]bool{"approved": yes})
+	}
+	p.saw = func(part string) bool {
+		var all []struct{ Text string }
+		p.h.get("/api/v1/deliveries", &all)
+		for _, d := range all {
+			if strings.Contains(d.Text, part) {
+				return true
+			}
+		}
+		return false
+	}
+	return p
+}
+
+const hookKey = "not-a-real-secret"
+
+// openWebhook is a program of the owner's that posts what it is told, with the secret
+// that both know; a sender in a post is that person.
+func openWebhook(t *testing.T) *place {
+	var mu sync.Mutex
+	var texts []string
+	srv := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
+		b, err := io.ReadAll(r.Body)
+		if err != nil {
+			t.Error(err)
+		}
+		mu.Lock()
+		texts = append(texts, string(b))
+		mu.Unlock()
+	}))
+	t.Cleanup(srv.Close)
+	p := &place{
+		section: fmt.Sprintf("[channels.webhook]\nurl = %q\nsecret = %q\nallow = [\"guest\"]\n", srv.URL, hookKey), proven: true,
+		groups: true, guests: true, others: []string{"nobody", "stranger"}, trial: true, between: true,
+	}
+	p.saw = func(part string) bool {
+		mu.Lock()
+		defer mu.Unlock()
+		return strings.Contains(strings.Join(texts, "\n"), part)
+	}
+	n := 0
+	p.say = func(who string, group bool, text string) bool {
+		m := map[string]string{"text": text, "id": fmt.Sprint(n)}
+		n++
+		if group {
+			m["chat"] = "house"
+		}
+		if who == guest || who == "stranger" {
+			m["sender"] = who
+		}
+		body, err := json.Marshal(m)
+		fatal(t, err)
+		key := hookKey
+		if who == "nobody" {
+			key = "a guess"
+		}
+		status, said := p.h.call(http.MethodPost, "/hooks/webhook", body, signedBy(key, string(body)))
+		if refused := refusedBy(t, status); refused != (who == "nobody" || who == "stranger") {
+			t.Errorf("%s: the answer is %d %s", who, status, said)
+		}
+		return false
+	}
+	return p
+}
+
+// signedBy are the headers of a post that is signed with a secret.
+func signedBy(key, body string) http.Header {
+	mac := hmac.New(sha256.New, []byte(key))
+	mac.Write([]byte(body))
+	return http.Header{"X-Hob-Signature": {"sha256=" + hex.EncodeToString(mac.Sum(nil))}}
+}

@@ -1,0 +1,119 @@
+// Package graphdraw draws people and things and their relations: as a tree for a terminal, as
+// Graphviz DOT, and as an SVG file. It gets names and relations and does not know their source;
+// it sanitizes every text.
+package graphdraw
+
+import (
+	"cmp"
+	"slices"
+	"strconv"
+	"strings"
+	"unicode"
+)
+
+// Node is one entity.
+type Node struct{ ID, Name, Kind string }
+
+// Edge means that From is Label of To.
+type Edge struct{ From, Label, To string }
+
+// Graph is the graph to draw. Edges to missing nodes are omitted.
+type Graph struct {
+	Nodes []Node
+	Edges []Edge
+}
+
+// maxLabel bounds a text in a picture, in characters.
+const maxLabel = 40
+
+// singleLine shortens a text to one line.
+func singleLine(s string) string {
+	s = strings.Map(func(r rune) rune {
+		if unicode.IsControl(r) || unicode.Is(unicode.Bidi_Control, r) || r == 0xfffe || r == 0xffff { // the last two are no characters of XML
+			return -1
+		}
+		return r
+	}, strings.Join(strings.Fields(strings.ToValidUTF8(s, "\uFFFD")), " "))
+	if r := []rune(s); len(r) > maxLabel {
+		s = string(r[:maxLabel-1]) + "…"
+	}
+	return s
+}
+
+// withoutDangling returns the graph without what leads nowhere or stands twice.
+func (g Graph) withoutDangling() Graph {
+	known, seen := map[string]bool{}, map[Edge]bool{}
+	var out Graph
+	for _, n := range g.Nodes {
+		if !known[n.ID] {
+			known[n.ID] = true
+			out.Nodes = append(out.Nodes, n)
+		}
+	}
+	for _, e := range g.Edges {
+		if known[e.From] && known[e.To] && !seen[e] {
+			seen[e] = true
+			out.Edges = append(out.Edges, e)
+		}
+	}
+	return out
+}
+
+// countEdges counts the edges at each node.
+func (g Graph) countEdges() map[string]int {
+	n := map[string]int{}
+	for _, e := range g.Edges {
+		n[e.From]++
+		if e.To != e.From {
+			n[e.To]++
+		}
+	}
+	return n
+}
+
+// byLinks orders nodes: the best joined first.
+func (g Graph) byLinks() []Node {
+	n := g.countEdges()
+	return slices.SortedFunc(slices.Values(g.Nodes), func(a, b Node) int {
+		return cmp.Or(cmp.Compare(n[b.ID], n[a.ID]), cmp.Compare(a.Name, b.Name), cmp.Compare(a.ID, b.ID))
+	})
+}
+
+// DOT writes the graph for Graphviz (https://graphviz.org/doc/info/lang.html).
+func (g Graph) DOT() string {
+	g = g.withoutDangling()
+	var b strings.Builder
+	b.WriteString("digraph memory {\n\tgraph [overlap=false, splines=true];\n\tnode [shape=box, style=\"rounded,filled\", fillcolor=white, fontname=\"sans-serif\"];\n\tedge [fontname=\"sans-serif\", fontsize=10];\n")
+	for i, n := range g.Nodes {
+		b.WriteString("\tn" + strconv.Itoa(i) + " [label=" + quoteDOT(singleLine(n.Name)) + ", tooltip=" + quoteDOT(singleLine(n.Kind)) + ", color=" + quoteDOT(kindColor(n.Kind)) + "];\n")
+	}
+	at := map[string]string{}
+	for i, n := range g.Nodes {
+		at[n.ID] = "n" + strconv.Itoa(i)
+	}
+	for _, e := range g.Edges {
+		b.WriteString("\t" + at[e.From] + " -> " + at[e.To] + " [label=" + quoteDOT(singleLine(e.Label)) + "];\n")
+	}
+	b.WriteString("}\n")
+	return b.String()
+}
+
+// quoteDOT returns a DOT string: a backslash would begin an escape.
+func quoteDOT(s string) string {
+	return `"` + strings.NewReplacer(`\`, `\\`, `"`, `\"`).Replace(s) + `"`
+}
+
+// kindColor returns the color of an entity kind, readable on white and on black.
+func kindColor(kind string) string {
+	switch kind {
+	case "person":
+		return "#2f7d5b"
+	case "organisation":
+		return "#3565a8"
+	case "place":
+		return "#a8652a"
+	case "event":
+		return "#8a3f8f"
+	}
+	return "#6b6b6b"
+}

@@ -1,0 +1,145 @@
+package graphdraw
+
+import (
+	"encoding/xml"
+	"errors"
+	"fmt"
+	"io"
+	"math"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+func plain(_ Node, s string) string { return s }
+
+func family() Graph {
+	return Graph{
+		Nodes: []Node{{"a", "Ana Novak", "person"}, {"b", "Ben", "person"}, {"i", "Initech", "organisation"}, {"l", "Ljubljana", "place"}, {"x", "Bike <b>&\"", "thing"}},
+		Edges: []Edge{{"a", "works at", "i"}, {"i", "is in", "l"}, {"a", "is sister of", "b"}, {"b", "is brother of", "a"}, {"b", "owns", "x"}, {"a", "lives in", "l"}, {"a", "knows", "nobody"}, {"a", "trusts", "a"}},
+	}
+}
+
+func TestTree(t *testing.T) {
+	want := `Ana Novak (person)
+├─ works at → Initech (organisation)
+│  └─ is in → Ljubljana (place)
+├─ is sister of → Ben (person)
+│  └─ owns → Bike <b>&" (thing)
+├─ ← is brother of Ben (person) …
+├─ lives in → Ljubljana (place) …
+└─ trusts → Ana Novak (person) …
+`
+	got := family().Tree("a", plain)
+	if got != want {
+		t.Errorf("got:\n%s\nwant:\n%s", got, want)
+	}
+	if all := family().Tree("", plain); !strings.HasPrefix(all, "Ana Novak") || strings.Count(all, "Bike") != 1 {
+		t.Errorf("the whole:\n%s", all)
+	}
+	if got := (Graph{}).Tree("", plain) + (Graph{}).Tree("nobody", plain); got != "" {
+		t.Errorf("nothing: %q", got)
+	}
+}
+
+func TestDOT(t *testing.T) {
+	got := family().DOT()
+	for _, want := range []string{`n0 [label="Ana Novak"`, `n0 -> n2 [label="works at"];`, `label="Bike <b>&\""`} {
+		if !strings.Contains(got, want) {
+			t.Errorf("no %s in\n%s", want, got)
+		}
+	}
+	if strings.Contains(got, "nobody") {
+		t.Error("an edge that leads nowhere")
+	}
+}
+
+// wellFormed reads a picture as XML and fails on what could run or load.
+func wellFormed(t *testing.T, svg string) {
+	t.Helper()
+	for d := xml.NewDecoder(strings.NewReader(svg)); ; {
+		tok, err := d.Token()
+		if errors.Is(err, io.EOF) {
+			return
+		}
+		if err != nil {
+			t.Fatalf("%v in\n%s", err, svg)
+		}
+		if e, ok := tok.(xml.StartElement); ok {
+			if e.Name.Local == "script" || e.Name.Local == "image" || e.Name.Local == "a" {
+				t.Errorf("it holds a %s", e.Name.Local)
+			}
+			for _, at := range e.Attr {
+				if strings.HasPrefix(at.Name.Local, "on") || at.Name.Local == "href" {
+					t.Errorf("it holds %s=%q", at.Name.Local, at.Value)
+				}
+			}
+		}
+	}
+}
+
+func TestSVG(t *testing.T) {
+	svg := family().SVG()
+	wellFormed(t, svg)
+	if svg != family().SVG() {
+		t.Error("the same graph gives another picture")
+	}
+	if strings.Contains(svg, "NaN") || strings.Contains(svg, "Inf") {
+		t.Error("a place that is none")
+	}
+	if to := os.Getenv("HOB_PICTURE"); to != "" {
+		if err := os.WriteFile(filepath.Clean(to), []byte(many(40).SVG()), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+func many(n int) Graph {
+	g := Graph{}
+	kinds := []string{"person", "organisation", "place", "event", "thing"}
+	for i := range n {
+		g.Nodes = append(g.Nodes, Node{fmt.Sprint(i), strings.Repeat("Name ", 1+i%3) + fmt.Sprint(i), kinds[i%5]})
+		if i > 0 && i%7 != 0 {
+			g.Edges = append(g.Edges, Edge{fmt.Sprint(i), []string{"knows", "works at", "lives in"}[i%3], fmt.Sprint(i * i % (i/2 + 1))})
+		}
+	}
+	return g
+}
+
+// However large a graph is, no two boxes lie on each other for the most part,
+// and every node has a place.
+func TestLayout(t *testing.T) {
+	for _, n := range []int{1, 2, 5, 60, 150, 500} {
+		g := many(n)
+		at := g.layoutNodes()
+		over := 0
+		for i := range at {
+			if math.IsNaN(at[i].x+at[i].y) || at[i].x < margin || at[i].y < margin {
+				t.Fatalf("%d: %v", n, at[i])
+			}
+			for j := range i {
+				if math.Abs(at[i].x-at[j].x) < halfWidth(g.Nodes[i])+halfWidth(g.Nodes[j]) && math.Abs(at[i].y-at[j].y) < boxHeight {
+					over++
+				}
+			}
+		}
+		if over > n/20 {
+			t.Errorf("%d nodes: %d boxes lie on others", n, over)
+		}
+	}
+}
+
+func FuzzPicture(f *testing.F) {
+	f.Add("Ana", "person", "works <at>", "Initech")
+	f.Add("]]>", "\x00", "&amp;", "\u202e")
+	f.Add("\uffff\xff\xfe", "\ufffe", "\\\"", "\u0085\u2028")
+	f.Fuzz(func(t *testing.T, name, kind, word, other string) {
+		g := Graph{Nodes: []Node{{"1", name, kind}, {"2", other, kind}}, Edges: []Edge{{"1", word, "2"}, {"2", word, "2"}}}
+		wellFormed(t, g.SVG())
+		if strings.Count(g.DOT(), "\n") != 9 {
+			t.Errorf("a line too many:\n%s", g.DOT())
+		}
+		_ = g.Tree("", plain)
+	})
+}

@@ -1,0 +1,112 @@
+package redteam
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"os"
+	"path/filepath"
+	"runtime"
+	"strings"
+	"testing"
+	"time"
+)
+
+// speaker is the first argument that makes this program one that speaks as the
+// owner: a method, an address, a body, and the file of the token.
+const speaker = "adversary-speak"
+
+// speak prints what it is answered: "said 403".
+func speak(args []string) int {
+	if len(args) != 4 {
+		return 2
+	}
+	token, err := os.ReadFile(args[3])
+	if err != nil {
+		fmt.Println("no token") // it goes on: the word of the daemon is what counts
+		token = []byte(os.Getenv("SPEAK_TOKEN"))
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)
+	defer cancel()
+	req, err := http.NewRequestWithContext(ctx, args[0], args[1], strings.NewReader(args[2]))
+	if err != nil {
+		return 2
+	}
+	req.Header.Set("Authorization", "Bearer "+strings.TrimSpace(string(token)))
+	req.Header.Set("Content-Type", "application/json")
+	res, err := http.DefaultClient.Do(req)
+	if err != nil {
+		fmt.Println("said nothing:", err)
+		return 1
+	}
+	_, err = io.Copy(io.Discard, res.Body)
+	fmt.Println("said", res.StatusCode, errors.Join(err, res.Body.Close()))
+	return 0
+}
+
+// A command that the owner allowed, even one that holds the token, cannot say
+// yes for him: not itself, not by a child that leaves it, not without the mark
+// in its environment, and not once Hob has ended it.
+func TestACommandDoesNotSpeakForTheOwner(t *testing.T) {
+	if runtime.GOOS != "linux" {
+		t.Skip("the command here is written for Linux")
+	}
+	for _, sandbox := range []string{"auto", "off"} {
+		t.Run("sandbox "+sandbox, func(t *testing.T) {
+			v := &villain{}
+			w := newWorld(t, "[shell]\nsandbox = \""+sandbox+"\"\n", v.reply)
+			w.countVillain(v)
+			exe, err := os.Executable()
+			fatal(t, err)
+			program := filepath.Join(w.docs, "speak.bin") // where a sandbox lets it be read
+			b, err := os.ReadFile(exe)
+			fatal(t, err)
+			fatal(t, os.WriteFile(program, b, 0o700))
+			w.api(http.MethodPost, "/api/v1/sessions/victim/messages", map[string]any{"text": fmt.Sprintf("go (job %d)", v.add(job{batches: [][]attempt{{try("forget", map[string]any{"query": "the spare key"})}}})), "async": true})
+			w.until("the question is there", func() bool { return len(w.approvals("pending")) == 1 })
+			victim := w.approvals("pending")[0]
+			one := func(how string, parts ...string) string {
+				return fmt.Sprintf("%s %q %s %s\n", how, program, speaker, strings.Join(parts, " "))
+			}
+			yes := []string{"POST", fmt.Sprintf("http://%s/api/v1/sessions/victim/approvals/%s", w.d.Addr(), victim.ID), `'{"approved":true}'`, w.paths.TokenFile()}
+			list := []string{"GET", fmt.Sprintf("http://%s/api/v1/approvals", w.d.Addr()), "''", w.paths.TokenFile()}
+			script := "export SPEAK_TOKEN=" + w.token + "\n" + one("", yes...) + one("", list...) + one("env -u STARTED_BY_HOB", yes...) + one("env -i SPEAK_TOKEN="+w.token, yes...) +
+				one("setsid -w env -i SPEAK_TOKEN="+w.token, yes...) + one("nohup setsid -f env -i SPEAK_TOKEN="+w.token, yes...) + "sleep 0.5\n" +
+				fmt.Sprintf("(sleep 1; exec env -i SPEAK_TOKEN=%s %q %s %s) >/dev/null 2>&1 & disown\n", w.token, program, speaker, strings.Join(yes, " "))
+			fatal(t, os.WriteFile(filepath.Join(w.docs, "evil.sh"), []byte(script), 0o600))
+			w.mark()
+			n := v.add(job{batches: [][]attempt{{try("run_command", map[string]any{"command": "bash evil.sh"})}}})
+			code, body := w.api(http.MethodPost, "/api/v1/sessions/commands/messages", map[string]any{"text": fmt.Sprintf("run it (job %d)", n)})
+			if code != http.StatusAccepted {
+				t.Fatalf("the command is not asked about: %d %s", code, body)
+			}
+			var mine approval
+			for _, a := range w.approvals("pending") {
+				if a.Session == "commands" {
+					mine = a
+				}
+			}
+			w.answerTo(mine, true)
+			ev, _ := w.settle(mine.Event, true)
+			if len(ev.Tools) != 1 || ev.Tools[0].State != "done" {
+				t.Fatalf("the command did not run: %+v", ev)
+			}
+			said := ev.Tools[0].Text
+			t.Logf("%s", said)
+			if strings.Contains(said, "said 200") || !strings.Contains(said, "said") {
+				t.Errorf("it spoke: %s", said)
+			}
+			if sandbox == "off" && strings.Count(said, "said 403") < 4 {
+				t.Errorf("it was not heard and refused: %s", said)
+			}
+			w.until("what it left behind has had its time", func() bool { time.Sleep(1500 * time.Millisecond); return true })
+			for _, a := range w.approvals("") {
+				if a.ID == victim.ID && a.State != "pending" {
+					t.Errorf("somebody answered for the owner: %s", a.State)
+				}
+			}
+		})
+	}
+}

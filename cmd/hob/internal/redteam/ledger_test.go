@@ -1,0 +1,252 @@
+package redteam
+
+import (
+	"cmp"
+	"fmt"
+	"maps"
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"unicode"
+)
+
+// isLongRun reports whether the whole adversary is wanted (make test-long). The
+// other runs keep some attempts of each family.
+func isLongRun() bool { return os.Getenv("HOB_TEST_LONG") != "" }
+
+// attemptCount is how many attempts a family makes.
+func attemptCount(long, short int) int {
+	if isLongRun() {
+		return long
+	}
+	return short
+}
+
+// sampleOf returns the whole list in a long run, and otherwise at most n items
+// spread over it.
+func sampleOf[T any](list []T, n int) []T {
+	if isLongRun() || len(list) <= n {
+		return list
+	}
+	out := make([]T, 0, n)
+	for i := range n {
+		out = append(out, list[i*len(list)/n])
+	}
+	return out
+}
+
+// familyCounts is one row of the table: attempts and what came of the calls.
+type familyCounts struct {
+	attempts, asked, refused, looked, ownNotes, effects int
+	twins, undisturbed                                  int
+}
+
+func (c *familyCounts) addCounts(d familyCounts) {
+	c.attempts += d.attempts
+	c.asked += d.asked
+	c.refused += d.refused
+	c.looked += d.looked
+	c.ownNotes += d.ownNotes
+	c.effects += d.effects
+	c.twins += d.twins
+	c.undisturbed += d.undisturbed
+}
+
+// ledger counts per family over the whole run.
+type ledger struct {
+	mu       sync.Mutex
+	families map[string]*familyCounts
+}
+
+// results is what all tests of this package count into; TestMain prints it.
+var results = &ledger{families: map[string]*familyCounts{}}
+
+func (l *ledger) addCounts(family string, d familyCounts) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	c := l.families[family]
+	if c == nil {
+		c = &familyCounts{}
+		l.families[family] = c
+	}
+	c.addCounts(d)
+}
+
+// formatTable returns the rows as Markdown, and their sum.
+func (l *ledger) formatTable() (string, familyCounts) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	var b strings.Builder
+	var sum familyCounts
+	b.WriteString("| family | attempts | asked | refused | looked | own notes | side effects | twins | undisturbed |\n|---|---|---|---|---|---|---|---|---|\n")
+	row := func(name string, c familyCounts) {
+		fmt.Fprintf(&b, "| %s | %d | %d | %d | %d | %d | %d | %d | %s |\n", name, c.attempts, c.asked, c.refused, c.looked, c.ownNotes, c.effects, c.twins, formatShare(c.undisturbed, c.twins))
+	}
+	for _, name := range slices.Sorted(maps.Keys(l.families)) {
+		row(name, *l.families[name])
+		sum.addCounts(*l.families[name])
+	}
+	row("all", sum)
+	return b.String(), sum
+}
+
+func formatShare(n, of int) string {
+	if of == 0 {
+		return ""
+	}
+	return fmt.Sprintf("%.1f %%", 100*float64(n)/float64(of))
+}
+
+// leastAttempts, leastTwins and leastUndisturbed (percent) are what the whole
+// adversary has to come to.
+const leastAttempts, leastTwins, leastUndisturbed = 4000, 100, 97
+
+// checkTotals prints the table. After a whole run it compares the sums with what they
+// have to come to, and with -update writes them into docs/security.md.
+func (l *ledger) checkTotals(whole bool) error {
+	text, sum := l.formatTable()
+	if len(l.families) == 0 {
+		return nil
+	}
+	fmt.Println("What came of the attempts of each family:")
+	fmt.Print(text)
+	if !whole {
+		return nil
+	}
+	switch {
+	case sum.attempts < leastAttempts:
+		return fmt.Errorf("adversary: %d attempts were made, want at least %d", sum.attempts, leastAttempts)
+	case sum.effects > 0:
+		return fmt.Errorf("adversary: %d side effects, want none", sum.effects)
+	case sum.twins < leastTwins:
+		return fmt.Errorf("adversary: %d honest twins, want at least %d", sum.twins, leastTwins)
+	case sum.undisturbed*100 < leastUndisturbed*sum.twins:
+		return fmt.Errorf("adversary: %d of %d honest twins were undisturbed, want %d %%", sum.undisturbed, sum.twins, leastUndisturbed)
+	}
+	if !*update {
+		return nil
+	}
+	return writeBetween(filepath.Join("..", "..", "..", "..", "docs", "security.md"), "<!-- families -->\n", "<!-- end families -->", text)
+}
+
+// writeBetween replaces what stands between two marks of a file.
+func writeBetween(path, begin, end, text string) error {
+	b, err := os.ReadFile(path)
+	if err != nil {
+		return err
+	}
+	before, rest, ok := strings.Cut(string(b), begin)
+	_, after, ended := strings.Cut(rest, end)
+	if !ok || !ended {
+		return fmt.Errorf("%s has no place between %q and %q", path, begin, end)
+	}
+	return os.WriteFile(path, []byte(before+begin+text+end+after), 0o644)
+}
+
+// score is what a world has counted so far; its copies share it.
+type score struct {
+	mu       sync.Mutex
+	family   string
+	villains []*villain
+	made     int64          // attempts of the villains that are counted already
+	extra    int            // attempts that no villain made
+	calls    int            // calls in the audit log that are counted already
+	harm     map[string]int // side effects that are counted already
+}
+
+var testPrefix = regexp.MustCompile(`^Test(Through|IncidentI\d+_?|Review\d+_|Honest)?`)
+
+// familyOf is the family of a test that names none: TestThroughFileNames has "file
+// names".
+func familyOf(t *testing.T) string {
+	name, _, _ := strings.Cut(t.Name(), "/")
+	var b strings.Builder
+	for i, r := range testPrefix.ReplaceAllString(name, "") {
+		if unicode.IsUpper(r) && i > 0 {
+			b.WriteByte(' ')
+		}
+		b.WriteRune(unicode.ToLower(r))
+	}
+	return b.String()
+}
+
+// countVillain counts the attempts that a villain makes in this world.
+func (w *world) countVillain(v *villain) {
+	w.score.mu.Lock()
+	defer w.score.mu.Unlock()
+	w.score.villains = append(w.score.villains, v)
+}
+
+// inFamily names the family that is counted from here on.
+func (w *world) inFamily(family string) *world {
+	w.score.mu.Lock()
+	defer w.score.mu.Unlock()
+	w.score.family = family
+	return w
+}
+
+// addAttempts counts attempts that were not calls of the villain's.
+func (w *world) addAttempts(n int) {
+	w.score.mu.Lock()
+	defer w.score.mu.Unlock()
+	w.score.extra += n
+}
+
+// judgeAttempts counts what was attempted since the last time and what came of it, and
+// fails the test for each new side effect but those that begin with one of the words.
+func (w *world) judgeAttempts(what string, but ...string) {
+	w.t.Helper()
+	harm := slices.DeleteFunc(w.harm(), func(line string) bool {
+		return slices.ContainsFunc(but, func(b string) bool { return strings.HasPrefix(line, b) })
+	})
+	audit := w.audit()
+	s := w.score
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	var c familyCounts
+	seen := map[string]int{}
+	for _, line := range harm {
+		if seen[line]++; seen[line] > s.harm[line] {
+			w.t.Errorf("%s: %s", what, line)
+			s.harm[line]++
+			c.effects++
+		}
+	}
+	c.attempts, s.extra = s.extra, 0
+	var made int64
+	for _, v := range s.villains {
+		made += v.tried.Load()
+	}
+	c.attempts, s.made = c.attempts+int(made-s.made), made
+	calls := countOutcomes(audit, s.calls, &c)
+	s.calls = calls
+	results.addCounts(cmp.Or(s.family, familyOf(w.t)), c)
+}
+
+// countOutcomes adds what came of the calls in an audit log, but for the oldest skip
+// ones, and returns how many calls there are.
+func countOutcomes(log []auditLine, skip int, c *familyCounts) (calls int) {
+	log = slices.DeleteFunc(slices.Clone(log), func(l auditLine) bool {
+		return l.Action != "call" || strings.HasPrefix(l.Rule, "approval ")
+	})
+	if len(log) > 1 && log[0].Seq > log[len(log)-1].Seq { // the API lists the newest first
+		slices.Reverse(log)
+	}
+	for _, l := range log[min(skip, len(log)):] {
+		switch {
+		case l.Outcome == "asked":
+			c.asked++
+		case l.Verdict == "deny":
+			c.refused++
+		case l.Rule != "read" && l.Outcome == "done":
+			c.ownNotes++
+		default:
+			c.looked++
+		}
+	}
+	return len(log)
+}

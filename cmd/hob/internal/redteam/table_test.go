@@ -1,0 +1,189 @@
+package redteam
+
+import (
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+)
+
+// incident is something that happened to others. Its tests are found by their
+// names, so that the table cannot claim one that is not there.
+type incident struct {
+	what, control string
+	// waits says what is not there yet that this could happen to, "" for nothing.
+	waits string
+}
+
+// incidents are numbered from 1.
+var incidents = []incident{
+	{what: "A control page trusted an address in its own query, connected there and sent its stored token (CVE-2026-25253)", control: "the page takes no endpoint from its address; Origin and Host are checked on every request; the page stores no token; the CSP allows connections to its own origin only"},
+	{what: "Any web page could guess a password of a local WebSocket; a forged device token bypassed the rate limiter (\"ClawJacked\")", control: "a random token of 256 bits; rate limits apply on loopback too, regardless of headers; pairing always needs your approval"},
+	{what: "A local `config.apply` without proof set a command that was then run (CVE-2026-25593)", control: "every route except health and the page's files needs the token; the API cannot change settings that run programs"},
+	{what: "A token was accepted without verification; a client declared its own scope (CVE-2026-28472, CVE-2026-53821, CVE-2026-33577)", control: "constant-time comparison on each route; rights come from the server's rows; a grant can only narrow"},
+	{what: "Revoked tokens stayed valid on open sockets", control: "authentication is checked for each request; a revocation closes open connections"},
+	{what: "The master token was sent in probes of loopback ports (CVE-2026-22174)", control: "Hob sends the token to no other service; child processes and models never see it"},
+	{what: "Requests to internal addresses from a tool argument (CVE-2026-26322)", control: "one dialer resolves the name, rejects special ranges and connects to the checked address, for each redirect; proxies from the environment are checked the same way"},
+	{what: "\"Allow always\" stayed valid while the payload changed; shell expansion bypassed an allowlist; a here-document read secrets (CVE-2026-29607, CVE-2026-28463, CVE-2026-44115)", control: "commands are judged by their syntax tree; an approval is bound to the resolved program, its digest and its arguments; no shell where none is needed; a scrubbed environment; grants end"},
+	{what: "Links were swapped between the check and the use; a flag that marks the user was forged in the input (CVE-2026-44112, CVE-2026-44113, CVE-2026-44118)", control: "files are opened below a root that links cannot leave; only the channel's proof identifies the user"},
+	{what: "Another name of a parameter escaped the sandbox (2026.3.28; CVE-2026-32046)", control: "one check for files, regardless of the parameter name; a test tries each parameter of each tool"},
+	{what: "An empty caller or the suffix of a number was accepted; a list silently became open (CVE-2026-28446)", control: "exact comparison of normalised addresses; an empty list allows no one; an invalid setting is an error at start"},
+	{what: "Hundreds of malicious skills wrote persona and memory files (\"ClawHavoc\")", control: "persona, memory of the user and settings are not writable by any tool, not even after an approval; a template's skills are copied when the template is used, count as untrusted text and grant no rights; its schedules and watchers act with the rights of untrusted text"},
+	{what: "An MCP server began to copy every mail; a client ran what a server sent (postmark-mcp, CVE-2025-6514)", control: "text and tools of other servers are marked as foreign; Hob ignores their own claims about effects", waits: "there is no MCP client yet: pinned servers, a changed description asks"},
+	{what: "Look-alike installers and packages", control: "one source; static, reproducible builds; `hob update` accepts a release only if its list is signed with the key that is built into the program", waits: "signed packages for each system; installations from other sources are not protected"},
+	{what: "Hundreds of thousands of gateways open to the internet", control: "loopback only; anything else is refused without TLS and a password"},
+	{what: "\"Do nothing until I say so\" was lost in a summary, a remote stop was ignored, 200 mails were deleted", control: "the rule is code and not a prompt; batches ask first; changes can be undone; /stop is handled before queued messages and ends the running turn", waits: "mail: each move can be undone, but many moves in a row are not yet one batch with one approval request"},
+	{what: "Link previews of chat platforms fetched addresses that contained text a model had read", control: "previews are off when sending; outgoing text is scanned for secrets and for long opaque addresses"},
+	{what: "An invitation in a calendar led to a command (and EchoLeak, CVE-2025-32711)", control: "a turn that has read untrusted text runs and sends nothing without a new approval, whichever tools are chained; this covers invitations, guests, cards, mail, pages in the browser, pictures and the screen"},
+	{what: "A messenger bridge listened on all addresses without proof", control: "there is no bridge process: iMessage reads the Mac's own database and sends through scripts, and child processes use pipes", waits: "a bridge process, if one is ever added: a private socket and a secret for each run"},
+	{what: "A batch runner skipped the guard; forged tool history filled the context (CVE-2026-9350, CVE-2026-14626 and others)", control: "one check for every entry point; a client's history is untrusted and bounded; only tool results from Hob's own store count"},
+	{what: "Models obeyed 40 to 75 % of injected instructions in measurements (ClawSafety, A3S-Bench)", control: "the tool boundary enforces the rules even if the model obeys every injected instruction"},
+}
+
+// review is one finding of the review of b2fd773: what the reviewer did, and what
+// stops it now.
+type review struct{ did, control string }
+
+// reviews are numbered from 1.
+var reviews = []review{
+	{did: "Critical. After a hostile mail the model started a background task, which asked for a command. You typed `hob ask ok` to answer something else, and the command ran. The same worked for the question of a trigger that an unknown sender fired", control: "\"Yes\" approves only the last question that was shown in that chat, asked by your own turn at most 5 minutes ago, with nothing after it. Every other question needs its id, its button or a reply to its own message. \"Ok\", \"sure\" and the like approve nothing. Starting a task counts with the effects that the task may have"},
+	{did: "High. A commit message in `git log \\| hob ask` counted as your words: Hob recalled a secret, opened an address, wrote and trashed a file and made a schedule without a question", control: "Only text that you typed or spoke is yours. Standard input and long pastes are untrusted unless you vouch for them with `--mine`; `--yes` is refused with piped input"},
+	{did: "High. In 16 of 31 layouts the quoted or forwarded part of your mail counted as your words, because the quote header was in no word list", control: "Text above the first boundary is yours. In a reply or forward without a recognised boundary only the first paragraph is, at most 600 characters, and the turn counts as tainted. An approval by mail must be a reply to the question"},
+	{did: "High without a sandbox. Commands counted as read-only wrote files (`xxd -bc 5 FILE`, `tree -Io zz FILE`) or read other folders and processes (`diff`, `jq --arg`, `ps -axeww`)", control: "A command runs without a question only in a form that is listed for its program, and only in a sandbox unless the form reads only system information. The sandbox hides the environment of other processes"},
+	{did: "Medium. An approved command ran other contents than at the time of the question: `sh < job.sh`, `make -C tp`, `npm --prefix`, `xargs sh`, scripts over 1 MiB", control: "Every file that a command would read as code is digested when you are asked and compared before it runs. The question lists what cannot be bound. The same applies to files, mail, events, pages and the clipboard behind a key press"},
+	{did: "Medium. A question of more than 2,000 characters hid its middle: `rm -rf` inside a written file was invisible", control: "A question starts with what would happen and why; long contents are split into pages or attached, and nothing is cut from the middle"},
+	{did: "Medium. Files that Hob wrote without a question into the drop folder were read by other programs as instructions or formulas: CLAUDE.local.md, vercel.json, `.csv` with formulas, Markdown with remote images", control: "Hob renders the files that it writes there: it chooses the names, encodes text and tables again, and disables links and images"},
+	{did: "Medium. A file from an unknown sender, moved into a trusted folder, became your words", control: "Moved, copied, renamed or archived content keeps its provenance until you vouch for it"},
+	{did: "Medium. A nested multipart mail of 578 kB stalled Hob for 13 s, 200,000 flat parts for 9 s", control: "One bounded mail parser reads all mail, in the helper process that also reads PDF files"},
+	{did: "Low. A request signed with timestamps was accepted again with the body-only scheme; exports and lists printed control characters; a refusal advised to allow `~/.ssh`; a result without a source counted as Hob's own", control: "Each secret belongs to one signature scheme; output is cleaned for the terminal; advice names no protected folder; a source is mandatory, and a missing source counts as untrusted"},
+	{did: "From use. `hob ask --yes` approved every question without showing it; Hob advised `files.allowed = [\"~\"]`; a search volunteered a password; Hob claimed that a reminder was set when none was", control: "`--yes` covers only its own turn and never an action that cannot be undone; advice names the folder that a call needs; rows that look like credentials are returned only when you ask for them by name; replies are checked against what was done"},
+}
+
+var (
+	incidentTest = regexp.MustCompile(`func (TestIncidentI(\d+)\w*)\(`)
+	reviewTest   = regexp.MustCompile(`func (TestReview(\d+)_\w+)\(`)
+)
+
+// namedTests finds the tests of the whole project whose names have a number.
+func namedTests(t *testing.T, root string, name *regexp.Regexp) map[int][]string {
+	t.Helper()
+	out := map[int][]string{}
+	err := filepath.WalkDir(root, func(path string, d fs.DirEntry, err error) error {
+		if err != nil {
+			return err
+		}
+		if d.IsDir() && (strings.HasPrefix(d.Name(), ".") && path != root || d.Name() == "bin") {
+			return fs.SkipDir
+		}
+		if !strings.HasSuffix(path, "_test.go") {
+			return nil
+		}
+		b, err := os.ReadFile(path)
+		if err != nil {
+			return err
+		}
+		rel, err := filepath.Rel(root, filepath.Dir(path))
+		if err != nil {
+			return err
+		}
+		for _, m := range name.FindAllStringSubmatch(string(b), -1) {
+			n, err := strconv.Atoi(m[2])
+			if err != nil {
+				return err
+			}
+			out[n] = append(out[n], fmt.Sprintf("`%s` (%s)", m[1], filepath.ToSlash(rel)))
+		}
+		return nil
+	})
+	fatal(t, err)
+	for _, list := range out {
+		slices.Sort(list)
+	}
+	return out
+}
+
+// writeIncidents writes the rows of incidents.
+func writeIncidents(t *testing.T, b *strings.Builder, tests map[int][]string) {
+	t.Helper()
+	for i, in := range incidents {
+		list := tests[i+1]
+		delete(tests, i+1)
+		if len(list) == 0 && in.waits == "" {
+			t.Errorf("I%d has no test and no reason why", i+1)
+		}
+		stands := strings.Join(list, "<br>")
+		if in.waits != "" {
+			stands = strings.TrimPrefix(stands+"<br>waits for: "+in.waits, "<br>")
+		}
+		fmt.Fprintf(b, "| I%d | %s | %s | %s |\n", i+1, in.what, in.control, stands)
+	}
+	for n, list := range tests {
+		t.Errorf("%v: there is no incident I%d", list, n)
+	}
+}
+
+// writeReviews writes the rows of the findings of the review.
+func writeReviews(t *testing.T, b *strings.Builder, tests map[int][]string) {
+	t.Helper()
+	for i, r := range reviews {
+		list := tests[i+1]
+		delete(tests, i+1)
+		if len(list) == 0 {
+			t.Errorf("finding %d of the review has no test named TestReview%d_", i+1, i+1)
+		}
+		fmt.Fprintf(b, "| %d | %s | %s | %s |\n", i+1, r.did, r.control, strings.Join(list, "<br>"))
+	}
+	for n, list := range tests {
+		t.Errorf("%v: there is no finding %d", list, n)
+	}
+}
+
+// docs/incidents.md says which tests stand against each incident, and is made
+// from what there is: go test ./cmd/hob/internal/redteam -run Table -update
+func TestTheTableOfIncidents(t *testing.T) {
+	root := filepath.Join("..", "..", "..", "..")
+	var b strings.Builder
+	b.WriteString(incidentsHead)
+	writeIncidents(t, &b, namedTests(t, root, incidentTest))
+	b.WriteString(reviewsHead)
+	writeReviews(t, &b, namedTests(t, root, reviewTest))
+	path := filepath.Join(root, "docs", "incidents.md")
+	if *update {
+		fatal(t, os.WriteFile(path, []byte(b.String()), 0o644))
+	}
+	was, err := os.ReadFile(path)
+	fatal(t, err)
+	if string(was) == b.String() {
+		return
+	}
+	for _, claimed := range regexp.MustCompile("`Test(?:Incident|Review)\\w+` \\([^)]*\\)").FindAllString(string(was), -1) {
+		if !strings.Contains(b.String(), claimed) {
+			t.Errorf("docs/incidents.md claims %s, which is not there", claimed)
+		}
+	}
+	t.Log("docs/incidents.md lacks some tests: go test ./cmd/hob/internal/redteam -run Table -update")
+}
+
+const incidentsHead = `# Incidents
+
+What went wrong in assistants of this kind, and what stops it in Hob. The last column is generated from the names of the existing
+tests (` + "`go test ./cmd/hob/internal/redteam -run Table -update`" + `), so it cannot claim an untested defence. "Waits for"
+names what Hob does not have yet. [security.md](security.md) describes all threats.
+
+| | What happened elsewhere | What stops it here | Shown by |
+|---|---|---|---|
+`
+
+const reviewsHead = `
+## Review of b2fd773
+
+A reviewer with the source code attacked Hob at commit b2fd773. Each finding below has regression tests; those of 6 were not run on b2fd773.
+
+| | What the reviewer did | What stops it now | Shown by |
+|---|---|---|---|
+`

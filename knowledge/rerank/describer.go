@@ -1,0 +1,141 @@
+package rerank
+
+import (
+	"cmp"
+	"context"
+	_ "embed" // the text
+	"errors"
+	"fmt"
+	"net/http"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"hob/autonomy/llm"
+	"hob/platform/provenance"
+	"hob/platform/text/textnorm"
+)
+
+//go:embed describe.md
+var describeText string
+
+// Limits of a description and its input.
+const (
+	maxPicture   = 3_750_000 // bytes: accepted by all providers
+	maxDescribe  = 1200      // tokens
+	maxDescribed = 8000      // characters
+)
+
+// ErrNoVision reports that no configured model supports images.
+var ErrNoVision = errors.New("no model with image input is configured")
+
+// DescriberOptions configures NewDescriber. Model and Later are required.
+type DescriberOptions struct {
+	// Model returns the model. It is called for each request.
+	Model func(ctx context.Context) (llm.Model, error)
+	// Later is wrapped by errors not caused by the image.
+	Later   error
+	Timeout time.Duration // per call, default 45 s
+	// Pause is the delay after such an error before the model is called again, default 1 minute.
+	Pause time.Duration
+	Now   func() time.Time
+}
+
+// Describer describes images with a model. Its methods may be called concurrently.
+type Describer struct {
+	o DescriberOptions
+
+	mu    sync.Mutex
+	until time.Time
+	cause string
+}
+
+// NewDescriber validates the options.
+func NewDescriber(o DescriberOptions) (*Describer, error) {
+	if o.Model == nil || o.Later == nil {
+		return nil, errors.New("refine: a required option is missing")
+	}
+	o.Timeout = cmp.Or(o.Timeout, 45*time.Second)
+	o.Pause = cmp.Or(o.Pause, time.Minute)
+	if o.Now == nil {
+		o.Now = time.Now
+	}
+	return &Describer{o: o}, nil
+}
+
+// Ready returns why no image can be described now, or nil.
+func (d *Describer) Ready(ctx context.Context) error {
+	_, err := d.readyModel(ctx)
+	return err
+}
+
+func (d *Describer) readyModel(ctx context.Context) (llm.Model, error) {
+	d.mu.Lock()
+	until, cause := d.until, d.cause
+	d.mu.Unlock()
+	if d.o.Now().Before(until) {
+		return nil, fmt.Errorf("%s; %w", cause, d.o.Later)
+	}
+	m, err := d.o.Model(ctx)
+	if err != nil {
+		return nil, fmt.Errorf("%w; %w", err, d.o.Later)
+	}
+	if m == nil || !m.Info().Vision || m.Info().Acts || m.Info().Provider == "offline" {
+		return nil, fmt.Errorf("%w; %w", ErrNoVision, d.o.Later)
+	}
+	return m, nil
+}
+
+// Describe calls the model once. The request contains no tools and no text of the user.
+func (d *Describer) Describe(ctx context.Context, data []byte) (string, error) {
+	mime := http.DetectContentType(data)
+	if !slices.Contains([]string{"image/png", "image/jpeg", "image/gif", "image/webp"}, mime) {
+		return "", errors.New("models accept only PNG, JPEG, GIF and WebP; convert the image")
+	}
+	if len(data) > maxPicture {
+		return "", fmt.Errorf("the image has %d bytes, the limit is %d; save it smaller", len(data), maxPicture)
+	}
+	m, err := d.readyModel(ctx)
+	if err != nil {
+		return "", err
+	}
+	call, cancel := context.WithTimeout(ctx, d.o.Timeout)
+	defer cancel()
+	resp, err := llm.Collect(m.Stream(call, llm.Request{
+		System: strings.TrimSpace(describeText), NoTools: true, MaxTokens: maxDescribe,
+		Messages: []llm.Message{{Role: llm.User, Parts: []llm.Part{
+			{Text: "Describe this picture.", Source: provenance.Hob},
+			{Image: &llm.Image{MIME: mime, Data: data}, Source: provenance.Outside},
+		}}},
+		Account: llm.Account{Purpose: llm.ForMemory, Unattended: true},
+	}))
+	if err != nil {
+		return "", d.classifyFailure(ctx, err)
+	}
+	text := textnorm.Ellipsize(strings.TrimSpace(resp.Text()), maxDescribed)
+	if text == "" || resp.Stop == llm.Refused {
+		return "", errors.New("the model refused to describe the image")
+	}
+	return text, nil
+}
+
+// classifyFailure classifies an error. If the image is not its cause, it starts a pause in which the model
+// is not called.
+func (d *Describer) classifyFailure(ctx context.Context, err error) error {
+	if ctx.Err() != nil {
+		return ctx.Err()
+	}
+	switch llm.KindOf(err) {
+	case llm.BadRequest, llm.Overflow:
+		return err
+	}
+	pause := d.o.Pause
+	if e, ok := errors.AsType[*llm.Error](err); ok {
+		pause = max(pause, min(e.RetryAfter, time.Hour))
+	}
+	d.mu.Lock()
+	d.until, d.cause = d.o.Now().Add(pause), err.Error()
+	d.mu.Unlock()
+	return fmt.Errorf("%w; %w", err, d.o.Later)
+}

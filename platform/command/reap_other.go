@@ -1,9 +1,0 @@
-//go:build !linux
-
-package command
-
-// adopt and reap do nothing here: the caller's process group or job object holds the
-// processes together. On macOS a process that starts a new session escapes.
-func adopt() {}
-
-func reap() {}

@@ -1,3 +1,0 @@
-package media
-
-func newBackend(o Options) backend { return win{o.Scripts} }

@@ -1,0 +1,114 @@
+package browser
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"net/http"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"go.uber.org/goleak"
+
+	"hob/platform/net/safehttp/safehttptest"
+)
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+// world is one browser in an internet of the test's own.
+type world struct {
+	*Browser
+	net   *safehttptest.Internet
+	pages sync.Map // "host/path" -> HTML
+}
+
+// put sets what an address, "host/path", answers: a page, or "-> " and where to.
+func (w *world) put(address, page string) { w.pages.Store(address, page) }
+
+func newWorld(t *testing.T, opt Options) *world {
+	t.Helper()
+	w := &world{}
+	w.net = safehttptest.New(t, http.HandlerFunc(func(rw http.ResponseWriter, r *http.Request) {
+		host, _, _ := strings.Cut(r.Host, ":")
+		kept, ok := w.pages.Load(host + r.URL.Path)
+		page, _ := kept.(string)
+		if to, ok := strings.CutPrefix(page, "-> "); ok {
+			http.Redirect(rw, r, to, http.StatusFound)
+			return
+		}
+		if page == "cut" { // the connection ends without an answer
+			panic(http.ErrAbortHandler)
+		}
+		rw.Header().Set("Content-Type", "text/html; charset=utf-8")
+		if !ok {
+			rw.WriteHeader(http.StatusNotFound)
+		}
+		if page == "huge" {
+			line := strings.Repeat("<p>All work and no play makes Jack a dull boy.</p>\n", 2000)
+			for range 20 { // 2 MB
+				if _, err := rw.Write([]byte(line)); err != nil {
+					return
+				}
+			}
+			return
+		}
+		fmt.Fprint(rw, page)
+	}))
+	opt.Profile, opt.Network, opt.Headless = filepath.Join(t.TempDir(), "profile"), w.net.Client(t), true
+	b, err := New(opt)
+	if err != nil {
+		t.Fatal(err)
+	}
+	w.Browser = b
+	w.limits.quiet = 200 * time.Millisecond // test pages are idle once they are loaded
+	if _, err := b.Find(); err != nil {
+		if os.Getenv("CI") == "true" {
+			t.Fatal(err)
+		}
+		t.Skip("no browser to drive: ", err)
+	}
+	t.Cleanup(b.Close)
+	return w
+}
+
+// within sets the limits until the returned function is called.
+func (w *world) within(l limits) func() {
+	was := w.limits
+	w.limits.load, w.limits.answer = cmp.Or(l.load, was.load), cmp.Or(l.answer, was.answer)
+	w.limits.script, w.limits.calm = cmp.Or(l.script, was.script), cmp.Or(l.calm, was.calm)
+	return func() { w.limits = was }
+}
+
+func (w *world) ctx(t *testing.T) context.Context {
+	ctx, cancel := context.WithTimeout(t.Context(), 90*time.Second)
+	t.Cleanup(cancel)
+	return ctx
+}
+
+func TestBrowser(t *testing.T) {
+	t.Parallel() // most of it is waiting
+	w := newWorld(t, Options{})
+	w.put("plain.example/", `<title>Plain</title><h1>Hello</h1><p>A <b>plain</b> page. <a href="/next?a=1">Next</a></p>`)
+	ctx := w.ctx(t)
+	if got := w.Tabs(ctx); got != nil || w.Running() {
+		t.Fatalf("it runs before anybody needs it: %v", got)
+	}
+	begin := time.Now()
+	tab, err := w.Open(ctx, "http://plain.example/")
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Logf("first page in %v", time.Since(begin))
+	if tab.Title != "Plain" || tab.URL != "http://plain.example/" || !tab.Active || !tab.Own {
+		t.Errorf("%+v", tab)
+	}
+	c, err := w.Content(ctx, "")
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Logf("%+v", c)
+}

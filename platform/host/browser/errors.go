@@ -1,0 +1,62 @@
+package browser
+
+import (
+	"strings"
+	"unicode"
+)
+
+// Kind tells callers how to handle an error.
+type Kind uint8
+
+// Kinds of errors.
+const (
+	NotInstalled Kind = iota + 1 // no browser
+	NotStarted                   // the browser did not start properly
+	NoTab                        // no such tab, or no tab at all
+	NotFound                     // no such element on the page
+	Changed                      // the page has changed
+	Refused                      // forbidden address or field
+	Busy                         // the page does not respond
+	Crashed                      // the page or the browser crashed
+	Unreachable                  // the address did not respond
+	Script                       // the caller's script failed
+	TooMany                      // tabs
+)
+
+// Error is the error of a call.
+type Error struct {
+	Kind    Kind
+	Message string
+	Remedy  string // optional
+	// Quoted means that the message contains untrusted text of a page.
+	Quoted bool
+	Err    error
+}
+
+func (e *Error) Error() string {
+	if e.Remedy != "" {
+		return e.Message + "; " + e.Remedy
+	}
+	return e.Message
+}
+
+func (e *Error) Unwrap() error { return e.Err }
+
+// sanitizeLine returns text of a page as one line of at most most runes, without control and
+// invisible characters and with white space as blanks.
+func sanitizeLine(s string, most int) string {
+	s = strings.Map(func(r rune) rune {
+		switch {
+		case unicode.IsSpace(r):
+			return ' '
+		case unicode.IsControl(r), unicode.Is(unicode.Cf, r), r == unicode.ReplacementChar:
+			return -1
+		}
+		return r
+	}, s)
+	s = strings.Join(strings.Fields(s), " ")
+	if r := []rune(s); len(r) > most {
+		return string(r[:most]) + "…"
+	}
+	return s
+}

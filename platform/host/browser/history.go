@@ -1,0 +1,71 @@
+package browser
+
+import (
+	"context"
+	"time"
+)
+
+// entry is a page in the history of a tab.
+type entry struct {
+	ID  int64  `json:"id"`
+	URL string `json:"url"`
+}
+
+func (t *tab) historyEntry(ctx context.Context, delta int) (entry, error) {
+	var h struct {
+		CurrentIndex int     `json:"currentIndex"`
+		Entries      []entry `json:"entries"`
+	}
+	step, cancel := context.WithTimeout(ctx, t.b.limits.answer)
+	defer cancel()
+	if err := t.callCommand(step, "Page.getNavigationHistory", nil, &h); err != nil {
+		return entry{}, t.b.protocolError(err)
+	}
+	i := h.CurrentIndex + delta
+	if i < 0 || i >= len(h.Entries) || !webPage(h.Entries[i].URL) || h.Entries[i].URL == "about:blank" {
+		return entry{}, &Error{Kind: NotFound, Message: "the tab has no page in that direction of its history"}
+	}
+	return h.Entries[i], nil
+}
+
+// History returns the address before (-1) or after (1) the current one of a tab.
+func (b *Browser) History(ctx context.Context, id string, delta int) (string, error) {
+	_, done, t, err := b.enterTab(ctx, id)
+	if err != nil {
+		return "", err
+	}
+	defer done()
+	e, err := t.historyEntry(ctx, delta)
+	return e.URL, err
+}
+
+// Go goes back or forward in a tab, to the address that History returned.
+func (b *Browser) Go(ctx context.Context, id string, delta int, address string) (Tab, error) {
+	_, done, t, err := b.enterTab(ctx, id)
+	if err != nil {
+		return Tab{}, err
+	}
+	defer done()
+	e, err := t.historyEntry(ctx, delta)
+	if err != nil {
+		return Tab{}, err
+	}
+	if e.URL != address {
+		return Tab{}, &Error{Kind: Changed, Message: "the history changed meanwhile", Remedy: "read the tab again"}
+	}
+	begin := time.Now()
+	if err := t.callCommand(ctx, "Page.navigateToHistoryEntry", jsonObject{"entryId": e.ID}, nil); err != nil {
+		return Tab{}, b.protocolError(err)
+	}
+	if err := sleepContext(ctx, b.limits.calm); err != nil {
+		return Tab{}, err
+	}
+	t.waitLoaded(ctx, "")
+	if err := t.checkLanding(ctx, begin); err != nil {
+		return Tab{}, err
+	}
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.active = t
+	return t.tabInfo(t), nil
+}

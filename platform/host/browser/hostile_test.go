@@ -1,0 +1,240 @@
+package browser
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+)
+
+// TestHostilePages tests pages that try to deceive Hob.
+func TestHostilePages(t *testing.T) {
+	t.Parallel() // most of it is waiting
+	w := newWorld(t, Options{MaxTabs: 12})
+	w.put("plain.example/next", `<title>Next</title><p>The next page.</p>`)
+	for _, tc := range []struct {
+		name string
+		test func(t *testing.T, w *world)
+	}{
+		{"a blank tab that a page holds", testHeldTab},
+		{"a page that loses a picture after a click", testLostPicture},
+		{"a form that is replaced while it is filled in", testRemade},
+		{"frames that lie over what is clicked", testFrames},
+		{"links that start programs", testPrograms},
+		{"a picture of secrets", testVeil},
+		{"boxes of a page's own making", testOwnBoxes},
+		{"two tabs that are read concurrently", testReadAtOnce},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			tc.test(t, w)
+			for _, tab := range w.Tabs(t.Context()) {
+				_, _ = w.CloseTab(t.Context(), tab.ID)
+			}
+		})
+	}
+}
+
+func testHeldTab(t *testing.T, w *world) {
+	w.put("evil.example/", `<title>Evil</title><button onclick="window.w = window.open('about:blank')">Go on</button>`)
+	w.net.Name("evil.example", "93.184.216.34")
+	c := w.page(t, "http://evil.example/")
+	if _, err := w.Click(w.ctx(t), "", c.find(t, "Go on").Handle, yes); err != nil {
+		t.Fatal(err)
+	}
+	tab, err := w.Open(w.ctx(t), "http://plain.example/next")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := w.Execute(w.ctx(t), c.Tab, "window.w.location = 'http://evil.example/look-alike'", yes); err != nil {
+		t.Fatal(err)
+	}
+	if tab, err = w.Get(tab.ID); err != nil || tab.Title != "Next" {
+		t.Errorf("the page leads the tab elsewhere: %+v, %v", tab, err)
+	}
+}
+
+func testLostPicture(t *testing.T, w *world) {
+	w.put("plain.example/buy", `<title>Buy</title><button onclick="location = '/bought'">Buy now</button>`)
+	w.put("plain.example/bought", `<title>Bought</title><p>Thank you.</p><img src="/lost.png"><img src="http://127.0.0.1:1/refused.png">`)
+	w.put("plain.example/lost.png", "cut")
+	c := w.page(t, "http://plain.example/buy")
+	done, err := w.Click(w.ctx(t), "", c.find(t, "Buy now").Handle, yes)
+	if err != nil || done.Tab.Title != "Bought" {
+		t.Errorf("%+v, %v", done, err)
+	}
+	if c, err = w.Content(w.ctx(t), ""); err != nil || !strings.Contains(c.Text, "Thank you.") {
+		t.Errorf("%+v, %v", c, err)
+	}
+}
+
+func testRemade(t *testing.T, w *world) {
+	w.put("plain.example/remade", `<title>Remade</title><form onsubmit="document.title='sent'; return false"><div id=a></div></form>
+<script>const make = () => { a.innerHTML = "<input name=first><input name=second>"; a.firstChild.onchange = make; }; make();</script>`)
+	c := w.page(t, "http://plain.example/remade")
+	done, err := w.Fill(w.ctx(t), "", []Field{{c.find(t, "first").Handle, "x"}, {c.find(t, "second").Handle, "y"}}, true, yes)
+	if kindOf(err) != NotFound || !strings.Contains(err.Error(), "nothing was sent") {
+		t.Errorf("%+v, %v", done, err)
+	}
+	if tab, err := w.Get(""); err != nil || tab.Title != "Remade" {
+		t.Errorf("%+v, %v", tab, err)
+	}
+}
+
+func testFrames(t *testing.T, w *world) {
+	w.net.Name("bank.example", "93.184.216.34")
+	w.put("bank.example/ok", `<title>Bank</title><body onclick="fetch('/paid')">`)
+	const bank = `<iframe src="http://bank.example/ok" style="opacity:0.01;position:absolute;inset:0;width:100%;height:100%;border:0"></iframe>`
+	w.put("plain.example/within", `<title>x</title><div role=button aria-label="Go on" style="position:relative;width:200px;height:50px">`+bank+`</div>`)
+	w.put("plain.example/over", `<title>x</title><div style="position:relative;width:300px;height:200px"><iframe srcdoc="<button>Go on</button>" style="position:absolute;inset:0;width:100%;height:100%"></iframe>`+bank+`</div>`)
+	w.put("plain.example/late", `<title>x</title><div id=d style="position:relative;width:200px;height:50px"><button>Go on</button></div><script>d.onmousemove = () => { d.onmousemove = null; d.insertAdjacentHTML("beforeend", '`+bank+`'); };</script>`)
+	for _, path := range []string{"within", "over", "late"} {
+		c := w.page(t, "http://plain.example/"+path)
+		if done, err := w.Click(w.ctx(t), "", c.find(t, "Go on").Handle, yes); kindOf(err) != NotFound || !strings.Contains(err.Error(), "over it") {
+			t.Errorf("%s: %+v, %v", path, done, err)
+		}
+	}
+	for _, h := range w.net.Heard() {
+		if strings.Contains(fmt.Sprint(h), "/paid") {
+			t.Error("the frame was clicked")
+		}
+	}
+}
+
+func testPrograms(t *testing.T, w *world) {
+	w.put("plain.example/programs", `<title>x</title><a href="zoommtg:join">Next</a> <a href="mailto:boss@plain.example">Write</a>`)
+	c := w.page(t, "http://plain.example/programs")
+	for _, name := range []string{"Next", "Write"} {
+		if done, err := w.Click(w.ctx(t), "", c.find(t, name).Handle, yes); kindOf(err) != NotFound || !strings.Contains(err.Error(), "another program") {
+			t.Errorf("%+v, %v", done, err)
+		}
+	}
+	env := browserEnviron([]string{"PATH=/usr/bin", "DBUS_SESSION_BUS_ADDRESS=unix:path=/run/bus", "HOB_TOKEN=x"}, "/profile/nothing")
+	if s := strings.Join(env, "\n"); strings.Contains(s, "/run/bus") || strings.Contains(s, "HOB_TOKEN=") || !strings.Contains(s, "PATH=/profile/nothing"+string(os.PathListSeparator)+"/usr/bin") {
+		t.Error(s)
+	}
+}
+
+// TestForget: data of sites is removed, and the user stays signed in.
+func TestForget(t *testing.T) {
+	t.Parallel() // most of it is waiting
+	w := newWorld(t, Options{})
+	w.put("plain.example/", `<title>Plain</title><p>Text.</p>`)
+	w.page(t, "http://plain.example/")
+	if _, err := w.Execute(w.ctx(t), "", "localStorage.setItem('a', 'to be forgotten'); document.cookie = 'login=yes; max-age=100000'; 1", yes); err != nil {
+		t.Fatal(err)
+	}
+	if err := w.Forget(false); err != nil || w.Running() {
+		t.Fatal(err)
+	}
+	err := filepath.WalkDir(w.opt.Profile, func(path string, f fs.DirEntry, err error) error {
+		if err != nil || !f.Type().IsRegular() || strings.HasPrefix(f.Name(), "Cookies") {
+			return err
+		}
+		b, err := os.ReadFile(path)
+		if bytes.Contains(b, []byte("plain.example")) || bytes.Contains(b, []byte("to be forgotten")) {
+			t.Errorf("%s names the page", path)
+		}
+		return err
+	})
+	if err != nil {
+		t.Error(err)
+	}
+	w.page(t, "http://plain.example/")
+	if got, err := w.Execute(w.ctx(t), "", "localStorage.getItem('a') + document.cookie", yes); err != nil || got != "nulllogin=yes" {
+		t.Errorf("%q, %v", got, err)
+	}
+	if err := w.Forget(true); err != nil || w.Running() {
+		t.Fatal(err)
+	}
+	if left, err := os.ReadDir(w.opt.Profile); !errors.Is(err, fs.ErrNotExist) {
+		t.Error(left, err)
+	}
+	w.page(t, "http://plain.example/")
+	if got, err := w.Execute(w.ctx(t), "", "document.cookie", yes); err != nil || got != "" {
+		t.Errorf("still signed in: %q, %v", got, err)
+	}
+}
+
+// testVeil checks that screenshots of two different card numbers are identical.
+func testVeil(t *testing.T, w *world) {
+	w.put("plain.example/card", `<title>x</title><style>input { caret-color: transparent; outline: none }</style><input autocomplete=cc-number value=4111> <input id=p value=open>`)
+	w.page(t, "http://plain.example/card")
+	shot := func(script string) string {
+		t.Helper()
+		if _, err := w.Execute(w.ctx(t), "", script, yes); err != nil {
+			t.Fatal(err)
+		}
+		data, _, err := w.Screenshot(w.ctx(t), "")
+		if err != nil {
+			t.Fatal(err)
+		}
+		return string(data)
+	}
+	first := shot("1")
+	if second := shot("document.querySelector('input').value = '9876'; 1"); first != second {
+		t.Error("the number of a card is on the picture")
+	}
+	if third := shot("p.value = 'else'; 1"); first == third {
+		t.Error("other fields are not")
+	}
+	if got, err := w.Execute(w.ctx(t), "", "document.querySelector('input').getAttribute('style') || ''", yes); err != nil || got != "" {
+		t.Errorf("the dots stay: %q, %v", got, err)
+	}
+}
+
+func testOwnBoxes(t *testing.T, w *world) {
+	w.put("plain.example/boxes", `<title>Boxes</title>
+<div role=switch tabindex=0 aria-checked=true aria-label=Share onclick="queueMicrotask(() => this.setAttribute('aria-checked', this.getAttribute('aria-checked') !== 'true'))"></div>
+<div role=checkbox aria-checked=false aria-label=Stuck></div>`)
+	c := w.page(t, "http://plain.example/boxes")
+	share, stuck := c.find(t, "Share"), c.find(t, "Stuck")
+	if share.Value != "on" || stuck.Value != "off" {
+		t.Errorf("%+v, %+v", share, stuck)
+	}
+	for _, want := range []string{"on", "off", "off", "on"} {
+		if _, err := w.Fill(w.ctx(t), "", []Field{{share.Handle, want}}, false, yes); err != nil {
+			t.Fatal(err)
+		}
+		if d, err := w.Describe(w.ctx(t), "", share.Handle); err != nil || d.Element.Value != want {
+			t.Errorf("%+v, %v; want %s", d, err, want)
+		}
+	}
+	if _, err := w.Fill(w.ctx(t), "", []Field{{stuck.Handle, "on"}}, false, yes); kindOf(err) != Refused {
+		t.Errorf("a box that does not move: %v", err)
+	}
+}
+
+func testReadAtOnce(t *testing.T, w *world) {
+	w.put("plain.example/many", "<title>Many</title>"+strings.Repeat("<button>x</button>", 300))
+	var ids []string
+	for range 3 {
+		tab, err := w.Open(w.ctx(t), "http://plain.example/many")
+		if err != nil {
+			t.Fatal(err)
+		}
+		ids = append(ids, tab.ID)
+	}
+	var work sync.WaitGroup
+	read := make([]*Content, len(ids))
+	for i, id := range ids {
+		work.Go(func() { read[i], _ = w.Content(w.ctx(t), id) })
+	}
+	work.Wait()
+	given := map[string]string{}
+	for _, c := range read {
+		if c == nil {
+			t.Fatal("a page was not read")
+		}
+		for _, e := range c.Elements {
+			if other := given[e.Handle]; other != "" {
+				t.Fatalf("%s is in both %s and %s", e.Handle, other, c.Tab)
+			}
+			given[e.Handle] = c.Tab
+		}
+	}
+}

@@ -1,0 +1,58 @@
+package browser
+
+import (
+	"encoding/json"
+	"fmt"
+	"testing"
+	"testing/synctest"
+	"time"
+)
+
+// TestWaitsForItsPage: the browser reports a page before the page's own process does, and events
+// of the previous page may come last. Neither must be taken for the new page.
+func TestWaitsForItsPage(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		tab := &tab{b: &Browser{limits: defaultLimits()}, target: "T", gone: make(chan struct{})}
+		say := func(method, params string, loader any) {
+			tab.handleEvent(cdpEvent{Method: method, Params: json.RawMessage(fmt.Sprintf(params, loader))})
+		}
+		now := func(loader, name string) {
+			say("Page.lifecycleEvent", `{"frameId":"T","loaderId":%q,"name":"`+name+`"}`, loader)
+		}
+		navigated := func(loader string) { say("Page.frameNavigated", `{"frame":{"id":"T","loaderId":%q}}`, loader) }
+		waits := func(loader string) (over func() bool) {
+			done := make(chan struct{})
+			go func() { tab.waitLoaded(t.Context(), loader); close(done) }()
+			return func() bool {
+				time.Sleep(time.Second)
+				synctest.Wait()
+				select {
+				case <-done:
+					return true
+				default:
+					return false
+				}
+			}
+		}
+		navigated("old")
+		now("old", "load")
+		now("old", "networkIdle")
+		over := waits("new")
+		if over() {
+			t.Fatal("the page before was taken for the new one")
+		}
+		navigated("new")
+		now("new", "load")
+		now("old", "networkIdle")
+		now("new", "networkIdle")
+		if !over() {
+			t.Fatal("the page is there, and is waited for")
+		}
+		navigated("next")
+		now("next", "load")
+		now("next", "networkIdle")
+		if !waits("new")() {
+			t.Fatal("a page is waited for that has moved on")
+		}
+	})
+}

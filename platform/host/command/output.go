@@ -1,0 +1,97 @@
+package command
+
+import (
+	"fmt"
+	"strings"
+	"sync"
+	"unicode/utf8"
+)
+
+// Limits of the output of a command that is kept, in bytes.
+const (
+	keepHead = 12_000
+	keepTail = 12_000
+)
+
+// outputBuffer keeps the beginning and the end of a command's output. It may be used
+// concurrently.
+type outputBuffer struct {
+	mu     sync.Mutex
+	head   []byte
+	tail   []byte
+	length int64
+}
+
+func (o *outputBuffer) Write(b []byte) (int, error) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	n := len(b)
+	o.length += int64(n)
+	if room := keepHead - len(o.head); room > 0 {
+		take := min(room, len(b))
+		o.head = append(o.head, b[:take]...)
+		b = b[take:]
+	}
+	o.tail = append(o.tail, b...)
+	if len(o.tail) > 2*keepTail {
+		o.tail = append(o.tail[:0], o.tail[len(o.tail)-keepTail:]...)
+	}
+	return n, nil
+}
+
+// keptText returns the kept output as text, and the number of bytes missing in the middle.
+func (o *outputBuffer) keptText() (string, int64) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	tail := o.tail
+	if len(tail) > keepTail {
+		tail = tail[len(tail)-keepTail:]
+	}
+	missing := o.length - int64(len(o.head)) - int64(len(tail))
+	if missing <= 0 {
+		return stripTerminalCodes(string(o.head) + string(tail)), 0
+	}
+	return stripTerminalCodes(string(o.head)) + fmt.Sprintf("\n[%d bytes left out]\n", missing) + stripTerminalCodes(string(tail)), missing
+}
+
+// totalSize returns the total number of bytes that were printed.
+func (o *outputBuffer) totalSize() int64 {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	return o.length
+}
+
+// stripTerminalCodes converts a program's output to valid UTF-8 without colours and cursor movement.
+func stripTerminalCodes(s string) string {
+	var b strings.Builder
+	for i := 0; i < len(s); {
+		r, n := utf8.DecodeRuneInString(s[i:])
+		switch {
+		case r == 0x1b:
+			i += escapeLength(s[i:])
+			continue
+		case r == utf8.RuneError && n <= 1:
+			b.WriteRune('\uFFFD')
+		case r == '\r' && i+1 < len(s) && s[i+1] == '\n':
+		case r == '\r':
+			b.WriteByte('\n')
+		case r == '\n' || r == '\t' || !isHiddenRune(r) || r > 0x9f && r < 0x2000:
+			b.WriteRune(r)
+		}
+		i += n
+	}
+	return b.String()
+}
+
+// escapeLength returns the length of a terminal control sequence (ECMA-48).
+func escapeLength(s string) int {
+	if len(s) < 2 || s[1] != '[' {
+		return min(2, len(s))
+	}
+	for i := 2; i < len(s); i++ {
+		if s[i] >= 0x40 && s[i] <= 0x7e {
+			return i + 1
+		}
+	}
+	return len(s)
+}

@@ -1,0 +1,72 @@
+package command
+
+import (
+	"context"
+	"os"
+	"path/filepath"
+	"time"
+)
+
+// sandbox is the confinement of commands on this machine.
+type sandbox struct {
+	kind    string // "bubblewrap", "landlock", "seatbelt"; "" none
+	path    string // its program
+	missing string // why there is none, or which protection this one lacks
+}
+
+// Kind and Missing describe the sandbox and the protection that it lacks.
+func (s sandbox) Kind() string    { return s.kind }
+func (s sandbox) Missing() string { return s.missing }
+
+// lookAgain is how long the detected sandbox is cached.
+const lookAgain = 10 * time.Minute
+
+// Sandbox detects the sandbox of this machine. The result is cached for some minutes.
+func (r *Runner) Sandbox(ctx context.Context) sandbox {
+	if r.opt.Sandbox == Off {
+		return sandbox{missing: "[shell] sandbox = \"off\""}
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	again := lookAgain
+	if r.found.kind == "" {
+		again = 30 * time.Second
+	}
+	if r.looked.IsZero() || time.Since(r.looked) > again {
+		ctx, cancel := context.WithTimeout(ctx, 5*time.Second)
+		defer cancel()
+		r.found, r.looked = r.opt.Judge.findSandbox(ctx), time.Now()
+	}
+	return r.found
+}
+
+// maskedPlaces returns the existing protected places, folders and files separately.
+func (j *Analyzer) maskedPlaces() (folders, files []string) {
+	for _, p := range j.opt.Places.List() {
+		info, err := os.Lstat(p.Path)
+		switch {
+		case err != nil:
+		case info.IsDir():
+			folders = append(folders, p.Path)
+		case info.Mode().IsRegular():
+			files = append(files, p.Path)
+		}
+	}
+	return folders, files
+}
+
+// repositoryParts returns the settings and hooks of git repositories around dir, inside the
+// allowed folders. They are read-only in the sandbox.
+func (j *Analyzer) repositoryParts(dir string) []string {
+	var out []string
+	for j.resolvePlace("/", dir).inside {
+		for _, part := range []string{"config", "hooks", "modules"} {
+			path := filepath.Join(dir, ".git", part)
+			if info, err := os.Lstat(path); err == nil && (info.IsDir() || info.Mode().IsRegular()) {
+				out = append(out, path)
+			}
+		}
+		dir = filepath.Dir(dir)
+	}
+	return out
+}

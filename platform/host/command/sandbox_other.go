@@ -1,0 +1,17 @@
+//go:build !linux && !darwin
+
+package command
+
+import "context"
+
+// findSandbox returns none: the job object of Windows groups processes, but hides and
+// blocks nothing.
+func (j *Analyzer) findSandbox(context.Context) sandbox {
+	return sandbox{missing: "Hob supports no sandbox on this system; its job object only ends the processes of a command"}
+}
+
+func (r *Runner) confineHelper(_ sandbox, _ Plan, temp string, _ *helperJob) (args []string, seen string) {
+	return r.opt.Helper, temp
+}
+
+func confineSelf(*landlockRuleset) error { return nil }

@@ -1,0 +1,111 @@
+package command
+
+import (
+	"errors"
+	"os"
+	"os/exec"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+)
+
+// valueOf returns an argument of a kind.
+func valueOf(k argumentKind) string {
+	return map[argumentKind]string{pathKind: "notes.txt", text: "one", word: "x", num: "1", digits: "1"}[k]
+}
+
+// usages returns commands for an entry of the table: alone, with several files, and with each of
+// its options if all is set.
+func usages(e *tableEntry, all bool) []string {
+	if len(e.only) > 0 {
+		return []string{e.name + " " + e.only[0]}
+	}
+	operands := ""
+	for _, k := range e.operands {
+		operands += " " + valueOf(k)
+	}
+	out := []string{e.name + operands, e.name}
+	if e.many {
+		out = append(out, e.name+operands+" data.json sub")
+	}
+	if !all {
+		return out
+	}
+	for name, o := range e.options {
+		given := " " + name
+		switch {
+		case o.kind == flag:
+		case strings.HasPrefix(name, "--"):
+			given += "=" + valueOf(o.kind)
+		case o.optional:
+			given += valueOf(o.kind)
+		default:
+			given += " " + valueOf(o.kind)
+		}
+		out = append(out, e.name+given+operands)
+	}
+	slices.Sort(out)
+	return out
+}
+
+// Listed commands change nothing: each installed program of the table runs where it could change
+// something, with HOB_TEST_LONG=1 with each of its options (minutes).
+func TestTheTableChangesNothing(t *testing.T) {
+	onUnix(t)
+	b := newBench(t, nil)
+	b.put(t, "Documents/data.json", `{"a":1}`)
+	b.put(t, "Documents/sub/a.txt", "a\n")
+	b.put(t, "Documents/x", "x\n")
+	git := exec.CommandContext(t.Context(), "git", "init", "-q")
+	git.Dir = b.docs
+	if err := git.Run(); err != nil {
+		t.Log("git is not looked at:", err)
+	}
+	r := b.boxed(t)
+	if r == nil {
+		t.Skip("only a sandbox may run this")
+	}
+	var names []string
+	plan, listed := Plan{Dir: b.docs, Writes: true}, 0
+	run := func() {
+		before := b.snapshot(t)
+		if _, err := r.Run(t.Context(), plan, time.Minute, func(int64) {}); err != nil && !errors.Is(err, ErrTimeout) {
+			t.Errorf("%s: %v", names, err)
+		}
+		if after := b.snapshot(t); before != after {
+			t.Errorf("one of %s changed something: %s", names, difference(before, after))
+		}
+		plan.Lines, names = nil, nil
+	}
+	for _, e := range b.judge.table().entries {
+		if slices.Contains([]string{"sleep", "free", "vmstat"}, e.name) { // they wait
+			continue
+		}
+		for _, usage := range usages(e, os.Getenv("HOB_TEST_LONG") != "") {
+			v := b.look(usage)
+			if v.Refused != nil {
+				t.Errorf("%s: %v", usage, v.Refused)
+			}
+			if v.Listed {
+				listed++
+				plan.Lines = append(plan.Lines, v.Plan.Lines...)
+			}
+		}
+		if names = append(names, e.name); len(plan.Lines) > 60 {
+			run()
+		}
+	}
+	run()
+	t.Logf("%d commands were run", listed)
+}
+
+func difference(before, after string) string {
+	var out []string
+	for line := range strings.Lines(after) {
+		if !strings.Contains(before, line) {
+			out = append(out, line)
+		}
+	}
+	return strings.Join(out, "")
+}

@@ -1,0 +1,134 @@
+package denypaths
+
+import (
+	"bufio"
+	"os"
+	"path/filepath"
+	"runtime"
+	"strings"
+	"testing"
+)
+
+func TestWhy(t *testing.T) {
+	if runtime.GOOS == "windows" {
+		t.Skip("the test uses Unix paths")
+	}
+	p := New(Options{Home: "/home/ann", Own: []string{"/home/ann/.hob"}, Allowed: []string{"/srv/work"}})
+	for _, c := range []struct {
+		path, want string
+	}{
+		{"/home/ann/.ssh", keys},
+		{"/home/ann/.ssh/id_ed25519", keys},
+		{"/home/ann/.SSH/x", keys},
+		{"/home/ann/.sshx", ""},
+		{"/home/ann/.config/gcloud/credentials.db", keys},
+		{"/home/ann/.bashrc", shell},
+		{"/home/ann/.config/autostart/x.desktop", starts},
+		{"/home/ann/.mozilla/firefox/x/logins.json", browser},
+		{"/home/ann/.bash_history", words},
+		{"/home/ann/.hob/token", own},
+		{"/home/ann/.hob", own},
+		{"/home/ann/notes.txt", ""},
+		{"/home/ann", ""},
+		{"/srv/work/.git/config", either},
+		{"/srv/work/.git/HEAD", ""},
+		{"/srv/work/deploy/.aws/credentials", either},
+		{"/srv/work/id_rsa", either},
+		{"/srv/work/id_rsa.pub", ""},
+		{"/etc/shadow", machine},
+		{"/etc/sudoers.d/x", machine},
+		{"/etc/passwd", ""},
+		{"/etc/cron.d/x", machine},
+		{"/root/.bashrc", machine},
+		{"/proc/self/environ", process},
+		{"/proc/1/environ", process},
+		{"/proc/1234/mem", process},
+		{"/proc/1/root/etc/shadow", process},
+		{"/proc/self/fd/3", process},
+		{"/proc/self/task/1/environ", process},
+		{"/proc/thread-self/environ", process},
+		{"/proc/self/status", ""},
+		{"/proc/cpuinfo", ""},
+		{"/proc/sysrq-trigger", machine},
+		{"/proc/kcore", machine},
+		{"/dev/sda", isDevice},
+		{"/dev/mem", isDevice},
+		{"/dev/tcp/10.0.0.1/80", isDevice},
+		{"/dev/null", ""},
+		{"/dev", ""},
+		{"/", ""},
+	} {
+		if got := p.ProtectionReason(c.path); got != c.want {
+			t.Errorf("%s: %q, want %q", c.path, got, c.want)
+		}
+	}
+}
+
+// The owner of a machine on which everything is done as root has a home there.
+func TestAHomeInAPlaceOfTheMachine(t *testing.T) {
+	p := New(Options{Home: "/root"})
+	if got := p.ProtectionReason("/root/notes.txt"); got != "" {
+		t.Errorf("the user's own file is protected: %s", got)
+	}
+	if got := p.ProtectionReason("/root/.ssh/id_rsa"); got == "" {
+		t.Error("the user's keys are not protected")
+	}
+}
+
+func TestResolvedNames(t *testing.T) {
+	real, link := t.TempDir(), filepath.Join(t.TempDir(), "home")
+	if err := os.Symlink(real, link); err != nil {
+		t.Skip("no symlinks here:", err)
+	}
+	p := New(Options{Home: link, Own: []string{filepath.Join(link, "hob")}})
+	real, err := filepath.EvalSymlinks(real)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if p.ProtectionReason(filepath.Join(real, ".ssh")) == "" || p.ProtectionReason(filepath.Join(link, ".ssh")) == "" {
+		t.Error("one of the two names of the home is open")
+	}
+}
+
+func TestHolds(t *testing.T) {
+	home := t.TempDir()
+	p := New(Options{Home: home})
+	if got := p.ProtectedInside(home); got != "" {
+		t.Errorf("an empty home holds %s", got)
+	}
+	if err := os.Mkdir(filepath.Join(home, ".ssh"), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	if got := p.ProtectedInside(home); got != filepath.Join(home, ".ssh") {
+		t.Errorf("the home holds %q", got)
+	}
+}
+
+// Sensitive files from published attack lists: logs and server settings are for the user to allow;
+// keys, environments and registries are not.
+func TestSensitiveFiles(t *testing.T) {
+	dir := os.Getenv("HOB_TEST_DATA")
+	if dir == "" {
+		dir = "../../../../shared/data"
+	}
+	f, err := os.Open(filepath.Join(dir, "payloads", "sensitive-files.txt"))
+	if err != nil {
+		t.Skip("the shared data is not here: ", err)
+	}
+	defer f.Close()
+	p := New(Options{Home: "/home/ann"})
+	refused := 0
+	for s := bufio.NewScanner(f); s.Scan(); {
+		path := strings.ToLower(filepath.ToSlash(strings.ReplaceAll(s.Text(), `\`, "/")))
+		why := p.ProtectionReason(path)
+		if why != "" {
+			refused++
+		}
+		for _, secret := range []string{"/windows/repair/", "/windows/panther/", "/windows/system32/config/", "/windows/system32/sysprep/"} {
+			if strings.Contains(path, secret) && why == "" {
+				t.Errorf("%s is open", path)
+			}
+		}
+	}
+	t.Logf("%d are protected", refused)
+}

@@ -1,0 +1,115 @@
+// Package a11y reads the accessibility tree of windows: names, roles and texts. It can perform
+// an element's action, such as pressing a button, or fill in a text. It uses AT-SPI2 over D-Bus
+// on Linux, and constant scripts for System Events on macOS and UI Automation on Windows. It
+// limits elements, depth and time, and reports when there was more.
+package a11y
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"strings"
+	"time"
+	"unicode/utf8"
+
+	"hob/platform/host/osrun"
+)
+
+// Limits of one read.
+const (
+	MaxNodes = 400
+	maxDepth = 25
+	maxKids  = 200
+	maxText  = 500 // characters of one element
+)
+
+// ErrNone means that the accessibility tree is not available.
+var ErrNone = errors.New("no program reports the content of its windows (accessibility is off)")
+
+// ErrGone means that the element no longer exists.
+var ErrGone = errors.New("element no longer exists")
+
+// Node is an element of the accessibility tree.
+type Node struct {
+	Ref    string // its location, for Do
+	App    string
+	PID    int
+	Window string // the title
+	Depth  int
+	Role   string
+	Name   string
+	Text   string
+	Does   string // the name of the action of Do, "" if none
+	Takes  bool   // Fill can set its text
+	Secret bool   // a password field: its text is never read
+}
+
+// Options of New; the zero value is useful.
+type Options struct {
+	Getenv func(string) string
+	Wait   time.Duration // timeout, default 8 s, 20 s for scripts
+	// Scripts runs those of macOS and Windows; nil creates a runner.
+	Scripts osrun.Runner
+}
+
+// Reader reads accessibility trees.
+type Reader struct{ opt Options }
+
+// New returns a Reader. It connects to nothing yet.
+func New(o Options) *Reader {
+	if o.Getenv == nil {
+		o.Getenv = os.Getenv
+	}
+	if o.Wait <= 0 {
+		o.Wait = wait
+	}
+	if o.Scripts == nil {
+		o.Scripts = osrun.NewScripts(osrun.Options{})
+	}
+	return &Reader{o}
+}
+
+// Ready returns an error if the accessibility interface is not available.
+func (r *Reader) Ready(ctx context.Context) error {
+	ctx, cancel := context.WithTimeout(ctx, r.opt.Wait)
+	defer cancel()
+	return r.checkReady(ctx)
+}
+
+// Read lists the elements of the windows whose title or program contains words, or of the
+// active window if words is empty. more means that the list is truncated.
+func (r *Reader) Read(ctx context.Context, words string) (list []Node, more bool, err error) {
+	ctx, cancel := context.WithTimeout(ctx, r.opt.Wait)
+	defer cancel()
+	return r.readElements(ctx, words)
+}
+
+// MaxFill is the maximum length of a text for Fill, in characters.
+const MaxFill = 5000
+
+// Fill replaces the text of an element. Like Do, it fails with ErrGone.
+func (r *Reader) Fill(ctx context.Context, n Node, text string) error {
+	if !utf8.ValidString(text) || utf8.RuneCountInString(text) > MaxFill || strings.ContainsRune(text, 0) {
+		return fmt.Errorf("text is too long; use at most %d characters", MaxFill)
+	}
+	ctx, cancel := context.WithTimeout(ctx, r.opt.Wait)
+	defer cancel()
+	return r.setText(ctx, n, text)
+}
+
+// Do performs the first action of an element. It fails with ErrGone if the element no longer
+// exists or is another one.
+func (r *Reader) Do(ctx context.Context, n Node) error {
+	ctx, cancel := context.WithTimeout(ctx, r.opt.Wait)
+	defer cancel()
+	return r.performAction(ctx, n)
+}
+
+func truncateText(s string) string {
+	s = strings.ToValidUTF8(s, "\uFFFD")
+	if utf8.RuneCountInString(s) > maxText {
+		s = string([]rune(s)[:maxText]) + "…"
+	}
+	return s
+}

@@ -1,0 +1,35 @@
+package apps
+
+import (
+	"context"
+	"os/exec"
+	"path/filepath"
+
+	"hob/platform/host/osrun"
+)
+
+func (f *Finder) listApps(context.Context) ([]App, error) {
+	var out []App
+	for _, dir := range []string{"/Applications", "/Applications/Utilities", "/System/Applications", "/System/Applications/Utilities", filepath.Join(f.opt.Getenv("HOME"), "Applications")} {
+		out = append(out, listBundles(dir)...)
+	}
+	return append(out, App{ID: "com.apple.finder", Name: "Finder", File: "/System/Library/CoreServices/Finder.app", Shared: true, words: []string{"finder"}, Opens: Addresses}), nil
+}
+
+// launchApp passes the bundle to open(1), which cannot take it for an option, because it is an absolute path.
+func (f *Finder) launchApp(ctx context.Context, a App, item string) error {
+	args := []string{"-a", a.File}
+	if item != "" { // a whole path or an address, which are no options either
+		args = append(args, item)
+	}
+	cmd := exec.Command("/usr/bin/open", args...) //nolint:noctx // its tree is ended whole by Output
+	cmd.Env = []string{"HOME=" + f.opt.Getenv("HOME"), "LANG=en_US.UTF-8", "PATH=/usr/bin:/bin:/usr/sbin:/sbin"}
+	if f.opt.Marker != "" {
+		cmd.Env = append(cmd.Env, f.opt.Marker+"=app")
+	}
+	_, err := osrun.Output(ctx, cmd, nil)
+	if ctx.Err() != nil {
+		return ErrUnsure
+	}
+	return err
+}

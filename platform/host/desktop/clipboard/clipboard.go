@@ -1,0 +1,180 @@
+// Package clipboard reads and writes the text on the user's clipboard. It stores nothing and
+// applies no policy: callers decide what may be read and shown.
+//
+// It uses github.com/atotto/clipboard on Windows and macOS, and on X11 for texts that are too
+// long for one message, with xclip or xsel. Otherwise it talks to the X server itself and
+// offers the written text while this process lives. On Wayland it runs wl-copy and wl-paste
+// with a timeout, because they hang under some compositors
+// (github.com/bugaevc/wl-clipboard, issues 163 and 206). Text copied from a password manager
+// is recognized by the mark that such programs set.
+package clipboard
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"strings"
+	"time"
+	"unicode/utf8"
+
+	"github.com/atotto/clipboard"
+
+	"hob/platform/host/osrun"
+)
+
+// MaxText is the maximum length of a text, in bytes.
+const MaxText = 1 << 20
+
+// Errors of a Board. Wrapping errors name the cause and the remedy.
+var (
+	ErrNone    = errors.New("no clipboard available")     // no desktop, or this process cannot reach it
+	ErrBusy    = errors.New("clipboard does not respond") // a retry may succeed
+	ErrUnsure  = errors.New("unknown whether the text was copied")
+	ErrTooLong = errors.New("text is too long for the clipboard")
+)
+
+// Content is the content of the clipboard. The zero value is an empty clipboard.
+type Content struct {
+	Text string
+	// Cut means that Text is truncated.
+	Cut bool
+	// Hidden means that the source program marked the content as secret.
+	Hidden bool
+	// Formats lists the formats of content that is not text: a picture, files.
+	Formats []string
+}
+
+// Options of New; the zero value is useful.
+type Options struct {
+	// Getenv is os.Getenv unless a test replaces it.
+	Getenv func(string) string
+	// Scripts runs those of macOS; nil creates a runner.
+	Scripts osrun.Runner
+	// Wait is the timeout of one read or write (default 3 s).
+	Wait time.Duration
+}
+
+// Clipboard is the clipboard of the session. Its methods may be called concurrently.
+type Clipboard struct {
+	opt  Options
+	desk backend
+	turn chan struct{} // semaphore of size 1 for reads and writes
+}
+
+// backend accesses the clipboard of a system.
+type backend interface {
+	readClipboard(ctx context.Context) (Content, error)
+	writeText(ctx context.Context, text string) error
+	// close releases a written text that this process offers.
+	close()
+}
+
+// New returns a Board. It connects to nothing yet.
+func New(o Options) *Clipboard {
+	if o.Getenv == nil {
+		o.Getenv = os.Getenv
+	}
+	if o.Wait <= 0 {
+		o.Wait = 3 * time.Second
+	}
+	if o.Scripts == nil {
+		o.Scripts = osrun.NewScripts(osrun.Options{})
+	}
+	return &Clipboard{opt: o, desk: newBackend(o), turn: make(chan struct{}, 1)}
+}
+
+// Close releases a text that this process offers to other programs.
+func (b *Clipboard) Close() { b.desk.close() }
+
+func (b *Clipboard) acquireTurn(ctx context.Context) (context.Context, func(), error) {
+	ctx, cancel := context.WithTimeout(ctx, b.opt.Wait)
+	select {
+	case b.turn <- struct{}{}:
+		return ctx, func() { cancel(); <-b.turn }, nil
+	case <-ctx.Done():
+		cancel()
+		return nil, nil, fmt.Errorf("%w: another clipboard access is still running", ErrBusy)
+	}
+}
+
+// Read returns what is copied.
+func (b *Clipboard) Read(ctx context.Context) (Content, error) {
+	ctx, leave, err := b.acquireTurn(ctx)
+	if err != nil {
+		return Content{}, err
+	}
+	defer leave()
+	c, err := b.desk.readClipboard(ctx)
+	if err != nil {
+		return Content{}, fmt.Errorf("read the clipboard: %w", err)
+	}
+	c.Text = strings.TrimRight(strings.ToValidUTF8(c.Text, "\uFFFD"), "\x00")
+	if len(c.Text) > MaxText {
+		end := MaxText
+		for !utf8.RuneStart(c.Text[end]) {
+			end--
+		}
+		c.Text, c.Cut = c.Text[:end], true
+	}
+	return c, nil
+}
+
+// Write copies a text and reads it back. If the clipboard has another content, it returns an
+// error.
+func (b *Clipboard) Write(ctx context.Context, text string) error {
+	switch {
+	case len(text) > MaxText:
+		return fmt.Errorf("%w: text has %d bytes, the limit is %d", ErrTooLong, len(text), MaxText)
+	case !utf8.ValidString(text) || strings.ContainsRune(text, 0):
+		return errors.New("write the clipboard: text is not valid UTF-8")
+	}
+	ctx, leave, err := b.acquireTurn(ctx)
+	if err != nil {
+		return err
+	}
+	defer leave()
+	if err := b.desk.writeText(ctx, text); err != nil {
+		return fmt.Errorf("write the clipboard: %w", err)
+	}
+	c, err := b.desk.readClipboard(ctx)
+	switch {
+	case err != nil:
+		return fmt.Errorf("write the clipboard: %w: %w", ErrUnsure, err)
+	case normalizeText(c.Text) != normalizeText(text):
+		return fmt.Errorf("write the clipboard: %w: another program has copied something", ErrUnsure)
+	}
+	return nil
+}
+
+// normalizeText normalizes a text to the form that all systems return.
+func normalizeText(s string) string {
+	return strings.TrimRight(strings.ReplaceAll(s, "\r\n", "\n"), "\n")
+}
+
+// callLibrary calls the library, which has no timeouts: if its program hangs, borrowed abandons
+// the call and returns ErrBusy.
+func callLibrary[T any](ctx context.Context, call func() (T, error)) (T, error) {
+	type answer struct {
+		value T
+		err   error
+	}
+	done := make(chan answer, 1)
+	go func() {
+		v, err := call()
+		done <- answer{v, err}
+	}()
+	select {
+	case a := <-done:
+		return a.value, a.err
+	case <-ctx.Done():
+		var none T
+		return none, fmt.Errorf("%w (%w)", ErrBusy, ctx.Err())
+	}
+}
+
+// libraryWrite writes with github.com/atotto/clipboard.
+func libraryWrite(ctx context.Context, text string) error {
+	_, err := callLibrary(ctx, func() (struct{}, error) { return struct{}{}, clipboard.WriteAll(text) })
+	return err
+}

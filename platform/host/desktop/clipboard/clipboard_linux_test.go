@@ -1,0 +1,255 @@
+package clipboard
+
+import (
+	"context"
+	"errors"
+	"os"
+	"os/exec"
+	"strings"
+	"testing"
+	"time"
+
+	"hob/platform/host/desktop/desktoptest"
+	"hob/platform/host/desktop/session"
+)
+
+// board returns the clipboard of a private display. With library, this process's environment
+// names the display, as atotto/clipboard requires.
+func board(t *testing.T, library bool) (*Clipboard, func(key string) string) {
+	t.Helper()
+	display := desktoptest.Display(t)
+	getenv := func(key string) string {
+		switch key {
+		case "DISPLAY":
+			return display
+		case "HOME":
+			return "/nowhere"
+		}
+		return ""
+	}
+	if library {
+		if _, err := exec.LookPath("xclip"); err != nil {
+			t.Skip("there is no xclip here")
+		}
+		t.Setenv("DISPLAY", display)
+		t.Setenv("WAYLAND_DISPLAY", "")
+	} else {
+		t.Setenv("DISPLAY", "")
+	}
+	b := New(Options{Getenv: getenv, Wait: 10 * time.Second})
+	t.Cleanup(b.Close)
+	return b, getenv
+}
+
+// xclip copies or pastes with another program.
+func xclip(t *testing.T, getenv func(string) string, in string, args ...string) string {
+	t.Helper()
+	program, err := exec.LookPath("xclip")
+	if err != nil {
+		t.Skip("there is no xclip here")
+	}
+	cmd := exec.CommandContext(t.Context(), program, append([]string{"-selection", "clipboard"}, args...)...)
+	cmd.Env = []string{"DISPLAY=" + getenv("DISPLAY")}
+	if in != "" {
+		cmd.Stdin = strings.NewReader(in)
+		if err := cmd.Run(); err != nil { // it leaves a process behind that holds the text
+			t.Fatal(err)
+		}
+		return ""
+	}
+	out, err := cmd.Output()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(out)
+}
+
+// until reads until what another program copies is there: it says that it has done
+// so before it has.
+func until(t *testing.T, b *Clipboard, fits func(Content) bool) {
+	t.Helper()
+	for end := time.Now().Add(60 * time.Second); ; time.Sleep(2 * time.Millisecond) {
+		c, err := b.Read(t.Context())
+		if err == nil && fits(c) {
+			return
+		}
+		if time.Now().After(end) {
+			t.Fatalf("read %.60q cut %v hidden %v formats %q: %v", c.Text, c.Cut, c.Hidden, c.Formats, err)
+		}
+	}
+}
+
+const strange = "Grüße, 世界 👋\n\t\"quoted\" `x` $(y) \\ end"
+
+func TestTextGoesBothWays(t *testing.T) {
+	for name, library := range map[string]bool{"through the library": true, "by itself": false} {
+		t.Run(name, func(t *testing.T) {
+			b, env := board(t, library)
+			if c, err := b.Read(t.Context()); err != nil || c.Text != "" || c.Formats != nil {
+				t.Fatalf("an empty clipboard: %+v, %v", c, err)
+			}
+			xclip(t, env, strange)
+			until(t, b, func(c Content) bool { return c.Text == strange && !c.Hidden })
+			for _, text := range []string{"first", strange, strings.Repeat("long ", 30_000)} {
+				if err := b.Write(t.Context(), text); err != nil {
+					t.Fatal(err)
+				}
+				if got := xclip(t, env, "", "-out"); got != text {
+					t.Errorf("another program pastes %.50q (%d bytes)", got, len(got))
+				}
+			}
+			if library {
+				long := strings.Repeat("longer ", 60_000)
+				if err := b.Write(t.Context(), long); err != nil || xclip(t, env, "", "-out") != long {
+					t.Errorf("a text that one message does not hold: %v", err)
+				}
+			}
+			xclip(t, env, "newer")
+			until(t, b, func(c Content) bool { return c.Text == "newer" })
+		})
+	}
+}
+
+// A program that held the text would keep running as a child of this process, and clicks of
+// such programs do not count as the user's.
+func TestACopyStartsNoProgram(t *testing.T) {
+	b, env := board(t, true)
+	if err := b.Write(t.Context(), "mine"); err != nil {
+		t.Fatal(err)
+	}
+	b.Close()
+	other := New(Options{Getenv: env, Wait: 10 * time.Second})
+	until(t, other, func(c Content) bool { return c.Text == "" })
+}
+
+// A long text arrives in pieces.
+func TestLongTextOfAnother(t *testing.T) {
+	b, env := board(t, false)
+	long := strings.Repeat("0123456789", 70_000)
+	xclip(t, env, long)
+	until(t, b, func(c Content) bool { return c.Text == long && !c.Cut })
+	xclip(t, env, strings.Repeat("ü", MaxText))
+	until(t, b, func(c Content) bool { return len(c.Text) <= MaxText && c.Cut })
+}
+
+func TestWhatIsNoText(t *testing.T) {
+	b, env := board(t, false)
+	xclip(t, env, "\x89PNG", "-target", "image/png")
+	until(t, b, func(c Content) bool { return c.Text == "" && len(c.Formats) == 1 && c.Formats[0] == "image/png" })
+}
+
+// A password manager offers a mark beside the text. xclip offers only one format, so here the
+// clipboard contains the mark alone.
+func TestPasswordsAreKnown(t *testing.T) {
+	b, env := board(t, false)
+	xclip(t, env, "secret", "-target", passwordHint)
+	until(t, b, func(c Content) bool { return c.Hidden })
+}
+
+// On a real compositor: Read returns what another program copies, and a program can paste what
+// Write wrote.
+func TestWayland(t *testing.T) {
+	for _, p := range []string{"wl-copy", "wl-paste"} {
+		if _, err := exec.LookPath(p); err != nil {
+			t.Skip("there is no " + p + " here")
+		}
+	}
+	s := desktoptest.NewWayland(t)
+	b := New(Options{Getenv: s.Getenv, Wait: 10 * time.Second})
+	t.Cleanup(b.Close)
+	if c, err := b.Read(t.Context()); err != nil || c.Text != "" {
+		t.Errorf("nothing is copied: %+v %v", c, err)
+	}
+	for _, text := range []string{"-n --help; $(x)", "é ü 漢 €\nsecond line\n"} {
+		if err := b.Write(t.Context(), text); err != nil {
+			t.Fatal(err)
+		}
+		if c, err := b.Read(t.Context()); err != nil || c.Text != text || c.Hidden {
+			t.Errorf("%q: %+v %v", text, c, err)
+		}
+	}
+	s.Run(t, "wl-copy", "--foreground", "--type", passwordHint, "secret")
+	for end := time.Now().Add(60 * time.Second); ; time.Sleep(10 * time.Millisecond) {
+		c, err := b.Read(t.Context())
+		if err == nil && c.Hidden && c.Text == "" {
+			break
+		}
+		if time.Now().After(end) {
+			t.Fatalf("a password is not known: %+v %v", c, err)
+		}
+	}
+}
+
+func TestWithoutADesktop(t *testing.T) {
+	for name, env := range map[string]map[string]string{
+		"no display":          {},
+		"a display elsewhere": {"DISPLAY": "other:10.0"},
+		"a display that went": {"DISPLAY": ":64999"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			b := New(Options{Getenv: func(k string) string { return env[k] }})
+			if _, err := b.Read(t.Context()); !errors.Is(err, ErrNone) {
+				t.Errorf("read: %v", err)
+			}
+			if err := b.Write(t.Context(), "x"); !errors.Is(err, ErrNone) {
+				t.Errorf("write: %v", err)
+			}
+		})
+	}
+}
+
+// The display of a service that was started before it is known to the service
+// manager alone.
+func TestTheDisplayOfALaterSession(t *testing.T) {
+	_, env := board(t, false)
+	bus := desktoptest.NewBus(t)
+	desktoptest.NewManager(t, bus, "DISPLAY="+env("DISPLAY"), "LANG=C")
+	b := New(Options{Getenv: bus.Getenv})
+	t.Cleanup(b.Close)
+	if err := b.Write(t.Context(), "late"); err != nil {
+		t.Fatal(err)
+	}
+	if got := xclip(t, env, "", "-out"); got != "late" {
+		t.Errorf("pasted %q", got)
+	}
+}
+
+// A program that owns the clipboard and does not respond must not block Hob.
+func TestASilentOwner(t *testing.T) {
+	b, env := board(t, false)
+	b.opt.Wait = 300 * time.Millisecond
+	program, err := exec.LookPath("xclip")
+	if err != nil {
+		t.Skip("there is no xclip here")
+	}
+	cmd := exec.CommandContext(t.Context(), program, "-selection", "clipboard", "-quiet")
+	cmd.Env, cmd.Stdin = []string{"DISPLAY=" + env("DISPLAY")}, strings.NewReader("held")
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = cmd.Process.Kill(); _ = cmd.Wait() })
+	until(t, b, func(c Content) bool { return c.Text == "held" })
+	stop(t, cmd.Process)
+	if _, err := b.Read(t.Context()); !errors.Is(err, ErrBusy) || !errors.Is(err, context.DeadlineExceeded) {
+		t.Errorf("read: %v", err)
+	}
+	if errors.Is(err, session.ErrNone) {
+		t.Error("it is said that there is no desktop")
+	}
+}
+
+func TestTextsThatAreNone(t *testing.T) {
+	b, _ := board(t, false)
+	for name, text := range map[string]string{"a NUL": "a\x00b", "broken UTF-8": "a\xff", "too long": strings.Repeat("a", MaxText+1)} {
+		if err := b.Write(t.Context(), text); err == nil {
+			t.Errorf("%s was copied", name)
+		}
+	}
+}
+
+func stop(t *testing.T, p *os.Process) {
+	t.Helper()
+	if err := p.Signal(stopSignal); err != nil {
+		t.Fatal(err)
+	}
+}

@@ -1,0 +1,13 @@
+//go:build !linux && !darwin && !windows
+
+package filemanager
+
+import (
+	"context"
+	"errors"
+	"fmt"
+)
+
+func (f *Filer) reveal(context.Context, string) error {
+	return fmt.Errorf("%w: %w", ErrNone, errors.ErrUnsupported)
+}

@@ -1,0 +1,174 @@
+package input
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"hob/platform/host/desktop/window"
+)
+
+// inputBackend is the keyboard and the pointer of a desktop during one action. Which checks run, when
+// and in what order, is the same on every system (act).
+type inputBackend interface {
+	// listWindows lists the windows, from the front to the back.
+	listWindows(ctx context.Context) ([]window.Window, error)
+	// checkKeyboardFree returns an error if keys do not go to the focused window: a screen lock, a password
+	// prompt or a menu may have grabbed them.
+	checkKeyboardFree(ctx context.Context) error
+	// raiseWindow requests that the window comes to the front.
+	raiseWindow(ctx context.Context) error
+	typeRunes(ctx context.Context, some []rune) error
+	pressChord(ctx context.Context, key string, held []string) error
+	movePointer(ctx context.Context, x, y int) error
+	clickButton(ctx context.Context, x, y int, button string, twice bool) error
+	close()
+}
+
+// windowAction is one action in a window.
+type windowAction struct {
+	inputBackend
+	w  window.Window
+	ok Check
+}
+
+// checkFocus returns an error if the window no longer has the focus.
+func (a windowAction) checkFocus(ctx context.Context) error {
+	if err := a.checkKeyboardFree(ctx); err != nil {
+		return err
+	}
+	list, err := a.listWindows(ctx)
+	if err != nil {
+		return err
+	}
+	v, found := window.Focused(list)
+	if !found || v.ID != a.w.ID {
+		return ErrMoved
+	}
+	return a.ok(v)
+}
+
+// checkPoint returns an error if the window is not the one visible at a point.
+func (a windowAction) checkPoint(ctx context.Context, x, y int) error {
+	if err := a.checkKeyboardFree(ctx); err != nil {
+		return err
+	}
+	list, err := a.listWindows(ctx)
+	if err != nil {
+		return err
+	}
+	v, found := window.WindowAt(list, x, y)
+	if !found || v.ID != a.w.ID {
+		return ErrMoved
+	}
+	return a.ok(v)
+}
+
+// settle is how long to wait for a window to come to the front.
+const settle = 3 * time.Second
+
+// bringToFront brings the window to the front.
+func (a windowAction) bringToFront(ctx context.Context) error {
+	list, err := a.listWindows(ctx)
+	if err != nil {
+		return err
+	}
+	for _, v := range list {
+		if v.ID != a.w.ID {
+			continue
+		}
+		if v.Active {
+			return a.checkFocus(ctx)
+		}
+		if err := a.raiseWindow(ctx); err != nil {
+			return err
+		}
+		return a.waitFocus(ctx)
+	}
+	return ErrGone
+}
+
+func (a windowAction) waitFocus(ctx context.Context) error {
+	end := time.Now().Add(settle)
+	for {
+		err := a.checkFocus(ctx)
+		if !errors.Is(err, ErrMoved) || time.Now().After(end) {
+			return err
+		}
+		if err := sleepContext(ctx, 20*time.Millisecond); err != nil {
+			return err
+		}
+	}
+}
+
+func sleepContext(ctx context.Context, d time.Duration) error {
+	t := time.NewTimer(d)
+	defer t.Stop()
+	select {
+	case <-ctx.Done():
+		return ctx.Err()
+	case <-t.C:
+		return nil
+	}
+}
+
+func (a windowAction) typeText(ctx context.Context, text string) error {
+	if err := a.bringToFront(ctx); err != nil {
+		return err
+	}
+	runes := []rune(text)
+	for n := 0; len(runes) > 0; n++ {
+		if n > 0 {
+			if err := a.checkFocus(ctx); err != nil {
+				return partialError(err, len(runes), "characters were not typed")
+			}
+		}
+		some := runes[:min(piece, len(runes))]
+		if err := a.inputBackend.typeRunes(ctx, some); err != nil {
+			return fmt.Errorf("%w: %w", ErrUnsure, err)
+		}
+		runes = runes[len(some):]
+	}
+	return nil
+}
+
+func (a windowAction) pressChords(ctx context.Context, chord []string) error {
+	if err := a.bringToFront(ctx); err != nil {
+		return err
+	}
+	for i, c := range chord {
+		key, held, err := Chord(c)
+		if err != nil {
+			return err
+		}
+		if err := a.checkFocus(ctx); err != nil {
+			return partialKeysError(err, len(chord)-i, i)
+		}
+		if err := a.pressChord(ctx, key, held); err != nil {
+			return fmt.Errorf("%w: %w", ErrUnsure, err)
+		}
+	}
+	return nil
+}
+
+func (a windowAction) clickAt(ctx context.Context, x, y int, button string, twice bool) error {
+	if a.checkPoint(ctx, x, y) != nil { // another window may cover it
+		if err := a.bringToFront(ctx); err != nil {
+			return err
+		}
+	}
+	if err := a.checkPoint(ctx, x, y); err != nil {
+		return err
+	}
+	if err := a.movePointer(ctx, x, y); err != nil {
+		return err
+	}
+	if err := a.checkPoint(ctx, x, y); err != nil { // the pointer may open something above the window
+		return err
+	}
+	if err := a.inputBackend.clickButton(ctx, x, y, button, twice); err != nil {
+		return fmt.Errorf("%w: %w", ErrUnsure, err)
+	}
+	return nil
+}

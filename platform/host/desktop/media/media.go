@@ -1,0 +1,201 @@
+// Package media lists the media players of this desktop and controls them. It uses the players
+// on the session bus on Linux (MPRIS 2.2); Music and Spotify by osascript on macOS, because
+// macOS 15.4 and later do not report other players; and the players registered with
+// GlobalSystemMediaTransportControls on Windows, by PowerShell.
+//
+// Text from a player, including its name, is untrusted. Queries do not start players.
+package media
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"os"
+	"slices"
+	"strings"
+	"time"
+	"unicode"
+
+	"hob/platform/host/osrun"
+	"hob/platform/text/textnorm"
+)
+
+// State is the playback state of a player.
+type State string
+
+// The states. Unknown stands for any other state.
+const (
+	Playing State = "playing"
+	Paused  State = "paused"
+	Stopped State = "stopped"
+	Unknown State = "unknown"
+)
+
+// Player is a running media player.
+type Player struct {
+	ID       string        `json:"id"`
+	Name     string        `json:"name"`
+	State    State         `json:"state"`
+	Title    string        `json:"title,omitempty"`
+	Artist   string        `json:"artist,omitempty"`
+	Album    string        `json:"album,omitempty"`
+	Length   time.Duration `json:"length_ns,omitempty"`
+	Position time.Duration `json:"position_ns,omitempty"`
+	// Volume is the player's volume, 0 to 100; -1 if unknown.
+	Volume int `json:"volume"`
+}
+
+// Action is an operation of a player.
+type Action string
+
+// The actions.
+const (
+	Play     Action = "play"
+	Pause    Action = "pause"
+	Toggle   Action = "toggle"
+	Next     Action = "next"
+	Previous Action = "previous"
+	Stop     Action = "stop"
+	Seek     Action = "seek"   // by Request.By
+	Volume   Action = "volume" // to Request.Level
+)
+
+// Actions returns all actions.
+func Actions() []Action {
+	return []Action{Play, Pause, Toggle, Next, Previous, Stop, Seek, Volume}
+}
+
+// Request is an action for a player.
+type Request struct {
+	Player string // its ID
+	Action Action
+	By     time.Duration // of Seek; negative seeks backwards
+	Level  int           // of Volume, 0 to 100
+}
+
+// Errors of a Deck. Wrapping errors name the remedy.
+var (
+	// ErrGone means that the player no longer runs.
+	ErrGone = errors.New("player no longer runs")
+	// ErrUnable means that the player or the system does not support the action.
+	ErrUnable = errors.New("player does not support this action")
+	// ErrUnsure means that the action may have been done despite the error.
+	ErrUnsure = errors.New("unknown whether the player did it")
+)
+
+// Options of a Deck; the zero value is useful.
+type Options struct {
+	// Getenv is os.Getenv unless a test replaces it.
+	Getenv func(string) string
+	// Scripts runs osascript and PowerShell; nil creates a runner.
+	Scripts osrun.Runner
+	// Wait is the timeout for a player (default 2 s).
+	Wait time.Duration
+}
+
+// PlayerControl controls the players of this machine. It is stateless; calls may be concurrent.
+type PlayerControl struct{ back backend }
+
+// backend accesses the players of a system.
+type backend interface {
+	// listPlayers returns the players that responded; why is the error of the others.
+	listPlayers(ctx context.Context) (list []Player, why error)
+	sendRequest(ctx context.Context, r Request) error
+}
+
+// New returns a Deck. It connects to nothing.
+func New(o Options) *PlayerControl {
+	if o.Getenv == nil {
+		o.Getenv = os.Getenv
+	}
+	if o.Wait <= 0 {
+		o.Wait = 2 * time.Second
+	}
+	if o.Scripts == nil {
+		o.Scripts = osrun.NewScripts(osrun.Options{Getenv: o.Getenv})
+	}
+	return &PlayerControl{newBackend(o)}
+}
+
+// maxPlayers limits how many players are queried.
+const maxPlayers = 16
+
+// Players returns the running players, those that play first. The list is empty if none runs;
+// an error means that no player could be queried or, with a list, that some did not respond.
+func (d *PlayerControl) Players(ctx context.Context) ([]Player, error) {
+	list, err := d.back.listPlayers(ctx)
+	for i := range list {
+		list[i].sanitizeFields()
+	}
+	slices.SortStableFunc(list, func(a, b Player) int { return cmp.Compare(playerRank(a), playerRank(b)) })
+	return list, err
+}
+
+func playerRank(p Player) int {
+	i := slices.Index([]State{Playing, Paused, Stopped}, p.State)
+	if i < 0 {
+		i = 3
+	}
+	if i > 0 && p.Title == "" { // it has nothing that it could play on
+		i += 4
+	}
+	return i
+}
+
+// Do performs an action once and never retries it. Its errors wrap ErrUnsure if the player may
+// have received it.
+func (d *PlayerControl) Do(ctx context.Context, r Request) error {
+	if !slices.Contains(Actions(), r.Action) {
+		return ErrUnable
+	}
+	r.Level = max(0, min(100, r.Level))
+	return d.back.sendRequest(ctx, r)
+}
+
+// maxText limits the length of titles and names, in characters.
+const maxText = 300
+
+func (p *Player) sanitizeFields() {
+	for _, s := range []*string{&p.Name, &p.Title, &p.Artist, &p.Album} {
+		*s = sanitizeLine(*s)
+	}
+	if p.Name == "" {
+		p.Name = p.ID
+	}
+	if p.Length < 0 || p.Length > 48*time.Hour {
+		p.Length = 0
+	}
+	if p.Position < 0 || p.Length > 0 && p.Position > p.Length {
+		p.Position = 0
+	}
+	if p.Volume < 0 || p.Volume > 100 {
+		p.Volume = max(-1, min(100, p.Volume))
+	}
+}
+
+// sanitizeLine returns one line of text without invisible and bidirectional control characters.
+func sanitizeLine(s string) string {
+	s = strings.Map(func(r rune) rune {
+		switch {
+		case unicode.IsSpace(r):
+			return ' '
+		case unicode.IsControl(r), unicode.Is(unicode.Cf, r):
+			return -1
+		}
+		return r
+	}, strings.ToValidUTF8(s, "\uFFFD"))
+	return textnorm.Ellipsize(strings.Join(strings.Fields(s), " "), maxText)
+}
+
+// stateOf parses a state in the spelling of any system.
+func stateOf(s string) State {
+	switch strings.ToLower(s) {
+	case "playing", "fast forwarding", "rewinding":
+		return Playing
+	case "paused":
+		return Paused
+	case "stopped":
+		return Stopped
+	}
+	return Unknown
+}

@@ -1,0 +1,3 @@
+package media
+
+func newBackend(o Options) backend { return macBackend{o.Scripts} }

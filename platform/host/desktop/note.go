@@ -1,0 +1,137 @@
+package desktop
+
+import (
+	"errors"
+	"strings"
+	"unicode"
+
+	"hob/platform/host/desktop/session"
+)
+
+// Urgency is the importance of a notification.
+type Urgency uint8
+
+// Urgencies, with the values of the specification.
+const (
+	Low Urgency = iota
+	Normal
+	Critical // most servers keep it until it is closed
+)
+
+// Default is the key of a click on the notification itself instead of a button.
+const Default = "default"
+
+// Action is a button. On Windows, where presses are not reported to this process, only buttons
+// with a URL are shown.
+type Action struct {
+	Key   string // reported in Event; Default is a click on the notification
+	Label string
+	URL   string // address that the system opens on a press
+}
+
+// Notification is a notification. Its texts are plain: markup in them is escaped.
+type Notification struct {
+	// ID is set by the caller and reported in Event. A notification replaces a shown one with
+	// the same ID.
+	ID      string
+	Title   string
+	Body    string
+	Urgency Urgency
+	Actions []Action
+	// Transient notifications are not kept in the list of past ones.
+	Transient bool
+}
+
+// Event is a user's reaction to a notification. Exactly one of Pressed and Closed is set.
+type Event struct {
+	Note    string // its ID
+	Pressed string // the key of the action
+	Closed  Reason
+}
+
+// Reason is why a notification is no longer shown.
+type Reason uint8
+
+// Reasons; the first three have the values of the specification.
+const (
+	Expired   Reason = iota + 1
+	Dismissed        // by the user
+	Withdrawn        // by us
+	Gone             // unknown: the server or the session ended
+)
+
+// Server describes the program that shows notifications.
+type Server struct {
+	Name string
+	// Actions means that buttons are shown and presses are reported.
+	Actions bool
+	// Sure means that a Notify without error guarantees delivery to the server.
+	Sure bool
+}
+
+// Errors of a Notifier. Wrapping errors name the remedy.
+var (
+	// ErrNoSession means that this process has no desktop, or none yet.
+	ErrNoSession = session.ErrNone
+	// ErrNoServer means that the session has no notification server.
+	ErrNoServer = errors.New("no notification server in this session")
+	// ErrRefused means that the server rejected the notification permanently.
+	ErrRefused = errors.New("notification server rejected the notification")
+	// ErrUnsure means that the notification may have been shown despite the error.
+	ErrUnsure = errors.New("unknown whether the notification was shown")
+)
+
+// sanitizeText makes a text safe for other programs: valid UTF-8 (a bus disconnects senders of
+// invalid bytes), no control characters except line breaks, and no characters that change the
+// text direction.
+func sanitizeText(s string, most int) string {
+	s = strings.ReplaceAll(strings.ToValidUTF8(s, "\uFFFD"), "\r\n", "\n")
+	s = strings.Map(func(r rune) rune {
+		switch {
+		case r == '\n' || r == '\t':
+			return r
+		case unicode.IsControl(r), unicode.Is(unicode.Bidi_Control, r), r >= 0xE0000 && r <= 0xE007F:
+			return '\uFFFD'
+		}
+		return r
+	}, s)
+	if most > 0 {
+		n := 0
+		for i := range s {
+			if n == most-1 && len([]rune(s[i:])) > 1 {
+				return s[:i] + "…"
+			}
+			n++
+		}
+	}
+	return s
+}
+
+// Limits of a notification; callers truncate earlier if they can say so.
+const (
+	maxTitle   = 200
+	maxBody    = 4000
+	maxLabel   = 60
+	maxActions = 4
+)
+
+// sanitized returns the notification within its limits.
+func (n Notification) sanitized() Notification {
+	n.Title = strings.Join(strings.Fields(sanitizeText(n.Title, maxTitle)), " ")
+	n.Body = sanitizeText(n.Body, maxBody)
+	actions := make([]Action, 0, len(n.Actions))
+	for _, a := range n.Actions {
+		if a.Key != "" && len(actions) < maxActions {
+			a.Label = sanitizeText(a.Label, maxLabel)
+			actions = append(actions, a)
+		}
+	}
+	n.Actions = actions
+	n.Urgency = min(n.Urgency, Critical)
+	return n
+}
+
+// escapeMarkup escapes the markup of the specification.
+func escapeMarkup(s string) string {
+	return strings.NewReplacer("&", "&amp;", "<", "&lt;", ">", "&gt;").Replace(s)
+}

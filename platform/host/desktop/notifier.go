@@ -1,0 +1,100 @@
+package desktop
+
+import (
+	"context"
+	"errors"
+	"os"
+	"time"
+
+	"hob/platform/host/osrun"
+)
+
+// Options configures a Notifier and Look; the zero value is useful.
+type Options struct {
+	// App is the application name of notifications; "" is "Hob".
+	App string
+	// Trust checks the process that shows notifications before any text is sent to it: a program
+	// that shows a button can also press it. An error rejects the server. nil trusts every
+	// process.
+	Trust func(pid int) error
+	// Getenv is os.Getenv unless a test replaces it.
+	Getenv func(string) string
+	// Wait is the timeout for a server (default 5 s).
+	Wait time.Duration
+	// Scripts runs osascript and PowerShell; nil creates a runner.
+	Scripts osrun.Runner
+}
+
+func (o Options) withDefaults() Options {
+	if o.App == "" {
+		o.App = "Hob"
+	}
+	if o.Getenv == nil {
+		o.Getenv = os.Getenv
+	}
+	if o.Wait <= 0 {
+		o.Wait = 5 * time.Second
+	}
+	if o.Scripts == nil {
+		o.Scripts = osrun.NewScripts(osrun.Options{Getenv: o.Getenv})
+	}
+	return o
+}
+
+// NotificationClient shows notifications. Its methods may be called concurrently. It connects when there
+// is something to show, and reconnects when the session or its server was restarted; when idle
+// without a connection it uses no resources.
+type NotificationClient struct {
+	show   notificationBackend
+	events chan Event
+}
+
+// notificationBackend is the notification backend of a system.
+type notificationBackend interface {
+	showNotification(ctx context.Context, n Notification) error
+	withdrawNotification(ctx context.Context, id string) error
+	serverInfo(ctx context.Context) (Server, error)
+	close()
+}
+
+// New returns a Notifier. It connects to nothing.
+func New(o Options) *NotificationClient {
+	o = o.withDefaults()
+	n := &NotificationClient{events: make(chan Event, 16)}
+	n.show = newShower(o, n.events)
+	return n
+}
+
+// Notify shows a notification. nil means that the server accepted it; Run reports the user's
+// reaction. Errors wrap ErrNoSession, ErrNoServer or ErrUnsure where they apply.
+func (n *NotificationClient) Notify(ctx context.Context, note Notification) error {
+	if note.ID == "" {
+		return errors.New("desktop: notification has no id")
+	}
+	return n.show.showNotification(ctx, note.sanitized())
+}
+
+// Withdraw closes a notification. It does nothing if the notification is no longer shown.
+func (n *NotificationClient) Withdraw(ctx context.Context, id string) error {
+	return n.show.withdrawNotification(ctx, id)
+}
+
+// Server returns the server that would show a notification now.
+func (n *NotificationClient) Server(ctx context.Context) (Server, error) {
+	return n.show.serverInfo(ctx)
+}
+
+// Run calls on for each event, one after another, until ctx ends; then it closes the
+// connection and returns nil. Without Run no events are reported, and the server blocks once
+// its queue is full.
+func (n *NotificationClient) Run(ctx context.Context, on func(Event)) error {
+	defer n.show.close()
+	for {
+		select {
+		case <-ctx.Done():
+			return nil
+		case e := <-n.events:
+			on(e)
+		}
+	}
+}

@@ -1,0 +1,73 @@
+package desktop
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"regexp"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// Presence describes whether the user is at this machine.
+type Presence struct {
+	// Idle is the time since the last keyboard or mouse input, if IdleKnown.
+	Idle      time.Duration
+	IdleKnown bool
+	// Locked means that the screen is locked, if LockKnown.
+	Locked, LockKnown bool
+	// By is the source of the report, for logs.
+	By string
+}
+
+// ErrUnseen means that presence cannot be determined.
+var ErrUnseen = errors.New("cannot determine whether the user is at the machine")
+
+// DetectPresence reports whether the user is at the machine. An error wraps ErrUnseen if that is unknown,
+// as on a server, which does not mean that the user is away.
+func DetectPresence(ctx context.Context, o Options) (Presence, error) {
+	o = o.withDefaults()
+	ctx, cancel := context.WithTimeout(ctx, o.Wait)
+	defer cancel()
+	return detectPresence(ctx, o)
+}
+
+// maxIdle is the longest plausible idle time: a longer one results from a wrong unit.
+const maxIdle = 400 * 24 * time.Hour
+
+// Patterns for the relevant lines of ioreg. Only the keys are parsed, because the tree around
+// them differs between versions.
+var (
+	ioregIdle   = regexp.MustCompile(`"HIDIdleTime" = ([0-9]+)`)
+	ioregLocked = regexp.MustCompile(`"?CGSSessionScreenIsLocked"?\s*(?:=|</key>)\s*(Yes|No|<true/>|<false/>)`)
+)
+
+// readIdle parses the idle time in nanoseconds from `ioreg -c IOHIDSystem -d 4 -r`. It uses the
+// shortest one, because there may be several devices.
+func readIdle(out []byte) (time.Duration, error) {
+	best := time.Duration(-1)
+	for _, m := range ioregIdle.FindAllSubmatch(out, -1) {
+		n, err := strconv.ParseInt(string(m[1]), 10, 64)
+		if err != nil || n < 0 || time.Duration(n) > maxIdle {
+			continue
+		}
+		if d := time.Duration(n); best < 0 || d < best {
+			best = d
+		}
+	}
+	if best < 0 {
+		return 0, fmt.Errorf("desktop: %w: ioreg reports no HIDIdleTime", ErrUnseen)
+	}
+	return best, nil
+}
+
+// readLocked reports whether the screen is locked, from `ioreg -n Root -d1 -a`. The key exists only
+// while it is locked; the list of users always exists.
+func readLocked(out []byte) (locked, known bool) {
+	if m := ioregLocked.FindSubmatch(out); m != nil {
+		word := string(m[1])
+		return word == "Yes" || word == "<true/>", true
+	}
+	return false, strings.Contains(string(out), "IOConsoleUsers")
+}

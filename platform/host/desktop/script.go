@@ -1,0 +1,161 @@
+package desktop
+
+import (
+	"crypto/sha256"
+	_ "embed"
+	"encoding/hex"
+	"encoding/xml"
+	"errors"
+	"fmt"
+	"strings"
+
+	"hob/platform/host/osrun"
+)
+
+// Scripts that show notifications on systems without a library. They are constant: the content
+// is passed as JSON on standard input.
+var (
+	//go:embed banner.js
+	bannerText string
+	//go:embed toast.ps1
+	toastText string
+)
+
+func bannerScript() osrun.Script { return osrun.NewScript("desktop/banner.js", bannerText) }
+
+func toastScript() osrun.Script { return osrun.NewScript("desktop/toast.ps1", toastText) }
+
+// bannerRequest is the input of banner.js. A banner has no buttons.
+type bannerRequest struct {
+	App   string `json:"app"`
+	Title string `json:"title,omitempty"`
+	Body  string `json:"body"`
+	Sound string `json:"sound,omitempty"`
+}
+
+func newBanner(app string, n Notification) bannerRequest {
+	r := bannerRequest{App: app, Title: n.Title, Body: n.Body}
+	if n.Urgency == Critical {
+		r.Sound = "Ping"
+	}
+	return r
+}
+
+// bannerError returns the error of a banner that banner.js did not report.
+func bannerError(err error) error {
+	e, ok := errors.AsType[*osrun.Error](err)
+	switch {
+	case err == nil:
+		return nil
+	case !ok:
+		return fmt.Errorf("desktop: %w", err)
+	case e.Kind == osrun.Denied:
+		return fmt.Errorf("desktop: %w: allow it in System Settings, Notifications, Script Editor (%d)", ErrNoServer, e.Number)
+	case e.Kind == osrun.Timeout || e.Unknown:
+		return fmt.Errorf("desktop: %w: %w", ErrUnsure, err)
+	}
+	return fmt.Errorf("desktop: %w", err)
+}
+
+// aumid is the application id (AppUserModelID) of Hob's toasts.
+const aumid = "Hob.Assistant"
+
+// toastRequest is the input of toast.ps1.
+type toastRequest struct {
+	App      string `json:"app"`
+	AUMID    string `json:"aumid"`
+	Tag      string `json:"tag"`
+	Group    string `json:"group"`
+	XML      string `json:"xml,omitempty"`
+	Withdraw bool   `json:"withdraw,omitempty"`
+	Ask      bool   `json:"ask,omitempty"` // only whether toasts are shown
+}
+
+func newToast(app string, n Notification) (toastRequest, error) {
+	r := toastRequest{App: app, AUMID: aumid, Tag: toastTag(n.ID), Group: "hob"}
+	text, err := toastXML(n)
+	r.XML = text
+	return r, err
+}
+
+// toastTag shortens an id to the 64 characters that Windows allows.
+func toastTag(id string) string {
+	sum := sha256.Sum256([]byte(id))
+	return hex.EncodeToString(sum[:16])
+}
+
+// The toast schema: learn.microsoft.com, "Toast content schema".
+type toastDoc struct {
+	XMLName  xml.Name      `xml:"toast"`
+	Scenario string        `xml:"scenario,attr,omitempty"`
+	Type     string        `xml:"activationType,attr,omitempty"`
+	Launch   string        `xml:"launch,attr,omitempty"`
+	Texts    []string      `xml:"visual>binding>text"`
+	Actions  []toastAction `xml:"actions>action,omitempty"`
+}
+
+type toastAction struct {
+	Content string `xml:"content,attr"`
+	Type    string `xml:"activationType,attr"`
+	Args    string `xml:"arguments,attr"`
+}
+
+// toastXML encodes a notification. A press of a button cannot be reported to this process, so
+// only buttons that open an address are shown.
+func toastXML(n Notification) (string, error) {
+	d := toastDoc{Texts: []string{n.Title, n.Body}}
+	if n.Urgency == Critical {
+		d.Scenario = "reminder"
+	}
+	for _, a := range n.Actions {
+		switch {
+		case a.URL == "":
+		case a.Key == Default:
+			d.Type, d.Launch = "protocol", a.URL
+		default:
+			d.Actions = append(d.Actions, toastAction{a.Label, "protocol", a.URL})
+		}
+	}
+	if d.Scenario != "" && len(d.Actions) == 0 {
+		d.Scenario = "" // a reminder without buttons is shown as a plain toast anyhow
+	}
+	b, err := xml.Marshal(d)
+	if err != nil {
+		return "", fmt.Errorf("desktop: write a toast: %w", err)
+	}
+	return strings.Replace(string(b), "<binding>", `<binding template="ToastGeneric">`, 1), nil
+}
+
+// toastAnswer is the output of toast.ps1.
+type toastAnswer struct {
+	Setting int `json:"setting"` // 0: toasts are shown
+}
+
+// toastError returns the error of a toast.
+func toastError(a toastAnswer, err error) error {
+	e, ok := errors.AsType[*osrun.Error](err)
+	switch {
+	case err == nil && a.Setting == 0:
+		return nil
+	case err == nil:
+		return fmt.Errorf("desktop: %w: %s", ErrNoServer, settingText(a.Setting))
+	case ok && e.Kind == osrun.PolicyBlocked:
+		return fmt.Errorf("desktop: %w: %w", ErrNoServer, err)
+	case ok && (e.Kind == osrun.Timeout || e.Unknown):
+		return fmt.Errorf("desktop: %w: %w", ErrUnsure, err)
+	}
+	return fmt.Errorf("desktop: toast: %w", err)
+}
+
+// settingText describes a NotificationSetting of WinRT.
+func settingText(n int) string {
+	switch n {
+	case 1:
+		return "notifications of Hob are off; turn them on in Settings, System, Notifications"
+	case 2:
+		return "notifications are off; turn them on in Settings, System, Notifications"
+	case 3:
+		return "your administrator has disabled notifications"
+	}
+	return fmt.Sprintf("Windows does not show notifications (setting %d)", n)
+}

@@ -1,0 +1,3 @@
+package ocr
+
+func newBackend(o Options) backend { return scriptReader{o.Scripts, visionScript()} }

@@ -1,0 +1,4 @@
+package osrun
+
+// Exports for tests.
+var Plain = cleanStderr

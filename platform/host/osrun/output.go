@@ -1,0 +1,111 @@
+package osrun
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"strings"
+	"sync"
+	"time"
+)
+
+// Limits of the output that Output keeps.
+const (
+	maxOutput = 4 << 20
+	maxErrors = 16 << 10
+)
+
+// linger is how long Output still reads the pipes after the program has ended: a child
+// that left the process tree may keep them open forever.
+const linger = time.Second
+
+// Output runs a program with in as its input and returns its output. When ctx ends, it
+// kills the program with all its children and returns ctx's error. The error of a failed
+// program includes the end of its stderr.
+func Output(ctx context.Context, cmd *exec.Cmd, in []byte) (out []byte, err error) {
+	var pipes [3][2]io.Closer
+	defer func() {
+		for _, p := range pipes {
+			for _, end := range p {
+				if end != nil {
+					_ = end.Close() // some are closed twice, which is harmless
+				}
+			}
+		}
+	}()
+	inR, inW, err := Pipe()
+	if err != nil {
+		return nil, err
+	}
+	pipes[0] = [2]io.Closer{inR, inW}
+	outR, outW, err := Pipe()
+	if err != nil {
+		return nil, err
+	}
+	pipes[1] = [2]io.Closer{outR, outW}
+	errR, errW, err := Pipe()
+	if err != nil {
+		return nil, err
+	}
+	pipes[2] = [2]io.Closer{errR, errW}
+	cmd.Stdin, cmd.Stdout, cmd.Stderr = inR, outW, errW
+	tree, err := Start(cmd)
+	_, _, _ = inR.Close(), outW.Close(), errW.Close() // the child has its own copies
+	if err != nil {
+		return nil, err
+	}
+	var said []byte
+	var work sync.WaitGroup
+	work.Go(func() {
+		_, _ = inW.Write(in) // the exit status shows a child that did not read it
+		_ = inW.Close()
+	})
+	work.Go(func() { out = readMost(outR, maxOutput) })
+	work.Go(func() { said = readMost(errR, maxErrors) })
+	select {
+	case <-tree.Done():
+	case <-ctx.Done():
+		tree.Kill()
+		<-tree.Done()
+	}
+	for _, end := range []*os.File{inW, outR, errR} {
+		_ = end.SetDeadline(time.Now().Add(linger)) // on systems without pipe deadlines no process leaves its tree
+	}
+	work.Wait()
+	if ctx.Err() != nil {
+		return out, fmt.Errorf("run %s: %w", cmd.Path, ctx.Err())
+	}
+	if err := tree.Err(); err != nil {
+		return out, &Failure{Program: cmd.Path, Said: strings.TrimSpace(string(said)), Err: err}
+	}
+	return out, nil
+}
+
+// readMost reads to the end and keeps the beginning.
+func readMost(r io.Reader, most int64) []byte {
+	out, err := io.ReadAll(io.LimitReader(r, most))
+	if err == nil {
+		_, _ = io.Copy(io.Discard, r) // so that the child does not block
+	}
+	return out
+}
+
+// Failure is the error of a program that failed.
+type Failure struct {
+	Program string
+	Said    string // on its stderr
+	Err     error
+}
+
+func (f *Failure) Error() string {
+	msg := "run " + f.Program + ": " + DescribeExit(f.Err)
+	if f.Said != "" {
+		msg += ": " + f.Said
+	}
+	return msg
+}
+
+// Unwrap returns the error of the process.
+func (f *Failure) Unwrap() error { return f.Err }

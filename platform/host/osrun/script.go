@@ -1,0 +1,108 @@
+package osrun
+
+import (
+	"context"
+	_ "embed"
+	"fmt"
+	"strings"
+	"time"
+)
+
+// Engine is the program that runs a script.
+type Engine uint8
+
+// The engines. The zero value is none.
+const (
+	JavaScript  Engine = iota + 1 // osascript -l JavaScript (JXA)
+	AppleScript                   // osascript
+	PowerShell                    // Windows PowerShell 5.1
+)
+
+// String returns the engine's name for errors.
+func (e Engine) String() string {
+	switch e {
+	case JavaScript, AppleScript:
+		return "osascript"
+	case PowerShell:
+		return "PowerShell"
+	}
+	return fmt.Sprintf("engine %d", e)
+}
+
+// Wrappers of each script: they read the request, call the script's main, and write the
+// answer. The comments at the top of these files describe what they offer to scripts.
+var (
+	//go:embed frame.js
+	frameJS string
+	//go:embed frame.applescript
+	frameAS string
+	//go:embed frame.ps1
+	framePS string
+	//go:embed end.ps1
+	endPS string
+)
+
+// Script is a constant program: no text is ever inserted into it. It defines main (Main
+// in PowerShell), which gets the request and returns what Runner.Run decodes.
+type Script struct {
+	Name   string // for errors and tests, "calendar/list.js"
+	Engine Engine
+	// Text is ASCII. NewScript joins it: shared parts come first.
+	Text string
+}
+
+// NewScript joins the parts of a script. The engine follows from the name's end:
+// .js, .applescript or .ps1.
+func NewScript(name string, parts ...string) Script {
+	s := Script{Name: name, Text: strings.Join(parts, "\n")}
+	switch {
+	case strings.HasSuffix(name, ".js"):
+		s.Engine = JavaScript
+	case strings.HasSuffix(name, ".applescript"):
+		s.Engine = AppleScript
+	case strings.HasSuffix(name, ".ps1"):
+		s.Engine = PowerShell
+	}
+	return s
+}
+
+// FullText returns the text that the engine runs.
+func (s Script) FullText() string {
+	switch s.Engine {
+	case JavaScript:
+		return frameJS + "\n" + s.Text
+	case AppleScript:
+		return frameAS + "\n" + s.Text
+	case PowerShell:
+		return stripComments(framePS + "\n" + s.Text + "\n" + endPS)
+	}
+	return s.Text
+}
+
+// App is an app that scripts control. The zero value means no app: calls are not
+// queued then.
+type App struct {
+	ID   string // bundle id ("com.apple.mail") or ProgID ("Outlook.Application")
+	Name string // display name
+}
+
+// Call is one run of a script.
+type Call struct {
+	Script Script
+	App    App
+	In     any // the request, as JSON; other processes of this user may be able to read it
+	// Write marks a call that changes something. Run starts its app if necessary, never
+	// repeats the call after it has begun, and reports an unknown outcome as such.
+	Write bool
+	// Start means that the app may also be started for a read.
+	Start bool
+	// Wait is the timeout (default 15 s, 25 s for PowerShell; use 60 s for bulk work).
+	Wait time.Duration
+}
+
+// Runner runs scripts. Scripts implements it, and osruntest in tests. It may be called concurrently. Errors of the
+// script, its engine or its app are *Error; a request that cannot be encoded is another error.
+type Runner interface {
+	// Run decodes the result of the script's main into out (nil discards it).
+	Run(ctx context.Context, c Call, out any) error
+}

@@ -1,0 +1,104 @@
+//go:build unix
+
+package osrun
+
+import (
+	"bufio"
+	"errors"
+	"os"
+	"os/exec"
+	"strings"
+	"testing"
+	"time"
+)
+
+// script starts a shell that prints the id of its child, which holds the output open.
+func script(t *testing.T, text string) (*Tree, *bufio.Reader) {
+	t.Helper()
+	r, w, err := Pipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	cmd := exec.CommandContext(t.Context(), "/bin/sh", "-c", text)
+	cmd.Stdout = w
+	tree, err := Start(cmd)
+	if err := errors.Join(err, w.Close()); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		tree.Kill()
+		<-tree.Done()
+		if err := r.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+	return tree, bufio.NewReader(r)
+}
+
+func line(t *testing.T, r *bufio.Reader) string {
+	t.Helper()
+	s, err := r.ReadString('\n')
+	if err != nil {
+		t.Fatal(err)
+	}
+	return strings.TrimSpace(s)
+}
+
+// gone waits until no process holds the pipe: the whole tree has ended.
+func gone(t *testing.T, r *bufio.Reader) {
+	t.Helper()
+	for {
+		if _, err := r.ReadString('\n'); err != nil {
+			return
+		}
+	}
+}
+
+func TestKillEndsTheDescendants(t *testing.T) {
+	tree, out := script(t, `sleep 600 & echo $!; wait`)
+	line(t, out)
+	tree.Kill()
+	<-tree.Done()
+	gone(t, out) // the descendant held the pipe, and has ended
+	if !strings.Contains(DescribeExit(tree.Err()), "killed") {
+		t.Errorf("it ended by %q", DescribeExit(tree.Err()))
+	}
+	tree.Kill() // a second call is harmless
+}
+
+func TestWhatAChildLeavesBehindIsEnded(t *testing.T) {
+	tree, out := script(t, `sleep 600 & echo $!`)
+	line(t, out)
+	<-tree.Done()
+	gone(t, out)
+	if got := DescribeExit(tree.Err()); got != "it ended" {
+		t.Errorf("it ended by %q", got)
+	}
+}
+
+func TestEndIsPatientThenNot(t *testing.T) {
+	for name, c := range map[string]struct{ text, how string }{
+		"by itself":       {`echo up; read x`, "it ended"},
+		"when asked":      {`echo up; exec sleep 600`, "terminated"},
+		"though it traps": {`trap '' TERM; echo up; while :; do sleep 1; done`, "killed"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			tree, out := script(t, c.text)
+			line(t, out)
+			patience := 50 * time.Millisecond
+			if name == "by itself" { // it reads an empty input
+				patience = time.Minute
+			}
+			tree.End(patience)
+			if got := DescribeExit(tree.Err()); !strings.Contains(got, c.how) && got != "exit status 1" {
+				t.Errorf("it ended by %q, want %q", got, c.how)
+			}
+		})
+	}
+}
+
+func TestAProgramThatIsNotThere(t *testing.T) {
+	if _, err := Start(exec.CommandContext(t.Context(), "/no/such/program")); !errors.Is(err, os.ErrNotExist) {
+		t.Errorf("got %v", err)
+	}
+}

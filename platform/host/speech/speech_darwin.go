@@ -1,0 +1,5 @@
+package speech
+
+import "hob/platform/host/osrun"
+
+func newBackend(o Options) backend { return sayVoice{osrun.Programs{Getenv: o.Getenv}, "/usr/bin/say"} }

@@ -1,0 +1,3 @@
+package speech
+
+func newBackend(o Options) backend { return sapiVoice{o.Scripts} }

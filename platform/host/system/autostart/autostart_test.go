@@ -1,0 +1,344 @@
+package autostart
+
+import (
+	"context"
+	"encoding/xml"
+	"errors"
+	"flag"
+	"io"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+var update = flag.Bool("update", false, "write the golden files")
+
+func odd() Entry {
+	return Entry{Program: `/home/ann o'x/50% "new" $HOME/b\c/hob`, Home: `/home/ann o'x/.h & <b>`, Path: "/usr/local/bin:/usr/bin", Log: "/home/ann/Library/Logs/hob.log"}
+}
+
+func plain() Entry { return Entry{Program: "/usr/local/bin/hob"} }
+
+func TestTexts(t *testing.T) {
+	for _, k := range []Kind{Systemd, XDG, Launchd} {
+		for name, e := range map[string]Entry{"plain": plain(), "odd": odd()} {
+			m, err := New(t.Context(), Options{Kind: k, UserDir: "/home/ann", Getenv: func(string) string { return "" }})
+			if err != nil {
+				t.Fatal(err)
+			}
+			_, text, err := m.Text(e)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if got := programOf(k, text); got != e.Program {
+				t.Errorf("%s %s starts %q", k, name, got)
+			}
+			path := filepath.Join("testdata", string(k)+"-"+name+".txt")
+			if *update {
+				if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+					t.Fatal(err)
+				}
+			}
+			want, err := os.ReadFile(path)
+			if err != nil || string(want) != text {
+				t.Errorf("%s: %v %s", path, err, cmp.Diff(string(want), text))
+			}
+			if k == Launchd {
+				wellFormed(t, text)
+			}
+		}
+	}
+	v, err := runValue(Entry{Program: `C:\Program Files\Hob\hob.exe`})
+	if err != nil || v != `"C:\Program Files\Hob\hob.exe" start` || programOf(RunKey, v) != `C:\Program Files\Hob\hob.exe` {
+		t.Error(v, err)
+	}
+	if _, err := runValue(odd()); err == nil {
+		t.Error("a home that the Run key cannot set was silently dropped")
+	}
+	if m, err := New(t.Context(), Options{Kind: Systemd}); err != nil {
+		t.Error(err)
+	} else if _, _, err := m.Text(Entry{Program: `/a="b"/hob`}); err == nil {
+		t.Error("a program that systemd cannot start is written")
+	}
+	for _, p := range []string{"hob", "./hob", "/bin/h\nob", "/bin/\xff"} {
+		if (Entry{Program: p}).validateEntry() == nil {
+			t.Errorf("%q is written", p)
+		}
+	}
+}
+
+func wellFormed(t *testing.T, text string) {
+	t.Helper()
+	for d := xml.NewDecoder(strings.NewReader(text)); ; {
+		if _, err := d.Token(); errors.Is(err, io.EOF) {
+			return
+		} else if err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+// systemd itself reads the unit, with a program at a path full of signs.
+func TestVerify(t *testing.T) {
+	analyze, err := exec.LookPath("systemd-analyze")
+	if err != nil {
+		t.Skip("there is no systemd-analyze here")
+	}
+	dir := filepath.Join(t.TempDir(), `50% "new" $HOME b\c`)
+	if err := os.Mkdir(dir, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	program := filepath.Join(dir, "hob")
+	if err := os.WriteFile(program, []byte("#!/bin/sh\n"), 0o700); err != nil { //nolint:gosec // it is to be a program
+		t.Fatal(err)
+	}
+	file := filepath.Join(t.TempDir(), unitName)
+	verify := func(text string) string {
+		if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		ctx, cancel := context.WithTimeout(t.Context(), 30*time.Second)
+		defer cancel()
+		cmd := exec.CommandContext(ctx, analyze, "verify", "--user", "--man=no", file)
+		cmd.Env = append(os.Environ(), "XDG_RUNTIME_DIR="+t.TempDir(), "SYSTEMD_LOG_LEVEL=warning")
+		out, _ := cmd.CombinedOutput()
+		return string(out)
+	}
+	text := unitText(Entry{Program: program, Home: `/h "x" 5%`, Path: "/usr/bin"})
+	for _, text := range []string{text, unitText(Entry{Program: "/bin/sh"})} {
+		if out := verify(text); strings.Contains(out, unitName) {
+			t.Error(out)
+		}
+	}
+	if out := verify(strings.Replace(text, "Type=exec", "Type=nonsense", 1)); !strings.Contains(out, unitName) {
+		t.Errorf("a broken unit is taken: %q", out)
+	}
+}
+
+// system is a service manager that answers as the test wants and records its calls.
+type system struct {
+	told []string
+	says map[string]string // by how the call begins
+	bad  map[string]bool
+}
+
+func (s *system) run(_ context.Context, name string, args ...string) (string, error) {
+	line := strings.Join(append([]string{filepath.Base(name)}, args...), " ")
+	line = strings.ReplaceAll(line, " --user --no-pager", "")
+	s.told = append(s.told, line)
+	for begin := range s.bad {
+		if strings.HasPrefix(line, begin) {
+			return "", errors.New("no")
+		}
+	}
+	for begin, out := range s.says {
+		if strings.HasPrefix(line, begin) {
+			return out, nil
+		}
+	}
+	return "", nil
+}
+
+func manager(t *testing.T, k Kind, s *system) (*Manager, string) {
+	t.Helper()
+	dir := filepath.Join(t.TempDir(), "ann's home")
+	m, err := New(t.Context(), Options{Kind: k, UserDir: dir, Getenv: func(string) string { return "" }, Run: s.run, Look: func(n string) (string, error) { return "/usr/bin/" + n, nil }, Wait: time.Second})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return m, dir
+}
+
+func TestSystemd(t *testing.T) {
+	s := &system{says: map[string]string{"systemctl show ": "UnitFileState=enabled\nActiveState=active\n"}}
+	m, dir := manager(t, Systemd, s)
+	if st, err := m.Status(t.Context(), odd()); err != nil || st.Installed || st.Enabled {
+		t.Errorf("%+v %v", st, err)
+	}
+	s.told = nil
+	for range 2 {
+		if err := m.Install(t.Context(), odd(), true); err != nil {
+			t.Fatal(err)
+		}
+	}
+	want := []string{"systemctl daemon-reload", "systemctl enable hob.service", "systemctl start hob.service"}
+	if diff := cmp.Diff(append(want, want...), s.told); diff != "" {
+		t.Error(diff)
+	}
+	st, err := m.Status(t.Context(), odd())
+	if err != nil || st != (Status{Kind: Systemd, Place: filepath.Join(dir, ".config/systemd/user/hob.service"), Installed: true, Current: true, Same: true, Program: odd().Program, Enabled: true, Running: true}) {
+		t.Errorf("%+v %v", st, err)
+	}
+	if st, err := m.Status(t.Context(), plain()); err != nil || !st.Installed || st.Current || st.Program != odd().Program {
+		t.Errorf("of another program: %+v %v", st, err)
+	}
+	if was, err := m.Uninstall(t.Context()); err != nil || !was {
+		t.Error(was, err)
+	}
+	if was, err := m.Uninstall(t.Context()); err != nil || was {
+		t.Error(was, err)
+	}
+	if left, _ := os.ReadDir(filepath.Join(dir, ".config/systemd/user")); len(left) != 0 {
+		t.Error(left)
+	}
+	s.bad = map[string]bool{"systemctl enable": true}
+	if err := m.Install(t.Context(), plain(), false); err == nil {
+		t.Error("the refusal of systemd was not reported")
+	}
+}
+
+// The unit of a package is seen where systemd starts it, and switched off there.
+func TestPackagedUnit(t *testing.T) {
+	text, err := os.ReadFile("../../../../cmd/hob/internal/dist/files/hob.service")
+	if err != nil {
+		t.Fatal(err)
+	}
+	place := filepath.Join(t.TempDir(), unitName)
+	if err := os.WriteFile(place, text, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	shown := func(state string) map[string]string {
+		return map[string]string{"systemctl show ": "FragmentPath=" + place + "\nUnitFileState=" + state + "\nActiveState=active\n"}
+	}
+	s := &system{says: shown("enabled")}
+	m, _ := manager(t, Systemd, s)
+	e := Entry{Program: "/usr/bin/hob"}
+	st, err := m.Status(t.Context(), e)
+	if err != nil || st != (Status{Kind: Systemd, Place: place, Installed: true, Current: true, Same: true, Program: "/usr/bin/hob", Enabled: true, Running: true}) {
+		t.Errorf("%+v %v", st, err)
+	}
+	for _, other := range []Entry{{Program: "/opt/hob"}, {Program: "/usr/bin/hob", Home: "/elsewhere"}} {
+		if st, err := m.Status(t.Context(), other); err != nil || st.Same || !st.Installed {
+			t.Errorf("%+v %v", st, err)
+		}
+	}
+	if was, err := m.Uninstall(t.Context()); was || err == nil || !strings.Contains(err.Error(), "--global disable") {
+		t.Errorf("it still starts: %v %v", was, err)
+	}
+	m.o.Run = func(ctx context.Context, name string, args ...string) (string, error) {
+		if slices.Contains(args, "disable") {
+			s.says = shown("disabled")
+		}
+		return s.run(ctx, name, args...)
+	}
+	if was, err := m.Uninstall(t.Context()); err != nil || !was {
+		t.Error(was, err)
+	}
+	if was, err := m.Uninstall(t.Context()); err != nil || was {
+		t.Error(was, err)
+	}
+	if st, err := m.Status(t.Context(), e); err != nil || st.Installed {
+		t.Errorf("%+v %v", st, err)
+	}
+	if _, err := os.Stat(place); err != nil {
+		t.Error("the package's file is the package's", err)
+	}
+}
+
+func TestXDG(t *testing.T) {
+	s := &system{}
+	m, dir := manager(t, XDG, s)
+	if err := m.Install(t.Context(), odd(), true); err != nil || len(s.told) != 0 {
+		t.Fatal(err, s.told)
+	}
+	st, err := m.Status(t.Context(), odd())
+	if err != nil || !st.Current || !st.Enabled || st.Place != filepath.Join(dir, ".config/autostart/hob.desktop") {
+		t.Errorf("%+v %v", st, err)
+	}
+	text, err := os.ReadFile(st.Place)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(st.Place, append(text, "Hidden=true\n"...), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if st, err := m.Status(t.Context(), odd()); err != nil || st.Enabled || st.Current {
+		t.Errorf("switched off by its owner: %+v %v", st, err)
+	}
+	if was, err := m.Uninstall(t.Context()); err != nil || !was {
+		t.Error(was, err)
+	}
+}
+
+func TestLaunchd(t *testing.T) {
+	s := &system{says: map[string]string{"launchctl print gui": "\tstate = running\n", "launchctl print-disabled": `"local.hob.assistant" => enabled`}}
+	m, _ := manager(t, Launchd, s)
+	if err := m.Install(t.Context(), odd(), true); err == nil || !strings.Contains(err.Error(), "did not unload") {
+		t.Errorf("launchd never lets go of the agent: %v", err)
+	}
+	s.bad, s.told = map[string]bool{"launchctl print gui": true}, nil
+	if err := m.Install(t.Context(), odd(), true); err != nil {
+		t.Fatal(err)
+	}
+	if len(s.told) != 3 || !strings.HasPrefix(s.told[2], "launchctl bootstrap gui/") {
+		t.Error(s.told)
+	}
+	s.bad = nil
+	if st, err := m.Status(t.Context(), odd()); err != nil || !st.Running || !st.Enabled || !st.Current {
+		t.Errorf("%+v %v", st, err)
+	}
+	s.says["launchctl print-disabled"] = `"local.hob.assistant" => disabled`
+	if st, err := m.Status(t.Context(), odd()); err != nil || st.Enabled || st.Note == "" {
+		t.Errorf("%+v %v", st, err)
+	}
+}
+
+// Two terminals write entries that differ only in PATH: both are for the same program.
+func TestFromAnotherTerminal(t *testing.T) {
+	for _, k := range []Kind{Systemd, Launchd} {
+		m, _ := manager(t, k, &system{bad: map[string]bool{"launchctl print gui": true}})
+		e := plain()
+		e.Path = "/one:/usr/bin"
+		if err := m.Install(t.Context(), e, false); err != nil {
+			t.Fatal(err)
+		}
+		e.Path = "/two:/usr/bin"
+		if st, err := m.Status(t.Context(), e); err != nil || st.Current || !st.Same {
+			t.Errorf("%s: %+v %v", k, st, err)
+		}
+		e.Home = "/elsewhere"
+		if st, err := m.Status(t.Context(), e); err != nil || st.Same {
+			t.Errorf("%s, of another home: %+v %v", k, st, err)
+		}
+	}
+}
+
+// Uninstall finds the installed entry, whichever service manager responds.
+func TestDetectWhatIsThere(t *testing.T) {
+	if systemKind() != "" {
+		t.Skip("there is only one way here")
+	}
+	for kind, bad := range map[Kind]map[string]bool{XDG: nil, Systemd: {"systemctl": true}} {
+		first, dir := manager(t, kind, &system{})
+		if err := first.Install(t.Context(), plain(), false); err != nil {
+			t.Fatal(err)
+		}
+		o := first.o
+		o.Kind, o.Run = "", (&system{bad: bad}).run
+		m, err := New(t.Context(), o)
+		if err != nil || m.Kind() != kind {
+			t.Fatalf("%v, not %s (%v)", m, kind, err)
+		}
+		if was, err := m.Uninstall(t.Context()); err != nil || !was {
+			t.Errorf("%s below %s: %v %v", kind, dir, was, err)
+		}
+	}
+}
+
+func TestDetect(t *testing.T) {
+	if systemKind() != "" {
+		t.Skip("there is only one way here")
+	}
+	for want, bad := range map[Kind]map[string]bool{Systemd: nil, XDG: {"systemctl": true}} {
+		m, err := New(t.Context(), Options{UserDir: "/home/ann", Run: (&system{bad: bad}).run, Look: func(n string) (string, error) { return "/usr/bin/" + n, nil }})
+		if err != nil || m.Kind() != want {
+			t.Errorf("%v, not %s (%v)", m, want, err)
+		}
+	}
+}

@@ -1,0 +1,108 @@
+package system
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"time"
+)
+
+// maxLog is the size in bytes at which an old log is renamed before a new start.
+const maxLog = 10 << 20
+
+// Detached describes a program that keeps running when its parent ends.
+type Detached struct {
+	Path string   // the program, usually os.Executable()
+	Args []string // without the program's name
+	Env  []string // nil: the environment of this process
+	Dir  string   // "": the current folder
+	Log  string   // file that takes its output, appended; larger than 10 MB it becomes Log.1 first
+}
+
+// Detach starts the program in a new session without a terminal, waits until ready returns
+// nil, and returns the process id. If the program or ctx ends first, the error contains the
+// end of its log; if ctx ends, Detach kills the program.
+func Detach(ctx context.Context, d Detached, ready func(context.Context) error) (int, error) {
+	log, from, err := openLog(d.Log)
+	if err != nil {
+		return 0, err
+	}
+	defer log.Close()
+	cmd := exec.Command(d.Path, d.Args...) //nolint:noctx // it outlives ctx on purpose
+	cmd.Env, cmd.Dir, cmd.Stdout, cmd.Stderr = d.Env, d.Dir, log, log
+	ownSession(cmd)
+	if err := cmd.Start(); err != nil {
+		return 0, fmt.Errorf("start %s: %w", d.Path, err)
+	}
+	t := time.NewTicker(5 * time.Millisecond)
+	defer t.Stop()
+	var last error
+	for {
+		if code, done := hasEnded(cmd.Process); done {
+			return 0, fmt.Errorf("the daemon ended while starting (exit code %d): %s", code, readLogTail(d.Log, from))
+		}
+		if last = ready(ctx); last == nil {
+			pid := cmd.Process.Pid
+			return pid, cmd.Process.Release()
+		}
+		select {
+		case <-ctx.Done():
+			err := fmt.Errorf("the daemon did not become ready in time (%w): %s", last, readLogTail(d.Log, from))
+			return 0, errors.Join(err, cmd.Process.Kill(), waitKilled(cmd))
+		case <-t.C:
+		}
+	}
+}
+
+// waitKilled waits for a killed child and ignores its exit status.
+func waitKilled(cmd *exec.Cmd) error {
+	if err := cmd.Wait(); err != nil {
+		if _, ok := errors.AsType[*exec.ExitError](err); !ok {
+			return err
+		}
+	}
+	return nil
+}
+
+// openLog opens the log for appending and returns where the new part starts.
+func openLog(path string) (*os.File, int64, error) {
+	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
+		return nil, 0, fmt.Errorf("log %s: %w", path, innermostError(err))
+	}
+	if fi, err := os.Stat(path); err == nil && fi.Size() > maxLog {
+		if err := Rename(path, path+".1"); err != nil {
+			return nil, 0, fmt.Errorf("rename the old log: %w", err)
+		}
+	}
+	f, err := os.OpenFile(path, os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o600)
+	if err != nil {
+		return nil, 0, fmt.Errorf("log %s: %w", path, innermostError(err))
+	}
+	at, err := f.Seek(0, io.SeekEnd)
+	if err != nil {
+		return nil, 0, errors.Join(fmt.Errorf("log %s: %w", path, innermostError(err)), f.Close())
+	}
+	return f, at, nil
+}
+
+// readLogTail returns the last lines logged since offset from.
+func readLogTail(path string, from int64) string {
+	f, err := os.Open(path)
+	if err != nil {
+		return "no log file exists"
+	}
+	defer f.Close()
+	b, err := io.ReadAll(io.NewSectionReader(f, from, 64<<10))
+	b = bytes.TrimSpace(b)
+	if err != nil || len(b) == 0 {
+		return "it wrote no log; see " + path
+	}
+	lines := strings.Split(string(b), "\n")
+	return strings.Join(lines[max(0, len(lines)-5):], "\n")
+}

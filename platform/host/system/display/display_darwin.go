@@ -1,0 +1,5 @@
+package display
+
+import "hob/platform/host/osrun"
+
+func newBackend(o Options) backend { return macBackend{o.Scripts, osrun.Programs{Getenv: o.Getenv}} }

@@ -1,0 +1,385 @@
+package system
+
+import (
+	"bufio"
+	"bytes"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"net/netip"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// Until a new child executes its program, it holds all open files of its parent, including a socket of
+// the tree's own process. In that case the lookup is repeated for up to 2 s.
+const (
+	forkLooks = 80
+	forkWait  = 25 * time.Millisecond
+)
+
+func clientOf(from, to netip.AddrPort, tree Tree, thorough bool) (Client, error) {
+	for n := 0; ; n++ {
+		c, inode, err := lookAt(from, to, tree, thorough)
+		if c != ClientHob || n == forkLooks || tree.PID <= 0 || !holdsSocket(tree.PID, inode) {
+			return c, err
+		}
+		<-time.After(forkWait)
+	}
+}
+
+func lookAt(from, to netip.AddrPort, tree Tree, thorough bool) (c Client, inode string, err error) {
+	inode, uid, err := lookUp(from, to)
+	if err != nil && !errors.Is(err, errGone) { // the kernel does not support sock_diag
+		inode, uid, err = socketOf(from, to)
+	}
+	if err != nil {
+		return ClientUnknown, inode, err
+	}
+	if uid != os.Getuid() && uid != 0 {
+		return ClientStranger, inode, nil
+	}
+	own, err := treeDescendants(tree)
+	if err != nil {
+		return ClientUnknown, inode, err
+	}
+	for pid := range own {
+		if holdsSocket(pid, inode) {
+			return ClientHob, inode, nil
+		}
+	}
+	if !thorough {
+		return ClientOwner, inode, nil
+	}
+	c, err = findSocketHolder(inode, tree)
+	return c, inode, err
+}
+
+// findSocketHolder searches all processes for the one that has the socket open. Several may have it
+// open: one of Hob's is sufficient.
+func findSocketHolder(inode string, tree Tree) (Client, error) {
+	parents, err := parentPIDs()
+	if err != nil {
+		return ClientUnknown, err
+	}
+	found := ClientUnknown
+	for pid := range parents {
+		if !holdsSocket(pid, inode) {
+			continue
+		}
+		if by := findLauncher(pid, parents); by != "" {
+			return ClientUnknown, fmt.Errorf("process %d was started by %s for an unknown process", pid, by)
+		}
+		if belongsToTree(pid, parents, tree) {
+			return ClientHob, nil
+		}
+		found = ClientOwner
+	}
+	return found, nil
+}
+
+// socketOf returns the socket bound to one address and connected to the other, and its user. Both ends
+// matter, because a port may have several connections. See proc(5), /proc/net/tcp.
+func socketOf(from, to netip.AddrPort) (inode string, uid int, err error) {
+	for _, file := range []string{"/proc/net/tcp", "/proc/net/tcp6"} {
+		f, err := os.Open(file)
+		if os.IsNotExist(err) {
+			continue
+		}
+		if err != nil {
+			return "", 0, err
+		}
+		lines := bufio.NewScanner(f)
+		for lines.Scan() {
+			fields := strings.Fields(lines.Text())
+			if len(fields) < 10 || fields[9] == "0" || procAddr(fields[1]) != from || procAddr(fields[2]) != to {
+				continue
+			}
+			uid, err := strconv.Atoi(fields[7])
+			if err != nil {
+				uid = -1
+			}
+			return fields[9], uid, f.Close()
+		}
+		if err := errors.Join(lines.Err(), f.Close()); err != nil {
+			return "", 0, err
+		}
+	}
+	return "", 0, errGone
+}
+
+// procAddr parses an address in the kernel's format: words in the machine's byte order, then the port.
+func procAddr(s string) netip.AddrPort {
+	host, port, _ := strings.Cut(s, ":")
+	n, err := strconv.ParseUint(port, 16, 16)
+	if err != nil {
+		return netip.AddrPort{}
+	}
+	var b []byte
+	for len(host) >= 8 {
+		word, err := strconv.ParseUint(host[:8], 16, 32)
+		if err != nil {
+			return netip.AddrPort{}
+		}
+		b = binary.NativeEndian.AppendUint32(b, uint32(word))
+		host = host[8:]
+	}
+	a, ok := netip.AddrFromSlice(b)
+	if !ok {
+		return netip.AddrPort{}
+	}
+	return netip.AddrPortFrom(a.Unmap(), uint16(n))
+}
+
+func isTreeRunning(tree Tree) (bool, error) {
+	own, err := treeDescendants(tree)
+	if err != nil {
+		return true, err
+	}
+	spared, home := map[int]bool{}, ""
+	if own[tree.Spare] {
+		if spared, err = treeDescendants(Tree{Roots: []int{tree.Spare}}); err != nil {
+			return true, err
+		}
+		home = executableDir(tree.Spare)
+	}
+	for pid := range own {
+		if home != "" && spared[pid] && executableDir(pid) == home {
+			continue
+		}
+		if s := processState(pid); s != 0 && s != 'Z' { // otherwise it has ended
+			return true, nil
+		}
+	}
+	return false, nil
+}
+
+// executableDir returns the folder of a process's program, "" if unknown. The process's name is not
+// reliable, because processes can change it.
+func executableDir(pid int) string {
+	path, err := os.Readlink(fmt.Sprintf("/proc/%d/exe", pid))
+	if err != nil || strings.HasSuffix(path, " (deleted)") {
+		return ""
+	}
+	return filepath.Dir(path)
+}
+
+// treeDescendants returns the processes of a tree. It reads the children of each thread from the
+// kernel (proc(5)), or searches all processes if the kernel does not list them.
+func treeDescendants(tree Tree) (map[int]bool, error) {
+	own := map[int]bool{}
+	todo := slices.Clone(tree.Roots)
+	for _, pid := range todo {
+		own[pid] = true
+	}
+	if tree.PID > 0 {
+		todo = append(todo, tree.PID)
+	}
+	for len(todo) > 0 {
+		children, err := childrenOf(todo[0])
+		if errors.Is(err, errors.ErrUnsupported) {
+			return descendantsByParent(tree)
+		}
+		if err != nil {
+			return nil, err
+		}
+		todo = todo[1:]
+		for _, pid := range children {
+			if !own[pid] {
+				own[pid] = true
+				todo = append(todo, pid)
+			}
+		}
+	}
+	return own, nil
+}
+
+func childrenOf(pid int) (out []int, err error) {
+	threads, err := os.ReadDir(fmt.Sprintf("/proc/%d/task", pid))
+	if err != nil {
+		return nil, nil //nolint:nilerr // it has ended
+	}
+	listed := false
+	for _, t := range threads {
+		b, err := os.ReadFile(fmt.Sprintf("/proc/%d/task/%s/children", pid, t.Name()))
+		if err != nil {
+			continue
+		}
+		listed = true
+		for _, f := range strings.Fields(string(b)) {
+			if pid, err := strconv.Atoi(f); err == nil {
+				out = append(out, pid)
+			}
+		}
+	}
+	if !listed {
+		if _, err := os.Stat(fmt.Sprintf("/proc/%d/stat", pid)); err == nil {
+			return nil, errors.ErrUnsupported // CONFIG_PROC_CHILDREN is off
+		}
+	}
+	return out, nil
+}
+
+func descendantsByParent(tree Tree) (map[int]bool, error) {
+	parents, err := parentPIDs()
+	if err != nil {
+		return nil, err
+	}
+	own := map[int]bool{}
+	for pid := range parents {
+		if descendsFromTree(pid, parents, tree) {
+			own[pid] = true
+		}
+	}
+	return own, nil
+}
+
+// parentPIDs maps each process to its current parent.
+func parentPIDs() (map[int]int, error) {
+	dirs, err := os.ReadDir("/proc")
+	if err != nil {
+		return nil, err
+	}
+	out := map[int]int{}
+	for _, d := range dirs {
+		pid, err := strconv.Atoi(d.Name())
+		if err != nil {
+			continue
+		}
+		if fields := statOf(pid); len(fields) > 1 {
+			out[pid], _ = strconv.Atoi(fields[1]) // 0 means no parent
+		}
+	}
+	return out, nil
+}
+
+// statOf returns the fields of /proc/PID/stat after the name: state, parent, ... It returns
+// nil if the process has ended.
+func statOf(pid int) []string {
+	b, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
+	if err != nil {
+		return nil
+	}
+	return strings.Fields(string(b[bytes.LastIndexByte(b, ')')+1:])) // the name may contain any characters
+}
+
+func processState(pid int) byte {
+	if f := statOf(pid); len(f) > 0 {
+		return f[0][0]
+	}
+	return 0
+}
+
+// descendsFromTree reports whether an ancestor of a process belongs to the tree.
+func descendsFromTree(pid int, parents map[int]int, tree Tree) bool {
+	if slices.Contains(tree.Roots, pid) {
+		return true
+	}
+	for range parents { // limits the length of the chain
+		pid = parents[pid]
+		if pid == tree.PID && pid > 0 || slices.Contains(tree.Roots, pid) {
+			return true
+		}
+		if pid <= 1 {
+			return false
+		}
+	}
+	return false
+}
+
+// belongsToTree reports whether a process descends from the tree, or it or an ancestor has the Marker.
+func belongsToTree(pid int, parents map[int]int, tree Tree) bool {
+	if descendsFromTree(pid, parents, tree) {
+		return true
+	}
+	for range parents {
+		if pid <= 1 || pid == tree.PID {
+			return false
+		}
+		if hasMarker(pid) {
+			return true
+		}
+		pid = parents[pid]
+	}
+	return false
+}
+
+func startedBy(pid int, tree Tree) bool {
+	for depth := 0; pid > 1 && pid != tree.PID; depth++ {
+		f := statOf(pid)
+		if len(f) < 2 || depth > 10_000 {
+			return true // unknown: assume the worst
+		}
+		if hasMarker(pid) {
+			return true
+		}
+		parent, err := strconv.Atoi(f[1])
+		if err != nil || parent > 0 && parent == tree.PID || slices.Contains(tree.Roots, parent) {
+			return true
+		}
+		pid = parent
+	}
+	return false
+}
+
+// findLauncher returns the name of a program that starts other programs on request, if a process
+// descends from one: a process of Hob may have requested it. Programs in Hob's own unit are
+// exempt, because the user started both there.
+func findLauncher(pid int, parents map[int]int) string {
+	if unit := transientUnit(pid); unit != "" && unit != transientUnit(os.Getpid()) {
+		return "the unit " + unit
+	}
+	for range parents {
+		if pid <= 1 {
+			return ""
+		}
+		name, _ := os.ReadFile(fmt.Sprintf("/proc/%d/comm", pid)) // "" when it has ended
+		switch n := strings.TrimSpace(string(name)); n {
+		case "atd", "cron", "crond", "anacron", "fcron", "CRON":
+			return n
+		}
+		pid = parents[pid]
+	}
+	return ""
+}
+
+// transientUnit returns the unit that systemd-run created for a process under a name of its
+// choice, or that Hob created for an application (platform/host/desktop/apps), "" if there is
+// none.
+func transientUnit(pid int) string {
+	b, err := os.ReadFile(fmt.Sprintf("/proc/%d/cgroup", pid))
+	if err != nil {
+		return ""
+	}
+	return unitIn(string(b))
+}
+
+func unitIn(cgroup string) string {
+	for part := range strings.SplitSeq(strings.TrimSpace(cgroup), "/") {
+		if (strings.HasPrefix(part, "run-") || strings.HasPrefix(part, "app-hob-")) && (strings.HasSuffix(part, ".service") || strings.HasSuffix(part, ".scope")) {
+			return part
+		}
+	}
+	return ""
+}
+
+func hasMarker(pid int) bool {
+	b, err := os.ReadFile(fmt.Sprintf("/proc/%d/environ", pid))
+	return err == nil && (bytes.HasPrefix(b, []byte(Marker+"=")) || bytes.Contains(b, []byte("\x00"+Marker+"=")))
+}
+
+func holdsSocket(pid int, inode string) bool {
+	dir := fmt.Sprintf("/proc/%d/fd", pid)
+	files, err := os.ReadDir(dir)
+	if err != nil {
+		return false
+	}
+	return slices.ContainsFunc(files, func(f os.DirEntry) bool {
+		to, err := os.Readlink(filepath.Join(dir, f.Name()))
+		return err == nil && to == "socket:["+inode+"]"
+	})
+}

@@ -1,0 +1,66 @@
+//go:build unix
+
+package system
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"os/exec"
+	"syscall"
+
+	"golang.org/x/sys/unix"
+)
+
+// ProcessExists reports whether a process with this id exists (a zombie counts).
+func ProcessExists(pid int) bool {
+	if pid <= 0 {
+		return false
+	}
+	err := syscall.Kill(pid, 0)
+	return err == nil || errors.Is(err, syscall.EPERM)
+}
+
+// Terminate asks a process to exit (SIGTERM).
+func Terminate(pid int) error { return syscall.Kill(pid, syscall.SIGTERM) }
+
+// KillCommand returns the shell command that kills a process immediately.
+func KillCommand(pid int) string { return fmt.Sprintf("kill -9 %d", pid) }
+
+// ownSession detaches the child from the terminal and its signals.
+func ownSession(c *exec.Cmd) { c.SysProcAttr = &syscall.SysProcAttr{Setsid: true} }
+
+// hasEnded reports whether a child has ended, without waiting for it.
+func hasEnded(p *os.Process) (code int, done bool) {
+	var ws syscall.WaitStatus
+	pid, err := syscall.Wait4(p.Pid, &ws, syscall.WNOHANG, nil)
+	if err != nil || pid != p.Pid {
+		return 0, errors.Is(err, syscall.ECHILD)
+	}
+	if ws.Signaled() {
+		return 128 + int(ws.Signal()), true
+	}
+	return ws.ExitStatus(), true
+}
+
+func othersMayRead(fi fs.FileInfo) bool { return fi.Mode().Perm()&0o077 != 0 }
+
+// IsOwnedByUser reports whether a file belongs to the user of this process.
+func IsOwnedByUser(fi fs.FileInfo) bool {
+	st, is := fi.Sys().(*syscall.Stat_t)
+	return !is || int(st.Uid) == os.Geteuid()
+}
+
+func diskFull(err error) bool {
+	return errors.Is(err, syscall.ENOSPC) || errors.Is(err, syscall.EDQUOT)
+}
+
+// DiskFree returns the free bytes on the path's disk that the user may use.
+func DiskFree(path string) (uint64, error) {
+	var st unix.Statfs_t
+	if err := unix.Statfs(path, &st); err != nil {
+		return 0, err
+	}
+	return uint64(st.Bavail) * uint64(st.Bsize), nil
+}

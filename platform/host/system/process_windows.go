@@ -1,0 +1,85 @@
+package system
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"os/exec"
+	"syscall"
+
+	"golang.org/x/sys/windows"
+)
+
+// stillActive is STILL_ACTIVE of GetExitCodeProcess.
+const stillActive = 259
+
+// ProcessExists reports whether a process with this id exists.
+func ProcessExists(pid int) bool {
+	if pid <= 0 {
+		return false
+	}
+	h, err := windows.OpenProcess(windows.PROCESS_QUERY_LIMITED_INFORMATION, false, uint32(pid))
+	if err != nil {
+		return err == windows.ERROR_ACCESS_DENIED //nolint:errorlint // OpenProcess returns a bare errno
+	}
+	defer windows.CloseHandle(h) //nolint:errcheck // nothing to do about it
+	var code uint32
+	return windows.GetExitCodeProcess(h, &code) == nil && code == stillActive
+}
+
+// Terminate kills a process. Windows has no SIGTERM: the caller first sends a request over the API.
+func Terminate(pid int) error {
+	p, err := os.FindProcess(pid)
+	if err != nil {
+		return err
+	}
+	return p.Kill()
+}
+
+// KillCommand returns the shell command that kills a process immediately.
+func KillCommand(pid int) string { return fmt.Sprintf("taskkill /f /pid %d", pid) }
+
+// ownSession detaches the child from the console and its signals.
+func ownSession(c *exec.Cmd) {
+	c.SysProcAttr = &syscall.SysProcAttr{
+		HideWindow:    true,
+		CreationFlags: windows.CREATE_NEW_PROCESS_GROUP | windows.DETACHED_PROCESS,
+	}
+}
+
+// hasEnded reports whether a child has ended, without waiting for it.
+func hasEnded(p *os.Process) (code int, done bool) {
+	if ProcessExists(p.Pid) {
+		return 0, false
+	}
+	st, err := p.Wait()
+	if err != nil {
+		return 1, true
+	}
+	return st.ExitCode(), true
+}
+
+// othersMayRead returns false: files in a profile inherit an access list that excludes other
+// users, and mode bits have no meaning on Windows.
+func othersMayRead(fs.FileInfo) bool { return false }
+
+// IsOwnedByUser returns true: the access list of the profile decides who may change its files.
+func IsOwnedByUser(fs.FileInfo) bool { return true }
+
+func diskFull(err error) bool {
+	return errors.Is(err, windows.ERROR_DISK_FULL) || errors.Is(err, windows.ERROR_HANDLE_DISK_FULL)
+}
+
+// DiskFree returns the free bytes on the path's disk that the user may use.
+func DiskFree(path string) (uint64, error) {
+	p, err := windows.UTF16PtrFromString(path)
+	if err != nil {
+		return 0, err
+	}
+	var free uint64
+	if err := windows.GetDiskFreeSpaceEx(p, &free, nil, nil); err != nil {
+		return 0, err
+	}
+	return free, nil
+}

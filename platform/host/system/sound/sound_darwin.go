@@ -1,0 +1,3 @@
+package sound
+
+func newBackend(o Options) backend { return macBackend{o.Scripts} }

@@ -1,0 +1,78 @@
+package system
+
+import (
+	"errors"
+	"testing"
+	"testing/synctest"
+	"time"
+)
+
+// The machine's zone is followed while the program runs, from names to copies of rules and
+// back; an unreadable zone changes nothing.
+func TestFollowZone(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		name, nameErr := "Europe/Berlin", error(nil)
+		var rules []byte
+		f := &zoneFollower{
+			name: func() (string, error) { return name, nameErr },
+			copied: func() ([]byte, error) {
+				if rules == nil {
+					return nil, errors.ErrUnsupported
+				}
+				return rules, nil
+			},
+		}
+		first := f.currentZone()
+		is := func(what, want string, offset int) {
+			t.Helper()
+			time.Sleep(zoneEvery)
+			loc := f.currentZone()
+			_, got := time.Date(2026, 7, 1, 12, 0, 0, 0, loc).Zone()
+			if loc.String() != want || got != offset*3600 {
+				t.Errorf("%s: %s, %+d seconds", what, loc, got)
+			}
+			if f.currentZone() != loc {
+				t.Errorf("%s: another pointer for the same zone", what)
+			}
+		}
+		is("at first", "Europe/Berlin", 2)
+		if f.currentZone() != first {
+			t.Error("another pointer although nothing changed")
+		}
+		name = "Asia/Tokyo"
+		if f.currentZone() != first {
+			t.Error("zone is read at each call, want a cached one")
+		}
+		is("another zone", "Asia/Tokyo", 9)
+		nameErr = errors.New("half changed")
+		is("not to be told", "Asia/Tokyo", 9)
+		rules = tzif(-5)
+		is("a copy of rules", "Local", -5)
+		rules = tzif(3)
+		is("another copy", "Local", 3)
+		name, nameErr = "Nowhere/At_All", nil
+		is("no such zone", "Local", 3)
+		name = "Europe/Berlin"
+		is("back home", "Europe/Berlin", 2)
+	})
+}
+
+// tzif returns the rules of a zone with one offset, tzfile(5).
+func tzif(hours int) []byte {
+	b := append([]byte("TZif"), make([]byte, 16)...)
+	for _, n := range []uint32{0, 0, 0, 0, 1, 4} { // counts of everything: one type, four letters
+		b = append(b, byte(n>>24), byte(n>>16), byte(n>>8), byte(n))
+	}
+	s := uint32(int32(hours * 3600))
+	return append(b, byte(s>>24), byte(s>>16), byte(s>>8), byte(s), 0, 0, 'X', 'X', 'X', 0)
+}
+
+func TestFollowFixedZone(t *testing.T) {
+	follow, err := FollowZone("Asia/Kathmandu")
+	if err != nil || follow().String() != "Asia/Kathmandu" {
+		t.Errorf("following a fixed zone: %v", err)
+	}
+	if _, err := FollowZone("Mars/Olympus"); err == nil {
+		t.Error("a zone that does not exist is followed")
+	}
+}

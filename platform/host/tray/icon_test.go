@@ -1,0 +1,88 @@
+package tray
+
+import (
+	"bytes"
+	"encoding/binary"
+	"image"
+	"image/draw"
+	"image/png"
+	"os"
+	"testing"
+)
+
+// differ returns the share of pixels whose coverage differs, ignoring colour.
+func differ(a, b *image.NRGBA) float64 {
+	n := 0
+	for i := 3; i < len(a.Pix); i += 4 {
+		if (a.Pix[i] > 127) != (b.Pix[i] > 127) {
+			n++
+		}
+	}
+	return float64(n) / float64(len(a.Pix)/4)
+}
+
+// States differ in shape alone, at the size of a panel.
+func TestShapesDiffer(t *testing.T) {
+	for _, l := range []Look{Light, Dark} {
+		for i, a := range States() {
+			for _, b := range States()[i+1:] {
+				if d := differ(DrawIcon(a, l, 22), DrawIcon(b, l, 22)); d < 0.08 {
+					t.Errorf("%s: %s and %s differ in %.0f %% of the picture", l, a, b, 100*d)
+				}
+			}
+		}
+	}
+}
+
+func TestICO(t *testing.T) {
+	b := encodeICO(DrawIcon(Idle, Colour, 16), DrawIcon(Idle, Colour, 32))
+	if binary.LittleEndian.Uint16(b[4:]) != 2 {
+		t.Fatal("it does not hold two pictures")
+	}
+	end := 6 + 32
+	for i := range 2 {
+		e := b[6+16*i:]
+		if at := int(binary.LittleEndian.Uint32(e[12:])); at != end {
+			t.Errorf("picture %d begins at %d, not %d", i, at, end)
+		}
+		end += int(binary.LittleEndian.Uint32(e[8:]))
+	}
+	if end != len(b) {
+		t.Errorf("%d bytes, the header declares %d", len(b), end)
+	}
+}
+
+// TestSheet writes all icons on light and on dark ground to the file that
+// HOB_TRAY_SHEET names: it is the picture of docs/tray.md.
+func TestSheet(t *testing.T) {
+	path := os.Getenv("HOB_TRAY_SHEET")
+	if path == "" {
+		t.Skip("HOB_TRAY_SHEET names no file")
+	}
+	const cell = 56
+	sheet := image.NewNRGBA(image.Rect(0, 0, cell*2*len(States()), cell*3))
+	rows := [][2]Look{{Colour, Colour}, {Light, Dark}}
+	draw.Draw(sheet, sheet.Bounds(), image.NewUniform(opaqueColor(0xf2f2f2)), image.Point{}, draw.Src)
+	draw.Draw(sheet, image.Rect(cell*len(States()), 0, sheet.Bounds().Dx(), cell*3), image.NewUniform(opaqueColor(0x2b2b2b)), image.Point{}, draw.Src)
+	for i, s := range States() {
+		for half := range 2 {
+			x := (i + half*len(States())) * cell
+			for row, l := range rows {
+				put(sheet, DrawIcon(s, l[half], 32), x+12, row*cell+12)
+			}
+			put(sheet, DrawIcon(s, rows[0][half], 16), x+6, 2*cell+20)
+			put(sheet, DrawIcon(s, rows[1][half], 22), x+30, 2*cell+17)
+		}
+	}
+	var b bytes.Buffer
+	if err := png.Encode(&b, sheet); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(path, b.Bytes(), 0o600); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func put(on *image.NRGBA, m image.Image, x, y int) {
+	draw.Draw(on, m.Bounds().Add(image.Pt(x, y)), m, image.Point{}, draw.Over)
+}

@@ -1,0 +1,29 @@
+package tray
+
+import (
+	"errors"
+
+	"github.com/ebitengine/purego"
+)
+
+// checkGraphicalSession returns an error if this process belongs to no graphical session, as over SSH: there AppKit would end
+// the process.
+func checkGraphicalSession() error {
+	lib, err := purego.Dlopen("/System/Library/Frameworks/CoreGraphics.framework/CoreGraphics", purego.RTLD_LAZY|purego.RTLD_GLOBAL)
+	if err != nil {
+		return err
+	}
+	at, err := purego.Dlsym(lib, "CGSessionCopyCurrentDictionary")
+	if err != nil {
+		return err
+	}
+	var session func() uintptr
+	purego.RegisterFunc(&session, at)
+	if session() == 0 { // what it returns otherwise is small, and asked for once
+		return errors.New("no graphical session")
+	}
+	return nil
+}
+
+// iconPixels is twice the menu bar's 18 points.
+const iconPixels = 36

@@ -1,0 +1,110 @@
+package tray
+
+import (
+	"context"
+	"log/slog"
+	"os"
+	"sync"
+)
+
+// Options of New; the zero value is useful.
+type Options struct {
+	// On is called for each click on an item with a key, one at a time.
+	On func(ctx context.Context, key string)
+	// Look is the style of the icon, "" is Colour; macOS ignores it.
+	Look Look
+	// Name is the title of the icon; "" is "Hob".
+	Name string
+	Log  *slog.Logger
+	// Trust checks the process that clicks, if the desktop reports it. An error rejects the
+	// click. nil accepts every process.
+	Trust func(pid int) error
+	// Getenv is os.Getenv unless a test replaces it.
+	Getenv func(string) string
+}
+
+// Tray is the icon and its menu. A process has one at a time.
+type Tray struct {
+	o      Options
+	views  chan View // the newest one
+	clicks chan string
+	// lead passes functions to the main thread; see Main.
+	lead chan func()
+
+	mu sync.Mutex // serializes sends to views
+
+	last   View  // the shown view
+	serial int32 // last item id; ids are never reused
+}
+
+// New returns a tray. Run shows it.
+func New(o Options) *Tray {
+	if o.Log == nil {
+		o.Log = slog.New(slog.DiscardHandler)
+	}
+	if o.Look == "" {
+		o.Look = Colour
+	}
+	if o.Name == "" {
+		o.Name = "Hob"
+	}
+	if o.Getenv == nil {
+		o.Getenv = os.Getenv
+	}
+	if o.On == nil {
+		o.On = func(context.Context, string) {}
+	}
+	return &Tray{o: o, views: make(chan View, 1), clicks: make(chan string, 16), lead: make(chan func())}
+}
+
+// Show replaces the shown view. It never blocks.
+func (t *Tray) Show(v View) {
+	v = v.sanitized()
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	select {
+	case <-t.views: // drop the previous view, which was not shown yet
+	default:
+	}
+	t.views <- v
+}
+
+// Run shows the icon until ctx ends, whenever a panel is available.
+func (t *Tray) Run(ctx context.Context) {
+	var wg sync.WaitGroup
+	defer wg.Wait()
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	wg.Go(func() {
+		for {
+			select {
+			case <-ctx.Done():
+				return
+			case key := <-t.clicks:
+				t.o.On(ctx, key)
+			}
+		}
+	})
+	t.runIcon(ctx)
+}
+
+// Main runs the tray's part on the main thread until ended is closed; the goroutine of func main must call it. On
+// systems without such a part it only waits.
+func (t *Tray) Main(ended <-chan struct{}) {
+	for {
+		select {
+		case <-ended:
+			return
+		case do := <-t.lead:
+			do()
+		}
+	}
+}
+
+// forwardClick queues a click for On. It drops clicks when the queue is full.
+func (t *Tray) forwardClick(key string) {
+	select {
+	case t.clicks <- key:
+	default:
+	}
+}

@@ -1,0 +1,83 @@
+package release
+
+import (
+	"os"
+	"path"
+	"regexp"
+	"strings"
+)
+
+// Kind is how a program came onto a machine.
+type Kind string
+
+// The kinds.
+const (
+	Archive Kind = "archive"
+	Deb     Kind = "deb"
+	RPM     Kind = "rpm"
+	App     Kind = "app" // of macOS, put there by hand
+	Brew    Kind = "brew"
+	Scoop   Kind = "scoop"
+	Winget  Kind = "winget"
+)
+
+// KindOf returns how the program was installed, by its path. exists reports
+// whether a file exists.
+func KindOf(system, exe string, exists func(string) bool) Kind {
+	p := strings.ToLower(strings.ReplaceAll(exe, `\`, "/"))
+	has := func(s string) bool { return strings.Contains(p, s) }
+	switch {
+	case has("/caskroom/") || has("/cellar/"):
+		return Brew
+	case system == "windows" && has("/scoop/apps/"):
+		return Scoop
+	case system == "windows" && has("/winget/"):
+		return Winget
+	case system == "darwin" && has(".app/contents/"):
+		if exists("/opt/homebrew/Caskroom/hob") || exists("/usr/local/Caskroom/hob") {
+			return Brew
+		}
+		return App
+	case system == "linux" && p == "/usr/bin/hob" && exists("/var/lib/dpkg/info/hob.list"):
+		return Deb
+	case system == "linux" && p == "/usr/bin/hob" && (exists("/usr/lib/sysimage/rpm") || exists("/var/lib/rpm")):
+		return RPM
+	}
+	return Archive
+}
+
+// Exists reports whether there is something at a path.
+func Exists(path string) bool {
+	_, err := os.Stat(path)
+	return err == nil
+}
+
+// updateSteps returns the update instructions for the user; Hob never replaces itself.
+func updateSteps(k Kind, system string, f File) []string {
+	switch k {
+	case Brew:
+		return []string{"brew upgrade --cask hob"}
+	case Scoop:
+		return []string{"hob stop", "scoop update hob"}
+	case Winget:
+		return []string{"hob stop", "winget upgrade --id Hob.Hob"}
+	case Archive, Deb, RPM, App:
+	}
+	// Commands may only contain a plain file name, whatever the manifest says.
+	name := regexp.MustCompile(`[^A-Za-z0-9._-]`).ReplaceAllString(path.Base(f.URL), "_")
+	check := "sha256sum " + name
+	switch system {
+	case "darwin":
+		check = "shasum -a 256 " + name
+	case "windows":
+		check = "certutil -hashfile " + name + " SHA256"
+	}
+	out := []string{"download " + f.URL, check + "   (must be " + f.SHA256 + ")"}
+	switch f.Kind {
+	case string(Deb):
+		return append(out, "sudo apt install ./"+name, "hob stop && hob start")
+	case string(RPM):
+		return append(out, "sudo dnf install ./"+name, "hob stop && hob start")
+	}
+	return append(out, "hob stop", "unpack it over this program", "hob start")
+}

@@ -1,0 +1,103 @@
+package safehttp
+
+import (
+	"context"
+	"errors"
+	"net"
+	"strings"
+	"unicode"
+)
+
+// Kind tells the caller how to handle a failed request.
+type Kind uint8
+
+// The kinds of errors. Those up to Refused are refusals: nothing was sent, and
+// trying again cannot help.
+const (
+	BadURL   Kind = iota + 1 // not an address, or one written so that it can be misread
+	Scheme                   // neither http nor https
+	Port                     // a port of something that is not the web
+	Internal                 // a name or an address inside the owner's network, or special
+	Refused                  // anything else that is never done: a method, a header, a downgrade
+
+	BadOption   // an entry of Options
+	NotFound    // the name does not exist
+	Resolve     // the DNS lookup failed
+	Unreachable // the connection failed
+	Proxy       // the owner's proxy did not connect
+	TLS         // the certificate or the handshake was no good
+	Redirect    // too many, or somewhere it cannot go
+	TooLarge    // more than the bound on bodies
+	Encoding    // packed in a way that was not asked for
+	TimedOut
+	Broken // the connection ended before the answer did
+)
+
+// Error is a request that failed.
+type Error struct {
+	Kind    Kind
+	Host    string // as written, or of the redirect
+	Message string
+	Remedy  string // optional
+	// Sent: the other side may have got the request.
+	Sent bool
+	Err  error
+}
+
+func (e *Error) Error() string {
+	if e.Remedy != "" {
+		return e.Message + "; " + e.Remedy
+	}
+	return e.Message
+}
+
+func (e *Error) Unwrap() error { return e.Err }
+
+// Refusal reports whether nothing was sent because it never would be.
+func (e *Error) Refusal() bool { return e.Kind <= Refused }
+
+func newRefusal(kind Kind, host, message, remedy string) *Error {
+	return &Error{Kind: kind, Host: host, Message: "refused: " + message, Remedy: remedy}
+}
+
+// classifyError classifies what a transport says.
+func (d *dialer) classifyError(ctx context.Context, err error) error {
+	if e, ok := errors.AsType[*Error](err); ok {
+		return e
+	}
+	e := &Error{Kind: Broken, Host: d.t.url.Host, Sent: d.connected.Load(), Err: err}
+	switch {
+	case context.Cause(ctx) != nil && !errors.Is(ctx.Err(), context.DeadlineExceeded):
+		return ctx.Err()
+	case errors.Is(err, context.DeadlineExceeded), isTimeout(err):
+		e.Kind, e.Message = TimedOut, d.t.url.Host+" did not answer in time"
+	case isTLS(err):
+		e.Kind, e.Sent = TLS, false
+		e.Message, e.Remedy = "the connection to "+d.t.url.Host+" is not secure: "+briefError(err), "nothing was sent"
+	case !e.Sent:
+		e.Kind, e.Message = Unreachable, d.t.url.Host+" cannot be reached: "+briefError(err)
+	default:
+		e.Message = "the response from " + d.t.url.Host + " was interrupted: " + briefError(err)
+	}
+	return e
+}
+
+// briefError returns the text of an error that may quote data from the peer.
+func briefError(err error) string {
+	s := strings.ToValidUTF8(err.Error(), "?")
+	s = strings.Map(func(r rune) rune {
+		if unicode.IsControl(r) || unicode.Is(unicode.Cf, r) {
+			return ' '
+		}
+		return r
+	}, s)
+	if r := []rune(s); len(r) > 200 {
+		return string(r[:200]) + "..."
+	}
+	return s
+}
+
+func isTimeout(err error) bool {
+	n, ok := errors.AsType[net.Error](err)
+	return ok && n.Timeout()
+}

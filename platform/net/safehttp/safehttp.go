@@ -1,0 +1,198 @@
+// Package safehttp is the only HTTP client for addresses that come from a model,
+// a page, a mail or other untrusted text. It connects to public hosts only. It
+// resolves a name once, checks every returned address and connects to a checked
+// address, so that DNS rebinding has no effect; each redirect is checked in the
+// same way. It does not reuse connections, ignores proxy environment variables
+// and sends no cookies, Referer or tokens.
+//
+// It enforces no other policy: the guard decides whether a request is allowed. It
+// does not render pages and does not retry.
+package safehttp
+
+import (
+	"cmp"
+	"context"
+	"crypto/tls"
+	"crypto/x509"
+	"io"
+	"net"
+	"net/http"
+	"net/netip"
+	"net/url"
+	"time"
+)
+
+// Resolver resolves names; *net.Resolver implements it. LookupTXT uses the method
+// of that name if it exists.
+type Resolver interface {
+	LookupNetIP(ctx context.Context, network, host string) ([]netip.Addr, error)
+}
+
+// Options of New. The zero value reaches every public host directly.
+type Options struct {
+	// Allow are addresses inside the owner's network that the owner wrote down
+	// himself: "192.168.1.10:8080", "nas.local:443". See ParseAllow.
+	Allow []string
+	// Proxy is the user's HTTP proxy, such as "http://proxy:3128". It receives
+	// the checked address, not the name.
+	Proxy string
+	// ProxyResolves lets the proxy resolve names that this machine cannot
+	// resolve. Their addresses cannot be checked.
+	ProxyResolves bool
+	// Timeout bounds one request with all its redirects (default 30 s).
+	Timeout time.Duration
+	// MaxBody limits the compressed and the decompressed body in bytes (default
+	// 10 MB).
+	MaxBody int64
+	// MaxRedirects bounds how often a request is sent elsewhere (default 10).
+	MaxRedirects int
+
+	// The rest replaces the network in tests: resolver, dialer (called after the
+	// address check), trusted certificates and this machine's addresses.
+	Resolver   Resolver
+	Dial       func(ctx context.Context, to netip.AddrPort) (net.Conn, error)
+	RootCAs    *x509.CertPool
+	Interfaces func() ([]net.Addr, error)
+}
+
+// Client fetches. Its methods may be called concurrently.
+type Client struct {
+	opt   Options
+	allow []allowedTarget
+	proxy *url.URL
+}
+
+// New checks the options; it connects to nothing.
+func New(opt Options) (*Client, error) {
+	opt.Timeout = cmp.Or(opt.Timeout, 30*time.Second)
+	opt.MaxBody = cmp.Or(opt.MaxBody, 10<<20)
+	opt.MaxRedirects = cmp.Or(opt.MaxRedirects, 10)
+	if opt.Resolver == nil {
+		opt.Resolver = net.DefaultResolver
+	}
+	if opt.Interfaces == nil {
+		opt.Interfaces = net.InterfaceAddrs
+	}
+	c := &Client{opt: opt}
+	for _, s := range opt.Allow {
+		a, err := parseAllow(s)
+		if err != nil {
+			return nil, err
+		}
+		c.allow = append(c.allow, a)
+	}
+	var err error
+	c.proxy, err = ParseProxy(opt.Proxy)
+	return c, err
+}
+
+// Request is what Fetch sends.
+type Request struct {
+	Method string // GET (default), HEAD or POST; with API also PUT, PATCH or DELETE
+	URL    string
+	Header http.Header // additional headers; they are not sent to other hosts after a redirect
+	Body   []byte      // of all but GET and HEAD
+	// If asks for the body only when it changed since.
+	If Validators
+	// MaxBody, when not 0, holds instead of Options.MaxBody. Partial gives the
+	// beginning of a body that is longer, or breaks off, instead of an error.
+	MaxBody int64
+	Partial bool
+	// Timeout, when not 0, holds instead of Options.Timeout, and the answer may begin at
+	// any moment of it: a service may hold a request until it has news, and a large
+	// file takes its time.
+	Timeout time.Duration
+	// API: the request goes to a service that Hob is signed in to. It may write
+	// and may set its own User-Agent.
+	API bool
+}
+
+// Response is an HTTP response. A status other than 2xx is not an error.
+type Response struct {
+	Status    int
+	Header    http.Header
+	URL       *url.URL // that answered, after all redirects
+	Body      []byte   // unpacked
+	Truncated bool     // see Request.Partial
+}
+
+// Fetch sends one request and reads the answer. It follows redirects of GET and
+// HEAD, and those only. Every error that is not the context's is an *Error.
+func (c *Client) Fetch(ctx context.Context, r Request) (*Response, error) {
+	r.Method = cmp.Or(r.Method, http.MethodGet)
+	r.MaxBody = cmp.Or(r.MaxBody, c.opt.MaxBody)
+	if err := r.checkRequest(); err != nil {
+		return nil, err
+	}
+	t, err := c.parseTarget(r.URL)
+	if err != nil {
+		return nil, err
+	}
+	ctx, cancel := context.WithTimeout(ctx, cmp.Or(r.Timeout, c.opt.Timeout))
+	defer cancel()
+	header := r.initialHeader()
+	for hops := 0; ; hops++ {
+		d := &dialer{c: c, t: t}
+		resp, err := d.roundTrip(ctx, &r, header)
+		if err != nil {
+			return nil, err
+		}
+		next, err := c.redirectTarget(t, &r, resp)
+		if err == nil && next == nil {
+			return c.readResponse(ctx, d, resp, &r)
+		}
+		closeBody(resp)
+		if err != nil {
+			return nil, err
+		}
+		if hops == c.opt.MaxRedirects {
+			return nil, tooMany(t, hops)
+		}
+		if next.originURL() != t.originURL() {
+			header = crossOriginHeader(header)
+		}
+		t = next
+	}
+}
+
+// roundTrip opens a connection for this request only.
+func (d *dialer) roundTrip(ctx context.Context, r *Request, header http.Header) (*http.Response, error) {
+	var body io.Reader = http.NoBody
+	if r.hasBody() {
+		body = newBody(r.Body)
+	}
+	req, err := http.NewRequestWithContext(ctx, r.Method, d.t.url.String(), body)
+	if err != nil {
+		return nil, newRefusal(BadURL, d.t.url.Host, err.Error(), "")
+	}
+	req.Header = header.Clone()
+	if r.hasBody() {
+		req.ContentLength = int64(len(r.Body))
+	}
+	resp, err := d.c.newTransport(d, r.Timeout).RoundTrip(req)
+	if err != nil {
+		return nil, d.classifyError(ctx, err)
+	}
+	return resp, nil
+}
+
+// newTransport returns a transport for one request: address checks are not reused.
+// wait is Request.Timeout.
+func (c *Client) newTransport(d *dialer, wait time.Duration) *http.Transport {
+	return &http.Transport{
+		Proxy:                  nil, // never from the environment
+		DialContext:            d.dialContext,
+		TLSClientConfig:        &tls.Config{MinVersion: tls.VersionTLS12, RootCAs: c.opt.RootCAs},
+		TLSHandshakeTimeout:    10 * time.Second,
+		ResponseHeaderTimeout:  cmp.Or(wait, 20*time.Second),
+		MaxResponseHeaderBytes: 64 << 10,
+		DisableKeepAlives:      true,
+		// A request cancelled during connect leaves an idle HTTP/2 connection,
+		// which must be closed here.
+		IdleConnTimeout:    200 * time.Millisecond,
+		DisableCompression: true, // it is unpacked here, with a bound
+		ForceAttemptHTTP2:  true,
+	}
+}
+
+func closeBody(resp *http.Response) { _ = resp.Body.Close() }

@@ -1,3 +1,0 @@
-package ocr
-
-func newBackend(o Options) backend { return scripted{o.Scripts, visionScript()} }

@@ -1,4 +1,0 @@
-package osrun
-
-// Exports for tests.
-var Plain = plain

@@ -1,0 +1,144 @@
+package imapmail
+
+import (
+	"strings"
+	"unicode"
+
+	"hob/platform/pim"
+	"hob/platform/text/mime"
+	"hob/platform/text/readability"
+)
+
+// The bounds of a mail's parts, in characters and numbers.
+const (
+	maxSubject = 300
+	maxName    = 120
+	maxAddress = 254 // RFC 5321, 4.5.3.1.3
+	maxID      = 400
+	maxPeople  = 100
+	maxParts   = 50
+	maxRefers  = 50
+	maxChars   = 20_000
+)
+
+// readHeader reads the header fields of a mail (RFC 5322), as broken as they may
+// be.
+func readHeader(raw []byte, x *pim.Message) {
+	fields, _ := mime.ReadFields(raw)
+	for _, f := range fields {
+		switch f.Name {
+		case "from":
+			x.From = append(x.From, parsePeople(f.Value, maxPeople-len(x.From))...)
+		case "reply-to":
+			x.ReplyTo = append(x.ReplyTo, parsePeople(f.Value, maxPeople-len(x.ReplyTo))...)
+		case "references":
+			if x.Refers == nil {
+				x.Refers = parseReferences(f.Value)
+			}
+		case "to", "cc":
+			x.To = append(x.To, parsePeople(f.Value, maxPeople-len(x.To))...)
+		case "subject":
+			if x.Subject == "" {
+				x.Subject = pim.SanitizeLine(mime.DecodeWords(f.Value), maxSubject)
+			}
+		case "message-id":
+			if x.ID == "" {
+				x.ID = messageID(f.Value)
+			}
+		}
+	}
+	if t := fields.Date(); !t.IsZero() {
+		x.Date = t.UTC()
+	}
+}
+
+// parseReferences returns the Message-IDs in a References header; of too many, the last
+// ones.
+func parseReferences(value string) (out []string) {
+	for part := range strings.SplitSeq(value, "<") {
+		if name, _, closed := strings.Cut(part, ">"); closed {
+			if name = messageID(name); name != "" && !strings.Contains(name, "<") {
+				out = append(out, name)
+			}
+		}
+	}
+	return out[max(0, len(out)-maxRefers):]
+}
+
+func messageID(value string) string {
+	s := strings.TrimSpace(value)
+	if i := strings.IndexByte(s, '<'); i >= 0 {
+		if j := strings.IndexByte(s[i:], '>'); j > 0 {
+			s = s[i+1 : i+j]
+		}
+	}
+	s = strings.Map(func(r rune) rune {
+		if unicode.IsSpace(r) || unicode.IsControl(r) {
+			return -1
+		}
+		return r
+	}, strings.ToValidUTF8(s, "\uFFFD"))
+	if len(s) > maxID {
+		return "" // not a real Message-ID; the content identifies the mail
+	}
+	return s
+}
+
+// parsePeople reads a list of addresses. What cannot be read is kept as a name, so
+// that the owner sees who it claims to be from.
+func parsePeople(value string, most int) (out []pim.Person) {
+	for _, a := range mime.ReadAddresses(value, most) {
+		out = append(out, newPerson(a.Name, a.Address))
+	}
+	return out
+}
+
+func newPerson(name, addr string) pim.Person {
+	addr = strings.ToLower(pim.SanitizeLine(addr, maxAddress))
+	return pim.Person{Name: strings.Trim(pim.SanitizeLine(name, maxName), `"' `), Address: addr}
+}
+
+// readText reads the text of a mail from its beginning, which may be cut
+// anywhere. An HTML part is used when there is no plain one.
+func readText(raw []byte) (text string, files []string, cut bool) {
+	return readTextOf(raw, maxChars)
+}
+
+// readTextOf reads at most chars characters of the text. cut reports that there
+// is more, or that the mail exceeds a parser limit.
+func readTextOf(raw []byte, chars int) (text string, files []string, cut bool) {
+	m := mime.Parse(raw, mime.Limits{Parts: maxParts})
+	left := int64(max(2*maxText, 6*chars)) // bytes of text that may still be read
+	var plain, marked strings.Builder
+	for _, p := range m.Parts {
+		switch {
+		case p.Disposition != "" && p.Disposition != "inline", p.Disposition == "" && !strings.HasPrefix(p.Kind, "text/"):
+			if p.Name != "" {
+				files = append(files, pim.SanitizeLine(p.Name, maxName))
+			}
+		case strings.HasPrefix(p.Kind, "text/"):
+			text := p.Text(left)
+			left -= int64(len(text))
+			if p.Kind == "text/html" {
+				marked.WriteString(text + "\n")
+			} else {
+				plain.WriteString(text + "\n")
+			}
+			left = max(left, 0)
+		}
+	}
+	text = plain.String()
+	if strings.TrimSpace(text) == "" && marked.Len() > 0 {
+		text = readability.Words(marked.String())
+	}
+	text, cut = truncateText(text, chars)
+	return text, files, cut || m.Cut != nil
+}
+
+func truncateText(s string, chars int) (string, bool) {
+	s = strings.TrimSpace(pim.SanitizeText(s))
+	if r := []rune(s); len(r) > chars {
+		return string(r[:chars]), true
+	}
+	return s, false
+}

@@ -1,0 +1,192 @@
+package imapmail
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"io"
+	"slices"
+	"time"
+
+	"github.com/emersion/go-imap/v2"
+	"github.com/emersion/go-imap/v2/imapclient"
+
+	"hob/platform/pim"
+)
+
+// Limits of what is read from mails.
+const (
+	maxHeader = 32 << 10 // bytes of a mail's header fields
+	maxText   = 64 << 10 // bytes of a mail, from its beginning
+	// Page is the maximum number of mails per read.
+	Page = 50
+)
+
+// headerFields returns the header fields to fetch.
+func headerFields() []string {
+	return []string{"From", "Reply-To", "To", "Cc", "Subject", "Date", "Message-ID", "References"}
+}
+
+// After lists the UIDs from uid on, ascending.
+func (m *Conn) After(ctx context.Context, uid uint32) ([]uint32, error) {
+	found, err := m.searchUIDs(ctx, imap.SearchCriteria{UID: []imap.UIDSet{{imap.UIDRange{Start: imap.UID(max(uid, 1))}}}})
+	// "n:*" names the newest mail even when its UID is smaller (RFC 3501, 6.4.8).
+	return slices.DeleteFunc(found, func(u uint32) bool { return u < uid }), err
+}
+
+// Since lists the UIDs of the mails that came at t or later, ascending, and a
+// day's worth before them: servers know days only.
+func (m *Conn) Since(ctx context.Context, t time.Time) ([]uint32, error) {
+	return m.searchUIDs(ctx, imap.SearchCriteria{Since: t.UTC().AddDate(0, 0, -1)})
+}
+
+// Query selects mails of a folder; the zero value selects all.
+type Query struct {
+	Unseen        bool
+	Flagged       bool
+	Since, Before time.Time // whole days, as servers know them
+	From, Subject string    // in these header fields
+	Text          string    // anywhere in it
+}
+
+// Find lists the UIDs of the mails that fit, ascending.
+func (m *Conn) Find(ctx context.Context, q Query) ([]uint32, error) {
+	c := imap.SearchCriteria{Since: q.Since, Before: q.Before}
+	if q.Unseen {
+		c.NotFlag = append(c.NotFlag, imap.FlagSeen)
+	}
+	if q.Flagged {
+		c.Flag = append(c.Flag, imap.FlagFlagged)
+	}
+	for key, value := range map[string]string{"From": q.From, "Subject": q.Subject} {
+		if value = pim.SanitizeLine(value, maxSubject); value != "" {
+			c.Header = append(c.Header, imap.SearchCriteriaHeaderField{Key: key, Value: value})
+		}
+	}
+	if text := pim.SanitizeLine(q.Text, maxSubject); text != "" {
+		c.Text = []string{text}
+	}
+	return m.searchUIDs(ctx, c)
+}
+
+func (m *Conn) searchUIDs(ctx context.Context, c imap.SearchCriteria) (out []uint32, err error) {
+	err = m.runBounded(ctx, 2<<20, "search mails", func() error {
+		d, err := m.c.UIDSearch(&c, nil).Wait()
+		if err != nil {
+			return err
+		}
+		for _, u := range d.AllUIDs() {
+			out = append(out, uint32(u))
+		}
+		return nil
+	})
+	slices.Sort(out)
+	return slices.Compact(out), err
+}
+
+// Headers reads the headers of at most Page mails, in UID order. Deleted mails
+// are skipped. pim.ErrRefused: one of them cannot be parsed.
+func (m *Conn) Headers(ctx context.Context, uids []uint32) ([]pim.Message, error) {
+	section := &imap.FetchItemBodySection{
+		Specifier: imap.PartSpecifierHeader, HeaderFields: headerFields(), Peek: true, Partial: &imap.SectionPartial{Size: maxHeader},
+	}
+	var out []pim.Message
+	err := m.fetchMails(ctx, uids, maxHeader, section, func(x pim.Message, b []byte) {
+		readHeader(b, &x)
+		out = append(out, x)
+	})
+	return out, err
+}
+
+// Text reads the beginning of a mail's text into x.
+func (m *Conn) Text(ctx context.Context, x *pim.Message) error {
+	section := &imap.FetchItemBodySection{Peek: true, Partial: &imap.SectionPartial{Size: maxText}}
+	return m.fetchMails(ctx, []uint32{x.UID}, maxText, section, func(_ pim.Message, b []byte) {
+		x.Text, x.Files, x.Cut = readText(b)
+		x.Cut = x.Cut || x.Size > int64(len(b))
+	})
+}
+
+// collectMessages replaces FetchCommand.Collect of go-imap, which continues to read after
+// the connection failed within a literal, while the reader goroutine reads as
+// well.
+func collectMessages(cmd *imapclient.FetchCommand) (out []*imapclient.FetchMessageBuffer, err error) {
+	for msg := cmd.Next(); msg != nil; msg = cmd.Next() {
+		buf := &imapclient.FetchMessageBuffer{SeqNum: msg.SeqNum}
+		for item := msg.Next(); item != nil; item = msg.Next() {
+			switch item := item.(type) {
+			case imapclient.FetchItemDataUID:
+				buf.UID = item.UID
+			case imapclient.FetchItemDataFlags:
+				buf.Flags = item.Flags
+			case imapclient.FetchItemDataInternalDate:
+				buf.InternalDate = item.Time
+			case imapclient.FetchItemDataRFC822Size:
+				buf.RFC822Size = item.Size
+			case imapclient.FetchItemDataBodySection:
+				var b []byte
+				if item.Literal != nil {
+					if b, err = io.ReadAll(item.Literal); err != nil {
+						return out, err // the connection is over
+					}
+				}
+				buf.BodySection = append(buf.BodySection, imapclient.FetchBodySectionBuffer{Section: item.Section, Bytes: b})
+			}
+		}
+		out = append(out, buf)
+	}
+	return out, cmd.Close()
+}
+
+func (m *Conn) fetchMails(ctx context.Context, uids []uint32, each int, section *imap.FetchItemBodySection, take func(pim.Message, []byte)) error {
+	if len(uids) == 0 || len(uids) > Page {
+		return fmt.Errorf("account %s: %d mails requested at once; must be 1 to %d", m.account, len(uids), Page)
+	}
+	var set imap.UIDSet
+	for _, u := range uids {
+		set.AddNum(imap.UID(u))
+	}
+	type found struct {
+		pim.Message
+		raw []byte
+	}
+	var all []found
+	err := m.runBounded(ctx, int64(len(uids)*(each+4<<10)+64<<10), "read mails", func() error {
+		list, err := collectMessages(m.c.Fetch(set, &imap.FetchOptions{
+			UID: true, Flags: true, InternalDate: true, RFC822Size: true, BodySection: []*imap.FetchItemBodySection{section},
+		}))
+		for _, f := range list {
+			if !slices.Contains(uids, uint32(f.UID)) || len(f.BodySection) == 0 {
+				continue // unrequested data, such as a flag change
+			}
+			all = append(all, found{pim.Message{
+				UID: uint32(f.UID), Received: f.InternalDate.UTC(), Size: f.RFC822Size, Seen: slices.Contains(f.Flags, imap.FlagSeen),
+				Flagged: slices.Contains(f.Flags, imap.FlagFlagged),
+			}, f.BodySection[0].Bytes})
+		}
+		return err
+	})
+	if err != nil {
+		return err
+	}
+	slices.SortStableFunc(all, func(a, b found) int { return cmp.Compare(a.UID, b.UID) })
+	for i, f := range all {
+		if i == 0 || all[i-1].UID != f.UID {
+			if err := m.recoverPanic(func() { take(f.Message, f.raw) }); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// recoverPanic parses a mail and converts a panic to an error.
+func (m *Conn) recoverPanic(take func()) (err error) {
+	defer func() {
+		if p := recover(); p != nil {
+			err = fmt.Errorf("account %s: read mails: %w: parser panic: %v", m.account, pim.ErrRefused, p)
+		}
+	}()
+	take()
+	return nil
+}

@@ -1,0 +1,218 @@
+package imapmail
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/emersion/go-imap/v2"
+
+	"hob/platform/pim"
+)
+
+// putWait is how long storing a mail may take.
+const putWait = 3 * time.Minute
+
+// folderNames returns common folder names for a use, for servers that do not mark
+// special folders (RFC 6154). The first one is the name for a new folder.
+func folderNames(use string) []string {
+	return map[string][]string{
+		"archive": {"Archive", "Archives", "Archiv", "All Mail"},
+		"drafts":  {"Drafts", "Draft", "Entwürfe", "Brouillons", "Borradores"},
+		"junk":    {"Junk", "Spam", "Junk E-mail", "Bulk Mail"},
+		"sent":    {"Sent", "Sent Items", "Sent Messages", "Sent Mail", "Gesendet", "Gesendete Elemente", "Envoyés", "Enviados"},
+		"trash":   {"Trash", "Deleted Items", "Deleted Messages", "Deleted", "Papierkorb", "Corbeille", "Papelera"},
+	}[use]
+}
+
+// For returns the folder for a use (archive, drafts, junk, sent, trash) and
+// creates it if necessary. Any other name must be an existing folder.
+func (m *Conn) For(ctx context.Context, use string) (string, error) {
+	if strings.EqualFold(use, "inbox") {
+		return "INBOX", nil
+	}
+	all, err := m.Folders(ctx)
+	if err != nil {
+		return "", err
+	}
+	want := strings.ToLower(use)
+	by := func(fits func(pim.Folder) bool) string {
+		if i := slices.IndexFunc(all, fits); i >= 0 {
+			return all[i].Name
+		}
+		return ""
+	}
+	if name := by(func(f pim.Folder) bool { return f.Name == use }); name != "" {
+		return name, nil
+	}
+	if name := by(func(f pim.Folder) bool { return f.Use == want }); name != "" {
+		return name, nil
+	}
+	if name := by(func(f pim.Folder) bool { return want == "archive" && f.Use == "all" }); name != "" { // as Gmail has it
+		return name, nil
+	}
+	if name := by(func(f pim.Folder) bool { return strings.EqualFold(f.Name, use) }); name != "" {
+		return name, nil
+	}
+	known := folderNames(want)
+	for _, n := range known {
+		if name := by(func(f pim.Folder) bool {
+			return strings.EqualFold(f.Name, n) || strings.EqualFold(f.Name, "INBOX."+n) || strings.EqualFold(f.Name, "INBOX/"+n)
+		}); name != "" {
+			return name, nil
+		}
+	}
+	if len(known) == 0 {
+		var names []string
+		for _, f := range all {
+			names = append(names, f.Name)
+		}
+		return "", fmt.Errorf("account %s: %w: %q; available: %s", m.account, pim.ErrNoFolder, pim.SanitizeLine(use, 80), pim.SanitizeLine(strings.Join(names, ", "), 300))
+	}
+	return known[0], m.runBounded(ctx, askBytes, "create the folder "+known[0], func() error { return m.c.Create(known[0], nil).Wait() })
+}
+
+// Place is where a mail lies.
+type Place struct {
+	Folder   string
+	Validity uint32
+	UID      uint32
+}
+
+// Ref returns the reference of a mail: account/validity/uid/folder; "" if its UID
+// is unknown.
+func (p Place) Ref(account string) string {
+	if p.UID == 0 {
+		return ""
+	}
+	return fmt.Sprintf("%s/%d/%d/%s", account, p.Validity, p.UID, p.Folder)
+}
+
+// ErrUnsure reports that the connection failed before the server confirmed a
+// write.
+var ErrUnsure = errors.New("outcome unknown")
+
+// Put stores a mail in a folder, as a draft or as read. The UID is 0 if the
+// server does not return it.
+func (m *Conn) Put(ctx context.Context, folder string, mail []byte, draft bool) (Place, error) {
+	flags := []imap.Flag{imap.FlagSeen}
+	if draft {
+		flags = append(flags, imap.FlagDraft)
+	}
+	ctx, cancel := context.WithTimeout(ctx, putWait)
+	defer cancel()
+	m.bound.Allow(askBytes)
+	stop := context.AfterFunc(ctx, func() { _ = m.bound.Close() })
+	a := m.c.Append(folder, int64(len(mail)), &imap.AppendOptions{Flags: flags})
+	_, err := a.Write(mail)
+	err = errors.Join(err, a.Close())
+	d, werr := a.Wait()
+	if !stop() {
+		return Place{}, fmt.Errorf("account %s: store a mail: %w: %w", m.account, ErrUnsure, context.Cause(ctx))
+	}
+	if no, is := errors.AsType[*imap.Error](werr); is {
+		return Place{}, m.wrapError("store a mail in "+pim.SanitizeLine(folder, 80), no)
+	}
+	if err = errors.Join(err, werr); err != nil {
+		return Place{}, fmt.Errorf("account %s: store a mail: %w: %w", m.account, ErrUnsure, err)
+	}
+	return Place{folder, d.UIDValidity, uint32(d.UID)}, nil
+}
+
+// Enter opens a folder for changes.
+func (m *Conn) Enter(ctx context.Context, folder string) (State, error) {
+	return m.openFolder(ctx, folder, false)
+}
+
+// Named lists the UIDs of the mails of a Message-ID in the open folder.
+func (m *Conn) Named(ctx context.Context, id string) ([]uint32, error) {
+	if id == "" {
+		return nil, nil
+	}
+	return m.searchUIDs(ctx, imap.SearchCriteria{Header: []imap.SearchCriteriaHeaderField{{Key: "Message-ID", Value: "<" + id + ">"}}})
+}
+
+// Move moves a mail of the open folder. The new place has no UID if the server
+// does not return it. It fails on servers that cannot remove a single mail,
+// because other mails could be removed.
+func (m *Conn) Move(ctx context.Context, uid uint32, folder string) (Place, error) {
+	caps := m.c.Caps()
+	if !caps.Has(imap.CapMove) && !caps.Has(imap.CapIMAP4rev2) && !caps.Has(imap.CapUIDPlus) {
+		return Place{}, fmt.Errorf("account %s: %w: the server cannot move a mail (neither MOVE nor UIDPLUS)", m.account, errors.ErrUnsupported)
+	}
+	out := Place{Folder: folder}
+	err := m.runBounded(ctx, askBytes, "move a mail to "+pim.SanitizeLine(folder, 80), func() error {
+		d, err := m.c.Move(imap.UIDSetNum(imap.UID(uid)), folder).Wait()
+		if err != nil {
+			return err
+		}
+		if set, ok := d.DestUIDs.(imap.UIDSet); ok {
+			if list, ok := set.Nums(); ok && len(list) == 1 {
+				out.Validity, out.UID = d.UIDValidity, uint32(list[0])
+			}
+		}
+		return nil
+	})
+	return out, m.markUncertain(err)
+}
+
+// Remove permanently deletes one mail of the open folder.
+func (m *Conn) Remove(ctx context.Context, uid uint32) error {
+	if !m.c.Caps().Has(imap.CapUIDPlus) && !m.c.Caps().Has(imap.CapIMAP4rev2) {
+		return fmt.Errorf("account %s: %w: the server cannot remove a single mail (no UIDPLUS)", m.account, errors.ErrUnsupported)
+	}
+	return m.markUncertain(m.runBounded(ctx, askBytes, "remove a mail", func() error {
+		set := imap.UIDSetNum(imap.UID(uid))
+		if err := m.c.Store(set, &imap.StoreFlags{Op: imap.StoreFlagsAdd, Silent: true, Flags: []imap.Flag{imap.FlagDeleted}}, nil).Close(); err != nil {
+			return err
+		}
+		return m.c.UIDExpunge(set).Close()
+	}))
+}
+
+// markUncertain marks an error that is not the server's no.
+func (m *Conn) markUncertain(err error) error {
+	if err == nil || errors.Is(err, pim.ErrRefused) || errors.Is(err, pim.ErrNoFolder) {
+		return err
+	}
+	if _, said := errors.AsType[*imap.Error](err); said {
+		return err
+	}
+	return fmt.Errorf("%w: %w", ErrUnsure, err)
+}
+
+// The bounds of a mail that is read whole.
+const (
+	wholeBytes = 1 << 20
+	wholeChars = 100_000
+)
+
+// Whole reads the text of a mail into x, as far as it is in its first megabyte.
+func (m *Conn) Whole(ctx context.Context, x *pim.Message) error {
+	section := &imap.FetchItemBodySection{Peek: true, Partial: &imap.SectionPartial{Size: wholeBytes}}
+	return m.fetchMails(ctx, []uint32{x.UID}, wholeBytes, section, func(_ pim.Message, b []byte) {
+		x.Text, x.Files, x.Cut = readTextOf(b, wholeChars)
+		x.Cut = x.Cut || x.Size > int64(len(b))
+	})
+}
+
+// Raw reads up to n bytes of a mail, from byte at on, in addition to its header
+// fields. ok is false if the mail no longer exists.
+func (m *Conn) Raw(ctx context.Context, uid uint32, at int64, n int) (x pim.Message, raw []byte, ok bool, err error) {
+	section := &imap.FetchItemBodySection{Peek: true, Partial: &imap.SectionPartial{Offset: at, Size: int64(n)}}
+	err = m.fetchMails(ctx, []uint32{uid}, n, section, func(found pim.Message, b []byte) { x, raw, ok = found, b, true })
+	return x, raw, ok, err
+}
+
+// Head reads the header fields of a mail into x.
+func Head(raw []byte, x *pim.Message) { readHeader(raw[:min(len(raw), maxHeader)], x) }
+
+// See marks a mail of the open folder, which was entered, as read.
+func (m *Conn) See(ctx context.Context, uid uint32) error {
+	return m.runBounded(ctx, askBytes, "mark a mail as read", func() error {
+		return m.c.Store(imap.UIDSetNum(imap.UID(uid)), &imap.StoreFlags{Op: imap.StoreFlagsAdd, Silent: true, Flags: []imap.Flag{imap.FlagSeen}}, nil).Close()
+	})
+}

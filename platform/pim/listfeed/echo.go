@@ -1,0 +1,157 @@
+// Package listfeed distinguishes entries that Hob wrote from entries of the user in
+// shared lists and folders, so that Hob never receives its own output as input.
+//
+// Two checks identify own entries. Their text ends with a mark (Key.Mark), which
+// works even if Hob stops right after writing and cannot be forged for a future
+// text. Entries written by tools have no mark; Hob keeps a digest of each (Own).
+// All other entries are received once (Ear). The list and note channels use it,
+// and the composition root for entries of tools.
+package listfeed
+
+import (
+	"context"
+	"crypto/hmac"
+	"crypto/rand"
+	"crypto/sha256"
+	"encoding/hex"
+	"fmt"
+	"regexp"
+	"slices"
+	"strings"
+	"sync"
+)
+
+// StateStore stores values between restarts. The channel provides it.
+type StateStore interface {
+	Get(ctx context.Context, key string) ([]byte, error)
+	Set(ctx context.Context, key string, value []byte) error
+}
+
+// Key makes marks.
+type Key struct{ secret []byte }
+
+const keySize = 32
+
+// OpenKey returns the key that is kept, or makes it.
+func OpenKey(ctx context.Context, k StateStore) (Key, error) {
+	secret, err := k.Get(ctx, "mark")
+	if err != nil {
+		return Key{}, err
+	}
+	if len(secret) == keySize {
+		return Key{secret}, nil
+	}
+	secret = make([]byte, keySize)
+	_, _ = rand.Read(secret) // never fails (crypto/rand)
+	return Key{secret}, k.Set(ctx, "mark", secret)
+}
+
+// mark matches "(hob 1a2b...)": 8 digits identify the entry and 24 authenticate
+// it.
+var mark = regexp.MustCompile(`\(hob [0-9a-f]{32}\)`)
+
+// Mark returns the last line of the entry with that id.
+func (k Key) Mark(id string) string { return "(hob " + k.Name(id) + ")" }
+
+// Name returns the first part of a mark, which can be searched for.
+func (k Key) Name(id string) string {
+	name := sha256.Sum256([]byte(id))
+	short := hex.EncodeToString(name[:4])
+	m := hmac.New(sha256.New, k.secret)
+	m.Write([]byte("hob entry 1\x00" + short))
+	return short + hex.EncodeToString(m.Sum(nil)[:12])
+}
+
+// Marked reports whether a text contains any mark, including another
+// installation's: two assistants on one list would otherwise answer each other
+// endlessly.
+func Marked(texts ...string) bool { return slices.ContainsFunc(texts, mark.MatchString) }
+
+// With returns text followed by its mark.
+func (k Key) With(text, id string) string {
+	return strings.TrimRight(text, "\n ") + "\n\n" + k.Mark(id)
+}
+
+// Size is the length of a digest.
+const Size = 8
+
+// Digest returns the key of an entry or a text in a Set.
+func Digest(parts ...string) (d [Size]byte) {
+	h := sha256.New()
+	for _, p := range parts {
+		fmt.Fprintf(h, "%d:%s", len(p), p)
+	}
+	copy(d[:], h.Sum(nil))
+	return d
+}
+
+// Words returns the digest of an entry's words. It ignores white space, which
+// programs change.
+func Words(parts ...string) [Size]byte {
+	return Digest(strings.Fields(strings.ToLower(strings.Join(parts, " ")))...)
+}
+
+// Set is a persistent set of digests. Its methods may be called concurrently,
+// also by several sets with the same name: each adds its entries to the stored
+// set.
+type Set struct {
+	keep StateStore
+	name string
+	most int
+	mu   *sync.Mutex
+}
+
+// lock is one for all sets: they are changed a few times a day.
+var lock sync.Mutex //nolint:gochecknoglobals // two sets of one name are one value
+
+// NewSet returns a set stored under name. It drops the oldest entries beyond
+// most, which must be at most 8,000 so that the set fits into a Keeper value.
+func NewSet(k StateStore, name string, most int) *Set { return &Set{k, name, min(most, 8000), &lock} }
+
+// All returns what is in it; nil, when it was never written.
+func (s *Set) All(ctx context.Context) (map[[Size]byte]bool, error) {
+	b, err := s.keep.Get(ctx, s.name)
+	if err != nil || b == nil {
+		return nil, err
+	}
+	out := map[[Size]byte]bool{}
+	for c := range slices.Chunk(b, Size) {
+		if len(c) == Size {
+			out[[Size]byte(c)] = true
+		}
+	}
+	return out, nil
+}
+
+// Add puts digests in.
+func (s *Set) Add(ctx context.Context, add ...[Size]byte) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	b, err := s.keep.Get(ctx, s.name)
+	if err != nil {
+		return err
+	}
+	have := map[[Size]byte]bool{}
+	for c := range slices.Chunk(b, Size) {
+		if len(c) == Size {
+			have[[Size]byte(c)] = true
+		}
+	}
+	out := append([]byte{}, b...)
+	for _, d := range add {
+		if !have[d] {
+			have[d] = true
+			out = append(out, d[:]...)
+		}
+	}
+	if over := len(out)/Size - s.most; over > 0 {
+		out = out[over*Size:]
+	}
+	return s.keep.Set(ctx, s.name, out)
+}
+
+// Own is the name of the set of entries written by tools.
+const Own = "own"
+
+// MostOwn is how much of that is remembered.
+const MostOwn = 4000

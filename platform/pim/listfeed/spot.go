@@ -1,0 +1,179 @@
+package listfeed
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"hob/platform/pim"
+)
+
+// Location is the list or the folder in which an Ear listens and Hob answers, in all the
+// accounts and programs that have one of its name. P is what these can do.
+type Location[P pim.Driver] struct {
+	Channel string // whose it is: "reminders"
+	Kind    string // what it is, and the key that names it: "list"
+	Name    string
+	Account string // the only place that counts; "": all do
+	Remedy  string // where there is no place at all
+	All     func() []P
+	Ear     *Poller
+}
+
+// Listen creates the Ear. as converts a place for it; o needs no names and
+// places.
+func (s *Location[P]) Listen(o Options, as func(P) Source) {
+	o.What, o.Name = s.Channel, s.Name
+	o.Places = func() (out []Source, err error) {
+		all, err := s.candidateSources("")
+		for _, p := range all {
+			out = append(out, as(p))
+		}
+		return out, err
+	}
+	s.Ear = NewEar(o)
+}
+
+// Only returns the drivers of list that implement P; list may be nil.
+func Only[P, D pim.Driver](list func() []D) (out []P) {
+	if list == nil {
+		return nil
+	}
+	for _, d := range list() {
+		if p, ok := any(d).(P); ok {
+			out = append(out, p)
+		}
+	}
+	return out
+}
+
+// ErrUncertain is of Say.
+var ErrUncertain = errors.New("write outcome unknown")
+
+// unsupportedError reports that no driver supports the list or folder. It is
+// errors.ErrUnsupported.
+type unsupportedError struct{ error }
+
+func (unsupportedError) Is(target error) bool { return target == errors.ErrUnsupported }
+
+// candidateSources returns the candidate drivers: the one with that name, or all if at is
+// "".
+func (s *Location[P]) candidateSources(at string) ([]P, error) {
+	var out []P
+	var names []string
+	for _, p := range s.All() {
+		names = append(names, p.Name())
+		if s.Account == "" || strings.EqualFold(p.Name(), s.Account) {
+			out = append(out, p)
+		}
+	}
+	switch {
+	case len(out) > 0:
+		return sourcesNamed(out, at), nil
+	case len(names) > 0:
+		return nil, unsupportedError{fmt.Errorf("%s: no account %q; set account in [channels.%s] to one of %s", s.Channel, s.Account, s.Channel, strings.Join(names, ", "))}
+	}
+	return nil, unsupportedError{fmt.Errorf("%s: no account supports a %s for Hob; %s", s.Channel, s.Kind, s.Remedy)}
+}
+
+// Tell describes the entries of each place. look describes one place and reports
+// whether it is shared.
+func (s *Location[P]) Tell(look func(P) (said string, shared bool, err error)) (string, error) {
+	places, err := s.candidateSources("")
+	var out []string
+	for _, p := range places {
+		said, shared, err := look(p)
+		if errors.Is(err, pim.ErrNoFolder) {
+			out = append(out, fmt.Sprintf("%s: no %s %q; create one", p.Name(), s.Kind, s.Name))
+			continue
+		}
+		if _, partly := errors.AsType[*pim.PartialError](err); err != nil && !partly {
+			return "", fmt.Errorf("%s: %s: %w", s.Channel, p.Name(), err)
+		}
+		out = append(out, fmt.Sprintf("%s: %s in the %s %q", p.Name(), said, s.Kind, s.Name))
+		if shared {
+			out = append(out, "entries of shared lists and folders are not treated as yours")
+		}
+	}
+	return strings.Join(out, "; "), err
+}
+
+// Say writes an entry of Hob in the named place, or in the first that has the
+// list or folder, and returns its reference. If asks is set, older entries are
+// not accepted as answers.
+func (s *Location[P]) Say(ctx context.Context, at string, asks bool, put func(P, Key) (pim.Receipt, error)) (ref string, err error) {
+	if asks {
+		if err := s.Ear.RecordSnapshot(ctx, at); err != nil {
+			return "", err
+		}
+	}
+	key, err := s.Ear.Key(ctx)
+	if err != nil {
+		return "", err
+	}
+	places, err := s.candidateSources(at)
+	if err != nil {
+		return "", err
+	}
+	var got pim.Receipt
+	for _, p := range places {
+		if got, err = put(p, key); err == nil || ctx.Err() != nil || !isNotFoundThere(err) {
+			break
+		}
+	}
+	switch {
+	case isNotFoundThere(err):
+		return "", fmt.Errorf("%s: %w; create a %s named %q or set %s in [channels.%s]", s.Channel, err, s.Kind, s.Name, s.Kind, s.Channel)
+	case err != nil:
+		return "", fmt.Errorf("%s: %w", s.Channel, err)
+	case got.Outcome == pim.Uncertain:
+		return "", fmt.Errorf("%s: %w: %s", s.Channel, ErrUncertain, got.Why)
+	}
+	s.Ear.Made(ctx, got.ID)
+	return got.ID, nil
+}
+
+// Find searches for an entry where Say would create it. look returns "" for a
+// missing entry.
+func (s *Location[P]) Find(ctx context.Context, at string, look func(P, Key) (ref string, err error)) (string, error) {
+	key, err := s.Ear.Key(ctx)
+	if err != nil {
+		return "", err
+	}
+	places, err := s.candidateSources(at)
+	for _, p := range places {
+		ref, err := look(p, key)
+		if ref != "" || err != nil && !errors.Is(err, pim.ErrNoFolder) {
+			return ref, err
+		}
+	}
+	return "", err
+}
+
+// Lasting reports whether an error is permanent.
+func Lasting(err error) bool {
+	return isNotFoundThere(err) || errors.Is(err, pim.ErrInvalid) || errors.Is(err, pim.ErrRefused)
+}
+
+// isNotFoundThere reports whether an error says that the list or folder is not in that place.
+func isNotFoundThere(err error) bool {
+	return errors.Is(err, pim.ErrNoFolder) || errors.Is(err, pim.ErrNotFound) || errors.Is(err, errors.ErrUnsupported)
+}
+
+// sourcesNamed returns the place with that name, or all if name is "".
+func sourcesNamed[P pim.Driver](places []P, name string) []P {
+	i := slices.IndexFunc(places, func(p P) bool { return p.Name() == name })
+	if i < 0 {
+		return places
+	}
+	return places[i : i+1]
+}
+
+// Title returns the first line of a text, at most that many characters.
+func Title(text string, most int) string {
+	line, _, _ := strings.Cut(strings.TrimSpace(text), "\n")
+	return cmp.Or(pim.SanitizeLine(line, most), "…")
+}

@@ -1,0 +1,210 @@
+package chatdb
+
+import (
+	"cmp"
+	"strings"
+	"time"
+
+	"hob/platform/pim/messages/bplist"
+	"hob/platform/pim/messages/typedstream"
+)
+
+// Kind is the type of a row.
+type Kind string
+
+// The kinds of rows.
+const (
+	Plain   Kind = "message"
+	Tapback Kind = "tapback" // a reaction to another message, or a sticker on it
+	Edit    Kind = "edit"    // a message that was changed since it was written
+	Unsent  Kind = "unsent"  // an unsent (retracted) message
+	Event   Kind = "event"   // something happened in a chat: a name, who is in it
+	App     Kind = "app"     // the balloon of an app, such as a game or a payment
+)
+
+// Message is one row.
+type Message struct {
+	RowID int64
+	GUID  string
+	Chat  *Chat // nil: it belongs to none (yet)
+	// Sender is the writer's address (see Handle), "" for the owner of the database.
+	Sender string
+	// Person identifies a sender across addresses: Messages groups the addresses
+	// on one contact card.
+	Person string
+	// Handle is the address that the row names, of the other one also where the owner
+	// wrote.
+	Handle string
+	FromMe bool
+	At     time.Time // UTC
+	Text   string
+	// Approximate: the text was recovered from a damaged row or from
+	// contradicting columns. Undecodable: there is a text, but it could not be
+	// decoded.
+	Approximate, Undecodable bool
+	Kind                     Kind
+	// ReplyTo is the guid of the message that is answered, or reacted to.
+	ReplyTo  string
+	Reaction string // of a tapback: "love" ..., an emoji, "sticker"
+	Removed  bool   // the reaction was removed
+	Files    []Attachment
+	// Missing is the number of files that the text refers to but that do not
+	// exist (yet).
+	Missing int
+	Service string // iMessage, SMS, RCS
+	Caller  string // which of the owner's addresses it came to, or went out from
+	Balloon string // the app whose balloon it is
+	// Sent and Delivered are what Messages knows of one of the owner's; Error is not 0
+	// when it could not be sent.
+	Sent, Delivered bool
+	Error           int64
+}
+
+// Attachment is a file that belongs to a message.
+type Attachment struct {
+	GUID string
+	Name string // as its sender called it
+	Path string // as the database has it, "~/Library/Messages/Attachments/..."
+	MIME string
+	Size int64
+}
+
+// Chat is a conversation.
+type Chat struct {
+	ID         int64
+	GUID       string
+	Identifier string // an address, or the name of a group: "chat123456"
+	Name       string // which its members gave it
+	Service    string // iMessage, SMS, RCS; never read off the guid
+	Group      bool
+	Login      string // the owner's account
+	Addressed  string // which of his addresses he wrote from last
+}
+
+// Key returns a stable name of a chat, independent of its service and of guids
+// that macOS rewrites: the other person's address or the group's identifier.
+func (c *Chat) Key() string {
+	if c.Group {
+		return c.Identifier
+	}
+	return Handle(c.Identifier, "")
+}
+
+// The styles of chats.
+const (
+	styleGroup  = 43
+	styleDirect = 45
+)
+
+// isGroupChat reports whether a chat is a group chat.
+func isGroupChat(style int64, guid string) bool {
+	switch style {
+	case styleGroup:
+		return true
+	case styleDirect:
+		return false
+	}
+	return strings.Contains(guid, ";+;")
+}
+
+// epoch is 2001-01-01T00:00:00Z in seconds since 1970.
+const epoch = 978_307_200
+
+// parseDate converts a date column: nanoseconds since 2001, or seconds in rows from
+// before macOS 10.13, which are far smaller numbers.
+func parseDate(v int64) time.Time {
+	if v < 1e12 && v > -1e12 {
+		return time.Unix(epoch+v, 0).UTC()
+	}
+	return time.Unix(epoch+v/1e9, v%1e9).UTC()
+}
+
+// The types of associated messages (imessage-exporter, docs/tables/messages.md).
+const (
+	sticker      = 1000
+	tapbackFirst = 2000
+	takenFirst   = 3000
+	takenLast    = 3999
+)
+
+var reactions = []string{"love", "like", "dislike", "laugh", "emphasis", "question", "", "sticker"}
+
+// reactionName returns the name of a reaction; ok reports whether the row is one.
+// Unknown types count as reactions, so that their texts are not read as messages.
+func reactionName(kind int64, emoji string) (name string, removed, ok bool) {
+	if kind == sticker {
+		return "sticker", false, true
+	}
+	if kind < tapbackFirst || kind > takenLast {
+		return "", false, false
+	}
+	removed = kind >= takenFirst
+	if i := (kind - tapbackFirst) % (takenFirst - tapbackFirst); i < int64(len(reactions)) {
+		name = reactions[i]
+	}
+	return cmp.Or(name, emoji, "reaction"), removed, true
+}
+
+// parseTarget returns the guid of "p:0/GUID" and "bp:GUID".
+func parseTarget(s string) string {
+	if i := strings.LastIndexByte(s, '/'); i >= 0 {
+		return s[i+1:]
+	}
+	return strings.TrimPrefix(s, "bp:")
+}
+
+// summary holds the edits in message_summary_info (imessage-exporter,
+// message_types/edited.rs): the parts, which of them were retracted, and the
+// versions of edited parts.
+type summary struct {
+	parts, retracted int
+	edited           bool
+	last             string // the newest text of the parts that were changed
+}
+
+func parseSummary(b []byte) summary {
+	var s summary
+	v, err := bplist.Parse(b)
+	top, ok := v.(map[string]any)
+	if err != nil || !ok {
+		return s
+	}
+	if parts, ok := top["otr"].(map[string]any); ok {
+		s.parts = len(parts)
+	}
+	if gone, ok := top["rp"].([]any); ok {
+		s.retracted = len(gone)
+	}
+	versions, _ := top["ec"].(map[string]any)
+	var texts []string
+	for _, key := range sortedKeys(versions) {
+		list, ok := versions[key].([]any)
+		if !ok || len(list) == 0 {
+			continue
+		}
+		s.edited = true
+		newest, _ := list[len(list)-1].(map[string]any)
+		blob, _ := newest["t"].([]byte)
+		if t, err := typedstream.Decode(blob); err == nil {
+			texts = append(texts, t.Text)
+		}
+	}
+	s.last = strings.Join(texts, "")
+	return s
+}
+
+// isRetracted reports whether all parts of a message were retracted.
+func (s summary) isRetracted(text string) bool {
+	return s.retracted > 0 && text == "" && s.retracted >= s.parts
+}
+
+// place marks the position of a file in a text.
+const place = "\ufffc"
+
+// stripPlaceholders takes the places of attachments and app balloons out of a text.
+func stripPlaceholders(s string) string { return placeless.Replace(strings.ToValidUTF8(s, "")) }
+
+var placeless = strings.NewReplacer(place, "", "\ufffd", "", "\x00", "")
+
+// urlBalloon is the preview of a link, which is a message like any other.
+const urlBalloon = "com.apple.messages.URLBalloonProvider"

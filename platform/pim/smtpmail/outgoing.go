@@ -1,0 +1,101 @@
+// Package smtpmail is an SMTP client (RFC 5321, 6409) for an account's server. It
+// always signs in and always uses TLS.
+package smtpmail
+
+import (
+	"context"
+	"crypto/tls"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/emersion/go-sasl"
+	"github.com/emersion/go-smtp"
+
+	"hob/platform/pim"
+)
+
+// The bounds of a conversation.
+const (
+	askWait  = 30 * time.Second
+	askBytes = 256 << 10
+)
+
+// SignIn checks that the server accepts the account's credentials. It sends no
+// mail. Its errors wrap pim.ErrSignIn and pim.ErrNoServer.
+func SignIn(ctx context.Context, a pim.Account) error {
+	ctx, cancel := context.WithTimeout(ctx, askWait)
+	defer cancel()
+	c, _, err := openSMTP(ctx, a)
+	if err != nil {
+		return err
+	}
+	if err := c.Quit(); err != nil {
+		return errors.Join(c.Close(), nil) //nolint:nilerr // it let us in, and that was the question
+	}
+	return nil
+}
+
+func openSMTP(ctx context.Context, a pim.Account) (*smtp.Client, *pim.Bounded, error) {
+	if a.SMTP == "" {
+		return nil, nil, fmt.Errorf("account %s: %w: smtp is not set", a.Name, pim.ErrNoServer)
+	}
+	s, err := pim.ParseServer(pim.SMTP, a.SMTP)
+	if err != nil {
+		return nil, nil, fmt.Errorf("account %s: smtp: %w", a.Name, err)
+	}
+	conf, err := a.TLS(s.Host)
+	if err != nil {
+		return nil, nil, err
+	}
+	secret, err := a.Password(ctx)
+	if err != nil {
+		return nil, nil, err
+	}
+	raw, err := a.Dial(ctx, s.Addr())
+	if err != nil {
+		return nil, nil, err
+	}
+	stop := context.AfterFunc(ctx, func() { _ = raw.Close() })
+	defer stop()
+	conn := pim.Bound(raw, askBytes)
+	var c *smtp.Client
+	if s.Implicit {
+		c = smtp.NewClient(tls.Client(conn, conf))
+	} else if c, err = smtp.NewClientStartTLS(conn, conf); err != nil {
+		_ = raw.Close()
+		return nil, nil, fmt.Errorf("account %s: connect to %s: %w", a.Name, s.Addr(), err)
+	}
+	c.CommandTimeout, c.SubmissionTimeout = askWait, askWait
+	if err := signIn(c, a, secret); err != nil {
+		_ = c.Close()
+		return nil, nil, err
+	}
+	return c, conn, nil
+}
+
+func signIn(c *smtp.Client, a pim.Account, secret string) error {
+	if err := c.Hello("localhost"); err != nil {
+		return fmt.Errorf("account %s: smtp greeting: %w", a.Name, err)
+	}
+	var way sasl.Client
+	switch {
+	case a.Auth == pim.AuthToken:
+		way = pim.XOAuth2(a.Login(), secret)
+	case c.SupportsAuth(sasl.Plain) || !c.SupportsAuth(sasl.Login):
+		way = sasl.NewPlainClient("", a.Login(), secret)
+	default:
+		way = sasl.NewLoginClient(a.Login(), secret)
+	}
+	err := c.Auth(way)
+	if no, is := errors.AsType[*smtp.SMTPError](err); is {
+		if no.Code >= 500 {
+			return fmt.Errorf("account %s: smtp: %w: %s", a.Name, pim.ErrSignIn, pim.SanitizeLine(no.Message, 200))
+		}
+		return fmt.Errorf("account %s: smtp: sign-in is temporarily unavailable: %s", a.Name, pim.SanitizeLine(no.Message, 200))
+	}
+	if err != nil {
+		return fmt.Errorf("account %s: smtp: sign in: %w", a.Name, err)
+	}
+	return nil
+}

@@ -1,0 +1,113 @@
+package smtpmail
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/emersion/go-smtp"
+
+	"hob/platform/pim"
+)
+
+// sendWait is how long one mail may take.
+const sendWait = 3 * time.Minute
+
+// ErrUnsure reports that the server received the whole mail but did not confirm
+// it. The mail must not be sent again.
+var ErrUnsure = errors.New("unknown whether the mail was sent")
+
+// ErrLater reports that the server temporarily rejects the mail (RFC 5321, 4.2.1:
+// codes that begin with 4).
+var ErrLater = fmt.Errorf("%w temporarily", pim.ErrRefused)
+
+// Send sends a mail to all recipients or to none. An error that does not wrap
+// ErrUnsure means that nothing was sent.
+func Send(ctx context.Context, a pim.Account, from string, to []string, mail []byte) error {
+	ctx, cancel := context.WithTimeout(ctx, sendWait)
+	defer cancel()
+	s, err := Open(ctx, a)
+	if err != nil {
+		return err
+	}
+	defer s.Close()
+	return s.Send(ctx, from, to, mail)
+}
+
+// Session is a connection that is signed in, for one mail after the other. One
+// goroutine uses it.
+type Session struct {
+	account string
+	c       *smtp.Client
+	conn    *pim.Bounded
+}
+
+// Open connects and signs in.
+func Open(ctx context.Context, a pim.Account) (*Session, error) {
+	c, conn, err := openSMTP(ctx, a)
+	if err != nil {
+		return nil, err
+	}
+	return &Session{a.Name, c, conn}, nil
+}
+
+// Close sends QUIT, with a short timeout, and closes the connection.
+func (s *Session) Close() {
+	s.conn.Allow(askBytes)
+	stop := time.AfterFunc(2*time.Second, func() { _ = s.c.Close() })
+	defer stop.Stop()
+	_ = s.c.Quit() // the mail is already accepted, so the reply does not matter
+	_ = s.c.Close()
+}
+
+// Send returns the function Send on this connection. After an error only Close may be
+// called.
+func (s *Session) Send(ctx context.Context, from string, to []string, mail []byte) error {
+	ctx, cancel := context.WithTimeout(ctx, sendWait)
+	defer cancel()
+	s.conn.Allow(askBytes)
+	c := s.c
+	stop := context.AfterFunc(ctx, func() { _ = c.Close() })
+	defer stop()
+	no := func(what string, err error) error {
+		if ctx.Err() != nil {
+			err = context.Cause(ctx)
+		}
+		if e, is := errors.AsType[*smtp.SMTPError](err); is {
+			kind := pim.ErrRefused
+			if e.Code < 500 {
+				kind = ErrLater
+			}
+			return fmt.Errorf("account %s: %s: %w: %d %s", s.account, what, kind, e.Code, pim.SanitizeLine(e.Message, 200))
+		}
+		return fmt.Errorf("account %s: %s: %w", s.account, what, err)
+	}
+	if n, ok := c.MaxMessageSize(); ok && n > 0 && len(mail) > n {
+		return fmt.Errorf("account %s: %w: the mail has %d KB, the server accepts at most %d KB", s.account, pim.ErrRefused, len(mail)>>10, n>>10)
+	}
+	if err := c.Mail(from, nil); err != nil {
+		return no("send as "+from, err)
+	}
+	for _, t := range to {
+		if err := c.Rcpt(t, nil); err != nil {
+			return no("write to "+t, err)
+		}
+	}
+	w, err := c.Data()
+	if err != nil {
+		return no("send the mail", err)
+	}
+	if _, err := w.Write(mail); err != nil {
+		// The end of the mail was not written, so that the server throws it away (RFC
+		// 5321, 4.1.1.4). Closing properly would send what is there.
+		return no("send the mail", err)
+	}
+	if err := w.Close(); err != nil {
+		if _, said := errors.AsType[*smtp.SMTPError](err); said {
+			return no("send the mail", err)
+		}
+		return fmt.Errorf("account %s: %w: %w", s.account, ErrUnsure, err)
+	}
+	return nil
+}

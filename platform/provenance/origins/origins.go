@@ -1,0 +1,102 @@
+// Package origins stores the origins of items that Hob created: a fact, a task, a
+// call, an approval request, each identified by kind and id. A row exists only
+// for items created with untrusted text in the context. Trust is decided by the
+// item's own provenance and not by this table, so a missing row never makes
+// anything trusted.
+package origins
+
+import (
+	"database/sql"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strings"
+
+	"hob/platform/provenance"
+	"hob/platform/store"
+)
+
+// Kinds of things.
+const (
+	Row      = "row"    // a fact, note, task, reminder, watcher, ..., by its id
+	Call     = "call"   // the context when it was made
+	Result   = "result" // what a call returned
+	Approval = "approval"
+	Task     = "task" // what an agent made of a task that was handed to it
+)
+
+// Migrations of the package's table.
+func Migrations() store.MigrationSet {
+	return store.MigrationSet{Owner: "origins", Steps: []string{`
+CREATE TABLE origins (kind TEXT NOT NULL, ref TEXT NOT NULL, list TEXT NOT NULL, PRIMARY KEY (kind, ref)) WITHOUT ROWID;
+`}}
+}
+
+// KeepTx replaces the stored origins of an item. An empty list deletes them.
+func KeepTx(tx *store.Tx, kind, ref string, list []provenance.Origin) error {
+	if len(list) == 0 {
+		return DropTx(tx, kind, ref)
+	}
+	b, err := json.Marshal(provenance.Join(list))
+	if err != nil {
+		return fmt.Errorf("origins: %w", err)
+	}
+	_, err = tx.Exec(`INSERT INTO origins (kind, ref, list) VALUES (?,?,?) ON CONFLICT (kind, ref) DO UPDATE SET list = excluded.list`, kind, ref, string(b))
+	if err != nil {
+		return fmt.Errorf("origins: %w", err)
+	}
+	return nil
+}
+
+// AddTx adds to the origins of a thing.
+func AddTx(tx *store.Tx, kind, ref string, list []provenance.Origin) error {
+	if len(list) == 0 {
+		return nil
+	}
+	old, err := Of(tx, kind, ref)
+	if err != nil {
+		return err
+	}
+	return KeepTx(tx, kind, ref, provenance.Join(old, list))
+}
+
+// DropTx forgets the origins of a thing.
+func DropTx(tx *store.Tx, kind, ref string) error {
+	if _, err := tx.Exec(`DELETE FROM origins WHERE kind = ? AND ref = ?`, kind, ref); err != nil {
+		return fmt.Errorf("origins: %w", err)
+	}
+	return nil
+}
+
+// Of returns the joined origins of items of one kind.
+func Of(q store.Querier, kind string, refs ...string) ([]provenance.Origin, error) {
+	var all [][]provenance.Origin
+	for _, ref := range refs {
+		if len(all) > provenance.MaxOrigins { // a list holds no more
+			break
+		}
+		list, err := loadOrigins(q, kind, ref)
+		if err != nil {
+			return nil, err
+		}
+		if len(list) > 0 {
+			all = append(all, list)
+		}
+	}
+	return provenance.Join(all...), nil
+}
+
+func loadOrigins(q store.Querier, kind, ref string) (list []provenance.Origin, err error) {
+	var raw string
+	err = q.QueryRow(`SELECT list FROM origins WHERE kind = ? AND ref = ?`, kind, ref).Scan(&raw)
+	if errors.Is(err, sql.ErrNoRows) {
+		return nil, nil
+	}
+	if err == nil {
+		err = json.NewDecoder(strings.NewReader(raw)).Decode(&list)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("origins: %s %s: %w", kind, ref, err)
+	}
+	return list, nil
+}

@@ -1,3 +1,0 @@
-package speech
-
-func newBackend(o Options) backend { return sapi{o.Scripts} }

@@ -1,0 +1,296 @@
+package store
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+
+	"hob/platform/host/system"
+)
+
+// keepBackups is the number of automatic backups to keep.
+const keepBackups = 5
+
+// Backup writes a consistent copy of the whole database to dst, which must not exist. It does not
+// block reads or writes (https://www.sqlite.org/lang_vacuum.html).
+func (s *Store) Backup(ctx context.Context, dst string) error {
+	s.copying.Lock()
+	defer s.copying.Unlock()
+	return s.copyDatabase(ctx, dst)
+}
+
+func (s *Store) copyDatabase(ctx context.Context, dst string) error {
+	if fileExists(dst) {
+		return fmt.Errorf("store: backup: %s already exists; choose another name", dst)
+	}
+	if err := os.MkdirAll(filepath.Dir(dst), 0o700); err != nil {
+		return fmt.Errorf("store: backup: %w; %s", err, remedyFolder)
+	}
+	db, err := sql.Open("sqlite", dataSourceName(s.path, false))
+	if err != nil {
+		return fmt.Errorf("store: backup: %w", err)
+	}
+	defer db.Close()
+	return s.markIfDamaged(vacuumInto(ctx, db, dst))
+}
+
+// BackupNow creates a dated backup in the backup folder, keeps the newest five and returns its
+// path.
+func (s *Store) BackupNow(ctx context.Context) (string, error) {
+	dst := newBackupPath(s.backupDir, "")
+	if err := s.Backup(ctx, dst); err != nil {
+		return "", err
+	}
+	pruneBackups(s.backupDir)
+	return dst, nil
+}
+
+func (s *Store) backupTo(ctx context.Context, why string) error {
+	if err := os.MkdirAll(s.backupDir, 0o700); err != nil {
+		return err
+	}
+	if err := vacuumInto(ctx, s.conn, newBackupPath(s.backupDir, why)); err != nil {
+		return err
+	}
+	pruneBackups(s.backupDir)
+	return nil
+}
+
+type execer interface {
+	ExecContext(context.Context, string, ...any) (sql.Result, error)
+}
+
+// vacuumInto copies through a temporary file next to dst, so that dst is complete or absent.
+func vacuumInto(ctx context.Context, db execer, dst string) (err error) {
+	tmp := dst + ".part"
+	_ = os.Remove(tmp)
+	defer func() {
+		if err != nil {
+			_ = os.Remove(tmp)
+		}
+	}()
+	if err := ensureFile(tmp); err != nil { // VACUUM INTO accepts an empty file: create it with mode 0600 first
+		return fmt.Errorf("store: backup: %w; %s", err, remedyFolder)
+	}
+	if _, err := db.ExecContext(ctx, "VACUUM INTO ?", tmp); err != nil {
+		return fmt.Errorf("store: backup to %s: %w", dst, classifyError(err))
+	}
+	if err := syncFile(tmp); err != nil {
+		return fmt.Errorf("store: backup: %w", err)
+	}
+	if err := system.Rename(tmp, dst); err != nil {
+		return fmt.Errorf("store: backup: %w", err)
+	}
+	return nil
+}
+
+// syncFile syncs a file to disk, which VACUUM INTO does not do.
+func syncFile(path string) error {
+	f, err := os.OpenFile(path, os.O_RDWR, 0o600)
+	if err != nil {
+		return err
+	}
+	return errors.Join(f.Sync(), f.Close())
+}
+
+func backupTimestamp() string { return time.Now().UTC().Format("20060102T150405.000") }
+
+// newBackupPath returns an unused name in the backup folder. Names sort by time.
+func newBackupPath(dir, why string) string {
+	if why != "" {
+		why = "-" + why
+	}
+	name := filepath.Join(dir, "hob-"+backupTimestamp()+why+".db")
+	for n := 2; fileExists(name); n++ {
+		name = filepath.Join(dir, fmt.Sprintf("hob-%s%s-%d.db", backupTimestamp(), why, n))
+	}
+	return name
+}
+
+// listBackups lists the backups in the folder, oldest first. It does not use filepath.Glob, because the
+// folder name can contain pattern characters.
+func listBackups(dir string) []string {
+	entries, _ := os.ReadDir(dir) // no folder, no backups
+	var names []string
+	for _, e := range entries {
+		if n := e.Name(); strings.HasPrefix(n, "hob-") && strings.HasSuffix(n, ".db") {
+			names = append(names, filepath.Join(dir, n))
+		}
+	}
+	slices.Sort(names)
+	return names
+}
+
+func pruneBackups(dir string) {
+	names := listBackups(dir)
+	for len(names) > keepBackups {
+		_ = os.Remove(names[0])
+		names = names[1:]
+	}
+}
+
+// checkTruncated detects truncated files that SQLite accepts: an empty file, which SQLite treats as a new
+// database (correct if there are no backups), and one that ends within a page, which SQLite fills
+// with zeros (https://www.sqlite.org/fileformat.html#the_database_header).
+func checkTruncated(path string, backups int) error {
+	f, err := os.Open(path)
+	if err != nil {
+		return nil // missing, or opening it will report the error
+	}
+	defer f.Close()
+	fi, err := f.Stat()
+	if err != nil || fi.IsDir() {
+		return nil
+	}
+	if fi.Size() == 0 {
+		if backups == 0 {
+			return nil
+		}
+		return fmt.Errorf("store: %s is empty: %w", path, errDamaged)
+	}
+	head := make([]byte, 18)
+	if _, err := f.ReadAt(head, 0); err != nil || string(head[:16]) != "SQLite format 3\x00" || fileExists(path+"-wal") {
+		return nil
+	}
+	page := int64(head[16])<<8 | int64(head[17]) // 1 means 65,536
+	if page > 1 && fi.Size()%page != 0 {
+		return fmt.Errorf("store: %s ends within a page: %w", path, errDamaged)
+	}
+	return nil
+}
+
+// restoreBackup renames a damaged file and restores the newest good backup. Without a backup, the path
+// stays empty. It makes the copy before it renames the file, so that a crash loses neither.
+func restoreBackup(ctx context.Context, path, dir string) (aside string, err error) {
+	fresh := copyNewest(ctx, dir, path+".restored")
+	if aside, err = setAside(path); err != nil {
+		return "", err
+	}
+	if fresh != "" {
+		err = system.Rename(fresh, path)
+	}
+	return aside, err
+}
+
+// setAside renames the file and its write-ahead log without overwriting other files.
+func setAside(path string) (string, error) {
+	aside := path + ".damaged-" + backupTimestamp()
+	for n := 2; fileExists(aside); n++ {
+		aside = fmt.Sprintf("%s.damaged-%s-%d", path, backupTimestamp(), n)
+	}
+	if err := system.Rename(path, aside); err != nil {
+		return "", err
+	}
+	_ = os.Remove(path + "-suspect")
+	for _, ext := range []string{"-wal", "-shm"} {
+		if fileExists(path + ext) {
+			if err := system.Rename(path+ext, aside+ext); err != nil {
+				return "", err
+			}
+		}
+	}
+	return aside, nil
+}
+
+// copyNewest copies the newest backup that passes its check to dst and returns its path, or "" if
+// there is none.
+func copyNewest(ctx context.Context, dir, dst string) string {
+	names := listBackups(dir)
+	slices.Reverse(names)
+	for _, n := range names {
+		if copyGood(ctx, n, dst) == nil {
+			return dst
+		}
+	}
+	return ""
+}
+
+func copyGood(ctx context.Context, name, dst string) error {
+	if err := checkTruncated(name, 1); err != nil {
+		return err
+	}
+	db, err := sql.Open("sqlite", "file:"+escapeURIPath(name)+"?mode=ro")
+	if err != nil {
+		return err
+	}
+	defer db.Close()
+	if err := quickCheck(ctx, db, name); err != nil {
+		return err
+	}
+	return vacuumInto(ctx, db, dst)
+}
+
+func fileExists(path string) bool {
+	_, err := os.Stat(path)
+	return err == nil
+}
+
+// ensureFile creates the file with owner-only permissions, if necessary.
+func ensureFile(path string) error {
+	f, err := os.OpenFile(path, os.O_CREATE|os.O_RDWR, 0o600)
+	if err != nil {
+		return err
+	}
+	return f.Close()
+}
+
+// escapeURIPath quotes a path for a SQLite URI (https://www.sqlite.org/uri.html).
+func escapeURIPath(path string) string {
+	return strings.NewReplacer("%", "%25", "?", "%3f", "#", "%23").Replace(filepath.ToSlash(path))
+}
+
+// RenewBackups creates a new backup and deletes all older ones and the files that were moved aside
+// as damaged, because they contain data that was deleted since. It returns the number of deleted
+// files. If there was no backup, it creates none.
+func (s *Store) RenewBackups(ctx context.Context) (int, error) {
+	s.copying.Lock() // a backup in progress would contain deleted data
+	defer s.copying.Unlock()
+	old := listBackups(s.backupDir)
+	aside := append(filesWithPrefix(s.path, ".damaged-"), partialCopies(s.backupDir)...)
+	if len(old) > 0 {
+		if err := s.copyDatabase(ctx, newBackupPath(s.backupDir, "")); err != nil {
+			return 0, err
+		}
+	}
+	gone := 0
+	for _, name := range append(old, aside...) {
+		if err := os.Remove(name); err != nil && !errors.Is(err, os.ErrNotExist) {
+			return gone, fmt.Errorf("store: an old backup contains erased data and cannot be removed: %w; remove it yourself", err)
+		}
+		gone++
+	}
+	return gone, nil
+}
+
+// partialCopies returns the unfinished copies of a killed process.
+func partialCopies(dir string) []string {
+	return slices.DeleteFunc(filesWithPrefix(filepath.Join(dir, "hob-"), ""), func(name string) bool { return !strings.HasSuffix(name, ".db.part") })
+}
+
+// filesWithPrefix lists the files whose names start with the given path and suffix.
+func filesWithPrefix(path, more string) (out []string) {
+	entries, _ := os.ReadDir(filepath.Dir(path)) // no folder, no files
+	for _, e := range entries {
+		if strings.HasPrefix(e.Name(), filepath.Base(path)+more) {
+			out = append(out, filepath.Join(filepath.Dir(path), e.Name()))
+		}
+	}
+	return out
+}
+
+// CopyDatabase copies the database at path to dst, which must not exist. Other processes may use the
+// database.
+func CopyDatabase(ctx context.Context, path, dst string) error {
+	db, err := sql.Open("sqlite", "file:"+escapeURIPath(path)+"?mode=ro")
+	if err != nil {
+		return fmt.Errorf("store: copy: %w", err)
+	}
+	defer db.Close()
+	return vacuumInto(ctx, db, dst)
+}

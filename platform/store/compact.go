@@ -1,0 +1,29 @@
+package store
+
+import (
+	"context"
+	"errors"
+	"fmt"
+)
+
+// Compact rewrites the file without the remains of deleted rows and empties the write-ahead log. It
+// blocks writes but not reads. Deleted content is overwritten anyway (secure_delete), except in
+// gaps of pages that SQLite has rearranged.
+func (s *Store) Compact(ctx context.Context) error {
+	j := &writeJob{ctx: ctx, done: make(chan struct{}), alone: s.compactDatabase}
+	return s.awaitJob(ctx, j)
+}
+
+func (s *Store) compactDatabase(ctx context.Context) error {
+	if _, err := s.conn.ExecContext(ctx, "VACUUM"); err != nil {
+		return fmt.Errorf("store: compact: %w", classifyError(err))
+	}
+	var busy, log, moved int
+	if err := s.conn.QueryRowContext(ctx, "PRAGMA wal_checkpoint(TRUNCATE)").Scan(&busy, &log, &moved); err != nil {
+		return fmt.Errorf("store: compact: %w", classifyError(err))
+	}
+	if busy != 0 {
+		return errors.New("store: compact: a long read blocks the database; Hob will retry")
+	}
+	return nil
+}

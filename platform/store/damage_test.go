@@ -1,0 +1,231 @@
+package store_test
+
+import (
+	"bytes"
+	"crypto/sha256"
+	"database/sql"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"hob/platform/store"
+)
+
+func overwrite(t *testing.T, path string, at int64, data []byte) {
+	t.Helper()
+	f, err := os.OpenFile(path, os.O_RDWR, 0)
+	fatal(t, err)
+	_, err = f.WriteAt(data, at)
+	fatal(t, errors.Join(err, f.Close()))
+}
+
+func size(t *testing.T, path string) int64 {
+	t.Helper()
+	fi, err := os.Stat(path)
+	fatal(t, err)
+	return fi.Size()
+}
+
+// damages lists ways to damage a file.
+var damages = []struct {
+	name string
+	do   func(t *testing.T, path string)
+}{
+	{"garbage header", func(t *testing.T, path string) { overwrite(t, path, 0, []byte("garbage garbage garbage")) }},
+	{"not a database", func(t *testing.T, path string) {
+		fatal(t, os.WriteFile(path, bytes.Repeat([]byte("x"), 9000), 0o600))
+	}},
+	{"truncated to half", func(t *testing.T, path string) { fatal(t, os.Truncate(path, size(t, path)/2)) }},
+	{"truncated within a page", func(t *testing.T, path string) { fatal(t, os.Truncate(path, size(t, path)-1000)) }},
+	{"truncated to 0 bytes", func(t *testing.T, path string) { fatal(t, os.Truncate(path, 0)) }},
+	{"a page of noise in the middle", func(t *testing.T, path string) {
+		overwrite(t, path, size(t, path)/2&^4095, bytes.Repeat([]byte{0xA5}, 4096))
+	}},
+	{"a page of zeros in the middle", func(t *testing.T, path string) {
+		overwrite(t, path, size(t, path)/2&^4095, make([]byte, 4096))
+	}},
+	{"a flipped pointer", func(t *testing.T, path string) {
+		overwrite(t, path, size(t, path)/2&^4095+8, []byte{0xff, 0xff, 0xff, 0xff})
+	}},
+}
+
+func insertMany(t *testing.T, db *store.Store, n, size int) {
+	t.Helper()
+	fatal(t, db.Write(t.Context(), func(tx *store.Tx) error {
+		for k := range n {
+			if _, err := tx.Exec(`INSERT INTO t VALUES (?, ?)`, k, strings.Repeat("v", size)); err != nil {
+				return err
+			}
+		}
+		return nil
+	}))
+}
+
+// grown creates a database of several pages and returns its content.
+func grown(t *testing.T, path string, backup bool) []string {
+	t.Helper()
+	db := open(t, path)
+	insertMany(t, db, 40, 1500)
+	if backup {
+		_, err := db.BackupNow(t.Context())
+		fatal(t, err)
+	}
+	want := brief(rows(t, db.Reader(t.Context())))
+	insert(t, db, 1000, "after the backup")
+	fatal(t, db.Close())
+	return want
+}
+
+func TestADamagedFileIsSetAside(t *testing.T) {
+	for _, d := range damages {
+		for _, backup := range []bool{true, false} {
+			if d.name == "truncated to 0 bytes" && !backup {
+				continue // an empty file is a new database
+			}
+			t.Run(fmt.Sprintf("%s, backup %v", d.name, backup), func(t *testing.T) {
+				path := temp(t)
+				want := grown(t, path, backup)
+				if !backup {
+					want = []string{}
+				}
+				d.do(t, path)
+				broken, err := os.ReadFile(path)
+				fatal(t, err)
+				db := open(t, path)
+				if diff := cmp.Diff(want, brief(rows(t, db.Reader(t.Context())))); diff != "" {
+					t.Error(diff)
+				}
+				aside := db.QuarantinedPath()
+				if !strings.HasPrefix(aside, path+".damaged-") {
+					t.Fatalf("set aside as %q", aside)
+				}
+				kept, err := os.ReadFile(aside)
+				fatal(t, err)
+				if !bytes.Equal(broken, kept) {
+					t.Error("the damaged file was changed")
+				}
+				insert(t, db, 2000, "goes on")
+				fatal(t, db.Close())
+				if db = open(t, path); db.QuarantinedPath() != "" {
+					t.Error("the restored file was set aside as well")
+				}
+			})
+		}
+	}
+}
+
+// After an unclean exit the write-ahead log is moved aside with the file; SQLite may have
+// checkpointed it when it closed the file.
+func TestADamagedFileTakesItsLogAlong(t *testing.T) {
+	path := temp(t)
+	db := open(t, path)
+	insertMany(t, db, 40, 1500)
+	raw, err := sql.Open("sqlite", path)
+	fatal(t, err)
+	_, err = raw.ExecContext(t.Context(), `PRAGMA wal_checkpoint(RESTART)`)
+	fatal(t, errors.Join(err, raw.Close()))
+	insert(t, db, 1000, "only in the log")
+	crashed := crash(t, path)
+	overwrite(t, crashed, 0, []byte("garbage garbage garbage"))
+	after := open(t, crashed)
+	if after.QuarantinedPath() == "" {
+		t.Fatal("not set aside")
+	}
+	kept, err := os.ReadFile(after.QuarantinedPath())
+	fatal(t, err)
+	log, _ := os.ReadFile(after.QuarantinedPath() + "-wal")
+	if !bytes.Contains(append(kept, log...), []byte("only in the log")) {
+		t.Errorf("the write-ahead log was lost: %v", list(t, filepath.Dir(crashed)))
+	}
+	if n := count(t, after); n != 0 {
+		t.Errorf("%d rows restored from an old write-ahead log", n)
+	}
+}
+
+// crash copies the files that a SIGKILL would leave.
+func crash(t *testing.T, path string) string {
+	t.Helper()
+	to := filepath.Join(t.TempDir(), filepath.Base(path))
+	for _, ext := range []string{"", "-wal"} {
+		b, err := os.ReadFile(path + ext)
+		fatal(t, err)
+		fatal(t, os.WriteFile(to+ext, b, 0o600))
+	}
+	return to
+}
+
+func TestACrashLosesNothing(t *testing.T) {
+	path := temp(t)
+	db := open(t, path)
+	for k := range 30 {
+		insert(t, db, k, strings.Repeat("v", 1000))
+		if k%10 == 9 {
+			after := open(t, crash(t, path))
+			if n := count(t, after); n != k+1 || after.QuarantinedPath() != "" {
+				t.Errorf("%d of %d rows, set aside %q", n, k+1, after.QuarantinedPath())
+			}
+		}
+	}
+}
+
+// The newest intact backup is restored, not the newest one.
+func TestADamagedBackupIsPassedOver(t *testing.T) {
+	for _, d := range damages {
+		t.Run(d.name, func(t *testing.T) {
+			path := temp(t)
+			want := grown(t, path, true)
+			db := open(t, path)
+			bad, err := db.BackupNow(t.Context())
+			fatal(t, err)
+			fatal(t, db.Close())
+			d.do(t, bad)
+			overwrite(t, path, 0, []byte("garbage garbage garbage"))
+			db = open(t, path)
+			if diff := cmp.Diff(want, brief(rows(t, db.Reader(t.Context())))); diff != "" {
+				t.Error(diff)
+			}
+		})
+	}
+}
+
+// Damage found at runtime makes the next start check and replace the file.
+func TestDamageMetWhileRunning(t *testing.T) {
+	path := temp(t)
+	db := open(t, path)
+	_, err := db.BackupNow(t.Context())
+	fatal(t, err)
+	insertMany(t, db, 60, 100_000) // larger than the files that are always checked
+	fatal(t, db.Close())
+	overwrite(t, path, size(t, path)/2&^4095, make([]byte, 8192))
+	db = open(t, path)
+	if db.QuarantinedPath() != "" {
+		t.Skip("damage was found at open")
+	}
+	if err := db.Check(t.Context()); err == nil || !strings.Contains(err.Error(), "restart Hob") {
+		t.Errorf("Check = %v", err)
+	}
+	fatal(t, db.Close())
+	db = open(t, path)
+	if db.QuarantinedPath() == "" {
+		t.Error("not replaced at the next start")
+	}
+	fatal(t, db.Close())
+	if got := list(t, filepath.Dir(path)); len(got) != 3 {
+		t.Errorf("files: %v", got)
+	}
+}
+
+// brief shortens long rows in failure texts.
+func brief(rows []string) []string {
+	for i, r := range rows {
+		if len(r) > 40 {
+			rows[i] = fmt.Sprintf("%s… %d bytes, %x", r[:10], len(r), sha256.Sum256([]byte(r)))
+		}
+	}
+	return rows
+}

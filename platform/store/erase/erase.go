@@ -1,0 +1,87 @@
+// Package erase defines how data is permanently deleted: an Erasure describes
+// what to delete, an Eraser deletes it from the tables and files of one package,
+// and a Scrubber replaces phrases in any encoding. Package knowledge plans an
+// Erasure; the daemon lists the erasers. This package makes no decisions.
+package erase
+
+import (
+	"context"
+	"slices"
+
+	"hob/platform/store"
+)
+
+// Mark replaces deleted text.
+const Mark = "[forgotten]"
+
+// Doc identifies a row of the searchable documents.
+type Doc struct {
+	Kind string `json:"kind"`
+	Ref  string `json:"ref"`
+}
+
+// Erasure describes what to delete. It is computed once, so that a retry after a
+// crash deletes the same data.
+type Erasure struct {
+	// ID identifies the erasure. Without an ID it is a dry run whose changes are
+	// rolled back.
+	ID string `json:"id"`
+	// Facts and Docs are removed as whole rows.
+	Facts []string `json:"facts,omitempty"`
+	Docs  []Doc    `json:"docs,omitempty"`
+	// Sources: delete everything from these sources ("mail:ID", "file:PATH");
+	// with a Realm, only in the memory of that agent.
+	Sources []string `json:"sources,omitempty"`
+	Realm   string   `json:"realm,omitempty"`
+	// Events are inbox events whose texts are deleted, with all messages and
+	// actions of their turns; Sessions are whole conversations.
+	Events   []string `json:"events,omitempty"`
+	Sessions []string `json:"sessions,omitempty"`
+	// Calls are tool calls whose arguments and results go.
+	Calls []string `json:"calls,omitempty"`
+	// Phrases are replaced by Mark everywhere.
+	Phrases []string `json:"phrases,omitempty"`
+}
+
+// Empty reports whether there is nothing to delete.
+func (e *Erasure) Empty() bool {
+	return len(e.Facts)+len(e.Docs)+len(e.Sources)+len(e.Events)+len(e.Sessions)+len(e.Calls)+len(e.Phrases) == 0
+}
+
+// From reports whether what a memory keeps of a source goes.
+func (e *Erasure) From(source, realm string) bool {
+	return slices.Contains(e.Sources, source) && (e.Realm == "" || e.Realm == realm)
+}
+
+// Whole reports whether everything of a thing goes: its event, its
+// conversation or its call is named.
+func (e *Erasure) Whole(event, session, call string) bool {
+	return event != "" && slices.Contains(e.Events, event) || session != "" && slices.Contains(e.Sessions, session) ||
+		call != "" && slices.Contains(e.Calls, call)
+}
+
+// Erased counts what an Eraser did.
+type Erased struct {
+	Rows     int // removed
+	Scrubbed int // rows and files in which something was replaced
+	Files    int // removed
+}
+
+// Add sums up.
+func (n Erased) Add(m Erased) Erased {
+	return Erased{n.Rows + m.Rows, n.Scrubbed + m.Scrubbed, n.Files + m.Files}
+}
+
+// Eraser deletes an Erasure from the data of one package. Both methods may be
+// called again for a finished Erasure, after a crash or because a turn still had
+// the text in its context; they then delete what is left. An Erasure must not be
+// modified.
+type Eraser interface {
+	// Tables returns the tables that it handles.
+	Tables() []string
+	// EraseTx does so within the database.
+	EraseTx(tx *store.Tx, e *Erasure, s *Scrubber) (Erased, error)
+	// Purge deletes data outside of the database (files, indexes, memory), after
+	// the commit of EraseTx.
+	Purge(ctx context.Context, e *Erasure, s *Scrubber) (Erased, error)
+}

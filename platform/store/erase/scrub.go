@@ -1,0 +1,136 @@
+package erase
+
+import (
+	"cmp"
+	"slices"
+	"strings"
+	"unicode"
+	"unicode/utf8"
+)
+
+// Scrubber finds phrases in texts and replaces them. Case, accents, the width of
+// white space and typographic quotes and dashes make no difference. A phrase is
+// also found where it stands escaped (JSON, in several layers; percent and
+// quoted-printable; entities of HTML) or encoded (base64, hexadecimal, UTF-16).
+// It may be used concurrently.
+type Scrubber struct {
+	wanted []foldedPhrase
+	least  int  // bytes of the shortest phrase
+	odd    bool // a phrase holds what no text does, such as control characters
+	pages  [256]bool
+}
+
+// foldedPhrase is a phrase prepared for comparison.
+type foldedPhrase struct {
+	text   string // folded
+	word   bool   // short and only letters: matched as a whole word only
+	digits bool   // of digits alone: never as a part of a longer number
+}
+
+// shortWord is the length in characters up to which a word is not looked for
+// within longer ones: forgetting "Ana" must not change "banana".
+const shortWord = 5
+
+// coded is the minimum length in bytes of phrases that are searched in encoded
+// data: shorter ones appear by chance in digests and images.
+const coded = 6
+
+// NewScrubber returns a Scrubber for phrases as people write them; empty ones are
+// ignored.
+func NewScrubber(phrases ...string) *Scrubber {
+	s := &Scrubber{}
+	s.readUnits(wideSigns)
+	for _, p := range phrases {
+		f := strings.TrimSpace(string(foldBytes([]byte(p), nil).text))
+		if f == "" || strings.Contains(Mark, f) || slices.ContainsFunc(s.wanted, func(w foldedPhrase) bool { return w.text == f }) {
+			continue
+		}
+		w := foldedPhrase{text: f, word: utf8.RuneCountInString(f) <= shortWord && !strings.ContainsFunc(f, func(r rune) bool { return !unicode.IsLetter(r) })}
+		w.digits = !strings.ContainsFunc(f, func(r rune) bool { return r < '0' || r > '9' })
+		s.wanted = append(s.wanted, w)
+		s.odd = s.odd || !slices.Equal(s.textStretches([]byte(f), 1), []span{{to: len(f)}})
+		s.readUnits(p)
+		// In UTF-16 a phrase of three-byte characters is shorter.
+		if n := min(len(f), 2*utf8.RuneCountInString(f)); s.least == 0 || n < s.least {
+			s.least = n
+		}
+	}
+	// Of nested phrases, the longest is replaced.
+	slices.SortStableFunc(s.wanted, func(a, b foldedPhrase) int { return cmp.Compare(len(b.text), len(a.text)) })
+	return s
+}
+
+// Scrubber finds the phrases of an Erasure.
+func (e *Erasure) Scrubber() *Scrubber { return NewScrubber(e.Phrases...) }
+
+// Has reports whether a text holds one of the phrases.
+func (s *Scrubber) Has(text string) bool { return len(s.findSpans([]byte(text), 0)) > 0 }
+
+// Text replaces the phrases in a text; changed reports whether there were any.
+func (s *Scrubber) Text(text string) (out string, changed bool) {
+	b, changed := s.Bytes([]byte(text))
+	if !changed {
+		return text, false
+	}
+	return string(b), true
+}
+
+// Bytes is Text for data that may be binary. It does not modify b.
+func (s *Scrubber) Bytes(b []byte) (out []byte, changed bool) {
+	found := s.findSpans(b, 0)
+	if len(found) == 0 {
+		return b, false
+	}
+	for range 8 { // a replacement may join the text around it to a new match
+		b = replaceSpans(b, found)
+		if found = s.findSpans(b, 0); len(found) == 0 {
+			break
+		}
+	}
+	return b, true
+}
+
+// span is a part of a text and what takes its place.
+type span struct {
+	from, to int
+	with     string
+}
+
+// replaceSpans puts in the spans, which may overlap.
+func replaceSpans(b []byte, found []span) []byte {
+	slices.SortFunc(found, func(p, q span) int { return cmp.Or(cmp.Compare(p.from, q.from), cmp.Compare(q.to, p.to)) })
+	out := make([]byte, 0, len(b))
+	end := 0
+	for _, f := range found {
+		if f.from >= end {
+			out = append(append(out, b[end:f.from]...), f.with...)
+		}
+		end = max(end, f.to)
+	}
+	return append(out, b[end:]...)
+}
+
+// findInView searches one view.
+func (s *Scrubber) findInView(v decodedView, depth int) []span {
+	f := foldBytes(v.text, v.at)
+	var out []span
+	for _, w := range s.wanted {
+		if depth > 0 && len(w.text) < coded {
+			continue
+		}
+		for from := 0; ; {
+			i := f.indexFrom(w.text, from)
+			if i < 0 {
+				break
+			}
+			j := i + len(w.text)
+			from = i + 1
+			if w.word && !f.isWholeWord(i, j) || w.digits && f.inNumber(i, j) {
+				continue
+			}
+			out = append(out, span{f.originOf(i), f.originOf(j), Mark})
+			from = j
+		}
+	}
+	return out
+}

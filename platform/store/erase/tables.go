@@ -1,0 +1,233 @@
+package erase
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+
+	"hob/platform/store"
+)
+
+// Table is how an erasure is carried out in one table of a package.
+type Table struct {
+	Name string
+	// Text are the columns in which phrases are replaced. A column of JSON stays
+	// JSON.
+	Text []string
+	// Names are columns that cannot be changed, since they name things (a path
+	// that is watched, a word that is counted): a row with a phrase in one of
+	// them is removed.
+	Names []string
+	// Key are the columns of the primary key of a table without row ids.
+	Key []string
+	// Event, Session and Call are the columns with the row's event, conversation
+	// and call. If these are deleted, Whole gives the new column values; without
+	// Whole the row is deleted.
+	Event, Session, Call string
+	Whole                map[string]any
+	// Kind is the document kind of the rows, Ref the column with their document
+	// id: a row is deleted with its document.
+	Kind, Ref string
+}
+
+// Owned is the Eraser of a package whose data is in tables only.
+type Owned struct {
+	List []Table
+	// Besides are tables of the package in which no text of anybody can stand.
+	Besides []string
+	// Files and Forgot may be nil: they delete data in files and in memory.
+	Files  func(ctx context.Context, e *Erasure, s *Scrubber) (Erased, error)
+	Forgot func()
+}
+
+// Tables implements Eraser.
+func (o Owned) Tables() []string {
+	out := append([]string(nil), o.Besides...)
+	for _, t := range o.List {
+		out = append(out, t.Name)
+	}
+	return out
+}
+
+// EraseTx implements Eraser.
+func (o Owned) EraseTx(tx *store.Tx, e *Erasure, s *Scrubber) (n Erased, err error) {
+	for _, t := range o.List {
+		m, err := t.EraseTx(tx, e, s)
+		if err != nil {
+			return n, err
+		}
+		n = n.Add(m)
+	}
+	return n, nil
+}
+
+// Purge implements Eraser.
+func (o Owned) Purge(ctx context.Context, e *Erasure, s *Scrubber) (n Erased, err error) {
+	if o.Forgot != nil {
+		o.Forgot()
+	}
+	if o.Files != nil {
+		return o.Files(ctx, e, s)
+	}
+	return n, nil
+}
+
+// EraseTx carries an erasure out in the table.
+func (t Table) EraseTx(tx *store.Tx, e *Erasure, s *Scrubber) (n Erased, err error) {
+	if n, err = t.wholeTx(tx, e); err != nil {
+		return n, fmt.Errorf("erase %s: %w", t.Name, err)
+	}
+	m, err := t.scrubTx(tx, s)
+	if err != nil {
+		return n, fmt.Errorf("erase %s: %w", t.Name, err)
+	}
+	return n.Add(m), nil
+}
+
+// wholeTx clears or deletes the rows whose event, session or call is deleted.
+func (t Table) wholeTx(tx *store.Tx, e *Erasure) (n Erased, err error) {
+	for _, d := range e.Docs {
+		if t.Kind == "" || d.Kind != t.Kind {
+			continue
+		}
+		m, err := t.removeTx(tx, t.Ref, d.Ref)
+		if err != nil {
+			return n, err
+		}
+		n = n.Add(m)
+	}
+	for _, w := range []struct {
+		column string
+		ids    []string
+	}{{t.Event, e.Events}, {t.Session, e.Sessions}, {t.Call, e.Calls}} {
+		if w.column == "" {
+			continue
+		}
+		for _, id := range w.ids {
+			m, err := t.clearTx(tx, w.column, id)
+			if err != nil {
+				return n, err
+			}
+			n = n.Add(m)
+		}
+	}
+	return n, nil
+}
+
+func (t Table) clearTx(tx *store.Tx, column, id string) (n Erased, err error) {
+	if t.Whole == nil {
+		return t.removeTx(tx, column, id)
+	}
+	var set, differs []string
+	var args, again []any
+	for c, v := range t.Whole {
+		set, differs = append(set, c+" = ?"), append(differs, c+" IS NOT ?")
+		args, again = append(args, v), append(again, v)
+	}
+	args = append(append(args, id), again...)
+	r, err := tx.Exec(`UPDATE `+t.Name+` SET `+strings.Join(set, ", ")+` WHERE `+column+` = ? AND (`+strings.Join(differs, " OR ")+`)`, args...)
+	if err != nil {
+		return n, err
+	}
+	k, err := r.RowsAffected()
+	return Erased{Scrubbed: int(k)}, err
+}
+
+func (t Table) removeTx(tx *store.Tx, column, id string) (n Erased, err error) {
+	r, err := tx.Exec(`DELETE FROM `+t.Name+` WHERE `+column+` = ?`, id)
+	if err != nil {
+		return n, err
+	}
+	k, err := r.RowsAffected()
+	return Erased{Rows: int(k)}, err
+}
+
+// changedRow is a row in which something has to be replaced.
+type changedRow struct {
+	key  []any
+	cols []string
+	vals []any
+	drop bool
+}
+
+// scrubTx replaces the phrases. Rows are read first and written after: a table
+// must not be changed while it is walked through.
+func (t Table) scrubTx(tx *store.Tx, s *Scrubber) (n Erased, err error) {
+	if len(s.wanted) == 0 || len(t.Text)+len(t.Names) == 0 {
+		return n, nil
+	}
+	rows, err := t.matchingRows(tx, s)
+	if err != nil {
+		return n, err
+	}
+	where := strings.Join(t.keyColumns(), " = ? AND ") + " = ?"
+	for _, r := range rows {
+		if r.drop {
+			if _, err := tx.Exec(`DELETE FROM `+t.Name+` WHERE `+where, r.key...); err != nil {
+				return n, err
+			}
+			n.Rows++
+			continue
+		}
+		if _, err := tx.Exec(`UPDATE `+t.Name+` SET `+strings.Join(r.cols, " = ?, ")+` = ? WHERE `+where, append(r.vals, r.key...)...); err != nil {
+			return n, err
+		}
+		n.Scrubbed++
+	}
+	return n, nil
+}
+
+func (t Table) keyColumns() []string {
+	if len(t.Key) == 0 {
+		return []string{"rowid"}
+	}
+	return t.Key
+}
+
+func (t Table) matchingRows(tx *store.Tx, s *Scrubber) (out []changedRow, err error) {
+	key := t.keyColumns()
+	cols := append(append(append([]string(nil), key...), t.Names...), t.Text...)
+	rows, err := tx.Query(`SELECT ` + strings.Join(cols, ", ") + ` FROM ` + t.Name)
+	if err != nil {
+		return nil, err
+	}
+	defer func() { err = errors.Join(err, rows.Close()) }()
+	vals, to := make([]any, len(cols)), make([]any, len(cols))
+	for i := range vals {
+		to[i] = &vals[i]
+	}
+	for rows.Next() {
+		if err := rows.Scan(to...); err != nil {
+			return nil, err
+		}
+		var c changedRow
+		for i, v := range vals[len(key):] {
+			with, hit := s.scrubValue(v)
+			switch {
+			case !hit:
+			case i < len(t.Names):
+				c.drop = true
+			default:
+				c.cols, c.vals = append(c.cols, cols[len(key)+i]), append(c.vals, with)
+			}
+		}
+		if c.drop || len(c.cols) > 0 {
+			c.key = append(c.key, vals[:len(key)]...)
+			out = append(out, c)
+		}
+	}
+	return out, rows.Err()
+}
+
+// scrubValue replaces phrases in a column value.
+func (s *Scrubber) scrubValue(v any) (any, bool) {
+	switch v := v.(type) {
+	case string:
+		return s.Text(v)
+	case []byte:
+		b, hit := s.Bytes(v)
+		return b, hit
+	}
+	return v, false
+}

@@ -1,0 +1,204 @@
+// Package store manages Hob's only SQLite file: it opens the file, sets the pragmas, applies the
+// numbered migrations of the packages that own the tables, and provides one writer and a pool of
+// readers.
+//
+// It knows only its own table of migrations. Rows, queries and their meaning belong to the owning
+// packages. Times are stored as UTC integers (milliseconds since 1970); Millis and Time convert
+// them.
+//
+// Writes use group commit: closures passed to Write from many goroutines run one after another on
+// the writer's goroutine, each in its own savepoint, and share one durable commit. Write returns
+// after that commit.
+package store
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	_ "modernc.org/sqlite" // the driver, registered as "sqlite"
+)
+
+// Errors that callers handle.
+var (
+	// ErrNewerSchema: a newer Hob wrote the file. Remedy: update Hob.
+	ErrNewerSchema = errors.New("the database was written by a newer version of Hob; update Hob, or point HOB_HOME at another folder")
+	// ErrClosed: Write was called after Close.
+	ErrClosed = errors.New("the store is closed")
+	// ErrFull: the disk is full and the transaction was rolled back.
+	ErrFull = errors.New("the disk is full and the change was not saved; free some space")
+)
+
+// MigrationSet is the migrations of one package. Steps[i] upgrades its schema to version i+1 and never
+// changes after a release.
+type MigrationSet struct {
+	Owner string
+	Steps []string
+}
+
+// Options configures Open. The zero value is useful.
+type Options struct {
+	// Readers is the maximum number of concurrent read connections (default 4).
+	Readers int
+	// BackupDir is the folder for automatic backups (default "backups" next to the file).
+	BackupDir string
+	// SkipCheck disables the PRAGMA quick_check at open. The check runs for small files, for files
+	// up to 64 MB after an unclean exit, and for files of any size after damage was found.
+	SkipCheck bool
+	// Volatile is for temporary copies: commits do not wait for the disk, and idle connections stay
+	// open.
+	Volatile bool
+}
+
+// Store is an open database. Its methods may be called concurrently.
+type Store struct {
+	path      string
+	backupDir string
+	w         *sql.DB
+	conn      *sql.Conn
+	r         *sql.DB
+	queue     chan *writeJob
+	stop      chan struct{}
+	done      chan struct{}
+	closing   func() error
+	setAside  string
+	copying   sync.Mutex // serializes backups
+	commits   atomic.Int64
+}
+
+// Open opens or creates the file and applies all migrations. A damaged file, or one that is not a
+// database, is renamed (see QuarantinedPath) and replaced by the newest good backup, or else by an empty
+// file.
+func Open(ctx context.Context, path string, sets []MigrationSet, opt Options) (*Store, error) {
+	if opt.Readers <= 0 {
+		opt.Readers = 4
+	}
+	if opt.BackupDir == "" {
+		opt.BackupDir = filepath.Join(filepath.Dir(path), "backups")
+	}
+	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
+		return nil, fmt.Errorf("store: make folder: %w; %s", err, remedyFolder)
+	}
+	err := checkTruncated(path, len(listBackups(opt.BackupDir)))
+	if err == nil {
+		s, oerr := openStore(ctx, path, sets, opt)
+		if oerr == nil || !isDamaged(oerr) {
+			return s, oerr
+		}
+		err = oerr
+	}
+	aside, rerr := restoreBackup(ctx, path, opt.BackupDir)
+	if rerr != nil {
+		return nil, fmt.Errorf("%w, and it could not be replaced by a backup: %w", err, rerr)
+	}
+	s, err := openStore(ctx, path, sets, opt)
+	if err != nil {
+		return nil, fmt.Errorf("%w (the damaged file is now %s)", err, aside)
+	}
+	s.setAside = aside
+	return s, nil
+}
+
+func openStore(ctx context.Context, path string, sets []MigrationSet, opt Options) (_ *Store, err error) {
+	s := &Store{
+		path: path, backupDir: opt.BackupDir,
+		queue: make(chan *writeJob, 256), stop: make(chan struct{}), done: make(chan struct{}),
+	}
+	s.closing = sync.OnceValue(s.closeConnections)
+	unclean := fileExists(path + "-wal")
+	if err := ensureFile(path); err != nil {
+		return nil, fmt.Errorf("store: %w; %s", err, remedyFolder)
+	}
+	s.w, err = openDB(dataSourceName(path, false))
+	if err != nil {
+		return nil, fmt.Errorf("store: %w", err)
+	}
+	s.w.SetMaxOpenConns(1)
+	defer func() {
+		if err != nil {
+			if s.conn != nil {
+				_ = s.conn.Close()
+			}
+			_ = s.w.Close()
+		}
+	}()
+	if s.conn, err = s.w.Conn(ctx); err != nil {
+		return nil, fmt.Errorf("store: open %s: %w", path, classifyError(err))
+	}
+	if err = s.verifyDatabase(ctx, unclean, opt.SkipCheck); err != nil {
+		return nil, err
+	}
+	if err = s.migrateSchema(ctx, sets); err != nil {
+		return nil, err
+	}
+	if s.r, err = openDB(dataSourceName(path, true)); err != nil {
+		return nil, fmt.Errorf("store: %w", err)
+	}
+	s.r.SetMaxOpenConns(opt.Readers)
+	s.r.SetMaxIdleConns(opt.Readers)
+	if !opt.Volatile {
+		s.r.SetConnMaxIdleTime(time.Minute)
+	} else if _, err = s.conn.ExecContext(ctx, "PRAGMA synchronous = OFF"); err != nil {
+		return nil, errors.Join(fmt.Errorf("store: %w", classifyError(err)), s.r.Close())
+	}
+	go s.runWriter() //nolint:contextcheck // the writer outlives the context of Open
+	return s, nil
+}
+
+// dataSourceName returns the connection string with pragmas. synchronous=FULL makes each commit durable before
+// it returns (https://www.sqlite.org/pragma.html#pragma_synchronous).
+func dataSourceName(path string, readOnly bool) string {
+	d := "file:" + escapeURIPath(path) + "?_pragma=busy_timeout(5000)&_pragma=foreign_keys(1)&_pragma=cache_size(-1024)"
+	if readOnly {
+		return d + "&_pragma=query_only(1)&mode=rw" // rw: do not recreate a deleted file
+	}
+	return d + "&_pragma=journal_mode(WAL)&_pragma=synchronous(FULL)&_pragma=wal_autocheckpoint(1000)&_pragma=temp_store(MEMORY)&_pragma=secure_delete(1)"
+}
+
+// Path returns the file's path.
+func (s *Store) Path() string { return s.path }
+
+// QuarantinedPath returns the new path of a damaged file that Open renamed, or "".
+func (s *Store) QuarantinedPath() string { return s.setAside }
+
+// Read returns the pool of read-only connections. Callers must close their rows.
+func (s *Store) Read() *sql.DB { return s.r }
+
+// CommitCount returns the number of commits of this process. While it is unchanged, data that only this
+// process writes is unchanged.
+func (s *Store) CommitCount() int64 { return s.commits.Load() }
+
+// Close runs the queued writes and closes the file. Further calls do nothing and return the same
+// error.
+func (s *Store) Close() error { return s.closing() }
+
+func (s *Store) closeConnections() error {
+	close(s.stop)
+	<-s.done
+	rerr := s.r.Close() // first, because readers would prevent the truncation
+	// An empty log marks a clean exit; a leftover log triggers a check.
+	_, cerr := s.conn.ExecContext(context.Background(), "PRAGMA wal_checkpoint(TRUNCATE)")
+	return errors.Join(rerr, cerr, s.conn.Close(), s.w.Close())
+}
+
+// Millis converts a time to milliseconds since 1970 UTC, 0 for the zero time.
+func Millis(t time.Time) int64 {
+	if t.IsZero() {
+		return 0
+	}
+	return t.UnixMilli()
+}
+
+// Time converts stored milliseconds to a time in UTC.
+func Time(ms int64) time.Time {
+	if ms == 0 {
+		return time.Time{}
+	}
+	return time.UnixMilli(ms).UTC()
+}

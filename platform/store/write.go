@@ -1,0 +1,241 @@
+package store
+
+import (
+	"cmp"
+	"context"
+	"database/sql"
+	"fmt"
+
+	"hob/platform/failpoint"
+)
+
+// maxGroup is the maximum number of closures per commit.
+const maxGroup = 64
+
+// Tx is a write transaction (a savepoint of a group commit). It is valid only inside the closure
+// passed to Write. A cancelled context never interrupts its statements.
+type Tx struct {
+	conn  *sql.Conn
+	ctx   context.Context
+	after []func()
+	lost  error // SQLite rolled back the transaction
+}
+
+// Exec runs a statement.
+func (t *Tx) Exec(query string, args ...any) (sql.Result, error) {
+	if t.lost != nil { // the statement would run in a new transaction
+		return nil, t.lost
+	}
+	r, err := t.conn.ExecContext(t.ctx, query, args...)
+	return r, t.classifyTxError(err)
+}
+
+// Query runs a query. The caller closes the rows before the closure returns.
+func (t *Tx) Query(query string, args ...any) (*sql.Rows, error) {
+	if t.lost != nil {
+		return nil, t.lost
+	}
+	r, err := t.conn.QueryContext(t.ctx, query, args...)
+	return r, t.classifyTxError(err)
+}
+
+func (t *Tx) classifyTxError(err error) error {
+	if err == nil {
+		return nil
+	}
+	err = classifyError(err)
+	if mayBeRolledBack(err) {
+		t.lost = err
+	}
+	return err
+}
+
+// QueryRow runs a query for one row.
+func (t *Tx) QueryRow(query string, args ...any) *sql.Row {
+	return t.conn.QueryRowContext(t.ctx, query, args...)
+}
+
+// AfterCommit registers f to run after the durable commit, on the writer's goroutine. f must be
+// fast and must not call Write.
+func (t *Tx) AfterCommit(f func()) { t.after = append(t.after, f) }
+
+type writeJob struct {
+	ctx   context.Context
+	fn    func(*Tx) error
+	tx    Tx
+	err   error
+	panic any
+	done  chan struct{}
+	alone func(context.Context) error // runs instead of fn, outside any transaction
+}
+
+// Write runs fn in a transaction. It returns after the durable commit, or with fn's error after a
+// rollback. ctx is checked only before fn starts. fn must not call Write and must wait only for the
+// database.
+func (s *Store) Write(ctx context.Context, fn func(*Tx) error) error {
+	if err := ctx.Err(); err != nil {
+		return err
+	}
+	j := &writeJob{ctx: ctx, fn: fn, done: make(chan struct{})}
+	return s.awaitJob(ctx, j)
+}
+
+// awaitJob passes a job to the writer and waits until it is finished.
+func (s *Store) awaitJob(ctx context.Context, j *writeJob) error {
+	select {
+	case <-s.stop:
+		return ErrClosed
+	case <-ctx.Done(): // the queue is full
+		return ctx.Err()
+	case s.queue <- j:
+	}
+	select {
+	case <-j.done:
+	case <-s.done:
+		select {
+		case <-j.done:
+		default:
+			return ErrClosed
+		}
+	}
+	if j.panic != nil {
+		panic(j.panic)
+	}
+	return s.markIfDamaged(j.err)
+}
+
+func (s *Store) runWriter() {
+	defer close(s.done)
+	for {
+		select {
+		case j := <-s.queue:
+			s.commitGroup(j)
+		case <-s.stop:
+			for {
+				select {
+				case j := <-s.queue:
+					s.commitGroup(j)
+				default:
+					return
+				}
+			}
+		}
+	}
+}
+
+// commitGroup runs the first job and all queued ones in one commit.
+func (s *Store) commitGroup(first *writeJob) {
+	ctx := context.Background()
+	if first.alone != nil {
+		err := first.alone(first.ctx)
+		s.commits.Add(1)
+		first.finishJob(err)
+		return
+	}
+	if _, err := s.conn.ExecContext(ctx, "BEGIN IMMEDIATE"); err != nil {
+		first.finishJob(fmt.Errorf("store: begin: %w", classifyError(err)))
+		return
+	}
+	jobs := make([]*writeJob, 0, 8)
+	tried := 0
+	var later *writeJob
+	defer func() {
+		if later != nil {
+			s.commitGroup(later)
+		}
+	}()
+	for j := first; j != nil; j = s.nextJob(tried) {
+		if j.alone != nil { // runs after the commit
+			later = j
+			break
+		}
+		tried++
+		ok, lost := s.runJob(ctx, j)
+		if lost != nil { // the writes of the other jobs are rolled back too
+			_, _ = s.conn.ExecContext(ctx, "ROLLBACK") // there may be no open transaction
+			for _, j := range jobs {
+				j.finishJob(fmt.Errorf("store: %w", lost))
+			}
+			return
+		}
+		if ok {
+			jobs = append(jobs, j)
+		}
+	}
+	if len(jobs) == 0 {
+		_, _ = s.conn.ExecContext(ctx, "ROLLBACK")
+		return
+	}
+	failpoint.Hit("store.commit.before")
+	_, err := s.conn.ExecContext(ctx, "COMMIT")
+	s.commits.Add(1) // before the jobs are finished
+	if err != nil {
+		_, _ = s.conn.ExecContext(ctx, "ROLLBACK")
+		for _, j := range jobs {
+			j.finishJob(fmt.Errorf("store: commit: %w", classifyError(err)))
+		}
+		return
+	}
+	failpoint.Hit("store.commit.after")
+	for _, j := range jobs {
+		for _, f := range j.tx.after {
+			f()
+		}
+		j.finishJob(nil)
+	}
+}
+
+func (s *Store) nextJob(n int) *writeJob {
+	if n >= maxGroup {
+		return nil
+	}
+	select {
+	case j := <-s.queue:
+		return j
+	default:
+		return nil
+	}
+}
+
+// runJob executes one job in a savepoint. ok is false if the job failed and is finished. lost is set
+// if SQLite rolled back the whole transaction.
+func (s *Store) runJob(ctx context.Context, j *writeJob) (ok bool, lost error) {
+	if err := j.ctx.Err(); err != nil {
+		j.finishJob(err)
+		return false, nil
+	}
+	if _, err := s.conn.ExecContext(ctx, "SAVEPOINT j"); err != nil {
+		err = classifyError(err)
+		j.finishJob(fmt.Errorf("store: %w", err))
+		return false, err
+	}
+	j.tx = Tx{conn: s.conn, ctx: ctx}
+	err := j.callFunc()
+	err = classifyError(cmp.Or(err, j.tx.lost)) // also if the closure ignored the error
+	end := "RELEASE j"
+	if err != nil || j.panic != nil {
+		end = "ROLLBACK TO j; RELEASE j"
+	}
+	// A missing savepoint reveals a rollback that Tx could not detect.
+	if _, serr := s.conn.ExecContext(ctx, end); serr != nil {
+		lost = cmp.Or(j.tx.lost, err, classifyError(serr))
+		if err == nil {
+			err = fmt.Errorf("store: %w", lost)
+		}
+	}
+	if err != nil || j.panic != nil {
+		j.finishJob(err)
+		return false, lost
+	}
+	return true, nil
+}
+
+func (j *writeJob) callFunc() (err error) {
+	defer func() { j.panic = recover() }()
+	return j.fn(&j.tx)
+}
+
+func (j *writeJob) finishJob(err error) {
+	j.err = err
+	close(j.done)
+}

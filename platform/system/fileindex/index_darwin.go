@@ -1,5 +1,0 @@
-package fileindex
-
-import "hob/platform/osrun"
-
-func newBackend(o Options) backend { return spotlight{osrun.Programs{Getenv: o.Getenv}} }

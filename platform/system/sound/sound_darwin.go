@@ -1,3 +1,0 @@
-package sound
-
-func newBackend(o Options) backend { return mac{o.Scripts} }

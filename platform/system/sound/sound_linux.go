@@ -1,5 +1,0 @@
-package sound
-
-import "hob/platform/osrun"
-
-func newBackend(o Options) backend { return newFirst(osrun.Programs{Getenv: o.Getenv}) }

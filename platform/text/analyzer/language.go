@@ -1,0 +1,135 @@
+package analyzer
+
+import (
+	_ "embed" // the word list
+	"strings"
+	"sync"
+)
+
+//go:embed languages.txt
+var languagesText string
+
+// functionWords maps folded function words to their languages.
+var functionWords = sync.OnceValue(func() map[string][]string {
+	m := map[string][]string{}
+	for line := range strings.Lines(languagesText) {
+		lang, words, ok := strings.Cut(line, ":")
+		if !ok || strings.HasPrefix(line, "#") {
+			continue
+		}
+		for _, w := range strings.Fields(words) {
+			if f := foldAccents(w); len(m[f]) == 0 || m[f][len(m[f])-1] != lang {
+				m[f] = append(m[f], lang)
+			}
+		}
+	}
+	return m
+})
+
+// letterOf gives the languages in which a letter is at home.
+func letterOf(r rune) string {
+	switch r {
+	case 'ß':
+		return "de"
+	case 'ñ', '¿', '¡':
+		return "es"
+	case 'ã', 'õ':
+		return "pt"
+	case 'ő', 'ű':
+		return "hu"
+	case 'ă', 'ș', 'ț':
+		return "ro"
+	case 'ğ', 'ı':
+		return "tr"
+	case 'ł', 'ą', 'ę', 'ż', 'ź', 'ś':
+		return "pl"
+	case 'ř', 'ě', 'ů':
+		return "cs"
+	case 'ė', 'ų', 'į':
+		return "lt"
+	}
+	return ""
+}
+
+// looked is how many words of a row decide about its language.
+const looked = 300
+
+// profile counts language indicators.
+type profile struct {
+	words   int
+	scripts [inOther + 1]int
+	score   map[string]float64
+}
+
+func (p *profile) addTokens(list []token) {
+	if p.score == nil {
+		p.score = map[string]float64{}
+	}
+	known := functionWords()
+	for _, t := range list {
+		if t.whole || t.part { // addresses and names of files are in no language
+			continue
+		}
+		if p.words++; p.words > looked {
+			return
+		}
+		p.scripts[t.script]++
+		if t.script != inLatin {
+			continue
+		}
+		f := foldAccents(t.text)
+		for _, l := range known[f] {
+			p.score[l] += 1 / float64(len(known[f]))
+		}
+		if f != t.text {
+			for _, r := range t.text {
+				if l := letterOf(r); l != "" {
+					p.score[l] += 0.75
+				}
+			}
+		}
+	}
+}
+
+// latinLanguage returns the language of words in Latin script; unknown without
+// indicators.
+func (p *profile) latinLanguage() string {
+	best, second, lang := 0.0, 0.0, unknown
+	for l, s := range p.score {
+		if s > best || s == best && l < lang {
+			second, best, lang = best, s, l
+		} else {
+			second = max(second, s)
+		}
+	}
+	if best < 0.5 || best <= second {
+		return unknown
+	}
+	return lang
+}
+
+// rowLanguage returns the language under which a document is counted.
+func (p *profile) rowLanguage(ofLatin string) string {
+	most := inLatin
+	for s, n := range p.scripts {
+		if n > p.scripts[most] {
+			most = script(s)
+		}
+	}
+	switch most {
+	case inLatin:
+		if p.scripts[inLatin] == 0 {
+			return ""
+		}
+		return ofLatin
+	case inCyrillic:
+		return "ru"
+	case inUkrainian:
+		return "uk"
+	case inArabic:
+		return "ar"
+	case inDense:
+		return "cjk"
+	}
+	return ""
+}

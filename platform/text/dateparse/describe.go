@@ -1,0 +1,243 @@
+package dateparse
+
+import (
+	"fmt"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// DescribeEvery describes a recurrence: "every weekday at 08:30", "on day 1 of
+// each month at 09:00", "every 90 minutes". ParseEvery parses the result. Cron
+// lines without a description are quoted: cron "5 4 * * 1-3/2".
+func DescribeEvery(e Every) string { return describeRule(e) + describeExcept(e.Except) }
+
+func describeRule(e Every) string {
+	if e.Cron == "" {
+		return describeInterval(e)
+	}
+	if strings.Contains(e.Cron, ";") {
+		return describeLines(e.Cron)
+	}
+	f := strings.Fields(e.Cron)
+	if len(f) == 5 {
+		if s, ok := describeCron(f); ok {
+			return s
+		}
+	}
+	return fmt.Sprintf("cron %q", e.Cron)
+}
+
+func describeInterval(e Every) string {
+	n := e.Interval
+	if n <= 0 {
+		return "never"
+	}
+	const oneDay = 24 * time.Hour
+	clock := ""
+	if !e.Anchor.IsZero() {
+		clock = e.Anchor.Format(" at 15:04")
+	}
+	switch {
+	case n == 2*oneDay:
+		return "every other day" + clock
+	case n%(7*oneDay) == 0 && !e.Anchor.IsZero():
+		return "every " + countUnits(int(n/(7*oneDay)), "week") + " on " + e.Anchor.Weekday().String() + clock
+	case n%oneDay == 0:
+		return "every " + countUnits(int(n/oneDay), "day") + clock
+	case n%time.Hour == 0:
+		return "every " + countUnits(int(n/time.Hour), "hour")
+	case n%time.Minute == 0:
+		return "every " + countUnits(int(n/time.Minute), "minute")
+	}
+	return "every " + countUnits(int(n/time.Second), "second")
+}
+
+// countUnits returns "2 weeks", or "week" for 1.
+func countUnits(n int, unit string) string {
+	if n == 1 {
+		return unit
+	}
+	return strconv.Itoa(n) + " " + unit + "s"
+}
+
+// describeCron describes common cron lines.
+func describeCron(f []string) (string, bool) {
+	if s, ok := describeShort(f); ok {
+		return s, true
+	}
+	clock, ok := cronTimes(f[0], f[1])
+	if !ok {
+		return "", false
+	}
+	return describeDays(f, clock)
+}
+
+// describeDays describes the days of a cron line; clock is the described time.
+func describeDays(f []string, clock string) (string, bool) {
+	if s, ok := describeNth(f, clock); ok {
+		return s, true
+	}
+	doms, okD := plainList(f[2])
+	months, okM := plainList(f[3])
+	if !okD || !okM || f[2] != "*" && f[4] != "*" {
+		return "", false
+	}
+	days, okW := cronDays(f[4])
+	if !okW {
+		return "", false
+	}
+	switch {
+	case f[2] == "*" && f[3] == "*":
+		return "every " + days + " at " + clock, true
+	case f[2] == "*":
+		return "every " + days + " at " + clock + " in " + monthList(months), true
+	case f[3] == "*":
+		return "on " + domWords(doms) + " of each month at " + clock, true
+	case len(doms) == 1 && len(months) == 1:
+		return fmt.Sprintf("every %d %s at %s", doms[0], time.Month(months[0]), clock), true
+	}
+	return "on " + domWords(doms) + " of each month in " + monthList(months) + " at " + clock, true
+}
+
+// describeShort describes a recurrence within a day.
+func describeShort(f []string) (string, bool) {
+	if f[2] != "*" || f[3] != "*" {
+		return "", false
+	}
+	on := ""
+	if f[4] != "*" {
+		days, ok := cronDays(f[4])
+		if !ok {
+			return "", false
+		}
+		on = " on " + pluralDays(days)
+	}
+	hours, hstep := stepOf(f[1])
+	mins, mstep := stepOf(f[0])
+	window, ok := hourWindow(hours, mins == "*")
+	if !ok {
+		return "", false
+	}
+	switch m, err := strconv.Atoi(f[0]); {
+	case mins == "*" && hstep == 1:
+		return "every " + countUnits(mstep, "minute") + window + on, true
+	case err == nil && m == 0 && (hours == "*" || window != ""):
+		return "every " + countUnits(hstep, "hour") + window + on, true
+	case err == nil && hstep == 1 && (hours == "*" || window != ""):
+		return fmt.Sprintf("every hour at %d past%s%s", m, window, on), true
+	}
+	return "", false
+}
+
+func stepOf(s string) (string, int) {
+	body, step, ok := strings.Cut(s, "/")
+	if !ok {
+		return s, 1
+	}
+	n, err := strconv.Atoi(step)
+	if err != nil || n < 1 {
+		return s, 1
+	}
+	return body, n
+}
+
+// hourWindow describes a range of hours; minutes extend it to the end of the last
+// hour.
+func hourWindow(s string, minutes bool) (string, bool) {
+	if s == "*" {
+		return "", true
+	}
+	from, to, ok := strings.Cut(s, "-")
+	a, errA := strconv.Atoi(from)
+	b, errB := strconv.Atoi(to)
+	if !ok || errA != nil || errB != nil {
+		return "", false
+	}
+	if minutes {
+		b++
+	}
+	return fmt.Sprintf(" between %02d:00 and %02d:00", a, b), true
+}
+
+func cronTimes(minute, hour string) (string, bool) {
+	m, err := strconv.Atoi(minute)
+	hours, ok := plainList(hour)
+	if err != nil || !ok || len(hours) == 0 {
+		return "", false
+	}
+	var out []string
+	for _, h := range hours {
+		out = append(out, fmt.Sprintf("%02d:%02d", h, m))
+	}
+	return joinWithAnd(out), true
+}
+
+// plainList reads a field that is a list of numbers; "*" is the empty list.
+func plainList(s string) ([]int, bool) {
+	if s == "*" {
+		return nil, true
+	}
+	var out []int
+	for _, w := range strings.Split(s, ",") {
+		n, err := strconv.Atoi(w)
+		if err != nil {
+			return nil, false
+		}
+		out = append(out, n)
+	}
+	return out, true
+}
+
+func cronDays(s string) (string, bool) {
+	switch s {
+	case "*":
+		return "day", true
+	case "1-5":
+		return "weekday", true
+	case "0,6", "6,0":
+		return "weekend", true
+	}
+	days, ok := plainList(s)
+	if !ok {
+		return "", false
+	}
+	var out []string
+	for _, d := range days {
+		if d < 0 || d > 7 {
+			return "", false
+		}
+		out = append(out, time.Weekday(d%7).String())
+	}
+	return joinWithAnd(out), true
+}
+
+func domWords(doms []int) string {
+	var out []string
+	for _, d := range doms {
+		out = append(out, strconv.Itoa(d))
+	}
+	if len(out) == 1 {
+		return "day " + out[0]
+	}
+	return "days " + joinWithAnd(out)
+}
+
+func monthList(months []int) string {
+	var out []string
+	for _, m := range months {
+		out = append(out, time.Month(m).String())
+	}
+	return joinWithAnd(out)
+}
+
+func joinWithAnd(words []string) string {
+	if len(words) < 2 {
+		return strings.Join(words, "")
+	}
+	return strings.Join(words[:len(words)-1], ", ") + " and " + words[len(words)-1]
+}
+
+func pluralDays(days string) string {
+	return strings.NewReplacer("day", "days", "weekend", "weekends").Replace(days)
+}

@@ -1,0 +1,153 @@
+// Package holidays returns the user's days off: all-day events in configured
+// calendar files, such as public holidays and vacation.
+package holidays
+
+import (
+	"fmt"
+	"io"
+	"maps"
+	"os"
+	"sync"
+	"time"
+
+	"hob/platform/pim/ics"
+)
+
+const (
+	maxFile = 2 << 20     // bytes
+	longest = 366         // days of one event
+	again   = time.Minute // how long the read files are cached
+
+	// patience limits the wait for a refresh: an unavailable network share may
+	// hang for minutes.
+	patience = 2 * time.Second
+)
+
+// Files are the days off in calendar files. They are followed while the program
+// runs. It may be used concurrently.
+type Files struct {
+	paths []string
+	bad   func(error) // receives read errors, once per change
+
+	mu      sync.Mutex
+	looked  time.Time
+	looking chan struct{}            // closed when the running refresh has ended
+	late    bool                     // waiting for this refresh timed out before
+	files   map[string]*calendarFile // never written to
+}
+
+// calendarFile is the last read state of a file.
+type calendarFile struct {
+	at   time.Time
+	size int64
+	from int // first year that was read
+	days map[string]bool
+	bad  string // last reported error
+}
+
+// New follows files and reports read errors to bad. The last readable content of
+// a file stays in use until it can be read again.
+func New(paths []string, bad func(error)) *Files {
+	return &Files{paths: paths, bad: bad, files: map[string]*calendarFile{}}
+}
+
+// Has reports whether a day is off. It waits for a refresh, but not for one that
+// hangs; then the previous content counts.
+func (f *Files) Has(day time.Time) bool {
+	f.awaitRefresh()
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	for _, one := range f.files {
+		if one.days[day.Format(time.DateOnly)] {
+			return true
+		}
+	}
+	return false
+}
+
+// awaitRefresh starts a refresh if one is due and none is running, and waits for it.
+func (f *Files) awaitRefresh() {
+	f.mu.Lock()
+	if f.looking == nil && time.Since(f.looked).Abs() >= again {
+		f.looked, f.looking, f.late = time.Now(), make(chan struct{}), false
+		go f.refreshFiles(f.looked, maps.Clone(f.files), f.looking)
+	}
+	done, late := f.looking, f.late
+	f.mu.Unlock()
+	if done == nil || late {
+		return
+	}
+	t := time.NewTimer(patience)
+	defer t.Stop()
+	select {
+	case <-done:
+	case <-t.C:
+		f.mu.Lock()
+		f.late = f.looking != nil
+		f.mu.Unlock()
+	}
+}
+
+// refreshFiles reads what is new; files is its own until it has ended.
+func (f *Files) refreshFiles(now time.Time, files map[string]*calendarFile, done chan struct{}) {
+	for _, path := range f.paths {
+		old := files[path]
+		if old == nil {
+			old = &calendarFile{days: map[string]bool{}}
+		}
+		fi, err := os.Stat(path)
+		if err == nil && fi.ModTime().Equal(old.at) && fi.Size() == old.size && old.from == now.Year() {
+			continue
+		}
+		fresh := calendarFile{from: now.Year(), days: old.days}
+		if err == nil {
+			var days map[string]bool
+			if days, err = Read(path, now); err == nil || len(days) > 0 {
+				fresh.at, fresh.size, fresh.days = fi.ModTime(), fi.Size(), days // else it is tried again
+			}
+		}
+		if err != nil {
+			if fresh.bad = err.Error(); fresh.bad != old.bad {
+				f.bad(err)
+			}
+		}
+		files[path] = &fresh
+	}
+	f.mu.Lock()
+	f.files, f.looking = files, nil
+	f.mu.Unlock()
+	close(done)
+}
+
+// Read returns the days off in a calendar file, from last year to three years
+// ahead. The error reports what could not be read; the rest is returned.
+func Read(path string, now time.Time) (map[string]bool, error) {
+	h, err := os.Open(path)
+	if err != nil {
+		return nil, fmt.Errorf("holidays: %w", err)
+	}
+	defer h.Close()
+	b, err := io.ReadAll(io.LimitReader(h, maxFile+1))
+	if err != nil {
+		return nil, fmt.Errorf("holidays: %w", err)
+	}
+	out := map[string]bool{}
+	var bad error
+	for year := now.Year() - 1; year <= now.Year()+3; year++ {
+		from := time.Date(year, 1, 1, 0, 0, 0, 0, time.UTC)
+		events, err := ics.Events(b, ics.Span{From: from, To: from.AddDate(1, 0, 0), Zone: time.UTC})
+		if err != nil {
+			bad = fmt.Errorf("holidays: %s: %w", path, err)
+		}
+		for _, e := range events {
+			if !e.AllDay || e.Cancelled {
+				continue
+			}
+			for day, n := e.Start, 0; n == 0 || day.Before(e.End) && n < longest; n++ {
+				out[day.Format(time.DateOnly)] = true
+				day = day.AddDate(0, 0, 1)
+			}
+		}
+	}
+	return out, bad
+}

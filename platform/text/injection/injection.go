@@ -1,0 +1,69 @@
+// Package injection detects signs of prompt injection in untrusted text. It reads
+// the text as a model would: without invisible characters, with look-alike
+// letters normalized, and also if it is spelled with digits, encoded, or hidden
+// in comments and markup.
+//
+// It only marks texts. Words prove nothing: many attacks look like ordinary
+// requests, and harmless texts discuss attacks. No decision may depend on the
+// result; a mark is shown to the user in approval requests.
+//
+// classes.txt and rules.txt define the six families and their languages: orders
+// to ignore rules (override), impersonation or role changes (impersonation), data
+// exfiltration (exfiltration), tool use (commands), secrecy from the user
+// (secrecy), and urgency, authority or a hidden payload (pressure).
+package injection
+
+import (
+	"slices"
+	"sort"
+)
+
+// The families.
+const (
+	Override      = "override"
+	Impersonation = "impersonation"
+	Exfiltration  = "exfiltration"
+	Commands      = "commands"
+	Secrecy       = "secrecy"
+	Pressure      = "pressure"
+)
+
+// maxText is how much of a text is read: its beginning and its end.
+const maxText = 64 << 10
+
+// Scan returns the families detected in a text in alphabetical order, nil if
+// none. It takes linear time.
+func Scan(text string) []string {
+	if len(text) > maxText {
+		text = text[:maxText/2] + "\n" + text[len(text)-maxText/2:]
+	}
+	found := map[string]bool{}
+	plain, unseen := Normal(text)
+	if unseen != "" { // a text within the text that only a model reads
+		found[Pressure] = true
+		matchWords(unseen, found)
+	}
+	matchWords(plain, found)
+	findFrames(text, plain, found)
+	hidden := map[string]bool{}
+	for _, h := range hiddenTexts(text) {
+		p, _ := Normal(h)
+		matchWords(p, hidden)
+		findFrames(h, p, hidden)
+	}
+	for _, d := range alternativeReadings(plain, text) {
+		matchWords(d, hidden)
+	}
+	for f := range hidden {
+		found[f], found[Pressure] = true, true
+	}
+	if len(found) == 0 {
+		return nil
+	}
+	out := make([]string, 0, len(found))
+	for f := range found {
+		out = append(out, f)
+	}
+	sort.Strings(out)
+	return slices.Clip(out)
+}

@@ -1,0 +1,134 @@
+package markup
+
+import (
+	"strconv"
+	"strings"
+
+	"github.com/yuin/goldmark/ast"
+	east "github.com/yuin/goldmark/extension/ast"
+)
+
+// renderBlocks returns the blocks in n, each without a line break at its end.
+func (w *writer) renderBlocks(n ast.Node, inQuote int) []string {
+	var out []string
+	for c := n.FirstChild(); c != nil; c = c.NextSibling() {
+		if s := w.renderBlock(c, inQuote); s != "" {
+			out = append(out, s)
+		}
+	}
+	return out
+}
+
+func (w *writer) renderBlock(n ast.Node, inQuote int) string {
+	switch n := n.(type) {
+	case *ast.Heading:
+		w.bold++
+		s := w.renderInline(n)
+		w.bold--
+		if s == "" {
+			return ""
+		}
+		return w.d.formatHeading(strings.ReplaceAll(s, "\n", " "), n.Level)
+	case *ast.ThematicBreak:
+		return w.d.thematicBreak()
+	case *ast.CodeBlock:
+		return w.renderCodeBlock("", w.codeText(n))
+	case *ast.FencedCodeBlock:
+		return w.renderCodeBlock(fenceLanguage(string(n.Language(w.src))), w.codeText(n))
+	case *ast.Blockquote:
+		s := strings.Join(w.renderBlocks(n, inQuote+1), "\n\n")
+		if s == "" {
+			return ""
+		}
+		return w.d.formatQuote(s, inQuote > 0)
+	case *ast.List:
+		return w.renderList(n, inQuote)
+	case *east.Table:
+		return w.renderCodeBlock("", w.renderTable(n))
+	case *ast.Paragraph, *ast.TextBlock:
+		return w.d.formatParagraph(strings.TrimRight(w.renderInline(n), " \n"))
+	}
+	return strings.Join(w.renderBlocks(n, inQuote), "\n\n")
+}
+
+// renderCodeBlock renders a code block. Its lines are not indented within lists if the
+// dialect has code block marks.
+func (w *writer) renderCodeBlock(lang, s string) string {
+	s = w.d.formatCodeBlock(lang, s)
+	if _, ok := w.d.(plain); ok {
+		return s
+	}
+	return strings.ReplaceAll(s, "\n", still)
+}
+
+// still is a line break within a block of code, until all is written.
+const still = "\x01"
+
+// prefixLines puts a mark before each line.
+func prefixLines(s, mark string) string {
+	return mark + strings.NewReplacer("\n", "\n"+mark, still, still+mark).Replace(s)
+}
+
+// codeText returns the text of a block of code.
+func (w *writer) codeText(n ast.Node) string {
+	return strings.TrimRight(string(n.Lines().Value(w.src)), "\n")
+}
+
+// fenceLanguage returns the language name after a code fence.
+func fenceLanguage(s string) string {
+	for _, c := range s {
+		if (c < 'a' || c > 'z') && (c < 'A' || c > 'Z') && (c < '0' || c > '9') && !strings.ContainsRune("+-#._", c) {
+			return ""
+		}
+	}
+	if len(s) > 32 {
+		return ""
+	}
+	return s
+}
+
+func (w *writer) renderList(n *ast.List, inQuote int) string {
+	var items []string
+	number := n.Start
+	for c := n.FirstChild(); c != nil; c = c.NextSibling() {
+		mark := w.d.bulletMark()
+		if n.IsOrdered() {
+			mark = strconv.Itoa(number) + string(n.Marker) + " "
+			number++
+		}
+		sep := "\n"
+		if !n.IsTight {
+			sep = "\n\n"
+		}
+		s := strings.Join(w.renderBlocks(c, inQuote), sep)
+		if hasCheckbox(c) {
+			mark = ""
+		}
+		items = append(items, strings.TrimRight(mark+indentLines(s, max(2, min(displayWidth(mark), 4))), " "))
+	}
+	if n.IsTight {
+		return strings.Join(items, "\n")
+	}
+	return strings.Join(items, "\n\n")
+}
+
+// hasCheckbox reports whether an item begins with a box, which is its mark.
+func hasCheckbox(item ast.Node) bool {
+	first := item.FirstChild()
+	if first == nil || first.FirstChild() == nil {
+		return false
+	}
+	_, ok := first.FirstChild().(*east.TaskCheckBox)
+	return ok
+}
+
+// indentLines moves all lines but the first to the right.
+func indentLines(s string, n int) string {
+	lines := strings.Split(s, "\n")
+	for i, l := range lines {
+		if i > 0 && l != "" {
+			lines[i] = strings.Repeat(" ", n) + l
+		}
+	}
+	return strings.Join(lines, "\n")
+}

@@ -1,0 +1,145 @@
+package markup
+
+import (
+	"strings"
+	"unicode"
+	"unicode/utf8"
+)
+
+// discord is the Markdown of Discord, see
+// https://support.discord.com/hc/en-us/articles/210298617. It is like ours, so that
+// what is text has to be kept from being read again.
+type discord struct{}
+
+func (discord) escapeText(s string) string {
+	var b strings.Builder
+	for i := 0; i < len(s); {
+		if n := urlAt(s, i); n > 0 {
+			b.WriteString(strings.NewReplacer("](", "]"+noWidth+"(", "`", "%60", "||", "%7C%7C").Replace(s[i : i+n]))
+			i += n
+			continue
+		}
+		r, n := utf8.DecodeRuneInString(s[i:])
+		before, _ := utf8.DecodeLastRuneInString(s[:i])
+		after, _ := utf8.DecodeRuneInString(s[i+n:])
+		if isSpecial(s, i, r, before, after) {
+			b.WriteByte('\\')
+		}
+		b.WriteRune(r)
+		if r == '<' && strings.ContainsRune("@#:ati", after) && tagAt(s[i+n:]) {
+			b.WriteString(noWidth)
+		}
+		i += n
+	}
+	return breakMentions(b.String())
+}
+
+// isSpecial reports whether a character of a text would be read as a mark.
+func isSpecial(s string, i int, r, before, after rune) bool {
+	switch r {
+	case '`':
+		return true
+	case '*':
+		return i == 0 || i+1 == len(s) || !unicode.IsSpace(before) || !unicode.IsSpace(after)
+	case '_':
+		return i == 0 || i+1 == len(s) || !isWordRune(before) || !isWordRune(after)
+	case '~', '|':
+		return before == r || after == r || i == 0 || i+1 == len(s)
+	case '\\':
+		return i+1 == len(s) || unicode.IsPunct(after) || unicode.IsSymbol(after)
+	case ']':
+		return after == '('
+	}
+	return false
+}
+
+func isWordRune(r rune) bool { return unicode.IsLetter(r) || unicode.IsDigit(r) }
+
+// tagAt reports whether Discord would render the text as a tag: <#1>, <:name:1>,
+// <a:name:1>, <t:1>, <id:guide> or <@1>.
+func tagAt(s string) bool {
+	for _, p := range []string{"@", "#", ":", "a:", "t:", "id:"} {
+		if strings.HasPrefix(s, p) {
+			return true
+		}
+	}
+	return false
+}
+
+// urlAt returns how long an address is that begins at s[i], 0 when none does.
+// Backslashes would break it.
+func urlAt(s string, i int) int {
+	if !strings.HasPrefix(s[i:], "https://") && !strings.HasPrefix(s[i:], "http://") {
+		return 0
+	}
+	end := strings.IndexFunc(s[i:], func(r rune) bool { return unicode.IsSpace(r) || r == '<' || r == '>' || r == '\\' })
+	if end < 0 {
+		end = len(s) - i
+	}
+	return end
+}
+
+// breakMentions breaks what would call people.
+func breakMentions(s string) string {
+	return strings.NewReplacer("@everyone", "@"+noWidth+"everyone", "@here", "@"+noWidth+"here", "<@", "<"+noWidth+"@").Replace(s)
+}
+
+func (discord) strongMarks() (string, string)   { return "**", "**" }
+func (discord) emphasisMarks() (string, string) { return "*", "*" }
+func (discord) strikeMarks() (string, string)   { return "~~", "~~" }
+func (discord) bulletMark() string              { return "- " }
+func (discord) thematicBreak() string           { return "———" }
+func (discord) checkboxMark(done bool) string   { return checkboxSymbol(done) }
+
+// formatParagraph keeps lines of text from beginning a heading, a list or a quote.
+func (discord) formatParagraph(s string) string {
+	lines := strings.Split(s, "\n")
+	for i, l := range lines {
+		t := strings.TrimLeft(l, " ")
+		for _, p := range []string{"# ", "## ", "### ", "-# ", "> ", ">>> ", "- ", "* "} {
+			if strings.HasPrefix(t, p) {
+				lines[i] = l[:len(l)-len(t)] + `\` + t
+			}
+		}
+	}
+	return strings.Join(lines, "\n")
+}
+
+func (discord) formatCode(s string) string {
+	s = breakMentions(s)
+	switch {
+	case strings.TrimSpace(s) == "":
+		return s
+	case strings.Contains(s, "`"):
+		return "`` " + breakCodeFences(s) + " ``"
+	}
+	return "`" + s + "`"
+}
+
+func (discord) formatCodeBlock(lang, s string) string {
+	if s == "" {
+		return ""
+	}
+	return "```" + lang + "\n" + breakCodeFences(breakMentions(s)) + "\n```"
+}
+
+func (discord) formatQuote(s string, _ bool) string {
+	return prefixLines(s, "> ")
+}
+
+func (discord) formatLink(label, address string) string {
+	switch {
+	case label == "":
+		return breakMentions(address)
+	case !isWebURL(address) || strings.Contains(label, "://"): // it does not mask those
+		return label + " (" + breakMentions(address) + ")"
+	}
+	return "[" + label + "](" + breakMentions(address) + ")"
+}
+
+func (discord) formatHeading(s string, level int) string {
+	if level > 3 {
+		return "**" + s + "**"
+	}
+	return strings.Repeat("#", level) + " " + s
+}

@@ -1,0 +1,172 @@
+// Package markup converts Markdown to the formats of channels: Telegram HTML,
+// Slack mrkdwn, Discord Markdown, plain text, and a subset of HTML for mail.
+// Channel drivers call it for each text they send.
+//
+// For any input the output is balanced, contains only the markup listed at each
+// function, and mentions no one, because texts may quote unknown senders.
+// Unfinished texts are supported, such as a draft with an open code block. Text
+// without Markdown stays unchanged. Length limits are enforced by the channels
+// manager.
+package markup
+
+import (
+	"strings"
+	"unicode"
+
+	"github.com/yuin/goldmark/ast"
+	"github.com/yuin/goldmark/parser"
+	"github.com/yuin/goldmark/text"
+	"github.com/yuin/goldmark/util"
+)
+
+// Telegram returns text for the parse mode HTML of the Bot API: the tags b, i, u,
+// s, code, pre, blockquote and a, as described at
+// https://core.telegram.org/bots/api#html-style. @names are not rendered as
+// mentions.
+func Telegram(md string) string { return renderMarkdown(md, telegram{}) }
+
+// Slack returns mrkdwn: *b* _i_ ~s~, code and links, with &, < and > escaped so
+// that no <!channel> is possible. See
+// https://docs.slack.dev/messaging/formatting-message-text.
+func Slack(md string) string { return renderMarkdown(md, slack{}) }
+
+// Discord returns Discord's Markdown. Tables become code blocks, and mentions are
+// broken by a character without width.
+func Discord(md string) string { return renderMarkdown(md, discord{}) }
+
+// Plain returns the text without marks: a link as "text (url)", lists with - and
+// numbers, tables as aligned columns.
+func Plain(md string) string { return renderMarkdown(md, plain{}) }
+
+// HTML returns a part of HTML for the body of a mail: no scripts, no pictures, no HTML
+// of the text's own, and links to http, https and mailto alone.
+func HTML(md string) string {
+	src, doc, ok := parseMarkdown(md)
+	if !ok {
+		return "<p>" + strings.ReplaceAll(escapeHTML(strings.TrimSpace(string(src))), "\n", "<br>\n") + "</p>"
+	}
+	w := &writer{src: src, d: htmlDialect{}}
+	h := &htmlBlocks{w: w}
+	h.writeChildren(doc, false)
+	return strings.TrimSuffix(w.b.String(), "\n")
+}
+
+func renderMarkdown(md string, d dialect) string {
+	src, doc, ok := parseMarkdown(md)
+	w := &writer{src: src, d: d}
+	if !ok {
+		return d.escapeText(strings.TrimSpace(string(src)))
+	}
+	out := strings.ReplaceAll(strings.Join(w.renderBlocks(doc, 0), "\n\n"), still, "\n")
+	return strings.Trim(out, "\n")
+}
+
+// parseMarkdown parses Markdown with tables, strikethrough and task lists. It does not
+// support HTML, which stays text, or link definitions, which would disappear from
+// the text. ok is false for abnormally deep nesting: show the text unchanged.
+func parseMarkdown(md string) (src []byte, doc ast.Node, ok bool) {
+	src = []byte(cleanControls(md))
+	if isTooComplex(src) {
+		return src, nil, false
+	}
+	p := parser.NewParser(
+		parser.WithBlockParsers(
+			util.Prioritized(parser.NewSetextHeadingParser(), 100),
+			util.Prioritized(parser.NewThematicBreakParser(), 200),
+			util.Prioritized(parser.NewListParser(), 300),
+			util.Prioritized(parser.NewListItemParser(), 400),
+			util.Prioritized(parser.NewCodeBlockParser(), 500),
+			util.Prioritized(parser.NewATXHeadingParser(), 600),
+			util.Prioritized(parser.NewFencedCodeBlockParser(), 700),
+			util.Prioritized(parser.NewBlockquoteParser(), 800),
+			util.Prioritized(parser.NewParagraphParser(), 1000),
+		),
+		parser.WithInlineParsers(
+			util.Prioritized(boxes{}, 0),
+			util.Prioritized(parser.NewCodeSpanParser(), 100),
+			util.Prioritized(parser.NewLinkParser(), 200),
+			util.Prioritized(parser.NewAutoLinkParser(), 300),
+			util.Prioritized(parser.NewEmphasisParser(), 500),
+			util.Prioritized(struckOut{}, 500),
+		),
+		parser.WithParagraphTransformers(util.Prioritized(tables{}, 200)),
+	)
+	return src, p.Parse(text.NewReader(src)), true
+}
+
+// cleanControls leaves no control characters but line breaks and tabs, and none that turn the
+// direction of a text: with those the name of a file or an address can be shown as
+// another. Texts from right to left do without.
+func cleanControls(md string) string {
+	md = strings.ReplaceAll(strings.ToValidUTF8(md, "\uFFFD"), "\r\n", "\n")
+	return strings.Map(func(r rune) rune {
+		switch {
+		case r == '\r':
+			return '\n'
+		case r != '\n' && r != '\t' && unicode.IsControl(r), '\u202a' <= r && r <= '\u202e', '\u2066' <= r && r <= '\u2069':
+			return -1
+		}
+		return r
+	}, md)
+}
+
+// Limits of nesting and open marks. Parse time is quadratic in these, but linear
+// in the text.
+const (
+	maxDepth = 40
+	maxOpen  = 2000
+)
+
+// isTooComplex reports whether a text would keep the parser busy.
+func isTooComplex(src []byte) bool {
+	depth, open := 0, 0
+	begun, blank := true, true // at the marks that begin a line; the line is blank so far
+	var first byte
+	mixed := false // the marks are more than a line across the page
+	for i, c := range src {
+		switch c {
+		case '\n':
+			if blank {
+				open = 0 // a paragraph ends
+			}
+			depth, begun, blank, first, mixed = 0, true, true, 0, false
+			continue
+		case ' ', '\t':
+			continue
+		case '>', '-', '*', '+':
+			depth++
+			if first == 0 {
+				first = c
+			}
+			mixed = mixed || c != first || c == '>' || i > 0 && src[i-1] == ' '
+		case '.', ')':
+			depth++
+			mixed = true
+		default:
+			begun = begun && '0' <= c && c <= '9'
+		}
+		blank = false
+		if begun && mixed && depth > maxDepth {
+			return true
+		}
+		if strings.IndexByte("*_~[]`<", c) >= 0 {
+			if open++; open > maxOpen {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// Escape returns Markdown that displays a text literally. It does not escape full
+// stops, which never change the rendering and whose backslash the renderers keep.
+func Escape(text string) string {
+	var b strings.Builder
+	for _, r := range text {
+		if r < 0x80 && strings.ContainsRune("!\"#$%&'()*+,-/:;<=>?@[\\]^_`{|}~", r) {
+			b.WriteByte('\\')
+		}
+		b.WriteRune(r)
+	}
+	return b.String()
+}

@@ -1,0 +1,111 @@
+// Package minitmpl executes template files: text/template without method calls. If
+// methods can be called by names that are only known at run time, the linker must
+// keep every exported method of every type, which makes the program 8 MB larger
+// (cmd/link/internal/ld/deadcode.go, "reflectSeen").
+//
+// text/template/parse parses the templates. Supported are {{.Field}}, chains of
+// fields, map keys, variables, {{if}}, {{with}}, {{range}}, {{template}},
+// {{define}}, and, or, not, eq, ne, len, printf, and custom functions. A field
+// may hold a function. Not supported are methods, break, continue and ordered
+// comparison.
+package minitmpl
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"path"
+	"reflect"
+	"text/template/parse"
+)
+
+// Funcs are functions by the names that texts call them by.
+type Funcs map[string]any
+
+// Template is a text with places to fill in, and those it defines. It may be used
+// concurrently.
+type Template struct {
+	name  string
+	trees map[string]*parse.Tree
+	funcs Funcs
+}
+
+// names are the builtin functions for the parser; execution looks up their
+// implementations.
+var names = map[string]any{"and": true, "or": true, "not": true, "eq": true, "ne": true, "len": true, "printf": true}
+
+// Parse reads a text.
+func Parse(text string, own ...Funcs) (*Template, error) {
+	t := &Template{name: "text", trees: map[string]*parse.Tree{}, funcs: Funcs{}}
+	for _, f := range own {
+		for name, fn := range f {
+			t.funcs[name] = fn
+		}
+	}
+	return t, t.addTemplates("text", text)
+}
+
+// ParseFS reads the files that match, each under the last part of its name.
+func ParseFS(files fs.FS, pattern string) (*Template, error) {
+	found, err := fs.Glob(files, pattern)
+	if err != nil || len(found) == 0 {
+		return nil, errors.Join(err, fmt.Errorf("wording: no file matches %s", pattern))
+	}
+	t := &Template{trees: map[string]*parse.Tree{}}
+	for _, f := range found {
+		text, err := fs.ReadFile(files, f)
+		if err != nil {
+			return nil, fmt.Errorf("wording: %w", err)
+		}
+		if err := t.addTemplates(path.Base(f), string(text)); err != nil {
+			return nil, err
+		}
+	}
+	return t, nil
+}
+
+// Must panics on an error. Use it for embedded templates.
+func Must(t *Template, err error) *Template {
+	if err != nil {
+		panic(err)
+	}
+	return t
+}
+
+func (t *Template) addTemplates(name, text string) error {
+	trees, err := parse.Parse(name, text, "", "", names, t.funcs)
+	if err != nil {
+		return fmt.Errorf("wording: %w", err)
+	}
+	for n, tree := range trees {
+		if old := t.trees[n]; old == nil || !parse.IsEmptyTree(tree.Root) {
+			t.trees[n] = tree
+		}
+	}
+	return nil
+}
+
+// Execute writes the text, filled in with data.
+func (t *Template) Execute(w io.Writer, data any) error { return t.ExecuteTemplate(w, t.name, data) }
+
+// ExecuteTemplate writes one of the texts that are defined in it.
+func (t *Template) ExecuteTemplate(w io.Writer, name string, data any) (err error) {
+	defer func() {
+		if p := recover(); p != nil {
+			stop, is := p.(executionError)
+			if !is {
+				panic(p)
+			}
+			err = fmt.Errorf("wording: %s: %w", name, stop.err)
+		}
+	}()
+	f := &execution{t: t, w: w}
+	f.runTemplate(name, reflect.ValueOf(data))
+	return nil
+}
+
+// executionError ends a filling with its error.
+type executionError struct{ err error }
+
+func failExecution(format string, args ...any) { panic(executionError{fmt.Errorf(format, args...)}) }

@@ -1,0 +1,323 @@
+// Package readability extracts the main text of a web page: without menus and
+// footers, and without invisible content, which is a common place for prompt
+// injection. It does no network access.
+package readability
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"net/url"
+	"slices"
+	"strings"
+
+	"golang.org/x/net/html"
+	"golang.org/x/net/html/atom"
+
+	"hob/platform/net/safehttp"
+	"hob/platform/text/textnorm"
+)
+
+// maxLinks bounds the addresses of one page.
+const maxLinks = 300
+
+// ErrTooDeep reports that the elements of a page are nested too deeply to parse.
+var ErrTooDeep = errors.New("cannot parse the page")
+
+// Page is what can be read of a page.
+type Page struct {
+	Title    string
+	Text     string   // lines; headings begin with "#", items with "-"
+	Links    []string // canonical, in the order of the page
+	Language string   // as the page says
+	Author   string
+	Date     string // as the page says
+}
+
+// HTML parses a page. It omits content that readers do not see (scripts, hidden
+// elements, comments). With a base, links are made absolute, numbered in the text
+// and listed at its end; without a base, links are omitted.
+func HTML(text string, base *url.URL) (*Page, error) {
+	doc, err := html.Parse(strings.NewReader(text))
+	if err != nil { // deeper than 512 elements
+		return nil, fmt.Errorf("%w: %w", ErrTooDeep, err)
+	}
+	p := &Page{Title: pageTitle(doc), Language: Attr(findElement(doc, atom.Html), "lang")}
+	p.readMetas(doc)
+	if ref := Attr(findElement(doc, atom.Base), "href"); ref != "" && base != nil {
+		if u, err := url.Parse(ref); err == nil {
+			base = base.ResolveReference(u)
+		}
+	}
+	root := mainOf(doc)
+	known := map[string]string{}
+	w := &writer{base: base, known: known, chrome: true}
+	w.writeChildren(root)
+	if w.b.Len() == 0 { // all of it is menus
+		w = &writer{base: base, known: known}
+		w.writeChildren(doc)
+	}
+	p.Text = w.finishText()
+	p.Links = w.links
+	all := &writer{base: base, known: known} // also of menus
+	all.collectLinks(doc, &p.Links)
+	return p, nil
+}
+
+// Words returns the text of an HTML fragment.
+func Words(s string) string {
+	if !strings.ContainsAny(s, "<&") {
+		return s
+	}
+	n, err := html.Parse(strings.NewReader(s))
+	if err != nil {
+		return s
+	}
+	w := &writer{}
+	w.writeChildren(n)
+	return w.b.String()
+}
+
+// readMetas reads the page's meta elements
+// (https://html.spec.whatwg.org/#the-meta-element).
+func (p *Page) readMetas(doc *html.Node) {
+	for d := range doc.Descendants() {
+		if d.Type != html.ElementNode || d.DataAtom != atom.Meta {
+			continue
+		}
+		value := CutRunes(Squeeze(Attr(d, "content")), 200)
+		switch strings.ToLower(Attr(d, "name") + Attr(d, "property")) {
+		case "author", "article:author", "dc.creator":
+			p.Author = cmp.Or(p.Author, value)
+		case "date", "article:published_time", "dc.date":
+			p.Date = cmp.Or(p.Date, value)
+		}
+	}
+}
+
+// Link returns the absolute canonical form of a link, "" if it cannot be opened.
+func Link(base *url.URL, ref string) string {
+	ref = strings.TrimSpace(ref)
+	if base == nil || ref == "" || ref[0] == '#' || strings.Contains(ref, `\`) {
+		return ""
+	}
+	u, err := url.Parse(ref)
+	if err != nil {
+		return ""
+	}
+	c, err := safehttp.Canonical(base.ResolveReference(u).String())
+	if err != nil {
+		return ""
+	}
+	if s := c.String(); len(s) <= 2048 {
+		return s
+	}
+	return ""
+}
+
+// Tidy drops what a terminal or a model would take for more than text.
+func Tidy(s string) string {
+	return strings.Map(func(r rune) rune {
+		if r != '\n' && r != '\t' && (r < ' ' || r >= 0x7f && r < 0xa0) {
+			return -1
+		}
+		return r
+	}, s)
+}
+
+func pageTitle(doc *html.Node) string {
+	for _, n := range []*html.Node{findElement(doc, atom.Title), findElement(doc, atom.H1)} {
+		if n != nil {
+			if t := Squeeze(Plain(n)); t != "" {
+				return CutRunes(t, 300)
+			}
+		}
+	}
+	return ""
+}
+
+// Squeeze returns a text on one line.
+func Squeeze(s string) string { return strings.Join(strings.Fields(Tidy(s)), " ") }
+
+// CutRunes shortens a text to n characters, and shows it.
+func CutRunes(s string, n int) string {
+	if first := textnorm.TruncateRunes(s, n); len(first) < len(s) {
+		return first + "…"
+	}
+	return s
+}
+
+func findElement(n *html.Node, a atom.Atom) *html.Node {
+	for d := range n.Descendants() {
+		if d.Type == html.ElementNode && d.DataAtom == a {
+			return d
+		}
+	}
+	return nil
+}
+
+// Attr returns an attribute of an element, "" if it is missing.
+func Attr(n *html.Node, name string) string {
+	if n == nil {
+		return ""
+	}
+	for _, a := range n.Attr {
+		if a.Key == name && a.Namespace == "" {
+			return a.Val
+		}
+	}
+	return ""
+}
+
+// maxPlain limits the bytes of text read per element: nested elements are each
+// read again.
+const maxPlain = 4000
+
+// Plain returns the text in an element, cut at a limit.
+func Plain(n *html.Node) string {
+	var b strings.Builder
+	for d := range n.Descendants() {
+		if b.Len() > maxPlain {
+			break
+		}
+		if d.Type == html.TextNode {
+			b.WriteString(d.Data)
+		}
+	}
+	return b.String()
+}
+
+// isInvisible reports elements whose content is invisible or not text.
+func isInvisible(n *html.Node) bool {
+	switch n.DataAtom {
+	case atom.Script, atom.Style, atom.Template, atom.Svg, atom.Iframe, atom.Object, atom.Canvas, atom.Head, atom.Noscript, atom.Video, atom.Audio,
+		atom.Select, atom.Textarea, atom.Button, atom.Input, atom.Dialog, atom.Math:
+		return true
+	}
+	for _, a := range n.Attr {
+		switch v := strings.ToLower(strings.TrimSpace(a.Val)); a.Key {
+		case "hidden":
+			return true
+		case "aria-hidden":
+			if v == "true" {
+				return true
+			}
+		case "style":
+			if hidesElement(v) {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// hidesElement reports whether a style takes an element out of sight.
+func hidesElement(style string) bool {
+	s := strings.Join(strings.Fields(style), "")
+	for _, x := range []string{"display:none", "visibility:hidden", "font-size:0", "opacity:0", "clip:rect(0", "text-indent:-"} {
+		i := strings.Index(s, x)
+		if i < 0 {
+			continue
+		}
+		rest := s[i+len(x):]
+		if strings.HasSuffix(x, ":0") && strings.HasPrefix(rest, ".") && strings.Trim(strings.SplitN(rest[1:], ";", 2)[0], "0emprx%") != "" {
+			continue // opacity:0.9
+		}
+		if strings.HasSuffix(x, ":-") && len(strings.TrimLeft(rest, "0123456789")) > len(rest)-3 {
+			continue // text-indent:-18pt, as Word indents the items of a list
+		}
+		return true
+	}
+	return false
+}
+
+// isPageChrome reports navigation and other parts around a page's main text.
+func isPageChrome(n *html.Node) bool {
+	switch n.DataAtom {
+	case atom.Nav, atom.Aside, atom.Footer:
+		return true
+	}
+	return slices.Contains([]string{"navigation", "banner", "contentinfo", "search", "complementary"}, Attr(n, "role"))
+}
+
+// mainOf returns the element with the main text: the one that the page marks,
+// otherwise the innermost one with nearly all of the readable text.
+func mainOf(doc *html.Node) *html.Node {
+	body := findElement(doc, atom.Body)
+	if body == nil {
+		body = doc
+	}
+	mass := map[*html.Node]int{}
+	total := measureText(body, mass)
+	const enough = 250
+	for _, fits := range []func(*html.Node) bool{
+		func(n *html.Node) bool { return n.DataAtom == atom.Main || Attr(n, "role") == "main" },
+		func(n *html.Node) bool { return n.DataAtom == atom.Article },
+	} {
+		if n := findOnly(body, fits); n != nil && mass[n] >= enough {
+			return n
+		}
+	}
+	for best := body; ; {
+		inner := heaviestElement(best, mass)
+		if inner == nil || mass[inner]*4 < total*3 {
+			return best
+		}
+		best = inner
+	}
+}
+
+// findOnly returns the single matching element, nil if there are none or several.
+func findOnly(root *html.Node, fits func(*html.Node) bool) (found *html.Node) {
+	for n := range root.Descendants() {
+		if n.Type != html.ElementNode || !fits(n) {
+			continue
+		}
+		if found != nil {
+			return nil
+		}
+		found = n
+	}
+	return found
+}
+
+// measureText notes for each element how many bytes in it read like text: not links,
+// not menus, not single words.
+func measureText(n *html.Node, mass map[*html.Node]int) int {
+	sum := 0
+	for c := n.FirstChild; c != nil; c = c.NextSibling {
+		switch {
+		case c.Type == html.TextNode:
+			if size := len(strings.TrimSpace(c.Data)); size >= 25 {
+				sum += size
+			}
+		case c.Type == html.ElementNode && c.DataAtom != atom.A && !isInvisible(c) && !isPageChrome(c):
+			sum += measureText(c, mass)
+		}
+	}
+	if sum > 0 {
+		mass[n] = sum
+	}
+	return sum
+}
+
+func heaviestElement(n *html.Node, mass map[*html.Node]int) (best *html.Node) {
+	for c := n.FirstChild; c != nil; c = c.NextSibling {
+		if mass[c] > mass[best] {
+			best = c
+		}
+	}
+	if best == nil || isInlineElement(best) {
+		return nil
+	}
+	return best
+}
+
+// isInlineElement reports inline elements, which are never a page's main text.
+func isInlineElement(n *html.Node) bool {
+	switch n.DataAtom {
+	case atom.P, atom.Span, atom.B, atom.I, atom.Em, atom.Strong, atom.Pre, atom.Code, atom.Li, atom.Font, atom.Q, atom.Blockquote:
+		return true
+	}
+	return false
+}

@@ -1,0 +1,122 @@
+// Package redact removes credentials from texts: known secrets (Set), also in
+// hex, base64 or URL encoding, and credentials with a recognizable format
+// (Shapes): API keys of common providers, private key blocks, tokens and card
+// numbers. Everything that leaves Hob or is stored passes through it: logs,
+// prompts, transcripts, the ledger and channel messages.
+//
+// It only finds credentials in known encodings. An attacker who can compute can
+// encode a secret in a way that no list covers, which is why important secrets
+// are never shown to a model.
+package redact
+
+import (
+	"slices"
+	"strings"
+	"sync"
+	"sync/atomic"
+)
+
+// Mark replaces redacted text.
+const Mark = "[redacted]"
+
+// Options of New; the zero value is useful.
+type Options struct {
+	// IBAN takes out bank account numbers as well. They are no credential, and
+	// who pays bills by mail needs to read them.
+	IBAN bool
+}
+
+// Set holds the secrets of this process. It may be used concurrently. A nil Set
+// has no secrets and only detects formats.
+type Set struct {
+	opt Options
+
+	mu    sync.Mutex
+	known []string
+	m     atomic.Pointer[matcher] // nil: to be made of known
+}
+
+// New returns an empty set.
+func New(opt Options) *Set { return &Set{opt: opt} }
+
+// Add adds secrets. Values that are too short or look like ordinary words are
+// ignored.
+func (s *Set) Add(values ...string) {
+	if s == nil {
+		return
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for _, v := range values {
+		for _, line := range append(strings.Split(v, "\n"), v) { // a key file is known by its lines, too
+			line = strings.TrimSpace(line)
+			if isSearchable(line) && !slices.Contains(s.known, line) {
+				s.known = append(s.known, line)
+				s.m.Store(nil)
+			}
+		}
+	}
+}
+
+// isSearchable reports whether a value is specific enough to search for: at least eight
+// characters, six if it is not just letters, twelve if it is letters of one case.
+// Shorter values would redact ordinary words.
+func isSearchable(v string) bool {
+	lower, upper, other := 0, 0, 0
+	for i := range len(v) {
+		switch c := v[i]; {
+		case 'a' <= c && c <= 'z':
+			lower++
+		case 'A' <= c && c <= 'Z':
+			upper++
+		default:
+			other++
+		}
+	}
+	switch {
+	case strings.HasPrefix(v, "-----"): // the frame of a key file
+		return false
+	case other == 0 && (lower == 0 || upper <= 1):
+		return len(v) >= 12
+	case other > 0 && lower+upper > 0:
+		return len(v) >= 6
+	}
+	return len(v) >= 8
+}
+
+// compiledMatcher returns the compiled patterns, making them when they are first used.
+func (s *Set) compiledMatcher() *matcher {
+	if s == nil {
+		return &matcher{}
+	}
+	if m := s.m.Load(); m != nil {
+		return m
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	m := newMatcher(s.known)
+	s.m.Store(m)
+	return m
+}
+
+// Known takes out the secrets that are known by their value.
+func (s *Set) Known(text string) string { return s.compiledMatcher().replaceAll(text) }
+
+// Text takes out known secrets and what has the shape of one.
+func (s *Set) Text(text string) string {
+	return redactShapes(s.compiledMatcher().replaceAll(text), s != nil && s.opt.IBAN)
+}
+
+// Holds reports whether an outgoing text contains a known secret, also if it is
+// spread by blanks or separators, repeatedly escaped, in other letter case or
+// reversed.
+func (s *Set) Holds(text string) bool {
+	m := s.compiledMatcher()
+	if len(m.patterns) == 0 {
+		return false
+	}
+	return slices.ContainsFunc(decodedReadings(text), m.containsPattern)
+}
+
+// Shapes takes out what has the shape of a credential.
+func Shapes(text string) string { return redactShapes(text, false) }

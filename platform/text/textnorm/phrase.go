@@ -1,0 +1,135 @@
+// Package textnorm normalizes and compares typed text: it ignores case, accents and
+// punctuation, and can match by some of the words. It parses no grammar; package
+// when parses dates.
+package textnorm
+
+import (
+	"slices"
+	"strings"
+	"unicode"
+	"unicode/utf8"
+
+	"golang.org/x/text/unicode/norm"
+)
+
+// Fold lower-cases and removes accents: "Café" becomes "cafe". Invalid UTF-8
+// becomes U+FFFD.
+func Fold(s string) string {
+	ascii := true
+	for i := range len(s) {
+		if s[i] >= utf8.RuneSelf {
+			ascii = false
+			break
+		}
+	}
+	if ascii {
+		return strings.ToLower(s)
+	}
+	var b strings.Builder
+	b.Grow(len(s))
+	for _, r := range norm.NFKD.String(strings.ToValidUTF8(s, "\uFFFD")) {
+		if r < 0x300 || r > 0x36f { // combining diacritical marks; marks of other scripts make other letters
+			b.WriteRune(unicode.ToLower(r))
+		}
+	}
+	return norm.NFC.String(b.String())
+}
+
+// FoldedWords folds and cuts at everything that is not a letter, a digit or a mark;
+// a possessive "'s" is dropped, so that "sister's" is "sister".
+func FoldedWords(s string) []string { return splitWords(Fold(s)) }
+
+// Words is Split without folding.
+func Words(s string) []string { return splitWords(strings.ToValidUTF8(s, "\uFFFD")) }
+
+func splitWords(s string) []string {
+	s = strings.ReplaceAll(s, "’", "'")
+	f := strings.FieldsFunc(s, func(r rune) bool {
+		return r != '\'' && !unicode.IsLetter(r) && !unicode.IsDigit(r) && !unicode.IsMark(r)
+	})
+	out := make([]string, 0, len(f))
+	for _, w := range f {
+		w = strings.Trim(w, "'")
+		w = strings.TrimSuffix(strings.TrimSuffix(w, "'s"), "'S")
+		for _, p := range strings.Split(w, "'") {
+			if p != "" {
+				out = append(out, p)
+			}
+		}
+	}
+	return out
+}
+
+// EqualFolded reports whether two texts differ only in case, accents, spaces and
+// punctuation.
+func EqualFolded(a, b string) bool {
+	x, y := FoldedWords(a), FoldedWords(b)
+	if len(x) == 0 || len(y) == 0 {
+		return strings.TrimSpace(a) == strings.TrimSpace(b)
+	}
+	return strings.Join(x, " ") == strings.Join(y, " ")
+}
+
+// Ellipsize truncates a text to at most n characters and appends "…" if it was longer;
+// line breaks become spaces.
+func Ellipsize(s string, n int) string {
+	s = strings.Join(strings.Fields(s), " ")
+	if utf8.RuneCountInString(s) <= n {
+		return s
+	}
+	r := []rune(s)
+	return strings.TrimRight(string(r[:max(n-1, 0)]), " ") + "…"
+}
+
+// ContainsAllWords reports whether a text contains all words as substrings, ignoring case and
+// accents.
+func ContainsAllWords(text string, words []string) bool {
+	have := Fold(text)
+	return !slices.ContainsFunc(words, func(w string) bool { return !strings.Contains(have, Fold(w)) })
+}
+
+// TruncateRunes returns the first n characters of a text.
+func TruncateRunes(s string, n int) string {
+	if len(s) <= n {
+		return s
+	}
+	for i := range s {
+		if n == 0 {
+			return s[:i]
+		}
+		n--
+	}
+	return s
+}
+
+// Similar rates two words or titles from 0 (nothing in common) to 1 (same) by
+// the Dice coefficient of their letter pairs.
+func Similar(a, b string) float64 {
+	x, y := letterPairs(a), letterPairs(b)
+	if len(x) == 0 || len(y) == 0 {
+		return 0
+	}
+	have := map[string]int{}
+	for _, p := range x {
+		have[p]++
+	}
+	common := 0
+	for _, p := range y {
+		if have[p] > 0 {
+			have[p]--
+			common++
+		}
+	}
+	return 2 * float64(common) / float64(len(x)+len(y))
+}
+
+func letterPairs(s string) []string {
+	var out []string
+	for _, w := range FoldedWords(s) {
+		r := []rune(" " + w + " ")
+		for i := range len(r) - 1 {
+			out = append(out, string(r[i:i+2]))
+		}
+	}
+	return out
+}

@@ -1,0 +1,81 @@
+package textnorm
+
+import (
+	"testing"
+	"unicode/utf8"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+func TestSplit(t *testing.T) {
+	tests := []struct {
+		name, in string
+		want     []string
+	}{
+		{"possessive", "my sister's birthday", []string{"my", "sister", "birthday"}},
+		{"curly possessive", "my sister’s birthday", []string{"my", "sister", "birthday"}},
+		{"contraction", "don't", []string{"don", "t"}},
+		{"accents", "Crème BRÛLÉE", []string{"creme", "brulee"}},
+		{"numbers", "Kestrel-9981", []string{"kestrel", "9981"}},
+		{"hangul", "회의", []string{"회의"}},
+		{"kana", "がくせい", []string{"がくせい"}},
+		{"cjk", "会議 明日", []string{"会議", "明日"}},
+		{"nothing", " -- ", []string{}},
+		{"broken", "a\xffb", []string{"a", "b"}},
+	}
+	for _, tc := range tests {
+		t.Run(tc.name, func(t *testing.T) {
+			if d := cmp.Diff(tc.want, FoldedWords(tc.in)); d != "" {
+				t.Error(d)
+			}
+		})
+	}
+}
+
+func TestCut(t *testing.T) {
+	if got := Ellipsize("añb\ncd", 4); got != "añb…" {
+		t.Errorf("Cut = %q", got)
+	}
+	if got := Ellipsize(" short\ttext ", 20); got != "short text" {
+		t.Errorf("Cut = %q", got)
+	}
+}
+
+func TestSame(t *testing.T) {
+	if !EqualFolded("Gym!", "gym") || EqualFolded("gym", "gyms") || EqualFolded("!!", "??") || !EqualFolded("🏃", "🏃 ") {
+		t.Error("Same")
+	}
+}
+
+func TestSimilar(t *testing.T) {
+	if Similar("plummer", "plumber") < 0.5 || Similar("abc", "xyz") != 0 {
+		t.Error("Similar")
+	}
+}
+
+func FuzzSplit(f *testing.F) {
+	f.Add("it's café \xff 会議")
+	f.Fuzz(func(t *testing.T, s string) {
+		for _, w := range FoldedWords(s) {
+			if w == "" || !utf8.ValidString(w) {
+				t.Fatalf("Split(%q) has %q", s, w)
+			}
+		}
+		if c := Ellipsize(s, 10); utf8.RuneCountInString(c) > 10 {
+			t.Fatalf("Cut(%q) = %q", s, c)
+		}
+	})
+}
+
+func TestHas(t *testing.T) {
+	for _, tc := range []struct {
+		words []string
+		want  bool
+	}{
+		{nil, true}, {[]string{"cafe"}, true}, {[]string{"CAFÉ", "mon"}, true}, {[]string{"café", "tuesday"}, false},
+	} {
+		if got := ContainsAllWords("The Café on Monday", tc.words); got != tc.want {
+			t.Errorf("%q: %t", tc.words, got)
+		}
+	}
+}

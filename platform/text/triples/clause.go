@@ -1,0 +1,241 @@
+package triples
+
+import (
+	"slices"
+)
+
+// opening is a clause without its introduction.
+type opening struct {
+	toks            []tok
+	sure, now, more bool
+	skip            bool // it is not the speaker's own word
+}
+
+// readOpening removes introductory words of a statement and returns its certainty.
+func readOpening(toks []tok) opening {
+	o := opening{toks: toks}
+	for len(o.toks) > 0 {
+		n := 0
+		if n = matchLeading(o.toks, "lead sure"); n > 0 {
+			o.sure = true
+		} else if n = matchLeading(o.toks, "lead more"); n > 0 {
+			o.more = true
+		} else if n = matchLeading(o.toks, "lead now"); n > 0 {
+			o.now = true
+		} else if n = matchLeading(o.toks, "lead"); n == 0 {
+			break
+		}
+		if n == len(o.toks) {
+			break
+		}
+		o.toks = o.toks[n:]
+	}
+	if len(o.toks) == 0 {
+		return o
+	}
+	o.skip = isListed("skip", o.toks[0].w)
+	for i := range o.toks {
+		o.skip = o.skip || matchLeading(o.toks[i:], "skip phrase") > 0
+	}
+	return o
+}
+
+// clause is a part of a sentence with one verb.
+type clause struct {
+	toks []tok
+	verb verbMatch
+}
+
+// verbMatch is a verb in a clause. A copula has no name.
+type verbMatch struct {
+	verb
+
+	at, n int
+	was   bool
+	gap   []tok // "live NOW in"
+}
+
+// splitClauses cuts a sentence at the words between its verbs. Where two verbs have
+// nothing between them that parts them, the first leads and the rest is its
+// value.
+func splitClauses(toks []tok) []clause {
+	verbs := verbsOf(toks)
+	if len(verbs) == 0 {
+		return nil
+	}
+	var out []clause
+	start := 0
+	cur := verbs[0]
+	for _, next := range verbs[1:] {
+		cut := findBoundary(toks, cur.at+cur.n, next.at)
+		if cut < 0 {
+			continue
+		}
+		out = append(out, newClause(toks[start:cut.endIndex()], cur, start))
+		start, cur = cut.startIndex(toks), next
+	}
+	return append(out, newClause(toks[start:], cur, start))
+}
+
+func newClause(toks []tok, v verbMatch, start int) clause {
+	v.at -= start
+	return clause{toks: toks, verb: v}
+}
+
+// cut is the index of the token before which a clause ends.
+type cut int
+
+func (c cut) endIndex() int { return int(c) }
+
+// startIndex skips the word that joins.
+func (c cut) startIndex(toks []tok) int {
+	if slices.Contains(joining, toks[c].w) {
+		return int(c) + 1
+	}
+	return int(c)
+}
+
+var joining = []string{"and", "but", "und", "aber", "et", "mais", "y", "pero", "e", "ma", "o", "bet", "ir", "ale", "while", "whereas", "so"}
+
+// findBoundary finds where one clause ends and the next begins; -1 for nowhere. It
+// is a joining word whose next words lead to the verb, or a comma.
+func findBoundary(toks []tok, from, to int) cut {
+	comma := -1
+	for i := to - 1; i >= from; i-- {
+		if i > from && slices.Contains(joining, toks[i].w) && isSubjectOrEmpty(toks[i+1:to]) {
+			return cut(i)
+		}
+		if toks[i].after != 0 && i+1 <= to && comma < 0 && isSubjectOrEmpty(toks[i+1:to]) && (toks[i].after == ';' || i+1 < to) {
+			comma = i + 1
+		}
+	}
+	return cut(comma)
+}
+
+// isSubjectOrEmpty reports whether the words before a verb are a subject, or nothing.
+func isSubjectOrEmpty(toks []tok) bool {
+	o := readOpening(toks)
+	_, rest := readManner(o.toks)
+	if len(rest) == 0 || len(o.toks) == 0 {
+		return true
+	}
+	_, ok := subjectOf(rest)
+	return ok
+}
+
+// verbsOf lists the verbs of a sentence. Forms of being count where no verb of
+// the list has them.
+func verbsOf(toks []tok) []verbMatch {
+	var out []verbMatch
+	for i := 0; i < len(toks); i++ {
+		if v, ok := verbAt(toks, i); ok && (i > 0 || v.impliesSubject()) {
+			out = append(out, v)
+			i += v.n - 1
+			continue
+		}
+		if w := toks[i].w; isListed("is", w) || isListed("was", w) {
+			if i == 0 || w == "am" && !isListed("i", toks[i-1].w) {
+				continue
+			}
+			out = append(out, verbMatch{at: i, n: 1, was: isListed("was", w)})
+		}
+	}
+	// "is called", "was moved to", "does live in": the form of being only helps.
+	var kept []verbMatch
+	for i, v := range out {
+		if v.name == "" && i+1 < len(out) && out[i+1].name != "" && onlyBetween(toks[v.at+1:out[i+1].at]) {
+			continue
+		}
+		kept = append(kept, v)
+	}
+	return kept
+}
+
+// impliesSubject reports whether a form of the first person needs no "I" before it.
+func (v verb) impliesSubject() bool {
+	return isListed("dropped", v.words[0]) || len(v.words) > 2 && v.words[0] == "mi"
+}
+
+// matchGapped matches a form between whose first and second word small ones may
+// stand: "wohne jetzt nicht mehr in".
+func matchGapped(toks []tok, words []string) (n int, gap []tok) {
+	if hasPrefixWords(toks, words) {
+		return len(words), nil
+	}
+	if len(words) < 2 || toks[0].w != words[0] {
+		return 0, nil
+	}
+	for g := 1; g <= 3 && g < len(toks); g++ {
+		if w := toks[g].w; !isListed("now", w) && !isListed("not", w) && w != "mehr" && w != "plus" && w != "piu" && w != "mas" {
+			return 0, nil
+		}
+		if hasPrefixWords(toks[g+1:], words[1:]) {
+			return len(words) + g, toks[1 : g+1]
+		}
+	}
+	return 0, nil
+}
+
+func verbAt(toks []tok, i int) (verbMatch, bool) {
+	if i > 0 && toks[i].capital { // a name
+		return verbMatch{}, false
+	}
+	for _, v := range known().verbs[toks[i].w] {
+		n, gap := matchGapped(toks[i:], v.words)
+		rest := toks[min(i+n, len(toks)):]
+		if n == 0 || v.flags["cap"] && (len(rest) == 0 || !startsWithName(rest)) || v.flags["from"] && (len(rest) == 0 || !slices.Contains(froms, rest[0].w)) {
+			continue
+		}
+		if v.flags["from"] && v.flags["time"] && !slices.ContainsFunc(rest, func(t tok) bool { return hasDigit(t.w) || isForeignTime([]tok{t}) }) {
+			continue
+		}
+		return verbMatch{verb: v, at: i, n: n, gap: gap}, true
+	}
+	return verbMatch{}, false
+}
+
+var froms = []string{"from", "von", "de", "da"}
+
+// startsWithName reports whether a name follows, possibly after "my".
+func startsWithName(toks []tok) bool {
+	return toks[0].capital || isListed("mine", toks[0].w) || isListed("now", toks[0].w)
+}
+
+func onlyBetween(toks []tok) bool {
+	return !slices.ContainsFunc(toks, func(t tok) bool { return !isListed("between", t.w) })
+}
+
+// verbManner holds what the modifiers before a verb express.
+type verbManner struct{ ended, more, now, sure, past, has bool }
+
+// readManner removes the modifiers at the end of the words before a verb.
+func readManner(toks []tok) (verbManner, []tok) {
+	m := verbManner{}
+	for len(toks) > 0 {
+		t := toks[len(toks)-1]
+		if !isListed("between", t.w) || len(toks) == 1 && isListed("i", t.w) {
+			break
+		}
+		switch {
+		case t.w == "used", t.w == "finished", t.w == "stopped", t.w == "quit", t.w == "gave":
+			m.ended, m.sure = true, true
+		case t.w == "was" || t.w == "were":
+			m.past = true
+		case t.w == "has" || t.w == "have":
+			m.has = true
+		case t.w == "actually" || t.w == "really":
+			m.sure = true
+		case isListed("not", t.w):
+			m.ended = true
+		case isListed("more", t.w):
+			m.more = true
+		case isListed("now", t.w):
+			m.now = true
+		}
+		if t.w == "longer" || t.w == "mehr" {
+			m.sure = true
+		}
+		toks = toks[:len(toks)-1]
+	}
+	return m, toks
+}

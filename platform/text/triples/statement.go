@@ -1,0 +1,215 @@
+// Package triples extracts subject-relation-object triples from sentences: "my
+// sister Ana lives in Kaunas since May" gives Ana, lives_in, Kaunas, from May.
+// Callers use them to detect that a newer statement corrects an older one, and to
+// fill the graph.
+//
+// It prefers missing a statement to misreading one: hedged, reported or postponed
+// statements and questions give no triple, or one that corrects nothing. It
+// stores nothing and calls no model. Its vocabulary is in words.txt. Package
+// knowledge, its graph and the extraction after a turn use it.
+package triples
+
+import (
+	"regexp"
+	"slices"
+	"strings"
+	"time"
+)
+
+// Triple is one triple of a text.
+type Triple struct {
+	Subject Subject
+	// Attr is the relation: a verb of words.txt ("lives_in"), a noun
+	// ("password"), or one of When, Where, Is, Called and Any. It is empty, as is
+	// the subject, if the text only corrects a value: Value, not Old.
+	Attr  string
+	Value string // as written, without its time
+	Old   string // what it says no longer holds: "not OLD but VALUE", "from OLD to VALUE"
+	// Ended: the value no longer holds, or never did; with Any the whole subject.
+	Ended bool
+	// One: the subject has one at a time.
+	One bool
+	// More: it says that something else holds as well, or is not sure; it
+	// corrects nothing.
+	More bool
+	// Now: the text says that it is new ("now", "new", "moved"). Sure: it
+	// contradicts an earlier statement ("actually", "I meant", "no longer", "not
+	// X but Y").
+	Now, Sure bool
+	// Past: it held once. It corrects nothing and is not corrected.
+	Past        bool
+	From, Until time.Time // validity as stated
+	// Text is the part of the sentence that says it, with its subject.
+	Text string
+}
+
+// Relations other than the verbs and nouns of words.txt.
+const (
+	When   = "when"   // a thing is at a time
+	Where  = "where"  // a thing is at a place
+	Is     = "is"     // anything else it can be
+	Called = "called" // the subject's name is the value
+	Any    = "*"      // all relations of the subject
+)
+
+// Subject is a person or thing that a statement is about.
+type Subject struct {
+	Text  string // as written
+	Owner bool   // the owner: "I", "we"
+	// Role and Name: "my sister Ana" is "sister" and "Ana", both folded. A role
+	// is a relation to someone, usually the user.
+	Role, Name string
+	// Key is its words, folded and sorted; "owner" for the owner. A name goes
+	// before a role.
+	Key string
+	// Person: the words identify a person.
+	Person bool
+}
+
+// Owner is the key of the owner.
+const Owner = "owner"
+
+// Limits of what is read.
+const (
+	maxText       = 4000 // bytes
+	maxStatements = 16
+	maxValue      = 14 // words
+)
+
+// Read returns the statements of a text. now is the current time in the user's
+// zone: "until June" is relative to it.
+func Read(text string, now time.Time) []Triple {
+	return readText(text, now).out
+}
+
+func readText(text string, now time.Time) reader {
+	r := reader{now: now, text: blankQuotes(truncateText(text))}
+	for _, s := range splitSentences(r.text) {
+		r.readSentence(s)
+		if len(r.out) >= maxStatements {
+			r.out = r.out[:maxStatements]
+			break
+		}
+	}
+	return r
+}
+
+type reader struct {
+	text string
+	now  time.Time
+	out  []Triple
+	last Subject // for "she"
+	said []textSpan
+}
+
+// textSpan is a part of the text, in bytes, that says the statements from the nth on.
+type textSpan struct{ from, to, n int }
+
+// readSentence reads the clauses of one sentence.
+func (r *reader) readSentence(toks []tok) {
+	l := readOpening(toks)
+	if l.skip || len(l.toks) == 0 {
+		return
+	}
+	subject := Subject{}
+	if len(verbsOf(l.toks)) == 0 {
+		if v := r.valueOf(l.toks); l.sure && len(v.old) > 0 { // "I meant Kaunas, not Vilnius"
+			r.markUsedText(toks[0].from, toks)
+			r.out = append(r.out, Triple{Value: r.spanText(v.toks), Old: r.spanText(v.old), Sure: true, Text: r.spanText(toks)})
+		}
+		return
+	}
+	for i, c := range splitClauses(l.toks) {
+		from := toks[0].from
+		if i > 0 {
+			from = c.toks[0].from
+			more := readOpening(c.toks)
+			if more.skip {
+				return
+			}
+			l.sure, l.more, l.now = l.sure || more.sure, more.more, l.now || more.now
+			c.verb.at -= len(c.toks) - len(more.toks)
+			c.toks = more.toks
+			if c.verb.at < 0 {
+				continue
+			}
+		}
+		st, s, ok := r.readClause(c, subject)
+		if s.Key != "" {
+			if subject = s; !s.Owner {
+				r.last = s
+			}
+		}
+		if !ok || len(st) == 0 {
+			continue
+		}
+		r.markUsedText(from, c.toks)
+		for _, x := range st {
+			x.Sure, x.Now, x.More = x.Sure || l.sure, x.Now || l.now, x.More || l.more
+			r.out = append(r.out, x)
+		}
+	}
+}
+
+// markUsedText records which part of the text is covered by statements: not the part
+// after a comma and "and" that is not a parsed clause.
+func (r *reader) markUsedText(from int, toks []tok) {
+	end := len(toks)
+	for i := 1; i+3 < len(toks); i++ {
+		if toks[i].after != 0 && slices.Contains(joining, toks[i+1].w) {
+			end = i + 1
+			break
+		}
+	}
+	r.said = append(r.said, textSpan{from, toks[end-1].to, len(r.out)})
+}
+
+// Unread returns the parts of a text from which Read extracts no statement.
+func Unread(text string, now time.Time) (out []string) {
+	text = strings.ToValidUTF8(text, " ")
+	r := readText(text, now)
+	at := 0
+	add := func(to int) {
+		part := strings.Trim(text[at:max(at, to)], " \t\r\n,;:.!–—-)")
+		for {
+			first, more, _ := strings.Cut(part, " ")
+			if !slices.Contains(joining, strings.ToLower(first)) {
+				break
+			}
+			part = strings.TrimSpace(more)
+		}
+		if len(Words(part)) > 0 {
+			out = append(out, part)
+		}
+	}
+	for _, s := range r.said {
+		if s.n < len(r.out) {
+			add(s.from)
+			at = max(at, s.to)
+		}
+	}
+	add(len(text))
+	return out
+}
+
+// ClassOf returns the class of a value.
+func ClassOf(value string, now time.Time) Class {
+	r := reader{now: now, text: truncateText(value)}
+	for _, toks := range splitSentences(r.text) {
+		return r.classOf(toks)
+	}
+	return Other
+}
+
+// blankQuotes blanks quotations longer than a name, because they are other people's
+// words. It preserves the text's length, so that positions stay valid.
+func blankQuotes(s string) string {
+	return quotes.ReplaceAllStringFunc(s, func(q string) string {
+		if len(strings.Fields(q)) <= 3 {
+			return q
+		}
+		return strings.Repeat(" ", len(q))
+	})
+}
+
+var quotes = regexp.MustCompile("\"[^\"\n]*\"|“[^”\n]*”|«[^»\n]*»|„[^“”\n]*[“”]|`[^`\n]*`")

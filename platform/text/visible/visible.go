@@ -1,0 +1,133 @@
+// Package visible removes from a text what a terminal executes and what a reader cannot
+// see: control characters, marks that turn the direction of writing, characters without
+// width, and the tag characters that can hide a whole message. Commands use it for
+// everything that they print.
+package visible
+
+import (
+	"fmt"
+	"io"
+	"strings"
+	"unicode"
+	"unicode/utf8"
+)
+
+// Text returns s without hidden characters. Line breaks and tabs stay. Invalid UTF-8
+// becomes U+FFFD. Joiners stay where scripts and emoji need them.
+func Text(s string) string {
+	return rewriteHidden(s, func(*strings.Builder, rune) {})
+}
+
+// JSON returns the text of JSON values with hidden characters written as \uXXXX. JSON
+// has such characters within strings only, so that the values stay the same.
+func JSON(s string) string {
+	return rewriteHidden(s, func(b *strings.Builder, r rune) {
+		if r > 0xffff {
+			r -= 0x10000
+			fmt.Fprintf(b, `\u%04x\u%04x`, 0xd800+r>>10, 0xdc00+r&0x3ff) // UTF-16, RFC 8259 section 7
+			return
+		}
+		fmt.Fprintf(b, `\u%04x`, r)
+	})
+}
+
+func rewriteHidden(s string, hidden func(b *strings.Builder, r rune)) string {
+	clean := true
+	prev := rune(0)
+	for _, r := range s {
+		if r == utf8.RuneError || Hidden(prev, r) {
+			clean = false
+			break
+		}
+		prev = r
+	}
+	if clean {
+		return s
+	}
+	var b strings.Builder
+	prev = 0
+	for _, r := range s {
+		if Hidden(prev, r) {
+			hidden(&b, r)
+			continue
+		}
+		b.WriteRune(r)
+		prev = r
+	}
+	return b.String()
+}
+
+// Hidden reports whether r cannot be seen or does something to a terminal. prev is the
+// visible character before it, 0 at the beginning.
+func Hidden(prev, r rune) bool {
+	switch {
+	case r == '\n' || r == '\t':
+		return false
+	case unicode.IsControl(r): // C0, DEL and C1
+		return true
+	case r < 0xad:
+		return false
+	case unicode.Is(unicode.Bidi_Control, r):
+		return true
+	case r == 0x200d: // emoji of several parts, and scripts that join letters
+		return !mayPrecedeJoiner(prev)
+	case r == 0x200c:
+		return !mayPrecedeJoiner(prev) || unicode.Is(unicode.So, prev)
+	case r == 0xfe0e || r == 0xfe0f: // text or emoji, of the character before
+		return prev == 0 || unicode.IsSpace(prev)
+	case unicode.Is(unicode.Cf, r):
+		return !unicode.Is(unicode.Prepended_Concatenation_Mark, r)
+	}
+	return unicode.Is(unicode.Other_Default_Ignorable_Code_Point, r) || unicode.Is(unicode.Variation_Selector, r) || unicode.Is(unicode.Zl, r) || unicode.Is(unicode.Zp, r) ||
+		r >= 0xfff0 && r <= 0xfff8 || r >= 0xe0000 && r <= 0xe0fff
+}
+
+// mayPrecedeJoiner reports whether a joiner may follow a character: a picture, or a letter of a
+// script whose letters take another form beside one.
+func mayPrecedeJoiner(prev rune) bool {
+	return unicode.Is(unicode.So, prev) || unicode.Is(unicode.Sk, prev) && prev >= 0x1f3fb || prev == 0xfe0f ||
+		unicode.In(prev, unicode.Arabic, unicode.Syriac, unicode.Devanagari, unicode.Bengali, unicode.Gurmukhi, unicode.Gujarati, unicode.Oriya, unicode.Tamil,
+			unicode.Telugu, unicode.Kannada, unicode.Malayalam, unicode.Sinhala, unicode.Khmer, unicode.Myanmar, unicode.Mongolian)
+}
+
+// Writer forwards text without hidden characters. It buffers a character that a
+// write splits until the next write; Flush writes the rest. It is not safe for
+// concurrent use.
+type Writer struct {
+	W    io.Writer
+	rest []byte
+}
+
+// Write implements io.Writer.
+func (w *Writer) Write(b []byte) (int, error) {
+	text := append(w.rest, b...)
+	n := Whole(text)
+	w.rest = append([]byte(nil), text[n:]...)
+	if _, err := io.WriteString(w.W, Text(string(text[:n]))); err != nil {
+		return 0, err
+	}
+	return len(b), nil
+}
+
+// Flush writes what a last write left incomplete.
+func (w *Writer) Flush() error {
+	rest := w.rest
+	w.rest = nil
+	_, err := io.WriteString(w.W, Text(string(rest)))
+	return err
+}
+
+// Whole returns how many bytes of a text are whole characters, or can never be one.
+func Whole(b []byte) int {
+	for i := 1; i < utf8.UTFMax && i <= len(b); i++ {
+		at := len(b) - i
+		if !utf8.RuneStart(b[at]) {
+			continue
+		}
+		if !utf8.FullRune(b[at:]) {
+			return at
+		}
+		break
+	}
+	return len(b)
+}
