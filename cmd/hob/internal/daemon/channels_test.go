@@ -270,7 +270,7 @@ func TestAFileThatCannotGoAlong(t *testing.T) {
 		refuse bool
 		want   string
 	}{
-		{"larger than the channel takes", 2 << 20, false, "report.pdf lies on your computer: "},
+		{"larger than the channel takes", 2 << 20, false, "report.pdf is on your computer: "},
 		{"larger than anything that goes out", 60 << 20, false, "done: "},
 		{"refused by the platform", 1 << 10, true, "(The file report.pdf, 1 kB, could not be sent.)"},
 	} {
@@ -284,7 +284,7 @@ func TestAFileThatCannotGoAlong(t *testing.T) {
 				p.FailWith(channels.Errorf(channels.Permanent, "413 request entity too large"), 1)
 			}
 			p.hear(t, channels.Inbound{Text: "send me the report.pdf"})
-			if d := p.reply(t, c.want); len(d.Files) != 0 || strings.Contains(c.want, "lies on") && !strings.Contains(d.Text, path) {
+			if d := p.reply(t, c.want); len(d.Files) != 0 || strings.Contains(c.want, "is on") && !strings.Contains(d.Text, path) {
 				t.Errorf("%+v", d)
 			}
 			if done := p.reply(t, "done: "); c.size > 50<<20 && !strings.Contains(done.Text, "at most 50 MB") {

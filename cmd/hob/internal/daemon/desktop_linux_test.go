@@ -58,7 +58,7 @@ func TestDesktop(t *testing.T) {
 	}
 	started.Store(true)
 	screen.Only(q.ID, q.Actions[2])
-	if told := screen.Last(t, 2); !strings.Contains(told.Body, "a program that I have started is running") || open() != 1 {
+	if told := screen.Last(t, 2); !strings.Contains(told.Body, "a program that I started is running") || open() != 1 {
 		t.Errorf("told %+v with %d questions open", told, open())
 	}
 	started.Store(false)
@@ -71,7 +71,7 @@ func TestDesktop(t *testing.T) {
 			t.Fatal("the question is still open")
 		}
 	}
-	if n := screen.Last(t, 4); n.Title != "Hob" || !strings.Contains(strings.ToLower(n.Body), "forg") {
+	if n := screen.Last(t, 4); n.Title != "Hob" || !strings.Contains(n.Body, "Permanently deleted") {
 		t.Errorf("what came of it: %+v", n)
 	}
 	_, body := h.api(http.MethodGet, "/api/v1/approvals", nil)

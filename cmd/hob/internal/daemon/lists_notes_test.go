@@ -59,7 +59,7 @@ func TestListsAreWritten(t *testing.T) {
 	if there() != "Home: file taxes" {
 		t.Error(there())
 	}
-	if got := h.tool("create_reminder", `{"text":"x","in":"nowhere"}`); !strings.Contains(got.Error, "there are hob, home") {
+	if got := h.tool("create_reminder", `{"text":"x","in":"nowhere"}`); !strings.Contains(got.Error, "available: hob, home") {
 		t.Errorf("%+v", got)
 	}
 	r.Stop()

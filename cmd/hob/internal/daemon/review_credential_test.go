@@ -72,7 +72,7 @@ func TestReview11_SearchDoesNotVolunteerCredential(t *testing.T) {
 	}
 	// `hob memory search`.
 	_, body := h.api(http.MethodGet, "/api/v1/memory?q=tell+me+about+the+wifi", nil)
-	if strings.Contains(string(body), "hunter2") || !strings.Contains(string(body), "like a credential; search for") {
+	if strings.Contains(string(body), "hunter2") || !strings.Contains(string(body), "search for them by name") {
 		t.Errorf("hob memory search volunteers the password, or does not say so: %s", body)
 	}
 	if _, body = h.api(http.MethodGet, "/api/v1/memory?q=wifi+password", nil); !strings.Contains(string(body), "hunter2") {
