@@ -183,7 +183,7 @@ func shownMenu(s State, line string, asks bool) View {
 		v.Items, Item{Key: "ask", Title: "Ask…"}, Item{Key: "dashboard", Title: "Dashboard"},
 		Item{Title: "Last notices", Items: []Item{{Key: "open web 1", Title: "Reminder: stretch"}, {Key: "open web 2", Title: "invoice.pdf is new in Downloads"}}},
 		Item{Title: "Templates", Items: []Item{{Key: "template housekeeper", Title: "housekeeper"}, {Key: "template personal-assistant", Title: "personal-assistant", Checked: true}}},
-		Item{Separator: true}, Item{Key: "pause 1h", Title: "Pause for 1 hour"}, Item{Key: "pause tomorrow", Title: "Pause until tomorrow"}, Item{Key: "quiet 2h", Title: "Quiet now, for 2 hours"},
+		Item{Separator: true}, Item{Key: "pause 1h", Title: "Pause for 1 hour"}, Item{Key: "pause tomorrow", Title: "Pause until tomorrow"}, Item{Key: "quiet 2h", Title: "Quiet for 2 hours"},
 		Item{Separator: true}, Item{Key: "quit", Title: "Quit"},
 	)}
 }

@@ -236,7 +236,7 @@ func TestAQuestionOfATask(t *testing.T) {
 	h.post("home", "yes") // a task asks, so its id has to be named
 	h.wait("reply", "I did not take that as an answer to this question")
 	h.post("home", "/yes "+questionID.FindString(q.Text[strings.LastIndexByte(q.Text, '\n')+1:]))
-	h.wait("reply", "(?i)got .*forg[eo]t")
+	h.wait("reply", "(?i)got .*permanently deleted")
 	h.wait("reply", "and next")
 }
 

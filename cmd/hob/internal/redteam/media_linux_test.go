@@ -148,7 +148,7 @@ func TestHonestPictures(t *testing.T) {
 		t.Skip("there is no tesseract here")
 	}
 	h := newHonest(t, nil, "", nil, func(o *daemon.Options) { o.Session = os.Getenv })
-	invoice, err := os.ReadFile(filepath.Join("..", "..", "..", "..", "platform", "ocr", "testdata", "invoice.png"))
+	invoice, err := os.ReadFile(filepath.Join("..", "..", "..", "..", "platform", "host", "ocr", "testdata", "invoice.png"))
 	fatal(t, err)
 	picture := filepath.Join(h.docs, "invoice.png")
 	fatal(t, os.WriteFile(picture, invoice, 0o600))
