@@ -39,8 +39,8 @@ type File struct {
 	Origins []provenance.Origin
 }
 
-// IngestOptions holds the options of Ingest.
-type IngestOptions struct {
+// FileOptions holds the options of Ingest.
+type FileOptions struct {
 	Path   string
 	Title  string
 	Tags   []string
@@ -112,7 +112,7 @@ func (r *Report) addSkipped(name string, err error) {
 
 // Ingest ingests a file or the files below a folder. It skips and reports unreadable files. It
 // returns an error only if the path itself is not accessible.
-func (l *Library) Ingest(ctx context.Context, w IngestOptions) (Report, error) {
+func (l *Library) Ingest(ctx context.Context, w FileOptions) (Report, error) {
 	var r Report
 	if l.opt.Files == nil {
 		return r, errors.New("ingest: file access is not configured")
@@ -177,7 +177,7 @@ func affectsOneFile(err error) bool {
 }
 
 // ingestFile ingests one file, unless its size and time are unchanged.
-func (l *Library) ingestFile(ctx context.Context, w IngestOptions, e Entry) (Outcome, error) {
+func (l *Library) ingestFile(ctx context.Context, w FileOptions, e Entry) (Outcome, error) {
 	name := "file:" + e.Path
 	k, err := readSource(l.opt.Store.Reader(ctx), w.Realm, name)
 	if err != nil {
@@ -219,7 +219,7 @@ func (l *Library) ingestFile(ctx context.Context, w IngestOptions, e Entry) (Out
 	return l.putSource(ctx, held, in)
 }
 
-func (w IngestOptions) trustFor(e Entry) Trust {
+func (w FileOptions) trustFor(e Entry) Trust {
 	switch {
 	case w.Trust:
 		return ByVouched

@@ -173,7 +173,7 @@ func pauseBriefly(ctx context.Context) bool {
 
 // ingestEntry ingests one file of a folder. It returns only errors of ctx and of the store.
 func (l *Library) ingestEntry(ctx context.Context, f Folder, e Entry, r *Report) (changed bool, err error) {
-	o, err := l.ingestFile(ctx, IngestOptions{Realm: f.Realm, Folder: f.Path, Provenance: provenance.Hob}, e)
+	o, err := l.ingestFile(ctx, FileOptions{Realm: f.Realm, Folder: f.Path, Provenance: provenance.Hob}, e)
 	switch {
 	case ctx.Err() != nil:
 		return false, ctx.Err()

@@ -84,7 +84,7 @@ func TestPictureThatIsBad(t *testing.T) {
 	if see.asked != 1 {
 		t.Errorf("asked %d times", see.asked)
 	}
-	_, err := w.l.Ingest(t.Context(), IngestOptions{Path: "/f/bike.png", Asked: true, Dry: true})
+	_, err := w.l.Ingest(t.Context(), FileOptions{Path: "/f/bike.png", Asked: true, Dry: true})
 	if !errors.Is(err, document.ErrUnsupported) && err != nil || see.asked != 1 {
 		t.Errorf("%v, asked %d times", err, see.asked)
 	}

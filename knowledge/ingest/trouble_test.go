@@ -39,7 +39,7 @@ func TestReadingThatEndsTheProcess(t *testing.T) {
 	if list, err := w.l.FailedDocuments(t.Context(), 10); err != nil || len(list) == 0 || !strings.Contains(w.texts(), "three bar") {
 		t.Errorf("%+v, %v; kept: %s", list, err, w.texts())
 	}
-	r, err := w.l.Ingest(t.Context(), IngestOptions{Path: "/f/a.txt", Asked: true})
+	r, err := w.l.Ingest(t.Context(), FileOptions{Path: "/f/a.txt", Asked: true})
 	fatal(t, err)
 	if r.Documents != 1 || !strings.Contains(w.texts(), "seven bar") {
 		t.Errorf("after a request of the user: %+v", r)

@@ -106,7 +106,7 @@ func (d *Daemon) importDocuments(ctx context.Context, in web.MemoryImport, step 
 	if err != nil {
 		return ingest.Report{}, err
 	}
-	return d.documents.WithFiles(r).Ingest(ctx, ingest.IngestOptions{Path: path, Trust: in.Trust, Dry: in.DryRun, Asked: true, Now: time.Now(), Provenance: provenance.Owner, Progress: step})
+	return d.documents.WithFiles(r).Ingest(ctx, ingest.FileOptions{Path: path, Trust: in.Trust, Dry: in.DryRun, Asked: true, Now: time.Now(), Provenance: provenance.Owner, Progress: step})
 }
 
 // importContent imports one file without a permanent path.
@@ -172,7 +172,7 @@ func (x documents) Ingest(ctx context.Context, c tools.Call, want memory.Documen
 	if place.Folder {
 		return x.ingestFolder(ctx, c, place.Path)
 	}
-	r, err := x.d.documents.Ingest(ctx, ingest.IngestOptions{
+	r, err := x.d.documents.Ingest(ctx, ingest.FileOptions{
 		Path: place.Path, Title: want.Title, Tags: want.Tags, Realm: c.Realm, Asked: true, Now: c.Now, Provenance: c.Provenance, Origins: c.Origins,
 		Progress: func(done, total int, name string) { c.Progress(float64(done)/float64(max(total, 1)), name) },
 	})

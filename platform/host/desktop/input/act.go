@@ -58,7 +58,7 @@ func (a windowAction) checkPoint(ctx context.Context, x, y int) error {
 	if err != nil {
 		return err
 	}
-	v, found := window.WindowAt(list, x, y)
+	v, found := window.FindAt(list, x, y)
 	if !found || v.ID != a.w.ID {
 		return ErrMoved
 	}

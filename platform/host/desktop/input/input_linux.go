@@ -34,7 +34,7 @@ func (h *Controller) openBackend(ctx context.Context, w window.Window) (inputBac
 	}
 	if err := xtest.Init(x.X); err != nil {
 		x.Close()
-		return nil, fmt.Errorf("X display has no XTEST extension: %w: %w", errors.ErrUnsupported, err)
+		return nil, fmt.Errorf("the X display has no XTEST extension: %w: %w", errors.ErrUnsupported, err)
 	}
 	return &x11Backend{x, env, w}, nil
 }
@@ -133,7 +133,7 @@ func (s *x11Backend) readKeyboard() (*keyboardMap, error) {
 	b := &keyboardMap{s: s, first: first, per: int(r.KeysymsPerKeycode), syms: r.Keysyms}
 	b.shift, _, _ = b.findKey(0xffe1)
 	if b.per < 1 || b.shift == 0 {
-		return nil, errors.New("X display has no keyboard")
+		return nil, errors.New("the X display has no keyboard")
 	}
 	return b, nil
 }

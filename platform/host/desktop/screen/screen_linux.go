@@ -48,7 +48,7 @@ func (c *Capturer) captureScreen(ctx context.Context, part image.Rectangle) (ima
 			return nil, err
 		}
 		if len(r.Data) < 4*part.Dx()*n {
-			return nil, errors.New("X server returned too few pixels")
+			return nil, errors.New("the X server returned too few pixels")
 		}
 		for i := range part.Dx() * n {
 			v := xgb.Get32(r.Data[4*i:])

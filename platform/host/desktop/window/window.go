@@ -54,8 +54,8 @@ func (w *Windows) List(ctx context.Context) ([]Window, error) {
 	return w.listWindows(ctx)
 }
 
-// WindowAt returns the top window at a point of the screen.
-func WindowAt(list []Window, x, y int) (Window, bool) {
+// FindAt returns the top window at a point of the screen.
+func FindAt(list []Window, x, y int) (Window, bool) {
 	i := slices.IndexFunc(list, func(w Window) bool { return x >= w.X && y >= w.Y && x < w.X+w.W && y < w.Y+w.H })
 	if i < 0 {
 		return Window{}, false

@@ -71,7 +71,7 @@ func (c *Conn) connectSetup(cookie []byte) (err error) {
 	}
 	c.Info = xproto.Setup(c.X)
 	if c.Info == nil || len(c.Info.Roots) == 0 {
-		return errors.New("X display has no screen")
+		return errors.New("the X display has no screen")
 	}
 	c.Root = c.Info.DefaultScreen(c.X).Root
 	return nil
