@@ -42,7 +42,7 @@ func TestAStoppedTurnForgetsNothing(t *testing.T) {
 	}
 	want := []string{
 		"Added milk.", `error not_found: there is no tool "nothing"; call find_tools with a few words`, "error cancelled: context canceled",
-		"error cancelled: the owner stopped this turn before this call ran",
+		"error cancelled: the user stopped this turn before this call ran",
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Error(diff)

@@ -28,7 +28,7 @@ import (
 
 // Causes of an ended turn context.
 var (
-	ErrStopped  = errors.New("stopped by the owner")
+	ErrStopped  = errors.New("stopped by the user")
 	ErrDraining = errors.New("hob is shutting down")
 )
 

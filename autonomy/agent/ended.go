@@ -34,7 +34,7 @@ func (r *turnRun) outcomeOfError(ctx context.Context, err error) (Outcome, error
 // interruptedOutcome stores the partial answer, marked as interrupted, and answers every open call so
 // that the history stays well formed.
 func (r *turnRun) interruptedOutcome(ctx context.Context) Outcome {
-	r.settleOpenCalls(ctx, tools.Errorf(tools.Cancelled, "the owner stopped this turn before this call ran"))
+	r.settleOpenCalls(ctx, tools.Errorf(tools.Cancelled, "the user stopped this turn before this call ran"))
 	answer := "Stopped."
 	if text := strings.TrimSpace(r.partial); text != "" {
 		answer = text + " … [interrupted]"

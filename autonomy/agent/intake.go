@@ -33,7 +33,7 @@ func (r *turnRun) ingestUntrusted(ctx context.Context, p *llm.Part, call string)
 		p.Origins = withMarks(p.Origins, marks)
 		r.auditMarks(p, call, marks)
 		if r.o.Block {
-			text = "[withheld: text from outside that looks like an attempt to take over its reader (" + strings.Join(marks, ", ") + "); the owner has it set so ([guard] block)]"
+			text = "[withheld: untrusted text that looks like a prompt injection (" + strings.Join(marks, ", ") + "); the user configured this with [guard] block]"
 			if p.Result != nil {
 				p.Result.Text, p.Fenced = text+hint, len(text)
 			} else {

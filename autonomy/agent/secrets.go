@@ -27,6 +27,6 @@ func refusePlaceholder(s *callStep) error {
 	return &tools.Error{
 		Source: provenance.Tool,
 		Code:   tools.PolicyDenied, Message: "the arguments hold " + redact.Mark + " in the place of a secret, which would be lost or used wrongly",
-		Remedy: "leave that part as it is: change only other parts, or ask the owner to put the secret in by a reference (env:NAME, keychain:NAME)",
+		Remedy: "leave that part unchanged: change only other parts, or ask the user to insert the secret with a reference (env:NAME, keychain:NAME)",
 	}
 }

@@ -79,7 +79,7 @@ func (p taskProgress) describeProgress(now time.Time) string {
 			s += fmt.Sprintf("; its result: delegation_result {\"task\": %q}", p.ID)
 		}
 	case p.Waiting:
-		s += "waits for the owner's answer"
+		s += "waits for the user's answer"
 	default:
 		s += fmt.Sprintf("under way for %s", max(0, now.Sub(p.CreatedAt)).Round(time.Second))
 	}

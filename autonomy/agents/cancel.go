@@ -22,7 +22,7 @@ func (c *Registry) Stop(ctx context.Context, session string) (stopped bool, err 
 		}
 		stopped = len(list) > 0
 		for _, t := range list {
-			if err := c.cutTx(tx, t, Stopped, "stopped by the owner"); err != nil {
+			if err := c.cutTx(tx, t, Stopped, "stopped by the user"); err != nil {
 				return err
 			}
 		}
@@ -63,7 +63,7 @@ func (c *Registry) Cancel(ctx context.Context, id string) (t Task, err error) {
 		case t.State.IsFinished():
 			return tools.Errorf(tools.Conflict, "task %s has already ended: %s", tools.Clean(id), tools.Clean(t.State))
 		}
-		if err := c.cutTx(tx, t, Cancelled, "cancelled by the owner"); err != nil {
+		if err := c.cutTx(tx, t, Cancelled, "cancelled by the user"); err != nil {
 			return err
 		}
 		t.State = Cancelled

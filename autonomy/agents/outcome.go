@@ -120,7 +120,7 @@ func callOutcome(list []Task) tools.Outcome {
 	data.Rounds, data.Tokens = out.Rounds, out.Tokens
 	out.Result = tools.Result{Text: b.String(), Data: data, Source: provenance.Worst(sources...)}
 	if out.Stopped {
-		out.Err = tools.Errorf(tools.Cancelled, "the owner stopped this turn and its tasks")
+		out.Err = tools.Errorf(tools.Cancelled, "the user stopped this turn and its tasks")
 	}
 	return out
 }
@@ -139,9 +139,9 @@ func describeTask(t Task, n int) string {
 	case TimedOut:
 		return "failed: timeout: " + t.Result
 	case Cancelled:
-		return "cancelled by the owner"
+		return "cancelled by the user"
 	case Stopped:
-		return "stopped by the owner"
+		return "stopped by the user"
 	}
 	return "failed: " + textnorm.Ellipsize(t.Result, n)
 }

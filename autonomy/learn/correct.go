@@ -38,7 +38,7 @@ func (l *Learner) correctTx(tx *store.Tx, t analyzedTurn) error {
 				return err
 			}
 			if before != "" {
-				text = textnorm.Ellipsize("When told “"+textnorm.Ellipsize(before, 80)+"”, the owner corrected it: “"+textnorm.Ellipsize(s, 110)+"”", maxLesson)
+				text = textnorm.Ellipsize("When told “"+textnorm.Ellipsize(before, 80)+"”, the user corrected it: “"+textnorm.Ellipsize(s, 110)+"”", maxLesson)
 				cue = append(cue, subjectCues(before)...)
 			}
 		}

@@ -50,7 +50,7 @@ func (l *Learner) RelevantLessons(ctx context.Context, realm, text string, limit
 	}
 	for _, w := range wishes {
 		if !w.isSingle() && countCommon(about, strings.Fields(w.cue)) > 0 {
-			out = append(out, ActiveLesson{w.ID, "The owner said on " + w.At.In(l.o.Zone()).Format(time.DateOnly) + ": “" + w.Text + "”"})
+			out = append(out, ActiveLesson{w.ID, "The user said on " + w.At.In(l.o.Zone()).Format(time.DateOnly) + ": “" + w.Text + "”"})
 		}
 	}
 	return out[:min(len(out), limit)], nil

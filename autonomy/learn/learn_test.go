@@ -432,7 +432,7 @@ func TestTheOwner(t *testing.T) {
 		t.Errorf("%q, %q", got, line(false))
 	}
 	w.endMessages("Call me Sam", "I prefer window seats", "I like rain. I hate mushrooms", "Call me Max", "I love mushrooms", "I love it", "Answer in English")
-	if got := line(false); got != "Your owner said “Answer in English”; your owner said “Call me Max”." {
+	if got := line(false); got != "Your user said “Answer in English”; your user said “Call me Max”." {
 		t.Errorf("%q", got)
 	}
 	user, err := w.l.User(t.Context())

@@ -126,13 +126,13 @@ func (l *Learner) ProfileLine(ctx context.Context, unattended bool) (string, err
 	spoken := false
 	for _, w := range wishes {
 		if w.isSingle() {
-			out = append(out, "your owner said “"+strings.TrimRight(w.Text, ".! ")+"”")
+			out = append(out, "your user said “"+strings.TrimRight(w.Text, ".! ")+"”")
 			spoken = spoken || w.Key == "language"
 		}
 	}
 	if unattended && !spoken {
 		if lang, share := l.mostFrequent(ctx, "language"); share >= 0.7 {
-			out = append(out, "your owner mostly writes in the language "+lang)
+			out = append(out, "your user mostly writes in the language "+lang)
 		}
 	}
 	if len(out) == 0 {

@@ -108,7 +108,7 @@ func TestTheBlock(t *testing.T) {
 		t.Error("the identity is not the end")
 	}
 	bare := begin(t, builder(t, Options{}), TurnContext{}).System
-	for _, absent := range []string{"About the owner", "Always remember", "# Skills", "reached on", "There are tools for", "not your owner"} {
+	for _, absent := range []string{"About the user", "Always remember", "# Skills", "reached on", "There are tools for", "other than your user"} {
 		if strings.Contains(bare, absent) {
 			t.Errorf("%q is in a block without its data:\n%s", absent, bare)
 		}

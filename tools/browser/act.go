@@ -21,7 +21,7 @@ type clickIn struct {
 
 func clickTool(d Deps) tools.Tool {
 	return tools.New(tools.Def[clickIn]{
-		Spec: newSpec("browser_click", tools.Send|tools.Egress, openFor, "Click a link, button or box on a page in Hob's browser. Following a plain link opens its address; other clicks ask the owner.",
+		Spec: newSpec("browser_click", tools.Send|tools.Egress, openFor, "Click a link, button or box on a page in Hob's browser. Following a plain link opens its address; other clicks ask the user.",
 			"browser press button link website page tap select checkbox submit buy chrome safari"),
 		Summary: func(in clickIn) string { return "Click " + d.describeElementByHandle(in.Element) },
 		Judge: func(ctx context.Context, in clickIn) tools.CallAssessment {
@@ -133,7 +133,7 @@ const maxFields = 40
 
 func fillFormTool(d Deps) tools.Tool {
 	return tools.New(tools.Def[fillIn]{
-		Spec: newSpec("browser_fill_form", tools.Send, openFor, "Fill in fields of a form on a page in Hob's browser, and send it when wanted. Passwords are left to the owner.",
+		Spec: newSpec("browser_fill_form", tools.Send, openFor, "Fill in fields of a form on a page in Hob's browser, and send it when wanted. Passwords are left to the user.",
 			"browser form field input enter type text website page select choice submit log in sign up chrome safari"),
 		Summary: func(in fillIn) string {
 			var b strings.Builder
@@ -220,7 +220,7 @@ type scriptIn struct {
 	Script string `json:"script" jsonschema:"JavaScript; the value of its last expression is returned"`
 	Tab    string `json:"tab,omitempty" jsonschema:"such as t2; needed when several are open"`
 
-	Browser string `json:"browser,omitempty" jsonschema:"hob (default), or the owner's own on macOS: safari, chrome, edge, brave, arc"`
+	Browser string `json:"browser,omitempty" jsonschema:"hob (default), or the user's own on macOS: safari, chrome, edge, brave, arc"`
 }
 
 // scriptBinding is the approval binding of a script.
@@ -231,7 +231,7 @@ type scriptBinding struct {
 
 func executeScriptTool(d Deps) tools.Tool {
 	return tools.New(tools.Def[scriptIn]{
-		Spec: newSpec("browser_execute_js", tools.Exec, openFor, "Run JavaScript in a page in Hob's browser, or on macOS in the owner's own, and return its value. It asks the owner each time; prefer reading and clicking.",
+		Spec: newSpec("browser_execute_js", tools.Exec, openFor, "Run JavaScript in a page in Hob's browser, or on macOS in the user's own, and return its value. It asks the user each time; prefer reading and clicking.",
 			"browser javascript script js code console page evaluate chrome safari"),
 		Summary: func(in scriptIn) string {
 			return fmt.Sprintf("Run a script in %s: %.500s", ofTabIn{in.Tab, in.Browser}.describeTab(d), in.Script)

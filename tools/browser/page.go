@@ -16,7 +16,7 @@ const maxLinks = 300
 func pageContentTool(d Deps) tools.Tool {
 	return tools.New(tools.Def[ofTabIn]{
 		Spec: newSpec("browser_get_page_content", tools.Read, lookFor,
-			"Read the page in a tab of Hob's browser: its text, with handles ([e7 button ...]) for links, buttons and fields, and the addresses of links. Of the owner's own browser, on macOS, the text alone, and it asks him.",
+			"Read the page in a tab of Hob's browser: its text, with handles ([e7 button ...]) for links, buttons and fields, and the addresses of links. Of the user's own browser, on macOS, only the text, and it asks the user.",
 			"browser page content text website read extract form fields links buttons outline summarize chrome safari"),
 		Summary: func(in ofTabIn) string { return "Read the page in " + in.describeTab(d) },
 		Judge: func(ctx context.Context, in ofTabIn) tools.CallAssessment {

@@ -12,7 +12,7 @@ import (
 )
 
 type listIn struct {
-	Browser string `json:"browser,omitempty" jsonschema:"hob (default), or the owner's own on macOS: safari, chrome, edge, brave, arc"`
+	Browser string `json:"browser,omitempty" jsonschema:"hob (default), or the user's own on macOS: safari, chrome, edge, brave, arc"`
 }
 
 // tabList is the Data of browser_list_tabs.
@@ -22,7 +22,7 @@ type tabList struct {
 
 func listTabs(d Deps) tools.Tool {
 	return tools.New(tools.Def[listIn]{
-		Spec: newSpec("browser_list_tabs", tools.Read, lookFor, "List the tabs that are open in Hob's browser, or on macOS in the owner's own, with titles and addresses.",
+		Spec: newSpec("browser_list_tabs", tools.Read, lookFor, "List the tabs that are open in Hob's browser, or on macOS in the user's own, with titles and addresses.",
 			"browser tabs pages websites open list which chrome safari window"),
 		Summary: func(in listIn) string {
 			if a, mine, err := d.findUserBrowser(in.Browser); err == nil && !mine {
@@ -74,7 +74,7 @@ func tabLine(t browser.Tab) string {
 
 type openIn struct {
 	URL     string `json:"url" jsonschema:"https://host/path"`
-	Browser string `json:"browser,omitempty" jsonschema:"hob (default), or the owner's own on macOS: safari, chrome, edge, brave, arc"`
+	Browser string `json:"browser,omitempty" jsonschema:"hob (default), or the user's own on macOS: safari, chrome, edge, brave, arc"`
 }
 
 func openTab(d Deps) tools.Tool {
@@ -116,7 +116,7 @@ type tabIn struct {
 
 type ofTabIn struct {
 	Tab     string `json:"tab,omitempty" jsonschema:"such as t2; needed when several are open"`
-	Browser string `json:"browser,omitempty" jsonschema:"hob (default), or the owner's own on macOS: safari, chrome, edge, brave, arc"`
+	Browser string `json:"browser,omitempty" jsonschema:"hob (default), or the user's own on macOS: safari, chrome, edge, brave, arc"`
 }
 
 // describeTab describes the tab for an approval request.
@@ -129,12 +129,12 @@ func (in ofTabIn) describeTab(d Deps) string {
 
 type oneTabIn struct {
 	Tab     string `json:"tab" jsonschema:"such as t2"`
-	Browser string `json:"browser,omitempty" jsonschema:"hob (default), or the owner's own on macOS: safari, chrome, edge, brave, arc"`
+	Browser string `json:"browser,omitempty" jsonschema:"hob (default), or the user's own on macOS: safari, chrome, edge, brave, arc"`
 }
 
 func closeTab(d Deps) tools.Tool {
 	return tools.New(tools.Def[ofTabIn]{
-		Spec:    newSpec("browser_close_tab", tools.Write, lookFor, "Close a tab of Hob's browser, or on macOS of the owner's own.", "browser close tab page shut chrome safari"),
+		Spec:    newSpec("browser_close_tab", tools.Write, lookFor, "Close a tab of Hob's browser, or on macOS of the user's own.", "browser close tab page shut chrome safari"),
 		Summary: func(in ofTabIn) string { return "Close " + in.describeTab(d) },
 		Judge: func(ctx context.Context, in ofTabIn) tools.CallAssessment {
 			if _, mine, _ := d.findUserBrowser(in.Browser); !mine {
@@ -182,7 +182,7 @@ func closeTab(d Deps) tools.Tool {
 
 func switchTab(d Deps) tools.Tool {
 	return tools.New(tools.Def[oneTabIn]{
-		Spec: newSpec("browser_switch_tab", tools.Read, lookFor, "Bring a tab of Hob's browser, or on macOS of the owner's own, to the front.",
+		Spec: newSpec("browser_switch_tab", tools.Read, lookFor, "Bring a tab of Hob's browser, or on macOS of the user's own, to the front.",
 			"browser activate change tab focus front page chrome safari"),
 		Summary: func(in oneTabIn) string { return "Switch to " + ofTabIn(in).describeTab(d) },
 		Judge: func(ctx context.Context, in oneTabIn) tools.CallAssessment {
@@ -215,7 +215,7 @@ func switchTab(d Deps) tools.Tool {
 
 func getURL(d Deps) tools.Tool {
 	return tools.New(tools.Def[ofTabIn]{
-		Spec: newSpec("browser_get_url", tools.Read, lookFor, "Tell the address and title of the page in a tab of Hob's browser, or on macOS of the owner's own.",
+		Spec: newSpec("browser_get_url", tools.Read, lookFor, "Tell the address and title of the page in a tab of Hob's browser, or on macOS of the user's own.",
 			"browser url address link current website page chrome safari"),
 		Summary: func(in ofTabIn) string { return "Show the address of " + in.describeTab(d) },
 		Judge: func(_ context.Context, in ofTabIn) tools.CallAssessment {

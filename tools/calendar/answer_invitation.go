@@ -75,7 +75,7 @@ func (d Deps) answerInvitation() tools.Tool {
 	return tools.New(tools.Def[answerIn]{
 		Spec: tools.Spec{
 			Name: "answer_invitation", Category: "calendar", Effects: tools.Write | tools.Send, Timeout: 2 * time.Minute,
-			Description: "Accept, decline or tentatively accept an invitation in the owner's calendar; who invited is told.",
+			Description: "Accept, decline or tentatively accept an invitation in the user's calendar; who invited is told.",
 			Keywords:    "accept decline refuse rsvp reply respond to meeting invitation invite tentative maybe attend come",
 		},
 		Summary: func(in answerIn) string {

@@ -27,7 +27,7 @@ type createIn struct {
 	Place    string   `json:"place,omitempty"`
 	Notes    string   `json:"notes,omitempty"`
 	Repeat   string   `json:"repeat,omitempty" jsonschema:"daily, weekly, monthly, yearly, or an RRULE"`
-	Alarm    int      `json:"alarm,omitempty" jsonschema:"minutes before it at which the owner's devices ring"`
+	Alarm    int      `json:"alarm,omitempty" jsonschema:"minutes before it at which the user's devices ring"`
 	Guests   []string `json:"guests,omitempty" jsonschema:"addresses of people who are invited, or names in the address book"`
 	Calendar string   `json:"calendar,omitempty"`
 	Account  string   `json:"account,omitempty"`
@@ -37,7 +37,7 @@ func (d Deps) createEvent() tools.Tool {
 	return tools.New(tools.Def[createIn]{
 		Spec: tools.Spec{
 			Name: "create_calendar_event", Category: "calendar", Effects: tools.Write | tools.Send, Timeout: 2 * time.Minute,
-			Description: "Put an event into the owner's calendar, once or again and again; people can be invited to it.",
+			Description: "Put an event into the user's calendar, once or again and again; people can be invited to it.",
 			Keywords:    "add new calendar event appointment meeting schedule book plan put enter invite invitation lunch date",
 		},
 		Summary: func(in createIn) string {

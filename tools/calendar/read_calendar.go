@@ -43,7 +43,7 @@ func (d Deps) readCalendar() tools.Tool {
 	return tools.New(tools.Def[calendarIn]{
 		Spec: tools.Spec{
 			Name: "read_calendar", Category: "calendar", Effects: tools.Read, Timeout: time.Minute,
-			Description: "Read the owner's calendars: the events of a day or of several, the next event, or whether a time is free.",
+			Description: "Read the user's calendars: the events of a day or of several, the next event, or whether a time is free.",
 			Keywords:    "calendar appointments meetings events agenda schedule week next meeting free busy available am i free what is on",
 		},
 		Summary: func(calendarIn) string { return "Read the calendar" },

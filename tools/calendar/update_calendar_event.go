@@ -35,7 +35,7 @@ func (d Deps) updateEvent() tools.Tool {
 	return tools.New(tools.Def[updateIn]{
 		Spec: tools.Spec{
 			Name: "update_calendar_event", Category: "calendar", Effects: tools.Write | tools.Send, Timeout: 2 * time.Minute,
-			Description: "Move or change an event in the owner's calendar: time, title, place, notes; one occurrence or the whole series.",
+			Description: "Move or change an event in the user's calendar: time, title, place, notes; one occurrence or the whole series.",
 			Keywords:    "reschedule postpone move shift change edit rename calendar event appointment meeting later earlier",
 		},
 		Summary: func(in updateIn) string {
@@ -135,7 +135,7 @@ func (d Deps) deleteEvent() tools.Tool {
 	return tools.New(tools.Def[deleteIn]{
 		Spec: tools.Spec{
 			Name: "delete_calendar_event", Category: "calendar", Effects: tools.Write | tools.Send, Timeout: 2 * time.Minute,
-			Description: "Take an event out of the owner's calendar: one occurrence or the whole series.",
+			Description: "Take an event out of the user's calendar: one occurrence or the whole series.",
 			Keywords:    "cancel remove delete call off calendar event appointment meeting",
 		},
 		Summary: func(in deleteIn) string {

@@ -24,7 +24,7 @@ func spawnBackgroundTask(e Engine) tools.Tool {
 	t := tools.New(tools.Def[spawnIn]{
 		Spec: tools.Spec{
 			Name: "spawn_background_task", Category: "crew", Effects: tools.Write, Starts: tools.AnyEffect,
-			Description: "Begin a longer task in the background and go on at once; its result is told to the owner when it is there.",
+			Description: "Begin a longer task in the background and go on at once; its result is told to the user when it is there.",
 			Keywords:    "async meanwhile long running later start job detach work on it while",
 		},
 		Summary: func(in spawnIn) string { return "Begin in the background: " + textnorm.Ellipsize(in.Task, 160) },

@@ -54,7 +54,7 @@ func (d Deps) listWindows() tools.Tool {
 	return tools.New(tools.Def[listWindowsIn]{
 		Spec: tools.Spec{
 			Name: "list_windows", Category: "desktop", Effects: tools.Read,
-			Description: "List the windows on the owner's screen: titles, places, which one is in front.",
+			Description: "List the windows on the user's screen: titles, places, which one is in front.",
 			Keywords:    "open windows screen which in front active focused",
 		},
 		Summary: func(listWindowsIn) string { return "List the windows" },
@@ -224,7 +224,7 @@ func (d Deps) focusWindow() tools.Tool {
 	return tools.New(tools.Def[focusIn]{
 		Spec: tools.Spec{
 			Name: "focus_window", Category: "desktop", Effects: tools.Exec,
-			Description: "Bring a window of the owner's screen to the front, so that his keys go there.",
+			Description: "Bring a window of the user's screen to the front, so that keys go there.",
 			Keywords:    "focus activate switch to bring window front raise show select",
 		},
 		Summary: func(in focusIn) string {
@@ -252,7 +252,7 @@ func (d Deps) typeText() tools.Tool {
 	return tools.New(tools.Def[typeIn]{
 		Spec: tools.Spec{
 			Name: "type_text", Category: "desktop", Effects: acting,
-			Description: "Type a text into a window of the owner's screen. It always asks him.",
+			Description: "Type a text into a window of the user's screen. It always asks the user.",
 			Keywords:    "type write enter keyboard into field window form input",
 		},
 		Summary: func(in typeIn) string {
@@ -279,7 +279,7 @@ func (d Deps) pressKeys() tools.Tool {
 	return tools.New(tools.Def[pressIn]{
 		Spec: tools.Spec{
 			Name: "press_keys", Category: "desktop", Effects: acting,
-			Description: "Press keys in a window of the owner's screen, such as ctrl+s. It always asks him.",
+			Description: "Press keys in a window of the user's screen, such as ctrl+s. It always asks the user.",
 			Keywords:    "press key shortcut hotkey keyboard chord enter escape",
 		},
 		Summary: func(in pressIn) string {
@@ -343,7 +343,7 @@ func (d Deps) clickAt() tools.Tool {
 	return tools.New(tools.Def[clickIn]{
 		Spec: tools.Spec{
 			Name: "click", Category: "desktop", Effects: acting,
-			Description: "Click at a place in a window of the owner's screen. It always asks him.",
+			Description: "Click at a place in a window of the user's screen. It always asks the user.",
 			Keywords:    "click mouse pointer button double right press position",
 		},
 		Summary: func(in clickIn) string {

@@ -291,7 +291,7 @@ func (d Deps) focusStatus() tools.Tool {
 	return tools.New(tools.Def[focusStatusIn]{
 		Spec: tools.Spec{
 			Name: "get_focus", Category: "desktop", Effects: tools.Read,
-			Description: "Say whether the owner has set this computer to do-not-disturb or a focus.",
+			Description: "Say whether the user has set this computer to do-not-disturb or a focus.",
 			Keywords:    "focus do not disturb dnd quiet silent notifications off concentrate",
 		},
 		Summary: func(focusStatusIn) string { return "Check whether do-not-disturb is on" },

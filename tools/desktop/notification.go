@@ -53,7 +53,7 @@ func (d Deps) sendNotification() tools.Tool {
 	return tools.New(tools.Def[notificationIn]{
 		Spec: tools.Spec{
 			Name: "send_notification", Category: "desktop", Effects: tools.Send,
-			Description: "Show a notification on the owner's desktop now, when he asks for one.",
+			Description: "Show a notification on the user's desktop now, when the user asks for one.",
 			Keywords:    "notification notify popup banner alert toast show desktop message pop up",
 		},
 		Summary: func(in notificationIn) string {

@@ -32,7 +32,7 @@ func (d Deps) revealFile() tools.Tool {
 	return tools.New(tools.Def[revealIn]{
 		Spec: tools.Spec{
 			Name: "reveal_file", Category: "desktop", Effects: tools.Write,
-			Description: "Show a file in its folder, in the owner's file manager (Finder, Explorer, Files).",
+			Description: "Show a file in its folder, in the user's file manager (Finder, Explorer, Files).",
 			Keywords:    "reveal show location where folder open directory finder explorer file manager",
 		},
 		Summary: func(in revealIn) string { return "Show in the file manager: " + textnorm.Ellipsize(in.Path, 200) },

@@ -111,7 +111,7 @@ func (d Deps) clickElement() tools.Tool {
 	return tools.New(tools.Def[elementIn]{
 		Spec: tools.Spec{
 			Name: "click_element", Category: "desktop", Effects: acting, Platforms: []string{"linux", "darwin", "windows"},
-			Description: "Press a button or another element of a window by its name. It always asks the owner.",
+			Description: "Press a button or another element of a window by its name. It always asks the user.",
 			Keywords:    "click press button element check box menu item choose",
 		},
 		Summary: func(in elementIn) string {
@@ -145,7 +145,7 @@ func (d Deps) fillElement() tools.Tool {
 	return tools.New(tools.Def[fillIn]{
 		Spec: tools.Spec{
 			Name: "fill_element", Category: "desktop", Effects: acting, Platforms: []string{"linux", "darwin", "windows"},
-			Description: "Put a text into a field of a window by the field's name. It always asks the owner.",
+			Description: "Put a text into a field of a window by the field's name. It always asks the user.",
 			Keywords:    "fill field form set value text box enter element",
 		},
 		Summary: func(in fillIn) string {

@@ -108,7 +108,6 @@ func unrecorded(*store.Tx) error { return nil }
 // A file restored from the trash is trusted only if it is unchanged.
 func TestReview8_RestoredFilesAreProven(t *testing.T) {
 	b, _ := trackedBench(t)
-	const own = "Documents/trusted/own.txt"
 	for name, tc := range map[string]struct {
 		swap func(item trashUndo)
 		want provenance.Source
@@ -120,6 +119,7 @@ func TestReview8_RestoredFilesAreProven(t *testing.T) {
 			}
 		}, provenance.Outside},
 	} {
+		own := "Documents/trusted/" + name + ".txt"
 		b.put(own, "my words, "+name)
 		r := b.must("trash_file", map[string]any{"path": "~/" + own})
 		var u trashUndo

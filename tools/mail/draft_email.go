@@ -47,7 +47,7 @@ func (d Deps) draftEmail() tools.Tool {
 	return tools.New(tools.Def[letterIn]{
 		Spec: tools.Spec{
 			Name: "draft_email", Category: "mail", Effects: tools.Write, Timeout: 4 * time.Minute,
-			Description: "Put a mail, or the answer to one, among the drafts of the owner's account for him to finish and send. Nothing is sent.",
+			Description: "Put a mail, or the answer to one, among the drafts of the user's account to finish and send. Nothing is sent.",
 			Keywords:    "draft email mail letter prepare compose write reply answer",
 		},
 		Summary: func(in letterIn) string { return "Draft a mail" + in.summaryText() },

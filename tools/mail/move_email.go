@@ -32,7 +32,7 @@ func (d Deps) moveEmail() tools.Tool {
 	return tools.New(tools.Def[moveIn]{
 		Spec: tools.Spec{
 			Name: "move_email", Category: "mail", Effects: tools.Write, Timeout: 2 * time.Minute,
-			Description: "Move a mail of the owner's to another folder: archive it, put it into the trash or back into the inbox.",
+			Description: "Move a mail of the user's to another folder: archive it, put it into the trash or back into the inbox.",
 			Keywords:    "archive file move mail email folder trash delete junk spam put away inbox",
 		},
 		Summary: func(in moveIn) string {

@@ -32,7 +32,7 @@ type readIn struct {
 	Mailbox string `json:"mailbox,omitempty" jsonschema:"inbox (default), sent, drafts, trash, archive, junk or a folder's name"`
 	Search  string `json:"search,omitempty" jsonschema:"words in sender or subject"`
 	Unread  bool   `json:"unread,omitempty"`
-	Matters bool   `json:"matters,omitempty" jsonschema:"only what is flagged or from somebody the owner knows"`
+	Matters bool   `json:"matters,omitempty" jsonschema:"only what is flagged or from somebody the user knows"`
 	Since   string `json:"since,omitempty" jsonschema:"a day: today, last Friday"`
 	Whole   bool   `json:"whole,omitempty" jsonschema:"the whole text, of at most 5 mails"`
 	Account string `json:"account,omitempty"`

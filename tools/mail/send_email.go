@@ -25,7 +25,7 @@ func (d Deps) sendEmail() tools.Tool {
 	return tools.New(tools.Def[letterIn]{
 		Spec: tools.Spec{
 			Name: "send_email", Category: "mail", Effects: tools.Send, Timeout: 4 * time.Minute,
-			Description: "Send a mail from the owner's account, or answer one; files may go with it. It cannot be called back.",
+			Description: "Send a mail from the user's account, or answer one; files may go with it. It cannot be called back.",
 			Keywords:    "write email mail letter message reply answer respond forward attach attachment to",
 		},
 		Summary: func(in letterIn) string { return "Send a mail" + in.summaryText() },

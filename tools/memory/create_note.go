@@ -15,7 +15,7 @@ import (
 type createNoteIn struct {
 	Text  string `json:"text"`
 	Title string `json:"title,omitempty"`
-	In    string `json:"in,omitempty" jsonschema:"hob, or one of the owner's apps: apple/Work"`
+	In    string `json:"in,omitempty" jsonschema:"hob, or one of the user's apps: apple/Work"`
 }
 
 type noteUndo struct {

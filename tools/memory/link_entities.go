@@ -15,7 +15,7 @@ import (
 )
 
 type linkIn struct {
-	From     string `json:"from" jsonschema:"name or id of a person, organisation, place or thing; me is the owner"`
+	From     string `json:"from" jsonschema:"name or id of a person, organisation, place or thing; me is the user"`
 	Relation string `json:"relation" jsonschema:"how from is related to to, such as works at, sister of, lives in, owns"`
 	To       string `json:"to" jsonschema:"name or id"`
 	FromKind string `json:"from_kind,omitempty" jsonschema:"person, organisation, place, event or thing"`

@@ -23,7 +23,7 @@ func (d Deps) readNote() tools.Tool {
 	return tools.New(tools.Def[readNoteIn]{
 		Spec: tools.Spec{
 			Name: "read_note", Category: "memory", Effects: tools.Read, Timeout: 90 * time.Second,
-			Description: "Read one note whole: Hob's own, or one of the owner's notes app or folder of notes.",
+			Description: "Read one note whole: Hob's own, or one of the user's notes app or folder of notes.",
 			Keywords:    "open show full text of a note notes app obsidian vault markdown",
 		},
 		Summary: func(in readNoteIn) string { return "Read the note " + quoteLine(textnorm.Ellipsize(in.Note, 100)) },

@@ -14,7 +14,7 @@ import (
 )
 
 type rememberIn struct {
-	Text string `json:"text" jsonschema:"one fact in the owner's words"`
+	Text string `json:"text" jsonschema:"one fact in the user's words"`
 }
 
 // rememberOut is the Data of remember.
@@ -32,7 +32,7 @@ func (d Deps) rememberTool() tools.Tool {
 	return tools.New(tools.Def[rememberIn]{
 		Spec: tools.Spec{
 			Name: "remember", Category: "memory", Effects: tools.Write, Core: true,
-			Description: "Remember a lasting fact about the owner or their world.",
+			Description: "Remember a lasting fact about the user or their world.",
 			Keywords:    "memorise keep in mind note fact preference save",
 		},
 		Summary: func(in rememberIn) string { return "Remember " + quoteLine(textnorm.Ellipsize(in.Text, 100)) },

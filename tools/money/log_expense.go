@@ -21,7 +21,7 @@ const kindExpense = "expense"
 type logExpenseIn struct {
 	Amount   amount `json:"amount" jsonschema:"such as 12.50"`
 	Category string `json:"category,omitempty" jsonschema:"such as food, travel"`
-	Currency string `json:"currency,omitempty" jsonschema:"ISO code; default the owner's"`
+	Currency string `json:"currency,omitempty" jsonschema:"ISO code; default the user's"`
 	Vendor   string `json:"vendor,omitempty"`
 	Date     string `json:"date,omitempty" jsonschema:"default today"`
 	Note     string `json:"note,omitempty"`

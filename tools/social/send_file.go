@@ -22,7 +22,7 @@ func sendFile(p Sender) tools.Tool {
 	return tools.New(tools.Def[fileIn]{
 		Spec: tools.Spec{
 			Name: "send_file", Category: "social", Effects: tools.Send,
-			Description: "Send a file to the owner in this conversation, or to somebody over a channel.",
+			Description: "Send a file to the user in this conversation, or to somebody over a channel.",
 			Keywords:    "attachment document photo picture pdf report upload",
 		},
 		Paths: func(in fileIn) []string { return []string{in.Path} },

@@ -26,7 +26,7 @@ func (d Deps) completeReminder() tools.Tool {
 	return tools.New(tools.Def[completeIn]{
 		Spec: tools.Spec{
 			Name: "complete_reminder", Category: "tasks", Effects: tools.Write, Timeout: 2 * time.Minute,
-			Description: "Mark something on a list of the owner's apps or accounts as done.",
+			Description: "Mark something on a list of the user's apps or accounts as done.",
 			Keywords:    "tick off check off done finished bought completed complete reminder to-do todo shopping list item",
 		},
 		Summary: func(in completeIn) string {

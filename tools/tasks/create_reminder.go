@@ -34,7 +34,7 @@ const kindReminder = "reminder"
 func (d Deps) createReminder() tools.Tool {
 	spec := tools.Spec{
 		Name: "create_reminder", Category: "tasks", Effects: tools.Write, Core: true,
-		Description: "Remind the owner once (at) or again and again (every).",
+		Description: "Remind the user once (at) or again and again (every).",
 		Keywords:    "remind me alarm alert later timer todo to-do list app shopping list",
 	}
 	mine := d.createOwn(spec)

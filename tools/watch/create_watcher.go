@@ -28,7 +28,7 @@ func (d Deps) createWatcher() tools.Tool {
 	return tools.New(tools.Def[watcherIn]{
 		Spec: tools.Spec{
 			Name: "create_watcher", Category: "watch", Effects: tools.Write | tools.Egress | tools.Secret, Starts: tools.AnyEffect, Core: true,
-			Description: "Watch for something and tell the owner or act.",
+			Description: "Watch for something and tell the user or act.",
 			Keywords:    "monitor observe watch folder file mail email sender message chat person keyword mention calendar event meeting new notify when feed rss news site page change github issue pull request release",
 		},
 		Judge: func(_ context.Context, in watcherIn) tools.CallAssessment {

@@ -47,7 +47,7 @@ type Deps struct {
 func Tools(d Deps) []tools.Tool { return []tools.Tool{d.getWeather()} }
 
 type weatherIn struct {
-	Location string `json:"location,omitempty" jsonschema:"a town; default where the owner lives"`
+	Location string `json:"location,omitempty" jsonschema:"a town; default where the user lives"`
 	Days     int    `json:"days,omitempty" jsonschema:"1 to 16, default 3"`
 }
 
