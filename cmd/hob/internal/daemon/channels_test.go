@@ -88,6 +88,7 @@ func pigeonHouse(t *testing.T, p *pigeon, conf string, reply func(llmtest.Reques
 	}
 	p.hear(t, channels.Inbound{Text: c.Code})
 	p.reply(t, "This account is yours")
+	p.reply(t, "on pigeon is now paired") // nothing of the pairing may be under way when a test lets a delivery fail
 	return h
 }
 
