@@ -10,10 +10,16 @@ import (
 )
 
 // Eraser erases texts from approvals and grants. The audit log is excluded: it contains only
-// keyed digests and must not change.
-func (g *Guard) Eraser() erase.Eraser { return eraser{} }
+// keyed digests and must not change. resume makes the suspended event of a withdrawn question due,
+// so that its turn and its conversation do not wait for an answer that nobody can give.
+func (g *Guard) Eraser(resume func(tx *store.Tx, event string) error) erase.Eraser {
+	return eraser{g, resume}
+}
 
-type eraser struct{}
+type eraser struct {
+	guard  *Guard
+	resume func(tx *store.Tx, event string) error
+}
 
 // Tables implements erase.Eraser.
 func (eraser) Tables() []string { return []string{"approvals", "grants"} }
@@ -21,13 +27,17 @@ func (eraser) Tables() []string { return []string{"approvals", "grants"} }
 // EraseTx implements erase.Eraser. It withdraws an open question with erased text, because the
 // owner would no longer approve the same arguments. It also removes the digest of the
 // arguments, which is not keyed.
-func (eraser) EraseTx(tx *store.Tx, e *erase.Erasure, s *erase.Scrubber) (n erase.Erased, err error) {
+func (x eraser) EraseTx(tx *store.Tx, e *erase.Erasure, s *erase.Scrubber) (n erase.Erased, err error) {
 	changed, err := approvalsToErase(tx, e, s)
 	if err != nil {
 		return n, fmt.Errorf("guard: erase: %w", err)
 	}
-	for _, id := range changed {
-		_, err := tx.Exec(`UPDATE approvals SET args_hash = '', exact = '', pattern = '', state = CASE state WHEN 'pending' THEN 'cancelled' ELSE state END WHERE id = ?`, id)
+	for _, a := range changed {
+		_, err := tx.Exec(`UPDATE approvals SET args_hash = '', exact = '', pattern = '', state = CASE state WHEN 'pending' THEN 'cancelled' ELSE state END WHERE id = ?`, a.id)
+		if err == nil && a.state == Pending {
+			err = x.resume(tx, a.event)
+			tx.AfterCommit(func() { x.guard.notifyWaiters(a.id) })
+		}
 		if err != nil {
 			return n, fmt.Errorf("guard: erase: %w", err)
 		}
@@ -48,28 +58,35 @@ func (eraser) EraseTx(tx *store.Tx, e *erase.Erasure, s *erase.Scrubber) (n eras
 	return n, nil
 }
 
+// erasedApproval identifies an approval that contains erased text.
+type erasedApproval struct {
+	id, event string
+	state     ApprovalState
+}
+
 // approvalsToErase returns the approvals that contain erased text.
-func approvalsToErase(tx *store.Tx, e *erase.Erasure, s *erase.Scrubber) (ids []string, err error) {
-	rows, err := tx.Query(`SELECT id, event, session, call, CAST(args AS TEXT), summary, reason, why, exact, pattern, note FROM approvals`)
+func approvalsToErase(tx *store.Tx, e *erase.Erasure, s *erase.Scrubber) (found []erasedApproval, err error) {
+	rows, err := tx.Query(`SELECT id, state, event, session, call, CAST(args AS TEXT), summary, reason, why, exact, pattern, note FROM approvals`)
 	if err != nil {
 		return nil, err
 	}
 	defer func() { err = errors.Join(err, rows.Close()) }()
 	for rows.Next() {
-		var id, event, session, call string
+		var a erasedApproval
+		var session, call string
 		var texts [7]string
-		if err := rows.Scan(&id, &event, &session, &call, &texts[0], &texts[1], &texts[2], &texts[3], &texts[4], &texts[5], &texts[6]); err != nil {
+		if err := rows.Scan(&a.id, &a.state, &a.event, &session, &call, &texts[0], &texts[1], &texts[2], &texts[3], &texts[4], &texts[5], &texts[6]); err != nil {
 			return nil, err
 		}
-		hit := e.Whole(event, session, call)
+		hit := e.Whole(a.event, session, call)
 		for _, t := range texts {
 			hit = hit || s.Has(t)
 		}
 		if hit {
-			ids = append(ids, id)
+			found = append(found, a)
 		}
 	}
-	return ids, rows.Err()
+	return found, rows.Err()
 }
 
 // Purge implements erase.Eraser.

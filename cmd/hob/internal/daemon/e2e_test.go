@@ -246,6 +246,26 @@ func TestForgettingIsAsked(t *testing.T) {
 	}
 }
 
+// An open question whose text is forgotten meanwhile is withdrawn, and its conversation goes
+// on at once: it does not wait for an answer that nobody can give.
+func TestAForgottenQuestionHoldsNothing(t *testing.T) {
+	h := open(t, "")
+	h.say("remember that the code is Kestrel-9911")
+	event, _ := h.asked("forget Kestrel-9911")
+	code, body := h.post("other", "forget Kestrel-9911")
+	var waits struct{ Approvals []struct{ ID string } }
+	if code != http.StatusAccepted || json.Unmarshal([]byte(body), &waits) != nil || len(waits.Approvals) != 1 {
+		t.Fatalf("%d %s", code, body)
+	}
+	h.post("other", "/yes "+waits.Approvals[0].ID)
+	if got := h.done(event); strings.Contains(got.Answer, "9911") {
+		t.Errorf("%+v", got)
+	}
+	if got := h.say("what are my tasks?"); !strings.Contains(got, "task") {
+		t.Errorf("%q", got)
+	}
+}
+
 // What was told survives a restart, and a reminder whose time passed meanwhile
 // comes late.
 func TestStoppedWhileStarting(t *testing.T) {

@@ -37,7 +37,7 @@ func (d *Daemon) openErasing() {
 // none. Indexes derived from the knowledge come last.
 func (d *Daemon) listErasers() []erase.Eraser {
 	out := []erase.Eraser{
-		d.sessions.Eraser(d.base), d.base, d.bus.Eraser(), d.guard.Eraser(), prompt.Eraser(), d.learner.Eraser(), d.extractor.Eraser(), d.graph.Eraser(), agents.Eraser(), goals.Eraser(), notify.Eraser(),
+		d.sessions.Eraser(d.base), d.base, d.bus.Eraser(), d.guard.Eraser(d.bus.ResumeTx), prompt.Eraser(), d.learner.Eraser(), d.extractor.Eraser(), d.graph.Eraser(), agents.Eraser(), goals.Eraser(), notify.Eraser(),
 		autonomy.Eraser(), usage.Eraser(), agentbrain.Eraser(), pairing.Eraser(), d.watchers.Eraser(), d.results.Eraser(),
 		d.documents,
 	}
