@@ -1,0 +1,78 @@
+package autonomy_test
+
+import (
+	"go/ast"
+	"go/parser"
+	"go/token"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"unicode"
+)
+
+// TestHouseFigures holds what keeps the code easy to find and to change. Lower a limit when
+// the code has become better; do not raise one.
+func TestHouseFigures(t *testing.T) {
+	folders, err := os.ReadDir("../platform")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(folders) > 8 {
+		t.Errorf("%d folders directly in platform, want at most 8: group them as docs/architecture.md describes", len(folders))
+	}
+	functions, oneWord, untyped := 0, 0, 0
+	inspectSources(t, func(dir string, file *ast.File) {
+		ast.Inspect(file, func(n ast.Node) bool {
+			switch x := n.(type) {
+			case *ast.FuncDecl:
+				functions++
+				if isOneWord(x.Name.Name) {
+					oneWord++
+				}
+			case *ast.Ident:
+				if dir == "autonomy/api" && x.Name == "any" {
+					untyped++
+				}
+			}
+			return true
+		})
+	})
+	if share := float64(oneWord) / float64(functions); share > 0.01 {
+		t.Errorf("%d of %d functions have an unexported name of one word (%.1f %%), want at most 1 %%: say what it does and to what", oneWord, functions, 100*share)
+	}
+	if untyped > 0 {
+		t.Errorf("autonomy/api uses any %d times: give the value a type", untyped)
+	}
+}
+
+// isOneWord reports whether an unexported function name is a single word, such as read.
+func isOneWord(name string) bool {
+	return name != "main" && name != "init" && name != "_" && !strings.ContainsFunc(name, unicode.IsUpper)
+}
+
+// inspectSources parses every source file of the module that is not a test.
+func inspectSources(t *testing.T, visit func(dir string, file *ast.File)) {
+	t.Helper()
+	set := token.NewFileSet()
+	err := filepath.WalkDir("..", func(path string, e fs.DirEntry, err error) error {
+		switch {
+		case err != nil:
+			return err
+		case e.IsDir() && (e.Name() == "bin" || e.Name() == "testdata" || strings.HasPrefix(e.Name(), ".") && path != ".."):
+			return fs.SkipDir
+		case e.IsDir() || !strings.HasSuffix(path, ".go") || strings.HasSuffix(path, "_test.go"):
+			return nil
+		}
+		file, err := parser.ParseFile(set, path, nil, parser.SkipObjectResolution)
+		if err != nil {
+			return err
+		}
+		visit(filepath.ToSlash(strings.TrimPrefix(filepath.Dir(path), "../")), file)
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+}
