@@ -16,6 +16,7 @@ import (
 
 	"hob/autonomy/config"
 	"hob/autonomy/llm"
+	"hob/platform/retry"
 	"hob/platform/virtual"
 )
 
@@ -102,9 +103,7 @@ func (o *outside) exchangeWithRetry(s *outsideRequest, r *http.Request) (*http.R
 		if err != nil || wait > longestBusy {
 			return res, nil //nolint:nilerr // it does not say when
 		}
-		select {
-		case <-time.After(wait):
-		case <-s.ctx.Done():
+		if retry.Sleep(s.ctx, wait) != nil {
 			return nil, context.Cause(s.ctx)
 		}
 	}
