@@ -17,7 +17,6 @@ import (
 	"hob/autonomy/config"
 	"hob/autonomy/llm"
 	"hob/platform/retry"
-	"hob/platform/virtual"
 )
 
 // outside asks models that are really there. Its requests are made by goroutines
@@ -246,7 +245,7 @@ func (p *play) waitUntil(at time.Time) error {
 	defer t.Stop()
 	select {
 	case <-t.C:
-		virtual.WaitIdle()
+		waitIdle()
 	case <-p.halt.done:
 	}
 	return p.halt.stopCause()
