@@ -139,7 +139,7 @@ func watchSleep(ctx context.Context, o Options, on func(Event)) error {
 		if err != nil && !heard {
 			return err
 		}
-		retry.Sleep(ctx, again) // the bus closed; it may return
+		_ = retry.Sleep(ctx, again) // the bus closed; it may return
 	}
 }
 
