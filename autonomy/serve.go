@@ -11,6 +11,7 @@ import (
 	"hob/autonomy/bus"
 	"hob/channels"
 	"hob/platform/provenance"
+	"hob/platform/retry"
 	"hob/platform/store"
 )
 
@@ -68,19 +69,14 @@ func (l *Loop) resultOfHalted(ctx context.Context, ev bus.Event, res result, err
 }
 
 func (l *Loop) putBack(ctx context.Context, ev bus.Event, cause error) {
-	wait := time.NewTimer(2 * time.Second)
-	defer wait.Stop()
-	for {
-		select {
-		case <-ctx.Done():
+	for wait := 2 * time.Second; ; wait = 5 * time.Second {
+		if retry.Sleep(ctx, wait) != nil {
 			return // the next start finds it claimed and puts it back
-		case <-wait.C:
 		}
 		if err := l.giveBack(ctx, ev, cause); err == nil {
 			l.o.Bus.SignalWork()
 			return
 		}
-		wait.Reset(5 * time.Second)
 	}
 }
 

@@ -8,6 +8,8 @@ import (
 	"slices"
 	"sync"
 	"time"
+
+	"hob/platform/retry"
 )
 
 // QuestionTracker tracks the questions of a channel that are posted with buttons. They are stored, so
@@ -100,8 +102,8 @@ func (a *QuestionTracker) watchQuestion(ctx context.Context, pause time.Duration
 		}
 		return
 	}
-	err := bare(ctx, s)
-	for n := 0; isTransient(err) && n < bareTries && Sleep(ctx, RetryIn(err, pause<<n)); n++ {
+	err, every := bare(ctx, s), retry.Backoff{First: pause}
+	for n := 0; isTransient(err) && n < bareTries && retry.Sleep(ctx, RetryIn(err, every.Delay(n+1))) == nil; n++ {
 		err = bare(ctx, s)
 	}
 	if ctx.Err() != nil {

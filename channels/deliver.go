@@ -10,6 +10,7 @@ import (
 	"unicode/utf8"
 
 	"hob/platform/failpoint"
+	"hob/platform/retry"
 )
 
 const (
@@ -45,7 +46,7 @@ type deliverer struct {
 	guests  rateWindow // the part reserved for guests
 	paused  time.Time  // the platform must not be called before
 	tries   map[string]*retryState
-	empty   uint // consecutive claims without rows
+	empty   int // consecutive claims without rows
 }
 
 // retryState is what this process knows of a text that is not yet delivered.
@@ -134,7 +135,7 @@ func (d *deliverer) waitUntilReady(ctx context.Context) bool {
 	if wait > 0 {
 		d.held(now.Add(wait))
 	}
-	return ctx.Err() == nil && (wait <= 0 || Sleep(ctx, wait))
+	return retry.Sleep(ctx, wait) == nil
 }
 
 // waitForWork waits for a wake-up or the next row's time.
@@ -142,12 +143,12 @@ func (d *deliverer) waitForWork(ctx context.Context, wake <-chan struct{}) bool 
 	at, ok, err := d.out.NextDelivery(ctx, d.name)
 	if err != nil {
 		d.log.Warn("finding the next delivery failed", "error", err)
-		at, ok = time.Now().Add(backoffDelay(4)), true
+		at, ok = time.Now().Add(backoff().Delay(5)), true
 	}
 	var due <-chan time.Time
 	if ok {
 		// A due row that cannot be claimed must not cause a busy loop.
-		t := time.NewTimer(max(time.Until(at), min(time.Second, time.Millisecond<<min(d.empty, 10))))
+		t := time.NewTimer(max(time.Until(at), retry.Backoff{First: time.Millisecond, Max: time.Second}.Delay(d.empty+1)))
 		defer t.Stop()
 		due = t.C
 	}

@@ -13,6 +13,7 @@ import (
 	"unicode/utf8"
 
 	"hob/platform/failpoint"
+	"hob/platform/retry"
 )
 
 // Drafts stores in which platform message an answer is being drafted, so that the whole answer
@@ -192,7 +193,7 @@ func (d *draft) runUpdates(ctx context.Context) {
 	}
 	wait := draftEvery
 	for next := time.Now().Add(draftEvery); ; {
-		if !Sleep(ctx, time.Until(next)) {
+		if retry.Sleep(ctx, time.Until(next)) != nil {
 			d.finishMessage(ctx, m)
 			return
 		}

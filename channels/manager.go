@@ -6,10 +6,11 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
-	"runtime/debug"
 	"strings"
 	"sync"
 	"time"
+
+	"hob/platform/retry"
 )
 
 // Options of a Manager. Outbox, Receiver and Log are required.
@@ -141,43 +142,40 @@ func (m *Manager) Run(ctx context.Context) error {
 // superviseHalf restarts one half of a channel until ctx ends or the channel needs its owner.
 func (m *Manager) superviseHalf(ctx context.Context, name, part string, run func(context.Context) error) {
 	m.noteState(name, "running", nil)
-	last := ""
-	for failures := 0; ; failures++ {
-		began := time.Now()
-		woke, was := m.wakeSignal(name), last
+	last := ""       // the text of the last failure
+	var failed error // the failure after which the next run starts
+	s := retry.Supervisor{
+		Backoff: backoff(), Healthy: longWait,
+		Wake: func() <-chan struct{} { return m.wakeSignal(name) },
+		Failed: func(err error, delay time.Duration) (time.Duration, bool) {
+			failed = fmt.Errorf("channels: %s: %s: %w", name, part, err)
+			if c := ClassOf(err); c == Unauthorised || c == Permanent || c == Unsupported {
+				m.opt.Log.Error("channel stopped until the next start", "channel", name, "part", part, "error", failed)
+				m.noteState(name, "stopped", failed)
+				if m.opt.Trouble != nil {
+					m.opt.Trouble(name, errors.New(briefError(failed)))
+				}
+				return 0, false
+			}
+			m.opt.Log.Warn("channel failed; restarting it", "channel", name, "part", part, "error", failed)
+			m.noteState(name, "waiting", failed)
+			return limitDelay(delay, err), true
+		},
+	}
+	_ = s.Run(ctx, func(ctx context.Context) error { // the user sees the error in the state of the channel
+		if failed != nil {
+			m.noteState(name, "running", failed)
+			last, failed = briefError(failed), nil
+		}
+		was := last
 		steady := time.AfterFunc(steadyAfter, func() { m.clearError(name, was) })
+		defer steady.Stop()
 		err := recoverPanic(func() error { return run(ctx) })
-		steady.Stop()
-		if ctx.Err() != nil {
-			return
-		}
-		if errors.Is(err, errWoke) {
-			failures = -1
-			continue
-		}
 		if err == nil {
 			err = errors.New("the channel stopped unexpectedly")
 		}
-		err = fmt.Errorf("channels: %s: %s: %w", name, part, err)
-		if c := ClassOf(err); c == Unauthorised || c == Permanent || c == Unsupported {
-			m.opt.Log.Error("channel stopped until the next start", "channel", name, "part", part, "error", err)
-			m.noteState(name, "stopped", err)
-			if m.opt.Trouble != nil {
-				m.opt.Trouble(name, errors.New(briefError(err)))
-			}
-			return
-		}
-		if time.Since(began) > longWait {
-			failures = 0
-		}
-		m.opt.Log.Warn("channel failed; restarting it", "channel", name, "part", part, "error", err)
-		m.noteState(name, "waiting", err)
-		if !sleepOr(ctx, retryDelay(failures, err), woke) {
-			return
-		}
-		m.noteState(name, "running", err)
-		last = briefError(err)
-	}
+		return err
+	})
 }
 
 // briefError returns an error without the stack of a panic, which is only logged.
@@ -186,12 +184,11 @@ func briefError(err error) string {
 	return text
 }
 
-// recoverPanic converts a panic of a driver into an error.
-func recoverPanic(f func() error) (err error) {
-	defer func() {
-		if p := recover(); p != nil {
-			err = &Error{MaybeSent: true, Err: fmt.Errorf("panic: %v\n%s", p, debug.Stack())}
-		}
-	}()
-	return f()
+// recoverPanic converts a panic of a driver into an error that contains its stack.
+func recoverPanic(f func() error) error {
+	err := retry.Recover(f)
+	if p, ok := errors.AsType[*retry.PanicError](err); ok {
+		err = &Error{MaybeSent: true, Err: fmt.Errorf("%w\n%s", p, p.Stack)}
+	}
+	return err
 }

@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"net"
 	"time"
+
+	"hob/platform/retry"
 )
 
 // maybeSent reports whether a text may have arrived although Send failed.
@@ -35,7 +37,7 @@ func (d *deliverer) handleFailure(ctx context.Context, row Delivery, t *retrySta
 	case Permanent, Unsupported:
 		return d.giveUp(ctx, row, briefError(err))
 	case Later:
-		at := now.Add(backoffDelay(max(row.Attempts-1, 0)))
+		at := now.Add(backoff().Delay(row.Attempts))
 		if e, ok := errors.AsType[*Error](err); ok && !e.RetryAt.IsZero() {
 			at = e.RetryAt
 			if last := now.Add(longPause); at.After(last) {
@@ -57,7 +59,7 @@ func (d *deliverer) handleFailure(ctx context.Context, row Delivery, t *retrySta
 	if t.failures >= maxFailures && now.Sub(t.since) >= maxOutage || d.isGivenUp(row, now) {
 		return d.giveUp(ctx, row, briefError(err))
 	}
-	return d.putBack(ctx, row, t, now.Add(retryDelay(max(t.failures-1, row.Attempts-1, 0), err)), briefError(err))
+	return d.putBack(ctx, row, t, now.Add(limitDelay(backoff().Delay(max(t.failures, row.Attempts)), err)), briefError(err))
 }
 
 // isGivenUp reports whether a text has used up its attempts and its time. A text that waited while
@@ -82,7 +84,7 @@ func (d *deliverer) giveUp(ctx context.Context, row Delivery, why string) error 
 // accepted must not be resent after a temporary disk error; the next start requeues remaining
 // rows.
 func (d *deliverer) recordOutcome(ctx context.Context, what string, f func(context.Context) error) error {
-	for n := 0; ; n++ {
+	for n := 1; ; n++ {
 		c, cancel := context.WithTimeout(context.WithoutCancel(ctx), recordWait)
 		err := f(c)
 		cancel()
@@ -91,7 +93,7 @@ func (d *deliverer) recordOutcome(ctx context.Context, what string, f func(conte
 		}
 		err = fmt.Errorf("record a delivery as %s: %w", what, err)
 		d.log.Warn("recording a delivery's outcome failed", "error", err)
-		if ctx.Err() != nil || !Sleep(ctx, backoffDelay(min(n, 4))) {
+		if ctx.Err() != nil || retry.Sleep(ctx, backoff().Delay(min(n, 5))) != nil {
 			return err
 		}
 	}

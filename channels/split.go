@@ -7,9 +7,6 @@ import (
 	"github.com/clipperhouse/uax29/v2/graphemes"
 )
 
-// Split cuts a text into parts of at most limit characters (runes). See SplitFor.
-func Split(text string, limit int) []string { return SplitFor(text, Limits{MaxText: limit}) }
-
 // SplitFor splits a text within the platform's limits, at the end of a paragraph if possible,
 // else of a line, else of a word, and only then inside a word, but never inside a
 // user-perceived character (UAX 29, extended grapheme clusters). A list item or a fenced code

@@ -46,7 +46,7 @@ func TestSplit(t *testing.T) {
 		{"white space only", "          ", 4, []string{"    "}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			if d := cmp.Diff(c.want, channels.Split(c.text, c.limit)); d != "" {
+			if d := cmp.Diff(c.want, channels.SplitFor(c.text, channels.Limits{MaxText: c.limit})); d != "" {
 				t.Error(d)
 			}
 		})
@@ -62,7 +62,7 @@ func FuzzSplit(f *testing.F) {
 		if limit < 1 || limit > 200 || len(text) > 5000 || !utf8.ValidString(text) {
 			t.Skip()
 		}
-		parts := channels.Split(text, limit)
+		parts := channels.SplitFor(text, channels.Limits{MaxText: limit})
 		for _, p := range parts {
 			if n := utf8.RuneCountInString(p); n > limit {
 				t.Fatalf("a part of %d characters, limit %d: %q", n, limit, p)
@@ -103,7 +103,7 @@ func TestSplitKeepsListItems(t *testing.T) {
 		{"text behind a list", "- one\n- two\n\nand then more text", 16, []string{"- one\n- two", "and then more", "text"}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			if d := cmp.Diff(c.want, channels.Split(c.text, c.limit)); d != "" {
+			if d := cmp.Diff(c.want, channels.SplitFor(c.text, channels.Limits{MaxText: c.limit})); d != "" {
 				t.Error(d)
 			}
 		})

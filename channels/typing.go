@@ -4,6 +4,8 @@ import (
 	"context"
 	"sync"
 	"time"
+
+	"hob/platform/retry"
 )
 
 // Typer is a channel with a typing sign. Typing shows the sign in a chat for some seconds, as
@@ -88,7 +90,7 @@ func (t *typingIndicators) endAll() {
 
 // repeatSign repeats the sign until ctx ends.
 func (m *Manager) repeatSign(ctx context.Context, t Typer, channel, chat string) {
-	for wait := typingAfter; Sleep(ctx, wait); wait = typingEvery {
+	for wait := typingAfter; retry.Sleep(ctx, wait) == nil; wait = typingEvery {
 		err := recoverPanic(func() error {
 			ctx, cancel := context.WithTimeout(ctx, typingTimeout)
 			defer cancel()

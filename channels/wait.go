@@ -1,50 +1,29 @@
 package channels
 
 import (
-	"context"
 	"errors"
-	"math/rand/v2"
 	"time"
+
+	"hob/platform/retry"
 )
 
-const (
-	firstWait = time.Second
-	longWait  = 10 * time.Minute
-)
+const longWait = 10 * time.Minute
 
-// backoffDelay returns a random wait up to 1 s, 2 s, 4 s ... 10 min for the nth
-// failure in a row, counted from 0 ("full jitter": AWS Architecture Blog,
-// "Exponential Backoff And Jitter", 2015).
-func backoffDelay(n int) time.Duration {
-	top := longWait
-	if n < 10 {
-		top = min(top, firstWait<<n)
-	}
-	return 50*time.Millisecond + rand.N(top)
+// backoff is a random wait of up to 1 s, 2 s, 4 s ... 10 min.
+func backoff() retry.Backoff {
+	return retry.Backoff{First: time.Second, Max: longWait, Jitter: 1, Offset: 50 * time.Millisecond}
 }
 
 // offlineWait is the longest wait for an unreachable platform, so that delivery continues soon
 // after the network is back.
 const offlineWait = 2 * time.Minute
 
-// retryDelay returns the backoff after an error.
-func retryDelay(n int, err error) time.Duration {
+// limitDelay shortens a delay of the backoff if the platform is unreachable.
+func limitDelay(delay time.Duration, err error) time.Duration {
 	if isUnreachable(err) {
-		return min(backoffDelay(n), offlineWait)
+		return min(delay, offlineWait)
 	}
-	return backoffDelay(n)
-}
-
-// Sleep waits for d or until ctx ends and reports whether the time passed.
-func Sleep(ctx context.Context, d time.Duration) bool {
-	t := time.NewTimer(d)
-	defer t.Stop()
-	select {
-	case <-t.C:
-		return true
-	case <-ctx.Done():
-		return false
-	}
+	return delay
 }
 
 // RetryIn returns the wait that the platform requested in err, or otherwise if it named none.

@@ -3,12 +3,14 @@ package channels
 import (
 	"context"
 	"errors"
-	"time"
+	"fmt"
+
+	"hob/platform/retry"
 )
 
 // errWoke ends the receiver of a channel with a connection after the machine woke: it
 // restarts, and that is no failure.
-var errWoke = errors.New("machine woke from sleep")
+var errWoke = fmt.Errorf("machine woke from sleep: %w", retry.ErrRestart)
 
 // receiverRun is the running receiver of a channel.
 type receiverRun struct {
@@ -67,17 +69,4 @@ func (m *Manager) runReceiver(ctx context.Context, name string, ch Channel, g *i
 		return errWoke
 	}
 	return err
-}
-
-// sleepOr sleeps for d, or until early is closed.
-func sleepOr(ctx context.Context, d time.Duration, early <-chan struct{}) bool {
-	t := time.NewTimer(d)
-	defer t.Stop()
-	select {
-	case <-t.C:
-	case <-early:
-	case <-ctx.Done():
-		return false
-	}
-	return true
 }

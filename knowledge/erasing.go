@@ -10,6 +10,7 @@ import (
 	"sync"
 	"time"
 
+	"hob/platform/retry"
 	"hob/platform/store"
 	"hob/platform/text/shortid"
 )
@@ -93,19 +94,23 @@ func (x *ErasureService) signalWork() {
 
 // Run finishes all open erasures, including those of earlier processes, until ctx ends.
 func (x *ErasureService) Run(ctx context.Context) error {
-	wait := time.Duration(0)
-	for {
+	failing := retry.Backoff{First: time.Second, Max: time.Minute}
+	waiting := retry.Backoff{First: 50 * time.Millisecond, Max: time.Second}
+	for fails, looks := 0, 0; ; {
+		wait := time.Duration(0)
 		left, err := x.advanceAll(ctx, true)
 		switch {
 		case ctx.Err() != nil:
 			return nil
 		case err != nil:
 			x.opt.Log.Error("erasure not finished; it will be retried", "err", err)
-			wait = min(max(2*wait, time.Second), time.Minute)
+			fails, looks = fails+1, 0
+			wait = failing.Delay(fails)
 		case left:
-			wait = min(max(wait*3/2, 50*time.Millisecond), time.Second)
+			fails, looks = 0, looks+1
+			wait = waiting.Delay(looks)
 		default:
-			wait = 0
+			fails, looks = 0, 0
 		}
 		if !x.waitForWork(ctx, wait) {
 			return nil
@@ -115,19 +120,15 @@ func (x *ErasureService) Run(ctx context.Context) error {
 
 // waitForWork waits for the given time, or with 0 until an erasure starts.
 func (x *ErasureService) waitForWork(ctx context.Context, wait time.Duration) bool {
-	var due <-chan time.Time
 	if wait > 0 {
-		t := time.NewTimer(wait)
-		defer t.Stop()
-		due = t.C
+		return retry.Wait(ctx, wait, x.wake) == nil
 	}
 	select {
 	case <-ctx.Done():
 		return false
-	case <-due:
 	case <-x.wake:
+		return true
 	}
-	return true
 }
 
 // FinishAll completes all open erasures. No turn may be running.

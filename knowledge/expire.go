@@ -6,6 +6,7 @@ import (
 	"log/slog"
 	"time"
 
+	"hob/platform/retry"
 	"hob/platform/store"
 	say "hob/platform/text/triples"
 )
@@ -31,14 +32,8 @@ func (b *Base) RunExpiry(ctx context.Context, log *slog.Logger) error {
 			log.Warn("expired facts could not be retired; they will be retried", "err", err)
 			wait = time.Minute
 		}
-		t := time.NewTimer(max(wait, 0))
-		select {
-		case <-ctx.Done():
-			t.Stop()
+		if retry.Wait(ctx, wait, b.timed) != nil {
 			return nil
-		case <-b.timed:
-			t.Stop()
-		case <-t.C:
 		}
 	}
 }

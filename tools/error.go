@@ -38,15 +38,6 @@ func (e *Error) Unwrap() error { return e.Err }
 // arguments has that text in its context already, so an error that repeats them adds none.
 type Clean string
 
-// Cleans converts a list of trusted texts.
-func Cleans(list []string) []Clean {
-	out := make([]Clean, len(list))
-	for i, s := range list {
-		out[i] = Clean(s)
-	}
-	return out
-}
-
 // CleanErr marks the whole text of an error as Clean, usually of a sentinel or a parser's
 // complaint about the arguments.
 func CleanErr(err error) error {
@@ -82,7 +73,7 @@ func Errorf(code Code, format string, args ...any) *Error {
 // text.
 func isCleanArgument(a any) bool {
 	switch v := a.(type) {
-	case nil, Clean, []Clean, Code, Effects, provenance.Source, time.Time, time.Duration, time.Weekday, time.Month:
+	case nil, Clean, Code, Effects, provenance.Source, time.Time, time.Duration, time.Weekday, time.Month:
 		return true
 	case error:
 		return !SourceOf(v).Tainted()

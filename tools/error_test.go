@@ -24,7 +24,6 @@ func TestErrorf_IsCleanOnlyWhenAllArgumentsAre(t *testing.T) {
 		{"time", time.Now(), true},
 		{"duration", time.Second, true},
 		{"clean text", tools.Clean("milk"), true},
-		{"clean list", tools.Cleans([]string{"a"}), true},
 		{"code", tools.NotFound, true},
 		{"clean error", tools.CleanErr(sentinel), true},
 		{"tool error", tools.Errorf(tools.Failed, "no"), true},

@@ -244,16 +244,6 @@ func TestClockOrder(t *testing.T) {
 	}
 }
 
-func TestBackoff(t *testing.T) {
-	for n, most := range map[int]time.Duration{0: time.Second, 1: time.Second, 2: 2 * time.Second, 5: 16 * time.Second, 9: 256 * time.Second, 10: maxBackoff, 1000: maxBackoff} {
-		for range 100 {
-			if d := restartDelay(n); d < most/2 || d > most {
-				t.Fatalf("backoff(%d) = %s, want %s to %s", n, d, most/2, most)
-			}
-		}
-	}
-}
-
 func TestKindOf(t *testing.T) {
 	a := fmt.Errorf("watch: %w", &os.PathError{Op: "open", Path: "/a", Err: syscall.EACCES})
 	b := &os.PathError{Op: "stat", Path: "/b", Err: syscall.EACCES}

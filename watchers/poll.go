@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"hob/platform/provenance"
+	"hob/platform/retry"
 	"hob/platform/store"
 	"hob/platform/text/textnorm"
 )
@@ -331,11 +332,7 @@ func (m *Manager) retryDelay(spec Spec, fails int, cause error) time.Duration {
 	if p, err := spec.PollPolicy.parsePace(); err == nil && p.every > 0 {
 		first = max(min(first, p.every), m.opt.MinEvery)
 	}
-	d := longest
-	if fails < 20 {
-		d = min(first<<(fails-1), longest)
-	}
-	return d/2 + rand.N(d/2+1)
+	return retry.Backoff{First: first, Max: longest, Jitter: 0.5}.Delay(fails)
 }
 
 func laterOf(a, b time.Time) time.Time {

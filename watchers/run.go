@@ -292,7 +292,7 @@ func (l *loop) fireTimer(ctx context.Context, t *timer, now time.Time) {
 		return
 	default:
 		t.fails++
-		t.retry = now.Add(restartDelay(t.fails))
+		t.retry = now.Add(restartBackoff().Delay(t.fails))
 		l.m.reportTrouble(ctx, l.told[id], id, err)
 	}
 	l.clock.fixTimer(t)

@@ -4,31 +4,20 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"math/rand/v2"
-	"runtime/debug"
 	"sync"
 	"syscall"
 	"time"
 
+	"hob/platform/retry"
 	"hob/platform/store"
 )
 
-// Intervals of restarts.
-const (
-	firstBackoff = time.Second
-	maxBackoff   = 5 * time.Minute
-	// healthyAfter is how long a restarted watcher must run before its last error counts as
-	// resolved.
-	healthyAfter = time.Minute
-)
+// healthyAfter is how long a restarted watcher must run before its last error counts as resolved.
+const healthyAfter = time.Minute
 
-// restartDelay returns the wait before attempt n+1. It doubles, and half of it is random.
-func restartDelay(n int) time.Duration {
-	d := maxBackoff
-	if n < 10 {
-		d = min(firstBackoff<<max(n-1, 0), maxBackoff)
-	}
-	return d/2 + rand.N(d/2+1)
+// restartBackoff is the wait before a restart: 1 s, 2 s, 4 s ... 5 min, of which half is random.
+func restartBackoff() retry.Backoff {
+	return retry.Backoff{First: time.Second, Max: 5 * time.Minute, Jitter: 0.5}
 }
 
 // runner is one running event-driven watcher.
@@ -64,45 +53,40 @@ func (l *loop) startRunner(ctx context.Context, spec Spec) {
 
 // superviseWatcher restarts a watcher until ctx ends or the watcher is broken.
 func (m *Manager) superviseWatcher(ctx context.Context, spec Spec, told *reportedErrors) {
-	for fails := 0; ctx.Err() == nil; {
-		started := time.Now()
-		err := m.runOnce(ctx, spec, told, fails > 0 || told.hasErrors())
-		switch {
-		case ctx.Err() != nil || errors.Is(err, errGone):
-			return
-		case errors.Is(err, ErrPermanent):
-			m.markBroken(ctx, spec, err)
-			return
-		case err == nil:
+	s := retry.Supervisor{
+		Backoff: restartBackoff(), Healthy: healthyAfter,
+		Failed: func(err error, delay time.Duration) (time.Duration, bool) {
+			if errors.Is(err, ErrPermanent) {
+				m.markBroken(ctx, spec, err)
+				return 0, false
+			}
+			if p, ok := errors.AsType[*retry.PanicError](err); ok {
+				m.opt.Log.Error("watcher panicked", "watcher", spec.ID, "panic", fmt.Sprint(p.Value), "stack", string(p.Stack))
+				err = fmt.Errorf("the %s watcher crashed: %v", spec.Kind, p.Value)
+			}
+			m.reportTrouble(ctx, told, spec.ID, err)
+			return delay, true
+		},
+	}
+	_ = s.Run(ctx, func(ctx context.Context) error { // markBroken reports the error
+		err := m.runOnce(ctx, spec, told)
+		if errors.Is(err, errGone) {
+			return nil
+		}
+		if err == nil {
 			err = fmt.Errorf("the %s watcher stopped without an error", spec.Kind)
 		}
-		if time.Since(started) >= healthyAfter {
-			fails = 0
-		}
-		fails++
-		m.reportTrouble(ctx, told, spec.ID, err)
-		wait := time.NewTimer(restartDelay(fails))
-		select {
-		case <-ctx.Done():
-		case <-wait.C:
-		}
-		wait.Stop()
-	}
+		return err
+	})
 }
 
-// runOnce runs a watcher once. It returns a panic of the driver as an error.
-func (m *Manager) runOnce(ctx context.Context, spec Spec, told *reportedErrors, failed bool) (err error) {
-	defer func() {
-		if p := recover(); p != nil {
-			m.opt.Log.Error("watcher panicked", "watcher", spec.ID, "panic", fmt.Sprint(p), "stack", string(debug.Stack()))
-			err = fmt.Errorf("the %s watcher crashed: %v", spec.Kind, p)
-		}
-	}()
+// runOnce runs a watcher once.
+func (m *Manager) runOnce(ctx context.Context, spec Spec, told *reportedErrors) error {
 	made, err := m.buildWith(spec, m.troubleReporter(told))
 	if err != nil {
 		return err
 	}
-	if failed {
+	if told.hasErrors() {
 		well := time.AfterFunc(healthyAfter, func() { m.clearError(spec.ID, told) })
 		defer well.Stop()
 	}

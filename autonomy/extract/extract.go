@@ -20,6 +20,7 @@ import (
 	"hob/autonomy/learn"
 	"hob/autonomy/llm"
 	"hob/knowledge"
+	"hob/platform/retry"
 	"hob/platform/store"
 	"hob/platform/store/erase"
 	say "hob/platform/text/triples"
@@ -128,14 +129,8 @@ func (x *Extractor) Run(ctx context.Context) error {
 			x.o.Log.Warn("fact extraction failed; retrying later", "err", err)
 			wait = time.Minute
 		}
-		t := time.NewTimer(max(wait, 0))
-		select {
-		case <-ctx.Done():
-			t.Stop()
+		if retry.Wait(ctx, wait, x.wake) != nil {
 			return nil
-		case <-x.wake:
-			t.Stop()
-		case <-t.C:
 		}
 	}
 }

@@ -8,6 +8,7 @@ import (
 	"slices"
 	"time"
 
+	"hob/platform/retry"
 	"hob/platform/store"
 )
 
@@ -31,17 +32,11 @@ func (g *Guard) Wait(ctx context.Context, id string) (Approval, error) {
 			forget()
 			return a, nil
 		}
-		timer := time.NewTimer(left)
-		select {
-		case <-changed:
-		case <-timer.C:
-		case <-ctx.Done():
-			timer.Stop()
-			forget()
-			return a, ctx.Err()
-		}
-		timer.Stop()
+		err = retry.Wait(ctx, left, changed)
 		forget()
+		if err != nil {
+			return a, err
+		}
 	}
 }
 

@@ -5,8 +5,9 @@ import (
 	"errors"
 	"fmt"
 	"iter"
-	"math/rand/v2"
 	"time"
+
+	"hob/platform/retry"
 )
 
 // RetryOptions holds the settings of Retry; the zero value is Hob's default.
@@ -64,7 +65,7 @@ func (m *retrying) Stream(ctx context.Context, r Request) iter.Seq2[Event, error
 			if m.o.OnRetry != nil {
 				m.o.OnRetry(try, wait, o.err)
 			}
-			if !sleepContext(ctx, wait) {
+			if retry.Sleep(ctx, wait) != nil {
 				yield(Event{}, interruptedError(ctx, m.Model))
 				return
 			}
@@ -77,19 +78,6 @@ func (m *retrying) nextDelay(o attemptOutcome, try int, spent time.Duration) (ti
 	if o.shown || !o.err.Retryable() || try >= m.o.Tries || errors.Is(o.err, ErrOpen) {
 		return 0, false
 	}
-	bound := min(m.o.Base<<min(try-1, 20), m.o.Cap)
-	wait := max(rand.N(bound+1), o.err.RetryAfter)
+	wait := max(retry.Backoff{First: m.o.Base, Max: m.o.Cap, Jitter: 1}.Delay(try), o.err.RetryAfter)
 	return wait, spent+wait <= m.o.Budget
-}
-
-// sleepContext waits; it returns false if ctx ended first.
-func sleepContext(ctx context.Context, d time.Duration) bool {
-	t := time.NewTimer(d)
-	defer t.Stop()
-	select {
-	case <-t.C:
-		return true
-	case <-ctx.Done():
-		return false
-	}
 }

@@ -8,6 +8,7 @@ import (
 	"sync"
 	"time"
 
+	"hob/platform/retry"
 	"hob/platform/store"
 )
 
@@ -118,21 +119,11 @@ func (b *Tracker) Run(ctx context.Context) error {
 			return nil
 		case <-b.now:
 		case <-b.kick:
-			b.waitGather(ctx)
+			_ = retry.Wait(ctx, gather, b.now) // at the end of ctx, it is stored as well
 		}
 		if err := b.Flush(ctx); err != nil && ctx.Err() == nil {
 			b.o.Log.Error("model calls not stored; retrying with the next call", "err", err)
 		}
-	}
-}
-
-func (b *Tracker) waitGather(ctx context.Context) {
-	t := time.NewTimer(gather)
-	defer t.Stop()
-	select {
-	case <-t.C:
-	case <-b.now:
-	case <-ctx.Done():
 	}
 }
 

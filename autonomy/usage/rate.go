@@ -4,6 +4,8 @@ import (
 	"context"
 	"sync"
 	"time"
+
+	"hob/platform/retry"
 )
 
 // limiter is a sliding window of one minute; a negative max allows no call.
@@ -50,11 +52,7 @@ func (r *limiter) waitForSlot(ctx context.Context) error {
 		if ok {
 			return nil
 		}
-		t := time.NewTimer(time.Until(at))
-		select {
-		case <-t.C:
-		case <-ctx.Done():
-			t.Stop()
+		if retry.Sleep(ctx, time.Until(at)) != nil {
 			return context.Cause(ctx)
 		}
 	}

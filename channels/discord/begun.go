@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"hob/channels"
+	"hob/platform/retry"
 )
 
 // Limits for finding new conversations that started while Hob was off.
@@ -74,7 +75,7 @@ func (c *Channel) searchMessages(ctx context.Context, guild, query string) ([]me
 		}
 		if out.Code != 0 {
 			wait := time.Duration(min(max(out.Retry, 0), 5) * float64(time.Second))
-			if waited || !channels.Sleep(ctx, c.opt.Pause(wait)) {
+			if waited || retry.Sleep(ctx, c.opt.Pause(wait)) != nil {
 				return all, channels.Errorf(channels.Temporary, "discord: the search is not ready (%d)", out.Code)
 			}
 			waited = true

@@ -12,6 +12,7 @@ import (
 	"github.com/gorilla/websocket"
 
 	"hob/channels"
+	"hob/platform/retry"
 )
 
 // The opcodes of the gateway ("Opcodes and Status Codes").
@@ -86,7 +87,7 @@ func (c *Channel) Run(ctx context.Context, r channels.Receiver) error {
 			return err
 		}
 		c.log.Info("reconnecting to the gateway", "reason", err, "after", time.Since(began))
-		if time.Since(began) < time.Second && !channels.Sleep(ctx, c.opt.Pause(time.Second)) {
+		if time.Since(began) < time.Second && retry.Sleep(ctx, c.opt.Pause(time.Second)) != nil {
 			return nil
 		}
 	}

@@ -10,6 +10,7 @@ import (
 	"github.com/gorilla/websocket"
 
 	"hob/channels"
+	"hob/platform/retry"
 )
 
 // gatewayConn is one connection to the gateway.
@@ -168,7 +169,7 @@ func (l *gatewayConn) signIn(ctx context.Context, s session) error {
 	if s.id != "" {
 		return l.writeFrame(opResume, map[string]any{"token": l.c.token, "session_id": s.id, "seq": s.seq})
 	}
-	if !channels.Sleep(ctx, l.c.opt.Pause(l.c.untilIdentify())) {
+	if retry.Sleep(ctx, l.c.opt.Pause(l.c.untilIdentify())) != nil {
 		return ctx.Err()
 	}
 	return l.writeFrame(opIdentify, map[string]any{
@@ -199,7 +200,7 @@ func (l *gatewayConn) handleFrame(ctx context.Context, f frame) error {
 			l.c.forgetSession()
 		}
 		// "Invalid Session": wait one to five seconds.
-		if !channels.Sleep(ctx, l.c.opt.Pause(time.Second+rand.N(4*time.Second))) {
+		if retry.Sleep(ctx, l.c.opt.Pause(time.Second+rand.N(4*time.Second))) != nil {
 			return ctx.Err()
 		}
 		return fmt.Errorf("%w: session not valid", errAgain)

@@ -14,6 +14,7 @@ import (
 
 	"hob/channels"
 	"hob/platform/net/safehttp"
+	"hob/platform/retry"
 )
 
 const (
@@ -53,7 +54,7 @@ func (l *rateLimits) waitForRoute(ctx context.Context, k apiCall) error {
 	if wait > shortWait || k.spare {
 		return &channels.Error{Class: channels.Later, RetryAt: at, Err: fmt.Errorf("discord: %s: rate limit reached; Hob retries", what)}
 	}
-	if !channels.Sleep(ctx, wait) {
+	if retry.Sleep(ctx, wait) != nil {
 		return fmt.Errorf("discord: %s: %w", what, ctx.Err())
 	}
 	return nil
@@ -90,7 +91,7 @@ func (c *Channel) getPatiently(ctx context.Context, what, path string, into any)
 	for {
 		err := c.getJSON(ctx, what, path, into)
 		e, ok := errors.AsType[*channels.Error](err)
-		if !ok || e.Class != channels.Later || e.RetryAt.IsZero() || !channels.Sleep(ctx, time.Until(e.RetryAt)) {
+		if !ok || e.Class != channels.Later || e.RetryAt.IsZero() || retry.Sleep(ctx, time.Until(e.RetryAt)) != nil {
 			return err
 		}
 	}

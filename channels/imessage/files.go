@@ -18,6 +18,7 @@ import (
 	"hob/channels"
 	"hob/platform/host/system"
 	"hob/platform/pim/messages/chatdb"
+	"hob/platform/retry"
 )
 
 // stored is the folder in which Messages stores attachments.
@@ -51,7 +52,7 @@ func (c *Channel) toFile(a chatdb.Attachment) channels.File {
 			if !errors.Is(err, fs.ErrNotExist) || time.Now().After(until) {
 				return f, err
 			}
-			if !channels.Sleep(ctx, c.opt.Glance) {
+			if retry.Sleep(ctx, c.opt.Glance) != nil {
 				return nil, ctx.Err()
 			}
 		}

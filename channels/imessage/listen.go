@@ -14,6 +14,7 @@ import (
 
 	"hob/channels"
 	"hob/platform/pim/messages/chatdb"
+	"hob/platform/retry"
 )
 
 // cursor is the read position.
@@ -166,7 +167,7 @@ func (l *listener) receiveNew(ctx context.Context) error {
 	if last.RowID <= l.cur.RowID {
 		return l.retryUnfinished(ctx)
 	}
-	if !l.blocked && !channels.Sleep(ctx, l.c.opt.Debounce) {
+	if !l.blocked && retry.Sleep(ctx, l.c.opt.Debounce) != nil {
 		return nil
 	}
 	if err := l.reopenDatabase(ctx); err != nil { // a copy is outdated
@@ -443,7 +444,7 @@ func afterPrefix(text, prefix string) (string, bool) {
 // reported after sleep. A continuously changing log is checked every Glance.
 func (l *listener) waitForChange(ctx context.Context) bool {
 	if l.blocked {
-		return channels.Sleep(ctx, l.c.opt.Glance)
+		return retry.Sleep(ctx, l.c.opt.Glance) == nil
 	}
 	timer := time.NewTimer(l.c.opt.Poll)
 	defer timer.Stop()
@@ -453,6 +454,6 @@ func (l *listener) waitForChange(ctx context.Context) bool {
 	case <-ctx.Done():
 		return false
 	case <-l.notice.told:
-		return channels.Sleep(ctx, l.c.opt.Glance-time.Since(l.looked))
+		return retry.Sleep(ctx, l.c.opt.Glance-time.Since(l.looked)) == nil
 	}
 }

@@ -12,6 +12,7 @@ import (
 	"hob/channels"
 	"hob/platform/host/osrun"
 	"hob/platform/pim/messages/chatdb"
+	"hob/platform/retry"
 	"hob/platform/text/markup"
 )
 
@@ -214,7 +215,7 @@ func (c *Channel) awaitSentRow(ctx context.Context, db *chatdb.DB, t target, it 
 			c.deps.Log.WarnContext(ctx, "text accepted by Messages but not visible yet", "channel", Name)
 			return "", nil
 		}
-		if !channels.Sleep(ctx, min(verifyEach, c.opt.Verify/4)) {
+		if retry.Sleep(ctx, min(verifyEach, c.opt.Verify/4)) != nil {
 			return "", &channels.Error{MaybeSent: true, Err: ctx.Err()}
 		}
 	}

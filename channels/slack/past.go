@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"hob/channels"
+	"hob/platform/retry"
 )
 
 // readState holds the read positions, in Slack's times.
@@ -182,7 +183,7 @@ func (c *Channel) retryRateLimited(ctx context.Context, f func() error) error {
 		if end, ok := ctx.Deadline(); ok && time.Until(end) < wait || wait > longest {
 			return err
 		}
-		if !channels.Sleep(ctx, wait) {
+		if retry.Sleep(ctx, wait) != nil {
 			return ctx.Err()
 		}
 	}

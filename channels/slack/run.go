@@ -3,13 +3,13 @@ package slack
 import (
 	"context"
 	"errors"
-	"math/rand/v2"
 	"slices"
 	"strings"
 	"sync"
 	"time"
 
 	"hob/channels"
+	"hob/platform/retry"
 )
 
 // session is one Run.
@@ -32,28 +32,26 @@ func (c *Channel) Run(ctx context.Context, to channels.Receiver) error {
 	defer watch.Wait()
 	defer cancel()
 	watch.Go(func() { c.withdrawAnswered(all, &watch) })
-	for tries := 0; ; tries++ {
-		began := time.Now()
-		s := &session{Channel: c, to: to, frames: make(chan frame, 256), presses: make(chan frame, 64), commands: make(chan frame, 64)}
-		err := s.runSession(ctx)
-		if ctx.Err() != nil {
-			c.noteStatus(nil, "not connected")
-			return nil
-		}
-		if class := channels.ClassOf(err); class == channels.Unauthorised {
-			c.noteStatus(nil, "not connected")
-			return err
-		}
-		if time.Since(began) > time.Minute {
-			tries = 0
-		}
-		wait := max(channels.RetryIn(err, 0), backoffDelay(c.at.Pause, tries))
-		c.noteStatus(err, "not connected")
-		c.log.Warn("slack is not connected", "error", err, "wait", wait)
-		if !channels.Sleep(ctx, wait) {
-			return nil
-		}
+	sup := retry.Supervisor{
+		// A random wait of up to Pause, 2 Pause, 4 Pause ... 2 min.
+		Backoff: retry.Backoff{First: c.at.Pause, Max: 2 * time.Minute, Jitter: 1, Offset: c.at.Pause / 2},
+		Healthy: time.Minute,
+		Failed: func(err error, delay time.Duration) (time.Duration, bool) {
+			if channels.ClassOf(err) == channels.Unauthorised {
+				return 0, false
+			}
+			c.noteStatus(err, "not connected")
+			wait := max(channels.RetryIn(err, 0), delay)
+			c.log.Warn("slack is not connected", "error", err, "wait", wait)
+			return wait, true
+		},
 	}
+	err := sup.Run(ctx, func(ctx context.Context) error {
+		s := &session{Channel: c, to: to, frames: make(chan frame, 256), presses: make(chan frame, 64), commands: make(chan frame, 64)}
+		return s.runSession(ctx)
+	})
+	c.noteStatus(nil, "not connected")
+	return err
 }
 
 // ignoreCanceled returns nil if an error only reports the end of the context.
@@ -62,11 +60,6 @@ func ignoreCanceled(ctx context.Context, err error) error {
 		return nil
 	}
 	return err
-}
-
-// backoffDelay returns a random wait of up to p, 2p, 4p ... 2 minutes.
-func backoffDelay(p time.Duration, tries int) time.Duration {
-	return p/2 + rand.N(min(p<<min(tries, 10), 2*time.Minute))
 }
 
 // runSession connects, fetches missed messages and then receives, until the connection is lost or a

@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"hob/channels"
+	"hob/platform/retry"
 )
 
 // Keys of the stored state.
@@ -50,6 +51,7 @@ const (
 // pollUntilDone polls until ctx ends or the owner must act.
 func (c *Channel) pollUntilDone(ctx context.Context, r channels.Receiver) error {
 	begun, failures, inTheWay := false, 0, 0
+	pauses := retry.Backoff{First: c.opt.Pause, Max: min(32*c.opt.Pause, longestPause)}
 	for ctx.Err() == nil {
 		var err error
 		if !begun {
@@ -67,7 +69,7 @@ func (c *Channel) pollUntilDone(ctx context.Context, r channels.Receiver) error 
 			failures, inTheWay = 0, 0
 			continue
 		}
-		wait := channels.RetryIn(err, min(c.opt.Pause<<min(failures, 5), longestPause))
+		wait := channels.RetryIn(err, pauses.Delay(failures+1))
 		failures++
 		switch e, _ := errors.AsType[*channels.Error](err); {
 		case e == nil:
@@ -79,7 +81,7 @@ func (c *Channel) pollUntilDone(ctx context.Context, r channels.Receiver) error 
 			}
 		}
 		c.log.Warn("polling telegram failed", "error", err, "again_in", wait)
-		channels.Sleep(ctx, wait)
+		_ = retry.Sleep(ctx, wait) // the loop ends with ctx
 	}
 	return nil
 }
@@ -163,7 +165,7 @@ func (c *Channel) pollOnce(ctx context.Context, r channels.Receiver) error {
 	}
 	updates, err := c.getUpdates(ctx, at.Next, c.opt.Poll)
 	if err == nil && len(updates) > 0 && updates[len(updates)-1].albumID() != "" { // the album may continue
-		channels.Sleep(ctx, c.opt.Album)
+		_ = retry.Sleep(ctx, c.opt.Album) // getUpdates reports the end of ctx
 		updates, err = c.getUpdates(ctx, at.Next, 0)
 	}
 	if err != nil {

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"hob/platform/host/system"
+	"hob/platform/retry"
 )
 
 // delivery is one text of Hob; see autonomy/bus.Delivery.
@@ -33,7 +34,8 @@ const (
 // the feed is open or has failed.
 func (ch *chat) followFeed(ctx context.Context, connected func()) {
 	defer connected()
-	last, wait, away := "", feedPause, false
+	last, fails, away := "", 1, false
+	pauses := retry.Backoff{First: feedPause, Max: feedMax}
 	for {
 		for e, err := range ch.client.streamEvents(ctx, "GET", "/api/v1/events", last, nil) {
 			if err != nil {
@@ -43,17 +45,17 @@ func (ch *chat) followFeed(ctx context.Context, connected func()) {
 			if away {
 				ch.screen.printNote(dim, "Hob is running again.")
 			}
-			wait, away = feedPause, false
+			fails, away = 1, false
 			if e.id != "" {
 				last = e.id
 			}
 			ch.showLiveEvent(ctx, e)
 		}
 		connected()
-		if !sleepContext(ctx, wait) {
+		if retry.Sleep(ctx, pauses.Delay(fails)) != nil {
 			return
 		}
-		if wait = min(2*wait, feedMax); wait > time.Second && !away {
+		if fails++; pauses.Delay(fails) > time.Second && !away {
 			away = true
 			ch.screen.printNote(amber, "Hob does not answer; it may have been stopped. Start it with: hob start")
 		}

@@ -14,7 +14,6 @@ import (
 	"net/url"
 	"strings"
 	"sync"
-	"time"
 
 	"hob/channels/web"
 	"hob/platform/host/system"
@@ -243,16 +242,4 @@ func readSSE(r io.Reader, yield func(serverEvent, error) bool) error {
 		}
 	}
 	return lines.Err()
-}
-
-// sleepContext waits a little, false when ctx ended.
-func sleepContext(ctx context.Context, d time.Duration) bool {
-	t := time.NewTimer(d)
-	defer t.Stop()
-	select {
-	case <-ctx.Done():
-		return false
-	case <-t.C:
-		return true
-	}
 }

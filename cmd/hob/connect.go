@@ -18,6 +18,7 @@ import (
 
 	"hob/autonomy/config"
 	"hob/platform/host/system"
+	"hob/platform/retry"
 )
 
 const (
@@ -83,7 +84,7 @@ func (a *app) dialDaemon(ctx context.Context, p system.Paths) (*client, bool, er
 				return c, true, nil
 			}
 		}
-		if !sleepContext(ctx, 20*time.Millisecond) {
+		if retry.Sleep(ctx, 20*time.Millisecond) != nil {
 			return nil, true, &failure{
 				code: exitFailed, err: last,
 				cause:  fmt.Sprintf("the daemon (pid %d) does not answer: %v", h.PID, last),

@@ -25,6 +25,7 @@ import (
 	"hob/autonomy/rules"
 	"hob/platform/host/command"
 	"hob/platform/host/system"
+	"hob/platform/retry"
 	"hob/platform/text/document"
 )
 
@@ -136,7 +137,7 @@ func end(t *testing.T, lock string) {
 	}
 	ctx, cancel := context.WithTimeout(context.Background(), 60*time.Second)
 	defer cancel()
-	for held && sleepContext(ctx, 10*time.Millisecond) {
+	for held && retry.Sleep(ctx, 10*time.Millisecond) == nil {
 		_, held, _ = system.Probe(lock)
 	}
 	if held {
@@ -177,7 +178,7 @@ func eventually(ts *testscript.TestScript, neg bool, args []string) {
 		if err == nil && re.MatchString(ts.ReadFile("stdout")) {
 			return
 		}
-		if !sleepContext(ctx, 50*time.Millisecond) {
+		if retry.Sleep(ctx, 50*time.Millisecond) != nil {
 			ts.Fatalf("%q never came: %s", args[0], ts.ReadFile("stdout"))
 		}
 	}

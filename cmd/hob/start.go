@@ -15,6 +15,7 @@ import (
 
 	"hob/autonomy/config"
 	"hob/platform/host/system"
+	"hob/platform/retry"
 )
 
 func (a *app) startCmd() *cobra.Command {
@@ -219,7 +220,7 @@ func (a *app) stopDaemon(ctx context.Context) error {
 			fmt.Fprintln(a.out, "Hob has stopped.")
 			return nil
 		}
-		if !sleepContext(ctx, 20*time.Millisecond) {
+		if retry.Sleep(ctx, 20*time.Millisecond) != nil {
 			return &failure{code: exitFailed, cause: fmt.Sprintf("the daemon (pid %d) did not stop in %s", h.PID, stopWait), remedy: fmt.Sprintf("it may be busy; stop it with: %s", system.KillCommand(h.PID))}
 		}
 	}

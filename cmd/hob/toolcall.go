@@ -13,6 +13,8 @@ import (
 	"time"
 
 	"github.com/spf13/cobra"
+
+	"hob/platform/retry"
 )
 
 // cliSession is the conversation of commands that name none.
@@ -203,7 +205,8 @@ func (c *client) waitEvent(ctx context.Context, id string, asked []approval) (ev
 	for _, q := range asked {
 		known[q.ID] = true
 	}
-	for wait := 10 * time.Millisecond; ; wait = min(2*wait, 500*time.Millisecond) {
+	pauses := retry.Backoff{First: 10 * time.Millisecond, Max: 500 * time.Millisecond}
+	for n := 1; ; n++ {
 		var st eventStatus
 		if err := c.getJSON(ctx, "/api/v1/inbox/"+pathPart(id), nil, &st); err != nil {
 			return st, err
@@ -217,7 +220,7 @@ func (c *client) waitEvent(ctx context.Context, id string, asked []approval) (ev
 				return st, nil
 			}
 		}
-		if !sleepContext(ctx, wait) {
+		if retry.Sleep(ctx, pauses.Delay(n)) != nil {
 			return st, ctx.Err()
 		}
 	}

@@ -11,6 +11,7 @@ import (
 
 	"hob/autonomy/llm"
 	"hob/knowledge"
+	"hob/platform/retry"
 	"hob/platform/store"
 )
 
@@ -120,21 +121,14 @@ func (v *Vectors) waitForWork(ctx context.Context, failed error) bool {
 	} else {
 		wait = v.waitFor(failed)
 	}
-	t := time.NewTimer(wait)
-	defer t.Stop()
-	select {
-	case <-ctx.Done():
-		return false
-	case <-t.C:
-		return true
-	}
+	return retry.Sleep(ctx, wait) == nil
 }
 
 func (v *Vectors) waitFor(failed error) time.Duration {
 	v.mu.Lock()
 	tries := v.tries
 	v.mu.Unlock()
-	wait := min(firstWait<<min(max(tries-1, 0), 20), longWait)
+	wait := retry.Backoff{First: firstWait, Max: longWait}.Delay(tries)
 	e, ok := errors.AsType[*llm.Error](failed)
 	switch {
 	case ok && e.Kind == llm.Budget:

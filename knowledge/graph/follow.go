@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"hob/knowledge"
+	"hob/platform/retry"
 	"hob/platform/store"
 	say "hob/platform/text/triples"
 )
@@ -15,11 +16,11 @@ import (
 // Name identifies the graph as a consumer of changes.
 const Name = "graph"
 
-// look is the interval for checking for changes of other processes, and retry the delay after a
+// look is the interval for checking for changes of other processes, and retryAfter the delay after a
 // failure.
 const (
-	look  = time.Hour
-	retry = 30 * time.Second
+	look       = time.Hour
+	retryAfter = 30 * time.Second
 )
 
 // moment is the maximum time that a reader waits for the latest changes. atOnce is the number of
@@ -46,19 +47,13 @@ func (g *Graph) Run(ctx context.Context, b Base) error {
 		}
 		wait := look
 		if err != nil {
-			wait = retry
+			wait = retryAfter
 		}
 		if err != nil && ctx.Err() == nil {
 			g.o.Log.Warn("graph update failed; it will be retried", "err", err)
 		}
-		t := time.NewTimer(wait)
-		select {
-		case <-ctx.Done():
-			t.Stop()
+		if retry.Wait(ctx, wait, g.wake) != nil {
 			return nil
-		case <-g.wake:
-			t.Stop()
-		case <-t.C:
 		}
 	}
 }

@@ -10,6 +10,7 @@ import (
 	api "github.com/blevesearch/bleve_index_api"
 
 	"hob/knowledge"
+	"hob/platform/retry"
 	"hob/platform/store"
 )
 
@@ -28,33 +29,32 @@ const much = 5_000
 func (x *Index) Run(ctx context.Context) error {
 	x.running.Store(true)
 	defer x.running.Store(false)
-	wait := x.opt.Delay
+	fails := 0
+	pauses := retry.Backoff{First: max(2*x.opt.Delay, reopenWait), Max: time.Minute}
 	for first := true; ; first = false {
 		var err error
 		if !first || x.isBehind(ctx) { // otherwise the first search opens it
 			err = x.CatchUp(ctx)
 		}
+		wait := x.opt.Delay
 		switch {
 		case ctx.Err() != nil:
 			return nil
 		case err != nil:
-			wait = min(max(2*wait, retry), time.Minute)
+			fails++
+			wait = pauses.Delay(fails)
 			x.opt.Log.Warn("index update failed; retrying", "err", err, "in", wait)
 			x.Changed()
 		default:
-			wait = x.opt.Delay
+			fails = 0
 		}
 		select {
 		case <-ctx.Done():
 			return nil
 		case <-x.wake:
 		}
-		t := time.NewTimer(wait) // collects further changes
-		select {
-		case <-ctx.Done():
-			t.Stop()
+		if retry.Sleep(ctx, wait) != nil { // collects further changes
 			return nil
-		case <-t.C:
 		}
 		select { // a signal received by now is covered by this round
 		case <-x.wake:

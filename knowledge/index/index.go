@@ -145,8 +145,8 @@ func (x *Index) closeCurrent() error {
 	return g.close()
 }
 
-// retry is the delay after a failure to open the index.
-const retry = 5 * time.Second
+// reopenWait is the delay after a failure to open the index.
+const reopenWait = 5 * time.Second
 
 // openCurrent returns the open generation and opens it if necessary; nil if no complete index exists. The
 // caller holds mu; work is not required.
@@ -159,7 +159,7 @@ func (x *Index) openCurrent() (*generation, error) {
 		return nil, ErrClosed
 	case g != nil:
 		return g, nil
-	case trouble != nil && time.Since(tried) < retry:
+	case trouble != nil && time.Since(tried) < reopenWait:
 		return nil, trouble
 	}
 	x.mu.Lock()

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"hob/platform/provenance"
+	"hob/platform/retry"
 	"hob/platform/store"
 )
 
@@ -143,7 +144,7 @@ func (l *Library) Reconcile(ctx context.Context, f Folder, progress func(done, t
 		if err != nil {
 			return r, err
 		}
-		if changed && !pauseBriefly(ctx) {
+		if changed && retry.Sleep(ctx, breath) != nil {
 			return r, ctx.Err()
 		}
 	}
@@ -159,17 +160,6 @@ func (l *Library) Reconcile(ctx context.Context, f Folder, progress func(done, t
 
 // breath is the pause of a scan after each ingested file, to let other work run.
 const breath = 2 * time.Millisecond
-
-func pauseBriefly(ctx context.Context) bool {
-	t := time.NewTimer(breath)
-	defer t.Stop()
-	select {
-	case <-ctx.Done():
-		return false
-	case <-t.C:
-		return true
-	}
-}
 
 // ingestEntry ingests one file of a folder. It returns only errors of ctx and of the store.
 func (l *Library) ingestEntry(ctx context.Context, f Folder, e Entry, r *Report) (changed bool, err error) {

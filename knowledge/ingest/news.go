@@ -1,6 +1,7 @@
 package ingest
 
 import (
+	"cmp"
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
@@ -9,6 +10,7 @@ import (
 	"sync"
 	"time"
 
+	"hob/platform/retry"
 	"hob/platform/store"
 	"hob/watchers"
 )
@@ -20,21 +22,21 @@ func (s *Sync) watchFolder(ctx context.Context, f Folder, n *pendingPaths) {
 		panic(err)
 	}
 	spec := watchers.Spec{ID: watcherID(f), Kind: s.opt.Driver.Kind(), Config: config, State: watchers.Active}
-	for {
-		err := s.watchOnce(ctx, spec, n)
-		if ctx.Err() != nil {
-			return
-		}
-		s.opt.Log.WarnContext(ctx, "watching a document folder failed", "err", err)
-		t := time.NewTimer(againAfter)
-		select {
-		case <-ctx.Done():
-			t.Stop()
-			return
-		case <-t.C:
+	failed := false
+	sup := retry.Supervisor{
+		Backoff: retry.Backoff{First: againAfter, Max: againAfter},
+		Failed: func(err error, delay time.Duration) (time.Duration, bool) {
+			failed = true
+			s.opt.Log.WarnContext(ctx, "watching a document folder failed", "err", err)
+			return delay, true
+		},
+	}
+	_ = sup.Run(ctx, func(ctx context.Context) error { // no error ends it
+		if failed {
 			n.markEverything() // changes in the meantime were not seen
 		}
-	}
+		return cmp.Or(s.watchOnce(ctx, spec, n), errors.New("the watch stopped without an error"))
+	})
 }
 
 func (s *Sync) watchOnce(ctx context.Context, spec watchers.Spec, n *pendingPaths) error {

@@ -12,6 +12,7 @@ import (
 	"hob/platform/host/desktop/media"
 	"hob/platform/host/desktop/session"
 	"hob/platform/provenance"
+	"hob/platform/retry"
 	"hob/platform/text/textnorm"
 	"hob/tools"
 )
@@ -160,11 +161,7 @@ func (d Deps) awaitPlayerState(ctx context.Context, was media.Player, a media.Ac
 		if i < 0 || hasReached(a, was, now) {
 			return now
 		}
-		t := time.NewTimer(between)
-		select {
-		case <-t.C:
-		case <-ctx.Done():
-			t.Stop()
+		if retry.Sleep(ctx, between) != nil {
 			return now
 		}
 	}

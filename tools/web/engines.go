@@ -16,9 +16,6 @@ import (
 	"hob/tools"
 )
 
-// Providers returns the values of [search] provider besides "auto".
-func Providers() []string { return []string{"tavily", "brave", "searxng", "duckduckgo"} }
-
 // engine is one search service.
 type engine struct {
 	name string

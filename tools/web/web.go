@@ -23,7 +23,7 @@ type Deps struct {
 
 // Search configures the search service.
 type Search struct {
-	// Provider is "auto" (also ""), or one of Providers.
+	// Provider is "auto" (also ""), "tavily", "brave", "searxng" or "duckduckgo".
 	Provider string
 	// BaseURL is the address of the owner's SearXNG server.
 	BaseURL string

@@ -5,13 +5,13 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
-	"runtime/debug"
 	"slices"
 	"sync"
 	"time"
 
 	"hob/platform/pim"
 	"hob/platform/pim/imapmail"
+	"hob/platform/retry"
 )
 
 // maxRecent is the number of newest mails that a box keeps for its watchers.
@@ -65,14 +65,10 @@ type connRequest struct {
 
 func (b *box) runBox(ctx context.Context) {
 	defer close(b.done)
-	for ctx.Err() == nil {
-		if !b.pauseFor(ctx, b.hub.retryDelay(b.at)) {
-			return
-		}
-		err := b.recoverPanic(func() error { return b.serveConnection(ctx) })
-		if ctx.Err() != nil {
-			return
-		}
+	if retry.Sleep(ctx, b.hub.retryDelay(b.at)) != nil {
+		return
+	}
+	s := retry.Supervisor{Failed: func(err error, _ time.Duration) (time.Duration, bool) {
 		grave, untold := b.hub.recordFailure(b.at, err)
 		b.log.InfoContext(ctx, "mail server is unreachable; retrying", "account", b.at.account, "folder", b.at.folder, "err", err)
 		if grave {
@@ -81,19 +77,11 @@ func (b *box) runBox(ctx context.Context) {
 				b.untold = b.untold || untold
 			})
 		}
-	}
-}
-
-// pauseFor waits for d. It returns false if ctx ended.
-func (b *box) pauseFor(ctx context.Context, d time.Duration) bool {
-	t := time.NewTimer(max(d, 0))
-	defer t.Stop()
-	select {
-	case <-ctx.Done():
-		return false
-	case <-t.C:
-		return true
-	}
+		return b.hub.retryDelay(b.at), true
+	}}
+	_ = s.Run(ctx, func(ctx context.Context) error { // no error ends it
+		return b.recoverPanic(func() error { return b.serveConnection(ctx) })
+	})
 }
 
 // serveConnection runs one connection until it ends.
@@ -179,14 +167,13 @@ func (b *box) answerRequests(ctx context.Context, c *imapmail.Conn) error {
 }
 
 // recoverPanic converts a panic to an error, because nothing else recovers panics of this goroutine.
-func (b *box) recoverPanic(do func() error) (err error) {
-	defer func() {
-		if p := recover(); p != nil {
-			b.log.Error("mail reader panicked", "account", b.at.account, "panic", fmt.Sprint(p), "stack", string(debug.Stack()))
-			err = fmt.Errorf("mail reader crashed: %v", p)
-		}
-	}()
-	return do()
+func (b *box) recoverPanic(do func() error) error {
+	err := retry.Recover(do)
+	if p, ok := errors.AsType[*retry.PanicError](err); ok {
+		b.log.Error("mail reader panicked", "account", b.at.account, "panic", fmt.Sprint(p.Value), "stack", string(p.Stack))
+		err = fmt.Errorf("mail reader crashed: %v", p.Value)
+	}
+	return err
 }
 
 // markOffline fails all pending requests.

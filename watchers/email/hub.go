@@ -4,11 +4,11 @@ import (
 	"context"
 	"errors"
 	"log/slog"
-	"math/rand/v2"
 	"sync"
 	"time"
 
 	"hob/platform/pim"
+	"hob/platform/retry"
 )
 
 // Delays after a failed connection.
@@ -91,14 +91,11 @@ func (h *hub) recordFailure(at folderRef, err error) (grave, untold bool) {
 		m.down = now
 	}
 	lasting := errors.Is(err, pim.ErrSignIn) || errors.Is(err, pim.ErrNoFolder)
-	pause := mostPause
-	if m.fails < 9 {
-		pause = min(firstPause<<(m.fails-1), mostPause)
-	}
+	pauses := retry.Backoff{First: firstPause, Max: mostPause, Jitter: 0.5}
 	if lasting {
-		pause = refusedPause
+		pauses.First, pauses.Max = refusedPause, refusedPause
 	}
-	m.again = now.Add(pause/2 + rand.N(pause/2+1))
+	m.again = now.Add(pauses.Delay(m.fails))
 	grave = lasting || now.Sub(m.down) >= tellAfter
 	untold = grave && !m.told
 	m.told = m.told || grave

@@ -7,6 +7,8 @@ import (
 	"net/http"
 	"strings"
 	"time"
+
+	"hob/platform/retry"
 )
 
 // frame is one event of a streamed answer.
@@ -18,7 +20,7 @@ type frame struct {
 
 // playAnswer sends one answer.
 func (s *Server) playAnswer(w http.ResponseWriter, hr *http.Request, r *Request, a *Answer) {
-	if !sleepRequest(hr, a.Delay) {
+	if retry.Sleep(hr.Context(), a.Delay) != nil {
 		return
 	}
 	a.writeHeader(w.Header())
@@ -109,7 +111,7 @@ func (s *Server) sendStream(w http.ResponseWriter, hr *http.Request, api API, a 
 		if f.delta {
 			if a.Gap > 0 && deltas > 0 {
 				flushResponse(w)
-				if !sleepRequest(hr, a.Gap) {
+				if retry.Sleep(hr.Context(), a.Gap) != nil {
 					return
 				}
 			}
@@ -205,7 +207,7 @@ func sendPings(w http.ResponseWriter, hr *http.Request, api API) {
 			writeText(w, ": ping\n\n")
 		}
 		flushResponse(w)
-		if !sleepRequest(hr, 5*time.Second) {
+		if retry.Sleep(hr.Context(), 5*time.Second) != nil {
 			return
 		}
 	}
@@ -227,21 +229,6 @@ func resetConnection(w http.ResponseWriter) {
 func writeText(w http.ResponseWriter, text string) { _, _ = io.WriteString(w, text) }
 
 func flushResponse(w http.ResponseWriter) { _ = http.NewResponseController(w).Flush() }
-
-// sleepRequest waits; it returns false if the client disconnected.
-func sleepRequest(hr *http.Request, d time.Duration) bool {
-	if d <= 0 {
-		return true
-	}
-	t := time.NewTimer(d)
-	defer t.Stop()
-	select {
-	case <-t.C:
-		return true
-	case <-hr.Context().Done():
-		return false
-	}
-}
 
 // Render returns the body of an answer in an API's wire format, for tests that modify it.
 func Render(api API, stream bool, a Answer) string {

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"hob/autonomy/llm"
+	"hob/platform/retry"
 )
 
 // Scripted is an in-process llm.Model that answers from a script. Calls pass through
@@ -155,17 +156,10 @@ func (s *Scripted) applyFault(ctx context.Context, a *Answer) *llm.Error {
 }
 
 func (s *Scripted) waitDelay(ctx context.Context, d time.Duration) *llm.Error {
-	if d <= 0 && ctx.Err() == nil {
-		return nil
-	}
-	t := time.NewTimer(d)
-	defer t.Stop()
-	select {
-	case <-t.C:
-		return nil
-	case <-ctx.Done():
+	if retry.Sleep(ctx, d) != nil {
 		return s.newError(llm.Interrupted, "stopped: %w", context.Cause(ctx))
 	}
+	return nil
 }
 
 type scriptedEvent struct {

@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"hob/channels"
+	"hob/platform/retry"
 )
 
 // Arrived implements channelstest.Platform.
@@ -144,10 +145,8 @@ func (s *Server) Press(ctx context.Context, sender string, m Post, word string) 
 			}
 		}
 		s.mu.Unlock()
-		select {
-		case <-ctx.Done():
-			return "", ctx.Err()
-		case <-time.After(5 * time.Millisecond):
+		if err := retry.Sleep(ctx, 5*time.Millisecond); err != nil {
+			return "", err
 		}
 	}
 }

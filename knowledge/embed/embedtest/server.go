@@ -16,6 +16,8 @@ import (
 	"testing"
 	"time"
 	"unicode"
+
+	"hob/platform/retry"
 )
 
 // Options configures New. The zero value is useful.
@@ -93,12 +95,8 @@ func (s *Server) serveEmbeddings(w http.ResponseWriter, r *http.Request) {
 	var down bool
 	var delay time.Duration
 	s.setLocked(func() { o, down, delay = s.o, s.down, s.delay })
-	if delay > 0 {
-		select {
-		case <-r.Context().Done():
-			return
-		case <-time.After(delay):
-		}
+	if retry.Sleep(r.Context(), delay) != nil {
+		return
 	}
 	if down {
 		writeError(w, http.StatusServiceUnavailable, "the model is being loaded")

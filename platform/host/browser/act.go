@@ -9,6 +9,8 @@ import (
 	"slices"
 	"strings"
 	"time"
+
+	"hob/platform/retry"
 )
 
 // Described is an element with its location and the data that its form would send.
@@ -201,7 +203,7 @@ func (t *tab) checkToggled(ctx context.Context, handle, want string) error {
 	if want == "" {
 		return nil
 	}
-	if err := sleepContext(ctx, t.b.limits.calm/4); err != nil {
+	if err := retry.Sleep(ctx, t.b.limits.calm/4); err != nil {
 		return err
 	}
 	var d Described
@@ -259,7 +261,7 @@ func (b *Browser) runAction(ctx context.Context, id string, handles []string, ch
 
 // awaitOutcome waits for the outcome of an action.
 func (t *tab) awaitOutcome(ctx context.Context, begin time.Time, was string, out *Done) error {
-	if err := sleepContext(ctx, t.b.limits.calm); err != nil {
+	if err := retry.Sleep(ctx, t.b.limits.calm); err != nil {
 		return err
 	}
 	t.mu.Lock()

@@ -3,6 +3,8 @@ package browser
 import (
 	"context"
 	"time"
+
+	"hob/platform/retry"
 )
 
 // entry is a page in the history of a tab.
@@ -57,7 +59,7 @@ func (b *Browser) Go(ctx context.Context, id string, delta int, address string) 
 	if err := t.callCommand(ctx, "Page.navigateToHistoryEntry", jsonObject{"entryId": e.ID}, nil); err != nil {
 		return Tab{}, b.protocolError(err)
 	}
-	if err := sleepContext(ctx, b.limits.calm); err != nil {
+	if err := retry.Sleep(ctx, b.limits.calm); err != nil {
 		return Tab{}, err
 	}
 	t.waitLoaded(ctx, "")

@@ -10,6 +10,8 @@ import (
 	"sync"
 	"testing"
 	"time"
+
+	"hob/platform/retry"
 )
 
 // inside contains servers on this machine that the browser must not reach.
@@ -134,7 +136,7 @@ func TestNothingInsideIsReached(t *testing.T) {
 		if text = c.Text; strings.Contains(text, "done:") {
 			break
 		}
-		if err := sleepContext(ctx, 250*time.Millisecond); err != nil {
+		if err := retry.Sleep(ctx, 250*time.Millisecond); err != nil {
 			t.Fatal(err)
 		}
 	}

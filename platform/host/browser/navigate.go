@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"hob/platform/net/safehttp"
+	"hob/platform/retry"
 )
 
 // Open opens an address in a new tab and makes that tab active. If the browser turns out
@@ -146,7 +147,7 @@ func (t *tab) waitLoaded(ctx context.Context, loader string) {
 		coming := loader != "" && t.loader != loader && !slices.Contains(t.before, loader)
 		t.mu.Unlock()
 		if coming { // the browser reported the document, the page has not yet
-			if sleepContext(ctx, 10*time.Millisecond) != nil {
+			if retry.Sleep(ctx, 10*time.Millisecond) != nil {
 				return
 			}
 			continue

@@ -5,6 +5,8 @@ import (
 	"encoding/json"
 	"errors"
 	"time"
+
+	"hob/platform/retry"
 )
 
 type jsonObject = map[string]any
@@ -39,7 +41,7 @@ func (b *Browser) firstTab(ctx context.Context, p *process) (*tab, error) {
 		if list := b.openTabs(); len(list) > 0 {
 			return list[0], list[0].waitReady(ctx)
 		}
-		if err := sleepContext(ctx, 50*time.Millisecond); err != nil {
+		if err := retry.Sleep(ctx, 50*time.Millisecond); err != nil {
 			return nil, err
 		}
 	}
@@ -97,15 +99,4 @@ func (b *Browser) answerGreeting(p *process, t *tab, e cdpEvent) {
 		}
 		_ = t.callCommand(ctx, "Fetch.continueWithAuth", jsonObject{"requestId": q.RequestID, "authChallengeResponse": answer}, nil) // as above
 	})
-}
-
-func sleepContext(ctx context.Context, d time.Duration) error {
-	timer := time.NewTimer(d)
-	defer timer.Stop()
-	select {
-	case <-timer.C:
-		return nil
-	case <-ctx.Done():
-		return ctx.Err()
-	}
 }

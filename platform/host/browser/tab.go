@@ -9,6 +9,8 @@ import (
 	"strings"
 	"sync"
 	"time"
+
+	"hob/platform/retry"
 )
 
 // Tab is the current state of a tab. Title and URL are untrusted text of the page.
@@ -74,7 +76,7 @@ func (b *Browser) newBlankTab(ctx context.Context, p *process) (*tab, error) {
 		if t != nil {
 			return t, t.waitReady(ctx)
 		}
-		if err := sleepContext(ctx, 5*time.Millisecond); err != nil {
+		if err := retry.Sleep(ctx, 5*time.Millisecond); err != nil {
 			return nil, b.protocolError(err)
 		}
 	}

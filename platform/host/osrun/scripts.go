@@ -13,6 +13,8 @@ import (
 	"runtime"
 	"sync"
 	"time"
+
+	"hob/platform/retry"
 )
 
 // Options of Scripts; the zero value is useful.
@@ -221,11 +223,7 @@ func (s *Scripts) runWithRetry(ctx context.Context, c Call, in []byte) (json.Raw
 		default:
 			return nil, err
 		}
-		t := time.NewTimer(pause)
-		select {
-		case <-t.C:
-		case <-ctx.Done():
-			t.Stop()
+		if retry.Sleep(ctx, pause) != nil {
 			return nil, c.contextError(ctx, Cancelled, "", false)
 		}
 	}

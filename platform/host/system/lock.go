@@ -9,6 +9,8 @@ import (
 	"os"
 	"path/filepath"
 	"time"
+
+	"hob/platform/retry"
 )
 
 // Role is the role of the process that holds the lock.
@@ -87,10 +89,8 @@ func Acquire(ctx context.Context, path string, role Role) (*Lock, error) {
 // Probe of another process holds the lock briefly, so a daemon is reported only if it is
 // still there at the second attempt.
 func waitLock(ctx context.Context, f *os.File) error {
-	t := time.NewTimer(0)
-	defer t.Stop()
-	pause, daemon := 10*time.Millisecond, 0
-	for {
+	pauses, daemon := retry.Backoff{First: 10 * time.Millisecond, Max: 100 * time.Millisecond}, 0
+	for n := 1; ; n++ {
 		ok, err := tryLock(f, true)
 		if err != nil {
 			return fmt.Errorf("lock %s: %w", f.Name(), innermostError(err))
@@ -104,12 +104,8 @@ func waitLock(ctx context.Context, f *os.File) error {
 				return &HeldError{Holder: h, Err: ErrRunning}
 			}
 		}
-		t.Reset(pause)
-		pause = min(2*pause, 100*time.Millisecond)
-		select {
-		case <-ctx.Done():
-			return &HeldError{Holder: h, Err: errors.Join(ErrBusy, ctx.Err())}
-		case <-t.C:
+		if err := retry.Sleep(ctx, pauses.Delay(n)); err != nil {
+			return &HeldError{Holder: h, Err: errors.Join(ErrBusy, err)}
 		}
 	}
 }

@@ -9,6 +9,7 @@ import (
 	"github.com/godbus/dbus/v5"
 
 	"hob/platform/host/desktop/session"
+	"hob/platform/retry"
 )
 
 const (
@@ -23,18 +24,14 @@ const (
 // runIcon waits for a session with a panel for icons, and shows the icon there until the session ends.
 func (t *Tray) runIcon(ctx context.Context) {
 	said := ""
-	for ctx.Err() == nil {
+	for {
 		err := t.runSession(ctx)
-		if ctx.Err() != nil {
-			return
-		}
-		if err != nil && err.Error() != said {
+		if err != nil && ctx.Err() == nil && err.Error() != said {
 			said = err.Error()
 			t.o.Log.Info("no tray", "why", err)
 		}
-		select {
-		case <-ctx.Done():
-		case <-time.After(lookAgain):
+		if retry.Sleep(ctx, lookAgain) != nil {
+			return
 		}
 	}
 }

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"hob/platform/pim"
+	"hob/platform/retry"
 )
 
 // Entry is an item of a list or folder that may be a message.
@@ -141,12 +142,8 @@ func (e *Poller) Run(ctx context.Context, take func(ctx context.Context, p Sourc
 		if err != nil {
 			return ignoreCancel(ctx, err)
 		}
-		t := time.NewTimer(next)
-		select {
-		case <-ctx.Done():
-			t.Stop()
+		if retry.Sleep(ctx, next) != nil {
 			return nil
-		case <-t.C:
 		}
 	}
 }

@@ -7,6 +7,8 @@ import (
 	"net/url"
 	"slices"
 	"time"
+
+	"hob/platform/retry"
 )
 
 // measureMessages measures the throughput of messages without waiting for their answers.
@@ -48,7 +50,7 @@ func fileEvents(ctx context.Context, o Options, r benchRounds) ([]Figure, error)
 		if err := h.setUpWatchers(ctx); err != nil {
 			return nil, err
 		}
-		if err := sleepContext(ctx, time.Second); err != nil { // the watchers begin
+		if err := retry.Sleep(ctx, time.Second); err != nil { // the watchers begin
 			return nil, err
 		}
 		var took []time.Duration
@@ -95,7 +97,7 @@ func scheduleEvents(ctx context.Context, o Options, r benchRounds) ([]Figure, er
 		if late := time.Since(due); late > 0 {
 			return nil, fmt.Errorf("the machine is too busy: the reminders were created %s too late", late)
 		}
-		if err := sleepContext(ctx, time.Until(due)); err != nil {
+		if err := retry.Sleep(ctx, time.Until(due)); err != nil {
 			return nil, err
 		}
 		said, err := h.waitDeliveries(ctx, "bench", "notice", n)
@@ -136,7 +138,7 @@ func (h *home) waitDeliveries(ctx context.Context, session, kind string, n int) 
 			slices.SortFunc(out, time.Time.Compare)
 			return out[:n], nil
 		}
-		if err := sleepContext(ctx, 20*time.Millisecond+time.Duration(n)*100*time.Microsecond); err != nil {
+		if err := retry.Sleep(ctx, 20*time.Millisecond+time.Duration(n)*100*time.Microsecond); err != nil {
 			return nil, fmt.Errorf("%d of %d texts were sent: %w", len(out), n, err)
 		}
 	}

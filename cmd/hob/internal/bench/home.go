@@ -15,6 +15,8 @@ import (
 	"path/filepath"
 	"strings"
 	"time"
+
+	"hob/platform/retry"
 )
 
 const (
@@ -221,7 +223,7 @@ func (h *home) waitFinished(ctx context.Context, event string) error {
 		case "dead":
 			return fmt.Errorf("event %s failed: %s", event, st.Error)
 		}
-		if err := sleepContext(ctx, 2*time.Millisecond); err != nil {
+		if err := retry.Sleep(ctx, 2*time.Millisecond); err != nil {
 			return err
 		}
 	}

@@ -7,6 +7,8 @@ import (
 	"os"
 	"path/filepath"
 	"time"
+
+	"hob/platform/retry"
 )
 
 // What is set up while nothing happens: watchers of folders with files in them,
@@ -66,14 +68,14 @@ func measureIdle(ctx context.Context, o Options, r benchRounds) ([]Figure, error
 // used in the time that was measured.
 func (h *home) measureAtRest(ctx context.Context, r benchRounds) (now, spent usage, err error) {
 	h.http.CloseIdleConnections()
-	if err := sleepContext(ctx, r.calm); err != nil {
+	if err := retry.Sleep(ctx, r.calm); err != nil {
 		return now, spent, err
 	}
 	before, err := usageOf(h.processID())
 	if err != nil {
 		return now, spent, err
 	}
-	if err := sleepContext(ctx, r.idle); err != nil {
+	if err := retry.Sleep(ctx, r.idle); err != nil {
 		return now, spent, err
 	}
 	now, err = usageOf(h.processID())
@@ -94,7 +96,7 @@ func (h *home) setUpWatchers(ctx context.Context) error {
 			}
 		}
 	}
-	if err := sleepContext(ctx, 100*time.Millisecond); err != nil { // what is a moment old counts as new
+	if err := retry.Sleep(ctx, 100*time.Millisecond); err != nil { // what is a moment old counts as new
 		return err
 	}
 	for i := range folders {

@@ -15,6 +15,7 @@ import (
 	"hob/knowledge"
 	"hob/knowledge/embed"
 	"hob/knowledge/index"
+	"hob/platform/retry"
 	"hob/platform/store"
 	"hob/platform/text/credential"
 )
@@ -176,7 +177,7 @@ func (r *memoryRun) waitMerged(ctx context.Context) error {
 			same = 0
 		}
 		last = s
-		if err := sleepContext(ctx, time.Second/2); err != nil {
+		if err := retry.Sleep(ctx, time.Second/2); err != nil {
 			return err
 		}
 	}
@@ -375,7 +376,7 @@ func (r *memoryRun) measureProgram(ctx context.Context, g *Growth) error {
 				return err
 			}
 		}
-		if err := sleepContext(ctx, restWait); err != nil {
+		if err := retry.Sleep(ctx, restWait); err != nil {
 			return err
 		}
 		u, err := usageOf(r.home.processID())

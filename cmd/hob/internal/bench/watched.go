@@ -12,6 +12,8 @@ import (
 	"strings"
 	"sync/atomic"
 	"time"
+
+	"hob/platform/retry"
 )
 
 // The watcher intervals: when idle, none is due during the measurement; under load, all are due
@@ -168,9 +170,9 @@ func (f *feedServer) createWatchers(ctx context.Context, h *home, from, to int, 
 		if time.Now().After(end) {
 			return fmt.Errorf("only %d of %d feeds were read in %s", f.first.Load()-before, to-from, eventWait)
 		}
-		if err := sleepContext(ctx, 20*time.Millisecond); err != nil {
+		if err := retry.Sleep(ctx, 20*time.Millisecond); err != nil {
 			return err
 		}
 	}
-	return sleepContext(ctx, time.Second) // the last one is kept
+	return retry.Sleep(ctx, time.Second) // the last one is kept
 }

@@ -11,6 +11,7 @@ import (
 	"hob/autonomy/guard"
 	"hob/channels/web"
 	"hob/platform/host/system"
+	"hob/platform/retry"
 )
 
 // auditKey reads the key of the audit log, or creates it. The anchor of a log that was moved
@@ -44,16 +45,10 @@ const day = 24 * time.Hour
 // noteHeads notes the end of the audit log once a day, in its file and in the
 // daily log.
 func (d *Daemon) noteHeads(ctx context.Context) error {
-	t := time.NewTicker(day)
-	defer t.Stop()
-	for {
-		select {
-		case <-ctx.Done():
-			return nil
-		case <-t.C:
-			d.noteHead(ctx)
-		}
+	for retry.Sleep(ctx, day) == nil {
+		d.noteHead(ctx)
 	}
+	return nil
 }
 
 func (d *Daemon) noteHead(ctx context.Context) {

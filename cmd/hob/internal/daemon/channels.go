@@ -22,6 +22,7 @@ import (
 	"hob/cmd/hob/internal/doctor"
 	"hob/platform/pim"
 	"hob/platform/provenance"
+	"hob/platform/retry"
 	"hob/platform/store"
 )
 
@@ -182,8 +183,6 @@ func (d *Daemon) sendTrial(ctx context.Context, name string) (string, error) {
 	}
 	ctx, cancel := context.WithTimeout(ctx, trialWait)
 	defer cancel()
-	look := time.NewTicker(50 * time.Millisecond)
-	defer look.Stop()
 	var last bus.Delivery
 	for {
 		list, err := d.bus.EventDeliveries(ctx, event)
@@ -195,10 +194,8 @@ func (d *Daemon) sendTrial(ctx context.Context, name string) (string, error) {
 				return "", fmt.Errorf("send test message: %s", last.Error)
 			}
 		}
-		select {
-		case <-ctx.Done():
+		if retry.Sleep(ctx, 50*time.Millisecond) != nil {
 			return "", fmt.Errorf("test message not sent within %s; see: hob channel status %s", trialWait, name)
-		case <-look.C:
 		}
 	}
 }

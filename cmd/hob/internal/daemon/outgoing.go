@@ -22,6 +22,7 @@ import (
 	"hob/platform/failpoint"
 	"hob/platform/host/system"
 	"hob/platform/provenance"
+	"hob/platform/retry"
 	"hob/tools"
 	"hob/tools/social"
 )
@@ -205,15 +206,11 @@ func (d *Daemon) sweepOutgoing(ctx context.Context) error {
 	if err := channels.RemovePartialFiles(d.receivedFilesDir(), receivedFolder, d.started); err != nil {
 		d.opt.Log.Warn("cannot remove partial file copies", "err", err)
 	}
-	t := time.NewTicker(stale)
-	defer t.Stop()
 	for {
 		if err := d.outgoing.removeUnused(ctx); err != nil && ctx.Err() == nil {
 			d.opt.Log.Warn("cannot remove copies of sent files", "err", err)
 		}
-		select {
-		case <-t.C:
-		case <-ctx.Done():
+		if retry.Sleep(ctx, stale) != nil {
 			return nil
 		}
 	}

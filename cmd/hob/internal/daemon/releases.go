@@ -14,6 +14,7 @@ import (
 	"hob/autonomy/config"
 	"hob/platform/host/system"
 	"hob/platform/net/release"
+	"hob/platform/retry"
 )
 
 // Release contains the values built in by the linker; see docs/packaging.md.
@@ -87,10 +88,8 @@ func (d *Daemon) followReleases(ctx context.Context) error {
 		if due := time.Until(was.At.Add(24 * time.Hour)); due > wait && due <= 24*time.Hour { // not of a clock that was wrong
 			wait = due
 		}
-		select {
-		case <-ctx.Done():
+		if retry.Sleep(ctx, wait) != nil {
 			return nil
-		case <-time.After(wait):
 		}
 		was = d.lookForRelease(ctx, was)
 		if ctx.Err() != nil {

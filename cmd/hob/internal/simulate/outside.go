@@ -16,7 +16,7 @@ import (
 
 	"hob/autonomy/config"
 	"hob/autonomy/llm"
-	"hob/platform/virtual"
+	"hob/platform/retry"
 )
 
 // outside asks models that are really there. Its requests are made by goroutines
@@ -102,9 +102,7 @@ func (o *outside) exchangeWithRetry(s *outsideRequest, r *http.Request) (*http.R
 		if err != nil || wait > longestBusy {
 			return res, nil //nolint:nilerr // it does not say when
 		}
-		select {
-		case <-time.After(wait):
-		case <-s.ctx.Done():
+		if retry.Sleep(s.ctx, wait) != nil {
 			return nil, context.Cause(s.ctx)
 		}
 	}
@@ -247,7 +245,7 @@ func (p *play) waitUntil(at time.Time) error {
 	defer t.Stop()
 	select {
 	case <-t.C:
-		virtual.WaitIdle()
+		waitIdle()
 	case <-p.halt.done:
 	}
 	return p.halt.stopCause()

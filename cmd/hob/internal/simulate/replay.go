@@ -16,7 +16,6 @@ import (
 	"hob/autonomy/llm"
 	"hob/channels"
 	"hob/cmd/hob/internal/daemon"
-	"hob/platform/virtual"
 	"hob/tools"
 )
 
@@ -187,7 +186,7 @@ func (p *play) replayDay(ctx context.Context) error {
 		if err := m.do(); err != nil {
 			p.line.addEntry(Entry{At: time.Now(), Kind: Problem, Text: err.Error()})
 		}
-		virtual.WaitIdle()
+		waitIdle()
 	}
 	return nil
 }

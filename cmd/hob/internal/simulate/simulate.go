@@ -1,6 +1,6 @@
 // Package simulate runs a period of simulated time through all of Hob: the parts of the daemon,
 // connected as in the daemon, on a copy of the user's home, with a simulated clock
-// (platform/virtual) that makes a week take seconds. Only the outside is replaced: mail and
+// (virtual.go) that makes a week take seconds. Only the outside is replaced: mail and
 // calendars, the web, the user's folders and the chats come from a script (Script), also the
 // model if the script has answers, and a tool with outside effects reports what it would have
 // done. The Timeline is built from Hob's own records (autonomy.Why).
@@ -22,7 +22,6 @@ import (
 	"hob/autonomy/llm/offline"
 	"hob/cmd/hob/internal/daemon"
 	"hob/platform/host/system"
-	"hob/platform/virtual"
 	"hob/watchers/file"
 )
 
@@ -83,7 +82,7 @@ func Run(ctx context.Context, o Options) (*Result, error) {
 		defer p.outside.stopServing()
 	}
 	var out *Result
-	err := virtual.Run(p.start, func() (err error) { //nolint:contextcheck // virtual time has a context of its own
+	err := runVirtual(p.start, func() (err error) { //nolint:contextcheck // virtual time has a context of its own
 		out, err = p.runBubble()
 		return err
 	})
@@ -160,7 +159,7 @@ func (p *play) runBubble() (_ *Result, err error) {
 			return nil, err
 		}
 		p.runStep(ctx, s.Input)
-		virtual.WaitIdle()
+		waitIdle()
 	}
 	if err := p.waitUntil(p.end); err != nil {
 		return nil, err
@@ -209,7 +208,7 @@ func (p *play) openDaemon(ctx context.Context, first bool) error {
 		return errors.Join(<-ran, d.Close())
 	}
 	<-d.Ready()
-	virtual.WaitIdle()
+	waitIdle()
 	return nil
 }
 

@@ -16,7 +16,6 @@ import (
 	"time"
 
 	"hob/platform/host/system"
-	"hob/platform/virtual"
 )
 
 // runStep applies one input; errors go into the timeline.
@@ -104,7 +103,7 @@ func (p *play) stayAway(ctx context.Context, span time.Duration) error {
 
 // answerQuestion answers the oldest question that fits.
 func (p *play) answerQuestion(ctx context.Context, in Input) error {
-	virtual.WaitIdle()
+	waitIdle()
 	var open []struct {
 		ID, Session, Tool, Summary string
 		State                      string

@@ -22,7 +22,11 @@ var update = flag.Bool("update", false, "write the golden timeline anew")
 // approvalID: ids are drawn by chance.
 var approvalID = regexp.MustCompile(`approval [0-9a-f]{8}`)
 
-func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+// A deadlocked bubble cannot be ended (TestRunVirtual_FailsInADeadlock).
+func TestMain(m *testing.M) {
+	goleak.VerifyTestMain(m, goleak.IgnoreTopFunction("testing/synctest.testingSynctestTest"),
+		goleak.IgnoreTopFunction("hob/cmd/hob/internal/simulate.TestRunVirtual_FailsInADeadlock.func1"))
+}
 
 // simulated plays a script over an empty home.
 func simulated(t *testing.T, script string, change func(*Options)) *Result {

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"hob/platform/host/desktop/window"
+	"hob/platform/retry"
 )
 
 // inputBackend is the keyboard and the pointer of a desktop during one action. Which checks run, when
@@ -96,20 +97,9 @@ func (a windowAction) waitFocus(ctx context.Context) error {
 		if !errors.Is(err, ErrMoved) || time.Now().After(end) {
 			return err
 		}
-		if err := sleepContext(ctx, 20*time.Millisecond); err != nil {
+		if err := retry.Sleep(ctx, 20*time.Millisecond); err != nil {
 			return err
 		}
-	}
-}
-
-func sleepContext(ctx context.Context, d time.Duration) error {
-	t := time.NewTimer(d)
-	defer t.Stop()
-	select {
-	case <-ctx.Done():
-		return ctx.Err()
-	case <-t.C:
-		return nil
 	}
 }
 

@@ -14,6 +14,7 @@ import (
 	"hob/platform/host/desktop/session"
 	"hob/platform/host/desktop/window"
 	"hob/platform/host/desktop/xwin"
+	"hob/platform/retry"
 )
 
 // x11Backend is the backend for an X display, for one action.
@@ -193,7 +194,7 @@ func (b *keyboardMap) tapKey(ctx context.Context, code xproto.Keycode, shift boo
 	} else {
 		b.sendKeystroke(code)
 	}
-	return sleepContext(ctx, pace)
+	return retry.Sleep(ctx, pace)
 }
 
 // sendKeystroke presses a key with its modifiers and releases all of them. It does not wait in
@@ -244,7 +245,7 @@ func (s *x11Backend) pressChord(ctx context.Context, key string, held []string) 
 	}
 	b.sendKeystroke(code, with...)
 	s.x.X.Sync()
-	return sleepContext(ctx, pace)
+	return retry.Sleep(ctx, pace)
 }
 
 func (s *x11Backend) movePointer(_ context.Context, x, y int) error {

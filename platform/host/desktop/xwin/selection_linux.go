@@ -8,6 +8,8 @@ import (
 
 	"github.com/jezek/xgb"
 	"github.com/jezek/xgb/xproto"
+
+	"hob/platform/retry"
 )
 
 // MaxText is the maximum length of a text read from the clipboard, in bytes.
@@ -156,12 +158,8 @@ func (c *Conn) awaitEvent(ctx context.Context, fits func(xgb.Event) bool) (xgb.E
 		case e != nil:
 			continue
 		}
-		t := time.NewTimer(3 * time.Millisecond)
-		select {
-		case <-ctx.Done():
-			t.Stop()
-			return nil, fmt.Errorf("%w (%w)", ErrSilent, ctx.Err())
-		case <-t.C:
+		if err := retry.Sleep(ctx, 3*time.Millisecond); err != nil {
+			return nil, fmt.Errorf("%w (%w)", ErrSilent, err)
 		}
 	}
 }

@@ -8,6 +8,8 @@ import (
 	"time"
 
 	"github.com/jezek/xgb/xproto"
+
+	"hob/platform/retry"
 )
 
 // Window is a visible window.
@@ -145,12 +147,8 @@ func (c *Conn) Activate(ctx context.Context, w Window) error {
 				return nil
 			}
 		}
-		t := time.NewTimer(20 * time.Millisecond)
-		select {
-		case <-ctx.Done():
-			t.Stop()
-			return ctx.Err()
-		case <-t.C:
+		if err := retry.Sleep(ctx, 20*time.Millisecond); err != nil {
+			return err
 		}
 	}
 	return ErrFocus

@@ -8,6 +8,8 @@ import (
 	"strconv"
 	"strings"
 	"time"
+
+	"hob/platform/retry"
 )
 
 // detectKind returns the mechanism that is already installed, or the best available one.
@@ -145,12 +147,8 @@ func (m *Manager) installAgent(ctx context.Context, place string, start bool) er
 			if _, err := m.o.Run(ctx, launchctl, "print", launchdDomain()+"/"+label); err != nil {
 				break
 			}
-			if time.Now().After(end) || ctx.Err() != nil {
+			if time.Now().After(end) || retry.Sleep(ctx, 100*time.Millisecond) != nil {
 				return fmt.Errorf("launchd did not unload the previous agent; log out and in")
-			}
-			select {
-			case <-ctx.Done():
-			case <-time.After(100 * time.Millisecond):
 			}
 		}
 	}

@@ -13,6 +13,7 @@ import (
 	"github.com/godbus/dbus/v5"
 
 	"hob/platform/host/desktop/session"
+	"hob/platform/retry"
 )
 
 const (
@@ -138,7 +139,7 @@ func watchSleep(ctx context.Context, o Options, on func(Event)) error {
 		if err != nil && !heard {
 			return err
 		}
-		sleepContext(ctx, again) // the bus closed; it may return
+		_ = retry.Sleep(ctx, again) // the bus closed; it may return
 	}
 }
 
@@ -187,12 +188,3 @@ func sleepOf(s *dbus.Signal) (before, ok bool) {
 
 // again is the delay before the next connection to a closed bus.
 const again = 30 * time.Second
-
-func sleepContext(ctx context.Context, d time.Duration) {
-	t := time.NewTimer(d)
-	defer t.Stop()
-	select {
-	case <-t.C:
-	case <-ctx.Done():
-	}
-}

@@ -1,18 +1,16 @@
-package virtual_test
+package simulate
 
 import (
 	"errors"
 	"strings"
 	"testing"
 	"time"
-
-	"hob/platform/virtual"
 )
 
-func TestAYearTakesNoTime(t *testing.T) {
+func TestRunVirtual_TakesNoTimeForAYear(t *testing.T) {
 	start := time.Date(2026, 3, 1, 8, 0, 0, 0, time.UTC)
 	days := 0
-	err := virtual.Run(start, func() error {
+	err := runVirtual(start, func() error {
 		if now := time.Now(); !now.Equal(start) {
 			t.Errorf("start time is %s", now)
 		}
@@ -25,7 +23,7 @@ func TestAYearTakesNoTime(t *testing.T) {
 			}
 		}()
 		time.Sleep(time.Hour)
-		virtual.WaitIdle()
+		waitIdle()
 		<-done
 		if now := time.Now(); !now.Equal(start.AddDate(1, 0, 0)) {
 			t.Errorf("end time is %s", now)
@@ -37,8 +35,8 @@ func TestAYearTakesNoTime(t *testing.T) {
 	}
 }
 
-func TestADeadlockIsAnError(t *testing.T) {
-	err := virtual.Run(time.Date(2026, 3, 1, 8, 0, 0, 0, time.UTC), func() error {
+func TestRunVirtual_FailsInADeadlock(t *testing.T) {
+	err := runVirtual(time.Date(2026, 3, 1, 8, 0, 0, 0, time.UTC), func() error {
 		<-make(chan struct{})
 		return nil
 	})

@@ -1,0 +1,142 @@
+// Package retry holds the only backoff, the only supervisor and the only context-aware sleep of
+// Hob. It does not decide which errors are worth another attempt: the callers do.
+package retry
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"math"
+	"math/rand/v2"
+	"runtime/debug"
+	"time"
+)
+
+// Backoff is a delay that doubles with each failure in a row. It is a value and may be shared.
+type Backoff struct {
+	First time.Duration // bound of the first delay
+	Max   time.Duration // bound of all delays, 0 = none
+	// Jitter is the random part of a delay, from 0 (none) to 1 (all of it: "full jitter", AWS
+	// Architecture Blog, "Exponential Backoff And Jitter", 2015).
+	Jitter float64
+	// Offset is added to each delay, because a random delay may be 0.
+	Offset time.Duration
+}
+
+// Delay returns the delay after a number of failures in a row. 0 failures count as 1.
+func (b Backoff) Delay(failures int) time.Duration {
+	limit := b.Max
+	if limit <= 0 {
+		limit = math.MaxInt64
+	}
+	d := min(b.First, limit)
+	for n := 1; n < failures && d > 0 && d < limit; n++ {
+		if d > limit/2 {
+			d = limit
+			break
+		}
+		d *= 2
+	}
+	random := min(time.Duration(b.Jitter*float64(d)), d)
+	if random > 0 {
+		d -= rand.N(random + 1)
+	}
+	return b.Offset + d
+}
+
+// Sleep waits for d. It returns ctx.Err() as soon as ctx ends, also if d is not positive.
+func Sleep(ctx context.Context, d time.Duration) error {
+	return Wait(ctx, d, nil)
+}
+
+// Wait is Sleep that returns nil early when wake is closed or delivers a value.
+func Wait(ctx context.Context, d time.Duration, wake <-chan struct{}) error {
+	if err := ctx.Err(); err != nil || d <= 0 {
+		return err
+	}
+	t := time.NewTimer(d)
+	defer t.Stop()
+	select {
+	case <-ctx.Done():
+		return ctx.Err()
+	case <-wake:
+	case <-t.C:
+	}
+	return nil
+}
+
+// ErrRestart is what a supervised function returns, possibly wrapped, to be run again at once:
+// this is no failure, and earlier failures no longer count.
+var ErrRestart = errors.New("restart requested")
+
+// PanicError is a panic as an error. Its text has no stack, because users read it.
+type PanicError struct {
+	Value any
+	Stack []byte
+}
+
+// Error implements error.
+func (e *PanicError) Error() string { return fmt.Sprintf("panic: %v", e.Value) }
+
+// LogValue implements slog.LogValuer: the log gets the stack.
+func (e *PanicError) LogValue() slog.Value {
+	return slog.StringValue(e.Error() + "\n" + string(e.Stack))
+}
+
+// Recover calls f and returns a panic of it as a *PanicError.
+func Recover(f func() error) (err error) {
+	defer func() {
+		if p := recover(); p != nil {
+			err = &PanicError{p, debug.Stack()}
+		}
+	}()
+	return f()
+}
+
+// Supervisor runs a function again after it failed or panicked.
+type Supervisor struct {
+	Backoff Backoff // delay between a failure and the next run
+	// Healthy is how long a run must last for earlier failures not to count; 0 = they always count.
+	Healthy time.Duration
+	// Failed, if set, is called after each failure with the delay of Backoff. It returns the
+	// delay before the next run, or false to end: Run then returns err.
+	Failed func(err error, delay time.Duration) (time.Duration, bool)
+	// Wake, if set, is called before each run. When its channel is closed, a delay after this run
+	// ends early.
+	Wake func() <-chan struct{}
+}
+
+// Run calls f until ctx ends, f returns nil, or Failed ends it. It starts no goroutine and calls
+// f and Failed one after the other in its own. What f returns after ctx has ended is no failure.
+func (s Supervisor) Run(ctx context.Context, f func(context.Context) error) error {
+	for failures := 0; ctx.Err() == nil; {
+		var wake <-chan struct{}
+		if s.Wake != nil {
+			wake = s.Wake()
+		}
+		began := time.Now()
+		err := Recover(func() error { return f(ctx) })
+		switch {
+		case err == nil || ctx.Err() != nil:
+			return nil
+		case errors.Is(err, ErrRestart):
+			failures = 0
+			continue
+		case s.Healthy > 0 && time.Since(began) >= s.Healthy:
+			failures = 0
+		}
+		failures++
+		delay, again := s.Backoff.Delay(failures), true
+		if s.Failed != nil {
+			delay, again = s.Failed(err, delay)
+		}
+		if !again {
+			return err
+		}
+		if Wait(ctx, delay, wake) != nil {
+			return nil //nolint:nilerr // ctx ended
+		}
+	}
+	return nil
+}
