@@ -176,7 +176,7 @@ func (d *Daemon) channelDrivers() []channels.Driver {
 	list := channelsall.Drivers()
 	for _, own := range d.opt.Drivers {
 		for i, dr := range list {
-			if dr.Name() == own.Name() {
+			if dr.Describe().Name == own.Describe().Name {
 				list[i] = own
 			}
 		}
