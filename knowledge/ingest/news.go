@@ -19,7 +19,7 @@ func (s *Sync) watchFolder(ctx context.Context, f Folder, n *pendingPaths) {
 	if err != nil { // encoding strings cannot fail
 		panic(err)
 	}
-	spec := watchers.Spec{ID: watcherID(f), Kind: s.opt.Driver.Kind(), Config: config, State: watchers.Active}
+	spec := watchers.Spec{ID: watcherID(f), Kind: s.opt.Driver.Describe().Kind, Config: config, State: watchers.Active}
 	for {
 		err := s.watchOnce(ctx, spec, n)
 		if ctx.Err() != nil {

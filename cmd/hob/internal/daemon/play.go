@@ -147,7 +147,7 @@ func (d *Daemon) Afresh(ctx context.Context) error {
 	}
 	return d.store.Write(ctx, func(tx *store.Tx) error {
 		for _, s := range list {
-			if s.Kind == watchers.KindCron || s.Kind == watchers.KindOneshot {
+			if watchers.IsTimed(s.Kind) {
 				continue
 			}
 			for _, state := range []watchers.State{watchers.Paused, watchers.Active} {

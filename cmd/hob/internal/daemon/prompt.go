@@ -2,6 +2,7 @@ package daemon
 
 import (
 	"context"
+	"slices"
 
 	"hob/autonomy/learn"
 	"hob/autonomy/llm"
@@ -47,9 +48,10 @@ func (d *Daemon) reachableChannels() []string {
 
 func watcherKinds() []string {
 	var out []string
-	for _, dr := range watchersall.Drivers() {
-		out = append(out, dr.Kind())
+	for _, k := range watchersall.Kinds() {
+		out = append(out, k.Kind)
 	}
+	slices.Sort(out)
 	return out
 }
 
