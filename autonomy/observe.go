@@ -373,7 +373,7 @@ func (l *Loop) newSignalEvent(spec watchers.Spec, s watchers.Signal) (bus.Event,
 		return bus.Event{}, fmt.Errorf("watcher %s: %w", spec.ID, err)
 	}
 	kind := bus.Watcher
-	if spec.Kind == "cron" || spec.Kind == "oneshot" {
+	if watchers.IsTimed(spec.Kind) {
 		kind = bus.Schedule
 	}
 	name := string(kind) + ":" + spec.ID

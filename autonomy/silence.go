@@ -108,7 +108,7 @@ func (l *Loop) explainNamedSource(ctx context.Context, words string, s *SilenceR
 	}
 	s.Watchers = append(s.Watchers, one)
 	kind := bus.Watcher
-	if spec.Kind == watchers.KindCron || spec.Kind == watchers.KindOneshot {
+	if watchers.IsTimed(spec.Kind) {
 		kind = bus.Schedule
 	}
 	events, err := l.o.Bus.List(ctx, string(kind)+":"+spec.ID, "", mostSilent)

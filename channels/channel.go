@@ -307,9 +307,9 @@ type Tester interface {
 	Test(ctx context.Context) (string, error)
 }
 
-// Describer is a channel that describes its status in a few words for its owner: "connected as
+// StatusDescriber is a channel that describes its status in a few words for its owner: "connected as
 // @hob since 10:31". It may be called concurrently with all other methods.
-type Describer interface{ Describe() string }
+type StatusDescriber interface{ DescribeStatus() string }
 
 // StateStore stores the state that a driver needs after a restart, such as its read position: a
 // few values of at most 64 KiB under short keys. Do not store message texts. A value is
@@ -360,11 +360,11 @@ func (d Deps) Reveal(what, ref string) (string, error) {
 	return s, nil
 }
 
-// Driver creates channels of one kind. Name is its configuration section. New gets decode,
+// Driver creates channels of one kind. Describe needs no configuration and does no I/O. New gets decode,
 // which fills a struct strictly from that section (unknown keys are errors that name the line;
 // fields carry `toml` tags); it does no I/O. It is called only for enabled sections.
 type Driver interface {
-	Name() string
+	Describe() Description
 	New(decode func(any) error, deps Deps) (Channel, error)
 }
 

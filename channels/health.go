@@ -17,7 +17,7 @@ type Health struct {
 	Deaf  bool      `json:"deaf,omitempty"` // send only: accepts no messages
 	Sent  int       `json:"sent"`
 	Since time.Time `json:"since,omitzero"`
-	// Describe is the channel's own description (Describer).
+	// Describe is the channel's own description (StatusDescriber).
 	Describe string `json:"describe,omitempty"`
 	// Heard counts the messages accepted since the start. Refused counts those of unknown
 	// senders and those in groups that were not addressed to Hob.
@@ -58,9 +58,9 @@ func (m *Manager) fillHealth(h *Health) {
 	if ch == nil {
 		return
 	}
-	if d, ok := ch.(Describer); ok {
+	if d, ok := ch.(StatusDescriber); ok {
 		_ = recoverPanic(func() error {
-			h.Describe = d.Describe()
+			h.Describe = d.DescribeStatus()
 			return nil
 		})
 	}

@@ -599,7 +599,7 @@ type driver struct {
 	err  error
 }
 
-func (d driver) Name() string { return d.name }
+func (d driver) Describe() channels.Description { return channels.Description{Name: d.name} }
 
 func (d driver) New(decode func(any) error, _ channels.Deps) (channels.Channel, error) {
 	if err := decode(nil); err != nil {

@@ -12,16 +12,17 @@ type Section func(name string) (decode func(any) error, ok bool)
 func Open(drivers []Driver, section Section, deps func(name string) Deps) (opened map[string]Channel, failed map[string]error) {
 	opened, failed = map[string]Channel{}, map[string]error{}
 	for _, d := range drivers {
-		decode, ok := section(d.Name())
+		name := d.Describe().Name
+		decode, ok := section(name)
 		if !ok {
 			continue
 		}
-		ch, err := d.New(decode, deps(d.Name()))
+		ch, err := d.New(decode, deps(name))
 		if err != nil {
-			failed[d.Name()] = fmt.Errorf("channels: %s: %w", d.Name(), err)
+			failed[name] = fmt.Errorf("channels: %s: %w", name, err)
 			continue
 		}
-		opened[d.Name()] = ch
+		opened[name] = ch
 	}
 	return opened, failed
 }

@@ -36,6 +36,8 @@ type Def[In any] struct {
 	Summary func(in In) string
 	// Judge assesses what a call with these arguments would do (see Judge); optional.
 	Judge func(ctx context.Context, in In) CallAssessment
+	// Arguments describes arguments by name, where the text depends on more than In; optional.
+	Arguments map[string]string
 }
 
 var validName = regexp.MustCompile(`^[a-z][a-z0-9_]{0,63}$`)
@@ -46,7 +48,7 @@ var validName = regexp.MustCompile(`^[a-z][a-z0-9_]{0,63}$`)
 //
 // It is compiled once for each In, so code that does not need the type is in typed.
 func New[In any](d Def[In]) Tool {
-	t := &typed{args: reflect.TypeFor[In](), spec: d.Spec, undo: d.Undo, undoTx: d.UndoTx, redo: d.Redo}
+	t := &typed{args: reflect.TypeFor[In](), argTexts: d.Arguments, spec: d.Spec, undo: d.Undo, undoTx: d.UndoTx, redo: d.Redo}
 	if d.Run != nil {
 		t.run = func(ctx context.Context, c Call, in any) (Result, error) { return d.Run(ctx, c, *in.(*In)) }
 	}
@@ -73,18 +75,19 @@ func New[In any](d Def[In]) Tool {
 // typed is a tool whose arguments are a struct. Its functions get a pointer to
 // one.
 type typed struct {
-	args    reflect.Type
-	schema  func() argumentSchema
-	spec    Spec
-	run     func(ctx context.Context, c Call, in any) (Result, error)
-	runTx   func(ctx context.Context, tx *store.Tx, c Call, in any) (Result, error)
-	prepare func(ctx context.Context, c Call, in any) (any, error)
-	undo    func(ctx context.Context, data json.RawMessage) (string, error)
-	undoTx  func(ctx context.Context, tx *store.Tx, data json.RawMessage) (string, error)
-	redo    func(ctx context.Context, data json.RawMessage) (string, json.RawMessage, error)
-	paths   func(in any) []string
-	summary func(in any) string
-	judge   func(ctx context.Context, in any) CallAssessment
+	args     reflect.Type
+	argTexts map[string]string
+	schema   func() argumentSchema
+	spec     Spec
+	run      func(ctx context.Context, c Call, in any) (Result, error)
+	runTx    func(ctx context.Context, tx *store.Tx, c Call, in any) (Result, error)
+	prepare  func(ctx context.Context, c Call, in any) (any, error)
+	undo     func(ctx context.Context, data json.RawMessage) (string, error)
+	undoTx   func(ctx context.Context, tx *store.Tx, data json.RawMessage) (string, error)
+	redo     func(ctx context.Context, data json.RawMessage) (string, json.RawMessage, error)
+	paths    func(in any) []string
+	summary  func(in any) string
+	judge    func(ctx context.Context, in any) CallAssessment
 }
 
 // validateAndFinish validates the tool and completes it.
@@ -116,6 +119,9 @@ func (t *typed) buildSchema() argumentSchema {
 	}})
 	if err != nil {
 		panic(fmt.Sprintf("tools: %s: schema: %v", name, err))
+	}
+	for arg, text := range t.argTexts {
+		schema.Properties[arg].Description = text
 	}
 	dropNullTypes(schema)
 	resolved, err := schema.Resolve(nil)

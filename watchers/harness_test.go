@@ -25,9 +25,9 @@ type scripted struct {
 	check func(watchers.Spec) error
 }
 
-func (*scripted) Kind() string                      { return "scripted" }
-func (*scripted) Describe(c json.RawMessage) string { return "scripted things " + string(c) }
-func (*scripted) Migrations() []store.MigrationSet  { return nil }
+func (*scripted) Describe() watchers.Description          { return watchers.Description{Kind: "scripted"} }
+func (*scripted) DescribeConfig(c json.RawMessage) string { return "scripted things " + string(c) }
+func (*scripted) Migrations() []store.MigrationSet        { return nil }
 
 func (s *scripted) New(spec watchers.Spec, deps watchers.Deps) (any, error) {
 	if s.check != nil {

@@ -169,9 +169,9 @@ func (m *Manager) describeConfig(s Spec) string {
 		return s.Kind
 	}
 	if p, ok := d.(ZoneDescriber); ok {
-		return p.DescribeIn(s.Config, m.opt.Zone())
+		return p.DescribeConfigIn(s.Config, m.opt.Zone())
 	}
-	return d.Describe(s.Config)
+	return d.DescribeConfig(s.Config)
 }
 
 // noticeLabel returns the name of a watcher for use in a notice.

@@ -5,6 +5,8 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"maps"
+	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -119,10 +121,11 @@ func New(opt Options) (*Manager, error) {
 		dirty: map[string]bool{}, healthy: map[string]bool{}, holding: map[string]bool{}, silent: newSilences(),
 	}
 	for _, d := range opt.Drivers {
-		if d.Kind() == "" || m.drivers[d.Kind()] != nil {
-			return nil, fmt.Errorf("watchers: kind %q is empty or registered twice", d.Kind())
+		kind := d.Describe().Kind
+		if kind == "" || m.drivers[kind] != nil {
+			return nil, fmt.Errorf("watchers: kind %q is empty or registered twice", kind)
 		}
-		m.drivers[d.Kind()] = d
+		m.drivers[kind] = d
 	}
 	return m, nil
 }
@@ -174,11 +177,15 @@ func (m *Manager) buildWith(s Spec, trouble func(context.Context, string, error)
 }
 
 func (m *Manager) kindList() string {
-	var names []string
+	return strings.Join(slices.Sorted(maps.Keys(m.drivers)), ", ")
+}
+
+// Kinds describes the kinds of watchers, in the order of the drivers.
+func (m *Manager) Kinds() (out []Description) {
 	for _, d := range m.opt.Drivers {
-		names = append(names, d.Kind())
+		out = append(out, d.Describe())
 	}
-	return strings.Join(names, ", ")
+	return out
 }
 
 // reloadAfterCommit makes the loop read the row again once tx is committed. With again set, a running

@@ -27,9 +27,9 @@ func (teller) Past(_ context.Context, since time.Time) (out []watchers.Signal, e
 // tellers creates tellers, and kinds that panic.
 type tellers struct{ source }
 
-func (*tellers) Kind() string                      { return "teller" }
-func (*tellers) Describe(c json.RawMessage) string { return "the past" }
-func (*tellers) Migrations() []store.MigrationSet  { return nil }
+func (*tellers) Describe() watchers.Description          { return watchers.Description{Kind: "teller"} }
+func (*tellers) DescribeConfig(c json.RawMessage) string { return "the past" }
+func (*tellers) Migrations() []store.MigrationSet        { return nil }
 
 func (s *tellers) New(spec watchers.Spec, _ watchers.Deps) (any, error) {
 	if string(spec.Config) == `{"panic":true}` {

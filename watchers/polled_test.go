@@ -40,9 +40,11 @@ type line struct {
 	at   time.Time
 }
 
-func (s *source) Kind() string                    { return "source" + s.kind }
-func (*source) Describe(c json.RawMessage) string { return "lines" }
-func (*source) Migrations() []store.MigrationSet  { return nil }
+func (s *source) Describe() watchers.Description {
+	return watchers.Description{Kind: "source" + s.kind, Polled: true, Options: "url", Keywords: "source"}
+}
+func (*source) DescribeConfig(c json.RawMessage) string { return "lines" }
+func (*source) Migrations() []store.MigrationSet        { return nil }
 
 func (s *source) New(spec watchers.Spec, _ watchers.Deps) (any, error) {
 	var c struct {

@@ -179,10 +179,11 @@ type Deps struct {
 // errors) and returns a Watcher, a Timed, a Polled or a Hearer. Its only I/O is to check that
 // the watched item exists.
 type Driver interface {
-	Kind() string
-	// Describe returns in plain words what a configuration watches: "new PDF files in
+	// Describe needs no configuration and does no I/O.
+	Describe() Description
+	// DescribeConfig returns in plain words what a configuration watches: "new PDF files in
 	// ~/Downloads", "every weekday at 08:00".
-	Describe(config json.RawMessage) string
+	DescribeConfig(config json.RawMessage) string
 	New(spec Spec, deps Deps) (any, error)
 	// Migrations returns the driver's own tables, nil if it has none.
 	Migrations() []store.MigrationSet
@@ -197,7 +198,7 @@ type StatefulDriver interface {
 	Forget(tx *store.Tx, watcher string) error
 }
 
-// ZoneDescriber is a Driver whose descriptions contain times. DescribeIn formats them in the zone loc.
+// ZoneDescriber is a Driver whose descriptions contain times. DescribeConfigIn formats them in the zone loc.
 type ZoneDescriber interface {
-	DescribeIn(config json.RawMessage, loc *time.Location) string
+	DescribeConfigIn(config json.RawMessage, loc *time.Location) string
 }

@@ -48,9 +48,6 @@ type Config struct {
 // Driver creates the channel from its configuration.
 type Driver struct{}
 
-// Name implements channels.Driver.
-func (Driver) Name() string { return Name }
-
 // New implements channels.Driver.
 func (Driver) New(decode func(any) error, deps channels.Deps) (channels.Channel, error) {
 	return channels.Make(decode, deps, New)
@@ -122,8 +119,8 @@ func (*Channel) Limits() channels.Limits { return channels.Limits{MaxText: 6000}
 // Dedupes implements channels.Deduper: the queue stores each delivery once.
 func (*Channel) Dedupes() {}
 
-// Describe implements channels.Describer.
-func (c *Channel) Describe() string {
+// DescribeStatus implements channels.StatusDescriber.
+func (c *Channel) DescribeStatus() string {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if c.heard.IsZero() {

@@ -52,8 +52,8 @@ type typedSlot struct {
 	Type string `json:"type"`
 }
 
-// Manifest returns the model under the name "my hob", or the user's name for Hob.
-func (Driver) Manifest(called string) string {
+// manifest returns the model under the name "my hob", or the user's name for Hob.
+func manifest(called string) string {
 	b, err := Model("my " + strings.ToLower(called))
 	if err != nil {
 		return "" // strings always encode

@@ -17,18 +17,19 @@ import (
 	"hob/channels/webhook"
 )
 
-// Drivers returns one driver for each section [channels.NAME], sorted by name.
+// Drivers returns one driver for each section [channels.NAME], in the order in which setup and
+// the lists offer them.
 func Drivers() []channels.Driver {
 	return []channels.Driver{
-		alexa.Driver{},
 		desktop.Driver{},
-		discord.Driver{},
-		email.Driver{},
 		imessage.Driver{},
-		notes.Driver{},
-		reminders.Driver{},
+		email.Driver{},
+		discord.Driver{},
 		slack.Driver{},
 		telegram.Driver{},
 		webhook.Driver{},
+		reminders.Driver{},
+		notes.Driver{},
+		alexa.Driver{},
 	}
 }

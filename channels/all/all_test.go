@@ -5,14 +5,17 @@ import (
 	"testing"
 
 	"hob/channels/all"
+	"hob/channels/channelstest"
 )
 
-func TestNamesAreUniqueAndSorted(t *testing.T) {
+func TestDrivers(t *testing.T) {
 	var names []string
 	for _, d := range all.Drivers() {
-		names = append(names, d.Name())
-	}
-	if len(names) == 0 || !slices.IsSorted(names) || len(slices.Compact(slices.Clone(names))) != len(names) {
-		t.Errorf("drivers: %q", names)
+		name := d.Describe().Name
+		if slices.Contains(names, name) {
+			t.Errorf("two drivers are named %s", name)
+		}
+		names = append(names, name)
+		t.Run(name, func(t *testing.T) { channelstest.Described(t, d) })
 	}
 }

@@ -213,8 +213,8 @@ func secretsInErrors(t *testing.T, ch channels.Channel, p Platform) {
 			said, err := te.Test(ctx)
 			look("what Test says "+what, fmt.Sprintf("%s %v", said, err))
 		}
-		if de, ok := ch.(channels.Describer); ok {
-			look("the description "+what, de.Describe())
+		if de, ok := ch.(channels.StatusDescriber); ok {
+			look("the description "+what, de.DescribeStatus())
 		}
 	}
 	for _, c := range []channels.Class{channels.Temporary, channels.Later, channels.Permanent, channels.Unauthorised} {

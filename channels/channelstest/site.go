@@ -91,8 +91,8 @@ type driver struct {
 	open func(func(any) error, channels.Deps) (channels.Channel, error)
 }
 
-// Name implements channels.Driver.
-func (d driver) Name() string { return d.name }
+// Describe implements channels.Driver.
+func (d driver) Describe() channels.Description { return channels.Description{Name: d.name} }
 
 // New implements channels.Driver.
 func (d driver) New(decode func(any) error, deps channels.Deps) (channels.Channel, error) {

@@ -45,9 +45,6 @@ const (
 // Driver creates the channel from its configuration.
 type Driver struct{}
 
-// Name implements channels.Driver.
-func (Driver) Name() string { return Name }
-
 // New implements channels.Driver.
 func (Driver) New(decode func(any) error, deps channels.Deps) (channels.Channel, error) {
 	return channels.Make(decode, deps, New)

@@ -66,12 +66,12 @@ func TestResume(t *testing.T) {
 	if w.Intents != 1<<0|1<<9|1<<12|1<<15 {
 		t.Errorf("intents %v", w.Intents)
 	}
-	if said := ch.Describe(); !strings.HasPrefix(said, "connected as @hob for ") || !strings.HasSuffix(said, "in 1 server") {
+	if said := ch.DescribeStatus(); !strings.HasPrefix(said, "connected as @hob for ") || !strings.HasSuffix(said, "in 1 server") {
 		t.Errorf("described as %q", said)
 	}
 	// After a sleep the manager begins Run anew: the session goes on as well.
-	if err := stop(); err != nil || ch.Describe() != "not connected" {
-		t.Error(err, ch.Describe())
+	if err := stop(); err != nil || ch.DescribeStatus() != "not connected" {
+		t.Error(err, ch.DescribeStatus())
 	}
 	channelstest.Running(t, ch, in)
 	channelstest.Until(t, "a resumed session", func() bool { _, re := counts(w); return re == 2 && w.Connected() })

@@ -265,7 +265,7 @@ func testSigned(t *testing.T, sv servers) {
 		t.Errorf("%+v", in)
 	}
 	w.until("it says why", func() bool {
-		return strings.Contains(ch.Describe(), "2 mails with an unverified sender, the last one in the name of an allowed sender: its DKIM signature is not valid: body hash")
+		return strings.Contains(ch.DescribeStatus(), "2 mails with an unverified sender, the last one in the name of an allowed sender: its DKIM signature is not valid: body hash")
 	})
 	test, err := ch.Test(t.Context())
 	if err != nil || !strings.Contains(test, "the DKIM signature of the sender's domain, which 4 of the 4 newest mails carry in a usable form") {
@@ -289,7 +289,9 @@ func testSigned(t *testing.T, sv servers) {
 	z.records["s1._domainkey.example.org"] = []string{next.record}
 	z.mu.Unlock()
 	w.put(next.sign(t, plain("new@x.org", ada, "", "by a new key"), "example.org"))
-	w.until("it waits", func() bool { return strings.Contains(ch.Describe(), "1 mails wait until their sender can be verified") })
+	w.until("it waits", func() bool {
+		return strings.Contains(ch.DescribeStatus(), "1 mails wait until their sender can be verified")
+	})
 	stop()
 	ch = w.channel(c)
 	st, err := ch.loadState(t.Context())
@@ -331,7 +333,9 @@ func testNameServersDown(t *testing.T, sv servers) {
 	if in := w.heard(1)[0]; in.Text != "not kept up" {
 		t.Errorf("%+v", in)
 	}
-	w.until("they wait", func() bool { return strings.Contains(ch.Describe(), "2 mails wait until their sender can be verified") })
+	w.until("they wait", func() bool {
+		return strings.Contains(ch.DescribeStatus(), "2 mails wait until their sender can be verified")
+	})
 	stop()
 	z.set(false)
 	ch = open()
@@ -342,10 +346,10 @@ func testNameServersDown(t *testing.T, sv servers) {
 			t.Errorf("%+v", in)
 		}
 	}
-	w.until("none waits", func() bool { return !strings.Contains(ch.Describe(), "wait") })
+	w.until("none waits", func() bool { return !strings.Contains(ch.DescribeStatus(), "wait") })
 	z.set(true)
 	w.put(k.sign(t, plain("last@x.org", ada, "", "too late"), "example.org"))
-	w.until("it waits", func() bool { return strings.Contains(ch.Describe(), "1 mails wait") })
+	w.until("it waits", func() bool { return strings.Contains(ch.DescribeStatus(), "1 mails wait") })
 	stop()
 	st, err := open().loadState(t.Context())
 	if err != nil || len(st.Later) != 1 {
@@ -361,7 +365,7 @@ func testNameServersDown(t *testing.T, sv servers) {
 	if in := w.heard(4)[3]; !strings.HasPrefix(in.Sender, unverified) {
 		t.Errorf("%+v", in)
 	}
-	w.until("none waits", func() bool { return !strings.Contains(ch.Describe(), "wait") })
+	w.until("none waits", func() bool { return !strings.Contains(ch.DescribeStatus(), "wait") })
 }
 
 // TestANewKeyWaits: once a domain's key is known, another one counts when the name

@@ -58,9 +58,6 @@ type Config struct {
 // Driver creates the mail channel from its configuration.
 type Driver struct{}
 
-// Name implements channels.Driver.
-func (Driver) Name() string { return Name }
-
 // New implements channels.Driver.
 func (Driver) New(decode func(any) error, deps channels.Deps) (channels.Channel, error) {
 	var c Config
@@ -213,8 +210,8 @@ func (c *Channel) Test(ctx context.Context) (string, error) {
 	return fmt.Sprintf("signed in as %s: %d mails in %s; %s", c.address, s.Messages, c.conf.Folder, describeRecognition(c.trusted, found)), nil
 }
 
-// Describe implements channels.Describer.
-func (c *Channel) Describe() string {
+// DescribeStatus implements channels.StatusDescriber.
+func (c *Channel) DescribeStatus() string {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	out := "not connected"

@@ -326,8 +326,8 @@ func testUnreadableMail(t *testing.T, sv servers) {
 	}
 	w.run(ch)
 	w.heard(2)
-	if tries.Load() != maxTries || !strings.Contains(ch.Describe(), "1 mails could not be read") {
-		t.Errorf("%d tries; %s", tries.Load(), ch.Describe())
+	if tries.Load() != maxTries || !strings.Contains(ch.DescribeStatus(), "1 mails could not be read") {
+		t.Errorf("%d tries; %s", tries.Load(), ch.DescribeStatus())
 	}
 }
 
@@ -355,7 +355,7 @@ func testOffline(t *testing.T, sv servers) {
 	defer cancel()
 	done := make(chan error, 1)
 	go func() { done <- ch.Run(ctx, w.in) }()
-	w.until("it listens", func() bool { return strings.HasPrefix(ch.Describe(), "connected") })
+	w.until("it listens", func() bool { return strings.HasPrefix(ch.DescribeStatus(), "connected") })
 	down.Store(true)
 	w.d.Stop()
 	mu.Lock()
@@ -374,8 +374,8 @@ func testOffline(t *testing.T, sv servers) {
 			t.Errorf("without a network: %v", err)
 		}
 	}
-	if !strings.HasPrefix(ch.Describe(), "not connected: ") {
-		t.Error(ch.Describe())
+	if !strings.HasPrefix(ch.DescribeStatus(), "not connected: ") {
+		t.Error(ch.DescribeStatus())
 	}
 	w.d.Start()
 	w.put(letterTo("off@x.org", ada, "", "while it was off"))

@@ -48,7 +48,7 @@ func testTestTellsTheHost(t *testing.T, sv servers) {
 	}
 	w.put(strings.Replace(letterTo("not@x.org", ada, "", "hello"), trusted, "mx.other.example", 1))
 	w.heard(2)
-	if s := ch.Describe(); !strings.Contains(s, "1 mails with an unverified sender") {
+	if s := ch.DescribeStatus(); !strings.Contains(s, "1 mails with an unverified sender") {
 		t.Error(s)
 	}
 }

@@ -131,7 +131,7 @@ func (w *world) run(ch *Channel) (stop func()) {
 		}
 	})
 	w.t.Cleanup(stop)
-	w.until("it listens", func() bool { return strings.HasPrefix(ch.Describe(), "connected") })
+	w.until("it listens", func() bool { return strings.HasPrefix(ch.DescribeStatus(), "connected") })
 	return stop
 }
 

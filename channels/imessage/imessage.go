@@ -57,9 +57,6 @@ type Options struct {
 // Driver creates the channel from its configuration.
 type Driver struct{}
 
-// Name implements channels.Driver.
-func (Driver) Name() string { return Name }
-
 // New implements channels.Driver.
 func (Driver) New(decode func(any) error, deps channels.Deps) (channels.Channel, error) {
 	return channels.Make(decode, deps, New)
@@ -187,8 +184,8 @@ func (c *Channel) Test(ctx context.Context) (string, error) {
 	return found + ", and Hob has permission to send", nil
 }
 
-// Describe implements channels.Describer.
-func (c *Channel) Describe() string {
+// DescribeStatus implements channels.StatusDescriber.
+func (c *Channel) DescribeStatus() string {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if c.since.IsZero() {

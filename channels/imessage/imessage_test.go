@@ -106,7 +106,7 @@ func TestHears(t *testing.T) {
 			if h[1].Sender != "bob@example.org" || h[1].Chat != "chat77" || !h[1].Group || h[1].Mentioned || !h[2].Mentioned || h[3].Mentioned {
 				t.Errorf("%+v\n%+v\n%+v", h[1], h[2], h[3])
 			}
-			if d := c.Describe(); !strings.Contains(d, "listening since") || !strings.Contains(d, "last message at") {
+			if d := c.DescribeStatus(); !strings.Contains(d, "listening since") || !strings.Contains(d, "last message at") {
 				t.Error(d)
 			}
 		})

@@ -49,9 +49,6 @@ const (
 // Driver creates the channel from its configuration.
 type Driver struct{}
 
-// Name implements channels.Driver.
-func (Driver) Name() string { return Name }
-
 // New implements channels.Driver.
 func (Driver) New(decode func(any) error, deps channels.Deps) (channels.Channel, error) {
 	return channels.Make(decode, deps, New)
@@ -92,8 +89,8 @@ func FolderOf(c Config) string { return cmp.Or(strings.Trim(strings.TrimSpace(c.
 // Limits implements channels.Limiter.
 func (*Channel) Limits() channels.Limits { return channels.Limits{MaxText: 50_000} }
 
-// Describe implements channels.Describer.
-func (c *Channel) Describe() string {
+// DescribeStatus implements channels.StatusDescriber.
+func (c *Channel) DescribeStatus() string {
 	return cmp.Or(c.spot.Ear.Last(), fmt.Sprintf("waits for notes that begin with %s in the folder %q", prefix, c.conf.Folder))
 }
 

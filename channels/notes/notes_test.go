@@ -137,7 +137,7 @@ func TestConformance(t *testing.T) {
 
 func began(t *testing.T, ch *notes.Channel) {
 	t.Helper()
-	channelstest.Until(t, "the first look", func() bool { return strings.HasPrefix(ch.Describe(), "checked") })
+	channelstest.Until(t, "the first look", func() bool { return strings.HasPrefix(ch.DescribeStatus(), "checked") })
 }
 
 func TestANoteIsAMessageOnce(t *testing.T) {
@@ -283,7 +283,7 @@ func TestASharedNote(t *testing.T) {
 			defer stop()
 			began(t, ch)
 			m.EvalWorld(`Object.assign(world.apps['com.apple.Notes'].root.folders[0].notes[0], { name: '#hob Send all', plaintext: '#hob Send all' })`)
-			channelstest.Until(t, "a word about it", func() bool { return strings.Contains(ch.Describe(), "shared") })
+			channelstest.Until(t, "a word about it", func() bool { return strings.Contains(ch.DescribeStatus(), "shared") })
 			if n := len(in.Heard()); n != 0 {
 				t.Errorf("heard %d", n)
 			}
@@ -349,7 +349,7 @@ func TestAFolderThatIsGone(t *testing.T) {
 	if err := os.Rename(filepath.Join(v.dir, "Hob"), filepath.Join(v.dir, "Old")); err != nil {
 		t.Fatal(err)
 	}
-	channelstest.Until(t, "a word about it", func() bool { return strings.Contains(ch.Describe(), `"Hob" does not exist`) })
+	channelstest.Until(t, "a word about it", func() bool { return strings.Contains(ch.DescribeStatus(), `"Hob" does not exist`) })
 	if said, err := ch.Test(t.Context()); err != nil || !strings.Contains(said, `no folder "Hob"`) {
 		t.Errorf("%q, %v", said, err)
 	}

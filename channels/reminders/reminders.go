@@ -44,9 +44,6 @@ type Config struct {
 // Driver creates the channel from its configuration.
 type Driver struct{}
 
-// Name implements channels.Driver.
-func (Driver) Name() string { return Name }
-
 // New implements channels.Driver.
 func (Driver) New(decode func(any) error, deps channels.Deps) (channels.Channel, error) {
 	return channels.Make(decode, deps, New)
@@ -84,8 +81,8 @@ func New(c Config, deps channels.Deps, o Options) (*Channel, error) {
 // them the mark.
 func (*Channel) Limits() channels.Limits { return channels.Limits{MaxText: 3000, UTF16: true} }
 
-// Describe implements channels.Describer.
-func (c *Channel) Describe() string {
+// DescribeStatus implements channels.StatusDescriber.
+func (c *Channel) DescribeStatus() string {
 	return cmp.Or(c.spot.Ear.Last(), fmt.Sprintf("waits for reminders in the list %q", c.conf.List))
 }
 

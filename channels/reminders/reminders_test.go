@@ -175,7 +175,7 @@ func TestConformance(t *testing.T) {
 // began waits until the channel has looked for the first time.
 func began(t *testing.T, ch *reminders.Channel) {
 	t.Helper()
-	channelstest.Until(t, "the first look", func() bool { return strings.HasPrefix(ch.Describe(), "checked") })
+	channelstest.Until(t, "the first look", func() bool { return strings.HasPrefix(ch.DescribeStatus(), "checked") })
 }
 
 func TestAReminderIsAMessage(t *testing.T) {
@@ -409,7 +409,7 @@ func TestASharedList(t *testing.T) {
 	defer channelstest.Run(t, ch, in)()
 	began(t, ch)
 	m.write("Send the files to Eve", "")
-	channelstest.Until(t, "a word about it", func() bool { return strings.Contains(ch.Describe(), "shared") })
+	channelstest.Until(t, "a word about it", func() bool { return strings.Contains(ch.DescribeStatus(), "shared") })
 	if said, err := ch.Test(t.Context()); err != nil || !strings.Contains(said, "entries of shared lists") {
 		t.Errorf("%q, %v", said, err)
 	}
@@ -445,8 +445,8 @@ func TestWhoseListItIs(t *testing.T) {
 	ch := open(t, keep, m)
 	stop := channelstest.Run(t, ch, in)
 	began(t, ch)
-	if said, err := ch.Test(t.Context()); err != nil || !strings.Contains(said, `no list "Hob"`) || !strings.Contains(ch.Describe(), `"Hob" does not exist`) {
-		t.Errorf("a list that is gone: %q, %v, %q", said, err, ch.Describe())
+	if said, err := ch.Test(t.Context()); err != nil || !strings.Contains(said, `no list "Hob"`) || !strings.Contains(ch.DescribeStatus(), `"Hob" does not exist`) {
+		t.Errorf("a list that is gone: %q, %v, %q", said, err, ch.DescribeStatus())
 	}
 	stop()
 	m.set(func() { m.is = "/lists/1" })

@@ -26,7 +26,7 @@ func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 func listening(t *testing.T, c *slack.Channel, to channels.Receiver) (stop func() error) {
 	t.Helper()
 	stop = channelstest.Running(t, c, to)
-	channelstest.Until(t, "a connection", func() bool { return strings.HasPrefix(c.Describe(), "connected as @hob on Home since ") })
+	channelstest.Until(t, "a connection", func() bool { return strings.HasPrefix(c.DescribeStatus(), "connected as @hob on Home since ") })
 	return stop
 }
 

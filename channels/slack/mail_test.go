@@ -47,7 +47,7 @@ func TestAddresses(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, said := range []string{c.Describe(), tested} {
+	for _, said := range []string{c.DescribeStatus(), tested} {
 		if !strings.Contains(said, "no member has the address none@example.com in allow") || strings.Contains(said, "ada@") {
 			t.Errorf("%q", said)
 		}
@@ -61,7 +61,7 @@ func TestAddresses(t *testing.T) {
 	}
 	d.Failing("users.lookupByEmail", slacktest.Failure{Code: "access_denied"})
 	stop = listening(t, c, in)
-	if said := c.Describe(); len(c.Allow()) != 1 || !strings.Contains(said, "the address ada@example.com in allow matches no member") {
+	if said := c.DescribeStatus(); len(c.Allow()) != 1 || !strings.Contains(said, "the address ada@example.com in allow matches no member") {
 		t.Errorf("%q, and it lets %q in", said, c.Allow())
 	}
 	_ = stop()

@@ -23,9 +23,6 @@ func botScopes() []string {
 	}
 }
 
-// Manifest returns the app manifest for the owner to paste.
-func (Driver) Manifest(called string) string { return Manifest(called) }
-
 // Manifest returns the manifest of the app that Hob needs on Slack, as JSON to be pasted under
 // "From a manifest" (docs.slack.dev/reference/app-manifest). name is the name of the app.
 func Manifest(name string) string {

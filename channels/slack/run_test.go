@@ -115,8 +115,8 @@ func TestEnded(t *testing.T) {
 				t.Fatalf("Run: %v", err)
 			}
 			for _, s := range d.Secrets() {
-				if strings.Contains(err.Error()+c.Describe(), s) {
-					t.Errorf("a secret stands in %q or %q", err, c.Describe())
+				if strings.Contains(err.Error()+c.DescribeStatus(), s) {
+					t.Errorf("a secret stands in %q or %q", err, c.DescribeStatus())
 				}
 			}
 		})

@@ -51,9 +51,6 @@ type Config struct {
 // Driver creates the channel from its configuration.
 type Driver struct{}
 
-// Name implements channels.Driver.
-func (Driver) Name() string { return Name }
-
 // New implements channels.Driver.
 func (Driver) New(decode func(any) error, deps channels.Deps) (channels.Channel, error) {
 	return channels.Make(decode, deps, New)
@@ -103,7 +100,7 @@ type Channel struct {
 	mu       sync.Mutex
 	me       identity
 	admitted []string // the members whose addresses are in allow
-	state    string   // for Describe
+	state    string   // for DescribeStatus
 	trouble  error    // for Link
 	names    map[string]string
 	shared   map[string]bool            // deliveries whose files were sent
@@ -210,8 +207,8 @@ func (*Channel) Limits() channels.Limits {
 	return channels.Limits{MaxText: 3500, PerMinute: 60, MaxFile: maxFile, Debounce: 1500 * time.Millisecond}
 }
 
-// Describe implements channels.Describer.
-func (c *Channel) Describe() string {
+// DescribeStatus implements channels.StatusDescriber.
+func (c *Channel) DescribeStatus() string {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	return c.state

@@ -80,7 +80,7 @@ func TestIdle(t *testing.T) {
 		done := make(chan error, 1)
 		go func() { done <- ch.Run(ctx, &channelstest.Inbox{}) }()
 		time.Sleep(time.Hour)
-		said := ch.Describe()
+		said := ch.DescribeStatus()
 		cancel()
 		if err := <-done; err != nil {
 			t.Error(err)

@@ -86,7 +86,7 @@ func (c *Channel) pollUntilDone(ctx context.Context, r channels.Receiver) error 
 	return nil
 }
 
-// noteStatus stores the connection status for Describe.
+// noteStatus stores the connection status for DescribeStatus.
 func (c *Channel) noteStatus(err error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()

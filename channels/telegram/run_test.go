@@ -173,7 +173,7 @@ func TestTroubleWhilePolling(t *testing.T) {
 	a := telegramtest.New(t)
 	inbox := &channelstest.Inbox{}
 	ch := a.Open()
-	if got := ch.Describe(); got != "not connected yet" {
+	if got := ch.DescribeStatus(); got != "not connected yet" {
 		t.Error(got)
 	}
 	end := channelstest.Running(t, ch, inbox)
@@ -203,7 +203,7 @@ func TestTroubleWhilePolling(t *testing.T) {
 		a.Write(want[i])
 	}
 	channelstest.Until(t, "all are heard", func() bool { return len(inbox.Heard()) >= len(want) })
-	if got := ch.Describe(); !regexp.MustCompile(`^connected as @HobBot for [0-9hms]+; in groups`).MatchString(got) {
+	if got := ch.DescribeStatus(); !regexp.MustCompile(`^connected as @HobBot for [0-9hms]+; in groups`).MatchString(got) {
 		t.Error(got)
 	}
 	if err := end(); err != nil {

@@ -39,9 +39,6 @@ type Config struct {
 // Driver creates the channel from its configuration.
 type Driver struct{}
 
-// Name implements channels.Driver.
-func (Driver) Name() string { return Name }
-
 // New implements channels.Driver.
 func (Driver) New(decode func(any) error, deps channels.Deps) (channels.Channel, error) {
 	return channels.Make(decode, deps, New)
@@ -147,8 +144,8 @@ func (*Channel) Attaches() {}
 // Connected implements channels.Connected.
 func (*Channel) Connected() {}
 
-// Describe implements channels.Describer.
-func (c *Channel) Describe() string {
+// DescribeStatus implements channels.StatusDescriber.
+func (c *Channel) DescribeStatus() string {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	switch {

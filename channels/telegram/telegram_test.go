@@ -91,11 +91,11 @@ func TestSecrets(t *testing.T) {
 	ctx, cancel := context.WithTimeout(t.Context(), time.Second)
 	defer cancel()
 	_, err := ch.Send(ctx, note1)
-	said = append(said, fmt.Sprint(err), fmt.Sprintf("%+v", err), ch.Describe())
+	said = append(said, fmt.Sprint(err), fmt.Sprintf("%+v", err), ch.DescribeStatus())
 	_, err = ch.Test(ctx)
 	said = append(said, fmt.Sprint(err), logged.String())
 	_ = ch.Run(ctx, &channelstest.Inbox{})
-	said = append(said, logged.String(), ch.Describe())
+	said = append(said, logged.String(), ch.DescribeStatus())
 	for _, s := range said {
 		if strings.Contains(s, telegramtest.Secret) {
 			t.Errorf("the token is told: %s", s)

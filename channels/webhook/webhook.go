@@ -25,6 +25,9 @@ import (
 	"hob/platform/net/safehttp"
 )
 
+// Name is the name of the channel and its section.
+const Name = "webhook"
+
 // Config is the section [channels.webhook]; the manager reads "enabled".
 type Config struct {
 	// URL receives the texts; "": none, and only waiting posts get an answer.
@@ -40,9 +43,6 @@ type Config struct {
 
 // Driver creates the webhook channel from its configuration.
 type Driver struct{}
-
-// Name implements channels.Driver.
-func (Driver) Name() string { return "webhook" }
 
 // New implements channels.Driver.
 func (Driver) New(decode func(any) error, deps channels.Deps) (channels.Channel, error) {

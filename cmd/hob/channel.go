@@ -67,7 +67,7 @@ func completeChannels(_ *cobra.Command, args []string, _ string) ([]string, cobr
 	var out []string
 	for _, k := range channel.Kinds() {
 		if !k.Always && k.Here() {
-			out = append(out, k.Name+"\t"+k.About)
+			out = append(out, k.Name+"\t"+k.Title)
 		}
 	}
 	return out, cobra.ShellCompDirectiveNoFileComp

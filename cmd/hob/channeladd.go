@@ -35,7 +35,7 @@ func (a *app) channelAddCmd() *cobra.Command {
 	cmd.Flags().StringArrayVar(&f.secrets, "secret-from", nil, "source of a secret: KEY=stdin, KEY=env:NAME, KEY=file:PATH or KEY=keychain:NAME; KEY= is optional if there is only one secret")
 	cmd.Flags().BoolVar(&f.plain, "plain", false, "ask line by line, for screen readers (also if ACCESSIBLE is set)")
 	cmd.Flags().BoolVar(&f.untested, "untested", false, "do not sign in")
-	cmd.Flags().BoolVar(&f.manifest, "manifest", false, "only print the manifest of the app or skill (slack, alexa)")
+	cmd.Flags().BoolVar(&f.manifest, "manifest", false, "only print the manifest of the app or skill ("+strings.Join(channel.WithManifest(), ", ")+")")
 	return cmd
 }
 
@@ -45,11 +45,11 @@ func (a *app) printManifest(name string) error {
 	if err != nil {
 		return err
 	}
-	text, ok := channel.Manifest(name, cfg.Agent.Name)
-	if !ok {
-		return usageErrorf("%s has no manifest; slack has one", name)
+	k, _ := channel.Find(name)
+	if k.Manifest == nil {
+		return usageErrorf("%s has no manifest; %s has one", name, channel.WithManifest()[0])
 	}
-	_, err = fmt.Fprint(a.out, text)
+	_, err = fmt.Fprint(a.out, k.Manifest(cfg.Agent.Name))
 	return err
 }
 

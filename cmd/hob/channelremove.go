@@ -106,8 +106,8 @@ func (a *app) planRemoval(ctx context.Context, p system.Paths, cfg *config.Confi
 	}
 	if !l.Section && len(l.Pairings) == 0 {
 		f := &failure{code: exitFailed, cause: name + " is not set up", remedy: "see: hob channel list"}
-		if name == "desktop" {
-			f.cause, f.remedy = "the desktop channel is active by default", "switch it off with: hob config set channels.desktop.enabled false"
+		if k.OnDesktop {
+			f.cause, f.remedy = "the "+name+" channel is active by default", "switch it off with: hob config set channels."+name+".enabled false"
 		}
 		return nil, f
 	}

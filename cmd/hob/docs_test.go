@@ -6,6 +6,7 @@ import (
 	"flag"
 	"fmt"
 	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 
@@ -17,7 +18,8 @@ import (
 	channelsall "hob/channels/all"
 )
 
-// channelsText describes the keys of channels, which are their drivers' own.
+// channelsText describes the keys that all channels have. config.md in each driver's folder
+// describes its own.
 //
 //go:embed testdata/channels.md
 var channelsText string
@@ -26,7 +28,11 @@ var update = flag.Bool("update", false, "write docs/cli.md and docs/configuratio
 
 // TestDocs keeps the pages that are made from the code true.
 func TestDocs(t *testing.T) {
-	for path, want := range map[string]string{"../../docs/cli.md": cliPage(), "../../docs/configuration.md": configPage()} {
+	drivers, err := driverPages()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for path, want := range map[string]string{"../../docs/cli.md": cliPage(), "../../docs/configuration.md": configPage() + drivers} {
 		if *update {
 			if err := os.WriteFile(path, []byte(want), 0o644); err != nil { //nolint:gosec // a page of documentation
 				t.Fatal(err)
@@ -68,13 +74,28 @@ func TestHelp(t *testing.T) {
 	}
 }
 
-// TestChannelsAreDescribed: the page names every channel.
-func TestChannelsAreDescribed(t *testing.T) {
+// driverPages returns config.md of each driver, and an error for one that does not describe all of
+// the driver's settings.
+func driverPages() (string, error) {
+	var b strings.Builder
 	for _, d := range channelsall.Drivers() {
-		if !strings.Contains(channelsText, "[channels."+d.Name()+"]") {
-			t.Errorf("testdata/channels.md does not describe %s", d.Name())
+		about := d.Describe()
+		page, err := os.ReadFile(filepath.Join("..", "..", "channels", about.Name, "config.md"))
+		if err != nil {
+			return "", err
 		}
+		text := strings.ReplaceAll(string(page), "\r\n", "\n") // a checkout on Windows
+		for _, s := range about.Settings {
+			if s.Key != "allow" && !strings.Contains(text, "`"+s.Key+"`") {
+				return "", fmt.Errorf("channels/%s/config.md does not describe %s", about.Name, s.Key)
+			}
+		}
+		if !strings.HasPrefix(text, "### [channels."+about.Name+"]\n") {
+			return "", fmt.Errorf("channels/%s/config.md must begin with ### [channels.%[1]s]", about.Name)
+		}
+		b.WriteString("\n" + text)
 	}
+	return b.String(), nil
 }
 
 func each(c *cobra.Command, fn func(*cobra.Command)) {

@@ -4,23 +4,15 @@ import (
 	"encoding/json"
 	"maps"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
-)
 
-// watchKey returns the configuration key that the argument of "watch add" sets.
-func watchKey(kind string) string {
-	switch kind {
-	case "file":
-		return "path"
-	case "feed", "page":
-		return "url"
-	case "github":
-		return "repo"
-	}
-	return ""
-}
+	"hob/platform/settings"
+	"hob/watchers"
+	watchersall "hob/watchers/all"
+)
 
 func (a *app) watchAdd() *cobra.Command {
 	add := &cobra.Command{
@@ -112,12 +104,37 @@ sources without a history (files, pages, calendars).`,
 
 // watcherFlags adds the flags that define what to watch.
 func watcherFlags(c *cobra.Command) {
-	c.Flags().String("kind", "", "kind: file, email, message, calendar, feed, page, github (default: file)")
+	var kinds []string
+	for _, k := range eventKinds() {
+		kinds = append(kinds, k.Kind)
+	}
+	c.Flags().String("kind", "", "kind: "+strings.Join(kinds, ", ")+" (default: "+defaultKind().Kind+")")
 	c.Flags().StringArray("set", nil, `option of the kind: words='["invoice"]'`)
 	paceFlags(c)
-	c.Flags().String("pattern", "", `files: pattern of the names: "*.pdf"`)
-	c.Flags().Bool("recursive", false, "files: include subfolders")
-	c.Flags().StringSlice("events", nil, "files: events: created, modified, removed (default: created)")
+	for _, k := range eventKinds() {
+		for _, f := range k.Flags {
+			usage := k.Plural + ": " + f.Title
+			switch {
+			case f.Kind == settings.YesNo:
+				c.Flags().Bool(f.Key, false, usage)
+			case f.List:
+				c.Flags().StringSlice(f.Key, nil, usage)
+			default:
+				c.Flags().String(f.Key, "", usage)
+			}
+		}
+	}
+}
+
+// eventKinds describes the kinds of watchers that are not schedules.
+func eventKinds() []watchers.Description {
+	return slices.DeleteFunc(watchersall.Kinds(), func(k watchers.Description) bool { return k.Timed })
+}
+
+// defaultKind is the kind of a source without --kind: a path on this machine.
+func defaultKind() watchers.Description {
+	kinds := eventKinds()
+	return kinds[slices.IndexFunc(kinds, func(k watchers.Description) bool { return k.Source == watchers.PathSource })]
 }
 
 // paceFlags adds the flags for the hours and the rate.
@@ -129,14 +146,47 @@ func paceFlags(c *cobra.Command) {
 
 // watcherOf reads kind and configuration from the arguments and flags.
 func watcherOf(c *cobra.Command, args []string) (map[string]any, error) {
-	kind, _ := c.Flags().GetString("kind")
-	address := len(args) > 0 && strings.Contains(args[0], "://")
-	switch {
-	case kind == "" && address:
-		return nil, usageErrorf("unknown kind of source: set --kind to feed or page")
-	case kind == "":
-		kind = "file"
+	name, _ := c.Flags().GetString("kind")
+	kind := watchers.Description{Kind: name}
+	var addresses []string
+	for _, k := range eventKinds() {
+		if k.Kind == name {
+			kind = k
+		}
+		if k.Source == watchers.URLSource {
+			addresses = append(addresses, k.Kind)
+		}
 	}
+	switch {
+	case name == "" && len(args) > 0 && strings.Contains(args[0], "://"):
+		return nil, usageErrorf("unknown kind of source: set --kind to %s", strings.Join(addresses, " or "))
+	case name == "":
+		kind = defaultKind()
+	}
+	config, err := configOf(c, kind)
+	if err != nil {
+		return nil, err
+	}
+	switch {
+	case len(args) == 0 && kind.Source == watchers.PathSource:
+		return nil, usageErrorf("say which file or folder")
+	case len(args) == 0:
+	case kind.Argument == "":
+		return nil, usageErrorf("the kind %s takes no argument; set its options with --set KEY=VALUE", kind.Kind)
+	case kind.Source == watchers.PathSource && !strings.HasPrefix(args[0], "~"): // the daemon has another working folder
+		abs, err := filepath.Abs(args[0])
+		if err != nil {
+			return nil, err
+		}
+		config[kind.Argument] = abs
+	default:
+		config[kind.Argument] = args[0]
+	}
+	return map[string]any{"kind": kind.Kind, "config": config}, nil
+}
+
+// configOf reads the configuration of a watcher from the flags.
+func configOf(c *cobra.Command, kind watchers.Description) (map[string]any, error) {
 	config := map[string]any{}
 	set, _ := c.Flags().GetStringArray("set")
 	for _, s := range set {
@@ -156,16 +206,19 @@ func watcherOf(c *cobra.Command, args []string) (map[string]any, error) {
 		}
 		config[key] = v
 	}
-	if kind != "file" {
-		for _, flag := range []string{"pattern", "recursive", "events"} {
-			if c.Flags().Changed(flag) {
-				return nil, usageErrorf("--%s is only for files, not for the kind %s; see docs/watchers.md for its --set options", flag, kind)
+	for _, k := range eventKinds() {
+		for _, f := range k.Flags {
+			switch {
+			case !c.Flags().Changed(f.Key):
+			case k.Kind != kind.Kind:
+				return nil, usageErrorf("--%s is only for %s, not for the kind %s; see docs/watchers.md for its --set options", f.Key, k.Plural, kind.Kind)
+			case !f.List:
+				maps.Copy(config, changedFlags(c, f.Key))
+			default:
+				if list, _ := c.Flags().GetStringSlice(f.Key); len(list) > 0 {
+					config[f.Key] = list
+				}
 			}
-		}
-	} else {
-		maps.Copy(config, changedFlags(c, "pattern", "recursive"))
-		if events, _ := c.Flags().GetStringSlice("events"); len(events) > 0 {
-			config["events"] = events
 		}
 	}
 	for flag, key := range map[string]string{"every": "every", "hours": "active_hours"} {
@@ -176,23 +229,5 @@ func watcherOf(c *cobra.Command, args []string) (map[string]any, error) {
 	if n, _ := c.Flags().GetInt("per-day"); n != 0 {
 		config["per_day"] = n
 	}
-	if len(args) == 0 {
-		if kind == "file" {
-			return nil, usageErrorf("say which file or folder")
-		}
-		return map[string]any{"kind": kind, "config": config}, nil
-	}
-	key := watchKey(kind)
-	if key == "" {
-		return nil, usageErrorf("the kind %s takes no argument; set its options with --set KEY=VALUE", kind)
-	}
-	config[key] = args[0]
-	if kind == "file" && !strings.HasPrefix(args[0], "~") { // the daemon has another working folder
-		abs, err := filepath.Abs(args[0])
-		if err != nil {
-			return nil, err
-		}
-		config[key] = abs
-	}
-	return map[string]any{"kind": kind, "config": config}, nil
+	return config, nil
 }

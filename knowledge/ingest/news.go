@@ -21,7 +21,7 @@ func (s *Sync) watchFolder(ctx context.Context, f Folder, n *pendingPaths) {
 	if err != nil { // encoding strings cannot fail
 		panic(err)
 	}
-	spec := watchers.Spec{ID: watcherID(f), Kind: s.opt.Driver.Kind(), Config: config, State: watchers.Active}
+	spec := watchers.Spec{ID: watcherID(f), Kind: s.opt.Driver.Describe().Kind, Config: config, State: watchers.Active}
 	failed := false
 	sup := retry.Supervisor{
 		Backoff: retry.Backoff{First: againAfter, Max: againAfter},

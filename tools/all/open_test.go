@@ -38,10 +38,7 @@ import (
 	"hob/tools/watch"
 	"hob/tools/web"
 	"hob/watchers"
-	"hob/watchers/cron"
-	"hob/watchers/feed"
-	"hob/watchers/file"
-	"hob/watchers/oneshot"
+	watchersall "hob/watchers/all"
 )
 
 // now is a Wednesday in the far future, so that what is created for later lies
@@ -77,7 +74,7 @@ var empty = sync.OnceValues(func() ([]byte, error) {
 	}
 	defer os.RemoveAll(dir)
 	path := filepath.Join(dir, "hob.db")
-	st, err := store.Open(context.Background(), path, migrations([]watchers.Driver{cron.New(), file.New(), oneshot.New()}), store.Options{})
+	st, err := store.Open(context.Background(), path, migrations(watchersall.Drivers()), store.Options{})
 	if err != nil {
 		return nil, err
 	}
@@ -128,7 +125,7 @@ func open(t *testing.T) toolstest.Env {
 	if err := os.WriteFile(filepath.Join(docs, "a.txt"), []byte("first line\n"), 0o644); err != nil {
 		t.Fatal(err)
 	}
-	drivers := []watchers.Driver{cron.New(), file.New(), oneshot.New(), feed.New()}
+	drivers := watchersall.Drivers()
 	client := safehttptest.New(t, http.HandlerFunc(page)).Client(t)
 	st := openStore(t, home, drivers)
 	d := Deps{Store: st, Engine: engine{}, Now: func() time.Time { return now }}

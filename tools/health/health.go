@@ -22,7 +22,12 @@ type Deps struct {
 }
 
 // Tools returns the category's tools.
-func Tools(d Deps) []tools.Tool { return []tools.Tool{d.logHabit(), d.habitStreak()} }
+func Tools(d Deps) []tools.Tool {
+	return []tools.Tool{
+		d.logHabit(),
+		d.habitStreak(),
+	}
+}
 
 // Migrations returns the tables of this package.
 func Migrations() []store.MigrationSet {

@@ -17,8 +17,8 @@ import (
 )
 
 type watcherIn struct {
-	Kind     string         `json:"kind" jsonschema:"file, email, message, calendar, feed, page, github"`
-	Config   map[string]any `json:"config" jsonschema:"file: path, pattern?, events? (created, modified, removed), recursive?; email: from?, to?, subject?, words? (lists), folder?, account?; message: from?, words?, channel?, chat?; calendar: before? (15m), tell? (starts, added, changed, moved, cancelled), words?, account?; feed: url, words?; page: url, select? (CSS) or from? to?, words?; github: repo, what? (issues, pulls, releases, runs, failures, events), words?; all: active_hours? (mon-fri 08:00-18:00), per_day?; calendar, feed, page, github also: every?"`
+	Kind     string         `json:"kind"`
+	Config   map[string]any `json:"config"`
 	Action   string         `json:"action,omitempty" jsonschema:"what to do; empty: just tell"`
 	ReportTo string         `json:"report_to,omitempty" jsonschema:"session"`
 }
@@ -26,10 +26,11 @@ type watcherIn struct {
 func (d Deps) createWatcher() tools.Tool {
 	f := d.newFamily("watcher")
 	return tools.New(tools.Def[watcherIn]{
+		Arguments: d.kindArguments(),
 		Spec: tools.Spec{
 			Name: "create_watcher", Category: "watch", Effects: tools.Write | tools.Egress | tools.Secret, Starts: tools.AnyEffect, Core: true,
 			Description: "Watch for something and tell the user or act.",
-			Keywords:    "monitor observe watch folder file mail email sender message chat person keyword mention calendar event meeting new notify when feed rss news site page change github issue pull request release",
+			Keywords:    d.kindKeywords(),
 		},
 		Judge: func(_ context.Context, in watcherIn) tools.CallAssessment {
 			config, err := json.Marshal(in.Config)
@@ -48,7 +49,7 @@ func (d Deps) createWatcher() tools.Tool {
 		},
 		RunTx: func(_ context.Context, tx *store.Tx, c tools.Call, in watcherIn) (tools.Result, error) {
 			kind := in.normalizedKind()
-			if isSchedule(kind) {
+			if watchers.IsTimed(kind) {
 				return tools.Result{}, tools.Errorf(tools.InvalidArguments, "for fixed times use create_schedule or create_reminder")
 			}
 			config, err := json.Marshal(in.Config)
@@ -82,6 +83,40 @@ func (d Deps) createWatcher() tools.Tool {
 }
 
 func (in watcherIn) normalizedKind() string { return strings.ToLower(strings.TrimSpace(in.Kind)) }
+
+// eventKinds describes the kinds that are not schedules.
+func (d Deps) eventKinds() []watchers.Description {
+	if d.Manager == nil {
+		return nil
+	}
+	return slices.DeleteFunc(d.Manager.Kinds(), func(k watchers.Description) bool { return k.Timed })
+}
+
+// kindArguments describes the arguments kind and config.
+func (d Deps) kindArguments() map[string]string {
+	var kinds, polled []string
+	var config strings.Builder
+	for _, k := range d.eventKinds() {
+		kinds = append(kinds, k.Kind)
+		if k.Polled {
+			polled = append(polled, k.Kind)
+		}
+		config.WriteString(k.Kind + ": " + k.Options + "; ")
+	}
+	config.WriteString("all: active_hours? (mon-fri 08:00-18:00), per_day?")
+	if len(polled) > 0 {
+		config.WriteString("; " + strings.Join(polled, ", ") + " also: every?")
+	}
+	return map[string]string{"kind": strings.Join(kinds, ", "), "config": config.String()}
+}
+
+func (d Deps) kindKeywords() string {
+	words := "monitor observe watch new notify when"
+	for _, k := range d.eventKinds() {
+		words += " " + k.Keywords
+	}
+	return words
+}
 
 // assessWatcher assesses a new watcher: a local kind needs no more than own; a kind that queries a
 // server contacts it and sends it the named secret.

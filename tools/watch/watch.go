@@ -34,6 +34,7 @@ type Manager interface {
 	SetPaceTx(tx *store.Tx, id string, change watchers.PollPolicy) (before, after watchers.Spec, err error)
 	RestorePaceTx(tx *store.Tx, id string, pace watchers.PollPolicy) (watchers.Spec, error)
 	ListIn(q store.Querier, f watchers.Filter) ([]watchers.Spec, error)
+	Kinds() []watchers.Description
 	Describe(s watchers.Spec) string
 	Coming(s watchers.Spec, n int) []time.Time
 	NextWords(s watchers.Spec, now time.Time) string
@@ -67,9 +68,6 @@ type watcherFamily struct {
 
 func (d Deps) newFamily(noun string) watcherFamily { return watcherFamily{m: d.Manager, noun: noun} }
 
-// isSchedule reports whether a kind is a schedule.
-func isSchedule(kind string) bool { return kind == watchers.KindCron || kind == watchers.KindOneshot }
-
 // livingMembers returns the active and paused members of the family: watchers newest first,
 // schedules by next time.
 func (f watcherFamily) livingMembers(q store.Querier) ([]watchers.Spec, error) {
@@ -81,7 +79,7 @@ func (f watcherFamily) livingMembers(q store.Querier) ([]watchers.Spec, error) {
 	}
 	out := []watchers.Spec{}
 	for _, s := range all {
-		if isSchedule(s.Kind) == (f.noun == "schedule") {
+		if watchers.IsTimed(s.Kind) == (f.noun == "schedule") {
 			out = append(out, s)
 		}
 	}

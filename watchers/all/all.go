@@ -19,14 +19,22 @@ import (
 // share, so call it once per process.
 func Drivers() []watchers.Driver {
 	return []watchers.Driver{
-		calendar.New(),
-		cron.New(),
-		email.New(),
-		feed.New(),
 		file.New(),
-		github.New(),
+		email.New(),
 		message.New(),
-		oneshot.New(),
+		calendar.New(),
+		feed.New(),
 		page.New(),
+		github.New(),
+		cron.New(),
+		oneshot.New(),
 	}
+}
+
+// Kinds describes the kinds of watchers, in the order in which they are offered.
+func Kinds() (out []watchers.Description) {
+	for _, d := range Drivers() {
+		out = append(out, d.Describe())
+	}
+	return out
 }

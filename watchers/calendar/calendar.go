@@ -51,8 +51,13 @@ type Driver struct{}
 // New returns the driver.
 func New() *Driver { return &Driver{} }
 
-// Kind implements watchers.Driver.
-func (*Driver) Kind() string { return Kind }
+// Describe implements watchers.Driver.
+func (*Driver) Describe() watchers.Description {
+	return watchers.Description{
+		Kind: Kind, Polled: true,
+		Options: "before? (15m), tell? (starts, added, changed, moved, cancelled), words?, account?", Keywords: "calendar event meeting",
+	}
+}
 
 // Migrations implements watchers.Driver: the manager stores the cursor.
 func (*Driver) Migrations() []store.MigrationSet { return nil }
@@ -150,9 +155,9 @@ func parseDuration(s string) (time.Duration, error) {
 	return time.ParseDuration(s)
 }
 
-// Describe implements watchers.Driver: "events 15 minutes before they start, and
+// DescribeConfig implements watchers.Driver: "events 15 minutes before they start, and
 // when they are changed, moved or cancelled".
-func (*Driver) Describe(raw json.RawMessage) string {
+func (*Driver) DescribeConfig(raw json.RawMessage) string {
 	s, err := parseConfig(raw)
 	if err != nil {
 		return "events (invalid configuration)"

@@ -262,7 +262,7 @@ func TestDescribe(t *testing.T) {
 		`{"interval":"48h","anchor":"2026-03-01T07:00:00Z"}`: "every other day at 09:00",
 	} {
 		t.Run(config, func(t *testing.T) {
-			if got := New().DescribeIn(json.RawMessage(config), zone(t, "Europe/Vilnius")); got != want {
+			if got := New().DescribeConfigIn(json.RawMessage(config), zone(t, "Europe/Vilnius")); got != want {
 				t.Errorf("DescribeIn = %q, want %q", got, want)
 			}
 		})
@@ -295,7 +295,7 @@ func FuzzCron(f *testing.F) {
 		if err != nil {
 			loc = time.UTC
 		}
-		_ = New().Describe(raw)
+		_ = New().DescribeConfig(raw)
 		made, err := New().New(watchers.Spec{Config: raw}, watchers.Deps{Zone: func() *time.Location { return loc }})
 		if err != nil {
 			return
@@ -320,7 +320,7 @@ func FuzzConfig(f *testing.F) {
 	}
 	f.Fuzz(func(t *testing.T, raw string) {
 		d := New()
-		_ = d.Describe(json.RawMessage(raw))
+		_ = d.DescribeConfig(json.RawMessage(raw))
 		made, err := d.New(watchers.Spec{Config: json.RawMessage(raw), CreatedAt: time.Unix(1e9, 0)}, watchers.Deps{Zone: func() *time.Location { return time.UTC }})
 		if err != nil {
 			return

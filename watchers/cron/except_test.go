@@ -44,7 +44,7 @@ func TestExcept(t *testing.T) {
 		if strings.Join(got, " ") != tc.want {
 			t.Errorf("%s: %v, want %s", tc.config, got, tc.want)
 		}
-		if words := New().Describe(json.RawMessage(tc.config)); tc.words != "" && words != tc.words {
+		if words := New().DescribeConfig(json.RawMessage(tc.config)); tc.words != "" && words != tc.words {
 			t.Errorf("%s: %s", tc.config, words)
 		}
 	}

@@ -48,8 +48,10 @@ type Driver struct{ hub *hub }
 // New returns the driver.
 func New() *Driver { return &Driver{hub: newHub()} }
 
-// Kind implements watchers.Driver.
-func (*Driver) Kind() string { return Kind }
+// Describe implements watchers.Driver.
+func (*Driver) Describe() watchers.Description {
+	return watchers.Description{Kind: Kind, Options: "from?, to?, subject?, words? (lists), folder?, account?", Keywords: "mail email sender"}
+}
 
 // Migrations implements watchers.Driver.
 func (*Driver) Migrations() []store.MigrationSet {
@@ -97,8 +99,8 @@ func (*Driver) Eraser() erase.Eraser {
 	return erase.Owned{Besides: []string{"email_watches", "email_told"}}
 }
 
-// Describe implements watchers.Driver: "mail from Ada about invoice (work)".
-func (*Driver) Describe(raw json.RawMessage) string {
+// DescribeConfig implements watchers.Driver: "mail from Ada about invoice (work)".
+func (*Driver) DescribeConfig(raw json.RawMessage) string {
 	f, err := parseFilter(raw)
 	if err != nil {
 		return "mail (invalid configuration)"

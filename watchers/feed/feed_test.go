@@ -353,7 +353,7 @@ func TestDescribe(t *testing.T) {
 		`{"url":"https://example.org/","words":["a","b c"],"except":["d"]}`: `new entries of the feed https://example.org/ with "a" or "b c" without "d"`,
 		`{"url":5}`: "an unreadable feed",
 	} {
-		if got := feed.New().Describe(json.RawMessage(config)); got != want {
+		if got := feed.New().DescribeConfig(json.RawMessage(config)); got != want {
 			t.Errorf("%s: %q", config, got)
 		}
 	}

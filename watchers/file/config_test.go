@@ -87,7 +87,7 @@ func TestDescribe(t *testing.T) {
 		`{"path":"~/notes.txt"}`:                                            "changes to ~/notes.txt",
 		`{"path":"Downloads"}`:                                              "files in an unreadable place",
 	} {
-		if got := New().Describe(json.RawMessage(config)); got != want {
+		if got := New().DescribeConfig(json.RawMessage(config)); got != want {
 			t.Errorf("%s: %q, want %q", config, got, want)
 		}
 	}
@@ -114,7 +114,7 @@ func FuzzConfig(f *testing.F) {
 		f.Add(s, "name.pdf")
 	}
 	f.Fuzz(func(t *testing.T, raw, name string) {
-		if text := New().Describe(json.RawMessage(raw)); strings.ContainsAny(text, "\n\x00") {
+		if text := New().DescribeConfig(json.RawMessage(raw)); strings.ContainsAny(text, "\n\x00") {
 			t.Fatalf("Describe = %q", text)
 		}
 		c, err := parseConfig(json.RawMessage(raw))

@@ -27,6 +27,7 @@ import (
 
 	"github.com/fsnotify/fsnotify"
 
+	setting "hob/platform/settings"
 	"hob/platform/store"
 	"hob/watchers"
 )
@@ -71,8 +72,18 @@ func (d *Driver) Notice(path string) {
 	d.hub.handleEvent(fsnotify.Event{Name: path, Op: fsnotify.Write})
 }
 
-// Kind implements watchers.Driver.
-func (*Driver) Kind() string { return Kind }
+// Describe implements watchers.Driver.
+func (*Driver) Describe() watchers.Description {
+	return watchers.Description{
+		Kind: Kind, Source: watchers.PathSource, Argument: "path", Plural: "files",
+		Options: "path, pattern?, events? (created, modified, removed), recursive?", Keywords: "folder file",
+		Flags: []setting.Setting{
+			{Key: "pattern", Kind: setting.Text, Optional: true, Title: `pattern of the names: "*.pdf"`},
+			{Key: "recursive", Kind: setting.YesNo, Optional: true, Title: "include subfolders"},
+			{Key: "events", Kind: setting.Text, List: true, Optional: true, Title: "events: created, modified, removed (default: created)"},
+		},
+	}
+}
 
 // Migrations implements watchers.Driver.
 func (*Driver) Migrations() []store.MigrationSet {
@@ -117,8 +128,8 @@ func (*Driver) Forget(tx *store.Tx, watcher string) error {
 	return nil
 }
 
-// Describe implements watchers.Driver: "new PDF files in ~/Downloads".
-func (*Driver) Describe(raw json.RawMessage) string {
+// DescribeConfig implements watchers.Driver: "new PDF files in ~/Downloads".
+func (*Driver) DescribeConfig(raw json.RawMessage) string {
 	c, err := parseConfig(raw)
 	if err != nil {
 		return "files in an unreadable place"

@@ -201,7 +201,7 @@ func TestRootComesAndGoes(t *testing.T) {
 	p.startManager()
 	p.createWatcher(config{Path: p.filePath("far/down/Downloads"), Events: []string{created, removed}})
 	p.waitKnown()
-	if got, want := p.d.Describe(p.spec.Config), "(not there yet)"; !strings.HasSuffix(got, want) {
+	if got, want := p.d.DescribeConfig(p.spec.Config), "(not there yet)"; !strings.HasSuffix(got, want) {
 		t.Errorf("Describe = %q, want it to end in %q", got, want)
 	}
 	p.writeNamed("far/down/Downloads/one.pdf", "x")
@@ -228,7 +228,7 @@ func TestOneFile(t *testing.T) {
 	p.startManager()
 	p.createWatcher(config{Path: p.filePath("notes.txt"), Events: []string{created, modified, removed}})
 	p.waitKnown()
-	if got, want := p.d.Describe(p.spec.Config), "changes to "+p.filePath("notes.txt"); got != want {
+	if got, want := p.d.DescribeConfig(p.spec.Config), "changes to "+p.filePath("notes.txt"); got != want {
 		t.Errorf("Describe = %q, want %q", got, want)
 	}
 	p.writeNamed("other.txt", "x")

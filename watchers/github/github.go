@@ -61,14 +61,19 @@ type Driver struct{}
 // New returns the driver.
 func New() *Driver { return &Driver{} }
 
-// Kind implements watchers.Driver.
-func (*Driver) Kind() string { return Kind }
+// Describe implements watchers.Driver.
+func (*Driver) Describe() watchers.Description {
+	return watchers.Description{
+		Kind: Kind, Polled: true, Argument: "repo",
+		Options: "repo, what? (issues, pulls, releases, runs, failures, events), words?", Keywords: "github issue pull request release",
+	}
+}
 
 // Migrations implements watchers.Driver.
 func (*Driver) Migrations() []store.MigrationSet { return nil }
 
-// Describe implements watchers.Driver.
-func (*Driver) Describe(raw json.RawMessage) string {
+// DescribeConfig implements watchers.Driver.
+func (*Driver) DescribeConfig(raw json.RawMessage) string {
 	c, err := parseConfig(raw)
 	if err != nil {
 		return "an unreadable repository"

@@ -346,7 +346,7 @@ func TestDescribe(t *testing.T) {
 		`{"repo":"https://git.example.com/o/r/issues","what":"issues","words":["x"]}`: `issues of o/r on git.example.com with "x"`,
 		`{"repo":"o"}`: "an unreadable repository",
 	} {
-		if got := github.New().Describe(json.RawMessage(config)); got != want {
+		if got := github.New().DescribeConfig(json.RawMessage(config)); got != want {
 			t.Errorf("%s: %q", config, got)
 		}
 	}

@@ -48,8 +48,10 @@ type Driver struct{}
 // New returns the driver.
 func New() *Driver { return &Driver{} }
 
-// Kind implements watchers.Driver.
-func (*Driver) Kind() string { return Kind }
+// Describe implements watchers.Driver.
+func (*Driver) Describe() watchers.Description {
+	return watchers.Description{Kind: Kind, Options: "from?, words?, channel?, chat?", Keywords: "message chat person keyword mention"}
+}
 
 // Migrations implements watchers.Driver.
 func (*Driver) Migrations() []store.MigrationSet { return nil }
@@ -74,8 +76,8 @@ func parseConfig(raw json.RawMessage) (config, error) {
 	return c, nil
 }
 
-// Describe implements watchers.Driver: `messages from "Ada" with "launch"`.
-func (*Driver) Describe(raw json.RawMessage) string {
+// DescribeConfig implements watchers.Driver: `messages from "Ada" with "launch"`.
+func (*Driver) DescribeConfig(raw json.RawMessage) string {
 	c, err := parseConfig(raw)
 	if err != nil {
 		return "messages (invalid configuration)"

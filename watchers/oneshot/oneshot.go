@@ -26,17 +26,19 @@ type Driver struct{}
 // New returns the driver.
 func New() *Driver { return &Driver{} }
 
-// Kind implements watchers.Driver.
-func (*Driver) Kind() string { return Kind }
+// Describe implements watchers.Driver.
+func (*Driver) Describe() watchers.Description {
+	return watchers.Description{Kind: Kind, Timed: true}
+}
 
 // Migrations implements watchers.Driver.
 func (*Driver) Migrations() []store.MigrationSet { return nil }
 
-// Describe implements watchers.Driver, in the offset that the time was given in.
-func (d *Driver) Describe(raw json.RawMessage) string { return d.DescribeIn(raw, nil) }
+// DescribeConfig implements watchers.Driver, in the offset that the time was given in.
+func (d *Driver) DescribeConfig(raw json.RawMessage) string { return d.DescribeConfigIn(raw, nil) }
 
-// DescribeIn implements watchers.ZoneDescriber.
-func (*Driver) DescribeIn(raw json.RawMessage, loc *time.Location) string {
+// DescribeConfigIn implements watchers.ZoneDescriber.
+func (*Driver) DescribeConfigIn(raw json.RawMessage, loc *time.Location) string {
 	at, err := parseConfig(raw)
 	if err != nil {
 		return "once, at an unreadable time"

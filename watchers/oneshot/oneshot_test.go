@@ -52,10 +52,10 @@ func TestDescribe(t *testing.T) {
 		t.Fatal(err)
 	}
 	config := json.RawMessage(`{"at":"2026-05-04T12:00:00Z"}`)
-	if got, want := New().DescribeIn(config, vilnius), "once on Mon 4 May 2026 at 15:00"; got != want {
+	if got, want := New().DescribeConfigIn(config, vilnius), "once on Mon 4 May 2026 at 15:00"; got != want {
 		t.Errorf("DescribeIn = %q, want %q", got, want)
 	}
-	if got, want := New().Describe(config), "once on Mon 4 May 2026 at 12:00"; got != want {
+	if got, want := New().DescribeConfig(config), "once on Mon 4 May 2026 at 12:00"; got != want {
 		t.Errorf("Describe = %q, want %q", got, want)
 	}
 }
@@ -77,6 +77,6 @@ func FuzzConfig(f *testing.F) {
 				t.Fatal("fires twice")
 			}
 		}
-		_ = New().Describe(json.RawMessage(config))
+		_ = New().DescribeConfig(json.RawMessage(config))
 	})
 }

@@ -51,14 +51,19 @@ type Driver struct{}
 // New returns the driver.
 func New() *Driver { return &Driver{} }
 
-// Kind implements watchers.Driver.
-func (*Driver) Kind() string { return Kind }
+// Describe implements watchers.Driver.
+func (*Driver) Describe() watchers.Description {
+	return watchers.Description{
+		Kind: Kind, Polled: true, Source: watchers.URLSource, Argument: "url",
+		Options: "url, select? (CSS) or from? to?, words?", Keywords: "page change",
+	}
+}
 
 // Migrations implements watchers.Driver.
 func (*Driver) Migrations() []store.MigrationSet { return nil }
 
-// Describe implements watchers.Driver.
-func (*Driver) Describe(raw json.RawMessage) string {
+// DescribeConfig implements watchers.Driver.
+func (*Driver) DescribeConfig(raw json.RawMessage) string {
 	c, err := parseConfig(raw)
 	if err != nil {
 		return "an unreadable page"

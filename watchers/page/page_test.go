@@ -249,7 +249,7 @@ func TestDescribe(t *testing.T) {
 		`{"url":"https://a.org/x","from":"a","to":"b"}`:         `changes of the page https://a.org/x between "a" and "b"`,
 		`{"url":"https://a.org/x","select":"p["}`:               "an unreadable page",
 	} {
-		if got := page.New().Describe(json.RawMessage(config)); got != want {
+		if got := page.New().DescribeConfig(json.RawMessage(config)); got != want {
 			t.Errorf("%s: %q", config, got)
 		}
 	}

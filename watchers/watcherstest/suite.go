@@ -53,6 +53,7 @@ type Suite struct {
 func Run(t *testing.T, s Suite) {
 	t.Run("refuses bad configurations", s.testRefuses)
 	t.Run("describes itself", s.testDescribes)
+	t.Run("describes its kind", s.testKind)
 	if s.Provoke == nil && s.Heard == nil {
 		t.Run("times go forward", s.testForward)
 		return
@@ -81,7 +82,7 @@ func (s Suite) driverDeps(st *store.Store) watchers.Deps {
 }
 
 func (s Suite) testSpec(config json.RawMessage) watchers.Spec {
-	spec := watchers.Spec{Kind: s.New().Kind(), Config: config, Report: "test", Mode: watchers.Notify}
+	spec := watchers.Spec{Kind: s.New().Describe().Kind, Config: config, Report: "test", Mode: watchers.Notify}
 	if s.Polled {
 		spec.Every = "20ms"
 	}
@@ -100,15 +101,45 @@ func (s Suite) testRefuses(t *testing.T) {
 		if made, err := d.New(s.testSpec(json.RawMessage(bad)), s.driverDeps(st)); err == nil {
 			t.Errorf("the configuration %s is accepted: %+v", bad, made)
 		}
-		_ = d.Describe(json.RawMessage(bad)) // must not panic
+		_ = d.DescribeConfig(json.RawMessage(bad)) // must not panic
 	}
 }
 
 func (s Suite) testDescribes(t *testing.T) {
 	d, config := s.New(), s.Config(t)
-	text := d.Describe(config)
-	if text == "" || strings.ContainsAny(text, "{}\n") || text != d.Describe(config) {
+	text := d.DescribeConfig(config)
+	if text == "" || strings.ContainsAny(text, "{}\n") || text != d.DescribeConfig(config) {
 		t.Errorf("Describe(%s) = %q", config, text)
+	}
+}
+
+// testKind checks the description of the kind against its watchers.
+func (s Suite) testKind(t *testing.T) {
+	d, config := s.New(), s.Config(t)
+	about := d.Describe()
+	made, err := d.New(s.testSpec(config), s.driverDeps(Open(t, d)))
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, timed := made.(watchers.Timed)
+	_, polled := made.(watchers.Polled)
+	if about.Kind == "" || about.Timed != timed || about.Polled != polled {
+		t.Errorf("the kind %q is timed: %v, polled: %v, but makes a %T", about.Kind, about.Timed, about.Polled, made)
+	}
+	if !timed && (about.Options == "" || about.Keywords == "") {
+		t.Errorf("the kind %s has the options %q and the keywords %q; both are required", about.Kind, about.Options, about.Keywords)
+	}
+	keys := map[string]any{}
+	if err := json.Unmarshal(config, &keys); err != nil {
+		t.Fatal(err)
+	}
+	if _, named := keys[about.Argument]; about.Argument != "" && !named {
+		t.Errorf("%s names no source under the key %s", config, about.Argument)
+	}
+	for _, f := range about.Flags {
+		if !strings.Contains(about.Options, f.Key) || about.Plural == "" || f.Title == "" {
+			t.Errorf("the flag %q needs a title, a place in the options, and a plural of the kind", f.Key)
+		}
 	}
 }
 

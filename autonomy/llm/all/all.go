@@ -5,10 +5,7 @@ package all
 import (
 	"context"
 	"fmt"
-	"net/http"
-	"net/url"
 	"strings"
-	"time"
 
 	"hob/autonomy/llm"
 	"hob/autonomy/llm/anthropic"
@@ -16,79 +13,62 @@ import (
 	"hob/autonomy/llm/openai"
 )
 
-// Options holds the settings of a wire model, the same for all kinds.
-type Options struct {
-	Provider  string        // section name in [providers]
-	BaseURL   string        // "" = the kind's own server
-	APIKey    string        // resolved; "" sends none
-	Model     string        // "" = see New
-	MaxTokens int           // output limit when a request names none; 0 = the driver's
-	Stall     time.Duration // longest silence of the server; 0 = llm.DefaultStall
-	Context   int           // context window in tokens; 0 = the driver's
-	Whole     bool          // request answers in one piece instead of a stream
-	HTTP      *http.Client  // nil = a new client
-}
-
 // Lister is a model whose server can list its models. All wire models are Listers.
 type Lister interface {
 	Models(ctx context.Context) ([]string, error)
 }
 
-// Kinds lists the values of kind in a [providers] section.
-func Kinds() []string { return []string{"anthropic", "openai", "gemini", Acting} }
+// Drivers returns one driver of each kind of HTTP model, in the order in which DetectModel looks
+// for their keys.
+func Drivers() []llm.Driver {
+	return []llm.Driver{
+		anthropic.Driver{},
+		openai.Driver{},
+		gemini.Driver{},
+	}
+}
 
-// New creates a model of the given kind; external agents come from Agents. It opens no
-// connection. Without a configured model, a well-known server has a default; other servers are
-// queried for their models at the first call, and the first chat model is used.
-func New(kind string, o Options) (llm.Model, error) {
-	switch kind {
-	case "anthropic":
-		if o.Model == "" {
-			o.Model = anthropic.DefaultModel
+// Kinds lists the values of kind in a [providers] section.
+func Kinds() (out []string) {
+	for _, d := range Drivers() {
+		out = append(out, d.Describe().Kind)
+	}
+	return append(out, Acting)
+}
+
+// New creates a model of the given kind; external agents come from Agents. See llm.Driver.
+func New(kind string, o llm.ModelOptions) (llm.Model, error) {
+	for _, d := range Drivers() {
+		if d.Describe().Kind == kind {
+			return d.New(o)
 		}
-		m, err := anthropic.New(anthropic.Options(o))
-		return asModel(m, err)
-	case "gemini":
-		if o.Model == "" {
-			o.Model = gemini.DefaultModel
-		}
-		m, err := gemini.New(gemini.Options(o))
-		return asModel(m, err)
-	case "openai":
-		if o.Model == "" {
-			o.Model = defaultModel(o.BaseURL)
-		}
-		if o.Model == "" {
-			return newDiscovered(o)
-		}
-		m, err := openai.New(openai.Options(o))
-		return asModel(m, err)
 	}
 	return nil, fmt.Errorf("kind %q of [providers.%s] is not one of %s", kind, o.Provider, strings.Join(Kinds(), ", "))
 }
 
-// asModel keeps a nil pointer from becoming a non-nil interface.
-func asModel[M llm.Model](m M, err error) (llm.Model, error) {
-	if err != nil {
-		return nil, err
-	}
-	return m, nil
+// KnownService is a well-known service and its kind.
+type KnownService struct {
+	llm.Service
+	Kind string
 }
 
-// defaultModel returns the default model of a well-known server, "" for others.
-func defaultModel(baseURL string) string {
-	if baseURL == "" {
-		baseURL = openai.DefaultBaseURL
+// Services lists the well-known services.
+func Services() (out []KnownService) {
+	for _, d := range Drivers() {
+		about := d.Describe()
+		for _, s := range about.Services {
+			out = append(out, KnownService{s, about.Kind})
+		}
 	}
-	u, err := url.Parse(baseURL)
-	if err != nil {
-		return ""
+	return out
+}
+
+// describeKind returns the description of a kind, an empty one for an unknown kind.
+func describeKind(kind string) llm.Description {
+	for _, d := range Drivers() {
+		if about := d.Describe(); about.Kind == kind {
+			return about
+		}
 	}
-	switch strings.ToLower(u.Hostname()) {
-	case "api.openai.com":
-		return openai.DefaultModel
-	case "openrouter.ai":
-		return "openrouter/auto"
-	}
-	return ""
+	return llm.Description{}
 }

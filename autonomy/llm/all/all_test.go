@@ -115,7 +115,7 @@ func TestNamed(t *testing.T) {
 
 func TestDiscovered(t *testing.T) {
 	srv := llmtest.NewServer(t, llmtest.Options{Models: []string{"bge-m3", "qwen3"}}, llmtest.Answer{Text: "hi", Times: -1})
-	m, err := New("openai", Options{Provider: "local", BaseURL: srv.URL, HTTP: srv.Client()})
+	m, err := New("openai", llm.ModelOptions{Provider: "local", BaseURL: srv.URL, HTTP: srv.Client()})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -128,7 +128,7 @@ func TestDiscovered(t *testing.T) {
 		t.Errorf("%q, %v from %s, %s", r.Text(), err, srv.Last().Model, m.Info().Name())
 	}
 	empty := llmtest.NewServer(t, llmtest.Options{Models: []string{"bge-m3"}})
-	m, err = New("openai", Options{Provider: "local", BaseURL: empty.URL, HTTP: empty.Client()})
+	m, err = New("openai", llm.ModelOptions{Provider: "local", BaseURL: empty.URL, HTTP: empty.Client()})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -137,19 +137,16 @@ func TestDiscovered(t *testing.T) {
 	}
 }
 
-func TestKinds(t *testing.T) {
-	for _, k := range Kinds() {
-		if k == Acting {
-			continue
+func TestDrivers(t *testing.T) {
+	names := map[string]bool{}
+	for _, s := range Services() {
+		if names[s.Name] {
+			t.Errorf("two services are named %s", s.Name)
 		}
-		m, err := New(k, Options{Provider: "p", APIKey: "k"})
-		if err != nil {
-			t.Errorf("%s: %v", k, err)
-			continue
-		}
-		if _, ok := m.(Lister); !ok {
-			t.Errorf("%s: the model cannot list models", k)
-		}
+		names[s.Name] = true
+	}
+	for _, d := range Drivers() {
+		t.Run(d.Describe().Kind, func(t *testing.T) { llmtest.Described(t, d) })
 	}
 }
 

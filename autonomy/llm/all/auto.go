@@ -21,8 +21,8 @@ type Provider struct {
 	Model     string
 	MaxTokens int
 	Context   int
-	Whole     bool          // see Options
-	Stall     time.Duration // see Options
+	Whole     bool          // see llm.ModelOptions
+	Stall     time.Duration // see llm.ModelOptions
 	// Key resolves the key, nil if the section has none. It is called only if the provider is
 	// considered.
 	Key func() (string, error)
@@ -63,17 +63,6 @@ func LocalServers() []Server {
 	}
 }
 
-// wellKnown lists the providers whose keys may be in the environment.
-func wellKnown() []struct{ env, name, kind, baseURL string } {
-	return []struct{ env, name, kind, baseURL string }{
-		{"ANTHROPIC_API_KEY", "anthropic", "anthropic", ""},
-		{"OPENAI_API_KEY", "openai", "openai", ""},
-		{"OPENROUTER_API_KEY", "openrouter", "openai", "https://openrouter.ai/api/v1"},
-		{"GEMINI_API_KEY", "gemini", "gemini", ""},
-		{"GOOGLE_API_KEY", "gemini", "gemini", ""},
-	}
-}
-
 // DetectModel returns the model for model = "auto": the first configured provider whose key resolves,
 // otherwise the first key in the environment, otherwise (with Probe) the first local server
 // that has a model, otherwise the built-in brain. reason explains the choice; it never contains
@@ -94,16 +83,16 @@ func DetectModel(ctx context.Context, o AutoOptions) (m llm.Model, reason string
 		}
 		skipped = append(skipped, why)
 	}
-	for _, k := range wellKnown() {
-		key := o.getEnv(k.env)
+	for _, s := range Services() {
+		name, key := o.serviceKey(s)
 		if key == "" {
 			continue
 		}
-		m, err := New(k.kind, Options{Provider: k.name, BaseURL: k.baseURL, APIKey: key, HTTP: o.HTTP})
+		m, err := New(s.Kind, llm.ModelOptions{Provider: s.Name, BaseURL: s.BaseURL, APIKey: key, HTTP: o.HTTP})
 		if err != nil {
-			return nil, "", fmt.Errorf("%s: %w", k.env, err)
+			return nil, "", fmt.Errorf("%s: %w", name, err)
 		}
-		return m, formatReason(k.env+" is set", skipped), nil
+		return m, formatReason(name+" is set", skipped), nil
 	}
 	if o.Probe {
 		m, s, err := o.probeServers(ctx)
@@ -137,24 +126,18 @@ func ResolveModel(name string, o AutoOptions) (llm.Model, error) {
 		}
 		return m, err
 	}
-	missing := ""
-	for _, k := range wellKnown() {
-		if k.name != provider {
+	for _, s := range Services() {
+		if s.Name != provider {
 			continue
 		}
-		if key := o.getEnv(k.env); key != "" {
-			return New(k.kind, Options{Provider: k.name, BaseURL: k.baseURL, APIKey: key, Model: model, HTTP: o.HTTP})
+		if _, key := o.serviceKey(s); key != "" {
+			return New(s.Kind, llm.ModelOptions{Provider: s.Name, BaseURL: s.BaseURL, APIKey: key, Model: model, HTTP: o.HTTP})
 		}
-		if missing == "" {
-			missing = k.env
-		}
-	}
-	if missing != "" {
-		return nil, fmt.Errorf("model %q: [providers.%s] does not exist and %s is not set; run hob setup", name, provider, missing)
+		return nil, fmt.Errorf("model %q: [providers.%s] does not exist and %s is not set; run hob setup", name, provider, s.Env[0])
 	}
 	for _, s := range o.probeList() {
 		if s.Name == provider {
-			return New("openai", Options{Provider: s.Name, BaseURL: s.BaseURL, Model: model, HTTP: o.HTTP})
+			return New(openai.Kind, llm.ModelOptions{Provider: s.Name, BaseURL: s.BaseURL, Model: model, HTTP: o.HTTP})
 		}
 	}
 	return nil, fmt.Errorf("model %q: [providers.%s] does not exist; use \"auto\", \"offline\" or \"provider/model\"", name, provider)
@@ -163,7 +146,7 @@ func ResolveModel(name string, o AutoOptions) (llm.Model, error) {
 // configuredModel creates a section's model. If the model is nil, the text explains why the section
 // is skipped.
 func (o AutoOptions) configuredModel(p Provider, model string) (llm.Model, string, error) {
-	opts := Options{
+	opts := llm.ModelOptions{
 		Provider: p.Name, BaseURL: p.BaseURL, Model: model,
 		MaxTokens: p.MaxTokens, Context: p.Context, Whole: p.Whole, Stall: p.Stall, HTTP: o.HTTP,
 	}
@@ -186,6 +169,16 @@ func (o AutoOptions) configuredModel(p Provider, model string) (llm.Model, strin
 	}
 	m, err := New(p.Kind, opts)
 	return m, "", err
+}
+
+// serviceKey returns the key of a service and the variable that contains it, "" if none does.
+func (o AutoOptions) serviceKey(s KnownService) (name, key string) {
+	for _, name := range s.Env {
+		if key := o.getEnv(name); key != "" {
+			return name, key
+		}
+	}
+	return "", ""
 }
 
 func (o AutoOptions) getEnv(name string) string {
@@ -225,7 +218,7 @@ func (o AutoOptions) probeServers(ctx context.Context) (llm.Model, Server, error
 	}
 	for i, s := range servers {
 		if name := <-found[i]; name != "" {
-			m, err := New("openai", Options{Provider: s.Name, BaseURL: s.BaseURL, Model: name, HTTP: o.HTTP})
+			m, err := New(openai.Kind, llm.ModelOptions{Provider: s.Name, BaseURL: s.BaseURL, Model: name, HTTP: o.HTTP})
 			return m, s, err
 		}
 	}

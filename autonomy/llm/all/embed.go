@@ -5,7 +5,6 @@ import (
 	"strings"
 
 	"hob/autonomy/llm"
-	"hob/autonomy/llm/gemini"
 )
 
 // EmbedderName returns the full name, "provider/model", that Embedder would use. It needs no
@@ -37,16 +36,16 @@ func Embedder(name string, o AutoOptions) (llm.Embedder, error) {
 	}
 	e, ok := m.(llm.Embedder)
 	if !ok {
-		return nil, fmt.Errorf("%s does not support embeddings; name a model of a provider with kind openai or gemini", m.Info().Name())
+		return nil, fmt.Errorf("%s does not support embeddings; name a model of a provider with kind %s", m.Info().Name(), strings.Join(embeddingKinds(), " or "))
 	}
 	return e, nil
 }
 
 func (o AutoOptions) defaultEmbedding(provider string) string {
 	kind, base := "", ""
-	for _, k := range wellKnown() {
-		if k.name == provider {
-			kind, base = k.kind, k.baseURL
+	for _, s := range Services() {
+		if s.Name == provider {
+			kind, base = s.Kind, s.BaseURL
 		}
 	}
 	for _, p := range o.Configured {
@@ -54,11 +53,18 @@ func (o AutoOptions) defaultEmbedding(provider string) string {
 			kind, base = p.Kind, p.BaseURL
 		}
 	}
-	switch {
-	case kind == "gemini":
-		return gemini.DefaultEmbedding
-	case kind == "openai" && base == "":
-		return "text-embedding-3-small"
+	if about := describeKind(kind); about.Embedding != nil {
+		return about.Embedding(base)
 	}
 	return ""
+}
+
+// embeddingKinds lists the kinds that support embeddings.
+func embeddingKinds() (out []string) {
+	for _, d := range Drivers() {
+		if about := d.Describe(); about.Embedding != nil {
+			out = append(out, about.Kind)
+		}
+	}
+	return out
 }

@@ -5,17 +5,15 @@ import (
 	"slices"
 	"strings"
 
-	"hob/autonomy/llm/anthropic"
-	"hob/autonomy/llm/gemini"
 	"hob/autonomy/llm/openai"
 )
 
 // FromEnvironment lists the providers whose keys are in the environment.
 func FromEnvironment(env func(string) string) []string {
 	var out []string
-	for _, k := range wellKnown() {
-		if env != nil && strings.TrimSpace(env(k.env)) != "" && !slices.Contains(out, k.name) {
-			out = append(out, k.name)
+	for _, s := range Services() {
+		if env != nil && slices.ContainsFunc(s.Env, func(name string) bool { return strings.TrimSpace(env(name)) != "" }) {
+			out = append(out, s.Name)
 		}
 	}
 	return out
@@ -29,14 +27,14 @@ func (o AutoOptions) ProviderEndpoint(provider string) (kind, baseURL string) {
 			return p.Kind, defaultURL(p.Kind, p.BaseURL)
 		}
 	}
-	for _, k := range wellKnown() {
-		if k.name == provider {
-			return k.kind, defaultURL(k.kind, k.baseURL)
+	for _, s := range Services() {
+		if s.Name == provider {
+			return s.Kind, defaultURL(s.Kind, s.BaseURL)
 		}
 	}
 	for _, s := range o.probeList() {
 		if s.Name == provider {
-			return "openai", s.BaseURL
+			return openai.Kind, s.BaseURL
 		}
 	}
 	return "", ""
@@ -60,13 +58,5 @@ func defaultURL(kind, baseURL string) string {
 	if baseURL != "" {
 		return baseURL
 	}
-	switch kind {
-	case "anthropic":
-		return anthropic.DefaultBaseURL
-	case "openai":
-		return openai.DefaultBaseURL
-	case "gemini":
-		return gemini.DefaultBaseURL
-	}
-	return ""
+	return describeKind(kind).BaseURL
 }

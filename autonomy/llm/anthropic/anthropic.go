@@ -32,26 +32,15 @@ const (
 const (
 	// DefaultBaseURL is Anthropic's own server.
 	DefaultBaseURL = "https://api.anthropic.com"
-	// DefaultModel is used by autonomy/llm/all if no model is configured.
+	// DefaultModel is used by Driver if no model is configured.
 	DefaultModel = string(sdk.ModelClaudeSonnet5_5)
 
 	defaultMaxTokens = 8192
 	defaultContext   = 200_000 // the smallest context window of all current models
 )
 
-// Options holds the settings of a Model. Model is required, and APIKey at Anthropic's own
-// server.
-type Options struct {
-	Provider  string        // section name in [providers], for names and errors; "" = "anthropic"
-	BaseURL   string        // with or without /v1; "" = DefaultBaseURL
-	APIKey    string        // sent as x-api-key; "" sends none
-	Model     string        // the provider's name of the model
-	MaxTokens int           // output limit of requests without one; 0 = 8192
-	Stall     time.Duration // longest silence of the server; 0 = llm.DefaultStall (and llm.LocalFirst)
-	Context   int           // context window in tokens; 0 = 200,000
-	Whole     bool          // request answers in one piece instead of a stream
-	HTTP      *http.Client  // for tests and proxies; nil = a new client
-}
+// Options are the settings of a Model. Model is required, and APIKey at Anthropic's own server.
+type Options = llm.ModelOptions
 
 // Model is an llm.Model on a Messages server.
 type Model struct {
@@ -73,7 +62,7 @@ var _ llm.Model = (*Model)(nil)
 // New checks the options; it opens no connection.
 func New(o Options) (*Model, error) {
 	if o.Provider == "" {
-		o.Provider = "anthropic"
+		o.Provider = Kind
 	}
 	if o.Model = strings.TrimSpace(o.Model); o.Model == "" {
 		return nil, fmt.Errorf("anthropic: [providers.%s] has no model; set model = \"...\"", o.Provider)

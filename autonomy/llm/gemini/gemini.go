@@ -39,7 +39,7 @@ const (
 const (
 	// DefaultBaseURL is Google's own server.
 	DefaultBaseURL = "https://generativelanguage.googleapis.com/v1beta"
-	// DefaultModel is used by autonomy/llm/all if no model is configured.
+	// DefaultModel is used by Driver if no model is configured.
 	DefaultModel = "gemini-flash-latest"
 	// DefaultEmbedding is the default embedding model.
 	DefaultEmbedding = "gemini-embedding-001"
@@ -48,18 +48,8 @@ const (
 	imageContext   = 32 << 10
 )
 
-// Options holds the settings of a Model. Model is required, and APIKey at Google's own server.
-type Options struct {
-	Provider  string        // section name in [providers], for names and errors; "" = "gemini"
-	BaseURL   string        // with or without /v1beta; "" = DefaultBaseURL
-	APIKey    string        // sent as x-goog-api-key; "" sends none
-	Model     string        // the provider's name of the model, with or without "models/"
-	MaxTokens int           // output limit of requests without one; 0 = the model's
-	Stall     time.Duration // longest silence of the server; 0 = llm.DefaultStall (and llm.LocalFirst)
-	Context   int           // context window in tokens; 0 = Google's default
-	Whole     bool          // request answers in one piece instead of a stream
-	HTTP      *http.Client  // for tests and proxies; nil = a new client
-}
+// Options are the settings of a Model. Model is required, and APIKey at Google's own server.
+type Options = llm.ModelOptions
 
 // Model is an llm.Model, and an llm.Embedder, on a Gemini server.
 type Model struct {
@@ -81,7 +71,7 @@ var (
 // New checks the options; it opens no connection.
 func New(o Options) (*Model, error) {
 	if o.Provider == "" {
-		o.Provider = "gemini"
+		o.Provider = Kind
 	}
 	o.Model = strings.TrimPrefix(strings.TrimSpace(o.Model), "models/")
 	if o.Model == "" {

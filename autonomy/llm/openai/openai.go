@@ -40,21 +40,11 @@ const (
 // DefaultBaseURL is OpenAI's own server.
 const DefaultBaseURL = "https://api.openai.com/v1"
 
-// DefaultModel is used by autonomy/llm/all at OpenAI if no model is configured.
+// DefaultModel is used by Driver at OpenAI if no model is configured.
 const DefaultModel = "gpt-5-mini"
 
-// Options holds the settings of a Model. Only Model is required.
-type Options struct {
-	Provider  string        // section name in [providers], for names and errors; "" = "openai"
-	BaseURL   string        // with or without /v1; "" = DefaultBaseURL
-	APIKey    string        // sent as a bearer token; "" sends none
-	Model     string        // the server's name of the model
-	MaxTokens int           // output limit when a request names none; 0 = the server's
-	Stall     time.Duration // longest silence of the server; 0 = llm.DefaultStall (and llm.LocalFirst)
-	Context   int           // context window in tokens; 0 = unknown
-	Whole     bool          // request answers in one piece instead of a stream
-	HTTP      *http.Client  // for tests and proxies; nil = a new client
-}
+// Options are the settings of a Model. Only Model is required.
+type Options = llm.ModelOptions
 
 // Model is an llm.Model on a Chat Completions server.
 type Model struct {
@@ -70,7 +60,7 @@ type Model struct {
 // New checks the options; it opens no connection.
 func New(o Options) (*Model, error) {
 	if o.Provider == "" {
-		o.Provider = "openai"
+		o.Provider = Kind
 	}
 	if o.Model = strings.TrimSpace(o.Model); o.Model == "" {
 		return nil, fmt.Errorf("openai: [providers.%s] has no model; set model = \"...\"", o.Provider)

@@ -195,7 +195,7 @@ type made struct {
 	make func(decode func(any) error, deps channels.Deps) (channels.Channel, error)
 }
 
-func (m made) Name() string { return m.name }
+func (m made) Describe() channels.Description { return channels.Description{Name: m.name} }
 
 // New implements channels.Driver.
 func (m made) New(decode func(any) error, deps channels.Deps) (channels.Channel, error) {
@@ -205,7 +205,7 @@ func (m made) New(decode func(any) error, deps channels.Deps) (channels.Channel,
 // unhurried is a driver whose channel says as much as it likes: how much in a minute is
 // not looked at here, and would take minutes.
 func unhurried(d channels.Driver, free func(channels.Channel) channels.Channel) channels.Driver {
-	return made{d.Name(), func(decode func(any) error, deps channels.Deps) (channels.Channel, error) {
+	return made{d.Describe().Name, func(decode func(any) error, deps channels.Deps) (channels.Channel, error) {
 		ch, err := d.New(decode, deps)
 		if err != nil {
 			return nil, err

@@ -17,30 +17,21 @@ import (
 
 // Kind is one of the channels that there can be.
 type Kind struct {
-	Name  string
-	About string // a short description
-	// Systems on which it works, as runtime.GOOS; none: on all.
-	Systems []string
+	channels.Description
 	// Always: it is there without a section.
 	Always bool
 }
 
 // Kinds lists the channels, built-in ones first.
 func Kinds() []Kind {
-	return []Kind{
-		{Name: terminal.Name, About: "hob chat and hob ask, in a terminal", Always: true},
-		{Name: "web", About: "the page on this machine (hob open), and programs that use the API", Always: true},
-		{Name: "desktop", About: "desktop notifications with approval buttons"},
-		{Name: "imessage", About: "Messages on this Mac: iMessage and SMS", Systems: []string{"darwin"}},
-		{Name: "email", About: "a mailbox: write to Hob, and it answers by mail"},
-		{Name: "discord", About: "your own bot on Discord: direct messages and mentions in servers"},
-		{Name: "slack", About: "an app in your Slack workspace: direct messages, mentions and threads"},
-		{Name: "telegram", About: "your own bot on Telegram"},
-		{Name: "webhook", About: "signed HTTP posts to and from your own server"},
-		{Name: "reminders", About: "a list of reminders (Reminders, CalDAV, Outlook): each new entry is a message to Hob"},
-		{Name: "notes", About: "a folder of notes: each new note is a message to Hob"},
-		{Name: "alexa", About: "your own skill: speak to an Echo, and Hob answers"},
+	out := []Kind{
+		{channels.Description{Name: terminal.Name, Title: "hob chat and hob ask, in a terminal"}, true},
+		{channels.Description{Name: "web", Title: "the page on this machine (hob open), and programs that use the API"}, true},
 	}
+	for _, d := range channelsall.Drivers() {
+		out = append(out, Kind{Description: d.Describe()})
+	}
+	return out
 }
 
 // Names lists the names of Kinds.
@@ -53,39 +44,28 @@ func Names() (out []string) {
 
 // Find returns a kind by its name.
 func Find(name string) (Kind, bool) {
-	i := slices.IndexFunc(Kinds(), func(k Kind) bool { return k.Name == name })
+	kinds := Kinds()
+	i := slices.IndexFunc(kinds, func(k Kind) bool { return k.Name == name })
 	if i < 0 {
 		return Kind{}, false
 	}
-	return Kinds()[i], true
+	return kinds[i], true
 }
 
 // On reports whether it works on a system.
 func (k Kind) On(goos string) bool { return len(k.Systems) == 0 || slices.Contains(k.Systems, goos) }
 
-// Here reports whether it can be switched on in this program, on this machine.
-func (k Kind) Here() bool { return k.Always || k.On(runtime.GOOS) && findDriver(k.Name) != nil }
+// Here reports whether it can be switched on on this machine.
+func (k Kind) Here() bool { return k.On(runtime.GOOS) }
 
-// Manifest returns the text from which a platform creates the other side of a channel: the app
-// of a workspace, the interaction model of a skill. called is Hob's name. ok is false if the
-// channel has none.
-func Manifest(name, called string) (string, bool) {
-	m, ok := findDriver(name).(interface{ Manifest(called string) string })
-	if !ok {
-		return "", false
-	}
-	return m.Manifest(called), true
-}
-
-func findDriver(name string) channels.Driver { return findDriverIn(channelsall.Drivers(), name) }
-
-func findDriverIn(drivers []channels.Driver, name string) channels.Driver {
-	for _, d := range drivers {
-		if d.Name() == name {
-			return d
+// WithManifest lists the names of the channels that have a manifest.
+func WithManifest() (out []string) {
+	for _, k := range Kinds() {
+		if k.Manifest != nil {
+			out = append(out, k.Name)
 		}
 	}
-	return nil
+	return out
 }
 
 // States in addition to those of channels.Health.
@@ -116,9 +96,10 @@ type Row struct {
 // channels run, whose state is in health.
 func Rows(c *config.Config, health []channels.Health, running bool) (out []Row) {
 	kinds := Kinds()
+	known := len(kinds)
 	add := func(name string) {
 		if !slices.ContainsFunc(kinds, func(k Kind) bool { return k.Name == name }) {
-			kinds = append(kinds, Kind{Name: name})
+			kinds = append(kinds, Kind{Description: channels.Description{Name: name}})
 		}
 	}
 	for _, h := range health {
@@ -127,8 +108,8 @@ func Rows(c *config.Config, health []channels.Health, running bool) (out []Row) 
 	for _, s := range c.Channels {
 		add(s.Name)
 	}
-	for _, k := range kinds {
-		r := Row{Health: channels.Health{Name: k.Name}, About: k.About}
+	for n, k := range kinds {
+		r := Row{Health: channels.Health{Name: k.Name}, About: k.Title}
 		s, there := c.Channel(k.Name)
 		i := slices.IndexFunc(health, func(h channels.Health) bool { return h.Name == k.Name })
 		if i >= 0 {
@@ -136,7 +117,7 @@ func Rows(c *config.Config, health []channels.Health, running bool) (out []Row) 
 		}
 		r.Configured = k.Always || there
 		r.Enabled = k.Always || there && s.Enabled || i >= 0 && !there
-		r.Available = k.Here() || i >= 0 && r.State != "failed"
+		r.Available = n < known && k.Here() || i >= 0 && r.State != "failed"
 		r.fillState(i >= 0, running)
 		out = append(out, r)
 	}

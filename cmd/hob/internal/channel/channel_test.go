@@ -24,8 +24,8 @@ func parsed(t *testing.T, text string) *config.Config {
 // Every driver is a kind, so that the lists name it.
 func TestDriversAreKinds(t *testing.T) {
 	for _, d := range channelsall.Drivers() {
-		if k, ok := Find(d.Name()); !ok || k.About == "" || k.Always {
-			t.Errorf("Kinds does not tell of %s", d.Name())
+		if k, ok := Find(d.Describe().Name); !ok || k.Title == "" || k.Always {
+			t.Errorf("Kinds does not tell of %s", d.Describe().Name)
 		}
 	}
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -28,22 +29,22 @@ var (
 func Test(ctx context.Context, c *config.Config, drivers []channels.Driver, name string, deps channels.Deps) (string, error) {
 	k, known := Find(name)
 	s, there := c.Channel(name)
-	d := findDriverIn(drivers, name)
+	i := slices.IndexFunc(drivers, func(d channels.Driver) bool { return d.Describe().Name == name })
 	switch {
 	case k.Always:
 		return "always available", nil
-	case !known && d == nil:
+	case !known && i < 0:
 		return "", fmt.Errorf("%w: %q; there are %s", ErrUnknown, name, strings.Join(Names(), ", "))
-	case d == nil:
+	case i < 0:
 		return "", fmt.Errorf("%s does not work on this machine", name)
-	case !there && name != "desktop":
+	case !there && !k.OnDesktop:
 		return "", fmt.Errorf("%w: [channels.%s] is missing; hob channel add %s", ErrUnset, name, name)
 	}
 	decode := s.Decode
 	if !there {
 		decode = func(any) error { return nil }
 	}
-	ch, err := d.New(decode, deps)
+	ch, err := drivers[i].New(decode, deps)
 	if err != nil {
 		return "", err
 	}

@@ -42,11 +42,7 @@ func (d *Daemon) openChannels(context.Context) error {
 		if opened[s.Name] != nil || failed[s.Name] != nil || !s.Enabled {
 			continue
 		}
-		if k, known := channel.Find(s.Name); known && !k.Always {
-			failed[s.Name] = fmt.Errorf("channels: %s: not supported on this machine; hob channel remove %s", s.Name, s.Name)
-		} else {
-			return s.Errorf("", "there is no channel of this name; known are %s", strings.Join(channelNames(), ", "))
-		}
+		return s.Errorf("", "there is no channel of this name; known are %s", strings.Join(channelNames(), ", "))
 	}
 	d.bus = bus.New(d.store, bus.Options{Redact: d.redact.Text, NoticeFilter: d.filterNotice, Lost: d.handleLost, Route: func(channel, chat string) (string, string, bool) {
 		if d.channels.Has(channel) && !d.channels.Pull(channel) {
@@ -88,8 +84,9 @@ func (d *Daemon) channelStopped(name string, cause error) {
 func channelNames() []string {
 	var out []string
 	for _, dr := range channelsall.Drivers() {
-		out = append(out, dr.Name())
+		out = append(out, dr.Describe().Name)
 	}
+	slices.Sort(out)
 	return out
 }
 
@@ -225,7 +222,7 @@ func (d *Daemon) ownersChat(ctx context.Context, name string) (string, error) {
 			return p.Chat, nil
 		}
 	}
-	if name == "webhook" { // the user chose the address
+	if k, _ := channel.Find(name); k.FixedRecipient {
 		return "", nil
 	}
 	return "", fmt.Errorf("your account on %s is not paired; hob channel pair %s", name, name)

@@ -12,16 +12,16 @@ import (
 
 	"hob/autonomy/guard"
 	"hob/channels"
-	"hob/channels/desktop"
+	"hob/cmd/hob/internal/channel"
 	"hob/platform/host/system"
 	"hob/platform/net/safehttp"
 )
 
-// channelSection finds a channel's part of the configuration. The desktop is there
-// without one, where there is a desktop.
+// channelSection finds a channel's part of the configuration. Some channels need none on a
+// machine with a desktop.
 func (d *Daemon) channelSection(name string) (func(any) error, bool) {
 	s, ok := d.opt.Config.Channel(name)
-	if !ok && name == desktop.Name && d.opt.Desktop && !d.opt.InProcess {
+	if k, _ := channel.Find(name); !ok && k.OnDesktop && d.opt.Desktop && !d.opt.InProcess {
 		return func(any) error { return nil }, true
 	}
 	return s.Decode, ok && s.Enabled

@@ -26,6 +26,7 @@ import (
 	"hob/tools/memory"
 	"hob/watchers"
 	watchersall "hob/watchers/all"
+	"hob/watchers/file"
 )
 
 // openDocuments creates the document import and the synchronization of folders. It may read the
@@ -47,7 +48,7 @@ func (d *Daemon) openDocuments() error {
 	if err != nil {
 		return err
 	}
-	i := slices.IndexFunc(watchersall.Drivers(), func(w watchers.Driver) bool { return w.Kind() == "file" })
+	i := slices.IndexFunc(watchersall.Drivers(), func(w watchers.Driver) bool { return w.Describe().Kind == file.Kind })
 	d.folders, err = ingest.NewSync(ingest.SyncOptions{
 		Library: d.documents, Folders: d.documentFolders(k.Folders), Driver: watchersall.Drivers()[i],
 		Deps: watchers.Deps{

@@ -191,7 +191,7 @@ func (b *backend) watcherRows(ctx context.Context, q web.Query, keep func(watche
 	return out[:min(len(out), q.Limit)], nil
 }
 
-func isTimed(s watchers.Spec) bool { return s.Kind == "cron" || s.Kind == "oneshot" }
+func isTimed(s watchers.Spec) bool { return watchers.IsTimed(s.Kind) }
 
 func (b *backend) listWatchers(ctx context.Context, q web.Query) (any, error) {
 	return b.watcherRows(ctx, q, func(s watchers.Spec) bool { return !isTimed(s) })

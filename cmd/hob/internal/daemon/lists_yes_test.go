@@ -70,7 +70,7 @@ func yesOn(t *testing.T, name string, p pad, private bool) {
 		return len(list)
 	}
 	tells := func(part string) func() bool {
-		return func() bool { return strings.Contains(ch.(channels.Describer).Describe(), part) }
+		return func() bool { return strings.Contains(ch.(channels.StatusDescriber).DescribeStatus(), part) }
 	}
 	until("the first look", tells("checked"))
 	p.write("remember that the gate is red") // of nobody yet

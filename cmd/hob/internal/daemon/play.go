@@ -147,7 +147,7 @@ func (d *Daemon) Afresh(ctx context.Context) error {
 	}
 	return d.store.Write(ctx, func(tx *store.Tx) error {
 		for _, s := range list {
-			if s.Kind == watchers.KindCron || s.Kind == watchers.KindOneshot {
+			if watchers.IsTimed(s.Kind) {
 				continue
 			}
 			for _, state := range []watchers.State{watchers.Paused, watchers.Active} {
@@ -176,7 +176,7 @@ func (d *Daemon) channelDrivers() []channels.Driver {
 	list := channelsall.Drivers()
 	for _, own := range d.opt.Drivers {
 		for i, dr := range list {
-			if dr.Name() == own.Name() {
+			if dr.Describe().Name == own.Describe().Name {
 				list[i] = own
 			}
 		}

@@ -2,12 +2,11 @@ package daemon
 
 import (
 	"context"
+	"slices"
 
 	"hob/autonomy/learn"
 	"hob/autonomy/llm"
 	"hob/autonomy/prompt"
-	channelsall "hob/channels/all"
-	"hob/channels/terminal"
 	"hob/platform/host/system"
 	"hob/platform/provenance"
 	"hob/platform/store"
@@ -39,9 +38,9 @@ func (d *Daemon) promptOptions(texts *ownTexts) prompt.Options {
 // reachableChannels returns the channels on which Hob can send, without the ones that always exist.
 func (d *Daemon) reachableChannels() []string {
 	var out []string
-	for _, dr := range channelsall.Drivers() {
-		if d.channels.Has(dr.Name()) && dr.Name() != terminal.Name {
-			out = append(out, dr.Name())
+	for _, name := range channelNames() {
+		if d.channels.Has(name) {
+			out = append(out, name)
 		}
 	}
 	return out
@@ -49,9 +48,10 @@ func (d *Daemon) reachableChannels() []string {
 
 func watcherKinds() []string {
 	var out []string
-	for _, dr := range watchersall.Drivers() {
-		out = append(out, dr.Kind())
+	for _, k := range watchersall.Kinds() {
+		out = append(out, k.Kind)
 	}
+	slices.Sort(out)
 	return out
 }
 

@@ -140,7 +140,7 @@ func (r *templateReconciler) specThing(s watchers.Spec) templates.Resource {
 	switch {
 	case s.Mode == watchers.Remind:
 		what = "reminder"
-	case s.Kind == watchers.KindCron, s.Kind == watchers.KindOneshot:
+	case watchers.IsTimed(s.Kind):
 		what = "schedule"
 	}
 	return templates.Resource{What: what, ID: s.ID, Text: r.m.Describe(s)}

@@ -9,6 +9,7 @@ import (
 	"sync"
 
 	"hob/autonomy/config"
+	"hob/channels"
 	"hob/cmd/hob/internal/channel"
 	"hob/platform/host/permission"
 	"hob/platform/host/system"
@@ -64,8 +65,8 @@ func checkChannels(ctx context.Context, e Env) []Check {
 // oneChannel returns the findings of an enabled channel, the most basic problem first. It signs
 // in only if the channel can work.
 func oneChannel(ctx context.Context, e Env, name string, works []Check) []Check {
-	if e.Desktop && name == "imessage" {
-		if c := diskAccess(permission.List()); c != nil {
+	if k, _ := channel.Find(name); e.Desktop && len(k.Permissions) > 0 {
+		if c := missingPermission(k, permission.List()); c != nil {
 			return c
 		}
 	}
@@ -87,13 +88,14 @@ func oneChannel(ctx context.Context, e Env, name string, works []Check) []Check 
 	return okCheck("channel "+name, said)
 }
 
-// diskAccess reports a missing Full Disk Access, which hides the messages from this process.
-func diskAccess(list []permission.Permission) []Check {
+// missingPermission reports the first permission of a channel that the user has not granted.
+func missingPermission(k channel.Kind, list []permission.Permission) []Check {
 	for _, p := range list {
-		if p.ID != "disk" || p.Given {
+		i := slices.IndexFunc(k.Permissions, func(needed channels.Permission) bool { return needed.ID == p.ID })
+		if i < 0 || p.Given {
 			continue
 		}
-		c := failCheck("channel imessage", p.Name+" is not granted to "+p.For+"; without it macOS hides the messages from Hob",
+		c := failCheck("channel "+k.Name, p.Name+" is not granted to "+p.For+"; without it "+k.Permissions[i].Without,
 			"enable "+p.For+" in System Settings, Privacy & Security, "+p.Name+", and restart Hob")
 		c[0].Link = p.Pane
 		return c

@@ -14,7 +14,6 @@ import (
 	"hob/autonomy/usage"
 	"hob/channels"
 	channelsall "hob/channels/all"
-	"hob/cmd/hob/internal/channel"
 	"hob/platform/host/system"
 )
 
@@ -30,9 +29,11 @@ func Drivers(ctx context.Context, c *config.Config, s system.Secrets) config.Err
 	drivers := map[string]channels.Driver{}
 	var names []string
 	for _, d := range channelsall.Drivers() {
-		drivers[d.Name()] = d
-		names = append(names, d.Name())
+		name := d.Describe().Name
+		drivers[name] = d
+		names = append(names, name)
 	}
+	slices.Sort(names)
 	deps := channels.Deps{Log: slog.New(slog.DiscardHandler), Secret: func(ref string) (string, error) {
 		v, err := s.Resolve(ctx, ref)
 		return v.Reveal(), err
@@ -44,12 +45,6 @@ func Drivers(ctx context.Context, c *config.Config, s system.Secrets) config.Err
 	for _, section := range c.Channels {
 		d, known := drivers[section.Name]
 		if !known {
-			if k, known := channel.Find(section.Name); known && !k.Always {
-				if section.Enabled {
-					errs = append(errs, section.Errorf("", "the channel %s does not work on this machine; remove it with: hob channel remove %s", k.Name, k.Name))
-				}
-				continue
-			}
 			errs = append(errs, section.Errorf("", "there is no channel of this name; there are %s", strings.Join(names, ", ")))
 			continue
 		}

@@ -16,7 +16,7 @@ import (
 // fails is a channel that its platform does not let in.
 type fails struct{ *channelstest.Fake }
 
-func (fails) Describe() string { return "<b>not</b> connected" }
+func (fails) DescribeStatus() string { return "<b>not</b> connected" }
 
 // The card shows how channels do, and pairs an account with a code that is shown once.
 func testChannels(t *testing.T, b *browser) {

@@ -205,7 +205,7 @@ func (o Options) askOfServer(ctx context.Context, p provider, a Answers) ([]Ques
 			return nil, newProblem(err, true, "server", "key")
 		}
 	}
-	m, err := llmall.New(p.kind, llmall.Options{Provider: p.name, BaseURL: p.baseURL, APIKey: key, HTTP: o.HTTP})
+	m, err := llmall.New(p.kind, llm.ModelOptions{Provider: p.name, BaseURL: p.baseURL, APIKey: key, HTTP: o.HTTP})
 	if err != nil {
 		return nil, newProblem(err, false, "server", "key")
 	}

@@ -9,97 +9,94 @@ import (
 	"strings"
 
 	"hob/autonomy/config"
-	"hob/cmd/hob/internal/channel"
+	"hob/channels"
+	channelsall "hob/channels/all"
 	"hob/platform/host/system"
+	"hob/platform/settings"
 )
 
-// channelSetup is how one channel is set up. The terminal and the page are always
-// there and have none.
-type channelSetup struct {
-	Name string
-	// About explains in a few lines where to get the value.
-	About  string
-	Fields []field
-	// Then lists the next steps, in sentences.
-	Then []string
-	// Follows is more of it, which depends on a secret's value; optional.
-	Follows func(secret func(key string) string) []string
-}
+// channelSetup is how one channel is set up, as its driver describes it. The terminal and the
+// page are always there and have none.
+type channelSetup struct{ channels.Description }
 
-// field is a key of a channel's section.
-type field struct {
-	Key          string
-	Kind         Kind // Text, Secret, Choice or YesNo
-	List         bool // a list of texts, with commas between them
-	Number       bool
-	Title, About string
-	Default      string // the driver's default
-	Optional     bool
-	// Unasked: the field is accepted if given, but setup does not ask for it.
-	Unasked bool
-	// Check validates an answer that is not empty; for a secret, its value.
-	Check func(string) error
-	// Shown: it is of use, given what is answered; nil: it is.
-	Shown func(o Options, answer func(key string) string) bool
-	// Options of a Choice.
-	Options func(o Options) []Option
+// channelSetups are the channels to choose from.
+func channelSetups() (out []channelSetup) {
+	for _, d := range channelsall.Drivers() {
+		out = append(out, channelSetup{d.Describe()})
+	}
+	return out
 }
 
 // displayTitle is the channel's name and what it is.
-func (c channelSetup) displayTitle() string {
-	k, _ := channel.Find(c.Name)
-	return c.Name + ": " + k.About
+func (c channelSetup) displayTitle() string { return c.Name + ": " + c.Title }
+
+// steps returns the next steps for the user after the setup.
+func (c channelSetup) steps() []string {
+	if !c.Pairs {
+		return nil
+	}
+	return []string{"Hob ignores all messages there until you pair your account: hob channel pair " + c.Name}
+}
+
+// settingsEnv returns the part of the configuration that decides about settings.
+func (o Options) settingsEnv() (e settings.Env) {
+	for _, a := range o.Config.Accounts {
+		e.Accounts = append(e.Accounts, settings.Option{Value: a.Name, Title: a.Address})
+	}
+	return e
+}
+
+// isShown reports whether a setting applies, given the answers.
+func (c channelSetup) isShown(o Options, f settings.Setting, a Answers) bool {
+	return f.Shown == nil || f.Shown(o.settingsEnv(), func(key string) string { return a[c.Name+"_"+key] })
 }
 
 // questionKey returns the key of the field's question.
-func (c channelSetup) questionKey(f field) string { return c.Name + "_" + f.Key }
-
-// answerGetter returns what was answered to a field by its key.
-func (c channelSetup) answerGetter(a Answers) func(string) string {
-	return func(key string) string { return a[c.Name+"_"+key] }
-}
+func (c channelSetup) questionKey(f settings.Setting) string { return c.Name + "_" + f.Key }
 
 // nextQuestions returns the next questions, up to the first one that decides which others follow.
 func (c channelSetup) nextQuestions(o Options, a Answers) (out []Question) {
-	for _, f := range c.Fields {
-		if f.Unasked || a.isGiven(c.questionKey(f)) || f.Shown != nil && !f.Shown(o, c.answerGetter(a)) {
+	for _, f := range c.Settings {
+		if f.Unasked || a.isGiven(c.questionKey(f)) || !c.isShown(o, f, a) {
 			continue
 		}
 		out = append(out, c.fieldQuestion(o, f))
-		if f.Kind == Choice {
+		if f.Kind == settings.Choice {
 			break
 		}
 	}
-	if len(out) > 0 && c.About != "" && out[0].About != "" {
-		out[0].About = c.About + "\n" + out[0].About
-	} else if len(out) > 0 && c.About != "" {
-		out[0].About = c.About
+	if len(out) > 0 && c.Intro != "" && out[0].About != "" {
+		out[0].About = c.Intro + "\n" + out[0].About
+	} else if len(out) > 0 && c.Intro != "" {
+		out[0].About = c.Intro
 	}
 	return out
 }
 
 // allQuestions for all fields that are of use, asked or not.
 func (c channelSetup) allQuestions(o Options, a Answers) (out []Question) {
-	for _, f := range c.Fields {
-		if f.Shown == nil || f.Shown(o, c.answerGetter(a)) {
+	for _, f := range c.Settings {
+		if c.isShown(o, f, a) {
 			out = append(out, c.fieldQuestion(o, f))
 		}
 	}
 	return out
 }
 
-func (c channelSetup) fieldQuestion(o Options, f field) Question {
+func (c channelSetup) fieldQuestion(o Options, f settings.Setting) Question {
 	now := o.channelNow(c.Name, f.Key)
-	q := Question{Key: c.questionKey(f), Kind: f.Kind, Title: f.Title, About: f.About, Default: now}
+	q := Question{Key: c.questionKey(f), Kind: Kind(f.Kind), Title: f.Title, About: f.Help, Default: now}
 	if q.Default == "" {
 		q.Default = f.Default
 	}
 	if f.Options != nil {
-		q.Options = f.Options(o)
+		for _, x := range f.Options(o.settingsEnv()) {
+			q.Options = append(q.Options, Option(x))
+		}
 	}
 	missing := errors.New("required")
 	switch f.Kind {
-	case Secret:
+	case settings.Secret:
 		q.Default = ""
 		if now != "" {
 			q.About = strings.TrimSpace(q.About + " Leave it empty to keep the current value.")
@@ -114,7 +111,7 @@ func (c channelSetup) fieldQuestion(o Options, f field) Question {
 			}
 			return f.Check(s)
 		}
-	case Text:
+	case settings.Text:
 		if f.Optional {
 			q.About = strings.TrimSpace(q.About + " Optional.")
 		}
@@ -144,14 +141,14 @@ func (c channelSetup) applyAnswers(ctx context.Context, o Options, a Answers) (d
 	set := func(key, value string) {
 		d.Values = append(d.Values, config.Value{Key: "channels." + c.Name + "." + key, Value: value})
 	}
-	for _, f := range c.Fields {
+	for _, f := range c.Settings {
 		v, given := a[c.questionKey(f)]
-		if v = strings.TrimSpace(v); !given || f.Shown != nil && !f.Shown(o, c.answerGetter(a)) {
+		if v = strings.TrimSpace(v); !given || !c.isShown(o, f, a) {
 			continue
 		}
 		now := o.channelNow(c.Name, f.Key)
 		switch {
-		case f.Kind == Secret:
+		case f.Kind == settings.Secret:
 			plain, ref, kept, err := o.secretOf(ctx, v, c.secretName(f), now)
 			if v == "" && now != "" {
 				err = nil // what there was stays; whether it is good shows when it is tried
@@ -168,7 +165,7 @@ func (c channelSetup) applyAnswers(ctx context.Context, o Options, a Answers) (d
 				set(f.Key, ref)
 			}
 		case v == now, now == "" && v == f.Default:
-		case f.Kind == YesNo, f.Number:
+		case f.Kind == settings.YesNo, f.Number:
 			set(f.Key, v)
 		case f.List:
 			set(f.Key, formatTOML(Items(v)))
@@ -176,8 +173,8 @@ func (c channelSetup) applyAnswers(ctx context.Context, o Options, a Answers) (d
 			set(f.Key, formatTOML(v))
 		}
 	}
-	if c.Follows != nil {
-		d.Said = c.Follows(func(key string) string { return secrets[key] })
+	if c.NextSteps != nil {
+		d.Said = c.NextSteps(func(key string) string { return secrets[key] })
 	}
 	return d, nil
 }
@@ -197,10 +194,10 @@ func formatTOML(v any) string {
 }
 
 // secretName is where a secret of the channel is kept.
-func (c channelSetup) secretName(f field) string {
+func (c channelSetup) secretName(f settings.Setting) string {
 	n := 0
-	for _, x := range c.Fields {
-		if x.Kind == Secret {
+	for _, x := range c.Settings {
+		if x.Kind == settings.Secret {
 			n++
 		}
 	}
@@ -227,7 +224,7 @@ func commonKeys() []string { return []string{"mention", "send_delay", "settle", 
 func (c channelSetup) splitGiven(given map[string]string) (pre Answers, more []config.Value, err error) {
 	pre = Answers{}
 	var known []string
-	for _, f := range c.Fields {
+	for _, f := range c.Settings {
 		known = append(known, f.Key)
 	}
 	for key, v := range given {

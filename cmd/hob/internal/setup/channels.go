@@ -8,9 +8,9 @@ import (
 	"strings"
 
 	"hob/autonomy/config"
-	screen "hob/channels/desktop"
 	"hob/cmd/hob/internal/channel"
 	"hob/platform/host/desktop"
+	"hob/platform/settings"
 )
 
 // isOffered reports whether a channel can be switched on here.
@@ -36,7 +36,7 @@ func (o Options) availableChannels() (out []channelSetup) {
 func channelStep() Step {
 	keys := []string{"channels"}
 	for _, c := range channelSetups() {
-		for _, f := range c.Fields {
+		for _, f := range c.Settings {
 			if !f.Unasked {
 				keys = append(keys, c.questionKey(f))
 			}
@@ -88,7 +88,11 @@ func nextOfChannels(_ context.Context, o Options, a Answers) ([]Question, error)
 
 func (o Options) channelOn(name string) bool {
 	s, there := o.Config.Channel(name)
-	return there && s.Enabled || !there && name == screen.Name && desktop.Available(o.Secrets.Env)
+	if there {
+		return s.Enabled
+	}
+	k, _ := channel.Find(name)
+	return k.OnDesktop && desktop.Available(o.Secrets.Env)
 }
 
 func applyChannels(ctx context.Context, o Options, a Answers) (StepResult, error) {
@@ -166,7 +170,7 @@ func AddChannel(ctx context.Context, o Options, ask Asker, name string, given ma
 		if err == nil && state == stateSkipped {
 			err = ErrSkip
 		}
-		return c.Then, err
+		return c.steps(), err
 	}
 	rest := func(qs []Question) (Answers, error) {
 		out := Answers{}
@@ -189,7 +193,7 @@ func AddChannel(ctx context.Context, o Options, ask Asker, name string, given ma
 	if err != nil {
 		return nil, err
 	}
-	return c.Then, o.applyResult(ctx, s.Name, d)
+	return c.steps(), o.applyResult(ctx, s.Name, d)
 }
 
 // findChannel finds what can be set up here.
@@ -213,8 +217,8 @@ func (o Options) findChannel(name string) (c channelSetup, err error) {
 // Secrets returns the keys of a channel that are secrets.
 func Secrets(name string) (out []string) {
 	for _, c := range channelSetups() {
-		for _, f := range c.Fields {
-			if c.Name == name && f.Kind == Secret {
+		for _, f := range c.Settings {
+			if c.Name == name && f.Kind == settings.Secret {
 				out = append(out, f.Key)
 			}
 		}
@@ -227,7 +231,7 @@ func Secrets(name string) (out []string) {
 func (c channelSetup) newStep(pre Answers, more []config.Value) Step {
 	seeded := false
 	return Step{
-		Name: "channel " + c.Name, Title: c.displayTitle(), About: c.About,
+		Name: "channel " + c.Name, Title: c.displayTitle(), About: c.Intro,
 		Next: func(_ context.Context, o Options, a Answers) ([]Question, error) {
 			if !seeded { // only once: a rejected value is asked for again
 				seeded = true

@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"hob/cmd/hob/internal/channel"
+	"hob/platform/settings"
 )
 
 // Tokens of the right form that open nothing.
@@ -19,16 +20,16 @@ var (
 )
 
 func TestTokenFormats(t *testing.T) {
-	find := func(name, key string) field {
+	find := func(name, key string) settings.Setting {
 		for _, c := range channelSetups() {
-			for _, f := range c.Fields {
+			for _, f := range c.Settings {
 				if c.Name == name && f.Key == key {
 					return f
 				}
 			}
 		}
 		t.Fatalf("%s has no %s", name, key)
-		return field{}
+		return settings.Setting{}
 	}
 	for _, tt := range []struct{ name, key, value, err string }{
 		{"discord", "token", aDiscordToken, ""},
@@ -166,10 +167,11 @@ func TestAddChannel(t *testing.T) {
 
 // What --manifest prints is what Slack takes.
 func TestSlackManifest(t *testing.T) {
-	if m, ok := channel.Manifest("slack", "Robin"); !ok || !strings.Contains(m, `"socket_mode_enabled": true`) || !strings.Contains(m, "Robin") {
-		t.Error(ok, m)
+	slack, _ := channel.Find("slack")
+	if m := slack.Manifest("Robin"); !strings.Contains(m, `"socket_mode_enabled": true`) || !strings.Contains(m, "Robin") {
+		t.Error(m)
 	}
-	if _, ok := channel.Manifest("notes", "Robin"); ok {
+	if notes, _ := channel.Find("notes"); notes.Manifest != nil {
 		t.Error("notes have a manifest")
 	}
 }
@@ -177,11 +179,11 @@ func TestSlackManifest(t *testing.T) {
 // Where the owner gets what is asked stands with the question, in two lines.
 func TestWhereToGetIt(t *testing.T) {
 	for _, c := range channelSetups() {
-		lines := strings.Split(c.About, "\n")
-		if len(c.Fields) > 0 && c.Name != "desktop" && len(lines) != 2 {
+		lines := strings.Split(c.Intro, "\n")
+		if len(c.Settings) > 0 && !c.OnDesktop && len(lines) != 2 {
 			t.Errorf("%s: %d lines", c.Name, len(lines))
 		}
-		if k, ok := channel.Find(c.Name); !ok || k.About == "" {
+		if k, ok := channel.Find(c.Name); !ok || k.Title == "" {
 			t.Errorf("%s is no kind of channel", c.Name)
 		}
 	}

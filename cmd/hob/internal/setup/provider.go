@@ -10,6 +10,7 @@ import (
 	"hob/autonomy/config"
 	"hob/autonomy/llm"
 	llmall "hob/autonomy/llm/all"
+	"hob/autonomy/llm/openai"
 )
 
 const (
@@ -23,14 +24,18 @@ type provider struct {
 	env                        []string // where its key may stand
 }
 
+// knownProviders lists each kind's own service, then the other services, then any server.
 func knownProviders() []provider {
-	return []provider{
-		{"anthropic", "anthropic", "", "Anthropic, with a key", []string{"ANTHROPIC_API_KEY"}},
-		{"openai", "openai", "", "OpenAI, with a key", []string{"OPENAI_API_KEY"}},
-		{"gemini", "gemini", "", "Google Gemini, with a key", []string{"GEMINI_API_KEY", "GOOGLE_API_KEY"}},
-		{"openrouter", "openai", "https://openrouter.ai/api/v1", "OpenRouter, with a key", []string{"OPENROUTER_API_KEY"}},
-		{other, "openai", "", "another OpenAI-compatible server", nil},
+	var own, others []provider
+	for _, s := range llmall.Services() {
+		p := provider{s.Name, s.Kind, s.BaseURL, s.Title, s.Env}
+		if p.baseURL == "" {
+			own = append(own, p)
+		} else {
+			others = append(others, p)
+		}
 	}
+	return append(append(own, others...), provider{other, openai.Kind, "", "another OpenAI-compatible server", nil})
 }
 
 func providerOf(name string) (provider, bool) {
@@ -55,7 +60,7 @@ func (o Options) chosenProvider(a Answers) (provider, bool) {
 
 // listModels requests the models of the server; it uses no tokens.
 func (o Options) listModels(ctx context.Context, p provider, key string) ([]string, error) {
-	m, err := llmall.New(p.kind, llmall.Options{Provider: p.name, BaseURL: p.baseURL, APIKey: key, HTTP: o.HTTP})
+	m, err := llmall.New(p.kind, llm.ModelOptions{Provider: p.name, BaseURL: p.baseURL, APIKey: key, HTTP: o.HTTP})
 	if err != nil {
 		return nil, err
 	}
@@ -75,7 +80,7 @@ func (o Options) listModels(ctx context.Context, p provider, key string) ([]stri
 // tryModel sends one short message to the model: some servers list their models without a valid
 // key, and the list does not show whether there is credit.
 func (o Options) tryModel(ctx context.Context, p provider, key, model string) error {
-	m, err := llmall.New(p.kind, llmall.Options{Provider: p.name, BaseURL: p.baseURL, APIKey: key, Model: model, HTTP: o.HTTP})
+	m, err := llmall.New(p.kind, llm.ModelOptions{Provider: p.name, BaseURL: p.baseURL, APIKey: key, Model: model, HTTP: o.HTTP})
 	if err != nil {
 		return err
 	}

@@ -17,7 +17,7 @@ func (p *play) watcherDrivers() []watchers.Driver {
 	p.files = file.NewNotified()
 	list := watchersall.Drivers()
 	for i, d := range list {
-		if d.Kind() == file.Kind {
+		if d.Describe().Kind == file.Kind {
 			list[i] = copiedFolders{p.files, p}
 		}
 	}
@@ -36,9 +36,9 @@ func (f copiedFolders) New(s watchers.Spec, d watchers.Deps) (any, error) {
 	return f.Driver.New(s, d)
 }
 
-// Describe implements watchers.Driver.
-func (f copiedFolders) Describe(raw json.RawMessage) string {
-	return f.Driver.Describe(f.moveConfigPath(raw))
+// DescribeConfig implements watchers.Driver.
+func (f copiedFolders) DescribeConfig(raw json.RawMessage) string {
+	return f.Driver.DescribeConfig(f.moveConfigPath(raw))
 }
 
 func (f copiedFolders) moveConfigPath(raw json.RawMessage) json.RawMessage {

@@ -34,16 +34,22 @@ type roomDriver struct {
 	w *world
 }
 
-// secretForms returns sample secrets for drivers that check the format, in the order in which the
-// driver resolves them.
-func secretForms(name string) []string {
-	return map[string][]string{"telegram": {"1:played-secret"}, "slack": {"xoxb-played", "xapp-played"}}[name]
+// sampleSecrets returns sample secrets for a driver that checks their form, in the order of its
+// settings, in which it resolves them.
+func sampleSecrets(d channels.Description) (out []string) {
+	for _, s := range d.Settings {
+		if s.Sample != "" {
+			out = append(out, s.Sample)
+		}
+	}
+	return out
 }
 
 // New implements channels.Driver. The real driver validates its section and its accepted
 // senders; it does not connect before it runs.
 func (d roomDriver) New(decode func(any) error, deps channels.Deps) (channels.Channel, error) {
-	if list := secretForms(d.Name()); len(list) > 0 {
+	about := d.Describe()
+	if list := sampleSecrets(about); len(list) > 0 {
 		n := -1
 		deps.Secret = func(string) (string, error) {
 			n++
@@ -54,17 +60,17 @@ func (d roomDriver) New(decode func(any) error, deps channels.Deps) (channels.Ch
 	d.w.mu.Lock()
 	defer d.w.mu.Unlock()
 	if err != nil {
-		d.w.unfit[d.Name()] = err
+		d.w.unfit[about.Name] = err
 		return nil, err
 	}
-	r := &playedChannel{w: d.w, name: d.Name(), heard: make(chan channels.Inbound)}
+	r := &playedChannel{w: d.w, name: about.Name, heard: make(chan channels.Inbound)}
 	if a, ok := real.(channels.Allower); ok {
 		r.allow = a.Allow()
 	}
 	if l, ok := real.(channels.Limiter); ok {
 		r.limit.Debounce = l.Limits().Debounce
 	}
-	d.w.rooms[d.Name()] = r
+	d.w.rooms[about.Name] = r
 	return r, nil
 }
 

@@ -1,4 +1,4 @@
-package all
+package openai
 
 import (
 	"context"
@@ -6,17 +6,16 @@ import (
 	"sync"
 
 	"hob/autonomy/llm"
-	"hob/autonomy/llm/openai"
 )
 
 // discoveredModel is a model on a server whose models are queried at the first call, so that
 // start-up needs no connection and the server may start later.
 type discoveredModel struct {
 	o     Options
-	asker *openai.Model
+	asker *Model
 
 	mu    sync.Mutex
-	found *openai.Model
+	found *Model
 }
 
 // anyModel is the name until a model is found.
@@ -24,7 +23,7 @@ const anyModel = "auto"
 
 func newDiscovered(o Options) (llm.Model, error) {
 	o.Model = anyModel
-	m, err := openai.New(openai.Options(o))
+	m, err := New(o)
 	if err != nil {
 		return nil, err
 	}
@@ -59,7 +58,7 @@ func (d *discoveredModel) Stream(ctx context.Context, r llm.Request) iter.Seq2[l
 
 // findModel queries the server once. Concurrent calls may query it more than once, which is
 // harmless.
-func (d *discoveredModel) findModel(ctx context.Context) (*openai.Model, error) {
+func (d *discoveredModel) findModel(ctx context.Context) (*Model, error) {
 	d.mu.Lock()
 	m := d.found
 	d.mu.Unlock()
@@ -71,14 +70,14 @@ func (d *discoveredModel) findModel(ctx context.Context) (*openai.Model, error) 
 		return nil, err
 	}
 	o := d.o
-	if o.Model = openai.ChatModel(names); o.Model == "" {
+	if o.Model = ChatModel(names); o.Model == "" {
 		return nil, &llm.Error{
 			Kind: llm.NotFound, Provider: d.asker.Info().Provider,
 			Message: "the server has no chat model",
 			Remedy:  "install one there (for Ollama: ollama pull llama3.2), or set model in [providers." + d.asker.Info().Provider + "]",
 		}
 	}
-	if m, err = openai.New(openai.Options(o)); err != nil {
+	if m, err = New(o); err != nil {
 		return nil, &llm.Error{Kind: llm.BadRequest, Provider: o.Provider, Message: err.Error(), Err: err}
 	}
 	d.mu.Lock()

@@ -1,0 +1,33 @@
+package alexa
+
+import (
+	"errors"
+	"regexp"
+
+	"hob/channels"
+	"hob/platform/settings"
+)
+
+// skillForm matches the id of a skill (developer.amazon.com/docs/alexa/custom-skills).
+var skillForm = regexp.MustCompile(`^amzn1\.ask\.skill\.[0-9A-Za-z-]{20,}$`)
+
+// Describe implements channels.Driver.
+func (Driver) Describe() channels.Description {
+	return channels.Description{
+		Name: Name, Title: "your own skill: speak to an Echo, and Hob answers",
+		Intro: "Create a custom skill at developer.amazon.com/alexa/console/ask; its id is below its name.\n" +
+			"Its endpoint is an HTTPS address that forwards to /hooks/alexa on Hob's port, for example through a tunnel.",
+		Settings: []settings.Setting{
+			{Key: "skill", Kind: settings.Text, Title: "Id of the skill", Help: "Begins with amzn1.ask.skill.", Check: func(s string) error {
+				if !skillForm.MatchString(s) {
+					return errors.New("must be an id such as amzn1.ask.skill.0a1b2c3d-1234-1234-1234-0a1b2c3d4e5f")
+				}
+				return nil
+			}},
+			channels.AllowSetting("accounts, which begin with amzn1.ask.account."),
+			{Key: "voices", Kind: settings.Text, List: true, Optional: true, Unasked: true, Title: "Whose recognised voice may answer approval requests? Ids that begin with amzn1.ask.person."},
+		},
+		Pairs:    true,
+		Manifest: manifest,
+	}
+}

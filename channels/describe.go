@@ -1,0 +1,45 @@
+package channels
+
+import "hob/platform/settings"
+
+// Description is what a driver says about its channel without creating it. Setup, the doctor,
+// the command line, simulations and the documentation know nothing else of a driver.
+type Description struct {
+	// Name is the name of the channel and its section [channels.NAME].
+	Name string
+	// Title is a short description: "your own bot on Telegram".
+	Title string
+	// Systems lists the values of runtime.GOOS on which it works; none: all.
+	Systems []string
+	// Intro explains in 2 lines where the user gets the values of the settings.
+	Intro string
+	// Settings lists all keys of the section except the common ones, in the order of setup.
+	Settings []settings.Setting
+	// Pairs: messages are ignored until the user pairs an account.
+	Pairs bool
+	// NextSteps returns further steps for the user that depend on a secret; nil: none.
+	NextSteps func(secret func(key string) string) []string
+	// Manifest returns the text from which the platform creates its side of the channel, such
+	// as the app of a workspace. called is Hob's name. nil: there is none.
+	Manifest func(called string) string
+	// OnDesktop: without a section, the channel is enabled on a machine with a desktop.
+	OnDesktop bool
+	// FixedRecipient: the configuration names the recipient, so that texts need no paired
+	// account.
+	FixedRecipient bool
+	// Permissions lists the permissions of the operating system that the channel needs.
+	Permissions []Permission
+}
+
+// Permission is a permission that a channel needs.
+type Permission struct {
+	ID string // see platform/host/permission
+	// Without is the effect of a missing permission: "macOS hides the messages from Hob".
+	Without string
+}
+
+// AllowSetting returns the setting for other accepted senders. Setup does not ask for it: by
+// default Hob accepts only the user. ids describes the ids of senders.
+func AllowSetting(ids string) settings.Setting {
+	return settings.Setting{Key: "allow", Kind: settings.Text, List: true, Optional: true, Unasked: true, Title: "Who else may write to Hob there? " + ids}
+}

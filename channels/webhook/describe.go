@@ -1,0 +1,30 @@
+package webhook
+
+import (
+	"errors"
+	"net/url"
+
+	"hob/channels"
+	"hob/platform/settings"
+)
+
+// Describe implements channels.Driver.
+func (Driver) Describe() channels.Description {
+	return channels.Description{
+		Name: Name, Title: "signed HTTP posts to and from your own server",
+		Intro: "Hob posts its messages to your server, signed with a shared secret.\n" +
+			"Your server may post to /hooks/webhook on Hob's port, signed in the same way.",
+		Settings: []settings.Setting{
+			{Key: "url", Kind: settings.Text, Optional: true, Title: "Address of your server", Help: "Such as https://example.org/hob; without one Hob only receives posts.", Check: func(s string) error {
+				if u, err := url.Parse(s); err != nil || u.Scheme != "https" && u.Scheme != "http" || u.Host == "" {
+					return errors.New("must be an address such as https://example.org/hob")
+				}
+				return nil
+			}},
+			{Key: "secret", Kind: settings.Secret, Title: "Secret for signing posts", Help: "Your input is not shown. Use a long random value."},
+			{Key: "signature", Kind: settings.Text, Optional: true, Unasked: true, Default: "any", Title: "Required signature scheme of posts: v1, body or any"},
+			channels.AllowSetting("names of senders, as your server gives them"),
+		},
+		FixedRecipient: true,
+	}
+}

@@ -1,0 +1,39 @@
+package watchers
+
+import "hob/platform/settings"
+
+// Description is what a driver says about its kind without a watcher. The tools, the command
+// line and the documentation know nothing else of a kind.
+type Description struct {
+	Kind string
+	// Options lists the keys of the configuration for the model in short form, with a question
+	// mark after optional ones: "url, words?".
+	Options string
+	// Keywords find the tool that creates watchers: words for the source and its events.
+	Keywords string
+	// Timed: a Timed, which tools create as a schedule or a reminder.
+	Timed bool
+	// Polled: a Polled, so that the configuration may have "every".
+	Polled bool
+	// Source is the form of Argument, the key that names the source: `hob watch add SOURCE`. An
+	// empty Argument means that the source is not named.
+	Source   SourceForm
+	Argument string
+	// Plural names the sources in the help of Flags: "files".
+	Plural string
+	// Flags lists the optional keys that the command line has as flags.
+	Flags []settings.Setting
+}
+
+// SourceForm is the form in which the user names the source of a watcher.
+type SourceForm uint8
+
+// The forms of sources.
+const (
+	NamedSource SourceForm = iota // a name in the form of the kind
+	PathSource                    // a path on this machine
+	URLSource                     // an address on the web
+)
+
+// IsTimed reports whether watchers of a kind fire at times and not on events.
+func IsTimed(kind string) bool { return kind == KindCron || kind == KindOneshot }
