@@ -40,7 +40,7 @@ type ErrorBody struct {
 type Error struct {
 	Code    string `json:"code"`
 	Message string `json:"message"`
-	Remedy  string `json:"remedy"`
+	Remedy  string `json:"remedy,omitempty"`
 }
 
 // Query filters a list. Each list documents the fields it uses.

@@ -12,8 +12,11 @@ import (
 type Memory interface {
 	// Facts lists the newest facts; with all also retired ones.
 	Facts(ctx context.Context, limit int, all bool) ([]Fact, error)
-	// MemorySearch finds the entries about a text, best match first, and explains the search.
-	MemorySearch(ctx context.Context, q MemoryQuery) (ExplainedSearch, error)
+	// MemorySearch lists the entries about a text, best match first. A last row of the kind
+	// "withheld" counts the omitted ones that look like a credential.
+	MemorySearch(ctx context.Context, q MemoryQuery) ([]MemoryRow, error)
+	// ExplainSearch is MemorySearch with the reasons for the result.
+	ExplainSearch(ctx context.Context, q MemoryQuery) (ExplainedSearch, error)
 	// MemoryItem returns the details of one entry: a fact with its history, an entity with its
 	// relations, or another row. ErrNotFound.
 	MemoryItem(ctx context.Context, id string) (MemoryItem, error)

@@ -5,30 +5,14 @@ import (
 	"strings"
 
 	"hob/autonomy/agents"
+	"hob/autonomy/api"
 	"hob/autonomy/bus"
 	"hob/autonomy/guard"
-	"hob/channels/web"
 )
 
-// agentRow is an agent as lists show it.
-type agentRow struct {
-	Name      string   `json:"name"`
-	About     string   `json:"about"`
-	Model     string   `json:"model"` // as configured
-	Tools     int      `json:"tools"`
-	Realm     string   `json:"realm"`
-	Level     string   `json:"level"`
-	Delegates []string `json:"delegates"`
-	Isolation string   `json:"isolation"`
-	Budget    float64  `json:"budget_share"`
-	Default   bool     `json:"default"` // answers where no route fits
-	Routes    []string `json:"routes"`
-	Folder    string   `json:"folder"`
-	Trouble   string   `json:"trouble,omitempty"` // why it cannot work now
-}
-
-func (b *backend) listAgents(ctx context.Context, q web.Query) (any, error) {
-	out := []agentRow{}
+// Agents implements api.Agents.
+func (b *backend) Agents(ctx context.Context, q api.Query) ([]api.Agent, error) {
+	out := []api.Agent{}
 	for _, m := range b.d.crew.Members() {
 		if q.Of == "" || q.Of == m.Name {
 			out = append(out, b.agentRow(ctx, m))
@@ -37,10 +21,10 @@ func (b *backend) listAgents(ctx context.Context, q web.Query) (any, error) {
 	return out, nil
 }
 
-func (b *backend) agentRow(ctx context.Context, m agents.Member) agentRow {
+func (b *backend) agentRow(ctx context.Context, m agents.Member) api.Agent {
 	c := b.d.opt.Config
 	s, _ := c.Member(m.Name)
-	r := agentRow{
+	r := api.Agent{
 		Name: m.Name, About: m.About, Model: c.Agent.Model, Tools: len(m.Options.Catalogue.All()), Realm: m.Options.Realm,
 		Level: string(b.d.guard.Level().Narrower(m.Options.Level)), Delegates: append([]string{}, m.Delegates...), Isolation: "none",
 		Budget: s.BudgetShare, Default: c.Crew.Default == m.Name, Routes: []string{}, Folder: b.d.opt.Paths.AgentDir(m.Name),
@@ -65,20 +49,28 @@ func (b *backend) agentRow(ctx context.Context, m agents.Member) agentRow {
 	return r
 }
 
-func (b *backend) listDelegations(ctx context.Context, q web.Query) (any, error) {
+// Delegations implements api.Agents.
+func (b *backend) Delegations(ctx context.Context, q api.Query) ([]api.Delegation, error) {
 	if q.Of == "" {
-		return b.d.crew.Tasks(ctx, q.All, q.Limit)
+		list, err := b.d.crew.Tasks(ctx, q.All, q.Limit)
+		return mapEach(list, apiDelegation), classifyError(err)
 	}
 	t, err := b.d.crew.Task(ctx, q.Of)
 	if err != nil {
-		return nil, err
+		return nil, classifyError(err)
 	}
-	return []agents.Task{t}, nil
+	return []api.Delegation{apiDelegation(t)}, nil
+}
+
+// CancelDelegation implements api.Agents.
+func (b *backend) CancelDelegation(ctx context.Context, id string) (api.Delegation, error) {
+	t, err := b.d.crew.Cancel(ctx, id)
+	return apiDelegation(t), classifyError(err)
 }
 
 // questionsBelow returns the approval requests of tasks that a turn delegated. They are shown
 // in its conversation, and the turn waits for the answers.
-func (b *backend) questionsBelow(ctx context.Context, e bus.Event) ([]any, error) {
+func (b *backend) questionsBelow(ctx context.Context, e bus.Event) ([]api.Approval, error) {
 	if e.State != bus.Pending || e.NotBefore.IsZero() {
 		return nil, nil
 	}
@@ -87,12 +79,12 @@ func (b *backend) questionsBelow(ctx context.Context, e bus.Event) ([]any, error
 
 // questionsUnder returns the approval requests of running tasks that a conversation, or one
 // below it, delegated.
-func (b *backend) questionsUnder(ctx context.Context, session string, meant func(agents.Task) bool) ([]any, error) {
+func (b *backend) questionsUnder(ctx context.Context, session string, meant func(agents.Task) bool) ([]api.Approval, error) {
 	list, err := b.d.crew.Tasks(ctx, false, 1000)
 	if err != nil {
 		return nil, err
 	}
-	var out []any
+	var out []api.Approval
 	for _, t := range list {
 		if t.Session != session && !strings.HasPrefix(t.Session, session+"/") || !meant(t) {
 			continue
@@ -101,9 +93,7 @@ func (b *backend) questionsUnder(ctx context.Context, session string, meant func
 		if err != nil {
 			return nil, err
 		}
-		for _, a := range waiting {
-			out = append(out, a)
-		}
+		out = append(out, mapEach(waiting, apiApproval)...)
 	}
 	return out, nil
 }

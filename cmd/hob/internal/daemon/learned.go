@@ -3,28 +3,30 @@ package daemon
 import (
 	"context"
 
+	"hob/autonomy/api"
 	"hob/autonomy/learn"
-	"hob/channels/web"
 )
 
-func (b *backend) listLessons(ctx context.Context, q web.Query) (any, error) {
-	return b.d.learner.Lessons(ctx, q.All)
+// Lessons implements api.Learned.
+func (b *backend) Lessons(ctx context.Context, q api.Query) ([]api.Lesson, error) {
+	list, err := b.d.learner.Lessons(ctx, q.All)
+	return mapEach(list, apiLesson), classifyError(err)
 }
 
-func (b *backend) listUser(ctx context.Context, _ web.Query) (any, error) {
-	return b.d.learner.User(ctx)
+// ChangeLesson implements api.Learned.
+func (b *backend) ChangeLesson(ctx context.Context, id string, c api.LearnedChange) (api.Lesson, error) {
+	l, err := b.d.learner.ChangeLesson(ctx, id, learn.Change{Text: c.Text, Retired: c.Retire, Delete: c.Delete})
+	return apiLesson(l), classifyError(err)
 }
 
-// changeLearned changes a lesson or an entry about the user.
-func (b *backend) changeLearned(ctx context.Context, name string, q web.Query) (any, error) {
-	c := learn.Change{Text: q.Text, Retired: q.State == "retired", Delete: q.State == "deleted"}
-	if name == "memory/lessons" {
-		x, err := b.d.learner.ChangeLesson(ctx, q.Of, c)
-		return x, classifyError(err)
-	}
-	if c.Retired { // there is no difference: nothing refers to it
-		c = learn.Change{Delete: true}
-	}
-	e, err := b.d.learner.ChangeUser(ctx, q.Of, c)
-	return e, classifyError(err)
+// UserEntries implements api.Learned.
+func (b *backend) UserEntries(ctx context.Context) ([]api.UserEntry, error) {
+	list, err := b.d.learner.User(ctx)
+	return mapEach(list, apiUserEntry), classifyError(err)
+}
+
+// ChangeUserEntry implements api.Learned. Nothing refers to a retired entry, so it is deleted.
+func (b *backend) ChangeUserEntry(ctx context.Context, id string, c api.LearnedChange) (api.UserEntry, error) {
+	e, err := b.d.learner.ChangeUser(ctx, id, learn.Change{Text: c.Text, Delete: c.Delete || c.Retire})
+	return api.UserEntry(e), classifyError(err)
 }

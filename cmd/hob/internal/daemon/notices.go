@@ -7,10 +7,10 @@ import (
 	"strings"
 	"time"
 
+	"hob/autonomy/api"
 	"hob/autonomy/bus"
 	"hob/autonomy/config"
 	"hob/autonomy/notify"
-	"hob/channels/web"
 	"hob/platform/host/system"
 	"hob/platform/store"
 )
@@ -42,14 +42,11 @@ func (d *Daemon) filterNotice(tx *store.Tx, event string, o bus.OutboxItem) (bus
 	return d.notices.FilterNotice(tx, event, o)
 }
 
-// listNotices lists Hob's own notifications, sent or not.
-func (b *backend) listNotices(ctx context.Context, q web.Query) (any, error) {
+// Notices implements api.Notices.
+func (b *backend) Notices(ctx context.Context, q api.Query) ([]api.Notice, error) {
 	list, err := b.d.notices.Why(ctx, q.Of)
 	if q.Of == "" {
 		list, err = b.d.notices.List(ctx, q.State, q.Before, q.Limit)
-	}
-	if list == nil {
-		list = []notify.Notice{}
 	}
 	for i, n := range list {
 		if err != nil {
@@ -57,38 +54,42 @@ func (b *backend) listNotices(ctx context.Context, q web.Query) (any, error) {
 		}
 		list[i].Text, err = b.d.notices.NoticeText(ctx, n)
 	}
-	return list, err
+	return mapEach(list, apiNotice), classifyError(err)
 }
 
-// manageNotices runs the user's actions on notifications.
-func (b *backend) manageNotices(ctx context.Context, name string, q web.Query) (any, error) {
-	n := b.d.notices
-	switch name {
-	case "notices/release":
-		k, err := n.Release(ctx, q.Of)
-		return map[string]int{"released": k}, noticeError(err)
-	case "notices/snooze":
-		until, err := notify.ParseUntil(q.Text, time.Now().In(b.d.zone()))
-		if err != nil {
-			return nil, noticeError(err)
-		}
-		out, err := n.Snooze(ctx, q.Of, "", until)
-		return out, noticeError(err)
+// ReleaseNotices implements api.Notices.
+func (b *backend) ReleaseNotices(ctx context.Context, id string) (api.Released, error) {
+	n, err := b.d.notices.Release(ctx, id)
+	return api.Released{Released: n}, noticeError(err)
+}
+
+// SnoozeNotice implements api.Notices.
+func (b *backend) SnoozeNotice(ctx context.Context, id, until string) (api.Notice, error) {
+	at, err := notify.ParseUntil(until, time.Now().In(b.d.zone()))
+	if err != nil {
+		return api.Notice{}, noticeError(err)
 	}
-	out := quietNow{}
+	n, err := b.d.notices.Snooze(ctx, id, "", at)
+	return apiNotice(n), noticeError(err)
+}
+
+// SetQuiet implements api.Notices.
+func (b *backend) SetQuiet(ctx context.Context, until string) (api.Quiet, error) {
+	n := b.d.notices
+	out := api.Quiet{}
 	var err error
-	switch q.Text {
+	switch until {
 	case "":
 	case "off":
 		_, err = n.Unmute(ctx)
 	default:
-		var until time.Time
-		if until, err = notify.ParseUntil(q.Text, time.Now().In(b.d.zone())); err == nil {
-			_, err = n.Mute(ctx, until)
+		var at time.Time
+		if at, err = notify.ParseUntil(until, time.Now().In(b.d.zone())); err == nil {
+			_, err = n.Mute(ctx, at)
 		}
 	}
 	if err != nil {
-		return nil, noticeError(err)
+		return out, noticeError(err)
 	}
 	out.Until, out.Why, out.Quiet, err = n.Quiet(ctx)
 	if !out.Quiet {
@@ -97,19 +98,12 @@ func (b *backend) manageNotices(ctx context.Context, name string, q web.Query) (
 	return out, err
 }
 
-// quietNow is the state of the quiet mode.
-type quietNow struct {
-	Quiet bool      `json:"quiet"`
-	Until time.Time `json:"until,omitzero"`
-	Why   string    `json:"why,omitempty"`
-}
-
 func noticeError(err error) error {
 	switch {
 	case errors.Is(err, notify.ErrNotFound):
-		return fmt.Errorf("%w: %w", web.ErrNotFound, err)
+		return fmt.Errorf("%w: %w", api.ErrNotFound, err)
 	case errors.Is(err, notify.ErrTime):
-		return fmt.Errorf("%w: %w", web.ErrInvalid, err)
+		return fmt.Errorf("%w: %w", api.ErrInvalid, err)
 	}
 	return classifyError(err)
 }

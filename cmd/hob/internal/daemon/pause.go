@@ -5,22 +5,14 @@ import (
 	"errors"
 	"fmt"
 	"strings"
-	"time"
 
+	"hob/autonomy/api"
 	"hob/autonomy/bus"
 	"hob/autonomy/notify"
-	"hob/channels/web"
 )
 
-// pausedNow is the state of the pause.
-type pausedNow struct {
-	Paused bool      `json:"paused"`
-	Until  time.Time `json:"until,omitzero"` // zero: until it is resumed
-	Text   string    `json:"text"`
-}
-
-// changePause implements "pause" of web.Backend's Manage.
-func (b *backend) changePause(ctx context.Context, what string) (any, error) {
+// SetPause implements api.Notices.
+func (b *backend) SetPause(ctx context.Context, what string) (api.Pause, error) {
 	var err error
 	said := "Not paused."
 	switch what = strings.TrimSpace(strings.ToLower(what)); what {
@@ -38,12 +30,12 @@ func (b *backend) changePause(ctx context.Context, what string) (any, error) {
 		_, err = b.d.loop.Pause(ctx, what)
 	}
 	if errors.Is(err, notify.ErrTime) {
-		return nil, fmt.Errorf("%w: %w", web.ErrInvalid, err)
+		return api.Pause{}, fmt.Errorf("%w: %w", api.ErrInvalid, err)
 	}
 	if err != nil {
-		return nil, classifyError(err)
+		return api.Pause{}, classifyError(err)
 	}
-	out := pausedNow{Text: said}
+	out := api.Pause{Text: said}
 	until, on, err := b.d.bus.Paused(ctx)
 	if on {
 		out.Paused, out.Text = true, "Paused "+b.d.loop.PauseText(until)+"."

@@ -9,12 +9,11 @@ import (
 	"slices"
 	"strings"
 
-	"hob/autonomy"
 	"hob/autonomy/agents"
+	"hob/autonomy/api"
 	"hob/autonomy/llm"
 	brains "hob/autonomy/modelrouter"
 	"hob/autonomy/session"
-	"hob/channels/web"
 	"hob/platform/store"
 	"hob/platform/text/credential"
 	"hob/tools"
@@ -56,22 +55,22 @@ func speakerKinds() []string {
 	return []string{session.WhoOwner, session.WhoHob, session.WhoTool, session.WhoOutside}
 }
 
-// Search implements web.Backend.
-func (b *backend) Search(ctx context.Context, q web.SearchQuery) (any, error) {
+// Search implements api.Sessions.
+func (b *backend) Search(ctx context.Context, q api.SearchQuery) ([]api.FoundMessage, error) {
 	if q.Who != "" && !slices.Contains(speakerKinds(), q.Who) {
-		return nil, fmt.Errorf("%w: who=%q; use %s", web.ErrInvalid, q.Who, strings.Join(speakerKinds(), ", "))
+		return nil, fmt.Errorf("%w: who=%q; use %s", api.ErrInvalid, q.Who, strings.Join(speakerKinds(), ", "))
 	}
 	found, err := b.d.library.Search(ctx, session.Query{Text: q.Text, Session: q.Session, Who: q.Who, Since: q.Since, Until: q.Until, Limit: q.Limit, Viewer: credential.AskedBy(q.Text)})
-	return found, classifyError(err)
+	return mapEach(found, apiFoundMessage), classifyError(err)
 }
 
-// Export implements web.Backend.
+// Export implements api.Sessions.
 func (b *backend) Export(ctx context.Context, id, format string, w io.Writer) error {
 	return classifyError(b.d.sessions.Export(ctx, id, format, b.d.zone(), w))
 }
 
-// Fork implements web.Backend.
-func (b *backend) Fork(ctx context.Context, from, to, at string) (any, error) {
+// Fork implements api.Sessions.
+func (b *backend) Fork(ctx context.Context, from, to, at string) (api.Session, error) {
 	var out session.Info
 	err := b.d.store.Write(ctx, func(tx *store.Tx) (err error) {
 		if to == "" {
@@ -82,12 +81,12 @@ func (b *backend) Fork(ctx context.Context, from, to, at string) (any, error) {
 		out, err = b.d.sessions.ForkTx(tx, from, to, at)
 		return err
 	})
-	return out, classifyError(err)
+	return api.Session(out), classifyError(err)
 }
 
 // forkedLines are the lines that a fork has from its original.
-func (b *backend) forkedLines(ctx context.Context, id string) ([]chatLine, error) {
-	var out []chatLine
+func (b *backend) forkedLines(ctx context.Context, id string) ([]api.ChatLine, error) {
+	var out []api.ChatLine
 	err := b.d.sessions.ForEachCopied(ctx, id, func(r session.Row) {
 		text := ""
 		for _, p := range r.Message.Parts {
@@ -95,7 +94,7 @@ func (b *backend) forkedLines(ctx context.Context, id string) ([]chatLine, error
 				text = strings.TrimSpace(text + "\n" + p.Text)
 			}
 		}
-		l := chatLine{ID: fmt.Sprint("m", r.ID), Event: r.Turn, From: session.SpeakerOf(r.Message), Kind: "message", Text: text, State: "done", At: r.CreatedAt}
+		l := api.ChatLine{ID: fmt.Sprint("m", r.ID), Event: r.Turn, From: session.SpeakerOf(r.Message), Kind: "message", Text: text, State: "done", At: r.CreatedAt}
 		if r.Message.Role == llm.Assistant {
 			l.Kind = "reply"
 		}
@@ -107,16 +106,10 @@ func (b *backend) forkedLines(ctx context.Context, id string) ([]chatLine, error
 	return out, err
 }
 
-// Replay implements web.Backend.
-func (b *backend) Replay(ctx context.Context, id, turn string) (any, error) {
+// Replay implements api.Sessions.
+func (b *backend) Replay(ctx context.Context, id, turn string) (api.Replay, error) {
 	r, err := b.d.loop.Replay(ctx, id, turn)
-	if err != nil {
-		return nil, classifyError(err)
-	}
-	return struct {
-		autonomy.Replayed
-		Text string `json:"text"`
-	}{r, r.Text()}, nil
+	return apiReplay(r), classifyError(err)
 }
 
 // summaryModel is the model of the agent whose conversation it is: no other

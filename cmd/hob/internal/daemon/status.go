@@ -11,10 +11,10 @@ import (
 	"time"
 
 	"hob/autonomy"
+	"hob/autonomy/api"
 	"hob/autonomy/bus"
 	"hob/autonomy/config"
 	"hob/autonomy/guard"
-	"hob/channels/web"
 	"hob/knowledge/index"
 	"hob/platform/host/system"
 	"hob/tools"
@@ -124,10 +124,10 @@ func (d *Daemon) configCopies() config.Revisions {
 	return config.Revisions{Path: d.opt.Paths.ConfigFile(), Dir: d.opt.Paths.ConfigUndoDir()}
 }
 
-// ConfigChanged implements web.Backend.
-func (b *backend) ConfigChanged(ctx context.Context, ch web.ConfigChange) error {
+// ConfigChanged implements api.Management.
+func (b *backend) ConfigChanged(ctx context.Context, ch api.ConfigChange) error {
 	if c := b.d.configCopies(); !c.Names(ch.Before) || !c.Names(ch.After) {
-		return fmt.Errorf("%w: the texts before and after the change are no longer stored", web.ErrInvalid)
+		return fmt.Errorf("%w: the texts before and after the change are no longer stored", api.ErrInvalid)
 	}
 	u := tools.NewUndo("restore the configuration before: "+ch.What, toolsystem.ConfigChange{Before: ch.Before, After: ch.After})
 	return classifyError(b.d.loop.Journal(ctx, toolsystem.ConfigAct, "Changed the configuration: "+ch.What, u))
@@ -146,7 +146,7 @@ func heapBytes() uint64 {
 	return s[0].Value.Uint64()
 }
 
-// Metrics implements web.Backend: Prometheus text, exposition format 0.0.4.
+// Metrics implements api.Management: Prometheus text, exposition format 0.0.4.
 func (b *backend) Metrics() []byte {
 	ctx, cancel := context.WithTimeout(context.Background(), 2*time.Second)
 	defer cancel()
