@@ -4,12 +4,9 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"io/fs"
 	"time"
 
-	"hob/autonomy/api"
-	"hob/autonomy/guard"
 	"hob/platform/host/system"
 )
 
@@ -68,34 +65,4 @@ func (d *Daemon) noteHead(ctx context.Context) {
 		return
 	}
 	d.opt.Log.Info("audit log", "lines", h.Lines, "head", h.Hash)
-}
-
-// Audit implements api.Audit.
-func (b *backend) Audit(ctx context.Context, q api.AuditQuery) ([]api.AuditRecord, error) {
-	list, err := b.d.guard.AuditLines(ctx, guard.AuditQuery(q))
-	return mapEach(list, apiAuditRecord), err
-}
-
-// AuditVerify implements api.Audit.
-func (b *backend) AuditVerify(ctx context.Context) (api.AuditHead, error) {
-	h, err := b.d.guard.VerifyAll(ctx)
-	if _, altered := errors.AsType[*guard.TamperError](err); altered {
-		return api.AuditHead{}, fmt.Errorf("%w: %w", api.ErrConflict, err)
-	}
-	return api.AuditHead(h), classifyError(err)
-}
-
-// AuditLine implements api.Audit.
-func (b *backend) AuditLine(ctx context.Context, seq int64) (api.AuditLine, error) {
-	l, err := b.d.loop.AuditLine(ctx, seq)
-	return apiAuditLine(l), classifyError(err)
-}
-
-// AuditExport implements api.Audit.
-func (b *backend) AuditExport(ctx context.Context, w io.Writer, format string, since, until time.Time) error {
-	_, err := b.d.guard.Export(ctx, w, format, since, until)
-	if errors.Is(err, guard.ErrNoFormat) {
-		return fmt.Errorf("%w: %w", api.ErrInvalid, err)
-	}
-	return classifyError(err)
 }

@@ -14,6 +14,7 @@ import (
 	"hob/autonomy/api"
 	"hob/autonomy/bus"
 	"hob/autonomy/config"
+	"hob/autonomy/service"
 	"hob/channels"
 	channelsall "hob/channels/all"
 	"hob/channels/terminal"
@@ -65,7 +66,7 @@ func (d *Daemon) openChannels(context.Context) error {
 	}
 	var err error
 	d.channels, err = channels.New(channels.Options{
-		Outbox: d.bus.Outbox(), Receiver: &backend{d}, Log: d.opt.Log, Channels: opened, Failed: failed, Trouble: d.channelStopped, Owners: lateOwners{d},
+		Outbox: d.bus.Outbox(), Receiver: inboundReceiver{d}, Log: d.opt.Log, Channels: opened, Failed: failed, Trouble: d.channelStopped, Owners: lateOwners{d},
 		SharedGroups: d.opt.Config.Autonomy.Groups == config.PerChat,
 		Choices:      d.channelChoices(), Files: d.receivedFiles(), Drafts: d.bus.Drafts(), Redact: d.redact.Text,
 	})
@@ -95,7 +96,7 @@ func channelNames() []string {
 func (b *backend) Channels(ctx context.Context) ([]api.Channel, error) {
 	all, err := b.d.pairings.List(ctx)
 	if err != nil {
-		return nil, classifyError(err)
+		return nil, service.Classify(err)
 	}
 	out := []api.Channel{}
 	for _, r := range channel.Rows(b.d.latestConfig(), b.d.channels.Status(), !b.d.opt.InProcess) {

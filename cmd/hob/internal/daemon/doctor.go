@@ -110,7 +110,7 @@ func (d *Daemon) doctorEnv() (doctor.Env, error) {
 	}
 	e.Daemon, e.Tray = os.Getpid(), d.tray != nil
 	e.Browses = func() bool { return d.browser != nil && d.browser.Running() }
-	b := &backend{d}
+	b := &backend{inboundReceiver: inboundReceiver{d}}
 	e.Memory = func(ctx context.Context) (out []doctor.Derived, err error) {
 		list, err := d.derivedStatus(ctx)
 		for _, x := range list {

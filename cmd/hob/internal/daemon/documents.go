@@ -16,6 +16,7 @@ import (
 	"time"
 
 	"hob/autonomy/api"
+	"hob/autonomy/service"
 	"hob/knowledge/ingest"
 	"hob/platform/host/system"
 	"hob/platform/net/safehttp"
@@ -95,7 +96,7 @@ func (b *backend) Documents(ctx context.Context, q api.Query) ([]api.Document, e
 		list = b.d.documents.FailedDocuments
 	}
 	out, err := list(ctx, q.Limit)
-	return mapEach(out, apiDocument), classifyError(err)
+	return service.ConvertEach(out, apiDocument), service.Classify(err)
 }
 
 // importDocuments imports files that the user named, wherever they are. They stay untrusted

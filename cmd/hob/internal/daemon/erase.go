@@ -17,6 +17,7 @@ import (
 	"hob/autonomy/notify"
 	"hob/autonomy/pairing"
 	"hob/autonomy/prompt"
+	"hob/autonomy/service"
 	"hob/autonomy/usage"
 	"hob/knowledge"
 	"hob/platform/host/system"
@@ -114,7 +115,7 @@ func (b *backend) PreviewErasure(ctx context.Context, q api.Query) ([]api.Erasur
 		return nil, forgetError(err)
 	}
 	n, err := b.d.erasing.PreviewErasure(ctx, g.Erasure)
-	return []api.ErasurePreview{{ErasurePlan: apiErasurePlan(g), Places: n.Rows + n.Scrubbed}}, classifyError(err)
+	return []api.ErasurePreview{{ErasurePlan: apiErasurePlan(g), Places: n.Rows + n.Scrubbed}}, service.Classify(err)
 }
 
 func forgetError(err error) error {
@@ -126,7 +127,7 @@ func forgetError(err error) error {
 	if errors.Is(err, knowledge.ErrNotFound) {
 		return fmt.Errorf("%w: %w", api.ErrNotFound, err)
 	}
-	return classifyError(err)
+	return service.Classify(err)
 }
 
 // erasedWithin is how long a caller waits for a deletion to complete.
@@ -136,7 +137,7 @@ const erasedWithin = 60 * time.Second
 func (b *backend) Erasures(ctx context.Context, q api.Query) ([]api.Erasure, error) {
 	if q.Of == "" {
 		list, err := b.d.erasing.List(ctx, q.Limit)
-		return mapEach(list, apiErasure), classifyError(err)
+		return service.ConvertEach(list, apiErasure), service.Classify(err)
 	}
 	wait, cancel := context.WithTimeout(ctx, erasedWithin)
 	defer cancel()
@@ -147,5 +148,5 @@ func (b *backend) Erasures(ctx context.Context, q api.Query) ([]api.Erasure, err
 	case errors.Is(err, context.DeadlineExceeded) && ctx.Err() == nil: // it continues
 		err = nil
 	}
-	return []api.Erasure{api.Erasure(s)}, classifyError(err)
+	return []api.Erasure{api.Erasure(s)}, service.Classify(err)
 }

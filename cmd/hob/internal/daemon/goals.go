@@ -4,13 +4,11 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
-	"fmt"
 	"slices"
 	"strings"
 	"sync"
 	"time"
 
-	"hob/autonomy/api"
 	"hob/autonomy/bus"
 	"hob/autonomy/config"
 	"hob/autonomy/goals"
@@ -80,47 +78,6 @@ func (d *Daemon) countGoals(ctx context.Context, r *toolsystem.Report) error {
 		r.Goals++
 	}
 	return err
-}
-
-// freshFor is how long a plan is cached: pages reload often, and each reload would
-// query servers.
-const freshFor = time.Minute
-
-// cachedPlan is the last answer of Plan.
-type cachedPlan struct {
-	mu  sync.Mutex
-	at  time.Time
-	day api.Plan
-}
-
-// Plan implements api.Goals.
-func (b *backend) Plan(ctx context.Context) (api.Plan, error) {
-	now := time.Now().In(b.d.zone())
-	date, k := now.Format(time.DateOnly), &b.d.day
-	k.mu.Lock()
-	at, day := k.at, k.day
-	k.mu.Unlock()
-	if day.Date == date && now.Sub(at) < freshFor {
-		return day, nil
-	}
-	from := time.Date(now.Year(), now.Month(), now.Day(), 0, 0, 0, 0, now.Location())
-	all, _ := tools.Brief(ctx, b.d.planSections(), from, from.AddDate(0, 0, 1))
-	if err := ctx.Err(); err != nil { // the caller is gone, and so are the answers of the servers
-		return api.Plan{}, err
-	}
-	for _, s := range all {
-		for i, it := range s.Items {
-			if !it.At.IsZero() {
-				s.Items[i].At = it.At.In(now.Location())
-			}
-		}
-	}
-	all = slices.DeleteFunc(all, func(s tools.BriefSection) bool { return len(s.Items) == 0 && s.Error == "" })
-	day = api.Plan{Date: date, Sections: mapEach(all, apiPlanSection)}
-	k.mu.Lock()
-	k.at, k.day = time.Now(), day
-	k.mu.Unlock()
-	return day, nil
 }
 
 func barsOf(c config.Confidence) goals.Thresholds {
@@ -283,35 +240,4 @@ func (f goalFacts) Known(ctx context.Context, words string) (goals.Fact, bool, e
 // Understands implements goals.Facts.
 func (f goalFacts) Understands(words string) bool {
 	return f.d.rules().Understands(words, time.Now().In(f.d.zone()))
-}
-
-// Goals implements api.Goals.
-func (b *backend) Goals(ctx context.Context, q api.Query) ([]api.GoalDetails, error) {
-	if err := oneOf(q.State, goals.Active, goals.Paused, goals.Waiting, goals.Done, goals.Abandoned); err != nil {
-		return nil, err
-	}
-	list, err := b.d.goals.List(ctx, q.All || q.State != "" || q.Of != "")
-	if err != nil {
-		return nil, classifyError(err)
-	}
-	out := []api.GoalDetails{}
-	for _, g := range list {
-		if q.State != "" && g.Status != q.State || q.Of != "" && g.ID != q.Of {
-			continue
-		}
-		r := api.GoalDetails{Goal: api.Goal(g), CheckEvery: goals.FormatInterval(g.Every)}
-		if q.Of != "" {
-			reviews, err := b.d.goals.Reviews(ctx, g.ID, q.Limit)
-			if err != nil {
-				return nil, classifyError(err)
-			}
-			r.Reviews = mapEach(reviews, apiReview)
-		}
-		out = append(out, r)
-	}
-	if q.Of != "" && len(out) == 0 {
-		return nil, fmt.Errorf("goal %q: %w", q.Of, api.ErrNotFound)
-	}
-	slices.SortStableFunc(out, func(x, y api.GoalDetails) int { return y.CreatedAt.Compare(x.CreatedAt) })
-	return out[:min(len(out), q.Limit)], nil
 }

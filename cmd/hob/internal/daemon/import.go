@@ -12,6 +12,7 @@ import (
 	"strings"
 
 	"hob/autonomy/api"
+	"hob/autonomy/service"
 	"hob/knowledge/transfer"
 	"hob/platform/provenance"
 	"hob/platform/store"
@@ -22,7 +23,7 @@ import (
 func (b *backend) MemoryImport(ctx context.Context, in api.MemoryImport, step func(api.MemoryProgress)) (out api.ImportResult, err error) {
 	key, err := b.d.sealKey()
 	if err != nil {
-		return out, classifyError(err)
+		return out, service.Classify(err)
 	}
 	if !filepath.IsAbs(in.Path) {
 		return out, fmt.Errorf("%w: the path %q must be absolute", api.ErrInvalid, in.Path)
@@ -32,7 +33,7 @@ func (b *backend) MemoryImport(ctx context.Context, in api.MemoryImport, step fu
 		return out, fmt.Errorf("%s: %w", in.Path, api.ErrNotFound)
 	}
 	if err != nil {
-		return out, classifyError(err)
+		return out, service.Classify(err)
 	}
 	defer func() { err = errors.Join(err, src.Close()) }()
 	if !strings.HasPrefix(string(src.Format), in.Format) { // "hob" matches both of its formats
@@ -41,13 +42,13 @@ func (b *backend) MemoryImport(ctx context.Context, in api.MemoryImport, step fu
 	im := &importer{d: b.d, in: in, src: src, step: step, name: cmp.Or(in.Name, filepath.Base(in.Path)), out: api.ImportResult{Format: string(src.Format), Sealed: src.Authentic, DryRun: in.DryRun, Counts: map[string]int{}}}
 	if src.Records() {
 		if err := im.importRecords(ctx); err != nil {
-			return out, classifyError(err)
+			return out, service.Classify(err)
 		}
 	}
 	switch src.Format {
 	case transfer.Vault, transfer.Folder, transfer.Document:
 		if err := im.importDocuments(ctx); err != nil {
-			return out, classifyError(err)
+			return out, service.Classify(err)
 		}
 	}
 	im.out.Text = importSummary(im.out, im.name)

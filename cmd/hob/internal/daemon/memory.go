@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"hob/autonomy/api"
+	"hob/autonomy/service"
 	"hob/knowledge"
 	"hob/platform/provenance/origins"
 	"hob/platform/store"
@@ -16,7 +17,7 @@ import (
 func rowOf(h knowledge.Hit) api.MemoryRow {
 	return api.MemoryRow{
 		ID: h.Ref, Kind: h.Kind, Title: h.Title, Text: h.Text, At: h.At, Provenance: h.Provenance, Origins: h.Origins, Realm: h.Realm, Group: h.Group, Pos: h.Pos,
-		Speaker: h.Speaker, Source: h.Source, Score: h.Score, Parts: mapEach(h.Parts, apiScorePart), Until: h.Until, Replaced: mapEach(h.Replaced, apiFact),
+		Speaker: h.Speaker, Source: h.Source, Score: h.Score, Parts: service.ConvertEach(h.Parts, apiScorePart), Until: h.Until, Replaced: service.ConvertEach(h.Replaced, apiFact),
 	}
 }
 
@@ -30,7 +31,7 @@ func withheldRemark(n int) string {
 // Facts implements api.Memory.
 func (b *backend) Facts(ctx context.Context, limit int, all bool) ([]api.Fact, error) {
 	facts, err := b.d.base.ListFacts(ctx, limit, all)
-	return append([]api.Fact{}, mapEach(facts, apiFact)...), classifyError(err)
+	return append([]api.Fact{}, service.ConvertEach(facts, apiFact)...), service.Classify(err)
 }
 
 // MemorySearch implements api.Memory.
@@ -45,14 +46,14 @@ func (b *backend) MemorySearch(ctx context.Context, q api.MemoryQuery) ([]api.Me
 // ExplainSearch implements api.Memory.
 func (b *backend) ExplainSearch(ctx context.Context, q api.MemoryQuery) (out api.ExplainedSearch, err error) {
 	if err := b.d.library.Index(ctx); err != nil {
-		return out, classifyError(err)
+		return out, service.Classify(err)
 	}
 	a, err := b.d.base.Retrieve(ctx, b.d.store.Reader(ctx), knowledge.Request{
 		Text: q.Text, Kinds: q.Kinds, EveryRealm: true, Limit: q.Limit, Now: time.Now(), Zone: b.d.zone(), Since: q.Since, Until: q.Until, Speaker: q.Speaker,
 		History: q.History, Meaning: q.Meaning, Viewer: credential.AskedBy(q.Text),
 	})
 	if err != nil {
-		return out, classifyError(err)
+		return out, service.Classify(err)
 	}
 	out = api.ExplainedSearch{Query: q.Text, Route: api.Route(a.Route), Hits: make([]api.MemoryRow, 0, len(a.Hits)), Withheld: a.Withheld}
 	for _, h := range a.Hits {
@@ -71,16 +72,16 @@ func (b *backend) ExplainSearch(ctx context.Context, q api.MemoryQuery) (out api
 // MemoryItem implements api.Memory.
 func (b *backend) MemoryItem(ctx context.Context, id string) (it api.MemoryItem, err error) {
 	if err := b.d.graph.CatchUp(ctx, b.d.base); err != nil {
-		return it, classifyError(err)
+		return it, service.Classify(err)
 	}
 	q := b.d.store.Reader(ctx)
 	f, err := b.d.base.Fact(q, id)
 	if err == nil {
 		it, err := b.factItem(q, f)
-		return it, classifyError(err)
+		return it, service.Classify(err)
 	}
 	if !errors.Is(err, knowledge.ErrNotFound) {
-		return it, classifyError(err)
+		return it, service.Classify(err)
 	}
 	it, ok, err := b.rowItem(q, id)
 	if err == nil && !ok {
@@ -89,7 +90,7 @@ func (b *backend) MemoryItem(ctx context.Context, id string) (it api.MemoryItem,
 	if err == nil && !ok {
 		err = fmt.Errorf("no item has the id or name %q: %w; find it with: hob memory search", id, api.ErrNotFound)
 	}
-	return it, classifyError(err)
+	return it, service.Classify(err)
 }
 
 func (b *backend) factItem(q store.Querier, f knowledge.Fact) (api.MemoryItem, error) {
@@ -105,17 +106,17 @@ func (b *backend) factItem(q store.Querier, f knowledge.Fact) (api.MemoryItem, e
 	if err != nil {
 		return it, err
 	}
-	it.History = mapEach(history, apiFact)
+	it.History = service.ConvertEach(history, apiFact)
 	if f.RetiredBy != "" {
 		switch by, err := b.d.base.Fact(q, f.RetiredBy); {
 		case err == nil:
-			it.ReplacedBy = mapPtr(&by, apiFact)
+			it.ReplacedBy = service.ConvertPtr(&by, apiFact)
 		case !errors.Is(err, knowledge.ErrNotFound): // it was forgotten since
 			return it, err
 		}
 	}
 	about, err := b.namedIn(q, f.Realm, f.Text)
-	it.About = mapEach(about, apiEntity)
+	it.About = service.ConvertEach(about, apiEntity)
 	return it, err
 }
 

@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"hob/autonomy/api"
+	"hob/autonomy/service"
 	"hob/knowledge"
 	"hob/knowledge/graph"
 	"hob/knowledge/transfer"
@@ -24,33 +25,33 @@ const graphHops = 2
 // MemoryGraph implements api.Memory.
 func (b *backend) MemoryGraph(ctx context.Context, name string, limit int) (api.MemoryGraph, error) {
 	if err := b.d.graph.CatchUp(ctx, b.d.base); err != nil {
-		return api.MemoryGraph{}, classifyError(err)
+		return api.MemoryGraph{}, service.Classify(err)
 	}
 	q := b.d.store.Reader(ctx)
 	v := graphView{api.MemoryGraph{Entities: []api.Entity{}, Relations: []api.GraphEdge{}}}
 	if name == "" {
 		list, err := b.d.graph.Entities(q, graph.Filter{EveryRealm: true, Limit: limit})
 		if err != nil {
-			return api.MemoryGraph{}, classifyError(err)
+			return api.MemoryGraph{}, service.Classify(err)
 		}
-		v.Entities = mapEach(list, apiEntity)
+		v.Entities = service.ConvertEach(list, apiEntity)
 		if v.Entities == nil {
 			v.Entities = []api.Entity{}
 		}
 		err = v.addRelations(b.d.graph, q)
-		return v.MemoryGraph, classifyError(err)
+		return v.MemoryGraph, service.Classify(err)
 	}
 	e, ok, err := b.findEntity(q, name)
 	if err == nil && !ok {
 		err = fmt.Errorf("no person or thing has the name %q: %w; see all with: hob memory graph", textnorm.Ellipsize(name, 60), api.ErrNotFound)
 	}
 	if err != nil {
-		return api.MemoryGraph{}, classifyError(err)
+		return api.MemoryGraph{}, service.Classify(err)
 	}
 	v.Root = e.ID
 	v.Entities = append(v.Entities, api.Entity(e))
 	err = v.addNeighbors(b.d.graph, q, limit)
-	return v.MemoryGraph, classifyError(err)
+	return v.MemoryGraph, service.Classify(err)
 }
 
 // addNeighbors adds the neighbors up to a number of hops.
@@ -148,7 +149,7 @@ func (b *backend) entityItem(q store.Querier, name string) (it api.MemoryItem, o
 		return it, ok, err
 	}
 	it.MemoryRow = api.MemoryRow{ID: e.ID, Kind: "entity", Text: e.Name, At: e.CreatedAt, Provenance: e.Provenance, Realm: e.Realm, Source: e.Source}
-	it.Entity = mapPtr(&e, apiEntity)
+	it.Entity = service.ConvertPtr(&e, apiEntity)
 	list, err := b.d.graph.Neighbours(q, e.ID)
 	if err != nil {
 		return it, true, err

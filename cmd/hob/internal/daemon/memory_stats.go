@@ -7,6 +7,7 @@ import (
 	"path/filepath"
 
 	"hob/autonomy/api"
+	"hob/autonomy/service"
 	"hob/knowledge"
 )
 
@@ -15,20 +16,20 @@ func (b *backend) MemoryStats(ctx context.Context) (api.MemoryStats, error) {
 	q := b.d.store.Reader(ctx)
 	counts, err := b.d.base.CountRows(q)
 	if err != nil {
-		return api.MemoryStats{}, classifyError(err)
+		return api.MemoryStats{}, service.Classify(err)
 	}
-	out := api.MemoryStats{Counts: append([]api.RowCount{}, mapEach(counts, apiRowCount)...), OnDisk: map[string]int64{}}
+	out := api.MemoryStats{Counts: append([]api.RowCount{}, service.ConvertEach(counts, apiRowCount)...), OnDisk: map[string]int64{}}
 	for _, c := range counts {
 		out.Rows += c.Rows
 	}
 	if out.Behind, err = b.d.library.Behind(ctx); err != nil {
-		return api.MemoryStats{}, classifyError(err)
+		return api.MemoryStats{}, service.Classify(err)
 	}
 	if out.Derived, err = b.d.derivedStatus(ctx); err != nil {
-		return api.MemoryStats{}, classifyError(err)
+		return api.MemoryStats{}, service.Classify(err)
 	}
 	if out.Entities, out.Relations, err = b.d.countGraph(q); err != nil {
-		return api.MemoryStats{}, classifyError(err)
+		return api.MemoryStats{}, service.Classify(err)
 	}
 	if err := q.QueryRow(`SELECT count(DISTINCT grp) FROM docs WHERE kind = ? AND grp <> ''`, knowledge.KindChunk).Scan(&out.Documents); err != nil {
 		return out, err

@@ -2,12 +2,9 @@ package daemon
 
 import (
 	"context"
-	"errors"
-	"fmt"
 	"strings"
 	"time"
 
-	"hob/autonomy/api"
 	"hob/autonomy/bus"
 	"hob/autonomy/config"
 	"hob/autonomy/notify"
@@ -40,72 +37,6 @@ func (d *Daemon) handleLost(tx *store.Tx, out bus.Delivery) (bool, error) {
 // filterNotice forwards to the notifier, which is created after the bus.
 func (d *Daemon) filterNotice(tx *store.Tx, event string, o bus.OutboxItem) (bus.OutboxItem, bool, error) {
 	return d.notices.FilterNotice(tx, event, o)
-}
-
-// Notices implements api.Notices.
-func (b *backend) Notices(ctx context.Context, q api.Query) ([]api.Notice, error) {
-	list, err := b.d.notices.Why(ctx, q.Of)
-	if q.Of == "" {
-		list, err = b.d.notices.List(ctx, q.State, q.Before, q.Limit)
-	}
-	for i, n := range list {
-		if err != nil {
-			break
-		}
-		list[i].Text, err = b.d.notices.NoticeText(ctx, n)
-	}
-	return mapEach(list, apiNotice), classifyError(err)
-}
-
-// ReleaseNotices implements api.Notices.
-func (b *backend) ReleaseNotices(ctx context.Context, id string) (api.Released, error) {
-	n, err := b.d.notices.Release(ctx, id)
-	return api.Released{Released: n}, noticeError(err)
-}
-
-// SnoozeNotice implements api.Notices.
-func (b *backend) SnoozeNotice(ctx context.Context, id, until string) (api.Notice, error) {
-	at, err := notify.ParseUntil(until, time.Now().In(b.d.zone()))
-	if err != nil {
-		return api.Notice{}, noticeError(err)
-	}
-	n, err := b.d.notices.Snooze(ctx, id, "", at)
-	return apiNotice(n), noticeError(err)
-}
-
-// SetQuiet implements api.Notices.
-func (b *backend) SetQuiet(ctx context.Context, until string) (api.Quiet, error) {
-	n := b.d.notices
-	out := api.Quiet{}
-	var err error
-	switch until {
-	case "":
-	case "off":
-		_, err = n.Unmute(ctx)
-	default:
-		var at time.Time
-		if at, err = notify.ParseUntil(until, time.Now().In(b.d.zone())); err == nil {
-			_, err = n.Mute(ctx, at)
-		}
-	}
-	if err != nil {
-		return out, noticeError(err)
-	}
-	out.Until, out.Why, out.Quiet, err = n.Quiet(ctx)
-	if !out.Quiet {
-		out.Until, out.Why = time.Time{}, ""
-	}
-	return out, err
-}
-
-func noticeError(err error) error {
-	switch {
-	case errors.Is(err, notify.ErrNotFound):
-		return fmt.Errorf("%w: %w", api.ErrNotFound, err)
-	case errors.Is(err, notify.ErrTime):
-		return fmt.Errorf("%w: %w", api.ErrInvalid, err)
-	}
-	return classifyError(err)
 }
 
 // noticeOptions turns [notify] into what the notifier takes. Everything was

@@ -10,6 +10,7 @@ import (
 	"hob/autonomy/api"
 	"hob/autonomy/bus"
 	"hob/autonomy/pairing"
+	"hob/autonomy/service"
 	"hob/channels"
 	"hob/cmd/hob/internal/channel"
 	"hob/platform/store"
@@ -108,11 +109,11 @@ func (d *Daemon) pairCode(ctx context.Context, channel, by string) (string, erro
 // Pair implements api.Channels.
 func (b *backend) Pair(ctx context.Context, channel, by string) (api.PairingCode, error) {
 	c, err := b.d.newCode(ctx, channel, by)
-	return api.PairingCode(c), classifyError(err)
+	return api.PairingCode(c), service.Classify(err)
 }
 
 // Unpair implements api.Channels.
 func (b *backend) Unpair(ctx context.Context, id, by string) (api.Pairing, error) {
 	p, err := b.d.pairings.Remove(ctx, id, by)
-	return api.Pairing(p), classifyError(err)
+	return api.Pairing(p), service.Classify(err)
 }

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"hob/autonomy/api"
+	"hob/autonomy/service"
 	"hob/autonomy/session"
 	"hob/knowledge"
 	"hob/knowledge/transfer"
@@ -34,7 +35,7 @@ func (d *Daemon) sealKey() ([]byte, error) {
 func (b *backend) MemoryExport(ctx context.Context, to io.Writer, format string, conversations bool) error {
 	key, err := b.d.sealKey()
 	if err != nil {
-		return classifyError(err)
+		return service.Classify(err)
 	}
 	var w transfer.Writer
 	if format == "markdown" {
@@ -52,7 +53,7 @@ func (b *backend) MemoryExport(ctx context.Context, to io.Writer, format string,
 	}
 	for _, part := range parts {
 		if err := part(ctx); err != nil {
-			return classifyError(err)
+			return service.Classify(err)
 		}
 	}
 	return w.Close()
@@ -144,7 +145,7 @@ func (x exporter) exportConversations(ctx context.Context) error {
 // MemoryReindex implements api.Memory.
 func (b *backend) MemoryReindex(ctx context.Context, step func(api.MemoryProgress)) error {
 	if err := b.d.library.Index(ctx); err != nil {
-		return classifyError(err)
+		return service.Classify(err)
 	}
 	var last api.MemoryProgress
 	if x := b.d.index; x != nil {
@@ -153,13 +154,13 @@ func (b *backend) MemoryReindex(ctx context.Context, step func(api.MemoryProgres
 			step(last)
 		})
 		if err != nil {
-			return classifyError(fmt.Errorf("rebuild the index: %w", err))
+			return service.Classify(fmt.Errorf("rebuild the index: %w", err))
 		}
 	}
 	if v := b.d.vectors; v != nil {
 		step(api.MemoryProgress{Doing: "vectors", Done: last.Done})
 		if err := v.Reindex(ctx); err != nil {
-			return classifyError(fmt.Errorf("rebuild the vectors: %w", err))
+			return service.Classify(fmt.Errorf("rebuild the vectors: %w", err))
 		}
 	}
 	step(api.MemoryProgress{Doing: "done", Done: last.Done, Total: last.Total})

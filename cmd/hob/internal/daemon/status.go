@@ -15,6 +15,7 @@ import (
 	"hob/autonomy/bus"
 	"hob/autonomy/config"
 	"hob/autonomy/guard"
+	"hob/autonomy/service"
 	"hob/knowledge/index"
 	"hob/platform/host/system"
 	"hob/tools"
@@ -62,7 +63,7 @@ func (d *Daemon) Status(ctx context.Context) (toolsystem.Report, error) {
 		case s.State != watchers.Active:
 		case s.Mode == watchers.Remind:
 			r.Reminders++
-		case isTimed(s):
+		case s.IsTimed():
 			r.Schedules++
 		default:
 			r.Watchers++
@@ -130,7 +131,7 @@ func (b *backend) ConfigChanged(ctx context.Context, ch api.ConfigChange) error 
 		return fmt.Errorf("%w: the texts before and after the change are no longer stored", api.ErrInvalid)
 	}
 	u := tools.NewUndo("restore the configuration before: "+ch.What, toolsystem.ConfigChange{Before: ch.Before, After: ch.After})
-	return classifyError(b.d.loop.Journal(ctx, toolsystem.ConfigAct, "Changed the configuration: "+ch.What, u))
+	return service.Classify(b.d.loop.Journal(ctx, toolsystem.ConfigAct, "Changed the configuration: "+ch.What, u))
 }
 
 func (d *Daemon) statusText(ctx context.Context) (string, error) {

@@ -11,6 +11,7 @@ import (
 
 	"hob/autonomy/api"
 	"hob/autonomy/goals"
+	"hob/autonomy/service"
 	"hob/platform/provenance"
 	"hob/platform/store"
 	"hob/templates"
@@ -25,7 +26,7 @@ func (b *backend) Template(ctx context.Context, w templates.DesiredState) (templ
 		return templates.ApplyResult{}, fmt.Errorf("%w: %q is not a template source", api.ErrInvalid, w.Source)
 	}
 	done, err := b.d.reconcileTemplates(ctx, w, time.Now().In(b.d.zone()))
-	return done, classifyError(err)
+	return done, service.Classify(err)
 }
 
 func (d *Daemon) reconcileTemplates(ctx context.Context, w templates.DesiredState, now time.Time) (templates.ApplyResult, error) {

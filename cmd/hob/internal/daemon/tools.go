@@ -11,6 +11,7 @@ import (
 	"hob/autonomy/bus"
 	"hob/autonomy/goals"
 	"hob/autonomy/results"
+	"hob/autonomy/service"
 	"hob/knowledge"
 	"hob/platform/host/system"
 	"hob/platform/provenance/origins"
@@ -92,13 +93,13 @@ func (d *Daemon) keepPicture(name string, data []byte) (string, error) {
 // Tasks implements api.Tasks.
 func (b *backend) Tasks(ctx context.Context, q api.Query) ([]api.Task, error) {
 	list, err := tasks.List(ctx, b.d.store, q.All)
-	return mapEach(list, apiTask), classifyError(err)
+	return service.ConvertEach(list, apiTask), service.Classify(err)
 }
 
 // Notes implements api.Notes.
 func (b *backend) Notes(ctx context.Context, q api.Query) ([]api.Note, error) {
 	list, err := memory.Notes(ctx, b.d.store, q.Limit)
-	return mapEach(list, apiNote), classifyError(err)
+	return service.ConvertEach(list, apiNote), service.Classify(err)
 }
 
 // userCurrency returns the configured currency, else that of the user's country.

@@ -7,6 +7,7 @@ import (
 
 	"hob/autonomy/api"
 	"hob/autonomy/guard"
+	"hob/autonomy/service"
 	"hob/platform/store"
 )
 
@@ -21,5 +22,5 @@ func (b *backend) TrustFile(ctx context.Context, path string) (api.TrustedFiles,
 			Actor: "owner", Action: "trust", Origin: "api", Verdict: "allow", Rule: "owner's command", Outcome: "done", Args: args,
 		})
 	})
-	return api.TrustedFiles(out), classifyError(err)
+	return api.TrustedFiles(out), service.Classify(err)
 }
