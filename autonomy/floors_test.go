@@ -42,7 +42,7 @@ func floor(path string) (n int, ok bool) {
 		return 5, true
 	case strings.HasSuffix(path, "/all"):
 		return 4, true
-	case slices.Contains(families(), path), path == "autonomy/config":
+	case slices.Contains(families(), path), path == "autonomy/config", path == "autonomy/api":
 		return 1, true
 	}
 	for _, f := range families() {
@@ -143,6 +143,10 @@ func TestMayImport(t *testing.T) {
 		{"hob/tools", "hob/tools/files", false},
 		{"hob/platform/host/system", "hob/autonomy/config", false},
 		{"hob/autonomy/config", "hob/platform/host/system", true},
+		{"hob/autonomy/api", "hob/platform/provenance", true},
+		{"hob/autonomy/api", "hob/autonomy/llm", false},
+		{"hob/channels/web", "hob/autonomy/api", true},
+		{"hob/autonomy/agents", "hob/autonomy/api", true},
 		{"hob/autonomy", "hob/autonomy/bus", true},
 		{"hob/autonomy/agent", "hob/autonomy/llm/offline", false},
 		{"hob/autonomy/agent", "hob/autonomy/llm", true},

@@ -200,7 +200,7 @@ func turnDoc(session string, r Row) (knowledge.Doc, bool) {
 func senderName(name string) string {
 	name = textnorm.Ellipsize(strings.TrimSpace(name), 60)
 	folded := textnorm.Fold(name)
-	if name == "" || slices.Contains([]string{WhoOwner, WhoHob, WhoTool, WhoOutside}, folded) {
+	if name == "" || slices.Contains(Speakers(), folded) {
 		return WhoOutside
 	}
 	return name

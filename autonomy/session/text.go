@@ -48,6 +48,9 @@ const (
 	WhoOutside = "outside" // guests, and forwarded text
 )
 
+// Speakers lists the values of Query.Who.
+func Speakers() []string { return []string{WhoOwner, WhoHob, WhoTool, WhoOutside} }
+
 // SpeakerOf returns the speaker of a message.
 func SpeakerOf(m llm.Message) string {
 	switch m.Role {

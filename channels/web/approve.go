@@ -3,6 +3,8 @@ package web
 import (
 	"context"
 	"net/http"
+
+	"hob/autonomy/api"
 )
 
 // answeringSurface returns the auth method that answers, for the audit log.
@@ -20,7 +22,7 @@ func (s *Server) answeringSurface(r *http.Request, proof authMethod) (string, er
 
 // serveApproval handles the owner's decision on a question or a batch of questions.
 func (s *Server) serveApproval(w http.ResponseWriter, r *http.Request, proof authMethod) error {
-	session, err := sessionID(r.PathValue("session"))
+	_, err := sessionID(r.PathValue("session"))
 	if err != nil {
 		return err
 	}
@@ -41,21 +43,25 @@ func (s *Server) serveApproval(w http.ResponseWriter, r *http.Request, proof aut
 	if in.Uses < 0 {
 		return invalidFailure("uses must not be negative")
 	}
-	a := Answer{Approved: *in.Approved, Scope: in.Scope, Expires: in.Expires, Uses: in.Uses, Note: in.Note, Beforehand: in.Beforehand}
+	a := api.Answer{Approved: *in.Approved, Scope: in.Scope, Expires: in.Expires, Uses: in.Uses, Note: in.Note, Beforehand: in.Beforehand}
 	if a.By, err = s.answeringSurface(r, proof); err != nil {
 		return err
 	}
-	out, err := s.backend.Answer(r.Context(), session, r.PathValue("approval"), a)
+	out, err := s.backend.Answer(r.Context(), r.PathValue("approval"), a)
 	if err != nil {
 		return err
 	}
-	s.writeJSON(w, http.StatusOK, out)
+	if out.Batch {
+		s.writeJSON(w, http.StatusOK, out.Approvals)
+		return nil
+	}
+	s.writeJSON(w, http.StatusOK, out.Approvals[0])
 	return nil
 }
 
 // serveGrant creates a grant without a pending question.
 func (s *Server) serveGrant(w http.ResponseWriter, r *http.Request, proof authMethod) error {
-	var in NewGrant
+	var in api.NewGrant
 	err := s.readJSONBody(w, r, &in)
 	if err != nil {
 		return err
@@ -72,7 +78,7 @@ func (s *Server) serveGrant(w http.ResponseWriter, r *http.Request, proof authMe
 }
 
 // ownerActHandler returns a handler that runs an owner action on the item named by a part of the path.
-func (s *Server) ownerActHandler(part string, do func(ctx context.Context, id, by string) (any, error)) func(http.ResponseWriter, *http.Request, authMethod) error {
+func ownerActHandler[T any](s *Server, part string, do func(ctx context.Context, id, by string) (T, error)) func(http.ResponseWriter, *http.Request, authMethod) error {
 	return func(w http.ResponseWriter, r *http.Request, proof authMethod) error {
 		var in struct{}
 		if err := s.readJSONBody(w, r, &in); err != nil {
@@ -99,11 +105,10 @@ func (s *Server) testChannel(w http.ResponseWriter, r *http.Request, proof authM
 	if err := s.readJSONBody(w, r, &in); err != nil {
 		return err
 	}
-	by, err := s.answeringSurface(r, proof)
-	if err != nil {
+	if _, err := s.answeringSurface(r, proof); err != nil {
 		return err
 	}
-	out, err := s.backend.TestChannel(r.Context(), r.PathValue("channel"), in.Send, by)
+	out, err := s.backend.TestChannel(r.Context(), r.PathValue("channel"), in.Send)
 	if err != nil {
 		return err
 	}

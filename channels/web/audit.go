@@ -4,12 +4,14 @@ import (
 	"net/http"
 	"strconv"
 	"time"
+
+	"hob/autonomy/api"
 )
 
 // serveAudit lists lines of the audit log.
 func (s *Server) serveAudit(w http.ResponseWriter, r *http.Request, _ authMethod) error {
 	values := r.URL.Query()
-	var q AuditQuery
+	var q api.AuditQuery
 	text := map[string]*string{
 		"event": &q.Event, "session": &q.Session, "tool": &q.Tool, "actor": &q.Actor, "action": &q.Action, "verdict": &q.Verdict, "outcome": &q.Outcome, "call": &q.Call,
 	}

@@ -1,19 +1,12 @@
 package web
 
 import (
-	"context"
 	"net/http"
 	"net/url"
 	"slices"
-)
 
-// Doctor checks the installation.
-type Doctor interface {
-	// Examine runs the named checks, or all of them, and with fix repairs problems. It calls
-	// step with each finding: an object with name, state ("ok", "warn", "fail", "skipped"),
-	// cause and remedy. ErrInvalid: a name is unknown.
-	Examine(ctx context.Context, names []string, fix bool, step func(any)) error
-}
+	"hob/autonomy/api"
+)
 
 // maxNames is the maximum number of checks selected by name.
 const maxNames = 100
@@ -32,8 +25,8 @@ func (s *Server) serveFindings(w http.ResponseWriter, r *http.Request, _ authMet
 	if err := checkNames(values["name"]); err != nil {
 		return err
 	}
-	out := []any{}
-	if err := s.backend.Examine(r.Context(), values["name"], false, func(v any) { out = append(out, v) }); err != nil {
+	out := []api.Finding{}
+	if err := s.backend.Examine(r.Context(), values["name"], false, func(f api.Finding) { out = append(out, f) }); err != nil {
 		return err
 	}
 	s.writeJSON(w, http.StatusOK, out)
@@ -52,7 +45,9 @@ func (s *Server) streamFindings(w http.ResponseWriter, r *http.Request, _ authMe
 	if err := checkNames(in.Names); err != nil {
 		return err
 	}
-	return s.streamSteps(w, func(step func(any)) error { return s.backend.Examine(r.Context(), in.Names, in.Fix, step) })
+	return s.streamSteps(w, func(step func(any)) error {
+		return s.backend.Examine(r.Context(), in.Names, in.Fix, func(f api.Finding) { step(f) })
+	})
 }
 
 func checkNames(names []string) error {

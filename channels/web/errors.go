@@ -10,6 +10,8 @@ import (
 	"strings"
 	"sync"
 	"time"
+
+	"hob/autonomy/api"
 )
 
 // failure is an error in the form that clients receive.
@@ -44,11 +46,11 @@ func failureOf(err error) *failure {
 		status int
 		code   string
 	}{
-		{ErrNotFound, http.StatusNotFound, "not_found"},
-		{ErrConflict, http.StatusConflict, "conflict"},
-		{ErrDenied, http.StatusForbidden, "denied"},
-		{ErrInvalid, http.StatusBadRequest, "invalid"},
-		{ErrFull, http.StatusInsufficientStorage, "disk_full"},
+		{api.ErrNotFound, http.StatusNotFound, api.CodeNotFound},
+		{api.ErrConflict, http.StatusConflict, api.CodeConflict},
+		{api.ErrDenied, http.StatusForbidden, api.CodeDenied},
+		{api.ErrInvalid, http.StatusBadRequest, api.CodeInvalid},
+		{api.ErrFull, http.StatusInsufficientStorage, api.CodeFull},
 	} {
 		if errors.Is(err, c.class) {
 			f.Status, f.Code = c.status, c.code
@@ -74,10 +76,7 @@ func (s *Server) writeError(w http.ResponseWriter, r *http.Request, err error) {
 	if f.Status == http.StatusUnauthorized {
 		w.Header().Set("WWW-Authenticate", `Bearer realm="hob"`)
 	}
-	s.writeJSON(w, f.Status, struct {
-		Error *failure `json:"error"`
-		Event string   `json:"event,omitempty"`
-	}{f, f.Event})
+	s.writeJSON(w, f.Status, api.ErrorBody{Error: api.Error{Code: f.Code, Message: f.Message, Remedy: f.Remedy}, Event: f.Event})
 }
 
 // buffers pools response buffers; large ones are left to the garbage collector.

@@ -15,6 +15,7 @@ import (
 
 	"go.uber.org/goleak"
 
+	"hob/autonomy/api"
 	"hob/channels"
 	"hob/channels/web"
 	hooksig "hob/platform/net/hooksig"
@@ -27,17 +28,19 @@ const token = "00112233445566778899aabbccddeeff00112233445566778899aabbccddeeff"
 
 // engine is a Backend whose turns are functions of the test.
 type engine struct {
-	turn func(e *engine, in channels.Inbound, st *web.EventStatus) // runs when a message arrives; nil echoes
+	web.Backend // nil: what a test does not expect panics
+
+	turn func(e *engine, in channels.Inbound, st *api.EventStatus) // runs when a message arrives; nil echoes
 
 	mu      sync.Mutex
 	next    int
 	feedID  uint64
-	events  map[string]*web.EventStatus
+	events  map[string]*api.EventStatus
 	changed chan struct{} // closed on every change of an event
 	keys    map[string]string
 	heard   []channels.Inbound
 	subs    map[*subscription]bool
-	answers map[string]web.Answer
+	answers map[string]api.Answer
 	fired   []string
 	shown   []string
 	asked   []string // questions to List, Why and Manage
@@ -48,8 +51,8 @@ type engine struct {
 
 func newEngine() *engine {
 	return &engine{
-		events: map[string]*web.EventStatus{}, keys: map[string]string{}, changed: make(chan struct{}),
-		subs: map[*subscription]bool{}, answers: map[string]web.Answer{},
+		events: map[string]*api.EventStatus{}, keys: map[string]string{}, changed: make(chan struct{}),
+		subs: map[*subscription]bool{}, answers: map[string]api.Answer{},
 	}
 }
 
@@ -66,7 +69,7 @@ func (e *engine) Receive(_ context.Context, in channels.Inbound) (channels.Accep
 	id := fmt.Sprintf("e%d", e.next)
 	e.keys[in.Key] = id
 	e.heard = append(e.heard, in)
-	st := &web.EventStatus{ID: id, Session: in.Session, State: "claimed", Attempts: 1}
+	st := &api.EventStatus{ID: id, Session: in.Session, State: "claimed", Attempts: 1}
 	e.events[id] = st
 	if e.turn == nil {
 		st.State, st.Answer, st.Usage = "done", "echo: "+in.Text, json.RawMessage(`{"input":3,"output":2}`)
@@ -87,22 +90,22 @@ func (e *engine) change(f func()) {
 	e.changed = make(chan struct{})
 }
 
-func (e *engine) finish(st *web.EventStatus, answer string) {
+func (e *engine) finish(st *api.EventStatus, answer string) {
 	e.change(func() { st.State, st.Answer, st.Approvals = "done", answer, nil })
 	e.say("message_end", st.ID, map[string]any{"answer": answer, "interrupted": false})
 }
 
-func (e *engine) Event(_ context.Context, id string) (web.EventStatus, error) {
+func (e *engine) Event(_ context.Context, id string) (api.EventStatus, error) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	st, ok := e.events[id]
 	if !ok {
-		return web.EventStatus{}, fmt.Errorf("event %q: %w", id, web.ErrNotFound)
+		return api.EventStatus{}, fmt.Errorf("event %q: %w", id, api.ErrNotFound)
 	}
 	return *st, nil
 }
 
-func (e *engine) Wait(ctx context.Context, id string) (web.EventStatus, error) {
+func (e *engine) Wait(ctx context.Context, id string) (api.EventStatus, error) {
 	for {
 		e.mu.Lock()
 		changed := e.changed
@@ -114,38 +117,38 @@ func (e *engine) Wait(ctx context.Context, id string) (web.EventStatus, error) {
 		select {
 		case <-changed:
 		case <-ctx.Done():
-			return web.EventStatus{}, ctx.Err()
+			return api.EventStatus{}, ctx.Err()
 		}
 	}
 }
 
-func (e *engine) Answer(_ context.Context, session, id string, a web.Answer) (any, error) {
+func (e *engine) Answer(_ context.Context, id string, a api.Answer) (api.Decision, error) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	if id == "nope" {
-		return nil, web.ErrNotFound
+		return api.Decision{}, api.ErrNotFound
 	}
 	if _, ok := e.answers[id]; ok {
-		return nil, fmt.Errorf("%w: already answered", web.ErrConflict)
+		return api.Decision{}, fmt.Errorf("%w: already answered", api.ErrConflict)
 	}
 	e.answers[id] = a
 	close(e.changed)
 	e.changed = make(chan struct{})
-	return map[string]any{"id": id, "session": session}, nil
+	return api.Decision{Approvals: []api.Approval{{ID: id}}}, nil
 }
 
-func (e *engine) Shown(_ context.Context, client string, d web.Display) error {
+func (e *engine) Shown(_ context.Context, client string, d api.Display) error {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	if d.Delivery == "nope" {
-		return web.ErrNotFound
+		return api.ErrNotFound
 	}
 	e.shown = append(e.shown, fmt.Sprintf("%s %s%v %v", client, d.Delivery, d.Approvals, d.Withdrawn))
 	return nil
 }
 
 // answered waits for the answer to an approval.
-func (e *engine) answered(id string) web.Answer {
+func (e *engine) answered(id string) api.Answer {
 	for {
 		e.mu.Lock()
 		a, ok := e.answers[id]
@@ -158,57 +161,57 @@ func (e *engine) answered(id string) web.Answer {
 	}
 }
 
-func (e *engine) Search(_ context.Context, q web.SearchQuery) (any, error) {
-	return []web.SearchQuery{q}, nil
+func (e *engine) Search(context.Context, api.SearchQuery) ([]api.FoundMessage, error) {
+	return []api.FoundMessage{}, nil
 }
 
 func (e *engine) Export(_ context.Context, session, format string, w io.Writer) error {
 	if session == "nope" {
-		return fmt.Errorf("%s: %w", session, web.ErrNotFound)
+		return fmt.Errorf("%s: %w", session, api.ErrNotFound)
 	}
 	_, err := io.WriteString(w, format+" of "+session)
 	return err
 }
 
-func (e *engine) Fork(_ context.Context, session, to, at string) (any, error) {
+func (e *engine) Fork(_ context.Context, session, to, at string) (api.Session, error) {
 	if session == "nope" {
-		return nil, fmt.Errorf("%s: %w", session, web.ErrNotFound)
+		return api.Session{}, fmt.Errorf("%s: %w", session, api.ErrNotFound)
 	}
-	return map[string]string{"id": to, "at": at}, nil
+	return api.Session{ID: to, Chat: at}, nil
 }
 
-func (e *engine) Replay(_ context.Context, session, turn string) (any, error) {
-	return map[string]string{"session": session, "turn": turn}, nil
+func (e *engine) Replay(_ context.Context, session, turn string) (api.Replay, error) {
+	return api.Replay{Session: session, Turn: turn}, nil
 }
 
-func (e *engine) Grant(_ context.Context, g web.NewGrant) (any, error) {
-	return map[string]string{"id": "g1", "by": g.By}, nil
+func (e *engine) Grant(_ context.Context, g api.NewGrant) (api.Grant, error) {
+	return api.Grant{ID: "g1", Name: g.By}, nil
 }
 
-func (e *engine) Revoke(_ context.Context, grant, by string) (any, error) {
+func (e *engine) Revoke(_ context.Context, grant, by string) (api.Grant, error) {
 	if grant != "g1" {
-		return nil, web.ErrNotFound
+		return api.Grant{}, api.ErrNotFound
 	}
-	return map[string]string{"id": grant, "by": by}, nil
+	return api.Grant{ID: grant, Name: by}, nil
 }
 
-func (e *engine) Pair(_ context.Context, channel, by string) (any, error) {
-	return map[string]string{"channel": channel, "by": by}, nil
+func (e *engine) Pair(_ context.Context, channel, by string) (api.PairingCode, error) {
+	return api.PairingCode{Channel: channel, Code: by}, nil
 }
 
-func (e *engine) Unpair(_ context.Context, pairing, by string) (any, error) {
-	return map[string]string{"id": pairing, "by": by}, nil
+func (e *engine) Unpair(_ context.Context, pairing, by string) (api.Pairing, error) {
+	return api.Pairing{ID: pairing, By: by}, nil
 }
 
-func (e *engine) TestChannel(_ context.Context, channel string, send bool, by string) (any, error) {
-	return map[string]any{"channel": channel, "ok": !send, "by": by}, nil
+func (e *engine) TestChannel(_ context.Context, channel string, send bool) (api.ChannelTest, error) {
+	return api.ChannelTest{Channel: channel, OK: !send}, nil
 }
 
-func (e *engine) Fire(_ context.Context, trigger, key string, payload []byte) (channels.Accepted, error) {
+func (e *engine) Fire(_ context.Context, trigger, key string, payload []byte) (api.Fired, error) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	if trigger != "build" && trigger != "timed" {
-		return channels.Accepted{}, web.ErrNotFound
+		return api.Fired{}, api.ErrNotFound
 	}
 	id, repeated := e.keys[key]
 	if !repeated {
@@ -216,7 +219,7 @@ func (e *engine) Fire(_ context.Context, trigger, key string, payload []byte) (c
 		e.keys[key] = id
 		e.fired = append(e.fired, string(payload))
 	}
-	return channels.Accepted{Event: id, Repeated: repeated}, nil
+	return api.Fired{Event: id, Repeated: repeated}, nil
 }
 
 func (e *engine) TriggerSecret(trigger string) (hooksig.Secret, error) {
@@ -228,40 +231,82 @@ func (e *engine) TriggerSecret(trigger string) (hooksig.Secret, error) {
 	case "open":
 		return hooksig.Secret{}, nil
 	}
-	return hooksig.Secret{}, web.ErrNotFound
+	return hooksig.Secret{}, api.ErrNotFound
 }
 
-func (e *engine) List(_ context.Context, name string, q web.Query) (any, error) {
-	e.note("list %s %+v", name, q)
-	switch name {
-	case "goals":
-		return nil, nil
-	case "usage":
-		return []string(nil), nil
-	case "notes":
-		return nil, fmt.Errorf("%w: cannot be narrowed so", web.ErrInvalid)
-	case "undo":
-		return func() {}, nil // cannot be encoded
-	}
-	return []map[string]string{{"id": "x"}}, nil
+func (e *engine) Sessions(_ context.Context, q api.Query) ([]api.Session, error) {
+	e.note("list %s %+v", "sessions", q)
+	return []api.Session{{ID: "x"}}, nil
 }
 
-func (e *engine) Why(_ context.Context, kind, about string) (any, error) {
+func (e *engine) Deliveries(_ context.Context, q api.Query) ([]api.Delivery, error) {
+	e.note("list %s %+v", "deliveries", q)
+	return []api.Delivery{{ID: "x"}}, nil
+}
+
+func (e *engine) Approvals(_ context.Context, q api.Query) ([]api.Approval, error) {
+	e.note("list %s %+v", "approvals", q)
+	return []api.Approval{{ID: "x"}}, nil
+}
+
+func (e *engine) Messages(_ context.Context, q api.Query) ([]api.ChatLine, error) {
+	e.note("list %s %+v", "messages", q)
+	return []api.ChatLine{{ID: "x"}}, nil
+}
+
+func (e *engine) Tasks(_ context.Context, q api.Query) ([]api.Task, error) {
+	e.note("list %s %+v", "tasks", q)
+	return []api.Task{{ID: "x"}}, nil
+}
+
+func (e *engine) Tools(_ context.Context, q api.Query) ([]api.Tool, error) {
+	e.note("list %s %+v", "tools", q)
+	return []api.Tool{{Name: "x"}}, nil
+}
+
+func (e *engine) Goals(_ context.Context, q api.Query) ([]api.GoalDetails, error) {
+	e.note("list %s %+v", "goals", q)
+	return nil, nil
+}
+
+func (e *engine) Usage(_ context.Context, q api.Query) ([]api.UsageRow, error) {
+	e.note("list %s %+v", "usage", q)
+	return nil, nil
+}
+
+func (e *engine) Watchers(_ context.Context, q api.Query) ([]api.Watcher, error) {
+	e.note("list %s %+v", "watchers", q)
+	return []api.Watcher{{WatcherSpec: api.WatcherSpec{ID: "x"}}}, nil
+}
+
+func (e *engine) Notes(_ context.Context, q api.Query) ([]api.Note, error) {
+	e.note("list %s %+v", "notes", q)
+	return nil, fmt.Errorf("%w: cannot be narrowed so", api.ErrInvalid)
+}
+
+func (e *engine) Undoable(_ context.Context, q api.Query) ([]api.LedgerEntry, error) {
+	e.note("list undo %+v", q)
+	return []api.LedgerEntry{{Args: json.RawMessage("{")}}, nil // cannot be encoded
+}
+
+func (e *engine) Why(_ context.Context, kind, about string) (api.Explanation, error) {
 	e.note("why %s", strings.TrimSpace(kind+" "+about))
-	return map[string]string{"text": "because"}, nil
+	return api.Explanation{Why: &api.Why{}, Text: "because"}, nil
 }
 
-func (e *engine) Audit(_ context.Context, q web.AuditQuery) (any, error) {
+func (e *engine) Audit(_ context.Context, q api.AuditQuery) ([]api.AuditRecord, error) {
 	e.note("audit %+v", q)
-	return []int{}, nil
+	return []api.AuditRecord{}, nil
 }
 
-func (e *engine) AuditLine(_ context.Context, seq int64) (any, error) {
+func (e *engine) AuditLine(_ context.Context, seq int64) (api.AuditLine, error) {
 	e.note("audit line %d", seq)
-	return map[string]int64{"seq": seq}, nil
+	return api.AuditLine{AuditRecord: api.AuditRecord{Seq: seq}}, nil
 }
 
-func (e *engine) AuditVerify(context.Context) (any, error) { return map[string]int{"lines": 1}, nil }
+func (e *engine) AuditVerify(context.Context) (api.AuditHead, error) {
+	return api.AuditHead{Lines: 1}, nil
+}
 
 func (e *engine) AuditExport(_ context.Context, w io.Writer, format string, _, _ time.Time) error {
 	_, err := io.WriteString(w, format)
@@ -272,20 +317,40 @@ func (e *engine) Template(context.Context, templates.DesiredState) (templates.Ap
 	return templates.ApplyResult{}, nil
 }
 
-func (e *engine) TrustFile(_ context.Context, path string) (any, error) {
-	return map[string]any{"path": path, "files": 1}, nil
+func (e *engine) TrustFile(_ context.Context, path string) (api.TrustedFiles, error) {
+	return api.TrustedFiles{Path: path, Files: 1}, nil
 }
 
-func (e *engine) ConfigChanged(context.Context, web.ConfigChange) error { return nil }
+func (e *engine) ConfigChanged(context.Context, api.ConfigChange) error { return nil }
 
-func (e *engine) Manage(_ context.Context, name string, q web.Query) (any, error) {
-	e.note("manage %s %s", name, q.Of)
-	return map[string]bool{"ok": true}, nil
+func (e *engine) Stop(_ context.Context, session string) (api.Stopped, error) {
+	e.note("stop %s", session)
+	return api.Stopped{Stopped: true}, nil
 }
 
-func (e *engine) Examine(_ context.Context, names []string, fix bool, step func(any)) error {
+func (e *engine) Backup(context.Context) (api.Backup, error) {
+	e.note("backup")
+	return api.Backup{Path: "hob.db"}, nil
+}
+
+func (e *engine) Shutdown() api.Shutdown {
+	e.note("shutdown")
+	return api.Shutdown{Stopping: true}
+}
+
+func (e *engine) ChangeLesson(_ context.Context, id string, c api.LearnedChange) (api.Lesson, error) {
+	e.note("change lesson %s %+v", id, c)
+	return api.Lesson{ID: id}, nil
+}
+
+func (e *engine) ChangeUserEntry(_ context.Context, id string, c api.LearnedChange) (api.UserEntry, error) {
+	e.note("change entry %s %+v", id, c)
+	return api.UserEntry{ID: id}, nil
+}
+
+func (e *engine) Examine(_ context.Context, names []string, fix bool, step func(api.Finding)) error {
 	e.note("examine %v %t", names, fix)
-	step(map[string]string{"name": "clock", "state": "ok", "cause": "is plausible", "remedy": ""})
+	step(api.Finding{Name: "clock", State: "ok", Cause: "is plausible"})
 	return nil
 }
 
@@ -295,28 +360,28 @@ func (e *engine) note(format string, args ...any) {
 	e.asked = append(e.asked, fmt.Sprintf(format, args...))
 }
 
-func (e *engine) Call(_ context.Context, session, tool string, args json.RawMessage) (web.ToolOutcome, error) {
+func (e *engine) Call(_ context.Context, session, tool string, args json.RawMessage) (api.ToolOutcome, error) {
 	e.note("call %s %s %s", session, tool, args)
 	switch tool {
 	case "nope":
-		return web.ToolOutcome{}, web.ErrNotFound
+		return api.ToolOutcome{}, api.ErrNotFound
 	case "ask":
-		return web.ToolOutcome{Call: "c1", Approvals: []any{map[string]string{"id": "a1"}}}, nil
+		return api.ToolOutcome{Call: "c1", Approvals: []api.Approval{{ID: "a1"}}}, nil
 	case "panics":
 		panic("oh no")
 	}
 	if code, ok := strings.CutPrefix(tool, "fails_"); ok {
-		return web.ToolOutcome{Call: "c1", Code: code, Error: "because"}, nil
+		return api.ToolOutcome{Call: "c1", Code: code, Error: "because"}, nil
 	}
-	return web.ToolOutcome{Text: "done", Call: "c1"}, nil
+	return api.ToolOutcome{Text: "done", Call: "c1"}, nil
 }
 
 type subscription struct {
 	e *engine
-	c chan web.FeedEvent
+	c chan api.FeedEvent
 }
 
-func (s *subscription) C() <-chan web.FeedEvent { return s.c }
+func (s *subscription) C() <-chan api.FeedEvent { return s.c }
 
 func (s *subscription) Close() {
 	s.e.mu.Lock()
@@ -325,11 +390,11 @@ func (s *subscription) Close() {
 	close(s.c)
 }
 
-func (e *engine) Subscribe(after uint64) web.Subscription {
+func (e *engine) Subscribe(after uint64) api.Subscription {
 	e.note("subscribe %d", after)
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	s := &subscription{e: e, c: make(chan web.FeedEvent, 1000)}
+	s := &subscription{e: e, c: make(chan api.FeedEvent, 1000)}
 	e.subs[s] = true
 	return s
 }
@@ -351,7 +416,7 @@ func (e *engine) say(kind, event string, data any) {
 		session = st.Session
 	}
 	for s := range e.subs {
-		s.c <- web.FeedEvent{ID: e.feedID, Type: kind, Event: event, Session: session, Data: raw}
+		s.c <- api.FeedEvent{ID: e.feedID, Type: kind, Event: event, Session: session, Data: raw}
 	}
 }
 
@@ -361,7 +426,7 @@ func (e *engine) readers() int {
 	return len(e.subs)
 }
 
-func (e *engine) text(st *web.EventStatus, words ...string) {
+func (e *engine) text(st *api.EventStatus, words ...string) {
 	for _, w := range words {
 		e.say("content_delta", st.ID, map[string]string{"text": w})
 	}
@@ -505,41 +570,50 @@ func soon(t testing.TB, what string, ok func() bool) {
 	t.Fatalf("%s did not happen in time", what)
 }
 
-func (e *engine) MemorySearch(_ context.Context, q web.MemoryQuery) (any, error) {
-	return []any{map[string]any{"text": q.Text, "kinds": q.Kinds, "speaker": q.Speaker, "limit": q.Limit, "explain": q.Explain, "meaning": q.Meaning, "history": q.History}}, nil
+func (e *engine) Facts(_ context.Context, limit int, all bool) ([]api.Fact, error) {
+	return []api.Fact{{Text: fmt.Sprintf("facts %d %t", limit, all)}}, nil
 }
 
-func (e *engine) MemoryItem(_ context.Context, id string) (any, error) {
+func (e *engine) MemorySearch(_ context.Context, q api.MemoryQuery) ([]api.MemoryRow, error) {
+	return []api.MemoryRow{{Text: fmt.Sprintf("%+v", q)}}, nil
+}
+
+func (e *engine) ExplainSearch(_ context.Context, q api.MemoryQuery) (api.ExplainedSearch, error) {
+	return api.ExplainedSearch{Query: q.Text, Hits: []api.MemoryRow{}}, nil
+}
+
+func (e *engine) MemoryItem(_ context.Context, id string) (api.MemoryItem, error) {
 	if id == "nope" {
-		return nil, fmt.Errorf("%q: %w", id, web.ErrNotFound)
+		return api.MemoryItem{}, fmt.Errorf("%q: %w", id, api.ErrNotFound)
 	}
-	return map[string]any{"id": id}, nil
+	return api.MemoryItem{MemoryRow: api.MemoryRow{ID: id}}, nil
 }
 
-func (e *engine) MemoryGraph(_ context.Context, name string, limit int) (any, error) {
-	return map[string]any{"name": name, "limit": limit}, nil
+func (e *engine) MemoryGraph(_ context.Context, name string, _ int) (api.MemoryGraph, error) {
+	return api.MemoryGraph{Root: name}, nil
 }
 
-func (e *engine) MemoryStats(context.Context) (any, error) { return map[string]any{"rows": 3}, nil }
+func (e *engine) MemoryStats(context.Context) (api.MemoryStats, error) {
+	return api.MemoryStats{Rows: 3}, nil
+}
 
 func (e *engine) MemoryExport(_ context.Context, w io.Writer, format string, conversations bool) error {
 	_, err := fmt.Fprintln(w, format, conversations)
 	return err
 }
 
-func (e *engine) MemoryImport(_ context.Context, in web.MemoryImport, step func(any)) error {
+func (e *engine) MemoryImport(_ context.Context, in api.MemoryImport, step func(api.MemoryProgress)) (api.ImportResult, error) {
 	if in.Path == "nope" {
-		return fmt.Errorf("%s: %w", in.Path, web.ErrNotFound)
+		return api.ImportResult{}, fmt.Errorf("%s: %w", in.Path, api.ErrNotFound)
 	}
-	step(map[string]any{"done": 1})
+	step(api.MemoryProgress{Done: 1})
 	if in.Path == "broken" {
-		return errors.New("it broke")
+		return api.ImportResult{}, errors.New("it broke")
 	}
-	step(map[string]any{"done": 2, "trust": in.Trust, "dry_run": in.DryRun})
-	return nil
+	return api.ImportResult{Sealed: in.Trust, DryRun: in.DryRun}, nil
 }
 
-func (e *engine) MemoryReindex(_ context.Context, step func(any)) error {
-	step(map[string]any{"done": 1})
+func (e *engine) MemoryReindex(_ context.Context, step func(api.MemoryProgress)) error {
+	step(api.MemoryProgress{Doing: "done", Done: 1})
 	return nil
 }

@@ -9,6 +9,7 @@ import (
 	"sync"
 	"time"
 
+	"hob/autonomy/api"
 	"hob/channels"
 )
 
@@ -36,9 +37,9 @@ type follower struct {
 	s    *Server
 	sink turnSink
 	// mark records that the client displays something; nil if the client has no id.
-	mark  func(Display) error
+	mark  func(api.Display) error
 	id    string
-	feed  <-chan FeedEvent
+	feed  <-chan api.FeedEvent
 	waits chan waitResult
 	wg    sync.WaitGroup
 
@@ -54,18 +55,18 @@ type follower struct {
 type openCall struct{ id, name string }
 
 type waitResult struct {
-	st  EventStatus
+	st  api.EventStatus
 	err error
 }
 
 // followTurn streams the turn to sink until it is final. It ends with message_end unless the turn
 // is dead or an error is returned.
-func (s *Server) followTurn(r *http.Request, acc channels.Accepted, sub Subscription, sink turnSink) (EventStatus, error) {
+func (s *Server) followTurn(r *http.Request, acc channels.Accepted, sub api.Subscription, sink turnSink) (api.EventStatus, error) {
 	ctx, cancel := withServerLifetime(r.Context())
 	client, err := clientOf(r)
 	if err != nil {
 		cancel()
-		return EventStatus{}, err
+		return api.EventStatus{}, err
 	}
 	f := &follower{
 		s: s, mark: s.displayMarker(r, client), sink: sink, id: acc.Event, feed: sub.C(), waits: make(chan waitResult, 1),
@@ -93,13 +94,13 @@ func (f *follower) awaitTurn(ctx context.Context) {
 	})
 }
 
-func (f *follower) runLoop(ctx context.Context) (EventStatus, error) {
+func (f *follower) runLoop(ctx context.Context) (api.EventStatus, error) {
 	ping := time.NewTicker(f.s.opt.Ping)
 	defer ping.Stop()
 	for {
 		if len(f.feed) == 0 {
 			if err := f.sink.flushEvents(); err != nil {
-				return EventStatus{}, errGone
+				return api.EventStatus{}, errGone
 			}
 		}
 		select {
@@ -109,7 +110,7 @@ func (f *follower) runLoop(ctx context.Context) (EventStatus, error) {
 				continue
 			}
 			if err := f.forwardEvent(e); err != nil {
-				return EventStatus{}, err
+				return api.EventStatus{}, err
 			}
 			if e.Event == f.id && e.Type == "message_end" {
 				if st, err := f.s.backend.Event(ctx, f.id); err == nil && isFinal(st) {
@@ -129,16 +130,16 @@ func (f *follower) runLoop(ctx context.Context) (EventStatus, error) {
 			}
 		case <-ping.C:
 			if err := f.sink.sendPing(); err != nil {
-				return EventStatus{}, errGone
+				return api.EventStatus{}, errGone
 			}
 		case <-ctx.Done():
-			return EventStatus{}, context.Cause(ctx)
+			return api.EventStatus{}, context.Cause(ctx)
 		}
 	}
 }
 
 // handleStatus handles the event status from the backend.
-func (f *follower) handleStatus(ctx context.Context, st EventStatus, err error) (EventStatus, bool, error) {
+func (f *follower) handleStatus(ctx context.Context, st api.EventStatus, err error) (api.EventStatus, bool, error) {
 	if err != nil {
 		return st, false, err
 	}
@@ -189,7 +190,7 @@ func (f *follower) drainFeed(ctx context.Context) error {
 }
 
 // forwardEvent forwards one event of the feed.
-func (f *follower) forwardEvent(e FeedEvent) error {
+func (f *follower) forwardEvent(e api.FeedEvent) error {
 	if e.Event != f.id {
 		return nil
 	}

@@ -1,15 +1,16 @@
 package web
 
 import (
+	"context"
 	"encoding/json"
 	"net/http"
 	"net/url"
-	"reflect"
 	"slices"
 	"strconv"
 	"strings"
 	"unicode/utf8"
 
+	"hob/autonomy/api"
 	"hob/templates"
 )
 
@@ -20,31 +21,54 @@ const (
 
 // listHandler returns the handler of a read-only list. It accepts only the named parameters, so that
 // a typing mistake does not look like an empty list.
-func (s *Server) listHandler(name string, params ...string) func(http.ResponseWriter, *http.Request, authMethod) error {
+func listHandler[T any](s *Server, list func(context.Context, api.Query) ([]T, error), params ...string) func(http.ResponseWriter, *http.Request, authMethod) error {
 	return func(w http.ResponseWriter, r *http.Request, _ authMethod) error {
 		q, err := parseQuery(r.URL.RawQuery, params)
 		if err != nil {
 			return err
 		}
-		if name == "messages" {
+		if r.PathValue("session") != "" {
 			if q.Of, err = sessionID(r.PathValue("session")); err != nil {
 				return err
 			}
 		}
-		out, err := s.backend.List(r.Context(), name, q)
+		out, err := list(r.Context(), q)
 		if err != nil {
 			return err
 		}
-		if v := reflect.ValueOf(out); !v.IsValid() || (v.Kind() == reflect.Slice && v.IsNil()) {
-			out = []any{} // an empty list, not null
+		if out == nil {
+			out = []T{} // an empty list, not null
 		}
 		s.writeJSON(w, http.StatusOK, out)
 		return nil
 	}
 }
 
-func parseQuery(raw string, params []string) (Query, error) {
-	q := Query{Limit: defaultLimit}
+// listRoute returns the route of a list.
+func listRoute[T any](s *Server, name string, list func(context.Context, api.Query) ([]T, error)) route {
+	return route{method: "GET", path: "/api/v1/" + name, owner: listHandler(s, list, listParams(name)...)}
+}
+
+// unfiltered makes a list of a use case that has no filter.
+func unfiltered[T any](list func(context.Context) ([]T, error)) func(context.Context, api.Query) ([]T, error) {
+	return func(ctx context.Context, _ api.Query) ([]T, error) { return list(ctx) }
+}
+
+// servePlan returns the plan of the day.
+func (s *Server) servePlan(w http.ResponseWriter, r *http.Request, _ authMethod) error {
+	if _, err := parseQuery(r.URL.RawQuery, listParams("plan")); err != nil {
+		return err
+	}
+	out, err := s.backend.Plan(r.Context())
+	if err != nil {
+		return err
+	}
+	s.writeJSON(w, http.StatusOK, out)
+	return nil
+}
+
+func parseQuery(raw string, params []string) (api.Query, error) {
+	q := api.Query{Limit: defaultLimit}
 	values, err := url.ParseQuery(raw)
 	if err != nil || !utf8.ValidString(raw) {
 		return q, invalidFailure("the query string cannot be read")
@@ -88,8 +112,8 @@ func (s *Server) serveWhy(w http.ResponseWriter, r *http.Request, _ authMethod) 
 	return nil
 }
 
-// manageHandler returns the handler of an administrative action.
-func (s *Server) manageHandler(name string) func(http.ResponseWriter, *http.Request, authMethod) error {
+// manageHandler returns the handler of an administrative action, on a session if it names one.
+func manageHandler[T any](s *Server, named bool, act func(ctx context.Context, session string) (T, error)) func(http.ResponseWriter, *http.Request, authMethod) error {
 	return func(w http.ResponseWriter, r *http.Request, _ authMethod) error {
 		var in struct {
 			Session string `json:"session"`
@@ -97,10 +121,10 @@ func (s *Server) manageHandler(name string) func(http.ResponseWriter, *http.Requ
 		if err := s.readJSONBody(w, r, &in); err != nil {
 			return err
 		}
-		if in.Session == "" && (name == "stop" || name == "new") {
+		if in.Session == "" && named {
 			return newFailure(http.StatusBadRequest, "invalid", `send {"session": "..."}`, "the session is missing")
 		}
-		out, err := s.backend.Manage(r.Context(), name, Query{Of: in.Session})
+		out, err := act(r.Context(), in.Session)
 		if err != nil {
 			return err
 		}
@@ -109,10 +133,25 @@ func (s *Server) manageHandler(name string) func(http.ResponseWriter, *http.Requ
 	}
 }
 
+// manageRoutes returns the routes of the administrative actions.
+func (s *Server) manageRoutes() []route {
+	const at = "/api/v1/manage/"
+	return []route{
+		{method: "POST", path: at + "backup", grave: true, owner: manageHandler(s, false, func(ctx context.Context, _ string) (api.Backup, error) { return s.backend.Backup(ctx) })},
+		{method: "POST", path: at + "stop", grave: true, owner: manageHandler(s, true, s.backend.Stop)},
+		{method: "POST", path: at + "new", grave: true, owner: manageHandler(s, true, s.backend.Reset)},
+		{method: "POST", path: at + "shutdown", grave: true, owner: manageHandler(s, false, func(context.Context, string) (api.Shutdown, error) { return s.backend.Shutdown(), nil })},
+		{method: "POST", path: at + "token", grave: true, owner: manageHandler(s, false, func(ctx context.Context, _ string) (api.RotatedToken, error) { return s.backend.RotateToken(ctx) })},
+		{method: "POST", path: at + "config", grave: true, owner: s.configChanged},
+		{method: "POST", path: at + "files/trust", grave: true, owner: s.trustFile},
+		{method: "POST", path: at + "template", grave: true, owner: s.serveTemplate},
+	}
+}
+
 // configChanged journals a change of the configuration that the owner made on the command
 // line, so that it can be undone.
 func (s *Server) configChanged(w http.ResponseWriter, r *http.Request, _ authMethod) error {
-	var in ConfigChange
+	var in api.ConfigChange
 	if err := s.readJSONBody(w, r, &in); err != nil {
 		return err
 	}
@@ -160,28 +199,24 @@ func (s *Server) serveTemplate(w http.ResponseWriter, r *http.Request, _ authMet
 }
 
 // changeHandler rewords, retires or deletes one learned entry.
-func (s *Server) changeHandler(name string) func(http.ResponseWriter, *http.Request, authMethod) error {
+func changeHandler[T any](s *Server, change func(ctx context.Context, id string, c api.LearnedChange) (T, error)) func(http.ResponseWriter, *http.Request, authMethod) error {
 	return func(w http.ResponseWriter, r *http.Request, _ authMethod) error {
-		var in struct {
-			Text   string `json:"text"`
-			Retire bool   `json:"retire"`
-			Delete bool   `json:"delete"`
-		}
+		var in api.LearnedChange
 		if err := s.readJSONBody(w, r, &in); err != nil {
 			return err
 		}
-		q := Query{Of: r.PathValue("id"), Text: strings.TrimSpace(in.Text)}
+		id := r.PathValue("id")
+		in.Text = strings.TrimSpace(in.Text)
 		n := 0
-		for state, is := range map[string]bool{"": q.Text != "", "retired": in.Retire, "deleted": in.Delete} {
+		for _, is := range []bool{in.Text != "", in.Retire, in.Delete} {
 			if is {
-				q.State = state
 				n++
 			}
 		}
-		if n != 1 || len(q.Of) > 200 {
+		if n != 1 || len(id) > 200 {
 			return newFailure(http.StatusBadRequest, "invalid", `send {"text": "..."}, {"retire": true} or {"delete": true}`, "give exactly one change")
 		}
-		out, err := s.backend.Manage(r.Context(), name, q)
+		out, err := change(r.Context(), id, in)
 		if err != nil {
 			return err
 		}
@@ -192,7 +227,7 @@ func (s *Server) changeHandler(name string) func(http.ResponseWriter, *http.Requ
 
 // serveCancel cancels a task that one agent delegated to another.
 func (s *Server) serveCancel(w http.ResponseWriter, r *http.Request, _ authMethod) error {
-	out, err := s.backend.Manage(r.Context(), "cancel", Query{Of: r.PathValue("id")})
+	out, err := s.backend.CancelDelegation(r.Context(), r.PathValue("id"))
 	if err != nil {
 		return err
 	}
@@ -258,7 +293,7 @@ func (s *Server) serveTool(w http.ResponseWriter, r *http.Request, _ authMethod)
 }
 
 // toolStatus maps the codes of package tools.
-func toolStatus(o ToolOutcome) int {
+func toolStatus(o api.ToolOutcome) int {
 	if o.Code == "" && len(o.Approvals) > 0 {
 		return http.StatusAccepted
 	}

@@ -1,71 +1,34 @@
 package web
 
 import (
-	"context"
 	"encoding/json"
-	"io"
 	"net/http"
 	"net/url"
 	"slices"
 	"strings"
 	"time"
+
+	"hob/autonomy/api"
 )
-
-// Memory is the memory as the API uses it.
-type Memory interface {
-	// MemorySearch lists the entries about Text, best match first, or without a text the
-	// newest facts; with Explain it returns an object that also describes the search.
-	MemorySearch(ctx context.Context, q MemoryQuery) (any, error)
-	// MemoryItem returns the details of one entry: a fact with its history, an entity with its
-	// relations, or another row. ErrNotFound.
-	MemoryItem(ctx context.Context, id string) (any, error)
-	// MemoryGraph returns the entities related to a name, or the most connected ones (""), and
-	// their relations.
-	MemoryGraph(ctx context.Context, name string, limit int) (any, error)
-	// MemoryStats counts the entries and the data derived from them.
-	MemoryStats(ctx context.Context) (any, error)
-	// MemoryExport writes everything, as "jsonl" or "markdown". If it returns an error of its
-	// own, it has written nothing.
-	MemoryExport(ctx context.Context, w io.Writer, format string, conversations bool) error
-	// MemoryImport imports a file or folder; it calls step with the progress and finally with
-	// the result.
-	MemoryImport(ctx context.Context, in MemoryImport, step func(any)) error
-	// MemoryReindex rebuilds the derived data; step as in MemoryImport.
-	MemoryReindex(ctx context.Context, step func(any)) error
-}
-
-// MemoryQuery is a query of the memory.
-type MemoryQuery struct {
-	Text         string
-	Kinds        []string
-	Speaker      string
-	Since, Until time.Time
-	Limit        int
-	All          bool // in a list: include retired facts
-	History      bool // include former values
-	Meaning      bool // the embedder and the model may be used
-	Explain      bool
-}
-
-// MemoryImport describes an import, by its path on this machine.
-type MemoryImport struct {
-	Path   string `json:"path"`
-	Name   string `json:"name,omitempty"`   // the name of the source, if the path has no meaning
-	Format string `json:"format,omitempty"` // the required format, "" for any
-	Trust  bool   `json:"trust"`            // the content counts as the owner's own words
-	DryRun bool   `json:"dry_run"`          // only report what would
-}
 
 func (s *Server) memoryHandler(explain bool) func(http.ResponseWriter, *http.Request, authMethod) error {
 	return func(w http.ResponseWriter, r *http.Request, _ authMethod) error {
-		q, err := memoryQuery(r.URL.RawQuery)
+		q, all, err := memoryQuery(r.URL.RawQuery)
 		if err != nil {
 			return err
 		}
-		if q.Explain = explain; explain && strings.TrimSpace(q.Text) == "" {
+		if explain && strings.TrimSpace(q.Text) == "" {
 			return invalidFailure("q is missing: the search text")
 		}
-		out, err := s.backend.MemorySearch(r.Context(), q)
+		var out any
+		switch {
+		case explain:
+			out, err = s.backend.ExplainSearch(r.Context(), q)
+		case q.IsEmpty():
+			out, err = s.backend.Facts(r.Context(), q.Limit, all)
+		default:
+			out, err = s.backend.MemorySearch(r.Context(), q)
+		}
 		if err != nil {
 			return err
 		}
@@ -74,17 +37,18 @@ func (s *Server) memoryHandler(explain bool) func(http.ResponseWriter, *http.Req
 	}
 }
 
-func memoryQuery(raw string) (q MemoryQuery, err error) {
+// memoryQuery parses a query of the memory. all: a list includes retired facts.
+func memoryQuery(raw string) (q api.MemoryQuery, all bool, err error) {
 	common, err := parseQuery(raw, listParams("memory"))
 	if err != nil {
-		return q, err
+		return q, false, err
 	}
 	values, err := url.ParseQuery(raw)
 	if err != nil {
-		return q, invalidFailure("the query string cannot be read")
+		return q, false, invalidFailure("the query string cannot be read")
 	}
 	is := func(k string) bool { return values.Has(k) && !slices.Contains([]string{"0", "false"}, values.Get(k)) }
-	q = MemoryQuery{Text: common.Text, Limit: common.Limit, All: common.All, Speaker: values.Get("speaker"), History: is("history"), Meaning: is("meaning")}
+	q = api.MemoryQuery{Text: common.Text, Limit: common.Limit, Speaker: values.Get("speaker"), History: is("history"), Meaning: is("meaning")}
 	if q.Text != "" && !values.Has("limit") {
 		q.Limit = 10
 	}
@@ -96,11 +60,11 @@ func memoryQuery(raw string) (q MemoryQuery, err error) {
 	for k, to := range map[string]*time.Time{"since": &q.Since, "until": &q.Until} {
 		if v := values.Get(k); v != "" {
 			if *to, err = parseTimestamp(k, v); err != nil {
-				return q, err
+				return q, false, err
 			}
 		}
 	}
-	return q, nil
+	return q, common.All, nil
 }
 
 func (s *Server) memoryItem(w http.ResponseWriter, r *http.Request, _ authMethod) error {
@@ -166,7 +130,7 @@ func (s *Server) memoryExport(w http.ResponseWriter, r *http.Request, _ authMeth
 }
 
 func (s *Server) memoryImport(w http.ResponseWriter, r *http.Request, _ authMethod) error {
-	var in MemoryImport
+	var in api.MemoryImport
 	if err := s.readJSONBody(w, r, &in); err != nil {
 		return err
 	}
@@ -176,11 +140,19 @@ func (s *Server) memoryImport(w http.ResponseWriter, r *http.Request, _ authMeth
 	if strings.ContainsAny(in.Name, "/\\\x00\n") || len(in.Name) > 200 {
 		return invalidFailure("the name must be one word, such as notes.md")
 	}
-	return s.streamSteps(w, func(step func(any)) error { return s.backend.MemoryImport(r.Context(), in, step) })
+	return s.streamSteps(w, func(step func(any)) error {
+		out, err := s.backend.MemoryImport(r.Context(), in, func(p api.MemoryProgress) { step(p) })
+		if err == nil {
+			step(out)
+		}
+		return err
+	})
 }
 
 func (s *Server) memoryReindex(w http.ResponseWriter, r *http.Request, _ authMethod) error {
-	return s.streamSteps(w, func(step func(any)) error { return s.backend.MemoryReindex(r.Context(), step) })
+	return s.streamSteps(w, func(step func(any)) error {
+		return s.backend.MemoryReindex(r.Context(), func(p api.MemoryProgress) { step(p) })
+	})
 }
 
 // streamSteps streams one JSON object per line. An error after the first line is the last line:

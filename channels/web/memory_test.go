@@ -13,12 +13,12 @@ func TestMemoryIsListedExplainedAndMoved(t *testing.T) {
 		status                   int
 		want                     string
 	}{
-		{"the list", http.MethodGet, "/api/v1/memory", "", 200, `"limit":1000`},
-		{"a search", http.MethodGet, "/api/v1/memory?q=key&kind=fact,%20note&speaker=owner&since=2026-03-01&meaning=1", "", 200, `"kinds":["fact","note"]`},
-		{"a search is short", http.MethodGet, "/api/v1/memory?q=key", "", 200, `"limit":10`},
+		{"the list", http.MethodGet, "/api/v1/memory", "", 200, "facts 1000 false"},
+		{"a search", http.MethodGet, "/api/v1/memory?q=key&kind=fact,%20note&speaker=owner&since=2026-03-01&meaning=1", "", 200, "Kinds:[fact note] Speaker:owner"},
+		{"a search is short", http.MethodGet, "/api/v1/memory?q=key", "", 200, "Limit:10 "},
 		{"with a slip", http.MethodGet, "/api/v1/memory?query=key", "", 400, "query"},
 		{"a day that is none", http.MethodGet, "/api/v1/memory?q=a&since=yesterday", "", 400, "2026-03-01"},
-		{"why", http.MethodGet, "/api/v1/memory/why?q=key", "", 200, `"explain":true`},
+		{"why", http.MethodGet, "/api/v1/memory/why?q=key", "", 200, `"query":"key"`},
 		{"why of nothing", http.MethodGet, "/api/v1/memory/why", "", 400, "q is missing"},
 		{"one", http.MethodGet, "/api/v1/memory/f%2F1", "", 200, "f/1"},
 		{"one that is not there", http.MethodGet, "/api/v1/memory/nope", "", 404, "not found"},

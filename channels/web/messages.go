@@ -9,6 +9,7 @@ import (
 	"time"
 	"unicode/utf8"
 
+	"hob/autonomy/api"
 	"hob/channels"
 )
 
@@ -211,15 +212,6 @@ func (s *Server) answerAccepted(w http.ResponseWriter, r *http.Request, in chann
 	return nil
 }
 
-// answerBody is the answer to one message.
-type answerBody struct {
-	Answer  string          `json:"answer"`
-	Session string          `json:"session"`
-	Event   string          `json:"event"`
-	Tools   []ToolUse       `json:"tools"`
-	Usage   json.RawMessage `json:"usage"`
-}
-
 // answerWhenDone waits for the turn. If the turn needs an approval first, it responds immediately, and
 // the turn continues after the decision.
 func (s *Server) answerWhenDone(w http.ResponseWriter, r *http.Request, in channels.Inbound) error {
@@ -236,13 +228,13 @@ func (s *Server) answerWhenDone(w http.ResponseWriter, r *http.Request, in chann
 	defer shown(watch)
 	switch {
 	case isFinal(st):
-		s.writeJSON(w, http.StatusOK, answerBody{st.Answer, st.Session, st.ID, st.Tools, st.Usage})
+		s.writeJSON(w, http.StatusOK, api.Answered{Answer: st.Answer, Session: st.Session, Event: st.ID, Tools: st.Tools, Usage: st.Usage})
 	default:
 		w.Header().Set("Location", "/api/v1/inbox/"+st.ID)
 		s.writeJSON(w, http.StatusAccepted, struct {
-			Event     string `json:"event"`
-			Session   string `json:"session"`
-			Approvals []any  `json:"approvals"`
+			Event     string         `json:"event"`
+			Session   string         `json:"session"`
+			Approvals []api.Approval `json:"approvals"`
 		}{st.ID, st.Session, st.Approvals})
 	}
 	return nil
@@ -250,12 +242,12 @@ func (s *Server) answerWhenDone(w http.ResponseWriter, r *http.Request, in chann
 
 // runTurn passes a message to the engine and waits until it is done or waits for the owner. A
 // dead message is an error that names its event.
-func (s *Server) runTurn(r *http.Request, in channels.Inbound) (EventStatus, error) {
+func (s *Server) runTurn(r *http.Request, in channels.Inbound) (api.EventStatus, error) {
 	ctx, cancel := withServerLifetime(r.Context())
 	defer cancel()
 	acc, err := s.backend.Receive(r.Context(), in)
 	if err != nil {
-		return EventStatus{}, err
+		return api.EventStatus{}, err
 	}
 	st, err := s.backend.Wait(ctx, acc.Event)
 	if err != nil {
@@ -281,7 +273,7 @@ func (s *Server) waitEndError(r *http.Request, event string, err error) error {
 	return &f
 }
 
-func turnFailure(st EventStatus) error {
+func turnFailure(st api.EventStatus) error {
 	why := st.Error
 	if why == "" {
 		why = "too many failed attempts"
@@ -291,12 +283,12 @@ func turnFailure(st EventStatus) error {
 	return f
 }
 
-func isFinal(st EventStatus) bool { return st.State == "done" || st.State == "dead" }
+func isFinal(st api.EventStatus) bool { return st.State == "done" || st.State == "dead" }
 
 // fillStatus fills the fields that the API guarantees.
-func fillStatus(st EventStatus) EventStatus {
+func fillStatus(st api.EventStatus) api.EventStatus {
 	if st.Tools == nil {
-		st.Tools = []ToolUse{}
+		st.Tools = []api.ToolUse{}
 	}
 	if len(st.Usage) == 0 {
 		st.Usage = json.RawMessage("null")

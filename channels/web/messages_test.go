@@ -11,6 +11,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"hob/autonomy/api"
 	"hob/channels"
 	"hob/channels/web"
 )
@@ -68,13 +69,17 @@ func TestAsync(t *testing.T) {
 
 func TestMessageThatWaitsForTheOwner(t *testing.T) {
 	h := newHouse(t, nil)
-	h.e.turn = func(e *engine, _ channels.Inbound, st *web.EventStatus) {
-		e.change(func() { st.Approvals = []any{map[string]string{"id": "a1", "tool": "trash_file"}} })
+	h.e.turn = func(e *engine, _ channels.Inbound, st *api.EventStatus) {
+		e.change(func() { st.Approvals = []api.Approval{{ID: "a1", Tool: "trash_file"}} })
 		e.finish(st, fmt.Sprint("approved: ", e.answered("a1").Approved))
 	}
 	r := h.send(t, "POST", "/api/v1/sessions/s/messages", `{"text":"clean up"}`)
-	want := map[string]any{"event": "e1", "session": "s", "approvals": []any{map[string]any{"id": "a1", "tool": "trash_file"}}}
-	if d := cmp.Diff(want, as[map[string]any](t, r)); r.code != 202 || d != "" {
+	type waiting struct {
+		Event, Session string
+		Approvals      []struct{ ID, Tool string }
+	}
+	want := waiting{"e1", "s", []struct{ ID, Tool string }{{"a1", "trash_file"}}}
+	if d := cmp.Diff(want, as[waiting](t, r)); r.code != 202 || d != "" {
 		t.Fatalf("%d %s", r.code, d)
 	}
 	if r := h.send(t, "POST", "/api/v1/sessions/s/approvals/a1", `{}`); r.code != 400 {
@@ -84,7 +89,7 @@ func TestMessageThatWaitsForTheOwner(t *testing.T) {
 	if r.code != 200 {
 		t.Fatalf("%d %s", r.code, r.body)
 	}
-	if d := cmp.Diff(web.Answer{Approved: true, Scope: "session", Expires: "1h", Note: "fine", By: "api"}, h.e.answers["a1"]); d != "" {
+	if d := cmp.Diff(api.Answer{Approved: true, Scope: "session", Expires: "1h", Note: "fine", By: "api"}, h.e.answers["a1"]); d != "" {
 		t.Error(d)
 	}
 	if r := h.send(t, "POST", "/api/v1/sessions/s/approvals/a1", `{"approved":false}`); r.code != 409 {
@@ -101,7 +106,7 @@ func TestMessageThatWaitsForTheOwner(t *testing.T) {
 
 func TestFailedTurn(t *testing.T) {
 	h := newHouse(t, nil)
-	h.e.turn = func(e *engine, _ channels.Inbound, st *web.EventStatus) {
+	h.e.turn = func(e *engine, _ channels.Inbound, st *api.EventStatus) {
 		e.change(func() { st.State, st.Error = "dead", "the model said no" })
 	}
 	r := h.send(t, "POST", "/api/v1/sessions/s/messages", `{"text":"x"}`)
@@ -166,7 +171,7 @@ func TestTenMegabytes(t *testing.T) {
 func TestClientThatGoesAway(t *testing.T) {
 	h := newHouse(t, nil)
 	release := make(chan struct{})
-	h.e.turn = func(e *engine, _ channels.Inbound, st *web.EventStatus) {
+	h.e.turn = func(e *engine, _ channels.Inbound, st *api.EventStatus) {
 		<-release
 		e.finish(st, "late")
 	}
@@ -209,15 +214,15 @@ func TestLists(t *testing.T) {
 		asked      string // by the backend
 		body       string
 	}{
-		{"sessions", "/api/v1/sessions", 200, "list sessions {Of: Limit:1000 Before: State: Text: All:false}", `[{"id":"x"}]`},
-		{"deliveries", "/api/v1/deliveries?limit=10000&before=d5&session=s", 200, "list deliveries {Of:s Limit:10000 Before:d5 State: Text: All:false}", `[{"id":"x"}]`},
-		{"approvals", "/api/v1/approvals?state=pending", 200, "list approvals {Of: Limit:1000 Before: State:pending Text: All:false}", `[{"id":"x"}]`},
-		{"messages", "/api/v1/sessions/a%2Fb/messages?limit=5", 200, "list messages {Of:a/b Limit:5 Before: State: Text: All:false}", `[{"id":"x"}]`},
-		{"tasks", "/api/v1/tasks?all=1", 200, "list tasks {Of: Limit:1000 Before: State: Text: All:true}", `[{"id":"x"}]`},
-		{"words", "/api/v1/tools?q=my%20sister", 200, "list tools {Of: Limit:1000 Before: State: Text:my sister All:false}", `[{"id":"x"}]`},
+		{"sessions", "/api/v1/sessions", 200, "list sessions {Of: Limit:1000 Before: State: Text: All:false}", `"id":"x"`},
+		{"deliveries", "/api/v1/deliveries?limit=10000&before=d5&session=s", 200, "list deliveries {Of:s Limit:10000 Before:d5 State: Text: All:false}", `"id":"x"`},
+		{"approvals", "/api/v1/approvals?state=pending", 200, "list approvals {Of: Limit:1000 Before: State:pending Text: All:false}", `"id":"x"`},
+		{"messages", "/api/v1/sessions/a%2Fb/messages?limit=5", 200, "list messages {Of:a/b Limit:5 Before: State: Text: All:false}", `"id":"x"`},
+		{"tasks", "/api/v1/tasks?all=1", 200, "list tasks {Of: Limit:1000 Before: State: Text: All:true}", `"id":"x"`},
+		{"words", "/api/v1/tools?q=my%20sister", 200, "list tools {Of: Limit:1000 Before: State: Text:my sister All:false}", `"name":"x"`},
 		{"nothing", "/api/v1/goals", 200, "list goals {Of: Limit:1000 Before: State: Text: All:false}", `[]`},
 		{"no rows", "/api/v1/usage", 200, "list usage {Of: Limit:1000 Before: State: Text: All:false}", `[]`},
-		{"too many", "/api/v1/watchers?limit=99999999", 200, "list watchers {Of: Limit:100000 Before: State: Text: All:false}", `[{"id":"x"}]`},
+		{"too many", "/api/v1/watchers?limit=99999999", 200, "list watchers {Of: Limit:100000 Before: State: Text: All:false}", `"id":"x"`},
 		{"bad limit", "/api/v1/watchers?limit=many", 400, "", "limit must be a number"},
 		{"negative limit", "/api/v1/watchers?limit=-1", 400, "", "limit must be a number"},
 		{"unknown parameter", "/api/v1/watchers?limmit=1", 400, "", "unknown parameter"},
@@ -258,7 +263,7 @@ func TestToolsAndManage(t *testing.T) {
 	}{
 		{"a tool", "/api/v1/tools/list_tasks", `{"arguments":{"due":"today"},"session":"s"}`, 200, `call s list_tasks {"due":"today"}`, "done"},
 		{"without a body", "/api/v1/tools/list_tasks", "", 200, "call api list_tasks {}", "done"},
-		{"that asks", "/api/v1/tools/ask", `{}`, 202, "call api ask {}", `"approvals":[{"id":"a1"}]`},
+		{"that asks", "/api/v1/tools/ask", `{}`, 202, "call api ask {}", `"approvals":[{"id":"a1"`},
 		{"unknown", "/api/v1/tools/nope", `{}`, 404, "call api nope {}", "not_found"},
 		{"bad arguments", "/api/v1/tools/fails_invalid_arguments", `{}`, 400, "call api fails_invalid_arguments {}", `"code":"invalid_arguments"`},
 		{"denied", "/api/v1/tools/fails_policy_denied", `{}`, 403, "call api fails_policy_denied {}", "policy_denied"},
@@ -267,12 +272,12 @@ func TestToolsAndManage(t *testing.T) {
 		{"failed", "/api/v1/tools/fails_failed", `{}`, 500, "call api fails_failed {}", `"error":"because"`},
 		{"panic", "/api/v1/tools/panics", `{}`, 500, "call api panics {}", "internal error"},
 		{"unknown field", "/api/v1/tools/list_tasks", `{"args":{}}`, 400, "", "the fields are arguments, session"},
-		{"stop", "/api/v1/manage/stop", `{"session":"s"}`, 200, "manage stop s", "ok"},
+		{"stop", "/api/v1/manage/stop", `{"session":"s"}`, 200, "stop s", "stopped"},
 		{"stop what", "/api/v1/manage/stop", "", 400, "", "session is missing"},
-		{"backup", "/api/v1/manage/backup", "", 200, "manage backup ", "ok"},
-		{"shutdown", "/api/v1/manage/shutdown", "{}", 200, "manage shutdown ", "ok"},
-		{"word a lesson", "/api/v1/memory/lessons/l1", `{"text":"so"}`, 200, "manage memory/lessons l1", "ok"},
-		{"forget a wish", "/api/v1/memory/user/p1", `{"delete":true}`, 200, "manage memory/user p1", "ok"},
+		{"backup", "/api/v1/manage/backup", "", 200, "backup", "hob.db"},
+		{"shutdown", "/api/v1/manage/shutdown", "{}", 200, "shutdown", "stopping"},
+		{"word a lesson", "/api/v1/memory/lessons/l1", `{"text":"so"}`, 200, "change lesson l1 {Text:so Retire:false Delete:false}", `"id":"l1"`},
+		{"forget a wish", "/api/v1/memory/user/p1", `{"delete":true}`, 200, "change entry p1 {Text: Retire:false Delete:true}", `"id":"p1"`},
 		{"change nothing", "/api/v1/memory/user/p1", `{}`, 400, "", "exactly one change"},
 		{"change two things", "/api/v1/memory/lessons/l1", `{"text":"so","delete":true}`, 400, "", "exactly one change"},
 		{"format", "/api/v1/manage/format", "{}", 404, "", "not_found"},

@@ -11,6 +11,7 @@ import (
 	"time"
 	"unicode"
 
+	"hob/autonomy/api"
 	"hob/channels"
 )
 
@@ -240,21 +241,15 @@ func usageOf(raw json.RawMessage) *chatUsage {
 }
 
 // askText describes a question in words, because these clients have no format for it.
-func askText(approvals []any) string {
+func askText(approvals []api.Approval) string {
 	var b strings.Builder
 	for _, a := range approvals {
-		raw, _ := json.Marshal(a)
-		b.WriteString(approvalQuestion(raw))
+		b.WriteString(approvalQuestion(a))
 	}
 	return b.String()
 }
 
-func approvalQuestion(raw json.RawMessage) string {
-	var a struct {
-		ID, Summary, Tool, Reason, Why, Exact string
-		Arguments                             json.RawMessage
-	}
-	_ = json.Unmarshal(raw, &a)
+func approvalQuestion(a api.Approval) string {
 	what := a.Summary
 	if what == "" {
 		what = a.Tool

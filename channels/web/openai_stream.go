@@ -6,6 +6,7 @@ import (
 	"net/http"
 	"time"
 
+	"hob/autonomy/api"
 	"hob/channels"
 )
 
@@ -74,8 +75,10 @@ func (c *chatSink) sendEvent(kind string, data any) error {
 		})
 		return c.writeText(t.Text)
 	case "approval_required":
+		var a api.Approval
 		raw, _ := data.(json.RawMessage)
-		return c.writeText(c.separatorText() + approvalQuestion(raw))
+		_ = json.Unmarshal(raw, &a) // what is there is shown
+		return c.writeText(c.separatorText() + approvalQuestion(a))
 	case "message_end":
 		return c.writeEnd(data)
 	}

@@ -8,8 +8,8 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"hob/autonomy/api"
 	"hob/channels"
-	"hob/channels/web"
 )
 
 func TestChatCompletions(t *testing.T) {
@@ -101,24 +101,24 @@ func chunks(t *testing.T, r reply) (text string, last map[string]any, usage any)
 }
 
 func TestChatStream(t *testing.T) {
-	ask := map[string]string{"id": "a1", "summary": "Delete it", "reason": "it cannot be undone"}
+	ask := api.Approval{ID: "a1", Summary: "Delete it", Reason: "it cannot be undone"}
 	for _, c := range []struct {
 		name string
-		turn func(e *engine, in channels.Inbound, st *web.EventStatus)
+		turn func(e *engine, in channels.Inbound, st *api.EventStatus)
 		want string
 	}{
 		{"no stream", nil, "echo: x"},
-		{"words", func(e *engine, _ channels.Inbound, st *web.EventStatus) {
+		{"words", func(e *engine, _ channels.Inbound, st *api.EventStatus) {
 			e.text(st, "Hello", " there")
 			e.finish(st, "Hello there!")
 		}, "Hello there!"},
-		{"a corrected answer", func(e *engine, _ channels.Inbound, st *web.EventStatus) {
+		{"a corrected answer", func(e *engine, _ channels.Inbound, st *api.EventStatus) {
 			e.text(st, "I sent it.")
 			e.finish(st, "I could not send it.")
 		}, "I sent it.\n\nI could not send it."},
-		{"a question to the owner", func(e *engine, _ channels.Inbound, st *web.EventStatus) {
+		{"a question to the owner", func(e *engine, _ channels.Inbound, st *api.EventStatus) {
 			e.text(st, "Well.")
-			e.change(func() { st.Approvals = []any{ask} })
+			e.change(func() { st.Approvals = []api.Approval{ask} })
 			e.change(func() { st.Approvals = nil })
 			e.say("approval_required", st.ID, ask)
 			e.text(st, "Gone.")
@@ -141,8 +141,8 @@ func TestChatStream(t *testing.T) {
 
 func TestChatQuestionWithoutStream(t *testing.T) {
 	h := newHouse(t, nil)
-	h.e.turn = func(e *engine, _ channels.Inbound, st *web.EventStatus) {
-		e.change(func() { st.Approvals = []any{map[string]string{"id": "a1", "tool": "trash_file"}} })
+	h.e.turn = func(e *engine, _ channels.Inbound, st *api.EventStatus) {
+		e.change(func() { st.Approvals = []api.Approval{{ID: "a1", Tool: "trash_file"}} })
 	}
 	r := h.send(t, "POST", "/v1/chat/completions", `{"messages":[{"role":"user","content":"x"}]}`)
 	if r.code != 200 || !strings.Contains(r.body, "May I do this? trash_file") || !strings.Contains(r.body, "/yes a1") {

@@ -12,6 +12,8 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+
+	"hob/autonomy/api"
 )
 
 type openapiDoc struct {
@@ -105,8 +107,8 @@ func TestDocumentMatchesParameters(t *testing.T) {
 func TestDocumentMatchesTypes(t *testing.T) {
 	d := parsed(t)
 	for name, v := range map[string]any{
-		"EventStatus": EventStatus{}, "ToolUse": ToolUse{}, "ToolOutcome": ToolOutcome{}, "FeedEvent": FeedEvent{},
-		"Answered": answerBody{}, "Message": messageBody{},
+		"EventStatus": api.EventStatus{}, "ToolUse": api.ToolUse{}, "ToolOutcome": api.ToolOutcome{}, "FeedEvent": api.FeedEvent{},
+		"Answered": api.Answered{}, "Message": messageBody{},
 	} {
 		var want, required []string
 		for i := range reflect.TypeOf(v).NumField() {

@@ -1,10 +1,13 @@
 package web
 
 import (
+	"context"
 	"net/http"
 	"slices"
 	"strings"
 	"time"
+
+	"hob/autonomy/api"
 )
 
 // route is one API route. Exactly one of open and owner is set: open routes need no proof or
@@ -40,13 +43,13 @@ func (s *Server) routeTable() []route {
 		{method: "POST", path: "/api/v1/sessions/{session}/messages", owner: s.serveMessage},
 		{method: "POST", path: "/api/v1/sessions/{session}/approvals/{approval}", grave: true, owner: s.serveApproval},
 		{method: "POST", path: "/api/v1/deliveries/{delivery}/shown", grave: true, owner: s.serveShown},
-		{method: "GET", path: "/api/v1/grants", owner: s.listHandler("grants", listParams("grants")...)},
+		{method: "GET", path: "/api/v1/grants", owner: listHandler(s, s.backend.Grants, listParams("grants")...)},
 		{method: "POST", path: "/api/v1/grants", grave: true, owner: s.serveGrant},
-		{method: "POST", path: "/api/v1/grants/{grant}/revoke", grave: true, owner: s.ownerActHandler("grant", s.backend.Revoke)},
-		{method: "POST", path: "/api/v1/channels/{channel}/pair", grave: true, owner: s.ownerActHandler("channel", s.backend.Pair)},
+		{method: "POST", path: "/api/v1/grants/{grant}/revoke", grave: true, owner: ownerActHandler(s, "grant", s.backend.Revoke)},
+		{method: "POST", path: "/api/v1/channels/{channel}/pair", grave: true, owner: ownerActHandler(s, "channel", s.backend.Pair)},
 		{method: "POST", path: "/api/v1/channels/{channel}/test", grave: true, owner: s.testChannel},
-		{method: "POST", path: "/api/v1/pairings/{pairing}/remove", grave: true, owner: s.ownerActHandler("pairing", s.backend.Unpair)},
-		{method: "GET", path: "/api/v1/channels", owner: s.listHandler("channels", listParams("channels")...)},
+		{method: "POST", path: "/api/v1/pairings/{pairing}/remove", grave: true, owner: ownerActHandler(s, "pairing", s.backend.Unpair)},
+		{method: "GET", path: "/api/v1/channels", owner: listHandler(s, unfiltered(s.backend.Channels), listParams("channels")...)},
 		{method: "GET", path: "/api/v1/inbox/{event}", owner: s.serveEvent},
 		{method: "GET", path: "/api/v1/events", owner: s.serveEvents},
 		{method: "GET", path: "/api/v1/why", owner: s.serveWhy},
@@ -61,20 +64,38 @@ func (s *Server) routeTable() []route {
 		{method: "GET", path: "/api/v1/sessions/{session}/export", owner: s.serveExport},
 		{method: "POST", path: "/api/v1/sessions/{session}/fork", owner: s.serveFork},
 		{method: "POST", path: "/api/v1/sessions/{session}/replay", owner: s.serveReplay},
-		{method: "GET", path: "/api/v1/sessions/{session}/messages", owner: s.listHandler("messages", "limit", "before")},
+		{method: "GET", path: "/api/v1/sessions/{session}/messages", owner: listHandler(s, s.backend.Messages, "limit", "before")},
 	}
-	for _, name := range []string{"backup", "stop", "new", "shutdown", "token"} {
-		t = append(t, route{method: "POST", path: "/api/v1/manage/" + name, grave: true, owner: s.manageHandler(name)})
-	}
-	for _, name := range []string{
-		"sessions", "deliveries", "approvals", "watchers", "schedules", "triggers", "goals", "tasks", "reminders",
-		"notes", "memory/forget", "memory/erasures", "tools", "usage", "budget", "undo", "inbox",
-	} {
-		t = append(t, route{method: "GET", path: "/api/v1/" + name, owner: s.listHandler(name, listParams(name)...)})
-	}
-	for _, name := range []string{"agents", "delegations", "documents", "plan", "notices", "permissions"} {
-		t = append(t, route{method: "GET", path: "/api/v1/" + name, owner: s.listHandler(name, listParams(name)...)})
-	}
+	t = append(
+		t,
+		listRoute(s, "sessions", s.backend.Sessions),
+		listRoute(s, "deliveries", s.backend.Deliveries),
+		listRoute(s, "approvals", s.backend.Approvals),
+		listRoute(s, "watchers", s.backend.Watchers),
+		listRoute(s, "schedules", s.backend.Schedules),
+		listRoute(s, "reminders", s.backend.Reminders),
+		listRoute(s, "triggers", unfiltered(s.backend.Triggers)),
+		listRoute(s, "goals", s.backend.Goals),
+		listRoute(s, "tasks", s.backend.Tasks),
+		listRoute(s, "notes", s.backend.Notes),
+		listRoute(s, "memory/forget", s.backend.PreviewErasure),
+		listRoute(s, "memory/erasures", s.backend.Erasures),
+		listRoute(s, "tools", s.backend.Tools),
+		listRoute(s, "usage", s.backend.Usage),
+		listRoute(s, "budget", unfiltered(s.backend.Budget)),
+		listRoute(s, "undo", s.backend.Undoable),
+		listRoute(s, "inbox", s.backend.Inbox),
+		listRoute(s, "agents", s.backend.Agents),
+		listRoute(s, "delegations", s.backend.Delegations),
+		listRoute(s, "documents", s.backend.Documents),
+		listRoute(s, "notices", s.backend.Notices),
+		listRoute(s, "permissions", unfiltered(s.backend.Permissions)),
+		listRoute(s, "memory/lessons", s.backend.Lessons),
+		listRoute(s, "memory/user", unfiltered(s.backend.UserEntries)),
+		route{method: "GET", path: "/api/v1/plan", owner: s.servePlan},
+		route{method: "POST", path: "/api/v1/memory/lessons/{id}", owner: changeHandler(s, s.backend.ChangeLesson)},
+		route{method: "POST", path: "/api/v1/memory/user/{id}", owner: changeHandler(s, s.backend.ChangeUserEntry)},
+	)
 	t = append(
 		t,
 		route{method: "GET", path: "/api/v1/audit", owner: s.serveAudit},
@@ -84,24 +105,19 @@ func (s *Server) routeTable() []route {
 	)
 	t = append(t, s.memoryRoutes()...)
 	t = append(t, route{method: "POST", path: "/api/v1/goals", grave: true, owner: s.newGoal})
-	t = append(t, route{method: "POST", path: "/api/v1/manage/config", grave: true, owner: s.configChanged})
-	t = append(t, route{method: "POST", path: "/api/v1/manage/files/trust", grave: true, owner: s.trustFile})
-	t = append(t, route{method: "POST", path: "/api/v1/manage/template", grave: true, owner: s.serveTemplate})
+	t = append(t, s.manageRoutes()...)
 	t = append(t, route{method: "POST", path: "/api/v1/delegations/{id}/cancel", owner: s.serveCancel})
 	t = append(
 		t,
-		route{method: "POST", path: "/api/v1/notices/release", owner: s.noticesHandler("release")},
-		route{method: "POST", path: "/api/v1/notices/snooze", owner: s.noticesHandler("snooze")},
-		route{method: "POST", path: "/api/v1/notices/quiet", owner: s.noticesHandler("quiet")},
+		route{method: "POST", path: "/api/v1/notices/release", owner: noticesHandler(s, false, func(ctx context.Context, id, _ string) (api.Released, error) {
+			return s.backend.ReleaseNotices(ctx, id)
+		})},
+		route{method: "POST", path: "/api/v1/notices/snooze", owner: noticesHandler(s, true, s.backend.SnoozeNotice)},
+		route{method: "POST", path: "/api/v1/notices/quiet", owner: noticesHandler(s, false, func(ctx context.Context, _, until string) (api.Quiet, error) {
+			return s.backend.SetQuiet(ctx, until)
+		})},
 		route{method: "POST", path: "/api/v1/pause", grave: true, owner: s.servePause},
 	)
-	for _, name := range []string{"memory/lessons", "memory/user"} {
-		t = append(
-			t,
-			route{method: "GET", path: "/api/v1/" + name, owner: s.listHandler(name, listParams(name)...)},
-			route{method: "POST", path: "/api/v1/" + name + "/{id}", owner: s.changeHandler(name)},
-		)
-	}
 	return t
 }
 

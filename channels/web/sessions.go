@@ -3,6 +3,8 @@ package web
 import (
 	"net/http"
 	"time"
+
+	"hob/autonomy/api"
 )
 
 // parseTimestamp parses a date or an RFC 3339 time; name is the parameter for errors.
@@ -18,7 +20,7 @@ func parseTimestamp(name, v string) (time.Time, error) {
 // serveSearch finds messages in all sessions.
 func (s *Server) serveSearch(w http.ResponseWriter, r *http.Request, _ authMethod) error {
 	values := r.URL.Query()
-	narrow := SearchQuery{Session: values.Get("session"), Who: values.Get("who")}
+	narrow := api.SearchQuery{Session: values.Get("session"), Who: values.Get("who")}
 	for _, k := range []string{"session", "who", "since", "until"} {
 		v := values.Get(k)
 		var err error

@@ -20,7 +20,7 @@ func TestSessionsAreSearchedExportedAndForked(t *testing.T) {
 		{"export as what is not", http.MethodGet, "/api/v1/sessions/a/export?format=pdf", "", 400, "markdown or jsonl"},
 		{"export with a slip", http.MethodGet, "/api/v1/sessions/a/export?from=pdf", "", 400, "from"},
 		{"export of nothing", http.MethodGet, "/api/v1/sessions/nope/export", "", 404, "not found"},
-		{"fork", http.MethodPost, "/api/v1/sessions/a/fork", `{"session":"b","at":"7"}`, 200, `"at":"7"`},
+		{"fork", http.MethodPost, "/api/v1/sessions/a/fork", `{"session":"b","at":"7"}`, 200, `"chat":"7"`},
 		{"fork with a slip", http.MethodPost, "/api/v1/sessions/a/fork", `{"to":"b"}`, 400, "to"},
 		{"fork of nothing", http.MethodPost, "/api/v1/sessions/nope/fork", `{}`, 404, "not found"},
 		{"replay", http.MethodPost, "/api/v1/sessions/a/replay", `{"turn":"t"}`, 200, `"turn":"t"`},

@@ -2,10 +2,11 @@ package web
 
 import (
 	"context"
-	"encoding/json"
 	"net/http"
 	"regexp"
 	"time"
+
+	"hob/autonomy/api"
 )
 
 // ClientHeader carries a random id of the client: one for each open page and each running
@@ -23,15 +24,6 @@ func clientOf(r *http.Request) (string, error) {
 	return id, nil
 }
 
-// Display records what a client has shown to its user.
-type Display struct {
-	Delivery  string   // one delivery, or
-	Event     string   // the answer to an event, and
-	Approvals []string // the questions for these approvals
-	// Withdrawn: it did not reach the client.
-	Withdrawn bool
-}
-
 // serveShown records a client's report that it has displayed a delivery.
 func (s *Server) serveShown(w http.ResponseWriter, r *http.Request, _ authMethod) error {
 	var in struct{}
@@ -45,7 +37,7 @@ func (s *Server) serveShown(w http.ResponseWriter, r *http.Request, _ authMethod
 	if client == "" {
 		return newFailure(http.StatusBadRequest, "invalid", "send the header "+ClientHeader+" with a random id of the client", "the client id is missing")
 	}
-	if err := s.backend.Shown(r.Context(), client, Display{Delivery: r.PathValue("delivery")}); err != nil {
+	if err := s.backend.Shown(r.Context(), client, api.Display{Delivery: r.PathValue("delivery")}); err != nil {
 		return err
 	}
 	s.writeJSON(w, http.StatusOK, map[string]bool{"shown": true})
@@ -57,12 +49,12 @@ const markTime = 5 * time.Second
 
 // recordDisplay records what the response shows its client, before the client can answer it. The
 // returned function withdraws the record if the response could not be written.
-func (s *Server) recordDisplay(r *http.Request, st EventStatus) (func(*watchedWriter), error) {
+func (s *Server) recordDisplay(r *http.Request, st api.EventStatus) (func(*watchedWriter), error) {
 	client, err := clientOf(r)
 	if err != nil || client == "" {
 		return func(*watchedWriter) {}, err
 	}
-	d := Display{Event: st.ID, Approvals: idsOf(st.Approvals)}
+	d := api.Display{Event: st.ID, Approvals: idsOf(st.Approvals)}
 	if err := s.backend.Shown(r.Context(), client, d); err != nil {
 		return nil, err
 	}
@@ -80,26 +72,22 @@ func (s *Server) recordDisplay(r *http.Request, st EventStatus) (func(*watchedWr
 
 // displayMarker returns a function that records what the client of a request displays, even after it
 // disconnects. nil: the client has no id.
-func (s *Server) displayMarker(r *http.Request, client string) func(Display) error {
+func (s *Server) displayMarker(r *http.Request, client string) func(api.Display) error {
 	if client == "" {
 		return nil
 	}
 	base := context.WithoutCancel(r.Context())
-	return func(d Display) error {
+	return func(d api.Display) error {
 		ctx, cancel := context.WithTimeout(base, markTime)
 		defer cancel()
 		return s.backend.Shown(ctx, client, d)
 	}
 }
 
-// idsOf returns the approval ids in their API form.
-func idsOf(approvals []any) (ids []string) {
+// idsOf returns the ids of the approvals.
+func idsOf(approvals []api.Approval) (ids []string) {
 	for _, a := range approvals {
-		raw, err := json.Marshal(a)
-		var q struct{ ID string }
-		if err == nil && json.Unmarshal(raw, &q) == nil && q.ID != "" {
-			ids = append(ids, q.ID)
-		}
+		ids = append(ids, a.ID)
 	}
 	return ids
 }

@@ -5,16 +5,16 @@ import (
 	"strings"
 	"testing"
 
+	"hob/autonomy/api"
 	"hob/channels"
-	"hob/channels/web"
 )
 
 // A display belongs to the client that names itself: what the answer to its own POST
 // holds, and what it reports.
 func TestReview1_DisplayBelongsToTheClientThatShowsIt(t *testing.T) {
 	h := newHouse(t, nil)
-	h.e.turn = func(e *engine, _ channels.Inbound, st *web.EventStatus) {
-		e.change(func() { st.Approvals = []any{map[string]string{"id": "a1", "tool": "trash_file"}} })
+	h.e.turn = func(e *engine, _ channels.Inbound, st *api.EventStatus) {
+		e.change(func() { st.Approvals = []api.Approval{{ID: "a1", Tool: "trash_file"}} })
 	}
 	const path = "/api/v1/sessions/s/messages"
 	shown := func() []string {

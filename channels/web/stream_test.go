@@ -11,6 +11,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"hob/autonomy/api"
 	"hob/channels"
 	"hob/channels/web"
 )
@@ -36,7 +37,7 @@ func heard(evs []event) string {
 }
 
 func TestStream(t *testing.T) {
-	type turn = func(e *engine, in channels.Inbound, st *web.EventStatus)
+	type turn = func(e *engine, in channels.Inbound, st *api.EventStatus)
 	for _, c := range []struct {
 		name   string
 		turn   turn
@@ -46,7 +47,7 @@ func TestStream(t *testing.T) {
 	}{
 		{
 			"words as they come",
-			func(e *engine, _ channels.Inbound, st *web.EventStatus) {
+			func(e *engine, _ channels.Inbound, st *api.EventStatus) {
 				e.say("message_start", st.ID, map[string]string{"model": "m"})
 				e.text(st, "Hello", " there")
 				e.finish(st, "Hello there")
@@ -57,7 +58,7 @@ func TestStream(t *testing.T) {
 		{"an answer without any stream", nil, "message_start content_delta message_end", "echo: x", map[string]any{"answer": "echo: x"}},
 		{
 			"other turns are not told",
-			func(e *engine, _ channels.Inbound, st *web.EventStatus) {
+			func(e *engine, _ channels.Inbound, st *api.EventStatus) {
 				e.say("content_delta", "other", map[string]string{"text": "secret"})
 				e.say("delivery", st.ID, map[string]string{"id": "d1"})
 				e.text(st, "mine")
@@ -67,7 +68,7 @@ func TestStream(t *testing.T) {
 		},
 		{
 			"the feed drops the end",
-			func(e *engine, _ channels.Inbound, st *web.EventStatus) {
+			func(e *engine, _ channels.Inbound, st *api.EventStatus) {
 				e.text(st, "Hello")
 				e.say("dropped", "", map[string]int{"dropped": 2})
 				e.finish(st, "Hello there")
@@ -76,7 +77,7 @@ func TestStream(t *testing.T) {
 		},
 		{
 			"the feed drops everything",
-			func(e *engine, _ channels.Inbound, st *web.EventStatus) {
+			func(e *engine, _ channels.Inbound, st *api.EventStatus) {
 				e.mu.Lock()
 				e.deaf = true
 				e.mu.Unlock()
@@ -87,7 +88,7 @@ func TestStream(t *testing.T) {
 		},
 		{
 			"the feed drops the middle",
-			func(e *engine, _ channels.Inbound, st *web.EventStatus) {
+			func(e *engine, _ channels.Inbound, st *api.EventStatus) {
 				e.text(st, "One, ", "three")
 				e.finish(st, "One, two, three")
 			},
@@ -96,7 +97,7 @@ func TestStream(t *testing.T) {
 		},
 		{
 			"a tool between two texts",
-			func(e *engine, _ channels.Inbound, st *web.EventStatus) {
+			func(e *engine, _ channels.Inbound, st *api.EventStatus) {
 				e.text(st, "I will look.")
 				e.say("tool_call_start", st.ID, map[string]string{"id": "c1", "name": "list_tasks"})
 				e.say("tool_call_delta", st.ID, map[string]string{"id": "c1", "arguments": "{}"})
@@ -110,7 +111,7 @@ func TestStream(t *testing.T) {
 		},
 		{
 			"a call that was renamed, one without start, one without result",
-			func(e *engine, _ channels.Inbound, st *web.EventStatus) {
+			func(e *engine, _ channels.Inbound, st *api.EventStatus) {
 				e.say("tool_call_start", st.ID, map[string]string{"id": "model-1", "name": "use_tool"})
 				e.say("tool_result", st.ID, map[string]any{"id": "call_1", "name": "list_tasks", "ok": true})
 				e.say("tool_result", st.ID, map[string]any{"id": "call_2", "name": "recall", "ok": true})
@@ -122,7 +123,7 @@ func TestStream(t *testing.T) {
 		},
 		{
 			"an error that the engine gets over",
-			func(e *engine, _ channels.Inbound, st *web.EventStatus) {
+			func(e *engine, _ channels.Inbound, st *api.EventStatus) {
 				e.say("error", st.ID, map[string]string{"message": "429"})
 				e.finish(st, "Sorry")
 			},
@@ -131,7 +132,7 @@ func TestStream(t *testing.T) {
 		},
 		{
 			"a stopped turn",
-			func(e *engine, _ channels.Inbound, st *web.EventStatus) {
+			func(e *engine, _ channels.Inbound, st *api.EventStatus) {
 				e.text(st, "Once upon")
 				e.change(func() { st.State, st.Answer = "done", "Once upon" })
 				e.say("message_end", st.ID, map[string]any{"answer": "Once upon", "interrupted": true})
@@ -190,9 +191,9 @@ func TestStreamThatWaitsForTheOwner(t *testing.T) {
 	for _, dropped := range []bool{false, true} {
 		synctest.Test(t, func(t *testing.T) {
 			h := newHouse(t, nil)
-			ask := map[string]string{"id": "a1", "summary": "Delete it"}
-			h.e.turn = func(e *engine, _ channels.Inbound, st *web.EventStatus) {
-				e.change(func() { st.Approvals = []any{ask} })
+			ask := api.Approval{ID: "a1", Summary: "Delete it"}
+			h.e.turn = func(e *engine, _ channels.Inbound, st *api.EventStatus) {
+				e.change(func() { st.Approvals = []api.Approval{ask} })
 				if !dropped {
 					e.say("approval_required", st.ID, ask)
 				}
@@ -227,7 +228,7 @@ func TestLiveFeed(t *testing.T) {
 		t.Errorf("asked %q", got)
 	}
 	h.e.mu.Lock()
-	h.e.events["e1"] = &web.EventStatus{ID: "e1", Session: "s"}
+	h.e.events["e1"] = &api.EventStatus{ID: "e1", Session: "s"}
 	h.e.mu.Unlock()
 	h.e.say("delivery", "other", map[string]string{"text": "not for us"})
 	h.e.say("delivery", "e1", map[string]string{"text": "line one\nline two"})
@@ -291,7 +292,7 @@ func TestServe(t *testing.T) {
 	}
 	// Requests that wait end with the server, and say that nothing is lost.
 	release := make(chan struct{})
-	h.e.turn = func(e *engine, _ channels.Inbound, st *web.EventStatus) {
+	h.e.turn = func(e *engine, _ channels.Inbound, st *api.EventStatus) {
 		<-release
 		e.finish(st, "late")
 	}

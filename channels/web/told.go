@@ -4,6 +4,8 @@ import (
 	"encoding/json"
 	"errors"
 	"strings"
+
+	"hob/autonomy/api"
 )
 
 func (f *follower) emitText(t string) error {
@@ -60,7 +62,7 @@ func (f *follower) emitApproval(data json.RawMessage) error {
 		return nil
 	}
 	f.asked[a.ID] = true
-	return f.emitDisplayed(Display{Approvals: []string{a.ID}}, func() error {
+	return f.emitDisplayed(api.Display{Approvals: []string{a.ID}}, func() error {
 		if err := f.emitEvent("approval_required", data); err != nil {
 			return err
 		}
@@ -69,7 +71,7 @@ func (f *follower) emitApproval(data json.RawMessage) error {
 }
 
 // emitDisplayed sends a question to the client and records that this client displays it.
-func (f *follower) emitDisplayed(d Display, emit func() error) error {
+func (f *follower) emitDisplayed(d api.Display, emit func() error) error {
 	if f.mark == nil {
 		return emit()
 	}
@@ -92,7 +94,7 @@ func (f *follower) flushSink() error {
 }
 
 // finishStream makes the stream complete and ends it.
-func (f *follower) finishStream(st EventStatus) error {
+func (f *follower) finishStream(st api.EventStatus) error {
 	for _, c := range f.calls { // tool results that the feed
 		d := map[string]any{"id": c.id, "name": c.name, "ok": false, "text": "the result is in message_end"}
 		if err := f.emitEvent("tool_result", d); err != nil {
@@ -120,7 +122,7 @@ func (f *follower) finishStream(st EventStatus) error {
 	if replaced {
 		fields["replaced"] = true
 	}
-	return f.emitDisplayed(Display{Event: st.ID}, func() error {
+	return f.emitDisplayed(api.Display{Event: st.ID}, func() error {
 		if err := f.emitEvent("message_end", mergeJSONFields(f.last, fields)); err != nil {
 			return err
 		}

@@ -6,6 +6,7 @@ import (
 	"net/http"
 	"time"
 
+	"hob/autonomy/api"
 	"hob/platform/net/hooksig"
 )
 
@@ -28,14 +29,11 @@ func (s *Server) serveTrigger(w http.ResponseWriter, r *http.Request) error {
 			return err
 		}
 	}
-	acc, err := s.backend.Fire(r.Context(), id, key, body)
+	fired, err := s.backend.Fire(r.Context(), id, key, body)
 	if err != nil {
 		return err
 	}
-	s.writeJSON(w, http.StatusAccepted, struct {
-		Event    string `json:"event"`
-		Repeated bool   `json:"repeated"`
-	}{acc.Event, acc.Repeated})
+	s.writeJSON(w, http.StatusAccepted, fired)
 	return nil
 }
 
@@ -43,7 +41,7 @@ func (s *Server) serveTrigger(w http.ResponseWriter, r *http.Request) error {
 // a valid signature does not learn whether the trigger exists.
 func (s *Server) checkSignature(r *http.Request, id string, body []byte) (string, error) {
 	secret, err := s.backend.TriggerSecret(id)
-	if err != nil && !errors.Is(err, ErrNotFound) {
+	if err != nil && !errors.Is(err, api.ErrNotFound) {
 		return "", err
 	}
 	known := err == nil && len(secret.Value) > 0

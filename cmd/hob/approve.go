@@ -11,6 +11,9 @@ import (
 	"unicode"
 
 	"github.com/spf13/cobra"
+
+	"hob/autonomy/api"
+	"hob/platform/provenance"
 )
 
 func (a *app) approvalsCmd() *cobra.Command {
@@ -26,7 +29,7 @@ func (a *app) approvalsCmd() *cobra.Command {
 				return a.fetchAndPrintList(c.Context(), "/api/v1/approvals", q, "")
 			}
 			return a.withClient(c.Context(), func(cl *client) error {
-				var rows []approval
+				var rows []api.Approval
 				if err := cl.getJSON(c.Context(), "/api/v1/approvals", q, &rows); err != nil {
 					return err
 				}
@@ -42,14 +45,14 @@ func (a *app) approvalsCmd() *cobra.Command {
 // approvalsShowCmd shows one question, or a batch, with all its details.
 func (a *app) approvalsShowCmd() *cobra.Command {
 	return a.addJSONFlag(&cobra.Command{
-		Use: "show ID", Short: "Show one approval request in full", Args: cobra.ExactArgs(1),
+		Use: "show ID", Short: "Show one api.Approval request in full", Args: cobra.ExactArgs(1),
 		RunE: a.runCommand(func(c *cobra.Command, args []string) error {
 			return a.withClient(c.Context(), func(cl *client) error {
-				var rows []approval
+				var rows []api.Approval
 				if err := cl.getJSON(c.Context(), "/api/v1/approvals", nil, &rows); err != nil {
 					return err
 				}
-				rows = slices.DeleteFunc(rows, func(q approval) bool { return q.ID != args[0] && (q.Batch == "" || q.Batch != args[0]) })
+				rows = slices.DeleteFunc(rows, func(q api.Approval) bool { return q.ID != args[0] && (q.Batch == "" || q.Batch != args[0]) })
 				switch {
 				case len(rows) == 0:
 					return &failure{code: exitFailed, cause: fmt.Sprintf("approval request %q not found", args[0]), remedy: "see: hob approvals list --all"}
@@ -64,7 +67,7 @@ func (a *app) approvalsShowCmd() *cobra.Command {
 }
 
 // printApprovals shows each question whole: who says yes should have read what to.
-func (a *app) printApprovals(rows []approval) {
+func (a *app) printApprovals(rows []api.Approval) {
 	if len(rows) == 0 {
 		fmt.Fprintln(a.out, "No pending approvals.")
 		return
@@ -75,9 +78,9 @@ func (a *app) printApprovals(rows []approval) {
 			fmt.Fprintln(a.out)
 		}
 		fmt.Fprintf(a.out, "%s  %s  %s\n", a.colorize(a.out, bold, q.ID), q.State, sanitizePrintable(q.Summary))
-		for _, l := range append(append([][2]string{{"why asked", q.Reason}}, q.detailFields()...), [][2]string{
+		for _, l := range append(append([][2]string{{"why asked", q.Reason}}, approvalDetails(q)...), [][2]string{
 			{"session", q.Session},
-			{"until", localTime(zone, q.ExpiresAt)},
+			{"until", formatTime(zone, q.ExpiresAt)},
 			{"batch", q.Batch},
 			{"--scope pattern", q.Pattern},
 		}...) {
@@ -88,14 +91,14 @@ func (a *app) printApprovals(rows []approval) {
 	}
 }
 
-// detailFields returns the lines that a user should read before approving.
-func (p approval) detailFields() (out [][2]string) {
+// approvalDetails returns the lines that a user should read before approving.
+func approvalDetails(p api.Approval) (out [][2]string) {
 	var b bytes.Buffer
 	if json.Compact(&b, p.Arguments) != nil {
 		b.Reset()
 		b.Write(p.Arguments)
 	}
-	for _, l := range [][2]string{{"in view", p.originText()}, {"it would", p.Why}, {"exactly", p.Tool + " " + spellOutInvisible(b.String())}, {"which runs", p.Exact}} {
+	for _, l := range [][2]string{{"in view", approvalOrigins(p)}, {"it would", p.Why}, {"exactly", p.Tool + " " + spellOutInvisible(b.String())}, {"which runs", p.Exact}} {
 		if l[1] != "" {
 			out = append(out, l)
 		}
@@ -117,13 +120,13 @@ func spellOutInvisible(s string) string {
 	return b.String()
 }
 
-// originText describes the origin of the untrusted text in the context.
-func (p approval) originText() string {
+// approvalOrigins describes the origin of the untrusted text in the context.
+func approvalOrigins(p api.Approval) string {
 	var names []string
 	for _, o := range p.Origins {
 		names = append(names, strings.TrimSpace(o.Kind+" "+o.Label))
 	}
-	if len(names) == 0 && p.Provenance == "outside" {
+	if len(names) == 0 && p.Provenance == provenance.Outside {
 		return "untrusted text"
 	}
 	return strings.Join(names, ", ")
@@ -213,7 +216,7 @@ func oneOf(id, batch string) (string, error) {
 // id, show it first and ask on the terminal.
 func (a *app) decideApproval(ctx context.Context, id string, in map[string]any, look bool, said string) error {
 	return a.withClient(ctx, func(c *client) error {
-		var waiting, meant []approval
+		var waiting, meant []api.Approval
 		if err := c.getJSON(ctx, "/api/v1/approvals", queryValues("state", "pending"), &waiting); err != nil {
 			return err
 		}
@@ -243,7 +246,7 @@ func (a *app) decideApproval(ctx context.Context, id string, in map[string]any, 
 			return err
 		}
 		for _, q := range decodeApprovals(raw) {
-			fmt.Fprintln(a.out, said+q.summaryText())
+			fmt.Fprintln(a.out, said+approvalSummary(q))
 		}
 		return c.carryOut(ctx, meant)
 	})
@@ -251,7 +254,7 @@ func (a *app) decideApproval(ctx context.Context, id string, in map[string]any, 
 
 // confirmUnnamed shows the only pending request and asks on the terminal, because another
 // request than the user expects may be pending.
-func (a *app) confirmUnnamed(ctx context.Context, q approval) error {
+func (a *app) confirmUnnamed(ctx context.Context, q api.Approval) error {
 	switch ok, err := a.confirmApproval(ctx, q); {
 	case err != nil:
 		return err
@@ -263,7 +266,7 @@ func (a *app) confirmUnnamed(ctx context.Context, q approval) error {
 
 // carryOut waits for the decided call if no daemon runs, because then only this process can
 // complete it.
-func (c *client) carryOut(ctx context.Context, decided []approval) error {
+func (c *client) carryOut(ctx context.Context, decided []api.Approval) error {
 	if c.finish == nil {
 		return nil
 	}
@@ -281,11 +284,11 @@ func (c *client) carryOut(ctx context.Context, decided []approval) error {
 }
 
 // decodeApprovals reads one question or a list of them.
-func decodeApprovals(raw json.RawMessage) []approval {
-	var one approval
-	var all []approval
+func decodeApprovals(raw json.RawMessage) []api.Approval {
+	var one api.Approval
+	var all []api.Approval
 	if json.Unmarshal(raw, &all) != nil && json.Unmarshal(raw, &one) == nil {
-		all = []approval{one}
+		all = []api.Approval{one}
 	}
 	return all
 }

@@ -9,16 +9,14 @@ import (
 	"time"
 
 	"github.com/spf13/cobra"
+
+	"hob/autonomy/api"
 )
 
-// askResponse is the answer to one message; see channels/web.
+// askResponse is the answer to one message, or the requests that it waits for.
 type askResponse struct {
-	Answer    string          `json:"answer"`
-	Session   string          `json:"session"`
-	Event     string          `json:"event"`
-	Tools     []toolUse       `json:"tools"`
-	Usage     json.RawMessage `json:"usage"`
-	Approvals []approval      `json:"approvals,omitempty"`
+	api.Answered
+	Approvals []api.Approval `json:"approvals,omitempty"`
 }
 
 func (a *app) askCmd() *cobra.Command {
@@ -77,7 +75,7 @@ func (a *app) askQuestion(ctx context.Context, c *client, session string, in use
 	if st.State == "dead" {
 		return out, errors.New(st.Error)
 	}
-	return askResponse{Answer: st.Answer, Session: st.Session, Event: st.ID, Tools: st.Tools, Usage: st.Usage}.withDefaults(), nil
+	return askResponse{Answered: api.Answered{Answer: st.Answer, Session: st.Session, Event: st.ID, Tools: st.Tools, Usage: st.Usage}}.withDefaults(), nil
 }
 
 // cancelTurn stops a turn that the user interrupted. With an engine in this process, the next
@@ -99,7 +97,7 @@ func (a *app) cancelTurn(ctx context.Context, c *client, session string) error {
 // withDefaults makes what --json promises be there.
 func (o askResponse) withDefaults() askResponse {
 	if o.Tools == nil {
-		o.Tools = []toolUse{}
+		o.Tools = []api.ToolUse{}
 	}
 	if len(o.Usage) == 0 {
 		o.Usage = json.RawMessage("null")

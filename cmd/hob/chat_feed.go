@@ -9,20 +9,10 @@ import (
 	"strings"
 	"time"
 
+	"hob/autonomy/api"
 	"hob/platform/host/system"
 	"hob/platform/retry"
 )
-
-// delivery is one text of Hob; see autonomy/bus.Delivery.
-type delivery struct {
-	ID        string    `json:"id"`
-	Event     string    `json:"event"`
-	Kind      string    `json:"kind"`
-	Session   string    `json:"session"`
-	Channel   string    `json:"channel"`
-	Text      string    `json:"text"`
-	CreatedAt time.Time `json:"created_at"`
-}
 
 // Reconnecting to the live feed.
 const (
@@ -68,7 +58,7 @@ func (ch *chat) showLiveEvent(ctx context.Context, e serverEvent) {
 		return
 	}
 	var f struct {
-		Data delivery `json:"data"`
+		Data api.Delivery `json:"data"`
 	}
 	if json.Unmarshal(e.data, &f) == nil {
 		ch.showDelivery(ctx, f.Data)
@@ -76,7 +66,7 @@ func (ch *chat) showLiveEvent(ctx context.Context, e serverEvent) {
 }
 
 // showDelivery shows a text that does not answer a message of this chat.
-func (ch *chat) showDelivery(ctx context.Context, d delivery) {
+func (ch *chat) showDelivery(ctx context.Context, d api.Delivery) {
 	ch.mu.Lock()
 	known := ch.told[d.ID] || (ch.mine[d.Event] && d.Kind != "status")
 	ch.told[d.ID] = true
@@ -112,7 +102,7 @@ const shownTimeout = 5 * time.Second
 
 // isForThisChat reports whether a text belongs on this screen: notifications and approval requests
 // without another channel, and the status of this conversation.
-func (ch *chat) isForThisChat(d delivery) bool {
+func (ch *chat) isForThisChat(d api.Delivery) bool {
 	if d.Channel != "terminal" && d.Channel != "web" {
 		return false
 	}
@@ -139,14 +129,14 @@ func (ch *chat) catchUp(ctx context.Context) {
 			since = t
 		}
 	}
-	var all []delivery
+	var all []api.Delivery
 	if err := ch.client.getJSON(ctx, "/api/v1/deliveries", queryValues("limit", "100"), &all); err != nil {
 		if ctx.Err() == nil {
 			ch.screen.printNote(red, "Cannot load the messages you missed: "+err.Error())
 		}
 		return
 	}
-	missed := slices.DeleteFunc(all, func(d delivery) bool {
+	missed := slices.DeleteFunc(all, func(d api.Delivery) bool {
 		return d.Kind != "notice" || !d.CreatedAt.After(since) || !ch.isForThisChat(d)
 	})
 	if len(missed) > catchUpMost {

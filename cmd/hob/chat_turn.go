@@ -4,6 +4,8 @@ import (
 	"context"
 	"encoding/json"
 	"strings"
+
+	"hob/autonomy/api"
 )
 
 // sendMessage sends one message and shows the answer as it is generated. settled is called when the
@@ -80,13 +82,13 @@ func (t *turn) handleEvent(e serverEvent) {
 		}
 	case "approval_required":
 		t.text.endText()
-		var q approval
+		var q api.Approval
 		_ = json.Unmarshal(e.data, &q)
 		how := "Answer yes or no, or /yes " + q.ID + "."
 		if t.chat.piped { // no answer is taken from there
 			how = "Answer with: hob approve " + q.ID + "   or: hob deny " + q.ID
 		}
-		t.chat.screen.printNote(amber, "Hob asks: "+q.questionText()+"  "+how)
+		t.chat.screen.printNote(amber, "Hob asks: "+approvalText(q)+"  "+how)
 		t.settled()
 	case "message_end":
 		if !t.said {

@@ -15,6 +15,7 @@ import (
 	"strings"
 	"sync"
 
+	"hob/autonomy/api"
 	"hob/channels/web"
 	"hob/platform/host/system"
 )
@@ -45,16 +46,6 @@ func (c *client) closeEngine() error {
 		return nil
 	}
 	return c.finish()
-}
-
-// apiError is the body of every refused request.
-type apiError struct {
-	Error struct {
-		Code    string `json:"code"`
-		Message string `json:"message"`
-		Remedy  string `json:"remedy"`
-	} `json:"error"`
-	Event string `json:"event"`
 }
 
 func (c *client) newRequest(ctx context.Context, method, path string, q url.Values, in any) (*http.Request, error) {
@@ -153,7 +144,7 @@ func (c *client) explainConnError(ctx context.Context, err error) error {
 func decodeErrorResponse(resp *http.Response) error {
 	b, _ := io.ReadAll(io.LimitReader(resp.Body, 1<<20)) // what came is enough
 	f := &failure{code: exitFailed, cause: strings.TrimSpace(string(b))}
-	var e apiError
+	var e api.ErrorBody
 	if json.Unmarshal(b, &e) == nil && e.Error.Message != "" {
 		f.cause, f.remedy = e.Error.Message, e.Error.Remedy
 	}

@@ -6,6 +6,8 @@ import (
 	"strings"
 
 	"github.com/spf13/cobra"
+
+	"hob/autonomy/api"
 )
 
 func (a *app) fileCmd() *cobra.Command {
@@ -21,11 +23,7 @@ func (a *app) fileCmd() *cobra.Command {
 				path = abs
 			}
 			return a.withClient(c.Context(), func(cl *client) error {
-				var out struct {
-					Path  string `json:"path"`
-					Files int    `json:"files"`
-					Left  bool   `json:"left,omitempty"`
-				}
+				var out api.TrustedFiles
 				if err := cl.postJSON(c.Context(), "/api/v1/manage/files/trust", map[string]string{"path": path}, &out); err != nil {
 					return err
 				}

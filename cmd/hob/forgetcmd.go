@@ -10,6 +10,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"hob/autonomy/api"
 	"hob/knowledge"
 	"hob/platform/text/textnorm"
 )
@@ -80,7 +81,7 @@ func (a *app) forgetAndWait(ctx context.Context, c *client, id string, f forgett
 		fmt.Fprintln(a.out, sanitizePrintable(out.Text))
 		return nil
 	}
-	var done []erasureResult
+	var done []api.Erasure
 	if err := c.getJSON(ctx, "/api/v1/memory/erasures", queryValues("id", data.Erasure), &done); err != nil {
 		return err
 	}
@@ -90,22 +91,12 @@ func (a *app) forgetAndWait(ctx context.Context, c *client, id string, f forgett
 	if a.asJSON {
 		return a.printJSON(done[0])
 	}
-	fmt.Fprintln(a.out, done[0].resultText(f.keep))
+	fmt.Fprintln(a.out, erasureText(done[0], f.keep))
 	return nil
 }
 
-// erasureResult is an erasure as the API shows it.
-type erasureResult struct {
-	ID       string `json:"id"`
-	State    string `json:"state"`
-	Rows     int    `json:"rows"`
-	Scrubbed int    `json:"scrubbed"`
-	Files    int    `json:"files"`
-	Backups  int    `json:"backups"`
-	Trouble  string `json:"trouble,omitempty"`
-}
-
-func (e erasureResult) resultText(kept bool) string {
+// erasureText describes the progress of a deletion.
+func erasureText(e api.Erasure, kept bool) string {
 	if e.State != "done" && e.Trouble != "" {
 		return "Deleted, but some copies remain: " + sanitizePrintable(e.Trouble) + ". Hob retries automatically; check the progress with hob doctor."
 	}

@@ -7,6 +7,8 @@ import (
 	"strings"
 
 	"github.com/spf13/cobra"
+
+	"hob/autonomy/api"
 )
 
 func (a *app) goalCmd() *cobra.Command {
@@ -81,25 +83,6 @@ func goalGiven(c *cobra.Command) map[string]any {
 	return in
 }
 
-// goalDetails is a goal with its history.
-type goalDetails struct {
-	ID          string `json:"id"`
-	Description string `json:"description"`
-	Success     string `json:"success"`
-	Status      string `json:"status"`
-	Priority    int    `json:"priority"`
-	CheckEvery  string `json:"check_every"`
-	NextReview  string `json:"next_review"`
-	Source      string `json:"source"`
-	Provenance  string `json:"provenance"`
-	Report      string `json:"report"`
-	Quiet       int    `json:"quiet"`
-	Reviews     []struct {
-		At, Event, Phase, By, Decision, Reason, Action, Error string
-		Confidence                                            float64
-	} `json:"reviews"`
-}
-
 func (a *app) showGoal(ctx context.Context, id string) error {
 	q := url.Values{"id": {id}, "limit": {"20"}}
 	return a.withClient(ctx, func(c *client) error {
@@ -110,7 +93,7 @@ func (a *app) showGoal(ctx context.Context, id string) error {
 			}
 			return a.printJSON(rows)
 		}
-		var list []goalDetails
+		var list []api.GoalDetails
 		if err := c.getJSON(ctx, "/api/v1/goals", q, &list); err != nil {
 			return err
 		}
@@ -121,7 +104,7 @@ func (a *app) showGoal(ctx context.Context, id string) error {
 	})
 }
 
-func (a *app) printGoal(g goalDetails) {
+func (a *app) printGoal(g api.GoalDetails) {
 	fmt.Fprintln(a.out, g.Description)
 	for _, l := range [][2]string{
 		{"id", g.ID},
@@ -129,9 +112,9 @@ func (a *app) printGoal(g goalDetails) {
 		{"reached when", g.Success},
 		{"priority", fmt.Sprint(g.Priority)},
 		{"reviewed every", g.CheckEvery},
-		{"next review", localTime(a.userZone(), g.NextReview)},
+		{"next review", formatTime(a.userZone(), g.NextAt)},
 		{"came through", g.Source},
-		{"words of", g.Provenance},
+		{"words of", string(g.Provenance)},
 		{"reports to", g.Report},
 	} {
 		if l[1] != "" {
@@ -142,7 +125,7 @@ func (a *app) printGoal(g goalDetails) {
 		fmt.Fprintf(a.out, "  %-16s %d review(s)\n", "unchanged for:", g.Quiet)
 	}
 	for _, r := range g.Reviews {
-		fmt.Fprintf(a.out, "%s  %s: %s", localTime(a.userZone(), r.At), r.Phase, r.Decision)
+		fmt.Fprintf(a.out, "%s  %s: %s", formatTime(a.userZone(), r.At), r.Phase, r.Decision)
 		if r.By != "" {
 			fmt.Fprintf(a.out, " by %s, %.0f %% sure", r.By, 100*r.Confidence)
 		}

@@ -9,6 +9,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"hob/autonomy/api"
 	"hob/cmd/hob/internal/graphdraw"
 )
 
@@ -41,7 +42,7 @@ type relation struct {
 }
 
 // relationLine describes a relation from the view of one of its ends.
-func (r relation) relationLine(of string) string {
+func relationLine(r api.GraphEdge, of string) string {
 	line := "← " + oneLine(r.Name) + " " + oneLine(r.FromName)
 	if r.From == of {
 		line = oneLine(r.Name) + " → " + oneLine(r.ToName)

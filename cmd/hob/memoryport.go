@@ -17,6 +17,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"hob/autonomy/api"
 	"hob/platform/host/system"
 )
 
@@ -88,13 +89,7 @@ func (a *app) exportTo(ctx context.Context, cl *client, to string, q map[string]
 }
 
 func (a *app) memoryImportCmd() *cobra.Command {
-	var in struct {
-		Path   string `json:"path"`
-		Name   string `json:"name,omitempty"`
-		Format string `json:"format,omitempty"`
-		Trust  bool   `json:"trust"`
-		DryRun bool   `json:"dry_run"`
-	}
+	var in api.MemoryImport
 	var format string
 	c := a.addJSONFlag(&cobra.Command{
 		Use: "import FILE|FOLDER|-", Short: "Import an export, contacts, notes or a document", Args: cobra.ExactArgs(1),

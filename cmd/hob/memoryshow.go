@@ -8,50 +8,13 @@ import (
 	"time"
 
 	"github.com/spf13/cobra"
+
+	"hob/autonomy/api"
+	"hob/platform/provenance"
 )
 
-// remembered is all about one thing; see channels/web.Memory.
-type remembered struct {
-	ID         string       `json:"id"`
-	Kind       string       `json:"kind"`
-	Title      string       `json:"title"`
-	Text       string       `json:"text"`
-	At         string       `json:"at"`
-	Provenance string       `json:"provenance"`
-	Origins    []origin     `json:"origins"`
-	Realm      string       `json:"realm"`
-	Group      string       `json:"group"`
-	Speaker    string       `json:"speaker"`
-	Source     string       `json:"source"`
-	Event      string       `json:"event"`
-	FactKind   string       `json:"fact_kind"`
-	ValidFrom  string       `json:"valid_from"`
-	ValidUntil string       `json:"valid_until"`
-	RetiredAt  string       `json:"retired_at"`
-	History    []pastFact   `json:"history"`
-	ReplacedBy *pastFact    `json:"replaced_by"`
-	About      []entity     `json:"about"`
-	Entity     *entity      `json:"entity"`
-	Relations  []relation   `json:"relations"`
-	Near       []remembered `json:"near"`
-}
-
-type pastFact struct {
-	ID         string `json:"id"`
-	Text       string `json:"text"`
-	Provenance string `json:"provenance"`
-	CreatedAt  string `json:"created_at"`
-	RetiredAt  string `json:"retired_at"`
-}
-
-type origin struct {
-	Kind  string   `json:"kind"`
-	Label string   `json:"label"`
-	Via   string   `json:"via"`
-	Marks []string `json:"marks"`
-}
-
-func (o origin) String() string {
+// describeOrigin describes where a text came from.
+func describeOrigin(o provenance.Origin) string {
 	s := o.Kind
 	if o.Label != "" {
 		s += " " + o.Label
@@ -77,7 +40,7 @@ func (a *app) memoryShowCmd() *cobra.Command {
 				if a.asJSON {
 					return a.printJSON(raw)
 				}
-				var it remembered
+				var it api.MemoryItem
 				if err := json.Unmarshal(raw, &it); err != nil {
 					return fmt.Errorf("decode the answer: %w; use --json", err)
 				}
@@ -92,7 +55,7 @@ func (a *app) memoryShowCmd() *cobra.Command {
 	})
 }
 
-func (a *app) showRow(it remembered) {
+func (a *app) showRow(it api.MemoryItem) {
 	zone := a.userZone()
 	if it.Title != "" && !strings.HasPrefix(it.Text, it.Title) {
 		fmt.Fprintln(a.out, a.colorize(a.out, bold, oneLine(it.Title)))
@@ -101,7 +64,7 @@ func (a *app) showRow(it remembered) {
 	a.printFields([][2]string{
 		{"id", it.ID},
 		{"kind", a.kindOf(it)},
-		{"since", localTime(zone, it.At)},
+		{"since", formatTime(zone, it.At)},
 		{"said by", it.Speaker},
 		{"holds from", localDay(zone, it.ValidFrom)},
 		{"holds until", localDay(zone, it.ValidUntil)},
@@ -110,10 +73,10 @@ func (a *app) showRow(it remembered) {
 		{"event", it.Event},
 		{"part of", it.Group},
 		{"realm", it.Realm},
-		{"corrected", localTime(zone, it.RetiredAt)},
+		{"corrected", formatTime(zone, it.RetiredAt)},
 	})
 	for i, o := range it.Origins {
-		a.printField(ifFirst(i, "came from"), o.String())
+		a.printField(ifFirst(i, "came from"), describeOrigin(o))
 	}
 	for i, e := range it.About {
 		a.printField(ifFirst(i, "about"), e.Name+" ("+e.Kind+")")
@@ -137,7 +100,7 @@ func (a *app) showRow(it remembered) {
 }
 
 // kindOf describes the kind of a row.
-func (a *app) kindOf(it remembered) string {
+func (a *app) kindOf(it api.MemoryItem) string {
 	switch {
 	case it.Kind == "retired":
 		return "a fact that was corrected"
@@ -148,7 +111,7 @@ func (a *app) kindOf(it remembered) string {
 }
 
 // printPastFact shows a fact of another time on one line.
-func (a *app) printPastFact(zone *time.Location, f pastFact) string {
+func (a *app) printPastFact(zone *time.Location, f api.Fact) string {
 	span := localDay(zone, f.CreatedAt)
 	if end := localDay(zone, f.RetiredAt); end != "" {
 		span += " to " + end
@@ -156,7 +119,7 @@ func (a *app) printPastFact(zone *time.Location, f pastFact) string {
 	return a.colorize(a.out, dim, f.ID+"  "+span) + "  " + oneLine(f.Text)
 }
 
-func (a *app) printNearby(list []remembered) {
+func (a *app) printNearby(list []api.MemoryRow) {
 	for _, n := range list {
 		who := n.Speaker
 		if who == "" {
@@ -166,13 +129,13 @@ func (a *app) printNearby(list []remembered) {
 	}
 }
 
-func (a *app) showEntity(it remembered) {
+func (a *app) showEntity(it api.MemoryItem) {
 	e := it.Entity
 	fmt.Fprintf(a.out, "%s %s\n\n", a.colorize(a.out, bold, oneLine(e.Name)), a.colorize(a.out, dim, "("+oneLine(e.Kind)+")"))
 	a.printFields([][2]string{
 		{"id", e.ID},
 		{"also", strings.Join(e.Aliases, ", ")},
-		{"since", localTime(a.userZone(), e.CreatedAt)},
+		{"since", formatTime(a.userZone(), e.CreatedAt)},
 		{"made of", trustOf(e.Provenance)},
 		{"source", e.Source},
 		{"realm", e.Realm},
@@ -181,7 +144,7 @@ func (a *app) showEntity(it remembered) {
 		fmt.Fprintf(a.out, "\n%s\n", a.colorize(a.out, bold, "Relations"))
 		var said []string // several facts may have the same text, and a past one may be valid again
 		for _, r := range it.Relations {
-			if line := r.relationLine(e.ID); !slices.Contains(said, line) && !slices.Contains(said, strings.TrimSuffix(line, " (no longer)")) {
+			if line := relationLine(r, e.ID); !slices.Contains(said, line) && !slices.Contains(said, strings.TrimSuffix(line, " (no longer)")) {
 				said = append(said, line)
 				fmt.Fprintf(a.out, "  %s\n", line)
 			}
@@ -214,17 +177,17 @@ func ifFirst(i int, name string) string {
 }
 
 // trustOf describes a provenance.
-func trustOf(p string) string {
-	words := map[string]string{"owner": "your own words", "hob": "conclusions of Hob", "tool": "results of Hob's tools", "outside": "untrusted text"}
+func trustOf(p provenance.Source) string {
+	words := map[provenance.Source]string{"owner": "your own words", "hob": "conclusions of Hob", "tool": "results of Hob's tools", "outside": "untrusted text"}
 	if w := words[p]; w != "" {
 		return w
 	}
-	return p
+	return string(p)
 }
 
 // localDay shows the day of a time.
-func localDay(zone *time.Location, s string) string {
-	day, _, _ := strings.Cut(localTime(zone, s), " ")
+func localDay(zone *time.Location, t time.Time) string {
+	day, _, _ := strings.Cut(formatTime(zone, t), " ")
 	return day
 }
 

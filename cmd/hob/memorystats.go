@@ -11,32 +11,9 @@ import (
 	"strings"
 
 	"github.com/spf13/cobra"
-)
 
-// memoryNumbers are the answer of /api/v1/memory/stats.
-type memoryNumbers struct {
-	Rows   int `json:"rows"`
-	Counts []struct {
-		Kind  string `json:"kind"`
-		Realm string `json:"realm"`
-		Rows  int    `json:"rows"`
-	} `json:"counts"`
-	Entities  int `json:"entities"`
-	Relations int `json:"relations"`
-	Documents int `json:"documents"`
-	Behind    int `json:"messages_behind"`
-	Derived   []struct {
-		Name      string         `json:"name"`
-		State     string         `json:"state"`
-		Cause     string         `json:"cause"`
-		Rows      int            `json:"rows"`
-		Behind    int            `json:"behind"`
-		Bytes     int64          `json:"bytes"`
-		Languages map[string]int `json:"languages"`
-	} `json:"derived"`
-	Database int64            `json:"database_bytes"`
-	OnDisk   map[string]int64 `json:"bytes_on_disk"`
-}
+	"hob/autonomy/api"
+)
 
 func (a *app) memoryStatsCmd() *cobra.Command {
 	return a.addJSONFlag(&cobra.Command{
@@ -50,7 +27,7 @@ func (a *app) memoryStatsCmd() *cobra.Command {
 				if a.asJSON {
 					return a.printJSON(raw)
 				}
-				var n memoryNumbers
+				var n api.MemoryStats
 				if err := json.Unmarshal(raw, &n); err != nil {
 					return fmt.Errorf("decode the answer: %w; use --json", err)
 				}
@@ -61,7 +38,7 @@ func (a *app) memoryStatsCmd() *cobra.Command {
 	})
 }
 
-func (a *app) printStats(n memoryNumbers) {
+func (a *app) printStats(n api.MemoryStats) {
 	kinds, realms := map[string]int{}, map[string]int{}
 	for _, c := range n.Counts {
 		kinds[c.Kind] += c.Rows

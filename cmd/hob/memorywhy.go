@@ -8,28 +8,9 @@ import (
 	"time"
 
 	"github.com/spf13/cobra"
+
+	"hob/autonomy/api"
 )
-
-// whyFound is the answer of /api/v1/memory/why.
-type whyFound struct {
-	Query string `json:"query"`
-	Route struct {
-		Kind    string   `json:"kind"`
-		Reasons []string `json:"reasons"`
-	} `json:"route"`
-	Hits     []scoredHit `json:"hits"`
-	Withheld int         `json:"withheld"`
-}
-
-type scoredHit struct {
-	remembered
-
-	Score float64 `json:"score"`
-	Parts []struct {
-		Name  string  `json:"name"`
-		Value float64 `json:"value"`
-	} `json:"parts"`
-}
 
 func (a *app) memoryWhyCmd() *cobra.Command {
 	var only string
@@ -55,11 +36,11 @@ func (a *app) memoryWhyCmd() *cobra.Command {
 }
 
 func (a *app) printWhy(raw json.RawMessage, only string) error {
-	var w whyFound
+	var w api.ExplainedSearch
 	if err := json.Unmarshal(raw, &w); err != nil {
 		return fmt.Errorf("decode the answer: %w", err)
 	}
-	rank := slices.IndexFunc(w.Hits, func(h scoredHit) bool { return h.ID == only })
+	rank := slices.IndexFunc(w.Hits, func(h api.MemoryRow) bool { return h.ID == only })
 	if only != "" && rank < 0 {
 		return &failure{code: exitFailed, cause: fmt.Sprintf("%q is not among the %d results of this search", only, len(w.Hits)), remedy: "show it with: hob memory show " + shellWord(only)}
 	}
@@ -91,9 +72,9 @@ func (a *app) printWhy(raw json.RawMessage, only string) error {
 	return nil
 }
 
-func (a *app) whyHit(zone *time.Location, rank int, h scoredHit, most float64) {
+func (a *app) whyHit(zone *time.Location, rank int, h api.MemoryRow, most float64) {
 	head := fmt.Sprintf("%d. %s %s", rank, h.Kind, h.ID)
-	fmt.Fprintf(a.out, "\n%s  %s\n", a.colorize(a.out, bold, sanitizePrintable(head)), a.colorize(a.out, dim, fmt.Sprintf("score %.4g, %s", h.Score, localTime(zone, h.At))))
+	fmt.Fprintf(a.out, "\n%s  %s\n", a.colorize(a.out, bold, sanitizePrintable(head)), a.colorize(a.out, dim, fmt.Sprintf("score %.4g, %s", h.Score, formatTime(zone, h.At))))
 	fmt.Fprintf(a.out, "   %s\n", clipLine(oneLine(h.Text), 160))
 	for _, p := range h.Parts {
 		colour := green

@@ -4,9 +4,10 @@ import (
 	"context"
 	"fmt"
 	"strings"
-	"time"
 
 	"github.com/spf13/cobra"
+
+	"hob/autonomy/api"
 )
 
 func (a *app) notifyCmd() *cobra.Command {
@@ -30,35 +31,28 @@ func (a *app) notifyCmd() *cobra.Command {
 			if len(args) > 0 {
 				in["id"] = args[0]
 			}
-			var out struct{ Released int }
+			var out api.Released
 			return a.manageNotices(c.Context(), "release", in, &out, func() string { return fmt.Sprintf("%d released.", out.Released) })
 		}),
 	})
 	snooze := a.addJSONFlag(&cobra.Command{
 		Use: "snooze ID TIME...", Short: "Repeat a notification later: 1h, 2d, tomorrow at 9", Args: cobra.MinimumNArgs(2),
 		RunE: a.runCommand(func(c *cobra.Command, args []string) error {
-			var out struct {
-				ID    string
-				Until time.Time
-			}
+			var out api.Notice
 			return a.manageNotices(c.Context(), "snooze", map[string]string{"id": args[0], "for": strings.Join(args[1:], " ")}, &out, func() string {
-				return fmt.Sprintf("%s will be sent at %s.", out.ID, localTime(a.userZone(), out.Until.Format(time.RFC3339)))
+				return fmt.Sprintf("%s will be sent at %s.", out.ID, formatTime(a.userZone(), out.Until))
 			})
 		}),
 	})
 	quiet := a.addJSONFlag(&cobra.Command{
 		Use: "quiet [TIME|off]", Short: "Hold notifications that are not critical: 2h, until 9:00", Args: cobra.ArbitraryArgs,
 		RunE: a.runCommand(func(c *cobra.Command, args []string) error {
-			var out struct {
-				Quiet bool
-				Until time.Time
-				Why   string
-			}
+			var out api.Quiet
 			return a.manageNotices(c.Context(), "quiet", map[string]string{"for": strings.Join(args, " ")}, &out, func() string {
 				if !out.Quiet {
 					return "Quiet is off."
 				}
-				return fmt.Sprintf("Quiet until %s (%s).", localTime(a.userZone(), out.Until.Format(time.RFC3339)), out.Why)
+				return fmt.Sprintf("Quiet until %s (%s).", formatTime(a.userZone(), out.Until), out.Why)
 			})
 		}),
 	})

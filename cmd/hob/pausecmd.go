@@ -6,6 +6,8 @@ import (
 	"strings"
 
 	"github.com/spf13/cobra"
+
+	"hob/autonomy/api"
 )
 
 func (a *app) pauseCmd() *cobra.Command {
@@ -31,11 +33,7 @@ func (a *app) resumeCmd() *cobra.Command {
 // changePause changes the pause and prints the new state.
 func (a *app) changePause(ctx context.Context, what string) error {
 	return a.withClient(ctx, func(c *client) error {
-		var out struct {
-			Paused bool   `json:"paused"`
-			Until  string `json:"until,omitempty"`
-			Text   string `json:"text"`
-		}
+		var out api.Pause
 		if err := c.postJSON(ctx, "/api/v1/pause", map[string]string{"for": what}, &out); err != nil {
 			return err
 		}

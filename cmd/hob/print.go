@@ -65,11 +65,16 @@ func timeColumn(zone *time.Location, title string, names ...string) column {
 // localTime formats an RFC 3339 time in the zone; other text is returned unchanged.
 func localTime(zone *time.Location, s string) string {
 	t, err := time.Parse(time.RFC3339, s)
-	if err != nil || t.IsZero() || t.Year() < 1971 {
-		if err == nil {
-			return ""
-		}
+	if err != nil {
 		return s
+	}
+	return formatTime(zone, t)
+}
+
+// formatTime formats a time in the zone, "" if it is not set.
+func formatTime(zone *time.Location, t time.Time) string {
+	if t.Year() < 1971 {
+		return ""
 	}
 	return t.In(zone).Format("2006-01-02 15:04")
 }

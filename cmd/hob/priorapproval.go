@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+
+	"hob/autonomy/api"
 )
 
 // priorApproval is the approval that the user gave in advance.
@@ -21,14 +23,14 @@ const (
 
 // resolveApprovals gets the user's answers to the questions of an event and waits until it is
 // finished. It asks on a terminal what was not agreed to beforehand.
-func (a *app) resolveApprovals(ctx context.Context, c *client, event string, questions []approval, given priorApproval) (eventStatus, error) {
+func (a *app) resolveApprovals(ctx context.Context, c *client, event string, questions []api.Approval, given priorApproval) (api.EventStatus, error) {
 	if event == "" { // a server of an older version does not name it
 		event = questions[0].Event
 	}
 	for {
 		for _, q := range questions {
 			if err := a.answerQuestion(ctx, c, event, q, given); err != nil {
-				return eventStatus{}, err
+				return api.EventStatus{}, err
 			}
 		}
 		st, err := c.waitEvent(ctx, event, questions)
@@ -41,7 +43,7 @@ func (a *app) resolveApprovals(ctx context.Context, c *client, event string, que
 
 // answerQuestion answers one request: by prior approval if that covers it, otherwise by asking
 // on the terminal.
-func (a *app) answerQuestion(ctx context.Context, c *client, event string, q approval, given priorApproval) error {
+func (a *app) answerQuestion(ctx context.Context, c *client, event string, q api.Approval, given priorApproval) error {
 	path := "/api/v1/sessions/" + pathPart(q.Session) + "/approvals/" + pathPart(q.ID)
 	if given == commandApproval && q.Event == event {
 		return c.postJSON(ctx, path, map[string]any{"approved": true}, nil)
@@ -49,14 +51,14 @@ func (a *app) answerQuestion(ctx context.Context, c *client, event string, q app
 	if given == turnApproval {
 		err := c.postJSON(ctx, path, map[string]any{"approved": true, "beforehand": event}, nil)
 		if err == nil {
-			fmt.Fprintf(a.err, "Approved by --yes: %s\n", q.summaryText())
+			fmt.Fprintf(a.err, "Approved by --yes: %s\n", approvalSummary(q))
 			return nil
 		}
 		f, ok := errors.AsType[*failure](err)
 		if !ok || f.code != exitDenied {
 			return err
 		}
-		fmt.Fprintf(a.err, "Not approved by --yes: %s\n    %s\n", q.summaryText(), sanitizePrintable(f.cause))
+		fmt.Fprintf(a.err, "Not approved by --yes: %s\n    %s\n", approvalSummary(q), sanitizePrintable(f.cause))
 	}
 	ok, err := a.confirmApproval(ctx, q)
 	if err != nil {

@@ -13,6 +13,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"hob/autonomy/api"
 	"hob/autonomy/config"
 	"hob/platform/host/system"
 	"hob/platform/retry"
@@ -303,9 +304,7 @@ func (a *app) backupCmd() *cobra.Command {
 		Use: "backup", Short: "Back up the database", Args: cobra.NoArgs,
 		RunE: a.runCommand(func(c *cobra.Command, _ []string) error {
 			return a.withClient(c.Context(), func(cl *client) error {
-				var out struct {
-					Path string `json:"path"`
-				}
+				var out api.Backup
 				if err := cl.postJSON(c.Context(), "/api/v1/manage/backup", struct{}{}, &out); err != nil {
 					return err
 				}

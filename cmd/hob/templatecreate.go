@@ -13,6 +13,7 @@ import (
 	"strings"
 	"time"
 
+	"hob/autonomy/api"
 	"hob/autonomy/config"
 	"hob/platform/host/system"
 	"hob/platform/text/dateparse"
@@ -71,19 +72,6 @@ const (
 	isLong   = "the text is too long"
 )
 
-// activeWatcher is a watcher as the API lists it.
-type activeWatcher struct {
-	Kind   string          `json:"kind"`
-	Config json.RawMessage `json:"config"`
-	Mode   string          `json:"mode"`
-	Action string          `json:"action"`
-	Missed string          `json:"missed"`
-	State  string          `json:"state"`
-	Every  string          `json:"every"`
-	Hours  string          `json:"active_hours"`
-	PerDay int             `json:"per_day"`
-}
-
 // stoppedReason returns why an inactive item is omitted, "" for an active one.
 func stoppedReason(state string) string {
 	switch state {
@@ -97,11 +85,11 @@ func stoppedReason(state string) string {
 
 // gatherRunning collects the active items, and counts the omitted ones by reason.
 func (a *app) gatherRunning(ctx context.Context, t *templates.Template) (left map[string]int, err error) {
-	var timed, rest []activeWatcher
-	var aims []goalRow
+	var timed, rest []api.Watcher
+	var aims []api.Goal
 	err = a.withClient(ctx, func(c *client) error {
 		for _, what := range []string{"schedules", "reminders"} {
-			var rows []activeWatcher
+			var rows []api.Watcher
 			if err := c.getJSON(ctx, "/api/v1/"+what, nil, &rows); err != nil {
 				return err
 			}
@@ -164,7 +152,7 @@ func (a *app) gatherRunning(ctx context.Context, t *templates.Template) (left ma
 
 // everyOf returns the text of a repeating schedule, or "" if parsing the text does not give the
 // same schedule.
-func everyOf(s activeWatcher, now time.Time) (string, bool) {
+func everyOf(s api.Watcher, now time.Time) (string, bool) {
 	type times struct {
 		Cron, Interval, Anchor, TZ string
 		Except                     []string
@@ -209,15 +197,6 @@ func everyOf(s activeWatcher, now time.Time) (string, bool) {
 	}
 	fixed := d%(24*time.Hour) == 0 && aerr == nil // it comes at a time of day
 	return words, err == nil && e == d && (!fixed || ferr == nil && first.Format(clock) == at.Format(clock))
-}
-
-// goalRow is a goal as the API lists it.
-type goalRow struct {
-	Description string `json:"description"`
-	Priority    int    `json:"priority"`
-	Success     string `json:"success"`
-	Every       int64  `json:"check_every_seconds"`
-	Status      string `json:"status"`
 }
 
 // adoptInTemplates replaces secrets by references in the saved configurations of the active

@@ -14,48 +14,15 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"hob/autonomy/api"
 	"hob/platform/retry"
 )
 
 // cliSession is the conversation of commands that name none.
 const cliSession = "cli"
 
-// outcome is the answer to a tool call; see channels/web.ToolOutcome.
-type outcome struct {
-	Text      string          `json:"text"`
-	Data      json.RawMessage `json:"data,omitempty"`
-	Call      string          `json:"call,omitempty"`
-	Event     string          `json:"event,omitempty"`
-	Undo      string          `json:"undo,omitempty"`
-	Approvals []approval      `json:"approvals,omitempty"`
-	Code      string          `json:"code,omitempty"`
-	Error     string          `json:"error,omitempty"`
-}
-
-// approval is one question to the owner.
-type approval struct {
-	ID        string          `json:"id"`
-	Event     string          `json:"event"`
-	Session   string          `json:"session"`
-	Tool      string          `json:"tool"`
-	Summary   string          `json:"summary"`
-	Arguments json.RawMessage `json:"arguments"`
-	Reason    string          `json:"reason"`
-	State     string          `json:"state"`
-	Why       string          `json:"why,omitempty"`
-	Exact     string          `json:"exact,omitempty"`
-	Pattern   string          `json:"pattern,omitempty"`
-	Batch     string          `json:"batch,omitempty"`
-	ExpiresAt string          `json:"expires_at,omitempty"`
-
-	Provenance string `json:"provenance,omitempty"`
-	Origins    []struct {
-		Kind  string `json:"kind"`
-		Label string `json:"label"`
-	} `json:"origins,omitempty"`
-}
-
-func (p approval) summaryText() string {
+// approvalSummary describes what a request asks for and why.
+func approvalSummary(p api.Approval) string {
 	s := p.Summary
 	if s == "" {
 		s = p.Tool + " " + string(p.Arguments)
@@ -66,56 +33,35 @@ func (p approval) summaryText() string {
 	return sanitizePrintable(s)
 }
 
-// questionText is what() with the details, on one line.
-func (p approval) questionText() string {
-	s := p.summaryText()
-	for _, l := range p.detailFields() {
+// approvalText is approvalSummary with the details, on one line.
+func approvalText(p api.Approval) string {
+	s := approvalSummary(p)
+	for _, l := range approvalDetails(p) {
 		s += "  " + l[0] + ": " + l[1]
 	}
 	return sanitizePrintable(s)
 }
 
-// eventStatus of a message or call; see channels/web.EventStatus.
-type eventStatus struct {
-	ID        string          `json:"id"`
-	Session   string          `json:"session"`
-	State     string          `json:"state"`
-	Answer    string          `json:"answer"`
-	Error     string          `json:"error"`
-	Tools     []toolUse       `json:"tools"`
-	Usage     json.RawMessage `json:"usage"`
-	Approvals []approval      `json:"approvals"`
-}
-
-type toolUse struct {
-	ID    string          `json:"id"`
-	Name  string          `json:"name"`
-	Args  json.RawMessage `json:"arguments"`
-	State string          `json:"state"`
-	Text  string          `json:"text,omitempty"`
-	Data  json.RawMessage `json:"data,omitempty"`
-}
-
 // callTool runs a tool through the guard as the owner and prints what it says.
-func (a *app) callTool(ctx context.Context, c *client, given priorApproval, tool string, args any) (outcome, error) {
+func (a *app) callTool(ctx context.Context, c *client, given priorApproval, tool string, args any) (api.ToolOutcome, error) {
 	body := map[string]any{"arguments": args, "session": cliSession}
 	req, err := c.newRequest(ctx, http.MethodPost, "/api/v1/tools/"+pathPart(tool), nil, body)
 	if err != nil {
-		return outcome{}, err
+		return api.ToolOutcome{}, err
 	}
 	resp, err := c.http.Do(req)
 	if err != nil {
-		return outcome{}, c.explainConnError(ctx, err)
+		return api.ToolOutcome{}, c.explainConnError(ctx, err)
 	}
 	defer resp.Body.Close()
 	b, err := io.ReadAll(resp.Body)
 	if err != nil {
-		return outcome{}, c.explainConnError(ctx, err)
+		return api.ToolOutcome{}, c.explainConnError(ctx, err)
 	}
-	var out outcome
+	var out api.ToolOutcome
 	if json.Unmarshal(b, &out) != nil || (out.Code == "" && resp.StatusCode >= 400) {
 		resp.Body = io.NopCloser(strings.NewReader(string(b)))
-		return outcome{}, decodeErrorResponse(resp)
+		return api.ToolOutcome{}, decodeErrorResponse(resp)
 	}
 	if out.Code != "" {
 		return out, toolFailure(out.Code, out.Error)
@@ -131,21 +77,21 @@ func (a *app) callTool(ctx context.Context, c *client, given priorApproval, tool
 }
 
 // afterApproval finds the result of a call that waited for an approval.
-func afterApproval(st eventStatus) (outcome, error) {
+func afterApproval(st api.EventStatus) (api.ToolOutcome, error) {
 	if n := len(st.Tools); n > 0 {
 		t := st.Tools[n-1]
 		switch t.State {
 		case "done":
-			return outcome{Text: t.Text, Call: t.ID, Data: t.Data}, nil
+			return api.ToolOutcome{Text: t.Text, Call: t.ID, Data: t.Data}, nil
 		case "denied":
-			return outcome{}, toolFailure("denied_by_owner", t.Text)
+			return api.ToolOutcome{}, toolFailure("denied_by_owner", t.Text)
 		}
-		return outcome{}, toolFailure("failed", t.Text)
+		return api.ToolOutcome{}, toolFailure("failed", t.Text)
 	}
 	if st.Error != "" {
-		return outcome{}, errors.New(st.Error)
+		return api.ToolOutcome{}, errors.New(st.Error)
 	}
-	return outcome{Text: st.Answer}, nil
+	return api.ToolOutcome{Text: st.Answer}, nil
 }
 
 func toolFailure(code, text string) error {
@@ -166,18 +112,18 @@ func toolFailure(code, text string) error {
 }
 
 // confirmApproval asks y/N on a terminal; without one it fails and explains how to answer.
-func (a *app) confirmApproval(ctx context.Context, q approval) (bool, error) {
+func (a *app) confirmApproval(ctx context.Context, q api.Approval) (bool, error) {
 	_, in := terminalFD(a.in)
 	if _, out := terminalFD(a.err); !in || !out {
 		return false, &failure{
-			code: exitDenied, cause: "approval required: " + q.summaryText(),
+			code: exitDenied, cause: "approval required: " + approvalSummary(q),
 			remedy: "answer with: hob approve " + q.ID + "   or: hob deny " + q.ID,
 		}
 	}
-	for _, l := range q.detailFields() {
+	for _, l := range approvalDetails(q) {
 		fmt.Fprintf(a.err, "    %-12s%s\n", l[0]+":", sanitizePrintable(l[1]))
 	}
-	fmt.Fprintf(a.err, "%s %s [y/N] ", a.colorize(a.err, amber, "Hob asks:"), q.summaryText())
+	fmt.Fprintf(a.err, "%s %s [y/N] ", a.colorize(a.err, amber, "Hob asks:"), approvalSummary(q))
 	type line struct {
 		text string
 		err  error
@@ -200,14 +146,14 @@ func (a *app) confirmApproval(ctx context.Context, q approval) (bool, error) {
 }
 
 // waitEvent polls until an event is done, or asks something new.
-func (c *client) waitEvent(ctx context.Context, id string, asked []approval) (eventStatus, error) {
+func (c *client) waitEvent(ctx context.Context, id string, asked []api.Approval) (api.EventStatus, error) {
 	known := map[string]bool{}
 	for _, q := range asked {
 		known[q.ID] = true
 	}
 	pauses := retry.Backoff{First: 10 * time.Millisecond, Max: 500 * time.Millisecond}
 	for n := 1; ; n++ {
-		var st eventStatus
+		var st api.EventStatus
 		if err := c.getJSON(ctx, "/api/v1/inbox/"+pathPart(id), nil, &st); err != nil {
 			return st, err
 		}

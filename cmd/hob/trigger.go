@@ -8,6 +8,8 @@ import (
 	"os"
 
 	"github.com/spf13/cobra"
+
+	"hob/autonomy/api"
 )
 
 func (a *app) triggerCmd() *cobra.Command {
@@ -66,13 +68,8 @@ func (a *app) readPayload(data string) (b []byte, err error) {
 	return b, nil
 }
 
-type triggerResult struct {
-	Event    string `json:"event"`
-	Repeated bool   `json:"repeated"`
-}
-
-func (c *client) postTrigger(ctx context.Context, name string, body []byte) (triggerResult, error) {
-	var out triggerResult
+func (c *client) postTrigger(ctx context.Context, name string, body []byte) (api.Fired, error) {
+	var out api.Fired
 	req, err := c.requestRaw(ctx, http.MethodPost, "/api/v1/triggers/"+pathPart(name)+"/fire", body)
 	if err != nil {
 		return out, err

@@ -7,33 +7,9 @@ import (
 	"strings"
 
 	"github.com/spf13/cobra"
+
+	"hob/autonomy/api"
 )
-
-// usageRow is one day of one model.
-type usageRow struct {
-	Day       string   `json:"day"`
-	Model     string   `json:"model"`
-	Turns     int      `json:"turns"`
-	Calls     int      `json:"model_calls"`
-	Input     int      `json:"input"`
-	Output    int      `json:"output"`
-	Cached    int      `json:"cache_read"`
-	CostUSD   *float64 `json:"cost_usd"`
-	Unpriced  int      `json:"unpriced_calls"`
-	Estimated int      `json:"estimated_calls"`
-}
-
-// budgetRow is how a day or month stands.
-type budgetRow struct {
-	Period     string   `json:"period"`
-	CostUSD    float64  `json:"cost_usd"`
-	CountedUSD float64  `json:"counted_usd"`
-	CapUSD     *float64 `json:"cap_usd"`
-	Tokens     int      `json:"tokens"`
-	CapTokens  *int     `json:"cap_tokens"`
-	Unpriced   int      `json:"unpriced_calls"`
-	PricesAsOf string   `json:"prices_as_of"`
-}
 
 func (a *app) usageCmd() *cobra.Command {
 	budget := a.addJSONFlag(&cobra.Command{
@@ -71,7 +47,7 @@ func (a *app) printUsage(ctx context.Context) error {
 		if err := c.getJSON(ctx, "/api/v1/budget", nil, &caps); err != nil {
 			return err
 		}
-		var days []usageRow
+		var days []api.UsageRow
 		var rows []row
 		if err := json.Unmarshal(raw, &days); err != nil {
 			return fmt.Errorf("decode the list: %w; use --json", err)
@@ -87,15 +63,15 @@ func (a *app) printUsage(ctx context.Context) error {
 			rows[i]["at"] = float64(i)
 		}
 		share := costShares(days)
-		cell := func(f func(d usageRow) string) func(row) string {
+		cell := func(f func(d api.UsageRow) string) func(row) string {
 			return func(r row) string { return f(days[int(r["at"].(float64))]) }
 		}
 		a.printTable(rows, []column{
 			textColumn("DAY", "day"), textColumn("MODEL", "model"), textColumn("TURNS", "turns"), textColumn("CALLS", "model_calls"),
-			{"INPUT", cell(func(d usageRow) string { return formatCount(d.Input) })},
-			{"CACHED", cell(func(d usageRow) string { return formatCount(d.Cached) })},
-			{"OUTPUT", cell(func(d usageRow) string { return formatCount(d.Output) })},
-			{"COST", cell(usageRow.costText)},
+			{"INPUT", cell(func(d api.UsageRow) string { return formatCount(d.Input) })},
+			{"CACHED", cell(func(d api.UsageRow) string { return formatCount(d.CacheRead) })},
+			{"OUTPUT", cell(func(d api.UsageRow) string { return formatCount(d.Output) })},
+			{"COST", cell(costText)},
 			{"", func(r row) string { return drawBar(share[int(r["at"].(float64))], 12) }},
 		})
 		fmt.Fprintln(a.out)
@@ -104,7 +80,7 @@ func (a *app) printUsage(ctx context.Context) error {
 }
 
 // costText formats the cost, including unknown parts.
-func (d usageRow) costText() string {
+func costText(d api.UsageRow) string {
 	switch {
 	case d.CostUSD == nil:
 		return "unknown"
@@ -117,7 +93,7 @@ func (d usageRow) costText() string {
 }
 
 // costShares are the costs against the highest; without any cost, the tokens.
-func costShares(days []usageRow) []float64 {
+func costShares(days []api.UsageRow) []float64 {
 	out, most := make([]float64, len(days)), 0.0
 	for i, d := range days {
 		if d.CostUSD != nil {
@@ -171,7 +147,7 @@ func formatCount(n int) string {
 }
 
 func (a *app) printBudget(raw json.RawMessage) error {
-	var rows []budgetRow
+	var rows []api.BudgetRow
 	if err := json.Unmarshal(raw, &rows); err != nil {
 		return fmt.Errorf("decode the budget: %w; use --json", err)
 	}

@@ -4,12 +4,9 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"io/fs"
 	"time"
 
-	"hob/autonomy/guard"
-	"hob/channels/web"
 	"hob/platform/host/system"
 	"hob/platform/retry"
 )
@@ -63,33 +60,4 @@ func (d *Daemon) noteHead(ctx context.Context) {
 		return
 	}
 	d.opt.Log.Info("audit log", "lines", h.Lines, "head", h.Hash)
-}
-
-// Audit implements web.Backend.
-func (b *backend) Audit(ctx context.Context, q web.AuditQuery) (any, error) {
-	return b.d.guard.AuditLines(ctx, guard.AuditQuery(q))
-}
-
-// AuditVerify implements web.Backend.
-func (b *backend) AuditVerify(ctx context.Context) (any, error) {
-	h, err := b.d.guard.VerifyAll(ctx)
-	if _, altered := errors.AsType[*guard.TamperError](err); altered {
-		return nil, fmt.Errorf("%w: %w", web.ErrConflict, err)
-	}
-	return h, classifyError(err)
-}
-
-// AuditLine implements web.Backend.
-func (b *backend) AuditLine(ctx context.Context, seq int64) (any, error) {
-	l, err := b.d.loop.AuditLine(ctx, seq)
-	return l, classifyError(err)
-}
-
-// AuditExport implements web.Backend.
-func (b *backend) AuditExport(ctx context.Context, w io.Writer, format string, since, until time.Time) error {
-	_, err := b.d.guard.Export(ctx, w, format, since, until)
-	if errors.Is(err, guard.ErrNoFormat) {
-		return fmt.Errorf("%w: %w", web.ErrInvalid, err)
-	}
-	return classifyError(err)
 }

@@ -11,13 +11,13 @@ import (
 	"strings"
 	"time"
 
+	"hob/autonomy/api"
 	"hob/autonomy/bus"
 	"hob/autonomy/config"
-	"hob/autonomy/pairing"
+	"hob/autonomy/service"
 	"hob/channels"
 	channelsall "hob/channels/all"
 	"hob/channels/terminal"
-	"hob/channels/web"
 	"hob/cmd/hob/internal/channel"
 	"hob/cmd/hob/internal/doctor"
 	"hob/platform/pim"
@@ -63,7 +63,7 @@ func (d *Daemon) openChannels(context.Context) error {
 	}
 	var err error
 	d.channels, err = channels.New(channels.Options{
-		Outbox: d.bus.Outbox(), Receiver: &backend{d}, Log: d.opt.Log, Channels: opened, Failed: failed, Trouble: d.channelStopped, Owners: lateOwners{d},
+		Outbox: d.bus.Outbox(), Receiver: inboundReceiver{d}, Log: d.opt.Log, Channels: opened, Failed: failed, Trouble: d.channelStopped, Owners: lateOwners{d},
 		SharedGroups: d.opt.Config.Autonomy.Groups == config.PerChat,
 		Choices:      d.channelChoices(), Files: d.receivedFiles(), Drafts: d.bus.Drafts(), Redact: d.redact.Text,
 	})
@@ -90,22 +90,22 @@ func channelNames() []string {
 	return out
 }
 
-// channelRow is a channel as lists show it.
-type channelRow struct {
-	channel.Row
-	Pairings []pairing.Pairing `json:"pairings"`
-}
-
-func (b *backend) listChannels(ctx context.Context, _ web.Query) (any, error) {
+// Channels implements api.Channels.
+func (b *backend) Channels(ctx context.Context) ([]api.Channel, error) {
 	all, err := b.d.pairings.List(ctx)
 	if err != nil {
-		return nil, err
+		return nil, service.Classify(err)
 	}
-	out := []channelRow{}
+	out := []api.Channel{}
 	for _, r := range channel.Rows(b.d.latestConfig(), b.d.channels.Status(), !b.d.opt.InProcess) {
 		r.Error, r.Cause, r.Remedy = b.d.redact.Text(r.Error), b.d.redact.Text(r.Cause), b.d.redact.Text(r.Remedy)
-		mine := slices.DeleteFunc(slices.Clone(all), func(p pairing.Pairing) bool { return p.Channel != r.Name })
-		out = append(out, channelRow{r, append([]pairing.Pairing{}, mine...)})
+		c := apiChannel(r)
+		for _, p := range all {
+			if p.Channel == r.Name {
+				c.Pairings = append(c.Pairings, api.Pairing(p))
+			}
+		}
+		out = append(out, c)
 	}
 	return out, nil
 }
@@ -123,14 +123,14 @@ func (d *Daemon) latestConfig() *config.Config {
 	return c
 }
 
-// TestChannel implements web.Backend. It creates the channel again from the current
+// TestChannel implements api.Channels. It creates the channel again from the current
 // configuration; the running one is not affected.
-func (b *backend) TestChannel(ctx context.Context, name string, send bool, _ string) (any, error) {
+func (b *backend) TestChannel(ctx context.Context, name string, send bool) (api.ChannelTest, error) {
 	out := channel.Tested{Channel: name}
 	said, err := channel.Test(ctx, b.d.latestConfig(), b.d.channelDrivers(), name, b.d.trialDeps(b.d.latestConfig(), name))
 	switch {
 	case errors.Is(err, channel.ErrUnknown):
-		return nil, fmt.Errorf("%w: %w", web.ErrNotFound, err)
+		return api.ChannelTest{}, fmt.Errorf("%w: %w", api.ErrNotFound, err)
 	case send && (err == nil || errors.Is(err, channel.ErrUntested)):
 		var more string
 		if more, err = b.d.sendTrial(ctx, name); err == nil && said != "" {
@@ -139,7 +139,7 @@ func (b *backend) TestChannel(ctx context.Context, name string, send bool, _ str
 		said = more
 	}
 	out.Done(said, err, b.d.redact.Text)
-	return out, nil
+	return api.ChannelTest(out), nil
 }
 
 // trialDeps returns the dependencies of a channel that is only tested, not run.

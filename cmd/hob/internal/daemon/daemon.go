@@ -138,7 +138,6 @@ type Daemon struct {
 	goals     *goals.Goals
 	plan      *goals.Plan
 	notices   *notify.Notifier
-	day       cachedPlan
 	rules     func() *offline.Model // reads the rules of goals
 	boxes     []agentBox
 	files     *files.Files
@@ -373,7 +372,7 @@ func (d *Daemon) Run(ctx context.Context) error {
 		if err := d.web.Listen(ctx); err != nil {
 			return err
 		}
-		parts = append(parts, func(ctx context.Context) error { return d.web.Run(ctx, &backend{d}) }, d.channels.Run)
+		parts = append(parts, func(ctx context.Context) error { return d.web.Run(ctx, inboundReceiver{d}) }, d.channels.Run)
 		if d.vectors != nil {
 			parts = append(parts, d.vectors.Run)
 		}

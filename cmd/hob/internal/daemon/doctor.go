@@ -9,8 +9,8 @@ import (
 	"runtime"
 	"time"
 
+	"hob/autonomy/api"
 	"hob/autonomy/config"
-	"hob/channels/web"
 	"hob/cmd/hob/internal/channel"
 	"hob/cmd/hob/internal/doctor"
 	"hob/platform/host/osrun"
@@ -67,9 +67,9 @@ func addSandboxProbes(e *doctor.Env) {
 	}
 }
 
-// Examine implements web.Doctor. Runs are serialized, because checks start programs and call
+// Examine implements api.Doctor. Runs are serialized, because checks start programs and call
 // servers.
-func (b *backend) Examine(ctx context.Context, names []string, fix bool, step func(any)) error {
+func (b *backend) Examine(ctx context.Context, names []string, fix bool, step func(api.Finding)) error {
 	select {
 	case b.d.examining <- struct{}{}:
 		defer func() { <-b.d.examining }()
@@ -82,10 +82,10 @@ func (b *backend) Examine(ctx context.Context, names []string, fix bool, step fu
 	}
 	_, err = doctor.Run(ctx, e, doctor.Options{Names: names, Fix: fix, In: "daemon", Each: func(c doctor.Check) {
 		c.Cause, c.Remedy = b.d.redact.Text(c.Cause), b.d.redact.Text(c.Remedy)
-		step(c)
+		step(apiFinding(c))
 	}})
 	if errors.Is(err, doctor.ErrUnknown) {
-		return fmt.Errorf("%w: %w", web.ErrInvalid, err)
+		return fmt.Errorf("%w: %w", api.ErrInvalid, err)
 	}
 	return err
 }
@@ -110,7 +110,7 @@ func (d *Daemon) doctorEnv() (doctor.Env, error) {
 	}
 	e.Daemon, e.Tray = os.Getpid(), d.tray != nil
 	e.Browses = func() bool { return d.browser != nil && d.browser.Running() }
-	b := &backend{d}
+	b := &backend{inboundReceiver: inboundReceiver{d}}
 	e.Memory = func(ctx context.Context) (out []doctor.Derived, err error) {
 		list, err := d.derivedStatus(ctx)
 		for _, x := range list {
@@ -145,7 +145,7 @@ func (d *Daemon) doctorEnv() (doctor.Env, error) {
 		if err := os.RemoveAll(filepath.Join(d.opt.Paths.Index(), "damaged")); err != nil {
 			return err
 		}
-		return b.MemoryReindex(ctx, func(any) {})
+		return b.MemoryReindex(ctx, func(api.MemoryProgress) {})
 	}
 	return e, nil
 }

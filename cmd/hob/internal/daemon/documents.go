@@ -15,7 +15,8 @@ import (
 	"strings"
 	"time"
 
-	"hob/channels/web"
+	"hob/autonomy/api"
+	"hob/autonomy/service"
 	"hob/knowledge/ingest"
 	"hob/platform/host/system"
 	"hob/platform/net/safehttp"
@@ -89,16 +90,19 @@ func resolvePath(p string) string {
 	return filepath.Clean(p)
 }
 
-func (b *backend) listDocuments(ctx context.Context, q web.Query) (any, error) {
+// Documents implements api.Documents.
+func (b *backend) Documents(ctx context.Context, q api.Query) ([]api.Document, error) {
+	list := b.d.documents.Documents
 	if q.State == "failed" {
-		return b.d.documents.FailedDocuments(ctx, q.Limit)
+		list = b.d.documents.FailedDocuments
 	}
-	return b.d.documents.Documents(ctx, q.Limit)
+	out, err := list(ctx, q.Limit)
+	return service.ConvertEach(out, apiDocument), service.Classify(err)
 }
 
 // importDocuments imports files that the user named, wherever they are. They stay untrusted
 // unless the user trusts the folder or the import.
-func (d *Daemon) importDocuments(ctx context.Context, in web.MemoryImport, step func(done, total int, name string)) (ingest.Report, error) {
+func (d *Daemon) importDocuments(ctx context.Context, in api.MemoryImport, step func(done, total int, name string)) (ingest.Report, error) {
 	if in.Name != "" {
 		return d.importContent(ctx, in)
 	}
@@ -111,7 +115,7 @@ func (d *Daemon) importDocuments(ctx context.Context, in web.MemoryImport, step 
 }
 
 // importContent imports one file without a permanent path.
-func (d *Daemon) importContent(ctx context.Context, in web.MemoryImport) (r ingest.Report, err error) {
+func (d *Daemon) importContent(ctx context.Context, in api.MemoryImport) (r ingest.Report, err error) {
 	f, err := os.Open(in.Path)
 	if err != nil {
 		return r, err

@@ -11,13 +11,14 @@ import (
 
 	"hob/autonomy"
 	"hob/autonomy/agents"
+	"hob/autonomy/api"
 	"hob/autonomy/goals"
 	agentbrain "hob/autonomy/modelrouter"
 	"hob/autonomy/notify"
 	"hob/autonomy/pairing"
 	"hob/autonomy/prompt"
+	"hob/autonomy/service"
 	"hob/autonomy/usage"
-	"hob/channels/web"
 	"hob/knowledge"
 	"hob/platform/host/system"
 	"hob/platform/store/erase"
@@ -107,52 +108,45 @@ func (d *Daemon) reportKept(s *erase.Scrubber) {
 	}
 }
 
-// forgetting is the API view of a deletion plan.
-type forgetting struct {
-	knowledge.ErasurePlan
-	// Places counts the rows of the database that would be removed or changed,
-	// all tables taken together.
-	Places int `json:"places"`
-}
-
-// listForget returns what would be deleted; it changes nothing.
-func (b *backend) listForget(ctx context.Context, q web.Query) (any, error) {
+// PreviewErasure implements api.Forgetting.
+func (b *backend) PreviewErasure(ctx context.Context, q api.Query) ([]api.ErasurePreview, error) {
 	g, err := b.d.base.PlanCommitted(ctx, knowledge.ForgetRequest{ID: q.Of, Query: q.Text, Source: q.State, Everything: q.All, EveryRealm: true})
 	if err != nil {
 		return nil, forgetError(err)
 	}
 	n, err := b.d.erasing.PreviewErasure(ctx, g.Erasure)
-	return []forgetting{{g, n.Rows + n.Scrubbed}}, err
+	return []api.ErasurePreview{{ErasurePlan: apiErasurePlan(g), Places: n.Rows + n.Scrubbed}}, service.Classify(err)
 }
 
 func forgetError(err error) error {
 	for _, bad := range []error{knowledge.ErrTooCommon, knowledge.ErrOneOf, knowledge.ErrSourceUnknown} {
 		if errors.Is(err, bad) {
-			return fmt.Errorf("%w: %w", web.ErrInvalid, err)
+			return fmt.Errorf("%w: %w", api.ErrInvalid, err)
 		}
 	}
 	if errors.Is(err, knowledge.ErrNotFound) {
-		return fmt.Errorf("%w: %w", web.ErrNotFound, err)
+		return fmt.Errorf("%w: %w", api.ErrNotFound, err)
 	}
-	return err
+	return service.Classify(err)
 }
 
 // erasedWithin is how long a caller waits for a deletion to complete.
 const erasedWithin = 60 * time.Second
 
-// listErasures returns the progress of deletions. It waits for one that is named.
-func (b *backend) listErasures(ctx context.Context, q web.Query) (any, error) {
+// Erasures implements api.Forgetting.
+func (b *backend) Erasures(ctx context.Context, q api.Query) ([]api.Erasure, error) {
 	if q.Of == "" {
-		return b.d.erasing.List(ctx, q.Limit)
+		list, err := b.d.erasing.List(ctx, q.Limit)
+		return service.ConvertEach(list, apiErasure), service.Classify(err)
 	}
 	wait, cancel := context.WithTimeout(ctx, erasedWithin)
 	defer cancel()
 	s, err := b.d.erasing.Wait(wait, q.Of)
 	switch {
 	case errors.Is(err, knowledge.ErrNoErasure):
-		return nil, fmt.Errorf("%w: %w", web.ErrNotFound, err)
+		return nil, fmt.Errorf("%w: %w", api.ErrNotFound, err)
 	case errors.Is(err, context.DeadlineExceeded) && ctx.Err() == nil: // it continues
 		err = nil
 	}
-	return []knowledge.ErasureStatus{s}, err
+	return []api.Erasure{api.Erasure(s)}, service.Classify(err)
 }

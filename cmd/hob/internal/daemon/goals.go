@@ -4,7 +4,6 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
-	"fmt"
 	"slices"
 	"strings"
 	"sync"
@@ -14,7 +13,6 @@ import (
 	"hob/autonomy/config"
 	"hob/autonomy/goals"
 	"hob/autonomy/llm/offline"
-	"hob/channels/web"
 	"hob/platform/provenance"
 	"hob/platform/store"
 	"hob/platform/text/credential"
@@ -80,52 +78,6 @@ func (d *Daemon) countGoals(ctx context.Context, r *toolsystem.Report) error {
 		r.Goals++
 	}
 	return err
-}
-
-// dayPlan is the current daily plan.
-type dayPlan struct {
-	Date     string               `json:"date"`
-	Sections []tools.BriefSection `json:"sections"` // without the empty ones
-}
-
-// freshFor is how long a listPlan answer is cached: pages reload often, and each reload would
-// query servers.
-const freshFor = time.Minute
-
-// cachedPlan is the last answer of listPlan.
-type cachedPlan struct {
-	mu  sync.Mutex
-	at  time.Time
-	day dayPlan
-}
-
-// listPlan returns the plan of today, whether or not it was sent.
-func (b *backend) listPlan(ctx context.Context, _ web.Query) (any, error) {
-	now := time.Now().In(b.d.zone())
-	date, k := now.Format(time.DateOnly), &b.d.day
-	k.mu.Lock()
-	at, day := k.at, k.day
-	k.mu.Unlock()
-	if day.Date == date && now.Sub(at) < freshFor {
-		return day, nil
-	}
-	from := time.Date(now.Year(), now.Month(), now.Day(), 0, 0, 0, 0, now.Location())
-	all, _ := tools.Brief(ctx, b.d.planSections(), from, from.AddDate(0, 0, 1))
-	if err := ctx.Err(); err != nil { // the caller is gone, and so are the answers of the servers
-		return nil, err
-	}
-	for _, s := range all {
-		for i, it := range s.Items {
-			if !it.At.IsZero() {
-				s.Items[i].At = it.At.In(now.Location())
-			}
-		}
-	}
-	day = dayPlan{Date: date, Sections: slices.DeleteFunc(all, func(s tools.BriefSection) bool { return len(s.Items) == 0 && s.Error == "" })}
-	k.mu.Lock()
-	k.at, k.day = time.Now(), day
-	k.mu.Unlock()
-	return day, nil
 }
 
 func barsOf(c config.Confidence) goals.Thresholds {
@@ -288,40 +240,4 @@ func (f goalFacts) Known(ctx context.Context, words string) (goals.Fact, bool, e
 // Understands implements goals.Facts.
 func (f goalFacts) Understands(words string) bool {
 	return f.d.rules().Understands(words, time.Now().In(f.d.zone()))
-}
-
-// goalRow is a goal as lists show it.
-type goalRow struct {
-	goals.Goal
-	CheckEvery string               `json:"check_every"`
-	Reviews    []goals.ReviewRecord `json:"reviews,omitempty"`
-}
-
-// listGoals lists the goals; with an id, one goal with its history.
-func (b *backend) listGoals(ctx context.Context, q web.Query) (any, error) {
-	if err := oneOf(q.State, goals.Active, goals.Paused, goals.Waiting, goals.Done, goals.Abandoned); err != nil {
-		return nil, err
-	}
-	list, err := b.d.goals.List(ctx, q.All || q.State != "" || q.Of != "")
-	if err != nil {
-		return nil, err
-	}
-	out := []goalRow{}
-	for _, g := range list {
-		if q.State != "" && g.Status != q.State || q.Of != "" && g.ID != q.Of {
-			continue
-		}
-		r := goalRow{Goal: g, CheckEvery: goals.FormatInterval(g.Every)}
-		if q.Of != "" {
-			if r.Reviews, err = b.d.goals.Reviews(ctx, g.ID, q.Limit); err != nil {
-				return nil, err
-			}
-		}
-		out = append(out, r)
-	}
-	if q.Of != "" && len(out) == 0 {
-		return nil, fmt.Errorf("goal %q: %w", q.Of, web.ErrNotFound)
-	}
-	slices.SortStableFunc(out, func(x, y goalRow) int { return y.CreatedAt.Compare(x.CreatedAt) })
-	return out[:min(len(out), q.Limit)], nil
 }

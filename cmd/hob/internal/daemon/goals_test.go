@@ -7,14 +7,15 @@ import (
 	"testing"
 	"time"
 
+	"hob/autonomy/api"
 	"hob/autonomy/llm/llmtest"
 )
 
 // goal waits until the only goal fits.
-func (h *house) goal(fits func(g goalRow) bool) goalRow {
+func (h *house) goal(fits func(g api.GoalDetails) bool) api.GoalDetails {
 	h.t.Helper()
 	deadline := time.Now().Add(60 * time.Second)
-	var list []goalRow
+	var list []api.GoalDetails
 	for time.Now().Before(deadline) {
 		_, body := h.api(http.MethodGet, "/api/v1/goals?all=1", nil)
 		fatal(h.t, json.Unmarshal(body, &list))
@@ -26,7 +27,7 @@ func (h *house) goal(fits func(g goalRow) bool) goalRow {
 		time.Sleep(20 * time.Millisecond)
 	}
 	h.t.Fatalf("no such goal: %+v", list)
-	return goalRow{}
+	return api.GoalDetails{}
 }
 
 // A goal without a model follows its rule, says what it does and stops when it
@@ -38,7 +39,7 @@ func TestGoalByRule(t *testing.T) {
 		t.Fatal(got)
 	}
 	h.wait("notice", `About the goal "when a task is overdue .*": overdue: "pay the rent"`)
-	g := h.goal(func(g goalRow) bool { return g.Reviewed == 1 })
+	g := h.goal(func(g api.GoalDetails) bool { return g.Reviewed == 1 })
 	if g.Source != "chat" || g.Provenance != "owner" || g.Report != "home" || len(g.Reviews) != 1 || g.Reviews[0].By != "rule" {
 		t.Errorf("%+v", g)
 	}
@@ -52,7 +53,7 @@ func TestGoalByRule(t *testing.T) {
 	h.say("I finished pay the rent")
 	h.say("check the goal about overdue every 2 hours") // it is looked at again at once
 	h.wait("notice", `The goal .* is reached: there is no open task`)
-	h.goal(func(g goalRow) bool { return g.Status == "done" })
+	h.goal(func(g api.GoalDetails) bool { return g.Status == "done" })
 }
 
 // What the built-in brain can do is done, and what comes of it is told.
@@ -61,7 +62,7 @@ func TestGoalActsByRule(t *testing.T) {
 	h.say("add a task to pay the rent due 2020-01-01")
 	h.say("set a goal: when a task is overdue then list my tasks")
 	h.wait("notice", `pay the rent \(overdue`)
-	g := h.goal(func(g goalRow) bool { return len(g.Last) > 0 })
+	g := h.goal(func(g api.GoalDetails) bool { return len(g.Last) > 0 })
 	if g.Last != "act" {
 		t.Errorf("%+v", g)
 	}
@@ -79,7 +80,7 @@ func TestGoalMalformed(t *testing.T) {
 	if code != http.StatusOK {
 		t.Fatalf("%d %s", code, body)
 	}
-	g := h.goal(func(g goalRow) bool { return g.Reviewed == 1 })
+	g := h.goal(func(g api.GoalDetails) bool { return g.Reviewed == 1 })
 	if g.Source != "api" || g.Last != "defer" || g.Status != "active" || len(g.Reviews) != 1 || !strings.Contains(g.Reviews[0].Error, "not the one requested JSON object") || g.Quiet != 1 {
 		t.Errorf("%+v", g)
 	}

@@ -11,64 +11,52 @@ import (
 	"path/filepath"
 	"strings"
 
-	"hob/channels/web"
+	"hob/autonomy/api"
+	"hob/autonomy/service"
 	"hob/knowledge/transfer"
 	"hob/platform/provenance"
 	"hob/platform/store"
 	"hob/platform/text/textnorm"
 )
 
-// MemoryImport implements web.Memory.
-func (b *backend) MemoryImport(ctx context.Context, in web.MemoryImport, step func(any)) (err error) {
+// MemoryImport implements api.Memory.
+func (b *backend) MemoryImport(ctx context.Context, in api.MemoryImport, step func(api.MemoryProgress)) (out api.ImportResult, err error) {
 	key, err := b.d.sealKey()
 	if err != nil {
-		return classifyError(err)
+		return out, service.Classify(err)
 	}
 	if !filepath.IsAbs(in.Path) {
-		return fmt.Errorf("%w: the path %q must be absolute", web.ErrInvalid, in.Path)
+		return out, fmt.Errorf("%w: the path %q must be absolute", api.ErrInvalid, in.Path)
 	}
 	src, err := transfer.Open(in.Path, key)
 	if errors.Is(err, fs.ErrNotExist) {
-		return fmt.Errorf("%s: %w", in.Path, web.ErrNotFound)
+		return out, fmt.Errorf("%s: %w", in.Path, api.ErrNotFound)
 	}
 	if err != nil {
-		return classifyError(err)
+		return out, service.Classify(err)
 	}
 	defer func() { err = errors.Join(err, src.Close()) }()
 	if !strings.HasPrefix(string(src.Format), in.Format) { // "hob" matches both of its formats
-		return fmt.Errorf("%w: it is no %s file; it looks like %s", web.ErrInvalid, in.Format, src.Format)
+		return out, fmt.Errorf("%w: it is no %s file; it looks like %s", api.ErrInvalid, in.Format, src.Format)
 	}
-	im := &importer{d: b.d, in: in, src: src, step: step, name: cmp.Or(in.Name, filepath.Base(in.Path)), out: importResult{Format: src.Format, Sealed: src.Authentic, DryRun: in.DryRun, Counts: map[string]int{}}}
+	im := &importer{d: b.d, in: in, src: src, step: step, name: cmp.Or(in.Name, filepath.Base(in.Path)), out: api.ImportResult{Format: string(src.Format), Sealed: src.Authentic, DryRun: in.DryRun, Counts: map[string]int{}}}
 	if src.Records() {
 		if err := im.importRecords(ctx); err != nil {
-			return classifyError(err)
+			return out, service.Classify(err)
 		}
 	}
 	switch src.Format {
 	case transfer.Vault, transfer.Folder, transfer.Document:
 		if err := im.importDocuments(ctx); err != nil {
-			return classifyError(err)
+			return out, service.Classify(err)
 		}
 	}
-	im.out.Text = im.out.summaryText(im.name)
-	step(im.out)
-	return nil
+	im.out.Text = importSummary(im.out, im.name)
+	return im.out, nil
 }
 
-// importResult is the result of an import.
-type importResult struct {
-	Text    string          `json:"text"`
-	Format  transfer.Format `json:"format"`
-	Sealed  bool            `json:"sealed"`
-	DryRun  bool            `json:"dry_run,omitempty"`
-	Counts  map[string]int  `json:"added"` // by kind
-	Added   int             `json:"total"`
-	Known   int             `json:"known"`
-	Skipped []string        `json:"skipped,omitempty"`
-	More    int             `json:"skipped_more,omitempty"`
-}
-
-func (o importResult) summaryText(name string) string {
+// importSummary describes the result in one sentence.
+func importSummary(o api.ImportResult, name string) string {
 	verb := "Took in"
 	if o.DryRun {
 		verb = "Would take in"
@@ -111,11 +99,11 @@ func countNoun(kind string, n int) string {
 // importer puts records where they belong.
 type importer struct {
 	d    *Daemon
-	in   web.MemoryImport
+	in   api.MemoryImport
 	src  *transfer.Source
 	name string
-	step func(any)
-	out  importResult
+	step func(api.MemoryProgress)
+	out  api.ImportResult
 
 	batch []transfer.Record
 	size  int
@@ -204,11 +192,7 @@ func (im *importer) flushBatch(ctx context.Context) error {
 		return err
 	}
 	im.batch, im.size = im.batch[:0], 0
-	im.step(struct {
-		Doing string `json:"doing"`
-		Done  int64  `json:"done"`
-		Total int64  `json:"total"`
-	}{"reading", im.read, max(im.src.Size, im.read)})
+	im.step(api.MemoryProgress{Doing: "reading", Done: im.read, Total: max(im.src.Size, im.read)})
 	return nil
 }
 

@@ -7,7 +7,7 @@ import (
 	"fmt"
 	"path/filepath"
 
-	"hob/channels/web"
+	"hob/autonomy/api"
 	"hob/knowledge/transfer"
 	"hob/platform/text/document"
 )
@@ -39,16 +39,16 @@ func (x exporter) exportDocuments(ctx context.Context) error {
 // importDocuments imports the file, or the files of the folder, that the user named.
 func (im *importer) importDocuments(ctx context.Context) error {
 	r, err := im.d.importDocuments(ctx, im.in, func(done, total int, name string) {
-		im.step(map[string]any{"doing": "reading " + filepath.Base(name), "done": done, "total": total})
+		im.step(api.MemoryProgress{Doing: "reading " + filepath.Base(name), Done: int64(done), Total: int64(total)})
 	})
 	if errors.Is(err, document.ErrUnsupported) || errors.Is(err, document.ErrTooLarge) {
-		return fmt.Errorf("%w: %w", web.ErrInvalid, err)
+		return fmt.Errorf("%w: %w", api.ErrInvalid, err)
 	}
 	if err != nil {
 		return err
 	}
 	if im.src.Format == transfer.Document && len(r.Skipped) == 1 && r.Files == 0 {
-		return fmt.Errorf("%w: %s: %s", web.ErrInvalid, im.name, r.Skipped[0].Reason)
+		return fmt.Errorf("%w: %s: %s", api.ErrInvalid, im.name, r.Skipped[0].Reason)
 	}
 	for _, s := range r.Skipped {
 		im.skipRecord(s.Name, errors.New(s.Reason))

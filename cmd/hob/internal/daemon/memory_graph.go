@@ -7,7 +7,8 @@ import (
 	"slices"
 	"strings"
 
-	"hob/channels/web"
+	"hob/autonomy/api"
+	"hob/autonomy/service"
 	"hob/knowledge"
 	"hob/knowledge/graph"
 	"hob/knowledge/transfer"
@@ -15,51 +16,42 @@ import (
 	"hob/platform/text/textnorm"
 )
 
-// graphView is a part of the graph of people and things.
-type graphView struct {
-	// Root is the requested entity, "" for all.
-	Root      string             `json:"root,omitempty"`
-	Entities  []knowledge.Entity `json:"entities"`
-	Relations []graphEdge        `json:"relations"`
-}
-
-// graphEdge is a relation with the names of both ends.
-type graphEdge struct {
-	knowledge.Relation
-
-	FromName string `json:"from_name"`
-	ToName   string `json:"to_name"`
-	Over     bool   `json:"over,omitempty"` // it held once
-}
+// graphView builds a part of the graph of people and things.
+type graphView struct{ api.MemoryGraph }
 
 // graphHops is the distance, in relations, shown around one entity.
 const graphHops = 2
 
-// MemoryGraph implements web.Memory.
-func (b *backend) MemoryGraph(ctx context.Context, name string, limit int) (any, error) {
+// MemoryGraph implements api.Memory.
+func (b *backend) MemoryGraph(ctx context.Context, name string, limit int) (api.MemoryGraph, error) {
 	if err := b.d.graph.CatchUp(ctx, b.d.base); err != nil {
-		return nil, classifyError(err)
+		return api.MemoryGraph{}, service.Classify(err)
 	}
 	q := b.d.store.Reader(ctx)
-	v := graphView{Entities: []knowledge.Entity{}, Relations: []graphEdge{}}
+	v := graphView{api.MemoryGraph{Entities: []api.Entity{}, Relations: []api.GraphEdge{}}}
 	if name == "" {
 		list, err := b.d.graph.Entities(q, graph.Filter{EveryRealm: true, Limit: limit})
 		if err != nil {
-			return nil, classifyError(err)
+			return api.MemoryGraph{}, service.Classify(err)
 		}
-		v.Entities = append(v.Entities, list...)
-		return v, classifyError(v.addRelations(b.d.graph, q))
+		v.Entities = service.ConvertEach(list, apiEntity)
+		if v.Entities == nil {
+			v.Entities = []api.Entity{}
+		}
+		err = v.addRelations(b.d.graph, q)
+		return v.MemoryGraph, service.Classify(err)
 	}
 	e, ok, err := b.findEntity(q, name)
 	if err == nil && !ok {
-		err = fmt.Errorf("no person or thing has the name %q: %w; see all with: hob memory graph", textnorm.Ellipsize(name, 60), web.ErrNotFound)
+		err = fmt.Errorf("no person or thing has the name %q: %w; see all with: hob memory graph", textnorm.Ellipsize(name, 60), api.ErrNotFound)
 	}
 	if err != nil {
-		return nil, classifyError(err)
+		return api.MemoryGraph{}, service.Classify(err)
 	}
 	v.Root = e.ID
-	v.Entities = append(v.Entities, e)
-	return v, classifyError(v.addNeighbors(b.d.graph, q, limit))
+	v.Entities = append(v.Entities, api.Entity(e))
+	err = v.addNeighbors(b.d.graph, q, limit)
+	return v.MemoryGraph, service.Classify(err)
 }
 
 // addNeighbors adds the neighbors up to a number of hops.
@@ -67,7 +59,7 @@ func (v *graphView) addNeighbors(g *graph.Graph, q store.Querier, limit int) err
 	seen, edges := map[string]bool{v.Root: true}, map[string]bool{}
 	from := v.Entities
 	for range graphHops {
-		var next []knowledge.Entity
+		var next []api.Entity
 		for _, e := range from {
 			list, err := g.Neighbours(q, e.ID)
 			if err != nil {
@@ -79,7 +71,7 @@ func (v *graphView) addNeighbors(g *graph.Graph, q store.Querier, limit int) err
 				}
 				if !seen[n.Entity.ID] {
 					seen[n.Entity.ID] = true
-					next = append(next, n.Entity)
+					next = append(next, api.Entity(n.Entity))
 				}
 				if !edges[n.Relation.ID] {
 					edges[n.Relation.ID] = true
@@ -95,8 +87,8 @@ func (v *graphView) addNeighbors(g *graph.Graph, q store.Querier, limit int) err
 
 // edgeOf returns the relation between an entity and its neighbor with their displayed ids; the
 // entity they were merged into replaces merged ones.
-func edgeOf(e knowledge.Entity, n graph.Neighbour) graphEdge {
-	x := graphEdge{Relation: n.Relation, Over: n.Over}
+func edgeOf(e api.Entity, n graph.Neighbour) api.GraphEdge {
+	x := api.GraphEdge{Relation: api.Relation(n.Relation), Over: n.Over}
 	if n.Name == n.Relation.Name {
 		x.From, x.FromName, x.To, x.ToName = e.ID, e.Name, n.Entity.ID, n.Entity.Name
 	} else {
@@ -151,19 +143,19 @@ func (b *backend) findEntity(q store.Querier, name string) (e knowledge.Entity, 
 // nearRows is how many rows about an entity are shown.
 const nearRows = 10
 
-func (b *backend) entityItem(q store.Querier, name string) (it memoryItem, ok bool, err error) {
+func (b *backend) entityItem(q store.Querier, name string) (it api.MemoryItem, ok bool, err error) {
 	e, ok, err := b.findEntity(q, name)
 	if err != nil || !ok {
 		return it, ok, err
 	}
-	it.memoryRow = memoryRow{ID: e.ID, Kind: "entity", Text: e.Name, At: e.CreatedAt, Provenance: e.Provenance, Realm: e.Realm, Source: e.Source}
-	it.Entity = &e
+	it.MemoryRow = api.MemoryRow{ID: e.ID, Kind: "entity", Text: e.Name, At: e.CreatedAt, Provenance: e.Provenance, Realm: e.Realm, Source: e.Source}
+	it.Entity = service.ConvertPtr(&e, apiEntity)
 	list, err := b.d.graph.Neighbours(q, e.ID)
 	if err != nil {
 		return it, true, err
 	}
 	for _, n := range list {
-		it.Relations = append(it.Relations, edgeOf(e, n))
+		it.Relations = append(it.Relations, edgeOf(*it.Entity, n))
 	}
 	near, err := b.d.graph.ExpandNeighbors(q, []string{e.Realm, ""}, []string{e.ID}, 0, nearRows)
 	if err != nil {

@@ -6,64 +6,40 @@ import (
 	"os"
 	"path/filepath"
 
+	"hob/autonomy/api"
+	"hob/autonomy/service"
 	"hob/knowledge"
 )
 
-// memoryStats contains the numbers of stored rows and derived indexes.
-type memoryStats struct {
-	Rows      int               `json:"rows"`
-	Counts    []knowledge.Count `json:"counts"` // by kind and realm, the most first
-	Entities  int               `json:"entities"`
-	Relations int               `json:"relations"`
-	Documents int               `json:"documents"`
-	// Behind is how many messages have no row yet.
-	Behind int `json:"messages_behind"`
-	// Derived is what follows the rows.
-	Derived  []derivedStats   `json:"derived"`
-	Database int64            `json:"database_bytes"`
-	OnDisk   map[string]int64 `json:"bytes_on_disk"` // of each folder or file of the home
-}
-
-// derivedStats is how something that derives from the rows stands.
-type derivedStats struct {
-	Name      string         `json:"name"`
-	State     string         `json:"state"` // "ready", "behind", "building", "held", "off"
-	Cause     string         `json:"cause,omitempty"`
-	Rows      int            `json:"rows"`
-	Behind    int            `json:"behind"`
-	Bytes     int64          `json:"bytes"`
-	Languages map[string]int `json:"languages,omitempty"`
-}
-
-// MemoryStats implements web.Memory.
-func (b *backend) MemoryStats(ctx context.Context) (any, error) {
+// MemoryStats implements api.Memory.
+func (b *backend) MemoryStats(ctx context.Context) (api.MemoryStats, error) {
 	q := b.d.store.Reader(ctx)
 	counts, err := b.d.base.CountRows(q)
 	if err != nil {
-		return nil, classifyError(err)
+		return api.MemoryStats{}, service.Classify(err)
 	}
-	out := memoryStats{Counts: append([]knowledge.Count{}, counts...), OnDisk: map[string]int64{}}
+	out := api.MemoryStats{Counts: append([]api.RowCount{}, service.ConvertEach(counts, apiRowCount)...), OnDisk: map[string]int64{}}
 	for _, c := range counts {
 		out.Rows += c.Rows
 	}
 	if out.Behind, err = b.d.library.Behind(ctx); err != nil {
-		return nil, classifyError(err)
+		return api.MemoryStats{}, service.Classify(err)
 	}
 	if out.Derived, err = b.d.derivedStatus(ctx); err != nil {
-		return nil, classifyError(err)
+		return api.MemoryStats{}, service.Classify(err)
 	}
 	if out.Entities, out.Relations, err = b.d.countGraph(q); err != nil {
-		return nil, classifyError(err)
+		return api.MemoryStats{}, service.Classify(err)
 	}
 	if err := q.QueryRow(`SELECT count(DISTINCT grp) FROM docs WHERE kind = ? AND grp <> ''`, knowledge.KindChunk).Scan(&out.Documents); err != nil {
-		return nil, err
+		return out, err
 	}
 	b.d.measureSizes(&out)
 	return out, nil
 }
 
 // measureSizes measures the home's readable files.
-func (d *Daemon) measureSizes(out *memoryStats) {
+func (d *Daemon) measureSizes(out *api.MemoryStats) {
 	for _, suffix := range []string{"", "-wal", "-shm"} {
 		if fi, err := os.Stat(d.opt.Paths.Database() + suffix); err == nil {
 			out.Database += fi.Size()
@@ -93,14 +69,14 @@ func firstPathElement(rel string) string {
 }
 
 // derivedStatus returns the state of the derived indexes.
-func (d *Daemon) derivedStatus(ctx context.Context) ([]derivedStats, error) {
-	out := []derivedStats{}
+func (d *Daemon) derivedStatus(ctx context.Context) ([]api.DerivedStats, error) {
+	out := []api.DerivedStats{}
 	if d.index != nil {
 		s, err := d.index.Stats(ctx)
 		if err != nil {
 			return nil, err
 		}
-		x := derivedStats{Name: "index", State: "ready", Cause: s.Trouble, Rows: s.Rows, Behind: int(s.Behind), Bytes: s.Bytes, Languages: s.Languages}
+		x := api.DerivedStats{Name: "index", State: "ready", Cause: s.Trouble, Rows: s.Rows, Behind: int(s.Behind), Bytes: s.Bytes, Languages: s.Languages}
 		switch {
 		case s.Trouble != "":
 			x.State = "off"
@@ -112,13 +88,13 @@ func (d *Daemon) derivedStatus(ctx context.Context) ([]derivedStats, error) {
 		out = append(out, x)
 	}
 	if d.vectors == nil {
-		return append(out, derivedStats{Name: "vectors", State: "off"}), nil
+		return append(out, api.DerivedStats{Name: "vectors", State: "off"}), nil
 	}
 	s, err := d.vectors.Stats(ctx)
 	if err != nil {
 		return nil, err
 	}
-	v := derivedStats{Name: "vectors", State: "ready", Cause: s.Trouble, Rows: s.Held, Behind: s.Behind, Bytes: s.Bytes}
+	v := api.DerivedStats{Name: "vectors", State: "ready", Cause: s.Trouble, Rows: s.Held, Behind: s.Behind, Bytes: s.Bytes}
 	switch {
 	case s.Trouble != "":
 		v.State = "held"

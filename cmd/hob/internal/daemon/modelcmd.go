@@ -102,7 +102,7 @@ func (d *Daemon) turnCost(ctx context.Context, event string) (autonomy.Spent, er
 	calls, cost, err := d.books.Of(ctx, event)
 	s.Calls = calls
 	if cost != nil {
-		s.CostUSD, s.Cost = microsToUSD(cost), cost.String()
+		s.CostUSD, s.Cost = new(cost.USD()), cost.String()
 	}
 	return s, err
 }

@@ -2,15 +2,12 @@ package daemon
 
 import (
 	"context"
-	"errors"
-	"fmt"
 	"strings"
 	"time"
 
 	"hob/autonomy/bus"
 	"hob/autonomy/config"
 	"hob/autonomy/notify"
-	"hob/channels/web"
 	"hob/platform/host/system"
 	"hob/platform/store"
 )
@@ -40,78 +37,6 @@ func (d *Daemon) handleLost(tx *store.Tx, out bus.Delivery) (bool, error) {
 // filterNotice forwards to the notifier, which is created after the bus.
 func (d *Daemon) filterNotice(tx *store.Tx, event string, o bus.OutboxItem) (bus.OutboxItem, bool, error) {
 	return d.notices.FilterNotice(tx, event, o)
-}
-
-// listNotices lists Hob's own notifications, sent or not.
-func (b *backend) listNotices(ctx context.Context, q web.Query) (any, error) {
-	list, err := b.d.notices.Why(ctx, q.Of)
-	if q.Of == "" {
-		list, err = b.d.notices.List(ctx, q.State, q.Before, q.Limit)
-	}
-	if list == nil {
-		list = []notify.Notice{}
-	}
-	for i, n := range list {
-		if err != nil {
-			break
-		}
-		list[i].Text, err = b.d.notices.NoticeText(ctx, n)
-	}
-	return list, err
-}
-
-// manageNotices runs the user's actions on notifications.
-func (b *backend) manageNotices(ctx context.Context, name string, q web.Query) (any, error) {
-	n := b.d.notices
-	switch name {
-	case "notices/release":
-		k, err := n.Release(ctx, q.Of)
-		return map[string]int{"released": k}, noticeError(err)
-	case "notices/snooze":
-		until, err := notify.ParseUntil(q.Text, time.Now().In(b.d.zone()))
-		if err != nil {
-			return nil, noticeError(err)
-		}
-		out, err := n.Snooze(ctx, q.Of, "", until)
-		return out, noticeError(err)
-	}
-	out := quietNow{}
-	var err error
-	switch q.Text {
-	case "":
-	case "off":
-		_, err = n.Unmute(ctx)
-	default:
-		var until time.Time
-		if until, err = notify.ParseUntil(q.Text, time.Now().In(b.d.zone())); err == nil {
-			_, err = n.Mute(ctx, until)
-		}
-	}
-	if err != nil {
-		return nil, noticeError(err)
-	}
-	out.Until, out.Why, out.Quiet, err = n.Quiet(ctx)
-	if !out.Quiet {
-		out.Until, out.Why = time.Time{}, ""
-	}
-	return out, err
-}
-
-// quietNow is the state of the quiet mode.
-type quietNow struct {
-	Quiet bool      `json:"quiet"`
-	Until time.Time `json:"until,omitzero"`
-	Why   string    `json:"why,omitempty"`
-}
-
-func noticeError(err error) error {
-	switch {
-	case errors.Is(err, notify.ErrNotFound):
-		return fmt.Errorf("%w: %w", web.ErrNotFound, err)
-	case errors.Is(err, notify.ErrTime):
-		return fmt.Errorf("%w: %w", web.ErrInvalid, err)
-	}
-	return classifyError(err)
 }
 
 // noticeOptions turns [notify] into what the notifier takes. Everything was

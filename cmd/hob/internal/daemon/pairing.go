@@ -7,10 +7,11 @@ import (
 	"slices"
 	"strings"
 
+	"hob/autonomy/api"
 	"hob/autonomy/bus"
 	"hob/autonomy/pairing"
+	"hob/autonomy/service"
 	"hob/channels"
-	"hob/channels/web"
 	"hob/cmd/hob/internal/channel"
 	"hob/platform/store"
 )
@@ -71,7 +72,7 @@ func (d *Daemon) newCode(ctx context.Context, name, by string) (pairing.Code, er
 		}
 		names = append(names, h.Name)
 	}
-	return pairing.Code{}, fmt.Errorf("%w: %s", web.ErrInvalid, d.unpairableReason(name, names))
+	return pairing.Code{}, fmt.Errorf("%w: %s", api.ErrInvalid, d.unpairableReason(name, names))
 }
 
 // unpairableReason explains why a channel has no code, and what to do. names are the channels that
@@ -100,19 +101,19 @@ func (d *Daemon) unpairableReason(name string, names []string) string {
 func (d *Daemon) pairCode(ctx context.Context, channel, by string) (string, error) {
 	c, err := d.newCode(ctx, channel, by)
 	if err != nil {
-		return "", fmt.Errorf("%s", strings.TrimPrefix(err.Error(), web.ErrInvalid.Error()+": ")) //nolint:err113 // for a person to read
+		return "", fmt.Errorf("%s", strings.TrimPrefix(err.Error(), api.ErrInvalid.Error()+": ")) //nolint:err113 // for a person to read
 	}
 	return fmt.Sprintf("Send this code on %s within 10 minutes, in a separate message and not in a group: %s", channel, c.Code), nil
 }
 
-// Pair implements web.Backend.
-func (b *backend) Pair(ctx context.Context, channel, by string) (any, error) {
+// Pair implements api.Channels.
+func (b *backend) Pair(ctx context.Context, channel, by string) (api.PairingCode, error) {
 	c, err := b.d.newCode(ctx, channel, by)
-	return c, classifyError(err)
+	return api.PairingCode(c), service.Classify(err)
 }
 
-// Unpair implements web.Backend.
-func (b *backend) Unpair(ctx context.Context, id, by string) (any, error) {
+// Unpair implements api.Channels.
+func (b *backend) Unpair(ctx context.Context, id, by string) (api.Pairing, error) {
 	p, err := b.d.pairings.Remove(ctx, id, by)
-	return p, classifyError(err)
+	return api.Pairing(p), service.Classify(err)
 }

@@ -9,6 +9,8 @@ import (
 	"io"
 	"time"
 
+	"hob/autonomy/api"
+	"hob/autonomy/service"
 	"hob/autonomy/session"
 	"hob/knowledge"
 	"hob/knowledge/transfer"
@@ -29,11 +31,11 @@ func (d *Daemon) sealKey() ([]byte, error) {
 	return m.Sum(nil), nil
 }
 
-// MemoryExport implements web.Memory.
+// MemoryExport implements api.Memory.
 func (b *backend) MemoryExport(ctx context.Context, to io.Writer, format string, conversations bool) error {
 	key, err := b.d.sealKey()
 	if err != nil {
-		return classifyError(err)
+		return service.Classify(err)
 	}
 	var w transfer.Writer
 	if format == "markdown" {
@@ -51,7 +53,7 @@ func (b *backend) MemoryExport(ctx context.Context, to io.Writer, format string,
 	}
 	for _, part := range parts {
 		if err := part(ctx); err != nil {
-			return classifyError(err)
+			return service.Classify(err)
 		}
 	}
 	return w.Close()
@@ -140,32 +142,27 @@ func (x exporter) exportConversations(ctx context.Context) error {
 		})
 }
 
-// MemoryReindex implements web.Memory.
-func (b *backend) MemoryReindex(ctx context.Context, step func(any)) error {
+// MemoryReindex implements api.Memory.
+func (b *backend) MemoryReindex(ctx context.Context, step func(api.MemoryProgress)) error {
 	if err := b.d.library.Index(ctx); err != nil {
-		return classifyError(err)
+		return service.Classify(err)
 	}
-	type at struct {
-		Doing string `json:"doing"`
-		Done  int    `json:"done"`
-		Total int    `json:"total"`
-	}
-	var last at
+	var last api.MemoryProgress
 	if x := b.d.index; x != nil {
 		err := x.Reindex(ctx, func(done, total int) {
-			last = at{"index", done, total}
+			last = api.MemoryProgress{Doing: "index", Done: int64(done), Total: int64(total)}
 			step(last)
 		})
 		if err != nil {
-			return classifyError(fmt.Errorf("rebuild the index: %w", err))
+			return service.Classify(fmt.Errorf("rebuild the index: %w", err))
 		}
 	}
 	if v := b.d.vectors; v != nil {
-		step(at{Doing: "vectors", Done: last.Done})
+		step(api.MemoryProgress{Doing: "vectors", Done: last.Done})
 		if err := v.Reindex(ctx); err != nil {
-			return classifyError(fmt.Errorf("rebuild the vectors: %w", err))
+			return service.Classify(fmt.Errorf("rebuild the vectors: %w", err))
 		}
 	}
-	step(at{Doing: "done", Done: last.Done, Total: last.Total})
+	step(api.MemoryProgress{Doing: "done", Done: last.Done, Total: last.Total})
 	return nil
 }

@@ -3,20 +3,14 @@ package daemon
 import (
 	"context"
 	"errors"
-	"fmt"
-	"io"
 	"iter"
 	"slices"
 	"strings"
 
-	"hob/autonomy"
 	"hob/autonomy/agents"
 	"hob/autonomy/llm"
 	brains "hob/autonomy/modelrouter"
 	"hob/autonomy/session"
-	"hob/channels/web"
-	"hob/platform/store"
-	"hob/platform/text/credential"
 	"hob/tools"
 	"hob/tools/memory"
 )
@@ -26,8 +20,8 @@ type conversations struct{ d *Daemon }
 
 // SearchConversations implements memory.Conversations.
 func (c conversations) SearchConversations(ctx context.Context, q memory.ConversationQuery) ([]memory.Said, error) {
-	if q.Who != "" && !slices.Contains(speakerKinds(), q.Who) {
-		return nil, tools.Errorf(tools.InvalidArguments, "unknown speaker %q; who must be one of %s", tools.Clean(q.Who), tools.Clean(strings.Join(speakerKinds(), ", ")))
+	if q.Who != "" && !slices.Contains(session.Speakers(), q.Who) {
+		return nil, tools.Errorf(tools.InvalidArguments, "unknown speaker %q; who must be one of %s", tools.Clean(q.Who), tools.Clean(strings.Join(session.Speakers(), ", ")))
 	}
 	found, err := c.d.library.Search(ctx, session.Query{
 		Text: q.Text, Session: q.Session, Who: q.Who, Since: q.Since, Until: q.Until, Limit: q.Limit, Without: q.Without, Viewer: q.Viewer,
@@ -50,73 +44,6 @@ func (c conversations) SaidIn(ctx context.Context, message int64) (memory.Said, 
 	}
 	text, src := session.Text(r.Message)
 	return memory.Said{Message: r.ID, Session: id, Who: session.SpeakerOf(r.Message), At: r.CreatedAt, Text: text, Provenance: src, Origins: session.OriginsIn(r.Message, id, r.Turn)}, err
-}
-
-func speakerKinds() []string {
-	return []string{session.WhoOwner, session.WhoHob, session.WhoTool, session.WhoOutside}
-}
-
-// Search implements web.Backend.
-func (b *backend) Search(ctx context.Context, q web.SearchQuery) (any, error) {
-	if q.Who != "" && !slices.Contains(speakerKinds(), q.Who) {
-		return nil, fmt.Errorf("%w: who=%q; use %s", web.ErrInvalid, q.Who, strings.Join(speakerKinds(), ", "))
-	}
-	found, err := b.d.library.Search(ctx, session.Query{Text: q.Text, Session: q.Session, Who: q.Who, Since: q.Since, Until: q.Until, Limit: q.Limit, Viewer: credential.AskedBy(q.Text)})
-	return found, classifyError(err)
-}
-
-// Export implements web.Backend.
-func (b *backend) Export(ctx context.Context, id, format string, w io.Writer) error {
-	return classifyError(b.d.sessions.Export(ctx, id, format, b.d.zone(), w))
-}
-
-// Fork implements web.Backend.
-func (b *backend) Fork(ctx context.Context, from, to, at string) (any, error) {
-	var out session.Info
-	err := b.d.store.Write(ctx, func(tx *store.Tx) (err error) {
-		if to == "" {
-			if to, err = b.d.sessions.FreeTx(tx, from+"-fork"); err != nil {
-				return err
-			}
-		}
-		out, err = b.d.sessions.ForkTx(tx, from, to, at)
-		return err
-	})
-	return out, classifyError(err)
-}
-
-// forkedLines are the lines that a fork has from its original.
-func (b *backend) forkedLines(ctx context.Context, id string) ([]chatLine, error) {
-	var out []chatLine
-	err := b.d.sessions.ForEachCopied(ctx, id, func(r session.Row) {
-		text := ""
-		for _, p := range r.Message.Parts {
-			if !p.Context && p.Text != "" {
-				text = strings.TrimSpace(text + "\n" + p.Text)
-			}
-		}
-		l := chatLine{ID: fmt.Sprint("m", r.ID), Event: r.Turn, From: session.SpeakerOf(r.Message), Kind: "message", Text: text, State: "done", At: r.CreatedAt}
-		if r.Message.Role == llm.Assistant {
-			l.Kind = "reply"
-		}
-		if text != "" {
-			out = append(out, l)
-		}
-	})
-	slices.Reverse(out)
-	return out, err
-}
-
-// Replay implements web.Backend.
-func (b *backend) Replay(ctx context.Context, id, turn string) (any, error) {
-	r, err := b.d.loop.Replay(ctx, id, turn)
-	if err != nil {
-		return nil, classifyError(err)
-	}
-	return struct {
-		autonomy.Replayed
-		Text string `json:"text"`
-	}{r, r.Text()}, nil
 }
 
 // summaryModel is the model of the agent whose conversation it is: no other

@@ -11,10 +11,11 @@ import (
 	"time"
 
 	"hob/autonomy"
+	"hob/autonomy/api"
 	"hob/autonomy/bus"
 	"hob/autonomy/config"
 	"hob/autonomy/guard"
-	"hob/channels/web"
+	"hob/autonomy/service"
 	"hob/knowledge/index"
 	"hob/platform/host/system"
 	"hob/tools"
@@ -62,7 +63,7 @@ func (d *Daemon) Status(ctx context.Context) (toolsystem.Report, error) {
 		case s.State != watchers.Active:
 		case s.Mode == watchers.Remind:
 			r.Reminders++
-		case isTimed(s):
+		case s.IsTimed():
 			r.Schedules++
 		default:
 			r.Watchers++
@@ -124,13 +125,13 @@ func (d *Daemon) configCopies() config.Revisions {
 	return config.Revisions{Path: d.opt.Paths.ConfigFile(), Dir: d.opt.Paths.ConfigUndoDir()}
 }
 
-// ConfigChanged implements web.Backend.
-func (b *backend) ConfigChanged(ctx context.Context, ch web.ConfigChange) error {
+// ConfigChanged implements api.Management.
+func (b *backend) ConfigChanged(ctx context.Context, ch api.ConfigChange) error {
 	if c := b.d.configCopies(); !c.Names(ch.Before) || !c.Names(ch.After) {
-		return fmt.Errorf("%w: the texts before and after the change are no longer stored", web.ErrInvalid)
+		return fmt.Errorf("%w: the texts before and after the change are no longer stored", api.ErrInvalid)
 	}
 	u := tools.NewUndo("restore the configuration before: "+ch.What, toolsystem.ConfigChange{Before: ch.Before, After: ch.After})
-	return classifyError(b.d.loop.Journal(ctx, toolsystem.ConfigAct, "Changed the configuration: "+ch.What, u))
+	return service.Classify(b.d.loop.Journal(ctx, toolsystem.ConfigAct, "Changed the configuration: "+ch.What, u))
 }
 
 func (d *Daemon) statusText(ctx context.Context) (string, error) {
@@ -146,7 +147,7 @@ func heapBytes() uint64 {
 	return s[0].Value.Uint64()
 }
 
-// Metrics implements web.Backend: Prometheus text, exposition format 0.0.4.
+// Metrics implements api.Management: Prometheus text, exposition format 0.0.4.
 func (b *backend) Metrics() []byte {
 	ctx, cancel := context.WithTimeout(context.Background(), 2*time.Second)
 	defer cancel()

@@ -9,23 +9,24 @@ import (
 	"strings"
 	"time"
 
+	"hob/autonomy/api"
 	"hob/autonomy/goals"
-	"hob/channels/web"
+	"hob/autonomy/service"
 	"hob/platform/provenance"
 	"hob/platform/store"
 	"hob/templates"
 	"hob/watchers"
 )
 
-// Template implements web.Backend: it reconciles the items of templates with the desired ones
+// Template implements api.Management: it reconciles the items of templates with the desired ones
 // in one transaction. Ids are derived from the content, so applying it again changes nothing
 // and edits of the user are detected.
 func (b *backend) Template(ctx context.Context, w templates.DesiredState) (templates.ApplyResult, error) {
 	if w.Source != "" && templates.CheckName(strings.TrimPrefix(w.Source, templates.SourceOf(""))) != nil {
-		return templates.ApplyResult{}, fmt.Errorf("%w: %q is not a template source", web.ErrInvalid, w.Source)
+		return templates.ApplyResult{}, fmt.Errorf("%w: %q is not a template source", api.ErrInvalid, w.Source)
 	}
 	done, err := b.d.reconcileTemplates(ctx, w, time.Now().In(b.d.zone()))
-	return done, classifyError(err)
+	return done, service.Classify(err)
 }
 
 func (d *Daemon) reconcileTemplates(ctx context.Context, w templates.DesiredState, now time.Time) (templates.ApplyResult, error) {

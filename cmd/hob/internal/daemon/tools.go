@@ -7,10 +7,11 @@ import (
 	"strings"
 	"sync"
 
+	"hob/autonomy/api"
 	"hob/autonomy/bus"
 	"hob/autonomy/goals"
 	"hob/autonomy/results"
-	"hob/channels/web"
+	"hob/autonomy/service"
 	"hob/knowledge"
 	"hob/platform/host/system"
 	"hob/platform/provenance/origins"
@@ -89,12 +90,16 @@ func (d *Daemon) keepPicture(name string, data []byte) (string, error) {
 	return path, system.WriteFile(path, data)
 }
 
-func (b *backend) listTasks(ctx context.Context, q web.Query) (any, error) {
-	return tasks.List(ctx, b.d.store, q.All)
+// Tasks implements api.Tasks.
+func (b *backend) Tasks(ctx context.Context, q api.Query) ([]api.Task, error) {
+	list, err := tasks.List(ctx, b.d.store, q.All)
+	return service.ConvertEach(list, apiTask), service.Classify(err)
 }
 
-func (b *backend) listNotes(ctx context.Context, q web.Query) (any, error) {
-	return memory.Notes(ctx, b.d.store, q.Limit)
+// Notes implements api.Notes.
+func (b *backend) Notes(ctx context.Context, q api.Query) ([]api.Note, error) {
+	list, err := memory.Notes(ctx, b.d.store, q.Limit)
+	return service.ConvertEach(list, apiNote), service.Classify(err)
 }
 
 // userCurrency returns the configured currency, else that of the user's country.

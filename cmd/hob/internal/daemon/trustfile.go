@@ -5,20 +5,22 @@ import (
 	"encoding/json"
 	"time"
 
+	"hob/autonomy/api"
 	"hob/autonomy/guard"
+	"hob/autonomy/service"
 	"hob/platform/store"
 )
 
-// TrustFile implements web.Backend.
-func (b *backend) TrustFile(ctx context.Context, path string) (any, error) {
+// TrustFile implements api.Documents.
+func (b *backend) TrustFile(ctx context.Context, path string) (api.TrustedFiles, error) {
 	args, err := json.Marshal(path)
 	if err != nil {
-		return nil, err
+		return api.TrustedFiles{}, err
 	}
 	out, err := b.d.files.Vouch(ctx, path, time.Now(), func(tx *store.Tx) error {
 		return b.d.guard.AuditTx(tx, guard.Record{
 			Actor: "owner", Action: "trust", Origin: "api", Verdict: "allow", Rule: "owner's command", Outcome: "done", Args: args,
 		})
 	})
-	return out, classifyError(err)
+	return api.TrustedFiles(out), service.Classify(err)
 }

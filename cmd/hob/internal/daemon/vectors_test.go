@@ -14,6 +14,7 @@ import (
 	"testing"
 	"time"
 
+	"hob/autonomy/api"
 	"hob/knowledge/embed"
 	"hob/knowledge/embed/embedtest"
 	"hob/platform/host/system"
@@ -107,7 +108,7 @@ func (m *meant) troubled(want string) {
 func (m *meant) search(text string) (best, reasons string) {
 	m.t.Helper()
 	code, body := m.api(http.MethodGet, "/api/v1/memory/why?meaning=1&q="+url.QueryEscape(text), nil)
-	var out explainedSearch
+	var out api.ExplainedSearch
 	if err := json.Unmarshal(body, &out); code != http.StatusOK || err != nil {
 		m.t.Fatalf("search: %d %s %v", code, body, err)
 	}

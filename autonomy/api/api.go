@@ -1,0 +1,54 @@
+// Package api is what Hob does for its user, as types: small interfaces by topic, the structs that
+// go in and out, and the classes of errors. The JSON of the structs is the wire format of the HTTP
+// API. channels/web serves the interfaces over HTTP, the daemon implements them, and the commands
+// decode the structs. The package contains no behavior.
+//
+// Every method may be called concurrently and returns when ctx ends. Errors are classified by
+// ErrNotFound, ErrConflict, ErrDenied, ErrInvalid and ErrFull; others are failures. A remedy
+// follows the last "; " of their text. Lists are newest first unless their method says otherwise.
+package api
+
+import "errors"
+
+// The classes of errors.
+var (
+	ErrNotFound = errors.New("not found")
+	ErrConflict = errors.New("conflict")
+	ErrDenied   = errors.New("denied")
+	ErrInvalid  = errors.New("invalid")
+	ErrFull     = errors.New("the disk is full") // nothing was accepted or changed
+)
+
+// The codes of errors on the wire, in ErrorBody. Requests that fail a check of the HTTP layer have
+// further codes, see openapi.json.
+const (
+	CodeNotFound = "not_found"
+	CodeConflict = "conflict"
+	CodeDenied   = "denied"
+	CodeInvalid  = "invalid"
+	CodeFull     = "disk_full"
+)
+
+// ErrorBody is the body of every failed request.
+type ErrorBody struct {
+	Error Error `json:"error"`
+	// Event is the inbox event of a message that failed after it was accepted.
+	Event string `json:"event,omitempty"`
+}
+
+// Error describes why a request failed and what to do about it.
+type Error struct {
+	Code    string `json:"code"`
+	Message string `json:"message"`
+	Remedy  string `json:"remedy,omitempty"`
+}
+
+// Query filters a list. Each list documents the fields it uses.
+type Query struct {
+	Of     string // session, id, ...
+	Limit  int    // maximum number of rows
+	Before string // only rows older than this id
+	State  string
+	Text   string
+	All    bool
+}

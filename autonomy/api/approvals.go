@@ -1,0 +1,120 @@
+package api
+
+import (
+	"context"
+	"encoding/json"
+	"time"
+
+	"hob/platform/provenance"
+)
+
+// Approvals are the requests to the user, and the grants.
+type Approvals interface {
+	// Approvals lists the requests. Query.Of is a session, Query.State a state.
+	Approvals(ctx context.Context, q Query) ([]Approval, error)
+	// Answer decides a request; the first answer wins, a second one is ErrConflict. The id of a
+	// batch decides all its open requests.
+	Answer(ctx context.Context, id string, a Answer) (Decision, error)
+	// Grants lists the live grants; with Query.All also ended ones. Query.Of is a session.
+	Grants(ctx context.Context, q Query) ([]Grant, error)
+	// Grant creates a grant without a pending request; Revoke ends one. by is the auth method.
+	Grant(ctx context.Context, g NewGrant) (Grant, error)
+	Revoke(ctx context.Context, grant, by string) (Grant, error)
+}
+
+// Answer is the decision on a request.
+type Answer struct {
+	Approved bool   `json:"approved"`
+	Scope    string `json:"scope,omitempty"`   // "once" (default), "session", "task", "pattern"
+	Expires  string `json:"expires,omitempty"` // a duration such as "1h", unless once
+	Uses     int    `json:"uses,omitempty"`    // maximum number of uses; 0 = no limit
+	Note     string `json:"note,omitempty"`
+	// Beforehand names the turn (its event) for which the user approved everything in advance.
+	// Such an answer is ErrDenied if it does not cover the question.
+	Beforehand string `json:"beforehand,omitempty"`
+	By         string `json:"-"` // the auth method that answered
+}
+
+// Decision is the result of an answer. On the wire it is one Approval, or for a batch a list.
+type Decision struct {
+	Batch     bool
+	Approvals []Approval
+}
+
+// NewGrant is a grant that the user creates without a pending request.
+type NewGrant struct {
+	Tool      string          `json:"tool"`
+	Pattern   string          `json:"pattern"`   // the pattern it covers, or
+	Arguments json.RawMessage `json:"arguments"` // the same arguments
+	Session   string          `json:"session"`   // the session it applies to
+	Name      string          `json:"name"`
+	Outside   bool            `json:"outside"` // also with untrusted text in context
+	Expires   string          `json:"expires"` // a duration: "1h" (default), "30d"
+	Uses      int             `json:"uses"`
+	By        string          `json:"-"`
+}
+
+// Approval is one question to the owner, bound to one call and the hash of its arguments. Its ID or
+// Batch names it to Approvals.Answer.
+type Approval struct {
+	ID        string          `json:"id"`
+	Event     string          `json:"event"`
+	Session   string          `json:"session"`
+	Call      string          `json:"call"`
+	Tool      string          `json:"tool"`
+	Arguments json.RawMessage `json:"arguments"`
+	Summary   string          `json:"summary"`
+	Reason    string          `json:"reason"`
+	// Rule is the row of the table that requires the question.
+	Rule string `json:"rule,omitempty"`
+	// Why describes the actual effect of the call, Exact what would run beyond the arguments;
+	// both in visible characters.
+	Why   string `json:"why,omitempty"`
+	Exact string `json:"exact,omitempty"`
+	// Effects of the call, joined with "+".
+	Effects string `json:"effects,omitempty"`
+	// Origins are the sources of the untrusted text in context, if any.
+	Origins []provenance.Origin `json:"origins,omitempty"`
+	// Pattern is what a grant with the scope "pattern" would cover; "" if only identical
+	// arguments can be granted.
+	Pattern string `json:"pattern,omitempty"`
+	// Batch is shared by similar questions of one answer; "" for a single one. A batch never
+	// grows.
+	Batch      string            `json:"batch,omitempty"`
+	Provenance provenance.Source `json:"provenance"`
+	Attended   bool              `json:"attended"`
+	State      string            `json:"state"`
+	Scope      string            `json:"scope,omitempty"`
+	Note       string            `json:"note,omitempty"`
+	DecidedBy  string            `json:"decided_by,omitempty"`
+	CreatedAt  time.Time         `json:"created_at"`
+	ExpiresAt  time.Time         `json:"expires_at"`
+	DecidedAt  time.Time         `json:"decided_at,omitzero"`
+}
+
+// Grant is the owner's approval of further calls of one tool: with identical arguments, or
+// matching a pattern, in one conversation or task, until a time. A grant never covers
+// everything that a tool can do.
+type Grant struct {
+	ID   string `json:"id"`
+	Tool string `json:"tool"`
+	// Pattern is the covered pattern, "" for identical arguments.
+	Pattern string `json:"pattern,omitempty"`
+	// Summary describes the granted calls, Name is the owner's name for the grant.
+	Summary string `json:"summary,omitempty"`
+	Name    string `json:"name,omitempty"`
+	Session string `json:"session"`
+	// Task is the event to which it is limited, "" for the whole conversation.
+	Task string `json:"task,omitempty"`
+	// Outside: it also covers calls with untrusted text in context. The owner saw such a call,
+	// or requested this.
+	Outside   bool      `json:"outside"`
+	Used      int       `json:"used"`
+	MaxUses   int       `json:"max_uses,omitempty"`
+	State     string    `json:"state"` // live, revoked, expired, used up
+	Approval  string    `json:"approval,omitempty"`
+	CreatedAt time.Time `json:"created_at"`
+	ExpiresAt time.Time `json:"expires_at"`
+	LastUsed  time.Time `json:"last_used,omitzero"`
+	RevokedAt time.Time `json:"revoked_at,omitzero"`
+}

@@ -1,0 +1,101 @@
+package api
+
+import (
+	"context"
+	"io"
+	"time"
+
+	"hob/platform/provenance"
+)
+
+// Sessions are the conversations.
+type Sessions interface {
+	Sessions(ctx context.Context, q Query) ([]Session, error)
+	// Messages lists what was received and sent in the session Query.Of.
+	Messages(ctx context.Context, q Query) ([]ChatLine, error)
+	// Search finds messages of all sessions by their words, best match first.
+	Search(ctx context.Context, q SearchQuery) ([]FoundMessage, error)
+	// Export writes all messages of a session as "markdown" or "jsonl". If it returns an error
+	// of its own, it has written nothing.
+	Export(ctx context.Context, session, format string, w io.Writer) error
+	// Fork creates a session (to, "" for a generated name) with the messages of another one up
+	// to a message or turn ("" for the end).
+	Fork(ctx context.Context, session, to, at string) (Session, error)
+	// Replay runs a recorded turn ("" for the last one) again without effects and returns the
+	// differences.
+	Replay(ctx context.Context, session, turn string) (Replay, error)
+	// Reset begins a fresh conversation in a session.
+	Reset(ctx context.Context, session string) (ResetSession, error)
+}
+
+// ResetSession is the result of Reset.
+type ResetSession struct {
+	Session string `json:"session"`
+}
+
+// SearchQuery is a search over all messages.
+type SearchQuery struct {
+	Text, Session, Who string
+	Since, Until       time.Time
+	Limit              int
+}
+
+// Session describes a conversation.
+type Session struct {
+	ID        string    `json:"id"`
+	Channel   string    `json:"channel"`
+	Chat      string    `json:"chat,omitempty"`
+	Turns     int       `json:"turns"`
+	CreatedAt time.Time `json:"created_at"`
+	UpdatedAt time.Time `json:"updated_at"`
+}
+
+// ChatLine is one line of a conversation as people see it.
+type ChatLine struct {
+	ID    string    `json:"id"`
+	Event string    `json:"event"`
+	From  string    `json:"from"` // "owner", "hob", or the sender
+	Kind  string    `json:"kind"` // message, reply, notice, question, status
+	Text  string    `json:"text"`
+	State string    `json:"state"`
+	At    time.Time `json:"at"`
+	// Attached names the untrusted texts that came with a message of the user.
+	Attached []string `json:"attached,omitempty"`
+}
+
+// FoundMessage is one match, best first.
+type FoundMessage struct {
+	Message int64             `json:"message"` // 0 if it is not a message of this store
+	Ref     string            `json:"ref"`
+	Session string            `json:"session"`
+	Turn    string            `json:"turn"`
+	Who     string            `json:"who"`
+	Speaker string            `json:"speaker,omitempty"` // name of the speaker, unless it was the owner
+	At      time.Time         `json:"at"`
+	Snippet string            `json:"snippet"` // matches are in [brackets]
+	Source  provenance.Source `json:"source"`
+	// Withheld: the message looks like a credential that was not asked for by name.
+	// Snippet says so instead.
+	Withheld bool `json:"withheld,omitempty"`
+	// Origins are the origins of its untrusted text.
+	Origins []provenance.Origin `json:"origins,omitempty"`
+}
+
+// Replay is the result that a recorded turn would have today.
+type Replay struct {
+	Session     string       `json:"session"`
+	Turn        string       `json:"turn"`
+	Same        bool         `json:"same"`
+	ModelCalls  int          `json:"model_calls"` // answers that were played
+	Calls       int          `json:"calls"`       // tool calls that were answered from the ledger
+	Differences []Difference `json:"differences"`
+	Text        string       `json:"text"` // all of it as text
+}
+
+// Difference is one changed value between the recording and the replay.
+type Difference struct {
+	What  string `json:"what"`            // system, tools, model, verdict, result, provenance, answer, end
+	Where string `json:"where,omitempty"` // a call, a tool
+	Was   string `json:"was"`
+	Now   string `json:"now"`
+}

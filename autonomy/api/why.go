@@ -1,0 +1,122 @@
+package api
+
+import (
+	"context"
+	"encoding/json"
+	"time"
+
+	"hob/platform/provenance"
+)
+
+// Explanations explain why something happened, or did not.
+type Explanations interface {
+	// Why explains an event, a delivery, a watcher or the latest turn (kind "" or "event"), a
+	// tick ("tick"), a notification ("notification"), or why no notification was sent
+	// ("silence"). about is an id; "" means the last one.
+	Why(ctx context.Context, kind, about string) (Explanation, error)
+}
+
+// Explanation is the answer to one question: Why, Tick or Silence, and all of it as text. On the
+// wire it is the object that is set, with the field "text".
+type Explanation struct {
+	Why     *Why
+	Tick    *Tick
+	Silence *Silence
+	Text    string
+}
+
+// MarshalJSON implements json.Marshaler.
+func (x Explanation) MarshalJSON() ([]byte, error) {
+	switch {
+	case x.Tick != nil:
+		return json.Marshal(struct {
+			*Tick
+			Text string `json:"text"`
+		}{x.Tick, x.Text})
+	case x.Silence != nil:
+		return json.Marshal(struct {
+			*Silence
+			Text string `json:"text"`
+		}{x.Silence, x.Text})
+	}
+	return json.Marshal(struct {
+		*Why
+		Text string `json:"text"`
+	}{x.Why, x.Text})
+}
+
+// Why holds everything known about one event: its content, the decisions and their authority,
+// the actions, the answers.
+type Why struct {
+	Event Event  `json:"event,omitzero"`
+	Trace *Trace `json:"trace,omitempty"`
+	// Nothing: there is nothing to explain yet.
+	Nothing bool `json:"nothing,omitempty"`
+	// Origins are the sources of the event's untrusted text; Thing is the row in question.
+	Origins    []provenance.Origin `json:"origins,omitempty"`
+	Thing      *ItemOrigin         `json:"thing,omitempty"`
+	Calls      []LedgerEntry       `json:"calls"`
+	Approvals  []Approval          `json:"approvals"`
+	Audit      []AuditRecord       `json:"audit"`
+	Deliveries []Delivery          `json:"deliveries"`
+	Spent      *Spent              `json:"spent,omitempty"`
+	// Ticks are the ticks that claimed the event, oldest first.
+	Ticks []TickOfEvent `json:"ticks,omitempty"`
+	// Notices are the outcomes of notices about the event.
+	Notices []Notice `json:"notices,omitempty"`
+	// Goal is the result of the event if it belongs to a goal.
+	Goal *Review `json:"goal,omitempty"`
+}
+
+// Trace records how an event was handled.
+type Trace struct {
+	How       string     `json:"how"` // turn, notice, command, call, error
+	Model     string     `json:"model,omitempty"`
+	Rounds    int        `json:"rounds"`
+	Usage     TokenUsage `json:"usage"`
+	Tainted   bool       `json:"tainted"`
+	StartedAt time.Time  `json:"started_at"`
+	EndedAt   time.Time  `json:"ended_at"`
+}
+
+// Spent is the chosen model of a turn, the reason for the choice, and the usage.
+type Spent struct {
+	Model   string   `json:"model"`
+	Reason  string   `json:"reason"`
+	Calls   int      `json:"model_calls"`
+	CostUSD *float64 `json:"cost_usd"` // null: no price is known
+}
+
+// ItemOrigin is a row of Hob in question: a fact, a task, a reminder, a watcher.
+type ItemOrigin struct {
+	ID   string    `json:"id"`
+	Call string    `json:"call,omitempty"` // that made it
+	Tool string    `json:"tool,omitempty"`
+	At   time.Time `json:"at,omitzero"`
+	// Origins are the sources of the untrusted text in context when the row was created or
+	// changed; empty if none was.
+	Origins []provenance.Origin `json:"origins,omitempty"`
+}
+
+// Tick is one iteration of the loop that had an input.
+type Tick struct {
+	ID     string    `json:"id"`
+	At     time.Time `json:"at"`
+	Woke   string    `json:"woke"`
+	Events []Why     `json:"events"`
+	// Nothing: no tick had an input yet.
+	Nothing bool `json:"nothing,omitempty"`
+}
+
+// TickOfEvent is one event in one tick.
+type TickOfEvent struct {
+	Tick  string `json:"tick"`
+	Event string `json:"event"`
+	Woke  string `json:"woke"`
+	// Rule names the rule that decided how the event was handled. It contains no untrusted
+	// text.
+	Rule    string    `json:"rule"`
+	State   string    `json:"state"`
+	At      time.Time `json:"at"`
+	EndedAt time.Time `json:"ended_at"`
+}

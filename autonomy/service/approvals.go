@@ -1,0 +1,100 @@
+package service
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+
+	"hob/autonomy"
+	"hob/autonomy/api"
+	"hob/autonomy/bus"
+	"hob/autonomy/guard"
+	"hob/channels"
+)
+
+// Approvals implements api.Approvals.
+func (sv *Service) Approvals(ctx context.Context, q api.Query) ([]api.Approval, error) {
+	if err := oneOf(q.State, guard.Pending, guard.Approved, guard.Denied, guard.TimedOut, guard.Cancelled); err != nil {
+		return nil, err
+	}
+	list, err := sv.o.Guard.Approvals(ctx, guard.ApprovalState(q.State), q.Of, "", q.Limit)
+	return ConvertEach(list, apiApproval), Classify(err)
+}
+
+// oneOf refuses a state that does not exist, for which a list would be empty.
+func oneOf[S ~string](state string, known ...S) error {
+	if state == "" || slices.Contains(known, S(state)) {
+		return nil
+	}
+	var names []string
+	for _, k := range known {
+		names = append(names, string(k))
+	}
+	return fmt.Errorf("%w: unknown state %q; the states are %s", api.ErrInvalid, state, strings.Join(names, ", "))
+}
+
+// Answer implements api.Approvals.
+func (sv *Service) Answer(ctx context.Context, approval string, a api.Answer) (api.Decision, error) {
+	ans := guard.Answer{Approved: a.Approved, Scope: a.Scope, Note: a.Note, Uses: a.Uses, By: a.By, Beforehand: a.Beforehand}
+	if a.Expires != "" {
+		d, err := autonomy.ParseGrantDuration(a.Expires)
+		if err != nil {
+			return api.Decision{}, fmt.Errorf("%w: expires: %w", api.ErrInvalid, err)
+		}
+		ans.For = d
+	}
+	rows, err := sv.o.Loop.Answer(ctx, approval, ans)
+	if err != nil {
+		return api.Decision{}, Classify(err)
+	}
+	return api.Decision{Batch: guard.IsBatch(approval), Approvals: ConvertEach(rows, apiApproval)}, nil
+}
+
+// Grants implements api.Approvals.
+func (sv *Service) Grants(ctx context.Context, q api.Query) ([]api.Grant, error) {
+	list, err := sv.o.Guard.Grants(ctx, q.All, q.Of, q.Limit)
+	return ConvertEach(list, apiGrant), Classify(err)
+}
+
+// Grant implements api.Approvals.
+func (sv *Service) Grant(ctx context.Context, n api.NewGrant) (api.Grant, error) {
+	t, ok := sv.o.Catalogue.Get(n.Tool)
+	if !ok {
+		return api.Grant{}, fmt.Errorf("tool %q: %w; list them with: hob tool list", n.Tool, api.ErrNotFound)
+	}
+	g := guard.NewGrant{Tool: t, Pattern: n.Pattern, Args: n.Arguments, Session: n.Session, Name: n.Name, Outside: n.Outside, Uses: n.Uses, By: n.By}
+	if n.Expires != "" {
+		d, err := autonomy.ParseGrantDuration(n.Expires)
+		if err != nil {
+			return api.Grant{}, fmt.Errorf("%w: expires: %w", api.ErrInvalid, err)
+		}
+		g.For = d
+	}
+	row, err := sv.o.Loop.Grant(ctx, g)
+	return apiGrant(row), Classify(err)
+}
+
+// Revoke implements api.Approvals.
+func (sv *Service) Revoke(ctx context.Context, grant, by string) (api.Grant, error) {
+	row, err := sv.o.Loop.Revoke(ctx, grant, by)
+	return apiGrant(row), Classify(err)
+}
+
+// Shown implements api.Deliveries.
+func (sv *Service) Shown(ctx context.Context, client string, d api.Display) error {
+	what := bus.Display{Delivery: d.Delivery, Event: d.Event, Approvals: d.Approvals}
+	if d.Withdrawn {
+		return Classify(sv.o.Bus.RemoveDisplay(ctx, client, what))
+	}
+	return Classify(sv.o.Bus.MarkShown(ctx, client, what))
+}
+
+// Deliveries implements api.Deliveries.
+func (sv *Service) Deliveries(ctx context.Context, q api.Query) ([]api.Delivery, error) {
+	if err := oneOf(q.State, channels.Queued, channels.Sending, channels.Sent, channels.Failed, channels.Dead, channels.Cancelled); err != nil {
+		return nil, err
+	}
+	list, err := sv.o.Bus.Deliveries(ctx, q.Of, q.State, q.Before, q.Limit)
+	return ConvertEach(list, apiDelivery), Classify(err)
+}

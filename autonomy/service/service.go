@@ -1,0 +1,105 @@
+// Package service implements the use cases of autonomy/api with the engine. It converts the engine's
+// types to those of the API and classifies the engine's errors. It knows neither HTTP nor the
+// drivers: the daemon implements the topics that need them.
+package service
+
+import (
+	"errors"
+	"fmt"
+	"time"
+
+	"hob/autonomy"
+	"hob/autonomy/agents"
+	"hob/autonomy/api"
+	"hob/autonomy/bus"
+	"hob/autonomy/config"
+	"hob/autonomy/goals"
+	"hob/autonomy/guard"
+	"hob/autonomy/learn"
+	"hob/autonomy/notify"
+	"hob/autonomy/pairing"
+	"hob/autonomy/session"
+	"hob/autonomy/usage"
+	"hob/platform/store"
+	"hob/tools"
+	"hob/watchers"
+)
+
+// Options are the parts of the engine that the service uses. All are required.
+type Options struct {
+	Loop      *autonomy.Loop
+	Bus       *bus.Bus
+	Guard     *guard.Guard
+	Store     *store.Store
+	Sessions  *session.Sessions
+	Messages  *session.MessageIndex
+	Learner   *learn.Learner
+	Notices   *notify.Notifier
+	Agents    *agents.Registry
+	Goals     *goals.Goals
+	Watchers  *watchers.Manager
+	Usage     *usage.Tracker
+	Catalogue *tools.Catalogue
+	Config    *config.Config
+	// Zone returns the user's time zone.
+	Zone func() *time.Location
+	// Plan returns the sources of the daily plan.
+	Plan func() []tools.BriefSource
+	// PricesAsOf returns the date of the model prices.
+	PricesAsOf func() string
+	// AgentFolder returns the folder of an agent.
+	AgentFolder func(name string) string
+}
+
+// Service implements api.Agents, Approvals, Audit, Deliveries, Explanations, Feed, Goals, Learned,
+// Notices, Sessions, Tools, Turns, Undo, Usage and Watchers.
+type Service struct {
+	o   Options
+	day cachedPlan
+}
+
+// New returns a service of the engine's parts.
+func New(o Options) *Service { return &Service{o: o} }
+
+// Classify maps the engine's errors to the API's classes.
+func Classify(err error) error {
+	switch {
+	case err == nil:
+		return nil
+	case errors.Is(err, store.ErrFull):
+		return fmt.Errorf("%w: %w", api.ErrFull, err)
+	case errors.Is(err, bus.ErrNotFound):
+		return fmt.Errorf("%w: %w; GET /api/v1/inbox lists the ids of events, /api/v1/deliveries the ids of texts", api.ErrNotFound, err)
+	case errors.Is(err, session.ErrNoSession):
+		return fmt.Errorf("%w: %w; see: hob session list", api.ErrNotFound, err)
+	case errors.Is(err, session.ErrNoTurn):
+		return fmt.Errorf("%w: %w; see: hob session show SESSION --json, or export it", api.ErrNotFound, err)
+	case errors.Is(err, autonomy.ErrNotReplayed):
+		return fmt.Errorf("%w: %w; see: hob why", api.ErrInvalid, err)
+	case errors.Is(err, session.ErrExists):
+		return fmt.Errorf("%w: %w; choose another name", api.ErrConflict, err)
+	case errors.Is(err, session.ErrNoWords):
+		return fmt.Errorf("%w: %w", api.ErrInvalid, err)
+	case errors.Is(err, pairing.ErrNotFound):
+		return fmt.Errorf("%w: %w; see: hob channel list", api.ErrNotFound, err)
+	case errors.Is(err, guard.ErrNoGrant):
+		return fmt.Errorf("%w: %w; see: hob grant list", api.ErrNotFound, err)
+	case errors.Is(err, guard.ErrGrant), errors.Is(err, guard.ErrScope):
+		return fmt.Errorf("%w: %w", api.ErrInvalid, err)
+	case errors.Is(err, guard.ErrNoApproval):
+		return fmt.Errorf("%w: %w; see: hob approvals list --all", api.ErrNotFound, err)
+	case errors.Is(err, watchers.ErrNotFound):
+		return fmt.Errorf("%w: %w; see: hob watch list", api.ErrNotFound, err)
+	case errors.Is(err, learn.ErrNotFound):
+		return fmt.Errorf("%w: %w; see: hob memory lessons list --all, and: hob memory user list", api.ErrNotFound, err)
+	case tools.CodeOf(err) == tools.Conflict:
+		return fmt.Errorf("%w: %w", api.ErrConflict, err)
+	case errors.Is(err, guard.ErrBeforehand):
+		return fmt.Errorf("%w: %w; answer the original request", api.ErrDenied, err)
+	case errors.Is(err, guard.ErrDecided):
+		return fmt.Errorf("%w: %w", api.ErrConflict, err)
+	case errors.Is(err, autonomy.ErrTooLong), errors.Is(err, autonomy.ErrNotText), errors.Is(err, autonomy.ErrEmpty), errors.Is(err, autonomy.ErrMixed):
+		return fmt.Errorf("%w: %w", api.ErrInvalid, err)
+	}
+	return err
+}
