@@ -1,6 +1,6 @@
 package channels
 
-import "hob/platform/settings"
+import "hob/platform/text/settings"
 
 // Description is what a driver says about its channel without creating it. Setup, the doctor,
 // the command line, simulations and the documentation know nothing else of a driver.

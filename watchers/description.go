@@ -1,6 +1,6 @@
 package watchers
 
-import "hob/platform/settings"
+import "hob/platform/text/settings"
 
 // Description is what a driver says about its kind without a watcher. The tools, the command
 // line and the documentation know nothing else of a kind.

@@ -5,7 +5,7 @@ import (
 	"regexp"
 
 	"hob/channels"
-	"hob/platform/settings"
+	"hob/platform/text/settings"
 )
 
 // skillForm matches the id of a skill (developer.amazon.com/docs/alexa/custom-skills).

@@ -9,7 +9,7 @@ import (
 	"testing"
 
 	"hob/channels"
-	"hob/platform/settings"
+	"hob/platform/text/settings"
 )
 
 var keyForm = regexp.MustCompile(`^[a-z][a-z0-9_]*$`)

@@ -2,7 +2,7 @@ package desktop
 
 import (
 	"hob/channels"
-	"hob/platform/settings"
+	"hob/platform/text/settings"
 )
 
 // Describe implements channels.Driver.

@@ -8,7 +8,7 @@ import (
 	"strings"
 
 	"hob/channels"
-	"hob/platform/settings"
+	"hob/platform/text/settings"
 )
 
 // tokenForm matches a token of the developer portal: the bot's id in base64, a time and a

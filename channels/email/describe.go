@@ -6,7 +6,7 @@ import (
 	"strings"
 
 	"hob/channels"
-	"hob/platform/settings"
+	"hob/platform/text/settings"
 )
 
 // Describe implements channels.Driver.

@@ -2,7 +2,7 @@ package imessage
 
 import (
 	"hob/channels"
-	"hob/platform/settings"
+	"hob/platform/text/settings"
 )
 
 // Describe implements channels.Driver.

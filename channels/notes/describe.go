@@ -2,7 +2,7 @@ package notes
 
 import (
 	"hob/channels"
-	"hob/platform/settings"
+	"hob/platform/text/settings"
 )
 
 // Describe implements channels.Driver.

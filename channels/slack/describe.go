@@ -6,7 +6,7 @@ import (
 	"strings"
 
 	"hob/channels"
-	"hob/platform/settings"
+	"hob/platform/text/settings"
 )
 
 // tokenForm matches tokens, which have a prefix by their kind (docs.slack.dev/authentication/tokens).

@@ -5,7 +5,7 @@ import (
 	"regexp"
 
 	"hob/channels"
-	"hob/platform/settings"
+	"hob/platform/text/settings"
 )
 
 // botToken matches the bot's id and a key (core.telegram.org/bots/api#authorizing-your-bot).

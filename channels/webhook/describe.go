@@ -5,7 +5,7 @@ import (
 	"net/url"
 
 	"hob/channels"
-	"hob/platform/settings"
+	"hob/platform/text/settings"
 )
 
 // Describe implements channels.Driver.

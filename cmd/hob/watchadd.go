@@ -9,7 +9,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"hob/platform/settings"
+	"hob/platform/text/settings"
 	"hob/watchers"
 	watchersall "hob/watchers/all"
 )

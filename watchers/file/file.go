@@ -27,8 +27,8 @@ import (
 
 	"github.com/fsnotify/fsnotify"
 
-	setting "hob/platform/settings"
 	"hob/platform/store"
+	setting "hob/platform/text/settings"
 	"hob/watchers"
 )
 

@@ -88,7 +88,9 @@ func pigeonHouse(t *testing.T, p *pigeon, conf string, reply func(llmtest.Reques
 	}
 	p.hear(t, channels.Inbound{Text: c.Code})
 	p.reply(t, "This account is yours")
-	p.reply(t, "on pigeon is now paired") // nothing of the pairing may be under way when a test lets a delivery fail
+	for h.wait("notice", "on pigeon is now paired").State != "sent" { // or it takes the failure of a later delivery
+		time.Sleep(5 * time.Millisecond)
+	}
 	return h
 }
 

@@ -244,7 +244,7 @@ type scene struct {
 // for beside it.
 func (s *scene) lastRequest() (body string) {
 	for _, r := range s.model.Requests() {
-		if !strings.Contains(string(r.Body), "You note what an owner says in passing") {
+		if !strings.Contains(string(r.Body), "You note what a user says in passing") {
 			body = string(r.Body)
 		}
 	}

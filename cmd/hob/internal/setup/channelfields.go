@@ -12,7 +12,7 @@ import (
 	"hob/channels"
 	channelsall "hob/channels/all"
 	"hob/platform/host/system"
-	"hob/platform/settings"
+	"hob/platform/text/settings"
 )
 
 // channelSetup is how one channel is set up, as its driver describes it. The terminal and the

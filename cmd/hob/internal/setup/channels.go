@@ -10,7 +10,7 @@ import (
 	"hob/autonomy/config"
 	"hob/cmd/hob/internal/channel"
 	"hob/platform/host/desktop"
-	"hob/platform/settings"
+	"hob/platform/text/settings"
 )
 
 // isOffered reports whether a channel can be switched on here.

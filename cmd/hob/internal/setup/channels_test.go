@@ -8,7 +8,7 @@ import (
 	"testing"
 
 	"hob/cmd/hob/internal/channel"
-	"hob/platform/settings"
+	"hob/platform/text/settings"
 )
 
 // Tokens of the right form that open nothing.
