@@ -61,14 +61,14 @@ func (m *Manager) superviseWatcher(ctx context.Context, spec Spec, told *reporte
 				return 0, false
 			}
 			if p, ok := errors.AsType[*retry.PanicError](err); ok {
-				m.opt.Log.Error("watcher panicked", "watcher", spec.ID, "panic", fmt.Sprint(p.Value), "stack", string(p.Stack))
+				m.logPanic(spec, p)
 				err = fmt.Errorf("the %s watcher crashed: %v", spec.Kind, p.Value)
 			}
 			m.reportTrouble(ctx, told, spec.ID, err)
 			return delay, true
 		},
 	}
-	_ = s.Run(ctx, func(ctx context.Context) error { // markBroken reports the error
+	err := s.Run(ctx, func(ctx context.Context) error { // markBroken reports the error
 		err := m.runOnce(ctx, spec, told)
 		if errors.Is(err, errGone) {
 			return nil
@@ -78,6 +78,13 @@ func (m *Manager) superviseWatcher(ctx context.Context, spec Spec, told *reporte
 		}
 		return err
 	})
+	if p, ok := errors.AsType[*retry.PanicError](err); ok && ctx.Err() != nil {
+		m.logPanic(spec, p)
+	}
+}
+
+func (m *Manager) logPanic(spec Spec, p *retry.PanicError) {
+	m.opt.Log.Error("watcher panicked", "watcher", spec.ID, "panic", fmt.Sprint(p.Value), "stack", string(p.Stack))
 }
 
 // runOnce runs a watcher once.

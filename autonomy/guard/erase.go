@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"time"
 
 	"hob/platform/store"
 	"hob/platform/store/erase"
@@ -33,7 +34,8 @@ func (x eraser) EraseTx(tx *store.Tx, e *erase.Erasure, s *erase.Scrubber) (n er
 		return n, fmt.Errorf("guard: erase: %w", err)
 	}
 	for _, a := range changed {
-		_, err := tx.Exec(`UPDATE approvals SET args_hash = '', exact = '', pattern = '', state = CASE state WHEN 'pending' THEN 'cancelled' ELSE state END WHERE id = ?`, a.id)
+		_, err := tx.Exec(`UPDATE approvals SET args_hash = '', exact = '', pattern = '', 
+			decided_at = iif(state = 'pending', ?, decided_at), state = iif(state = 'pending', 'cancelled', state) WHERE id = ?`, time.Now().UnixMilli(), a.id)
 		if err == nil && a.state == Pending {
 			err = x.resume(tx, a.event)
 			tx.AfterCommit(func() { x.guard.notifyWaiters(a.id) })

@@ -321,6 +321,9 @@ func (g *Guard) decideAnswered(ctx context.Context, r Request) (Decision, bool, 
 	if err != nil {
 		return Decision{Verdict: Deny, Code: tools.PolicyDenied, Rule: "approvals unreadable", Reason: err.Error()}, false, err
 	}
+	if a.State == Cancelled { // its digest may be erased
+		return Decision{Verdict: Deny, Rule: "approval " + a.ID, Reason: "the turn was stopped, or the text of the question was forgotten", Code: tools.Cancelled, Approval: a.ID}, true, nil
+	}
 	if a.hash != hashCall(a.Tool, r.Args, r.judged.Exact) || a.Tool != r.Tool.Spec().Name {
 		return Decision{Verdict: Deny, Rule: "approval " + a.ID, Reason: "the call differs from the call shown to you", Code: tools.PolicyDenied, Approval: a.ID}, true, nil
 	}
@@ -333,8 +336,6 @@ func (g *Guard) decideAnswered(ctx context.Context, r Request) (Decision, bool, 
 		if a.Note != "" {
 			d.Reason += ": " + a.Note
 		}
-	case Cancelled:
-		d.Verdict, d.Code, d.Reason = Deny, tools.Cancelled, "the turn was stopped"
 	case TimedOut:
 		d.Verdict, d.Code, d.Reason = Deny, tools.ApprovalTimeout, "nobody answered the question in time"
 	default:

@@ -1,6 +1,7 @@
 package service
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"slices"
@@ -42,7 +43,7 @@ func (sv *Service) watcherRows(ctx context.Context, q api.Query, keep func(watch
 		}
 		var c struct{ Path, Cron, Interval string }
 		if json.Unmarshal(s.Config, &c) == nil {
-			r.Path, r.Cron, r.Every = c.Path, c.Cron, c.Interval
+			r.Path, r.Cron, r.Every = c.Path, c.Cron, cmp.Or(c.Interval, r.WatcherSpec.Every)
 		}
 		out = append(out, r)
 	}

@@ -45,7 +45,7 @@ func (a *app) approvalsCmd() *cobra.Command {
 // approvalsShowCmd shows one question, or a batch, with all its details.
 func (a *app) approvalsShowCmd() *cobra.Command {
 	return a.addJSONFlag(&cobra.Command{
-		Use: "show ID", Short: "Show one api.Approval request in full", Args: cobra.ExactArgs(1),
+		Use: "show ID", Short: "Show one approval request in full", Args: cobra.ExactArgs(1),
 		RunE: a.runCommand(func(c *cobra.Command, args []string) error {
 			return a.withClient(c.Context(), func(cl *client) error {
 				var rows []api.Approval

@@ -31,12 +31,15 @@ func (s *Sync) watchFolder(ctx context.Context, f Folder, n *pendingPaths) {
 			return delay, true
 		},
 	}
-	_ = sup.Run(ctx, func(ctx context.Context) error { // no error ends it
+	err = sup.Run(ctx, func(ctx context.Context) error { // only a panic after ctx ended ends it
 		if failed {
 			n.markEverything() // changes in the meantime were not seen
 		}
 		return cmp.Or(s.watchOnce(ctx, spec, n), errors.New("the watch stopped without an error"))
 	})
+	if err != nil {
+		s.opt.Log.WarnContext(ctx, "watching a document folder failed", "err", err)
+	}
 }
 
 func (s *Sync) watchOnce(ctx context.Context, spec watchers.Spec, n *pendingPaths) error {

@@ -7,7 +7,6 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
-	"math"
 	"math/rand/v2"
 	"runtime/debug"
 	"time"
@@ -16,7 +15,7 @@ import (
 // Backoff is a delay that doubles with each failure in a row. It is a value and may be shared.
 type Backoff struct {
 	First time.Duration // bound of the first delay
-	Max   time.Duration // bound of all delays, 0 = none
+	Max   time.Duration // bound of all delays, 0 = a day
 	// Jitter is the random part of a delay, from 0 (none) to 1 (all of it: "full jitter", AWS
 	// Architecture Blog, "Exponential Backoff And Jitter", 2015).
 	Jitter float64
@@ -28,7 +27,7 @@ type Backoff struct {
 func (b Backoff) Delay(failures int) time.Duration {
 	limit := b.Max
 	if limit <= 0 {
-		limit = math.MaxInt64
+		limit = 24 * time.Hour
 	}
 	d := min(b.First, limit)
 	for n := 1; n < failures && d > 0 && d < limit; n++ {
@@ -108,7 +107,8 @@ type Supervisor struct {
 }
 
 // Run calls f until ctx ends, f returns nil, or Failed ends it. It starts no goroutine and calls
-// f and Failed one after the other in its own. What f returns after ctx has ended is no failure.
+// f and Failed one after the other in its own. An error of f after ctx has ended does not count,
+// but Run returns a panic (*PanicError).
 func (s Supervisor) Run(ctx context.Context, f func(context.Context) error) error {
 	for failures := 0; ctx.Err() == nil; {
 		var wake <-chan struct{}
@@ -118,7 +118,12 @@ func (s Supervisor) Run(ctx context.Context, f func(context.Context) error) erro
 		began := time.Now()
 		err := Recover(func() error { return f(ctx) })
 		switch {
-		case err == nil || ctx.Err() != nil:
+		case ctx.Err() != nil:
+			if p, ok := errors.AsType[*PanicError](err); ok {
+				return p
+			}
+			return nil
+		case err == nil:
 			return nil
 		case errors.Is(err, ErrRestart):
 			failures = 0

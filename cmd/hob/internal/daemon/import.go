@@ -35,7 +35,11 @@ func (b *backend) MemoryImport(ctx context.Context, in api.MemoryImport, step fu
 	if err != nil {
 		return out, service.Classify(err)
 	}
-	defer func() { err = errors.Join(err, src.Close()) }()
+	defer func() { // what was imported counts, whether the source closes or not
+		if err := src.Close(); err != nil {
+			b.d.opt.Log.Warn("closing an import failed", "err", err)
+		}
+	}()
 	if !strings.HasPrefix(string(src.Format), in.Format) { // "hob" matches both of its formats
 		return out, fmt.Errorf("%w: it is no %s file; it looks like %s", api.ErrInvalid, in.Format, src.Format)
 	}
