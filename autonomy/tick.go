@@ -75,7 +75,7 @@ func tickTx(tx *store.Tx, t *turn, rule, state string) error {
 		ON CONFLICT (tick, event) DO UPDATE SET rule = excluded.rule, state = excluded.state, ended_at = excluded.ended_at`,
 		t.tick, t.ev.ID, t.woke, rule, state, store.Millis(t.since), time.Now().UnixMilli())
 	if err != nil {
-		return fmt.Errorf("trace of a tick: %w", err)
+		return fmt.Errorf("write the trace of a tick: %w", err)
 	}
 	return nil
 }

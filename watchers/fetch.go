@@ -153,7 +153,7 @@ func (w *Words) UnmarshalJSON(b []byte) error {
 			continue
 		}
 		if len(s) > maxWordLen || len(*w) == maxWords {
-			return fmt.Errorf("at most %d words of %d bytes are allowed", maxWords, maxWordLen)
+			return fmt.Errorf("at most %d words of at most %d bytes each are allowed", maxWords, maxWordLen)
 		}
 		*w = append(*w, s)
 	}

@@ -139,7 +139,7 @@ func parseLanguage(name, text string) *language {
 
 func newVerbs() verbSet { return verbSet{map[string]Kind{}, map[string]Kind{}} }
 
-// parsePhrases reads sequences of words that are parted by "|".
+// parsePhrases reads word sequences separated by "|".
 func parsePhrases(text string) (out [][]string) {
 	for p := range strings.SplitSeq(text, "|") {
 		out = append(out, strings.Fields(p))

@@ -305,7 +305,7 @@ func (d *permissionBroker) recordStart(ctx context.Context, s *pendingAction) er
 		return d.r.auditTx(tx, s.callStep, "started")
 	})
 	if err != nil {
-		return fmt.Errorf("agent: ledger: %w", err)
+		return fmt.Errorf("agent: record the call: %w", err)
 	}
 	s.stored, s.rule = true, s.dec.Rule
 	return nil

@@ -85,7 +85,7 @@ func (r *turnRun) executeCall(ctx context.Context, s *callStep) error {
 		return r.auditTx(tx, s, outcomeOf(s))
 	})
 	if err != nil {
-		return fmt.Errorf("agent: ledger: %w", err)
+		return fmt.Errorf("agent: record the call: %w", err)
 	}
 	return nil
 }

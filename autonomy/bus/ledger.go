@@ -73,10 +73,10 @@ func (b *Bus) RecordTx(tx *store.Tx, e Entry) error {
 		e.Call, e.Event, e.Session, e.Tool, []byte(e.Args), e.Effects, e.State, e.Decision, e.Code, e.Result, nullableBlob(e.Data), e.Source,
 		e.UndoLabel, nullableBlob(e.Undo), store.Millis(e.StartedAt), store.Millis(e.FinishedAt), strings.Join(e.Links, "\n"))
 	if err != nil {
-		return fmt.Errorf("bus: ledger: %w", err)
+		return fmt.Errorf("bus: write the ledger: %w", err)
 	}
 	if n, err := res.RowsAffected(); err != nil || n != 1 {
-		return fmt.Errorf("bus: ledger: %s of %s: %w", e.Call, e.Tool, cmp.Or(err, ErrEnded))
+		return fmt.Errorf("bus: write the ledger: %s of %s: %w", e.Call, e.Tool, cmp.Or(err, ErrEnded))
 	}
 	return nil
 }
@@ -124,14 +124,14 @@ func scanEntry(s scanner) (e Entry, err error) {
 func (b *Bus) queryEntries(ctx context.Context, where string, args ...any) ([]Entry, error) {
 	rows, err := b.db.Read().QueryContext(ctx, `SELECT `+entryColumns+` FROM ledger `+where, args...)
 	if err != nil {
-		return nil, fmt.Errorf("bus: ledger: %w", err)
+		return nil, fmt.Errorf("bus: read the ledger: %w", err)
 	}
 	defer rows.Close()
 	out := []Entry{}
 	for rows.Next() {
 		e, err := scanEntry(rows)
 		if err != nil {
-			return nil, fmt.Errorf("bus: ledger: %w", err)
+			return nil, fmt.Errorf("bus: read the ledger: %w", err)
 		}
 		out = append(out, e)
 	}
@@ -153,14 +153,14 @@ func (b *Bus) EffectfulCalls(ctx context.Context, session string, n int) ([]Entr
 func (b *Bus) CallsIn(q store.Querier, event string) ([]Entry, error) {
 	rows, err := q.Query(`SELECT `+entryColumns+` FROM ledger WHERE event = ? ORDER BY seq`, event)
 	if err != nil {
-		return nil, fmt.Errorf("bus: ledger: %w", err)
+		return nil, fmt.Errorf("bus: read the ledger: %w", err)
 	}
 	defer rows.Close()
 	var out []Entry
 	for rows.Next() {
 		e, err := scanEntry(rows)
 		if err != nil {
-			return nil, fmt.Errorf("bus: ledger: %w", err)
+			return nil, fmt.Errorf("bus: read the ledger: %w", err)
 		}
 		out = append(out, e)
 	}

@@ -42,7 +42,7 @@ func (b *Bus) UndoneBy(ctx context.Context, event string) ([]Entry, error) {
 func (b *Bus) UndoneTx(tx *store.Tx, call, by string) (bool, error) {
 	res, err := tx.Exec(`UPDATE ledger SET undone_at = ?, undone_by = ? WHERE call = ? AND undone_at = 0`, b.now().UnixMilli(), by, call)
 	if err != nil {
-		return false, fmt.Errorf("bus: ledger: %w", err)
+		return false, fmt.Errorf("bus: update the ledger: %w", err)
 	}
 	n, err := res.RowsAffected()
 	return n == 1, err
@@ -53,7 +53,7 @@ func (b *Bus) UndoneTx(tx *store.Tx, call, by string) (bool, error) {
 func (b *Bus) RedoneTx(tx *store.Tx, call string, undo json.RawMessage) (bool, error) {
 	res, err := tx.Exec(`UPDATE ledger SET undone_at = 0, undone_by = '', undo = ? WHERE call = ? AND undone_at > 0`, []byte(undo), call)
 	if err != nil {
-		return false, fmt.Errorf("bus: ledger: %w", err)
+		return false, fmt.Errorf("bus: update the ledger: %w", err)
 	}
 	n, err := res.RowsAffected()
 	return n == 1, err
@@ -74,7 +74,7 @@ func (b *Bus) TakenBack(ctx context.Context, session, event string) ([]TakenBack
 			AND seq < (SELECT seq FROM inbox WHERE id = ?2) ORDER BY seq DESC LIMIT 1), 0)
 		AND NOT EXISTS (SELECT 1 FROM inbox WHERE id = undone_by AND session = ?1 AND lane = session) ORDER BY undone_at LIMIT 10`, session, event)
 	if err != nil {
-		return nil, fmt.Errorf("bus: ledger: %w", err)
+		return nil, fmt.Errorf("bus: read the ledger: %w", err)
 	}
 	defer rows.Close()
 	var out []TakenBack
@@ -82,7 +82,7 @@ func (b *Bus) TakenBack(ctx context.Context, session, event string) ([]TakenBack
 		var t TakenBack
 		var at int64
 		if err := rows.Scan(&t.Call, &t.Label, &t.Source, &at); err != nil {
-			return nil, fmt.Errorf("bus: ledger: %w", err)
+			return nil, fmt.Errorf("bus: read the ledger: %w", err)
 		}
 		t.At = store.Time(at)
 		out = append(out, t)

@@ -46,7 +46,7 @@ func (c *Config) Account(name string, has func(Account) bool) (Account, error) {
 	case name == "":
 		return Account{}, fmt.Errorf("say which account: %s", strings.Join(names, ", "))
 	}
-	return Account{}, fmt.Errorf("there is no account %q for that; there are %s", name, strings.Join(names, ", "))
+	return Account{}, fmt.Errorf("account %q does not exist or cannot be used for this; use one of: %s", name, strings.Join(names, ", "))
 }
 
 // Servers returns the account with its servers, without the secret.

@@ -168,10 +168,10 @@ func (g *Goals) applyReview(tx *store.Tx, ev bus.Event, goal Goal, e EventOutcom
 			goal.Status = string(Waiting)
 		}
 	case d.Verdict == Complete:
-		out.Told = fmt.Sprintf("The goal %q is reached: %s (Not true? hob goal resume %s)", goal.Name(), d.Reason, goal.ID)
+		out.Told = fmt.Sprintf("The goal %q has been reached: %s (Not so? Resume it with: hob goal resume %s)", goal.Name(), d.Reason, goal.ID)
 		goal.Status = string(Done)
 	case d.Verdict == Abandon:
-		out.Told = fmt.Sprintf("I abandon the goal %q: %s (To continue: hob goal resume %s)", goal.Name(), d.Reason, goal.ID)
+		out.Told = fmt.Sprintf("I have abandoned the goal %q: %s (To resume it: hob goal resume %s)", goal.Name(), d.Reason, goal.ID)
 		goal.Status = string(Abandoned)
 	case d.Told != "":
 		out.Told = d.Told

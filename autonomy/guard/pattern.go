@@ -89,7 +89,7 @@ func checkPattern(p string) error {
 		}
 	}
 	if to, ok := strings.CutPrefix(p, toPattern); ok && (to == "" || strings.ContainsAny(to, "*, ")) {
-		return fmt.Errorf("%w: write to:ADDRESS with one address", ErrGrant)
+		return fmt.Errorf("%w: use \"to:ADDRESS\" with a single address", ErrGrant)
 	}
 	if folder, ok := strings.CutPrefix(p, belowPattern); ok {
 		clean := filepath.Clean(folder)

@@ -149,8 +149,8 @@ type Part struct {
 	Origins []provenance.Origin `json:"origins,omitempty"`
 	// Fence is the delimiter of untrusted text (see Fenced).
 	Fence string `json:"fence,omitempty"`
-	// Fenced is the number of bytes of a result within the fence, 0 for all: text added by Hob
-	// follows.
+	// Fenced is the number of leading bytes of a result that are inside the fence (0 means
+	// all); the rest is text added by Hob.
 	Fenced int `json:"fenced,omitempty"`
 	// Signature must be returned unchanged to the API that sent it (Gemini's thoughtSignature).
 	// Other APIs ignore it.

@@ -43,8 +43,8 @@ func (c *Channel) Find(ctx context.Context, d channels.Delivery) (channels.Recei
 	return channels.Receipt{ID: at}, found, nil
 }
 
-// findInPage searches a page of messages for a delivery: for its text, and for each further message
-// with its files.
+// findInPage looks for a delivery in a page of messages: the message with its text, and the
+// follow-up messages that carry its files.
 func (c *Channel) findInPage(page []message, me user, d channels.Delivery) (id string, found bool) {
 	_, rest := batchFiles(d.Files)
 	missing := map[string]bool{}

@@ -19,7 +19,8 @@ const (
 	chunk = 1 << 20 // bytes per fetch
 	// glance is how much of a mail is read before its sender is known.
 	glance = mime.MaxHeader
-	// maxMail is the largest mail whose files are read: 20 MB of files in Base64.
+	// maxMail is the size of the largest mail whose attachments are read: 20 MB of files in
+	// Base64.
 	maxMail = 28 << 20
 	// maxTries is the number of attempts to fetch a mail that the server rejects, and
 	// maxBreaks for one that breaks the connection.

@@ -134,7 +134,7 @@ func TestWhatCameMeanwhile(t *testing.T) {
 	l.want(m, "three", "four")
 	l.stop()
 
-	// What was not taken is heard again, and nothing of it is lost.
+	// Messages that the inbox refused are received again; none are lost.
 	l = m.run(t, m.channel(imessage.Config{}, imessage.Options{}))
 	l.stop()
 	c := m.channel(imessage.Config{}, imessage.Options{})

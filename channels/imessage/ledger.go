@@ -202,8 +202,8 @@ func (l *ledger) isEcho(ctx context.Context, chats []string, text string, m chat
 	for i := range l.list {
 		e := &l.list[i]
 		since := m.At.Sub(e.At)
-		// Earlier rows are no echo; the order of the rows counts, since this Mac's clock and
-		// Apple's may differ.
+		// Rows before the sent message cannot be echoes. Row order counts as well as time,
+		// because this Mac's clock and Apple's may differ.
 		early := since < -skew && (m.RowID <= e.Before || since < -window)
 		if !there[e.Chat] || e.Text != text || early || since > window || e.Echo != "" && e.Echo != m.GUID && !e.Long {
 			continue

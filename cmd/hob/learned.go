@@ -97,7 +97,7 @@ func (a *app) userCmd() *cobra.Command {
 		}),
 	})
 	remove := a.addJSONFlag(&cobra.Command{
-		Use: "delete ID", Short: "Delete an entry that Hob has about you", Args: cobra.ExactArgs(1),
+		Use: "delete ID", Short: "Delete something that Hob knows about you", Args: cobra.ExactArgs(1),
 		RunE: a.runCommand(func(c *cobra.Command, args []string) error {
 			return a.applyChange(c, userPath, args[0], map[string]any{"delete": true}, "Deleted.")
 		}),

@@ -12,7 +12,7 @@ import (
 
 func (a *app) pauseCmd() *cobra.Command {
 	return a.addJSONFlag(&cobra.Command{
-		Use: "pause [TIME]", Short: "Pause background work for a time or until hob resume", Args: cobra.ArbitraryArgs,
+		Use: "pause [TIME]", Short: "Pause background work, for a given time or until hob resume", Args: cobra.ArbitraryArgs,
 		RunE: a.runCommand(func(c *cobra.Command, args []string) error {
 			what := strings.TrimSpace(strings.Join(args, " "))
 			if what == "" {

@@ -52,7 +52,7 @@ func (f undoFlags) toolArguments(args []string) (map[string]any, error) {
 	case f.last < 0:
 		return nil, usageErrorf("--last must be 1 or more, not %s", strconv.Itoa(f.last))
 	case chosen > 1:
-		return nil, usageErrorf("give one of ID, --last and --turn")
+		return nil, usageErrorf("give only one of ID, --last and --turn")
 	case f.redo && (f.last > 0 || f.turn):
 		return nil, usageErrorf("--redo repeats one action; remove --last and --turn")
 	}

@@ -284,7 +284,7 @@ func (post) CallBackTx(_ context.Context, tx *store.Tx, id string) (string, erro
 	return "Called back.", nil
 }
 
-// talk is a record of conversations with two messages.
+// talk is a fake conversation history that contains two messages.
 type talk struct{}
 
 func (talk) SearchConversations(_ context.Context, q memory.ConversationQuery) ([]memory.Said, error) {

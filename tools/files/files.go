@@ -71,7 +71,7 @@ type Files struct {
 	guides   map[string]readGuide // by absolute path
 }
 
-// New checks the options.
+// New validates the options and returns the file tools.
 func New(opt Options) (*Files, error) {
 	if opt.Home == "" {
 		home, err := os.UserHomeDir()

@@ -101,8 +101,8 @@ func renderText(s string) string {
 	return strings.TrimRight(s, "\n") + "\n"
 }
 
-// markdownSigns are the inline markup characters of Markdown and its dialects. Emphasis,
-// headings, lists and table bars stay.
+// markdownSigns escapes the inline markup characters of Markdown and its dialects, except those
+// of emphasis. Headings, lists and table pipes are kept.
 var markdownSigns = strings.NewReplacer(
 	`\`, `\\`, "&", "&amp;", "<", "&lt;", ">", "&gt;", "[", `\[`, "]", `\]`, "{", `\{`, "}", `\}`,
 	"`", "\\`", "~", `\~`, "$", `\$`, "%", `\%`, "^", `\^`, ":::", ": : :",

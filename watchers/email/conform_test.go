@@ -23,7 +23,7 @@ import (
 func configured(a pim.Account) func(string, string) (pim.Account, error) {
 	return func(name, server string) (pim.Account, error) {
 		if server != pim.IMAP || name != "" && name != a.Name {
-			return pim.Account{}, fmt.Errorf("there is no account %q for that", name)
+			return pim.Account{}, fmt.Errorf("account %q does not exist or cannot be used for this", name)
 		}
 		return a, nil
 	}

@@ -17,11 +17,11 @@ func Described(t *testing.T, d llm.Driver) {
 		t.Errorf("the address of the own server is %q", about.BaseURL)
 	}
 	if len(about.Services) == 0 || about.Services[0].Name != about.Kind || about.Services[0].BaseURL != "" {
-		t.Errorf("the first service of %s must be its own", about.Kind)
+		t.Errorf("the first service must be named %s and have no base URL", about.Kind)
 	}
 	for _, s := range about.Services {
 		if s.Name == "" || s.Title == "" || len(s.Env) == 0 {
-			t.Errorf("%+v: a service needs a name, a title and the variables of its key", s)
+			t.Errorf("%+v: a service needs a name, a title and the environment variables for its key", s)
 		}
 		m, err := d.New(llm.ModelOptions{Provider: s.Name, BaseURL: s.BaseURL, APIKey: Key})
 		if err != nil {

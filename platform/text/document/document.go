@@ -137,8 +137,8 @@ func Parse(ctx context.Context, name string, data []byte, limits Limits) (File, 
 	return f, nil
 }
 
-// makeNamesUnique gives parts that have the same name one each: mails without an id, and
-// what is attached twice.
+// makeNamesUnique gives parts with the same name distinct names. Mails without an id and
+// files attached twice have the same name.
 func makeNamesUnique(docs []Document) {
 	seen := map[string]int{}
 	for i := range docs {

@@ -97,7 +97,7 @@ func (v *value) readSwap() bool {
 	return false
 }
 
-// readValidity reads since and until when it holds.
+// readValidity reads the start and the end of the period in which the statement is true.
 func (v *value) readValidity(r *reader) {
 	at := -1
 	for i, t := range v.toks {

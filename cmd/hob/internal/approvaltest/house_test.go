@@ -32,7 +32,7 @@ import (
 	"hob/tools"
 )
 
-// house is a whole Hob with one channel, and with a model that does what it is told.
+// house is a complete Hob with one channel and a scripted model.
 type house struct {
 	t       *testing.T
 	home    string
@@ -46,7 +46,7 @@ type house struct {
 	done map[string]int
 }
 
-// errand is what has to be asked for: it reaches somebody else.
+// errand returns a tool that needs approval, because it reaches another person.
 func (h *house) errand() tools.Tool {
 	type in struct {
 		What string `json:"what"`

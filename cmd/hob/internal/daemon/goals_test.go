@@ -52,7 +52,7 @@ func TestGoalByRule(t *testing.T) {
 	}
 	h.say("I finished pay the rent")
 	h.say("check the goal about overdue every 2 hours") // it is looked at again at once
-	h.wait("notice", `The goal .* is reached: there is no open task`)
+	h.wait("notice", `The goal .* has been reached: there is no open task`)
 	h.goal(func(g api.GoalDetails) bool { return g.Status == "done" })
 }
 

@@ -22,9 +22,9 @@ set-mute) v=$(cat $at); echo "${v%%%% *}$([ "$3" = 1 ] && echo ' [MUTED]')" >$at
 esac
 `
 
-// sessionOf makes the session that the section session of a scenario describes:
-// "player NAME IDENTITY STATE TITLE" is a media player, "battery PERCENT" a battery
-// in use, "volume 0.40" a sound server that is so loud.
+// sessionOf builds the desktop session that a scenario's "session" section describes:
+// "player NAME IDENTITY STATE TITLE" is a media player, "battery PERCENT" a discharging
+// battery, "volume 0.40" a sound server at that volume.
 func sessionOf(t *testing.T, a *txtar.Archive) func(string) string {
 	t.Helper()
 	text := section(a, "session")

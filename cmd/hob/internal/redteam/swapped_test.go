@@ -144,8 +144,8 @@ func (w *world) place(files map[string]string) {
 	}
 }
 
-// askThen makes the call in a tainted turn, runs between once it is asked about,
-// says yes, and returns how it ended.
+// askThen makes the call in a tainted turn, calls between() when Hob asks for approval,
+// approves, and returns the resulting event.
 func (w *world) askThen(v *villain, session string, in []llmtest.Call, call attempt, between func()) (ev event, asked bool) {
 	w.t.Helper()
 	n := v.add(job{in: in, batches: [][]attempt{{call}}})
@@ -166,14 +166,14 @@ func (w *world) askThen(v *villain, session string, in []llmtest.Call, call atte
 	return ev, true
 }
 
-// What a stranger swaps between the question and the yes is not what was approved:
-// scripts, Makefiles, packages.
+// Scripts, Makefiles and packages that somebody swaps between the request and the approval
+// are not covered by the approval.
 func TestThroughContentSwappedBeforeTheRun(t *testing.T) {
 	trySwaps(t, func(docs string) []swap { return sampleOf(commandSwaps(docs), 14) })
 }
 
-// Files to be moved, thrown away or written over are those that the owner was asked
-// about, with what they held then.
+// Files to be moved, deleted or overwritten must be the ones in the approval request, with
+// the contents that they had then.
 func TestReview5_RefusesFilesSwappedAfterTheQuestion(t *testing.T) {
 	trySwaps(t, func(docs string) []swap { return sampleOf(fileSwaps(docs), 6) })
 }

@@ -219,7 +219,7 @@ func (o Options) askOfServer(ctx context.Context, p provider, a Answers) ([]Ques
 	qs := []Question{o.askModel(models, usual)}
 	if !(llm.Endpoint{BaseURL: p.baseURL}).Local() { // a local one is free
 		qs = append(qs, Question{
-			Key: "daily_usd", Kind: Text, Title: "How many US dollars may the model cost per day?", About: "0 means no limit.",
+			Key: "daily_usd", Kind: Text, Title: "What is the most that the model may cost per day, in US dollars?", About: "0 means no limit.",
 			Default: strconv.FormatFloat(o.Config.Budget.DailyUSD, 'f', -1, 64), Check: func(s string) error { _, err := parseAmount(s); return err },
 		})
 	}

@@ -11,7 +11,7 @@ import (
 	"time"
 )
 
-// held is what the process holds on to.
+// held counts the resources that the process retains, and the turns it has run.
 type held struct {
 	turns      int64
 	heap       uint64 // live bytes after a collection
