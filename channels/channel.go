@@ -27,7 +27,7 @@ type Inbound struct {
 	// workspace that contains it; "" where the platform has none.
 	ChatName, Server string
 	// Session is the conversation; empty means "channel:chat", and in a group
-	// "channel:chat:sender", so that no member reads what another one told Hob.
+	// "channel:chat:sender", so that no member can read the messages of another member to Hob.
 	Session    string
 	Sender     string // stable id of the person at the platform
 	SenderName string
@@ -104,7 +104,7 @@ type Image struct {
 	Data []byte `json:"data"`
 }
 
-// Accepted tells a channel that a message is durable.
+// Accepted reports to a channel that a message is durable.
 type Accepted struct {
 	Event string // id of the inbox event; for a repeated Key, the id of the first one
 	// Repeated: this Key was already accepted.
@@ -128,14 +128,14 @@ type DuplicateChecker interface {
 }
 
 // SenderFilter is a Receiver that tells a channel whether verifying a sender is worth the cost.
-// Admits reports whether the message would be accepted if Sender were proven: for the owner,
-// for allowed senders, and while the owner may be pairing.
+// Admits reports whether the message would be accepted if Sender were proven: for the owner, for
+// allowed senders, and while the owner may be pairing.
 type SenderFilter interface {
 	AdmitsSender(ctx context.Context, in Inbound) (bool, error)
 }
 
-// RejectionObserver is a Receiver that also sees messages rejected because of their sender. Nobody
-// gets an answer, but the owner may have asked to be notified.
+// RejectionObserver is a Receiver that also sees messages rejected because of their sender. These
+// senders get no answer, but the owner may have asked to be notified.
 type RejectionObserver interface {
 	Overhear(ctx context.Context, in Inbound) error
 }
@@ -182,7 +182,7 @@ type Delivery struct {
 	// Cause is the Payload of the message that this text answers; nil if there is none.
 	Cause json.RawMessage
 	// Draft is the platform's id of the message that shows this answer while it is written
-	// (Drafter): Send replaces it with the whole answer. "": there is none.
+	// (Drafter), "" if there is none. Send replaces it with the complete answer.
 	Draft string
 	// Files to send with the text, on a channel that supports them (Attacher).
 	Files []Attachment
@@ -405,7 +405,7 @@ var ErrUnfit = errors.New("the message has no content that can be accepted")
 // ErrStranger means that the sender is not allowed to write to Hob.
 var ErrStranger = errors.New("the sender is neither the owner nor on the channel's allow list")
 
-// Class tells the manager what to do about a failed Send.
+// Class tells the manager how to handle a failed Send.
 type Class uint8
 
 // The classes of errors.

@@ -49,7 +49,7 @@ type deliverer struct {
 	empty   int // consecutive claims without rows
 }
 
-// retryState is what this process knows of a text that is not yet delivered.
+// retryState is the state of an undelivered text in this process.
 type retryState struct {
 	parts    []string
 	of       int // number of text parts; one more part reports files

@@ -2,8 +2,8 @@ package channels
 
 import "hob/platform/text/settings"
 
-// Description is what a driver says about its channel without creating it. Setup, the doctor,
-// the command line, simulations and the documentation know nothing else of a driver.
+// Description describes a driver's channel without creating it. Setup, the doctor, the command
+// line, simulations and the documentation know nothing else of a driver.
 type Description struct {
 	// Name is the name of the channel and its section [channels.NAME].
 	Name string

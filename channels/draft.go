@@ -16,7 +16,7 @@ import (
 	"hob/platform/retry"
 )
 
-// Drafts stores in which platform message an answer is being drafted, so that the whole answer
+// Drafts stores in which platform message an answer is being drafted, so that the complete answer
 // replaces it, also after a crash. Its methods may be called concurrently.
 type Drafts interface {
 	// Draft returns the value stored by KeepDraft, or "".

@@ -30,7 +30,7 @@ const (
 	maxFile       = 20 << 20
 	maxFilesTotal = 40 << 20
 	maxGuestHour  = 100 << 20 // per guest and hour
-	maxPicture    = 3_750_000 // bytes: what model providers take, 5 MB in base64
+	maxPicture    = 3_750_000 // bytes: limit of model providers, 5 MB in base64
 	maxPictures   = 12 << 20  // of all pictures of a message, in bytes
 	fetchTimeout  = 90 * time.Second
 	guestTimeout  = 20 * time.Second // for guests: the owner's messages may wait behind them

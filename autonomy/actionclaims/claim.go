@@ -60,7 +60,7 @@ func Find(answer, request string) []Claim {
 	var out []Claim
 	for _, s := range splitSentences(own) {
 		if strings.HasSuffix(s, "?") || strings.HasSuffix(s, ":") {
-			continue // a question; or what is claimed follows in the answer itself
+			continue // a question, or the answer itself contains the claimed item
 		}
 		all := splitWords(s)
 		for _, l := range languages() {

@@ -16,36 +16,36 @@ var wordFiles embed.FS
 // language holds the words with which one language expresses claims.
 type language struct {
 	name    string
-	openers [][]string      // what a claim begins with: "i have"
+	openers [][]string      // beginning of a claim: "i have"
 	leads   map[string]bool // words that may precede a claim: "done", "and"
-	fillers map[string]bool // what may stand between it and the verb
+	fillers map[string]bool // words that may be between it and the verb
 	free    bool            // anything may: the verb comes last
 	strong  map[string]Kind // verbs that claim without a known object
-	weak    map[string]Kind // verbs that claim with one of the things
-	things  map[string]bool // what lasts beyond the answer: file, reminder
+	weak    map[string]Kind // verbs that claim an action only with one of the things
+	things  map[string]bool // items that outlast the answer: file, reminder
 	said    map[string]bool // verbs that include the first person: "envié"
-	being   map[string]bool // between thing and verb: "has been"
-	joins   map[string]bool // what joins two verbs or clauses: "and"
-	but     map[string]bool // what begins another clause: "but"
+	being   map[string]bool // between item and verb: "has been"
+	joins   map[string]bool // words that join two verbs or clauses: "and"
+	but     map[string]bool // words that begin another clause: "but"
 	unless  map[string]bool // with one of them in the clause there is no claim
 	example map[string]bool // a sentence with one of them contains no claim
 	earlier map[string]bool // words for another time
 	reports map[string]bool // text after one of these and a colon is a quotation
-	after   map[string]bool // what may follow a verb that begins a sentence
+	after   map[string]bool // words that may follow a verb at the start of a sentence
 
-	// Statements about how things stand; see state.go.
+	// Statements about a state; see state.go.
 	is        map[string]bool // forms of "to be"
 	pronouns  map[string]bool // subjects that refer to an item: "it"
 	own       map[string]bool // "your"
-	adverbs   map[string]bool // may stand anywhere in a statement; none: fillers
-	subjects  map[string]bool // what a statement may be about besides things
+	adverbs   map[string]bool // may be anywhere in a statement; none: fillers
+	subjects  map[string]bool // further subjects of a statement, besides things
 	condition map[string]bool // "if": with one of them in a sentence there is no statement
 	habit     map[string]bool // words of a sentence that explains how something works
 	plan      map[string]bool // items of a calendar or a clock
 	text      map[string]bool // files and notes
-	states    []claimPattern  // what may follow a subject: "is on its way"
+	states    []claimPattern  // phrases that may follow a subject: "is on its way"
 	promises  []claimPattern  // clauses that begin so: "i will remind you"
-	complete  [][]string      // whole answers: "all set"
+	complete  [][]string      // complete answers: "all set"
 	managed   [][]string      // before a verb in its plain form: "i managed to"
 	progress  [][]string      // before one in its progressive form: "i am"
 	base      verbSet         // "send"
@@ -78,8 +78,8 @@ var languages = sync.OnceValue(func() (out []*language) {
 	return out
 })
 
-// parseLanguage reads lines of the form "section: word word", where "#" begins a
-// comment and openers are parted by "|".
+// parseLanguage reads lines of the form "section: word word", where "#" begins a comment and "|"
+// separates openers.
 func parseLanguage(name, text string) *language {
 	l := &language{name: strings.TrimSuffix(path.Base(name), ".txt"), strong: map[string]Kind{}, weak: map[string]Kind{}, said: map[string]bool{}}
 	sets := map[string]*map[string]bool{

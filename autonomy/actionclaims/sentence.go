@@ -8,7 +8,7 @@ import (
 // short is the maximum number of words of a sentence without a subject: "Sent the mail to Ada."
 const short = 14
 
-// findSentenceClaims finds the claims of one sentence, whose words are all.
+// findSentenceClaims finds the claims of one sentence. all are the words of the sentence.
 func (l *language) findSentenceClaims(s string, all []string) (out []Claim) {
 	if slices.ContainsFunc(all, func(w string) bool { return l.example[w] }) {
 		return nil
@@ -45,7 +45,8 @@ func (l *language) splitClause(c clause) (out []clause) {
 	return append(out, clause{text: c.text, words: c.words[from:]})
 }
 
-// parseClause reads one. thing: what lasts is named somewhere in the sentence.
+// parseClause parses a clause. thing reports that the sentence names an item that outlasts the
+// answer.
 func (l *language) parseClause(c clause, thing bool) (Claim, bool) {
 	w := c.words
 	for len(w) > 0 && (l.leads[w[0]] || l.joins[w[0]] || l.but[w[0]]) && !l.isVerb(w[0]) {
@@ -69,7 +70,7 @@ func (l *language) parseClause(c clause, thing bool) (Claim, bool) {
 	return Claim{Kind: kind, Phrase: c.text, Impersonal: true}, ok
 }
 
-// cutOpener cuts off what a claim begins with.
+// cutOpener removes the opener of a claim.
 func (l *language) cutOpener(w []string) (rest []string, ok bool) {
 	for _, o := range l.openers {
 		if len(w) > len(o) && slices.Equal(w[:len(o)], o) {

@@ -116,8 +116,8 @@ func (l *language) plainForm(w []string, thing bool) (Kind, bool) {
 	return 0, false
 }
 
-// isClaimSubject reports whether words are what a statement may be about: a certain thing, or
-// a pronoun for one.
+// isClaimSubject reports whether words may be the subject of a statement: a definite item, or a
+// pronoun for it.
 func (l *language) isClaimSubject(w []string) bool {
 	last := w[len(w)-1]
 	if l.pronouns[last] {

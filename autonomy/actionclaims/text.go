@@ -66,8 +66,8 @@ func ownWords(s string, asked bool) string {
 	return strings.Join(out, "\n")
 }
 
-// letterEnd returns the last line of the letter that begins at line from: that of its closing
-// and of the names below, otherwise the last line of all.
+// letterEnd returns the last line of the letter that begins at line from: the last line of its
+// closing and the names below, otherwise the last line of the text.
 func letterEnd(lines []string, from int) int {
 	for i := from + 1; i < len(lines); i++ {
 		t := strings.TrimSpace(lines[i])

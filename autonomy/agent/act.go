@@ -14,7 +14,7 @@ import (
 // callStep is the state of one call of a model's answer.
 type callStep struct {
 	call   llm.ToolCall // as the model made it
-	tool   tools.Tool   // what really runs
+	tool   tools.Tool   // the tool that is executed
 	args   json.RawMessage
 	dec    guard.Decision
 	err    error // decided without running, or the tool's own
@@ -23,13 +23,13 @@ type callStep struct {
 	// decided: the chain has been passed, though the call may not have run yet.
 	decided bool
 	took    time.Duration
-	text    string // what the model reads of it
+	text    string // the part that the model reads
 	body    int    // how much of that is the call's own, and not a hint
 	// inView are the origins of the untrusted text in context at the decision.
 	inView []provenance.Origin
 }
 
-// hasOutcome reports whether it is known what the call came to.
+// hasOutcome reports whether the call's result is known.
 func (s *callStep) hasOutcome() bool { return s.ran || s.err != nil }
 
 // runCalls runs the calls of the last answer and appends their results. suspended means that a

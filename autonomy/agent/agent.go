@@ -58,22 +58,22 @@ type Options struct {
 	Model func(ctx context.Context, ask modelrouter.TurnInfo) (modelrouter.Choice, error)
 	// Realm is the memory namespace of the tools; see tools.Call.
 	Realm string
-	// Book, when set, stores what model calls took, along with each step.
+	// Book, when set, stores the usage of model calls, along with each step.
 	Book func(tx *store.Tx) error
 	// Name is the name of the agent, "" for the default one.
 	Name string
-	// Level, when it is narrower than the guard's own, holds instead.
+	// Level, when it is narrower than the guard's own, replaces it.
 	Level guard.Level
-	// Whole lists all existing tools: a call of a tool outside the agent's own list is denied
-	// by name instead of reported as unknown. Nil means that the agent has them all.
+	// Whole lists all existing tools: a call of a tool outside the agent's own list is denied by
+	// name instead of reported as unknown. Nil means that the agent has all tools.
 	Whole *tools.Catalogue
 	// Dry, if set, answers calls instead of running their tools.
 	Dry func(call string) (tools.Result, error)
 	// Zone returns the owner's current time zone.
 	Zone   func() *time.Location
 	Limits Limits
-	// Results keeps long results whole (see autonomy/results); nil: what does
-	// not fit is lost to the model.
+	// Results stores long results completely (see autonomy/results); nil: the model cannot read the
+	// omitted parts.
 	Results Results
 	// Hooks take part in every model call and tool call, in this order.
 	Hooks []Hook
@@ -148,7 +148,7 @@ type Turn struct {
 	Source provenance.Source
 	// Outside is further text with the message that is not from the owner.
 	Outside []string
-	// OutsideFrom[i] is where Outside[i] came from; for texts beyond its end Origins holds.
+	// OutsideFrom[i] is the origin of Outside[i]; for texts beyond its end, Origins applies.
 	OutsideFrom []provenance.Origin
 	// Origins are the sources of all text here that is not from the owner.
 	Origins []provenance.Origin
@@ -161,8 +161,8 @@ type Turn struct {
 	Guest bool
 	// Origin names the entry point for the guard and the audit log.
 	Origin string
-	// Words are the owner's words that led to this turn from outside its conversation: those of
-	// the delegating turn.
+	// Words are the owner's words outside the conversation that led to this turn: those of the
+	// delegating turn.
 	Words []string
 	// Person is the author of the message: "owner", "channel:sender", or "" for none. Level
 	// overrides the agent's level if it is narrower.
@@ -173,15 +173,14 @@ type Turn struct {
 	Doubt func(s *tools.Spec, e tools.Effects) string
 	// Report is the session for questions and notices to the owner.
 	Report, Channel, Chat string
-	// Told are the notices that Hob sent in this session since its last turn.
+	// Told lists the notices that Hob sent in this session since its last turn.
 	Told []string
 	// Depth counts delegations; 0 for a turn that was not delegated.
 	Depth int
 	// Call, when set, is run instead of asking a model (`hob tool call`): the
 	// answer is its result.
 	Call *llm.ToolCall
-	// Said, when set, returns what the owner has said to this turn since it was
-	// last called.
+	// Said, when set, returns the owner's messages to this turn since the last call.
 	Said func() []SteerMessage
 	// Hold marks the turn as waiting for the owner in memory until release is called. It may be
 	// nil, and is called concurrently.
@@ -206,7 +205,7 @@ type Outcome struct {
 	// Suspended: the turn is stored and waits for the owner.
 	Suspended   bool
 	Interrupted bool
-	Realm       string // whose memory the turn had
+	Realm       string // memory namespace of the turn
 	Usage       llm.Usage
 	Model       string
 	Rounds      int

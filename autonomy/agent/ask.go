@@ -73,7 +73,7 @@ func (r *turnRun) readStream(ctx context.Context, q *modelCall) error {
 	return nil
 }
 
-// appendAnswer appends what the model said, in the form in which it is stored.
+// appendAnswer appends the model's answer, in the form in which it is stored.
 func (r *turnRun) appendAnswer(parts []llm.Part) {
 	src := r.answerSource()
 	for i := range parts {
@@ -133,7 +133,7 @@ func (r *turnRun) publishModelEvent(e llm.Event) {
 	}
 }
 
-// estimateTokens estimates what an answer cost, for models that do not count.
+// estimateTokens estimates the tokens of an answer, for models that do not report them.
 func estimateTokens(parts []llm.Part) int {
 	n := 0
 	for _, p := range parts {

@@ -110,7 +110,7 @@ func (r *turnRun) outcomeTx(ctx context.Context, tx *store.Tx, s *callStep, w to
 	return w.OutcomeTx(ctx, tx, r.toolCall(s, discardProgress))
 }
 
-// awaitedTx records where a call stands, and puts the turn away while it lasts.
+// awaitedTx records the state of a call, and suspends the turn while the work runs.
 func (r *turnRun) awaitedTx(tx *store.Tx, s *callStep, out tools.Outcome) error {
 	if out.Done {
 		if err := r.o.Bus.RecordTx(tx, r.finishedEntry(s)); err != nil {

@@ -15,8 +15,8 @@ import (
 // copy.
 type middleware struct {
 	name string
-	// early: it concerns every call of an answer before the first one runs,
-	// since what may run together depends on it.
+	// early marks a link that sees every call of an answer before the first one runs, because it
+	// determines which calls may run in parallel.
 	early bool
 	// always: it concerns calls that an earlier link refused, too.
 	always      bool
@@ -92,7 +92,7 @@ func (r *turnRun) beforeTool(ctx context.Context, s *callStep, early bool) error
 	return nil
 }
 
-// afterTool passes what a call came to back along the chain.
+// afterTool passes the result of a call back along the chain.
 func (r *turnRun) afterTool(ctx context.Context, s *callStep) {
 	for i := len(r.chain) - 1; i >= 0; i-- {
 		if l := r.chain[i]; l.afterTool != nil {
@@ -119,7 +119,7 @@ func checkWithRecover(check func() error) (err error) {
 	return check()
 }
 
-// runAfterHook runs what a link does afterwards; a panic is logged.
+// runAfterHook runs the second half of a link; a panic is logged.
 func (r *turnRun) runAfterHook(name string, do func()) {
 	defer func() {
 		if p := recover(); p != nil {

@@ -125,7 +125,7 @@ func (r *turnRun) effectfulCalls() []effectfulCall {
 	return out
 }
 
-// recordEffect keeps a call that went well.
+// recordEffect records a successful call with effects.
 func (r *turnRun) recordEffect(s *callStep) {
 	if s.ran && s.err == nil && s.tool != nil {
 		r.did = append(r.did, effectfulCall{s.tool.Spec().Name, s.tool.Spec().Effects.String()})

@@ -19,7 +19,7 @@ const (
 	tailPart  = 4_000
 )
 
-// truncationMiddleware bounds what the model reads of a call.
+// truncationMiddleware limits the part of a result that the model reads.
 func (r *turnRun) truncationMiddleware() middleware {
 	return middleware{name: "truncate", afterTool: func(ctx context.Context, s *callStep) {
 		if s.err != nil {
@@ -32,7 +32,7 @@ func (r *turnRun) truncationMiddleware() middleware {
 	}}
 }
 
-// shortenResult cuts a long result and keeps the whole, when there is a place for it.
+// shortenResult shortens a long result and stores the complete one, if a store is configured.
 func (r *turnRun) shortenResult(ctx context.Context, s *callStep, text string) string {
 	if len(text) <= maxResult || r.o.Results == nil {
 		return cutResult(text, "")
@@ -82,7 +82,7 @@ func runeStart(s string, i int) int {
 	return i // not UTF-8 at all
 }
 
-// errorLines picks the lines that look like errors, as many as there is room for.
+// errorLines returns the lines that look like errors, as many as fit.
 func errorLines(s string) string {
 	looks := regexp.MustCompile(`(?i)\b(error|fail(ed|ure)?|fatal|panic|exception|traceback|denied|refused)\b`)
 	var b strings.Builder

@@ -34,7 +34,7 @@ type permissionBroker struct {
 	stop context.CancelFunc
 	open sync.WaitGroup
 
-	mu     sync.Mutex // held for each step's change, never while the owner is waited for
+	mu     sync.Mutex // held while a step changes, never while waiting for the owner
 	closed bool
 	steps  map[string]*pendingAction // by the brain's id
 	order  []*pendingAction
@@ -131,8 +131,8 @@ func (d *permissionBroker) enterCall(ctx context.Context) (context.Context, func
 	}, nil
 }
 
-// findOrCreateAction finds or creates the step of an action. It updates the step unless a decision on its
-// earlier state exists. d.mu is held.
+// findOrCreateAction finds or creates the step of an action. It updates the step unless a decision
+// on its earlier state exists. The caller holds d.mu.
 func (d *permissionBroker) findOrCreateAction(a llm.Action) *pendingAction {
 	s := d.steps[a.ID]
 	if s == nil {
@@ -153,7 +153,7 @@ func (d *permissionBroker) findOrCreateAction(a llm.Action) *pendingAction {
 	return s
 }
 
-// decideAction passes the action along the chain, up to the gate. d.mu is held.
+// decideAction passes the action along the chain, up to the policy check. The caller holds d.mu.
 func (d *permissionBroker) decideAction(ctx context.Context, s *pendingAction, a llm.Action) error {
 	s.dec = guard.Decision{}
 	if err := d.r.beforeTool(ctx, s.callStep, false); err != nil || s.err != nil {
@@ -187,8 +187,8 @@ func (d *permissionBroker) guardRequest(ctx context.Context, s *pendingAction) g
 	return q
 }
 
-// createApproval makes the question durable and puts it before the owner. The turn is
-// held: the agent's process stands still until the answer. d.mu is held.
+// createApproval stores the approval request and shows it to the owner. The turn waits: the agent's
+// process is blocked until the answer. The caller holds d.mu.
 func (d *permissionBroker) createApproval(ctx context.Context, s *pendingAction) (a guard.Approval, err error) {
 	err = d.r.writeWithSteps(ctx, func(tx *store.Tx) error {
 		if a, err = d.r.o.Guard.AskTx(tx, d.guardRequest(ctx, s), s.dec); err != nil {
@@ -282,7 +282,7 @@ func (d *permissionBroker) resolvePermission(ctx context.Context, s *pendingActi
 	return llm.PermissionResult{Allowed: true, Reason: s.dec.Reason}, nil
 }
 
-// recordStart records that an action with effects begins. d.mu is held.
+// recordStart records that an action with effects begins. The caller holds d.mu.
 func (d *permissionBroker) recordStart(ctx context.Context, s *pendingAction) error {
 	if s.hasOutcome() || s.stored && s.rule == s.dec.Rule {
 		return nil
@@ -351,7 +351,7 @@ func (d *permissionBroker) RecordAction(ctx context.Context, a llm.Action) {
 	}
 }
 
-// recordEnd records the result of an action. d.mu is held.
+// recordEnd records the result of an action. The caller holds d.mu.
 func (d *permissionBroker) recordEnd(ctx context.Context, s *pendingAction) error {
 	if s.still != nil {
 		s.still()
@@ -370,8 +370,8 @@ func (d *permissionBroker) recordEnd(ctx context.Context, s *pendingAction) erro
 	})
 }
 
-// queueRecord queues the row of an action that was not recorded when it began: it goes
-// with the next transaction of the turn. d.mu is held.
+// queueRecord queues the row of an action that was not recorded when it began: the turn's next
+// transaction writes it. The caller holds d.mu.
 func (d *permissionBroker) queueRecord(s *pendingAction) {
 	d.r.feedResult(s.callStep)
 	e, outcome := d.r.finishedEntry(s.callStep), outcomeOf(s.callStep)

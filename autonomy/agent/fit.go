@@ -71,8 +71,7 @@ func tooLong(err error) error {
 	}
 }
 
-// shrinkWindow stores what the turn has done, makes the window smaller and reads it
-// again.
+// shrinkWindow stores the turn's steps, shrinks the window and reads it again.
 func (r *turnRun) shrinkWindow(ctx context.Context, room int) error {
 	if err := r.saveSteps(ctx); err != nil {
 		return err

@@ -27,13 +27,13 @@ type Hook struct {
 	// BeforeModel refuses a model call with an error, which ends the turn. An *llm.Error
 	// determines whether the loop retries.
 	BeforeModel func(ctx context.Context, m ModelCall) error
-	// AfterModel sees what a model call came to. A panic is logged.
+	// AfterModel gets the result of a model call. A panic is logged.
 	AfterModel func(ctx context.Context, m ModelCall)
 	// BeforeTool refuses a tool call with an error. The model gets a *tools.Error unchanged;
 	// any other error and a panic deny the call like a policy. Calls refused earlier do not
 	// reach it.
 	BeforeTool func(ctx context.Context, c ToolCall) error
-	// AfterTool sees what a call came to, refused ones too. A panic is logged.
+	// AfterTool gets the result of a call, also of a refused one. A panic is logged.
 	AfterTool func(ctx context.Context, c ToolCall)
 }
 
@@ -44,8 +44,8 @@ type ModelCall struct {
 	Round          int  // 1 for the first of the turn
 	Final          bool // no more tool calls are allowed
 	MaxTokens      int  // output limit, 0 for the driver's default
-	// Usage, Answered and Took are set after the call. Answered is the name of
-	// the model that answered.
+	// Usage, Answered and Took are set after the call. Answered is the name of the model that
+	// answered.
 	Usage    llm.Usage
 	Answered string
 	Took     time.Duration
@@ -54,11 +54,11 @@ type ModelCall struct {
 // ToolCall is a copy of a tool call, for a Hook.
 type ToolCall struct {
 	Event, Session, Call string
-	Tool                 string // what really runs, looked up through use_tool
+	Tool                 string // the tool that is executed, resolved through use_tool
 	Effects              tools.Effects
 	Args                 json.RawMessage
 	Attended, Tainted    bool
-	// Text, Err and Took are set after the call. Text is what the model reads.
+	// Text, Err and Took are set after the call. Text is the text that the model reads.
 	Text string
 	Err  error
 	Took time.Duration

@@ -116,7 +116,7 @@ func (c *loopDetector) countAlternations() int {
 	return k
 }
 
-// resultNote returns what to add to a call's result for the model.
+// resultNote returns the note for the model that is added to a call's result.
 func (c *loopDetector) resultNote(tool string, args []byte, err error) string {
 	if err != nil {
 		c.failed[tool]++

@@ -8,8 +8,7 @@ import (
 	"hob/autonomy/llm"
 )
 
-// link finds addresses and pictures in what a model wrote, as a reader would
-// make them into links.
+// address matches addresses and pictures in a model's answer that a viewer would turn into links.
 var address = sync.OnceValue(func() *regexp.Regexp {
 	return regexp.MustCompile(`(?i)!?\[[^\]\n]{0,300}\]\(\s*<?([^\s)>]+)|(?:https?|ftp|file|data|javascript)(?::|%3a)[^\s<>"'` + "`" + `)\]}]+|\bwww\.[^\s<>"'` + "`" + `)\]}]+`)
 })
@@ -36,7 +35,7 @@ func (r *turnRun) defuseLinks(text string) string {
 	})
 }
 
-// breakAddress breaks what makes an address one.
+// breakAddress changes a text so that it is no longer an address.
 func breakAddress(s string) string {
 	s = regexp.MustCompile(`(?i)h(tt)(ps?)(:|%3a)`).ReplaceAllString(s, "hxx$2$3")
 	s = regexp.MustCompile(`(?i)\b(ftp|file|data|javascript)(:|%3a)`).ReplaceAllString(s, "$1 $2")
@@ -44,7 +43,7 @@ func breakAddress(s string) string {
 	return strings.ReplaceAll(s, "](//", "](")
 }
 
-// isKnownAddress reports whether a message to Hob or a tool result contains the whole address.
+// isKnownAddress reports whether a message to Hob or a tool result contains the complete address.
 func (r *turnRun) isKnownAddress(address string) bool {
 	if address == "" {
 		return true

@@ -23,7 +23,7 @@ func (r *turnRun) loggingMiddleware(ctx context.Context) middleware {
 			"took", time.Since(asked), "input", q.resp.Usage.Input, "output", q.resp.Usage.Output, "calls", len(q.resp.Calls()))
 	}
 	l.afterTool = func(ctx context.Context, s *callStep) {
-		tool := "(none)" // a name that a model made up is a text, and the log holds none
+		tool := "(none)" // a name invented by the model is a text, and the log contains no texts
 		if s.tool != nil {
 			tool = s.tool.Spec().Name
 		}

@@ -11,8 +11,8 @@ import (
 	"hob/tools"
 )
 
-// The two tools through which the whole catalogue is reached. They are offered
-// in every request; what use_tool names passes the gate like a direct call.
+// The two tools that give access to all tools. They are in every request; the guard checks a tool
+// called with use_tool like a direct call.
 const (
 	findTools = "find_tools"
 	useTool   = "use_tool"
@@ -136,7 +136,7 @@ func noMatchText(list []tools.Category) string {
 	return b.String()
 }
 
-// missingTool stands for a tool that does not exist, in the ledger.
+// missingTool represents a nonexistent tool in the ledger.
 type missingTool struct{ name string }
 
 func (m missingTool) Spec() *tools.Spec {

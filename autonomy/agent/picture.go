@@ -50,7 +50,7 @@ func (r *turnRun) keepPictures(resp *llm.Response) {
 	resp.Parts = out
 }
 
-// keepPicture trusts the bytes, not what they are called.
+// keepPicture trusts the bytes, not the declared type.
 func (r *turnRun) keepPicture(n int, i *llm.Image) (string, error) {
 	ext := map[string]string{"image/png": ".png", "image/jpeg": ".jpg", "image/webp": ".webp", "image/gif": ".gif"}[http.DetectContentType(i.Data)]
 	switch {

@@ -28,7 +28,7 @@ type progressReporter struct {
 	note     string
 }
 
-// newPulse says that the tool begins. Its beats end with ctx, or with end.
+// newPulse reports that the tool begins. It reports progress until ctx or end ends it.
 func newPulse(ctx context.Context, id, name string, publish func(typ string, data map[string]any)) (p *progressReporter, end func()) {
 	p = &progressReporter{publish: publish, call: map[string]any{"id": id, "name": name}, began: time.Now(), fraction: -1}
 	publish("tool_start", p.call)
@@ -73,7 +73,7 @@ func (p *progressReporter) reportProgress(fraction float64, note string) {
 	}
 }
 
-// publishProgress publishes the progress. mu is held, so that nothing follows the end.
+// publishProgress publishes the progress. The caller holds mu, so that nothing follows the end.
 func (p *progressReporter) publishProgress() {
 	d := map[string]any{"id": p.call["id"], "name": p.call["name"], "seconds": int(time.Since(p.began).Seconds())}
 	if p.fraction >= 0 {

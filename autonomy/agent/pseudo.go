@@ -24,7 +24,7 @@ const pseudoPrefix = "agent_"
 // unclear is an effect that no tool has: the guard asks about unknown effects.
 const unclear tools.Effects = 1 << 7
 
-// externalTool stands for a tool of an external agent.
+// externalTool represents a tool of an external agent.
 type externalTool struct {
 	spec tools.Spec
 	by   string
@@ -72,8 +72,8 @@ func (p externalTool) Call(context.Context, tools.Call) (tools.Result, error) {
 	return tools.Result{}, tools.Errorf(tools.Unsupported, "%s is done by %s itself", tools.Clean(p.spec.Name), tools.Clean(p.by))
 }
 
-// Summary implements tools.Summarizer. First what is to happen, as the agent
-// states it for programs, then its words for people, marked as such.
+// Summary implements tools.Summarizer. It shows the action first, as the agent states it for
+// programs, then the agent's words for people, marked as such.
 func (p externalTool) Summary(args json.RawMessage) string {
 	verb := map[string]string{
 		"read": "read", "search": "search", "think": "think about", "edit": "change files", "move": "move files", "delete": "delete",

@@ -73,7 +73,7 @@ func (r *turnRun) auditTx(tx *store.Tx, s *callStep, outcome string) error {
 		Actor: "hob", Action: "call", Event: r.t.Event.ID, Session: r.t.Event.Session, Origin: r.t.Origin, Call: s.call.ID,
 		Tool: "(none)", Verdict: s.dec.Verdict.String(), Rule: s.dec.Rule, Tainted: r.isTainted(), Outcome: outcome, Args: s.args,
 	}
-	if s.tool != nil { // a name that a model made up is a text, and the log holds none
+	if s.tool != nil { // a name invented by the model is a text, and the log contains no texts
 		rec.Tool, rec.Effects = s.tool.Spec().Name, cmp.Or(s.dec.Judgement.Effects, s.tool.Spec().Effects).String() // of this very call
 	}
 	if rec.Tainted {
@@ -85,8 +85,8 @@ func (r *turnRun) auditTx(tx *store.Tx, s *callStep, outcome string) error {
 	return r.o.Guard.AuditTx(tx, rec)
 }
 
-// appendResults passes what the calls came to back along the chain and puts it into
-// the conversation.
+// appendResults passes the results of the calls back along the chain and adds them to the
+// conversation.
 func (r *turnRun) appendResults(ctx context.Context) {
 	m := llm.Message{Role: llm.ToolRole}
 	for _, s := range r.steps {

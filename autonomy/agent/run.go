@@ -20,7 +20,7 @@ type turnRun struct {
 	t       Turn
 	model   llm.Model
 	system  string
-	msgs    []llm.Message // the whole request
+	msgs    []llm.Message // the complete request
 	stored  int           // how many of this turn's messages are stored
 	own     int           // index in msgs where this turn begins
 	steps   []*callStep   // the calls of the last answer, while they are worked on
@@ -34,7 +34,7 @@ type turnRun struct {
 	lent    int // rounds of delegated tasks
 	partial string
 	retried bool
-	words   []string             // what the owner said while the turn ran
+	words   []string             // the owner's messages while the turn ran
 	checked bool                 // the model got the hint about a claim without a call
 	gone    map[string]priorCall // calls of this turn that have come to their end
 	did     []effectfulCall      // successful actions of this turn since it was resumed
@@ -42,7 +42,7 @@ type turnRun struct {
 	begun   map[string]string    // ids of the calls that are being streamed
 	// strange: an external agent is running, and has read text that Hob has not seen.
 	strange atomic.Bool
-	before  []llm.Action // what such a brain did in this turn before Hob was cut off
+	before  []llm.Action // the external agent's actions in this turn before Hob was interrupted
 }
 
 func (r *turnRun) loadHistory(ctx context.Context) error {

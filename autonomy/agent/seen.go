@@ -25,10 +25,10 @@ const (
 type priorCall struct {
 	tool, decision string
 	ran            bool // or may have
-	items          int  // how many things it changes; 0: not known here, ask with args
+	items          int  // number of items it changes; 0: unknown here, query with args
 	args           json.RawMessage
 	links          []string
-	urls           []string // what it contacted; nil: not known here, ask with args
+	urls           []string // addresses it contacted; nil: unknown here, query with args
 }
 
 // pastOf converts a ledger entry of this turn, also of an earlier attempt.
@@ -211,7 +211,7 @@ func piecesOf(text string) []string {
 	return slices.DeleteFunc(list, func(p string) bool { return len(p) < echoed })
 }
 
-// decodePlain takes off what escapes and capitals hide.
+// decodePlain undoes escapes and capitals that hide a text.
 func decodePlain(s string) string {
 	for range 3 {
 		plain, err := url.QueryUnescape(s)

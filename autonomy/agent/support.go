@@ -20,7 +20,7 @@ var (
 	modal = regexp.MustCompile(`(?i)(^|[.!,;]\s*)(please |bitte |hey |hi |so |and )*(can|could|would|will|may|kannst|könntest|können|könnten|würdest|peux|pouvez|pourrais|pourriez|puedes|podrías|puede|puoi|potresti|può|kun|kunt|zou|pode|poderia|podes)[ -](you|i|we|du|sie|ihr|tu|vous|me|mi|je|u|você)?\b`)
 	// inquiry matches questions about past actions.
 	inquiry = regexp.MustCompile(`(?i)\b(tell|say|check|confirm|see|show|know|remember|whether|sag|sagen|prüf\w*|weißt|ob|dire|vérifi\w*|decir|confirm\w*|dirmi|zeggen|dizer)\b`)
-	// explaining asks how things are or work, and for no deed.
+	// explaining matches questions about a state or an explanation, which request no action.
 	explaining = regexp.MustCompile(`(?i)\b(what|how|why|where|when|which|who|explain|describe|was|wie|warum|wo|wann|welche\w*|wer|erklär\w*|comment|pourquoi|où|quand|quel\w*|qui|explique\w*|qué|cómo|por qué|dónde|cuándo|cuál|quién|explica\w*|cosa|come|perché|dove|quando|quale|chi|spiega\w*|wat|hoe|waarom|waar|wanneer|welke|wie|o que|como|por que|onde|qual|quem|explique)\b`)
 )
 
@@ -45,8 +45,8 @@ func (r *turnRun) borneOut(c actionclaims.Claim, deeds []effectfulCall) bool {
 	return slices.ContainsFunc(results, func(text string) bool { return isClaimSupported(text, c) }) && sameTimes(c.Phrase, results)
 }
 
-// resultTexts returns the texts of tools and of other people: those of this turn, or of the whole
-// context.
+// resultTexts returns the texts of tools and of other people: those of this turn, or, if whole, of
+// the entire context.
 func (r *turnRun) resultTexts(whole bool) []string {
 	from := r.own
 	if whole {
@@ -91,8 +91,8 @@ func isRepeatedClause(clause string, results []string) bool {
 	return len(want) >= minQuote && slices.ContainsFunc(results, func(s string) bool { return strings.Contains(textnorm.Fold(s), want) })
 }
 
-// isClaimSupported reports whether a result is about what a claim is about: a tool of the same
-// family made it, or it has one of the claim's words.
+// isClaimSupported reports whether a result supports a claim: a tool of the same family produced
+// it, or it contains one of the claim's words.
 func isClaimSupported(result string, c actionclaims.Claim) bool {
 	tool, _, _ := strings.Cut(result, "\n")
 	if c.Family != actionclaims.AnyFamily && familyOf(tool) == c.Family {

@@ -114,8 +114,8 @@ func (r *turnRun) questionTx(tx *store.Tx, open []guard.Approval) error {
 	return nil
 }
 
-// questionText formats the questions: each call in its exact form, and those of a batch as one
-// question. bare: a bare yes may answer them.
+// questionText formats the approval requests: each call in its exact form, and those of a batch as
+// one request. bare reports that a bare yes may answer them.
 func questionText(open []guard.Approval, bare bool) string {
 	if len(open) == 1 && open[0].Batch == "" && bare {
 		return renderText("question", open[0])

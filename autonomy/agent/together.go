@@ -153,7 +153,7 @@ func effectfulSteps(steps []*callStep) (out []*callStep) {
 }
 
 // recordStarts records that calls with effects are about to run. A call whose grant has ended does
-// not begin.
+// not start.
 func (r *turnRun) recordStarts(ctx context.Context, steps []*callStep) error {
 	for {
 		steps = slices.DeleteFunc(steps, (*callStep).hasOutcome)
@@ -179,7 +179,7 @@ func (r *turnRun) recordStarts(ctx context.Context, steps []*callStep) error {
 	}
 }
 
-// refuseUngranted settles a call whose grant ended before it began.
+// refuseUngranted refuses a call whose grant ended before it started.
 func (s *callStep) refuseUngranted(err error) bool {
 	if s == nil || !errors.Is(err, guard.ErrGrantEnded) {
 		return false

@@ -40,8 +40,8 @@ type Config struct {
 	Skill string `toml:"skill"`
 	// Allow lists other accounts that may use Hob ("amzn1.ask.account...").
 	Allow []string `toml:"allow"`
-	// Voices lists the people ("amzn1.ask.person...") whose recognised voice may answer the
-	// question spoken last, in the name of a paired account.
+	// Voices lists the people ("amzn1.ask.person...") whose recognised voice may answer the last
+	// spoken question on behalf of a paired account.
 	Voices []string `toml:"voices"`
 }
 

@@ -10,8 +10,8 @@ import (
 	"hob/channels"
 )
 
-// spokenQuestion is the question spoken last in a session: a yes there can only answer this one, until
-// another request arrives.
+// spokenQuestion is the last question spoken in a session: until another request arrives, an
+// approval there can only answer this one.
 type spokenQuestion struct {
 	item, question, event string
 	shown                 time.Time

@@ -85,14 +85,14 @@ func (b *speechQueue) loadFile(now time.Time) error {
 	return nil
 }
 
-// dropExpired drops expired texts. b.mu is held.
+// dropExpired drops expired texts. The caller holds b.mu.
 func (b *speechQueue) dropExpired(now time.Time) {
 	b.kept.Items = slices.DeleteFunc(b.kept.Items, func(i queuedText) bool { return now.Sub(i.At) > keeps })
 	b.kept.Items = b.kept.Items[max(0, len(b.kept.Items)-maxItems):]
 	b.kept.IDs = b.kept.IDs[max(0, len(b.kept.IDs)-maxIDs):]
 }
 
-// saveFile writes the file atomically. b.mu is held.
+// saveFile writes the file atomically. The caller holds b.mu.
 func (b *speechQueue) saveFile() error {
 	if b.dir == "" {
 		return nil
@@ -141,7 +141,7 @@ func (b *speechQueue) enqueueText(d channels.Delivery, text string, now time.Tim
 	return nil
 }
 
-// markAnswered removes the event from the pending answers. b.mu is held.
+// markAnswered removes the event from the pending answers. The caller holds b.mu.
 func (b *speechQueue) markAnswered(chat, event string) {
 	left := slices.DeleteFunc(b.expects[chat], func(e string) bool { return e == event })
 	if len(left) == 0 {

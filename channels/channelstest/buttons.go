@@ -8,8 +8,8 @@ import (
 	"hob/channels"
 )
 
-// Buttons is what presses do in tests: Owner alone may answer, and Question is what
-// is asked, until somebody has answered.
+// Buttons simulates button presses in tests: only Owner may answer, and Question is the open
+// question until it is answered.
 type Buttons struct {
 	Owner    string // the sender who is the owner
 	Question string
@@ -68,7 +68,7 @@ func (b *Buttons) Press(_ context.Context, p channels.ButtonPress) (string, erro
 	return "All right, I will not do that.", nil
 }
 
-// endSignal is closed once the question was answered; b.mu is held.
+// endSignal returns a channel that is closed once the question was answered. The caller holds b.mu.
 func (b *Buttons) endSignal() chan struct{} {
 	if b.ended == nil {
 		b.ended = make(chan struct{})

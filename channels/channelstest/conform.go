@@ -15,7 +15,7 @@ import (
 // Open makes a fresh channel with its platform for one test.
 type Open func(t *testing.T) (channels.Channel, Platform)
 
-// patience ends what hangs. A busy machine takes its time.
+// patience is the time limit of operations that hang. It is long, because busy machines are slow.
 const patience = time.Minute
 
 // Conform runs the suite that every channel with an outgoing side has to pass:
@@ -61,8 +61,8 @@ func testTextArrives(t *testing.T, ch channels.Channel, p Platform) {
 	}
 }
 
-// testNoLinkPreview: a link in a text must not be fetched by the platform on its own, as
-// that alone would carry out what a hostile text has put into the address.
+// testNoLinkPreview checks that the platform does not fetch a link in a text on its own: the
+// request alone would send data to an address that a hostile text chose.
 func testNoLinkPreview(t *testing.T, ch channels.Channel, p Platform) {
 	v, ok := p.(Previewer)
 	if !ok {
@@ -158,8 +158,8 @@ func runEnds(t *testing.T, ch channels.Channel, _ Platform) {
 	}
 }
 
-// testGroupMessages: what a member of a group says carries the group and its writer, what
-// is said to Hob alone does not.
+// testGroupMessages checks that a message of a group member carries the group and its author, and
+// that a private message to Hob does not.
 func testGroupMessages(t *testing.T, ch channels.Channel, p Platform) {
 	s, ok := p.(Speaker)
 	if !ok {

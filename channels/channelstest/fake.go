@@ -13,8 +13,8 @@ import (
 
 // Platform is the other side of a channel under test, as the suite needs it.
 type Platform interface {
-	// Arrived lists the texts that the platform took, in order, without those
-	// that it recognised as second copies.
+	// Arrived lists the texts that the platform accepted, in order, without the duplicates that it
+	// detected.
 	Arrived() []string
 	// Fail makes the next n sends fail in a way of the given class, and
 	// reports false when the platform has no such failure.
@@ -33,8 +33,8 @@ type Speaker interface {
 // Sign is a platform that counts the typing signs it has shown.
 type Sign interface{ Typed() int }
 
-// Previewer is a platform which fetches the links in a text unless it is asked
-// not to. Previewed counts those that it fetched.
+// Previewer is a platform that fetches the links in a text unless the request disables it.
+// Previewed counts the fetches.
 type Previewer interface{ Previewed() int }
 
 // Fake is a channel together with its platform. Its powers are chosen by
@@ -56,7 +56,7 @@ type Fake struct {
 	after func(channels.Delivery)
 }
 
-// Deduping is a Fake whose platform drops second copies.
+// Deduping is a Fake whose platform drops duplicates.
 type Deduping struct{ *Fake }
 
 // Dedupes implements channels.Deduper.
@@ -65,7 +65,7 @@ func (Deduping) Dedupes() {}
 // Typing is a Fake on which people see that somebody is writing.
 type Typing struct {
 	*Fake
-	// Shown is told of each sign; its error is that of the platform. Optional.
+	// Shown, if set, is called with each typing indicator; its error is the platform's.
 	Shown func(chat string) error
 
 	mu sync.Mutex
@@ -96,7 +96,7 @@ func (f *Typing) Typed() int {
 // NewDeduping makes one.
 func NewDeduping() Deduping { return Deduping{&Fake{dedupe: true}} }
 
-// Finding is a Fake whose platform can look a text up.
+// Finding is a Fake whose platform can find a sent text.
 type Finding struct{ *Fake }
 
 // Find implements channels.DeliveryFinder.
@@ -113,7 +113,7 @@ func (f *Fake) After(fn func(channels.Delivery)) {
 	f.after = fn
 }
 
-// Previewed implements Previewer: it fetches what it is allowed to.
+// Previewed implements Previewer: it counts the links that the platform may fetch.
 func (f *Fake) Previewed() (n int) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -125,7 +125,7 @@ func (f *Fake) Previewed() (n int) {
 	return n
 }
 
-// Run implements channels.Channel: it hears what is said through Say.
+// Run implements channels.Channel: it receives the messages sent with Say.
 func (f *Fake) Run(ctx context.Context, r channels.Receiver) error {
 	f.mu.Lock()
 	f.heard = r
@@ -215,7 +215,7 @@ func (f *Fake) Send(ctx context.Context, d channels.Delivery) (channels.Receipt,
 	return channels.Receipt{ID: "fake-" + d.ID}, nil
 }
 
-// Deliveries lists what arrived.
+// Deliveries lists the deliveries that arrived.
 func (f *Fake) Deliveries() []channels.Delivery {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -250,7 +250,7 @@ func (f *Fake) FailWith(err error, n int) {
 	}
 }
 
-// Inbox is a Receiver that keeps what it is given.
+// Inbox is a Receiver that records the messages it receives.
 type Inbox struct {
 	mu  sync.Mutex
 	in  []channels.Inbound
@@ -282,14 +282,14 @@ func (b *Inbox) Heard() []channels.Inbound {
 	return append([]channels.Inbound(nil), b.in...)
 }
 
-// Drafting is a Fake on which answers are seen growing: what arrived under an id is
-// replaced by what comes under it later.
+// Drafting is a Fake that shows answers while they are written: a later draft replaces the earlier
+// one with the same id.
 type Drafting struct {
 	*Fake
-	// Wrong, when set, is asked before each draft; its error is that of the platform.
+	// Wrong, if set, is called before each draft; its error is the platform's.
 	Wrong func() error
-	// Cut, when set, is asked when the platform has taken a draft; its error is what the
-	// channel learns instead.
+	// Cut, if set, is called after the platform accepted a draft; the channel gets its error
+	// instead of the result.
 	Cut func() error
 
 	mu     sync.Mutex
@@ -342,7 +342,7 @@ func (f *Drafting) Send(ctx context.Context, d channels.Delivery) (channels.Rece
 	return r, err
 }
 
-// FindingDrafts is a Drafting whose platform can look a draft up.
+// FindingDrafts is a Drafting whose platform can find a draft.
 type FindingDrafts struct{ *Drafting }
 
 // Find implements channels.DeliveryFinder.
@@ -356,14 +356,14 @@ func (f FindingDrafts) Find(ctx context.Context, d channels.Delivery) (channels.
 	return Finding{f.Fake}.Find(ctx, d)
 }
 
-// Drafts lists every draft, and Shown what stands in a message now.
+// Drafts lists every draft.
 func (f *Drafting) Drafts() []string {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	return append([]string(nil), f.drafts...)
 }
 
-// Shown returns what stands in a message now.
+// Shown returns the current text of a message.
 func (f *Drafting) Shown(id string) string {
 	f.mu.Lock()
 	defer f.mu.Unlock()

@@ -173,8 +173,7 @@ func hostileMarkup(t *testing.T, ch channels.Channel, p Platform) {
 	}
 }
 
-// HostileTexts are texts whose markup tries to do something on one platform or
-// another.
+// HostileTexts returns texts whose markup tries to cause an effect on some platform.
 func HostileTexts() []string {
 	return []string{
 		"@everyone @here @channel @all look",
@@ -255,7 +254,7 @@ func testOutage(t *testing.T, ch channels.Channel, p Platform) {
 		t.Fatal("a text went out in the outage")
 	}
 	got := p.Arrived()
-	for i, text := range got { // one that was cut off in the middle may be marked
+	for i, text := range got { // a text that was cut off may be marked
 		got[i] = text[max(0, strings.Index(text, "text number")):]
 	}
 	if !slices.Equal(got, texts) {
@@ -263,8 +262,8 @@ func testOutage(t *testing.T, ch channels.Channel, p Platform) {
 	}
 }
 
-// heardBy runs a channel until done says that what it has heard is enough, and then
-// for a moment more.
+// heardBy runs a channel until done reports that it has received enough, and then for a moment
+// more.
 func heardBy(t *testing.T, ch channels.Channel, inbox *Inbox, act func(ctx context.Context), done func(in []channels.Inbound) bool) {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), patience)
@@ -292,8 +291,8 @@ func sayUntilHeard(ctx context.Context, s Speaker, text string) {
 	}
 }
 
-// testDuplicateKey: whoever hands a message over again does so under the same key, so that the
-// manager can tell.
+// testDuplicateKey checks that a message that is delivered again has the same key, so that the
+// manager can detect the duplicate.
 func testDuplicateKey(t *testing.T, ch channels.Channel, p Platform) {
 	s, ok := p.(Speaker)
 	r, again := p.(Repeater)

@@ -13,7 +13,7 @@ import (
 	"hob/channels"
 )
 
-// Row is a delivery with what became of it.
+// Row is a delivery and its result.
 type Row struct {
 	channels.Delivery
 	State   channels.State

@@ -12,8 +12,8 @@ import (
 	"hob/platform/net/safehttp/safehttptest"
 )
 
-// Stalls is what a platform hangs by. The zero value hangs nothing; its methods may be
-// called concurrently.
+// Stalls makes a platform hang. The zero value hangs nothing; its methods may be called
+// concurrently.
 type Stalls struct {
 	mu   sync.Mutex
 	held chan struct{}
@@ -33,7 +33,7 @@ func (s *Stalls) Stall() (release func()) {
 	})
 }
 
-// Stalled waits for the release; an error says that ctx ended before.
+// Stalled waits for the release. It returns an error if ctx ended first.
 func (s *Stalls) Stalled(ctx context.Context) error {
 	s.mu.Lock()
 	held := s.held
@@ -49,18 +49,18 @@ func (s *Stalls) Stalled(ctx context.Context) error {
 	}
 }
 
-// Site is what the platforms of tests have in common that are reached over HTTP: an
-// internet in this process with the platform in it, and what a channel there is made with.
+// Site contains the common parts of test platforms that are reached over HTTP: an internet in this
+// process that contains the platform, and the dependencies of a channel there.
 type Site struct {
 	T     testing.TB
 	Net   *safehttptest.Internet
 	Keep  *Keeper
-	Deps  channels.Deps // of the channels that are opened here, and whom they let in
+	Deps  channels.Deps // of the channels opened here, with the senders they admit
 	Allow []string
 	Stalls
 }
 
-// NewSite starts one that ends with the test. h is the platform.
+// NewSite starts a Site that ends with the test. h is the platform.
 func NewSite(t testing.TB, h http.Handler) *Site {
 	t.Helper()
 	s := &Site{T: t, Net: safehttptest.New(t, h), Keep: &Keeper{}}
@@ -99,7 +99,7 @@ func (d driver) New(decode func(any) error, deps channels.Deps) (channels.Channe
 	return d.open(decode, deps)
 }
 
-// Running runs a channel until the test ends, or stop, which returns what Run did.
+// Running runs a channel until the test ends or stop is called, which returns the result of Run.
 func Running(t *testing.T, ch channels.Channel, r channels.Receiver) (stop func() error) {
 	t.Helper()
 	ctx, cancel := context.WithCancel(context.Background())
@@ -119,7 +119,7 @@ func Running(t *testing.T, ch channels.Channel, r channels.Receiver) (stop func(
 	return stop
 }
 
-// Run is Running of a channel whose Run is to end well.
+// Run is Running for a channel whose Run must end without an error.
 func Run(t *testing.T, ch channels.Channel, r channels.Receiver) (stop func()) {
 	t.Helper()
 	end := Running(t, ch, r)
@@ -130,7 +130,7 @@ func Run(t *testing.T, ch channels.Channel, r channels.Receiver) (stop func()) {
 	}
 }
 
-// Until waits until something holds.
+// Until waits until a condition is true.
 func Until(t *testing.T, what string, holds func() bool) {
 	t.Helper()
 	for end := time.Now().Add(patience); !holds(); time.Sleep(2 * time.Millisecond) {

@@ -17,15 +17,14 @@ type Sockets struct {
 	ever bool
 }
 
-// Socket is one of them. One writes at a time, and nobody waits for long.
+// Socket is one connection. Writes are serialized, and each has a short timeout.
 type Socket struct {
 	mu   sync.Mutex
 	conn *websocket.Conn
 }
 
-// Serve makes a request a socket. begin speaks first; what others write waits for it, and
-// from then on the socket is among those that are open. heard is given each message until
-// the connection ends.
+// Serve upgrades a request to a socket. begin writes first; other writes wait for it, and from then
+// on the socket is in the list of open sockets. heard gets each message until the connection ends.
 func (s *Sockets) Serve(w http.ResponseWriter, r *http.Request, begin func(say func(any)), heard func(*Socket, []byte)) {
 	conn, err := (&websocket.Upgrader{}).Upgrade(w, r, nil)
 	if err != nil {
@@ -53,7 +52,7 @@ func (s *Sockets) Serve(w http.ResponseWriter, r *http.Request, begin func(say f
 	}
 }
 
-// writeLocked writes; k.mu is held.
+// writeLocked writes a message. The caller holds k.mu.
 func (k *Socket) writeLocked(v any) error {
 	_ = k.conn.SetWriteDeadline(time.Now().Add(5 * time.Second))
 	if raw, ok := v.([]byte); ok {

@@ -103,7 +103,7 @@ func approvalButtons(question string) []row {
 	return []row{{1, []key{{2, 3, "Approve", buttonYes + question}, {2, 4, "Deny", buttonNo + question}}}}
 }
 
-// postMessage sends a message, with its files as "Uploading Files" says.
+// postMessage sends a message with its files, as described in "Uploading Files".
 func (c *Channel) postMessage(ctx context.Context, k apiCall, p post, files []channels.Attachment) (message, error) {
 	for n, f := range files {
 		p.Files = append(p.Files, attachedFile{n, f.Name})

@@ -96,7 +96,7 @@ func (s *readState) markRead(ctx context.Context, chat string, at readPosition, 
 	return s.writePositions(ctx, raw)
 }
 
-// oldestChat returns the chat idle for longest; s.mu is held.
+// oldestChat returns the chat idle for longest. The caller holds s.mu.
 func (s *readState) oldestChat() string {
 	return slices.MinFunc(slices.Collect(maps.Keys(s.chats)), func(a, b string) int {
 		if marked := strings.HasPrefix(b, marks); marked != strings.HasPrefix(a, marks) {

@@ -23,7 +23,7 @@ type lineForm struct {
 	bare     bool // a separator without words
 	address  bool // it contains a mail address
 	bracket  bool // it contains a mail address in brackets
-	date     bool // it contains a year or a whole date
+	date     bool // it contains a year or a full date
 	clock    bool // it contains a time of day
 }
 

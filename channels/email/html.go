@@ -68,7 +68,7 @@ func (t *trimmer) trimNode(n *html.Node, ground bool) {
 		case mark == signature:
 			n.RemoveChild(child)
 		default:
-			// What hides is gone; the words beside a picture are seen by nobody.
+			// Drop hidden elements; readers do not see the text beside a picture.
 			child.Attr = slices.DeleteFunc(child.Attr, func(a html.Attribute) bool {
 				return a.Key == "style" || a.Key == "alt" && child.DataAtom == atom.Img
 			})
@@ -88,7 +88,7 @@ const (
 	plainWords = iota
 	quotation  // the beginning of one
 	signature
-	hidden // what its reader does not see
+	hidden // text that readers do not see
 	pale   // in the colour of the paper
 )
 

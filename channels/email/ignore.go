@@ -31,7 +31,7 @@ func leaveAutomatic(fields mime.Fields, subject string) string {
 		word, _, _ := strings.Cut(value, ";")
 		word, _, _ = strings.Cut(strings.TrimSpace(word), " ")
 		switch f.Name {
-		case "auto-submitted": // RFC 3834, 5; a comment may stand before the word
+		case "auto-submitted": // RFC 3834, 5; a comment may precede the word
 			if word != "no" {
 				return "a program wrote it (Auto-Submitted)"
 			}
@@ -45,7 +45,7 @@ func leaveAutomatic(fields mime.Fields, subject string) string {
 			if strings.Join(strings.Fields(value), "") == "<>" {
 				return "it reports on a mail (empty Return-Path)"
 			}
-		case "x-auto-response-suppress": // [MS-OXCMAIL] 2.2.3.2.14: what must not be answered by a program
+		case "x-auto-response-suppress": // [MS-OXCMAIL] 2.2.3.2.14: programs must not answer these
 			if value != "" && value != "none" {
 				return "its sender asks for no automatic replies"
 			}

@@ -50,7 +50,7 @@ func (h *receiver) collectSignatures(ctx context.Context, l *parsedMail, in chan
 	return list, keys, err
 }
 
-// lookupKeys looks up the keys of signatures before the whole mail is read. errLater: a lookup
+// lookupKeys looks up the keys of signatures before the complete mail is read. errLater: a lookup
 // failed and no other signature can be checked.
 func (h *receiver) lookupKeys(ctx context.Context, l *parsedMail, list []signatureCheck, n keyAttempt) (lookup, error) {
 	domain := addressDomain(l.from)

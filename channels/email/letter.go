@@ -21,7 +21,7 @@ const (
 	maxFiles  = 50
 	maxPart   = 1 << 20 // bytes of one part's text
 	maxTexts  = 3 << 20 // bytes of all parts' text
-	maxWords  = 50_000  // characters of the sender's own words, and of what he quotes
+	maxWords  = 50_000  // characters of the sender's own words, and of the quoted ones
 	maxRefers = 50
 )
 
@@ -124,7 +124,7 @@ func (l *parsedMail) collectTexts(raw []byte) (out []textPart) {
 			}
 			out = append(out, t)
 		case len(l.files) < maxFiles:
-			size, _ := io.Copy(io.Discard, e.Open()) // what could be read counts
+			size, _ := io.Copy(io.Discard, e.Open()) // count the readable part
 			l.files = append(l.files, part{name: fileName(e.Name, e.Kind, len(l.files)), kind: e.Kind, size: size, body: e})
 		}
 	}

@@ -18,7 +18,7 @@ const idle = 10 * time.Second
 // smtpPool holds the connections for sending. While the channel runs they stay open for a moment,
 // so that consecutive texts are fast.
 type smtpPool struct {
-	mu          sync.Mutex // held while one is used
+	mu          sync.Mutex // held during each use
 	keep        atomic.Bool
 	used        time.Time
 	out         *smtpmail.Session
@@ -39,14 +39,15 @@ func (l *smtpPool) releaseAll() {
 	}
 }
 
-// closeExpired closes connections that were idle too long, for example during sleep; l.mu is held.
+// closeExpired closes connections that were idle too long, for example during sleep. The caller
+// holds l.mu.
 func (l *smtpPool) closeExpired() {
 	if time.Now().Round(0).Sub(l.used) > idle {
 		l.closeOpen()
 	}
 }
 
-// scheduleClose is called after each use of a connection; l.mu is held.
+// scheduleClose schedules closing after each use of a connection. The caller holds l.mu.
 func (l *smtpPool) scheduleClose() {
 	if !l.keep.Load() {
 		l.closeOpen()
@@ -63,7 +64,7 @@ func (l *smtpPool) scheduleClose() {
 	})
 }
 
-// closeOpen closes open connections; l.mu is held.
+// closeOpen closes open connections. The caller holds l.mu.
 func (l *smtpPool) closeOpen() {
 	if l.timer != nil {
 		l.timer.Stop()
@@ -103,7 +104,7 @@ func (c *Channel) submitMail(ctx context.Context, to string, mail []byte) error 
 		if errors.Is(err, smtpmail.ErrUnsure) || errors.Is(err, pim.ErrRefused) || ctx.Err() != nil {
 			return err
 		}
-		// It had ended meanwhile, and nobody has the mail.
+		// The connection had ended, and no server has the mail.
 	}
 	s, err := smtpmail.Open(ctx, c.account)
 	if err != nil {

@@ -116,8 +116,8 @@ func (s signatureCheck) verifySignature(ctx context.Context, network lookup, raw
 	return by, "", nil
 }
 
-// checkKeyRecord checks the record of a key before it is used (RFC 6376, 3.6.1). whole: the key is for
-// exactly this domain, not for subdomains.
+// checkKeyRecord checks the record of a key before it is used (RFC 6376, 3.6.1). whole reports that
+// the key is for exactly this domain, not for subdomains.
 func checkKeyRecord(list []string) (whole bool, err error) {
 	if len(list) != 1 {
 		return false, fmt.Errorf("%d DKIM keys are published instead of one", len(list))

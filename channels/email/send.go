@@ -30,7 +30,7 @@ import (
 const (
 	maxText    = 40_000   // characters
 	maxFile    = 20 << 20 // bytes of one file
-	maxAll     = 24 << 20 // bytes of all files of a mail: large hosts take 25 MB with what Base64 adds, or more
+	maxAll     = 24 << 20 // bytes of all files of a mail: large hosts accept 25 MB or more, including the Base64 overhead
 	maxSubject = 120      // characters
 )
 
@@ -128,7 +128,7 @@ func (c *Channel) newOutgoingMail(d channels.Delivery) (outgoingMail, error) {
 		}
 	}
 	if address == "group" || address == "" {
-		// In a mail to several people the answer goes to its author only.
+		// In a mail to several people the answer goes only to its author.
 		address = cmp.Or(why.To, memberOf(d))
 	}
 	if address == "" {
@@ -246,7 +246,8 @@ type loadedFile struct {
 	data []byte
 }
 
-// loadFiles reads the files. Files that make a mail too large are omitted, and the mail says so.
+// loadFiles reads the files. It omits files that make a mail too large, and adds a note to the
+// mail's text.
 func loadFiles(n outgoingMail) (text string, out []loadedFile, err error) {
 	text = n.text
 	total := int64(0)

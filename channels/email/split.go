@@ -123,11 +123,11 @@ func foundOnlyIn(in, notIn string) func(line string) bool {
 	}
 }
 
-// address matches what programs write next to a link, a picture or a name.
+// address matches the addresses that programs write next to a link, a picture or a name.
 var address = regexp.MustCompile(`<[^<>\n]*>|\[[^\[\]\n]*\]|\S+://\S+|\S+@\S+`)
 
-// lettersOf returns what two forms of a text have in common; bare omits what one of them adds
-// to links, pictures and names.
+// lettersOf returns the characters that two forms of a text have in common; bare omits the
+// additions to links, pictures and names.
 func lettersOf(s string, bare bool) string {
 	if bare {
 		s = address.ReplaceAllString(s, " ")

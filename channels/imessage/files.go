@@ -24,7 +24,7 @@ import (
 // stored is the folder in which Messages stores attachments.
 const stored = "Attachments"
 
-// attachmentPath returns an attachment's path below that folder. No file outside is ever opened,
+// attachmentPath returns an attachment's path below that folder. It never accepts a file outside,
 // whatever the database contains.
 func attachmentPath(file string) (string, bool) {
 	file = path.Clean(strings.ReplaceAll(file, `\`, "/"))

@@ -138,7 +138,7 @@ func (*Channel) Limits() channels.Limits {
 // Attaches implements channels.Attacher.
 func (*Channel) Attaches() {}
 
-// openDatabase opens the database. Errors say what the owner can do.
+// openDatabase opens the database. Its errors contain the remedy.
 func (c *Channel) openDatabase(ctx context.Context) (*chatdb.DB, error) {
 	d, err := chatdb.Open(ctx, c.cfg.DB, c.deps.Dir)
 	return d, c.explainDBError(err)

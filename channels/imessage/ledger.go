@@ -71,7 +71,7 @@ func comparableText(s string) string {
 	return norm.NFC.String(strings.TrimSpace(plain.Replace(s)))
 }
 
-// loadEntries reads the entries of an earlier process. l.mu is held.
+// loadEntries reads the entries of an earlier process. The caller holds l.mu.
 func (l *ledger) loadEntries(ctx context.Context) error {
 	if l.loaded {
 		return nil
@@ -89,7 +89,7 @@ func (l *ledger) loadEntries(ctx context.Context) error {
 	return nil
 }
 
-// saveEntries drops old entries and stores the rest. l.mu is held.
+// saveEntries drops old entries and stores the rest. The caller holds l.mu.
 func (l *ledger) saveEntries(ctx context.Context) error {
 	oldest := l.now().Add(-ledgerAge)
 	for len(l.list) > 0 && (len(l.list) > ledgerMost || l.list[0].At.Before(oldest)) {
@@ -178,7 +178,7 @@ const (
 	selfEcho  = 15 * time.Minute
 	otherEcho = 2 * time.Minute
 	skew      = 5 * time.Second // between the clocks of this Mac and Apple's
-	long      = 20              // characters; nobody writes such a text
+	long      = 20              // characters; people do not write such a text by chance
 )
 
 // isEcho reports whether an incoming message repeats Hob's recent text in that chat. Each text

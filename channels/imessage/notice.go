@@ -72,7 +72,7 @@ func (n *logWatcher) watchLog() {
 // unwatchLog stops watching.
 func (n *logWatcher) unwatchLog() {
 	if n.watched {
-		_ = n.fs.Remove(n.log) // usually already gone
+		_ = n.fs.Remove(n.log) // usually already deleted
 	}
 	n.watched = false
 }

@@ -108,8 +108,8 @@ type noteSource struct {
 	folder string
 }
 
-// Entries implements listfeed.Source: the notes with the prefix. A note stays the same one
-// whatever becomes of its text.
+// Entries implements listfeed.Source: it returns the notes with the prefix. A note keeps its
+// identity when its text changes.
 func (p noteSource) Entries(ctx context.Context) ([]listfeed.Entry, error) {
 	found, err := p.FindInFolder(ctx, p.folder, prefix, most)
 	var out []listfeed.Entry
@@ -188,7 +188,7 @@ func (c *Channel) Run(ctx context.Context, r channels.Receiver) error {
 // Send implements channels.Channel: a new note with a mark.
 func (c *Channel) Send(ctx context.Context, d channels.Delivery) (channels.Receipt, error) {
 	switch d.Kind {
-	case channels.Status: // nobody looks at notes to see that something takes a while
+	case channels.Status: // users do not watch notes for progress
 		return channels.Receipt{}, nil
 	case channels.Send:
 		return channels.Receipt{}, channels.Errorf(channels.Unsupported, "notes: the folder can only be used to write to you")

@@ -48,34 +48,34 @@ type Frame struct {
 	Type string `json:"t,omitempty"`
 }
 
-// Request is one that arrived at the HTTP API.
+// Request is a request that arrived at the HTTP API.
 type Request struct {
 	Method, Path string
 	Body         Object
 	Files        map[string]string
 }
 
-// Server is the whole of it. Its fields are looked at, and changed, while it is locked.
+// Server is the fake Discord. Lock it to read or change its fields.
 type Server struct {
 	*channelstest.Site
 	sockets channelstest.Sockets
 
 	sync.Mutex
 	Chats    map[string][]Object // messages as the API shows them, oldest first
-	Posts    []Object            // what the bot said, without second copies
+	Posts    []Object            // the bot's messages, without duplicates
 	Requests []Request
 	// Fails answer the next requests that change a chat; with FailsAll, any.
 	Fails       []func(http.ResponseWriter)
 	FailsAll    bool
 	Forgets     bool // the few minutes of enforce_nonce are over
 	HidesNonces bool // nonces do not come back with messages
-	Indexing    int  // so many searches find the index not ready
+	Indexing    int  // number of searches that find the index not ready
 
 	Interactions map[string]Object // by token: the original answer
 	FollowUps    []Object
 	Acks         []Object
 
-	// What the gateway does.
+	// The behavior of the gateway.
 	Live       *channelstest.Socket // that was let in; nil: none
 	Ever       bool                 // somebody was let in
 	Session    string
@@ -99,7 +99,7 @@ type Server struct {
 	saidLast Object
 }
 
-// New starts one that ends with the test.
+// New starts a server that ends with the test.
 func New(t testing.TB) *Server {
 	w := &Server{
 		Chats: map[string][]Object{}, groups: map[string]bool{}, nonces: map[string]Object{}, nextID: 5000,
@@ -207,7 +207,7 @@ func (w *Server) serveAPI(rw http.ResponseWriter, r *http.Request) {
 
 func notFound(code int) (int, any) { return 404, Object{"message": "Unknown", "code": code} }
 
-// answerRequest is what the API does; w is held.
+// answerRequest implements the API. The caller holds w.
 func (w *Server) answerRequest(req Request, r *http.Request) (int, any) {
 	parts := strings.Split(strings.Trim(req.Path, "/"), "/")
 	switch {
@@ -263,7 +263,7 @@ func (w *Server) answerRequest(req Request, r *http.Request) (int, any) {
 	return notFound(0)
 }
 
-// searchGuild is "Search Guild Messages": what names somebody, the latest first.
+// searchGuild implements "Search Guild Messages": messages that mention somebody, latest first.
 func (w *Server) searchGuild(q url.Values) (int, any) {
 	if w.Indexing > 0 {
 		w.Indexing--
@@ -350,7 +350,7 @@ func (w *Server) handleMessages(req Request, r *http.Request, parts []string) (i
 	return 200, m
 }
 
-// Person writes a message; what is in more goes into it.
+// Person writes a message; the fields of more are added to it.
 func (w *Server) Person(chat, sender, text string, group bool, more Object) {
 	w.Lock()
 	defer w.Unlock()
@@ -439,8 +439,8 @@ func (w *Server) Original(id string) Object {
 	return w.Interactions[Secret+id]
 }
 
-// Told is what followed the first answers, such as what one who has pressed is told: the
-// words and the flags (64: he alone sees it).
+// Told returns the responses after the first one, such as the text for a person who pressed a
+// button: the words and the flags (64: only that person sees it).
 func (w *Server) Told() []string {
 	w.Lock()
 	defer w.Unlock()

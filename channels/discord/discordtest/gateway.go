@@ -32,7 +32,7 @@ func (w *Server) serveGateway(rw http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// handleFrame is what a bot says to the gateway.
+// handleFrame handles a frame that the bot sends to the gateway.
 func (w *Server) handleFrame(ws *channelstest.Socket, raw []byte) {
 	var f struct {
 		Op   int             `json:"op"`

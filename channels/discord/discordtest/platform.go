@@ -79,8 +79,8 @@ func (w *Server) Previewed() int {
 	return n
 }
 
-// Rendered implements channelstest.Renderer: what rings somebody is what allowed_mentions
-// lets ring; without it, everything.
+// Rendered implements channelstest.Renderer: it lists the mentions that allowed_mentions permits;
+// without that field, all.
 func (w *Server) Rendered() []string {
 	w.Lock()
 	defer w.Unlock()
@@ -114,8 +114,8 @@ func AnswerWith(code int, body string, header ...string) func(http.ResponseWrite
 	}
 }
 
-// Fail implements channelstest.Platform. What Discord says has the token in it, as no
-// real one does.
+// Fail implements channelstest.Platform. Its error texts contain the token, unlike those of the
+// real Discord.
 func (w *Server) Fail(class channels.Class, n int) bool {
 	f := map[channels.Class]func(http.ResponseWriter){
 		channels.Temporary:    AnswerWith(502, "<html>bad gateway "+Token),

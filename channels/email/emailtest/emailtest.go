@@ -20,7 +20,7 @@ var files embed.FS
 
 // Layout is how one mail program in one language lays out a mail.
 type Layout struct {
-	Client   string // the mail program and what was done with it: "thunderbird-reply"
+	Client   string // the mail program and the operation: "thunderbird-reply"
 	Language string // ISO 639-1: "hu"
 	Subject  string // with the prefix of the program and language
 	Thread   bool   // the mail has In-Reply-To and References
@@ -37,7 +37,7 @@ type Layout struct {
 
 // Words are the texts that fill a layout.
 type Words struct {
-	Own     string // what the sender writes; lines end with "\n"
+	Own     string // the text of the sender; lines end with "\n"
 	Order   string // one line of the quoted mail
 	Name    string // display name of its author; "": "Eve Example"
 	Address string // address of its author; "": "eve@evil.example"
