@@ -19,8 +19,7 @@ import (
 // maxAnswerAge is the maximum age of a question that a bare yes or no answers.
 const maxAnswerAge = 5 * time.Minute
 
-// noClient stands for the client of an API message without a client name. Hob cannot show it
-// anything.
+// noClient is the client of an API message without a client name. Hob cannot show it anything.
 const noClient = "?"
 
 // errOnlyReplies refuses an approval that does not reply to its question.
@@ -55,7 +54,7 @@ func placeOfAnswer(ev bus.Event) (answerPlace, error) {
 
 // answerTarget is the set of approvals that an answer in a place may decide.
 type answerTarget struct {
-	// decides is what a bare yes or no decides: one approval, or those of a batch.
+	// decides lists the approvals that a bare yes or no decides: one, or those of a batch.
 	decides []guard.Approval
 	// open lists the approvals waiting here that only an answer with an id decides.
 	open []guard.Approval

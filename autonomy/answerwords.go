@@ -5,7 +5,7 @@ import (
 	"strings"
 )
 
-// everything selects the whole batch that was shown, as in "/yes all".
+// everything selects the complete batch that was shown, as in "/yes all".
 const everything = "all"
 
 // plainAnswer is the meaning of a message without a command as an answer to a question.

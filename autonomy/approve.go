@@ -82,7 +82,7 @@ func parseScope(s string) (scope string, lasting time.Duration, err error) {
 	return "", 0, fmt.Errorf("unknown scope %q; write session, task or pattern, and for 30m or for 2h", s)
 }
 
-// ParseGrantDuration reads how long a grant holds: "30m", "2h", "7d".
+// ParseGrantDuration parses the duration of a grant: "30m", "2h", "7d".
 func ParseGrantDuration(s string) (time.Duration, error) {
 	d, err := time.ParseDuration(s)
 	if days, ok := strings.CutSuffix(s, "d"); ok {

@@ -52,8 +52,8 @@ func chatCommands() []command {
 	}
 }
 
-// unknownCommand stands for a lone word with a slash that is not a command. It is probably a
-// typo, so no model reads it. /help does not list it.
+// unknownCommand handles a lone word with a slash that is not a command. It is probably a typo, so
+// no model reads it. /help does not list it.
 const unknownCommand = "unknown"
 
 // freshCommand ends a conversation.

@@ -51,8 +51,8 @@ func (l *Loop) dropUnknownSender(ctx context.Context, in channels.Inbound, ev bu
 	return err
 }
 
-// creatorAgent finds the agent that created a watcher or schedule. That agent runs it, so that nobody
-// gains tools by waiting.
+// creatorAgent finds the agent that created a watcher or schedule. That agent runs it, so that an
+// agent cannot gain tools by waiting.
 func (l *Loop) creatorAgent(ctx context.Context, ev bus.Event, f watcherPayload) (agents.Member, error) {
 	if l.o.Crew == nil {
 		return l.defaultMember(), nil

@@ -28,7 +28,7 @@ type Explanation interface {
 	Source() provenance.Source
 }
 
-// Question identifies what the owner wants explained.
+// Question identifies the event that the owner wants explained.
 type Question struct {
 	Kind string // "" is an event
 	// About is an id; for a silence also words and "since TIME"; "" or "last" means the last
@@ -77,7 +77,7 @@ func (l *Loop) Explain(ctx context.Context, q Question) (Explanation, error) {
 	return nil, fmt.Errorf("%w: %q cannot be explained; there are event, tick, notification and silence", ErrUnclear, q.Kind)
 }
 
-// whyBefore explains what happened before the question.
+// whyBefore explains the events before the question.
 func (l *Loop) whyBefore(ctx context.Context, q Question) (Why, error) {
 	list, err := l.o.Bus.List(ctx, q.Session, "", 100)
 	if err != nil {

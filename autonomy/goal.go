@@ -49,8 +49,8 @@ func newQuestionAgent(a *agent.Agent) (*agent.Agent, error) {
 	return a.With(func(o *agent.Options) { o.Catalogue, o.Whole = c, nil })
 }
 
-// handleGoalEvent works on an event of a goal: its review, what that decided, or the question
-// whether to do it.
+// handleGoalEvent processes an event of a goal: its review, the decided action, or the approval
+// request for it.
 func (l *Loop) handleGoalEvent(ctx context.Context, ev bus.Event) (result, error) {
 	res := result{how: "goal", kind: channels.Notice}
 	order, err := goals.OrderOf(ev)
@@ -157,7 +157,7 @@ func (l *Loop) byRule(ctx context.Context, goal goals.Goal, res result) (result,
 	return res, nil
 }
 
-// goalEnded reads what a turn of a goal came to.
+// goalEnded returns the outcome of a turn of a goal.
 func (l *Loop) goalEnded(ctx context.Context, goal goals.Goal, order goals.EventPayload, res result) (result, error) {
 	res.goal.By = res.Model
 	if res.Interrupted {

@@ -29,7 +29,7 @@ type guestLimiter struct {
 
 // guestUsage are the messages of one sender.
 type guestUsage struct {
-	at   []time.Time // of the messages that were taken within the window
+	at   []time.Time // times of the messages accepted within the window
 	told time.Time   // when the sender was notified of the limit
 }
 
@@ -69,7 +69,7 @@ func (g *guestLimiter) countMessage(ev bus.Event, now time.Time) (over, tell boo
 	return true, true, until
 }
 
-// isOverLimit reports whether nothing more of a sender would be taken for now.
+// isOverLimit reports whether further messages of a sender are currently ignored.
 func (g *guestLimiter) isOverLimit(channel, sender string, now time.Time) bool {
 	g.mu.Lock()
 	defer g.mu.Unlock()

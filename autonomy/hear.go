@@ -88,8 +88,8 @@ func (l *Loop) dispatchIgnored(ctx context.Context, ev bus.Event) error {
 	return l.o.Store.Write(ctx, func(tx *store.Tx) error { return l.dispatchToWatchers(tx, m) })
 }
 
-// ReplayMessages calls each with the messages that were taken since then, oldest first, as
-// watchers were shown them.
+// ReplayMessages calls each with the messages accepted since then, oldest first, in the form in
+// which watchers got them.
 func (l *Loop) ReplayMessages(ctx context.Context, since time.Time, each func(watchers.Message) error) error {
 	return l.o.Bus.Messages(ctx, since, func(ev bus.Event) error {
 		if m, ok := watcherMessage(ev); ok {

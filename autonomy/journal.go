@@ -12,9 +12,8 @@ import (
 	"hob/tools"
 )
 
-// Journal records what the owner did himself by a command, such as a change of
-// the configuration, so that it can be undone as Hob's own actions are. tool is
-// one of Options.Acts.
+// Journal records a command of the owner, such as a change of the configuration, so that it can be
+// undone like Hob's own actions. tool is one of Options.Acts.
 func (l *Loop) Journal(ctx context.Context, tool, text string, undo *tools.Undo) error {
 	id := bus.NewID()
 	now := time.Now()

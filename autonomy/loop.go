@@ -93,7 +93,7 @@ type Options struct {
 	Tick time.Duration
 	// Slots is the number of sessions processed in parallel (default 5).
 	Slots int
-	// Book, when set, stores what model calls took, along with the end of a turn.
+	// Book, when set, stores the usage of model calls, along with the end of a turn.
 	Book func(tx *store.Tx) error
 	// Room reports whether an unattended turn may begin now, otherwise when to ask again; nil
 	// always allows it.
@@ -147,10 +147,10 @@ type Loop struct {
 type turn struct {
 	ev     bus.Event
 	tick   string // the tick that claimed it
-	woke   string // what woke the loop for it
+	woke   string // cause of the iteration
 	cancel context.CancelCauseFunc
 	since  time.Time
-	said   []bus.Event   // what the owner says to it; guarded by Loop.mu
+	said   []bus.Event   // the owner's messages to it; guarded by Loop.mu
 	done   chan struct{} // closed when it has ended
 	held   int           // questions for which it waits in memory; guarded by Loop.mu
 }

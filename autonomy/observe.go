@@ -22,7 +22,7 @@ import (
 // MaxText is the maximum size of a message in bytes.
 const MaxText = 10 << 20
 
-// Errors of Receive; nothing was taken. They are channels.ErrUnfit.
+// Errors of Receive; nothing was accepted. They are channels.ErrUnfit.
 const (
 	ErrTooLong rejectedError = "the message is longer than 10 MB; send it as a file"
 	ErrNotText rejectedError = "the message is not valid UTF-8; send it as UTF-8 text"
@@ -79,8 +79,8 @@ type watcherPayload struct {
 	Data    json.RawMessage   `json:"data,omitempty"`
 }
 
-// startDueTurns claims what is due and starts a turn for each event. It returns when
-// the next waiting event becomes due.
+// startDueTurns claims due events and starts a turn for each. It returns when the next waiting
+// event becomes due.
 func (l *Loop) startDueTurns(ctx, work context.Context, woke string) time.Time {
 	l.looks.Add(1)
 	due := l.enqueueDue(ctx)
@@ -128,8 +128,8 @@ func (l *Loop) startDueTurns(ctx, work context.Context, woke string) time.Time {
 	return next
 }
 
-// freeSlots counts the places left; commands take none, nor do turns that are held
-// for an answer, as long as there are not too many of those.
+// freeSlots returns the number of free slots. Commands need none, nor do turns that wait for an
+// answer, up to a limit.
 func (l *Loop) freeSlots() int {
 	l.mu.Lock()
 	defer l.mu.Unlock()

@@ -50,8 +50,8 @@ func outsideOrigins(ev bus.Event, m message) []provenance.Origin {
 	return out
 }
 
-// Attachments names the untrusted texts that a client sent along with a message: "pasted
-// text, 1,234 characters". Nothing in it but the label is anybody else's choice.
+// Attachments names the untrusted texts that a client sent along with a message: "pasted text,
+// 1,234 characters". Only the label is chosen by somebody else.
 func Attachments(ev bus.Event) (out []string) {
 	m, err := messageOf(ev)
 	if err != nil || ev.Kind != bus.Message || ev.Provenance.Tainted() {

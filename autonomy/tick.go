@@ -66,7 +66,7 @@ type Tick struct {
 // Ticks counts the iterations since the start, and those with an input.
 func (l *Loop) Ticks() (all, withInput int64) { return l.looks.Load(), l.inputs.Load() }
 
-// tickTx keeps what a tick did about an event.
+// tickTx stores how a tick handled an event.
 func tickTx(tx *store.Tx, t *turn, rule, state string) error {
 	if t.tick == "" {
 		return nil

@@ -154,7 +154,7 @@ func (c textCutter) cutInFence(text string, f fence) (part, rest string, ok bool
 // fence is an open code block (CommonMark 0.31, section 4.5).
 type fence struct {
 	mark   string // "```" or longer, or tildes
-	opener string // its whole first line
+	opener string // its complete first line
 	start  int    // offset of that line
 }
 
@@ -194,8 +194,8 @@ func findCutMarks(text string, end int) cutMarks {
 	return m
 }
 
-// fenceMark returns the run of back-ticks or tildes with which a line opens or
-// closes a code block, and what follows it.
+// fenceMark returns the run of back-ticks or tildes with which a line opens or closes a code block,
+// and the text after it.
 func fenceMark(line string) (mark, info string) {
 	s := strings.TrimLeft(line, " ")
 	if len(line)-len(s) > 3 || len(s) < 3 || (s[0] != '`' && s[0] != '~') {

@@ -72,7 +72,7 @@ type term struct {
 	stem   string
 	forms  []string // irregular ones
 	dense  bool     // in a script without spaces between words
-	whole  bool     // a name with punctuation; its parts are separate terms, and only the index can match the whole
+	whole  bool     // a name with punctuation; its parts are separate terms, and only the index can match the full name
 	weight float64  // inverse document frequency
 	bit    uint64   // bit index in TermMatch.Has
 }

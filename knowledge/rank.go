@@ -97,7 +97,7 @@ func (r *row) countTerms(k *parsedQuestion, form float64, scratch []string) []st
 		case r.own[i] > 0:
 		case t.dense:
 			r.own[i] = float64(strings.Count(textnorm.Fold(r.doc.Text), t.text))
-		case t.bit&r.has != 0: // the index matched another form or language of the word, or the whole name
+		case t.bit&r.has != 0: // the index matched another form or language of the word, or the complete name
 			r.own[i] = 1
 		}
 	}

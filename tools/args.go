@@ -102,7 +102,7 @@ func convertNumber(n json.Number) (any, error) {
 	if err != nil {
 		return nil, fmt.Errorf("the number %s is too large", n)
 	}
-	if i := int64(f); float64(i) == f && math.Abs(f) < 1<<53 { // 2.0 is a whole number
+	if i := int64(f); float64(i) == f && math.Abs(f) < 1<<53 { // 2.0 is an integer
 		return i, nil
 	}
 	return f, nil

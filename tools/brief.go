@@ -17,7 +17,7 @@ import (
 type BriefItem struct {
 	At   time.Time `json:"at"` // zero without a time of day
 	Text string    `json:"text"`
-	// Source is Outside if Text holds words that are not the owner's; empty counts as
+	// Source is Outside if Text contains words that are not the owner's; empty is treated as
 	// Outside.
 	Source provenance.Source `json:"source"`
 	// Beside marks an item that is not worth a notification on its own.
@@ -38,7 +38,7 @@ type BriefSource interface {
 type BriefSection struct {
 	Title string      `json:"title"`
 	Items []BriefItem `json:"items"` // items with a time first, in order
-	// Error says why the source, or part of it, could not be read.
+	// Error describes why the source, or part of it, could not be read.
 	Error string `json:"error,omitempty"`
 }
 

@@ -8,8 +8,8 @@ import (
 	"sync"
 )
 
-// Catalogue holds the tools of this process that can run on this platform. It is immutable
-// and safe for concurrent use.
+// Catalogue contains the tools of this process that can run on this platform. It is immutable and
+// safe for concurrent use.
 type Catalogue struct {
 	all    []Tool // by name
 	byName map[string]Tool

@@ -16,10 +16,9 @@ type Error struct {
 	Message string
 	Remedy  string // optional
 	Err     error  // optional cause
-	// Source says whose words Message and Remedy are. It is mandatory: Tool for Hob's own
-	// words and repeated arguments of the call, Outside when the message quotes anything
-	// else, such as a file name or a server's answer. The zero value is invalid, and
-	// SourceOf treats it as Outside.
+	// Source states whose words Message and Remedy are. It is mandatory: Tool for Hob's own words
+	// and repeated arguments of the call, Outside when the message quotes anything else, such as a
+	// file name or a server's answer. The zero value is invalid, and SourceOf treats it as Outside.
 	Source provenance.Source
 }
 

@@ -16,7 +16,7 @@ type CallAssessor interface {
 	Judge(ctx context.Context, args json.RawMessage) CallAssessment
 }
 
-// Owner stands for the owner in Judgement.To. It cannot be mistaken for an address: those
+// Owner represents the owner in CallAssessment.To. It cannot be mistaken for an address: those
 // contain a colon, an "@" or a "+".
 const Owner = "owner"
 
@@ -52,8 +52,8 @@ type CallAssessment struct {
 	Private bool
 	// Items is the number of items that a batch changes or reaches; 0 counts as 1.
 	Items int
-	// Pattern is what a grant for similar calls would cover: "git status *",
-	// "host:example.org"; "" if only identical arguments may be granted.
+	// Pattern describes similar calls that a grant would cover: "git status *", "host:example.org";
+	// "" if only identical arguments may be granted.
 	Pattern string
 	// Exact names what would really run or be sent beyond the arguments: the resolved
 	// program, its digest, digests of files read at run time. An approval is bound to it,
@@ -63,12 +63,12 @@ type CallAssessment struct {
 
 type askingKey struct{}
 
-// WithAsking stores the event whose turn a judgement is for.
+// WithAsking stores the event whose turn an assessment is for.
 func WithAsking(ctx context.Context, event string) context.Context {
 	return context.WithValue(ctx, askingKey{}, event)
 }
 
-// Asking returns the event whose turn a judgement is for, "" if unknown.
+// Asking returns the event whose turn an assessment is for, "" if unknown.
 func Asking(ctx context.Context) string {
 	event, _ := ctx.Value(askingKey{}).(string)
 	return event

@@ -34,7 +34,7 @@ type Def[In any] struct {
 	Paths func(in In) []string
 	// Summary describes in one line what a call would do; optional.
 	Summary func(in In) string
-	// Judge assesses what a call with these arguments would do (see Judge); optional.
+	// Judge assesses a call with these arguments (see CallAssessor); optional.
 	Judge func(ctx context.Context, in In) CallAssessment
 	// Arguments describes arguments by name, where the text depends on more than In; optional.
 	Arguments map[string]string

@@ -146,9 +146,9 @@ type Result struct {
 	// Data holds the same as values, for --json and programs. Optional. Stored rows include
 	// their "id" and "provenance": the origins of a row's text are stored with its id.
 	Data any
-	// Source says whose words Text and Data are. It is mandatory: Tool for Hob's own words
-	// and data, Outside for file contents, pages, mail. The zero value is invalid, and the
-	// engine treats a result without a source as untrusted text.
+	// Source states whose words Text and Data are. It is mandatory: Tool for Hob's own words and
+	// data, Outside for file contents, pages, mail. The zero value is invalid, and the engine
+	// treats a result without a source as untrusted text.
 	Source provenance.Source
 	// Origins name the origins of untrusted text in the result: a page, a file, a sender.
 	// Without any, the tool itself is named as the origin.
@@ -223,9 +223,9 @@ type Tool interface {
 	Call(ctx context.Context, c Call) (Result, error)
 }
 
-// TxTool is a tool whose whole effect is in Hob's database. CallTx runs inside the transaction
-// that records the call as done. It must have no effect that a rollback does not revert,
-// and it must wait only for the database.
+// TxTool is a tool that only changes Hob's database. CallTx runs inside the transaction that
+// records the call as done. It must have no effect that a rollback does not revert, and it must
+// wait only for the database.
 type TxTool interface {
 	Tool
 	CallTx(ctx context.Context, tx *store.Tx, c Call) (Result, error)

@@ -146,7 +146,7 @@ type ExceptionFilter interface {
 	Spares(at time.Time) bool
 }
 
-// Deps holds what a driver may use.
+// Deps contains the dependencies of a driver.
 type Deps struct {
 	Store *store.Store
 	Log   *slog.Logger

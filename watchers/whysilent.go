@@ -202,7 +202,7 @@ func (s Silence) Text(at func(time.Time) string) string {
 	return b.String()
 }
 
-// Line describes in one line what the watcher saw and which rule suppressed it.
+// Line describes in one line the suppressed signal and the rule that suppressed it.
 func (p SuppressedSignal) Line(at func(time.Time) string) string {
 	line := fmt.Sprintf("%s  [%s] %q", at(p.At), p.Rule, p.Text)
 	if p.Why != "" {

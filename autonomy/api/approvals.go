@@ -104,7 +104,7 @@ type Grant struct {
 	Summary string `json:"summary,omitempty"`
 	Name    string `json:"name,omitempty"`
 	Session string `json:"session"`
-	// Task is the event to which it is limited, "" for the whole conversation.
+	// Task is the event to which the grant is limited, "" for the entire conversation.
 	Task string `json:"task,omitempty"`
 	// Outside: it also covers calls with untrusted text in context. The owner saw such a call,
 	// or requested this.

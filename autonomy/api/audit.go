@@ -13,7 +13,7 @@ type Audit interface {
 	Audit(ctx context.Context, q AuditQuery) ([]AuditRecord, error)
 	// AuditLine returns the details of one line.
 	AuditLine(ctx context.Context, seq int64) (AuditLine, error)
-	// AuditVerify checks the whole log. ErrConflict: it was altered.
+	// AuditVerify checks the complete log. It returns ErrConflict if the log was altered.
 	AuditVerify(ctx context.Context) (AuditHead, error)
 	// AuditExport writes a time range as "jsonl" or "csv". If it returns an error of its own, it
 	// has written nothing.

@@ -55,7 +55,7 @@ type Pairing struct {
 	ID        string    `json:"id"`
 	Channel   string    `json:"channel"`
 	Sender    string    `json:"sender"`
-	Name      string    `json:"name,omitempty"` // as the platform says it; proves nothing
+	Name      string    `json:"name,omitempty"` // as the platform reports it; proves nothing
 	Chat      string    `json:"chat,omitempty"`
 	By        string    `json:"by"` // where the code was made
 	CreatedAt time.Time `json:"created_at"`

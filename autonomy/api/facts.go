@@ -69,10 +69,10 @@ type GraphEdge struct {
 
 	FromName string `json:"from_name"`
 	ToName   string `json:"to_name"`
-	Over     bool   `json:"over,omitempty"` // it held once
+	Over     bool   `json:"over,omitempty"` // it is no longer true
 }
 
-// MemoryGraph is a part of the graph of people and things.
+// MemoryGraph is a part of the graph of people and other entities.
 type MemoryGraph struct {
 	// Root is the requested entity, "" for all.
 	Root      string      `json:"root,omitempty"`

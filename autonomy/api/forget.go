@@ -9,8 +9,9 @@ import (
 
 // Forgetting deletes permanently. The tool "forget" begins it.
 type Forgetting interface {
-	// PreviewErasure returns what would be deleted and changes nothing: the row Query.Of, the
-	// text Query.Text, or what came from Query.State; with Query.All also what mentions it.
+	// PreviewErasure returns the data that would be deleted and changes nothing: the row Query.Of,
+	// the text Query.Text, or the data that came from Query.State; with Query.All also everything
+	// that mentions it.
 	PreviewErasure(ctx context.Context, q Query) ([]ErasurePreview, error)
 	// Erasures lists the deletions. It waits until the one named by Query.Of is done.
 	Erasures(ctx context.Context, q Query) ([]Erasure, error)

@@ -121,7 +121,7 @@ type ScorePart struct {
 	Value float64 `json:"value"`
 }
 
-// MemoryItem is all about one thing.
+// MemoryItem contains everything about one item.
 type MemoryItem struct {
 	MemoryRow
 
@@ -151,7 +151,7 @@ type MemoryStats struct {
 	Documents int        `json:"documents"`
 	// Behind is how many messages have no row yet.
 	Behind int `json:"messages_behind"`
-	// Derived is what follows the rows.
+	// Derived lists the states of the derived data.
 	Derived  []DerivedStats   `json:"derived"`
 	Database int64            `json:"database_bytes"`
 	OnDisk   map[string]int64 `json:"bytes_on_disk"` // of each folder or file of the home
@@ -164,7 +164,7 @@ type RowCount struct {
 	Rows  int    `json:"rows"`
 }
 
-// DerivedStats is how something that derives from the rows stands.
+// DerivedStats is the state of data that is derived from the rows.
 type DerivedStats struct {
 	Name      string         `json:"name"`
 	State     string         `json:"state"` // "ready", "behind", "building", "held", "off"

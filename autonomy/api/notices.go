@@ -43,10 +43,10 @@ type Notice struct {
 	Text       string            `json:"text,omitempty"`
 	Provenance provenance.Source `json:"provenance"`
 	Urgency    string            `json:"urgency"`
-	Rule       string            `json:"rule"`              // what determined the urgency
+	Rule       string            `json:"rule"`              // source of the urgency
 	Weighed    bool              `json:"weighed,omitempty"` // a model determined it
 	State      string            `json:"state"`
-	Why        string            `json:"why"` // what deferred it, or why nothing did
+	Why        string            `json:"why"` // reason why it was deferred or not
 	HeldBy     string            `json:"held_by,omitempty"`
 	Until      time.Time         `json:"until,omitzero"`
 	Of         string            `json:"of,omitempty"`       // event of the digest that sent it, or the notice it repeats

@@ -10,12 +10,12 @@ type Silence struct {
 	Since time.Time `json:"since"`
 	// Watchers is the watcher in question, or all that fail.
 	Watchers []SilentWatcher `json:"watchers"`
-	// Passed lists what watchers saw and did not report.
+	// Passed lists the signals that watchers saw and did not report.
 	Passed []SuppressedSignal `json:"passed"`
 	Goals  []GoalSilence      `json:"goals"`
 	// Events lists events without a notice.
 	Events []SuppressedEvent `json:"events"`
-	// Deliveries were written but have not reached the owner; Told have.
+	// Deliveries lists messages that have not reached the owner yet; Told those that have.
 	Deliveries []Delivery `json:"deliveries"`
 	Told       []Delivery `json:"told"`
 	// Notices are deferred or dropped notices.

@@ -8,7 +8,7 @@ import (
 	"hob/platform/provenance"
 )
 
-// Undo lists what can be undone. The tool "undo" undoes it.
+// Undo lists the actions that can be undone. The tool "undo" undoes them.
 type Undo interface {
 	Undoable(ctx context.Context, q Query) ([]LedgerEntry, error)
 }

@@ -5,7 +5,7 @@ import (
 	"time"
 )
 
-// Usage is what the models cost.
+// Usage reports the cost of the models.
 type Usage interface {
 	// Usage sums model calls by day and model.
 	Usage(ctx context.Context, q Query) ([]UsageRow, error)

@@ -8,8 +8,8 @@ import (
 	"hob/platform/provenance"
 )
 
-// Watchers are the watchers of sources, the schedules and the reminders. The lists omit those that
-// are done, unless Query.All is set.
+// Watchers lists the watchers of sources, the schedules and the reminders. The lists omit finished
+// ones, unless Query.All is set.
 type Watchers interface {
 	Watchers(ctx context.Context, q Query) ([]Watcher, error)
 	Schedules(ctx context.Context, q Query) ([]Watcher, error)

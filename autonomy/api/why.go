@@ -45,7 +45,7 @@ func (x Explanation) MarshalJSON() ([]byte, error) {
 	}{x.Why, x.Text})
 }
 
-// Why holds everything known about one event: its content, the decisions and their authority,
+// Why contains everything known about one event: its content, the decisions and their authority,
 // the actions, the answers.
 type Why struct {
 	Event Event  `json:"event,omitzero"`

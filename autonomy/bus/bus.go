@@ -148,7 +148,7 @@ CREATE INDEX outbox_held ON outbox(channel, not_before) WHERE kind = 'send' AND 
 CREATE INDEX ledger_undone ON ledger(session, undone_at) WHERE undone_at > 0;
 `
 
-// schemaLinks: what a call's result offers to be opened next.
+// schemaLinks: the addresses in a call's result that may be opened next.
 const schemaLinks = `ALTER TABLE ledger ADD COLUMN links TEXT NOT NULL DEFAULT '';`
 
 // schemaUndone adds the event that undid an action.
@@ -196,8 +196,8 @@ func (b *Bus) Recover(ctx context.Context) (dead []Event, err error) {
 	return dead, nil
 }
 
-// Put makes an event durable and returns its id; for a key that was taken
-// before, the first event's id and repeated = true.
+// Put makes an event durable and returns its id; for a known key, the id of the first event and
+// repeated = true.
 func (b *Bus) Put(ctx context.Context, e Event) (acc channels.Accepted, err error) {
 	err = b.db.Write(ctx, func(tx *store.Tx) error {
 		acc, err = b.PutTx(tx, e)

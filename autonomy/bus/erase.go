@@ -15,8 +15,8 @@ func (b *Bus) Eraser() erase.Eraser { return eraser{b} }
 
 type eraser struct{ b *Bus }
 
-// erasureTables: what an event said goes with its answer, its calls and its replies; the
-// rows stay, so that nothing is answered or sent a second time.
+// erasureTables erases an event's text with its answer, its calls and its replies. The rows stay,
+// so that no event is answered or sent a second time.
 func (eraser) erasureTables() []erase.Table {
 	return []erase.Table{
 		{
@@ -139,7 +139,7 @@ func (b *Bus) CallIDs(q store.Querier, events []string) (out []string, err error
 	return out, nil
 }
 
-// Running lists the events whose turns run now.
+// Running lists the events whose turns are running.
 func (b *Bus) Running(q store.Querier) ([]string, error) {
 	return queryIDs(q, `SELECT id FROM inbox INDEXED BY inbox_open WHERE state IN ('pending', 'claimed') AND state = 'claimed'`)
 }

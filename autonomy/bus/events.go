@@ -11,7 +11,7 @@ import (
 	"hob/platform/store"
 )
 
-// ErrNotFound says that there is no such row.
+// ErrNotFound reports a missing row.
 var ErrNotFound = errors.New("not found")
 
 const eventColumns = `id, kind, source, session, lane, channel, chat, sender, text, payload, provenance, received_at,

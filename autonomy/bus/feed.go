@@ -33,12 +33,12 @@ type Feed struct {
 	cut  uint64 // id of the newest event that is kept no more
 	gone uint64 // how many those are
 	subs map[*Subscription]struct{}
-	fine int // of them, those that read deltas
+	fine int // subscribers that read deltas
 	lost uint64
 }
 
-// newFeed counts from the time in 1/1024 ms, which JavaScript still holds
-// exactly: an id of an earlier start is an old one.
+// newFeed counts from the time in 1/1024 ms, which JavaScript represents exactly, so that ids of an
+// earlier start are smaller.
 func newFeed(now func() time.Time) *Feed {
 	return &Feed{now: now, last: uint64(now().UnixMilli()) << 10, subs: map[*Subscription]struct{}{}}
 }
@@ -154,7 +154,7 @@ func (f *Feed) droppedEvent(id, n uint64) LiveEvent {
 	return LiveEvent{ID: id, Type: "dropped", At: f.now(), Data: json.RawMessage(fmt.Sprintf(`{"dropped":%d}`, n))}
 }
 
-// Dropped counts what slow readers have lost since the start.
+// Dropped counts the events that slow readers have lost since the start.
 func (f *Feed) Dropped() uint64 {
 	f.mu.Lock()
 	defer f.mu.Unlock()

@@ -143,7 +143,8 @@ func joinedTx(tx *store.Tx, e Event) (event string, err error) {
 	return event, err
 }
 
-// FindCoalesced returns the event of a message that was taken before, or became a part of.
+// FindCoalesced returns the event of an earlier message with this key, also if it was merged into
+// another event.
 func (b *Bus) FindCoalesced(ctx context.Context, source, key string) (event string, err error) {
 	err = b.db.Read().QueryRowContext(ctx, `SELECT id FROM inbox WHERE source = ?1 AND key = ?2
 		UNION ALL SELECT event FROM inbox_joined WHERE source = ?1 AND key = ?2 LIMIT 1`, source, key).Scan(&event)

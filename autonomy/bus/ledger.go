@@ -56,8 +56,7 @@ type Entry struct {
 	Returned []provenance.Origin `json:"returned,omitempty"`
 }
 
-// ErrEnded says that the call has ended before: it must not run or be recorded
-// again.
+// ErrEnded reports that the call has already ended: it must not run or be recorded again.
 var ErrEnded = errors.New("the call has already ended")
 
 // RecordTx writes the entry, or updates the row of the same call. The arguments and the
@@ -143,8 +142,8 @@ func (b *Bus) Calls(ctx context.Context, event string) ([]Entry, error) {
 	return b.queryEntries(ctx, `WHERE event = ? ORDER BY seq`, event)
 }
 
-// EffectfulCalls returns the calls of a session that went well and did more than look,
-// among the last n of the whole ledger.
+// EffectfulCalls returns the successful calls with effects of a session, among the last n of the
+// entire ledger.
 func (b *Bus) EffectfulCalls(ctx context.Context, session string, n int) ([]Entry, error) {
 	return b.queryEntries(ctx, `WHERE seq > (SELECT max(seq) FROM ledger) - ? AND session = ? AND state = 'done' AND effects <> 'read' ORDER BY seq DESC`, n, session)
 }

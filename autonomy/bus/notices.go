@@ -11,7 +11,7 @@ import (
 	"hob/platform/store"
 )
 
-// own fits what the owner said in a chat between him and Hob alone.
+// own matches messages of the owner in a chat with Hob alone.
 const own = `kind = ?1 AND provenance = ?2 AND NOT coalesce(CAST(payload AS TEXT) ->> '$.shared', 0)`
 
 // LastSpoken returns where and when the owner last wrote in a private chat with Hob.

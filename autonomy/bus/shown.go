@@ -208,8 +208,8 @@ type Passed struct {
 	At                         time.Time
 }
 
-// PassedSince lists what Hob said and what the owner wrote after a position, up to the
-// event before (all when that is not known). whole is false when there is more than is read.
+// PassedSince lists the messages of Hob and the owner after a position, up to the event before (all
+// if it is unknown). whole is false if there are more than it reads.
 func (b *Bus) PassedSince(ctx context.Context, p Position, before string) (out []Passed, whole bool, err error) {
 	rows, err := b.db.Read().QueryContext(ctx, `SELECT id, session, channel, chat, kind, created_at FROM outbox
 		WHERE seq > ?1 AND state NOT IN ('queued', 'cancelled')

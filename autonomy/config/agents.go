@@ -28,7 +28,7 @@ type Member struct {
 	MaxRounds        int             `toml:"max_rounds"`
 	MaxTokensPerTurn int             `toml:"max_tokens_per_turn"`
 	MaxToolFailures  int             `toml:"max_tool_failures"`
-	Level            Level           `toml:"level"`     // "" = that of [autonomy]
+	Level            Level           `toml:"level"`     // "" = the level of [autonomy]
 	Isolation        string          `toml:"isolation"` // "" or "none", "container"
 	Container        ContainerConfig `toml:"container"`
 }

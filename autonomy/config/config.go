@@ -75,7 +75,7 @@ type Provider struct {
 	Model     string `toml:"model"`
 	MaxTokens int    `toml:"max_tokens"`
 	Context   int    `toml:"context"` // in tokens
-	Stream    bool   `toml:"stream"`  // true unless the file says otherwise
+	Stream    bool   `toml:"stream"`  // default true
 	// Stall is the maximum silence of the server.
 	Stall Duration `toml:"stall"`
 	// The rest is for external agents (kind = "acp").
@@ -105,7 +105,7 @@ type Autonomy struct {
 	MaxGoals       int        `toml:"max_goals"`
 	GoalBackoff    int        `toml:"goal_backoff"` // how many times the interval grows at most
 	KeepTraces     Duration   `toml:"keep_traces"`
-	DaysOff        []string   `toml:"days_off"` // calendar files, as whole paths
+	DaysOff        []string   `toml:"days_off"` // calendar files, as absolute paths
 	Confidence     Confidence `toml:"confidence"`
 }
 
@@ -366,7 +366,7 @@ func Parse(name string, text []byte) (*Config, error) {
 	return c, errs.orNil()
 }
 
-// decodeFile fills the defaults, then what the file says.
+// decodeFile fills in the defaults, then applies the file.
 func decodeFile(d *document) (configFile, error) {
 	f, err := defaultFile()
 	if err != nil {

@@ -66,7 +66,7 @@ func parseDocument(file string, text []byte) (*document, error) {
 	if i := invalidUTF8(d.text); i >= 0 {
 		return nil, &Error{File: file, Line: d.lineNumber(i), Msg: "this line is not valid UTF-8; save the file as UTF-8"}
 	}
-	// Decoding finds what the parser alone does not: keys that stand twice.
+	// Decoding finds errors that the parser alone does not: duplicate keys.
 	var all map[string]any
 	if err := toml.Unmarshal(d.text, &all); err != nil {
 		return nil, d.syntaxError(err)
@@ -96,12 +96,12 @@ func (d *document) syntaxError(err error) error {
 	return e
 }
 
-// lineNumber returns the number, from 1, of the line that holds the offset.
+// lineNumber returns the number, from 1, of the line that contains the offset.
 func (d *document) lineNumber(offset int) int {
 	return sort.Search(len(d.lines), func(i int) bool { return d.lines[i] > offset })
 }
 
-// lineEnd returns the offset behind the line that holds the offset.
+// lineEnd returns the end offset of the line that contains the offset.
 func (d *document) lineEnd(offset int) int {
 	if n := d.lineNumber(offset); n < len(d.lines) {
 		return d.lines[n]
@@ -156,7 +156,7 @@ func (d *document) keyValue(n *unstable.Node, prefix, table []string, inline boo
 	d.indexChildren(v, at, e.path, table)
 }
 
-// indexChildren takes what stands inside an array or an inline table.
+// indexChildren indexes the entries of an array or an inline table.
 func (d *document) indexChildren(v *unstable.Node, at int, path, table []string) {
 	if v.Kind != unstable.Array && v.Kind != unstable.InlineTable {
 		return

@@ -27,7 +27,7 @@ func (e *Error) Error() string {
 	return s.String()
 }
 
-// Errors holds all mistakes, in order of line.
+// Errors lists all mistakes, in order of line.
 type Errors []*Error
 
 func (e Errors) Error() string {

@@ -15,14 +15,14 @@ import (
 // ErrEdited means that the file has changed since: replacing its text would destroy an edit.
 var ErrEdited = errors.New("the configuration was edited since")
 
-// Revisions keeps former texts of the file under their SHA-256, for undo. They may
-// hold secrets that stood in it, and are private (0600).
+// Revisions stores former texts of the file under their SHA-256, for undo. They may contain secrets
+// from the file, and are private (0600).
 type Revisions struct {
 	Path string // of config.toml
 	Dir  string
 }
 
-// absent stands for a file that did not exist.
+// absent represents a file that did not exist.
 const absent = "absent"
 
 // Keep makes the file's present text durable and returns its name.

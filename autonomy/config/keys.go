@@ -17,16 +17,16 @@ var defaultText []byte
 //go:embed initial.toml
 var initialText []byte
 
-// placeholder stands in default.toml for the name of a section.
+// placeholder replaces the name of a section in default.toml.
 const placeholder = "NAME"
 
 // Key describes one key of the configuration.
 type Key struct {
-	Name    string // dotted; NAME stands for a name that the user chooses
+	Name    string // dotted; NAME is replaced by a name that the user chooses
 	Accepts string // "text in quotes", "true or false", ...
 	Default string // as written in the file
 	Doc     string // one or more sentences
-	Many    bool   // its section may stand several times, or under names of the owner's choice
+	Many    bool   // its section may occur several times, or under names that the user chooses
 }
 
 // Keys lists every key of the core in the order of the documentation. The keys
@@ -64,7 +64,7 @@ func Keys() []Key {
 // their defaults, commented out.
 func Template() []byte { return bytes.Clone(initialText) }
 
-// Get returns the effective value of a dotted key, or of a whole section as a map. It returns
+// Get returns the effective value of a dotted key, or of a complete section as a map. It returns
 // secrets in the file as "[redacted]".
 func (c *Config) Get(key string) (any, error) {
 	v := reflect.ValueOf(c.effectiveFile())

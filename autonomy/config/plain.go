@@ -16,8 +16,8 @@ type PlainSecret struct {
 	Value system.Secret
 }
 
-// Name returns the name for storing the secret elsewhere: the key, without a last part that
-// only says that it is a secret, as "anthropic" for providers.anthropic.api_key.
+// Name returns the name for storing the secret elsewhere: the key without a last part that only
+// marks it as a secret, such as "anthropic" for providers.anthropic.api_key.
 func (p PlainSecret) Name() string {
 	parts := splitKey(p.Key)
 	last := parts[len(parts)-1]
@@ -36,7 +36,7 @@ func (p PlainSecret) Name() string {
 	}, name)
 }
 
-// IsSecret reports whether a dotted key holds a secret, or a reference to one.
+// IsSecret reports whether a dotted key contains a secret, or a reference to one.
 func IsSecret(key string) bool {
 	parts := splitKey(key)
 	return isSecretKey(parts[len(parts)-1])

@@ -26,7 +26,7 @@ func shapeOf(t reflect.Type) keySchema {
 	return keySchema{t}
 }
 
-// isOpen reports whether any key and value may stand here.
+// isOpen reports whether any key and value is allowed here.
 func (s keySchema) isOpen() bool {
 	return s.Kind() == reflect.Interface || s.Type == reflect.TypeFor[driverSection]()
 }
@@ -35,7 +35,7 @@ func (s keySchema) isText() bool {
 	return reflect.PointerTo(s.Type).Implements(reflect.TypeFor[encoding.TextUnmarshaler]())
 }
 
-// isSection reports whether keys may stand inside.
+// isSection reports whether it can contain keys.
 func (s keySchema) isSection() bool {
 	return s.isOpen() || s.Kind() == reflect.Map || (s.Kind() == reflect.Struct && !s.isText())
 }
@@ -284,7 +284,7 @@ func editDistance(a, b string) int {
 	return prev[len(b)]
 }
 
-// isSecretKey reports whether a key of this name holds a credential.
+// isSecretKey reports whether a key of this name contains a credential.
 func isSecretKey(name string) bool {
 	for _, s := range []string{"api_key", "key", "password", "secret", "token"} {
 		if name == s || strings.HasSuffix(name, "_"+s) {

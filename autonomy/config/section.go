@@ -12,7 +12,7 @@ import (
 // Section is a driver's own part of the file, [channels.NAME].
 type Section struct {
 	Name    string
-	Enabled bool // true unless the section says otherwise
+	Enabled bool // default true
 	// SendDelay is how long a text to another person waits, so that it can be cancelled.
 	SendDelay Duration
 	// Mention: in a group, only messages that address Hob count. True by default.
@@ -20,8 +20,7 @@ type Section struct {
 	// Settle is how long a message waits for the next one of the same person; nil means the
 	// driver's default.
 	Debounce *Duration
-	// Stream: an answer is seen while it is being written, where the platform allows
-	// it. True unless the section says otherwise.
+	// Stream shows an answer while it is being written, where the platform allows it. Default true.
 	Stream bool
 
 	doc *document

@@ -74,7 +74,7 @@ func prepareChanges(path string, values []Value) (before, after []byte, changes 
 	return before, after, changes, nil
 }
 
-// editText is Set in memory, without validation of the whole.
+// editText is Set in memory, without validation of the resulting file.
 func editText(name string, text []byte, key, value string) ([]byte, Change, error) {
 	path := splitKey(key)
 	root := keySchema{reflect.TypeFor[configFile]()}
@@ -113,7 +113,7 @@ func hideSecret(key, written string) string {
 	return written
 }
 
-// keyShape finds what a key takes; the error names the nearest one.
+// keyShape finds the type of a key's values; the error names the most similar key.
 func keyShape(root keySchema, path []string) (keySchema, error) {
 	s := root
 	for i, name := range path {
@@ -169,8 +169,8 @@ func encodeValue(s keySchema, last, value string) (string, error) {
 	return value, nil
 }
 
-// plainKind reports whether the text of a driver's value means what it looks
-// like in TOML; words such as "nan" and dates are taken as text.
+// plainKind reports whether the text of a driver's value has the type that it has in TOML; words
+// such as "nan" and dates are treated as text.
 func plainKind(k unstable.Kind, value string) bool {
 	switch k {
 	case unstable.Bool, unstable.Integer, unstable.Array, unstable.InlineTable, unstable.String:

@@ -8,7 +8,7 @@ import (
 	"github.com/pelletier/go-toml/v2/unstable"
 )
 
-// putValue splices the value into the text and returns what stood there before.
+// putValue splices the value into the text and returns the previous value.
 func (d *document) putValue(path []string, written string) ([]byte, string, error) {
 	if e := d.findEntry(path); e != nil {
 		if e.isHeader() {
@@ -54,8 +54,8 @@ func (d *document) insertLine(at int, line, nl string) []byte {
 	return d.spliceText(at, at, line+nl)
 }
 
-// endOfTable returns where a new key of the table goes: behind the default of
-// the same key that is commented out, else behind its last value.
+// endOfTable returns the position for a new key of the table: after the commented-out default of
+// the same key, else after the table's last value.
 func (d *document) endOfTable(table []string, key string) (int, bool) {
 	at, next := -1, len(d.text)
 	for _, e := range d.entries {

@@ -33,7 +33,7 @@ const maxSendDelay = time.Hour
 // maxSettle is the longest time a message waits for the next one.
 const maxSettle = 30 * time.Second
 
-// checker collects what is wrong with values of the right type.
+// checker collects errors in values of the right type.
 type checker struct {
 	c    *Config
 	errs Errors

@@ -46,10 +46,10 @@ type Fact struct {
 	Source   provenance.Source
 }
 
-// rule is a goal that needs no model: when a condition holds, do something, until another one
-// holds.
+// rule is a goal that needs no model: while a condition is true, do something, until another one is
+// true.
 type rule struct {
-	when  string // "" always holds
+	when  string // "" is always true
 	do    string
 	until string
 }
@@ -166,7 +166,7 @@ type condition struct {
 	look func(ctx context.Context, m []string, l *ruleContext) (conditionResult, error)
 }
 
-// ruleContext holds the inputs of a condition.
+// ruleContext contains the inputs of a condition.
 type ruleContext struct {
 	goal  Goal
 	facts Facts

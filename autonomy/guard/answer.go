@@ -87,7 +87,7 @@ func (g *Guard) AnswerTx(tx *store.Tx, id string, ans Answer) (Approval, error) 
 	return a, g.AuditTx(tx, Record{Actor: "owner", Action: "answer", Event: a.Event, Session: a.Session, Origin: ans.By, Tool: a.Tool, Call: a.Call, Verdict: string(a.State), Rule: "approval " + a.ID, Args: a.Arguments})
 }
 
-// Approved reports whether the owner said yes.
+// Approved reports whether the owner approved.
 func (a Approval) Approved() bool { return a.State == Approved }
 
 // IsBatch reports whether an id names a batch of questions.

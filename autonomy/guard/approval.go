@@ -208,7 +208,7 @@ func (g *Guard) CloseTx(tx *store.Tx, event string, state ApprovalState) error {
 		return fmt.Errorf("guard: close questions: %w", err)
 	}
 	if n, err := res.RowsAffected(); err != nil || n > 0 {
-		tx.AfterCommit(func() { g.notifyWaiters("") }) // a turn that is held looks again
+		tx.AfterCommit(func() { g.notifyWaiters("") }) // wake a turn that waits for the answer
 	}
 	return nil
 }
@@ -220,7 +220,7 @@ func (g *Guard) Approvals(ctx context.Context, state ApprovalState, session, eve
 	for _, f := range [][2]string{{"state", string(state)}, {"session", session}, {"event", event}} {
 		switch col, v := f[0], f[1]; {
 		case v == "":
-		case col == "state" && v == string(Pending): // as the index of open questions says it
+		case col == "state" && v == string(Pending): // as in the index of open questions
 			where = append(where, "state = 'pending'")
 		default:
 			where = append(where, col+" = ?")

@@ -82,8 +82,7 @@ type checker struct {
 	lines int64
 }
 
-// checkNext takes the line that follows. first is the number of a part's first line,
-// 1 for a whole log.
+// checkNext checks the next line. first is the number of a part's first line, 1 for a complete log.
 func (c *checker) checkNext(r Record, first int64) error {
 	want, prev := first, ""
 	if c.begun {
@@ -111,7 +110,8 @@ func (c *checker) checkNext(r Record, first int64) error {
 	return nil
 }
 
-// checkEnd checks what can be known of a log's end: with a key, its last line has it.
+// checkEnd checks the end of a log as far as possible: if there is a key, the last line must have
+// it.
 func (c *checker) checkEnd() error {
 	if c.begun && c.key != nil && !c.keyed {
 		return &TamperError{Line: c.last.Seq, Why: "it has no key, though there is one"}
@@ -119,8 +119,8 @@ func (c *checker) checkEnd() error {
 	return nil
 }
 
-// Verify walks the whole chain and reports the first line that was altered or
-// is missing: *TamperError.
+// Verify checks the complete chain and reports the first line that was altered or is missing:
+// *TamperError.
 func (g *Guard) Verify(ctx context.Context) (lines int64, err error) {
 	h, err := g.VerifyAll(ctx)
 	return h.Lines, err

@@ -92,7 +92,7 @@ func (g *Guard) decideFetch(r Request, seen EgressEvidence) Decision {
 	return askDecision("egress, unattended", fmt.Sprintf("it would contact %s while you are away", describeSites(r.judged.URLs)))
 }
 
-// allowKnownSites allows what goes to places that were named or are on the list.
+// allowKnownSites allows requests to places that were named or are on the list.
 func (g *Guard) allowKnownSites(r Request, named []string, rule, reason string) Decision {
 	said := siteSet(named)
 	for _, raw := range r.judged.URLs {
@@ -110,8 +110,8 @@ func (g *Guard) allowKnownSites(r Request, named []string, rule, reason string) 
 	return Decision{Verdict: Allow, Rule: rule, Reason: reason}
 }
 
-// allowVerbatim allows looking at addresses that stand as they are in what was seen:
-// the model could put nothing into them.
+// allowVerbatim allows reading addresses that occur unchanged in the text that the turn has seen:
+// the model could not put data into them.
 func allowVerbatim(r Request, seen EgressEvidence, list []string) Decision {
 	if !r.judged.Get {
 		return askDecision("egress, tainted", "untrusted text is part of this conversation, and it would send more than an address")
@@ -162,7 +162,7 @@ func addressesOf(words []string) []string {
 	return out
 }
 
-// describeSites names what addresses contact, for the owner.
+// describeSites names the hosts that the addresses contact, for the owner.
 func describeSites(list []string) string {
 	hosts := hostsOf(list)
 	if len(hosts) == 0 {
@@ -171,7 +171,7 @@ func describeSites(list []string) string {
 	return abbreviateVisible(strings.Join(hosts, ", "), maxSummary)
 }
 
-// hasPhrase reports whether a query is a sequence of whole words of one of the texts, ignoring
+// hasPhrase reports whether a query is a sequence of complete words of one of the texts, ignoring
 // case and the kind of white space.
 func hasPhrase(query string, texts []string) bool {
 	q := foldText(query)

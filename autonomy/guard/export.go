@@ -31,7 +31,7 @@ func (s Seal) computeMAC(key []byte) string {
 	return hmacHex(deriveKey(key, "export"), fmt.Appendf(nil, "%d %d %d %s %d", s.From, s.To, s.Lines, s.Head, s.At.UnixMilli()))
 }
 
-// ErrNoFormat says that there is no such form of an export.
+// ErrNoFormat reports an unknown export format.
 var ErrNoFormat = errors.New(`the formats are "jsonl" and "csv"`)
 
 // Export writes the lines from the first one at or after since to the last one

@@ -16,7 +16,7 @@ import (
 
 // How long grants last.
 const (
-	grantTime   = time.Hour           // unless the owner says otherwise
+	grantTime   = time.Hour           // default duration
 	maxGrant    = 24 * time.Hour      // in a conversation
 	maxStanding = 30 * 24 * time.Hour // for unattended calls
 )
@@ -40,7 +40,7 @@ type Grant struct {
 	Summary string `json:"summary,omitempty"`
 	Name    string `json:"name,omitempty"`
 	Session string `json:"session"`
-	// Task is the event to which it is limited, "" for the whole conversation.
+	// Task is the event to which the grant is limited, "" for the entire conversation.
 	Task string `json:"task,omitempty"`
 	// Outside: it also covers calls with untrusted text in context. The owner saw such a call,
 	// or requested this.
@@ -195,7 +195,7 @@ func (g *Guard) addTx(tx *store.Tx, x Grant, d time.Duration, by string) (Grant,
 // NewGrant is a grant that the owner creates without a question.
 type NewGrant struct {
 	Tool tools.Tool
-	// Pattern or Args: what it covers.
+	// Pattern or Args: the calls that it covers.
 	Pattern string
 	Args    json.RawMessage
 	Session string
@@ -207,8 +207,8 @@ type NewGrant struct {
 	By      string
 }
 
-// GrantTx makes a grant. What destroys or reveals a credential cannot be
-// granted so, and a pattern must say more than "everything".
+// GrantTx makes a grant. Calls that destroy data or reveal a credential cannot be granted this way,
+// and a pattern must not match everything.
 func (g *Guard) GrantTx(ctx context.Context, tx *store.Tx, n NewGrant) (Grant, error) {
 	s := n.Tool.Spec()
 	switch {
@@ -238,7 +238,7 @@ func (g *Guard) GrantTx(ctx context.Context, tx *store.Tx, n NewGrant) (Grant, e
 	return g.addTx(tx, x, grantDuration(n.For), n.By)
 }
 
-// RevokeTx ends a grant: calls that have not begun are stopped.
+// RevokeTx ends a grant: calls that have not started are stopped.
 func (g *Guard) RevokeTx(tx *store.Tx, id, by string) (Grant, error) {
 	x, err := scanGrant(tx.QueryRow(`UPDATE grants SET revoked_at = iif(revoked_at = 0, ?, revoked_at) WHERE id = ? RETURNING `+grantColumns, time.Now().UnixMilli(), id))
 	if errors.Is(err, sql.ErrNoRows) {
@@ -269,7 +269,7 @@ func (g *Guard) Grants(ctx context.Context, all bool, session string, limit int)
 	return out, rows.Err()
 }
 
-// Text says in a line what was granted, and how long it holds.
+// Text describes the grant and its duration in one line.
 func (x Grant) Text(zone *time.Location) string {
 	s := x.Tool + ", exactly: " + x.Summary
 	if x.Pattern != "" {

@@ -77,10 +77,10 @@ type Request struct {
 	Origins []provenance.Origin
 	// Guest: the call is for a guest, who sees its result.
 	Guest bool
-	// Within limits how long a question may stay open, for a turn held in memory; 0 means the
+	// Within limits how long a question may stay open, for a turn that waits in memory; 0 means the
 	// guard's default.
 	Within time.Duration
-	// Level, when it is narrower than the guard's own, holds instead.
+	// Level, when it is narrower than the guard's own, replaces it.
 	Level Level
 	// Seen returns the evidence for an egress decision; only egress calls need it. nil: no
 	// evidence.
@@ -89,8 +89,8 @@ type Request struct {
 	// asked about them, Agreed or Refused holds the answer.
 	Made            int
 	Agreed, Refused bool
-	// Channel and Person are where the words came from that are answered, and
-	// whose they are ("owner", or "channel:sender"); Agent is who calls.
+	// Channel and Person are the origin and the author ("owner", or "channel:sender") of the words
+	// that the turn answers; Agent is the calling agent.
 	Channel, Person, Agent string
 	// Doubt returns why effects that would be allowed need approval; nil, or "": they do not.
 	Doubt func(e tools.Effects) string
@@ -208,9 +208,9 @@ CREATE TABLE guard_key (id INTEGER PRIMARY KEY CHECK (id = 1), key BLOB NOT NULL
 `, grantSteps, auditSteps, beforehandStep}}
 }
 
-// HashArguments binds an approval to the exact arguments. The order of keys and white
-// space make no difference; numbers count as they are written, since large ones
-// that differ may be equal as floating point.
+// HashArguments binds an approval to the exact arguments. The order of keys and white space make no
+// difference; numbers are compared as written, because different large numbers may be equal as
+// floating point.
 func HashArguments(tool string, args json.RawMessage) string { return hashCall(tool, args, "") }
 
 // hashCall also covers the command that would actually run (see tools.CallAssessment.Exact).
@@ -233,9 +233,8 @@ func hashCall(tool string, args json.RawMessage, exact string) string {
 	return hex.EncodeToString(h.Sum(nil))
 }
 
-// Decide passes a call through the gate. What the table denies stays denied;
-// then an answered approval of this very call and these very arguments counts,
-// then a grant.
+// Decide checks a call against the policy. A call that the table denies stays denied; then an
+// answered approval of the same call and arguments applies, then a grant.
 func (g *Guard) Decide(ctx context.Context, r Request) (Decision, error) {
 	if r.Tool == nil || r.Tool.Spec().Effects == 0 {
 		return Decision{Verdict: Deny, Rule: "no effects declared", Reason: "the tool does not say what it does", Code: tools.PolicyDenied}, nil

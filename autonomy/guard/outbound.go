@@ -2,9 +2,9 @@ package guard
 
 import "hob/tools"
 
-// denySecret denies a call that would carry a secret of this process out of it, in
-// whatever spelling: no answer of the owner's makes that right, since he sees
-// the call and not what the model made of it.
+// denySecret denies a call that would send a secret of this process, in any spelling. The owner
+// cannot approve it, because the owner does not see in the call that the model has encoded the
+// secret.
 func (g *Guard) denySecret(r Request) (Decision, bool) {
 	if r.callEffects()&^tools.Effects(tools.Read|tools.Write) == 0 {
 		return Decision{}, false

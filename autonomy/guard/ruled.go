@@ -19,7 +19,7 @@ type Rules interface {
 // RuleVerdict is the verdict of the owner's rules on one call.
 type RuleVerdict struct {
 	Verdict Verdict // Deny or Ask; Allow: no rule objects
-	Rule    string  // its name, or where it stands
+	Rule    string  // its name or location
 	Reason  string  // the owner's own words
 }
 
@@ -40,7 +40,7 @@ type RuleInput struct {
 	Tainted  bool   `json:"tainted"`
 	Guest    bool   `json:"guest"`
 	Level    string `json:"level"`
-	// What the call reaches: hosts of addresses, recipients, absolute paths.
+	// Targets of the call: hosts of addresses, recipients, absolute paths.
 	Hosts      []string `json:"hosts"`
 	URLs       []string `json:"urls"`
 	Recipients []string `json:"recipients"`
@@ -51,7 +51,7 @@ type RuleInput struct {
 	Time  time.Time `json:"time"` // in the owner's zone
 }
 
-// ruleInput puts together what rules may go by.
+// ruleInput builds the input of the rules.
 func (g *Guard) ruleInput(r Request, d Decision) RuleInput {
 	s := r.Tool.Spec()
 	f := RuleInput{

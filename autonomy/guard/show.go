@@ -21,7 +21,7 @@ const maxSummary = 600
 // where they are long, ten where they are short. Nobody reads more there.
 const MaxChat = 10_000
 
-// ErrTooLong refuses to approve in a chat what is too long to be shown there.
+// ErrTooLong refuses the approval in a chat of a question that is too long to be shown there.
 var ErrTooLong = errors.New("this question is too long to be approved in a chat; read it with hob approvals show ID or on my page, and answer there")
 
 func callSummary(t tools.Tool, args json.RawMessage) string {
@@ -31,7 +31,7 @@ func callSummary(t tools.Tool, args json.RawMessage) string {
 	return t.Spec().Name
 }
 
-// abbreviateVisible is whole for a line that may be truncated, with an ellipsis.
+// abbreviateVisible formats a line for display and may truncate it, with an ellipsis.
 func abbreviateVisible(s string, most int) string {
 	s = escapeInvisible(s)
 	if utf8.RuneCountInString(s) <= most {
@@ -94,7 +94,7 @@ func TooLong(list []Approval) bool {
 	return n > MaxChat
 }
 
-// ShownWhole returns ErrTooLong for a question or batch that no chat has shown whole.
+// ShownWhole returns ErrTooLong for a question or batch that no chat has shown completely.
 func (g *Guard) ShownWhole(ctx context.Context, id string) error {
 	var list []Approval
 	if !IsBatch(id) {

@@ -20,7 +20,7 @@ type Kind string
 const (
 	Always Kind = "always" // a rule of the owner
 	Never  Kind = "never"
-	Meant  Kind = "meant" // what the owner intended
+	Meant  Kind = "meant" // the intention of the owner
 	Tool   Kind = "tool"  // how to call a tool
 )
 

@@ -19,7 +19,7 @@ type Entry struct {
 	// SaidBy is "owner" for a message, "edit" for an entry edited by hand, and "hob" for a
 	// count.
 	SaidBy   string    `json:"said_by"`
-	At       time.Time `json:"at,omitzero"` // when it was said or last counted
+	At       time.Time `json:"at,omitzero"` // time of the statement or of the last count
 	Event    string    `json:"event,omitempty"`
 	Session  string    `json:"session,omitempty"`
 	Channel  string    `json:"channel,omitempty"`

@@ -26,8 +26,8 @@ type ModelOptions struct {
 	HTTP      *http.Client  // for tests and proxies; nil = a new client
 }
 
-// Description is what a driver says about its kind without a model. Setup, the doctor and the
-// search for a model know nothing else of a kind.
+// Description describes a driver's kind without a model. Setup, the doctor and the search for a
+// model know nothing else of a kind.
 type Description struct {
 	// Kind is the value of kind in [providers.NAME].
 	Kind string

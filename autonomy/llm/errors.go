@@ -25,8 +25,8 @@ const (
 	Interrupted  ErrorKind = "cancelled"        // ctx ended
 )
 
-// Error is a failed model call. Message describes the failure, Remedy what the user can do;
-// neither contains a key.
+// Error is a failed model call. Message describes the failure, Remedy the user's next step; neither
+// contains a key.
 type Error struct {
 	Kind       ErrorKind
 	Provider   string

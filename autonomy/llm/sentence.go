@@ -68,7 +68,7 @@ func DescribeError(err error) string {
 	return err.Error()
 }
 
-// remedyOf returns what the user can do about an error of a kind.
+// remedyOf returns the remedy for an error of a kind.
 func remedyOf(k ErrorKind, provider string, local bool) string {
 	section := "[providers." + provider + "]"
 	switch k {

@@ -47,7 +47,7 @@ type noticeContext struct {
 	Names   []string // display names, which anyone can choose
 	Text    string
 	At      time.Time       // when its subject begins or is due
-	Data    json.RawMessage // what the watcher saw
+	Data    json.RawMessage // the observation of the watcher
 	// Timed: the owner chose its time. Late is the delay after that time.
 	Timed bool
 	Late  time.Duration
@@ -55,8 +55,8 @@ type noticeContext struct {
 	Urgency Urgency
 }
 
-// eventFields holds the payload fields that describe an event, for all kinds of events; see
-// autonomy.fired, goals.EventPayload and the payload of a task.
+// eventFields contains the payload fields that describe an event, for all kinds of events; see
+// autonomy.watcherPayload, goals.EventPayload and the payload of a task.
 type eventFields struct {
 	Watcher  string            `json:"watcher"`
 	Title    string            `json:"title"`

@@ -41,7 +41,7 @@ func matchesPerson(want string, a noticeContext) bool {
 	return slices.ContainsFunc(a.People, is) || slices.ContainsFunc(a.Names, is)
 }
 
-// containsWords reports whether text contains words as whole words, ignoring case.
+// containsWords reports whether text contains words as complete words, ignoring case.
 func containsWords(text, words string) bool {
 	text, words = strings.ToLower(text), strings.ToLower(strings.TrimSpace(words))
 	if words == "" {

@@ -28,11 +28,11 @@ const (
 	codeTime  = 10 * time.Minute
 	codeChars = 10 // of 5 bits each
 	maxTries  = 5  // per code; then the code is invalid
-	// alphabet has 32 characters that are not taken for one another.
+	// alphabet has 32 characters that people do not confuse.
 	alphabet = "23456789ABCDEFGHJKLMNPQRSTUVWXYZ"
 )
 
-// ErrNotFound says that pairing not found.
+// ErrNotFound reports an unknown pairing.
 var ErrNotFound = errors.New("pairing not found")
 
 // Pairing is one account of the owner.
@@ -40,7 +40,7 @@ type Pairing struct {
 	ID        string    `json:"id"`
 	Channel   string    `json:"channel"`
 	Sender    string    `json:"sender"`
-	Name      string    `json:"name,omitempty"` // as the platform says it; proves nothing
+	Name      string    `json:"name,omitempty"` // as the platform reports it; proves nothing
 	Chat      string    `json:"chat,omitempty"`
 	By        string    `json:"by"` // where the code was made
 	CreatedAt time.Time `json:"created_at"`

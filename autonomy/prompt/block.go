@@ -18,8 +18,7 @@ var systemText string
 //go:embed soul.md
 var soulText string
 
-// The most of each of the owner's texts that goes into a request, in bytes: it
-// is paid for with every message.
+// The maximum size in bytes of each of the owner's texts in a request: each request pays for them.
 const (
 	maxSoul   = 16_000
 	maxUser   = 8_000
@@ -140,8 +139,7 @@ func executeTemplate(t *minitmpl.Template, data any) (string, error) {
 	return strings.TrimSpace(b.String()), nil
 }
 
-// shortenLines keeps the whole lines that fit into n bytes and says that there are
-// more.
+// shortenLines keeps the complete lines that fit into n bytes and adds a note if there are more.
 func shortenLines(s string, n int) string {
 	s = strings.TrimSpace(strings.ToValidUTF8(s, "\uFFFD"))
 	s = strings.ReplaceAll(s, strings.TrimSpace(identityMark), "<identity >") // the section is opened once
@@ -152,7 +150,7 @@ func shortenLines(s string, n int) string {
 	return headLines(s, n-len(more)) + more
 }
 
-// headLines returns the beginning of a text of at most n bytes: whole lines, unless they are too
+// headLines returns the beginning of a text of at most n bytes: complete lines, unless they are too
 // long.
 func headLines(s string, n int) string {
 	if len(s) <= n {

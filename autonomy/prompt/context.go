@@ -40,8 +40,8 @@ type selectedContext struct {
 	lessons []string // ids of the shown lessons
 }
 
-// collectContext looks up everything that could help with the turn and keeps what the
-// budget allows, in the order in which a model reads it.
+// collectContext collects everything that could help with the turn and keeps the part that fits
+// into the budget, in reading order.
 func (b *Builder) collectContext(ctx context.Context, s TurnContext, p *pinnedBlock, now block) selectedContext {
 	g := &contextCollector{b: b, ctx: ctx, s: s, texts: b.texts}
 	info := b.o.Model(ctx)
@@ -85,7 +85,7 @@ func (g *contextCollector) addSection(k kind, src provenance.Source, name string
 	g.sections = append(g.sections, section{kind: k, text: text, source: src})
 }
 
-// setOrigins says from where the section that was added last came.
+// setOrigins sets the origins of the section that was added last.
 func (g *contextCollector) setOrigins(k kind, list ...provenance.Origin) {
 	if n := len(g.sections); n > 0 && g.sections[n-1].kind == k {
 		g.sections[n-1].from = provenance.Join(list)

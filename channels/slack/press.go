@@ -23,7 +23,7 @@ type postedQuestion struct {
 	TS       string `json:"ts"`
 	Thread   string `json:"thread,omitempty"`
 
-	mu   sync.Mutex // held while it is decided
+	mu   sync.Mutex // held during the decision
 	done bool       // buttons removed
 }
 

@@ -201,8 +201,8 @@ func (u user) cutMention(text string, entities []entity) (string, bool) {
 // maxLink is the maximum length of a link that is kept, in bytes.
 const maxLink = 2048
 
-// describeContent describes content without text: what the sender chose, and what others wrote, such as
-// the name on a contact card.
+// describeContent describes content without text: own is the sender's part, theirs the text of
+// others, such as the name on a contact card.
 func (m *message) describeContent() (own, theirs string) {
 	var mine, others []string
 	add := func(to *[]string, format string, args ...any) {

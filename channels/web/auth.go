@@ -202,7 +202,7 @@ func (d *loginGuard) addFailures(addr string, n int, now time.Time) time.Duratio
 	return 0
 }
 
-// dropOldest makes room for another address. d.mu is held.
+// dropOldest makes room for another address. The caller holds d.mu.
 func (d *loginGuard) dropOldest() {
 	var oldest string
 	for addr, x := range d.fails {

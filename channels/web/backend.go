@@ -5,7 +5,7 @@ import (
 	"hob/channels"
 )
 
-// Backend is what Hob does, as the HTTP API serves it; the composition root provides it.
+// Backend contains the operations that the HTTP API serves; the composition root provides it.
 type Backend interface {
 	channels.Receiver
 

@@ -38,7 +38,7 @@ func (s *Server) LoginLink() string {
 	return s.URL() + "/login?code=" + code
 }
 
-// useLogin redeems a login link. An invalid one also leads to the page, which says what to do.
+// useLogin redeems a login link. An invalid one also leads to the page, which shows the next step.
 func (s *Server) useLogin(w http.ResponseWriter, r *http.Request) error {
 	if r.Method == http.MethodHead {
 		return nil // a preview of the link does not redeem it

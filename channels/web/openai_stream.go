@@ -77,7 +77,7 @@ func (c *chatSink) sendEvent(kind string, data any) error {
 	case "approval_required":
 		var a api.Approval
 		raw, _ := data.(json.RawMessage)
-		_ = json.Unmarshal(raw, &a) // what is there is shown
+		_ = json.Unmarshal(raw, &a) // show the available fields
 		return c.writeText(c.separatorText() + approvalQuestion(a))
 	case "message_end":
 		return c.writeEnd(data)

@@ -36,7 +36,7 @@ const (
 
 	minToken = 32 // characters
 
-	wsaeaddrinuse = syscall.Errno(10048) // EADDRINUSE as Windows says it
+	wsaeaddrinuse = syscall.Errno(10048) // EADDRINUSE on Windows
 )
 
 var errShortToken = errors.New("web: the token is missing or shorter than 32 characters; delete the file token in HOB_HOME to get a new one")

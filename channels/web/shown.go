@@ -47,8 +47,8 @@ func (s *Server) serveShown(w http.ResponseWriter, r *http.Request, _ authMethod
 // markTime is the timeout for recording a display.
 const markTime = 5 * time.Second
 
-// recordDisplay records what the response shows its client, before the client can answer it. The
-// returned function withdraws the record if the response could not be written.
+// recordDisplay records the approvals that the response shows its client, before the client can
+// answer them. The returned function withdraws the record if the response could not be written.
 func (s *Server) recordDisplay(r *http.Request, st api.EventStatus) (func(*watchedWriter), error) {
 	client, err := clientOf(r)
 	if err != nil || client == "" {

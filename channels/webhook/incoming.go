@@ -177,7 +177,7 @@ func (i *postQueue) init() {
 	i.wanted, i.kept, i.changed = map[string]int{}, map[string]messageReply{}, make(chan struct{})
 }
 
-// notifyWaiters wakes all waiting posts. i.mu is held.
+// notifyWaiters wakes all waiting posts. The caller holds i.mu.
 func (i *postQueue) notifyWaiters() {
 	close(i.changed)
 	i.changed = make(chan struct{})
@@ -280,7 +280,7 @@ func (i *postQueue) offerAnswer(ctx context.Context, d channels.Delivery, alone 
 	}
 }
 
-// keepText stores a text for posts of its event. i.mu is held.
+// keepText stores a text for posts of its event. The caller holds i.mu.
 func (i *postQueue) keepText(d channels.Delivery, now time.Time) {
 	s := i.kept[d.Event]
 	switch {
@@ -298,7 +298,7 @@ func (i *postQueue) keepText(d channels.Delivery, now time.Time) {
 	i.notifyWaiters()
 }
 
-// storeAnswer stores the replies to an event, and drops old ones. i.mu is held.
+// storeAnswer stores the replies to an event, and drops old ones. The caller holds i.mu.
 func (i *postQueue) storeAnswer(event string, s messageReply) {
 	var oldest string
 	for id, o := range i.kept {

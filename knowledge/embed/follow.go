@@ -327,7 +327,7 @@ func (s syncState) upTo(rows []knowledge.Change) syncState {
 	return s
 }
 
-// classifyRows decides what to do with each of the first n rows.
+// classifyRows determines the operation for each of the first n rows.
 func (v *Vectors) classifyRows(ctx context.Context, f *vectorFile, rows []knowledge.Change, s syncState) (w batchWork, n int, err error) {
 	var ns []int64
 	for _, c := range rows {

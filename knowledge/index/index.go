@@ -80,7 +80,7 @@ type Index struct {
 	running atomic.Bool // set while Run follows the changes
 
 	// work is held by operations that change the index: follow, rebuild and purge.
-	work  sync.Mutex // guards what follows
+	work  sync.Mutex // guards the fields below
 	rows  int        // number of rows per read; 0 for the default
 	quiet bool       // the store must not be written to
 	known bool       // the store knows the position of the index

@@ -87,7 +87,7 @@ type pendingPaths struct {
 
 	mu    sync.Mutex
 	paths []string
-	all   bool // scan the whole folder
+	all   bool // scan the entire folder
 }
 
 // maxNews is the maximum number of pending paths. Beyond it the whole folder is scanned.

@@ -154,7 +154,7 @@ func formatEventTime(e pim.Event, loc *time.Location) string {
 	return start.Format("15:04") + "-" + end.Format("15:04")
 }
 
-// noEventsText says that there is no event, or no match for the query.
+// noEventsText reports that there is no event, or no match for the query.
 func noEventsText(query, stretch string) string {
 	if query = strings.TrimSpace(query); query != "" {
 		return fmt.Sprintf("No event that matches %q is in the calendar for %s.", textnorm.Ellipsize(query, 80), stretch)
@@ -213,8 +213,8 @@ func nextText(events []pim.Event, in calendarIn, now time.Time) string {
 	return text + "."
 }
 
-// freeText tells whether a time is free. The answer is unknown if events before that time
-// were left out, as err reports.
+// freeText reports whether a time is free. The answer is unknown if events before that time were
+// left out, as err reports.
 func freeText(events []pim.Event, at, now time.Time, err error) (string, *bool) {
 	var taken []string
 	var next pim.Event

@@ -56,7 +56,7 @@ type Deps struct {
 	// Reach resolves the path of a file to open or show and refuses files that Hob may not
 	// access; nil: no file is opened.
 	Reach func(path string) (string, error)
-	// Focus reports whether do-not-disturb is on, and which source says so.
+	// Focus reports whether do-not-disturb is on, and the source of that information.
 	Focus func(ctx context.Context) (desk.Focus, string, error)
 	// Notes shows notifications.
 	Notes NotificationClient

@@ -38,7 +38,7 @@ const inbox = "INBOX"
 type Deps struct {
 	// Accounts returns the owner's accounts with mail.
 	Accounts func() []pim.Account
-	// Matters briefly says why a mail matters to the owner, "" if it does not. It is called
+	// Matters briefly explains why a mail matters to the owner, "" if it does not. It is called
 	// once per briefing; nil: only flagged mails matter.
 	Matters func(ctx context.Context) (func(pim.Message) string, error)
 	// Mailers returns the writable mailboxes; those that can send come first. nil leaves

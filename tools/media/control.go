@@ -29,7 +29,7 @@ type controlOut struct {
 	State  media.State  `json:"state"`
 }
 
-// controlUndo holds what a command changed.
+// controlUndo contains the state that a command changed.
 type controlUndo struct {
 	Player string       `json:"player"`
 	Action media.Action `json:"action"` // the command that reverts it

@@ -72,7 +72,7 @@ func (d Deps) appendNote() tools.Tool {
 	})
 }
 
-// noteDigest returns a digest of a whole note.
+// noteDigest returns a digest of a complete note.
 func noteDigest(n Note) string {
 	b, err := json.Marshal(n)
 	if err != nil { // a programming error: a Note is plain data

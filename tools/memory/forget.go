@@ -58,7 +58,8 @@ func (d Deps) forgetTool() tools.Tool {
 	})
 }
 
-// judgeForget shows the owner what would be deleted. The approval covers exactly that.
+// judgeForget shows the owner the data that would be deleted. The approval covers exactly that
+// data.
 func (d Deps) judgeForget(ctx context.Context, in forgetIn) tools.CallAssessment {
 	g, err := d.planForget(d.Knowledge.Reader(ctx), in, knowledge.ForgetRequest{EveryRealm: true, Asking: tools.Asking(ctx)})
 	switch {
@@ -70,8 +71,9 @@ func (d Deps) judgeForget(ctx context.Context, in forgetIn) tools.CallAssessment
 	return tools.CallAssessment{Items: g.Items(), Why: summarizeErasure(g), Exact: "forget:" + g.Digest()}
 }
 
-// planForget returns what the call would delete. A query that matches several facts must confirm
-// that all of them are meant. f says for whom the plan is made.
+// planForget returns the data that the call would delete. A query that matches several facts must
+// confirm that all of them are meant. f states for whom
+// the plan is made.
 func (d Deps) planForget(q store.Querier, in forgetIn, f knowledge.ForgetRequest) (knowledge.ErasurePlan, error) {
 	f.ID, f.Query, f.Everything, f.Source = in.ID, in.Query, in.Everything, in.Source
 	g, err := d.Knowledge.PlanErasure(q, f)

@@ -38,7 +38,7 @@ func originsOf(lists ...[]knowledge.Hit) []provenance.Origin {
 	return provenance.Join(all...)
 }
 
-// hitLine describes one row: its text, who said it and when, and what it replaced.
+// hitLine describes one row: its text, its author and time, and the text it replaced.
 func hitLine(h knowledge.Hit, query string, now time.Time) string {
 	text := h.Title
 	if h.Title == "" {
@@ -64,8 +64,8 @@ func hitLine(h knowledge.Hit, query string, now time.Time) string {
 	return fmt.Sprintf("- %s: %s (%s)", kind, text, day)
 }
 
-// withheldText says how many rows were left out because they look like a credential, and
-// how the user can get them.
+// withheldText states how many rows were left out because they look like a credential, and how the
+// user can get them.
 func withheldText(n int, c tools.Call) string {
 	if n == 0 {
 		return ""
@@ -80,7 +80,7 @@ func withheldText(n int, c tools.Call) string {
 	return "\n" + what + "ask for it by name (for example: what is the wifi password?)."
 }
 
-// orWithheld returns the text of a result: the matches and what was left out. If only
+// orWithheld returns the text of a result: the matches and a note about withheld rows. If only
 // credentials matched, it does not claim that nothing was found.
 func orWithheld(found int, text string, withheld int, c tools.Call) string {
 	if found == 0 && withheld > 0 {

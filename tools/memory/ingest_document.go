@@ -23,7 +23,7 @@ type Documents interface {
 	Forget(ctx context.Context, realm string, taken DocumentTaken) error
 }
 
-// DocumentWant names what to ingest: a Path or a URL.
+// DocumentWant names the document to ingest: a Path or a URL.
 type DocumentWant struct {
 	Path, URL, Title string
 	Tags             []string

@@ -37,8 +37,8 @@ type Deps struct {
 	// NewIn selects the store of new notes: "" or "hob" for Hob's own, else one of Shelves
 	// by name.
 	NewIn string
-	// Track records what is written into trusted folders with untrusted text in the
-	// conversation (see files.TrackChanges), because notes may be files there. Optional.
+	// Track records the changes in trusted folders while untrusted text is in the conversation (see
+	// files.TrackChanges), because notes may be files there. Optional.
 	Track func(ctx context.Context, id string, list []provenance.Origin) (settle func(context.Context) (changed int, err error), err error)
 }
 

@@ -20,7 +20,7 @@ type Conversations interface {
 	// SearchConversations finds messages by their words, best first. Invalid arguments are
 	// *tools.Error.
 	SearchConversations(ctx context.Context, q ConversationQuery) ([]Said, error)
-	// SaidIn returns one whole message.
+	// SaidIn returns one complete message.
 	SaidIn(ctx context.Context, message int64) (Said, error)
 }
 
@@ -40,7 +40,7 @@ type Said struct {
 	Session    string            `json:"session"`
 	Who        string            `json:"who"`
 	At         time.Time         `json:"at"`
-	Text       string            `json:"text"` // the whole text, or the matching part
+	Text       string            `json:"text"` // the complete text, or the matching part
 	Provenance provenance.Source `json:"provenance"`
 	// Origins are the origins of untrusted text in the message.
 	Origins []provenance.Origin `json:"origins,omitempty"`

@@ -79,7 +79,7 @@ var currencySymbols = map[string]string{
 	"euro": "EUR", "euros": "EUR", "dollar": "USD", "dollars": "USD", "bucks": "USD", "pound": "GBP", "pounds": "GBP", "quid": "GBP", "yen": "JPY",
 }
 
-// shared maps currencies to the currency whose sign or name they share.
+// ambiguousSymbols maps currencies to the currency whose sign or name they share.
 var ambiguousSymbols = map[string]string{
 	"CAD": "USD", "AUD": "USD", "NZD": "USD", "SGD": "USD", "HKD": "USD", "TWD": "USD", "MXN": "USD", "EGP": "GBP", "CNY": "JPY",
 }

@@ -20,7 +20,7 @@ import (
 type Deps struct {
 	Judge  *command.Analyzer
 	Runner *command.Runner
-	// Track records what a command changes in trusted folders, so that the changes do not
+	// Track records the files that a command changes in trusted folders, so that the changes do not
 	// count as the owner's words (see files.TrackChanges); optional.
 	Track func(ctx context.Context, id string, list []provenance.Origin) (settle func(context.Context) (changed int, err error), err error)
 }
@@ -117,7 +117,7 @@ func commandTimeout(in runIn) (time.Duration, error) {
 	return d, nil
 }
 
-// commandSummary describes what would run, as resolved, not as written.
+// commandSummary describes the resolved command, not the written one.
 func (s shell) commandSummary(in runIn) string {
 	v := s.Judge.Judge(in.commandOf())
 	if v.Refused != nil {
@@ -171,8 +171,8 @@ func (s shell) runCommand(ctx context.Context, c tools.Call, in runIn) (tools.Re
 	return r, nil
 }
 
-// trackChanges starts recording what the command changes in the trusted folders. A command that
-// writes nothing is not tracked.
+// trackChanges starts recording the changes that the command makes in the trusted folders. A
+// command that writes nothing is not tracked.
 func (s shell) trackChanges(ctx context.Context, c tools.Call, in runIn, v command.Verdict) (settle func(context.Context) (int, error), err error) {
 	if s.Track == nil || !v.Plan.Writes {
 		return func(context.Context) (int, error) { return 0, nil }, nil

@@ -66,7 +66,7 @@ type Engine interface {
 	Undo(ctx context.Context, r UndoRequest) (tools.Result, error)
 	// Undoable returns the number of actions that a request would revert.
 	Undoable(ctx context.Context, r UndoRequest) (int, error)
-	// Explain says why something happened or did not happen.
+	// Explain explains why something happened or did not happen.
 	Explain(ctx context.Context, r ExplainRequest) (tools.Result, error)
 }
 

@@ -49,7 +49,7 @@ func (d Deps) completeTask() tools.Tool {
 	})
 }
 
-// openTasksText says how many tasks are left.
+// openTasksText states how many tasks are left.
 func openTasksText(open int) string {
 	switch open {
 	case 0:

@@ -125,8 +125,8 @@ func (r Recall) String() string {
 // At5 returns the share of requests with a right tool among the first five.
 func (r Recall) At5() float64 { return float64(r.Top) / float64(max(1, r.N)) }
 
-// Measure searches for every request. It returns a row for each kind, in the
-// order in which they come, then one for all of them, and what was not found.
+// Measure searches for every request. It returns a row for each kind, in order of first occurrence,
+// then one for all of them, and the requests without a match.
 func Measure(c *tools.Catalogue, list []Request) (rows []Recall, missed []string) {
 	all := Recall{Kind: "all"}
 	for _, q := range list {

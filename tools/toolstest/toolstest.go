@@ -27,8 +27,7 @@ type Env struct {
 	// Dir holds files that tools may change; "" if there are none.
 	Dir string
 	Now time.Time
-	// Away lists what lies elsewhere, at servers, that a tool may change; nil, or of
-	// other tools: nothing.
+	// Away lists the items at servers that a tool may change; nil, or another tool: none.
 	Away func(tool string) []string
 }
 

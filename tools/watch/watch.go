@@ -89,7 +89,7 @@ func (f watcherFamily) livingMembers(q store.Querier) ([]watchers.Spec, error) {
 	return out, nil
 }
 
-// findWatcher finds the named watcher by its id, its action or its whole description.
+// findWatcher finds the named watcher by its id, its action or its complete description.
 func (f watcherFamily) findWatcher(q store.Querier, query string) (watchers.Spec, error) {
 	list, err := f.livingMembers(q)
 	if err != nil {

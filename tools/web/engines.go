@@ -42,7 +42,7 @@ func (e *engine) searchEngine(ctx context.Context, query string, limit int) ([]R
 	return e.searchDuckDuckGo(ctx, query)
 }
 
-// providerLabel names the search service, as far as the configuration tells.
+// providerLabel names the configured search service, if known.
 func (s Search) providerLabel() string {
 	switch {
 	case s.Provider == "searxng" || s.isAutomatic() && s.BaseURL != "":
@@ -172,7 +172,7 @@ func (e *engine) sendRequest(ctx context.Context, r safehttp.Request) (*safehttp
 	return nil, out
 }
 
-// waitAdvice says when to retry. Brave sends it in X-RateLimit-Reset: seconds for each of its
+// waitAdvice states when to retry. Brave sends it in X-RateLimit-Reset: seconds for each of its
 // limits, the shortest first.
 func (e *engine) waitAdvice(h http.Header) string {
 	if s, _, _ := strings.Cut(h.Get("X-RateLimit-Reset"), ","); h.Get("Retry-After") == "" {

@@ -79,7 +79,7 @@ type news struct {
 	check bool
 }
 
-// takeNews returns what changed since the last call.
+// takeNews returns the changes since the last call.
 func (s *sub) takeNews() news {
 	s.hub.mu.Lock()
 	defer s.hub.mu.Unlock()

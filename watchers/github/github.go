@@ -144,7 +144,7 @@ type repo struct {
 type cursor struct {
 	// Since is when the watcher started, by GitHub's clock.
 	Since time.Time `json:"since"`
-	// Of holds the cursor of each endpoint.
+	// Of maps each endpoint to its cursor.
 	Of map[string]endpointCursor `json:"of"`
 }
 

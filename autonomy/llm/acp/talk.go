@@ -150,7 +150,7 @@ func (t *promptTurn) cancelPrompt(ctx context.Context, replies <-chan reply) {
 	}
 }
 
-// completeError adds to an error what has happened before it.
+// completeError adds the earlier events to an error.
 func (t *promptTurn) completeError(err error) error {
 	e, ok := errors.AsType[*llm.Error](err)
 	if !ok {

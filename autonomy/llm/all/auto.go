@@ -46,7 +46,7 @@ type AutoOptions struct {
 	// Name is the assistant's name, for the built-in brain.
 	Name string
 	HTTP *http.Client // for the models; nil = new clients
-	// Agents holds the external agents; without it they can only be inspected.
+	// Agents manages the external agents; without it they can only be inspected.
 	Agents *Agents
 }
 

@@ -57,7 +57,7 @@ const (
 	NoIDs       Fault = "no-ids"       // calls come without an id
 	NoIndex     Fault = "no-index"     // OpenAI: deltas of calls come without an index
 	SameIndex   Fault = "same-index"   // OpenAI: every call has index 0
-	OneChunk    Fault = "one-chunk"    // OpenAI: all calls, whole, in one chunk
+	OneChunk    Fault = "one-chunk"    // OpenAI: all calls, complete, in one chunk
 	ObjectArgs  Fault = "object-args"  // OpenAI: arguments are an object, not a string
 	JSON        Fault = "json"         // a JSON answer although a stream was requested
 	HTML        Fault = "html"         // a web page with status 200

@@ -61,7 +61,7 @@ func textOf(w *intentDraft) (plan, bool) {
 	return planCall("read_image_text", argsOf("path", p))
 }
 
-// levelCall accepts a whole number of percent; other values do not match.
+// levelCall accepts an integer percentage; other values do not match.
 func levelCall(tool string, least float64) builder {
 	return func(w *intentDraft) (plan, bool) {
 		n, ok := w.numberOf("number")

@@ -25,7 +25,7 @@ func memoryBuilders() map[string]builder {
 	}
 }
 
-// listAllArgs returns the arguments that list the whole memory.
+// listAllArgs returns the arguments that list all memory entries.
 func listAllArgs() map[string]any { return map[string]any{"query": "", "limit": 100} }
 
 func addMemory(w *intentDraft) (plan, bool) {

@@ -56,7 +56,7 @@ type interpretation struct {
 	s      *sentence
 }
 
-// allReadings lists every intent that matches the whole sentence, best first.
+// allReadings lists every intent that matches the complete sentence, best first.
 func (g *grammar) allReadings(s *sentence, loose bool) []interpretation {
 	var out []interpretation
 	lead, after := s.leadingTimes()

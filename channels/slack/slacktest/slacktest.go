@@ -38,7 +38,7 @@ const (
 // Object is a JSON Object.
 type Object = map[string]any
 
-// Server is the whole of it. Its fields are looked at, and changed, while it is locked.
+// Server is the fake Slack. Lock it to read or change its fields.
 type Server struct {
 	*channelstest.Site
 	sockets channelstest.Sockets
@@ -56,7 +56,7 @@ type Server struct {
 	ids   int
 	calls []recordedCall
 	fails map[string][]Failure // by method
-	last1 Object               // said last, for Again
+	last1 Object               // the last message, for Again
 }
 
 type recordedCall struct {
@@ -73,7 +73,7 @@ type Failure struct {
 	Late   bool   // it happens all the same
 }
 
-// New starts one that ends with the test.
+// New starts a server that ends with the test.
 func New(t testing.TB) *Server {
 	t.Helper()
 	d := &Server{said: map[string][]Object{}, Acks: map[string]any{}, fails: map[string][]Failure{}, Files: map[string][]byte{}}
@@ -90,7 +90,7 @@ func (*Server) Options() slack.Options {
 // Open makes a channel with Deps.
 func (d *Server) Open() *slack.Channel { return d.OpenAt(d.Options()) }
 
-// OpenAt makes a channel with Deps and options of its own.
+// OpenAt creates a channel with its own Deps and options.
 func (d *Server) OpenAt(o slack.Options) *slack.Channel {
 	d.T.Helper()
 	c, err := slack.New(slack.Config{BotToken: BotToken, AppToken: AppToken, Allow: d.Allow}, d.Deps, o)
@@ -189,7 +189,7 @@ func (d *Server) Acked(id string) bool {
 	return ok
 }
 
-// TS is a time as Slack writes it. Those of these tests compare as strings do.
+// TS formats a time as Slack does. The times in these tests compare like strings.
 func TS(t time.Time) string { return fmt.Sprintf("%d.%06d", t.Unix(), t.Nanosecond()/1000) }
 
 // nextTS makes the time of a message; d is locked.
@@ -202,7 +202,7 @@ func (d *Server) nextTS() string {
 	return TS(now)
 }
 
-// Write stores a message and, when somebody is connected, tells of it.
+// Write stores a message and, if a client is connected, sends its event.
 func (d *Server) Write(m Object) (env string) {
 	d.Lock()
 	if m["ts"] == nil {
@@ -419,7 +419,7 @@ func shownText(s string) string {
 	return strings.TrimSpace(strings.NewReplacer("&lt;", "<", "&gt;", ">", "&amp;", "&").Replace(s))
 }
 
-// manifestScopes are those that an app gets that is made from the manifest.
+// manifestScopes returns the scopes of an app that is created from the manifest.
 func manifestScopes() []string {
 	var m struct {
 		OAuth struct {

@@ -62,7 +62,7 @@ func (s *Server) Typed() int { s.mu.Lock(); defer s.mu.Unlock(); return s.signs 
 // in a group its negative.
 func (s *Server) Say(_ context.Context, chat, sender, text string, group bool) bool {
 	if s.Called("getUpdates") < 2 {
-		return false // what is written before the first poll is not heard
+		return false // a message sent before the first poll is not received
 	}
 	m := Private(text)
 	m["from"] = Object{"id": chatNumber(sender), "first_name": sender}
@@ -111,9 +111,8 @@ func buttonData(board any) map[string]string {
 	return out
 }
 
-// Press lets somebody press the button under a message that has word in its words, and
-// returns what he is told. As at the platform, only buttons that are there can be
-// pressed.
+// Press makes somebody press the button whose label contains word, under a message, and returns the
+// reply. As on the real platform, only existing buttons can be pressed.
 func (s *Server) Press(ctx context.Context, sender string, m Post, word string) (string, error) {
 	data := ""
 	for words, d := range buttonData(s.Board(m.ID)) {
@@ -195,7 +194,7 @@ func (s *Server) Rendered() (out []string) {
 	return out
 }
 
-// Last is what was said last (Say).
+// Last returns the last message (Say).
 func (s *Server) Last() Object {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -23,7 +23,7 @@ import (
 	"hob/channels/telegram"
 )
 
-// What the server knows: its bot, and the person of Private.
+// The ids that the server knows: its bot, and the person of Private.
 const (
 	Token  = "123456:AAsecretsecretsecret_-x"
 	Secret = "AAsecretsecretsecret_-x" //nolint:gosec // the part of Token that nobody may be told
@@ -34,7 +34,7 @@ const (
 // Object is one of the protocol.
 type Object = map[string]any
 
-// Post is what the bot has posted or changed.
+// Post is a message that the bot has posted or changed.
 type Post struct {
 	Method, Chat string
 	Text         string // as people see it
@@ -45,9 +45,9 @@ type Post struct {
 	Filename     string
 }
 
-// Server keeps updates until a poll with a higher offset; a negative offset forgets all
-// but the last ones, and a second poll ends the first one with 409, as a webhook does
-// all of them. What stands under With is read and changed in With alone.
+// Server keeps updates until a poll with a higher offset; a negative offset drops all but the last
+// ones. A second poll ends the first one with 409, and a webhook ends all polls. Fields below With
+// are read and changed only inside With.
 type Server struct {
 	*channelstest.Site
 
@@ -70,11 +70,11 @@ type Server struct {
 	boards    map[int]any                   // the buttons of messages
 	changed   chan struct{}                 // closed when there is news
 	nextID    int
-	polling   chan struct{} // closed to end the poll that is held
+	polling   chan struct{} // closed to end the open poll
 	posts     []Post
 	previews  int
 	signs     int
-	last      Object // what was said last
+	last      Object // the last message
 }
 
 // New starts a server, which ends with the test.
@@ -96,7 +96,7 @@ func (*Server) Options() telegram.Options {
 // Open makes a channel with Deps.
 func (s *Server) Open() *telegram.Channel { return s.OpenAt(s.Options()) }
 
-// OpenAt makes a channel with Deps and options of its own.
+// OpenAt creates a channel with its own Deps and options.
 func (s *Server) OpenAt(o telegram.Options) *telegram.Channel {
 	s.T.Helper()
 	ch, err := telegram.New(telegram.Config{Token: Token, Allow: s.Allow}, s.Deps, o)
@@ -265,7 +265,7 @@ func (s *Server) getUpdates(w http.ResponseWriter, r *http.Request, p Object) {
 
 var tag = regexp.MustCompile(`<[^>]*>`)
 
-// visibleText returns what people see of a text, or why it is refused.
+// visibleText returns the visible part of a text, or why it is refused.
 func visibleText(p Object, field string) (text string, why string) {
 	text, _ = p[field].(string)
 	if p["parse_mode"] == "HTML" {
@@ -294,7 +294,7 @@ func visibleText(p Object, field string) (text string, why string) {
 	return text, ""
 }
 
-// postMessage does what posts and changes messages.
+// postMessage implements the methods that post and change messages.
 func (s *Server) postMessage(w http.ResponseWriter, r *http.Request, method string, p Object, content []byte, filename string) {
 	if s.Stalled(r.Context()) != nil {
 		return
@@ -388,8 +388,7 @@ func (s *Server) Add(kind string, what Object) {
 // Write is a text of Owner in a private chat.
 func (s *Server) Write(text string) { s.Add("message", Private(text)) }
 
-// Edit changes the words of a message that was added before, as its sender does so many
-// seconds after he wrote it.
+// Edit changes the text of an earlier message, as if its sender edited it after seconds.
 func (s *Server) Edit(m Object, text string, after int) {
 	edited := maps.Clone(m)
 	edited["text"], edited["edit_date"] = text, m["date"].(int)+after
@@ -404,7 +403,7 @@ func Private(text string) Object {
 	}
 }
 
-// Posts lists what the bot has posted or changed.
+// Posts lists the messages that the bot has posted or changed.
 func (s *Server) Posts() []Post {
 	s.mu.Lock()
 	defer s.mu.Unlock()
