@@ -113,7 +113,7 @@ func noAgent(name string) error {
 	return &failure{code: exitFailed, cause: fmt.Sprintf("agent %q not found", name), remedy: "see: hob agent list"}
 }
 
-// newAgent writes the section and makes the folder; what is there stays.
+// newAgent writes the section and creates the folder; existing files stay.
 func (a *app) newAgent(c *cobra.Command, name string) error {
 	p, cfg, err := a.loadHome()
 	if err != nil {

@@ -56,9 +56,9 @@ type app struct {
 	err     io.Writer
 	version string
 	open    func(ctx context.Context, o engineOptions) (engine, error)
-	release daemon.Release // what is built in
+	release daemon.Release // built-in release data
 
-	started bool // a command's own code ran: what fails now is not the usage
+	started bool // the command's own code ran: a later error is not a usage error
 	asJSON  bool // --json
 }
 

@@ -66,7 +66,7 @@ func (a *app) approvalsShowCmd() *cobra.Command {
 	})
 }
 
-// printApprovals shows each question whole: who says yes should have read what to.
+// printApprovals shows each request completely, because the user must read what it approves.
 func (a *app) printApprovals(rows []api.Approval) {
 	if len(rows) == 0 {
 		fmt.Fprintln(a.out, "No pending approvals.")
@@ -106,7 +106,7 @@ func approvalDetails(p api.Approval) (out [][2]string) {
 	return out
 }
 
-// spellOutInvisible spells out what could not be seen, or would turn the writing.
+// spellOutInvisible spells out characters that are invisible or change the writing direction.
 func spellOutInvisible(s string) string {
 	var b strings.Builder
 	for _, r := range s {

@@ -94,7 +94,7 @@ func (a *app) cancelTurn(ctx context.Context, c *client, session string) error {
 	return c.postJSON(ctx, "/api/v1/manage/stop", map[string]string{"session": session}, nil)
 }
 
-// withDefaults makes what --json promises be there.
+// withDefaults adds the fields that --json documents.
 func (o askResponse) withDefaults() askResponse {
 	if o.Tools == nil {
 		o.Tools = []api.ToolUse{}

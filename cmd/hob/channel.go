@@ -118,7 +118,7 @@ func (a *app) listChannels(ctx context.Context) error {
 	return nil
 }
 
-// rankChannel sorts what is set up before the rest.
+// rankChannel sorts configured channels before the others.
 func rankChannel(r row) int {
 	switch {
 	case r["configured"] == true || r["enabled"] == true:

@@ -77,7 +77,7 @@ func rowOf(m chatdb.Message) messageRow {
 	return r
 }
 
-// messagesAtOnce is how many messages are held in memory.
+// messagesAtOnce is the maximum number of messages in memory.
 const messagesAtOnce = 5000
 
 // listMessages prints the messages of a database, as they are read.

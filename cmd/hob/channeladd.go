@@ -39,7 +39,7 @@ func (a *app) channelAddCmd() *cobra.Command {
 	return cmd
 }
 
-// printManifest prints what a platform makes its side of a channel from.
+// printManifest prints the file from which a platform creates its side of a channel.
 func (a *app) printManifest(name string) error {
 	_, cfg, err := a.loadHome()
 	if err != nil {
@@ -53,7 +53,7 @@ func (a *app) printManifest(name string) error {
 	return err
 }
 
-// addedChannel is what `hob channel add --json` prints.
+// addedChannel is the output of `hob channel add --json`.
 type addedChannel struct {
 	Channel string          `json:"channel"`
 	Test    *channel.Tested `json:"test,omitempty"`

@@ -25,7 +25,7 @@ func (a *app) channelRemoveCmd() *cobra.Command {
 	return cmd
 }
 
-// removalPlan is what goes with a channel.
+// removalPlan lists the data that is removed with a channel.
 type removalPlan struct {
 	Channel  string   `json:"channel"`
 	Section  bool     `json:"section"`
@@ -70,7 +70,7 @@ func (a *app) removeChannel(ctx context.Context, name string, yes bool) error {
 	return nil
 }
 
-// planRemoval determines what is removed with a channel.
+// planRemoval determines the data that is removed with a channel.
 func (a *app) planRemoval(ctx context.Context, p system.Paths, cfg *config.Config, name string) (*removalPlan, error) {
 	k, known := channel.Find(name)
 	_, there := cfg.Channel(name)
@@ -143,7 +143,7 @@ func secretsOf(cfg *config.Config, name string) (out []string, err error) {
 	return out, nil
 }
 
-// summaryLines describes what is removed, and what undo cannot restore.
+// summaryLines describes the removed data, and the part that undo cannot restore.
 func (l *removalPlan) summaryLines() (out []string) {
 	if l.Section {
 		out = append(out, "[channels."+l.Channel+"] is removed from the configuration. (hob undo restores it.)")

@@ -76,7 +76,7 @@ func (ch *chat) runLoop(ctx context.Context) error {
 	defer cancel()
 	connected := make(chan struct{})
 	ch.turns.Go(func() { ch.followFeed(ctx, sync.OnceFunc(func() { close(connected) })) })
-	select { // what happens from now on is shown
+	select { // show events from now on
 	case <-connected:
 	case <-ctx.Done():
 		return ctx.Err()

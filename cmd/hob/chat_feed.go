@@ -150,7 +150,7 @@ func (ch *chat) catchUp(ctx context.Context) {
 	}
 }
 
-// seenFile holds the time of the last notice that a chat has shown.
+// seenFile returns the file with the time of the last notice that a chat has shown.
 func (ch *chat) seenFile() string { return filepath.Join(ch.paths.Data, "chat.seen") }
 
 func (ch *chat) saveLastSeen(t time.Time) {

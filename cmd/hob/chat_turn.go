@@ -65,7 +65,7 @@ type turnEvent struct {
 
 func (t *turn) handleEvent(e serverEvent) {
 	var d turnEvent
-	_ = json.Unmarshal(e.data, &d) // what cannot be read shows nothing
+	_ = json.Unmarshal(e.data, &d) // show nothing for invalid data
 	switch e.name {
 	case "message_start":
 		t.chat.claimEvent(d.Event)
@@ -85,7 +85,7 @@ func (t *turn) handleEvent(e serverEvent) {
 		var q api.Approval
 		_ = json.Unmarshal(e.data, &q)
 		how := "Answer yes or no, or /yes " + q.ID + "."
-		if t.chat.piped { // no answer is taken from there
+		if t.chat.piped { // do not read answers from a pipe
 			how = "Answer with: hob approve " + q.ID + "   or: hob deny " + q.ID
 		}
 		t.chat.screen.printNote(amber, "Hob asks: "+approvalText(q)+"  "+how)
@@ -95,7 +95,7 @@ func (t *turn) handleEvent(e serverEvent) {
 			t.text.addText(d.Answer)
 		}
 		t.text.endText()
-		if d.Interrupted && d.Answer != "Stopped." { // the answer of a turn that had said nothing yet
+		if d.Interrupted && d.Answer != "Stopped." { // the answer of a turn without earlier text
 			t.chat.screen.printNote(dim, "(stopped)")
 		}
 	case "error":

@@ -28,8 +28,8 @@ type client struct {
 	pid    int // of the daemon; 0 when the engine runs in this process
 	finish func() error
 
-	// name is the id of this process among the clients of the API: what another one has
-	// shown is not shown here. See docs/approvals.md.
+	// name is the id of this process among the clients of the API: it does not show what another
+	// client has shown. See docs/approvals.md.
 	once sync.Once
 	name string
 }
@@ -142,7 +142,7 @@ func (c *client) explainConnError(ctx context.Context, err error) error {
 
 // decodeErrorResponse turns an error answer into a failure.
 func decodeErrorResponse(resp *http.Response) error {
-	b, _ := io.ReadAll(io.LimitReader(resp.Body, 1<<20)) // what came is enough
+	b, _ := io.ReadAll(io.LimitReader(resp.Body, 1<<20)) // the received part is enough
 	f := &failure{code: exitFailed, cause: strings.TrimSpace(string(b))}
 	var e api.ErrorBody
 	if json.Unmarshal(b, &e) == nil && e.Error.Message != "" {
@@ -163,7 +163,7 @@ type serverEvent struct {
 	data     []byte
 }
 
-// eventOpen is the event with which stream says that the connection stands.
+// eventOpen is the event with which stream reports that the connection is open.
 const eventOpen = "open"
 
 // streamEvents yields the events of a request that answers with server-sent events

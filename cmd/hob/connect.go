@@ -104,7 +104,7 @@ func (a *app) clientOf(p system.Paths, pid int) (*client, error) {
 		return nil, errors.New("its address is not known yet")
 	}
 	token, err := system.ReadToken(p.TokenFile())
-	if err != nil { // it was there before the daemon said where it listens
+	if err != nil { // it existed before the daemon wrote its address
 		cause, _, _ := strings.Cut(err.Error(), "; ")
 		return nil, &failure{code: exitFailed, err: err, cause: cause, remedy: "restart Hob to create a new one: hob stop, then hob start"}
 	}
@@ -143,7 +143,7 @@ func pinnedTLSConfig(pin string) *tls.Config {
 	}
 }
 
-// checkReady asks whether messages are taken.
+// checkReady reports whether the daemon accepts messages.
 func (c *client) checkReady(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, 2*time.Second)
 	defer cancel()
@@ -194,8 +194,8 @@ func (a *app) openHere(ctx context.Context, p system.Paths) (*client, error) {
 	return &client{http: e.Client(), base: "http://" + e.Addr(), token: token, finish: finish}, nil
 }
 
-// fileLog writes what an engine in this process logs to the log file, so that
-// a command's output stays its own.
+// fileLog writes the log of an engine in this process to the log file, so that it does not mix with
+// the command's output.
 func fileLog(p system.Paths) (*slog.Logger, func() error) {
 	f, err := os.OpenFile(p.LogFile(), os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o600)
 	if err != nil {

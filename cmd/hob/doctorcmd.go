@@ -112,7 +112,7 @@ func (a *app) runDoctor(ctx context.Context, x doctorOptions) error {
 		if list, err = a.runInDaemon(ctx, c, x, live); errors.Is(err, errOlder) {
 			by = fmt.Sprintf("The running Hob (pid %d) has another version and cannot run the checks: this command ran them.", e.Daemon)
 			list, err = nil, nil
-			if x.fix { // it holds the home and does not know about the fixes
+			if x.fix { // it holds the lock of the home and does not know about the fixes
 				x.fix = false
 				fmt.Fprintln(a.err, a.colorize(a.err, amber, "warning: ")+"cannot apply fixes while another version of Hob runs; restart it: hob stop, then hob start, then check again")
 			}

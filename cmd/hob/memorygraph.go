@@ -38,7 +38,7 @@ type relation struct {
 	To       string `json:"to"`
 	FromName string `json:"from_name"`
 	ToName   string `json:"to_name"`
-	Over     bool   `json:"over"` // it held once
+	Over     bool   `json:"over"` // it is no longer true
 }
 
 // relationLine describes a relation from the view of one of its ends.

@@ -142,7 +142,7 @@ func importEndings() map[string]string {
 	return map[string]string{"text": ".txt", "markdown": ".md", "html": ".html", "csv": ".csv", "json": ".json", "mail": ".eml", "calendar": ".ics"}
 }
 
-// mostPiped is how much is taken from a pipe.
+// mostPiped is the maximum size of piped input.
 const mostPiped = 1 << 30
 
 // spoolInput saves standard input to a file, because it is read more than once. The name is a

@@ -156,7 +156,7 @@ func (a *app) showEntity(it api.MemoryItem) {
 	}
 }
 
-// printFields prints what is not empty, one a line.
+// printFields prints the fields that are not empty, one per line.
 func (a *app) printFields(list [][2]string) {
 	for _, f := range list {
 		a.printField(f[0], f[1])

@@ -76,7 +76,7 @@ func (o *output) sanitizeText(s string) string {
 	return b.String()
 }
 
-// recordError keeps the first error. o.mu is held.
+// recordError keeps the first error. The caller holds o.mu.
 func (o *output) recordError(err error) error {
 	if o.err == nil {
 		o.err = err

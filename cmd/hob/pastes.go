@@ -170,7 +170,7 @@ func (l line) messageBody(piped bool) (map[string]any, error) {
 	for _, p := range l.pastes {
 		typed = strings.ReplaceAll(typed, p.mark, "")
 	}
-	if strings.TrimSpace(typed) != "" { // the placeholders show where the pastes stood
+	if strings.TrimSpace(typed) != "" { // the placeholders mark the positions of the pastes
 		parts = append(parts, channels.TextPart{Text: text, Origin: channels.Typed})
 	}
 	for _, p := range l.pastes {

@@ -18,7 +18,7 @@ type pictureExtractor struct {
 	to     io.Writer
 	dir    string // for the files
 	beside string // the folder of the text; picture names are relative to it
-	line   []byte // not whole yet
+	line   []byte // not complete yet
 	n      int
 	fenced []byte // end mark of the open code fence, whose content is plain text
 }

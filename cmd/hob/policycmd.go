@@ -135,7 +135,7 @@ func (a *app) printOutcomes(out []rules.Outcome) error {
 	return nil
 }
 
-// effectsOf fills in what the tools of the cases do, where a case does not say.
+// effectsOf fills in the effects of the tools for cases without them.
 func (a *app) effectsOf(ctx context.Context, cases []rules.Case) error {
 	if !slices.ContainsFunc(cases, func(c rules.Case) bool { return len(c.Effects) == 0 }) {
 		return nil

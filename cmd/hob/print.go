@@ -183,6 +183,5 @@ func clipLine(s string, width int) string {
 // control sequences.
 func oneLine(s string) string { return sanitizePrintable(strings.Join(strings.Fields(s), " ")) }
 
-// sanitizePrintable drops what a terminal would execute and what cannot be seen, other than line
-// breaks and tabs.
+// sanitizePrintable drops control sequences and invisible characters, except line breaks and tabs.
 func sanitizePrintable(s string) string { return visible.Text(s) }

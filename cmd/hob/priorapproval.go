@@ -22,7 +22,7 @@ const (
 )
 
 // resolveApprovals gets the user's answers to the questions of an event and waits until it is
-// finished. It asks on a terminal what was not agreed to beforehand.
+// finished. It asks on a terminal unless prior approval covers the question.
 func (a *app) resolveApprovals(ctx context.Context, c *client, event string, questions []api.Approval, given priorApproval) (api.EventStatus, error) {
 	if event == "" { // a server of an older version does not name it
 		event = questions[0].Event

@@ -17,12 +17,12 @@ import (
 // screen is where a chat is shown and typed: a terminal with a line editor, or
 // pipes.
 type screen interface {
-	// printNote prints a separate text on whole lines.
+	// printNote prints a separate text on its own lines.
 	printNote(colour, text string)
 	// newParagraph begins an answer that arrives in pieces.
 	newParagraph() paragraph
-	// readInput yields what is typed; the last one carries an error, io.EOF at the
-	// end. It is called once.
+	// readInput yields the typed lines; the last one carries an error, io.EOF at the end. It is
+	// called once.
 	readInput(ctx context.Context) <-chan line
 	// interruptSignals yields each Ctrl-C that was typed.
 	interruptSignals() <-chan struct{}
@@ -203,7 +203,7 @@ func (e *terminalScreen) Write(b []byte) (int, error) {
 	return len(b), nil
 }
 
-// boldText shows what Markdown calls strong.
+// boldText shows strong emphasis of Markdown in bold.
 func (e *terminalScreen) boldText(text string) string { return e.app.colorize(e.app.out, bold, text) }
 
 func (e *terminalScreen) readInput(ctx context.Context) <-chan line {
@@ -224,7 +224,7 @@ func (e *terminalScreen) readInput(ctx context.Context) <-chan line {
 
 func (e *terminalScreen) interruptSignals() <-chan struct{} { return e.typed }
 
-// wrappedText prints an answer in whole lines, broken between words, so that it never overwrites
+// wrappedText prints an answer in complete lines, broken between words, so that it never overwrites
 // the line being typed.
 type wrappedText struct {
 	term  io.Writer
@@ -236,7 +236,7 @@ type wrappedText struct {
 // strong finds **words** within a line.
 var strong = regexp.MustCompile(`\*\*([^*\s](?:[^*\n]*[^*\s])?)\*\*`)
 
-// writeLines shows whole lines.
+// writeLines shows complete lines.
 func (w *wrappedText) writeLines(text string) {
 	if w.bold != nil {
 		text = strong.ReplaceAllStringFunc(text, func(s string) string { return w.bold(s[2 : len(s)-2]) })

@@ -182,7 +182,7 @@ func (a *app) printTested(all []secretCheck) {
 	}
 }
 
-// listReferences lists what the configuration refers to, and what else is kept.
+// listReferences lists the secrets that the configuration refers to, and the other stored ones.
 func (a *app) listReferences(ctx context.Context, s system.Secrets) ([]secretCheck, error) {
 	out := []secretCheck{}
 	_, cfg, err := a.loadHome()

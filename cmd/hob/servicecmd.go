@@ -41,7 +41,7 @@ func (a *app) serviceCmd() *cobra.Command {
 
 func kindOf(c *cobra.Command) string { return c.Flag("kind").Value.String() }
 
-// findService finds out how Hob starts with the session, and what would be written.
+// findService determines how Hob starts with the session, and which files would be written.
 func (a *app) findService(ctx context.Context, kind string) (*autostart.Manager, autostart.Entry, error) {
 	var e autostart.Entry
 	switch {

@@ -122,7 +122,7 @@ type exportOptions struct {
 	raw                  bool
 }
 
-// openWriter returns where the export is written, and what completes it.
+// openWriter returns the destination of the export, and a function that completes it.
 func (e exportOptions) openWriter(w io.Writer) (io.Writer, func() error) {
 	if e.raw || e.format != "markdown" {
 		return w, func() error { return nil }
@@ -226,7 +226,7 @@ func (a *app) sessionReplayCmd() *cobra.Command {
 	return c
 }
 
-// shellWord quotes what a shell would take apart.
+// shellWord quotes a word for a shell.
 func shellWord(s string) string {
 	if s != "" && strings.Trim(s, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_.:@/") == "" {
 		return s
@@ -234,7 +234,7 @@ func shellWord(s string) string {
 	return "'" + strings.ReplaceAll(sanitizePrintable(s), "'", `'\''`) + "'"
 }
 
-// copyResponse writes what the daemon answers to w.
+// copyResponse copies the daemon's response to w.
 func (c *client) copyResponse(ctx context.Context, path string, q map[string][]string, w io.Writer) error {
 	req, err := c.newRequest(ctx, http.MethodGet, path, q, nil)
 	if err != nil {

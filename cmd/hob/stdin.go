@@ -19,7 +19,7 @@ import (
 // on standard input. A program that started hob may leave an empty pipe open for ever.
 const pipeWait = 3 * time.Second
 
-// userInput is what one command says to Hob.
+// userInput is the input of one command for Hob.
 type userInput struct {
 	typed string // arguments, or a line of a terminal
 	piped string // standard input that is not a terminal

@@ -73,7 +73,7 @@ func completeTemplates(_ *cobra.Command, args []string, _ string) ([]string, cob
 	return out, cobra.ShellCompDirectiveDefault
 }
 
-// things keeps what templates make beside files, over the API.
+// things stores the resources that templates create besides files, over the API.
 type things struct{ a *app }
 
 // Reconcile implements templates.ResourceStore.
@@ -98,8 +98,8 @@ func (a *app) templateHome(p system.Paths) (*templates.Installation, error) {
 	})
 }
 
-// withTemplateLock runs fn while no other command changes templates. What a crash left
-// unfinished is finished first.
+// withTemplateLock runs fn while no other command changes templates. It first finishes changes that
+// a crash interrupted.
 func (a *app) withTemplateLock(ctx context.Context, fn func(p system.Paths, h *templates.Installation) error) error {
 	p, err := system.DefaultPaths()
 	if err != nil {

@@ -54,7 +54,7 @@ func (a *app) yesOrNo(ctx context.Context, question string) (yes, asked bool, er
 	return s == "y" || s == "yes", asked, err
 }
 
-// typedYes is yesOrNo where only the whole word will do.
+// typedYes is yesOrNo that accepts only the full word.
 func (a *app) typedYes(ctx context.Context, question string) (yes, asked bool, err error) {
 	s, asked, err := a.readAnswer(ctx, question+" [type yes] ")
 	return s == "yes", asked, err
@@ -69,7 +69,7 @@ func (a *app) readAnswer(ctx context.Context, question string) (answer string, a
 	fmt.Fprint(a.err, question)
 	got := make(chan string, 1)
 	go func() { // ends with the process if there is no answer
-		s, _ := bufio.NewReader(a.in).ReadString('\n') // a read error is not a yes
+		s, _ := bufio.NewReader(a.in).ReadString('\n') // a read error is no approval
 		got <- s
 	}()
 	select {
@@ -98,7 +98,7 @@ func (a *app) colourDiff(diff string) {
 	}
 }
 
-// printPreview shows what use or reset would change.
+// printPreview shows the changes that use or reset would make.
 func (a *app) printPreview(plan *templates.Plan, t *templates.Template) {
 	switch {
 	case t == nil:
@@ -167,7 +167,7 @@ func (a *app) showThings(verb string, list []templates.Resource) {
 	}
 }
 
-// printApplied prints what was changed.
+// printApplied prints the changes that were made.
 func (a *app) printApplied(p system.Paths, plan *templates.Plan, d templates.ApplyResult, kept []string) {
 	if plan.Template == "" {
 		fmt.Fprintf(a.out, "\nReset the template %s.\n", plan.Was)

@@ -51,13 +51,13 @@ func templateError(err error) error {
 	return err
 }
 
-// templateResult is what use and reset print with --json.
+// templateResult is the output of use and reset with --json.
 type templateResult struct {
 	*templates.Plan
 	Applied bool     `json:"applied"`
 	Kept    []string `json:"kept_files"`
 	Asks    []string `json:"asks,omitempty"`
-	Marks   []string `json:"marks"` // what in its texts looks like an attack
+	Marks   []string `json:"marks"` // parts of its texts that look like an attack
 }
 
 func (a *app) carryOut(ctx context.Context, p system.Paths, h *templates.Installation, plan *templates.Plan, t *templates.Template, given templateConsent) error {

@@ -21,7 +21,7 @@ import (
 // cliSession is the conversation of commands that name none.
 const cliSession = "cli"
 
-// approvalSummary describes what a request asks for and why.
+// approvalSummary describes a request and its reason.
 func approvalSummary(p api.Approval) string {
 	s := p.Summary
 	if s == "" {
@@ -42,7 +42,7 @@ func approvalText(p api.Approval) string {
 	return sanitizePrintable(s)
 }
 
-// callTool runs a tool through the guard as the owner and prints what it says.
+// callTool runs a tool through the guard as the owner and prints its result.
 func (a *app) callTool(ctx context.Context, c *client, given priorApproval, tool string, args any) (api.ToolOutcome, error) {
 	body := map[string]any{"arguments": args, "session": cliSession}
 	req, err := c.newRequest(ctx, http.MethodPost, "/api/v1/tools/"+pathPart(tool), nil, body)
@@ -172,7 +172,7 @@ func (c *client) waitEvent(ctx context.Context, id string, asked []api.Approval)
 	}
 }
 
-// runTool runs one tool and prints its text, or with --json its whole outcome.
+// runTool runs one tool and prints its text, or with --json its complete outcome.
 func (a *app) runTool(ctx context.Context, yes bool, tool string, args any) error {
 	return a.withClient(ctx, func(c *client) error {
 		given := noPriorApproval

@@ -52,7 +52,7 @@ func (a *app) fireTrigger(ctx context.Context, name, data string) error {
 	})
 }
 
-// readPayload reads what a trigger carries.
+// readPayload reads the payload of a trigger.
 func (a *app) readPayload(data string) (b []byte, err error) {
 	switch {
 	case data == "-":

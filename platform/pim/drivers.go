@@ -44,7 +44,7 @@ type Receipt struct {
 	Undo []byte
 }
 
-// LastOne is Why when what comes again was done for the last time.
+// LastOne is the Why of the completion of the last occurrence.
 const LastOne = "it was the last occurrence"
 
 // Known returns the error of an undo that produced a receipt: nil unless the
@@ -132,7 +132,7 @@ type Mailer interface {
 	MoveMail(ctx context.Context, ref, folder string) (Receipt, error)
 }
 
-// OutgoingMail is a mail to be written. Check it before it is shown to anybody.
+// OutgoingMail is a mail to be sent. Check it before it is shown to the user.
 type OutgoingMail struct {
 	ID          string // Message-ID without its brackets; "" lets the driver choose
 	To, Cc, Bcc []Person
@@ -148,7 +148,7 @@ type OutgoingMail struct {
 	Invite string
 }
 
-// Attachment is a file that goes with a letter.
+// Attachment is a file attached to a mail.
 type Attachment struct {
 	Name string
 	Data []byte
@@ -175,7 +175,7 @@ type Calendars interface {
 type NewEvent struct {
 	UID                 string // "" lets the driver choose
 	Title, Place, Notes string
-	Start, End          time.Time // End is after Start; of a whole day, midnights
+	Start, End          time.Time // End is after Start; of an all-day event, midnights
 	AllDay              bool
 	Rule                string   // RRULE without its name, "" once
 	Alarm               *Alarm   // nil none
@@ -185,7 +185,7 @@ type NewEvent struct {
 // Alarm is a reminder some time before an event.
 type Alarm struct{ Before time.Duration }
 
-// EventChange is what becomes different; nil stays.
+// EventChange lists the changed fields; nil keeps a field.
 type EventChange struct {
 	Title, Place, Notes *string
 	Start, End          *time.Time
@@ -303,8 +303,8 @@ type Contact struct {
 // Contacts is an address book.
 type Contacts interface {
 	Driver
-	// FindContacts returns those in whose names, companies, addresses or numbers all
-	// words are found; at most limit.
+	// FindContacts returns the contacts whose names, companies, addresses or numbers contain all
+	// words; at most limit.
 	FindContacts(ctx context.Context, words string, limit int) ([]Contact, error)
 }
 

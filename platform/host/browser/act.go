@@ -86,7 +86,7 @@ func (b *Browser) Click(ctx context.Context, id, handle string, check Check) (Do
 			if kind == "mouseMoved" {
 				q["button"] = "none"
 			}
-			if kind == "mousePressed" { // the page has heard of the pointer
+			if kind == "mousePressed" { // the page has received pointer events
 				if at, err = t.clickablePoint(ctx, handle); err != nil {
 					return err
 				}

@@ -101,7 +101,7 @@ type process struct {
 	headless bool
 	work     sync.WaitGroup
 
-	out io.Closer // what it writes
+	out io.Closer // the output of the browser
 
 	mu     sync.Mutex
 	said   []byte // end of stderr

@@ -31,9 +31,9 @@ func (s sandbox) Meets(n Need) bool {
 	return false
 }
 
-// Within returns the verdict if s confines commands: a listed command whose need s does
-// not meet loses Listed. A command that is listed because of s says so in its Exact, and
-// its plan runs in a sandbox only.
+// Within returns the verdict if s confines commands: a listed command whose need s does not meet
+// loses Listed. The Exact of a command that is listed because of s states that, and its plan runs
+// in a sandbox only.
 func (v Verdict) Within(s sandbox) Verdict {
 	switch {
 	case !v.Listed || v.Plan.Needs == NeedNothing:

@@ -89,7 +89,7 @@ func (l *analysis) surveyTree() {
 	})
 }
 
-// noteAssignment records variables that change what a program does.
+// noteAssignment records variables that change the behavior of a program.
 func (l *analysis) noteAssignment(name string) {
 	up := strings.ToUpper(name)
 	switch {

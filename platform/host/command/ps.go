@@ -12,7 +12,7 @@ import (
 // one letter ("e") may select all processes or show their environments.
 func (l *analysis) psArgs(_ string, args []string) (acceptedForm, string) {
 	a := asWritten(args, opensNothing)
-	names := runtime.GOOS == "linux" // what it shows by default there; elsewhere it shows arguments
+	names := runtime.GOOS == "linux" // its default columns there; elsewhere it shows arguments
 	full, sorts, format := false, false, ""
 	for i := 0; i < len(args); i++ {
 		w, value := args[i], ""

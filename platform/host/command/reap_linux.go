@@ -21,7 +21,7 @@ func killDescendants() {
 			return
 		}
 		for _, pid := range below {
-			_ = unix.Kill(pid, unix.SIGKILL) // it may be gone
+			_ = unix.Kill(pid, unix.SIGKILL) // it may have ended
 		}
 		for { // adopted orphans
 			pid, err := unix.Wait4(-1, nil, unix.WNOHANG, nil)

@@ -67,7 +67,7 @@ type Outcome struct {
 	Status  int    // its exit status
 	Output  string // combined output in order; truncated in the middle
 	Cut     int64  // omitted bytes
-	Sandbox string // what confined it, "" nothing
+	Sandbox string // the sandbox that confined it, "" for none
 	// Missing is the reason if no sandbox confined it although one should.
 	Missing string
 }
@@ -88,7 +88,7 @@ type resourceLimits struct {
 	CPU   uint64 `json:"cpu"`   // seconds
 	File  uint64 `json:"file"`  // bytes
 	Data  uint64 `json:"data"`  // bytes of memory
-	Procs uint64 `json:"procs"` // of the whole user
+	Procs uint64 `json:"procs"` // of all processes of the user
 }
 
 // landlockRuleset contains the rules of a sandbox that a process applies to itself.

@@ -92,8 +92,8 @@ func encodePowerShell(script string) string {
 	return base64.StdEncoding.EncodeToString(b)
 }
 
-// stripComments removes whole-line comments, indentation and empty lines from a PowerShell script, because its length is
-// limited. Our scripts have no multi-line strings.
+// stripComments removes comment lines, indentation and empty lines from a PowerShell script,
+// because its length is limited. Our scripts have no multi-line strings.
 func stripComments(script string) string {
 	var b strings.Builder
 	for line := range strings.Lines(script) {

@@ -12,7 +12,7 @@ type Kind string
 
 // The kinds.
 const (
-	Unsupported   Kind = "unsupported"       // this system or app version has no such thing
+	Unsupported   Kind = "unsupported"       // this system or app version does not support it
 	NotInstalled  Kind = "not_installed"     // the app is not installed
 	NotRunning    Kind = "not_running"       // the app does not run, and was not to be started
 	SetupRequired Kind = "setup_required"    // a switch of the app has to be set first
@@ -21,7 +21,7 @@ const (
 	NotFound      Kind = "not_found"         // the requested item does not exist
 	Changed       Kind = "changed"           // the item changed since it was read; nothing was done
 	Timeout       Kind = "timeout"           // no answer in time
-	Busy          Kind = "busy"              // the app is held up; later
+	Busy          Kind = "busy"              // the app is busy; retry later
 	Cancelled     Kind = "cancelled"         // the owner pressed cancel
 	Invalid       Kind = "invalid_input"     // the request makes no sense
 	Internal      Kind = "internal"          // a bug in Hob, or an unknown error
@@ -35,7 +35,7 @@ type Error struct {
 	Permission string // which one is missing: "automation", "calendars", "accessibility" ...
 	Number     int    // system error number: of an Apple event, or an HRESULT
 	Cause      string // description of the error
-	Remedy     string // what the user can do
+	Remedy     string // the user's next step
 	Link       string // URL of the pane in the system settings
 	// Said is the system's own message, in the language of the system. It may contain
 	// untrusted text. Error includes it only if Kind is Internal.

@@ -26,8 +26,8 @@ func WriteEndpoint(path string, e Endpoint) error {
 	return WriteFile(path, append(b, '\n'))
 }
 
-// ReadEndpoint returns what the daemon with this process id wrote, and false if it has written nothing
-// yet.
+// ReadEndpoint returns the endpoint that the daemon with this process id wrote, and false if it has
+// written none yet.
 func ReadEndpoint(path string, pid int) (Endpoint, bool, error) {
 	b, err := ReadFile(path)
 	if errors.Is(err, fs.ErrNotExist) {

@@ -19,7 +19,7 @@ type Role string
 // The roles.
 const (
 	RoleDaemon Role = "daemon" // stays; others talk to it
-	RoleCLI    Role = "cli"    // one command; gone in a moment
+	RoleCLI    Role = "cli"    // one command; it ends soon
 )
 
 // Holder describes the process that holds the lock.

@@ -51,7 +51,7 @@ func keepOrphans(ctx context.Context) error {
 
 func reapZombie(pid int) {
 	var ws syscall.WaitStatus
-	_, _ = syscall.Wait4(pid, &ws, syscall.WNOHANG, nil) // it is gone, or not a child of this process
+	_, _ = syscall.Wait4(pid, &ws, syscall.WNOHANG, nil) // it has ended, or is not a child of this process
 }
 
 func endReporters(of int) {

@@ -48,8 +48,8 @@ type Options struct {
 	Identity string // the key file, created when it is first needed
 	// Getenv replaces os.Getenv; optional.
 	Getenv func(string) string
-	// Work is the work factor of the passphrase as a power of two (default: that of age, about 1 s on a common
-	// machine).
+	// Work is the work factor of the passphrase as a power of two (default: the default of age,
+	// about 1 s on a common machine).
 	Work int
 }
 
@@ -59,7 +59,7 @@ type Vault struct {
 
 	mu     sync.Mutex
 	stamp  fileStamp         // version of the file at the last read
-	opened map[string]string // what it holds
+	opened map[string]string // its decrypted content
 }
 
 // fileStamp identifies a version of a file.

@@ -121,8 +121,7 @@ func (m *Manifest) fileFor(system, arch string, kind Kind) *File {
 	return found
 }
 
-// Refused reports whether an error says that an answer came and is not to be
-// believed, and not that none came.
+// Refused reports whether an answer was received but rejected, rather than not received.
 func Refused(err error) bool {
 	for _, e := range []error{ErrSignature, ErrFormat, ErrExpired, ErrClock, ErrRollback, ErrSeen, ErrPlatform} {
 		if errors.Is(err, e) {

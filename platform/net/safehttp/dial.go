@@ -23,7 +23,7 @@ type dialer struct {
 	c         *Client
 	t         *target
 	connected atomic.Bool
-	abroad    bool // never this machine, whatever is allowed
+	abroad    bool // never this machine, whatever the configuration allows
 }
 
 // dialTarget is where a connection may go.
@@ -207,8 +207,8 @@ func connectThroughProxy(conn net.Conn, p *url.URL, to string) error {
 	return nil
 }
 
-// oneByte reads so that nothing behind the header is taken from the tunnel, and
-// not more than a header can be long.
+// oneByte reads single bytes, so that it takes nothing after the header from the tunnel, and limits
+// the length of the header.
 type oneByte struct {
 	net.Conn
 	n *int

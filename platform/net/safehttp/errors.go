@@ -60,7 +60,7 @@ func newRefusal(kind Kind, host, message, remedy string) *Error {
 	return &Error{Kind: kind, Host: host, Message: "refused: " + message, Remedy: remedy}
 }
 
-// classifyError classifies what a transport says.
+// classifyError classifies an error of a transport.
 func (d *dialer) classifyError(ctx context.Context, err error) error {
 	if e, ok := errors.AsType[*Error](err); ok {
 		return e

@@ -33,7 +33,7 @@ func (r *Response) Validators() Validators {
 // NotModified reports that the body of Request.If is still current.
 func (r *Response) NotModified() bool { return r.Status == http.StatusNotModified }
 
-// checkRequest refuses what is never sent.
+// checkRequest rejects requests that are never sent.
 func (r *Request) checkRequest() error {
 	switch r.Method {
 	case http.MethodGet, http.MethodHead, http.MethodPost:

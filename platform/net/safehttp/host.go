@@ -103,7 +103,7 @@ func isASCII(s string) bool {
 	return true
 }
 
-// punycode is UTS 46 as for lookups, and strict about what a label may hold.
+// punycode is UTS 46 as for lookups, with strict rules for labels.
 var punycode = sync.OnceValue(func() *idna.Profile {
 	return idna.New(idna.MapForLookup(), idna.Transitional(false), idna.StrictDomainName(true), idna.BidiRule(), idna.CheckJoiners(true), idna.VerifyDNSLength(true))
 })

@@ -86,7 +86,7 @@ func New(opt Options) (*Client, error) {
 	return c, err
 }
 
-// Request is what Fetch sends.
+// Request is the input of Fetch.
 type Request struct {
 	Method string // GET (default), HEAD or POST; with API also PUT, PATCH or DELETE
 	URL    string
@@ -94,13 +94,12 @@ type Request struct {
 	Body   []byte      // of all but GET and HEAD
 	// If asks for the body only when it changed since.
 	If Validators
-	// MaxBody, when not 0, holds instead of Options.MaxBody. Partial gives the
-	// beginning of a body that is longer, or breaks off, instead of an error.
+	// MaxBody, when not 0, replaces Options.MaxBody. Partial returns the beginning of a body that
+	// is longer, or breaks off, instead of an error.
 	MaxBody int64
 	Partial bool
-	// Timeout, when not 0, holds instead of Options.Timeout, and the answer may begin at
-	// any moment of it: a service may hold a request until it has news, and a large
-	// file takes its time.
+	// Timeout, when not 0, replaces Options.Timeout, and the answer may begin at any moment of it:
+	// a service may hold a request until it has news, and a large file takes time.
 	Timeout time.Duration
 	// API: the request goes to a service that Hob is signed in to. It may write
 	// and may set its own User-Agent.

@@ -12,9 +12,8 @@ import (
 // maxURL bounds an address, in bytes.
 const maxURL = 8192
 
-// target is where a request goes. Its URL is canonical: lower-case scheme and
-// host, punycode, no default port, no fragment, everything that is not ASCII
-// escaped.
+// target is the target of a request. Its URL is canonical: lower-case scheme and host, punycode, no
+// default port, no fragment, everything that is not ASCII escaped.
 type target struct {
 	url  *url.URL
 	host host

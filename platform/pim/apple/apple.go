@@ -17,7 +17,7 @@ import (
 //go:embed scripts
 var scripts embed.FS
 
-// name is what owners call these drivers.
+// name is the users' name for these drivers.
 const name = "apple"
 
 // The programs, by their bundle ids: names are localised.

@@ -67,7 +67,7 @@ type event struct {
 	Recurs    bool         `json:"recurs"`
 	Calendar  string       `json:"calendar"`
 	Version   string       `json:"version"`
-	First     string       `json:"first"` // of a whole day, in the Mac's calendar
+	First     string       `json:"first"` // of an all-day event, in the Mac's calendar
 	Last      string       `json:"last"`  // its last day
 	Organizer pim.Person   `json:"organizer"`
 	Guests    []pim.Person `json:"guests"`
@@ -154,7 +154,7 @@ type made struct {
 
 func (m made) occurrenceRef() string { return m.ID + "@" + strconv.FormatInt(m.Start, 10) }
 
-// CreateEvent implements pim.Calendars. EventKit cannot invite anybody.
+// CreateEvent implements pim.Calendars. EventKit cannot invite guests.
 func (c *Calendar) CreateEvent(ctx context.Context, calendar string, e pim.NewEvent) (pim.Receipt, error) {
 	if len(e.Guests) > 0 {
 		return pim.Receipt{}, fmt.Errorf("Calendar: %w: macOS does not let programs invite guests; use a CalDAV account or send the invitation by mail", errors.ErrUnsupported)
@@ -215,7 +215,7 @@ func parseRef(ref, version string, whole bool) (which, error) {
 	return which{}, fmt.Errorf("Calendar: %w: no event %q", pim.ErrNotFound, pim.SanitizeLine(ref, 100))
 }
 
-// change is what becomes different, as the scripts take it.
+// change lists the changed fields, in the format of the scripts.
 type change struct {
 	Title *string `json:"title,omitempty"`
 	Place *string `json:"place,omitempty"`
@@ -245,7 +245,7 @@ func (c *Calendar) changeEvent(ctx context.Context, w which, set change, back bo
 		Set change `json:"set"`
 	}{w, set}, &got, true)
 	r := pim.Receipt{Outcome: pim.Sent, ID: got.occurrenceRef()}
-	if err == nil && back { // what one occurrence of many was has no way back
+	if err == nil && back { // a change of one occurrence of a series cannot be undone
 		r.Undo = marshalUndo(undo{Change: got.occurrenceRef(), Version: got.Version, Set: set.revertChange(got.Was)})
 	}
 	return scripterr.Write(r, err)

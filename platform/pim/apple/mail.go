@@ -62,8 +62,8 @@ func (h head) toPIMMessage(folder string) pim.Message {
 	}
 }
 
-// FindMail implements pim.Mailer. It reads the newest mails of a folder because a
-// search by Mail itself blocks the app. A warning names what was not searched.
+// FindMail implements pim.Mailer. It reads the newest mails of a folder because a search by Mail
+// itself blocks the app. A warning names the mails that it did not search.
 func (m *Mail) FindMail(ctx context.Context, q pim.MailQuery) ([]pim.Message, error) {
 	limit := q.Limit
 	if limit <= 0 {
@@ -195,7 +195,7 @@ func (m *Mail) MoveMail(ctx context.Context, ref, folder string) (pim.Receipt, e
 	return scripterr.Write(pim.Receipt{Outcome: pim.Sent}, m.runScript(ctx, "move_mail.applescript", in, nil, true))
 }
 
-// TakeBack implements pim.Undoer: what went through Mail stays.
+// TakeBack implements pim.Undoer. A mail sent through Mail cannot be undone.
 func (*Mail) TakeBack(context.Context, []byte) error {
 	return fmt.Errorf("Mail: %w: cannot be undone", errors.ErrUnsupported)
 }

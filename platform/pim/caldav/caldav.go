@@ -81,7 +81,7 @@ func openClient(ctx context.Context, a pim.Account, what, address string) (*Clie
 	return c, nil
 }
 
-// Close ends what is open.
+// Close closes idle connections.
 func (c *Client) Close() { c.http.CloseIdleConnections() }
 
 // statusError is an unexpected HTTP status.
@@ -94,7 +94,7 @@ func (e *statusError) Error() string {
 	return fmt.Sprintf("%s: the server returned %d %s", e.what, e.code, http.StatusText(e.code))
 }
 
-// requestXML sends a request whose body is XML and reads the answers for each address.
+// requestXML sends a request with an XML body and reads the responses for each address.
 func (c *Client) requestXML(ctx context.Context, method string, at *url.URL, depth, body string) (*multistatus, *url.URL, error) {
 	for range maxRedirects {
 		next, ms, err := c.requestOnce(ctx, method, at, depth, body)

@@ -14,7 +14,7 @@ import (
 	"hob/platform/pim/ics"
 )
 
-// Limits of what is read from an account.
+// Limits for reading an account.
 const (
 	maxHomes     = 5
 	maxCalendars = 200

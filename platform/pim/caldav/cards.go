@@ -16,7 +16,7 @@ import (
 	"hob/platform/text/textnorm"
 )
 
-// Limits of what is read from address books.
+// Limits for reading address books.
 const (
 	maxBooks  = 20
 	maxCard   = 1 << 20 // bytes of one, its picture included
@@ -106,8 +106,8 @@ func (c *Client) booksFrom(ctx context.Context, u *url.URL, more int) (out []boo
 	return out, nil
 }
 
-// Cards finds contacts whose names, company, addresses or numbers contain all
-// words. An error together with contacts names what could not be read.
+// Cards finds contacts whose names, company, addresses or numbers contain all words. An error
+// together with contacts names the address books that could not be read.
 func (c *Client) Cards(ctx context.Context, words string, limit int) ([]pim.Contact, error) {
 	want := textnorm.FoldedWords(words)
 	if len(want) == 0 {
@@ -130,7 +130,7 @@ func (c *Client) Cards(ctx context.Context, words string, limit int) ([]pim.Cont
 	var failed []error
 	for _, b := range list {
 		found, err := c.queryCards(ctx, b, some, want)
-		if len(found) == 0 && ctx.Err() == nil { // servers differ in what they compare, and in accents: all of them, then
+		if len(found) == 0 && ctx.Err() == nil { // servers compare different fields, and accents differently: read all contacts then
 			found, err = c.queryCards(ctx, b, `<c:prop-filter name="FN"/>`, want)
 		}
 		failed = append(failed, err)

@@ -17,7 +17,7 @@ type component struct {
 	pim.Event
 	start    moment
 	length   time.Duration // of a timed event
-	days     int           // of a whole-day one
+	days     int           // of an all-day event
 	rules    []string
 	added    []moment
 	removed  []moment

@@ -24,7 +24,7 @@ func parseEvent(data []byte, uid string, zone *time.Location) (*object, error) {
 	return parseObject(data, ical.CompEvent, uid, zone)
 }
 
-// parseObject reads what is of one kind and name, "" whatever there is.
+// parseObject reads the components of one kind and name; "" matches any.
 func parseObject(data []byte, kind, uid string, zone *time.Location) (o *object, err error) {
 	defer func() {
 		if p := recover(); p != nil {
@@ -238,7 +238,7 @@ func truncateDay(t time.Time) time.Time {
 	return time.Date(t.Year(), t.Month(), t.Day(), 0, 0, 0, 0, time.UTC)
 }
 
-// shiftRecurrenceIDs moves what names the occurrences of a series on the wall.
+// shiftRecurrenceIDs moves the local times that identify the occurrences of a series.
 func (o *object) shiftRecurrenceIDs(by time.Duration) {
 	move := func(n *node, names ...string) {
 		for i, l := range n.lines {

@@ -111,7 +111,7 @@ func (x *expander) expandRule(text string, start moment, from, to time.Time) (ou
 		if z := strings.Contains(strings.ToUpper(text), "UNTIL="); z && !start.date && utcUntil(text) {
 			o.Until = start.zone.toWall(o.Until)
 		}
-		if start.date { // the whole last day counts
+		if start.date { // the entire last day counts
 			o.Until = o.Until.Truncate(24 * time.Hour).Add(24*time.Hour - time.Second)
 		}
 	}
@@ -164,7 +164,7 @@ func checkRuleCost(o *rrule.ROption) error {
 			return fmt.Errorf("%w: BYMONTHDAY or BYYEARDAY does not fit its frequency", pim.ErrTooLarge)
 		}
 	}
-	for _, pos := range o.Bysetpos { // in a week there are so many
+	for _, pos := range o.Bysetpos { // a week has this many occurrences
 		if o.Freq == rrule.WEEKLY && max(pos, -pos) > max(1, len(o.Byweekday))*max(1, len(o.Byhour))*max(1, len(o.Byminute)) {
 			return fmt.Errorf("%w: invalid weekday position", pim.ErrTooLarge)
 		}

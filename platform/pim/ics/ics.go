@@ -84,7 +84,7 @@ type expander struct {
 	spent time.Duration // on rules
 }
 
-// groupSeries brings together what belongs to one event, in the order of the data.
+// groupSeries groups the components of each event, in the order of the data.
 func (x *expander) groupSeries(cal *ical.Calendar, bad *[]error) (out []*series) {
 	byUID := map[string]*series{}
 	for i, c := range cal.Children {

@@ -98,7 +98,7 @@ func Answered(data []byte, e pim.Event, guest pim.Person, a pim.Answer, comment 
 	return o.root.encodeLines(), string(calendarOf(reply, kids...).encodeLines()), nil
 }
 
-// setPartStat sets what a guest says, and returns the line without its value.
+// setPartStat sets the reply of a guest, and returns the line without its value.
 func (n *node) setPartStat(address string, a pim.Answer) (head string, ok bool) {
 	for i, l := range n.lines {
 		at := valueAt(l)

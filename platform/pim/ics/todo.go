@@ -193,7 +193,7 @@ func (o *object) advanceToNext(n *node, now time.Time) (bool, error) {
 	if err != nil && len(walls) == 0 {
 		return false, fmt.Errorf("ics: %w: the rule %q: %w", pim.ErrInvalid, pim.SanitizeLine(rule, 100), err)
 	}
-	// What was missed is not made up for: the first time that is still to come.
+	// Missed occurrences are not repeated: take the first future time.
 	left := 0
 	for left < len(walls)-1 && !(moment{walls[left], from.date, from.zone}).toTime().After(now) {
 		left++

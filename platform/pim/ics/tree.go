@@ -16,7 +16,7 @@ type node struct {
 	kids  []*node
 }
 
-// parseTree reads data to be changed. What could not be written back whole is refused.
+// parseTree reads data to be changed. It rejects data that could not be written back completely.
 func parseTree(data []byte) (*node, error) {
 	if len(data) > maxData {
 		return nil, fmt.Errorf("ics: %w: %d bytes", pim.ErrTooLarge, len(data))

@@ -159,7 +159,7 @@ func (m *Conn) wrapError(what string, err error) error {
 // Pushes reports whether the server announces new mail (IDLE).
 func (m *Conn) Pushes() bool { return m.idle }
 
-// runBounded bounds what do sends for in time and bytes.
+// runBounded limits the traffic of do in time and bytes.
 func (m *Conn) runBounded(ctx context.Context, bytes int64, what string, do func() error) error {
 	ctx, cancel := context.WithTimeout(ctx, askWait)
 	defer cancel()

@@ -84,8 +84,8 @@ func messageID(value string) string {
 	return s
 }
 
-// parsePeople reads a list of addresses. What cannot be read is kept as a name, so
-// that the owner sees who it claims to be from.
+// parsePeople reads a list of addresses. It keeps invalid ones as a name, so that the owner sees
+// the claimed sender.
 func parsePeople(value string, most int) (out []pim.Person) {
 	for _, a := range mime.ReadAddresses(value, most) {
 		out = append(out, newPerson(a.Name, a.Address))

@@ -14,7 +14,7 @@ import (
 	"hob/platform/pim"
 )
 
-// Limits of what is read from mails.
+// Limits for reading mails.
 const (
 	maxHeader = 32 << 10 // bytes of a mail's header fields
 	maxText   = 64 << 10 // bytes of a mail, from its beginning
@@ -44,7 +44,7 @@ func (m *Conn) Since(ctx context.Context, t time.Time) ([]uint32, error) {
 type Query struct {
 	Unseen        bool
 	Flagged       bool
-	Since, Before time.Time // whole days, as servers know them
+	Since, Before time.Time // whole days, because servers do not compare times
 	From, Subject string    // in these header fields
 	Text          string    // anywhere in it
 }

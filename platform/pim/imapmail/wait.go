@@ -85,7 +85,7 @@ func (m *Conn) Wait(ctx context.Context, wake <-chan struct{}) error {
 		}
 	}
 	end := context.WithoutCancel(ctx)
-	if ctx.Err() != nil { // after a cancel, do not wait long for a server that may be gone
+	if ctx.Err() != nil { // after a cancel, do not wait long for a server that may be unreachable
 		var cancel context.CancelFunc
 		end, cancel = context.WithTimeout(end, leaveWait)
 		defer cancel()

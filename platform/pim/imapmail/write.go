@@ -184,13 +184,13 @@ func (m *Conn) markUncertain(err error) error {
 	return fmt.Errorf("%w: %w", ErrUnsure, err)
 }
 
-// The bounds of a mail that is read whole.
+// The limits of a mail that is read completely.
 const (
 	wholeBytes = 1 << 20
 	wholeChars = 100_000
 )
 
-// Whole reads the text of a mail into x, as far as it is in its first megabyte.
+// Whole reads the text of a mail into x, as far as it is in the first megabyte.
 func (m *Conn) Whole(ctx context.Context, x *pim.Message) error {
 	section := &imap.FetchItemBodySection{Peek: true, Partial: &imap.SectionPartial{Size: wholeBytes}}
 	return m.fetchMails(ctx, []uint32{x.UID}, wholeBytes, section, func(_ pim.Message, b []byte) {

@@ -18,7 +18,7 @@ import (
 type Entry struct {
 	Ref  string // names it to its place
 	List string // identifies the list independently of its title
-	// Key names the message: of all entries of one key one is taken, once.
+	// Key identifies the message: of all entries with one key, only one is received, once.
 	Key string
 	// State changes while someone edits the entry.
 	State string
@@ -29,7 +29,7 @@ type Entry struct {
 	Text string
 	// At is the change time according to the source.
 	At time.Time
-	// Shared: the place says that others write there too.
+	// Shared: the location reports that other people can write there.
 	Shared bool
 }
 
@@ -40,8 +40,8 @@ type Source interface {
 	Entries(ctx context.Context) ([]Entry, error)
 }
 
-// Completer is a Place whose entries can be marked as done after receipt. Entries of
-// other places stay unchanged.
+// Completer is a Source whose entries can be marked as done after receipt. Entries of other sources
+// stay unchanged.
 type Completer interface {
 	Tick(ctx context.Context, ref string) error
 }
@@ -49,16 +49,16 @@ type Completer interface {
 // Taken is the result of processing an entry.
 type Taken uint8
 
-// What can become of an entry.
+// Results of processing an entry.
 const (
 	NotYet Taken = iota // check it again later
-	Heard               // it is a message that was taken
+	Heard               // it is a message that was received
 	Never               // it is none
 )
 
 // Options of an Ear.
 type Options struct {
-	What   string // what is listened to, for errors: "reminders"
+	What   string // the polled item, for errors: "reminders"
 	Name   string // of the list or folder
 	Keep   StateStore
 	Log    *slog.Logger
@@ -81,7 +81,7 @@ type Poller struct {
 	mu      sync.Mutex
 	key     *Key
 	sighted map[string]entryState
-	last    string // how the last look went
+	last    string // result of the last poll
 }
 
 // entryState is an entry's state, and since when it has been so.
@@ -198,7 +198,7 @@ func isOwnEntry(x Entry, own map[[Size]byte]bool) bool {
 	return Marked(x.Texts...) || own[Digest(x.Ref)] || own[Words(x.Texts...)] || len(x.Texts) > 1 && own[Words(x.Texts[1:]...)]
 }
 
-// Own reports the same of an entry whose texts were not known whole before.
+// Own is the same for an entry whose text was not completely known before.
 func (e *Poller) Own(ctx context.Context, x Entry) (bool, error) {
 	own, err := e.own.All(ctx)
 	return isOwnEntry(x, own), err
@@ -222,7 +222,7 @@ func (e *Poller) pollSources(ctx context.Context, take func(context.Context, Sou
 	for _, p := range places {
 		found, err := e.foreignEntries(ctx, p, own)
 		switch {
-		case errors.Is(err, pim.ErrNoFolder): // what will be there is new
+		case errors.Is(err, pim.ErrNoFolder): // entries that appear later are new
 		case err != nil:
 			errs = append(errs, fmt.Errorf("%s: %s: %w", e.o.What, p.Name(), err))
 			continue

@@ -108,7 +108,7 @@ var lock sync.Mutex //nolint:gochecknoglobals // two sets of one name are one va
 // most, which must be at most 8,000 so that the set fits into a Keeper value.
 func NewSet(k StateStore, name string, most int) *Set { return &Set{k, name, min(most, 8000), &lock} }
 
-// All returns what is in it; nil, when it was never written.
+// All returns the members; nil if the set was never written.
 func (s *Set) All(ctx context.Context) (map[[Size]byte]bool, error) {
 	b, err := s.keep.Get(ctx, s.name)
 	if err != nil || b == nil {

@@ -11,11 +11,11 @@ import (
 	"hob/platform/pim"
 )
 
-// Location is the list or the folder in which an Ear listens and Hob answers, in all the
-// accounts and programs that have one of its name. P is what these can do.
+// Location is the list or the folder that a Poller polls and in which Hob answers, in all the
+// accounts and programs that have one of its name. P is the driver interface.
 type Location[P pim.Driver] struct {
-	Channel string // whose it is: "reminders"
-	Kind    string // what it is, and the key that names it: "list"
+	Channel string // the channel that uses it: "reminders"
+	Kind    string // its kind, and the configuration key with its name: "list"
 	Name    string
 	Account string // the only place that counts; "": all do
 	Remedy  string // where there is no place at all
@@ -158,7 +158,8 @@ func Lasting(err error) bool {
 	return isNotFoundThere(err) || errors.Is(err, pim.ErrInvalid) || errors.Is(err, pim.ErrRefused)
 }
 
-// isNotFoundThere reports whether an error says that the list or folder is not in that place.
+// isNotFoundThere reports whether an error means that the list or folder does not exist in that
+// source.
 func isNotFoundThere(err error) bool {
 	return errors.Is(err, pim.ErrNoFolder) || errors.Is(err, pim.ErrNotFound) || errors.Is(err, errors.ErrUnsupported)
 }

@@ -22,7 +22,7 @@ import (
 	"hob/platform/pim"
 )
 
-// Name is what owners call this driver.
+// Name is the users' name for this driver.
 const Name = "folder"
 
 // The bounds of a folder.
@@ -59,7 +59,7 @@ func unwrapPathError(err error) error {
 	return err
 }
 
-// isNote reports whether a file name is that of a note.
+// isNote reports whether a file name is the name of a note.
 func isNote(name string) bool {
 	ext := strings.ToLower(path.Ext(name))
 	return !strings.HasPrefix(path.Base(name), ".") && (ext == ".md" || ext == ".markdown")
@@ -71,7 +71,7 @@ type file struct {
 	info fs.FileInfo
 }
 
-// listNotes returns all notes, newest first. Warnings name what could not be read.
+// listNotes returns all notes, newest first. Warnings name the notes that could not be read.
 func listNotes(ctx context.Context, r *os.Root, deep bool) (out []file, warnings []string, err error) {
 	missed := 0
 	err = fs.WalkDir(r.FS(), ".", func(p string, d fs.DirEntry, err error) error {

@@ -15,7 +15,7 @@ import (
 	"hob/platform/pim/ics"
 )
 
-// Reminders are the lists of things to do of an account with CalDAV (VTODO).
+// Reminders contains the task lists of an account with CalDAV (VTODO).
 type Reminders struct {
 	calendars *Calendars
 	zone      *time.Location
@@ -30,7 +30,7 @@ func NewReminders(a pim.Account, zone *time.Location) *Reminders {
 // Name implements pim.Driver.
 func (r *Reminders) Name() string { return r.calendars.Name() }
 
-// mostReminders bounds what is returned.
+// mostReminders is the maximum number of returned reminders.
 const mostReminders = 1000
 
 // FindReminders implements pim.Reminders.

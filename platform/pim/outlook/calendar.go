@@ -38,7 +38,7 @@ type event struct {
 	ID, Store, UID, Title, Place, Notes      string
 	Start, End                               int64
 	AllDay, Recurs, Open, Cancelled, Meeting bool
-	First, Until                             string // of a whole day: its first day, and the one after its last
+	First, Until                             string // of an all-day event: its first day, and the day after its last
 	Version                                  string
 	Organizer                                pim.Person
 	Guests                                   []pim.Person
@@ -201,7 +201,7 @@ func (c *Calendar) CreateEvent(ctx context.Context, calendar string, e pim.NewEv
 	return scripterr.Write(r, err)
 }
 
-// change is what becomes different, as the scripts take it.
+// change lists the changed fields, in the format of the scripts.
 type change struct {
 	Title *string `json:"title,omitempty"`
 	Place *string `json:"place,omitempty"`

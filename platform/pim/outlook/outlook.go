@@ -21,7 +21,7 @@ import (
 //go:embed scripts
 var scripts embed.FS
 
-// name is what owners call these drivers.
+// name is the users' name for these drivers.
 const name = "outlook"
 
 func outlookApp() osrun.App { return osrun.App{ID: "Outlook.Application", Name: "Outlook"} }
@@ -97,8 +97,8 @@ func (h head) toPIMMessage(store string) pim.Message {
 	}
 }
 
-// FindMail implements pim.Mailer. It searches the newest mails of a folder; a
-// warning names what was not searched.
+// FindMail implements pim.Mailer. It searches the newest mails of a folder; a warning names the
+// mails that it did not search.
 func (m *Mail) FindMail(ctx context.Context, q pim.MailQuery) ([]pim.Message, error) {
 	limit := q.Limit
 	if limit <= 0 {

@@ -13,7 +13,7 @@ import (
 	"hob/platform/pim/smtpmail"
 )
 
-// Answer is what one server of an account said.
+// Answer is the response of one server of an account.
 type Answer struct {
 	Server string // "imap", "smtp" or "caldav"
 	Said   string // for the owner

@@ -31,7 +31,7 @@ type Servers struct {
 	SMTP     string
 	CalDAV   string
 	Auth     string
-	Hint     string // what the provider requires before it lets a program in
+	Hint     string // the provider's requirement for programs
 	// Foreign is a host outside the domain of the address that the DNS names and no
 	// table knows; the owner has to say that it is right.
 	Foreign string

@@ -32,8 +32,7 @@ type Figure struct {
 	Name  string  `json:"name"`
 	Value float64 `json:"value"`
 	Unit  string  `json:"unit"`
-	// Target is what ARCHITECTURE asks for, 0 for nothing; AtLeast says that
-	// more is better.
+	// Target is the limit in ARCHITECTURE, 0 for none; AtLeast means that more is better.
 	Target  float64 `json:"target,omitempty"`
 	AtLeast bool    `json:"at_least,omitempty"`
 	About   string  `json:"about"`

@@ -74,7 +74,7 @@ func newHome(o Options, m *model) (*home, error) {
 	return h, nil
 }
 
-func (h *home) removeDir() { _ = os.RemoveAll(h.dir) } // a temporary folder; the system clears what stays
+func (h *home) removeDir() { _ = os.RemoveAll(h.dir) } // a temporary folder; the system deletes the rest
 
 // startProgram runs the program and waits until it takes messages.
 func (h *home) startProgram(ctx context.Context) error {

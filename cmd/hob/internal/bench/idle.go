@@ -11,8 +11,8 @@ import (
 	"hob/platform/retry"
 )
 
-// What is set up while nothing happens: watchers of folders with files in them,
-// schedules and reminders.
+// The configuration of the idle measurement: watchers of folders with files in them, schedules and
+// reminders.
 const (
 	folders       = 50
 	filesPerPlace = 20
@@ -20,8 +20,8 @@ const (
 	reminders     = 10
 )
 
-// measureIdle measures what the program costs while there is nothing to do: after it
-// has been set up, and again after it has worked.
+// measureIdle measures the program's resource use while it is idle: after the setup, and again
+// after it has worked.
 func measureIdle(ctx context.Context, o Options, r benchRounds) ([]Figure, error) {
 	return withHome(ctx, o, nil, func(h *home) ([]Figure, error) {
 		if _, err := usageOf(h.processID()); err != nil {
@@ -64,8 +64,8 @@ func measureIdle(ctx context.Context, o Options, r benchRounds) ([]Figure, error
 	})
 }
 
-// measureAtRest lets the program come to rest and returns what it occupies and what it
-// used in the time that was measured.
+// measureAtRest waits until the program is idle and returns its memory and the resources that it
+// used in the measured time.
 func (h *home) measureAtRest(ctx context.Context, r benchRounds) (now, spent usage, err error) {
 	h.http.CloseIdleConnections()
 	if err := retry.Sleep(ctx, r.calm); err != nil {
@@ -96,7 +96,7 @@ func (h *home) setUpWatchers(ctx context.Context) error {
 			}
 		}
 	}
-	if err := retry.Sleep(ctx, 100*time.Millisecond); err != nil { // what is a moment old counts as new
+	if err := retry.Sleep(ctx, 100*time.Millisecond); err != nil { // a file that is a moment old counts as new
 		return err
 	}
 	for i := range folders {

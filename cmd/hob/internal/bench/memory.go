@@ -48,8 +48,7 @@ type Growth struct {
 	// CPU is the processor time of one, which other work on the machine does not
 	// lengthen as much; 0 when it is not known.
 	CPU float64 `json:"cpu_ms"`
-	// Found is the part of the questions among whose ten hits is the row that
-	// they were made of.
+	// Found is the share of the questions whose source row is among the first ten hits.
 	Found float64 `json:"found"`
 	// The same by meaning: exact and with a first pass, and the part of the ten
 	// nearest rows that this finds.
@@ -147,7 +146,7 @@ func (r *memoryRun) growTo(ctx context.Context, have, rows int) (g Growth, err e
 	return g, r.measureProgram(ctx, &g)
 }
 
-// openStores opens what the daemon opens, with its defaults.
+// openStores opens the same stores as the daemon, with its defaults.
 func (r *memoryRun) openStores(ctx context.Context) (err error) {
 	if r.st, err = store.Open(ctx, filepath.Join(r.data, "hob.db"), r.o.Tables, store.Options{SkipCheck: true}); err != nil {
 		return err

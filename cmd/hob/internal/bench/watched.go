@@ -35,7 +35,7 @@ func measureFeeds(ctx context.Context, o Options, r benchRounds) ([]Figure, erro
 	n := r.watchers
 	var out []Figure
 	figures, err := withHome(ctx, o, nil, func(h *home) ([]Figure, error) {
-		few := n / 10 // what all of them share is there then
+		few := n / 10 // the resources that all of them share exist then
 		if err := f.createWatchers(ctx, h, 0, few, restEvery); err != nil {
 			return nil, err
 		}
@@ -148,7 +148,7 @@ func newFeeds() (*feedServer, error) {
 		}
 		f.first.Add(1)
 		w.Header().Set("Content-Type", "application/rss+xml")
-		_, _ = w.Write(body.Bytes()) // who went away does not want it
+		_, _ = w.Write(body.Bytes()) // a client that disconnected needs no answer
 	})}
 	go func() { _ = f.srv.Serve(l) }() // it ends with close
 	return f, nil

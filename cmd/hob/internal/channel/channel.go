@@ -80,8 +80,7 @@ const (
 	Unsupported = "unsupported"
 )
 
-// Row is a channel as lists show it. Error is all that went wrong; Cause and Remedy
-// are the same in two.
+// Row is a channel in a list. Error is the complete error; Cause and Remedy are its two parts.
 type Row struct {
 	channels.Health
 	About      string `json:"about"`
@@ -150,7 +149,7 @@ func (r *Row) fillState(known, running bool) {
 	}
 }
 
-// Split parts what went wrong on a channel into cause and remedy.
+// Split splits the error of a channel into cause and remedy.
 func Split(name, text string) (cause, remedy string) {
 	cause = text
 	for _, p := range []string{"channels: ", name + ": ", "hear: ", "deliver: ", name + ": "} {

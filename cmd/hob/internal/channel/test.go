@@ -82,7 +82,7 @@ type Tested struct {
 	Remedy string `json:"remedy,omitempty"`
 }
 
-// Done fills in what Test returned; redact takes secrets out of its words.
+// Done records the result of Test; redact removes secrets from its text.
 func (t *Tested) Done(said string, err error, redact func(string) string) {
 	t.OK, t.Tried, t.Said = err == nil, err == nil, redact(said)
 	switch {

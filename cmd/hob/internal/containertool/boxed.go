@@ -30,7 +30,7 @@ type Runner interface {
 	Run(ctx context.Context, in []byte, args ...string) ([]byte, error)
 }
 
-// request is what goes in.
+// request is the input of the program in the container.
 type request struct {
 	Tool       string            `json:"tool"`
 	Args       json.RawMessage   `json:"args"`
@@ -94,9 +94,8 @@ func (t *Tool) Summary(args json.RawMessage) string {
 	return t.spec.Name
 }
 
-// Judge implements tools.CallAssessor. What the tool knows of this machine is nothing
-// the guard may go by: inside there are other files. How many things a call
-// changes is the same there.
+// Judge implements tools.CallAssessor. The guard must not rely on what the tool knows of this
+// machine, because the container has other files. The number of changed items is the same there.
 func (t *Tool) Judge(ctx context.Context, args json.RawMessage) tools.CallAssessment {
 	return tools.CallAssessment{Items: tools.JudgementOf(ctx, t.inner, args).Items}
 }

@@ -36,7 +36,7 @@ func (d *Daemon) accountServers(c config.Account) pim.Account {
 	return a
 }
 
-// accountsWith lists the owner's accounts that have a server and are whole.
+// accountsWith lists the owner's complete accounts that have a server.
 func (d *Daemon) accountsWith(server string) func() []pim.Account {
 	return func() (out []pim.Account) {
 		for _, c := range d.opt.Config.Accounts {

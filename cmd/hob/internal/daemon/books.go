@@ -65,7 +65,7 @@ func newSpending(o Options) (*priceBook, error) {
 	return s, err
 }
 
-// reloadPrices reads the file again when it is another one. s.mu is held.
+// reloadPrices reads the file again if it was replaced. The caller holds s.mu.
 func (s *priceBook) reloadPrices() {
 	fi, err := os.Stat(s.path)
 	if err != nil || s.seen != nil && fi.ModTime().Equal(s.seen.ModTime()) && fi.Size() == s.seen.Size() {

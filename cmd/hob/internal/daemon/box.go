@@ -95,8 +95,8 @@ type agentBox struct {
 	box   *container.Box
 }
 
-// openBoxes tests each agent's container after the start, and removes what a crash left behind.
-// It notifies the user of one that does not work.
+// openBoxes tests each agent's container after the start, and removes the remains of a crash. It
+// notifies the user of a container that does not work.
 func (d *Daemon) openBoxes(ctx context.Context) error {
 	for _, b := range d.boxes {
 		err := b.box.Check(ctx)

@@ -14,8 +14,8 @@ import (
 	toolsbrowser "hob/tools/browser"
 )
 
-// openBrowser makes what drives the browser. It is started by the first tool that
-// needs it, and ends with the daemon.
+// openBrowser creates the browser controller. The first tool that needs the browser starts it, and
+// it ends with the daemon.
 func (d *Daemon) openBrowser(context.Context) (err error) {
 	b := d.opt.Config.Browser
 	if !b.Enabled || d.opt.Play != nil {

@@ -7,9 +7,9 @@ import (
 	"hob/platform/text/textnorm"
 )
 
-// contactAliases returns the other names, addresses and numbers of a person known by name or relation:
-// "Ana", "my sister" or only "sister". Other people's texts do not count, because a stranger
-// could use them to pose as that person.
+// contactAliases returns the other names, addresses and numbers of a person known by name or
+// relation: "Ana", "my sister" or only "sister". Other people's texts do not count, because an
+// unknown sender could use them to pose as that person.
 func (d *Daemon) contactAliases(q store.Querier, name string) (out []string) {
 	for _, name := range []string{name, "my " + name} {
 		some, err := d.goesBy(q, name)

@@ -77,20 +77,20 @@ type Options struct {
 	Network safehttp.Options
 	// Tools are added to those of tools/all.
 	Tools []tools.Tool
-	// Peer finds out who is behind a connection to the API; nil: as
-	// docs/approvals.md says. A test whose browser runs below it has its own.
+	// Peer identifies the process behind a connection to the API; nil: as described in
+	// docs/approvals.md. Tests whose browser is a child process set it.
 	Peer func(client, server string, thorough bool) web.Peer
 	// Desktop: the desktop channel is on without a section. The caller must know whether there
 	// is a desktop.
 	Desktop bool
-	// Tray: an icon with a menu is shown where the desktop takes one, unless the
-	// configuration or InProcess says otherwise.
+	// Tray shows an icon with a menu if the desktop supports it, unless the configuration or
+	// InProcess disables it.
 	Tray bool
 	// Screen: the desktop tools use the real desktop. Otherwise they report that there is none;
 	// tests must not type into the developer's windows.
 	Screen bool
-	// Session is the environment for finding the desktop, players, sound, battery and so on;
-	// nil means that of this process, if Screen is set.
+	// Session is the environment for finding the desktop, players, sound, battery and so on; nil
+	// means the environment of this process, if Screen is set.
 	Session func(string) string
 	// Started reports whether a program started by Hob is running; nil looks it up. Tests whose
 	// desktop is a child process set it.

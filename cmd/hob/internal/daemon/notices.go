@@ -12,7 +12,7 @@ import (
 	"hob/platform/store"
 )
 
-// openNotices makes what decides when notices reach the owner.
+// openNotices creates the notifier, which decides when notices reach the owner.
 func (d *Daemon) openNotices(context.Context) error {
 	o, err := noticeOptions(d.opt.Config.Notify)
 	if err != nil {
@@ -39,8 +39,8 @@ func (d *Daemon) filterNotice(tx *store.Tx, event string, o bus.OutboxItem) (bus
 	return d.notices.FilterNotice(tx, event, o)
 }
 
-// noticeOptions turns [notify] into what the notifier takes. Everything was
-// checked when the file was read.
+// noticeOptions converts [notify] to the notifier's options. All values were checked when the file
+// was read.
 func noticeOptions(c config.Notify) (o notify.Options, err error) {
 	for _, q := range c.Quiet {
 		if q.Start == "" && q.End == "" {

@@ -33,9 +33,9 @@ type outgoingFiles struct {
 	dir   string
 	most  int64                                       // bytes that all copies may have
 	waits func(ctx context.Context) ([]string, error) // the copies that texts which wait refer to
-	since time.Time                                   // what is half written and older was left by a crash
+	since time.Time                                   // older incomplete files were left by a crash
 
-	mu     sync.Mutex // guards what follows; a copy is not removed that is found to be there
+	mu     sync.Mutex // guards the fields below; a copy found by hasCopy is not removed meanwhile
 	coming int64      // bytes of the copies that are being made
 }
 
@@ -46,8 +46,8 @@ const (
 	fresh = 5 * time.Minute
 )
 
-// largestOut is the largest file that goes out, in bytes; channels take less. mostOut
-// bounds the copies of all of them.
+// largestOut is the largest file that is sent, in bytes; channels have lower limits. mostOut limits
+// the copies of all files.
 const (
 	largestOut = 50 << 20
 	mostOut    = 500 << 20
@@ -79,8 +79,8 @@ func (o *outgoingFiles) putCopy(ctx context.Context, f social.File, open func() 
 	return nil
 }
 
-// reserveSpace makes room for a copy. It removes unreferenced copies, the oldest first, and never
-// one that waits to be sent.
+// reserveSpace makes room for a copy. It removes unreferenced copies, oldest first, and never a
+// copy that waits to be sent.
 func (o *outgoingFiles) reserveSpace(ctx context.Context, f social.File) error {
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -122,7 +122,7 @@ func (o *outgoingFiles) releaseSpace(f social.File) {
 	o.coming -= f.Size
 }
 
-// listCopies lists what is in the folder.
+// listCopies lists the files in the folder.
 func (o *outgoingFiles) listCopies() (list []fs.FileInfo, err error) {
 	entries, err := os.ReadDir(o.dir)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -152,7 +152,7 @@ func (o *outgoingFiles) unreferencedCopies(ctx context.Context, list []fs.FileIn
 	return slices.DeleteFunc(list, func(c fs.FileInfo) bool { return needed[c.Name()] }), nil
 }
 
-// hasCopy reports whether there is a copy, which stays for a while then.
+// hasCopy reports whether there is a copy, and extends its lifetime if so.
 func (o *outgoingFiles) hasCopy(f social.File) bool {
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -161,7 +161,7 @@ func (o *outgoingFiles) hasCopy(f social.File) bool {
 	return err == nil && info.Mode().IsRegular() && info.Size() == f.Size && os.Chtimes(o.copyPath(f.Digest), now, now) == nil
 }
 
-// verifiedReader reads a file that must hold what it did before.
+// verifiedReader reads a file and checks that its content is unchanged.
 type verifiedReader struct {
 	r    io.Reader
 	sum  hash.Hash
@@ -200,8 +200,8 @@ func (o *outgoingFiles) removeUnused(ctx context.Context) error {
 	return errors.Join(errs...)
 }
 
-// sweepOutgoing does so at the start and every hour; at the start it also removes what
-// was half received.
+// sweepOutgoing removes old copies at the start and every hour; at the start it also removes files
+// that were received incompletely.
 func (d *Daemon) sweepOutgoing(ctx context.Context) error {
 	if err := channels.RemovePartialFiles(d.receivedFilesDir(), receivedFolder, d.started); err != nil {
 		d.opt.Log.Warn("cannot remove partial file copies", "err", err)
@@ -281,8 +281,8 @@ func (p outboxSender) Here(ctx context.Context, event, channel string) (in, chat
 	return "", "", nil
 }
 
-// attachFiles has the files of a message go along, where the channel takes them. To the
-// owner the text says else where they lie.
+// attachFiles attaches the files of a message if the channel supports them. Otherwise a text to the
+// owner names their location.
 func (p outboxSender) attachFiles(o *bus.OutboxItem, m social.Message) (bool, error) {
 	if len(m.Files) == 0 {
 		return false, nil

@@ -31,7 +31,7 @@ func (d *Daemon) accountMailers() (out []pim.Mailer) {
 	return append(out, d.appMailers(len(out) > 0)...)
 }
 
-// accountCalendars returns those of the user's accounts.
+// accountCalendars returns the calendars of the user's accounts.
 func (d *Daemon) accountCalendars() (out []pim.Calendars) {
 	for _, a := range d.accountsWith("caldav")() {
 		out = append(out, netaccount.NewCalendars(a))
@@ -42,7 +42,7 @@ func (d *Daemon) accountCalendars() (out []pim.Calendars) {
 	return out
 }
 
-// addressBooks returns those of the user's accounts, or that of this machine.
+// addressBooks returns the address books of the user's accounts, or the one of this machine.
 func (d *Daemon) addressBooks() (out []pim.Contacts) {
 	for _, a := range d.accountsWith("carddav")() {
 		out = append(out, netaccount.NewContacts(a))

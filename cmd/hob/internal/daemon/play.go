@@ -72,7 +72,7 @@ type Journal struct {
 	Messages []llm.Message // of its turn
 }
 
-// Journal returns what came from outside of Hob, from then until then.
+// Journal returns the events from outside Hob between from and until.
 func (d *Daemon) Journal(ctx context.Context, from, until time.Time) (out []Journal, err error) {
 	list, err := d.eventsSince(ctx, from)
 	if err != nil {
@@ -118,7 +118,7 @@ func (d *Daemon) Put(ctx context.Context, e bus.Event) error {
 	return err
 }
 
-// eventsSince lists what came or ended since then, newest first.
+// eventsSince lists the events that arrived or ended since then, newest first.
 func (d *Daemon) eventsSince(ctx context.Context, since time.Time) (out []bus.Event, err error) {
 	const page = 500
 	for before := ""; ; {
@@ -214,7 +214,7 @@ func (d *Daemon) simulatedJobs() []func(context.Context) error {
 	return parts
 }
 
-// Spending is what models were used for.
+// Spending is the number of model calls and their cost.
 type Spending struct {
 	Calls, Unpriced int // Unpriced are those without a known price
 	Cost            usage.Micros

@@ -95,8 +95,7 @@ func (x exporter) exportNotes(ctx context.Context) error {
 	return nil
 }
 
-// exportDocs are the parts of documents, and the messages of conversations that were
-// held elsewhere.
+// exportDocs exports the parts of documents, and the messages of imported conversations.
 func (x exporter) exportDocs(ctx context.Context) error {
 	const page = 500
 	for after := int64(0); ; {

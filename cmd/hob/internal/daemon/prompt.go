@@ -102,7 +102,7 @@ func (d *Daemon) openLearner(context.Context) (err error) {
 	return err
 }
 
-// lessonSource gives what was learned to the prompt.
+// lessonSource provides the lessons and preferences to the prompt.
 type lessonSource struct{ l *learn.Learner }
 
 // Holding implements prompt.Lessons.

@@ -15,7 +15,7 @@ import (
 // receivedFolder is where files of messages go within the owner's drop folder.
 const receivedFolder = "Received"
 
-// channelChoices are what the owner has chosen for his channels.
+// channelChoices returns the owner's settings for the channels.
 func (d *Daemon) channelChoices() map[string]channels.ChannelOverride {
 	out := map[string]channels.ChannelOverride{}
 	for _, s := range d.opt.Config.Channels {

@@ -15,7 +15,7 @@ func (d *Daemon) registerSecret(ref string, s system.Secret) {
 	d.redact.Add(s.Reveal())
 }
 
-// secretEnv reads a variable in which a provider's key may stand.
+// secretEnv reads a variable that may contain a provider's key.
 func (d *Daemon) secretEnv(name string) string {
 	v := d.secrets.Env(name)
 	if isSecretName(name) {

@@ -67,7 +67,7 @@ type lastCheck struct {
 func readAsked(file string) (a lastCheck) {
 	b, err := os.ReadFile(file)
 	if err == nil {
-		_ = json.Unmarshal(b, &a) // what cannot be read was never asked
+		_ = json.Unmarshal(b, &a) // an invalid file counts as no earlier check
 	}
 	return a
 }

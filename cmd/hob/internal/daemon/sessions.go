@@ -46,8 +46,8 @@ func (c conversations) SaidIn(ctx context.Context, message int64) (memory.Said, 
 	return memory.Said{Message: r.ID, Session: id, Who: session.SpeakerOf(r.Message), At: r.CreatedAt, Text: text, Provenance: src, Origins: session.OriginsIn(r.Message, id, r.Turn)}, err
 }
 
-// summaryModel is the model of the agent whose conversation it is: no other
-// provider gets to read it.
+// summaryModel returns the model of the agent that owns the conversation, so that no other provider
+// reads it.
 func (d *Daemon) summaryModel(ctx context.Context, id string) (llm.Model, error) {
 	info, _, err := d.sessions.Get(ctx, id)
 	if err != nil {

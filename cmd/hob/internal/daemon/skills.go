@@ -15,7 +15,7 @@ import (
 	"hob/templates"
 )
 
-// skills are those of the active template. They follow template changes while Hob runs.
+// skills contains the skills of the active template. They follow template changes while Hob runs.
 type skills struct {
 	dir string // where the templates keep their state
 

@@ -77,7 +77,7 @@ func (d *Daemon) Status(ctx context.Context) (toolsystem.Report, error) {
 		c := toolsystem.Channel{Name: h.Name, State: h.State, Error: h.Error}
 		r.Channels = append(r.Channels, c)
 	}
-	for _, end := range []string{"", "-wal"} { // what is not checkpointed yet
+	for _, end := range []string{"", "-wal"} { // data that is not checkpointed yet
 		if fi, err := os.Stat(d.store.Path() + end); err == nil {
 			r.DatabaseSize += fi.Size()
 		}
@@ -116,7 +116,7 @@ func (d *Daemon) Explain(ctx context.Context, r toolsystem.ExplainRequest) (tool
 	return tools.Result{Text: x.Text(d.zone()), Source: x.Source()}, nil
 }
 
-// commandTools are the tools behind what the owner does by commands.
+// commandTools returns the tools behind the owner's commands.
 func (d *Daemon) commandTools() []tools.Tool {
 	return []tools.Tool{toolsystem.ChangeConfig(d.configCopies())}
 }

@@ -73,7 +73,7 @@ func (r *templateReconciler) reconcileGoal(tx *store.Tx, g goals.Goal, wanted ma
 	t := goalThing(g)
 	switch {
 	case !strings.HasPrefix(g.Source, templates.SourceOf("")):
-		if wants { // the owner took it over when he changed it
+		if wants { // the owner changed it, so it no longer belongs to the template
 			t.Why = "it already exists and is " + g.Status
 			r.done.Kept = append(r.done.Kept, t)
 			delete(wanted, g.ID)

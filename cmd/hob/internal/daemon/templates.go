@@ -63,7 +63,7 @@ func (r *templateReconciler) reconcileTx(tx *store.Tx) error {
 	have := map[string]bool{}
 	for _, s := range there {
 		if !strings.HasPrefix(s.Source, templates.SourceOf("")) {
-			if hasSpec(specs, s.ID) { // the owner took it over when he changed it
+			if hasSpec(specs, s.ID) { // the owner changed it, so it no longer belongs to the template
 				have[s.ID] = true
 				t := r.specThing(s)
 				t.Why = "it already exists and is " + string(s.State)

@@ -26,7 +26,7 @@ const (
 	trayAgain, trayRests = time.Second, time.Minute
 	// traySays is how long the result of a click stays in the menu.
 	traySays = time.Minute
-	// trayWait bounds what a click sets off.
+	// trayWait is the time limit for the effect of a click.
 	trayWait = 15 * time.Second
 
 	trayNotices   = 5
@@ -47,7 +47,7 @@ type trayMenu struct {
 	failed bool   // the last turn ended in an error
 	said   string // the result of the last click
 	saidAt time.Time
-	asked  map[string]bool // questions whose end is waited for
+	asked  map[string]bool // requests whose end a goroutine waits for
 	shown  []string        // the requests in the menu, and since when at their position
 	moved  time.Time
 }
@@ -149,7 +149,7 @@ func (m *trayMenu) requestRefresh() {
 	}
 }
 
-// buildView is the icon and the menu as things are now.
+// buildView returns the icon and the menu for the current state.
 func (m *trayMenu) buildView(ctx context.Context, wg *sync.WaitGroup) (v tray.View, err error) {
 	d := m.d
 	open, err := d.guard.Approvals(ctx, guard.Pending, "", "", 100)
@@ -230,7 +230,7 @@ func (m *trayMenu) watchApprovals(ctx context.Context, wg *sync.WaitGroup, open 
 		}
 		m.asked[a.ID] = true
 		wg.Go(func() {
-			_, _ = m.d.guard.Wait(ctx, a.ID) // whatever came of it
+			_, _ = m.d.guard.Wait(ctx, a.ID) // whatever the result
 			m.mu.Lock()
 			delete(m.asked, a.ID)
 			m.mu.Unlock()

@@ -72,7 +72,7 @@ func (m *trayMenu) pauseWork(ctx context.Context, text string) (string, error) {
 	return "Paused " + m.d.loop.PauseText(until) + ".", nil
 }
 
-// resumeWork lets begin what the owner has stopped, which no program of Hob's may.
+// resumeWork ends a pause that the owner started. No program of Hob's may do that.
 func (m *trayMenu) resumeWork(ctx context.Context) (string, error) {
 	if ok, err := (buttons{m.d}).hasNoSubprocess(); !ok {
 		return "", errors.Join(errPressed, err)
@@ -100,8 +100,8 @@ func (m *trayMenu) setQuiet(ctx context.Context, text string) (string, error) {
 	return "Quiet until " + m.formatClock(until, true) + ".", nil
 }
 
-// openSession shows the page in the owner's browser, which gets in by a link that works once.
-// The link goes to the desktop alone.
+// openSession shows the page in the owner's browser, which signs in with a link that works once.
+// Only the desktop gets the link.
 func (m *trayMenu) openSession(ctx context.Context, session string) (string, error) {
 	link := m.d.web.LoginLink()
 	if (buttons{m.d}).Page("") == "" || link == "" {
@@ -116,7 +116,7 @@ func (m *trayMenu) openSession(ctx context.Context, session string) (string, err
 	return "", nil
 }
 
-// recordAudit notes in the audit log what the owner ordered, as with commands in a chat.
+// recordAudit records the owner's command in the audit log, as for commands in a chat.
 func (m *trayMenu) recordAudit(ctx context.Context, what, args string) {
 	err := m.d.store.Write(ctx, func(tx *store.Tx) error {
 		return m.d.guard.AuditTx(tx, guard.Record{Actor: "owner", Action: what, Origin: trayOrigin, Verdict: "allow", Rule: "owner's command", Args: json.RawMessage(strconv.Quote(args))})

@@ -95,7 +95,7 @@ func templateItems(shelf templates.Registry, state string) []tray.Item {
 	if err != nil || len(list) == 0 {
 		return nil
 	}
-	used, _ := templates.InUse(state) // what cannot be read is not marked
+	used, _ := templates.InUse(state) // an unreadable state marks nothing
 	var out []tray.Item
 	for _, t := range list {
 		out = append(out, tray.Item{Key: "template " + t.Name, Title: t.Name, Checked: t.Name == used.Name})
@@ -103,7 +103,7 @@ func templateItems(shelf templates.Registry, state string) []tray.Item {
 	return []tray.Item{{Title: "Templates", Items: out}}
 }
 
-// pauseItems are what keeps Hob still; the texts say until when it is.
+// pauseItems returns the items that pause Hob; their texts state the end of the pause.
 func pauseItems(decides, paused bool, until string, quiet bool, quietUntil string) (out []tray.Item) {
 	if until != "" {
 		until = " until " + until

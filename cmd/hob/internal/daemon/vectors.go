@@ -68,7 +68,7 @@ func (d *Daemon) dropVectors(ctx context.Context, path string) error {
 	return d.store.Write(ctx, func(tx *store.Tx) error { return base.RemoveConsumerTx(tx, embed.Name) })
 }
 
-// knowledgeOptions are what the memory is made with.
+// knowledgeOptions returns the options of the memory.
 func (d *Daemon) knowledgeOptions() (knowledge.Options, error) {
 	home := d.opt.UserHome
 	if home == "" {
@@ -85,7 +85,7 @@ func (d *Daemon) knowledgeOptions() (knowledge.Options, error) {
 	return o, d.addReranker(&o)
 }
 
-// docsChanged wakes what derives from the documents.
+// docsChanged wakes the indexes that are derived from the documents.
 func (d *Daemon) docsChanged() {
 	d.index.Changed()
 	d.graph.Wake()

@@ -50,8 +50,8 @@ func (d *Daemon) openWeb(ctx context.Context) error {
 // Pin is the hex SHA-256 of the certificate that the API shows, "" without TLS.
 func (d *Daemon) Pin() string { return d.pin }
 
-// rotateToken replaces the token: on disk first, so that what is refused here finds
-// the new one there.
+// rotateToken replaces the token: on disk first, so that a client whose token is refused finds the
+// new one there.
 func (d *Daemon) rotateToken(context.Context) error {
 	token, err := system.NewToken(d.opt.Paths.TokenFile())
 	if err != nil {

@@ -94,7 +94,7 @@ func (o *options) plainVersion() string {
 	return number + "-" + strings.ReplaceAll(preview, "-", ".")
 }
 
-// writeFiles writes what is not built by the compiler.
+// writeFiles writes the files that the compiler does not build.
 func (o *options) writeFiles() error {
 	if err := o.writeIcons(); err != nil {
 		return err

@@ -15,7 +15,7 @@ import (
 	"hob/platform/host/system"
 )
 
-// Channel is how one works, as the running daemon says; see channels.Health.
+// Channel is the state of a channel in the running daemon; see channels.Health.
 type Channel struct {
 	Name, State, Error string
 }

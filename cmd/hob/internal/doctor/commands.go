@@ -2,7 +2,7 @@ package doctor
 
 import "context"
 
-// Confined returns the sandbox of commands and what it lacks.
+// Confined returns the sandbox of commands and its limitations.
 type Confined func(context.Context) (kind, missing string)
 
 // checkCommands checks the sandbox of commands.

@@ -50,8 +50,8 @@ func (t dateTransport) CloseIdleConnections() {
 	}
 }
 
-// noteDate compares a Date header (RFC 9110, section 6.6.1: whole seconds) with the
-// time in which the answer was made.
+// noteDate compares a Date header (RFC 9110, section 6.6.1: integer seconds) with the time of the
+// response.
 func (d *dateRecorder) noteDate(host, header string, began, ended time.Time) {
 	at, err := http.ParseTime(header)
 	if err != nil {

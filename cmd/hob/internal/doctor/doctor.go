@@ -69,7 +69,7 @@ type Env struct {
 	ConfigErr error
 	// Load reloads the configuration after a fix; optional.
 	Load func() (*config.Config, error)
-	// Stale: Hob runs with another configuration than the file holds now.
+	// Stale: Hob runs with a configuration other than that in the file.
 	Stale bool
 	// Daemon is the process id of the running daemon, 0 if there is none. DaemonErr is why a
 	// running daemon does not answer.

@@ -35,7 +35,7 @@ func (e Env) privateFiles() []string {
 	return append(list, copies...)
 }
 
-// escapeGlob is a path whose signs filepath.Glob takes as they are.
+// escapeGlob escapes a path so that filepath.Glob matches it literally.
 func escapeGlob(path string) string {
 	return strings.NewReplacer(`*`, `[*]`, `?`, `[?]`, `[`, `[[]`).Replace(path)
 }
@@ -146,9 +146,8 @@ func closeAccessFix(paths []string) Fix {
 	}
 }
 
-// closeToOthers takes rights of others away, and gives the owner his. It goes
-// through the folder, so that a link that has just been put there is not followed
-// out of it.
+// closeToOthers sets the private mode: access for the owner only. It uses the open folder, so that
+// it does not follow a link out of it that was just put there.
 func closeToOthers(path string) error {
 	root, err := os.OpenRoot(filepath.Dir(path))
 	if err != nil {

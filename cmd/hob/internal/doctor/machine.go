@@ -245,7 +245,7 @@ func checkClock(_ context.Context, e Env) []Check {
 		if off < 0 {
 			ahead = "behind"
 		}
-		by := strings.TrimSuffix(off.Abs().Round(time.Minute).String(), "0s") // the server sends whole seconds, and the request took time
+		by := strings.TrimSuffix(off.Abs().Round(time.Minute).String(), "0s") // the server sends integer seconds, and the request took time
 		return warnCheck("clock", fmt.Sprintf("%s %s the time of %s", by, ahead, from), remedy)
 	}
 	return okCheck("clock", "agrees with "+from)

@@ -9,8 +9,8 @@ import (
 	"path/filepath"
 )
 
-// Derived is how something that follows the memory stands, as the running
-// daemon says.
+// Derived is the state of an index that is derived from the memory, as reported by the running
+// daemon.
 type Derived struct {
 	Name   string `json:"name"`
 	State  string `json:"state"`

@@ -16,7 +16,7 @@ import (
 // running app.
 func checkScripts(ctx context.Context, e Env) []Check {
 	if e.Scripts == nil {
-		return nil // Linux has no such thing
+		return nil // Linux has no scripts
 	}
 	engine := osrun.JavaScript
 	if runtime.GOOS == "windows" {

@@ -17,8 +17,8 @@ import (
 	"hob/platform/host/system"
 )
 
-// Drivers checks what only the drivers know: the kinds of providers, the
-// sections of channels and the names of models.
+// Drivers checks the settings that only the drivers know: the kinds of providers, the sections of
+// channels and the names of models.
 func Drivers(ctx context.Context, c *config.Config, s system.Secrets) config.Errors {
 	var errs config.Errors
 	for _, p := range c.Providers {

@@ -25,7 +25,7 @@ import (
 type Row struct {
 	ID, Title, Text         string
 	Speaker, Session, Stamp string
-	At                      time.Time // zero when it says none
+	At                      time.Time // zero if it has none
 }
 
 // Question is a query with the rows that answer it.
@@ -213,7 +213,7 @@ func escapeGlob(path string) string {
 	return strings.NewReplacer(`*`, `\*`, `?`, `\?`, `[`, `\[`).Replace(path)
 }
 
-// readGrade reads a line of qrels: query, row and grade, parted by tabs.
+// readGrade reads a line of qrels: query, row and grade, separated by tabs.
 func readGrade(line string) (query, row string, grade int, err error) {
 	f := strings.Split(strings.TrimRight(line, "\r"), "\t")
 	if len(f) != 3 {

@@ -22,7 +22,7 @@ import (
 
 // Options of Run; the zero value is useful.
 type Options struct {
-	// Tuning, HalfLife and Index are what the memory is made with.
+	// Tuning, HalfLife and Index are the options of the memory.
 	Tuning   knowledge.Tuning
 	HalfLife time.Duration
 	Index    index.Options
@@ -32,7 +32,7 @@ type Options struct {
 	Temp string
 }
 
-// Report is what Run measured.
+// Report contains the measurements of Run.
 type Report struct {
 	Figures
 	Folders    []Figures `json:"folders"`
@@ -191,7 +191,7 @@ func (b *tempMemory) fillCollection(ctx context.Context, realm string, c Collect
 	return nil
 }
 
-// waitIndexed waits until the index holds everything.
+// waitIndexed waits until the index contains everything.
 func (b *tempMemory) waitIndexed(ctx context.Context) error { return b.index.CatchUp(ctx) }
 
 func (b *tempMemory) searchFor(ctx context.Context, realm, text string, now time.Time) (found []string, took time.Duration, err error) {

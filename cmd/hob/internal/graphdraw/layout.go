@@ -60,7 +60,7 @@ func relaxStep(at []point, pairs [][2]int, most float64) {
 			force[i].x, force[i].y = force[i].x+d.x*f, force[i].y+d.y*f
 			force[j].x, force[j].y = force[j].x-d.x*f, force[j].y-d.y*f
 		}
-		// What is joined to nothing must not fly away; a screen is wide.
+		// Unconnected nodes must not drift away; a screen is wide.
 		force[i].x, force[i].y = force[i].x-at[i].x*1.2, force[i].y-at[i].y*3
 	}
 	for _, p := range pairs {

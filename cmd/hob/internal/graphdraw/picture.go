@@ -40,7 +40,7 @@ func singleLine(s string) string {
 	return s
 }
 
-// withoutDangling returns the graph without what leads nowhere or stands twice.
+// withoutDangling returns the graph without dangling and duplicate edges.
 func (g Graph) withoutDangling() Graph {
 	known, seen := map[string]bool{}, map[Edge]bool{}
 	var out Graph

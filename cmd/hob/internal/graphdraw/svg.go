@@ -15,8 +15,8 @@ const (
 	margin    = 40.0
 )
 
-// SVG draws the graph (https://www.w3.org/TR/SVG11/). The same graph gives the
-// same picture. It holds no script and asks for nothing from elsewhere.
+// SVG draws the graph (https://www.w3.org/TR/SVG11/). The same graph gives the same picture. It
+// contains no script and loads nothing.
 func (g Graph) SVG() string {
 	g = g.withoutDangling()
 	at := g.layoutNodes()

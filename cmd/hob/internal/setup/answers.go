@@ -17,7 +17,7 @@ import (
 	"hob/platform/pim"
 )
 
-// fromStdin is the answer that stands for the next line of standard input.
+// fromStdin is the answer that is replaced by the next line of standard input.
 const fromStdin = "stdin"
 
 // FromFile reads the answers from a TOML file: answers by their question keys, and any keys of
@@ -68,7 +68,7 @@ func FromFile(ctx context.Context, o Options, path string) error {
 	return nil
 }
 
-// fromAnswers is what follows from the answers of a file; nothing is changed yet.
+// fromAnswers returns the changes for the answers of a file; it changes nothing yet.
 func (o Options) fromAnswers(ctx context.Context, all map[string]any) (out []StepResult, err error) {
 	given, err := o.takeAnswers(all)
 	if err != nil {

@@ -27,7 +27,7 @@ func channelSetups() (out []channelSetup) {
 	return out
 }
 
-// displayTitle is the channel's name and what it is.
+// displayTitle returns the channel's name and its description.
 func (c channelSetup) displayTitle() string { return c.Name + ": " + c.Title }
 
 // steps returns the next steps for the user after the setup.
@@ -135,7 +135,7 @@ func (c channelSetup) fieldQuestion(o Options, f settings.Setting) Question {
 	return q
 }
 
-// applyAnswers is what follows from the answers.
+// applyAnswers returns the changes for the answers.
 func (c channelSetup) applyAnswers(ctx context.Context, o Options, a Answers) (d StepResult, err error) {
 	secrets := map[string]string{}
 	set := func(key, value string) {
@@ -151,7 +151,7 @@ func (c channelSetup) applyAnswers(ctx context.Context, o Options, a Answers) (d
 		case f.Kind == settings.Secret:
 			plain, ref, kept, err := o.secretOf(ctx, v, c.secretName(f), now)
 			if v == "" && now != "" {
-				err = nil // what there was stays; whether it is good shows when it is tried
+				err = nil // keep the existing settings; the test shows whether they work
 			}
 			if err == nil && f.Check != nil && plain != "" && plain != now {
 				err = f.Check(plain)
@@ -219,7 +219,7 @@ func SecretName(name, key string) string {
 // commonKeys are the keys that every section has.
 func commonKeys() []string { return []string{"mention", "send_delay", "settle", "stream"} }
 
-// splitGiven takes answers by the keys of the section; what every section has is only
+// splitGiven splits the answers by the keys of the section; keys common to all sections are only
 // written.
 func (c channelSetup) splitGiven(given map[string]string) (pre Answers, more []config.Value, err error) {
 	pre = Answers{}

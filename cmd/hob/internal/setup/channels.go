@@ -141,7 +141,8 @@ func (o Options) tryChannel(ctx context.Context, name string) {
 	}
 }
 
-// switchChannel is what switches a channel on or off, nothing where it is so already.
+// switchChannel returns the change that enables or disables a channel, nothing if it is already in
+// that state.
 func (o Options) switchChannel(name string, on bool) []config.Value {
 	if on == o.channelOn(name) {
 		return nil
@@ -196,7 +197,7 @@ func AddChannel(ctx context.Context, o Options, ask Asker, name string, given ma
 	return c.steps(), o.applyResult(ctx, s.Name, d)
 }
 
-// findChannel finds what can be set up here.
+// findChannel finds a channel that can be set up here.
 func (o Options) findChannel(name string) (c channelSetup, err error) {
 	k, known := channel.Find(name)
 	switch {

@@ -27,7 +27,7 @@ func featureList() []feature {
 	}
 }
 
-// featuresStep asks what is switched on.
+// featuresStep asks which features to enable.
 func featuresStep() Step {
 	return Step{
 		Name: "features", Title: "Features", Keys: []string{"features"},

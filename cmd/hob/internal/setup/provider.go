@@ -21,7 +21,7 @@ const (
 // provider is a model service that needs an address or a key.
 type provider struct {
 	name, kind, baseURL, title string
-	env                        []string // where its key may stand
+	env                        []string // environment variables for its key
 }
 
 // knownProviders lists each kind's own service, then the other services, then any server.
@@ -88,7 +88,7 @@ func (o Options) tryModel(ctx context.Context, p provider, key, model string) er
 	defer cancel()
 	hello := llm.Request{Messages: []llm.Message{{Role: llm.User, Parts: []llm.Part{{Text: "Say OK."}}}}, MaxTokens: 16, NoTools: true}
 	for _, err := range m.Stream(ctx, hello) {
-		return err // the first event shows that it took the call
+		return err // the first event shows that it accepted the call
 	}
 	return errors.New("empty answer from the model")
 }

@@ -27,7 +27,7 @@ import (
 	"hob/platform/pim"
 )
 
-// What an Asker may answer instead.
+// Other results of an Asker.
 var (
 	// ErrSkip leaves the step out.
 	ErrSkip = errors.New("the step was skipped")
@@ -234,7 +234,7 @@ func removeBadAnswers(ctx context.Context, a Answers, err error, mend func(*Prob
 	return nil
 }
 
-// askHowToFix asks what to do about answers that failed.
+// askHowToFix asks how to handle answers that failed.
 func (o Options) askHowToFix(ctx context.Context, ask Asker, page Page, p *Problem) (keep bool, err error) {
 	q := Question{Key: "what_now", Kind: Choice, Title: "What now?", Default: "again", Options: []Option{{"again", "try again"}}}
 	if p.Keep {
@@ -252,7 +252,7 @@ func (o Options) askHowToFix(ctx context.Context, ask Asker, page Page, p *Probl
 	return a[q.Key] == "keep", nil
 }
 
-// applyResult carries out what follows from a step.
+// applyResult applies the result of a step.
 func (o Options) applyResult(ctx context.Context, name string, d StepResult) error {
 	changes, err := o.writeResult(ctx, "setup: "+name, d)
 	if err != nil {
@@ -273,5 +273,5 @@ func (o Options) applyResult(ctx context.Context, name string, d StepResult) err
 	return ctx.Err()
 }
 
-// showBusy prints what setup is waiting for.
+// showBusy prints a message while setup waits.
 func (o Options) showBusy(what string) { fmt.Fprintln(o.Out, "  "+what) }

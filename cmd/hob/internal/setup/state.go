@@ -17,8 +17,8 @@ const (
 	stateSkipped = "skipped"
 )
 
-// progress is which steps of a set-up that is not finished are behind. It holds no
-// answers: those are in the configuration.
+// progress records which steps of an unfinished setup are done. It contains no answers: those are
+// in the configuration.
 type progress struct {
 	Version int               `json:"version"`
 	Steps   map[string]string `json:"steps"`

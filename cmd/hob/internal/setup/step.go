@@ -34,7 +34,7 @@ type Question struct {
 	Title   string   `json:"title"`
 	About   string   `json:"about,omitempty"`
 	Options []Option `json:"options,omitempty"`
-	// Other: what is not among the options will do as well, where it can be typed.
+	// Other allows a typed answer that is not among the options.
 	Other   bool   `json:"other,omitempty"`
 	Default string `json:"default,omitempty"`
 	// Check validates an answer immediately; optional.
@@ -103,7 +103,7 @@ func (a Answers) isGiven(key string) bool {
 	return ok
 }
 
-// untested is the answer that keeps what does not work.
+// untested is the answer that keeps values that failed the test.
 const untested = "untested"
 
 // Page is a set of questions that are asked together.
@@ -137,8 +137,7 @@ type Step struct {
 // StoredSecret is a secret and its name where secrets are kept.
 type StoredSecret struct{ Name, Value string }
 
-// StepResult is what follows from the answers of a step, in the order in which it is
-// done.
+// StepResult contains the changes for the answers of a step, in order of execution.
 type StepResult struct {
 	Secrets []StoredSecret
 	Values  []config.Value

@@ -40,7 +40,7 @@ func aboutYouStep() Step {
 	}
 }
 
-// changedValues leaves out what is in force already.
+// changedValues omits values that are already in effect.
 func (o Options) changedValues(values ...config.Value) (out []config.Value) {
 	for _, v := range values {
 		was, err := o.Config.Get(v.Key)

@@ -10,7 +10,7 @@ import (
 	"hob/tools"
 )
 
-// wouldDo begins what a tool says that was not really used.
+// wouldDo begins the result of a tool that was not executed.
 const wouldDo = "Would have been done: "
 
 // wrapTool replaces tools with effects outside of Hob. Read-only tools and Hob's own tools work as

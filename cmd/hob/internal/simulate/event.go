@@ -67,7 +67,7 @@ func parseEvent(body string, zone *time.Location) (e event, err error) {
 	return e, nil
 }
 
-// parseEventTime reads a time of an event; a date alone is a whole day.
+// parseEventTime reads a time of an event; a date alone is an all-day event.
 func parseEventTime(s string, zone *time.Location) (t time.Time, allDay bool, err error) {
 	for _, form := range []string{time.RFC3339, "2006-01-02 15:04"} {
 		if t, err := time.ParseInLocation(form, s, zone); err == nil {

@@ -137,14 +137,13 @@ func (p *play) loadConfig() error {
 	p.conf = c
 	p.start = p.o.Start
 	if p.start.IsZero() {
-		p.start = time.Now().Add(time.Second) // what came just now has been
+		p.start = time.Now().Add(time.Second) // events that just arrived are in the past then
 	}
 	p.start = p.start.Truncate(time.Second)
 	return nil
 }
 
-// tick is the longest sleep of the loop: what is due wakes it anyway, and each
-// tick takes real time.
+// tick is the longest sleep of the loop: due work wakes it anyway, and each tick takes real time.
 const tick = 5 * time.Minute
 
 // onlyServers keeps only models that answer: an external agent would perform real actions on

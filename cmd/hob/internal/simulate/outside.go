@@ -54,7 +54,7 @@ const (
 	longestBusy = time.Minute
 )
 
-// errSilent is wrapped when a model said nothing for too long.
+// errSilent is wrapped when a model sent nothing for too long.
 var errSilent = errors.New("the simulation cannot continue during this model call; try again, or remove --model configured")
 
 func newOutside(limit func(string) time.Duration, roots *x509.CertPool) *outside {
@@ -90,7 +90,7 @@ func (o *outside) stopServing() {
 	<-o.ended
 }
 
-// exchangeWithRetry asks again what is busy.
+// exchangeWithRetry repeats a request if the server is busy.
 func (o *outside) exchangeWithRetry(s *outsideRequest, r *http.Request) (*http.Response, error) {
 	for n := 0; ; n++ {
 		res, err := o.exchangeOnce(s, r.Clone(s.ctx))

@@ -72,7 +72,7 @@ func (w *playedPages) ServeHTTP(out http.ResponseWriter, r *http.Request) {
 	}
 	w.mu.Lock()
 	p, ok := w.list[scheme+r.Host+r.URL.RequestURI()]
-	if !ok { // what a program asks for besides, such as the size of a page of a list
+	if !ok { // other parameters of a program, such as a page size
 		p, ok = w.list[scheme+r.Host+r.URL.EscapedPath()]
 		ok = ok && !isLaterPage(r)
 	}

@@ -99,7 +99,8 @@ func (r *playedChannel) Run(ctx context.Context, to channels.Receiver) error {
 	}
 }
 
-// Send implements channels.Channel: what Hob says is in its own records.
+// Send implements channels.Channel. It does nothing, because Hob's own records contain its
+// messages.
 func (r *playedChannel) Send(_ context.Context, d channels.Delivery) (channels.Receipt, error) {
 	return channels.Receipt{ID: d.ID}, nil
 }

@@ -18,21 +18,21 @@ import (
 // maxScript bounds a script in bytes.
 const maxScript = 16 << 20
 
-// InputKind is what happens to Hob.
+// InputKind is the kind of an input.
 type InputKind string
 
 // The kinds of inputs; docs/simulation.md describes them.
 const (
-	Says      InputKind = "message" // the owner says something
+	Says      InputKind = "message" // the owner sends a message
 	Writes    InputKind = "chat"    // another person writes in a channel
 	Mail      InputKind = "mail"    // a mail comes
 	Event     InputKind = "event"   // the calendar gets an event, or a replacement
 	File      InputKind = "file"    // a file appears, or changes
-	Remove    InputKind = "remove"  // a file goes
+	Remove    InputKind = "remove"  // a file is deleted
 	Web       InputKind = "web"     // the content of an address
 	Call      InputKind = "call"    // the owner calls a tool
 	Reply     InputKind = "answer"  // the owner answers a question
-	Away      InputKind = "away"    // Hob does not run for a while
+	Away      InputKind = "away"    // Hob does not run for some time
 	configure InputKind = "config"  // further configuration
 	model     InputKind = "model"   // the next answer of the model
 	earliest            = "start"   // before Hob starts
@@ -51,7 +51,7 @@ type Input struct {
 	span time.Duration // of Away
 }
 
-// Script is what happens while time is played.
+// Script lists the inputs during the simulated time.
 type Script struct {
 	Inputs  []Input
 	Answers []string // of the model, in order
@@ -82,7 +82,7 @@ type step struct {
 	early bool
 }
 
-// sortedSteps are the inputs in their order; what is there from the start comes first.
+// sortedSteps returns the inputs in order; the initial ones come first.
 func (s *Script) sortedSteps(start time.Time) []step {
 	var out []step
 	for _, in := range s.Inputs {

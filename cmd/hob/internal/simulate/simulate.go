@@ -115,7 +115,7 @@ func inDir(home string) system.Paths {
 	return system.Paths{Home: home, Data: home, Logs: filepath.Join(home, "logs"), Runtime: filepath.Join(home, "run")}
 }
 
-// runBubble is what happens in the bubble.
+// runBubble runs the part of the simulation inside the bubble.
 func (p *play) runBubble() (_ *Result, err error) {
 	ctx := context.Background() // of the bubble: to wait for another one stops its time
 	if p.world, err = newWorld(p); err != nil {

@@ -28,7 +28,7 @@ const (
 	Quiet   Kind = "quiet"   // a day on which nothing was due
 	Heard   Kind = "hear"    // a received message
 	Notice  Kind = "notice"  // a watcher, a schedule or a goal's time
-	Decide  Kind = "decide"  // what a review of a goal came to
+	Decide  Kind = "decide"  // the result of a review of a goal
 	Do      Kind = "do"      // a tool was used
 	Would   Kind = "would"   // a tool would have been used outside of Hob
 	Denied  Kind = "denied"  // a tool was not allowed
@@ -48,7 +48,7 @@ type Entry struct {
 	Text string    `json:"text"`
 	// Event numbers the event of the entry: e1 is the first one.
 	Event string `json:"event,omitempty"`
-	// Source is what kind of event that is: message, watcher, schedule, goal, ...
+	// Source is the kind of the event: message, watcher, schedule, goal, ...
 	Source  string `json:"source,omitempty"`
 	Session string `json:"session,omitempty"`
 	Channel string `json:"channel,omitempty"`
@@ -114,7 +114,7 @@ func countNoun(n int, what string) string {
 	return fmt.Sprintf("%d %ss", n, what)
 }
 
-// collectResult reads what happened out of Hob's records.
+// collectResult reads the events out of Hob's records.
 func (p *play) collectResult(ctx context.Context) (*Result, error) {
 	end := p.end
 	out := &Result{Start: p.start.In(p.zone), End: end.In(p.zone), Zone: p.zone.String(), Days: p.o.Days}

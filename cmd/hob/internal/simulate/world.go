@@ -40,7 +40,7 @@ type world struct {
 	boxes map[string]*postbox       // by account
 	cals  map[string]*calendar      // by account
 	rooms map[string]*playedChannel // channels
-	unfit map[string]error          // channels whose section will not do
+	unfit map[string]error          // channels whose section is invalid
 }
 
 func newWorld(p *play) (*world, error) {
@@ -200,7 +200,7 @@ func (l *pipeListener) Close() error {
 // Addr implements net.Listener.
 func (l *pipeListener) Addr() net.Addr { return &net.TCPAddr{IP: net.ParseIP(public), Port: 443} }
 
-// testAuthority is an authority whose certificates are good in the played world only.
+// testAuthority is a certificate authority that is trusted only in the simulated world.
 type testAuthority struct {
 	key  *ecdsa.PrivateKey
 	cert *x509.Certificate
@@ -281,7 +281,7 @@ func (w *world) putFile(path string, body []byte) error {
 		return err
 	}
 	defer w.notifyWatchers(at)
-	return os.Chtimes(at, time.Now(), time.Now()) // the disk goes by the real time
+	return os.Chtimes(at, time.Now(), time.Now()) // the disk uses the real time
 }
 
 // notifyWatchers sends the notification that the system would send.

@@ -49,7 +49,7 @@ type Node struct {
 type Options struct {
 	Getenv func(string) string
 	Wait   time.Duration // timeout, default 8 s, 20 s for scripts
-	// Scripts runs those of macOS and Windows; nil creates a runner.
+	// Scripts runs the scripts of macOS and Windows; nil creates a runner.
 	Scripts osrun.Runner
 }
 

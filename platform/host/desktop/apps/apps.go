@@ -46,7 +46,7 @@ type App struct {
 	at    int      // index in Command of the item to open
 }
 
-// Opens is the kind of item that an application says it can open.
+// Opens is the kind of item that an application declares it can open.
 type Opens uint8
 
 // Kinds of items that an application opens.
@@ -82,7 +82,7 @@ type Options struct {
 	// Marker is the name of a variable that is set in the environment of started programs; ""
 	// sets none.
 	Marker string
-	// Scripts runs those of Windows; nil creates a runner.
+	// Scripts runs the scripts of Windows; nil creates a runner.
 	Scripts osrun.Runner
 	// Wait is the timeout of a search or a start (default 10 s).
 	Wait time.Duration

@@ -19,7 +19,7 @@ func (f *Finder) listApps(context.Context) ([]App, error) {
 // launchApp passes the bundle to open(1), which cannot take it for an option, because it is an absolute path.
 func (f *Finder) launchApp(ctx context.Context, a App, item string) error {
 	args := []string{"-a", a.File}
-	if item != "" { // a whole path or an address, which are no options either
+	if item != "" { // an absolute path or an address, neither of which is an option
 		args = append(args, item)
 	}
 	cmd := exec.Command("/usr/bin/open", args...) //nolint:noctx // its tree is ended whole by Output

@@ -49,7 +49,7 @@ type Content struct {
 type Options struct {
 	// Getenv is os.Getenv unless a test replaces it.
 	Getenv func(string) string
-	// Scripts runs those of macOS; nil creates a runner.
+	// Scripts runs the scripts of macOS; nil creates a runner.
 	Scripts osrun.Runner
 	// Wait is the timeout of one read or write (default 3 s).
 	Wait time.Duration
@@ -98,7 +98,7 @@ func (b *Clipboard) acquireTurn(ctx context.Context) (context.Context, func(), e
 	}
 }
 
-// Read returns what is copied.
+// Read returns the copied content.
 func (b *Clipboard) Read(ctx context.Context) (Content, error) {
 	ctx, leave, err := b.acquireTurn(ctx)
 	if err != nil {

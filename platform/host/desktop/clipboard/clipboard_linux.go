@@ -230,8 +230,8 @@ func (w *wlClipboard) readSelection(ctx context.Context) (Content, error) {
 	return c, err
 }
 
-// writeSelection leaves a process of wl-copy's behind, which holds the text: it leaves the
-// group that is ended with its parent.
+// writeSelection leaves a process of wl-copy behind, which provides the text: it leaves the process
+// group that ends with its parent.
 func (w *wlClipboard) writeSelection(ctx context.Context, text string) error {
 	ctx, cancel := context.WithTimeout(ctx, waylandWait)
 	defer cancel()

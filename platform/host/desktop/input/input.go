@@ -46,7 +46,7 @@ const MaxText = 5000
 type Options struct {
 	Getenv func(string) string
 	Wait   time.Duration // timeout of one action, default 60 s
-	// Scripts runs those of macOS; nil creates a runner.
+	// Scripts runs the scripts of macOS; nil creates a runner.
 	Scripts osrun.Runner
 }
 

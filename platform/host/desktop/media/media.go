@@ -23,7 +23,7 @@ import (
 // State is the playback state of a player.
 type State string
 
-// The states. Unknown stands for any other state.
+// The states. Unknown includes all other states.
 const (
 	Playing State = "playing"
 	Paused  State = "paused"

@@ -57,12 +57,12 @@ type Status struct {
 	Kind      Kind   `json:"kind"`
 	Place     string `json:"place"`             // the file, or the value
 	Installed bool   `json:"installed"`         // something is there
-	Current   bool   `json:"current"`           // and it is what Install would write
+	Current   bool   `json:"current"`           // and it equals the one that Install would write
 	Same      bool   `json:"same"`              // the same as Install would write, apart from PATH
 	Program   string `json:"program,omitempty"` // that it starts
 	Enabled   bool   `json:"enabled"`           // the system will start it
 	Running   bool   `json:"running"`           // the system has started it
-	Note      string `json:"note,omitempty"`    // what cannot be found out, or should be done
+	Note      string `json:"note,omitempty"`    // an unknown state, or a recommended action
 }
 
 // Run runs a program of the system and returns its output.

@@ -149,7 +149,7 @@ func (n *Internet) Down() {
 	n.conns = nil
 }
 
-// Up ends what Down began.
+// Up ends an outage that Down started.
 func (n *Internet) Up() {
 	n.mu.Lock()
 	defer n.mu.Unlock()

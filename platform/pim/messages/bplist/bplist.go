@@ -20,7 +20,7 @@ var ErrFormat = errors.New("not a binary property list, or too large")
 // UID is a reference of NSKeyedArchiver.
 type UID uint64
 
-// Limits of what is parsed.
+// Limits of the parser.
 const (
 	maxSize    = 4 << 20
 	maxObjects = 100_000 // looked at, each time that one is referred to

@@ -20,7 +20,7 @@ import (
 	"modernc.org/sqlite"
 )
 
-// Errors a caller can act on. fs.ErrNotExist says that there is no such file.
+// Errors that a caller can handle. fs.ErrNotExist means that the file does not exist.
 var (
 	// ErrNoAccess: macOS does not let this process read it.
 	ErrNoAccess = errors.New("no permission to read the Messages database")
@@ -36,7 +36,7 @@ type DB struct {
 	sql     *sql.DB
 	file    string
 	private string    // the folder of a copy, "" when the file itself is open
-	from    fileState // what the copy was made of
+	from    fileState // the state of the copied file
 	seen    fileState // state at the last call of Changed
 	main    os.FileInfo
 	log     os.FileInfo // nil if there was none

@@ -6,7 +6,7 @@ import (
 	"unicode"
 )
 
-// What macOS puts behind a number that wrote by SMS.
+// The suffix that macOS adds to a number that wrote by SMS.
 var smsMark = regexp.MustCompile(`\((?:sms\w*|filtered)\)$`)
 
 // Handle normalizes an address: a telephone number to E.164 if possible, an email

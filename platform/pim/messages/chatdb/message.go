@@ -52,10 +52,10 @@ type Message struct {
 	// exist (yet).
 	Missing int
 	Service string // iMessage, SMS, RCS
-	Caller  string // which of the owner's addresses it came to, or went out from
-	Balloon string // the app whose balloon it is
-	// Sent and Delivered are what Messages knows of one of the owner's; Error is not 0
-	// when it could not be sent.
+	Caller  string // the owner's address that received or sent it
+	Balloon string // the app that created its balloon
+	// Sent and Delivered are the state of one of the owner's messages; Error is not 0 if it could
+	// not be sent.
 	Sent, Delivered bool
 	Error           int64
 }

@@ -124,7 +124,7 @@ func (d *DB) joinedIDs(ctx context.Context, table, column string, after int64, r
 	return out, d.wrapError(list.Err())
 }
 
-// row is what page reads.
+// row is a row that page reads.
 type row struct {
 	id                                                                         int64
 	guid, text, service, title, assocGUID, emoji, balloon, thread, destination sql.NullString

@@ -157,7 +157,7 @@ func (d *DB) Update(v Version) {
 	}
 }
 
-// Close ends the writing: what is in the log goes into the file.
+// Close ends the writing: it moves the log's content into the file.
 func (d *DB) Close() {
 	d.t.Helper()
 	if err := d.sql.Close(); err != nil {

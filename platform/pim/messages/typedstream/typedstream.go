@@ -25,7 +25,7 @@ var ErrUndecodable = errors.New("unknown message text encoding")
 // Text is an extracted text.
 type Text struct {
 	Text string
-	// Approximate: the archive is cut off or odd, and Text is what could be made out.
+	// Approximate: the archive is cut off or malformed, and Text is the readable part.
 	Approximate bool
 }
 
@@ -41,7 +41,7 @@ const (
 const (
 	className = "NSString"  // also the end of its superclass's name in NSMutableString's chain
 	value     = "\x84\x01+" // a new type string "+": bytes with their length follow
-	cut       = "\x86\x84"  // the end of an object, and the next thing
+	cut       = "\x86\x84"  // the end of an object, and the next item
 	bomLE     = "\xff\xfe"  // UTF-16, the lower byte first
 )
 
@@ -78,7 +78,7 @@ func parseExact(b []byte) (Text, bool) {
 	return Text{Text: string(b)}, utf8.Valid(b)
 }
 
-// readLength reads an unsigned integer, and returns what follows it.
+// readLength reads an unsigned integer, and returns the bytes after it.
 func readLength(b []byte) (n int, rest []byte, ok bool) {
 	switch {
 	case len(b) == 0:
