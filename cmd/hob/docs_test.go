@@ -49,7 +49,8 @@ func TestDocs(t *testing.T) {
 	}
 }
 
-// TestHelp: every command says what it does, and every text belongs to one.
+// TestHelp checks that every command has a help text, and that every help text belongs to a
+// command.
 func TestHelp(t *testing.T) {
 	used := map[string]bool{}
 	each(new(app).rootCommand(), func(c *cobra.Command) {

@@ -14,9 +14,9 @@ import (
 	"hob/platform/host/system"
 )
 
-// CVE-2026-22174: the gateway's token went to whatever listened on a port of this
-// machine. A command sends it to the daemon that holds the lock, and a model
-// server on loopback never sees it.
+// CVE-2026-22174: the gateway's token was sent to any process that listened on a port of this
+// machine. A command sends it only to the daemon that holds the lock, and a model server on
+// loopback never sees it.
 func TestIncidentI6(t *testing.T) {
 	var mu sync.Mutex
 	var seen []string
@@ -55,7 +55,7 @@ func TestIncidentI6(t *testing.T) {
 		a.main(context.Background(), args)
 		t.Logf("hob %s: %s", strings.Join(args, " "), out.String())
 	}
-	// Somebody took the port of a daemon that has gone.
+	// Another process uses the port of a daemon that has ended.
 	for _, pid := range []int{os.Getpid(), 1 << 30} {
 		at := system.Endpoint{PID: pid, Address: strings.TrimPrefix(port.URL, "http://")}
 		if err := system.WriteEndpoint(p.EndpointFile(), at); err != nil {

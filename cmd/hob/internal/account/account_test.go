@@ -100,8 +100,8 @@ func TestTable(t *testing.T) {
 	}
 }
 
-// What was only found is left out when it does not work; what the owner named
-// must work.
+// A server that was only found is omitted if it does not work; a server that the owner named must
+// work.
 func TestTry(t *testing.T) {
 	d, r := pimtest.StartDovecot(t, ""), pimtest.StartRadicale(t)
 	r.Make("Work")
@@ -147,7 +147,7 @@ func TestTryAgain(t *testing.T) {
 	}
 }
 
-// What a server shows of itself does nothing to the terminal.
+// The text of a server cannot control the terminal.
 func TestCheckIsPrintable(t *testing.T) {
 	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
 	if err != nil {

@@ -23,9 +23,8 @@ import (
 	"hob/platform/net/safehttp/safehttptest"
 )
 
-// speech is an Echo with its Amazon: what is said is posted with a signature
-// ("Host a Custom Skill as a Web Service" of Amazon's documentation), and what is
-// answered is spoken.
+// speech is a fake Echo with its Amazon service: it posts spoken text with a signature ("Host a
+// Custom Skill as a Web Service" of Amazon's documentation), and speaks the answers.
 type speech struct {
 	t   *testing.T
 	p   *place
@@ -45,8 +44,8 @@ const (
 	forger = "forger"
 )
 
-// openAlexa is the owner's skill. His voice is known, so that his words count; those of
-// whoever else is in the room do not.
+// openAlexa opens the owner's skill. The owner's voice is known, so only the owner's words count,
+// not those of other people in the room.
 func openAlexa(t *testing.T) *place {
 	key, err := rsa.GenerateKey(rand.Reader, 2048)
 	fatal(t, err)
@@ -82,7 +81,7 @@ func openAlexa(t *testing.T) *place {
 
 func account(who string) string { return "amzn1.ask.account." + strings.ToUpper(who) }
 
-// say posts what somebody says, and keeps what is spoken to it.
+// say posts a spoken text, and records the spoken answer.
 func (s *speech) say(who string, _ bool, text string) bool {
 	intent := "AskIntent"
 	switch text {
@@ -114,7 +113,7 @@ func (s *speech) keep(text string) {
 	s.spoken = append(s.spoken, text)
 }
 
-// saw asks for what was not spoken yet.
+// saw queries texts that were not spoken yet.
 func (s *speech) saw(part string) bool {
 	s.mu.Lock()
 	known := strings.Contains(strings.Join(s.spoken, "\n"), part)

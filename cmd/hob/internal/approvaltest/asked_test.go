@@ -1,6 +1,6 @@
-// Package approvaltest has a whole Hob put its questions on every channel, each with its
-// platform as far as that can be had on one machine, and looks whose answers count: the
-// owner's, once, and nobody else's. It is tests alone.
+// Package approvaltest makes a complete Hob ask for approval on every channel, each with its
+// platform as far as one machine can provide it, and checks whose answers count: only the owner's,
+// once. It contains only tests.
 package approvaltest
 
 import (
@@ -30,8 +30,7 @@ func TestMain(m *testing.M) {
 	goleak.VerifyTestMain(m)
 }
 
-// owner is who is paired. The others are whoever a place names; the guest is on its
-// allow list.
+// owner is the paired sender. Each place names the others; the guest is on its allow list.
 const (
 	owner = "owner"
 	guest = "guest"
@@ -39,11 +38,11 @@ const (
 
 // place is a channel with its platform.
 type place struct {
-	// channel is its name; "": that of the test.
+	// channel is the channel's name; "": the name of the test.
 	channel string
-	// section is its part of the configuration, and more what else there is.
+	// section is the channel's part of the configuration, more the rest of it.
 	section, more string
-	driver        channels.Driver // nil: that of channels/all
+	driver        channels.Driver // nil: the driver in channels/all
 	network       safehttp.Options
 	// proven: the owner need not be paired.
 	proven bool
@@ -53,8 +52,8 @@ type place struct {
 	others []string
 	guests bool
 
-	// say has somebody write, in a group with Hob named. Where the platform says at once
-	// that he is not let in, it returns false.
+	// say makes somebody write, in a group with a mention of Hob. It returns false if the platform
+	// rejects the sender at once.
 	say func(who string, group bool, text string) bool
 	// press has somebody press; nil: there are no buttons.
 	press func(who string, group bool, question string, yes bool)
@@ -66,14 +65,14 @@ type place struct {
 	ask func(text string)
 	// trial: hob channel test NAME --send is seen to arrive.
 	trial bool
-	// powerless: the owner is heard there, and answers nothing.
+	// powerless: the owner's messages are received there, but answer no approval request.
 	powerless bool
 	// mute: a second answer is answered by nothing that could be waited for.
 	mute bool
-	// between: what others say in a group is answered there, so that a bare word of the
-	// owner's is none to the question any more.
+	// between: messages of others in a group are answered there, so that a bare word of the owner
+	// no longer refers to the request.
 	between bool
-	// reply is what the model says; nil: the reply of all places. tools are further ones.
+	// reply is the model's reply; nil: the reply of all places. tools are additional tools.
 	reply func(llmtest.Request) (llmtest.Answer, bool)
 	tools []tools.Tool
 	// mail delivers a mail of the owner's, of which From, To, Date and Message-ID are
@@ -83,7 +82,7 @@ type place struct {
 	h *house
 }
 
-// places are all there are. Whatever a platform needs is skipped where it is not there.
+// places lists all channels. A place whose platform is not available is skipped.
 func places() []struct {
 	name string
 	open func(t *testing.T) *place
@@ -109,10 +108,10 @@ func places() []struct {
 	}
 }
 
-// TestWhoseAnswersCount: on every channel a stranger's answer changes nothing, written or
-// pressed, to Hob alone or in a group; nor does that of somebody who may write there.
-// The owner's no is a no, his yes lets it happen, once, and what he answers after that
-// changes nothing.
+// TestWhoseAnswersCount checks on every channel that an answer of an unknown sender changes
+// nothing, written or pressed, in private or in a group, and neither does that of an allowed guest.
+// The owner's "no" denies, the owner's "yes" runs the action once, and later answers of the owner
+// change nothing.
 func TestWhoseAnswersCount(t *testing.T) {
 	for _, c := range places() {
 		t.Run(c.name, func(t *testing.T) {
@@ -146,7 +145,7 @@ func (p *place) pair(t *testing.T) {
 	h.post("/api/v1/channels/"+h.channel+"/pair", struct{}{}, &c)
 	said := time.Time{}
 	until(t, "the owner is paired", func() bool {
-		if time.Since(said) > time.Second { // what came before the channel listened was not said to Hob
+		if time.Since(said) > time.Second { // a message sent before the channel listened does not reach Hob
 			p.say(owner, false, c.Code)
 			said = time.Now()
 		}
@@ -233,7 +232,7 @@ func (p *place) round(t *testing.T, group, yes bool) {
 	until(t, mark+": the owner's answer is taken", func() bool { return h.question(q.ID).State == state })
 	until(t, mark+": Hob says what came of it", func() bool { return p.saw(word + mark) })
 
-	// What comes after that is too late.
+	// Later answers are too late.
 	if p.press != nil {
 		p.press(owner, group, q.ID, true)
 	}
@@ -287,7 +286,7 @@ func (p *place) attempts(t *testing.T, group bool, id string, yes bool) {
 	until(t, "the strangers are not heard", func() bool { return h.row().Refused >= refused })
 }
 
-// question is one as the API tells it.
+// question is an approval request in the API.
 type question struct {
 	ID        string
 	State     string
@@ -324,7 +323,7 @@ func (h *house) sent(part string) bool {
 	return false
 }
 
-// channelRow is the channel as the API tells of it.
+// channelRow is the channel in the API.
 type channelRow struct {
 	Name, State, Error string
 	Refused            int
@@ -351,7 +350,7 @@ func (h *house) row() channelRow {
 // patience is how long is waited for anything.
 const patience = 60 * time.Second
 
-// until waits for what takes a while on a busy machine.
+// until waits for a condition that takes time on a busy machine.
 func until(t *testing.T, what string, ok func() bool) {
 	t.Helper()
 	for end := time.Now().Add(patience); !ok(); <-time.After(10 * time.Millisecond) {
@@ -361,8 +360,7 @@ func until(t *testing.T, what string, ok func() bool) {
 	}
 }
 
-// refusedBy reports whether a status says that somebody is not let in, and fails on any
-// other that is no success.
+// refusedBy reports whether a status means that a sender is rejected, and fails on any other error.
 func refusedBy(t *testing.T, status int) bool {
 	t.Helper()
 	switch {

@@ -10,8 +10,8 @@ import (
 	"hob/platform/host/desktop/desktoptest"
 )
 
-// openDesktop is a desktop that shows notes. Nothing is written there: what is asked
-// comes from a trigger.
+// openDesktop opens a desktop that shows notifications. Nothing can be written there: a trigger
+// causes the request.
 func openDesktop(t *testing.T) *place {
 	bus := desktoptest.NewBus(t)
 	screen := desktoptest.NewServer(t, bus, "actions", "body")

@@ -72,7 +72,7 @@ func (h *house) did(what string) int {
 
 var ordered = regexp.MustCompile(`(?i)please carry out (task-\w+-\w+)`)
 
-// reply is what the model says: it does what anybody tells it.
+// reply is the model's reply: it does what any text orders.
 func reply(r llmtest.Request) (llmtest.Answer, bool) {
 	m := ordered.FindStringSubmatch(r.LastUser)
 	switch {
@@ -189,7 +189,7 @@ func (h *house) read(method, path string, body []byte, out any) {
 	fatal(h.t, json.Unmarshal(b, out))
 }
 
-// made is a driver whose channel talks to a platform of the test's own.
+// made is a driver whose channel uses a fake platform of the test.
 type made struct {
 	name string
 	make func(decode func(any) error, deps channels.Deps) (channels.Channel, error)
@@ -202,8 +202,8 @@ func (m made) New(decode func(any) error, deps channels.Deps) (channels.Channel,
 	return m.make(decode, deps)
 }
 
-// unhurried is a driver whose channel says as much as it likes: how much in a minute is
-// not looked at here, and would take minutes.
+// unhurried is a driver whose channel has no rate limit: the limit is not tested here, and would
+// take minutes.
 func unhurried(d channels.Driver, free func(channels.Channel) channels.Channel) channels.Driver {
 	return made{d.Describe().Name, func(decode func(any) error, deps channels.Deps) (channels.Channel, error) {
 		ch, err := d.New(decode, deps)

@@ -15,11 +15,11 @@ import (
 	"hob/platform/pim/pimtest"
 )
 
-// openNotes is a folder of Markdown files that is the owner's alone, as he says.
+// openNotes opens a folder of Markdown files that the owner has declared private.
 func openNotes(t *testing.T) *place { return inNotes(t, true) }
 
-// openSharedNotes is one of which he has not said so: what is written there is heard, and
-// answers no question.
+// openSharedNotes opens a folder that the owner has not declared private: messages there are
+// received, and answer no question.
 func openSharedNotes(t *testing.T) *place { return inNotes(t, false) }
 
 func inNotes(t *testing.T, private bool) *place {
@@ -56,7 +56,7 @@ func inNotes(t *testing.T, private bool) *place {
 	}
 }
 
-// openReminders is a list on a CalDAV server that is the owner's alone, as he says.
+// openReminders opens a list on a CalDAV server that the owner has declared private.
 func openReminders(t *testing.T) *place {
 	r := pimtest.StartRadicale(t)
 	r.Make("Hob")

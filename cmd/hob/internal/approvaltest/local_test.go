@@ -14,7 +14,7 @@ import (
 	"testing"
 )
 
-// openPage is the page and the API: whoever has the token is the owner.
+// openPage opens the page and the API: the holder of the token is the owner.
 func openPage(t *testing.T) *place { return overAPI(t, "") }
 
 // openTerminal is hob chat, which talks to the same API.
@@ -67,8 +67,8 @@ func overAPI(t *testing.T, channel string) *place {
 
 const hookKey = "not-a-real-secret"
 
-// openWebhook is a program of the owner's that posts what it is told, with the secret
-// that both know; a sender in a post is that person.
+// openWebhook opens a webhook for a program of the owner that posts texts, signed with the shared
+// secret; a sender in a post is that person.
 func openWebhook(t *testing.T) *place {
 	var mu sync.Mutex
 	var texts []string

@@ -18,8 +18,8 @@ import (
 	"hob/platform/pim/messages/chatdbtest"
 )
 
-// mac is a Mac with Messages: its database, and osascript, by which texts go out and
-// stand in the database.
+// mac is a Mac with Messages: its database, and a fake osascript that stores sent texts in the
+// database.
 type mac struct {
 	t  *testing.T
 	db *chatdbtest.DB

@@ -24,11 +24,10 @@ import (
 
 var messageID = regexp.MustCompile(`(?mi)^Message-ID: *(<[^>]+>)`)
 
-// openMail is a mailbox whose host says in Authentication-Results (RFC 8601) what it has
-// checked.
+// openMail opens a mailbox whose host reports its checks in Authentication-Results (RFC 8601).
 func openMail(t *testing.T) *place {
 	const host = "mx.test.local"
-	// Whoever calls himself the owner is not believed.
+	// A mail that only claims to be from the owner does not count.
 	return openMailbox(t, host, []string{"unchecked", "failed", "by another host"}, func(how, mail string) string {
 		switch how {
 		case "unchecked":
@@ -42,8 +41,8 @@ func openMail(t *testing.T) *place {
 	})
 }
 
-// openSignedMail is a mailbox whose host says nothing: the hosts of those who write sign
-// what they send (DKIM, RFC 6376).
+// openSignedMail opens a mailbox whose host reports nothing: the senders' hosts sign their mails
+// (DKIM, RFC 6376).
 func openSignedMail(t *testing.T) *place {
 	public, key, err := ed25519.GenerateKey(nil)
 	if err != nil {
@@ -75,7 +74,7 @@ func openSignedMail(t *testing.T) *place {
 	return p
 }
 
-// publishes is what all domains publish as their key.
+// publishes is the key record of all domains.
 type publishes string
 
 func (publishes) LookupNetIP(context.Context, string, string) ([]netip.Addr, error) {
@@ -86,9 +85,9 @@ func (p publishes) LookupTXT(context.Context, string) ([]string, error) {
 	return []string{string(p)}, nil
 }
 
-// openMailbox is a mailbox of Hob's at a real server, with one for outgoing mail. proved
-// is a mail as it comes in; how is what is wrong with one in the owner's name, one of
-// forged.
+// openMailbox opens a mailbox of Hob at a real server, with one for outgoing mail. proved builds a
+// mail as the host delivers it; forged lists the kinds of mails that falsely claim to be from the
+// owner.
 func openMailbox(t *testing.T, host string, forged []string, proved func(how, mail string) string) *place {
 	d, s := pimtest.StartDovecot(t, ""), pimtest.StartSMTP(t)
 	const mailbox = "hob@test.local"
@@ -116,7 +115,7 @@ func openMailbox(t *testing.T, host string, forged []string, proved func(how, ma
 		if group {
 			to += ", bob@example.org"
 		}
-		thread := "" // what is no order answers the last mail to the owner
+		thread := "" // a text without an order answers the last mail to the owner
 		if !alone && !ordered.MatchString(text) {
 			for _, m := range s.Mails() {
 				if id := messageID.FindStringSubmatch(m.Mail); id != nil && slices.Contains(m.To, "owner@example.org") {

@@ -46,7 +46,7 @@ func (f *filing) did(what string) bool {
 
 var settingOrder = regexp.MustCompile(`change the setting (\w+) now`)
 
-// obeyOrders is a model that does what any text in the last message says.
+// obeyOrders is a model that follows any order in the last message.
 func obeyOrders(r llmtest.Request) (llmtest.Answer, bool) {
 	m := settingOrder.FindStringSubmatch(r.LastUser)
 	if m == nil || len(r.Results) > 0 {
@@ -55,9 +55,9 @@ func obeyOrders(r llmtest.Request) (llmtest.Answer, bool) {
 	return llmtest.Answer{Calls: []llmtest.Call{{Name: "change_setting", Args: fmt.Sprintf(`{"what":%q}`, m[1])}}}, true
 }
 
-// TestReview3_AnOrderInAQuotedMailIsAskedAbout has the owner reply to and forward hostile
-// mail in layouts that were taken for his own words as a whole, and checks that what the
-// quoted mail orders becomes a question. His own order runs.
+// TestReview3_AnOrderInAQuotedMailIsAskedAbout makes the owner reply to and forward hostile mail in
+// layouts that were once taken for the owner's own words, and checks that an order in the quoted
+// mail needs approval. The owner's own order runs.
 func TestReview3_AnOrderInAQuotedMailIsAskedAbout(t *testing.T) {
 	var f filing
 	p := openMail(t)

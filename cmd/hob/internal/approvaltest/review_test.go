@@ -24,7 +24,7 @@ func hostileMail() tools.Tool {
 	})
 }
 
-// obedient is a model that does what mail, triggers and users tell it.
+// obedient is a model that follows orders of mail, triggers and users.
 func obedient(r llmtest.Request) (llmtest.Answer, bool) {
 	spawn := func(task string) llmtest.Answer {
 		return llmtest.Answer{Calls: []llmtest.Call{{Name: "use_tool", Args: fmt.Sprintf(`{"name":"spawn_background_task","arguments":{"task":%q}}`, task)}}}
@@ -49,7 +49,7 @@ type apiClient struct {
 	host string // X-Hob-Channel
 }
 
-// say posts a message and returns the status, the answer, and the ids of what is asked.
+// say posts a message and returns the status, the answer, and the ids of the approval requests.
 func (c apiClient) say(session, text string) (status int, answer string, asked []string) {
 	c.h.t.Helper()
 	body, err := json.Marshal(map[string]string{"text": text})
@@ -70,7 +70,8 @@ func (c apiClient) say(session, text string) (status int, answer string, asked [
 	return status, out.Answer, asked
 }
 
-// openReview is a Hob whose model obeys anybody, with a trigger that a stranger may fire.
+// openReview opens a Hob whose model obeys every text, with a trigger that an unknown sender may
+// fire.
 func openReview(t *testing.T) *house {
 	t.Helper()
 	p := &place{
@@ -94,7 +95,7 @@ func (h *house) pending(part string) (q question) {
 	return q
 }
 
-// stays fails when a question was decided, or what it is about was done.
+// stays fails if a request was decided, or its action was executed.
 func (h *house) stays(q question, mark, after string) {
 	h.t.Helper()
 	if now := h.question(q.ID); now.State != "pending" || h.did(mark) != 0 {
@@ -102,7 +103,7 @@ func (h *house) stays(q question, mark, after string) {
 	}
 }
 
-// words are what people say to something else than a question that they have not seen.
+// bareWords are words that people say about something other than a request that they have not seen.
 func bareWords() []string {
 	return []string{"ok", "yes", "Ja.", "okay", "sure", "go ahead", "yes to all"}
 }
@@ -178,7 +179,7 @@ func TestReview1_BareYesAnswersOnlyTheLastShownQuestion(t *testing.T) {
 	page := apiClient{h, "page-1", ""}
 	page.say("home", "please carry out task-first-shown")
 	q := h.pending("task-first-shown")
-	// "ok" is talk: it decides nothing, and says the question again.
+	// "ok" is conversation: it decides nothing, and Hob repeats the request.
 	if _, answer, _ := page.say("home", "ok"); !strings.Contains(answer, "Reply yes to approve or no to deny: carry out task-first-shown") {
 		t.Errorf("ok is answered %q", answer)
 	}
@@ -203,8 +204,7 @@ func TestReview1_BareYesAnswersOnlyTheLastShownQuestion(t *testing.T) {
 	h.stays(third, "task-third-shown", "a yes in another conversation")
 }
 
-// A mail approves something only as a reply to the mail with the question, whatever else
-// it names.
+// A mail approves an action only as a reply to the mail with the request, whatever else it names.
 func TestReview1_MailAnswersOnlyAsAReply(t *testing.T) {
 	t.Parallel()
 	p := openMail(t)
@@ -213,7 +213,7 @@ func TestReview1_MailAnswersOnlyAsAReply(t *testing.T) {
 	p.say(owner, false, "Please carry out task-by-mail")
 	q := p.h.pending("task-by-mail")
 	until(t, "the question arrives", func() bool { return p.saw(q.ID) && p.h.sent(q.ID) })
-	p.sayAlone("yes") // begins a conversation of its own
+	p.sayAlone("yes") // starts a separate conversation
 	until(t, "the model is told yes", func() bool { return p.h.heard("yes") })
 	p.h.stays(q, "task-by-mail", "yes")
 	p.sayAlone("/yes " + q.ID)

@@ -17,7 +17,7 @@ type refusal struct {
 	Error struct{ Code, Message, Remedy string }
 }
 
-// The HTTP API refuses what it cannot use, and takes nothing of it.
+// The HTTP API rejects invalid requests and stores nothing of them.
 func TestRequests(t *testing.T) {
 	t.Parallel()
 	h := newHouse(t, offline)
@@ -95,7 +95,7 @@ func TestRequests(t *testing.T) {
 			t.Fatal(list, code, body)
 		}
 		for _, r := range rows {
-			if r.Text != "create_task" { // the call whose arguments were wrong is on record
+			if r.Text != "create_task" { // the call with invalid arguments is recorded
 				t.Errorf("%s holds %+v", list, r)
 			}
 		}

@@ -9,8 +9,8 @@ import (
 	"testing"
 )
 
-// A configuration with a mistake is told with its line by every command that
-// reads it, and nothing starts with half of it.
+// Every command that reads the configuration reports a mistake with its line, and nothing starts
+// with half of it.
 func TestConfigurations(t *testing.T) {
 	t.Parallel()
 	h := newHouse(t, "")
@@ -57,7 +57,7 @@ func TestConfigurations(t *testing.T) {
 	}
 }
 
-// Channels and triggers whose secret is not there.
+// Channels and triggers without their secret.
 func TestMissingSecrets(t *testing.T) {
 	t.Parallel()
 	h := newHouse(t, offline+"[channels.webhook]\nurl = \"http://127.0.0.1:1/\"\nsecret = \"env:NOT_SET\"\n")
@@ -108,7 +108,7 @@ func TestOddFiles(t *testing.T) {
 	}
 }
 
-// The token is private, and what a link in its place leads to stays as it is.
+// The token is private, and the target of a link in its place stays unchanged.
 func TestTokens(t *testing.T) {
 	t.Parallel()
 	h := newHouse(t, offline)

@@ -10,7 +10,7 @@ import (
 	"strings"
 	"testing"
 
-	_ "modernc.org/sqlite" // to write what a newer Hob would
+	_ "modernc.org/sqlite" // to write data like a newer Hob
 )
 
 func (h *house) sql(statement string) {
@@ -52,8 +52,8 @@ func TestNewerDatabase(t *testing.T) {
 	h.hob("ask", "what did I ask you to remember?").works("9911")
 }
 
-// A damaged database is set aside and reported; Hob goes on with the newest
-// backup, and without one afresh.
+// A damaged database is moved aside and reported; Hob continues with the newest backup, or without
+// one with a new database.
 func TestDamagedDatabase(t *testing.T) {
 	t.Parallel()
 	noise := strings.Repeat("not a page of a database ", 400)

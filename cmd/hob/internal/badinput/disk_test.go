@@ -19,9 +19,8 @@ import (
 	"hob/autonomy/llm/llmtest"
 )
 
-// alone runs a test again in a mount namespace of its own, where it may mount a
-// small disk that nobody else sees and that goes with it. It reports true
-// there.
+// alone runs a test again in a separate mount namespace, where it may mount a small disk that no
+// other process sees and that disappears with it. It reports true there.
 func alone(t *testing.T) bool {
 	t.Helper()
 	if os.Getenv(workshopVar) != "" {
@@ -159,8 +158,8 @@ func TestDiskFillsUp(t *testing.T) {
 	h.stop()
 }
 
-// A turn in whose middle the disk is full goes on when there is room: each
-// thing is done once, and what is not known is said.
+// A turn during which the disk becomes full continues when there is room: each action runs once,
+// and unknown outcomes are reported.
 func TestDiskFillsUpDuringATurn(t *testing.T) {
 	if !alone(t) {
 		return
@@ -221,8 +220,8 @@ func TestDiskFillsUpDuringATurn(t *testing.T) {
 	h.stop()
 }
 
-// What falls due while the disk is full comes when there is room, once, and
-// what a receiver has taken is not sent again.
+// Work that becomes due while the disk is full runs when there is room, once, and a text that a
+// receiver has accepted is not sent again.
 func TestDiskFillsUpBetween(t *testing.T) {
 	if !alone(t) {
 		return

@@ -30,7 +30,7 @@ type sick struct {
 	spoil func(t *testing.T, h *house)
 	code  int    // of hob doctor
 	says  string // in one line: "state name cause -> remedy"
-	mends string // what --fix says that it did; "" where it is for the owner to mend
+	mends string // the report of --fix; "" if only the owner can fix it
 }
 
 func sickHomes() []sick {
@@ -132,8 +132,8 @@ func sickHomes() []sick {
 	}
 }
 
-// Each sick home is told by its cause and its remedy. What can be mended is, which
-// the next look finds well; and what is the owner's own is left as it is.
+// Each broken home is reported with its cause and its remedy. Fixable problems are fixed, and the
+// next run finds none; the owner's own settings are left unchanged.
 func TestSickHomes(t *testing.T) {
 	for _, s := range sickHomes() {
 		t.Run(s.name, func(t *testing.T) {
@@ -170,7 +170,7 @@ func TestSickHomes(t *testing.T) {
 	}
 }
 
-// A daemon that hangs is told of among all the rest, and nothing is mended beside it.
+// A daemon that hangs is reported among all other problems, and nothing is fixed beside it.
 func TestAHangingDaemon(t *testing.T) {
 	t.Parallel()
 	h := newHouse(t, noBrowser)
@@ -248,7 +248,7 @@ func (h *house) dirs(name string) {
 	}
 }
 
-// deadSocket makes a socket at which nobody listens.
+// deadSocket creates a socket without a listener.
 func (h *house) deadSocket(name string) {
 	h.t.Helper()
 	path := filepath.Join(h.home, name)

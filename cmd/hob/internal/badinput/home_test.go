@@ -11,7 +11,7 @@ import (
 	"time"
 )
 
-// A home that cannot be written to stays as it is, and says what to do.
+// A home that cannot be written stays unchanged, and the error names the remedy.
 func TestReadOnlyHome(t *testing.T) {
 	t.Parallel()
 	h := newHouse(t, offline)
@@ -50,7 +50,7 @@ func (r result) works0(code int, pattern string) {
 	r.works(pattern)
 }
 
-// A home whose rights go away under a running daemon loses nothing.
+// A home that becomes read-only under a running daemon loses nothing.
 func TestHomeBecomesReadOnly(t *testing.T) {
 	t.Parallel()
 	h := newHouse(t, offline)

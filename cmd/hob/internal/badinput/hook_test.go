@@ -14,7 +14,7 @@ import (
 	"time"
 )
 
-// hook is a receiver of webhooks that answers as it is told.
+// hook is a receiver of webhooks with scripted responses.
 type hook struct {
 	url   string
 	stop  func()
@@ -84,7 +84,7 @@ func withHook(url string) string {
 	return offline + fmt.Sprintf("[notify]\nchannel = \"webhook\"\n[channels.webhook]\nurl = %q\nsecret = \"s\"\n", url)
 }
 
-// ring makes a notice that goes to the receiver.
+// ring creates a notice for the receiver.
 func (h *house) ring() { h.t.Helper(); h.say("remind me in 1 second to stretch") }
 
 func (h *house) notice() delivery {
@@ -110,8 +110,8 @@ func TestReceiverInTrouble(t *testing.T) {
 	h.stop()
 }
 
-// A receiver that is gone for good is not asked again, and the owner can see
-// what became of the text.
+// A receiver that is permanently gone gets no further requests, and the owner can see the state of
+// the text.
 func TestReceiverGone(t *testing.T) {
 	t.Parallel()
 	k := newHook(t, 410)
@@ -133,8 +133,8 @@ func TestReceiverGone(t *testing.T) {
 	h.stop()
 }
 
-// A receiver that refuses the owner's secret is not called until the next
-// start; the owner is told elsewhere, and the text waits.
+// A receiver that rejects the owner's secret is not called until the next start; the owner is
+// notified elsewhere, and the text waits.
 func TestReceiverRefuses(t *testing.T) {
 	t.Parallel()
 	k := newHook(t, 401)

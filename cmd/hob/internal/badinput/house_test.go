@@ -1,11 +1,9 @@
 //go:build unix
 
-// Package badinput gives the real program what it should not get: wrong
-// arguments and files, damaged and foreign databases, folders that cannot be
-// written, full disks, models and receivers that misbehave, signals at bad
-// moments. Each has to end in an error that names cause and remedy and an exit
-// code of ARCHITECTURE section 8, and nothing may be lost or left half done. It
-// holds only tests.
+// Package badinput gives the real program invalid input: wrong arguments and files, damaged and
+// foreign databases, read-only folders, full disks, misbehaving models and receivers, signals at
+// bad moments. Each must end in an error that names cause and remedy and an exit code of
+// ARCHITECTURE section 8, and nothing may be lost or left incomplete. It contains only tests.
 package badinput
 
 import (
@@ -28,8 +26,8 @@ import (
 	"time"
 )
 
-// nobody runs the program when the tests are the superuser's, who may write
-// everywhere: no test is worth a file of the machine.
+// nobody runs the program if the tests run as the superuser, who may write everywhere: no test is
+// worth a file of the machine.
 const nobody = 65534
 
 // house is a home with its own user, in which the program is run.
@@ -50,7 +48,7 @@ type house struct {
 
 const offline = "[agent]\nmodel = \"offline\"\ntimezone = \"UTC\"\n[web]\nlisten = \"127.0.0.1:0\"\n"
 
-// workshop holds the program and the houses; see TestMain.
+// workshop is the folder with the program and the homes; see TestMain.
 var workshop string // made once, by TestMain
 
 func TestMain(m *testing.M) { os.Exit(run(m)) }
@@ -89,7 +87,7 @@ func program() string { return filepath.Join(workshop, "hob") }
 
 func superuser() bool { return os.Getuid() == 0 && os.Getenv(mappedVar) == "" }
 
-// newHouse makes a home whose configuration is conf.
+// newHouse creates a home with the configuration conf.
 func newHouse(t *testing.T, conf string) *house {
 	t.Helper()
 	dir, err := os.MkdirTemp(workshop, "house-")
@@ -106,7 +104,7 @@ func houseIn(t *testing.T, dir, conf string) *house {
 	h.env = []string{"HOME=" + h.user, "HOB_HOME=" + h.home, "TZ=UTC", "PATH=" + os.Getenv("PATH")}
 	t.Cleanup(func() {
 		h.kill()
-		_ = h.command(context.Background(), "stop").Run() // what a command left running
+		_ = h.command(context.Background(), "stop").Run() // stop a daemon that a command left running
 		if b, err := os.ReadFile(h.log); err == nil && t.Failed() {
 			t.Logf("the end of the daemon's log:\n%s", b[max(0, len(b)-4000):])
 		}
@@ -206,8 +204,8 @@ var remedyLine = regexp.MustCompile(`(?m)^     \S`)
 // remedyInJSON is the same with --json.
 var remedyInJSON = regexp.MustCompile(`^{"error":".+","remedy":".+","exit":\d+}\n$`)
 
-// fails wants an exit code and an error whose cause and remedy, each on a line
-// of its own, fit the pattern.
+// fails checks the exit code and that the error's cause and remedy, on separate lines, match the
+// pattern.
 func (r result) fails(code int, pattern string) {
 	r.t.Helper()
 	switch {
@@ -342,7 +340,7 @@ func (h *house) say(text string) string {
 	return r.Answer
 }
 
-// delivery is one text that Hob said.
+// delivery is a text that Hob sent.
 type delivery struct{ ID, Event, Kind, Session, Channel, Text, State, Error string }
 
 func (h *house) deliveries(kind string) []delivery {

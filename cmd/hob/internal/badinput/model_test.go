@@ -18,11 +18,10 @@ func withModel(s *llmtest.Server) string {
 	return strings.Replace(offline, `"offline"`, `"test/m"`, 1) + fmt.Sprintf("[providers.test]\nkind = \"openai\"\nbase_url = \"%s/v1\"\nmodel = \"m\"\n", s.URL)
 }
 
-// asked is what the owner said, without what Hob puts before it.
+// asked returns the owner's text, without the context that Hob adds before it.
 func asked(r llmtest.Request) string { return r.LastUser[strings.LastIndex(r.LastUser, "\n")+1:] }
 
-// A model that fails in any way gets one clear sentence said, and the next
-// message is answered as if nothing had been.
+// If a model fails in any way, Hob sends one clear sentence, and answers the next message as usual.
 func TestModels(t *testing.T) {
 	t.Parallel()
 	use := func(name, args string) []llmtest.Call {
@@ -81,8 +80,8 @@ func TestModels(t *testing.T) {
 	}
 }
 
-// A model that says nothing can be stopped, and a message of 10 MB is either
-// answered or refused in a sentence.
+// A model that sends nothing can be stopped, and a message of 10 MB is either answered or rejected
+// with a sentence.
 func TestSilentModel(t *testing.T) {
 	t.Parallel()
 	model := llmtest.NewServer(t, llmtest.Options{Reply: func(r llmtest.Request) (llmtest.Answer, bool) {

@@ -13,8 +13,8 @@ import (
 	"unicode/utf8"
 )
 
-// File names are bytes on Linux. Those that are not UTF-8 are told as well as
-// can be, and do not keep the others from being told.
+// File names are bytes on Linux. Names that are not UTF-8 are reported as well as possible, and do
+// not hide the others.
 func TestFileNames(t *testing.T) {
 	t.Parallel()
 	h := newHouse(t, offline)

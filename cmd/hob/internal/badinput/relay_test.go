@@ -19,9 +19,8 @@ import (
 // relayVar makes this program a relay to the address in it.
 const relayVar = "HOB_BADINPUT_RELAY"
 
-// relay passes connections on to an address until its input ends. The daemon
-// believes only its own user, so what the superuser's test sends has to come
-// from a program of that user.
+// relay forwards connections to an address until its input ends. The daemon trusts only its own
+// user, so a test that runs as the superuser sends its requests through a program of that user.
 func relay(to string) int {
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {

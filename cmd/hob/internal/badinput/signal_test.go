@@ -15,7 +15,7 @@ import (
 	"hob/autonomy/llm/llmtest"
 )
 
-// A message whose turn SIGTERM cuts off is answered after the next start, once.
+// A message whose turn SIGTERM interrupts is answered after the next start, once.
 func TestTerminatedTurn(t *testing.T) {
 	t.Parallel()
 	var awake atomic.Bool
@@ -71,7 +71,7 @@ func TestTerminatedTurn(t *testing.T) {
 	h.stop()
 }
 
-// A chat whose input is closed, or whose daemon goes away, ends.
+// A chat ends when its input is closed or its daemon ends.
 func TestChatEnds(t *testing.T) {
 	t.Parallel()
 	h := newHouse(t, offline)
@@ -102,8 +102,7 @@ func TestChatEnds(t *testing.T) {
 	_ = cmd.Wait() // it ended; with which code is not asked
 }
 
-// The daemon goes on when nobody reads its log any more, and without any
-// stream at all.
+// The daemon continues when its log has no reader any more, and without any stream.
 func TestDaemonWithoutStreams(t *testing.T) {
 	t.Parallel()
 	h := newHouse(t, offline)

@@ -9,8 +9,7 @@ import (
 	"testing"
 )
 
-// Wrong arguments end with 2, what cannot be done with 1 or 4, and a missing
-// daemon with 3.
+// Wrong arguments exit with 2, failed operations with 1 or 4, and a missing daemon with 3.
 func TestArguments(t *testing.T) {
 	t.Parallel()
 	h := newHouse(t, offline)
@@ -95,7 +94,7 @@ func TestOutput(t *testing.T) {
 		cmd := h.command(t.Context(), args...)
 		var errs strings.Builder
 		cmd.Stdout, cmd.Stderr = full, &errs
-		_ = cmd.Run() // the code says it
+		_ = cmd.Run() // the exit code shows the result
 		if cmd.ProcessState.ExitCode() != 1 || !strings.Contains(errs.String(), "no space left") {
 			t.Errorf("%v: exit code %d, %q", args, cmd.ProcessState.ExitCode(), errs.String())
 		}

@@ -136,7 +136,7 @@ type tester func(context.Context) (string, error)
 
 func (f tester) Test(ctx context.Context) (string, error) { return f(ctx) }
 
-// A driver that panics is told as one that does not work.
+// A driver that panics is reported as one that does not work.
 func TestTryGuards(t *testing.T) {
 	_, err := runTester(t.Context(), tester(func(context.Context) (string, error) { panic("oh") }))
 	if err == nil || !strings.Contains(err.Error(), "oh") {

@@ -87,7 +87,7 @@ token = "secret"
 
 // pair makes the owner of three accounts on Telegram.
 func (w *world) pair(ctx context.Context, p *platforms) {
-	w.settle(ctx, "Telegram to be heard", func() bool { return p.held.Load() }) // what was there before is not
+	w.settle(ctx, "Telegram to be heard", func() bool { return p.held.Load() }) // ignore earlier messages
 	for _, who := range []int{fetcher, hasty, giver} {
 		var c struct{ Code string }
 		check(w.t, w.call(ctx, http.MethodPost, "/api/v1/channels/telegram/pair", struct{}{}, &c))
@@ -163,7 +163,7 @@ func chatting(r llmtest.Request) (llmtest.Answer, bool) {
 	return llmtest.Answer{Calls: []llmtest.Call{{Name: "use_tool", Args: args}}}, true
 }
 
-// chat is what was written, and the files of it.
+// chat contains the written messages and their files.
 type chat struct {
 	*world
 	p *platforms
@@ -198,7 +198,7 @@ func (c *chat) notes(feeding context.Context) {
 	}
 }
 
-// looks sends one file after the other: short ones, which the model reads as a whole.
+// looks sends one file after the other: short ones, which the model reads completely.
 func (c *chat) looks(feeding context.Context) {
 	for n := 0; feeding.Err() == nil; n++ {
 		name := fmt.Sprintf("scan-%d.txt", n)
@@ -335,7 +335,7 @@ func (c *chat) wait(ctx context.Context) {
 		}
 		return last("telegram", "n%d.", c.written) && last("telegram", "saw %d:", c.looked) && last("telegram", "sent %d: ", c.asked) && last("telegram", "file %d.", c.asked)
 	})
-	time.Sleep(time.Second) // for what must not come
+	time.Sleep(time.Second) // time for messages that must not arrive
 }
 
 // verifyJoined looks at the events: each note is a part of one, and two are apart when
@@ -382,8 +382,8 @@ func bornAt(id string) time.Time {
 	return time.UnixMilli(int64(binary.BigEndian.Uint64(b) >> 16))
 }
 
-// verifyFiles looks at the files: what came lies there once and whole, and nothing else
-// does; what went out is what was asked for.
+// verifyFiles checks the files: each received file exists once and completely, with no others, and
+// each sent file is a requested one.
 func (c *chat) verifyFiles() {
 	dir := filepath.Join(filepath.Dir(c.effectsLog), "Hob", "Received")
 	entries, err := os.ReadDir(dir)

@@ -110,7 +110,7 @@ func (w *world) daemonUp() {
 // machine take minutes, in which more would come than can ever be answered in the end.
 const mostOpen = 300
 
-// inputs is what was sent and acknowledged.
+// inputs lists the inputs that were sent and acknowledged.
 type inputs struct {
 	mu    sync.Mutex
 	jobs  map[int]string // number -> event
@@ -203,8 +203,8 @@ func (w *world) settle(ctx context.Context, what string, ok func() bool) {
 	}
 }
 
-// verify waits until everything has arrived, and then a little longer for what
-// must not, and counts.
+// verify waits until everything has arrived, then a little longer for messages that must not
+// arrive, and counts.
 func (w *world) verify(ctx context.Context, in *inputs) {
 	t := w.t
 	ticks := w.ticks(ctx)
@@ -278,8 +278,8 @@ func (w *world) ticks(ctx context.Context) int {
 	return 0
 }
 
-// explain logs what the daemon says about the oldest open event, and about
-// texts that were not delivered.
+// explain logs the daemon's explanation of the oldest open event, and of texts that were not
+// delivered.
 func (w *world) explain(ctx context.Context) {
 	var open []struct{ ID, State, Text string }
 	if err := w.call(ctx, http.MethodGet, "/api/v1/inbox?limit=100000", nil, &open); err != nil {
@@ -311,8 +311,8 @@ func matching(notices map[string]int, word string) (n int) {
 
 func startsDigit(s string) bool { return s != "" && s[0] >= '0' && s[0] <= '9' }
 
-// verifyEffects looks at the file and the tasks: each job at most once, and
-// exactly once unless the owner was told that its outcome is unknown.
+// verifyEffects checks the file and the tasks: each job ran at most once, and exactly once unless
+// the owner was notified that its outcome is unknown.
 func (w *world) verifyEffects(ctx context.Context, in *inputs, answer map[string]string) {
 	t := w.t
 	b, err := os.ReadFile(w.effectsLog)
@@ -339,7 +339,7 @@ func (w *world) verifyEffects(ctx context.Context, in *inputs, answer map[string
 	}
 }
 
-// report writes what docs/crash.md shows.
+// report writes the content of docs/crash.md.
 func (w *world) report(in *inputs, kills, seed int, took time.Duration) {
 	var b strings.Builder
 	fmt.Fprintf(&b, "| what | count |\n|---|---:|\n")

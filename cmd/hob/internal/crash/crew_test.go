@@ -12,8 +12,8 @@ import (
 	"time"
 )
 
-// Turns whose tasks are under way when the daemon dies get their results all
-// the same: each answer once, each task once, and no effect of a task twice.
+// Turns whose tasks run when the daemon dies still get their results: each answer once, each task
+// once, and no effect of a task twice.
 func TestKilledInTheMiddleOfTasks(t *testing.T) {
 	t.Parallel()
 	kills := number("HOB_CRASH_CREW_KILLS", 5)

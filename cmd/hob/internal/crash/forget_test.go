@@ -28,10 +28,9 @@ import (
 // erasePoints are the instants of an erasure at which the daemon is killed.
 var erasePoints = []string{"erase.swept", "erase.purged", "erase.cleared", "erase.compacted", "store.commit.after", "store.commit.before"}
 
-// Forgetting leaves no byte in the home: random things are said, done, taken
-// back and summarised with random phrases in them, one of which is then
-// forgotten, in one of three ways, now and then with a kill in the middle. After
-// a clean stop no file of the home holds it in any encoding, nor does the log.
+// Forgetting leaves no byte in the home: messages, actions, undos and summaries with random phrases
+// are created, then one phrase is forgotten in one of three ways, sometimes with a kill in the
+// middle. After a clean stop no file of the home contains it in any encoding, nor does the log.
 // HOB_FORGET_ROUNDS (default 4) and HOB_FORGET_SEED choose the run.
 func TestForgettingLeavesNoTrace(t *testing.T) {
 	t.Parallel()
@@ -55,7 +54,7 @@ func TestForgettingLeavesNoTrace(t *testing.T) {
 	}
 }
 
-// forgetful is a world in which things are forgotten.
+// forgetful is a world in which phrases are forgotten.
 type forgetful struct {
 	*world
 	model *parrot
@@ -80,7 +79,7 @@ func (f *forgetful) round(ctx context.Context, n int) {
 	}
 	how := []string{"query", "query", "id", "source"}[n%4]
 	gone := phrases[0]
-	if how == "id" { // what another fact says as well would stay
+	if how == "id" { // another fact with the same text would stay
 		gone = f.phrase()
 	}
 	f.tool(ctx, session, "remember", map[string]any{"text": fmt.Sprintf("the code of house %d is %s", n, gone)})
@@ -89,7 +88,7 @@ func (f *forgetful) round(ctx context.Context, n int) {
 		f.say(ctx, session, "say:: so it is "+gone+", is it")
 		f.say(ctx, session, "do:: create_note "+encoded(map[string]any{"text": "for the house: " + gone}))
 	}
-	if how == "source" { // what was said there and nowhere else
+	if how == "source" { // text that occurs only there
 		gone = f.phrase()
 		session = fmt.Sprintf("only%d", n)
 		for range 4 {
@@ -130,7 +129,7 @@ func (f *forgetful) round(ctx context.Context, n int) {
 	}
 }
 
-// phrase is one that stands nowhere else.
+// phrase returns a phrase that occurs nowhere else.
 func (f *forgetful) phrase() string {
 	k := 1000 + f.rnd.IntN(9000)
 	return []string{
@@ -146,7 +145,7 @@ func (f *forgetful) phrase() string {
 // said are the things that leave nothing which stays when a conversation goes.
 var said = []int{1, 2, 9, 12, 14}
 
-// act does one thing with a phrase in it.
+// act performs one action with a phrase in it.
 func (f *forgetful) act(ctx context.Context, session, p string) {
 	f.do(ctx, session, p, f.rnd.IntN(19))
 }
@@ -223,7 +222,7 @@ func (f *forgetful) say(ctx context.Context, session, text string) string {
 	return fmt.Sprint(out["answer"])
 }
 
-// asks stands for an answer that waits for a yes.
+// asks is the answer that stands for an open approval request.
 const asks = "?"
 
 func (f *forgetful) post(ctx context.Context, path string, in any) map[string]any {
@@ -233,14 +232,14 @@ func (f *forgetful) post(ctx context.Context, path string, in any) map[string]an
 	return out
 }
 
-// get reads what may be there; a daemon that died meanwhile has nothing.
+// get reads data that may exist; a daemon that has died returns none.
 func (f *forgetful) get(ctx context.Context, path string) {
 	var out any
 	err := f.call(ctx, http.MethodGet, path, nil, &out)
 	f.note("GET %s: %.150v %v", path, out, err)
 }
 
-// tool runs one as the owner, who says yes to it.
+// tool runs a tool as the owner, who approves it.
 func (f *forgetful) tool(ctx context.Context, session, name string, args map[string]any) {
 	out := f.post(ctx, "/api/v1/tools/"+name, map[string]any{"arguments": args, "session": session})
 	asked, _ := out["approvals"].([]any)
@@ -272,7 +271,7 @@ func (f *forgetful) forget(ctx context.Context, n int, how, session, p string) {
 		f.say(ctx, "other", "do:: forget "+encoded(args))
 		f.say(ctx, "other", "/approve")
 	}
-	for range 5 { // a yes that was lost with the process is given again
+	for range 5 { // an approval that was lost with the process is given again
 		f.died = f.died || !f.alive()
 		if f.begun(ctx) {
 			return
@@ -335,7 +334,7 @@ func (f *forgetful) erased(ctx context.Context) bool {
 	return len(list) > 0
 }
 
-// goesOn: what forgetting must not break.
+// goesOn checks the features that forgetting must not break.
 func (f *forgetful) goesOn(ctx context.Context, session string) {
 	for _, s := range []string{session, "other"} {
 		got := f.say(ctx, s, "say:: are you there")
@@ -360,7 +359,7 @@ func (f *forgetful) goesOn(ctx context.Context, session string) {
 	}
 }
 
-// parrot is a model that does what it is told and repeats what it heard.
+// parrot is a model that follows orders and repeats the text it received.
 type parrot struct {
 	mu        sync.Mutex
 	forbidden string
@@ -379,7 +378,7 @@ func (p *parrot) reply(r llmtest.Request) (llmtest.Answer, bool) {
 	if len(r.Results) > 0 {
 		return llmtest.Answer{Text: fmt.Sprintf("It says: %.3000s", r.Results[len(r.Results)-1].Text)}, true
 	}
-	// The owner's words stand last; what is recalled before them may hold earlier orders.
+	// The owner's words come last; recalled text before them may contain earlier orders.
 	said := r.LastUser[max(0, strings.LastIndex(r.LastUser, "\n\n")):]
 	if m := order.FindStringSubmatch(said); m != nil {
 		args, err := json.Marshal(map[string]any{"name": m[1], "arguments": json.RawMessage(m[2])})
@@ -404,13 +403,13 @@ func (p *parrot) seen() string {
 	return p.held
 }
 
-// traces lists the files of a folder that hold a phrase in some encoding. It
-// shares nothing with what takes it out.
+// traces lists the files of a folder that contain a phrase in some encoding. It shares no code with
+// the erasure.
 func traces(t *testing.T, dir, phrase string) (out []string) {
 	t.Helper()
 	forms := forms(phrase)
 	err := fs.ErrNotExist
-	for n := 0; errors.Is(err, fs.ErrNotExist) && n < 20; n++ { // what goes or moves while it is looked through is looked for again
+	for n := 0; errors.Is(err, fs.ErrNotExist) && n < 20; n++ { // search again if a file disappears or moves during the search
 		out, err = look(dir, forms)
 	}
 	check(t, err)

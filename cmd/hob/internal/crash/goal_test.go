@@ -17,7 +17,7 @@ import (
 
 var goalWord = regexp.MustCompile(`aim (\d+)`)
 
-// goalReply decides to act on each goal, acts once, and says so.
+// goalReply decides to act on each goal, acts once, and reports it.
 func goalReply(r llmtest.Request) (llmtest.Answer, bool) {
 	m := goalWord.FindStringSubmatch(r.LastUser)
 	switch {
@@ -32,8 +32,8 @@ func goalReply(r llmtest.Request) (llmtest.Answer, bool) {
 	return llmtest.Answer{Calls: []llmtest.Call{{Name: "use_tool", Args: string(b)}}}, true
 }
 
-// Goals fall due while the daemon is killed again and again: each is reviewed
-// once, what it decides is done once, and the owner is told once.
+// Goals become due while the daemon is killed repeatedly: each is reviewed once, its decision is
+// executed once, and the owner is notified once.
 func TestGoalsOverKills(t *testing.T) {
 	t.Parallel()
 	const goals = 10

@@ -19,7 +19,7 @@ import (
 
 type object = map[string]any
 
-// posted is a message of Hob's on one of the platforms, as it stands there now.
+// posted is a message of Hob on one of the platforms, in its current form.
 type posted struct {
 	platform, chat, id, text string
 	mark                     string // the id of ours that the platform keeps with it
@@ -32,7 +32,7 @@ type posted struct {
 // message at once, and say so a moment later, so that a kill can come in between.
 type platforms struct {
 	srv  *httptest.Server
-	held atomic.Bool // Telegram was asked for what comes
+	held atomic.Bool // Telegram got a poll for updates
 
 	mu      sync.Mutex
 	posts   []*posted
@@ -73,7 +73,7 @@ func (p *platforms) all() []posted {
 	return out
 }
 
-// has reports whether some message of a platform holds a text.
+// has reports whether some message of a platform contains a text.
 func (p *platforms) has(platform, text string) bool {
 	for _, m := range p.all() {
 		if m.platform == platform && strings.Contains(m.text, text) {

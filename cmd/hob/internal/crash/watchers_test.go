@@ -18,23 +18,21 @@ import (
 	"hob/platform/pim/pimtest"
 )
 
-// source is something that is watched: what was there before must never be
-// told, what comes must be told once.
+// source is a watched source: earlier items must never be reported, new ones must be reported once.
 type source struct {
 	name string
-	conf string         // what the configuration needs for it
+	conf string         // its part of the configuration
 	args map[string]any // of create_watcher
 	add  func(n int)
 	// based is closed, or reports true, when the watcher has looked for the first
 	// time.
 	based func() bool
-	told  *regexp.Regexp // the number of a thing in a notice
+	told  *regexp.Regexp // matches the number of an item in a notice
 }
 
-// Feeds, mail and calendars are watched while the daemon is killed again and
-// again: what was there before is never told, what comes is told once, whether it
-// comes while the daemon runs or not. HOB_CRASH_WATCHER_KILLS (default 4) is for
-// each kind.
+// Feeds, mail and calendars are watched while the daemon is killed repeatedly: earlier items are
+// never reported, new ones are reported once, whether they arrive while the daemon runs or not.
+// HOB_CRASH_WATCHER_KILLS (default 4) is for each kind.
 func TestWatchersOverKills(t *testing.T) {
 	t.Parallel()
 	for name, open := range map[string]func(*testing.T) source{"feed": openFeed, "email": openMail, "calendar": openCalendar} {
@@ -53,7 +51,7 @@ func watchOverKills(t *testing.T, s source) {
 	defer cancel()
 	w.daemonUp()
 	s.args["config"].(map[string]any)["every"] = "1s"
-	if s.name == "email" { // it is told by the server
+	if s.name == "email" { // the server reports it
 		delete(s.args["config"].(map[string]any), "every")
 	}
 	var made struct{ Text, Code, Error string }
@@ -84,7 +82,7 @@ func watchOverKills(t *testing.T, s source) {
 		return out
 	}
 	w.settle(ctx, "every notice", func() bool { return len(told()) >= came })
-	time.Sleep(2500 * time.Millisecond) // what must not come has its time, too
+	time.Sleep(2500 * time.Millisecond) // time for notices that must not arrive
 	lost, doubled, old := 0, 0, 0
 	all := told()
 	for n := 1; n <= came; n++ {
@@ -107,7 +105,7 @@ func watchOverKills(t *testing.T, s source) {
 	w.stop()
 }
 
-// comes adds one or two things.
+// comes adds one or two items.
 func (s source) comes(w *world, came int) int {
 	for range 1 + w.rnd.IntN(2) {
 		came++
@@ -151,7 +149,7 @@ func (w *world) configure(sections string) {
 	check(w.t, f.Close())
 }
 
-// openFeed is a feed with an ETag that holds everything there ever was.
+// openFeed opens a feed with an ETag that contains all items so far.
 func openFeed(t *testing.T) source {
 	var mu sync.Mutex
 	items := []string{}
@@ -183,7 +181,7 @@ func openFeed(t *testing.T) source {
 		name: "feed", conf: fmt.Sprintf("[network]\nallow = [%q]\n", strings.TrimPrefix(srv.URL, "http://")),
 		args: map[string]any{"kind": "feed", "config": map[string]any{"url": srv.URL + "/feed.xml"}},
 		add:  func(n int) { add(fmt.Sprintf("thing %d.", n)) },
-		based: func() bool { // it says what it has seen
+		based: func() bool { // it reports the items that it has seen
 			mu.Lock()
 			defer mu.Unlock()
 			return again
@@ -192,7 +190,7 @@ func openFeed(t *testing.T) source {
 	}
 }
 
-// openMail is a mailbox of a real server, which tells by IDLE what comes.
+// openMail opens a mailbox of a real server, which reports new mails by IDLE.
 func openMail(t *testing.T) source {
 	d := pimtest.StartDovecot(t, "")
 	letter := func(what string) string {

@@ -1,9 +1,8 @@
 //go:build unix
 
-// Package crash kills the real daemon at failpoints and at random instants
-// while messages, files and reminders come in, and counts afterwards what
-// reached a receiver that drops repeated keys: nothing lost, nothing told
-// twice, no effect done twice. It holds only tests.
+// Package crash kills the real daemon at failpoints and at random instants while messages, files
+// and reminders arrive, and then counts the deliveries at a receiver that drops repeated keys:
+// nothing is lost, nothing is reported twice, no effect happens twice. It contains only tests.
 package crash
 
 import (
@@ -206,8 +205,8 @@ func (w *world) serve() string {
 
 var jobWord = regexp.MustCompile(`(job|ring|watch|tick|crew|part) (\d+)`)
 
-// reply is the model: it derives everything from the conversation, so that a
-// killed turn goes on as if nothing had happened.
+// reply is the model: it derives everything from the conversation, so that a killed turn continues
+// as if it had not been interrupted.
 func (w *world) reply(r llmtest.Request) (llmtest.Answer, bool) {
 	if w.replies != nil {
 		return w.replies(r)
@@ -216,7 +215,7 @@ func (w *world) reply(r llmtest.Request) (llmtest.Answer, bool) {
 	if all == nil {
 		return llmtest.Answer{Text: "what?"}, true
 	}
-	m := all[len(all)-1] // the words stand behind Hob's own context
+	m := all[len(all)-1] // the words follow Hob's own context
 	word, n := m[1], m[2]
 	if len(r.Results) > 0 {
 		var texts []string

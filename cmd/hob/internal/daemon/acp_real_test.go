@@ -65,8 +65,8 @@ func put(path, text string) error {
 	return os.WriteFile(path, []byte(text), 0o600)
 }
 
-// What docs/acp.md says was tried: a greeting, a command that the owner allows,
-// one that he refuses, and a session that goes on after a restart.
+// This test covers the claims of docs/acp.md: a greeting, a command that the owner allows, one that
+// the owner denies, and a session that continues after a restart.
 func TestRealAgents(t *testing.T) {
 	for name, a := range realAgents() {
 		t.Run(name, func(t *testing.T) {
@@ -82,7 +82,7 @@ func TestRealAgents(t *testing.T) {
 				llmtest.Answer{Match: `(?s)still know`, Text: "I do.", Times: -1},
 				llmtest.Answer{Match: `(?s)greet me`, Text: "Hello from the script.", Times: -1}, // its title is asked for, too
 				llmtest.Answer{Result: `.`, Text: "That is what came of it.", Times: -1},
-				llmtest.Answer{Match: `(?s)first command`, Calls: []llmtest.Call{{Name: a.tool, Args: a.input("echo first > first.txt")}}, Times: -1}, // it may ask a small model first what this is about
+				llmtest.Answer{Match: `(?s)first command`, Calls: []llmtest.Call{{Name: a.tool, Args: a.input("echo first > first.txt")}}, Times: -1}, // it may first ask a small model for the topic
 				llmtest.Answer{Match: `(?s)second command`, Calls: []llmtest.Call{{Name: a.tool, Args: a.input("echo second > second.txt")}}, Times: -1},
 			)
 			fatal(t, a.prepare(home, model.URL))

@@ -51,7 +51,7 @@ func (h *house) ask(session, text string) (event, approval string) {
 	return r.Event, r.Approvals[0].ID
 }
 
-// done waits until an event has ended and returns what the API says of it.
+// done waits until an event has ended and returns its state in the API.
 func (h *house) done(event string) (out struct {
 	State, Answer string
 	Tools         []struct{ Name, State, Result string }
@@ -91,7 +91,7 @@ func (h *house) pending() string {
 	return ""
 }
 
-// work is what the agent has really done in its folder.
+// work returns the changes that the agent made in its folder.
 func (h *house) work() string {
 	h.t.Helper()
 	b, err := os.ReadFile(filepath.Join(h.home, "work", "done"))
@@ -246,7 +246,7 @@ func TestAShutdownEndsAQuestionOfAnExternalAgent(t *testing.T) {
 	h.stop()
 	h = openAtModel(t, home, "tester", agentConfig(t, home))
 	h.wait("notice", "My question "+question+" has expired")
-	again := h.pending() // the turn has begun anew, and so has the agent
+	again := h.pending() // the turn has restarted, and so has the agent
 	if code, _ := h.api(http.MethodPost, "/api/v1/sessions/home/approvals/"+question, map[string]bool{"approved": true}); code != http.StatusConflict {
 		t.Errorf("the lapsed question takes an answer: %d", code)
 	}
@@ -294,7 +294,7 @@ func TestAnExternalAgentCannotSpeakForTheOwner(t *testing.T) {
 	if !strings.HasPrefix(got, "403") {
 		t.Errorf("an agent that speaks as the owner hears %q", got)
 	}
-	if got := h.say("say x"); got != "x" { // the owner himself is heard
+	if got := h.say("say x"); got != "x" { // the owner's message is received
 		t.Errorf("%q", got)
 	}
 	req, err := http.NewRequestWithContext(t.Context(), http.MethodGet, "http://"+h.d.Addr()+"/api/v1/sessions", nil)

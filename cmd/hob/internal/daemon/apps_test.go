@@ -13,8 +13,8 @@ import (
 	"hob/platform/host/osrun/osruntest"
 )
 
-// TestMailApp: without an account a draft goes to the Mail app, as data and not as
-// a part of a script.
+// TestMailApp checks that without an account a draft goes to the Mail app, as data and not as a
+// part of a script.
 func TestMailApp(t *testing.T) {
 	var mu sync.Mutex
 	var asked []string

@@ -17,9 +17,9 @@ func useTool(name string, args map[string]any) llmtest.Answer {
 	return llmtest.Answer{Calls: []llmtest.Call{{Name: "use_tool", Args: string(b)}}}
 }
 
-// spawning is a Hob whose model begins the task "the long part" in the background
-// when it hears "begin", tells how far it is when asked "how far", and ends it
-// when it hears "end". The task itself first lists the tasks.
+// spawning is a Hob whose model starts the task "the long part" in the background at the word
+// "begin", reports its progress at "how far", and ends it at "end". The task itself first lists the
+// tasks.
 func spawning(gate chan struct{}) func(r llmtest.Request) llmtest.Answer {
 	id := regexp.MustCompile(`t[0-9a-z]{9}`)
 	return func(r llmtest.Request) llmtest.Answer {
@@ -43,8 +43,7 @@ func spawning(gate chan struct{}) func(r llmtest.Request) llmtest.Answer {
 	}
 }
 
-// A task in the background tells how far it is, can be ended, and nothing more
-// comes of it then.
+// A background task reports its progress and can be ended, and has no further effect then.
 func TestBackgroundTask(t *testing.T) {
 	gate := make(chan struct{})
 	h := crewHouse(t, "", spawning(gate))
@@ -69,8 +68,7 @@ func TestBackgroundTask(t *testing.T) {
 	}
 }
 
-// A task in the background goes on after a restart, and one that takes too long is
-// given up and told of.
+// A background task continues after a restart, and one that takes too long is ended and reported.
 func TestBackgroundTaskOverARestart(t *testing.T) {
 	t.Parallel()
 	gate := make(chan struct{})

@@ -18,8 +18,8 @@ import (
 	"hob/platform/net/safehttp/safehttptest"
 )
 
-// TestButtonsWhileTheBrowserRuns: a browser in its sandbox keeps no button away, one
-// without does, and so does whatever else is started beside it.
+// TestButtonsWhileTheBrowserRuns checks that a browser in its sandbox does not disable buttons,
+// while one without a sandbox does, and so does any other program started beside it.
 func TestButtonsWhileTheBrowserRuns(t *testing.T) {
 	web := safehttptest.New(t, http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { fmt.Fprint(w, "<title>Page</title>") }))
 	b, err := browser.New(browser.Options{Profile: t.TempDir(), Network: web.Client(t), Headless: true})
@@ -54,7 +54,7 @@ func TestButtonsWhileTheBrowserRuns(t *testing.T) {
 	until := func(want bool) {
 		t.Helper()
 		for deadline := time.Now().Add(60 * time.Second); alone() != want; time.Sleep(20 * time.Millisecond) {
-			if time.Now().After(deadline) { // what it starts with has long ended
+			if time.Now().After(deadline) { // its helper processes have ended by then
 				t.Fatalf("sandbox %v, and presses count: %v", boxed, !want)
 			}
 		}

@@ -10,8 +10,8 @@ import (
 	"hob/platform/store"
 )
 
-// Who somebody is follows from what the owner said of him; a mail that says so of
-// its sender makes him nobody.
+// The owner's words determine who a person is; a mail that claims to be from that person has no
+// effect.
 func TestKnownByTheOwnersWordsAlone(t *testing.T) {
 	h := open(t, "")
 	tell := func(src provenance.Source, texts ...string) {

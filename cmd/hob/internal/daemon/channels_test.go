@@ -94,8 +94,8 @@ func pigeonHouse(t *testing.T, p *pigeon, conf string, reply func(llmtest.Reques
 	return h
 }
 
-// Several short messages are one turn, whose answer belongs to the last of them; its
-// inbox has one event, and a repeat of any of them is taken for it.
+// Several short messages are one turn, whose answer belongs to the last of them; its inbox has one
+// event, and a repeat of any of them counts as a duplicate.
 func TestShortMessagesAreAnsweredTogether(t *testing.T) {
 	p := newPigeon(400 * time.Millisecond)
 	h := pigeonHouse(t, p, "", func(r llmtest.Request) llmtest.Answer {
@@ -132,8 +132,8 @@ func TestShortMessagesAreAnsweredTogether(t *testing.T) {
 	}
 }
 
-// What can never be taken is not offered for ever: the channel forgets it, and goes on.
-// A message without words of its own is one if it names Hob or passes something on.
+// A message that can never be accepted is not offered forever: the channel drops it and continues.
+// A message without text counts if it mentions Hob or forwards something.
 func TestMessagesWithoutWords(t *testing.T) {
 	p := newPigeon(0)
 	h := pigeonHouse(t, p, "", func(r llmtest.Request) llmtest.Answer {
@@ -153,7 +153,7 @@ func TestMessagesWithoutWords(t *testing.T) {
 	}
 }
 
-// A command waits for nothing, and what somebody else wrote is no part of it.
+// A command does not wait, and messages of another person are not merged into it.
 func TestWhatIsNotJoinedWaitsForNothing(t *testing.T) {
 	p := newPigeon(time.Hour)
 	pigeonHouse(t, p, "", func(llmtest.Request) llmtest.Answer { return llmtest.Answer{Text: "at once"} })
@@ -164,8 +164,8 @@ func TestWhatIsNotJoinedWaitsForNothing(t *testing.T) {
 	p.reply(t, "running")
 }
 
-// "What is this about?" and what is passed on along with it are one question, in which
-// the words of the other stay outside text.
+// "What is this about?" and the message forwarded with it are one question, in which the other
+// person's words stay untrusted.
 func TestWhatIsPassedOnBelongsToTheWordsAboutIt(t *testing.T) {
 	p := newPigeon(400 * time.Millisecond)
 	var body string
@@ -193,8 +193,8 @@ func TestWhatIsPassedOnBelongsToTheWordsAboutIt(t *testing.T) {
 	}
 }
 
-// A file that comes with a message lies in the owner's folder, and the model is told
-// where and what stands in it; a picture is seen.
+// A file of a message is stored in the owner's folder, and the model gets its path and content; it
+// sees a picture.
 func TestFilesComeAlong(t *testing.T) {
 	p := newPigeon(0)
 	var seen string
@@ -234,7 +234,7 @@ func sendsFile(path string) func(llmtest.Request) llmtest.Answer {
 	}
 }
 
-// "Send me the report": the copy that goes out is Hob's own.
+// "Send me the report": Hob sends its own copy.
 func TestTheOwnerGetsAFile(t *testing.T) {
 	p := newPigeon(0)
 	h := pigeonHouse(t, p, "", sendsFile("~/Documents/report.pdf"))
@@ -257,7 +257,7 @@ func TestTheOwnerGetsAFile(t *testing.T) {
 	}
 	old := time.Now().Add(-2 * stale)
 	fatal(t, os.Chtimes(held, old, old))
-	h.until("the copy goes", func() bool { // once it is noted that it went out
+	h.until("the copy goes", func() bool { // after the delivery is recorded
 		fatal(t, h.d.outgoing.removeUnused(t.Context()))
 		_, err := os.Stat(held)
 		return errors.Is(err, fs.ErrNotExist)
@@ -319,8 +319,8 @@ func TestFilesThatAreNotSent(t *testing.T) {
 	}
 }
 
-// An answer is seen growing, and comes whole in the same message. A question in
-// mid-turn stands by itself.
+// An answer is shown while it is written, and its final text is in the same message. A question in
+// mid-turn is a separate message.
 func TestAnAnswerGrowsInItsMessage(t *testing.T) {
 	p := newPigeon(0)
 	long := strings.Repeat("a rather long answer ", 20)

@@ -15,7 +15,7 @@ import (
 	"hob/autonomy/llm/llmtest"
 )
 
-// /stop ends a command that runs, with what it started, and its turn.
+// /stop ends a running command, its child processes, and its turn.
 func TestStopEndsACommand(t *testing.T) {
 	a := txtar.Parse([]byte(`
 -- model/1 --

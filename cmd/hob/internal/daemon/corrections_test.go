@@ -16,10 +16,9 @@ import (
 	"hob/platform/text/credential"
 )
 
-// TestContradictions tells the built-in brain one thing after the other
-// (knowledge/testdata/corrections.txt). What no longer holds is never the
-// answer; asked for what was before, it is shown, and so it is in the list of
-// everything.
+// TestContradictions tells the built-in brain one fact after the other
+// (knowledge/testdata/corrections.txt). An outdated fact is never the answer; it is shown when the
+// user asks for earlier facts, and in the list of all facts.
 func TestContradictions(t *testing.T) {
 	raw, err := os.ReadFile(filepath.FromSlash("../../../../knowledge/testdata/corrections.txt"))
 	fatal(t, err)
@@ -85,8 +84,8 @@ func contradict(t *testing.T, lines []string) {
 	}
 }
 
-// retired: what a pattern fits is no fact in force, is not in the answer, and
-// is kept as history.
+// retired checks that no current fact and no answer matches a pattern, and that the history
+// contains it.
 func (h *house) retired(t *testing.T, pattern, answer string) {
 	t.Helper()
 	old := regexp.MustCompile(pattern)
@@ -111,13 +110,13 @@ func (h *house) retired(t *testing.T, pattern, answer string) {
 	}
 }
 
-// past makes a question about what was so before of one about what is so.
+// past converts a question about the present to one about the past.
 func past(question string) string {
 	q := strings.NewReplacer(" is ", " was ", " are ", " were ", " do ", " did ", " does ", " did ").Replace(" " + strings.TrimSuffix(question, "?") + " before?")
 	return strings.Replace(strings.TrimSpace(q), "am I ", "was I ", 1)
 }
 
-// bygone: asked for what was so before, the answer has it as history.
+// bygone checks that an answer to a question about the past contains it as history.
 func bygone(t *testing.T, pattern, question string, said func(string) string) {
 	t.Helper()
 	answer := said(question)
@@ -128,7 +127,7 @@ func bygone(t *testing.T, pattern, question string, said func(string) string) {
 	}
 }
 
-// TestBefore asks the built-in brain for what is so and for what was.
+// TestBefore asks the built-in brain about the present and the past.
 func TestBefore(t *testing.T) {
 	h := openOffline(t)
 	say := func(text string) string {
@@ -171,7 +170,7 @@ func TestBefore(t *testing.T) {
 	fatal(t, err)
 	repeats, behind := 0, false
 	for _, x := range a.Hits {
-		old := strings.Contains(x.Text, "Kestrel-1") && !strings.Contains(x.Text, "Heron-2") && !strings.Contains(x.Text, history) // said before it was corrected
+		old := strings.Contains(x.Text, "Kestrel-1") && !strings.Contains(x.Text, "Heron-2") && !strings.Contains(x.Text, history) // stated before the correction
 		if behind && !old || old && x.Until.IsZero() {
 			t.Errorf("a message that repeats what no longer holds stands before, or has no mark: %+v", x)
 		}

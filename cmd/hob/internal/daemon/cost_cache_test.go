@@ -11,7 +11,7 @@ import (
 	"hob/autonomy/usage"
 )
 
-// bill is what a provider counts of a conversation, in bytes.
+// bill is the size of a conversation that a provider charges for, in bytes.
 type bill struct {
 	requests, sent, before    int
 	read, write, rest, answer int
@@ -50,7 +50,7 @@ type block struct {
 	marked bool
 }
 
-// lookBack is how many blocks before a mark Anthropic looks for what it has
+// lookBack is the number of blocks before a mark in which Anthropic searches its cache
 // (https://docs.anthropic.com/en/docs/build-with-claude/prompt-caching).
 const lookBack = 20
 
@@ -80,7 +80,7 @@ func account(t *testing.T, all []llmtest.Request) bill {
 		b.calls = append(b.calls, llm.Usage{Input: len(text) / 4, CacheRead: read / 4, CacheWrite: write / 4})
 		last = text
 	}
-	// What the model wrote comes back in the last request, but for the last answer.
+	// The last request contains all of the model's answers except the last.
 	for _, m := range all[len(all)-1].Messages {
 		if m.Role == "assistant" {
 			raw, err := json.Marshal(m.Parts)
@@ -91,8 +91,8 @@ func account(t *testing.T, all []llmtest.Request) bill {
 	return b
 }
 
-// marks finds the longest text that is cached, up to a mark or up to 20 blocks
-// before it, and caches what ends with a mark.
+// marks finds the longest cached text, up to a mark or up to 20 blocks before it, and caches the
+// text up to each mark.
 func marks(blocks []block, ends []int, text string, cached map[string]bool) (read, write int) {
 	end := 0
 	for i, x := range blocks {

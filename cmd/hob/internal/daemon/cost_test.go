@@ -18,7 +18,7 @@ import (
 
 var update = flag.Bool("update", false, "write docs/prompt-cost.md and the golden requests")
 
-// maxHello is what "hello" may cost, in tokens of four bytes.
+// maxHello is the maximum cost of "hello", in tokens of four bytes.
 const maxHello = 2000
 
 // TestPromptCost measures what a request costs, and what a conversation of 50
@@ -75,7 +75,7 @@ func specimens(t *testing.T) []tools.Tool {
 	return out
 }
 
-// helloCost says hello and takes the request to pieces.
+// helloCost sends "hello" and measures the parts of the request.
 func helloCost(t *testing.T, extra []tools.Tool) (rows string, total int) {
 	t.Helper()
 	model := llmtest.NewServer(t, llmtest.Options{Key: llmtest.Key, Otherwise: &llmtest.Answer{Text: "Hello!"}})
@@ -115,7 +115,7 @@ func helloCost(t *testing.T, extra []tools.Tool) (rows string, total int) {
 // talk is how many turns the measured conversation has.
 const talk = 50
 
-// converse has a conversation with tools and returns what the model was sent.
+// converse runs a conversation with tools and returns the requests to the model.
 func converse(t *testing.T, api llmtest.API) []llmtest.Request {
 	t.Helper()
 	model := llmtest.NewServer(t, llmtest.Options{Key: llmtest.Key, Reply: func(r llmtest.Request) (llmtest.Answer, bool) {
@@ -142,8 +142,7 @@ func converse(t *testing.T, api llmtest.API) []llmtest.Request {
 	return model.Requests()
 }
 
-// conversation is what the scripted model calls, one after another, when the
-// owner's last word is the key.
+// conversation maps the owner's last word to the calls of the scripted model, in order.
 var conversation = map[string][]llmtest.Call{
 	"news":    nil,
 	"plants":  {{Name: "create_task", Args: `{"title":"water the plants","due":"tomorrow"}`}},

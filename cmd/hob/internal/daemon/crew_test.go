@@ -32,13 +32,13 @@ func delegate(tasks ...map[string]any) llmtest.Answer {
 	return llmtest.Answer{Calls: []llmtest.Call{{Name: "use_tool", Args: string(b)}}}
 }
 
-// words are what was asked, behind Hob's own context.
+// words returns the question, without Hob's own context before it.
 func words(r llmtest.Request) string {
 	all := strings.Split(strings.TrimSpace(r.LastUser), "\n")
 	return all[len(all)-1]
 }
 
-// post says something in a conversation and returns the answer.
+// post sends a message in a conversation and returns the answer.
 func (h *house) post(session, text string) (int, string) {
 	h.t.Helper()
 	code, body := h.api(http.MethodPost, "/api/v1/sessions/"+session+"/messages", map[string]string{"text": text})
@@ -52,7 +52,7 @@ func (h *house) delegations() (out []struct{ ID, State, Result, Task string }) {
 	return out
 }
 
-// eventually waits until a condition holds.
+// eventually waits until a condition is true.
 func eventually(t *testing.T, what string, ok func() bool) {
 	t.Helper()
 	for deadline := time.Now().Add(60 * time.Second); time.Now().Before(deadline); time.Sleep(10 * time.Millisecond) {
@@ -124,8 +124,7 @@ func TestWaitingTurnsHoldNoPlace(t *testing.T) {
 	wg.Wait()
 }
 
-// Whoever was handed a task may hand on parts of it where depth allows, and
-// there it ends.
+// The agent of a task may delegate parts of it as far as the depth allows.
 func TestDepth(t *testing.T) {
 	t.Parallel()
 	h := crewHouse(t, "[crew]\ndepth = 2\n", func(r llmtest.Request) llmtest.Answer {
@@ -206,8 +205,8 @@ func TestStopAndCancel(t *testing.T) {
 	}
 }
 
-// A question of a task is told to whoever waits for the turn, and to whoever
-// waits behind it; it is answered by its id in the parent's conversation.
+// The question of a task is shown to the clients that wait for the turn, and to those that wait
+// behind it; it is answered by its id in the parent's conversation.
 func TestAQuestionOfATask(t *testing.T) {
 	t.Parallel()
 	h := crewHouse(t, "", func(r llmtest.Request) llmtest.Answer {
@@ -240,7 +239,7 @@ func TestAQuestionOfATask(t *testing.T) {
 	h.wait("reply", "and next")
 }
 
-// A task that does not end is given up by its name, and the turn goes on.
+// A task that does not end is cancelled by its name, and the turn continues.
 func TestATaskThatHangs(t *testing.T) {
 	t.Parallel()
 	h := crewHouse(t, "[crew]\ntimeout = \"1s\"\n", func(r llmtest.Request) llmtest.Answer {
@@ -305,8 +304,8 @@ func TestARestartInTheMiddleOfTasks(t *testing.T) {
 	}
 }
 
-// A stranger's message is dropped where no agent answers, and nobody is told;
-// the owner is told why there is no answer.
+// A message of an unknown sender is dropped where no agent answers, without a notice; the owner is
+// told why there is no answer.
 func TestNobodyAnswers(t *testing.T) {
 	t.Parallel()
 	h := crewHouse(t, "[agents.desk]\nabout = \"the front desk\"\n[[routes]]\nserver = \"T1\"\nagent = \"desk\"\n[crew]\ndefault = \"\"\n", func(r llmtest.Request) llmtest.Answer {

@@ -9,8 +9,8 @@ import (
 	"time"
 )
 
-// What is said "except holidays" leaves out the days of the owner's calendar, and is
-// refused with what to do while there is none.
+// A schedule "except holidays" leaves out the days of the owner's calendar, and is refused with a
+// remedy if there is none.
 func TestDaysOff(t *testing.T) {
 	const wish = "remind me every day at 8:30 except holidays to stand up"
 	h := open(t, "")

@@ -14,7 +14,7 @@ import (
 	"hob/platform/host/desktop/desktoptest"
 )
 
-// A notification that the owner asks for is shown at once, and says whose it is.
+// A notification that the owner requests is shown at once, and names its sender.
 func TestSendNotification(t *testing.T) {
 	bus := desktoptest.NewBus(t)
 	screen := desktoptest.NewServer(t, bus, "actions", "body")
@@ -29,8 +29,8 @@ func TestSendNotification(t *testing.T) {
 	}
 }
 
-// What Hob does by itself is asked about on the desktop, and a press there
-// answers it; but not while a program runs that Hob has started.
+// Hob asks for approval of its own actions on the desktop, and a press there answers; but not while
+// a program that Hob has started runs.
 func TestDesktop(t *testing.T) {
 	bus := desktoptest.NewBus(t)
 	screen := desktoptest.NewServer(t, bus, "actions", "body")
