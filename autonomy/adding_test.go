@@ -15,7 +15,7 @@ import (
 // insertion adds a line after the first line that contains a text.
 type insertion struct{ file, after, line string }
 
-// addition is one thing that a contributor adds: new files, and lines in existing ones.
+// addition is an extension that a contributor adds: new files, and lines in existing ones.
 type addition struct {
 	name  string // testdata/adding/NAME.txtar
 	lines []insertion
@@ -58,9 +58,9 @@ func additions() []addition {
 	}
 }
 
-// TestAddingOne adds one thing of each family to a copy of the module, in the places that
+// TestAddingOne adds one driver of each family to a copy of the module, in the places that
 // CONTRIBUTING.md names and nowhere else. The copy must build, pass the conformance suites, and
-// offer the new things to the user.
+// offer the new drivers to the user.
 func TestAddingOne(t *testing.T) {
 	if testing.Short() {
 		t.Skip("builds a copy of the program")
@@ -165,8 +165,8 @@ func (a addition) apply(t *testing.T, root string) {
 	}
 }
 
-// copyChatCompletions copies the driver of Chat Completions to the new provider, except what
-// describes it.
+// copyChatCompletions copies the driver of Chat Completions to the new provider, except its
+// description.
 func copyChatCompletions(t *testing.T, root string) {
 	t.Helper()
 	from := filepath.Join(root, "autonomy", "llm", "openai")

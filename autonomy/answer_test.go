@@ -68,7 +68,7 @@ func (e *engine) writes(text string, replyTo ...string) string {
 	return acc.Event
 }
 
-// deliver has the platform accept what is queued; each text becomes two messages.
+// deliver makes the platform accept the queued texts; each text becomes two messages.
 func (e *engine) deliver() {
 	e.t.Helper()
 	out := e.bus.Outbox()
@@ -161,7 +161,7 @@ func TestReview1_ReplyAnswersTheQuestionItRepliesTo(t *testing.T) {
 	}
 }
 
-// What no chat shows whole is not approved there.
+// A question that no chat shows completely cannot be approved there.
 func TestReview6_LongQuestionIsNotApprovedInAChat(t *testing.T) {
 	long := strings.Repeat("fine; ", 3000) + "rm -rf ~"
 	m := llmtest.NewScripted(llmtest.Options{Reply: func(r llmtest.Request) (llmtest.Answer, bool) {
@@ -184,13 +184,13 @@ func TestReview6_LongQuestionIsNotApprovedInAChat(t *testing.T) {
 			t.Errorf("%s: %q, sent %d", text, got, len(e.effects.sent))
 		}
 	}
-	e.answer(a.ID, true) // the command line and the page show it whole
+	e.answer(a.ID, true) // the command line and the page show it completely
 	if e.await(id); len(e.effects.sent) != 1 {
 		t.Errorf("sent %d", len(e.effects.sent))
 	}
 }
 
-// What fits is shown from its first character to its last.
+// A question that fits is shown from its first character to its last.
 func TestReview6_ChatShowsTheMiddleOfAQuestion(t *testing.T) {
 	text := strings.Repeat("fine; ", 400) + "rm -rf ~/thesis; " + strings.Repeat("fine; ", 400)
 	m := llmtest.NewScripted(llmtest.Options{Reply: func(llmtest.Request) (llmtest.Answer, bool) {

@@ -9,8 +9,8 @@ import (
 	"hob/autonomy/llm/llmtest"
 )
 
-// BenchmarkTurn is a whole turn with an instant model and one tool call:
-// taken, claimed, two model calls, one change, recorded, answered; all durable.
+// BenchmarkTurn measures a complete turn with an instant model and one tool call: received,
+// claimed, two model calls, one change, recorded, answered; all durable.
 func BenchmarkTurn(b *testing.B) {
 	for _, sessions := range []int{1, 8} {
 		b.Run(fmt.Sprintf("sessions=%d", sessions), func(b *testing.B) {

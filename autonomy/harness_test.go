@@ -43,7 +43,7 @@ type engine struct {
 	stop     func()
 }
 
-// effects counts what tools did outside the store.
+// effects counts the effects of tools outside the store.
 type effects struct {
 	mu   sync.Mutex
 	sent []string
@@ -128,7 +128,7 @@ type setup struct {
 	guard   guard.Options
 	// choose makes the chooser of models, instead of one model for all turns.
 	choose func(*store.Store) *modelrouter.Router
-	quiet  []notify.QuietWindow // notices are held then
+	quiet  []notify.QuietWindow // notices are deferred then
 	chars  int                  // limit for a summary, 0 = the default
 }
 

@@ -24,8 +24,8 @@ func (e *engine) hears(settle time.Duration, key, text string) channels.Accepted
 	return acc
 }
 
-// The process dies right after any of the messages was taken, with the platform not
-// having heard so: it hands all in again. Each is in exactly one turn.
+// The process dies right after a message was accepted, before the platform gets the acknowledgment,
+// so it delivers all messages again. Each is in exactly one turn.
 func TestJoinedMessagesOutliveACrash(t *testing.T) {
 	texts := []string{"one", "two", "three"}
 	e := start(t, setup{idle: true, model: scripted(), pushes: map[string]bool{"chat": true}})

@@ -72,7 +72,7 @@ func TestReplayOfTheSame(t *testing.T) {
 	}
 }
 
-// What has changed since shows: tools, verdicts, limits.
+// Later changes are visible: tools, verdicts, limits.
 func TestReplayShowsWhatChanged(t *testing.T) {
 	dir := t.TempDir()
 	e := start(t, setup{dir: dir, model: scripted(

@@ -19,7 +19,7 @@ func TestClaims(t *testing.T) {
 	quiet := pathTool(func(context.Context, string) error { return nil })
 	tests := []struct {
 		name   string
-		talk   []string // what the owner says; the last answer counts
+		talk   []string // the owner's messages; the last answer counts
 		model  []llmtest.Answer
 		want   string
 		rounds int // model calls in all

@@ -18,8 +18,7 @@ import (
 	"hob/tools"
 )
 
-// paired fails when a call stands without its result or the other way round:
-// no provider takes such a history.
+// paired fails if a call has no result or a result no call: providers reject such a history.
 func paired(t testing.TB, m *llmtest.Scripted) {
 	t.Helper()
 	for i, r := range m.Asked() {
@@ -223,7 +222,7 @@ func TestIDsOfCallsAreUnique(t *testing.T) {
 	if len(seen) != 18 {
 		t.Errorf("%d calls", len(seen))
 	}
-	var began, ended []string // what user interfaces see carries the same ids
+	var began, ended []string // the events for user interfaces have the same ids
 	for len(ended) < 18 {
 		switch ev := <-feed.C(); ev.Type {
 		case "tool_call_start":

@@ -103,7 +103,7 @@ func TestAnActingBrainIsBookedAndTaints(t *testing.T) {
 	m := acting{func(ctx context.Context, d llm.PermissionBroker) string {
 		look, sneak := run("look"), run("sneak")
 		look.Kind, look.Does = "read", llm.Reads
-		for _, s := range []llm.ActionState{llm.Planned, llm.Begun, llm.Ended, llm.Begun, llm.Failed} { // it has ended: what comes later does not count
+		for _, s := range []llm.ActionState{llm.Planned, llm.Begun, llm.Ended, llm.Begun, llm.Failed} { // it has ended: later reports do not count
 			look.State, sneak.State, sneak.Result = s, s, "gone"
 			d.RecordAction(ctx, look)
 			d.RecordAction(ctx, sneak)

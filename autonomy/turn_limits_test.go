@@ -17,7 +17,7 @@ import (
 	"hob/tools"
 )
 
-// reply makes a model of a function: what it answers to a request.
+// reply makes a model from a function that returns the answer to a request.
 func reply(f func(r llmtest.Request) llmtest.Answer) *llmtest.Scripted {
 	return llmtest.NewScripted(llmtest.Options{Reply: func(r llmtest.Request) (llmtest.Answer, bool) { return f(r), true }})
 }
@@ -28,7 +28,7 @@ func calls(cs ...llmtest.Call) llmtest.Answer { return llmtest.Answer{Calls: cs}
 
 func read(text string) llmtest.Call { return call("read_page", fmt.Sprintf(`{"text":%q}`, text)) }
 
-// hints lists what the loop said in each request's last tool results.
+// hints lists the loop's notes in each request's last tool results.
 func hints(m *llmtest.Scripted) (out []string) {
 	for i, r := range m.Asked() {
 		last := r.Messages[len(r.Messages)-1]
@@ -104,7 +104,7 @@ func TestANudgeAfterThreeFailures(t *testing.T) {
 	}
 }
 
-// lastResults lists the last results of each request, without what follows.
+// lastResults lists the last results of each request, without the text after them.
 func lastResults(m *llmtest.Scripted) (out []string) {
 	for _, r := range m.Asked() {
 		for _, p := range r.Messages[len(r.Messages)-1].Parts {

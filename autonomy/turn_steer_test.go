@@ -14,7 +14,7 @@ import (
 	"hob/platform/provenance"
 )
 
-// aside says something to the running turn and returns when it waits there.
+// aside sends a message to the running turn and returns when it is queued there.
 func (e *engine) aside(session, text string) string {
 	e.t.Helper()
 	sub := e.bus.Feed.Subscribe(0)
@@ -40,7 +40,7 @@ func replies(e *engine, event string) (out []string) {
 	return out
 }
 
-// roles is the shape of a request: who speaks, and whose words the users' are.
+// roles describes the shape of a request: its roles, and the author of each user message.
 func roles(r llm.Request) string {
 	var out []string
 	for _, m := range r.Messages {

@@ -96,8 +96,7 @@ func TestCallsThatMeetRunInOrder(t *testing.T) {
 	}
 }
 
-// What ran side by side when Hob was killed is unknown, all of it, and none of
-// it is repeated.
+// All calls that ran in parallel when Hob was killed have an unknown outcome, and none is repeated.
 func TestCallsThatRanTogetherAreUnknownAfterACrash(t *testing.T) {
 	both := func(llmtest.Request) llmtest.Answer { return calls(change("/a"), change("/b")) }
 	snaps := &snapshots{t: t}

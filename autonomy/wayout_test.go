@@ -29,9 +29,9 @@ func waysOut() map[string][]string {
 	}
 }
 
-// mayGoOut are the files that do, and why none of them can be talked into going
-// elsewhere. Whatever goes to an address that a model, a page or a message
-// chose goes through platform/net/safehttp, and is not on this list.
+// mayGoOut lists the files that may create connections, and why no text can change their target.
+// Requests to an address that a model, a page or a message chose use platform/net/safehttp, and are
+// not on this list.
 func mayGoOut() map[string]string {
 	return map[string]string{
 		"autonomy/llm/watch.go":                       "to the model servers that the owner configured",

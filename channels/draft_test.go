@@ -70,7 +70,7 @@ func TestShortAndFastAnswersHaveNoDraft(t *testing.T) {
 	})
 }
 
-// Between two steps of a turn nothing is known of the answer: what stands there stays.
+// Between two steps of a turn nothing is known of the answer: the current text stays.
 func TestNoDraftIsEmpty(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		h, f, _ := drafting(t, channels.Options{})
@@ -90,7 +90,7 @@ func TestNoDraftIsEmpty(t *testing.T) {
 	})
 }
 
-// What would be taken out of the whole answer is never seen while it grows.
+// Text that is removed from the complete answer is never visible in a draft.
 func TestNoDraftHoldsASecret(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		secrets := []string{"ghp_0123456789abcdefghijABCDEFGHIJ012345", "4111 1111 1111 1111", "-----BEGIN PRIVATE KEY-----\nMIIEvQ\nIBADAN\n-----END PRIVATE KEY-----"}
@@ -147,7 +147,7 @@ func TestADraftGoesOnAfterACrash(t *testing.T) {
 		time.Sleep(2 * time.Second)
 		s.Stop()
 		before, _ := kept.Draft(t.Context(), "e1", "x", "7")
-		s = h.Show(t.Context(), "e1", "x", "7") // the turn begins anew
+		s = h.Show(t.Context(), "e1", "x", "7") // the turn restarts
 		s.Add("Another " + sentence)
 		time.Sleep(2 * time.Second)
 		s.Stop()
@@ -159,8 +159,7 @@ func TestADraftGoesOnAfterACrash(t *testing.T) {
 	})
 }
 
-// What was said before a question stands above it, whole; what comes after the answer
-// is shown below.
+// Text before a question stays above it, complete; text after the answer is shown below.
 func TestAQuestionEndsWhatIsShown(t *testing.T) {
 	for _, suspended := range []bool{true, false} {
 		synctest.Test(t, func(t *testing.T) {
@@ -208,9 +207,9 @@ func TestASlowPlatformIsAskedLess(t *testing.T) {
 	})
 }
 
-// The platform took the first draft, and Hob was cut off, or learnt nothing of it, before
-// it could note where: the message is found again, whether the turn goes on to show its
-// answer or is answered at once.
+// The platform accepted the first draft, and Hob crashed or got no response before it could record
+// the message: the message is found again, whether the turn continues to draft its answer or is
+// answered at once.
 func TestADraftThatNobodyKnowsIsFoundAgain(t *testing.T) {
 	for _, how := range []string{"shown on", "answered", "unheard", "cannot be told"} {
 		synctest.Test(t, func(t *testing.T) {

@@ -27,7 +27,7 @@ func file(name string, data []byte) channels.File {
 	}}
 }
 
-// hear hands one message to a manager and returns what was taken of it.
+// hear passes one message to a manager and returns the accepted form.
 func hear(t *testing.T, in channels.Inbound, opt channels.Options) (got channels.Inbound, err error) {
 	t.Helper()
 	synctest.Test(t, func(t *testing.T) {
@@ -108,8 +108,8 @@ func TestNoFileOfAStrangerIsFetched(t *testing.T) {
 	}
 }
 
-// What comes slowly holds up the messages behind it only for a while: not long when
-// somebody else than the owner sends it.
+// A slow file delays the following messages only for a limited time, which is short for senders
+// other than the owner.
 func TestSlowFiles(t *testing.T) {
 	slow := channels.File{Name: "slow", Open: func(ctx context.Context) (io.ReadCloser, error) {
 		<-ctx.Done()
@@ -162,7 +162,7 @@ func TestReceivedNeverOverwrites(t *testing.T) {
 	}
 }
 
-// What a crash left half written is gone at the next start, and nothing else is.
+// The next start removes incomplete files left by a crash, and nothing else.
 func TestUnfinishedFilesAreRemoved(t *testing.T) {
 	dir, now := t.TempDir(), time.Now()
 	if err := channels.RemovePartialFiles(dir, "Received", now); err != nil {
@@ -234,7 +234,7 @@ func (zeros) Read(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// knowing is a receiver that has taken everything before.
+// knowing is a receiver that has already accepted everything.
 type knowing struct{ channelstest.Inbox }
 
 func (*knowing) Known(context.Context, channels.Inbound) (channels.Accepted, bool, error) {
@@ -255,7 +255,7 @@ func TestFilesOfARepeatAreNotFetched(t *testing.T) {
 	}
 }
 
-// What comes with a message that will not be taken fills no disk.
+// Files of a message that will be rejected use no disk space.
 func TestFilesOfWhatIsNotTakenAreNotFetched(t *testing.T) {
 	for _, key := range []string{"k", ""} {
 		if k := askFirst(t, &wary{}, key); !errors.Is(k.err, channels.ErrStranger) || !strings.Contains(k.err.Error(), "ada wrote too much on x") {
@@ -286,7 +286,7 @@ func askFirst(t *testing.T, to channels.Receiver, key string) *talker {
 	return k
 }
 
-// A guest fills no disk: what he sends within an hour has a limit, the owner's has none.
+// A guest cannot fill the disk: a guest's files have an hourly limit, the owner's have none.
 func TestFilesOfAGuestHaveALimit(t *testing.T) {
 	for _, owner := range []bool{false, true} {
 		synctest.Test(t, func(t *testing.T) {

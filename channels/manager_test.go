@@ -210,7 +210,7 @@ func TestGuestsLeaveTheOwnerHisShare(t *testing.T) {
 	})
 }
 
-// A text of three parts whose second part fails goes on where it stopped.
+// A text of three parts whose second part fails continues where it stopped.
 func TestPartsAreNotRepeated(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f := &channelstest.Fake{Limit: channels.Limits{MaxText: 100}}
@@ -249,7 +249,7 @@ func (p picky) Send(ctx context.Context, d channels.Delivery) (channels.Receipt,
 	return p.Fake.Send(ctx, d)
 }
 
-// A file that the platform refuses takes no text with it: the text arrives, and says so.
+// If the platform rejects a file, the text is still sent, with a note about the file.
 func TestAFileThatIsRefused(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		path := filepath.Join(t.TempDir(), "copy")
@@ -334,7 +334,7 @@ func (carrier) Attaches() {}
 
 func (carrier) Limits() channels.Limits { return channels.Limits{MaxFile: 50 << 20} }
 
-// TestLargeFile: what a slow line takes for a large file is not taken for a failure.
+// TestLargeFile checks that a slow transfer of a large file is not taken for a failure.
 func TestLargeFile(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "copy")
 	if err := os.WriteFile(path, nil, 0o600); err != nil {
@@ -452,7 +452,7 @@ func (r *remote) Send(ctx context.Context, d channels.Delivery) (channels.Receip
 	return r.bad.Send(ctx, d)
 }
 
-// A machine that was without a network for a night goes on soon after it has one.
+// A machine without a network for a night continues soon after the network is back.
 func TestAfterANightWithoutANetwork(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		offline := fmt.Errorf("chat: connect: %w", &net.OpError{Op: "dial", Err: errors.New("network is unreachable")})
@@ -553,7 +553,7 @@ func TestPullChannelsAreNotDelivered(t *testing.T) {
 	})
 }
 
-// flaky is an outbox that cannot write for a while after a text was sent.
+// flaky is an outbox that cannot write for some time after a text was sent.
 type flaky struct {
 	*channelstest.Outbox
 	bad atomic.Int32

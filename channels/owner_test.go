@@ -61,7 +61,7 @@ func TestIncidentI11(t *testing.T) {
 	}
 }
 
-// doorman asks who would be let in before he says anything.
+// doorman asks which senders would be accepted before it sends a message.
 type doorman struct {
 	allow []string
 	ask   []string
@@ -86,7 +86,7 @@ func (d *doorman) Run(ctx context.Context, r channels.Receiver) error {
 	return nil
 }
 
-// pairs is the owner "me", for whom "code" is one.
+// pairs accepts the sender "me" as the owner, and the text "code" as a pairing code.
 type pairs struct{}
 
 func (pairs) IsOwner(_ context.Context, _, sender string) (bool, error) { return sender == "me", nil }
@@ -110,8 +110,8 @@ func TestWhoWouldBeLetIn(t *testing.T) {
 	})
 }
 
-// TestNoWords: a name alone, or somebody else's words alone, are a message like others. One
-// that is not taken would be handed in again without end.
+// TestNoWords checks that a mention alone, or only forwarded text, is a message. If it were
+// rejected, it would be delivered again without end.
 func TestNoWords(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		k := &talker{allow: []string{"ada"}, say: channels.Inbound{Chat: "7", Sender: "ada", Group: true, Mentioned: true, Outside: []string{"Bob: hello"}}}

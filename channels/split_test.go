@@ -110,8 +110,7 @@ func TestSplitKeepsListItems(t *testing.T) {
 	}
 }
 
-// Whatever is said, no part is too long for the platform, and what people see as one
-// character stays one.
+// For any text, no part is too long for the platform, and no grapheme cluster is split.
 func TestSplitKeepsCharacters(t *testing.T) {
 	seen := []string{"a", "é", "e\u0301", "世", "👋", "👍🏽", "👩‍👩‍👧‍👦", "🇱🇹", "🏳️‍🌈", "नि", "각", "ก็", "𝒜"}
 	for seed := range 300 {

@@ -61,7 +61,7 @@ func TestAnotherProcessWrites(t *testing.T) {
 	}
 }
 
-// Nor does a channel that looks for something to say and finds nothing write.
+// A channel that polls an empty outbox does not write either.
 func TestAnEmptyOutboxIsNotWrittenTo(t *testing.T) {
 	f := newBus(t)
 	f.say("e1", out("push", "a", "a1"), out("push", "a", "a2"))

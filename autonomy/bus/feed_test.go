@@ -9,7 +9,7 @@ import (
 	"hob/autonomy/bus"
 )
 
-// read takes what is there without waiting.
+// read returns the available events without waiting.
 func read(s *bus.Subscription) (out []bus.LiveEvent) {
 	for {
 		select {

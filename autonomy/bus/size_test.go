@@ -22,7 +22,7 @@ func (f *fixture) fillInbox(n int) {
 	})
 }
 
-// neverReads fails when a query goes through a whole table.
+// neverReads fails if a query scans an entire table.
 func (f *fixture) neverReads(table, query string, args ...any) {
 	f.t.Helper()
 	rows, err := f.store.Read().QueryContext(f.t.Context(), "EXPLAIN QUERY PLAN "+query, args...)

@@ -10,7 +10,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// checked is an edit with the check of the whole that SetAll makes.
+// checked is an edit with the validation of SetAll.
 func checked(text []byte, key, value string) ([]byte, error) {
 	_, before := Parse("c.toml", text)
 	out, _, err := editText("c.toml", text, key, value)
@@ -183,7 +183,7 @@ func FuzzSet(f *testing.F) {
 	})
 }
 
-// A model's name holds a slash and dots.
+// A model's name contains a slash and dots.
 func TestSetThePriceOfAModel(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "config.toml")
 	for _, v := range [][2]string{{"input", "2"}, {"output", "8.5"}, {"input", "3"}} {

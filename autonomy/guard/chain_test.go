@@ -53,7 +53,7 @@ func TestALineCannotBeForgedWithoutTheKey(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			f.sql(`CREATE TABLE kept AS SELECT * FROM audit`)
 			f.sql(`DELETE FROM audit; DELETE FROM sqlite_sequence WHERE name = 'audit'`)
-			f.restart(guard.Options{AuditKey: key}) // the forger rewrites the whole log
+			f.restart(guard.Options{AuditKey: key}) // the forger rewrites the complete log
 			f.audit(4)
 			for i := range 2 { // the second call records nothing
 				f.restart(mine)

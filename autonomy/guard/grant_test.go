@@ -54,7 +54,7 @@ func TestAGrantIsExactAndExpires(t *testing.T) {
 	}
 }
 
-// front is a tool that acts on what is in front, which its owner's answer may change.
+// front is a tool that acts on the window in front, which the owner's answer may change.
 type front struct {
 	tool
 	now *string
@@ -137,7 +137,7 @@ func TestNoAnswerNoGrant(t *testing.T) {
 	}
 }
 
-// What cannot be undone needs a live answer each time while the owner is away.
+// A call that cannot be undone needs a live answer each time while the owner is away.
 func TestAGrantDestroysNothingUnattended(t *testing.T) {
 	for _, e := range []tools.Effects{tools.Destroy, tools.Secret, tools.Write | tools.Destroy} {
 		f := newGuard(t, guard.Options{})

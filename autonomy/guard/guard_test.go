@@ -284,8 +284,8 @@ func TestTheFirstAnswerWins(t *testing.T) {
 	}
 }
 
-// What the owner is shown cannot pretend to be more than one line, run
-// backwards or hide its end.
+// The text shown to the owner cannot pretend to be more than one line, run backwards or hide its
+// end.
 func TestASummaryShowsWhatIsThere(t *testing.T) {
 	f := newGuard(t, guard.Options{})
 	x := tool{spec: tools.Spec{Name: "x", Category: "files", Effects: tools.Send}}

@@ -12,7 +12,7 @@ import (
 	"hob/tools"
 )
 
-// saying is a rule that says the same of every call.
+// saying is a rule with a constant verdict.
 type saying struct {
 	o    guard.RuleVerdict
 	err  error
@@ -55,8 +55,8 @@ func TestRulesOnlyTighten(t *testing.T) {
 	}
 }
 
-// What the owner approved or granted does not pass a rule that denies; what a
-// rule asks about, an answer to that very question settles, and no grant.
+// An approval or a grant does not override a rule that denies; if a rule asks, only an answer to
+// that very question settles it, not a grant.
 func TestARuleGoesBeforeAnswersAndGrants(t *testing.T) {
 	f := newGuard(t, guard.Options{})
 	r := request("c1", `{"to":"ada"}`)
@@ -83,7 +83,7 @@ func TestARuleGoesBeforeAnswersAndGrants(t *testing.T) {
 	}
 }
 
-// What rules can go by is all there, and lists are never nil.
+// All inputs of rules are present, and lists are never nil.
 func TestFacts(t *testing.T) {
 	var got guard.RuleInput
 	f := newGuard(t, guard.Options{Level: guard.Trusted, Rules: saying{o: guard.RuleVerdict{Verdict: guard.Allow}, last: &got}})

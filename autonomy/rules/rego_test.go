@@ -17,7 +17,7 @@ func TestRego(t *testing.T) {
 	tests := []struct {
 		name, rule string
 		want       guard.Verdict
-		rule2      string // what the objection is called
+		rule2      string // the name of the verdict
 	}{
 		{"no rule", "", guard.Allow, ""},
 		{"deny", `deny contains "no" if input.tool == "write_file"`, guard.Deny, "deny"},
@@ -69,7 +69,7 @@ func TestRegoIsCutOff(t *testing.T) {
 	}
 }
 
-// Both languages stand side by side: the strictest word counts.
+// Both languages apply together: the strictest verdict counts.
 func TestBothLanguages(t *testing.T) {
 	dir := folder(t, map[string]string{"a.rego": "package hob\n\nask contains \"rego\" if true\n", "a.cedar": `@id("c") forbid(principal, action in Effect::"write", resource);`})
 	f := facts(func(f *guard.RuleInput) { f.Args = json.RawMessage(`{}`) })

@@ -6,7 +6,7 @@ import (
 	"hob/channels"
 )
 
-// Inbound is what becomes of the JSON of a message.
+// Inbound converts the JSON of a message.
 func (c *Channel) Inbound(raw []byte) (channels.Inbound, bool) {
 	var m message
 	if json.Unmarshal(raw, &m) != nil {
@@ -15,7 +15,7 @@ func (c *Channel) Inbound(raw []byte) (channels.Inbound, bool) {
 	return c.toInbound(&m)
 }
 
-// Events takes JSON as the data of each kind of event that changes what is known.
+// Events handles JSON as the data of each kind of event that changes the channel's state.
 func (c *Channel) Events(raw []byte) {
 	_ = c.signedIn(raw)
 	_ = c.addGuild(raw)

@@ -22,7 +22,7 @@ func texts(in *channelstest.Inbox) []string {
 	return out
 }
 
-// once are the texts whose key came for the first time.
+// once returns the texts whose key is new.
 func once(in *channelstest.Inbox) []string {
 	var out []string
 	seen := map[string]bool{}
@@ -41,8 +41,8 @@ func counts(w *discordtest.Server) (identifies, resumes int) {
 	return w.Identifies, w.Resumes
 }
 
-// TestResume: after a connection that broke, the session goes on, and what was said
-// meanwhile is heard once and in order ("Resuming").
+// TestResume checks that after a broken connection the session continues, and that messages from
+// the gap are received once and in order ("Resuming").
 func TestResume(t *testing.T) {
 	w, in := discordtest.New(t), &channelstest.Inbox{}
 	ch := w.Open()
@@ -69,7 +69,7 @@ func TestResume(t *testing.T) {
 	if said := ch.DescribeStatus(); !strings.HasPrefix(said, "connected as @hob for ") || !strings.HasSuffix(said, "in 1 server") {
 		t.Errorf("described as %q", said)
 	}
-	// After a sleep the manager begins Run anew: the session goes on as well.
+	// After a sleep the manager restarts Run: the session continues as well.
 	if err := stop(); err != nil || ch.DescribeStatus() != "not connected" {
 		t.Error(err, ch.DescribeStatus())
 	}
@@ -99,8 +99,7 @@ func TestZombie(t *testing.T) {
 	}
 }
 
-// TestGatewayAsks: what the gateway asks for by its opcodes, and by how it closes, has the
-// consequence that the documentation gives it.
+// TestGatewayAsks checks that each opcode and close code of the gateway has the documented effect.
 func TestGatewayAsks(t *testing.T) {
 	for _, c := range []struct {
 		name     string
@@ -151,7 +150,7 @@ func TestGatewayAsks(t *testing.T) {
 	}
 }
 
-// TestClosed: what only the owner can mend ends Run, with what he has to do.
+// TestClosed checks that an error that only the owner can fix ends Run, with the remedy.
 func TestClosed(t *testing.T) {
 	for _, c := range []struct {
 		code  int
@@ -178,7 +177,7 @@ func TestClosed(t *testing.T) {
 	}
 }
 
-// TestTokenRevoked: the API says it first.
+// TestTokenRevoked: the API reports it first.
 func TestTokenRevoked(t *testing.T) {
 	w := discordtest.New(t)
 	w.FailsAll = true
@@ -215,7 +214,7 @@ func TestGatewayElsewhere(t *testing.T) {
 // TestGatewayIsEncrypted: somebody else with the name of the gateway is not spoken to.
 func TestGatewayIsEncrypted(t *testing.T) {
 	w := discordtest.New(t)
-	w.Gateway = "wss://gateway.example.com" // with a certificate that nobody trusts
+	w.Gateway = "wss://gateway.example.com" // with an untrusted certificate
 	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 	defer cancel()
 	err := w.Open().Run(ctx, &channelstest.Inbox{})
@@ -227,7 +226,7 @@ func TestGatewayIsEncrypted(t *testing.T) {
 	}
 }
 
-// TestSilentGateway: Run ends with its context while the gateway says nothing.
+// TestSilentGateway checks that Run ends with its context while the gateway is silent.
 func TestSilentGateway(t *testing.T) {
 	w := discordtest.New(t)
 	w.Silent = true
@@ -238,8 +237,8 @@ func TestSilentGateway(t *testing.T) {
 	}
 }
 
-// TestMissed: what was said while Hob was off is heard at its return, in order, page after
-// page; what was said before it first came is not.
+// TestMissed checks that messages sent while Hob was off are received after its return, in order,
+// page after page; messages from before its first start are not.
 func TestMissed(t *testing.T) {
 	w, in := discordtest.New(t), &channelstest.Inbox{}
 	w.Lock()
@@ -296,9 +295,9 @@ func TestMissed(t *testing.T) {
 	_ = stop()
 }
 
-// TestBegun: who spoke to Hob for the first time while it was off is heard at its return:
-// whoever named it somewhere in a server, and in direct messages whom its owner lets in.
-// What was said before the first start is not, and nothing is heard twice.
+// TestBegun checks that first messages to Hob sent while it was off are received after its return:
+// mentions in a server, and direct messages of allowed senders. Messages from before the first
+// start are not, and none is received twice.
 func TestBegun(t *testing.T) {
 	w, in := discordtest.New(t), &channelstest.Inbox{}
 	w.Allow = []string{"8", "9"}
@@ -341,7 +340,7 @@ func TestBegun(t *testing.T) {
 	if len(in.Heard()) != len(once(in)) {
 		t.Errorf("heard twice: %q", texts(in))
 	}
-	// A search that fails keeps nobody from being heard.
+	// A failed search blocks no messages.
 	w.Lock()
 	w.Indexing = 9
 	w.Unlock()
@@ -376,7 +375,7 @@ func TestNotTaken(t *testing.T) {
 	if got := once(in); !slices.Equal(got, []string{"one", "two"}) {
 		t.Errorf("heard %q", got)
 	}
-	// Strangers are forgotten.
+	// Unknown senders are forgotten.
 	in.Refuse(channels.ErrStranger)
 	w2.Person("d9", "9", "psst", false, nil)
 	w2.Person("d9", "9", "hello?", false, nil)
@@ -385,7 +384,7 @@ func TestNotTaken(t *testing.T) {
 	channelstest.Until(t, "the next message", func() bool { return slices.Contains(texts(in), "three") })
 }
 
-// TestFlood: a thousand messages at once are heard, all and in order.
+// TestFlood checks that a thousand messages at once are all received in order.
 func TestFlood(t *testing.T) {
 	w, in := discordtest.New(t), &channelstest.Inbox{}
 	channelstest.Running(t, w.Open(), in)

@@ -14,9 +14,9 @@ import (
 	"hob/channels/discord/discordtest"
 )
 
-// TestSlashCommands: a command is answered at once with the sign that an answer follows,
-// and becomes Hob's own; its answer takes the place of the sign, and what comes after it
-// follows. In a server, only who gave a command sees what it says.
+// TestSlashCommands checks that a command is acknowledged at once and becomes a message; its answer
+// replaces the acknowledgment, and later texts follow it. In a server, only the person who gave a
+// command sees the answer.
 func TestSlashCommands(t *testing.T) {
 	w, in := discordtest.New(t), &channelstest.Inbox{}
 	ch := w.Open()
@@ -77,8 +77,8 @@ func TestSlashCommands(t *testing.T) {
 	}
 }
 
-// TestInteractionOver: after its 15 minutes an answer is an ordinary message, and one that
-// was for one person goes to that person alone.
+// TestInteractionOver checks that after 15 minutes an answer is an ordinary message, and that a
+// private one is sent to that person alone.
 func TestInteractionOver(t *testing.T) {
 	w := discordtest.New(t)
 	ch := w.Open()
@@ -104,7 +104,7 @@ func TestInteractionOver(t *testing.T) {
 	}
 }
 
-// TestStrangersCommand: somebody whom Hob does not hear is told so, and nobody else.
+// TestStrangersCommand checks that an unknown sender gets a private refusal.
 func TestStrangersCommand(t *testing.T) {
 	w, in := discordtest.New(t), &channelstest.Inbox{}
 	in.Refuse(channels.ErrStranger)
@@ -120,7 +120,8 @@ func TestStrangersCommand(t *testing.T) {
 	if w.Original(id)["flags"].(int)&64 == 0 {
 		t.Error("everybody sees it")
 	}
-	// The answer to a question would be for all: the sign of it goes, and he alone is told.
+	// The answer would be visible to all: the acknowledgment is removed, and only the sender is
+	// told.
 	id = w.Command("ask", "who are you?", "666", true)
 	channelstest.Until(t, "a word", func() bool { return len(w.Told()) == 1 })
 	if got := w.Told()[0]; w.Original(id) != nil || !strings.HasPrefix(got, "I only talk with my owner") || !strings.HasSuffix(got, fmt.Sprint(" ", 4|64)) {
@@ -157,8 +158,8 @@ func TestCommandsAreMadeKnownOnce(t *testing.T) {
 	}
 }
 
-// TestButtons: the owner answers a question by a press; a stranger is told that it is not
-// his to answer, and changes nothing. Then the buttons are taken away.
+// TestButtons checks that the owner answers a question by a press; an unknown person is refused and
+// changes nothing. Then the buttons are removed.
 func TestButtons(t *testing.T) {
 	for _, yes := range []bool{true, false} {
 		t.Run(fmt.Sprint(yes), func(t *testing.T) {
@@ -213,8 +214,8 @@ func TestButtons(t *testing.T) {
 	}
 }
 
-// TestAnsweredElsewhere: the buttons of a question that was answered on another channel,
-// while Hob was off here, are taken away at its return.
+// TestAnsweredElsewhere checks that the buttons of a question that was answered on another channel,
+// while Hob was off here, are removed after its return.
 func TestAnsweredElsewhere(t *testing.T) {
 	w := discordtest.New(t)
 	b := &channelstest.Buttons{Owner: "7", Question: "q1"}
@@ -296,8 +297,8 @@ func (s *slow) Receive(ctx context.Context, in channels.Inbound) (channels.Accep
 	return s.Inbox.Receive(ctx, in)
 }
 
-// TestAnsweredInTime: while a message is being taken, presses and commands get their first
-// answer all the same, heartbeats go on, and a flood of presses is no reason to stop.
+// TestAnsweredInTime checks that while a message is being received, presses and commands are
+// acknowledged in time, heartbeats continue, and a flood of presses does not end the channel.
 func TestAnsweredInTime(t *testing.T) {
 	w := discordtest.New(t)
 	w.Every = 3000

@@ -14,7 +14,7 @@ import (
 	"hob/channels/discord/discordtest"
 )
 
-// TestHeard: what becomes of the messages that people, programs and Discord itself write.
+// TestHeard checks how messages of people, programs and Discord itself are converted.
 func TestHeard(t *testing.T) {
 	mention := []object{{"id": discordtest.BotID, "username": "hob"}}
 	hob := object{"id": discordtest.BotID, "bot": true}
@@ -23,7 +23,7 @@ func TestHeard(t *testing.T) {
 		group bool
 		text  string
 		more  object
-		want  string // "" with none: it is not heard
+		want  string // "" with none: it is not received
 		check func(in channels.Inbound) bool
 	}{
 		{"a direct message", false, "hello", nil, "hello", func(in channels.Inbound) bool {
@@ -80,7 +80,7 @@ func TestHeard(t *testing.T) {
 	}
 }
 
-// TestFilesOnlyFromDiscord: what an attachment says of its place is foreign.
+// TestFilesOnlyFromDiscord checks that the address in an attachment is not trusted.
 func TestFilesOnlyFromDiscord(t *testing.T) {
 	for at, good := range map[string]bool{
 		"http://cdn.example.com/f":                  true,
@@ -113,7 +113,7 @@ func TestFilesOnlyFromDiscord(t *testing.T) {
 	}
 }
 
-// FuzzEvents: whatever the gateway sends, nothing breaks, and what is heard can be kept.
+// FuzzEvents checks that no gateway input causes a panic, and that received messages can be stored.
 func FuzzEvents(f *testing.F) {
 	for _, s := range []string{
 		`{"id":"5","channel_id":"c","author":{"id":"7"},"content":"<@4200000000000000001> <:a:1> <"}`,

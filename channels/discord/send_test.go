@@ -24,7 +24,7 @@ func last(w *discordtest.Server) discordtest.Request {
 	return w.Requests[len(w.Requests)-1]
 }
 
-// TestSent: what a text looks like on the wire.
+// TestSent checks the wire format of a text.
 func TestSent(t *testing.T) {
 	w := discordtest.New(t)
 	ch := w.Open()
@@ -47,8 +47,8 @@ func TestSent(t *testing.T) {
 	}
 }
 
-// TestDraft: an answer grows in one message, and stays in it; one that somebody took away
-// is posted anew.
+// TestDraft checks that an answer is written in one message and stays there; a deleted one is
+// posted again.
 func TestDraft(t *testing.T) {
 	w := discordtest.New(t)
 	ch := w.Open()
@@ -129,8 +129,8 @@ func TestFiles(t *testing.T) {
 	}
 }
 
-// TestFind: a text is found by its nonce however old it is; one whose nonce Discord does
-// not show, by its words.
+// TestFind checks that a text is found by its nonce however old it is, and by its words if Discord
+// does not show the nonce.
 func TestFind(t *testing.T) {
 	w := discordtest.New(t)
 	ch := w.Open()
@@ -164,11 +164,11 @@ func TestFind(t *testing.T) {
 	d.CreatedAt = time.Now().Add(time.Hour)
 	find(d, false)
 	if _, found, err := ch.Find(t.Context(), channels.Delivery{ID: "d1", Chat: "closed"}); found || err != nil {
-		t.Error(found, err) // Send says what is wrong
+		t.Error(found, err) // Send reports the error
 	}
 }
 
-// TestLimits: 429s, and what was told beforehand ("Rate Limits").
+// TestLimits checks 429s and announced limits ("Rate Limits").
 func TestLimits(t *testing.T) {
 	for _, c := range []struct {
 		name   string
@@ -205,7 +205,7 @@ func TestLimits(t *testing.T) {
 			if left := time.Until(e.RetryAt); left < c.wait-10*time.Second || left > c.wait+10*time.Second {
 				t.Errorf("retry in %v", left)
 			}
-			// Until then nothing is asked for where the limit holds.
+			// Until then no request is sent where the limit applies.
 			n := len(w.Requests)
 			if _, err := ch.Send(t.Context(), channels.Delivery{ID: "d1", Chat: "c1", Text: "x"}); channels.ClassOf(err) != channels.Later || len(w.Requests) != n {
 				t.Errorf("asked again: %v", err)
@@ -260,7 +260,7 @@ func TestLimits(t *testing.T) {
 	})
 }
 
-// TestRefusals: what is wrong, in words with a remedy where there is one.
+// TestRefusals checks that errors name the cause, and the remedy if there is one.
 func TestRefusals(t *testing.T) {
 	for _, c := range []struct {
 		code  int

@@ -46,8 +46,8 @@ Message-ID: <%s>
 `, hob, i, time.Now().Format(time.RFC1123Z), to, action, status, hob, id)
 }
 
-// testComesBack: the owner sees in the status that a mail of Hob's did not arrive, also
-// after a restart; what anybody can make up shows nothing, and nothing is answered.
+// testComesBack checks that the status shows a bounced mail of Hob, also after a restart; forged
+// bounces have no effect, and no bounce is answered.
 func testComesBack(t *testing.T, sv servers) {
 	w := sv.world(t)
 	ch := w.channel(w.config())
@@ -57,7 +57,7 @@ func testComesBack(t *testing.T, sv servers) {
 		t.Fatal(err)
 	}
 	for i, m := range []string{
-		bounced(1, nameOf("made up", hashOf("x"), 0, "test.local"), "failed", "5.1.1", ada), // nobody has sent that
+		bounced(1, nameOf("made up", hashOf("x"), 0, "test.local"), "failed", "5.1.1", ada), // no such mail was sent
 		bounced(2, "other@test.local", "failed", "5.1.1", ada),
 		bounced(3, r.ID, "delayed", "4.4.7", ada),
 		bounced(4, r.ID, "failed", "5.1.1; eve", ada),
@@ -98,7 +98,7 @@ func testComesBack(t *testing.T, sv servers) {
 	}
 }
 
-// FuzzReport: whatever a report is made of, what is shown of it is a code and an address.
+// FuzzReport checks that for any report only a code and an address are shown.
 func FuzzReport(f *testing.F) {
 	id := nameOf("x", hashOf("x"), 0, "test.local")
 	f.Add([]byte(bounced(1, id, "failed", "5.1.1", ada)))

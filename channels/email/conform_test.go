@@ -74,7 +74,7 @@ func (p *platform) Fail(c channels.Class, n int) bool {
 	return true
 }
 
-// via connects, and fails as the suite wants it: not for what Run does.
+// via connects, and fails as the suite requests, but not for the connections of Run.
 func (p *platform) via(ctx context.Context, addr string) (net.Conn, error) {
 	p.mu.Lock()
 	down := p.down
@@ -138,8 +138,8 @@ func (p *platform) Reopen(*testing.T) channels.Channel { return at{p.channel(p.c
 // Secrets implements channelstest.Secrets.
 func (p *platform) Secrets() []string { return []string{pimtest.Secret} }
 
-// Rendered implements channelstest.Renderer: it finds what a mail program would do more
-// with than to show words.
+// Rendered implements channelstest.Renderer: it finds content that a mail program would do more
+// with than display.
 func (p *platform) Rendered() (out []string) {
 	for _, m := range p.mails() {
 		doc, err := html.Parse(strings.NewReader(m.html))
@@ -184,7 +184,7 @@ func testConformance(t *testing.T, sv servers) {
 	channelstest.Conform(t, func(t *testing.T) (channels.Channel, channelstest.Platform) {
 		w := sv.world(t)
 		p := &platform{world: w}
-		w.run(w.channel(w.config()))() // what comes from now on is new
+		w.run(w.channel(w.config()))() // later mails are new
 		w.acc.Via = p.via
 		return at{w.channel(w.config())}, p
 	})

@@ -39,8 +39,7 @@ func corpus(t testing.TB) map[string][]byte {
 	return out
 }
 
-// whole is a mail read as Run reads it, with its files fetched; it fails the test for
-// what nobody could do anything with.
+// whole reads a mail as Run does, with its files; it fails the test for results that are unusable.
 func whole(t *testing.T, name string, raw []byte) (*parsedMail, channels.Inbound) {
 	t.Helper()
 	ch := &Channel{address: hob, trusted: trusted}
@@ -67,7 +66,7 @@ func whole(t *testing.T, name string, raw []byte) (*parsedMail, channels.Inbound
 			t.Errorf("%s: %v", name, err)
 			continue
 		}
-		b, _ := io.ReadAll(r) // as far as it is whole
+		b, _ := io.ReadAll(r) // as far as it is complete
 		if int64(len(b)) != f.Size {
 			t.Errorf("%s: %s has %d bytes, not %d", name, f.Name, len(b), f.Size)
 		}
@@ -75,8 +74,7 @@ func whole(t *testing.T, name string, raw []byte) (*parsedMail, channels.Inbound
 	return l, in
 }
 
-// TestCorpus reads every mail of the shared data, and says of those that are known what
-// stands in them.
+// TestCorpus reads every mail of the shared data, and compares the content of known ones.
 func TestCorpus(t *testing.T) {
 	mails := corpus(t)
 	texts := map[string]string{
@@ -132,7 +130,7 @@ func mutations(mails map[string][]byte, n int) (out [][]byte) {
 				raw[at] = byte(rnd.IntN(256))
 			case 1: // cut off
 				raw = raw[:at]
-			case 2: // a piece is gone
+			case 2: // a part is missing
 				raw = append(raw[:at], raw[min(len(raw), at+rnd.IntN(200)):]...)
 			case 3: // a piece is there twice
 				end := min(len(raw), at+rnd.IntN(400))
@@ -162,8 +160,8 @@ func TestMutations(t *testing.T) {
 	}
 }
 
-// testCorpus: every mail of the shared data, and 400 in which something was changed, is
-// fetched from a real server, and heard or left; a last one is heard after all of them.
+// testCorpus fetches every mail of the shared data, and 400 modified ones, from a real server, and
+// receives or ignores each; a last one is received after all of them.
 func testCorpus(t *testing.T, sv servers) {
 	mails := corpus(t)
 	w := sv.world(t)
@@ -193,8 +191,8 @@ func testCorpus(t *testing.T, sv servers) {
 	t.Logf("of %d mails %d were handed on, the rest left", n, handed.Load())
 }
 
-// FuzzLetter: whatever a mail is made of, what is read of it is bounded text, and what
-// was read once can be fetched.
+// FuzzLetter checks that the text read from any mail is bounded, and that listed files can be
+// fetched.
 func FuzzLetter(f *testing.F) {
 	f.Add([]byte(strings.ReplaceAll(letterTo("a@x.org", ada, "x", "hello\n> quoted"), trusted, "x")))
 	f.Add([]byte("Content-Type: multipart/alternative; boundary=b\n\n--b\nContent-Type: text/html\n\n<blockquote>x</blockquote>y\n--b--"))

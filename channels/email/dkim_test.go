@@ -26,7 +26,7 @@ import (
 // key signs mails.
 type key struct {
 	crypto.Signer
-	record string // what its host publishes
+	record string // the record that its host publishes
 }
 
 func rsaKey(t testing.TB, bits int) key {
@@ -51,7 +51,7 @@ func edKey(t testing.TB) key {
 	return key{k, "v=DKIM1; k=ed25519; p=" + base64.StdEncoding.EncodeToString(pub)}
 }
 
-// signedFields are those that a large host covers, each once more than it is there.
+// signedFields are the fields that a large host signs, each once more than it occurs.
 var signedFields = strings.Fields("From From To To Cc Subject Subject Date Date Message-ID Message-ID In-Reply-To References Content-Type Content-Transfer-Encoding")
 
 // sign signs a mail as the host of domain does.
@@ -101,7 +101,7 @@ func crlf(s string) string {
 	return strings.ReplaceAll(strings.ReplaceAll(s, "\r\n", "\n"), "\n", "\r\n")
 }
 
-// plain is a mail that nobody has checked.
+// plain returns a mail without checks.
 func plain(id, from, subject, text string, more ...string) string {
 	_, mail, _ := strings.Cut(letterTo(id, from, subject, text, more...), "\n")
 	return mail
@@ -230,8 +230,8 @@ func TestSignatures(t *testing.T) {
 	}
 }
 
-// testSigned: at a mailbox whose host says nothing the owner's mail is his, and pairs
-// him; nothing is looked up for anybody else, or where the host says that it is forged.
+// testSigned checks that at a mailbox whose host reports nothing, the owner's mail counts as the
+// owner's, and pairs; nothing is looked up for other senders, or if the host reports a forgery.
 func testSigned(t *testing.T, sv servers) {
 	w := sv.world(t)
 	k := rsaKey(t, 2048)
@@ -255,7 +255,7 @@ func testSigned(t *testing.T, sv servers) {
 	if in := w.heard(2)[1]; in.Sender != ada || in.Text != "see the file" || len(in.Files) != 1 {
 		t.Errorf("%.300q, %d files", fmt.Sprint(in.Sender, in.Text), len(in.Files))
 	}
-	// Whoever is not let in is not looked up.
+	// Nothing is looked up for senders that are not allowed.
 	w.put(k.sign(t, plain("eve@x.org", "eve@evil.example", "", "who are you?"), "evil.example"))
 	if in := w.heard(3)[2]; !strings.HasPrefix(in.Sender, unverified) || slices.Contains(z.questions(), "s1._domainkey.evil.example") {
 		t.Errorf("%+v, asked %v", in, z.questions())
@@ -272,7 +272,7 @@ func testSigned(t *testing.T, sv servers) {
 		t.Errorf("%s, %v", test, err)
 	}
 	stop()
-	// What the host of the mailbox has found counts more.
+	// The result of the mailbox's host has priority.
 	ch = w.channel(w.config())
 	stop = w.run(ch)
 	w.put("Authentication-Results: " + trusted + "; dmarc=fail header.from=example.org\n" + k.sign(t, plain("failed@x.org", ada, "", "yes"), "example.org", func(o *dkim.SignOptions) { o.Selector = "s9" }))
@@ -311,8 +311,8 @@ func testSigned(t *testing.T, sv servers) {
 	}
 }
 
-// testNameServersDown: mails that cannot be looked up wait, also over a restart, and
-// keep up no others; in the end they are nobody's.
+// testNameServersDown checks that mails whose keys cannot be looked up wait, also over a restart,
+// and do not delay others; in the end they have no known sender.
 func testNameServersDown(t *testing.T, sv servers) {
 	w := sv.world(t)
 	k := edKey(t)
@@ -368,9 +368,9 @@ func testNameServersDown(t *testing.T, sv servers) {
 	w.until("none waits", func() bool { return !strings.Contains(ch.DescribeStatus(), "wait") })
 }
 
-// TestANewKeyWaits: once a domain's key is known, another one counts when the name
-// servers have said the same for half a day; so one who answers for them for a while, as
-// who runs a strange network does, speaks for nobody.
+// TestANewKeyWaits checks that once a domain's key is known, another key counts only after the name
+// servers have returned it for half a day. So an attacker who controls name resolution for a short
+// time, such as the operator of a foreign network, can forge no sender.
 func TestANewKeyWaits(t *testing.T) {
 	var s state
 	now := time.Now()
@@ -405,8 +405,8 @@ func TestANewKeyWaits(t *testing.T) {
 	}
 }
 
-// TestWhatIsReadOfAMailThatWaits: the whole of a mail is read again when that may tell
-// something new, and not while name servers fail, as whoever chose their names may want.
+// TestWhatIsReadOfAMailThatWaits checks that a complete mail is read again only if that may give
+// new information, and not while name servers fail, which the sender could cause.
 func TestWhatIsReadOfAMailThatWaits(t *testing.T) {
 	z := &zone{records: map[string][]string{"s1._domainkey.example.org": {"x"}}, broken: "s2._domainkey.example.org"}
 	l := &parsedMail{from: ada}
@@ -444,8 +444,7 @@ func TestWhatIsReadOfAMailThatWaits(t *testing.T) {
 	}
 }
 
-// FuzzSignatures: whatever becomes of a signed mail and of what its host publishes, it
-// proves nothing but what was signed.
+// FuzzSignatures checks that a modified mail or key record proves nothing but the signed content.
 func FuzzSignatures(f *testing.F) {
 	seed := ed25519.NewKeyFromSeed(make([]byte, ed25519.SeedSize)) // the same in all processes
 	k := key{seed, "v=DKIM1; k=ed25519; p=" + base64.StdEncoding.EncodeToString(seed.Public().(ed25519.PublicKey))}

@@ -18,8 +18,8 @@ import (
 	"hob/platform/pim/pimtest"
 )
 
-// testWhatIsHeard: what lay there before the first start is not heard, what comes while
-// Hob is off is heard on its return, once, and only what was taken is marked as read.
+// testWhatIsHeard checks that mails from before the first start are not received, mails that arrive
+// while Hob is off are received once on its return, and only accepted mails are marked as read.
 func testWhatIsHeard(t *testing.T, sv servers) {
 	w := sv.world(t)
 	w.put(letterTo("old@x.org", ada, "before", "an old mail"))
@@ -48,8 +48,8 @@ func testWhatIsHeard(t *testing.T, sv servers) {
 	}
 }
 
-// testRenumbered: a server that numbers its mails anew makes Hob neither miss a mail nor
-// hear one again.
+// testRenumbered checks that Hob neither misses nor repeats a mail when a server renumbers its
+// mails.
 func testRenumbered(t *testing.T, sv servers) {
 	w := sv.world(t)
 	w.put = func(mail string) { w.d.Deliver(w.acc.User, "INBOX", mail, time.Time{}) } // no connection outlives its server
@@ -69,7 +69,7 @@ func testRenumbered(t *testing.T, sv servers) {
 	stop()
 	w.put(letterTo("off@x.org", ada, "", "while it was off"))
 	w.d.Renumber(w.acc.User)
-	w.in.keys = map[string]bool{} // whoever takes them does not help
+	w.in.keys = map[string]bool{} // accepting them has no effect
 	stop = w.run(w.channel(w.config()))
 	w.until("the one that is new", func() bool { return len(w.in.all()) > 5 })
 	w.put(letterTo("after@x.org", ada, "", "after it"))
@@ -80,8 +80,8 @@ func testRenumbered(t *testing.T, sv servers) {
 	}
 }
 
-// testMoved: mails that were moved away or removed while Hob was off are not heard, and
-// those around them are; so is one that comes back.
+// testMoved checks that mails that were moved or deleted while Hob was off are not received, while
+// their neighbors are; so is one that comes back.
 func testMoved(t *testing.T, sv servers) {
 	w := sv.world(t)
 	w.d.Create(w.acc.User, "Elsewhere")
@@ -114,7 +114,7 @@ func testMoved(t *testing.T, sv servers) {
 		t.Errorf("%q, %q", got[1].Text, got[2].Text)
 	}
 	stop()
-	// A mail that comes back from there has a new number, and is heard now.
+	// A mail that is moved back has a new number, and is received now.
 	if m, err = imapmail.Open(t.Context(), w.acc); err != nil {
 		t.Fatal(err)
 	}
@@ -131,7 +131,7 @@ func testMoved(t *testing.T, sv servers) {
 	}
 }
 
-// testNotTaken: a mail that could not be taken is heard again.
+// testNotTaken checks that a mail that was not accepted is received again.
 func testNotTaken(t *testing.T, sv servers) {
 	w := sv.world(t)
 	w.run(w.channel(w.config()))()
@@ -148,7 +148,7 @@ func testNotTaken(t *testing.T, sv servers) {
 	w.heard(1)
 }
 
-// testWhoWrites: without the word of the owner's host nobody is anybody.
+// testWhoWrites checks that without a result of the owner's host no sender is known.
 func testWhoWrites(t *testing.T, sv servers) {
 	w := sv.world(t)
 	w.run(w.channel(w.config()))
@@ -185,7 +185,7 @@ func testWhoWrites(t *testing.T, sv servers) {
 	}
 }
 
-// testGroup: a mail to several people is a group, and the answer goes to its sender.
+// testGroup checks that a mail to several people is a group, and the answer goes to its sender.
 func testGroup(t *testing.T, sv servers) {
 	w := sv.world(t)
 	ch := w.channel(w.config())
@@ -218,7 +218,7 @@ func testGroup(t *testing.T, sv servers) {
 	}
 }
 
-// testSubjectPrefix: only mails with the prefix are heard, and answers carry it.
+// testSubjectPrefix checks that only mails with the prefix are received, and that answers have it.
 func testSubjectPrefix(t *testing.T, sv servers) {
 	w := sv.world(t)
 	c := w.config()
@@ -241,8 +241,8 @@ func testSubjectPrefix(t *testing.T, sv servers) {
 	}
 }
 
-// testFilesComeAlong: files are fetched as they were sent, also those of a large mail;
-// of one that is too large only the text is read.
+// testFilesComeAlong checks that files are fetched unchanged, also those of a large mail; of one
+// that is too large only the text is read.
 func testFilesComeAlong(t *testing.T, sv servers) {
 	w := sv.world(t)
 	ch := w.channel(w.config())
@@ -263,7 +263,7 @@ func testFilesComeAlong(t *testing.T, sv servers) {
 			t.Fatalf("%d: %d files with %q", i, len(got[i].Files), got[i].Text)
 		}
 		for k, f := range got[i].Files {
-			if i == 2 { // the manager says that it is too large
+			if i == 2 { // the manager reports that it is too large
 				if f.Name != "a.pdf" || f.Size < ch.most || f.Open != nil {
 					t.Errorf("%+v", f)
 				}
@@ -331,8 +331,8 @@ func testUnreadableMail(t *testing.T, sv servers) {
 	}
 }
 
-// testOffline: an hour without a network, names that cannot be looked up when the
-// machine wakes, a server that was restarted: what came meanwhile is heard.
+// testOffline checks that mails are received after an hour without a network, failed lookups after
+// the machine wakes, and a server restart.
 func testOffline(t *testing.T, sv servers) {
 	w := sv.world(t)
 	w.put = func(mail string) { w.d.Deliver(w.acc.User, "INBOX", mail, time.Time{}) } // no connection outlives its server
@@ -359,7 +359,7 @@ func testOffline(t *testing.T, sv servers) {
 	down.Store(true)
 	w.d.Stop()
 	mu.Lock()
-	for _, c := range conns { // its processes live on for a while
+	for _, c := range conns { // its processes live a little longer
 		_ = c.Close()
 	}
 	mu.Unlock()
@@ -395,7 +395,7 @@ func testWrongPassword(t *testing.T, sv servers) {
 	}
 }
 
-// TestConfiguration: what is missing or wrong is named before anything is connected to.
+// TestConfiguration checks that missing and invalid settings are reported before any connection.
 func TestConfiguration(t *testing.T) {
 	for name, c := range map[string]Config{
 		"nothing":          {},

@@ -22,9 +22,8 @@ import (
 	"hob/platform/pim"
 )
 
-// testKills kills a process that hears and answers mails at any instant: no mail is
-// lost, and a second copy of an answer has the same Message-ID. HOB_CRASH_KILLS says
-// how often (default 6).
+// testKills kills a process that receives and answers mails at any instant: no mail is lost, and a
+// second copy of an answer has the same Message-ID. HOB_CRASH_KILLS sets the number (default 6).
 func testKills(t *testing.T, sv servers) {
 	kills := 6
 	if n, err := strconv.Atoi(os.Getenv("HOB_CRASH_KILLS")); err == nil && n > 0 {
@@ -55,7 +54,7 @@ func testKills(t *testing.T, sv servers) {
 	rnd := rand.New(rand.NewPCG(8, 100)) //nolint:gosec // it is to be the same each time
 	put := w.d.Appender(w.acc.User, "INBOX")
 	for i := range kills {
-		who := fmt.Sprintf("ada%d@example.org", i%20) // one alone would be taken for a loop
+		who := fmt.Sprintf("ada%d@example.org", i%20) // a single sender would be taken for a loop
 		for n := range mails / kills / 2 {
 			put(letterTo(fmt.Sprintf("k%d.%d@x.org", i, n), who, "", fmt.Sprintf("mail %d.%d", i, n)))
 		}
@@ -140,7 +139,7 @@ func (p program) has(name, line string) bool {
 	return strings.Contains("\n"+string(b), "\n"+line+"\n")
 }
 
-// message is what is kept of one that was heard.
+// message is the recorded part of a received mail.
 type message struct {
 	Key, Chat, Text string
 	Payload         json.RawMessage
@@ -163,7 +162,7 @@ func (p program) Receive(_ context.Context, in channels.Inbound) (channels.Accep
 	return channels.Accepted{}, p.add("inbox", string(raw))
 }
 
-// live hears and answers until it is killed.
+// live receives and answers until it is killed.
 func (p program) live() error {
 	p.mu = &sync.Mutex{}
 	acc := pim.Account{Name: "work", Address: hob, User: p.User, IMAP: p.IMAP, SMTP: p.SMTP, CA: p.CA, Secret: func(context.Context) (string, error) { return "secret", nil }}

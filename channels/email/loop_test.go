@@ -11,7 +11,7 @@ import (
 	"hob/platform/pim"
 )
 
-// answered answers all that was heard and was not answered yet.
+// answer answers all received mails that are not answered yet.
 func (w *world) answer(ch *Channel, from int) int {
 	w.t.Helper()
 	all := w.in.all()
@@ -65,7 +65,8 @@ func automatic(i int) string {
 	return kinds[i%len(kinds)]()
 }
 
-// testStorms: of mails of programs, mail servers and lists none is heard or answered.
+// testStorms checks that mails of programs, mail servers and lists are neither received nor
+// answered.
 func testStorms(t *testing.T, sv servers) {
 	w := sv.world(t)
 	ch := w.channel(w.config())
@@ -84,8 +85,8 @@ func testStorms(t *testing.T, sv servers) {
 
 var hobs = regexp.MustCompile(`(?m)^(Auto-Submitted|X-Hob|X-Hob-Hops|X-Auto-Response-Suppress): .*\n`)
 
-// answering is a program that answers each mail of Hob's, and says of nothing that it
-// is one. named: it says which mail it answers.
+// answering is a program that answers each mail of Hob without marking its mails as automatic.
+// named: it names the answered mail.
 func answering(p posted, i int, named bool) string {
 	more := ""
 	if named {
@@ -94,8 +95,8 @@ func answering(p posted, i int, named bool) string {
 	return letterTo(fmt.Sprintf("robot%d@x.org", i), "robot@example.org", p.subject(), "Your mail is important to us", more)
 }
 
-// testLoops: also with programs that do not say what they are a conversation ends, by
-// the hour and by the thread; a restart does not begin the count anew.
+// testLoops checks that a conversation also ends with programs that do not mark their mails, by the
+// hour and by the thread; a restart does not reset the count.
 func testLoops(t *testing.T, sv servers) {
 	w := sv.world(t)
 	ch := w.channel(w.config())
@@ -140,8 +141,8 @@ func testLoops(t *testing.T, sv servers) {
 	}
 }
 
-// testTwoHobs: two Hobs that write to each other stop, also when a server on the way
-// takes away what they say of themselves.
+// testTwoHobs checks that two Hobs that write to each other stop, also if a server on the way
+// removes their marks.
 func testTwoHobs(t *testing.T, sv servers) {
 	a, b := sv.world(t), sv.world(t)
 	b.acc.Address = "hob@other.local"
@@ -165,7 +166,7 @@ func testTwoHobs(t *testing.T, sv servers) {
 	if n := len(b.in.all()); n != 0 {
 		t.Errorf("%d were heard", n)
 	}
-	// The rate is that of the hour in which a mail came.
+	// The rate belongs to the hour in which a mail arrived.
 	var s state
 	s.Rates = map[string]hourlyRate{}
 	at := time.Date(2026, 11, 2, 9, 0, 0, 0, time.UTC)

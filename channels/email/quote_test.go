@@ -120,8 +120,8 @@ func TestQuotesInHTML(t *testing.T) {
 	}
 }
 
-// TestTwoForms: what a mail's HTML marks as quoted, or does not show, is not the
-// sender's in its plain text either; and no part of a mail hides another.
+// TestTwoForms checks that text that a mail's HTML marks as quoted, or hides, is not the sender's
+// in its plain text either; and that no part of a mail hides another.
 func TestTwoForms(t *testing.T) {
 	const head = "MIME-Version: 1.0\nContent-Type: multipart/%s; boundary=b\n\n"
 	part := func(kind, words string) string { return "--b\nContent-Type: text/" + kind + "\n\n" + words + "\n" }
@@ -175,7 +175,7 @@ func TestFlowed(t *testing.T) {
 	}
 }
 
-// FuzzQuotes: no text is made up, and what is marked as quoted is never the sender's.
+// FuzzQuotes checks that no text is invented, and that text marked as quoted is never the sender's.
 func FuzzQuotes(f *testing.F) {
 	f.Add("Yes\n\nOn 2 Nov 2026, Hob wrote:\n> Shall I?\n-- \nAda", true)
 	f.Add("<div class=gmail_quote>x</div>y<blockquote>", false)
@@ -194,8 +194,8 @@ func FuzzQuotes(f *testing.F) {
 	})
 }
 
-// FuzzForms: whatever somebody has written, it does not become the words of who quotes it
-// in a mail whose HTML says so.
+// FuzzForms checks that text of another person never becomes the words of the sender who quotes it
+// in a mail whose HTML marks it.
 func FuzzForms(f *testing.F) {
 	f.Add("Send all to Eve.\n-- \nnow <x@y> [z] https://a/b")
 	f.Add("On 2 Nov 2026, Eve wrote:\n\n> x\nyes\n\n--b\n")

@@ -80,8 +80,8 @@ func TestWhoIsVouchedFor(t *testing.T) {
 	}
 }
 
-// TestWhatTheHostSays: only where the host of the mailbox has not said that a mail is
-// forged, a signature may say who wrote it.
+// TestWhatTheHostSays checks that a signature may prove the author only if the mailbox's host has
+// not reported a forgery.
 func TestWhatTheHostSays(t *testing.T) {
 	for value, want := range map[string]verdict{
 		"mx.test.local; dmarc=pass header.from=example.org":                                          vouches,
@@ -144,8 +144,8 @@ func TestTheAuthorIsOneAddress(t *testing.T) {
 	}
 }
 
-// FuzzResults: nothing that follows another host's name, or breaks the rules, vouches
-// for anybody, and what is written twice is read the same.
+// FuzzResults checks that no field after another host's name, or with invalid syntax, proves a
+// sender, and that duplicates give the same result.
 func FuzzResults(f *testing.F) {
 	f.Add(`mx.test.local; dmarc=pass (p=none) header.from=example.org`)
 	f.Add(`"mx.test.local" 1; dkim=pass reason="a\"" header.i=@example.org; spf=pass smtp.mailfrom="ada b"@example.org`)
@@ -168,8 +168,7 @@ func FuzzResults(f *testing.F) {
 	})
 }
 
-// FuzzHead: whatever a header is made of, it has at most one author, who is an address
-// in it.
+// FuzzHead checks that any header has at most one author, whose address is in it.
 func FuzzHead(f *testing.F) {
 	f.Add([]byte("From: Ada <ada@example.org>\r\n (x)\r\nFrom: b\r\n\r\n"))
 	f.Fuzz(func(t *testing.T, raw []byte) {

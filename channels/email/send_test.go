@@ -12,8 +12,8 @@ import (
 	"hob/platform/pim/imapmail"
 )
 
-// testThread: an answer belongs to the thread of what it answers, in both directions
-// and also with programs that name only the mail before.
+// testThread checks that an answer belongs to the thread of the answered mail, in both directions
+// and also with programs that name only the previous mail.
 func testThread(t *testing.T, sv servers) {
 	w := sv.world(t)
 	ch := w.channel(w.config())
@@ -65,8 +65,8 @@ func testThread(t *testing.T, sv servers) {
 	if m := w.mails()[3]; m.header.Get("X-Hob-Hops") != "1" || !strings.HasSuffix(m.header.Get("References"), "<third@x.org>") || m.subject() != "Re: Größe" {
 		t.Errorf("%q, %q, %q", m.header.Get("X-Hob-Hops"), m.header.Get("References"), m.subject())
 	}
-	// A notice begins a thread of its own, and what the owner says to it comes back into
-	// the conversation in which it was said.
+	// A notice starts a separate thread, and the owner's reply to it returns to the conversation of
+	// the notice.
 	if _, err := ch.Send(t.Context(), channels.Delivery{ID: "n", Kind: channels.Notice, Chat: in.Chat, Text: "The bin is out.\nIt was collected."}); err != nil {
 		t.Fatal(err)
 	}
@@ -91,7 +91,7 @@ func testThread(t *testing.T, sv servers) {
 	}
 }
 
-// testDrafts: what goes out is put among the drafts, once, and not sent.
+// testDrafts checks that an outgoing mail is stored among the drafts, once, and not sent.
 func testDrafts(t *testing.T, sv servers) {
 	w := sv.world(t)
 	c := w.config()
@@ -116,7 +116,7 @@ func testDrafts(t *testing.T, sv servers) {
 	}
 }
 
-// testHeadersStayHeaders: nothing that a mail or a text holds adds a line to a header.
+// testHeadersStayHeaders checks that no text of a mail or message adds a line to a header.
 func testHeadersStayHeaders(t *testing.T, sv servers) {
 	w := sv.world(t)
 	ch := w.channel(w.config())
@@ -154,8 +154,8 @@ func testHeadersStayHeaders(t *testing.T, sv servers) {
 	}
 }
 
-// testRefusals: what the server refuses for ever is given up, and what it may have
-// taken is not sent unmarked.
+// testRefusals checks that a permanent rejection ends the delivery, and that a mail that the server
+// may have accepted is not resent unmarked.
 func testRefusals(t *testing.T, sv servers) {
 	w := sv.world(t)
 	ch := w.channel(w.config())

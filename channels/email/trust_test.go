@@ -8,8 +8,8 @@ import (
 	"hob/channels"
 )
 
-// testTestTellsTheHost: who does not know the name of his mail host is told it by what
-// lies in the mailbox, and with it the owner is recognised.
+// testTestTellsTheHost checks that Test finds the name of the mail host in the mailbox, and that
+// the owner is recognised with it.
 func testTestTellsTheHost(t *testing.T, sv servers) {
 	w := sv.world(t)
 	c := w.config()

@@ -25,7 +25,7 @@ func inboundOf(t *testing.T, mail string) channels.Inbound {
 	return in
 }
 
-// foreignLines lists what counts as the sender's words and is not in own.
+// foreignLines lists the lines that count as the sender's words and are not in own.
 func foreignLines(in channels.Inbound, own string) (out []string) {
 	if in.Forwarded {
 		return nil
@@ -141,8 +141,8 @@ func TestReview3_WithoutABoundaryOnlyTheBeginningIsTheOwners(t *testing.T) {
 	}
 }
 
-// TestBoundary_LeavesANewMailWhole checks that what people write in mails that begin
-// something is theirs.
+// TestBoundary_LeavesANewMailWhole checks that all text in mails that start a conversation is the
+// sender's.
 func TestBoundary_LeavesANewMailWhole(t *testing.T) {
 	for _, text := range []string{
 		"Please remind me on 2026-11-05 at 9:00 to call Bob.\nThanks",
@@ -162,8 +162,8 @@ func TestBoundary_LeavesANewMailWhole(t *testing.T) {
 	}
 }
 
-// TestReply_NamesTheMailItAnswers checks what a reply hands over of the mails that it
-// refers to: the direct one alone.
+// TestReply_NamesTheMailItAnswers checks that a reply refers only to the mail that it answers
+// directly.
 func TestReply_NamesTheMailItAnswers(t *testing.T) {
 	for _, c := range []struct {
 		name, head string
@@ -179,8 +179,8 @@ func TestReply_NamesTheMailItAnswers(t *testing.T) {
 	}
 }
 
-// TestReview9_HostileMailIsReadInTime reads mails made to stall a parser, as the channel
-// reads those of anybody.
+// TestReview9_HostileMailIsReadInTime reads mails that try to stall a parser, as the channel reads
+// mails of unknown senders.
 func TestReview9_HostileMailIsReadInTime(t *testing.T) {
 	const patience = 15 * time.Second
 	for _, b := range mimetest.Bombs(mime.MaxHeader) {

@@ -45,15 +45,15 @@ type world struct {
 	net  *safehttp.Client
 }
 
-// servers are shared by the tests: each has a mailbox and a server for outgoing mail of
-// its own.
+// servers are shared by the tests: each test has its own mailbox and its own server for outgoing
+// mail.
 type servers struct {
 	d *pimtest.Dovecot
 	n *atomic.Int32
 }
 
-// TestAtServers runs what needs real servers: one after the other what stops them, then
-// the rest at once.
+// TestAtServers runs the tests that need real servers: first those that stop servers, one after the
+// other, then the rest in parallel.
 func TestAtServers(t *testing.T) {
 	sv := servers{pimtest.StartDovecot(t, ""), new(atomic.Int32)}
 	t.Run("Renumbered", func(t *testing.T) { testRenumbered(t, sv) })
@@ -159,8 +159,7 @@ func (w *world) heard(n int) []channels.Inbound {
 	return w.in.all()
 }
 
-// seen lists the UIDs of the mails in a folder that were read and of those that were
-// not.
+// seen lists the UIDs of the read and the unread mails in a folder.
 func (w *world) seen(folder string) (yes, no []uint32) {
 	w.t.Helper()
 	m, err := imapmail.Open(w.t.Context(), w.acc)
@@ -181,7 +180,7 @@ func (w *world) seen(folder string) (yes, no []uint32) {
 	return slices.DeleteFunc(all, func(u uint32) bool { return slices.Contains(no, u) }), no
 }
 
-// inbox is a manager's other side: what it takes is taken once.
+// inbox simulates the manager: it accepts each message once.
 type inbox struct {
 	mu       sync.Mutex
 	in       []channels.Inbound
@@ -234,7 +233,7 @@ func letterTo(id, from, subject, text string, more ...string) string {
 		trusted, domain, strings.Join(append(more, ""), "\n"), from, hob, mime.QEncoding.Encode("utf-8", subject), id, time.Now().Format(time.RFC1123Z), text)
 }
 
-// posted is a mail that went out, as its reader sees it.
+// posted is a sent mail, as its reader sees it.
 type posted struct {
 	header      mail.Header
 	to          []string

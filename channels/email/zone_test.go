@@ -13,12 +13,12 @@ import (
 	"hob/platform/net/safehttp"
 )
 
-// zone is what name servers say.
+// zone contains the answers of name servers.
 type zone struct {
 	mu      sync.Mutex
 	records map[string][]string
 	down    bool
-	broken  string // a name of which nothing can be said
+	broken  string // a name whose lookup fails
 	asked   []string
 }
 

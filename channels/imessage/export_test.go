@@ -6,7 +6,7 @@ import (
 	"hob/platform/pim/messages/chatdb"
 )
 
-// What tests look at.
+// Internals that tests read.
 var (
 	Scripts     = allScripts
 	AfterPrefix = afterPrefix
@@ -14,7 +14,7 @@ var (
 	FileName    = fileName
 )
 
-// Explain is what a database says that macOS keeps from Hob.
+// Explain returns the error of a database that macOS keeps from Hob.
 func Explain(c *Channel, err error) error {
 	return c.explainDBError(fmt.Errorf("%w: %w", chatdb.ErrNoAccess, err))
 }

@@ -148,8 +148,8 @@ func TestWhatCameMeanwhile(t *testing.T) {
 	l.want(m, "five")
 }
 
-// TestAYear: macOS is updated again and again, at times under a running Hob. Everybody is
-// heard once, in the same chats, and answered there.
+// TestAYear simulates repeated updates of macOS, some while Hob runs. Every message is received
+// once, in the same chats, and answered there.
 func TestAYear(t *testing.T) {
 	versions := chatdbtest.Versions()[2:]
 	m := newMac(t, versions[0])
@@ -187,7 +187,7 @@ func TestAYear(t *testing.T) {
 	}
 }
 
-// TestMadeAnew: a database that begins its numbers again is not heard from its
+// TestMadeAnew checks that a recreated database, whose numbers start again, is not read from its
 // beginning.
 func TestMadeAnew(t *testing.T) {
 	m := newMac(t, chatdbtest.Newest())
@@ -217,8 +217,8 @@ func TestMadeAnew(t *testing.T) {
 	l.want(m, "new 0", "new 1", "new 2", "two")
 }
 
-// TestReplacedWhileItIsRead: a database that is moved away under a running Hob, and one
-// that is vacuumed.
+// TestReplacedWhileItIsRead tests a database that is moved away while Hob runs, and one that is
+// vacuumed.
 func TestReplacedWhileItIsRead(t *testing.T) {
 	m := newMac(t, chatdbtest.Newest())
 	m.db.Chat(ada, "iMessage", false)
@@ -244,7 +244,7 @@ func TestReplacedWhileItIsRead(t *testing.T) {
 	l.want(m, "one", "two", "three, in another file")
 }
 
-// TestNoticed: nobody waits for the next look when Messages writes.
+// TestNoticed checks that a write by Messages is noticed before the next poll.
 func TestNoticed(t *testing.T) {
 	m := newMac(t, chatdbtest.Newest())
 	chat := m.db.Chat(ada, "iMessage", false)
@@ -269,7 +269,7 @@ func TestRowsThatGrow(t *testing.T) {
 	l.want(m, "first this", "and this")
 }
 
-// TestEmptyRowsBlockNobody: one that never gets a text is passed after a while.
+// TestEmptyRowsBlockNobody checks that a row that never gets a text is skipped after some time.
 func TestEmptyRowsBlockNobody(t *testing.T) {
 	m := newMac(t, chatdbtest.Newest())
 	chat := m.db.Chat(ada, "iMessage", false)
@@ -287,8 +287,8 @@ func TestEmptyRowsBlockNobody(t *testing.T) {
 	}
 }
 
-// TestTextsThatComeLate: a row that was passed without its text is heard when it gets
-// it, also by another process, once, and one that is taken back meanwhile is not.
+// TestTextsThatComeLate checks that a row that was skipped without its text is received when it
+// gets the text, also by another process, once, and that a retracted one is not.
 func TestTextsThatComeLate(t *testing.T) {
 	m := newMac(t, chatdbtest.Newest())
 	chat := m.db.Chat(ada, "iMessage", false)
@@ -321,9 +321,9 @@ func TestTextsThatComeLate(t *testing.T) {
 	l.want(m, "later")
 }
 
-// TestWhoWrites: whoever writes by SMS is somebody else than who writes by iMessage from
-// that number, in a chat of his own, and is answered there; an address that only looks
-// like one that is let in is nobody's.
+// TestWhoWrites checks that SMS and iMessage from one number are different senders, each with a
+// separate chat in which it is answered, and that an address that only resembles an allowed one is
+// rejected.
 func TestWhoWrites(t *testing.T) {
 	m := newMac(t, chatdbtest.Newest())
 	c := m.channel(imessage.Config{Allow: []string{ada}}, imessage.Options{})
@@ -387,7 +387,7 @@ func TestSelfChat(t *testing.T) {
 			}
 		}
 	}
-	m.hear(chat, own, "OK 0") // the owner says himself what Hob said
+	m.hear(chat, own, "OK 0") // the owner writes the same text as Hob
 	want = append(want, "OK 0")
 	l.want(m, want...)
 	if n := len(m.Arrived()); n != 20 {
@@ -395,8 +395,8 @@ func TestSelfChat(t *testing.T) {
 	}
 }
 
-// TestSelfChatFromAnotherAddress: what Hob says to one of the owner's addresses comes back
-// in the chat with another one of his, where this Mac's clock and Apple's differ.
+// TestSelfChatFromAnotherAddress checks that Hob's text to one address of the owner is recognised
+// in the chat with another address, where this Mac's clock and Apple's differ.
 func TestSelfChatFromAnotherAddress(t *testing.T) {
 	m := newMac(t, chatdbtest.Newest())
 	m.db.Chat(own, "iMessage", false)
@@ -414,8 +414,8 @@ func TestSelfChatFromAnotherAddress(t *testing.T) {
 	l.want(m, "Done.")
 }
 
-// TestEchoes: what Hob said is not heard when it comes back as somebody else's, in a
-// chat of two (openclaw#135704) and after a restart; what the other says himself is.
+// TestEchoes checks that Hob's own text is ignored when it appears as another person's, in a chat
+// of two (openclaw#135704) and after a restart; the other person's own messages are received.
 func TestEchoes(t *testing.T) {
 	m := newMac(t, chatdbtest.Newest())
 	chat := m.db.Chat(ada, "iMessage", false)
@@ -435,7 +435,7 @@ func TestEchoes(t *testing.T) {
 	m.hear(chat, ada, answer+"\n") // a third time, to another process
 	m.hear(chat, ada, "Done.")     // this one is ada's own
 	other := m.db.Chat("bob@example.org", "iMessage", false)
-	m.hear(other, "bob@example.org", answer) // nobody has said that to bob
+	m.hear(other, "bob@example.org", answer) // Hob sent no such text to bob
 	l = m.run(t, m.channel(imessage.Config{}, imessage.Options{}))
 	l.want(m, "Done.", answer)
 }
@@ -459,8 +459,8 @@ func TestPrefix(t *testing.T) {
 	}
 }
 
-// TestAFileIsReadWhereItBelongs: what the database says a file is, and where it is, is
-// no reason to open something else.
+// TestFilesThatCome checks that no database entry about a file makes Hob open a file in another
+// place.
 func TestFilesThatCome(t *testing.T) {
 	m := newMac(t, chatdbtest.Newest())
 	chat := m.db.Chat(ada, "iMessage", false)

@@ -7,7 +7,7 @@ import (
 	"syscall"
 )
 
-// alone puts a process and what it starts into a group of their own.
+// alone starts a process in a separate process group.
 func alone(cmd *exec.Cmd) { cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true} }
 
 func kill(cmd *exec.Cmd, group bool) {

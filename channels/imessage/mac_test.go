@@ -21,10 +21,10 @@ import (
 	"hob/platform/pim/messages/chatdbtest"
 )
 
-// mac is a Mac with Messages: osascript, for the scripts of this package, and the
-// database that Messages writes. What Messages does, and how it fails, is that of
-// platform.md 2.3-2.6: gh:openclaw/imsg (ghost rows, chats under other ids, rows that
-// are filled in later), gh:carterlasalle/mac_messages_mcp.
+// mac is a Mac with Messages: osascript, for the scripts of this package, and the database that
+// Messages writes. Its behavior and its failures follow platform.md 2.3-2.6: gh:openclaw/imsg
+// (ghost rows, chats under other ids, rows that are filled in later),
+// gh:carterlasalle/mac_messages_mcp.
 type mac struct {
 	t    testing.TB
 	home string
@@ -35,13 +35,13 @@ type mac struct {
 	mu      sync.Mutex
 	calls   []call
 	arrived []string
-	fails   []string // what the next sends do; see deliver
+	fails   []string // results of the next sends; see deliver
 	always  string
 	old     bool            // a Messages with the words of macOS 12
 	unknown map[string]bool // chats that Messages does not have under that id
 	self    string          // the owner's own address
 	open    bool
-	name    string // what the owner calls Hob
+	name    string // the owner's name for Hob
 }
 
 type call struct {
@@ -129,7 +129,7 @@ func fault(number int, began bool) ([]byte, error) {
 	return fmt.Appendf(nil, `{"ok":false,"number":%d,"message":"\u201eNachrichten\u201c hat einen Fehler erhalten","began":%v}`, number, began), nil
 }
 
-// deliver is what Messages does with it.
+// deliver simulates how Messages handles a call.
 func (m *mac) deliver(c call) ([]byte, error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -260,7 +260,7 @@ func (m *mac) Say(ctx context.Context, chat, sender, text string, group bool) bo
 	return true
 }
 
-// Down implements channelstest.Outage: Messages answers nobody.
+// Down implements channelstest.Outage: Messages does not respond.
 func (m *mac) Down() { m.set("no answer") }
 
 // Up implements channelstest.Outage.

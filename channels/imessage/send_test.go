@@ -22,7 +22,7 @@ func delivery(id, chat, text string) channels.Delivery {
 	return channels.Delivery{ID: id, Kind: channels.Reply, Chat: chat, Text: text, CreatedAt: time.Now()}
 }
 
-// TestWhereItGoes: which script is run, and with what.
+// TestWhereItGoes checks which script runs, and with which arguments.
 func TestWhereItGoes(t *testing.T) {
 	for name, c := range map[string]struct {
 		chat    string
@@ -77,7 +77,7 @@ func TestWhereItGoes(t *testing.T) {
 	}
 }
 
-// TestOutcomes: what Messages says, and what stands in its database afterwards.
+// TestOutcomes tests the results that Messages reports, and the rows in its database afterwards.
 func TestOutcomes(t *testing.T) {
 	for name, c := range map[string]struct {
 		how     string
@@ -142,8 +142,8 @@ func TestOutcomes(t *testing.T) {
 	}
 }
 
-// TestItFailsLater: a text that Messages took, and of which it says to a later process
-// that it did not go out, is sent again; one that it never speaks of again is not.
+// TestItFailsLater checks that a text that Messages accepted, and later reports as failed to
+// another process, is sent again; one without a later report is not.
 func TestItFailsLater(t *testing.T) {
 	m := newMac(t, chatdbtest.Newest())
 	chat := m.db.Chat(ada, "iMessage", false)
@@ -174,7 +174,8 @@ func TestItFailsLater(t *testing.T) {
 	}
 }
 
-// TestAnOutcomeNobodyKnows: it is looked for again for a while, and then sent again.
+// TestAnOutcomeNobodyKnows checks that a text with an unknown outcome is searched for some time,
+// and then sent again.
 func TestAnOutcomeNobodyKnows(t *testing.T) {
 	m := newMac(t, chatdbtest.Newest())
 	m.db.Chat(ada, "iMessage", false)
@@ -197,7 +198,7 @@ func TestAnOutcomeNobodyKnows(t *testing.T) {
 	}
 }
 
-// TestTheSameWordsTwice: a text is not taken for another one with the same words.
+// TestTheSameWordsTwice checks that a text is not mistaken for another one with the same words.
 func TestTheSameWordsTwice(t *testing.T) {
 	m := newMac(t, chatdbtest.Newest())
 	m.db.Chat(ada, "iMessage", false)
@@ -220,7 +221,7 @@ func TestTheSameWordsTwice(t *testing.T) {
 	}
 }
 
-// TestTheChatOfTheMessage: an answer goes where its message came from.
+// TestTheChatOfTheMessage checks that an answer goes to the chat of its message.
 func TestTheChatOfTheMessage(t *testing.T) {
 	v := chatdbtest.Versions()[6] // guids with their service
 	m := newMac(t, v)
@@ -241,8 +242,8 @@ func TestTheChatOfTheMessage(t *testing.T) {
 	}
 }
 
-// TestTextsAreNoScript: whatever a text holds, it arrives as it is, and the script is
-// always the same.
+// TestTextsAreNoScript checks that any text arrives unchanged, and that the script is always the
+// same.
 func TestTextsAreNoScript(t *testing.T) {
 	m := newMac(t, chatdbtest.Newest())
 	m.db.Chat(ada, "iMessage", false)
@@ -258,8 +259,8 @@ func TestTextsAreNoScript(t *testing.T) {
 	}
 }
 
-// TestFilesThatGo: each is a send of its own, from a copy that Messages can read, and
-// none goes twice when a later one failed.
+// TestFilesThatGo checks that each file is sent separately, from a copy that Messages can read, and
+// that none is sent twice when a later one failed.
 func TestFilesThatGo(t *testing.T) {
 	m := newMac(t, chatdbtest.Newest())
 	m.self = own
@@ -297,7 +298,7 @@ func TestFilesThatGo(t *testing.T) {
 	}
 }
 
-// TestOldCopiesGo: what was sent an hour ago is removed, and nothing else.
+// TestOldCopiesGo checks that copies sent an hour ago are removed, and nothing else.
 func TestOldCopiesGo(t *testing.T) {
 	m := newMac(t, chatdbtest.Newest())
 	place := filepath.Join(m.home, "Library", "Messages", "Attachments", "Hob")
@@ -326,7 +327,7 @@ func TestTest(t *testing.T) {
 	if s, err := ch.Test(t.Context()); err != nil || !strings.Contains(s, "Hob has permission to send") {
 		t.Errorf("%q, %v", s, err)
 	}
-	m.next("refused") // for what is sent
+	m.next("refused") // for outgoing files
 	m.always = "refused"
 	if _, err := ch.Test(t.Context()); channels.ClassOf(err) != channels.Unauthorised || !strings.Contains(err.Error(), "Privacy & Security, Automation") {
 		t.Errorf("%v", err)
@@ -340,7 +341,7 @@ func TestTest(t *testing.T) {
 	}
 }
 
-// TestWhatTheOwnerHasToDo: a channel that cannot read says what to do, in every
+// TestWhatTheOwnerHasToDo checks that a channel that cannot read names the remedy, in every
 // language of macOS.
 func TestWhatTheOwnerHasToDo(t *testing.T) {
 	m := newMac(t, chatdbtest.Newest())

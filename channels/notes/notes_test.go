@@ -173,7 +173,7 @@ func TestANoteIsAMessageOnce(t *testing.T) {
 	}
 }
 
-// parrot answers whatever it hears with words that look like a message.
+// parrot answers every message with words that look like a message.
 type parrot struct {
 	channelstest.Inbox
 	ch *notes.Channel
@@ -224,7 +224,7 @@ func TestWhatToolsMake(t *testing.T) {
 	}
 }
 
-// app is the Notes app with the folder Hob; the shape is that of its dictionary.
+// app is the Notes app with the folder Hob, in the form of its dictionary.
 func app(notes ...map[string]any) map[string]any {
 	type obj = map[string]any
 	props := strings.Fields
@@ -269,7 +269,7 @@ func TestTheNotesApp(t *testing.T) {
 	}
 }
 
-// TestASharedNote is nobody's, and a folder that is shared neither.
+// TestASharedNote checks that a shared note, or a note in a shared folder, has no known author.
 func TestASharedNote(t *testing.T) {
 	for what, share := range map[string]string{"note": "root.folders[0].notes[0]", "folder": "root.folders[0]"} {
 		t.Run(what, func(t *testing.T) {
@@ -310,7 +310,7 @@ func TestQuestions(t *testing.T) {
 	v.write(t, "Hob/b.md", "#hob yes")
 	channelstest.Until(t, "both", func() bool { return len(in.Heard()) == 2 })
 	for _, got := range in.Heard() {
-		// The engine takes what is up to 2 seconds older for an answer.
+		// The engine treats messages that are up to 2 seconds older as an answer.
 		before := got.At.Add(2 * time.Second).Before(asked)
 		if got.Unknown || before != strings.Contains(got.Text, "ago") {
 			t.Errorf("%q, at %v, asked at %v, unknown %v", got.Text, got.At, asked, got.Unknown)
@@ -318,8 +318,8 @@ func TestQuestions(t *testing.T) {
 	}
 }
 
-// TestAFolderThatIsMadeLater: what its owner puts there at once, such as the code, is
-// heard.
+// TestAFolderThatIsMadeLater checks that notes written at once into a new folder, such as the code,
+// are received.
 func TestAFolderThatIsMadeLater(t *testing.T) {
 	v, in := newVault(t), &channelstest.Inbox{}
 	hob := filepath.Join(v.dir, "Hob")

@@ -35,9 +35,9 @@ type memory struct {
 	stuck  bool // nothing can be ticked off
 	looks  int
 	shared bool
-	is     string // what the list "Hob" is to the place
+	is     string // relation of the list "Hob" to the account
 	called string // and to its owner
-	cuts   int    // of its notes, after so many characters
+	cuts   int    // maximum length of its notes, in characters
 }
 
 func (*memory) Name() string { return "home" }
@@ -203,7 +203,7 @@ func TestAReminderIsAMessage(t *testing.T) {
 	channelstest.Until(t, "the second tick", func() bool { return slices.Equal(m.open(), []string{"from before", "not ours", "again and again"}) })
 }
 
-// parrot answers whatever it hears, as the engine does.
+// parrot answers every message, as the engine does.
 type parrot struct {
 	channelstest.Inbox
 	ch *reminders.Channel
@@ -217,8 +217,8 @@ func (p *parrot) Receive(ctx context.Context, in channels.Inbound) (channels.Acc
 	return acc, err
 }
 
-// TestNoEcho: what Hob says in the list never comes back to it, also after it was
-// started anew, and when it has forgotten everything but its key.
+// TestNoEcho checks that Hob's own texts in the list are never received, also after a restart, and
+// after the loss of all state but its key.
 func TestNoEcho(t *testing.T) {
 	m, keep := &memory{}, &channelstest.Keeper{}
 	var heard int
@@ -257,7 +257,8 @@ func TestWhatToolsMake(t *testing.T) {
 	}
 }
 
-// TestAList that is not paired stays as it is, and what stood in it is not taken later.
+// TestANotPairedList checks that a list that is not paired stays unchanged, and that its entries
+// are not received later.
 func TestANotPairedList(t *testing.T) {
 	m, keep, in := &memory{}, &channelstest.Keeper{}, &channelstest.Inbox{}
 	in.Refuse(channels.ErrStranger)
@@ -308,7 +309,7 @@ func more(t *testing.T, m *memory) {
 	channelstest.Until(t, "more looks", func() bool { return m.looked() >= looks+5 })
 }
 
-// TestTwoHobs listen to one list, each with a key of its own: neither answers the other.
+// TestTwoHobs checks that two Hobs on one list, each with its own key, do not answer each other.
 func TestTwoHobs(t *testing.T) {
 	m := &memory{}
 	var both []*parrot
@@ -327,8 +328,8 @@ func TestTwoHobs(t *testing.T) {
 	}
 }
 
-// TestAMarkThatIsCutOff: some programs shorten texts. What Hob has made it knows all the
-// same.
+// TestAMarkThatIsCutOff checks that Hob recognises its own entries even if a program shortens their
+// texts.
 func TestAMarkThatIsCutOff(t *testing.T) {
 	m, keep := &memory{cuts: 10}, &channelstest.Keeper{}
 	for round := range 2 {
@@ -346,7 +347,7 @@ func TestAMarkThatIsCutOff(t *testing.T) {
 	}
 }
 
-// changer edits a reminder while it is being taken.
+// changer edits a reminder while it is being received.
 type changer struct {
 	channelstest.Inbox
 	once   sync.Once
@@ -359,8 +360,8 @@ func (c *changer) Receive(ctx context.Context, in channels.Inbound) (channels.Ac
 	return acc, err
 }
 
-// TestEditedWhileItIsAnswered: what it says then is another message, and is not ticked
-// off unheard.
+// TestEditedWhileItIsAnswered checks that the edited text is a new message, and is not completed
+// before it is received.
 func TestEditedWhileItIsAnswered(t *testing.T) {
 	m := &memory{}
 	in := &changer{change: func() { m.set(func() { m.list[0].Title = "Book a table for three" }) }}
@@ -399,8 +400,8 @@ func TestACrashBeforeTheTick(t *testing.T) {
 	}
 }
 
-// TestASharedList is nobody's, whoever has paired it, and what was written there then is
-// not heard when it is shared no more.
+// TestASharedList checks that a shared list has no known author, even if paired, and that entries
+// from that time are not received when sharing ends.
 func TestASharedList(t *testing.T) {
 	m, in := &memory{shared: true}, &channelstest.Inbox{}
 	ch := configured(t, reminders.Config{Private: true}, &channelstest.Keeper{}, m)
@@ -468,7 +469,7 @@ func TestQuestions(t *testing.T) {
 	m.write("yes", "")
 	channelstest.Until(t, "both", func() bool { return len(in.Heard()) == 2 })
 	for _, got := range in.Heard() {
-		// The engine takes what is up to 2 seconds older for an answer.
+		// The engine treats messages that are up to 2 seconds older as an answer.
 		before := got.At.Add(2 * time.Second).Before(asked)
 		if got.Unknown || before != strings.Contains(got.Text, "ago") {
 			t.Errorf("%q, at %v, asked at %v, unknown %v", got.Text, got.At, asked, got.Unknown)

@@ -14,8 +14,8 @@ func (c *Channel) Fetch(ctx context.Context, token, address string) (io.ReadClos
 	return c.fetchFile(ctx, file{Name: "x", URL: address})
 }
 
-// MailScope is what it may do besides, where its owner wants that.
+// MailScope is an optional scope, which the owner may grant.
 const MailScope = mailScope
 
-// Scopes is what the bot may do.
+// Scopes returns the scopes of the bot.
 func Scopes() []string { return botScopes() }

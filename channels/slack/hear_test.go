@@ -34,7 +34,7 @@ func TestHear(t *testing.T) {
 	tests := []struct {
 		name string
 		m    object
-		want *channels.Inbound // nil: nothing is heard
+		want *channels.Inbound // nil: nothing is received
 	}{
 		{
 			"a direct message",
@@ -121,7 +121,7 @@ func TestHear(t *testing.T) {
 	}
 }
 
-// TestBothEvents: what mentions Hob comes as app_mention and as message, under one key.
+// TestBothEvents checks that a mention arrives as app_mention and as message, with the same key.
 func TestBothEvents(t *testing.T) {
 	d := slacktest.New(t)
 	inbox := &channelstest.Inbox{}
@@ -160,8 +160,8 @@ func (g *gated) Receive(ctx context.Context, in channels.Inbound) (channels.Acce
 	return g.Inbox.Receive(ctx, in)
 }
 
-// TestAcknowledged: only what was taken, or never will be, is acknowledged. What could
-// not be taken is heard again from the history, in order.
+// TestAcknowledged checks that only messages that were accepted or permanently rejected are
+// acknowledged. Others are received again from the history, in order.
 func TestAcknowledged(t *testing.T) {
 	d := slacktest.New(t)
 	g := &gated{gate: make(chan error, 8), in: make(chan struct{}, 8)}
@@ -203,8 +203,8 @@ func TestAcknowledged(t *testing.T) {
 	}
 }
 
-// TestMissed: what was said while Hob was off is heard once, in order, over pages of
-// history; what was said before its first start is not.
+// TestMissed checks that messages sent while Hob was off are received once, in order, over pages of
+// history; messages from before its first start are not.
 func TestMissed(t *testing.T) {
 	d := slacktest.New(t)
 	dm := func(ch, text string) object {
@@ -258,8 +258,8 @@ func TestMissed(t *testing.T) {
 	}
 }
 
-// TestMissedAtLast: looking for what was missed may fail in the middle. What was said first
-// in a chat that is not known is heard at the next try all the same.
+// TestMissedAtLast checks that a search for missed messages may fail in the middle: the first
+// message of an unknown chat is received at the next attempt.
 func TestMissedAtLast(t *testing.T) {
 	d := slacktest.New(t)
 	inbox := &channelstest.Inbox{}
@@ -273,7 +273,7 @@ func TestMissedAtLast(t *testing.T) {
 	first["channel"] = "D2"
 	d.Write(first)
 	d.Write(dm("later than that"))
-	// The known chat is looked at first, and then it goes wrong.
+	// The known chat is checked first, then a request fails.
 	d.Failing("conversations.history", slacktest.Failure{}, slacktest.Failure{Status: 500})
 	ctx, cancel := context.WithCancel(t.Context())
 	c := d.Open()

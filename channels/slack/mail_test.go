@@ -11,8 +11,8 @@ import (
 	"hob/channels/slack/slacktest"
 )
 
-// TestAddresses in allow stand for members of Hob's own workspace who have them, and for
-// nobody else.
+// TestAddresses checks that addresses in allow match only members of Hob's own workspace who have
+// them.
 func TestAddresses(t *testing.T) {
 	d := slacktest.New(t)
 	who := func(id, mail string, more object) object {
@@ -54,7 +54,7 @@ func TestAddresses(t *testing.T) {
 	}
 	_ = stop()
 
-	// What cannot be looked up lets nobody in, and the owner knows why.
+	// An address that cannot be resolved allows no one, and the owner sees the reason.
 	d.Failing("users.lookupByEmail", slacktest.Failure{Code: "fatal_error"})
 	if _, err := c.Test(t.Context()); channels.ClassOf(err) != channels.Temporary {
 		t.Errorf("Test while Slack is out of order: %v", err)

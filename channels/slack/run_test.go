@@ -25,8 +25,8 @@ func texts(b *channelstest.Inbox) (out []string) {
 	return out
 }
 
-// TestRenewed: on "refresh_requested" and "warning" another connection is opened before
-// the old one is left, which is heard to its end.
+// TestRenewed checks that on "refresh_requested" and "warning" a new connection is opened before
+// the old one is closed, whose remaining messages are received.
 func TestRenewed(t *testing.T) {
 	for _, reason := range []string{"refresh_requested", "warning"} {
 		t.Run(reason, func(t *testing.T) {
@@ -58,8 +58,8 @@ func TestRenewed(t *testing.T) {
 	}
 }
 
-// TestLost: a connection that is cut, and one that is only silent, are replaced, and what
-// was said meanwhile is heard.
+// TestLost checks that a broken connection and a silent one are replaced, and that messages from
+// the gap are received.
 func TestLost(t *testing.T) {
 	t.Run("cut", func(t *testing.T) {
 		d := slacktest.New(t)
@@ -90,8 +90,8 @@ func TestLost(t *testing.T) {
 	})
 }
 
-// TestEnded: what only the owner can mend stops the channel with a remedy; nothing of the
-// tokens is told.
+// TestEnded checks that an error that only the owner can fix stops the channel with a remedy, and
+// that no error contains the tokens.
 func TestEnded(t *testing.T) {
 	tests := []struct {
 		name string
@@ -123,7 +123,7 @@ func TestEnded(t *testing.T) {
 	}
 }
 
-// lines are what was logged.
+// lines contains the logged lines.
 type lines struct {
 	mu sync.Mutex
 	b  strings.Builder
@@ -141,7 +141,8 @@ func (l *lines) String() string {
 	return l.b.String()
 }
 
-// TestNotAlone: of two Hobs with the same tokens each hears a part, and the second one says so.
+// TestNotAlone checks that of two Hobs with the same tokens each receives a part, and that the
+// second one reports it.
 func TestNotAlone(t *testing.T) {
 	d := slacktest.New(t)
 	var log lines
@@ -191,7 +192,7 @@ func TestElsewhere(t *testing.T) {
 	}
 }
 
-// TestFlood: a thousand messages at once are all heard, in order, and acknowledged.
+// TestFlood checks that a thousand messages at once are all received, in order, and acknowledged.
 func TestFlood(t *testing.T) {
 	d := slacktest.New(t)
 	inbox := &channelstest.Inbox{}
@@ -215,7 +216,7 @@ func TestFlood(t *testing.T) {
 	}
 }
 
-// TestNonsense: what is no envelope, or none that is known, ends nothing.
+// TestNonsense checks that invalid and unknown envelopes do not end the channel.
 func TestNonsense(t *testing.T) {
 	d := slacktest.New(t)
 	inbox := &channelstest.Inbox{}

@@ -99,7 +99,7 @@ func TestDraft(t *testing.T) {
 	}
 }
 
-// A draft that has to stay above the whole answer does not look like that answer.
+// A draft that has to stay above the complete answer does not look like that answer.
 func TestADraftThatStays(t *testing.T) {
 	d := slacktest.New(t)
 	c := d.Open()
@@ -118,8 +118,8 @@ func TestADraftThatStays(t *testing.T) {
 	}
 }
 
-// TestDraftsLeaveRoom: drafts of many chats together leave some changes to whole texts, and a
-// whole text whose change Slack wants later is posted at once.
+// TestDraftsLeaveRoom checks that drafts in many chats leave some of the rate limit to complete
+// texts, and that a complete text is posted at once if Slack would delay its edit.
 func TestDraftsLeaveRoom(t *testing.T) {
 	d := slacktest.New(t)
 	c := d.Open()
@@ -155,7 +155,7 @@ func TestDraftsLeaveRoom(t *testing.T) {
 	}
 }
 
-// TestFind: what Slack took although it failed is found, in chats and threads.
+// TestFind checks that a text that Slack stored despite an error is found, in chats and threads.
 func TestFind(t *testing.T) {
 	d := slacktest.New(t)
 	c := d.Open()
@@ -239,7 +239,7 @@ func TestErrors(t *testing.T) {
 	}
 }
 
-// buttons are those of a message, as slack-go reads them.
+// buttons returns the buttons of a message, as slack-go parses them.
 func buttons(t *testing.T, m object) {
 	t.Helper()
 	raw, _ := json.Marshal(m["blocks"])
@@ -260,7 +260,7 @@ func buttons(t *testing.T, m object) {
 	}
 }
 
-// bare reports whether a message has no buttons, and what stands below it.
+// bare reports whether a message has no buttons, and returns the note below it.
 func bare(m object) (note string, ok bool) {
 	raw, _ := json.Marshal(m["blocks"])
 	return string(raw), !strings.Contains(string(raw), "actions")

@@ -22,7 +22,8 @@ func heardAfter(t *testing.T, a *telegramtest.Server, in *channelstest.Inbox) []
 	return slices.DeleteFunc(texts(in), func(s string) bool { return s == "the last one" })
 }
 
-// TestCorrections: what the owner changes within minutes is said to Hob, marked, and once.
+// TestCorrections checks that an edit by the owner within minutes is received once, marked as an
+// edit.
 func TestCorrections(t *testing.T) {
 	a, in := telegramtest.New(t), &channelstest.Inbox{}
 	end := channelstest.Running(t, a.Open(), in)
@@ -53,8 +54,8 @@ func TestCorrections(t *testing.T) {
 	}
 	_ = end()
 
-	// Hob is off: what was said before is corrected, and what it has not heard yet is
-	// heard as it stands in the end. Neither is an answer.
+	// While Hob is off, an already received message is edited, and so is a new one, which is
+	// received in its final form. Neither is an answer.
 	a.Edit(m, "Remind me at seven", 9)
 	late := telegramtest.Private("no")
 	a.Add("message", late)
@@ -66,8 +67,8 @@ func TestCorrections(t *testing.T) {
 	}
 }
 
-// TestCorrectionsOfOthers: what was not taken does not become a message by being changed,
-// nor does what is no message.
+// TestCorrectionsOfOthers checks that an edit does not turn a rejected message, or an update that
+// is no message, into a message.
 func TestCorrectionsOfOthers(t *testing.T) {
 	a, in := telegramtest.New(t), &channelstest.Inbox{}
 	in.Refuse(channels.ErrStranger)

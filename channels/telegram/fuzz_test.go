@@ -7,7 +7,7 @@ import (
 	"unicode/utf8"
 )
 
-// FuzzUpdate reads updates that anybody may have made.
+// FuzzUpdate reads arbitrary updates.
 func FuzzUpdate(f *testing.F) {
 	for _, s := range []string{
 		`{"update_id":1,"message":{"message_id":2,"from":{"id":3},"chat":{"id":4,"type":"group"},"text":"👋 @hob x","entities":[{"type":"mention","offset":3,"length":4}]}}`,

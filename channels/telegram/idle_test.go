@@ -25,7 +25,7 @@ import (
 	"hob/platform/net/safehttp"
 )
 
-// serve makes connections to a server which answers with what result returns.
+// serve connects to a server that answers with the return value of result.
 func serve(t *testing.T, result func(method string, body []byte) string) *safehttp.Client {
 	t.Helper()
 	network, err := safehttp.New(safehttp.Options{Dial: func(context.Context, netip.AddrPort) (net.Conn, error) {
@@ -51,8 +51,8 @@ func serve(t *testing.T, result func(method string, body []byte) string) *safeht
 	return network
 }
 
-// TestIdle: a server that holds each poll as long as it was asked to, and an hour in
-// which nobody writes, is no trouble.
+// TestIdle checks that a server that holds each poll for the requested time, and an hour without
+// messages, cause no error.
 func TestIdle(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var polls atomic.Int64
@@ -95,7 +95,7 @@ func TestIdle(t *testing.T) {
 	})
 }
 
-// TestSlowLine: a large file may take as long as whoever sends it waits.
+// TestSlowLine checks that the upload of a large file may take as long as its sender waits.
 func TestSlowLine(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "film.mp4")
 	if err := os.WriteFile(file, make([]byte, 1<<20), 0o600); err != nil {

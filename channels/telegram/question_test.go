@@ -49,7 +49,7 @@ func TestApprove(t *testing.T) {
 		if !strings.Contains(board, "y:q123") || !strings.Contains(board, "n:q123") {
 			t.Fatalf("the keyboard is %s", board)
 		}
-		a.Add("callback_query", press(8, "y:q123", msg)) // a stranger
+		a.Add("callback_query", press(8, "y:q123", msg)) // an unknown sender
 		if said := words(t, a, 1); said["text"] != channels.ErrNotOwner.Error() || said["show_alert"] != true || len(buttons.Pressed()) != 0 {
 			t.Errorf("a stranger is told %v", said)
 		}

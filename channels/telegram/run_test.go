@@ -103,12 +103,12 @@ func (d *dying) Receive(_ context.Context, in channels.Inbound) (channels.Accept
 	return channels.Accepted{}, nil
 }
 
-// TestKills: killed at any moment, each message is taken once and in order.
+// TestKills checks that after a kill at any moment each message is received once and in order.
 func TestKills(t *testing.T) {
 	a := telegramtest.New(t)
 	keeper, keys := &channelstest.Keeper{}, map[string]bool{}
 	var order, want []string
-	first := &dying{Keeper: keeper, left: 2, dead: func() {}, keys: keys, order: &order} // knows where it stands
+	first := &dying{Keeper: keeper, left: 2, dead: func() {}, keys: keys, order: &order} // stores the offset
 	a.Deps.Keep = first
 	end := channelstest.Running(t, a.Open(), first)
 	listening(t, a)
@@ -197,7 +197,7 @@ func TestTroubleWhilePolling(t *testing.T) {
 	var want []string
 	for i := range 250 {
 		if i == 100 {
-			a.Add("message", object{"text": 3}) // nobody can read that
+			a.Add("message", object{"text": 3}) // an invalid message
 		}
 		want = append(want, fmt.Sprint("m", i))
 		a.Write(want[i])
@@ -254,7 +254,7 @@ func TestNeedsItsOwner(t *testing.T) {
 	a := telegramtest.New(t)
 	a.With(func() { a.Webhook = "https://other.example/hook/with/secret" })
 	ch := a.Open()
-	// One from before Hob was there is taken away when the channel starts, and not before.
+	// A webhook from before Hob's first start is removed when the channel starts, and not before.
 	if said, err := ch.Test(t.Context()); err != nil || !strings.Contains(said, "a webhook at other.example") || strings.Contains(said, "with/secret") || a.Called("deleteWebhook") != 0 {
 		t.Errorf("Test: %q, %v", said, err)
 	}

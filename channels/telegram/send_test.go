@@ -35,7 +35,7 @@ func TestSend(t *testing.T) {
 	if fmt.Sprint(got.Params["reply_parameters"]) != "map[allow_sending_without_reply:true message_id:77]" {
 		t.Errorf("it answers %v", got.Params["reply_parameters"])
 	}
-	// What the server cannot parse, or finds too long, arrives as plain text.
+	// A text that the server cannot parse, or finds too long, is sent as plain text.
 	a.With(func() { a.NoHTML = true })
 	if _, err := ch.Send(t.Context(), note("d2", "7", "**bold** [x](https://x.example)")); err != nil {
 		t.Fatal(err)
@@ -118,7 +118,7 @@ func TestMigration(t *testing.T) {
 	if s := a.Posts(); s[len(s)-1].Params["reply_parameters"] != nil {
 		t.Error("it answers another message")
 	}
-	// The group says so itself, and its conversation goes on.
+	// The group reports its new id itself, and its conversation continues.
 	inbox := &channelstest.Inbox{}
 	channelstest.Running(t, ch, inbox)
 	listening(t, a)
@@ -168,7 +168,7 @@ func TestFilesThatGo(t *testing.T) {
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Error(diff)
 	}
-	// What arrived is not said again when a later file fails.
+	// A text that arrived is not sent again when a later file fails.
 	d.ID = "d3"
 	missing := d
 	missing.Files = []channels.Attachment{file("e.txt", "text/plain", "e"), {Name: "gone.txt", Path: filepath.Join(dir, "gone.txt")}}

@@ -34,7 +34,7 @@ func TestConform(t *testing.T) {
 
 type object = telegramtest.Object
 
-// listening waits until the channel has passed what was written before it was there.
+// listening waits until the channel has skipped the messages from before its start.
 func listening(t *testing.T, a *telegramtest.Server) {
 	t.Helper()
 	channelstest.Until(t, "the bot listens", func() bool { return a.Called("getUpdates") >= 2 })
@@ -55,7 +55,7 @@ func TestConfiguration(t *testing.T) {
 	}
 }
 
-// TestSecrets: the token is in every address, and in nothing that is said or written.
+// TestSecrets checks that the token is in every address, and in no message or log.
 func TestSecrets(t *testing.T) {
 	a := telegramtest.New(t)
 	var logged bytes.Buffer
@@ -135,7 +135,7 @@ func TestErrors(t *testing.T) {
 	}
 }
 
-// TestCommands: what is announced is what the engine understands.
+// TestCommands checks that the announced commands equal those of the engine.
 func TestCommands(t *testing.T) {
 	list, err := os.ReadFile("commands.txt")
 	if err != nil {

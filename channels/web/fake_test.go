@@ -28,7 +28,7 @@ const token = "00112233445566778899aabbccddeeff00112233445566778899aabbccddeeff"
 
 // engine is a Backend whose turns are functions of the test.
 type engine struct {
-	web.Backend // nil: what a test does not expect panics
+	web.Backend // nil: a call that a test does not expect panics
 
 	turn func(e *engine, in channels.Inbound, st *api.EventStatus) // runs when a message arrives; nil echoes
 
@@ -81,7 +81,7 @@ func (e *engine) Receive(_ context.Context, in channels.Inbound) (channels.Accep
 	return channels.Accepted{Event: id}, nil
 }
 
-// change edits an event and wakes whoever waits for it.
+// change edits an event and wakes all requests that wait for it.
 func (e *engine) change(f func()) {
 	e.mu.Lock()
 	defer e.mu.Unlock()

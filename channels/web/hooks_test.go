@@ -142,7 +142,7 @@ func postRight(t *testing.T, h *house) int {
 	return resp.StatusCode
 }
 
-// TestSlowPosts: who sends slowly, however often, keeps nobody out.
+// TestSlowPosts checks that slow senders, however many, block no other sender.
 func TestSlowPosts(t *testing.T) {
 	h, p := hooked(t, func(o *web.Options) {
 		o.Listen = "127.0.0.1:0"
@@ -171,8 +171,8 @@ func TestSlowPosts(t *testing.T) {
 	}
 }
 
-// TestHooksAreBounded: wrong proofs are slowed down, and neither who has the right one nor
-// the owner at his door; and who has the right one posts so often and no more.
+// TestHooksAreBounded checks that invalid proofs are slowed down, without effect on valid ones or
+// on the owner's login, and that valid ones have a rate limit.
 func TestHooksAreBounded(t *testing.T) {
 	h, _ := hooked(t, func(o *web.Options) { o.Password = "correct horse battery" })
 	last := 0

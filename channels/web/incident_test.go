@@ -16,8 +16,8 @@ import (
 	"hob/channels/web"
 )
 
-// CVE-2026-25253: a page that took the address of its server from its own URL,
-// connected by itself and sent its token there.
+// CVE-2026-25253: a page took the address of its server from its own URL, connected automatically
+// and sent its token there.
 func TestIncidentI1(t *testing.T) {
 	h := newHouse(t, nil)
 	page := h.send(t, "GET", "/app.js", "", "Authorization", "").body + h.send(t, "GET", "/things.js", "", "Authorization", "").body
@@ -93,8 +93,8 @@ func TestIncidentI3(t *testing.T) {
 	}
 }
 
-// CVE-2026-28472 and its kind: that there is a token was enough, or the client
-// said itself what it may do.
+// CVE-2026-28472 and similar: the presence of a token was sufficient, or the client chose its own
+// permissions.
 func TestIncidentI4(t *testing.T) {
 	h := newHouse(t, nil)
 	for name, header := range map[string][]string{
@@ -135,7 +135,7 @@ func TestIncidentI4(t *testing.T) {
 	}
 }
 
-// GHSA-m8wm-r5vq-qjpg: what was open stayed open when its token was replaced.
+// GHSA-m8wm-r5vq-qjpg: open connections stayed open when their token was replaced.
 func TestIncidentI5(t *testing.T) {
 	h := newHouse(t, func(o *web.Options) { o.Listen = "127.0.0.1:0" })
 	stop := h.run(t)
@@ -232,8 +232,8 @@ func TestIncidentI20(t *testing.T) {
 	}
 }
 
-// What Hob has started speaks for nobody, whatever it has to show; what cannot be
-// found decides nothing.
+// A process that Hob has started cannot act as the owner, whatever token it has; an unknown process
+// decides nothing.
 func TestWhoIsBehindAConnection(t *testing.T) {
 	for name, c := range map[string]struct {
 		who         web.Peer

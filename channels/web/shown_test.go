@@ -9,8 +9,8 @@ import (
 	"hob/channels"
 )
 
-// A display belongs to the client that names itself: what the answer to its own POST
-// holds, and what it reports.
+// A display belongs to the client that identifies itself: the response to its own POST, and its own
+// reports.
 func TestReview1_DisplayBelongsToTheClientThatShowsIt(t *testing.T) {
 	h := newHouse(t, nil)
 	h.e.turn = func(e *engine, _ channels.Inbound, st *api.EventStatus) {

@@ -16,7 +16,7 @@ import (
 	"hob/channels/web"
 )
 
-// streamed sends a message and reads the whole stream.
+// streamed sends a message and reads the complete stream.
 func (h *house) streamed(t *testing.T) []event {
 	t.Helper()
 	r := h.send(t, "POST", "/api/v1/sessions/s/messages", `{"text":"x"}`, "Accept", "text/event-stream")

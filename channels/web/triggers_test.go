@@ -205,8 +205,8 @@ func FuzzSignature(f *testing.F) {
 	})
 }
 
-// FuzzStamped: whatever is sent, nothing fires that the secret has not signed
-// with its time, key and body.
+// FuzzStamped checks that no request fires a trigger unless the secret has signed its time, key and
+// body.
 func FuzzStamped(f *testing.F) {
 	now := strconv.FormatInt(time.Now().Unix(), 10)
 	f.Add(now, "k", "v1=00", "x")

@@ -20,8 +20,8 @@ import (
 	"hob/channels/webhook"
 )
 
-// FuzzSignatureOut: whatever Hob says, the receiver gets a body that it can
-// read and a signature over exactly these bytes, and over no others.
+// FuzzSignatureOut checks that for any text the receiver gets a valid body and a signature over
+// exactly these bytes.
 func FuzzSignatureOut(f *testing.F) {
 	f.Add("hello", "home", "key")
 	f.Add("\xff\u2028</script>\x00", "", "\n")
@@ -60,8 +60,8 @@ func FuzzSignatureOut(f *testing.F) {
 	})
 }
 
-// FuzzAnswer: whatever a receiver answers is classified, and only success is
-// taken for it.
+// FuzzAnswer checks that any response of a receiver is classified, and that only success counts as
+// success.
 func FuzzAnswer(f *testing.F) {
 	f.Add(200, "", []byte("ok"))
 	f.Add(429, "99999999999999999999", []byte("\xff\x1b[31m"))

@@ -20,7 +20,7 @@ import (
 	"hob/platform/net/hooksig"
 )
 
-// ear takes messages as the manager does: each key once, and of strangers none.
+// ear accepts messages as the manager does: each key once, and none of unknown senders.
 type ear struct {
 	mu    sync.Mutex
 	heard []channels.Inbound
@@ -147,7 +147,7 @@ func TestReview10_WebhookKeepsSchemesApart(t *testing.T) {
 		e := &ear{}
 		ch := listening(t, webhook.Config{Signature: c.scheme}, e)
 		got := ch.Hook(t.Context(), c.post)
-		for got.Status == http.StatusServiceUnavailable { // Run has not begun yet
+		for got.Status == http.StatusServiceUnavailable { // Run has not started yet
 			time.Sleep(time.Millisecond)
 			got = ch.Hook(t.Context(), c.post)
 		}
@@ -211,7 +211,7 @@ func TestRefusedPosts(t *testing.T) {
 	}
 }
 
-// TestTakenOnce: a recorded post is the same one, whatever is put beside it.
+// TestTakenOnce checks that a replayed post is a duplicate, whatever is added to it.
 func TestTakenOnce(t *testing.T) {
 	e := &ear{}
 	ch := listening(t, webhook.Config{}, e)
@@ -257,7 +257,7 @@ func answer(t *testing.T, a channels.WebhookResponse) map[string]any {
 	return out
 }
 
-// TestWaiting: who waits gets the answer, and nobody else does.
+// TestWaiting checks that only the waiting request gets the answer.
 func TestWaiting(t *testing.T) {
 	r := newReceiver(t)
 	e := &ear{}

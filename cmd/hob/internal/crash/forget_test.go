@@ -222,7 +222,7 @@ func (f *forgetful) say(ctx context.Context, session, text string) string {
 	return fmt.Sprint(out["answer"])
 }
 
-// asks is the answer that stands for an open approval request.
+// asks is the result of an action that waits for approval.
 const asks = "?"
 
 func (f *forgetful) post(ctx context.Context, path string, in any) map[string]any {

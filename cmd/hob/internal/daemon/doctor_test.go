@@ -13,8 +13,8 @@ import (
 	"hob/platform/host/system"
 )
 
-// What the doctor says of a channel is what the page, the status and the API say:
-// all of it comes from the running channel.
+// The doctor, the page, the status and the API report the same state of a channel: all get it from
+// the running channel.
 func TestDoctorAgrees(t *testing.T) {
 	home := t.TempDir()
 	t.Setenv("HOME", home)
@@ -52,7 +52,7 @@ func TestDoctorAgrees(t *testing.T) {
 	}
 }
 
-// Asked by POST it tells each finding as it comes.
+// A POST request streams each finding as soon as it is available.
 func TestDoctorStreams(t *testing.T) {
 	home := t.TempDir()
 	t.Setenv("HOME", home)

@@ -16,7 +16,7 @@ import (
 	"hob/platform/host/system"
 )
 
-// library is what the API lists, a line for each document: "name: title".
+// library lists the documents of the API, one line for each: "name: title".
 func (h *house) library() string {
 	h.t.Helper()
 	code, body := h.api(http.MethodGet, "/api/v1/documents?limit=100", nil)
@@ -41,7 +41,7 @@ func (h *house) library() string {
 	return strings.Join(out, "\n")
 }
 
-// until waits for what follows in the background.
+// until waits for a result of background work.
 func (h *house) until(what string, is func() bool) {
 	h.t.Helper()
 	for deadline := time.Now().Add(60 * time.Second); !is(); time.Sleep(20 * time.Millisecond) {

@@ -48,7 +48,7 @@ func (h *house) takeBack(taken memory.DocumentTaken) {
 	fatal(h.t, documents{h.d}.Forget(h.t.Context(), "", taken))
 }
 
-// Taking back a folder removes what came with it, and that alone.
+// Undoing a folder removes its documents, and nothing else.
 func TestFolderIsTakenBack(t *testing.T) {
 	notes := map[string]string{"key.txt": "The spare key is with Ana.", "house/boiler.txt": "The valve opens at three bar."}
 	const allowed = "[files]\nallowed = [{notes}]\n"
@@ -91,7 +91,7 @@ func TestFolderIsTakenBack(t *testing.T) {
 	}
 }
 
-// A pass through the folder that runs when it is taken back adds nothing after it.
+// A scan of the folder that runs during the undo adds nothing afterwards.
 func TestFolderIsTakenBackWhileItIsRead(t *testing.T) {
 	notes := map[string]string{}
 	for i := range 300 {
@@ -121,8 +121,7 @@ func TestFolderIsTakenBackWhileItIsRead(t *testing.T) {
 	}
 }
 
-// Whose word a document is follows what the owner trusts, without a change of
-// the file.
+// The provenance of a document follows the owner's trust settings, without a change of the file.
 func TestTrustInDocumentsFollows(t *testing.T) {
 	const kept = "[knowledge]\nfolders = [{notes}]\n[files]\nallowed = [{notes}]\n"
 	h := documentsHouse(t, kept+"trusted = [{notes}]\n", map[string]string{"key.txt": "The spare key is with Ana."})
@@ -158,7 +157,7 @@ func TestTrustInDocumentsFollows(t *testing.T) {
 	h.until("another content", is("outside"))
 }
 
-// What a card said of people is taken back with it.
+// Undoing the import of a card removes its facts about people.
 func TestCardsAreTakenBack(t *testing.T) {
 	card := func(name, org string) string {
 		return "BEGIN:VCARD\nVERSION:3.0\nFN:" + name + "\nORG:" + org + "\nEND:VCARD\n"

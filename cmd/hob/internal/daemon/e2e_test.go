@@ -39,7 +39,7 @@ func TestMain(m *testing.M) {
 	goleak.VerifyTestMain(m)
 }
 
-// house is a whole Hob on a free port, in a home of its own.
+// house is a complete Hob on a free port, with its own home.
 type house struct {
 	t     *testing.T
 	d     *Daemon
@@ -192,7 +192,7 @@ func (h *house) wait(kind, pattern string) said {
 	return said{}
 }
 
-// What a new owner does in the first five minutes, with no configuration.
+// The first five minutes of a new owner, without a configuration.
 func TestTheFirstFiveMinutes(t *testing.T) {
 	h := open(t, "")
 	downloads := filepath.Join(h.home, "Downloads")
@@ -246,8 +246,8 @@ func TestForgettingIsAsked(t *testing.T) {
 	}
 }
 
-// An open question whose text is forgotten meanwhile is withdrawn, and its conversation goes
-// on at once: it does not wait for an answer that nobody can give.
+// An open question whose text was erased is withdrawn, and its conversation continues at once: it
+// does not wait for an answer that cannot be given.
 func TestAForgottenQuestionHoldsNothing(t *testing.T) {
 	h := open(t, "")
 	h.say("remember that the code is Kestrel-9911")
@@ -266,8 +266,7 @@ func TestAForgottenQuestionHoldsNothing(t *testing.T) {
 	}
 }
 
-// What was told survives a restart, and a reminder whose time passed meanwhile
-// comes late.
+// Messages survive a restart, and a reminder that became due in the meantime arrives late.
 func TestStoppedWhileStarting(t *testing.T) {
 	for range 10 {
 		open(t, "").stop() // fails the test when Run returns an error
@@ -287,7 +286,7 @@ func TestARestartLosesNothing(t *testing.T) {
 	}
 }
 
-// A message behind a question does not hang: the caller is told what waits.
+// A message behind a question does not hang: the caller learns which question is open.
 func TestAMessageBehindAQuestion(t *testing.T) {
 	h := open(t, "")
 	h.say("remember that the code is 9911")

@@ -11,8 +11,8 @@ import (
 	"hob/platform/pim/pimtest"
 )
 
-// TestMailIsTold: a watcher of mail over the whole program, with a real server
-// for mail, over restarts of either.
+// TestMailIsTold tests a watcher of mail with the complete program and a real mail server, with
+// restarts of both.
 func TestMailIsTold(t *testing.T) {
 	d := pimtest.StartDovecot(t, "")
 	letter := func(id, from, subject string) string {

@@ -6,8 +6,8 @@ import (
 	"testing"
 )
 
-// noText are the tables in which nothing of what somebody said can stand, or in
-// which nothing may be changed, and why that is so.
+// noText lists the tables that cannot contain text of a person, or must not be changed, with the
+// reason.
 var noText = map[string]string{
 	"audit":         "append-only: contents stand there as keyed digests alone",
 	"channel_state": "where channels have read to: numbers and ids of platforms",
@@ -18,8 +18,7 @@ var noText = map[string]string{
 	"pause":         "a time",
 }
 
-// TestEveryTableIsErased: whoever adds a table has to say what forgetting does
-// there.
+// TestEveryTableIsErased checks that each table declares how forgetting handles it.
 func TestEveryTableIsErased(t *testing.T) {
 	h := open(t, "")
 	d := h.d

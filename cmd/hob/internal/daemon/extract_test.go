@@ -5,8 +5,7 @@ import (
 	"time"
 )
 
-// remembered are the facts once no turn waits to be read for some, and what was
-// forgotten is gone.
+// remembered returns the facts after all turns were searched for facts and erased text is gone.
 func (s *scene) remembered() string {
 	s.t.Helper()
 	s.drained()

@@ -88,7 +88,7 @@ func lineFaults() []fault {
 	}
 }
 
-// answerFaults are about what a model says.
+// answerFaults are faults in the content of an answer.
 func answerFaults() []fault {
 	return []fault{
 		{name: "an empty answer, once", answers: oneAnswer(llmtest.Answer{}), does: "asks again", sees: well, calls: 2},

@@ -21,25 +21,25 @@ import (
 	"hob/autonomy/llm/llmtest"
 )
 
-// fault is one way in which a model API misbehaves, and what comes of it.
+// fault is a fault of a model API, and its effect.
 type fault struct {
 	name string
-	// answers are those of the server, in order; after them all is well.
+	// answers are the server's answers, in order; later requests succeed.
 	answers func(p playWay) []llmtest.Answer
 	down    error  // of every attempt to connect
 	only    string // see playWay.wanted
-	does    string // what Hob does, for the documentation
+	does    string // Hob's reaction, for the documentation
 	sees    string // regular expression which the answer to the owner fits
 	calls   int    // requests that reach the server
 	tasks   int    // tasks that were really added
 }
 
-// well is what the server says when it has nothing else to say.
+// well is the server's default answer.
 const well = "All is well."
 
-// TestFaults sends each fault through the whole program over each API, in a
-// bubble in which time costs nothing, and looks at what the owner sees. With the
-// race detector, which takes six times as long, each comes over one of them.
+// TestFaults sends each fault through the complete program over each API, in a bubble in which time
+// costs nothing, and checks the owner's view. With the race detector, which is six times as slow,
+// it tests each fault over one API.
 func TestFaults(t *testing.T) {
 	seen := make([]map[string]string, len(plays()))
 	t.Run("all", func(t *testing.T) {
@@ -91,7 +91,7 @@ func playFaults(t *testing.T, p playWay, seen map[string]string) {
 		if left := srv.Unused(); len(left) > 0 {
 			t.Fatalf("%s: not asked for: %+v", f.name, left)
 		}
-		// The conversation goes on.
+		// The conversation continues.
 		time.Sleep(5 * time.Minute)
 		if got := h.sayIn(session, "and now?"); got != well {
 			t.Errorf("%s: afterwards the owner reads %q", f.name, got)
@@ -99,7 +99,7 @@ func playFaults(t *testing.T, p playWay, seen map[string]string) {
 	}
 }
 
-// check looks at what every answer must be.
+// check checks the properties that every answer must have.
 func (f *fault) check(t *testing.T, answer string) {
 	t.Helper()
 	if !regexp.MustCompile(f.sees).MatchString(answer) {
@@ -175,7 +175,7 @@ func faulty(a llmtest.Answer, f llmtest.Fault, after int) llmtest.Answer {
 	return a
 }
 
-// greeting is an answer in words, addsTask one that adds a task.
+// greeting returns an answer in words, addsTask one that adds a task.
 func greeting() llmtest.Answer { return llmtest.Answer{Text: "Good morning. How are you?"} }
 
 func addsTask() llmtest.Answer {
@@ -198,7 +198,7 @@ func gzipped(s string) string {
 	return b.String()
 }
 
-// documented compares docs/faults.md with what was seen.
+// documented compares docs/faults.md with the observed results.
 func documented(t *testing.T, seen []map[string]string) {
 	t.Helper()
 	var b strings.Builder
@@ -217,7 +217,7 @@ func documented(t *testing.T, seen []map[string]string) {
 	}
 }
 
-// cell is what the owner reads at the first API that has the fault.
+// cell returns the owner's text at the first API that has the fault.
 func cell(seen []map[string]string, name string) string {
 	i := slices.IndexFunc(seen, func(m map[string]string) bool { return m[name] != "" })
 	if i < 0 {

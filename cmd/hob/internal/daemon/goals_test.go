@@ -30,8 +30,7 @@ func (h *house) goal(fits func(g api.GoalDetails) bool) api.GoalDetails {
 	return api.GoalDetails{}
 }
 
-// A goal without a model follows its rule, says what it does and stops when it
-// should.
+// A goal without a model follows its rule, reports its actions and stops when it should.
 func TestGoalByRule(t *testing.T) {
 	h := open(t, "")
 	h.say("add a task to pay the rent due 2020-01-01")
@@ -56,7 +55,7 @@ func TestGoalByRule(t *testing.T) {
 	h.goal(func(g api.GoalDetails) bool { return g.Status == "done" })
 }
 
-// What the built-in brain can do is done, and what comes of it is told.
+// The built-in brain executes the actions that it can, and reports the result.
 func TestGoalActsByRule(t *testing.T) {
 	h := open(t, "")
 	h.say("add a task to pay the rent due 2020-01-01")
@@ -92,8 +91,8 @@ func TestGoalMalformed(t *testing.T) {
 	}
 }
 
-// The plan of the day is told once, where the owner is; a day with nothing on is
-// not told, and says why.
+// The plan of the day is sent once, to the owner's current place; a day without entries gets no
+// plan, and the reason is recorded.
 func TestPlanOfTheDay(t *testing.T) {
 	h := open(t, "")
 	eventually(t, "the first day is noted", func() bool {

@@ -19,13 +19,13 @@ import (
 	"hob/platform/store"
 )
 
-// The golden files are whole requests as they went over the wire, one after
-// another, with what differs from run to run replaced. In all but hello the
-// tools and the system block are left out where they are those of hello.
+// The golden files contain complete requests as sent over the wire, in order, with placeholders for
+// parts that differ between runs. All but hello omit the tools and the system block if they equal
+// those of hello.
 var golden = []struct {
 	name   string
-	files  map[string]string // below the home, beforehand
-	before []string          // what is said before the requests that count
+	files  map[string]string // created below the home first
+	before []string          // messages before the recorded requests
 	say    []string
 }{
 	{name: "hello", say: []string{"hello"}},
@@ -108,7 +108,7 @@ func compare(t *testing.T, path string, got []byte) {
 	}
 }
 
-// normal replaces what differs from run to run, and what each new tool changes.
+// normal replaces the parts that differ between runs or change with each new tool.
 func normal(body []byte) string {
 	s := string(body)
 	for _, r := range []struct{ expr, to string }{
@@ -123,7 +123,7 @@ func normal(body []byte) string {
 	return s
 }
 
-// leftOut puts marks in the place of what is in the request of hello as well.
+// leftOut replaces the parts that the request of hello contains as well.
 func leftOut(t *testing.T, api llmtest.API, body, hello []byte) []byte {
 	t.Helper()
 	was, is := stableParts(t, api, hello), stableParts(t, api, body)
@@ -155,8 +155,8 @@ func stableParts(t *testing.T, api llmtest.API, body []byte) map[string][]byte {
 	return out
 }
 
-// The owner's texts are read anew: a new conversation begins with them, and one
-// that is under way is told once and keeps its block, also over a restart.
+// The owner's texts are read again after a change: a new conversation begins with them; a running
+// one gets a note once and keeps its block, also after a restart.
 func TestEditedIdentity(t *testing.T) {
 	model := goldenModel(t)
 	home := t.TempDir()
@@ -186,8 +186,8 @@ func TestEditedIdentity(t *testing.T) {
 	}
 }
 
-// AGENTS.md tells what there is, is written anew when that changes, and is left
-// alone when the owner wrote it.
+// AGENTS.md describes the home, is rewritten when the home changes, and is left alone if the owner
+// wrote it.
 func TestTheManual(t *testing.T) {
 	h := open(t, "")
 	path := filepath.Join(h.home, "hob", "AGENTS.md")

@@ -7,8 +7,8 @@ import (
 	"hob/tools"
 )
 
-// handTools stand for those that click and type: they are judged like them, refused
-// while a question is open too, and nothing is done.
+// handTools replace the tools that click and type: they have the same assessment, are refused while
+// a question is open, and do nothing.
 func handTools(asking func(context.Context) (bool, error)) []tools.Tool {
 	type in struct {
 		Window string `json:"window"`

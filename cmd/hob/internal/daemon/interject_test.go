@@ -11,8 +11,8 @@ import (
 	"hob/autonomy/bus"
 )
 
-// interject stands before the model: what is to be said while a request is
-// open is said, and has come to where it waits, before the model sees it.
+// interject runs a proxy before the model: it sends the messages that belong to an open request,
+// and passes the request on once they have arrived in the queue.
 func (s *scene) interject(t *testing.T, model, talk string) string {
 	if !strings.Contains("\n"+talk, "\n& ") {
 		return model
@@ -37,7 +37,7 @@ func (s *scene) interject(t *testing.T, model, talk string) string {
 	return front.URL
 }
 
-// onceBegun says something when the first words of the next answer have come.
+// onceBegun sends a message after the first words of the next answer.
 func (s *scene) onceBegun(text string) {
 	sub := s.d.bus.Feed.Subscribe(0)
 	s.aside.Go(func() {

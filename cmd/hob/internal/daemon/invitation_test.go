@@ -35,7 +35,7 @@ func decoded(t *testing.T, raw string) string {
 	return strings.NewReplacer("\r\n ", "", "\n ", "").Replace(text)
 }
 
-// shown is what the owner is shown of a call before it is made; he says no.
+// shown returns the approval request of a call; the owner denies it.
 func (h *house) shown(name, args string) string {
 	h.t.Helper()
 	var c called
@@ -51,8 +51,8 @@ func (h *house) shown(name, args string) string {
 	return fmt.Sprintf("%+v", rows)
 }
 
-// TestAnInvitationIsAnswered: over the whole program, with a server for calendars that
-// tells nobody and one that takes mail: who invited is shown, asked about, and told.
+// TestAnInvitationIsAnswered tests the complete program with a calendar server that notifies no one
+// and one that accepts mail: the organizer is shown in the approval request, and gets the reply.
 func TestAnInvitationIsAnswered(t *testing.T) {
 	r, s := pimtest.StartRadicale(t), pimtest.StartSMTP(t)
 	r.Make("Home")
@@ -89,8 +89,8 @@ func TestAnInvitationIsAnswered(t *testing.T) {
 	}
 }
 
-// TestGuestsByName: a name is looked up in the address book, the address is shown, and one
-// that may be several is asked about.
+// TestGuestsByName checks that a name is looked up in the address book, the address is shown, and
+// Hob asks about an ambiguous one.
 func TestGuestsByName(t *testing.T) {
 	r, s := pimtest.StartRadicale(t), pimtest.StartSMTP(t)
 	r.Make("Home")

@@ -15,8 +15,8 @@ import (
 	"hob/platform/pim/pimtest"
 )
 
-// TestListsAreWritten: things to do at a real server, over the whole program: where a new
-// one goes, what is listed, done and taken back, and that a server that is away is named.
+// TestListsAreWritten tests tasks on a real server with the complete program: the list of a new
+// one, listing, completing, undo, and the error for a server that is unreachable.
 func TestListsAreWritten(t *testing.T) {
 	r := pimtest.StartRadicale(t)
 	r.Make("Home")
@@ -53,7 +53,7 @@ func TestListsAreWritten(t *testing.T) {
 	if got := h.tool("complete_reminder", `{"reminder":"taxes"}`); !strings.Contains(got.Text, "Done: file taxes") || there() != "" {
 		t.Errorf("%+v, %s", got, there())
 	}
-	event, id := h.asked("undo that") // what others can write is in view now
+	event, id := h.asked("undo that") // text that others can write is in context now
 	h.approve(id, true)
 	h.done(event)
 	if there() != "Home: file taxes" {
@@ -68,8 +68,8 @@ func TestListsAreWritten(t *testing.T) {
 	}
 }
 
-// TestRemindersApp: on a Mac the lists of Reminders and the notes of Notes are read, and
-// refused permission is told, not taken for an empty list.
+// TestRemindersApp checks that on a Mac the lists of Reminders and the notes of Notes are read, and
+// that a missing permission is reported, not taken for an empty list.
 func TestRemindersApp(t *testing.T) {
 	due := time.Now().AddDate(0, 0, 1)
 	mac := osruntest.NewMac(t, map[string]any{
@@ -109,8 +109,8 @@ func TestRemindersApp(t *testing.T) {
 	}
 }
 
-// TestAFullList: what repeats ends with its last time, and a briefing tells of today
-// whatever is overdue.
+// TestAFullList checks that a repeating reminder ends with its last occurrence, and that a briefing
+// lists today's reminders however many are overdue.
 func TestAFullList(t *testing.T) {
 	r := pimtest.StartRadicale(t)
 	r.Make("Home")

@@ -73,7 +73,7 @@ func yesOn(t *testing.T, name string, p pad, private bool) {
 		return func() bool { return strings.Contains(ch.(channels.StatusDescriber).DescribeStatus(), part) }
 	}
 	until("the first look", tells("checked"))
-	p.write("remember that the gate is red") // of nobody yet
+	p.write("remember that the gate is red") // the sender is unknown
 	c, err := h.d.newCode(t.Context(), name, "test")
 	fatal(t, err)
 	p.write(c.Code)
@@ -82,7 +82,7 @@ func yesOn(t *testing.T, name string, p pad, private bool) {
 	until("an answer", said("gate is green"))
 	p.write("forget about the gate")
 	until("the question", said("hob approve"))
-	until("a note that it was put", func() bool { // what comes before that is older than the question
+	until("a note that it was put", func() bool { // an earlier reply would be older than the question
 		return slices.ContainsFunc(h.deliveries(channels.Question), func(d bus.Delivery) bool { return d.State == channels.Sent })
 	})
 	if open() != 1 {

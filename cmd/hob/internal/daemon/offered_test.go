@@ -8,9 +8,8 @@ import (
 	"hob/autonomy/llm/llmtest"
 )
 
-// The tools offered to a model never change within a conversation, whatever
-// was found in the catalogue, and whether Hob was started anew: a provider
-// forgets all it has cached of a conversation when they do.
+// The tools offered to a model never change within a conversation, whatever a search found, and
+// whether Hob was restarted: otherwise a provider drops its cache of the conversation.
 func TestOfferedToolsAcrossRestarts(t *testing.T) {
 	for _, p := range plays() {
 		t.Run(p.String(), func(t *testing.T) {

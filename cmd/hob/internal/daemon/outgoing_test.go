@@ -27,7 +27,7 @@ func fileOf(data string) social.File {
 	return social.File{Name: "a.txt", Size: int64(len(data)), Digest: hex.EncodeToString(sum[:])}
 }
 
-// A copy is whole or is not there, and what a crash left half written goes at the start.
+// A copy is complete or does not exist, and the start removes incomplete ones left by a crash.
 func TestCopiesOfFilesThatGoOut(t *testing.T) {
 	o := &outgoingFiles{dir: filepath.Join(t.TempDir(), "outgoing"), most: 1 << 20, since: time.Now(), waits: func(context.Context) ([]string, error) { return nil, nil }}
 	put := func(f social.File, r io.Reader) error {
@@ -70,8 +70,8 @@ func TestCopiesOfFilesThatGoOut(t *testing.T) {
 	}
 }
 
-// The copies have a bound in all: what has gone out makes place, the oldest first, and
-// what waits never does.
+// The copies have a total limit: sent ones are removed for new ones, oldest first, and waiting ones
+// never.
 func TestCopiesOfFilesHaveABound(t *testing.T) {
 	var waiting []string
 	o := &outgoingFiles{dir: filepath.Join(t.TempDir(), "outgoing"), most: 30, since: time.Now(), waits: func(context.Context) ([]string, error) { return waiting, nil }}
@@ -115,15 +115,14 @@ func TestCopiesOfFilesHaveABound(t *testing.T) {
 	if got := there(); !slices.Equal(got, []string{a, c, d}) {
 		t.Errorf("the oldest that went out makes place: there are %q", got)
 	}
-	fatal(t, put(a)) // what is there needs none
+	fatal(t, put(a)) // an existing copy needs no space
 }
 
 type broken struct{ err error }
 
 func (b broken) Read([]byte) (int, error) { return 0, b.err }
 
-// What a tool prepares is not done in a transaction: whoever writes meanwhile does not
-// wait for it.
+// A tool prepares a file outside a transaction: other writers do not wait for it.
 func TestNobodyWaitsForAFileThatIsCopied(t *testing.T) {
 	p := newPigeon(0)
 	var h *house

@@ -9,8 +9,9 @@ import (
 	"hob/platform/host/osrun/osruntest"
 )
 
-// TestOwnTabs: the tabs of the owner's own browser are listed without a question, and
-// without what may be secret in their addresses; a script runs there by his word alone.
+// TestOwnTabs checks that the tabs of the owner's own browser are listed without approval, and
+// without the parts of their addresses that may be secret; a script there needs the owner's
+// approval.
 func TestOwnTabs(t *testing.T) {
 	type obj = map[string]any
 	mac := osruntest.NewMac(t, obj{"apps": obj{"com.google.Chrome": obj{
@@ -57,7 +58,7 @@ func TestOwnTabs(t *testing.T) {
 	}
 	mac.EvalWorld(page + ".url = 'https://bank.example/account'")
 	event, question = h.asked("pay the second bill in my chrome")
-	// He says yes on Hob's page, in that very window.
+	// The owner approves on Hob's page, in that very window.
 	mac.EvalWorld("world.apps['com.google.Chrome'].root.windows[0].tabs.push({__class: 'Tab', id: '99', title: 'Hob', url: 'http://127.0.0.1:7717/'})")
 	mac.EvalWorld("world.apps['com.google.Chrome'].root.windows[0].activeTabIndex = " + mac.EvalWorld("world.apps['com.google.Chrome'].root.windows[0].tabs.length"))
 	h.approve(question, true)

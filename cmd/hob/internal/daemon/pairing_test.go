@@ -15,8 +15,8 @@ import (
 	"hob/platform/host/system"
 )
 
-// An account of a channel becomes the owner's by the code that he was shown
-// elsewhere, and by nothing that a message says.
+// An account of a channel becomes the owner's only by the code that the owner was shown elsewhere,
+// whatever a message contains.
 func TestPairing(t *testing.T) {
 	home := t.TempDir()
 	t.Setenv("HOME", home)
@@ -120,7 +120,7 @@ func TestPairing(t *testing.T) {
 	}
 }
 
-// A yes answers what its chat was asked before it was written, and nothing else.
+// A "yes" answers only a question that its chat was asked before.
 func TestAYesBeforeTheQuestionArrived(t *testing.T) {
 	home := t.TempDir()
 	t.Setenv("HOME", home)
@@ -164,10 +164,10 @@ func TestAYesBeforeTheQuestionArrived(t *testing.T) {
 	if open() != 1 {
 		t.Fatal("a yes from before, or from elsewhere, was taken for the answer")
 	}
-	until("a note that it was put", func() bool { // what comes before that is older than the question
+	until("a note that it was put", func() bool { // an earlier reply would be older than the question
 		return slices.ContainsFunc(h.deliveries(channels.Question), func(d bus.Delivery) bool { return d.Chat == "7" && d.State == channels.Sent })
 	})
-	says("yes") // something was said there since
+	says("yes") // another message followed the question
 	until("the id to use", func() bool {
 		return strings.Count(strings.Join(f.Arrived(), "\n"), "I did not take that as an answer") >= 2
 	})

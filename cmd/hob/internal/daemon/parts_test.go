@@ -11,8 +11,8 @@ import (
 	"hob/autonomy/llm/llmtest"
 )
 
-// openObedient opens a Hob whose model makes the calls of the list in a turn, one after the
-// other, whatever it is told.
+// openObedient opens a Hob whose model makes the calls of the list in a turn, in order, for any
+// message.
 func openObedient(t *testing.T, calls ...llmtest.Call) (*house, *llmtest.Server) {
 	t.Helper()
 	model := llmtest.NewServer(t, llmtest.Options{Key: llmtest.Key, Reply: func(r llmtest.Request) (llmtest.Answer, bool) {

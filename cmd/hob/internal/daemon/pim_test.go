@@ -13,9 +13,9 @@ import (
 	"hob/platform/pim/pimtest"
 )
 
-// TestMailIsWritten: the owner's plain words over the whole program, with real
-// servers: a draft and its undo, a mail that is shown before it is sent, an answer
-// whose way is said, and the archive.
+// TestMailIsWritten tests plain requests of the owner with the complete program and real servers: a
+// draft and its undo, a mail that is shown before it is sent, a reply whose recipients are shown,
+// and the archive.
 func TestMailIsWritten(t *testing.T) {
 	d, s := pimtest.StartDovecot(t, ""), pimtest.StartSMTP(t)
 	a := d.Account("tester")
@@ -106,7 +106,7 @@ func TestCalendarIsWritten(t *testing.T) {
 	}
 }
 
-// asked says something that leads to a question.
+// asked sends a message that leads to a question.
 func (h *house) asked(say string) (event, approval string) {
 	h.t.Helper()
 	code, body := h.api(http.MethodPost, "/api/v1/sessions/home/messages", map[string]string{"text": say})

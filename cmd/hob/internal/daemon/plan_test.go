@@ -11,8 +11,8 @@ import (
 	"hob/platform/pim/pimtest"
 )
 
-// TestPlanOfAccounts: the plan of the day over the whole program, with a real
-// server of mail, one of calendars, and one that says nothing.
+// TestPlanOfAccounts tests the plan of the day with the complete program, a real mail server, a
+// calendar server, and a server that does not respond.
 func TestPlanOfAccounts(t *testing.T) {
 	mails, calendars := pimtest.StartDovecot(t, ""), pimtest.StartRadicale(t)
 	y, m, d := time.Now().UTC().Date()

@@ -13,9 +13,9 @@ import (
 	"hob/autonomy/llm/llmtest"
 )
 
-// Whatever is said, remembered, learned, edited or looked up, and however often
-// Hob is started anew: a request holds the one before it, byte for byte, until
-// the conversation is begun afresh or summarised.
+// Whatever is said, remembered, learned, edited or looked up, and however often Hob restarts: a
+// request starts with the bytes of the previous one, until the conversation is restarted or
+// summarised.
 func TestEachRequestIsAPrefixOfTheNext(t *testing.T) {
 	for i, p := range plays() {
 		if p.whole {
@@ -55,7 +55,7 @@ var sayings = []string{
 
 var wanted = regexp.MustCompile(`(?s)use (\w+) (\{.*\})$`)
 
-// chatter calls the tool that the owner names, and then says something.
+// chatter calls the tool that the owner names, and then answers with text.
 func chatter(r llmtest.Request) (llmtest.Answer, bool) {
 	if m := wanted.FindStringSubmatch(r.LastUser); m != nil && r.Round == 0 {
 		return llmtest.Answer{Calls: []llmtest.Call{{Name: m[1], Args: m[2]}}}, true
@@ -99,6 +99,5 @@ func messagesIn(t *testing.T, api llmtest.API, body []byte) []byte {
 	return bytes.TrimSuffix(r.Messages, []byte("]"))
 }
 
-// aloneConfig keeps requests that are made beside the turns away from a model
-// whose requests are compared.
+// aloneConfig prevents requests outside of turns to a model whose requests are compared.
 const aloneConfig = "[knowledge]\nextraction = \"rules\"\n"

@@ -13,9 +13,8 @@ import (
 	"hob/autonomy/llm/llmtest"
 )
 
-// A model that the owner allows to look at what a search found says what else
-// to search for, and puts it in order; one that answers nonsense changes
-// nothing, and without leave it is not asked.
+// A model that may read search results returns further searches and sorts the results; an invalid
+// answer changes nothing, and without the setting the model is not called.
 func TestAModelLooksAtFindings(t *testing.T) {
 	var asked atomic.Int32
 	var mad atomic.Bool

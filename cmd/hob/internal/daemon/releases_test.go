@@ -14,8 +14,8 @@ import (
 	"hob/platform/net/safehttp/safehttptest"
 )
 
-// TestReleases: an owner who asked for it is told once of a newer version, and
-// nobody is asked for one who did not.
+// TestReleases checks that an owner who enabled it is notified once of a newer version, and that
+// otherwise no request is sent.
 func TestReleases(t *testing.T) {
 	pub, priv, err := minisign.GenerateKey(nil)
 	fatal(t, err)

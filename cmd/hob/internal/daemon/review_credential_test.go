@@ -13,8 +13,8 @@ import (
 	"hob/platform/store"
 )
 
-// furnishCredentials keeps what nobody may read without asking for it by name, in each
-// kind of memory.
+// furnishCredentials stores, in each kind of memory, credentials that are shown only if the user
+// asks for them by name.
 func furnishCredentials(t *testing.T, h *house) {
 	t.Helper()
 	fatal(t, h.d.store.Write(t.Context(), func(tx *store.Tx) error {
@@ -30,8 +30,8 @@ func furnishCredentials(t *testing.T, h *house) {
 	h.tool("create_task", `{"title":"print a card: wifi password is hunter2","due":"today"}`)
 }
 
-// A search for something else does not volunteer a password, and says that a row was
-// left out; a question that names it gets it.
+// A search for something else does not return a password, and reports that a row was left out; a
+// question that names it gets it.
 func TestReview11_SearchDoesNotVolunteerCredential(t *testing.T) {
 	h := openOffline(t)
 	furnishCredentials(t, h)
@@ -83,8 +83,8 @@ func TestReview11_SearchDoesNotVolunteerCredential(t *testing.T) {
 	}
 }
 
-// The user's words decide and not those of the model: a model that searches for the
-// password by itself gets nothing, and neither does its prompt hold it.
+// The user's words decide, not the model's: a model that searches for the password on its own gets
+// nothing, nor is it in the prompt.
 func TestReview11_ModelCannotAskForCredentialByItself(t *testing.T) {
 	model := llmtest.NewServer(
 		t, llmtest.Options{Key: llmtest.Key, Otherwise: &llmtest.Answer{Text: "Done."}},
@@ -113,7 +113,7 @@ func TestReview11_ModelCannotAskForCredentialByItself(t *testing.T) {
 	}
 }
 
-// Nobody but the user, in a chat of the user's own without outside text, gets it.
+// Only the user gets it, in a private chat without untrusted text.
 func TestReview11_CredentialNeedsTheOwnersCleanChat(t *testing.T) {
 	const ask = "what is the wifi password?"
 	search := []llmtest.Call{{Name: "recall", Args: `{"query":"wifi password"}`}}

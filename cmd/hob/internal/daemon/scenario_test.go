@@ -101,7 +101,7 @@ func plays() []playWay {
 	return out
 }
 
-// acpWay stands for an external agent whose own model is the scripted one.
+// acpWay selects an external agent whose own model is the scripted one.
 const acpWay llmtest.API = "acp"
 
 // wanted: each kind of word that is there must name this way.
@@ -189,8 +189,8 @@ func playTalk(t *testing.T, a *txtar.Archive, p playWay) {
 	}
 }
 
-// openScripted opens a Hob whose only model is the one at url. It reads nothing
-// from the environment, so that many can run side by side.
+// openScripted opens a Hob whose only model is the one at url. It reads nothing from the
+// environment, so that tests can run in parallel.
 func openScripted(t *testing.T, home, url string, p playWay, more string, extra ...tools.Tool) *house {
 	t.Helper()
 	return openScriptedWith(t, home, url, p, more, Options{Tools: extra})
@@ -234,14 +234,14 @@ type scene struct {
 	answer string
 	asked  string // the id in the last question that fitted
 
-	aside sync.WaitGroup // what is said beside the talk
+	aside sync.WaitGroup // messages sent besides the talk
 
 	mu   sync.Mutex
-	said []string // to be said while the next request is open
+	said []string // to be sent while the next request is open
 }
 
-// lastRequest is the last one of a turn: what is worth keeping of it is asked
-// for beside it.
+// lastRequest returns the last request of a turn, without the later one that extracts facts from
+// it.
 func (s *scene) lastRequest() (body string) {
 	for _, r := range s.model.Requests() {
 		if !strings.Contains(string(r.Body), "You note what a user says in passing") {
@@ -322,8 +322,7 @@ func (s *scene) line(line string) {
 	}
 }
 
-// shortened waits until the log says so often that the conversation became
-// shorter.
+// shortened waits until the log reports that number of compactions.
 func (s *scene) shortened(times string) {
 	s.t.Helper()
 	deadline := time.Now().Add(60 * time.Second)

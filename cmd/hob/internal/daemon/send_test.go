@@ -99,7 +99,7 @@ func (h *house) deliveries(kind channels.DeliveryKind) (out []bus.Delivery) {
 	return out
 }
 
-// A restart does not shorten the time, and the owner reads what became of it.
+// A restart does not shorten the delay, and the owner can read the outcome.
 func TestASendIsCalledBackAfterARestart(t *testing.T) {
 	url, got := receiver(t)
 	conf := "[channels.webhook]\nurl = \"" + url + "\"\nsecret = \"whsec\"\nsend_delay = \"1h\"\n"
@@ -127,7 +127,7 @@ func TestASendIsCalledBackAfterARestart(t *testing.T) {
 	}
 }
 
-// The webhook is not the owner, and a channel that is not there is nobody.
+// The webhook is not the owner, and a channel that does not exist reaches no one.
 func TestASendToNowhereIsRefused(t *testing.T) {
 	h := open(t, "")
 	if c := h.tool("send_message", `{"channel":"webhook","text":"hello"}`); !strings.Contains(c.Error, "no channel that can send is configured") {

@@ -12,7 +12,7 @@ import (
 	"hob/platform/host/desktop/desktoptest"
 )
 
-// wpctl stands for the program of PipeWire.
+// wpctl is a fake of PipeWire's program.
 const wpctl = `#!/bin/sh
 at=%s
 case $1 in

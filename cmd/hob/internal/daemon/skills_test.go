@@ -11,8 +11,8 @@ import (
 	"hob/templates"
 )
 
-// A skill of the template in use stands in the request that it fits, as outside
-// text when the template is somebody's, and in no other.
+// A skill of the active template is in the requests that it fits, as untrusted text if the template
+// is not the owner's, and in no others.
 func TestSkillsAreRead(t *testing.T) {
 	model := llmtest.NewServer(t, llmtest.Options{Key: llmtest.Key, Otherwise: &llmtest.Answer{Text: "Well."}})
 	h := openScripted(t, t.TempDir(), model.URL, plays()[0], "")
@@ -43,12 +43,12 @@ func TestSkillsAreRead(t *testing.T) {
 		t.Errorf("it is not there as outside text: %s", got)
 	}
 	use(templates.State{})
-	if n := strings.Count(asked("write the expense report for April"), steps); n > 1 { // what was said stays said
+	if n := strings.Count(asked("write the expense report for April"), steps); n > 1 { // the history keeps it
 		t.Errorf("a template that is gone: %d times", n)
 	}
 }
 
-// A state that is gone and comes back as it was, as from a backup, has its skills again.
+// A state that is restored unchanged, for example from a backup, has its skills again.
 func TestSkillsComeBack(t *testing.T) {
 	dir := t.TempDir()
 	path := templates.StatePath(dir)

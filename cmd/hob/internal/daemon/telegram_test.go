@@ -48,6 +48,6 @@ func TestTelegram(t *testing.T) {
 	}
 	says("/start "+c.Code, "This account is yours")
 	says("remember that the gate is green", "gate is green")
-	api.Edit(api.Last(), "/stop", 2) // it is said, and nothing is done
+	api.Edit(api.Last(), "/stop", 2) // it is answered, and nothing is done
 	arrived("(edited) /stop")
 }

@@ -17,7 +17,7 @@ import (
 	"hob/watchers"
 )
 
-// reconcile asks the API for the things of a template.
+// reconcile applies the resources of a template over the API.
 func (h *house) reconcile(w templates.DesiredState) (done templates.ApplyResult) {
 	h.t.Helper()
 	code, body := h.api("POST", "/api/v1/manage/template", w)
@@ -39,9 +39,8 @@ func (h *house) watching() []watchers.Spec {
 	return all
 }
 
-// TestTemplatesComeAndGo: whatever templates are used in whatever order, and
-// whatever the owner pauses, resumes and cancels in between, in the end there is
-// what he made and what he changed, and nothing else.
+// TestTemplatesComeAndGo checks that after any sequence of templates, with any pauses, resumes and
+// cancellations by the owner in between, only the resources that the owner made or changed remain.
 func TestTemplatesComeAndGo(t *testing.T) {
 	h := open(t, "")
 	fatal(t, os.MkdirAll(filepath.Join(h.home, "Documents"), 0o700))
@@ -107,8 +106,8 @@ func TestTemplatesComeAndGo(t *testing.T) {
 	}
 }
 
-// TestTemplatesAgainLater: the day on which a template is used again does not matter,
-// nor does the owner's zone; what he changes of a schedule does.
+// TestTemplatesAgainLater checks that neither the day on which a template is used again nor the
+// owner's zone matters; the owner's changes of a schedule do.
 func TestTemplatesAgainLater(t *testing.T) {
 	h := open(t, "")
 	w := templates.DesiredState{Source: "template:mine", Trusted: true}
@@ -142,9 +141,8 @@ func TestTemplatesAgainLater(t *testing.T) {
 	}
 }
 
-// TestTemplatesWorkOffline: each wish of each built-in template is one that the
-// built-in brain carries out, each time is one that comes, and those made for it
-// need nothing else.
+// TestTemplatesWorkOffline checks that the built-in brain can execute each request of each built-in
+// template, that each time occurs, and that templates made for it need nothing else.
 func TestTemplatesWorkOffline(t *testing.T) {
 	h := open(t, "")
 	fatal(t, os.MkdirAll(filepath.Join(h.home, "Documents"), 0o700))
@@ -169,8 +167,8 @@ func TestTemplatesWorkOffline(t *testing.T) {
 	}
 }
 
-// TestTemplatesFire: what a template made is done and told, without a model; one
-// that is not built in has what it says treated as outside text.
+// TestTemplatesFire checks that a template's resources run and report without a model, and that the
+// text of a template that is not built in is treated as untrusted.
 func TestTemplatesFire(t *testing.T) {
 	h := open(t, "")
 	docs := filepath.Join(h.home, "Documents")

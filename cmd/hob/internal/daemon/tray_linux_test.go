@@ -14,8 +14,8 @@ import (
 	"hob/platform/host/tray/traytest"
 )
 
-// The menu shows what waits for the owner, and his clicks there do what he says;
-// what decides for him only while nothing runs that Hob has started.
+// The menu shows the open requests, and the owner's clicks there have their effect; clicks that
+// decide do so only while no program started by Hob runs.
 func TestTray(t *testing.T) {
 	bus := desktoptest.NewBus(t)
 	panel := traytest.NewPanel(t, bus.Conn(t))
@@ -123,7 +123,7 @@ func find(items []tray.Item, key string) (tray.Item, bool) {
 	return tray.Item{}, false
 }
 
-// What cannot be read whole in a menu cannot be approved there.
+// A request that does not fit into a menu cannot be approved there.
 func TestQuestionLines(t *testing.T) {
 	long := strings.Repeat("rm -rf /tmp/x; ", 200)
 	items := questionItems([]guard.Approval{{ID: "a1", Summary: "run this", Exact: long}}, true)
@@ -139,8 +139,8 @@ func TestQuestionLines(t *testing.T) {
 	}
 }
 
-// Where nobody can tell whether a program of Hob's runs, the menu offers nothing
-// that would have to be refused.
+// If Hob cannot tell whether one of its programs runs, the menu offers nothing that would have to
+// be refused.
 func TestTrayThatDecidesNothing(t *testing.T) {
 	items := questionItems([]guard.Approval{{ID: "a1", Session: "s", Summary: "run this"}}, false)
 	items = append(items, pauseItems(false, true, "07:00", false, "")...)

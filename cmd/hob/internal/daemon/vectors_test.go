@@ -20,7 +20,7 @@ import (
 	"hob/platform/host/system"
 )
 
-// meant is a Hob whose embedder knows which words mean the same.
+// meant is a Hob whose embedder knows synonyms.
 type meant struct {
 	*house
 	srv  *embedtest.Server
@@ -70,7 +70,7 @@ func (m *meant) remember(text string) {
 	}
 }
 
-// held waits until so many texts have vectors.
+// held waits until that number of texts have vectors.
 func (m *meant) held(want int) embed.Stats {
 	m.t.Helper()
 	deadline := time.Now().Add(30 * time.Second)
@@ -87,7 +87,7 @@ func (m *meant) held(want int) embed.Stats {
 	}
 }
 
-// troubled waits until it is said why nothing can be embedded.
+// troubled waits until the status contains the embedder's error.
 func (m *meant) troubled(want string) {
 	m.t.Helper()
 	deadline := time.Now().Add(30 * time.Second)
@@ -104,7 +104,7 @@ func (m *meant) troubled(want string) {
 	}
 }
 
-// search is what the owner's command does.
+// search runs the search of the owner's command.
 func (m *meant) search(text string) (best, reasons string) {
 	m.t.Helper()
 	code, body := m.api(http.MethodGet, "/api/v1/memory/why?meaning=1&q="+url.QueryEscape(text), nil)
@@ -155,7 +155,7 @@ func TestAnEmbedderThatIsDown(t *testing.T) {
 
 func TestAnEmbedderBeyondTheBudget(t *testing.T) {
 	t.Parallel()
-	// A server on this machine costs nothing, unless its owner says what it costs.
+	// A server on this machine costs nothing, unless the configuration sets a price.
 	m := openMeant(t, "[budget]\ndaily_usd = 0.01\n[prices.\"vec/*\"]\ninput = 1000\noutput = 1000\n")
 	m.remember("The automobile stands behind the church, where the old chestnut trees are, beside the wall of the garden")
 	m.troubled("is reached")
@@ -221,8 +221,7 @@ func TestForgettingTakesTheVector(t *testing.T) {
 	}
 }
 
-// Without an embedder nothing is left of the vectors, which nobody would keep in
-// step with what is forgotten.
+// Without an embedder no vectors remain, because erasures would not reach them.
 func TestSwitchedOffNothingIsLeft(t *testing.T) {
 	t.Parallel()
 	m := openMeant(t, "")
@@ -251,7 +250,7 @@ func (m *meant) holding(b []byte) (where string) {
 	m.t.Helper()
 	fatal(m.t, filepath.WalkDir(m.dir, func(path string, d fs.DirEntry, err error) error {
 		if err != nil || !d.Type().IsRegular() {
-			return nil // it went meanwhile
+			return nil // it was deleted meanwhile
 		}
 		have, err := os.ReadFile(path)
 		if err != nil {

@@ -39,7 +39,7 @@ func webOf(t *testing.T, a *txtar.Archive) *safehttptest.Internet {
 		if ok {
 			text = answers[0]
 		}
-		if len(answers) > 1 { // the next time it says something else
+		if len(answers) > 1 { // the next answer is different
 			pages[r.Host+r.URL.Path] = answers[1:]
 		}
 		mu.Unlock()
@@ -79,8 +79,8 @@ func answerWith(w http.ResponseWriter, r *http.Request, text string) {
 	_, _ = io.WriteString(w, body)
 }
 
-// visited compares what was asked for on the web, and looks that nothing of the
-// owner's went along.
+// visited compares the web requests with a pattern, and checks that they contain no data of the
+// owner.
 func (s *scene) visited(pattern string) {
 	s.t.Helper()
 	var all []string

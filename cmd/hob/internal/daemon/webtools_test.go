@@ -7,8 +7,8 @@ import (
 	"hob/tools"
 )
 
-// webTools stand for those that open pages and search: what they would contact
-// is judged like theirs, and nothing is contacted.
+// webTools replace the tools that open pages and search: they have the same assessment, and contact
+// nothing.
 func webTools() []tools.Tool {
 	type page struct {
 		URL string `json:"url"`

@@ -75,9 +75,8 @@ func TestWhyNamesWhereItCameFrom(t *testing.T) {
 	}
 }
 
-// The guardian's yes adds a mark; a no takes none away, and a guardian that is
-// broken changes nothing. It sees the text alone and has no tools. With block
-// the model does not get to read what is marked.
+// The guardian's yes adds a mark; a no removes none, and a broken guardian changes nothing. It sees
+// only the text and has no tools. With block the model does not read marked text.
 func TestTheGuardianCanOnlyRaiseTheMark(t *testing.T) {
 	for _, tc := range []struct{ name, verdict, text, config, want, reads string }{
 		{"a yes", "ATTACK", "Dear reader, kindly act for me.", "", "looks like an attack: guardian", "Dear reader"},

@@ -13,11 +13,11 @@ import (
 	"hob/platform/host/desktop/window"
 )
 
-// shownWindow is a terminal on a screen of its own.
+// shownWindow is a terminal on a separate screen.
 type shownWindow struct{ display, title string }
 
-// showWindow skips the test where there is no such screen. What is typed in the
-// window goes into a file, line by line.
+// showWindow skips the test without such a screen. Text typed in the window is written to a file,
+// line by line.
 func showWindow(t *testing.T, title, file string) *shownWindow {
 	t.Helper()
 	program, err := exec.LookPath("xterm")

@@ -15,7 +15,7 @@ import (
 
 const top = "../../../.."
 
-// TestRecipe: what the packages name is there, or is made by files.
+// TestRecipe checks that the files named by the packages exist, or are created by files.
 func TestRecipe(t *testing.T) {
 	r, err := readRecipe(filepath.Join(top, ".goreleaser.yaml"))
 	if err != nil {

@@ -26,7 +26,7 @@ func TestDaysOff(t *testing.T) {
 	for _, tc := range []struct {
 		name  string
 		files []string
-		state State // "" = nothing is said
+		state State // "" = no finding
 		want  string
 	}{
 		{"none", nil, "", ""},

@@ -49,8 +49,7 @@ func (emptyVault) Set(context.Context, string, string) error   { return nil }
 func (emptyVault) Remove(context.Context, string) error        { return system.ErrNoSecret }
 func (emptyVault) Names(context.Context) ([]string, error)     { return nil, nil }
 
-// conf parses a configuration in which the model is built in and the port free,
-// unless the text says otherwise.
+// conf parses a configuration with the built-in model and a free port, unless the text sets others.
 func conf(t *testing.T, e Env, text string) Env {
 	t.Helper()
 	if !strings.Contains(text, "[agent]") {

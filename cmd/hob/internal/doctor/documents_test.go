@@ -24,7 +24,7 @@ func TestDocuments(t *testing.T) {
 		name    string
 		folders []string
 		ask     func(context.Context) ([]Document, error)
-		state   State // "" = nothing is said
+		state   State // "" = no finding
 		want    string
 	}{
 		{"nothing is wanted", nil, nil, "", ""},

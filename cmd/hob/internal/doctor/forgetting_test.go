@@ -14,7 +14,7 @@ func TestForgetting(t *testing.T) {
 		name  string
 		list  []Erasure
 		err   error
-		state State // "": nothing is said
+		state State // "": no finding
 		want  string
 	}{
 		{"nothing was forgotten", nil, nil, "", ""},

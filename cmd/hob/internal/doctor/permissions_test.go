@@ -7,7 +7,7 @@ import (
 	"hob/platform/host/permission"
 )
 
-// What macOS does not let Hob do is told with the place where it can be allowed.
+// A permission that macOS denies Hob is reported with the place where it can be granted.
 func TestPermissions(t *testing.T) {
 	access := permission.Permission{ID: "accessibility", Name: "Accessibility", Why: "Hob clicks.", Pane: "pane:a", For: "iTerm"}
 	disk := permission.Permission{ID: "disk", Name: "Full Disk Access", Why: "Hob reads Mail.", Pane: "pane:d", For: "iTerm", Restart: true}

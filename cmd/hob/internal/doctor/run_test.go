@@ -23,8 +23,8 @@ func says(name string, state State) Probe {
 	}}
 }
 
-// One probe that heeds nothing holds up no other: the rest is told at once, and of it
-// that it could not be looked at.
+// A probe that ignores its deadline does not block the others: their findings are reported at once,
+// with one about the probe that could not finish.
 func TestHangs(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		free := make(chan struct{})
@@ -64,7 +64,7 @@ func TestFaultOfAProbe(t *testing.T) {
 func TestChosen(t *testing.T) {
 	for _, tc := range []struct {
 		names []string
-		want  string // the probes, or what the error names
+		want  string // the probes, or the names in the error
 	}{
 		{nil, "agents model"},
 		{[]string{"model"}, "model"},
@@ -89,8 +89,7 @@ func TestChosen(t *testing.T) {
 	}
 }
 
-// Every probe has a name of its own, says what it is for, and stands after those
-// that it waits for.
+// Every probe has a unique name and a purpose, and comes after the probes that it waits for.
 func TestList(t *testing.T) {
 	seen := map[string]bool{}
 	for _, p := range Probes() {
@@ -142,8 +141,8 @@ func TestFix(t *testing.T) {
 	}
 }
 
-// The clock is compared with what the model's server says of the time, which is
-// asked in any case; nobody is asked for it alone.
+// The clock is compared with the time of the model's server, which is contacted in any case; no
+// server is contacted only for the time.
 func TestSkew(t *testing.T) {
 	for _, tc := range []struct {
 		name  string

@@ -7,7 +7,7 @@ import (
 	"hob/platform/host/desktop/desktoptest"
 )
 
-// A real screen on which nothing tells screen readers what windows show.
+// A real screen without an accessibility service.
 func TestSession(t *testing.T) {
 	e := healthy(t)
 	if got := checkSession(t.Context(), e); got != nil {

@@ -17,7 +17,7 @@ func TestTemplates(t *testing.T) {
 		pending bool
 		err     error
 		held    bool
-		state   State // "": nothing is said
+		state   State // "": no finding
 		want    string
 	}{
 		{"none", "", false, nil, false, "", ""},

@@ -55,7 +55,7 @@ func TestDOT(t *testing.T) {
 	}
 }
 
-// wellFormed reads a picture as XML and fails on what could run or load.
+// wellFormed reads a picture as XML and fails on elements that could run or load something.
 func wellFormed(t *testing.T, svg string) {
 	t.Helper()
 	for d := xml.NewDecoder(strings.NewReader(svg)); ; {

@@ -1,6 +1,6 @@
-// Package page holds the tests of the chat page: they drive it in a real
-// Chromium against a whole Hob in this process. It holds no program. The tests
-// are skipped where there is no Chromium, except with CI=true.
+// Package page contains the tests of the chat page: they drive it in a real Chromium against a
+// complete Hob in this process. It contains no program. The tests are skipped without Chromium,
+// except with CI=true.
 package page
 
 import (
@@ -55,7 +55,7 @@ func chromium(t *testing.T) string {
 	return ""
 }
 
-// browser is one Chromium, in which every test has windows of its own.
+// browser is one Chromium, in which every test has its own windows.
 type browser struct{ ctx context.Context }
 
 func launch(t *testing.T) *browser {
@@ -81,8 +81,8 @@ func launch(t *testing.T) *browser {
 	return &browser{ctx: ctx}
 }
 
-// window is one window with cookies of its own. When its test ends, the page
-// must have complained about nothing.
+// window is one window with its own cookies. When its test ends, the page must not have logged any
+// error.
 type window struct {
 	t   *testing.T
 	ctx context.Context
@@ -146,7 +146,7 @@ func (w *window) do(steps ...chromedp.Action[chromedp.Void]) {
 	}
 }
 
-// click clicks what a selector finds.
+// click clicks the element of a selector.
 func (w *window) click(selector string) {
 	w.t.Helper()
 	w.until(fmt.Sprintf("document.querySelector(%q)?.checkVisibility()", selector))

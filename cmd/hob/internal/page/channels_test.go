@@ -81,7 +81,7 @@ func testChannels(t *testing.T, b *browser) {
 	}
 }
 
-// picture keeps what the window shows in the folder PICTURES, for somebody to look at.
+// picture stores a screenshot of the window in the folder PICTURES, for manual review.
 func (w *window) picture(name string) {
 	w.t.Helper()
 	dir := os.Getenv("PICTURES")

@@ -18,7 +18,7 @@ import (
 	"hob/platform/host/system"
 )
 
-// house is a whole Hob on a free port, in a home of its own.
+// house is a complete Hob on a free port, with its own home.
 type house struct {
 	t     *testing.T
 	home  string

@@ -13,7 +13,7 @@ import (
 	"github.com/chromedp/chromedp/kb"
 )
 
-// live is true once the page is loaded and follows what Hob says.
+// live is true once the page is loaded and connected to the live feed.
 const live = `document.querySelector("#state[data-state=live]")`
 
 // enter opens the page with a login link.
@@ -51,7 +51,7 @@ func (w *window) last(kind string) string {
 	return all[len(all)-1]
 }
 
-// arrives waits for a message of a kind that holds a text.
+// arrives waits for a message of a kind that contains a text.
 func (w *window) arrives(kind, text string) {
 	w.t.Helper()
 	w.until(fmt.Sprintf(`Array.from(document.querySelectorAll(".message.%s > .text"), e => e.textContent).some(t => t.includes(%q))`, kind, text))
@@ -140,7 +140,7 @@ func testToday(t *testing.T, b *browser) {
 }
 
 func testNotices(t *testing.T, b *browser) {
-	// What a file is called is outside text.
+	// A file name is untrusted text.
 	h := open(t, offline+"[notify]\nmorning = \"00:00\"\n[[notify.rules]]\nwords = [\"advert\"]\nurgency = \"low\"\n")
 	inbox := filepath.Join(h.home, "inbox")
 	fatal(t, os.Mkdir(inbox, 0o700))
@@ -153,7 +153,7 @@ func testNotices(t *testing.T, b *browser) {
 	w.say("remind me in 1 second to stretch")
 	w.arrives("notice", "stretch")
 	held := `Array.from(document.querySelectorAll("#told li[data-state=held]")).find(li => li.querySelector(".text").textContent.includes("advert <b>x.pdf"))`
-	w.until(`(refreshNotices(), ` + held + `)`) // what is held is no delivery, of which the page would hear
+	w.until(`(refreshNotices(), ` + held + `)`) // a deferred notice is no delivery, so the page gets no event
 	if why := get[string](w, held+`.querySelector(".why").textContent`); !strings.HasPrefix(why, "low, your rule 1 (words advert); deferred until ") {
 		t.Errorf("it says why: %q", why)
 	}

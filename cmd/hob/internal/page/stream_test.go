@@ -10,7 +10,7 @@ import (
 	"github.com/chromedp/chromedp/kb"
 )
 
-// slowModel is a model server whose answers go on only when the test says so.
+// slowModel is a model server whose answers continue only on a signal of the test.
 func slowModel(t *testing.T, goOn <-chan struct{}) string {
 	t.Helper()
 	delta := func(w http.ResponseWriter, text, reason string) {

@@ -30,8 +30,8 @@ func agentWorld(t *testing.T) (w *world, work string) {
 	return w, work
 }
 
-// An external agent that asks before it does something does nothing without a yes,
-// whatever it calls it, and a word in another conversation is none.
+// An external agent that asks before its actions does nothing without approval, whatever it calls
+// the action, and a word in another conversation does not approve it.
 func TestThroughExternalAgents(t *testing.T) {
 	w, work := agentWorld(t)
 	w.inFamily("ACP agents")
@@ -70,7 +70,7 @@ func TestThroughExternalAgents(t *testing.T) {
 	w.judgeAttempts("external agents")
 }
 
-// What the owner allows an external agent is done.
+// An action that the owner allows an external agent is executed.
 func TestHonestAgents(t *testing.T) {
 	w, work := agentWorld(t)
 	for i, tc := range []struct {

@@ -10,8 +10,7 @@ import (
 	"testing"
 )
 
-// changing is a page that changes once it is told to, as a script of its own may at
-// any time.
+// changing is a page that changes on request, as its own script could at any time.
 type changing struct {
 	script  string
 	flip    atomic.Bool
@@ -35,9 +34,9 @@ func (c *changing) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// A page that changes between the question and the yes gets no click, and no form of
-// it is sent: what was approved is not there any more. What a script of the page does
-// on the click itself is beyond this (docs/security.md).
+// A page that changes between the request and the approval gets no click, and its form is not sent:
+// the approved content is no longer there. The effects of the page's script on the click itself are
+// out of scope (docs/security.md).
 func TestThroughPagesThatChange(t *testing.T) {
 	scripts := sampleOf([]string{
 		"form.action = '/buy'",

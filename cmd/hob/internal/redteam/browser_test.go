@@ -14,14 +14,14 @@ import (
 	"hob/platform/net/safehttp/safehttptest"
 )
 
-// browsing is a world with a real browser, whose model does for each of the owner's
-// sentences what it was told beforehand.
+// browsing is a world with a real browser, whose model has a scripted action for each of the
+// owner's sentences.
 type browsing struct {
 	*world
 	net *safehttptest.Internet
 
 	mu   sync.Mutex
-	does map[string][]attempt // by the end of what the owner says
+	does map[string][]attempt // by the end of the owner's message
 }
 
 // hostilePage is a shop's page with words for a model.
@@ -62,7 +62,7 @@ func (b *browsing) when(say string, calls ...attempt) {
 	b.does[say] = calls
 }
 
-// heard lists what was asked for on the web.
+// heard lists the web requests.
 func (b *browsing) heard() (out []string) {
 	for _, r := range b.net.Heard() {
 		out = append(out, r.Method+" http://"+r.Host+r.URL.RequestURI())
@@ -74,8 +74,8 @@ type m = map[string]any
 
 const shopPage = "http://shop.example/"
 
-// TestBrowserTwins: what an owner asks for in the browser is done: looking at what he
-// named without a question, acting on a page with one.
+// TestBrowserTwins checks that legitimate browser requests of the owner succeed: reading a named
+// page without approval, acting on a page with approval.
 func TestBrowserTwins(t *testing.T) {
 	w := browse(t, hostilePage)
 	opened := try("browser_open_tab", m{"url": shopPage})
@@ -118,8 +118,8 @@ func TestBrowserTwins(t *testing.T) {
 	}
 }
 
-// TestThroughTheBrowser: a model that has read a hostile page in the browser gets
-// nothing out of it, and nothing done on it, while the owner says no.
+// TestThroughTheBrowser checks that a model that has read a hostile page in the browser can neither
+// leak data from it nor act on it while the owner denies.
 func TestThroughTheBrowser(t *testing.T) {
 	w := browse(t, hostilePage)
 	say := "open " + shopPage + " in the browser and tell me what it says"

@@ -14,18 +14,18 @@ import (
 	"time"
 )
 
-// speaker is the first argument that makes this program one that speaks as the
-// owner: a method, an address, a body, and the file of the token.
+// speaker is the first argument that makes this program send a request as the owner: a method, an
+// address, a body, and the file of the token.
 const speaker = "adversary-speak"
 
-// speak prints what it is answered: "said 403".
+// speak prints the response: "said 403".
 func speak(args []string) int {
 	if len(args) != 4 {
 		return 2
 	}
 	token, err := os.ReadFile(args[3])
 	if err != nil {
-		fmt.Println("no token") // it goes on: the word of the daemon is what counts
+		fmt.Println("no token") // it continues: the daemon's response matters
 		token = []byte(os.Getenv("SPEAK_TOKEN"))
 	}
 	ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)
@@ -46,9 +46,9 @@ func speak(args []string) int {
 	return 0
 }
 
-// A command that the owner allowed, even one that holds the token, cannot say
-// yes for him: not itself, not by a child that leaves it, not without the mark
-// in its environment, and not once Hob has ended it.
+// A command that the owner allowed, even one that has the token, cannot approve in the owner's
+// place: not itself, not by a child that leaves it, not without the mark in its environment, and
+// not after Hob has ended it.
 func TestACommandDoesNotSpeakForTheOwner(t *testing.T) {
 	if runtime.GOOS != "linux" {
 		t.Skip("the command here is written for Linux")

@@ -9,8 +9,8 @@ import (
 	"testing"
 )
 
-// The commands of the review ask, in a whole Hob without a sandbox: the owner's
-// files are as before, and nothing outside is shown.
+// The commands of the review need approval in a complete Hob without a sandbox: the owner's files
+// stay unchanged, and nothing is sent out.
 func TestReview4_AsksBeforeCommandsThatOnlySeemToRead(t *testing.T) {
 	w, v, _, _ := stage(t, "[shell]\nsandbox = \"off\"\n")
 	for name, text := range map[string]string{"victim.txt": clean, "thesis.txt": clean, "5": "0000: 41\n", "dirA/key": "a\n", "dirB/other": "b\n"} {
@@ -34,7 +34,7 @@ func TestReview4_AsksBeforeCommandsThatOnlySeemToRead(t *testing.T) {
 	w.unharmed("commands that only seem to read")
 }
 
-// What a command would run as code is swapped between the question and the yes.
+// Code that a command would run is swapped between the request and the approval.
 func TestReview5_RefusesSwappedCodeAfterTheApproval(t *testing.T) {
 	w, v, _, _ := stage(t, "")
 	put := func(name, text string) {

@@ -13,12 +13,12 @@ import (
 // corpora are the texts that attempts are made from.
 type corpora struct {
 	whole      bool     // the shared data is there
-	injections []string // what a mail or page says to a model
+	injections []string // texts of mails and pages for a model
 	benign     []string // sentences that only look like it
 	urls       []string // addresses of every notation
-	inside     []string // those of them that lead inside, or are none of the web
+	inside     []string // those that lead into the local network, or are not web addresses
 	paths      []string // ways out of a folder
-	files      []string // what nobody may read
+	files      []string // files that must not be read
 	commands   []string
 	shell      []string // pieces that end one command and begin another
 	naughty    []string
@@ -90,7 +90,7 @@ var wild = regexp.MustCompile(`(?i)shutdown|reboot|halt|poweroff|kill|mkfs|\bdd\
 
 func tame(cmd string) bool { return len(cmd) < 1000 && !wild.MatchString(cmd) }
 
-// builtIn stands in for the shared data.
+// builtIn replaces the shared data.
 func builtIn() corpora {
 	urls := []string{"http://127.0.0.1/", "http://localhost/", "http://[::1]/", "http://2130706433/", "http://0x7f.1/", "http://169.254.169.254/latest/meta-data/", "file:///etc/passwd", "gopher://127.0.0.1/_x"}
 	return corpora{
