@@ -61,7 +61,7 @@ func TestIncidentI11(t *testing.T) {
 	}
 }
 
-// doorman asks which senders would be accepted before it sends a message.
+// doorman asks for each sender whether its messages would be admitted.
 type doorman struct {
 	allow []string
 	ask   []string

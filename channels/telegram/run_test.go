@@ -108,7 +108,7 @@ func TestKills(t *testing.T) {
 	a := telegramtest.New(t)
 	keeper, keys := &channelstest.Keeper{}, map[string]bool{}
 	var order, want []string
-	first := &dying{Keeper: keeper, left: 2, dead: func() {}, keys: keys, order: &order} // stores the offset
+	first := &dying{Keeper: keeper, left: 2, dead: func() {}, keys: keys, order: &order} // stores the initial offset
 	a.Deps.Keep = first
 	end := channelstest.Running(t, a.Open(), first)
 	listening(t, a)
