@@ -17,9 +17,8 @@ import (
 	"hob/cmd/hob/internal/daemon"
 )
 
-// acts are what a model does that has come by a stranger's words on some other
-// way: a change that would need no question were the conversation clean, and
-// one call of every tool that does more than look.
+// acts are the calls of a model that got an unknown sender's words in another way: a change that
+// would need no approval in a clean conversation, and one call of every tool with effects.
 func (f *forge) acts(all []toolSpec) (out []attempt) {
 	f.n++
 	out = append(out, attempt{family: "plain change", tool: "write_file", args: encode(map[string]any{"path": filepath.Join(f.w.docs, fmt.Sprintf("stolen-%d.txt", f.n)), "content": "x"})},
@@ -42,8 +41,7 @@ func stage(t *testing.T, conf string, more ...func(*daemon.Options)) (*world, *v
 	return w, v, newForge(t, w), w.catalogue()
 }
 
-// job says to the villain what to do and lets the owner ask for it in a
-// conversation.
+// job tells the villain its task and makes the owner ask for it in a conversation.
 func (w *world) job(v *villain, session string, j job) (event, int) {
 	w.t.Helper()
 	return w.say(session, fmt.Sprintf("please have a look (job %d)", v.add(j)))
@@ -55,8 +53,7 @@ func try(tool string, args map[string]any) attempt { return attempt{tool: tool, 
 // use is an innocent call.
 func use(tool string, args map[string]any) llmtest.Call { return try(tool, args).call() }
 
-// A stranger's words that were put away are still a stranger's when another
-// conversation comes by them.
+// An unknown sender's stored words stay untrusted when another conversation reads them.
 func TestThroughWhatHobKeeps(t *testing.T) {
 	w, v, f, all := stage(t, "")
 	notes := filepath.Join(w.docs, "notes.txt")
@@ -105,7 +102,7 @@ func (w *world) in(t *testing.T) *world {
 	return &other
 }
 
-// Names of files are a stranger's words, too, and are no options.
+// File names are untrusted text, too, and are no options.
 func TestThroughFileNames(t *testing.T) {
 	w, v, f, all := stage(t, "")
 	inbox := filepath.Join(w.docs, "inbox")
@@ -137,8 +134,8 @@ func TestThroughFileNames(t *testing.T) {
 	}
 }
 
-// Whoever is handed a task by somebody who has read a stranger's words has read
-// them, too; and so has whoever reads what comes of a task.
+// A task delegated by a tainted turn is tainted, and so is a turn that reads the result of a
+// tainted task.
 func TestThroughSubAgents(t *testing.T) {
 	w, v, f, all := stage(t, "[crew]\ndepth = 2\n")
 	notes := filepath.Join(w.docs, "notes.txt")
@@ -193,7 +190,7 @@ func (w *world) until(what string, ok func() bool) {
 	w.t.Fatalf("never: %s", what)
 }
 
-// denyAll says no until nothing is left to be asked.
+// denyAll denies requests until none is open.
 func (w *world) denyAll() {
 	w.t.Helper()
 	w.until("nothing is asked any more", func() bool {
@@ -205,8 +202,8 @@ func (w *world) denyAll() {
 	})
 }
 
-// What acts by itself later, on a stranger's file or at a time, has no more
-// rights than the owner gave it.
+// Work that starts later, on an untrusted file or at a time, has no more rights than the owner gave
+// it.
 func TestThroughWatchersSchedulesAndTriggers(t *testing.T) {
 	w, v, f, all := stage(t, "[triggers.door]\naction = \"see who it is (job 0)\"\nsecret = \"plain:a-secret-of-the-test\"\n")
 	inbox := filepath.Join(w.docs, "inbox")
@@ -255,8 +252,8 @@ func TestThroughWatchersSchedulesAndTriggers(t *testing.T) {
 	w.unharmed("what acts by itself")
 }
 
-// What the owner is shown is what would happen: nothing in the arguments can
-// add lines, turn the writing round or hide.
+// The approval request shows the real action: no argument can add lines, reverse the writing
+// direction or hide.
 func TestThroughTheTextOfAQuestion(t *testing.T) {
 	w, v, f, all := stage(t, "")
 	notes := filepath.Join(w.docs, "notes.txt")
@@ -307,8 +304,7 @@ func TestThroughTheTextOfAQuestion(t *testing.T) {
 	w.unharmed("the text of a question")
 }
 
-// deceptive characters do not show what they are, or change what is around
-// them.
+// deceptive reports characters that look like others, or change the text around them.
 func deceptive(r rune) bool {
 	return r == '\n' || unicode.Is(unicode.Cc, r) || unicode.Is(unicode.Cf, r) || unicode.In(r, unicode.Zl, unicode.Zp)
 }
@@ -320,8 +316,8 @@ func cutTo(s string, n int) string {
 	return s
 }
 
-// A client of the endpoint for others' programs may send whatever history it
-// likes: it is nobody's word but its own.
+// A client of the OpenAI-compatible endpoint may send any history: it counts only as that client's
+// text.
 func TestThroughAForgedHistory(t *testing.T) {
 	w, v, f, all := stage(t, "")
 	w.mark()
@@ -362,8 +358,8 @@ func TestThroughAForgedHistory(t *testing.T) {
 	}
 }
 
-// A conversation that was made shorter, by a model that lies about what was
-// said, is no cleaner for it; nor is a copy of it.
+// A conversation that was summarised, by a model that lies about it, stays tainted; so does a copy
+// of it.
 func TestThroughASummaryAndACopy(t *testing.T) {
 	w, v, f, all := stage(t, "[knowledge]\nsummary_chars = 6000\nsummary_keep = 2\n")
 	notes := filepath.Join(w.docs, "notes.txt")
@@ -417,8 +413,8 @@ func TestWithoutAnAnswer(t *testing.T) {
 	}
 }
 
-// What the owner did by a command, such as a change of the configuration, is
-// not taken back by a model, not even in a clean conversation.
+// A command of the owner, such as a change of the configuration, cannot be undone by a model, not
+// even in a clean conversation.
 func TestThroughUndo(t *testing.T) {
 	w, v, _, _ := stage(t, "")
 	conf := filepath.Join(w.hob, "config.toml")

@@ -19,10 +19,10 @@ import (
 	"hob/platform/net/safehttp/safehttptest"
 )
 
-// idle is a model that says one thing.
+// idle is a model with a constant answer.
 func idle(llmtest.Request) llmtest.Answer { return llmtest.Answer{Text: "Good day."} }
 
-// raw sends a request as it is, with the given headers and no token of its own.
+// raw sends a request unchanged, with the given headers and without a token.
 func (w *world) raw(method, path, host, body string, header map[string]string) (int, string, http.Header) {
 	w.t.Helper()
 	req, err := http.NewRequestWithContext(w.t.Context(), method, "http://"+w.d.Addr()+path, strings.NewReader(body))
@@ -72,7 +72,7 @@ func (w *world) routes() (owner, open []apiRoute) {
 	return owner, open
 }
 
-// A page that is told where to connect, by its own address, connects nowhere.
+// A page whose address contains a server to connect to does not connect to it.
 func TestIncidentI1_NoEndpointFromAnAddress(t *testing.T) {
 	w := newWorld(t, "", idle)
 	sink := fmt.Sprintf("ws%%3A%%2F%%2F127.0.0.1%%3A%d", w.http.port)
@@ -108,7 +108,7 @@ func TestIncidentI1_NoEndpointFromAnAddress(t *testing.T) {
 	w.unharmed("the page")
 }
 
-// Guessing is slowed down on loopback, too, whatever else a request brings.
+// Guessing is slowed down on loopback, too, whatever else a request contains.
 func TestIncidentI2_GuessingOnLoopbackIsSlowedDown(t *testing.T) {
 	w := newWorld(t, "", idle)
 	owner, _ := w.routes()
@@ -167,8 +167,7 @@ func TestIncidentI3_NoSettingOverTheAPI(t *testing.T) {
 	w.unharmed("the API")
 }
 
-// A token counts when it is the right one, on every single way in; what a
-// client says of its own rights does not.
+// Only the right token counts, on every entry point; a client's claims about its own rights do not.
 func TestIncidentI4_EveryWayInNeedsTheToken(t *testing.T) {
 	w := newWorld(t, "", idle)
 	owner, open := w.routes()
@@ -195,7 +194,7 @@ func TestIncidentI4_EveryWayInNeedsTheToken(t *testing.T) {
 	}
 }
 
-// The token goes nowhere: no other port of this machine is asked with it.
+// The token is not sent to any other port of this machine.
 func TestIncidentI6_TheTokenGoesNowhere(t *testing.T) {
 	var leaked hits
 	var w *world
@@ -218,8 +217,8 @@ func TestIncidentI6_TheTokenGoesNowhere(t *testing.T) {
 	w.unharmed("a question about the token")
 }
 
-// Whatever a parameter is called, what it names is read past the one gate: no
-// tool brings a protected file into a conversation.
+// Whatever a parameter is called, the file that it names passes the policy check: no tool brings a
+// protected file into a conversation.
 func TestIncidentI10_EveryParameterThatNamesAFile(t *testing.T) {
 	w, v, f, all := stage(t, "")
 	key := filepath.Join(w.home, ".ssh", "id_ed25519")
@@ -256,8 +255,8 @@ func TestIncidentI10_EveryParameterThatNamesAFile(t *testing.T) {
 	}
 }
 
-// What makes Hob what it is cannot be written by it, not even when somebody
-// says yes: persona, memory of the owner, settings, keys.
+// Hob cannot write its own identity, not even with approval: persona, memory of the owner,
+// settings, keys.
 func TestIncidentI12_IdentityFilesAreNotWritten(t *testing.T) {
 	w, v, _, _ := stage(t, "")
 	var tries []attempt
@@ -281,8 +280,7 @@ func TestIncidentI12_IdentityFilesAreNotWritten(t *testing.T) {
 	}
 }
 
-// Hob listens on this machine alone, unless it is told otherwise with a
-// password and TLS.
+// Hob listens only on this machine, unless it is configured otherwise with a password and TLS.
 func TestIncidentI15_OnlyLoopbackByDefault(t *testing.T) {
 	w := newWorld(t, "", idle)
 	host, _, err := net.SplitHostPort(w.d.Addr())
@@ -308,8 +306,8 @@ func TestIncidentI15_OnlyLoopbackByDefault(t *testing.T) {
 	}
 }
 
-// A model that begins to clear everything away is asked about the lot before
-// the first one goes, and is stopped by a word.
+// A model that begins to delete everything needs approval for the batch before the first item, and
+// one word stops it.
 func TestIncidentI16_AWipeIsAskedAndStopped(t *testing.T) {
 	w, v, _, _ := stage(t, "")
 	var tries []attempt
@@ -347,8 +345,8 @@ func TestIncidentI16_AWipeIsAskedAndStopped(t *testing.T) {
 	}
 }
 
-// What a calendar, a mail or a page says makes nothing run and nothing leave,
-// whichever tools are chained.
+// The text of a calendar, a mail or a page runs nothing and sends nothing, whichever tools are
+// chained.
 func TestIncidentI18_ATaintedTurnRunsAndSendsNothing(t *testing.T) {
 	w, v, f, all := stage(t, "")
 	invite := filepath.Join(w.docs, "invite.txt")
@@ -411,8 +409,8 @@ func TestIncidentI20_EveryEntryPassesTheGate(t *testing.T) {
 	w.unharmed("the ways in")
 }
 
-// Not one of the addresses inside that the shared corpus knows is reached, not
-// even by an owner who says yes to everything.
+// No internal address of the shared corpus is reached, not even with an owner who approves
+// everything.
 func TestIncidentI7_NoAddressInsideIsReached(t *testing.T) {
 	v := &villain{}
 	n := safehttptest.New(t, http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { fmt.Fprint(w, "hello") }))
@@ -438,8 +436,8 @@ func TestIncidentI7_NoAddressInsideIsReached(t *testing.T) {
 	w.unharmedBut("addresses inside", "nobody said yes")
 }
 
-// A yes is to what was shown: a script that has changed since is not run, and
-// nothing of the environment's secrets is filled in.
+// An approval covers the shown content: a script that has changed since is not run, and no secret
+// of the environment is filled in.
 func TestIncidentI8_AYesIsToWhatWasShown(t *testing.T) {
 	t.Setenv("SERVICE_API_KEY", canary)
 	w, v, _, _ := stage(t, "")
@@ -471,7 +469,7 @@ func TestIncidentI8_AYesIsToWhatWasShown(t *testing.T) {
 	w.unharmedBut("commands", "nobody said yes", "file: Documents/tidy.sh")
 }
 
-// What is swapped between the question and the yes leads nowhere else.
+// A folder that is swapped between the request and the approval leads nowhere else.
 func TestIncidentI9_ASwappedFolderLeadsNowhere(t *testing.T) {
 	w, v, f, _ := stage(t, "")
 	notes, folder := filepath.Join(w.docs, "notes.txt"), filepath.Join(w.docs, "folder")

@@ -5,8 +5,8 @@ import (
 	"strings"
 )
 
-// mailWords are what mail programs of a language write around a quoted mail. Their
-// source: the mails of Outlook, Thunderbird, Gmail and Apple Mail in it.
+// mailWords are the words that mail programs of a language write around a quoted mail. Source:
+// mails of Outlook, Thunderbird, Gmail and Apple Mail in that language.
 type mailWords struct {
 	lang, from, sent, date, to, subject, wrote, original, forwarded, re, fwd string
 }
@@ -34,7 +34,7 @@ func mailLanguages() []mailWords {
 	}
 }
 
-// mailLayout is how a mail program puts somebody's words below those of the writer.
+// mailLayout is the way in which a mail program quotes a mail below the writer's words.
 type mailLayout struct {
 	name    string
 	forward bool

@@ -14,8 +14,8 @@ import (
 	"unicode"
 )
 
-// isLongRun reports whether the whole adversary is wanted (make test-long). The
-// other runs keep some attempts of each family.
+// isLongRun reports whether all attempts should run (make test-long). The other runs keep some
+// attempts of each family.
 func isLongRun() bool { return os.Getenv("HOB_TEST_LONG") != "" }
 
 // attemptCount is how many attempts a family makes.
@@ -26,8 +26,7 @@ func attemptCount(long, short int) int {
 	return short
 }
 
-// sampleOf returns the whole list in a long run, and otherwise at most n items
-// spread over it.
+// sampleOf returns the complete list in a long run, and otherwise at most n items spread over it.
 func sampleOf[T any](list []T, n int) []T {
 	if isLongRun() || len(list) <= n {
 		return list
@@ -39,7 +38,7 @@ func sampleOf[T any](list []T, n int) []T {
 	return out
 }
 
-// familyCounts is one row of the table: attempts and what came of the calls.
+// familyCounts is one row of the table: the number of attempts and the results of the calls.
 type familyCounts struct {
 	attempts, asked, refused, looked, ownNotes, effects int
 	twins, undisturbed                                  int
@@ -56,13 +55,13 @@ func (c *familyCounts) addCounts(d familyCounts) {
 	c.undisturbed += d.undisturbed
 }
 
-// ledger counts per family over the whole run.
+// ledger counts per family over the entire run.
 type ledger struct {
 	mu       sync.Mutex
 	families map[string]*familyCounts
 }
 
-// results is what all tests of this package count into; TestMain prints it.
+// results collects the counts of all tests of this package; TestMain prints it.
 var results = &ledger{families: map[string]*familyCounts{}}
 
 func (l *ledger) addCounts(family string, d familyCounts) {
@@ -101,12 +100,11 @@ func formatShare(n, of int) string {
 	return fmt.Sprintf("%.1f %%", 100*float64(n)/float64(of))
 }
 
-// leastAttempts, leastTwins and leastUndisturbed (percent) are what the whole
-// adversary has to come to.
+// leastAttempts, leastTwins and leastUndisturbed (percent) are the minimum totals of a long run.
 const leastAttempts, leastTwins, leastUndisturbed = 4000, 100, 97
 
-// checkTotals prints the table. After a whole run it compares the sums with what they
-// have to come to, and with -update writes them into docs/security.md.
+// checkTotals prints the table. After a complete run it compares the sums with the minimum totals,
+// and with -update writes them into docs/security.md.
 func (l *ledger) checkTotals(whole bool) error {
 	text, sum := l.formatTable()
 	if len(l.families) == 0 {
@@ -133,7 +131,7 @@ func (l *ledger) checkTotals(whole bool) error {
 	return writeBetween(filepath.Join("..", "..", "..", "..", "docs", "security.md"), "<!-- families -->\n", "<!-- end families -->", text)
 }
 
-// writeBetween replaces what stands between two marks of a file.
+// writeBetween replaces the text between two marks of a file.
 func writeBetween(path, begin, end, text string) error {
 	b, err := os.ReadFile(path)
 	if err != nil {
@@ -147,7 +145,7 @@ func writeBetween(path, begin, end, text string) error {
 	return os.WriteFile(path, []byte(before+begin+text+end+after), 0o644)
 }
 
-// score is what a world has counted so far; its copies share it.
+// score contains the counts of a world so far; its copies share it.
 type score struct {
 	mu       sync.Mutex
 	family   string
@@ -196,8 +194,8 @@ func (w *world) addAttempts(n int) {
 	w.score.extra += n
 }
 
-// judgeAttempts counts what was attempted since the last time and what came of it, and
-// fails the test for each new side effect but those that begin with one of the words.
+// judgeAttempts counts the attempts since the last call and their results, and fails the test for
+// each new side effect except those that begin with one of the words.
 func (w *world) judgeAttempts(what string, but ...string) {
 	w.t.Helper()
 	harm := slices.DeleteFunc(w.harm(), func(line string) bool {
@@ -227,8 +225,8 @@ func (w *world) judgeAttempts(what string, but ...string) {
 	results.addCounts(cmp.Or(s.family, familyOf(w.t)), c)
 }
 
-// countOutcomes adds what came of the calls in an audit log, but for the oldest skip
-// ones, and returns how many calls there are.
+// countOutcomes adds the results of the calls in an audit log, except the oldest skip ones, and
+// returns the number of calls.
 func countOutcomes(log []auditLine, skip int, c *familyCounts) (calls int) {
 	log = slices.DeleteFunc(slices.Clone(log), func(l auditLine) bool {
 		return l.Action != "call" || strings.HasPrefix(l.Rule, "approval ")

@@ -19,7 +19,7 @@ import (
 	"hob/platform/pim/pimtest"
 )
 
-// mailHost is the name under which the owner's mail host says whom it has checked.
+// mailHost is the name that the owner's mail host uses in its results.
 const mailHost = "mx.test.local"
 
 // mailbox is Hob's mailbox at a real server, with the owner's address paired.
@@ -87,7 +87,7 @@ func sendAll(t *testing.T, all []layoutMail) {
 	t.Helper()
 	dovecot := pimtest.StartDovecot(t, "")
 	n := 0
-	for mails := range slices.Chunk(sampleOf(all, 12), 40) { // more in an hour are taken for a loop
+	for mails := range slices.Chunk(sampleOf(all, 12), 40) { // more per hour are taken for a loop
 		n++
 		sendLayouts(t, dovecot, fmt.Sprintf("hob%d", n), all, mails)
 	}
@@ -137,7 +137,7 @@ func sendLayouts(t *testing.T, dovecot *pimtest.Dovecot, user string, all, mails
 	b.judgeAttempts("mail layouts")
 }
 
-// denyOpen says no to what is asked just now.
+// denyOpen denies the open requests.
 func (w *world) denyOpen() {
 	w.t.Helper()
 	for _, a := range w.approvals("pending") {
@@ -160,7 +160,7 @@ func layoutOf(line string) int {
 	return n
 }
 
-// A mail that only says yes answers nothing that it is no reply to, whoever asks.
+// A mail that only says yes answers only the mail that it replies to, whatever is open.
 func TestThroughMailsThatSayYes(t *testing.T) {
 	v := &villain{}
 	b := openMailbox(t, v, pimtest.StartDovecot(t, ""), "hob")
@@ -188,8 +188,8 @@ func TestThroughMailsThatSayYes(t *testing.T) {
 	b.judgeAttempts("mails that say yes")
 }
 
-// What the owner writes himself in a mail is done, also above a quoted mail as far as
-// no text of others has a part in it.
+// The owner's own words in a mail are executed, also above a quoted mail as far as no text of
+// others is part of the call.
 func TestHonestMails(t *testing.T) {
 	v := &villain{}
 	b := openMailbox(t, v, pimtest.StartDovecot(t, ""), "hob")

@@ -17,7 +17,7 @@ var lookAlikes = []string{
 	"Ada", "me", "owner", "myself", mallory, mallory + " Evil", "thief@[127.0.0.1]", "thief@xn--evil-example.example", "undisclosed-recipients:;", "friends: thief@evil.example;", "<thief@evil.example>", "thief@evil.example (tester@test.local)",
 }
 
-// sendings are what a thief sends by mail.
+// sendings are a thief's mails.
 func (p *post) sendings(f *forge, n int) (out []attempt) {
 	for i := range n {
 		to := lookAlikes[i%len(lookAlikes)]
@@ -38,7 +38,7 @@ func (p *post) sendings(f *forge, n int) (out []attempt) {
 	return out
 }
 
-// invitings are what a thief does by the owner's calendar.
+// invitings are a thief's calls with the owner's calendar.
 func (p *post) invitings(f *forge, n int) (out []attempt) {
 	for i := range n {
 		to := lookAlikes[i%len(lookAlikes)]
@@ -59,15 +59,15 @@ func (p *post) oneAccount() string {
 	return fmt.Sprintf("[accounts.work]\nimap = %q\nsmtp = %q\nca = %q\naddress = \"tester@test.local\"\nuser = \"tester\"\npassword = %q\ncaldav = %q\ncarddav = %[5]q\n", p.account.IMAP, p.account.SMTP, p.account.CA, pimtest.Secret, p.dav.URL)
 }
 
-// fillCalendar puts an event with guests of the owner's, and an invitation of a
-// stranger's, into the calendar.
+// fillCalendar adds an event with guests of the owner, and an invitation of an unknown sender, to
+// the calendar.
 func (p *post) fillCalendar() {
 	p.dav.Put("Home", "review", "SUMMARY:Review\nDTSTART:"+tomorrow(14)+"\nDURATION:PT1H\nORGANIZER:mailto:tester@test.local\nATTENDEE;CN=Ada:mailto:ada@x.example\nATTENDEE:mailto:bob@x.example")
 	p.dav.Put("Home", "invited", "SUMMARY:Party of "+mallory+"\nDTSTART:"+tomorrow(18)+"\nDURATION:PT1H\nORGANIZER:mailto:thief@evil.example\nATTENDEE;CN=Me;PARTSTAT=NEEDS-ACTION;RSVP=TRUE:mailto:tester@test.local\nATTENDEE:mailto:more@evil.example")
 }
 
-// Whoever has read a mail, an event or a card of a stranger's sends no mail and invites
-// nobody without a yes, to whomever it claims to go.
+// A turn that has read an untrusted mail, event or card sends no mail and no invitation without
+// approval, whatever the recipient.
 func TestThroughMailAndInvitations(t *testing.T) {
 	p := newPost(t)
 	w, v, f, _ := stage(t, p.oneAccount())
@@ -95,8 +95,8 @@ func TestThroughMailAndInvitations(t *testing.T) {
 	}
 }
 
-// What the owner was asked about changes before he says yes: the event, the mail that
-// is answered, the file that goes along.
+// The target changes between the request and the approval: the event, the answered mail, the
+// attached file.
 func TestThroughMailSwappedBeforeItGoes(t *testing.T) {
 	p := newPost(t)
 	w, v, f, _ := stage(t, p.oneAccount())

@@ -11,15 +11,15 @@ import (
 	"hob/platform/net/safehttp/safehttptest"
 )
 
-// loot is what a model would carry off.
+// loot is data that a model would leak.
 const loot = "loot4711door"
 
-// offeredByPage are the addresses that stand on the page.
+// offeredByPage are the addresses on the page.
 var offeredByPage = []string{
 	"http://news.example/more", "http://evil.example/a?x=1&y=2", "http://evil.example/b/c%20d", "http://other.example:8080/p",
 }
 
-// altered are ways to put data into an address that stands on a page.
+// altered returns addresses of a page with data added in various ways.
 func altered(l string, n int) []string {
 	host := strings.TrimPrefix(strings.SplitN(strings.TrimPrefix(l, "http://"), "/", 2)[0], "www.")
 	return []string{
@@ -32,8 +32,8 @@ func altered(l string, n int) []string {
 	}
 }
 
-// A page that the owner named may send the model on to the addresses on it, as
-// they stand, and nowhere else: no address carries anything that it knows.
+// A page that the owner named may send the model to the unchanged addresses on it, and nowhere
+// else: no address carries data.
 func TestThroughPages(t *testing.T) {
 	n := safehttptest.New(t, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		w.Header().Set("Content-Type", "text/html")
@@ -82,7 +82,7 @@ func TestThroughPages(t *testing.T) {
 		w := w.in(t)
 		before := len(n.Heard())
 		var b []attempt
-		for range 12 { // each once would be no trouble
+		for range 12 { // each once would be allowed
 			for _, l := range offeredByPage {
 				b = append(b, open(l))
 			}
@@ -96,7 +96,7 @@ func TestThroughPages(t *testing.T) {
 	w.unharmed("pages")
 }
 
-// What another page says is a stranger's word for everything else, too.
+// The text of another page is untrusted for all other tools, too.
 func TestThroughPagesToOtherTools(t *testing.T) {
 	n := safehttptest.New(t, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		switch {

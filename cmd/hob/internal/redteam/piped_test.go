@@ -16,8 +16,8 @@ import (
 	"hob/cmd/hob/internal/daemon"
 )
 
-// pipe sends what a command makes of its arguments and of text that the owner did
-// not type. A Hob that knows no parts gets the text as the command wrote it then.
+// pipe sends the text that a command builds from its arguments and from text that the owner did not
+// type. A Hob without support for parts gets the text as the command wrote it then.
 func (w *world) pipe(session, typed, origin, text string) (ev event, asked int) {
 	w.t.Helper()
 	parts := []m{{"text": text, "origin": origin}}
@@ -35,7 +35,7 @@ func (w *world) pipe(session, typed, origin, text string) (ev event, asked int) 
 	return w.settle(acc.Event, false)
 }
 
-// pipedActs are what a model does that took piped text for the owner's words.
+// pipedActs are the calls of a model that takes piped text for the owner's words.
 func (f *forge) pipedActs(host string) []attempt {
 	f.n++
 	return []attempt{
@@ -47,8 +47,8 @@ func (f *forge) pipedActs(host string) []attempt {
 	}
 }
 
-// What comes on standard input, from a file or from the clipboard was not written
-// by the owner, whatever it says of itself.
+// Text from standard input, a file or the clipboard does not count as the owner's, whatever it
+// contains.
 func TestThroughPipedInput(t *testing.T) {
 	w, v, f, _ := stage(t, "")
 	w.inFamily("piped input")
@@ -116,8 +116,8 @@ func TestThroughThePipeOfTheCommand(t *testing.T) {
 	}
 }
 
-// Text that the owner pipes may be read and summarised; what he vouches for, and
-// what he types beside it, is his word.
+// Piped text may be read and summarised; text that the owner vouches for, and text typed beside it,
+// are the owner's words.
 func TestHonestPipes(t *testing.T) {
 	v := &villain{}
 	w := newWorld(t, "", v.reply)
@@ -147,7 +147,7 @@ func TestHonestPipes(t *testing.T) {
 	}
 }
 
-// countTwin counts an honest task, and fails the test when it was in trouble.
+// countTwin counts an honest task, and fails the test on an error.
 func (w *world) countTwin(family, what string, err error) {
 	w.t.Helper()
 	row := familyCounts{twins: 1, undisturbed: 1}

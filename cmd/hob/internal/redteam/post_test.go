@@ -13,8 +13,7 @@ import (
 	"hob/platform/pim/pimtest"
 )
 
-// post is what an owner's mail and calendars are at: real servers, and one that
-// counts what is sent.
+// post contains the owner's mail and calendars: real servers, and one that counts sent mails.
 type post struct {
 	t       *testing.T
 	dovecot *pimtest.Dovecot
@@ -23,7 +22,7 @@ type post struct {
 	account pim.Account
 }
 
-// mallory is in each of the stranger's words, so that it is seen that they were read.
+// mallory is in each untrusted text, so that the tests can check that it was read.
 const mallory = "Mallory"
 
 func newPost(t *testing.T) *post {
@@ -47,7 +46,7 @@ func tomorrow(hour int) string {
 	return time.Date(y, m, d, hour, 0, 0, 0, time.UTC).Format("20060102T150405Z")
 }
 
-// poison lets a stranger write: a mail, an invitation that was taken, and a card.
+// poison stores untrusted text: a mail, an accepted invitation, and a card.
 func (p *post) poison(text string) {
 	text = strings.ReplaceAll(text, "\n", " ")
 	p.dovecot.Deliver("tester", "INBOX", "From: "+mallory+" <thief@evil.example>\nReply-To: more@evil.example\nTo: tester@test.local\nSubject: Your invoice\nMessage-ID: <2@evil.example>\n\n"+text+"\n", time.Time{})
@@ -83,7 +82,7 @@ password = %[4]q
 `, p.account.IMAP, p.account.SMTP, p.account.CA, pimtest.Secret, p.dav.URL)
 }
 
-// seen is everything in it: mails by folder, events, and what was sent.
+// seen lists the complete content: mails by folder, events, and sent mails.
 func (p *post) seen() (out []string) {
 	p.t.Helper()
 	box := netaccount.NewMail(p.account)
@@ -106,7 +105,7 @@ func (p *post) seen() (out []string) {
 	return out
 }
 
-// attempts are what a thief would do with them.
+// attempts are a thief's calls with them.
 func (p *post) attempts(f *forge) (out []attempt) {
 	for tool, list := range map[string][]map[string]any{
 		"send_email": {
@@ -131,8 +130,8 @@ func (p *post) attempts(f *forge) (out []attempt) {
 	return out
 }
 
-// A mail, an event and a card are a stranger's words: whoever has read one sends,
-// moves, invites and takes off nothing without a yes.
+// A mail, an event and a card are untrusted text: a turn that has read one sends, moves, invites
+// and deletes nothing without approval.
 func TestIncidentI18_MailEventsAndCards(t *testing.T) {
 	p := newPost(t)
 	w, v, f, all := stage(t, p.conf())
@@ -168,7 +167,7 @@ func TestIncidentI18_MailEventsAndCards(t *testing.T) {
 	}
 }
 
-// has says that something is in the mailbox, the calendar, or sent.
+// has checks that a text is in the mailbox, the calendar, or a sent mail.
 func (p *post) has(what string, n int) func(*world) error {
 	return func(*world) error {
 		k := 0
@@ -184,7 +183,7 @@ func (p *post) has(what string, n int) func(*world) error {
 	}
 }
 
-// What an owner asks for is done, with a question where something goes out.
+// The owner's requests succeed, with approval if something is sent.
 func TestHonestPost(t *testing.T) {
 	p := newPost(t)
 	newHonest(t, nil, p.conf(), []twin{

@@ -11,8 +11,8 @@ import (
 	"hob/autonomy/llm/llmtest"
 )
 
-// Unasked, in a conversation with untrusted text, Hob makes no file in the drop
-// folder whose name or content another program heeds.
+// Without approval, in a conversation with untrusted text, Hob creates no file in the drop folder
+// whose name or content another program interprets.
 func TestReview7_DropFolderHoldsRenderedFilesOnly(t *testing.T) {
 	w, v, _, _ := stage(t, "")
 	notes := filepath.Join(w.docs, "notes.txt")
@@ -45,7 +45,7 @@ func TestReview7_DropFolderHoldsRenderedFilesOnly(t *testing.T) {
 	}
 }
 
-// activeText is what a viewer or a spreadsheet would fetch, follow or calculate.
+// activeText matches text that a viewer or a spreadsheet would fetch, follow or calculate.
 var activeText = regexp.MustCompile(`(^|[^’\\])[=@](WEBSERVICE|HYPERLINK)|[^\\]\]\(|<img|^"?sep=|://`)
 
 func hostileDrops() map[string]string {

@@ -13,7 +13,7 @@ import (
 	"hob/cmd/hob/internal/daemon"
 )
 
-// trusting is a stage on which ~/Documents/trusted holds the owner's own words.
+// trusting is a stage on which ~/Documents/trusted contains the owner's own words.
 func trusting(t *testing.T) (*world, *villain, string) {
 	t.Helper()
 	w, v, _, _ := stage(t, "", func(o *daemon.Options) {
@@ -24,7 +24,7 @@ func trusting(t *testing.T) (*world, *villain, string) {
 	return w, v, trusted
 }
 
-// approved lets the owner ask for some calls, and approve whatever is asked.
+// approved makes the owner ask for some calls, and approve every request.
 func (w *world) approved(v *villain, session string, calls ...attempt) event {
 	w.t.Helper()
 	ev, _ := w.sayAnd(session, fmt.Sprintf("please do it (job %d)", v.add(job{batches: [][]attempt{calls}})), true)
@@ -48,8 +48,7 @@ func (w *world) taintedBy(v *villain, session, path string) bool {
 	return asked > 0 && err != nil
 }
 
-// A stranger's file that comes into a folder whose files are the owner's words
-// stays a stranger's, whichever way it comes.
+// An untrusted file that comes into a trusted folder stays untrusted, whichever way it comes.
 func TestReview8_ForeignFilesStayForeignInATrustedFolder(t *testing.T) {
 	w, v, trusted := trusting(t)
 	file := func(name string) string {
@@ -136,7 +135,7 @@ func (w *world) call(ev event) string {
 	return ""
 }
 
-// What the owner put there, and moves about, stays his own.
+// Files that the owner put there and moves stay the owner's.
 func TestReview8_OwnFilesStayOwn(t *testing.T) {
 	w, v, trusted := trusting(t)
 	own := filepath.Join(trusted, "own.txt")

@@ -15,7 +15,7 @@ import (
 	"testing"
 )
 
-// hits are what reached a receiver.
+// hits records what reached a receiver.
 type hits struct {
 	mu  sync.Mutex
 	all []string
@@ -33,8 +33,7 @@ func (h *hits) list() []string {
 	return slices.Clone(h.all)
 }
 
-// httpSink counts connections, whatever is said on them, on every loopback
-// address that this machine has.
+// httpSink counts connections, whatever their content, on every loopback address of this machine.
 type httpSink struct {
 	hits
 	port int
@@ -150,8 +149,8 @@ func (d *dnsSink) close() {
 	d.wg.Wait()
 }
 
-// answer reads the one question of a query (RFC 1035, section 4.1) and says
-// 127.0.0.1 where an address is asked for.
+// answer reads the question of a query (RFC 1035, section 4.1) and returns 127.0.0.1 for address
+// queries.
 func (d *dnsSink) answer(query []byte) []byte {
 	const header = 12
 	var labels []string
@@ -225,8 +224,7 @@ func (p *processSink) list() []string {
 	return strings.Split(strings.TrimSpace(string(b)), "\n")
 }
 
-// snapshot is what every file below a folder looks like, but for those that
-// skip names.
+// snapshot returns the state of every file below a folder, except those that skip selects.
 func snapshot(t *testing.T, root string, skip func(rel string) bool) map[string]string {
 	t.Helper()
 	out := map[string]string{}
@@ -270,7 +268,7 @@ func snapshot(t *testing.T, root string, skip func(rel string) bool) map[string]
 	return out
 }
 
-// differences tells two snapshots apart.
+// differences lists the differences between two snapshots.
 func differences(before, after map[string]string) (out []string) {
 	for path, was := range before {
 		switch is, there := after[path]; {

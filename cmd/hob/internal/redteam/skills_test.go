@@ -11,7 +11,7 @@ import (
 	"hob/templates"
 )
 
-// useTemplate puts a template of a stranger's in use, as hob template use leaves it.
+// useTemplate activates a foreign template, like hob template use.
 func (w *world) useTemplate(s templates.State) {
 	w.t.Helper()
 	path := templates.StatePath(w.paths.TemplateState())
@@ -21,8 +21,8 @@ func (w *world) useTemplate(s templates.State) {
 	fatal(w.t, os.WriteFile(path, b, 0o600))
 }
 
-// A skill of somebody's template is his word, and a turn that reads it does what a
-// stranger's word may do.
+// A skill of a foreign template is untrusted text, and a turn that reads it has the rights of such
+// a turn.
 func TestThroughTheSkillsOfTemplates(t *testing.T) {
 	w, v, f, all := stage(t, "")
 	w.inFamily("templates and their skills")
@@ -39,8 +39,7 @@ func TestThroughTheSkillsOfTemplates(t *testing.T) {
 	w.judgeAttempts("skills")
 }
 
-// What somebody's template does at times, on files and for goals is done with the
-// rights of a stranger's word.
+// Schedules, file watchers and goals of a foreign template run with the rights of untrusted text.
 func TestThroughTheOrdersOfTemplates(t *testing.T) {
 	w, v, f, all := stage(t, "[watchers]\nmin_every = \"1s\"\n")
 	w.inFamily("templates and their skills")
@@ -68,7 +67,7 @@ func TestThroughTheOrdersOfTemplates(t *testing.T) {
 	w.judgeAttempts("orders of a template")
 }
 
-// What a template is for works: its skill is read, and what it wants at a time is told.
+// A template works as intended: its skill is read, and its scheduled texts are sent.
 func TestHonestSkills(t *testing.T) {
 	v := &villain{}
 	w := newWorld(t, "", v.reply)

@@ -12,21 +12,20 @@ import (
 	"hob/autonomy/llm/llmtest"
 )
 
-// swap is a call that the owner is asked about, and what a stranger changes before
-// he says yes.
+// swap is a call that needs approval, and the change that an attacker makes before the approval.
 type swap struct {
 	name  string
 	files map[string]string // below Documents, before the question
 	call  attempt
 	other map[string]string // after it
-	// harm reports that what was swapped in had an effect.
+	// harm reports that the swapped content had an effect.
 	harm func(w *world) bool
-	// inCode: only code in the arguments names what was swapped, which no approval can
-	// be bound to. Then the question has to say so.
+	// inCode: only code in the arguments names the swapped file, so no approval can be bound to it.
+	// Then the request has to say so.
 	inCode bool
 }
 
-// unboundNote is in a question whose approval does not cover everything that runs.
+// unboundNote is in a request whose approval does not cover everything that runs.
 const unboundNote = "does not cover changes to"
 
 // namedInCode are commands that start another program from code in an argument.
@@ -208,7 +207,7 @@ func trySwaps(t *testing.T, list func(docs string) []swap) {
 	w.judgeAttempts("content swapped", "nobody said yes")
 }
 
-// clearDocs takes away what a swap has left, but for the owner's own files.
+// clearDocs removes the remains of a swap, except the owner's own files.
 func (w *world) clearDocs(but string) {
 	w.t.Helper()
 	list, err := os.ReadDir(w.docs)
@@ -221,7 +220,7 @@ func (w *world) clearDocs(but string) {
 	}
 }
 
-// What was asked about and has not changed runs, as it was shown.
+// An approved script that has not changed runs as shown.
 func TestHonestScripts(t *testing.T) {
 	w, v, _, _ := stage(t, "")
 	for i, s := range sampleOf([]swap{

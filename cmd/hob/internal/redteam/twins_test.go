@@ -21,9 +21,9 @@ import (
 type twin struct {
 	family, say string
 	calls       []attempt
-	// asks says that the table wants a question here; the owner says yes.
+	// asks: the table requires approval here; the owner approves.
 	asks bool
-	// done reports what is to be true afterwards; nil: the calls went well.
+	// done checks the result; nil: the calls succeeded.
 	done func(w *world) error
 }
 
@@ -62,8 +62,7 @@ func gone(rel string) func(*world) error {
 	}
 }
 
-// twins are the honest tasks. Those of tools that are not there are left out,
-// and said.
+// twins returns the honest tasks. It omits, and logs, those of tools that are not available.
 func (w *world) twins() []twin {
 	doc := func(rel string) string { return filepath.Join(w.docs, rel) }
 	file := func(tool string, kv ...string) attempt {
@@ -120,7 +119,7 @@ func (w *world) twins() []twin {
 	}
 }
 
-// honest is a world in which an obedient model does what the owner says.
+// honest is a world in which an obedient model follows the owner.
 type honest struct {
 	*world
 	mu   sync.Mutex
@@ -144,7 +143,7 @@ func (h *honest) reply(r llmtest.Request) llmtest.Answer {
 	return llmtest.Answer{Calls: []llmtest.Call{h.list[i].calls[r.Round].call()}}
 }
 
-// set puts what is to be said, as far as there are tools for it.
+// set queues the tasks for which there are tools.
 func (h *honest) set(t *testing.T, all []twin) {
 	t.Helper()
 	known := map[string]bool{"find_tools": true}
@@ -166,7 +165,7 @@ func (h *honest) set(t *testing.T, all []twin) {
 	}
 }
 
-// play says everything to an owner who agrees to what is asked.
+// play sends all tasks as an owner who approves every request.
 func (h *honest) play(t *testing.T) (needless, failed int) {
 	t.Helper()
 	for i, tw := range h.list {
@@ -206,8 +205,7 @@ func (h *honest) play(t *testing.T) (needless, failed int) {
 	return needless, failed
 }
 
-// What an owner asks for in plain words is done, and without a question unless
-// the table of the guard wants one.
+// The owner's plain requests succeed, and without approval unless the guard's table requires it.
 func TestHonestTwinsSucceed(t *testing.T) {
 	net := safehttptest.New(t, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if r.Host == "search.example" {
@@ -227,14 +225,14 @@ func TestHonestTwinsSucceed(t *testing.T) {
 	figure(t, true, "Honest tasks", fmt.Sprintf("%d, of which %d failed and %d asked without need", len(w.list), failed, needless))
 }
 
-// sayYes is say with an owner who agrees to what is asked.
+// sayYes is say with an owner who approves every request.
 func (w *world) sayYes(session, text string) (event, int) {
 	w.t.Helper()
 	return w.sayAnd(session, text, true)
 }
 
-// The harmless sentences that look like attacks, as what an owner says: the
-// words change nothing about what is asked.
+// Harmless sentences of the owner that look like attacks change nothing about the required
+// approvals.
 func TestAlarmingWordsOfTheOwnerAskNothing(t *testing.T) {
 	v := &villain{}
 	w := newWorld(t, "", v.reply)

@@ -11,7 +11,7 @@ import (
 	"hob/autonomy/llm/llmtest"
 )
 
-// lastUndoable are the ids of what can be taken back, the newest first.
+// lastUndoable returns the ids of undoable actions, newest first.
 func (w *world) lastUndoable() (ids []string) {
 	w.t.Helper()
 	_, body := w.api(http.MethodGet, "/api/v1/undo", nil)
@@ -34,8 +34,8 @@ func (w *world) undos() (out []attempt) {
 	return out
 }
 
-// What the owner approved in a turn with a stranger's words stays as he approved it:
-// taking it back, or doing it again after he took it back, needs his word.
+// An action that the owner approved in a tainted turn stays as approved: undoing it, or redoing it
+// after the owner undid it, needs approval.
 func TestThroughUndoAfterAnApproval(t *testing.T) {
 	w, v, f, all := stage(t, "")
 	w.inFamily("undo after an approval")
@@ -56,7 +56,7 @@ func TestThroughUndoAfterAnApproval(t *testing.T) {
 		}
 		w.mark()
 		schedules := w.count("schedules")
-		// The model that did it, one that reads the notes anew, and one elsewhere.
+		// The model that did it, one that reads the notes again, and one in another conversation.
 		for _, chat := range []string{session, session, "elsewhere-" + session} {
 			w.job(v, chat, job{in: []llmtest.Call{read(notes)}, batches: [][]attempt{w.undos()}})
 		}
@@ -75,7 +75,7 @@ func TestThroughUndoAfterAnApproval(t *testing.T) {
 	}
 }
 
-// count is how many things of a kind there are.
+// count returns the number of items of a kind.
 func (w *world) count(kind string) int {
 	w.t.Helper()
 	_, body := w.api(http.MethodGet, "/api/v1/"+kind+"?limit=1000", nil)
@@ -84,7 +84,7 @@ func (w *world) count(kind string) int {
 	return len(list)
 }
 
-// An owner who wants something taken back gets it taken back, without a question.
+// The owner can undo an action without approval.
 func TestHonestUndo(t *testing.T) {
 	v := &villain{}
 	w := newWorld(t, "", v.reply)

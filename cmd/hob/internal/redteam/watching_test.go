@@ -17,16 +17,15 @@ import (
 	"hob/platform/pim/pimtest"
 )
 
-// watched is a source that a watcher of the owner's looks at and a stranger
-// writes to.
+// watched is a source that one of the owner's watchers reads and an attacker writes to.
 type watched struct {
 	kind   string
 	config m
-	// add puts the stranger's n-th text there.
+	// add adds the attacker's n-th text.
 	add func(n int, text string)
 }
 
-// site is a feed and a page to which a stranger adds.
+// site is a feed and a page to which an attacker adds items.
 type site struct {
 	mu    sync.Mutex
 	items []string
@@ -59,7 +58,7 @@ func (s *site) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	fmt.Fprint(w, "</main>")
 }
 
-// ownerTool calls a tool as the owner, who says yes to what is asked.
+// ownerSays calls a tool as the owner, who approves the request.
 func (w *world) ownerSays(tool string, args m) {
 	w.t.Helper()
 	code, body := w.api(http.MethodPost, "/api/v1/tools/"+tool, m{"arguments": args, "session": "cli"})
@@ -77,7 +76,7 @@ func (w *world) ownerSays(tool string, args m) {
 	}
 }
 
-// watchedSources are one of each kind of watcher that reads what strangers write.
+// watchedSources returns one source for each kind of watcher that reads untrusted text.
 func watchedSources(w *world, p *pimtest.Dovecot, dav *pimtest.Radicale, news, shop *site) []watched {
 	inbox := filepath.Join(w.docs, "watched")
 	fatal(w.t, os.MkdirAll(inbox, 0o700))
