@@ -27,7 +27,7 @@ func (d *Daemon) channelSection(name string) (func(any) error, bool) {
 	return s.Decode, ok && s.Enabled
 }
 
-// buttons gives what presses may do to the channels that have buttons.
+// buttons implements button presses for the channels that have buttons.
 type buttons struct{ d *Daemon }
 
 // errPressed: a program started by Hob could have clicked.

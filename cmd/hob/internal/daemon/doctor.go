@@ -49,7 +49,7 @@ func DoctorEnv(p system.Paths, version string) (doctor.Env, error) {
 	return e, nil
 }
 
-// addSandboxProbes fills in what confines agents and commands.
+// addSandboxProbes adds the probes of the sandboxes for agents and commands.
 func addSandboxProbes(e *doctor.Env) {
 	e.Agents, e.Confined = nil, nil
 	for _, m := range e.Config.Members {

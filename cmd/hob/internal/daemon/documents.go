@@ -121,7 +121,7 @@ func (d *Daemon) importContent(ctx context.Context, in api.MemoryImport) (r inge
 		return r, err
 	}
 	defer func() { err = errors.Join(err, f.Close()) }()
-	b, err := io.ReadAll(io.LimitReader(f, d.opt.Config.Knowledge.MaxFile.Bytes+1)) // what is longer is refused by its reader
+	b, err := io.ReadAll(io.LimitReader(f, d.opt.Config.Knowledge.MaxFile.Bytes+1)) // the reader rejects longer files
 	if err != nil {
 		return r, err
 	}
@@ -220,7 +220,7 @@ func documentResult(r ingest.Report, path string) memory.DocumentTaken {
 	return t
 }
 
-// documentError gives what is wrong with a file its code.
+// documentError adds the code to an error of a file.
 func documentError(err error) error {
 	switch {
 	case err == nil:

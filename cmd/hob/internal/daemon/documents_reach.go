@@ -62,7 +62,7 @@ func (r documentFiles) Walk(ctx context.Context, path string, visit func(ingest.
 	return left, markTransient(err)
 }
 
-// markTransient marks what may be over although the file has not changed.
+// markTransient marks errors that may be resolved without a change of the file.
 func markTransient(err error) error {
 	if code := tools.CodeOf(err); err != nil && (code == tools.Failed || code == tools.TimedOut) {
 		return ingest.Retryable(err)

@@ -27,7 +27,7 @@ import (
 	watchersall "hob/watchers/all"
 )
 
-// openErasing makes what carries out forgetting.
+// openErasing creates the service that executes erasures.
 func (d *Daemon) openErasing() {
 	d.erasing = knowledge.NewErasing(d.store, knowledge.ErasingOptions{
 		Erasers: d.listErasers, Running: d.bus.Running, Renew: d.store.RenewBackups, Log: d.opt.Log,
@@ -51,9 +51,8 @@ func (d *Daemon) listErasers() []erase.Eraser {
 	return out
 }
 
-// eraseFiles takes what is forgotten out of the files in Hob's own folders: what
-// the owner wrote for models to read, pictures, and the log, in which no text
-// should stand.
+// eraseFiles removes erased text from the files in Hob's own folders: the owner's texts for models,
+// pictures, and the log, which should not contain any text.
 func (d *Daemon) eraseFiles(ctx context.Context, e *erase.Erasure, s *erase.Scrubber) (n erase.Erased, err error) {
 	p := d.opt.Paths
 	texts := []string{p.SoulFile(), p.UserFile(), p.MemoryFile(), p.AgentsFile()}

@@ -9,7 +9,7 @@ import (
 	"hob/platform/store"
 )
 
-// openExtractor makes what keeps what the owner says in passing.
+// openExtractor creates the extractor, which stores facts that the owner mentions.
 func (d *Daemon) openExtractor(context.Context) (err error) {
 	k := d.opt.Config.Knowledge
 	d.extractor, err = extract.New(extract.Options{

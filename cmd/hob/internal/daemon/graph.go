@@ -8,7 +8,7 @@ import (
 	"hob/platform/host/system"
 )
 
-// openGraph makes what knows who and what is talked about.
+// openGraph creates the graph of people and other entities.
 func (d *Daemon) openGraph(context.Context) (err error) {
 	d.graph, err = graph.New(graph.Options{
 		Store: d.store, Region: func() string { return system.Country(os.Getenv, d.zone().String()) }, Log: d.opt.Log,

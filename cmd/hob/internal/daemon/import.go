@@ -146,12 +146,12 @@ func (im *importer) importRecords(ctx context.Context) error {
 		return ctx.Err()
 	}, im.skipRecord, func(read int64) { im.read = read })
 	if err != nil {
-		return errors.Join(err, im.flushBatch(ctx)) // what was whole is kept; the rest follows with the next import
+		return errors.Join(err, im.flushBatch(ctx)) // complete records are kept; the rest follows with the next import
 	}
 	return im.flushBatch(ctx)
 }
 
-// recordBytes is about what a record takes, in bytes.
+// recordBytes estimates the size of a record in bytes.
 func recordBytes(r transfer.Record) int {
 	switch {
 	case r.Message != nil:

@@ -101,7 +101,7 @@ func edgeOf(e api.Entity, n graph.Neighbour) api.GraphEdge {
 // relationText writes a relation for people.
 func relationText(name string) string { return strings.ReplaceAll(name, "_", " ") }
 
-// addRelations adds the relations between what is there.
+// addRelations adds the relations between the entities of the view.
 func (v *graphView) addRelations(g *graph.Graph, q store.Querier) error {
 	known, edges := map[string]bool{}, map[string]bool{}
 	for _, e := range v.Entities {

@@ -46,7 +46,7 @@ func (d *Daemon) measureSizes(out *api.MemoryStats) {
 		}
 	}
 	root := d.opt.Paths.Data
-	_ = filepath.WalkDir(root, func(path string, e fs.DirEntry, err error) error { // what cannot be read is not counted
+	_ = filepath.WalkDir(root, func(path string, e fs.DirEntry, err error) error { // unreadable files are not counted
 		if err != nil || e.IsDir() {
 			return nil
 		}
