@@ -11,7 +11,7 @@ import (
 )
 
 // Files that Hob writes to the drop folder without approval are rendered: the words of a
-// text or the cells of a table are encoded anew, so that a program that opens, indexes or
+// text or the cells of a table are encoded again, so that a program that opens, indexes or
 // reads the file finds nothing to fetch, calculate or follow.
 
 // Limits of rendering. Larger content is not written without approval.

@@ -155,7 +155,7 @@ func TestThePasswordGoesWhereItWasSaid(t *testing.T) {
 	}
 }
 
-// Where the DNS did not answer at first, it is asked anew with the address.
+// Where the DNS did not answer at first, it is queried again with the address.
 func TestServersAreLookedForAnew(t *testing.T) {
 	o, _ := desk(t)
 	o.DNS = fickle{[]string{"", "mail.example.org."}, new(int)}
