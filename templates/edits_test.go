@@ -14,7 +14,7 @@ import (
 	"hob/templates"
 )
 
-// TestEdits: what the owner edits while a template is in use.
+// TestEdits tests edits of the owner while a template is in use.
 func TestEdits(t *testing.T) {
 	const conf = "[agent]\nname = \"Robin\"\n\n[autonomy]\ntick = \"10s\" # quick\n"
 	calm := made(t, "calm", "Be calm.\nBe kind.\nBe short.\n", "[config.autonomy]\ntick = \"5m\"\nlevel = \"watch\"\n[config.budget]\ndaily_usd = 2\n")
@@ -89,7 +89,8 @@ func TestEdits(t *testing.T) {
 	}
 }
 
-// TestTighterStays: a template loosens nothing, and what the owner set is shown.
+// TestTighterStays checks that a template loosens no setting, and that the owner's settings are
+// shown.
 func TestTighterStays(t *testing.T) {
 	w := newWorld(t, "[agent]\nmax_rounds = 3\n[autonomy]\nlevel = \"watch\"\ncalls_per_minute = 2\nsend_delay = \"5m\"\n[budget]\ndaily_usd = 1.0\n", "")
 	before := w.read("config.toml")
@@ -109,7 +110,7 @@ func TestTighterStays(t *testing.T) {
 	}
 }
 
-// TestChangedMeanwhile: what was not in the preview is not overwritten.
+// TestChangedMeanwhile checks that changes after the preview are not overwritten.
 func TestChangedMeanwhile(t *testing.T) {
 	w := newWorld(t, "", "Mine.\n")
 	h := w.home()
@@ -131,8 +132,8 @@ func points() []string {
 	return []string{"template.begin", "template.journal", "template.things", "template.config", "template.soul", "template.state"}
 }
 
-// TestCrash: a process that is killed at any point leaves what the next command
-// finishes, or nothing.
+// TestCrash checks that after a kill at any point the next command finishes the change, or nothing
+// has changed.
 func TestCrash(t *testing.T) {
 	if dir := os.Getenv("TEMPLATES_CRASH_DIR"); dir != "" {
 		crash(t, dir)

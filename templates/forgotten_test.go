@@ -7,7 +7,7 @@ import (
 	"hob/autonomy/config"
 )
 
-// TestForgotten checks that forgotten text is removed from the copies, whatever they say
+// TestForgotten checks that forgotten text is removed from the copies, whatever their content is
 // then. A reset still works; an invalid copy is not used.
 func TestForgotten(t *testing.T) {
 	const conf = "[agent]\nname = \"Robin\"\ntimezone = \"Europe/Berlin\"\n"
@@ -47,7 +47,7 @@ func TestForgotten(t *testing.T) {
 	}
 }
 
-// TestForgottenBefore: only what the file said before holds what was forgotten.
+// TestForgottenBefore tests forgotten text that only the former text of the file contains.
 func TestForgottenBefore(t *testing.T) {
 	w := newWorld(t, "[autonomy]\ntick = \"17s\"\n", "")
 	w.use(builtin(t, "housekeeper"))

@@ -194,7 +194,7 @@ func TestFolderWithLinks(t *testing.T) {
 	}
 }
 
-// TestForbidden: what no template may say.
+// TestForbidden tests texts that no template may contain.
 func TestForbidden(t *testing.T) {
 	for _, tc := range []struct{ name, text, want string }{
 		{"a command", manifest + "[config.shell]\nallow = [\"rm\"]\n", "may not set shell.allow"},

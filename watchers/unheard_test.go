@@ -55,7 +55,7 @@ func TestUnheardMessages(t *testing.T) {
 			}
 		}
 		check()
-		h.stop() // what was in memory is kept
+		h.stop() // data in memory is kept
 		h.fresh(0)
 		h.start()
 		check()

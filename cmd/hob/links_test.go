@@ -7,7 +7,7 @@ import (
 	"testing"
 )
 
-// TestLinks: what the pages point to is there.
+// TestLinks checks that the targets of all links in the pages exist.
 func TestLinks(t *testing.T) {
 	pages, err := filepath.Glob("../../docs/*.md")
 	if err != nil {

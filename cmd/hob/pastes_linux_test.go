@@ -61,7 +61,7 @@ func TestReview2_ALongPasteIntoTheChatIsUntrusted(t *testing.T) {
 	}
 }
 
-// A paste whose end never comes is dropped with Ctrl-C, and what a paste holds is no key.
+// A paste without an end is dropped with Ctrl-C, and the content of a paste never counts as a key.
 func TestAPasteIsNeverAKey(t *testing.T) {
 	home := homeOf(t)
 	s := sit(t, home, nil, "chat", "--no-start")

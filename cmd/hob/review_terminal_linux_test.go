@@ -13,12 +13,12 @@ import (
 	"github.com/creack/pty"
 )
 
-// hostileText is what a stranger may have got into the store: it clears the screen, sets
-// the title, copies to the clipboard, turns the direction of writing, and hides words.
+// hostileText is text of an unknown sender in the store: it clears the screen, sets the title,
+// copies to the clipboard, changes the writing direction, and hides words.
 const hostileText = "one\x1b[2J\x1b]0;evil\x07\x1b]52;c;ZXZpbA==\x07 two\u202egnp\u202c three\u200bfour\u2060\ufeff five\U000e0041\U000e007f six\u009b31m\u0085\x7f\x08\x08seven\r<<hidden>>"
 
-// ownSequences are those that Hob itself may write: colours, and the beginning of an
-// empty line.
+// ownSequences are the sequences that Hob itself may write: colours, and the beginning of an empty
+// line.
 var ownSequences = regexp.MustCompile("\x1b\\[(0|1|2|31|32|33)m|\r\x1b\\[K|\r\n")
 
 // hiddenIn returns the characters of a terminal's output that may not be there.
@@ -101,8 +101,8 @@ func naughtyStrings() []string {
 	return []string{"\u2066test\u2067", "Ṱ̺̺̕o͞ ̷i̲̬͇̪͙n̝̗͕v̟̜̘̦͟o̶̙̰̠kè͚̮̺̪̹̱̤", "\ufeff", "\u180e\u2005\u2006", "\u001b[31mroot\u001b[0m", "%n%s%x"}
 }
 
-// No command that prints what is stored lets a control or invisible character through to
-// the terminal, in its table, its text, its JSON or its errors.
+// No command that prints stored text lets a control or invisible character through to the terminal,
+// in its table, its text, its JSON or its errors.
 func TestReview10_NoCommandPrintsHiddenCharactersToTerminal(t *testing.T) {
 	home := t.TempDir()
 	if err := os.MkdirAll(filepath.Join(home, "user"), 0o700); err != nil {
@@ -182,8 +182,7 @@ func TestReview10_NoCommandPrintsHiddenCharactersToTerminal(t *testing.T) {
 	}
 }
 
-// What a shell shows of the completions goes through a pipe, and so does an export that
-// is read later.
+// Completions, which a shell displays, go through a pipe, and so does an export that is read later.
 func TestReview10_ExportAndCompletionsAreVisibleInPipes(t *testing.T) {
 	home := t.TempDir()
 	if err := os.MkdirAll(filepath.Join(home, "user"), 0o700); err != nil {

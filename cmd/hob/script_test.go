@@ -39,9 +39,9 @@ func TestMain(m *testing.M) {
 	testscript.Main(m, map[string]func(){"hob": main, "poster": poster})
 }
 
-// poster is a client of the API that is not hob: it prints the status with which
-// the daemon answers to the token. -approve says yes to all that is open, -hook posts
-// its arguments to the webhook, one after another.
+// poster is a client of the API that is not hob: it prints the status of the daemon's response to
+// the token. -approve approves all open requests, -hook posts its arguments to the webhook, in
+// order.
 func poster() {
 	p, err := system.DefaultPaths()
 	if err != nil {
@@ -86,8 +86,8 @@ func poster() {
 	}
 }
 
-// TestScripts runs testdata/script/*.txtar: each in a home of its own, with the
-// built-in brain and a port of the system's choice.
+// TestScripts runs testdata/script/*.txtar: each with its own home, the built-in brain and a port
+// of the system's choice.
 func TestScripts(t *testing.T) {
 	model := llmtest.NewServer(t, llmtest.Options{Models: []string{"scripted", "tiny"}, Otherwise: &llmtest.Answer{Text: "Hi from the model."}})
 	testscript.Run(t, testscript.Params{
@@ -265,7 +265,7 @@ func TestCtrlC(t *testing.T) {
 	}
 }
 
-// TestPipes: notices never stand in the middle of an answer's line.
+// TestPipes checks that notices never interrupt a line of an answer.
 func TestPipes(t *testing.T) {
 	var out bytes.Buffer
 	p := &pipeScreen{in: strings.NewReader("one\r\ntwo"), out: &out}

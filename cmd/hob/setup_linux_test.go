@@ -25,8 +25,8 @@ import (
 	"hob/autonomy/llm/llmtest"
 )
 
-// seat is a terminal with the program in it, in a home of its own. What is shown is
-// compared without blanks and control sequences, since a screen is painted in pieces.
+// seat is a terminal that runs the program, with its own home. Output is compared without blanks
+// and control sequences, because a screen is painted in pieces.
 type seat struct {
 	t    *testing.T
 	tty  *os.File
@@ -83,7 +83,7 @@ func (s *seat) read() {
 	}
 }
 
-// expect waits until a text is shown after the last one that was.
+// expect waits until a text is shown after the last expected one.
 func (s *seat) expect(text string) {
 	s.t.Helper()
 	want := blanks.ReplaceAllString(text, "")
@@ -164,7 +164,7 @@ func says(t *testing.T, home string, args ...string) string {
 	return string(out)
 }
 
-// holds returns the files below a folder in which a secret stands in the clear.
+// holds returns the files below a folder that contain a secret in plain text.
 func holds(t *testing.T, dir, secret string) (out []string) {
 	t.Helper()
 	err := filepath.WalkDir(dir, func(path string, d fs.DirEntry, err error) error {
@@ -183,8 +183,8 @@ func holds(t *testing.T, dir, secret string) (out []string) {
 	return out
 }
 
-// From a fresh home to the first answer: a server with a key, killed in the middle,
-// gone on with, and then asked something.
+// From a fresh home to the first answer: a server with a key; the setup is killed in the middle,
+// continued, and then a question is answered.
 func TestSetupInATerminal(t *testing.T) {
 	const key = "sk-terminal-0123456789"
 	model := llmtest.NewServer(t, llmtest.Options{Models: []string{"scripted", "tiny"}, Otherwise: &llmtest.Answer{Text: "Hi from the model."}})
@@ -343,8 +343,8 @@ func TestSetupLineByLine(t *testing.T) {
 	}
 }
 
-// On a terminal a channel that was added can be used at once: Hob is started, and the code
-// is shown. When Hob runs it is started anew, and who is not known yet gets the code too.
+// On a terminal a channel can be used as soon as it was added: Hob is started, and the code is
+// shown. A running Hob is restarted, and an unpaired owner gets the code too.
 func TestAChannelIsTakenUp(t *testing.T) {
 	home := t.TempDir()
 	for _, dir := range []string{"user", "hob", "vault/Hob"} {

@@ -17,8 +17,7 @@ import (
 	"github.com/rogpeppe/go-internal/testscript"
 )
 
-// TestUpdate runs `hob update --check` against a server with TLS, whose answers
-// are good and bad.
+// TestUpdate runs `hob update --check` against a server with TLS, with valid and invalid answers.
 func TestUpdate(t *testing.T) {
 	if runtime.GOOS != "linux" {
 		t.Skip("a certificate of the test's own is trusted by a variable on Linux alone")

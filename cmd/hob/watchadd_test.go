@@ -7,7 +7,7 @@ import (
 	"github.com/spf13/cobra"
 )
 
-// What is set is a text unless it is written as something else.
+// A value is a text unless its syntax is that of another type.
 func TestWatcherOf(t *testing.T) {
 	for set, want := range map[string]string{
 		`from=100`:        `{"from":"100"}`,

@@ -14,9 +14,8 @@ func TestConformance(t *testing.T) {
 	toolstest.Run(t, toolstest.Suite{Open: open, Cases: cases, Ignore: []string{"watchers.next_at", "file_watches.since"}})
 }
 
-// maxCore bounds what the tools offered in every request add to its prompt, in
-// bytes of name, description and schema: a quarter of it are tokens, of the
-// 2,000 that "hello" may cost.
+// maxCore limits the size that the tools offered in every request add to its prompt, in bytes of
+// name, description and schema: a quarter of it are tokens, of the 2,000 that "hello" may cost.
 const maxCore = 4500
 
 func TestCoreIsLean(t *testing.T) {

@@ -89,7 +89,7 @@ func TestRefusals(t *testing.T) {
 	}
 }
 
-// TestUndoKeepsNewerThings: what changed since is not destroyed.
+// TestUndoKeepsNewerThings checks that an undo destroys no later change.
 func TestUndoKeepsNewerThings(t *testing.T) {
 	note, task := step("create_note", `{"text":"milk","title":"Groceries"}`), step("create_task", `{"title":"call mum"}`)
 	fact := step("remember", `{"text":"my phone number is 1"}`)

@@ -62,8 +62,8 @@ func tool(t *testing.T, d Deps, name string) tools.Tool {
 	return nil
 }
 
-// TestOwn: in the owner's browser all but looking at what is open asks, is bound to the
-// page that is there, and is done on no other one.
+// TestOwn checks that in the owner's browser every action except reading the open tabs needs
+// approval, is bound to the current page, and runs on no other one.
 func TestOwn(t *testing.T) {
 	net, err := safehttp.New(safehttp.Options{})
 	if err != nil {

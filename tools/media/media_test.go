@@ -58,7 +58,7 @@ func TestNothingPlaysOrNobodyKnows(t *testing.T) {
 		deck deck
 		want string
 		code tools.Code
-		// theirs: the error may hold what a player says.
+		// theirs: the error may contain text of a player.
 		theirs bool
 	}{
 		"no player":         {deck{}, "Nothing is playing: no media player is running.", "", false},

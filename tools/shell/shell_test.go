@@ -233,8 +233,8 @@ func TestIncidentI9SwappedFiles(t *testing.T) {
 	}
 }
 
-// I10: an alias of a parameter went around the check. There is one name for
-// each, and what is not one is refused; names for folders lead to one place.
+// I10: an alias of a parameter bypassed the check. Each parameter has one name, others are
+// rejected; different names for a folder resolve to one path.
 func TestIncidentI10Aliases(t *testing.T) {
 	b := newBench(t, command.Auto)
 	for _, raw := range []string{`{"cmd":"ls"}`, `{"command":"ls","dir":"/etc"}`, `{"command":"ls","workdir":"/etc"}`, `{"command":"ls","Cwd":"/etc"}`, `{"command":"ls","env":{"LD_PRELOAD":"x"}}`, `{"command":["ls"]}`} {

@@ -196,7 +196,7 @@ func TestBrowseJudgement(t *testing.T) {
 	}
 }
 
-// A truncated page says so.
+// A truncated page has a note about it.
 func TestBrowseLong(t *testing.T) {
 	n := safehttptest.New(t, answer("text/plain", strings.Repeat("word ", 3<<20)))
 	r, err := call(t, Deps{Network: n.Client(t)}, "browse_url", browseIn{URL: "http://paper.example/"})
@@ -392,7 +392,7 @@ func TestEngines(t *testing.T) {
 	}
 }
 
-// TestRequests: what each service is sent, as it documents it.
+// TestRequests checks that the request to each service follows its documentation.
 func TestRequests(t *testing.T) {
 	for _, c := range []struct {
 		search Search

@@ -62,7 +62,7 @@ func (p *connectProxy) serve(conn net.Conn) {
 	wg.Wait()
 }
 
-// What the owner named in his own network is not for a proxy.
+// Hosts that the owner named in the local network do not use a proxy.
 func TestProxyLeavesInsideAlone(t *testing.T) {
 	n := newInternet(t, nil, say("hello"))
 	p := newProxy(t, n.plain.Listener.Addr().String())

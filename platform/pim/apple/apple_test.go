@@ -313,7 +313,7 @@ func TestContacts(t *testing.T) {
 	}
 }
 
-// TestFailures: what an app may answer, in another language.
+// TestFailures tests error messages of apps, in another language.
 func TestFailures(t *testing.T) {
 	for number, kind := range map[int]osrun.Kind{-1743: osrun.Denied, -1712: osrun.Timeout, -600: osrun.NotRunning, -609: osrun.NotRunning, -1728: osrun.NotFound} {
 		m := osruntest.NewMac(t, office(3, 3))

@@ -82,7 +82,7 @@ func TestHostileServers(t *testing.T) {
 	})
 }
 
-// visit does what a watcher does.
+// visit connects and reads like a watcher.
 func visit(ctx context.Context, a pim.Account) (err error) {
 	c, err := imapmail.Open(ctx, a)
 	if err != nil {

@@ -148,7 +148,7 @@ func TestEveryNext(t *testing.T) {
 	}
 }
 
-// What cannot be is refused with the reason and what to do instead.
+// An impossible schedule is refused with the reason and an alternative.
 func TestParseEverySaysWhyNot(t *testing.T) {
 	for _, c := range []struct{ phrase, want string }{
 		{"weekdays at 8:30 except when it rains", "must be days"},

@@ -70,7 +70,7 @@ func withHelper(t testing.TB, l Limits) Limits {
 	return l
 }
 
-// stating returns a PDF whose table of objects says that it has so many.
+// stating returns a PDF whose table of objects claims a size.
 func stating(size string) []byte {
 	head := "%PDF-1.5\n"
 	xref := "1 0 obj<</Type/XRef/Size " + size + "/W[1 2 1]/Root 1 0 R/Length 0>>stream\n\nendstream\nendobj\n" + strings.Repeat("%\n", 40)
@@ -127,7 +127,7 @@ func zipped(t *testing.T, files map[string]string) []byte {
 	return b.Bytes()
 }
 
-// TestHostile: what is made to do harm is refused with its cause.
+// TestHostile checks that malicious files are rejected with the cause.
 func TestHostile(t *testing.T) {
 	word := func(body string) []byte {
 		return zipped(t, map[string]string{"[Content_Types].xml": "<Types/>", "word/document.xml": body})

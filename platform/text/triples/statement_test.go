@@ -9,7 +9,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// sunday is when the texts are said.
+// sunday is the time of the texts.
 var sunday = time.Date(2026, 11, 22, 9, 0, 0, 0, time.UTC)
 
 // short formats a statement for comparison: "ana lives_in Kaunas".

@@ -97,8 +97,8 @@ func watchedSources(w *world, p *pimtest.Dovecot, dav *pimtest.Radicale, news, s
 	}
 }
 
-// What a real watcher finds, of each kind, at real servers, and what its order makes
-// a model do with it.
+// Real watchers of each kind read untrusted text from real servers, and the model follows their
+// orders.
 func TestThroughRealWatchers(t *testing.T) {
 	d, dav := pimtest.StartDovecot(t, ""), pimtest.StartRadicale(t)
 	dav.Make("Home")
@@ -150,7 +150,7 @@ func TestThroughRealWatchers(t *testing.T) {
 	}
 }
 
-// waitQuiet waits until the watchers have seen what was there before.
+// waitQuiet waits until the watchers have read the existing items.
 func (w *world) waitQuiet(n *safehttptest.Internet, dav *pimtest.Radicale) {
 	w.t.Helper()
 	requests := dav.Requests()
@@ -163,8 +163,7 @@ func (w *world) waitQuiet(n *safehttptest.Internet, dav *pimtest.Radicale) {
 	})
 }
 
-// What a watcher finds is told, and what its order looks up is looked up, without a
-// question.
+// A watcher's findings are reported, and its action's lookups run, without approval.
 func TestHonestWatchers(t *testing.T) {
 	v := &villain{}
 	w := newWorld(t, "[watchers]\nmin_every = \"1s\"\n", v.reply)

@@ -28,10 +28,10 @@ import (
 	"hob/platform/net/safehttp/safehttptest"
 )
 
-// canary is a secret of the owner's; nobody may see it.
+// canary is a secret of the owner that must never leak.
 const canary = "CANARY-5d41402abc4b2a76b9719d911017c592"
 
-// clean is what the owner's files hold.
+// clean is the content of the owner's files.
 const clean = "# nobody may change this\n"
 
 // world is a Hob in this process, its owner's home, and everything that counts.
@@ -54,13 +54,13 @@ type world struct {
 	internet   *safehttptest.Internet // nil: the way out is the real one
 }
 
-// newWorld makes one, whose model is reply.
+// newWorld creates a world whose model is reply.
 func newWorld(t *testing.T, conf string, reply func(llmtest.Request) llmtest.Answer) *world {
 	t.Helper()
 	return newWorldIn(t, nil, conf, reply)
 }
 
-// newWorldIn makes one in an internet of its own, with more options.
+// newWorldIn creates a world in a separate internet, with more options.
 func newWorldIn(t *testing.T, n *safehttptest.Internet, conf string, reply func(llmtest.Request) llmtest.Answer, more ...func(*daemon.Options)) *world {
 	t.Helper()
 	if runtime.GOOS == "windows" {
@@ -166,7 +166,7 @@ calls_per_minute = 1000
 	w.mark()
 }
 
-// mark says that the home is now as the owner wants it.
+// mark records the current state of the home as intended.
 func (w *world) mark() {
 	w.before = snapshot(w.t, w.home, w.own)
 	names.take()
@@ -188,7 +188,7 @@ func (w *world) own(rel string) bool {
 // inert are the types of file that may come to be in the drop folder.
 var inert = regexp.MustCompile(`^Documents/Hob/[^./-][^/]*\.(txt|md|csv|json|log) is new$`)
 
-// overhear looks for secrets in what the model is sent.
+// overhear searches the requests to the model for secrets.
 func (w *world) overhear(r llmtest.Request) {
 	for what, secret := range map[string]string{"a private key": canary, "Hob's token": w.token} {
 		if secret != "" && bytes.Contains(r.Body, []byte(secret)) {
@@ -228,13 +228,13 @@ func (w *world) harm() (out []string) {
 	return out
 }
 
-// unharmed fails the test when anything happened, and counts what was attempted.
+// unharmed fails the test if there was any side effect, and counts the attempts.
 func (w *world) unharmed(what string) {
 	w.t.Helper()
 	w.judgeAttempts(what)
 }
 
-// unharmedBut leaves out what begins with one of the words.
+// unharmedBut ignores side effects that begin with one of the words.
 func (w *world) unharmedBut(what string, but ...string) {
 	w.t.Helper()
 	w.judgeAttempts(what, but...)
@@ -291,9 +291,9 @@ func (w *world) approvals(state string) (out []approval) {
 	return out
 }
 
-// answerTo says yes or no to a question. The owner is this very process here: a
-// program that the daemon is starting holds his connection until it runs, and so
-// he is taken for it now and then when the machine is slow.
+// answerTo approves or denies a request. The owner is this very process here. A program that the
+// daemon is starting holds the owner's connection until it runs, and so is taken for the owner now
+// and then on a slow machine.
 func (w *world) answerTo(a approval, yes bool) {
 	var code int
 	var body []byte
@@ -317,8 +317,8 @@ type event struct {
 	Tools                    []struct{ Name, State, Text string }
 }
 
-// say sends the owner's words and denies whatever is asked, until there is an
-// answer. It returns how the event ended, and how many questions there were.
+// say sends the owner's words and denies every request, until there is an answer. It returns how
+// the event ended, and the number of requests.
 func (w *world) say(session, text string) (ev event, asked int) {
 	w.t.Helper()
 	return w.sayAnd(session, text, false)

@@ -14,7 +14,7 @@ import (
 	"hob/platform/pim/pimtest"
 )
 
-// accountOf reads what was written, which is never the password.
+// accountOf reads the written account, which never contains the password.
 func accountOf(t *testing.T, o Options) (config.Account, string) {
 	t.Helper()
 	text, err := os.ReadFile(o.Paths.ConfigFile())
@@ -86,8 +86,7 @@ func TestAnAccountWithAddressBooks(t *testing.T) {
 	}
 }
 
-// An answers file needs no servers where the table knows them, and the password in
-// it goes where it is safe.
+// An answers file needs no servers if the table knows them, and its password is stored safely.
 func TestAnAccountAmongTheAnswers(t *testing.T) {
 	o, _ := desk(t)
 	path := filepath.Join(t.TempDir(), "answers.toml")
@@ -132,8 +131,7 @@ func (fickle) LookupMX(context.Context, string) ([]*net.MX, error) {
 	return nil, errors.New("no such name")
 }
 
-// A password goes to the servers that the owner was shown, whatever the DNS says
-// when it is given.
+// A password is sent only to the servers that the owner was shown, whatever the DNS returns later.
 func TestThePasswordGoesWhereItWasSaid(t *testing.T) {
 	for _, later := range []string{"imap.thief.test.", "mail.thief.example.org.", ""} {
 		o, _ := desk(t)
@@ -155,7 +153,7 @@ func TestThePasswordGoesWhereItWasSaid(t *testing.T) {
 	}
 }
 
-// Where the DNS did not answer at first, it is queried again with the address.
+// If the DNS did not respond at first, it is queried again with the address.
 func TestServersAreLookedForAnew(t *testing.T) {
 	o, _ := desk(t)
 	o.DNS = fickle{[]string{"", "mail.example.org."}, new(int)}

@@ -11,7 +11,7 @@ import (
 	"hob/platform/pim/pimtest"
 )
 
-// fromFile does what a file with these answers says.
+// fromFile applies a file with these answers.
 func fromFile(t *testing.T, o Options, text string) error {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), "answers.toml")
@@ -71,7 +71,7 @@ func TestAllOfTheAnswersOrNone(t *testing.T) {
 	}
 }
 
-// What a step has found out of servers is said without a terminal, too.
+// The servers that a step found are reported without a terminal, too.
 func TestWhatWasTriedIsSaid(t *testing.T) {
 	r := pimtest.StartRadicale(t)
 	r.Make("Work")

@@ -62,7 +62,7 @@ func TestTokenFormats(t *testing.T) {
 	}
 }
 
-// What the drivers take is what is written: the sections decode into their keys.
+// The written sections decode into the drivers' keys.
 func TestAddChannel(t *testing.T) {
 	type section struct {
 		Address       string   `toml:"address"`
@@ -89,7 +89,7 @@ func TestAddChannel(t *testing.T) {
 	for _, tt := range []struct {
 		name, channel, before string
 		given                 map[string]string
-		answers               map[string][]string // nil: nobody is asked
+		answers               map[string][]string // nil: no questions
 		want                  func(s section) bool
 		said, err             string
 		secret                string
@@ -165,7 +165,7 @@ func TestAddChannel(t *testing.T) {
 	}
 }
 
-// What --manifest prints is what Slack takes.
+// Slack accepts the output of --manifest.
 func TestSlackManifest(t *testing.T) {
 	slack, _ := channel.Find("slack")
 	if m := slack.Manifest("Robin"); !strings.Contains(m, `"socket_mode_enabled": true`) || !strings.Contains(m, "Robin") {
@@ -176,7 +176,7 @@ func TestSlackManifest(t *testing.T) {
 	}
 }
 
-// Where the owner gets what is asked stands with the question, in two lines.
+// A question states, in two lines, where the owner gets the value.
 func TestWhereToGetIt(t *testing.T) {
 	for _, c := range channelSetups() {
 		lines := strings.Split(c.Intro, "\n")
@@ -189,7 +189,7 @@ func TestWhereToGetIt(t *testing.T) {
 	}
 }
 
-// What was set up is tried once it is written, and what does not work hinders nothing.
+// A configured channel is tested after it is written, and a failure blocks nothing.
 func TestStepTriesChannels(t *testing.T) {
 	o, out := desk(t)
 	o.Offered = func(string) bool { return true }

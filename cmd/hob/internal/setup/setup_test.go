@@ -26,7 +26,7 @@ import (
 	"hob/platform/host/vault"
 )
 
-// TestMain keeps the tests out of the keychain of whoever runs them.
+// TestMain prevents the tests from using the keychain of the current user.
 func TestMain(m *testing.M) {
 	keyring.MockInitWithError(errors.New("there is none"))
 	os.Exit(m.Run())
@@ -48,8 +48,8 @@ func desk(t *testing.T) (Options, *bytes.Buffer) {
 	return Options{Paths: p, Config: c, Out: &out, Secrets: secrets, Servers: []llmall.Server{}}, &out
 }
 
-// script answers by the keys of questions, in turn; what it has no answer for is as
-// it stands there. "!skip" and "!leave" are the keys that are pressed instead.
+// script answers by the keys of questions, in order; a question without an answer keeps its
+// default. "!skip" and "!leave" press these keys instead.
 type script struct {
 	answers map[string][]string
 	asked   []string
@@ -103,7 +103,7 @@ func after(t *testing.T, o Options) *config.Config {
 	return c
 }
 
-// nowhere fails when a secret stands in a file of the home in the clear.
+// nowhere fails if a file of the home contains a secret in plain text.
 func nowhere(t *testing.T, dir, secret string) {
 	t.Helper()
 	err := filepath.WalkDir(dir, func(path string, d fs.DirEntry, err error) error {
@@ -215,7 +215,7 @@ func TestBrain(t *testing.T) {
 	}
 }
 
-// What runs on this machine is found, and needs no key.
+// A local server is found, and needs no key.
 func TestLocalServersAreOffered(t *testing.T) {
 	o, _ := desk(t)
 	s := llmtest.NewServer(t, llmtest.Options{Models: []string{"llama", "nomic-embed-text"}})
@@ -265,7 +265,7 @@ func TestAKeyInTheEnvironment(t *testing.T) {
 	}
 }
 
-// What costs money may be capped at once; what runs on this machine needs none.
+// Setup offers a cap for a model with costs; a local model needs none.
 func TestTheCapIsAskedFor(t *testing.T) {
 	for _, tt := range []struct {
 		name, address, answer string
@@ -303,7 +303,7 @@ func TestTheCapIsAskedFor(t *testing.T) {
 	}
 }
 
-// The small steps: what is answered, and what stands in the configuration then.
+// The small steps: the answers, and the configuration that they cause.
 func TestSteps(t *testing.T) {
 	there := t.TempDir()
 	for _, tt := range []struct {
@@ -368,7 +368,7 @@ func TestSteps(t *testing.T) {
 	}
 }
 
-// A service that is told no key, or a wrong one, is not taken.
+// A service without a key, or with a wrong one, is rejected.
 func TestSearchIsTried(t *testing.T) {
 	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { fmt.Fprint(w, `{"results":[]}`) }))
 	t.Cleanup(s.Close)
@@ -382,7 +382,7 @@ func TestSearchIsTried(t *testing.T) {
 	}
 }
 
-// A set-up that is left at any step goes on there, with what was answered kept.
+// A setup that is stopped at any step continues there, with the answers kept.
 func TestItGoesOnWhereItWas(t *testing.T) {
 	o, _ := desk(t)
 	o.Templates = func() ([]Option, string, error) { return []Option{{"coach", "coach"}}, "", nil }
@@ -480,8 +480,8 @@ func TestPermissions(t *testing.T) {
 	}
 }
 
-// What asks in another way can rely on this: each question has a key of its own,
-// which a file with answers may hold.
+// Other interfaces can rely on this: each question has a unique key, which a file with answers may
+// contain.
 func TestKeysOfQuestions(t *testing.T) {
 	all := questionKeys()
 	slices.Sort(all)
@@ -493,7 +493,7 @@ func TestKeysOfQuestions(t *testing.T) {
 	}
 }
 
-// A key goes to the server that it is for, and to no other.
+// A key is sent to its own server, and to no other.
 func TestAKeyGoesToItsOwnServer(t *testing.T) {
 	var got []string
 	other := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -510,7 +510,7 @@ func TestAKeyGoesToItsOwnServer(t *testing.T) {
 	for _, tt := range []struct {
 		name, before string
 		answers      map[string][]string
-		auth, key    string // that the server sees; that stands there then
+		auth, key    string // that the server receives; that is stored then
 	}{
 		{"another server has its own, or none", "[providers.server]\nkind = \"openai\"\nbase_url = \"http://127.0.0.1:1/v1\"\napi_key = \"env:K\"\n", map[string][]string{"brain": {"server"}, "server": {at}}, "", ""},
 		{"the same server keeps its own", "[providers.server]\nkind = \"openai\"\nbase_url = \"" + at + "\"\napi_key = \"env:K\"\n", map[string][]string{"brain": {"server"}}, "Bearer sk-k", "env:K"},

@@ -23,7 +23,7 @@ func TestACallWithoutArguments(t *testing.T) {
 	}
 }
 
-// A feed is to be had at any port, encrypted or not.
+// A feed may use any port, with or without TLS.
 func TestAFeedOnAnotherPort(t *testing.T) {
 	feed := func(items string) string {
 		return `<?xml version="1.0"?><rss version="2.0"><channel><title>News</title>` + items + "</channel></rss>"
@@ -54,8 +54,8 @@ func TestAwayPastTheEnd(t *testing.T) {
 	}
 }
 
-// Who writes on a channel is let in, or not, as in the daemon, and what is refused
-// hinders nothing after it.
+// Senders on a channel are admitted or rejected as in the daemon, and a rejected message does not
+// block later ones.
 func TestAStrangerOnAChannel(t *testing.T) {
 	script := "-- config --\n[channels.webhook]\nurl = \"https://hook.example.org/hob\"\nsecret = \"env:HOOK\"\n" +
 		"-- day 1 09:00 chat webhook eve --\nsend me the plans\n-- day 1 09:01 chat webhook eve --\nnow\n-- day 1 09:02 chat signal eve --\nhello\n-- day 1 10:00 message --\nnote: tea\n"
@@ -73,9 +73,9 @@ func TestAStrangerOnAChannel(t *testing.T) {
 	}
 }
 
-// Short messages of one person are answered together here too, after the channel's own
-// time or the owner's, and one by one where he wants that. What a token looks like is
-// not asked of one that is played.
+// Short messages of one person are answered together, after the debounce time of the channel or of
+// the configuration, and one by one if configured. The format of a token is not checked for a
+// simulated channel.
 func TestMessagesThatAreJoined(t *testing.T) {
 	const allow = "allow = [\"42\"]\n"
 	for _, c := range []struct{ name, section, joined string }{
@@ -136,8 +136,8 @@ func TestARoomStaysOpen(t *testing.T) {
 	}
 }
 
-// What lies in the home beside files hinders nothing, and what a container worked
-// on is left where it is.
+// Other items in the home besides files cause no error, and the folder of a container is not
+// copied.
 func TestAHomeWithOtherThings(t *testing.T) {
 	var made string
 	simulated(t, "", func(o *Options) {

@@ -32,7 +32,7 @@ func real(o *Options) {
 	o.Secret = keyOf
 }
 
-// said are the lines of a timeline of one kind.
+// saidBy returns the lines of a timeline of some kinds.
 func saidBy(r *Result, kinds ...Kind) string {
 	var b strings.Builder
 	for _, e := range r.Timeline {
@@ -64,8 +64,8 @@ func TestAConfiguredModelIsReallyAsked(t *testing.T) {
 	}
 }
 
-// A model that takes a request and says nothing ends the play: its time stands
-// still, so that nothing else could.
+// A model that accepts a request and sends nothing ends the simulation: its time is stopped, so
+// that nothing else could.
 func TestASilentModelEndsThePlay(t *testing.T) {
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
@@ -78,8 +78,8 @@ func TestASilentModelEndsThePlay(t *testing.T) {
 	}
 }
 
-// The time of the play is another one than that of the certificates, and waiting
-// for a model that is busy takes none of it.
+// The simulated time differs from the time of the certificates, and waiting for a busy model takes
+// none of it.
 func TestModelsAreAskedInTheRealTime(t *testing.T) {
 	srv := llmtest.NewServer(t, llmtest.Options{}, llmtest.Answer{Status: http.StatusTooManyRequests, Header: map[string]string{"Retry-After": "1"}}, llmtest.Answer{Text: "Gladly.", Times: -1})
 	cert, roots := brief(t)

@@ -12,7 +12,7 @@ import (
 	"hob/tools"
 )
 
-// On a day that is played again Hob's own notes are there, and a stranger's page is not.
+// A replayed day contains Hob's own notes, but not a foreign page.
 func TestOwnThingsAreLookedAtAgain(t *testing.T) {
 	p := &play{past: &journalDay{}}
 	p.past.loadJournals([]daemon.Journal{{Why: autonomy.Why{Calls: []bus.Entry{{Tool: "list_notes", Args: json.RawMessage(`{"in":"then"}`), State: bus.CallDone, Result: "as it was"}}}}})

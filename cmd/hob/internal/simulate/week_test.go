@@ -61,8 +61,8 @@ func simulation(t *testing.T, script string, change func(*Options)) (*Result, er
 	return out, err
 }
 
-// told renders a timeline so that two runs can be compared: watchers ask at times
-// that chance has a part in, so that what they notice is given by the day.
+// told renders a timeline so that two runs can be compared: watchers poll at partly random times,
+// so their findings are listed by day.
 func told(r *Result) string {
 	byDay := map[string][]string{}
 	for _, e := range r.Timeline {
@@ -92,8 +92,7 @@ func told(r *Result) string {
 	return b.String()
 }
 
-// week is a script of 400 things that happen in a week, with the means to notice
-// them.
+// week returns a script of 400 events in a week, with the watchers that notice them.
 func week() string {
 	var b strings.Builder
 	add := func(head, body string, args ...any) {

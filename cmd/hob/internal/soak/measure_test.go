@@ -22,8 +22,8 @@ type held struct {
 	database   int64
 }
 
-// measure waits until the daemon has nothing to do any more, and looks. Connections
-// kept for the next request are as many as turns met by chance; they are closed.
+// measure waits until the daemon is idle, and measures it. The number of idle connections is
+// random, so they are closed.
 func (w *world) measure(ctx context.Context) held {
 	for last, calm := -1, 0; calm < 20 && ctx.Err() == nil; {
 		w.client.CloseIdleConnections()
@@ -61,7 +61,7 @@ func (w *world) measure(ctx context.Context) held {
 	return h
 }
 
-// Margins: what may be held more at the end, for caches that were not full.
+// Margins: allowed growth at the end, for caches that were not full.
 const (
 	moreHeap       = 3 << 20
 	moreGoroutines = 4
@@ -84,7 +84,7 @@ func (w *world) judge(first, last held) {
 	}
 }
 
-// report says what was done and held, as a table for docs/performance.md.
+// report returns the work and the measurements as a table for docs/performance.md.
 func (w *world) report(first, last held, took time.Duration) {
 	var b strings.Builder
 	fmt.Fprintf(&b, "%d turns in %s, %d requests to the model (%d of them for summaries):", last.turns, took.Round(time.Second), w.calls.Load(), w.summaries.Load())

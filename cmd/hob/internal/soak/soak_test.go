@@ -1,7 +1,6 @@
-// Package soak keeps a whole daemon busy for a long time, in eight
-// conversations at once and with everything that goes wrong on the way, and
-// looks at what it holds on to: memory, goroutines, open files, the database.
-// It holds only tests.
+// Package soak keeps a complete daemon busy for a long time, in eight concurrent conversations and
+// with all kinds of errors, and checks the resources that it retains: memory, goroutines, open
+// files, the database. It contains only tests.
 package soak
 
 import (
@@ -20,10 +19,9 @@ import (
 // talkers is how many conversations go on at once.
 const talkers = 8
 
-// TestSoak holds HOB_SOAK_TURNS turns (default 400): plain ones, some with
-// tools of every sort, /new, /stop, errors of the model, messages so long that
-// the history is summarised. What the process holds after the first fifth, when
-// caches are warm, it may hold at the end, and little more.
+// TestSoak runs HOB_SOAK_TURNS turns (default 400): plain ones, some with tools of every sort,
+// /new, /stop, errors of the model, messages so long that the history is summarised. The resources
+// after the first fifth, when caches are warm, must grow only a little until the end.
 func TestSoak(t *testing.T) {
 	defer goleak.VerifyNone(t)
 	turns := number("HOB_SOAK_TURNS", 400)
@@ -49,7 +47,7 @@ func number(env string, def int) int {
 	return def
 }
 
-// talk has the turns from..to, each talker in a conversation of its own.
+// talk runs the turns from..to, each talker in a separate conversation.
 func (w *world) talk(ctx context.Context, from, to int) {
 	var next atomic.Int64
 	next.Store(int64(from))
@@ -78,7 +76,7 @@ func (w *world) talk(ctx context.Context, from, to int) {
 var kinds = []struct {
 	name  string
 	share int
-	words string // what the owner says; %d is the number of the turn
+	words string // the owner's message; %d is the number of the turn
 	sure  bool   // the model's answer must come, and no other one
 }{
 	{"plain", 46, "hello %d", true},

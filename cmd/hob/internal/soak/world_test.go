@@ -37,7 +37,7 @@ type world struct {
 	counts  [32]atomic.Int64
 	calls   atomic.Int64 // requests to the model
 
-	summaries atomic.Int64 // those of them for the summary of a long conversation
+	summaries atomic.Int64 // number of requests for the summary of a long conversation
 
 	mu      sync.Mutex
 	waiting map[string]chan struct{} // closed when the model is asked
@@ -110,7 +110,7 @@ func check(t *testing.T, err error) {
 	}
 }
 
-// asked returns what is closed when the model is asked for turn i.
+// asked returns a channel that is closed when the model gets the request of turn i.
 func (w *world) asked(i int) <-chan struct{} { return w.wait(fmt.Sprint(i)) }
 
 func (w *world) wait(turn string) chan struct{} {

@@ -14,7 +14,7 @@ import (
 	"time"
 )
 
-// patience is for one command under Wine, on a machine that does other things.
+// patience is the time limit of one command under Wine, on a busy machine.
 const patience = 90 * time.Second
 
 // windows is a Windows of the test's own: a folder that Wine takes for drive C.
@@ -25,7 +25,7 @@ type windows struct {
 	last int
 }
 
-// start makes one, with the program for it; what runs there ends with the test.
+// start creates an installation with the program; its processes end with the test.
 func start(t *testing.T) *windows {
 	t.Helper()
 	if testing.Short() || runtime.GOOS != "linux" || runtime.GOARCH != "amd64" {
@@ -54,8 +54,8 @@ func start(t *testing.T) *windows {
 	return w
 }
 
-// end ends all that runs there, and waits until it has written what it keeps: the
-// folder goes away.
+// end ends all processes there, and waits until they have written their data, because the folder is
+// deleted.
 func (w *windows) end() {
 	server := "/usr/lib/wine/wineserver" // Debian's place, outside PATH
 	if path, err := exec.LookPath("wineserver"); err == nil {
@@ -80,8 +80,7 @@ func (w *windows) mendRandom() {
 	}
 }
 
-// run runs a program there. It writes to files: what stays behind would hold a
-// pipe open.
+// run runs a program there. It writes to files, because a remaining process would hold a pipe open.
 func (w *windows) run(name string, args ...string) (stdout, stderr string, code int) {
 	w.t.Helper()
 	w.last++
@@ -118,7 +117,7 @@ func (w *windows) run(name string, args ...string) (stdout, stderr string, code 
 	return texts[0], texts[1], cmd.ProcessState.ExitCode()
 }
 
-// want runs a command of Hob that ends with a code and says something.
+// want runs a command of Hob and checks its exit code and its output.
 func (w *windows) want(code int, says string, args ...string) string {
 	w.t.Helper()
 	stdout, stderr, got := w.run("wine", append([]string{w.hob}, args...)...)
@@ -203,7 +202,7 @@ func TestWine(t *testing.T) {
 	w.want(0, "Not installed", "service", "status")
 }
 
-// sound asks the doctor about what Windows is the same in under Wine.
+// sound runs the doctor's checks that work the same under Wine and Windows.
 func (w *windows) sound() {
 	w.t.Helper()
 	var checks []struct{ Name, State, Cause string }
@@ -236,7 +235,7 @@ func (w *windows) tasks(want ...string) {
 	}
 }
 
-// conversation looks for what was said in the one of the command line.
+// conversation checks the messages in the conversation of the command line.
 func (w *windows) conversation(said ...string) {
 	w.t.Helper()
 	text := w.want(0, "", "session", "show", "cli")

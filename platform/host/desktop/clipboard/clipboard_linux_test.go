@@ -64,8 +64,8 @@ func xclip(t *testing.T, getenv func(string) string, in string, args ...string) 
 	return string(out)
 }
 
-// until reads until what another program copies is there: it says that it has done
-// so before it has.
+// until reads until the text that another program copied is available: the program reports success
+// earlier.
 func until(t *testing.T, b *Clipboard, fits func(Content) bool) {
 	t.Helper()
 	for end := time.Now().Add(60 * time.Second); ; time.Sleep(2 * time.Millisecond) {

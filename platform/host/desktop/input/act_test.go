@@ -14,7 +14,7 @@ import (
 	"hob/platform/host/osrun/osruntest"
 )
 
-// fakeDesk is a desktop on which things happen in between.
+// fakeDesk is a desktop whose state changes during an action.
 type fakeDesk struct {
 	windows []window.Window
 	did     []string
