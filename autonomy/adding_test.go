@@ -121,7 +121,7 @@ func copyModule(t *testing.T) string {
 	cmd.Dir = ".."
 	list, err := cmd.Output()
 	if err != nil {
-		t.Skipf("this is no checkout: git ls-files: %v", err)
+		t.Skipf("not a git checkout: git ls-files: %v", err)
 	}
 	root := t.TempDir()
 	for name := range strings.SplitSeq(strings.Trim(string(list), "\x00"), "\x00") {
