@@ -13,8 +13,9 @@ import (
 	"time"
 )
 
-// model is a server for OpenAI's Chat Completions that answers immediately: "Done.", or the
-// tool calls that a message asks for (see callText).
+// model is a server for OpenAI's Chat Completions that answers immediately: "Hello.", or the
+// tool calls that a message asks for (see callText). The answer must claim no action: the engine
+// would call the model a second time to have a claim such as "Done." corrected.
 type model struct {
 	url    string
 	server *http.Server
@@ -129,7 +130,7 @@ func (m *model) answerRequest(body []byte) (delta, reason string) {
 	var n int
 	_, err := fmt.Sscanf(rest, "%d", &n)
 	if err != nil || bytes.Count(last, []byte(`"role":"tool"`)) >= n {
-		return `{"role":"assistant","content":"Done."}`, "stop"
+		return `{"role":"assistant","content":"Hello."}`, "stop"
 	}
 	i := m.calls.Add(1)
 	args := fmt.Sprintf(`{"title":"water plant %d"}`, i)
