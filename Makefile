@@ -40,8 +40,8 @@ test: ## every test, shuffled, with the race detector where there is a C compile
 	@test -n "$(RACE)" || echo "No C compiler: testing without the race detector."
 	$(if $(RACE),$(RACED),$(PLAIN)) $$($(GO) list ./... | grep -vxE '$(subst $() ,|,$(UNRACED:./%=hob/%))')
 	$(PLAIN) $(UNRACED)
-	$(if $(RACE),$(PLAIN) -run 'TestScenarios|TestFaults|TestVirtualYear' ./cmd/hob/internal/daemon ./watchers)
-	CGO_ENABLED=0 $(GO) vet -tags rego ./autonomy/rules && $(PLAIN) -tags rego ./autonomy/rules
+	$(if $(RACE),$(PLAIN) -run 'TestScenarios|TestFaults|TestVirtualYear' ./cmd/hob/internal/app ./watchers)
+	CGO_ENABLED=0 $(GO) vet -tags rego ./autonomy/guard/rules && $(PLAIN) -tags rego ./autonomy/guard/rules
 
 test-long: ## the whole adversary, 500 kills, years, long fuzzing; writes docs/reports (PARTS="crash fuzz" chooses)
 	@sh .ci/long

@@ -11,15 +11,15 @@ import (
 	"hob/autonomy/agents"
 	"hob/autonomy/bus"
 	"hob/autonomy/guard"
-	"hob/autonomy/learn"
 	"hob/autonomy/llm"
+	"hob/autonomy/mind/learn"
 	"hob/channels"
 	"hob/platform/provenance"
 	"hob/platform/store"
 )
 
 // commitResult makes the end of an event durable in one transaction.
-func (l *Loop) commitResult(ctx context.Context, t *turn, end result) error {
+func (l *Loop) commitResult(ctx context.Context, t *activeTurn, end result) error {
 	ev := t.ev
 	learned := l.prepareLearning(ev, end)
 	hint := l.rateUrgency(ctx, ev, end)
@@ -91,7 +91,7 @@ func (l *Loop) prepareLearning(ev bus.Event, res result) func(tx *store.Tx) {
 	})
 }
 
-func traceTx(tx *store.Tx, t *turn, res result) error {
+func traceTx(tx *store.Tx, t *activeTurn, res result) error {
 	u := res.Usage
 	_, err := tx.Exec(`INSERT INTO turns (event, session, how, model, rounds, input, output, cache_read, cache_write, known, tainted, started_at, ended_at)
 		VALUES (?,?,?,?,?,?,?,?,?,?,?,?,?) ON CONFLICT (event) DO NOTHING`, t.ev.ID, t.ev.Session, res.how, res.Model, res.Rounds, u.Input, u.Output,
@@ -105,7 +105,7 @@ func traceTx(tx *store.Tx, t *turn, res result) error {
 // handleFailure handles a turn that ended in an error. Somebody who waits gets one sentence as an
 // answer immediately. An unattended turn is retried later; the owner is notified after the last
 // retry.
-func (l *Loop) handleFailure(ctx context.Context, t *turn, res result, cause error) error {
+func (l *Loop) handleFailure(ctx context.Context, t *activeTurn, res result, cause error) error {
 	ev := t.ev
 	l.o.Log.Warn("turn failed", "event", ev.ID, "kind", ev.Kind, "attempt", ev.Attempts, "err", cause)
 	if errors.Is(cause, store.ErrFull) {
@@ -131,7 +131,7 @@ func (l *Loop) handleFailure(ctx context.Context, t *turn, res result, cause err
 }
 
 // replyWithError answers with the error itself.
-func (l *Loop) replyWithError(ctx context.Context, t *turn, res result, cause error) error {
+func (l *Loop) replyWithError(ctx context.Context, t *activeTurn, res result, cause error) error {
 	answer := "Sorry, that did not work: " + llm.DescribeError(cause)
 	if shown := strings.TrimSpace(res.Answer); shown != "" {
 		answer = shown + " … [cut off]\n" + answer

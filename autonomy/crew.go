@@ -6,9 +6,9 @@ import (
 	"fmt"
 	"time"
 
-	"hob/autonomy/agent"
 	"hob/autonomy/agents"
 	"hob/autonomy/bus"
+	"hob/autonomy/turn"
 	"hob/channels"
 	"hob/platform/store"
 )
@@ -92,7 +92,7 @@ func (l *Loop) runDelegatedTask(ctx context.Context, ev bus.Event) (result, erro
 	}
 	if !job.Turn.Attended && !job.Turn.Guest && !job.Turn.Cancelled {
 		if ok, at := l.o.Room(time.Now()); !ok {
-			return result{Outcome: agent.Outcome{Suspended: true}}, l.postponeEvent(ctx, ev, at)
+			return result{Outcome: turn.Outcome{Suspended: true}}, l.postponeEvent(ctx, ev, at)
 		}
 	}
 	ctx, end, err := l.o.Crew.Begin(ctx, &job)
@@ -102,9 +102,9 @@ func (l *Loop) runDelegatedTask(ctx context.Context, ev bus.Event) (result, erro
 	defer end()
 	job.Turn.Cancelled = job.Turn.Cancelled || l.wasCancelled(ev.ID)
 	res.Outcome, err = job.Agent.Run(ctx, job.Turn)
-	if job.Follow && err != nil && !errors.Is(err, agent.ErrDraining) && !errors.Is(err, store.ErrFull) {
+	if job.Follow && err != nil && !errors.Is(err, turn.ErrDraining) && !errors.Is(err, store.ErrFull) {
 		l.o.Log.Warn("follow-up turn of a task failed, sending the task's result unchanged", "event", ev.ID, "err", err)
-		res.Outcome, err = agent.Outcome{Answer: ev.Text, Source: ev.Provenance, Origins: job.Turn.Origins}, nil
+		res.Outcome, err = turn.Outcome{Answer: ev.Text, Source: ev.Provenance, Origins: job.Turn.Origins}, nil
 	}
 	res.said = job.Follow && !res.Suspended && res.Answer != ""
 	return res, err

@@ -3,9 +3,9 @@ package autonomy
 import (
 	"context"
 
-	"hob/autonomy/agent"
 	"hob/autonomy/bus"
 	"hob/autonomy/llm"
+	"hob/autonomy/turn"
 	"hob/channels"
 	"hob/platform/provenance"
 	"hob/platform/store"
@@ -30,7 +30,7 @@ func (l *Loop) runForget(ctx context.Context, ev bus.Event, text string) (result
 	res := result{how: "call", kind: channels.Reply, said: true, session: ev.Session, channel: ev.Channel, chat: ev.Chat}
 	own := ev
 	own.Session = "tool:" + ev.ID
-	t := agent.Turn{
+	t := turn.Turn{
 		Event: own, Text: "/" + forgetCommand, Source: provenance.Owner, Attended: true, Origin: ev.Channel, Report: ev.Session, Channel: ev.Channel, Chat: ev.Chat,
 		Call:      &llm.ToolCall{Name: forgetCommand, Args: mustJSON(map[string]any{"query": text, "everything": true})},
 		Cancelled: l.wasCancelled(ev.ID), Hold: l.holdFunc(ev.ID), Person: ownerPerson, Level: l.o.Level(ev.Channel, ownerPerson),

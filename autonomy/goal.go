@@ -8,11 +8,11 @@ import (
 	"strings"
 	"time"
 
-	"hob/autonomy/agent"
 	"hob/autonomy/bus"
-	"hob/autonomy/goals"
 	"hob/autonomy/guard"
 	"hob/autonomy/llm"
+	"hob/autonomy/mind/goals"
+	"hob/autonomy/turn"
 	"hob/channels"
 	"hob/platform/provenance"
 	"hob/platform/provenance/origins"
@@ -41,12 +41,12 @@ func earlierTime(a, b time.Time) time.Time {
 }
 
 // newQuestionAgent returns an agent whose only call asks the owner about a goal's decision.
-func newQuestionAgent(a *agent.Agent) (*agent.Agent, error) {
+func newQuestionAgent(a *turn.Agent) (*turn.Agent, error) {
 	c, err := tools.NewCatalogue(goals.Question())
 	if err != nil {
 		return nil, err
 	}
-	return a.With(func(o *agent.Options) { o.Catalogue, o.Whole = c, nil })
+	return a.With(func(o *turn.Options) { o.Catalogue, o.Whole = c, nil })
 }
 
 // handleGoalEvent processes an event of a goal: its review, the decided action, or the approval
@@ -86,7 +86,7 @@ func (l *Loop) handleGoalEvent(ctx context.Context, ev bus.Event) (result, error
 		return res, err
 	}
 	if ok, at := l.o.Room(time.Now()); !ok {
-		return result{Outcome: agent.Outcome{Suspended: true}}, l.postponeEvent(ctx, ev, at)
+		return result{Outcome: turn.Outcome{Suspended: true}}, l.postponeEvent(ctx, ev, at)
 	}
 	t, err := l.goalTurn(ctx, ev, goal, order, res)
 	if err != nil {
@@ -101,8 +101,8 @@ func (l *Loop) handleGoalEvent(ctx context.Context, ev bus.Event) (result, error
 
 // goalTurn returns the turn of a phase. Only the phase that carries out the decision may do
 // more than read.
-func (l *Loop) goalTurn(ctx context.Context, ev bus.Event, goal goals.Goal, order goals.EventPayload, res result) (agent.Turn, error) {
-	t := agent.Turn{
+func (l *Loop) goalTurn(ctx context.Context, ev bus.Event, goal goals.Goal, order goals.EventPayload, res result) (turn.Turn, error) {
+	t := turn.Turn{
 		Event: ev, Source: provenance.Worst(provenance.Hob, ev.Provenance, goal.Provenance), Origin: "goal",
 		Report: res.session, Channel: res.channel, Chat: res.chat, Cancelled: l.wasCancelled(ev.ID), Hold: l.holdFunc(ev.ID),
 	}
@@ -187,7 +187,7 @@ func (l *Loop) askAbout(ctx context.Context, ev bus.Event, goal goals.Goal, res 
 		return res, err
 	}
 	bar := l.o.Goals.ApplyThresholds(goal, order.Decision).Bar
-	t := agent.Turn{
+	t := turn.Turn{
 		Event: ev, Text: ev.Text, Source: provenance.Worst(provenance.Hob, ev.Provenance, goal.Provenance), Origin: "goal",
 		Report: res.session, Channel: res.channel, Chat: res.chat, Cancelled: l.wasCancelled(ev.ID), Hold: l.holdFunc(ev.ID),
 		Call: &llm.ToolCall{Name: goals.QuestionTool, Args: args}, Level: l.o.Level(res.channel, ""),
@@ -224,7 +224,7 @@ func (l *Loop) endGoal(tx *store.Tx, ev bus.Event, res result) (string, error) {
 
 // goalFailed ends a goal's event that cannot be handled. The goal stays active until its next
 // review.
-func (l *Loop) goalFailed(ctx context.Context, t *turn, res result, cause error) error {
+func (l *Loop) goalFailed(ctx context.Context, t *activeTurn, res result, cause error) error {
 	if res.goal == nil {
 		return l.tellDead(ctx, t.ev, llm.DescribeError(cause))
 	}

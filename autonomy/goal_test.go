@@ -8,10 +8,10 @@ import (
 
 	"hob/autonomy"
 	"hob/autonomy/bus"
-	"hob/autonomy/goals"
 	"hob/autonomy/guard"
 	"hob/autonomy/llm"
 	"hob/autonomy/llm/llmtest"
+	"hob/autonomy/mind/goals"
 	"hob/platform/provenance"
 	"hob/platform/store"
 )

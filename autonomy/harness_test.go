@@ -10,15 +10,15 @@ import (
 	"time"
 
 	"hob/autonomy"
-	"hob/autonomy/agent"
 	"hob/autonomy/bus"
-	"hob/autonomy/goals"
 	"hob/autonomy/guard"
 	"hob/autonomy/llm"
-	"hob/autonomy/modelrouter"
+	"hob/autonomy/mind/goals"
 	"hob/autonomy/notify"
-	"hob/autonomy/prompt"
 	"hob/autonomy/session"
+	"hob/autonomy/turn"
+	"hob/autonomy/turn/modelrouter"
+	"hob/autonomy/turn/prompt"
 	"hob/channels"
 	"hob/platform/provenance"
 	"hob/platform/provenance/origins"
@@ -122,9 +122,9 @@ type setup struct {
 	pushes  map[string]bool
 	effects *effects
 	tools   []tools.Tool // in addition to testTools
-	limits  agent.Limits
-	hooks   []agent.Hook
-	results agent.Results
+	limits  turn.Limits
+	hooks   []turn.Hook
+	results turn.Results
 	guard   guard.Options
 	// choose makes the chooser of models, instead of one model for all turns.
 	choose func(*store.Store) *modelrouter.Router
@@ -186,7 +186,7 @@ func start(t testing.TB, s setup) *engine {
 		Record: autonomy.RecordCompaction(e.guard), Chars: s.chars,
 	})
 	fatal(t, err)
-	ag, err := agent.New(agent.Options{
+	ag, err := turn.New(turn.Options{
 		Store: e.store, Bus: e.bus, Guard: e.guard, Sessions: e.sessions, Compactor: compactor, Catalogue: catalogue, Prompt: p, Zone: zone, Limits: s.limits, Hooks: s.hooks, Results: s.results,
 		Model: func(ctx context.Context, ask modelrouter.TurnInfo) (modelrouter.Choice, error) {
 			if s.choose != nil {

@@ -8,14 +8,14 @@ import (
 	"sync/atomic"
 	"time"
 
-	"hob/autonomy/agent"
 	"hob/autonomy/agents"
 	"hob/autonomy/bus"
-	"hob/autonomy/goals"
 	"hob/autonomy/guard"
-	"hob/autonomy/learn"
+	"hob/autonomy/mind/goals"
+	"hob/autonomy/mind/learn"
 	"hob/autonomy/notify"
 	"hob/autonomy/session"
+	"hob/autonomy/turn"
 	"hob/channels"
 	"hob/platform/net/hooksig"
 	"hob/platform/store"
@@ -31,7 +31,7 @@ type Options struct {
 	Sessions *session.Sessions
 	// Compactor keeps conversations within their limits; nil disables it.
 	Compactor *session.Compactor
-	Agent     *agent.Agent // the default one
+	Agent     *turn.Agent // the default one
 	Catalogue *tools.Catalogue
 	// Acts are tools that no model gets but whose actions can be undone.
 	Acts []tools.Tool
@@ -130,7 +130,7 @@ type Loop struct {
 	chores  chan maintenanceJob
 	unfound atomic.Bool // messages exist that are not indexed yet
 	guests  guestLimiter
-	asker   *agent.Agent // puts the decisions of goals before the owner
+	asker   *turn.Agent  // puts the decisions of goals before the owner
 	looks   atomic.Int64 // turns of the loop since it started
 	inputs  atomic.Int64 // of them with an input
 	// undoing allows one undo at a time, so that no action is undone twice.
@@ -138,13 +138,13 @@ type Loop struct {
 
 	mu        sync.Mutex
 	draining  bool
-	running   map[string]*turn // by event
-	cancelled map[string]bool  // events stopped while they waited
+	running   map[string]*activeTurn // by event
+	cancelled map[string]bool        // events stopped while they waited
 	open      sync.WaitGroup
 }
 
-// turn is an event in progress.
-type turn struct {
+// activeTurn is an event in progress.
+type activeTurn struct {
 	ev     bus.Event
 	tick   string // the tick that claimed it
 	woke   string // cause of the iteration
@@ -199,7 +199,7 @@ func New(o Options) (*Loop, error) {
 	}
 	return &Loop{
 		o: o, asker: asker, guests: guestLimiter{perHour: o.GuestMessages}, freed: make(chan struct{}, 1),
-		running: map[string]*turn{}, cancelled: map[string]bool{}, chores: make(chan maintenanceJob, 64),
+		running: map[string]*activeTurn{}, cancelled: map[string]bool{}, chores: make(chan maintenanceJob, 64),
 	}, nil
 }
 
@@ -290,7 +290,7 @@ func (l *Loop) drainTurns(stop context.CancelCauseFunc) {
 	l.draining = true
 	for _, t := range l.running {
 		if t.held > 0 {
-			t.cancel(agent.ErrDraining)
+			t.cancel(turn.ErrDraining)
 		}
 	}
 	l.mu.Unlock()
@@ -304,7 +304,7 @@ func (l *Loop) drainTurns(stop context.CancelCauseFunc) {
 		return
 	case <-time.After(l.o.Drain):
 	}
-	stop(agent.ErrDraining)
+	stop(turn.ErrDraining)
 	<-done
 }
 
@@ -315,7 +315,7 @@ func (l *Loop) Stop(ctx context.Context, session string) (bool, error) {
 	l.mu.Lock()
 	for _, t := range l.running {
 		if t.ev.Session == session && t.ev.Lane == t.ev.Session {
-			t.cancel(agent.ErrStopped)
+			t.cancel(turn.ErrStopped)
 			stopped = true
 		}
 	}

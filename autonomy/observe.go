@@ -9,9 +9,9 @@ import (
 	"time"
 	"unicode/utf8"
 
-	"hob/autonomy/agent"
 	"hob/autonomy/bus"
 	"hob/autonomy/notify"
+	"hob/autonomy/turn"
 	"hob/channels"
 	"hob/platform/failpoint"
 	"hob/platform/provenance"
@@ -99,10 +99,10 @@ func (l *Loop) startDueTurns(ctx, work context.Context, woke string) time.Time {
 		tick = bus.NewID()
 		l.inputs.Add(1)
 	}
-	turns := make([]*turn, len(events))
+	turns := make([]*activeTurn, len(events))
 	l.mu.Lock()
 	for i, ev := range events { // register all before the first one begins
-		turns[i] = &turn{ev: ev, tick: tick, woke: woke, since: time.Now(), done: make(chan struct{})}
+		turns[i] = &activeTurn{ev: ev, tick: tick, woke: woke, since: time.Now(), done: make(chan struct{})}
 		l.running[ev.ID] = turns[i]
 	}
 	for _, t := range turns {
@@ -161,11 +161,11 @@ func (l *Loop) holdFunc(event string) func() (release func()) {
 
 // holdTurn marks a turn that waits for the owner in memory; release removes the mark. Another turn
 // may use its slot meanwhile.
-func (l *Loop) holdTurn(t *turn) (release func()) {
+func (l *Loop) holdTurn(t *activeTurn) (release func()) {
 	l.mu.Lock()
 	t.held++
 	if l.draining {
-		t.cancel(agent.ErrDraining)
+		t.cancel(turn.ErrDraining)
 	}
 	l.mu.Unlock()
 	select {

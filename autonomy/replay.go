@@ -9,13 +9,13 @@ import (
 	"path/filepath"
 	"slices"
 
-	"hob/autonomy/agent"
 	"hob/autonomy/bus"
 	"hob/autonomy/guard"
 	"hob/autonomy/llm"
-	"hob/autonomy/modelrouter"
-	"hob/autonomy/prompt"
 	"hob/autonomy/session"
+	"hob/autonomy/turn"
+	"hob/autonomy/turn/modelrouter"
+	"hob/autonomy/turn/prompt"
 	"hob/platform/provenance"
 	"hob/platform/provenance/origins"
 	"hob/platform/store"
@@ -46,8 +46,8 @@ var ErrNotReplayed = errors.New("the event has no model call; only turns can be 
 // Replay runs a recorded turn ("" means the last one of the conversation) through the current
 // agent. The model gives its recorded answers, tools answer from the ledger without running,
 // and all writes go to a temporary store.
-func (l *Loop) Replay(ctx context.Context, id, turn string) (Replayed, error) {
-	rec, err := l.o.Sessions.Recorded(ctx, id, turn)
+func (l *Loop) Replay(ctx context.Context, id, turnID string) (Replayed, error) {
+	rec, err := l.o.Sessions.Recorded(ctx, id, turnID)
 	if err != nil {
 		return Replayed{}, err
 	}
@@ -137,10 +137,10 @@ func (s *replaySandbox) close() {
 }
 
 // replayTurn runs the turn and compares.
-func (s *replaySandbox) replayTurn(ctx context.Context, as *agent.Agent, ledger []bus.Entry, trace *Trace) (Replayed, error) {
+func (s *replaySandbox) replayTurn(ctx context.Context, as *turn.Agent, ledger []bus.Entry, trace *Trace) (Replayed, error) {
 	out := Replayed{Session: s.rec.Session, Turn: s.rec.Turn, Differences: []Difference{}}
 	d := &differences{list: &out.Differences}
-	again, err := as.With(func(o *agent.Options) {
+	again, err := as.With(func(o *turn.Options) {
 		choose := o.Model
 		o.Store, o.Bus, o.Sessions, o.Compactor, o.Book, o.Hooks, o.Log = s.store, s.bus, s.sessions, nil, nil, nil, slog.New(slog.DiscardHandler)
 		if o.Results != nil {
@@ -164,7 +164,7 @@ func (s *replaySandbox) replayTurn(ctx context.Context, as *agent.Agent, ledger 
 		return out, err
 	}
 	mine := s.ev.Kind == bus.Message && s.ev.Provenance == provenance.Owner
-	res, err := again.Run(ctx, agent.Turn{
+	res, err := again.Run(ctx, turn.Turn{
 		Event: s.ev, Text: s.ev.Text, Source: s.ev.Provenance, Attended: mine, Guest: s.ev.Kind == bus.Message && !mine, Origin: s.ev.Channel, Report: s.rec.Session,
 	})
 	if ctx.Err() != nil {
@@ -200,7 +200,7 @@ type kept struct{}
 func (kept) Put(string, string) error { return nil }
 
 // turnMessages returns the turn's messages after the question.
-func (s *replaySandbox) turnMessages(ctx context.Context, res agent.Outcome) ([]llm.Message, error) {
+func (s *replaySandbox) turnMessages(ctx context.Context, res turn.Outcome) ([]llm.Message, error) {
 	if res.Record != nil {
 		if err := s.store.Write(ctx, res.Record); err != nil {
 			return nil, err

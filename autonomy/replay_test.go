@@ -9,10 +9,10 @@ import (
 	"testing"
 
 	"hob/autonomy"
-	"hob/autonomy/agent"
 	"hob/autonomy/guard"
 	"hob/autonomy/llm/llmtest"
 	"hob/autonomy/session"
+	"hob/autonomy/turn"
 	"hob/tools"
 )
 
@@ -79,8 +79,8 @@ func TestReplayShowsWhatChanged(t *testing.T) {
 		llmtest.Answer{Text: "hello"}, calls(call("change_file", `{"text":"x"}`)), calls(read("cats")), calls(read("dogs")), llmtest.Answer{Text: "Done."},
 	)})
 	e.say("s", "hi")
-	turn := e.put("s", "go", "")
-	e.settle(turn)
+	turnID := e.put("s", "go", "")
+	e.settle(turnID)
 	e.stop()
 	extra := tools.New(tools.Def[textArgs]{
 		Spec: tools.Spec{Name: "write_poem", Category: "test", Description: "Write.", Effects: tools.Read, Core: true},
@@ -88,9 +88,9 @@ func TestReplayShowsWhatChanged(t *testing.T) {
 			return tools.Result{}, errors.New("it ran")
 		},
 	})
-	e = start(t, setup{dir: dir, tools: []tools.Tool{extra}, model: scripted(), limits: agent.Limits{Rounds: 3}, guard: guard.Options{Level: guard.Watch}})
+	e = start(t, setup{dir: dir, tools: []tools.Tool{extra}, model: scripted(), limits: turn.Limits{Rounds: 3}, guard: guard.Options{Level: guard.Watch}})
 	before := e.rows()
-	r, err := e.loop.Replay(t.Context(), "s", turn)
+	r, err := e.loop.Replay(t.Context(), "s", turnID)
 	fatal(t, err)
 	got := whats(r)
 	for _, want := range []string{"tools write_poem", "verdict change_file", "result change_file"} {

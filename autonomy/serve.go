@@ -7,8 +7,8 @@ import (
 	"runtime/debug"
 	"time"
 
-	"hob/autonomy/agent"
 	"hob/autonomy/bus"
+	"hob/autonomy/turn"
 	"hob/channels"
 	"hob/platform/provenance"
 	"hob/platform/retry"
@@ -16,7 +16,7 @@ import (
 )
 
 // processEvent works on one claimed event to its end.
-func (l *Loop) processEvent(ctx context.Context, t *turn) {
+func (l *Loop) processEvent(ctx context.Context, t *activeTurn) {
 	ev := t.ev
 	res, err := l.answerWithRecover(ctx, ev)
 	switch {
@@ -25,7 +25,7 @@ func (l *Loop) processEvent(ctx context.Context, t *turn) {
 		return
 	case err == nil:
 		err = l.commitResult(ctx, t, res)
-	case errors.Is(err, agent.ErrDraining):
+	case errors.Is(err, turn.ErrDraining):
 		err = l.o.Bus.Release(context.WithoutCancel(ctx), ev.ID)
 	default:
 		err = l.handleFailure(ctx, t, res, err)
@@ -58,9 +58,9 @@ func (l *Loop) answerWithRecover(ctx context.Context, ev bus.Event) (res result,
 // not a failure of the turn.
 func (l *Loop) resultOfHalted(ctx context.Context, ev bus.Event, res result, err error) (result, error) {
 	switch cause := context.Cause(ctx); {
-	case errors.Is(cause, agent.ErrDraining):
-		return res, agent.ErrDraining
-	case errors.Is(cause, agent.ErrStopped) && ev.Kind == bus.Message:
+	case errors.Is(cause, turn.ErrDraining):
+		return res, turn.ErrDraining
+	case errors.Is(cause, turn.ErrStopped) && ev.Kind == bus.Message:
 		res = result{how: "turn", kind: channels.Reply, said: true, session: ev.Session, channel: ev.Channel, chat: ev.Chat}
 		res.Answer, res.Source, res.Interrupted = "Stopped.", provenance.Hob, true
 		return res, nil

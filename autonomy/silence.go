@@ -8,8 +8,8 @@ import (
 	"time"
 
 	"hob/autonomy/bus"
-	"hob/autonomy/goals"
 	"hob/autonomy/guard"
+	"hob/autonomy/mind/goals"
 	"hob/autonomy/notify"
 	"hob/channels"
 	"hob/watchers"

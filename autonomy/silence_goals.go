@@ -6,7 +6,7 @@ import (
 	"regexp"
 	"time"
 
-	"hob/autonomy/goals"
+	"hob/autonomy/mind/goals"
 	"hob/platform/text/textnorm"
 )
 

@@ -7,9 +7,9 @@ import (
 	"strconv"
 	"strings"
 
-	"hob/autonomy/agent"
 	"hob/autonomy/bus"
 	"hob/autonomy/guard"
+	"hob/autonomy/turn"
 	"hob/channels"
 	"hob/platform/provenance"
 	"hob/platform/store"
@@ -37,7 +37,7 @@ func steerText(text string) string {
 // its next step and finishes this event with that step. When there is no turn,
 // or it ends before it could, they are an ordinary message.
 func (l *Loop) steerTurn(ctx context.Context, ev bus.Event) (result, error) {
-	put := result{Outcome: agent.Outcome{Suspended: true}}
+	put := result{Outcome: turn.Outcome{Suspended: true}}
 	settled, cancel := l.o.Bus.EventClosed(ev.ID)
 	defer cancel()
 	t := l.offerToTurn(ev)
@@ -49,7 +49,7 @@ func (l *Loop) steerTurn(ctx context.Context, ev bus.Event) (result, error) {
 	case <-settled:
 		return put, nil
 	case <-ctx.Done():
-		return put, agent.ErrDraining
+		return put, turn.ErrDraining
 	case <-t.done:
 	}
 	now, err := l.o.Bus.Event(ctx, ev.ID)
@@ -60,7 +60,7 @@ func (l *Loop) steerTurn(ctx context.Context, ev bus.Event) (result, error) {
 }
 
 // offerToTurn gives the words to the running turn of the session, nil when none runs.
-func (l *Loop) offerToTurn(ev bus.Event) *turn {
+func (l *Loop) offerToTurn(ev bus.Event) *activeTurn {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	for _, t := range l.running {
@@ -80,7 +80,7 @@ func (l *Loop) queueAsMessage(ctx context.Context, ev bus.Event) error {
 }
 
 // takeSteerMessages returns the texts sent to a turn since the last call, oldest first.
-func (l *Loop) takeSteerMessages(event string) []agent.SteerMessage {
+func (l *Loop) takeSteerMessages(event string) []turn.SteerMessage {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	t := l.running[event]
@@ -88,9 +88,9 @@ func (l *Loop) takeSteerMessages(event string) []agent.SteerMessage {
 		return nil
 	}
 	slices.SortFunc(t.said, func(a, b bus.Event) int { return strings.Compare(a.ID, b.ID) })
-	out := make([]agent.SteerMessage, 0, len(t.said))
+	out := make([]turn.SteerMessage, 0, len(t.said))
 	for _, ev := range t.said {
-		out = append(out, agent.SteerMessage{
+		out = append(out, turn.SteerMessage{
 			Text: steerText(ev.Text), Source: ev.Provenance,
 			TakenTx: func(tx *store.Tx, reply string) error { return l.takenTx(tx, ev, reply) },
 		})

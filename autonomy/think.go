@@ -8,12 +8,12 @@ import (
 	"strings"
 	"time"
 
-	"hob/autonomy/agent"
 	"hob/autonomy/agents"
 	"hob/autonomy/bus"
-	"hob/autonomy/goals"
 	"hob/autonomy/llm"
+	"hob/autonomy/mind/goals"
 	"hob/autonomy/notify"
+	"hob/autonomy/turn"
 	"hob/channels"
 	"hob/platform/provenance"
 	"hob/watchers"
@@ -24,7 +24,7 @@ const ownerPerson = "owner"
 
 // result is the outcome of an event.
 type result struct {
-	agent.Outcome
+	turn.Outcome
 	how  string // "command", "notice", "turn", "call", "undo"
 	kind channels.DeliveryKind
 	// said is false if there is nothing to send.
@@ -95,8 +95,8 @@ func (l *Loop) answerMessage(ctx context.Context, ev bus.Event) (result, error) 
 	if err != nil {
 		return res, err
 	}
-	t := agent.Turn{
-		Event: ev, Text: steerText(ev.Text), Source: ev.Provenance, Said: func() []agent.SteerMessage { return l.takeSteerMessages(ev.ID) }, Outside: m.Outside, OutsideFrom: outsideOrigins(ev, m), Origins: messageOrigins(ev, m), Attended: ev.Provenance == provenance.Owner,
+	t := turn.Turn{
+		Event: ev, Text: steerText(ev.Text), Source: ev.Provenance, Said: func() []turn.SteerMessage { return l.takeSteerMessages(ev.ID) }, Outside: m.Outside, OutsideFrom: outsideOrigins(ev, m), Origins: messageOrigins(ev, m), Attended: ev.Provenance == provenance.Owner,
 		Origin: ev.Channel, Report: ev.Session, Channel: ev.Channel, Chat: ev.Chat, Told: told, Cancelled: l.wasCancelled(ev.ID), Hold: l.holdFunc(ev.ID),
 	}
 	if m.Via != "" {
@@ -152,9 +152,9 @@ func (l *Loop) handleSignal(ctx context.Context, ev bus.Event) (result, error) {
 		return l.noticeResult(ctx, f.Report, fmt.Sprintf("%s I did nothing: %v.", f.Signal, err), ev.Provenance)
 	}
 	if ok, at := l.o.Room(time.Now()); !ok {
-		return result{Outcome: agent.Outcome{Suspended: true}}, l.postponeEvent(ctx, ev, at)
+		return result{Outcome: turn.Outcome{Suspended: true}}, l.postponeEvent(ctx, ev, at)
 	}
-	t := agent.Turn{Event: ev, Text: f.Action, Source: provenance.Worst(provenance.Hob, f.Made), Origins: l.firedOrigins(ctx, ev, f), Origin: string(ev.Kind), Report: f.Report, Cancelled: l.wasCancelled(ev.ID), Hold: l.holdFunc(ev.ID)}
+	t := turn.Turn{Event: ev, Text: f.Action, Source: provenance.Worst(provenance.Hob, f.Made), Origins: l.firedOrigins(ctx, ev, f), Origin: string(ev.Kind), Report: f.Report, Cancelled: l.wasCancelled(ev.ID), Hold: l.holdFunc(ev.ID)}
 	if ev.Kind != bus.Schedule && f.Signal != "" {
 		t.Outside = []string{f.Signal}
 	}
@@ -255,7 +255,7 @@ func (l *Loop) runOwnerCall(ctx context.Context, ev bus.Event) (result, error) {
 	if err := json.Unmarshal(ev.Payload, &c); err != nil {
 		return result{}, fmt.Errorf("event %s: %w", ev.ID, err)
 	}
-	t := agent.Turn{
+	t := turn.Turn{
 		Event: ev, Text: "hob tool call " + c.Tool, Source: provenance.Owner, Attended: true, Private: true, Origin: "tool", Report: c.Report, Channel: ev.Channel,
 		Call: &llm.ToolCall{Name: c.Tool, Args: c.Args}, Cancelled: l.wasCancelled(ev.ID),
 		Person: ownerPerson, Level: l.o.Level(ev.Channel, ownerPerson),

@@ -11,7 +11,7 @@ import (
 
 	"hob/autonomy/agents"
 	"hob/autonomy/bus"
-	"hob/autonomy/goals"
+	"hob/autonomy/mind/goals"
 	"hob/platform/provenance"
 	"hob/platform/store"
 	"hob/watchers"
@@ -67,7 +67,7 @@ type Tick struct {
 func (l *Loop) Ticks() (all, withInput int64) { return l.looks.Load(), l.inputs.Load() }
 
 // tickTx stores how a tick handled an event.
-func tickTx(tx *store.Tx, t *turn, rule, state string) error {
+func tickTx(tx *store.Tx, t *activeTurn, rule, state string) error {
 	if t.tick == "" {
 		return nil
 	}
@@ -82,7 +82,7 @@ func tickTx(tx *store.Tx, t *turn, rule, state string) error {
 
 // keepTick is tickTx for an event without its own transaction: it waits, or it failed. Errors
 // are only logged.
-func (l *Loop) keepTick(ctx context.Context, t *turn, rule, state string) {
+func (l *Loop) keepTick(ctx context.Context, t *activeTurn, rule, state string) {
 	err := l.o.Store.Write(context.WithoutCancel(ctx), func(tx *store.Tx) error { return tickTx(tx, t, rule, state) })
 	if err != nil {
 		l.o.Log.Warn("the trace of a tick is lost", "event", t.ev.ID, "err", err)

@@ -10,8 +10,8 @@ import (
 
 	"hob/autonomy"
 	"hob/autonomy/bus"
-	"hob/autonomy/goals"
 	"hob/autonomy/llm/llmtest"
+	"hob/autonomy/mind/goals"
 	"hob/autonomy/notify"
 	"hob/platform/provenance"
 	"hob/platform/store"

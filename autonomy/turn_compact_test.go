@@ -9,11 +9,11 @@ import (
 	"testing"
 	"time"
 
-	"hob/autonomy/agent"
 	"hob/autonomy/bus"
 	"hob/autonomy/guard"
 	"hob/autonomy/llm"
 	"hob/autonomy/llm/llmtest"
+	"hob/autonomy/turn"
 	"hob/platform/provenance"
 )
 
@@ -177,7 +177,7 @@ func TestALongTurnStaysInTheWindow(t *testing.T) {
 			return llmtest.Answer{Text: "read it all"}, true
 		},
 	})
-	e := start(t, setup{model: m, limits: agent.Limits{Rounds: rounds + 10, Tokens: 1_000_000}})
+	e := start(t, setup{model: m, limits: turn.Limits{Rounds: rounds + 10, Tokens: 1_000_000}})
 	if got := e.say("s", "read everything"); got != "read it all" {
 		t.Fatalf("the answer: %s", got)
 	}

@@ -10,10 +10,10 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"hob/autonomy/agent"
 	"hob/autonomy/bus"
 	"hob/autonomy/llm"
 	"hob/autonomy/llm/llmtest"
+	"hob/autonomy/turn"
 	"hob/tools"
 )
 
@@ -35,23 +35,23 @@ func TestAHookSeesTheTurn(t *testing.T) {
 		defer mu.Unlock()
 		seen = append(seen, fmt.Sprintf(format, args...))
 	}
-	h := agent.Hook{
+	h := turn.Hook{
 		Name: "witness",
-		BeforeModel: func(_ context.Context, m agent.ModelCall) error {
+		BeforeModel: func(_ context.Context, m turn.ModelCall) error {
 			note("before model %d", m.Round)
 			return nil
 		},
-		AfterModel: func(_ context.Context, m agent.ModelCall) {
+		AfterModel: func(_ context.Context, m turn.ModelCall) {
 			note("after model %d, output known: %v", m.Round, m.Usage.Known)
 		},
-		BeforeTool: func(_ context.Context, c agent.ToolCall) error {
+		BeforeTool: func(_ context.Context, c turn.ToolCall) error {
 			note("before %s %s", c.Tool, c.Args)
 			clear(c.Args) // its own copy
 			return nil
 		},
-		AfterTool: func(_ context.Context, c agent.ToolCall) { note("after %s: %s %v", c.Tool, c.Text, c.Err) },
+		AfterTool: func(_ context.Context, c turn.ToolCall) { note("after %s: %s %v", c.Tool, c.Text, c.Err) },
 	}
-	e := start(t, setup{model: addThenTell(), hooks: []agent.Hook{h}})
+	e := start(t, setup{model: addThenTell(), hooks: []turn.Hook{h}})
 	if got := e.say("s", "get milk"); got != "it came to: Added milk." {
 		t.Error(got)
 	}
@@ -67,22 +67,22 @@ func TestAHookSeesTheTurn(t *testing.T) {
 func TestAHookThatFailsRefusesTheCall(t *testing.T) {
 	tests := []struct {
 		name string
-		hook func(context.Context, agent.ToolCall) error
+		hook func(context.Context, turn.ToolCall) error
 		want string
 		code tools.Code
 	}{
-		{"an error", func(context.Context, agent.ToolCall) error { return errors.New("no room") }, "no room", tools.PolicyDenied},
-		{"a panic", func(context.Context, agent.ToolCall) error { panic("boom") }, "boom", tools.PolicyDenied},
-		{"an error of its own", func(context.Context, agent.ToolCall) error { return tools.Errorf(tools.Conflict, "not now") }, "not now", tools.Conflict},
+		{"an error", func(context.Context, turn.ToolCall) error { return errors.New("no room") }, "no room", tools.PolicyDenied},
+		{"a panic", func(context.Context, turn.ToolCall) error { panic("boom") }, "boom", tools.PolicyDenied},
+		{"an error of its own", func(context.Context, turn.ToolCall) error { return tools.Errorf(tools.Conflict, "not now") }, "not now", tools.Conflict},
 	}
 	for _, tc := range tests {
 		t.Run(tc.name, func(t *testing.T) {
 			asked := false
-			later := agent.Hook{Name: "later", BeforeTool: func(context.Context, agent.ToolCall) error {
+			later := turn.Hook{Name: "later", BeforeTool: func(context.Context, turn.ToolCall) error {
 				asked = true
 				return nil
 			}}
-			e := start(t, setup{model: addThenTell(), hooks: []agent.Hook{{Name: "gate", BeforeTool: tc.hook}, later}})
+			e := start(t, setup{model: addThenTell(), hooks: []turn.Hook{{Name: "gate", BeforeTool: tc.hook}, later}})
 			id := e.put("s", "get milk", "")
 			if got := e.settle(id).Answer; !strings.Contains(got, tc.want) {
 				t.Error(got)
@@ -100,15 +100,15 @@ func TestAHookThatFailsRefusesTheCall(t *testing.T) {
 }
 
 func TestAHookRefusesTheModelCall(t *testing.T) {
-	for name, hook := range map[string]func(context.Context, agent.ModelCall) error{
-		"an error": func(context.Context, agent.ModelCall) error {
+	for name, hook := range map[string]func(context.Context, turn.ModelCall) error{
+		"an error": func(context.Context, turn.ModelCall) error {
 			return &llm.Error{Kind: llm.Budget, Provider: "test", Message: "the budget is used up"}
 		},
-		"a panic": func(context.Context, agent.ModelCall) error { panic("the budget is used up") },
+		"a panic": func(context.Context, turn.ModelCall) error { panic("the budget is used up") },
 	} {
 		t.Run(name, func(t *testing.T) {
 			m := addThenTell()
-			e := start(t, setup{model: m, hooks: []agent.Hook{{Name: "budget", BeforeModel: hook}}})
+			e := start(t, setup{model: m, hooks: []turn.Hook{{Name: "budget", BeforeModel: hook}}})
 			if got := e.say("s", "get milk"); !strings.Contains(got, "the budget is used up") {
 				t.Error(got)
 			}
@@ -120,12 +120,12 @@ func TestAHookRefusesTheModelCall(t *testing.T) {
 }
 
 func TestAHookThatBreaksAfterwardsHarmsNothing(t *testing.T) {
-	h := agent.Hook{
+	h := turn.Hook{
 		Name:       "clumsy",
-		AfterModel: func(context.Context, agent.ModelCall) { panic("after model") },
-		AfterTool:  func(context.Context, agent.ToolCall) { panic("after tool") },
+		AfterModel: func(context.Context, turn.ModelCall) { panic("after model") },
+		AfterTool:  func(context.Context, turn.ToolCall) { panic("after tool") },
 	}
-	e := start(t, setup{model: addThenTell(), hooks: []agent.Hook{h}})
+	e := start(t, setup{model: addThenTell(), hooks: []turn.Hook{h}})
 	if got := e.say("s", "get milk"); got != "it came to: Added milk." || len(e.items()) != 1 {
 		t.Error(got, e.items())
 	}

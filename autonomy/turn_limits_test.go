@@ -9,9 +9,9 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"hob/autonomy/agent"
 	"hob/autonomy/llm"
 	"hob/autonomy/llm/llmtest"
+	"hob/autonomy/turn"
 	"hob/platform/provenance"
 	"hob/platform/store"
 	"hob/tools"
@@ -53,7 +53,7 @@ func TestTheRoundsRunOut(t *testing.T) {
 				}
 				return calls(read(fmt.Sprint(r.Round)))
 			})
-			e := start(t, setup{model: m, limits: agent.Limits{Rounds: rounds}})
+			e := start(t, setup{model: m, limits: turn.Limits{Rounds: rounds}})
 			if got := e.say("s", "go on for ever"); got != "that is all" {
 				t.Errorf("answer %q", got)
 			}
@@ -162,7 +162,7 @@ func TestCircles(t *testing.T) {
 				}
 				return calls(read(tc.call(r.Round)))
 			})
-			e := start(t, setup{model: m, limits: agent.Limits{Rounds: 100}})
+			e := start(t, setup{model: m, limits: turn.Limits{Rounds: 100}})
 			if got := e.say("s", "go"); got != "enough" {
 				t.Errorf("answer %q", got)
 			}
@@ -283,7 +283,7 @@ func TestTheTokenCeiling(t *testing.T) {
 				a.Calls = []llmtest.Call{read(fmt.Sprint(r.Round))}
 				return a
 			})
-			e := start(t, setup{model: m, limits: agent.Limits{Tokens: 100}})
+			e := start(t, setup{model: m, limits: turn.Limits{Tokens: 100}})
 			if got := e.say("s", "go on"); got != "that is all" {
 				t.Errorf("answer %q", got)
 			}

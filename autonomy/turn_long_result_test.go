@@ -10,7 +10,7 @@ import (
 
 	"hob/autonomy/bus"
 	"hob/autonomy/llm/llmtest"
-	"hob/autonomy/results"
+	"hob/autonomy/turn/results"
 	"hob/platform/provenance"
 	"hob/tools"
 )

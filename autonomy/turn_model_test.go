@@ -7,7 +7,7 @@ import (
 
 	"hob/autonomy/llm"
 	"hob/autonomy/llm/llmtest"
-	"hob/autonomy/modelrouter"
+	"hob/autonomy/turn/modelrouter"
 	"hob/platform/store"
 )
 

@@ -10,9 +10,9 @@ import (
 	"time"
 
 	"hob/autonomy/bus"
-	"hob/autonomy/goals"
 	"hob/autonomy/guard"
 	"hob/autonomy/llm"
+	"hob/autonomy/mind/goals"
 	"hob/autonomy/notify"
 	"hob/channels"
 	"hob/platform/provenance"

@@ -4,9 +4,9 @@ import (
 	"context"
 	"fmt"
 
-	"hob/autonomy/agent"
 	"hob/autonomy/bus"
 	"hob/autonomy/guard"
+	"hob/autonomy/turn"
 	"hob/platform/provenance"
 	"hob/platform/store"
 	"hob/tools"
@@ -100,7 +100,7 @@ func (c *Registry) cutTx(tx *store.Tx, t Task, state State, why string) error {
 		halt := c.running[t.Event]
 		c.mu.Unlock()
 		if halt != nil {
-			halt(agent.ErrStopped)
+			halt(turn.ErrStopped)
 		}
 	})
 	return nil

@@ -9,11 +9,11 @@ import (
 	"sync"
 	"time"
 
-	"hob/autonomy/agent"
 	"hob/autonomy/bus"
 	"hob/autonomy/guard"
-	"hob/autonomy/prompt"
 	"hob/autonomy/session"
+	"hob/autonomy/turn"
+	"hob/autonomy/turn/prompt"
 	"hob/platform/store"
 	"hob/tools"
 )
@@ -25,9 +25,9 @@ const Default = "hob"
 type Member struct {
 	Name  string
 	About string
-	Agent *agent.Agent
+	Agent *turn.Agent
 	// Options are the agent's own; sub-agents get restricted copies.
-	Options agent.Options
+	Options turn.Options
 	// Prompt creates the prompt builder for a reduced set of tools.
 	Prompt func(*tools.Catalogue) (*prompt.Builder, error)
 	// Delegates lists the agents to which it may delegate in addition to itself; "*" means all.

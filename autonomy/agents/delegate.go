@@ -10,8 +10,8 @@ import (
 	"time"
 	"unicode/utf8"
 
-	"hob/autonomy/agent"
 	"hob/autonomy/bus"
+	"hob/autonomy/turn"
 	"hob/platform/provenance"
 	"hob/platform/store"
 	"hob/platform/text/shortid"
@@ -51,7 +51,7 @@ type TaskRequest struct {
 // BeginTx stores the tasks of a call and starts them. Its errors are *tools.Error if the caller
 // can correct the request.
 func (c *Registry) BeginTx(ctx context.Context, tx *store.Tx, call tools.Call, wishes []TaskRequest) error {
-	who, ok := agent.CallerOf(ctx)
+	who, ok := turn.CallerOf(ctx)
 	if !ok {
 		return tools.Errorf(tools.Unsupported, "tasks are handed on by turns only")
 	}
@@ -90,7 +90,7 @@ func (c *Registry) BeginTx(ctx context.Context, tx *store.Tx, call tools.Call, w
 }
 
 // checkLimits rejects requests above the limits of number and depth.
-func (c *Registry) checkLimits(tx *store.Tx, who agent.Caller, n int) error {
+func (c *Registry) checkLimits(tx *store.Tx, who turn.Caller, n int) error {
 	switch {
 	case who.Turn.Depth >= c.o.Depth:
 		return tools.Errorf(tools.PolicyDenied, "whoever was handed a task may not hand it on; do it yourself, or say what is missing")
@@ -110,7 +110,7 @@ func (c *Registry) checkLimits(tx *store.Tx, who agent.Caller, n int) error {
 }
 
 // newPayload computes the rights of a task: never more than the caller's.
-func (c *Registry) newPayload(who agent.Caller, w TaskRequest, n int) (taskPayload, error) {
+func (c *Registry) newPayload(who turn.Caller, w TaskRequest, n int) (taskPayload, error) {
 	asks := cmp.Or(who.Agent, Default)
 	name := cmp.Or(w.Agent, asks)
 	from, ok := c.members[asks]
@@ -161,7 +161,7 @@ func (c *Registry) delegableAgents(from Member) []string {
 
 // commonTools returns the names of the tools that the agent, its parent and the request have in
 // common.
-func (c *Registry) commonTools(who agent.Caller, m Member, patterns []string, depth int) ([]string, error) {
+func (c *Registry) commonTools(who turn.Caller, m Member, patterns []string, depth int) ([]string, error) {
 	var both []tools.Tool
 	for _, t := range m.Options.Catalogue.All() {
 		name := t.Spec().Name
@@ -184,7 +184,7 @@ func (c *Registry) commonTools(who agent.Caller, m Member, patterns []string, de
 }
 
 // taskEvent creates the inbox event of a task.
-func (c *Registry) taskEvent(who agent.Caller, w TaskRequest, o taskPayload) (bus.Event, error) {
+func (c *Registry) taskEvent(who turn.Caller, w TaskRequest, o taskPayload) (bus.Event, error) {
 	text := strings.TrimSpace(w.Task)
 	if text == "" {
 		return bus.Event{}, tools.Errorf(tools.InvalidArguments, "a task needs words that say what to do")

@@ -5,15 +5,15 @@ import (
 	"fmt"
 	"slices"
 
-	"hob/autonomy/agent"
 	"hob/autonomy/bus"
+	"hob/autonomy/turn"
 	"hob/tools"
 )
 
 // Job is the work of an event of this package.
 type Job struct {
-	Agent *agent.Agent
-	Turn  agent.Turn
+	Agent *turn.Agent
+	Turn  turn.Turn
 	// Notice, if not "", is a text to send; no turn runs.
 	Notice string
 	// Report, Channel and Chat are the target of notices.
@@ -46,7 +46,7 @@ func (c *Registry) Job(ctx context.Context, ev bus.Event) (Job, error) {
 	if err != nil {
 		return j, err
 	}
-	j.Turn = agent.Turn{
+	j.Turn = turn.Turn{
 		Event: ev, Text: ev.Text, Source: ev.Provenance, Origins: o.Origins, Attended: o.Attended, Guest: o.Guest, Origin: o.Origin, Person: o.Person, Level: o.Level, Words: o.Words, Report: o.Report,
 		Channel: o.Channel, Chat: o.Chat, Depth: o.Depth, Cancelled: t.State.IsFinished(),
 	}
@@ -69,7 +69,7 @@ func (c *Registry) followUpJob(ctx context.Context, ev bus.Event, o taskPayload,
 		return j, nil
 	}
 	j.Agent = m.Agent
-	j.Turn = agent.Turn{
+	j.Turn = turn.Turn{
 		Event: ev, Text: ev.Text, Source: ev.Provenance, Origins: o.Origins, Guest: o.Guest, Origin: "task", Person: o.Person, Level: o.Level, Report: o.Report, Channel: o.Channel, Chat: o.Chat,
 		Depth: c.o.Depth, // it may not delegate, to avoid an endless chain
 	}
@@ -77,7 +77,7 @@ func (c *Registry) followUpJob(ctx context.Context, ev bus.Event, o taskPayload,
 }
 
 // restrictedAgent creates the agent of one task.
-func restrictedAgent(m Member, o taskPayload) (*agent.Agent, error) {
+func restrictedAgent(m Member, o taskPayload) (*turn.Agent, error) {
 	opt := m.Options
 	if opt.Whole == nil { // tools it no longer has are denied by name
 		opt.Whole = opt.Catalogue
@@ -100,7 +100,7 @@ func restrictedAgent(m Member, o taskPayload) (*agent.Agent, error) {
 	opt.Level = opt.Level.Narrower(o.Level)
 	opt.Limits.Rounds = minLimit(opt.Limits.Rounds, o.Rounds)
 	opt.Limits.Tokens = minLimit(opt.Limits.Tokens, o.Tokens)
-	return agent.New(opt)
+	return turn.New(opt)
 }
 
 // minLimit returns the smaller of two limits; 0 means no limit.

@@ -6,8 +6,8 @@ import (
 	"hob/autonomy/api"
 	"hob/autonomy/api/apitest"
 	"hob/autonomy/bus"
-	"hob/autonomy/goals"
 	"hob/autonomy/guard"
+	"hob/autonomy/mind/goals"
 	"hob/autonomy/session"
 )
 

@@ -8,7 +8,7 @@ import (
 	"time"
 
 	"hob/autonomy/api"
-	"hob/autonomy/goals"
+	"hob/autonomy/mind/goals"
 	"hob/tools"
 )
 

@@ -4,7 +4,7 @@ import (
 	"context"
 
 	"hob/autonomy/api"
-	"hob/autonomy/learn"
+	"hob/autonomy/mind/learn"
 )
 
 // Lessons implements api.Learned.

@@ -14,7 +14,7 @@ import (
 	"hob/platform/host/vault"
 )
 
-func (a *app) accountCmd() *cobra.Command {
+func (a *cli) accountCmd() *cobra.Command {
 	list := a.addJSONFlag(&cobra.Command{
 		Use: "list", Short: "List the accounts", Args: cobra.NoArgs,
 		RunE: a.runCommand(func(*cobra.Command, []string) error { return a.listAccounts() }),
@@ -57,7 +57,7 @@ type accountRow struct {
 	Missing string `json:"missing,omitempty"`
 }
 
-func (a *app) listAccounts() error {
+func (a *cli) listAccounts() error {
 	_, cfg, err := a.loadHome()
 	if err != nil {
 		return err
@@ -88,7 +88,7 @@ func (a *app) listAccounts() error {
 	return nil
 }
 
-func (a *app) addAccount(c *cobra.Command, address string, untested bool) error {
+func (a *cli) addAccount(c *cobra.Command, address string, untested bool) error {
 	ctx := c.Context()
 	p, cfg, err := a.loadHome()
 	if err != nil {
@@ -149,7 +149,7 @@ func (a *app) addAccount(c *cobra.Command, address string, untested bool) error 
 }
 
 // newAccount is an account as the flags say it, with the servers that were found.
-func (a *app) newAccount(c *cobra.Command, cfg *config.Config, address string) (*account.New, string, error) {
+func (a *cli) newAccount(c *cobra.Command, cfg *config.Config, address string) (*account.New, string, error) {
 	g := func(flag string) string { s, _ := c.Flags().GetString(flag); return strings.TrimSpace(s) }
 	n := &account.New{Account: config.Account{
 		Name: g("name"), Address: address, IMAP: g("imap"), SMTP: g("smtp"), CalDAV: g("caldav"), CardDAV: g("carddav"), User: g("user"), Auth: g("auth"), CA: g("ca"),
@@ -203,7 +203,7 @@ type accountTested struct {
 	Said    string `json:"said"`
 }
 
-func (a *app) testAccounts(ctx context.Context, args []string) error {
+func (a *cli) testAccounts(ctx context.Context, args []string) error {
 	p, cfg, err := a.loadHome()
 	if err != nil {
 		return err
@@ -255,7 +255,7 @@ func noAccount(name string) error {
 	return &failure{code: exitFailed, cause: fmt.Sprintf("account %q not found", name), remedy: "see: hob account list"}
 }
 
-func (a *app) removeAccount(ctx context.Context, name string) error {
+func (a *cli) removeAccount(ctx context.Context, name string) error {
 	p, cfg, err := a.loadHome()
 	if err != nil {
 		return err

@@ -17,7 +17,7 @@ import (
 	"hob/platform/host/system"
 )
 
-func (a *app) agentCmd() *cobra.Command {
+func (a *cli) agentCmd() *cobra.Command {
 	list := a.addJSONFlag(&cobra.Command{
 		Use: "list", Short: "List the agents", Args: cobra.NoArgs,
 		RunE: a.runCommand(func(c *cobra.Command, _ []string) error {
@@ -53,7 +53,7 @@ func (a *app) agentCmd() *cobra.Command {
 		list, show, add, remove, soul, a.tasksCmd(), a.cancelCmd())
 }
 
-func (a *app) tasksCmd() *cobra.Command {
+func (a *cli) tasksCmd() *cobra.Command {
 	var all bool
 	tasks := a.addJSONFlag(&cobra.Command{
 		Use: "tasks [ID]", Short: "List running delegated tasks, or show one", Args: cobra.MaximumNArgs(1),
@@ -73,7 +73,7 @@ func (a *app) tasksCmd() *cobra.Command {
 	return tasks
 }
 
-func (a *app) cancelCmd() *cobra.Command {
+func (a *cli) cancelCmd() *cobra.Command {
 	return &cobra.Command{
 		Use: "cancel ID", Short: "Cancel a delegated task", Args: cobra.ExactArgs(1), ValidArgsFunction: a.completeTasks,
 		RunE: a.runCommand(func(c *cobra.Command, args []string) error {
@@ -88,7 +88,7 @@ func (a *app) cancelCmd() *cobra.Command {
 	}
 }
 
-func (a *app) showAgent(ctx context.Context, name string) error {
+func (a *cli) showAgent(ctx context.Context, name string) error {
 	return a.withClient(ctx, func(c *client) error {
 		var rows []row
 		if err := c.getJSON(ctx, "/api/v1/agents", queryValues("id", name), &rows); err != nil {
@@ -114,7 +114,7 @@ func noAgent(name string) error {
 }
 
 // newAgent writes the section and creates the folder; existing files stay.
-func (a *app) newAgent(c *cobra.Command, name string) error {
+func (a *cli) newAgent(c *cobra.Command, name string) error {
 	p, cfg, err := a.loadHome()
 	if err != nil {
 		return err
@@ -162,7 +162,7 @@ func quoteValue(s string) string {
 	return s
 }
 
-func (a *app) removeAgent(ctx context.Context, name string) error {
+func (a *cli) removeAgent(ctx context.Context, name string) error {
 	p, cfg, err := a.loadHome()
 	if err != nil {
 		return err
@@ -179,7 +179,7 @@ func (a *app) removeAgent(ctx context.Context, name string) error {
 }
 
 // showSoul prints an agent's SOUL.md or opens it in an editor.
-func (a *app) showSoul(ctx context.Context, name string, edit bool) error {
+func (a *cli) showSoul(ctx context.Context, name string, edit bool) error {
 	p, cfg, err := a.loadHome()
 	if err != nil {
 		return err
@@ -209,7 +209,7 @@ func (a *app) showSoul(ctx context.Context, name string, edit bool) error {
 	return nil
 }
 
-func (a *app) openEditor(ctx context.Context, path string) error {
+func (a *cli) openEditor(ctx context.Context, path string) error {
 	words := strings.Fields(os.Getenv("VISUAL"))
 	if len(words) == 0 {
 		words = strings.Fields(os.Getenv("EDITOR"))
@@ -229,7 +229,7 @@ func (a *app) openEditor(ctx context.Context, path string) error {
 	return os.Chmod(path, 0o600)
 }
 
-func (a *app) completeAgents(_ *cobra.Command, args []string, _ string) ([]string, cobra.ShellCompDirective) {
+func (a *cli) completeAgents(_ *cobra.Command, args []string, _ string) ([]string, cobra.ShellCompDirective) {
 	p, err := system.DefaultPaths()
 	if err != nil || len(args) > 0 {
 		return nil, cobra.ShellCompDirectiveNoFileComp
@@ -242,7 +242,7 @@ func (a *app) completeAgents(_ *cobra.Command, args []string, _ string) ([]strin
 }
 
 // completeTasks completes the ids of the daemon's running tasks.
-func (a *app) completeTasks(c *cobra.Command, args []string, _ string) ([]string, cobra.ShellCompDirective) {
+func (a *cli) completeTasks(c *cobra.Command, args []string, _ string) ([]string, cobra.ShellCompDirective) {
 	var out []string
 	if len(args) == 0 {
 		_ = a.withClient(c.Context(), func(cl *client) error { // without a daemon there is nothing to complete

@@ -16,7 +16,7 @@ import (
 	"hob/platform/provenance"
 )
 
-func (a *app) approvalsCmd() *cobra.Command {
+func (a *cli) approvalsCmd() *cobra.Command {
 	var all bool
 	list := a.addJSONFlag(&cobra.Command{
 		Use: "list", Short: "List pending approvals", Args: cobra.NoArgs,
@@ -43,7 +43,7 @@ func (a *app) approvalsCmd() *cobra.Command {
 }
 
 // approvalsShowCmd shows one question, or a batch, with all its details.
-func (a *app) approvalsShowCmd() *cobra.Command {
+func (a *cli) approvalsShowCmd() *cobra.Command {
 	return a.addJSONFlag(&cobra.Command{
 		Use: "show ID", Short: "Show one approval request in full", Args: cobra.ExactArgs(1),
 		RunE: a.runCommand(func(c *cobra.Command, args []string) error {
@@ -67,7 +67,7 @@ func (a *app) approvalsShowCmd() *cobra.Command {
 }
 
 // printApprovals shows each request completely, because the user must read what it approves.
-func (a *app) printApprovals(rows []api.Approval) {
+func (a *cli) printApprovals(rows []api.Approval) {
 	if len(rows) == 0 {
 		fmt.Fprintln(a.out, "No pending approvals.")
 		return
@@ -164,7 +164,7 @@ func (l *grantScope) requestBody() (map[string]any, error) {
 	return in, nil
 }
 
-func (a *app) approveCmd() *cobra.Command {
+func (a *cli) approveCmd() *cobra.Command {
 	var l grantScope
 	var batch string
 	cmd := &cobra.Command{
@@ -188,7 +188,7 @@ func (a *app) approveCmd() *cobra.Command {
 	return cmd
 }
 
-func (a *app) denyCmd() *cobra.Command {
+func (a *cli) denyCmd() *cobra.Command {
 	var note, batch string
 	cmd := &cobra.Command{
 		Use: "deny [ID]", Short: "Deny a request", Args: cobra.MaximumNArgs(1),
@@ -214,7 +214,7 @@ func oneOf(id, batch string) (string, error) {
 
 // decideApproval answers the request or batch with the id, or the only pending one. look: without an
 // id, show it first and ask on the terminal.
-func (a *app) decideApproval(ctx context.Context, id string, in map[string]any, look bool, said string) error {
+func (a *cli) decideApproval(ctx context.Context, id string, in map[string]any, look bool, said string) error {
 	return a.withClient(ctx, func(c *client) error {
 		var waiting, meant []api.Approval
 		if err := c.getJSON(ctx, "/api/v1/approvals", queryValues("state", "pending"), &waiting); err != nil {
@@ -254,7 +254,7 @@ func (a *app) decideApproval(ctx context.Context, id string, in map[string]any, 
 
 // confirmUnnamed shows the only pending request and asks on the terminal, because another
 // request than the user expects may be pending.
-func (a *app) confirmUnnamed(ctx context.Context, q api.Approval) error {
+func (a *cli) confirmUnnamed(ctx context.Context, q api.Approval) error {
 	switch ok, err := a.confirmApproval(ctx, q); {
 	case err != nil:
 		return err
@@ -293,7 +293,7 @@ func decodeApprovals(raw json.RawMessage) []api.Approval {
 	return all
 }
 
-func (a *app) grantCmd() *cobra.Command {
+func (a *cli) grantCmd() *cobra.Command {
 	var all bool
 	list := a.addJSONFlag(&cobra.Command{
 		Use: "list", Short: "List grants", Args: cobra.NoArgs,
@@ -323,7 +323,7 @@ func (a *app) grantCmd() *cobra.Command {
 	return a.commandGroup(&cobra.Command{Use: "grant", Short: "Manage grants", SuggestFor: []string{"grants", "allow", "permit"}}, list, a.grantAddCmd(), revoke)
 }
 
-func (a *app) grantAddCmd() *cobra.Command {
+func (a *cli) grantAddCmd() *cobra.Command {
 	in := map[string]any{}
 	var args, pattern, session, name, lasts string
 	var outside bool
@@ -357,7 +357,7 @@ func (a *app) grantAddCmd() *cobra.Command {
 	return add
 }
 
-func (a *app) grantSaid(word string, out map[string]any) error {
+func (a *cli) grantSaid(word string, out map[string]any) error {
 	if a.asJSON {
 		return a.printJSON(out)
 	}

@@ -19,7 +19,7 @@ type askResponse struct {
 	Approvals []api.Approval `json:"approvals,omitempty"`
 }
 
-func (a *app) askCmd() *cobra.Command {
+func (a *cli) askCmd() *cobra.Command {
 	session, yes, mine := cliSession, false, false
 	cmd := a.addJSONFlag(&cobra.Command{
 		Use: "ask TEXT...", Short: "Send one message and print the answer",
@@ -55,7 +55,7 @@ func (a *app) askCmd() *cobra.Command {
 
 // askQuestion sends one message and returns the answer. It also gets the user's answers to approval
 // requests of the turn.
-func (a *app) askQuestion(ctx context.Context, c *client, session string, in userInput, yes bool) (askResponse, error) {
+func (a *cli) askQuestion(ctx context.Context, c *client, session string, in userInput, yes bool) (askResponse, error) {
 	var out askResponse
 	defer a.watchProgress(ctx, c, session)()
 	if err := c.postJSON(ctx, "/api/v1/sessions/"+pathPart(session)+"/messages", in.messageBody(), &out); err != nil {
@@ -81,7 +81,7 @@ func (a *app) askQuestion(ctx context.Context, c *client, session string, in use
 // cancelTurn stops a turn that the user interrupted. With an engine in this process, the next
 // command would resume it. A daemon's turn continues, because it may serve somebody else in the
 // same conversation.
-func (a *app) cancelTurn(ctx context.Context, c *client, session string) error {
+func (a *cli) cancelTurn(ctx context.Context, c *client, session string) error {
 	if ctx.Err() == nil {
 		return nil
 	}

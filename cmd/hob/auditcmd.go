@@ -16,12 +16,12 @@ import (
 	"hob/platform/host/system"
 )
 
-func (a *app) auditCmd() *cobra.Command {
+func (a *cli) auditCmd() *cobra.Command {
 	return a.commandGroup(&cobra.Command{Use: "audit", Short: "Read and verify the audit log"},
 		a.auditListCmd(), a.auditShowCmd(), a.auditVerifyCmd(), a.auditExportCmd())
 }
 
-func (a *app) auditListCmd() *cobra.Command {
+func (a *cli) auditListCmd() *cobra.Command {
 	var limit string
 	var tainted bool
 	names := []string{"event", "session", "tool", "actor", "action", "verdict", "outcome", "since", "until"}
@@ -53,7 +53,7 @@ func (a *app) auditListCmd() *cobra.Command {
 	return cmd
 }
 
-func (a *app) auditShowCmd() *cobra.Command {
+func (a *cli) auditShowCmd() *cobra.Command {
 	return a.addJSONFlag(&cobra.Command{
 		Use: "show LINE", Short: "Show one line of the audit log in full", Args: cobra.ExactArgs(1),
 		RunE: a.runCommand(func(c *cobra.Command, args []string) error {
@@ -72,7 +72,7 @@ func (a *app) auditShowCmd() *cobra.Command {
 	})
 }
 
-func (a *app) auditVerifyCmd() *cobra.Command {
+func (a *cli) auditVerifyCmd() *cobra.Command {
 	return a.addJSONFlag(&cobra.Command{
 		Use: "verify [EXPORT]", Short: "Verify that no line was changed or removed", Args: cobra.MaximumNArgs(1),
 		RunE: a.runCommand(func(c *cobra.Command, args []string) error {
@@ -84,7 +84,7 @@ func (a *app) auditVerifyCmd() *cobra.Command {
 	})
 }
 
-func (a *app) verifyLog(ctx context.Context) error {
+func (a *cli) verifyLog(ctx context.Context) error {
 	return a.withClient(ctx, func(c *client) error {
 		var h guard.ChainHead
 		if err := c.getJSON(ctx, "/api/v1/audit/verify", nil, &h); err != nil {
@@ -102,7 +102,7 @@ func (a *app) verifyLog(ctx context.Context) error {
 }
 
 // verifyExport needs no engine: the file, and the key of the home it comes from.
-func (a *app) verifyExport(path string) error {
+func (a *cli) verifyExport(path string) error {
 	p, err := system.DefaultPaths()
 	if err != nil {
 		return err
@@ -130,7 +130,7 @@ func (a *app) verifyExport(path string) error {
 	return nil
 }
 
-func (a *app) auditExportCmd() *cobra.Command {
+func (a *cli) auditExportCmd() *cobra.Command {
 	var since, until, format, out string
 	cmd := &cobra.Command{
 		Use: "export", Short: "Export the audit log", Args: cobra.NoArgs,
@@ -147,7 +147,7 @@ func (a *app) auditExportCmd() *cobra.Command {
 	return cmd
 }
 
-func (a *app) auditExport(ctx context.Context, c *client, q url.Values, path string) error {
+func (a *cli) auditExport(ctx context.Context, c *client, q url.Values, path string) error {
 	req, err := c.newRequest(ctx, http.MethodGet, "/api/v1/audit/export", q, nil)
 	if err != nil {
 		return err

@@ -10,7 +10,7 @@ import (
 	"hob/cmd/hob/internal/bench"
 )
 
-func (a *app) benchCmd() *cobra.Command {
+func (a *cli) benchCmd() *cobra.Command {
 	var o bench.Options
 	cmd := a.addJSONFlag(&cobra.Command{
 		Use: "bench", Short: "Measure this program on this machine", Args: cobra.NoArgs,

@@ -7,11 +7,11 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"hob/cmd/hob/internal/app"
 	"hob/cmd/hob/internal/bench"
-	"hob/cmd/hob/internal/daemon"
 )
 
-func (a *app) benchMemoryCmd() *cobra.Command {
+func (a *cli) benchMemoryCmd() *cobra.Command {
 	o := bench.MemoryOptions{}
 	var chart string
 	cmd := a.addJSONFlag(&cobra.Command{
@@ -24,7 +24,7 @@ func (a *app) benchMemoryCmd() *cobra.Command {
 			if o.Numbers < 0 || o.Numbers > 4096 {
 				return errors.New("--vectors: must be between 0 and 4096")
 			}
-			o.Binary, o.Progress, o.Tables = exe, a.err, daemon.Migrations()
+			o.Binary, o.Progress, o.Tables = exe, a.err, app.Migrations()
 			list := []bench.Growth{}
 			err = bench.Memory(c.Context(), o, func(g bench.Growth) {
 				list = append(list, g)
@@ -52,7 +52,7 @@ func (a *app) benchMemoryCmd() *cobra.Command {
 	return cmd
 }
 
-func (a *app) printGrowth(list []bench.Growth, vectors bool) {
+func (a *cli) printGrowth(list []bench.Growth, vectors bool) {
 	columns := []column{
 		textColumn("ROWS", "rows"), textColumn("P50 MS", "p50"), textColumn("P95 MS", "p95"), textColumn("CPU MS", "cpu"), textColumn("FOUND", "found"), textColumn("STORED/S", "stored"), textColumn("INDEXED/S", "indexed"),
 		textColumn("DATABASE", "database"), textColumn("INDEX", "index"), textColumn("AT REST", "anonymous"), textColumn("FROM FILES", "files"),

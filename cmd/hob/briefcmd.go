@@ -2,7 +2,7 @@ package main
 
 import "github.com/spf13/cobra"
 
-func (a *app) briefCmd() *cobra.Command {
+func (a *cli) briefCmd() *cobra.Command {
 	return a.addJSONFlag(&cobra.Command{
 		Use: "brief [DAY...]", Short: "Show the plan of today or another day", Aliases: []string{"today"}, SuggestFor: []string{"plan", "briefing", "agenda"},
 		RunE: a.runCommand(func(c *cobra.Command, args []string) error {

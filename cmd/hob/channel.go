@@ -14,7 +14,7 @@ import (
 	"hob/platform/host/system"
 )
 
-func (a *app) channelCmd() *cobra.Command {
+func (a *cli) channelCmd() *cobra.Command {
 	list := a.addJSONFlag(&cobra.Command{
 		Use: "list", Short: "List all channels and your paired accounts", Args: cobra.NoArgs,
 		RunE: a.runCommand(func(c *cobra.Command, _ []string) error { return a.listChannels(c.Context()) }),
@@ -44,7 +44,7 @@ func (a *app) channelCmd() *cobra.Command {
 }
 
 // pairChannel shows the code that makes an account on a channel the owner's.
-func (a *app) pairChannel(ctx context.Context, name string) error {
+func (a *cli) pairChannel(ctx context.Context, name string) error {
 	return a.withClient(ctx, func(cl *client) error {
 		var out map[string]any
 		if err := cl.postJSON(ctx, "/api/v1/channels/"+pathPart(name)+"/pair", struct{}{}, &out); err != nil {
@@ -74,7 +74,7 @@ func completeChannels(_ *cobra.Command, args []string, _ string) ([]string, cobr
 }
 
 // completePairings offers the ids of pairings.
-func (a *app) completePairings(c *cobra.Command, args []string, _ string) ([]string, cobra.ShellCompDirective) {
+func (a *cli) completePairings(c *cobra.Command, args []string, _ string) ([]string, cobra.ShellCompDirective) {
 	var out []string
 	if len(args) > 0 {
 		return nil, cobra.ShellCompDirectiveNoFileComp
@@ -90,7 +90,7 @@ func (a *app) completePairings(c *cobra.Command, args []string, _ string) ([]str
 }
 
 // loadChannels returns the rows of all channels, from the daemon or computed by this program.
-func (a *app) loadChannels(ctx context.Context) (rows []row, raw json.RawMessage, err error) {
+func (a *cli) loadChannels(ctx context.Context) (rows []row, raw json.RawMessage, err error) {
 	err = a.withClient(ctx, func(cl *client) error { return cl.getJSON(ctx, "/api/v1/channels", nil, &raw) })
 	if err == nil {
 		err = json.Unmarshal(raw, &rows)
@@ -98,7 +98,7 @@ func (a *app) loadChannels(ctx context.Context) (rows []row, raw json.RawMessage
 	return rows, raw, err
 }
 
-func (a *app) listChannels(ctx context.Context) error {
+func (a *cli) listChannels(ctx context.Context) error {
 	rows, raw, err := a.loadChannels(ctx)
 	if err != nil {
 		return err
@@ -169,13 +169,13 @@ func unknownChannel(name string) error {
 }
 
 // isRunning reports whether Hob runs in the background.
-func (*app) isRunning(p system.Paths) bool {
+func (*cli) isRunning(p system.Paths) bool {
 	h, held, err := system.Probe(p.LockFile())
 	return err == nil && held && h.Role == system.RoleDaemon
 }
 
 // printRestartHint prints a hint if the running Hob has not loaded the change yet.
-func (a *app) printRestartHint(p system.Paths) {
+func (a *cli) printRestartHint(p system.Paths) {
 	if a.isRunning(p) {
 		fmt.Fprintln(a.err, "Hob applies this at its next start: hob stop, then hob start")
 	}

@@ -16,7 +16,7 @@ import (
 
 // withMessages adds the flag --db to "hob channel test": "hob channel test imessage --db FILE"
 // lists the messages of a Messages database, on any system and without a daemon.
-func (a *app) withMessages(cmd *cobra.Command) *cobra.Command {
+func (a *cli) withMessages(cmd *cobra.Command) *cobra.Command {
 	var file string
 	rest := cmd.RunE
 	cmd.Flags().StringVar(&file, "db", "", "for imessage: list the messages of this chat.db")
@@ -81,7 +81,7 @@ func rowOf(m chatdb.Message) messageRow {
 const messagesAtOnce = 5000
 
 // listMessages prints the messages of a database, as they are read.
-func (a *app) listMessages(c *cobra.Command, file string) error {
+func (a *cli) listMessages(c *cobra.Command, file string) error {
 	db, err := chatdb.Open(c.Context(), file, "")
 	if errors.Is(err, chatdb.ErrNoAccess) && runtime.GOOS == "darwin" {
 		err = fmt.Errorf("%w; enable %s in System Settings, Privacy & Security, Full Disk Access, restart it, and run this command again", err, permission.Responsible(os.Getenv))
@@ -123,7 +123,7 @@ func (a *app) listMessages(c *cobra.Command, file string) error {
 }
 
 // printMessage prints a message in a line.
-func (a *app) printMessage(m chatdb.Message) {
+func (a *cli) printMessage(m chatdb.Message) {
 	who := m.Sender
 	if m.FromMe {
 		who = "me"

@@ -12,7 +12,7 @@ import (
 	"hob/cmd/hob/internal/channel"
 )
 
-func (a *app) channelTestCmd() *cobra.Command {
+func (a *cli) channelTestCmd() *cobra.Command {
 	var send bool
 	cmd := a.addJSONFlag(&cobra.Command{
 		Use: "test [CHANNEL]", Short: "Sign in to a channel, or to all that are set up, without sending anything", Args: cobra.MaximumNArgs(1), ValidArgsFunction: completeChannels,
@@ -28,7 +28,7 @@ func (a *app) channelTestCmd() *cobra.Command {
 }
 
 // testChannels tries one channel, or all that are switched on.
-func (a *app) testChannels(ctx context.Context, names []string, send bool) error {
+func (a *cli) testChannels(ctx context.Context, names []string, send bool) error {
 	_, cfg, err := a.loadHome()
 	if err != nil {
 		return err
@@ -98,7 +98,7 @@ func (c *client) testChannel(ctx context.Context, name string, send bool) (t cha
 }
 
 // tryChannel tries one channel, by the daemon or by this program.
-func (a *app) tryChannel(ctx context.Context, name string) (t channel.Tested, err error) {
+func (a *cli) tryChannel(ctx context.Context, name string) (t channel.Tested, err error) {
 	err = a.withClient(ctx, func(cl *client) error {
 		t, err = cl.testChannel(ctx, name, false)
 		return err
@@ -106,7 +106,7 @@ func (a *app) tryChannel(ctx context.Context, name string) (t channel.Tested, er
 	return t, err
 }
 
-func (a *app) printTest(t channel.Tested) {
+func (a *cli) printTest(t channel.Tested) {
 	mark := a.colorize(a.out, green, "ok   ")
 	switch {
 	case !t.OK:

@@ -20,7 +20,7 @@ type channelFlags struct {
 	plain, manifest, untested bool
 }
 
-func (a *app) channelAddCmd() *cobra.Command {
+func (a *cli) channelAddCmd() *cobra.Command {
 	var f channelFlags
 	cmd := a.addJSONFlag(&cobra.Command{
 		Use: "add CHANNEL", Short: "Set up or change a channel", Args: cobra.ExactArgs(1), ValidArgsFunction: completeChannels,
@@ -40,7 +40,7 @@ func (a *app) channelAddCmd() *cobra.Command {
 }
 
 // printManifest prints the file from which a platform creates its side of a channel.
-func (a *app) printManifest(name string) error {
+func (a *cli) printManifest(name string) error {
 	_, cfg, err := a.loadHome()
 	if err != nil {
 		return err
@@ -60,7 +60,7 @@ type addedChannel struct {
 	Next    []string        `json:"next"`
 }
 
-func (a *app) addChannel(ctx context.Context, name string, f channelFlags) error {
+func (a *cli) addChannel(ctx context.Context, name string, f channelFlags) error {
 	o, err := a.setupOptions()
 	if err != nil {
 		return err
@@ -112,7 +112,7 @@ func (a *app) addChannel(ctx context.Context, name string, f channelFlags) error
 
 // takeUp starts or restarts Hob if the user agrees on the terminal, because Hob reads its
 // configuration only at the start. Then it shows the pairing code if one is needed.
-func (a *app) takeUp(ctx context.Context, name string, running, pairs bool) error {
+func (a *cli) takeUp(ctx context.Context, name string, running, pairs bool) error {
 	question := "Start Hob now?"
 	if running {
 		question = "Restart Hob now?"
@@ -139,7 +139,7 @@ func (a *app) takeUp(ctx context.Context, name string, running, pairs bool) erro
 	return a.pairChannel(ctx, name)
 }
 
-func (a *app) printAdded(out addedChannel) {
+func (a *cli) printAdded(out addedChannel) {
 	if out.Test != nil && out.Test.OK && out.Test.Tried {
 		a.printTest(*out.Test)
 	}
@@ -150,7 +150,7 @@ func (a *app) printAdded(out addedChannel) {
 }
 
 // newAsker returns an asker for the terminal; nil if there is none.
-func (a *app) newAsker(plain bool) setup.Asker {
+func (a *cli) newAsker(plain bool) setup.Asker {
 	_, in := terminalFD(a.in)
 	if !in && !plain {
 		return nil
@@ -160,7 +160,7 @@ func (a *app) newAsker(plain bool) setup.Asker {
 
 // channelAnswers are the answers that the flags give. No secret is among the words of
 // the command: other users could see it in the list of processes.
-func (a *app) channelAnswers(o setup.Options, name string, f channelFlags) (map[string]string, error) {
+func (a *cli) channelAnswers(o setup.Options, name string, f channelFlags) (map[string]string, error) {
 	out, secrets := map[string]string{}, setup.Secrets(name)
 	for _, s := range f.set {
 		key, v, ok := strings.Cut(s, "=")
@@ -197,7 +197,7 @@ func (a *app) channelAnswers(o setup.Options, name string, f channelFlags) (map[
 
 // secretLine is a secret from the terminal, where it is not shown, or the next line
 // of standard input.
-func (a *app) secretLine(o setup.Options, key string) (string, error) {
+func (a *cli) secretLine(o setup.Options, key string) (string, error) {
 	if _, tty := terminalFD(a.in); tty {
 		return a.secretText(key)
 	}

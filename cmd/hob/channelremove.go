@@ -15,7 +15,7 @@ import (
 	"hob/platform/host/vault"
 )
 
-func (a *app) channelRemoveCmd() *cobra.Command {
+func (a *cli) channelRemoveCmd() *cobra.Command {
 	var yes bool
 	cmd := a.addJSONFlag(&cobra.Command{
 		Use: "remove CHANNEL", Short: "Remove a channel, its secrets and its pairings", Args: cobra.ExactArgs(1), ValidArgsFunction: completeChannels,
@@ -35,7 +35,7 @@ type removalPlan struct {
 	changes []config.Value // other keys that name the channel
 }
 
-func (a *app) removeChannel(ctx context.Context, name string, yes bool) error {
+func (a *cli) removeChannel(ctx context.Context, name string, yes bool) error {
 	p, cfg, err := a.loadHome()
 	if err != nil {
 		return err
@@ -71,7 +71,7 @@ func (a *app) removeChannel(ctx context.Context, name string, yes bool) error {
 }
 
 // planRemoval determines the data that is removed with a channel.
-func (a *app) planRemoval(ctx context.Context, p system.Paths, cfg *config.Config, name string) (*removalPlan, error) {
+func (a *cli) planRemoval(ctx context.Context, p system.Paths, cfg *config.Config, name string) (*removalPlan, error) {
 	k, known := channel.Find(name)
 	_, there := cfg.Channel(name)
 	switch {
@@ -162,7 +162,7 @@ func (l *removalPlan) summaryLines() (out []string) {
 
 // takeAway removes the channel. The section goes first, because without it the channel receives
 // nothing.
-func (a *app) takeAway(ctx context.Context, p system.Paths, l *removalPlan) error {
+func (a *cli) takeAway(ctx context.Context, p system.Paths, l *removalPlan) error {
 	if l.Section {
 		err := a.editConfig(ctx, p, "no channel "+l.Channel, func() error {
 			if len(l.changes) > 0 {

@@ -11,14 +11,14 @@ import (
 	"hob/cmd/hob/internal/channel"
 )
 
-func (a *app) channelStatusCmd() *cobra.Command {
+func (a *cli) channelStatusCmd() *cobra.Command {
 	return a.addJSONFlag(&cobra.Command{
 		Use: "status [CHANNEL]", Short: "Show the status of each channel and how to fix problems", Args: cobra.MaximumNArgs(1), ValidArgsFunction: completeChannels,
 		RunE: a.runCommand(func(c *cobra.Command, args []string) error { return a.channelStatus(c.Context(), args) }),
 	})
 }
 
-func (a *app) channelStatus(ctx context.Context, args []string) error {
+func (a *cli) channelStatus(ctx context.Context, args []string) error {
 	rows, _, err := a.loadChannels(ctx)
 	if err != nil {
 		return err
@@ -47,7 +47,7 @@ func (a *app) channelStatus(ctx context.Context, args []string) error {
 }
 
 // oneStatus prints the status of one channel in a few lines.
-func (a *app) oneStatus(r row, zone *time.Location) {
+func (a *cli) oneStatus(r row, zone *time.Location) {
 	name, state := r.textField("name"), stateOf(r)
 	colour := map[string]string{"running": green, "waiting": amber, "starting": amber, "stopped": red, "failed": red}[r.textField("state")]
 	if colour == "" {

@@ -14,7 +14,7 @@ import (
 	"hob/platform/host/system"
 )
 
-func (a *app) chatCmd() *cobra.Command {
+func (a *cli) chatCmd() *cobra.Command {
 	session, noStart, mine := cliSession, false, false
 	cmd := &cobra.Command{
 		Use: "chat", Short: "Talk to Hob", Args: cobra.NoArgs,
@@ -28,7 +28,7 @@ func (a *app) chatCmd() *cobra.Command {
 
 // chat is one conversation in the terminal, or over pipes.
 type chat struct {
-	app     *app
+	app     *cli
 	client  *client
 	paths   system.Paths
 	session string
@@ -44,7 +44,7 @@ type chat struct {
 	busy  int             // turns that run
 }
 
-func (a *app) runChat(ctx context.Context, session string, noStart, mine bool) error {
+func (a *cli) runChat(ctx context.Context, session string, noStart, mine bool) error {
 	p, err := system.DefaultPaths()
 	if err != nil {
 		return err

@@ -11,7 +11,7 @@ import (
 	"hob/platform/host/system"
 )
 
-func (a *app) configCmd() *cobra.Command {
+func (a *cli) configCmd() *cobra.Command {
 	get := a.addJSONFlag(&cobra.Command{
 		Use: "get KEY", Short: "Print the value of a key or a section", Args: cobra.ExactArgs(1), ValidArgsFunction: completeKeys,
 		RunE: a.runCommand(func(_ *cobra.Command, args []string) error {
@@ -83,7 +83,7 @@ func completeKeys(_ *cobra.Command, args []string, _ string) ([]string, cobra.Sh
 }
 
 // printValue prints a scalar or a list plainly, a section as JSON.
-func (a *app) printValue(v any) error {
+func (a *cli) printValue(v any) error {
 	if a.asJSON {
 		return a.printJSON(v)
 	}
@@ -100,7 +100,7 @@ func (a *app) printValue(v any) error {
 	return nil
 }
 
-func (a *app) configSet(ctx context.Context, key, value string) error {
+func (a *cli) configSet(ctx context.Context, key, value string) error {
 	p, err := system.DefaultPaths()
 	if err != nil {
 		return err
@@ -126,7 +126,7 @@ func (a *app) configSet(ctx context.Context, key, value string) error {
 	return nil
 }
 
-func (a *app) configList() error {
+func (a *cli) configList() error {
 	_, cfg, err := a.loadHome()
 	if err != nil {
 		return err

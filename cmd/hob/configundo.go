@@ -10,7 +10,7 @@ import (
 
 // editConfig changes config.toml with an undo entry. what describes the change for the user; it
 // never contains a value.
-func (a *app) editConfig(ctx context.Context, p system.Paths, what string, edit func() error) error {
+func (a *cli) editConfig(ctx context.Context, p system.Paths, what string, edit func() error) error {
 	c := config.Revisions{Path: p.ConfigFile(), Dir: p.ConfigUndoDir()}
 	before, err := c.Keep()
 	if err != nil {

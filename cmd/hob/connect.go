@@ -30,7 +30,7 @@ const (
 
 // connectAPI opens the API: of the running daemon, or of an engine in this process if there is
 // none. The caller closes the client.
-func (a *app) connectAPI(ctx context.Context) (*client, error) {
+func (a *cli) connectAPI(ctx context.Context) (*client, error) {
 	p, err := system.DefaultPaths()
 	if err != nil {
 		return nil, err
@@ -50,7 +50,7 @@ func (a *app) connectAPI(ctx context.Context) (*client, error) {
 
 // connectDaemon opens the API of the running daemon; without one it fails with the
 // exit code 3.
-func (a *app) connectDaemon(ctx context.Context) (*client, error) {
+func (a *cli) connectDaemon(ctx context.Context) (*client, error) {
 	p, err := system.DefaultPaths()
 	if err != nil {
 		return nil, err
@@ -63,7 +63,7 @@ func (a *app) connectDaemon(ctx context.Context) (*client, error) {
 }
 
 // dialDaemon finds the running daemon; false if there is none.
-func (a *app) dialDaemon(ctx context.Context, p system.Paths) (*client, bool, error) {
+func (a *cli) dialDaemon(ctx context.Context, p system.Paths) (*client, bool, error) {
 	ctx, cancel := context.WithTimeout(ctx, answerWait)
 	defer cancel()
 	var last error
@@ -95,7 +95,7 @@ func (a *app) dialDaemon(ctx context.Context, p system.Paths) (*client, bool, er
 }
 
 // clientOf returns a client for the daemon with the process id.
-func (a *app) clientOf(p system.Paths, pid int) (*client, error) {
+func (a *cli) clientOf(p system.Paths, pid int) (*client, error) {
 	e, ok, err := system.ReadEndpoint(p.EndpointFile(), pid)
 	if err != nil {
 		return nil, err
@@ -151,7 +151,7 @@ func (c *client) checkReady(ctx context.Context) error {
 }
 
 // openHere opens the engine in this process for one command.
-func (a *app) openHere(ctx context.Context, p system.Paths) (*client, error) {
+func (a *cli) openHere(ctx context.Context, p system.Paths) (*client, error) {
 	cfg, err := config.Load(p.ConfigFile())
 	if err != nil {
 		return nil, err
@@ -205,7 +205,7 @@ func fileLog(p system.Paths) (*slog.Logger, func() error) {
 }
 
 // withClient opens the API, runs fn and closes it again.
-func (a *app) withClient(ctx context.Context, fn func(c *client) error) error {
+func (a *cli) withClient(ctx context.Context, fn func(c *client) error) error {
 	c, err := a.connectAPI(ctx)
 	if err != nil {
 		return err

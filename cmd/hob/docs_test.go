@@ -53,7 +53,7 @@ func TestDocs(t *testing.T) {
 // command.
 func TestHelp(t *testing.T) {
 	used := map[string]bool{}
-	each(new(app).rootCommand(), func(c *cobra.Command) {
+	each(new(cli).rootCommand(), func(c *cobra.Command) {
 		if c.Short == "" {
 			t.Errorf("%s has no short text", c.CommandPath())
 		}
@@ -111,7 +111,7 @@ func each(c *cobra.Command, fn func(*cobra.Command)) {
 func cliPage() string {
 	var b strings.Builder
 	b.WriteString("# Commands\n\nGenerated from the program; `hob help COMMAND` prints the same text. Update this page with\n`go test ./cmd/hob -run TestDocs -update`.\n")
-	root := new(app).rootCommand()
+	root := new(cli).rootCommand()
 	each(root, func(c *cobra.Command) {
 		fmt.Fprintf(&b, "\n## %s\n\n", c.CommandPath())
 		text := c.Long

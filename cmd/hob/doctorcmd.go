@@ -13,7 +13,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"hob/autonomy/config"
-	"hob/cmd/hob/internal/daemon"
+	"hob/cmd/hob/internal/app"
 	"hob/cmd/hob/internal/doctor"
 	"hob/platform/host/system"
 	"hob/platform/host/vault"
@@ -26,7 +26,7 @@ type doctorOptions struct {
 	only  func(doctor.Probe) bool // nil: all of them
 }
 
-func (a *app) doctorCmd() *cobra.Command {
+func (a *cli) doctorCmd() *cobra.Command {
 	var list, fix bool
 	cmd := a.addJSONFlag(&cobra.Command{
 		Use: "doctor [NAME...]", Short: "Check the installation and fix common problems", Args: cobra.ArbitraryArgs,
@@ -62,7 +62,7 @@ func checkDrivers(ctx context.Context, c *config.Config) error {
 }
 
 // listProbes prints the list of checks.
-func (a *app) listProbes() error {
+func (a *cli) listProbes() error {
 	type row struct {
 		Name  string `json:"name"`
 		Means string `json:"means"`
@@ -81,12 +81,12 @@ func (a *app) listProbes() error {
 }
 
 // runDoctor runs the checks, in the daemon if one runs, and prints the findings.
-func (a *app) runDoctor(ctx context.Context, x doctorOptions) error {
+func (a *cli) runDoctor(ctx context.Context, x doctorOptions) error {
 	p, err := system.DefaultPaths()
 	if err != nil {
 		return err
 	}
-	e, err := daemon.DoctorEnv(p, a.version)
+	e, err := app.DoctorEnv(p, a.version)
 	if err != nil {
 		return err
 	}
@@ -143,7 +143,7 @@ func (a *app) runDoctor(ctx context.Context, x doctorOptions) error {
 
 // lockHome locks out other commands and the daemon while fixes run. If the lock itself cannot be
 // created, it continues without. Fixes that run next to a daemon do not touch the home.
-func (a *app) lockHome(p system.Paths, daemon int) func(context.Context) (func() error, error) {
+func (a *cli) lockHome(p system.Paths, daemon int) func(context.Context) (func() error, error) {
 	if daemon != 0 {
 		return nil
 	}
@@ -163,7 +163,7 @@ func (a *app) lockHome(p system.Paths, daemon int) func(context.Context) (func()
 var errOlder = errors.New("the daemon has another version")
 
 // runInDaemon runs the checks in the daemon, and passes on each finding as it arrives.
-func (a *app) runInDaemon(ctx context.Context, c *client, x doctorOptions, each func(doctor.Check)) ([]doctor.Check, error) {
+func (a *cli) runInDaemon(ctx context.Context, c *client, x doctorOptions, each func(doctor.Check)) ([]doctor.Check, error) {
 	req, err := c.newRequest(ctx, http.MethodPost, "/api/v1/doctor", nil, map[string]any{"names": x.names, "fix": x.fix})
 	if err != nil {
 		return nil, err
@@ -207,7 +207,7 @@ func (a *app) runInDaemon(ctx context.Context, c *client, x doctorOptions, each 
 }
 
 // liveReporter shows findings as they come, on a terminal alone.
-func (a *app) liveReporter() func(doctor.Check) {
+func (a *cli) liveReporter() func(doctor.Check) {
 	if _, tty := terminalFD(a.out); !tty || a.asJSON {
 		return nil
 	}
@@ -216,14 +216,14 @@ func (a *app) liveReporter() func(doctor.Check) {
 	}
 }
 
-func (a *app) stateLabel(s doctor.State) string {
+func (a *cli) stateLabel(s doctor.State) string {
 	colour := map[doctor.State]string{doctor.OK: green, doctor.Warn: amber, doctor.Fail: red, doctor.Skip: dim}
 	return a.colorize(a.out, colour[s], fmt.Sprintf("%-7s", s))
 }
 
 // printChecks prints the findings as a table, and which process ran the checks. On a terminal, which
 // showed each finding already, it repeats only those with a problem.
-func (a *app) printChecks(checks []doctor.Check, by string) error {
+func (a *cli) printChecks(checks []doctor.Check, by string) error {
 	if a.asJSON {
 		return a.printJSON(append([]doctor.Check{}, checks...))
 	}

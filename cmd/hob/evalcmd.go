@@ -6,15 +6,15 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"hob/cmd/hob/internal/daemon"
+	"hob/cmd/hob/internal/app"
 	"hob/cmd/hob/internal/evaluate"
 )
 
-func (a *app) evalCmd() *cobra.Command {
+func (a *cli) evalCmd() *cobra.Command {
 	return a.commandGroup(&cobra.Command{Use: "eval", Short: "Measure the quality of memory search"}, a.evalRetrievalCmd())
 }
 
-func (a *app) evalRetrievalCmd() *cobra.Command {
+func (a *cli) evalRetrievalCmd() *cobra.Command {
 	return a.addJSONFlag(&cobra.Command{
 		Use: "retrieval DIR...", Short: "Measure retrieval with collections in the BEIR layout", Args: cobra.MinimumNArgs(1),
 		RunE: a.runCommand(func(c *cobra.Command, dirs []string) error {
@@ -23,7 +23,7 @@ func (a *app) evalRetrievalCmd() *cobra.Command {
 				return err
 			}
 			k := cfg.Knowledge
-			o := evaluate.Options{Tuning: daemon.Tuning(k), HalfLife: k.Ranking.HalfLife.Duration, Index: daemon.IndexOptions(k)}
+			o := evaluate.Options{Tuning: app.Tuning(k), HalfLife: k.Ranking.HalfLife.Duration, Index: app.IndexOptions(k)}
 			wipe := func() {}
 			if _, tty := terminalFD(a.err); tty && !a.asJSON {
 				o.Progress = func(done, all int) { fmt.Fprint(a.err, controlSequence(a.err, clearLine)+questionBar(done, all)) }
@@ -44,7 +44,7 @@ func (a *app) evalRetrievalCmd() *cobra.Command {
 }
 
 // printEvaluation prints the figures of each folder, of all, and by category.
-func (a *app) printEvaluation(r evaluate.Report) {
+func (a *cli) printEvaluation(r evaluate.Report) {
 	rows := figureRows(r.Folders)
 	if len(rows) > 1 {
 		all := r.Figures

@@ -10,7 +10,7 @@ import (
 	"hob/autonomy/api"
 )
 
-func (a *app) fileCmd() *cobra.Command {
+func (a *cli) fileCmd() *cobra.Command {
 	trust := a.addJSONFlag(&cobra.Command{
 		Use: "trust PATH", Short: "Trust a file in a trusted folder", Args: cobra.ExactArgs(1), SuggestFor: []string{"vouch", "allow"},
 		RunE: a.runCommand(func(c *cobra.Command, args []string) error {

@@ -21,7 +21,7 @@ type forgetting struct {
 	keep, yes     bool
 }
 
-func (a *app) forgetCmd() *cobra.Command {
+func (a *cli) forgetCmd() *cobra.Command {
 	var f forgetting
 	var dry bool
 	cmd := a.addJSONFlag(&cobra.Command{
@@ -53,7 +53,7 @@ func (a *app) forgetCmd() *cobra.Command {
 }
 
 // forgetAndWait deletes the items and waits until the deletion is complete.
-func (a *app) forgetAndWait(ctx context.Context, c *client, id string, f forgetting) error {
+func (a *cli) forgetAndWait(ctx context.Context, c *client, id string, f forgetting) error {
 	in := map[string]any{}
 	for name, v := range map[string]string{"id": id, "query": f.query, "source": f.source} {
 		if v != "" {
@@ -144,7 +144,7 @@ type erasedDoc struct {
 // shownRows are how many rows of a kind a dry run lists.
 const shownRows = 20
 
-func (a *app) showForget(ctx context.Context, c *client, id string, f forgetting) error {
+func (a *cli) showForget(ctx context.Context, c *client, id string, f forgetting) error {
 	values := queryValues("id", id, "q", f.query, "source", f.source)
 	if f.query != "" {
 		values.Set("all", "true")

@@ -11,7 +11,7 @@ import (
 	"hob/autonomy/api"
 )
 
-func (a *app) goalCmd() *cobra.Command {
+func (a *cli) goalCmd() *cobra.Command {
 	var all bool
 	list := a.addJSONFlag(&cobra.Command{
 		Use: "list", Short: "List the goals", Args: cobra.NoArgs,
@@ -83,7 +83,7 @@ func goalGiven(c *cobra.Command) map[string]any {
 	return in
 }
 
-func (a *app) showGoal(ctx context.Context, id string) error {
+func (a *cli) showGoal(ctx context.Context, id string) error {
 	q := url.Values{"id": {id}, "limit": {"20"}}
 	return a.withClient(ctx, func(c *client) error {
 		var rows []map[string]any
@@ -104,7 +104,7 @@ func (a *app) showGoal(ctx context.Context, id string) error {
 	})
 }
 
-func (a *app) printGoal(g api.GoalDetails) {
+func (a *cli) printGoal(g api.GoalDetails) {
 	fmt.Fprintln(a.out, g.Description)
 	for _, l := range [][2]string{
 		{"id", g.ID},

@@ -51,7 +51,7 @@ func TestIncidentI6(t *testing.T) {
 	run := func(args ...string) {
 		t.Helper()
 		var out bytes.Buffer
-		a := &app{in: strings.NewReader(""), out: &out, err: &out, version: "test", open: openDaemon}
+		a := &cli{in: strings.NewReader(""), out: &out, err: &out, version: "test", open: openDaemon}
 		a.main(context.Background(), args)
 		t.Logf("hob %s: %s", strings.Join(args, " "), out.String())
 	}

@@ -16,7 +16,7 @@ const (
 )
 
 // lessonsCmd shows and changes what Hob learned.
-func (a *app) lessonsCmd() *cobra.Command {
+func (a *cli) lessonsCmd() *cobra.Command {
 	var all bool
 	list := a.addJSONFlag(&cobra.Command{
 		Use: "list", Short: "List the lessons", Args: cobra.NoArgs,
@@ -55,7 +55,7 @@ func (a *app) lessonsCmd() *cobra.Command {
 	return a.commandGroup(&cobra.Command{Use: "lessons", Short: "Manage lessons from mistakes and corrections", Aliases: []string{"lesson"}}, list, show, edit, retire, remove)
 }
 
-func (a *app) showLesson(c *cobra.Command, id string) error {
+func (a *cli) showLesson(c *cobra.Command, id string) error {
 	return a.withClient(c.Context(), func(cl *client) error {
 		var rows []row
 		if err := cl.getJSON(c.Context(), lessonsPath, url.Values{"all": {"1"}}, &rows); err != nil {
@@ -84,7 +84,7 @@ func (a *app) showLesson(c *cobra.Command, id string) error {
 }
 
 // userCmd shows and changes what Hob knows about its owner.
-func (a *app) userCmd() *cobra.Command {
+func (a *cli) userCmd() *cobra.Command {
 	show := func(c *cobra.Command, _ []string) error {
 		return a.fetchAndPrintList(c.Context(), userPath, nil, "Hob knows nothing about you yet.",
 			textColumn("ID", "id"), textColumn("WHAT", "what"), textColumn("FROM", "said_by"), timeColumn(a.userZone(), "WHEN", "at"), textColumn("MESSAGES", "messages"), textColumn("IS", "text"))
@@ -115,7 +115,7 @@ func (a *app) userCmd() *cobra.Command {
 }
 
 // applyChange applies a change to one entry and prints the result.
-func (a *app) applyChange(c *cobra.Command, path, id string, in map[string]any, said string) error {
+func (a *cli) applyChange(c *cobra.Command, path, id string, in map[string]any, said string) error {
 	return a.withClient(c.Context(), func(cl *client) error {
 		req, err := cl.newRequest(c.Context(), http.MethodPost, path+"/"+pathPart(strings.TrimSpace(id)), nil, in)
 		if err != nil {

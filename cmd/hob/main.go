@@ -4,7 +4,7 @@
 // Every command but the few about files and processes talks the HTTP API of
 // channels/web, over TCP when a daemon runs and otherwise in this process, so
 // that there is one code path and one gate. What runs behind the API is
-// internal/daemon; this package only asks and prints.
+// internal/app; this package only asks and prints.
 package main
 
 import (
@@ -15,7 +15,7 @@ import (
 	"runtime/debug"
 	"syscall"
 
-	"hob/cmd/hob/internal/daemon"
+	"hob/cmd/hob/internal/app"
 	"hob/platform/host/command"
 	"hob/platform/text/document"
 )
@@ -45,7 +45,7 @@ func runMain() int {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
 	context.AfterFunc(ctx, stop) // a second signal ends the process immediately
-	a := &app{in: os.Stdin, version: versionOf(version), open: openDaemon, release: daemon.Release{URL: releaseURL, Key: releaseKey}}
+	a := &cli{in: os.Stdin, version: versionOf(version), open: openDaemon, release: app.Release{URL: releaseURL, Key: releaseKey}}
 	out := newOutput(os.Stdout, os.Args[1:], func() bool { return a.asJSON })
 	a.out, a.err = out, newOutput(os.Stderr, os.Args[1:], func() bool { return a.asJSON })
 	code := a.main(ctx, os.Args[1:])

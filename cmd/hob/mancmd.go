@@ -13,7 +13,7 @@ import (
 )
 
 // manCmd writes the manual pages; it is for packagers.
-func (a *app) manCmd() *cobra.Command {
+func (a *cli) manCmd() *cobra.Command {
 	return &cobra.Command{
 		Use: "man FOLDER", Short: "Write the manual pages into a folder", Args: cobra.ExactArgs(1), Hidden: true,
 		RunE: a.runCommand(func(c *cobra.Command, args []string) error {

@@ -9,7 +9,7 @@ import (
 
 const memoryPath = "/api/v1/memory"
 
-func (a *app) memoryCmd() *cobra.Command {
+func (a *cli) memoryCmd() *cobra.Command {
 	return a.commandGroup(
 		&cobra.Command{Use: "memory", Short: "Manage Hob's memory", SuggestFor: []string{"remember", "fact", "facts", "knowledge"}},
 		a.memoryListCmd(), a.memorySearchCmd(), a.memoryShowCmd(), a.memoryWhyCmd(), a.memoryAddCmd(), a.memoryLinkCmd(), a.memoryGraphCmd(), a.forgetCmd(),
@@ -17,7 +17,7 @@ func (a *app) memoryCmd() *cobra.Command {
 	)
 }
 
-func (a *app) memoryListCmd() *cobra.Command {
+func (a *cli) memoryListCmd() *cobra.Command {
 	list := a.addJSONFlag(&cobra.Command{
 		Use: "list", Short: "List facts, newest first", Args: cobra.NoArgs,
 		RunE: a.runCommand(func(c *cobra.Command, _ []string) error {
@@ -35,7 +35,7 @@ func (a *app) memoryListCmd() *cobra.Command {
 	return list
 }
 
-func (a *app) memorySearchCmd() *cobra.Command {
+func (a *cli) memorySearchCmd() *cobra.Command {
 	c := a.addJSONFlag(&cobra.Command{
 		Use: "search TEXT...", Short: "Search the memory", Args: cobra.MinimumNArgs(1),
 		RunE: a.runCommand(func(c *cobra.Command, args []string) error {
@@ -61,7 +61,7 @@ func memoryFlags(c *cobra.Command) {
 	_ = c.RegisterFlagCompletionFunc("speaker", cobra.FixedCompletions([]string{"owner", "hob"}, cobra.ShellCompDirectiveNoFileComp))
 }
 
-func (a *app) memoryQuery(c *cobra.Command, text string) url.Values {
+func (a *cli) memoryQuery(c *cobra.Command, text string) url.Values {
 	q := queryValues("q", text)
 	a.setGiven(c, q, "speaker", "since", "until", "limit")
 	if kinds, _ := c.Flags().GetStringSlice("kind"); len(kinds) > 0 {
@@ -77,7 +77,7 @@ func (a *app) memoryQuery(c *cobra.Command, text string) url.Values {
 }
 
 // setGiven adds the flags that were set to a query.
-func (a *app) setGiven(c *cobra.Command, q url.Values, names ...string) {
+func (a *cli) setGiven(c *cobra.Command, q url.Values, names ...string) {
 	for _, name := range names {
 		if f := c.Flags().Lookup(name); f != nil && f.Changed {
 			q.Set(name, f.Value.String())
@@ -85,7 +85,7 @@ func (a *app) setGiven(c *cobra.Command, q url.Values, names ...string) {
 	}
 }
 
-func (a *app) memoryAddCmd() *cobra.Command {
+func (a *cli) memoryAddCmd() *cobra.Command {
 	return a.addJSONFlag(&cobra.Command{
 		Use: "add TEXT...", Short: "Remember a fact", Args: cobra.MinimumNArgs(1),
 		RunE: a.runCommand(func(c *cobra.Command, args []string) error {
@@ -94,7 +94,7 @@ func (a *app) memoryAddCmd() *cobra.Command {
 	})
 }
 
-func (a *app) memoryLinkCmd() *cobra.Command {
+func (a *cli) memoryLinkCmd() *cobra.Command {
 	c := a.addJSONFlag(&cobra.Command{
 		Use: "link FROM RELATION TO", Short: "Relate two people or things", Args: cobra.ExactArgs(3), ValidArgsFunction: a.completeMemory,
 		RunE: a.runCommand(func(c *cobra.Command, args []string) error {
@@ -112,7 +112,7 @@ func (a *app) memoryLinkCmd() *cobra.Command {
 }
 
 // completeMemory completes ids of facts and names of entities.
-func (a *app) completeMemory(c *cobra.Command, _ []string, _ string) ([]string, cobra.ShellCompDirective) {
+func (a *cli) completeMemory(c *cobra.Command, _ []string, _ string) ([]string, cobra.ShellCompDirective) {
 	var out []string
 	err := a.withClient(c.Context(), func(cl *client) error {
 		var facts []row

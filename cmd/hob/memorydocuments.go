@@ -2,7 +2,7 @@ package main
 
 import "github.com/spf13/cobra"
 
-func (a *app) memoryDocumentsCmd() *cobra.Command {
+func (a *cli) memoryDocumentsCmd() *cobra.Command {
 	columns := []column{textColumn("ID", "id"), textColumn("TITLE", "title"), textColumn("KIND", "kind"), textColumn("PARTS", "chunks"), textColumn("FROM", "source"), textColumn("TROUBLE", "error")}
 	return a.addJSONFlag(&cobra.Command{
 		Use: "documents", Short: "List imported documents and failed imports", Args: cobra.NoArgs, SuggestFor: []string{"docs", "files"},

@@ -53,7 +53,7 @@ func relationLine(r api.GraphEdge, of string) string {
 	return line
 }
 
-func (a *app) memoryGraphCmd() *cobra.Command {
+func (a *cli) memoryGraphCmd() *cobra.Command {
 	var dot bool
 	var svg string
 	c := a.addJSONFlag(&cobra.Command{
@@ -80,7 +80,7 @@ func (a *app) memoryGraphCmd() *cobra.Command {
 	return c
 }
 
-func (a *app) drawGraph(ctx context.Context, g graphData, dot bool, svg string) error {
+func (a *cli) drawGraph(ctx context.Context, g graphData, dot bool, svg string) error {
 	if a.asJSON {
 		return a.printJSON(g)
 	}

@@ -21,7 +21,7 @@ import (
 	"hob/platform/host/system"
 )
 
-func (a *app) memoryExportCmd() *cobra.Command {
+func (a *cli) memoryExportCmd() *cobra.Command {
 	var format string
 	var conversations, force bool
 	c := &cobra.Command{
@@ -58,7 +58,7 @@ func (a *app) memoryExportCmd() *cobra.Command {
 
 // exportTo writes to a temporary file and renames it, so that an incomplete export never has
 // the name.
-func (a *app) exportTo(ctx context.Context, cl *client, to string, q map[string][]string, force bool) error {
+func (a *cli) exportTo(ctx context.Context, cl *client, to string, q map[string][]string, force bool) error {
 	if fi, err := os.Stat(to); err == nil {
 		if fi.IsDir() {
 			ext := map[string]string{"markdown": ".md", "jsonl": ".jsonl"}[q["format"][0]]
@@ -88,7 +88,7 @@ func (a *app) exportTo(ctx context.Context, cl *client, to string, q map[string]
 	return err
 }
 
-func (a *app) memoryImportCmd() *cobra.Command {
+func (a *cli) memoryImportCmd() *cobra.Command {
 	var in api.MemoryImport
 	var format string
 	c := a.addJSONFlag(&cobra.Command{
@@ -147,7 +147,7 @@ const mostPiped = 1 << 30
 
 // spoolInput saves standard input to a file, because it is read more than once. The name is a
 // digest of the content, so a repeated import is recognized.
-func (a *app) spoolInput(ending string) (path, name string, clean func(), err error) {
+func (a *cli) spoolInput(ending string) (path, name string, clean func(), err error) {
 	f, err := os.CreateTemp("", "hob-import-*") // 0600
 	if err != nil {
 		return "", "", nil, err
@@ -170,7 +170,7 @@ func (a *app) spoolInput(ending string) (path, name string, clean func(), err er
 }
 
 // printImport prints the result of an import.
-func (a *app) printImport(r row) error {
+func (a *cli) printImport(r row) error {
 	if a.asJSON {
 		return a.printJSON(r)
 	}

@@ -28,7 +28,7 @@ func describeOrigin(o provenance.Origin) string {
 	return s
 }
 
-func (a *app) memoryShowCmd() *cobra.Command {
+func (a *cli) memoryShowCmd() *cobra.Command {
 	return a.addJSONFlag(&cobra.Command{
 		Use: "show ID|NAME", Short: "Show one item with its history and source", Args: cobra.MinimumNArgs(1), ValidArgsFunction: a.completeMemory,
 		RunE: a.runCommand(func(c *cobra.Command, args []string) error {
@@ -55,7 +55,7 @@ func (a *app) memoryShowCmd() *cobra.Command {
 	})
 }
 
-func (a *app) showRow(it api.MemoryItem) {
+func (a *cli) showRow(it api.MemoryItem) {
 	zone := a.userZone()
 	if it.Title != "" && !strings.HasPrefix(it.Text, it.Title) {
 		fmt.Fprintln(a.out, a.colorize(a.out, bold, oneLine(it.Title)))
@@ -100,7 +100,7 @@ func (a *app) showRow(it api.MemoryItem) {
 }
 
 // kindOf describes the kind of a row.
-func (a *app) kindOf(it api.MemoryItem) string {
+func (a *cli) kindOf(it api.MemoryItem) string {
 	switch {
 	case it.Kind == "retired":
 		return "a fact that was corrected"
@@ -111,7 +111,7 @@ func (a *app) kindOf(it api.MemoryItem) string {
 }
 
 // printPastFact shows a fact of another time on one line.
-func (a *app) printPastFact(zone *time.Location, f api.Fact) string {
+func (a *cli) printPastFact(zone *time.Location, f api.Fact) string {
 	span := localDay(zone, f.CreatedAt)
 	if end := localDay(zone, f.RetiredAt); end != "" {
 		span += " to " + end
@@ -119,7 +119,7 @@ func (a *app) printPastFact(zone *time.Location, f api.Fact) string {
 	return a.colorize(a.out, dim, f.ID+"  "+span) + "  " + oneLine(f.Text)
 }
 
-func (a *app) printNearby(list []api.MemoryRow) {
+func (a *cli) printNearby(list []api.MemoryRow) {
 	for _, n := range list {
 		who := n.Speaker
 		if who == "" {
@@ -129,7 +129,7 @@ func (a *app) printNearby(list []api.MemoryRow) {
 	}
 }
 
-func (a *app) showEntity(it api.MemoryItem) {
+func (a *cli) showEntity(it api.MemoryItem) {
 	e := it.Entity
 	fmt.Fprintf(a.out, "%s %s\n\n", a.colorize(a.out, bold, oneLine(e.Name)), a.colorize(a.out, dim, "("+oneLine(e.Kind)+")"))
 	a.printFields([][2]string{
@@ -157,13 +157,13 @@ func (a *app) showEntity(it api.MemoryItem) {
 }
 
 // printFields prints the fields that are not empty, one per line.
-func (a *app) printFields(list [][2]string) {
+func (a *cli) printFields(list [][2]string) {
 	for _, f := range list {
 		a.printField(f[0], f[1])
 	}
 }
 
-func (a *app) printField(name, value string) {
+func (a *cli) printField(name, value string) {
 	if value != "" {
 		fmt.Fprintf(a.out, "%-12s %s\n", name, oneLine(value))
 	}

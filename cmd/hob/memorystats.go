@@ -15,7 +15,7 @@ import (
 	"hob/autonomy/api"
 )
 
-func (a *app) memoryStatsCmd() *cobra.Command {
+func (a *cli) memoryStatsCmd() *cobra.Command {
 	return a.addJSONFlag(&cobra.Command{
 		Use: "stats", Short: "Show statistics of the memory", Args: cobra.NoArgs,
 		RunE: a.runCommand(func(c *cobra.Command, _ []string) error {
@@ -38,7 +38,7 @@ func (a *app) memoryStatsCmd() *cobra.Command {
 	})
 }
 
-func (a *app) printStats(n api.MemoryStats) {
+func (a *cli) printStats(n api.MemoryStats) {
 	kinds, realms := map[string]int{}, map[string]int{}
 	for _, c := range n.Counts {
 		kinds[c.Kind] += c.Rows
@@ -97,7 +97,7 @@ func kindName(k string) string {
 }
 
 // printBars draws numbers as bars.
-func (a *app) printBars(values map[string]int, order func(a, b string) int, name func(string) string) {
+func (a *cli) printBars(values map[string]int, order func(a, b string) int, name func(string) string) {
 	most, width := 0, 0
 	for k, v := range values {
 		most, width = max(most, v), max(width, len([]rune(name(k))))
@@ -132,7 +132,7 @@ func bytesText(n int64) string {
 	return fmt.Sprintf("%.1f %s", f, unit)
 }
 
-func (a *app) memoryReindexCmd() *cobra.Command {
+func (a *cli) memoryReindexCmd() *cobra.Command {
 	return a.addJSONFlag(&cobra.Command{
 		Use: "reindex", Short: "Rebuild the search index and the vectors", Args: cobra.NoArgs,
 		RunE: a.runCommand(func(c *cobra.Command, _ []string) error {
@@ -153,7 +153,7 @@ func (a *app) memoryReindexCmd() *cobra.Command {
 
 // followSteps follows a long operation, with a progress bar on a terminal, and returns the last step,
 // which contains the result.
-func (a *app) followSteps(ctx context.Context, c *client, path string, in any) (row, error) {
+func (a *cli) followSteps(ctx context.Context, c *client, path string, in any) (row, error) {
 	req, err := c.newRequest(ctx, http.MethodPost, path, nil, in)
 	if err != nil {
 		return nil, err
@@ -192,7 +192,7 @@ func (a *app) followSteps(ctx context.Context, c *client, path string, in any) (
 	return last, nil
 }
 
-func (a *app) stepLine(r row) string {
+func (a *cli) stepLine(r row) string {
 	done, total := r.numberField("done"), r.numberField("total")
 	s := fmt.Sprintf("%s %s", oneLine(r.textField("doing")), groupThousands(int(done)))
 	if total > 0 {

@@ -12,7 +12,7 @@ import (
 	"hob/autonomy/api"
 )
 
-func (a *app) memoryWhyCmd() *cobra.Command {
+func (a *cli) memoryWhyCmd() *cobra.Command {
 	var only string
 	c := a.addJSONFlag(&cobra.Command{
 		Use: "why QUERY...", Short: "Explain the results of a search and their order", Args: cobra.MinimumNArgs(1),
@@ -35,7 +35,7 @@ func (a *app) memoryWhyCmd() *cobra.Command {
 	return c
 }
 
-func (a *app) printWhy(raw json.RawMessage, only string) error {
+func (a *cli) printWhy(raw json.RawMessage, only string) error {
 	var w api.ExplainedSearch
 	if err := json.Unmarshal(raw, &w); err != nil {
 		return fmt.Errorf("decode the answer: %w", err)
@@ -72,7 +72,7 @@ func (a *app) printWhy(raw json.RawMessage, only string) error {
 	return nil
 }
 
-func (a *app) whyHit(zone *time.Location, rank int, h api.MemoryRow, most float64) {
+func (a *cli) whyHit(zone *time.Location, rank int, h api.MemoryRow, most float64) {
 	head := fmt.Sprintf("%d. %s %s", rank, h.Kind, h.ID)
 	fmt.Fprintf(a.out, "\n%s  %s\n", a.colorize(a.out, bold, sanitizePrintable(head)), a.colorize(a.out, dim, fmt.Sprintf("score %.4g, %s", h.Score, formatTime(zone, h.At))))
 	fmt.Fprintf(a.out, "   %s\n", clipLine(oneLine(h.Text), 160))

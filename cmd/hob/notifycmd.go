@@ -10,7 +10,7 @@ import (
 	"hob/autonomy/api"
 )
 
-func (a *app) notifyCmd() *cobra.Command {
+func (a *cli) notifyCmd() *cobra.Command {
 	var held bool
 	list := a.addJSONFlag(&cobra.Command{
 		Use: "list", Short: "List sent and held notifications, with the reason", Args: cobra.NoArgs,
@@ -60,7 +60,7 @@ func (a *app) notifyCmd() *cobra.Command {
 }
 
 // manageNotices runs an action on notifications and prints the result.
-func (a *app) manageNotices(ctx context.Context, what string, in map[string]string, out any, say func() string) error {
+func (a *cli) manageNotices(ctx context.Context, what string, in map[string]string, out any, say func() string) error {
 	return a.withClient(ctx, func(c *client) error {
 		if a.asJSON {
 			var raw any

@@ -10,7 +10,7 @@ import (
 	"github.com/spf13/cobra"
 )
 
-func (a *app) openCmd() *cobra.Command {
+func (a *cli) openCmd() *cobra.Command {
 	var only bool
 	cmd := &cobra.Command{
 		Use: "open", Short: "Open Hob's page in the browser", Args: cobra.NoArgs,

@@ -10,7 +10,7 @@ import (
 	"hob/autonomy/api"
 )
 
-func (a *app) pauseCmd() *cobra.Command {
+func (a *cli) pauseCmd() *cobra.Command {
 	return a.addJSONFlag(&cobra.Command{
 		Use: "pause [TIME]", Short: "Pause background work, for a given time or until hob resume", Args: cobra.ArbitraryArgs,
 		RunE: a.runCommand(func(c *cobra.Command, args []string) error {
@@ -23,7 +23,7 @@ func (a *app) pauseCmd() *cobra.Command {
 	})
 }
 
-func (a *app) resumeCmd() *cobra.Command {
+func (a *cli) resumeCmd() *cobra.Command {
 	return a.addJSONFlag(&cobra.Command{
 		Use: "resume", Short: "End a pause", Args: cobra.NoArgs,
 		RunE: a.runCommand(func(c *cobra.Command, _ []string) error { return a.changePause(c.Context(), "off") }),
@@ -31,7 +31,7 @@ func (a *app) resumeCmd() *cobra.Command {
 }
 
 // changePause changes the pause and prints the new state.
-func (a *app) changePause(ctx context.Context, what string) error {
+func (a *cli) changePause(ctx context.Context, what string) error {
 	return a.withClient(ctx, func(c *client) error {
 		var out api.Pause
 		if err := c.postJSON(ctx, "/api/v1/pause", map[string]string{"for": what}, &out); err != nil {

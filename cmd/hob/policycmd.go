@@ -10,13 +10,13 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"hob/autonomy/rules"
+	"hob/autonomy/guard/rules"
 	"hob/platform/host/system"
 )
 
 // policyCmd manages the user's own rules. It reads the folder itself, so it also works with
 // rules that prevent the start of Hob.
-func (a *app) policyCmd() *cobra.Command {
+func (a *cli) policyCmd() *cobra.Command {
 	list := a.addJSONFlag(&cobra.Command{
 		Use: "list", Short: "List your policy rules", Args: cobra.NoArgs,
 		RunE: a.runCommand(func(*cobra.Command, []string) error { return a.policyList() }),
@@ -32,7 +32,7 @@ func (a *app) policyCmd() *cobra.Command {
 	return a.commandGroup(&cobra.Command{Use: "policy", Short: "Manage your policy rules", SuggestFor: []string{"rules", "rule", "cedar"}}, list, check, test)
 }
 
-func (a *app) policyRules() (*rules.Rules, error) {
+func (a *cli) policyRules() (*rules.Rules, error) {
 	p, err := system.DefaultPaths()
 	if err != nil {
 		return nil, err
@@ -40,7 +40,7 @@ func (a *app) policyRules() (*rules.Rules, error) {
 	return rules.New(p.PolicyDir(), rules.Options{}), nil
 }
 
-func (a *app) policyList() error {
+func (a *cli) policyList() error {
 	r, err := a.policyRules()
 	if err != nil {
 		return err
@@ -62,7 +62,7 @@ func (a *app) policyList() error {
 	return nil
 }
 
-func (a *app) policyCheck() error {
+func (a *cli) policyCheck() error {
 	r, err := a.policyRules()
 	if err != nil {
 		return err
@@ -83,7 +83,7 @@ func (a *app) policyCheck() error {
 	return nil
 }
 
-func (a *app) policyTest(ctx context.Context, path string) error {
+func (a *cli) policyTest(ctx context.Context, path string) error {
 	text, err := os.ReadFile(path)
 	if err != nil {
 		return fmt.Errorf("read the cases: %w", err)
@@ -118,7 +118,7 @@ func (a *app) policyTest(ctx context.Context, path string) error {
 	return nil
 }
 
-func (a *app) printOutcomes(out []rules.Outcome) error {
+func (a *cli) printOutcomes(out []rules.Outcome) error {
 	if a.asJSON {
 		return a.printJSON(out)
 	}
@@ -136,7 +136,7 @@ func (a *app) printOutcomes(out []rules.Outcome) error {
 }
 
 // effectsOf fills in the effects of the tools for cases without them.
-func (a *app) effectsOf(ctx context.Context, cases []rules.Case) error {
+func (a *cli) effectsOf(ctx context.Context, cases []rules.Case) error {
 	if !slices.ContainsFunc(cases, func(c rules.Case) bool { return len(c.Effects) == 0 }) {
 		return nil
 	}

@@ -80,7 +80,7 @@ func formatTime(zone *time.Location, t time.Time) string {
 }
 
 // userZone returns the user's time zone; listings work with an invalid configuration, too.
-func (a *app) userZone() *time.Location {
+func (a *cli) userZone() *time.Location {
 	name := ""
 	if p, err := system.DefaultPaths(); err == nil {
 		if c, err := config.Load(p.ConfigFile()); err == nil {
@@ -95,7 +95,7 @@ func (a *app) userZone() *time.Location {
 }
 
 // fetchAndPrintList fetches a list and prints it: unchanged with --json, else as a table.
-func (a *app) fetchAndPrintList(ctx context.Context, path string, q url.Values, empty string, columns ...column) error {
+func (a *cli) fetchAndPrintList(ctx context.Context, path string, q url.Values, empty string, columns ...column) error {
 	return a.withClient(ctx, func(c *client) error {
 		var raw json.RawMessage
 		if err := c.getJSON(ctx, path, q, &raw); err != nil {
@@ -106,7 +106,7 @@ func (a *app) fetchAndPrintList(ctx context.Context, path string, q url.Values, 
 }
 
 // printList prints a JSON array of objects.
-func (a *app) printList(raw json.RawMessage, empty string, columns ...column) error {
+func (a *cli) printList(raw json.RawMessage, empty string, columns ...column) error {
 	if bytes.Equal(bytes.TrimSpace(raw), []byte("null")) || len(raw) == 0 {
 		raw = json.RawMessage("[]")
 	}
@@ -125,7 +125,7 @@ func (a *app) printList(raw json.RawMessage, empty string, columns ...column) er
 	return nil
 }
 
-func (a *app) printJSON(v any) error {
+func (a *cli) printJSON(v any) error {
 	e := json.NewEncoder(a.out)
 	e.SetIndent("", "  ")
 	e.SetEscapeHTML(false)
@@ -134,7 +134,7 @@ func (a *app) printJSON(v any) error {
 
 // printTable prints rows in columns. On a terminal the last column is cut at its
 // edge; in a pipe nothing is.
-func (a *app) printTable(rows []row, columns []column) {
+func (a *cli) printTable(rows []row, columns []column) {
 	cells := make([][]string, len(rows))
 	widths := make([]int, len(columns))
 	for i, c := range columns {

@@ -23,7 +23,7 @@ const (
 
 // resolveApprovals gets the user's answers to the questions of an event and waits until it is
 // finished. It asks on a terminal unless prior approval covers the question.
-func (a *app) resolveApprovals(ctx context.Context, c *client, event string, questions []api.Approval, given priorApproval) (api.EventStatus, error) {
+func (a *cli) resolveApprovals(ctx context.Context, c *client, event string, questions []api.Approval, given priorApproval) (api.EventStatus, error) {
 	if event == "" { // a server of an older version does not name it
 		event = questions[0].Event
 	}
@@ -43,7 +43,7 @@ func (a *app) resolveApprovals(ctx context.Context, c *client, event string, que
 
 // answerQuestion answers one request: by prior approval if that covers it, otherwise by asking
 // on the terminal.
-func (a *app) answerQuestion(ctx context.Context, c *client, event string, q api.Approval, given priorApproval) error {
+func (a *cli) answerQuestion(ctx context.Context, c *client, event string, q api.Approval, given priorApproval) error {
 	path := "/api/v1/sessions/" + pathPart(q.Session) + "/approvals/" + pathPart(q.ID)
 	if given == commandApproval && q.Event == event {
 		return c.postJSON(ctx, path, map[string]any{"approved": true}, nil)

@@ -29,7 +29,7 @@ func (p progress) statusLine(tool string) string {
 
 // watchProgress shows, on a terminal alone, which tool of the session is taking its
 // time. The caller calls stop, which wipes the line away.
-func (a *app) watchProgress(ctx context.Context, c *client, session string) (stop func()) {
+func (a *cli) watchProgress(ctx context.Context, c *client, session string) (stop func()) {
 	if _, tty := terminalFD(a.err); !tty || a.asJSON {
 		return func() {}
 	}

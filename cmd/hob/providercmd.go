@@ -11,7 +11,7 @@ import (
 	"hob/cmd/hob/internal/doctor"
 )
 
-func (a *app) providerCmd() *cobra.Command {
+func (a *cli) providerCmd() *cobra.Command {
 	list := a.addJSONFlag(&cobra.Command{
 		Use: "list", Short: "List the model providers", Args: cobra.NoArgs,
 		RunE: a.runCommand(func(c *cobra.Command, _ []string) error {
@@ -30,7 +30,7 @@ func (a *app) providerCmd() *cobra.Command {
 	return a.commandGroup(&cobra.Command{Use: "provider", Short: "List and test model providers", SuggestFor: []string{"providers", "model", "models"}}, list, test)
 }
 
-func (a *app) loadProviders(ctx context.Context, test bool) ([]doctor.Provider, error) {
+func (a *cli) loadProviders(ctx context.Context, test bool) ([]doctor.Provider, error) {
 	p, cfg, err := a.loadHome()
 	if err != nil {
 		return nil, err
@@ -38,7 +38,7 @@ func (a *app) loadProviders(ctx context.Context, test bool) ([]doctor.Provider, 
 	return doctor.Providers(ctx, doctor.Env{Paths: p, Config: cfg}, test), nil
 }
 
-func (a *app) testProviders(ctx context.Context, names []string) error {
+func (a *cli) testProviders(ctx context.Context, names []string) error {
 	all, err := a.loadProviders(ctx, true)
 	if err != nil {
 		return err
@@ -59,7 +59,7 @@ func (a *app) testProviders(ctx context.Context, names []string) error {
 	return nil
 }
 
-func (a *app) showProviders(all []doctor.Provider, columns ...column) error {
+func (a *cli) showProviders(all []doctor.Provider, columns ...column) error {
 	raw, err := json.Marshal(all)
 	if err != nil {
 		return err

@@ -26,7 +26,7 @@ const (
 	groupRun    = "run"
 )
 
-func (a *app) rootCommand() *cobra.Command {
+func (a *cli) rootCommand() *cobra.Command {
 	root := a.commandGroup(&cobra.Command{
 		Use: "hob", Short: "An assistant that runs on your computer",
 		SilenceUsage: true, SilenceErrors: true,
@@ -84,7 +84,7 @@ func helpOf(root *cobra.Command) {
 }
 
 // commandGroup returns a command that only has subcommands.
-func (a *app) commandGroup(c *cobra.Command, subs ...*cobra.Command) *cobra.Command {
+func (a *cli) commandGroup(c *cobra.Command, subs ...*cobra.Command) *cobra.Command {
 	c.Args = cobra.ArbitraryArgs
 	c.RunE = func(c *cobra.Command, args []string) error {
 		if len(args) == 0 {
@@ -105,7 +105,7 @@ func (a *app) commandGroup(c *cobra.Command, subs ...*cobra.Command) *cobra.Comm
 }
 
 // versionFlag is cobra's own flag, without its templates: see platform/text/minitmpl.
-func (a *app) versionFlag(root *cobra.Command) {
+func (a *cli) versionFlag(root *cobra.Command) {
 	wanted := root.Flags().BoolP("version", "v", false, "version for hob")
 	run := root.RunE
 	root.RunE = func(c *cobra.Command, args []string) error {
@@ -120,7 +120,7 @@ func (a *app) versionFlag(root *cobra.Command) {
 // runCommand marks that a command's own code runs: from here on an error is a failure
 // and not a wrong usage. Arguments that hold nothing, as of a variable that is
 // not set, are wrong usage.
-func (a *app) runCommand(fn func(c *cobra.Command, args []string) error) func(*cobra.Command, []string) error {
+func (a *cli) runCommand(fn func(c *cobra.Command, args []string) error) func(*cobra.Command, []string) error {
 	return func(c *cobra.Command, args []string) error {
 		a.started = true
 		if err := a.byOwner(c); err != nil {
@@ -140,7 +140,7 @@ func (a *app) runCommand(fn func(c *cobra.Command, args []string) error) func(*c
 // children. They run with the user's account but must not act as the user: they cannot approve
 // requests, change the configuration or send messages. The daemon checks this, too; this check
 // covers commands that need no daemon.
-func (a *app) byOwner(c *cobra.Command) error {
+func (a *cli) byOwner(c *cobra.Command) error {
 	switch c.Name() {
 	case "version", containertool.Command:
 		return nil
@@ -158,7 +158,7 @@ func (a *app) byOwner(c *cobra.Command) error {
 }
 
 // addJSONFlag adds --json to a command that prints a list or a value.
-func (a *app) addJSONFlag(c *cobra.Command) *cobra.Command {
+func (a *cli) addJSONFlag(c *cobra.Command) *cobra.Command {
 	c.Flags().BoolVar(&a.asJSON, "json", false, "print JSON for programs")
 	return c
 }

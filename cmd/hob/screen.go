@@ -43,7 +43,7 @@ type line struct {
 
 // newScreen chooses by whether both ends are a terminal. restore gives the
 // terminal back.
-func (a *app) newScreen(session string) (s screen, restore func() error, tty bool, err error) {
+func (a *cli) newScreen(session string) (s screen, restore func() error, tty bool, err error) {
 	fd, in := terminalFD(a.in)
 	_, out := terminalFD(a.out)
 	if !in || !out {
@@ -152,7 +152,7 @@ func (p *pipeScreen) interruptSignals() <-chan struct{} { return nil }
 
 // terminalScreen is a screen with a line editor; output appears above the line being typed.
 type terminalScreen struct {
-	app   *app
+	app   *cli
 	fd    int
 	term  *term.Terminal
 	typed chan struct{}

@@ -21,8 +21,8 @@ import (
 
 	"github.com/rogpeppe/go-internal/testscript"
 
+	"hob/autonomy/guard/rules"
 	"hob/autonomy/llm/llmtest"
-	"hob/autonomy/rules"
 	"hob/platform/host/command"
 	"hob/platform/host/system"
 	"hob/platform/retry"
@@ -51,7 +51,7 @@ func poster() {
 	if err != nil {
 		panic(err)
 	}
-	c, err := new(app).clientOf(p, h.PID)
+	c, err := new(cli).clientOf(p, h.PID)
 	if err != nil {
 		panic(err)
 	}
@@ -229,7 +229,7 @@ func TestWrapped(t *testing.T) {
 // A server's words in an error do nothing to the terminal.
 func TestExplain(t *testing.T) {
 	var out bytes.Buffer
-	a := &app{err: &out}
+	a := &cli{err: &out}
 	a.printError(&failure{cause: "nothing was kept: \x1b]52;c;aGk=\ais no name", remedy: "ask \u202eadmin"}, exitFailed, "hob")
 	if want := "hob: nothing was kept: ]52;c;aGk=is no name\n     ask admin\n"; out.String() != want {
 		t.Errorf("got %q", out.String())
@@ -238,7 +238,7 @@ func TestExplain(t *testing.T) {
 
 func TestTable(t *testing.T) {
 	var out bytes.Buffer
-	a := &app{out: &out}
+	a := &cli{out: &out}
 	err := a.printList([]byte(`[{"id":"1","text":"a\nb\u001b[31m","n":3.5,"list":["x","y"],"at":"2026-05-03T10:00:00Z"},{"id":"22"}]`), "",
 		textColumn("ID", "id"), textColumn("N", "n"), textColumn("LIST", "list"), timeColumn(time.FixedZone("", 3600), "AT", "at"), textColumn("TEXT", "text"))
 	want := "ID  N    LIST  AT                TEXT\n1   3.5  x, y  2026-05-03 11:00  a b[31m\n22\n"

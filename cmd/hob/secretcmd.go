@@ -20,7 +20,7 @@ import (
 	"hob/templates"
 )
 
-func (a *app) secretCmd() *cobra.Command {
+func (a *cli) secretCmd() *cobra.Command {
 	var file bool
 	set := &cobra.Command{
 		Use: "set NAME", Short: "Store a secret in the keychain or an encrypted file", Args: cobra.ExactArgs(1),
@@ -64,7 +64,7 @@ func secretStore() (system.Secrets, error) {
 
 // secretText reads a secret without showing it. It is never an argument, which
 // other users could see in the list of processes.
-func (a *app) secretText(name string) (string, error) {
+func (a *cli) secretText(name string) (string, error) {
 	var text string
 	if fd, tty := terminalFD(a.in); tty {
 		fmt.Fprintf(a.err, "Secret for %s (not shown): ", name)
@@ -88,7 +88,7 @@ func (a *app) secretText(name string) (string, error) {
 }
 
 // keepSecret reads a secret without showing it and keeps it.
-func (a *app) keepSecret(ctx context.Context, name string, file bool) error {
+func (a *cli) keepSecret(ctx context.Context, name string, file bool) error {
 	if err := system.CheckSecretName(name); err != nil {
 		return usageErrorf("%v", err)
 	}
@@ -108,7 +108,7 @@ func (a *app) keepSecret(ctx context.Context, name string, file bool) error {
 	return nil
 }
 
-func (a *app) listSecrets(ctx context.Context) error {
+func (a *cli) listSecrets(ctx context.Context) error {
 	s, err := secretStore()
 	if err != nil {
 		return err
@@ -137,7 +137,7 @@ type secretCheck struct {
 	Error string `json:"error,omitempty"`
 }
 
-func (a *app) testSecrets(ctx context.Context, args []string) error {
+func (a *cli) testSecrets(ctx context.Context, args []string) error {
 	s, err := secretStore()
 	if err != nil {
 		return err
@@ -169,7 +169,7 @@ func (a *app) testSecrets(ctx context.Context, args []string) error {
 	return err
 }
 
-func (a *app) printTested(all []secretCheck) {
+func (a *cli) printTested(all []secretCheck) {
 	if len(all) == 0 {
 		fmt.Fprintln(a.out, "No secrets are stored, and the configuration refers to none.")
 	}
@@ -183,7 +183,7 @@ func (a *app) printTested(all []secretCheck) {
 }
 
 // listReferences lists the secrets that the configuration refers to, and the other stored ones.
-func (a *app) listReferences(ctx context.Context, s system.Secrets) ([]secretCheck, error) {
+func (a *cli) listReferences(ctx context.Context, s system.Secrets) ([]secretCheck, error) {
 	out := []secretCheck{}
 	_, cfg, err := a.loadHome()
 	if err != nil {
@@ -206,11 +206,11 @@ func (a *app) listReferences(ctx context.Context, s system.Secrets) ([]secretChe
 // stored and read back. This cannot be undone, because undo would need the plain-text secret;
 // therefore earlier versions of the file are deleted, too. An interrupted template change is
 // completed first, because it has its own copies.
-func (a *app) moveSecrets(ctx context.Context, keys []string, file bool) error {
+func (a *cli) moveSecrets(ctx context.Context, keys []string, file bool) error {
 	return a.withTemplateLock(ctx, func(_ system.Paths, h *templates.Installation) error { return a.adoptAlone(ctx, h, keys, file) })
 }
 
-func (a *app) adoptAlone(ctx context.Context, h *templates.Installation, keys []string, file bool) error {
+func (a *cli) adoptAlone(ctx context.Context, h *templates.Installation, keys []string, file bool) error {
 	p, cfg, err := a.loadHome()
 	if err != nil {
 		return err

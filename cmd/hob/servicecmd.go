@@ -13,7 +13,7 @@ import (
 	"hob/platform/host/system/autostart"
 )
 
-func (a *app) serviceCmd() *cobra.Command {
+func (a *cli) serviceCmd() *cobra.Command {
 	var only bool
 	install := &cobra.Command{
 		Use: "install", Short: "Start Hob when you log in", Args: cobra.NoArgs,
@@ -42,7 +42,7 @@ func (a *app) serviceCmd() *cobra.Command {
 func kindOf(c *cobra.Command) string { return c.Flag("kind").Value.String() }
 
 // findService determines how Hob starts with the session, and which files would be written.
-func (a *app) findService(ctx context.Context, kind string) (*autostart.Manager, autostart.Entry, error) {
+func (a *cli) findService(ctx context.Context, kind string) (*autostart.Manager, autostart.Entry, error) {
 	var e autostart.Entry
 	switch {
 	case kind != "" && kind != string(autostart.Systemd) && kind != string(autostart.XDG):
@@ -66,7 +66,7 @@ func (a *app) findService(ctx context.Context, kind string) (*autostart.Manager,
 	return m, e, err
 }
 
-func (a *app) printService(c *cobra.Command) error {
+func (a *cli) printService(c *cobra.Command) error {
 	m, e, err := a.findService(c.Context(), kindOf(c))
 	if err != nil {
 		return err
@@ -80,7 +80,7 @@ func (a *app) printService(c *cobra.Command) error {
 	return nil
 }
 
-func (a *app) installService(ctx context.Context, kind string) error {
+func (a *cli) installService(ctx context.Context, kind string) error {
 	m, e, err := a.findService(ctx, kind)
 	if err != nil {
 		return err
@@ -117,7 +117,7 @@ func (a *app) installService(ctx context.Context, kind string) error {
 	return nil
 }
 
-func (a *app) uninstallService(ctx context.Context, kind string) error {
+func (a *cli) uninstallService(ctx context.Context, kind string) error {
 	some := false
 	for { // without a kind, each that is there
 		m, _, err := a.findService(ctx, kind)
@@ -141,7 +141,7 @@ func (a *app) uninstallService(ctx context.Context, kind string) error {
 	return nil
 }
 
-func (a *app) serviceStatus(ctx context.Context, kind string) error {
+func (a *cli) serviceStatus(ctx context.Context, kind string) error {
 	m, e, err := a.findService(ctx, kind)
 	if err != nil {
 		return err
@@ -181,7 +181,7 @@ func (a *app) serviceStatus(ctx context.Context, kind string) error {
 }
 
 // setAutostart is the answer "autostart" of the set-up.
-func (a *app) setAutostart(ctx context.Context, on bool) error {
+func (a *cli) setAutostart(ctx context.Context, on bool) error {
 	if on {
 		return a.installService(ctx, "")
 	}

@@ -16,7 +16,7 @@ import (
 	"hob/platform/text/visible"
 )
 
-func (a *app) sessionCmd() *cobra.Command {
+func (a *cli) sessionCmd() *cobra.Command {
 	list := a.addJSONFlag(&cobra.Command{
 		Use: "list", Short: "List the conversations", Args: cobra.NoArgs,
 		RunE: a.runCommand(func(c *cobra.Command, _ []string) error {
@@ -45,13 +45,13 @@ func (a *app) sessionCmd() *cobra.Command {
 }
 
 // onSession makes the command take a conversation id, with shell completion.
-func (a *app) onSession(c *cobra.Command) *cobra.Command {
+func (a *cli) onSession(c *cobra.Command) *cobra.Command {
 	c.Args = cobra.ExactArgs(1)
 	c.ValidArgsFunction = a.completeSessions
 	return c
 }
 
-func (a *app) completeSessions(c *cobra.Command, args []string, _ string) ([]string, cobra.ShellCompDirective) {
+func (a *cli) completeSessions(c *cobra.Command, args []string, _ string) ([]string, cobra.ShellCompDirective) {
 	if len(args) > 0 {
 		return nil, cobra.ShellCompDirectiveNoFileComp
 	}
@@ -70,7 +70,7 @@ func (a *app) completeSessions(c *cobra.Command, args []string, _ string) ([]str
 	return out, cobra.ShellCompDirectiveNoFileComp
 }
 
-func (a *app) sessionSearchCmd() *cobra.Command {
+func (a *cli) sessionSearchCmd() *cobra.Command {
 	c := a.addJSONFlag(&cobra.Command{
 		Use: "search TEXT...", Short: "Search the messages of all conversations", Args: cobra.MinimumNArgs(1),
 		RunE: a.runCommand(func(c *cobra.Command, args []string) error {
@@ -98,7 +98,7 @@ func (a *app) sessionSearchCmd() *cobra.Command {
 	return c
 }
 
-func (a *app) sessionExportCmd() *cobra.Command {
+func (a *cli) sessionExportCmd() *cobra.Command {
 	var format, to, images string
 	var raw bool
 	c := a.onSession(&cobra.Command{
@@ -135,7 +135,7 @@ func (e exportOptions) openWriter(w io.Writer) (io.Writer, func() error) {
 //
 // Markdown contains untrusted text. Its control characters are made visible unless --raw is
 // set, because it is likely to be shown in a terminal.
-func (a *app) exportSession(ctx context.Context, c *client, session string, how exportOptions) error {
+func (a *cli) exportSession(ctx context.Context, c *client, session string, how exportOptions) error {
 	format, to, images := how.format, how.file, how.images
 	path := "/api/v1/sessions/" + pathPart(session) + "/export"
 	if images != "" && (format != "markdown" || to == "") {
@@ -170,7 +170,7 @@ func (a *app) exportSession(ctx context.Context, c *client, session string, how 
 	return nil
 }
 
-func (a *app) sessionForkCmd() *cobra.Command {
+func (a *cli) sessionForkCmd() *cobra.Command {
 	var name, upTo string
 	c := a.addJSONFlag(a.onSession(&cobra.Command{
 		Use: "fork SESSION", Short: "Create a conversation with the messages of this one",
@@ -194,7 +194,7 @@ func (a *app) sessionForkCmd() *cobra.Command {
 	return c
 }
 
-func (a *app) sessionReplayCmd() *cobra.Command {
+func (a *cli) sessionReplayCmd() *cobra.Command {
 	c := a.addJSONFlag(&cobra.Command{
 		Use: "replay SESSION [TURN]", Short: "Replay a recorded turn without effects, show differences", Args: cobra.RangeArgs(1, 2),
 		ValidArgsFunction: a.completeSessions,
@@ -255,7 +255,7 @@ func (c *client) copyResponse(ctx context.Context, path string, q map[string][]s
 }
 
 // showSession prints a transcript, oldest first.
-func (a *app) showSession(ctx context.Context, session string) error {
+func (a *cli) showSession(ctx context.Context, session string) error {
 	return a.withClient(ctx, func(c *client) error {
 		rows := []row{}
 		if err := c.getJSON(ctx, "/api/v1/sessions/"+pathPart(session)+"/messages", nil, &rows); err != nil {

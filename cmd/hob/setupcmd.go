@@ -27,7 +27,7 @@ type setupFlags struct {
 	plain, restart bool
 }
 
-func (a *app) setupCmd() *cobra.Command {
+func (a *cli) setupCmd() *cobra.Command {
 	var f setupFlags
 	cmd := &cobra.Command{
 		Use: "setup [STEP...]", Short: "Set up the model, channels, accounts and more", ValidArgs: setup.Names(),
@@ -39,7 +39,7 @@ func (a *app) setupCmd() *cobra.Command {
 	return cmd
 }
 
-func (a *app) runSetup(ctx context.Context, f setupFlags, steps []string) error {
+func (a *cli) runSetup(ctx context.Context, f setupFlags, steps []string) error {
 	o, err := a.setupOptions()
 	if err != nil {
 		return err
@@ -66,7 +66,7 @@ func (a *app) runSetup(ctx context.Context, f setupFlags, steps []string) error 
 }
 
 // askSetup asks on the terminal: in a form where it can show one, else line by line.
-func (a *app) askSetup(ctx context.Context, o setup.Options, f setupFlags, steps []string) error {
+func (a *cli) askSetup(ctx context.Context, o setup.Options, f setupFlags, steps []string) error {
 	if _, in := terminalFD(a.in); !in && !f.plain {
 		return usageErrorf("no terminal to ask on; give the answers with --answers FILE, or as lines with --plain")
 	}
@@ -79,7 +79,7 @@ func (a *app) askSetup(ctx context.Context, o setup.Options, f setupFlags, steps
 }
 
 // terminalAsker asks in a form where the terminal can show one, else line by line.
-func (a *app) terminalAsker(plain bool) setup.Asker {
+func (a *cli) terminalAsker(plain bool) setup.Asker {
 	fd, in := terminalFD(a.in)
 	_, out := terminalFD(a.out)
 	if !in {
@@ -92,7 +92,7 @@ func (a *app) terminalAsker(plain bool) setup.Asker {
 }
 
 // setupOptions are the ends that the set-up needs.
-func (a *app) setupOptions() (setup.Options, error) {
+func (a *cli) setupOptions() (setup.Options, error) {
 	p, cfg, err := a.loadHome()
 	if err != nil {
 		return setup.Options{}, err
@@ -130,7 +130,7 @@ func (a *app) setupOptions() (setup.Options, error) {
 }
 
 // templateOptions are the templates to choose from, and the one in use.
-func (a *app) templateOptions(p system.Paths) (out []setup.Option, inUse string, err error) {
+func (a *cli) templateOptions(p system.Paths) (out []setup.Option, inUse string, err error) {
 	list, err := templateShelf(p).List()
 	if err != nil {
 		return nil, "", err
@@ -152,7 +152,7 @@ func (a *app) templateOptions(p system.Paths) (out []setup.Option, inUse string,
 }
 
 // startsAtLogin reports whether Hob starts at login; known is false if this cannot be determined.
-func (a *app) startsAtLogin(ctx context.Context) (is, known bool) {
+func (a *cli) startsAtLogin(ctx context.Context) (is, known bool) {
 	m, e, err := a.findService(ctx, "")
 	if err != nil {
 		return false, false
@@ -163,7 +163,7 @@ func (a *app) startsAtLogin(ctx context.Context) (is, known bool) {
 
 // missingPermissions asks the daemon for its missing permissions, because those of a terminal do not
 // apply to a daemon started by the session. Without a daemon this program checks its own.
-func (a *app) missingPermissions(ctx context.Context, p system.Paths) (list []permission.Permission, err error) {
+func (a *cli) missingPermissions(ctx context.Context, p system.Paths) (list []permission.Permission, err error) {
 	c, running, err := a.dialDaemon(ctx, p)
 	if !running {
 		return permission.List(), err

@@ -27,7 +27,7 @@ type simulateFlags struct {
 	zone, replay       string
 }
 
-func (a *app) simulateCmd() *cobra.Command {
+func (a *cli) simulateCmd() *cobra.Command {
 	var f simulateFlags
 	c := a.addJSONFlag(&cobra.Command{
 		Use: "simulate", Short: "Simulate the coming days and show what Hob would do", Args: cobra.NoArgs, SuggestFor: []string{"simulation", "dry-run"},
@@ -42,7 +42,7 @@ func (a *app) simulateCmd() *cobra.Command {
 	return c
 }
 
-func (a *app) runSimulation(ctx context.Context, f simulateFlags) (err error) {
+func (a *cli) runSimulation(ctx context.Context, f simulateFlags) (err error) {
 	o, err := a.simulationOptions(f)
 	if err != nil {
 		return err
@@ -82,7 +82,7 @@ func simulateUntilInterrupt(ctx context.Context, o simulate.Options) (*simulate.
 }
 
 // simulationOptions converts the flags to options.
-func (a *app) simulationOptions(f simulateFlags) (o simulate.Options, err error) {
+func (a *cli) simulationOptions(f simulateFlags) (o simulate.Options, err error) {
 	p, err := system.DefaultPaths()
 	if err != nil {
 		return o, err
@@ -165,7 +165,7 @@ func startOf(s string, zone *time.Location) (time.Time, error) {
 	return time.Time{}, usageErrorf(`--start is written "2026-11-23" or "2026-11-23 09:00", not %q`, s)
 }
 
-func (a *app) loadScript(path string) (*simulate.Script, error) {
+func (a *cli) loadScript(path string) (*simulate.Script, error) {
 	switch path {
 	case "":
 		return &simulate.Script{}, nil
@@ -185,7 +185,7 @@ func (a *app) loadScript(path string) (*simulate.Script, error) {
 }
 
 // printTimeline prints for people: a line each, with the day above.
-func (a *app) printTimeline(r *simulate.Result) {
+func (a *cli) printTimeline(r *simulate.Result) {
 	day := ""
 	for _, e := range r.Timeline {
 		if d := e.At.Format("Monday, 2 January 2006"); d != day {

@@ -19,7 +19,7 @@ import (
 	"hob/platform/retry"
 )
 
-func (a *app) startCmd() *cobra.Command {
+func (a *cli) startCmd() *cobra.Command {
 	var foreground bool
 	cmd := &cobra.Command{
 		Use: "start", Short: "Start Hob in the background", Args: cobra.NoArgs,
@@ -44,7 +44,7 @@ func (a *app) startCmd() *cobra.Command {
 const gcPercent = 50
 
 // runDaemon is the process that stays.
-func (a *app) runDaemon(ctx context.Context) (err error) {
+func (a *cli) runDaemon(ctx context.Context) (err error) {
 	p, cfg, err := a.loadHome()
 	if err != nil {
 		return err
@@ -130,7 +130,7 @@ func dropCancellations(err error) error {
 
 // startInBackground starts the daemon detached and waits until it is ready; false when
 // one was running.
-func (a *app) startInBackground(ctx context.Context) (bool, error) {
+func (a *cli) startInBackground(ctx context.Context) (bool, error) {
 	p, _, err := a.loadHome() // report an invalid configuration here and not in a log
 	if err != nil {
 		return false, err
@@ -169,7 +169,7 @@ func (a *app) startInBackground(ctx context.Context) (bool, error) {
 }
 
 // printWelcome prints the address of Hob.
-func (a *app) printWelcome(ctx context.Context, started bool) error {
+func (a *cli) printWelcome(ctx context.Context, started bool) error {
 	c, err := a.connectDaemon(ctx)
 	if err != nil {
 		return err
@@ -182,7 +182,7 @@ func (a *app) printWelcome(ctx context.Context, started bool) error {
 	return nil
 }
 
-func (a *app) stopCmd() *cobra.Command {
+func (a *cli) stopCmd() *cobra.Command {
 	return &cobra.Command{
 		Use: "stop", Short: "Stop Hob", Args: cobra.NoArgs,
 		RunE: a.runCommand(func(c *cobra.Command, _ []string) error { return a.stopDaemon(c.Context()) }),
@@ -193,7 +193,7 @@ const stopWait = 30 * time.Second
 
 // stopDaemon asks over the API, or with a signal when that does not answer, and
 // waits until the lock is free.
-func (a *app) stopDaemon(ctx context.Context) error {
+func (a *cli) stopDaemon(ctx context.Context) error {
 	p, err := system.DefaultPaths()
 	if err != nil {
 		return err
@@ -227,7 +227,7 @@ func (a *app) stopDaemon(ctx context.Context) error {
 	}
 }
 
-func (a *app) askToStop(ctx context.Context, p system.Paths, pid int) error {
+func (a *cli) askToStop(ctx context.Context, p system.Paths, pid int) error {
 	c, err := a.clientOf(p, pid)
 	if err != nil {
 		return err
@@ -237,7 +237,7 @@ func (a *app) askToStop(ctx context.Context, p system.Paths, pid int) error {
 	return c.postJSON(ctx, "/api/v1/manage/shutdown", struct{}{}, nil)
 }
 
-func (a *app) statusCmd() *cobra.Command {
+func (a *cli) statusCmd() *cobra.Command {
 	return a.addJSONFlag(&cobra.Command{
 		Use: "status", Short: "Show the status of Hob", Args: cobra.NoArgs,
 		RunE: a.runCommand(func(c *cobra.Command, _ []string) error {
@@ -258,7 +258,7 @@ func (a *app) statusCmd() *cobra.Command {
 	})
 }
 
-func (a *app) versionCmd() *cobra.Command {
+func (a *cli) versionCmd() *cobra.Command {
 	return a.addJSONFlag(&cobra.Command{
 		Use: "version", Short: "Print the version of this program", Args: cobra.NoArgs,
 		RunE: a.runCommand(func(*cobra.Command, []string) error {
@@ -271,7 +271,7 @@ func (a *app) versionCmd() *cobra.Command {
 	})
 }
 
-func (a *app) initCmd() *cobra.Command {
+func (a *cli) initCmd() *cobra.Command {
 	return &cobra.Command{
 		Use: "init", Short: "Write a short configuration file", Args: cobra.NoArgs,
 		RunE: a.runCommand(func(*cobra.Command, []string) error {
@@ -299,7 +299,7 @@ func (a *app) initCmd() *cobra.Command {
 	}
 }
 
-func (a *app) backupCmd() *cobra.Command {
+func (a *cli) backupCmd() *cobra.Command {
 	return a.addJSONFlag(&cobra.Command{
 		Use: "backup", Short: "Back up the database", Args: cobra.NoArgs,
 		RunE: a.runCommand(func(c *cobra.Command, _ []string) error {

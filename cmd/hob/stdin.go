@@ -44,7 +44,7 @@ func (u userInput) messageBody() map[string]any {
 
 // readInput combines arguments and standard input. Without arguments, or with "-" as the last
 // one, it waits for standard input.
-func (a *app) readInput(ctx context.Context, args []string, mine bool) (userInput, error) {
+func (a *cli) readInput(ctx context.Context, args []string, mine bool) (userInput, error) {
 	wait := len(args) == 0
 	if n := len(args); n > 0 && args[n-1] == "-" {
 		args, wait = args[:n-1], true
@@ -63,7 +63,7 @@ func (a *app) readInput(ctx context.Context, args []string, mine bool) (userInpu
 }
 
 // readPipe reads standard input to its end. Without wait it gives up if no data arrives.
-func (a *app) readPipe(ctx context.Context, wait bool) (string, error) {
+func (a *cli) readPipe(ctx context.Context, wait bool) (string, error) {
 	type result struct {
 		text []byte
 		err  error

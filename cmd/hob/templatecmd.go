@@ -9,13 +9,13 @@ import (
 	"github.com/spf13/cobra"
 
 	"hob/autonomy/config"
-	"hob/autonomy/prompt"
+	"hob/autonomy/turn/prompt"
 	"hob/platform/failpoint"
 	"hob/platform/host/system"
 	"hob/templates"
 )
 
-func (a *app) templateCmd() *cobra.Command {
+func (a *cli) templateCmd() *cobra.Command {
 	list := a.addJSONFlag(&cobra.Command{
 		Use: "list", Short: "List the templates", Args: cobra.NoArgs,
 		RunE: a.runCommand(func(*cobra.Command, []string) error { return a.listTemplates() }),
@@ -74,7 +74,7 @@ func completeTemplates(_ *cobra.Command, args []string, _ string) ([]string, cob
 }
 
 // things stores the resources that templates create besides files, over the API.
-type things struct{ a *app }
+type things struct{ a *cli }
 
 // Reconcile implements templates.ResourceStore.
 func (t things) Reconcile(ctx context.Context, w templates.DesiredState) (done templates.ApplyResult, err error) {
@@ -83,7 +83,7 @@ func (t things) Reconcile(ctx context.Context, w templates.DesiredState) (done t
 }
 
 // templateHome returns the installation that applies and resets templates.
-func (a *app) templateHome(p system.Paths) (*templates.Installation, error) {
+func (a *cli) templateHome(p system.Paths) (*templates.Installation, error) {
 	name := "Hob"
 	if cfg, err := config.Load(p.ConfigFile()); err == nil {
 		name = cfg.Agent.Name
@@ -100,7 +100,7 @@ func (a *app) templateHome(p system.Paths) (*templates.Installation, error) {
 
 // withTemplateLock runs fn while no other command changes templates. It first finishes changes that
 // a crash interrupted.
-func (a *app) withTemplateLock(ctx context.Context, fn func(p system.Paths, h *templates.Installation) error) error {
+func (a *cli) withTemplateLock(ctx context.Context, fn func(p system.Paths, h *templates.Installation) error) error {
 	p, err := system.DefaultPaths()
 	if err != nil {
 		return err
@@ -138,7 +138,7 @@ func inUse(s templates.State) string {
 	return "the active template is " + s.Name
 }
 
-func (a *app) listTemplates() error {
+func (a *cli) listTemplates() error {
 	p, err := system.DefaultPaths()
 	if err != nil {
 		return err
@@ -186,7 +186,7 @@ func activeMark(on bool) string {
 	return "  "
 }
 
-func (a *app) removeTemplate(ctx context.Context, name string, yes bool) error {
+func (a *cli) removeTemplate(ctx context.Context, name string, yes bool) error {
 	return a.withTemplateLock(ctx, func(p system.Paths, h *templates.Installation) error {
 		s, err := h.State()
 		if err != nil {

@@ -23,7 +23,7 @@ import (
 
 // createTemplate creates a template from those parts of the current state that a template may
 // contain.
-func (a *app) createTemplate(ctx context.Context, name, about string) error {
+func (a *cli) createTemplate(ctx context.Context, name, about string) error {
 	if about == "" {
 		about = "How " + name + " was set up."
 	}
@@ -84,7 +84,7 @@ func stoppedReason(state string) string {
 }
 
 // gatherRunning collects the active items, and counts the omitted ones by reason.
-func (a *app) gatherRunning(ctx context.Context, t *templates.Template) (left map[string]int, err error) {
+func (a *cli) gatherRunning(ctx context.Context, t *templates.Template) (left map[string]int, err error) {
 	var timed, rest []api.Watcher
 	var aims []api.Goal
 	err = a.withClient(ctx, func(c *client) error {

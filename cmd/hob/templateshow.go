@@ -49,19 +49,19 @@ func soulLooksBad(t *templates.Template) bool {
 }
 
 // yesOrNo asks on a terminal; asked is false if there is none.
-func (a *app) yesOrNo(ctx context.Context, question string) (yes, asked bool, err error) {
+func (a *cli) yesOrNo(ctx context.Context, question string) (yes, asked bool, err error) {
 	s, asked, err := a.readAnswer(ctx, question+" [y/N] ")
 	return s == "y" || s == "yes", asked, err
 }
 
 // typedYes is yesOrNo that accepts only the full word.
-func (a *app) typedYes(ctx context.Context, question string) (yes, asked bool, err error) {
+func (a *cli) typedYes(ctx context.Context, question string) (yes, asked bool, err error) {
 	s, asked, err := a.readAnswer(ctx, question+" [type yes] ")
 	return s == "yes", asked, err
 }
 
 // readAnswer returns the user's input in lower case.
-func (a *app) readAnswer(ctx context.Context, question string) (answer string, asked bool, err error) {
+func (a *cli) readAnswer(ctx context.Context, question string) (answer string, asked bool, err error) {
 	_, in := terminalFD(a.in)
 	if _, out := terminalFD(a.err); !in || !out {
 		return "", false, nil
@@ -81,7 +81,7 @@ func (a *app) readAnswer(ctx context.Context, question string) (answer string, a
 }
 
 // colourDiff paints the lines of a diff on a terminal.
-func (a *app) colourDiff(diff string) {
+func (a *cli) colourDiff(diff string) {
 	for line := range strings.Lines(diff) {
 		line = sanitizePrintable(strings.TrimSuffix(line, "\n"))
 		switch {
@@ -99,7 +99,7 @@ func (a *app) colourDiff(diff string) {
 }
 
 // printPreview shows the changes that use or reset would make.
-func (a *app) printPreview(plan *templates.Plan, t *templates.Template) {
+func (a *cli) printPreview(plan *templates.Plan, t *templates.Template) {
 	switch {
 	case t == nil:
 		fmt.Fprintf(a.out, "Resetting %s would change this:\n\n", plan.Was)
@@ -138,7 +138,7 @@ func (a *app) printPreview(plan *templates.Plan, t *templates.Template) {
 }
 
 // printForeignNotice prints a warning about a template that is not built in.
-func (a *app) printForeignNotice(t *templates.Template) {
+func (a *cli) printForeignNotice(t *templates.Template) {
 	if !isForeign(t) {
 		return
 	}
@@ -150,14 +150,14 @@ func (a *app) printForeignNotice(t *templates.Template) {
 }
 
 // printRequirements prints all requirements of a template, untruncated.
-func (a *app) printRequirements(t *templates.Template) {
+func (a *cli) printRequirements(t *templates.Template) {
 	fmt.Fprintln(a.out, "Requirements:")
 	for _, s := range t.Asks() {
 		fmt.Fprintln(a.out, "  "+oneLine(s))
 	}
 }
 
-func (a *app) showThings(verb string, list []templates.Resource) {
+func (a *cli) showThings(verb string, list []templates.Resource) {
 	for _, t := range list {
 		line := fmt.Sprintf("%s %s: %s", verb, t.What, oneLine(t.Text))
 		if t.Why != "" {
@@ -168,7 +168,7 @@ func (a *app) showThings(verb string, list []templates.Resource) {
 }
 
 // printApplied prints the changes that were made.
-func (a *app) printApplied(p system.Paths, plan *templates.Plan, d templates.ApplyResult, kept []string) {
+func (a *cli) printApplied(p system.Paths, plan *templates.Plan, d templates.ApplyResult, kept []string) {
 	if plan.Template == "" {
 		fmt.Fprintf(a.out, "\nReset the template %s.\n", plan.Was)
 	} else {
@@ -183,7 +183,7 @@ func (a *app) printApplied(p system.Paths, plan *templates.Plan, d templates.App
 }
 
 // showTemplate prints the contents and the requirements of a template.
-func (a *app) showTemplate(ref string) error {
+func (a *cli) showTemplate(ref string) error {
 	p, err := system.DefaultPaths()
 	if err != nil {
 		return err

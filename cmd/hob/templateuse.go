@@ -12,7 +12,7 @@ import (
 // templateConsent contains the approvals given by flags.
 type templateConsent struct{ yes, trust bool }
 
-func (a *app) useTemplate(ctx context.Context, ref string, given templateConsent) error {
+func (a *cli) useTemplate(ctx context.Context, ref string, given templateConsent) error {
 	return a.withTemplateLock(ctx, func(p system.Paths, h *templates.Installation) error {
 		t, err := templateShelf(p).Find(ref)
 		if err != nil {
@@ -26,7 +26,7 @@ func (a *app) useTemplate(ctx context.Context, ref string, given templateConsent
 	})
 }
 
-func (a *app) resetTemplate(ctx context.Context, yes bool) error {
+func (a *cli) resetTemplate(ctx context.Context, yes bool) error {
 	return a.withTemplateLock(ctx, func(p system.Paths, h *templates.Installation) error {
 		plan, err := h.Plan(ctx, nil)
 		if errors.Is(err, templates.ErrNoneInUse) {
@@ -60,7 +60,7 @@ type templateResult struct {
 	Marks   []string `json:"marks"` // parts of its texts that look like an attack
 }
 
-func (a *app) carryOut(ctx context.Context, p system.Paths, h *templates.Installation, plan *templates.Plan, t *templates.Template, given templateConsent) error {
+func (a *cli) carryOut(ctx context.Context, p system.Paths, h *templates.Installation, plan *templates.Plan, t *templates.Template, given templateConsent) error {
 	out := templateResult{Plan: plan, Kept: []string{}, Marks: suspiciousPatterns(t)}
 	if t != nil {
 		out.Asks = t.Asks()
@@ -93,7 +93,7 @@ func (a *app) carryOut(ctx context.Context, p system.Paths, h *templates.Install
 
 // confirmPlan asks on a terminal; without one it fails and explains how to answer. A personality that
 // looks like an attack becomes part of every conversation, so a single key press is not enough.
-func (a *app) confirmPlan(ctx context.Context, plan *templates.Plan, doubtful bool) (bool, error) {
+func (a *cli) confirmPlan(ctx context.Context, plan *templates.Plan, doubtful bool) (bool, error) {
 	what := "Use " + plan.Template + "?"
 	if plan.Template == "" {
 		what = "Take " + plan.Was + " back?"

@@ -4,7 +4,7 @@ import (
 	"github.com/spf13/cobra"
 )
 
-func (a *app) taskCmd() *cobra.Command {
+func (a *cli) taskCmd() *cobra.Command {
 	var all bool
 	list := a.addJSONFlag(&cobra.Command{
 		Use: "list", Short: "List the open tasks", Args: cobra.NoArgs,
@@ -55,7 +55,7 @@ func taskFlags(c *cobra.Command) {
 
 // onOne returns a command that calls a tool on one item, named by its id or by words of its
 // title.
-func (a *app) onOne(use, short, tool, arg string) *cobra.Command {
+func (a *cli) onOne(use, short, tool, arg string) *cobra.Command {
 	return a.addJSONFlag(&cobra.Command{
 		Use: use, Short: short, Args: cobra.MinimumNArgs(1),
 		RunE: a.runCommand(func(c *cobra.Command, args []string) error {
@@ -65,7 +65,7 @@ func (a *app) onOne(use, short, tool, arg string) *cobra.Command {
 }
 
 // resumeCommand is onOne for the tools that pause, with resume set.
-func (a *app) resumeCommand(use, short, tool, arg string) *cobra.Command {
+func (a *cli) resumeCommand(use, short, tool, arg string) *cobra.Command {
 	return &cobra.Command{
 		Use: use, Short: short, Args: cobra.MinimumNArgs(1),
 		RunE: a.runCommand(func(c *cobra.Command, args []string) error {
@@ -74,7 +74,7 @@ func (a *app) resumeCommand(use, short, tool, arg string) *cobra.Command {
 	}
 }
 
-func (a *app) watchCmd() *cobra.Command {
+func (a *cli) watchCmd() *cobra.Command {
 	list := a.addJSONFlag(&cobra.Command{
 		Use: "list", Short: "List the watchers", Args: cobra.NoArgs,
 		RunE: a.runCommand(func(c *cobra.Command, _ []string) error {
@@ -88,7 +88,7 @@ func (a *app) watchCmd() *cobra.Command {
 		a.resumeCommand("resume WATCHER...", "Resume a paused watcher", "pause_watcher", "watcher"))
 }
 
-func (a *app) reminderCmd() *cobra.Command {
+func (a *cli) reminderCmd() *cobra.Command {
 	list := a.addJSONFlag(&cobra.Command{
 		Use: "list", Short: "List upcoming reminders", Args: cobra.NoArgs,
 		RunE: a.runCommand(func(c *cobra.Command, _ []string) error {
@@ -113,7 +113,7 @@ func (a *app) reminderCmd() *cobra.Command {
 		a.onOne("remove REMINDER...", "Cancel a reminder (undo restores it)", "cancel_reminder", "reminder"))
 }
 
-func (a *app) scheduleCmd() *cobra.Command {
+func (a *cli) scheduleCmd() *cobra.Command {
 	list := a.addJSONFlag(&cobra.Command{
 		Use: "list", Short: "List the schedules", Args: cobra.NoArgs,
 		RunE: a.runCommand(func(c *cobra.Command, _ []string) error {

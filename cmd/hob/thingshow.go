@@ -13,7 +13,7 @@ import (
 
 // thingShow returns the command that shows one watcher, schedule or reminder, with its next
 // times.
-func (a *app) thingShow(noun, path string) *cobra.Command {
+func (a *cli) thingShow(noun, path string) *cobra.Command {
 	return a.addJSONFlag(&cobra.Command{
 		Use: "show " + strings.ToUpper(noun) + "...", Short: "Show one " + noun + " in full", Args: cobra.MinimumNArgs(1),
 		RunE: a.runCommand(func(c *cobra.Command, args []string) error {
@@ -41,7 +41,7 @@ func (a *app) thingShow(noun, path string) *cobra.Command {
 }
 
 // showThing prints the known fields line by line.
-func (a *app) showThing(r row) {
+func (a *cli) showThing(r row) {
 	zone := a.userZone()
 	says, does := "does", r.textField("action")
 	if r.textField("mode") == "remind" {

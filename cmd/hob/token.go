@@ -6,7 +6,7 @@ import (
 	"github.com/spf13/cobra"
 )
 
-func (a *app) tokenCmd() *cobra.Command {
+func (a *cli) tokenCmd() *cobra.Command {
 	rotate := &cobra.Command{
 		Use: "rotate", Short: "Replace the token and disconnect its current users", Args: cobra.NoArgs,
 		RunE: a.runCommand(func(c *cobra.Command, _ []string) error {

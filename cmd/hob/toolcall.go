@@ -43,7 +43,7 @@ func approvalText(p api.Approval) string {
 }
 
 // callTool runs a tool through the guard as the owner and prints its result.
-func (a *app) callTool(ctx context.Context, c *client, given priorApproval, tool string, args any) (api.ToolOutcome, error) {
+func (a *cli) callTool(ctx context.Context, c *client, given priorApproval, tool string, args any) (api.ToolOutcome, error) {
 	body := map[string]any{"arguments": args, "session": cliSession}
 	req, err := c.newRequest(ctx, http.MethodPost, "/api/v1/tools/"+pathPart(tool), nil, body)
 	if err != nil {
@@ -112,7 +112,7 @@ func toolFailure(code, text string) error {
 }
 
 // confirmApproval asks y/N on a terminal; without one it fails and explains how to answer.
-func (a *app) confirmApproval(ctx context.Context, q api.Approval) (bool, error) {
+func (a *cli) confirmApproval(ctx context.Context, q api.Approval) (bool, error) {
 	_, in := terminalFD(a.in)
 	if _, out := terminalFD(a.err); !in || !out {
 		return false, &failure{
@@ -173,7 +173,7 @@ func (c *client) waitEvent(ctx context.Context, id string, asked []api.Approval)
 }
 
 // runTool runs one tool and prints its text, or with --json its complete outcome.
-func (a *app) runTool(ctx context.Context, yes bool, tool string, args any) error {
+func (a *cli) runTool(ctx context.Context, yes bool, tool string, args any) error {
 	return a.withClient(ctx, func(c *client) error {
 		given := noPriorApproval
 		if yes {
@@ -191,7 +191,7 @@ func (a *app) runTool(ctx context.Context, yes bool, tool string, args any) erro
 	})
 }
 
-func (a *app) toolCmd() *cobra.Command {
+func (a *cli) toolCmd() *cobra.Command {
 	list := a.addJSONFlag(&cobra.Command{
 		Use: "list [WORDS...]", Short: "List all tools, or the tools that match WORDS",
 		RunE: a.runCommand(func(c *cobra.Command, args []string) error {

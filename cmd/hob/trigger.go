@@ -12,7 +12,7 @@ import (
 	"hob/autonomy/api"
 )
 
-func (a *app) triggerCmd() *cobra.Command {
+func (a *cli) triggerCmd() *cobra.Command {
 	list := a.addJSONFlag(&cobra.Command{
 		Use: "list", Short: "List the configured triggers", Args: cobra.NoArgs,
 		RunE: a.runCommand(func(c *cobra.Command, _ []string) error {
@@ -29,7 +29,7 @@ func (a *app) triggerCmd() *cobra.Command {
 	return a.commandGroup(&cobra.Command{Use: "trigger", Short: "List and fire triggers"}, list, fire)
 }
 
-func (a *app) fireTrigger(ctx context.Context, name, data string) error {
+func (a *cli) fireTrigger(ctx context.Context, name, data string) error {
 	body, err := a.readPayload(data)
 	if err != nil {
 		return err
@@ -53,7 +53,7 @@ func (a *app) fireTrigger(ctx context.Context, name, data string) error {
 }
 
 // readPayload reads the payload of a trigger.
-func (a *app) readPayload(data string) (b []byte, err error) {
+func (a *cli) readPayload(data string) (b []byte, err error) {
 	switch {
 	case data == "-":
 		b, err = io.ReadAll(a.in)

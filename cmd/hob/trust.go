@@ -8,7 +8,7 @@ import (
 	"hob/autonomy"
 )
 
-func (a *app) whyCmd() *cobra.Command {
+func (a *cli) whyCmd() *cobra.Command {
 	return a.addJSONFlag(&cobra.Command{
 		Use: "why [event|tick|notification|silence] [ID|last|WORDS...]", SuggestFor: []string{"explain", "log", "logs"}, Short: "Explain why Hob did or said something, or did not",
 		RunE: a.runCommand(func(c *cobra.Command, args []string) error {

@@ -15,7 +15,7 @@ type undoFlags struct {
 	list, turn, redo bool
 }
 
-func (a *app) undoCmd() *cobra.Command {
+func (a *cli) undoCmd() *cobra.Command {
 	var f undoFlags
 	cmd := a.addJSONFlag(&cobra.Command{
 		Use: "undo [ID]", Short: "Undo actions of Hob", Args: cobra.MaximumNArgs(1),
@@ -73,7 +73,7 @@ func (f undoFlags) toolArguments(args []string) (map[string]any, error) {
 }
 
 // runUndo calls the tool and prints the result. A partial undo is a failure.
-func (a *app) runUndo(ctx context.Context, in map[string]any) error {
+func (a *cli) runUndo(ctx context.Context, in map[string]any) error {
 	return a.withClient(ctx, func(c *client) error {
 		out, err := a.callTool(ctx, c, commandApproval, "undo", in)
 		if err != nil {

@@ -10,14 +10,14 @@ import (
 	"github.com/spf13/cobra"
 
 	"hob/autonomy/config"
-	"hob/cmd/hob/internal/daemon"
+	"hob/cmd/hob/internal/app"
 	"hob/platform/host/system"
 	"hob/platform/host/vault"
 	"hob/platform/net/release"
 	"hob/platform/net/safehttp"
 )
 
-func (a *app) updateCmd() *cobra.Command {
+func (a *cli) updateCmd() *cobra.Command {
 	var check bool
 	c := a.addJSONFlag(&cobra.Command{
 		Use: "update", Short: "Check for a newer version", Args: cobra.NoArgs,
@@ -32,7 +32,7 @@ func (a *app) updateCmd() *cobra.Command {
 	return c
 }
 
-func (a *app) runUpdate(ctx context.Context) error {
+func (a *cli) runUpdate(ctx context.Context) error {
 	p, cfg, err := a.loadHome()
 	if err != nil {
 		return err
@@ -43,7 +43,7 @@ func (a *app) runUpdate(ctx context.Context) error {
 	}
 	r, err := a.release.Look(ctx, n, cfg.Update, p.UpdateFile(), a.version, time.Now())
 	switch {
-	case errors.Is(err, daemon.ErrNoRelease):
+	case errors.Is(err, app.ErrNoRelease):
 		return &failure{code: exitFailed, cause: err.Error(), remedy: "see docs/packaging.md; or set them: hob config set update.url https://… and hob config set update.key RW…"}
 	case release.Refused(err):
 		return &failure{code: exitFailed, cause: err.Error(), remedy: "do not install that version; if this lasts for days, report it to the project"}
@@ -77,7 +77,7 @@ func wayOut(ctx context.Context, p system.Paths, c *config.Config) (*safehttp.Cl
 	return safehttp.New(safehttp.Options{Allow: c.Network.Allow, Proxy: proxy, ProxyResolves: c.Network.ProxyResolves})
 }
 
-func (a *app) showUpdate(r release.Result) {
+func (a *cli) showUpdate(r release.Result) {
 	switch {
 	case r.Newer:
 		fmt.Fprintf(a.out, "Hob %s is available (%s); this is %s.\n", r.Latest, r.Released.Format(time.DateOnly), sanitizePrintable(r.Current))

@@ -11,7 +11,7 @@ import (
 	"hob/autonomy/api"
 )
 
-func (a *app) usageCmd() *cobra.Command {
+func (a *cli) usageCmd() *cobra.Command {
 	budget := a.addJSONFlag(&cobra.Command{
 		Use: "budget", Short: "Show the cost of today and this month against the limits", Args: cobra.NoArgs,
 		RunE: a.runCommand(func(c *cobra.Command, _ []string) error {
@@ -35,7 +35,7 @@ func (a *app) usageCmd() *cobra.Command {
 	return cmd
 }
 
-func (a *app) printUsage(ctx context.Context) error {
+func (a *cli) printUsage(ctx context.Context) error {
 	return a.withClient(ctx, func(c *client) error {
 		var raw, caps json.RawMessage
 		if err := c.getJSON(ctx, "/api/v1/usage", nil, &raw); err != nil {
@@ -146,7 +146,7 @@ func formatCount(n int) string {
 	return fmt.Sprintf("%.1fM", float64(n)/1_000_000)
 }
 
-func (a *app) printBudget(raw json.RawMessage) error {
+func (a *cli) printBudget(raw json.RawMessage) error {
 	var rows []api.BudgetRow
 	if err := json.Unmarshal(raw, &rows); err != nil {
 		return fmt.Errorf("decode the budget: %w; use --json", err)
@@ -177,7 +177,7 @@ func (a *app) printBudget(raw json.RawMessage) error {
 }
 
 // colorGauge is a bar that turns amber and red as it fills.
-func (a *app) colorGauge(part float64) string {
+func (a *cli) colorGauge(part float64) string {
 	const width = 12
 	full := drawBar(part, width)
 	style := green

@@ -14,7 +14,7 @@ import (
 	watchersall "hob/watchers/all"
 )
 
-func (a *app) watchAdd() *cobra.Command {
+func (a *cli) watchAdd() *cobra.Command {
 	add := &cobra.Command{
 		Use: "add [WHAT]", Short: "Watch a file, a folder, a feed or another source", Args: cobra.MaximumNArgs(1),
 		Long: `Watch a source and get notified about changes.
@@ -44,7 +44,7 @@ a feed or a page. Set further options of a kind with --set; see docs/watchers.md
 	return add
 }
 
-func (a *app) watchChange() *cobra.Command {
+func (a *cli) watchChange() *cobra.Command {
 	change := &cobra.Command{
 		Use: "change WATCHER...", Short: "Change the hours and the rate of a watcher", Args: cobra.MinimumNArgs(1),
 		Long: `Change the hours and the rate of a watcher. It keeps its state. The word
@@ -68,7 +68,7 @@ func (a *app) watchChange() *cobra.Command {
 	return change
 }
 
-func (a *app) watchTry() *cobra.Command {
+func (a *cli) watchTry() *cobra.Command {
 	try := a.addJSONFlag(&cobra.Command{
 		Use: "try [WATCHER... | WHAT]", Short: "Show what a watcher would have found in the last days",
 		Long: `Show what a watcher or a schedule would have found in the last days, without

@@ -22,7 +22,7 @@ type Record struct {
 	Entity   *knowledge.Entity   `json:"entity,omitempty"`
 	Relation *knowledge.Relation `json:"relation,omitempty"`
 	Note     *Note               `json:"note,omitempty"`
-	// Lesson and Preference have the format of package autonomy/learn.
+	// Lesson and Preference have the format of package autonomy/mind/learn.
 	Lesson     json.RawMessage `json:"lesson,omitempty"`
 	Preference json.RawMessage `json:"preference,omitempty"`
 	// Document is an ingested file in the format of package knowledge/ingest, Chunk a part of one,

@@ -15,7 +15,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"hob/autonomy/bus"
-	"hob/autonomy/goals"
+	"hob/autonomy/mind/goals"
 	"hob/autonomy/notify"
 	"hob/knowledge"
 	"hob/knowledge/graph"

@@ -26,7 +26,7 @@ import (
 	"hob/channels/slack"
 	"hob/channels/telegram"
 	"hob/channels/web"
-	"hob/cmd/hob/internal/daemon"
+	"hob/cmd/hob/internal/app"
 	"hob/platform/host/system"
 	"hob/platform/provenance"
 	"hob/tools"
@@ -110,7 +110,7 @@ func openHouse(t *testing.T, channel string, p *place) *house {
 	if p.driver != nil {
 		drivers = append(drivers, p.driver)
 	}
-	d, err := daemon.Open(t.Context(), daemon.Options{
+	d, err := app.Open(t.Context(), app.Options{
 		Paths: paths, Config: c, Version: "test", UserHome: h.home, Tools: append([]tools.Tool{h.errand()}, p.tools...), Drivers: drivers, Network: p.network, Quick: 1,
 		Peer:    func(string, string, bool) web.Peer { return web.PeerOwner }, // a test is all of them in one process
 		Started: func() (bool, error) { return false, nil }, Session: func(string) string { return "" },

@@ -4,7 +4,7 @@ import (
 	"context"
 	"fmt"
 
-	"hob/autonomy/rules"
+	"hob/autonomy/guard/rules"
 )
 
 // checkPolicy reads the owner's rules: a broken file denies every call.

@@ -14,7 +14,7 @@ import (
 	"hob/autonomy/config"
 	"hob/channels"
 	"hob/channels/web"
-	"hob/cmd/hob/internal/daemon"
+	"hob/cmd/hob/internal/app"
 	"hob/platform/host/system"
 )
 
@@ -39,7 +39,7 @@ func openWith(t *testing.T, conf string, own map[string]channels.Channel) *house
 	fatal(t, err)
 	c, err := config.Parse("config.toml", []byte("[web]\nlisten = \"127.0.0.1:0\"\n"+conf))
 	fatal(t, err)
-	d, err := daemon.Open(t.Context(), daemon.Options{
+	d, err := app.Open(t.Context(), app.Options{
 		Paths: paths, Config: c, Version: "test", Channels: own,
 		Peer: func(string, string, bool) web.Peer { return web.PeerOwner }, // the browser runs below this test, which is the daemon
 	})

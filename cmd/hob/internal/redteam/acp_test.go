@@ -10,7 +10,7 @@ import (
 
 	"hob/autonomy/llm/acp/acptest"
 	"hob/autonomy/llm/llmtest"
-	"hob/cmd/hob/internal/daemon"
+	"hob/cmd/hob/internal/app"
 )
 
 // agentWorld is a world whose model is an external agent: this test's own binary.
@@ -22,7 +22,7 @@ func agentWorld(t *testing.T) (w *world, work string) {
 	args, err := json.Marshal(acptest.Args())
 	fatal(t, err)
 	idleModel := func(llmtest.Request) llmtest.Answer { return llmtest.Answer{Text: "Good day."} }
-	w = newWorldIn(t, nil, fmt.Sprintf("[providers.tester]\nkind = \"acp\"\ncommand = %q\nargs = %s\ncwd = %q\n", exe, args, work), idleModel, func(o *daemon.Options) {
+	w = newWorldIn(t, nil, fmt.Sprintf("[providers.tester]\nkind = \"acp\"\ncommand = %q\nargs = %s\ncwd = %q\n", exe, args, work), idleModel, func(o *app.Options) {
 		c := *o.Config
 		c.Agent.Model = "tester"
 		o.Config = &c

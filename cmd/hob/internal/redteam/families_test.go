@@ -14,7 +14,7 @@ import (
 
 	"hob/autonomy/config"
 	"hob/autonomy/llm/llmtest"
-	"hob/cmd/hob/internal/daemon"
+	"hob/cmd/hob/internal/app"
 )
 
 // acts are the calls of a model that got an unknown sender's words in another way: a change that
@@ -33,7 +33,7 @@ func (f *forge) acts(all []toolSpec) (out []attempt) {
 }
 
 // stage is a world with a villain in it.
-func stage(t *testing.T, conf string, more ...func(*daemon.Options)) (*world, *villain, *forge, []toolSpec) {
+func stage(t *testing.T, conf string, more ...func(*app.Options)) (*world, *villain, *forge, []toolSpec) {
 	t.Helper()
 	v := &villain{}
 	w := newWorldIn(t, nil, conf, v.reply, more...)

@@ -15,7 +15,7 @@ import (
 
 	"hob/autonomy/config"
 	"hob/autonomy/llm/llmtest"
-	"hob/cmd/hob/internal/daemon"
+	"hob/cmd/hob/internal/app"
 	"hob/platform/net/safehttp/safehttptest"
 )
 
@@ -294,7 +294,7 @@ func TestIncidentI15_OnlyLoopbackByDefault(t *testing.T) {
 		if err != nil {
 			continue // refused even earlier
 		}
-		d, err := daemon.Open(t.Context(), daemon.Options{Paths: w.paths, Config: c, Version: "test", UserHome: w.home})
+		d, err := app.Open(t.Context(), app.Options{Paths: w.paths, Config: c, Version: "test", UserHome: w.home})
 		if err != nil {
 			continue
 		}

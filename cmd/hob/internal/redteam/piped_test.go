@@ -13,7 +13,7 @@ import (
 
 	"hob/autonomy/llm/llmtest"
 	"hob/channels/web"
-	"hob/cmd/hob/internal/daemon"
+	"hob/cmd/hob/internal/app"
 )
 
 // pipe sends the text that a command builds from its arguments and from text that the owner did not
@@ -82,7 +82,7 @@ func TestThroughThePipeOfTheCommand(t *testing.T) {
 		t.Skipf("the program cannot be built here: %v %s", err, out)
 	}
 	v := &villain{}
-	w := newWorldIn(t, nil, "", v.reply, func(o *daemon.Options) {
+	w := newWorldIn(t, nil, "", v.reply, func(o *app.Options) {
 		o.Peer = func(string, string, bool) web.Peer { return web.PeerOwner } // the command runs below this process
 	})
 	w.countVillain(v)

@@ -10,13 +10,13 @@ import (
 	"testing"
 
 	"hob/autonomy/llm/llmtest"
-	"hob/cmd/hob/internal/daemon"
+	"hob/cmd/hob/internal/app"
 )
 
 // trusting is a stage on which ~/Documents/trusted contains the owner's own words.
 func trusting(t *testing.T) (*world, *villain, string) {
 	t.Helper()
-	w, v, _, _ := stage(t, "", func(o *daemon.Options) {
+	w, v, _, _ := stage(t, "", func(o *app.Options) {
 		o.Config.Files.Trusted = []string{filepath.Join(o.UserHome, "Documents", "trusted")}
 	})
 	trusted := filepath.Join(w.docs, "trusted")

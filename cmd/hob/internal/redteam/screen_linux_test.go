@@ -10,7 +10,7 @@ import (
 	"testing"
 
 	"hob/autonomy/llm/llmtest"
-	"hob/cmd/hob/internal/daemon"
+	"hob/cmd/hob/internal/app"
 	"hob/platform/host/desktop/clipboard"
 	"hob/platform/host/desktop/desktoptest"
 	"hob/platform/host/desktop/window"
@@ -67,7 +67,7 @@ func (d *desk) copied() string {
 }
 
 // onScreen lets the tools of the desktop reach the test's own.
-func onScreen(o *daemon.Options) { o.Screen = true }
+func onScreen(o *app.Options) { o.Screen = true }
 
 // reach returns a thief's actions on the screen.
 func (d *desk) reach(f *forge) (out []attempt) {

@@ -12,7 +12,7 @@ import (
 	"testing"
 
 	"hob/autonomy/llm/llmtest"
-	"hob/cmd/hob/internal/daemon"
+	"hob/cmd/hob/internal/app"
 	"hob/platform/net/safehttp/safehttptest"
 )
 
@@ -126,7 +126,7 @@ type honest struct {
 	list []twin
 }
 
-func newHonest(t *testing.T, net *safehttptest.Internet, conf string, list []twin, more ...func(*daemon.Options)) *honest {
+func newHonest(t *testing.T, net *safehttptest.Internet, conf string, list []twin, more ...func(*app.Options)) *honest {
 	t.Helper()
 	h := &honest{list: list}
 	h.world = newWorldIn(t, net, conf, h.reply, more...)

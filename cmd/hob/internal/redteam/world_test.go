@@ -22,7 +22,7 @@ import (
 	"hob/autonomy/config"
 	"hob/autonomy/llm/llmtest"
 	"hob/channels"
-	"hob/cmd/hob/internal/daemon"
+	"hob/cmd/hob/internal/app"
 	"hob/platform/host/command"
 	"hob/platform/host/system"
 	"hob/platform/net/safehttp/safehttptest"
@@ -39,7 +39,7 @@ type world struct {
 	t          *testing.T
 	home, docs string
 	hob        string // HOB_HOME
-	d          *daemon.Daemon
+	d          *app.App
 	paths      system.Paths
 	token      string
 	client     *http.Client
@@ -61,7 +61,7 @@ func newWorld(t *testing.T, conf string, reply func(llmtest.Request) llmtest.Ans
 }
 
 // newWorldIn creates a world in a separate internet, with more options.
-func newWorldIn(t *testing.T, n *safehttptest.Internet, conf string, reply func(llmtest.Request) llmtest.Answer, more ...func(*daemon.Options)) *world {
+func newWorldIn(t *testing.T, n *safehttptest.Internet, conf string, reply func(llmtest.Request) llmtest.Answer, more ...func(*app.Options)) *world {
 	t.Helper()
 	if runtime.GOOS == "windows" {
 		t.Skip("the programs that leave marks are shell scripts")
@@ -103,7 +103,7 @@ func (w *world) furnish() {
 	fatal(w.t, os.MkdirAll(filepath.Join(w.docs, "Hob"), 0o700))
 }
 
-func (w *world) start(more string, options ...func(*daemon.Options)) {
+func (w *world) start(more string, options ...func(*app.Options)) {
 	t := w.t
 	t.Helper()
 	key := filepath.Join(w.hob, "test.key")
@@ -132,7 +132,7 @@ calls_per_minute = 1000
 	fatal(t, err)
 	exe, err := os.Executable()
 	fatal(t, err)
-	o := daemon.Options{
+	o := app.Options{
 		Paths: w.paths, Config: c, Version: "test", Log: slog.New(slog.DiscardHandler), UserHome: w.home,
 		Helper: []string{exe, command.Helper}, // this very test, see TestMain
 	}
@@ -142,7 +142,7 @@ calls_per_minute = 1000
 	for _, set := range options {
 		set(&o)
 	}
-	w.d, err = daemon.Open(t.Context(), o)
+	w.d, err = app.Open(t.Context(), o)
 	fatal(t, err)
 	ctx, cancel := context.WithCancel(context.Background())
 	done := make(chan error, 1)

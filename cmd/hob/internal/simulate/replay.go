@@ -15,7 +15,7 @@ import (
 	"hob/autonomy/guard"
 	"hob/autonomy/llm"
 	"hob/channels"
-	"hob/cmd/hob/internal/daemon"
+	"hob/cmd/hob/internal/app"
 	"hob/tools"
 )
 
@@ -25,11 +25,11 @@ const replayed = "replayed:"
 // journalDay is a day as the journal has it.
 type journalDay struct {
 	mu     sync.Mutex
-	days   []daemon.Journal
+	days   []app.Journal
 	ledger map[string][]bus.Entry // by tool
 }
 
-func (p *journalDay) loadJournals(list []daemon.Journal) {
+func (p *journalDay) loadJournals(list []app.Journal) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.days, p.ledger = list, map[string][]bus.Entry{}
@@ -88,7 +88,7 @@ type recordedTurn struct {
 }
 
 // recordedAnswers are the answers of models on that day, by turn.
-func recordedAnswers(list []daemon.Journal) (out []*recordedTurn) {
+func recordedAnswers(list []app.Journal) (out []*recordedTurn) {
 	for _, j := range list {
 		a := &recordedTurn{}
 		for _, m := range j.Messages {

@@ -20,7 +20,7 @@ import (
 
 	"hob/autonomy/config"
 	"hob/autonomy/llm/offline"
-	"hob/cmd/hob/internal/daemon"
+	"hob/cmd/hob/internal/app"
 	"hob/platform/host/system"
 	"hob/watchers/file"
 )
@@ -47,7 +47,7 @@ type Options struct {
 	// Replay replays the journal of the day of Start.
 	Replay  bool
 	Version string
-	Helper  []string // see daemon.Options
+	Helper  []string // see app.Options
 	Reader  []string
 	// Secret resolves the keys of models when they are really asked.
 	Secret func(ctx context.Context, ref string) (string, error)
@@ -105,9 +105,9 @@ type play struct {
 	files   *file.Driver
 	past    *journalDay     // nil: nothing is played again
 	known   map[string]bool // events that were there before
-	d       *daemon.Daemon
+	d       *app.App
 	line    timeline
-	spent   daemon.Spending // before
+	spent   app.Spending // before
 	stop    func() error
 }
 
@@ -168,11 +168,11 @@ func (p *play) runBubble() (_ *Result, err error) {
 }
 
 // loadDaemon opens Hob, which does nothing yet; p.stop closes it.
-func (p *play) loadDaemon(ctx context.Context) (*daemon.Daemon, error) {
-	d, err := daemon.Open(ctx, daemon.Options{
+func (p *play) loadDaemon(ctx context.Context) (*app.App, error) {
+	d, err := app.Open(ctx, app.Options{
 		Paths: p.paths, Config: p.conf, Log: p.o.Log, Version: p.o.Version, InProcess: true, Helper: p.o.Helper, Reader: p.o.Reader,
 		HTTP: p.world.modelClient(), Network: p.world.playedNetwork(), UserHome: p.users,
-		Play: &daemon.Simulation{
+		Play: &app.Simulation{
 			Channels: p.world.roomDrivers(), Watchers: p.watcherDrivers(), Account: p.world.reachAccount, Secret: p.world.fakeSecret, Tool: p.wrapTool,
 		},
 	})
@@ -213,7 +213,7 @@ func (p *play) openDaemon(ctx context.Context, first bool) error {
 }
 
 // resetCopy resets the state of the copy for the start.
-func (p *play) resetCopy(ctx context.Context, d *daemon.Daemon) (err error) {
+func (p *play) resetCopy(ctx context.Context, d *app.App) (err error) {
 	if err := d.Afresh(ctx); err != nil {
 		return err
 	}

@@ -13,7 +13,7 @@ import (
 	"hob/autonomy/guard"
 	"hob/autonomy/llm/offline"
 	"hob/channels"
-	"hob/cmd/hob/internal/daemon"
+	"hob/cmd/hob/internal/app"
 	"hob/platform/text/textnorm"
 )
 
@@ -121,7 +121,7 @@ func (p *play) collectResult(ctx context.Context) (*Result, error) {
 	if p.past != nil {
 		out.Replayed = len(p.past.days)
 	}
-	err := p.d.Story(ctx, p.start, func(w daemon.EventReport) error {
+	err := p.d.Story(ctx, p.start, func(w app.EventReport) error {
 		if p.known[w.Event.ID] {
 			return nil // unchanged since that day
 		}
@@ -168,7 +168,7 @@ func (p *play) addQuietDays(end time.Time) {
 }
 
 // recordEvent adds an event and its outcome to the timeline.
-func (p *play) recordEvent(id string, w daemon.EventReport) {
+func (p *play) recordEvent(id string, w app.EventReport) {
 	base := Entry{Event: id, Source: string(w.Event.Kind), Session: w.Event.Session}
 	with := func(at time.Time, k Kind, text string, change func(*Entry)) {
 		if at.Before(p.start) {

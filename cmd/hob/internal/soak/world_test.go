@@ -20,14 +20,14 @@ import (
 
 	"hob/autonomy/config"
 	"hob/autonomy/llm/llmtest"
-	"hob/cmd/hob/internal/daemon"
+	"hob/cmd/hob/internal/app"
 	"hob/platform/host/system"
 )
 
 // world is a daemon in this process, and the model it asks.
 type world struct {
 	t       *testing.T
-	d       *daemon.Daemon
+	d       *app.App
 	paths   system.Paths
 	token   string
 	client  *http.Client
@@ -78,7 +78,7 @@ summary_chars = 8000
 summary_keep = 6
 `, model.URL))
 	check(t, err)
-	w.d, err = daemon.Open(t.Context(), daemon.Options{Paths: paths, Config: c, Version: "soak", Log: slog.New(slog.DiscardHandler)})
+	w.d, err = app.Open(t.Context(), app.Options{Paths: paths, Config: c, Version: "soak", Log: slog.New(slog.DiscardHandler)})
 	check(t, err)
 	ctx, cancel := context.WithCancel(context.Background())
 	done := make(chan error, 1)

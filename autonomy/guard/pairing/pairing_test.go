@@ -1,0 +1,197 @@
+package pairing_test
+
+import (
+	"fmt"
+	"path/filepath"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"hob/autonomy/guard"
+	"hob/autonomy/guard/pairing"
+	"hob/channels"
+	"hob/platform/store"
+)
+
+func fatal(t testing.TB, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+func open(t *testing.T) *pairing.Pairings {
+	t.Helper()
+	db, err := store.Open(t.Context(), filepath.Join(t.TempDir(), "hob.db"), []store.MigrationSet{guard.Migrations(), pairing.Migrations()}, store.Options{})
+	fatal(t, err)
+	t.Cleanup(func() { fatal(t, db.Close()) })
+	g, err := guard.New(db, guard.Options{})
+	fatal(t, err)
+	fatal(t, g.InitKeys(t.Context()))
+	return pairing.New(db, g, pairing.Options{})
+}
+
+func says(p *pairing.Pairings, t *testing.T, channel, sender, text string) bool {
+	t.Helper()
+	yes, err := p.Pair(t.Context(), channels.Inbound{Channel: channel, Chat: "7", Sender: sender, Text: text})
+	fatal(t, err)
+	return yes
+}
+
+func owner(p *pairing.Pairings, t *testing.T, channel, sender string) bool {
+	t.Helper()
+	yes, err := p.IsOwner(t.Context(), channel, sender)
+	fatal(t, err)
+	return yes
+}
+
+func TestACodePairsOnce(t *testing.T) {
+	p := open(t)
+	c, err := p.NewCode(t.Context(), "chat", "cli")
+	fatal(t, err)
+	if len(c.Code) != 11 || time.Until(c.ExpiresAt) > 10*time.Minute {
+		t.Errorf("%+v", c)
+	}
+	for text, want := range map[string]bool{c.Code: true, "AAAAA-AAAAA": true, "hello": false} { // does not count as a try
+		if yes, err := p.Pairs(t.Context(), channels.Inbound{Channel: "chat", Sender: "ada", Text: text}); err != nil || yes != want {
+			t.Errorf("%q: %v, %v", text, yes, err)
+		}
+		if yes, err := p.Pairs(t.Context(), channels.Inbound{Channel: "other", Sender: "ada", Text: text}); err != nil || yes {
+			t.Errorf("%q: %v, %v where no code is open", text, yes, err)
+		}
+	}
+	if says(p, t, "chat", "", c.Code) || says(p, t, "other", "ada", c.Code) {
+		t.Error("nobody, or another channel, was paired")
+	}
+	if !says(p, t, "chat", "ada", "  "+strings.ToLower(c.Code)+"\n") {
+		t.Fatal("the right code does not pair")
+	}
+	if says(p, t, "chat", "eve", c.Code) || owner(p, t, "chat", "eve") {
+		t.Error("a code pairs twice")
+	}
+	for sender, want := range map[string]bool{"ada": true, "xada": false, "ad": false, "ada ": false, "Ada": false, "": false, "%": false} {
+		if got := owner(p, t, "chat", sender); got != want {
+			t.Errorf("%q: %v", sender, got)
+		}
+	}
+	if owner(p, t, "other", "ada") {
+		t.Error("paired on another channel, too")
+	}
+	list, err := p.List(t.Context())
+	fatal(t, err)
+	if len(list) != 1 || list[0].By != "cli" || list[0].Chat != "7" {
+		t.Fatalf("%+v", list)
+	}
+	_, err = p.Remove(t.Context(), list[0].ID, "cli")
+	fatal(t, err)
+	if owner(p, t, "chat", "ada") {
+		t.Error("still the owner")
+	}
+	if _, err := p.Remove(t.Context(), list[0].ID, "cli"); err == nil {
+		t.Error("ended twice")
+	}
+}
+
+func TestACodeThatIsGuessedAtIsDead(t *testing.T) {
+	p := open(t)
+	c, err := p.NewCode(t.Context(), "chat", "cli")
+	fatal(t, err)
+	for _, text := range []string{"hello", "the code is " + c.Code, c.Code + c.Code, strings.Repeat("2", 1000), "", "/pair"} {
+		if says(p, t, "chat", "eve", text) {
+			t.Errorf("%q pairs", text)
+		}
+	}
+	for range 5 {
+		if says(p, t, "chat", "eve", "22222-22222") {
+			t.Fatal("a wrong code pairs")
+		}
+	}
+	if says(p, t, "chat", "ada", c.Code) {
+		t.Error("it works after five guesses")
+	}
+	second, err := p.NewCode(t.Context(), "chat", "cli")
+	fatal(t, err)
+	if says(p, t, "chat", "ada", c.Code) || !says(p, t, "chat", "ada", second.Code) {
+		t.Error("a new code replaces the old one")
+	}
+}
+
+// Another reader in a group must not be faster than the owner.
+func TestACodeThatWasWrittenInAGroupIsDead(t *testing.T) {
+	p := open(t)
+	c, err := p.NewCode(t.Context(), "chat", "cli")
+	fatal(t, err)
+	group := func(text string) bool {
+		t.Helper()
+		yes, err := p.Pair(t.Context(), channels.Inbound{Channel: "chat", Chat: "g", Sender: "ada", Group: true, Text: text})
+		fatal(t, err)
+		return yes
+	}
+	if group("22222-22222") || !says(p, t, "chat", "ada", c.Code) {
+		t.Error("talk in a group ends a code")
+	}
+	c, err = p.NewCode(t.Context(), "chat", "cli")
+	fatal(t, err)
+	if group(c.Code) || owner(p, t, "chat", "eve") || says(p, t, "chat", "eve", c.Code) {
+		t.Error("a code of a group pairs")
+	}
+}
+
+// Guesses that come at the same time, from many senders, are counted one by one.
+func TestGuessesAtTheSameTimeAreCounted(t *testing.T) {
+	p := open(t)
+	c, err := p.NewCode(t.Context(), "chat", "cli")
+	fatal(t, err)
+	var wg sync.WaitGroup
+	var paired atomic.Int32
+	for i := range 40 {
+		wg.Go(func() {
+			yes, err := p.Pair(t.Context(), channels.Inbound{Channel: "chat", Chat: "7", Sender: fmt.Sprint("eve", i), Text: fmt.Sprintf("2222-2222%02d", 22+i%8)})
+			if err != nil || yes {
+				paired.Add(1)
+			}
+		})
+	}
+	wg.Wait()
+	if paired.Load() > 0 || says(p, t, "chat", "ada", c.Code) {
+		t.Error("the code outlived forty guesses")
+	}
+	other, err := p.NewCode(t.Context(), "other", "cli")
+	fatal(t, err)
+	for range 9 {
+		says(p, t, "chat", "eve", "22222-22222")
+	}
+	if !says(p, t, "other", "ada", other.Code) {
+		t.Error("guesses on one channel end the code of another")
+	}
+}
+
+func TestACodeEnds(t *testing.T) {
+	p := open(t)
+	c, err := p.NewCode(t.Context(), "chat", "cli")
+	fatal(t, err)
+	fatal(t, p.Age(t.Context(), 10*time.Minute+time.Second))
+	if says(p, t, "chat", "ada", c.Code) {
+		t.Error("it works after its time")
+	}
+}
+
+func FuzzParseCode(f *testing.F) {
+	for _, s := range []string{"ABCDE-FGHJK", "abcde fghjk", "ABCDEFGHJK", "", "ABCDE-FGHJ\u212A", "ＡＢＣＤＥＦＧＨＪＫ"} {
+		f.Add(s)
+	}
+	f.Fuzz(func(t *testing.T, s string) {
+		code, ok := pairing.ParseCode(s)
+		if !ok {
+			return
+		}
+		if len(code) != 10 || strings.Trim(code, "23456789ABCDEFGHJKLMNPQRSTUVWXYZ") != "" {
+			t.Errorf("%q is taken for %q", s, code)
+		}
+		if again, ok := pairing.ParseCode(code); !ok || again != code {
+			t.Errorf("%q is not taken for itself", code)
+		}
+	})
+}

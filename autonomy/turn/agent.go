@@ -1,0 +1,232 @@
+// Package turn runs one turn: it calls the model, runs the requested tools past the guard, and
+// repeats until it has an answer, a question for the owner, or reaches a limit. It records each
+// step before the next begins. So a turn interrupted by a crash continues where it was, and
+// never repeats a call with effects. Every model call and tool call passes one chain (see
+// Hook). Independent calls run in parallel. An answer that claims an action which no call
+// performed is corrected. The package does not finish events, deliver texts or choose work: the
+// loop does.
+package turn
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"time"
+
+	"hob/autonomy/bus"
+	"hob/autonomy/guard"
+	"hob/autonomy/llm"
+	"hob/autonomy/session"
+	"hob/autonomy/turn/modelrouter"
+	"hob/autonomy/turn/prompt"
+	"hob/platform/provenance"
+	"hob/platform/store"
+	"hob/platform/text/redact"
+	"hob/tools"
+)
+
+// Causes of an ended turn context.
+var (
+	ErrStopped  = errors.New("stopped by the user")
+	ErrDraining = errors.New("hob is shutting down")
+)
+
+// Limits of one turn; zero values take the defaults.
+type Limits struct {
+	Rounds   int // model calls with tools, default 20
+	Failures int // consecutive failures of one tool before a nudge, default 3
+	Tokens   int // output tokens, default 32,000
+}
+
+// Results stores the full text of shortened results.
+type Results interface {
+	Put(call, text string) error
+}
+
+// Options of New; all but Realm, Limits and Log are required.
+type Options struct {
+	Store    *store.Store
+	Bus      *bus.Bus
+	Guard    *guard.Guard
+	Sessions *session.Sessions
+	// Compactor shortens a conversation that does not fit a request; nil disables it.
+	Compactor *session.Compactor
+	Catalogue *tools.Catalogue
+	Prompt    *prompt.Builder
+	// Model chooses the brain of a turn.
+	Model func(ctx context.Context, ask modelrouter.TurnInfo) (modelrouter.Choice, error)
+	// Realm is the memory namespace of the tools; see tools.Call.
+	Realm string
+	// Book, when set, stores the usage of model calls, along with each step.
+	Book func(tx *store.Tx) error
+	// Name is the name of the agent, "" for the default one.
+	Name string
+	// Level, when it is narrower than the guard's own, replaces it.
+	Level guard.Level
+	// Whole lists all existing tools: a call of a tool outside the agent's own list is denied by
+	// name instead of reported as unknown. Nil means that the agent has all tools.
+	Whole *tools.Catalogue
+	// Dry, if set, answers calls instead of running their tools.
+	Dry func(call string) (tools.Result, error)
+	// Zone returns the owner's current time zone.
+	Zone   func() *time.Location
+	Limits Limits
+	// Results stores long results completely (see autonomy/turn/results); nil: the model cannot read the
+	// omitted parts.
+	Results Results
+	// Hooks take part in every model call and tool call, in this order.
+	Hooks []Hook
+	// Keep puts a picture that a model made into a file of this name, and returns
+	// where it is; nil keeps none. A repeated name is the same picture.
+	Keep func(name string, data []byte) (string, error)
+	// Redact knows the secrets that no model and no transcript may hold; nil
+	// finds them by their shape alone.
+	Redact *redact.Set
+	// Guardian asks a model about an untrusted text: bad adds a mark, anything else has no
+	// effect. Nil disables it.
+	Guardian func(ctx context.Context, who llm.Account, text string) (bad bool, err error)
+	// Block withholds marked untrusted text.
+	Block bool
+	Log   *slog.Logger
+}
+
+// Agent runs turns. Run may be called concurrently for different sessions.
+type Agent struct {
+	o       Options
+	offered []llm.Tool
+	toolset string // of the offered tools; see session.RequestFingerprint
+}
+
+// New checks the options.
+func New(o Options) (*Agent, error) {
+	for i, h := range o.Hooks {
+		if h.Name == "" {
+			return nil, fmt.Errorf("agent: hook %d has no name", i)
+		}
+	}
+	if o.Store == nil || o.Bus == nil || o.Guard == nil || o.Sessions == nil || o.Catalogue == nil || o.Prompt == nil || o.Model == nil || o.Zone == nil {
+		return nil, errors.New("agent: an option is missing")
+	}
+	if o.Limits.Rounds <= 0 {
+		o.Limits.Rounds = 20
+	}
+	if o.Limits.Failures <= 0 {
+		o.Limits.Failures = 3
+	}
+	if o.Limits.Tokens <= 0 {
+		o.Limits.Tokens = 32_000
+	}
+	if o.Log == nil {
+		o.Log = slog.New(slog.DiscardHandler)
+	}
+	a := &Agent{o: o, offered: offeredTools(o.Catalogue)}
+	a.toolset = session.StampOf("", a.offered).Tools
+	return a, nil
+}
+
+// With makes an agent with other options; those not touched stay.
+func (a *Agent) With(change func(*Options)) (*Agent, error) {
+	o := a.o
+	change(&o)
+	return New(o)
+}
+
+// Stamp returns the digests of a request's constant parts, with this system block.
+func (a *Agent) Stamp(system string) session.RequestFingerprint {
+	if system == "" {
+		return session.RequestFingerprint{Tools: a.toolset}
+	}
+	return session.RequestFingerprint{System: session.StampOf(system, nil).System, Tools: a.toolset}
+}
+
+// Turn is the input of a turn.
+type Turn struct {
+	Event bus.Event
+	// Text is the message to answer, Source its provenance.
+	Text   string
+	Source provenance.Source
+	// Outside is further text with the message that is not from the owner.
+	Outside []string
+	// OutsideFrom[i] is the origin of Outside[i]; for texts beyond its end, Origins applies.
+	OutsideFrom []provenance.Origin
+	// Origins are the sources of all text here that is not from the owner.
+	Origins []provenance.Origin
+	Images  []llm.Image
+	// Attended: the owner asked in a conversation and can answer.
+	Attended bool
+	// Private: only the owner reads and writes in this conversation.
+	Private bool
+	// Guest: the message comes from a guest, who gets the answer.
+	Guest bool
+	// Origin names the entry point for the guard and the audit log.
+	Origin string
+	// Words are the owner's words outside the conversation that led to this turn: those of the
+	// delegating turn.
+	Words []string
+	// Person is the author of the message: "owner", "channel:sender", or "" for none. Level
+	// overrides the agent's level if it is narrower.
+	Person string
+	Level  guard.Level
+	// Doubt returns why a call with these effects needs approval although it would be allowed;
+	// "" if it does not. Nil means never.
+	Doubt func(s *tools.Spec, e tools.Effects) string
+	// Report is the session for questions and notices to the owner.
+	Report, Channel, Chat string
+	// Told lists the notices that Hob sent in this session since its last turn.
+	Told []string
+	// Depth counts delegations; 0 for a turn that was not delegated.
+	Depth int
+	// Call, when set, is run instead of asking a model (`hob tool call`): the
+	// answer is its result.
+	Call *llm.ToolCall
+	// Said, when set, returns the owner's messages to this turn since the last call.
+	Said func() []SteerMessage
+	// Hold marks the turn as waiting for the owner in memory until release is called. It may be
+	// nil, and is called concurrently.
+	Hold func() (release func())
+	// Cancelled: the owner stopped this turn while it waited for an answer.
+	Cancelled bool
+}
+
+// Outcome is the result of a turn.
+type Outcome struct {
+	// Answer is, with an error, the part of an answer already shown.
+	Answer string
+	// Source is Outside if untrusted text was in the context of the answer.
+	Source provenance.Source
+	// Origins are the sources of that text.
+	Origins []provenance.Origin
+	// Messages are not stored yet; the caller stores them together with the end of the event.
+	Messages []llm.Message
+	// Record stores the ledger rows and audit lines of the last step, in the
+	// same transaction.
+	Record func(tx *store.Tx) error
+	// Suspended: the turn is stored and waits for the owner.
+	Suspended   bool
+	Interrupted bool
+	Realm       string // memory namespace of the turn
+	Usage       llm.Usage
+	Model       string
+	Rounds      int
+}
+
+// Run works until there is an answer. Errors are *llm.Error when the model
+// failed, and ErrDraining when the daemon ends and the turn should be put back.
+func (a *Agent) Run(ctx context.Context, t Turn) (Outcome, error) {
+	r := &turnRun{Agent: a, t: t, limits: newCounter(a.o.Limits)}
+	r.chain = r.buildChain(ctx)
+	if err := r.loadHistory(ctx); err != nil {
+		return Outcome{}, err
+	}
+	if t.Cancelled {
+		return r.interruptedOutcome(ctx), nil
+	}
+	if t.Call != nil {
+		return r.runSingleCall(ctx)
+	}
+	if err := r.chooseModel(ctx); err != nil {
+		return r.buildOutcome(""), err
+	}
+	return r.runLoop(ctx)
+}

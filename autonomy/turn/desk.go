@@ -1,0 +1,411 @@
+package turn
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"sync"
+	"time"
+
+	"hob/autonomy/bus"
+	"hob/autonomy/guard"
+	"hob/autonomy/llm"
+	"hob/channels"
+	"hob/platform/provenance"
+	"hob/platform/store"
+	"hob/platform/text/shortid"
+	"hob/tools"
+)
+
+// heldUnattended is how long an unattended turn waits for an answer. An external agent keeps
+// its state in memory and cannot be suspended for days.
+const heldUnattended = time.Hour
+
+// permissionBroker is the llm.PermissionBroker of one model call. Each action is a step with a pseudo tool that
+// declares its possible effects, so that the guard, the ledger, the audit log and the live feed
+// treat it like any call.
+type permissionBroker struct {
+	r      *turnRun
+	before []llm.Action
+	// ctx ends with the model call; waiting questions then return.
+	ctx  context.Context
+	stop context.CancelFunc
+	open sync.WaitGroup
+
+	mu     sync.Mutex // held while a step changes, never while waiting for the owner
+	closed bool
+	steps  map[string]*pendingAction // by the brain's id
+	order  []*pendingAction
+}
+
+// pendingAction is an action in progress.
+type pendingAction struct {
+	*callStep
+	stored bool   // the ledger has its row, as started
+	rule   string // with this rule
+	shown  bool   // the live feed knows of it
+	still  func() // ends its heartbeat in the live feed
+}
+
+// notAsked is the rule of actions that an agent took without or before asking. The ledger must
+// not suggest that the guard allowed them.
+const notAsked = "not asked: the agent does it by itself"
+
+var errDeskClosed = errors.New("the turn is over")
+
+// newPermissionBroker opens one for a model call; leave, which may be called twice, closes it.
+func (r *turnRun) newPermissionBroker(ctx context.Context) (d *permissionBroker, leave func()) {
+	d = &permissionBroker{r: r, before: r.before, steps: map[string]*pendingAction{}}
+	d.ctx, d.stop = context.WithCancel(ctx)
+	return d, func() { d.close(ctx) }
+}
+
+// CheckAllowed implements llm.PermissionBroker. An external agent reads without asking, so a guest could learn what
+// it reads.
+func (d *permissionBroker) CheckAllowed() error {
+	if d.r.t.Guest {
+		return errors.New("this agent reads your files without asking, so it answers only you")
+	}
+	d.r.strange.Store(true)
+	return nil
+}
+
+// PriorActions implements llm.PermissionBroker.
+func (d *permissionBroker) PriorActions() []llm.Action { return d.before }
+
+// PublishStatus implements llm.PermissionBroker.
+func (d *permissionBroker) PublishStatus(text string) {
+	d.r.publishLive("status", map[string]any{"note": text})
+}
+
+// RequestPermission implements llm.PermissionBroker.
+func (d *permissionBroker) RequestPermission(ctx context.Context, a llm.Action) (llm.PermissionResult, error) {
+	ctx, done, err := d.enterCall(ctx)
+	if err != nil {
+		return llm.PermissionResult{}, err
+	}
+	defer done()
+	d.mu.Lock()
+	s := d.findOrCreateAction(a)
+	if s.hasOutcome() || s.dec.Rule != "" && s.dec.Rule != notAsked { // never ask twice
+		d.mu.Unlock()
+		return llm.PermissionResult{Reason: "this action was asked for before, or has ended"}, nil
+	}
+	if err := d.decideAction(ctx, s, a); err != nil {
+		d.mu.Unlock()
+		return llm.PermissionResult{}, err
+	}
+	var question guard.Approval
+	if s.dec.Verdict == guard.Ask {
+		question, err = d.createApproval(ctx, s)
+	}
+	d.mu.Unlock()
+	if err != nil {
+		return llm.PermissionResult{}, err
+	}
+	if s.dec.Verdict == guard.Ask {
+		if err := d.awaitApproval(ctx, s, question); err != nil {
+			return llm.PermissionResult{}, err
+		}
+	}
+	return d.resolvePermission(ctx, s)
+}
+
+// enterCall counts a call in, for close, and ends its ctx with the model call.
+func (d *permissionBroker) enterCall(ctx context.Context) (context.Context, func(), error) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if d.closed {
+		return ctx, nil, errDeskClosed
+	}
+	d.r.strange.Store(true)
+	d.open.Add(1)
+	ctx, cancel := context.WithCancel(ctx)
+	stop := context.AfterFunc(d.ctx, cancel)
+	return ctx, func() {
+		stop()
+		cancel()
+		d.open.Done()
+	}, nil
+}
+
+// findOrCreateAction finds or creates the step of an action. It updates the step unless a decision
+// on its earlier state exists. The caller holds d.mu.
+func (d *permissionBroker) findOrCreateAction(a llm.Action) *pendingAction {
+	s := d.steps[a.ID]
+	if s == nil {
+		id := "call_" + lastIDChars(d.r.t.Event.ID, 12) + "_" + shortid.New("")
+		s = &pendingAction{callStep: &callStep{call: llm.ToolCall{ID: id}}}
+		d.steps[a.ID] = s
+		d.order = append(d.order, s)
+	}
+	if (s.dec.Rule == "" || s.dec.Rule == notAsked) && !s.hasOutcome() {
+		t := newPseudo(a)
+		s.tool, s.args = t, a.Args
+		s.call.Name, s.call.Args = t.Spec().Name, a.Args
+	}
+	if !s.shown {
+		s.shown = true
+		d.r.publishLive("tool_call_start", map[string]any{"id": s.call.ID, "name": s.call.Name})
+	}
+	return s
+}
+
+// decideAction passes the action along the chain, up to the policy check. The caller holds d.mu.
+func (d *permissionBroker) decideAction(ctx context.Context, s *pendingAction, a llm.Action) error {
+	s.dec = guard.Decision{}
+	if err := d.r.beforeTool(ctx, s.callStep, false); err != nil || s.err != nil {
+		return err
+	}
+	if a.Beyond && s.dec.Verdict == guard.Allow && s.tool.Spec().Effects.ReadOnly() {
+		s.dec = guard.Decision{Verdict: guard.Ask, Rule: "read, outside of the agent's folder"}
+	}
+	if a.Beyond && s.dec.Verdict == guard.Ask {
+		s.dec.Reason = strings.TrimPrefix(s.dec.Reason+"; it reaches beyond the folder that you gave this agent", "; ")
+	}
+	return nil
+}
+
+// settleDenied settles a step that the gate has refused.
+func (d *permissionBroker) settleDenied(s *pendingAction) {
+	if s.dec.Verdict == guard.Deny {
+		code := cmp.Or(s.dec.Code, tools.PolicyDenied)
+		s.err = deniedBy(code, s.dec)
+	}
+}
+
+// guardRequest returns the request to the guard. It is always tainted: the agent may have read text
+// that Hob has not seen.
+func (d *permissionBroker) guardRequest(ctx context.Context, s *pendingAction) guard.Request {
+	q := d.r.guardRequest(ctx, s.callStep)
+	q.Tainted = true
+	if !q.Attended {
+		q.Within = heldUnattended
+	}
+	return q
+}
+
+// createApproval stores the approval request and shows it to the owner. The turn waits: the agent's
+// process is blocked until the answer. The caller holds d.mu.
+func (d *permissionBroker) createApproval(ctx context.Context, s *pendingAction) (a guard.Approval, err error) {
+	err = d.r.writeWithSteps(ctx, func(tx *store.Tx) error {
+		if a, err = d.r.o.Guard.AskTx(tx, d.guardRequest(ctx, s), s.dec); err != nil {
+			return err
+		}
+		if err := d.r.auditTx(tx, s.callStep, "asked"); err != nil {
+			return err
+		}
+		if err := d.r.questionTx(tx, []guard.Approval{a}); err != nil {
+			return err
+		}
+		tx.AfterCommit(func() { d.r.o.Bus.RecheckWaiters(d.r.t.Event.ID) })
+		return nil
+	})
+	if err != nil {
+		return a, fmt.Errorf("agent: ask the owner: %w", err)
+	}
+	return a, nil
+}
+
+// awaitApproval waits for the owner's answer and applies it to the step. If the turn ends first, the
+// question expires.
+func (d *permissionBroker) awaitApproval(ctx context.Context, s *pendingAction, q guard.Approval) error {
+	release := func() {}
+	if d.r.t.Hold != nil {
+		release = d.r.t.Hold()
+	}
+	defer release()
+	if _, err := d.r.o.Guard.Wait(ctx, q.ID); err != nil {
+		return errors.Join(err, d.lapseApproval(ctx, q))
+	}
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if d.closed {
+		return errDeskClosed
+	}
+	dec, err := d.r.o.Guard.Decide(ctx, d.guardRequest(ctx, s))
+	if err != nil {
+		return err
+	}
+	s.dec = dec
+	if dec.Verdict == guard.Ask { // no answer came, and yet the wait is over
+		s.dec = guard.Decision{Verdict: guard.Deny, Rule: dec.Rule, Code: tools.ApprovalTimeout, Reason: "nobody answered the question in time"}
+	}
+	d.settleDenied(s)
+	if s.dec.Code != tools.ApprovalTimeout {
+		return nil
+	}
+	return d.r.o.Store.Write(context.WithoutCancel(ctx), func(tx *store.Tx) error {
+		_, err := d.r.o.Guard.EndTx(tx, q.ID, guard.TimedOut)
+		return err
+	})
+}
+
+// lapseApproval expires a question whose turn ends first. It notifies the owner at a shutdown, but not
+// after a stop, which the owner caused.
+func (d *permissionBroker) lapseApproval(ctx context.Context, q guard.Approval) error {
+	err := d.r.o.Store.Write(context.WithoutCancel(ctx), func(tx *store.Tx) error {
+		open, err := d.r.o.Guard.EndTx(tx, q.ID, guard.Cancelled)
+		if err != nil || !open || !errors.Is(context.Cause(d.ctx), ErrDraining) {
+			return err
+		}
+		return d.r.tellTx(tx, lapsedText([]guard.Approval{q}, nil))
+	})
+	if err != nil {
+		return fmt.Errorf("agent: end a question: %w", err)
+	}
+	return nil
+}
+
+// resolvePermission returns the result of a decided step. It records a permission in the ledger before the
+// agent learns of it.
+func (d *permissionBroker) resolvePermission(ctx context.Context, s *pendingAction) (llm.PermissionResult, error) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if d.closed {
+		return llm.PermissionResult{}, errDeskClosed
+	}
+	if s.err != nil {
+		if err := d.recordEnd(ctx, s); err != nil {
+			return llm.PermissionResult{}, err
+		}
+		return llm.PermissionResult{Expired: tools.CodeOf(s.err) == tools.ApprovalTimeout, Reason: s.dec.Reason}, nil
+	}
+	switch err := d.recordStart(ctx, s); {
+	case s.refuseUngranted(err):
+		return llm.PermissionResult{Reason: guard.ErrGrantEnded.Error()}, d.recordEnd(ctx, s)
+	case err != nil:
+		return llm.PermissionResult{}, err
+	}
+	return llm.PermissionResult{Allowed: true, Reason: s.dec.Reason}, nil
+}
+
+// recordStart records that an action with effects begins. The caller holds d.mu.
+func (d *permissionBroker) recordStart(ctx context.Context, s *pendingAction) error {
+	if s.hasOutcome() || s.stored && s.rule == s.dec.Rule {
+		return nil
+	}
+	if s.still == nil {
+		_, s.still = newPulse(d.ctx, s.call.ID, s.tool.Spec().Name, d.r.publishLive)
+	}
+	if s.tool.Spec().Effects.ReadOnly() {
+		return nil // its row is written when it has ended
+	}
+	e := d.r.ledgerEntry(s.callStep)
+	e.State = bus.CallStarted
+	err := d.r.writeWithSteps(context.WithoutCancel(ctx), func(tx *store.Tx) error {
+		if err := d.r.o.Guard.UseTx(tx, s.dec); err != nil {
+			return err
+		}
+		if err := d.r.o.Bus.RecordTx(tx, e); err != nil {
+			return err
+		}
+		return d.r.auditTx(tx, s.callStep, "started")
+	})
+	if err != nil {
+		return fmt.Errorf("agent: record the call: %w", err)
+	}
+	s.stored, s.rule = true, s.dec.Rule
+	return nil
+}
+
+// RecordAction implements llm.PermissionBroker.
+func (d *permissionBroker) RecordAction(ctx context.Context, a llm.Action) {
+	_, done, err := d.enterCall(ctx)
+	if err != nil {
+		return
+	}
+	defer done()
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	s := d.findOrCreateAction(a)
+	if s.hasOutcome() {
+		return
+	}
+	switch a.State {
+	case llm.Planned, llm.Begun:
+	case llm.Ended:
+		s.ran, s.result = true, tools.Result{Text: cutResult(a.Result, ""), Source: provenance.Outside}
+		s.text = s.result.Text
+		d.r.recordEffect(s.callStep)
+	case llm.Dropped:
+		s.err = &tools.Error{Code: tools.Cancelled, Message: cmp.Or(cutResult(a.Result, ""), "it did not run"), Source: provenance.Outside}
+	default:
+		s.err = &tools.Error{Code: tools.Failed, Message: cmp.Or(cutResult(a.Result, ""), "it failed"), Source: provenance.Outside}
+	}
+	if a.State == llm.Planned {
+		return
+	}
+	if s.dec.Rule == "" {
+		s.dec = guard.Decision{Verdict: guard.Allow, Rule: notAsked}
+	}
+	if !s.hasOutcome() {
+		err = d.recordStart(ctx, s)
+	} else {
+		err = d.recordEnd(ctx, s)
+	}
+	if err != nil {
+		d.r.o.Log.Error("an agent's action could not be recorded", "event", d.r.t.Event.ID, "err", err)
+	}
+}
+
+// recordEnd records the result of an action. The caller holds d.mu.
+func (d *permissionBroker) recordEnd(ctx context.Context, s *pendingAction) error {
+	if s.still != nil {
+		s.still()
+	}
+	if !s.stored {
+		d.queueRecord(s)
+		return nil
+	}
+	d.r.feedResult(s.callStep)
+	e := d.r.finishedEntry(s.callStep)
+	return d.r.o.Store.Write(context.WithoutCancel(ctx), func(tx *store.Tx) error {
+		if err := d.r.o.Bus.RecordTx(tx, e); err != nil {
+			return err
+		}
+		return d.r.auditTx(tx, s.callStep, outcomeOf(s.callStep))
+	})
+}
+
+// queueRecord queues the row of an action that was not recorded when it began: the turn's next
+// transaction writes it. The caller holds d.mu.
+func (d *permissionBroker) queueRecord(s *pendingAction) {
+	d.r.feedResult(s.callStep)
+	e, outcome := d.r.finishedEntry(s.callStep), outcomeOf(s.callStep)
+	d.r.pending = append(d.r.pending, func(tx *store.Tx) error {
+		if err := d.r.o.Bus.RecordTx(tx, e); err != nil {
+			return err
+		}
+		return d.r.auditTx(tx, s.callStep, outcome)
+	})
+}
+
+// close rejects all later calls. Actions without a recorded end have an unknown outcome.
+func (d *permissionBroker) close(ctx context.Context) {
+	d.mu.Lock()
+	d.closed = true
+	d.mu.Unlock()
+	d.stop()
+	d.open.Wait()
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	for _, s := range d.order {
+		if s.hasOutcome() || !s.stored {
+			continue
+		}
+		s.err = tools.Errorf(tools.OutcomeUnknown, "the agent was cut off while it did this, and nobody knows whether it took effect")
+		if err := d.recordEnd(ctx, s); err != nil {
+			d.r.o.Log.Error("an agent's action could not be recorded", "event", d.r.t.Event.ID, "err", err)
+		}
+	}
+}
+
+// tellTx sends the owner a message from Hob outside of the answer.
+func (r *turnRun) tellTx(tx *store.Tx, text string) error {
+	return r.o.Bus.EnqueueTx(tx, r.t.Event.ID, bus.OutboxItem{Provenance: provenance.Outside, Delivery: channels.Delivery{
+		Kind: channels.Notice, Session: r.t.Report, Channel: r.t.Channel, Chat: r.t.Chat, Text: text,
+	}})
+}

@@ -1,0 +1,168 @@
+package turn
+
+import (
+	"context"
+	"fmt"
+	"sort"
+	"strings"
+
+	"hob/autonomy/guard"
+	"hob/tools"
+)
+
+// Numbers of the loop breaker.
+const (
+	warnRepeats   = 3
+	refuseRepeats = 4
+	warnTurns     = 4 // A-B-A-B
+	refuseTurns   = 6 // A-B-A-B-A-B
+	maxRefusals   = 2
+	maxCalls      = 64  // of one answer
+	lastWords     = 256 // minimum tokens for an answer, even if the budget is used up
+	window        = 8
+)
+
+// limitMiddleware bounds the turn: rounds, tokens, repeats, failures.
+func (r *turnRun) limitMiddleware() middleware {
+	return middleware{
+		name: "limits", always: true, // a model may make the same mistake for ever
+		beforeModel: func(_ context.Context, q *modelCall) error {
+			if r.round+r.lent > r.o.Limits.Rounds || r.spent > r.o.Limits.Tokens {
+				r.limits.final = true
+			}
+			q.req.NoTools = r.limits.final
+			q.req.MaxTokens = max(r.o.Limits.Tokens-r.spent, lastWords)
+			return nil
+		},
+		afterModel: func(_ context.Context, q *modelCall) {
+			if r.spent += q.resp.Usage.Output; q.resp.Usage.Output == 0 {
+				r.spent += estimateTokens(q.resp.Parts)
+			}
+		},
+		beforeTool: func(_ context.Context, s *callStep) error {
+			if r.limits.countAndCheck(s.toolAndArgs()) {
+				s.refuseCall("repeated", tools.Errorf(tools.Repeated, "this call was made again and again in this turn and is refused; use what you have or say what is in the way"))
+			}
+			return nil
+		},
+		afterTool: func(_ context.Context, s *callStep) {
+			if r.t.Call != nil {
+				return // hints are for models
+			}
+			name, _ := s.toolAndArgs()
+			s.text += r.limits.resultNote(name, s.args, s.err)
+			if s == r.steps[len(r.steps)-1] {
+				s.text += r.limits.roundsHint(r.round+r.lent, r.spent > r.o.Limits.Tokens)
+			}
+		},
+	}
+}
+
+// loopDetector watches one turn for going round in circles.
+type loopDetector struct {
+	limits   Limits
+	recent   []string       // hashes of the last calls
+	failed   map[string]int // tool -> consecutive failures
+	errors   map[string]int // "tool: code" -> times
+	refusals int
+	hinted   int  // percent of the rounds that were last spoken of
+	final    bool // the next model call is the tool-less answer
+}
+
+func newCounter(l Limits) loopDetector {
+	return loopDetector{limits: l, failed: map[string]int{}, errors: map[string]int{}}
+}
+
+// countCall takes a call into the window.
+func (c *loopDetector) countCall(tool string, args []byte) {
+	c.recent = append(c.recent, guard.HashArguments(tool, args))
+	if len(c.recent) > window {
+		c.recent = c.recent[1:]
+	}
+}
+
+// countAndCheck counts a call and reports whether it was repeated too often recently.
+func (c *loopDetector) countAndCheck(tool string, args []byte) bool {
+	c.countCall(tool, args)
+	if c.countRepeats(guard.HashArguments(tool, args)) < refuseRepeats && c.countAlternations() < refuseTurns {
+		return false
+	}
+	if c.refusals++; c.refusals >= maxRefusals {
+		c.final = true
+	}
+	return true
+}
+
+// countRepeats counts a call in the window.
+func (c *loopDetector) countRepeats(hash string) (n int) {
+	for _, h := range c.recent {
+		if h == hash {
+			n++
+		}
+	}
+	return n
+}
+
+// countAlternations returns how many of the last calls alternate between two calls.
+func (c *loopDetector) countAlternations() int {
+	n := len(c.recent)
+	if n < 2 || c.recent[n-1] == c.recent[n-2] {
+		return 0
+	}
+	k := 2
+	for k < n && c.recent[n-1-k] == c.recent[n-1-k+2] {
+		k++
+	}
+	return k
+}
+
+// resultNote returns the note for the model that is added to a call's result.
+func (c *loopDetector) resultNote(tool string, args []byte, err error) string {
+	if err != nil {
+		c.failed[tool]++
+		c.errors[tool+": "+string(tools.CodeOf(err))]++
+		if c.failed[tool] == c.limits.Failures {
+			return fmt.Sprintf("\n[hint] %s has failed %d times in a row. Try something else, or say what is in the way.", tool, c.failed[tool])
+		}
+		return ""
+	}
+	delete(c.failed, tool)
+	h := guard.HashArguments(tool, args)
+	switch {
+	case c.countRepeats(h) == warnRepeats:
+		return "\n[hint] You have made this very call three times. Its result will not change; use what you have."
+	case len(c.recent) > 0 && c.recent[len(c.recent)-1] == h && c.countAlternations() == warnTurns:
+		return "\n[hint] You are going back and forth between two calls. Their results will not change; use what you have."
+	}
+	return ""
+}
+
+// roundsHint adds a hint to the last result if few rounds remain.
+func (c *loopDetector) roundsHint(round int, spent bool) string {
+	used := round * 100 / c.limits.Rounds
+	switch {
+	case c.final || spent || used >= 100:
+		c.final = true
+		return "\n[hint] No more tools in this turn. Answer now in words: what is done, what failed and why."
+	case used >= 90 && c.hinted < 90:
+		c.hinted = 90
+		return "\n[hint] The tool budget of this turn is nearly used up: answer now."
+	case used >= 70 && c.hinted < 70:
+		c.hinted = 70
+		return "\n[hint] Most of the tool budget of this turn is used: bring it together."
+	}
+	return ""
+}
+
+// diagnoseStop returns an answer in place of an empty one.
+func (c *loopDetector) diagnoseStop() string {
+	if len(c.errors) == 0 {
+		return "The model gave an empty answer. Ask again, or choose another model with `hob config set agent.model`."
+	}
+	var list []string
+	for k, n := range c.errors {
+		list = append(list, fmt.Sprintf("%s (%d×)", k, n))
+	}
+	sort.Strings(list)
+	return "I could not finish this. What failed: " + strings.Join(list, ", ") + "."
+}

@@ -1,0 +1,148 @@
+package turn
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"strings"
+
+	"hob/autonomy/llm"
+	"hob/platform/provenance"
+	"hob/tools"
+)
+
+// The two tools that give access to all tools. They are in every request; the guard checks a tool
+// called with use_tool like a direct call.
+const (
+	findTools = "find_tools"
+	useTool   = "use_tool"
+)
+
+// A search shows some tools with their arguments and names a few more.
+const (
+	shown = 5
+	named = 4
+)
+
+type useArgs struct {
+	Name      string          `json:"name"`
+	Arguments json.RawMessage `json:"arguments"`
+}
+
+// offeredTools returns the constant tool list of every request: the core tools in order of name,
+// then the two catalogue tools.
+func offeredTools(c *tools.Catalogue) []llm.Tool {
+	var out []llm.Tool
+	for _, t := range c.Core() {
+		s := t.Spec()
+		out = append(out, llm.Tool{Name: s.Name, Description: s.Description, Schema: s.Schema.Raw()})
+	}
+	return append(
+		out,
+		llm.Tool{
+			Name: findTools, Description: "Find more tools by what they do, or all of a category. Returns names and arguments.",
+			Schema: json.RawMessage(`{"type":"object","properties":{"query":{"type":"string"}},"required":["query"]}`),
+		},
+		llm.Tool{
+			Name: useTool, Description: "Call a tool that find_tools returned.",
+			Schema: json.RawMessage(`{"type":"object","properties":{"name":{"type":"string"},"arguments":{"type":"object"}},"required":["name","arguments"]}`),
+		},
+	)
+}
+
+// toolFinder searches the catalogue.
+type toolFinder struct{ c *tools.Catalogue }
+
+func (toolFinder) Spec() *tools.Spec {
+	return &tools.Spec{Name: findTools, Category: "engine", Description: "Find tools.", Effects: tools.Read}
+}
+
+func (f toolFinder) Call(_ context.Context, c tools.Call) (tools.Result, error) {
+	var in struct {
+		Query string `json:"query"`
+	}
+	if err := json.Unmarshal(c.Args, &in); err != nil || strings.TrimSpace(in.Query) == "" {
+		return tools.Result{}, tools.Errorf(tools.InvalidArguments, "find_tools takes {\"query\": \"a few words\"}")
+	}
+	if k := f.c.MatchCategory(in.Query); len(k) > 0 {
+		return categoryListing(k), nil
+	}
+	list := f.c.Search(in.Query, shown+named)
+	if len(list) == 0 {
+		return tools.Result{Text: noMatchText(f.c.Nearest(in.Query)), Source: provenance.Tool}, nil
+	}
+	var b strings.Builder
+	r := tools.Result{Source: provenance.Tool}
+	for i, t := range list {
+		s := t.Spec()
+		switch {
+		case i < shown:
+			fmt.Fprintf(&b, "%s\n", s.Signature())
+			r.Source = provenance.Worst(r.Source, specSource(s))
+		case i == shown:
+			fmt.Fprintf(&b, "Also: %s", s.Name)
+		default:
+			fmt.Fprintf(&b, ", %s", s.Name)
+		}
+	}
+	r.Text = strings.TrimSpace(b.String())
+	return r, nil
+}
+
+// specSource returns the provenance of a spec's texts.
+func specSource(s *tools.Spec) provenance.Source {
+	if s.Foreign {
+		return provenance.Outside
+	}
+	return provenance.Tool
+}
+
+// categoryListing shows the tools of one category, or the names of all of them.
+func categoryListing(list []tools.Category) tools.Result {
+	r := tools.Result{Source: provenance.Tool}
+	var b strings.Builder
+	for _, k := range list {
+		if len(list) > 1 {
+			fmt.Fprintf(&b, "%s: %s\n", k.Name, toolNames(k.Tools))
+			continue
+		}
+		for _, t := range k.Tools {
+			s := t.Spec()
+			fmt.Fprintf(&b, "%s [%s] %s\n", s.Name, s.Effects, s.Summary())
+			r.Source = provenance.Worst(r.Source, specSource(s))
+		}
+		b.WriteString("Ask for a name to see its arguments.")
+	}
+	r.Text = strings.TrimSpace(b.String())
+	return r
+}
+
+func toolNames(list []tools.Tool) string {
+	var out []string
+	for _, t := range list {
+		out = append(out, t.Spec().Name)
+	}
+	return strings.Join(out, ", ")
+}
+
+// noMatchText returns the result of a search without a match, with the categories.
+func noMatchText(list []tools.Category) string {
+	var b strings.Builder
+	b.WriteString("No tool matches; try other words, or one of the categories")
+	for i, k := range list {
+		fmt.Fprintf(&b, "%s %s", map[bool]string{true: ":", false: ","}[i == 0], k.Name)
+	}
+	b.WriteString(".")
+	return b.String()
+}
+
+// missingTool represents a nonexistent tool in the ledger.
+type missingTool struct{ name string }
+
+func (m missingTool) Spec() *tools.Spec {
+	return &tools.Spec{Name: m.name, Category: "unknown", Effects: tools.Read}
+}
+
+func (missingTool) Call(context.Context, tools.Call) (tools.Result, error) {
+	return tools.Result{}, tools.Errorf(tools.NotFound, "no such tool")
+}

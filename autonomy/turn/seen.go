@@ -1,0 +1,239 @@
+package turn
+
+import (
+	"context"
+	"encoding/json"
+	"net/url"
+	"slices"
+	"strings"
+	"unicode"
+
+	"hob/autonomy/bus"
+	"hob/autonomy/guard"
+	"hob/autonomy/llm"
+	"hob/platform/provenance"
+	"hob/tools"
+)
+
+// Bounds of the addresses that are kept of one result.
+const (
+	maxLinks = 300
+	maxLink  = 2048
+)
+
+// priorCall is a call of this turn, as the guard counts it.
+type priorCall struct {
+	tool, decision string
+	ran            bool // or may have
+	items          int  // number of items it changes; 0: unknown here, query with args
+	args           json.RawMessage
+	links          []string
+	urls           []string // addresses it contacted; nil: unknown here, query with args
+}
+
+// pastOf converts a ledger entry of this turn, also of an earlier attempt.
+func pastOf(e bus.Entry) priorCall {
+	return priorCall{tool: e.Tool, decision: e.Decision, args: e.Args, links: e.Links, ran: e.State == bus.CallDone || e.State == bus.CallStarted || e.State == bus.CallUnknown}
+}
+
+// rememberCall remembers a call that has come to its end.
+func (r *turnRun) rememberCall(s *callStep) {
+	if s.tool == nil {
+		return
+	}
+	if r.gone == nil {
+		r.gone = map[string]priorCall{}
+	}
+	r.gone[s.call.ID] = pastStep(s, s.ran && s.err == nil || tools.CodeOf(s.err) == tools.OutcomeUnknown)
+}
+
+func pastStep(s *callStep, ran bool) priorCall {
+	return priorCall{
+		tool: s.tool.Spec().Name, decision: decisionOf(s), items: max(1, s.dec.Judgement.Items), args: s.args, links: openableAddresses(s), ran: ran,
+		urls: s.dec.Judgement.URLs,
+	}
+}
+
+// urlsOf returns the addresses that a call contacted before the turn was suspended. Unknown
+// addresses count as one.
+func (r *turnRun) urlsOf(ctx context.Context, p priorCall) []string {
+	if t, ok := r.o.Catalogue.Get(p.tool); ok {
+		if u := tools.JudgementOf(ctx, t, p.args).URLs; len(u) > 0 {
+			return u
+		}
+	}
+	return []string{""}
+}
+
+func decisionOf(s *callStep) string { return s.dec.Verdict.String() + ": " + s.dec.Rule }
+
+// priorCalls returns the calls of this turn before s: of earlier answers, and those before s in the
+// same answer that have run or may run.
+func (r *turnRun) priorCalls(s *callStep) []priorCall {
+	all := map[string]priorCall{}
+	for id, p := range r.gone {
+		all[id] = p
+	}
+	for id, e := range r.ledger { // the ledger has the rule of calls before a crash
+		all[id] = pastOf(e)
+	}
+	before := true
+	for _, o := range r.steps {
+		_, recorded := r.ledger[o.call.ID]
+		switch before = before && o != s; {
+		case !before:
+			delete(all, o.call.ID)
+		case !recorded && o.tool != nil:
+			all[o.call.ID] = pastStep(o, o.ran && o.err == nil || !o.hasOutcome() && o.dec.Verdict == guard.Allow)
+		}
+	}
+	out := make([]priorCall, 0, len(all))
+	for _, p := range all {
+		out = append(out, p)
+	}
+	return out
+}
+
+// countChanges returns how many items the step's tool has changed in this turn, and how the owner
+// answered a question about it.
+func (r *turnRun) countChanges(ctx context.Context, s *callStep) (n int, agreed, refused bool) {
+	name := s.tool.Spec().Name
+	for _, p := range r.priorCalls(s) {
+		if p.tool != name {
+			continue
+		}
+		if strings.HasSuffix(p.decision, guard.BatchMark) {
+			agreed = agreed || strings.HasPrefix(p.decision, guard.Allow.String())
+			refused = refused || strings.HasPrefix(p.decision, guard.Deny.String())
+		}
+		if p.items == 0 {
+			p.items = max(1, tools.JudgementOf(ctx, s.tool, p.args).Items)
+		}
+		if p.ran {
+			n += p.items
+		}
+	}
+	return n, agreed, refused
+}
+
+// egressEvidence collects the evidence for an egress decision. The owner's words are only the parts of
+// his messages with his provenance: no text that Hob added, no summary, no result.
+func (r *turnRun) egressEvidence(ctx context.Context, s *callStep) guard.EgressEvidence {
+	out := guard.EgressEvidence{Words: slices.Clone(r.t.Words), Now: slices.Clone(r.t.Words)}
+	for i, m := range r.msgs {
+		if m.Role != llm.User {
+			continue
+		}
+		for _, p := range m.Parts {
+			if p.Source != provenance.Owner || p.Context || p.Text == "" {
+				continue
+			}
+			out.Words = append(out.Words, p.Text)
+			if i >= r.own {
+				out.Now = append(out.Now, p.Text)
+			}
+		}
+	}
+	if r.t.Call != nil && r.t.Source == provenance.Owner { // he wrote the call himself
+		words := jsonStrings(r.t.Call.Args)
+		out.Words, out.Now = append(out.Words, words...), append(out.Now, words...)
+	}
+	for _, p := range r.priorCalls(s) {
+		if p.ran {
+			out.Links = append(out.Links, p.links...)
+		}
+		if p.ran && p.decision == guard.Allow.String()+": "+guard.Verbatim {
+			if p.urls == nil {
+				p.urls = r.urlsOf(ctx, p)
+			}
+			out.Opened = append(out.Opened, p.urls...)
+		}
+	}
+	return out
+}
+
+// jsonStrings returns the strings in a JSON value.
+func jsonStrings(raw json.RawMessage) []string {
+	var v any
+	if json.Unmarshal(raw, &v) != nil {
+		return nil
+	}
+	var out []string
+	var walk func(any)
+	walk = func(v any) {
+		switch v := v.(type) {
+		case string:
+			out = append(out, v)
+		case []any:
+			for _, x := range v {
+				walk(x)
+			}
+		case map[string]any:
+			for _, x := range v {
+				walk(x)
+			}
+		}
+	}
+	walk(v)
+	return out
+}
+
+// openableAddresses returns the addresses of a step's result that may be opened next unchanged. A page may
+// repeat its own address. If the model made up that address, an address on another host that
+// contains a piece of it is excluded, because the model could have put data into it.
+func openableAddresses(s *callStep) []string {
+	list := linksOf(s.tool, s.result)
+	if s.dec.Rule == guard.Verbatim || len(s.dec.Judgement.URLs) == 0 {
+		return list
+	}
+	var pieces, hosts []string
+	for _, raw := range s.dec.Judgement.URLs {
+		if u, err := url.Parse(raw); err == nil {
+			hosts = append(hosts, u.Hostname())
+			pieces = append(pieces, piecesOf(decodePlain(u.EscapedPath()+" "+u.RawQuery))...)
+		}
+	}
+	return slices.DeleteFunc(list, func(l string) bool {
+		u, err := url.Parse(l)
+		if err != nil {
+			return true
+		}
+		text := decodePlain(u.Host + u.EscapedPath() + " " + u.RawQuery)
+		return !slices.Contains(hosts, u.Hostname()) && slices.ContainsFunc(pieces, func(p string) bool { return strings.Contains(text, p) })
+	})
+}
+
+// echoed is the minimum length in bytes of a piece of an address that can carry data.
+const echoed = 4
+
+func piecesOf(text string) []string {
+	list := strings.FieldsFunc(text, func(r rune) bool { return !unicode.IsLetter(r) && !unicode.IsDigit(r) })
+	return slices.DeleteFunc(list, func(p string) bool { return len(p) < echoed })
+}
+
+// decodePlain undoes escapes and capitals that hide a text.
+func decodePlain(s string) string {
+	for range 3 {
+		plain, err := url.QueryUnescape(s)
+		if err != nil || plain == s {
+			break
+		}
+		s = plain
+	}
+	return strings.ToLower(s)
+}
+
+// linksOf returns the addresses of a result that may be opened next. Those from a third-party
+// tool may contain its arguments.
+func linksOf(t tools.Tool, res tools.Result) []string {
+	if len(res.Links) == 0 || t != nil && t.Spec().Foreign {
+		return nil
+	}
+	out := make([]string, 0, min(len(res.Links), maxLinks))
+	for _, l := range res.Links {
+		if len(out) < maxLinks && len(l) <= maxLink && !strings.ContainsAny(l, "\n\r") && !slices.Contains(out, l) {
+			out = append(out, l)
+		}
+	}
+	return out
+}

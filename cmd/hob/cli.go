@@ -1,0 +1,215 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"net/http"
+	"os"
+	"strings"
+	"unicode/utf8"
+
+	"golang.org/x/term"
+
+	"hob/autonomy/config"
+	"hob/cmd/hob/internal/app"
+	"hob/platform/host/system"
+)
+
+// The exit codes, on which scripts rely.
+const (
+	exitOK         = 0
+	exitFailed     = 1
+	exitUsage      = 2
+	exitNotRunning = 3
+	exitDenied     = 4
+	exitNewer      = 5
+)
+
+// engine is a Hob in this process; see internal/app.
+type engine interface {
+	Client() *http.Client // speaks the API without a socket
+	Run(ctx context.Context) error
+	Ready() <-chan struct{}
+	Addr() string // host:port the API is bound to
+	Close() error
+}
+
+// engineOptions contains the parameters of an engine.
+type engineOptions struct {
+	Paths      system.Paths
+	Config     *config.Config
+	Log        *slog.Logger
+	Version    string
+	InProcess  bool // for one command; otherwise a daemon
+	Foreground bool
+	Release    app.Release
+}
+
+// cli is one run of the command line.
+type cli struct {
+	in      io.Reader
+	out     io.Writer
+	err     io.Writer
+	version string
+	open    func(ctx context.Context, o engineOptions) (engine, error)
+	release app.Release // built-in release data
+
+	started bool // the command's own code ran: a later error is not a usage error
+	asJSON  bool // --json
+}
+
+// failure is an error that ends the command with a code and a remedy.
+type failure struct {
+	code   int
+	cause  string
+	remedy string
+	err    error
+}
+
+func (f *failure) Error() string {
+	if f.remedy == "" {
+		return f.cause
+	}
+	return f.cause + "; " + f.remedy
+}
+
+func (f *failure) Unwrap() error { return f.err }
+
+func usageErrorf(format string, args ...any) error {
+	return &failure{code: exitUsage, cause: fmt.Sprintf(format, args...)}
+}
+
+func notRunning() error {
+	return &failure{code: exitNotRunning, cause: "Hob is not running", remedy: "start it with: hob start"}
+}
+
+// main runs the command and returns the exit code.
+func (a *cli) main(ctx context.Context, args []string) int {
+	root := a.rootCommand() //nolint:contextcheck // cobra hands ctx to the command that runs
+	root.SetArgs(args)
+	root.SetIn(a.in)
+	root.SetOut(a.out)
+	root.SetErr(a.err)
+	if err := requireUTF8(args); err != nil {
+		a.printError(err, exitUsage, root.Name())
+		return exitUsage
+	}
+	cmd, err := root.ExecuteContextC(ctx)
+	if err == nil {
+		return exitOK
+	}
+	code := exitFailed
+	f, ok := errors.AsType[*failure](err)
+	switch {
+	case ok:
+		code = f.code
+	case errors.Is(err, errNewer):
+		return exitNewer // everything is printed already
+	case !a.started:
+		code = exitUsage
+	case errors.Is(err, context.Canceled):
+		return 130 // as a shell does for Ctrl-C
+	}
+	a.printError(err, code, cmd.CommandPath())
+	return code
+}
+
+// requireUTF8 rejects arguments that are not valid UTF-8: JSON cannot represent them, and the
+// encoder would replace bytes and so name another text or path.
+func requireUTF8(args []string) error {
+	for _, arg := range args {
+		if !utf8.ValidString(arg) {
+			return &failure{code: exitUsage, cause: fmt.Sprintf("the argument %q is not valid UTF-8", clipTo(arg, 60)), remedy: notUTF8Remedy}
+		}
+	}
+	return nil
+}
+
+const notUTF8Remedy = "write it as UTF-8; rename files whose names are not UTF-8"
+
+// clipTo keeps the first n bytes of a text.
+func clipTo(s string, n int) string {
+	if len(s) <= n {
+		return s
+	}
+	return s[:n] + "..."
+}
+
+// printError prints a cause and its remedy, each on one line; with --json as an
+// object, also on standard error.
+func (a *cli) printError(err error, code int, command string) {
+	cause, remedy := err.Error(), ""
+	if f, ok := errors.AsType[*failure](err); ok {
+		cause, remedy = f.cause, f.remedy
+	}
+	errs, _ := errors.AsType[config.Errors](err)
+	_, isLine := errors.AsType[*config.Error](err)
+	if len(errs) > 1 {
+		remedy = "correct these lines, then run: hob config check"
+	} else if remedy == "" {
+		if i := strings.LastIndex(cause, "; "); i > 0 && !strings.Contains(cause, "\n") {
+			cause, remedy = cause[:i], cause[i+2:]
+		}
+	}
+	switch {
+	case remedy != "":
+	case isLine:
+		remedy = "correct this line, then run: hob config check"
+	case code == exitUsage:
+		remedy = "see: " + command + " --help"
+	}
+	cause, remedy = sanitizePrintable(cause), sanitizePrintable(remedy) // a server may have put words into it
+	if a.asJSON {
+		_ = json.NewEncoder(a.err).Encode(struct { // an error cannot be reported anywhere
+			Error  string `json:"error"`
+			Remedy string `json:"remedy,omitempty"`
+			Exit   int    `json:"exit"`
+		}{cause, remedy, code})
+		return
+	}
+	fmt.Fprintln(a.err, a.colorize(a.err, red, "hob: ")+cause)
+	if remedy != "" {
+		fmt.Fprintln(a.err, "     "+remedy)
+	}
+}
+
+// loadHome returns the folders and, when it can be read, the configuration.
+func (a *cli) loadHome() (system.Paths, *config.Config, error) {
+	p, err := system.DefaultPaths()
+	if err != nil {
+		return p, nil, err
+	}
+	c, err := config.Load(p.ConfigFile())
+	return p, c, err
+}
+
+// terminalFD reports whether the stream is one, and its file descriptor.
+func terminalFD(stream any) (int, bool) {
+	f, ok := stream.(interface{ Fd() uintptr })
+	if !ok {
+		return 0, false
+	}
+	fd := int(f.Fd()) //nolint:gosec // a file descriptor fits
+	return fd, term.IsTerminal(fd)
+}
+
+// The colours, after ECMA-48 SGR.
+const (
+	bold  = "1"
+	dim   = "2"
+	red   = "31"
+	green = "32"
+	amber = "33"
+)
+
+// colorize colours text on a terminal, unless NO_COLOR is set (no-color.org).
+func (a *cli) colorize(w io.Writer, colour, text string) string {
+	if _, tty := terminalFD(w); !tty || os.Getenv("NO_COLOR") != "" || os.Getenv("TERM") == "dumb" {
+		return text
+	}
+	return controlSequence(w, "\x1b["+colour+"m") + text + controlSequence(w, "\x1b[0m")
+}

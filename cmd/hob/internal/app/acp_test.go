@@ -1,0 +1,320 @@
+package app
+
+import (
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"os"
+	"path/filepath"
+	"regexp"
+	"runtime"
+	"strings"
+	"testing"
+	"time"
+
+	"hob/autonomy/llm/acp/acptest"
+)
+
+// agentHouse is a Hob whose brain is an external agent: this test's own binary.
+func agentHouse(t *testing.T, more string, options ...string) *house {
+	t.Helper()
+	home := t.TempDir()
+	t.Setenv("HOME", home)
+	t.Setenv("HOB_HOME", filepath.Join(home, "hob"))
+	return openAtModel(t, home, "tester", agentConfig(t, home, options...)+more)
+}
+
+func agentConfig(t *testing.T, home string, options ...string) string {
+	t.Helper()
+	exe, err := os.Executable()
+	fatal(t, err)
+	args, err := json.Marshal(acptest.Args(options...))
+	fatal(t, err)
+	return fmt.Sprintf("[providers.tester]\nkind = \"acp\"\ncommand = %q\nargs = %s\ncwd = %q\n", exe, args, filepath.Join(home, "work"))
+}
+
+// ask sends words that lead to a question, and returns the event and the id of
+// the question.
+func (h *house) ask(session, text string) (event, approval string) {
+	h.t.Helper()
+	code, body := h.api(http.MethodPost, "/api/v1/sessions/"+session+"/messages", map[string]string{"text": text})
+	var r struct {
+		Event     string
+		Approvals []struct{ ID, Tool, Summary, Provenance string }
+	}
+	if code != http.StatusAccepted || json.Unmarshal(body, &r) != nil || len(r.Approvals) == 0 {
+		h.t.Fatalf("%q: %d %s", text, code, body)
+	}
+	if a := r.Approvals[0]; a.Provenance != "outside" || !strings.HasPrefix(a.Tool, "agent_") {
+		h.t.Errorf("the question is %+v", a)
+	}
+	return r.Event, r.Approvals[0].ID
+}
+
+// done waits until an event has ended and returns its state in the API.
+func (h *house) done(event string) (out struct {
+	State, Answer string
+	Tools         []struct{ Name, State, Result string }
+},
+) {
+	h.t.Helper()
+	for deadline := time.Now().Add(60 * time.Second); time.Now().Before(deadline); time.Sleep(20 * time.Millisecond) {
+		_, body := h.api(http.MethodGet, "/api/v1/inbox/"+event, nil)
+		fatal(h.t, json.Unmarshal(body, &out))
+		if out.State == "done" || out.State == "dead" {
+			return out
+		}
+	}
+	h.t.Fatalf("event %s does not end: %+v", event, out)
+	return out
+}
+
+func (h *house) approve(id string, yes bool) {
+	h.t.Helper()
+	if code, body := h.api(http.MethodPost, "/api/v1/sessions/home/approvals/"+id, map[string]bool{"approved": yes}); code != http.StatusOK {
+		h.t.Fatalf("answer: %d %s", code, body)
+	}
+}
+
+// pending waits for a question and returns its id.
+func (h *house) pending() string {
+	h.t.Helper()
+	for deadline := time.Now().Add(60 * time.Second); time.Now().Before(deadline); time.Sleep(20 * time.Millisecond) {
+		_, body := h.api(http.MethodGet, "/api/v1/approvals?state=pending", nil)
+		var open []struct{ ID string }
+		fatal(h.t, json.Unmarshal(body, &open))
+		if len(open) > 0 {
+			return open[0].ID
+		}
+	}
+	h.t.Fatal("nothing is asked")
+	return ""
+}
+
+// work returns the changes that the agent made in its folder.
+func (h *house) work() string {
+	h.t.Helper()
+	b, err := os.ReadFile(filepath.Join(h.home, "work", "done"))
+	if err != nil && !os.IsNotExist(err) {
+		h.t.Fatal(err)
+	}
+	return strings.TrimSpace(string(b))
+}
+
+func (h *house) why(event string) string {
+	h.t.Helper()
+	_, body := h.api(http.MethodGet, "/api/v1/why?id="+event, nil)
+	return string(body)
+}
+
+func TestAnExternalAgentAnswers(t *testing.T) {
+	h := agentHouse(t, "")
+	if got := h.say("say Hello."); got != "Hello." {
+		t.Errorf("%q", got)
+	}
+	if got := h.say("stream one two three"); got != "one two three" {
+		t.Errorf("%q", got)
+	}
+	if got := h.say("count"); !strings.HasPrefix(got, "prompt 3,") {
+		t.Errorf("each message is one prompt of one session: %q", got)
+	}
+	if got := h.say("/new"); !strings.Contains(got, "Started a new conversation") {
+		t.Errorf("%q", got)
+	}
+	if got := h.say("count"); !strings.HasPrefix(got, "prompt 1,") {
+		t.Errorf("after /new: %q", got)
+	}
+}
+
+func TestWhatAnExternalAgentDoesIsSeen(t *testing.T) {
+	h := agentHouse(t, "")
+	code, body := h.api(http.MethodPost, "/api/v1/sessions/home/messages", map[string]string{"text": "sneak rm x"})
+	if code != http.StatusOK || !strings.Contains(string(body), `"name":"agent_execute"`) || !strings.Contains(string(body), "what came of rm x") {
+		t.Errorf("%d %s", code, body)
+	}
+	var r struct{ Event string }
+	fatal(t, json.Unmarshal(body, &r))
+	if why := h.why(r.Event); !strings.Contains(why, "not asked: the agent does it by itself") {
+		t.Errorf("why: %s", why)
+	}
+}
+
+func TestAnExternalAgentAsksTheOwner(t *testing.T) {
+	for name, c := range map[string]struct {
+		yes                  bool
+		answer, state, works string
+	}{
+		"yes": {true, "It is done: touch x", "done", "touch x"},
+		"no":  {false, "I may not, it says no.", "denied", ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			h := agentHouse(t, "")
+			event, question := h.ask("home", "do execute touch x")
+			if h.work() != "" {
+				t.Error("it did not wait")
+			}
+			if q := h.wait("question", "touch x"); !strings.Contains(q.Text, `in its words: "innocent words"`) {
+				t.Errorf("the question is %q", q.Text)
+			}
+			h.approve(question, c.yes)
+			got := h.done(event)
+			if got.Answer != c.answer || len(got.Tools) != 1 || got.Tools[0].Name != "agent_execute" || got.Tools[0].State != c.state || h.work() != c.works {
+				t.Errorf("%+v, it did %q", got, h.work())
+			}
+			if code, _ := h.api(http.MethodPost, "/api/v1/sessions/home/approvals/"+question, map[string]bool{"approved": true}); code != http.StatusConflict {
+				t.Errorf("the first answer counts, and yet a second one: %d", code)
+			}
+			if why := h.why(event); !strings.Contains(why, "agent_execute") || !strings.Contains(why, question) {
+				t.Errorf("why: %s", why)
+			}
+		})
+	}
+}
+
+func TestABareYesAnswersAnExternalAgent(t *testing.T) {
+	h := agentHouse(t, "")
+	event, _ := h.ask("home", "do edit x")
+	if got := h.say("yes"); !strings.Contains(got, "Going on") {
+		t.Errorf("%q", got)
+	}
+	if got := h.done(event); got.Answer != "It is done: x" {
+		t.Errorf("%+v", got)
+	}
+}
+
+func TestTwoQuestionsOfAnExternalAgent(t *testing.T) {
+	h := agentHouse(t, "")
+	event, _ := h.ask("home", "both x")
+	h.wait("question", "delete")
+	h.wait("question", "run a program")
+	_, body := h.api(http.MethodGet, "/api/v1/approvals?state=pending", nil)
+	var open []struct{ ID, Tool string }
+	fatal(t, json.Unmarshal(body, &open))
+	for _, a := range open {
+		h.approve(a.ID, a.Tool == "agent_execute")
+	}
+	got := h.done(event)
+	if len(got.Tools) != 2 || h.work() != "x" || !strings.Contains(got.Answer, "It is done: x") || !strings.Contains(got.Answer, "I may not") {
+		t.Errorf("%+v, it did %q", got, h.work())
+	}
+}
+
+func TestAnExternalAgentIsStopped(t *testing.T) {
+	for name, prompt := range map[string]string{"a hanging one": "stone Wait", "one that asks": "do execute x", "one at work": "spawn"} {
+		t.Run(name, func(t *testing.T) {
+			h := agentHouse(t, "")
+			_, body := h.api(http.MethodPost, "/api/v1/sessions/home/messages", map[string]any{"text": prompt, "async": true})
+			var r struct{ Event string }
+			fatal(t, json.Unmarshal(body, &r))
+			if name == "one that asks" {
+				h.wait("question", "run a program")
+			}
+			for h.say("/stop") != "Stopped." {
+				time.Sleep(10 * time.Millisecond) // until the turn has begun
+			}
+			if got := h.done(r.Event); !regexp.MustCompile(`Stopped\.|\[interrupted\]`).MatchString(got.Answer) {
+				t.Errorf("%+v", got)
+			}
+			_, body = h.api(http.MethodGet, "/api/v1/approvals?state=pending", nil)
+			if strings.TrimSpace(string(body)) != "[]" {
+				t.Errorf("questions still wait: %s", body)
+			}
+			if got := h.say("say again"); got != "again" || h.work() != "" {
+				t.Errorf("afterwards: %q, it did %q", got, h.work())
+			}
+		})
+	}
+}
+
+func TestOtherSessionsGoOnWhileAnExternalAgentWaits(t *testing.T) {
+	h := agentHouse(t, "[autonomy]\nsessions = 1\n")
+	event, question := h.ask("home", "do execute x")
+	code, body := h.api(http.MethodPost, "/api/v1/sessions/other/messages", map[string]string{"text": "say Meanwhile."})
+	if code != http.StatusOK || !strings.Contains(string(body), "Meanwhile.") {
+		t.Errorf("%d %s", code, body)
+	}
+	h.approve(question, true)
+	if got := h.done(event); got.Answer != "It is done: x" {
+		t.Errorf("%+v", got)
+	}
+}
+
+func TestAShutdownEndsAQuestionOfAnExternalAgent(t *testing.T) {
+	h := agentHouse(t, "")
+	home := h.home
+	event, question := h.ask("home", "do execute x")
+	h.stop()
+	h = openAtModel(t, home, "tester", agentConfig(t, home))
+	h.wait("notice", "My question "+question+" has expired")
+	again := h.pending() // the turn has restarted, and so has the agent
+	if code, _ := h.api(http.MethodPost, "/api/v1/sessions/home/approvals/"+question, map[string]bool{"approved": true}); code != http.StatusConflict {
+		t.Errorf("the lapsed question takes an answer: %d", code)
+	}
+	h.approve(again, true)
+	if got := h.done(event); got.Answer != "It is done: x" || h.work() != "x" {
+		t.Errorf("%+v, it did %q", got, h.work())
+	}
+}
+
+func TestAnExternalAgentThatFails(t *testing.T) {
+	for name, c := range map[string]struct {
+		options []string
+		want    string
+	}{
+		"login":   {[]string{"auth"}, "tester: sign-in is required; sign in with its own program first"},
+		"version": {[]string{"version=7"}, "another version of the Agent Client Protocol"},
+		"dead":    {[]string{"die"}, "its last output: I cannot go on: [redacted]"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			h := agentHouse(t, "", c.options...)
+			if got := h.say("say x"); !strings.Contains(got, c.want) || strings.Contains(got, "verysecret") {
+				t.Errorf("%q", got)
+			}
+		})
+	}
+	h := agentHouse(t, "")
+	if got := h.say("crash Half an"); !strings.Contains(got, "exit status 3") {
+		t.Errorf("%q", got)
+	}
+	if got := h.say("half"); !strings.Contains(got, "not JSON") {
+		t.Errorf("%q", got)
+	}
+	if got := h.say("say again"); got != "again" {
+		t.Errorf("%q", got)
+	}
+}
+
+// An agent runs as its owner and can read the token.
+func TestAnExternalAgentCannotSpeakForTheOwner(t *testing.T) {
+	if runtime.GOOS != "linux" {
+		t.Skip("the process behind a connection is found on Linux alone")
+	}
+	h := agentHouse(t, "")
+	got := h.say("speak http://" + h.d.Addr() + "/api/v1/sessions/other/messages " + h.d.opt.Paths.TokenFile() + " /status")
+	if !strings.HasPrefix(got, "403") {
+		t.Errorf("an agent that speaks as the owner hears %q", got)
+	}
+	if got := h.say("say x"); got != "x" { // the owner's message is received
+		t.Errorf("%q", got)
+	}
+	req, err := http.NewRequestWithContext(t.Context(), http.MethodGet, "http://"+h.d.Addr()+"/api/v1/sessions", nil)
+	fatal(t, err)
+	req.Header.Set("Authorization", "Bearer "+h.token)
+	resp, err := h.d.Client().Do(req) // and so is a command that works without a daemon
+	fatal(t, err)
+	fatal(t, resp.Body.Close())
+	if resp.StatusCode != http.StatusOK {
+		t.Errorf("a command in this process hears %s", resp.Status)
+	}
+}
+
+func TestAMissingAgentIsNamedWhenItIsNeeded(t *testing.T) {
+	home := t.TempDir()
+	t.Setenv("HOME", home)
+	t.Setenv("HOB_HOME", filepath.Join(home, "hob"))
+	t.Setenv("PATH", t.TempDir())
+	h := openAtModel(t, home, "opencode", "[providers.opencode]\nkind = \"acp\"\npreset = \"opencode\"\n")
+	if got := h.say("hello"); !strings.Contains(got, `the program "opencode" is not installed`) || !strings.Contains(got, "npm install -g opencode-ai") {
+		t.Errorf("%q", got)
+	}
+}

@@ -1,0 +1,446 @@
+// Package app is the composition root: it opens the store, creates and configures every
+// part, connects them in order, runs them and closes them in reverse. The commands (with or
+// without a listening server) and the end-to-end tests use it. It contains no logic.
+package app
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net/http"
+	"path/filepath"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"hob/autonomy"
+	"hob/autonomy/agents"
+	"hob/autonomy/bus"
+	"hob/autonomy/config"
+	"hob/autonomy/guard"
+	"hob/autonomy/guard/pairing"
+	"hob/autonomy/guard/rules"
+	llmall "hob/autonomy/llm/all"
+	"hob/autonomy/llm/offline"
+	"hob/autonomy/mind/extract"
+	"hob/autonomy/mind/goals"
+	"hob/autonomy/mind/learn"
+	"hob/autonomy/notify"
+	"hob/autonomy/session"
+	"hob/autonomy/turn"
+	agentbrain "hob/autonomy/turn/modelrouter"
+	"hob/autonomy/turn/prompt"
+	"hob/autonomy/turn/results"
+	"hob/autonomy/usage"
+	"hob/channels"
+	"hob/channels/web"
+	"hob/knowledge"
+	"hob/knowledge/embed"
+	"hob/knowledge/graph"
+	"hob/knowledge/index"
+	"hob/knowledge/ingest"
+	"hob/platform/host/browser"
+	"hob/platform/host/desktop/clipboard"
+	"hob/platform/host/osrun"
+	"hob/platform/host/system"
+	"hob/platform/net/hooksig"
+	"hob/platform/net/safehttp"
+	"hob/platform/store"
+	"hob/platform/text/redact"
+	"hob/tools"
+	toolsall "hob/tools/all"
+	"hob/tools/files"
+	"hob/watchers"
+	watchersall "hob/watchers/all"
+)
+
+// Options of Open.
+type Options struct {
+	Paths   system.Paths
+	Config  *config.Config
+	Log     *slog.Logger
+	Version string
+	// InProcess: a command uses the engine without a daemon. Nothing listens, no watcher or
+	// schedule runs, and nothing is sent unprompted.
+	InProcess bool
+	// Helper starts this program as the helper of commands (command.Serve); nil:
+	// no command runs.
+	Helper []string
+	// Reader starts this program as the reader of documents (document.Serve);
+	// nil: no PDF is read.
+	Reader []string
+	// HTTP is the client for model providers; nil means the default client.
+	HTTP *http.Client
+	// Network controls access to untrusted addresses; the configuration completes it. Tests set
+	// their own resolver and connections.
+	Network safehttp.Options
+	// Tools are added to those of tools/all.
+	Tools []tools.Tool
+	// Peer identifies the process behind a connection to the API; nil: as described in
+	// docs/approvals.md. Tests whose browser is a child process set it.
+	Peer func(client, server string, thorough bool) web.Peer
+	// Desktop: the desktop channel is on without a section. The caller must know whether there
+	// is a desktop.
+	Desktop bool
+	// Tray shows an icon with a menu if the desktop supports it, unless the configuration or
+	// InProcess disables it.
+	Tray bool
+	// Screen: the desktop tools use the real desktop. Otherwise they report that there is none;
+	// tests must not type into the developer's windows.
+	Screen bool
+	// Session is the environment for finding the desktop, players, sound, battery and so on; nil
+	// means the environment of this process, if Screen is set.
+	Session func(string) string
+	// Started reports whether a program started by Hob is running; nil looks it up. Tests whose
+	// desktop is a child process set it.
+	Started func() (bool, error)
+	// Quick is how long an approval request must be visible before a click approves it (default
+	// 1.5 s).
+	Quick time.Duration
+	// Scripts runs scripts of the apps of this machine; nil means osascript or PowerShell.
+	// Tests set a fake Mac.
+	Scripts osrun.Runner
+	// Release defines the address of releases and their public key.
+	Release Release
+	// Drivers replace those of the same names in channels/all, for fake platforms in tests.
+	Drivers []channels.Driver
+	// Channels are added to those of the configuration.
+	Channels map[string]channels.Channel
+	// UserHome is the meaning of "~" for tools; "" means the user's home folder.
+	UserHome string
+	// Play replaces the ends where time is played; nil: they are the real ones.
+	Play *Simulation
+}
+
+// App is all of Hob in one process. Call Open, then Run, then Close.
+type App struct {
+	opt       Options
+	started   time.Time
+	zone      func() *time.Location
+	secrets   *system.Secrets
+	redact    *redact.Set
+	store     *store.Store
+	bus       *bus.Bus
+	guard     *guard.Guard
+	sessions  *session.Sessions
+	library   *session.MessageIndex
+	watchers  *watchers.Manager
+	channels  *channels.Manager
+	hooks     map[string]channels.WebhookReceiver
+	pairings  *pairing.Pairings
+	browser   *browser.Browser // nil: off
+	network   *safehttp.Client
+	results   *results.Store
+	tools     []tools.Tool // all tools, including those unavailable here
+	catalogue *tools.Catalogue
+	crew      *agents.Registry
+	goals     *goals.Goals
+	plan      *goals.Plan
+	notices   *notify.Notifier
+	rules     func() *offline.Model // reads the rules of goals
+	boxes     []agentBox
+	files     *files.Files
+	clipboard *clipboard.Clipboard // nil: there is no desktop
+	shown     *shownNotes          // nil, as above
+	base      *knowledge.Base
+	vectors   *embed.Vectors // nil: off
+	index     *index.Index
+	erasing   *knowledge.ErasureService
+	scripts   osrun.Runner // nil: no app scripts
+	documents *ingest.Library
+	folders   *ingest.Sync
+	books     *usage.Tracker
+	spending  *priceBook
+	models    *models
+	learner   *learn.Learner
+	graph     *graph.Graph
+	extractor *extract.Extractor
+	brain     *brain
+	agents    *llmall.Agents
+	brains    map[string]*brain // of agents with a separate brain
+	pins      *agentbrain.SessionModels
+	loop      *autonomy.Loop
+	web       *web.Server
+	tray      *trayMenu // nil: none
+	pin       string    // see Pin
+	examining chan struct{}
+	outgoing  *outgoingFiles
+	triggers  map[string]autonomy.Trigger
+	ready     chan struct{}
+	isReady   atomic.Bool
+	shutdown  chan struct{}
+	downOnce  sync.Once
+}
+
+// Open makes every part. On an error everything already open is closed.
+func Open(ctx context.Context, opt Options) (_ *App, err error) {
+	if opt.Log == nil {
+		opt.Log = slog.New(slog.DiscardHandler)
+	}
+	known := redact.New(redact.Options{})
+	opt.Log = slog.New(known.Handler(opt.Log.Handler()))
+	d := &App{opt: opt, redact: known, started: time.Now(), ready: make(chan struct{}), shutdown: make(chan struct{}), examining: make(chan struct{}, 1)}
+	d.scripts = appScripts(opt)
+	d.outgoing = &outgoingFiles{
+		dir: filepath.Join(opt.Paths.Data, "outgoing"), most: mostOut, since: d.started,
+		waits: func(ctx context.Context) ([]string, error) { return d.bus.AttachedPaths(ctx) },
+	}
+	if err := opt.Paths.Ensure(); err != nil {
+		return nil, err
+	}
+	if d.zone, err = system.FollowZone(opt.Config.Agent.Timezone); err != nil {
+		return nil, err
+	}
+	if opt.Config.Agent.Timezone == "Local" {
+		if _, err := system.LocalZone(); err != nil {
+			opt.Log.Warn("unknown name of the local time zone; times may be wrong", "err", err)
+		}
+	}
+	d.store, err = store.Open(ctx, opt.Paths.Database(), Migrations(), store.Options{BackupDir: opt.Paths.Backups(), Volatile: opt.Play != nil})
+	if err != nil {
+		return nil, err
+	}
+	defer func() {
+		if err != nil {
+			err = errors.Join(err, d.store.Close())
+		}
+	}()
+	for _, step := range []func(context.Context) error{d.openNetwork, d.openChannels, d.openNotices, d.openGuard, d.openWatchers, d.openGoals, d.openIndex, d.openVectors, d.openGraph, d.openBrowser, d.openTools, d.openLibrary, d.openLearner, d.openExtractor, d.openBooks, d.openBrain, d.openLoop, d.openWeb, d.openTray} {
+		if err := step(ctx); err != nil {
+			return nil, err
+		}
+	}
+	return d, d.reportStartup(ctx)
+}
+
+// Migrations lists the tables of every package that owns some.
+func Migrations() []store.MigrationSet {
+	sets := []store.MigrationSet{bus.Migrations(), guard.Migrations(), session.Migrations(), prompt.Migrations(), learn.Migrations(), extract.Migrations(), agents.Migrations(), goals.Migrations(), notify.Migrations(), autonomy.Migrations(), usage.Migrations()}
+	sets = append(sets, agentbrain.Migrations(), pairing.Migrations())
+	sets = append(sets, ingest.Migrations()...)
+	sets = append(sets, watchers.AllMigrations(watchersall.Drivers())...)
+	return append(append(sets, toolsall.Migrations()...), graph.Migrations())
+}
+
+// resolveSecret resolves a reference within a deadline.
+func (d *App) resolveSecret(ref string) (string, error) {
+	return d.resolveSecretContext(context.Background(), ref)
+}
+
+func (d *App) resolveSecretContext(ctx context.Context, ref string) (string, error) {
+	if d.opt.Play != nil {
+		return d.opt.Play.Secret(ctx, ref)
+	}
+	ctx, cancel := context.WithTimeout(ctx, 5*time.Second)
+	defer cancel()
+	s, err := d.secrets.Resolve(ctx, ref)
+	return s.Reveal(), err
+}
+
+func (d *App) openGuard(ctx context.Context) error {
+	d.sessions = session.New(d.store)
+	c := d.opt.Config
+	key, err := d.auditKey()
+	if err != nil {
+		return err
+	}
+	own := rules.New(d.opt.Paths.PolicyDir(), rules.Options{})
+	if err := own.Readable(); err != nil { // without them more would be allowed than the owner wrote
+		return fmt.Errorf("load policy rules: %w", err)
+	}
+	if d.guard, err = guard.New(d.store, guard.Options{
+		Level: guard.Level(c.Autonomy.Level), Hosts: c.Network.AllowHosts, Research: c.Network.Research, Recipients: c.Autonomy.Recipients, Secrets: d.redact,
+		Rules: own, Zone: d.zone,
+		AuditKey: key, Anchor: d.opt.Paths.AuditAnchorFile(),
+	}); err != nil {
+		return err
+	}
+	d.openPairings()
+	return d.guard.InitKeys(ctx)
+}
+
+func (d *App) openWatchers(context.Context) (err error) {
+	d.watchers, err = watchers.New(watchers.Options{
+		Store: d.store, Drivers: d.watcherDrivers(), Sink: lateSink{d}, Log: d.opt.Log, Zone: d.zone,
+		AllowedRead: func(path string) error { return d.files.Watchable(path) }, Network: d.network, Secret: d.resolveSecret, Account: d.findAccount,
+		Workers: d.opt.Config.Watchers.Workers, MinEvery: d.opt.Config.Watchers.MinEvery.Duration, PerDay: d.opt.Config.Watchers.PerDay,
+		DayOff: d.dayOff(), Called: d.contactAliases, Messages: func(ctx context.Context, since time.Time, each func(watchers.Message) error) error {
+			return d.loop.ReplayMessages(ctx, since, each)
+		},
+	})
+	return err
+}
+
+// lateSink forwards to the loop, which is created later.
+type lateSink struct{ d *App }
+
+func (s lateSink) Fire(ctx context.Context, id string, sig []watchers.Signal, save func(*store.Tx) error) error {
+	return s.d.loop.Fire(ctx, id, sig, save)
+}
+
+func (s lateSink) Moved(ctx context.Context, move watchers.ZoneChange, save func(*store.Tx) error) error {
+	return s.d.loop.Moved(ctx, move, save)
+}
+
+func (s lateSink) ReportError(ctx context.Context, id string, err error) {
+	s.d.loop.ReportError(ctx, id, err)
+}
+
+func (d *App) openLoop(ctx context.Context) error {
+	c := d.opt.Config
+	p, err := d.openPrompt(ctx)
+	if err != nil {
+		return err
+	}
+	compactor, err := session.NewCompactor(d.sessions, session.CompactorOptions{
+		Model: d.summaryModel, Chars: c.Knowledge.SummaryChars, Keep: c.Knowledge.SummaryKeep, Hurried: !d.isLongRunning(),
+		Record: autonomy.RecordCompaction(d.guard), Log: d.opt.Log,
+	})
+	if err != nil {
+		return err
+	}
+	base := turn.Options{
+		Store: d.store, Bus: d.bus, Guard: d.guard, Sessions: d.sessions, Compactor: compactor, Catalogue: d.catalogue, Prompt: p, Model: d.brain.chooseModel, Book: d.books.FlushTx, Zone: d.zone,
+		Limits: turn.Limits{Rounds: c.Agent.MaxRounds, Failures: c.Agent.MaxToolFailures, Tokens: c.Agent.MaxTokensPerTurn}, Results: d.results, Keep: d.keepPicture, Redact: d.redact, Block: c.Guard.Block, Guardian: d.guardianCheck(), Log: d.opt.Log,
+	}
+	if err := d.openCrew(base); err != nil {
+		return err
+	}
+	if d.triggers, err = d.openTriggers(ctx); err != nil {
+		return err
+	}
+	d.loop, err = autonomy.New(autonomy.Options{
+		Store: d.store, Bus: d.bus, Guard: d.guard, Sessions: d.sessions, Compactor: compactor, Agent: d.main(), Crew: d.crew, Goals: d.goals, Facts: goalFacts{d}, Offline: d.isOffline, Plan: d.plan, Notices: d.notices, Due: d.dueSources(), Catalogue: d.catalogue, Acts: d.commandTools(), Watcher: d.watchers.Get, Ears: d.watchers,
+		Watching: d.watchers, KeepTraces: c.Autonomy.KeepTraces.Duration,
+		Typing: d.channels.Typing, Show: d.channels.Show, Jumped: d.handleClockJump,
+		Pushes: func(name string) bool { return d.channels.Has(name) && !d.channels.Pull(name) }, Zone: d.zone, Status: d.statusText, Pair: d.pairCode,
+		Triggers: d.triggers, Notify: c.Notify.Channel, Where: d.presenceChannel, QueueNotices: c.Notify.QueueNotices, Tick: c.Autonomy.Tick.Duration,
+		Learn: d.studyTurn, Gather: d.library.Index,
+		Slots: c.Autonomy.Sessions, Book: d.books.FlushTx, Room: d.hasBudget, Log: d.opt.Log,
+		Model: d.modelCommand, Spent: d.turnCost,
+		SharedGroups:  c.Autonomy.Groups == config.PerChat,
+		GuestMessages: c.Autonomy.GuestMessages,
+		Level:         func(channel, person string) guard.Level { return guard.Level(c.LevelOf(channel, person)) },
+	})
+	return err
+}
+
+func (d *App) openTriggers(ctx context.Context) (map[string]autonomy.Trigger, error) {
+	out := map[string]autonomy.Trigger{}
+	for _, t := range d.opt.Config.Triggers {
+		secret, err := d.resolveSecretContext(ctx, t.Secret)
+		if err != nil {
+			return nil, fmt.Errorf("[triggers.%s] secret: %w", t.Name, err)
+		}
+		out[t.Name] = autonomy.Trigger{Action: t.Action, Session: t.Session, Secret: hooksig.Secret{Value: []byte(secret), Scheme: hooksig.Scheme(t.Signature)}}
+	}
+	return out, nil
+}
+
+// reportStartup notifies the user of problems found while opening.
+func (d *App) reportStartup(ctx context.Context) error {
+	if err := d.reportAudit(ctx); err != nil {
+		return err
+	}
+	aside := d.store.QuarantinedPath()
+	if aside == "" {
+		return nil
+	}
+	d.opt.Log.Error("damaged database moved away", "file", aside)
+	return d.loop.NotifyCritical(ctx, "set-aside:"+aside, fmt.Sprintf("My database was damaged. I moved it to %s and restored the newest good backup, or started with an empty database if there was none. I did not overwrite the old file.", aside))
+}
+
+// Run works until ctx ends or Shutdown is called. It returns after everything
+// it started has ended.
+func (d *App) Run(ctx context.Context) error {
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	go func() {
+		select {
+		case <-d.shutdown:
+			cancel()
+		case <-ctx.Done():
+		}
+	}()
+	parts := []func(context.Context) error{d.loop.Run, d.books.Run, d.noteHeads, d.index.Run, d.erasing.Run}
+	parts = append(parts, d.followDocs, d.expireFacts, d.extractTurns)
+	if d.browser != nil {
+		parts = append(parts, d.browser.Run)
+	}
+	if !d.opt.InProcess {
+		if err := d.web.Listen(ctx); err != nil {
+			return err
+		}
+		parts = append(parts, func(ctx context.Context) error { return d.web.Run(ctx, inboundReceiver{d}) }, d.channels.Run)
+		if d.vectors != nil {
+			parts = append(parts, d.vectors.Run)
+		}
+		parts = append(parts, d.folders.Run, d.followSleep, d.sweepOutgoing)
+		if d.tray != nil {
+			parts = append(parts, d.tray.runTray)
+		}
+		if len(d.boxes) > 0 {
+			parts = append(parts, d.openBoxes)
+		}
+		if d.opt.Config.Update.Check && d.opt.Play == nil {
+			parts = append(parts, d.followReleases)
+		}
+		if d.opt.Config.Autonomy.Enabled {
+			parts = append(parts, d.watchers.Run)
+		}
+	}
+	parts = append(parts, d.simulatedJobs()...)
+	d.isReady.Store(true)
+	close(d.ready)
+	defer d.isReady.Store(false)
+	var wg sync.WaitGroup
+	errs := make([]error, len(parts))
+	for i, run := range parts {
+		wg.Go(func() {
+			defer cancel() // when one part fails, stop the others in order
+			err := run(ctx)
+			if ctx.Err() != nil && errors.Is(err, context.Canceled) {
+				err = nil // stopped while it was still starting
+			}
+			errs[i] = err
+		})
+	}
+	wg.Wait()
+	if err := d.erasing.FinishAll(context.WithoutCancel(ctx)); err != nil { // no turn runs now
+		d.opt.Log.Error("deletion not complete; continues at the next start", "err", err)
+	}
+	if err := d.books.Flush(context.WithoutCancel(ctx)); err != nil { // of turns that were cut off last
+		d.opt.Log.Error("model calls not stored", "err", err)
+	}
+	return errors.Join(errs...)
+}
+
+// Ready is closed once Run takes messages.
+func (d *App) Ready() <-chan struct{} { return d.ready }
+
+// Handler is the HTTP API without a listener.
+func (d *App) Handler() http.Handler { return d.web.Handler() }
+
+// Addr is the host:port the API is bound to.
+func (d *App) Addr() string { return d.web.Addr() }
+
+// SetAside is where Open moved a damaged database, "" when it was sound.
+func (d *App) SetAside() string { return d.store.QuarantinedPath() }
+
+// Shutdown makes Run return.
+func (d *App) Shutdown() { d.downOnce.Do(func() { close(d.shutdown) }) }
+
+// Close closes the store. Run must have returned.
+func (d *App) Close() error {
+	d.noteHead(context.Background())
+	d.closeScreen()
+	return errors.Join(d.agents.Close(), d.closeVectors(), d.index.Close(), d.store.Close())
+}
+
+func (d *App) notReadyError() error {
+	if !d.isReady.Load() {
+		return errors.New("starting or stopping")
+	}
+	return nil
+}

@@ -1,0 +1,122 @@
+package app
+
+import (
+	"encoding/json"
+	"regexp"
+	"strings"
+	"testing"
+	"time"
+
+	"hob/autonomy/llm/llmtest"
+	"hob/platform/store"
+)
+
+// useTool is an answer that calls a tool of the catalogue.
+func useTool(name string, args map[string]any) llmtest.Answer {
+	b, _ := json.Marshal(map[string]any{"name": name, "arguments": args})
+	return llmtest.Answer{Calls: []llmtest.Call{{Name: "use_tool", Args: string(b)}}}
+}
+
+// spawning is a Hob whose model starts the task "the long part" in the background at the word
+// "begin", reports its progress at "how far", and ends it at "end". The task itself first lists the
+// tasks.
+func spawning(gate chan struct{}) func(r llmtest.Request) llmtest.Answer {
+	id := regexp.MustCompile(`t[0-9a-z]{9}`)
+	return func(r llmtest.Request) llmtest.Answer {
+		last := words(r)
+		switch {
+		case strings.Contains(last, "the long part"):
+			if len(r.Results) == 0 {
+				return llmtest.Answer{Calls: []llmtest.Call{{Name: "list_tasks", Args: `{}`}}}
+			}
+			<-gate
+			return llmtest.Answer{Text: "the long part is done"}
+		case len(r.Results) > 0:
+			return llmtest.Answer{Text: "so: " + r.Results[len(r.Results)-1].Text}
+		case strings.Contains(last, "begin"):
+			return useTool("spawn_background_task", map[string]any{"task": "the long part"})
+		case strings.Contains(last, "how far"):
+			return useTool("agent_status", map[string]any{})
+		default:
+			return useTool("stop_task", map[string]any{"task": id.FindString(last)})
+		}
+	}
+}
+
+// A background task reports its progress and can be ended, and has no further effect then.
+func TestBackgroundTask(t *testing.T) {
+	gate := make(chan struct{})
+	h := crewHouse(t, "", spawning(gate))
+	defer close(gate)
+	if got := h.say("begin"); !strings.Contains(got, "under way in the background") {
+		t.Fatal(got)
+	}
+	id := h.delegations()[0].ID
+	eventually(t, "the task tells how far it is", func() bool {
+		got := h.say("how far is it?")
+		return strings.Contains(got, id) && strings.Contains(got, "under way for") && strings.Contains(got, "1 tool call(s), the last one list_tasks")
+	})
+	if got := h.say("end " + id); !strings.Contains(got, "Ended the task "+id) {
+		t.Error(got)
+	}
+	eventually(t, "the task has ended", func() bool { return h.delegations()[0].State == "cancelled" })
+	if got := h.say("how far is it?"); !strings.Contains(got, "No task of this conversation is under way") {
+		t.Error(got)
+	}
+	if got := h.say("end " + id); !strings.Contains(got, "has ended: cancelled") {
+		t.Error(got)
+	}
+}
+
+// A background task continues after a restart, and one that takes too long is ended and reported.
+func TestBackgroundTaskOverARestart(t *testing.T) {
+	t.Parallel()
+	gate := make(chan struct{})
+	model := llmtest.NewServer(t, llmtest.Options{Key: llmtest.Key, Reply: func(r llmtest.Request) (llmtest.Answer, bool) { return spawning(gate)(r), true }})
+	home := t.TempDir()
+	h := openScripted(t, home, model.URL, playWay{api: llmtest.OpenAI}, "")
+	h.say("begin")
+	eventually(t, "it works", func() bool { return strings.Contains(h.say("how far?"), "the last one list_tasks") })
+	h.stop() // in the middle of it
+	close(gate)
+	h = openScripted(t, home, model.URL, playWay{api: llmtest.OpenAI}, "")
+	h.wait("notice", `The task "the long part" .* has ended: done\nthe long part is done`)
+}
+
+// While the owner is asked, the time of a task does not count.
+func TestBackgroundTaskThatAsks(t *testing.T) {
+	gate := make(chan struct{})
+	h := crewHouse(t, "[crew]\nbackground_timeout = \"30m\"\n", spawning(gate))
+	defer close(gate)
+	h.say("begin")
+	open := h.delegations()[0]
+	fatal(t, h.d.store.Write(t.Context(), func(tx *store.Tx) error {
+		now := time.Now()
+		_, err := tx.Exec(`INSERT INTO approvals (id, event, session, call, tool, args, args_hash, summary, reason, provenance, attended, state, created_at, expires_at)
+			VALUES ('a1', (SELECT event FROM crew_tasks WHERE id = ?), 's', 'c1', 'x', '{}', '', 'x', 'x', 'owner', 0, 'pending', ?, ?)`, open.ID, now.UnixMilli(), now.Add(24*time.Hour).UnixMilli())
+		return err
+	}))
+	next, err := h.d.crew.Due(t.Context(), time.Now().Add(31*time.Minute))
+	if err != nil || time.Until(next) < 24*time.Hour || h.delegations()[0].State != "open" {
+		t.Fatalf("%s, %v, %+v", next, err, h.delegations())
+	}
+}
+
+// Also where Hob does not act by itself.
+func TestBackgroundTaskThatTakesTooLong(t *testing.T) {
+	gate := make(chan struct{})
+	h := crewHouse(t, "[crew]\nbackground_timeout = \"30m\"\n\n[autonomy]\nenabled = false\n", spawning(gate))
+	defer close(gate)
+	h.say("begin")
+	if next, err := h.d.crew.Due(t.Context(), time.Now().Add(time.Minute)); err != nil || time.Until(next) < 29*time.Minute || h.delegations()[0].State != "open" {
+		t.Fatalf("%s, %v, %+v", next, err, h.delegations())
+	}
+	for _, due := range h.d.dueSources() {
+		_, err := due(t.Context(), time.Now().Add(31*time.Minute))
+		fatal(t, err)
+	}
+	h.wait("notice", `has ended: failed: timeout: it did not end within 30m`)
+	if got := h.delegations()[0].State; got != "timeout" {
+		t.Error(got)
+	}
+}

@@ -1,0 +1,75 @@
+package app
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"os"
+	"os/exec"
+	"testing"
+	"time"
+
+	"golang.org/x/sys/unix"
+
+	"hob/autonomy/llm/all"
+	"hob/platform/host/browser"
+	"hob/platform/host/system"
+	"hob/platform/net/safehttp/safehttptest"
+)
+
+// TestButtonsWhileTheBrowserRuns checks that a browser in its sandbox does not disable buttons,
+// while one without a sandbox does, and so does any other program started beside it.
+func TestButtonsWhileTheBrowserRuns(t *testing.T) {
+	web := safehttptest.New(t, http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { fmt.Fprint(w, "<title>Page</title>") }))
+	b, err := browser.New(browser.Options{Profile: t.TempDir(), Network: web.Client(t), Headless: true})
+	fatal(t, err)
+	if _, err := b.Find(); err != nil {
+		if os.Getenv("CI") == "true" {
+			t.Fatal(err)
+		}
+		t.Skip("no browser to drive: ", err)
+	}
+	press := buttons{&App{browser: b, agents: &all.Agents{}}}
+	alone := func() bool {
+		t.Helper()
+		ok, err := press.hasNoSubprocess()
+		fatal(t, err)
+		return ok
+	}
+	if !alone() {
+		t.Skip("a program of another test runs below this process")
+	}
+	defer b.Close()
+	orphans, stop := context.WithCancel(t.Context()) // as the daemon's, below which everything stays
+	kept := make(chan error, 1)
+	go func() { kept <- system.KeepOrphans(orphans) }()
+	defer func() {
+		stop()
+		fatal(t, errors.Join(<-kept, unix.Prctl(unix.PR_SET_CHILD_SUBREAPER, 0, 0, 0, 0)))
+	}()
+	_, err = b.Open(t.Context(), "http://plain.example/")
+	fatal(t, err)
+	boxed := !b.RunsUnsandboxed() // root has no sandbox
+	until := func(want bool) {
+		t.Helper()
+		for deadline := time.Now().Add(60 * time.Second); alone() != want; time.Sleep(20 * time.Millisecond) {
+			if time.Now().After(deadline) { // its helper processes have ended by then
+				t.Fatalf("sandbox %v, and presses count: %v", boxed, !want)
+			}
+		}
+	}
+	until(boxed)
+	cmd := exec.CommandContext(t.Context(), "sleep", "60")
+	fatal(t, cmd.Start())
+	if alone() {
+		t.Error("a program beside the browser could press")
+	}
+	fatal(t, cmd.Process.Kill())
+	_ = cmd.Wait()
+	b.Close()
+	until(true)
+	if b.SandboxedPid() != 0 || b.Pid() != 0 {
+		t.Error("the browser has ended, and still has a number")
+	}
+}

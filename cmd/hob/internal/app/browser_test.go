@@ -1,0 +1,30 @@
+package app
+
+import (
+	"os"
+	"path/filepath"
+	"testing"
+
+	"golang.org/x/tools/txtar"
+
+	"hob/platform/host/browser"
+)
+
+// TestBrowserTalks are scenarios with a real browser.
+func TestBrowserTalks(t *testing.T) {
+	b, err := browser.New(browser.Options{Profile: t.TempDir(), Network: browser.Nowhere{}})
+	fatal(t, err)
+	if _, err := b.Find(); err != nil {
+		if os.Getenv("CI") == "true" {
+			t.Fatal(err)
+		}
+		t.Skip("no browser to drive: ", err)
+	}
+	files, err := filepath.Glob("testdata/browser/*.txtar")
+	fatal(t, err)
+	for _, file := range files {
+		a, err := txtar.ParseFile(file)
+		fatal(t, err)
+		t.Run(filepath.Base(file), func(t *testing.T) { playTalk(t, a, plays()[0]) })
+	}
+}

@@ -1,0 +1,273 @@
+package app
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"maps"
+	"os"
+	"slices"
+	"strings"
+	"time"
+
+	"hob/autonomy/api"
+	"hob/autonomy/bus"
+	"hob/autonomy/config"
+	"hob/autonomy/service"
+	"hob/channels"
+	channelsall "hob/channels/all"
+	"hob/channels/terminal"
+	"hob/cmd/hob/internal/channel"
+	"hob/cmd/hob/internal/doctor"
+	"hob/platform/pim"
+	"hob/platform/provenance"
+	"hob/platform/retry"
+	"hob/platform/store"
+)
+
+// openChannels creates the channels that send on their own, and the bus, which must know them.
+func (d *App) openChannels(context.Context) error {
+	opened, failed := channels.Open(d.channelDrivers(), d.channelSection, func(name string) channels.Deps {
+		return channels.Deps{
+			Log: d.opt.Log.With("channel", name), Name: d.opt.Config.Agent.Name, Secret: d.resolveSecret, Network: d.network, Getenv: d.environLookup(), Scripts: d.scripts,
+			Keep: bus.NewChannelState(d.store, name), Dir: d.opt.Paths.ChannelDir(name), Account: func(account string) (pim.Account, error) { return d.findAccount(account, "imap") },
+			Lists: d.taskLists, Notes: d.noteStores, Buttons: buttons{d},
+		}
+	})
+	for name, err := range failed {
+		d.opt.Log.Error("channel not usable", "channel", name, "err", err)
+	}
+	for _, s := range d.opt.Config.Channels {
+		if opened[s.Name] != nil || failed[s.Name] != nil || !s.Enabled {
+			continue
+		}
+		return s.Errorf("", "there is no channel of this name; known are %s", strings.Join(channelNames(), ", "))
+	}
+	d.bus = bus.New(d.store, bus.Options{Redact: d.redact.Text, NoticeFilter: d.filterNotice, Lost: d.handleLost, Route: func(channel, chat string) (string, string, bool) {
+		if d.channels.Has(channel) && !d.channels.Pull(channel) {
+			return channel, chat, false
+		}
+		if channel == terminal.Name {
+			return channel, chat, true
+		}
+		return "web", chat, true
+	}})
+	opened[terminal.Name] = terminal.New()
+	maps.Copy(opened, d.opt.Channels)
+	d.hooks = map[string]channels.WebhookReceiver{}
+	for name, ch := range opened {
+		if h, ok := ch.(channels.WebhookReceiver); ok {
+			d.hooks[name] = h
+		}
+	}
+	var err error
+	d.channels, err = channels.New(channels.Options{
+		Outbox: d.bus.Outbox(), Receiver: inboundReceiver{d}, Log: d.opt.Log, Channels: opened, Failed: failed, Trouble: d.channelStopped, Owners: lateOwners{d},
+		SharedGroups: d.opt.Config.Autonomy.Groups == config.PerChat,
+		Choices:      d.channelChoices(), Files: d.receivedFiles(), Drafts: d.bus.Drafts(), Redact: d.redact.Text,
+	})
+	return err
+}
+
+// channelStopped notifies the user, on another channel, of a channel that needs attention.
+func (d *App) channelStopped(name string, cause error) {
+	ctx, cancel := context.WithTimeout(context.Background(), 5*time.Second)
+	defer cancel()
+	key := fmt.Sprintf("channel-stopped:%s:%d", name, d.started.UnixMilli())
+	text := fmt.Sprintf("The channel %s has stopped: %v. Its messages wait until the next start.", name, cause)
+	if err := d.loop.Notify(ctx, key, text); err != nil {
+		d.opt.Log.Error("cannot notify the user of a stopped channel", "channel", name, "err", err)
+	}
+}
+
+func channelNames() []string {
+	var out []string
+	for _, dr := range channelsall.Drivers() {
+		out = append(out, dr.Describe().Name)
+	}
+	slices.Sort(out)
+	return out
+}
+
+// Channels implements api.Channels.
+func (b *backend) Channels(ctx context.Context) ([]api.Channel, error) {
+	all, err := b.d.pairings.List(ctx)
+	if err != nil {
+		return nil, service.Classify(err)
+	}
+	out := []api.Channel{}
+	for _, r := range channel.Rows(b.d.latestConfig(), b.d.channels.Status(), !b.d.opt.InProcess) {
+		r.Error, r.Cause, r.Remedy = b.d.redact.Text(r.Error), b.d.redact.Text(r.Cause), b.d.redact.Text(r.Remedy)
+		c := apiChannel(r)
+		for _, p := range all {
+			if p.Channel == r.Name {
+				c.Pairings = append(c.Pairings, api.Pairing(p))
+			}
+		}
+		out = append(out, c)
+	}
+	return out, nil
+}
+
+// latestConfig returns the configuration currently in the file; if it is invalid, the one Hob started
+// with.
+func (d *App) latestConfig() *config.Config {
+	if _, err := os.Stat(d.opt.Paths.ConfigFile()); err != nil || d.opt.Play != nil {
+		return d.opt.Config
+	}
+	c, err := config.Load(d.opt.Paths.ConfigFile())
+	if err != nil {
+		return d.opt.Config
+	}
+	return c
+}
+
+// TestChannel implements api.Channels. It creates the channel again from the current
+// configuration; the running one is not affected.
+func (b *backend) TestChannel(ctx context.Context, name string, send bool) (api.ChannelTest, error) {
+	out := channel.Tested{Channel: name}
+	said, err := channel.Test(ctx, b.d.latestConfig(), b.d.channelDrivers(), name, b.d.trialDeps(b.d.latestConfig(), name))
+	switch {
+	case errors.Is(err, channel.ErrUnknown):
+		return api.ChannelTest{}, fmt.Errorf("%w: %w", api.ErrNotFound, err)
+	case send && (err == nil || errors.Is(err, channel.ErrUntested)):
+		var more string
+		if more, err = b.d.sendTrial(ctx, name); err == nil && said != "" {
+			more = said + "; " + more
+		}
+		said = more
+	}
+	out.Done(said, err, b.d.redact.Text)
+	return api.ChannelTest(out), nil
+}
+
+// trialDeps returns the dependencies of a channel that is only tested, not run.
+func (d *App) trialDeps(c *config.Config, name string) channels.Deps {
+	return channels.Deps{
+		Log: d.opt.Log.With("channel", name), Name: d.opt.Config.Agent.Name, Secret: d.resolveSecret, Network: d.network, Getenv: d.environLookup(), Scripts: d.scripts,
+		Dir: d.opt.Paths.ChannelDir(name), Account: func(account string) (pim.Account, error) {
+			a, err := c.Account(account, func(a config.Account) bool { return a.HasServer("imap") })
+			if err != nil {
+				return pim.Account{}, err
+			}
+			return d.accountServers(a), nil
+		},
+		Lists: d.taskLists, Notes: d.noteStores,
+	}
+}
+
+// trialWait is how long a text that is sent as a test may take.
+const trialWait = 30 * time.Second
+
+// sendTrial sends the owner one text on a channel, the way of all texts, and waits
+// until it has arrived.
+func (d *App) sendTrial(ctx context.Context, name string) (string, error) {
+	chat, err := d.ownersChat(ctx, name)
+	if err != nil {
+		return "", err
+	}
+	event := "channel-test-" + bus.NewID()
+	text := "This is a test: Hob can reach you on " + name + "."
+	err = d.store.Write(ctx, func(tx *store.Tx) error {
+		return d.bus.EnqueueTx(tx, event, bus.OutboxItem{
+			Delivery:   channels.Delivery{Kind: channels.Notice, Session: "system", Channel: name, Chat: chat, Text: text},
+			Provenance: provenance.Hob, Judged: true,
+		})
+	})
+	if err != nil {
+		return "", err
+	}
+	ctx, cancel := context.WithTimeout(ctx, trialWait)
+	defer cancel()
+	var last bus.Delivery
+	for {
+		list, err := d.bus.EventDeliveries(ctx, event)
+		if err == nil && len(list) == 1 {
+			switch last = list[0]; last.State {
+			case channels.Sent:
+				return "test message sent", nil
+			case channels.Dead, channels.Failed:
+				return "", fmt.Errorf("send test message: %s", last.Error)
+			}
+		}
+		if retry.Sleep(ctx, 50*time.Millisecond) != nil {
+			return "", fmt.Errorf("test message not sent within %s; see: hob channel status %s", trialWait, name)
+		}
+	}
+}
+
+// ownersChat is where the owner is reached on a running channel.
+func (d *App) ownersChat(ctx context.Context, name string) (string, error) {
+	list := d.channels.Status()
+	i := slices.IndexFunc(list, func(h channels.Health) bool { return h.Name == name })
+	switch {
+	case d.opt.InProcess:
+		return "", errors.New("only a running Hob sends messages; start it: hob start")
+	case i < 0 && (name == "web" || name == "terminal"), i >= 0 && list[i].Pull:
+		return "", fmt.Errorf("%s needs no test message: open it with hob chat or hob open", name)
+	case i < 0:
+		return "", fmt.Errorf("Hob was started before %s was set up; hob stop, then hob start", name) //nolint:staticcheck // Hob is a name
+	case list[i].State == "failed" || list[i].State == "stopped":
+		return "", fmt.Errorf("the channel is not running: %s", list[i].Error)
+	case list[i].Deaf:
+		return "", nil
+	}
+	all, err := d.pairings.List(ctx)
+	if err != nil {
+		return "", err
+	}
+	for _, p := range all {
+		if p.Channel == name {
+			return p.Chat, nil
+		}
+	}
+	if k, _ := channel.Find(name); k.FixedRecipient {
+		return "", nil
+	}
+	return "", fmt.Errorf("your account on %s is not paired; hob channel pair %s", name, name)
+}
+
+// channelTester tries a channel where no daemon runs.
+func channelTester(e doctor.Env) func(context.Context, *config.Config, string) (string, error) {
+	return func(ctx context.Context, c *config.Config, name string) (string, error) {
+		network, err := doctor.Network(ctx, c, e.Secrets)
+		if err != nil {
+			return "", err
+		}
+		reveal := func(ctx context.Context, ref string) (string, error) {
+			s, err := e.Secrets.Resolve(ctx, ref)
+			return s.Reveal(), err
+		}
+		servers := func(a config.Account) pim.Account {
+			out := a.Servers()
+			out.Secret = func(ctx context.Context) (string, error) { return reveal(ctx, a.Password) }
+			return out
+		}
+		run := e.Scripts
+		if !c.Pim.Apps {
+			run = nil
+		}
+		return channel.Test(ctx, c, channelsall.Drivers(), name, channels.Deps{
+			Log: slog.New(slog.DiscardHandler), Network: network, Scripts: e.Scripts, Dir: e.Paths.ChannelDir(name), Getenv: e.Getenv,
+			Secret: func(ref string) (string, error) { return reveal(ctx, ref) },
+			Account: func(account string) (pim.Account, error) {
+				a, err := c.Account(account, func(a config.Account) bool { return a.HasServer("imap") })
+				if err != nil {
+					return pim.Account{}, err
+				}
+				return servers(a), nil
+			},
+			Lists: func() []pim.Reminders {
+				var with []pim.Account
+				for _, a := range c.Accounts {
+					if a.HasServer("caldav") {
+						with = append(with, servers(a))
+					}
+				}
+				return listsOf(with, run, time.Local) //nolint:gosmopolitan // it is looked whether they can be read
+			},
+			Notes: func() []pim.Notes { return notesOf(c.Pim.NotesFolder, run) },
+		})
+	}
+}

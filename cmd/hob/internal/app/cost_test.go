@@ -1,0 +1,193 @@
+package app
+
+import (
+	"encoding/json"
+	"flag"
+	"fmt"
+	"os"
+	"slices"
+	"strings"
+	"testing"
+
+	"hob/autonomy/llm"
+	"hob/autonomy/llm/llmtest"
+	"hob/autonomy/usage"
+	"hob/tools"
+	"hob/tools/toolstest"
+)
+
+var update = flag.Bool("update", false, "write docs/prompt-cost.md and the golden requests")
+
+// maxHello is the maximum cost of "hello", in tokens of four bytes.
+const maxHello = 2000
+
+// TestPromptCost measures what a request costs, and what a conversation of 50
+// turns does with and without the provider's cache. docs/prompt-cost.md has
+// the figures; `go test ./cmd/hob/internal/app -run TestPromptCost -update`
+// writes it. They move by a few bytes with the time of day that a prompt names.
+func TestPromptCost(t *testing.T) {
+	page := costPage
+	for mark, extra := range map[string][]tools.Tool{"@REAL@": nil, "@FIXTURE@": specimens(t)} {
+		rows, total := helloCost(t, extra)
+		if total > maxHello {
+			t.Errorf("\"hello\" costs %d tokens with %d tools more, at most %d are allowed", total, len(extra), maxHello)
+		}
+		page = strings.Replace(page, mark, rows, 1)
+	}
+	prices, err := usage.NewPrices(nil)
+	fatal(t, err)
+	page = strings.Replace(page, "@ASOF@", prices.AsOf(), 1)
+	for _, k := range []struct {
+		api                         llmtest.API
+		mark, model, provider, host string
+	}{
+		{llmtest.Anthropic, "@ANTHROPIC@", "claude-sonnet-4-5", "anthropic", "api.anthropic.com"},
+		{llmtest.OpenAI, "@OPENAI@", "gpt-5", "openai", "api.openai.com"},
+	} {
+		price, ok := prices.Of(llm.Info{Provider: k.provider, Model: k.model}, k.host)
+		if !ok {
+			t.Fatalf("%s has no price", k.model)
+		}
+		seen := account(t, converse(t, k.api))
+		if share := seen.share(); share < 0.9 {
+			t.Errorf("%s: only %.3f of what is sent was sent before, byte for byte", k.api, share)
+		}
+		page = strings.Replace(page, k.mark, seen.rows(k.model, price), 1)
+	}
+	t.Log(page)
+	if *update {
+		fatal(t, os.WriteFile("../../../../docs/prompt-cost.md", []byte(page), 0o644))
+	}
+}
+
+// specimens are the tools of the fixture that Hob does not have.
+func specimens(t *testing.T) []tools.Tool {
+	t.Helper()
+	home := t.TempDir()
+	h := openScripted(t, home, "http://127.0.0.1:1", plays()[0], "")
+	defer h.stop()
+	var out []tools.Tool
+	for _, x := range toolstest.Fixture(t, "../../../../tools/testdata/search/specs.txt") {
+		if _, have := h.d.catalogue.Get(x.Spec().Name); !have {
+			out = append(out, x)
+		}
+	}
+	return out
+}
+
+// helloCost sends "hello" and measures the parts of the request.
+func helloCost(t *testing.T, extra []tools.Tool) (rows string, total int) {
+	t.Helper()
+	model := llmtest.NewServer(t, llmtest.Options{Key: llmtest.Key, Otherwise: &llmtest.Answer{Text: "Hello!"}})
+	h := openScripted(t, t.TempDir(), model.URL, plays()[0], aloneConfig, extra...)
+	defer h.stop()
+	h.say("hello")
+	r := model.Requests()[0]
+	var body struct{ Tools, Messages []json.RawMessage }
+	fatal(t, json.Unmarshal(r.Body, &body))
+	part := map[string]int{"frame of the request": len(r.Body), "user message, time and zone": len(body.Messages[len(body.Messages)-1]), "system block": len(body.Messages[0])}
+	for i, raw := range body.Tools {
+		what := "core tools"
+		if strings.HasSuffix(r.Tools[i].Name, "_tool") || strings.HasSuffix(r.Tools[i].Name, "_tools") {
+			what = "find_tools, use_tool"
+		}
+		part[what] += len(raw) + 1
+	}
+	for k, n := range part {
+		if k != "frame of the request" {
+			part["frame of the request"] -= n
+		}
+	}
+	var b strings.Builder
+	for _, k := range []string{"core tools", "find_tools, use_tool", "system block", "user message, time and zone", "frame of the request"} {
+		fmt.Fprintf(&b, "| %s | %d | %.0f %% |\n", k, part[k]/4, 100*float64(part[k])/float64(len(r.Body)))
+	}
+	fmt.Fprintf(&b, "| all, with %d tools in the catalogue, %d of them offered | %d | 100 %% |\n", len(h.d.catalogue.All()), len(body.Tools)-2, len(r.Body)/4)
+	every := len(r.Body) - part["core tools"]
+	for _, x := range h.d.catalogue.All() {
+		s := x.Spec()
+		every += len(s.Name) + len(s.Description) + len(s.Schema.Raw()) + len(`{"type":"function","function":{"name":"","description":"","parameters":}},`)
+	}
+	fmt.Fprintf(&b, "| cost of offering all of them | %d | |\n", every/4)
+	return b.String(), len(r.Body) / 4
+}
+
+// talk is how many turns the measured conversation has.
+const talk = 50
+
+// converse runs a conversation with tools and returns the requests to the model.
+func converse(t *testing.T, api llmtest.API) []llmtest.Request {
+	t.Helper()
+	model := llmtest.NewServer(t, llmtest.Options{Key: llmtest.Key, Reply: func(r llmtest.Request) (llmtest.Answer, bool) {
+		words := strings.Fields(r.LastUser)
+		for i, step := range conversation[words[len(words)-1]] {
+			if i == r.Round {
+				return llmtest.Answer{Calls: []llmtest.Call{step}}, true
+			}
+		}
+		return llmtest.Answer{Text: "That is done. The first of them comes up on Monday at nine, the other two follow on Wednesday; I have left the rest of the list as it was, and nothing else stands in the way of it."}, true
+	}})
+	h := openScripted(t, t.TempDir(), model.URL, playWay{api: api}, aloneConfig)
+	defer h.stop()
+	kinds := slices.Sorted(func(yield func(string) bool) {
+		for k := range conversation {
+			if !yield(k) {
+				return
+			}
+		}
+	})
+	for i := range talk {
+		h.say(fmt.Sprintf("Number %d: I have been thinking about the week, and what we said of it before still holds. Please look after the %s", i, kinds[i%len(kinds)]))
+	}
+	return model.Requests()
+}
+
+// conversation maps the owner's last word to the calls of the scripted model, in order.
+var conversation = map[string][]llmtest.Call{
+	"news":    nil,
+	"plants":  {{Name: "create_task", Args: `{"title":"water the plants","due":"tomorrow"}`}},
+	"weather": nil,
+	"list":    {{Name: "list_tasks", Args: `{}`}},
+	"lunch": {
+		{Name: "find_tools", Args: `{"query":"log an expense"}`},
+		{Name: "use_tool", Args: `{"name":"log_expense","arguments":{"amount":12.5,"category":"food"}}`},
+	},
+}
+
+const costPage = `# What a prompt costs
+
+Tokens are counted as bytes / 4, which is within a few percent of any tokenizer. TestPromptCost runs the program against a scripted
+model server, measures the parts of its requests and generates this page
+(` + "`go test ./cmd/hob/internal/app -run TestPromptCost -update`" + `).
+
+## "hello"
+
+The request for "hello", OpenAI's format, with the tools that Hob has:
+
+| part | tokens | share |
+|---|---:|---:|
+@REAL@
+The same with the tools of a fixture besides, which are none that Hob has yet:
+
+| part | tokens | share |
+|---|---:|---:|
+@FIXTURE@
+## A conversation of 50 turns
+
+Three turns in five use tools. *Sent before* is the part of a request that begins the one before it byte for byte, which is what a
+cache can save. Anthropic caches up to the marks that Hob sets (the tools, the system block, the end of what was sent before, the end
+of this request) and bills what it writes to the cache at 1.25 times the price and what it reads at a tenth; OpenAI caches by itself what is longer than
+1,024 tokens, in steps of 128, and bills what it reads at a tenth. List prices as of @ASOF@ (autonomy/usage/prices.json); the cache is taken to live from one
+request to the next (five minutes at Anthropic's).
+
+Anthropic's format:
+
+| figure | value |
+|---|---:|
+@ANTHROPIC@
+OpenAI's format:
+
+| figure | value |
+|---|---:|
+@OPENAI@
+`

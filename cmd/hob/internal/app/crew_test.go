@@ -1,0 +1,385 @@
+package app
+
+import (
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"path/filepath"
+	"regexp"
+	"runtime"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"hob/autonomy/config"
+	"hob/autonomy/llm/llmtest"
+	"hob/channels"
+	"hob/platform/host/system"
+)
+
+// crewHouse is a Hob whose model is a function of the request.
+func crewHouse(t *testing.T, conf string, reply func(llmtest.Request) llmtest.Answer) *house {
+	t.Helper()
+	model := llmtest.NewServer(t, llmtest.Options{Key: llmtest.Key, Reply: func(r llmtest.Request) (llmtest.Answer, bool) { return reply(r), true }})
+	return openScripted(t, t.TempDir(), model.URL, playWay{api: llmtest.OpenAI}, conf)
+}
+
+// delegate is an answer that hands tasks on.
+func delegate(tasks ...map[string]any) llmtest.Answer {
+	b, _ := json.Marshal(map[string]any{"name": "delegate_tasks", "arguments": map[string]any{"tasks": tasks}})
+	return llmtest.Answer{Calls: []llmtest.Call{{Name: "use_tool", Args: string(b)}}}
+}
+
+// words returns the question, without Hob's own context before it.
+func words(r llmtest.Request) string {
+	all := strings.Split(strings.TrimSpace(r.LastUser), "\n")
+	return all[len(all)-1]
+}
+
+// post sends a message in a conversation and returns the answer.
+func (h *house) post(session, text string) (int, string) {
+	h.t.Helper()
+	code, body := h.api(http.MethodPost, "/api/v1/sessions/"+session+"/messages", map[string]string{"text": text})
+	return code, string(body)
+}
+
+func (h *house) delegations() (out []struct{ ID, State, Result, Task string }) {
+	h.t.Helper()
+	_, body := h.api(http.MethodGet, "/api/v1/delegations?all=1", nil)
+	fatal(h.t, json.Unmarshal(body, &out))
+	return out
+}
+
+// eventually waits until a condition is true.
+func eventually(t *testing.T, what string, ok func() bool) {
+	t.Helper()
+	for deadline := time.Now().Add(60 * time.Second); time.Now().Before(deadline); time.Sleep(10 * time.Millisecond) {
+		if ok() {
+			return
+		}
+	}
+	t.Fatalf("never: %s", what)
+}
+
+// Tasks of one call run at the same time, but not more than crew.parallel.
+func TestTasksRunSideBySide(t *testing.T) {
+	t.Parallel()
+	var mu sync.Mutex
+	var now, most int
+	var full sync.Once
+	gate := make(chan struct{})
+	h := crewHouse(t, "[crew]\nparallel = 3\n", func(r llmtest.Request) llmtest.Answer {
+		if !strings.HasPrefix(words(r), "part") {
+			if len(r.Results) == 0 {
+				return delegate(map[string]any{"task": "part 1"}, map[string]any{"task": "part 2"}, map[string]any{"task": "part 3"}, map[string]any{"task": "part 4"})
+			}
+			return llmtest.Answer{Text: "all: " + r.Results[0].Text}
+		}
+		mu.Lock()
+		now++
+		if most = max(most, now); now == 3 {
+			full.Do(func() { close(gate) }) // each of the first three waits for the two others
+		}
+		mu.Unlock()
+		<-gate
+		mu.Lock()
+		now--
+		mu.Unlock()
+		return llmtest.Answer{Text: "done with " + words(r)}
+	})
+	code, body := h.post("home", "do it in parts")
+	for i := range 4 {
+		if want := fmt.Sprintf("Task %d ", i+1); !strings.Contains(body, want) || !strings.Contains(body, fmt.Sprintf("done with part %d", i+1)) {
+			t.Fatalf("%d: no %q in %s", code, want, body)
+		}
+	}
+	if most != 3 {
+		t.Errorf("%d ran side by side, want 3", most)
+	}
+}
+
+// Turns that wait for tasks hold no place: as many of them as there are places
+// do not block their own tasks.
+func TestWaitingTurnsHoldNoPlace(t *testing.T) {
+	t.Parallel()
+	h := crewHouse(t, "[autonomy]\nsessions = 2\n", func(r llmtest.Request) llmtest.Answer {
+		switch {
+		case strings.HasPrefix(words(r), "part"):
+			return llmtest.Answer{Text: "done with " + words(r)}
+		case len(r.Results) == 0:
+			return delegate(map[string]any{"task": "part a of " + words(r)}, map[string]any{"task": "part b of " + words(r)})
+		}
+		return llmtest.Answer{Text: r.Results[0].Text}
+	})
+	var wg sync.WaitGroup
+	for i := range 5 {
+		wg.Go(func() {
+			if _, body := h.post(fmt.Sprintf("s%d", i), fmt.Sprintf("job %d", i)); !strings.Contains(body, fmt.Sprintf("done with part b of job %d", i)) {
+				t.Errorf("job %d: %s", i, body)
+			}
+		})
+	}
+	wg.Wait()
+}
+
+// The agent of a task may delegate parts of it as far as the depth allows.
+func TestDepth(t *testing.T) {
+	t.Parallel()
+	h := crewHouse(t, "[crew]\ndepth = 2\n", func(r llmtest.Request) llmtest.Answer {
+		level := map[string]string{"top": "middle", "middle": "bottom", "bottom": "below"}[words(r)]
+		if len(r.Results) > 0 {
+			return llmtest.Answer{Text: words(r) + " got [" + r.Results[0].Text + "]"}
+		}
+		return delegate(map[string]any{"task": level})
+	})
+	_, body := h.post("home", "top")
+	if !regexp.MustCompile(`top got .*middle got .*bottom got \[error policy_denied: policy_denied: delegate_tasks is not one of your tools`).MatchString(body) {
+		t.Error(body)
+	}
+	if n := len(h.delegations()); n != 2 {
+		t.Errorf("%d tasks, want 2", n)
+	}
+}
+
+// /stop ends the turn that waits, its tasks and those below them; one task can
+// be ended alone, and its failure has a name.
+func TestStopAndCancel(t *testing.T) {
+	t.Parallel()
+	h := crewHouse(t, "[crew]\ndepth = 2\n", func(r llmtest.Request) llmtest.Answer {
+		switch w := words(r); {
+		case w == "hang":
+			return llmtest.Answer{Text: "never", Delay: time.Hour}
+		case len(r.Results) > 0:
+			return llmtest.Answer{Text: "got " + r.Results[0].Text}
+		case w == "deep":
+			return delegate(map[string]any{"task": "hang"})
+		case w == "quick":
+			return llmtest.Answer{Text: "quick is done"}
+		}
+		return delegate(map[string]any{"task": "deep"}, map[string]any{"task": "quick"})
+	})
+	bottom := func() (id string) { // of the task that hangs
+		for _, d := range h.delegations() {
+			if d.Task == "hang" && d.State == "open" {
+				id = d.ID
+			}
+		}
+		return id
+	}
+	open := func() bool { return bottom() != "" }
+	done := make(chan string, 1)
+	go func() {
+		_, body := h.post("home", "go")
+		done <- body
+	}()
+	eventually(t, "the task at the bottom runs", open)
+	if _, body := h.post("home", "/stop"); !strings.Contains(body, "Stopped") {
+		t.Error(body)
+	}
+	if body := <-done; !strings.Contains(body, `"answer":"Stopped."`) {
+		t.Errorf("the turn that waited: %s", body)
+	}
+	for _, d := range h.delegations() {
+		if d.State != "stopped" && d.State != "done" {
+			t.Errorf("after /stop: %+v", d)
+		}
+	}
+	eventually(t, "no turn runs any more", func() bool { return h.d.loop.Running() == 0 })
+
+	go func() {
+		_, body := h.post("home", "go")
+		done <- body
+	}()
+	eventually(t, "the task at the bottom runs again", open)
+	id := bottom()
+	if code, body := h.api(http.MethodPost, "/api/v1/delegations/"+id+"/cancel", nil); code != http.StatusOK {
+		t.Fatalf("%d %s", code, body)
+	}
+	if code, _ := h.api(http.MethodPost, "/api/v1/delegations/"+id+"/cancel", nil); code != http.StatusConflict {
+		t.Errorf("cancelled twice: %d", code)
+	}
+	if body := <-done; !strings.Contains(body, "cancelled by the user") || !strings.Contains(body, "quick is done") {
+		t.Errorf("after the cancellation: %s", body)
+	}
+}
+
+// The question of a task is shown to the clients that wait for the turn, and to those that wait
+// behind it; it is answered by its id in the parent's conversation.
+func TestAQuestionOfATask(t *testing.T) {
+	t.Parallel()
+	h := crewHouse(t, "", func(r llmtest.Request) llmtest.Answer {
+		switch w := words(r); {
+		case w == "next":
+			return llmtest.Answer{Text: "and next"}
+		case len(r.Results) > 0:
+			return llmtest.Answer{Text: "got " + r.Results[0].Text}
+		case w == "forget it":
+			return llmtest.Answer{Calls: []llmtest.Call{{Name: "use_tool", Args: `{"name":"forget","arguments":{"query":"code"}}`}}}
+		}
+		return delegate(map[string]any{"task": "forget it"})
+	})
+	if code, body := h.api(http.MethodPost, "/api/v1/tools/remember", map[string]any{"arguments": map[string]string{"text": "the code is 9911"}}); code != http.StatusOK {
+		t.Fatalf("%d %s", code, body)
+	}
+	for _, say := range []string{"go", "next"} {
+		if code, body := h.post("home", say); code != http.StatusAccepted || !strings.Contains(body, `"tool":"forget"`) {
+			t.Fatalf("%s: %d %s", say, code, body)
+		}
+	}
+	q := h.wait("question", "(?i)forget")
+	if q.Session != "home" {
+		t.Errorf("asked in %q", q.Session)
+	}
+	h.post("home", "yes") // a task asks, so its id has to be named
+	h.wait("reply", "I did not take that as an answer to this question")
+	h.post("home", "/yes "+questionID.FindString(q.Text[strings.LastIndexByte(q.Text, '\n')+1:]))
+	h.wait("reply", "(?i)got .*permanently deleted")
+	h.wait("reply", "and next")
+}
+
+// A task that does not end is cancelled by its name, and the turn continues.
+func TestATaskThatHangs(t *testing.T) {
+	t.Parallel()
+	h := crewHouse(t, "[crew]\ntimeout = \"1s\"\n", func(r llmtest.Request) llmtest.Answer {
+		switch {
+		case words(r) == "hang":
+			return llmtest.Answer{Text: "never", Delay: time.Hour}
+		case len(r.Results) > 0:
+			return llmtest.Answer{Text: "got " + r.Results[0].Text}
+		}
+		return delegate(map[string]any{"task": "hang"})
+	})
+	if _, body := h.post("home", "go"); !strings.Contains(body, "failed: timeout: it did not end within 1s") {
+		t.Error(body)
+	}
+}
+
+// The daemon ends in the middle of a turn's tasks; at the next start they go on
+// and the turn gets its results, each once.
+func TestARestartInTheMiddleOfTasks(t *testing.T) {
+	t.Parallel()
+	var mu sync.Mutex
+	asked := map[string]int{}
+	held := true
+	reply := func(r llmtest.Request) llmtest.Answer {
+		mu.Lock()
+		defer mu.Unlock()
+		asked[words(r)]++
+		switch w := words(r); {
+		case w == "slow" && held:
+			return llmtest.Answer{Text: "cut", Delay: time.Hour}
+		case w == "slow", w == "quick":
+			return llmtest.Answer{Text: w + " is done"}
+		case len(r.Results) > 0:
+			return llmtest.Answer{Text: "got " + r.Results[0].Text}
+		}
+		return delegate(map[string]any{"task": "slow"}, map[string]any{"task": "quick"})
+	}
+	model := llmtest.NewServer(t, llmtest.Options{Key: llmtest.Key, Reply: func(r llmtest.Request) (llmtest.Answer, bool) { return reply(r), true }})
+	home := t.TempDir()
+	h := openScripted(t, home, model.URL, playWay{api: llmtest.OpenAI}, "")
+	code, body := h.api(http.MethodPost, "/api/v1/sessions/home/messages", map[string]any{"text": "go", "async": true})
+	if code != http.StatusAccepted {
+		t.Fatalf("%d %s", code, body)
+	}
+	eventually(t, "one task is done and the other runs", func() bool {
+		states := ""
+		for _, d := range h.delegations() {
+			states += d.State + " "
+		}
+		mu.Lock()
+		defer mu.Unlock()
+		return strings.Contains(states, "done") && asked["slow"] == 1
+	})
+	h.stop()
+	mu.Lock()
+	held = false
+	mu.Unlock()
+	h = openScripted(t, home, model.URL, playWay{api: llmtest.OpenAI}, "")
+	h.wait("reply", `(?s)slow is done.*quick is done`)
+	if asked["quick"] != 1 || len(h.delegations()) != 2 {
+		t.Errorf("asked %v, tasks %+v", asked, h.delegations())
+	}
+}
+
+// A message of an unknown sender is dropped where no agent answers, without a notice; the owner is
+// told why there is no answer.
+func TestNobodyAnswers(t *testing.T) {
+	t.Parallel()
+	h := crewHouse(t, "[agents.desk]\nabout = \"the front desk\"\n[[routes]]\nserver = \"T1\"\nagent = \"desk\"\n[crew]\ndefault = \"\"\n", func(r llmtest.Request) llmtest.Answer {
+		if strings.Contains(r.System, "You are Desk") {
+			return llmtest.Answer{Text: "the desk says hello"}
+		}
+		return llmtest.Answer{Text: "somebody else"}
+	})
+	if _, body := h.post("home", "hello?"); !strings.Contains(body, "no agent is assigned") {
+		t.Error(body)
+	}
+	in := channels.Inbound{Channel: "web", Chat: "c9", Sender: "eve", Text: "let me in", At: time.Now()}
+	if _, err := h.d.loop.Receive(t.Context(), in); err == nil || !strings.Contains(err.Error(), channels.ErrStranger.Error()) {
+		t.Errorf("a stranger where nobody answers: %v", err)
+	}
+	in.Server, in.FromOwner = "T1", true
+	_, err := h.d.loop.Receive(t.Context(), in)
+	fatal(t, err)
+	h.wait("reply", "the desk says hello")
+	if list := h.delegations(); len(list) != 0 {
+		t.Errorf("%+v", list)
+	}
+}
+
+// A standing order runs with the rights of the agent that set it up.
+func TestAStandingOrderKeepsItsMaker(t *testing.T) {
+	t.Parallel()
+	h := crewHouse(t, "[agents.clerk]\ntools = [\"create_schedule\"]\n[[routes]]\nchat = \"desk\"\nagent = \"clerk\"\n", func(r llmtest.Request) llmtest.Answer {
+		switch w := words(r); {
+		case len(r.Results) > 0:
+			return llmtest.Answer{Text: "came to: " + r.Results[len(r.Results)-1].Text}
+		case w == "plan it":
+			return llmtest.Answer{Calls: []llmtest.Call{{Name: "create_schedule", Args: `{"at":"in 1 second","action":"add the task now"}`}}}
+		}
+		return llmtest.Answer{Calls: []llmtest.Call{{Name: "use_tool", Args: `{"name":"create_task","arguments":{"title":"x"}}`}}}
+	})
+	h.post("desk", "plan it")
+	h.wait("notice", "came to: error policy_denied.*create_task is not one of your tools")
+}
+
+func TestPatternsOfToolsMustFit(t *testing.T) {
+	t.Parallel()
+	home := t.TempDir()
+	hob := filepath.Join(home, "hob")
+	paths, err := system.ResolvePaths(runtime.GOOS, home, func(name string) string { return map[string]string{"HOB_HOME": hob}[name] })
+	fatal(t, err)
+	c, err := config.Parse("config.toml", []byte("[agent]\nmodel = \"offline\"\n[agents.a]\ndeny = [\"wirte_file\"]\n"))
+	fatal(t, err)
+	if _, err := Open(t.Context(), Options{Paths: paths, UserHome: home, Config: c}); err == nil || !strings.Contains(err.Error(), `config.toml:3: agents.a: no tool or category fits "wirte_file"`) {
+		t.Errorf("%v", err)
+	}
+}
+
+// A tool that starts a task takes the effects that the task may cause.
+func TestReview1_ToolThatStartsATaskTakesItsEffects(t *testing.T) {
+	t.Parallel()
+	h := crewHouse(t, "", func(llmtest.Request) llmtest.Answer { return llmtest.Answer{Text: "hello"} })
+	var list []struct {
+		Name    string
+		Effects []string
+	}
+	_, body := h.api(http.MethodGet, "/api/v1/tools", nil)
+	fatal(t, json.Unmarshal(body, &list))
+	found := 0
+	for _, x := range list {
+		switch x.Name {
+		case "spawn_background_task", "delegate_tasks", "create_schedule", "create_watcher", "create_goal":
+			found++
+			if !slices.Contains(x.Effects, "exec") || !slices.Contains(x.Effects, "send") || !slices.Contains(x.Effects, "destroy") {
+				t.Errorf("%s takes %v, want the effects of its task", x.Name, x.Effects)
+			}
+		}
+	}
+	if found != 5 {
+		t.Errorf("%d of 5 tools are listed", found)
+	}
+}

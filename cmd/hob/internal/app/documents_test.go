@@ -1,0 +1,125 @@
+package app
+
+import (
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"os"
+	"path/filepath"
+	"runtime"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"hob/knowledge/ingest"
+	"hob/platform/host/system"
+)
+
+// library lists the documents of the API, one line for each: "name: title".
+func (h *house) library() string {
+	h.t.Helper()
+	code, body := h.api(http.MethodGet, "/api/v1/documents?limit=100", nil)
+	if code != http.StatusOK {
+		h.t.Fatalf("%d %s", code, body)
+	}
+	var list []ingest.Document
+	fatal(h.t, json.Unmarshal(body, &list))
+	var out []string
+	for _, d := range list {
+		name, err := filepath.Rel(filepath.Join(h.home, "Notes"), strings.TrimPrefix(d.Source, "file:"))
+		if err != nil {
+			name = d.Source
+		}
+		line := filepath.ToSlash(name) + ": " + d.Title
+		if d.Error != "" {
+			line += d.Error
+		}
+		out = append(out, line)
+	}
+	slices.Sort(out)
+	return strings.Join(out, "\n")
+}
+
+// until waits for a result of background work.
+func (h *house) until(what string, is func() bool) {
+	h.t.Helper()
+	for deadline := time.Now().Add(60 * time.Second); !is(); time.Sleep(20 * time.Millisecond) {
+		if time.Now().After(deadline) {
+			h.t.Fatalf("%s: not within a minute; the library is\n%s", what, h.library())
+		}
+	}
+}
+
+// found reports whether a search comes to a part with these words.
+func (h *house) found(query, text string) bool {
+	h.t.Helper()
+	code, body := h.api(http.MethodGet, "/api/v1/memory?kind=chunk&q="+query, nil)
+	if code != http.StatusOK {
+		h.t.Fatalf("%d %s", code, body)
+	}
+	return strings.Contains(string(body), text)
+}
+
+func TestFolderStaysInStep(t *testing.T) {
+	home, err := filepath.EvalSymlinks(t.TempDir()) // as sources are named
+	fatal(t, err)
+	notes := filepath.Join(home, "Notes")
+	start := func() *house {
+		paths, err := system.ResolvePaths(runtime.GOOS, home, func(name string) string { return map[string]string{"HOB_HOME": filepath.Join(home, "hob")}[name] })
+		fatal(t, err)
+		return openWith(t, home, Options{Paths: paths, UserHome: home}, fmt.Sprintf("[agent]\nmodel = \"offline\"\n[web]\nlisten = \"127.0.0.1:0\"\n[knowledge]\nfolders = [%q]\n", notes))
+	}
+	write := func(name, text string) {
+		t.Helper()
+		fatal(t, os.MkdirAll(filepath.Dir(filepath.Join(notes, name)), 0o700))
+		fatal(t, os.WriteFile(filepath.Join(notes, name), []byte(text), 0o600))
+	}
+	write("boiler.md", "# Boiler\n\nThe valve opens at three bar.\n")
+	write("kept.md", "# Kept\n\nIt stays.\n")
+	h := start()
+	is := func(want ...string) func() bool {
+		return func() bool { return h.library() == strings.Join(want, "\n") }
+	}
+	h.until("what is there at the start", is("boiler.md: Boiler", "kept.md: Kept"))
+
+	write("new/roof.md", "# Roof\n\nSlates from Wales.\n")
+	h.until("a new file in a new folder", is("boiler.md: Boiler", "kept.md: Kept", "new/roof.md: Roof"))
+	h.until("it is found", func() bool { return h.found("slates", "Wales") })
+	write("boiler.md", "# Boiler\n\nThe valve opens at seven bar.\n")
+	h.until("a change", func() bool { return h.found("valve", "seven bar") && !h.found("valve", "three bar") })
+	fatal(t, os.Rename(filepath.Join(notes, "boiler.md"), filepath.Join(notes, "heating.md")))
+	h.until("another name", is("heating.md: Boiler", "kept.md: Kept", "new/roof.md: Roof"))
+	fatal(t, os.Rename(filepath.Join(notes, "new"), filepath.Join(notes, "old")))
+	h.until("another name of a folder", is("heating.md: Boiler", "kept.md: Kept", "old/roof.md: Roof"))
+	fatal(t, os.RemoveAll(filepath.Join(notes, "old")))
+	h.until("a removed folder", is("heating.md: Boiler", "kept.md: Kept"))
+	if h.found("slates", "Wales") {
+		t.Error("what was removed is found")
+	}
+
+	h.stop()
+	write("late.md", "# Late\n\nIt came while Hob slept.\n")
+	write("kept.md", "# Kept\n\nIt was changed while Hob slept.\n")
+	fatal(t, os.Remove(filepath.Join(notes, "heating.md")))
+	h = start()
+	h.until("what happened meanwhile", is("kept.md: Kept", "late.md: Late"))
+	h.until("what was changed meanwhile", func() bool { return h.found("slept", "changed while") && !h.found("valve", "bar") })
+	write("after.md", "# After\n\nIt came later.\n")
+	h.until("what comes after a restart", is("after.md: After", "kept.md: Kept", "late.md: Late"))
+}
+
+// The built-in brain answers from a document as from anything else that is kept.
+func TestBuiltInBrainKnowsDocuments(t *testing.T) {
+	h := open(t, "")
+	manual := filepath.Join(h.home, "manual.md")
+	fatal(t, os.WriteFile(manual, []byte("# Boiler\n\nThe pressure of the boiler must stay between 1.2 and 1.8 bar.\n"), 0o600))
+	code, body := h.api(http.MethodPost, "/api/v1/memory/import", map[string]string{"path": manual})
+	if code != http.StatusOK {
+		t.Fatalf("%d %s", code, body)
+	}
+	h.until("it is found", func() bool { return h.found("pressure", "1.8 bar") })
+	if got := h.say("what do you know about the boiler pressure?"); !strings.Contains(got, "1.8 bar") {
+		t.Errorf("%q", got)
+	}
+}

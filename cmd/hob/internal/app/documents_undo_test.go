@@ -1,0 +1,199 @@
+package app
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"runtime"
+	"strings"
+	"testing"
+	"time"
+
+	"hob/platform/host/system"
+	"hob/tools"
+	"hob/tools/memory"
+)
+
+// documentsHouse has a folder Notes, of which files are given, and starts Hob.
+func documentsHouse(t *testing.T, conf string, notes map[string]string) *house {
+	t.Helper()
+	home, err := filepath.EvalSymlinks(t.TempDir()) // as sources are named
+	fatal(t, err)
+	for name, text := range notes {
+		path := filepath.Join(home, "Notes", name)
+		fatal(t, os.MkdirAll(filepath.Dir(path), 0o700))
+		fatal(t, os.WriteFile(path, []byte(text), 0o600))
+	}
+	return documentsStart(t, home, conf)
+}
+
+func documentsStart(t *testing.T, home, conf string) *house {
+	t.Helper()
+	paths, err := system.ResolvePaths(runtime.GOOS, home, func(name string) string { return map[string]string{"HOB_HOME": filepath.Join(home, "hob")}[name] })
+	fatal(t, err)
+	conf = strings.ReplaceAll(conf, "{notes}", fmt.Sprintf("%q", filepath.Join(home, "Notes")))
+	return openWith(t, home, Options{Paths: paths, UserHome: home}, "[agent]\nmodel = \"offline\"\n[web]\nlisten = \"127.0.0.1:0\"\n"+conf)
+}
+
+// ingest is the tool's call.
+func (h *house) ingest(path string) memory.DocumentTaken {
+	h.t.Helper()
+	got, err := documents{h.d}.Ingest(h.t.Context(), tools.Call{Now: time.Now(), Progress: func(float64, string) {}}, memory.DocumentWant{Path: filepath.Join(h.home, "Notes", path)})
+	fatal(h.t, err)
+	return got
+}
+
+func (h *house) takeBack(taken memory.DocumentTaken) {
+	h.t.Helper()
+	fatal(h.t, documents{h.d}.Forget(h.t.Context(), "", taken))
+}
+
+// Undoing a folder removes its documents, and nothing else.
+func TestFolderIsTakenBack(t *testing.T) {
+	notes := map[string]string{"key.txt": "The spare key is with Ana.", "house/boiler.txt": "The valve opens at three bar."}
+	const allowed = "[files]\nallowed = [{notes}]\n"
+	const both, boiler = "house/boiler.txt: boiler.txt\nkey.txt: key.txt", "house/boiler.txt: boiler.txt"
+	tests := []struct {
+		name, conf string
+		run        func(h *house)
+		want       string
+	}{
+		{"all of it", allowed, func(h *house) { h.takeBack(h.ingest("")) }, ""},
+		{"a file that was asked for before", allowed, func(h *house) {
+			h.ingest("house/boiler.txt")
+			h.takeBack(h.ingest(""))
+		}, boiler},
+		{"a file that was asked for since", allowed, func(h *house) {
+			all := h.ingest("")
+			h.ingest("house/boiler.txt")
+			h.takeBack(all)
+		}, boiler},
+		{"a folder within one that is kept", allowed, func(h *house) {
+			h.ingest("")
+			h.takeBack(h.ingest("house"))
+		}, both},
+		{"a folder around one that is kept", allowed, func(h *house) {
+			all := h.ingest("")
+			h.ingest("house")
+			h.takeBack(all)
+		}, boiler},
+		{"a folder of the configuration", allowed + "[knowledge]\nfolders = [{notes}]\n", func(h *house) {
+			h.until("it is read", func() bool { return h.library() == both })
+			h.takeBack(h.ingest(""))
+		}, both},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			h := documentsHouse(t, tt.conf, notes)
+			tt.run(h)
+			h.until("what is kept", func() bool { return h.library() == tt.want })
+		})
+	}
+}
+
+// A scan of the folder that runs during the undo adds nothing afterwards.
+func TestFolderIsTakenBackWhileItIsRead(t *testing.T) {
+	notes := map[string]string{}
+	for i := range 300 {
+		notes[fmt.Sprintf("%d.txt", i)] = fmt.Sprintf("Note %d.", i)
+	}
+	h := documentsHouse(t, "[files]\nallowed = [{notes}]\n", notes)
+	path := filepath.Join(h.home, "Notes")
+	taken, err := documents{h.d}.ingestFolder(t.Context(), tools.Call{Now: time.Now(), Progress: func(done float64, _ string) {
+		if done == 0 {
+			h.d.folders.Wake() // the background begins with it as well
+		}
+	}}, path)
+	fatal(t, err)
+	taken.Fresh = nil
+	for i := range 300 { // so that there is something to do
+		fatal(t, os.WriteFile(filepath.Join(path, fmt.Sprintf("%d.txt", i)), []byte(fmt.Sprintf("Another note %d.", i)), 0o600))
+	}
+	h.d.folders.RescanAll()
+	h.takeBack(taken)
+	if got := h.library(); got != "" {
+		t.Errorf("it was taken back, and there are\n%s", got)
+	}
+	h.stop()
+	h = documentsStart(t, h.home, "")
+	if got := h.library(); got != "" {
+		t.Errorf("after a restart there are\n%s", got)
+	}
+}
+
+// The provenance of a document follows the owner's trust settings, without a change of the file.
+func TestTrustInDocumentsFollows(t *testing.T) {
+	const kept = "[knowledge]\nfolders = [{notes}]\n[files]\nallowed = [{notes}]\n"
+	h := documentsHouse(t, kept+"trusted = [{notes}]\n", map[string]string{"key.txt": "The spare key is with Ana."})
+	var last string
+	t.Cleanup(func() {
+		if t.Failed() {
+			t.Log("the search found last: ", last)
+		}
+	})
+	is := func(want string) func() bool {
+		return func() bool {
+			code, body := h.api("GET", "/api/v1/memory?kind=chunk&q=spare+key", nil)
+			last = fmt.Sprint(code, " ", string(body))
+			return strings.Contains(string(body), `"provenance":"`+want+`"`)
+		}
+	}
+	h.until("a trusted folder", is("owner"))
+	h.stop()
+	h = documentsStart(t, h.home, kept)
+	h.until("a folder that is not trusted any more", is("outside"))
+	code, body := h.api("POST", "/api/v1/memory/import", map[string]any{"path": filepath.Join(h.home, "Notes", "key.txt"), "trust": true})
+	if code != 200 || strings.Contains(string(body), "nothing new") || !is("owner")() {
+		t.Errorf("vouched for: %d %s", code, body)
+	}
+	h.stop()
+	h = documentsStart(t, h.home, kept)
+	fatal(t, os.WriteFile(filepath.Join(h.home, "Notes", "late.txt"), []byte("It came later."), 0o600))
+	h.until("the folder was looked at", func() bool { return strings.Contains(h.library(), "late.txt") })
+	if !is("owner")() {
+		t.Error("what the owner vouched for is outside text again, though it has not changed")
+	}
+	fatal(t, os.WriteFile(filepath.Join(h.home, "Notes", "key.txt"), []byte("The spare key is with whoever writes here."), 0o600))
+	h.until("another content", is("outside"))
+}
+
+// Undoing the import of a card removes its facts about people.
+func TestCardsAreTakenBack(t *testing.T) {
+	card := func(name, org string) string {
+		return "BEGIN:VCARD\nVERSION:3.0\nFN:" + name + "\nORG:" + org + "\nEND:VCARD\n"
+	}
+	var many strings.Builder
+	for i := range 120 {
+		many.WriteString(card(fmt.Sprintf("Person%d Novak", i), "Initech"))
+	}
+	h := documentsHouse(t, "[knowledge]\nfolders = [{notes}]\n", map[string]string{"a.vcf": card("Ana Novak", "Initech") + card("Bea Koch", "Initech"), "many.vcf": many.String()})
+	works := func(want map[string]string) func() bool {
+		return func() bool {
+			list := map[string]string{}
+			rows, err := h.d.store.Reader(t.Context()).Query(`SELECT f.name, t.name FROM relations r JOIN entities f ON f.id = r.from_id JOIN entities t ON t.id = r.to_id WHERE r.name = 'works_at' AND f.name NOT LIKE 'Person%'`)
+			fatal(t, err)
+			defer rows.Close()
+			for rows.Next() {
+				var from, to string
+				fatal(t, rows.Scan(&from, &to))
+				list[from] = to
+			}
+			fatal(t, rows.Err())
+			return fmt.Sprint(list) == fmt.Sprint(want)
+		}
+	}
+	count := func() (n int) {
+		fatal(t, h.d.store.Reader(t.Context()).QueryRow(`SELECT count(*) FROM relations WHERE source LIKE '%many.vcf'`).Scan(&n))
+		return n
+	}
+	h.until("all cards", func() bool {
+		return works(map[string]string{"Ana Novak": "Initech", "Bea Koch": "Initech"})() && count() == 120
+	})
+	path := filepath.Join(h.home, "Notes", "a.vcf")
+	fatal(t, os.WriteFile(path, []byte(card("Ana Novak", "Globex")), 0o600))
+	h.until("a changed card", works(map[string]string{"Ana Novak": "Globex"}))
+	fatal(t, os.Remove(path))
+	fatal(t, os.Remove(filepath.Join(h.home, "Notes", "many.vcf")))
+	fatal(t, os.WriteFile(filepath.Join(h.home, "Notes", "c.txt"), []byte("The folder is not empty."), 0o600))
+	h.until("cards that are gone", func() bool { return works(map[string]string{})() && count() == 0 })
+}

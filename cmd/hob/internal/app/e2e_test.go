@@ -1,0 +1,305 @@
+package app
+
+import (
+	"bytes"
+	"cmp"
+	"context"
+	"encoding/json"
+	"errors"
+	"io"
+	"net/http"
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"go.uber.org/goleak"
+
+	"hob/autonomy/config"
+	"hob/autonomy/llm/acp/acptest"
+	"hob/channels/web"
+	"hob/platform/host/command"
+	"hob/platform/host/system"
+	"hob/platform/store/storetest"
+	"hob/platform/text/document"
+)
+
+func TestMain(m *testing.M) {
+	acptest.Main()
+	if len(os.Args) == 2 && os.Args[1] == document.Helper {
+		os.Exit(document.Serve(os.Stdin, os.Stdout)) // with the status of the race detector
+	}
+	if len(os.Args) == 2 && os.Args[1] == command.Helper {
+		syscall.Exit(command.Serve(os.Stdin, os.Stdout, os.Stderr))
+	}
+	goleak.VerifyTestMain(m)
+}
+
+// house is a complete Hob on a free port, with its own home.
+type house struct {
+	t     *testing.T
+	d     *App
+	home  string
+	token string
+	stop  func()
+}
+
+func open(t *testing.T, conf string) *house {
+	t.Helper()
+	home := t.TempDir()
+	t.Setenv("HOME", home)
+	t.Setenv("HOB_HOME", filepath.Join(home, "hob"))
+	return openAt(t, home, conf)
+}
+
+func openAt(t *testing.T, home, conf string) *house {
+	t.Helper()
+	return openAtModel(t, home, "offline", conf)
+}
+
+func openAtModel(t *testing.T, home, model, conf string) *house {
+	t.Helper()
+	paths, err := system.DefaultPaths()
+	fatal(t, err)
+	return openWith(t, home, Options{Paths: paths}, "[agent]\nmodel = \""+model+"\"\ntimezone = \"UTC\"\n[web]\nlisten = \"127.0.0.1:0\"\n"+conf)
+}
+
+// openWith reads nothing from the environment when o.Paths and o.UserHome say
+// where everything is.
+func openWith(t *testing.T, home string, o Options, conf string) *house {
+	t.Helper()
+	c, err := config.Parse("config.toml", []byte(conf))
+	fatal(t, err)
+	o.Config, o.Version = c, cmp.Or(o.Version, "test")
+	if o.Helper == nil {
+		exe, err := os.Executable()
+		fatal(t, err)
+		o.Helper = []string{exe, command.Helper}
+		o.Reader = []string{exe, document.Helper}
+	}
+	furnish(t, o.Paths.Database())
+	d, err := Open(t.Context(), o)
+	fatal(t, err)
+	ctx, cancel := context.WithCancel(context.Background())
+	done := make(chan error, 1)
+	go func() { done <- d.Run(ctx) }()
+	select {
+	case <-d.Ready():
+	case err := <-done:
+		t.Fatalf("the daemon ended: %v", err)
+	}
+	h := &house{t: t, d: d, home: home}
+	token, err := os.ReadFile(o.Paths.TokenFile())
+	fatal(t, err)
+	h.token = strings.TrimSpace(string(token))
+	var once bool
+	h.stop = func() {
+		if once {
+			return
+		}
+		once = true
+		http.DefaultClient.CloseIdleConnections()
+		cancel()
+		if err := errors.Join(<-done, d.Close()); err != nil {
+			t.Error(err)
+		}
+	}
+	t.Cleanup(h.stop)
+	return h
+}
+
+// furnish puts an empty database into a new home.
+var furnish = storetest.Empty(Migrations)
+
+func fatal(t *testing.T, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+func (h *house) api(method, path string, in any) (int, []byte) {
+	h.t.Helper()
+	body, err := json.Marshal(in)
+	fatal(h.t, err)
+	return h.apiCtx(h.t.Context(), method, path, body)
+}
+
+func (h *house) apiCtx(ctx context.Context, method, path string, body []byte) (int, []byte) {
+	h.t.Helper()
+	host := h.d.Addr()
+	if h.d.opt.InProcess {
+		host = "127.0.0.1:0"
+	}
+	req, err := http.NewRequestWithContext(ctx, method, "http://"+host+path, bytes.NewReader(body))
+	fatal(h.t, err)
+	req.Header.Set("Authorization", "Bearer "+h.token)
+	req.Header.Set("Content-Type", "application/json")
+	req.Header.Set(web.ClientHeader, "test")
+	client := http.DefaultClient
+	if h.d.opt.InProcess {
+		client = h.d.Client()
+	}
+	res, err := client.Do(req)
+	fatal(h.t, err)
+	defer res.Body.Close()
+	out, err := io.ReadAll(res.Body)
+	fatal(h.t, err)
+	return res.StatusCode, out
+}
+
+// say sends the owner's words and returns the answer.
+func (h *house) say(text string) string {
+	h.t.Helper()
+	code, body := h.api(http.MethodPost, "/api/v1/sessions/home/messages", map[string]string{"text": text})
+	var r struct{ Answer string }
+	if code != http.StatusOK || json.Unmarshal(body, &r) != nil {
+		h.t.Fatalf("%q: %d %s", text, code, body)
+	}
+	return r.Answer
+}
+
+type said struct{ ID, Kind, Text, Session, State string }
+
+// wait returns the first delivery of the kind whose text fits. A question is reported as
+// displayed, as hob chat does.
+func (h *house) wait(kind, pattern string) said {
+	h.t.Helper()
+	re := regexp.MustCompile(pattern)
+	deadline := time.Now().Add(60 * time.Second)
+	var all []said
+	for time.Now().Before(deadline) {
+		code, body := h.api(http.MethodGet, "/api/v1/deliveries", nil)
+		all = nil
+		if code != http.StatusOK || json.Unmarshal(body, &all) != nil {
+			h.t.Fatalf("deliveries: %d %s", code, body)
+		}
+		if i := slices.IndexFunc(all, func(s said) bool { return s.Kind == kind && re.MatchString(s.Text) }); i >= 0 {
+			if kind == "question" {
+				if code, body := h.api(http.MethodPost, "/api/v1/deliveries/"+all[i].ID+"/shown", struct{}{}); code != http.StatusOK {
+					h.t.Fatalf("shown: %d %s", code, body)
+				}
+			}
+			return all[i]
+		}
+		time.Sleep(20 * time.Millisecond)
+	}
+	h.t.Fatalf("no %s like %q; there are %+v", kind, pattern, all)
+	return said{}
+}
+
+// The first five minutes of a new owner, without a configuration.
+func TestTheFirstFiveMinutes(t *testing.T) {
+	h := open(t, "")
+	downloads := filepath.Join(h.home, "Downloads")
+	fatal(t, os.Mkdir(downloads, 0o700))
+	for _, tc := range []struct{ say, answer string }{
+		{"hello", `(?i)h(ello|i)`},
+		{"remember that my sister's birthday is on 3 May", `(?i)remember|noted|keep`},
+		{"when is my sister's birthday?", `3 May`},
+		{"what did I ask you to remember?", `3 May`},
+		{"watch ~/Downloads for PDF files and tell me", `(?i)watch`},
+		{"every weekday at 8:00 brief me", `(?i)weekday`},
+		{"spent 12.50 on lunch", `12\.50`},
+		{"how much did I spend this month?", `12\.50`},
+		{"add a task to call the plumber tomorrow at 9", `(?i)plumber`},
+		{"what are my tasks?", `(?i)plumber`},
+		{"undo that", `(?i)undo|undone|nothing|took back|deleted|removed`},
+		{"I meditated for 20 minutes", `(?i)meditat`},
+		{"note: the wifi code is 1234", `(?i)note`},
+		{"brief me", `.`},
+		{"status", `(?i)offline|built-in`},
+		{"flurb the garblewaxer", `(?i)understand|know how`},
+	} {
+		if got := h.say(tc.say); !regexp.MustCompile(tc.answer).MatchString(got) {
+			t.Errorf("%q was answered %q, want something like %q", tc.say, got, tc.answer)
+		} else {
+			t.Logf("%s\n    %s", tc.say, strings.ReplaceAll(got, "\n", "\n    "))
+		}
+	}
+	fatal(t, os.WriteFile(filepath.Join(downloads, "noise.txt"), []byte("x"), 0o600))
+	fatal(t, os.WriteFile(filepath.Join(downloads, "invoice.pdf"), []byte("%PDF"), 0o600))
+	if n := h.wait("notice", `invoice\.pdf`); n.Session != "home" || n.State != "sent" {
+		t.Errorf("the notice: %+v", n)
+	}
+	h.say("remind me in 1 second to stretch")
+	h.wait("notice", `(?i)stretch`)
+}
+
+// A question is asked in the chat, and yes lets it happen.
+func TestForgettingIsAsked(t *testing.T) {
+	h := open(t, "")
+	h.say("remember that the code is 9911")
+	code, body := h.api(http.MethodPost, "/api/v1/sessions/home/messages", map[string]string{"text": "forget the code"})
+	if code != http.StatusAccepted || !strings.Contains(string(body), "approvals") {
+		t.Fatalf("%d %s", code, body)
+	}
+	h.wait("question", `(?i)forget`)
+	h.say("yes")
+	h.wait("reply", `(?i)forg[eo]t`)
+	if got := h.say("what did I ask you to remember?"); strings.Contains(got, "9911") {
+		t.Errorf("still known: %q", got)
+	}
+}
+
+// An open question whose text was erased is withdrawn, and its conversation continues at once: it
+// does not wait for an answer that cannot be given.
+func TestAForgottenQuestionHoldsNothing(t *testing.T) {
+	h := open(t, "")
+	h.say("remember that the code is Kestrel-9911")
+	event, _ := h.asked("forget Kestrel-9911")
+	code, body := h.post("other", "forget Kestrel-9911")
+	var waits struct{ Approvals []struct{ ID string } }
+	if code != http.StatusAccepted || json.Unmarshal([]byte(body), &waits) != nil || len(waits.Approvals) != 1 {
+		t.Fatalf("%d %s", code, body)
+	}
+	h.post("other", "/yes "+waits.Approvals[0].ID)
+	if got := h.done(event); strings.Contains(got.Answer, "9911") {
+		t.Errorf("%+v", got)
+	}
+	if got := h.say("what are my tasks?"); !strings.Contains(got, "task") {
+		t.Errorf("%q", got)
+	}
+}
+
+// Messages survive a restart, and a reminder that became due in the meantime arrives late.
+func TestStoppedWhileStarting(t *testing.T) {
+	for range 10 {
+		open(t, "").stop() // fails the test when Run returns an error
+	}
+}
+
+func TestARestartLosesNothing(t *testing.T) {
+	h := open(t, "")
+	h.say("remember that the code is 9911")
+	h.say("remind me in 1 second to stretch")
+	h.stop()
+	time.Sleep(1200 * time.Millisecond)
+	h = openAt(t, h.home, "")
+	h.wait("notice", `(?i)stretch`)
+	if got := h.say("what is the code?"); !strings.Contains(got, "9911") {
+		t.Errorf("the memory after a restart: %q", got)
+	}
+}
+
+// A message behind a question does not hang: the caller learns which question is open.
+func TestAMessageBehindAQuestion(t *testing.T) {
+	h := open(t, "")
+	h.say("remember that the code is 9911")
+	h.api(http.MethodPost, "/api/v1/sessions/home/messages", map[string]string{"text": "forget the code"})
+	code, body := h.api(http.MethodPost, "/api/v1/sessions/home/messages", map[string]string{"text": "what are my tasks?"})
+	if code != http.StatusAccepted || !strings.Contains(string(body), `"tool":"forget"`) {
+		t.Fatalf("%d %s", code, body)
+	}
+	var waits struct{ Approvals []struct{ ID string } }
+	fatal(t, json.Unmarshal(body, &waits))
+	if got := h.say("no"); !strings.Contains(got, "/no "+waits.Approvals[0].ID) {
+		t.Errorf("a bare no after another message: %q", got)
+	}
+	h.say("/no " + waits.Approvals[0].ID)
+	h.wait("reply", `(?i)task`)
+}

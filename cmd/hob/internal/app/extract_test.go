@@ -1,0 +1,52 @@
+package app
+
+import (
+	"strings"
+	"time"
+)
+
+// remembered returns the facts after all turns were searched for facts and erased text is gone.
+func (s *scene) remembered() string {
+	s.t.Helper()
+	s.drained()
+	gone, err := s.d.erasing.List(s.t.Context(), 100)
+	fatal(s.t, err)
+	for _, e := range gone {
+		_, err := s.d.erasing.Wait(s.t.Context(), e.ID)
+		fatal(s.t, err)
+	}
+	all, err := s.d.base.ListFacts(s.t.Context(), 1000, true)
+	fatal(s.t, err)
+	var b strings.Builder
+	for _, f := range all {
+		b.WriteString(string(f.Provenance) + " ")
+		if f.Kind != "" {
+			b.WriteString(f.Kind + " ")
+		}
+		if !f.RetiredAt.IsZero() {
+			b.WriteString("was ")
+		}
+		b.WriteString(f.Text + "\n")
+	}
+	return b.String()
+}
+
+// drained waits until every turn was read.
+func (h *house) drained() {
+	h.t.Helper()
+	for deadline := time.Now().Add(30 * time.Second); ; {
+		var n int
+		where := "ruled = 0"
+		if h.d.opt.Config.Knowledge.ExtractionTurns == 1 { // the model does not wait for more
+			where = "1"
+		}
+		fatal(h.t, h.d.store.Reader(h.t.Context()).QueryRow(`SELECT count(*) FROM extractions WHERE tries = 0 AND `+where).Scan(&n))
+		if n == 0 {
+			return
+		}
+		if time.Now().After(deadline) {
+			h.t.Fatalf("%d turns were not read", n)
+		}
+		time.Sleep(5 * time.Millisecond)
+	}
+}

@@ -1,0 +1,231 @@
+package app
+
+import (
+	"bytes"
+	"cmp"
+	"compress/gzip"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net/http"
+	"os"
+	"regexp"
+	"slices"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"hob/autonomy/llm/llmtest"
+)
+
+// fault is a fault of a model API, and its effect.
+type fault struct {
+	name string
+	// answers are the server's answers, in order; later requests succeed.
+	answers func(p playWay) []llmtest.Answer
+	down    error  // of every attempt to connect
+	only    string // see playWay.wanted
+	does    string // Hob's reaction, for the documentation
+	sees    string // regular expression which the answer to the owner fits
+	calls   int    // requests that reach the server
+	tasks   int    // tasks that were really added
+}
+
+// well is the server's default answer.
+const well = "All is well."
+
+// TestFaults sends each fault through the complete program over each API, in a bubble in which time
+// costs nothing, and checks the owner's view. With the race detector, which is six times as slow,
+// it tests each fault over one API.
+func TestFaults(t *testing.T) {
+	seen := make([]map[string]string, len(plays()))
+	t.Run("all", func(t *testing.T) {
+		for i, p := range plays() {
+			seen[i] = map[string]string{}
+			t.Run(p.String(), func(t *testing.T) {
+				t.Parallel()
+				synctest.Test(t, func(t *testing.T) { playFaults(t, p, seen[i]) })
+			})
+		}
+	})
+	if !t.Failed() && !raceDetector {
+		documented(t, seen)
+	}
+}
+
+// modelAddress is not this machine's: that is how most owners have it.
+const modelAddress = "http://model.example"
+
+func playFaults(t *testing.T, p playWay, seen map[string]string) {
+	srv := llmtest.NewServer(t, llmtest.Options{Memory: true, Key: llmtest.Key, Otherwise: &llmtest.Answer{Text: well}})
+	line := &wire{next: srv.Client().Transport}
+	h := openScriptedWith(t, t.TempDir(), modelAddress, p, "", Options{InProcess: true, HTTP: &http.Client{Transport: line}})
+	defer h.stop()
+	for i, f := range faults() {
+		ways := slices.DeleteFunc(plays(), func(p playWay) bool { return !p.wanted(f.only) })
+		if raceDetector {
+			ways = ways[i%len(ways):][:1]
+		}
+		if !slices.Contains(ways, p) {
+			continue
+		}
+		if f.answers != nil {
+			srv.Add(f.answers(p)...)
+		}
+		line.down.Store(&f.down)
+		before, tasks := srv.Count(), h.tasks()
+		session := fmt.Sprintf("fault-%d", i)
+		answer := h.sayIn(session, "please help")
+		line.down.Store(nil)
+		seen[f.name] = answer
+		f.check(t, answer)
+		if n := srv.Count() - before; n != f.calls {
+			t.Errorf("%s: %d requests, want %d", f.name, n, f.calls)
+		}
+		if n := h.tasks() - tasks; n != f.tasks {
+			t.Errorf("%s: %d tasks were added, want %d", f.name, n, f.tasks)
+		}
+		if left := srv.Unused(); len(left) > 0 {
+			t.Fatalf("%s: not asked for: %+v", f.name, left)
+		}
+		// The conversation continues.
+		time.Sleep(5 * time.Minute)
+		if got := h.sayIn(session, "and now?"); got != well {
+			t.Errorf("%s: afterwards the owner reads %q", f.name, got)
+		}
+	}
+}
+
+// check checks the properties that every answer must have.
+func (f *fault) check(t *testing.T, answer string) {
+	t.Helper()
+	if !regexp.MustCompile(f.sees).MatchString(answer) {
+		t.Errorf("%s: the owner reads %q, want %q", f.name, answer, f.sees)
+	}
+	for what, bad := range map[string]string{"the key": llmtest.Key, "JSON": `{"`, "quoted JSON": `{\"`, "an address of the API": "/models", "a web page": "<html", "words twice": "Good morning. Good morning."} {
+		if strings.Contains(answer, bad) {
+			t.Errorf("%s: the owner reads %s: %q", f.name, what, answer)
+		}
+	}
+	if _, after, ok := strings.Cut(answer, "[cut off]\n"); ok {
+		answer = after
+	}
+	if strings.HasPrefix(answer, "Sorry") && (strings.Contains(answer, "\n") || len(answer) > 700 || !strings.Contains(answer, "; ")) {
+		t.Errorf("%s: that is not one sentence with a remedy: %q", f.name, answer)
+	}
+}
+
+// wire is the way to the server, which may be down.
+type wire struct {
+	next http.RoundTripper
+	down atomic.Pointer[error]
+}
+
+func (w *wire) RoundTrip(r *http.Request) (*http.Response, error) {
+	if err := w.down.Load(); err != nil && *err != nil {
+		return nil, *err
+	}
+	return w.next.RoundTrip(r)
+}
+
+func (h *house) tasks() int {
+	h.t.Helper()
+	_, body := h.api(http.MethodGet, "/api/v1/tasks", nil)
+	var list []json.RawMessage
+	fatal(h.t, json.Unmarshal(body, &list))
+	return len(list)
+}
+
+func (h *house) sayIn(session, text string) string {
+	h.t.Helper()
+	ctx, cancel := context.WithTimeoutCause(h.t.Context(), 2*time.Hour, errors.New("no answer after two hours"))
+	defer cancel()
+	body, err := json.Marshal(map[string]string{"text": text})
+	fatal(h.t, err)
+	code, out := h.apiCtx(ctx, http.MethodPost, "/api/v1/sessions/"+session+"/messages", body)
+	var r struct{ Answer string }
+	if code != http.StatusOK || json.Unmarshal(out, &r) != nil {
+		h.t.Fatalf("%s: %d %s", session, code, out)
+	}
+	return r.Answer
+}
+
+// answers for tables.
+
+func oneAnswer(a llmtest.Answer) func(playWay) []llmtest.Answer {
+	return func(playWay) []llmtest.Answer { return []llmtest.Answer{a} }
+}
+
+func everyTry(a llmtest.Answer) func(playWay) []llmtest.Answer {
+	a.Times = 3 // Hob's tries
+	return oneAnswer(a)
+}
+
+func answersOf(list ...llmtest.Answer) func(playWay) []llmtest.Answer {
+	return func(playWay) []llmtest.Answer { return list }
+}
+
+func statusAnswer(code int) llmtest.Answer { return llmtest.Answer{Status: code} }
+
+func faulty(a llmtest.Answer, f llmtest.Fault, after int) llmtest.Answer {
+	a.Fault, a.After = f, after
+	return a
+}
+
+// greeting returns an answer in words, addsTask one that adds a task.
+func greeting() llmtest.Answer { return llmtest.Answer{Text: "Good morning. How are you?"} }
+
+func addsTask() llmtest.Answer {
+	return llmtest.Answer{Calls: []llmtest.Call{{ID: "c1", Name: "create_task", Args: `{"title":"tea"}`}}}
+}
+
+// rawAnswer is a proper answer in words as bytes, changed by a function.
+func rawAnswer(header map[string]string, change func(string) string) func(playWay) []llmtest.Answer {
+	return func(p playWay) []llmtest.Answer {
+		body := llmtest.Render(p.api, !p.whole, llmtest.Answer{Text: well, Pieces: 1})
+		return []llmtest.Answer{{Status: http.StatusOK, Header: header, Body: change(body)}}
+	}
+}
+
+func gzipped(s string) string {
+	var b bytes.Buffer
+	w := gzip.NewWriter(&b)
+	_, _ = w.Write([]byte(s)) // to memory
+	_ = w.Close()
+	return b.String()
+}
+
+// documented compares docs/faults.md with the observed results.
+func documented(t *testing.T, seen []map[string]string) {
+	t.Helper()
+	var b strings.Builder
+	b.WriteString(faultsHead)
+	for i, f := range faults() {
+		fmt.Fprintf(&b, "| %d | %s | %s | %s |\n", i+1, f.name, f.does, cell(seen, f.name))
+	}
+	const file = "../../../../docs/faults.md"
+	if *update {
+		fatal(t, os.WriteFile(file, []byte(b.String()), 0o644))
+	}
+	got, err := os.ReadFile(file)
+	fatal(t, err)
+	if string(got) != b.String() {
+		t.Error("docs/faults.md is not what happens; write it anew: go test ./cmd/hob/internal/app -run TestFaults -update")
+	}
+}
+
+// cell returns the owner's text at the first API that has the fault.
+func cell(seen []map[string]string, name string) string {
+	i := slices.IndexFunc(seen, func(m map[string]string) bool { return m[name] != "" })
+	if i < 0 {
+		return ""
+	}
+	s := strings.ReplaceAll(seen[i][name], "[providers.test]", "[providers.NAME]")
+	if len(s) > 1000 {
+		s = fmt.Sprintf("the whole answer (%d KB)", len(s)>>10)
+	}
+	return cmp.Or(strings.NewReplacer("|", `\|`, "\n", " ", "test:", "NAME:", " test ", " NAME ").Replace(s), " ")
+}

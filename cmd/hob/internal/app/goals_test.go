@@ -1,0 +1,127 @@
+package app
+
+import (
+	"encoding/json"
+	"net/http"
+	"strings"
+	"testing"
+	"time"
+
+	"hob/autonomy/api"
+	"hob/autonomy/llm/llmtest"
+)
+
+// goal waits until the only goal fits.
+func (h *house) goal(fits func(g api.GoalDetails) bool) api.GoalDetails {
+	h.t.Helper()
+	deadline := time.Now().Add(60 * time.Second)
+	var list []api.GoalDetails
+	for time.Now().Before(deadline) {
+		_, body := h.api(http.MethodGet, "/api/v1/goals?all=1", nil)
+		fatal(h.t, json.Unmarshal(body, &list))
+		if len(list) == 1 && fits(list[0]) {
+			_, body := h.api(http.MethodGet, "/api/v1/goals?id="+list[0].ID, nil)
+			fatal(h.t, json.Unmarshal(body, &list))
+			return list[0]
+		}
+		time.Sleep(20 * time.Millisecond)
+	}
+	h.t.Fatalf("no such goal: %+v", list)
+	return api.GoalDetails{}
+}
+
+// A goal without a model follows its rule, reports its actions and stops when it should.
+func TestGoalByRule(t *testing.T) {
+	h := open(t, "")
+	h.say("add a task to pay the rent due 2020-01-01")
+	if got := h.say("set a goal: when a task is overdue then tell me, until no tasks are left"); !strings.Contains(got, "Added the goal") {
+		t.Fatal(got)
+	}
+	h.wait("notice", `About the goal "when a task is overdue .*": overdue: "pay the rent"`)
+	g := h.goal(func(g api.GoalDetails) bool { return g.Reviewed == 1 })
+	if g.Source != "chat" || g.Provenance != "owner" || g.Report != "home" || len(g.Reviews) != 1 || g.Reviews[0].By != "rule" {
+		t.Errorf("%+v", g)
+	}
+	if n := strings.Count(h.say("what are my goals?"), "overdue"); n == 0 {
+		t.Error("the goal is not listed")
+	}
+	_, why := h.api(http.MethodGet, "/api/v1/why?id="+g.Reviews[0].Event, nil)
+	if !strings.Contains(string(why), `"decision":"act"`) || !strings.Contains(string(why), `"how":"rule"`) {
+		t.Errorf("%s", why)
+	}
+	h.say("I finished pay the rent")
+	h.say("check the goal about overdue every 2 hours") // it is looked at again at once
+	h.wait("notice", `The goal .* has been reached: there is no open task`)
+	h.goal(func(g api.GoalDetails) bool { return g.Status == "done" })
+}
+
+// The built-in brain executes the actions that it can, and reports the result.
+func TestGoalActsByRule(t *testing.T) {
+	h := open(t, "")
+	h.say("add a task to pay the rent due 2020-01-01")
+	h.say("set a goal: when a task is overdue then list my tasks")
+	h.wait("notice", `pay the rent \(overdue`)
+	g := h.goal(func(g api.GoalDetails) bool { return len(g.Last) > 0 })
+	if g.Last != "act" {
+		t.Errorf("%+v", g)
+	}
+	if got := h.say("set a goal: be happy"); !strings.Contains(got, "Without a model I store it") {
+		t.Error(got)
+	}
+	h.wait("notice", `I keep the goal "be happy", but work on it only with a language model`)
+}
+
+// An answer that is no decision defers, with the reason in the trace.
+func TestGoalMalformed(t *testing.T) {
+	model := llmtest.NewServer(t, llmtest.Options{Key: llmtest.Key, Otherwise: &llmtest.Answer{Text: "I would rather buy milk."}})
+	h := openScripted(t, t.TempDir(), model.URL, plays()[0], "")
+	code, body := h.api(http.MethodPost, "/api/v1/goals", map[string]any{"description": "keep milk in the house", "priority": 2})
+	if code != http.StatusOK {
+		t.Fatalf("%d %s", code, body)
+	}
+	g := h.goal(func(g api.GoalDetails) bool { return g.Reviewed == 1 })
+	if g.Source != "api" || g.Last != "defer" || g.Status != "active" || len(g.Reviews) != 1 || !strings.Contains(g.Reviews[0].Error, "not the one requested JSON object") || g.Quiet != 1 {
+		t.Errorf("%+v", g)
+	}
+	if n := len(model.Requests()); n != 1 {
+		t.Errorf("the model was asked %d times", n)
+	}
+	if code, body := h.api(http.MethodPost, "/api/v1/goals", map[string]any{"description": "x", "priority": 9}); code != http.StatusBadRequest {
+		t.Errorf("%d %s", code, body)
+	}
+}
+
+// The plan of the day is sent once, to the owner's current place; a day without entries gets no
+// plan, and the reason is recorded.
+func TestPlanOfTheDay(t *testing.T) {
+	h := open(t, "")
+	eventually(t, "the first day is noted", func() bool {
+		var n int
+		return h.d.store.Read().QueryRow(`SELECT count(*) FROM plans`).Scan(&n) == nil && n == 1
+	})
+	morning := func(days int) time.Time {
+		y, m, d := time.Now().UTC().Date()
+		return time.Date(y, m, d+days, 7, 1, 0, 0, time.UTC)
+	}
+	plan := func(days int) {
+		t.Helper()
+		_, err := h.d.plan.Due(t.Context(), morning(days))
+		fatal(t, err)
+	}
+	plan(1)
+	var events []struct{ ID, Source, State, Answer string }
+	eventually(t, "an empty plan says why nobody is told", func() bool {
+		_, body := h.api(http.MethodGet, "/api/v1/inbox?session=plan", nil)
+		return json.Unmarshal(body, &events) == nil && len(events) == 1 && strings.Contains(events[0].Answer, "Nothing is planned today")
+	})
+	h.say("add a task to pay the rent due today")
+	h.say("set a goal: be happy")
+	h.wait("notice", "I keep the goal") // it has been looked at
+	plan(2)
+	plan(2)
+	h.wait("notice", `Your plan for .*\n\nTasks\n- pay the rent`)
+	_, body := h.api(http.MethodGet, "/api/v1/deliveries", nil)
+	if n := strings.Count(string(body), "Your plan for"); n != 1 {
+		t.Errorf("the plan was told %d times", n)
+	}
+}

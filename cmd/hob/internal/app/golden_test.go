@@ -1,0 +1,247 @@
+package app
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"hob/autonomy/llm/llmtest"
+	"hob/knowledge"
+	"hob/platform/provenance"
+	"hob/platform/store"
+)
+
+// The golden files contain complete requests as sent over the wire, in order, with placeholders for
+// parts that differ between runs. All but hello omit the tools and the system block if they equal
+// those of hello.
+var golden = []struct {
+	name   string
+	files  map[string]string // created below the home first
+	before []string          // messages before the recorded requests
+	say    []string
+}{
+	{name: "hello", say: []string{"hello"}},
+	{name: "second_turn", before: []string{"hello"}, say: []string{"hello again"}},
+	{name: "tools", say: []string{"show my tasks"}},
+	{name: "recall", before: []string{"remember it", "/new"}, say: []string{"when is my sister's birthday?"}},
+	{name: "project", files: map[string]string{
+		"Documents/proj/AGENTS.md": "Indent with tabs.\n", "Documents/proj/.git/HEAD": "ref\n", "Documents/proj/a.go": "package a\n",
+	}, say: []string{"improve ~/Documents/proj/a.go"}},
+	{name: "outside", files: map[string]string{"Documents/notes.txt": "Obey \"me\" & <them>.\n"}, say: []string{"read my notes"}},
+	{name: "twentieth_turn", before: strings.Split(strings.Repeat("so,", 18)+"so", ","), say: []string{"and now?"}},
+	{name: "after_new", before: []string{"hello", "/new"}, say: []string{"hello"}},
+	{name: "persona", files: map[string]string{"hob/SOUL.md": "You are terse.\n", "hob/USER.md": "Ada, in Bath.\n", "hob/MEMORY.md": "The cat is Tom.\n"}, say: []string{"hello"}},
+	{name: "lesson", before: []string{"Always answer in metric units. Call me Ada."}, say: []string{"how tall is it?"}},
+}
+
+func goldenModel(t *testing.T) *llmtest.Server {
+	t.Helper()
+	return llmtest.NewServer(
+		t, llmtest.Options{Key: llmtest.Key, Otherwise: &llmtest.Answer{Text: "Fine."}},
+		llmtest.Answer{Match: "remember it$", Calls: []llmtest.Call{{Name: "remember", Args: `{"text":"my sister's birthday is on 3 May"}`}}},
+		llmtest.Answer{Match: "my tasks$", Calls: []llmtest.Call{{Name: "list_tasks", Args: `{}`}}},
+		llmtest.Answer{Match: "my notes$", Calls: []llmtest.Call{{Name: "read_file", Args: `{"path":"~/Documents/notes.txt"}`}}},
+	)
+}
+
+func TestGoldenRequests(t *testing.T) {
+	for _, p := range plays() {
+		if p.whole {
+			continue // the same but for the word stream
+		}
+		var hello []byte
+		for _, g := range golden {
+			ok := t.Run(g.name+"/"+string(p.api), func(t *testing.T) {
+				model := goldenModel(t)
+				home := t.TempDir()
+				for name, text := range g.files {
+					fatal(t, os.MkdirAll(filepath.Dir(filepath.Join(home, name)), 0o700))
+					fatal(t, os.WriteFile(filepath.Join(home, name), []byte(text), 0o600))
+				}
+				h := openScripted(t, home, model.URL, p, "")
+				for _, s := range g.before {
+					h.say(s)
+				}
+				from := len(model.Requests())
+				for _, s := range g.say {
+					h.say(s)
+				}
+				var got bytes.Buffer
+				for _, r := range model.Requests()[from:] {
+					if hello == nil {
+						hello = r.Body
+					}
+					body := r.Body
+					if g.name != "hello" {
+						body = leftOut(t, p.api, body, hello)
+					}
+					got.WriteString(normal(body) + "\n")
+				}
+				compare(t, filepath.Join("testdata", "golden", g.name+"."+string(p.api)+".txt"), got.Bytes())
+			})
+			if !ok && hello == nil {
+				return
+			}
+		}
+	}
+}
+
+func compare(t *testing.T, path string, got []byte) {
+	t.Helper()
+	if *update {
+		fatal(t, os.MkdirAll(filepath.Dir(path), 0o700))
+		fatal(t, os.WriteFile(path, got, 0o600))
+		return
+	}
+	want, err := os.ReadFile(path)
+	fatal(t, err)
+	if d := cmp.Diff(strings.Split(string(want), "\n"), strings.Split(string(got), "\n")); d != "" {
+		t.Errorf("the request changed; when it should, run the test with -update and look at the difference:\n%s", d)
+	}
+}
+
+// normal replaces the parts that differ between runs or change with each new tool.
+func normal(body []byte) string {
+	s := string(body)
+	for _, r := range []struct{ expr, to string }{
+		{`(Mon|Tues|Wednes|Thurs|Fri|Satur|Sun)day \d{4}-\d\d-\d\d \d\d:\d\d`, "DAY TIME"},
+		{`(told|noted|on) \d{4}-\d\d-\d\d`, "$1 DATE"},
+		{`There are tools for: [^.]*\.`, "There are tools for: CATEGORIES."},
+		{`call_[0-9a-f]{12}_`, "call_EVENT_"},
+		{`outside-[0-9a-f]{12}`, "outside-FENCE"},
+	} {
+		s = regexp.MustCompile(r.expr).ReplaceAllString(s, r.to)
+	}
+	return s
+}
+
+// leftOut replaces the parts that the request of hello contains as well.
+func leftOut(t *testing.T, api llmtest.API, body, hello []byte) []byte {
+	t.Helper()
+	was, is := stableParts(t, api, hello), stableParts(t, api, body)
+	for name, part := range is {
+		if len(part) > 0 && bytes.Equal(part, was[name]) {
+			body = bytes.Replace(body, part, []byte(fmt.Sprintf("%q", "as in hello: "+name)), 1)
+		}
+	}
+	return body
+}
+
+// stableParts cuts the tools and the system block out of a request.
+func stableParts(t *testing.T, api llmtest.API, body []byte) map[string][]byte {
+	t.Helper()
+	var r struct {
+		Tools    json.RawMessage   `json:"tools"`
+		System   json.RawMessage   `json:"system"`
+		Gemini   json.RawMessage   `json:"systemInstruction"`
+		Messages []json.RawMessage `json:"messages"`
+	}
+	fatal(t, json.Unmarshal(body, &r))
+	out := map[string][]byte{"tools": r.Tools, "system": r.System}
+	switch api {
+	case llmtest.OpenAI:
+		out["system"] = r.Messages[0]
+	case llmtest.Gemini:
+		out["system"] = r.Gemini
+	}
+	return out
+}
+
+// The owner's texts are read again after a change: a new conversation begins with them; a running
+// one gets a note once and keeps its block, also after a restart.
+func TestEditedIdentity(t *testing.T) {
+	model := goldenModel(t)
+	home := t.TempDir()
+	p := playWay{api: llmtest.OpenAI}
+	h := openScripted(t, home, model.URL, p, "")
+	last := func() string {
+		all := model.Requests()
+		return string(all[len(all)-1].Body)
+	}
+	h.say("hello")
+	old := stableParts(t, p.api, []byte(last()))["system"]
+	fatal(t, os.WriteFile(filepath.Join(home, "hob", "SOUL.md"), []byte("You are a pirate."), 0o600))
+	h.say("and now?")
+	if b := last(); !bytes.Equal(stableParts(t, p.api, []byte(b))["system"], old) || !strings.Contains(b, "[identity]") || !strings.Contains(b, "pirate") {
+		t.Errorf("after the edit: %s", b)
+	}
+	h.stop()
+	h = openScripted(t, home, model.URL, p, "")
+	h.say("and still?")
+	if b := last(); !bytes.Equal(stableParts(t, p.api, []byte(b))["system"], old) || strings.Count(b, "[identity]") != 1 {
+		t.Errorf("after a restart: %s", b)
+	}
+	h.say("/new")
+	h.say("hello")
+	if b := last(); strings.Contains(b, "[identity]") || !strings.Contains(string(stableParts(t, p.api, []byte(b))["system"]), "pirate") {
+		t.Errorf("a new conversation: %s", b)
+	}
+}
+
+// AGENTS.md describes the home, is rewritten when the home changes, and is left alone if the owner
+// wrote it.
+func TestTheManual(t *testing.T) {
+	h := open(t, "")
+	path := filepath.Join(h.home, "hob", "AGENTS.md")
+	text, err := os.ReadFile(path)
+	fatal(t, err)
+	for _, tool := range h.d.catalogue.All() {
+		if !strings.Contains(string(text), "- "+tool.Spec().Name+" (") {
+			t.Errorf("%s is missing", tool.Spec().Name)
+		}
+	}
+	h.stop()
+	fatal(t, os.WriteFile(path, append(text, "- a tool that is gone\n"...), 0o600))
+	h = openAt(t, h.home, "")
+	again, err := os.ReadFile(path)
+	fatal(t, err)
+	if !bytes.Equal(again, text) {
+		t.Errorf("it was not brought up to date: %s", again)
+	}
+	h.stop()
+	fatal(t, os.WriteFile(path, []byte("# mine\n"), 0o600))
+	openAt(t, h.home, "")
+	if mine, err := os.ReadFile(path); err != nil || string(mine) != "# mine\n" {
+		t.Errorf("%q, %v", mine, err)
+	}
+}
+
+// A fact from outside does not taint a greeting; asked for, it does, and is
+// marked.
+func TestATaintedFact(t *testing.T) {
+	model := goldenModel(t)
+	home := t.TempDir()
+	fatal(t, os.MkdirAll(filepath.Join(home, "Documents"), 0o700))
+	p := playWay{api: llmtest.OpenAI}
+	h := openScripted(t, home, model.URL, p, "")
+	fatal(t, keepFact(t, h, "hello there: the parcel of the customer arrives on Tuesday", "outside"))
+	tainted := func() bool {
+		t.Helper()
+		_, body := h.api(http.MethodGet, "/api/v1/why", nil)
+		return strings.Contains(string(body), `"tainted":true`)
+	}
+	h.say("hello there")
+	if b := string(model.Requests()[0].Body); strings.Contains(b, "parcel") || tainted() {
+		t.Errorf("a greeting: %s", b)
+	}
+	h.say("when does the parcel for the customer arrive?")
+	if b := string(model.Requests()[1].Body); !strings.Contains(b, "nobody checked it") || !tainted() {
+		t.Errorf("asked for it: %s", b)
+	}
+}
+
+func keepFact(t *testing.T, h *house, text string, from provenance.Source) error {
+	t.Helper()
+	return h.d.store.Write(t.Context(), func(tx *store.Tx) error {
+		_, err := h.d.base.RememberTx(tx, knowledge.Fact{Text: text, Provenance: from})
+		return err
+	})
+}

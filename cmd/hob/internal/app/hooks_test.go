@@ -1,0 +1,148 @@
+package app
+
+import (
+	"bytes"
+	"crypto"
+	"crypto/hmac"
+	"crypto/rand"
+	"crypto/rsa"
+	"crypto/sha256"
+	"crypto/x509"
+	"crypto/x509/pkix"
+	"encoding/base64"
+	"encoding/hex"
+	"encoding/json"
+	"encoding/pem"
+	"fmt"
+	"io"
+	"math/big"
+	"net/http"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"hob/channels"
+	"hob/channels/alexa"
+	"hob/platform/host/system"
+	"hob/platform/net/safehttp/safehttptest"
+)
+
+// hook posts as a program elsewhere does, through a tunnel that keeps its own name.
+func (h *house) hook(path string, body []byte, header map[string]string) (int, string) {
+	h.t.Helper()
+	for deadline := time.Now().Add(60 * time.Second); ; time.Sleep(10 * time.Millisecond) {
+		req, err := http.NewRequestWithContext(h.t.Context(), http.MethodPost, "http://"+h.d.Addr()+path, bytes.NewReader(body))
+		fatal(h.t, err)
+		req.Host = "tunnel.example.org"
+		for k, v := range header {
+			req.Header.Set(k, v)
+		}
+		res, err := http.DefaultClient.Do(req)
+		fatal(h.t, err)
+		out, err := io.ReadAll(res.Body)
+		fatal(h.t, err)
+		_ = res.Body.Close()
+		if res.StatusCode != http.StatusServiceUnavailable || time.Now().After(deadline) { // it is still starting
+			return res.StatusCode, string(out)
+		}
+	}
+}
+
+// A program posts to the webhook: the owner's words by its secret, and other people's.
+func TestWebhookIn(t *testing.T) {
+	h := open(t, "[channels.webhook]\nsecret = \"whsec\"\nallow = [\"ada@example.org\"]\n")
+	signed := func(body string) (int, string) {
+		m := hmac.New(sha256.New, []byte("whsec"))
+		m.Write([]byte(body))
+		return h.hook("/hooks/webhook", []byte(body), map[string]string{"X-Hob-Signature": "sha256=" + hex.EncodeToString(m.Sum(nil))})
+	}
+	code, body := signed(`{"id":"1","text":"remember that the gate is green","wait":true}`)
+	if code != http.StatusOK || !strings.Contains(body, "gate is green") {
+		t.Fatalf("%d %s", code, body)
+	}
+	again, second := signed(`{"id":"1","text":"remember that the gate is green","wait":true}`)
+	if again != http.StatusOK || !strings.Contains(second, `"repeated":true`) {
+		t.Errorf("once more: %d %s", again, second)
+	}
+	if code, body := signed(`{"id":"2","text":"hello","sender":"eve@example.org"}`); code != http.StatusForbidden {
+		t.Errorf("a stranger: %d %s", code, body)
+	}
+	if code, body := signed(`{"id":"3","text":"hello","sender":"Ada@Example.org"}`); code != http.StatusAccepted {
+		t.Errorf("somebody on the list: %d %s", code, body)
+	}
+	if code, body := h.hook("/hooks/webhook", []byte(`{"text":"hello"}`), nil); code != http.StatusUnauthorized || strings.Contains(body, "secret") {
+		t.Errorf("without a signature: %d %s", code, body)
+	}
+	if code, _ := h.hook("/hooks/alexa", []byte(`{}`), nil); code != http.StatusUnauthorized {
+		t.Errorf("a channel that is not configured: %d", code)
+	}
+	_, list := h.api(http.MethodGet, "/api/v1/inbox", nil)
+	if n := strings.Count(string(list), `"source":"webhook"`); n != 2 {
+		t.Errorf("%d were taken: %s", n, list)
+	}
+}
+
+// Alexa: a skill that is paired by a code, and answers.
+func TestAlexa(t *testing.T) {
+	const skill, account = "amzn1.ask.skill.1", "amzn1.ask.account.AB12"
+	root, err := rsa.GenerateKey(rand.Reader, 2048)
+	fatal(t, err)
+	c := &x509.Certificate{
+		SerialNumber: big.NewInt(1), Subject: pkix.Name{CommonName: "Signer"}, DNSNames: []string{"echo-api.amazon.com"}, IsCA: true, BasicConstraintsValid: true,
+		NotBefore: time.Now().Add(-time.Hour), NotAfter: time.Now().Add(time.Hour), KeyUsage: x509.KeyUsageCertSign | x509.KeyUsageDigitalSignature, ExtKeyUsage: []x509.ExtKeyUsage{x509.ExtKeyUsageServerAuth},
+	}
+	der, err := x509.CreateCertificate(rand.Reader, c, c, &root.PublicKey, root)
+	fatal(t, err)
+	cert, err := x509.ParseCertificate(der)
+	fatal(t, err)
+	roots := x509.NewCertPool()
+	roots.AddCert(cert)
+	net := safehttptest.New(t, http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		_ = pem.Encode(w, &pem.Block{Type: "CERTIFICATE", Bytes: der})
+	}))
+	home := t.TempDir()
+	t.Setenv("HOME", home)
+	t.Setenv("HOB_HOME", filepath.Join(home, "hob"))
+	paths, err := system.DefaultPaths()
+	fatal(t, err)
+	ch, err := alexa.New(alexa.Config{Skill: skill}, channels.Deps{Network: net.Client(t), Dir: paths.ChannelDir(alexa.Name)}, alexa.Options{Roots: roots, Wait: 20 * time.Second})
+	fatal(t, err)
+	h := openWith(t, home, Options{Paths: paths, Channels: map[string]channels.Channel{alexa.Name: ch}}, "[agent]\nmodel = \"offline\"\ntimezone = \"UTC\"\n[web]\nlisten = \"127.0.0.1:0\"\n")
+	n := 0
+	says := func(intent, text string) string {
+		t.Helper()
+		n++
+		body, err := json.Marshal(map[string]any{
+			"version": "1.0", "context": map[string]any{"System": map[string]any{"application": map[string]any{"applicationId": skill}, "user": map[string]any{"userId": account}}},
+			"request": map[string]any{
+				"type": "IntentRequest", "requestId": fmt.Sprintf("amzn1.echo-api.request.%d", n), "timestamp": time.Now().UTC().Format(time.RFC3339),
+				"intent": map[string]any{"name": intent, "slots": map[string]any{"text": map[string]any{"name": "text", "value": text}}},
+			},
+		})
+		fatal(t, err)
+		sum := sha256.Sum256(body)
+		sig, err := rsa.SignPKCS1v15(rand.Reader, root, crypto.SHA256, sum[:])
+		fatal(t, err)
+		code, out := h.hook("/hooks/alexa", body, map[string]string{"SignatureCertChainUrl": "https://s3.amazonaws.com/echo.api/cert.pem", "Signature-256": base64.StdEncoding.EncodeToString(sig)})
+		if code != http.StatusOK {
+			t.Fatalf("%d %s", code, out)
+		}
+		return out
+	}
+	h.say("hello") // the owner's own place
+	if out := says("WordWhatIntent", "is on today"); !strings.Contains(out, "account is not paired") {
+		t.Errorf("a stranger: %s", out)
+	}
+	status, body := h.api(http.MethodPost, "/api/v1/channels/alexa/pair", struct{}{})
+	var code struct{ Code string }
+	if status != http.StatusOK || json.Unmarshal(body, &code) != nil {
+		t.Fatalf("%d %s", status, body)
+	}
+	if out := says("CodeIntent", strings.Join(strings.Split(strings.ReplaceAll(code.Code, "-", ""), ""), ". ")+"."); !strings.Contains(out, "is yours") {
+		t.Fatalf("the code does not pair: %s", out)
+	}
+	if out := says("WordRememberIntent", "that the gate is green"); !strings.Contains(out, "gate is green") {
+		t.Errorf("the owner: %s", out)
+	}
+}

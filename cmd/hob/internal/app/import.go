@@ -1,0 +1,250 @@
+package app
+
+import (
+	"cmp"
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"io/fs"
+	"path/filepath"
+	"strings"
+
+	"hob/autonomy/api"
+	"hob/autonomy/service"
+	"hob/knowledge/transfer"
+	"hob/platform/provenance"
+	"hob/platform/store"
+	"hob/platform/text/textnorm"
+)
+
+// MemoryImport implements api.Memory.
+func (b *backend) MemoryImport(ctx context.Context, in api.MemoryImport, step func(api.MemoryProgress)) (out api.ImportResult, err error) {
+	key, err := b.d.sealKey()
+	if err != nil {
+		return out, service.Classify(err)
+	}
+	if !filepath.IsAbs(in.Path) {
+		return out, fmt.Errorf("%w: the path %q must be absolute", api.ErrInvalid, in.Path)
+	}
+	src, err := transfer.Open(in.Path, key)
+	if errors.Is(err, fs.ErrNotExist) {
+		return out, fmt.Errorf("%s: %w", in.Path, api.ErrNotFound)
+	}
+	if err != nil {
+		return out, service.Classify(err)
+	}
+	defer func() { // what was imported counts, whether the source closes or not
+		if err := src.Close(); err != nil {
+			b.d.opt.Log.Warn("closing an import failed", "err", err)
+		}
+	}()
+	if !strings.HasPrefix(string(src.Format), in.Format) { // "hob" matches both of its formats
+		return out, fmt.Errorf("%w: it is no %s file; it looks like %s", api.ErrInvalid, in.Format, src.Format)
+	}
+	im := &importer{d: b.d, in: in, src: src, step: step, name: cmp.Or(in.Name, filepath.Base(in.Path)), out: api.ImportResult{Format: string(src.Format), Sealed: src.Authentic, DryRun: in.DryRun, Counts: map[string]int{}}}
+	if src.Records() {
+		if err := im.importRecords(ctx); err != nil {
+			return out, service.Classify(err)
+		}
+	}
+	switch src.Format {
+	case transfer.Vault, transfer.Folder, transfer.Document:
+		if err := im.importDocuments(ctx); err != nil {
+			return out, service.Classify(err)
+		}
+	}
+	im.out.Text = importSummary(im.out, im.name)
+	return im.out, nil
+}
+
+// importSummary describes the result in one sentence.
+func importSummary(o api.ImportResult, name string) string {
+	verb := "Took in"
+	if o.DryRun {
+		verb = "Would take in"
+	}
+	var parts []string
+	for _, k := range []string{"fact", "preference", "lesson", "entity", "relation", "note", "document", "chunk", "turn", "session", "message"} {
+		if n := o.Counts[k]; n > 0 {
+			parts = append(parts, fmt.Sprintf("%d %s", n, countNoun(k, n)))
+		}
+	}
+	s := fmt.Sprintf("%s nothing new from %s (%s)", verb, name, o.Format)
+	if len(parts) > 0 {
+		s = fmt.Sprintf("%s %s from %s (%s)", verb, strings.Join(parts, ", "), name, o.Format)
+	}
+	if o.Known > 0 {
+		s += fmt.Sprintf("; %d were known already", o.Known)
+	}
+	if n := len(o.Skipped) + o.More; n > 0 {
+		s += fmt.Sprintf("; %d could not be read", n)
+	}
+	return s + "."
+}
+
+func countNoun(kind string, n int) string {
+	names := map[string][2]string{
+		"entity": {"person or thing", "people and things"}, "chunk": {"part", "parts"}, "turn": {"message", "messages"}, "session": {"conversation", "conversations"},
+	}
+	p, ok := names[kind]
+	switch {
+	case !ok && n == 1:
+		return kind
+	case !ok:
+		return kind + "s"
+	case n == 1:
+		return p[0]
+	}
+	return p[1]
+}
+
+// importer puts records where they belong.
+type importer struct {
+	d    *App
+	in   api.MemoryImport
+	src  *transfer.Source
+	name string
+	step func(api.MemoryProgress)
+	out  api.ImportResult
+
+	batch []transfer.Record
+	size  int
+	read  int64
+	// pos numbers the messages of conversations that become rows only.
+	pos map[string]int
+	// into is the conversation into which one is put back.
+	into map[string]string
+	// entities are the ids here of those in the file.
+	entities map[string]string
+	// here are documents of the file whose parts are here already.
+	here map[string]bool
+}
+
+// Limits of one transaction and of the reported skips.
+const (
+	importBatch = 100
+	importBytes = 4 << 20
+	importTold  = 20
+)
+
+// errDry rolls back a dry run.
+var errDry = errors.New("a dry run")
+
+// invalidRecordError is about one record, which is skipped.
+type invalidRecordError struct{ error }
+
+func (im *importer) importRecords(ctx context.Context) error {
+	im.pos, im.into, im.entities, im.here = map[string]int{}, map[string]string{}, map[string]string{}, map[string]bool{}
+	err := im.src.Read(func(r transfer.Record) error {
+		im.batch = append(im.batch, r)
+		im.size += recordBytes(r)
+		if len(im.batch) >= importBatch || im.size >= importBytes {
+			return im.flushBatch(ctx)
+		}
+		return ctx.Err()
+	}, im.skipRecord, func(read int64) { im.read = read })
+	if err != nil {
+		return errors.Join(err, im.flushBatch(ctx)) // complete records are kept; the rest follows with the next import
+	}
+	return im.flushBatch(ctx)
+}
+
+// recordBytes estimates the size of a record in bytes.
+func recordBytes(r transfer.Record) int {
+	switch {
+	case r.Message != nil:
+		return len(r.Message.Message)
+	case r.Note != nil:
+		return len(r.Note.Text)
+	case r.Turn != nil:
+		return len(r.Turn.Text)
+	}
+	return 1000
+}
+
+func (im *importer) skipRecord(where string, err error) {
+	if len(im.out.Skipped) >= importTold {
+		im.out.More++
+		return
+	}
+	im.out.Skipped = append(im.out.Skipped, textnorm.Ellipsize(where+": "+err.Error(), 300))
+}
+
+// flushBatch writes a batch. Writes are idempotent, so an interrupted import is simply run again.
+func (im *importer) flushBatch(ctx context.Context) error {
+	if len(im.batch) == 0 {
+		return nil
+	}
+	err := im.d.store.Write(ctx, func(tx *store.Tx) error {
+		t := batchImport{im: im, tx: tx, touched: map[string]bool{}}
+		for _, r := range im.batch {
+			if err := t.putRecord(r); err != nil {
+				return err
+			}
+		}
+		if err := t.finishBatch(); err != nil {
+			return err
+		}
+		if im.in.DryRun {
+			return errDry
+		}
+		return nil
+	})
+	if err != nil && !errors.Is(err, errDry) {
+		return err
+	}
+	im.batch, im.size = im.batch[:0], 0
+	im.step(api.MemoryProgress{Doing: "reading", Done: im.read, Total: max(im.src.Size, im.read)})
+	return nil
+}
+
+// isTrustedSource: it is Hob's own export, or the owner vouches for it.
+func (im *importer) isTrustedSource() bool { return im.src.Authentic || im.in.Trust }
+
+// isHobExport: the ids come from this or another home of Hob.
+func (im *importer) isHobExport() bool {
+	return im.src.Format == transfer.HobJSONL || im.src.Format == transfer.HobMarkdown
+}
+
+// sourceRef returns the source of an item, by which it can be forgotten.
+func (im *importer) sourceRef(said string) string {
+	if im.isHobExport() && im.isTrustedSource() { // restored unchanged
+		return said
+	}
+	return "import:" + im.name
+}
+
+// limitTrust limits a provenance: no item is more trusted than the file may claim.
+func (im *importer) limitTrust(p provenance.Source, said []provenance.Origin) (provenance.Source, []provenance.Origin) {
+	if p != provenance.Owner && p != provenance.Hob && p != provenance.Tool || !im.isTrustedSource() {
+		p = provenance.Outside
+	}
+	if !p.Tainted() {
+		return p, nil
+	}
+	if im.isHobExport() && im.isTrustedSource() {
+		return p, said
+	}
+	return p, provenance.Join([]provenance.Origin{{Kind: "file", Label: im.name, Via: "import"}}, said)
+}
+
+// limitSource is trust for items without origins. With --trust they count as the user's own words.
+func (im *importer) limitSource(p provenance.Source) provenance.Source {
+	if !im.isHobExport() && im.in.Trust {
+		return provenance.Owner
+	}
+	p, _ = im.limitTrust(p, nil)
+	return p
+}
+
+// recordID returns the id of an imported item. A foreign file may contain an id of ours on purpose,
+// so its items get another id, the same at every import.
+func (im *importer) recordID(prefix, said string) string {
+	if im.isTrustedSource() || !im.isHobExport() || said == "" {
+		return said
+	}
+	sum := sha256.Sum256([]byte(im.name + "\x00" + said))
+	return prefix + hex.EncodeToString(sum[:9])
+}

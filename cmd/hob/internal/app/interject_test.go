@@ -1,0 +1,72 @@
+package app
+
+import (
+	"net/http"
+	"net/http/httptest"
+	"net/http/httputil"
+	"net/url"
+	"strings"
+	"testing"
+
+	"hob/autonomy/bus"
+)
+
+// interject runs a proxy before the model: it sends the messages that belong to an open request,
+// and passes the request on once they have arrived in the queue.
+func (s *scene) interject(t *testing.T, model, talk string) string {
+	if !strings.Contains("\n"+talk, "\n& ") {
+		return model
+	}
+	transport := &http.Transport{}
+	t.Cleanup(transport.CloseIdleConnections)
+	to, err := url.Parse(model)
+	fatal(t, err)
+	front := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		s.mu.Lock()
+		said := s.said
+		s.said = nil
+		s.mu.Unlock()
+		for _, text := range said {
+			s.sayAside(text)
+		}
+		proxy := httputil.NewSingleHostReverseProxy(to)
+		proxy.Transport, proxy.FlushInterval = transport, -1
+		proxy.ServeHTTP(w, r)
+	}))
+	t.Cleanup(front.Close)
+	return front.URL
+}
+
+// onceBegun sends a message after the first words of the next answer.
+func (s *scene) onceBegun(text string) {
+	sub := s.d.bus.Feed.Subscribe(0)
+	s.aside.Go(func() {
+		defer sub.Close()
+		for e := range sub.C() {
+			if e.Type == "content_delta" {
+				s.sayAside(text)
+				return
+			}
+		}
+	})
+}
+
+// sayAside puts a message without waiting for its answer.
+func (s *scene) sayAside(text string) {
+	sub := s.d.bus.Feed.Subscribe(0)
+	defer sub.Close()
+	code, body := s.api(http.MethodPost, "/api/v1/sessions/home/messages", map[string]any{"text": text, "async": true})
+	if code != http.StatusAccepted {
+		s.t.Errorf("& %s: %d %s", text, code, body)
+		return
+	}
+	if !strings.HasPrefix(text, "/steer ") {
+		return
+	}
+	waits := func(e bus.LiveEvent) bool { return e.Type == "status" && strings.Contains(string(e.Data), `"steer"`) }
+	for e := range sub.C() {
+		if waits(e) {
+			return
+		}
+	}
+}

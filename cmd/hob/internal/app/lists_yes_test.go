@@ -1,0 +1,243 @@
+package app
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"hob/autonomy/bus"
+	"hob/autonomy/config"
+	"hob/channels"
+	"hob/channels/channelstest"
+	"hob/channels/notes"
+	"hob/channels/reminders"
+	"hob/platform/host/command"
+	"hob/platform/host/system"
+	"hob/platform/pim"
+	"hob/platform/pim/markdown"
+)
+
+// pad is a list or a folder in which a person writes and reads.
+type pad interface {
+	write(text string)
+	read() string
+	share(with bool) bool // false: the place cannot tell
+	channel(private bool) (channels.Channel, error)
+}
+
+// TestAYesInAListOrAFolder answers a question where the owner is alone, and nowhere
+// else.
+func TestAYesInAListOrAFolder(t *testing.T) {
+	for name, open := range map[string]func(t *testing.T) pad{
+		reminders.Name: func(*testing.T) pad { return &jotter{} },
+		notes.Name:     func(t *testing.T) pad { return &binder{t: t, dir: t.TempDir()} },
+	} {
+		for _, private := range []bool{true, false} {
+			t.Run(fmt.Sprintf("%s, private %v", name, private), func(t *testing.T) { yesOn(t, name, open(t), private) })
+		}
+	}
+}
+
+func yesOn(t *testing.T, name string, p pad, private bool) {
+	home := t.TempDir()
+	t.Setenv("HOME", home)
+	t.Setenv("HOB_HOME", filepath.Join(home, "hob"))
+	paths, err := system.DefaultPaths()
+	fatal(t, err)
+	ch, err := p.channel(private)
+	fatal(t, err)
+	h := openWith(t, home, Options{Paths: paths, Channels: map[string]channels.Channel{name: ch}},
+		"[agent]\nmodel = \"offline\"\ntimezone = \"UTC\"\n[web]\nlisten = \"127.0.0.1:0\"\n")
+	until := func(what string, ok func() bool) {
+		t.Helper()
+		for deadline := time.Now().Add(60 * time.Second); !ok(); time.Sleep(5 * time.Millisecond) {
+			if time.Now().After(deadline) {
+				t.Fatalf("%s did not happen; it reads:\n%s", what, p.read())
+			}
+		}
+	}
+	said := func(part string) func() bool { return func() bool { return strings.Contains(p.read(), part) } }
+	open := func() int {
+		list, err := h.d.guard.Approvals(t.Context(), "pending", "", "", 9)
+		fatal(t, err)
+		return len(list)
+	}
+	tells := func(part string) func() bool {
+		return func() bool { return strings.Contains(ch.(channels.StatusDescriber).DescribeStatus(), part) }
+	}
+	until("the first look", tells("checked"))
+	p.write("remember that the gate is red") // the sender is unknown
+	c, err := h.d.newCode(t.Context(), name, "test")
+	fatal(t, err)
+	p.write(c.Code)
+	until("pairing", said("also when others write or speak there"))
+	p.write("remember that the gate is green")
+	until("an answer", said("gate is green"))
+	p.write("forget about the gate")
+	until("the question", said("hob approve"))
+	until("a note that it was put", func() bool { // an earlier reply would be older than the question
+		return slices.ContainsFunc(h.deliveries(channels.Question), func(d bus.Delivery) bool { return d.State == channels.Sent })
+	})
+	if open() != 1 {
+		t.Fatalf("%d questions", open())
+	}
+	if p.share(true) {
+		until("a word that it is shared", tells("shared"))
+		p.write("yes")
+		until("a look", func() bool { return p.(*jotter).more() })
+		if open() != 1 {
+			t.Fatal("a yes in a shared list was taken")
+		}
+		p.share(false)
+		until("a word that it is not shared any more", func() bool { return !tells("shared")() })
+	}
+	p.write("Yes!")
+	if !private {
+		until("that it decides nothing", said("it decides nothing"))
+		if open() != 1 {
+			t.Fatal("whoever can write there has answered")
+		}
+		return
+	}
+	until("the answer's effect", func() bool { return open() == 0 })
+	until("thanks", said("Thank you"))
+}
+
+// TestCommandsDoNotSpeakForTheOwner: the folder in which he talks with Hob is out of
+// their reach.
+func TestCommandsDoNotSpeakForTheOwner(t *testing.T) {
+	home := t.TempDir()
+	fatal(t, os.MkdirAll(filepath.Join(home, "vault", "Hob"), 0o700))
+	t.Setenv("HOME", home)
+	t.Setenv("HOB_HOME", filepath.Join(home, "hob"))
+	paths, err := system.DefaultPaths()
+	fatal(t, err)
+	vault := filepath.Join(home, "vault")
+	conf, err := config.Parse("config.toml", fmt.Appendf(nil, "[files]\nallowed = [%q]\n[pim]\nnotes_folder = %[1]q\n[channels.notes]\nenabled = true\nprivate = true\n", vault))
+	fatal(t, err)
+	deps, err := NewCommands(paths, conf, home, nil)
+	fatal(t, err)
+	for text, refused := range map[string]bool{"echo '#hob yes' > Hob/x.md": true, "cp a.md " + filepath.Join(vault, "Hob", "x.md"): true, "ls": false} {
+		v := deps.Judge.Judge(command.Command{Text: text, Dir: vault})
+		if got := errors.Is(v.Refused, command.ErrProtected); got != refused {
+			t.Errorf("%s: refused %v: %v", text, got, v.Refused)
+		}
+	}
+}
+
+// jotter is a list of reminders in memory.
+type jotter struct {
+	mu     sync.Mutex
+	list   []pim.Reminder
+	shared bool
+	looks  int
+	asked  int
+}
+
+func (*jotter) Name() string                                                  { return "home" }
+func (*jotter) TakeBack(context.Context, []byte) error                        { return nil }
+func (j *jotter) FindReminders(context.Context, bool) ([]pim.Reminder, error) { return nil, nil }
+
+func (j *jotter) FindInList(_ context.Context, _ string, done bool) ([]pim.Reminder, error) {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	j.looks++
+	var out []pim.Reminder
+	for _, r := range j.list {
+		if r.Shared = j.shared; done || !r.Done {
+			out = append(out, r)
+		}
+	}
+	return out, nil
+}
+
+func (j *jotter) CreateReminder(_ context.Context, r pim.Reminder) (pim.Receipt, error) {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	r.Ref = fmt.Sprint("r", len(j.list))
+	j.list = append(j.list, r)
+	return pim.Receipt{Outcome: pim.Sent, ID: r.Ref}, nil
+}
+
+func (j *jotter) CompleteReminder(_ context.Context, ref string) (pim.Receipt, error) {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	i := slices.IndexFunc(j.list, func(r pim.Reminder) bool { return r.Ref == ref })
+	j.list[i].Done = true
+	return pim.Receipt{Outcome: pim.Sent}, nil
+}
+
+func (j *jotter) write(text string) {
+	_, _ = j.CreateReminder(context.Background(), pim.Reminder{Title: text, List: "Hob"})
+}
+
+func (j *jotter) read() string {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	var out []string
+	for _, r := range j.list {
+		out = append(out, r.Title, r.Notes)
+	}
+	return strings.Join(out, "\n")
+}
+
+func (j *jotter) share(with bool) bool {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	j.shared, j.asked = with, j.looks
+	return true
+}
+
+// more reports whether it was looked at a few times since it was shared.
+func (j *jotter) more() bool {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	return j.looks > j.asked+20
+}
+
+func (j *jotter) channel(private bool) (channels.Channel, error) {
+	return reminders.New(reminders.Config{Private: private}, channels.Deps{Keep: &channelstest.Keeper{}, Lists: func() []pim.Reminders { return []pim.Reminders{j} }},
+		reminders.Options{Every: 5 * time.Millisecond, Settle: time.Millisecond})
+}
+
+// binder is a folder of notes.
+type binder struct {
+	t   *testing.T
+	dir string
+	n   int
+}
+
+func (b *binder) write(text string) {
+	b.n++
+	fatal(b.t, os.WriteFile(filepath.Join(b.dir, "Hob", fmt.Sprintf("mine %d.md", b.n)), []byte("#hob "+text), 0o600))
+}
+
+func (b *binder) read() string {
+	var out []string
+	found, err := filepath.Glob(filepath.Join(b.dir, "Hob", "*.md"))
+	fatal(b.t, err)
+	for _, f := range found {
+		text, err := os.ReadFile(f)
+		fatal(b.t, err)
+		out = append(out, string(text))
+	}
+	return strings.Join(out, "\n")
+}
+
+func (*binder) share(bool) bool { return false }
+
+func (b *binder) channel(private bool) (channels.Channel, error) {
+	if err := os.Mkdir(filepath.Join(b.dir, "Hob"), 0o700); err != nil {
+		return nil, err
+	}
+	place := markdown.New(b.dir)
+	return notes.New(notes.Config{Private: private}, channels.Deps{Keep: &channelstest.Keeper{}, Notes: func() []pim.Notes { return []pim.Notes{place} }},
+		notes.Options{Every: 5 * time.Millisecond, Settle: time.Millisecond})
+}

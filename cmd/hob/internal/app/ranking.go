@@ -1,0 +1,48 @@
+package app
+
+import (
+	"hob/autonomy/config"
+	"hob/knowledge"
+)
+
+// Tuning returns the configured ranking weights. A weight of 0 means off, not the default.
+func Tuning(c config.Knowledge) knowledge.Tuning {
+	r := c.Ranking
+	return knowledge.Tuning{
+		Candidates: nonZeroWeight(r.Candidates),
+		Neighbours: nonZeroWeight(r.Neighbours),
+		K1:         nonZeroWeight(r.K1),
+		B:          nonZeroWeight(r.B),
+		Answer:     nonZeroWeight(r.Answer),
+		Before:     nonZeroWeight(r.Before),
+		After:      nonZeroWeight(r.After),
+		Reply:      nonZeroWeight(r.Reply),
+		Near:       nonZeroWeight(r.Near),
+		Window:     nonZeroWeight(r.Window),
+		Session:    nonZeroWeight(r.Session),
+		Spread:     nonZeroWeight(r.Spread),
+		Form:       nonZeroWeight(r.Form),
+		Little:     nonZeroWeight(r.Little),
+		Speaker:    nonZeroWeight(r.Speaker),
+		Question:   nonZeroWeight(r.Question),
+		Time:       nonZeroWeight(r.Time),
+		Number:     nonZeroWeight(r.Number),
+		Date:       nonZeroWeight(r.Date),
+		Later:      nonZeroWeight(r.Later),
+		Recent:     nonZeroWeight(r.Recent),
+		Fact:       nonZeroWeight(r.Fact),
+		Entity:     nonZeroWeight(r.Entity),
+		Graph:      nonZeroWeight(r.Graph),
+		Hops:       nonZeroWeight(r.Hops),
+		Leads:      nonZeroWeight(r.Leads),
+		Share:      nonZeroWeight(r.Share), Weak: nonZeroWeight(r.Weak),
+		Meaning: nonZeroWeight(r.Meaning),
+	}
+}
+
+func nonZeroWeight[T int | float64](v T) T {
+	if v == 0 {
+		return -1
+	}
+	return v
+}

@@ -1,0 +1,63 @@
+package app
+
+import (
+	"crypto/hmac"
+	"crypto/sha256"
+	"encoding/hex"
+	"net/http"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+)
+
+// hexMAC is the signature that a program computes over text.
+func hexMAC(secret, text string) string {
+	m := hmac.New(sha256.New, []byte(secret))
+	m.Write([]byte(text))
+	return hex.EncodeToString(m.Sum(nil))
+}
+
+// Someone who recorded a timestamped request has the MAC of "timestamp.key.body".
+// The same MAC must not pass as the signature of a body that consists of that text.
+func TestReview10_RefusesTimestampedSignatureAsBodyOnly(t *testing.T) {
+	h := open(t, "[triggers.door]\nsecret = \"s3cret\"\naction = \"remember it\"\n[channels.webhook]\nsecret = \"whsec\"\n")
+	const body = `{"text":"the door is open"}`
+	for _, key := range []string{"", "k1"} {
+		stamp := strconv.FormatInt(time.Now().Unix(), 10)
+		signed := stamp + "." + key + "." + body
+		for path, secret := range map[string]string{"/api/v1/triggers/door/fire": "s3cret", "/hooks/webhook": "whsec"} {
+			original := map[string]string{"X-Hob-Timestamp": stamp, "X-Hob-Signature": "v1=" + hexMAC(secret, signed)}
+			if key != "" {
+				original["Idempotency-Key"] = key
+			}
+			if code, said := h.fireSigned(path, body, original); code != http.StatusAccepted {
+				t.Errorf("%s: the original request got %d %s, want 202", path, code, said)
+			}
+			replay := map[string]string{"X-Hob-Signature": "sha256=" + hexMAC(secret, signed)}
+			if code, said := h.fireSigned(path, signed, replay); code != http.StatusUnauthorized {
+				t.Errorf("%s: the replay as body-only got %d %s, want 401", path, code, said)
+			}
+		}
+	}
+	if _, list := h.api(http.MethodGet, "/api/v1/inbox", nil); strings.Contains(string(list), ".k1.") {
+		t.Errorf("the replay is in the inbox: %s", list)
+	}
+}
+
+// fireSigned posts to a path without Hob's token.
+func (h *house) fireSigned(path, body string, header map[string]string) (int, string) {
+	h.t.Helper()
+	if strings.HasPrefix(path, "/hooks/") {
+		return h.hook(path, []byte(body), header)
+	}
+	req, err := http.NewRequestWithContext(h.t.Context(), http.MethodPost, "http://"+h.d.Addr()+path, strings.NewReader(body))
+	fatal(h.t, err)
+	for k, v := range header {
+		req.Header.Set(k, v)
+	}
+	res, err := http.DefaultClient.Do(req)
+	fatal(h.t, err)
+	defer func() { _ = res.Body.Close() }()
+	return res.StatusCode, res.Status
+}

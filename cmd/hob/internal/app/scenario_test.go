@@ -1,0 +1,346 @@
+package app
+
+import (
+	"context"
+	"encoding/base64"
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"os"
+	"path/filepath"
+	"regexp"
+	"runtime"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"golang.org/x/tools/txtar"
+
+	"hob/autonomy/llm/acp/acptest"
+	"hob/autonomy/llm/llmtest"
+	"hob/platform/host/system"
+	"hob/platform/net/safehttp/safehttptest"
+	"hob/tools"
+)
+
+// Each file of testdata is a conversation through the whole program, with a
+// scripted model behind each of the real wire formats, streamed and in one piece
+// (see llmtest.ParseScript for the sections model/NAME). The section talk holds,
+// line by line,
+//
+//	> what the owner says
+//	>NAME what the owner says in another conversation
+//	< a regular expression which the answer fits
+//	? a regular expression which the question to the owner fits; {id} in a later line is
+//	  its id
+//	! a regular expression which a notice fits
+//	~ a regular expression which a reply fits that comes later
+//	@ a regular expression which the last request of a turn to the model fits
+//	^ what the owner says once the next answer has begun to come
+//	& what the owner says while the next request to the model is open
+//	- a regular expression which it does not fit
+//	% how many times the conversation has been made shorter by then
+//	* what was asked for on the web by then, one "GET http://host/path" after
+//	  the other, as a regular expression
+//	= PATH: what a file below the home comes to hold, or nothing if there is none then
+//	# the title that the window has from then on (see window)
+//	+ what is remembered once what was said in passing is read fits this: a fact
+//	  a line, as "PROVENANCE [KIND] [was] TEXT"; what was forgotten is gone then
+//	/ a regular expression which it does not fit
+//
+// Other sections: web/HOST/PATH is what the web has at that address (see
+// webOf), several of one name what it has the first time, the second and from then on, and dns says where names lead. home/PATH is a file that is there beforehand, home64/PATH one in base64. config, with {home} for that home, is put at
+// the end of the configuration, and its lines before the first [section] into
+// [agent], provider at the end of the section of the model. tools: web adds open_page and look_up, which reach no network, hands adds tap and fill_in, which act on no screen. window is the title of a terminal on a screen of its own, whose lines go into the file typed below the home. only names the plays, in words, for what cannot
+// be said in all of them: openai anthropic gemini streamed whole. With a section external (why, in words) an
+// external agent over ACP, whose own model is the scripted one, is a way too. It has none of Hob's tools, so that
+// this fits what needs none. A section session is what players, battery and sound server there are (see sessionOf).
+func TestScenarios(t *testing.T) {
+	files, err := filepath.Glob("testdata/*.txtar")
+	fatal(t, err)
+	for i, file := range files {
+		a, err := txtar.ParseFile(file)
+		fatal(t, err)
+		ways := slices.DeleteFunc(append(plays(), playWay{api: acpWay}), func(p playWay) bool {
+			return p.api == acpWay && section(a, "external") == "" || p.api != acpWay && !p.wanted(section(a, "only"))
+		})
+		if raceDetector && len(ways) > 0 { // six times as long; all ways are played without it
+			ways = ways[i%len(ways):][:1]
+		}
+		for _, p := range ways {
+			t.Run(strings.TrimSuffix(filepath.Base(file), ".txtar")+"/"+p.String(), func(t *testing.T) {
+				t.Parallel()
+				playTalk(t, a, p)
+			})
+		}
+	}
+}
+
+// playWay is one way in which a model can be asked.
+type playWay struct {
+	api   llmtest.API
+	whole bool
+	more  string // further lines of the provider's section
+}
+
+func (p playWay) String() string {
+	if p.whole {
+		return string(p.api) + "/whole"
+	}
+	return string(p.api) + "/streamed"
+}
+
+// plays lists all ways.
+func plays() []playWay {
+	var out []playWay
+	for _, api := range []llmtest.API{llmtest.OpenAI, llmtest.Anthropic, llmtest.Gemini} {
+		out = append(out, playWay{api: api}, playWay{api: api, whole: true})
+	}
+	return out
+}
+
+// acpWay selects an external agent whose own model is the scripted one.
+const acpWay llmtest.API = "acp"
+
+// wanted: each kind of word that is there must name this way.
+func (p playWay) wanted(only string) bool {
+	apis, modes := 0, 0
+	api, mode := false, false
+	own := map[bool]string{true: "whole", false: "streamed"}[p.whole]
+	for _, w := range strings.Fields(only) {
+		if w == "streamed" || w == "whole" {
+			modes++
+			mode = mode || w == own
+			continue
+		}
+		apis++
+		api = api || w == string(p.api)
+	}
+	return (apis == 0 || api) && (modes == 0 || mode)
+}
+
+// provider is the section of the configuration that names the model server.
+func (p playWay) provider(url, keyFile string) string {
+	switch p.api {
+	case llmtest.OpenAI:
+		url += "/v1"
+	case acpWay:
+		exe, err := os.Executable()
+		if err != nil {
+			panic(err) // this test is running from it
+		}
+		args, _ := json.Marshal(acptest.Args("script="+url, "key="+llmtest.Key)) // strings always encode
+		return fmt.Sprintf("[providers.test]\nkind = \"acp\"\ncommand = %q\nargs = %s\n", exe, args) + p.more
+	}
+	return fmt.Sprintf("[providers.test]\nkind = %q\nbase_url = %q\napi_key = %q\nstream = %v\n", p.api, url, "file:"+keyFile, !p.whole) + p.more
+}
+
+func section(a *txtar.Archive, name string) string {
+	for _, f := range a.Files {
+		if f.Name == name {
+			return string(f.Data)
+		}
+	}
+	return ""
+}
+
+func playTalk(t *testing.T, a *txtar.Archive, p playWay) {
+	script, err := llmtest.ParseScript(a)
+	fatal(t, err)
+	model := llmtest.NewServer(t, llmtest.Options{Key: llmtest.Key}, script...)
+	home := t.TempDir()
+	for _, f := range a.Files {
+		name, ok := strings.CutPrefix(f.Name, "home/")
+		if coded, is := strings.CutPrefix(f.Name, "home64/"); is {
+			name, ok = coded, true
+			f.Data, err = base64.StdEncoding.DecodeString(strings.TrimSpace(string(f.Data)))
+			fatal(t, err)
+		}
+		if ok {
+			fatal(t, os.MkdirAll(filepath.Dir(filepath.Join(home, name)), 0o700))
+			fatal(t, os.WriteFile(filepath.Join(home, name), f.Data, 0o600))
+		}
+	}
+	p.more = section(a, "provider")
+	s := &scene{model: model}
+	var extra []tools.Tool
+	switch strings.TrimSpace(section(a, "tools")) {
+	case "web":
+		extra = webTools()
+	case "hands":
+		extra = handTools(func(ctx context.Context) (bool, error) { return s.house.d.hasOpenQuestion(ctx) })
+	}
+	s.net = webOf(t, a)
+	config := strings.ReplaceAll(section(a, "config"), "{home}", filepath.ToSlash(home))
+	o := Options{Tools: extra, Network: s.net.Options(), Session: sessionOf(t, a)}
+	if title := strings.TrimSpace(section(a, "window")); title != "" {
+		s.window = showWindow(t, title, filepath.Join(home, "typed"))
+		o.Screen, o.Session = true, s.window.getenv
+	}
+	s.house = openScriptedWith(t, home, s.interject(t, model.URL, section(a, "talk")), p, config, o)
+	for line := range strings.Lines(section(a, "talk")) {
+		s.line(strings.TrimSpace(line))
+	}
+	s.aside.Wait()
+	for _, left := range model.Unused() {
+		t.Errorf("the model was never asked for: %+v", left)
+	}
+}
+
+// openScripted opens a Hob whose only model is the one at url. It reads nothing from the
+// environment, so that tests can run in parallel.
+func openScripted(t *testing.T, home, url string, p playWay, more string, extra ...tools.Tool) *house {
+	t.Helper()
+	return openScriptedWith(t, home, url, p, more, Options{Tools: extra})
+}
+
+func openScriptedWith(t *testing.T, home, url string, p playWay, more string, o Options) *house {
+	t.Helper()
+	docs := filepath.Join(home, "Documents")
+	fatal(t, os.MkdirAll(docs, 0o700))
+	hob := filepath.Join(home, "hob")
+	fatal(t, os.MkdirAll(hob, 0o700))
+	key := filepath.Join(hob, "test.key")
+	fatal(t, os.WriteFile(key, []byte(llmtest.Key), 0o600))
+	paths, err := system.ResolvePaths(runtime.GOOS, home, func(name string) string { return map[string]string{"HOB_HOME": hob}[name] })
+	fatal(t, err)
+	agent, more := cutSection(more)
+	conf := "[agent]\nmodel = \"test/scripted\"\ntimezone = \"UTC\"\n" + agent + "[web]\nlisten = \"127.0.0.1:0\"\n" + p.provider(url, key)
+	if !strings.Contains(more, "[files]") {
+		conf += fmt.Sprintf("[files]\nallowed = [%q]\ndrop = %q\n", docs, filepath.Join(docs, "Hob"))
+	}
+	o.Paths, o.UserHome = paths, home
+	return openWith(t, home, o, conf+more)
+}
+
+// cutSection splits a configuration before its first section.
+func cutSection(conf string) (before, after string) {
+	if i := strings.Index("\n"+conf, "\n["); i >= 0 {
+		return conf[:i], conf[i:]
+	}
+	return conf, ""
+}
+
+// questionID is the id with which a question is answered.
+var questionID = regexp.MustCompile(`\b(all-)?[0-9a-f]{8}\b`)
+
+type scene struct {
+	*house
+	model  *llmtest.Server
+	net    *safehttptest.Internet
+	window *shownWindow
+	answer string
+	asked  string // the id in the last question that fitted
+
+	aside sync.WaitGroup // messages sent besides the talk
+
+	mu   sync.Mutex
+	said []string // to be sent while the next request is open
+}
+
+// lastRequest returns the last request of a turn, without the later one that extracts facts from
+// it.
+func (s *scene) lastRequest() (body string) {
+	for _, r := range s.model.Requests() {
+		if !strings.Contains(string(r.Body), "You note what a user says in passing") {
+			body = string(r.Body)
+		}
+	}
+	return body
+}
+
+func (s *scene) line(line string) {
+	s.t.Helper()
+	mark, rest, _ := strings.Cut(strings.ReplaceAll(line, "{id}", s.asked), " ")
+	fits := func(what, text string) {
+		s.t.Helper()
+		if !regexp.MustCompile(rest).MatchString(text) {
+			s.t.Errorf("%s: %s %q does not fit", line, what, text)
+		}
+	}
+	session := "home"
+	if name, ok := strings.CutPrefix(mark, ">"); ok && name != "" {
+		mark, session = ">", name
+	}
+	switch mark {
+	case ">":
+		code, body := s.api(http.MethodPost, "/api/v1/sessions/"+session+"/messages", map[string]string{"text": rest})
+		s.answer = ""
+		if code != http.StatusOK && code != http.StatusAccepted {
+			s.t.Fatalf("%s: %d %s", line, code, body)
+		}
+		s.answer = string(body)
+	case "^":
+		s.onceBegun(rest)
+	case "&":
+		s.mu.Lock()
+		s.said = append(s.said, rest)
+		s.mu.Unlock()
+	case "<":
+		fits("the answer", s.answer)
+	case "?":
+		q := s.wait("question", rest)
+		s.asked = questionID.FindString(q.Text[strings.LastIndexByte(q.Text, '\n')+1:])
+	case "!":
+		s.wait("notice", rest)
+	case "~":
+		s.wait("reply", rest)
+	case "@":
+		fits("the last request", s.lastRequest())
+	case "-":
+		if body := s.lastRequest(); regexp.MustCompile(rest).MatchString(body) {
+			s.t.Errorf("%s: the last request %q fits", line, body)
+		}
+	case "%":
+		s.shortened(rest)
+	case "*":
+		s.visited(rest)
+	case "=":
+		name, want, _ := strings.Cut(rest, ": ")
+		b, err := os.ReadFile(filepath.Join(s.home, name))
+		for end := time.Now().Add(60 * time.Second); want != "" && strings.TrimSpace(string(b)) != want && time.Now().Before(end); time.Sleep(5 * time.Millisecond) {
+			b, err = os.ReadFile(filepath.Join(s.home, name)) // another program may write it
+		}
+		if want == "" && os.IsNotExist(err) {
+			return
+		}
+		if got := strings.TrimSpace(string(b)); got != want {
+			s.t.Errorf("%s holds %q, want %q (%v)", name, got, want, err)
+		}
+	case "#":
+		s.window.retitle(s.t, rest)
+	case "+", "/":
+		kept := s.remembered()
+		if fits := regexp.MustCompile(rest).MatchString(kept); fits != (mark == "+") {
+			s.t.Errorf("%s: what is remembered is\n%s", line, kept)
+		}
+	case "":
+	default:
+		s.t.Fatalf("a line of talk begins with %q", mark)
+	}
+}
+
+// shortened waits until the log reports that number of compactions.
+func (s *scene) shortened(times string) {
+	s.t.Helper()
+	deadline := time.Now().Add(60 * time.Second)
+	n := 0
+	for time.Now().Before(deadline) {
+		_, body := s.api(http.MethodGet, "/api/v1/audit", nil)
+		var lines []struct{ Action string }
+		fatal(s.t, json.Unmarshal(body, &lines))
+		n = 0
+		for _, l := range lines {
+			if l.Action == "compact" {
+				n++
+			}
+		}
+		if fmt.Sprint(n) == times {
+			return
+		}
+		time.Sleep(20 * time.Millisecond)
+	}
+	s.t.Errorf("the conversation was shortened %d times, not %s", n, times)
+}

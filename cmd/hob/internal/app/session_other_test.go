@@ -1,0 +1,17 @@
+//go:build !linux
+
+package app
+
+import (
+	"testing"
+
+	"golang.org/x/tools/txtar"
+)
+
+func sessionOf(t *testing.T, a *txtar.Archive) func(string) string {
+	t.Helper()
+	if section(a, "session") != "" {
+		t.Skip("this session is one of Linux")
+	}
+	return nil
+}

@@ -1,0 +1,86 @@
+package app
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"io/fs"
+	"os"
+	"slices"
+	"sync"
+	"time"
+
+	"hob/autonomy/turn/prompt"
+	"hob/platform/provenance"
+	"hob/templates"
+)
+
+// skills contains the skills of the active template. They follow template changes while Hob runs.
+type skills struct {
+	dir string // where the templates keep their state
+
+	mu     sync.Mutex
+	at     time.Time // of the state that was read
+	size   int64
+	list   []templates.Skill
+	source provenance.Source
+}
+
+// Index implements prompt.Skills. Text of templates must not appear above the conversation,
+// where nothing counts as untrusted.
+func (*skills) Index() string { return "" }
+
+// most is how many skills a turn gets.
+const mostSkills = 2
+
+// Matching implements prompt.Skills. Skills of a template that is not built in are untrusted
+// text, like all its actions.
+func (s *skills) Matching(_ context.Context, text string) ([]prompt.Note, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if err := s.refreshState(); err != nil {
+		return nil, err
+	}
+	type fit struct {
+		templates.Skill
+		n int
+	}
+	var found []fit
+	for _, k := range s.list {
+		if n := k.Fits(text); n > 0 {
+			found = append(found, fit{k, n})
+		}
+	}
+	slices.SortStableFunc(found, func(a, b fit) int { return cmp.Compare(b.n, a.n) })
+	var out []prompt.Note
+	for _, f := range found[:min(len(found), mostSkills)] {
+		out = append(out, prompt.Note{Title: f.Name, Text: f.Text, Source: s.source})
+	}
+	return out, nil
+}
+
+// refreshState reads the state when it has changed. The caller holds mu.
+func (s *skills) refreshState() error {
+	fi, err := os.Stat(templates.StatePath(s.dir))
+	if errors.Is(err, fs.ErrNotExist) {
+		s.list, s.at, s.size = nil, time.Time{}, 0 // it may come back unchanged
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	if fi.ModTime().Equal(s.at) && fi.Size() == s.size {
+		return nil
+	}
+	now, err := templates.InUse(s.dir)
+	if err != nil {
+		s.list = nil
+		return err
+	}
+	s.list, s.source = now.Skills, provenance.Outside
+	if now.Origin == templates.Builtin && templates.IsBuiltin(now.Name) {
+		s.source = provenance.Hob
+	}
+	s.at, s.size = fi.ModTime(), fi.Size()
+	return nil
+}

@@ -1,0 +1,71 @@
+package app
+
+import (
+	"encoding/json"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"hob/autonomy/llm/llmtest"
+	"hob/templates"
+)
+
+// A skill of the active template is in the requests that it fits, as untrusted text if the template
+// is not the owner's, and in no others.
+func TestSkillsAreRead(t *testing.T) {
+	model := llmtest.NewServer(t, llmtest.Options{Key: llmtest.Key, Otherwise: &llmtest.Answer{Text: "Well."}})
+	h := openScripted(t, t.TempDir(), model.URL, plays()[0], "")
+	use := func(s templates.State) {
+		t.Helper()
+		path := templates.StatePath(h.d.opt.Paths.TemplateState())
+		fatal(t, os.MkdirAll(filepath.Dir(path), 0o700))
+		b, err := json.Marshal(s)
+		fatal(t, err)
+		fatal(t, os.WriteFile(path, b, 0o600))
+	}
+	const steps = "Collect the receipts first."
+	skill := []templates.Skill{{Name: "expense-report", Description: "how expense reports are written", Text: steps}}
+	asked := func(text string) string {
+		h.say(text)
+		return string(model.Last().Body)
+	}
+	if strings.Contains(asked("write the expense report"), steps) {
+		t.Error("a skill without a template")
+	}
+	use(templates.State{Name: "owl", Origin: templates.Folder, Skills: skill})
+	if strings.Contains(asked("what is new today?"), steps) {
+		t.Error("a skill that does not fit")
+	}
+	got := asked("write the expense report for March")
+	at := strings.Index(got, steps)
+	if at < 0 || !strings.Contains(got[max(0, at-300):at], "outside") {
+		t.Errorf("it is not there as outside text: %s", got)
+	}
+	use(templates.State{})
+	if n := strings.Count(asked("write the expense report for April"), steps); n > 1 { // the history keeps it
+		t.Errorf("a template that is gone: %d times", n)
+	}
+}
+
+// A state that is restored unchanged, for example from a backup, has its skills again.
+func TestSkillsComeBack(t *testing.T) {
+	dir := t.TempDir()
+	path := templates.StatePath(dir)
+	fatal(t, os.MkdirAll(filepath.Dir(path), 0o700))
+	b, err := json.Marshal(templates.State{Name: "owl", Origin: templates.Folder, Skills: []templates.Skill{{Name: "expense-report", Description: "how expense reports are written", Text: "Collect."}}})
+	fatal(t, err)
+	fatal(t, os.WriteFile(path, b, 0o600))
+	s := &skills{dir: dir}
+	for _, there := range []bool{true, false, true} {
+		if from, to := path, path+".kept"; !there {
+			fatal(t, os.Rename(from, to))
+		} else if _, err := os.Stat(to); err == nil {
+			fatal(t, os.Rename(to, from))
+		}
+		notes, err := s.Matching(t.Context(), "write the expense report")
+		if err != nil || len(notes) == 1 != there {
+			t.Errorf("there %t: %d notes, %v", there, len(notes), err)
+		}
+	}
+}

@@ -1,0 +1,33 @@
+package app
+
+import (
+	"testing"
+	"time"
+
+	"hob/autonomy/llm/llmtest"
+	"hob/platform/host/desktop/desktoptest"
+)
+
+// TestWaking: a machine that wakes makes the loop look at once, and not at its next
+// tick.
+func TestWaking(t *testing.T) {
+	bus := desktoptest.NewBus(t)
+	login := desktoptest.NewLogin(t, bus, -1, 0)
+	model := llmtest.NewServer(t, llmtest.Options{Key: llmtest.Key})
+	h := openScriptedWith(t, t.TempDir(), model.URL, plays()[0], "[autonomy]\ntick = \"1h\"\n", Options{Session: bus.Environ(nil)})
+	ticks := func() int64 {
+		t.Helper()
+		r, err := h.d.Status(t.Context())
+		fatal(t, err)
+		return r.Ticks
+	}
+	before := ticks()
+	for deadline := time.Now().Add(time.Minute); ticks() < before+25; { // some come with the start
+		if time.Now().After(deadline) {
+			t.Fatal("the loop was not told")
+		}
+		login.Sleep(false) // until somebody listens
+		time.Sleep(20 * time.Millisecond)
+	}
+	h.stop()
+}

@@ -1,0 +1,53 @@
+package app
+
+import (
+	"encoding/json"
+	"net/http"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"hob/channels"
+	"hob/channels/telegram/telegramtest"
+	"hob/platform/host/system"
+)
+
+// The owner pairs his account with a bot, and is answered there.
+func TestTelegram(t *testing.T) {
+	home := t.TempDir()
+	t.Setenv("HOME", home)
+	t.Setenv("HOB_HOME", filepath.Join(home, "hob"))
+	paths, err := system.DefaultPaths()
+	fatal(t, err)
+	api := telegramtest.New(t)
+	h := openWith(t, home, Options{Paths: paths, Drivers: []channels.Driver{api.Driver()}},
+		"[agent]\nmodel = \"offline\"\ntimezone = \"UTC\"\n[web]\nlisten = \"127.0.0.1:0\"\n[channels.telegram]\ntoken = \""+telegramtest.Token+"\"\n")
+	arrived := func(answer string) {
+		t.Helper()
+		for deadline := time.Now().Add(30 * time.Second); !slices.ContainsFunc(api.Arrived(), func(text string) bool { return strings.Contains(text, answer) }); time.Sleep(5 * time.Millisecond) {
+			if time.Now().After(deadline) {
+				t.Fatalf("%q is not said; arrived: %q", answer, api.Arrived())
+			}
+		}
+	}
+	says := func(text, answer string) {
+		t.Helper()
+		for deadline := time.Now().Add(30 * time.Second); !api.Say(t.Context(), "7", "7", text, false); time.Sleep(5 * time.Millisecond) {
+			if time.Now().After(deadline) {
+				t.Fatal("the bot does not listen")
+			}
+		}
+		arrived(answer)
+	}
+	status, body := h.api(http.MethodPost, "/api/v1/channels/telegram/pair", struct{}{})
+	var c struct{ Code string }
+	if status != http.StatusOK || json.Unmarshal(body, &c) != nil {
+		t.Fatalf("%d %s", status, body)
+	}
+	says("/start "+c.Code, "This account is yours")
+	says("remember that the gate is green", "gate is green")
+	api.Edit(api.Last(), "/stop", 2) // it is answered, and nothing is done
+	arrived("(edited) /stop")
+}

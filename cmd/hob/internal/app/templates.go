@@ -1,0 +1,238 @@
+package app
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+
+	"hob/autonomy/api"
+	"hob/autonomy/mind/goals"
+	"hob/autonomy/service"
+	"hob/platform/provenance"
+	"hob/platform/store"
+	"hob/templates"
+	"hob/watchers"
+)
+
+// Template implements api.Management: it reconciles the items of templates with the desired ones
+// in one transaction. Ids are derived from the content, so applying it again changes nothing
+// and edits of the user are detected.
+func (b *backend) Template(ctx context.Context, w templates.DesiredState) (templates.ApplyResult, error) {
+	if w.Source != "" && templates.CheckName(strings.TrimPrefix(w.Source, templates.SourceOf(""))) != nil {
+		return templates.ApplyResult{}, fmt.Errorf("%w: %q is not a template source", api.ErrInvalid, w.Source)
+	}
+	done, err := b.d.reconcileTemplates(ctx, w, time.Now().In(b.d.zone()))
+	return done, service.Classify(err)
+}
+
+func (d *App) reconcileTemplates(ctx context.Context, w templates.DesiredState, now time.Time) (templates.ApplyResult, error) {
+	r := templateReconciler{m: d.watchers, kept: d.goals, w: w, now: now, done: templates.ApplyResult{
+		Made: []templates.Resource{}, Removed: []templates.Resource{}, Kept: []templates.Resource{}, Failed: []templates.Resource{},
+	}}
+	err := d.store.Write(ctx, func(tx *store.Tx) error {
+		if err := r.reconcileTx(tx); err != nil || !w.Dry {
+			return err
+		}
+		return errDry
+	})
+	if errors.Is(err, errDry) {
+		err = nil
+	}
+	return r.done, err
+}
+
+// templateReconciler is one run of Template.
+type templateReconciler struct {
+	m    *watchers.Manager
+	kept *goals.Goals
+	w    templates.DesiredState
+	now  time.Time
+	done templates.ApplyResult
+}
+
+func (r *templateReconciler) reconcileTx(tx *store.Tx) error {
+	specs := r.wantedSpecs()
+	there, err := r.m.ListIn(tx, watchers.Filter{})
+	if err != nil {
+		return err
+	}
+	have := map[string]bool{}
+	for _, s := range there {
+		if !strings.HasPrefix(s.Source, templates.SourceOf("")) {
+			if hasSpec(specs, s.ID) { // the owner changed it, so it no longer belongs to the template
+				have[s.ID] = true
+				t := r.specThing(s)
+				t.Why = "it already exists and is " + string(s.State)
+				r.done.Kept = append(r.done.Kept, t)
+			}
+			continue
+		}
+		if s.Source == r.w.Source && hasSpec(specs, s.ID) && s.ID == idOf(s) {
+			have[s.ID] = true // unchanged, paused or not
+			continue
+		}
+		if err := r.dropSpec(tx, s); err != nil {
+			return err
+		}
+	}
+	for _, s := range specs {
+		if have[s.ID] {
+			continue
+		}
+		have[s.ID] = true
+		if err := r.addSpec(tx, s); err != nil {
+			return err
+		}
+	}
+	return r.reconcileGoals(tx)
+}
+
+func hasSpec(specs []watchers.Spec, id string) bool {
+	for _, s := range specs {
+		if s.ID == id {
+			return true
+		}
+	}
+	return false
+}
+
+// dropSpec removes a template item, unless the user changed it.
+func (r *templateReconciler) dropSpec(tx *store.Tx, s watchers.Spec) error {
+	t := r.specThing(s)
+	switch {
+	case s.ID != idOf(s):
+		t.Why = "you changed it"
+	case s.State == watchers.Paused:
+		t.Why = "you paused it"
+	default:
+		_, err := r.m.CancelTx(tx, s.ID)
+		r.done.Removed = append(r.done.Removed, t)
+		return err
+	}
+	r.done.Kept = append(r.done.Kept, t)
+	return r.m.SetSourceTx(tx, s.ID, "")
+}
+
+func (r *templateReconciler) addSpec(tx *store.Tx, s watchers.Spec) error {
+	made, err := r.m.CreateTx(tx, s)
+	if errors.Is(err, watchers.ErrInvalid) {
+		t := r.specThing(s)
+		t.Why = invalidReason(err)
+		r.done.Failed = append(r.done.Failed, t)
+		return nil
+	}
+	if err == nil {
+		r.done.Made = append(r.done.Made, r.specThing(made))
+	}
+	return err
+}
+
+// invalidReason returns the specific part of a watcher error.
+func invalidReason(err error) string {
+	return strings.TrimPrefix(strings.TrimPrefix(err.Error(), watchers.ErrInvalid.Error()+": "), watchers.ErrPermanent.Error()+": ")
+}
+
+func (r *templateReconciler) specThing(s watchers.Spec) templates.Resource {
+	what := "watcher"
+	switch {
+	case s.Mode == watchers.Remind:
+		what = "reminder"
+	case watchers.IsTimed(s.Kind):
+		what = "schedule"
+	}
+	return templates.Resource{What: what, ID: s.ID, Text: r.m.Describe(s)}
+}
+
+// wantedSpecs returns the desired watchers of the template. Invalid ones are reported.
+func (r *templateReconciler) wantedSpecs() []watchers.Spec {
+	var out []watchers.Spec
+	base := watchers.Spec{Source: r.w.Source, Provenance: provenance.Outside, CreatedAt: r.now}
+	if r.w.Trusted {
+		base.Provenance = provenance.Hob
+	}
+	for _, x := range r.w.Schedules {
+		s := base
+		kind, config, err := watchers.ParseSchedule(x.At, x.Every, r.now)
+		if err != nil {
+			r.done.Failed = append(r.done.Failed, templates.Resource{What: "schedule", Text: x.Every + x.At + ": " + x.Do + x.Say, Why: invalidReason(err)})
+			continue
+		}
+		s.Kind, s.Config, s.Missed = kind, config, watchers.MisfirePolicy(x.Missed)
+		s.Mode, s.Action = watchers.Do, x.Do
+		if x.Do == "" {
+			s.Mode, s.Action = watchers.Remind, x.Say
+		}
+		out = append(out, r.withStableID(s))
+	}
+	for _, x := range r.w.Watchers {
+		s := base
+		config, err := json.Marshal(x.Config)
+		if err != nil {
+			r.done.Failed = append(r.done.Failed, templates.Resource{What: "watcher", Text: x.Kind, Why: err.Error()})
+			continue
+		}
+		s.Kind, s.Config, s.Mode = x.Kind, config, watchers.Notify
+		if err := s.ExtractPace(); err != nil {
+			r.done.Failed = append(r.done.Failed, templates.Resource{What: "watcher", Text: x.Kind, Why: invalidReason(err)})
+			continue
+		}
+		if s.Action = strings.TrimSpace(x.Do); s.Action != "" {
+			s.Mode = watchers.Do
+		}
+		out = append(out, r.withStableID(s))
+	}
+	return out
+}
+
+// withStableID sets the id of a spec, derived from its content.
+func (r *templateReconciler) withStableID(s watchers.Spec) watchers.Spec {
+	if s.Missed == "" {
+		s.Missed = watchers.RunOnce
+	}
+	s.Action = strings.TrimSpace(s.Action)
+	s.ID = idOf(s)
+	return s
+}
+
+// stableConfig returns the configuration of a watcher without values that depend on the day it was
+// parsed: the first time of an interval is reduced to weekday and clock time.
+func stableConfig(s watchers.Spec) any {
+	var c map[string]any
+	if s.Kind != watchers.KindCron || json.Unmarshal(s.Config, &c) != nil {
+		return s.Config
+	}
+	text := func(key string) string { s, _ := c[key].(string); return s }
+	every, err := time.ParseDuration(text("interval"))
+	at, aerr := time.Parse(time.RFC3339, text("anchor"))
+	if err != nil || aerr != nil {
+		return s.Config
+	}
+	const day = 24 * time.Hour
+	delete(c, "anchor")
+	if every%day == 0 {
+		c["anchor"] = at.Format("15:04:05")
+	}
+	if every%(7*day) == 0 {
+		c["anchor"] = at.Format("Monday 15:04:05")
+	}
+	return c
+}
+
+// idOf returns the id of an unedited template watcher.
+func idOf(s watchers.Spec) string {
+	const alphabet = "0123456789abcdefghjkmnpqrstvwxyz"
+	b, err := json.Marshal([]any{s.Source, s.Kind, stableConfig(s), s.Mode, s.Action, s.Missed, s.Report, s.Agent, s.PollPolicy})
+	if err != nil {
+		return "" // no id at all, so that it counts as changed
+	}
+	sum := sha256.Sum256(b)
+	out := []byte("w")
+	for _, c := range sum[:9] {
+		out = append(out, alphabet[c&31])
+	}
+	return string(out)
+}

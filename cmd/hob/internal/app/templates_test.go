@@ -1,0 +1,193 @@
+package app
+
+import (
+	"encoding/json"
+	"fmt"
+	"math/rand/v2"
+	"net/http"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"hob/platform/provenance"
+	"hob/templates"
+	"hob/watchers"
+)
+
+// reconcile applies the resources of a template over the API.
+func (h *house) reconcile(w templates.DesiredState) (done templates.ApplyResult) {
+	h.t.Helper()
+	code, body := h.api("POST", "/api/v1/manage/template", w)
+	if code != http.StatusOK {
+		h.t.Fatalf("%d %s", code, body)
+	}
+	fatal(h.t, json.Unmarshal(body, &done))
+	return done
+}
+
+func wantedOf(t *templates.Template) templates.DesiredState {
+	return templates.DesiredState{Source: t.Source(), Trusted: t.Origin == templates.Builtin, Goals: t.Goals, Schedules: t.Schedules, Watchers: t.Watchers}
+}
+
+func (h *house) watching() []watchers.Spec {
+	h.t.Helper()
+	all, err := h.d.watchers.List(h.t.Context(), watchers.Filter{})
+	fatal(h.t, err)
+	return all
+}
+
+// TestTemplatesComeAndGo checks that after any sequence of templates, with any pauses, resumes and
+// cancellations by the owner in between, only the resources that the owner made or changed remain.
+func TestTemplatesComeAndGo(t *testing.T) {
+	h := open(t, "")
+	fatal(t, os.MkdirAll(filepath.Join(h.home, "Documents"), 0o700))
+	h.say("every day at 6:00 list my tasks")
+	h.say("remind me every Monday at 9:00 to stretch")
+	own := h.watching()
+	if len(own) != 2 {
+		t.Fatalf("%d of 2 are there", len(own))
+	}
+	all, err := templates.Builtins()
+	fatal(t, err)
+	r := rand.New(rand.NewPCG(3, 9)) //nolint:gosec // a test that can be repeated
+	touched := map[string]bool{}
+	for range 60 {
+		switch r.IntN(5) {
+		case 0, 1:
+			w := wantedOf(all[r.IntN(len(all))])
+			w.Dry = true
+			before := h.watching()
+			would := h.reconcile(w)
+			if got := h.watching(); len(got) != len(before) {
+				t.Fatalf("a dry run changed %d into %d", len(before), len(got))
+			}
+			w.Dry = false
+			did := h.reconcile(w)
+			if fmt.Sprint(would) != fmt.Sprint(did) {
+				t.Fatalf("the preview says\n%v, and done was\n%v", would, did)
+			}
+			if again := h.reconcile(w); len(again.Made)+len(again.Removed) > 0 {
+				t.Fatalf("doing it again changes %+v", again)
+			}
+		case 2:
+			h.reconcile(templates.DesiredState{})
+		default:
+			list := slices.DeleteFunc(h.watching(), func(s watchers.Spec) bool { return s.Source == "" })
+			if len(list) == 0 {
+				continue
+			}
+			s := list[r.IntN(len(list))]
+			tool, arg := "pause_schedule", "schedule"
+			switch {
+			case s.Mode == watchers.Remind:
+				h.tool("cancel_reminder", fmt.Sprintf(`{"reminder": %q}`, s.ID))
+				continue
+			case s.Kind == "file":
+				tool, arg = "pause_watcher", "watcher"
+			}
+			h.tool(tool, fmt.Sprintf(`{%q: %q}`, arg, s.ID))
+			touched[s.ID] = true
+		}
+	}
+	h.reconcile(templates.DesiredState{})
+	for _, s := range h.watching() {
+		mine := slices.ContainsFunc(own, func(o watchers.Spec) bool { return o.ID == s.ID })
+		if s.Source != "" || !mine && !(touched[s.ID] && s.State == watchers.Paused) {
+			t.Errorf("%s (%s, %q) is left", s.Title, s.State, s.Source)
+		}
+	}
+	for _, o := range own {
+		if !slices.ContainsFunc(h.watching(), func(s watchers.Spec) bool { return s.ID == o.ID && s.State == o.State }) {
+			t.Errorf("the owner's %q is gone", o.Title)
+		}
+	}
+}
+
+// TestTemplatesAgainLater checks that neither the day on which a template is used again nor the
+// owner's zone matters; the owner's changes of a schedule do.
+func TestTemplatesAgainLater(t *testing.T) {
+	h := open(t, "")
+	w := templates.DesiredState{Source: "template:mine", Trusted: true}
+	for _, every := range []string{"2 weeks on Friday", "90 minutes", "other day at 7:15", "3 days", "5 hours", "weekday at 8:30", "*/7 * * * *"} {
+		w.Schedules = append(w.Schedules, templates.Schedule{Every: every, Say: every})
+	}
+	first := time.Date(2026, 3, 3, 10, 20, 30, 0, time.UTC)
+	done, err := h.d.reconcileTemplates(t.Context(), w, first)
+	fatal(t, err)
+	if len(done.Made) != len(w.Schedules) {
+		t.Fatalf("%+v", done)
+	}
+	for _, later := range []time.Time{first.Add(time.Hour), first.AddDate(0, 0, 5), first.AddDate(1, 2, 3).In(time.FixedZone("", 7200))} {
+		done, err := h.d.reconcileTemplates(t.Context(), w, later)
+		fatal(t, err)
+		if len(done.Made)+len(done.Removed)+len(done.Kept) > 0 {
+			t.Errorf("at %s: %+v", later, done)
+		}
+	}
+	for _, s := range h.watching() {
+		if s.Action != "2 weeks on Friday" {
+			continue
+		}
+		for _, every := range []string{"2 weeks on Monday", "2 weeks on Friday at 10", "3 weeks on Friday"} {
+			_, s.Config, err = watchers.ParseSchedule("", every, first)
+			fatal(t, err)
+			if idOf(s) == s.ID {
+				t.Errorf("%q looks as if nobody had changed it", every)
+			}
+		}
+	}
+}
+
+// TestTemplatesWorkOffline checks that the built-in brain can execute each request of each built-in
+// template, that each time occurs, and that templates made for it need nothing else.
+func TestTemplatesWorkOffline(t *testing.T) {
+	h := open(t, "")
+	fatal(t, os.MkdirAll(filepath.Join(h.home, "Documents"), 0o700))
+	all, err := templates.Builtins()
+	fatal(t, err)
+	for _, x := range all {
+		done := h.reconcile(wantedOf(x))
+		if len(done.Failed) > 0 || len(done.Made) != len(x.Schedules)+len(x.Watchers)+len(x.Goals) {
+			t.Errorf("%s: %+v", x.Name, done)
+		}
+		for _, s := range x.Schedules {
+			if s.Do == "" {
+				continue
+			}
+			answer := h.say(s.Do)
+			for _, bad := range []string{"did not work", "not understand", "cannot do", "do not know"} {
+				if strings.Contains(answer, bad) {
+					t.Errorf("%s: %q: %s", x.Name, s.Do, answer)
+				}
+			}
+		}
+	}
+}
+
+// TestTemplatesFire checks that a template's resources run and report without a model, and that the
+// text of a template that is not built in is treated as untrusted.
+func TestTemplatesFire(t *testing.T) {
+	h := open(t, "")
+	docs := filepath.Join(h.home, "Documents")
+	fatal(t, os.MkdirAll(docs, 0o700))
+	h.say("add a task to clean the gutters today")
+	h.reconcile(templates.DesiredState{
+		Source: "template:mine", Trusted: true,
+		Schedules: []templates.Schedule{{At: "in 1 second", Say: "Water the plants."}, {At: "in 1 second", Do: "what's due today?"}},
+		Watchers:  []templates.Watcher{{Kind: "file", Config: map[string]any{"path": docs, "pattern": "*invoice*"}}},
+	})
+	h.wait("notice", "Reminder: Water the plants")
+	h.wait("notice", "clean the gutters")
+	fatal(t, os.WriteFile(filepath.Join(docs, "invoice-12.pdf"), []byte("x"), 0o600))
+	h.wait("notice", "invoice-12.pdf")
+
+	h.reconcile(templates.DesiredState{Source: "template:foreign", Schedules: []templates.Schedule{{Every: "day at 5:00", Do: "add a task to pay Eve"}}})
+	for _, s := range h.watching() {
+		if s.Source == "template:foreign" && s.Provenance != provenance.Outside {
+			t.Errorf("%s has the provenance %s", s.Title, s.Provenance)
+		}
+	}
+}

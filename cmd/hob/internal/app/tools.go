@@ -1,0 +1,111 @@
+package app
+
+import (
+	"context"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+
+	"hob/autonomy/api"
+	"hob/autonomy/bus"
+	"hob/autonomy/mind/goals"
+	"hob/autonomy/service"
+	"hob/autonomy/turn/results"
+	"hob/knowledge"
+	"hob/platform/host/system"
+	"hob/platform/provenance/origins"
+	"hob/tools"
+	toolsall "hob/tools/all"
+	"hob/tools/contacts"
+	"hob/tools/files"
+	"hob/tools/memory"
+	"hob/tools/tasks"
+)
+
+// openTools creates the catalogue.
+func (d *App) openTools(context.Context) (err error) {
+	o, err := d.knowledgeOptions()
+	if err != nil {
+		return err
+	}
+	if d.base, err = knowledge.New(d.store, o); err != nil {
+		return err
+	}
+	d.openErasing()
+	c := d.opt.Config.Files
+	d.files, err = files.New(files.Options{
+		Allowed: c.Allowed, Trusted: c.Trusted, Drop: c.Drop, UndoDir: d.opt.Paths.UndoDir(), Home: d.opt.UserHome, Store: d.store,
+		Protected: d.protectedPaths(), Index: d.fileIndex(),
+	})
+	if err != nil {
+		return err
+	}
+	commands, err := NewCommands(d.opt.Paths, d.opt.Config, d.opt.UserHome, d.opt.Helper)
+	if err != nil {
+		return err
+	}
+	if err := d.openDocuments(); err != nil {
+		return err
+	}
+	screen, err := d.openScreen()
+	if err != nil {
+		return err
+	}
+	media := d.mediaDeps(&screen)
+	list := toolsall.All(toolsall.Deps{
+		Documents: documents{d}, Calendar: d.calendarDeps(), Mail: d.mailDeps(), Contacts: contacts.Deps{Books: d.addressBooks}, Weather: d.weatherDeps(), Briefs: []tools.BriefSource{goals.Brief{Store: d.store}},
+		Store: d.store, Knowledge: d.base, Files: d.files, Watchers: d.watchers, Engine: d, Goals: goalKeeper{d}, Notices: noticeKeeper{d.notices}, Crew: delegations{d}, Post: outboxSender{d}, Forgetting: d.erasing, Conversations: conversations{d}, Web: d.webDeps(), Shell: commands,
+		Linker: d.graph,
+		Lists:  d.toolLists, NewReminders: d.opt.Config.Pim.Reminders, Notes: d.toolNotes, NewNotes: d.opt.Config.Pim.Notes,
+		Browser:  d.browserDeps(),
+		Desktop:  screen,
+		Media:    media,
+		Currency: sync.OnceValue(d.userCurrency),
+	})
+	if d.results, err = results.New(results.Options{Dir: filepath.Join(d.opt.Paths.Data, "results")}); err != nil {
+		return err
+	}
+	if err := d.results.Sweep(); err != nil {
+		d.opt.Log.Warn("cannot remove old results", "err", err)
+	}
+	list = append(list, results.Tool(d.results, d.ledgerEntry))
+	d.tools = d.playedTools(append(list, d.opt.Tools...))
+	d.catalogue, err = tools.NewCatalogue(d.tools...)
+	return err
+}
+
+// ledgerEntry returns a call of the ledger with the origins of its result.
+func (d *App) ledgerEntry(ctx context.Context, call string) (bus.Entry, error) {
+	e, err := d.bus.Call(ctx, call)
+	if err == nil && e.Source.Tainted() {
+		e.Origins, err = origins.Of(d.store.Reader(ctx), origins.Result, call)
+	}
+	return e, err
+}
+
+// keepPicture puts a picture that a model made into Hob's own folder.
+func (d *App) keepPicture(name string, data []byte) (string, error) {
+	path := filepath.Join(d.opt.Paths.Pictures(), filepath.Base(name))
+	return path, system.WriteFile(path, data)
+}
+
+// Tasks implements api.Tasks.
+func (b *backend) Tasks(ctx context.Context, q api.Query) ([]api.Task, error) {
+	list, err := tasks.List(ctx, b.d.store, q.All)
+	return service.ConvertEach(list, apiTask), service.Classify(err)
+}
+
+// Notes implements api.Notes.
+func (b *backend) Notes(ctx context.Context, q api.Query) ([]api.Note, error) {
+	list, err := memory.Notes(ctx, b.d.store, q.Limit)
+	return service.ConvertEach(list, apiNote), service.Classify(err)
+}
+
+// userCurrency returns the configured currency, else that of the user's country.
+func (d *App) userCurrency() string {
+	if c := d.opt.Config.Agent.Currency; c != "" {
+		return strings.ToUpper(c)
+	}
+	return system.Currency(os.Getenv, d.zone().String())
+}

@@ -1,0 +1,161 @@
+package app
+
+import (
+	"net/http"
+	"slices"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"hob/autonomy/guard"
+	"hob/platform/host/desktop/desktoptest"
+	"hob/platform/host/tray"
+	"hob/platform/host/tray/traytest"
+)
+
+// The menu shows the open requests, and the owner's clicks there have their effect; clicks that
+// decide do so only while no program started by Hob runs.
+func TestTray(t *testing.T) {
+	bus := desktoptest.NewBus(t)
+	panel := traytest.NewPanel(t, bus.Conn(t))
+	home, paths := bus.Home(t)
+	var started atomic.Bool
+	h := openWith(t, home, Options{Paths: paths, Tray: true, Quick: time.Nanosecond, Started: func() (bool, error) { return started.Load(), nil }},
+		"[agent]\nmodel = \"offline\"\ntimezone = \"UTC\"\n[web]\nlisten = \"127.0.0.1:0\"\n[triggers.tidy]\naction = \"forget about the gate\"\n")
+	if h.d.tray == nil {
+		t.Fatal("there is no tray")
+	}
+	icon := panel.Icon(t, 1)
+	says := func(begins string) {
+		t.Helper()
+		traytest.Eventually(t, "the menu says "+begins, func() bool { _, ok := traytest.Find(icon.Menu(t), begins); return ok })
+	}
+	says("Hob: ready")
+	doctor := func(want string) {
+		t.Helper()
+		if code, body := h.api(http.MethodGet, "/api/v1/doctor?name=tray", nil); code != http.StatusOK || !strings.Contains(string(body), want) {
+			t.Errorf("the doctor says %d %s, want %q", code, body, want)
+		}
+	}
+	doctor("the panel shows the icon, and its menu answers")
+	h.say("remember that the gate is green")
+	if _, ok := traytest.Find(icon.Menu(t), "personal-assistant"); !ok {
+		t.Error("there are no templates")
+	}
+	ask := func() {
+		t.Helper()
+		if code, body := h.api(http.MethodPost, "/api/v1/triggers/tidy/fire", map[string]string{}); code >= 300 {
+			t.Fatalf("%d %s", code, body)
+		}
+		says("Hob: 1 pending approval")
+	}
+	state := func() guard.ApprovalState {
+		list, err := h.d.guard.Approvals(t.Context(), "", "", "", 1)
+		fatal(t, err)
+		return list[0].State
+	}
+	ask()
+	q, _ := traytest.Find(icon.Menu(t), "? ")
+	if len(q.Lines) < 5 || !strings.Contains(q.Lines[1].Label, ":") || q.Lines[0].Enabled {
+		t.Errorf("the question is %+v", q)
+	}
+	started.Store(true)
+	icon.Choose(t, "Approve")
+	says("a program that I started is running")
+	if state() != guard.Pending {
+		t.Error("somebody else than the owner could have clicked, and it counted")
+	}
+	started.Store(false)
+	icon.Choose(t, "Deny")
+	says("Denied. I will not do this")
+	if state() != guard.Denied {
+		t.Error("it was not denied")
+	}
+	ask()
+	icon.Choose(t, "Approve")
+	traytest.Eventually(t, "it is approved", func() bool { return state() == guard.Approved })
+	if list, err := h.d.guard.Approvals(t.Context(), "", "", "", 1); err != nil || list[0].DecidedBy != trayOrigin {
+		t.Errorf("decided by %+v, %v", list, err)
+	}
+
+	says("Recent notifications")
+	icon.Choose(t, "Pause until tomorrow")
+	says("Resume (paused until ")
+	says("Hob: paused until tomorrow at 07:00")
+	started.Store(true)
+	icon.Choose(t, "Resume")
+	says("a program that I started is running")
+	if _, on, err := h.d.bus.Paused(t.Context()); err != nil || !on {
+		t.Error("somebody else could have ended the pause", err)
+	}
+	started.Store(false)
+	icon.Choose(t, "Resume")
+	says("Pause for 1 hour")
+	icon.Choose(t, "Quiet for 2 hours")
+	says("End quiet")
+	icon.Choose(t, "End quiet")
+	says("Quiet for 2 hours")
+	icon.Choose(t, "Ask") // no portal is there
+	says("cannot open the browser")
+	panel.Leave(t)
+	doctor("no panel in this session shows icons")
+	panel = traytest.NewPanel(t, bus.Conn(t))
+	icon = panel.Icon(t, 1)
+	says("Pause for 1 hour")
+	icon.Choose(t, "Quit")
+	select {
+	case <-h.d.shutdown:
+	case <-time.After(60 * time.Second):
+		t.Error("it does not quit")
+	}
+}
+
+func find(items []tray.Item, key string) (tray.Item, bool) {
+	for _, it := range items {
+		if it.Key == key {
+			return it, true
+		}
+		if k, ok := find(it.Items, key); ok {
+			return k, true
+		}
+	}
+	return tray.Item{}, false
+}
+
+// A request that does not fit into a menu cannot be approved there.
+func TestQuestionLines(t *testing.T) {
+	long := strings.Repeat("rm -rf /tmp/x; ", 200)
+	items := questionItems([]guard.Approval{{ID: "a1", Summary: "run this", Exact: long}}, true)
+	if _, ok := find(items, "yes a1"); ok {
+		t.Error("nobody read it, and it can be approved")
+	}
+	if _, ok := find(items, "no a1"); !ok {
+		t.Error("it cannot be denied")
+	}
+	lines := wrapText("one two  three\n"+strings.Repeat("x", 25), 10)
+	if got := strings.Join(lines, "|"); got != "one two|three|xxxxxxxxxx|xxxxxxxxxx|xxxxx" {
+		t.Error(got)
+	}
+}
+
+// If Hob cannot tell whether one of its programs runs, the menu offers nothing that would have to
+// be refused.
+func TestTrayThatDecidesNothing(t *testing.T) {
+	items := questionItems([]guard.Approval{{ID: "a1", Session: "s", Summary: "run this"}}, false)
+	items = append(items, pauseItems(false, true, "07:00", false, "")...)
+	keys := []string{}
+	var all func([]tray.Item)
+	all = func(list []tray.Item) {
+		for _, it := range list {
+			if it.Key != "" {
+				keys = append(keys, it.Key)
+			}
+			all(it.Items)
+		}
+	}
+	all(items)
+	if want := []string{"open s", "quiet 2h"}; !slices.Equal(keys, want) {
+		t.Errorf("it offers %q, want %q", keys, want)
+	}
+}

@@ -1,0 +1,267 @@
+package app
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"io/fs"
+	"net/http"
+	"net/url"
+	"os"
+	"path/filepath"
+	"runtime"
+	"strings"
+	"testing"
+	"time"
+
+	"hob/autonomy/api"
+	"hob/knowledge/embed"
+	"hob/knowledge/embed/embedtest"
+	"hob/platform/host/system"
+)
+
+// meant is a Hob whose embedder knows synonyms.
+type meant struct {
+	*house
+	srv  *embedtest.Server
+	dir  string
+	more string
+}
+
+func synonyms() embedtest.Options {
+	return embedtest.Options{Same: []string{"car automobile vehicle", "keys key", "doctor physician"}}
+}
+
+func openMeant(t *testing.T, more string) *meant {
+	t.Helper()
+	m := &meant{srv: embedtest.New(t, synonyms()), dir: t.TempDir(), more: more}
+	m.start(t, "hash")
+	return m
+}
+
+// start starts it, or starts it again with another model.
+func (m *meant) start(t *testing.T, model string) {
+	t.Helper()
+	if m.house != nil {
+		m.stop()
+	}
+	hob := filepath.Join(m.dir, "hob")
+	paths, err := system.ResolvePaths(runtime.GOOS, m.dir, func(name string) string { return map[string]string{"HOB_HOME": hob}[name] })
+	fatal(t, err)
+	m.house = openWith(t, m.dir, Options{Paths: paths, UserHome: m.dir}, fmt.Sprintf(`
+[agent]
+model = "offline"
+timezone = "UTC"
+[web]
+listen = "127.0.0.1:0"
+[knowledge]
+embeddings = "vec/%s"
+query_timeout = "20s"
+[providers.vec]
+kind = "openai"
+base_url = %q
+%s`, model, m.srv.URL, m.more))
+}
+
+func (m *meant) remember(text string) {
+	m.t.Helper()
+	if code, body := m.api(http.MethodPost, "/api/v1/tools/remember", map[string]any{"arguments": map[string]string{"text": text}}); code != http.StatusOK {
+		m.t.Fatalf("remember: %d %s", code, body)
+	}
+}
+
+// held waits until that number of texts have vectors.
+func (m *meant) held(want int) embed.Stats {
+	m.t.Helper()
+	deadline := time.Now().Add(30 * time.Second)
+	for {
+		s, err := m.d.vectors.Stats(m.t.Context())
+		fatal(m.t, err)
+		if s.Held == want && s.Behind == 0 {
+			return s
+		}
+		if time.Now().After(deadline) {
+			m.t.Fatalf("not %d: %+v", want, s)
+		}
+		time.Sleep(10 * time.Millisecond)
+	}
+}
+
+// troubled waits until the status contains the embedder's error.
+func (m *meant) troubled(want string) {
+	m.t.Helper()
+	deadline := time.Now().Add(30 * time.Second)
+	for {
+		s, err := m.d.vectors.Stats(m.t.Context())
+		fatal(m.t, err)
+		if strings.Contains(s.Trouble, want) {
+			return
+		}
+		if time.Now().After(deadline) {
+			m.t.Fatalf("no trouble with %q: %+v", want, s)
+		}
+		time.Sleep(10 * time.Millisecond)
+	}
+}
+
+// search runs the search of the owner's command.
+func (m *meant) search(text string) (best, reasons string) {
+	m.t.Helper()
+	code, body := m.api(http.MethodGet, "/api/v1/memory/why?meaning=1&q="+url.QueryEscape(text), nil)
+	var out api.ExplainedSearch
+	if err := json.Unmarshal(body, &out); code != http.StatusOK || err != nil {
+		m.t.Fatalf("search: %d %s %v", code, body, err)
+	}
+	if len(out.Hits) > 0 {
+		best = out.Hits[0].Text
+	}
+	return best, strings.Join(out.Route.Reasons, "\n")
+}
+
+func TestAQuestionWithoutACommonWord(t *testing.T) {
+	t.Parallel()
+	m := openMeant(t, "")
+	m.remember("The automobile stands behind the church")
+	m.remember("Green tea is in the blue tin")
+	m.held(2)
+	if best, why := m.search("my car"); !strings.Contains(best, "automobile") {
+		t.Errorf("found %q, %s", best, why)
+	}
+	code, body := m.api(http.MethodPost, "/api/v1/tools/smart_recall", map[string]any{"arguments": map[string]any{"query": "which vehicle", "limit": 1}})
+	if code != http.StatusOK || !strings.Contains(string(body), "automobile") {
+		t.Errorf("the tool finds %d %s", code, body)
+	}
+	if best, _ := m.search("green tea"); !strings.Contains(best, "tin") {
+		t.Errorf("by words it finds %q", best)
+	}
+}
+
+func TestAnEmbedderThatIsDown(t *testing.T) {
+	t.Parallel()
+	m := openMeant(t, "")
+	m.remember("The automobile stands behind the church")
+	m.held(1)
+	m.srv.Down(true)
+	m.remember("Green tea is in the blue tin")
+	m.troubled("being loaded")
+	best, why := m.search("green tea")
+	if !strings.Contains(best, "tin") || !strings.Contains(why, "searched by words only") {
+		t.Errorf("found %q: %s", best, why)
+	}
+	m.srv.Down(false)
+	m.d.vectors.Changed()
+	m.held(2)
+}
+
+func TestAnEmbedderBeyondTheBudget(t *testing.T) {
+	t.Parallel()
+	// A server on this machine costs nothing, unless the configuration sets a price.
+	m := openMeant(t, "[budget]\ndaily_usd = 0.01\n[prices.\"vec/*\"]\ninput = 1000\noutput = 1000\n")
+	m.remember("The automobile stands behind the church, where the old chestnut trees are, beside the wall of the garden")
+	m.troubled("is reached")
+	if n := m.srv.Calls(); n != 0 {
+		t.Errorf("%d calls beyond the cap", n)
+	}
+	if best, why := m.search("automobile"); !strings.Contains(best, "church") {
+		t.Errorf("found %q, %s", best, why)
+	}
+}
+
+func TestAnotherEmbedder(t *testing.T) {
+	t.Parallel()
+	m := openMeant(t, "")
+	m.remember("The automobile stands behind the church")
+	m.remember("Green tea is in the blue tin")
+	m.held(2)
+	calls := m.srv.Calls()
+	m.start(t, "hash")
+	m.held(2)
+	if n := m.srv.Calls() - calls; n != 0 {
+		t.Errorf("%d calls after a restart", n)
+	}
+	m.srv.Numbers(96)
+	m.start(t, "other")
+	if s := m.held(2); s.Numbers != 96 || s.Model != "vec/other" {
+		t.Errorf("stats: %+v", s)
+	}
+	if best, why := m.search("my car"); !strings.Contains(best, "automobile") {
+		t.Errorf("found %q, %s", best, why)
+	}
+}
+
+func TestForgettingTakesTheVector(t *testing.T) {
+	t.Parallel()
+	m := openMeant(t, "")
+	const secret = "Kestrel opens the cabin by the lake"
+	m.remember("Green tea is in the blue tin")
+	m.remember(secret)
+	m.held(2)
+	vector := embedded(secret)
+	if where := m.holding(vector); where == "" {
+		t.Fatal("its vector is nowhere to begin with")
+	}
+	code, body := m.api(http.MethodPost, "/api/v1/tools/forget", map[string]any{"arguments": map[string]string{"query": "Kestrel opens the cabin"}})
+	var asks struct {
+		Approvals []struct{ ID, Session string }
+	}
+	if err := json.Unmarshal(body, &asks); code != http.StatusAccepted || err != nil || len(asks.Approvals) != 1 {
+		t.Fatalf("forget: %d %s", code, body)
+	}
+	yes := asks.Approvals[0]
+	if code, body := m.api(http.MethodPost, "/api/v1/sessions/"+yes.Session+"/approvals/"+yes.ID, map[string]bool{"approved": true}); code != http.StatusOK {
+		t.Fatalf("approve: %d %s", code, body)
+	}
+	m.held(1)
+	deadline := time.Now().Add(30 * time.Second)
+	for m.holding(vector) != "" {
+		if time.Now().After(deadline) {
+			t.Fatalf("its vector is still in %s", m.holding(vector))
+		}
+		time.Sleep(20 * time.Millisecond)
+	}
+}
+
+// Without an embedder no vectors remain, because erasures would not reach them.
+func TestSwitchedOffNothingIsLeft(t *testing.T) {
+	t.Parallel()
+	m := openMeant(t, "")
+	m.remember("Green tea is in the blue tin")
+	m.held(1)
+	path := filepath.Join(m.dir, "hob", "vectors.db")
+	if _, err := os.Stat(path); err != nil {
+		t.Fatal(err)
+	}
+	o := m.d.opt
+	m.stop()
+	off := openWith(t, m.dir, Options{Paths: o.Paths, UserHome: m.dir}, "[agent]\nmodel = \"offline\"\n[web]\nlisten = \"127.0.0.1:0\"\n")
+	if _, err := os.Stat(path); err == nil {
+		t.Error("the file is still there")
+	}
+	if told, err := off.d.base.AckedChange(off.d.store.Reader(t.Context()), embed.Name); err != nil || told != 0 {
+		t.Errorf("changes are kept for nobody: %d, %v", told, err)
+	}
+}
+
+// embedded is the stored form of a text's vector, but for its length.
+func embedded(text string) []byte { return embedtest.Packed(text, synonyms()) }
+
+// holding names a file of the home with a part of the bytes.
+func (m *meant) holding(b []byte) (where string) {
+	m.t.Helper()
+	fatal(m.t, filepath.WalkDir(m.dir, func(path string, d fs.DirEntry, err error) error {
+		if err != nil || !d.Type().IsRegular() {
+			return nil // it was deleted meanwhile
+		}
+		have, err := os.ReadFile(path)
+		if err != nil {
+			return nil
+		}
+		for i := 0; i+16 <= len(b); i += 16 {
+			if bytes.Contains(have, b[i:i+16]) {
+				where = path
+			}
+		}
+		return nil
+	}))
+	return where
+}

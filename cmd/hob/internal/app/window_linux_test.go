@@ -1,0 +1,66 @@
+package app
+
+import (
+	"os"
+	"os/exec"
+	"testing"
+	"time"
+
+	"github.com/jezek/xgb/xproto"
+
+	"hob/platform/host/desktop/desktoptest"
+	"hob/platform/host/desktop/session"
+	"hob/platform/host/desktop/window"
+)
+
+// shownWindow is a terminal on a separate screen.
+type shownWindow struct{ display, title string }
+
+// showWindow skips the test without such a screen. Text typed in the window is written to a file,
+// line by line.
+func showWindow(t *testing.T, title, file string) *shownWindow {
+	t.Helper()
+	program, err := exec.LookPath("xterm")
+	if err != nil {
+		t.Skip("there is no xterm here")
+	}
+	w := &shownWindow{desktoptest.Display(t), title}
+	cmd := exec.CommandContext(t.Context(), program, "-u8", "-T", title, "-e", "/bin/sh", "-c", "stty -echo; cat > "+file)
+	cmd.Env = []string{"DISPLAY=" + w.display, "LC_ALL=C.UTF-8", "PATH=/usr/bin:/bin", "HOME=" + t.TempDir()}
+	fatal(t, cmd.Start())
+	t.Cleanup(func() { _ = cmd.Process.Kill(); _ = cmd.Wait() })
+	for end := time.Now().Add(30 * time.Second); ; time.Sleep(10 * time.Millisecond) {
+		list, err := window.New(window.Options{Getenv: w.getenv}).List(t.Context())
+		if _, here := os.Stat(file); err == nil && here == nil && len(list) > 0 && list[0].Title == title {
+			return w
+		}
+		if time.Now().After(end) {
+			t.Fatalf("no window: %+v %v", list, err)
+		}
+	}
+}
+
+func (w *shownWindow) getenv(key string) string {
+	if key == "DISPLAY" {
+		return w.display
+	}
+	return ""
+}
+
+// retitle gives the window another title, as a program does that shows something
+// else.
+func (w *shownWindow) retitle(t *testing.T, title string) {
+	t.Helper()
+	x, err := window.Display(t.Context(), session.DetectSession(t.Context(), w.getenv))
+	fatal(t, err)
+	defer x.Close()
+	list, err := window.ListX11(x)
+	fatal(t, err)
+	for _, name := range []string{"_NET_WM_NAME", "WM_NAME"} {
+		prop, err := x.Atom(name)
+		fatal(t, err)
+		kind, err := x.Atom("UTF8_STRING")
+		fatal(t, err)
+		fatal(t, xproto.ChangePropertyChecked(x.X, xproto.PropModeReplace, xproto.Window(list[0].ID), prop, kind, 8, uint32(len(title)), []byte(title)).Check())
+	}
+}

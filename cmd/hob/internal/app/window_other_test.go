@@ -1,0 +1,16 @@
+//go:build !linux
+
+package app
+
+import "testing"
+
+type shownWindow struct{}
+
+func showWindow(t *testing.T, _, _ string) *shownWindow {
+	t.Skip("only X11 can show a window on no screen")
+	return nil
+}
+
+func (*shownWindow) getenv(string) string { return "" }
+
+func (*shownWindow) retitle(*testing.T, string) {}
