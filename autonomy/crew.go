@@ -15,7 +15,7 @@ import (
 
 // defaultMember returns the only member of a loop without a crew.
 func (l *Loop) defaultMember() agents.Member {
-	return agents.Member{Name: agents.Default, Agent: l.o.Agent, Refused: func(context.Context) error { return nil }}
+	return agents.Member{Name: agents.Default, Runner: l.o.Runner, Refused: func(context.Context) error { return nil }}
 }
 
 // selectAgent finds the agent that answers a message.
@@ -101,7 +101,7 @@ func (l *Loop) runDelegatedTask(ctx context.Context, ev bus.Event) (result, erro
 	}
 	defer end()
 	job.Turn.Cancelled = job.Turn.Cancelled || l.wasCancelled(ev.ID)
-	res.Outcome, err = job.Agent.Run(ctx, job.Turn)
+	res.Outcome, err = job.Runner.Run(ctx, job.Turn)
 	if job.Follow && err != nil && !errors.Is(err, turn.ErrDraining) && !errors.Is(err, store.ErrFull) {
 		l.o.Log.Warn("follow-up turn of a task failed, sending the task's result unchanged", "event", ev.ID, "err", err)
 		res.Outcome, err = turn.Outcome{Answer: ev.Text, Source: ev.Provenance, Origins: job.Turn.Origins}, nil

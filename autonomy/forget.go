@@ -35,7 +35,7 @@ func (l *Loop) runForget(ctx context.Context, ev bus.Event, text string) (result
 		Call:      &llm.ToolCall{Name: forgetCommand, Args: mustJSON(map[string]any{"query": text, "everything": true})},
 		Cancelled: l.wasCancelled(ev.ID), Hold: l.holdFunc(ev.ID), Person: ownerPerson, Level: l.o.Level(ev.Channel, ownerPerson),
 	}
-	out, err := l.o.Agent.Run(ctx, t)
+	out, err := l.o.Runner.Run(ctx, t)
 	said := out.Messages
 	res.Outcome, res.Messages = out, nil
 	record := out.Record

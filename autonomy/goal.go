@@ -40,13 +40,13 @@ func earlierTime(a, b time.Time) time.Time {
 	return a
 }
 
-// newQuestionAgent returns an agent whose only call asks the owner about a goal's decision.
-func newQuestionAgent(a *turn.Agent) (*turn.Agent, error) {
+// newQuestionRunner returns a runner whose only tool asks the owner about a goal's decision.
+func newQuestionRunner(r *turn.Runner) (*turn.Runner, error) {
 	c, err := tools.NewCatalogue(goals.Question())
 	if err != nil {
 		return nil, err
 	}
-	return a.With(func(o *turn.Options) { o.Catalogue, o.Whole = c, nil })
+	return r.With(func(o *turn.Options) { o.Catalogue, o.Whole = c, nil })
 }
 
 // handleGoalEvent processes an event of a goal: its review, the decided action, or the approval
@@ -92,7 +92,7 @@ func (l *Loop) handleGoalEvent(ctx context.Context, ev bus.Event) (result, error
 	if err != nil {
 		return res, err
 	}
-	res.Outcome, err = who.Agent.Run(ctx, t)
+	res.Outcome, err = who.Runner.Run(ctx, t)
 	if err != nil || res.Suspended {
 		return res, err
 	}

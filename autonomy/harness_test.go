@@ -200,7 +200,7 @@ func start(t testing.TB, s setup) *engine {
 	})
 	fatal(t, err)
 	opt := autonomy.Options{
-		Store: e.store, Bus: e.bus, Guard: e.guard, Sessions: e.sessions, Compactor: compactor, Agent: ag, Catalogue: catalogue, Zone: zone, QueueNotices: true, Notices: notices,
+		Store: e.store, Bus: e.bus, Guard: e.guard, Sessions: e.sessions, Compactor: compactor, Runner: ag, Catalogue: catalogue, Zone: zone, QueueNotices: true, Notices: notices,
 		Watcher: func(_ context.Context, id string) (watchers.Spec, error) { return e.specs[id], nil },
 		Pushes:  func(c string) bool { return s.pushes[c] }, Drain: 50 * time.Millisecond,
 	}

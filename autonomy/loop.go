@@ -31,7 +31,7 @@ type Options struct {
 	Sessions *session.Sessions
 	// Compactor keeps conversations within their limits; nil disables it.
 	Compactor *session.Compactor
-	Agent     *turn.Agent // the default one
+	Runner    *turn.Runner // the default one
 	Catalogue *tools.Catalogue
 	// Acts are tools that no model gets but whose actions can be undone.
 	Acts []tools.Tool
@@ -130,7 +130,7 @@ type Loop struct {
 	chores  chan maintenanceJob
 	unfound atomic.Bool // messages exist that are not indexed yet
 	guests  guestLimiter
-	asker   *turn.Agent  // puts the decisions of goals before the owner
+	asker   *turn.Runner // puts the decisions of goals before the owner
 	looks   atomic.Int64 // turns of the loop since it started
 	inputs  atomic.Int64 // of them with an input
 	// undoing allows one undo at a time, so that no action is undone twice.
@@ -157,7 +157,7 @@ type activeTurn struct {
 
 // New checks the options.
 func New(o Options) (*Loop, error) {
-	if o.Store == nil || o.Bus == nil || o.Guard == nil || o.Sessions == nil || o.Agent == nil || o.Catalogue == nil || o.Watcher == nil || o.Zone == nil {
+	if o.Store == nil || o.Bus == nil || o.Guard == nil || o.Sessions == nil || o.Runner == nil || o.Catalogue == nil || o.Watcher == nil || o.Zone == nil {
 		return nil, errors.New("autonomy: an option is missing")
 	}
 	if o.Tick <= 0 {
@@ -193,7 +193,7 @@ func New(o Options) (*Loop, error) {
 	if o.Offline == nil {
 		o.Offline = func(context.Context, string) bool { return false }
 	}
-	asker, err := newQuestionAgent(o.Agent)
+	asker, err := newQuestionRunner(o.Runner)
 	if err != nil {
 		return nil, err
 	}

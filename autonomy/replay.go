@@ -71,7 +71,7 @@ func (l *Loop) Replay(ctx context.Context, id, turnID string) (Replayed, error) 
 		return Replayed{}, err
 	}
 	defer s.close()
-	as := l.o.Agent
+	as := l.o.Runner
 	if l.o.Crew != nil {
 		m, err := messageOf(ev)
 		if err != nil {
@@ -81,7 +81,7 @@ func (l *Loop) Replay(ctx context.Context, id, turnID string) (Replayed, error) 
 		if err != nil {
 			return Replayed{}, fmt.Errorf("replay: find the agent: %w", err)
 		}
-		as = who.Agent
+		as = who.Runner
 	}
 	return s.replayTurn(ctx, as, ledger, trace)
 }
@@ -137,7 +137,7 @@ func (s *replaySandbox) close() {
 }
 
 // replayTurn runs the turn and compares.
-func (s *replaySandbox) replayTurn(ctx context.Context, as *turn.Agent, ledger []bus.Entry, trace *Trace) (Replayed, error) {
+func (s *replaySandbox) replayTurn(ctx context.Context, as *turn.Runner, ledger []bus.Entry, trace *Trace) (Replayed, error) {
 	out := Replayed{Session: s.rec.Session, Turn: s.rec.Turn, Differences: []Difference{}}
 	d := &differences{list: &out.Differences}
 	again, err := as.With(func(o *turn.Options) {

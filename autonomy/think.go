@@ -118,7 +118,7 @@ func (l *Loop) answerMessage(ctx context.Context, ev bus.Event) (result, error) 
 	}
 	defer l.o.Typing(ctx, ev.Channel, ev.Chat)()
 	defer l.startLiveReply(ctx, ev)()
-	res.Outcome, err = who.Agent.Run(ctx, t)
+	res.Outcome, err = who.Runner.Run(ctx, t)
 	return res, err
 }
 
@@ -163,7 +163,7 @@ func (l *Loop) handleSignal(ctx context.Context, ev bus.Event) (result, error) {
 	}
 	t.Level = l.o.Level(t.Channel, "")
 	res := result{how: "turn", kind: channels.Notice, session: t.Report, channel: t.Channel, chat: t.Chat}
-	res.Outcome, err = who.Agent.Run(ctx, t)
+	res.Outcome, err = who.Runner.Run(ctx, t)
 	res.said = strings.TrimSpace(res.Answer) != ""
 	if res.said {
 		res.Answer = f.latenessNote("(", ")\n") + res.Answer
@@ -260,7 +260,7 @@ func (l *Loop) runOwnerCall(ctx context.Context, ev bus.Event) (result, error) {
 		Call: &llm.ToolCall{Name: c.Tool, Args: c.Args}, Cancelled: l.wasCancelled(ev.ID),
 		Person: ownerPerson, Level: l.o.Level(ev.Channel, ownerPerson),
 	}
-	out, err := l.o.Agent.Run(ctx, t)
+	out, err := l.o.Runner.Run(ctx, t)
 	return result{Outcome: out, how: "call"}, err
 }
 

@@ -23,9 +23,9 @@ const Default = "hob"
 
 // Member is one agent.
 type Member struct {
-	Name  string
-	About string
-	Agent *turn.Agent
+	Name   string
+	About  string
+	Runner *turn.Runner
 	// Options are the agent's own; sub-agents get restricted copies.
 	Options turn.Options
 	// Prompt creates the prompt builder for a reduced set of tools.
@@ -96,7 +96,7 @@ func New(o Options) (*Registry, error) {
 	}
 	c := &Registry{o: o, members: map[string]Member{}, running: map[string]func(error){}}
 	for _, m := range o.Members {
-		if m.Agent == nil {
+		if m.Runner == nil {
 			return nil, fmt.Errorf("crew: agent %q has not been created", m.Name)
 		}
 		if m.Refused == nil {

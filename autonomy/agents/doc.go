@@ -3,7 +3,7 @@
 //
 // # Agents and routes
 //
-// An agent (Member) is an agent.Agent with its own persona, model, tools, memory
+// An agent (Member) is a turn.Runner with its own persona, model, tools, memory
 // namespace and limits. "hob" always exists. Pick selects the agent of each event: the
 // one that the owner chose for this conversation with /agent, otherwise that of the most
 // specific matching route, otherwise the default. A conversation belongs to one agent at a

@@ -12,8 +12,8 @@ import (
 
 // Job is the work of an event of this package.
 type Job struct {
-	Agent *turn.Agent
-	Turn  turn.Turn
+	Runner *turn.Runner
+	Turn   turn.Turn
 	// Notice, if not "", is a text to send; no turn runs.
 	Notice string
 	// Report, Channel and Chat are the target of notices.
@@ -39,7 +39,7 @@ func (c *Registry) Job(ctx context.Context, ev bus.Event) (Job, error) {
 	if err := m.Refused(ctx); err != nil {
 		return j, fmt.Errorf("agent %s is not available: %w", o.Agent, err)
 	}
-	if j.Agent, err = restrictedAgent(m, o); err != nil {
+	if j.Runner, err = restrictedRunner(m, o); err != nil {
 		return j, err
 	}
 	t, err := c.Task(ctx, o.ID)
@@ -64,11 +64,11 @@ func (c *Registry) followUpJob(ctx context.Context, ev bus.Event, o taskPayload,
 		return j, err
 	}
 	m := c.members[c.ownerOf(ev.Session).agent]
-	if m.Agent == nil || !m.mayDelegateTo(t.Agent) || m.Refused(ctx) != nil {
+	if m.Runner == nil || !m.mayDelegateTo(t.Agent) || m.Refused(ctx) != nil {
 		j.Notice = ev.Text
 		return j, nil
 	}
-	j.Agent = m.Agent
+	j.Runner = m.Runner
 	j.Turn = turn.Turn{
 		Event: ev, Text: ev.Text, Source: ev.Provenance, Origins: o.Origins, Guest: o.Guest, Origin: "task", Person: o.Person, Level: o.Level, Report: o.Report, Channel: o.Channel, Chat: o.Chat,
 		Depth: c.o.Depth, // it may not delegate, to avoid an endless chain
@@ -76,8 +76,8 @@ func (c *Registry) followUpJob(ctx context.Context, ev bus.Event, o taskPayload,
 	return j, nil
 }
 
-// restrictedAgent creates the agent of one task.
-func restrictedAgent(m Member, o taskPayload) (*turn.Agent, error) {
+// restrictedRunner creates the agent of one task.
+func restrictedRunner(m Member, o taskPayload) (*turn.Runner, error) {
 	opt := m.Options
 	if opt.Whole == nil { // tools it no longer has are denied by name
 		opt.Whole = opt.Catalogue

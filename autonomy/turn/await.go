@@ -59,7 +59,7 @@ func isAwaitingCall(e bus.Entry, s *callStep) bool {
 // work cannot be missed.
 func (r *turnRun) awaitCall(ctx context.Context, s *callStep, w tools.Waiter) (suspended bool, err error) {
 	if s.dec.Verdict != guard.Allow { // nothing runs past the gate
-		return false, fmt.Errorf("agent: %s: the guard says %s", s.tool.Spec().Name, s.dec.Verdict)
+		return false, fmt.Errorf("turn: %s: the guard says %s", s.tool.Spec().Name, s.dec.Verdict)
 	}
 	r.publishLive("status", map[string]any{"tool": s.tool.Spec().Name, "state": "running"})
 	var failed error
@@ -76,7 +76,7 @@ func (r *turnRun) awaitCall(ctx context.Context, s *callStep, w tools.Waiter) (s
 	})
 	switch {
 	case err != nil && (failed == nil || !canModelFix(failed)):
-		return false, fmt.Errorf("agent: %s: %w", s.tool.Spec().Name, err)
+		return false, fmt.Errorf("turn: %s: %w", s.tool.Spec().Name, err)
 	case err != nil:
 		s.err, s.ran = failed, true
 		return false, nil

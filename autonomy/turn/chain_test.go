@@ -8,9 +8,9 @@ import (
 )
 
 func TestTheOrderOfTheChain(t *testing.T) {
-	a := &Agent{o: Options{Log: slog.New(slog.DiscardHandler), Hooks: []Hook{{Name: "first"}, {Name: "second"}}}}
+	a := &Runner{o: Options{Log: slog.New(slog.DiscardHandler), Hooks: []Hook{{Name: "first"}, {Name: "second"}}}}
 	var got []string
-	for _, l := range (&turnRun{Agent: a}).buildChain(t.Context()) {
+	for _, l := range (&turnRun{Runner: a}).buildChain(t.Context()) {
 		got = append(got, l.name)
 	}
 	want := []string{"log", "route", "schema", "limits", "first", "second", "policy", "feed", "truncate", "audit", "say"}

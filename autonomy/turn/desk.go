@@ -204,7 +204,7 @@ func (d *permissionBroker) createApproval(ctx context.Context, s *pendingAction)
 		return nil
 	})
 	if err != nil {
-		return a, fmt.Errorf("agent: ask the owner: %w", err)
+		return a, fmt.Errorf("turn: ask the owner: %w", err)
 	}
 	return a, nil
 }
@@ -254,7 +254,7 @@ func (d *permissionBroker) lapseApproval(ctx context.Context, q guard.Approval) 
 		return d.r.tellTx(tx, lapsedText([]guard.Approval{q}, nil))
 	})
 	if err != nil {
-		return fmt.Errorf("agent: end a question: %w", err)
+		return fmt.Errorf("turn: end a question: %w", err)
 	}
 	return nil
 }
@@ -305,7 +305,7 @@ func (d *permissionBroker) recordStart(ctx context.Context, s *pendingAction) er
 		return d.r.auditTx(tx, s.callStep, "started")
 	})
 	if err != nil {
-		return fmt.Errorf("agent: record the call: %w", err)
+		return fmt.Errorf("turn: record the call: %w", err)
 	}
 	s.stored, s.rule = true, s.dec.Rule
 	return nil

@@ -49,7 +49,7 @@ func (r *turnRun) replayCall(ctx context.Context, s *callStep) {
 // store's; the tool's own is in the step.
 func (r *turnRun) performCall(ctx context.Context, s *callStep) error {
 	if s.dec.Verdict != guard.Allow { // nothing runs past the gate
-		return fmt.Errorf("agent: %s: the guard says %s", s.tool.Spec().Name, s.dec.Verdict)
+		return fmt.Errorf("turn: %s: the guard says %s", s.tool.Spec().Name, s.dec.Verdict)
 	}
 	if _, own := s.tool.(tools.TxTool); !own { // an own one begins and ends in one transaction
 		if err := r.recordStarts(ctx, effectfulSteps([]*callStep{s})); err != nil {
@@ -85,7 +85,7 @@ func (r *turnRun) executeCall(ctx context.Context, s *callStep) error {
 		return r.auditTx(tx, s, outcomeOf(s))
 	})
 	if err != nil {
-		return fmt.Errorf("agent: record the call: %w", err)
+		return fmt.Errorf("turn: record the call: %w", err)
 	}
 	return nil
 }
@@ -98,7 +98,7 @@ func (r *turnRun) performOwn(ctx context.Context, s *callStep, own tools.TxTool)
 	prepared, err := r.prepareCall(ctx, s, own)
 	if err != nil {
 		if ctx.Err() != nil {
-			return fmt.Errorf("agent: %s: %w", s.tool.Spec().Name, err)
+			return fmt.Errorf("turn: %s: %w", s.tool.Spec().Name, err)
 		}
 		s.err, s.ran = err, true
 		return nil
@@ -124,7 +124,7 @@ func (r *turnRun) performOwn(ctx context.Context, s *callStep, own tools.TxTool)
 	case failed == nil && s.refuseUngranted(err):
 		return nil
 	case failed == nil || errors.Is(err, store.ErrFull): // not the tool's fault
-		return fmt.Errorf("agent: %s: %w", s.tool.Spec().Name, err)
+		return fmt.Errorf("turn: %s: %w", s.tool.Spec().Name, err)
 	}
 	s.err, s.ran = failed, true
 	return nil

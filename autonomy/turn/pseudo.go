@@ -146,7 +146,7 @@ func (r *turnRun) settleLeftovers(ctx context.Context) error {
 		return r.tellTx(tx, lapsedText(waiting, lost))
 	})
 	if err != nil {
-		return fmt.Errorf("agent: settle what was cut off: %w", err)
+		return fmt.Errorf("turn: settle what was cut off: %w", err)
 	}
 	return nil
 }

@@ -16,7 +16,7 @@ import (
 
 // turnRun is one turn in progress.
 type turnRun struct {
-	*Agent
+	*Runner
 	t       Turn
 	model   llm.Model
 	system  string
@@ -224,7 +224,7 @@ func (r *turnRun) saveSteps(ctx context.Context) error {
 	}
 	err := r.writeWithSteps(context.WithoutCancel(ctx), func(*store.Tx) error { return nil })
 	if err != nil {
-		return fmt.Errorf("agent: record step: %w", err)
+		return fmt.Errorf("turn: record step: %w", err)
 	}
 	return nil
 }

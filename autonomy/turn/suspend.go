@@ -34,7 +34,7 @@ func (r *turnRun) suspendCalls(ctx context.Context, i int) (bool, error) {
 		}
 	}
 	if err := r.writeWithSteps(ctx, func(tx *store.Tx) error { return r.askTx(ctx, tx, asks) }); err != nil {
-		return false, fmt.Errorf("agent: ask the owner: %w", err)
+		return false, fmt.Errorf("turn: ask the owner: %w", err)
 	}
 	return true, nil
 }

@@ -174,7 +174,7 @@ func (r *turnRun) recordStarts(ctx context.Context, steps []*callStep) error {
 			return nil
 		}
 		if !stopped.refuseUngranted(err) {
-			return fmt.Errorf("agent: record the calls: %w", err)
+			return fmt.Errorf("turn: record the calls: %w", err)
 		}
 	}
 }

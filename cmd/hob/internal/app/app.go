@@ -311,7 +311,7 @@ func (d *App) openLoop(ctx context.Context) error {
 		return err
 	}
 	d.loop, err = autonomy.New(autonomy.Options{
-		Store: d.store, Bus: d.bus, Guard: d.guard, Sessions: d.sessions, Compactor: compactor, Agent: d.main(), Crew: d.crew, Goals: d.goals, Facts: goalFacts{d}, Offline: d.isOffline, Plan: d.plan, Notices: d.notices, Due: d.dueSources(), Catalogue: d.catalogue, Acts: d.commandTools(), Watcher: d.watchers.Get, Ears: d.watchers,
+		Store: d.store, Bus: d.bus, Guard: d.guard, Sessions: d.sessions, Compactor: compactor, Runner: d.main(), Crew: d.crew, Goals: d.goals, Facts: goalFacts{d}, Offline: d.isOffline, Plan: d.plan, Notices: d.notices, Due: d.dueSources(), Catalogue: d.catalogue, Acts: d.commandTools(), Watcher: d.watchers.Get, Ears: d.watchers,
 		Watching: d.watchers, KeepTraces: c.Autonomy.KeepTraces.Duration,
 		Typing: d.channels.Typing, Show: d.channels.Show, Jumped: d.handleClockJump,
 		Pushes: func(name string) bool { return d.channels.Has(name) && !d.channels.Pull(name) }, Zone: d.zone, Status: d.statusText, Pair: d.pairCode,

@@ -44,9 +44,9 @@ func (d *App) openCrew(base turn.Options) error {
 }
 
 // main is the default agent.
-func (d *App) main() *turn.Agent {
+func (d *App) main() *turn.Runner {
 	m, _ := d.crew.Named(agents.Default) // New makes sure of it
-	return m.Agent
+	return m.Runner
 }
 
 // agentMember creates an agent from its section; missing keys use the values of the default agent.
@@ -79,7 +79,7 @@ func (d *App) agentMember(base turn.Options, s config.Member) (agents.Member, er
 	}
 	m.Options = o
 	var err error
-	m.Agent, err = turn.New(o)
+	m.Runner, err = turn.New(o)
 	return m, err
 }
 

@@ -91,22 +91,22 @@ type Options struct {
 	Log   *slog.Logger
 }
 
-// Agent runs turns. Run may be called concurrently for different sessions.
-type Agent struct {
+// Runner runs turns. Run may be called concurrently for different sessions.
+type Runner struct {
 	o       Options
 	offered []llm.Tool
 	toolset string // of the offered tools; see session.RequestFingerprint
 }
 
 // New checks the options.
-func New(o Options) (*Agent, error) {
+func New(o Options) (*Runner, error) {
 	for i, h := range o.Hooks {
 		if h.Name == "" {
-			return nil, fmt.Errorf("agent: hook %d has no name", i)
+			return nil, fmt.Errorf("turn: hook %d has no name", i)
 		}
 	}
 	if o.Store == nil || o.Bus == nil || o.Guard == nil || o.Sessions == nil || o.Catalogue == nil || o.Prompt == nil || o.Model == nil || o.Zone == nil {
-		return nil, errors.New("agent: an option is missing")
+		return nil, errors.New("turn: an option is missing")
 	}
 	if o.Limits.Rounds <= 0 {
 		o.Limits.Rounds = 20
@@ -120,24 +120,24 @@ func New(o Options) (*Agent, error) {
 	if o.Log == nil {
 		o.Log = slog.New(slog.DiscardHandler)
 	}
-	a := &Agent{o: o, offered: offeredTools(o.Catalogue)}
-	a.toolset = session.StampOf("", a.offered).Tools
-	return a, nil
+	r := &Runner{o: o, offered: offeredTools(o.Catalogue)}
+	r.toolset = session.StampOf("", r.offered).Tools
+	return r, nil
 }
 
-// With makes an agent with other options; those not touched stay.
-func (a *Agent) With(change func(*Options)) (*Agent, error) {
-	o := a.o
+// With returns a runner with changed options.
+func (r *Runner) With(change func(*Options)) (*Runner, error) {
+	o := r.o
 	change(&o)
 	return New(o)
 }
 
 // Stamp returns the digests of a request's constant parts, with this system block.
-func (a *Agent) Stamp(system string) session.RequestFingerprint {
+func (r *Runner) Stamp(system string) session.RequestFingerprint {
 	if system == "" {
-		return session.RequestFingerprint{Tools: a.toolset}
+		return session.RequestFingerprint{Tools: r.toolset}
 	}
-	return session.RequestFingerprint{System: session.StampOf(system, nil).System, Tools: a.toolset}
+	return session.RequestFingerprint{System: session.StampOf(system, nil).System, Tools: r.toolset}
 }
 
 // Turn is the input of a turn.
@@ -213,20 +213,20 @@ type Outcome struct {
 
 // Run works until there is an answer. Errors are *llm.Error when the model
 // failed, and ErrDraining when the daemon ends and the turn should be put back.
-func (a *Agent) Run(ctx context.Context, t Turn) (Outcome, error) {
-	r := &turnRun{Agent: a, t: t, limits: newCounter(a.o.Limits)}
-	r.chain = r.buildChain(ctx)
-	if err := r.loadHistory(ctx); err != nil {
+func (r *Runner) Run(ctx context.Context, t Turn) (Outcome, error) {
+	run := &turnRun{Runner: r, t: t, limits: newCounter(r.o.Limits)}
+	run.chain = run.buildChain(ctx)
+	if err := run.loadHistory(ctx); err != nil {
 		return Outcome{}, err
 	}
 	if t.Cancelled {
-		return r.interruptedOutcome(ctx), nil
+		return run.interruptedOutcome(ctx), nil
 	}
 	if t.Call != nil {
-		return r.runSingleCall(ctx)
+		return run.runSingleCall(ctx)
 	}
-	if err := r.chooseModel(ctx); err != nil {
-		return r.buildOutcome(""), err
+	if err := run.chooseModel(ctx); err != nil {
+		return run.buildOutcome(""), err
 	}
-	return r.runLoop(ctx)
+	return run.runLoop(ctx)
 }

@@ -207,8 +207,8 @@ func newRun(t *testing.T) *turnRun {
 			return tools.Result{}, nil
 		},
 	})
-	a := &Agent{o: Options{Store: db, Bus: b, Guard: g, Sessions: session.New(db), Zone: func() *time.Location { return time.UTC }}}
-	r := &turnRun{Agent: a, t: Turn{Event: events[0], Attended: true, Report: "s", Channel: "web"}, limits: newCounter(Limits{}), ledger: map[string]bus.Entry{}}
+	a := &Runner{o: Options{Store: db, Bus: b, Guard: g, Sessions: session.New(db), Zone: func() *time.Location { return time.UTC }}}
+	r := &turnRun{Runner: a, t: Turn{Event: events[0], Attended: true, Report: "s", Channel: "web"}, limits: newCounter(Limits{}), ledger: map[string]bus.Entry{}}
 	r.msgs = []llm.Message{{Role: llm.User, Parts: []llm.Part{{Text: "send it", Source: "owner"}}}}
 	s := &callStep{call: llm.ToolCall{ID: "call_" + acc.Event, Name: "send"}, tool: tool, args: []byte(`{"text":"x"}`)}
 	if s.dec, err = g.Decide(t.Context(), r.guardRequest(t.Context(), s)); err != nil {
