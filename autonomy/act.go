@@ -13,9 +13,11 @@ import (
 	"hob/autonomy/guard"
 	"hob/autonomy/llm"
 	"hob/autonomy/mind/learn"
+	"hob/autonomy/payload"
 	"hob/channels"
 	"hob/platform/provenance"
 	"hob/platform/store"
+	"hob/platform/text/textnorm"
 )
 
 // commitResult makes the end of an event durable in one transaction.
@@ -167,7 +169,7 @@ func (l *Loop) tellDead(ctx context.Context, ev bus.Event, why string) error {
 	session, channel, chat := ev.Session, ev.Channel, ev.Chat
 	if ev.Kind != bus.Message {
 		var err error
-		if session, channel, chat, err = l.resolveNoticeTarget(ctx, reportOf(ev)); err != nil {
+		if session, channel, chat, err = l.resolveNoticeTarget(ctx, payload.ReportSession(ev)); err != nil {
 			return err
 		}
 	}
@@ -175,7 +177,7 @@ func (l *Loop) tellDead(ctx context.Context, ev bus.Event, why string) error {
 	if ev.Kind == bus.Message {
 		kind = channels.Reply
 	}
-	text := fmt.Sprintf("I stopped retrying: %s. Reason: %s. `hob why %s` shows more.", firstLine(ev.Text), strings.TrimRight(why, ". "), ev.ID)
+	text := fmt.Sprintf("I stopped retrying: %s. Reason: %s. `hob why %s` shows more.", textnorm.FirstLine(ev.Text), strings.TrimRight(why, ". "), ev.ID)
 	return l.o.Store.Write(context.WithoutCancel(ctx), func(tx *store.Tx) error {
 		if ev.State != bus.Dead {
 			if _, err := l.o.Bus.FailTx(tx, ev, why, time.Time{}, true); err != nil {

@@ -12,6 +12,7 @@ import (
 
 	"hob/autonomy/bus"
 	"hob/autonomy/guard"
+	"hob/autonomy/payload"
 	"hob/channels"
 	"hob/platform/provenance"
 )
@@ -37,7 +38,7 @@ type answerPlace struct {
 
 // placeOfAnswer reads where and when a message was written.
 func placeOfAnswer(ev bus.Event) (answerPlace, error) {
-	m, err := messageOf(ev)
+	m, err := payload.ParseMessage(ev)
 	if err != nil {
 		return answerPlace{}, err
 	}

@@ -10,6 +10,7 @@ import (
 
 	"hob/autonomy/bus"
 	"hob/autonomy/guard"
+	"hob/autonomy/payload"
 	"hob/platform/store"
 )
 
@@ -99,7 +100,7 @@ func ParseGrantDuration(s string) (time.Duration, error) {
 // requireKnownOrigin rejects a decision from a message without a known sender and program: a program that
 // Hob started may have sent it.
 func requireKnownOrigin(ev bus.Event) error {
-	m, err := messageOf(ev)
+	m, err := payload.ParseMessage(ev)
 	if err == nil && m.Unknown {
 		err = errors.New("the sender of this answer is unknown, so it decides nothing; use hob approve in a terminal, or a chat that is paired with me")
 	}
@@ -170,7 +171,7 @@ func (l *Loop) cmdPair(ctx context.Context, ev bus.Event, channel string) (strin
 		return "", errors.New("no channel can be paired")
 	}
 	// Anyone who reads a code may be the first to send it.
-	if m, err := messageOf(ev); err != nil || m.Shared {
+	if m, err := payload.ParseMessage(ev); err != nil || m.Shared {
 		return "", errors.Join(err, errors.New("others could read and use the code here; send this in a private chat, or use hob channel pair in a terminal"))
 	}
 	return l.o.Pair(ctx, channel, "chat")

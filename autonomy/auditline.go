@@ -11,6 +11,7 @@ import (
 	"hob/autonomy/guard"
 	"hob/platform/provenance"
 	"hob/platform/provenance/origins"
+	"hob/platform/text/textnorm"
 )
 
 // AuditLine is one line of the audit log with its context: the actor, the authority, the texts
@@ -39,7 +40,7 @@ func (l *Loop) AuditLine(ctx context.Context, seq int64) (AuditLine, error) {
 	out.Record = rows[0]
 	if out.Call != "" {
 		if e, err := l.o.Bus.Call(ctx, out.Call); err == nil {
-			out.What = firstLine(e.Result)
+			out.What = textnorm.FirstLine(e.Result)
 		}
 		if out.Texts, err = origins.Of(l.o.Store.Reader(ctx), origins.Call, out.Call); err != nil {
 			return out, err

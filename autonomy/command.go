@@ -11,6 +11,7 @@ import (
 
 	"hob/autonomy/bus"
 	"hob/autonomy/guard"
+	"hob/autonomy/payload"
 	"hob/channels"
 	"hob/platform/provenance"
 	"hob/platform/store"
@@ -184,7 +185,7 @@ func (l *Loop) cmdModel(ctx context.Context, ev bus.Event, args string) (string,
 	}
 	agent := ""
 	if l.o.Crew != nil {
-		m, err := messageOf(ev)
+		m, err := payload.ParseMessage(ev)
 		if err != nil {
 			return "", err
 		}
@@ -211,20 +212,4 @@ func (l *Loop) cmdHelp(context.Context, bus.Event, string) (string, error) {
 
 func (l *Loop) cmdUnknown(_ context.Context, _ bus.Event, args string) (string, error) {
 	return fmt.Sprintf("Unknown command %s. /help lists the commands.", args), nil
-}
-
-func firstLine(s string) string {
-	s, _, _ = strings.Cut(strings.TrimSpace(s), "\n")
-	if r := []rune(s); len(r) > 120 {
-		return string(r[:120]) + "…"
-	}
-	return s
-}
-
-func reportOf(ev bus.Event) string {
-	var f watcherPayload
-	if json.Unmarshal(ev.Payload, &f) == nil && f.Report != "" {
-		return f.Report
-	}
-	return ev.Session
 }

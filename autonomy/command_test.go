@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"hob/autonomy/bus"
+	"hob/autonomy/payload"
 )
 
 func TestParseCommand(t *testing.T) {
@@ -53,7 +54,7 @@ func TestAnswersThatNameHob(t *testing.T) {
 func TestNoCodeIsShownToAGroup(t *testing.T) {
 	l := &Loop{o: Options{Pair: func(context.Context, string, string) (string, error) { return "2345A-BCDEF", nil }}}
 	for shared, shown := range map[bool]bool{false: true, true: false} {
-		got, err := l.cmdPair(t.Context(), bus.Event{Payload: mustJSON(message{Shared: shared})}, "pigeon")
+		got, err := l.cmdPair(t.Context(), bus.Event{Payload: mustJSON(payload.Message{Shared: shared})}, "pigeon")
 		if (err == nil) != shown || (got != "") != shown {
 			t.Errorf("shared %v: %q, %v", shared, got, err)
 		}

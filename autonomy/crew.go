@@ -8,6 +8,7 @@ import (
 
 	"hob/autonomy/agents"
 	"hob/autonomy/bus"
+	"hob/autonomy/payload"
 	"hob/autonomy/turn"
 	"hob/channels"
 	"hob/platform/store"
@@ -19,7 +20,7 @@ func (l *Loop) defaultMember() agents.Member {
 }
 
 // selectAgent finds the agent that answers a message.
-func (l *Loop) selectAgent(ctx context.Context, ev bus.Event, m message) (agents.Member, error) {
+func (l *Loop) selectAgent(ctx context.Context, ev bus.Event, m payload.Message) (agents.Member, error) {
 	if l.o.Crew == nil {
 		return l.defaultMember(), nil
 	}
@@ -33,7 +34,7 @@ func (l *Loop) selectAgent(ctx context.Context, ev bus.Event, m message) (agents
 	return who, nil
 }
 
-func placeOf(ev bus.Event, m message) agents.MessageOrigin {
+func placeOf(ev bus.Event, m payload.Message) agents.MessageOrigin {
 	return agents.MessageOrigin{Session: ev.Session, Channel: ev.Channel, Chat: ev.Chat, Name: m.Title, Server: m.Server}
 }
 
@@ -53,7 +54,7 @@ func (l *Loop) dropUnknownSender(ctx context.Context, in channels.Inbound, ev bu
 
 // creatorAgent finds the agent that created a watcher or schedule. That agent runs it, so that an
 // agent cannot gain tools by waiting.
-func (l *Loop) creatorAgent(ctx context.Context, ev bus.Event, f watcherPayload) (agents.Member, error) {
+func (l *Loop) creatorAgent(ctx context.Context, ev bus.Event, f payload.Signal) (agents.Member, error) {
 	if l.o.Crew == nil {
 		return l.defaultMember(), nil
 	}
@@ -150,7 +151,7 @@ func (l *Loop) cmdAgent(ctx context.Context, ev bus.Event, args string) (string,
 	if l.o.Crew == nil {
 		return "There is one agent only.", nil
 	}
-	m, err := messageOf(ev)
+	m, err := payload.ParseMessage(ev)
 	if err != nil {
 		return "", err
 	}

@@ -12,11 +12,13 @@ import (
 	"hob/autonomy/guard"
 	"hob/autonomy/llm"
 	"hob/autonomy/mind/goals"
+	"hob/autonomy/payload"
 	"hob/autonomy/turn"
 	"hob/channels"
 	"hob/platform/provenance"
 	"hob/platform/provenance/origins"
 	"hob/platform/store"
+	"hob/platform/text/textnorm"
 	"hob/tools"
 )
 
@@ -81,7 +83,7 @@ func (l *Loop) handleGoalEvent(ctx context.Context, ev bus.Event) (result, error
 			return l.byRule(ctx, goal, res)
 		}
 	}
-	who, err := l.creatorAgent(ctx, ev, watcherPayload{Agent: goal.Agent})
+	who, err := l.creatorAgent(ctx, ev, payload.Signal{Agent: goal.Agent})
 	if err != nil {
 		return res, err
 	}
@@ -205,7 +207,7 @@ func (l *Loop) askAbout(ctx context.Context, ev bus.Event, goal goals.Goal, res 
 	}
 	res.goal.By = "owner"
 	if res.goal.Agreed = res.Answer == goals.Agreed; !res.goal.Agreed {
-		res.goal.Failed = cmp.Or(firstLine(res.Answer), "not agreed")
+		res.goal.Failed = cmp.Or(textnorm.FirstLine(res.Answer), "not agreed")
 	}
 	return res, nil
 }

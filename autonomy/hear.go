@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"hob/autonomy/bus"
+	"hob/autonomy/payload"
 	"hob/channels"
 	"hob/platform/provenance"
 	"hob/platform/store"
@@ -25,7 +26,7 @@ func watcherMessage(ev bus.Event) (watchers.Message, bool) {
 	if command, _ := parseCommand(ev.Text); owner && (command != "" || ev.Lane != "" && ev.Lane != ev.Session) {
 		return watchers.Message{}, false
 	}
-	var more message
+	var more payload.Message
 	_ = json.Unmarshal(ev.Payload, &more) // without names then
 	return watchers.Message{
 		ID: ev.ID, Channel: ev.Channel, Chat: ev.Chat, ChatName: more.Title, Session: ev.Session,

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"hob/autonomy/bus"
+	"hob/autonomy/payload"
 	"hob/channels"
 )
 
@@ -29,8 +30,8 @@ func debounceDelay(ev bus.Event, in channels.Inbound) time.Duration {
 
 // mergeMessages merges two messages: both texts, one below the other, and the attachments of both. The
 // channel data is that of the newer message, because the answer refers to it.
-func mergeMessages(waiting, next bus.Event) (text string, payload json.RawMessage, ok bool) {
-	var a, b message
+func mergeMessages(waiting, next bus.Event) (text string, merged json.RawMessage, ok bool) {
+	var a, b payload.Message
 	if json.Unmarshal(waiting.Payload, &a) != nil || json.Unmarshal(next.Payload, &b) != nil {
 		return "", nil, false
 	}

@@ -11,6 +11,7 @@ import (
 	"hob/autonomy"
 	"hob/autonomy/bus"
 	"hob/autonomy/llm/llmtest"
+	"hob/autonomy/payload"
 	"hob/channels"
 )
 
@@ -209,7 +210,7 @@ func TestReview2_JoinedPartsKeepTheirOrigins(t *testing.T) {
 		t.Errorf("the user's words are %q", ev.Text)
 	}
 	want := "piped text, 11 characters; pasted text, 18 characters; file, a.csv"
-	if got := strings.Join(autonomy.Attachments(ev), "; "); got != want {
+	if got := strings.Join(payload.Attachments(ev), "; "); got != want {
 		t.Errorf("it came with %q, want %q; %s", got, want, ev.Payload)
 	}
 }

@@ -19,7 +19,7 @@ func (l *Loop) Journal(ctx context.Context, tool, text string, undo *tools.Undo)
 	now := time.Now()
 	return l.o.Store.Write(ctx, func(tx *store.Tx) error {
 		ev := bus.Event{
-			ID: id, Kind: bus.Task, Source: "cli", Session: "tool:" + id, Lane: commandLane(id), Channel: "web", Text: text, Provenance: provenance.Owner,
+			ID: id, Kind: bus.Task, Source: "cli", Session: "tool:" + id, Lane: bus.CommandLane(id), Channel: "web", Text: text, Provenance: provenance.Owner,
 		}
 		if err := l.o.Bus.DoneTx(tx, ev); err != nil {
 			return err

@@ -13,6 +13,7 @@ import (
 	"hob/channels"
 	"hob/platform/store"
 	"hob/platform/text/dateparse"
+	"hob/platform/text/textnorm"
 )
 
 // deliverDigest sends the deferred notices: to their common target, or to the default target if they
@@ -133,7 +134,7 @@ func (l *Loop) cmdSnooze(ctx context.Context, ev bus.Event, args string) (string
 	if err != nil {
 		return "", err
 	}
-	return fmt.Sprintf("I will send it again %s: %s", l.formatInstant(until), firstLine(n.Text)), nil
+	return fmt.Sprintf("I will send it again %s: %s", l.formatInstant(until), textnorm.FirstLine(n.Text)), nil
 }
 
 // formatInstant words an instant of today or of another day.

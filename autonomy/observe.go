@@ -11,6 +11,7 @@ import (
 
 	"hob/autonomy/bus"
 	"hob/autonomy/notify"
+	"hob/autonomy/payload"
 	"hob/autonomy/turn"
 	"hob/channels"
 	"hob/platform/failpoint"
@@ -37,47 +38,6 @@ func (u rejectedError) Error() string { return string(u) }
 
 // Is makes it a channels.ErrUnfit.
 func (rejectedError) Is(target error) bool { return target == channels.ErrUnfit }
-
-// message is the payload of a message event.
-type message struct {
-	Outside []string `json:"outside,omitempty"`
-	// OutsideFrom: see channels.Inbound.
-	OutsideFrom []channels.TextSource `json:"outside_from,omitempty"`
-	Images      []channels.Image      `json:"images,omitempty"`
-	Via         string                `json:"via,omitempty"`
-	Unknown     bool                  `json:"unknown,omitempty"` // who handed it in is not known
-	Name        string                `json:"name,omitempty"`
-	Title       string                `json:"title,omitempty"`  // the chat's name
-	Server      string                `json:"server,omitempty"` // id of the server or workspace
-	Extra       json.RawMessage       `json:"extra,omitempty"`
-	// Until is set if the sender exceeded the limit: Hob reads nothing before that time and
-	// replies so.
-	Until time.Time `json:"until,omitzero"`
-	// Client is the API program that sent the message; see channels.Inbound for the fields.
-	Client      string   `json:"client,omitempty"`
-	ReplyTo     []string `json:"reply_to,omitempty"`
-	Threaded    bool     `json:"threaded,omitempty"`
-	OnlyReplies bool     `json:"only_replies,omitempty"`
-	// Shared marks a message that is not from a private chat with the owner, or that is
-	// answered on another channel; see bus.OwnersChat.
-	Shared bool `json:"shared,omitempty"`
-}
-
-// watcherPayload is the payload of a watcher or schedule event.
-type watcherPayload struct {
-	Watcher string            `json:"watcher"`
-	Title   string            `json:"title"`
-	Mode    watchers.Mode     `json:"mode"`
-	Action  string            `json:"action,omitempty"`
-	Report  string            `json:"report"`
-	Signal  string            `json:"signal"`
-	Late    time.Duration     `json:"late,omitempty"`
-	Note    string            `json:"note,omitempty"`   // describes a delay, for users
-	Made    provenance.Source `json:"made"`             // the watcher's own provenance
-	Agent   string            `json:"agent,omitempty"`  // who set it up; "" = the default one
-	Urgency notify.Urgency    `json:"urgency,omitzero"` // for Hob's own notices; 0 means the default
-	Data    json.RawMessage   `json:"data,omitempty"`
-}
 
 // startDueTurns claims due events and starts a turn for each. It returns when the next waiting
 // event becomes due.
@@ -209,7 +169,7 @@ func (l *Loop) Receive(ctx context.Context, in channels.Inbound) (channels.Accep
 	settle := debounceDelay(ev, in)
 	if tell {
 		settle = 0
-		ev.Payload = mustJSON(message{Until: until})
+		ev.Payload = mustJSON(payload.Message{Until: until})
 	}
 	var acc channels.Accepted
 	defer func() {
@@ -284,7 +244,7 @@ func (l *Loop) newMessageEvent(ctx context.Context, in channels.Inbound) (bus.Ev
 			in.Chat = info.Chat
 		}
 	}
-	payload, err := json.Marshal(message{
+	data, err := json.Marshal(payload.Message{
 		Outside: in.Outside, OutsideFrom: in.OutsideFrom, Images: in.Images, Via: in.Via, Unknown: in.Unknown, Name: in.SenderName, Title: in.ChatName, Server: in.Server, Extra: in.Payload, Shared: shared,
 		Client: in.Client, ReplyTo: in.ReplyTo, Threaded: in.Threaded, OnlyReplies: in.OnlyReplies,
 	})
@@ -293,7 +253,7 @@ func (l *Loop) newMessageEvent(ctx context.Context, in channels.Inbound) (bus.Ev
 	}
 	ev := bus.Event{
 		ID: bus.NewID(), Kind: bus.Message, Source: in.Channel, Session: in.Session, Channel: in.Channel, Chat: in.Chat, Sender: in.Sender,
-		Text: in.Text, Payload: payload, Provenance: provenance.Outside, ReceivedAt: in.At, Key: in.Key,
+		Text: in.Text, Payload: data, Provenance: provenance.Outside, ReceivedAt: in.At, Key: in.Key,
 	}
 	if !in.FromOwner {
 		return ev, nil
@@ -304,21 +264,18 @@ func (l *Loop) newMessageEvent(ctx context.Context, in channels.Inbound) (bus.Ev
 	} else if command == forgetCommand && args != "" {
 		return ev, nil
 	} else if command != "" {
-		ev.Lane = commandLane(in.Session)
+		ev.Lane = bus.CommandLane(in.Session)
 	} else if _, bare := parseAnswer(in.Text); bare {
 		answers, err := l.answersHere(ctx, ev)
 		if err != nil {
 			return ev, err
 		}
 		if answers {
-			ev.Lane = commandLane(in.Session)
+			ev.Lane = bus.CommandLane(in.Session)
 		}
 	}
 	return ev, nil
 }
-
-// commandLane returns the queue of a session's commands. They overtake all other events.
-func commandLane(session string) string { return session + "\x1fcommands" }
 
 // notifyQueuePosition notifies the sender of their place in the queue: by a message on push channels,
 // otherwise through the live feed.
@@ -365,7 +322,7 @@ func (l *Loop) newSignalEvent(spec watchers.Spec, s watchers.Signal) (bus.Event,
 	if s.Skipped > 0 || s.Notice { // it was dropped, or concerns the watcher itself: only notify the owner
 		spec.Mode = watchers.Notify
 	}
-	payload, err := json.Marshal(watcherPayload{
+	data, err := json.Marshal(payload.Signal{
 		Watcher: spec.ID, Title: spec.Title, Mode: spec.Mode, Action: spec.Action, Report: spec.Report, Signal: s.Text,
 		Late: s.Late, Note: s.Note, Made: spec.Provenance, Agent: spec.Agent, Data: s.Payload,
 	})
@@ -378,7 +335,7 @@ func (l *Loop) newSignalEvent(spec watchers.Spec, s watchers.Signal) (bus.Event,
 	}
 	name := string(kind) + ":" + spec.ID
 	return bus.Event{
-		Kind: kind, Source: name, Session: name, Text: s.Text, Payload: payload, Provenance: provenance.Worst(s.Source, spec.Provenance),
+		Kind: kind, Source: name, Session: name, Text: s.Text, Payload: data, Provenance: provenance.Worst(s.Source, spec.Provenance),
 		Key: s.Key,
 	}, nil
 }
@@ -391,7 +348,7 @@ func (l *Loop) ReportError(ctx context.Context, id string, cause error) {
 		_, err = l.o.Bus.Put(ctx, bus.Event{
 			Kind: bus.System, Source: "watcher:" + id, Session: "system", Provenance: provenance.Outside,
 			Text:    fmt.Sprintf("There is a problem with watching %q: %v", spec.Title, cause),
-			Payload: mustJSON(watcherPayload{Watcher: id, Title: spec.Title, Mode: watchers.Notify, Report: spec.Report}),
+			Payload: mustJSON(payload.Signal{Watcher: id, Title: spec.Title, Mode: watchers.Notify, Report: spec.Report}),
 		})
 	}
 	if err != nil && ctx.Err() == nil {
@@ -400,21 +357,21 @@ func (l *Loop) ReportError(ctx context.Context, id string, cause error) {
 }
 
 // Trigger accepts a webhook's payload as untrusted text.
-func (l *Loop) Trigger(ctx context.Context, name, key string, payload []byte) (channels.Accepted, error) {
+func (l *Loop) Trigger(ctx context.Context, name, key string, body []byte) (channels.Accepted, error) {
 	t, ok := l.o.Triggers[name]
 	if !ok {
 		return channels.Accepted{}, fmt.Errorf("trigger %q: %w", name, bus.ErrNotFound)
 	}
-	if !utf8.Valid(payload) {
+	if !utf8.Valid(body) {
 		return channels.Accepted{}, ErrNotText
 	}
 	report := t.Session
 	if report == "" {
 		report = "main"
 	}
-	data := mustJSON(watcherPayload{Watcher: name, Title: name, Mode: watchers.Do, Action: t.Action, Report: report, Signal: string(payload), Made: provenance.Owner})
+	data := mustJSON(payload.Signal{Watcher: name, Title: name, Mode: watchers.Do, Action: t.Action, Report: report, Signal: string(body), Made: provenance.Owner})
 	return l.o.Bus.Put(ctx, bus.Event{
-		Kind: bus.Webhook, Source: "trigger:" + name, Session: "trigger:" + name, Text: string(payload), Payload: data,
+		Kind: bus.Webhook, Source: "trigger:" + name, Session: "trigger:" + name, Text: string(body), Payload: data,
 		Provenance: provenance.Outside, Key: key,
 	})
 }
@@ -431,7 +388,7 @@ func mustJSON(v any) json.RawMessage {
 // Notify sends a notice from Hob to the owner; key deduplicates.
 func (l *Loop) Notify(ctx context.Context, key, text string) error {
 	_, err := l.o.Bus.Put(ctx, bus.Event{
-		Kind: bus.System, Source: "hob", Session: "system", Text: text, Provenance: provenance.Hob, Key: key, Payload: mustJSON(watcherPayload{Mode: watchers.Notify}),
+		Kind: bus.System, Source: "hob", Session: "system", Text: text, Provenance: provenance.Hob, Key: key, Payload: mustJSON(payload.Signal{Mode: watchers.Notify}),
 	})
 	return err
 }
@@ -440,7 +397,7 @@ func (l *Loop) Notify(ctx context.Context, key, text string) error {
 func (l *Loop) NotifyCritical(ctx context.Context, key, text string) error {
 	_, err := l.o.Bus.Put(ctx, bus.Event{
 		Kind: bus.System, Source: "hob", Session: "system", Text: text, Provenance: provenance.Hob, Key: key,
-		Payload: mustJSON(watcherPayload{Mode: watchers.Notify, Urgency: notify.Critical}),
+		Payload: mustJSON(payload.Signal{Mode: watchers.Notify, Urgency: notify.Critical}),
 	})
 	return err
 }
@@ -454,7 +411,7 @@ func (l *Loop) TellTx(tx *store.Tx, key, text, report string) error {
 func (l *Loop) tellTx(tx *store.Tx, from provenance.Source, key, text, report string) error {
 	_, err := l.o.Bus.PutTx(tx, bus.Event{
 		ID: bus.NewID(), Kind: bus.System, Source: "hob", Session: "system", Text: text, Provenance: from, Key: key,
-		Payload: mustJSON(watcherPayload{Mode: watchers.Notify, Report: report}),
+		Payload: mustJSON(payload.Signal{Mode: watchers.Notify, Report: report}),
 	})
 	return err
 }

@@ -12,6 +12,7 @@ import (
 	"hob/autonomy/bus"
 	"hob/autonomy/guard"
 	"hob/autonomy/llm"
+	"hob/autonomy/payload"
 	"hob/autonomy/session"
 	"hob/autonomy/turn"
 	"hob/autonomy/turn/modelrouter"
@@ -73,7 +74,7 @@ func (l *Loop) Replay(ctx context.Context, id, turnID string) (Replayed, error) 
 	defer s.close()
 	as := l.o.Runner
 	if l.o.Crew != nil {
-		m, err := messageOf(ev)
+		m, err := payload.ParseMessage(ev)
 		if err != nil {
 			return Replayed{}, err
 		}

@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"strings"
 	"time"
+
+	"hob/platform/text/textnorm"
 )
 
 // Text formats the explanation for users.
@@ -20,7 +22,7 @@ func (s SilenceReport) Text(zone *time.Location) string {
 	}
 	section(len(s.Told), "Told after all:")
 	for _, d := range s.Told {
-		fmt.Fprintf(&b, "    %s  %s: %q\n", at(d.CreatedAt), wayOf(d, at), firstLine(d.Text))
+		fmt.Fprintf(&b, "    %s  %s: %q\n", at(d.CreatedAt), wayOf(d, at), textnorm.FirstLine(d.Text))
 	}
 	section(len(s.Passed), "Seen and not told:")
 	for _, p := range s.Passed {
@@ -30,20 +32,20 @@ func (s SilenceReport) Text(zone *time.Location) string {
 	for _, g := range s.Goals {
 		fmt.Fprintf(&b, "    %s %q: %s\n", g.Goal.ID, g.Goal.Name(), g.Rule)
 		if g.Goal.Reason != "" {
-			fmt.Fprintf(&b, "        its last reason: %q\n", firstLine(g.Goal.Reason))
+			fmt.Fprintf(&b, "        its last reason: %q\n", textnorm.FirstLine(g.Goal.Reason))
 		}
 	}
 	section(len(s.Events), "Came, and nothing was said:")
 	for _, e := range s.Events {
-		fmt.Fprintf(&b, "    %s  %s %s %q: %s\n", at(e.Event.ReceivedAt), e.Event.Kind, e.Event.ID, firstLine(e.Event.Text), e.Rule)
+		fmt.Fprintf(&b, "    %s  %s %s %q: %s\n", at(e.Event.ReceivedAt), e.Event.Kind, e.Event.ID, textnorm.FirstLine(e.Event.Text), e.Rule)
 	}
 	section(len(s.Deliveries), "Worded, and not with you yet:")
 	for _, d := range s.Deliveries {
-		fmt.Fprintf(&b, "    %s  %s: %q\n", at(d.CreatedAt), wayOf(d, at), firstLine(d.Text))
+		fmt.Fprintf(&b, "    %s  %s: %q\n", at(d.CreatedAt), wayOf(d, at), textnorm.FirstLine(d.Text))
 	}
 	section(len(s.Notices), "Held for later, or dropped:")
 	for _, n := range s.Notices {
-		fmt.Fprintf(&b, "    %s: %q\n", n.Line(at), firstLine(n.Text))
+		fmt.Fprintf(&b, "    %s: %q\n", n.Line(at), textnorm.FirstLine(n.Text))
 	}
 	section(len(s.Denied), "Not allowed unasked:")
 	for _, r := range s.Denied {

@@ -9,6 +9,7 @@ import (
 
 	"hob/autonomy/bus"
 	"hob/autonomy/llm"
+	"hob/autonomy/payload"
 	"hob/channels"
 	"hob/platform/provenance"
 	"hob/platform/text/textnorm"
@@ -62,7 +63,7 @@ func trimWords(said string, words []string) string {
 // of this conversation, or notices in it since, did something that can be undone. It undoes all
 // of it together. The owner's own words suffice as authority, even with untrusted text in the
 // conversation.
-func (l *Loop) takeBack(ctx context.Context, ev bus.Event, m message) (result, bool, error) {
+func (l *Loop) takeBack(ctx context.Context, ev bus.Event, m payload.Message) (result, bool, error) {
 	if ev.Provenance != provenance.Owner || len(m.Outside) > 0 || len(m.Images) > 0 || !takesBack(ev.Text) {
 		return result{}, false, nil
 	}

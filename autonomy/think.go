@@ -13,6 +13,7 @@ import (
 	"hob/autonomy/llm"
 	"hob/autonomy/mind/goals"
 	"hob/autonomy/notify"
+	"hob/autonomy/payload"
 	"hob/autonomy/turn"
 	"hob/channels"
 	"hob/platform/provenance"
@@ -62,9 +63,9 @@ func (l *Loop) answerEvent(ctx context.Context, ev bus.Event) (result, error) {
 		case notify.Source:
 			return l.deliverDigest(ctx, ev)
 		}
-		var f watcherPayload
-		if err := json.Unmarshal(ev.Payload, &f); err != nil {
-			return result{}, fmt.Errorf("event %s: %w", ev.ID, err)
+		f, err := payload.ParseSignal(ev)
+		if err != nil {
+			return result{}, err
 		}
 		return l.noticeResult(ctx, f.Report, ev.Text, ev.Provenance)
 	}
@@ -73,7 +74,7 @@ func (l *Loop) answerEvent(ctx context.Context, ev bus.Event) (result, error) {
 
 // answerMessage answers a message.
 func (l *Loop) answerMessage(ctx context.Context, ev bus.Event) (result, error) {
-	m, err := messageOf(ev)
+	m, err := payload.ParseMessage(ev)
 	if err != nil {
 		return result{}, err
 	}
@@ -96,7 +97,7 @@ func (l *Loop) answerMessage(ctx context.Context, ev bus.Event) (result, error) 
 		return res, err
 	}
 	t := turn.Turn{
-		Event: ev, Text: steerText(ev.Text), Source: ev.Provenance, Said: func() []turn.SteerMessage { return l.takeSteerMessages(ev.ID) }, Outside: m.Outside, OutsideFrom: outsideOrigins(ev, m), Origins: messageOrigins(ev, m), Attended: ev.Provenance == provenance.Owner,
+		Event: ev, Text: steerText(ev.Text), Source: ev.Provenance, Said: func() []turn.SteerMessage { return l.takeSteerMessages(ev.ID) }, Outside: m.Outside, OutsideFrom: m.OutsideOrigins(ev), Origins: m.Origins(ev), Attended: ev.Provenance == provenance.Owner,
 		Origin: ev.Channel, Report: ev.Session, Channel: ev.Channel, Chat: ev.Chat, Told: told, Cancelled: l.wasCancelled(ev.ID), Hold: l.holdFunc(ev.ID),
 	}
 	if m.Via != "" {
@@ -122,27 +123,17 @@ func (l *Loop) answerMessage(ctx context.Context, ev bus.Event) (result, error) 
 	return res, err
 }
 
-func messageOf(ev bus.Event) (m message, err error) {
-	if len(ev.Payload) == 0 {
-		return m, nil
-	}
-	if err := json.Unmarshal(ev.Payload, &m); err != nil {
-		return m, fmt.Errorf("event %s: %w", ev.ID, err)
-	}
-	return m, nil
-}
-
 // handleSignal handles what a watcher, a schedule or a trigger brought.
 func (l *Loop) handleSignal(ctx context.Context, ev bus.Event) (result, error) {
-	var f watcherPayload
-	if err := json.Unmarshal(ev.Payload, &f); err != nil {
-		return result{}, fmt.Errorf("event %s: %w", ev.ID, err)
+	f, err := payload.ParseSignal(ev)
+	if err != nil {
+		return result{}, err
 	}
 	switch f.Mode {
 	case watchers.Notify: // the signal's own text mentions a delay
 		return l.noticeResult(ctx, f.Report, f.Signal, ev.Provenance)
 	case watchers.Remind:
-		return l.noticeResult(ctx, f.Report, "Reminder: "+f.Action+f.latenessNote(" (", ")"), f.Made)
+		return l.noticeResult(ctx, f.Report, "Reminder: "+f.Action+f.LatenessNote(" (", ")"), f.Made)
 	}
 	if strings.TrimSpace(f.Action) == "" {
 		return l.noticeResult(ctx, f.Report, f.Signal, ev.Provenance)
@@ -154,7 +145,11 @@ func (l *Loop) handleSignal(ctx context.Context, ev bus.Event) (result, error) {
 	if ok, at := l.o.Room(time.Now()); !ok {
 		return result{Outcome: turn.Outcome{Suspended: true}}, l.postponeEvent(ctx, ev, at)
 	}
-	t := turn.Turn{Event: ev, Text: f.Action, Source: provenance.Worst(provenance.Hob, f.Made), Origins: l.firedOrigins(ctx, ev, f), Origin: string(ev.Kind), Report: f.Report, Cancelled: l.wasCancelled(ev.ID), Hold: l.holdFunc(ev.ID)}
+	from, err := f.Origins(l.o.Store.Reader(ctx), ev)
+	if err != nil {
+		l.o.Log.WarnContext(ctx, "origins cannot be read", "watcher", f.Watcher, "err", err)
+	}
+	t := turn.Turn{Event: ev, Text: f.Action, Source: provenance.Worst(provenance.Hob, f.Made), Origins: from, Origin: string(ev.Kind), Report: f.Report, Cancelled: l.wasCancelled(ev.ID), Hold: l.holdFunc(ev.ID)}
 	if ev.Kind != bus.Schedule && f.Signal != "" {
 		t.Outside = []string{f.Signal}
 	}
@@ -166,20 +161,9 @@ func (l *Loop) handleSignal(ctx context.Context, ev bus.Event) (result, error) {
 	res.Outcome, err = who.Runner.Run(ctx, t)
 	res.said = strings.TrimSpace(res.Answer) != ""
 	if res.said {
-		res.Answer = f.latenessNote("(", ")\n") + res.Answer
+		res.Answer = f.LatenessNote("(", ")\n") + res.Answer
 	}
 	return res, err
-}
-
-// latenessNote describes the delay of an event.
-func (f watcherPayload) latenessNote(open, end string) string {
-	switch {
-	case f.Note != "":
-		return open + f.Note + end
-	case f.Late >= time.Minute: // stored before the field Note existed
-		return open + "ran late" + end
-	}
-	return ""
 }
 
 func (l *Loop) noticeResult(ctx context.Context, report, text string, src provenance.Source) (result, error) {
@@ -251,7 +235,7 @@ func (l *Loop) recentNotices(ctx context.Context, ev bus.Event) ([]string, error
 
 // runOwnerCall runs one tool call that the owner made directly.
 func (l *Loop) runOwnerCall(ctx context.Context, ev bus.Event) (result, error) {
-	var c toolCall
+	var c payload.ToolCall
 	if err := json.Unmarshal(ev.Payload, &c); err != nil {
 		return result{}, fmt.Errorf("event %s: %w", ev.ID, err)
 	}
@@ -264,19 +248,12 @@ func (l *Loop) runOwnerCall(ctx context.Context, ev bus.Event) (result, error) {
 	return result{Outcome: out, how: "call"}, err
 }
 
-// toolCall is the payload of a direct tool call.
-type toolCall struct {
-	Tool   string          `json:"tool"`
-	Args   json.RawMessage `json:"args"`
-	Report string          `json:"report"`
-}
-
 // Call makes a tool call durable, as the owner's own, and returns its event.
 func (l *Loop) Call(ctx context.Context, session, tool string, args json.RawMessage) (string, error) {
 	id := bus.NewID()
 	acc, err := l.o.Bus.Put(ctx, bus.Event{
-		ID: id, Kind: bus.Task, Source: "tool", Session: "tool:" + id, Lane: commandLane(id), Channel: "web", Text: tool,
-		Payload: mustJSON(toolCall{Tool: tool, Args: args, Report: session}), Provenance: provenance.Owner,
+		ID: id, Kind: bus.Task, Source: "tool", Session: "tool:" + id, Lane: bus.CommandLane(id), Channel: "web", Text: tool,
+		Payload: mustJSON(payload.ToolCall{Tool: tool, Args: args, Report: session}), Provenance: provenance.Owner,
 	})
 	return acc.Event, err
 }

@@ -3,7 +3,6 @@ package autonomy
 import (
 	"context"
 	"database/sql"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"strings"
@@ -12,6 +11,7 @@ import (
 	"hob/autonomy/agents"
 	"hob/autonomy/bus"
 	"hob/autonomy/mind/goals"
+	"hob/autonomy/payload"
 	"hob/platform/provenance"
 	"hob/platform/store"
 	"hob/watchers"
@@ -138,8 +138,8 @@ func waitRule(res result) string {
 }
 
 func firedRule(ev bus.Event, model string) string {
-	var f watcherPayload
-	if json.Unmarshal(ev.Payload, &f) != nil {
+	f, err := payload.ParseSignal(ev)
+	if err != nil {
 		return string(ev.Kind)
 	}
 	what := fmt.Sprintf("the %s %s", ev.Kind, f.Watcher)

@@ -10,6 +10,7 @@ import (
 
 	"hob/autonomy/bus"
 	"hob/autonomy/notify"
+	"hob/autonomy/payload"
 	"hob/platform/provenance"
 	"hob/platform/provenance/origins"
 )
@@ -76,17 +77,21 @@ func (l *Loop) traceOrigins(ctx context.Context, w *Why) (err error) {
 func (l *Loop) eventOrigins(ctx context.Context, ev bus.Event) []provenance.Origin {
 	switch ev.Kind {
 	case bus.Message:
-		m, err := messageOf(ev)
+		m, err := payload.ParseMessage(ev)
 		if err != nil {
 			return nil
 		}
-		return messageOrigins(ev, m)
+		return m.Origins(ev)
 	case bus.Watcher, bus.Schedule, bus.Webhook:
-		var f watcherPayload
-		if json.Unmarshal(ev.Payload, &f) != nil {
+		f, err := payload.ParseSignal(ev)
+		if err != nil {
 			return nil
 		}
-		return l.firedOrigins(ctx, ev, f)
+		out, err := f.Origins(l.o.Store.Reader(ctx), ev)
+		if err != nil {
+			l.o.Log.WarnContext(ctx, "origins cannot be read", "watcher", f.Watcher, "err", err)
+		}
+		return out
 	case bus.System:
 		return l.digestOrigins(ctx, ev)
 	case bus.Task:

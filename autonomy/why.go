@@ -17,6 +17,7 @@ import (
 	"hob/channels"
 	"hob/platform/provenance"
 	"hob/platform/store"
+	"hob/platform/text/textnorm"
 	"hob/tools"
 )
 
@@ -201,7 +202,7 @@ func wayOf(d bus.Delivery, at func(time.Time) string) string {
 	}
 	switch {
 	case d.Error != "":
-		s += " (" + firstLine(d.Error) + ")"
+		s += " (" + textnorm.FirstLine(d.Error) + ")"
 	case d.Kind == channels.Send && d.State == channels.Queued:
 		s += ", goes out at " + at(d.NotBefore)
 	}
@@ -218,7 +219,7 @@ func (w Why) Text(zone *time.Location) string {
 	if w.Thing != nil {
 		b.WriteString(w.Thing.formatText(at))
 	}
-	fmt.Fprintf(&b, "%s  a %s came from %s (%s words): %q\n", at(w.Event.ReceivedAt), w.Event.Kind, w.Event.Source, w.Event.Provenance, firstLine(w.Event.Text))
+	fmt.Fprintf(&b, "%s  a %s came from %s (%s words): %q\n", at(w.Event.ReceivedAt), w.Event.Kind, w.Event.Source, w.Event.Provenance, textnorm.FirstLine(w.Event.Text))
 	toldFrom(&b, "it brings", w.Origins)
 	for _, c := range w.Calls {
 		fmt.Fprintf(&b, "%s  tool %s %s: %s", at(c.StartedAt), c.Tool, c.State, c.Decision)
@@ -242,7 +243,7 @@ func (w Why) Text(zone *time.Location) string {
 		}
 	}
 	for _, d := range w.Deliveries {
-		fmt.Fprintf(&b, "%s  %s: %q\n", at(d.CreatedAt), wayOf(d, at), firstLine(d.Text))
+		fmt.Fprintf(&b, "%s  %s: %q\n", at(d.CreatedAt), wayOf(d, at), textnorm.FirstLine(d.Text))
 	}
 	for _, n := range w.Notices {
 		b.WriteString(n.Line(at) + "\n")

@@ -57,3 +57,6 @@ type Event struct {
 	Answer    string    `json:"answer,omitempty"`
 	DoneAt    time.Time `json:"done_at,omitzero"`
 }
+
+// CommandLane returns the queue of a session's commands. They overtake all other events.
+func CommandLane(session string) string { return session + "\x1fcommands" }

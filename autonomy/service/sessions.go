@@ -7,10 +7,10 @@ import (
 	"slices"
 	"strings"
 
-	"hob/autonomy"
 	"hob/autonomy/agents"
 	"hob/autonomy/api"
 	"hob/autonomy/llm"
+	"hob/autonomy/payload"
 	"hob/autonomy/session"
 	"hob/platform/store"
 	"hob/platform/text/credential"
@@ -42,7 +42,7 @@ func (sv *Service) Messages(ctx context.Context, q api.Query) ([]api.ChatLine, e
 		if e.Provenance.Tainted() || agents.IsTaskEvent(e) { // another agent handed it on
 			from = e.Sender
 		}
-		out = append(out, api.ChatLine{ID: e.ID, Event: e.ID, From: from, Kind: "message", Text: e.Text, State: string(e.State), At: e.ReceivedAt, Attached: autonomy.Attachments(e)})
+		out = append(out, api.ChatLine{ID: e.ID, Event: e.ID, From: from, Kind: "message", Text: e.Text, State: string(e.State), At: e.ReceivedAt, Attached: payload.Attachments(e)})
 	}
 	for _, d := range said {
 		out = append(out, api.ChatLine{ID: d.ID, Event: d.Event, From: "hob", Kind: string(d.Kind), Text: d.Text, State: string(d.State), At: d.CreatedAt})

@@ -10,9 +10,9 @@ import (
 	"strings"
 	"unicode/utf8"
 
-	"hob/autonomy"
 	"hob/channels"
 	"hob/channels/web"
+	"hob/platform/text/textnorm"
 )
 
 // The marks with which a terminal in bracketed paste mode encloses a paste (xterm,
@@ -117,7 +117,9 @@ func (p *pasteFolder) turnOver() {
 // pastePlaceholder returns the text that stands for paste n while the line is edited.
 func pastePlaceholder(n int, text string) string { return "[pasted text #" + pasteName(n, text) + "]" }
 
-func pasteName(n int, text string) string { return fmt.Sprintf("%d, %s", n, autonomy.SizeOf(text)) }
+func pasteName(n int, text string) string {
+	return fmt.Sprintf("%d, %s", n, textnorm.FormatLength(text))
+}
 
 var pasteMark = regexp.MustCompile(`\[pasted text #(\d+), [\d,]+ characters\]`)
 

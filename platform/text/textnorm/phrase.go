@@ -5,6 +5,7 @@ package textnorm
 
 import (
 	"slices"
+	"strconv"
 	"strings"
 	"unicode"
 	"unicode/utf8"
@@ -100,6 +101,27 @@ func TruncateRunes(s string, n int) string {
 		n--
 	}
 	return s
+}
+
+// FirstLine returns the first line of a text, truncated to 120 characters.
+func FirstLine(s string) string {
+	s, _, _ = strings.Cut(strings.TrimSpace(s), "\n")
+	if short := TruncateRunes(s, 120); short != s {
+		return short + "…"
+	}
+	return s
+}
+
+// FormatLength formats the length of a text: "1,234 characters".
+func FormatLength(text string) string {
+	digits := strconv.Itoa(utf8.RuneCountInString(text))
+	for i := len(digits) - 3; i > 0; i -= 3 {
+		digits = digits[:i] + "," + digits[i:]
+	}
+	if digits == "1" {
+		return "1 character"
+	}
+	return digits + " characters"
 }
 
 // Similar rates two words or titles from 0 (nothing in common) to 1 (same) by

@@ -1,6 +1,7 @@
 package textnorm
 
 import (
+	"strings"
 	"testing"
 	"unicode/utf8"
 
@@ -38,6 +39,23 @@ func TestCut(t *testing.T) {
 	}
 	if got := Ellipsize(" short\ttext ", 20); got != "short text" {
 		t.Errorf("Cut = %q", got)
+	}
+}
+
+func TestFirstLine(t *testing.T) {
+	long := strings.Repeat("ñ", 120)
+	for text, want := range map[string]string{"": "", " \n one\ntwo": "one", long: long, long + "b": long + "…", long + "\nc": long} {
+		if got := FirstLine(text); got != want {
+			t.Errorf("FirstLine(%q) = %q, want %q", text, got, want)
+		}
+	}
+}
+
+func TestFormatLength(t *testing.T) {
+	for n, want := range map[int]string{0: "0 characters", 1: "1 character", 999: "999 characters", 1000: "1,000 characters", 1234567: "1,234,567 characters"} {
+		if got := FormatLength(strings.Repeat("é", n)); got != want {
+			t.Errorf("%d: %q, want %q", n, got, want)
+		}
 	}
 }
 

@@ -1,0 +1,93 @@
+package payload
+
+import (
+	"cmp"
+	"strings"
+
+	"hob/autonomy/bus"
+	"hob/channels"
+	"hob/platform/provenance"
+	"hob/platform/provenance/origins"
+	"hob/platform/store"
+	"hob/platform/text/textnorm"
+)
+
+// Origins returns the origins of untrusted text in a message: its sender, or the client that
+// attached more than the owner's words.
+func (m Message) Origins(ev bus.Event) []provenance.Origin {
+	if ev.Provenance.Tainted() {
+		who := cmp.Or(m.Name, ev.Sender, "somebody")
+		if m.Name != "" && ev.Sender != "" && m.Name != ev.Sender {
+			who += " <" + ev.Sender + ">"
+		}
+		return []provenance.Origin{{Kind: "message", Label: who, Via: ev.Channel, Event: ev.ID}}
+	}
+	if len(m.Outside) == 0 {
+		return nil
+	}
+	return provenance.Join(m.OutsideOrigins(ev))
+}
+
+// OutsideOrigins returns the origin of each untrusted text that came with a message of the owner,
+// in the order of these texts.
+func (m Message) OutsideOrigins(ev bus.Event) []provenance.Origin {
+	if ev.Provenance.Tainted() {
+		return nil // all of it is the sender's
+	}
+	out := make([]provenance.Origin, len(m.Outside))
+	for i, text := range m.Outside {
+		out[i] = provenance.Origin{Kind: "client", Label: cmp.Or(m.Via, ev.Channel), Event: ev.ID}
+		if i >= len(m.OutsideFrom) {
+			continue
+		}
+		from := m.OutsideFrom[i]
+		kinds := map[channels.TextOrigin]string{channels.Pasted: "paste", channels.Piped: "pipe", channels.FromFile: "file"}
+		if kind, ok := kinds[from.Origin]; ok {
+			out[i] = provenance.Origin{Kind: kind, Label: cmp.Or(from.Name, textnorm.FormatLength(text)), Event: ev.ID}
+		}
+	}
+	return out
+}
+
+// Attachments names the untrusted texts that a client sent along with a message: "pasted text,
+// 1,234 characters". Only the label is chosen by somebody else.
+func Attachments(ev bus.Event) (out []string) {
+	m, err := ParseMessage(ev)
+	if err != nil || ev.Kind != bus.Message || ev.Provenance.Tainted() {
+		return nil
+	}
+	names := map[string]string{"paste": "pasted text, ", "pipe": "piped text, ", "file": "file, "}
+	for i, o := range m.OutsideOrigins(ev) {
+		if name, ok := names[o.Kind]; ok && i < len(m.OutsideFrom) {
+			out = append(out, name+o.Label)
+		}
+	}
+	return out
+}
+
+// Origins returns the origins of untrusted text in the event of a signal: what it observed, and
+// what influenced the creation of its watcher. If the latter cannot be read, Origins returns the
+// former and an error.
+func (s Signal) Origins(q store.Querier, ev bus.Event) ([]provenance.Origin, error) {
+	out := s.observedOrigins(ev)
+	if !s.Made.Tainted() || s.Watcher == "" {
+		return out, nil
+	}
+	made, err := origins.Of(q, origins.Row, s.Watcher)
+	return provenance.Join(out, made), err
+}
+
+// observedOrigins returns the origins of the observed text.
+func (s Signal) observedOrigins(ev bus.Event) []provenance.Origin {
+	switch {
+	case ev.Kind == bus.Webhook:
+		return []provenance.Origin{{Kind: "webhook", Label: s.Title, Event: ev.ID}}
+	case ev.Kind == bus.Schedule && !s.Made.Tainted():
+		return nil
+	case ev.Kind == bus.Schedule:
+		return []provenance.Origin{{Kind: "schedule", Label: cmp.Or(s.Title, s.Watcher), Event: ev.ID}}
+	case strings.TrimSpace(s.Signal) == "" && !s.Made.Tainted():
+		return nil
+	}
+	return []provenance.Origin{{Kind: "watcher", Label: cmp.Or(s.Title, s.Watcher), Event: ev.ID}}
+}

@@ -1,0 +1,103 @@
+// Package payload defines the payloads of inbox events (bus.Event.Payload) and derives the origins
+// of untrusted text from them. The packages that accept events write them; the packages that
+// answer and explain events read them. The fields are stored as JSON: their names must not change.
+package payload
+
+import (
+	"encoding/json"
+	"fmt"
+	"time"
+
+	"hob/autonomy/bus"
+	"hob/autonomy/notify"
+	"hob/channels"
+	"hob/platform/provenance"
+	"hob/watchers"
+)
+
+// Message is the payload of a message event.
+type Message struct {
+	Outside []string `json:"outside,omitempty"`
+	// OutsideFrom: see channels.Inbound.
+	OutsideFrom []channels.TextSource `json:"outside_from,omitempty"`
+	Images      []channels.Image      `json:"images,omitempty"`
+	Via         string                `json:"via,omitempty"`
+	Unknown     bool                  `json:"unknown,omitempty"` // who handed it in is not known
+	Name        string                `json:"name,omitempty"`
+	Title       string                `json:"title,omitempty"`  // the chat's name
+	Server      string                `json:"server,omitempty"` // id of the server or workspace
+	Extra       json.RawMessage       `json:"extra,omitempty"`
+	// Until is set if the sender exceeded the limit: Hob reads nothing before that time and
+	// replies so.
+	Until time.Time `json:"until,omitzero"`
+	// Client is the API program that sent the message; see channels.Inbound for the fields.
+	Client      string   `json:"client,omitempty"`
+	ReplyTo     []string `json:"reply_to,omitempty"`
+	Threaded    bool     `json:"threaded,omitempty"`
+	OnlyReplies bool     `json:"only_replies,omitempty"`
+	// Shared marks a message that is not from a private chat with the owner, or that is
+	// answered on another channel; see bus.OwnersChat.
+	Shared bool `json:"shared,omitempty"`
+}
+
+// ParseMessage reads the payload of a message event. A missing payload is an empty one.
+func ParseMessage(ev bus.Event) (m Message, err error) {
+	if len(ev.Payload) == 0 {
+		return m, nil
+	}
+	if err := json.Unmarshal(ev.Payload, &m); err != nil {
+		return m, fmt.Errorf("event %s: %w", ev.ID, err)
+	}
+	return m, nil
+}
+
+// Signal is the payload of an event of a watcher, a schedule, a trigger or Hob itself.
+type Signal struct {
+	Watcher string            `json:"watcher"`
+	Title   string            `json:"title"`
+	Mode    watchers.Mode     `json:"mode"`
+	Action  string            `json:"action,omitempty"`
+	Report  string            `json:"report"`
+	Signal  string            `json:"signal"`
+	Late    time.Duration     `json:"late,omitempty"`
+	Note    string            `json:"note,omitempty"`   // describes a delay, for users
+	Made    provenance.Source `json:"made"`             // the watcher's own provenance
+	Agent   string            `json:"agent,omitempty"`  // who set it up; "" = the default one
+	Urgency notify.Urgency    `json:"urgency,omitzero"` // for Hob's own notices; 0 means the default
+	Data    json.RawMessage   `json:"data,omitempty"`
+}
+
+// ParseSignal reads the payload of an event that is not a message, a goal or a tool call.
+func ParseSignal(ev bus.Event) (s Signal, err error) {
+	if err := json.Unmarshal(ev.Payload, &s); err != nil {
+		return s, fmt.Errorf("event %s: %w", ev.ID, err)
+	}
+	return s, nil
+}
+
+// LatenessNote describes the delay of an event, between open and end; "" if it was on time.
+func (s Signal) LatenessNote(open, end string) string {
+	switch {
+	case s.Note != "":
+		return open + s.Note + end
+	case s.Late >= time.Minute: // stored before the field Note existed
+		return open + "ran late" + end
+	}
+	return ""
+}
+
+// ReportSession returns the session to which an event of a watcher, a schedule or a trigger
+// reports, or the event's own session.
+func ReportSession(ev bus.Event) string {
+	if s, err := ParseSignal(ev); err == nil && s.Report != "" {
+		return s.Report
+	}
+	return ev.Session
+}
+
+// ToolCall is the payload of a tool call that the owner made directly.
+type ToolCall struct {
+	Tool   string          `json:"tool"`
+	Args   json.RawMessage `json:"args"`
+	Report string          `json:"report"`
+}
