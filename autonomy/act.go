@@ -14,6 +14,7 @@ import (
 	"hob/autonomy/llm"
 	"hob/autonomy/mind/learn"
 	"hob/autonomy/payload"
+	"hob/autonomy/trace"
 	"hob/channels"
 	"hob/platform/provenance"
 	"hob/platform/store"
@@ -94,14 +95,13 @@ func (l *Loop) prepareLearning(ev bus.Event, res result) func(tx *store.Tx) {
 }
 
 func traceTx(tx *store.Tx, t *activeTurn, res result) error {
-	u := res.Usage
-	_, err := tx.Exec(`INSERT INTO turns (event, session, how, model, rounds, input, output, cache_read, cache_write, known, tainted, started_at, ended_at)
-		VALUES (?,?,?,?,?,?,?,?,?,?,?,?,?) ON CONFLICT (event) DO NOTHING`, t.ev.ID, t.ev.Session, res.how, res.Model, res.Rounds, u.Input, u.Output,
-		u.CacheRead, u.CacheWrite, u.Known, res.Source.Tainted() && res.Source != "", store.Millis(t.since), time.Now().UnixMilli())
+	err := trace.WriteTurnTx(tx, t.ev.ID, t.ev.Session, trace.Turn{
+		How: res.how, Model: res.Model, Rounds: res.Rounds, Usage: res.Usage, Tainted: res.Source.Tainted() && res.Source != "", StartedAt: t.since, EndedAt: time.Now(),
+	})
 	if err != nil {
-		return fmt.Errorf("trace: %w", err)
+		return err
 	}
-	return tickTx(tx, t, ruleOf(t.ev, res), tickDone)
+	return tickTx(tx, t, ruleOf(t.ev, res), trace.TickDone)
 }
 
 // handleFailure handles a turn that ended in an error. Somebody who waits gets one sentence as an
@@ -125,10 +125,10 @@ func (l *Loop) handleFailure(ctx context.Context, t *activeTurn, res result, cau
 		return l.goalFailed(ctx, t, res, cause)
 	}
 	if permanent || ev.Attempts >= bus.MaxAttempts {
-		l.keepTick(ctx, t, ruleOf(ev, res), tickDead)
+		l.keepTick(ctx, t, ruleOf(ev, res), trace.TickDead)
 		return l.tellDead(ctx, ev, llm.DescribeError(cause))
 	}
-	l.keepTick(ctx, t, ruleOf(ev, res), tickRetry)
+	l.keepTick(ctx, t, ruleOf(ev, res), trace.TickRetry)
 	return l.retryEvent(ctx, ev, cause, time.Now().Add(time.Duration(ev.Attempts)*time.Minute))
 }
 

@@ -16,6 +16,7 @@ import (
 	"hob/autonomy/mind/goals"
 	"hob/autonomy/notify"
 	"hob/autonomy/session"
+	"hob/autonomy/trace"
 	"hob/autonomy/turn"
 	"hob/autonomy/turn/modelrouter"
 	"hob/autonomy/turn/prompt"
@@ -133,7 +134,7 @@ type setup struct {
 }
 
 func sets() []store.MigrationSet {
-	return []store.MigrationSet{bus.Migrations(), guard.Migrations(), session.Migrations(), origins.Migrations(), modelrouter.Migrations(), goals.Migrations(), notify.Migrations(), autonomy.Migrations(), {Owner: "test", Steps: []string{`CREATE TABLE items (call TEXT PRIMARY KEY, text TEXT)`}}}
+	return []store.MigrationSet{bus.Migrations(), guard.Migrations(), session.Migrations(), origins.Migrations(), modelrouter.Migrations(), goals.Migrations(), notify.Migrations(), trace.Migrations(), {Owner: "test", Steps: []string{`CREATE TABLE items (call TEXT PRIMARY KEY, text TEXT)`}}}
 }
 
 // furnish puts an empty database into a new home.

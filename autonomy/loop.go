@@ -15,6 +15,7 @@ import (
 	"hob/autonomy/mind/learn"
 	"hob/autonomy/notify"
 	"hob/autonomy/session"
+	"hob/autonomy/trace"
 	"hob/autonomy/turn"
 	"hob/channels"
 	"hob/platform/net/hooksig"
@@ -203,17 +204,6 @@ func New(o Options) (*Loop, error) {
 	}, nil
 }
 
-// Migrations of the loop's own table, the traces of turns.
-func Migrations() store.MigrationSet {
-	return store.MigrationSet{Owner: "autonomy", Steps: []string{`
-CREATE TABLE turns (
-	event TEXT PRIMARY KEY, session TEXT NOT NULL, how TEXT NOT NULL, model TEXT NOT NULL, rounds INTEGER NOT NULL,
-	input INTEGER NOT NULL, output INTEGER NOT NULL, cache_read INTEGER NOT NULL, cache_write INTEGER NOT NULL, known INTEGER NOT NULL,
-	tainted INTEGER NOT NULL, started_at INTEGER NOT NULL, ended_at INTEGER NOT NULL) WITHOUT ROWID;
-CREATE INDEX turns_time ON turns(ended_at);
-`, ticks}}
-}
-
 // Run works until ctx ends and everything it started has ended.
 func (l *Loop) Run(ctx context.Context) error {
 	if err := l.recoverFromCrash(context.WithoutCancel(ctx)); err != nil {
@@ -228,18 +218,18 @@ func (l *Loop) Run(ctx context.Context) error {
 	clock := newClock()
 	timer := time.NewTimer(0)
 	defer timer.Stop()
-	woke := wokeStart
+	woke := trace.WokeStart
 	for ctx.Err() == nil {
 		next := l.startDueTurns(ctx, work, woke)
 		timer.Reset(l.sleepDuration(next))
 		select {
 		case <-ctx.Done():
 		case <-l.o.Bus.Wake():
-			woke = wokeArrival
+			woke = trace.WokeArrival
 		case <-l.freed:
-			woke = wokePlace
+			woke = trace.WokeSlot
 		case <-timer.C:
-			woke = wokeClock
+			woke = trace.WokeClock
 		}
 		if by := clock.wallClockJump(); by != 0 {
 			l.o.Log.Info("the clock jumped", "by", by)

@@ -14,6 +14,7 @@ import (
 	"hob/autonomy/llm"
 	"hob/autonomy/payload"
 	"hob/autonomy/session"
+	"hob/autonomy/trace"
 	"hob/autonomy/turn"
 	"hob/autonomy/turn/modelrouter"
 	"hob/autonomy/turn/prompt"
@@ -63,7 +64,7 @@ func (l *Loop) Replay(ctx context.Context, id, turnID string) (Replayed, error) 
 	if err != nil {
 		return Replayed{}, err
 	}
-	trace, err := l.Trace(ctx, rec.Turn)
+	then, err := trace.ReadTurn(l.o.Store.Reader(ctx), rec.Turn)
 	if err != nil {
 		return Replayed{}, err
 	}
@@ -84,7 +85,7 @@ func (l *Loop) Replay(ctx context.Context, id, turnID string) (Replayed, error) 
 		}
 		as = who.Runner
 	}
-	return s.replayTurn(ctx, as, ledger, trace)
+	return s.replayTurn(ctx, as, ledger, then)
 }
 
 // replaySandbox is the temporary store in which a turn is replayed.
@@ -110,7 +111,7 @@ func newStage(ctx context.Context, rec session.Recording, ev bus.Event) (_ *repl
 			s.close()
 		}
 	}()
-	sets := []store.MigrationSet{bus.Migrations(), guard.Migrations(), session.Migrations(), prompt.Migrations(), origins.Migrations(), Migrations()}
+	sets := []store.MigrationSet{bus.Migrations(), guard.Migrations(), session.Migrations(), prompt.Migrations(), origins.Migrations(), trace.Migrations()}
 	if s.store, err = store.Open(ctx, filepath.Join(s.dir, "replay.db"), sets, store.Options{SkipCheck: true}); err != nil {
 		return nil, fmt.Errorf("replay: %w", err)
 	}
@@ -138,7 +139,7 @@ func (s *replaySandbox) close() {
 }
 
 // replayTurn runs the turn and compares.
-func (s *replaySandbox) replayTurn(ctx context.Context, as *turn.Runner, ledger []bus.Entry, trace *Trace) (Replayed, error) {
+func (s *replaySandbox) replayTurn(ctx context.Context, as *turn.Runner, ledger []bus.Entry, then *trace.Turn) (Replayed, error) {
 	out := Replayed{Session: s.rec.Session, Turn: s.rec.Turn, Differences: []Difference{}}
 	d := &differences{list: &out.Differences}
 	again, err := as.With(func(o *turn.Options) {
@@ -151,11 +152,11 @@ func (s *replaySandbox) replayTurn(ctx context.Context, as *turn.Runner, ledger 
 		o.Model = func(ctx context.Context, ask modelrouter.TurnInfo) (modelrouter.Choice, error) {
 			c, err := choose(ctx, ask)
 			if err != nil {
-				d.addIfDifferent("model", "", modelOf(trace), "none: "+err.Error())
+				d.addIfDifferent("model", "", modelOf(then), "none: "+err.Error())
 				return modelrouter.Choice{Model: s.player}, nil
 			}
 			s.player.info = c.Model.Info()
-			if was := modelOf(trace); was != "" && was != s.player.info.Name() {
+			if was := modelOf(then); was != "" && was != s.player.info.Name() {
 				d.addIfDifferent("model", "", was, s.player.info.Name())
 			}
 			return modelrouter.Choice{Model: s.player, Reason: c.Reason}, nil
@@ -214,7 +215,7 @@ func (s *replaySandbox) turnMessages(ctx context.Context, res turn.Outcome) ([]l
 	return slices.Concat(stored, res.Messages)[1:], nil
 }
 
-func modelOf(t *Trace) string {
+func modelOf(t *trace.Turn) string {
 	if t == nil {
 		return ""
 	}

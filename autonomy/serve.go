@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"hob/autonomy/bus"
+	"hob/autonomy/trace"
 	"hob/autonomy/turn"
 	"hob/channels"
 	"hob/platform/provenance"
@@ -21,7 +22,7 @@ func (l *Loop) processEvent(ctx context.Context, t *activeTurn) {
 	res, err := l.answerWithRecover(ctx, ev)
 	switch {
 	case err == nil && res.Suspended:
-		l.keepTick(ctx, t, waitRule(res), tickWaits)
+		l.keepTick(ctx, t, waitRule(res), trace.TickWaits)
 		return
 	case err == nil:
 		err = l.commitResult(ctx, t, res)

@@ -8,6 +8,7 @@ import (
 	"hob/autonomy/bus"
 	"hob/autonomy/guard"
 	"hob/autonomy/notify"
+	"hob/autonomy/trace"
 	"hob/channels"
 	"hob/platform/provenance"
 	"hob/platform/text/textnorm"
@@ -49,11 +50,11 @@ func (l *Loop) unsaidRule(ctx context.Context, ev bus.Event) (string, error) {
 	case bus.Dead:
 		return "[given_up] after " + fmt.Sprint(ev.Attempts) + " attempt(s): " + ev.Error, nil
 	default:
-		rows, err := queryTicks(l.o.Store.Reader(ctx), "WHERE event = ? ORDER BY tick DESC LIMIT 1", ev.ID)
-		if err != nil || len(rows) == 0 {
+		last, err := trace.LastTick(l.o.Store.Reader(ctx), ev.ID)
+		if err != nil || last == nil {
 			return "[not_done_yet] it is " + string(ev.State), err
 		}
-		return "[not_done_yet] " + rows[0].Rule, nil
+		return "[not_done_yet] " + last.Rule, nil
 	}
 	if l.o.Notices != nil {
 		held, err := l.o.Notices.Why(ctx, ev.ID)

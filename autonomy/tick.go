@@ -2,7 +2,6 @@ package autonomy
 
 import (
 	"context"
-	"database/sql"
 	"errors"
 	"fmt"
 	"strings"
@@ -12,46 +11,11 @@ import (
 	"hob/autonomy/bus"
 	"hob/autonomy/mind/goals"
 	"hob/autonomy/payload"
+	"hob/autonomy/trace"
 	"hob/platform/provenance"
 	"hob/platform/store"
 	"hob/watchers"
 )
-
-// ticks is the schema of the trace of ticks with input: one row for each claimed event. The id
-// contains the time (UUIDv7).
-const ticks = `CREATE TABLE ticks (
-	tick TEXT NOT NULL, event TEXT NOT NULL, woke TEXT NOT NULL, rule TEXT NOT NULL, state TEXT NOT NULL,
-	at INTEGER NOT NULL, ended_at INTEGER NOT NULL, PRIMARY KEY (tick, event)) WITHOUT ROWID;
-CREATE INDEX ticks_event ON ticks(event);`
-
-// What woke the loop.
-const (
-	wokeStart   = "start"
-	wokeArrival = "something arrived"
-	wokePlace   = "there was room again"
-	wokeClock   = "the clock"
-)
-
-// States of an event in a tick.
-const (
-	tickDone  = "done"
-	tickWaits = "waits"    // for an answer, or for room
-	tickRetry = "failed"   // a retry follows
-	tickDead  = "given up" // permanent
-)
-
-// Ticked is one event in one tick.
-type Ticked struct {
-	Tick  string `json:"tick"`
-	Event string `json:"event"`
-	Woke  string `json:"woke"`
-	// Rule names the rule that decided how the event was handled. It contains no untrusted
-	// text.
-	Rule    string    `json:"rule"`
-	State   string    `json:"state"`
-	At      time.Time `json:"at"`
-	EndedAt time.Time `json:"ended_at"`
-}
 
 // Tick is one iteration of the loop that had an input.
 type Tick struct {
@@ -71,13 +35,7 @@ func tickTx(tx *store.Tx, t *activeTurn, rule, state string) error {
 	if t.tick == "" {
 		return nil
 	}
-	_, err := tx.Exec(`INSERT INTO ticks (tick, event, woke, rule, state, at, ended_at) VALUES (?,?,?,?,?,?,?)
-		ON CONFLICT (tick, event) DO UPDATE SET rule = excluded.rule, state = excluded.state, ended_at = excluded.ended_at`,
-		t.tick, t.ev.ID, t.woke, rule, state, store.Millis(t.since), time.Now().UnixMilli())
-	if err != nil {
-		return fmt.Errorf("write the trace of a tick: %w", err)
-	}
-	return nil
+	return trace.WriteTickTx(tx, trace.Tick{Tick: t.tick, Event: t.ev.ID, Woke: t.woke, Rule: rule, State: state, At: t.since, EndedAt: time.Now()})
 }
 
 // keepTick is tickTx for an event without its own transaction: it waits, or it failed. Errors
@@ -160,17 +118,18 @@ func (l *Loop) Tick(ctx context.Context, id string) (Tick, error) {
 		id = ""
 	}
 	t := Tick{Events: []Why{}}
-	err := q.QueryRow(`SELECT tick FROM ticks WHERE ?1 = '' OR tick = ?1 OR event = ?1 ORDER BY tick DESC LIMIT 1`, id).Scan(&t.ID)
+	var err error
+	if t.ID, err = trace.FindTick(q, id); err != nil {
+		return t, err
+	}
 	switch {
-	case errors.Is(err, sql.ErrNoRows) && id == "":
+	case t.ID == "" && id == "":
 		t.Nothing = true
 		return t, nil
-	case errors.Is(err, sql.ErrNoRows):
+	case t.ID == "":
 		return t, fmt.Errorf("no tick and no event has the id %q: %w", id, bus.ErrNotFound)
-	case err != nil:
-		return t, fmt.Errorf("read ticks: %w", err)
 	}
-	rows, err := queryTicks(q, "WHERE tick = ? ORDER BY event LIMIT 50", t.ID)
+	rows, err := trace.TickEvents(q, t.ID)
 	if err != nil {
 		return t, err
 	}
@@ -188,24 +147,6 @@ func (l *Loop) Tick(ctx context.Context, id string) (Tick, error) {
 	return t, nil
 }
 
-func queryTicks(q store.Querier, tail string, args ...any) (out []Ticked, err error) {
-	rows, err := q.Query("SELECT tick, event, woke, rule, state, at, ended_at FROM ticks "+tail, args...)
-	if err != nil {
-		return nil, fmt.Errorf("read ticks: %w", err)
-	}
-	defer func() { err = errors.Join(err, rows.Close()) }()
-	for rows.Next() {
-		var t Ticked
-		var at, ended int64
-		if err := rows.Scan(&t.Tick, &t.Event, &t.Woke, &t.Rule, &t.State, &at, &ended); err != nil {
-			return nil, fmt.Errorf("read ticks: %w", err)
-		}
-		t.At, t.EndedAt = store.Time(at), store.Time(ended)
-		out = append(out, t)
-	}
-	return out, rows.Err()
-}
-
 // Text formats the explanation for users.
 func (t Tick) Text(zone *time.Location) string {
 	if t.Nothing {
@@ -217,27 +158,4 @@ func (t Tick) Text(zone *time.Location) string {
 		b.WriteString("\n" + w.Text(zone) + "\n")
 	}
 	return strings.TrimSpace(b.String())
-}
-
-// pruneTicks removes the traces of ticks that are older than they are kept.
-func (l *Loop) pruneTicks(ctx context.Context) error {
-	if l.o.KeepTraces <= 0 {
-		return nil
-	}
-	before := tickAt(time.Now().Add(-l.o.KeepTraces))
-	var old bool
-	if err := l.o.Store.Reader(ctx).QueryRow("SELECT EXISTS (SELECT 1 FROM ticks WHERE tick < ?)", before).Scan(&old); err != nil || !old {
-		return err
-	}
-	return l.o.Store.Write(ctx, func(tx *store.Tx) error {
-		_, err := tx.Exec("DELETE FROM ticks WHERE tick IN (SELECT tick FROM ticks WHERE tick < ? LIMIT 5000)", before)
-		return err
-	})
-}
-
-// tickAt returns the smallest id of a tick at a time (RFC 9562, UUIDv7: the first 48 bits are
-// Unix milliseconds).
-func tickAt(t time.Time) string {
-	hex := fmt.Sprintf("%012x", max(0, t.UnixMilli()))
-	return hex[:8] + "-" + hex[8:]
 }

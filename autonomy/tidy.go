@@ -10,6 +10,7 @@ import (
 	"hob/autonomy/bus"
 	"hob/autonomy/guard"
 	"hob/autonomy/session"
+	"hob/autonomy/trace"
 	"hob/platform/host/system"
 	"hob/platform/store"
 )
@@ -52,7 +53,7 @@ func (l *Loop) runMaintenance(ctx context.Context) {
 			if l.Running() == 0 {
 				debug.FreeOSMemory()
 			}
-			if err := errors.Join(l.pruneTicks(ctx), l.pruneNotices(ctx)); err != nil && ctx.Err() == nil {
+			if err := errors.Join(trace.PruneTicks(ctx, l.o.Store, l.o.KeepTraces), l.pruneNotices(ctx)); err != nil && ctx.Err() == nil {
 				l.o.Log.Warn("old traces cannot be removed", "err", err)
 			}
 			if l.Running() == 0 { // last, since what comes before uses much of the program

@@ -2,7 +2,6 @@ package autonomy
 
 import (
 	"context"
-	"database/sql"
 	"errors"
 	"fmt"
 	"slices"
@@ -11,32 +10,20 @@ import (
 
 	"hob/autonomy/bus"
 	"hob/autonomy/guard"
-	"hob/autonomy/llm"
 	"hob/autonomy/mind/goals"
 	"hob/autonomy/notify"
+	"hob/autonomy/trace"
 	"hob/channels"
 	"hob/platform/provenance"
-	"hob/platform/store"
 	"hob/platform/text/textnorm"
 	"hob/tools"
 )
 
-// Trace records how an event was handled.
-type Trace struct {
-	How       string    `json:"how"` // turn, notice, command, call, error
-	Model     string    `json:"model,omitempty"`
-	Rounds    int       `json:"rounds"`
-	Usage     llm.Usage `json:"usage"`
-	Tainted   bool      `json:"tainted"`
-	StartedAt time.Time `json:"started_at"`
-	EndedAt   time.Time `json:"ended_at"`
-}
-
 // Why holds everything known about one event: its content, the decisions and their authority,
 // the actions, the answers.
 type Why struct {
-	Event bus.Event `json:"event,omitzero"`
-	Trace *Trace    `json:"trace,omitempty"`
+	Event bus.Event   `json:"event,omitzero"`
+	Trace *trace.Turn `json:"trace,omitempty"`
 	// Nothing: there is nothing to explain yet.
 	Nothing bool   `json:"nothing,omitempty"`
 	instead string // the answer in that case
@@ -49,7 +36,7 @@ type Why struct {
 	Deliveries []bus.Delivery      `json:"deliveries"`
 	Spent      *Spent              `json:"spent,omitempty"`
 	// Ticks are the ticks that claimed the event, oldest first.
-	Ticks []Ticked `json:"ticks,omitempty"`
+	Ticks []trace.Tick `json:"ticks,omitempty"`
 	// Notices are the outcomes of notices about the event.
 	Notices []notify.Notice `json:"notices,omitempty"`
 	// Goal is the result of the event if it belongs to a goal.
@@ -83,10 +70,10 @@ func (l *Loop) Why(ctx context.Context, id, session string) (Why, error) {
 		return w, err
 	}
 	w.Event = ev
-	if w.Trace, err = l.Trace(ctx, ev.ID); err != nil {
+	if w.Trace, err = trace.ReadTurn(l.o.Store.Reader(ctx), ev.ID); err != nil {
 		return w, err
 	}
-	if w.Ticks, err = queryTicks(l.o.Store.Reader(ctx), "WHERE event = ? ORDER BY tick LIMIT 50", ev.ID); err != nil {
+	if w.Ticks, err = trace.EventTicks(l.o.Store.Reader(ctx), ev.ID); err != nil {
 		return w, err
 	}
 	if l.o.Notices != nil {
@@ -179,19 +166,6 @@ func (l *Loop) isReadOnlyCommand(ctx context.Context, e bus.Event) (bool, error)
 		return false, err
 	}
 	return !slices.ContainsFunc(calls, func(c bus.Entry) bool { return c.Effects != tools.Read.String() }), nil
-}
-
-// Trace reads how an event was handled; nil when it is not finished.
-func (l *Loop) Trace(ctx context.Context, event string) (*Trace, error) {
-	var t Trace
-	var started, ended int64
-	err := l.o.Store.Read().QueryRowContext(ctx, `SELECT how, model, rounds, input, output, cache_read, cache_write, known, tainted, started_at, ended_at FROM turns WHERE event = ?`, event).
-		Scan(&t.How, &t.Model, &t.Rounds, &t.Usage.Input, &t.Usage.Output, &t.Usage.CacheRead, &t.Usage.CacheWrite, &t.Usage.Known, &t.Tainted, &started, &ended)
-	if errors.Is(err, sql.ErrNoRows) {
-		return nil, nil
-	}
-	t.StartedAt, t.EndedAt = store.Time(started), store.Time(ended)
-	return &t, err
 }
 
 // wayOf describes the target and the state of a delivery.

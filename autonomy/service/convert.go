@@ -11,6 +11,7 @@ import (
 	"hob/autonomy/mind/learn"
 	"hob/autonomy/notify"
 	"hob/autonomy/session"
+	"hob/autonomy/trace"
 	"hob/tools"
 	"hob/watchers"
 )
@@ -374,7 +375,7 @@ func apiWhy(x autonomy.Why) api.Why {
 	}
 }
 
-func apiTrace(x autonomy.Trace) api.Trace {
+func apiTrace(x trace.Turn) api.Trace {
 	return api.Trace{
 		How:       x.How,
 		Model:     x.Model,
@@ -407,7 +408,7 @@ func apiTick(x autonomy.Tick) api.Tick {
 	}
 }
 
-func apiTickOfEvent(x autonomy.Ticked) api.TickOfEvent { return api.TickOfEvent(x) }
+func apiTickOfEvent(x trace.Tick) api.TickOfEvent { return api.TickOfEvent(x) }
 
 func apiSilence(x autonomy.SilenceReport) api.Silence {
 	return api.Silence{

@@ -10,6 +10,7 @@ import (
 	"hob/autonomy/api"
 	"hob/autonomy/bus"
 	"hob/autonomy/guard"
+	"hob/autonomy/trace"
 )
 
 // Event implements api.Turns.
@@ -90,17 +91,17 @@ func (sv *Service) eventStatus(ctx context.Context, e bus.Event) (api.EventStatu
 		s.Approvals = append(s.Approvals, below...)
 		return s, err
 	}
-	trace, err := sv.o.Loop.Trace(ctx, e.ID)
+	done, err := trace.ReadTurn(sv.o.Store.Reader(ctx), e.ID)
 	if err != nil {
 		return s, err
 	}
-	if trace == nil {
+	if done == nil {
 		return s, nil
 	}
-	if s.Usage, err = json.Marshal(trace.Usage); err != nil {
+	if s.Usage, err = json.Marshal(done.Usage); err != nil {
 		return s, err
 	}
-	if trace.How == "command" || trace.How == "notice" {
+	if done.How == "command" || done.How == "notice" {
 		return s, nil // neither uses tools
 	}
 	calls, err := sv.o.Bus.Calls(ctx, e.ID)

@@ -28,6 +28,7 @@ import (
 	"hob/autonomy/mind/learn"
 	"hob/autonomy/notify"
 	"hob/autonomy/session"
+	"hob/autonomy/trace"
 	"hob/autonomy/turn"
 	agentbrain "hob/autonomy/turn/modelrouter"
 	"hob/autonomy/turn/prompt"
@@ -216,7 +217,7 @@ func Open(ctx context.Context, opt Options) (_ *App, err error) {
 
 // Migrations lists the tables of every package that owns some.
 func Migrations() []store.MigrationSet {
-	sets := []store.MigrationSet{bus.Migrations(), guard.Migrations(), session.Migrations(), prompt.Migrations(), learn.Migrations(), extract.Migrations(), agents.Migrations(), goals.Migrations(), notify.Migrations(), autonomy.Migrations(), usage.Migrations()}
+	sets := []store.MigrationSet{bus.Migrations(), guard.Migrations(), session.Migrations(), prompt.Migrations(), learn.Migrations(), extract.Migrations(), agents.Migrations(), goals.Migrations(), notify.Migrations(), trace.Migrations(), usage.Migrations()}
 	sets = append(sets, agentbrain.Migrations(), pairing.Migrations())
 	sets = append(sets, ingest.Migrations()...)
 	sets = append(sets, watchers.AllMigrations(watchersall.Drivers())...)

@@ -9,13 +9,13 @@ import (
 	"path/filepath"
 	"time"
 
-	"hob/autonomy"
 	"hob/autonomy/agents"
 	"hob/autonomy/api"
 	"hob/autonomy/guard/pairing"
 	"hob/autonomy/mind/goals"
 	"hob/autonomy/notify"
 	"hob/autonomy/service"
+	"hob/autonomy/trace"
 	agentbrain "hob/autonomy/turn/modelrouter"
 	"hob/autonomy/turn/prompt"
 	"hob/autonomy/usage"
@@ -39,7 +39,7 @@ func (d *App) openErasing() {
 func (d *App) listErasers() []erase.Eraser {
 	out := []erase.Eraser{
 		d.sessions.Eraser(d.base), d.base, d.bus.Eraser(), d.guard.Eraser(d.bus.ResumeTx), prompt.Eraser(), d.learner.Eraser(), d.extractor.Eraser(), d.graph.Eraser(), agents.Eraser(), goals.Eraser(), notify.Eraser(),
-		autonomy.Eraser(), usage.Eraser(), agentbrain.Eraser(), pairing.Eraser(), d.watchers.Eraser(), d.results.Eraser(),
+		trace.Eraser(), usage.Eraser(), agentbrain.Eraser(), pairing.Eraser(), d.watchers.Eraser(), d.results.Eraser(),
 		d.documents,
 	}
 	out = append(out, watchers.Erasers(watchersall.Drivers())...)
