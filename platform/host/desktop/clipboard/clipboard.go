@@ -21,6 +21,7 @@ import (
 	"github.com/atotto/clipboard"
 
 	"hob/platform/host/osrun"
+	"hob/platform/retry"
 )
 
 // MaxText is the maximum length of a text, in bytes.
@@ -137,14 +138,26 @@ func (b *Clipboard) Write(ctx context.Context, text string) error {
 	if err := b.desk.writeText(ctx, text); err != nil {
 		return fmt.Errorf("write the clipboard: %w", err)
 	}
-	c, err := b.desk.readClipboard(ctx)
-	switch {
-	case err != nil:
-		return fmt.Errorf("write the clipboard: %w: %w", ErrUnsure, err)
-	case normalizeText(c.Text) != normalizeText(text):
-		return fmt.Errorf("write the clipboard: %w: another program has copied something", ErrUnsure)
+	return b.confirmWrite(ctx, text)
+}
+
+// confirmTime is how long a written text may take to appear. xclip and xsel exit before the X
+// server has processed their request.
+const confirmTime = time.Second
+
+// confirmWrite reads the clipboard until it contains text.
+func (b *Clipboard) confirmWrite(ctx context.Context, text string) error {
+	for end := time.Now().Add(confirmTime); ; {
+		c, err := b.desk.readClipboard(ctx)
+		switch {
+		case err != nil:
+			return fmt.Errorf("write the clipboard: %w: %w", ErrUnsure, err)
+		case normalizeText(c.Text) == normalizeText(text):
+			return nil
+		case time.Now().After(end) || retry.Sleep(ctx, 5*time.Millisecond) != nil:
+			return fmt.Errorf("write the clipboard: %w: another program has copied something", ErrUnsure)
+		}
 	}
-	return nil
 }
 
 // normalizeText normalizes a text to the form that all systems return.
