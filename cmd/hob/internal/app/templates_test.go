@@ -12,6 +12,7 @@ import (
 	"testing"
 	"time"
 
+	"hob/autonomy/mind/reconcile"
 	"hob/platform/provenance"
 	"hob/templates"
 	"hob/watchers"
@@ -114,14 +115,17 @@ func TestTemplatesAgainLater(t *testing.T) {
 	for _, every := range []string{"2 weeks on Friday", "90 minutes", "other day at 7:15", "3 days", "5 hours", "weekday at 8:30", "*/7 * * * *"} {
 		w.Schedules = append(w.Schedules, templates.Schedule{Every: every, Say: every})
 	}
+	apply := func(now time.Time) (templates.ApplyResult, error) {
+		return reconcile.Apply(t.Context(), reconcile.Parts{Store: h.d.store, Watchers: h.d.watchers, Goals: h.d.goals}, w, now)
+	}
 	first := time.Date(2026, 3, 3, 10, 20, 30, 0, time.UTC)
-	done, err := h.d.reconcileTemplates(t.Context(), w, first)
+	done, err := apply(first)
 	fatal(t, err)
 	if len(done.Made) != len(w.Schedules) {
 		t.Fatalf("%+v", done)
 	}
 	for _, later := range []time.Time{first.Add(time.Hour), first.AddDate(0, 0, 5), first.AddDate(1, 2, 3).In(time.FixedZone("", 7200))} {
-		done, err := h.d.reconcileTemplates(t.Context(), w, later)
+		done, err := apply(later)
 		fatal(t, err)
 		if len(done.Made)+len(done.Removed)+len(done.Kept) > 0 {
 			t.Errorf("at %s: %+v", later, done)
@@ -134,7 +138,7 @@ func TestTemplatesAgainLater(t *testing.T) {
 		for _, every := range []string{"2 weeks on Monday", "2 weeks on Friday at 10", "3 weeks on Friday"} {
 			_, s.Config, err = watchers.ParseSchedule("", every, first)
 			fatal(t, err)
-			if idOf(s) == s.ID {
+			if reconcile.WatcherID(s) == s.ID {
 				t.Errorf("%q looks as if nobody had changed it", every)
 			}
 		}

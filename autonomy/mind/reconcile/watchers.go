@@ -1,78 +1,37 @@
-package app
+package reconcile
 
 import (
-	"context"
 	"crypto/sha256"
 	"encoding/json"
 	"errors"
-	"fmt"
 	"strings"
 	"time"
 
-	"hob/autonomy/api"
-	"hob/autonomy/mind/goals"
-	"hob/autonomy/service"
 	"hob/platform/provenance"
 	"hob/platform/store"
 	"hob/templates"
 	"hob/watchers"
 )
 
-// Template implements api.Management: it reconciles the items of templates with the desired ones
-// in one transaction. Ids are derived from the content, so applying it again changes nothing
-// and edits of the user are detected.
-func (b *backend) Template(ctx context.Context, w templates.DesiredState) (templates.ApplyResult, error) {
-	if w.Source != "" && templates.CheckName(strings.TrimPrefix(w.Source, templates.SourceOf(""))) != nil {
-		return templates.ApplyResult{}, fmt.Errorf("%w: %q is not a template source", api.ErrInvalid, w.Source)
-	}
-	done, err := b.d.reconcileTemplates(ctx, w, time.Now().In(b.d.zone()))
-	return done, service.Classify(err)
-}
-
-func (d *App) reconcileTemplates(ctx context.Context, w templates.DesiredState, now time.Time) (templates.ApplyResult, error) {
-	r := templateReconciler{m: d.watchers, kept: d.goals, w: w, now: now, done: templates.ApplyResult{
-		Made: []templates.Resource{}, Removed: []templates.Resource{}, Kept: []templates.Resource{}, Failed: []templates.Resource{},
-	}}
-	err := d.store.Write(ctx, func(tx *store.Tx) error {
-		if err := r.reconcileTx(tx); err != nil || !w.Dry {
-			return err
-		}
-		return errDry
-	})
-	if errors.Is(err, errDry) {
-		err = nil
-	}
-	return r.done, err
-}
-
-// templateReconciler is one run of Template.
-type templateReconciler struct {
-	m    *watchers.Manager
-	kept *goals.Goals
-	w    templates.DesiredState
-	now  time.Time
-	done templates.ApplyResult
-}
-
-func (r *templateReconciler) reconcileTx(tx *store.Tx) error {
+func (r *run) reconcileTx(tx *store.Tx) error {
 	specs := r.wantedSpecs()
-	there, err := r.m.ListIn(tx, watchers.Filter{})
+	current, err := r.o.Watchers.ListIn(tx, watchers.Filter{})
 	if err != nil {
 		return err
 	}
-	have := map[string]bool{}
-	for _, s := range there {
+	existing := map[string]bool{}
+	for _, s := range current {
 		if !strings.HasPrefix(s.Source, templates.SourceOf("")) {
 			if hasSpec(specs, s.ID) { // the owner changed it, so it no longer belongs to the template
-				have[s.ID] = true
+				existing[s.ID] = true
 				t := r.specThing(s)
 				t.Why = "it already exists and is " + string(s.State)
 				r.done.Kept = append(r.done.Kept, t)
 			}
 			continue
 		}
-		if s.Source == r.w.Source && hasSpec(specs, s.ID) && s.ID == idOf(s) {
-			have[s.ID] = true // unchanged, paused or not
+		if s.Source == r.w.Source && hasSpec(specs, s.ID) && s.ID == WatcherID(s) {
+			existing[s.ID] = true // unchanged, paused or not
 			continue
 		}
 		if err := r.dropSpec(tx, s); err != nil {
@@ -80,10 +39,10 @@ func (r *templateReconciler) reconcileTx(tx *store.Tx) error {
 		}
 	}
 	for _, s := range specs {
-		if have[s.ID] {
+		if existing[s.ID] {
 			continue
 		}
-		have[s.ID] = true
+		existing[s.ID] = true
 		if err := r.addSpec(tx, s); err != nil {
 			return err
 		}
@@ -101,24 +60,24 @@ func hasSpec(specs []watchers.Spec, id string) bool {
 }
 
 // dropSpec removes a template item, unless the user changed it.
-func (r *templateReconciler) dropSpec(tx *store.Tx, s watchers.Spec) error {
+func (r *run) dropSpec(tx *store.Tx, s watchers.Spec) error {
 	t := r.specThing(s)
 	switch {
-	case s.ID != idOf(s):
+	case s.ID != WatcherID(s):
 		t.Why = "you changed it"
 	case s.State == watchers.Paused:
 		t.Why = "you paused it"
 	default:
-		_, err := r.m.CancelTx(tx, s.ID)
+		_, err := r.o.Watchers.CancelTx(tx, s.ID)
 		r.done.Removed = append(r.done.Removed, t)
 		return err
 	}
 	r.done.Kept = append(r.done.Kept, t)
-	return r.m.SetSourceTx(tx, s.ID, "")
+	return r.o.Watchers.SetSourceTx(tx, s.ID, "")
 }
 
-func (r *templateReconciler) addSpec(tx *store.Tx, s watchers.Spec) error {
-	made, err := r.m.CreateTx(tx, s)
+func (r *run) addSpec(tx *store.Tx, s watchers.Spec) error {
+	made, err := r.o.Watchers.CreateTx(tx, s)
 	if errors.Is(err, watchers.ErrInvalid) {
 		t := r.specThing(s)
 		t.Why = invalidReason(err)
@@ -136,7 +95,7 @@ func invalidReason(err error) string {
 	return strings.TrimPrefix(strings.TrimPrefix(err.Error(), watchers.ErrInvalid.Error()+": "), watchers.ErrPermanent.Error()+": ")
 }
 
-func (r *templateReconciler) specThing(s watchers.Spec) templates.Resource {
+func (r *run) specThing(s watchers.Spec) templates.Resource {
 	what := "watcher"
 	switch {
 	case s.Mode == watchers.Remind:
@@ -144,11 +103,11 @@ func (r *templateReconciler) specThing(s watchers.Spec) templates.Resource {
 	case watchers.IsTimed(s.Kind):
 		what = "schedule"
 	}
-	return templates.Resource{What: what, ID: s.ID, Text: r.m.Describe(s)}
+	return templates.Resource{What: what, ID: s.ID, Text: r.o.Watchers.Describe(s)}
 }
 
 // wantedSpecs returns the desired watchers of the template. Invalid ones are reported.
-func (r *templateReconciler) wantedSpecs() []watchers.Spec {
+func (r *run) wantedSpecs() []watchers.Spec {
 	var out []watchers.Spec
 	base := watchers.Spec{Source: r.w.Source, Provenance: provenance.Outside, CreatedAt: r.now}
 	if r.w.Trusted {
@@ -189,12 +148,12 @@ func (r *templateReconciler) wantedSpecs() []watchers.Spec {
 }
 
 // withStableID sets the id of a spec, derived from its content.
-func (r *templateReconciler) withStableID(s watchers.Spec) watchers.Spec {
+func (r *run) withStableID(s watchers.Spec) watchers.Spec {
 	if s.Missed == "" {
 		s.Missed = watchers.RunOnce
 	}
 	s.Action = strings.TrimSpace(s.Action)
-	s.ID = idOf(s)
+	s.ID = WatcherID(s)
 	return s
 }
 
@@ -222,8 +181,9 @@ func stableConfig(s watchers.Spec) any {
 	return c
 }
 
-// idOf returns the id of an unedited template watcher.
-func idOf(s watchers.Spec) string {
+// WatcherID returns the id of a template watcher that the user has not changed, "" if its
+// configuration cannot be encoded.
+func WatcherID(s watchers.Spec) string {
 	const alphabet = "0123456789abcdefghjkmnpqrstvwxyz"
 	b, err := json.Marshal([]any{s.Source, s.Kind, stableConfig(s), s.Mode, s.Action, s.Missed, s.Report, s.Agent, s.PollPolicy})
 	if err != nil {

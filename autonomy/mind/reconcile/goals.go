@@ -1,4 +1,4 @@
-package app
+package reconcile
 
 import (
 	"crypto/sha256"
@@ -18,7 +18,7 @@ const ownGoal = "cli"
 
 // reconcileGoals reconciles the goals of templates with the desired ones. As for watchers, the id is
 // derived from the content, which reveals edits of the user.
-func (r *templateReconciler) reconcileGoals(tx *store.Tx) error {
+func (r *run) reconcileGoals(tx *store.Tx) error {
 	wanted := map[string]goals.Goal{}
 	var order []string
 	for _, x := range r.w.Goals {
@@ -38,11 +38,11 @@ func (r *templateReconciler) reconcileGoals(tx *store.Tx) error {
 		}
 		wanted[g.ID] = g
 	}
-	there, err := goals.ListIn(tx, true)
+	current, err := goals.ListIn(tx, true)
 	if err != nil {
 		return err
 	}
-	for _, g := range there {
+	for _, g := range current {
 		if err := r.reconcileGoal(tx, g, wanted); err != nil {
 			return err
 		}
@@ -52,9 +52,9 @@ func (r *templateReconciler) reconcileGoals(tx *store.Tx) error {
 		if !open {
 			continue
 		}
-		made, err := r.kept.CreateTx(tx, g)
+		made, err := r.o.Goals.CreateTx(tx, g)
 		if errors.Is(err, goals.ErrInvalid) {
-			t := goalThing(g)
+			t := goalResource(g)
 			t.Why = strings.TrimPrefix(err.Error(), goals.ErrInvalid.Error()+": ")
 			r.done.Failed = append(r.done.Failed, t)
 			continue
@@ -62,15 +62,15 @@ func (r *templateReconciler) reconcileGoals(tx *store.Tx) error {
 		if err != nil {
 			return err
 		}
-		r.done.Made = append(r.done.Made, goalThing(made))
+		r.done.Made = append(r.done.Made, goalResource(made))
 	}
 	return nil
 }
 
 // reconcileGoal reconciles one existing goal and removes it from wanted if it stays.
-func (r *templateReconciler) reconcileGoal(tx *store.Tx, g goals.Goal, wanted map[string]goals.Goal) error {
+func (r *run) reconcileGoal(tx *store.Tx, g goals.Goal, wanted map[string]goals.Goal) error {
 	_, wants := wanted[g.ID]
-	t := goalThing(g)
+	t := goalResource(g)
 	switch {
 	case !strings.HasPrefix(g.Source, templates.SourceOf("")):
 		if wants { // the owner changed it, so it no longer belongs to the template
@@ -87,17 +87,17 @@ func (r *templateReconciler) reconcileGoal(tx *store.Tx, g goals.Goal, wanted ma
 	case g.Status == string(goals.Paused):
 		t.Why = "you paused it"
 	default:
-		_, err := r.kept.DropTx(tx, g.ID)
+		_, err := r.o.Goals.DropTx(tx, g.ID)
 		r.done.Removed = append(r.done.Removed, t)
 		return err
 	}
 	r.done.Kept = append(r.done.Kept, t)
 	delete(wanted, g.ID)
 	g.Source = ownGoal
-	return r.kept.PutTx(tx, g)
+	return r.o.Goals.PutTx(tx, g)
 }
 
-func goalThing(g goals.Goal) templates.Resource {
+func goalResource(g goals.Goal) templates.Resource {
 	return templates.Resource{What: "goal", ID: g.ID, Text: g.Name()}
 }
 
