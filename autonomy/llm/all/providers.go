@@ -1,10 +1,13 @@
 package all
 
 import (
+	"context"
 	"net/url"
 	"slices"
 	"strings"
 
+	"hob/autonomy/config"
+	"hob/autonomy/llm"
 	"hob/autonomy/llm/openai"
 )
 
@@ -60,3 +63,41 @@ func defaultURL(kind, baseURL string) string {
 	}
 	return describeKind(kind).BaseURL
 }
+
+// ConfiguredProviders returns the [providers] sections of the configuration. secret resolves
+// references to their keys; it is called when a key is needed.
+func ConfiguredProviders(c *config.Config, secret func(ref string) (string, error)) (out []Provider) {
+	for _, p := range c.Providers {
+		next := Provider{
+			Name: p.Name, Kind: p.Kind, BaseURL: p.BaseURL, Model: p.Model, MaxTokens: p.MaxTokens, Context: p.Context, Whole: !p.Stream, Stall: p.Stall.Duration,
+			Preset: p.Preset, Command: p.Command, Args: p.Args, Env: p.Env, Dir: p.Cwd, Mode: p.Mode, Auth: p.Auth,
+		}
+		if p.APIKey != "" {
+			next.Key = func() (string, error) { return secret(p.APIKey) }
+		}
+		out = append(out, next)
+	}
+	return out
+}
+
+// CheckKinds checks the kinds of the [providers] sections of the configuration.
+func CheckKinds(c *config.Config) error {
+	for _, p := range c.Providers {
+		if !slices.Contains(Kinds(), p.Kind) {
+			return c.Errorf("providers."+p.Name+".kind", "must be one of %s", strings.Join(Kinds(), ", "))
+		}
+	}
+	return nil
+}
+
+// Resolve is ResolveModel.
+func (o AutoOptions) Resolve(name string) (llm.Model, error) { return ResolveModel(name, o) }
+
+// Detect is DetectModel with Probe.
+func (o AutoOptions) Detect(ctx context.Context) (m llm.Model, reason string, err error) {
+	o.Probe = true
+	return DetectModel(ctx, o)
+}
+
+// Found is FromEnvironment of Env.
+func (o AutoOptions) Found() []string { return FromEnvironment(o.Env) }

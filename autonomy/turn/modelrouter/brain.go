@@ -1,7 +1,8 @@
 // Package modelrouter selects the model that answers a turn. It decides once, at the start of the
 // turn, and records the decision with the turn's first step. The decision stays valid after a
-// crash, so that a turn never changes its model. The agent queries the package; the daemon
-// creates the models. The package calls no model and does not depend on providers.
+// crash, so that a turn never changes its model. It also holds the models of all agents with their
+// retries and fallbacks, and answers /model. The package calls no model and does not depend on
+// providers: a Source creates the models.
 package modelrouter
 
 import (

@@ -30,7 +30,7 @@ import (
 	"hob/autonomy/session"
 	"hob/autonomy/trace"
 	"hob/autonomy/turn"
-	agentbrain "hob/autonomy/turn/modelrouter"
+	"hob/autonomy/turn/modelrouter"
 	"hob/autonomy/turn/prompt"
 	"hob/autonomy/turn/results"
 	"hob/autonomy/usage"
@@ -151,16 +151,14 @@ type App struct {
 	scripts   osrun.Runner // nil: no app scripts
 	documents *ingest.Library
 	folders   *ingest.Sync
-	books     *usage.Tracker
-	spending  *priceBook
-	models    *models
+	usage     *usage.Tracker
+	prices    *usage.PriceBook
+	providers llmall.AutoOptions
+	models    *modelrouter.Models
 	learner   *learn.Learner
 	graph     *graph.Graph
 	extractor *extract.Extractor
-	brain     *brain
 	agents    *llmall.Agents
-	brains    map[string]*brain // of agents with a separate brain
-	pins      *agentbrain.SessionModels
 	loop      *autonomy.Loop
 	web       *web.Server
 	tray      *trayMenu // nil: none
@@ -207,7 +205,7 @@ func Open(ctx context.Context, opt Options) (_ *App, err error) {
 			err = errors.Join(err, d.store.Close())
 		}
 	}()
-	for _, step := range []func(context.Context) error{d.openNetwork, d.openChannels, d.openNotices, d.openGuard, d.openWatchers, d.openGoals, d.openIndex, d.openVectors, d.openGraph, d.openBrowser, d.openTools, d.openLibrary, d.openLearner, d.openExtractor, d.openBooks, d.openBrain, d.openLoop, d.openWeb, d.openTray} {
+	for _, step := range []func(context.Context) error{d.openNetwork, d.openUsage, d.openModels, d.openChannels, d.openNotices, d.openGuard, d.openWatchers, d.openGoals, d.openIndex, d.openVectors, d.openGraph, d.openBrowser, d.openTools, d.openLibrary, d.openLearner, d.openExtractor, d.openLoop, d.openWeb, d.openTray} {
 		if err := step(ctx); err != nil {
 			return nil, err
 		}
@@ -218,7 +216,7 @@ func Open(ctx context.Context, opt Options) (_ *App, err error) {
 // Migrations lists the tables of every package that owns some.
 func Migrations() []store.MigrationSet {
 	sets := []store.MigrationSet{bus.Migrations(), guard.Migrations(), session.Migrations(), prompt.Migrations(), learn.Migrations(), extract.Migrations(), agents.Migrations(), goals.Migrations(), notify.Migrations(), trace.Migrations(), usage.Migrations()}
-	sets = append(sets, agentbrain.Migrations(), pairing.Migrations())
+	sets = append(sets, modelrouter.Migrations(), pairing.Migrations())
 	sets = append(sets, ingest.Migrations()...)
 	sets = append(sets, watchers.AllMigrations(watchersall.Drivers())...)
 	return append(append(sets, toolsall.Migrations()...), graph.Migrations())
@@ -302,7 +300,7 @@ func (d *App) openLoop(ctx context.Context) error {
 		return err
 	}
 	base := turn.Options{
-		Store: d.store, Bus: d.bus, Guard: d.guard, Sessions: d.sessions, Compactor: compactor, Catalogue: d.catalogue, Prompt: p, Model: d.brain.chooseModel, Book: d.books.FlushTx, Zone: d.zone,
+		Store: d.store, Bus: d.bus, Guard: d.guard, Sessions: d.sessions, Compactor: compactor, Catalogue: d.catalogue, Prompt: p, Model: d.models.Choose, Book: d.usage.FlushTx, Zone: d.zone,
 		Limits: turn.Limits{Rounds: c.Agent.MaxRounds, Failures: c.Agent.MaxToolFailures, Tokens: c.Agent.MaxTokensPerTurn}, Results: d.results, Keep: d.keepPicture, Redact: d.redact, Block: c.Guard.Block, Guardian: d.guardianCheck(), Log: d.opt.Log,
 	}
 	if err := d.openCrew(base); err != nil {
@@ -312,14 +310,14 @@ func (d *App) openLoop(ctx context.Context) error {
 		return err
 	}
 	d.loop, err = autonomy.New(autonomy.Options{
-		Store: d.store, Bus: d.bus, Guard: d.guard, Sessions: d.sessions, Compactor: compactor, Runner: d.main(), Crew: d.crew, Goals: d.goals, Facts: goalFacts{d}, Offline: d.isOffline, Plan: d.plan, Notices: d.notices, Due: d.dueSources(), Catalogue: d.catalogue, Acts: d.commandTools(), Watcher: d.watchers.Get, Ears: d.watchers,
+		Store: d.store, Bus: d.bus, Guard: d.guard, Sessions: d.sessions, Compactor: compactor, Runner: d.main(), Crew: d.crew, Goals: d.goals, Facts: goalFacts{d}, Offline: d.models.IsOffline, Plan: d.plan, Notices: d.notices, Due: d.dueSources(), Catalogue: d.catalogue, Acts: d.commandTools(), Watcher: d.watchers.Get, Ears: d.watchers,
 		Watching: d.watchers, KeepTraces: c.Autonomy.KeepTraces.Duration,
 		Typing: d.channels.Typing, Show: d.channels.Show, Jumped: d.handleClockJump,
 		Pushes: func(name string) bool { return d.channels.Has(name) && !d.channels.Pull(name) }, Zone: d.zone, Status: d.statusText, Pair: d.pairCode,
 		Triggers: d.triggers, Notify: c.Notify.Channel, Where: d.presenceChannel, QueueNotices: c.Notify.QueueNotices, Tick: c.Autonomy.Tick.Duration,
 		Learn: d.studyTurn, Gather: d.library.Index,
-		Slots: c.Autonomy.Sessions, Book: d.books.FlushTx, Room: d.hasBudget, Log: d.opt.Log,
-		Model: d.modelCommand, Spent: d.turnCost,
+		Slots: c.Autonomy.Sessions, Book: d.usage.FlushTx, Room: d.hasBudget, Log: d.opt.Log,
+		Model: d.models.Command, Spent: d.turnCost,
 		SharedGroups:  c.Autonomy.Groups == config.PerChat,
 		GuestMessages: c.Autonomy.GuestMessages,
 		Level:         func(channel, person string) guard.Level { return guard.Level(c.LevelOf(channel, person)) },
@@ -364,7 +362,7 @@ func (d *App) Run(ctx context.Context) error {
 		case <-ctx.Done():
 		}
 	}()
-	parts := []func(context.Context) error{d.loop.Run, d.books.Run, d.noteHeads, d.index.Run, d.erasing.Run}
+	parts := []func(context.Context) error{d.loop.Run, d.usage.Run, d.noteHeads, d.index.Run, d.erasing.Run}
 	parts = append(parts, d.followDocs, d.expireFacts, d.extractTurns)
 	if d.browser != nil {
 		parts = append(parts, d.browser.Run)
@@ -411,7 +409,7 @@ func (d *App) Run(ctx context.Context) error {
 	if err := d.erasing.FinishAll(context.WithoutCancel(ctx)); err != nil { // no turn runs now
 		d.opt.Log.Error("deletion not complete; continues at the next start", "err", err)
 	}
-	if err := d.books.Flush(context.WithoutCancel(ctx)); err != nil { // of turns that were cut off last
+	if err := d.usage.Flush(context.WithoutCancel(ctx)); err != nil { // of turns that were cut off last
 		d.opt.Log.Error("model calls not stored", "err", err)
 	}
 	return errors.Join(errs...)

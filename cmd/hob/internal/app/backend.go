@@ -24,9 +24,9 @@ type backend struct {
 func (d *App) newBackend() *backend {
 	return &backend{inboundReceiver{d}, service.New(service.Options{
 		Loop: d.loop, Bus: d.bus, Guard: d.guard, Store: d.store, Sessions: d.sessions, Messages: d.library, Learner: d.learner,
-		Notices: d.notices, Agents: d.crew, Goals: d.goals, Watchers: d.watchers, Usage: d.books, Catalogue: d.catalogue,
+		Notices: d.notices, Agents: d.crew, Goals: d.goals, Watchers: d.watchers, Usage: d.usage, Catalogue: d.catalogue,
 		Config: d.opt.Config, Zone: d.zone, Plan: d.planSections,
-		PricesAsOf: func() string { return d.spending.currentPrices().AsOf() },
+		PricesAsOf: func() string { return d.prices.Prices().AsOf() },
 		AgentFolder: func(name string) string {
 			if name == agents.Default {
 				return d.opt.Paths.Home

@@ -74,7 +74,7 @@ func (d *App) agentMember(base turn.Options, s config.Member) (agents.Member, er
 	if err := d.memberPrompt(&o, &m, s); err != nil {
 		return m, err
 	}
-	if err := d.memberBrain(&o, s); err != nil {
+	if err := d.memberModels(&o, s); err != nil {
 		return m, err
 	}
 	m.Options = o
@@ -164,21 +164,11 @@ func (e delegations) StopTx(ctx context.Context, tx *store.Tx, c tools.Call, tas
 	return e.d.crew.StopTx(ctx, tx, c, task)
 }
 
-// memberBrain gives an agent a separate brain if its section names a model.
-func (d *App) memberBrain(o *turn.Options, s config.Member) error {
-	if s.Model == "" && len(s.Fallback) == 0 {
-		return nil
+// memberModels gives an agent separate models if its section names some.
+func (d *App) memberModels(o *turn.Options, s config.Member) error {
+	m, err := d.models.AddAgent(s)
+	if err == nil && m != nil {
+		o.Model = m.Choose
 	}
-	b, err := d.newBrain(brainOptions{
-		Models: d.models, Model: cmp.Or(s.Model, d.opt.Config.Agent.Model), Fallback: s.Fallback, Key: "agents." + s.Name,
-	})
-	if err != nil {
-		return err
-	}
-	o.Model = b.chooseModel
-	if d.brains == nil {
-		d.brains = map[string]*brain{}
-	}
-	d.brains[s.Name] = b
-	return nil
+	return err
 }

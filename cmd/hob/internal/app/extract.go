@@ -3,7 +3,6 @@ package app
 import (
 	"context"
 
-	"hob/autonomy/llm"
 	"hob/autonomy/mind/extract"
 	"hob/autonomy/mind/learn"
 	"hob/platform/store"
@@ -13,19 +12,10 @@ import (
 func (d *App) openExtractor(context.Context) (err error) {
 	k := d.opt.Config.Knowledge
 	d.extractor, err = extract.New(extract.Options{
-		Store: d.store, Bus: d.bus, Base: d.base, Linker: d.graph, Model: d.extractionModel, Mode: k.Extraction, Turns: k.ExtractionTurns,
+		Store: d.store, Bus: d.bus, Base: d.base, Linker: d.graph, Model: d.models.Cheapest, Mode: k.Extraction, Turns: k.ExtractionTurns,
 		Wait: k.ExtractionWait.Duration, Zone: d.zone, Log: d.opt.Log,
 	})
 	return err
-}
-
-// extractionModel returns the cheapest suitable model: the small one, else the current one.
-func (d *App) extractionModel(ctx context.Context) (llm.Model, error) {
-	if small := d.opt.Config.Agent.SmallModel; small != "" {
-		return d.brain.modelNamed(small)
-	}
-	m, _, err := d.brain.defaultModel(ctx)
-	return m, err
 }
 
 // extractTurns reads turns that have ended. A command that uses the engine without a

@@ -101,16 +101,6 @@ func (d *App) dueSources() []func(context.Context, time.Time) (time.Time, error)
 	return list
 }
 
-// isOffline reports whether an agent has no model but the built-in brain.
-func (d *App) isOffline(ctx context.Context, agent string) bool {
-	b := d.brain
-	if own, ok := d.brains[agent]; ok {
-		b = own
-	}
-	m, _, err := b.defaultModel(ctx)
-	return err == nil && m.Info().Provider == offline.Provider
-}
-
 // goalKeeper gives the goals to the tools.
 type goalKeeper struct{ d *App }
 
@@ -136,7 +126,7 @@ func (k goalKeeper) CreateTx(ctx context.Context, tx *store.Tx, c tools.Call, g 
 		return toolswatch.Goal{}, "", goalError(err)
 	}
 	note := ""
-	if name, _ := k.d.brain.describeModel(); strings.HasPrefix(name, offline.Provider) && !goals.HasRule(ctx, made, goalFacts(k), time.Now().In(k.d.zone())) {
+	if name, _ := k.d.models.Describe(); strings.HasPrefix(name, offline.Provider) && !goals.HasRule(ctx, made, goalFacts(k), time.Now().In(k.d.zone())) {
 		note = `Without a model I store it, but work on it only when a model is set up. Without a model I can follow rules such as "when a task is overdue then tell me, until Friday".`
 	}
 	return toolswatch.Goal(made), note, nil

@@ -14,5 +14,5 @@ func (d *App) guardianCheck() func(ctx context.Context, who llm.Account, text st
 	if name == "" || name == "off" {
 		return nil
 	}
-	return autonomy.Guardian(func(context.Context) (llm.Model, error) { return d.models.modelNamed(name) })
+	return autonomy.Guardian(d.models.Lazy(name))
 }

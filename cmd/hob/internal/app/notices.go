@@ -23,7 +23,7 @@ func (d *App) openNotices(context.Context) error {
 	o.Usable = func(name string) bool { return name == "web" || d.channels.Has(name) }
 	o.Pushes = func(name string) bool { return d.channels.Has(name) && !d.channels.Pull(name) }
 	if d.opt.Config.Notify.Urgency == "model" && d.isLongRunning() {
-		o.Model, o.Wait, o.Room, o.Redact = d.extractionModel, d.opt.Config.Notify.UrgencyWait.Duration, d.hasBudget, d.redact.Text
+		o.Model, o.Wait, o.Room, o.Redact = d.models.Cheapest, d.opt.Config.Notify.UrgencyWait.Duration, d.hasBudget, d.redact.Text
 	}
 	d.notices, err = notify.New(o)
 	return err

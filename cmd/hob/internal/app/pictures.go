@@ -22,11 +22,5 @@ func (d *App) visionModel(ctx context.Context) (llm.Model, error) {
 	if !d.isLongRunning() {
 		return nil, nil
 	}
-	if small := d.opt.Config.Agent.SmallModel; small != "" {
-		if m, err := d.brain.modelNamed(small); err == nil && m.Info().Vision {
-			return m, nil
-		}
-	}
-	m, _, err := d.brain.defaultModel(ctx)
-	return m, err
+	return d.models.CheapestVision(ctx)
 }

@@ -222,7 +222,7 @@ type Spending struct {
 
 // Spending sums up the model calls of all providers but one.
 func (d *App) Spending(ctx context.Context, but string) (s Spending, err error) {
-	days, err := d.books.Days(ctx, 1_000_000)
+	days, err := d.usage.Days(ctx, 1_000_000)
 	for _, x := range days {
 		if provider, _, _ := strings.Cut(x.Model, "/"); provider == but {
 			continue

@@ -4,7 +4,6 @@ import (
 	"context"
 	"slices"
 
-	"hob/autonomy/llm"
 	"hob/autonomy/mind/learn"
 	"hob/autonomy/turn/prompt"
 	"hob/platform/host/system"
@@ -31,7 +30,7 @@ func (d *App) openPrompt(context.Context) (*prompt.Builder, error) {
 func (d *App) promptOptions(texts *ownTexts) prompt.Options {
 	return prompt.Options{
 		Name: d.opt.Config.Agent.Name, Texts: texts.currentTexts, Catalogue: d.catalogue, Channels: d.reachableChannels(), Watchers: watcherKinds(),
-		Store: d.store, Model: d.currentModelInfo, Memory: d.base, Skills: &skills{dir: d.opt.Paths.TemplateState()}, Projects: projects{d.files}, Lessons: lessonSource{d.learner}, Log: d.opt.Log,
+		Store: d.store, Model: d.models.Info, Memory: d.base, Skills: &skills{dir: d.opt.Paths.TemplateState()}, Projects: projects{d.files}, Lessons: lessonSource{d.learner}, Log: d.opt.Log,
 	}
 }
 
@@ -53,15 +52,6 @@ func watcherKinds() []string {
 	}
 	slices.Sort(out)
 	return out
-}
-
-// currentModelInfo returns the current model's limits, as far as known.
-func (d *App) currentModelInfo(ctx context.Context) llm.Info {
-	m, _, err := d.brain.defaultModel(ctx)
-	if err != nil {
-		return llm.Info{}
-	}
-	return m.Info()
 }
 
 // writeManual brings AGENTS.md up to date, unless the owner wrote one.

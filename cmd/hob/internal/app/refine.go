@@ -1,9 +1,6 @@
 package app
 
 import (
-	"context"
-
-	"hob/autonomy/llm"
 	"hob/knowledge"
 	"hob/knowledge/rerank"
 )
@@ -12,29 +9,18 @@ import (
 func (d *App) addReranker(o *knowledge.Options) error {
 	k := d.opt.Config.Knowledge
 	if k.Corrective != "off" {
-		c, err := rerank.NewCorrector(rerank.Options{Model: d.rerankModel(k.Corrective), Timeout: k.RefineTimeout.Duration, Hits: k.RerankHits})
+		c, err := rerank.NewCorrector(rerank.Options{Model: d.models.Lazy(k.Corrective), Timeout: k.RefineTimeout.Duration, Hits: k.RerankHits})
 		if err != nil {
 			return err
 		}
 		o.Corrector = c
 	}
 	if k.Reranker != "off" {
-		r, err := rerank.NewReranker(rerank.Options{Model: d.rerankModel(k.Reranker), Timeout: k.RefineTimeout.Duration, Hits: k.RerankHits})
+		r, err := rerank.NewReranker(rerank.Options{Model: d.models.Lazy(k.Reranker), Timeout: k.RefineTimeout.Duration, Hits: k.RerankHits})
 		if err != nil {
 			return err
 		}
 		o.Reranker, o.RerankHits = r, k.RerankHits
 	}
 	return nil
-}
-
-// rerankModel is the model of a name, "auto" for the one in force.
-func (d *App) rerankModel(name string) func(context.Context) (llm.Model, error) {
-	return func(ctx context.Context) (llm.Model, error) {
-		if name == "auto" {
-			m, _, err := d.brain.defaultModel(ctx)
-			return m, err
-		}
-		return d.models.modelNamed(name)
-	}
 }

@@ -31,7 +31,7 @@ func (d *App) Status(ctx context.Context) (toolsystem.Report, error) {
 		Machine: fmt.Sprintf("%s/%s, %d cores", runtime.GOOS, runtime.GOARCH, runtime.NumCPU()),
 	}
 	r.Ticks, r.TicksInput = d.loop.Ticks()
-	r.Model, r.ModelReason = d.brain.describeModel()
+	r.Model, r.ModelReason = d.models.Describe()
 	head, err := d.guard.Head(ctx)
 	if err != nil {
 		return r, err
@@ -170,7 +170,7 @@ func (b *backend) Metrics() []byte {
 	gauge("heap_bytes", "Bytes of live heap objects.", float64(r.Memory))
 	gauge("database_bytes", "Size of the database file.", float64(r.DatabaseSize))
 	gauge("goroutines", "Goroutines.", float64(runtime.NumGoroutine()))
-	if periods, err := b.d.books.Periods(ctx); err == nil {
+	if periods, err := b.d.usage.Periods(ctx); err == nil {
 		for _, p := range periods {
 			gauge("model_calls_"+p.Name, "Model calls of this "+p.Name+".", float64(p.Calls))
 			gauge("model_cost_usd_"+p.Name, "Cost of the calls with a known price this "+p.Name+".", p.Cost.USD())

@@ -42,11 +42,7 @@ func (d *App) openVectors(ctx context.Context) (err error) {
 
 // embedderName is "provider/model".
 func (d *App) embedderName() string {
-	o := llmall.AutoOptions{}
-	for _, p := range d.opt.Config.Providers {
-		o.Configured = append(o.Configured, providerOptions(p, nil))
-	}
-	return llmall.EmbedderName(d.opt.Config.Knowledge.Embeddings, o)
+	return llmall.EmbedderName(d.opt.Config.Knowledge.Embeddings, llmall.AutoOptions{Configured: llmall.ConfiguredProviders(d.opt.Config, nil)})
 }
 
 // dropVectors deletes vectors that are no longer updated, because deleted text would stay in
@@ -129,7 +125,7 @@ func (x *embedder) loadEmbedder() (llm.Embedder, error) {
 	if x.made != nil {
 		return x.made, nil
 	}
-	raw, err := llmall.Embedder(x.name, x.d.models.opt)
+	raw, err := llmall.Embedder(x.name, x.d.providers)
 	if err != nil {
 		return nil, err
 	}
@@ -138,7 +134,7 @@ func (x *embedder) loadEmbedder() (llm.Embedder, error) {
 		return nil, errors.New("not an embedding model")
 	}
 	info := m.Info()
-	metered := x.d.books.MeterEmbedder(raw, info, llm.Account{}, usage.MeterOptions{Host: x.d.models.opt.Host(info.Provider)})
+	metered := x.d.usage.MeterEmbedder(raw, info, llm.Account{}, usage.MeterOptions{Host: x.d.providers.Host(info.Provider)})
 	x.made = llm.EmbedBreaker(metered, info, llm.BreakerOptions{Failures: 3})
 	return x.made, nil
 }

@@ -109,21 +109,13 @@ const askWait = 5 * time.Second
 
 // modelOptions returns the configuration in the form of the model list.
 func (e Env) modelOptions(ctx context.Context) llmall.AutoOptions {
-	o := llmall.AutoOptions{Env: e.Secrets.Env, Probe: true, Name: e.Config.Agent.Name, HTTP: e.HTTP}
-	for _, p := range e.Config.Providers {
-		lp := llmall.Provider{
-			Name: p.Name, Kind: p.Kind, BaseURL: p.BaseURL, Model: p.Model, MaxTokens: p.MaxTokens, Context: p.Context,
-			Preset: p.Preset, Command: p.Command, Args: p.Args, Env: p.Env, Dir: p.Cwd, Mode: p.Mode, Auth: p.Auth,
-		}
-		if p.APIKey != "" {
-			lp.Key = func() (string, error) {
-				v, err := e.Secrets.Resolve(ctx, p.APIKey)
-				return v.Reveal(), err
-			}
-		}
-		o.Configured = append(o.Configured, lp)
+	return llmall.AutoOptions{
+		Env: e.Secrets.Env, Probe: true, Name: e.Config.Agent.Name, HTTP: e.HTTP,
+		Configured: llmall.ConfiguredProviders(e.Config, func(ref string) (string, error) {
+			v, err := e.Secrets.Resolve(ctx, ref)
+			return v.Reveal(), err
+		}),
 	}
-	return o
 }
 
 func checkModel(ctx context.Context, e Env) []Check {

@@ -1,0 +1,138 @@
+package modelrouter
+
+import (
+	"context"
+	"fmt"
+	"sync"
+	"time"
+
+	"hob/autonomy/config"
+	"hob/autonomy/llm"
+)
+
+// detectInterval is how often model = "auto" looks for a local model server while it has found
+// nothing better than the built-in brain.
+const detectInterval = time.Minute
+
+// AgentModels are the models of one agent. The default one is detected at the first turn that needs
+// it, so that the start is fast. Methods may be called concurrently.
+type AgentModels struct {
+	*Router
+	pool     *modelPool
+	model    string   // "auto", "offline" or "provider/model"
+	fallback []string // names to try when it fails
+	small    string   // for plain messages, "" = none
+
+	mu       sync.Mutex
+	m        llm.Model
+	detected time.Time
+	reason   string
+}
+
+// checkNames makes sure that all names exist: a wrong one is an error at the start, not at the
+// first message. key is the section of the configuration that errors name.
+func (a *AgentModels) checkNames(c *config.Config, key string) error {
+	if a.model != "auto" {
+		if _, err := a.pool.modelNamed(a.model); err != nil {
+			return c.Errorf(key+".model", "%v", err)
+		}
+	}
+	for _, name := range a.fallback {
+		if _, err := a.pool.modelNamed(name); err != nil {
+			return c.Errorf(key+".fallback", "%v", err)
+		}
+	}
+	if a.small == "" {
+		return nil
+	}
+	if _, err := a.pool.modelNamed(a.small); err != nil {
+		return c.Errorf(key+".small_model", "%v", err)
+	}
+	return nil
+}
+
+// Named returns the model of a name, with this agent's fallbacks.
+func (a *AgentModels) Named(name string) (llm.Model, error) {
+	m, err := a.pool.modelNamed(name)
+	if err != nil {
+		return nil, err
+	}
+	return a.pool.fallbackChain(m, a.fallback)
+}
+
+// Default returns the default model of all turns, and why it is used.
+func (a *AgentModels) Default(ctx context.Context) (m llm.Model, reason string, err error) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if a.m != nil && (a.model != "auto" || a.m.Info().Provider != builtIn || time.Since(a.detected) < detectInterval) {
+		return a.m, a.reason, nil
+	}
+	m, reason, err = a.detectModel(ctx)
+	if err != nil {
+		return nil, "", err
+	}
+	if m, err = a.pool.fallbackChain(m, a.fallback); err != nil {
+		return nil, "", err
+	}
+	a.m, a.reason, a.detected = m, reason, time.Now()
+	return m, reason, nil
+}
+
+func (a *AgentModels) detectModel(ctx context.Context) (llm.Model, string, error) {
+	if a.model != "auto" {
+		m, err := a.pool.modelNamed(a.model)
+		return m, "set in the configuration", err
+	}
+	m, reason, err := a.pool.source.Detect(ctx)
+	if err != nil {
+		return nil, "", fmt.Errorf("model = \"auto\": %w", err)
+	}
+	return a.pool.adoptModel(m), reason, nil
+}
+
+// Cheapest returns the small model, or the default one if there is none.
+func (a *AgentModels) Cheapest(ctx context.Context) (llm.Model, error) {
+	if a.small != "" {
+		return a.Named(a.small)
+	}
+	m, _, err := a.Default(ctx)
+	return m, err
+}
+
+// CheapestVision returns the small model if it can read pictures, otherwise the default one.
+func (a *AgentModels) CheapestVision(ctx context.Context) (llm.Model, error) {
+	if a.small != "" {
+		if m, err := a.Named(a.small); err == nil && m.Info().Vision {
+			return m, nil
+		}
+	}
+	m, _, err := a.Default(ctx)
+	return m, err
+}
+
+// Info returns the limits of the default model, as far as they are known.
+func (a *AgentModels) Info(ctx context.Context) llm.Info {
+	m, _, err := a.Default(ctx)
+	if err != nil {
+		return llm.Info{}
+	}
+	return m.Info()
+}
+
+// IsFree reports whether calls of the default model are free.
+func (a *AgentModels) IsFree() bool {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	return a.m != nil && a.m.Info().Local
+}
+
+// Describe returns the name of the default model for display, and why it is used. It detects
+// nothing.
+func (a *AgentModels) Describe() (name, reason string) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if a.m == nil {
+		return a.model, "not needed yet"
+	}
+	return a.m.Info().Name(), a.reason
+}

@@ -1,0 +1,89 @@
+package modelrouter
+
+import (
+	"context"
+	"fmt"
+	"sync"
+
+	"hob/autonomy/llm"
+	"hob/autonomy/usage"
+)
+
+// builtIn is the name of the built-in brain among the models.
+const builtIn = "offline"
+
+// Source creates the models that the configuration and the environment offer. The models have
+// neither retries nor a circuit breaker.
+type Source interface {
+	// Resolve returns the model of a name: "offline", "provider" or "provider/model".
+	Resolve(name string) (llm.Model, error)
+	// Detect returns the model for model = "auto", and why.
+	Detect(ctx context.Context) (m llm.Model, reason string, err error)
+	// Found lists the names of providers whose keys are in the environment.
+	Found() []string
+}
+
+// modelPool creates each configured model once, so that all users of a name share its circuit
+// breaker.
+type modelPool struct {
+	source Source
+	// meter decorates each single call, inside of the retries.
+	meter func(llm.Model) llm.Model
+
+	mu   sync.Mutex
+	made map[string]llm.Model
+}
+
+// modelNamed returns the model of a name, with retries and a circuit breaker.
+func (p *modelPool) modelNamed(name string) (llm.Model, error) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if got, ok := p.made[name]; ok {
+		return got, nil
+	}
+	raw, err := p.source.Resolve(name)
+	if err != nil {
+		return nil, err
+	}
+	p.made[name] = p.withBreaker(raw)
+	return p.made[name], nil
+}
+
+// adoptModel is modelNamed for a model that exists already.
+func (p *modelPool) adoptModel(raw llm.Model) llm.Model {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	name := raw.Info().Name()
+	if _, ok := p.made[name]; !ok {
+		p.made[name] = p.withBreaker(raw)
+	}
+	return p.made[name]
+}
+
+func (p *modelPool) withBreaker(raw llm.Model) llm.Model {
+	if raw.Info().Provider == builtIn {
+		return p.meter(raw)
+	}
+	return llm.Breaker(llm.Retry(p.meter(raw), llm.RetryOptions{}), llm.BreakerOptions{})
+}
+
+// fallbackChain returns a model with its fallbacks: on errors the configured ones, over a limit
+// the built-in brain.
+func (p *modelPool) fallbackChain(first llm.Model, more []string) (llm.Model, error) {
+	all := []llm.Model{first}
+	for _, name := range more {
+		next, err := p.modelNamed(name)
+		if err != nil {
+			return nil, fmt.Errorf("fallback: %w", err)
+		}
+		all = append(all, next)
+	}
+	last, err := p.modelNamed(builtIn)
+	if err != nil {
+		return nil, err
+	}
+	if first == last {
+		return llm.Fallback(all...), nil
+	}
+	return usage.WithLastResort(llm.Fallback(all...), last), nil
+}

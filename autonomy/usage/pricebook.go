@@ -1,0 +1,76 @@
+package usage
+
+import (
+	"log/slog"
+	"os"
+	"sync"
+
+	"hob/autonomy/config"
+)
+
+// PriceBook returns the current [budget] and [prices]. It reloads them when the file is saved, so
+// that a raised limit needs no restart. An invalid file changes nothing. Methods may be called
+// concurrently.
+type PriceBook struct {
+	path string
+	log  *slog.Logger
+
+	mu     sync.Mutex
+	seen   os.FileInfo
+	config *config.Config
+	list   *Prices
+}
+
+// NewPriceBook returns the price book of a configuration and its file.
+func NewPriceBook(path string, c *config.Config, log *slog.Logger) (*PriceBook, error) {
+	s := &PriceBook{path: path, log: log, config: c}
+	s.seen, _ = os.Stat(s.path) // none yet is none yet
+	var err error
+	s.list, err = NewPrices(OwnPrices(c.Prices))
+	return s, err
+}
+
+// reloadPrices reads the file again if it was replaced. The caller holds s.mu.
+func (s *PriceBook) reloadPrices() {
+	fi, err := os.Stat(s.path)
+	if err != nil || s.seen != nil && fi.ModTime().Equal(s.seen.ModTime()) && fi.Size() == s.seen.Size() {
+		return
+	}
+	s.seen = fi
+	c, err := config.Load(s.path)
+	if err != nil {
+		s.log.Warn("budget not reloaded: the configuration is invalid", "err", err)
+		return
+	}
+	list, err := NewPrices(OwnPrices(c.Prices))
+	if err != nil {
+		s.log.Warn("prices not reloaded", "err", err)
+		return
+	}
+	s.config, s.list = c, list
+}
+
+// Prices returns the current prices.
+func (s *PriceBook) Prices() *Prices {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.list
+}
+
+// Caps returns the global limits ("" as agent), or an agent's share of them.
+func (s *PriceBook) Caps(agent string) Caps {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.reloadPrices()
+	b, share := s.config.Budget, 1.0
+	if agent != "" {
+		m, _ := s.config.Member(agent)
+		if share = m.BudgetShare; share == 0 {
+			return Caps{} // the global limits apply
+		}
+	}
+	return Caps{
+		Daily: Dollars(b.DailyUSD * share), Monthly: Dollars(b.MonthlyUSD * share),
+		DailyTokens: int(float64(b.DailyTokens) * share), WarnAt: b.WarnAt,
+	}
+}
