@@ -12,6 +12,7 @@ import (
 
 	"hob/autonomy/bus"
 	"hob/autonomy/guard"
+	"hob/autonomy/intake/chattext"
 	"hob/autonomy/payload"
 	"hob/channels"
 	"hob/platform/provenance"
@@ -286,13 +287,13 @@ func (l *Loop) decideApproval(ctx context.Context, ev bus.Event, id string, ans 
 	if err != nil {
 		return "", err
 	}
-	if id == "" || id == everything {
+	if id == "" || id == chattext.All {
 		t, err := l.answerTarget(ctx, p)
 		if err != nil {
 			return "", err
 		}
 		var one bool
-		if id, one = t.singleApproval(id == everything); !one {
+		if id, one = t.singleApproval(id == chattext.All); !one {
 			return nameOne(append(t.decides, t.open...), p), nil
 		}
 	} else if err := l.mayName(ctx, p, id); err != nil {

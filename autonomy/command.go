@@ -5,126 +5,71 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"regexp"
 	"strconv"
 	"strings"
 
 	"hob/autonomy/bus"
 	"hob/autonomy/guard"
+	"hob/autonomy/intake/chattext"
 	"hob/autonomy/payload"
 	"hob/channels"
 	"hob/platform/provenance"
 	"hob/platform/store"
 )
 
-// command is one chat command; it needs no model.
-type command struct {
-	names []string
-	args  string
-	about string
-	run   func(l *Loop, ctx context.Context, ev bus.Event, args string) (string, error)
-}
+// commandRun runs one chat command and returns its answer.
+type commandRun func(ctx context.Context, ev bus.Event, args string) (string, error)
 
-// chatCommands lists them in the order /help shows.
-func chatCommands() []command {
-	return []command{
-		{[]string{"stop", "kill"}, "", "stop what I am doing here", (*Loop).cmdStop},
-		{[]string{steerCommand}, "TEXT", "say something to the turn that is running", (*Loop).cmdSteer},
-		{[]string{"new", "reset"}, "", "begin a fresh conversation", (*Loop).cmdNew},
-		{[]string{"status"}, "", "what I am doing", (*Loop).cmdStatus},
-		{[]string{"undo"}, "[ID|N|all]", "undo my last action, the last N, or everything my last answer did", (*Loop).cmdUndo},
-		{[]string{"redo"}, "[ID]", "do again what was undone last", (*Loop).cmdRedo},
-		{[]string{forgetCommand}, "TEXT", "delete that permanently everywhere; I list it and ask first", (*Loop).cmdForget},
-		{[]string{"approve", "yes", "y"}, "[ID|all] [session|task|pattern] [for 1h]", "say yes to my question, and to more like it", (*Loop).cmdYes},
-		{[]string{"deny", "no", "n"}, "[ID|all] [why]", "say no to my question", (*Loop).cmdNo},
-		{[]string{"grants"}, "", "what you have allowed beforehand", (*Loop).cmdGrants},
-		{[]string{"revoke"}, "[ID]", "revoke what you have allowed", (*Loop).cmdRevoke},
-		{[]string{"agent"}, "[NAME|auto]", "who answers here, or let another agent answer", (*Loop).cmdAgent},
-		{[]string{"why"}, "[ID]", "why I did or said something", (*Loop).cmdWhy},
-		{[]string{"quiet"}, "[2h|until 9:00|off]", "hold what is not critical for that long, or no more", (*Loop).cmdQuiet},
-		{[]string{"pause"}, "[1h|until tomorrow|off]", "begin nothing by myself for that long; what comes waits", (*Loop).cmdPause},
-		{[]string{"resume"}, "", "end the pause", (*Loop).cmdResume},
-		{[]string{"snooze"}, "[ID] 1h", "send my last notice again, or that one, at that time", (*Loop).cmdSnooze},
-		{[]string{"model"}, "[NAME|auto]", "which model answers here, or choose one", (*Loop).cmdModel},
-		{[]string{"help"}, "", "this list", (*Loop).cmdHelp},
-		{[]string{"pair"}, "CHANNEL", "a code with which you prove who you are on another channel", (*Loop).cmdPair},
-		{[]string{strings.TrimPrefix(channels.PairedCommand, "/")}, "", "", (*Loop).cmdPaired},
-		{[]string{unknownCommand}, "", "", (*Loop).cmdUnknown},
+// commandRuns maps the first name of each command in chattext.Commands to what runs it.
+func (l *Loop) commandRuns() map[string]commandRun {
+	return map[string]commandRun{
+		"stop": l.cmdStop, chattext.Steer: l.cmdSteer, chattext.New: l.cmdNew, "status": l.cmdStatus, "undo": l.cmdUndo, "redo": l.cmdRedo,
+		chattext.Forget: l.cmdForget, chattext.Approve: l.cmdYes, chattext.Deny: l.cmdNo, "grants": l.cmdGrants, "revoke": l.cmdRevoke,
+		"agent": l.cmdAgent, "why": l.cmdWhy, "quiet": l.cmdQuiet, "pause": l.cmdPause, "resume": l.cmdResume, "snooze": l.cmdSnooze,
+		"model": l.cmdModel, "help": l.cmdHelp, "pair": l.cmdPair, strings.TrimPrefix(channels.PairedCommand, "/"): l.cmdPaired, chattext.Unknown: l.cmdUnknown,
 	}
 }
-
-// unknownCommand handles a lone word with a slash that is not a command. It is probably a typo, so
-// no model reads it. /help does not list it.
-const unknownCommand = "unknown"
-
-// freshCommand ends a conversation.
-const freshCommand = "new" // as in commands
 
 // isResetCommand reports whether the owner ends a conversation.
 func isResetCommand(ev bus.Event) bool {
-	command, _ := parseCommand(ev.Text)
-	return command == freshCommand && ev.Provenance == provenance.Owner
-}
-
-var slashWord = regexp.MustCompile(`^/\pL+$`)
-
-// parseCommand splits "/stop now" (or "!stop", where a client swallows slashes) into name and
-// arguments. name is "" if the text is not a command.
-func parseCommand(text string) (name, args string) {
-	text = address.ReplaceAllString(strings.TrimSpace(text), "")
-	if len(text) < 2 || (text[0] != '/' && text[0] != '!') {
-		return "", ""
-	}
-	word, rest, _ := strings.Cut(text[1:], " ")
-	word, _, _ = strings.Cut(strings.ToLower(word), "@") // "/stop@hobbot" in groups
-	for _, c := range chatCommands() {
-		for _, n := range c.names {
-			if n == word {
-				return c.names[0], strings.TrimSpace(rest)
-			}
-		}
-	}
-	if slashWord.MatchString(text) {
-		return unknownCommand, text
-	}
-	return "", ""
+	command, _ := chattext.ParseCommand(ev.Text)
+	return command == chattext.New && ev.Provenance == provenance.Owner
 }
 
 // runCommand runs a command, or reads a bare yes or no as the answer to a question.
 func (l *Loop) runCommand(ctx context.Context, ev bus.Event) (result, error) {
-	name, args := parseCommand(ev.Text)
+	name, args := chattext.ParseCommand(ev.Text)
 	res := result{how: "command", kind: channels.Reply, said: true, session: ev.Session, channel: ev.Channel, chat: ev.Chat}
 	res.Source = provenance.Hob
 	if name == "" {
-		said, _ := parseAnswer(ev.Text)
-		if said.talk {
+		said, _ := chattext.ParseAnswer(ev.Text)
+		if said.Talk {
 			var err error
 			res.Answer, res.asks, err = l.replyToBareAnswer(ctx, ev)
 			return res, err
 		}
-		if name = "deny"; said.yes {
-			name = "approve"
+		if name = chattext.Deny; said.Yes {
+			name = chattext.Approve
 		}
-		if args = ""; said.all {
-			args = everything
+		if args = ""; said.All {
+			args = chattext.All
 		}
 		var err error
-		if res.asks, err = l.approvalsToRepeat(ctx, ev, said.all); err != nil {
+		if res.asks, err = l.approvalsToRepeat(ctx, ev, said.All); err != nil {
 			return res, err
 		}
 	}
-	for _, c := range chatCommands() {
-		if c.names[0] != name {
-			continue
-		}
-		answer, err := c.run(l, ctx, ev, args)
-		if err != nil {
-			answer = "Sorry: " + err.Error()
-		}
-		res.Answer = answer
-		res.Record = func(tx *store.Tx) error {
-			return l.o.Guard.AuditTx(tx, guard.Record{Actor: "owner", Action: name, Event: ev.ID, Session: ev.Session, Origin: ev.Channel, Verdict: "allow", Rule: "owner's command", Args: json.RawMessage(strconv.Quote(args))})
-		}
+	run, ok := l.commandRuns()[name]
+	if !ok {
+		return res, fmt.Errorf("the command %s is not implemented", name)
+	}
+	answer, err := run(ctx, ev, args)
+	if err != nil {
+		answer = "Sorry: " + err.Error()
+	}
+	res.Answer = answer
+	res.Record = func(tx *store.Tx) error {
+		return l.o.Guard.AuditTx(tx, guard.Record{Actor: "owner", Action: name, Event: ev.ID, Session: ev.Session, Origin: ev.Channel, Verdict: "allow", Rule: "owner's command", Args: json.RawMessage(strconv.Quote(args))})
 	}
 	return res, nil
 }
@@ -199,15 +144,7 @@ func (l *Loop) cmdModel(ctx context.Context, ev bus.Event, args string) (string,
 }
 
 func (l *Loop) cmdHelp(context.Context, bus.Event, string) (string, error) {
-	var b strings.Builder
-	for _, c := range chatCommands() {
-		if c.about == "" {
-			continue
-		}
-		fmt.Fprintf(&b, "/%s %s — %s\n", c.names[0], c.args, c.about)
-	}
-	b.WriteString("Everything else you write is for me to answer.")
-	return strings.ReplaceAll(b.String(), "  — ", " — "), nil
+	return chattext.HelpText(), nil
 }
 
 func (l *Loop) cmdUnknown(_ context.Context, _ bus.Event, args string) (string, error) {

@@ -4,6 +4,7 @@ import (
 	"context"
 
 	"hob/autonomy/bus"
+	"hob/autonomy/intake/chattext"
 	"hob/autonomy/llm"
 	"hob/autonomy/turn"
 	"hob/channels"
@@ -11,14 +12,9 @@ import (
 	"hob/platform/store"
 )
 
-// forgetCommand has the tool of this name called, without a model. It asks, so it
-// runs among the messages of its conversation: the yes is a command, which must
-// not wait behind it.
-const forgetCommand = "forget"
-
 // parseForgetRequest returns what the owner's message asks Hob to forget, "" if it asks nothing.
 func parseForgetRequest(ev bus.Event) string {
-	if name, text := parseCommand(ev.Text); name == forgetCommand && ev.Provenance == provenance.Owner {
+	if name, text := chattext.ParseCommand(ev.Text); name == chattext.Forget && ev.Provenance == provenance.Owner {
 		return text
 	}
 	return ""
@@ -31,8 +27,8 @@ func (l *Loop) runForget(ctx context.Context, ev bus.Event, text string) (result
 	own := ev
 	own.Session = "tool:" + ev.ID
 	t := turn.Turn{
-		Event: own, Text: "/" + forgetCommand, Source: provenance.Owner, Attended: true, Origin: ev.Channel, Report: ev.Session, Channel: ev.Channel, Chat: ev.Chat,
-		Call:      &llm.ToolCall{Name: forgetCommand, Args: mustJSON(map[string]any{"query": text, "everything": true})},
+		Event: own, Text: "/" + chattext.Forget, Source: provenance.Owner, Attended: true, Origin: ev.Channel, Report: ev.Session, Channel: ev.Channel, Chat: ev.Chat,
+		Call:      &llm.ToolCall{Name: chattext.Forget, Args: mustJSON(map[string]any{"query": text, "everything": true})},
 		Cancelled: l.wasCancelled(ev.ID), Hold: l.holdFunc(ev.ID), Person: ownerPerson, Level: l.o.Level(ev.Channel, ownerPerson),
 	}
 	out, err := l.o.Runner.Run(ctx, t)
@@ -52,5 +48,5 @@ func (l *Loop) runForget(ctx context.Context, ev bus.Event, text string) (result
 
 // cmdForget answers a forget command without a text.
 func (l *Loop) cmdForget(context.Context, bus.Event, string) (string, error) {
-	return "Say what to forget: /" + forgetCommand + " TEXT", nil
+	return "Say what to forget: /" + chattext.Forget + " TEXT", nil
 }

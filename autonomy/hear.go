@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"hob/autonomy/bus"
+	"hob/autonomy/intake/chattext"
 	"hob/autonomy/payload"
 	"hob/channels"
 	"hob/platform/provenance"
@@ -23,7 +24,7 @@ type MessageWatchers interface {
 // commands: they are addressed to Hob only.
 func watcherMessage(ev bus.Event) (watchers.Message, bool) {
 	owner := ev.Provenance == provenance.Owner
-	if command, _ := parseCommand(ev.Text); owner && (command != "" || ev.Lane != "" && ev.Lane != ev.Session) {
+	if command, _ := chattext.ParseCommand(ev.Text); owner && (command != "" || ev.Lane != "" && ev.Lane != ev.Session) {
 		return watchers.Message{}, false
 	}
 	var more payload.Message

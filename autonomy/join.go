@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"hob/autonomy/bus"
+	"hob/autonomy/intake/chattext"
 	"hob/autonomy/payload"
 	"hob/channels"
 )
@@ -21,7 +22,7 @@ const (
 // that are complete by themselves do not wait: a command, the answer to a question, "undo
 // that". Without a question, "no, don't" belongs to the message before it.
 func debounceDelay(ev bus.Event, in channels.Inbound) time.Duration {
-	command, _ := parseCommand(in.Text)
+	command, _ := chattext.ParseCommand(in.Text)
 	if in.Debounce <= 0 || in.Forwarded && !in.FromOwner || in.Unknown || command != "" || takesBack(in.Text) || ev.Lane != "" && ev.Lane != ev.Session {
 		return 0
 	}

@@ -10,6 +10,7 @@ import (
 	"unicode/utf8"
 
 	"hob/autonomy/bus"
+	"hob/autonomy/intake/chattext"
 	"hob/autonomy/notify"
 	"hob/autonomy/payload"
 	"hob/autonomy/turn"
@@ -148,7 +149,7 @@ func (l *Loop) Receive(ctx context.Context, in channels.Inbound) (channels.Accep
 		return channels.Accepted{}, ErrTooLong
 	case strings.TrimSpace(in.Text) == "" && len(in.Images) == 0 && len(in.OutsideFrom) == 0:
 		return channels.Accepted{}, ErrEmpty
-	case len(in.OutsideFrom) > 0 && MayDecide(in.Text):
+	case len(in.OutsideFrom) > 0 && chattext.MayDecide(in.Text):
 		return channels.Accepted{}, ErrMixed
 	}
 	ev, err := l.newMessageEvent(ctx, in)
@@ -259,13 +260,13 @@ func (l *Loop) newMessageEvent(ctx context.Context, in channels.Inbound) (bus.Ev
 		return ev, nil
 	}
 	ev.Provenance = provenance.Owner
-	if command, args := parseCommand(in.Text); command == steerCommand && args != "" {
+	if command, args := chattext.ParseCommand(in.Text); command == chattext.Steer && args != "" {
 		ev.Lane = steerLane(in.Session, ev.ID)
-	} else if command == forgetCommand && args != "" {
+	} else if command == chattext.Forget && args != "" {
 		return ev, nil
 	} else if command != "" {
 		ev.Lane = bus.CommandLane(in.Session)
-	} else if _, bare := parseAnswer(in.Text); bare {
+	} else if _, bare := chattext.ParseAnswer(in.Text); bare {
 		answers, err := l.answersHere(ctx, ev)
 		if err != nil {
 			return ev, err

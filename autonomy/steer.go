@@ -9,14 +9,12 @@ import (
 
 	"hob/autonomy/bus"
 	"hob/autonomy/guard"
+	"hob/autonomy/intake/chattext"
 	"hob/autonomy/turn"
 	"hob/channels"
 	"hob/platform/provenance"
 	"hob/platform/store"
 )
-
-// steerCommand is the command "/steer TEXT", with which the owner sends text to a running turn.
-const steerCommand = "steer"
 
 const steerMark = "\x1fsteer\x1f"
 
@@ -24,14 +22,6 @@ const steerMark = "\x1fsteer\x1f"
 func steerLane(session, event string) string { return session + steerMark + event }
 
 func isSteering(ev bus.Event) bool { return strings.HasPrefix(ev.Lane, ev.Session+steerMark) }
-
-// steerText returns the text after the command.
-func steerText(text string) string {
-	if name, args := parseCommand(text); name == steerCommand {
-		return args
-	}
-	return text
-}
 
 // steerTurn hands the words to the session's running turn, which takes them up at
 // its next step and finishes this event with that step. When there is no turn,
@@ -91,7 +81,7 @@ func (l *Loop) takeSteerMessages(event string) []turn.SteerMessage {
 	out := make([]turn.SteerMessage, 0, len(t.said))
 	for _, ev := range t.said {
 		out = append(out, turn.SteerMessage{
-			Text: steerText(ev.Text), Source: ev.Provenance,
+			Text: chattext.SteerText(ev.Text), Source: ev.Provenance,
 			TakenTx: func(tx *store.Tx, reply string) error { return l.takenTx(tx, ev, reply) },
 		})
 	}
@@ -108,8 +98,8 @@ func (l *Loop) takenTx(tx *store.Tx, ev bus.Event, reply string) error {
 		return err
 	}
 	err := l.o.Guard.AuditTx(tx, guard.Record{
-		Actor: "owner", Action: steerCommand, Event: ev.ID, Session: ev.Session, Origin: ev.Channel, Verdict: "allow", Rule: "owner's command",
-		Args: json.RawMessage(strconv.Quote(steerText(ev.Text))),
+		Actor: "owner", Action: chattext.Steer, Event: ev.ID, Session: ev.Session, Origin: ev.Channel, Verdict: "allow", Rule: "owner's command",
+		Args: json.RawMessage(strconv.Quote(chattext.SteerText(ev.Text))),
 	})
 	if err != nil {
 		return err

@@ -10,6 +10,7 @@ import (
 
 	"hob/autonomy/agents"
 	"hob/autonomy/bus"
+	"hob/autonomy/intake/chattext"
 	"hob/autonomy/llm"
 	"hob/autonomy/mind/goals"
 	"hob/autonomy/notify"
@@ -97,7 +98,7 @@ func (l *Loop) answerMessage(ctx context.Context, ev bus.Event) (result, error) 
 		return res, err
 	}
 	t := turn.Turn{
-		Event: ev, Text: steerText(ev.Text), Source: ev.Provenance, Said: func() []turn.SteerMessage { return l.takeSteerMessages(ev.ID) }, Outside: m.Outside, OutsideFrom: m.OutsideOrigins(ev), Origins: m.Origins(ev), Attended: ev.Provenance == provenance.Owner,
+		Event: ev, Text: chattext.SteerText(ev.Text), Source: ev.Provenance, Said: func() []turn.SteerMessage { return l.takeSteerMessages(ev.ID) }, Outside: m.Outside, OutsideFrom: m.OutsideOrigins(ev), Origins: m.Origins(ev), Attended: ev.Provenance == provenance.Owner,
 		Origin: ev.Channel, Report: ev.Session, Channel: ev.Channel, Chat: ev.Chat, Told: told, Cancelled: l.wasCancelled(ev.ID), Hold: l.holdFunc(ev.ID),
 	}
 	if m.Via != "" {

@@ -1,18 +1,17 @@
-package autonomy
+// Package chattext reads what a chat message says without a model: a slash command or a bare
+// answer to a question. It knows no conversation and decides nothing.
+package chattext
 
 import (
 	"regexp"
 	"strings"
 )
 
-// everything selects the complete batch that was shown, as in "/yes all".
-const everything = "all"
-
-// plainAnswer is the meaning of a message without a command as an answer to a question.
-type plainAnswer struct {
-	yes, all bool
-	// talk marks conversational agreement, such as "ok". It decides nothing.
-	talk bool
+// Answer is the meaning of a message without a command as an answer to a question.
+type Answer struct {
+	Yes, All bool
+	// Talk marks conversational agreement, such as "ok". It decides nothing.
+	Talk bool
 }
 
 // address matches the name with which people address Hob in a group.
@@ -28,33 +27,33 @@ const (
 	allNo     = "|no to all|no all|no to all of them|deny all|all no|none|none of them|"
 )
 
-// parseAnswer parses a bare yes or no, also "Hob, yes", or a word of agreement.
-func parseAnswer(text string) (plainAnswer, bool) {
+// ParseAnswer parses a bare yes or no, also "Hob, yes", or a word of agreement.
+func ParseAnswer(text string) (Answer, bool) {
 	text = address.ReplaceAllString(strings.TrimSpace(text), "")
 	text = strings.ToLower(strings.Trim(text, ".,!?;: \t\r\n"))
 	text = strings.Join(strings.Fields(strings.ReplaceAll(text, "\u2019", "'")), " ")
 	if text == "" || len(text) > 40 || strings.Contains(text, "|") {
-		return plainAnswer{}, false
+		return Answer{}, false
 	}
 	switch word := "|" + text + "|"; {
 	case strings.Contains(allYes, word):
-		return plainAnswer{yes: true, all: true}, true
+		return Answer{Yes: true, All: true}, true
 	case strings.Contains(allNo, word):
-		return plainAnswer{all: true}, true
+		return Answer{All: true}, true
 	case strings.Contains(yesWords, word):
-		return plainAnswer{yes: true}, true
+		return Answer{Yes: true}, true
 	case strings.Contains(noWords, word):
-		return plainAnswer{}, true
+		return Answer{}, true
 	case strings.Contains(talkWords, word):
-		return plainAnswer{talk: true}, true
+		return Answer{Talk: true}, true
 	}
-	return plainAnswer{}, false
+	return Answer{}, false
 }
 
 // MayDecide reports whether a text of the owner may answer a question or order
 // something, as commands do, rather than only be talk.
 func MayDecide(text string) bool {
-	name, _ := parseCommand(text)
-	said, answer := parseAnswer(text)
-	return name != "" || answer && !said.talk
+	name, _ := ParseCommand(text)
+	said, answer := ParseAnswer(text)
+	return name != "" || answer && !said.Talk
 }
