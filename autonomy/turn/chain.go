@@ -3,13 +3,23 @@ package turn
 import (
 	"bytes"
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
+	"log/slog"
 	"time"
 
 	"hob/autonomy/llm"
 	"hob/tools"
 )
+
+// hookChain passes model calls and tool calls along the chain (see Hook).
+type hookChain struct {
+	o     *Options
+	t     *Turn
+	conv  *conversation
+	links []middleware
+}
 
 // middleware is an internal middleware of the chain. It works on the call itself, while a Hook gets a
 // copy.
@@ -28,9 +38,11 @@ type middleware struct {
 
 // modelCall is one request to the model in progress.
 type modelCall struct {
-	req  llm.Request
-	resp llm.Response
-	took time.Duration
+	model llm.Model
+	round int // 1 for the first of the turn
+	req   llm.Request
+	resp  llm.Response
+	took  time.Duration
 }
 
 // turnAbort is an error of a link that ends the turn instead of the call.
@@ -41,16 +53,16 @@ func (e turnAbort) Unwrap() error { return e.error }
 // buildChain returns the chain of a turn, in its fixed order (see Hook).
 func (r *turnRun) buildChain(ctx context.Context) []middleware {
 	chain := make([]middleware, 0, 8+len(r.o.Hooks))
-	chain = append(chain, r.loggingMiddleware(ctx), r.routingMiddleware(), r.schemaMiddleware(), r.limitMiddleware())
+	chain = append(chain, r.chain.loggingMiddleware(ctx), r.calls.routingMiddleware(), r.calls.schemaMiddleware(), r.budget.limitMiddleware())
 	for _, h := range r.o.Hooks {
-		chain = append(chain, r.hookMiddleware(h))
+		chain = append(chain, r.chain.hookMiddleware(h))
 	}
-	return append(chain, r.policyMiddleware(), r.feedMiddleware(), r.truncationMiddleware(), r.auditMiddleware(), r.answerTextMiddleware())
+	return append(chain, r.gate.policyMiddleware(), r.feed.feedMiddleware(), r.calls.truncationMiddleware(), r.calls.auditMiddleware(), r.model.answerTextMiddleware())
 }
 
 // beforeModel passes a request along the chain.
-func (r *turnRun) beforeModel(ctx context.Context, q *modelCall) error {
-	for _, l := range r.chain {
+func (hc *hookChain) beforeModel(ctx context.Context, q *modelCall) error {
+	for _, l := range hc.links {
 		if l.beforeModel == nil {
 			continue
 		}
@@ -66,18 +78,18 @@ func (r *turnRun) beforeModel(ctx context.Context, q *modelCall) error {
 }
 
 // afterModel passes an answer back along it.
-func (r *turnRun) afterModel(ctx context.Context, q *modelCall) {
-	for i := len(r.chain) - 1; i >= 0; i-- {
-		if l := r.chain[i]; l.afterModel != nil {
-			r.runAfterHook(l.name, func() { l.afterModel(ctx, q) })
+func (hc *hookChain) afterModel(ctx context.Context, q *modelCall) {
+	for i := len(hc.links) - 1; i >= 0; i-- {
+		if l := hc.links[i]; l.afterModel != nil {
+			hc.runAfterHook(l.name, func() { l.afterModel(ctx, q) })
 		}
 	}
 }
 
 // beforeTool passes a call along the early or the late part of the chain. A link that fails or
 // panics denies the call. The returned error ends the turn.
-func (r *turnRun) beforeTool(ctx context.Context, s *callStep, early bool) error {
-	for _, l := range r.chain {
+func (hc *hookChain) beforeTool(ctx context.Context, s *callStep, early bool) error {
+	for _, l := range hc.links {
 		if l.beforeTool == nil || l.early != early || s.hasOutcome() && !l.always {
 			continue
 		}
@@ -93,10 +105,10 @@ func (r *turnRun) beforeTool(ctx context.Context, s *callStep, early bool) error
 }
 
 // afterTool passes the result of a call back along the chain.
-func (r *turnRun) afterTool(ctx context.Context, s *callStep) {
-	for i := len(r.chain) - 1; i >= 0; i-- {
-		if l := r.chain[i]; l.afterTool != nil {
-			r.runAfterHook(l.name, func() { l.afterTool(ctx, s) })
+func (hc *hookChain) afterTool(ctx context.Context, s *callStep) {
+	for i := len(hc.links) - 1; i >= 0; i-- {
+		if l := hc.links[i]; l.afterTool != nil {
+			hc.runAfterHook(l.name, func() { l.afterTool(ctx, s) })
 		}
 	}
 }
@@ -120,47 +132,129 @@ func checkWithRecover(check func() error) (err error) {
 }
 
 // runAfterHook runs the second half of a link; a panic is logged.
-func (r *turnRun) runAfterHook(name string, do func()) {
+func (hc *hookChain) runAfterHook(name string, do func()) {
 	defer func() {
 		if p := recover(); p != nil {
-			r.o.Log.Error("hook panicked", "hook", name, "event", r.t.Event.ID, "panic", fmt.Sprint(p))
+			hc.o.Log.Error("hook panicked", "hook", name, "event", hc.t.Event.ID, "panic", fmt.Sprint(p))
 		}
 	}()
 	do()
 }
 
 // hookMiddleware makes a link of a hook: it is given copies.
-func (r *turnRun) hookMiddleware(h Hook) middleware {
+func (hc *hookChain) hookMiddleware(h Hook) middleware {
 	l := middleware{name: h.Name}
 	if h.BeforeModel != nil {
-		l.beforeModel = func(ctx context.Context, q *modelCall) error { return h.BeforeModel(ctx, r.modelCall(q)) }
+		l.beforeModel = func(ctx context.Context, q *modelCall) error { return h.BeforeModel(ctx, hc.modelCallCopy(q)) }
 	}
 	if h.AfterModel != nil {
-		l.afterModel = func(ctx context.Context, q *modelCall) { h.AfterModel(ctx, r.modelCall(q)) }
+		l.afterModel = func(ctx context.Context, q *modelCall) { h.AfterModel(ctx, hc.modelCallCopy(q)) }
 	}
 	if h.BeforeTool != nil {
-		l.beforeTool = func(ctx context.Context, s *callStep) error { return h.BeforeTool(ctx, r.hookToolCall(s)) }
+		l.beforeTool = func(ctx context.Context, s *callStep) error { return h.BeforeTool(ctx, hc.toolCallCopy(s)) }
 	}
 	if h.AfterTool != nil {
-		l.afterTool = func(ctx context.Context, s *callStep) { h.AfterTool(ctx, r.hookToolCall(s)) }
+		l.afterTool = func(ctx context.Context, s *callStep) { h.AfterTool(ctx, hc.toolCallCopy(s)) }
 	}
 	return l
 }
 
-func (r *turnRun) modelCall(q *modelCall) ModelCall {
+func (hc *hookChain) modelCallCopy(q *modelCall) ModelCall {
 	return ModelCall{
-		Event: r.t.Event.ID, Session: r.t.Event.Session, Model: r.model.Info(), Round: r.round, Final: q.req.NoTools,
+		Event: hc.t.Event.ID, Session: hc.t.Event.Session, Model: q.model.Info(), Round: q.round, Final: q.req.NoTools,
 		MaxTokens: q.req.MaxTokens, Usage: q.resp.Usage, Answered: q.resp.Model, Took: q.took,
 	}
 }
 
-func (r *turnRun) hookToolCall(s *callStep) ToolCall {
+func (hc *hookChain) toolCallCopy(s *callStep) ToolCall {
 	c := ToolCall{
-		Event: r.t.Event.ID, Session: r.t.Event.Session, Call: s.call.ID, Tool: s.call.Name, Args: bytes.Clone(s.args),
-		Attended: r.t.Attended, Tainted: r.isTainted(), Text: s.text, Err: s.err, Took: s.took,
+		Event: hc.t.Event.ID, Session: hc.t.Event.Session, Call: s.call.ID, Tool: s.call.Name, Args: bytes.Clone(s.args),
+		Attended: hc.t.Attended, Tainted: hc.conv.isTainted(), Text: s.text, Err: s.err, Took: s.took,
 	}
 	if s.tool != nil {
 		c.Tool, c.Effects = s.tool.Spec().Name, s.tool.Spec().Effects
 	}
 	return c
+}
+
+// Hook is one place of the chain through which every model call and every tool call of a turn
+// passes. The order is fixed:
+//
+//	route -> schema -> limits -> Options.Hooks -> policy -> approval ->
+//	execute -> audit -> truncate -> Options.Hooks -> limits -> log
+//
+// Route and schema resolve the tool and validate its arguments; limits refuse loops; policy is
+// the guard. The steps after a call run in the opposite order, so that the ledger has the whole
+// result and Hooks see the text that the model will read.
+//
+// A Hook can only restrict: it gets copies, it may refuse, and it cannot change earlier
+// messages, the call or its result. Any method may be nil. All of them are called one after
+// another within a turn, and concurrently by turns of different sessions.
+type Hook struct {
+	Name string
+	// BeforeModel refuses a model call with an error, which ends the turn. An *llm.Error
+	// determines whether the loop retries.
+	BeforeModel func(ctx context.Context, m ModelCall) error
+	// AfterModel gets the result of a model call. A panic is logged.
+	AfterModel func(ctx context.Context, m ModelCall)
+	// BeforeTool refuses a tool call with an error. The model gets a *tools.Error unchanged;
+	// any other error and a panic deny the call like a policy. Calls refused earlier do not
+	// reach it.
+	BeforeTool func(ctx context.Context, c ToolCall) error
+	// AfterTool gets the result of a call, also of a refused one. A panic is logged.
+	AfterTool func(ctx context.Context, c ToolCall)
+}
+
+// ModelCall is a copy of a request to a model, for a Hook.
+type ModelCall struct {
+	Event, Session string
+	Model          llm.Info
+	Round          int  // 1 for the first of the turn
+	Final          bool // no more tool calls are allowed
+	MaxTokens      int  // output limit, 0 for the driver's default
+	// Usage, Answered and Took are set after the call. Answered is the name of the model that
+	// answered.
+	Usage    llm.Usage
+	Answered string
+	Took     time.Duration
+}
+
+// ToolCall is a copy of a tool call, for a Hook.
+type ToolCall struct {
+	Event, Session, Call string
+	Tool                 string // the tool that is executed, resolved through use_tool
+	Effects              tools.Effects
+	Args                 json.RawMessage
+	Attended, Tainted    bool
+	// Text, Err and Took are set after the call. Text is the text that the model reads.
+	Text string
+	Err  error
+	Took time.Duration
+}
+
+// loggingMiddleware returns the outermost middleware. The database has the contents; the log records
+// durations.
+func (hc *hookChain) loggingMiddleware(ctx context.Context) middleware {
+	l := middleware{name: "log"}
+	if !hc.o.Log.Enabled(ctx, slog.LevelDebug) {
+		return l
+	}
+	var asked time.Time
+	l.beforeModel = func(context.Context, *modelCall) error {
+		asked = time.Now()
+		return nil
+	}
+	l.afterModel = func(ctx context.Context, q *modelCall) {
+		hc.o.Log.DebugContext(ctx, "model answered", "event", hc.t.Event.ID, "model", q.model.Info().Name(), "round", q.round,
+			"took", time.Since(asked), "input", q.resp.Usage.Input, "output", q.resp.Usage.Output, "calls", len(q.resp.Calls()))
+	}
+	l.afterTool = func(ctx context.Context, s *callStep) {
+		tool := "(none)" // a name invented by the model is a text, and the log contains no texts
+		if s.tool != nil {
+			tool = s.tool.Spec().Name
+		}
+		hc.o.Log.DebugContext(ctx, "tool call ended", "event", hc.t.Event.ID, "call", s.call.ID, "tool", tool,
+			"verdict", s.dec.Verdict.String(), "rule", s.dec.Rule, "outcome", outcomeOf(s), "took", s.took)
+	}
+	return l
 }

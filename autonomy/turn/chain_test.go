@@ -10,7 +10,7 @@ import (
 func TestTheOrderOfTheChain(t *testing.T) {
 	a := &Runner{o: Options{Log: slog.New(slog.DiscardHandler), Hooks: []Hook{{Name: "first"}, {Name: "second"}}}}
 	var got []string
-	for _, l := range (&turnRun{Runner: a}).buildChain(t.Context()) {
+	for _, l := range newTurnRun(a, &Turn{}).buildChain(t.Context()) {
 		got = append(got, l.name)
 	}
 	want := []string{"log", "route", "schema", "limits", "first", "second", "policy", "feed", "truncate", "audit", "say"}

@@ -2,6 +2,7 @@ package turn
 
 import (
 	"context"
+	"encoding/json"
 	"fmt"
 	"sort"
 	"strings"
@@ -9,6 +10,30 @@ import (
 	"hob/autonomy/guard"
 	"hob/tools"
 )
+
+// turnBudget counts what the turn has used of its limits, and refuses loops.
+type turnBudget struct {
+	o     *Options
+	t     *Turn
+	hist  *callHistory
+	rec   *stepRecorder
+	loops loopDetector
+	round int
+	spent int // output tokens, estimated if the model does not count them
+	lent  int // rounds of delegated tasks
+}
+
+// recountLent restores a call's share of the turn's limits.
+func (l *turnBudget) recountLent(s *callStep) {
+	if _, waits := s.tool.(tools.Waiter); !waits {
+		return
+	}
+	var used struct{ Rounds, Tokens int }
+	if json.Unmarshal(l.rec.ledger[s.call.ID].Data, &used) == nil {
+		l.lent += used.Rounds
+		l.spent += used.Tokens
+	}
+}
 
 // Numbers of the loop breaker.
 const (
@@ -23,36 +48,36 @@ const (
 )
 
 // limitMiddleware bounds the turn: rounds, tokens, repeats, failures.
-func (r *turnRun) limitMiddleware() middleware {
+func (l *turnBudget) limitMiddleware() middleware {
 	return middleware{
 		name: "limits", always: true, // a model may make the same mistake for ever
 		beforeModel: func(_ context.Context, q *modelCall) error {
-			if r.round+r.lent > r.o.Limits.Rounds || r.spent > r.o.Limits.Tokens {
-				r.limits.final = true
+			if l.round+l.lent > l.o.Limits.Rounds || l.spent > l.o.Limits.Tokens {
+				l.loops.final = true
 			}
-			q.req.NoTools = r.limits.final
-			q.req.MaxTokens = max(r.o.Limits.Tokens-r.spent, lastWords)
+			q.req.NoTools = l.loops.final
+			q.req.MaxTokens = max(l.o.Limits.Tokens-l.spent, lastWords)
 			return nil
 		},
 		afterModel: func(_ context.Context, q *modelCall) {
-			if r.spent += q.resp.Usage.Output; q.resp.Usage.Output == 0 {
-				r.spent += estimateTokens(q.resp.Parts)
+			if l.spent += q.resp.Usage.Output; q.resp.Usage.Output == 0 {
+				l.spent += estimateTokens(q.resp.Parts)
 			}
 		},
 		beforeTool: func(_ context.Context, s *callStep) error {
-			if r.limits.countAndCheck(s.toolAndArgs()) {
+			if l.loops.countAndCheck(s.toolAndArgs()) {
 				s.refuseCall("repeated", tools.Errorf(tools.Repeated, "this call was made again and again in this turn and is refused; use what you have or say what is in the way"))
 			}
 			return nil
 		},
 		afterTool: func(_ context.Context, s *callStep) {
-			if r.t.Call != nil {
+			if l.t.Call != nil {
 				return // hints are for models
 			}
 			name, _ := s.toolAndArgs()
-			s.text += r.limits.resultNote(name, s.args, s.err)
-			if s == r.steps[len(r.steps)-1] {
-				s.text += r.limits.roundsHint(r.round+r.lent, r.spent > r.o.Limits.Tokens)
+			s.text += l.loops.resultNote(name, s.args, s.err)
+			if s == l.hist.steps[len(l.hist.steps)-1] {
+				s.text += l.loops.roundsHint(l.round+l.lent, l.spent > l.o.Limits.Tokens)
 			}
 		},
 	}

@@ -16,8 +16,8 @@ var address = sync.OnceValue(func() *regexp.Regexp {
 // defuseLinks returns an answer in the form to deliver. With untrusted text in context, the address
 // of a link that only the model wrote may contain private data: opening or previewing the link
 // would leak it. So such links and all pictures are made inactive.
-func (r *turnRun) defuseLinks(text string) string {
-	if !r.isTainted() || !strings.ContainsAny(text, ":.[%") {
+func (c *conversation) defuseLinks(text string) string {
+	if !c.isTainted() || !strings.ContainsAny(text, ":.[%") {
 		return text
 	}
 	return address().ReplaceAllStringFunc(text, func(m string) string {
@@ -28,7 +28,7 @@ func (r *turnRun) defuseLinks(text string) string {
 		if m[0] == '!' {
 			return "(a picture at) " + breakAddress(m[1:])
 		}
-		if r.isKnownAddress(strings.TrimRight(target, ".,;:!?*_~")) {
+		if c.isKnownAddress(strings.TrimRight(target, ".,;:!?*_~")) {
 			return m
 		}
 		return breakAddress(m)
@@ -44,11 +44,11 @@ func breakAddress(s string) string {
 }
 
 // isKnownAddress reports whether a message to Hob or a tool result contains the complete address.
-func (r *turnRun) isKnownAddress(address string) bool {
+func (c *conversation) isKnownAddress(address string) bool {
 	if address == "" {
 		return true
 	}
-	for _, m := range r.msgs {
+	for _, m := range c.msgs {
 		if m.Role == llm.Assistant {
 			continue
 		}

@@ -27,13 +27,13 @@ func TestIncidentI17(t *testing.T) {
 		{"no link", "At 10:30, see a.b.", "At 10:30, see a.b."},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
-			r := &turnRun{Runner: &Runner{}, msgs: []llm.Message{page, {Role: llm.Assistant, Parts: []llm.Part{{Text: tc.said, Source: provenance.Outside}}}}}
+			r := &conversation{t: &Turn{}, msgs: []llm.Message{page, {Role: llm.Assistant, Parts: []llm.Part{{Text: tc.said, Source: provenance.Outside}}}}}
 			if got := r.defuseLinks(tc.said); got != tc.want {
 				t.Errorf("%q, want %q", got, tc.want)
 			}
 		})
 	}
-	clean := &turnRun{Runner: &Runner{}, msgs: []llm.Message{{Role: llm.User, Parts: []llm.Part{{Text: "hi", Source: provenance.Owner}}}}}
+	clean := &conversation{t: &Turn{}, msgs: []llm.Message{{Role: llm.User, Parts: []llm.Part{{Text: "hi", Source: provenance.Owner}}}}}
 	if got := clean.defuseLinks("https://example.org/x"); got != "https://example.org/x" {
 		t.Errorf("clean: %q", got)
 	}

@@ -214,8 +214,8 @@ type Outcome struct {
 // Run works until there is an answer. Errors are *llm.Error when the model
 // failed, and ErrDraining when the daemon ends and the turn should be put back.
 func (r *Runner) Run(ctx context.Context, t Turn) (Outcome, error) {
-	run := &turnRun{Runner: r, t: t, limits: newCounter(r.o.Limits)}
-	run.chain = run.buildChain(ctx)
+	run := newTurnRun(r, &t)
+	run.chain.links = run.buildChain(ctx)
 	if err := run.loadHistory(ctx); err != nil {
 		return Outcome{}, err
 	}
@@ -225,7 +225,7 @@ func (r *Runner) Run(ctx context.Context, t Turn) (Outcome, error) {
 	if t.Call != nil {
 		return run.runSingleCall(ctx)
 	}
-	if err := run.chooseModel(ctx); err != nil {
+	if err := run.model.chooseModel(ctx); err != nil {
 		return run.buildOutcome(""), err
 	}
 	return run.runLoop(ctx)

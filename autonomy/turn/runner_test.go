@@ -131,11 +131,11 @@ func TestAnAnswerThatComesWhileTheTurnIsPutAway(t *testing.T) {
 		t.Run(fmt.Sprint(answered), func(t *testing.T) {
 			r := newRun(t)
 			ctx := t.Context()
-			s := r.steps[0]
-			write(t, r.o.Store, func(tx *store.Tx) error { return r.askTx(t.Context(), tx, r.steps) })
+			s := r.hist.steps[0]
+			write(t, r.o.Store, func(tx *store.Tx) error { return r.gate.askTx(t.Context(), tx, r.hist.steps) })
 			take(t, r)
 			var err error
-			if s.dec, err = r.o.Guard.Decide(ctx, r.guardRequest(t.Context(), s)); err != nil || s.dec.Verdict != guard.Ask || s.dec.Approval == "" {
+			if s.dec, err = r.o.Guard.Decide(ctx, r.gate.guardRequest(t.Context(), s)); err != nil || s.dec.Verdict != guard.Ask || s.dec.Approval == "" {
 				t.Fatalf("%+v, %v", s.dec, err)
 			}
 			if answered {
@@ -146,7 +146,7 @@ func TestAnAnswerThatComesWhileTheTurnIsPutAway(t *testing.T) {
 					return r.o.Bus.ResumeTx(tx, r.t.Event.ID) // the event is claimed: nothing to resume
 				})
 			}
-			if suspended, err := r.suspendCalls(ctx, 0); err != nil || !suspended {
+			if suspended, err := r.calls.suspendCalls(ctx, 0); err != nil || !suspended {
 				t.Fatal(suspended, err)
 			}
 			ev, err := r.o.Bus.Event(ctx, r.t.Event.ID)
@@ -208,12 +208,12 @@ func newRun(t *testing.T) *turnRun {
 		},
 	})
 	a := &Runner{o: Options{Store: db, Bus: b, Guard: g, Sessions: session.New(db), Zone: func() *time.Location { return time.UTC }}}
-	r := &turnRun{Runner: a, t: Turn{Event: events[0], Attended: true, Report: "s", Channel: "web"}, limits: newCounter(Limits{}), ledger: map[string]bus.Entry{}}
-	r.msgs = []llm.Message{{Role: llm.User, Parts: []llm.Part{{Text: "send it", Source: "owner"}}}}
+	r := newTurnRun(a, &Turn{Event: events[0], Attended: true, Report: "s", Channel: "web"})
+	r.conv.msgs = []llm.Message{{Role: llm.User, Parts: []llm.Part{{Text: "send it", Source: "owner"}}}}
 	s := &callStep{call: llm.ToolCall{ID: "call_" + acc.Event, Name: "send"}, tool: tool, args: []byte(`{"text":"x"}`)}
-	if s.dec, err = g.Decide(t.Context(), r.guardRequest(t.Context(), s)); err != nil {
+	if s.dec, err = g.Decide(t.Context(), r.gate.guardRequest(t.Context(), s)); err != nil {
 		t.Fatal(err)
 	}
-	r.steps = []*callStep{s}
+	r.hist.steps = []*callStep{s}
 	return r
 }

@@ -2,41 +2,51 @@ package turn
 
 import (
 	"context"
+	"encoding/json"
 
 	"hob/platform/provenance"
 	"hob/platform/provenance/origins"
 	"hob/platform/store"
 )
 
-// contextOrigins returns the sources of the untrusted text in the context of the next call.
-func (r *turnRun) contextOrigins() []provenance.Origin {
-	var lists [][]provenance.Origin
-	if r.strange.Load() && r.model != nil {
-		lists = append(lists, []provenance.Origin{{Kind: "agent", Label: r.model.Info().Name(), Event: r.t.Event.ID}})
+// rowsOf lists the ids of Hob's rows with untrusted origin in the data of a result: objects
+// with an id and a provenance, at any depth (see tools.Result.Data).
+func rowsOf(data any) (ids []string) {
+	if data == nil {
+		return nil
 	}
-	for _, m := range r.msgs {
-		for _, p := range m.Parts {
-			if len(p.Origins) > 0 && p.Source.Tainted() {
-				lists = append(lists, p.Origins)
+	b, err := json.Marshal(data)
+	if err != nil {
+		return nil
+	}
+	var v any
+	if json.Unmarshal(b, &v) != nil {
+		return nil
+	}
+	var walk func(v any)
+	walk = func(v any) {
+		switch x := v.(type) {
+		case []any:
+			for _, e := range x {
+				walk(e)
+			}
+		case map[string]any:
+			id, _ := x["id"].(string)
+			src, known := x["provenance"].(string)
+			if id != "" && known && provenance.Source(src).Tainted() {
+				ids = append(ids, id)
+			}
+			for _, e := range x {
+				walk(e)
 			}
 		}
 	}
-	if lists == nil {
-		return nil
-	}
-	return provenance.Join(lists...)
-}
-
-// messageOrigins returns the origins of the messages to this turn.
-func (r *turnRun) messageOrigins(src provenance.Source) []provenance.Origin {
-	if !src.Tainted() {
-		return nil
-	}
-	return r.t.Origins
+	walk(v)
+	return ids
 }
 
 // resultOrigins returns the origins of the untrusted text that a call itself returned.
-func (r *turnRun) resultOrigins(q store.Querier, s *callStep) []provenance.Origin {
+func (w *stepRecorder) resultOrigins(q store.Querier, s *callStep) []provenance.Origin {
 	if !s.hasOutcome() || !outcomeSource(s).Tainted() {
 		return nil
 	}
@@ -46,7 +56,7 @@ func (r *turnRun) resultOrigins(q store.Querier, s *callStep) []provenance.Origi
 	}
 	list := s.result.Origins
 	if len(list) == 0 {
-		list = r.rowOrigins(q, s.result.Data)
+		list = w.rowOrigins(q, s.result.Data)
 	}
 	switch {
 	case len(list) > 0:
@@ -61,7 +71,7 @@ func (r *turnRun) resultOrigins(q store.Querier, s *callStep) []provenance.Origi
 			o.Via = name
 		}
 		if o.Call == "" {
-			o.Call, o.Event = s.call.ID, r.t.Event.ID
+			o.Call, o.Event = s.call.ID, w.t.Event.ID
 		}
 		out = append(out, o)
 	}
@@ -69,17 +79,17 @@ func (r *turnRun) resultOrigins(q store.Querier, s *callStep) []provenance.Origi
 }
 
 // rowOrigins returns the origins of the rows in a result.
-func (r *turnRun) rowOrigins(q store.Querier, data any) []provenance.Origin {
+func (w *stepRecorder) rowOrigins(q store.Querier, data any) []provenance.Origin {
 	list, err := origins.Of(q, origins.Row, rowsOf(data)...)
 	if err != nil {
-		r.o.Log.Warn("origins cannot be read", "err", err)
+		w.o.Log.Warn("origins cannot be read", "err", err)
 	}
 	return list
 }
 
 // changedTx stores the origins in context at a call, for the call and for the rows that it
 // created or changed.
-func (r *turnRun) changedTx(tx *store.Tx, s *callStep) error {
+func (w *stepRecorder) changedTx(tx *store.Tx, s *callStep) error {
 	list := s.inView
 	if err := origins.KeepTx(tx, origins.Call, s.call.ID, list); err != nil {
 		return err
@@ -96,23 +106,23 @@ func (r *turnRun) changedTx(tx *store.Tx, s *callStep) error {
 }
 
 // earlierCallOrigins returns the origins of a call's result from before an interruption.
-func (r *turnRun) earlierCallOrigins(ctx context.Context, call string) []provenance.Origin {
-	list, err := origins.Of(r.o.Store.Reader(ctx), origins.Result, call)
+func (w *stepRecorder) earlierCallOrigins(ctx context.Context, call string) []provenance.Origin {
+	list, err := origins.Of(w.o.Store.Reader(ctx), origins.Result, call)
 	if err != nil {
-		r.o.Log.Warn("origins cannot be read", "call", call, "err", err)
+		w.o.Log.Warn("origins cannot be read", "call", call, "err", err)
 	}
 	return list
 }
 
 // traceTx stores the origins in context at a call and those of its result. It writes nothing
 // for a clean call.
-func (r *turnRun) traceTx(tx *store.Tx, s *callStep) error {
-	if r.isTainted() {
-		if err := r.changedTx(tx, s); err != nil {
+func (w *stepRecorder) traceTx(tx *store.Tx, s *callStep) error {
+	if w.conv.isTainted() {
+		if err := w.changedTx(tx, s); err != nil {
 			return err
 		}
 	}
-	if list := r.resultOrigins(tx, s); s.hasOutcome() && len(list) > 0 {
+	if list := w.resultOrigins(tx, s); s.hasOutcome() && len(list) > 0 {
 		return origins.KeepTx(tx, origins.Result, s.call.ID, list)
 	}
 	return nil

@@ -20,12 +20,12 @@ const (
 )
 
 // truncationMiddleware limits the part of a result that the model reads.
-func (r *turnRun) truncationMiddleware() middleware {
+func (tc *toolCalls) truncationMiddleware() middleware {
 	return middleware{name: "truncate", afterTool: func(ctx context.Context, s *callStep) {
 		if s.err != nil {
-			s.text = fmt.Sprintf("error %s: %s", tools.CodeOf(s.err), r.shortenResult(ctx, s, r.o.Redact.Text(s.err.Error())))
+			s.text = fmt.Sprintf("error %s: %s", tools.CodeOf(s.err), tc.shortenResult(ctx, s, tc.o.Redact.Text(s.err.Error())))
 		} else {
-			s.text = r.shortenResult(ctx, s, s.result.Text)
+			s.text = tc.shortenResult(ctx, s, s.result.Text)
 		}
 		s.text = strings.ToValidUTF8(s.text, "\uFFFD")
 		s.body = len(s.text)
@@ -33,15 +33,15 @@ func (r *turnRun) truncationMiddleware() middleware {
 }
 
 // shortenResult shortens a long result and stores the complete one, if a store is configured.
-func (r *turnRun) shortenResult(ctx context.Context, s *callStep, text string) string {
-	if len(text) <= maxResult || r.o.Results == nil {
+func (tc *toolCalls) shortenResult(ctx context.Context, s *callStep, text string) string {
+	if len(text) <= maxResult || tc.o.Results == nil {
 		return cutResult(text, "")
 	}
-	if _, ok := r.o.Catalogue.Get("read_result"); !ok { // this agent may not read on
+	if _, ok := tc.o.Catalogue.Get("read_result"); !ok { // this agent may not read on
 		return cutResult(text, "")
 	}
-	if err := r.o.Results.Put(s.call.ID, text); err != nil {
-		r.o.Log.WarnContext(ctx, "cannot keep a long result", "call", s.call.ID, "err", err)
+	if err := tc.o.Results.Put(s.call.ID, text); err != nil {
+		tc.o.Log.WarnContext(ctx, "cannot keep a long result", "call", s.call.ID, "err", err)
 		return cutResult(text, "")
 	}
 	return cutResult(text, s.call.ID)
@@ -99,4 +99,14 @@ func errorLines(s string) string {
 		}
 	}
 	return b.String()
+}
+
+// auditMiddleware returns the innermost middleware. Rows of calls not recorded while they ran (reads,
+// refusals) are written with the next transaction.
+func (tc *toolCalls) auditMiddleware() middleware {
+	return middleware{name: "audit", afterTool: func(_ context.Context, s *callStep) {
+		tc.hist.recordEffect(s)
+		tc.hist.rememberCall(s)
+		tc.rec.recordLate(s)
+	}}
 }

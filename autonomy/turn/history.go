@@ -15,6 +15,36 @@ import (
 	"hob/tools"
 )
 
+// callHistory knows the calls of the turn: those of the last answer, which may still have to run,
+// and all that ended before.
+type callHistory struct {
+	o     *Options
+	t     *Turn
+	conv  *conversation
+	rec   *stepRecorder
+	steps []*callStep          // the calls of the last answer, while they are worked on
+	ended map[string]priorCall // calls that ended since the turn was resumed
+	did   []effectfulCall      // successful actions since the turn was resumed
+}
+
+// effectfulCalls returns the completed calls of this turn that changed something.
+func (h *callHistory) effectfulCalls() []effectfulCall {
+	out := slices.Clone(h.did)
+	for _, e := range h.rec.ledger {
+		if e.State == "done" {
+			out = append(out, effectfulCall{e.Tool, e.Effects})
+		}
+	}
+	return out
+}
+
+// recordEffect records a successful call with effects.
+func (h *callHistory) recordEffect(s *callStep) {
+	if s.ran && s.err == nil && s.tool != nil {
+		h.did = append(h.did, effectfulCall{s.tool.Spec().Name, s.tool.Spec().Effects.String()})
+	}
+}
+
 // Bounds of the addresses that are kept of one result.
 const (
 	maxLinks = 300
@@ -37,14 +67,11 @@ func pastOf(e bus.Entry) priorCall {
 }
 
 // rememberCall remembers a call that has come to its end.
-func (r *turnRun) rememberCall(s *callStep) {
+func (h *callHistory) rememberCall(s *callStep) {
 	if s.tool == nil {
 		return
 	}
-	if r.gone == nil {
-		r.gone = map[string]priorCall{}
-	}
-	r.gone[s.call.ID] = pastStep(s, s.ran && s.err == nil || tools.CodeOf(s.err) == tools.OutcomeUnknown)
+	h.ended[s.call.ID] = pastStep(s, s.ran && s.err == nil || tools.CodeOf(s.err) == tools.OutcomeUnknown)
 }
 
 func pastStep(s *callStep, ran bool) priorCall {
@@ -56,8 +83,8 @@ func pastStep(s *callStep, ran bool) priorCall {
 
 // urlsOf returns the addresses that a call contacted before the turn was suspended. Unknown
 // addresses count as one.
-func (r *turnRun) urlsOf(ctx context.Context, p priorCall) []string {
-	if t, ok := r.o.Catalogue.Get(p.tool); ok {
+func (h *callHistory) urlsOf(ctx context.Context, p priorCall) []string {
+	if t, ok := h.o.Catalogue.Get(p.tool); ok {
 		if u := tools.JudgementOf(ctx, t, p.args).URLs; len(u) > 0 {
 			return u
 		}
@@ -65,21 +92,19 @@ func (r *turnRun) urlsOf(ctx context.Context, p priorCall) []string {
 	return []string{""}
 }
 
-func decisionOf(s *callStep) string { return s.dec.Verdict.String() + ": " + s.dec.Rule }
-
 // priorCalls returns the calls of this turn before s: of earlier answers, and those before s in the
 // same answer that have run or may run.
-func (r *turnRun) priorCalls(s *callStep) []priorCall {
+func (h *callHistory) priorCalls(s *callStep) []priorCall {
 	all := map[string]priorCall{}
-	for id, p := range r.gone {
+	for id, p := range h.ended {
 		all[id] = p
 	}
-	for id, e := range r.ledger { // the ledger has the rule of calls before a crash
+	for id, e := range h.rec.ledger { // the ledger has the rule of calls before a crash
 		all[id] = pastOf(e)
 	}
 	before := true
-	for _, o := range r.steps {
-		_, recorded := r.ledger[o.call.ID]
+	for _, o := range h.steps {
+		_, recorded := h.rec.ledger[o.call.ID]
 		switch before = before && o != s; {
 		case !before:
 			delete(all, o.call.ID)
@@ -96,9 +121,9 @@ func (r *turnRun) priorCalls(s *callStep) []priorCall {
 
 // countChanges returns how many items the step's tool has changed in this turn, and how the owner
 // answered a question about it.
-func (r *turnRun) countChanges(ctx context.Context, s *callStep) (n int, agreed, refused bool) {
+func (h *callHistory) countChanges(ctx context.Context, s *callStep) (n int, agreed, refused bool) {
 	name := s.tool.Spec().Name
-	for _, p := range r.priorCalls(s) {
+	for _, p := range h.priorCalls(s) {
 		if p.tool != name {
 			continue
 		}
@@ -118,9 +143,9 @@ func (r *turnRun) countChanges(ctx context.Context, s *callStep) (n int, agreed,
 
 // egressEvidence collects the evidence for an egress decision. The owner's words are only the parts of
 // his messages with his provenance: no text that Hob added, no summary, no result.
-func (r *turnRun) egressEvidence(ctx context.Context, s *callStep) guard.EgressEvidence {
-	out := guard.EgressEvidence{Words: slices.Clone(r.t.Words), Now: slices.Clone(r.t.Words)}
-	for i, m := range r.msgs {
+func (h *callHistory) egressEvidence(ctx context.Context, s *callStep) guard.EgressEvidence {
+	out := guard.EgressEvidence{Words: slices.Clone(h.t.Words), Now: slices.Clone(h.t.Words)}
+	for i, m := range h.conv.msgs {
 		if m.Role != llm.User {
 			continue
 		}
@@ -129,22 +154,22 @@ func (r *turnRun) egressEvidence(ctx context.Context, s *callStep) guard.EgressE
 				continue
 			}
 			out.Words = append(out.Words, p.Text)
-			if i >= r.own {
+			if i >= h.conv.own {
 				out.Now = append(out.Now, p.Text)
 			}
 		}
 	}
-	if r.t.Call != nil && r.t.Source == provenance.Owner { // he wrote the call himself
-		words := jsonStrings(r.t.Call.Args)
+	if h.t.Call != nil && h.t.Source == provenance.Owner { // he wrote the call himself
+		words := jsonStrings(h.t.Call.Args)
 		out.Words, out.Now = append(out.Words, words...), append(out.Now, words...)
 	}
-	for _, p := range r.priorCalls(s) {
+	for _, p := range h.priorCalls(s) {
 		if p.ran {
 			out.Links = append(out.Links, p.links...)
 		}
 		if p.ran && p.decision == guard.Allow.String()+": "+guard.Verbatim {
 			if p.urls == nil {
-				p.urls = r.urlsOf(ctx, p)
+				p.urls = h.urlsOf(ctx, p)
 			}
 			out.Opened = append(out.Opened, p.urls...)
 		}

@@ -146,3 +146,52 @@ func (m missingTool) Spec() *tools.Spec {
 func (missingTool) Call(context.Context, tools.Call) (tools.Result, error) {
 	return tools.Result{}, tools.Errorf(tools.NotFound, "no such tool")
 }
+
+// routingMiddleware resolves the actual tool of a call, including one inside use_tool.
+func (tc *toolCalls) routingMiddleware() middleware {
+	return middleware{name: "route", early: true, beforeTool: func(_ context.Context, s *callStep) error {
+		name := s.call.Name
+		if s.call.Truncated {
+			return tools.Errorf(tools.TruncatedCall, "the arguments of %s arrived cut off, so nothing was done; call again with shorter arguments", tools.Clean(name))
+		}
+		if name == useTool {
+			var in useArgs
+			if err := json.Unmarshal(s.call.Args, &in); err != nil || in.Name == "" {
+				return tools.Errorf(tools.InvalidArguments, "use_tool takes {\"name\": ..., \"arguments\": {...}}")
+			}
+			name, s.args = in.Name, in.Arguments
+			if len(s.args) == 0 {
+				s.args = json.RawMessage("{}")
+			}
+		}
+		if name == findTools {
+			s.tool = toolFinder{tc.o.Catalogue}
+			return nil
+		}
+		t, ok := tc.o.Catalogue.Get(name)
+		if other, there := tc.findOtherAgentTool(name); !ok && there {
+			s.tool = other
+			return tools.Errorf(tools.PolicyDenied, "%s: %s is not one of your tools; do without it, or say what is missing", tools.PolicyDenied, tools.Clean(name))
+		}
+		if !ok {
+			return tools.Errorf(tools.NotFound, "there is no tool %q; call find_tools with a few words", tools.Clean(name))
+		}
+		s.tool = tools.For(t, s.args)
+		return nil
+	}}
+}
+
+// findOtherAgentTool finds a tool that there is, but not for this agent.
+func (tc *toolCalls) findOtherAgentTool(name string) (tools.Tool, bool) {
+	if tc.o.Whole == nil {
+		return nil, false
+	}
+	return tc.o.Whole.Get(name)
+}
+
+// schemaMiddleware compares the arguments with the tool's schema.
+func (tc *toolCalls) schemaMiddleware() middleware {
+	return middleware{name: "schema", early: true, beforeTool: func(_ context.Context, s *callStep) error {
+		return tools.Check(s.tool, s.args)
+	}}
+}

@@ -4,7 +4,42 @@ import (
 	"context"
 	"sync"
 	"time"
+
+	"hob/autonomy/llm"
+	"hob/tools"
 )
+
+// liveFeed publishes the turn's progress. Events may get lost; nothing depends on them.
+type liveFeed struct {
+	o     *Options
+	t     *Turn
+	begun map[string]string // ids of the calls that are being streamed
+}
+
+func (f *liveFeed) publishModelEvent(e llm.Event) {
+	feed, id, sess := f.o.Bus.Feed, f.t.Event.ID, f.t.Event.Session
+	switch e.Kind {
+	case llm.TextDelta:
+		if e.Text == "" { // a signature alone
+			return
+		}
+		feed.Publish("content_delta", id, sess, map[string]string{"text": e.Text})
+	case llm.CallStart:
+		feed.Publish("tool_call_start", id, sess, map[string]string{"id": f.begun[e.Call.ID], "name": e.Call.Name})
+	case llm.CallDelta:
+		feed.Publish("tool_call_delta", id, sess, map[string]string{"id": f.begun[e.Call.ID], "arguments": f.o.Redact.Known(e.Text)})
+	}
+}
+
+// streamFurtherText streams additional text of the answer.
+func (f *liveFeed) streamFurtherText(text string) {
+	f.publishModelEvent(llm.Event{Kind: llm.TextDelta, Text: text})
+}
+
+// publish publishes an event of the turn to the live feed.
+func (f *liveFeed) publish(typ string, data map[string]any) {
+	f.o.Bus.Feed.Publish(typ, f.t.Event.ID, f.t.Event.Session, data)
+}
 
 // heartbeat is the interval of live events about a running tool; reports is the minimum
 // interval between the tool's own reports.
@@ -83,4 +118,20 @@ func (p *progressReporter) publishProgress() {
 		d["note"] = p.note
 	}
 	p.publish("tool_progress", d)
+}
+
+// feedMiddleware publishes a call's outcome to the live feed.
+func (f *liveFeed) feedMiddleware() middleware {
+	return middleware{name: "feed", afterTool: func(_ context.Context, s *callStep) { f.publishResult(s) }}
+}
+
+func (f *liveFeed) publishResult(s *callStep) {
+	d := map[string]any{"id": s.call.ID, "name": s.call.Name, "ok": s.err == nil, "text": s.text}
+	if s.tool != nil {
+		d["name"] = s.tool.Spec().Name
+	}
+	if s.err != nil {
+		d["text"], d["code"] = cutResult(s.err.Error(), ""), tools.CodeOf(s.err)
+	}
+	f.publish("tool_result", d)
 }

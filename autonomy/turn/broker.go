@@ -3,8 +3,10 @@ package turn
 import (
 	"cmp"
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -12,7 +14,6 @@ import (
 	"hob/autonomy/bus"
 	"hob/autonomy/guard"
 	"hob/autonomy/llm"
-	"hob/channels"
 	"hob/platform/provenance"
 	"hob/platform/store"
 	"hob/platform/text/shortid"
@@ -27,8 +28,15 @@ const heldUnattended = time.Hour
 // declares its possible effects, so that the guard, the ledger, the audit log and the live feed
 // treat it like any call.
 type permissionBroker struct {
-	r      *turnRun
-	before []llm.Action
+	o      *Options
+	t      *Turn
+	conv   *conversation
+	rec    *stepRecorder
+	hist   *callHistory
+	gate   *callGate
+	chain  *hookChain
+	feed   *liveFeed
+	before []llm.Action // its actions in this turn before Hob was interrupted
 	// ctx ends with the model call; waiting questions then return.
 	ctx  context.Context
 	stop context.CancelFunc
@@ -57,7 +65,7 @@ var errDeskClosed = errors.New("the turn is over")
 
 // newPermissionBroker opens one for a model call; leave, which may be called twice, closes it.
 func (r *turnRun) newPermissionBroker(ctx context.Context) (d *permissionBroker, leave func()) {
-	d = &permissionBroker{r: r, before: r.before, steps: map[string]*pendingAction{}}
+	d = &permissionBroker{o: r.o, t: r.t, conv: r.conv, rec: r.rec, hist: r.hist, gate: r.gate, chain: r.chain, feed: r.feed, before: r.before, steps: map[string]*pendingAction{}}
 	d.ctx, d.stop = context.WithCancel(ctx)
 	return d, func() { d.close(ctx) }
 }
@@ -65,10 +73,10 @@ func (r *turnRun) newPermissionBroker(ctx context.Context) (d *permissionBroker,
 // CheckAllowed implements llm.PermissionBroker. An external agent reads without asking, so a guest could learn what
 // it reads.
 func (d *permissionBroker) CheckAllowed() error {
-	if d.r.t.Guest {
+	if d.t.Guest {
 		return errors.New("this agent reads your files without asking, so it answers only you")
 	}
-	d.r.strange.Store(true)
+	d.conv.external.Store(true)
 	return nil
 }
 
@@ -77,7 +85,7 @@ func (d *permissionBroker) PriorActions() []llm.Action { return d.before }
 
 // PublishStatus implements llm.PermissionBroker.
 func (d *permissionBroker) PublishStatus(text string) {
-	d.r.publishLive("status", map[string]any{"note": text})
+	d.feed.publish("status", map[string]any{"note": text})
 }
 
 // RequestPermission implements llm.PermissionBroker.
@@ -120,7 +128,7 @@ func (d *permissionBroker) enterCall(ctx context.Context) (context.Context, func
 	if d.closed {
 		return ctx, nil, errDeskClosed
 	}
-	d.r.strange.Store(true)
+	d.conv.external.Store(true)
 	d.open.Add(1)
 	ctx, cancel := context.WithCancel(ctx)
 	stop := context.AfterFunc(d.ctx, cancel)
@@ -136,7 +144,7 @@ func (d *permissionBroker) enterCall(ctx context.Context) (context.Context, func
 func (d *permissionBroker) findOrCreateAction(a llm.Action) *pendingAction {
 	s := d.steps[a.ID]
 	if s == nil {
-		id := "call_" + lastIDChars(d.r.t.Event.ID, 12) + "_" + shortid.New("")
+		id := "call_" + lastIDChars(d.t.Event.ID, 12) + "_" + shortid.New("")
 		s = &pendingAction{callStep: &callStep{call: llm.ToolCall{ID: id}}}
 		d.steps[a.ID] = s
 		d.order = append(d.order, s)
@@ -148,7 +156,7 @@ func (d *permissionBroker) findOrCreateAction(a llm.Action) *pendingAction {
 	}
 	if !s.shown {
 		s.shown = true
-		d.r.publishLive("tool_call_start", map[string]any{"id": s.call.ID, "name": s.call.Name})
+		d.feed.publish("tool_call_start", map[string]any{"id": s.call.ID, "name": s.call.Name})
 	}
 	return s
 }
@@ -156,7 +164,7 @@ func (d *permissionBroker) findOrCreateAction(a llm.Action) *pendingAction {
 // decideAction passes the action along the chain, up to the policy check. The caller holds d.mu.
 func (d *permissionBroker) decideAction(ctx context.Context, s *pendingAction, a llm.Action) error {
 	s.dec = guard.Decision{}
-	if err := d.r.beforeTool(ctx, s.callStep, false); err != nil || s.err != nil {
+	if err := d.chain.beforeTool(ctx, s.callStep, false); err != nil || s.err != nil {
 		return err
 	}
 	if a.Beyond && s.dec.Verdict == guard.Allow && s.tool.Spec().Effects.ReadOnly() {
@@ -179,7 +187,7 @@ func (d *permissionBroker) settleDenied(s *pendingAction) {
 // guardRequest returns the request to the guard. It is always tainted: the agent may have read text
 // that Hob has not seen.
 func (d *permissionBroker) guardRequest(ctx context.Context, s *pendingAction) guard.Request {
-	q := d.r.guardRequest(ctx, s.callStep)
+	q := d.gate.guardRequest(ctx, s.callStep)
 	q.Tainted = true
 	if !q.Attended {
 		q.Within = heldUnattended
@@ -190,17 +198,17 @@ func (d *permissionBroker) guardRequest(ctx context.Context, s *pendingAction) g
 // createApproval stores the approval request and shows it to the owner. The turn waits: the agent's
 // process is blocked until the answer. The caller holds d.mu.
 func (d *permissionBroker) createApproval(ctx context.Context, s *pendingAction) (a guard.Approval, err error) {
-	err = d.r.writeWithSteps(ctx, func(tx *store.Tx) error {
-		if a, err = d.r.o.Guard.AskTx(tx, d.guardRequest(ctx, s), s.dec); err != nil {
+	err = d.rec.writeWithSteps(ctx, func(tx *store.Tx) error {
+		if a, err = d.o.Guard.AskTx(tx, d.guardRequest(ctx, s), s.dec); err != nil {
 			return err
 		}
-		if err := d.r.auditTx(tx, s.callStep, "asked"); err != nil {
+		if err := d.rec.auditTx(tx, s.callStep, "asked"); err != nil {
 			return err
 		}
-		if err := d.r.questionTx(tx, []guard.Approval{a}); err != nil {
+		if err := d.gate.questionTx(tx, []guard.Approval{a}); err != nil {
 			return err
 		}
-		tx.AfterCommit(func() { d.r.o.Bus.RecheckWaiters(d.r.t.Event.ID) })
+		tx.AfterCommit(func() { d.o.Bus.RecheckWaiters(d.t.Event.ID) })
 		return nil
 	})
 	if err != nil {
@@ -213,11 +221,11 @@ func (d *permissionBroker) createApproval(ctx context.Context, s *pendingAction)
 // question expires.
 func (d *permissionBroker) awaitApproval(ctx context.Context, s *pendingAction, q guard.Approval) error {
 	release := func() {}
-	if d.r.t.Hold != nil {
-		release = d.r.t.Hold()
+	if d.t.Hold != nil {
+		release = d.t.Hold()
 	}
 	defer release()
-	if _, err := d.r.o.Guard.Wait(ctx, q.ID); err != nil {
+	if _, err := d.o.Guard.Wait(ctx, q.ID); err != nil {
 		return errors.Join(err, d.lapseApproval(ctx, q))
 	}
 	d.mu.Lock()
@@ -225,7 +233,7 @@ func (d *permissionBroker) awaitApproval(ctx context.Context, s *pendingAction, 
 	if d.closed {
 		return errDeskClosed
 	}
-	dec, err := d.r.o.Guard.Decide(ctx, d.guardRequest(ctx, s))
+	dec, err := d.o.Guard.Decide(ctx, d.guardRequest(ctx, s))
 	if err != nil {
 		return err
 	}
@@ -237,8 +245,8 @@ func (d *permissionBroker) awaitApproval(ctx context.Context, s *pendingAction, 
 	if s.dec.Code != tools.ApprovalTimeout {
 		return nil
 	}
-	return d.r.o.Store.Write(context.WithoutCancel(ctx), func(tx *store.Tx) error {
-		_, err := d.r.o.Guard.EndTx(tx, q.ID, guard.TimedOut)
+	return d.o.Store.Write(context.WithoutCancel(ctx), func(tx *store.Tx) error {
+		_, err := d.o.Guard.EndTx(tx, q.ID, guard.TimedOut)
 		return err
 	})
 }
@@ -246,12 +254,12 @@ func (d *permissionBroker) awaitApproval(ctx context.Context, s *pendingAction, 
 // lapseApproval expires a question whose turn ends first. It notifies the owner at a shutdown, but not
 // after a stop, which the owner caused.
 func (d *permissionBroker) lapseApproval(ctx context.Context, q guard.Approval) error {
-	err := d.r.o.Store.Write(context.WithoutCancel(ctx), func(tx *store.Tx) error {
-		open, err := d.r.o.Guard.EndTx(tx, q.ID, guard.Cancelled)
+	err := d.o.Store.Write(context.WithoutCancel(ctx), func(tx *store.Tx) error {
+		open, err := d.o.Guard.EndTx(tx, q.ID, guard.Cancelled)
 		if err != nil || !open || !errors.Is(context.Cause(d.ctx), ErrDraining) {
 			return err
 		}
-		return d.r.tellTx(tx, lapsedText([]guard.Approval{q}, nil))
+		return d.gate.notifyTx(tx, lapsedText([]guard.Approval{q}, nil))
 	})
 	if err != nil {
 		return fmt.Errorf("turn: end a question: %w", err)
@@ -288,21 +296,21 @@ func (d *permissionBroker) recordStart(ctx context.Context, s *pendingAction) er
 		return nil
 	}
 	if s.still == nil {
-		_, s.still = newPulse(d.ctx, s.call.ID, s.tool.Spec().Name, d.r.publishLive)
+		_, s.still = newPulse(d.ctx, s.call.ID, s.tool.Spec().Name, d.feed.publish)
 	}
 	if s.tool.Spec().Effects.ReadOnly() {
 		return nil // its row is written when it has ended
 	}
-	e := d.r.ledgerEntry(s.callStep)
+	e := d.rec.ledgerEntry(s.callStep)
 	e.State = bus.CallStarted
-	err := d.r.writeWithSteps(context.WithoutCancel(ctx), func(tx *store.Tx) error {
-		if err := d.r.o.Guard.UseTx(tx, s.dec); err != nil {
+	err := d.rec.writeWithSteps(context.WithoutCancel(ctx), func(tx *store.Tx) error {
+		if err := d.o.Guard.UseTx(tx, s.dec); err != nil {
 			return err
 		}
-		if err := d.r.o.Bus.RecordTx(tx, e); err != nil {
+		if err := d.o.Bus.RecordTx(tx, e); err != nil {
 			return err
 		}
-		return d.r.auditTx(tx, s.callStep, "started")
+		return d.rec.auditTx(tx, s.callStep, "started")
 	})
 	if err != nil {
 		return fmt.Errorf("turn: record the call: %w", err)
@@ -329,7 +337,7 @@ func (d *permissionBroker) RecordAction(ctx context.Context, a llm.Action) {
 	case llm.Ended:
 		s.ran, s.result = true, tools.Result{Text: cutResult(a.Result, ""), Source: provenance.Outside}
 		s.text = s.result.Text
-		d.r.recordEffect(s.callStep)
+		d.hist.recordEffect(s.callStep)
 	case llm.Dropped:
 		s.err = &tools.Error{Code: tools.Cancelled, Message: cmp.Or(cutResult(a.Result, ""), "it did not run"), Source: provenance.Outside}
 	default:
@@ -347,7 +355,7 @@ func (d *permissionBroker) RecordAction(ctx context.Context, a llm.Action) {
 		err = d.recordEnd(ctx, s)
 	}
 	if err != nil {
-		d.r.o.Log.Error("an agent's action could not be recorded", "event", d.r.t.Event.ID, "err", err)
+		d.o.Log.Error("an agent's action could not be recorded", "event", d.t.Event.ID, "err", err)
 	}
 }
 
@@ -360,26 +368,26 @@ func (d *permissionBroker) recordEnd(ctx context.Context, s *pendingAction) erro
 		d.queueRecord(s)
 		return nil
 	}
-	d.r.feedResult(s.callStep)
-	e := d.r.finishedEntry(s.callStep)
-	return d.r.o.Store.Write(context.WithoutCancel(ctx), func(tx *store.Tx) error {
-		if err := d.r.o.Bus.RecordTx(tx, e); err != nil {
+	d.feed.publishResult(s.callStep)
+	e := d.rec.finishedEntry(s.callStep)
+	return d.o.Store.Write(context.WithoutCancel(ctx), func(tx *store.Tx) error {
+		if err := d.o.Bus.RecordTx(tx, e); err != nil {
 			return err
 		}
-		return d.r.auditTx(tx, s.callStep, outcomeOf(s.callStep))
+		return d.rec.auditTx(tx, s.callStep, outcomeOf(s.callStep))
 	})
 }
 
 // queueRecord queues the row of an action that was not recorded when it began: the turn's next
 // transaction writes it. The caller holds d.mu.
 func (d *permissionBroker) queueRecord(s *pendingAction) {
-	d.r.feedResult(s.callStep)
-	e, outcome := d.r.finishedEntry(s.callStep), outcomeOf(s.callStep)
-	d.r.pending = append(d.r.pending, func(tx *store.Tx) error {
-		if err := d.r.o.Bus.RecordTx(tx, e); err != nil {
+	d.feed.publishResult(s.callStep)
+	e, outcome := d.rec.finishedEntry(s.callStep), outcomeOf(s.callStep)
+	d.rec.queueWrite(func(tx *store.Tx) error {
+		if err := d.o.Bus.RecordTx(tx, e); err != nil {
 			return err
 		}
-		return d.r.auditTx(tx, s.callStep, outcome)
+		return d.rec.auditTx(tx, s.callStep, outcome)
 	})
 }
 
@@ -398,14 +406,97 @@ func (d *permissionBroker) close(ctx context.Context) {
 		}
 		s.err = tools.Errorf(tools.OutcomeUnknown, "the agent was cut off while it did this, and nobody knows whether it took effect")
 		if err := d.recordEnd(ctx, s); err != nil {
-			d.r.o.Log.Error("an agent's action could not be recorded", "event", d.r.t.Event.ID, "err", err)
+			d.o.Log.Error("an agent's action could not be recorded", "event", d.t.Event.ID, "err", err)
 		}
 	}
 }
 
-// tellTx sends the owner a message from Hob outside of the answer.
-func (r *turnRun) tellTx(tx *store.Tx, text string) error {
-	return r.o.Bus.EnqueueTx(tx, r.t.Event.ID, bus.OutboxItem{Provenance: provenance.Outside, Delivery: channels.Delivery{
-		Kind: channels.Notice, Session: r.t.Report, Channel: r.t.Channel, Chat: r.t.Chat, Text: text,
-	}})
+// settleLeftovers cleans up after the desk of an interrupted turn. Open questions expire, because the
+// agent that asked is gone; started actions get an unknown outcome. It notifies the owner of
+// both.
+func (r *turnRun) settleLeftovers(ctx context.Context) error {
+	waiting, err := r.o.Guard.Approvals(ctx, guard.Pending, "", r.t.Event.ID, 100)
+	if err != nil {
+		return err
+	}
+	waiting = slices.DeleteFunc(waiting, func(a guard.Approval) bool { return !strings.HasPrefix(a.Tool, pseudoPrefix) })
+	var lost []bus.Entry
+	for _, e := range r.rec.ledger {
+		if !strings.HasPrefix(e.Tool, pseudoPrefix) {
+			continue
+		}
+		r.before = append(r.before, actionFromEntry(e))
+		if e.State == bus.CallStarted {
+			lost = append(lost, e)
+		}
+	}
+	if len(waiting) == 0 && len(lost) == 0 {
+		return nil
+	}
+	slices.SortFunc(lost, func(x, y bus.Entry) int { return x.StartedAt.Compare(y.StartedAt) })
+	err = r.o.Store.Write(ctx, func(tx *store.Tx) error {
+		for _, a := range waiting {
+			if _, err := r.o.Guard.EndTx(tx, a.ID, guard.Cancelled); err != nil {
+				return err
+			}
+		}
+		for _, e := range lost {
+			e.State, e.Code, e.FinishedAt = bus.CallUnknown, string(tools.OutcomeUnknown), time.Now()
+			e.Result, e.Source = "Hob was cut off while the agent did this, and nobody knows whether it took effect", provenance.Tool
+			if err := r.o.Bus.RecordTx(tx, e); err != nil {
+				return err
+			}
+			s := &callStep{call: llm.ToolCall{ID: e.Call}, tool: externalTool{spec: tools.Spec{Name: e.Tool, Effects: unclear}}, args: e.Args}
+			if err := r.rec.auditTx(tx, s, string(tools.OutcomeUnknown)); err != nil {
+				return err
+			}
+		}
+		return r.gate.notifyTx(tx, lapsedText(waiting, lost))
+	})
+	if err != nil {
+		return fmt.Errorf("turn: settle what was cut off: %w", err)
+	}
+	return nil
+}
+
+// actionFromEntry converts a ledger entry into an action for the agent.
+func actionFromEntry(e bus.Entry) llm.Action {
+	var in struct {
+		Agent string `json:"agent"`
+		Title string `json:"title"`
+	}
+	_ = json.Unmarshal(e.Args, &in) // without a title it is still reported
+	a := llm.Action{ID: e.Call, By: in.Agent, Kind: strings.TrimPrefix(e.Tool, pseudoPrefix), Title: in.Title}
+	switch e.State {
+	case bus.CallStarted, bus.CallUnknown:
+		a.State = llm.Begun
+	case bus.CallDone:
+		a.State = llm.Ended
+	case bus.CallFailed:
+		a.State = llm.Failed
+	case bus.CallDenied:
+		a.State = llm.Dropped
+	}
+	return a
+}
+
+// lapsedText tells the owner about expired questions and unknown outcomes after an
+// interruption.
+func lapsedText(waiting []guard.Approval, lost []bus.Entry) string {
+	var b strings.Builder
+	b.WriteString("I was stopped in the middle of this and begin again.")
+	for _, a := range waiting {
+		fmt.Fprintf(&b, "\nMy question %s has expired (%s). I will ask again if I still need to.", a.ID, a.Summary)
+	}
+	for _, e := range lost {
+		fmt.Fprintf(&b, "\nIt is not known whether this took effect: %s", firstOf(externalTool{spec: tools.Spec{Name: e.Tool}, by: actionFromEntry(e).By}.Summary(e.Args), 300))
+	}
+	return b.String()
+}
+
+func firstOf(s string, n int) string {
+	if r := []rune(s); len(r) > n {
+		return string(r[:n]) + "…"
+	}
+	return s
 }

@@ -1,0 +1,175 @@
+package turn
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strings"
+	"sync/atomic"
+
+	"hob/autonomy/llm"
+	"hob/autonomy/session"
+	"hob/platform/provenance"
+)
+
+// conversation is the context of the turn: the messages of the next request, and what follows
+// from them: whether untrusted text is among them, and where it came from.
+type conversation struct {
+	o      *Options
+	t      *Turn
+	system string
+	msgs   []llm.Message // the complete request
+	own    int           // index in msgs where this turn begins
+	stored int           // how many of this turn's messages are stored
+	words  []string      // the owner's messages while the turn ran
+	// external: an external agent is running, and has read text that Hob has not seen. actor is
+	// that agent, or the model of the turn.
+	external atomic.Bool
+	actor    llm.Model
+}
+
+// load replaces the messages by those of earlier turns and those that this turn has stored.
+func (c *conversation) load(before, recorded []llm.Message) {
+	c.own, c.stored = len(before), len(recorded)
+	c.msgs = append(append(make([]llm.Message, 0, len(before)+len(recorded)+8), before...), recorded...)
+}
+
+// lastMessage returns the newest message.
+func (c *conversation) lastMessage() llm.Message { return c.msgs[len(c.msgs)-1] }
+
+// appendMessage adds a message that is not stored yet.
+func (c *conversation) appendMessage(m llm.Message) { c.msgs = append(c.msgs, m) }
+
+// appendAnswer appends the model's answer, in the form in which it is stored.
+func (c *conversation) appendAnswer(parts []llm.Part) {
+	src := c.answerSource()
+	for i := range parts {
+		p := &parts[i]
+		p.Source, p.Text = src, c.o.Redact.Text(strings.ToValidUTF8(p.Text, "\uFFFD"))
+		if p.Call == nil {
+			continue
+		}
+		if args := string(p.Call.Args); c.o.Redact.Known(args) != args { // see secrets: it does not run
+			p.Call.Args = json.RawMessage(c.o.Redact.Known(args))
+		}
+		var b bytes.Buffer
+		if json.Compact(&b, p.Call.Args) == nil {
+			p.Call.Args = b.Bytes()
+			continue
+		}
+		p.Call.Truncated = true
+		p.Call.Args, _ = json.Marshal(string(p.Call.Args)) // a string always encodes
+	}
+	c.appendMessage(llm.Message{Role: llm.Assistant, Parts: parts})
+}
+
+// assignCallIDs assigns every call an id that is stable over a crash and unique in the conversation. It
+// ignores the ids of the model.
+func (c *conversation) assignCallIDs(parts []llm.Part) {
+	n := 0
+	for i := range parts {
+		if call := parts[i].Call; call != nil {
+			call.ID = c.callID(n)
+			n++
+		}
+	}
+}
+
+// callID returns the id of the nth call of the next answer.
+func (c *conversation) callID(n int) string {
+	return fmt.Sprintf("call_%s_%d_%d", lastIDChars(c.t.Event.ID, 12), len(c.msgs)-c.own, n)
+}
+
+func lastIDChars(s string, n int) string {
+	s = strings.ReplaceAll(s, "-", "")
+	return s[max(0, len(s)-n):]
+}
+
+// usedToolsBefore reports whether the turn before this one used tools.
+func (c *conversation) usedToolsBefore() bool {
+	for i := c.own - 1; i >= 0; i-- {
+		switch m := c.msgs[i]; m.Role {
+		case llm.ToolRole:
+			return true
+		case llm.User:
+			if slices.ContainsFunc(m.Parts, func(p llm.Part) bool { return !p.Context }) {
+				return false
+			}
+		}
+	}
+	return false
+}
+
+// isTainted reports whether untrusted text is in the context of the next call.
+func (c *conversation) isTainted() bool {
+	if c.external.Load() {
+		return true
+	}
+	for _, m := range c.msgs {
+		for _, p := range m.Parts {
+			if p.Source.Tainted() {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// ownerWords returns tools.Call.OwnerWords for this turn.
+func (c *conversation) ownerWords() []string {
+	t := c.t
+	if !t.Private || !t.Attended || t.Guest || t.Depth > 0 || t.Source != provenance.Owner || len(t.Outside) > 0 || c.isTainted() {
+		return nil
+	}
+	if t.Call != nil { // the owner wrote the arguments
+		return jsonStrings(t.Call.Args)
+	}
+	return append([]string{t.Text}, c.words...)
+}
+
+// answerSource returns the provenance of Hob's answer. The model may repeat untrusted text from its
+// context, so its words stay tainted after that text has left the window.
+func (c *conversation) answerSource() provenance.Source {
+	if c.isTainted() {
+		return provenance.Outside
+	}
+	return provenance.Hob
+}
+
+// messageBytes returns the size of the request's messages in bytes; overhead that of the rest.
+func (c *conversation) messageBytes() (n int) {
+	for _, m := range c.msgs {
+		n += session.MessageBytes(m)
+	}
+	return n
+}
+
+func (c *conversation) unstoredMessages() []llm.Message { return c.msgs[c.own+c.stored:] }
+
+// contextOrigins returns the sources of the untrusted text in the context of the next call.
+func (c *conversation) contextOrigins() []provenance.Origin {
+	var lists [][]provenance.Origin
+	if c.external.Load() && c.actor != nil {
+		lists = append(lists, []provenance.Origin{{Kind: "agent", Label: c.actor.Info().Name(), Event: c.t.Event.ID}})
+	}
+	for _, m := range c.msgs {
+		for _, p := range m.Parts {
+			if len(p.Origins) > 0 && p.Source.Tainted() {
+				lists = append(lists, p.Origins)
+			}
+		}
+	}
+	if lists == nil {
+		return nil
+	}
+	return provenance.Join(lists...)
+}
+
+// messageOrigins returns the origins of the messages to this turn.
+func (c *conversation) messageOrigins(src provenance.Source) []provenance.Origin {
+	if !src.Tainted() {
+		return nil
+	}
+	return c.t.Origins
+}

@@ -1,0 +1,204 @@
+package turn
+
+import (
+	"context"
+	_ "embed"
+	"fmt"
+	"net/http"
+	"strings"
+	"time"
+
+	"hob/autonomy/llm"
+	"hob/autonomy/session"
+	"hob/autonomy/turn/modelrouter"
+	"hob/platform/failpoint"
+	"hob/platform/provenance"
+	"hob/platform/store"
+)
+
+// modelExchange asks the model for the next answer.
+type modelExchange struct {
+	o      *Options
+	t      *Turn
+	runner *Runner
+	conv   *conversation
+	rec    *stepRecorder
+	budget *turnBudget
+	chain  *hookChain
+	feed   *liveFeed
+	// newBroker makes the permission broker of one request.
+	newBroker func(ctx context.Context) (broker *permissionBroker, leave func())
+	chosen    llm.Model
+	usage     llm.Usage
+	by        string // the model that answered last, if there are several
+	partial   string // text of an answer that broke off
+}
+
+// callModel makes one model call.
+func (m *modelExchange) callModel(ctx context.Context) (llm.Response, error) {
+	m.budget.round++
+	if err := m.fitWindow(ctx); err != nil {
+		return llm.Response{}, err
+	}
+	q := modelCall{model: m.chosen, round: m.budget.round, req: llm.Request{System: m.conv.system, Messages: m.shownTo(), Tools: m.runner.offered, Session: m.t.Event.Session, Now: time.Now().In(m.o.Zone()), Account: m.billingAccount()}}
+	if err := m.chain.beforeModel(ctx, &q); err != nil {
+		return q.resp, err
+	}
+	if err := m.streamFitting(ctx, &q); err != nil {
+		m.partial = q.resp.Text()
+		return q.resp, err
+	}
+	m.recordTokenCount(q.resp.Usage)
+	m.chain.afterModel(ctx, &q)
+	m.usage = m.usage.Add(q.resp.Usage)
+	m.by = q.resp.Model
+	if q.req.NoTools {
+		q.resp.Parts = dropCalls(q.resp.Parts)
+	}
+	m.conv.assignCallIDs(q.resp.Parts)
+	return q.resp, nil
+}
+
+// readStream reads the answer to its end and publishes it to the live feed.
+func (m *modelExchange) readStream(ctx context.Context, q *modelCall) error {
+	desk, leave := m.newBroker(ctx)
+	defer leave()
+	q.req.Desk = desk
+	m.partial = ""
+	m.feed.begun = map[string]string{}
+	starts := 0
+	shown := m.o.Redact.Stream()
+	asked := time.Now()
+	failpoint.Hit("model.call.before")
+	for e, err := range m.chosen.Stream(ctx, q.req) {
+		if err != nil {
+			return err
+		}
+		if e.Kind == llm.CallStart { // calls run in the order in which they begin
+			m.feed.begun[e.Call.ID] = m.conv.callID(starts)
+			starts++
+		}
+		if e.Source == provenance.Outside {
+			m.conv.external.Store(true)
+		}
+		q.resp.Add(e)
+		if e.Kind == llm.TextDelta {
+			e.Text = shown.Push(e.Text)
+		}
+		m.feed.publishModelEvent(e)
+	}
+	m.feed.publishModelEvent(llm.Event{Kind: llm.TextDelta, Text: shown.End()})
+	leave() // actions of an external agent are recorded with the answer
+	failpoint.Hit("model.call.after")
+	q.took = time.Since(asked)
+	return nil
+}
+
+// estimateTokens estimates the tokens of an answer, for models that do not report them.
+func estimateTokens(parts []llm.Part) int {
+	n := 0
+	for _, p := range parts {
+		n += len(p.Text)
+		if p.Call != nil {
+			n += len(p.Call.Name) + len(p.Call.Args)
+		}
+		if p.Reasoning != nil {
+			n += len(p.Reasoning.Text)
+		}
+	}
+	return n / 4
+}
+
+// chooseModel finds the model of the turn, once.
+func (m *modelExchange) chooseModel(ctx context.Context) error {
+	c, err := m.o.Model(ctx, modelrouter.TurnInfo{
+		Agent:   m.o.Name,
+		Session: m.t.Event.Session, Event: m.t.Event.ID, Text: m.t.Text, Bare: len(m.t.Images) == 0 && len(m.t.Outside) == 0,
+		Attended: m.t.Attended && m.t.Depth == 0, Chain: m.conv.usedToolsBefore(), Resumed: m.conv.stored > 0,
+	})
+	if err != nil {
+		return err
+	}
+	m.chosen, m.conv.actor = c.Model, c.Model
+	m.rec.queueWrite(func(tx *store.Tx) error {
+		return m.o.Sessions.StampTx(tx, m.t.Event.Session, m.t.Event.ID, m.runner.Stamp(m.conv.system))
+	})
+	if c.Record != nil {
+		m.rec.queueWrite(c.Record)
+	}
+	m.o.Bus.Feed.Publish("message_start", m.t.Event.ID, m.t.Event.Session, map[string]string{"model": c.Model.Info().Name(), "reason": c.Reason})
+	return nil
+}
+
+// billingAccount returns the account for the usage of this turn's calls.
+func (m *modelExchange) billingAccount() llm.Account {
+	purpose := llm.ForTurn
+	if m.t.Depth > 0 {
+		purpose = llm.ForSubAgent
+	}
+	return llm.Account{Purpose: purpose, Agent: m.o.Name, Session: m.t.Event.Session, Event: m.t.Event.ID, Unattended: !m.t.Attended && !m.t.Guest}
+}
+
+// shownTo returns the messages in the form for the model. The built-in brain parses results
+// itself and shows them unchanged.
+func (m *modelExchange) shownTo() []llm.Message {
+	msgs := session.MergeSummary(m.conv.msgs)
+	if m.chosen.Info().Provider == offlineBrain {
+		return msgs
+	}
+	return llm.FenceUntrusted(msgs)
+}
+
+// maxPicture bounds a picture that is kept, in bytes.
+const maxPicture = 20 << 20
+
+//go:embed text/refused.md
+var refused string
+
+// answerTextMiddleware returns the middleware that adds text to an answer without words: a refusal, or
+// pictures, which are saved as files.
+func (m *modelExchange) answerTextMiddleware() middleware {
+	return middleware{name: "say", afterModel: func(_ context.Context, q *modelCall) {
+		m.keepPictures(&q.resp)
+		if q.resp.Stop == llm.Refused && len(q.resp.Calls()) == 0 && strings.TrimSpace(q.resp.Text()) == "" {
+			q.resp.Parts = []llm.Part{{Text: strings.TrimSpace(refused)}}
+		}
+	}}
+}
+
+// keepPictures saves each picture to a file and adds its path. The names are the same after a
+// crash.
+func (m *modelExchange) keepPictures(resp *llm.Response) {
+	if len(resp.Images()) == 0 {
+		return
+	}
+	var out []llm.Part
+	for i, p := range resp.Parts {
+		if p.Image == nil {
+			out = append(out, p)
+			continue
+		}
+		where, err := m.keepPicture(i, p.Image)
+		if err != nil {
+			m.o.Log.Warn("a picture was not kept", "event", m.t.Event.ID, "err", err)
+			out = append(out, llm.Part{Text: fmt.Sprintf("\n[a picture that could not be kept: %v]\n", err)})
+			continue
+		}
+		out = append(out, p, llm.Part{Text: "\n[picture: " + where + "]\n"})
+	}
+	resp.Parts = out
+}
+
+// keepPicture trusts the bytes, not the declared type.
+func (m *modelExchange) keepPicture(n int, i *llm.Image) (string, error) {
+	ext := map[string]string{"image/png": ".png", "image/jpeg": ".jpg", "image/webp": ".webp", "image/gif": ".gif"}[http.DetectContentType(i.Data)]
+	switch {
+	case ext == "":
+		return "", fmt.Errorf("it is neither PNG, JPEG, WebP nor GIF")
+	case len(i.Data) > maxPicture:
+		return "", fmt.Errorf("it is larger than %d MB", maxPicture>>20)
+	case m.o.Keep == nil:
+		return "", fmt.Errorf("storage for pictures is not configured")
+	}
+	return m.o.Keep(fmt.Sprintf("%s-%d-%d%s", lastIDChars(m.t.Event.ID, 12), len(m.conv.msgs)-m.conv.own, n, ext), i.Data)
+}

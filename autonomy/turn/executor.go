@@ -1,0 +1,294 @@
+package turn
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"hob/autonomy/bus"
+	"hob/autonomy/guard"
+	"hob/platform/failpoint"
+	"hob/platform/provenance"
+	"hob/platform/store"
+	"hob/tools"
+)
+
+// toolExecutor runs one allowed call and records its start and its end.
+type toolExecutor struct {
+	o      *Options
+	t      *Turn
+	conv   *conversation
+	rec    *stepRecorder
+	hist   *callHistory
+	budget *turnBudget
+	feed   *liveFeed
+}
+
+// Caller describes the turn that makes a call, for tools that start turns: the permissions of
+// those turns derive from it.
+type Caller struct {
+	Agent   string // its name
+	Turn    Turn
+	Tainted bool
+	Origins []provenance.Origin
+	Tools   []string // the names of those it has
+	Level   guard.Level
+	// Words are the owner's words in the turn.
+	Words []string
+	// Rounds and Tokens remain of its limits.
+	Rounds, Tokens int
+}
+
+type callerKey struct{}
+
+// CallerOf returns the turn on whose behalf a tools.Waiter is called.
+func CallerOf(ctx context.Context) (Caller, bool) {
+	c, ok := ctx.Value(callerKey{}).(Caller)
+	return c, ok
+}
+
+func (x *toolExecutor) callerInfo(ctx context.Context) Caller {
+	c := Caller{
+		Agent: x.o.Name, Turn: *x.t, Tainted: x.conv.isTainted(), Origins: x.conv.contextOrigins(), Level: x.o.Level.Narrower(x.t.Level),
+		Rounds: max(0, x.o.Limits.Rounds-x.budget.round-x.budget.lent), Tokens: max(0, x.o.Limits.Tokens-x.budget.spent),
+	}
+	c.Words = x.hist.egressEvidence(ctx, nil).Now
+	for _, t := range x.o.Catalogue.All() {
+		c.Tools = append(c.Tools, t.Spec().Name)
+	}
+	return c
+}
+
+// isAwaitingCall reports whether a call has started work elsewhere that is still running.
+func isAwaitingCall(e bus.Entry, s *callStep) bool {
+	_, waits := s.tool.(tools.Waiter)
+	return waits && e.State == bus.CallStarted
+}
+
+// awaitCall starts a call whose work continues elsewhere, or asks for its result. While the work
+// runs, the turn is suspended; this happens in the same transaction, so that the end of the
+// work cannot be missed.
+func (x *toolExecutor) awaitCall(ctx context.Context, s *callStep, w tools.Waiter) (suspended bool, err error) {
+	if s.dec.Verdict != guard.Allow { // nothing runs past the gate
+		return false, fmt.Errorf("turn: %s: the guard says %s", s.tool.Spec().Name, s.dec.Verdict)
+	}
+	x.feed.publish("status", map[string]any{"tool": s.tool.Spec().Name, "state": "running"})
+	var failed error
+	var out tools.Outcome
+	done := *s
+	err = x.rec.writeWithSteps(ctx, func(tx *store.Tx) error {
+		done = *s
+		if out, failed = x.outcomeTx(ctx, tx, s, w); failed != nil {
+			return failed
+		}
+		out.Result.Text = x.o.Redact.Text(out.Result.Text)
+		done.ran, done.result, done.err = out.Done, out.Result, out.Err
+		return x.awaitedTx(tx, &done, out)
+	})
+	switch {
+	case err != nil && (failed == nil || !canModelFix(failed)):
+		return false, fmt.Errorf("turn: %s: %w", s.tool.Spec().Name, err)
+	case err != nil:
+		s.err, s.ran = failed, true
+		return false, nil
+	}
+	*s = done
+	if out.Done {
+		x.rec.ledger[s.call.ID] = x.rec.finishedEntry(s)
+	}
+	if out.Stopped {
+		return false, ErrStopped
+	}
+	x.budget.lent += out.Rounds
+	x.budget.spent += out.Tokens
+	return !out.Done, nil
+}
+
+// canModelFix reports whether the model can react to a failure.
+func canModelFix(err error) bool {
+	_, ok := errors.AsType[*tools.Error](err)
+	return ok && !errors.Is(err, store.ErrFull)
+}
+
+func (x *toolExecutor) outcomeTx(ctx context.Context, tx *store.Tx, s *callStep, w tools.Waiter) (out tools.Outcome, err error) {
+	defer x.recoverToolPanic(s, &err)
+	ctx = context.WithValue(context.WithoutCancel(ctx), callerKey{}, x.callerInfo(ctx))
+	if !isAwaitingCall(x.rec.ledger[s.call.ID], s) {
+		if _, err := w.CallTx(ctx, tx, x.toolCall(s, discardProgress)); err != nil {
+			return out, err
+		}
+	}
+	return w.OutcomeTx(ctx, tx, x.toolCall(s, discardProgress))
+}
+
+// awaitedTx records the state of a call, and suspends the turn while the work runs.
+func (x *toolExecutor) awaitedTx(tx *store.Tx, s *callStep, out tools.Outcome) error {
+	if out.Done {
+		if err := x.o.Bus.RecordTx(tx, x.rec.finishedEntry(s)); err != nil {
+			return err
+		}
+		return x.rec.auditTx(tx, s, outcomeOf(s))
+	}
+	if !isAwaitingCall(x.rec.ledger[s.call.ID], s) {
+		if err := x.rec.recordStartTx(tx, s); err != nil {
+			return err
+		}
+	}
+	return x.o.Bus.SuspendTx(tx, x.t.Event.ID, out.Until)
+}
+
+// discardProgress ignores the progress of calls that end immediately.
+func discardProgress(float64, string) {}
+
+// defaultTimeout is the time limit of a tool without its own.
+const defaultTimeout = 120 * time.Second
+
+// performCall runs an allowed call and makes its outcome durable. The error is the
+// store's; the tool's own is in the step.
+func (x *toolExecutor) performCall(ctx context.Context, s *callStep) error {
+	if s.dec.Verdict != guard.Allow { // nothing runs past the gate
+		return fmt.Errorf("turn: %s: the guard says %s", s.tool.Spec().Name, s.dec.Verdict)
+	}
+	if _, own := s.tool.(tools.TxTool); !own { // an own one begins and ends in one transaction
+		if err := x.rec.recordStarts(ctx, effectfulSteps([]*callStep{s})); err != nil {
+			return err
+		}
+	}
+	return x.executeCall(ctx, s)
+}
+
+// executeCall runs a call that is in the ledger, unless it has run, and makes its outcome durable.
+func (x *toolExecutor) executeCall(ctx context.Context, s *callStep) error {
+	if s.hasOutcome() { // its grant ended
+		return nil
+	}
+	if own, ok := s.tool.(tools.TxTool); ok {
+		x.feed.publish("tool_start", map[string]any{"id": s.call.ID, "name": s.tool.Spec().Name})
+		return x.performOwn(ctx, s, own)
+	}
+	if s.tool.Spec().Effects.ReadOnly() {
+		s.result, s.err = x.callTool(ctx, s)
+		s.ran = true
+		return nil
+	}
+	failpoint.Hit("tool.call.before")
+	s.result, s.err = x.callTool(ctx, s)
+	s.ran = true
+	failpoint.Hit("tool.call.after")
+	e := x.rec.finishedEntry(s)
+	err := x.o.Store.Write(context.WithoutCancel(ctx), func(tx *store.Tx) error {
+		if err := x.o.Bus.RecordTx(tx, e); err != nil {
+			return err
+		}
+		return x.rec.auditTx(tx, s, outcomeOf(s))
+	})
+	if err != nil {
+		return fmt.Errorf("turn: record the call: %w", err)
+	}
+	return nil
+}
+
+// performOwn runs an own tool inside the transaction that records it as done:
+// it happens exactly once.
+func (x *toolExecutor) performOwn(ctx context.Context, s *callStep, own tools.TxTool) error {
+	var failed error
+	done := *s
+	prepared, err := x.prepareCall(ctx, s, own)
+	if err != nil {
+		if ctx.Err() != nil {
+			return fmt.Errorf("turn: %s: %w", s.tool.Spec().Name, err)
+		}
+		s.err, s.ran = err, true
+		return nil
+	}
+	err = x.rec.writeWithSteps(ctx, func(tx *store.Tx) error {
+		if err := x.o.Guard.UseTx(tx, s.dec); err != nil {
+			return err
+		}
+		if done.result, failed = x.callOwn(context.WithoutCancel(ctx), tx, s, own, prepared); failed != nil {
+			return failed
+		}
+		done.result.Text = x.o.Redact.Text(done.result.Text)
+		done.ran = true
+		if err := x.o.Bus.RecordTx(tx, x.rec.finishedEntry(&done)); err != nil {
+			return err
+		}
+		return x.rec.auditTx(tx, &done, "done")
+	})
+	switch {
+	case err == nil:
+		*s = done
+		return nil
+	case failed == nil && s.refuseUngranted(err):
+		return nil
+	case failed == nil || errors.Is(err, store.ErrFull): // not the tool's fault
+		return fmt.Errorf("turn: %s: %w", s.tool.Spec().Name, err)
+	}
+	s.err, s.ran = failed, true
+	return nil
+}
+
+// prepareCall runs the part of the tool that does not need the transaction.
+func (x *toolExecutor) prepareCall(ctx context.Context, s *callStep, own tools.TxTool) (prepared any, err error) {
+	p, ok := own.(tools.Preparer)
+	if !ok || x.o.Dry != nil {
+		return nil, nil //nolint:nilnil // nothing to prepare, and nothing is wrong
+	}
+	defer x.recoverToolPanic(s, &err)
+	ctx, cancel := context.WithTimeout(ctx, defaultTimeout)
+	defer cancel()
+	return p.Prepare(ctx, x.toolCall(s, discardProgress))
+}
+
+func (x *toolExecutor) callOwn(ctx context.Context, tx *store.Tx, s *callStep, own tools.TxTool, prepared any) (res tools.Result, err error) {
+	defer x.recoverToolPanic(s, &err)
+	if x.o.Dry != nil {
+		return x.o.Dry(s.call.ID)
+	}
+	c := x.toolCall(s, discardProgress)
+	c.Prepared = prepared
+	return own.CallTx(ctx, tx, c)
+}
+
+// callTool runs the tool itself, with its time limit.
+func (x *toolExecutor) callTool(ctx context.Context, s *callStep) (res tools.Result, err error) {
+	limit := s.tool.Spec().Timeout
+	if limit <= 0 {
+		limit = defaultTimeout
+	}
+	ctx, cancel := context.WithTimeout(ctx, limit)
+	defer cancel()
+	p, end := newPulse(ctx, s.call.ID, s.tool.Spec().Name, x.feed.publish)
+	defer func() {
+		end()
+		s.took = time.Since(p.began)
+	}()
+	defer x.recoverToolPanic(s, &err)
+	if x.o.Dry != nil {
+		return x.o.Dry(s.call.ID)
+	}
+	res, err = s.tool.Call(ctx, x.toolCall(s, p.reportProgress))
+	res.Text = x.o.Redact.Text(res.Text)
+	return res, err
+}
+
+// recoverToolPanic turns a tool's panic into its failure.
+func (x *toolExecutor) recoverToolPanic(s *callStep, err *error) {
+	if p := recover(); p != nil {
+		x.o.Log.Error("tool panicked", "tool", s.tool.Spec().Name, "panic", fmt.Sprint(p))
+		*err = tools.Errorf(tools.Failed, "%s broke down: %v", tools.Clean(s.tool.Spec().Name), p)
+	}
+}
+
+func (x *toolExecutor) toolCall(s *callStep, progress func(float64, string)) tools.Call {
+	c := tools.Call{
+		ID: s.call.ID, Session: x.t.Event.Session, Event: x.t.Event.ID, Args: s.args, Now: time.Now().In(x.o.Zone()),
+		Report: x.t.Report, Agent: x.o.Name, Realm: x.o.Realm, Provenance: provenance.Owner,
+		Progress: progress, Exact: s.dec.Judgement.Exact, OwnerWords: x.conv.ownerWords(),
+	}
+	if x.conv.isTainted() {
+		c.Provenance, c.Origins = provenance.Outside, x.conv.contextOrigins()
+	}
+	return c
+}
