@@ -12,6 +12,7 @@ import (
 	"hob/autonomy/guard"
 	"hob/autonomy/intake/chattext"
 	"hob/autonomy/payload"
+	"hob/autonomy/undo"
 	"hob/channels"
 	"hob/platform/provenance"
 	"hob/platform/store"
@@ -98,19 +99,19 @@ func (l *Loop) cmdStatus(ctx context.Context, _ bus.Event, _ string) (string, er
 }
 
 func (l *Loop) cmdUndo(ctx context.Context, ev bus.Event, args string) (string, error) {
-	u := UndoRequest{ID: args, Session: ev.Session, By: ev.ID, Origin: ev.Channel}
+	u := undo.Request{ID: args, Session: ev.Session, By: ev.ID, Origin: ev.Channel}
 	if n, err := strconv.Atoi(args); err == nil && n > 0 && n < 1000 {
 		u.ID, u.Last = "", n
 	}
 	if args == "all" {
 		u.ID, u.Turn = "", true
 	}
-	r, err := l.Undo(ctx, u)
+	r, err := l.o.Undo.Undo(ctx, u)
 	return r.Text, err
 }
 
 func (l *Loop) cmdRedo(ctx context.Context, ev bus.Event, args string) (string, error) {
-	r, err := l.Undo(ctx, UndoRequest{ID: args, Redo: true, By: ev.ID, Origin: ev.Channel})
+	r, err := l.o.Undo.Undo(ctx, undo.Request{ID: args, Redo: true, By: ev.ID, Origin: ev.Channel})
 	return r.Text, err
 }
 

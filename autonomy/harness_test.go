@@ -20,6 +20,7 @@ import (
 	"hob/autonomy/turn"
 	"hob/autonomy/turn/modelrouter"
 	"hob/autonomy/turn/prompt"
+	"hob/autonomy/undo"
 	"hob/channels"
 	"hob/platform/provenance"
 	"hob/platform/provenance/origins"
@@ -39,6 +40,7 @@ type engine struct {
 	guard    *guard.Guard
 	sessions *session.Sessions
 	loop     *autonomy.Loop
+	undo     *undo.Reverter
 	effects  *effects
 	specs    map[string]watchers.Spec
 	stop     func()
@@ -200,8 +202,10 @@ func start(t testing.TB, s setup) *engine {
 		},
 	})
 	fatal(t, err)
+	e.undo, err = undo.New(undo.Options{Store: e.store, Bus: e.bus, Guard: e.guard, Catalogue: catalogue})
+	fatal(t, err)
 	opt := autonomy.Options{
-		Store: e.store, Bus: e.bus, Guard: e.guard, Sessions: e.sessions, Compactor: compactor, Runner: ag, Catalogue: catalogue, Zone: zone, QueueNotices: true, Notices: notices,
+		Store: e.store, Bus: e.bus, Guard: e.guard, Sessions: e.sessions, Compactor: compactor, Runner: ag, Catalogue: catalogue, Undo: e.undo, Zone: zone, QueueNotices: true, Notices: notices,
 		Watcher: func(_ context.Context, id string) (watchers.Spec, error) { return e.specs[id], nil },
 		Pushes:  func(c string) bool { return s.pushes[c] }, Drain: 50 * time.Millisecond,
 	}

@@ -8,6 +8,7 @@ import (
 	"hob/autonomy/bus"
 	"hob/autonomy/intake/chattext"
 	"hob/autonomy/payload"
+	"hob/autonomy/undo"
 	"hob/channels"
 )
 
@@ -23,7 +24,7 @@ const (
 // that". Without a question, "no, don't" belongs to the message before it.
 func debounceDelay(ev bus.Event, in channels.Inbound) time.Duration {
 	command, _ := chattext.ParseCommand(in.Text)
-	if in.Debounce <= 0 || in.Forwarded && !in.FromOwner || in.Unknown || command != "" || takesBack(in.Text) || ev.Lane != "" && ev.Lane != ev.Session {
+	if in.Debounce <= 0 || in.Forwarded && !in.FromOwner || in.Unknown || command != "" || undo.IsRequest(in.Text) || ev.Lane != "" && ev.Lane != ev.Session {
 		return 0
 	}
 	return in.Debounce

@@ -17,6 +17,7 @@ import (
 	"hob/autonomy/session"
 	"hob/autonomy/trace"
 	"hob/autonomy/turn"
+	"hob/autonomy/undo"
 	"hob/channels"
 	"hob/platform/net/hooksig"
 	"hob/platform/store"
@@ -34,8 +35,8 @@ type Options struct {
 	Compactor *session.Compactor
 	Runner    *turn.Runner // the default one
 	Catalogue *tools.Catalogue
-	// Acts are tools that no model gets but whose actions can be undone.
-	Acts []tools.Tool
+	// Undo reverts actions.
+	Undo *undo.Reverter
 	// Goals are the owner's goals; nil disables them. Facts supplies the values for rules
 	// without a model. Offline reports that an agent has no model.
 	Goals   *goals.Goals
@@ -134,8 +135,6 @@ type Loop struct {
 	asker   *turn.Runner // puts the decisions of goals before the owner
 	looks   atomic.Int64 // turns of the loop since it started
 	inputs  atomic.Int64 // of them with an input
-	// undoing allows one undo at a time, so that no action is undone twice.
-	undoing sync.Mutex
 
 	mu        sync.Mutex
 	draining  bool
@@ -158,7 +157,7 @@ type activeTurn struct {
 
 // New checks the options.
 func New(o Options) (*Loop, error) {
-	if o.Store == nil || o.Bus == nil || o.Guard == nil || o.Sessions == nil || o.Runner == nil || o.Catalogue == nil || o.Watcher == nil || o.Zone == nil {
+	if o.Store == nil || o.Bus == nil || o.Guard == nil || o.Sessions == nil || o.Runner == nil || o.Catalogue == nil || o.Undo == nil || o.Watcher == nil || o.Zone == nil {
 		return nil, errors.New("autonomy: an option is missing")
 	}
 	if o.Tick <= 0 {

@@ -16,6 +16,7 @@ import (
 	"hob/autonomy/notify"
 	"hob/autonomy/payload"
 	"hob/autonomy/turn"
+	"hob/autonomy/undo"
 	"hob/channels"
 	"hob/platform/provenance"
 	"hob/watchers"
@@ -85,8 +86,10 @@ func (l *Loop) answerMessage(ctx context.Context, ev bus.Event) (result, error) 
 	if text := parseForgetRequest(ev); text != "" {
 		return l.runForget(ctx, ev, text)
 	}
-	if res, ok, err := l.takeBack(ctx, ev, m); ok || err != nil {
-		return res, err
+	if r, ok, err := l.o.Undo.UndoByMessage(ctx, ev, m); err != nil {
+		return result{}, err
+	} else if ok {
+		return undoResult(ev, r), nil
 	}
 	res := result{how: "turn", kind: channels.Reply, said: true, session: ev.Session, channel: ev.Channel, chat: ev.Chat}
 	who, err := l.selectAgent(ctx, ev, m)
@@ -122,6 +125,17 @@ func (l *Loop) answerMessage(ctx context.Context, ev bus.Event) (result, error) 
 	defer l.startLiveReply(ctx, ev)()
 	res.Outcome, err = who.Runner.Run(ctx, t)
 	return res, err
+}
+
+// undoResult returns the result of a message that was answered by an undo.
+func undoResult(ev bus.Event, r undo.Reply) result {
+	res := result{how: "undo", kind: channels.Reply, said: true, session: ev.Session, channel: ev.Channel, chat: ev.Chat}
+	res.Answer, res.Source = r.Text, r.Source
+	res.Messages = []llm.Message{
+		{Role: llm.User, Parts: []llm.Part{{Text: ev.Text, Source: provenance.Owner}}},
+		{Role: llm.Assistant, Parts: []llm.Part{{Text: r.Text, Source: r.Source}}},
+	}
+	return res
 }
 
 // handleSignal handles what a watcher, a schedule or a trigger brought.

@@ -33,6 +33,7 @@ import (
 	"hob/autonomy/turn/modelrouter"
 	"hob/autonomy/turn/prompt"
 	"hob/autonomy/turn/results"
+	"hob/autonomy/undo"
 	"hob/autonomy/usage"
 	"hob/channels"
 	"hob/channels/web"
@@ -160,6 +161,7 @@ type App struct {
 	extractor *extract.Extractor
 	agents    *llmall.Agents
 	loop      *autonomy.Loop
+	undo      *undo.Reverter
 	web       *web.Server
 	tray      *trayMenu // nil: none
 	pin       string    // see Pin
@@ -309,8 +311,11 @@ func (d *App) openLoop(ctx context.Context) error {
 	if d.triggers, err = d.openTriggers(ctx); err != nil {
 		return err
 	}
+	if d.undo, err = undo.New(undo.Options{Store: d.store, Bus: d.bus, Guard: d.guard, Catalogue: d.catalogue, Acts: d.commandTools(), Log: d.opt.Log}); err != nil {
+		return err
+	}
 	d.loop, err = autonomy.New(autonomy.Options{
-		Store: d.store, Bus: d.bus, Guard: d.guard, Sessions: d.sessions, Compactor: compactor, Runner: d.main(), Crew: d.crew, Goals: d.goals, Facts: goalFacts{d}, Offline: d.models.IsOffline, Plan: d.plan, Notices: d.notices, Due: d.dueSources(), Catalogue: d.catalogue, Acts: d.commandTools(), Watcher: d.watchers.Get, Ears: d.watchers,
+		Store: d.store, Bus: d.bus, Guard: d.guard, Sessions: d.sessions, Compactor: compactor, Runner: d.main(), Crew: d.crew, Goals: d.goals, Facts: goalFacts{d}, Offline: d.models.IsOffline, Plan: d.plan, Notices: d.notices, Due: d.dueSources(), Catalogue: d.catalogue, Undo: d.undo, Watcher: d.watchers.Get, Ears: d.watchers,
 		Watching: d.watchers, KeepTraces: c.Autonomy.KeepTraces.Duration,
 		Typing: d.channels.Typing, Show: d.channels.Show, Jumped: d.handleClockJump,
 		Pushes: func(name string) bool { return d.channels.Has(name) && !d.channels.Pull(name) }, Zone: d.zone, Status: d.statusText, Pair: d.pairCode,

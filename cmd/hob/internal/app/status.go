@@ -16,6 +16,7 @@ import (
 	"hob/autonomy/config"
 	"hob/autonomy/guard"
 	"hob/autonomy/service"
+	"hob/autonomy/undo"
 	"hob/knowledge/index"
 	"hob/platform/host/system"
 	"hob/tools"
@@ -93,12 +94,12 @@ func (d *App) Status(ctx context.Context) (toolsystem.Report, error) {
 
 // Undo implements the undo tool's Engine.
 func (d *App) Undo(ctx context.Context, r toolsystem.UndoRequest) (tools.Result, error) {
-	return d.loop.Undo(ctx, autonomy.UndoRequest(r))
+	return d.undo.Undo(ctx, undo.Request(r))
 }
 
 // Undoable implements the undo tool's Engine.
 func (d *App) Undoable(ctx context.Context, r toolsystem.UndoRequest) (int, error) {
-	list, err := d.loop.Undoable(ctx, autonomy.UndoRequest(r))
+	list, err := d.undo.Undoable(ctx, undo.Request(r))
 	return len(list), err
 }
 
@@ -131,7 +132,7 @@ func (b *backend) ConfigChanged(ctx context.Context, ch api.ConfigChange) error 
 		return fmt.Errorf("%w: the texts before and after the change are no longer stored", api.ErrInvalid)
 	}
 	u := tools.NewUndo("restore the configuration before: "+ch.What, toolsystem.ConfigChange{Before: ch.Before, After: ch.After})
-	return service.Classify(b.d.loop.Journal(ctx, toolsystem.ConfigAct, "Changed the configuration: "+ch.What, u))
+	return service.Classify(b.d.undo.Journal(ctx, toolsystem.ConfigAct, "Changed the configuration: "+ch.What, u))
 }
 
 func (d *App) statusText(ctx context.Context) (string, error) {

@@ -1,8 +1,8 @@
-package autonomy
+package undo
 
 import "testing"
 
-func TestWordsThatTakeBack(t *testing.T) {
+func TestIsRequest(t *testing.T) {
 	for text, want := range map[string]bool{
 		"undo that":                        true,
 		"Undo that, please!":               true,
@@ -29,7 +29,7 @@ func TestWordsThatTakeBack(t *testing.T) {
 		"undo the last 3":                  false, // for the model, or the built-in brain
 		"undo that undo that undo that undo that undo that undo that undo that undo that": false,
 	} {
-		if got := takesBack(text); got != want {
+		if got := IsRequest(text); got != want {
 			t.Errorf("%q: %v", text, got)
 		}
 	}

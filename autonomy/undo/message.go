@@ -1,0 +1,114 @@
+package undo
+
+import (
+	"context"
+	_ "embed" // the phrases
+	"fmt"
+	"slices"
+	"strings"
+
+	"hob/autonomy/bus"
+	"hob/autonomy/payload"
+	"hob/platform/provenance"
+	"hob/platform/text/textnorm"
+	"hob/tools"
+)
+
+//go:embed phrases.txt
+var phrasesText string
+
+// maxRequestLength is the maximum size in bytes of a message that only asks for an undo.
+const maxRequestLength = 80
+
+// IsRequest reports whether a message says nothing but "undo that", in one of the languages of
+// phrases.txt.
+func IsRequest(text string) bool {
+	if len(text) > maxRequestLength {
+		return false
+	}
+	said := " " + strings.Join(textnorm.FoldedWords(text), " ") + " "
+	var phrases []string
+	for line := range strings.Lines(phrasesText) {
+		kind, list, _ := strings.Cut(strings.TrimSpace(line), " ")
+		switch kind {
+		case "#", "":
+		case "polite":
+			said = trimWords(said, strings.Split(list, "|"))
+		default:
+			phrases = append(phrases, strings.Split(list, "|")...)
+		}
+	}
+	return slices.Contains(phrases, strings.TrimSpace(said))
+}
+
+// trimWords takes the given words from both ends of a text.
+func trimWords(said string, words []string) string {
+	for again := true; again; {
+		again = false
+		for _, w := range words {
+			if rest, ok := strings.CutPrefix(said, " "+w+" "); ok {
+				said, again = " "+rest, true
+			}
+			if rest, ok := strings.CutSuffix(said, " "+w+" "); ok {
+				said, again = rest+" ", true
+			}
+		}
+	}
+	return said
+}
+
+// Reply is the answer to a message that asked to undo the last answer's actions.
+type Reply struct {
+	Text   string
+	Source provenance.Source
+}
+
+// UndoByMessage handles "undo that" without a model if the meaning is unambiguous: the last answer
+// of this conversation, or notices in it since, did something that can be undone. It undoes all of
+// it together; otherwise the result is false. The owner's own words suffice as authority, even with
+// untrusted text in the conversation.
+func (rv *Reverter) UndoByMessage(ctx context.Context, ev bus.Event, m payload.Message) (Reply, bool, error) {
+	if ev.Provenance != provenance.Owner || len(m.Outside) > 0 || len(m.Images) > 0 || !IsRequest(ev.Text) {
+		return Reply{}, false, nil
+	}
+	rv.mu.Lock()
+	defer rv.mu.Unlock()
+	done, list, err := rv.findActionsToUndo(ctx, ev)
+	if err != nil || len(done)+len(list) == 0 {
+		return Reply{}, false, err
+	}
+	out := Reply{Source: provenance.Tool}
+	if len(list) > 0 {
+		r, err := rv.undoAll(ctx, Request{Turn: true, By: ev.ID, Origin: ev.Channel}, list)
+		out.Text, out.Source = r.Text, r.Source
+		if err != nil {
+			out.Text, out.Source = "Sorry: "+err.Error(), provenance.Worst(provenance.Tool, tools.SourceOf(err))
+		}
+	}
+	for _, e := range done { // before a crash
+		out.Text = strings.TrimSpace(out.Text + fmt.Sprintf("\nTaken back as well: %s.", e.UndoLabel))
+		out.Source = provenance.Worst(out.Source, e.Source)
+	}
+	return out, true, nil
+}
+
+// findActionsToUndo finds the actions to undo: those the message has undone already (before a crash), and
+// the rest.
+func (rv *Reverter) findActionsToUndo(ctx context.Context, ev bus.Event) (done, list []bus.Entry, err error) {
+	if done, err = rv.o.Bus.UndoneBy(ctx, ev.ID); err != nil {
+		return nil, nil, err
+	}
+	if len(done) > 0 {
+		list, err = rv.o.Bus.UndoableOf(ctx, done[0].Event)
+		return done, list, err
+	}
+	if list, err = rv.o.Bus.UndoableIn(ctx, ev.Session, 1); err != nil || len(list) == 0 {
+		return nil, nil, err
+	}
+	event := list[0].Event
+	if since, err := rv.o.Bus.AnsweredSince(ctx, ev.Session, event, ev.ID); err != nil || since {
+		return nil, nil, err // the conversation moved on to something else
+	}
+	list, err = rv.o.Bus.UndoableOf(ctx, event)
+	return nil, list, err
+}

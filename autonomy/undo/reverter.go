@@ -1,0 +1,231 @@
+// Package undo reverts actions: it runs the undo and redo of the tools in the ledger, in the order
+// newest first, and records each attempt in the audit log. It also recognizes a message that says
+// nothing but "undo that". It decides nothing about permissions: the caller acts with the owner's
+// authority, and a model may revert only what it could have done.
+package undo
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"log/slog"
+	"strings"
+	"sync"
+	"time"
+
+	"hob/autonomy/bus"
+	"hob/autonomy/guard"
+	"hob/platform/provenance"
+	"hob/platform/store"
+	"hob/tools"
+)
+
+// Options of New; those without a default are required.
+type Options struct {
+	Store *store.Store
+	Bus   *bus.Bus
+	Guard *guard.Guard
+	// Catalogue holds the tools whose actions can be reverted.
+	Catalogue *tools.Catalogue
+	// Acts are tools that no model gets but whose actions can be reverted, such as a change of
+	// the configuration.
+	Acts []tools.Tool
+	Log  *slog.Logger // nil discards
+}
+
+// Reverter reverts actions. Its methods may be called concurrently.
+type Reverter struct {
+	o Options
+	// mu allows one undo at a time, so that no action is reverted twice.
+	mu sync.Mutex
+}
+
+// New checks the options.
+func New(o Options) (*Reverter, error) {
+	if o.Store == nil || o.Bus == nil || o.Guard == nil || o.Catalogue == nil {
+		return nil, errors.New("undo: an option is missing")
+	}
+	if o.Log == nil {
+		o.Log = slog.New(slog.DiscardHandler)
+	}
+	return &Reverter{o: o}, nil
+}
+
+// Request selects the actions to undo; the zero value selects the last one.
+type Request struct {
+	// ID of a call, of an event (all its actions) or of a sent message.
+	ID string
+	// Last is the number of latest actions (0 counts as 1).
+	Last int
+	// Turn selects all actions of the last answer as one.
+	Turn bool
+	// Redo: do again what was undone last, or ID.
+	Redo bool
+	// Session is the requesting conversation. Its actions and notices take precedence over
+	// those elsewhere. "" means no precedence.
+	Session string
+	// By is the requesting event, Origin the way it arrived. "" means a model, which may undo
+	// only what it could have done.
+	By, Origin string
+	// Progress reports the progress; optional.
+	Progress func(fraction float64, note string)
+}
+
+// Outcome lists what was undone and what was not, newest first.
+type Outcome struct {
+	Undone []Step `json:"undone"`
+	// Left lists what was not undone: the first with its error, the others were not tried.
+	Left []Step `json:"not_undone"`
+}
+
+// Step is one action in an Outcome.
+type Step struct {
+	Call  string `json:"call"`
+	Tool  string `json:"tool"`
+	Label string `json:"label"` // what undoing it means
+	Text  string `json:"text,omitempty"`
+	Error string `json:"error,omitempty"`
+}
+
+// Undo undoes actions, newest first. It stops at the first action that cannot be undone; the
+// result's Data is an Outcome. If the first action already fails, Undo returns an error.
+// The text of an action that untrusted text influenced is untrusted text again.
+func (rv *Reverter) Undo(ctx context.Context, r Request) (tools.Result, error) {
+	rv.mu.Lock()
+	defer rv.mu.Unlock()
+	list, err := rv.Undoable(ctx, r)
+	if err != nil {
+		return tools.Result{}, err
+	}
+	if len(list) == 0 {
+		return tools.Result{Source: provenance.Tool, Text: "There is nothing to " + r.actionVerb() + ".", Data: Outcome{}.withEmptyLists()}, nil
+	}
+	return rv.undoAll(ctx, r, list)
+}
+
+// stopCause returns why a batch stops: the owner stopped it, or Hob shuts down.
+func stopCause(ctx context.Context) error {
+	if ctx.Err() == nil {
+		return nil
+	}
+	return tools.Errorf(tools.Cancelled, "it was stopped before that")
+}
+
+func (r Request) actionVerb() string {
+	if r.Redo {
+		return "do again"
+	}
+	return "undo"
+}
+
+// undoAll works through the list. The lock is held.
+func (rv *Reverter) undoAll(ctx context.Context, r Request, list []bus.Entry) (tools.Result, error) {
+	var out Outcome
+	src := provenance.Tool
+	for i, e := range list {
+		if r.Progress != nil && len(list) > 1 {
+			r.Progress(float64(i)/float64(len(list)), fmt.Sprintf("%d of %d", i+1, len(list)))
+		}
+		text, err := "", stopCause(ctx)
+		if err == nil {
+			text, err = rv.applyUndoStep(ctx, r, e)
+		}
+		src = provenance.Worst(src, e.Source)
+		s := Step{Call: e.Call, Tool: e.Tool, Label: e.UndoLabel, Text: text}
+		if err == nil {
+			out.Undone = append(out.Undone, s)
+			continue
+		}
+		src = provenance.Worst(src, tools.SourceOf(err))
+		if len(out.Undone) == 0 {
+			return tools.Result{}, rv.notUndone(r, e, list, err, src)
+		}
+		s.Error = err.Error()
+		out.Left = append(out.Left, s)
+		for _, e := range list[i+1:] {
+			src = provenance.Worst(src, e.Source)
+			out.Left = append(out.Left, Step{Call: e.Call, Tool: e.Tool, Label: e.UndoLabel})
+		}
+		break
+	}
+	return tools.Result{Text: out.formatText(r), Data: out.withEmptyLists(), Source: src}, nil
+}
+
+// notUndone returns the error for a request that undid nothing.
+func (rv *Reverter) notUndone(r Request, e bus.Entry, list []bus.Entry, err error, src provenance.Source) error {
+	text := fmt.Sprintf("I could not %s: %v", e.UndoLabel, err)
+	if r.Redo {
+		text = fmt.Sprintf("I could not do it again: %v", err)
+	}
+	if len(list) > 1 {
+		text += fmt.Sprintf("; none of the %d actions was undone", len(list))
+	}
+	if r.ID == "" && tools.CodeOf(err) == tools.Conflict { // skipping it would undo an action that the owner did not mean
+		text += "; earlier actions are in `hob undo --list`, and /undo ID takes one of them back"
+	}
+	return tools.Quoting(tools.Errorf(tools.CodeOf(err), "%s", tools.Clean(text)), src)
+}
+
+// withEmptyLists replaces nil lists by empty ones, for JSON clients.
+func (o Outcome) withEmptyLists() Outcome {
+	if o.Undone == nil {
+		o.Undone = []Step{}
+	}
+	if o.Left == nil {
+		o.Left = []Step{}
+	}
+	return o
+}
+
+// formatText formats the outcome. If the batch stopped, it lists what was undone and what was not.
+func (o Outcome) formatText(r Request) string {
+	var b strings.Builder
+	if len(o.Left) > 0 {
+		word := "Took back"
+		if r.Redo {
+			word = "Did again"
+		}
+		fmt.Fprintf(&b, "%s %d of %d:\n", word, len(o.Undone), len(o.Undone)+len(o.Left))
+	}
+	for _, s := range o.Undone {
+		b.WriteString(s.Text + "\n")
+	}
+	for i, s := range o.Left {
+		if i == 0 {
+			fmt.Fprintf(&b, "I could not %s: %s\n", s.Label, s.Error)
+			continue
+		}
+		if i == 1 {
+			b.WriteString("So these stand as they were:\n")
+		}
+		fmt.Fprintf(&b, "- %s (%s)\n", s.Label, s.Call)
+	}
+	return strings.TrimSuffix(b.String(), "\n")
+}
+
+// Journal records a command of the owner, such as a change of the configuration, so that it can be
+// undone like Hob's own actions. tool is one of Options.Acts.
+func (rv *Reverter) Journal(ctx context.Context, tool, text string, undo *tools.Undo) error {
+	id := bus.NewID()
+	now := time.Now()
+	return rv.o.Store.Write(ctx, func(tx *store.Tx) error {
+		ev := bus.Event{
+			ID: id, Kind: bus.Task, Source: "cli", Session: "tool:" + id, Lane: bus.CommandLane(id), Channel: "web", Text: text, Provenance: provenance.Owner,
+		}
+		if err := rv.o.Bus.DoneTx(tx, ev); err != nil {
+			return err
+		}
+		e := bus.Entry{
+			Call: id + "-1", Event: id, Session: ev.Session, Tool: tool, Args: json.RawMessage("{}"), Effects: tools.Write.String(), State: bus.CallDone,
+			Decision: "allow: by the owner", Result: text, Source: provenance.Tool, UndoLabel: undo.Label, Undo: undo.Data, StartedAt: now, FinishedAt: now,
+		}
+		if err := rv.o.Bus.RecordTx(tx, e); err != nil {
+			return err
+		}
+		return rv.o.Guard.AuditTx(tx, guard.Record{
+			Actor: "owner", Action: "call", Event: id, Session: ev.Session, Origin: "cli", Tool: tool, Call: e.Call, Effects: e.Effects,
+			Verdict: "allow", Rule: "the owner's own command", Outcome: "done", Args: undo.Data,
+		})
+	})
+}

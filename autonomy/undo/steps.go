@@ -1,0 +1,206 @@
+package undo
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"hob/autonomy/bus"
+	"hob/autonomy/guard"
+	"hob/channels"
+	"hob/platform/provenance"
+	"hob/platform/store"
+	"hob/tools"
+)
+
+// Undoable lists the actions that a request would undo, in that order.
+func (rv *Reverter) Undoable(ctx context.Context, r Request) ([]bus.Entry, error) {
+	switch {
+	case r.Redo:
+		return rv.findRedoable(ctx, r.ID)
+	case r.ID != "":
+		return rv.undoableID(ctx, r.ID)
+	}
+	n := max(1, r.Last)
+	var list []bus.Entry
+	var err error
+	if r.Session != "" {
+		list, err = rv.o.Bus.UndoableIn(ctx, r.Session, n)
+	}
+	if err == nil && len(list) == 0 {
+		list, err = rv.o.Bus.Undoable(ctx, n)
+	}
+	if err != nil || !r.Turn || len(list) == 0 {
+		return list, err
+	}
+	return rv.o.Bus.UndoableOf(ctx, list[0].Event)
+}
+
+// undoableID finds the actions that an id stands for.
+func (rv *Reverter) undoableID(ctx context.Context, id string) ([]bus.Entry, error) {
+	e, err := rv.o.Bus.Call(ctx, id)
+	if err == nil {
+		return rv.undoableEntry(e)
+	}
+	if !errors.Is(err, bus.ErrNotFound) {
+		return nil, err
+	}
+	event := id
+	if _, eerr := rv.o.Bus.Event(ctx, id); eerr != nil {
+		if event, eerr = rv.o.Bus.DeliveryEvent(ctx, id); eerr != nil {
+			return nil, fmt.Errorf("action %q not found: %w; see: hob undo --list", id, err)
+		}
+		if e, ok, err := rv.findSendingCall(ctx, event, id); ok || err != nil {
+			if err != nil {
+				return nil, err
+			}
+			return rv.undoableEntry(e)
+		}
+	}
+	list, err := rv.o.Bus.UndoableOf(ctx, event)
+	if err == nil && len(list) == 0 {
+		err = tools.Errorf(tools.NotFound, "%s has no action left that can be undone; see: hob undo --list", tools.Clean(id))
+	}
+	return list, err
+}
+
+// findSendingCall finds the call that sent a message.
+func (rv *Reverter) findSendingCall(ctx context.Context, event, delivery string) (bus.Entry, bool, error) {
+	said, err := rv.o.Bus.EventDeliveries(ctx, event)
+	if err != nil || !slices.ContainsFunc(said, func(d bus.Delivery) bool { return d.ID == delivery && d.Kind == channels.Send }) {
+		return bus.Entry{}, false, err
+	}
+	calls, err := rv.o.Bus.Calls(ctx, event)
+	i := slices.IndexFunc(calls, func(e bus.Entry) bool { return strings.Contains(string(e.Undo), `"`+delivery+`"`) })
+	if err != nil || i < 0 {
+		return bus.Entry{}, false, err
+	}
+	return calls[i], true, nil
+}
+
+func (rv *Reverter) undoableEntry(e bus.Entry) ([]bus.Entry, error) {
+	switch {
+	case !e.UndoneAt.IsZero():
+		return nil, tools.Errorf(tools.Conflict, "%s was already undone", tools.Clean(e.Call))
+	case e.Undo == nil || e.State != bus.CallDone:
+		return nil, tools.Errorf(tools.Unsupported, "%s (%s, %s) cannot be undone", tools.Clean(e.Call), tools.Clean(e.Tool), tools.Clean(e.State))
+	}
+	return []bus.Entry{e}, nil
+}
+
+// findRedoable finds the action to redo: the one with the id, or the last one undone. Skipping that
+// one would redo an action that the owner did not mean.
+func (rv *Reverter) findRedoable(ctx context.Context, id string) ([]bus.Entry, error) {
+	if id == "" {
+		return rv.o.Bus.Undone(ctx, 1)
+	}
+	e, err := rv.o.Bus.Call(ctx, id)
+	switch {
+	case err != nil:
+		return nil, fmt.Errorf("action %q not found: %w; see: hob undo --list", id, err)
+	case e.UndoneAt.IsZero():
+		return nil, tools.Errorf(tools.Conflict, "%s was not undone", tools.Clean(id))
+	}
+	return []bus.Entry{e}, nil
+}
+
+// applyUndoStep reverts one action, or does it again, and records the result in the audit log.
+func (rv *Reverter) applyUndoStep(ctx context.Context, r Request, e bus.Entry) (string, error) {
+	text, err := rv.tryUndoStep(ctx, r, e)
+	if err == nil {
+		return text, nil
+	}
+	rec := rv.undoRecord(r, e, string(tools.CodeOf(err)))
+	if aerr := rv.o.Store.Write(context.WithoutCancel(ctx), func(tx *store.Tx) error { return rv.o.Guard.AuditTx(tx, rec) }); aerr != nil {
+		rv.o.Log.Error("an attempt to undo cannot be recorded", "call", e.Call, "err", aerr)
+	}
+	return "", err
+}
+
+func (rv *Reverter) undoRecord(r Request, e bus.Entry, outcome string) guard.Record {
+	verb := "undo"
+	if r.Redo {
+		verb = "redo"
+	}
+	return guard.Record{
+		Actor: "owner", Action: verb, Event: cmp.Or(r.By, e.Event), Session: e.Session, Origin: cmp.Or(r.Origin, "undo"), Tool: e.Tool, Call: e.Call,
+		Effects: e.Effects, Verdict: "allow", Tainted: e.Source.Tainted(), Outcome: outcome,
+	}
+}
+
+// findActingTool finds the tool behind an action.
+func (rv *Reverter) findActingTool(name string) (tools.Tool, bool) {
+	if t, ok := rv.o.Catalogue.Get(name); ok {
+		return t, true
+	}
+	i := slices.IndexFunc(rv.o.Acts, func(t tools.Tool) bool { return t.Spec().Name == name })
+	if i < 0 {
+		return nil, false
+	}
+	return rv.o.Acts[i], true
+}
+
+func (rv *Reverter) tryUndoStep(ctx context.Context, r Request, e bus.Entry) (string, error) {
+	t, ok := rv.findActingTool(e.Tool)
+	t = tools.Undoing(t, e.Undo)
+	if !ok {
+		return "", tools.Errorf(tools.Unsupported, "the tool %s no longer exists", tools.Clean(e.Tool))
+	}
+	if _, callable := rv.o.Catalogue.Get(e.Tool); !callable && r.Origin == "" {
+		return "", &tools.Error{Source: provenance.Tool, Code: tools.PolicyDenied, Message: "this is for the owner alone to " + r.actionVerb(), Remedy: "say /undo " + e.Call + ", or run: hob undo " + e.Call}
+	}
+	if r.Redo {
+		return rv.redoAction(ctx, r, t, e)
+	}
+	return rv.undoAction(ctx, r, t, e)
+}
+
+func (rv *Reverter) undoAction(ctx context.Context, r Request, t tools.Tool, e bus.Entry) (text string, err error) {
+	u, ok := t.(tools.Undoer)
+	if !ok || !u.CanUndo() {
+		return "", tools.Errorf(tools.Unsupported, "%s cannot be undone", tools.Clean(e.Tool))
+	}
+	own := t.Spec().Own
+	if !own {
+		if text, err = u.Undo(ctx, e.Undo); err != nil {
+			return "", err
+		}
+	}
+	err = rv.o.Store.Write(context.WithoutCancel(ctx), func(tx *store.Tx) error {
+		first, err := rv.o.Bus.UndoneTx(tx, e.Call, r.By)
+		if err != nil {
+			return err
+		}
+		if !first {
+			return tools.Errorf(tools.Conflict, "another request has just undone it")
+		}
+		if own {
+			if text, err = u.UndoTx(ctx, tx, e.Undo); err != nil {
+				return err
+			}
+		}
+		return rv.o.Guard.AuditTx(tx, rv.undoRecord(r, e, "done"))
+	})
+	return text, err
+}
+
+func (rv *Reverter) redoAction(ctx context.Context, r Request, t tools.Tool, e bus.Entry) (string, error) {
+	u, ok := t.(tools.Redoer)
+	if !ok || !u.CanRedo() {
+		return "", tools.Errorf(tools.Unsupported, "%s cannot be redone; send your request again", tools.Clean(e.Tool))
+	}
+	text, data, err := u.Redo(ctx, e.Undo)
+	if err != nil {
+		return "", err
+	}
+	err = rv.o.Store.Write(context.WithoutCancel(ctx), func(tx *store.Tx) error {
+		if _, err := rv.o.Bus.RedoneTx(tx, e.Call, data); err != nil {
+			return err
+		}
+		return rv.o.Guard.AuditTx(tx, rv.undoRecord(r, e, "done"))
+	})
+	return text, err
+}
