@@ -2,6 +2,7 @@ package channels
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"crypto/rand"
 	"errors"
@@ -14,7 +15,46 @@ import (
 	"time"
 
 	"hob/platform/failpoint"
+	"hob/platform/text/document"
 )
+
+// ReceivedFolder is the folder with files of messages, within the user's folder for files.
+const ReceivedFolder = "Received"
+
+// ReceiveFiles stores files of messages in ReceivedFolder in dir, and reads them with the program
+// reader, as in document.Limits.
+func ReceiveFiles(dir func() string, reader []string) Files {
+	return Files{
+		Keep: OpenReceivedFolder(dir, ReceivedFolder),
+		Read: func(ctx context.Context, name string, data []byte) (string, error) {
+			return readReceived(ctx, reader, name, data)
+		},
+	}
+}
+
+// maxReceived limits the text extracted from a received file, in bytes; the message contains
+// less.
+const maxReceived = 64 << 10
+
+// readReceived returns the text of a received file. reader starts the program that reads
+// documents.
+func readReceived(ctx context.Context, reader []string, name string, data []byte) (string, error) {
+	f, err := document.Parse(ctx, name, data, document.Limits{Text: maxReceived, Parts: 5, Time: 15 * time.Second, Helper: reader})
+	if err != nil {
+		return "", err
+	}
+	var b strings.Builder
+	for _, doc := range f.Documents {
+		for _, s := range doc.Sections {
+			for _, text := range []string{strings.Join(s.Heading, " / "), cmp.Or(s.Text, s.Header), strings.Join(s.Rows, "\n")} {
+				if text = strings.TrimSpace(text); text != "" && b.Len() < maxReceived {
+					b.WriteString(text + "\n")
+				}
+			}
+		}
+	}
+	return b.String(), nil
+}
 
 // OpenReceivedFolder returns a function that stores files of messages in the folder sub of dir. Both are
 // created with the first file. A file is readable by its owner only. Existing files are never

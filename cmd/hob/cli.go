@@ -15,8 +15,8 @@ import (
 	"golang.org/x/term"
 
 	"hob/autonomy/config"
-	"hob/cmd/hob/internal/app"
 	"hob/platform/host/system"
+	"hob/platform/net/release"
 )
 
 // The exit codes, on which scripts rely.
@@ -46,7 +46,7 @@ type engineOptions struct {
 	Version    string
 	InProcess  bool // for one command; otherwise a daemon
 	Foreground bool
-	Release    app.Release
+	Release    release.Source
 }
 
 // cli is one run of the command line.
@@ -56,7 +56,7 @@ type cli struct {
 	err     io.Writer
 	version string
 	open    func(ctx context.Context, o engineOptions) (engine, error)
-	release app.Release // built-in release data
+	release release.Source // built-in release data
 
 	started bool // the command's own code ran: a later error is not a usage error
 	asJSON  bool // --json

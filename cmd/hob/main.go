@@ -15,8 +15,8 @@ import (
 	"runtime/debug"
 	"syscall"
 
-	"hob/cmd/hob/internal/app"
 	"hob/platform/host/command"
+	"hob/platform/net/release"
 	"hob/platform/text/document"
 )
 
@@ -45,7 +45,7 @@ func runMain() int {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
 	context.AfterFunc(ctx, stop) // a second signal ends the process immediately
-	a := &cli{in: os.Stdin, version: versionOf(version), open: openDaemon, release: app.Release{URL: releaseURL, Key: releaseKey}}
+	a := &cli{in: os.Stdin, version: versionOf(version), open: openDaemon, release: release.Source{URL: releaseURL, Key: releaseKey}}
 	out := newOutput(os.Stdout, os.Args[1:], func() bool { return a.asJSON })
 	a.out, a.err = out, newOutput(os.Stderr, os.Args[1:], func() bool { return a.asJSON })
 	code := a.main(ctx, os.Args[1:])

@@ -10,7 +10,6 @@ import (
 	"github.com/spf13/cobra"
 
 	"hob/autonomy/config"
-	"hob/cmd/hob/internal/app"
 	"hob/platform/host/system"
 	"hob/platform/host/vault"
 	"hob/platform/net/release"
@@ -41,9 +40,11 @@ func (a *cli) runUpdate(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	r, err := a.release.Look(ctx, n, cfg.Update, p.UpdateFile(), a.version, time.Now())
+	r, err := release.Checker{
+		Built: a.release, Configured: release.Source{URL: cfg.Update.URL, Key: cfg.Update.Key}, Network: n, File: p.UpdateFile(), Version: a.version,
+	}.Check(ctx, time.Now())
 	switch {
-	case errors.Is(err, app.ErrNoRelease):
+	case errors.Is(err, release.ErrNoSource):
 		return &failure{code: exitFailed, cause: err.Error(), remedy: "see docs/packaging.md; or set them: hob config set update.url https://… and hob config set update.key RW…"}
 	case release.Refused(err):
 		return &failure{code: exitFailed, cause: err.Error(), remedy: "do not install that version; if this lasts for days, report it to the project"}

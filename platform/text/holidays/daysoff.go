@@ -5,6 +5,7 @@ package holidays
 import (
 	"fmt"
 	"io"
+	"log/slog"
 	"maps"
 	"os"
 	"sync"
@@ -49,6 +50,15 @@ type calendarFile struct {
 // a file stays in use until it can be read again.
 func New(paths []string, bad func(error)) *Files {
 	return &Files{paths: paths, bad: bad, files: map[string]*calendarFile{}}
+}
+
+// Reporter returns a function that reports days off by the files, and logs read errors; nil
+// without files.
+func Reporter(paths []string, log *slog.Logger) func(day time.Time) bool {
+	if len(paths) == 0 {
+		return nil
+	}
+	return New(paths, func(err error) { log.Warn("cannot load all days off", "err", err) }).Has
 }
 
 // Has reports whether a day is off. It waits for a refresh, but not for one that

@@ -120,3 +120,19 @@ func (s *Set) Holds(text string) bool {
 
 // Shapes takes out what has the shape of a credential.
 func Shapes(text string) string { return redactShapes(text, false) }
+
+// AddReference adds the value of a secret reference. The value of an environment variable
+// ("env:NAME") is added only if its name is that of a secret, because agents also get folders and
+// the like from their environment.
+func (s *Set) AddReference(ref, value string) {
+	if name, env := strings.CutPrefix(ref, "env:"); env && !isSecretName(name) {
+		return
+	}
+	s.Add(value)
+}
+
+// isSecretName reports whether an environment variable of this name usually contains a secret.
+func isSecretName(name string) bool {
+	name = strings.ToUpper(name)
+	return slices.ContainsFunc([]string{"KEY", "TOKEN", "SECRET", "PASS", "CREDENTIAL", "AUTH", "HOOK"}, func(w string) bool { return strings.Contains(name, w) })
+}

@@ -47,8 +47,10 @@ import (
 	"hob/platform/host/osrun"
 	"hob/platform/host/system"
 	"hob/platform/net/hooksig"
+	"hob/platform/net/release"
 	"hob/platform/net/safehttp"
 	"hob/platform/store"
+	"hob/platform/text/holidays"
 	"hob/platform/text/redact"
 	"hob/tools"
 	toolsall "hob/tools/all"
@@ -103,8 +105,10 @@ type Options struct {
 	// Scripts runs scripts of the apps of this machine; nil means osascript or PowerShell.
 	// Tests set a fake Mac.
 	Scripts osrun.Runner
-	// Release defines the address of releases and their public key.
-	Release Release
+	// Release is the built-in address of releases and their public key. ReleaseDelay is the time
+	// from the start to the first update check; 0 means the default.
+	Release      release.Source
+	ReleaseDelay time.Duration
 	// Drivers replace those of the same names in channels/all, for fake platforms in tests.
 	Drivers []channels.Driver
 	// Channels are added to those of the configuration.
@@ -266,7 +270,7 @@ func (d *App) openWatchers(context.Context) (err error) {
 		Store: d.store, Drivers: d.watcherDrivers(), Sink: lateSink{d}, Log: d.opt.Log, Zone: d.zone,
 		AllowedRead: func(path string) error { return d.files.Watchable(path) }, Network: d.network, Secret: d.resolveSecret, Account: d.findAccount,
 		Workers: d.opt.Config.Watchers.Workers, MinEvery: d.opt.Config.Watchers.MinEvery.Duration, PerDay: d.opt.Config.Watchers.PerDay,
-		DayOff: d.dayOff(), Called: d.contactAliases, Messages: func(ctx context.Context, since time.Time, each func(watchers.Message) error) error {
+		DayOff: holidays.Reporter(d.opt.Config.Autonomy.DaysOff, d.opt.Log), Called: d.contactAliases, Messages: func(ctx context.Context, since time.Time, each func(watchers.Message) error) error {
 			return d.loop.ReplayMessages(ctx, since, each)
 		},
 	})
@@ -380,7 +384,7 @@ func (d *App) Run(ctx context.Context) error {
 		if d.vectors != nil {
 			parts = append(parts, d.vectors.Run)
 		}
-		parts = append(parts, d.folders.Run, d.followSleep, d.sweepOutgoing)
+		parts = append(parts, d.folders.Run, d.followWakes, d.sweepOutgoing)
 		if d.tray != nil {
 			parts = append(parts, d.tray.runTray)
 		}
@@ -388,7 +392,7 @@ func (d *App) Run(ctx context.Context) error {
 			parts = append(parts, d.openBoxes)
 		}
 		if d.opt.Config.Update.Check && d.opt.Play == nil {
-			parts = append(parts, d.followReleases)
+			parts = append(parts, d.releaseFollower().Run)
 		}
 		if d.opt.Config.Autonomy.Enabled {
 			parts = append(parts, d.watchers.Run)

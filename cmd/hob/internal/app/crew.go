@@ -111,8 +111,8 @@ func (d *App) memberPrompt(o *turn.Options, m *agents.Member, s config.Member) e
 		name = strings.ToUpper(s.Name[:1]) + s.Name[1:]
 	}
 	own[0] = cmp.Or(s.Soul, own[0])
-	texts := &ownTexts{paths: own, log: d.opt.Log}
-	if err := texts.loadTexts(); err != nil {
+	texts, err := prompt.OpenOwnTexts(own[0], own[1], own[2], d.opt.Log)
+	if err != nil {
 		return d.opt.Config.Errorf("agents."+s.Name, "%v", err)
 	}
 	build := func(c *tools.Catalogue) (*prompt.Builder, error) {
@@ -127,7 +127,6 @@ func (d *App) memberPrompt(o *turn.Options, m *agents.Member, s config.Member) e
 	if s.Name == agents.Default && s.Soul == "" && o.Catalogue == d.catalogue {
 		return nil // it has the existing one
 	}
-	var err error
 	o.Prompt, err = build(o.Catalogue)
 	return err
 }

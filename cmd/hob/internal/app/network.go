@@ -6,7 +6,9 @@ import (
 	"os"
 
 	"hob/platform/host/system"
+	"hob/platform/host/system/power"
 	"hob/platform/host/vault"
+	"hob/platform/net/release"
 	"hob/platform/net/safehttp"
 	"hob/tools/weather"
 	toolsweb "hob/tools/web"
@@ -15,7 +17,7 @@ import (
 // openNetwork creates the client for untrusted addresses.
 func (d *App) openNetwork(ctx context.Context) (err error) {
 	kept := vault.SecretsFor(d.opt.Paths)
-	kept.Resolved = d.registerSecret
+	kept.Resolved = func(ref string, s system.Secret) { d.redact.AddReference(ref, s.Reveal()) }
 	d.secrets = &kept
 	o, n := d.opt.Network, d.opt.Config.Network
 	o.Allow, o.ProxyResolves, o.Proxy = n.Allow, n.ProxyResolves, n.Proxy
@@ -26,6 +28,46 @@ func (d *App) openNetwork(ctx context.Context) (err error) {
 	}
 	d.network, err = safehttp.New(o)
 	return err
+}
+
+// releaseFollower returns the daily update check.
+func (d *App) releaseFollower() release.Follower {
+	c := d.opt.Config.Update
+	return release.Follower{
+		Checker: release.Checker{Built: d.opt.Release, Configured: release.Source{URL: c.URL, Key: c.Key}, Network: d.network, File: d.opt.Paths.UpdateFile(), Version: d.opt.Version},
+		Delay:   d.opt.ReleaseDelay, Notify: d.loop.Notify, Log: d.opt.Log,
+	}
+}
+
+// secretEnv reads a variable that may contain a provider's key.
+func (d *App) secretEnv(name string) string {
+	v := d.secrets.Env(name)
+	d.redact.AddReference("env:"+name, v)
+	return v
+}
+
+// agentSecret resolves the references in an agent's environment; a literal value is not treated
+// as a secret.
+func (d *App) agentSecret(value string) (string, error) {
+	if !system.IsReference(value) {
+		return value, nil
+	}
+	return d.resolveSecret(value)
+}
+
+// followWakes makes the loop, the channels and the watchers check the clock when the machine
+// wakes. Without wake notifications they do so within a tick.
+func (d *App) followWakes(ctx context.Context) error {
+	env := d.environLookup()
+	if env == nil {
+		<-ctx.Done()
+		return nil
+	}
+	return power.FollowWakes(ctx, power.Options{Getenv: env}, d.opt.Log, func() {
+		d.watchers.HandleWake()
+		d.channels.HandleWake()
+		d.bus.SignalWork()
+	})
 }
 
 func (d *App) weatherDeps() weather.Deps {

@@ -203,7 +203,7 @@ func (o *outgoingFiles) removeUnused(ctx context.Context) error {
 // sweepOutgoing removes old copies at the start and every hour; at the start it also removes files
 // that were received incompletely.
 func (d *App) sweepOutgoing(ctx context.Context) error {
-	if err := channels.RemovePartialFiles(d.receivedFilesDir(), receivedFolder, d.started); err != nil {
+	if err := channels.RemovePartialFiles(d.receivedFilesDir(), channels.ReceivedFolder, d.started); err != nil {
 		d.opt.Log.Warn("cannot remove partial file copies", "err", err)
 	}
 	for {

@@ -16,8 +16,8 @@ import (
 // openPrompt creates the request builder and writes AGENTS.md.
 func (d *App) openPrompt(context.Context) (*prompt.Builder, error) {
 	p := d.opt.Paths
-	texts := &ownTexts{paths: [3]string{p.SoulFile(), p.UserFile(), p.MemoryFile()}, log: d.opt.Log}
-	if err := texts.loadTexts(); err != nil {
+	texts, err := prompt.OpenOwnTexts(p.SoulFile(), p.UserFile(), p.MemoryFile(), d.opt.Log)
+	if err != nil {
 		return nil, err
 	}
 	b, err := prompt.New(d.promptOptions(texts))
@@ -27,9 +27,9 @@ func (d *App) openPrompt(context.Context) (*prompt.Builder, error) {
 	return b, d.writeManual(b)
 }
 
-func (d *App) promptOptions(texts *ownTexts) prompt.Options {
+func (d *App) promptOptions(texts *prompt.OwnTexts) prompt.Options {
 	return prompt.Options{
-		Name: d.opt.Config.Agent.Name, Texts: texts.currentTexts, Catalogue: d.catalogue, Channels: d.reachableChannels(), Watchers: watcherKinds(),
+		Name: d.opt.Config.Agent.Name, Texts: texts.Current, Catalogue: d.catalogue, Channels: d.reachableChannels(), Watchers: watcherKinds(),
 		Store: d.store, Model: d.models.Info, Memory: d.base, Skills: &skills{dir: d.opt.Paths.TemplateState()}, Projects: projects{d.files}, Lessons: lessonSource{d.learner}, Log: d.opt.Log,
 	}
 }
@@ -61,7 +61,7 @@ func (d *App) writeManual(b *prompt.Builder) error {
 	if err != nil {
 		return err
 	}
-	old, err := readOptional(path)
+	old, err := prompt.ReadOptional(path)
 	switch {
 	case err != nil:
 		d.opt.Log.Warn("cannot read AGENTS.md; not changed", "err", err)

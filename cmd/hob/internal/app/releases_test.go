@@ -11,6 +11,7 @@ import (
 	"aead.dev/minisign"
 
 	"hob/platform/host/system"
+	"hob/platform/net/release"
 	"hob/platform/net/safehttp/safehttptest"
 )
 
@@ -38,7 +39,7 @@ func TestReleases(t *testing.T) {
 	open := func(check string) *house {
 		return openWith(t, home, Options{
 			Paths: paths, UserHome: home, Network: n.Options(), Version: "v1.3.0",
-			Release: Release{URL: "https://example.com/latest.json", Key: pub.String(), Soon: time.Millisecond},
+			Release: release.Source{URL: "https://example.com/latest.json", Key: pub.String()}, ReleaseDelay: time.Millisecond,
 		}, "[agent]\nmodel = \"offline\"\n[web]\nlisten = \"127.0.0.1:0\"\n[update]\ncheck = "+check+"\n")
 	}
 	told := func(h *house) (k int) {

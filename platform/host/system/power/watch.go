@@ -1,6 +1,10 @@
 package power
 
-import "context"
+import (
+	"context"
+	"errors"
+	"log/slog"
+)
 
 // Event is a change of the machine's sleep state.
 type Event bool
@@ -17,4 +21,20 @@ const (
 // return immediately.
 func WatchSleep(ctx context.Context, o Options, on func(Event)) error {
 	return watchSleep(ctx, o.withDefaults(), on)
+}
+
+// FollowWakes calls onWake each time the machine wakes, until ctx ends. On a system that does not
+// report sleep it only waits. onWake must return immediately.
+func FollowWakes(ctx context.Context, o Options, log *slog.Logger, onWake func()) error {
+	err := WatchSleep(ctx, o, func(e Event) {
+		if e == Wakes {
+			log.Info("machine woke from sleep")
+			onWake()
+		}
+	})
+	if err != nil && !errors.Is(err, errors.ErrUnsupported) {
+		log.Debug("no wake notifications on this system", "err", err)
+	}
+	<-ctx.Done()
+	return nil
 }
