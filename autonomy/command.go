@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"hob/autonomy/bus"
+	"hob/autonomy/explain"
 	"hob/autonomy/guard"
 	"hob/autonomy/intake/chattext"
 	"hob/autonomy/payload"
@@ -116,9 +117,9 @@ func (l *Loop) cmdRedo(ctx context.Context, ev bus.Event, args string) (string, 
 }
 
 func (l *Loop) cmdWhy(ctx context.Context, ev bus.Event, args string) (string, error) {
-	q := ParseWhyQuery(args)
+	q := explain.ParseQuestion(args)
 	q.Session = ev.Session
-	w, err := l.Explain(ctx, q)
+	w, err := l.o.Explain.Explain(ctx, q)
 	if err != nil {
 		return "", err
 	}

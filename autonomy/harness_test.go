@@ -11,6 +11,7 @@ import (
 
 	"hob/autonomy"
 	"hob/autonomy/bus"
+	"hob/autonomy/explain"
 	"hob/autonomy/guard"
 	"hob/autonomy/llm"
 	"hob/autonomy/mind/goals"
@@ -33,17 +34,18 @@ import (
 // engine is the real loop over a real store, with a model and tools of the
 // test's own.
 type engine struct {
-	t        testing.TB
-	path     string
-	store    *store.Store
-	bus      *bus.Bus
-	guard    *guard.Guard
-	sessions *session.Sessions
-	loop     *autonomy.Loop
-	undo     *undo.Reverter
-	effects  *effects
-	specs    map[string]watchers.Spec
-	stop     func()
+	t         testing.TB
+	path      string
+	store     *store.Store
+	bus       *bus.Bus
+	guard     *guard.Guard
+	sessions  *session.Sessions
+	loop      *autonomy.Loop
+	undo      *undo.Reverter
+	explainer *explain.Explainer
+	effects   *effects
+	specs     map[string]watchers.Spec
+	stop      func()
 }
 
 // effects counts the effects of tools outside the store.
@@ -118,17 +120,18 @@ func testTools(e *effects) []tools.Tool {
 }
 
 type setup struct {
-	dir     string
-	model   llm.Model
-	change  func(*autonomy.Options)
-	idle    bool // do not run the loop
-	pushes  map[string]bool
-	effects *effects
-	tools   []tools.Tool // in addition to testTools
-	limits  turn.Limits
-	hooks   []turn.Hook
-	results turn.Results
-	guard   guard.Options
+	dir      string
+	model    llm.Model
+	change   func(*autonomy.Options)
+	idle     bool // do not run the loop
+	pushes   map[string]bool
+	effects  *effects
+	tools    []tools.Tool // in addition to testTools
+	limits   turn.Limits
+	hooks    []turn.Hook
+	results  turn.Results
+	guard    guard.Options
+	watchers explain.Watchers // they explain their silence
 	// choose makes the chooser of models, instead of one model for all turns.
 	choose func(*store.Store) *modelrouter.Router
 	quiet  []notify.QuietWindow // notices are deferred then
@@ -215,6 +218,9 @@ func start(t testing.TB, s setup) *engine {
 	if s.change != nil {
 		s.change(&opt)
 	}
+	e.explainer, err = explain.New(explain.Options{Store: e.store, Bus: e.bus, Guard: e.guard, Goals: opt.Goals, Notices: notices, Watchers: s.watchers, Zone: zone})
+	fatal(t, err)
+	opt.Explain = e.explainer
 	e.loop, err = autonomy.New(opt)
 	fatal(t, err)
 	rctx, cancel := context.WithCancel(context.Background())

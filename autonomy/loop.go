@@ -10,6 +10,7 @@ import (
 
 	"hob/autonomy/agents"
 	"hob/autonomy/bus"
+	"hob/autonomy/explain"
 	"hob/autonomy/guard"
 	"hob/autonomy/mind/goals"
 	"hob/autonomy/mind/learn"
@@ -35,8 +36,9 @@ type Options struct {
 	Compactor *session.Compactor
 	Runner    *turn.Runner // the default one
 	Catalogue *tools.Catalogue
-	// Undo reverts actions.
-	Undo *undo.Reverter
+	// Explain answers /why, Undo reverts actions.
+	Explain *explain.Explainer
+	Undo    *undo.Reverter
 	// Goals are the owner's goals; nil disables them. Facts supplies the values for rules
 	// without a model. Offline reports that an agent has no model.
 	Goals   *goals.Goals
@@ -89,8 +91,6 @@ type Options struct {
 	// KeepTraces is how long Hob stores the traces of ticks and the outcome of notices; 0 means
 	// forever.
 	KeepTraces time.Duration
-	// Watching explains why watchers are silent; nil disables this.
-	Watching SilenceExplainer
 	// Tick is the longest sleep (default 30 s).
 	Tick time.Duration
 	// Slots is the number of sessions processed in parallel (default 5).
@@ -103,8 +103,6 @@ type Options struct {
 	// Model answers /model: "" asks which model answers a conversation of the
 	// agent, a name or "auto" changes it.
 	Model func(ctx context.Context, session, agent, name string) (string, error)
-	// Spent returns the model chosen for an event's turn, and its usage.
-	Spent func(ctx context.Context, event string) (Spent, error)
 	// Drain is how long running turns may continue after shutdown begins (default 5 s).
 	Drain time.Duration
 	// Typing shows in a chat that Hob is at work there, until stop; optional.
@@ -157,7 +155,7 @@ type activeTurn struct {
 
 // New checks the options.
 func New(o Options) (*Loop, error) {
-	if o.Store == nil || o.Bus == nil || o.Guard == nil || o.Sessions == nil || o.Runner == nil || o.Catalogue == nil || o.Undo == nil || o.Watcher == nil || o.Zone == nil {
+	if o.Store == nil || o.Bus == nil || o.Guard == nil || o.Sessions == nil || o.Runner == nil || o.Catalogue == nil || o.Explain == nil || o.Undo == nil || o.Watcher == nil || o.Zone == nil {
 		return nil, errors.New("autonomy: an option is missing")
 	}
 	if o.Tick <= 0 {

@@ -2,7 +2,6 @@ package autonomy
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"strings"
 	"time"
@@ -16,16 +15,6 @@ import (
 	"hob/platform/store"
 	"hob/watchers"
 )
-
-// Tick is one iteration of the loop that had an input.
-type Tick struct {
-	ID     string    `json:"id"`
-	At     time.Time `json:"at"`
-	Woke   string    `json:"woke"`
-	Events []Why     `json:"events"`
-	// Nothing: no tick had an input yet.
-	Nothing bool `json:"nothing,omitempty"`
-}
 
 // Ticks counts the iterations since the start, and those with an input.
 func (l *Loop) Ticks() (all, withInput int64) { return l.looks.Load(), l.inputs.Load() }
@@ -108,54 +97,4 @@ func firedRule(ev bus.Event, model string) string {
 		return what + ", whose mode is remind: the requested text was sent, without a model"
 	}
 	return what + ", whose mode is do: its action was done " + model
-}
-
-// Tick explains one tick, by its id or the id of one of its events. "" or "last" means the last
-// tick with an input.
-func (l *Loop) Tick(ctx context.Context, id string) (Tick, error) {
-	q := l.o.Store.Reader(ctx)
-	if id == "last" {
-		id = ""
-	}
-	t := Tick{Events: []Why{}}
-	var err error
-	if t.ID, err = trace.FindTick(q, id); err != nil {
-		return t, err
-	}
-	switch {
-	case t.ID == "" && id == "":
-		t.Nothing = true
-		return t, nil
-	case t.ID == "":
-		return t, fmt.Errorf("no tick and no event has the id %q: %w", id, bus.ErrNotFound)
-	}
-	rows, err := trace.TickEvents(q, t.ID)
-	if err != nil {
-		return t, err
-	}
-	for _, r := range rows {
-		t.At, t.Woke = r.At, r.Woke
-		w, err := l.Why(ctx, r.Event, "")
-		if errors.Is(err, bus.ErrNotFound) { // the event was erased since
-			continue
-		}
-		if err != nil {
-			return t, err
-		}
-		t.Events = append(t.Events, w)
-	}
-	return t, nil
-}
-
-// Text formats the explanation for users.
-func (t Tick) Text(zone *time.Location) string {
-	if t.Nothing {
-		return "No tick had an input yet: nothing has arrived and nothing was due."
-	}
-	var b strings.Builder
-	fmt.Fprintf(&b, "tick %s at %s, woken by: %s; %d event(s)\n", t.ID, t.At.In(zone).Format("2006-01-02 15:04:05"), t.Woke, len(t.Events))
-	for _, w := range t.Events {
-		b.WriteString("\n" + w.Text(zone) + "\n")
-	}
-	return strings.TrimSpace(b.String())
 }

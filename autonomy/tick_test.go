@@ -10,6 +10,7 @@ import (
 
 	"hob/autonomy"
 	"hob/autonomy/bus"
+	"hob/autonomy/explain"
 	"hob/autonomy/llm/llmtest"
 	"hob/autonomy/mind/goals"
 	"hob/autonomy/notify"
@@ -48,7 +49,7 @@ func (silent) Passed(_ context.Context, words []string, _ time.Time, _ int) ([]w
 
 func (e *engine) explain(question string) string {
 	e.t.Helper()
-	x, err := e.loop.Explain(e.t.Context(), autonomy.ParseWhyQuery(question))
+	x, err := e.explainer.Explain(e.t.Context(), explain.ParseQuestion(question))
 	fatal(e.t, err)
 	return x.Text(time.UTC)
 }
@@ -76,7 +77,7 @@ func (e *engine) tells(question string, parts ...string) {
 // Each tick with an input can be explained: the event, the decision and the action. A tick
 // without one is only counted.
 func TestEachTickWithAnInputLeavesATrace(t *testing.T) {
-	e := start(t, setup{model: scripted(llmtest.Answer{Text: "Good morning."}), change: func(o *autonomy.Options) { o.Watching = silent{} }})
+	e := start(t, setup{model: scripted(llmtest.Answer{Text: "Good morning."}), watchers: silent{}})
 	e.tells("tick", "No tick had an input yet")
 	e.tells("notification", "not sent you a notification yet")
 	first := e.put("main", "hello", "")
@@ -95,14 +96,14 @@ func TestEachTickWithAnInputLeavesATrace(t *testing.T) {
 	if with != 2 || all < with {
 		t.Errorf("%d ticks of %d had an input, want 2", with, all)
 	}
-	if _, err := e.loop.Explain(t.Context(), autonomy.Question{Kind: "fate"}); err == nil {
+	if _, err := e.explainer.Explain(t.Context(), explain.Question{Kind: "fate"}); err == nil {
 		t.Error("a question of an unknown kind is answered")
 	}
 }
 
 // A tick that failed leaves a trace, too, and old ones go.
 func TestTracesOfFailedTicks(t *testing.T) {
-	e := start(t, setup{change: func(o *autonomy.Options) { o.Watching = silent{} }})
+	e := start(t, setup{watchers: silent{}})
 	e.specs["w-1"] = watchers.Spec{ID: "w-1", Kind: "feed", Title: "the news", Mode: watchers.Do, Action: "summarise it", Report: "main", Provenance: provenance.Owner}
 	fatal(t, e.loop.Fire(t.Context(), "w-1", []watchers.Signal{{Key: "1", Text: "A fire", At: time.Now()}}, nil))
 	list, err := e.bus.List(t.Context(), "watcher:w-1", "", 1)
@@ -121,7 +122,7 @@ func TestTracesOfFailedTicks(t *testing.T) {
 // An event not reported because another watcher reported it is found by its words, which are
 // stored with the notice.
 func TestSilenceOfWhatWasToldAlready(t *testing.T) {
-	e := start(t, setup{quiet: []notify.QuietWindow{}, change: func(o *autonomy.Options) { o.Watching = silent{} }})
+	e := start(t, setup{quiet: []notify.QuietWindow{}, watchers: silent{}})
 	for i, id := range []string{"w-2", "w-3"} {
 		e.specs[id] = watchers.Spec{ID: id, Kind: "feed", Title: fmt.Sprintf("news %d", i), Mode: watchers.Notify, Report: "main", Provenance: provenance.Owner}
 		fatal(t, e.loop.Fire(t.Context(), id, []watchers.Signal{{Key: "1", Text: "The comet is back", Payload: json.RawMessage(`{"item":7}`), Source: provenance.Outside, At: time.Now()}}, nil))
@@ -135,7 +136,7 @@ func TestSilenceOfWhatWasToldAlready(t *testing.T) {
 
 // A digest has the origins of all its notices, and their traces are pruned with those of ticks.
 func TestOriginsOfADigest(t *testing.T) {
-	e := start(t, setup{quiet: []notify.QuietWindow{{Start: 0, End: 24 * 60}}, change: func(o *autonomy.Options) { o.Watching = silent{} }})
+	e := start(t, setup{quiet: []notify.QuietWindow{{Start: 0, End: 24 * 60}}, watchers: silent{}})
 	for _, id := range []string{"w-2", "w-3"} {
 		e.specs[id] = watchers.Spec{ID: id, Kind: "feed", Title: "news of " + id, Mode: watchers.Notify, Report: "main", Provenance: provenance.Owner}
 		fatal(t, e.loop.Fire(t.Context(), id, []watchers.Signal{{Key: "1", Text: "A word from " + id, Source: provenance.Outside, At: time.Now()}}, nil))
@@ -176,8 +177,8 @@ func TestIdleTicksWriteNothing(t *testing.T) {
 // A notice that was not delivered is not reported as delivered.
 func TestWhatDidNotArriveIsNotTold(t *testing.T) {
 	e := start(t, setup{
-		pushes: map[string]bool{"telegram": true},
-		change: func(o *autonomy.Options) { o.Watching, o.Notify = silent{}, "telegram" },
+		pushes:   map[string]bool{"telegram": true},
+		watchers: silent{}, change: func(o *autonomy.Options) { o.Notify = "telegram" },
 	})
 	e.specs["w-1"] = watchers.Spec{ID: "w-1", Kind: "feed", Title: "the news", Mode: watchers.Notify, Report: "main", Provenance: provenance.Owner}
 	for _, text := range []string{"A fire", "A flood", "A storm"} {
@@ -224,7 +225,7 @@ func TestAReviewThatCannotBeRead(t *testing.T) {
 		}
 		return err
 	}))
-	if x, err := e.loop.Explain(t.Context(), autonomy.ParseWhyQuery("silence")); err == nil {
+	if x, err := e.explainer.Explain(t.Context(), explain.ParseQuestion("silence")); err == nil {
 		t.Errorf("an unreadable answer is reported as %q", x.Text(time.UTC))
 	}
 }

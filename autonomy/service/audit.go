@@ -19,7 +19,7 @@ func (sv *Service) Audit(ctx context.Context, q api.AuditQuery) ([]api.AuditReco
 
 // AuditLine implements api.Audit.
 func (sv *Service) AuditLine(ctx context.Context, seq int64) (api.AuditLine, error) {
-	l, err := sv.o.Loop.AuditLine(ctx, seq)
+	l, err := sv.o.Explain.AuditLine(ctx, seq)
 	return apiAuditLine(l), Classify(err)
 }
 

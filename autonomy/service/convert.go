@@ -5,6 +5,7 @@ import (
 	"hob/autonomy/agents"
 	"hob/autonomy/api"
 	"hob/autonomy/bus"
+	"hob/autonomy/explain"
 	"hob/autonomy/guard"
 	"hob/autonomy/llm"
 	"hob/autonomy/mind/goals"
@@ -347,7 +348,7 @@ func apiAuditRecord(x guard.Record) api.AuditRecord {
 	}
 }
 
-func apiAuditLine(x autonomy.AuditLine) api.AuditLine {
+func apiAuditLine(x explain.AuditLine) api.AuditLine {
 	return api.AuditLine{
 		AuditRecord: apiAuditRecord(x.Record),
 		Approval:    ConvertPtr(x.Approval, apiApproval),
@@ -357,7 +358,7 @@ func apiAuditLine(x autonomy.AuditLine) api.AuditLine {
 	}
 }
 
-func apiWhy(x autonomy.Why) api.Why {
+func apiWhy(x explain.Why) api.Why {
 	return api.Why{
 		Event:      apiEvent(x.Event),
 		Trace:      ConvertPtr(x.Trace, apiTrace),
@@ -387,9 +388,9 @@ func apiTrace(x trace.Turn) api.Trace {
 	}
 }
 
-func apiItemOrigin(x autonomy.Thing) api.ItemOrigin { return api.ItemOrigin(x) }
+func apiItemOrigin(x explain.ItemOrigin) api.ItemOrigin { return api.ItemOrigin(x) }
 
-func apiSpent(x autonomy.Spent) api.Spent {
+func apiSpent(x explain.Spent) api.Spent {
 	return api.Spent{
 		Model:   x.Model,
 		Reason:  x.Reason,
@@ -398,7 +399,7 @@ func apiSpent(x autonomy.Spent) api.Spent {
 	}
 }
 
-func apiTick(x autonomy.Tick) api.Tick {
+func apiTick(x explain.Tick) api.Tick {
 	return api.Tick{
 		ID:      x.ID,
 		At:      x.At,
@@ -410,7 +411,7 @@ func apiTick(x autonomy.Tick) api.Tick {
 
 func apiTickOfEvent(x trace.Tick) api.TickOfEvent { return api.TickOfEvent(x) }
 
-func apiSilence(x autonomy.SilenceReport) api.Silence {
+func apiSilence(x explain.SilenceReport) api.Silence {
 	return api.Silence{
 		About:      x.About,
 		Since:      x.Since,
@@ -425,7 +426,7 @@ func apiSilence(x autonomy.SilenceReport) api.Silence {
 	}
 }
 
-func apiGoalSilence(x autonomy.GoalSilence) api.GoalSilence {
+func apiGoalSilence(x explain.GoalSilence) api.GoalSilence {
 	return api.GoalSilence{
 		Goal: apiGoal(x.Goal),
 		Rule: x.Rule,
@@ -433,7 +434,7 @@ func apiGoalSilence(x autonomy.GoalSilence) api.GoalSilence {
 	}
 }
 
-func apiSuppressedEvent(x autonomy.SuppressedEvent) api.SuppressedEvent {
+func apiSuppressedEvent(x explain.SuppressedEvent) api.SuppressedEvent {
 	return api.SuppressedEvent{
 		Event: apiEvent(x.Event),
 		Rule:  x.Rule,

@@ -13,6 +13,7 @@ import (
 	"hob/autonomy/api"
 	"hob/autonomy/bus"
 	"hob/autonomy/config"
+	"hob/autonomy/explain"
 	"hob/autonomy/guard"
 	"hob/autonomy/guard/pairing"
 	"hob/autonomy/mind/goals"
@@ -28,6 +29,7 @@ import (
 // Options are the parts of the engine that the service uses. All are required.
 type Options struct {
 	Loop      *autonomy.Loop
+	Explain   *explain.Explainer
 	Bus       *bus.Bus
 	Guard     *guard.Guard
 	Store     *store.Store

@@ -5,14 +5,14 @@ import (
 	"errors"
 	"fmt"
 
-	"hob/autonomy"
 	"hob/autonomy/api"
+	"hob/autonomy/explain"
 )
 
 // Why implements api.Explanations.
 func (sv *Service) Why(ctx context.Context, kind, about string) (api.Explanation, error) {
-	x, err := sv.o.Loop.Explain(ctx, autonomy.Question{Kind: kind, About: about})
-	if errors.Is(err, autonomy.ErrUnclear) {
+	x, err := sv.o.Explain.Explain(ctx, explain.Question{Kind: kind, About: about})
+	if errors.Is(err, explain.ErrUnclear) {
 		return api.Explanation{}, fmt.Errorf("%w: %w", api.ErrInvalid, err)
 	}
 	if err != nil {
@@ -20,11 +20,11 @@ func (sv *Service) Why(ctx context.Context, kind, about string) (api.Explanation
 	}
 	out := api.Explanation{Text: x.Text(sv.o.Zone())}
 	switch x := x.(type) {
-	case autonomy.Why:
+	case explain.Why:
 		out.Why = ConvertPtr(&x, apiWhy)
-	case autonomy.Tick:
+	case explain.Tick:
 		out.Tick = ConvertPtr(&x, apiTick)
-	case autonomy.SilenceReport:
+	case explain.SilenceReport:
 		out.Silence = ConvertPtr(&x, apiSilence)
 	}
 	return out, nil

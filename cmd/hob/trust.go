@@ -5,7 +5,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"hob/autonomy"
+	"hob/autonomy/explain"
 )
 
 func (a *cli) whyCmd() *cobra.Command {
@@ -14,7 +14,7 @@ func (a *cli) whyCmd() *cobra.Command {
 		RunE: a.runCommand(func(c *cobra.Command, args []string) error {
 			return a.withClient(c.Context(), func(cl *client) error {
 				var out map[string]any
-				q := autonomy.ParseWhyQuery(joinWords(args))
+				q := explain.ParseQuestion(joinWords(args))
 				if err := cl.getJSON(c.Context(), "/api/v1/why", queryValues("kind", q.Kind, "id", q.About), &out); err != nil {
 					return err
 				}

@@ -18,6 +18,7 @@ import (
 	"hob/autonomy/agents"
 	"hob/autonomy/bus"
 	"hob/autonomy/config"
+	"hob/autonomy/explain"
 	"hob/autonomy/guard"
 	"hob/autonomy/guard/pairing"
 	"hob/autonomy/guard/rules"
@@ -166,6 +167,7 @@ type App struct {
 	agents    *llmall.Agents
 	loop      *autonomy.Loop
 	undo      *undo.Reverter
+	explainer *explain.Explainer
 	web       *web.Server
 	tray      *trayMenu // nil: none
 	pin       string    // see Pin
@@ -318,15 +320,20 @@ func (d *App) openLoop(ctx context.Context) error {
 	if d.undo, err = undo.New(undo.Options{Store: d.store, Bus: d.bus, Guard: d.guard, Catalogue: d.catalogue, Acts: d.commandTools(), Log: d.opt.Log}); err != nil {
 		return err
 	}
+	if d.explainer, err = explain.New(explain.Options{
+		Store: d.store, Bus: d.bus, Guard: d.guard, Goals: d.goals, Notices: d.notices, Watchers: d.watchers, Models: d.models, Costs: d.usage, Zone: d.zone, Log: d.opt.Log,
+	}); err != nil {
+		return err
+	}
 	d.loop, err = autonomy.New(autonomy.Options{
-		Store: d.store, Bus: d.bus, Guard: d.guard, Sessions: d.sessions, Compactor: compactor, Runner: d.main(), Crew: d.crew, Goals: d.goals, Facts: goalFacts{d}, Offline: d.models.IsOffline, Plan: d.plan, Notices: d.notices, Due: d.dueSources(), Catalogue: d.catalogue, Undo: d.undo, Watcher: d.watchers.Get, Ears: d.watchers,
-		Watching: d.watchers, KeepTraces: c.Autonomy.KeepTraces.Duration,
-		Typing: d.channels.Typing, Show: d.channels.Show, Jumped: d.handleClockJump,
+		Store: d.store, Bus: d.bus, Guard: d.guard, Sessions: d.sessions, Compactor: compactor, Runner: d.main(), Crew: d.crew, Goals: d.goals, Facts: goalFacts{d}, Offline: d.models.IsOffline, Plan: d.plan, Notices: d.notices, Due: d.dueSources(), Catalogue: d.catalogue, Undo: d.undo, Explain: d.explainer, Watcher: d.watchers.Get, Ears: d.watchers,
+		KeepTraces: c.Autonomy.KeepTraces.Duration,
+		Typing:     d.channels.Typing, Show: d.channels.Show, Jumped: d.handleClockJump,
 		Pushes: func(name string) bool { return d.channels.Has(name) && !d.channels.Pull(name) }, Zone: d.zone, Status: d.statusText, Pair: d.pairCode,
 		Triggers: d.triggers, Notify: c.Notify.Channel, Where: d.presenceChannel, QueueNotices: c.Notify.QueueNotices, Tick: c.Autonomy.Tick.Duration,
 		Learn: d.studyTurn, Gather: d.library.Index,
 		Slots: c.Autonomy.Sessions, Book: d.usage.FlushTx, Room: d.hasBudget, Log: d.opt.Log,
-		Model: d.models.Command, Spent: d.turnCost,
+		Model:         d.models.Command,
 		SharedGroups:  c.Autonomy.Groups == config.PerChat,
 		GuestMessages: c.Autonomy.GuestMessages,
 		Level:         func(channel, person string) guard.Level { return guard.Level(c.LevelOf(channel, person)) },

@@ -7,7 +7,6 @@ import (
 	"path/filepath"
 	"time"
 
-	"hob/autonomy"
 	"hob/autonomy/llm"
 	llmall "hob/autonomy/llm/all"
 	"hob/autonomy/turn/modelrouter"
@@ -61,19 +60,4 @@ func (d *App) hasBudget(now time.Time) (bool, time.Time) {
 		return true, now
 	}
 	return d.usage.CanSpend(now)
-}
-
-// turnCost returns, for `hob why`, the model chosen for a turn and its cost.
-func (d *App) turnCost(ctx context.Context, event string) (autonomy.Spent, error) {
-	var s autonomy.Spent
-	var err error
-	if s.Model, s.Reason, _, err = d.models.Lookup(ctx, event); err != nil {
-		return s, err
-	}
-	calls, cost, err := d.usage.Of(ctx, event)
-	s.Calls = calls
-	if cost != nil {
-		s.CostUSD, s.Cost = new(cost.USD()), cost.String()
-	}
-	return s, err
 }

@@ -7,8 +7,8 @@ import (
 	"strings"
 	"time"
 
-	"hob/autonomy"
 	"hob/autonomy/bus"
+	"hob/autonomy/explain"
 	"hob/autonomy/llm"
 	"hob/autonomy/notify"
 	"hob/autonomy/session"
@@ -39,7 +39,7 @@ type Simulation struct {
 
 // EventReport is the outcome of an event and of its notifications.
 type EventReport struct {
-	autonomy.Why
+	explain.Why
 	Notices []notify.Notice
 }
 
@@ -50,7 +50,7 @@ func (d *App) Story(ctx context.Context, since time.Time, each func(EventReport)
 		return err
 	}
 	for _, e := range slices.Backward(list) {
-		w, err := d.loop.Why(ctx, e.ID, "")
+		w, err := d.explainer.ExplainEvent(ctx, e.ID, "")
 		if err != nil {
 			return err
 		}
@@ -68,7 +68,7 @@ func (d *App) Story(ctx context.Context, since time.Time, each func(EventReport)
 
 // Journal is an event of a past day and its outcome.
 type Journal struct {
-	autonomy.Why
+	explain.Why
 	Messages []llm.Message // of its turn
 }
 
@@ -84,7 +84,7 @@ func (d *App) Journal(ctx context.Context, from, until time.Time) (out []Journal
 			continue
 		}
 		j := Journal{}
-		if j.Why, err = d.loop.Why(ctx, e.ID, ""); err != nil {
+		if j.Why, err = d.explainer.ExplainEvent(ctx, e.ID, ""); err != nil {
 			return nil, err
 		}
 		r, err := d.sessions.Recorded(ctx, e.Session, e.ID)

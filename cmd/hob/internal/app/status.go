@@ -10,10 +10,10 @@ import (
 	"strings"
 	"time"
 
-	"hob/autonomy"
 	"hob/autonomy/api"
 	"hob/autonomy/bus"
 	"hob/autonomy/config"
+	"hob/autonomy/explain"
 	"hob/autonomy/guard"
 	"hob/autonomy/service"
 	"hob/autonomy/undo"
@@ -105,9 +105,9 @@ func (d *App) Undoable(ctx context.Context, r toolsystem.UndoRequest) (int, erro
 
 // Explain implements the explain tool's Engine.
 func (d *App) Explain(ctx context.Context, r toolsystem.ExplainRequest) (tools.Result, error) {
-	x, err := d.loop.Explain(ctx, autonomy.Question(r))
+	x, err := d.explainer.Explain(ctx, explain.Question(r))
 	switch {
-	case errors.Is(err, autonomy.ErrUnclear):
+	case errors.Is(err, explain.ErrUnclear):
 		return tools.Result{}, tools.Errorf(tools.InvalidArguments, "%w", tools.CleanErr(err))
 	case errors.Is(err, bus.ErrNotFound):
 		return tools.Result{}, tools.Errorf(tools.NotFound, "%w", tools.CleanErr(err))

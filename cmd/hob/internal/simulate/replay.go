@@ -10,8 +10,8 @@ import (
 	"sync"
 	"time"
 
-	"hob/autonomy"
 	"hob/autonomy/bus"
+	"hob/autonomy/explain"
 	"hob/autonomy/guard"
 	"hob/autonomy/llm"
 	"hob/channels"
@@ -200,7 +200,7 @@ func reissueEvent(e bus.Event) bus.Event {
 }
 
 // compareReplies adds replies that differ from that day.
-func (p *play) compareReplies(id string, w autonomy.Why) bool {
+func (p *play) compareReplies(id string, w explain.Why) bool {
 	old, ok := strings.CutPrefix(w.Event.Key, replayed)
 	if p.past == nil || !ok {
 		return false

@@ -5,8 +5,8 @@ import (
 	"encoding/json"
 	"testing"
 
-	"hob/autonomy"
 	"hob/autonomy/bus"
+	"hob/autonomy/explain"
 	"hob/cmd/hob/internal/app"
 	"hob/platform/provenance"
 	"hob/tools"
@@ -15,7 +15,7 @@ import (
 // A replayed day contains Hob's own notes, but not a foreign page.
 func TestOwnThingsAreLookedAtAgain(t *testing.T) {
 	p := &play{past: &journalDay{}}
-	p.past.loadJournals([]app.Journal{{Why: autonomy.Why{Calls: []bus.Entry{{Tool: "list_notes", Args: json.RawMessage(`{"in":"then"}`), State: bus.CallDone, Result: "as it was"}}}}})
+	p.past.loadJournals([]app.Journal{{Why: explain.Why{Calls: []bus.Entry{{Tool: "list_notes", Args: json.RawMessage(`{"in":"then"}`), State: bus.CallDone, Result: "as it was"}}}}})
 	type in struct {
 		In string `json:"in"`
 	}

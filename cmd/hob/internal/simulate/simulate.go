@@ -3,7 +3,7 @@
 // (virtual.go) that makes a week take seconds. Only the outside is replaced: mail and
 // calendars, the web, the user's folders and the chats come from a script (Script), also the
 // model if the script has answers, and a tool with outside effects reports what it would have
-// done. The Timeline is built from Hob's own records (autonomy.Why).
+// done. The Timeline is built from Hob's own records (explain.Why).
 //
 // `hob simulate` calls it.
 package simulate

@@ -1,4 +1,4 @@
-package autonomy
+package explain
 
 import (
 	"context"
@@ -28,9 +28,9 @@ type AuditLine struct {
 }
 
 // AuditLine reads a line. The error is bus.ErrNotFound if it does not exist.
-func (l *Loop) AuditLine(ctx context.Context, seq int64) (AuditLine, error) {
+func (x *Explainer) AuditLine(ctx context.Context, seq int64) (AuditLine, error) {
 	var out AuditLine
-	rows, err := l.o.Guard.AuditLines(ctx, guard.AuditQuery{Before: seq + 1, Limit: 1})
+	rows, err := x.o.Guard.AuditLines(ctx, guard.AuditQuery{Before: seq + 1, Limit: 1})
 	if err != nil {
 		return out, err
 	}
@@ -39,21 +39,21 @@ func (l *Loop) AuditLine(ctx context.Context, seq int64) (AuditLine, error) {
 	}
 	out.Record = rows[0]
 	if out.Call != "" {
-		if e, err := l.o.Bus.Call(ctx, out.Call); err == nil {
+		if e, err := x.o.Bus.Call(ctx, out.Call); err == nil {
 			out.What = textnorm.FirstLine(e.Result)
 		}
-		if out.Texts, err = origins.Of(l.o.Store.Reader(ctx), origins.Call, out.Call); err != nil {
+		if out.Texts, err = origins.Of(x.o.Store.Reader(ctx), origins.Call, out.Call); err != nil {
 			return out, err
 		}
 	}
-	asked, err := l.o.Guard.Approvals(ctx, "", "", out.Event, 100)
+	asked, err := x.o.Guard.Approvals(ctx, "", "", out.Event, 100)
 	if err != nil {
 		return out, err
 	}
 	if i := slices.IndexFunc(asked, func(a guard.Approval) bool { return a.Call == out.Call && out.Call != "" }); i >= 0 {
 		out.Approval = &asked[i]
 	}
-	out.Text = out.formatText(l.o.Zone())
+	out.Text = out.formatText(x.o.Zone())
 	return out, nil
 }
 

@@ -1,12 +1,15 @@
-package autonomy
+package explain
 
 import (
 	"context"
 	"fmt"
+	"regexp"
 	"slices"
+	"time"
 
 	"hob/autonomy/bus"
 	"hob/autonomy/guard"
+	"hob/autonomy/mind/goals"
 	"hob/autonomy/notify"
 	"hob/autonomy/trace"
 	"hob/channels"
@@ -15,7 +18,7 @@ import (
 )
 
 // collectSuppressed finds events without a notice. The owner's own messages always get an answer.
-func (l *Loop) collectSuppressed(ctx context.Context, events []bus.Event, words []string, s *SilenceReport) error {
+func (x *Explainer) collectSuppressed(ctx context.Context, events []bus.Event, words []string, s *SilenceReport) error {
 	for _, ev := range events {
 		if len(s.Events) == mostSilent {
 			return nil
@@ -23,7 +26,7 @@ func (l *Loop) collectSuppressed(ctx context.Context, events []bus.Event, words 
 		if ev.ReceivedAt.Before(s.Since) || ev.Kind == bus.Message && ev.Provenance == provenance.Owner || ev.Kind == bus.Task || !textnorm.ContainsAllWords(ev.Text, words) {
 			continue
 		}
-		said, err := l.o.Bus.EventDeliveries(ctx, ev.ID)
+		said, err := x.o.Bus.EventDeliveries(ctx, ev.ID)
 		if err != nil {
 			return err
 		}
@@ -34,7 +37,7 @@ func (l *Loop) collectSuppressed(ctx context.Context, events []bus.Event, words 
 			}
 			continue
 		}
-		rule, err := l.unsaidRule(ctx, ev)
+		rule, err := x.unsaidRule(ctx, ev)
 		if err != nil {
 			return err
 		}
@@ -44,20 +47,20 @@ func (l *Loop) collectSuppressed(ctx context.Context, events []bus.Event, words 
 }
 
 // unsaidRule explains why an event has no notice.
-func (l *Loop) unsaidRule(ctx context.Context, ev bus.Event) (string, error) {
+func (x *Explainer) unsaidRule(ctx context.Context, ev bus.Event) (string, error) {
 	switch ev.State {
 	case bus.Done:
 	case bus.Dead:
 		return "[given_up] after " + fmt.Sprint(ev.Attempts) + " attempt(s): " + ev.Error, nil
 	default:
-		last, err := trace.LastTick(l.o.Store.Reader(ctx), ev.ID)
+		last, err := trace.LastTick(x.o.Store.Reader(ctx), ev.ID)
 		if err != nil || last == nil {
 			return "[not_done_yet] it is " + string(ev.State), err
 		}
 		return "[not_done_yet] " + last.Rule, nil
 	}
-	if l.o.Notices != nil {
-		held, err := l.o.Notices.Why(ctx, ev.ID)
+	if x.o.Notices != nil {
+		held, err := x.o.Notices.Why(ctx, ev.ID)
 		if err != nil {
 			return "", err
 		}
@@ -65,8 +68,8 @@ func (l *Loop) unsaidRule(ctx context.Context, ev bus.Event) (string, error) {
 			return fmt.Sprintf("[notice_%s] %s", held[0].State, held[0].Why), nil
 		}
 	}
-	if ev.Kind == bus.Goal && l.o.Goals != nil {
-		r, err := l.o.Goals.Trace(ctx, ev.ID)
+	if ev.Kind == bus.Goal && x.o.Goals != nil {
+		r, err := x.o.Goals.Trace(ctx, ev.ID)
 		if err != nil {
 			return "", err
 		}
@@ -74,7 +77,7 @@ func (l *Loop) unsaidRule(ctx context.Context, ev bus.Event) (string, error) {
 			return fmt.Sprintf("[%s] the review decided so: %s", r.Decision, r.Reason), nil
 		}
 	}
-	denied, err := l.o.Guard.AuditLines(ctx, guard.AuditQuery{Event: ev.ID, Verdict: "deny", Limit: 1})
+	denied, err := x.o.Guard.AuditLines(ctx, guard.AuditQuery{Event: ev.ID, Verdict: "deny", Limit: 1})
 	if err != nil {
 		return "", err
 	}
@@ -88,8 +91,8 @@ func (l *Loop) unsaidRule(ctx context.Context, ev bus.Event) (string, error) {
 }
 
 // collectUndelivered finds what was worded and did not reach the owner, and what did.
-func (l *Loop) collectUndelivered(ctx context.Context, words []string, s *SilenceReport) error {
-	list, err := l.o.Bus.Deliveries(ctx, "", "", "", looksBack)
+func (x *Explainer) collectUndelivered(ctx context.Context, words []string, s *SilenceReport) error {
+	list, err := x.o.Bus.Deliveries(ctx, "", "", "", looksBack)
 	if err != nil {
 		return err
 	}
@@ -113,11 +116,11 @@ func (l *Loop) collectUndelivered(ctx context.Context, words []string, s *Silenc
 }
 
 // heldNotices finds notices that were not sent immediately.
-func (l *Loop) heldNotices(ctx context.Context, words []string, s *SilenceReport) error {
-	if l.o.Notices == nil {
+func (x *Explainer) heldNotices(ctx context.Context, words []string, s *SilenceReport) error {
+	if x.o.Notices == nil {
 		return nil
 	}
-	list, err := l.o.Notices.List(ctx, "", "", looksBack)
+	list, err := x.o.Notices.List(ctx, "", "", looksBack)
 	if err != nil {
 		return err
 	}
@@ -126,7 +129,7 @@ func (l *Loop) heldNotices(ctx context.Context, words []string, s *SilenceReport
 			continue
 		}
 		if n.Text == "" { // it repeats another notice
-			if n.Text, err = l.o.Notices.NoticeText(ctx, n); err != nil {
+			if n.Text, err = x.o.Notices.NoticeText(ctx, n); err != nil {
 				return err
 			}
 		}
@@ -138,12 +141,78 @@ func (l *Loop) heldNotices(ctx context.Context, words []string, s *SilenceReport
 }
 
 // lastNotice returns the id of the newest notice from Hob, "" if none.
-func (l *Loop) lastNotice(ctx context.Context) (id string, err error) {
-	list, err := l.o.Bus.Deliveries(ctx, "", "", "", looksBack)
+func (x *Explainer) lastNotice(ctx context.Context) (id string, err error) {
+	list, err := x.o.Bus.Deliveries(ctx, "", "", "", looksBack)
 	for _, d := range list {
 		if d.Kind == channels.Notice {
 			return d.ID, err
 		}
 	}
 	return "", err
+}
+
+// GoalSilence explains why a goal is silent.
+type GoalSilence struct {
+	Goal goals.Goal          `json:"goal"`
+	Rule string              `json:"rule"`
+	Last *goals.ReviewRecord `json:"last,omitempty"`
+}
+
+var goalID = regexp.MustCompile(`^g-[a-z0-9]+$`)
+
+func (x *Explainer) goalSilences(ctx context.Context, words []string, s *SilenceReport) error {
+	if x.o.Goals == nil {
+		return nil
+	}
+	list, err := goals.ListIn(x.o.Store.Reader(ctx), false)
+	if err != nil {
+		return err
+	}
+	for _, g := range list {
+		if len(s.Goals) == mostSilent || !textnorm.ContainsAllWords(g.Description, words) {
+			continue
+		}
+		one, err := x.goalSilence(ctx, g)
+		if err != nil {
+			return err
+		}
+		s.Goals = append(s.Goals, one)
+	}
+	return nil
+}
+
+// goalSilence explains why a goal is silent.
+func (x *Explainer) goalSilence(ctx context.Context, g goals.Goal) (GoalSilence, error) {
+	out := GoalSilence{Goal: g}
+	if g.Event != "" {
+		r, err := x.o.Goals.Trace(ctx, g.Event)
+		if err != nil {
+			return out, err
+		}
+		out.Last = r
+	}
+	at := func(t time.Time) string { return t.In(x.o.Zone()).Format("2006-01-02 15:04") }
+	switch goals.Status(g.Status) {
+	case goals.Active:
+	case goals.Waiting:
+		out.Rule = "[waiting] it waits for your answer: hob approvals"
+		return out, nil
+	default:
+		out.Rule = "[" + g.Status + "] its reviews have ended"
+		if goals.Status(g.Status) == goals.Paused {
+			out.Rule = "[paused] hob goal resume " + g.ID + " sets it going again"
+		}
+		return out, nil
+	}
+	switch {
+	case g.NextAt.IsZero():
+		out.Rule = "[due] its review is running"
+	case g.Reviewed == 0:
+		out.Rule = "[not_due] its first review is at " + at(g.NextAt)
+	case g.Quiet > 0:
+		out.Rule = fmt.Sprintf("[backing_off] nothing changed in its last %d review(s), so the reviews are less frequent: next at %s", g.Quiet, at(g.NextAt))
+	default:
+		out.Rule = fmt.Sprintf("[%s] its last review decided so; the next is at %s", g.Last, at(g.NextAt))
+	}
+	return out, nil
 }

@@ -1,4 +1,4 @@
-package autonomy
+package explain
 
 import (
 	"context"
@@ -15,8 +15,8 @@ import (
 	"hob/platform/provenance/origins"
 )
 
-// Thing is a row of Hob in question: a fact, a task, a reminder, a watcher.
-type Thing struct {
+// ItemOrigin is a row of Hob in question: a fact, a task, a reminder, a watcher.
+type ItemOrigin struct {
 	ID   string    `json:"id"`
 	Call string    `json:"call,omitempty"` // that made it
 	Tool string    `json:"tool,omitempty"`
@@ -30,15 +30,15 @@ type Thing struct {
 var validRow = regexp.MustCompile(`^[a-z][a-z0-9_-]{3,63}$`)
 
 // findRow finds a row by its id, with the event in which it was made.
-func (l *Loop) findRow(ctx context.Context, id string) (t *Thing, event string, err error) {
+func (x *Explainer) findRow(ctx context.Context, id string) (t *ItemOrigin, event string, err error) {
 	if !validRow.MatchString(id) {
 		return nil, "", nil
 	}
-	t = &Thing{ID: id}
-	if t.Origins, err = origins.Of(l.o.Store.Reader(ctx), origins.Row, id); err != nil {
+	t = &ItemOrigin{ID: id}
+	if t.Origins, err = origins.Of(x.o.Store.Reader(ctx), origins.Row, id); err != nil {
 		return nil, "", err
 	}
-	c, found, err := l.o.Bus.FindCreator(ctx, id)
+	c, found, err := x.o.Bus.FindCreator(ctx, id)
 	switch {
 	case err != nil:
 		return nil, "", err
@@ -56,9 +56,9 @@ func (l *Loop) findRow(ctx context.Context, id string) (t *Thing, event string, 
 
 // traceOrigins adds the origins of untrusted text: what the event contained, and what was in the
 // context of each call.
-func (l *Loop) traceOrigins(ctx context.Context, w *Why) (err error) {
-	w.Origins = l.eventOrigins(ctx, w.Event)
-	q := l.o.Store.Reader(ctx)
+func (x *Explainer) traceOrigins(ctx context.Context, w *Why) (err error) {
+	w.Origins = x.eventOrigins(ctx, w.Event)
+	q := x.o.Store.Reader(ctx)
 	for i, c := range w.Calls {
 		if w.Calls[i].Origins, err = origins.Of(q, origins.Call, c.Call); err != nil {
 			return err
@@ -74,7 +74,7 @@ func (l *Loop) traceOrigins(ctx context.Context, w *Why) (err error) {
 }
 
 // eventOrigins returns the origins of an event's own content.
-func (l *Loop) eventOrigins(ctx context.Context, ev bus.Event) []provenance.Origin {
+func (x *Explainer) eventOrigins(ctx context.Context, ev bus.Event) []provenance.Origin {
 	switch ev.Kind {
 	case bus.Message:
 		m, err := payload.ParseMessage(ev)
@@ -87,13 +87,13 @@ func (l *Loop) eventOrigins(ctx context.Context, ev bus.Event) []provenance.Orig
 		if err != nil {
 			return nil
 		}
-		out, err := f.Origins(l.o.Store.Reader(ctx), ev)
+		out, err := f.Origins(x.o.Store.Reader(ctx), ev)
 		if err != nil {
-			l.o.Log.WarnContext(ctx, "origins cannot be read", "watcher", f.Watcher, "err", err)
+			x.o.Log.WarnContext(ctx, "origins cannot be read", "watcher", f.Watcher, "err", err)
 		}
 		return out
 	case bus.System:
-		return l.digestOrigins(ctx, ev)
+		return x.digestOrigins(ctx, ev)
 	case bus.Task:
 		var o struct {
 			Origins []provenance.Origin `json:"origins"`
@@ -108,13 +108,13 @@ func (l *Loop) eventOrigins(ctx context.Context, ev bus.Event) []provenance.Orig
 
 // digestOrigins returns the origins of a digest: for each notice those of its event and of the
 // event's calls.
-func (l *Loop) digestOrigins(ctx context.Context, ev bus.Event) []provenance.Origin {
-	if l.o.Notices == nil || ev.Source != notify.Source {
+func (x *Explainer) digestOrigins(ctx context.Context, ev bus.Event) []provenance.Origin {
+	if x.o.Notices == nil || ev.Source != notify.Source {
 		return nil
 	}
-	rows, err := l.o.Notices.Why(ctx, ev.ID)
+	rows, err := x.o.Notices.Why(ctx, ev.ID)
 	if err != nil {
-		l.o.Log.WarnContext(ctx, "origins cannot be read", "digest", ev.ID, "err", err)
+		x.o.Log.WarnContext(ctx, "origins cannot be read", "digest", ev.ID, "err", err)
 	}
 	var all [][]provenance.Origin
 	seen := map[string]bool{ev.ID: true} // its own notice
@@ -123,17 +123,17 @@ func (l *Loop) digestOrigins(ctx context.Context, ev bus.Event) []provenance.Ori
 			continue
 		}
 		seen[n.Event] = true
-		of, err := l.o.Bus.Event(ctx, n.Event)
+		of, err := x.o.Bus.Event(ctx, n.Event)
 		if err != nil { // the event was erased since
 			continue
 		}
-		all = append(all, l.eventOrigins(ctx, of))
-		calls, err := l.o.Bus.Calls(ctx, n.Event)
+		all = append(all, x.eventOrigins(ctx, of))
+		calls, err := x.o.Bus.Calls(ctx, n.Event)
 		if err != nil {
 			continue
 		}
 		for _, c := range calls {
-			if found, err := origins.Of(l.o.Store.Reader(ctx), origins.Result, c.Call); err == nil && c.Source.Tainted() {
+			if found, err := origins.Of(x.o.Store.Reader(ctx), origins.Result, c.Call); err == nil && c.Source.Tainted() {
 				all = append(all, found)
 			}
 		}
@@ -141,32 +141,32 @@ func (l *Loop) digestOrigins(ctx context.Context, ev bus.Event) []provenance.Ori
 	return provenance.Join(all...)
 }
 
-// toldFrom writes a line with the origins of untrusted text.
-func toldFrom(b *strings.Builder, what string, list []provenance.Origin) {
+// writeOrigins writes a line with the origins of untrusted text.
+func writeOrigins(b *strings.Builder, what string, list []provenance.Origin) {
 	if len(list) > 0 {
 		fmt.Fprintf(b, "    %s: text from %s\n", what, provenance.Told(list, provenance.MaxOrigins))
 	}
 }
 
 // formatText describes a row.
-func (t *Thing) formatText(at func(time.Time) string) string {
+func (t *ItemOrigin) formatText(at func(time.Time) string) string {
 	var b strings.Builder
 	if t.Call != "" {
 		fmt.Fprintf(&b, "%s  %s was made by %s (%s)\n", at(t.At), t.ID, t.Tool, t.Call)
 	} else {
 		fmt.Fprintf(&b, "%s was made here\n", t.ID)
 	}
-	toldFrom(&b, "out of", t.Origins)
+	writeOrigins(&b, "out of", t.Origins)
 	return b.String()
 }
 
 // madeIn finds the event of a question, or of the row with an id. Otherwise it returns none,
 // the error of the caller's own lookup.
-func (l *Loop) madeIn(ctx context.Context, id string, none error) (*Thing, bus.Event, error) {
-	event, ok, err := l.o.Guard.EventOf(ctx, id)
-	var t *Thing
+func (x *Explainer) madeIn(ctx context.Context, id string, none error) (*ItemOrigin, bus.Event, error) {
+	event, ok, err := x.o.Guard.EventOf(ctx, id)
+	var t *ItemOrigin
 	if err == nil && !ok {
-		t, event, err = l.findRow(ctx, id)
+		t, event, err = x.findRow(ctx, id)
 	}
 	if err != nil {
 		return nil, bus.Event{}, err
@@ -174,6 +174,6 @@ func (l *Loop) madeIn(ctx context.Context, id string, none error) (*Thing, bus.E
 	if event == "" {
 		return nil, bus.Event{}, none
 	}
-	ev, err := l.o.Bus.Event(ctx, event)
+	ev, err := x.o.Bus.Event(ctx, event)
 	return t, ev, err
 }

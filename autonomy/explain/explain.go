@@ -1,16 +1,79 @@
-package autonomy
+// Package explain answers why something happened, or did not: it reads the traces, the ledger, the
+// audit log, the queues and the origins of untrusted text, and words what they say. It changes
+// nothing. The commands `hob why` and `hob audit show`, the chat command /why, the tool of that
+// purpose and the API call it.
+package explain
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"log/slog"
 	"slices"
 	"strings"
 	"time"
 
 	"hob/autonomy/bus"
+	"hob/autonomy/guard"
+	"hob/autonomy/mind/goals"
+	"hob/autonomy/notify"
+	"hob/autonomy/usage"
 	"hob/platform/provenance"
+	"hob/platform/store"
 	"hob/watchers"
 )
+
+// Options of New; those without a default are required.
+type Options struct {
+	Store *store.Store
+	Bus   *bus.Bus
+	Guard *guard.Guard
+	// Goals and Notices are nil if the home has none.
+	Goals   *goals.Goals
+	Notices *notify.Notifier
+	// Watchers explains why watchers are silent; nil disables this.
+	Watchers Watchers
+	// Models and Costs say which model answered, and what it cost; nil disables this.
+	Models ModelChoices
+	Costs  EventCosts
+	// Zone returns the user's current time zone.
+	Zone func() *time.Location
+	Log  *slog.Logger // nil discards
+}
+
+// Watchers explains the silences of watchers; *watchers.Manager implements it.
+type Watchers interface {
+	Silence(ctx context.Context, id string) (watchers.Silence, error)
+	Passed(ctx context.Context, words []string, since time.Time, limit int) ([]watchers.SuppressedSignal, error)
+	Find(ctx context.Context, words string, f watchers.Filter) (watchers.Spec, error)
+	List(ctx context.Context, f watchers.Filter) ([]watchers.Spec, error)
+}
+
+// ModelChoices returns which model was chosen for the turn of an event, and why.
+// *modelrouter.Models implements it.
+type ModelChoices interface {
+	Lookup(ctx context.Context, event string) (model, reason string, ok bool, err error)
+}
+
+// EventCosts counts the model calls of an event; the cost is nil if a price is not known.
+// *usage.Tracker implements it.
+type EventCosts interface {
+	Of(ctx context.Context, event string) (calls int, cost *usage.Micros, err error)
+}
+
+// Explainer explains. Its methods may be called concurrently.
+type Explainer struct{ o Options }
+
+// New checks the options.
+func New(o Options) (*Explainer, error) {
+	if o.Store == nil || o.Bus == nil || o.Guard == nil || o.Zone == nil {
+		return nil, errors.New("explain: an option is missing")
+	}
+	if o.Log == nil {
+		o.Log = slog.New(slog.DiscardHandler)
+	}
+	return &Explainer{o: o}, nil
+}
 
 // The kinds of questions that Explain answers.
 const (
@@ -38,9 +101,9 @@ type Question struct {
 	Asked   string // the event of the question itself, which is not meant
 }
 
-// ParseWhyQuery parses a question as written on a command line: "tick last", "silence since 14:00",
+// ParseQuestion parses a question as written on a command line: "tick last", "silence since 14:00",
 // or an id alone.
-func ParseWhyQuery(args string) Question {
+func ParseQuestion(args string) Question {
 	kind, rest, _ := strings.Cut(strings.TrimSpace(args), " ")
 	if slices.Contains([]string{WhyEvent, WhyTick, WhyNotification, WhySilence}, kind) {
 		return Question{Kind: kind, About: strings.TrimSpace(rest)}
@@ -49,43 +112,43 @@ func ParseWhyQuery(args string) Question {
 }
 
 // Explain answers why something happened, or did not.
-func (l *Loop) Explain(ctx context.Context, q Question) (Explanation, error) {
+func (x *Explainer) Explain(ctx context.Context, q Question) (Explanation, error) {
 	about := q.About
 	if about == "last" {
 		about = ""
 	}
 	switch q.Kind {
 	case WhyTick:
-		return l.Tick(ctx, about)
+		return x.ExplainTick(ctx, about)
 	case WhySilence:
-		return l.Silence(ctx, about)
+		return x.ExplainSilence(ctx, about)
 	case WhyNotification:
 		if about == "" {
-			id, err := l.lastNotice(ctx)
+			id, err := x.lastNotice(ctx)
 			if err != nil || id == "" {
 				return noNotice(), err
 			}
 			about = id
 		}
-		return l.Why(ctx, about, "")
+		return x.ExplainEvent(ctx, about, "")
 	case "", WhyEvent:
 		if about == "" && q.Asked != "" {
-			return l.whyBefore(ctx, q)
+			return x.whyBefore(ctx, q)
 		}
-		return l.Why(ctx, about, q.Session)
+		return x.ExplainEvent(ctx, about, q.Session)
 	}
 	return nil, fmt.Errorf("%w: %q cannot be explained; there are event, tick, notification and silence", ErrUnclear, q.Kind)
 }
 
 // whyBefore explains the events before the question.
-func (l *Loop) whyBefore(ctx context.Context, q Question) (Why, error) {
-	list, err := l.o.Bus.List(ctx, q.Session, "", 100)
+func (x *Explainer) whyBefore(ctx context.Context, q Question) (Why, error) {
+	list, err := x.o.Bus.List(ctx, q.Session, "", 100)
 	if err != nil {
 		return Why{}, err
 	}
 	for _, e := range list {
 		if e.ID != q.Asked && (e.Kind != bus.Message || e.Lane == e.Session) {
-			return l.Why(ctx, e.ID, q.Session)
+			return x.ExplainEvent(ctx, e.ID, q.Session)
 		}
 	}
 	return emptyWhy(), nil

@@ -1,4 +1,4 @@
-package autonomy
+package explain
 
 import (
 	"context"
@@ -29,7 +29,7 @@ type Why struct {
 	instead string // the answer in that case
 	// Origins are the sources of the event's untrusted text; Thing is the row in question.
 	Origins    []provenance.Origin `json:"origins,omitempty"`
-	Thing      *Thing              `json:"thing,omitempty"`
+	Thing      *ItemOrigin         `json:"thing,omitempty"`
 	Calls      []bus.Entry         `json:"calls"`
 	Approvals  []guard.Approval    `json:"approvals"`
 	Audit      []guard.Record      `json:"audit"`
@@ -54,58 +54,79 @@ type Spent struct {
 
 const nothingYet = "Nothing has happened here yet, so there is nothing to explain. Say something first (`hob ask hello`), or ask about missing notices: `hob why silence`."
 
-// Why explains an event, a delivery, the last firing of a watcher, or (id "") the last event of
+// ExplainEvent explains an event, a delivery, the last firing of a watcher, or (id "") the last event of
 // the session (or, without one, of any session). If nothing has happened yet, it returns a Why
 // that says so and no error.
-func (l *Loop) Why(ctx context.Context, id, session string) (Why, error) {
+func (x *Explainer) ExplainEvent(ctx context.Context, id, session string) (Why, error) {
 	var w Why
-	ev, err := l.findEvent(ctx, id, session)
+	ev, err := x.findEvent(ctx, id, session)
 	if errors.Is(err, bus.ErrNotFound) && id == "" {
 		return emptyWhy(), nil
 	}
 	if errors.Is(err, bus.ErrNotFound) {
-		w.Thing, ev, err = l.madeIn(ctx, id, err)
+		w.Thing, ev, err = x.madeIn(ctx, id, err)
 	}
 	if err != nil {
 		return w, err
 	}
 	w.Event = ev
-	if w.Trace, err = trace.ReadTurn(l.o.Store.Reader(ctx), ev.ID); err != nil {
+	if w.Trace, err = trace.ReadTurn(x.o.Store.Reader(ctx), ev.ID); err != nil {
 		return w, err
 	}
-	if w.Ticks, err = trace.EventTicks(l.o.Store.Reader(ctx), ev.ID); err != nil {
+	if w.Ticks, err = trace.EventTicks(x.o.Store.Reader(ctx), ev.ID); err != nil {
 		return w, err
 	}
-	if l.o.Notices != nil {
-		if w.Notices, err = l.o.Notices.Why(ctx, ev.ID); err != nil {
+	if x.o.Notices != nil {
+		if w.Notices, err = x.o.Notices.Why(ctx, ev.ID); err != nil {
 			return w, err
 		}
 	}
-	if w.Calls, err = l.o.Bus.Calls(ctx, ev.ID); err != nil {
+	if w.Calls, err = x.o.Bus.Calls(ctx, ev.ID); err != nil {
 		return w, err
 	}
-	if err = l.traceOrigins(ctx, &w); err != nil {
+	if err = x.traceOrigins(ctx, &w); err != nil {
 		return w, err
 	}
-	if w.Event.Kind == bus.Goal && l.o.Goals != nil {
-		if w.Goal, err = l.o.Goals.Trace(ctx, ev.ID); err != nil {
+	if w.Event.Kind == bus.Goal && x.o.Goals != nil {
+		if w.Goal, err = x.o.Goals.Trace(ctx, ev.ID); err != nil {
 			return w, err
 		}
 	}
-	if w.Approvals, err = l.o.Guard.Approvals(ctx, "", "", ev.ID, 100); err != nil {
+	if w.Approvals, err = x.o.Guard.Approvals(ctx, "", "", ev.ID, 100); err != nil {
 		return w, err
 	}
-	if w.Audit, err = l.o.Guard.Audit(ctx, ev.ID, 0, 100); err != nil {
+	if w.Audit, err = x.o.Guard.Audit(ctx, ev.ID, 0, 100); err != nil {
 		return w, err
 	}
-	if w.Deliveries, err = l.o.Bus.EventDeliveries(ctx, ev.ID); err != nil || l.o.Spent == nil {
+	if w.Deliveries, err = x.o.Bus.EventDeliveries(ctx, ev.ID); err != nil {
 		return w, err
 	}
-	s, err := l.o.Spent(ctx, ev.ID)
-	if s.Model != "" || s.Calls > 0 {
-		w.Spent = &s
-	}
+	w.Spent, err = x.readSpent(ctx, ev.ID)
 	return w, err
+}
+
+// readSpent reads the model of an event's turn and its usage; nil if it had no model.
+func (x *Explainer) readSpent(ctx context.Context, event string) (*Spent, error) {
+	var s Spent
+	var err error
+	if x.o.Models != nil {
+		if s.Model, s.Reason, _, err = x.o.Models.Lookup(ctx, event); err != nil {
+			return nil, err
+		}
+	}
+	if x.o.Costs != nil {
+		calls, cost, err := x.o.Costs.Of(ctx, event)
+		if err != nil {
+			return nil, err
+		}
+		if s.Calls = calls; cost != nil {
+			s.CostUSD, s.Cost = new(cost.USD()), cost.String()
+		}
+	}
+	if s.Model == "" && s.Calls == 0 {
+		return nil, nil
+	}
+	return &s, nil
 }
 
 // emptyWhy returns the answer before the first event.
@@ -116,9 +137,9 @@ func emptyWhy() Why {
 	}
 }
 
-func (l *Loop) findEvent(ctx context.Context, id, session string) (bus.Event, error) {
+func (x *Explainer) findEvent(ctx context.Context, id, session string) (bus.Event, error) {
 	if id == "" {
-		list, err := l.o.Bus.List(ctx, session, "", 100)
+		list, err := x.o.Bus.List(ctx, session, "", 100)
 		if err != nil {
 			return bus.Event{}, err
 		}
@@ -126,29 +147,29 @@ func (l *Loop) findEvent(ctx context.Context, id, session string) (bus.Event, er
 			if e.Kind == bus.Message && e.Lane != e.Session {
 				continue
 			}
-			if look, err := l.isReadOnlyCommand(ctx, e); err != nil || !look {
+			if look, err := x.isReadOnlyCommand(ctx, e); err != nil || !look {
 				return e, err
 			}
 		}
 		return bus.Event{}, bus.ErrNotFound
 	}
-	ev, err := l.o.Bus.Event(ctx, id)
+	ev, err := x.o.Bus.Event(ctx, id)
 	if !errors.Is(err, bus.ErrNotFound) {
 		return ev, err
 	}
-	if e, derr := l.o.Bus.DeliveryEvent(ctx, id); derr == nil {
-		return l.o.Bus.Event(ctx, e)
+	if e, derr := x.o.Bus.DeliveryEvent(ctx, id); derr == nil {
+		return x.o.Bus.Event(ctx, e)
 	}
-	if c, cerr := l.o.Bus.Call(ctx, id); cerr == nil {
-		return l.o.Bus.Event(ctx, c.Event)
+	if c, cerr := x.o.Bus.Call(ctx, id); cerr == nil {
+		return x.o.Bus.Event(ctx, c.Event)
 	}
-	if l.o.Notices != nil {
-		if n, nerr := l.o.Notices.Why(ctx, id); nerr == nil && len(n) > 0 {
-			return l.o.Bus.Event(ctx, n[0].Event)
+	if x.o.Notices != nil {
+		if n, nerr := x.o.Notices.Why(ctx, id); nerr == nil && len(n) > 0 {
+			return x.o.Bus.Event(ctx, n[0].Event)
 		}
 	}
 	for _, kind := range []bus.Kind{bus.Watcher, bus.Schedule, bus.Goal} {
-		if list, lerr := l.o.Bus.List(ctx, string(kind)+":"+id, "", 1); lerr == nil && len(list) > 0 {
+		if list, lerr := x.o.Bus.List(ctx, string(kind)+":"+id, "", 1); lerr == nil && len(list) > 0 {
 			return list[0], nil
 		}
 	}
@@ -157,19 +178,19 @@ func (l *Loop) findEvent(ctx context.Context, id, session string) (bus.Event, er
 
 // isReadOnlyCommand reports whether an event is a read-only command, such as `hob status`; users do not
 // ask for its reasons.
-func (l *Loop) isReadOnlyCommand(ctx context.Context, e bus.Event) (bool, error) {
+func (x *Explainer) isReadOnlyCommand(ctx context.Context, e bus.Event) (bool, error) {
 	if e.Kind != bus.Task {
 		return false, nil
 	}
-	calls, err := l.o.Bus.Calls(ctx, e.ID)
+	calls, err := x.o.Bus.Calls(ctx, e.ID)
 	if err != nil || len(calls) == 0 {
 		return false, err
 	}
 	return !slices.ContainsFunc(calls, func(c bus.Entry) bool { return c.Effects != tools.Read.String() }), nil
 }
 
-// wayOf describes the target and the state of a delivery.
-func wayOf(d bus.Delivery, at func(time.Time) string) string {
+// describeDelivery describes the target and the state of a delivery.
+func describeDelivery(d bus.Delivery, at func(time.Time) string) string {
 	s := fmt.Sprintf("%s to %s on %s, %s", d.Kind, d.Session, d.Channel, d.State)
 	if d.Kind == channels.Send {
 		s = fmt.Sprintf("send on %s, %s", strings.TrimSuffix(d.Channel+" to "+d.Chat, " to "), d.State)
@@ -194,15 +215,15 @@ func (w Why) Text(zone *time.Location) string {
 		b.WriteString(w.Thing.formatText(at))
 	}
 	fmt.Fprintf(&b, "%s  a %s came from %s (%s words): %q\n", at(w.Event.ReceivedAt), w.Event.Kind, w.Event.Source, w.Event.Provenance, textnorm.FirstLine(w.Event.Text))
-	toldFrom(&b, "it brings", w.Origins)
+	writeOrigins(&b, "it brings", w.Origins)
 	for _, c := range w.Calls {
 		fmt.Fprintf(&b, "%s  tool %s %s: %s", at(c.StartedAt), c.Tool, c.State, c.Decision)
 		if c.Code != "" {
 			fmt.Fprintf(&b, " [%s]", c.Code)
 		}
 		b.WriteString("\n")
-		toldFrom(&b, "in view of it", c.Origins)
-		toldFrom(&b, "it returned", c.Returned)
+		writeOrigins(&b, "in view of it", c.Origins)
+		writeOrigins(&b, "it returned", c.Returned)
 	}
 	if w.Goal != nil {
 		b.WriteString(w.Goal.Text(at))
@@ -217,7 +238,7 @@ func (w Why) Text(zone *time.Location) string {
 		}
 	}
 	for _, d := range w.Deliveries {
-		fmt.Fprintf(&b, "%s  %s: %q\n", at(d.CreatedAt), wayOf(d, at), textnorm.FirstLine(d.Text))
+		fmt.Fprintf(&b, "%s  %s: %q\n", at(d.CreatedAt), describeDelivery(d, at), textnorm.FirstLine(d.Text))
 	}
 	for _, n := range w.Notices {
 		b.WriteString(n.Line(at) + "\n")
@@ -242,6 +263,66 @@ func (w Why) Text(zone *time.Location) string {
 	}
 	for _, t := range w.Ticks {
 		fmt.Fprintf(&b, "\n%s  tick %s (woken by: %s) decided: %s; %s", at(t.At), t.Tick, t.Woke, t.Rule, t.State)
+	}
+	return strings.TrimSpace(b.String())
+}
+
+// Tick is one iteration of the loop that had an input.
+type Tick struct {
+	ID     string    `json:"id"`
+	At     time.Time `json:"at"`
+	Woke   string    `json:"woke"`
+	Events []Why     `json:"events"`
+	// Nothing: no tick had an input yet.
+	Nothing bool `json:"nothing,omitempty"`
+}
+
+// ExplainTick explains one tick, by its id or the id of one of its events. "" or "last" means the
+// last tick with an input.
+func (x *Explainer) ExplainTick(ctx context.Context, id string) (Tick, error) {
+	q := x.o.Store.Reader(ctx)
+	if id == "last" {
+		id = ""
+	}
+	t := Tick{Events: []Why{}}
+	var err error
+	if t.ID, err = trace.FindTick(q, id); err != nil {
+		return t, err
+	}
+	switch {
+	case t.ID == "" && id == "":
+		t.Nothing = true
+		return t, nil
+	case t.ID == "":
+		return t, fmt.Errorf("no tick and no event has the id %q: %w", id, bus.ErrNotFound)
+	}
+	rows, err := trace.TickEvents(q, t.ID)
+	if err != nil {
+		return t, err
+	}
+	for _, r := range rows {
+		t.At, t.Woke = r.At, r.Woke
+		w, err := x.ExplainEvent(ctx, r.Event, "")
+		if errors.Is(err, bus.ErrNotFound) { // the event was erased since
+			continue
+		}
+		if err != nil {
+			return t, err
+		}
+		t.Events = append(t.Events, w)
+	}
+	return t, nil
+}
+
+// Text formats the explanation for users.
+func (t Tick) Text(zone *time.Location) string {
+	if t.Nothing {
+		return "No tick had an input yet: nothing has arrived and nothing was due."
+	}
+	var b strings.Builder
+	fmt.Fprintf(&b, "tick %s at %s, woken by: %s; %d event(s)\n", t.ID, t.At.In(zone).Format("2006-01-02 15:04:05"), t.Woke, len(t.Events))
+	for _, w := range t.Events {
+		b.WriteString("\n" + w.Text(zone) + "\n")
 	}
 	return strings.TrimSpace(b.String())
 }
