@@ -21,7 +21,7 @@ const MaxTyped = 400
 type TextPart struct {
 	Text   string     `json:"text"`
 	Origin TextOrigin `json:"origin"`
-	Name   string     `json:"name,omitempty"` // a label of the client's choice, such as a file name
+	Name   string     `json:"name,omitempty" schema:"maxLength=200"` // a label of the client's choice, such as a file name
 }
 
 // TextSource is the origin of an untrusted text of a message.

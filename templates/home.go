@@ -34,12 +34,12 @@ type ResourceStore interface {
 
 // DesiredState lists the resources that templates should have.
 type DesiredState struct {
-	Source    string     `json:"source"`  // see SourceOf; "" if no template is in use
-	Trusted   bool       `json:"trusted"` // built in; all other templates count as untrusted text
-	Goals     []Goal     `json:"goals"`
-	Schedules []Schedule `json:"schedules"`
-	Watchers  []Watcher  `json:"watchers"`
-	Dry       bool       `json:"dry"` // report only, change nothing
+	Source    string     `json:"source"`                    // see SourceOf; "" if no template is in use
+	Trusted   bool       `json:"trusted" schema:"optional"` // built in; all other templates count as untrusted text
+	Goals     []Goal     `json:"goals" schema:"optional"`
+	Schedules []Schedule `json:"schedules" schema:"optional"`
+	Watchers  []Watcher  `json:"watchers" schema:"optional"`
+	Dry       bool       `json:"dry" schema:"optional"` // report only, change nothing
 }
 
 // ApplyResult reports the changes that Reconcile made.

@@ -44,13 +44,13 @@ type Decision struct {
 // NewGrant is a grant that the user creates without a pending request.
 type NewGrant struct {
 	Tool      string          `json:"tool"`
-	Pattern   string          `json:"pattern"`   // the pattern it covers, or
-	Arguments json.RawMessage `json:"arguments"` // the same arguments
-	Session   string          `json:"session"`   // the session it applies to
-	Name      string          `json:"name"`
-	Outside   bool            `json:"outside"` // also with untrusted text in context
-	Expires   string          `json:"expires"` // a duration: "1h" (default), "30d"
-	Uses      int             `json:"uses"`
+	Pattern   string          `json:"pattern,omitempty"`                        // the pattern it covers, such as "git status *", to:ADDRESS, host:NAME, below:/PATH; or
+	Arguments json.RawMessage `json:"arguments,omitempty" schema:"type=object"` // the same arguments
+	Session   string          `json:"session"`                                  // the session it applies to; watcher:ID for a watcher
+	Name      string          `json:"name,omitempty"`
+	Outside   bool            `json:"outside,omitempty"` // also with untrusted text in context
+	Expires   string          `json:"expires,omitempty"` // a duration, at most 30d: "1h" (default)
+	Uses      int             `json:"uses,omitempty"`    // maximum number of uses; 0 means no limit
 	By        string          `json:"-"`
 }
 
@@ -71,7 +71,7 @@ type Approval struct {
 	// both in visible characters.
 	Why   string `json:"why,omitempty"`
 	Exact string `json:"exact,omitempty"`
-	// Effects of the call, joined with "+".
+	// Effects of the call, joined with "+": read, write, send, egress, exec, destroy, secret.
 	Effects string `json:"effects,omitempty"`
 	// Origins are the sources of the untrusted text in context, if any.
 	Origins []provenance.Origin `json:"origins,omitempty"`
@@ -83,7 +83,7 @@ type Approval struct {
 	Batch      string            `json:"batch,omitempty"`
 	Provenance provenance.Source `json:"provenance"`
 	Attended   bool              `json:"attended"`
-	State      string            `json:"state"`
+	State      string            `json:"state" schema:"enum=pending|approved|denied|timeout|cancelled"`
 	Scope      string            `json:"scope,omitempty"`
 	Note       string            `json:"note,omitempty"`
 	DecidedBy  string            `json:"decided_by,omitempty"`
@@ -111,7 +111,7 @@ type Grant struct {
 	Outside   bool      `json:"outside"`
 	Used      int       `json:"used"`
 	MaxUses   int       `json:"max_uses,omitempty"`
-	State     string    `json:"state"` // live, revoked, expired, used up
+	State     string    `json:"state" schema:"enum=live|revoked|expired|used up"`
 	Approval  string    `json:"approval,omitempty"`
 	CreatedAt time.Time `json:"created_at"`
 	ExpiresAt time.Time `json:"expires_at"`

@@ -27,12 +27,12 @@ type Display struct {
 type Delivery struct {
 	ID            string    `json:"id"`
 	Event         string    `json:"event"`
-	Kind          string    `json:"kind"`
+	Kind          string    `json:"kind" schema:"enum=reply|notice|question|status|send"`
 	Session       string    `json:"session"`
 	Channel       string    `json:"channel"`
 	Chat          string    `json:"chat,omitempty"` // target in the channel: the recipient of a send
 	Text          string    `json:"text"`
-	State         string    `json:"state"`
+	State         string    `json:"state" schema:"enum=queued|sending|sent|failed|dead|cancelled"`
 	Attempts      int       `json:"attempts"`
 	Error         string    `json:"error,omitempty"`
 	MaybeRepeated bool      `json:"maybe_repeated,omitempty"`

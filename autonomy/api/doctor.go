@@ -18,7 +18,7 @@ type Doctor interface {
 // Finding is the result of one check.
 type Finding struct {
 	Name   string `json:"name"`
-	State  string `json:"state"`  // ok, warn, fail, skipped
+	State  string `json:"state" schema:"enum=ok|warn|fail|skipped"`
 	Cause  string `json:"cause"`  // the finding
 	Remedy string `json:"remedy"` // "" when there is nothing to do
 	// Link opens the system settings for the fix; "" if there is none.

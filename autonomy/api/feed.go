@@ -31,7 +31,7 @@ type Subscription interface {
 // {answer, usage, interrupted, model}, error {message, kind}, dropped {dropped}.
 type FeedEvent struct {
 	ID      uint64          `json:"id"`
-	Type    string          `json:"type"`
+	Type    string          `json:"type" schema:"enum=message_start|content_delta|tool_call_start|tool_call_delta|approval_required|tool_start|tool_progress|tool_result|message_end|error|delivery|watcher|status|dropped"`
 	Event   string          `json:"event,omitempty"`
 	Session string          `json:"session,omitempty"`
 	At      time.Time       `json:"at"`

@@ -75,7 +75,7 @@ type GoalDetails struct {
 
 // Plan is the current daily plan.
 type Plan struct {
-	Date     string        `json:"date"`
+	Date     string        `json:"date" schema:"format=date"`
 	Sections []PlanSection `json:"sections"` // without the empty ones
 }
 

@@ -53,10 +53,10 @@ func (q MemoryQuery) IsEmpty() bool {
 // MemoryImport describes an import, by its path on this machine.
 type MemoryImport struct {
 	Path   string `json:"path"`
-	Name   string `json:"name,omitempty"`   // the name of the source, if the path has no meaning
-	Format string `json:"format,omitempty"` // the required format, "" for any
-	Trust  bool   `json:"trust"`            // the content counts as the user's own words
-	DryRun bool   `json:"dry_run"`          // only report what would be imported
+	Name   string `json:"name,omitempty"`    // the name of the source, if the path has no meaning
+	Format string `json:"format,omitempty"`  // the required format, "" for any
+	Trust  bool   `json:"trust,omitempty"`   // the content counts as the user's own words
+	DryRun bool   `json:"dry_run,omitempty"` // only report what would be imported
 }
 
 // MemoryProgress is one step of a long operation.

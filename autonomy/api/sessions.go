@@ -55,7 +55,7 @@ type ChatLine struct {
 	ID    string    `json:"id"`
 	Event string    `json:"event"`
 	From  string    `json:"from"` // "owner", "hob", or the sender
-	Kind  string    `json:"kind"` // message, reply, notice, question, status
+	Kind  string    `json:"kind" schema:"enum=message|reply|notice|question|status"`
 	Text  string    `json:"text"`
 	State string    `json:"state"`
 	At    time.Time `json:"at"`

@@ -25,13 +25,13 @@ type Turns interface {
 type EventStatus struct {
 	ID        string          `json:"id"`
 	Session   string          `json:"session"`
-	State     string          `json:"state"` // pending, claimed, done, dead
+	State     string          `json:"state" schema:"enum=pending|claimed|done|dead"`
 	Attempts  int             `json:"attempts"`
 	Answer    string          `json:"answer"`
 	Error     string          `json:"error,omitempty"`
 	Position  int             `json:"position,omitempty"` // events before it in its queue
-	Tools     []ToolUse       `json:"tools"`
-	Usage     json.RawMessage `json:"usage"` // a TokenUsage, or null
+	Tools     []ToolUse       `json:"tools" schema:"notnull"`
+	Usage     json.RawMessage `json:"usage" schema:"type=object,null"` // a TokenUsage, or null
 	Approvals []Approval      `json:"approvals,omitempty"`
 }
 
@@ -50,8 +50,8 @@ type Answered struct {
 	Answer  string          `json:"answer"`
 	Session string          `json:"session"`
 	Event   string          `json:"event"`
-	Tools   []ToolUse       `json:"tools"`
-	Usage   json.RawMessage `json:"usage"` // a TokenUsage, or null
+	Tools   []ToolUse       `json:"tools" schema:"notnull"`
+	Usage   json.RawMessage `json:"usage" schema:"type=object,null"` // a TokenUsage, or null
 }
 
 // Stopped is the result of Stop.

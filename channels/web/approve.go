@@ -21,19 +21,12 @@ func (s *Server) answeringSurface(r *http.Request, proof authMethod) (string, er
 }
 
 // serveApproval handles the owner's decision on a question or a batch of questions.
-func (s *Server) serveApproval(w http.ResponseWriter, r *http.Request, proof authMethod) error {
+func (s *Server) serveApproval(w http.ResponseWriter, r *http.Request, c call) error {
 	_, err := sessionID(r.PathValue("session"))
 	if err != nil {
 		return err
 	}
-	var in struct {
-		Approved   *bool  `json:"approved"`
-		Scope      string `json:"scope"`
-		Expires    string `json:"expires"`
-		Uses       int    `json:"uses"`
-		Note       string `json:"note"`
-		Beforehand string `json:"beforehand"`
-	}
+	var in DecisionRequest
 	if err := s.readJSONBody(w, r, &in); err != nil {
 		return err
 	}
@@ -44,7 +37,7 @@ func (s *Server) serveApproval(w http.ResponseWriter, r *http.Request, proof aut
 		return invalidFailure("uses must not be negative")
 	}
 	a := api.Answer{Approved: *in.Approved, Scope: in.Scope, Expires: in.Expires, Uses: in.Uses, Note: in.Note, Beforehand: in.Beforehand}
-	if a.By, err = s.answeringSurface(r, proof); err != nil {
+	if a.By, err = s.answeringSurface(r, c.by); err != nil {
 		return err
 	}
 	out, err := s.backend.Answer(r.Context(), r.PathValue("approval"), a)
@@ -59,59 +52,29 @@ func (s *Server) serveApproval(w http.ResponseWriter, r *http.Request, proof aut
 	return nil
 }
 
-// serveGrant creates a grant without a pending question.
-func (s *Server) serveGrant(w http.ResponseWriter, r *http.Request, proof authMethod) error {
-	var in api.NewGrant
-	err := s.readJSONBody(w, r, &in)
-	if err != nil {
-		return err
+// createGrant creates a grant without a pending question.
+func (s *Server) createGrant(r *http.Request, c call, in api.NewGrant) (out api.Grant, err error) {
+	if in.By, err = s.answeringSurface(r, c.by); err != nil {
+		return out, err
 	}
-	if in.By, err = s.answeringSurface(r, proof); err != nil {
-		return err
-	}
-	out, err := s.backend.Grant(r.Context(), in)
-	if err != nil {
-		return err
-	}
-	s.writeJSON(w, http.StatusOK, out)
-	return nil
+	return s.backend.Grant(r.Context(), in)
 }
 
-// ownerActHandler returns a handler that runs an owner action on the item named by a part of the path.
-func ownerActHandler[T any](s *Server, part string, do func(ctx context.Context, id, by string) (T, error)) func(http.ResponseWriter, *http.Request, authMethod) error {
-	return func(w http.ResponseWriter, r *http.Request, proof authMethod) error {
-		var in struct{}
-		if err := s.readJSONBody(w, r, &in); err != nil {
-			return err
-		}
-		by, err := s.answeringSurface(r, proof)
+// ownerActEndpoint runs an owner action on the item named by a part of the path.
+func ownerActEndpoint[T any](s *Server, part string, do func(ctx context.Context, id, by string) (T, error)) endpoint {
+	return actionEndpoint(s, func(r *http.Request, c call, _ struct{}) (out T, err error) {
+		by, err := s.answeringSurface(r, c.by)
 		if err != nil {
-			return err
+			return out, err
 		}
-		out, err := do(r.Context(), r.PathValue(part), by)
-		if err != nil {
-			return err
-		}
-		s.writeJSON(w, http.StatusOK, out)
-		return nil
-	}
+		return do(r.Context(), r.PathValue(part), by)
+	})
 }
 
 // testChannel runs the self-test of a channel.
-func (s *Server) testChannel(w http.ResponseWriter, r *http.Request, proof authMethod) error {
-	var in struct {
-		Send bool `json:"send"`
+func (s *Server) testChannel(r *http.Request, c call, in ChannelTestRequest) (out api.ChannelTest, err error) {
+	if _, err := s.answeringSurface(r, c.by); err != nil {
+		return out, err
 	}
-	if err := s.readJSONBody(w, r, &in); err != nil {
-		return err
-	}
-	if _, err := s.answeringSurface(r, proof); err != nil {
-		return err
-	}
-	out, err := s.backend.TestChannel(r.Context(), r.PathValue("channel"), in.Send)
-	if err != nil {
-		return err
-	}
-	s.writeJSON(w, http.StatusOK, out)
-	return nil
+	return s.backend.TestChannel(r.Context(), r.PathValue("channel"), in.Send)
 }

@@ -8,8 +8,8 @@ import (
 	"hob/autonomy/api"
 )
 
-// serveAudit lists lines of the audit log.
-func (s *Server) serveAudit(w http.ResponseWriter, r *http.Request, _ authMethod) error {
+// auditRecords lists lines of the audit log.
+func (s *Server) auditRecords(r *http.Request, _ call) ([]api.AuditRecord, error) {
 	values := r.URL.Query()
 	var q api.AuditQuery
 	text := map[string]*string{
@@ -31,52 +31,34 @@ func (s *Server) serveAudit(w http.ResponseWriter, r *http.Request, _ authMethod
 			continue
 		}
 		if err != nil {
-			return err
+			return nil, err
 		}
 		values.Del(k)
 	}
 	common, err := parseQuery(values.Encode(), []string{"limit", "before"})
 	if err != nil {
-		return err
+		return nil, err
 	}
 	q.Limit = common.Limit
 	if common.Before != "" {
 		if q.Before, err = strconv.ParseInt(common.Before, 10, 64); err != nil || q.Before < 1 {
-			return invalidFailure("before must be the number of a line")
+			return nil, invalidFailure("before must be the number of a line")
 		}
 	}
 	out, err := s.backend.Audit(r.Context(), q)
-	if err != nil {
-		return err
-	}
-	s.writeJSON(w, http.StatusOK, out)
-	return nil
+	return notNil(out), err
 }
 
-func (s *Server) auditVerify(w http.ResponseWriter, r *http.Request, _ authMethod) error {
-	out, err := s.backend.AuditVerify(r.Context())
-	if err != nil {
-		return err
-	}
-	s.writeJSON(w, http.StatusOK, out)
-	return nil
-}
-
-func (s *Server) auditLine(w http.ResponseWriter, r *http.Request, _ authMethod) error {
+func (s *Server) auditLine(r *http.Request, _ call) (api.AuditLine, error) {
 	n, err := strconv.ParseInt(r.PathValue("line"), 10, 64)
 	if err != nil || n < 1 {
-		return invalidFailure("the line must be a number")
+		return api.AuditLine{}, invalidFailure("the line must be a number")
 	}
-	out, err := s.backend.AuditLine(r.Context(), n)
-	if err != nil {
-		return err
-	}
-	s.writeJSON(w, http.StatusOK, out)
-	return nil
+	return s.backend.AuditLine(r.Context(), n)
 }
 
 // auditExport sends a range of the audit log.
-func (s *Server) auditExport(w http.ResponseWriter, r *http.Request, _ authMethod) error {
+func (s *Server) auditExport(w http.ResponseWriter, r *http.Request, _ call) error {
 	format := "jsonl"
 	var since, until time.Time
 	for k, vs := range r.URL.Query() {

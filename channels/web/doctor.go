@@ -11,34 +11,28 @@ import (
 // maxNames is the maximum number of checks selected by name.
 const maxNames = 100
 
-// serveFindings returns all findings at once.
-func (s *Server) serveFindings(w http.ResponseWriter, r *http.Request, _ authMethod) error {
+// findings returns all findings at once.
+func (s *Server) findings(r *http.Request, _ call) ([]api.Finding, error) {
 	values, err := url.ParseQuery(r.URL.RawQuery)
 	if err != nil {
-		return invalidFailure("the query string cannot be read")
+		return nil, invalidFailure("the query string cannot be read")
 	}
 	for k := range values {
 		if k != "name" {
-			return newFailure(http.StatusBadRequest, "invalid", "the parameter is name, as often as needed", "unknown parameter %q", k)
+			return nil, newFailure(http.StatusBadRequest, "invalid", "the parameter is name, as often as needed", "unknown parameter %q", k)
 		}
 	}
 	if err := checkNames(values["name"]); err != nil {
-		return err
+		return nil, err
 	}
 	out := []api.Finding{}
-	if err := s.backend.Examine(r.Context(), values["name"], false, func(f api.Finding) { out = append(out, f) }); err != nil {
-		return err
-	}
-	s.writeJSON(w, http.StatusOK, out)
-	return nil
+	err = s.backend.Examine(r.Context(), values["name"], false, func(f api.Finding) { out = append(out, f) })
+	return out, err
 }
 
 // streamFindings streams each finding and may repair problems.
-func (s *Server) streamFindings(w http.ResponseWriter, r *http.Request, _ authMethod) error {
-	var in struct {
-		Names []string `json:"names"`
-		Fix   bool     `json:"fix"`
-	}
+func (s *Server) streamFindings(w http.ResponseWriter, r *http.Request, _ call) error {
+	var in ExamineRequest
 	if err := s.readJSONBody(w, r, &in); err != nil {
 		return err
 	}

@@ -10,22 +10,12 @@ import (
 )
 
 // newLogin creates a one-time link with which a browser gets its cookie.
-func (s *Server) newLogin(w http.ResponseWriter, r *http.Request, _ authMethod) error {
-	var in struct {
-		Here bool `json:"here"` // valid for a browser of this
-	}
-	if err := s.readJSONBody(w, r, &in); err != nil {
-		return err
-	}
+func (s *Server) newLogin(_ *http.Request, _ call, in LinkRequest) (LoginLink, error) {
 	code, ends, ok := s.doors.newCode(time.Now(), in.Here)
 	if !ok {
-		return newFailure(http.StatusTooManyRequests, "too_many_links", "use one of them or wait two minutes", "there are %d unused login links", maxCodes)
+		return LoginLink{}, newFailure(http.StatusTooManyRequests, "too_many_links", "use one of them or wait two minutes", "there are %d unused login links", maxCodes)
 	}
-	s.writeJSON(w, http.StatusOK, struct {
-		URL     string    `json:"url"`
-		Expires time.Time `json:"expires_at"`
-	}{s.URL() + "/login?code=" + code, ends.UTC()})
-	return nil
+	return LoginLink{URL: s.URL() + "/login?code=" + code, ExpiresAt: ends.UTC()}, nil
 }
 
 // LoginLink creates a one-time link for a caller in this process, which passes it only to the
@@ -92,9 +82,7 @@ func (s *Server) passwordLogin(w http.ResponseWriter, r *http.Request) error {
 		f.After = wait
 		return f
 	}
-	var in struct {
-		Password string `json:"password"`
-	}
+	var in PasswordRequest
 	if err := s.readJSONBody(w, r, &in); err != nil {
 		return err
 	}

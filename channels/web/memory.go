@@ -11,35 +11,43 @@ import (
 	"hob/autonomy/api"
 )
 
-func (s *Server) memoryHandler(explain bool) func(http.ResponseWriter, *http.Request, authMethod) error {
-	return func(w http.ResponseWriter, r *http.Request, _ authMethod) error {
-		q, all, err := memoryQuery(r.URL.RawQuery)
+// serveMemory lists facts, or searches the memory.
+func (s *Server) serveMemory(w http.ResponseWriter, r *http.Request, c call) error {
+	q, all, err := memoryQuery(r.URL.RawQuery, c.query)
+	if err != nil {
+		return err
+	}
+	if q.IsEmpty() {
+		out, err := s.backend.Facts(r.Context(), q.Limit, all)
 		if err != nil {
 			return err
 		}
-		if explain && strings.TrimSpace(q.Text) == "" {
-			return invalidFailure("q is missing: the search text")
-		}
-		var out any
-		switch {
-		case explain:
-			out, err = s.backend.ExplainSearch(r.Context(), q)
-		case q.IsEmpty():
-			out, err = s.backend.Facts(r.Context(), q.Limit, all)
-		default:
-			out, err = s.backend.MemorySearch(r.Context(), q)
-		}
-		if err != nil {
-			return err
-		}
-		s.writeJSON(w, http.StatusOK, out)
+		s.writeJSON(w, http.StatusOK, notNil(out))
 		return nil
 	}
+	out, err := s.backend.MemorySearch(r.Context(), q)
+	if err != nil {
+		return err
+	}
+	s.writeJSON(w, http.StatusOK, notNil(out))
+	return nil
+}
+
+// explainSearch searches the memory and explains the result.
+func (s *Server) explainSearch(r *http.Request, c call) (api.ExplainedSearch, error) {
+	q, _, err := memoryQuery(r.URL.RawQuery, c.query)
+	if err != nil {
+		return api.ExplainedSearch{}, err
+	}
+	if strings.TrimSpace(q.Text) == "" {
+		return api.ExplainedSearch{}, invalidFailure("q is missing: the search text")
+	}
+	return s.backend.ExplainSearch(r.Context(), q)
 }
 
 // memoryQuery parses a query of the memory. all: a list includes retired facts.
-func memoryQuery(raw string) (q api.MemoryQuery, all bool, err error) {
-	common, err := parseQuery(raw, listParams("memory"))
+func memoryQuery(raw string, params []string) (q api.MemoryQuery, all bool, err error) {
+	common, err := parseQuery(raw, params)
 	if err != nil {
 		return q, false, err
 	}
@@ -67,45 +75,26 @@ func memoryQuery(raw string) (q api.MemoryQuery, all bool, err error) {
 	return q, common.All, nil
 }
 
-func (s *Server) memoryItem(w http.ResponseWriter, r *http.Request, _ authMethod) error {
+func (s *Server) memoryItem(r *http.Request, _ call) (api.MemoryItem, error) {
 	id := r.PathValue("id")
 	if len(id) > 500 {
-		return invalidFailure("the id is too long")
+		return api.MemoryItem{}, invalidFailure("the id is too long")
 	}
-	out, err := s.backend.MemoryItem(r.Context(), id)
-	if err != nil {
-		return err
-	}
-	s.writeJSON(w, http.StatusOK, out)
-	return nil
+	return s.backend.MemoryItem(r.Context(), id)
 }
 
-func (s *Server) memoryGraph(w http.ResponseWriter, r *http.Request, _ authMethod) error {
-	q, err := parseQuery(r.URL.RawQuery, []string{"q", "limit"})
+func (s *Server) memoryGraph(r *http.Request, c call) (api.MemoryGraph, error) {
+	q, err := parseQuery(r.URL.RawQuery, c.query)
 	if err != nil {
-		return err
+		return api.MemoryGraph{}, err
 	}
 	if !r.URL.Query().Has("limit") {
 		q.Limit = 200
 	}
-	out, err := s.backend.MemoryGraph(r.Context(), q.Text, q.Limit)
-	if err != nil {
-		return err
-	}
-	s.writeJSON(w, http.StatusOK, out)
-	return nil
+	return s.backend.MemoryGraph(r.Context(), q.Text, q.Limit)
 }
 
-func (s *Server) memoryStats(w http.ResponseWriter, r *http.Request, _ authMethod) error {
-	out, err := s.backend.MemoryStats(r.Context())
-	if err != nil {
-		return err
-	}
-	s.writeJSON(w, http.StatusOK, out)
-	return nil
-}
-
-func (s *Server) memoryExport(w http.ResponseWriter, r *http.Request, _ authMethod) error {
+func (s *Server) memoryExport(w http.ResponseWriter, r *http.Request, _ call) error {
 	format, conversations := "jsonl", false
 	for k, vs := range r.URL.Query() {
 		switch v := vs[len(vs)-1]; k {
@@ -129,7 +118,7 @@ func (s *Server) memoryExport(w http.ResponseWriter, r *http.Request, _ authMeth
 	return err
 }
 
-func (s *Server) memoryImport(w http.ResponseWriter, r *http.Request, _ authMethod) error {
+func (s *Server) memoryImport(w http.ResponseWriter, r *http.Request, _ call) error {
 	var in api.MemoryImport
 	if err := s.readJSONBody(w, r, &in); err != nil {
 		return err
@@ -149,7 +138,7 @@ func (s *Server) memoryImport(w http.ResponseWriter, r *http.Request, _ authMeth
 	})
 }
 
-func (s *Server) memoryReindex(w http.ResponseWriter, r *http.Request, _ authMethod) error {
+func (s *Server) memoryReindex(w http.ResponseWriter, r *http.Request, _ call) error {
 	return s.streamSteps(w, func(step func(any)) error {
 		return s.backend.MemoryReindex(r.Context(), func(p api.MemoryProgress) { step(p) })
 	})

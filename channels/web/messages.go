@@ -13,28 +13,11 @@ import (
 	"hob/channels"
 )
 
-// messageBody is the JSON body of a message.
-type messageBody struct {
-	Text string `json:"text"`
-	// Parts replace Text and mark the parts that the user typed.
-	Parts []channels.TextPart `json:"parts"`
-	// DedupeKey is the client's own id of the message: the server accepts each key once per
-	// session. The header Idempotency-Key does the same.
-	DedupeKey   string       `json:"dedupe_key"`
-	Async       bool         `json:"async"`
-	Attachments []attachment `json:"attachments"`
-}
-
-type attachment struct {
-	MIME string `json:"mime"`
-	Data []byte `json:"data"`
-}
-
 const maxImages = 20
 
 // decodeMessage reads and checks a message.
-func decodeMessage(b []byte) (messageBody, error) {
-	var in messageBody
+func decodeMessage(b []byte) (Message, error) {
+	var in Message
 	if err := unmarshalOne(b, &in, true); err != nil {
 		return in, err
 	}
@@ -162,7 +145,7 @@ func (s *Server) ownerInbound(r *http.Request, session, text, key string) (chann
 }
 
 // serveMessage accepts the owner's message and answers in the requested form.
-func (s *Server) serveMessage(w http.ResponseWriter, r *http.Request, _ authMethod) error {
+func (s *Server) serveMessage(w http.ResponseWriter, r *http.Request, _ call) error {
 	session, err := sessionID(r.PathValue("session"))
 	if err != nil {
 		return err
@@ -203,12 +186,7 @@ func (s *Server) answerAccepted(w http.ResponseWriter, r *http.Request, in chann
 		return err
 	}
 	w.Header().Set("Location", "/api/v1/inbox/"+acc.Event)
-	s.writeJSON(w, http.StatusAccepted, struct {
-		Event    string `json:"event"`
-		Session  string `json:"session"`
-		Position int    `json:"position"`
-		Repeated bool   `json:"repeated,omitempty"`
-	}{acc.Event, in.Session, acc.Position, acc.Repeated})
+	s.writeJSON(w, http.StatusAccepted, Accepted{Event: acc.Event, Session: in.Session, Position: acc.Position, Repeated: acc.Repeated})
 	return nil
 }
 
@@ -231,11 +209,7 @@ func (s *Server) answerWhenDone(w http.ResponseWriter, r *http.Request, in chann
 		s.writeJSON(w, http.StatusOK, api.Answered{Answer: st.Answer, Session: st.Session, Event: st.ID, Tools: st.Tools, Usage: st.Usage})
 	default:
 		w.Header().Set("Location", "/api/v1/inbox/"+st.ID)
-		s.writeJSON(w, http.StatusAccepted, struct {
-			Event     string         `json:"event"`
-			Session   string         `json:"session"`
-			Approvals []api.Approval `json:"approvals"`
-		}{st.ID, st.Session, st.Approvals})
+		s.writeJSON(w, http.StatusAccepted, Waiting{Event: st.ID, Session: st.Session, Approvals: st.Approvals})
 	}
 	return nil
 }
@@ -296,12 +270,8 @@ func fillStatus(st api.EventStatus) api.EventStatus {
 	return st
 }
 
-// serveEvent returns the state of a message.
-func (s *Server) serveEvent(w http.ResponseWriter, r *http.Request, _ authMethod) error {
+// eventStatus returns the state of a message.
+func (s *Server) eventStatus(r *http.Request, _ call) (api.EventStatus, error) {
 	st, err := s.backend.Event(r.Context(), r.PathValue("event"))
-	if err != nil {
-		return err
-	}
-	s.writeJSON(w, http.StatusOK, fillStatus(st))
-	return nil
+	return fillStatus(st), err
 }

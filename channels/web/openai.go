@@ -20,19 +20,19 @@ import (
 // temperature, are ignored: Hob chooses its model itself.
 
 type chatRequest struct {
-	Messages      []chatMessage `json:"messages"`
-	Stream        bool          `json:"stream"`
+	Messages      []chatMessage `json:"messages" schema:"notnull"`
+	Stream        bool          `json:"stream,omitempty"`
 	StreamOptions struct {
-		IncludeUsage bool `json:"include_usage"`
-	} `json:"stream_options"`
-	User string `json:"user"`
-	N    *int   `json:"n"`
+		IncludeUsage bool `json:"include_usage,omitempty"`
+	} `json:"stream_options,omitzero"`
+	User string `json:"user,omitempty"`
+	N    *int   `json:"n,omitempty" schema:"minimum=1,maximum=1"`
 }
 
 type chatMessage struct {
 	Role    string          `json:"role"`
-	Name    string          `json:"name"`
-	Content json.RawMessage `json:"content"`
+	Name    string          `json:"name,omitempty"`
+	Content json.RawMessage `json:"content,omitempty"` // a text or a list of parts
 	// ToolCalls and ToolCallID belong to the client's tools. Hob only calls its own tools; the
 	// content of these fields is untrusted text.
 	ToolCalls []struct {
@@ -40,7 +40,7 @@ type chatMessage struct {
 			Name      string `json:"name"`
 			Arguments string `json:"arguments"`
 		} `json:"function"`
-	} `json:"tool_calls"`
+	} `json:"tool_calls,omitempty"`
 }
 
 type chatPart struct {
@@ -160,7 +160,7 @@ func dataURL(u string) (channels.Image, error) {
 }
 
 // serveCompletions implements the chat endpoint for OpenAI clients.
-func (s *Server) serveCompletions(w http.ResponseWriter, r *http.Request, _ authMethod) error {
+func (s *Server) serveCompletions(w http.ResponseWriter, r *http.Request, _ call) error {
 	b, err := s.rawJSON(w, r)
 	if err != nil {
 		return err
@@ -212,7 +212,7 @@ type chatCompletion struct {
 	Object  string       `json:"object"`
 	Created int64        `json:"created"`
 	Model   string       `json:"model"`
-	Choices []chatChoice `json:"choices"`
+	Choices []chatChoice `json:"choices" schema:"notnull"`
 	Usage   *chatUsage   `json:"usage,omitempty"`
 }
 
@@ -276,10 +276,19 @@ func exactCall(tool string, args json.RawMessage) string {
 	}, b.String())
 }
 
-func (s *Server) serveModels(w http.ResponseWriter, _ *http.Request, _ authMethod) error {
-	s.writeJSON(w, http.StatusOK, map[string]any{
-		"object": "list",
-		"data":   []map[string]any{{"id": modelName, "object": "model", "created": 0, "owned_by": "hob"}},
-	})
-	return nil
+// modelList is the answer to GET /v1/models.
+type modelList struct {
+	Data   []modelEntry `json:"data" schema:"notnull"`
+	Object string       `json:"object"`
+}
+
+type modelEntry struct {
+	Created int    `json:"created"`
+	ID      string `json:"id"`
+	Object  string `json:"object"`
+	OwnedBy string `json:"owned_by"`
+}
+
+func serveModels(*http.Request, call) (modelList, error) {
+	return modelList{Object: "list", Data: []modelEntry{{ID: modelName, Object: "model", OwnedBy: "hob"}}}, nil
 }

@@ -12,6 +12,7 @@ import (
 	"net"
 	"net/http"
 	"net/netip"
+	"path"
 	"strconv"
 	"strings"
 	"sync"
@@ -283,19 +284,32 @@ type asset struct {
 	etag string
 }
 
-func loadPage(files fs.FS) (map[string]asset, error) {
-	types := map[string]string{
-		"index.html": "text/html; charset=utf-8", "app.js": "text/javascript; charset=utf-8", "things.js": "text/javascript; charset=utf-8", "health.js": "text/javascript; charset=utf-8",
-		"channels.js": "text/javascript; charset=utf-8", "pastes.js": "text/javascript; charset=utf-8",
-		"style.css": "text/css; charset=utf-8", "icon.svg": "image/svg+xml",
+// pageMediaType returns the media type of a file of the page.
+func pageMediaType(name string) string {
+	switch path.Ext(name) {
+	case ".html":
+		return "text/html; charset=utf-8"
+	case ".css":
+		return "text/css; charset=utf-8"
+	case ".svg":
+		return "image/svg+xml"
 	}
+	return "text/javascript; charset=utf-8"
+}
+
+// pageFiles lists the files of the page.
+func pageFiles() []string {
+	return []string{"index.html", "app.js", "pastes.js", "things.js", "health.js", "channels.js", "style.css", "icon.svg"}
+}
+
+func loadPage(files fs.FS) (map[string]asset, error) {
 	out := map[string]asset{}
-	for name, mime := range types {
+	for _, name := range pageFiles() {
 		b, err := fs.ReadFile(files, name)
 		if err != nil {
 			return nil, fmt.Errorf("web: the page is incomplete: %w", err)
 		}
-		out[name] = asset{b, mime, fmt.Sprintf(`"%x"`, sha256.Sum256(b))[:18] + `"`}
+		out[name] = asset{b, pageMediaType(name), fmt.Sprintf(`"%x"`, sha256.Sum256(b))[:18] + `"`}
 	}
 	return out, nil
 }

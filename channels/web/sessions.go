@@ -17,40 +17,32 @@ func parseTimestamp(name, v string) (time.Time, error) {
 	return time.Time{}, invalidFailure("%s must be a day such as 2026-03-01 or a time such as 2026-03-01T12:00:00Z", name)
 }
 
-// serveSearch finds messages in all sessions.
-func (s *Server) serveSearch(w http.ResponseWriter, r *http.Request, _ authMethod) error {
+// searchMessages finds messages in all sessions.
+func (s *Server) searchMessages(r *http.Request, _ call) ([]api.FoundMessage, error) {
 	values := r.URL.Query()
 	narrow := api.SearchQuery{Session: values.Get("session"), Who: values.Get("who")}
+	for k, to := range map[string]*time.Time{"since": &narrow.Since, "until": &narrow.Until} {
+		if v := values.Get(k); v != "" {
+			var err error
+			if *to, err = parseTimestamp(k, v); err != nil {
+				return nil, err
+			}
+		}
+	}
 	for _, k := range []string{"session", "who", "since", "until"} {
-		v := values.Get(k)
-		var err error
-		switch {
-		case v == "":
-		case k == "since":
-			narrow.Since, err = parseTimestamp(k, v)
-		case k == "until":
-			narrow.Until, err = parseTimestamp(k, v)
-		}
-		if err != nil {
-			return err
-		}
 		values.Del(k)
 	}
 	q, err := parseQuery(values.Encode(), []string{"limit", "q"})
 	if err != nil {
-		return err
+		return nil, err
 	}
 	narrow.Text, narrow.Limit = q.Text, q.Limit
 	out, err := s.backend.Search(r.Context(), narrow)
-	if err != nil {
-		return err
-	}
-	s.writeJSON(w, http.StatusOK, out)
-	return nil
+	return notNil(out), err
 }
 
 // serveExport sends all messages of a session.
-func (s *Server) serveExport(w http.ResponseWriter, r *http.Request, _ authMethod) error {
+func (s *Server) serveExport(w http.ResponseWriter, r *http.Request, _ call) error {
 	session, err := sessionID(r.PathValue("session"))
 	if err != nil {
 		return err
@@ -92,48 +84,25 @@ func (l *lateHeader) Write(b []byte) (int, error) {
 	return l.w.Write(b)
 }
 
-// serveFork creates a session from the messages of another one.
-func (s *Server) serveFork(w http.ResponseWriter, r *http.Request, _ authMethod) error {
+// forkSession creates a session from the messages of another one.
+func (s *Server) forkSession(r *http.Request, _ call, in ForkRequest) (out api.Session, err error) {
 	session, err := sessionID(r.PathValue("session"))
 	if err != nil {
-		return err
-	}
-	var in struct {
-		Session string `json:"session"`
-		At      string `json:"at"`
-	}
-	if err := s.readJSONBody(w, r, &in); err != nil {
-		return err
+		return out, err
 	}
 	if in.Session != "" {
 		if in.Session, err = sessionID(in.Session); err != nil {
-			return err
+			return out, err
 		}
 	}
-	out, err := s.backend.Fork(r.Context(), session, in.Session, in.At)
-	if err != nil {
-		return err
-	}
-	s.writeJSON(w, http.StatusOK, out)
-	return nil
+	return s.backend.Fork(r.Context(), session, in.Session, in.At)
 }
 
-// serveReplay runs a turn again without effects.
-func (s *Server) serveReplay(w http.ResponseWriter, r *http.Request, _ authMethod) error {
+// replayTurn runs a turn again without effects.
+func (s *Server) replayTurn(r *http.Request, _ call, in ReplayRequest) (api.Replay, error) {
 	session, err := sessionID(r.PathValue("session"))
 	if err != nil {
-		return err
+		return api.Replay{}, err
 	}
-	var in struct {
-		Turn string `json:"turn"`
-	}
-	if err := s.readJSONBody(w, r, &in); err != nil {
-		return err
-	}
-	out, err := s.backend.Replay(r.Context(), session, in.Turn)
-	if err != nil {
-		return err
-	}
-	s.writeJSON(w, http.StatusOK, out)
-	return nil
+	return s.backend.Replay(r.Context(), session, in.Turn)
 }

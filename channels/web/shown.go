@@ -24,24 +24,17 @@ func clientOf(r *http.Request) (string, error) {
 	return id, nil
 }
 
-// serveShown records a client's report that it has displayed a delivery.
-func (s *Server) serveShown(w http.ResponseWriter, r *http.Request, _ authMethod) error {
-	var in struct{}
-	if err := s.readJSONBody(w, r, &in); err != nil {
-		return err
-	}
+// recordShown records a client's report that it has displayed a delivery.
+func (s *Server) recordShown(r *http.Request, _ call, _ struct{}) (Shown, error) {
 	client, err := clientOf(r)
 	if err != nil {
-		return err
+		return Shown{}, err
 	}
 	if client == "" {
-		return newFailure(http.StatusBadRequest, "invalid", "send the header "+ClientHeader+" with a random id of the client", "the client id is missing")
+		return Shown{}, newFailure(http.StatusBadRequest, "invalid", "send the header "+ClientHeader+" with a random id of the client", "the client id is missing")
 	}
-	if err := s.backend.Shown(r.Context(), client, api.Display{Delivery: r.PathValue("delivery")}); err != nil {
-		return err
-	}
-	s.writeJSON(w, http.StatusOK, map[string]bool{"shown": true})
-	return nil
+	err = s.backend.Shown(r.Context(), client, api.Display{Delivery: r.PathValue("delivery")})
+	return Shown{Shown: err == nil}, err
 }
 
 // markTime is the timeout for recording a display.
