@@ -54,6 +54,13 @@ func additions() []addition {
 				{"tools/all/cases_test.go", `step("habit_streak", ` + "`{}`", "\t\t{Step: step(\"count_habits\", `{}`), Want: \"0 habits are logged.\"},"},
 			},
 		},
+		{
+			name: "account", test: []string{"./platform/pim/all"},
+			lines: []insertion{
+				{"platform/pim/all/all.go", `"hob/platform/pim/imapmail"`, `	"hob/platform/pim/letterbox"`},
+				{"platform/pim/all/all.go", `caldav.AddressBooks{}`, `		letterbox.Kind{},`},
+			},
+		},
 		{name: "platform", test: []string{"./platform/host/hostlabel"}},
 	}
 }
@@ -83,8 +90,14 @@ func TestAddingOne(t *testing.T) {
 	if out, err := goCommand(t, root, nil, "test", "-trimpath", "-vet=off", "-ldflags=-s -w", "-run", "TestDocs", "./cmd/hob", "-update"); err != nil {
 		t.Errorf("documentation: %v\n%s", err, out)
 	}
-	if page, err := os.ReadFile(filepath.Join(root, "docs", "configuration.md")); err != nil || !bytes.Contains(page, []byte("address of the loft")) {
-		t.Errorf("docs/configuration.md does not describe the channel: %v", err)
+	page, err := os.ReadFile(filepath.Join(root, "docs", "configuration.md"))
+	if err != nil {
+		t.Error(err)
+	}
+	for _, want := range []string{"address of the loft", "The letterbox of your loft."} {
+		if !bytes.Contains(page, []byte(want)) {
+			t.Errorf("docs/configuration.md does not contain %q", want)
+		}
 	}
 	testOffered(t, root)
 }
@@ -101,6 +114,8 @@ func testOffered(t *testing.T, root string) {
 		{"channel list", "posts to your own loft"},
 		{"channel add pigeon --untested --set url=https://loft.example/ --secret-from token=env:LOFT", "pigeon is set up"},
 		{"config set providers.bird.kind parrot", ""},
+		{"account add ada@loft.example --letterbox loft.example:7 --password env:LOFT --untested", "Added the account loft"},
+		{"account list", "letters: loft.example:7"},
 		{"config check", ""},
 		{"watch add --help", "page, github, lines"},
 		{"tool call count_habits", "0 habits are logged."},

@@ -4,25 +4,55 @@ import (
 	"fmt"
 	"net/mail"
 	"path/filepath"
+	"reflect"
 	"slices"
 	"strings"
 
 	"hob/platform/host/system"
 	"hob/platform/pim"
+	pimall "hob/platform/pim/all"
 )
 
-// Account is one [accounts.NAME]: mail and calendars at a provider.
+// Account is one [accounts.NAME]: mail and calendars at a provider. CA is absolute.
 type Account struct {
-	Name     string `toml:"-"`
-	IMAP     string `toml:"imap"` // see pim.ParseServer
-	SMTP     string `toml:"smtp"`
-	CalDAV   string `toml:"caldav"` // see pim.ParseURL
-	CardDAV  string `toml:"carddav"`
-	Address  string `toml:"address"`
-	User     string `toml:"user"`     // "" = the address
-	Password string `toml:"password"` // a reference or the secret itself
-	Auth     string `toml:"auth"`     // "" or "password", "token"
-	CA       string `toml:"ca"`       // absolute
+	pim.Account        // without its secret
+	Password    string // a reference or the secret itself
+}
+
+// accountSection is the text of an account's section. The keys of its servers belong to the
+// drivers of account kinds.
+type accountSection map[string]string
+
+// accountKeys lists the keys of a section in the order of the documentation.
+func accountKeys() []string {
+	return append(pimall.Keys(), "address", "user", "password", "auth", "ca")
+}
+
+// fillMissing adds the keys that the file does not set.
+func (s accountSection) fillMissing() {
+	for _, key := range accountKeys() {
+		s[key] = s[key]
+	}
+}
+
+// newAccount returns the account that a section describes.
+func newAccount(name string, s accountSection) Account {
+	a := Account{Account: pim.Account{Name: name, Servers: pim.Servers{}, Address: s["address"], User: s["user"], Auth: s["auth"], CA: s["ca"]}, Password: s["password"]}
+	for _, key := range pimall.Keys() {
+		if s[key] != "" {
+			a.Servers[key] = s[key]
+		}
+	}
+	return a
+}
+
+// serverKeys describes the keys of servers for the documentation.
+func serverKeys(section string) (out []Key) {
+	accepts := shapeOf(reflect.TypeFor[string]()).describeAccepted()
+	for _, d := range pimall.Descriptions() {
+		out = append(out, Key{Name: section + "." + d.Key, Accepts: accepts, Default: `""`, Doc: d.Help, Many: true})
+	}
+	return out
 }
 
 // Account finds an account by name; "" selects the only one for which has returns true. The
@@ -49,11 +79,6 @@ func (c *Config) Account(name string, has func(Account) bool) (Account, error) {
 	return Account{}, fmt.Errorf("account %q does not exist or cannot be used for this; use one of: %s", name, strings.Join(names, ", "))
 }
 
-// Servers returns the account with its servers, without the secret.
-func (a Account) Servers() pim.Account {
-	return pim.Account{Name: a.Name, IMAP: a.IMAP, SMTP: a.SMTP, CalDAV: a.CalDAV, CardDAV: a.CardDAV, Address: a.Address, User: a.User, Auth: a.Auth, CA: a.CA}
-}
-
 // checkAccounts checks values that would otherwise fail only when a server is contacted. An
 // incomplete account is not an error, because its keys are set one by one; the doctor reports
 // missing keys.
@@ -62,21 +87,11 @@ func (k *checker) checkAccounts() {
 		a := &k.c.Accounts[i]
 		key := "accounts." + a.Name
 		k.checkName(key, a.Name)
-		for name, protocol := range map[string]string{"imap": pim.IMAP, "smtp": pim.SMTP} {
-			value := map[string]string{"imap": a.IMAP, "smtp": a.SMTP}[name]
-			if value == "" {
-				continue
+		for _, d := range pimall.Descriptions() {
+			if server := a.Server(d.Key); server != "" {
+				err := d.Check(server)
+				k.requireValid(key+"."+d.Key, err == nil, "%v", err)
 			}
-			_, err := pim.ParseServer(protocol, value)
-			k.requireValid(key+"."+name, err == nil, "%v", err)
-		}
-		if a.CalDAV != "" {
-			_, err := pim.ParseURL(a.CalDAV)
-			k.requireValid(key+".caldav", err == nil, "%v", err)
-		}
-		if a.CardDAV != "" {
-			_, err := pim.ParseURL(a.CardDAV)
-			k.requireValid(key+".carddav", err == nil, "%v", err)
 		}
 		if a.Address != "" {
 			p, err := mail.ParseAddress(a.Address)
@@ -95,9 +110,9 @@ func (k *checker) checkAccounts() {
 // MissingKeys describes the missing keys of an account, "" if none.
 func (a Account) MissingKeys() string {
 	switch {
-	case a.IMAP+a.SMTP+a.CalDAV+a.CardDAV == "":
-		return "it has no server; set imap, smtp, caldav or carddav"
-	case a.Address+a.User == "":
+	case len(a.Servers) == 0:
+		return "it has no server; set " + pimall.KeyChoice()
+	case a.Login() == "":
 		return "it does not say who signs in; set address"
 	case a.Password == "":
 		return "it has no password; set password"
@@ -105,7 +120,5 @@ func (a Account) MissingKeys() string {
 	return ""
 }
 
-// HasServer reports whether the account has a server: "imap", "smtp", "caldav" or "carddav".
-func (a Account) HasServer(server string) bool {
-	return map[string]string{"imap": a.IMAP, "smtp": a.SMTP, "caldav": a.CalDAV, "carddav": a.CardDAV}[server] != ""
-}
+// HasServer reports whether the account has a server of a kind, such as pim.IMAP.
+func (a Account) HasServer(kind string) bool { return a.Server(kind) != "" }

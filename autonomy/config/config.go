@@ -277,33 +277,33 @@ type Log struct {
 
 // configFile is the layout of config.toml.
 type configFile struct {
-	Agent     Agent                    `toml:"agent"`
-	Providers map[string]Provider      `toml:"providers"`
-	Autonomy  Autonomy                 `toml:"autonomy"`
-	Plan      Plan                     `toml:"plan"`
-	Budget    Budget                   `toml:"budget"`
-	Prices    map[string]Price         `toml:"prices"`
-	Notify    Notify                   `toml:"notify"`
-	Files     Files                    `toml:"files"`
-	Shell     Shell                    `toml:"shell"`
-	Network   Network                  `toml:"network"`
-	Watchers  Watchers                 `toml:"watchers"`
-	Guard     Guard                    `toml:"guard"`
-	Knowledge Knowledge                `toml:"knowledge"`
-	Search    Search                   `toml:"search"`
-	Browser   Browser                  `toml:"browser"`
-	Update    Update                   `toml:"update"`
-	Web       Web                      `toml:"web"`
-	Tray      Tray                     `toml:"tray"`
-	Pim       Pim                      `toml:"pim"`
-	Channels  map[string]driverSection `toml:"channels"`
-	Accounts  map[string]Account       `toml:"accounts"`
-	Triggers  map[string]Trigger       `toml:"triggers"`
-	Agents    map[string]Member        `toml:"agents"`
-	Routes    []Route                  `toml:"routes"`
-	Crew      Crew                     `toml:"crew"`
-	Levels    []LevelRule              `toml:"levels"`
-	Log       Log                      `toml:"log"`
+	Agent     Agent                     `toml:"agent"`
+	Providers map[string]Provider       `toml:"providers"`
+	Autonomy  Autonomy                  `toml:"autonomy"`
+	Plan      Plan                      `toml:"plan"`
+	Budget    Budget                    `toml:"budget"`
+	Prices    map[string]Price          `toml:"prices"`
+	Notify    Notify                    `toml:"notify"`
+	Files     Files                     `toml:"files"`
+	Shell     Shell                     `toml:"shell"`
+	Network   Network                   `toml:"network"`
+	Watchers  Watchers                  `toml:"watchers"`
+	Guard     Guard                     `toml:"guard"`
+	Knowledge Knowledge                 `toml:"knowledge"`
+	Search    Search                    `toml:"search"`
+	Browser   Browser                   `toml:"browser"`
+	Update    Update                    `toml:"update"`
+	Web       Web                       `toml:"web"`
+	Tray      Tray                      `toml:"tray"`
+	Pim       Pim                       `toml:"pim"`
+	Channels  map[string]driverSection  `toml:"channels"`
+	Accounts  map[string]accountSection `toml:"accounts"`
+	Triggers  map[string]Trigger        `toml:"triggers"`
+	Agents    map[string]Member         `toml:"agents"`
+	Routes    []Route                   `toml:"routes"`
+	Crew      Crew                      `toml:"crew"`
+	Levels    []LevelRule               `toml:"levels"`
+	Log       Log                       `toml:"log"`
 }
 
 // Load reads and checks the file; a missing file means the defaults. It returns all mistakes
@@ -375,6 +375,9 @@ func decodeFile(d *document) (configFile, error) {
 	if err := toml.NewDecoder(bytes.NewReader(d.text)).Decode(&f); err != nil {
 		return f, d.syntaxError(err)
 	}
+	for _, section := range f.Accounts {
+		section.fillMissing()
+	}
 	return f, nil
 }
 
@@ -411,9 +414,7 @@ func (c *Config) indexSections() {
 		c.Prices = append(c.Prices, p)
 	}
 	for _, n := range c.doc.subsectionNames("accounts") {
-		a := f.Accounts[n]
-		a.Name = n
-		c.Accounts = append(c.Accounts, a)
+		c.Accounts = append(c.Accounts, newAccount(n, f.Accounts[n]))
 	}
 	for _, n := range c.doc.subsectionNames("triggers") {
 		t := f.Triggers[n]

@@ -20,6 +20,9 @@ var initialText []byte
 // placeholder replaces the name of a section in default.toml.
 const placeholder = "NAME"
 
+// accountsTemplate is the section of an account in default.toml.
+const accountsTemplate = "accounts." + placeholder
+
 // Key describes one key of the configuration.
 type Key struct {
 	Name    string // dotted; NAME is replaced by a name that the user chooses
@@ -39,6 +42,9 @@ func Keys() []Key {
 	var out []Key
 	for i := range d.entries {
 		e := &d.entries[i]
+		if e.isHeader() && joinKey(e.path) == accountsTemplate {
+			out = append(out, serverKeys(accountsTemplate)...)
+		}
 		if e.isHeader() || e.inline {
 			continue
 		}

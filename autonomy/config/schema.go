@@ -31,6 +31,9 @@ func (s keySchema) isOpen() bool {
 	return s.Kind() == reflect.Interface || s.Type == reflect.TypeFor[driverSection]()
 }
 
+// isAccount reports whether it is a section of an account, whose keys the account kinds define.
+func (s keySchema) isAccount() bool { return s.Type == reflect.TypeFor[accountSection]() }
+
 func (s keySchema) isText() bool {
 	return reflect.PointerTo(s.Type).Implements(reflect.TypeFor[encoding.TextUnmarshaler]())
 }
@@ -53,6 +56,9 @@ func (s keySchema) fieldNames() []string {
 	var out []string
 	if s.isSectionList() {
 		return shapeOf(s.Elem()).fieldNames()
+	}
+	if s.isAccount() {
+		return accountKeys()
 	}
 	if s.Kind() != reflect.Struct {
 		return nil
@@ -82,7 +88,7 @@ func (s keySchema) findField(name string) (keySchema, bool) {
 	case s.isOpen():
 		return keySchema{reflect.TypeFor[any]()}, true
 	case s.Kind() == reflect.Map:
-		return shapeOf(s.Elem()), true
+		return shapeOf(s.Elem()), !s.isAccount() || slices.Contains(accountKeys(), name)
 	case s.Kind() == reflect.Slice:
 		return shapeOf(s.Elem()).findField(name)
 	case s.Kind() != reflect.Struct:

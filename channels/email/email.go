@@ -116,7 +116,7 @@ func New(c Config, deps channels.Deps) (*Channel, error) {
 	ch := &Channel{conf: c, account: a, address: strings.ToLower(a.Address), trusted: host, most: maxMail, network: deps.Network, pause: firstPause, log: deps.Log, keep: deps.Keep, refusals: map[uint32]int{}}
 	_, ch.host, _ = strings.Cut(ch.address, "@")
 	if ch.trusted == "" {
-		ch.trusted = hostOf(a.IMAP)
+		ch.trusted = hostOf(a.Server(pim.IMAP))
 	}
 	if ch.log == nil {
 		ch.log = slog.New(slog.DiscardHandler)
@@ -140,7 +140,7 @@ func mailAccount(c Config, deps channels.Deps) (a pim.Account, err error) {
 			return a, err
 		}
 	default:
-		a = pim.Account{Name: Name, Address: strings.TrimSpace(c.Address), IMAP: c.IMAP, SMTP: c.SMTP, Secret: func(context.Context) (string, error) {
+		a = pim.Account{Name: Name, Address: strings.TrimSpace(c.Address), Servers: pim.Servers{pim.IMAP: c.IMAP, pim.SMTP: c.SMTP}, Secret: func(context.Context) (string, error) {
 			if deps.Secret == nil || c.Password == "" {
 				return c.Password, nil
 			}
@@ -153,7 +153,7 @@ func mailAccount(c Config, deps channels.Deps) (a pim.Account, err error) {
 	if err := pim.CheckPerson(pim.Person{Address: a.Address}); err != nil {
 		return a, fmt.Errorf("address of Hob's mailbox: %w", err)
 	}
-	for _, s := range []struct{ kind, server string }{{pim.IMAP, a.IMAP}, {pim.SMTP, a.SMTP}} {
+	for _, s := range []struct{ kind, server string }{{pim.IMAP, a.Server(pim.IMAP)}, {pim.SMTP, a.Server(pim.SMTP)}} {
 		if s.server == "" && (s.kind == pim.IMAP || !c.Drafts) {
 			return a, fmt.Errorf(`%s is missing; set %[1]s = "%[1]s.example.org" in [channels.email]`, s.kind)
 		}

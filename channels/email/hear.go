@@ -109,7 +109,7 @@ func (h *receiver) openAndCatchUp(ctx context.Context) error {
 			s.Next = all[len(all)-1] + 1
 		}
 	}
-	box := h.c.address + "\x00" + h.c.account.IMAP + "\x00" + h.c.conf.Folder
+	box := h.c.address + "\x00" + h.c.account.Server(pim.IMAP) + "\x00" + h.c.conf.Folder
 	switch {
 	case h.st.Box != box:
 		return h.recordBaseline(ctx, box, s)

@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"hob/channels"
+	"hob/platform/pim"
 	"hob/platform/pim/imapmail"
 	"hob/platform/pim/pimtest"
 )
@@ -313,9 +314,10 @@ func testUnreadableMail(t *testing.T, sv servers) {
 		}
 		return ok
 	})
-	a.SMTP, a.Address = w.s.URL, hob
+	a = a.With(pim.SMTP, w.s.URL)
+	a.Address = hob
 	w.acc = a
-	if err := w.keep.Set(t.Context(), stateKey, []byte(fmt.Sprintf(`{"box":"%s\u0000%s\u0000INBOX","validity":7,"next":1,"since":1}`, hob, a.IMAP))); err != nil {
+	if err := w.keep.Set(t.Context(), stateKey, []byte(fmt.Sprintf(`{"box":"%s\u0000%s\u0000INBOX","validity":7,"next":1,"since":1}`, hob, a.Server(pim.IMAP)))); err != nil {
 		t.Fatal(err)
 	}
 	ch := w.channel(w.config())

@@ -30,7 +30,7 @@ func testKills(t *testing.T, sv servers) {
 		kills = n
 	}
 	w := sv.world(t)
-	p := program{IMAP: w.acc.IMAP, SMTP: w.acc.SMTP, CA: w.acc.CA, User: w.acc.User, Dir: t.TempDir()}
+	p := program{IMAP: w.acc.Server(pim.IMAP), SMTP: w.acc.Server(pim.SMTP), CA: w.acc.CA, User: w.acc.User, Dir: t.TempDir()}
 	conf, err := json.Marshal(p)
 	if err != nil {
 		t.Fatal(err)
@@ -165,7 +165,7 @@ func (p program) Receive(_ context.Context, in channels.Inbound) (channels.Accep
 // live receives and answers until it is killed.
 func (p program) live() error {
 	p.mu = &sync.Mutex{}
-	acc := pim.Account{Name: "work", Address: hob, User: p.User, IMAP: p.IMAP, SMTP: p.SMTP, CA: p.CA, Secret: func(context.Context) (string, error) { return "secret", nil }}
+	acc := pim.Account{Name: "work", Address: hob, User: p.User, Servers: pim.Servers{pim.IMAP: p.IMAP, pim.SMTP: p.SMTP}, CA: p.CA, Secret: func(context.Context) (string, error) { return "secret", nil }}
 	ch, err := New(Config{Account: "work", TrustedHost: trusted}, channels.Deps{Log: slog.New(slog.DiscardHandler), Keep: p, Account: func(string) (pim.Account, error) { return acc, nil }})
 	if err != nil {
 		return err

@@ -66,7 +66,7 @@ func (c *Channel) Send(ctx context.Context, d channels.Delivery) (channels.Recei
 		}
 		return channels.Receipt{}, classifyError(err)
 	}
-	if !keepsItself(c.account.SMTP) {
+	if !keepsItself(c.account.Server(pim.SMTP)) {
 		if err := c.fileMail(ctx, "sent", n.id, raw, d.Attempts > 0 || d.MaybeRepeated); err != nil { // the mail was sent, so this is no failure
 			c.log.WarnContext(ctx, "mail sent, but storing the copy failed", "err", err)
 		}

@@ -98,8 +98,8 @@ func (sv servers) world(t *testing.T) *world {
 	s := pimtest.StartSMTP(t)
 	w := &world{t: t, d: sv.d, s: s, keep: &channelstest.Keeper{}, in: &inbox{keys: map[string]bool{}}}
 	user := fmt.Sprintf("hob%d", sv.n.Add(1))
-	w.acc = sv.d.Account(user)
-	w.acc.Address, w.acc.SMTP, w.acc.CA = hob, s.URL, pimtest.Both(t, sv.d.CA, s.CA)
+	w.acc = sv.d.Account(user).With(pim.SMTP, s.URL)
+	w.acc.Address, w.acc.CA = hob, pimtest.Both(t, sv.d.CA, s.CA)
 	put := sync.OnceValue(func() func(string) { return sv.d.Appender(user, "INBOX") })
 	w.put = func(mail string) { put()(mail) }
 	return w

@@ -12,6 +12,8 @@ import (
 	"hob/cmd/hob/internal/account"
 	"hob/platform/host/system"
 	"hob/platform/host/vault"
+	"hob/platform/pim"
+	pimall "hob/platform/pim/all"
 )
 
 func (a *cli) accountCmd() *cobra.Command {
@@ -26,10 +28,9 @@ func (a *cli) accountCmd() *cobra.Command {
 	}
 	f := add.Flags()
 	f.String("name", "", "name of the account (default: the provider's name)")
-	f.String("imap", "", "IMAP server for incoming mail")
-	f.String("smtp", "", "SMTP server for outgoing mail")
-	f.String("caldav", "", "address of the calendars (CalDAV)")
-	f.String("carddav", "", "address of the address books (CardDAV)")
+	for _, d := range pimall.Descriptions() {
+		f.String(d.Key, "", d.Flag)
+	}
 	f.String("user", "", "user name (default: the address)")
 	f.String("auth", "", `sign-in method: "password" or "token"`)
 	f.String("ca", "", "file with the CA certificate of the server")
@@ -46,15 +47,16 @@ func (a *cli) accountCmd() *cobra.Command {
 	return a.commandGroup(&cobra.Command{Use: "account", Short: "Manage mail and calendar accounts", SuggestFor: []string{"accounts", "mail", "email", "calendar"}}, list, add, test, remove)
 }
 
-// accountRow is an account as lists show it, without anything secret.
-type accountRow struct {
-	Name    string `json:"name"`
-	Address string `json:"address"`
-	IMAP    string `json:"imap,omitempty"`
-	SMTP    string `json:"smtp,omitempty"`
-	CalDAV  string `json:"caldav,omitempty"`
-	CardDAV string `json:"carddav,omitempty"`
-	Missing string `json:"missing,omitempty"`
+// newAccountRow returns an account as lists show it, without its secret.
+func newAccountRow(c config.Account) map[string]string {
+	row := map[string]string{"name": c.Name, "address": c.Login()}
+	for kind, server := range c.Servers {
+		row[kind] = server
+	}
+	if missing := c.MissingKeys(); missing != "" {
+		row["missing"] = missing
+	}
+	return row
 }
 
 func (a *cli) listAccounts() error {
@@ -62,10 +64,9 @@ func (a *cli) listAccounts() error {
 	if err != nil {
 		return err
 	}
-	rows := []accountRow{}
+	rows := []map[string]string{}
 	for _, c := range cfg.Accounts {
-		s := c.Servers()
-		rows = append(rows, accountRow{c.Name, s.Login(), c.IMAP, c.SMTP, c.CalDAV, c.CardDAV, c.MissingKeys()})
+		rows = append(rows, newAccountRow(c))
 	}
 	if a.asJSON {
 		return a.printJSON(rows)
@@ -74,14 +75,14 @@ func (a *cli) listAccounts() error {
 		fmt.Fprintln(a.out, "No accounts. Add one with: hob account add ada@example.org")
 	}
 	for _, r := range rows {
-		fmt.Fprintf(a.out, "%-12s %s", r.Name, r.Address)
-		for _, x := range [][2]string{{"mail", r.IMAP}, {"outgoing", r.SMTP}, {"calendars", r.CalDAV}, {"people", r.CardDAV}} {
-			if x[1] != "" {
-				fmt.Fprintf(a.out, "  %s: %s", x[0], x[1])
+		fmt.Fprintf(a.out, "%-12s %s", r["name"], r["address"])
+		for _, d := range pimall.Descriptions() {
+			if server := r[d.Key]; server != "" {
+				fmt.Fprintf(a.out, "  %s: %s", d.Label, server)
 			}
 		}
-		if r.Missing != "" {
-			fmt.Fprintf(a.out, "  (%s)", r.Missing)
+		if missing := r["missing"]; missing != "" {
+			fmt.Fprintf(a.out, "  (%s)", missing)
 		}
 		fmt.Fprintln(a.out)
 	}
@@ -151,11 +152,18 @@ func (a *cli) addAccount(c *cobra.Command, address string, untested bool) error 
 // newAccount is an account as the flags say it, with the servers that were found.
 func (a *cli) newAccount(c *cobra.Command, cfg *config.Config, address string) (*account.New, string, error) {
 	g := func(flag string) string { s, _ := c.Flags().GetString(flag); return strings.TrimSpace(s) }
-	n := &account.New{Account: config.Account{
-		Name: g("name"), Address: address, IMAP: g("imap"), SMTP: g("smtp"), CalDAV: g("caldav"), CardDAV: g("carddav"), User: g("user"), Auth: g("auth"), CA: g("ca"),
-	}}
+	n := &account.New{Account: config.Account{Account: pim.Account{
+		Name: g("name"), Address: address, Servers: pim.Servers{}, User: g("user"), Auth: g("auth"), CA: g("ca"),
+	}}}
+	var flags []string
+	for _, kind := range pimall.Keys() {
+		flags = append(flags, "--"+kind)
+		if server := g(kind); server != "" {
+			n.Servers[kind] = server
+		}
+	}
 	var dns account.Resolver = net.DefaultResolver
-	if n.IMAP+n.SMTP+n.CalDAV+n.CardDAV != "" { // do not ask for servers
+	if len(n.Servers) > 0 { // do not ask for servers
 		dns = nil
 	}
 	found, err := account.Find(c.Context(), address, dns)
@@ -168,7 +176,7 @@ func (a *cli) newAccount(c *cobra.Command, cfg *config.Config, address string) (
 			remedy: "if this is your provider, run: hob account add " + address + serverFlags(found),
 		}
 	case dns != nil && !found.Known():
-		return nil, "", &failure{code: exitFailed, cause: "the servers of " + address + " are unknown", remedy: "name them with --imap, --smtp, --caldav and --carddav"}
+		return nil, "", &failure{code: exitFailed, cause: "the servers of " + address + " are unknown", remedy: "name them with " + strings.Join(flags, ", ")}
 	}
 	if n.Name == "" {
 		n.Name = account.Name(address, found.Provider, cfg.Accounts)
@@ -179,17 +187,17 @@ func (a *cli) newAccount(c *cobra.Command, cfg *config.Config, address string) (
 		}
 	}
 	if dns == nil { // the password goes only to servers that the user named
-		found = account.Servers{Provider: found.Provider}
+		found = account.Found{Provider: found.Provider}
 	}
 	n.Fill(found)
 	return n, found.Hint, nil
 }
 
 // serverFlags are the flags that name servers.
-func serverFlags(s account.Servers) (flags string) {
-	for _, x := range [][2]string{{"--imap", s.IMAP}, {"--smtp", s.SMTP}, {"--caldav", s.CalDAV}} {
-		if x[1] != "" {
-			flags += " " + x[0] + " " + x[1]
+func serverFlags(s account.Found) (flags string) {
+	for _, kind := range pimall.Keys() {
+		if server := s.Servers[kind]; server != "" {
+			flags += " --" + kind + " " + server
 		}
 	}
 	return flags
@@ -219,7 +227,7 @@ func (a *cli) testAccounts(ctx context.Context, args []string) error {
 			rows, bad = append(rows, accountTested{Account: c.Name, Said: missing}), bad+1
 			continue
 		}
-		at := c.Servers()
+		at := c.Account
 		at.Secret = func(ctx context.Context) (string, error) {
 			v, err := s.Resolve(ctx, c.Password)
 			return v.Reveal(), err

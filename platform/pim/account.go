@@ -6,6 +6,7 @@ import (
 	"crypto/x509"
 	"errors"
 	"fmt"
+	"maps"
 	"net"
 	"net/netip"
 	"net/url"
@@ -21,13 +22,21 @@ const (
 	AuthToken    = "token" // the secret is an OAuth 2 access token (XOAUTH2, Bearer)
 )
 
-// Account is one of the owner's accounts. Servers that it does not have are "".
+// Servers are the servers of an account by the key of their kind; the kind defines the format.
+type Servers map[string]string
+
+// The keys of kinds of servers that the core itself asks for.
+const (
+	IMAP    = "imap"    // see ParseServer
+	SMTP    = "smtp"    // see ParseServer
+	CalDAV  = "caldav"  // see ParseURL
+	CardDAV = "carddav" // see ParseURL
+)
+
+// Account is one of the owner's accounts.
 type Account struct {
 	Name    string
-	IMAP    string // see ParseServer
-	SMTP    string // same format
-	CalDAV  string // see ParseURL
-	CardDAV string // same format
+	Servers Servers
 	Address string
 	User    string // who signs in; "" is Address
 	Auth    string // AuthPassword ("") or AuthToken
@@ -38,6 +47,19 @@ type Account struct {
 	Secret func(context.Context) (string, error)
 	// Via replaces the network dialer; nil uses the network.
 	Via func(ctx context.Context, addr string) (net.Conn, error)
+}
+
+// Server returns the server of a kind, "" if the account has none.
+func (a Account) Server(kind string) string { return a.Servers[kind] }
+
+// With returns a copy of the account with another server of a kind.
+func (a Account) With(kind, server string) Account {
+	a.Servers = maps.Clone(a.Servers)
+	if a.Servers == nil {
+		a.Servers = Servers{}
+	}
+	a.Servers[kind] = server
+	return a
 }
 
 // Login returns the user name for sign-in.
@@ -58,12 +80,6 @@ type Server struct {
 
 // Addr returns host:port.
 func (s Server) Addr() string { return net.JoinHostPort(s.Host, s.Port) }
-
-// The protocols of mail servers, for ParseServer.
-const (
-	IMAP = "imap"
-	SMTP = "smtp"
-)
 
 // ParseServer reads "host", "host:port" or "imaps://host:port" (TLS from the
 // start; the schemes without s begin with STARTTLS). Without a scheme the port

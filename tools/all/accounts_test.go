@@ -31,9 +31,9 @@ func accounts(t *testing.T) (mails, calendars func() []pim.Account) {
 	return sync.OnceValue(func() []pim.Account {
 			at, ca := mailServer(t)
 			out := pimtest.StartSMTP(t)
-			return []pim.Account{{Name: "work", IMAP: "imaps://" + at, SMTP: out.URL, Address: "me@example.org", User: "me", CA: pimtest.Both(t, ca, out.CA), Secret: secret}}
+			return []pim.Account{{Name: "work", Servers: pim.Servers{pim.IMAP: "imaps://" + at, pim.SMTP: out.URL}, Address: "me@example.org", User: "me", CA: pimtest.Both(t, ca, out.CA), Secret: secret}}
 		}), sync.OnceValue(func() []pim.Account {
-			return []pim.Account{{Name: "home", CalDAV: calendarServer(t) + "/me/", Address: "me@example.org", User: "me", Secret: secret}}
+			return []pim.Account{{Name: "home", Servers: pim.Servers{pim.CalDAV: calendarServer(t) + "/me/"}, Address: "me@example.org", User: "me", Secret: secret}}
 		})
 }
 

@@ -52,7 +52,7 @@ func mute(t *testing.T) pim.Account {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _ = l.Close() })
-	return pim.Account{Name: "mute", CalDAV: "http://" + l.Addr().String() + "/", User: "x", Secret: func(context.Context) (string, error) { return "x", nil }}
+	return pim.Account{Name: "mute", Servers: pim.Servers{pim.CalDAV: "http://" + l.Addr().String() + "/"}, User: "x", Secret: func(context.Context) (string, error) { return "x", nil }}
 }
 
 func ask(t *testing.T, d Deps, args string) (tools.Result, error) {

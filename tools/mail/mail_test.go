@@ -126,7 +126,7 @@ func TestBrief(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer l.Close()
-	all := append(d.Accounts(), pim.Account{Name: "mute", IMAP: "imaps://" + l.Addr().String(), User: "x", Secret: func(context.Context) (string, error) { return "x", nil }})
+	all := append(d.Accounts(), pim.Account{Name: "mute", Servers: pim.Servers{pim.IMAP: "imaps://" + l.Addr().String()}, User: "x", Secret: func(context.Context) (string, error) { return "x", nil }})
 	d.Accounts, d.Wait = func() []pim.Account { return all }, 3*time.Second
 	items, err = Brief{d}.Brief(t.Context(), from, from.AddDate(0, 0, 1))
 	if len(items) != 2 || err == nil || !strings.Contains(err.Error(), "account mute: no response within 3s") {

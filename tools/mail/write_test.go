@@ -22,7 +22,8 @@ func writing(t *testing.T) (map[string]tools.Tool, *pimtest.SMTP, func(folder st
 	server.Deliver("tester", "INBOX", "From: Zoe <zoe@shop.example>\nTo: tester@test.local\nSubject: The =?utf-8?q?=E2=80=8B=EF=BB=BFpre?=header\nMessage-ID: <a\u202eb@x>\nReferences: <a\u200b@x> <first@x>\n\nBuy.\n", now.Add(-30*24*time.Hour))
 	s := pimtest.StartSMTP(t)
 	a := server.Account("tester")
-	a.SMTP, a.CA = s.URL, pimtest.Both(t, server.CA, s.CA)
+	a = a.With(pim.SMTP, s.URL)
+	a.CA = pimtest.Both(t, server.CA, s.CA)
 	box := netaccount.NewMail(a)
 	d.Mailers = func() []pim.Mailer { return []pim.Mailer{box} }
 	d.Attach = func(_ context.Context, path string) (pim.Attachment, error) {

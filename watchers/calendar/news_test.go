@@ -177,7 +177,7 @@ func TestRemindersWithoutTheServer(t *testing.T) {
 	for name, server := range map[string]string{"nobody answers": "http://127.0.0.1:1/", "no such host": "https://nobody.invalid/", "busy": busy.URL} {
 		t.Run(name, func(t *testing.T) {
 			w := watchOf(t, `{}`, time.UTC)
-			w.account = pim.Account{Name: "home", CalDAV: server, User: "x", Secret: func(context.Context) (string, error) { return "secret", nil }}
+			w.account = pim.Account{Name: "home", Servers: pim.Servers{pim.CalDAV: server}, User: "x", Secret: func(context.Context) (string, error) { return "secret", nil }}
 			found, err := w.Poll(t.Context(), watchers.Progress{Cursor: raw})
 			if err == nil || len(found.Signals) != 1 || !strings.HasPrefix(found.Signals[0].Text, "Call starts in 10 minutes") {
 				t.Fatalf("%+v, %v", found, err)
@@ -230,7 +230,7 @@ func TestWhatCannotBeReadIsNotGone(t *testing.T) {
 			}))
 			defer s.Close()
 			w := watchOf(t, `{"tell":["added","changed","moved","cancelled"]}`, time.UTC)
-			w.account = pim.Account{Name: "home", CalDAV: s.URL + "/cal/", User: "x", Secret: func(context.Context) (string, error) { return "secret", nil }}
+			w.account = pim.Account{Name: "home", Servers: pim.Servers{pim.CalDAV: s.URL + "/cal/"}, User: "x", Secret: func(context.Context) (string, error) { return "secret", nil }}
 			var p watchers.Progress
 			look := func(body string) (out []string) {
 				answer = body

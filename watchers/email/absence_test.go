@@ -20,7 +20,7 @@ func TestAbsenceIsToldOnce(t *testing.T) {
 		sink := watcherstest.NewSink(st)
 		o := watcherstest.Options(st, sink, New())
 		o.Account = configured(pim.Account{
-			Name: "work", IMAP: "imaps://127.0.0.1:1", Address: "ada@example.org",
+			Name: "work", Servers: pim.Servers{pim.IMAP: "imaps://127.0.0.1:1"}, Address: "ada@example.org",
 			Secret: func(context.Context) (string, error) { return "secret", nil },
 		})
 		m, err := watchers.New(o)

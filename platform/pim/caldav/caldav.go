@@ -44,15 +44,16 @@ type Client struct {
 
 // Open checks the account and reads its password; it asks the server nothing.
 func Open(ctx context.Context, a pim.Account) (*Client, error) {
-	return openClient(ctx, a, "caldav", a.CalDAV)
+	return openClient(ctx, a, pim.CalDAV)
 }
 
 // OpenCards opens the account's address books, with the checks of Open.
 func OpenCards(ctx context.Context, a pim.Account) (*Client, error) {
-	return openClient(ctx, a, "carddav", a.CardDAV)
+	return openClient(ctx, a, pim.CardDAV)
 }
 
-func openClient(ctx context.Context, a pim.Account, what, address string) (*Client, error) {
+func openClient(ctx context.Context, a pim.Account, what string) (*Client, error) {
+	address := a.Server(what)
 	if address == "" {
 		return nil, fmt.Errorf("account %s: %w: %s is not set", a.Name, pim.ErrNoServer, what)
 	}

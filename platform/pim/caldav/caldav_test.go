@@ -35,7 +35,7 @@ func TestRadicale(t *testing.T) {
 	for name, url := range map[string]string{"server": r.URL, "folder": r.URL + "tester/", "well-known": r.URL + ".well-known/caldav"} {
 		t.Run("found from the "+name, func(t *testing.T) {
 			a := r.Account("tester")
-			a.CalDAV = url
+			a = a.With(pim.CalDAV, url)
 			c := open(t, a)
 			list, err := c.Calendars(t.Context())
 			if err != nil || len(list) != 2 {
@@ -61,7 +61,7 @@ func TestRadicale(t *testing.T) {
 	}
 	t.Run("a calendar's own address", func(t *testing.T) {
 		a := r.Account("tester")
-		a.CalDAV = r.URL + "tester/Work/"
+		a = a.With(pim.CalDAV, r.URL+"tester/Work/")
 		if list, err := open(t, a).Calendars(t.Context()); err != nil || len(list) != 1 || list[0].Name != "Work" {
 			t.Errorf("%+v, %v", list, err)
 		}
@@ -135,7 +135,7 @@ func TestHostileServers(t *testing.T) {
 		t.Run(tt.name, func(t *testing.T) {
 			s := httptest.NewServer(tt.answer)
 			defer s.Close()
-			a := pim.Account{Name: "home", CalDAV: s.URL, User: "x", Secret: func(context.Context) (string, error) { return "hunter2", nil }}
+			a := pim.Account{Name: "home", Servers: pim.Servers{pim.CalDAV: s.URL}, User: "x", Secret: func(context.Context) (string, error) { return "hunter2", nil }}
 			_, err := open(t, a).Calendars(t.Context())
 			if err == nil || !strings.Contains(err.Error(), tt.want) || strings.Contains(err.Error(), "hunter2") {
 				t.Error(err)
@@ -185,7 +185,7 @@ func TestSchedules(t *testing.T) {
 				}
 			}))
 			defer s.Close()
-			a := pim.Account{Name: "home", CalDAV: s.URL, User: "x", Secret: func(context.Context) (string, error) { return "x", nil }}
+			a := pim.Account{Name: "home", Servers: pim.Servers{pim.CalDAV: s.URL}, User: "x", Secret: func(context.Context) (string, error) { return "x", nil }}
 			if got, err := open(t, a).Schedules(t.Context()); got != tt.want || (err == nil) != tt.sure {
 				t.Errorf("%v, %v", got, err)
 			}

@@ -44,7 +44,7 @@ func TestSharedLists(t *testing.T) {
 					`<d:response><d:href>/home/hob/</d:href><d:propstat><d:prop>%s</d:prop><d:status>HTTP/1.1 200 OK</d:status></d:propstat></d:response></d:multistatus>`, body)
 			}))
 			defer srv.Close()
-			a := pim.Account{Name: "home", CalDAV: srv.URL + "/home/", User: "x", Secret: func(context.Context) (string, error) { return "x", nil }}
+			a := pim.Account{Name: "home", Servers: pim.Servers{pim.CalDAV: srv.URL + "/home/"}, User: "x", Secret: func(context.Context) (string, error) { return "x", nil }}
 			c := open(t, a)
 			lists, err := c.Lists(t.Context())
 			if err != nil || len(lists) != 1 || lists[0].Shared != x.shared {

@@ -41,7 +41,7 @@ func TestDovecot(t *testing.T) {
 	for _, way := range []string{d.IMAPS, d.IMAP} {
 		t.Run(strings.SplitN(way, ":", 2)[0], func(t *testing.T) {
 			a := d.Account("tester")
-			a.IMAP = way
+			a = a.With(pim.IMAP, way)
 			c := open(t, a)
 			s, err := c.Select(t.Context(), "INBOX")
 			if err != nil || s.Validity == 0 || s.Next == 0 {
@@ -117,9 +117,9 @@ func TestRefusals(t *testing.T) {
 	other := d.Account("tester")
 	other.CA, _ = pimtest.Certificate(t)
 	none := d.Account("tester")
-	none.IMAP = ""
+	none = none.With(pim.IMAP, "")
 	gone := d.Account("tester")
-	gone.IMAP = "imaps://127.0.0.1:1"
+	gone = gone.With(pim.IMAP, "imaps://127.0.0.1:1")
 	for name, x := range map[string]struct {
 		a    pim.Account
 		want string

@@ -46,10 +46,10 @@ type Conn struct {
 
 // Open connects and signs in. Its errors wrap pim.ErrSignIn and pim.ErrNoServer.
 func Open(ctx context.Context, a pim.Account) (*Conn, error) {
-	if a.IMAP == "" {
+	if a.Server(pim.IMAP) == "" {
 		return nil, fmt.Errorf("account %s: %w: imap is not set", a.Name, pim.ErrNoServer)
 	}
-	s, err := pim.ParseServer(pim.IMAP, a.IMAP)
+	s, err := pim.ParseServer(pim.IMAP, a.Server(pim.IMAP))
 	if err != nil {
 		return nil, fmt.Errorf("account %s: imap: %w", a.Name, err)
 	}

@@ -146,7 +146,7 @@ func (m *Mail) SendMail(ctx context.Context, l pim.OutgoingMail) (pim.Receipt, e
 		out.Outcome, out.Why = pim.Uncertain, err.Error()
 		return out, nil
 	}
-	if m.account.IMAP != "" {
+	if m.account.Server(pim.IMAP) != "" {
 		if err := m.saveToSent(ctx, l); err != nil {
 			out.Why = "the mail was sent, but no copy was saved in the sent folder: " + err.Error()
 		}
@@ -165,7 +165,7 @@ func keepsItself(server string) bool {
 
 // saveToSent saves a copy in the sent folder if there is none.
 func (m *Mail) saveToSent(ctx context.Context, l pim.OutgoingMail) error {
-	if keepsItself(m.account.SMTP) {
+	if keepsItself(m.account.Server(pim.SMTP)) {
 		return nil
 	}
 	mail, err := compose.Letter(l, m.From(), true)

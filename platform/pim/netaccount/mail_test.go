@@ -20,7 +20,8 @@ func box(t *testing.T) (*netaccount.Mail, *pimtest.Dovecot, *pimtest.SMTP) {
 	t.Helper()
 	d, s := pimtest.StartDovecot(t, ""), pimtest.StartSMTP(t)
 	a := d.Account("tester")
-	a.SMTP, a.CA = s.URL, pimtest.Both(t, d.CA, s.CA)
+	a = a.With(pim.SMTP, s.URL)
+	a.CA = pimtest.Both(t, d.CA, s.CA)
 	return netaccount.NewMail(a), d, s
 }
 

@@ -99,7 +99,7 @@ func TestAnUncertainReminder(t *testing.T) {
 		}
 	}))
 	defer s.Close()
-	a := pim.Account{Name: "home", CalDAV: s.URL, User: "x", Secret: (&pimtest.Radicale{}).Account("x").Secret}
+	a := pim.Account{Name: "home", Servers: pim.Servers{pim.CalDAV: s.URL}, User: "x", Secret: (&pimtest.Radicale{}).Account("x").Secret}
 	got, err := netaccount.NewReminders(a, nil).CreateReminder(t.Context(), pim.Reminder{Title: "Milk"})
 	if err != nil || got.Outcome != pim.Uncertain || got.Undo != nil || puts != 1 {
 		t.Errorf("%+v, %v, %d", got, err, puts)

@@ -64,7 +64,7 @@ func StartDovecot(t testing.TB, caps string) *Dovecot {
 // Account returns the account of a user.
 func (d *Dovecot) Account(name string) pim.Account {
 	return pim.Account{
-		Name: "work", IMAP: d.IMAPS, Address: name + "@test.local", User: name, CA: d.CA,
+		Name: "work", Servers: pim.Servers{pim.IMAP: d.IMAPS}, Address: name + "@test.local", User: name, CA: d.CA,
 		Secret: func(context.Context) (string, error) { return Secret, nil },
 	}
 }

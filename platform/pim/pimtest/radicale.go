@@ -52,7 +52,7 @@ filesystem_folder = %[2]s/collections
 // Account returns the account of a user.
 func (r *Radicale) Account(name string) pim.Account {
 	return pim.Account{
-		Name: "home", CalDAV: r.URL, CardDAV: r.URL, User: name,
+		Name: "home", Servers: pim.Servers{pim.CalDAV: r.URL, pim.CardDAV: r.URL}, User: name,
 		Secret: func(context.Context) (string, error) { return Secret, nil },
 	}
 }

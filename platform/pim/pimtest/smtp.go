@@ -65,7 +65,7 @@ func StartSMTP(t testing.TB) *SMTP {
 // Account returns an account that has this server only.
 func (s *SMTP) Account(address string) pim.Account {
 	return pim.Account{
-		Name: "work", SMTP: s.URL, Address: address, CA: s.CA,
+		Name: "work", Servers: pim.Servers{pim.SMTP: s.URL}, Address: address, CA: s.CA,
 		Secret: func(context.Context) (string, error) { return Secret, nil },
 	}
 }

@@ -39,7 +39,7 @@ func Speak(t testing.TB, hello string, answer func(tag, command string) string) 
 		<-done
 	})
 	return pim.Account{
-		Name: "work", IMAP: "imaps://" + raw.Addr().String(), Address: "ada@example.org", CA: ca,
+		Name: "work", Servers: pim.Servers{pim.IMAP: "imaps://" + raw.Addr().String()}, Address: "ada@example.org", CA: ca,
 		Secret: func(context.Context) (string, error) { return Secret, nil },
 	}
 }

@@ -37,10 +37,10 @@ func SignIn(ctx context.Context, a pim.Account) error {
 }
 
 func openSMTP(ctx context.Context, a pim.Account) (*smtp.Client, *pim.Bounded, error) {
-	if a.SMTP == "" {
+	if a.Server(pim.SMTP) == "" {
 		return nil, nil, fmt.Errorf("account %s: %w: smtp is not set", a.Name, pim.ErrNoServer)
 	}
-	s, err := pim.ParseServer(pim.SMTP, a.SMTP)
+	s, err := pim.ParseServer(pim.SMTP, a.Server(pim.SMTP))
 	if err != nil {
 		return nil, nil, fmt.Errorf("account %s: smtp: %w", a.Name, err)
 	}

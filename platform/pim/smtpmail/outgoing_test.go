@@ -68,7 +68,7 @@ func TestSignIn(t *testing.T) {
 	start, implicit, naked := serve(t, conf, false), serve(t, conf, true), serve(t, nil, false)
 	account := func(server, password, ca string) pim.Account {
 		return pim.Account{
-			Name: "work", SMTP: server, Address: "ada@example.org", CA: ca,
+			Name: "work", Servers: pim.Servers{pim.SMTP: server}, Address: "ada@example.org", CA: ca,
 			Secret: func(context.Context) (string, error) { return password, nil },
 		}
 	}

@@ -9,7 +9,7 @@ import (
 
 	"hob/autonomy/config"
 	"hob/platform/host/system"
-	"hob/platform/pim"
+	pimall "hob/platform/pim/all"
 )
 
 // New is an account that is being added.
@@ -20,20 +20,17 @@ type New struct {
 }
 
 // Fill sets the servers that the user did not name from the found ones.
-func (n *New) Fill(s Servers) {
+func (n *New) Fill(s Found) {
 	if n.Auth == "" {
 		n.Auth = s.Auth
 	}
-	for _, x := range []struct {
-		name  string
-		to    *string
-		found string
-	}{{"imap", &n.IMAP, s.IMAP}, {"smtp", &n.SMTP, s.SMTP}, {"caldav", &n.CalDAV, s.CalDAV}, {"carddav", &n.CardDAV, ""}} {
-		if *x.to != "" {
-			n.Given = append(n.Given, x.name)
-			continue
+	for _, kind := range pimall.Keys() {
+		switch found := s.Servers[kind]; {
+		case n.Server(kind) != "":
+			n.Given = append(n.Given, kind)
+		case found != "":
+			n.Account.Account = n.With(kind, found)
 		}
-		*x.to = x.found
 	}
 }
 
@@ -69,21 +66,21 @@ var ErrNone = errors.New("no server of the account works")
 // Try signs in with a secret. It skips found servers that do not work if another one works. said
 // describes the result of each server.
 func (n *New) Try(ctx context.Context, secret string) (said []string, err error) {
-	a := n.Servers()
+	a := n.Account.Account
 	a.Secret = func(context.Context) (string, error) { return secret, nil }
 	works := 0
 	var bad []error
-	var drop []*string // not before the rest works: the next try may be with another password
+	var drop []string // not before the rest works: the next try may be with another password
 	for _, x := range Check(ctx, a) {
 		switch {
 		case x.Err == nil:
 			works++
 			said = append(said, x.Server+": "+x.Said)
-		case slices.Contains(n.Given, x.Server) || x.Refused() && x.Server == pim.IMAP:
+		case slices.Contains(n.Given, x.Server) || x.Refused() && x.Essential:
 			bad = append(bad, x.Err)
 		default:
 			said = append(said, x.Server+": skipped because it does not work: "+x.Err.Error())
-			drop = append(drop, map[string]*string{"imap": &n.IMAP, "smtp": &n.SMTP, "caldav": &n.CalDAV, "carddav": &n.CardDAV}[x.Server])
+			drop = append(drop, x.Server)
 		}
 	}
 	if len(bad) > 0 {
@@ -92,8 +89,8 @@ func (n *New) Try(ctx context.Context, secret string) (said []string, err error)
 	if works == 0 {
 		return said, fmt.Errorf("%w: %s", ErrNone, strings.Join(said, "; "))
 	}
-	for _, server := range drop {
-		*server = ""
+	for _, kind := range drop {
+		delete(n.Account.Servers, kind)
 	}
 	return said, nil
 }
@@ -110,10 +107,14 @@ func (n *New) Keep(ctx context.Context, s system.Secrets, secret string) ([]conf
 		}
 		secret = "keychain:" + SecretName(n.Name)
 	}
+	var keys [][2]string
+	for _, kind := range pimall.Keys() {
+		keys = append(keys, [2]string{kind, n.Server(kind)})
+	}
 	var out []config.Value
-	for _, x := range [][2]string{
-		{"imap", n.IMAP}, {"smtp", n.SMTP}, {"caldav", n.CalDAV}, {"carddav", n.CardDAV}, {"address", n.Address}, {"user", n.User}, {"auth", n.Auth}, {"ca", n.CA}, {"password", secret},
-	} {
+	for _, x := range append(keys, [][2]string{
+		{"address", n.Address}, {"user", n.User}, {"auth", n.Auth}, {"ca", n.CA}, {"password", secret},
+	}...) {
 		if x[1] != "" {
 			out = append(out, config.Value{Key: "accounts." + n.Name + "." + x[0], Value: x[1]})
 		}

@@ -10,6 +10,7 @@ import (
 	"errors"
 	"math/big"
 	"net"
+	"reflect"
 	"strings"
 	"testing"
 	"time"
@@ -55,19 +56,19 @@ func TestFind(t *testing.T) {
 	}
 	for _, tc := range []struct {
 		address string
-		want    Servers
+		want    Found
 	}{
-		{"ada@icloud.com", Servers{Provider: "icloud", IMAP: "imap.mail.me.com", SMTP: "smtp.mail.me.com:587", CalDAV: "https://caldav.icloud.com/"}},
-		{"Ada@GMAIL.com", Servers{Provider: "gmail", IMAP: "imap.gmail.com", SMTP: "smtp.gmail.com:587"}},
-		{"ada@firm.example", Servers{Provider: "gmail", IMAP: "imap.gmail.com", SMTP: "smtp.gmail.com:587"}},
-		{"ada@own.example", Servers{IMAP: "imaps://mail.own.example:993", SMTP: "smtp://mail.own.example:587", CalDAV: "https://dav.own.example:443/"}},
-		{"ada@moved.example", Servers{IMAP: "imaps://imap.thief.test:993", Foreign: "imap.thief.test"}},
-		{"ada@odd.example", Servers{}},
-		{"ada@evil.example", Servers{}},
-		{"ada@hotmail.com", Servers{Provider: "outlook", IMAP: "outlook.office365.com", SMTP: "smtp.office365.com:587", Auth: "token"}},
+		{"ada@icloud.com", Found{Provider: "icloud", Servers: pim.Servers{pim.IMAP: "imap.mail.me.com", pim.SMTP: "smtp.mail.me.com:587", pim.CalDAV: "https://caldav.icloud.com/"}}},
+		{"Ada@GMAIL.com", Found{Provider: "gmail", Servers: pim.Servers{pim.IMAP: "imap.gmail.com", pim.SMTP: "smtp.gmail.com:587"}}},
+		{"ada@firm.example", Found{Provider: "gmail", Servers: pim.Servers{pim.IMAP: "imap.gmail.com", pim.SMTP: "smtp.gmail.com:587"}}},
+		{"ada@own.example", Found{Servers: pim.Servers{pim.IMAP: "imaps://mail.own.example:993", pim.SMTP: "smtp://mail.own.example:587", pim.CalDAV: "https://dav.own.example:443/"}}},
+		{"ada@moved.example", Found{Servers: pim.Servers{pim.IMAP: "imaps://imap.thief.test:993"}, Foreign: "imap.thief.test"}},
+		{"ada@odd.example", Found{Servers: pim.Servers{}}},
+		{"ada@evil.example", Found{Servers: pim.Servers{}}},
+		{"ada@hotmail.com", Found{Provider: "outlook", Servers: pim.Servers{pim.IMAP: "outlook.office365.com", pim.SMTP: "smtp.office365.com:587"}, Auth: "token"}},
 	} {
 		got, err := Find(t.Context(), tc.address, z)
-		if got.Hint = ""; err != nil || got != tc.want {
+		if got.Hint = ""; err != nil || !reflect.DeepEqual(got, tc.want) {
 			t.Errorf("%s: %+v, %v", tc.address, got, err)
 		}
 	}
@@ -82,13 +83,13 @@ func TestFind(t *testing.T) {
 func TestTable(t *testing.T) {
 	seen := map[string]bool{}
 	for _, p := range parseProviders() {
-		if _, err := pim.ParseServer(pim.IMAP, p.IMAP); err != nil {
+		if _, err := pim.ParseServer(pim.IMAP, p.Servers[pim.IMAP]); err != nil {
 			t.Errorf("%s: %v", p.Provider, err)
 		}
-		if _, err := pim.ParseServer(pim.SMTP, p.SMTP); err != nil {
+		if _, err := pim.ParseServer(pim.SMTP, p.Servers[pim.SMTP]); err != nil {
 			t.Errorf("%s: %v", p.Provider, err)
 		}
-		if _, err := pim.ParseURL(p.CalDAV); p.CalDAV != "" && err != nil {
+		if _, err := pim.ParseURL(p.Servers[pim.CalDAV]); p.Servers[pim.CalDAV] != "" && err != nil {
 			t.Errorf("%s: %v", p.Provider, err)
 		}
 		for _, d := range p.domains {
@@ -106,14 +107,14 @@ func TestTry(t *testing.T) {
 	d, r := pimtest.StartDovecot(t, ""), pimtest.StartRadicale(t)
 	r.Make("Work")
 	fresh := func(caldav string, given ...string) *New {
-		return &New{Account: config.Account{Name: "x", IMAP: d.IMAPS, CalDAV: caldav, Address: "tester@test.local", User: "tester", CA: d.CA}, Given: given}
+		return &New{Account: config.Account{Account: pim.Account{Name: "x", Servers: pim.Servers{pim.IMAP: d.IMAPS, pim.CalDAV: caldav}, Address: "tester@test.local", User: "tester", CA: d.CA}}, Given: given}
 	}
 	n := fresh(r.URL)
 	if said, err := n.Try(t.Context(), pimtest.Secret); err != nil || len(said) != 2 || !strings.Contains(said[1], "calendars: Work") {
 		t.Errorf("%q %v", said, err)
 	}
 	n = fresh("http://127.0.0.1:1/")
-	if said, err := n.Try(t.Context(), pimtest.Secret); err != nil || n.CalDAV != "" || !strings.Contains(said[1], "skipped") {
+	if said, err := n.Try(t.Context(), pimtest.Secret); err != nil || n.Server(pim.CalDAV) != "" || !strings.Contains(said[1], "skipped") {
 		t.Errorf("%q %v %+v", said, err, n)
 	}
 	if _, err := fresh("http://127.0.0.1:1/", "caldav").Try(t.Context(), pimtest.Secret); err == nil {
@@ -122,7 +123,7 @@ func TestTry(t *testing.T) {
 	if _, err := fresh(r.URL).Try(t.Context(), "hunter2"); err == nil || strings.Contains(err.Error(), "hunter2") {
 		t.Error(err)
 	}
-	if got := Name("ada@own.example", "", []config.Account{{Name: "own"}}); got != "own-2" {
+	if got := Name("ada@own.example", "", []config.Account{{Account: pim.Account{Name: "own"}}}); got != "own-2" {
 		t.Error(got)
 	}
 }
@@ -131,14 +132,14 @@ func TestTry(t *testing.T) {
 func TestTryAgain(t *testing.T) {
 	d, r := pimtest.StartDovecot(t, ""), pimtest.StartRadicale(t)
 	r.Make("Work")
-	n := &New{Account: config.Account{Name: "x", IMAP: d.IMAPS, CalDAV: r.URL, Address: "tester@test.local", User: "tester", CA: d.CA}}
+	n := &New{Account: config.Account{Account: pim.Account{Name: "x", Servers: pim.Servers{pim.IMAP: d.IMAPS, pim.CalDAV: r.URL}, Address: "tester@test.local", User: "tester", CA: d.CA}}}
 	if _, err := n.Try(t.Context(), "hunter2"); err == nil {
 		t.Error("a wrong password works")
 	}
-	if said, err := n.Try(t.Context(), pimtest.Secret); err != nil || len(said) != 2 || n.CalDAV == "" {
+	if said, err := n.Try(t.Context(), pimtest.Secret); err != nil || len(said) != 2 || n.Server(pim.CalDAV) == "" {
 		t.Errorf("%q %v", said, err)
 	}
-	n = &New{Account: config.Account{Name: "x", CalDAV: r.URL, Address: "tester@test.local", User: "tester"}}
+	n = &New{Account: config.Account{Account: pim.Account{Name: "x", Servers: pim.Servers{pim.CalDAV: r.URL}, Address: "tester@test.local", User: "tester"}}}
 	if _, err := n.Try(t.Context(), "hunter2"); !errors.Is(err, ErrNone) {
 		t.Error(err)
 	}
@@ -174,7 +175,7 @@ func TestCheckIsPrintable(t *testing.T) {
 		}
 	}()
 	_, port, _ := net.SplitHostPort(l.Addr().String())
-	a := pim.Account{Name: "x", IMAP: "imaps://localhost:" + port, Address: "ada@example.org", Secret: func(context.Context) (string, error) { return "x", nil }}
+	a := pim.Account{Name: "x", Servers: pim.Servers{pim.IMAP: "imaps://localhost:" + port}, Address: "ada@example.org", Secret: func(context.Context) (string, error) { return "x", nil }}
 	for _, x := range Check(t.Context(), a) {
 		if x.Err == nil || strings.ContainsAny(x.Err.Error(), "\x1b\a") || !strings.Contains(x.Err.Error(), "aGk=") {
 			t.Errorf("%q", x.Err)

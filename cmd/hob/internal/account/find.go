@@ -19,17 +19,16 @@ import (
 	"golang.org/x/net/publicsuffix"
 
 	"hob/platform/pim"
+	pimall "hob/platform/pim/all"
 )
 
 //go:embed providers.txt
 var table string
 
-// Servers are the servers of an address; "" for none.
-type Servers struct {
+// Found describes the servers that were found for an address.
+type Found struct {
 	Provider string // as the table names it; "" when it is none of those
-	IMAP     string
-	SMTP     string
-	CalDAV   string
+	Servers  pim.Servers
 	Auth     string
 	Hint     string // the provider's requirement for programs
 	// Foreign is a host outside the domain of the address that the DNS names and no
@@ -38,11 +37,11 @@ type Servers struct {
 }
 
 // Known reports whether anything was found.
-func (s Servers) Known() bool { return s.IMAP+s.SMTP+s.CalDAV != "" }
+func (s Found) Known() bool { return len(s.Servers) > 0 }
 
 // provider is one section of the table.
 type provider struct {
-	Servers
+	Found
 	domains, mx []string
 }
 
@@ -53,7 +52,7 @@ func parseProviders() (out []provider) {
 			continue
 		}
 		if line[0] == '[' {
-			out = append(out, provider{Servers: Servers{Provider: strings.Trim(line, "[]")}})
+			out = append(out, provider{Found: Found{Provider: strings.Trim(line, "[]"), Servers: pim.Servers{}}})
 			continue
 		}
 		p := &out[len(out)-1]
@@ -63,8 +62,12 @@ func parseProviders() (out []provider) {
 			p.domains = strings.Fields(value)
 		case "mx":
 			p.mx = strings.Fields(value)
+		case "auth":
+			p.Auth = value
+		case "hint":
+			p.Hint = value
 		default:
-			*map[string]*string{"imap": &p.IMAP, "smtp": &p.SMTP, "caldav": &p.CalDAV, "auth": &p.Auth, "hint": &p.Hint}[key] = value
+			p.Servers[key] = value
 		}
 	}
 	return out
@@ -81,19 +84,19 @@ const lookWait = 6 * time.Second
 
 // Find returns the servers of an address: from the table, from the DNS records of its domain
 // (RFC 6186, 6764), and from its mail servers. Unknown servers are "".
-func Find(ctx context.Context, address string, dns Resolver) (Servers, error) {
+func Find(ctx context.Context, address string, dns Resolver) (Found, error) {
 	domain, err := domainOf(address)
 	if err != nil {
-		return Servers{}, err
+		return Found{}, err
 	}
 	all := parseProviders()
 	for _, p := range all {
 		if slices.Contains(p.domains, domain) {
-			return p.Servers, nil
+			return p.Found, nil
 		}
 	}
 	if dns == nil {
-		return Servers{}, nil
+		return Found{}, nil
 	}
 	ctx, cancel := context.WithTimeout(ctx, lookWait)
 	defer cancel()
@@ -101,7 +104,7 @@ func Find(ctx context.Context, address string, dns Resolver) (Servers, error) {
 		for _, m := range mx {
 			for _, p := range all {
 				if slices.ContainsFunc(p.mx, func(of string) bool { return isWithinDomain(normalizeHost(m.Host), of) }) {
-					return p.Servers, nil
+					return p.Found, nil
 				}
 			}
 		}
@@ -118,7 +121,7 @@ func domainOf(address string) (string, error) {
 }
 
 // announcedServers returns the servers in the DNS records of a domain.
-func announcedServers(ctx context.Context, domain string, dns Resolver) (s Servers) {
+func announcedServers(ctx context.Context, domain string, dns Resolver) (s Found) {
 	first := func(service string) (h, port string) {
 		_, list, err := dns.LookupSRV(ctx, service, "tcp", domain)
 		if err != nil || len(list) == 0 || normalizeHost(list[0].Target) == "" { // "." means no service
@@ -130,26 +133,18 @@ func announcedServers(ctx context.Context, domain string, dns Resolver) (s Serve
 		}
 		return h, fmt.Sprint(list[0].Port)
 	}
-	if h, port := first("imaps"); h != "" {
-		s.IMAP = "imaps://" + net.JoinHostPort(h, port)
-	} else if h, port := first("imap"); h != "" {
-		s.IMAP = "imap://" + net.JoinHostPort(h, port)
-	}
-	if h, port := first("submissions"); h != "" {
-		s.SMTP = "smtps://" + net.JoinHostPort(h, port)
-	} else if h, port := first("submission"); h != "" {
-		s.SMTP = "smtp://" + net.JoinHostPort(h, port)
-	}
-	if h, port := first("caldavs"); h != "" {
-		s.CalDAV = "https://" + net.JoinHostPort(h, port) + "/"
-	}
-	for protocol, server := range map[string]*string{pim.IMAP: &s.IMAP, pim.SMTP: &s.SMTP} {
-		if _, err := pim.ParseServer(protocol, *server); err != nil {
-			*server = ""
+	s.Servers = pim.Servers{}
+	for _, d := range pimall.Descriptions() {
+		for _, x := range d.Announced {
+			h, port := first(x.Service)
+			if h == "" {
+				continue
+			}
+			if server := x.Prefix + net.JoinHostPort(h, port) + x.Suffix; d.Check(server) == nil {
+				s.Servers[d.Key] = server
+			}
+			break
 		}
-	}
-	if _, err := pim.ParseURL(s.CalDAV); err != nil {
-		s.CalDAV = ""
 	}
 	return s
 }

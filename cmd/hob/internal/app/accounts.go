@@ -28,7 +28,7 @@ func (d *App) findAccount(name, server string) (pim.Account, error) {
 }
 
 func (d *App) accountServers(c config.Account) pim.Account {
-	a := c.Servers()
+	a := c.Account
 	a.Secret = func(ctx context.Context) (string, error) { return d.resolveSecretContext(ctx, c.Password) }
 	if d.opt.Play != nil {
 		a = d.opt.Play.Account(a)

@@ -240,7 +240,7 @@ func channelTester(e doctor.Env) func(context.Context, *config.Config, string) (
 			return s.Reveal(), err
 		}
 		servers := func(a config.Account) pim.Account {
-			out := a.Servers()
+			out := a.Account
 			out.Secret = func(ctx context.Context) (string, error) { return reveal(ctx, a.Password) }
 			return out
 		}

@@ -19,9 +19,10 @@ import (
 func TestMailIsWritten(t *testing.T) {
 	d, s := pimtest.StartDovecot(t, ""), pimtest.StartSMTP(t)
 	a := d.Account("tester")
-	a.SMTP, a.CA = s.URL, pimtest.Both(t, d.CA, s.CA)
+	a = a.With(pim.SMTP, s.URL)
+	a.CA = pimtest.Both(t, d.CA, s.CA)
 	d.Deliver("tester", "INBOX", "From: Bob <bob@x.org>\nReply-To: eve@evil.example\nTo: tester@test.local\nSubject: Lunch\nMessage-ID: <1@x>\n\nAt noon?\n", time.Time{})
-	h := open(t, fmt.Sprintf("[accounts.work]\nimap = %q\nsmtp = %q\nca = %q\naddress = \"tester@test.local\"\nuser = \"tester\"\npassword = %q\n", a.IMAP, a.SMTP, a.CA, pimtest.Secret))
+	h := open(t, fmt.Sprintf("[accounts.work]\nimap = %q\nsmtp = %q\nca = %q\naddress = \"tester@test.local\"\nuser = \"tester\"\npassword = %q\n", a.Server(pim.IMAP), a.Server(pim.SMTP), a.CA, pimtest.Secret))
 	box := netaccount.NewMail(a)
 	in := func(folder string) []pim.Message {
 		t.Helper()

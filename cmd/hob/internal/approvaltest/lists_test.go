@@ -65,7 +65,7 @@ func openReminders(t *testing.T) *place {
 	var lists func() []pim.Reminders
 	return &place{
 		section: "[channels.reminders]\nprivate = true\n",
-		more:    fmt.Sprintf("[accounts.home]\ncaldav = %q\nuser = %q\npassword = %q\n", acc.CalDAV, acc.User, pimtest.Secret),
+		more:    fmt.Sprintf("[accounts.home]\ncaldav = %q\nuser = %q\npassword = %q\n", acc.Server(pim.CalDAV), acc.User, pimtest.Secret),
 		driver: made{reminders.Name, func(decode func(any) error, d channels.Deps) (channels.Channel, error) {
 			var c reminders.Config
 			if err := decode(&c); err != nil {

@@ -16,6 +16,7 @@ import (
 	"testing"
 	"time"
 
+	"hob/platform/pim"
 	"hob/platform/pim/pimtest"
 )
 
@@ -105,7 +106,7 @@ func sickHomes() []sick {
 			ca, err := os.ReadFile(a.CA)
 			fatal(t, err)
 			h.write("ca.pem", string(ca))
-			h.write("config.toml", noBrowser+fmt.Sprintf("[accounts.work]\nimap = %q\nca = %q\naddress = \"a@example.org\"\npassword = \"hunter2\"\n", a.IMAP, filepath.Join(h.home, "ca.pem")))
+			h.write("config.toml", noBrowser+fmt.Sprintf("[accounts.work]\nimap = %q\nca = %q\naddress = \"a@example.org\"\npassword = \"hunter2\"\n", a.Server(pim.IMAP), filepath.Join(h.home, "ca.pem")))
 		}, 1, `fail +account work .*sign-in.* -> .*app password`, ""},
 		{"a template that cannot be read", "template", "", write("templates/mine/template.toml", "name = [\n"), 0, `warn +template +the template mine does not work: .* -> `, ""},
 		{"a policy with an error", "policy", "", write("policy/night.cedar", "forbid (princpal"), 1, `fail +policy .*night.cedar.* -> fix`, ""},

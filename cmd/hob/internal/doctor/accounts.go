@@ -37,7 +37,7 @@ func checkAccount(ctx context.Context, e Env, c config.Account) []Check {
 	if missing := c.MissingKeys(); missing != "" {
 		return failCheck(name, missing, fmt.Sprintf("hob config set accounts.%s.KEY VALUE (docs/accounts.md)", c.Name))
 	}
-	a := c.Servers()
+	a := c.Account
 	a.Secret = func(ctx context.Context) (string, error) {
 		v, err := e.Secrets.Resolve(ctx, c.Password)
 		return v.Reveal(), err

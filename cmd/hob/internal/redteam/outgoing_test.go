@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"hob/autonomy/llm/llmtest"
+	"hob/platform/pim"
 	"hob/platform/pim/pimtest"
 )
 
@@ -56,7 +57,7 @@ func (p *post) invitings(f *forge, n int) (out []attempt) {
 // oneAccount is a configuration in which one account has the mail and the calendar,
 // so that it is known who the owner is among the guests.
 func (p *post) oneAccount() string {
-	return fmt.Sprintf("[accounts.work]\nimap = %q\nsmtp = %q\nca = %q\naddress = \"tester@test.local\"\nuser = \"tester\"\npassword = %q\ncaldav = %q\ncarddav = %[5]q\n", p.account.IMAP, p.account.SMTP, p.account.CA, pimtest.Secret, p.dav.URL)
+	return fmt.Sprintf("[accounts.work]\nimap = %q\nsmtp = %q\nca = %q\naddress = \"tester@test.local\"\nuser = \"tester\"\npassword = %q\ncaldav = %q\ncarddav = %[5]q\n", p.account.Server(pim.IMAP), p.account.Server(pim.SMTP), p.account.CA, pimtest.Secret, p.dav.URL)
 }
 
 // fillCalendar adds an event with guests of the owner, and an invitation of an unknown sender, to

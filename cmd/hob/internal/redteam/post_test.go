@@ -28,8 +28,8 @@ const mallory = "Mallory"
 func newPost(t *testing.T) *post {
 	t.Helper()
 	p := &post{t: t, dovecot: pimtest.StartDovecot(t, ""), dav: pimtest.StartRadicale(t), out: pimtest.StartSMTP(t)}
-	p.account = p.dovecot.Account("tester")
-	p.account.SMTP, p.account.CA = p.out.URL, pimtest.Both(t, p.dovecot.CA, p.out.CA)
+	p.account = p.dovecot.Account("tester").With(pim.SMTP, p.out.URL)
+	p.account.CA = pimtest.Both(t, p.dovecot.CA, p.out.CA)
 	for _, folder := range []string{"Drafts", "Archive", "Trash", "Junk"} {
 		p.dovecot.Create("tester", folder)
 	}
@@ -79,7 +79,7 @@ caldav = %[5]q
 carddav = %[5]q
 user = "tester"
 password = %[4]q
-`, p.account.IMAP, p.account.SMTP, p.account.CA, pimtest.Secret, p.dav.URL)
+`, p.account.Server(pim.IMAP), p.account.Server(pim.SMTP), p.account.CA, pimtest.Secret, p.dav.URL)
 }
 
 // seen lists the complete content: mails by folder, events, and sent mails.

@@ -6,17 +6,37 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 
 	"hob/autonomy/config"
 	"hob/cmd/hob/internal/account"
 	"hob/platform/host/system"
+	"hob/platform/pim"
+	pimall "hob/platform/pim/all"
 )
+
+// serverQuestionKeys lists the questions that decide about the servers of an account.
+func serverQuestionKeys() []string { return append([]string{"mail", "servers"}, pimall.Keys()...) }
+
+// areServersGiven reports whether the user answered the questions for servers.
+func areServersGiven(a Answers) bool { return a.isGiven(pimall.Keys()[0]) }
+
+// givenServers returns the servers that the user entered.
+func givenServers(a Answers) pim.Servers {
+	out := pim.Servers{}
+	for _, kind := range pimall.Keys() {
+		if a[kind] != "" {
+			out[kind] = a[kind]
+		}
+	}
+	return out
+}
 
 // accountStep asks for an account with mail and calendars, and signs in to it.
 func accountStep() Step {
 	return Step{
-		Name: "account", Title: "Mail and calendars", Keys: []string{"mail", "servers", "imap", "smtp", "caldav", "carddav", "mail_user", "mail_password"},
+		Name: "account", Title: "Mail and calendars", Keys: append(serverQuestionKeys(), "mail_user", "mail_password"),
 		About: "Hob can then notify you about mail and meetings, and send mail and book events when you ask.",
 		Next:  nextOfAccount, Apply: applyAccount,
 	}
@@ -33,7 +53,7 @@ func nextOfAccount(ctx context.Context, o Options, a Answers) ([]Question, error
 	if a["mail"] == "" {
 		return nil, nil
 	}
-	if !a.isGiven("servers") && !a.isGiven("imap") { // retry a DNS lookup that failed
+	if !a.isGiven("servers") && !areServersGiven(a) { // retry a DNS lookup that failed
 		delete(a, shown)
 	}
 	found, err := o.foundFor(ctx, a)
@@ -43,11 +63,11 @@ func nextOfAccount(ctx context.Context, o Options, a Answers) ([]Question, error
 	if !a.isGiven("servers") && found.Known() {
 		return []Question{askFound(found)}, nil
 	}
-	if a["servers"] != "found" && !a.isGiven("imap") {
+	if a["servers"] != "found" && !areServersGiven(a) {
 		return askServers(), nil
 	}
-	if a["servers"] != "found" && a["imap"]+a["smtp"]+a["caldav"]+a["carddav"] == "" {
-		return nil, newProblem(errors.New("no server given; enter at least one"), false, "mail", "servers", "imap", "smtp", "caldav", "carddav")
+	if a["servers"] != "found" && len(givenServers(a)) == 0 {
+		return nil, newProblem(errors.New("no server given; enter at least one"), false, serverQuestionKeys()...)
 	}
 	if !a.isGiven("mail_password") {
 		return []Question{{
@@ -69,7 +89,7 @@ const shown = "servers_shown"
 
 // foundFor returns the servers of the address as they were first shown. A later DNS answer must
 // not redirect the password to other servers.
-func (o Options) foundFor(ctx context.Context, a Answers) (found account.Servers, err error) {
+func (o Options) foundFor(ctx context.Context, a Answers) (found account.Found, err error) {
 	if was, ok := a[shown]; ok {
 		return found, json.Unmarshal([]byte(was), &found)
 	}
@@ -82,15 +102,15 @@ func (o Options) foundFor(ctx context.Context, a Answers) (found account.Servers
 }
 
 // askFound shows the servers that were found, and asks whether they are the right ones.
-func askFound(s account.Servers) Question {
+func askFound(s account.Found) Question {
 	q := Question{
 		Key: "servers", Kind: Choice, Title: "Are these your servers?", Default: "found",
 		Options: []Option{{"found", "yes, use them"}, {"named", "no, enter them"}},
 	}
 	var lines []string
-	for _, x := range [][2]string{{"mail", s.IMAP}, {"outgoing mail", s.SMTP}, {"calendars", s.CalDAV}} {
-		if x[1] != "" {
-			lines = append(lines, x[0]+": "+x[1])
+	for _, d := range pimall.Descriptions() {
+		if server := s.Servers[d.Key]; server != "" {
+			lines = append(lines, d.Label+": "+server)
 		}
 	}
 	if s.Foreign != "" {
@@ -101,14 +121,11 @@ func askFound(s account.Servers) Question {
 	return q
 }
 
-func askServers() []Question {
-	return []Question{
-		{Key: "imap", Kind: Text, Title: "Server for incoming mail (IMAP), such as imap.example.org", About: "Empty: none."},
-		{Key: "smtp", Kind: Text, Title: "Server for outgoing mail (SMTP)", About: "Empty: none."},
-		{Key: "caldav", Kind: Text, Title: "Address of your calendars, such as https://dav.example.org/", About: "Empty: none."},
-		{Key: "carddav", Kind: Text, Title: "Address of your address books, such as https://dav.example.org/", About: "Empty: none."},
-		{Key: "mail_user", Kind: Text, Title: "User name", About: "Empty: the address."},
+func askServers() (out []Question) {
+	for _, d := range pimall.Descriptions() {
+		out = append(out, Question{Key: d.Key, Kind: Text, Title: d.Question, About: "Empty: none."})
 	}
+	return append(out, Question{Key: "mail_user", Kind: Text, Title: "User name", About: "Empty: the address."})
 }
 
 // signIn is the account that the answers make.
@@ -117,12 +134,12 @@ func signIn(ctx context.Context, o Options, a Answers) (*account.New, string, er
 	if err != nil {
 		return nil, "", newProblem(err, false, "mail")
 	}
-	n := &account.New{Account: config.Account{
+	n := &account.New{Account: config.Account{Account: pim.Account{
 		Name: account.Name(a["mail"], found.Provider, o.Config.Accounts), Address: a["mail"], User: a["mail_user"],
-		IMAP: a["imap"], SMTP: a["smtp"], CalDAV: a["caldav"], CardDAV: a["carddav"],
-	}}
+		Servers: givenServers(a),
+	}}}
 	if a["servers"] != "found" { // the password goes only to servers that the user entered
-		found = account.Servers{Provider: found.Provider, Hint: found.Hint}
+		found = account.Found{Provider: found.Provider, Hint: found.Hint}
 	}
 	n.Fill(found)
 	return n, found.Hint, nil
@@ -145,7 +162,7 @@ func applyAccount(ctx context.Context, o Options, a Answers) (d StepResult, err 
 		said, err := n.Try(ctx, secret)
 		if err != nil {
 			// Otherwise the servers could be corrected only by starting over.
-			return d, newProblem(err, true, "mail", "servers", "imap", "smtp", "caldav", "carddav", "mail_user", "mail_password")
+			return d, newProblem(err, true, append(serverQuestionKeys(), "mail_user", "mail_password")...)
 		}
 		d.Said = said
 	}
@@ -164,18 +181,20 @@ func (o Options) completeAccounts(ctx context.Context, all map[string]any) (kept
 			continue
 		}
 		text := func(key string) string { s, _ := keys[key].(string); return s }
-		if text("imap")+text("smtp")+text("caldav")+text("carddav") == "" && text("address") != "" {
+		named := slices.ContainsFunc(pimall.Keys(), func(kind string) bool { return text(kind) != "" })
+		if !named && text("address") != "" {
 			found, err := account.Find(ctx, text("address"), o.DNS)
 			switch {
 			case err != nil:
 				return nil, fmt.Errorf("accounts.%s.address: %w", name, err)
 			case !found.Known() || found.Foreign != "":
-				return nil, fmt.Errorf("accounts.%s: the servers of %s are unknown; set imap, smtp or caldav", name, text("address"))
+				return nil, fmt.Errorf("accounts.%s: the servers of %s are unknown; set %s", name, text("address"), pimall.KeyChoice())
 			}
-			for key, value := range map[string]string{"imap": found.IMAP, "smtp": found.SMTP, "caldav": found.CalDAV, "auth": found.Auth} {
-				if value != "" && text(key) == "" {
-					keys[key] = value
-				}
+			for kind, server := range found.Servers {
+				keys[kind] = server
+			}
+			if found.Auth != "" && text("auth") == "" {
+				keys["auth"] = found.Auth
 			}
 		}
 		if secret := text("password"); secret != "" && !system.IsReference(secret) {

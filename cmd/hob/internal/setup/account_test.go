@@ -11,6 +11,7 @@ import (
 	"testing"
 
 	"hob/autonomy/config"
+	"hob/platform/pim"
 	"hob/platform/pim/pimtest"
 )
 
@@ -51,7 +52,7 @@ func TestAnAccountIsAskedFor(t *testing.T) {
 		t.Error(ask.pages[len(ask.pages)-1])
 	}
 	a, secret := accountOf(t, o)
-	if a.Name != "cal" || a.CalDAV != r.URL || a.Address != "tester@cal.example" || a.Password != "keychain:account-cal" || secret != pimtest.Secret {
+	if a.Name != "cal" || a.Server(pim.CalDAV) != r.URL || a.Address != "tester@cal.example" || a.Password != "keychain:account-cal" || secret != pimtest.Secret {
 		t.Errorf("%+v %s", a, secret)
 	}
 }
@@ -64,7 +65,7 @@ func TestAnAccountThatWorks(t *testing.T) {
 	if err := Run(t.Context(), o, ask, "account"); err != nil || len(ask.left()) > 0 {
 		t.Fatal(err, ask.asked, out.String())
 	}
-	if a, secret := accountOf(t, o); a.IMAP != d.IMAPS || secret != pimtest.Secret || !strings.Contains(out.String(), "imap: mail can be read") {
+	if a, secret := accountOf(t, o); a.Server(pim.IMAP) != d.IMAPS || secret != pimtest.Secret || !strings.Contains(out.String(), "imap: mail can be read") {
 		t.Errorf("%+v %s", a, out.String())
 	}
 }
@@ -81,7 +82,7 @@ func TestAnAccountWithAddressBooks(t *testing.T) {
 	if err := Run(t.Context(), o, ask, "account"); err != nil || len(ask.left()) > 0 {
 		t.Fatal(err, out.String(), ask.asked)
 	}
-	if a, _ := accountOf(t, o); a.CardDAV != r.URL || a.User != "tester" {
+	if a, _ := accountOf(t, o); a.Server(pim.CardDAV) != r.URL || a.User != "tester" {
 		t.Errorf("%+v", a)
 	}
 }
@@ -100,7 +101,7 @@ func TestAnAccountAmongTheAnswers(t *testing.T) {
 		t.Fatal(err)
 	}
 	a, secret := accountOf(t, o)
-	if a.IMAP != "imap.fastmail.com" || a.CalDAV != "https://caldav.fastmail.com/" || a.Password != "keychain:account-mine" || secret != pimtest.Secret {
+	if a.Server(pim.IMAP) != "imap.fastmail.com" || a.Server(pim.CalDAV) != "https://caldav.fastmail.com/" || a.Password != "keychain:account-mine" || secret != pimtest.Secret {
 		t.Errorf("%+v", a)
 	}
 	write("[accounts.x]\naddress = \"ada@nowhere.example\"\npassword = \"env:X\"\n")

@@ -60,7 +60,7 @@ func (f copiedFolders) moveConfigPath(raw json.RawMessage) json.RawMessage {
 
 // accountOf finds an account of the configuration; the script may add one.
 func (p *play) accountOf(name string) (config.Account, error) {
-	a, err := p.conf.Account(name, func(a config.Account) bool { return a.HasServer(pim.IMAP) || a.HasServer("caldav") })
+	a, err := p.conf.Account(name, func(a config.Account) bool { return a.HasServer(pim.IMAP) || a.HasServer(pim.CalDAV) })
 	if err != nil {
 		return a, fmt.Errorf("%w; a script adds one below \"-- config --\"", err)
 	}

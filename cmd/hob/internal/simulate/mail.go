@@ -50,7 +50,7 @@ func (w *world) deliverMail(in Input) error {
 	if err != nil {
 		return err
 	}
-	b := w.accountPostbox(a.Name, a.Servers().Login())
+	b := w.accountPostbox(a.Name, a.Login())
 	folder := in.More
 	if folder == "" {
 		folder = "INBOX"

@@ -118,11 +118,11 @@ func (w *world) fakeSecret(ctx context.Context, ref string) (string, error) {
 func (w *world) reachAccount(a pim.Account) pim.Account {
 	a.CA, a.Auth = w.authoritiesFile(), pim.AuthPassword
 	a.Secret = func(context.Context) (string, error) { return password, nil }
-	if a.IMAP != "" {
-		a.IMAP = "imaps://" + imapHost + ":993"
+	if a.Server(pim.IMAP) != "" {
+		a = a.With(pim.IMAP, "imaps://"+imapHost+":993")
 	}
-	if a.CalDAV != "" {
-		a.CalDAV = "https://" + davHost + "/"
+	if a.Server(pim.CalDAV) != "" {
+		a = a.With(pim.CalDAV, "https://"+davHost+"/")
 	}
 	name, user := a.Name, a.Login()
 	a.Via = func(ctx context.Context, addr string) (net.Conn, error) {

@@ -1,0 +1,62 @@
+package pim
+
+import (
+	"context"
+	"strings"
+)
+
+// AccountKind is the driver of a kind of server that an account may have, such as a mailbox or
+// calendars. Its methods may be called concurrently.
+type AccountKind interface {
+	Describe() AccountDescription
+	// Test signs in to the account's server of this kind and returns in a line what the account
+	// can do there. It changes nothing there. ctx bounds it. ErrSignIn: the server refuses the
+	// password.
+	Test(ctx context.Context, a Account) (string, error)
+}
+
+// AccountDescription describes a kind of server without an account. Setup, the doctor, the
+// command line, the configuration and the documentation know nothing else of a kind.
+type AccountDescription struct {
+	// Key is the key in [accounts.NAME] and the name of the flag of `hob account add`.
+	Key string
+	// Label names the server in lists: "outgoing mail".
+	Label string
+	// Flag is the help of the flag, Question the question of setup, Help the description of the
+	// key in the documentation.
+	Flag, Question, Help string
+	// Check validates a server.
+	Check func(server string) error
+	// Announced lists where the DNS of a mail domain announces such servers, best first; none:
+	// nowhere.
+	Announced []AnnouncedService
+	// Essential: an account whose sign-in is refused there is not added, because the password
+	// must be wrong.
+	Essential bool
+}
+
+// AnnouncedService is a service name of DNS SRV records (RFC 6186, 6764).
+type AnnouncedService struct {
+	Service string // "imaps"
+	// Prefix and Suffix make the server from the announced host and port.
+	Prefix, Suffix string
+}
+
+// checkServer validates the servers of one protocol of mail.
+func checkServer(protocol string) func(string) error {
+	return func(server string) error { _, err := ParseServer(protocol, server); return err }
+}
+
+// MailKind completes the description of a kind of mail server: protocol is its key, secure and
+// startTLS are its announced services.
+func MailKind(protocol, secure, startTLS string, d AccountDescription) AccountDescription {
+	d.Key, d.Check = protocol, checkServer(protocol)
+	d.Announced = []AnnouncedService{{Service: secure, Prefix: protocol + "s://"}, {Service: startTLS, Prefix: protocol + "://"}}
+	return d
+}
+
+// CheckURL validates the address of a server of calendars or contacts.
+func CheckURL(address string) error { _, err := ParseURL(address); return err }
+
+// JoinNames writes names, which others chose, on one line of at most 200 characters.
+func JoinNames(names []string) string { return SanitizeLine(strings.Join(names, ", "), 200) }
