@@ -20,14 +20,9 @@ import (
 	"hob/tools"
 )
 
-// heldUnattended is how long an unattended turn waits for an answer. An external agent keeps
-// its state in memory and cannot be suspended for days.
-const heldUnattended = time.Hour
-
-// permissionBroker is the llm.PermissionBroker of one model call. Each action is a step with a pseudo tool that
-// declares its possible effects, so that the guard, the ledger, the audit log and the live feed
-// treat it like any call.
-type permissionBroker struct {
+// externalAgent connects an agent that acts by itself with the turn: its actions pass the same
+// gate and the same records as the model's calls.
+type externalAgent struct {
 	o      *Options
 	t      *Turn
 	conv   *conversation
@@ -37,6 +32,13 @@ type permissionBroker struct {
 	chain  *hookChain
 	feed   *liveFeed
 	before []llm.Action // its actions in this turn before Hob was interrupted
+}
+
+// permissionBroker is the llm.PermissionBroker of one model call. Each action is a step with a pseudo tool that
+// declares its possible effects, so that the guard, the ledger, the audit log and the live feed
+// treat it like any call.
+type permissionBroker struct {
+	*externalAgent
 	// ctx ends with the model call; waiting questions then return.
 	ctx  context.Context
 	stop context.CancelFunc
@@ -63,9 +65,9 @@ const notAsked = "not asked: the agent does it by itself"
 
 var errDeskClosed = errors.New("the turn is over")
 
-// newPermissionBroker opens one for a model call; leave, which may be called twice, closes it.
-func (r *turnRun) newPermissionBroker(ctx context.Context) (d *permissionBroker, leave func()) {
-	d = &permissionBroker{o: r.o, t: r.t, conv: r.conv, rec: r.rec, hist: r.hist, gate: r.gate, chain: r.chain, feed: r.feed, before: r.before, steps: map[string]*pendingAction{}}
+// newBroker opens a broker for a model call; leave, which may be called twice, closes it.
+func (x *externalAgent) newBroker(ctx context.Context) (d *permissionBroker, leave func()) {
+	d = &permissionBroker{externalAgent: x, steps: map[string]*pendingAction{}}
 	d.ctx, d.stop = context.WithCancel(ctx)
 	return d, func() { d.close(ctx) }
 }
@@ -107,14 +109,14 @@ func (d *permissionBroker) RequestPermission(ctx context.Context, a llm.Action) 
 	}
 	var question guard.Approval
 	if s.dec.Verdict == guard.Ask {
-		question, err = d.createApproval(ctx, s)
+		question, err = d.askOwner(ctx, s)
 	}
 	d.mu.Unlock()
 	if err != nil {
 		return llm.PermissionResult{}, err
 	}
 	if s.dec.Verdict == guard.Ask {
-		if err := d.awaitApproval(ctx, s, question); err != nil {
+		if err := d.awaitAnswer(ctx, s, question); err != nil {
 			return llm.PermissionResult{}, err
 		}
 	}
@@ -145,7 +147,7 @@ func (d *permissionBroker) findOrCreateAction(a llm.Action) *pendingAction {
 	s := d.steps[a.ID]
 	if s == nil {
 		id := "call_" + lastIDChars(d.t.Event.ID, 12) + "_" + shortid.New("")
-		s = &pendingAction{callStep: &callStep{call: llm.ToolCall{ID: id}}}
+		s = &pendingAction{callStep: &callStep{call: llm.ToolCall{ID: id}, heldInMemory: true}}
 		d.steps[a.ID] = s
 		d.order = append(d.order, s)
 	}
@@ -176,95 +178,34 @@ func (d *permissionBroker) decideAction(ctx context.Context, s *pendingAction, a
 	return nil
 }
 
-// settleDenied settles a step that the gate has refused.
-func (d *permissionBroker) settleDenied(s *pendingAction) {
-	if s.dec.Verdict == guard.Deny {
-		code := cmp.Or(s.dec.Code, tools.PolicyDenied)
-		s.err = deniedBy(code, s.dec)
-	}
-}
-
-// guardRequest returns the request to the guard. It is always tainted: the agent may have read text
-// that Hob has not seen.
-func (d *permissionBroker) guardRequest(ctx context.Context, s *pendingAction) guard.Request {
-	q := d.gate.guardRequest(ctx, s.callStep)
-	q.Tainted = true
-	if !q.Attended {
-		q.Within = heldUnattended
-	}
-	return q
-}
-
-// createApproval stores the approval request and shows it to the owner. The turn waits: the agent's
+// askOwner stores the approval request and shows it to the owner. The turn waits: the agent's
 // process is blocked until the answer. The caller holds d.mu.
-func (d *permissionBroker) createApproval(ctx context.Context, s *pendingAction) (a guard.Approval, err error) {
-	err = d.rec.writeWithSteps(ctx, func(tx *store.Tx) error {
-		if a, err = d.o.Guard.AskTx(tx, d.guardRequest(ctx, s), s.dec); err != nil {
-			return err
-		}
-		if err := d.rec.auditTx(tx, s.callStep, "asked"); err != nil {
-			return err
-		}
-		if err := d.gate.questionTx(tx, []guard.Approval{a}); err != nil {
-			return err
-		}
+func (d *permissionBroker) askOwner(ctx context.Context, s *pendingAction) (guard.Approval, error) {
+	rows, err := d.gate.askOwner(ctx, []*callStep{s.callStep}, func(tx *store.Tx, _ time.Time) error {
 		tx.AfterCommit(func() { d.o.Bus.RecheckWaiters(d.t.Event.ID) })
 		return nil
 	})
 	if err != nil {
-		return a, fmt.Errorf("turn: ask the owner: %w", err)
+		return guard.Approval{}, err
 	}
-	return a, nil
+	return rows[0], nil
 }
 
-// awaitApproval waits for the owner's answer and applies it to the step. If the turn ends first, the
-// question expires.
-func (d *permissionBroker) awaitApproval(ctx context.Context, s *pendingAction, q guard.Approval) error {
-	release := func() {}
+// awaitAnswer waits for the owner's answer and applies it to the step. If the turn ends first, the
+// question expires; the owner hears of it at a shutdown, but not after a stop, which he caused.
+func (d *permissionBroker) awaitAnswer(ctx context.Context, s *pendingAction, q guard.Approval) error {
 	if d.t.Hold != nil {
-		release = d.t.Hold()
+		defer d.t.Hold()()
 	}
-	defer release()
 	if _, err := d.o.Guard.Wait(ctx, q.ID); err != nil {
-		return errors.Join(err, d.lapseApproval(ctx, q))
+		return errors.Join(err, d.gate.lapseQuestion(ctx, q, errors.Is(context.Cause(d.ctx), ErrDraining)))
 	}
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	if d.closed {
 		return errDeskClosed
 	}
-	dec, err := d.o.Guard.Decide(ctx, d.guardRequest(ctx, s))
-	if err != nil {
-		return err
-	}
-	s.dec = dec
-	if dec.Verdict == guard.Ask { // no answer came, and yet the wait is over
-		s.dec = guard.Decision{Verdict: guard.Deny, Rule: dec.Rule, Code: tools.ApprovalTimeout, Reason: "nobody answered the question in time"}
-	}
-	d.settleDenied(s)
-	if s.dec.Code != tools.ApprovalTimeout {
-		return nil
-	}
-	return d.o.Store.Write(context.WithoutCancel(ctx), func(tx *store.Tx) error {
-		_, err := d.o.Guard.EndTx(tx, q.ID, guard.TimedOut)
-		return err
-	})
-}
-
-// lapseApproval expires a question whose turn ends first. It notifies the owner at a shutdown, but not
-// after a stop, which the owner caused.
-func (d *permissionBroker) lapseApproval(ctx context.Context, q guard.Approval) error {
-	err := d.o.Store.Write(context.WithoutCancel(ctx), func(tx *store.Tx) error {
-		open, err := d.o.Guard.EndTx(tx, q.ID, guard.Cancelled)
-		if err != nil || !open || !errors.Is(context.Cause(d.ctx), ErrDraining) {
-			return err
-		}
-		return d.gate.notifyTx(tx, lapsedText([]guard.Approval{q}, nil))
-	})
-	if err != nil {
-		return fmt.Errorf("turn: end a question: %w", err)
-	}
-	return nil
+	return d.gate.applyAnswer(ctx, s.callStep, q)
 }
 
 // resolvePermission returns the result of a decided step. It records a permission in the ledger before the
@@ -281,11 +222,11 @@ func (d *permissionBroker) resolvePermission(ctx context.Context, s *pendingActi
 		}
 		return llm.PermissionResult{Expired: tools.CodeOf(s.err) == tools.ApprovalTimeout, Reason: s.dec.Reason}, nil
 	}
-	switch err := d.recordStart(ctx, s); {
-	case s.refuseUngranted(err):
-		return llm.PermissionResult{Reason: guard.ErrGrantEnded.Error()}, d.recordEnd(ctx, s)
-	case err != nil:
+	if err := d.recordStart(ctx, s); err != nil {
 		return llm.PermissionResult{}, err
+	}
+	if s.hasOutcome() {
+		return llm.PermissionResult{Reason: guard.ErrGrantEnded.Error()}, d.recordEnd(ctx, s)
 	}
 	return llm.PermissionResult{Allowed: true, Reason: s.dec.Reason}, nil
 }
@@ -301,21 +242,12 @@ func (d *permissionBroker) recordStart(ctx context.Context, s *pendingAction) er
 	if s.tool.Spec().Effects.ReadOnly() {
 		return nil // its row is written when it has ended
 	}
-	e := d.rec.ledgerEntry(s.callStep)
-	e.State = bus.CallStarted
-	err := d.rec.writeWithSteps(context.WithoutCancel(ctx), func(tx *store.Tx) error {
-		if err := d.o.Guard.UseTx(tx, s.dec); err != nil {
-			return err
-		}
-		if err := d.o.Bus.RecordTx(tx, e); err != nil {
-			return err
-		}
-		return d.rec.auditTx(tx, s.callStep, "started")
-	})
-	if err != nil {
-		return fmt.Errorf("turn: record the call: %w", err)
+	if err := d.rec.recordStarts(context.WithoutCancel(ctx), []*callStep{s.callStep}); err != nil {
+		return err
 	}
-	s.stored, s.rule = true, s.dec.Rule
+	if !s.hasOutcome() { // its grant is still valid
+		s.stored, s.rule = true, s.dec.Rule
+	}
 	return nil
 }
 
@@ -364,31 +296,12 @@ func (d *permissionBroker) recordEnd(ctx context.Context, s *pendingAction) erro
 	if s.still != nil {
 		s.still()
 	}
-	if !s.stored {
-		d.queueRecord(s)
+	d.feed.publishResult(s.callStep)
+	if !s.stored { // it was not recorded when it began
+		d.rec.queueEnd(s.callStep)
 		return nil
 	}
-	d.feed.publishResult(s.callStep)
-	e := d.rec.finishedEntry(s.callStep)
-	return d.o.Store.Write(context.WithoutCancel(ctx), func(tx *store.Tx) error {
-		if err := d.o.Bus.RecordTx(tx, e); err != nil {
-			return err
-		}
-		return d.rec.auditTx(tx, s.callStep, outcomeOf(s.callStep))
-	})
-}
-
-// queueRecord queues the row of an action that was not recorded when it began: the turn's next
-// transaction writes it. The caller holds d.mu.
-func (d *permissionBroker) queueRecord(s *pendingAction) {
-	d.feed.publishResult(s.callStep)
-	e, outcome := d.rec.finishedEntry(s.callStep), outcomeOf(s.callStep)
-	d.rec.queueWrite(func(tx *store.Tx) error {
-		if err := d.o.Bus.RecordTx(tx, e); err != nil {
-			return err
-		}
-		return d.rec.auditTx(tx, s.callStep, outcome)
-	})
+	return d.rec.recordEnd(ctx, s.callStep)
 }
 
 // close rejects all later calls. Actions without a recorded end have an unknown outcome.
@@ -414,18 +327,18 @@ func (d *permissionBroker) close(ctx context.Context) {
 // settleLeftovers cleans up after the desk of an interrupted turn. Open questions expire, because the
 // agent that asked is gone; started actions get an unknown outcome. It notifies the owner of
 // both.
-func (r *turnRun) settleLeftovers(ctx context.Context) error {
-	waiting, err := r.o.Guard.Approvals(ctx, guard.Pending, "", r.t.Event.ID, 100)
+func (x *externalAgent) settleLeftovers(ctx context.Context) error {
+	waiting, err := x.o.Guard.Approvals(ctx, guard.Pending, "", x.t.Event.ID, 100)
 	if err != nil {
 		return err
 	}
 	waiting = slices.DeleteFunc(waiting, func(a guard.Approval) bool { return !strings.HasPrefix(a.Tool, pseudoPrefix) })
 	var lost []bus.Entry
-	for _, e := range r.rec.ledger {
+	for _, e := range x.rec.ledger {
 		if !strings.HasPrefix(e.Tool, pseudoPrefix) {
 			continue
 		}
-		r.before = append(r.before, actionFromEntry(e))
+		x.before = append(x.before, actionFromEntry(e))
 		if e.State == bus.CallStarted {
 			lost = append(lost, e)
 		}
@@ -434,24 +347,20 @@ func (r *turnRun) settleLeftovers(ctx context.Context) error {
 		return nil
 	}
 	slices.SortFunc(lost, func(x, y bus.Entry) int { return x.StartedAt.Compare(y.StartedAt) })
-	err = r.o.Store.Write(ctx, func(tx *store.Tx) error {
+	err = x.o.Store.Write(ctx, func(tx *store.Tx) error {
 		for _, a := range waiting {
-			if _, err := r.o.Guard.EndTx(tx, a.ID, guard.Cancelled); err != nil {
+			if _, err := x.o.Guard.EndTx(tx, a.ID, guard.Cancelled); err != nil {
 				return err
 			}
 		}
 		for _, e := range lost {
-			e.State, e.Code, e.FinishedAt = bus.CallUnknown, string(tools.OutcomeUnknown), time.Now()
-			e.Result, e.Source = "Hob was cut off while the agent did this, and nobody knows whether it took effect", provenance.Tool
-			if err := r.o.Bus.RecordTx(tx, e); err != nil {
-				return err
-			}
 			s := &callStep{call: llm.ToolCall{ID: e.Call}, tool: externalTool{spec: tools.Spec{Name: e.Tool, Effects: unclear}}, args: e.Args}
-			if err := r.rec.auditTx(tx, s, string(tools.OutcomeUnknown)); err != nil {
+			s.err = tools.Errorf(tools.OutcomeUnknown, "Hob was cut off while the agent did this, and nobody knows whether it took effect")
+			if err := x.rec.recordEndTx(tx, s, unknownEntry(e, s.err)); err != nil {
 				return err
 			}
 		}
-		return r.gate.notifyTx(tx, lapsedText(waiting, lost))
+		return x.gate.notifyTx(tx, lapsedText(waiting, lost))
 	})
 	if err != nil {
 		return fmt.Errorf("turn: settle what was cut off: %w", err)

@@ -4,7 +4,6 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
-	"fmt"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -52,6 +51,8 @@ type callStep struct {
 	body    int    // how much of that is the call's own, and not a hint
 	// inView are the origins of the untrusted text in context at the decision.
 	inView []provenance.Origin
+	// heldInMemory: the caller blocks until the owner answers, so a question cannot stay open for days.
+	heldInMemory bool
 }
 
 // hasOutcome reports whether the call's result is known.
@@ -188,14 +189,8 @@ func (tc *toolCalls) replayCall(ctx context.Context, s *callStep) {
 			return // its work continues elsewhere; await gets the outcome
 		}
 		s.err = tools.Errorf(tools.OutcomeUnknown, "Hob was cut off while %s ran, and nobody knows whether it took effect; it was not repeated. Check before trying again", tools.Clean(e.Tool))
-		e.State, e.Code, e.Result, e.FinishedAt = bus.CallUnknown, string(tools.OutcomeUnknown), s.err.Error(), time.Now()
-		e.Source = tools.SourceOf(s.err) // so that it is Hob's own text after another crash, too
-		tc.rec.queueWrite(func(tx *store.Tx) error {
-			if err := tc.o.Bus.RecordTx(tx, e); err != nil {
-				return err
-			}
-			return tc.rec.auditTx(tx, s, string(tools.OutcomeUnknown))
-		})
+		e = unknownEntry(e, s.err)
+		tc.rec.queueWrite(func(tx *store.Tx) error { return tc.rec.recordEndTx(tx, s, e) })
 	}
 }
 
@@ -249,18 +244,17 @@ func (tc *toolCalls) suspendCalls(ctx context.Context, i int) (bool, error) {
 		if s.hasOutcome() {
 			continue
 		}
-		d, err := tc.o.Guard.Decide(ctx, tc.gate.guardRequest(ctx, s))
-		if err != nil {
+		if err := tc.gate.askGuard(ctx, s); err != nil {
 			return false, err
 		}
-		if s.dec = d; d.Verdict == guard.Ask && !goesOn(asks, s) && !isScreenCall(s) {
+		if s.dec.Verdict == guard.Ask && !goesOn(asks, s) && !isScreenCall(s) {
 			asks = append(asks, s)
 		}
 	}
-	if err := tc.rec.writeWithSteps(ctx, func(tx *store.Tx) error { return tc.gate.askTx(ctx, tx, asks) }); err != nil {
-		return false, fmt.Errorf("turn: ask the owner: %w", err)
-	}
-	return true, nil
+	_, err := tc.gate.askOwner(ctx, asks, func(tx *store.Tx, until time.Time) error {
+		return tc.o.Bus.SuspendTx(tx, tc.t.Event.ID, until)
+	})
+	return err == nil, err
 }
 
 // goesOn reports whether a call belongs to an existing question: whether the tool may continue

@@ -26,12 +26,12 @@ type modelExchange struct {
 	budget *turnBudget
 	chain  *hookChain
 	feed   *liveFeed
-	// newBroker makes the permission broker of one request.
-	newBroker func(ctx context.Context) (broker *permissionBroker, leave func())
-	chosen    llm.Model
-	usage     llm.Usage
-	by        string // the model that answered last, if there are several
-	partial   string // text of an answer that broke off
+	agent  *externalAgent
+
+	chosen  llm.Model
+	usage   llm.Usage
+	by      string // the model that answered last, if there are several
+	partial string // text of an answer that broke off
 }
 
 // callModel makes one model call.
@@ -61,7 +61,7 @@ func (m *modelExchange) callModel(ctx context.Context) (llm.Response, error) {
 
 // readStream reads the answer to its end and publishes it to the live feed.
 func (m *modelExchange) readStream(ctx context.Context, q *modelCall) error {
-	desk, leave := m.newBroker(ctx)
+	desk, leave := m.agent.newBroker(ctx)
 	defer leave()
 	q.req.Desk = desk
 	m.partial = ""

@@ -125,10 +125,7 @@ func (x *toolExecutor) outcomeTx(ctx context.Context, tx *store.Tx, s *callStep,
 // awaitedTx records the state of a call, and suspends the turn while the work runs.
 func (x *toolExecutor) awaitedTx(tx *store.Tx, s *callStep, out tools.Outcome) error {
 	if out.Done {
-		if err := x.o.Bus.RecordTx(tx, x.rec.finishedEntry(s)); err != nil {
-			return err
-		}
-		return x.rec.auditTx(tx, s, outcomeOf(s))
+		return x.rec.recordEndTx(tx, s, x.rec.finishedEntry(s))
 	}
 	if !isAwaitingCall(x.rec.ledger[s.call.ID], s) {
 		if err := x.rec.recordStartTx(tx, s); err != nil {
@@ -176,17 +173,7 @@ func (x *toolExecutor) executeCall(ctx context.Context, s *callStep) error {
 	s.result, s.err = x.callTool(ctx, s)
 	s.ran = true
 	failpoint.Hit("tool.call.after")
-	e := x.rec.finishedEntry(s)
-	err := x.o.Store.Write(context.WithoutCancel(ctx), func(tx *store.Tx) error {
-		if err := x.o.Bus.RecordTx(tx, e); err != nil {
-			return err
-		}
-		return x.rec.auditTx(tx, s, outcomeOf(s))
-	})
-	if err != nil {
-		return fmt.Errorf("turn: record the call: %w", err)
-	}
-	return nil
+	return x.rec.recordEnd(ctx, s)
 }
 
 // performOwn runs an own tool inside the transaction that records it as done:
@@ -211,10 +198,7 @@ func (x *toolExecutor) performOwn(ctx context.Context, s *callStep, own tools.Tx
 		}
 		done.result.Text = x.o.Redact.Text(done.result.Text)
 		done.ran = true
-		if err := x.o.Bus.RecordTx(tx, x.rec.finishedEntry(&done)); err != nil {
-			return err
-		}
-		return x.rec.auditTx(tx, &done, "done")
+		return x.rec.recordEndTx(tx, &done, x.rec.finishedEntry(&done))
 	})
 	switch {
 	case err == nil:

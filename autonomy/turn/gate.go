@@ -3,6 +3,7 @@ package turn
 import (
 	"cmp"
 	"context"
+	"fmt"
 	"slices"
 	"strings"
 	"time"
@@ -16,7 +17,14 @@ import (
 	"hob/tools"
 )
 
-// callGate decides whether a call may run: it asks the guard and puts questions to the owner.
+// heldUnattended is how long a question stays open if the caller waits for it in memory and the
+// owner is away.
+const heldUnattended = time.Hour
+
+// callGate decides whether a call may run: the guard decides, and the owner if the guard says so.
+// The calls of the model and the actions of external agents pass the same gate:
+//
+//	askGuard -> askOwner -> (the turn is suspended, or waits in memory) -> askGuard
 type callGate struct {
 	o    *Options
 	t    *Turn
@@ -32,6 +40,7 @@ func (g *callGate) notifyTx(tx *store.Tx, text string) error {
 	}})
 }
 
+// guardRequest returns the facts by which the guard decides on a call.
 func (g *callGate) guardRequest(ctx context.Context, s *callStep) guard.Request {
 	q := guard.Request{
 		Tool: s.tool, Args: s.args, Call: s.call.ID, Event: g.t.Event.ID, Session: g.t.Event.Session,
@@ -41,45 +50,54 @@ func (g *callGate) guardRequest(ctx context.Context, s *callStep) guard.Request 
 	if g.t.Doubt != nil {
 		q.Doubt = func(e tools.Effects) string { return g.t.Doubt(s.tool.Spec(), e) }
 	}
+	if s.heldInMemory && !g.t.Attended {
+		q.Within = heldUnattended
+	}
 	if !s.tool.Spec().Effects.ReadOnly() {
 		q.Made, q.Agreed, q.Refused = g.hist.countChanges(ctx, s)
 	}
 	return q
 }
 
-// policyMiddleware asks the guard. Approvals are requested when it is the call's turn to run (see
-// suspend).
+// askGuard stores the guard's decision on a call in its step.
+func (g *callGate) askGuard(ctx context.Context, s *callStep) error {
+	d, err := g.o.Guard.Decide(ctx, g.guardRequest(ctx, s))
+	if err == nil {
+		s.dec = d
+	}
+	return err
+}
+
+// policyMiddleware asks the guard. The owner is asked when it is the call's turn to run.
 func (g *callGate) policyMiddleware() middleware {
 	return middleware{name: "policy", beforeTool: func(ctx context.Context, s *callStep) error {
 		s.inView = g.conv.contextOrigins()
 		if err := refusePlaceholder(s); err != nil {
 			return err
 		}
-		d, err := g.o.Guard.Decide(ctx, g.guardRequest(ctx, s))
-		if err != nil {
+		if err := g.askGuard(ctx, s); err != nil {
 			return turnAbort{err}
 		}
-		s.dec = d
-		if d.Verdict != guard.Deny {
-			return nil
-		}
-		code := cmp.Or(d.Code, tools.PolicyDenied)
-		if code == tools.Cancelled { // the owner stopped the turn, perhaps before a restart
+		if s.dec.Verdict == guard.Deny && s.dec.Code == tools.Cancelled { // the owner stopped the turn, perhaps before a restart
 			return turnAbort{ErrStopped}
 		}
-		s.err = deniedBy(code, d)
+		s.applyDenial()
 		return nil
 	}}
 }
 
-// deniedBy returns the error of a call that the guard denied. Its reason is Hob's
-// own, unless it is the tool's refusal, which may quote what the tool read.
-func deniedBy(code tools.Code, d guard.Decision) error {
-	src := provenance.Tool
-	if d.Judgement.Refused != nil {
-		src = tools.SourceOf(d.Judgement.Refused)
+// applyDenial ends a call that the guard denied. The reason is Hob's own text, unless it is the
+// tool's refusal, which may quote what the tool read.
+func (s *callStep) applyDenial() {
+	if s.dec.Verdict != guard.Deny {
+		return
 	}
-	return &tools.Error{Code: code, Message: string(code) + ": " + d.Reason, Source: src}
+	src := provenance.Tool
+	if s.dec.Judgement.Refused != nil {
+		src = tools.SourceOf(s.dec.Judgement.Refused)
+	}
+	code := cmp.Or(s.dec.Code, tools.PolicyDenied)
+	s.err = &tools.Error{Code: code, Message: string(code) + ": " + s.dec.Reason, Source: src}
 }
 
 // refusePlaceholder refuses a call that would store or run a text with a redacted secret. The model
@@ -96,17 +114,32 @@ func refusePlaceholder(s *callStep) error {
 	}
 }
 
-func (g *callGate) askTx(ctx context.Context, tx *store.Tx, asks []*callStep) error {
-	var until time.Time
+// askOwner stores an approval request for each call and shows the new ones to the owner. next
+// joins the transaction; it gets the time of the first expiry, or zero if an answer is there
+// already.
+func (g *callGate) askOwner(ctx context.Context, asks []*callStep, next func(tx *store.Tx, until time.Time) error) (rows []guard.Approval, err error) {
+	err = g.rec.writeWithSteps(ctx, func(tx *store.Tx) error {
+		var until time.Time
+		if rows, until, err = g.askTx(ctx, tx, asks); err != nil {
+			return err
+		}
+		return next(tx, until)
+	})
+	if err != nil {
+		return nil, fmt.Errorf("turn: ask the owner: %w", err)
+	}
+	return rows, nil
+}
+
+func (g *callGate) askTx(ctx context.Context, tx *store.Tx, asks []*callStep) (rows []guard.Approval, until time.Time, err error) {
 	var fresh []guard.Approval
 	answered := false
 	questions := make([]guard.Question, len(asks))
 	for i, s := range asks {
 		questions[i] = guard.Question{Request: g.guardRequest(ctx, s), Decision: s.dec}
 	}
-	rows, err := g.o.Guard.AskAllTx(tx, questions)
-	if err != nil {
-		return err
+	if rows, err = g.o.Guard.AskAllTx(tx, questions); err != nil {
+		return nil, until, err
 	}
 	for i, s := range asks {
 		a := rows[i]
@@ -120,16 +153,48 @@ func (g *callGate) askTx(ctx context.Context, tx *store.Tx, asks []*callStep) er
 		}
 		fresh = append(fresh, a)
 		if err := g.rec.auditTx(tx, s, "asked"); err != nil {
-			return err
+			return nil, until, err
 		}
 	}
 	if answered {
 		until = time.Time{}
 	}
-	if err := g.questionTx(tx, fresh); err != nil {
+	return rows, until, g.questionTx(tx, fresh)
+}
+
+// applyAnswer asks the guard again after the wait for an answer. A question that is still open has
+// timed out.
+func (g *callGate) applyAnswer(ctx context.Context, s *callStep, q guard.Approval) error {
+	if err := g.askGuard(ctx, s); err != nil {
 		return err
 	}
-	return g.o.Bus.SuspendTx(tx, g.t.Event.ID, until)
+	if s.dec.Verdict == guard.Ask { // no answer came, and yet the wait is over
+		s.dec = guard.Decision{Verdict: guard.Deny, Rule: s.dec.Rule, Code: tools.ApprovalTimeout, Reason: "nobody answered the question in time"}
+	}
+	s.applyDenial()
+	if s.dec.Code != tools.ApprovalTimeout {
+		return nil
+	}
+	return g.o.Store.Write(context.WithoutCancel(ctx), func(tx *store.Tx) error {
+		_, err := g.o.Guard.EndTx(tx, q.ID, guard.TimedOut)
+		return err
+	})
+}
+
+// lapseQuestion expires a question whose turn ended before the answer, and tells the owner if notify
+// is set.
+func (g *callGate) lapseQuestion(ctx context.Context, q guard.Approval, notify bool) error {
+	err := g.o.Store.Write(context.WithoutCancel(ctx), func(tx *store.Tx) error {
+		open, err := g.o.Guard.EndTx(tx, q.ID, guard.Cancelled)
+		if err != nil || !open || !notify {
+			return err
+		}
+		return g.notifyTx(tx, lapsedText([]guard.Approval{q}, nil))
+	})
+	if err != nil {
+		return fmt.Errorf("turn: end a question: %w", err)
+	}
+	return nil
 }
 
 // questionTx puts the questions before the owner.

@@ -167,17 +167,47 @@ func (w *stepRecorder) recordLate(s *callStep) {
 			return // perform recorded it
 		}
 	}
+	w.queueEnd(s)
+}
+
+// queueEnd writes the end of a call with the turn's next transaction.
+func (w *stepRecorder) queueEnd(s *callStep) {
 	late := *s
 	if late.tool == nil {
 		late.tool = missingTool{name: s.call.Name}
 	}
 	e := w.finishedEntry(&late)
-	w.queueWrite(func(tx *store.Tx) error {
-		if err := w.o.Bus.RecordTx(tx, e); err != nil {
-			return err
-		}
-		return w.auditTx(tx, s, outcomeOf(s))
-	})
+	w.queueWrite(func(tx *store.Tx) error { return w.recordEndTx(tx, s, e) })
+}
+
+// recordEnd writes the end of a call that is recorded as started.
+func (w *stepRecorder) recordEnd(ctx context.Context, s *callStep) error {
+	e := w.finishedEntry(s)
+	err := w.o.Store.Write(context.WithoutCancel(ctx), func(tx *store.Tx) error { return w.recordEndTx(tx, s, e) })
+	if err != nil {
+		return fmt.Errorf("turn: record the call: %w", err)
+	}
+	return nil
+}
+
+// recordEndTx writes the ledger row e of a call that ended, and its audit line.
+func (w *stepRecorder) recordEndTx(tx *store.Tx, s *callStep, e bus.Entry) error {
+	if err := w.o.Bus.RecordTx(tx, e); err != nil {
+		return err
+	}
+	outcome := "done"
+	if e.State != bus.CallDone {
+		outcome = e.Code
+	}
+	return w.auditTx(tx, s, outcome)
+}
+
+// unknownEntry returns the row of a call that was cut off. Its text stays Hob's own after another
+// crash.
+func unknownEntry(e bus.Entry, why error) bus.Entry {
+	e.State, e.Code, e.FinishedAt = bus.CallUnknown, string(tools.OutcomeUnknown), time.Now()
+	e.Result, e.Source = why.Error(), tools.SourceOf(why)
+	return e
 }
 
 // saveSteps makes the steps so far durable, unless they are.

@@ -63,8 +63,8 @@ type turnRun struct {
 	calls   *toolCalls
 	model   *modelExchange
 	claims  *claimChecker
-	retried bool         // the model was asked again after an empty answer
-	before  []llm.Action // an external agent's actions in this turn before Hob was interrupted
+	agent   *externalAgent
+	retried bool // the model was asked again after an empty answer
 }
 
 func newTurnRun(runner *Runner, t *Turn) *turnRun {
@@ -79,14 +79,14 @@ func newTurnRun(runner *Runner, t *Turn) *turnRun {
 	gate := &callGate{o: o, t: t, conv: conv, rec: rec, hist: hist}
 	exec := &toolExecutor{o: o, t: t, conv: conv, rec: rec, hist: hist, budget: budget, feed: feed}
 	calls := &toolCalls{o: o, t: t, conv: conv, rec: rec, hist: hist, gate: gate, chain: chain, exec: exec, in: in}
-	model := &modelExchange{o: o, t: t, runner: runner, conv: conv, rec: rec, budget: budget, chain: chain, feed: feed}
+	agent := &externalAgent{o: o, t: t, conv: conv, rec: rec, hist: hist, gate: gate, chain: chain, feed: feed}
+	model := &modelExchange{o: o, t: t, runner: runner, conv: conv, rec: rec, budget: budget, chain: chain, feed: feed, agent: agent}
 	claims := &claimChecker{o: o, t: t, conv: conv, hist: hist, budget: budget, model: model, feed: feed}
-	r := &turnRun{
+	return &turnRun{
 		o: o, t: t, conv: conv, rec: rec, hist: hist, budget: budget, feed: feed, chain: chain, in: in, gate: gate,
 		exec: exec, calls: calls, model: model, claims: claims,
+		agent: agent,
 	}
-	model.newBroker = r.newPermissionBroker
-	return r
 }
 
 func (r *turnRun) loadHistory(ctx context.Context) error {
@@ -116,7 +116,7 @@ func (r *turnRun) loadHistory(ctx context.Context) error {
 		r.rec.ledger[e.Call] = e
 	}
 	r.restoreLimits(ctx, recorded)
-	return r.settleLeftovers(ctx)
+	return r.agent.settleLeftovers(ctx)
 }
 
 // restoreLimits brings the limits to where they were before the turn was cut off.

@@ -132,7 +132,9 @@ func TestAnAnswerThatComesWhileTheTurnIsPutAway(t *testing.T) {
 			r := newRun(t)
 			ctx := t.Context()
 			s := r.hist.steps[0]
-			write(t, r.o.Store, func(tx *store.Tx) error { return r.gate.askTx(t.Context(), tx, r.hist.steps) })
+			if suspended, err := r.calls.suspendCalls(ctx, 0); err != nil || !suspended {
+				t.Fatal(suspended, err)
+			}
 			take(t, r)
 			var err error
 			if s.dec, err = r.o.Guard.Decide(ctx, r.gate.guardRequest(t.Context(), s)); err != nil || s.dec.Verdict != guard.Ask || s.dec.Approval == "" {
