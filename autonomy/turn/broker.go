@@ -3,36 +3,17 @@ package turn
 import (
 	"cmp"
 	"context"
-	"encoding/json"
 	"errors"
-	"fmt"
-	"slices"
 	"strings"
 	"sync"
-	"time"
 
-	"hob/autonomy/bus"
 	"hob/autonomy/guard"
 	"hob/autonomy/llm"
+	"hob/autonomy/turn/results"
 	"hob/platform/provenance"
-	"hob/platform/store"
 	"hob/platform/text/shortid"
 	"hob/tools"
 )
-
-// externalAgent connects an agent that acts by itself with the turn: its actions pass the same
-// gate and the same records as the model's calls.
-type externalAgent struct {
-	o      *Options
-	t      *Turn
-	conv   *conversation
-	rec    *stepRecorder
-	hist   *callHistory
-	gate   *callGate
-	chain  *hookChain
-	feed   *liveFeed
-	before []llm.Action // its actions in this turn before Hob was interrupted
-}
 
 // permissionBroker is the llm.PermissionBroker of one model call. Each action is a step with a pseudo tool that
 // declares its possible effects, so that the guard, the ledger, the audit log and the live feed
@@ -64,13 +45,6 @@ type pendingAction struct {
 const notAsked = "not asked: the agent does it by itself"
 
 var errDeskClosed = errors.New("the turn is over")
-
-// newBroker opens a broker for a model call; leave, which may be called twice, closes it.
-func (x *externalAgent) newBroker(ctx context.Context) (d *permissionBroker, leave func()) {
-	d = &permissionBroker{externalAgent: x, steps: map[string]*pendingAction{}}
-	d.ctx, d.stop = context.WithCancel(ctx)
-	return d, func() { d.close(ctx) }
-}
 
 // CheckAllowed implements llm.PermissionBroker. An external agent reads without asking, so a guest could learn what
 // it reads.
@@ -178,19 +152,6 @@ func (d *permissionBroker) decideAction(ctx context.Context, s *pendingAction, a
 	return nil
 }
 
-// askOwner stores the approval request and shows it to the owner. The turn waits: the agent's
-// process is blocked until the answer. The caller holds d.mu.
-func (d *permissionBroker) askOwner(ctx context.Context, s *pendingAction) (guard.Approval, error) {
-	rows, err := d.gate.askOwner(ctx, []*callStep{s.callStep}, func(tx *store.Tx, _ time.Time) error {
-		tx.AfterCommit(func() { d.o.Bus.RecheckWaiters(d.t.Event.ID) })
-		return nil
-	})
-	if err != nil {
-		return guard.Approval{}, err
-	}
-	return rows[0], nil
-}
-
 // awaitAnswer waits for the owner's answer and applies it to the step. If the turn ends first, the
 // question expires; the owner hears of it at a shutdown, but not after a stop, which he caused.
 func (d *permissionBroker) awaitAnswer(ctx context.Context, s *pendingAction, q guard.Approval) error {
@@ -267,13 +228,13 @@ func (d *permissionBroker) RecordAction(ctx context.Context, a llm.Action) {
 	switch a.State {
 	case llm.Planned, llm.Begun:
 	case llm.Ended:
-		s.ran, s.result = true, tools.Result{Text: cutResult(a.Result, ""), Source: provenance.Outside}
+		s.ran, s.result = true, tools.Result{Text: results.Shorten(a.Result, ""), Source: provenance.Outside}
 		s.text = s.result.Text
 		d.hist.recordEffect(s.callStep)
 	case llm.Dropped:
-		s.err = &tools.Error{Code: tools.Cancelled, Message: cmp.Or(cutResult(a.Result, ""), "it did not run"), Source: provenance.Outside}
+		s.err = &tools.Error{Code: tools.Cancelled, Message: cmp.Or(results.Shorten(a.Result, ""), "it did not run"), Source: provenance.Outside}
 	default:
-		s.err = &tools.Error{Code: tools.Failed, Message: cmp.Or(cutResult(a.Result, ""), "it failed"), Source: provenance.Outside}
+		s.err = &tools.Error{Code: tools.Failed, Message: cmp.Or(results.Shorten(a.Result, ""), "it failed"), Source: provenance.Outside}
 	}
 	if a.State == llm.Planned {
 		return
@@ -322,90 +283,4 @@ func (d *permissionBroker) close(ctx context.Context) {
 			d.o.Log.Error("an agent's action could not be recorded", "event", d.t.Event.ID, "err", err)
 		}
 	}
-}
-
-// settleLeftovers cleans up after the desk of an interrupted turn. Open questions expire, because the
-// agent that asked is gone; started actions get an unknown outcome. It notifies the owner of
-// both.
-func (x *externalAgent) settleLeftovers(ctx context.Context) error {
-	waiting, err := x.o.Guard.Approvals(ctx, guard.Pending, "", x.t.Event.ID, 100)
-	if err != nil {
-		return err
-	}
-	waiting = slices.DeleteFunc(waiting, func(a guard.Approval) bool { return !strings.HasPrefix(a.Tool, pseudoPrefix) })
-	var lost []bus.Entry
-	for _, e := range x.rec.ledger {
-		if !strings.HasPrefix(e.Tool, pseudoPrefix) {
-			continue
-		}
-		x.before = append(x.before, actionFromEntry(e))
-		if e.State == bus.CallStarted {
-			lost = append(lost, e)
-		}
-	}
-	if len(waiting) == 0 && len(lost) == 0 {
-		return nil
-	}
-	slices.SortFunc(lost, func(x, y bus.Entry) int { return x.StartedAt.Compare(y.StartedAt) })
-	err = x.o.Store.Write(ctx, func(tx *store.Tx) error {
-		for _, a := range waiting {
-			if _, err := x.o.Guard.EndTx(tx, a.ID, guard.Cancelled); err != nil {
-				return err
-			}
-		}
-		for _, e := range lost {
-			s := &callStep{call: llm.ToolCall{ID: e.Call}, tool: externalTool{spec: tools.Spec{Name: e.Tool, Effects: unclear}}, args: e.Args}
-			s.err = tools.Errorf(tools.OutcomeUnknown, "Hob was cut off while the agent did this, and nobody knows whether it took effect")
-			if err := x.rec.recordEndTx(tx, s, unknownEntry(e, s.err)); err != nil {
-				return err
-			}
-		}
-		return x.gate.notifyTx(tx, lapsedText(waiting, lost))
-	})
-	if err != nil {
-		return fmt.Errorf("turn: settle what was cut off: %w", err)
-	}
-	return nil
-}
-
-// actionFromEntry converts a ledger entry into an action for the agent.
-func actionFromEntry(e bus.Entry) llm.Action {
-	var in struct {
-		Agent string `json:"agent"`
-		Title string `json:"title"`
-	}
-	_ = json.Unmarshal(e.Args, &in) // without a title it is still reported
-	a := llm.Action{ID: e.Call, By: in.Agent, Kind: strings.TrimPrefix(e.Tool, pseudoPrefix), Title: in.Title}
-	switch e.State {
-	case bus.CallStarted, bus.CallUnknown:
-		a.State = llm.Begun
-	case bus.CallDone:
-		a.State = llm.Ended
-	case bus.CallFailed:
-		a.State = llm.Failed
-	case bus.CallDenied:
-		a.State = llm.Dropped
-	}
-	return a
-}
-
-// lapsedText tells the owner about expired questions and unknown outcomes after an
-// interruption.
-func lapsedText(waiting []guard.Approval, lost []bus.Entry) string {
-	var b strings.Builder
-	b.WriteString("I was stopped in the middle of this and begin again.")
-	for _, a := range waiting {
-		fmt.Fprintf(&b, "\nMy question %s has expired (%s). I will ask again if I still need to.", a.ID, a.Summary)
-	}
-	for _, e := range lost {
-		fmt.Fprintf(&b, "\nIt is not known whether this took effect: %s", firstOf(externalTool{spec: tools.Spec{Name: e.Tool}, by: actionFromEntry(e).By}.Summary(e.Args), 300))
-	}
-	return b.String()
-}
-
-func firstOf(s string, n int) string {
-	if r := []rune(s); len(r) > n {
-		return string(r[:n]) + "…"
-	}
-	return s
 }

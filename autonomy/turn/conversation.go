@@ -4,8 +4,10 @@ import (
 	"bytes"
 	"encoding/json"
 	"fmt"
+	"regexp"
 	"slices"
 	"strings"
+	"sync"
 	"sync/atomic"
 
 	"hob/autonomy/llm"
@@ -101,6 +103,16 @@ func (c *conversation) usedToolsBefore() bool {
 	return false
 }
 
+func (c *conversation) unstoredMessages() []llm.Message { return c.msgs[c.own+c.stored:] }
+
+// messageBytes returns the size of the request's messages in bytes; overhead that of the rest.
+func (c *conversation) messageBytes() (n int) {
+	for _, m := range c.msgs {
+		n += session.MessageBytes(m)
+	}
+	return n
+}
+
 // isTainted reports whether untrusted text is in the context of the next call.
 func (c *conversation) isTainted() bool {
 	if c.external.Load() {
@@ -116,18 +128,6 @@ func (c *conversation) isTainted() bool {
 	return false
 }
 
-// ownerWords returns tools.Call.OwnerWords for this turn.
-func (c *conversation) ownerWords() []string {
-	t := c.t
-	if !t.Private || !t.Attended || t.Guest || t.Depth > 0 || t.Source != provenance.Owner || len(t.Outside) > 0 || c.isTainted() {
-		return nil
-	}
-	if t.Call != nil { // the owner wrote the arguments
-		return jsonStrings(t.Call.Args)
-	}
-	return append([]string{t.Text}, c.words...)
-}
-
 // answerSource returns the provenance of Hob's answer. The model may repeat untrusted text from its
 // context, so its words stay tainted after that text has left the window.
 func (c *conversation) answerSource() provenance.Source {
@@ -136,16 +136,6 @@ func (c *conversation) answerSource() provenance.Source {
 	}
 	return provenance.Hob
 }
-
-// messageBytes returns the size of the request's messages in bytes; overhead that of the rest.
-func (c *conversation) messageBytes() (n int) {
-	for _, m := range c.msgs {
-		n += session.MessageBytes(m)
-	}
-	return n
-}
-
-func (c *conversation) unstoredMessages() []llm.Message { return c.msgs[c.own+c.stored:] }
 
 // contextOrigins returns the sources of the untrusted text in the context of the next call.
 func (c *conversation) contextOrigins() []provenance.Origin {
@@ -172,4 +162,88 @@ func (c *conversation) messageOrigins(src provenance.Source) []provenance.Origin
 		return nil
 	}
 	return c.t.Origins
+}
+
+// ownerWords returns tools.Call.OwnerWords for this turn.
+func (c *conversation) ownerWords() []string {
+	t := c.t
+	if !t.Private || !t.Attended || t.Guest || t.Depth > 0 || t.Source != provenance.Owner || len(t.Outside) > 0 || c.isTainted() {
+		return nil
+	}
+	if t.Call != nil { // the owner wrote the arguments
+		return jsonStrings(t.Call.Args)
+	}
+	return append([]string{t.Text}, c.words...)
+}
+
+// address matches addresses and pictures in a model's answer that a viewer would turn into links.
+var address = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`(?i)!?\[[^\]\n]{0,300}\]\(\s*<?([^\s)>]+)|(?:https?|ftp|file|data|javascript)(?::|%3a)[^\s<>"'` + "`" + `)\]}]+|\bwww\.[^\s<>"'` + "`" + `)\]}]+`)
+})
+
+// defuseLinks returns an answer in the form to deliver. With untrusted text in context, the address
+// of a link that only the model wrote may contain private data: opening or previewing the link
+// would leak it. So such links and all pictures are made inactive.
+func (c *conversation) defuseLinks(text string) string {
+	if !c.isTainted() || !strings.ContainsAny(text, ":.[%") {
+		return text
+	}
+	return address().ReplaceAllStringFunc(text, func(m string) string {
+		target := m
+		if i := strings.LastIndex(m, "]("); i >= 0 && strings.IndexByte("![", m[0]) >= 0 {
+			target = strings.Trim(m[i+2:], " \t<")
+		}
+		if m[0] == '!' {
+			return "(a picture at) " + breakAddress(m[1:])
+		}
+		if c.isKnownAddress(strings.TrimRight(target, ".,;:!?*_~")) {
+			return m
+		}
+		return breakAddress(m)
+	})
+}
+
+// breakAddress changes a text so that it is no longer an address.
+func breakAddress(s string) string {
+	s = regexp.MustCompile(`(?i)h(tt)(ps?)(:|%3a)`).ReplaceAllString(s, "hxx$2$3")
+	s = regexp.MustCompile(`(?i)\b(ftp|file|data|javascript)(:|%3a)`).ReplaceAllString(s, "$1 $2")
+	s = regexp.MustCompile(`(?i)\bwww\.`).ReplaceAllString(s, "www[.]")
+	return strings.ReplaceAll(s, "](//", "](")
+}
+
+// isKnownAddress reports whether a message to Hob or a tool result contains the complete address.
+func (c *conversation) isKnownAddress(address string) bool {
+	if address == "" {
+		return true
+	}
+	for _, m := range c.msgs {
+		if m.Role == llm.Assistant {
+			continue
+		}
+		for _, p := range m.Parts {
+			text := p.Text
+			if p.Result != nil {
+				text = p.Result.Text
+			}
+			if hasWholeAddress(text, address) {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// hasWholeAddress reports whether a text contains an address that ends there. A prefix of a longer
+// address could encode data by where it ends.
+func hasWholeAddress(text, address string) bool {
+	for {
+		i := strings.Index(text, address)
+		if i < 0 {
+			return false
+		}
+		text = text[i+len(address):]
+		if rest := strings.TrimLeft(text, ".,;:!?*_~"); rest == "" || strings.IndexByte(" \t\r\n<>\"'`)]}|\\", rest[0]) >= 0 {
+			return true
+		}
+	}
 }

@@ -3,6 +3,7 @@ package turn
 import (
 	"context"
 	_ "embed"
+	"errors"
 	"fmt"
 	"net/http"
 	"strings"
@@ -32,6 +33,36 @@ type modelExchange struct {
 	usage   llm.Usage
 	by      string // the model that answered last, if there are several
 	partial string // text of an answer that broke off
+}
+
+// chooseModel finds the model of the turn, once.
+func (m *modelExchange) chooseModel(ctx context.Context) error {
+	c, err := m.o.Model(ctx, modelrouter.TurnInfo{
+		Agent:   m.o.Name,
+		Session: m.t.Event.Session, Event: m.t.Event.ID, Text: m.t.Text, Bare: len(m.t.Images) == 0 && len(m.t.Outside) == 0,
+		Attended: m.t.Attended && m.t.Depth == 0, Chain: m.conv.usedToolsBefore(), Resumed: m.conv.stored > 0,
+	})
+	if err != nil {
+		return err
+	}
+	m.chosen, m.conv.actor = c.Model, c.Model
+	m.rec.queueWrite(func(tx *store.Tx) error {
+		return m.o.Sessions.StampTx(tx, m.t.Event.Session, m.t.Event.ID, m.runner.Stamp(m.conv.system))
+	})
+	if c.Record != nil {
+		m.rec.queueWrite(c.Record)
+	}
+	m.o.Bus.Feed.Publish("message_start", m.t.Event.ID, m.t.Event.Session, map[string]string{"model": c.Model.Info().Name(), "reason": c.Reason})
+	return nil
+}
+
+// billingAccount returns the account for the usage of this turn's calls.
+func (m *modelExchange) billingAccount() llm.Account {
+	purpose := llm.ForTurn
+	if m.t.Depth > 0 {
+		purpose = llm.ForSubAgent
+	}
+	return llm.Account{Purpose: purpose, Agent: m.o.Name, Session: m.t.Event.Session, Event: m.t.Event.ID, Unattended: !m.t.Attended && !m.t.Guest}
 }
 
 // callModel makes one model call.
@@ -94,6 +125,16 @@ func (m *modelExchange) readStream(ctx context.Context, q *modelCall) error {
 	return nil
 }
 
+// shownTo returns the messages in the form for the model. The built-in brain parses results
+// itself and shows them unchanged.
+func (m *modelExchange) shownTo() []llm.Message {
+	msgs := session.MergeSummary(m.conv.msgs)
+	if m.chosen.Info().Provider == offlineBrain {
+		return msgs
+	}
+	return llm.FenceUntrusted(msgs)
+}
+
 // estimateTokens estimates the tokens of an answer, for models that do not report them.
 func estimateTokens(parts []llm.Part) int {
 	n := 0
@@ -109,51 +150,103 @@ func estimateTokens(parts []llm.Part) int {
 	return n / 4
 }
 
-// chooseModel finds the model of the turn, once.
-func (m *modelExchange) chooseModel(ctx context.Context) error {
-	c, err := m.o.Model(ctx, modelrouter.TurnInfo{
-		Agent:   m.o.Name,
-		Session: m.t.Event.Session, Event: m.t.Event.ID, Text: m.t.Text, Bare: len(m.t.Images) == 0 && len(m.t.Outside) == 0,
-		Attended: m.t.Attended && m.t.Depth == 0, Chain: m.conv.usedToolsBefore(), Resumed: m.conv.stored > 0,
-	})
+// fitWindow makes the conversation shorter before a request that would fill the
+// model's window.
+func (m *modelExchange) fitWindow(ctx context.Context) error {
+	if m.o.Compactor == nil {
+		return nil
+	}
+	room, enough := m.o.Compactor.ByteLimits(m.t.Event.Session, m.chosen)
+	if room == 0 || m.conv.messageBytes()+m.overheadBytes() <= room {
+		return nil
+	}
+	err := m.shrinkWindow(ctx, enough-m.overheadBytes())
+	if errors.Is(err, session.ErrNothing) { // the provider has the last word
+		return nil
+	}
+	return err
+}
+
+// streamFitting retries with a shorter conversation if the model rejects it as too long.
+func (m *modelExchange) streamFitting(ctx context.Context, q *modelCall) error {
+	again, err := m.handleOverflow(ctx, m.readStream(ctx, q))
+	if !again {
+		return err
+	}
+	q.req.Messages, q.resp = m.shownTo(), llm.Response{}
+	if err := m.chain.beforeModel(ctx, q); err != nil {
+		return err
+	}
+	return tooLong(m.readStream(ctx, q))
+}
+
+// handleOverflow reports whether to retry a failed call because the conversation was shortened.
+// Otherwise it returns the error for the owner.
+func (m *modelExchange) handleOverflow(ctx context.Context, err error) (again bool, _ error) {
+	e, ok := errors.AsType[*llm.Error](err)
+	if !ok || e.Kind != llm.Overflow || e.Visible || m.o.Compactor == nil {
+		return false, err
+	}
+	room := m.conv.messageBytes() / 2
+	if _, enough := m.o.Compactor.ByteLimits(m.t.Event.Session, m.chosen); enough > 0 {
+		room = min(room, enough-m.overheadBytes())
+	}
+	switch serr := m.shrinkWindow(ctx, max(room, 0)); {
+	case errors.Is(serr, session.ErrNothing):
+		return false, tooLong(e)
+	case serr != nil:
+		return false, serr
+	}
+	return true, nil
+}
+
+// tooLong returns the error for a request that is too long and cannot be shortened.
+func tooLong(err error) error {
+	e, ok := errors.AsType[*llm.Error](err)
+	if !ok || e.Kind != llm.Overflow {
+		return err
+	}
+	return &llm.Error{
+		Kind: llm.Overflow, Provider: e.Provider, Status: e.Status, Err: e,
+		Message: "this does not fit into the model's context window, even with the conversation shortened",
+		Remedy:  "send a shorter message, start a new conversation with /new, or choose a model with a larger window",
+	}
+}
+
+// shrinkWindow stores the turn's steps, shrinks the window and reads it again.
+func (m *modelExchange) shrinkWindow(ctx context.Context, room int) error {
+	if err := m.rec.saveSteps(ctx); err != nil {
+		return err
+	}
+	if err := m.o.Compactor.CompactForOverflow(ctx, m.chosen, m.t.Event.Session, m.t.Event.ID, room); err != nil {
+		return err
+	}
+	before, recorded, err := m.o.Sessions.History(ctx, m.t.Event.Session, m.t.Event.ID)
 	if err != nil {
 		return err
 	}
-	m.chosen, m.conv.actor = c.Model, c.Model
-	m.rec.queueWrite(func(tx *store.Tx) error {
-		return m.o.Sessions.StampTx(tx, m.t.Event.Session, m.t.Event.ID, m.runner.Stamp(m.conv.system))
-	})
-	if c.Record != nil {
-		m.rec.queueWrite(c.Record)
+	if before, err = m.rec.answerAbandonedCalls(ctx, before); err != nil {
+		return err
 	}
-	m.o.Bus.Feed.Publish("message_start", m.t.Event.ID, m.t.Event.Session, map[string]string{"model": c.Model.Info().Name(), "reason": c.Reason})
+	m.conv.own, m.conv.stored = len(before), len(recorded)
+	m.conv.msgs = append(append(make([]llm.Message, 0, len(before)+len(recorded)+8), before...), recorded...)
 	return nil
 }
 
-// billingAccount returns the account for the usage of this turn's calls.
-func (m *modelExchange) billingAccount() llm.Account {
-	purpose := llm.ForTurn
-	if m.t.Depth > 0 {
-		purpose = llm.ForSubAgent
+func (m *modelExchange) overheadBytes() int {
+	n := len(m.conv.system)
+	for _, t := range m.runner.offered {
+		n += len(t.Name) + len(t.Description) + len(t.Schema) + 32
 	}
-	return llm.Account{Purpose: purpose, Agent: m.o.Name, Session: m.t.Event.Session, Event: m.t.Event.ID, Unattended: !m.t.Attended && !m.t.Guest}
+	return n
 }
 
-// shownTo returns the messages in the form for the model. The built-in brain parses results
-// itself and shows them unchanged.
-func (m *modelExchange) shownTo() []llm.Message {
-	msgs := session.MergeSummary(m.conv.msgs)
-	if m.chosen.Info().Provider == offlineBrain {
-		return msgs
+// recordTokenCount lets later requests be weighed by the provider's own count.
+func (m *modelExchange) recordTokenCount(u llm.Usage) {
+	if u.Known {
+		m.o.Sessions.RecordTokenCount(m.t.Event.Session, m.conv.messageBytes()+m.overheadBytes(), m.overheadBytes(), u.Input)
 	}
-	return llm.FenceUntrusted(msgs)
 }
-
-// maxPicture bounds a picture that is kept, in bytes.
-const maxPicture = 20 << 20
-
-//go:embed text/refused.md
-var refused string
 
 // answerTextMiddleware returns the middleware that adds text to an answer without words: a refusal, or
 // pictures, which are saved as files.
@@ -165,6 +258,12 @@ func (m *modelExchange) answerTextMiddleware() middleware {
 		}
 	}}
 }
+
+// maxPicture bounds a picture that is kept, in bytes.
+const maxPicture = 20 << 20
+
+//go:embed text/refused.md
+var refused string
 
 // keepPictures saves each picture to a file and adds its path. The names are the same after a
 // crash.

@@ -25,119 +25,6 @@ type toolExecutor struct {
 	feed   *liveFeed
 }
 
-// Caller describes the turn that makes a call, for tools that start turns: the permissions of
-// those turns derive from it.
-type Caller struct {
-	Agent   string // its name
-	Turn    Turn
-	Tainted bool
-	Origins []provenance.Origin
-	Tools   []string // the names of those it has
-	Level   guard.Level
-	// Words are the owner's words in the turn.
-	Words []string
-	// Rounds and Tokens remain of its limits.
-	Rounds, Tokens int
-}
-
-type callerKey struct{}
-
-// CallerOf returns the turn on whose behalf a tools.Waiter is called.
-func CallerOf(ctx context.Context) (Caller, bool) {
-	c, ok := ctx.Value(callerKey{}).(Caller)
-	return c, ok
-}
-
-func (x *toolExecutor) callerInfo(ctx context.Context) Caller {
-	c := Caller{
-		Agent: x.o.Name, Turn: *x.t, Tainted: x.conv.isTainted(), Origins: x.conv.contextOrigins(), Level: x.o.Level.Narrower(x.t.Level),
-		Rounds: max(0, x.o.Limits.Rounds-x.budget.round-x.budget.lent), Tokens: max(0, x.o.Limits.Tokens-x.budget.spent),
-	}
-	c.Words = x.hist.egressEvidence(ctx, nil).Now
-	for _, t := range x.o.Catalogue.All() {
-		c.Tools = append(c.Tools, t.Spec().Name)
-	}
-	return c
-}
-
-// isAwaitingCall reports whether a call has started work elsewhere that is still running.
-func isAwaitingCall(e bus.Entry, s *callStep) bool {
-	_, waits := s.tool.(tools.Waiter)
-	return waits && e.State == bus.CallStarted
-}
-
-// awaitCall starts a call whose work continues elsewhere, or asks for its result. While the work
-// runs, the turn is suspended; this happens in the same transaction, so that the end of the
-// work cannot be missed.
-func (x *toolExecutor) awaitCall(ctx context.Context, s *callStep, w tools.Waiter) (suspended bool, err error) {
-	if s.dec.Verdict != guard.Allow { // nothing runs past the gate
-		return false, fmt.Errorf("turn: %s: the guard says %s", s.tool.Spec().Name, s.dec.Verdict)
-	}
-	x.feed.publish("status", map[string]any{"tool": s.tool.Spec().Name, "state": "running"})
-	var failed error
-	var out tools.Outcome
-	done := *s
-	err = x.rec.writeWithSteps(ctx, func(tx *store.Tx) error {
-		done = *s
-		if out, failed = x.outcomeTx(ctx, tx, s, w); failed != nil {
-			return failed
-		}
-		out.Result.Text = x.o.Redact.Text(out.Result.Text)
-		done.ran, done.result, done.err = out.Done, out.Result, out.Err
-		return x.awaitedTx(tx, &done, out)
-	})
-	switch {
-	case err != nil && (failed == nil || !canModelFix(failed)):
-		return false, fmt.Errorf("turn: %s: %w", s.tool.Spec().Name, err)
-	case err != nil:
-		s.err, s.ran = failed, true
-		return false, nil
-	}
-	*s = done
-	if out.Done {
-		x.rec.ledger[s.call.ID] = x.rec.finishedEntry(s)
-	}
-	if out.Stopped {
-		return false, ErrStopped
-	}
-	x.budget.lent += out.Rounds
-	x.budget.spent += out.Tokens
-	return !out.Done, nil
-}
-
-// canModelFix reports whether the model can react to a failure.
-func canModelFix(err error) bool {
-	_, ok := errors.AsType[*tools.Error](err)
-	return ok && !errors.Is(err, store.ErrFull)
-}
-
-func (x *toolExecutor) outcomeTx(ctx context.Context, tx *store.Tx, s *callStep, w tools.Waiter) (out tools.Outcome, err error) {
-	defer x.recoverToolPanic(s, &err)
-	ctx = context.WithValue(context.WithoutCancel(ctx), callerKey{}, x.callerInfo(ctx))
-	if !isAwaitingCall(x.rec.ledger[s.call.ID], s) {
-		if _, err := w.CallTx(ctx, tx, x.toolCall(s, discardProgress)); err != nil {
-			return out, err
-		}
-	}
-	return w.OutcomeTx(ctx, tx, x.toolCall(s, discardProgress))
-}
-
-// awaitedTx records the state of a call, and suspends the turn while the work runs.
-func (x *toolExecutor) awaitedTx(tx *store.Tx, s *callStep, out tools.Outcome) error {
-	if out.Done {
-		return x.rec.recordEndTx(tx, s, x.rec.finishedEntry(s))
-	}
-	if !isAwaitingCall(x.rec.ledger[s.call.ID], s) {
-		if err := x.rec.recordStartTx(tx, s); err != nil {
-			return err
-		}
-	}
-	return x.o.Bus.SuspendTx(tx, x.t.Event.ID, out.Until)
-}
-
-// discardProgress ignores the progress of calls that end immediately.
-func discardProgress(float64, string) {}
-
 // defaultTimeout is the time limit of a tool without its own.
 const defaultTimeout = 120 * time.Second
 
@@ -257,6 +144,9 @@ func (x *toolExecutor) callTool(ctx context.Context, s *callStep) (res tools.Res
 	return res, err
 }
 
+// discardProgress ignores the progress of calls that end immediately.
+func discardProgress(float64, string) {}
+
 // recoverToolPanic turns a tool's panic into its failure.
 func (x *toolExecutor) recoverToolPanic(s *callStep, err *error) {
 	if p := recover(); p != nil {
@@ -273,6 +163,116 @@ func (x *toolExecutor) toolCall(s *callStep, progress func(float64, string)) too
 	}
 	if x.conv.isTainted() {
 		c.Provenance, c.Origins = provenance.Outside, x.conv.contextOrigins()
+	}
+	return c
+}
+
+// awaitCall starts a call whose work continues elsewhere, or asks for its result. While the work
+// runs, the turn is suspended; this happens in the same transaction, so that the end of the
+// work cannot be missed.
+func (x *toolExecutor) awaitCall(ctx context.Context, s *callStep, w tools.Waiter) (suspended bool, err error) {
+	if s.dec.Verdict != guard.Allow { // nothing runs past the gate
+		return false, fmt.Errorf("turn: %s: the guard says %s", s.tool.Spec().Name, s.dec.Verdict)
+	}
+	x.feed.publish("status", map[string]any{"tool": s.tool.Spec().Name, "state": "running"})
+	var failed error
+	var out tools.Outcome
+	done := *s
+	err = x.rec.writeWithSteps(ctx, func(tx *store.Tx) error {
+		done = *s
+		if out, failed = x.outcomeTx(ctx, tx, s, w); failed != nil {
+			return failed
+		}
+		out.Result.Text = x.o.Redact.Text(out.Result.Text)
+		done.ran, done.result, done.err = out.Done, out.Result, out.Err
+		return x.awaitedTx(tx, &done, out)
+	})
+	switch {
+	case err != nil && (failed == nil || !canModelFix(failed)):
+		return false, fmt.Errorf("turn: %s: %w", s.tool.Spec().Name, err)
+	case err != nil:
+		s.err, s.ran = failed, true
+		return false, nil
+	}
+	*s = done
+	if out.Done {
+		x.rec.ledger[s.call.ID] = x.rec.finishedEntry(s)
+	}
+	if out.Stopped {
+		return false, ErrStopped
+	}
+	x.budget.lent += out.Rounds
+	x.budget.spent += out.Tokens
+	return !out.Done, nil
+}
+
+// isAwaitingCall reports whether a call has started work elsewhere that is still running.
+func isAwaitingCall(e bus.Entry, s *callStep) bool {
+	_, waits := s.tool.(tools.Waiter)
+	return waits && e.State == bus.CallStarted
+}
+
+// canModelFix reports whether the model can react to a failure.
+func canModelFix(err error) bool {
+	_, ok := errors.AsType[*tools.Error](err)
+	return ok && !errors.Is(err, store.ErrFull)
+}
+
+func (x *toolExecutor) outcomeTx(ctx context.Context, tx *store.Tx, s *callStep, w tools.Waiter) (out tools.Outcome, err error) {
+	defer x.recoverToolPanic(s, &err)
+	ctx = context.WithValue(context.WithoutCancel(ctx), callerKey{}, x.callerInfo(ctx))
+	if !isAwaitingCall(x.rec.ledger[s.call.ID], s) {
+		if _, err := w.CallTx(ctx, tx, x.toolCall(s, discardProgress)); err != nil {
+			return out, err
+		}
+	}
+	return w.OutcomeTx(ctx, tx, x.toolCall(s, discardProgress))
+}
+
+// awaitedTx records the state of a call, and suspends the turn while the work runs.
+func (x *toolExecutor) awaitedTx(tx *store.Tx, s *callStep, out tools.Outcome) error {
+	if out.Done {
+		return x.rec.recordEndTx(tx, s, x.rec.finishedEntry(s))
+	}
+	if !isAwaitingCall(x.rec.ledger[s.call.ID], s) {
+		if err := x.rec.recordStartTx(tx, s); err != nil {
+			return err
+		}
+	}
+	return x.o.Bus.SuspendTx(tx, x.t.Event.ID, out.Until)
+}
+
+// Caller describes the turn that makes a call, for tools that start turns: the permissions of
+// those turns derive from it.
+type Caller struct {
+	Agent   string // its name
+	Turn    Turn
+	Tainted bool
+	Origins []provenance.Origin
+	Tools   []string // the names of those it has
+	Level   guard.Level
+	// Words are the owner's words in the turn.
+	Words []string
+	// Rounds and Tokens remain of its limits.
+	Rounds, Tokens int
+}
+
+type callerKey struct{}
+
+// CallerOf returns the turn on whose behalf a tools.Waiter is called.
+func CallerOf(ctx context.Context) (Caller, bool) {
+	c, ok := ctx.Value(callerKey{}).(Caller)
+	return c, ok
+}
+
+func (x *toolExecutor) callerInfo(ctx context.Context) Caller {
+	c := Caller{
+		Agent: x.o.Name, Turn: *x.t, Tainted: x.conv.isTainted(), Origins: x.conv.contextOrigins(), Level: x.o.Level.Narrower(x.t.Level),
+		Rounds: max(0, x.o.Limits.Rounds-x.budget.round-x.budget.lent), Tokens: max(0, x.o.Limits.Tokens-x.budget.spent),
+	}
+	c.Words = x.hist.egressEvidence(ctx, nil).Now
+	for _, t := range x.o.Catalogue.All() {
+		c.Tools = append(c.Tools, t.Spec().Name)
 	}
 	return c
 }

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"hob/autonomy/llm"
+	"hob/autonomy/turn/results"
 	"hob/tools"
 )
 
@@ -14,6 +15,11 @@ type liveFeed struct {
 	o     *Options
 	t     *Turn
 	begun map[string]string // ids of the calls that are being streamed
+}
+
+// publish publishes an event of the turn to the live feed.
+func (f *liveFeed) publish(typ string, data map[string]any) {
+	f.o.Bus.Feed.Publish(typ, f.t.Event.ID, f.t.Event.Session, data)
 }
 
 func (f *liveFeed) publishModelEvent(e llm.Event) {
@@ -36,9 +42,20 @@ func (f *liveFeed) streamFurtherText(text string) {
 	f.publishModelEvent(llm.Event{Kind: llm.TextDelta, Text: text})
 }
 
-// publish publishes an event of the turn to the live feed.
-func (f *liveFeed) publish(typ string, data map[string]any) {
-	f.o.Bus.Feed.Publish(typ, f.t.Event.ID, f.t.Event.Session, data)
+// feedMiddleware publishes a call's outcome to the live feed.
+func (f *liveFeed) feedMiddleware() middleware {
+	return middleware{name: "feed", afterTool: func(_ context.Context, s *callStep) { f.publishResult(s) }}
+}
+
+func (f *liveFeed) publishResult(s *callStep) {
+	d := map[string]any{"id": s.call.ID, "name": s.call.Name, "ok": s.err == nil, "text": s.text}
+	if s.tool != nil {
+		d["name"] = s.tool.Spec().Name
+	}
+	if s.err != nil {
+		d["text"], d["code"] = results.Shorten(s.err.Error(), ""), tools.CodeOf(s.err)
+	}
+	f.publish("tool_result", d)
 }
 
 // heartbeat is the interval of live events about a running tool; reports is the minimum
@@ -118,20 +135,4 @@ func (p *progressReporter) publishProgress() {
 		d["note"] = p.note
 	}
 	p.publish("tool_progress", d)
-}
-
-// feedMiddleware publishes a call's outcome to the live feed.
-func (f *liveFeed) feedMiddleware() middleware {
-	return middleware{name: "feed", afterTool: func(_ context.Context, s *callStep) { f.publishResult(s) }}
-}
-
-func (f *liveFeed) publishResult(s *callStep) {
-	d := map[string]any{"id": s.call.ID, "name": s.call.Name, "ok": s.err == nil, "text": s.text}
-	if s.tool != nil {
-		d["name"] = s.tool.Spec().Name
-	}
-	if s.err != nil {
-		d["text"], d["code"] = cutResult(s.err.Error(), ""), tools.CodeOf(s.err)
-	}
-	f.publish("tool_result", d)
 }

@@ -1,7 +1,6 @@
 package turn
 
 import (
-	"cmp"
 	"context"
 	"fmt"
 	"slices"
@@ -31,13 +30,6 @@ type callGate struct {
 	conv *conversation
 	rec  *stepRecorder
 	hist *callHistory
-}
-
-// notifyTx sends the owner a message from Hob outside of the answer.
-func (g *callGate) notifyTx(tx *store.Tx, text string) error {
-	return g.o.Bus.EnqueueTx(tx, g.t.Event.ID, bus.OutboxItem{Provenance: provenance.Outside, Delivery: channels.Delivery{
-		Kind: channels.Notice, Session: g.t.Report, Channel: g.t.Channel, Chat: g.t.Chat, Text: text,
-	}})
 }
 
 // guardRequest returns the facts by which the guard decides on a call.
@@ -86,20 +78,6 @@ func (g *callGate) policyMiddleware() middleware {
 	}}
 }
 
-// applyDenial ends a call that the guard denied. The reason is Hob's own text, unless it is the
-// tool's refusal, which may quote what the tool read.
-func (s *callStep) applyDenial() {
-	if s.dec.Verdict != guard.Deny {
-		return
-	}
-	src := provenance.Tool
-	if s.dec.Judgement.Refused != nil {
-		src = tools.SourceOf(s.dec.Judgement.Refused)
-	}
-	code := cmp.Or(s.dec.Code, tools.PolicyDenied)
-	s.err = &tools.Error{Code: code, Message: string(code) + ": " + s.dec.Reason, Source: src}
-}
-
 // refusePlaceholder refuses a call that would store or run a text with a redacted secret. The model
 // has read a file without the secret and would destroy it by writing the file back, or it has
 // named one of Hob's own secrets.
@@ -112,6 +90,19 @@ func refusePlaceholder(s *callStep) error {
 		Code:   tools.PolicyDenied, Message: "the arguments hold " + redact.Mark + " in the place of a secret, which would be lost or used wrongly",
 		Remedy: "leave that part unchanged: change only other parts, or ask the user to insert the secret with a reference (env:NAME, keychain:NAME)",
 	}
+}
+
+// askOwner stores the approval request and shows it to the owner. The turn waits: the agent's
+// process is blocked until the answer. The caller holds d.mu.
+func (d *permissionBroker) askOwner(ctx context.Context, s *pendingAction) (guard.Approval, error) {
+	rows, err := d.gate.askOwner(ctx, []*callStep{s.callStep}, func(tx *store.Tx, _ time.Time) error {
+		tx.AfterCommit(func() { d.o.Bus.RecheckWaiters(d.t.Event.ID) })
+		return nil
+	})
+	if err != nil {
+		return guard.Approval{}, err
+	}
+	return rows[0], nil
 }
 
 // askOwner stores an approval request for each call and shows the new ones to the owner. next
@@ -247,4 +238,11 @@ func questionText(open []guard.Approval, bare bool) string {
 		out = append(out, text)
 	}
 	return strings.Join(out, "\n")
+}
+
+// notifyTx sends the owner a message from Hob outside of the answer.
+func (g *callGate) notifyTx(tx *store.Tx, text string) error {
+	return g.o.Bus.EnqueueTx(tx, g.t.Event.ID, bus.OutboxItem{Provenance: provenance.Outside, Delivery: channels.Delivery{
+		Kind: channels.Notice, Session: g.t.Report, Channel: g.t.Channel, Chat: g.t.Chat, Text: text,
+	}})
 }

@@ -11,6 +11,7 @@ import (
 	"hob/autonomy/bus"
 	"hob/autonomy/guard"
 	"hob/autonomy/llm"
+	"hob/autonomy/turn/actionclaims"
 	"hob/platform/provenance"
 	"hob/tools"
 )
@@ -22,34 +23,36 @@ type callHistory struct {
 	t     *Turn
 	conv  *conversation
 	rec   *stepRecorder
-	steps []*callStep          // the calls of the last answer, while they are worked on
-	ended map[string]priorCall // calls that ended since the turn was resumed
-	did   []effectfulCall      // successful actions since the turn was resumed
+	steps []*callStep           // the calls of the last answer, while they are worked on
+	ended map[string]priorCall  // calls that ended since the turn was resumed
+	did   []actionclaims.Action // successful actions since the turn was resumed
 }
 
-// effectfulCalls returns the completed calls of this turn that changed something.
-func (h *callHistory) effectfulCalls() []effectfulCall {
-	out := slices.Clone(h.did)
-	for _, e := range h.rec.ledger {
-		if e.State == "done" {
-			out = append(out, effectfulCall{e.Tool, e.Effects})
-		}
+// rememberCall remembers a call that has come to its end.
+func (h *callHistory) rememberCall(s *callStep) {
+	if s.tool == nil {
+		return
 	}
-	return out
+	h.ended[s.call.ID] = pastStep(s, s.ran && s.err == nil || tools.CodeOf(s.err) == tools.OutcomeUnknown)
 }
 
 // recordEffect records a successful call with effects.
 func (h *callHistory) recordEffect(s *callStep) {
 	if s.ran && s.err == nil && s.tool != nil {
-		h.did = append(h.did, effectfulCall{s.tool.Spec().Name, s.tool.Spec().Effects.String()})
+		h.did = append(h.did, actionclaims.Action{Tool: s.tool.Spec().Name, Effects: s.tool.Spec().Effects.String()})
 	}
 }
 
-// Bounds of the addresses that are kept of one result.
-const (
-	maxLinks = 300
-	maxLink  = 2048
-)
+// effectfulCalls returns the completed calls of this turn that changed something.
+func (h *callHistory) effectfulCalls() []actionclaims.Action {
+	out := slices.Clone(h.did)
+	for _, e := range h.rec.ledger {
+		if e.State == "done" {
+			out = append(out, actionclaims.Action{Tool: e.Tool, Effects: e.Effects})
+		}
+	}
+	return out
+}
 
 // priorCall is a call of this turn, as the guard counts it.
 type priorCall struct {
@@ -66,30 +69,11 @@ func pastOf(e bus.Entry) priorCall {
 	return priorCall{tool: e.Tool, decision: e.Decision, args: e.Args, links: e.Links, ran: e.State == bus.CallDone || e.State == bus.CallStarted || e.State == bus.CallUnknown}
 }
 
-// rememberCall remembers a call that has come to its end.
-func (h *callHistory) rememberCall(s *callStep) {
-	if s.tool == nil {
-		return
-	}
-	h.ended[s.call.ID] = pastStep(s, s.ran && s.err == nil || tools.CodeOf(s.err) == tools.OutcomeUnknown)
-}
-
 func pastStep(s *callStep, ran bool) priorCall {
 	return priorCall{
 		tool: s.tool.Spec().Name, decision: decisionOf(s), items: max(1, s.dec.Judgement.Items), args: s.args, links: openableAddresses(s), ran: ran,
 		urls: s.dec.Judgement.URLs,
 	}
-}
-
-// urlsOf returns the addresses that a call contacted before the turn was suspended. Unknown
-// addresses count as one.
-func (h *callHistory) urlsOf(ctx context.Context, p priorCall) []string {
-	if t, ok := h.o.Catalogue.Get(p.tool); ok {
-		if u := tools.JudgementOf(ctx, t, p.args).URLs; len(u) > 0 {
-			return u
-		}
-	}
-	return []string{""}
 }
 
 // priorCalls returns the calls of this turn before s: of earlier answers, and those before s in the
@@ -177,6 +161,17 @@ func (h *callHistory) egressEvidence(ctx context.Context, s *callStep) guard.Egr
 	return out
 }
 
+// urlsOf returns the addresses that a call contacted before the turn was suspended. Unknown
+// addresses count as one.
+func (h *callHistory) urlsOf(ctx context.Context, p priorCall) []string {
+	if t, ok := h.o.Catalogue.Get(p.tool); ok {
+		if u := tools.JudgementOf(ctx, t, p.args).URLs; len(u) > 0 {
+			return u
+		}
+	}
+	return []string{""}
+}
+
 // jsonStrings returns the strings in a JSON value.
 func jsonStrings(raw json.RawMessage) []string {
 	var v any
@@ -202,6 +197,12 @@ func jsonStrings(raw json.RawMessage) []string {
 	walk(v)
 	return out
 }
+
+// Bounds of the addresses that are kept of one result.
+const (
+	maxLinks = 300
+	maxLink  = 2048
+)
 
 // openableAddresses returns the addresses of a step's result that may be opened next unchanged. A page may
 // repeat its own address. If the model made up that address, an address on another host that

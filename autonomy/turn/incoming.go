@@ -24,6 +24,78 @@ type contextBuilder struct {
 	rec  *stepRecorder
 }
 
+// beginPrompt finds the system block of the conversation and the context of the
+// current message. A call that the owner makes himself asks no model.
+func (b *contextBuilder) beginPrompt(ctx context.Context, before, recorded []llm.Message) ([]llm.Part, error) {
+	if b.t.Call != nil {
+		return nil, nil
+	}
+	info, _, err := b.o.Sessions.Get(ctx, b.t.Event.Session)
+	if err != nil {
+		return nil, err
+	}
+	begun, err := b.o.Prompt.Begin(ctx, prompt.TurnContext{
+		Session: b.t.Event.Session, Event: b.t.Event.ID, Before: before, Recorded: recorded, Text: b.t.Text, Source: b.t.Source,
+		Attended: b.t.Attended, Guest: b.t.Guest, Realm: b.o.Realm, Now: time.Now().In(b.o.Zone()), Told: b.t.Told, Turns: info.Turns, OwnerWords: b.conv.ownerWords(),
+	})
+	if err != nil {
+		return nil, err
+	}
+	b.conv.system = begun.System
+	if begun.RecordTx != nil {
+		b.rec.queueWrite(func(tx *store.Tx) error { return begun.RecordTx(tx, b.conv.msgs[0]) })
+	}
+	return begun.Context, nil
+}
+
+// currentMessage returns the current message: context first, then untrusted text, then the words to
+// answer.
+func (b *contextBuilder) currentMessage(ctx context.Context, added []llm.Part) llm.Message {
+	m := llm.Message{Role: llm.User, Parts: added}
+	for i := range m.Parts {
+		if m.Parts[i].Source.Tainted() {
+			b.ingestUntrusted(ctx, &m.Parts[i], "")
+		}
+	}
+	for i, o := range b.t.Outside {
+		p := llm.Part{Text: b.o.Redact.Text(o), Source: provenance.Outside, Origins: b.t.Origins}
+		if i < len(b.t.OutsideFrom) {
+			p.Origins = []provenance.Origin{b.t.OutsideFrom[i]}
+		}
+		b.ingestUntrusted(ctx, &p, "")
+		m.Parts = append(m.Parts, p)
+	}
+	seen := b.t.Source
+	if len(b.t.Outside) > 0 { // a picture in a mail that is passed on is not the owner's
+		seen = provenance.Outside
+	}
+	for i := range b.t.Images {
+		m.Parts = append(m.Parts, llm.Part{Image: &b.t.Images[i], Source: seen, Origins: b.conv.messageOrigins(seen)})
+	}
+	if b.t.Text == "" && len(b.t.Outside) > 0 { // only untrusted text: these are Hob's words, not the owner's
+		m.Parts = append(m.Parts, llm.Part{Text: renderText("unasked", nil), Source: provenance.Hob, Context: true})
+	} else if b.t.Text != "" || len(b.t.Images) == 0 {
+		p := llm.Part{Text: b.redactSecrets(b.t.Text, b.t.Source), Source: b.t.Source, Origins: b.conv.messageOrigins(b.t.Source)}
+		if p.Source.Tainted() { // it is the message to answer, so it has no fence
+			if marks := b.scanMarks(ctx, p.Text); len(marks) > 0 {
+				p.Origins = withMarks(p.Origins, marks)
+				b.auditMarks(&p, "", marks)
+			}
+		}
+		m.Parts = append(m.Parts, p)
+	}
+	return m
+}
+
+// redactSecrets returns a text in the form for a model. Secrets that the owner wrote stay, but Hob's
+// own secrets are removed.
+func (b *contextBuilder) redactSecrets(text string, src provenance.Source) string {
+	if src.Tainted() {
+		return b.o.Redact.Text(text)
+	}
+	return b.o.Redact.Known(text)
+}
+
 // guardianMark is the mark that a guardian model sets.
 const guardianMark = "guardian"
 
@@ -103,76 +175,4 @@ func (b *contextBuilder) auditMarks(p *llm.Part, call string, marks []string) {
 		rec.Tool = p.Result.Name
 	}
 	b.rec.queueWrite(func(tx *store.Tx) error { return b.o.Guard.AuditTx(tx, rec) })
-}
-
-// beginPrompt finds the system block of the conversation and the context of the
-// current message. A call that the owner makes himself asks no model.
-func (b *contextBuilder) beginPrompt(ctx context.Context, before, recorded []llm.Message) ([]llm.Part, error) {
-	if b.t.Call != nil {
-		return nil, nil
-	}
-	info, _, err := b.o.Sessions.Get(ctx, b.t.Event.Session)
-	if err != nil {
-		return nil, err
-	}
-	begun, err := b.o.Prompt.Begin(ctx, prompt.TurnContext{
-		Session: b.t.Event.Session, Event: b.t.Event.ID, Before: before, Recorded: recorded, Text: b.t.Text, Source: b.t.Source,
-		Attended: b.t.Attended, Guest: b.t.Guest, Realm: b.o.Realm, Now: time.Now().In(b.o.Zone()), Told: b.t.Told, Turns: info.Turns, OwnerWords: b.conv.ownerWords(),
-	})
-	if err != nil {
-		return nil, err
-	}
-	b.conv.system = begun.System
-	if begun.RecordTx != nil {
-		b.rec.queueWrite(func(tx *store.Tx) error { return begun.RecordTx(tx, b.conv.msgs[0]) })
-	}
-	return begun.Context, nil
-}
-
-// currentMessage returns the current message: context first, then untrusted text, then the words to
-// answer.
-func (b *contextBuilder) currentMessage(ctx context.Context, added []llm.Part) llm.Message {
-	m := llm.Message{Role: llm.User, Parts: added}
-	for i := range m.Parts {
-		if m.Parts[i].Source.Tainted() {
-			b.ingestUntrusted(ctx, &m.Parts[i], "")
-		}
-	}
-	for i, o := range b.t.Outside {
-		p := llm.Part{Text: b.o.Redact.Text(o), Source: provenance.Outside, Origins: b.t.Origins}
-		if i < len(b.t.OutsideFrom) {
-			p.Origins = []provenance.Origin{b.t.OutsideFrom[i]}
-		}
-		b.ingestUntrusted(ctx, &p, "")
-		m.Parts = append(m.Parts, p)
-	}
-	seen := b.t.Source
-	if len(b.t.Outside) > 0 { // a picture in a mail that is passed on is not the owner's
-		seen = provenance.Outside
-	}
-	for i := range b.t.Images {
-		m.Parts = append(m.Parts, llm.Part{Image: &b.t.Images[i], Source: seen, Origins: b.conv.messageOrigins(seen)})
-	}
-	if b.t.Text == "" && len(b.t.Outside) > 0 { // only untrusted text: these are Hob's words, not the owner's
-		m.Parts = append(m.Parts, llm.Part{Text: renderText("unasked", nil), Source: provenance.Hob, Context: true})
-	} else if b.t.Text != "" || len(b.t.Images) == 0 {
-		p := llm.Part{Text: b.redactSecrets(b.t.Text, b.t.Source), Source: b.t.Source, Origins: b.conv.messageOrigins(b.t.Source)}
-		if p.Source.Tainted() { // it is the message to answer, so it has no fence
-			if marks := b.scanMarks(ctx, p.Text); len(marks) > 0 {
-				p.Origins = withMarks(p.Origins, marks)
-				b.auditMarks(&p, "", marks)
-			}
-		}
-		m.Parts = append(m.Parts, p)
-	}
-	return m
-}
-
-// redactSecrets returns a text in the form for a model. Secrets that the owner wrote stay, but Hob's
-// own secrets are removed.
-func (b *contextBuilder) redactSecrets(text string, src provenance.Source) string {
-	if src.Tainted() {
-		return b.o.Redact.Text(text)
-	}
-	return b.o.Redact.Known(text)
 }

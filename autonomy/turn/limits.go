@@ -23,30 +23,6 @@ type turnBudget struct {
 	lent  int // rounds of delegated tasks
 }
 
-// recountLent restores a call's share of the turn's limits.
-func (l *turnBudget) recountLent(s *callStep) {
-	if _, waits := s.tool.(tools.Waiter); !waits {
-		return
-	}
-	var used struct{ Rounds, Tokens int }
-	if json.Unmarshal(l.rec.ledger[s.call.ID].Data, &used) == nil {
-		l.lent += used.Rounds
-		l.spent += used.Tokens
-	}
-}
-
-// Numbers of the loop breaker.
-const (
-	warnRepeats   = 3
-	refuseRepeats = 4
-	warnTurns     = 4 // A-B-A-B
-	refuseTurns   = 6 // A-B-A-B-A-B
-	maxRefusals   = 2
-	maxCalls      = 64  // of one answer
-	lastWords     = 256 // minimum tokens for an answer, even if the budget is used up
-	window        = 8
-)
-
 // limitMiddleware bounds the turn: rounds, tokens, repeats, failures.
 func (l *turnBudget) limitMiddleware() middleware {
 	return middleware{
@@ -82,6 +58,30 @@ func (l *turnBudget) limitMiddleware() middleware {
 		},
 	}
 }
+
+// recountLent restores a call's share of the turn's limits.
+func (l *turnBudget) recountLent(s *callStep) {
+	if _, waits := s.tool.(tools.Waiter); !waits {
+		return
+	}
+	var used struct{ Rounds, Tokens int }
+	if json.Unmarshal(l.rec.ledger[s.call.ID].Data, &used) == nil {
+		l.lent += used.Rounds
+		l.spent += used.Tokens
+	}
+}
+
+// Numbers of the loop breaker.
+const (
+	warnRepeats   = 3
+	refuseRepeats = 4
+	warnTurns     = 4 // A-B-A-B
+	refuseTurns   = 6 // A-B-A-B-A-B
+	maxRefusals   = 2
+	maxCalls      = 64  // of one answer
+	lastWords     = 256 // minimum tokens for an answer, even if the budget is used up
+	window        = 8
+)
 
 // loopDetector watches one turn for going round in circles.
 type loopDetector struct {

@@ -4,14 +4,12 @@ import (
 	"cmp"
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"slices"
 	"time"
 
 	"hob/autonomy/bus"
 	"hob/autonomy/guard"
-	"hob/autonomy/llm"
 	"hob/platform/provenance"
 	"hob/platform/store"
 	"hob/tools"
@@ -30,184 +28,6 @@ type stepRecorder struct {
 // queueWrite adds a write to the turn's next transaction.
 func (w *stepRecorder) queueWrite(write func(*store.Tx) error) {
 	w.pending = append(w.pending, write)
-}
-
-// answerAbandonedCalls answers the open calls of abandoned turns: models reject a history with a call that has
-// no result.
-func (w *stepRecorder) answerAbandonedCalls(ctx context.Context, msgs []llm.Message) ([]llm.Message, error) {
-	var out []llm.Message
-	for i, m := range msgs {
-		if out != nil {
-			out = append(out, m)
-		}
-		calls := callsOf(m)
-		if len(calls) == 0 || (i+1 < len(msgs) && msgs[i+1].Role == llm.ToolRole) {
-			continue
-		}
-		if out == nil {
-			out = append(out, msgs[:i+1]...)
-		}
-		answer := llm.Message{Role: llm.ToolRole}
-		for _, c := range calls {
-			p, err := w.findResult(ctx, c)
-			if err != nil {
-				return nil, err
-			}
-			answer.Parts = append(answer.Parts, p)
-		}
-		out = append(out, answer)
-	}
-	if out == nil {
-		return msgs, nil
-	}
-	return out, nil
-}
-
-// findResult returns the result of a call from the ledger.
-func (w *stepRecorder) findResult(ctx context.Context, c llm.ToolCall) (llm.Part, error) {
-	res := llm.ToolResult{ID: c.ID, Name: c.Name, Text: "cancelled: this turn was given up before the call ran", Error: true}
-	e, err := w.o.Bus.Call(ctx, c.ID)
-	if errors.Is(err, bus.ErrNotFound) {
-		return llm.Part{Result: &res, Source: provenance.Hob}, nil
-	}
-	if err != nil {
-		return llm.Part{}, err
-	}
-	switch e.State {
-	case bus.CallDone:
-		res.Text, res.Error = cutResult(e.Result, ""), false
-	case bus.CallStarted:
-		e.Source = provenance.Tool
-		res.Text = fmt.Sprintf("error %s: this turn was given up while %s ran", tools.OutcomeUnknown, e.Tool)
-	default:
-		res.Text = fmt.Sprintf("error %s: %s", e.Code, e.Result)
-	}
-	return llm.Part{Result: &res, Source: e.Source, Origins: w.earlierCallOrigins(ctx, c.ID)}, nil
-}
-
-func (w *stepRecorder) ledgerEntry(s *callStep) bus.Entry {
-	return bus.Entry{
-		Call: s.call.ID, Event: w.t.Event.ID, Session: w.t.Event.Session, Tool: s.tool.Spec().Name, Args: s.args,
-		Effects: s.tool.Spec().Effects.String(), Decision: decisionOf(s), StartedAt: time.Now(),
-	}
-}
-
-// finishedEntry returns the ledger row of a call that ended.
-func (w *stepRecorder) finishedEntry(s *callStep) bus.Entry {
-	e := w.ledgerEntry(s)
-	e.FinishedAt = time.Now()
-	if s.err != nil {
-		e.State, e.Code, e.Result, e.Source = bus.CallFailed, string(tools.CodeOf(s.err)), s.err.Error(), w.resultSource(s)
-		if s.dec.Verdict == guard.Deny {
-			e.State = bus.CallDenied
-		}
-		return e
-	}
-	e.State, e.Result, e.Source, e.Links = bus.CallDone, s.result.Text, w.resultSource(s), openableAddresses(s)
-	if s.result.Data != nil {
-		e.Data, _ = json.Marshal(s.result.Data) // shown only; the text is the result
-	}
-	if u := s.result.Undo; u != nil {
-		e.UndoLabel, e.Undo = u.Label, u.Data
-	}
-	return e
-}
-
-// resultSource returns the provenance that a call adds to the conversation. An action made with
-// untrusted text in context may repeat that text, and so may the text of its later undo.
-func (w *stepRecorder) resultSource(s *callStep) provenance.Source {
-	if w.conv.isTainted() {
-		return provenance.Outside
-	}
-	return outcomeSource(s)
-}
-
-// outcomeSource returns the provenance of a call's own result or error. Without one it is
-// untrusted.
-func outcomeSource(s *callStep) provenance.Source {
-	src := s.result.Source
-	if s.err != nil {
-		src = provenance.Worst(tools.SourceOf(s.err), cmp.Or(src, provenance.Tool)) // after an error there is often no result
-	}
-	return provenance.Worst(src)
-}
-
-func outcomeOf(s *callStep) string {
-	if s.err != nil {
-		return string(tools.CodeOf(s.err))
-	}
-	return "done"
-}
-
-func (w *stepRecorder) auditTx(tx *store.Tx, s *callStep, outcome string) error {
-	rec := guard.Record{
-		Actor: "hob", Action: "call", Event: w.t.Event.ID, Session: w.t.Event.Session, Origin: w.t.Origin, Call: s.call.ID,
-		Tool: "(none)", Verdict: s.dec.Verdict.String(), Rule: s.dec.Rule, Tainted: w.conv.isTainted(), Outcome: outcome, Args: s.args,
-	}
-	if s.tool != nil { // a name invented by the model is a text, and the log contains no texts
-		rec.Tool, rec.Effects = s.tool.Spec().Name, cmp.Or(s.dec.Judgement.Effects, s.tool.Spec().Effects).String() // of this very call
-	}
-	if rec.Tainted {
-		rec.Origins = w.conv.contextOrigins()
-	}
-	if err := w.traceTx(tx, s); err != nil {
-		return err
-	}
-	return w.o.Guard.AuditTx(tx, rec)
-}
-
-// recordLate queues the ledger row of a call that has none yet.
-func (w *stepRecorder) recordLate(s *callStep) {
-	if e, known := w.ledger[s.call.ID]; known && !isAwaitingCall(e, s) {
-		return
-	}
-	if s.ran && s.tool != nil {
-		own := s.tool.Spec().Own
-		if own && s.err == nil || !own && !s.tool.Spec().Effects.ReadOnly() {
-			return // perform recorded it
-		}
-	}
-	w.queueEnd(s)
-}
-
-// queueEnd writes the end of a call with the turn's next transaction.
-func (w *stepRecorder) queueEnd(s *callStep) {
-	late := *s
-	if late.tool == nil {
-		late.tool = missingTool{name: s.call.Name}
-	}
-	e := w.finishedEntry(&late)
-	w.queueWrite(func(tx *store.Tx) error { return w.recordEndTx(tx, s, e) })
-}
-
-// recordEnd writes the end of a call that is recorded as started.
-func (w *stepRecorder) recordEnd(ctx context.Context, s *callStep) error {
-	e := w.finishedEntry(s)
-	err := w.o.Store.Write(context.WithoutCancel(ctx), func(tx *store.Tx) error { return w.recordEndTx(tx, s, e) })
-	if err != nil {
-		return fmt.Errorf("turn: record the call: %w", err)
-	}
-	return nil
-}
-
-// recordEndTx writes the ledger row e of a call that ended, and its audit line.
-func (w *stepRecorder) recordEndTx(tx *store.Tx, s *callStep, e bus.Entry) error {
-	if err := w.o.Bus.RecordTx(tx, e); err != nil {
-		return err
-	}
-	outcome := "done"
-	if e.State != bus.CallDone {
-		outcome = e.Code
-	}
-	return w.auditTx(tx, s, outcome)
-}
-
-// unknownEntry returns the row of a call that was cut off. Its text stays Hob's own after another
-// crash.
-func unknownEntry(e bus.Entry, why error) bus.Entry {
-	e.State, e.Code, e.FinishedAt = bus.CallUnknown, string(tools.OutcomeUnknown), time.Now()
-	e.Result, e.Source = why.Error(), tools.SourceOf(why)
-	return e
 }
 
 // saveSteps makes the steps so far durable, unless they are.
@@ -263,8 +83,6 @@ func joinWrites(todo []func(*store.Tx) error) func(*store.Tx) error {
 	}
 }
 
-func decisionOf(s *callStep) string { return s.dec.Verdict.String() + ": " + s.dec.Rule }
-
 // recordStarts records that calls with effects are about to run. A call whose grant has ended does
 // not start.
 func (w *stepRecorder) recordStarts(ctx context.Context, steps []*callStep) error {
@@ -303,4 +121,112 @@ func (w *stepRecorder) recordStartTx(tx *store.Tx, s *callStep) error {
 		return err
 	}
 	return w.auditTx(tx, s, "started")
+}
+
+// recordEnd writes the end of a call that is recorded as started.
+func (w *stepRecorder) recordEnd(ctx context.Context, s *callStep) error {
+	e := w.finishedEntry(s)
+	err := w.o.Store.Write(context.WithoutCancel(ctx), func(tx *store.Tx) error { return w.recordEndTx(tx, s, e) })
+	if err != nil {
+		return fmt.Errorf("turn: record the call: %w", err)
+	}
+	return nil
+}
+
+// queueEnd writes the end of a call with the turn's next transaction.
+func (w *stepRecorder) queueEnd(s *callStep) {
+	late := *s
+	if late.tool == nil {
+		late.tool = missingTool{name: s.call.Name}
+	}
+	e := w.finishedEntry(&late)
+	w.queueWrite(func(tx *store.Tx) error { return w.recordEndTx(tx, s, e) })
+}
+
+// recordLate queues the ledger row of a call that has none yet.
+func (w *stepRecorder) recordLate(s *callStep) {
+	if e, known := w.ledger[s.call.ID]; known && !isAwaitingCall(e, s) {
+		return
+	}
+	if s.ran && s.tool != nil {
+		own := s.tool.Spec().Own
+		if own && s.err == nil || !own && !s.tool.Spec().Effects.ReadOnly() {
+			return // perform recorded it
+		}
+	}
+	w.queueEnd(s)
+}
+
+// recordEndTx writes the ledger row e of a call that ended, and its audit line.
+func (w *stepRecorder) recordEndTx(tx *store.Tx, s *callStep, e bus.Entry) error {
+	if err := w.o.Bus.RecordTx(tx, e); err != nil {
+		return err
+	}
+	outcome := "done"
+	if e.State != bus.CallDone {
+		outcome = e.Code
+	}
+	return w.auditTx(tx, s, outcome)
+}
+
+func (w *stepRecorder) ledgerEntry(s *callStep) bus.Entry {
+	return bus.Entry{
+		Call: s.call.ID, Event: w.t.Event.ID, Session: w.t.Event.Session, Tool: s.tool.Spec().Name, Args: s.args,
+		Effects: s.tool.Spec().Effects.String(), Decision: decisionOf(s), StartedAt: time.Now(),
+	}
+}
+
+// finishedEntry returns the ledger row of a call that ended.
+func (w *stepRecorder) finishedEntry(s *callStep) bus.Entry {
+	e := w.ledgerEntry(s)
+	e.FinishedAt = time.Now()
+	if s.err != nil {
+		e.State, e.Code, e.Result, e.Source = bus.CallFailed, string(tools.CodeOf(s.err)), s.err.Error(), w.resultSource(s)
+		if s.dec.Verdict == guard.Deny {
+			e.State = bus.CallDenied
+		}
+		return e
+	}
+	e.State, e.Result, e.Source, e.Links = bus.CallDone, s.result.Text, w.resultSource(s), openableAddresses(s)
+	if s.result.Data != nil {
+		e.Data, _ = json.Marshal(s.result.Data) // shown only; the text is the result
+	}
+	if u := s.result.Undo; u != nil {
+		e.UndoLabel, e.Undo = u.Label, u.Data
+	}
+	return e
+}
+
+// unknownEntry returns the row of a call that was cut off. Its text stays Hob's own after another
+// crash.
+func unknownEntry(e bus.Entry, why error) bus.Entry {
+	e.State, e.Code, e.FinishedAt = bus.CallUnknown, string(tools.OutcomeUnknown), time.Now()
+	e.Result, e.Source = why.Error(), tools.SourceOf(why)
+	return e
+}
+
+// resultSource returns the provenance that a call adds to the conversation. An action made with
+// untrusted text in context may repeat that text, and so may the text of its later undo.
+func (w *stepRecorder) resultSource(s *callStep) provenance.Source {
+	if w.conv.isTainted() {
+		return provenance.Outside
+	}
+	return outcomeSource(s)
+}
+
+func (w *stepRecorder) auditTx(tx *store.Tx, s *callStep, outcome string) error {
+	rec := guard.Record{
+		Actor: "hob", Action: "call", Event: w.t.Event.ID, Session: w.t.Event.Session, Origin: w.t.Origin, Call: s.call.ID,
+		Tool: "(none)", Verdict: s.dec.Verdict.String(), Rule: s.dec.Rule, Tainted: w.conv.isTainted(), Outcome: outcome, Args: s.args,
+	}
+	if s.tool != nil { // a name invented by the model is a text, and the log contains no texts
+		rec.Tool, rec.Effects = s.tool.Spec().Name, cmp.Or(s.dec.Judgement.Effects, s.tool.Spec().Effects).String() // of this very call
+	}
+	if rec.Tainted {
+		rec.Origins = w.conv.contextOrigins()
+	}
+	if err := w.traceTx(tx, s); err != nil {
+		return err
+	}
+	return w.o.Guard.AuditTx(tx, rec)
 }

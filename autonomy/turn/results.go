@@ -2,22 +2,98 @@ package turn
 
 import (
 	"context"
+	"errors"
 	"fmt"
-	"regexp"
 	"strings"
-	"unicode/utf8"
 
+	"hob/autonomy/bus"
+	"hob/autonomy/llm"
+	"hob/autonomy/turn/results"
+	"hob/platform/provenance"
 	"hob/tools"
 )
 
-// A result longer than maxResult bytes enters the context as its head, the
-// lines about errors, and its tail.
-const (
-	maxResult = 16_000
-	headPart  = 9_000
-	errorPart = 2_500
-	tailPart  = 4_000
-)
+// appendResults passes the results of the calls back along the chain and adds them to the
+// conversation.
+func (tc *toolCalls) appendResults(ctx context.Context) {
+	m := llm.Message{Role: llm.ToolRole}
+	for _, s := range tc.hist.steps {
+		tc.chain.afterTool(ctx, s)
+		res := llm.ToolResult{ID: s.call.ID, Name: s.call.Name, Text: s.text, Error: s.err != nil}
+		p := llm.Part{Result: &res, Source: tc.rec.resultSource(s), Origins: tc.rec.resultOrigins(tc.o.Store.Reader(ctx), s)}
+		if len(p.Origins) > 0 {
+			p.Fenced = s.body
+			tc.in.ingestUntrusted(ctx, &p, s.call.ID)
+			s.result.Origins = p.Origins // with the marks, for the ledger's row
+		}
+		m.Parts = append(m.Parts, p)
+	}
+	tc.conv.appendMessage(m)
+	tc.hist.steps = nil
+}
+
+// answerAbandonedCalls answers the open calls of abandoned turns: models reject a history with a call that has
+// no result.
+func (w *stepRecorder) answerAbandonedCalls(ctx context.Context, msgs []llm.Message) ([]llm.Message, error) {
+	var out []llm.Message
+	for i, m := range msgs {
+		if out != nil {
+			out = append(out, m)
+		}
+		calls := callsOf(m)
+		if len(calls) == 0 || (i+1 < len(msgs) && msgs[i+1].Role == llm.ToolRole) {
+			continue
+		}
+		if out == nil {
+			out = append(out, msgs[:i+1]...)
+		}
+		answer := llm.Message{Role: llm.ToolRole}
+		for _, c := range calls {
+			p, err := w.findResult(ctx, c)
+			if err != nil {
+				return nil, err
+			}
+			answer.Parts = append(answer.Parts, p)
+		}
+		out = append(out, answer)
+	}
+	if out == nil {
+		return msgs, nil
+	}
+	return out, nil
+}
+
+// findResult returns the result of a call from the ledger.
+func (w *stepRecorder) findResult(ctx context.Context, c llm.ToolCall) (llm.Part, error) {
+	res := llm.ToolResult{ID: c.ID, Name: c.Name, Text: "cancelled: this turn was given up before the call ran", Error: true}
+	e, err := w.o.Bus.Call(ctx, c.ID)
+	if errors.Is(err, bus.ErrNotFound) {
+		return llm.Part{Result: &res, Source: provenance.Hob}, nil
+	}
+	if err != nil {
+		return llm.Part{}, err
+	}
+	switch e.State {
+	case bus.CallDone:
+		res.Text, res.Error = results.Shorten(e.Result, ""), false
+	case bus.CallStarted:
+		e.Source = provenance.Tool
+		res.Text = fmt.Sprintf("error %s: this turn was given up while %s ran", tools.OutcomeUnknown, e.Tool)
+	default:
+		res.Text = fmt.Sprintf("error %s: %s", e.Code, e.Result)
+	}
+	return llm.Part{Result: &res, Source: e.Source, Origins: w.earlierCallOrigins(ctx, c.ID)}, nil
+}
+
+// auditMiddleware returns the innermost middleware. Rows of calls not recorded while they ran (reads,
+// refusals) are written with the next transaction.
+func (tc *toolCalls) auditMiddleware() middleware {
+	return middleware{name: "audit", afterTool: func(_ context.Context, s *callStep) {
+		tc.hist.recordEffect(s)
+		tc.hist.rememberCall(s)
+		tc.rec.recordLate(s)
+	}}
+}
 
 // truncationMiddleware limits the part of a result that the model reads.
 func (tc *toolCalls) truncationMiddleware() middleware {
@@ -34,79 +110,15 @@ func (tc *toolCalls) truncationMiddleware() middleware {
 
 // shortenResult shortens a long result and stores the complete one, if a store is configured.
 func (tc *toolCalls) shortenResult(ctx context.Context, s *callStep, text string) string {
-	if len(text) <= maxResult || tc.o.Results == nil {
-		return cutResult(text, "")
+	if len(text) <= results.MaxBytes || tc.o.Results == nil {
+		return results.Shorten(text, "")
 	}
 	if _, ok := tc.o.Catalogue.Get("read_result"); !ok { // this agent may not read on
-		return cutResult(text, "")
+		return results.Shorten(text, "")
 	}
 	if err := tc.o.Results.Put(s.call.ID, text); err != nil {
 		tc.o.Log.WarnContext(ctx, "cannot keep a long result", "call", s.call.ID, "err", err)
-		return cutResult(text, "")
+		return results.Shorten(text, "")
 	}
-	return cutResult(text, s.call.ID)
-}
-
-// cutResult shortens a long result at line boundaries, otherwise at rune boundaries. call is the id
-// of the stored full result, "" if it is not stored.
-func cutResult(s, call string) string {
-	if len(s) <= maxResult {
-		return s
-	}
-	head := s[:runeStart(s, headPart)]
-	from := runeStart(s, len(s)-tailPart)
-	if i := strings.IndexByte(s[from:], '\n'); i >= 0 && i < tailPart/4 {
-		from += i + 1
-	}
-	if i := strings.LastIndexByte(head, '\n'); i > headPart*3/4 {
-		head = head[:i+1]
-	}
-	rest := s[len(head):from]
-	out := fmt.Sprintf("%s\n[… %d characters left out …]\n", strings.TrimSuffix(head, "\n"), utf8.RuneCountInString(rest))
-	if call != "" {
-		out += fmt.Sprintf("[read them with use_tool {\"name\":\"read_result\",\"arguments\":{\"id\":%q,\"offset\":%d}}, or give it \"search\"]\n", call, len(head))
-	}
-	if found := errorLines(rest); found != "" {
-		out += "[lines about errors in what was left out]\n" + found + "[…]\n"
-	}
-	return out + s[from:]
-}
-
-// runeStart moves an index back to where a rune begins.
-func runeStart(s string, i int) int {
-	for j := i; j > max(0, i-utf8.UTFMax); j-- {
-		if utf8.RuneStart(s[j]) {
-			return j
-		}
-	}
-	return i // not UTF-8 at all
-}
-
-// errorLines returns the lines that look like errors, as many as fit.
-func errorLines(s string) string {
-	looks := regexp.MustCompile(`(?i)\b(error|fail(ed|ure)?|fatal|panic|exception|traceback|denied|refused)\b`)
-	var b strings.Builder
-	for line := range strings.Lines(s) {
-		line = strings.TrimRight(line, "\r\n")
-		if len(line) > 300 {
-			line = line[:runeStart(line, 300)] + "…"
-		}
-		if b.Len()+len(line) > errorPart {
-			break
-		}
-		if looks.MatchString(line) {
-			b.WriteString(line + "\n")
-		}
-	}
-	return b.String()
-}
-
-// auditMiddleware returns the innermost middleware. Rows of calls not recorded while they ran (reads,
-// refusals) are written with the next transaction.
-func (tc *toolCalls) auditMiddleware() middleware {
-	return middleware{name: "audit", afterTool: func(_ context.Context, s *callStep) {
-		tc.hist.recordEffect(s)
-		tc.hist.rememberCall(s)
-		tc.rec.recordLate(s)
-	}}
+	return results.Shorten(text, s.call.ID)
 }

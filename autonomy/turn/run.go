@@ -3,48 +3,37 @@ package turn
 import (
 	"cmp"
 	"context"
+	_ "embed"
 	"errors"
 	"strings"
+	"sync"
 
 	"hob/autonomy/bus"
+	"hob/autonomy/guard"
 	"hob/autonomy/llm"
 	"hob/platform/provenance"
 	"hob/platform/store"
+	"hob/platform/text/minitmpl"
 	"hob/tools"
 )
 
-func (r *turnRun) buildOutcome(answer string) Outcome {
-	o := Outcome{Answer: answer, Messages: r.conv.unstoredMessages(), Record: joinWrites(r.rec.pending), Usage: r.model.usage, Rounds: r.budget.round, Source: r.conv.answerSource(), Origins: r.conv.contextOrigins(), Realm: r.o.Realm}
-	if r.model.chosen != nil {
-		o.Model = cmp.Or(r.model.by, r.model.chosen.Info().Name())
-	}
-	return o
-}
+//go:embed text/words.tmpl
+var wordsText string
 
-// outcomeOfError converts the error of a turn into its outcome.
-func (r *turnRun) outcomeOfError(ctx context.Context, err error) (Outcome, error) {
-	switch {
-	case errors.Is(err, ErrStopped), errors.Is(context.Cause(ctx), ErrStopped):
-		return r.interruptedOutcome(ctx), nil
-	case ctx.Err() != nil:
-		return Outcome{}, ErrDraining
-	}
-	r.calls.settleOpenCalls(ctx, tools.Errorf(tools.Cancelled, "the turn ended before this call ran"))
-	return r.buildOutcome(r.model.partial), err
-}
+var words = sync.OnceValue(func() *minitmpl.Template {
+	return minitmpl.Must(minitmpl.Parse(wordsText, minitmpl.Funcs{
+		"shown": guard.Approval.CallText, "from": guard.Approval.OriginText,
+		"length": guard.Approval.DetailsLength, "long": func(a guard.Approval) bool { return guard.TooLong([]guard.Approval{a}) },
+	}))
+})
 
-// interruptedOutcome stores the partial answer, marked as interrupted, and answers every open call so
-// that the history stays well formed.
-func (r *turnRun) interruptedOutcome(ctx context.Context) Outcome {
-	r.calls.settleOpenCalls(ctx, tools.Errorf(tools.Cancelled, "the user stopped this turn before this call ran"))
-	answer := "Stopped."
-	if text := strings.TrimSpace(r.model.partial); text != "" {
-		answer = text + " … [interrupted]"
+// renderText fills in one of the engine's own texts.
+func renderText(name string, data any) string {
+	var b strings.Builder
+	if err := words().ExecuteTemplate(&b, name, data); err != nil {
+		panic(err) // the templates are embedded
 	}
-	r.conv.appendAnswer([]llm.Part{{Text: answer}})
-	o := r.buildOutcome(answer)
-	o.Interrupted = true
-	return o
+	return b.String()
 }
 
 // turnRun is one turn in progress: it owns the parts of the turn and drives them.
@@ -223,4 +212,38 @@ func (r *turnRun) receiveSteering(ctx context.Context) error {
 	}
 	r.conv.appendMessage(m)
 	return r.rec.saveSteps(ctx) // reply now, not at the end of the turn
+}
+
+func (r *turnRun) buildOutcome(answer string) Outcome {
+	o := Outcome{Answer: answer, Messages: r.conv.unstoredMessages(), Record: joinWrites(r.rec.pending), Usage: r.model.usage, Rounds: r.budget.round, Source: r.conv.answerSource(), Origins: r.conv.contextOrigins(), Realm: r.o.Realm}
+	if r.model.chosen != nil {
+		o.Model = cmp.Or(r.model.by, r.model.chosen.Info().Name())
+	}
+	return o
+}
+
+// outcomeOfError converts the error of a turn into its outcome.
+func (r *turnRun) outcomeOfError(ctx context.Context, err error) (Outcome, error) {
+	switch {
+	case errors.Is(err, ErrStopped), errors.Is(context.Cause(ctx), ErrStopped):
+		return r.interruptedOutcome(ctx), nil
+	case ctx.Err() != nil:
+		return Outcome{}, ErrDraining
+	}
+	r.calls.settleOpenCalls(ctx, tools.Errorf(tools.Cancelled, "the turn ended before this call ran"))
+	return r.buildOutcome(r.model.partial), err
+}
+
+// interruptedOutcome stores the partial answer, marked as interrupted, and answers every open call so
+// that the history stays well formed.
+func (r *turnRun) interruptedOutcome(ctx context.Context) Outcome {
+	r.calls.settleOpenCalls(ctx, tools.Errorf(tools.Cancelled, "the user stopped this turn before this call ran"))
+	answer := "Stopped."
+	if text := strings.TrimSpace(r.model.partial); text != "" {
+		answer = text + " … [interrupted]"
+	}
+	r.conv.appendAnswer([]llm.Part{{Text: answer}})
+	o := r.buildOutcome(answer)
+	o.Interrupted = true
+	return o
 }

@@ -5,6 +5,12 @@
 // Hook). Independent calls run in parallel. An answer that claims an action which no call
 // performed is corrected. The package does not finish events, deliver texts or choose work: the
 // loop does.
+//
+// A turn consists of parts, each of which uses only those named before it: conversation (messages
+// and their provenance), stepRecorder (ledger, audit log, transcript), callHistory, turnBudget,
+// liveFeed, hookChain, contextBuilder (text that comes in), callGate (guard and owner),
+// toolExecutor (one call), toolCalls (the calls of one answer), externalAgent (an agent that acts
+// by itself), modelExchange (requests to the model) and claimChecker. turnRun drives them.
 package turn
 
 import (

@@ -1,0 +1,209 @@
+package turn
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strings"
+
+	"hob/autonomy/bus"
+	"hob/autonomy/guard"
+	"hob/autonomy/llm"
+	"hob/platform/store"
+	"hob/tools"
+)
+
+// externalAgent connects an agent that acts by itself with the turn: its actions pass the same
+// gate and the same records as the model's calls.
+type externalAgent struct {
+	o      *Options
+	t      *Turn
+	conv   *conversation
+	rec    *stepRecorder
+	hist   *callHistory
+	gate   *callGate
+	chain  *hookChain
+	feed   *liveFeed
+	before []llm.Action // its actions in this turn before Hob was interrupted
+}
+
+// newBroker opens a broker for a model call; leave, which may be called twice, closes it.
+func (x *externalAgent) newBroker(ctx context.Context) (d *permissionBroker, leave func()) {
+	d = &permissionBroker{externalAgent: x, steps: map[string]*pendingAction{}}
+	d.ctx, d.stop = context.WithCancel(ctx)
+	return d, func() { d.close(ctx) }
+}
+
+// settleLeftovers cleans up after the desk of an interrupted turn. Open questions expire, because the
+// agent that asked is gone; started actions get an unknown outcome. It notifies the owner of
+// both.
+func (x *externalAgent) settleLeftovers(ctx context.Context) error {
+	waiting, err := x.o.Guard.Approvals(ctx, guard.Pending, "", x.t.Event.ID, 100)
+	if err != nil {
+		return err
+	}
+	waiting = slices.DeleteFunc(waiting, func(a guard.Approval) bool { return !strings.HasPrefix(a.Tool, pseudoPrefix) })
+	var lost []bus.Entry
+	for _, e := range x.rec.ledger {
+		if !strings.HasPrefix(e.Tool, pseudoPrefix) {
+			continue
+		}
+		x.before = append(x.before, actionFromEntry(e))
+		if e.State == bus.CallStarted {
+			lost = append(lost, e)
+		}
+	}
+	if len(waiting) == 0 && len(lost) == 0 {
+		return nil
+	}
+	slices.SortFunc(lost, func(x, y bus.Entry) int { return x.StartedAt.Compare(y.StartedAt) })
+	err = x.o.Store.Write(ctx, func(tx *store.Tx) error {
+		for _, a := range waiting {
+			if _, err := x.o.Guard.EndTx(tx, a.ID, guard.Cancelled); err != nil {
+				return err
+			}
+		}
+		for _, e := range lost {
+			s := &callStep{call: llm.ToolCall{ID: e.Call}, tool: externalTool{spec: tools.Spec{Name: e.Tool, Effects: unclear}}, args: e.Args}
+			s.err = tools.Errorf(tools.OutcomeUnknown, "Hob was cut off while the agent did this, and nobody knows whether it took effect")
+			if err := x.rec.recordEndTx(tx, s, unknownEntry(e, s.err)); err != nil {
+				return err
+			}
+		}
+		return x.gate.notifyTx(tx, lapsedText(waiting, lost))
+	})
+	if err != nil {
+		return fmt.Errorf("turn: settle what was cut off: %w", err)
+	}
+	return nil
+}
+
+// lapsedText tells the owner about expired questions and unknown outcomes after an
+// interruption.
+func lapsedText(waiting []guard.Approval, lost []bus.Entry) string {
+	var b strings.Builder
+	b.WriteString("I was stopped in the middle of this and begin again.")
+	for _, a := range waiting {
+		fmt.Fprintf(&b, "\nMy question %s has expired (%s). I will ask again if I still need to.", a.ID, a.Summary)
+	}
+	for _, e := range lost {
+		fmt.Fprintf(&b, "\nIt is not known whether this took effect: %s", firstOf(externalTool{spec: tools.Spec{Name: e.Tool}, by: actionFromEntry(e).By}.Summary(e.Args), 300))
+	}
+	return b.String()
+}
+
+func firstOf(s string, n int) string {
+	if r := []rune(s); len(r) > n {
+		return string(r[:n]) + "…"
+	}
+	return s
+}
+
+// actionFromEntry converts a ledger entry into an action for the agent.
+func actionFromEntry(e bus.Entry) llm.Action {
+	var in struct {
+		Agent string `json:"agent"`
+		Title string `json:"title"`
+	}
+	_ = json.Unmarshal(e.Args, &in) // without a title it is still reported
+	a := llm.Action{ID: e.Call, By: in.Agent, Kind: strings.TrimPrefix(e.Tool, pseudoPrefix), Title: in.Title}
+	switch e.State {
+	case bus.CallStarted, bus.CallUnknown:
+		a.State = llm.Begun
+	case bus.CallDone:
+		a.State = llm.Ended
+	case bus.CallFailed:
+		a.State = llm.Failed
+	case bus.CallDenied:
+		a.State = llm.Dropped
+	}
+	return a
+}
+
+// pseudoPrefix is the prefix of the names of external agents' actions in the ledger. No tool of
+// Hob has it.
+const pseudoPrefix = "agent_"
+
+// unclear is an effect that no tool has: the guard asks about unknown effects.
+const unclear tools.Effects = 1 << 7
+
+// externalTool represents a tool of an external agent.
+type externalTool struct {
+	spec tools.Spec
+	by   string
+	says string // the agent's own words
+}
+
+func newPseudo(a llm.Action) externalTool {
+	return externalTool{by: a.By, says: a.Title, spec: tools.Spec{
+		Name: pseudoPrefix + a.Kind, Category: "agent", Description: "Something that an external agent does by itself.", Effects: effectsOf(a.Does),
+	}}
+}
+
+// effectsOf converts effects for the guard.
+func effectsOf(does llm.Effects) tools.Effects {
+	if does == 0 {
+		does = llm.Unclear
+	}
+	var e tools.Effects
+	for _, p := range []struct {
+		from llm.Effects
+		to   tools.Effects
+	}{
+		{llm.Reads, tools.Read},
+		{llm.Writes, tools.Write},
+		{llm.Fetches, tools.Egress},
+		{llm.Runs, tools.Exec},
+		{llm.Destroys, tools.Destroy},
+		{llm.Unclear, unclear | tools.Exec},
+	} {
+		if does&p.from != 0 {
+			e |= p.to
+			does &^= p.from
+		}
+	}
+	if does != 0 { // a bit that this Hob does not know
+		e |= unclear
+	}
+	return e
+}
+
+func (p externalTool) Spec() *tools.Spec { return &p.spec }
+
+// Call is never used: the agent runs its actions itself.
+func (p externalTool) Call(context.Context, tools.Call) (tools.Result, error) {
+	return tools.Result{}, tools.Errorf(tools.Unsupported, "%s is done by %s itself", tools.Clean(p.spec.Name), tools.Clean(p.by))
+}
+
+// Summary implements tools.Summarizer. It shows the action first, as the agent states it for
+// programs, then the agent's words for people, marked as such.
+func (p externalTool) Summary(args json.RawMessage) string {
+	verb := map[string]string{
+		"read": "read", "search": "search", "think": "think about", "edit": "change files", "move": "move files", "delete": "delete",
+		"execute": "run a program", "fetch": "fetch from the network", "switch_mode": "change how it works",
+	}[strings.TrimPrefix(p.spec.Name, pseudoPrefix)]
+	if verb == "" {
+		verb = "do something that it does not name"
+	}
+	var in struct {
+		Input json.RawMessage `json:"input"`
+		Paths []string        `json:"paths"`
+	}
+	detail := ""
+	if json.Unmarshal(args, &in) == nil {
+		var b bytes.Buffer
+		if len(in.Input) > 0 && json.Compact(&b, in.Input) == nil {
+			detail = " " + b.String()
+		}
+		if len(in.Paths) > 0 {
+			detail += " in " + strings.Join(in.Paths, ", ")
+		}
+	}
+	out := fmt.Sprintf("let %s %s:%s", p.by, verb, detail)
+	if p.says != "" {
+		out += fmt.Sprintf(" (in its words: %q)", p.says)
+	}
+	return out
+}

@@ -1,0 +1,113 @@
+package turn
+
+import (
+	"cmp"
+	"encoding/json"
+	"errors"
+	"strings"
+	"time"
+
+	"hob/autonomy/guard"
+	"hob/autonomy/llm"
+	"hob/platform/provenance"
+	"hob/tools"
+)
+
+// callStep is the state of one call of a model's answer.
+type callStep struct {
+	call   llm.ToolCall // as the model made it
+	tool   tools.Tool   // the tool that is executed
+	args   json.RawMessage
+	dec    guard.Decision
+	err    error // decided without running, or the tool's own
+	result tools.Result
+	ran    bool
+	// decided: the chain has been passed, though the call may not have run yet.
+	decided bool
+	took    time.Duration
+	text    string // the part that the model reads
+	body    int    // how much of that is the call's own, and not a hint
+	// inView are the origins of the untrusted text in context at the decision.
+	inView []provenance.Origin
+	// heldInMemory: the caller blocks until the owner answers, so a question cannot stay open for days.
+	heldInMemory bool
+}
+
+// hasOutcome reports whether the call's result is known.
+func (s *callStep) hasOutcome() bool { return s.ran || s.err != nil }
+
+// refuseCall settles a call before it comes to the gate.
+func (s *callStep) refuseCall(rule string, err error) {
+	s.err, s.dec = err, guard.Decision{Verdict: guard.Deny, Rule: rule}
+}
+
+// applyDenial ends a call that the guard denied. The reason is Hob's own text, unless it is the
+// tool's refusal, which may quote what the tool read.
+func (s *callStep) applyDenial() {
+	if s.dec.Verdict != guard.Deny {
+		return
+	}
+	src := provenance.Tool
+	if s.dec.Judgement.Refused != nil {
+		src = tools.SourceOf(s.dec.Judgement.Refused)
+	}
+	code := cmp.Or(s.dec.Code, tools.PolicyDenied)
+	s.err = &tools.Error{Code: code, Message: string(code) + ": " + s.dec.Reason, Source: src}
+}
+
+// refuseUngranted refuses a call whose grant ended before it started.
+func (s *callStep) refuseUngranted(err error) bool {
+	if s == nil || !errors.Is(err, guard.ErrGrantEnded) {
+		return false
+	}
+	rule := s.dec.Rule
+	s.refuseCall(rule, tools.Errorf(tools.PolicyDenied, "%s: %w", tools.PolicyDenied, tools.CleanErr(guard.ErrGrantEnded)))
+	return true
+}
+
+// toolAndArgs names the call for the loop breaker.
+func (s *callStep) toolAndArgs() (tool string, args []byte) {
+	if s.tool == nil {
+		return s.call.Name, s.call.Args
+	}
+	return s.tool.Spec().Name, s.args
+}
+
+func decisionOf(s *callStep) string { return s.dec.Verdict.String() + ": " + s.dec.Rule }
+
+func outcomeOf(s *callStep) string {
+	if s.err != nil {
+		return string(tools.CodeOf(s.err))
+	}
+	return "done"
+}
+
+// outcomeSource returns the provenance of a call's own result or error. Without one it is
+// untrusted.
+func outcomeSource(s *callStep) provenance.Source {
+	src := s.result.Source
+	if s.err != nil {
+		src = provenance.Worst(tools.SourceOf(s.err), cmp.Or(src, provenance.Tool)) // after an error there is often no result
+	}
+	return provenance.Worst(src)
+}
+
+func callsOf(m llm.Message) []llm.ToolCall {
+	r := llm.Response{Parts: m.Parts}
+	return r.Calls()
+}
+
+func textOf(m llm.Message) string {
+	r := llm.Response{Parts: m.Parts}
+	return strings.TrimSpace(r.Text())
+}
+
+func dropCalls(parts []llm.Part) []llm.Part {
+	out := parts[:0]
+	for _, p := range parts {
+		if p.Call == nil {
+			out = append(out, p)
+		}
+	}
+	return out
+}
