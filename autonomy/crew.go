@@ -35,7 +35,7 @@ func (l *Loop) selectAgent(ctx context.Context, ev bus.Event, m payload.Message)
 }
 
 func placeOf(ev bus.Event, m payload.Message) agents.MessageOrigin {
-	return agents.MessageOrigin{Session: ev.Session, Channel: ev.Channel, Chat: ev.Chat, Name: m.Title, Server: m.Server}
+	return agents.MessageOriginOf(ev, m)
 }
 
 // dropUnknownSender drops a message of an unknown sender if no agent answers such messages. The sender

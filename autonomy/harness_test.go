@@ -40,6 +40,7 @@ type engine struct {
 	bus       *bus.Bus
 	guard     *guard.Guard
 	sessions  *session.Sessions
+	runner    *turn.Runner
 	loop      *autonomy.Loop
 	undo      *undo.Reverter
 	explainer *explain.Explainer
@@ -192,7 +193,7 @@ func start(t testing.TB, s setup) *engine {
 		Record: autonomy.RecordCompaction(e.guard), Chars: s.chars,
 	})
 	fatal(t, err)
-	ag, err := turn.New(turn.Options{
+	e.runner, err = turn.New(turn.Options{
 		Store: e.store, Bus: e.bus, Guard: e.guard, Sessions: e.sessions, Compactor: compactor, Catalogue: catalogue, Prompt: p, Zone: zone, Limits: s.limits, Hooks: s.hooks, Results: s.results,
 		Model: func(ctx context.Context, ask modelrouter.TurnInfo) (modelrouter.Choice, error) {
 			if s.choose != nil {
@@ -208,7 +209,7 @@ func start(t testing.TB, s setup) *engine {
 	e.undo, err = undo.New(undo.Options{Store: e.store, Bus: e.bus, Guard: e.guard, Catalogue: catalogue})
 	fatal(t, err)
 	opt := autonomy.Options{
-		Store: e.store, Bus: e.bus, Guard: e.guard, Sessions: e.sessions, Compactor: compactor, Runner: ag, Catalogue: catalogue, Undo: e.undo, Zone: zone, QueueNotices: true, Notices: notices,
+		Store: e.store, Bus: e.bus, Guard: e.guard, Sessions: e.sessions, Compactor: compactor, Runner: e.runner, Catalogue: catalogue, Undo: e.undo, Zone: zone, QueueNotices: true, Notices: notices,
 		Watcher: func(_ context.Context, id string) (watchers.Spec, error) { return e.specs[id], nil },
 		Pushes:  func(c string) bool { return s.pushes[c] }, Drain: 50 * time.Millisecond,
 	}

@@ -8,9 +8,9 @@ import (
 	"strings"
 	"testing"
 
-	"hob/autonomy"
 	"hob/autonomy/guard"
 	"hob/autonomy/llm/llmtest"
+	"hob/autonomy/replay"
 	"hob/autonomy/session"
 	"hob/autonomy/turn"
 	"hob/tools"
@@ -28,7 +28,15 @@ func (e *engine) rows() string {
 	return strings.Join(out, ", ")
 }
 
-func whats(r autonomy.Replayed) (out []string) {
+// replayer returns the replayer of the engine's store and agent.
+func (e *engine) replayer() *replay.Replayer {
+	e.t.Helper()
+	p, err := replay.New(replay.Options{Store: e.store, Bus: e.bus, Sessions: e.sessions, Runner: e.runner})
+	fatal(e.t, err)
+	return p
+}
+
+func whats(r replay.Comparison) (out []string) {
 	for _, d := range r.Differences {
 		out = append(out, strings.TrimSpace(d.What+" "+d.Where))
 	}
@@ -57,7 +65,7 @@ func TestReplayOfTheSame(t *testing.T) {
 			e := start(t, setup{model: scripted(tc.answers...)})
 			e.say("s", "go")
 			before := e.rows()
-			r, err := e.loop.Replay(t.Context(), "s", "")
+			r, err := e.replayer().Replay(t.Context(), "s", "")
 			fatal(t, err)
 			if !r.Same || r.ModelCalls != len(tc.answers) || r.Calls != tc.calls {
 				t.Errorf("%d answers, %d calls: %s", r.ModelCalls, r.Calls, r.Text())
@@ -90,7 +98,7 @@ func TestReplayShowsWhatChanged(t *testing.T) {
 	})
 	e = start(t, setup{dir: dir, tools: []tools.Tool{extra}, model: scripted(), limits: turn.Limits{Rounds: 3}, guard: guard.Options{Level: guard.Watch}})
 	before := e.rows()
-	r, err := e.loop.Replay(t.Context(), "s", turnID)
+	r, err := e.replayer().Replay(t.Context(), "s", turnID)
 	fatal(t, err)
 	got := whats(r)
 	for _, want := range []string{"tools write_poem", "verdict change_file", "result change_file"} {
@@ -105,7 +113,7 @@ func TestReplayShowsWhatChanged(t *testing.T) {
 		t.Errorf("a trace was left:\n%s\n%s", before, after)
 	}
 	// The first turn differs in its tools alone.
-	first, err := e.loop.Replay(t.Context(), "s", e.firstTurn("s"))
+	first, err := e.replayer().Replay(t.Context(), "s", e.firstTurn("s"))
 	fatal(t, err)
 	if got := whats(first); !slices.Equal(got, []string{"tools write_poem"}) {
 		t.Errorf("%v", got)
@@ -114,7 +122,7 @@ func TestReplayShowsWhatChanged(t *testing.T) {
 		session, turn string
 		want          error
 	}{{"nobody", "", session.ErrNoSession}, {"s", "nothing", session.ErrNoTurn}} {
-		if _, err := e.loop.Replay(t.Context(), tc.session, tc.turn); !errors.Is(err, tc.want) {
+		if _, err := e.replayer().Replay(t.Context(), tc.session, tc.turn); !errors.Is(err, tc.want) {
 			t.Errorf("%v: %v", tc, err)
 		}
 	}

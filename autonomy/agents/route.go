@@ -3,6 +3,9 @@ package agents
 import (
 	"path"
 	"strings"
+
+	"hob/autonomy/bus"
+	"hob/autonomy/payload"
 )
 
 // MessageOrigin is the origin of a message, as reported by its channel.
@@ -12,6 +15,11 @@ type MessageOrigin struct {
 	Chat    string // id of the chat
 	Name    string // name of the chat; "" if the channel has no names
 	Server  string // id of the server or workspace
+}
+
+// MessageOriginOf returns the origin of a message event.
+func MessageOriginOf(ev bus.Event, m payload.Message) MessageOrigin {
+	return MessageOrigin{Session: ev.Session, Channel: ev.Channel, Chat: ev.Chat, Name: m.Title, Server: m.Server}
 }
 
 // Route assigns matching conversations to an agent. All fields that are set must match.

@@ -1,7 +1,6 @@
 package service
 
 import (
-	"hob/autonomy"
 	"hob/autonomy/agents"
 	"hob/autonomy/api"
 	"hob/autonomy/bus"
@@ -11,6 +10,7 @@ import (
 	"hob/autonomy/mind/goals"
 	"hob/autonomy/mind/learn"
 	"hob/autonomy/notify"
+	"hob/autonomy/replay"
 	"hob/autonomy/session"
 	"hob/autonomy/trace"
 	"hob/tools"
@@ -42,7 +42,7 @@ func apiSession(x session.Info) api.Session { return api.Session(x) }
 
 func apiFoundMessage(x session.Found) api.FoundMessage { return api.FoundMessage(x) }
 
-func apiReplay(x autonomy.Replayed) api.Replay {
+func apiReplay(x replay.Comparison) api.Replay {
 	return api.Replay{
 		Session:     x.Session,
 		Turn:        x.Turn,
@@ -54,7 +54,7 @@ func apiReplay(x autonomy.Replayed) api.Replay {
 	}
 }
 
-func apiDifference(x autonomy.Difference) api.Difference { return api.Difference(x) }
+func apiDifference(x replay.Difference) api.Difference { return api.Difference(x) }
 
 func apiEvent(x bus.Event) api.Event {
 	return api.Event{

@@ -19,6 +19,7 @@ import (
 	"hob/autonomy/mind/goals"
 	"hob/autonomy/mind/learn"
 	"hob/autonomy/notify"
+	"hob/autonomy/replay"
 	"hob/autonomy/session"
 	"hob/autonomy/usage"
 	"hob/platform/store"
@@ -29,6 +30,7 @@ import (
 // Options are the parts of the engine that the service uses. All are required.
 type Options struct {
 	Loop      *autonomy.Loop
+	Replayer  *replay.Replayer
 	Explain   *explain.Explainer
 	Bus       *bus.Bus
 	Guard     *guard.Guard
@@ -76,7 +78,7 @@ func Classify(err error) error {
 		return fmt.Errorf("%w: %w; see: hob session list", api.ErrNotFound, err)
 	case errors.Is(err, session.ErrNoTurn):
 		return fmt.Errorf("%w: %w; see: hob session show SESSION --json, or export it", api.ErrNotFound, err)
-	case errors.Is(err, autonomy.ErrNotReplayed):
+	case errors.Is(err, replay.ErrNotReplayed):
 		return fmt.Errorf("%w: %w; see: hob why", api.ErrInvalid, err)
 	case errors.Is(err, session.ErrExists):
 		return fmt.Errorf("%w: %w; choose another name", api.ErrConflict, err)

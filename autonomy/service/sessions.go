@@ -109,7 +109,7 @@ func (sv *Service) Fork(ctx context.Context, from, to, at string) (api.Session, 
 
 // Replay implements api.Sessions.
 func (sv *Service) Replay(ctx context.Context, id, turn string) (api.Replay, error) {
-	r, err := sv.o.Loop.Replay(ctx, id, turn)
+	r, err := sv.o.Replayer.Replay(ctx, id, turn)
 	return apiReplay(r), Classify(err)
 }
 

@@ -28,6 +28,7 @@ import (
 	"hob/autonomy/mind/goals"
 	"hob/autonomy/mind/learn"
 	"hob/autonomy/notify"
+	"hob/autonomy/replay"
 	"hob/autonomy/session"
 	"hob/autonomy/trace"
 	"hob/autonomy/turn"
@@ -168,6 +169,7 @@ type App struct {
 	loop      *autonomy.Loop
 	undo      *undo.Reverter
 	explainer *explain.Explainer
+	replayer  *replay.Replayer
 	web       *web.Server
 	tray      *trayMenu // nil: none
 	pin       string    // see Pin
@@ -323,6 +325,9 @@ func (d *App) openLoop(ctx context.Context) error {
 	if d.explainer, err = explain.New(explain.Options{
 		Store: d.store, Bus: d.bus, Guard: d.guard, Goals: d.goals, Notices: d.notices, Watchers: d.watchers, Models: d.models, Costs: d.usage, Zone: d.zone, Log: d.opt.Log,
 	}); err != nil {
+		return err
+	}
+	if d.replayer, err = replay.New(replay.Options{Store: d.store, Bus: d.bus, Sessions: d.sessions, Runner: d.main(), Agents: d.crew}); err != nil {
 		return err
 	}
 	d.loop, err = autonomy.New(autonomy.Options{

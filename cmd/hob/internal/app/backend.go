@@ -23,7 +23,7 @@ type backend struct {
 
 func (d *App) newBackend() *backend {
 	return &backend{inboundReceiver{d}, service.New(service.Options{
-		Loop: d.loop, Explain: d.explainer, Bus: d.bus, Guard: d.guard, Store: d.store, Sessions: d.sessions, Messages: d.library, Learner: d.learner,
+		Loop: d.loop, Explain: d.explainer, Replayer: d.replayer, Bus: d.bus, Guard: d.guard, Store: d.store, Sessions: d.sessions, Messages: d.library, Learner: d.learner,
 		Notices: d.notices, Agents: d.crew, Goals: d.goals, Watchers: d.watchers, Usage: d.usage, Catalogue: d.catalogue,
 		Config: d.opt.Config, Zone: d.zone, Plan: d.planSections,
 		PricesAsOf: func() string { return d.prices.Prices().AsOf() },

@@ -1,4 +1,4 @@
-package autonomy
+package replay
 
 import (
 	"fmt"
@@ -8,7 +8,6 @@ import (
 	"hob/autonomy/bus"
 	"hob/autonomy/llm"
 	"hob/autonomy/session"
-	"hob/platform/text/textnorm"
 )
 
 // differences collects what is otherwise.
@@ -130,32 +129,4 @@ func (d *differences) compareVerdicts(was, now []bus.Entry) {
 			d.addIfDifferent("verdict", a.Tool, a.Decision, now[i].Decision)
 		}
 	}
-}
-
-// Text formats the comparison for users.
-func (r Replayed) Text() string {
-	if r.Same {
-		return fmt.Sprintf("same: turn %s of %s, %d answers and %d calls", r.Turn, r.Session, r.ModelCalls, r.Calls)
-	}
-	var b strings.Builder
-	fmt.Fprintf(&b, "%d differences: turn %s of %s, %d answers and %d calls", len(r.Differences), r.Turn, r.Session, r.ModelCalls, r.Calls)
-	for _, x := range r.Differences {
-		fmt.Fprintf(&b, "\n%s\n  - %s\n  + %s", strings.TrimSpace(x.What+" "+x.Where), excerptDifference(x.Was, x.Now), excerptDifference(x.Now, x.Was))
-	}
-	return b.String()
-}
-
-// excerptDifference shows a text from shortly before the place where it differs.
-func excerptDifference(s, other string) string {
-	at := 0
-	for at < min(len(s), len(other)) && s[at] == other[at] {
-		at++
-	}
-	if s == "" {
-		return "(nothing)"
-	}
-	if from := at - 40; from > 0 {
-		s = "… " + strings.ToValidUTF8(s[from:], "")
-	}
-	return textnorm.Ellipsize(s, 200)
 }

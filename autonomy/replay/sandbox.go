@@ -1,9 +1,10 @@
-package autonomy
+package replay
 
 import (
 	"context"
 	"errors"
 	"fmt"
+	"iter"
 	"log/slog"
 	"os"
 	"path/filepath"
@@ -12,7 +13,6 @@ import (
 	"hob/autonomy/bus"
 	"hob/autonomy/guard"
 	"hob/autonomy/llm"
-	"hob/autonomy/payload"
 	"hob/autonomy/session"
 	"hob/autonomy/trace"
 	"hob/autonomy/turn"
@@ -23,70 +23,6 @@ import (
 	"hob/platform/store"
 	"hob/tools"
 )
-
-// Replayed is the result that a recorded turn would have today.
-type Replayed struct {
-	Session     string       `json:"session"`
-	Turn        string       `json:"turn"`
-	Same        bool         `json:"same"`
-	ModelCalls  int          `json:"model_calls"` // answers that were played
-	Calls       int          `json:"calls"`       // tool calls that were answered from the ledger
-	Differences []Difference `json:"differences"`
-}
-
-// Difference is one changed value between the recording and the replay.
-type Difference struct {
-	What  string `json:"what"`            // system, tools, model, verdict, result, provenance, answer, end
-	Where string `json:"where,omitempty"` // a call, a tool
-	Was   string `json:"was"`
-	Now   string `json:"now"`
-}
-
-// ErrNotReplayed says that the event asked no model.
-var ErrNotReplayed = errors.New("the event has no model call; only turns can be replayed")
-
-// Replay runs a recorded turn ("" means the last one of the conversation) through the current
-// agent. The model gives its recorded answers, tools answer from the ledger without running,
-// and all writes go to a temporary store.
-func (l *Loop) Replay(ctx context.Context, id, turnID string) (Replayed, error) {
-	rec, err := l.o.Sessions.Recorded(ctx, id, turnID)
-	if err != nil {
-		return Replayed{}, err
-	}
-	ev, err := l.o.Bus.Event(ctx, rec.Turn)
-	if err != nil {
-		return Replayed{}, err
-	}
-	if ev.Kind == bus.Task || ev.Kind == bus.System {
-		return Replayed{}, fmt.Errorf("%s: %w", rec.Turn, ErrNotReplayed)
-	}
-	ledger, err := l.o.Bus.Calls(ctx, rec.Turn)
-	if err != nil {
-		return Replayed{}, err
-	}
-	then, err := trace.ReadTurn(l.o.Store.Reader(ctx), rec.Turn)
-	if err != nil {
-		return Replayed{}, err
-	}
-	s, err := newStage(ctx, rec, ev)
-	if err != nil {
-		return Replayed{}, err
-	}
-	defer s.close()
-	as := l.o.Runner
-	if l.o.Crew != nil {
-		m, err := payload.ParseMessage(ev)
-		if err != nil {
-			return Replayed{}, err
-		}
-		who, err := l.o.Crew.CurrentAgent(ctx, placeOf(s.ev, m))
-		if err != nil {
-			return Replayed{}, fmt.Errorf("replay: find the agent: %w", err)
-		}
-		as = who.Runner
-	}
-	return s.replayTurn(ctx, as, ledger, then)
-}
 
 // replaySandbox is the temporary store in which a turn is replayed.
 type replaySandbox struct {
@@ -99,7 +35,7 @@ type replaySandbox struct {
 	player   *recordedModel
 }
 
-func newStage(ctx context.Context, rec session.Recording, ev bus.Event) (_ *replaySandbox, err error) {
+func newSandbox(ctx context.Context, rec session.Recording, ev bus.Event) (_ *replaySandbox, err error) {
 	ev.Session, ev.Lane = rec.Session, rec.Session
 	ev.Attempts, ev.Crashes = 1, 0
 	s := &replaySandbox{rec: rec, ev: ev, player: &recordedModel{rec: recordedAnswers(rec.Own)}}
@@ -139,14 +75,14 @@ func (s *replaySandbox) close() {
 }
 
 // replayTurn runs the turn and compares.
-func (s *replaySandbox) replayTurn(ctx context.Context, as *turn.Runner, ledger []bus.Entry, then *trace.Turn) (Replayed, error) {
-	out := Replayed{Session: s.rec.Session, Turn: s.rec.Turn, Differences: []Difference{}}
+func (s *replaySandbox) replayTurn(ctx context.Context, as *turn.Runner, ledger []bus.Entry, then *trace.Turn) (Comparison, error) {
+	out := Comparison{Session: s.rec.Session, Turn: s.rec.Turn, Differences: []Difference{}}
 	d := &differences{list: &out.Differences}
 	again, err := as.With(func(o *turn.Options) {
 		choose := o.Model
 		o.Store, o.Bus, o.Sessions, o.Compactor, o.Book, o.Hooks, o.Log = s.store, s.bus, s.sessions, nil, nil, nil, slog.New(slog.DiscardHandler)
 		if o.Results != nil {
-			o.Results = kept{} // by the turn itself
+			o.Results = noResults{}
 		}
 		o.Dry = func(call string) (tools.Result, error) { return ledgerResult(ledger, call) }
 		o.Model = func(ctx context.Context, ask modelrouter.TurnInfo) (modelrouter.Choice, error) {
@@ -196,10 +132,10 @@ func (s *replaySandbox) replayTurn(ctx context.Context, as *turn.Runner, ledger 
 	return out, nil
 }
 
-// kept stands for results that were stored when the turn ran.
-type kept struct{}
+// noResults stores no results: the turn stored them when it ran.
+type noResults struct{}
 
-func (kept) Put(string, string) error { return nil }
+func (noResults) Put(string, string) error { return nil }
 
 // turnMessages returns the turn's messages after the question.
 func (s *replaySandbox) turnMessages(ctx context.Context, res turn.Outcome) ([]llm.Message, error) {
@@ -234,4 +170,76 @@ func ledgerResult(ledger []bus.Entry, call string) (tools.Result, error) {
 		return tools.Result{}, &tools.Error{Code: tools.Code(e.Code), Message: e.Result, Source: e.Source}
 	}
 	return tools.Result{}, tools.Errorf(tools.OutcomeUnknown, "this call was not made then, and a replay makes none")
+}
+
+// errRecording means that the replay needs more answers than were recorded.
+var errRecording = errors.New("the recording has no further answer")
+
+// recordedModel is a model that returns the recorded answers in order.
+type recordedModel struct {
+	info   llm.Info
+	rec    []llm.Message
+	next   int
+	system string // of the last request
+}
+
+// recordedAnswers returns the answers in a turn up to the owner's first message into it: a replay cannot
+// reproduce what followed.
+func recordedAnswers(own []session.Row) (out []llm.Message) {
+	for i, r := range own {
+		if i > 0 && r.Message.Role == llm.User {
+			break
+		}
+		if r.Message.Role == llm.Assistant {
+			out = append(out, r.Message)
+		}
+	}
+	return out
+}
+
+// comparableMessages returns the recorded messages after the question that are compared.
+func (p *recordedModel) comparableMessages(own []session.Row) (out []llm.Message) {
+	for _, r := range own[1:] {
+		if r.Message.Role == llm.User {
+			break
+		}
+		out = append(out, r.Message)
+	}
+	return out
+}
+
+// Info implements llm.Model.
+func (p *recordedModel) Info() llm.Info { return p.info }
+
+// Stream implements llm.Model.
+func (p *recordedModel) Stream(_ context.Context, r llm.Request) iter.Seq2[llm.Event, error] {
+	return func(yield func(llm.Event, error) bool) {
+		p.system = r.System
+		if p.next >= len(p.rec) {
+			yield(llm.Event{}, &llm.Error{Kind: llm.BadRequest, Provider: "replay", Message: errRecording.Error(), Err: errRecording})
+			return
+		}
+		m := p.rec[p.next]
+		p.next++
+		for _, part := range m.Parts {
+			if e, ok := partEvent(part); ok && !yield(e, nil) {
+				return
+			}
+		}
+		yield(llm.Event{Kind: llm.Done, Stop: llm.EndTurn}, nil)
+	}
+}
+
+func partEvent(p llm.Part) (llm.Event, bool) {
+	switch {
+	case p.Call != nil:
+		return llm.Event{Kind: llm.CallDone, Call: *p.Call, Signature: p.Signature}, true
+	case p.Reasoning != nil:
+		return llm.Event{Kind: llm.ReasoningDone, Reasoning: *p.Reasoning}, true
+	case p.Image != nil:
+		return llm.Event{Kind: llm.ImageDone, Image: *p.Image, Signature: p.Signature}, true
+	case p.Text != "":
+		return llm.Event{Kind: llm.TextDelta, Text: p.Text, Signature: p.Signature}, true
+	}
+	return llm.Event{}, false
 }
