@@ -14,18 +14,48 @@ import (
 	"hob/autonomy/api"
 )
 
-// failure is an error in the form that clients receive.
+// failure is an error with its HTTP status. errorBody encodes it for answers and streams.
 type failure struct {
-	Status  int    `json:"-"`
-	Code    string `json:"code"`
-	Message string `json:"message"`
-	Remedy  string `json:"remedy,omitempty"`
-	// Event is the id of a message that was accepted despite the error.
-	Event string        `json:"-"`
-	After time.Duration `json:"-"` // Retry-After
+	Status                int
+	Code, Message, Remedy string
+	Event                 string        // id of a message that was accepted despite the error
+	After                 time.Duration // Retry-After
 }
 
 func (f *failure) Error() string { return f.Message }
+
+// errorBody returns the error as clients receive it.
+func (f *failure) errorBody() api.ErrorBody {
+	return api.ErrorBody{Error: api.Error{Code: f.Code, Message: f.Message, Remedy: f.Remedy}, Event: f.Event}
+}
+
+// StreamError is the data of the event "error" of a stream: an api.ErrorBody without its level.
+type StreamError struct {
+	api.Error
+
+	Event string `json:"event"`
+}
+
+// streamError returns the error as the event of a stream.
+func (f *failure) streamError() StreamError {
+	b := f.errorBody()
+	return StreamError{Error: b.Error, Event: b.Event}
+}
+
+// StepError is the last line of a stream of JSON lines that failed.
+type StepError struct {
+	Error string `json:"error"` // the message, and the remedy after "; "
+	Code  string `json:"code"`
+}
+
+// stepError returns the error as a line of a stream.
+func (f *failure) stepError() StepError {
+	b := f.errorBody()
+	if b.Error.Remedy != "" {
+		b.Error.Message += "; " + b.Error.Remedy
+	}
+	return StepError{Error: b.Error.Message, Code: b.Error.Code}
+}
 
 func newFailure(status int, code, remedy, format string, args ...any) *failure {
 	return &failure{Status: status, Code: code, Message: fmt.Sprintf(format, args...), Remedy: remedy}
@@ -76,7 +106,7 @@ func (s *Server) writeError(w http.ResponseWriter, r *http.Request, err error) {
 	if f.Status == http.StatusUnauthorized {
 		w.Header().Set("WWW-Authenticate", `Bearer realm="hob"`)
 	}
-	s.writeJSON(w, f.Status, api.ErrorBody{Error: api.Error{Code: f.Code, Message: f.Message, Remedy: f.Remedy}, Event: f.Event})
+	s.writeJSON(w, f.Status, f.errorBody())
 }
 
 // buffers pools response buffers; large ones are left to the garbage collector.

@@ -145,7 +145,7 @@ func (s *Server) memoryReindex(w http.ResponseWriter, r *http.Request, _ call) e
 }
 
 // streamSteps streams one JSON object per line. An error after the first line is the last line:
-// {"error": "..."}.
+// a StepError.
 func (s *Server) streamSteps(w http.ResponseWriter, do func(step func(any)) error) error {
 	out := &lateHeader{w: w, kind: "application/jsonl; charset=utf-8"}
 	e := json.NewEncoder(out)
@@ -157,7 +157,7 @@ func (s *Server) streamSteps(w http.ResponseWriter, do func(step func(any)) erro
 	}
 	err := do(step)
 	if err != nil && out.begun {
-		step(map[string]string{"error": err.Error()})
+		step(failureOf(err).stepError())
 		return nil
 	}
 	return err

@@ -32,7 +32,7 @@ func TestMemoryIsListedExplainedAndMoved(t *testing.T) {
 		{"import of nothing", http.MethodPost, "/api/v1/memory/import", `{}`, 400, "path"},
 		{"import with a slip", http.MethodPost, "/api/v1/memory/import", `{"file":"x"}`, 400, "file"},
 		{"import of what is not there", http.MethodPost, "/api/v1/memory/import", `{"path":"nope"}`, 404, "not found"},
-		{"import that breaks", http.MethodPost, "/api/v1/memory/import", `{"path":"broken"}`, 200, `{"error":"it broke"}`},
+		{"import that breaks", http.MethodPost, "/api/v1/memory/import", `{"path":"broken"}`, 200, `{"error":"it broke","code":"failed"}`},
 		{"reindex", http.MethodPost, "/api/v1/memory/reindex", "", 200, "done"},
 	} {
 		t.Run(tc.name, func(t *testing.T) {

@@ -45,9 +45,7 @@ func (s *Server) streamChat(w http.ResponseWriter, r *http.Request, in channels.
 		err = turnFailure(st)
 	}
 	if err != nil {
-		_ = c.writeData(struct {
-			Error *failure `json:"error"`
-		}{failureOf(s.waitEndError(r, acc.Event, err))})
+		_ = c.writeData(failureOf(s.waitEndError(r, acc.Event, err)).errorBody())
 	}
 	c.b.WriteString("data: [DONE]\n\n")
 	_ = c.flushEvents()

@@ -35,20 +35,12 @@ func (s *Server) streamAnswer(w http.ResponseWriter, r *http.Request, in channel
 		return nil
 	case err != nil:
 		f := failureOf(s.waitEndError(r, acc.Event, err))
-		_ = sink.sendEvent("error", f.withEvent())
+		_ = sink.sendEvent("error", f.streamError())
 	case st.State == "dead":
-		_ = sink.sendEvent("error", failureOf(turnFailure(st)).withEvent())
+		_ = sink.sendEvent("error", failureOf(turnFailure(st)).streamError())
 	}
 	_ = sink.flushEvents()
 	return nil
-}
-
-// withEvent returns the stream form of a failure.
-func (f *failure) withEvent() any {
-	return struct {
-		*failure
-		Event string `json:"event"`
-	}{f, f.Event}
 }
 
 // eventSink sends each event under its own name.
