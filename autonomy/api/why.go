@@ -45,6 +45,26 @@ func (x Explanation) MarshalJSON() ([]byte, error) {
 	}{x.Why, x.Text})
 }
 
+// UnmarshalJSON implements json.Unmarshaler. It sets the one that the fields belong to.
+func (x *Explanation) UnmarshalJSON(b []byte) error {
+	var kind struct {
+		Text   string
+		Woke   *string         // only a Tick has it
+		Passed json.RawMessage // only a Silence has it
+	}
+	if err := json.Unmarshal(b, &kind); err != nil {
+		return err
+	}
+	*x = Explanation{Text: kind.Text}
+	switch {
+	case kind.Woke != nil:
+		return json.Unmarshal(b, &x.Tick)
+	case kind.Passed != nil:
+		return json.Unmarshal(b, &x.Silence)
+	}
+	return json.Unmarshal(b, &x.Why)
+}
+
 // Why contains everything known about one event: its content, the decisions and their authority,
 // the actions, the answers.
 type Why struct {
