@@ -39,13 +39,13 @@ type Member struct {
 	Refused func(ctx context.Context) error
 }
 
-// Options holds the settings of a Crew. Store, Bus, Guard, Sessions and Members are required.
+// Options holds the settings of a Registry. Store, Bus, Guard and Sessions are required.
 type Options struct {
 	Store    *store.Store
 	Bus      *bus.Bus
 	Guard    *guard.Guard
 	Sessions *session.Sessions
-	// Members must include the one named Default.
+	// Members must include the one named Default. Without members, OpenMembers creates them.
 	Members []Member
 	Routes  []Route
 	// Otherwise is the agent used if no route matches; "" means none.
@@ -95,9 +95,17 @@ func New(o Options) (*Registry, error) {
 		o.Log = slog.New(slog.DiscardHandler)
 	}
 	c := &Registry{o: o, members: map[string]Member{}, running: map[string]func(error){}}
-	for _, m := range o.Members {
+	if len(o.Members) == 0 {
+		return c, nil
+	}
+	return c, c.setMembers(o.Members, o.Routes)
+}
+
+// setMembers checks and adds the agents and their routes.
+func (c *Registry) setMembers(members []Member, routes []Route) error {
+	for _, m := range members {
 		if m.Runner == nil {
-			return nil, fmt.Errorf("crew: agent %q has not been created", m.Name)
+			return fmt.Errorf("crew: agent %q has not been created", m.Name)
 		}
 		if m.Refused == nil {
 			m.Refused = func(context.Context) error { return nil }
@@ -105,15 +113,19 @@ func New(o Options) (*Registry, error) {
 		c.members[m.Name] = m
 	}
 	if _, ok := c.members[Default]; !ok {
-		return nil, fmt.Errorf("crew: agent %q not found", Default)
+		return fmt.Errorf("crew: agent %q not found", Default)
 	}
-	for _, r := range o.Routes {
+	for _, r := range routes {
 		if _, ok := c.members[r.Agent]; !ok {
-			return nil, fmt.Errorf("crew: a route names the unknown agent %q", r.Agent)
+			return fmt.Errorf("crew: a route names the unknown agent %q", r.Agent)
 		}
 	}
-	return c, nil
+	c.o.Members, c.o.Routes = members, routes
+	return nil
 }
+
+// Main returns the runner of the default agent.
+func (c *Registry) Main() *turn.Runner { return c.members[Default].Runner }
 
 // Named finds an agent.
 func (c *Registry) Named(name string) (Member, bool) {

@@ -38,19 +38,9 @@ const standing = "watch"
 // never is the due time of a queued task.
 var never = time.Date(9999, 1, 1, 0, 0, 0, 0, time.UTC) //nolint:gochecknoglobals // a constant that Go cannot write as one
 
-// TaskRequest is one requested task.
-type TaskRequest struct {
-	Agent      string   // "" is the calling agent
-	Task       string   // what to do, as text
-	Input      string   // input data
-	Tools      []string // names and patterns; empty: all that both agents have
-	Background bool
-	FollowUp   bool // for background tasks: start a turn with the result
-}
-
 // BeginTx stores the tasks of a call and starts them. Its errors are *tools.Error if the caller
 // can correct the request.
-func (c *Registry) BeginTx(ctx context.Context, tx *store.Tx, call tools.Call, wishes []TaskRequest) error {
+func (c *Registry) BeginTx(ctx context.Context, tx *store.Tx, call tools.Call, wishes []tools.TaskRequest) error {
 	who, ok := turn.CallerOf(ctx)
 	if !ok {
 		return tools.Errorf(tools.Unsupported, "tasks are handed on by turns only")
@@ -110,7 +100,7 @@ func (c *Registry) checkLimits(tx *store.Tx, who turn.Caller, n int) error {
 }
 
 // newPayload computes the rights of a task: never more than the caller's.
-func (c *Registry) newPayload(who turn.Caller, w TaskRequest, n int) (taskPayload, error) {
+func (c *Registry) newPayload(who turn.Caller, w tools.TaskRequest, n int) (taskPayload, error) {
 	asks := cmp.Or(who.Agent, Default)
 	name := cmp.Or(w.Agent, asks)
 	from, ok := c.members[asks]
@@ -184,7 +174,7 @@ func (c *Registry) commonTools(who turn.Caller, m Member, patterns []string, dep
 }
 
 // taskEvent creates the inbox event of a task.
-func (c *Registry) taskEvent(who turn.Caller, w TaskRequest, o taskPayload) (bus.Event, error) {
+func (c *Registry) taskEvent(who turn.Caller, w tools.TaskRequest, o taskPayload) (bus.Event, error) {
 	text := strings.TrimSpace(w.Task)
 	if text == "" {
 		return bus.Event{}, tools.Errorf(tools.InvalidArguments, "a task needs words that say what to do")

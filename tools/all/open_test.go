@@ -14,6 +14,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"hob/autonomy/api"
 	"hob/autonomy/bus"
 	"hob/autonomy/mind/goals"
 	"hob/autonomy/notify"
@@ -349,7 +350,7 @@ func (k keeper) PutTx(tx *store.Tx, g watch.Goal) error { return k.Goals.PutTx(t
 func (k keeper) DropTx(tx *store.Tx, id string) error {
 	_, err := k.Goals.DropTx(tx, id)
 	if errors.Is(err, goals.ErrNotFound) {
-		return watch.ErrGoal
+		return api.ErrInvalid
 	}
 	return err
 }

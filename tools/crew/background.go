@@ -29,7 +29,7 @@ func spawnBackgroundTask(e Engine) tools.Tool {
 		},
 		Summary: func(in spawnIn) string { return "Begin in the background: " + textnorm.Ellipsize(in.Task, 160) },
 		RunTx: func(ctx context.Context, tx *store.Tx, c tools.Call, in spawnIn) (tools.Result, error) {
-			return tools.Result{}, e.BeginTx(ctx, tx, c, []Task{{Agent: in.Agent, Task: in.Task, Input: in.Input, Tools: in.Tools, Background: true, FollowUp: in.FollowUp}})
+			return tools.Result{}, e.BeginTx(ctx, tx, c, []tools.TaskRequest{{Agent: in.Agent, Task: in.Task, Input: in.Input, Tools: in.Tools, Background: true, FollowUp: in.FollowUp}})
 		},
 	})
 	return delegate{TxTool: t.(tools.TxTool), engine: e} //nolint:forcetypeassert // a Def with RunTx is own

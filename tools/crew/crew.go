@@ -16,20 +16,10 @@ import (
 	"hob/tools"
 )
 
-// Task is one task of a call.
-type Task struct {
-	Agent      string   `json:"agent,omitempty" jsonschema:"who does it; default yourself"`
-	Task       string   `json:"task" jsonschema:"what to do, whole and in plain words: it sees nothing else"`
-	Input      string   `json:"input,omitempty" jsonschema:"material for it"`
-	Tools      []string `json:"tools,omitempty" jsonschema:"only these, as names or patterns"`
-	Background bool     `json:"background,omitempty" jsonschema:"go on at once; the result is told later"`
-	FollowUp   bool     `json:"follow_up,omitempty" jsonschema:"background: work on with the result here"`
-}
-
 // Engine runs tasks as turns. Its methods take part in the transaction that records the
 // call.
 type Engine interface {
-	BeginTx(ctx context.Context, tx *store.Tx, c tools.Call, tasks []Task) error
+	BeginTx(ctx context.Context, tx *store.Tx, c tools.Call, tasks []tools.TaskRequest) error
 	OutcomeTx(ctx context.Context, tx *store.Tx, c tools.Call) (tools.Outcome, error)
 	ReadTx(ctx context.Context, tx *store.Tx, c tools.Call, task string, offset int) (tools.Result, error)
 	// StatusTx describes the progress of one task, or of all active ones; StopTx stops one.
@@ -43,7 +33,7 @@ func Tools(e Engine) []tools.Tool {
 }
 
 type delegateIn struct {
-	Tasks []Task `json:"tasks"`
+	Tasks []tools.TaskRequest `json:"tasks"`
 }
 
 // delegate implements delegate_tasks. Its tasks continue after the call.

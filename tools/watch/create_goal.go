@@ -8,6 +8,7 @@ import (
 	"strings"
 	"time"
 
+	"hob/autonomy/api"
 	"hob/platform/provenance"
 	"hob/platform/store"
 	"hob/platform/text/dateparse"
@@ -67,7 +68,7 @@ func (d Deps) createGoal() tools.Tool {
 			if err != nil {
 				return "", err
 			}
-			if err := d.Goals.DropTx(tx, u.ID); errors.Is(err, ErrGoal) {
+			if err := d.Goals.DropTx(tx, u.ID); errors.Is(err, api.ErrInvalid) {
 				return "", tools.Errorf(tools.Conflict, "the goal was removed")
 			} else if err != nil {
 				return "", err

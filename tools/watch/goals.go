@@ -10,6 +10,7 @@ import (
 	"strings"
 	"time"
 
+	"hob/autonomy/api"
 	"hob/platform/provenance"
 	"hob/platform/store"
 	"hob/platform/text/dateparse"
@@ -17,32 +18,8 @@ import (
 	"hob/tools"
 )
 
-// Goal is a long-term aim that Hob works on. Priority is 1 to 5; the status is active,
-// paused, waiting, done or abandoned.
-type Goal struct {
-	ID          string            `json:"id"`
-	Description string            `json:"description"`
-	Priority    int               `json:"priority"`
-	Success     string            `json:"success"`
-	Every       int64             `json:"check_every_seconds"`
-	NextAt      time.Time         `json:"next_review,omitzero"`
-	Status      string            `json:"status"`
-	Source      string            `json:"source"`
-	Provenance  provenance.Source `json:"provenance"`
-	Report      string            `json:"report"`
-	Agent       string            `json:"agent,omitempty"`
-	Quiet       int               `json:"quiet"`
-	Looked      int               `json:"looked"`
-	Seen        string            `json:"seen,omitempty"`
-	Reviewed    int               `json:"reviewed"`
-	LastAt      time.Time         `json:"last_review,omitzero"`
-	Last        string            `json:"last_decision,omitempty"`
-	Reason      string            `json:"last_reason,omitempty"`
-	ReasonFrom  provenance.Source `json:"last_reason_source,omitempty"`
-	Event       string            `json:"event,omitempty"`
-	CreatedAt   time.Time         `json:"created_at"`
-	UpdatedAt   time.Time         `json:"updated_at"`
-}
+// Goal is a long-term aim that Hob works on.
+type Goal = api.Goal
 
 // The statuses that a tool sets.
 const (
@@ -51,10 +28,7 @@ const (
 	goalDone   = "done"
 )
 
-// ErrGoal is wrapped by errors of Goals that are caused by invalid arguments.
-var ErrGoal = errors.New("invalid goal")
-
-// Goals keeps goals.
+// Goals keeps goals. Its errors wrap api.ErrInvalid if they are caused by invalid arguments.
 type Goals interface {
 	// CreateTx creates a goal for a call. note tells the owner how Hob will work on it; ""
 	// for nothing.
@@ -165,7 +139,7 @@ func everyField(s string, _ time.Time) (int64, error) {
 
 // classifyGoal maps errors of the goals to tool errors.
 func classifyGoal(err error) error {
-	if errors.Is(err, ErrGoal) {
+	if errors.Is(err, api.ErrInvalid) {
 		return tools.Errorf(tools.InvalidArguments, "%w", tools.CleanErr(err))
 	}
 	return err
@@ -179,7 +153,7 @@ type goalUndo struct {
 
 // ownerFields returns the fields of a goal that the owner sets. Notes of reviews do not count as
 // a conflict.
-func (g Goal) ownerFields() Goal {
+func ownerFields(g Goal) Goal {
 	return Goal{Description: g.Description, Success: g.Success, Priority: g.Priority, Every: g.Every, Status: strings.Replace(g.Status, "waiting", goalActive, 1)}
 }
 
@@ -197,7 +171,7 @@ func (d Deps) undoGoal(_ context.Context, tx *store.Tx, data json.RawMessage) (s
 	switch {
 	case i < 0:
 		return "", tools.Quoting(tools.Errorf(tools.Conflict, "the goal %q was removed", tools.Clean(goalName(u.Before))), u.Before.Provenance)
-	case all[i].ownerFields() != u.After.ownerFields():
+	case ownerFields(all[i]) != ownerFields(u.After):
 		return "", tools.Quoting(tools.Errorf(tools.Conflict, "the goal %q has changed; undo would overwrite the change", tools.Clean(goalName(all[i]))), all[i].Provenance)
 	}
 	return fmt.Sprintf("Restored the previous version of the goal %q.", goalName(u.Before)), classifyGoal(d.Goals.PutTx(tx, u.restoredGoal(all[i])))

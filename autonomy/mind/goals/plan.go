@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"hob/autonomy/bus"
+	"hob/autonomy/config"
 	"hob/platform/provenance"
 	"hob/platform/store"
 	"hob/platform/text/dateparse"
@@ -58,6 +59,19 @@ type Plan struct {
 	mu    sync.Mutex
 	begun bool   // the table has a row
 	last  string // the last completed day
+}
+
+// OpenPlan returns the plan of the configuration, nil if it is disabled. It sets At and Late.
+func OpenPlan(c *config.Config, o PlanOptions) (*Plan, error) {
+	if c.Plan.At == "" {
+		return nil, nil
+	}
+	var err error
+	if o.At, err = ParseClock(c.Plan.At); err != nil {
+		return nil, c.Errorf("plan.at", "%v", err)
+	}
+	o.Late = c.Plan.Late.Duration
+	return NewPlan(o)
 }
 
 // NewPlan checks the options.

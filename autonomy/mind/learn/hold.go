@@ -7,18 +7,14 @@ import (
 	"strings"
 	"time"
 
+	"hob/autonomy/turn/prompt"
+	"hob/platform/provenance"
 	"hob/platform/store"
 )
 
-// ActiveLesson is a lesson, or a preference of the owner, that applies to a text.
-type ActiveLesson struct {
-	ID   string
-	Text string
-}
-
-// RelevantLessons returns the lessons that apply to text, best match first; rules without keywords come
-// last.
-func (l *Learner) RelevantLessons(ctx context.Context, realm, text string, limit int) ([]ActiveLesson, error) {
+// RelevantLessons returns the lessons, and preferences of the user, that apply to text, best match
+// first; rules without keywords come last.
+func (l *Learner) RelevantLessons(ctx context.Context, realm, text string, limit int) ([]prompt.Note, error) {
 	lessons, wishes, err := l.activeRows(ctx)
 	if err != nil {
 		return nil, err
@@ -44,13 +40,13 @@ func (l *Learner) RelevantLessons(ctx context.Context, realm, text string, limit
 		}
 	}
 	slices.SortFunc(list, func(x, y candidate) int { return cmp.Or(y.shared-x.shared, compareLessons(x.Lesson, y.Lesson)) })
-	var out []ActiveLesson
+	var out []prompt.Note
 	for _, c := range list {
-		out = append(out, ActiveLesson{c.ID, c.Text})
+		out = append(out, prompt.Note{ID: c.ID, Text: c.Text, Source: provenance.Hob})
 	}
 	for _, w := range wishes {
 		if !w.isSingle() && countCommon(about, strings.Fields(w.cue)) > 0 {
-			out = append(out, ActiveLesson{w.ID, "The user said on " + w.At.In(l.o.Zone()).Format(time.DateOnly) + ": “" + w.Text + "”"})
+			out = append(out, prompt.Note{ID: w.ID, Source: provenance.Hob, Text: "The user said on " + w.At.In(l.o.Zone()).Format(time.DateOnly) + ": “" + w.Text + "”"})
 		}
 	}
 	return out[:min(len(out), limit)], nil

@@ -3,6 +3,7 @@ package modelrouter
 import (
 	"context"
 	"fmt"
+	"strings"
 	"sync"
 	"time"
 
@@ -135,4 +136,10 @@ func (a *AgentModels) Describe() (name, reason string) {
 		return a.model, "not needed yet"
 	}
 	return a.m.Info().Name(), a.reason
+}
+
+// LooksOffline reports whether the default model, as far as it is known, is the built-in brain.
+func (a *AgentModels) LooksOffline() bool {
+	name, _ := a.Describe()
+	return strings.HasPrefix(name, builtIn)
 }

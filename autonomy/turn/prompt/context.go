@@ -209,7 +209,7 @@ func (g *contextCollector) addLessons() {
 	if g.b.o.Lessons == nil {
 		return
 	}
-	list, err := g.b.o.Lessons.Holding(g.ctx, g.s.Realm, g.s.Text, shownLessons)
+	list, err := g.b.o.Lessons.RelevantLessons(g.ctx, g.s.Realm, g.s.Text, shownLessons)
 	if err != nil {
 		g.logFailure("lessons", err)
 	}
@@ -224,7 +224,7 @@ func (g *contextCollector) addLessons() {
 	if len(lines) > 0 {
 		g.addSection(kindLessons, provenance.Hob, "lessons", lines)
 	}
-	line, err := g.b.o.Lessons.Owner(g.ctx, !g.s.Attended)
+	line, err := g.b.o.Lessons.ProfileLine(g.ctx, !g.s.Attended)
 	switch {
 	case err != nil:
 		g.logFailure("owner", err)

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"hob/platform/host/system"
 	"hob/platform/text/minitmpl"
 	"hob/tools"
 )
@@ -66,4 +67,28 @@ func (b *Builder) RenderManual() (string, error) {
 func OwnManual(text string) bool {
 	mark, _, _ := strings.Cut(manualText, " at its start")
 	return strings.HasPrefix(strings.TrimSpace(text), mark)
+}
+
+// WriteManual brings AGENTS.md up to date, unless the user wrote one. A file that cannot be read or
+// written is only logged.
+func (b *Builder) WriteManual(path string) error {
+	text, err := b.RenderManual()
+	if err != nil {
+		return err
+	}
+	old, err := ReadOptional(path)
+	switch {
+	case err != nil:
+		b.o.Log.Warn("cannot read AGENTS.md; not changed", "err", err)
+		return nil
+	case old == text:
+		return nil
+	case old != "" && !OwnManual(old):
+		b.o.Log.Info("AGENTS.md was not written by Hob; not changed", "file", path)
+		return nil
+	}
+	if err := system.WriteFile(path, []byte(text)); err != nil { // it is there to be read, not needed
+		b.o.Log.Warn("cannot write AGENTS.md", "err", err)
+	}
+	return nil
 }

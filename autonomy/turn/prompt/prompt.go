@@ -4,8 +4,9 @@
 // A conversation keeps its first block until its window has another start (it was restarted or
 // compacted). Text that changes from turn to turn is never in the block, so that each request
 // is a byte prefix of the next. The package selects the context of a message and cuts it to a
-// budget; the caller stores it as sent. The package reads no files itself, makes no permission
-// decisions, and never calls a model. The agent calls it once at the beginning of each turn.
+// budget; the caller stores it as sent. Of the user's files the package reads only SOUL.md,
+// USER.md and MEMORY.md. It makes no permission decisions, and never calls a model. The runner
+// calls it once at the beginning of each turn.
 package prompt
 
 import (
@@ -63,13 +64,13 @@ type Projects interface {
 
 // Lessons returns what Hob learned from mistakes and corrections.
 type Lessons interface {
-	// Holding returns the lessons that apply to a text, best first.
-	Holding(ctx context.Context, realm, text string, limit int) ([]Note, error)
+	// RelevantLessons returns the lessons that apply to a text, best first.
+	RelevantLessons(ctx context.Context, realm, text string, limit int) ([]Note, error)
 	// UsedTx notes which of them stood in a request of a conversation.
 	UsedTx(tx *store.Tx, session string, ids []string) error
-	// Owner returns one line about the owner's preferences, "" if none. Unattended: there are
-	// no words of the owner to derive them from.
-	Owner(ctx context.Context, unattended bool) (string, error)
+	// ProfileLine returns one line about the user's preferences, "" if none. Unattended: there
+	// are no words of the user to derive them from.
+	ProfileLine(ctx context.Context, unattended bool) (string, error)
 }
 
 // Texts are the owner's texts for every request; each may be empty.

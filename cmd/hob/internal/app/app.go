@@ -23,7 +23,6 @@ import (
 	"hob/autonomy/guard/pairing"
 	"hob/autonomy/guard/rules"
 	llmall "hob/autonomy/llm/all"
-	"hob/autonomy/llm/offline"
 	"hob/autonomy/mind/extract"
 	"hob/autonomy/mind/goals"
 	"hob/autonomy/mind/learn"
@@ -146,7 +145,7 @@ type App struct {
 	goals     *goals.Goals
 	plan      *goals.Plan
 	notices   *notify.Notifier
-	rules     func() *offline.Model // reads the rules of goals
+	facts     goals.Sources
 	boxes     []agentBox
 	files     *files.Files
 	clipboard *clipboard.Clipboard // nil: there is no desktop
@@ -215,7 +214,7 @@ func Open(ctx context.Context, opt Options) (_ *App, err error) {
 			err = errors.Join(err, d.store.Close())
 		}
 	}()
-	for _, step := range []func(context.Context) error{d.openNetwork, d.openUsage, d.openModels, d.openChannels, d.openNotices, d.openGuard, d.openWatchers, d.openGoals, d.openIndex, d.openVectors, d.openGraph, d.openBrowser, d.openTools, d.openLibrary, d.openLearner, d.openExtractor, d.openLoop, d.openWeb, d.openTray} {
+	for _, step := range []func(context.Context) error{d.openNetwork, d.openUsage, d.openModels, d.openChannels, d.openNotices, d.openGuard, d.openWatchers, d.openGoals, d.openIndex, d.openVectors, d.openGraph, d.openBrowser, d.openCrew, d.openTools, d.openLearning, d.openLoop, d.openWeb, d.openTray} {
 		if err := step(ctx); err != nil {
 			return nil, err
 		}
@@ -303,7 +302,7 @@ func (d *App) openLoop(ctx context.Context) error {
 		return err
 	}
 	compactor, err := session.NewCompactor(d.sessions, session.CompactorOptions{
-		Model: d.summaryModel, Chars: c.Knowledge.SummaryChars, Keep: c.Knowledge.SummaryKeep, Hurried: !d.isLongRunning(),
+		Model: d.crew.SummaryModel, Chars: c.Knowledge.SummaryChars, Keep: c.Knowledge.SummaryKeep, Hurried: !d.isLongRunning(),
 		Record: autonomy.RecordCompaction(d.guard), Log: d.opt.Log,
 	})
 	if err != nil {
@@ -313,7 +312,9 @@ func (d *App) openLoop(ctx context.Context) error {
 		Store: d.store, Bus: d.bus, Guard: d.guard, Sessions: d.sessions, Compactor: compactor, Catalogue: d.catalogue, Prompt: p, Model: d.models.Choose, Book: d.usage.FlushTx, Zone: d.zone,
 		Limits: turn.Limits{Rounds: c.Agent.MaxRounds, Failures: c.Agent.MaxToolFailures, Tokens: c.Agent.MaxTokensPerTurn}, Results: d.results, Keep: d.keepPicture, Redact: d.redact, Block: c.Guard.Block, Guardian: d.guardianCheck(), Log: d.opt.Log,
 	}
-	if err := d.openCrew(base); err != nil {
+	if err := d.crew.OpenMembers(agents.MemberOptions{
+		Config: c, Paths: d.opt.Paths, Turn: base, Prompt: d.promptOptions(), Tools: d.tools, Models: d.models, Contain: d.memberBox, Log: d.opt.Log,
+	}); err != nil {
 		return err
 	}
 	if d.triggers, err = d.openTriggers(ctx); err != nil {
@@ -327,11 +328,11 @@ func (d *App) openLoop(ctx context.Context) error {
 	}); err != nil {
 		return err
 	}
-	if d.replayer, err = replay.New(replay.Options{Store: d.store, Bus: d.bus, Sessions: d.sessions, Runner: d.main(), Agents: d.crew}); err != nil {
+	if d.replayer, err = replay.New(replay.Options{Store: d.store, Bus: d.bus, Sessions: d.sessions, Runner: d.crew.Main(), Agents: d.crew}); err != nil {
 		return err
 	}
 	d.loop, err = autonomy.New(autonomy.Options{
-		Store: d.store, Bus: d.bus, Guard: d.guard, Sessions: d.sessions, Compactor: compactor, Runner: d.main(), Crew: d.crew, Goals: d.goals, Facts: goalFacts{d}, Offline: d.models.IsOffline, Plan: d.plan, Notices: d.notices, Due: d.dueSources(), Catalogue: d.catalogue, Undo: d.undo, Explain: d.explainer, Watcher: d.watchers.Get, Ears: d.watchers,
+		Store: d.store, Bus: d.bus, Guard: d.guard, Sessions: d.sessions, Compactor: compactor, Runner: d.crew.Main(), Crew: d.crew, Goals: d.goals, Facts: d.facts, Offline: d.models.IsOffline, Plan: d.plan, Notices: d.notices, Due: d.dueSources(), Catalogue: d.catalogue, Undo: d.undo, Explain: d.explainer, Watcher: d.watchers.Get, Ears: d.watchers,
 		KeepTraces: c.Autonomy.KeepTraces.Duration,
 		Typing:     d.channels.Typing, Show: d.channels.Show, Jumped: d.handleClockJump,
 		Pushes: func(name string) bool { return d.channels.Has(name) && !d.channels.Pull(name) }, Zone: d.zone, Status: d.statusText, Pair: d.pairCode,

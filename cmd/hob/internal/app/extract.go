@@ -5,11 +5,19 @@ import (
 
 	"hob/autonomy/mind/extract"
 	"hob/autonomy/mind/learn"
+	"hob/autonomy/session"
 	"hob/platform/store"
 )
 
-// openExtractor creates the extractor, which stores facts that the owner mentions.
-func (d *App) openExtractor(context.Context) (err error) {
+// openLearning makes messages searchable, and creates what learns from turns: lessons, and facts
+// that the user mentions.
+func (d *App) openLearning(context.Context) (err error) {
+	if d.library, err = session.NewLibrary(d.sessions, d.base, session.LibraryOptions{Realm: d.crew.RealmOf, About: d.crew.AboutTurn}); err != nil {
+		return err
+	}
+	if d.learner, err = learn.New(learn.Options{Store: d.store, Bus: d.bus, Zone: d.zone, Log: d.opt.Log}); err != nil {
+		return err
+	}
 	k := d.opt.Config.Knowledge
 	d.extractor, err = extract.New(extract.Options{
 		Store: d.store, Bus: d.bus, Base: d.base, Linker: d.graph, Model: d.models.Cheapest, Mode: k.Extraction, Turns: k.ExtractionTurns,

@@ -4,14 +4,22 @@ import (
 	"context"
 	"slices"
 
-	"hob/autonomy/mind/learn"
+	"hob/autonomy/agents"
+	"hob/autonomy/skills"
 	"hob/autonomy/turn/prompt"
-	"hob/platform/host/system"
-	"hob/platform/provenance"
-	"hob/platform/store"
 	"hob/tools/files"
 	watchersall "hob/watchers/all"
 )
+
+// openCrew creates the registry of agents; openLoop adds the agents.
+func (d *App) openCrew(context.Context) (err error) {
+	c := d.opt.Config.Crew
+	d.crew, err = agents.New(agents.Options{
+		Store: d.store, Bus: d.bus, Guard: d.guard, Sessions: d.sessions, Otherwise: c.Default, Parallel: c.Parallel,
+		Depth: c.Depth, Timeout: c.Timeout.Duration, Longest: c.BackgroundTimeout.Duration, Log: d.opt.Log,
+	})
+	return err
+}
 
 // openPrompt creates the request builder and writes AGENTS.md.
 func (d *App) openPrompt(context.Context) (*prompt.Builder, error) {
@@ -20,17 +28,19 @@ func (d *App) openPrompt(context.Context) (*prompt.Builder, error) {
 	if err != nil {
 		return nil, err
 	}
-	b, err := prompt.New(d.promptOptions(texts))
+	o := d.promptOptions()
+	o.Texts = texts.Current
+	b, err := prompt.New(o)
 	if err != nil || d.opt.InProcess {
 		return b, err
 	}
-	return b, d.writeManual(b)
+	return b, b.WriteManual(p.AgentsFile())
 }
 
-func (d *App) promptOptions(texts *prompt.OwnTexts) prompt.Options {
+func (d *App) promptOptions() prompt.Options {
 	return prompt.Options{
-		Name: d.opt.Config.Agent.Name, Texts: texts.Current, Catalogue: d.catalogue, Channels: d.reachableChannels(), Watchers: watcherKinds(),
-		Store: d.store, Model: d.models.Info, Memory: d.base, Skills: &skills{dir: d.opt.Paths.TemplateState()}, Projects: projects{d.files}, Lessons: lessonSource{d.learner}, Log: d.opt.Log,
+		Name: d.opt.Config.Agent.Name, Catalogue: d.catalogue, Channels: d.reachableChannels(), Watchers: watcherKinds(),
+		Store: d.store, Model: d.models.Info, Memory: d.base, Skills: skills.New(d.opt.Paths.TemplateState()), Projects: projects{d.files}, Lessons: d.learner, Log: d.opt.Log,
 	}
 }
 
@@ -54,30 +64,6 @@ func watcherKinds() []string {
 	return out
 }
 
-// writeManual brings AGENTS.md up to date, unless the owner wrote one.
-func (d *App) writeManual(b *prompt.Builder) error {
-	path := d.opt.Paths.AgentsFile()
-	text, err := b.RenderManual()
-	if err != nil {
-		return err
-	}
-	old, err := prompt.ReadOptional(path)
-	switch {
-	case err != nil:
-		d.opt.Log.Warn("cannot read AGENTS.md; not changed", "err", err)
-		return nil
-	case old == text:
-		return nil
-	case old != "" && !prompt.OwnManual(old):
-		d.opt.Log.Info("AGENTS.md was not written by Hob; not changed", "file", path)
-		return nil
-	}
-	if err := system.WriteFile(path, []byte(text)); err != nil { // it is there to be read, not needed
-		d.opt.Log.Warn("cannot write AGENTS.md", "err", err)
-	}
-	return nil
-}
-
 // projects finds AGENTS.md files through the file tools' own gate.
 type projects struct{ f *files.Files }
 
@@ -85,32 +71,4 @@ type projects struct{ f *files.Files }
 func (p projects) Nearest(path string) (prompt.Note, bool, error) {
 	g, ok, err := p.f.Guide(path)
 	return prompt.Note{Title: g.Path, Text: g.Text, Source: g.Source}, ok, err
-}
-
-func (d *App) openLearner(context.Context) (err error) {
-	d.learner, err = learn.New(learn.Options{Store: d.store, Bus: d.bus, Zone: d.zone, Log: d.opt.Log})
-	return err
-}
-
-// lessonSource provides the lessons and preferences to the prompt.
-type lessonSource struct{ l *learn.Learner }
-
-// Holding implements prompt.Lessons.
-func (s lessonSource) Holding(ctx context.Context, realm, text string, limit int) ([]prompt.Note, error) {
-	list, err := s.l.RelevantLessons(ctx, realm, text, limit)
-	var out []prompt.Note
-	for _, h := range list {
-		out = append(out, prompt.Note{ID: h.ID, Text: h.Text, Source: provenance.Hob})
-	}
-	return out, err
-}
-
-// UsedTx implements prompt.Lessons.
-func (s lessonSource) UsedTx(tx *store.Tx, session string, ids []string) error {
-	return s.l.UsedTx(tx, session, ids)
-}
-
-// Owner implements prompt.Lessons.
-func (s lessonSource) Owner(ctx context.Context, unattended bool) (string, error) {
-	return s.l.ProfileLine(ctx, unattended)
 }

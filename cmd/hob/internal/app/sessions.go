@@ -3,14 +3,10 @@ package app
 import (
 	"context"
 	"errors"
-	"iter"
 	"slices"
 	"strings"
 
-	"hob/autonomy/agents"
-	"hob/autonomy/llm"
 	"hob/autonomy/session"
-	brains "hob/autonomy/turn/modelrouter"
 	"hob/tools"
 	"hob/tools/memory"
 )
@@ -44,34 +40,4 @@ func (c conversations) SaidIn(ctx context.Context, message int64) (memory.Said, 
 	}
 	text, src := session.Text(r.Message)
 	return memory.Said{Message: r.ID, Session: id, Who: session.SpeakerOf(r.Message), At: r.CreatedAt, Text: text, Provenance: src, Origins: session.OriginsIn(r.Message, id, r.Turn)}, err
-}
-
-// summaryModel returns the model of the agent that owns the conversation, so that no other provider
-// reads it.
-func (d *App) summaryModel(ctx context.Context, id string) (llm.Model, error) {
-	info, _, err := d.sessions.Get(ctx, id)
-	if err != nil {
-		return nil, err
-	}
-	who, err := d.crew.CurrentAgent(ctx, agents.MessageOrigin{Session: id, Channel: info.Channel, Chat: info.Chat})
-	if err != nil {
-		return nil, err
-	}
-	c, err := who.Options.Model(ctx, brains.TurnInfo{Agent: who.Options.Name, Session: id})
-	if err != nil {
-		return nil, err
-	}
-	return accountedModel{c.Model, who.Options.Name}, nil
-}
-
-// accountedModel charges model calls to an agent's account.
-type accountedModel struct {
-	llm.Model
-	agent string
-}
-
-// Stream implements llm.Model.
-func (b accountedModel) Stream(ctx context.Context, r llm.Request) iter.Seq2[llm.Event, error] {
-	r.Account.Agent = b.agent
-	return b.Model.Stream(ctx, r)
 }

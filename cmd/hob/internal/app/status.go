@@ -71,9 +71,11 @@ func (d *App) Status(ctx context.Context) (toolsystem.Report, error) {
 		}
 	}
 	r.Next, _ = d.watchers.Next(ctx)
-	if err := d.countGoals(ctx, &r); err != nil {
+	g, err := d.goals.Count(ctx)
+	if err != nil {
 		return r, err
 	}
+	r.Goals, r.GoalsWaiting, r.NextReview = g.Open, g.Waiting, g.NextReview
 	for _, h := range d.channels.Status() {
 		c := toolsystem.Channel{Name: h.Name, State: h.State, Error: h.Error}
 		r.Channels = append(r.Channels, c)

@@ -32,6 +32,7 @@ func (d *App) openTools(context.Context) (err error) {
 	if d.base, err = knowledge.New(d.store, o); err != nil {
 		return err
 	}
+	d.facts = d.goalFacts()
 	d.openErasing()
 	c := d.opt.Config.Files
 	d.files, err = files.New(files.Options{
@@ -55,7 +56,7 @@ func (d *App) openTools(context.Context) (err error) {
 	media := d.mediaDeps(&screen)
 	list := toolsall.All(toolsall.Deps{
 		Documents: documents{d}, Calendar: d.calendarDeps(), Mail: d.mailDeps(), Contacts: contacts.Deps{Books: d.addressBooks}, Weather: d.weatherDeps(), Briefs: []tools.BriefSource{goals.Brief{Store: d.store}},
-		Store: d.store, Knowledge: d.base, Files: d.files, Watchers: d.watchers, Engine: d, Goals: goalKeeper{d}, Notices: noticeKeeper{d.notices}, Crew: delegations{d}, Post: outboxSender{d}, Forgetting: d.erasing, Conversations: conversations{d}, Web: d.webDeps(), Shell: commands,
+		Store: d.store, Knowledge: d.base, Files: d.files, Watchers: d.watchers, Engine: d, Goals: goals.ToolGoals{Goals: d.goals, Bus: d.bus, Facts: d.facts, Zone: d.zone, Offline: d.models.LooksOffline}, Notices: noticeKeeper{d.notices}, Crew: d.crew, Post: outboxSender{d}, Forgetting: d.erasing, Conversations: conversations{d}, Web: d.webDeps(), Shell: commands,
 		Linker: d.graph,
 		Lists:  d.toolLists, NewReminders: d.opt.Config.Pim.Reminders, Notes: d.toolNotes, NewNotes: d.opt.Config.Pim.Notes,
 		Browser:  d.browserDeps(),

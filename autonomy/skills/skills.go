@@ -1,4 +1,6 @@
-package app
+// Package skills finds the skills of the active template that a request asks for. Package
+// prompt calls it for each turn.
+package skills
 
 import (
 	"cmp"
@@ -15,8 +17,9 @@ import (
 	"hob/templates"
 )
 
-// skills contains the skills of the active template. They follow template changes while Hob runs.
-type skills struct {
+// Active contains the skills of the active template. They follow changes of the template while Hob
+// runs. Methods may be called concurrently.
+type Active struct {
 	dir string // where the templates keep their state
 
 	mu     sync.Mutex
@@ -26,16 +29,19 @@ type skills struct {
 	source provenance.Source
 }
 
+// New returns the skills of the template whose state is in a folder. It does no I/O.
+func New(dir string) *Active { return &Active{dir: dir} }
+
 // Index implements prompt.Skills. Text of templates must not appear above the conversation,
 // where nothing counts as untrusted.
-func (*skills) Index() string { return "" }
+func (*Active) Index() string { return "" }
 
-// most is how many skills a turn gets.
-const mostSkills = 2
+// maxMatching is how many skills a turn gets.
+const maxMatching = 2
 
 // Matching implements prompt.Skills. Skills of a template that is not built in are untrusted
 // text, like all its actions.
-func (s *skills) Matching(_ context.Context, text string) ([]prompt.Note, error) {
+func (s *Active) Matching(_ context.Context, text string) ([]prompt.Note, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if err := s.refreshState(); err != nil {
@@ -53,14 +59,14 @@ func (s *skills) Matching(_ context.Context, text string) ([]prompt.Note, error)
 	}
 	slices.SortStableFunc(found, func(a, b fit) int { return cmp.Compare(b.n, a.n) })
 	var out []prompt.Note
-	for _, f := range found[:min(len(found), mostSkills)] {
+	for _, f := range found[:min(len(found), maxMatching)] {
 		out = append(out, prompt.Note{Title: f.Name, Text: f.Text, Source: s.source})
 	}
 	return out, nil
 }
 
 // refreshState reads the state when it has changed. The caller holds mu.
-func (s *skills) refreshState() error {
+func (s *Active) refreshState() error {
 	fi, err := os.Stat(templates.StatePath(s.dir))
 	if errors.Is(err, fs.ErrNotExist) {
 		s.list, s.at, s.size = nil, time.Time{}, 0 // it may come back unchanged

@@ -1,0 +1,138 @@
+package agents
+
+import (
+	"cmp"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"hob/autonomy/config"
+	"hob/autonomy/guard"
+	"hob/autonomy/turn"
+	"hob/autonomy/turn/modelrouter"
+	"hob/autonomy/turn/prompt"
+	"hob/platform/host/system"
+	"hob/tools"
+)
+
+// MemberOptions describe the agents of the configuration; all fields are required.
+type MemberOptions struct {
+	Config *config.Config
+	Paths  system.Paths
+	// Turn are the options of the default agent's turns. Those of other agents derive from them.
+	Turn turn.Options
+	// Prompt are the options of all prompts. Each agent has its own texts, name and catalogue.
+	Prompt prompt.Options
+	// Tools are all tools.
+	Tools  []tools.Tool
+	Models *modelrouter.Models
+	// Contain moves the tools of an agent into its container, if its section demands one.
+	Contain func(o *turn.Options, m *Member, s config.Member) error
+	Log     *slog.Logger
+}
+
+// OpenMembers creates the default agent and those of [agents.NAME], and the routes. Call it once,
+// before the first turn.
+func (c *Registry) OpenMembers(o MemberOptions) error {
+	var members []Member
+	for _, name := range o.Config.AgentNames() {
+		s, ok := o.Config.Member(name)
+		if !ok {
+			s.Name = name
+		}
+		m, err := o.newMember(s)
+		if err != nil {
+			return err
+		}
+		members = append(members, m)
+	}
+	var routes []Route
+	for _, r := range o.Config.Routes {
+		routes = append(routes, Route(r))
+	}
+	return c.setMembers(members, routes)
+}
+
+// newMember creates an agent from its section; missing keys use the values of the default agent.
+func (o MemberOptions) newMember(s config.Member) (Member, error) {
+	m := Member{Name: s.Name, About: s.About, Delegates: s.Delegates, Options: o.Turn}
+	t := &m.Options
+	t.Level = guard.Level(s.Level)
+	t.Limits.Rounds = cmp.Or(s.MaxRounds, t.Limits.Rounds)
+	t.Limits.Tokens = cmp.Or(s.MaxTokensPerTurn, t.Limits.Tokens)
+	t.Limits.Failures = cmp.Or(s.MaxToolFailures, t.Limits.Failures)
+	if s.Name == Default {
+		t.Realm = s.Realm
+		if len(s.Delegates) == 0 {
+			m.Delegates = []string{"*"}
+		}
+	} else {
+		t.Name, t.Realm = s.Name, cmp.Or(s.Realm, s.Name)
+	}
+	if err := o.selectTools(t, s); err != nil {
+		return m, err
+	}
+	if err := o.Contain(t, &m, s); err != nil {
+		return m, err
+	}
+	if err := o.openPrompt(&m, s); err != nil {
+		return m, err
+	}
+	models, err := o.Models.AddAgent(s)
+	if err != nil {
+		return m, err
+	}
+	if models != nil {
+		t.Model = models.Choose
+	}
+	m.Runner, err = turn.New(*t)
+	return m, err
+}
+
+func (o MemberOptions) selectTools(t *turn.Options, s config.Member) error {
+	if len(s.Tools) == 0 && len(s.Deny) == 0 {
+		return nil
+	}
+	some, err := FilterTools(o.Tools, s.Tools, s.Deny)
+	if err != nil {
+		return o.Config.Errorf("agents."+s.Name, "%v", err)
+	}
+	t.Whole = o.Turn.Catalogue
+	t.Catalogue, err = tools.NewCatalogue(some...)
+	return err
+}
+
+// openPrompt gives an agent its persona: SOUL.md, USER.md and MEMORY.md in a separate folder.
+// Without its own USER.md it uses the shared one.
+func (o MemberOptions) openPrompt(m *Member, s config.Member) error {
+	paths := [3]string{o.Paths.SoulFile(), o.Paths.UserFile(), o.Paths.MemoryFile()}
+	name := o.Config.Agent.Name
+	if s.Name != Default {
+		dir := o.Paths.AgentDir(s.Name)
+		paths = [3]string{filepath.Join(dir, "SOUL.md"), filepath.Join(dir, "USER.md"), filepath.Join(dir, "MEMORY.md")}
+		if fi, err := os.Stat(paths[1]); err != nil || fi.Size() == 0 {
+			paths[1] = o.Paths.UserFile()
+		}
+		name = strings.ToUpper(s.Name[:1]) + s.Name[1:]
+	}
+	paths[0] = cmp.Or(s.Soul, paths[0])
+	texts, err := prompt.OpenOwnTexts(paths[0], paths[1], paths[2], o.Log)
+	if err != nil {
+		return o.Config.Errorf("agents."+s.Name, "%v", err)
+	}
+	isolated := m.Isolated
+	m.Prompt = func(c *tools.Catalogue) (*prompt.Builder, error) {
+		po := o.Prompt
+		po.Texts, po.Name, po.Catalogue = texts.Current, name, c
+		if isolated { // it does not see the projects outside
+			po.Projects = nil
+		}
+		return prompt.New(po)
+	}
+	if s.Name == Default && s.Soul == "" && m.Options.Catalogue == o.Turn.Catalogue {
+		return nil // it has the existing one
+	}
+	m.Options.Prompt, err = m.Prompt(m.Options.Catalogue)
+	return err
+}

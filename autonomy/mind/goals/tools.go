@@ -1,0 +1,96 @@
+package goals
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"time"
+
+	"hob/autonomy/api"
+	"hob/autonomy/bus"
+	"hob/platform/provenance"
+	"hob/platform/store"
+	"hob/tools"
+)
+
+// ToolGoals manages goals for the goal tools: its goals are those of the API, and its errors wrap
+// api.ErrInvalid if other arguments are needed.
+type ToolGoals struct {
+	Goals *Goals
+	Bus   *bus.Bus
+	Facts Facts
+	Zone  func() *time.Location
+	// Offline reports whether only the built-in brain works on goals, as far as it is known.
+	Offline func() bool
+}
+
+// argumentError is an error that needs other arguments.
+type argumentError struct{ error }
+
+func (f argumentError) Is(target error) bool { return target == api.ErrInvalid }
+func (f argumentError) Unwrap() error        { return f.error }
+
+func classifyForTools(err error) error {
+	if errors.Is(err, ErrInvalid) || errors.Is(err, ErrNotFound) {
+		return argumentError{err}
+	}
+	return err
+}
+
+// CreateTx creates a goal for a call. note tells the user how Hob will work on it, "" for nothing.
+func (t ToolGoals) CreateTx(ctx context.Context, tx *store.Tx, c tools.Call, g api.Goal) (made api.Goal, note string, err error) {
+	g.Source = t.findSource(ctx, c.Event)
+	created, err := t.Goals.CreateTx(tx, Goal(g))
+	if err != nil {
+		return api.Goal{}, "", classifyForTools(err)
+	}
+	if t.Offline() && !HasRule(ctx, created, t.Facts, time.Now().In(t.Zone())) {
+		note = `Without a model I store it, but work on it only when a model is set up. Without a model I can follow rules such as "when a task is overdue then tell me, until Friday".`
+	}
+	return api.Goal(created), note, nil
+}
+
+// findSource returns the source of a goal created in the event of a call.
+func (t ToolGoals) findSource(ctx context.Context, event string) string {
+	ev, err := t.Bus.Event(ctx, event)
+	switch {
+	case err != nil:
+		return "tool"
+	case ev.Kind == bus.Message && ev.Provenance == provenance.Owner:
+		return "chat"
+	case ev.Kind == bus.Task && ev.Source == "tool": // a call that the user made himself
+		var c struct{ Report string }
+		if json.Unmarshal(ev.Payload, &c) == nil && c.Report == "api" {
+			return "api"
+		}
+		return "cli"
+	}
+	return "tool"
+}
+
+// ListIn lists the open goals, the most important first, or all.
+func (ToolGoals) ListIn(q store.Querier, all bool) ([]api.Goal, error) {
+	list, err := ListIn(q, all)
+	out := make([]api.Goal, len(list))
+	for i, g := range list {
+		out[i] = api.Goal(g)
+	}
+	return out, err
+}
+
+// ChangeTx is Goals.ChangeTx.
+func (t ToolGoals) ChangeTx(tx *store.Tx, g api.Goal, now time.Time) (api.Goal, error) {
+	out, err := t.Goals.ChangeTx(tx, Goal(g), now)
+	return api.Goal(out), classifyForTools(err)
+}
+
+// PutTx is Goals.PutTx.
+func (t ToolGoals) PutTx(tx *store.Tx, g api.Goal) error {
+	return classifyForTools(t.Goals.PutTx(tx, Goal(g)))
+}
+
+// DropTx is Goals.DropTx.
+func (t ToolGoals) DropTx(tx *store.Tx, id string) error {
+	_, err := t.Goals.DropTx(tx, id)
+	return classifyForTools(err)
+}
