@@ -470,7 +470,7 @@ func TestEveryEntryMeetsTheSameGate(t *testing.T) {
 	receive("api", "api")
 	receive("openai", "openai", "earlier words of a client")
 	e.specs["w"] = watchers.Spec{ID: "w", Kind: "file", Mode: watchers.Do, Action: "send it", Report: "chat", Provenance: provenance.Owner}
-	e.specs["c"] = watchers.Spec{ID: "c", Kind: "cron", Mode: watchers.Do, Action: "send it", Report: "chat", Provenance: provenance.Owner}
+	e.specs["c"] = watchers.Spec{ID: "c", Kind: "cron", Timed: true, Mode: watchers.Do, Action: "send it", Report: "chat", Provenance: provenance.Owner}
 	for _, id := range []string{"w", "c"} {
 		fatal(t, e.loop.Fire(ctx, id, []watchers.Signal{{Key: "1", Text: "it happened", Source: provenance.Outside}}, nil))
 	}

@@ -331,7 +331,7 @@ func (l *Loop) newSignalEvent(spec watchers.Spec, s watchers.Signal) (bus.Event,
 		return bus.Event{}, fmt.Errorf("watcher %s: %w", spec.ID, err)
 	}
 	kind := bus.Watcher
-	if watchers.IsTimed(spec.Kind) {
+	if spec.Timed {
 		kind = bus.Schedule
 	}
 	name := string(kind) + ":" + spec.ID

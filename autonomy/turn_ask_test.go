@@ -256,7 +256,7 @@ func TestATurnThatWasGivenUpIsMended(t *testing.T) {
 		return llmtest.Answer{Text: "fine"}
 	})
 	e := start(t, setup{model: m})
-	e.specs["c"] = watchers.Spec{ID: "c", Kind: "cron", Mode: watchers.Do, Action: "do it", Report: "home", Provenance: provenance.Owner}
+	e.specs["c"] = watchers.Spec{ID: "c", Kind: "cron", Timed: true, Mode: watchers.Do, Action: "do it", Report: "home", Provenance: provenance.Owner}
 	for i, want := range []bus.State{bus.Dead, bus.Done} {
 		fatal(t, e.loop.Fire(t.Context(), "c", []watchers.Signal{{Key: fmt.Sprint(i), Text: "now"}}, nil))
 		list, err := e.bus.List(t.Context(), "schedule:c", "", 1)

@@ -28,6 +28,7 @@ func (m *Manager) CreateTx(tx *store.Tx, spec Spec) (Spec, error) {
 		return Spec{}, err
 	}
 	m.fillDefaults(&spec)
+	spec.Timed = m.timed[spec.Kind]
 	if err := checkSpec(spec); err != nil {
 		return Spec{}, err
 	}
@@ -63,7 +64,7 @@ func (m *Manager) RestoreTx(tx *store.Tx, spec Spec) error {
 	if err != nil {
 		return fmt.Errorf("%w: %w", ErrInvalid, err)
 	}
-	if _, err := selectRow(tx, spec.ID); !errors.Is(err, ErrNotFound) {
+	if _, err := m.selectRow(tx, spec.ID); !errors.Is(err, ErrNotFound) {
 		return errors.Join(fmt.Errorf("%w: %s already exists", ErrInvalid, spec.ID), err)
 	}
 	return m.insertWatcher(tx, made, spec, true)
@@ -99,7 +100,7 @@ func (m *Manager) checkCapacity(q store.Querier) error {
 // CancelTx deletes a watcher with its progress and returns the former Spec for RestoreTx.
 // Nothing of it fires after tx is committed.
 func (m *Manager) CancelTx(tx *store.Tx, id string) (Spec, error) {
-	r, err := selectRow(tx, id)
+	r, err := m.selectRow(tx, id)
 	if err != nil {
 		return Spec{}, err
 	}
@@ -125,7 +126,7 @@ func (m *Manager) SetStateTx(tx *store.Tx, id string, state State) (Spec, error)
 	if state != Active && state != Paused {
 		return Spec{}, fmt.Errorf("%w: a watcher can be set to active or paused, not to %q", ErrInvalid, state)
 	}
-	r, err := selectRow(tx, id)
+	r, err := m.selectRow(tx, id)
 	if err != nil || r.State == state {
 		return r.Spec, err
 	}
@@ -153,7 +154,7 @@ func (m *Manager) SetPaceTx(tx *store.Tx, id string, change PollPolicy) (before,
 	if change.PerDay < AnyPerDay {
 		return Spec{}, Spec{}, fmt.Errorf("%w: \"per_day\" must be a number from 1 on, or %d for any number", ErrInvalid, AnyPerDay)
 	}
-	r, err := selectRow(tx, id)
+	r, err := m.selectRow(tx, id)
 	if err != nil {
 		return Spec{}, Spec{}, err
 	}
@@ -184,7 +185,7 @@ const (
 
 // RestorePaceTx restores the former pace of a watcher.
 func (m *Manager) RestorePaceTx(tx *store.Tx, id string, pace PollPolicy) (Spec, error) {
-	r, err := selectRow(tx, id)
+	r, err := m.selectRow(tx, id)
 	if err != nil {
 		return Spec{}, err
 	}

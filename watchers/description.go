@@ -34,6 +34,3 @@ const (
 	PathSource                    // a path on this machine
 	URLSource                     // an address on the web
 )
-
-// IsTimed reports whether watchers of a kind fire at times and not on events.
-func IsTimed(kind string) bool { return kind == KindCron || kind == KindOneshot }

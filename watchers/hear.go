@@ -99,7 +99,7 @@ func (m *Manager) DispatchTx(tx *store.Tx, msg Message) ([]MessageSignal, error)
 // matchMessage runs the message watchers on a message. It records mismatches in memory; the watcher's
 // next commit writes them.
 func (m *Manager) matchMessage(q store.Querier, msg Message, note bool) ([]MessageSignal, error) {
-	rows, err := selectRows(q, " INDEXED BY watchers_listeners WHERE kind = '"+KindMessage+"' AND state = 'active'")
+	rows, err := m.selectRows(q, " INDEXED BY watchers_listeners WHERE kind = '"+KindMessage+"' AND state = 'active'")
 	if err != nil {
 		return nil, err
 	}

@@ -76,7 +76,7 @@ type DeferredSignal struct {
 // Held lists the deferred signals of a watcher, oldest first.
 func (m *Manager) Held(ctx context.Context, id string) (out []DeferredSignal, err error) {
 	q := m.opt.Store.Reader(ctx)
-	r, err := selectRow(q, id)
+	r, err := m.selectRow(q, id)
 	if err != nil {
 		return nil, err
 	}
@@ -131,7 +131,7 @@ func (l *loop) loadDeferred(ctx context.Context) error {
 
 // updateDeferred records when a watcher may fire its deferred signals.
 func (l *loop) updateDeferred(ctx context.Context, id string) {
-	r, err := selectRow(l.m.opt.Store.Reader(ctx), id)
+	r, err := l.m.selectRow(l.m.opt.Store.Reader(ctx), id)
 	if errors.Is(err, ErrNotFound) || err == nil && r.State != Active {
 		delete(l.held, id)
 		return

@@ -26,7 +26,7 @@ type Occurrence struct {
 
 // Get returns one watcher, or an error that wraps ErrNotFound.
 func (m *Manager) Get(ctx context.Context, id string) (Spec, error) {
-	r, err := selectRow(m.opt.Store.Reader(ctx), id)
+	r, err := m.selectRow(m.opt.Store.Reader(ctx), id)
 	return r.Spec, err
 }
 
@@ -38,7 +38,7 @@ func (m *Manager) List(ctx context.Context, f Filter) ([]Spec, error) {
 // ListIn is like List inside a transaction and sees its changes.
 func (m *Manager) ListIn(q store.Querier, f Filter) ([]Spec, error) {
 	where, args := f.whereClause()
-	rows, err := selectRows(q, where+" ORDER BY created_at DESC, id DESC", args...)
+	rows, err := m.selectRows(q, where+" ORDER BY created_at DESC, id DESC", args...)
 	if err != nil {
 		return nil, err
 	}
@@ -127,7 +127,7 @@ func (m *Manager) Next(ctx context.Context) (time.Time, bool) {
 
 // Upcoming returns the occurrences in [from, to) in order, at most 100 per watcher.
 func (m *Manager) Upcoming(ctx context.Context, from, to time.Time) ([]Occurrence, error) {
-	rows, err := selectRows(m.opt.Store.Reader(ctx), " WHERE state = ? AND next_at > 0 AND next_at < ?", string(Active), store.Millis(to))
+	rows, err := m.selectRows(m.opt.Store.Reader(ctx), " WHERE state = ? AND next_at > 0 AND next_at < ?", string(Active), store.Millis(to))
 	if err != nil {
 		return nil, err
 	}

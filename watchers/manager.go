@@ -66,6 +66,7 @@ type Options struct {
 type Manager struct {
 	opt     Options
 	drivers map[string]Driver
+	timed   map[string]bool // by kind: it fires at times
 	wake    chan struct{}
 	silent  *silences
 
@@ -117,7 +118,7 @@ func New(opt Options) (*Manager, error) {
 		opt.MinEvery = defaultMinEvery
 	}
 	m := &Manager{
-		opt: opt, drivers: map[string]Driver{}, wake: make(chan struct{}, 1),
+		opt: opt, drivers: map[string]Driver{}, timed: map[string]bool{}, wake: make(chan struct{}, 1),
 		dirty: map[string]bool{}, healthy: map[string]bool{}, holding: map[string]bool{}, silent: newSilences(),
 	}
 	for _, d := range opt.Drivers {
@@ -125,7 +126,7 @@ func New(opt Options) (*Manager, error) {
 		if kind == "" || m.drivers[kind] != nil {
 			return nil, fmt.Errorf("watchers: kind %q is empty or registered twice", kind)
 		}
-		m.drivers[kind] = d
+		m.drivers[kind], m.timed[kind] = d, d.Describe().Timed
 	}
 	return m, nil
 }

@@ -93,7 +93,7 @@ func TestDefaults(t *testing.T) {
 		h := newHouse(t)
 		got := h.create("cron", `{ "cron" : "0 8 * * 1-5" }`, func(s *watchers.Spec) { s.Action = " brief me " })
 		want := watchers.Spec{
-			ID: got.ID, Kind: "cron", Title: "brief me", Config: json.RawMessage(`{"cron":"0 8 * * 1-5"}`), Mode: watchers.Do, Action: "brief me",
+			ID: got.ID, Kind: "cron", Timed: true, Title: "brief me", Config: json.RawMessage(`{"cron":"0 8 * * 1-5"}`), Mode: watchers.Do, Action: "brief me",
 			Report: "main", Missed: watchers.RunOnce, Provenance: "owner", State: watchers.Active, CreatedAt: time.Now().UTC(),
 			NextAt: time.Date(2000, 1, 3, 8, 0, 0, 0, time.UTC), Zone: "UTC",
 		}

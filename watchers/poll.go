@@ -46,7 +46,7 @@ type pollOutcome struct {
 
 // pollWatcher polls the source of one watcher and stores the result.
 func (m *Manager) pollWatcher(ctx context.Context, id string, told *reportedErrors) pollOutcome {
-	r, err := selectRow(m.opt.Store.Reader(ctx), id)
+	r, err := m.selectRow(m.opt.Store.Reader(ctx), id)
 	if err == nil && r.State != Active {
 		return pollOutcome{gone: true}
 	}

@@ -82,7 +82,7 @@ func (f Filter) whereClause() (string, []any) {
 	return " WHERE " + strings.Join(cond, " AND "), args
 }
 
-func selectRows(q store.Querier, tail string, args ...any) ([]row, error) {
+func (m *Manager) selectRows(q store.Querier, tail string, args ...any) ([]row, error) {
 	rows, err := q.Query("SELECT "+columns+" FROM watchers"+tail, args...)
 	if err != nil {
 		return nil, fmt.Errorf("watchers: read: %w", err)
@@ -90,7 +90,7 @@ func selectRows(q store.Querier, tail string, args ...any) ([]row, error) {
 	defer rows.Close()
 	var out []row
 	for rows.Next() {
-		r, err := scanRow(rows)
+		r, err := m.scanRow(rows)
 		if err != nil {
 			return nil, err
 		}
@@ -102,15 +102,15 @@ func selectRows(q store.Querier, tail string, args ...any) ([]row, error) {
 	return out, nil
 }
 
-func selectRow(q store.Querier, id string) (row, error) {
-	r, err := scanRow(q.QueryRow("SELECT "+columns+" FROM watchers WHERE id = ?", id))
+func (m *Manager) selectRow(q store.Querier, id string) (row, error) {
+	r, err := m.scanRow(q.QueryRow("SELECT "+columns+" FROM watchers WHERE id = ?", id))
 	if errors.Is(err, sql.ErrNoRows) {
 		return row{}, fmt.Errorf("%w: %s", ErrNotFound, id)
 	}
 	return r, err
 }
 
-func scanRow(s interface{ Scan(...any) error }) (row, error) {
+func (m *Manager) scanRow(s interface{ Scan(...any) error }) (row, error) {
 	var r row
 	var config string
 	var created, fired, next, last int64
@@ -120,7 +120,7 @@ func scanRow(s interface{ Scan(...any) error }) (row, error) {
 	if err != nil {
 		return row{}, fmt.Errorf("watchers: read: %w", err)
 	}
-	r.Config = json.RawMessage(config)
+	r.Config, r.Timed = json.RawMessage(config), m.timed[r.Kind]
 	r.CreatedAt, r.FiredAt, r.NextAt, r.lastAt = store.Time(created), store.Time(fired), store.Time(next), store.Time(last)
 	return r, nil
 }

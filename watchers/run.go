@@ -96,7 +96,7 @@ func (l *loop) loadAt(ctx context.Context, now time.Time) error {
 	if err := l.pruneDone(ctx); err != nil {
 		return err
 	}
-	rows, err := selectRows(l.m.opt.Store.Reader(ctx), " WHERE state = ?", string(Active))
+	rows, err := l.m.selectRows(l.m.opt.Store.Reader(ctx), " WHERE state = ?", string(Active))
 	if err != nil {
 		return err
 	}
@@ -141,7 +141,7 @@ func (l *loop) applyChanges(ctx context.Context) time.Duration {
 		if (l.running[id] != nil || l.poller.hasWatcher(id)) && !restart {
 			continue
 		}
-		r, err := selectRow(l.m.opt.Store.Reader(ctx), id)
+		r, err := l.m.selectRow(l.m.opt.Store.Reader(ctx), id)
 		switch {
 		case err == nil && r.State == Active:
 			l.startRow(ctx, r)

@@ -54,8 +54,10 @@ const (
 
 // Spec is a stored watcher.
 type Spec struct {
-	ID     string          `json:"id"`
-	Kind   string          `json:"kind"` // file, cron, oneshot, ...
+	ID   string `json:"id"`
+	Kind string `json:"kind"` // file, cron, oneshot, ...
+	// Timed: the kind fires at times and not on events. The manager sets it.
+	Timed  bool            `json:"-"`
 	Title  string          `json:"title"`
 	Config json.RawMessage `json:"config"` // defined by the kind, see its package
 	Mode   Mode            `json:"mode"`

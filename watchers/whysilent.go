@@ -45,7 +45,7 @@ type Count struct {
 // Silence explains why a watcher sends no notices.
 func (m *Manager) Silence(ctx context.Context, id string) (Silence, error) {
 	q := m.opt.Store.Reader(ctx)
-	r, err := selectRow(q, id)
+	r, err := m.selectRow(q, id)
 	if err != nil {
 		return Silence{}, err
 	}

@@ -16,9 +16,6 @@ const (
 	KindOneshot = "oneshot"
 )
 
-// IsTimed reports whether the watcher fires at times: a schedule or a reminder.
-func (s Spec) IsTimed() bool { return IsTimed(s.Kind) }
-
 // morning is the hour of a day that was given without a time.
 const morning = 9
 

@@ -104,7 +104,7 @@ func (x *Explainer) explainNamedSource(ctx context.Context, words string, s *Sil
 	}
 	s.Watchers = append(s.Watchers, one)
 	kind := bus.Watcher
-	if watchers.IsTimed(spec.Kind) {
+	if spec.Timed {
 		kind = bus.Schedule
 	}
 	events, err := x.o.Bus.List(ctx, string(kind)+":"+spec.ID, "", mostSilent)

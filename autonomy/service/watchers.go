@@ -12,12 +12,12 @@ import (
 
 // Watchers implements api.Watchers.
 func (sv *Service) Watchers(ctx context.Context, q api.Query) ([]api.Watcher, error) {
-	return sv.watcherRows(ctx, q, func(s watchers.Spec) bool { return !s.IsTimed() })
+	return sv.watcherRows(ctx, q, func(s watchers.Spec) bool { return !s.Timed })
 }
 
 // Schedules implements api.Watchers.
 func (sv *Service) Schedules(ctx context.Context, q api.Query) ([]api.Watcher, error) {
-	return sv.watcherRows(ctx, q, func(s watchers.Spec) bool { return s.IsTimed() && s.Mode != watchers.Remind })
+	return sv.watcherRows(ctx, q, func(s watchers.Spec) bool { return s.Timed && s.Mode != watchers.Remind })
 }
 
 // Reminders implements api.Watchers.
@@ -36,7 +36,7 @@ func (sv *Service) watcherRows(ctx context.Context, q api.Query, keep func(watch
 			continue
 		}
 		r := api.Watcher{WatcherSpec: apiWatcherSpec(s), Describe: sv.o.Watchers.Describe(s)}
-		if s.IsTimed() {
+		if s.Timed {
 			bare := s
 			bare.Action = ""
 			r.When, r.Coming = sv.o.Watchers.Describe(bare), sv.o.Watchers.Coming(s, 3)

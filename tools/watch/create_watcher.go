@@ -49,7 +49,7 @@ func (d Deps) createWatcher() tools.Tool {
 		},
 		RunTx: func(_ context.Context, tx *store.Tx, c tools.Call, in watcherIn) (tools.Result, error) {
 			kind := in.normalizedKind()
-			if watchers.IsTimed(kind) {
+			if d.isTimed(kind) {
 				return tools.Result{}, tools.Errorf(tools.InvalidArguments, "for fixed times use create_schedule or create_reminder")
 			}
 			config, err := json.Marshal(in.Config)
@@ -90,6 +90,11 @@ func (d Deps) eventKinds() []watchers.Description {
 		return nil
 	}
 	return slices.DeleteFunc(d.Manager.Kinds(), func(k watchers.Description) bool { return k.Timed })
+}
+
+// isTimed reports whether watchers of a kind fire at times and not on events.
+func (d Deps) isTimed(kind string) bool {
+	return slices.ContainsFunc(d.Manager.Kinds(), func(k watchers.Description) bool { return k.Kind == kind && k.Timed })
 }
 
 // kindArguments describes the arguments kind and config.

@@ -79,7 +79,7 @@ func (d Deps) tryWatcher() tools.Tool {
 				return tools.Result{}, tools.Quoting(classifyError(err), provenance.Outside)
 			}
 			r := tools.Result{Source: sourceOf([]watchers.Spec{s}), Text: trialText(list, days, c.Now), Data: dataOf(list, since)}
-			if !watchers.IsTimed(s.Kind) {
+			if !d.isTimed(s.Kind) {
 				r.Source = provenance.Outside
 			}
 			return r, nil

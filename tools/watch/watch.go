@@ -79,7 +79,7 @@ func (f watcherFamily) livingMembers(q store.Querier) ([]watchers.Spec, error) {
 	}
 	out := []watchers.Spec{}
 	for _, s := range all {
-		if watchers.IsTimed(s.Kind) == (f.noun == "schedule") {
+		if s.Timed == (f.noun == "schedule") {
 			out = append(out, s)
 		}
 	}

@@ -123,7 +123,7 @@ func (s Suite) testKind(t *testing.T) {
 	}
 	_, timed := made.(watchers.Timed)
 	_, polled := made.(watchers.Polled)
-	if about.Kind == "" || about.Timed != timed || about.Timed != watchers.IsTimed(about.Kind) || about.Polled != polled {
+	if about.Kind == "" || about.Timed != timed || about.Polled != polled {
 		t.Errorf("the kind %q is timed: %v, polled: %v, but makes a %T", about.Kind, about.Timed, about.Polled, made)
 	}
 	if !timed && (about.Options == "" || about.Keywords == "") {

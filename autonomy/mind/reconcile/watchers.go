@@ -100,7 +100,7 @@ func (r *run) specThing(s watchers.Spec) templates.Resource {
 	switch {
 	case s.Mode == watchers.Remind:
 		what = "reminder"
-	case watchers.IsTimed(s.Kind):
+	case s.Timed:
 		what = "schedule"
 	}
 	return templates.Resource{What: what, ID: s.ID, Text: r.o.Watchers.Describe(s)}

@@ -147,7 +147,7 @@ func (d *App) Afresh(ctx context.Context) error {
 	}
 	return d.store.Write(ctx, func(tx *store.Tx) error {
 		for _, s := range list {
-			if watchers.IsTimed(s.Kind) {
+			if s.Timed {
 				continue
 			}
 			for _, state := range []watchers.State{watchers.Paused, watchers.Active} {

@@ -64,7 +64,7 @@ func (d *App) Status(ctx context.Context) (toolsystem.Report, error) {
 		case s.State != watchers.Active:
 		case s.Mode == watchers.Remind:
 			r.Reminders++
-		case s.IsTimed():
+		case s.Timed:
 			r.Schedules++
 		default:
 			r.Watchers++
