@@ -27,6 +27,12 @@ type Description struct {
 	// FixedRecipient: the configuration names the recipient, so that texts need no paired
 	// account.
 	FixedRecipient bool
+	// ReadsReminders, ReadsNotes: messages are entries of the user's task lists or notes. Texts
+	// that tools write there are recorded, so that they do not count as the user's words.
+	ReadsReminders, ReadsNotes bool
+	// NotesFolder returns the folder of messages within [pim] notes_folder from the channel's
+	// section; nil: there is none. File tools and commands do not access it.
+	NotesFolder func(decode func(any) error) (string, error)
 	// Permissions lists the permissions of the operating system that the channel needs.
 	Permissions []Permission
 }
@@ -42,4 +48,23 @@ type Permission struct {
 // default Hob accepts only the user. ids describes the ids of senders.
 func AllowSetting(ids string) settings.Setting {
 	return settings.Setting{Key: "allow", Kind: settings.Text, List: true, Optional: true, Unasked: true, Title: "Who else may write to Hob there? " + ids}
+}
+
+// NotesFolders lists the folders of the enabled channels within [pim] notes_folder. It leaves out
+// channels with an invalid section, which do not run.
+func NotesFolders(drivers []Driver, section Section) (out []string) {
+	for _, d := range drivers {
+		k := d.Describe()
+		if k.NotesFolder == nil {
+			continue
+		}
+		decode, ok := section(k.Name)
+		if !ok {
+			continue
+		}
+		if folder, err := k.NotesFolder(decode); err == nil {
+			out = append(out, folder)
+		}
+	}
+	return out
 }

@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -273,6 +274,12 @@ func (a Approval) OriginText() string {
 		return "text from outside"
 	}
 	return "text from " + provenance.Told(a.Origins, 4)
+}
+
+// HasOpenApproval reports whether a question is open.
+func (g *Guard) HasOpenApproval(ctx context.Context) (bool, error) {
+	open, err := g.Approvals(ctx, Pending, "", "", 1000)
+	return slices.ContainsFunc(open, func(a Approval) bool { return time.Now().Before(a.ExpiresAt) }), err
 }
 
 // OpenIn lists the ids of the questions of an event that a text puts and that still

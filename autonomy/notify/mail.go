@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"slices"
 	"time"
+
+	"hob/platform/pim"
 )
 
 // RateMail returns the urgency of a mail by the rules and the rule that matched, or 0. Only rules
@@ -20,4 +22,28 @@ func RateMail(rules []Rule, addresses, names []string, text string) (Urgency, st
 		}
 	}
 	return 0, ""
+}
+
+// MailRelevance returns a function that briefly explains why a mail is important, "" if it is not:
+// by the rules, or because the user knows its sender. known returns the name of a known person, ""
+// for others.
+func MailRelevance(rules []Rule, known func(name, address string) string) func(pim.Message) string {
+	return func(m pim.Message) string {
+		var addresses, names []string
+		for _, p := range m.From {
+			addresses, names = append(addresses, p.Address), append(names, p.Name)
+		}
+		if u, rule := RateMail(rules, addresses, names, m.Subject); u != 0 {
+			if u > Normal {
+				return rule
+			}
+			return ""
+		}
+		for _, p := range m.From {
+			if name := known(p.Name, p.Address); name != "" {
+				return "you know " + name
+			}
+		}
+		return ""
+	}
 }

@@ -1,6 +1,8 @@
 package notes
 
 import (
+	"path/filepath"
+
 	"hob/channels"
 	"hob/platform/text/settings"
 )
@@ -16,6 +18,12 @@ func (Driver) Describe() channels.Description {
 			{Key: "account", Kind: settings.Text, Optional: true, Unasked: true, Title: "Location: apple, or folder for [pim] notes_folder"},
 			{Key: "private", Kind: settings.YesNo, Optional: true, Default: "false", Title: "Are you the only person who can write to the folder?", Help: "Everyone who can write there speaks as you. You can answer approval requests there only if you answer yes."},
 		},
-		Pairs: true,
+		Pairs:      true,
+		ReadsNotes: true,
+		NotesFolder: func(decode func(any) error) (string, error) {
+			var c Config
+			err := decode(&c)
+			return filepath.FromSlash(FolderOf(c)), err
+		},
 	}
 }

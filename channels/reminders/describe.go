@@ -16,6 +16,7 @@ func (Driver) Describe() channels.Description {
 			{Key: "account", Kind: settings.Text, Optional: true, Unasked: true, Title: "Location: the name of an account, or apple"},
 			{Key: "private", Kind: settings.YesNo, Optional: true, Default: "false", Title: "Are you the only person who can write to the list?", Help: "Everyone who can write there speaks as you. You can answer approval requests there only if you answer yes."},
 		},
-		Pairs: true,
+		Pairs:          true,
+		ReadsReminders: true,
 	}
 }

@@ -62,6 +62,11 @@ func (a Account) With(kind, server string) Account {
 	return a
 }
 
+// HasServer reports whether the account has a server of a kind, such as IMAP.
+func (a Account) HasServer(kind string) bool {
+	return a.Server(kind) != ""
+}
+
 // Login returns the user name for sign-in.
 func (a Account) Login() string {
 	if a.User != "" {

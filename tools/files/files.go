@@ -151,6 +151,19 @@ func (f *Files) Inspect(path string) (Place, error) {
 	return p, nil
 }
 
+// ResolveExisting resolves the path of an existing file, for example one to open in an application.
+// It returns the errors of Inspect, and NotFound for a missing file.
+func (f *Files) ResolveExisting(path string) (string, error) {
+	p, err := f.Inspect(path)
+	if err != nil {
+		return "", err
+	}
+	if !p.Exists {
+		return "", tools.Errorf(tools.NotFound, "there is no %s", f.Show(p.Path))
+	}
+	return p.Path, nil
+}
+
 // provenanceOf returns the provenance of the item at s: names and contents are untrusted text
 // unless the owner trusts their folder.
 func (f *Files) provenanceOf(s *openPath) provenance.Source {

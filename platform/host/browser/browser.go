@@ -9,6 +9,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"runtime"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -203,8 +204,11 @@ func (b *Browser) Running() bool {
 	return b.proc != nil && !isConnLost(b.proc)
 }
 
-// Pid returns the process id of the running browser, 0 if none runs.
+// Pid returns the process id of the running browser, 0 if none runs or b is nil.
 func (b *Browser) Pid() int {
+	if b == nil {
+		return 0
+	}
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	if b.proc == nil || isConnLost(b.proc) {
@@ -216,10 +220,17 @@ func (b *Browser) Pid() int {
 // SandboxedPid returns Pid if the browser runs in its sandbox, which confines pages to their
 // tabs, otherwise 0.
 func (b *Browser) SandboxedPid() int {
-	if b.RunsUnsandboxed() {
+	if runsAsRoot() {
 		return 0
 	}
 	return b.Pid()
+}
+
+// Shows reports whether the running browser is the program of this name (macOS: the name of its
+// app).
+func (b *Browser) Shows(name string) bool {
+	found, err := b.Find()
+	return b.Running() && (err != nil || strings.Contains(found.Path, name+".app/"))
 }
 
 // acquireProcess holds the browser for one call and starts it if starting is set. The caller must

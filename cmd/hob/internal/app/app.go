@@ -44,12 +44,12 @@ import (
 	"hob/knowledge/index"
 	"hob/knowledge/ingest"
 	"hob/platform/host/browser"
-	"hob/platform/host/desktop/clipboard"
 	"hob/platform/host/osrun"
 	"hob/platform/host/system"
 	"hob/platform/net/hooksig"
 	"hob/platform/net/release"
 	"hob/platform/net/safehttp"
+	"hob/platform/pim/sources"
 	"hob/platform/store"
 	"hob/platform/text/holidays"
 	"hob/platform/text/redact"
@@ -148,8 +148,6 @@ type App struct {
 	facts     goals.Sources
 	boxes     []agentBox
 	files     *files.Files
-	clipboard *clipboard.Clipboard // nil: there is no desktop
-	shown     *shownNotes          // nil, as above
 	base      *knowledge.Base
 	vectors   *embed.Vectors // nil: off
 	index     *index.Index
@@ -179,6 +177,9 @@ type App struct {
 	isReady   atomic.Bool
 	shutdown  chan struct{}
 	downOnce  sync.Once
+
+	pim          *sources.Sources
+	closeDesktop func()
 }
 
 // Open makes every part. On an error everything already open is closed.
@@ -190,6 +191,7 @@ func Open(ctx context.Context, opt Options) (_ *App, err error) {
 	opt.Log = slog.New(known.Handler(opt.Log.Handler()))
 	d := &App{opt: opt, redact: known, started: time.Now(), ready: make(chan struct{}), shutdown: make(chan struct{}), examining: make(chan struct{}, 1)}
 	d.scripts = appScripts(opt)
+	d.openPim()
 	d.outgoing = &outgoingFiles{
 		dir: filepath.Join(opt.Paths.Data, "outgoing"), most: mostOut, since: d.started,
 		waits: func(ctx context.Context) ([]string, error) { return d.bus.AttachedPaths(ctx) },
@@ -455,7 +457,7 @@ func (d *App) Shutdown() { d.downOnce.Do(func() { close(d.shutdown) }) }
 // Close closes the store. Run must have returned.
 func (d *App) Close() error {
 	d.noteHead(context.Background())
-	d.closeScreen()
+	d.closeDesktop()
 	return errors.Join(d.agents.Close(), d.closeVectors(), d.index.Close(), d.store.Close())
 }
 

@@ -5,7 +5,6 @@ import (
 	"net"
 	"runtime"
 	"slices"
-	"strings"
 
 	"hob/knowledge"
 	"hob/platform/host/browser"
@@ -36,15 +35,9 @@ func (d *App) browserDeps() toolsbrowser.Deps {
 		out.Hosts = append(slices.Clone(out.Hosts), host)
 	}
 	if d.scripts != nil && runtime.GOOS != "windows" { // Linux has none but in tests
-		out.Own = apps.New(d.scripts, apps.Options{Taken: d.isBrowserWindow})
+		out.Own = apps.New(d.scripts, apps.Options{Taken: d.browser.Shows})
 	}
 	return out
-}
-
-// isBrowserWindow reports whether Hob's browser runs and is a program of this name.
-func (d *App) isBrowserWindow(title string) bool {
-	found, err := d.browser.Find()
-	return d.browser.Running() && (err != nil || strings.Contains(found.Path, title+".app/"))
 }
 
 // forgetPages deletes the browser's page data on every deletion, because its packed files
@@ -56,22 +49,6 @@ func (d *App) forgetPages(e *erase.Erasure) error {
 		return d.browser.Forget(all)
 	}
 	return browser.ClearProfile(d.opt.Paths.Browser(), all)
-}
-
-// sandboxedBrowserPID returns the process of a sandboxed browser, 0 if there is none.
-func (d *App) sandboxedBrowserPID() int {
-	if d.browser == nil {
-		return 0
-	}
-	return d.browser.SandboxedPid()
-}
-
-// browserPID is the process of the browser, 0 when none runs.
-func (d *App) browserPID() int {
-	if d.browser == nil {
-		return 0
-	}
-	return d.browser.Pid()
 }
 
 // describePicture describes a picture; "" if no model can read pictures.

@@ -21,6 +21,7 @@ import (
 	"hob/cmd/hob/internal/channel"
 	"hob/cmd/hob/internal/doctor"
 	"hob/platform/pim"
+	"hob/platform/pim/sources"
 	"hob/platform/provenance"
 	"hob/platform/retry"
 	"hob/platform/store"
@@ -32,7 +33,7 @@ func (d *App) openChannels(context.Context) error {
 		return channels.Deps{
 			Log: d.opt.Log.With("channel", name), Name: d.opt.Config.Agent.Name, Secret: d.resolveSecret, Network: d.network, Getenv: d.environLookup(), Scripts: d.scripts,
 			Keep: bus.NewChannelState(d.store, name), Dir: d.opt.Paths.ChannelDir(name), Account: func(account string) (pim.Account, error) { return d.findAccount(account, "imap") },
-			Lists: d.taskLists, Notes: d.noteStores, Buttons: buttons{d},
+			Lists: d.pim.Reminders, Notes: d.pim.Notes, Buttons: buttons{d},
 		}
 	})
 	for name, err := range failed {
@@ -146,14 +147,8 @@ func (b *backend) TestChannel(ctx context.Context, name string, send bool) (api.
 func (d *App) trialDeps(c *config.Config, name string) channels.Deps {
 	return channels.Deps{
 		Log: d.opt.Log.With("channel", name), Name: d.opt.Config.Agent.Name, Secret: d.resolveSecret, Network: d.network, Getenv: d.environLookup(), Scripts: d.scripts,
-		Dir: d.opt.Paths.ChannelDir(name), Account: func(account string) (pim.Account, error) {
-			a, err := c.Account(account, func(a config.Account) bool { return a.HasServer("imap") })
-			if err != nil {
-				return pim.Account{}, err
-			}
-			return d.accountServers(a), nil
-		},
-		Lists: d.taskLists, Notes: d.noteStores,
+		Dir: d.opt.Paths.ChannelDir(name), Account: func(account string) (pim.Account, error) { return d.accountOf(c, account, "imap") },
+		Lists: d.pim.Reminders, Notes: d.pim.Notes,
 	}
 }
 
@@ -248,6 +243,15 @@ func channelTester(e doctor.Env) func(context.Context, *config.Config, string) (
 		if !c.Pim.Apps {
 			run = nil
 		}
+		data := sources.New(sources.Options{
+			Accounts: func() (out []pim.Account) {
+				for _, a := range c.Accounts {
+					out = append(out, servers(a))
+				}
+				return out
+			},
+			Apps: run, NotesFolder: c.Pim.NotesFolder, Zone: func() *time.Location { return time.Local }, //nolint:gosmopolitan // the test only checks whether they can be read
+		})
 		return channel.Test(ctx, c, channelsall.Drivers(), name, channels.Deps{
 			Log: slog.New(slog.DiscardHandler), Network: network, Scripts: e.Scripts, Dir: e.Paths.ChannelDir(name), Getenv: e.Getenv,
 			Secret: func(ref string) (string, error) { return reveal(ctx, ref) },
@@ -258,16 +262,7 @@ func channelTester(e doctor.Env) func(context.Context, *config.Config, string) (
 				}
 				return servers(a), nil
 			},
-			Lists: func() []pim.Reminders {
-				var with []pim.Account
-				for _, a := range c.Accounts {
-					if a.HasServer("caldav") {
-						with = append(with, servers(a))
-					}
-				}
-				return listsOf(with, run, time.Local) //nolint:gosmopolitan // it is looked whether they can be read
-			},
-			Notes: func() []pim.Notes { return notesOf(c.Pim.NotesFolder, run) },
+			Lists: data.Reminders, Notes: data.Notes,
 		})
 	}
 }

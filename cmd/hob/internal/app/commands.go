@@ -25,7 +25,7 @@ func NewCommands(p system.Paths, c *config.Config, home string, helper []string)
 	}
 	judge, err := command.New(command.Options{
 		Home: home, Allowed: allowed, Allow: c.Shell.Allow,
-		Places: denypaths.New(denypaths.Options{Home: home, Own: ownPlaces(p, c), Allowed: allowed}),
+		Places: denypaths.New(denypaths.Options{Home: home, Own: protectedPaths(p, c), Allowed: allowed}),
 	})
 	if err != nil {
 		return shell.Deps{}, c.Errorf("shell", "%v", err)

@@ -45,9 +45,9 @@ func (b buttons) hasNoSubprocess() (bool, error) {
 		some, err := b.d.opt.Started()
 		return !some && err == nil, err
 	}
-	boxed := b.d.sandboxedBrowserPID()
+	boxed := b.d.browser.SandboxedPid()
 	some, err := system.Running(system.Tree{PID: os.Getpid(), Roots: b.d.agents.Pids(), Spare: boxed})
-	if boxed != 0 && b.d.sandboxedBrowserPID() != boxed { // it has ended, and its number may be another's
+	if boxed != 0 && b.d.browser.SandboxedPid() != boxed { // it has ended, and its number may be another's
 		return false, err
 	}
 	return !some && err == nil, err

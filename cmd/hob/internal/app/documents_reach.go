@@ -41,7 +41,7 @@ func (p contactEntities) KeepTx(tx *store.Tx, from ingest.Origin, ids []string) 
 func (d *App) openFolders(allowed []string) (documentFiles, error) {
 	c := d.opt.Config.Files
 	f, err := files.New(files.Options{
-		Allowed: allowed, Trusted: c.Trusted, Home: d.opt.UserHome, Store: d.store, Protected: d.protectedPaths(), MaxFile: d.opt.Config.Knowledge.MaxFile.Bytes,
+		Allowed: allowed, Trusted: c.Trusted, Home: d.opt.UserHome, Store: d.store, Protected: protectedPaths(d.opt.Paths, d.opt.Config), MaxFile: d.opt.Config.Knowledge.MaxFile.Bytes,
 	})
 	return documentFiles{f}, err
 }

@@ -25,7 +25,7 @@ func (d *App) openGoals(context.Context) (err error) {
 // planSections returns the sections of the daily plan; empty ones are omitted.
 func (d *App) planSections() []tools.BriefSource {
 	day := toolsall.Day(toolsall.Deps{
-		Store: d.store, Watchers: d.watchers, Calendar: d.calendarDeps(), Lists: d.taskLists, Mail: d.mailDeps(), Weather: d.weatherDeps(),
+		Store: d.store, Watchers: d.watchers, Calendar: d.calendarDeps(), Lists: d.pim.Reminders, Mail: d.mailDeps(), Weather: d.weatherDeps(),
 		Now: func() time.Time { return time.Now().In(d.zone()) },
 	})
 	return append(day, goals.Brief{Store: d.store})

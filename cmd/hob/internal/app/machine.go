@@ -2,58 +2,51 @@ package app
 
 import (
 	"context"
+	"errors"
 	"os"
 
-	desk "hob/platform/host/desktop"
-	"hob/platform/host/desktop/filemanager"
-	"hob/platform/host/desktop/media"
-	"hob/platform/host/desktop/session"
-	"hob/platform/host/desktop/shortcuts"
-	"hob/platform/host/ocr"
+	"hob/knowledge/rerank"
 	"hob/platform/host/osrun"
-	"hob/platform/host/speech"
-	"hob/platform/host/system/display"
 	"hob/platform/host/system/fileindex"
-	"hob/platform/host/system/power"
-	"hob/platform/host/system/sound"
+	"hob/tools"
 	"hob/tools/desktop"
 	"hob/tools/files"
-	mediatools "hob/tools/media"
+	"hob/tools/media"
 )
 
-// mediaDeps returns the devices for tools: players, sound, battery and screen. Without Screen and
-// Session they report that there is none; tests must not change the developer's machine.
-func (d *App) mediaDeps(screen *desktop.Deps) mediatools.Deps {
-	env := d.environLookup()
-	picture := func(ctx context.Context, path string) ([]byte, error) {
-		doc, err := d.files.ReadDocument(ctx, path, ocr.MaxBytes)
-		return doc.Content, err
+// openMachine returns the dependencies of the tools for the desktop and the devices.
+func (d *App) openMachine() (screen desktop.Deps, devices media.Deps, err error) {
+	describe, err := d.describeScreen()
+	if err != nil {
+		return screen, devices, err
 	}
-	if env == nil {
-		screen.Battery = func(context.Context) (power.Battery, error) { return power.Battery{}, session.ErrNone }
-		screen.Focus = func(context.Context) (desk.Focus, string, error) { return desk.FocusUnknown, "", session.ErrNone }
-		screen.Display, screen.Filer, screen.Shortcuts = noDisplay{}, noFileManager{}, noShortcuts{}
-		return mediatools.Deps{Deck: noPlayer{}, Mixer: noMixer{}, Voice: noVoice{}, Reader: noReader{}, Picture: picture}
-	}
-	scripts := d.scripts
-	if scripts == nil {
+	env, scripts := d.environLookup(), d.scripts
+	if scripts == nil && env != nil {
 		scripts = osrun.NewScripts(osrun.Options{Getenv: env, Log: d.opt.Log})
 	}
-	screen.Battery = func(ctx context.Context) (power.Battery, error) {
-		return power.ReadBattery(ctx, power.Options{Getenv: env})
+	screen, d.closeDesktop, err = desktop.Open(desktop.OpenOptions{
+		Name: d.opt.Config.Agent.Name, Screen: d.opt.Screen && env != nil, Getenv: env, Scripts: d.scripts, DeviceScripts: scripts, Trust: buttons{d}.Trusted,
+		Describe: describe, Keep: d.keepPicture, Reach: func(path string) (string, error) { return d.files.ResolveExisting(path) }, Asking: d.guard.HasOpenApproval, Driven: d.browser.Pid,
+	})
+	return screen, media.Open(media.OpenOptions{Getenv: env, Scripts: scripts, Picture: func(ctx context.Context, path string, most int64) ([]byte, error) {
+		doc, err := d.files.ReadDocument(ctx, path, most)
+		return doc.Content, err
+	}}), err
+}
+
+// describeScreen returns the function that describes screenshots; nil if pictures are off.
+func (d *App) describeScreen() (func(context.Context, []byte) (string, error), error) {
+	pictures, err := d.pictureDescriber()
+	if pictures == nil || err != nil {
+		return nil, err
 	}
-	screen.Focus = func(ctx context.Context) (desk.Focus, string, error) {
-		return desk.ReadFocusMode(ctx, desk.Options{Getenv: env})
-	}
-	screen.Filer = filemanager.New(filemanager.Options{Getenv: env})
-	screen.Shortcuts = shortcuts.Library{Run: osrun.Programs{Getenv: env}}
-	screen.Display = display.New(display.Options{Getenv: env, Scripts: scripts})
-	return mediatools.Deps{
-		Deck:   media.New(media.Options{Getenv: env, Scripts: scripts}),
-		Mixer:  sound.New(sound.Options{Getenv: env, Scripts: scripts}),
-		Voice:  speech.New(speech.Options{Getenv: env, Scripts: scripts}),
-		Reader: ocr.New(ocr.Options{Getenv: env, Scripts: scripts}), Picture: picture,
-	}
+	return func(ctx context.Context, picture []byte) (string, error) {
+		text, err := pictures.Describe(ctx, picture)
+		if errors.Is(err, rerank.ErrNoVision) {
+			err = tools.CleanErr(err)
+		}
+		return text, err
+	}, nil
 }
 
 // environLookup returns the environment for finding devices; nil if none may be used.
@@ -75,47 +68,3 @@ func (d *App) fileIndex() files.Index {
 	}
 	return fileindex.New(fileindex.Options{Getenv: env, Scripts: d.scripts})
 }
-
-type noPlayer struct{}
-
-func (noPlayer) Players(context.Context) ([]media.Player, error) { return nil, session.ErrNone }
-func (noPlayer) Do(context.Context, media.Request) error         { return session.ErrNone }
-
-type noReader struct{}
-
-func (noReader) Read(context.Context, []byte) (string, error) { return "", session.ErrNone }
-
-type noFileManager struct{}
-
-func (noFileManager) Reveal(context.Context, string) error { return session.ErrNone }
-
-type noShortcuts struct{}
-
-func (noShortcuts) List(context.Context) ([]string, error) { return nil, session.ErrNone }
-func (noShortcuts) Start(context.Context, string, string) (string, error) {
-	return "", session.ErrNone
-}
-
-type noVoice struct{}
-
-func (noVoice) Say(context.Context, string, string) error { return session.ErrNone }
-
-type noMixer struct{}
-
-func (noMixer) Level(context.Context) (sound.Level, error) { return sound.Level{}, session.ErrNone }
-func (n noMixer) Set(ctx context.Context, _ int) (sound.Level, error) {
-	return n.Level(ctx)
-}
-
-func (n noMixer) Mute(ctx context.Context, _ bool) (sound.Level, error) {
-	return n.Level(ctx)
-}
-
-type noDisplay struct{}
-
-func (noDisplay) Brightness(context.Context) (int, error) { return 0, session.ErrNone }
-func (noDisplay) SetBrightness(context.Context, int) (int, error) {
-	return 0, session.ErrNone
-}
-func (noDisplay) Dark(context.Context) (bool, error)          { return false, session.ErrNone }
-func (noDisplay) SetDark(context.Context, bool) (bool, error) { return false, session.ErrNone }

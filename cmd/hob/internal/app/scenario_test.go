@@ -170,7 +170,7 @@ func playTalk(t *testing.T, a *txtar.Archive, p playWay) {
 	case "web":
 		extra = webTools()
 	case "hands":
-		extra = handTools(func(ctx context.Context) (bool, error) { return s.house.d.hasOpenQuestion(ctx) })
+		extra = handTools(func(ctx context.Context) (bool, error) { return s.house.d.guard.HasOpenApproval(ctx) })
 	}
 	s.net = webOf(t, a)
 	config := strings.ReplaceAll(section(a, "config"), "{home}", filepath.ToSlash(home))

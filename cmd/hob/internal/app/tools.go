@@ -37,7 +37,7 @@ func (d *App) openTools(context.Context) (err error) {
 	c := d.opt.Config.Files
 	d.files, err = files.New(files.Options{
 		Allowed: c.Allowed, Trusted: c.Trusted, Drop: c.Drop, UndoDir: d.opt.Paths.UndoDir(), Home: d.opt.UserHome, Store: d.store,
-		Protected: d.protectedPaths(), Index: d.fileIndex(),
+		Protected: protectedPaths(d.opt.Paths, d.opt.Config), Index: d.fileIndex(),
 	})
 	if err != nil {
 		return err
@@ -49,13 +49,12 @@ func (d *App) openTools(context.Context) (err error) {
 	if err := d.openDocuments(); err != nil {
 		return err
 	}
-	screen, err := d.openScreen()
+	screen, media, err := d.openMachine()
 	if err != nil {
 		return err
 	}
-	media := d.mediaDeps(&screen)
 	list := toolsall.All(toolsall.Deps{
-		Documents: documents{d}, Calendar: d.calendarDeps(), Mail: d.mailDeps(), Contacts: contacts.Deps{Books: d.addressBooks}, Weather: d.weatherDeps(), Briefs: []tools.BriefSource{goals.Brief{Store: d.store}},
+		Documents: documents{d}, Calendar: d.calendarDeps(), Mail: d.mailDeps(), Contacts: contacts.Deps{Books: d.pim.Contacts}, Weather: d.weatherDeps(), Briefs: []tools.BriefSource{goals.Brief{Store: d.store}},
 		Store: d.store, Knowledge: d.base, Files: d.files, Watchers: d.watchers, Engine: d, Goals: goals.ToolGoals{Goals: d.goals, Bus: d.bus, Facts: d.facts, Zone: d.zone, Offline: d.models.LooksOffline}, Notices: noticeKeeper{d.notices}, Crew: d.crew, Post: outboxSender{d}, Forgetting: d.erasing, Conversations: conversations{d}, Web: d.webDeps(), Shell: commands,
 		Linker: d.graph,
 		Lists:  d.toolLists, NewReminders: d.opt.Config.Pim.Reminders, Notes: d.toolNotes, NewNotes: d.opt.Config.Pim.Notes,

@@ -1,0 +1,66 @@
+package listfeed
+
+import (
+	"context"
+	"fmt"
+
+	"hob/platform/pim"
+)
+
+// Texts that Hob's tools write into the user's lists and notes must not count as the user's words in
+// the channels that read these: untrusted text would become trusted by way of a reminder. So each
+// text is recorded before it is written.
+
+// RecordReminders returns the lists, which record the text of each new reminder for a channel.
+func RecordReminders(lists []pim.Reminders, channel StateStore) []pim.Reminders {
+	own := NewSet(channel, Own, MostOwn)
+	out := make([]pim.Reminders, len(lists))
+	for i, l := range lists {
+		out[i] = recordedReminders{l, own}
+	}
+	return out
+}
+
+// RecordNotes returns the notes, which record the text of each new note for a channel.
+func RecordNotes(notes []pim.Notes, channel StateStore) []pim.Notes {
+	own := NewSet(channel, Own, MostOwn)
+	out := make([]pim.Notes, len(notes))
+	for i, n := range notes {
+		out[i] = recordedNotes{n, own}
+	}
+	return out
+}
+
+type recordedReminders struct {
+	pim.Reminders
+	own *Set
+}
+
+// CreateReminder implements pim.Reminders.
+func (o recordedReminders) CreateReminder(ctx context.Context, r pim.Reminder) (pim.Receipt, error) {
+	if err := o.own.Add(ctx, Words(r.Title, r.Notes)); err != nil {
+		return pim.Receipt{}, fmt.Errorf("record own text: %w", err)
+	}
+	got, err := o.Reminders.CreateReminder(ctx, r)
+	if err == nil && got.ID != "" {
+		_ = o.own.Add(context.WithoutCancel(ctx), Digest(got.ID)) // its text is recorded
+	}
+	return got, err
+}
+
+type recordedNotes struct {
+	pim.Notes
+	own *Set
+}
+
+// CreateNote implements pim.Notes.
+func (o recordedNotes) CreateNote(ctx context.Context, n pim.Note) (pim.Receipt, error) {
+	if err := o.own.Add(ctx, Words(n.Title, n.Text), Words(n.Text)); err != nil {
+		return pim.Receipt{}, fmt.Errorf("record own text: %w", err)
+	}
+	got, err := o.Notes.CreateNote(ctx, n)
+	if err == nil && got.ID != "" {
+		_ = o.own.Add(context.WithoutCancel(ctx), Digest(got.ID)) // its text is recorded
+	}
+	return got, err
+}

@@ -1,0 +1,139 @@
+// Package sources opens the mailboxes, calendars, address books, task lists and notes of the user:
+// those of network accounts, and those of the apps of this machine (macOS apps, or classic Outlook
+// on Windows). Mail, calendars and contacts of apps are used only by users without such an account.
+package sources
+
+import (
+	"runtime"
+	"slices"
+	"time"
+
+	"hob/platform/host/osrun"
+	"hob/platform/pim"
+	"hob/platform/pim/apple"
+	"hob/platform/pim/markdown"
+	"hob/platform/pim/netaccount"
+	"hob/platform/pim/outlook"
+)
+
+// Options of Sources.
+type Options struct {
+	// Accounts returns the complete accounts; nil: none.
+	Accounts func() []pim.Account
+	// Apps runs scripts of the apps of this machine; nil: apps are not used.
+	Apps osrun.Runner
+	// NotesFolder is a folder of Markdown files, "" for none.
+	NotesFolder string
+	// Zone returns the user's time zone.
+	Zone func() *time.Location
+}
+
+// Sources opens the user's data on each call. It may be used concurrently.
+type Sources struct{ o Options }
+
+// New returns the sources. It opens nothing.
+func New(o Options) *Sources { return &Sources{o} }
+
+// AppRunner returns the runner for the apps of this machine; nil if there are none, because Windows
+// supports only classic Outlook.
+func AppRunner(run osrun.Runner) osrun.Runner {
+	if runtime.GOOS == "windows" && !outlook.InUse() {
+		return nil
+	}
+	return run
+}
+
+// WithServer returns the accounts with a server of a kind, such as pim.IMAP.
+func (s *Sources) WithServer(server string) (out []pim.Account) {
+	if s.o.Accounts == nil {
+		return nil
+	}
+	for _, a := range s.o.Accounts() {
+		if a.HasServer(server) {
+			out = append(out, a)
+		}
+	}
+	return out
+}
+
+// Mailers returns the mailboxes; those that can send come first.
+func (s *Sources) Mailers() (out []pim.Mailer) {
+	accounts := s.WithServer(pim.SMTP)
+	accounts = append(accounts, slices.DeleteFunc(s.WithServer(pim.IMAP), func(a pim.Account) bool { return a.HasServer(pim.SMTP) })...)
+	for _, a := range accounts {
+		out = append(out, netaccount.NewMail(a))
+	}
+	switch {
+	case len(out) > 0 || s.o.Apps == nil:
+		return out
+	case runtime.GOOS == "windows":
+		return []pim.Mailer{outlook.NewMail(s.o.Apps)}
+	}
+	return []pim.Mailer{apple.NewMail(s.o.Apps)}
+}
+
+// Calendars returns the calendars of accounts, else those of an app.
+func (s *Sources) Calendars() (out []pim.Calendars) {
+	for _, a := range s.WithServer(pim.CalDAV) {
+		out = append(out, netaccount.NewCalendars(a))
+	}
+	if len(out) == 0 {
+		out = s.AppCalendars()
+	}
+	return out
+}
+
+// AppCalendars returns the calendars of an app.
+func (s *Sources) AppCalendars() []pim.Calendars {
+	switch {
+	case s.o.Apps == nil:
+		return nil
+	case runtime.GOOS == "windows":
+		return []pim.Calendars{outlook.NewCalendar(s.o.Apps)}
+	}
+	return []pim.Calendars{apple.NewCalendar(s.o.Apps)}
+}
+
+// Contacts returns the address books of accounts, else that of an app.
+func (s *Sources) Contacts() (out []pim.Contacts) {
+	for _, a := range s.WithServer(pim.CardDAV) {
+		out = append(out, netaccount.NewContacts(a))
+	}
+	switch {
+	case len(out) > 0 || s.o.Apps == nil:
+		return out
+	case runtime.GOOS == "windows":
+		return []pim.Contacts{outlook.NewContacts(s.o.Apps)}
+	}
+	return []pim.Contacts{apple.NewContacts(s.o.Apps)}
+}
+
+// Reminders returns the task lists of accounts and of an app.
+func (s *Sources) Reminders() (out []pim.Reminders) {
+	for _, a := range s.WithServer(pim.CalDAV) {
+		out = append(out, netaccount.NewReminders(a, s.o.Zone()))
+	}
+	switch {
+	case s.o.Apps == nil:
+	case runtime.GOOS == "windows":
+		out = append(out, outlook.NewReminders(s.o.Apps, s.o.Zone()))
+	default:
+		out = append(out, apple.NewReminders(s.o.Apps, s.o.Zone()))
+	}
+	return out
+}
+
+// Notes returns the folder of notes and the notes of an app.
+func (s *Sources) Notes() (out []pim.Notes) {
+	if s.o.NotesFolder != "" {
+		out = append(out, markdown.New(s.o.NotesFolder))
+	}
+	switch {
+	case s.o.Apps == nil:
+	case runtime.GOOS == "windows":
+		out = append(out, outlook.NewNotes(s.o.Apps))
+	default:
+		out = append(out, apple.NewNotes(s.o.Apps))
+	}
+	return out
+}
