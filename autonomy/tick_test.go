@@ -153,7 +153,7 @@ func TestOriginsOfADigest(t *testing.T) {
 		return len(digest) > 0
 	})
 	e.settle(digest[0].ID)
-	e.tells("event "+digest[0].ID, "it brings: text from", "news of w-2", "news of w-3")
+	e.tells("event "+digest[0].ID, "it contains: text from", "news of w-2", "news of w-3")
 }
 
 // Whatever wakes the loop without an input writes nothing.
@@ -198,17 +198,17 @@ func TestWhatDidNotArriveIsNotTold(t *testing.T) {
 	become("fire", "dead")
 	become("storm", "sent")
 	got := e.explain("silence w-1")
-	told, rest, _ := strings.Cut(got, "Worded, and not with you yet:")
-	if !strings.Contains(told, "Told after all:") || !strings.Contains(told, "storm") || strings.Contains(told, "fire") || strings.Contains(told, "flood") {
+	told, rest, _ := strings.Cut(got, "Not delivered yet:")
+	if !strings.Contains(told, "Delivered:") || !strings.Contains(told, "storm") || strings.Contains(told, "fire") || strings.Contains(told, "flood") {
 		t.Errorf("told as told:\n%s", got)
 	}
 	if !strings.Contains(rest, "flood") || !strings.Contains(rest, "dead") || strings.Contains(rest, "storm") {
 		t.Errorf("reported as suppressed:\n%s", got)
 	}
-	if got := e.explain("silence flood"); strings.Count(got, "A flood") != 1 || strings.Contains(got, "Told after all") {
+	if got := e.explain("silence flood"); strings.Count(got, "A flood") != 1 || strings.Contains(got, "Delivered") {
 		t.Errorf("it is there once:\n%s", got)
 	}
-	if got := e.explain("silence my mail"); strings.Contains(got, "Told after all") {
+	if got := e.explain("silence my mail"); strings.Contains(got, "Delivered") {
 		t.Errorf("notices of the day are listed although none was named:\n%s", got)
 	}
 }

@@ -48,7 +48,7 @@ func TestABatchUndoThatStopsInTheMiddle(t *testing.T) {
 	if len(o.Undone) != 1 || o.Undone[0].Call != calls[2].Call || len(o.Left) != 2 || o.Left[0].Call != calls[1].Call || o.Left[0].Error == "" || o.Left[1].Error != "" {
 		t.Errorf("%+v", o)
 	}
-	if !strings.Contains(r.Text, "Took back 1 of 3:") || !strings.Contains(r.Text, "So these stand as they were:\n- remove the item ("+calls[0].Call+")") {
+	if !strings.Contains(r.Text, "Undid 1 of 3:") || !strings.Contains(r.Text, "These were not undone:\n- remove the item ("+calls[0].Call+")") {
 		t.Errorf("%s", r.Text)
 	}
 	if got := strings.Join(e.items(), " "); got != "one two" {
@@ -138,7 +138,7 @@ func TestTakingBackGoesOnAfterACrash(t *testing.T) {
 	})
 	e.stop()
 	e = start(t, setup{dir: dir, model: scripted()})
-	if got := e.settle(ask).Answer; !strings.Contains(got, "Removed the item.") || !strings.Contains(got, "Taken back as well: remove c.") {
+	if got := e.settle(ask).Answer; !strings.Contains(got, "Removed the item.") || !strings.Contains(got, "Also undone: remove c.") {
 		t.Errorf("%q", got)
 	}
 	if got := strings.Join(e.items(), " "); got != "a" {

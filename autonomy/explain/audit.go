@@ -63,7 +63,7 @@ func (a AuditLine) formatText(zone *time.Location) string {
 		fmt.Fprintf(&b, "%-10s %s\n", name, fmt.Sprintf(format, args...))
 	}
 	row("line", "%d of %s", a.Seq, a.At.In(zone).Format("2006-01-02 15:04:05 MST"))
-	row("who", "%s, by way of %s", a.Actor, a.Origin)
+	row("who", "%s, through %s", a.Actor, a.Origin)
 	what := a.Action
 	if a.Tool != "" {
 		what += " of " + a.Tool
@@ -83,11 +83,11 @@ func (a AuditLine) formatText(zone *time.Location) string {
 	case len(a.Texts) > 0:
 		row("from", "%s", provenance.Told(a.Texts, 12))
 	case a.From != "":
-		row("from", "outside text: %s", a.From)
+		row("from", "untrusted text: %s", a.From)
 	case a.Tainted:
-		row("from", "outside text")
+		row("from", "untrusted text")
 	default:
-		row("from", "no text from outside")
+		row("from", "no untrusted text")
 	}
 	row("event", "%s in %s; `hob why %s` shows more", a.Event, a.Session, a.Event)
 	row("hash", "%s", a.Hash)

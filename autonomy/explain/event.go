@@ -55,8 +55,8 @@ type Spent struct {
 const nothingYet = "Nothing has happened here yet, so there is nothing to explain. Say something first (`hob ask hello`), or ask about missing notices: `hob why silence`."
 
 // ExplainEvent explains an event, a delivery, the last firing of a watcher, or (id "") the last event of
-// the session (or, without one, of any session). If nothing has happened yet, it returns a Why
-// that says so and no error.
+// the session (or, without one, of any session). Before the first event it returns a Why with
+// Nothing set, and no error.
 func (x *Explainer) ExplainEvent(ctx context.Context, id, session string) (Why, error) {
 	var w Why
 	ev, err := x.findEvent(ctx, id, session)
@@ -215,15 +215,15 @@ func (w Why) Text(zone *time.Location) string {
 		b.WriteString(w.Thing.formatText(at))
 	}
 	fmt.Fprintf(&b, "%s  a %s came from %s (%s words): %q\n", at(w.Event.ReceivedAt), w.Event.Kind, w.Event.Source, w.Event.Provenance, textnorm.FirstLine(w.Event.Text))
-	writeOrigins(&b, "it brings", w.Origins)
+	writeOrigins(&b, "it contains", w.Origins)
 	for _, c := range w.Calls {
 		fmt.Fprintf(&b, "%s  tool %s %s: %s", at(c.StartedAt), c.Tool, c.State, c.Decision)
 		if c.Code != "" {
 			fmt.Fprintf(&b, " [%s]", c.Code)
 		}
 		b.WriteString("\n")
-		writeOrigins(&b, "in view of it", c.Origins)
-		writeOrigins(&b, "it returned", c.Returned)
+		writeOrigins(&b, "in context", c.Origins)
+		writeOrigins(&b, "result", c.Returned)
 	}
 	if w.Goal != nil {
 		b.WriteString(w.Goal.Text(at))
@@ -234,7 +234,7 @@ func (w Why) Text(zone *time.Location) string {
 			fmt.Fprintf(&b, "    answered through %s\n", a.DecidedBy)
 		}
 		if from := a.OriginText(); from != "" {
-			fmt.Fprintf(&b, "    in view of it: %s\n", from)
+			fmt.Fprintf(&b, "    in context: %s\n", from)
 		}
 	}
 	for _, d := range w.Deliveries {
@@ -243,28 +243,33 @@ func (w Why) Text(zone *time.Location) string {
 	for _, n := range w.Notices {
 		b.WriteString(n.Line(at) + "\n")
 	}
+	w.writeOutcome(&b, at)
+	for _, t := range w.Ticks {
+		fmt.Fprintf(&b, "\n%s  tick %s (woken by: %s) decided: %s; %s", at(t.At), t.Tick, t.Woke, t.Rule, t.State)
+	}
+	return strings.TrimSpace(b.String())
+}
+
+// writeOutcome writes the model with its cost, and how the event ended.
+func (w Why) writeOutcome(b *strings.Builder, at func(time.Time) string) {
 	if s := w.Spent; s != nil {
 		cost := "cost unknown"
 		if s.CostUSD != nil {
 			cost = s.Cost
 		}
-		fmt.Fprintf(&b, "%s  %s was chosen: %s; %d model call(s), %s\n", at(w.Event.ReceivedAt), s.Model, s.Reason, s.Calls, cost)
+		fmt.Fprintf(b, "%s  %s was chosen: %s; %d model call(s), %s\n", at(w.Event.ReceivedAt), s.Model, s.Reason, s.Calls, cost)
 	}
 	switch {
 	case w.Trace != nil:
-		fmt.Fprintf(&b, "%s  done as %s", at(w.Trace.EndedAt), w.Trace.How)
+		fmt.Fprintf(b, "%s  done as %s", at(w.Trace.EndedAt), w.Trace.How)
 		if w.Trace.Model != "" {
-			fmt.Fprintf(&b, " by %s in %d round(s)", w.Trace.Model, w.Trace.Rounds)
+			fmt.Fprintf(b, " by %s in %d round(s)", w.Trace.Model, w.Trace.Rounds)
 		}
 	case w.Event.State == bus.Dead:
-		fmt.Fprintf(&b, "abandoned after %d attempt(s) and %d crash(es): %s", w.Event.Attempts, w.Event.Crashes, w.Event.Error)
+		fmt.Fprintf(b, "abandoned after %d attempt(s) and %d crash(es): %s", w.Event.Attempts, w.Event.Crashes, w.Event.Error)
 	default:
-		fmt.Fprintf(&b, "still %s (attempts %d, crashes %d) %s", w.Event.State, w.Event.Attempts, w.Event.Crashes, w.Event.Error)
+		fmt.Fprintf(b, "still %s (attempts %d, crashes %d) %s", w.Event.State, w.Event.Attempts, w.Event.Crashes, w.Event.Error)
 	}
-	for _, t := range w.Ticks {
-		fmt.Fprintf(&b, "\n%s  tick %s (woken by: %s) decided: %s; %s", at(t.At), t.Tick, t.Woke, t.Rule, t.State)
-	}
-	return strings.TrimSpace(b.String())
 }
 
 // Tick is one iteration of the loop that had an input.

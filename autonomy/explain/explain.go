@@ -1,7 +1,7 @@
 // Package explain answers why something happened, or did not: it reads the traces, the ledger, the
-// audit log, the queues and the origins of untrusted text, and words what they say. It changes
-// nothing. The commands `hob why` and `hob audit show`, the chat command /why, the tool of that
-// purpose and the API call it.
+// audit log, the queues and the origins of untrusted text, and formats what they contain. It changes no
+// data. The commands `hob why` and `hob audit show`, the chat command /why, the explain tool and the
+// API use it.
 package explain
 
 import (
@@ -33,7 +33,7 @@ type Options struct {
 	Notices *notify.Notifier
 	// Watchers explains why watchers are silent; nil disables this.
 	Watchers Watchers
-	// Models and Costs say which model answered, and what it cost; nil disables this.
+	// Models returns the model of a turn, Costs its price; nil leaves it out.
 	Models ModelChoices
 	Costs  EventCosts
 	// Zone returns the user's current time zone.

@@ -106,7 +106,7 @@ func (x *Explainer) eventOrigins(ctx context.Context, ev bus.Event) []provenance
 	return nil
 }
 
-// digestOrigins returns the origins of a digest: for each notice those of its event and of the
+// digestOrigins returns the origins of a digest: for each notice the origins of its event and of the
 // event's calls.
 func (x *Explainer) digestOrigins(ctx context.Context, ev bus.Event) []provenance.Origin {
 	if x.o.Notices == nil || ev.Source != notify.Source {
@@ -154,9 +154,9 @@ func (t *ItemOrigin) formatText(at func(time.Time) string) string {
 	if t.Call != "" {
 		fmt.Fprintf(&b, "%s  %s was made by %s (%s)\n", at(t.At), t.ID, t.Tool, t.Call)
 	} else {
-		fmt.Fprintf(&b, "%s was made here\n", t.ID)
+		fmt.Fprintf(&b, "%s was made in this event\n", t.ID)
 	}
-	writeOrigins(&b, "out of", t.Origins)
+	writeOrigins(&b, "made from", t.Origins)
 	return b.String()
 }
 

@@ -57,7 +57,7 @@ type SuppressedEvent struct {
 // one day).
 func (x *Explainer) ExplainSilence(ctx context.Context, about string) (SilenceReport, error) {
 	now := time.Now().In(x.o.Zone())
-	words, since, err := sinceOf(about, now)
+	words, since, err := parseSince(about, now)
 	if err != nil {
 		return SilenceReport{}, err
 	}
@@ -169,7 +169,7 @@ func isUnexpectedlySilent(s watchers.Silence) bool {
 	})
 }
 
-// addDeliveries sorts deliveries into those that reached the owner and those that did not.
+// addDeliveries adds each delivery to Told if it reached the owner, otherwise to Deliveries.
 func (s *SilenceReport) addDeliveries(list []bus.Delivery) {
 	for _, d := range list {
 		switch {
@@ -183,8 +183,8 @@ func (s *SilenceReport) addDeliveries(list []bus.Delivery) {
 	}
 }
 
-// sinceOf splits a question into its subject and its start time.
-func sinceOf(about string, now time.Time) (words string, since time.Time, err error) {
+// parseSince splits a question into its subject and its start time.
+func parseSince(about string, now time.Time) (words string, since time.Time, err error) {
 	about = strings.TrimSpace(about)
 	before, after, ok := strings.Cut(" "+about, " since ")
 	if !ok {
@@ -237,11 +237,11 @@ func (s SilenceReport) Text(zone *time.Location) string {
 	for _, w := range s.Watchers {
 		b.WriteString(w.Text(at))
 	}
-	section(len(s.Told), "Told after all:")
+	section(len(s.Told), "Delivered:")
 	for _, d := range s.Told {
 		fmt.Fprintf(&b, "    %s  %s: %q\n", at(d.CreatedAt), describeDelivery(d, at), textnorm.FirstLine(d.Text))
 	}
-	section(len(s.Passed), "Seen and not told:")
+	section(len(s.Passed), "Seen and not reported:")
 	for _, p := range s.Passed {
 		fmt.Fprintf(&b, "    %s (watcher %s)\n", p.Line(at), p.Watcher)
 	}
@@ -252,19 +252,19 @@ func (s SilenceReport) Text(zone *time.Location) string {
 			fmt.Fprintf(&b, "        its last reason: %q\n", textnorm.FirstLine(g.Goal.Reason))
 		}
 	}
-	section(len(s.Events), "Came, and nothing was said:")
+	section(len(s.Events), "Events without a notification:")
 	for _, e := range s.Events {
 		fmt.Fprintf(&b, "    %s  %s %s %q: %s\n", at(e.Event.ReceivedAt), e.Event.Kind, e.Event.ID, textnorm.FirstLine(e.Event.Text), e.Rule)
 	}
-	section(len(s.Deliveries), "Worded, and not with you yet:")
+	section(len(s.Deliveries), "Not delivered yet:")
 	for _, d := range s.Deliveries {
 		fmt.Fprintf(&b, "    %s  %s: %q\n", at(d.CreatedAt), describeDelivery(d, at), textnorm.FirstLine(d.Text))
 	}
-	section(len(s.Notices), "Held for later, or dropped:")
+	section(len(s.Notices), "Deferred or dropped notifications:")
 	for _, n := range s.Notices {
 		fmt.Fprintf(&b, "    %s: %q\n", n.Line(at), textnorm.FirstLine(n.Text))
 	}
-	section(len(s.Denied), "Not allowed unasked:")
+	section(len(s.Denied), "Denied tool calls:")
 	for _, r := range s.Denied {
 		fmt.Fprintf(&b, "    %s  %s: %s (event %s)\n", at(r.At), r.Tool, r.Rule, r.Event)
 	}
@@ -273,7 +273,7 @@ func (s SilenceReport) Text(zone *time.Location) string {
 		if s.About != "" {
 			what = fmt.Sprintf("Nothing about %q", s.About)
 		}
-		return fmt.Sprintf("%s was held back since %s: no watcher suppressed an event, no notice waits, no call was denied. `hob watch list` shows the watchers.", what, at(s.Since))
+		return fmt.Sprintf("%s was held back since %s: no watcher suppressed an event, no notification is deferred, no tool call was denied. `hob watch list` shows the watchers.", what, at(s.Since))
 	}
 	return strings.TrimSpace(b.String())
 }

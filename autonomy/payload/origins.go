@@ -16,7 +16,7 @@ import (
 // attached more than the owner's words.
 func (m Message) Origins(ev bus.Event) []provenance.Origin {
 	if ev.Provenance.Tainted() {
-		who := cmp.Or(m.Name, ev.Sender, "somebody")
+		who := cmp.Or(m.Name, ev.Sender, "an unknown sender")
 		if m.Name != "" && ev.Sender != "" && m.Name != ev.Sender {
 			who += " <" + ev.Sender + ">"
 		}
@@ -49,8 +49,8 @@ func (m Message) OutsideOrigins(ev bus.Event) []provenance.Origin {
 	return out
 }
 
-// Attachments names the untrusted texts that a client sent along with a message: "pasted text,
-// 1,234 characters". Only the label is chosen by somebody else.
+// Attachments describes the untrusted texts that a client sent along with a message: "pasted text,
+// 1,234 characters". The name of a file may be chosen by an attacker.
 func Attachments(ev bus.Event) (out []string) {
 	m, err := ParseMessage(ev)
 	if err != nil || ev.Kind != bus.Message || ev.Provenance.Tainted() {

@@ -27,8 +27,8 @@ type Message struct {
 	Title       string                `json:"title,omitempty"`  // the chat's name
 	Server      string                `json:"server,omitempty"` // id of the server or workspace
 	Extra       json.RawMessage       `json:"extra,omitempty"`
-	// Until is set if the sender exceeded the limit: Hob reads nothing before that time and
-	// replies so.
+	// Until is set if the sender exceeded the limit: Hob ignores their messages until then, and
+	// replies with that time.
 	Until time.Time `json:"until,omitzero"`
 	// Client is the API program that sent the message; see channels.Inbound for the fields.
 	Client      string   `json:"client,omitempty"`

@@ -1,5 +1,5 @@
 // Package trace owns the traces that the loop leaves: one row for each event that is done (how it
-// was handled, by which model, at what cost) and one for each event in each tick (what woke the
+// was handled, the model and its tokens) and one for each event in each tick (what woke the
 // loop and which rule decided). The rows contain no untrusted text. The loop writes them in the
 // transaction that ends the event; package explain reads them.
 package trace
@@ -114,7 +114,7 @@ func WriteTickTx(tx *store.Tx, t Tick) error {
 }
 
 // FindTick returns the newest tick with an id, or with an event of that id; id "" matches every
-// tick. The result is "" if there is none.
+// tick. The result is "" if no tick matches.
 func FindTick(q store.Querier, id string) (tick string, err error) {
 	err = q.QueryRow(`SELECT tick FROM ticks WHERE ?1 = '' OR tick = ?1 OR event = ?1 ORDER BY tick DESC LIMIT 1`, id).Scan(&tick)
 	switch {

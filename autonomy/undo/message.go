@@ -86,7 +86,7 @@ func (rv *Reverter) UndoByMessage(ctx context.Context, ev bus.Event, m payload.M
 		}
 	}
 	for _, e := range done { // before a crash
-		out.Text = strings.TrimSpace(out.Text + fmt.Sprintf("\nTaken back as well: %s.", e.UndoLabel))
+		out.Text = strings.TrimSpace(out.Text + fmt.Sprintf("\nAlso undone: %s.", e.UndoLabel))
 		out.Source = provenance.Worst(out.Source, e.Source)
 	}
 	return out, true, nil

@@ -1,7 +1,7 @@
 // Package undo reverts actions: it runs the undo and redo of the tools in the ledger, in the order
-// newest first, and records each attempt in the audit log. It also recognizes a message that says
-// nothing but "undo that". It decides nothing about permissions: the caller acts with the owner's
-// authority, and a model may revert only what it could have done.
+// newest first, and records each attempt in the audit log. It also recognizes a message that only
+// says "undo that". The caller acts with the owner's authority; a model may revert only the actions
+// that it could take itself.
 package undo
 
 import (
@@ -58,7 +58,7 @@ type Request struct {
 	ID string
 	// Last is the number of latest actions (0 counts as 1).
 	Last int
-	// Turn selects all actions of the last answer as one.
+	// Turn selects all actions of the last answer.
 	Turn bool
 	// Redo: do again what was undone last, or ID.
 	Redo bool
@@ -182,9 +182,9 @@ func (o Outcome) withEmptyLists() Outcome {
 func (o Outcome) formatText(r Request) string {
 	var b strings.Builder
 	if len(o.Left) > 0 {
-		word := "Took back"
+		word := "Undid"
 		if r.Redo {
-			word = "Did again"
+			word = "Redid"
 		}
 		fmt.Fprintf(&b, "%s %d of %d:\n", word, len(o.Undone), len(o.Undone)+len(o.Left))
 	}
@@ -197,7 +197,7 @@ func (o Outcome) formatText(r Request) string {
 			continue
 		}
 		if i == 1 {
-			b.WriteString("So these stand as they were:\n")
+			b.WriteString("These were not undone:\n")
 		}
 		fmt.Fprintf(&b, "- %s (%s)\n", s.Label, s.Call)
 	}

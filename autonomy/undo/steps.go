@@ -150,7 +150,7 @@ func (rv *Reverter) tryUndoStep(ctx context.Context, r Request, e bus.Entry) (st
 		return "", tools.Errorf(tools.Unsupported, "the tool %s no longer exists", tools.Clean(e.Tool))
 	}
 	if _, callable := rv.o.Catalogue.Get(e.Tool); !callable && r.Origin == "" {
-		return "", &tools.Error{Source: provenance.Tool, Code: tools.PolicyDenied, Message: "this is for the owner alone to " + r.actionVerb(), Remedy: "say /undo " + e.Call + ", or run: hob undo " + e.Call}
+		return "", &tools.Error{Source: provenance.Tool, Code: tools.PolicyDenied, Message: "only the user may " + r.actionVerb() + " this", Remedy: "say /undo " + e.Call + ", or run: hob undo " + e.Call}
 	}
 	if r.Redo {
 		return rv.redoAction(ctx, r, t, e)

@@ -57,10 +57,10 @@ func TestWhyNamesWhereItCameFrom(t *testing.T) {
 		id   string
 		want []string
 	}{
-		"the event":    {waits.Event, []string{"Send to webhook", "in view of it: " + from}},
-		"the call":     {waits.Approvals[0].Call, []string{"in view of it: " + from}},
-		"the question": {waits.Approvals[0].ID, []string{"asked you: Send to webhook", "in view of it: " + from}},
-		"the fact":     {facts[0].ID, []string{facts[0].ID + " was made by remember", "out of: " + from, "tool read_file", "it returned: " + from}},
+		"the event":    {waits.Event, []string{"Send to webhook", "in context: " + from}},
+		"the call":     {waits.Approvals[0].Call, []string{"in context: " + from}},
+		"the question": {waits.Approvals[0].ID, []string{"asked you: Send to webhook", "in context: " + from}},
+		"the fact":     {facts[0].ID, []string{facts[0].ID + " was made by remember", "made from: " + from, "tool read_file", "result: " + from}},
 	} {
 		text := explain(tc.id)
 		for _, w := range tc.want {
