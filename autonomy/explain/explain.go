@@ -91,7 +91,7 @@ type Explanation interface {
 	Source() provenance.Source
 }
 
-// Question identifies the event that the owner wants explained.
+// Question selects what to explain.
 type Question struct {
 	Kind string // "" is an event
 	// About is an id; for a silence also words and "since TIME"; "" or "last" means the last

@@ -1,5 +1,5 @@
-// Package replay runs a recorded turn through the current agent and compares the outcome with what
-// happened then: the system prompt, the tools, the verdicts of the guard, the results, the answer.
+// Package replay runs a recorded turn through the current agent and compares the outcome with the
+// recording: the system prompt, the tools, the verdicts of the guard, the results, the answer.
 // The model gives its recorded answers, tools answer from the ledger without running, and all
 // writes go to a temporary store. `hob session replay` shows the comparison.
 package replay

@@ -20,7 +20,7 @@ var phrasesText string
 // maxRequestLength is the maximum size in bytes of a message that only asks for an undo.
 const maxRequestLength = 80
 
-// IsRequest reports whether a message says nothing but "undo that", in one of the languages of
+// IsRequest reports whether a message only says "undo that", in one of the languages of
 // phrases.txt.
 func IsRequest(text string) bool {
 	if len(text) > maxRequestLength {

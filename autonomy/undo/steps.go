@@ -39,7 +39,7 @@ func (rv *Reverter) Undoable(ctx context.Context, r Request) ([]bus.Entry, error
 	return rv.o.Bus.UndoableOf(ctx, list[0].Event)
 }
 
-// undoableID finds the actions that an id stands for.
+// undoableID finds the actions of an id: of a call, an event or a sent message.
 func (rv *Reverter) undoableID(ctx context.Context, id string) ([]bus.Entry, error) {
 	e, err := rv.o.Bus.Call(ctx, id)
 	if err == nil {
