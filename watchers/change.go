@@ -2,6 +2,7 @@ package watchers
 
 import (
 	"bytes"
+	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -146,6 +147,28 @@ func (m *Manager) SetStateTx(tx *store.Tx, id string, state State) (Spec, error)
 	}
 	m.reloadAfterCommit(tx, id, true)
 	return r.Spec, nil
+}
+
+// ResetEvents restarts all active watchers that are not timed, as after a pause: they forget their
+// positions. A copy of Hob's home needs it, whose watchers observe other sources.
+func (m *Manager) ResetEvents(ctx context.Context) error {
+	list, err := m.List(ctx, Filter{States: []State{Active}})
+	if err != nil {
+		return err
+	}
+	return m.opt.Store.Write(ctx, func(tx *store.Tx) error {
+		for _, s := range list {
+			if s.Timed {
+				continue
+			}
+			for _, state := range []State{Paused, Active} {
+				if _, err := m.SetStateTx(tx, s.ID, state); err != nil {
+					return err
+				}
+			}
+		}
+		return nil
+	})
 }
 
 // SetPaceTx changes when and how often a watcher works. Empty fields of change keep their

@@ -100,6 +100,27 @@ func (b *Bus) List(ctx context.Context, session, before string, limit int) ([]Ev
 		session, session, before, before, limit))
 }
 
+// Since returns the events that arrived or ended at or after a time, and all pending ones, newest
+// first.
+func (b *Bus) Since(ctx context.Context, since time.Time) (out []Event, err error) {
+	const page = 500
+	for before := ""; ; {
+		list, err := b.List(ctx, "", before, page)
+		if err != nil {
+			return nil, err
+		}
+		for _, e := range list {
+			if !e.ReceivedAt.Before(since) || !e.DoneAt.Before(since) || e.State == Pending {
+				out = append(out, e)
+			}
+			before = e.ID
+		}
+		if len(list) < page {
+			return out, nil
+		}
+	}
+}
+
 // IsOwners reports whether the owner has spoken in the session.
 func (b *Bus) IsOwners(ctx context.Context, session string) (yes bool, err error) {
 	err = b.db.Read().QueryRowContext(ctx, `SELECT EXISTS (SELECT 1 FROM inbox WHERE session = ? AND kind = ? AND provenance = ?)`,

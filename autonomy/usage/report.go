@@ -4,6 +4,7 @@ import (
 	"context"
 	"database/sql"
 	"fmt"
+	"strings"
 	"time"
 
 	"hob/autonomy/llm"
@@ -145,4 +146,25 @@ func (b *Tracker) Of(ctx context.Context, event string) (calls int, cost *Micros
 		cost = &m
 	}
 	return calls, cost, nil
+}
+
+// Total is the number of model calls and their cost.
+type Total struct {
+	Calls, Unpriced int // Unpriced are those without a known price
+	Cost            Micros
+}
+
+// Total sums up the model calls of all providers except one.
+func (b *Tracker) Total(ctx context.Context, except string) (t Total, err error) {
+	days, err := b.Days(ctx, 1_000_000)
+	for _, x := range days {
+		if provider, _, _ := strings.Cut(x.Model, "/"); provider == except {
+			continue
+		}
+		t.Calls, t.Unpriced = t.Calls+x.Calls, t.Unpriced+x.Unpriced
+		if x.Cost != nil {
+			t.Cost += *x.Cost
+		}
+	}
+	return t, err
 }

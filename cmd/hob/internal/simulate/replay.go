@@ -15,7 +15,6 @@ import (
 	"hob/autonomy/guard"
 	"hob/autonomy/llm"
 	"hob/channels"
-	"hob/cmd/hob/internal/app"
 	"hob/tools"
 )
 
@@ -25,11 +24,11 @@ const replayed = "replayed:"
 // journalDay is a day as the journal has it.
 type journalDay struct {
 	mu     sync.Mutex
-	days   []app.Journal
+	days   []journal
 	ledger map[string][]bus.Entry // by tool
 }
 
-func (p *journalDay) loadJournals(list []app.Journal) {
+func (p *journalDay) loadJournals(list []journal) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.days, p.ledger = list, map[string][]bus.Entry{}
@@ -88,7 +87,7 @@ type recordedTurn struct {
 }
 
 // recordedAnswers are the answers of models on that day, by turn.
-func recordedAnswers(list []app.Journal) (out []*recordedTurn) {
+func recordedAnswers(list []journal) (out []*recordedTurn) {
 	for _, j := range list {
 		a := &recordedTurn{}
 		for _, m := range j.Messages {
@@ -164,7 +163,10 @@ func (p *play) replayDay(ctx context.Context) error {
 	p.past.mu.Unlock()
 	for _, j := range list {
 		ev := j.Event
-		moves = append(moves, move{ev.ReceivedAt, func() error { return p.d.Put(ctx, reissueEvent(ev)) }})
+		moves = append(moves, move{ev.ReceivedAt, func() error {
+			_, err := p.d.Parts().Bus.Put(ctx, reissueEvent(ev))
+			return err
+		}})
 		for _, a := range j.Approvals {
 			yes := a.State == guard.Approved
 			if a.DecidedBy == "" || !yes && a.State != guard.Denied {

@@ -7,7 +7,6 @@ import (
 
 	"hob/autonomy/bus"
 	"hob/autonomy/explain"
-	"hob/cmd/hob/internal/app"
 	"hob/platform/provenance"
 	"hob/tools"
 )
@@ -15,7 +14,7 @@ import (
 // A replayed day contains Hob's own notes, but not a foreign page.
 func TestOwnThingsAreLookedAtAgain(t *testing.T) {
 	p := &play{past: &journalDay{}}
-	p.past.loadJournals([]app.Journal{{Why: explain.Why{Calls: []bus.Entry{{Tool: "list_notes", Args: json.RawMessage(`{"in":"then"}`), State: bus.CallDone, Result: "as it was"}}}}})
+	p.past.loadJournals([]journal{{Why: explain.Why{Calls: []bus.Entry{{Tool: "list_notes", Args: json.RawMessage(`{"in":"then"}`), State: bus.CallDone, Result: "as it was"}}}}})
 	type in struct {
 		In string `json:"in"`
 	}

@@ -20,6 +20,7 @@ import (
 
 	"hob/autonomy/config"
 	"hob/autonomy/llm/offline"
+	"hob/autonomy/usage"
 	"hob/cmd/hob/internal/app"
 	"hob/platform/host/system"
 	"hob/watchers/file"
@@ -107,7 +108,7 @@ type play struct {
 	known   map[string]bool // events that were there before
 	d       *app.App
 	line    timeline
-	spent   app.Spending // before
+	spent   usage.Total // before
 	stop    func() error
 }
 
@@ -203,7 +204,7 @@ func (p *play) openDaemon(ctx context.Context, first bool) error {
 	go func() { ran <- d.Run(life) }()
 	p.stop = func() error { //nolint:contextcheck // the same
 		p.stop = nil
-		p.line.ticks += d.Ticks()
+		p.line.ticks += countTicks(d.Parts())
 		cancel()
 		return errors.Join(<-ran, d.Close())
 	}
@@ -214,20 +215,20 @@ func (p *play) openDaemon(ctx context.Context, first bool) error {
 
 // resetCopy resets the state of the copy for the start.
 func (p *play) resetCopy(ctx context.Context, d *app.App) (err error) {
-	if err := d.Afresh(ctx); err != nil {
+	if err := d.Parts().Watchers.ResetEvents(ctx); err != nil {
 		return err
 	}
-	if p.known, err = d.Known(ctx, p.start, p.past != nil); err != nil {
+	if p.known, err = knownEvents(ctx, d.Parts(), p.start, p.past != nil); err != nil {
 		return err
 	}
 	if p.past != nil {
-		list, err := d.Journal(ctx, p.start, p.start.In(p.zone).AddDate(0, 0, p.o.Days))
+		list, err := readJournals(ctx, d.Parts(), p.start, p.start.In(p.zone).AddDate(0, 0, p.o.Days))
 		if err != nil {
 			return err
 		}
 		p.past.loadJournals(list)
 		p.world.script.past = recordedAnswers(list)
 	}
-	p.spent, err = d.Spending(ctx, offline.Provider)
+	p.spent, err = d.Parts().Usage.Total(ctx, offline.Provider)
 	return err
 }

@@ -13,7 +13,6 @@ import (
 	"hob/autonomy/guard"
 	"hob/autonomy/llm/offline"
 	"hob/channels"
-	"hob/cmd/hob/internal/app"
 	"hob/platform/text/textnorm"
 )
 
@@ -121,7 +120,7 @@ func (p *play) collectResult(ctx context.Context) (*Result, error) {
 	if p.past != nil {
 		out.Replayed = len(p.past.days)
 	}
-	err := p.d.Story(ctx, p.start, func(w app.EventReport) error {
+	err := readStory(ctx, p.d.Parts(), p.start, func(w eventReport) error {
 		if p.known[w.Event.ID] {
 			return nil // unchanged since that day
 		}
@@ -136,14 +135,14 @@ func (p *play) collectResult(ctx context.Context) (*Result, error) {
 	if err != nil {
 		return nil, err
 	}
-	now, err := p.d.Spending(ctx, offline.Provider)
+	now, err := p.d.Parts().Usage.Total(ctx, offline.Provider)
 	if err != nil {
 		return nil, err
 	}
 	out.ModelCalls, out.CostUSD, out.Unpriced = now.Calls-p.spent.Calls, (now.Cost - p.spent.Cost).USD(), now.Unpriced-p.spent.Unpriced
 	p.addQuietDays(end)
 	p.line.addEntry(Entry{At: end, Kind: End, Text: "the simulated time is over"})
-	out.Ticks = p.line.ticks + p.d.Ticks()
+	out.Ticks = p.line.ticks + countTicks(p.d.Parts())
 	out.Inputs = p.line.inputs
 	out.Timeline = p.line.list
 	slices.SortFunc(out.Timeline, func(a, b Entry) int {
@@ -168,7 +167,7 @@ func (p *play) addQuietDays(end time.Time) {
 }
 
 // recordEvent adds an event and its outcome to the timeline.
-func (p *play) recordEvent(id string, w app.EventReport) {
+func (p *play) recordEvent(id string, w eventReport) {
 	base := Entry{Event: id, Source: string(w.Event.Kind), Session: w.Event.Session}
 	with := func(at time.Time, k Kind, text string, change func(*Entry)) {
 		if at.Before(p.start) {
