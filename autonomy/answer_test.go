@@ -63,7 +63,7 @@ func chatEngine(t *testing.T) *engine {
 // writes has the owner write in his chat with Hob, as a reply to a message where one is named.
 func (e *engine) writes(text string, replyTo ...string) string {
 	e.t.Helper()
-	acc, err := e.loop.Receive(e.t.Context(), channels.Inbound{Channel: "pigeon", Chat: "ada", Sender: "ada", FromOwner: true, Text: text, ReplyTo: replyTo, At: time.Now()})
+	acc, err := e.intake.Receive(e.t.Context(), channels.Inbound{Channel: "pigeon", Chat: "ada", Sender: "ada", FromOwner: true, Text: text, ReplyTo: replyTo, At: time.Now()})
 	fatal(e.t, err)
 	return acc.Event
 }
@@ -125,7 +125,7 @@ func TestReview1_ReplyAnswersTheQuestionItRepliesTo(t *testing.T) {
 	e.settle(hello)
 	e.deliver()
 	e.specs["w"] = watchers.Spec{ID: "w", Kind: "file", Mode: watchers.Do, Action: "send it", Report: "pigeon:ada", Provenance: provenance.Owner}
-	fatal(t, e.loop.Fire(t.Context(), "w", []watchers.Signal{{Key: "1", Text: "a file", Source: provenance.Outside}}, nil))
+	fatal(t, e.intake.Fire(t.Context(), "w", []watchers.Signal{{Key: "1", Text: "a file", Source: provenance.Outside}}, nil))
 	a := e.pending(1)[0]
 	e.deliver()
 	var question, reply bus.Delivery
@@ -146,7 +146,7 @@ func TestReview1_ReplyAnswersTheQuestionItRepliesTo(t *testing.T) {
 		e.deliver()
 	}
 	other := channels.Inbound{Channel: "pigeon", Chat: "elsewhere", Sender: "ada", FromOwner: true, Text: "yes", ReplyTo: []string{"m2-" + question.ID}, At: time.Now()}
-	acc, err := e.loop.Receive(t.Context(), other) // the same number is another message there
+	acc, err := e.intake.Receive(t.Context(), other) // the same number is another message there
 	fatal(t, err)
 	e.settle(acc.Event)
 	if len(e.effects.sent) != 0 {

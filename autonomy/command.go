@@ -26,16 +26,10 @@ type commandRun func(ctx context.Context, ev bus.Event, args string) (string, er
 func (l *Loop) commandRuns() map[string]commandRun {
 	return map[string]commandRun{
 		"stop": l.cmdStop, chattext.Steer: l.cmdSteer, chattext.New: l.cmdNew, "status": l.cmdStatus, "undo": l.cmdUndo, "redo": l.cmdRedo,
-		chattext.Forget: l.cmdForget, chattext.Approve: l.cmdYes, chattext.Deny: l.cmdNo, "grants": l.cmdGrants, "revoke": l.cmdRevoke,
+		chattext.Forget: l.cmdForget, chattext.Approve: l.o.Approvals.ApproveByMessage, chattext.Deny: l.o.Approvals.DenyByMessage, "grants": l.cmdGrants, "revoke": l.cmdRevoke,
 		"agent": l.cmdAgent, "why": l.cmdWhy, "quiet": l.cmdQuiet, "pause": l.cmdPause, "resume": l.cmdResume, "snooze": l.cmdSnooze,
 		"model": l.cmdModel, "help": l.cmdHelp, "pair": l.cmdPair, strings.TrimPrefix(channels.PairedCommand, "/"): l.cmdPaired, chattext.Unknown: l.cmdUnknown,
 	}
-}
-
-// isResetCommand reports whether the owner ends a conversation.
-func isResetCommand(ev bus.Event) bool {
-	command, _ := chattext.ParseCommand(ev.Text)
-	return command == chattext.New && ev.Provenance == provenance.Owner
 }
 
 // runCommand runs a command, or reads a bare yes or no as the answer to a question.
@@ -47,7 +41,7 @@ func (l *Loop) runCommand(ctx context.Context, ev bus.Event) (result, error) {
 		said, _ := chattext.ParseAnswer(ev.Text)
 		if said.Talk {
 			var err error
-			res.Answer, res.asks, err = l.replyToBareAnswer(ctx, ev)
+			res.Answer, res.asks, err = l.o.Approvals.ReplyToTalk(ctx, ev)
 			return res, err
 		}
 		if name = chattext.Deny; said.Yes {
@@ -57,7 +51,7 @@ func (l *Loop) runCommand(ctx context.Context, ev bus.Event) (result, error) {
 			args = chattext.All
 		}
 		var err error
-		if res.asks, err = l.approvalsToRepeat(ctx, ev, said.All); err != nil {
+		if res.asks, err = l.o.Approvals.QuestionsToRepeat(ctx, ev, said.All); err != nil {
 			return res, err
 		}
 	}

@@ -2,18 +2,18 @@ package autonomy
 
 import (
 	"context"
+	"fmt"
 	"testing"
 
 	"hob/autonomy/bus"
 	"hob/autonomy/intake/chattext"
-	"hob/autonomy/payload"
 )
 
 // Anyone who reads a code may be the first to send it.
 func TestNoCodeIsShownToAGroup(t *testing.T) {
 	l := &Loop{o: Options{Pair: func(context.Context, string, string) (string, error) { return "2345A-BCDEF", nil }}}
 	for shared, shown := range map[bool]bool{false: true, true: false} {
-		got, err := l.cmdPair(t.Context(), bus.Event{Payload: mustJSON(payload.Message{Shared: shared})}, "pigeon")
+		got, err := l.cmdPair(t.Context(), bus.Event{Payload: fmt.Appendf(nil, `{"shared": %v}`, shared)}, "pigeon")
 		if (err == nil) != shown || (got != "") != shown {
 			t.Errorf("shared %v: %q, %v", shared, got, err)
 		}

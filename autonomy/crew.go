@@ -38,20 +38,6 @@ func placeOf(ev bus.Event, m payload.Message) agents.MessageOrigin {
 	return agents.MessageOriginOf(ev, m)
 }
 
-// dropUnknownSender drops a message of an unknown sender if no agent answers such messages. The sender
-// gets no reply.
-func (l *Loop) dropUnknownSender(ctx context.Context, in channels.Inbound, ev bus.Event) error {
-	if l.o.Crew == nil || in.FromOwner {
-		return nil
-	}
-	_, err := l.o.Crew.CurrentAgent(ctx, agents.MessageOrigin{Session: ev.Session, Channel: ev.Channel, Chat: ev.Chat, Name: in.ChatName, Server: in.Server})
-	if errors.Is(err, agents.ErrNobody) {
-		l.o.Log.Info("a message was dropped, since no agent answers there", "channel", ev.Channel, "chat", ev.Chat, "sender", ev.Sender)
-		return fmt.Errorf("%w: %w", channels.ErrStranger, err)
-	}
-	return err
-}
-
 // creatorAgent finds the agent that created a watcher or schedule. That agent runs it, so that an
 // agent cannot gain tools by waiting.
 func (l *Loop) creatorAgent(ctx context.Context, ev bus.Event, f payload.Signal) (agents.Member, error) {

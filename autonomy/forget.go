@@ -2,6 +2,8 @@ package autonomy
 
 import (
 	"context"
+	"encoding/json"
+	"fmt"
 
 	"hob/autonomy/bus"
 	"hob/autonomy/intake/chattext"
@@ -24,11 +26,15 @@ func parseForgetRequest(ev bus.Event) string {
 // such call; this conversation gets the answer.
 func (l *Loop) runForget(ctx context.Context, ev bus.Event, text string) (result, error) {
 	res := result{how: "call", kind: channels.Reply, said: true, session: ev.Session, channel: ev.Channel, chat: ev.Chat}
+	args, err := json.Marshal(map[string]any{"query": text, "everything": true})
+	if err != nil {
+		return res, fmt.Errorf("encode the arguments of %s: %w", chattext.Forget, err)
+	}
 	own := ev
 	own.Session = "tool:" + ev.ID
 	t := turn.Turn{
 		Event: own, Text: "/" + chattext.Forget, Source: provenance.Owner, Attended: true, Origin: ev.Channel, Report: ev.Session, Channel: ev.Channel, Chat: ev.Chat,
-		Call:      &llm.ToolCall{Name: chattext.Forget, Args: mustJSON(map[string]any{"query": text, "everything": true})},
+		Call:      &llm.ToolCall{Name: chattext.Forget, Args: args},
 		Cancelled: l.wasCancelled(ev.ID), Hold: l.holdFunc(ev.ID), Person: ownerPerson, Level: l.o.Level(ev.Channel, ownerPerson),
 	}
 	out, err := l.o.Runner.Run(ctx, t)

@@ -10,6 +10,7 @@ import (
 
 	"hob/autonomy/bus"
 	"hob/autonomy/guard"
+	"hob/autonomy/intake"
 	"hob/autonomy/llm"
 	"hob/autonomy/mind/goals"
 	"hob/autonomy/payload"
@@ -246,7 +247,7 @@ func (l *Loop) goalFailed(ctx context.Context, t *activeTurn, res result, cause 
 				return err
 			}
 		}
-		return l.tellTx(tx, from, key, text, report)
+		return l.o.Intake.NotifyTx(tx, intake.Notice{Key: key, Text: text, Report: report, Source: from})
 	}
 	return l.commitResult(ctx, t, res)
 }

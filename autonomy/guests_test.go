@@ -7,7 +7,7 @@ import (
 	"testing"
 	"time"
 
-	"hob/autonomy"
+	"hob/autonomy/intake"
 	"hob/autonomy/llm/llmtest"
 	"hob/channels"
 )
@@ -16,9 +16,9 @@ import (
 // call and do not affect other senders or the owner.
 func TestAGuestMayNotWriteWithoutEnd(t *testing.T) {
 	model := llmtest.NewScripted(llmtest.Options{Otherwise: &llmtest.Answer{Text: "hello"}})
-	e := start(t, setup{model: model, change: func(o *autonomy.Options) { o.GuestMessages = 3 }})
+	e := start(t, setup{model: model, inbox: func(o *intake.Options) { o.GuestMessages = 3 }})
 	write := func(sender, key string, owner bool) (string, error) {
-		acc, err := e.loop.Receive(t.Context(), channels.Inbound{
+		acc, err := e.intake.Receive(t.Context(), channels.Inbound{
 			Channel: "mail", Chat: sender, Sender: sender, FromOwner: owner, Text: "hi " + key, Key: key, At: time.Now(),
 		})
 		if err == nil {
@@ -45,17 +45,17 @@ func TestAGuestMayNotWriteWithoutEnd(t *testing.T) {
 		t.Errorf("told %q", ev.Answer)
 	}
 	for i := range 5 {
-		if _, err := write("bob", fmt.Sprint("more", i), false); !errors.Is(err, autonomy.ErrTooMany) || !errors.Is(err, channels.ErrStranger) {
+		if _, err := write("bob", fmt.Sprint("more", i), false); !errors.Is(err, intake.ErrTooMany) || !errors.Is(err, channels.ErrStranger) {
 			t.Errorf("message %d more: %v", i, err)
 		}
 	}
 	for sender, full := range map[string]bool{"bob": true, "eve": false} {
-		_, _, err := e.loop.Known(t.Context(), channels.Inbound{Channel: "mail", Sender: sender, Key: "files"})
+		_, _, err := e.intake.Known(t.Context(), channels.Inbound{Channel: "mail", Sender: sender, Key: "files"})
 		if errors.Is(err, channels.ErrStranger) != full {
 			t.Errorf("asked about the files of %s: %v", sender, err)
 		}
 	}
-	if _, known, err := e.loop.Known(t.Context(), channels.Inbound{Channel: "mail", Sender: "bob", Key: "1"}); err != nil || !known {
+	if _, known, err := e.intake.Known(t.Context(), channels.Inbound{Channel: "mail", Sender: "bob", Key: "1"}); err != nil || !known {
 		t.Errorf("a repeat is not known: %v", err)
 	}
 	if n := len(model.Requests()); n != asked {

@@ -10,9 +10,11 @@ import (
 	"time"
 
 	"hob/autonomy"
+	"hob/autonomy/approvals"
 	"hob/autonomy/bus"
 	"hob/autonomy/explain"
 	"hob/autonomy/guard"
+	"hob/autonomy/intake"
 	"hob/autonomy/llm"
 	"hob/autonomy/mind/goals"
 	"hob/autonomy/notify"
@@ -44,6 +46,8 @@ type engine struct {
 	loop      *autonomy.Loop
 	undo      *undo.Reverter
 	explainer *explain.Explainer
+	intake    *intake.Intake
+	approvals *approvals.Decider
 	effects   *effects
 	specs     map[string]watchers.Spec
 	stop      func()
@@ -132,7 +136,8 @@ type setup struct {
 	hooks    []turn.Hook
 	results  turn.Results
 	guard    guard.Options
-	watchers explain.Watchers // they explain their silence
+	watchers explain.Watchers      // they explain their silence
+	inbox    func(*intake.Options) // changes the options of the intake
 	// choose makes the chooser of models, instead of one model for all turns.
 	choose func(*store.Store) *modelrouter.Router
 	quiet  []notify.QuietWindow // notices are deferred then
@@ -208,10 +213,19 @@ func start(t testing.TB, s setup) *engine {
 	fatal(t, err)
 	e.undo, err = undo.New(undo.Options{Store: e.store, Bus: e.bus, Guard: e.guard, Catalogue: catalogue})
 	fatal(t, err)
+	e.approvals, err = approvals.New(approvals.Options{Store: e.store, Bus: e.bus, Guard: e.guard, Channels: pushChannels(s.pushes)})
+	fatal(t, err)
+	in := intake.Options{
+		Store: e.store, Bus: e.bus, Sessions: e.sessions, Channels: pushChannels(s.pushes), Watchers: watcherRecords{e.specs}, Answers: e.approvals, QueueNotices: true,
+	}
+	if s.inbox != nil {
+		s.inbox(&in)
+	}
+	e.intake, err = intake.New(in)
+	fatal(t, err)
 	opt := autonomy.Options{
-		Store: e.store, Bus: e.bus, Guard: e.guard, Sessions: e.sessions, Compactor: compactor, Runner: e.runner, Catalogue: catalogue, Undo: e.undo, Zone: zone, QueueNotices: true, Notices: notices,
-		Watcher: func(_ context.Context, id string) (watchers.Spec, error) { return e.specs[id], nil },
-		Pushes:  func(c string) bool { return s.pushes[c] }, Drain: 50 * time.Millisecond,
+		Store: e.store, Bus: e.bus, Guard: e.guard, Sessions: e.sessions, Compactor: compactor, Runner: e.runner, Catalogue: catalogue, Undo: e.undo, Zone: zone, Notices: notices, Intake: e.intake, Approvals: e.approvals,
+		Drain: 50 * time.Millisecond,
 	}
 	if notices != nil {
 		opt.Due = append(opt.Due, notices.Due)
@@ -244,6 +258,26 @@ func start(t testing.TB, s setup) *engine {
 	return e
 }
 
+// watcherRecords are watchers that see no messages.
+type watcherRecords struct{ specs map[string]watchers.Spec }
+
+func (w watcherRecords) Get(_ context.Context, id string) (watchers.Spec, error) {
+	return w.specs[id], nil
+}
+
+func (watcherRecords) WantsMessage(context.Context, watchers.Message) (bool, error) {
+	return false, nil
+}
+
+func (watcherRecords) DispatchTx(*store.Tx, watchers.Message) ([]watchers.MessageSignal, error) {
+	return nil, nil
+}
+
+// pushChannels are the channels that send by themselves.
+type pushChannels map[string]bool
+
+func (p pushChannels) Pushes(channel string) bool { return p[channel] }
+
 func fatal(t testing.TB, err error) {
 	t.Helper()
 	if err != nil {
@@ -257,7 +291,7 @@ const testClient = "page"
 // put sends a message of the owner without waiting.
 func (e *engine) put(session, text, key string) string {
 	e.t.Helper()
-	acc, err := e.loop.Receive(e.t.Context(), channels.Inbound{Channel: "web", Client: testClient, Session: session, FromOwner: true, Text: text, Key: key})
+	acc, err := e.intake.Receive(e.t.Context(), channels.Inbound{Channel: "web", Client: testClient, Session: session, FromOwner: true, Text: text, Key: key})
 	fatal(e.t, err)
 	return acc.Event
 }

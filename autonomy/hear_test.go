@@ -8,8 +8,8 @@ import (
 	"strings"
 	"testing"
 
-	"hob/autonomy"
 	"hob/autonomy/bus"
+	"hob/autonomy/intake"
 	"hob/channels"
 	"hob/platform/provenance"
 	"hob/platform/store"
@@ -18,6 +18,7 @@ import (
 
 // ears fire for each message with "launch", and for unknown senders if configured.
 type ears struct {
+	watcherRecords
 	strangers bool
 	err       error
 	shown     []string
@@ -58,10 +59,10 @@ func (e *engine) noticed() (out []string) {
 // message is seen once, and a command never.
 func TestMessagesAreHeard(t *testing.T) {
 	h := &ears{}
-	e := start(t, setup{idle: true, change: func(o *autonomy.Options) { o.Ears = h }})
+	e := start(t, setup{idle: true, inbox: func(o *intake.Options) { o.Watchers = h }})
 	bob := channels.Inbound{Channel: "chat", Chat: "7", Sender: "7", SenderName: "Bob", Text: "the launch is off", Key: "k1"}
 	h.err = errors.New("disk full")
-	if _, err := e.loop.Receive(t.Context(), bob); err == nil {
+	if _, err := e.intake.Receive(t.Context(), bob); err == nil {
 		t.Fatal("accepted although the watchers failed")
 	}
 	if list, err := e.bus.List(t.Context(), "", "", 10); err != nil || len(list) > 0 {
@@ -69,7 +70,7 @@ func TestMessagesAreHeard(t *testing.T) {
 	}
 	h.err = nil
 	for range 2 {
-		_, err := e.loop.Receive(t.Context(), bob)
+		_, err := e.intake.Receive(t.Context(), bob)
 		fatal(t, err)
 	}
 	e.put("main", "/status launch", "")
@@ -80,7 +81,7 @@ func TestMessagesAreHeard(t *testing.T) {
 		t.Error("a command was shown to the watchers")
 	}
 	var past []string
-	fatal(t, e.loop.ReplayMessages(t.Context(), bob.At, func(m watchers.Message) error {
+	fatal(t, e.intake.ReplayMessages(t.Context(), bob.At, func(m watchers.Message) error {
 		past = append(past, m.SenderName+": "+m.Text)
 		return nil
 	}))
@@ -94,9 +95,9 @@ func TestMessagesAreHeard(t *testing.T) {
 func TestStrangersAreOverheard(t *testing.T) {
 	for _, asked := range []bool{false, true} {
 		h := &ears{strangers: asked}
-		e := start(t, setup{idle: true, change: func(o *autonomy.Options) { o.Ears = h }})
+		e := start(t, setup{idle: true, inbox: func(o *intake.Options) { o.Watchers = h }})
 		hear := channels.Channel(loud{})
-		m, err := channels.New(channels.Options{Outbox: e.bus.Outbox(), Receiver: e.loop, Log: slog.New(slog.DiscardHandler), Channels: map[string]channels.Channel{"chat": hear}})
+		m, err := channels.New(channels.Options{Outbox: e.bus.Outbox(), Receiver: e.intake, Log: slog.New(slog.DiscardHandler), Channels: map[string]channels.Channel{"chat": hear}})
 		fatal(t, err)
 		ctx, cancel := context.WithCancelCause(t.Context())
 		fatal(t, m.Run(context.WithValue(ctx, ended{}, cancel)))

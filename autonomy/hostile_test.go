@@ -104,7 +104,7 @@ func TestReview1_WatchersQuestionIsAnsweredByItsID(t *testing.T) {
 	e := start(t, setup{model: m})
 	e.say("chat", "hello")
 	e.specs["w"] = watchers.Spec{ID: "w", Kind: "file", Mode: watchers.Do, Action: "send it", Report: "chat", Provenance: provenance.Owner}
-	fatal(t, e.loop.Fire(t.Context(), "w", []watchers.Signal{{Key: "1", Text: "a file", Source: provenance.Outside}}, nil))
+	fatal(t, e.intake.Fire(t.Context(), "w", []watchers.Signal{{Key: "1", Text: "a file", Source: provenance.Outside}}, nil))
 	a := e.pending(1)[0]
 	for _, word := range []string{"yes", "ok", "/yes", "/yes all"} {
 		if got := e.say("chat", word); !strings.Contains(got, "/yes "+a.ID) || len(e.effects.sent) != 0 {
@@ -136,7 +136,7 @@ func TestAGuestLearnsNothingWithoutTheOwner(t *testing.T) {
 		t.Fatalf("the owner: %q", got)
 	}
 	guest := channels.Inbound{Channel: "mail", Chat: "bob", Sender: "bob", Text: "what does the diary say?"}
-	acc, err := e.loop.Receive(ctx, guest)
+	acc, err := e.intake.Receive(ctx, guest)
 	fatal(t, err)
 	a := e.pending(1)[0]
 	if a.Event != acc.Event || a.Attended {
@@ -144,7 +144,7 @@ func TestAGuestLearnsNothingWithoutTheOwner(t *testing.T) {
 	}
 	for _, text := range []string{"yes", "/approve", "/yes " + a.ID, "/stop"} {
 		guest.Text = text
-		_, err = e.loop.Receive(ctx, guest)
+		_, err = e.intake.Receive(ctx, guest)
 		fatal(t, err)
 	}
 	ds, err := e.bus.EventDeliveries(ctx, acc.Event)
@@ -162,12 +162,12 @@ func TestNoReportsToAStranger(t *testing.T) {
 	m := scripted(llmtest.Answer{Text: "hello bob"}, llmtest.Answer{Text: "hello owner"})
 	e := start(t, setup{model: m, pushes: map[string]bool{"mail": true}})
 	ctx := t.Context()
-	acc, err := e.loop.Receive(ctx, channels.Inbound{Channel: "mail", Chat: "bob", Sender: "bob", Text: "hello"})
+	acc, err := e.intake.Receive(ctx, channels.Inbound{Channel: "mail", Chat: "bob", Sender: "bob", Text: "hello"})
 	fatal(t, err)
 	e.settle(acc.Event)
 	e.say("home", "hello")
 	e.specs["w"] = watchers.Spec{ID: "w", Kind: "file", Mode: watchers.Notify, Report: "mail:bob", Provenance: provenance.Outside}
-	fatal(t, e.loop.Fire(ctx, "w", []watchers.Signal{{Key: "1", Text: "payslip.pdf is there", Source: provenance.Outside}}, nil))
+	fatal(t, e.intake.Fire(ctx, "w", []watchers.Signal{{Key: "1", Text: "payslip.pdf is there", Source: provenance.Outside}}, nil))
 	deadline := time.Now().Add(60 * time.Second)
 	for time.Now().Before(deadline) {
 		ds, err := e.bus.Deliveries(ctx, "", "", "", 10)

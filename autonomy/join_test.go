@@ -17,7 +17,7 @@ import (
 
 func (e *engine) hears(settle time.Duration, key, text string) channels.Accepted {
 	e.t.Helper()
-	acc, err := e.loop.Receive(e.t.Context(), channels.Inbound{
+	acc, err := e.intake.Receive(e.t.Context(), channels.Inbound{
 		Channel: "chat", Chat: "7", Sender: "ada", FromOwner: true, Text: text, Key: key, Debounce: settle,
 		Outside: []string{"with " + text}, Images: []channels.Image{{MIME: "image/png", Data: []byte(text)}},
 	})
@@ -195,7 +195,7 @@ func TestReview2_JoinedPartsKeepTheirOrigins(t *testing.T) {
 		{Text: "and that", Outside: []string{"x,y"}, OutsideFrom: []channels.TextSource{{Origin: channels.FromFile, Name: "a.csv"}}},
 	} {
 		in.Channel, in.Chat, in.Sender, in.FromOwner, in.Key, in.Debounce = "chat", "7", "ada", true, fmt.Sprint(i), 20*time.Second
-		acc, err := e.loop.Receive(t.Context(), in)
+		acc, err := e.intake.Receive(t.Context(), in)
 		fatal(t, err)
 		if id == "" {
 			id = acc.Event

@@ -9,9 +9,11 @@ import (
 	"time"
 
 	"hob/autonomy/agents"
+	"hob/autonomy/approvals"
 	"hob/autonomy/bus"
 	"hob/autonomy/explain"
 	"hob/autonomy/guard"
+	"hob/autonomy/intake"
 	"hob/autonomy/mind/goals"
 	"hob/autonomy/mind/learn"
 	"hob/autonomy/notify"
@@ -20,10 +22,8 @@ import (
 	"hob/autonomy/turn"
 	"hob/autonomy/undo"
 	"hob/channels"
-	"hob/platform/net/hooksig"
 	"hob/platform/store"
 	"hob/tools"
-	"hob/watchers"
 )
 
 // Options of New; those without a default are required.
@@ -39,6 +39,10 @@ type Options struct {
 	// Explain answers /why, Undo reverts actions.
 	Explain *explain.Explainer
 	Undo    *undo.Reverter
+	// Intake puts notices into the inbox.
+	Intake *intake.Intake
+	// Approvals applies answers to approval requests.
+	Approvals *approvals.Decider
 	// Goals are the owner's goals; nil disables them. Facts supplies the values for rules
 	// without a model. Offline reports that an agent has no model.
 	Goals   *goals.Goals
@@ -53,13 +57,6 @@ type Options struct {
 	// Crew selects the agent for a message and stores the agents' tasks; nil means only the
 	// default agent.
 	Crew *agents.Registry
-	// Watcher reads a watcher's record.
-	Watcher func(ctx context.Context, id string) (watchers.Spec, error)
-	// Ears passes messages to watchers; nil disables this.
-	Ears MessageWatchers
-	// Pushes reports whether the named channel is running and sends on its own (clients do not
-	// pull).
-	Pushes func(channel string) bool
 	// Learn reads a turn. The returned function stores the lessons in the transaction that ends
 	// the turn.
 	Learn func(t learn.Turn) func(tx *store.Tx)
@@ -71,23 +68,15 @@ type Options struct {
 	Pair func(ctx context.Context, channel, by string) (string, error)
 	// Status writes the answer of /status.
 	Status func(ctx context.Context) (string, error)
-	// Triggers maps names to the configured webhooks.
-	Triggers map[string]Trigger
 	// Notify is the channel for notices. "" or "origin" selects the conversation of the cause;
 	// Auto asks Where.
 	Notify string
 	// Where returns the channel that reaches the owner now, "" for the conversation of the
 	// cause; nil always means "".
 	Where func(ctx context.Context) string
-	// QueueNotices notifies senders on other channels of their place in the queue.
-	QueueNotices bool
-	// SharedGroups: the members of a group chat share one conversation.
-	SharedGroups bool
 	// Level limits Hob's autonomy level for a person ("owner", "channel:sender", "" for no
 	// specific person) in a channel. "" means no limit; nil disables limits.
 	Level func(channel, person string) guard.Level
-	// GuestMessages is the maximum number of messages per hour of each guest; 0 means no limit.
-	GuestMessages int
 	// KeepTraces is how long Hob stores the traces of ticks and the outcome of notices; 0 means
 	// forever.
 	KeepTraces time.Duration
@@ -115,21 +104,13 @@ type Options struct {
 	Log    *slog.Logger
 }
 
-// Trigger is a webhook that starts a turn.
-type Trigger struct {
-	Action  string         // the instruction, in plain words
-	Session string         // where to report
-	Secret  hooksig.Secret // no value: the API token is required
-}
-
 // Loop is the engine. Its methods may be called concurrently; call Run once.
 type Loop struct {
 	o     Options
 	freed chan struct{}
 	// chores wait for an idle moment; see tidyLater.
 	chores  chan maintenanceJob
-	unfound atomic.Bool // messages exist that are not indexed yet
-	guests  guestLimiter
+	unfound atomic.Bool  // messages exist that are not indexed yet
 	asker   *turn.Runner // puts the decisions of goals before the owner
 	looks   atomic.Int64 // turns of the loop since it started
 	inputs  atomic.Int64 // of them with an input
@@ -155,7 +136,7 @@ type activeTurn struct {
 
 // New checks the options.
 func New(o Options) (*Loop, error) {
-	if o.Store == nil || o.Bus == nil || o.Guard == nil || o.Sessions == nil || o.Runner == nil || o.Catalogue == nil || o.Explain == nil || o.Undo == nil || o.Watcher == nil || o.Zone == nil {
+	if o.Store == nil || o.Bus == nil || o.Guard == nil || o.Sessions == nil || o.Runner == nil || o.Catalogue == nil || o.Explain == nil || o.Undo == nil || o.Intake == nil || o.Approvals == nil || o.Zone == nil {
 		return nil, errors.New("autonomy: an option is missing")
 	}
 	if o.Tick <= 0 {
@@ -185,9 +166,6 @@ func New(o Options) (*Loop, error) {
 	if o.Level == nil {
 		o.Level = func(string, string) guard.Level { return "" }
 	}
-	if o.Pushes == nil {
-		o.Pushes = func(string) bool { return false }
-	}
 	if o.Offline == nil {
 		o.Offline = func(context.Context, string) bool { return false }
 	}
@@ -196,7 +174,7 @@ func New(o Options) (*Loop, error) {
 		return nil, err
 	}
 	return &Loop{
-		o: o, asker: asker, guests: guestLimiter{perHour: o.GuestMessages}, freed: make(chan struct{}, 1),
+		o: o, asker: asker, freed: make(chan struct{}, 1),
 		running: map[string]*activeTurn{}, cancelled: map[string]bool{}, chores: make(chan maintenanceJob, 64),
 	}, nil
 }

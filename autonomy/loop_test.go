@@ -14,6 +14,7 @@ import (
 	"hob/autonomy"
 	"hob/autonomy/bus"
 	"hob/autonomy/guard"
+	"hob/autonomy/intake"
 	"hob/autonomy/llm/llmtest"
 	"hob/channels"
 	"hob/platform/provenance"
@@ -164,10 +165,10 @@ func TestApprovalsSurviveARestart(t *testing.T) {
 	if len(waiting) != 1 {
 		t.Fatalf("approvals after a restart: %+v", waiting)
 	}
-	if _, err := e.loop.Answer(t.Context(), waiting[0].ID, guard.Answer{Approved: true, By: "api"}); err != nil {
+	if _, err := e.approvals.Answer(t.Context(), waiting[0].ID, guard.Answer{Approved: true, By: "api"}); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := e.loop.Answer(t.Context(), waiting[0].ID, guard.Answer{Approved: false, By: "api"}); err == nil {
+	if _, err := e.approvals.Answer(t.Context(), waiting[0].ID, guard.Answer{Approved: false, By: "api"}); err == nil {
 		t.Error("a second answer was taken")
 	}
 	if got := e.await(id).Answer; got != "finished" {
@@ -361,7 +362,7 @@ func TestWatcherNoticesNeedNoModel(t *testing.T) {
 	saved := false
 	signal := watchers.Signal{Key: "a.pdf@1", Text: "New file: a.pdf", Source: provenance.Outside}
 	for range 2 { // a repeated occurrence is reported once
-		fatal(t, e.loop.Fire(t.Context(), "w1", []watchers.Signal{signal}, func(*store.Tx) error { saved = true; return nil }))
+		fatal(t, e.intake.Fire(t.Context(), "w1", []watchers.Signal{signal}, func(*store.Tx) error { saved = true; return nil }))
 	}
 	list, err := e.bus.List(t.Context(), "watcher:w1", "", 10)
 	fatal(t, err)
@@ -379,7 +380,7 @@ func TestWatcherNoticesNeedNoModel(t *testing.T) {
 func TestAFailingSaveTakesTheSignalBack(t *testing.T) {
 	e := start(t, setup{})
 	e.specs["w1"] = watchers.Spec{ID: "w1", Kind: "file", Mode: watchers.Notify, Report: "home"}
-	err := e.loop.Fire(t.Context(), "w1", []watchers.Signal{{Key: "k", Text: "x"}}, func(*store.Tx) error { return fmt.Errorf("no") })
+	err := e.intake.Fire(t.Context(), "w1", []watchers.Signal{{Key: "k", Text: "x"}}, func(*store.Tx) error { return fmt.Errorf("no") })
 	if err == nil {
 		t.Fatal("no error")
 	}
@@ -457,13 +458,13 @@ func TestEveryEntryMeetsTheSameGate(t *testing.T) {
 		}
 		return llmtest.Answer{Calls: []llmtest.Call{{Name: "use_tool", Args: `{"name":"send_text","arguments":{"text":"x"}}`}}}, true
 	}})
-	e := start(t, setup{model: m, change: func(o *autonomy.Options) { o.Triggers = map[string]autonomy.Trigger{"hook": {Action: "send it"}} }})
+	e := start(t, setup{model: m, inbox: func(o *intake.Options) { o.Triggers = map[string]intake.Trigger{"hook": {Action: "send it"}} }})
 	ctx := t.Context()
 	in := channels.Inbound{Channel: "web", FromOwner: true, Text: "send it"}
 	receive := func(session, via string, outside ...string) {
 		in := in
 		in.Session, in.Via, in.Outside = session, via, outside
-		_, err := e.loop.Receive(ctx, in)
+		_, err := e.intake.Receive(ctx, in)
 		fatal(t, err)
 	}
 	receive("chat", "")
@@ -472,11 +473,11 @@ func TestEveryEntryMeetsTheSameGate(t *testing.T) {
 	e.specs["w"] = watchers.Spec{ID: "w", Kind: "file", Mode: watchers.Do, Action: "send it", Report: "chat", Provenance: provenance.Owner}
 	e.specs["c"] = watchers.Spec{ID: "c", Kind: "cron", Timed: true, Mode: watchers.Do, Action: "send it", Report: "chat", Provenance: provenance.Owner}
 	for _, id := range []string{"w", "c"} {
-		fatal(t, e.loop.Fire(ctx, id, []watchers.Signal{{Key: "1", Text: "it happened", Source: provenance.Outside}}, nil))
+		fatal(t, e.intake.Fire(ctx, id, []watchers.Signal{{Key: "1", Text: "it happened", Source: provenance.Outside}}, nil))
 	}
-	_, err := e.loop.Trigger(ctx, "hook", "1", []byte(`{"a":1}`))
+	_, err := e.intake.Trigger(ctx, "hook", "1", []byte(`{"a":1}`))
 	fatal(t, err)
-	_, err = e.loop.Call(ctx, "cli", "send_text", []byte(`{"text":"x"}`))
+	_, err = e.intake.Call(ctx, "cli", "send_text", []byte(`{"text":"x"}`))
 	fatal(t, err)
 
 	const ways = 7

@@ -16,13 +16,6 @@ import (
 	"hob/platform/store"
 )
 
-const steerMark = "\x1fsteer\x1f"
-
-// steerLane returns a separate queue, so that the words wait only for the turn.
-func steerLane(session, event string) string { return session + steerMark + event }
-
-func isSteering(ev bus.Event) bool { return strings.HasPrefix(ev.Lane, ev.Session+steerMark) }
-
 // steerTurn hands the words to the session's running turn, which takes them up at
 // its next step and finishes this event with that step. When there is no turn,
 // or it ends before it could, they are an ordinary message.

@@ -10,6 +10,7 @@ import (
 
 	"hob/autonomy/agents"
 	"hob/autonomy/bus"
+	"hob/autonomy/intake"
 	"hob/autonomy/intake/chattext"
 	"hob/autonomy/llm"
 	"hob/autonomy/mind/goals"
@@ -42,10 +43,10 @@ type result struct {
 func (l *Loop) answerEvent(ctx context.Context, ev bus.Event) (result, error) {
 	switch ev.Kind {
 	case bus.Message:
-		if isSteering(ev) {
+		if intake.IsSteering(ev) {
 			return l.steerTurn(ctx, ev)
 		}
-		if ev.Lane != ev.Session || isResetCommand(ev) {
+		if ev.Lane != ev.Session || intake.IsReset(ev) {
 			return l.runCommand(ctx, ev)
 		}
 		return l.answerMessage(ctx, ev)
@@ -263,20 +264,19 @@ func (l *Loop) runOwnerCall(ctx context.Context, ev bus.Event) (result, error) {
 	return result{Outcome: out, how: "call"}, err
 }
 
-// Call makes a tool call durable, as the owner's own, and returns its event.
-func (l *Loop) Call(ctx context.Context, session, tool string, args json.RawMessage) (string, error) {
-	id := bus.NewID()
-	acc, err := l.o.Bus.Put(ctx, bus.Event{
-		ID: id, Kind: bus.Task, Source: "tool", Session: "tool:" + id, Lane: bus.CommandLane(id), Channel: "web", Text: tool,
-		Payload: mustJSON(payload.ToolCall{Tool: tool, Args: args, Report: session}), Provenance: provenance.Owner,
-	})
-	return acc.Event, err
-}
-
 func (l *Loop) wasCancelled(event string) bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	yes := l.cancelled[event]
 	delete(l.cancelled, event)
 	return yes
+}
+
+// replyRateLimited answers a guest who has written too much, without a model.
+func (l *Loop) replyRateLimited(ev bus.Event, m payload.Message) result {
+	res := result{how: "limit", kind: channels.Reply, said: true, session: ev.Session, channel: ev.Channel, chat: ev.Chat}
+	res.Answer = fmt.Sprintf("That was a lot for one hour: I read at most %d messages an hour from you. What you write before %s I do not see; please write again then.",
+		l.o.Intake.GuestLimit(), m.Until.In(l.o.Zone()).Format("15:04"))
+	res.Source = provenance.Hob
+	return res
 }

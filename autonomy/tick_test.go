@@ -84,7 +84,7 @@ func TestEachTickWithAnInputLeavesATrace(t *testing.T) {
 	e.settle(first)
 	e.tells("tick last", "woken by: ", `"hello"`, "a message from you, answered by the model", "; done")
 	e.specs["w-1"] = watchers.Spec{ID: "w-1", Kind: "feed", Title: "the news", Mode: watchers.Notify, Report: "main", Provenance: provenance.Owner}
-	fatal(t, e.loop.Fire(t.Context(), "w-1", []watchers.Signal{{Key: "1", Text: "A fire", Source: provenance.Outside, At: time.Now()}}, nil))
+	fatal(t, e.intake.Fire(t.Context(), "w-1", []watchers.Signal{{Key: "1", Text: "A fire", Source: provenance.Outside, At: time.Now()}}, nil))
 	list, err := e.bus.List(t.Context(), "watcher:w-1", "", 1)
 	fatal(t, err)
 	e.settle(list[0].ID)
@@ -105,7 +105,7 @@ func TestEachTickWithAnInputLeavesATrace(t *testing.T) {
 func TestTracesOfFailedTicks(t *testing.T) {
 	e := start(t, setup{watchers: silent{}})
 	e.specs["w-1"] = watchers.Spec{ID: "w-1", Kind: "feed", Title: "the news", Mode: watchers.Do, Action: "summarise it", Report: "main", Provenance: provenance.Owner}
-	fatal(t, e.loop.Fire(t.Context(), "w-1", []watchers.Signal{{Key: "1", Text: "A fire", At: time.Now()}}, nil))
+	fatal(t, e.intake.Fire(t.Context(), "w-1", []watchers.Signal{{Key: "1", Text: "A fire", At: time.Now()}}, nil))
 	list, err := e.bus.List(t.Context(), "watcher:w-1", "", 1)
 	fatal(t, err)
 	e.waitUntil("the turn fails", func() bool { // the next attempt is in a minute
@@ -125,7 +125,7 @@ func TestSilenceOfWhatWasToldAlready(t *testing.T) {
 	e := start(t, setup{quiet: []notify.QuietWindow{}, watchers: silent{}})
 	for i, id := range []string{"w-2", "w-3"} {
 		e.specs[id] = watchers.Spec{ID: id, Kind: "feed", Title: fmt.Sprintf("news %d", i), Mode: watchers.Notify, Report: "main", Provenance: provenance.Owner}
-		fatal(t, e.loop.Fire(t.Context(), id, []watchers.Signal{{Key: "1", Text: "The comet is back", Payload: json.RawMessage(`{"item":7}`), Source: provenance.Outside, At: time.Now()}}, nil))
+		fatal(t, e.intake.Fire(t.Context(), id, []watchers.Signal{{Key: "1", Text: "The comet is back", Payload: json.RawMessage(`{"item":7}`), Source: provenance.Outside, At: time.Now()}}, nil))
 		list, err := e.bus.List(t.Context(), "watcher:"+id, "", 1)
 		fatal(t, err)
 		e.settle(list[0].ID)
@@ -139,7 +139,7 @@ func TestOriginsOfADigest(t *testing.T) {
 	e := start(t, setup{quiet: []notify.QuietWindow{{Start: 0, End: 24 * 60}}, watchers: silent{}})
 	for _, id := range []string{"w-2", "w-3"} {
 		e.specs[id] = watchers.Spec{ID: id, Kind: "feed", Title: "news of " + id, Mode: watchers.Notify, Report: "main", Provenance: provenance.Owner}
-		fatal(t, e.loop.Fire(t.Context(), id, []watchers.Signal{{Key: "1", Text: "A word from " + id, Source: provenance.Outside, At: time.Now()}}, nil))
+		fatal(t, e.intake.Fire(t.Context(), id, []watchers.Signal{{Key: "1", Text: "A word from " + id, Source: provenance.Outside, At: time.Now()}}, nil))
 		list, err := e.bus.List(t.Context(), "watcher:"+id, "", 1)
 		fatal(t, err)
 		e.settle(list[0].ID)
@@ -182,7 +182,7 @@ func TestWhatDidNotArriveIsNotTold(t *testing.T) {
 	})
 	e.specs["w-1"] = watchers.Spec{ID: "w-1", Kind: "feed", Title: "the news", Mode: watchers.Notify, Report: "main", Provenance: provenance.Owner}
 	for _, text := range []string{"A fire", "A flood", "A storm"} {
-		fatal(t, e.loop.Fire(t.Context(), "w-1", []watchers.Signal{{Key: text, Text: text, Source: provenance.Outside, At: time.Now()}}, nil))
+		fatal(t, e.intake.Fire(t.Context(), "w-1", []watchers.Signal{{Key: text, Text: text, Source: provenance.Outside, At: time.Now()}}, nil))
 	}
 	list, err := e.bus.List(t.Context(), "watcher:w-1", "", 3)
 	fatal(t, err)

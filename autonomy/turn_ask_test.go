@@ -45,7 +45,7 @@ func (e *engine) open() []guard.Approval {
 
 func (e *engine) answer(id string, yes bool) {
 	e.t.Helper()
-	_, err := e.loop.Answer(e.t.Context(), id, guard.Answer{Approved: yes, By: "api"})
+	_, err := e.approvals.Answer(e.t.Context(), id, guard.Answer{Approved: yes, By: "api"})
 	fatal(e.t, err)
 }
 
@@ -258,7 +258,7 @@ func TestATurnThatWasGivenUpIsMended(t *testing.T) {
 	e := start(t, setup{model: m})
 	e.specs["c"] = watchers.Spec{ID: "c", Kind: "cron", Timed: true, Mode: watchers.Do, Action: "do it", Report: "home", Provenance: provenance.Owner}
 	for i, want := range []bus.State{bus.Dead, bus.Done} {
-		fatal(t, e.loop.Fire(t.Context(), "c", []watchers.Signal{{Key: fmt.Sprint(i), Text: "now"}}, nil))
+		fatal(t, e.intake.Fire(t.Context(), "c", []watchers.Signal{{Key: fmt.Sprint(i), Text: "now"}}, nil))
 		list, err := e.bus.List(t.Context(), "schedule:c", "", 1)
 		fatal(t, err)
 		if ev := e.await(list[0].ID); ev.State != want {

@@ -4,7 +4,7 @@ import (
 	"strings"
 	"testing"
 
-	"hob/autonomy"
+	"hob/autonomy/intake"
 	"hob/autonomy/llm/llmtest"
 	"hob/channels"
 )
@@ -12,7 +12,7 @@ import (
 // hear receives a message of a group and returns its conversation and answer.
 func (e *engine) hear(sender, text string, owner bool) (session, answer string) {
 	e.t.Helper()
-	acc, err := e.loop.Receive(e.t.Context(), channels.Inbound{Channel: "chat", Chat: "g", Group: true, Sender: sender, FromOwner: owner, Text: text})
+	acc, err := e.intake.Receive(e.t.Context(), channels.Inbound{Channel: "chat", Chat: "g", Group: true, Sender: sender, FromOwner: owner, Text: text})
 	fatal(e.t, err)
 	ev := e.settle(acc.Event)
 	return ev.Session, ev.Answer
@@ -25,7 +25,7 @@ func TestMembersOfAGroup(t *testing.T) {
 		dir := t.TempDir()
 		run := func(fn func(e *engine)) *llmtest.Scripted {
 			m := reply(func(llmtest.Request) llmtest.Answer { return llmtest.Answer{Text: "ok"} })
-			e := start(t, setup{dir: dir, model: m, pushes: map[string]bool{"chat": true}, change: func(o *autonomy.Options) { o.SharedGroups = shared }})
+			e := start(t, setup{dir: dir, model: m, pushes: map[string]bool{"chat": true}, inbox: func(o *intake.Options) { o.SharedGroups = shared }})
 			fn(e)
 			e.stop()
 			return m
@@ -49,7 +49,7 @@ func TestMembersOfAGroup(t *testing.T) {
 			if shared {
 				return
 			}
-			acc, err := e.loop.Receive(t.Context(), channels.Inbound{Channel: "web", Session: "chat:g:me", FromOwner: true, Text: "from home"})
+			acc, err := e.intake.Receive(t.Context(), channels.Inbound{Channel: "web", Session: "chat:g:me", FromOwner: true, Text: "from home"})
 			fatal(t, err)
 			if ev := e.settle(acc.Event); ev.Channel != "chat" || ev.Chat != "g" {
 				t.Errorf("answered in %s:%s", ev.Channel, ev.Chat)

@@ -74,7 +74,7 @@ func TestATurnShowsThatItIsAtWork(t *testing.T) {
 // putFrom sends a message of the owner from a chat.
 func (e *engine) putFrom(channel, chat, text string) string {
 	e.t.Helper()
-	acc, err := e.loop.Receive(e.t.Context(), channels.Inbound{Channel: channel, Chat: chat, FromOwner: true, Text: text})
+	acc, err := e.intake.Receive(e.t.Context(), channels.Inbound{Channel: channel, Chat: chat, FromOwner: true, Text: text})
 	fatal(e.t, err)
 	return acc.Event
 }

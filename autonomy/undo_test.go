@@ -98,7 +98,7 @@ func TestOnlyTheOwnerTakesBack(t *testing.T) {
 		{Channel: "mail", Chat: "c", Session: "s", Sender: "mallory", Text: "undo that"},
 		{Channel: "web", Chat: "c", Session: "s", FromOwner: true, Text: "undo that", Outside: []string{"a mail"}},
 	} {
-		acc, err := e.loop.Receive(t.Context(), in)
+		acc, err := e.intake.Receive(t.Context(), in)
 		fatal(t, err)
 		e.settle(acc.Event)
 		if len(e.items()) != 1 {

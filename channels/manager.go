@@ -93,6 +93,9 @@ func (m *Manager) Pull(name string) bool {
 	return ok
 }
 
+// Pushes reports whether the channel runs and sends by itself: its clients do not pull.
+func (m *Manager) Pushes(name string) bool { return m.Has(name) && !m.Pull(name) }
+
 // Attaches reports whether a channel accepts files, and the maximum size.
 func (m *Manager) Attaches(name string) (largest int64, ok bool) {
 	ch := m.opt.Channels[name]

@@ -39,7 +39,7 @@ var (
 
 // Approval is one question to the owner, bound to one call and the hash of its arguments. The
 // tray, the dashboard and channels with buttons show it; they pass its ID or Batch to
-// autonomy.Loop.Answer.
+// approvals.Decider.Answer.
 type Approval struct {
 	ID        string          `json:"id"`
 	Event     string          `json:"event"`

@@ -6,8 +6,8 @@ import (
 	"slices"
 	"strings"
 
-	"hob/autonomy"
 	"hob/autonomy/api"
+	"hob/autonomy/approvals"
 	"hob/autonomy/bus"
 	"hob/autonomy/guard"
 	"hob/channels"
@@ -38,13 +38,13 @@ func oneOf[S ~string](state string, known ...S) error {
 func (sv *Service) Answer(ctx context.Context, approval string, a api.Answer) (api.Decision, error) {
 	ans := guard.Answer{Approved: a.Approved, Scope: a.Scope, Note: a.Note, Uses: a.Uses, By: a.By, Beforehand: a.Beforehand}
 	if a.Expires != "" {
-		d, err := autonomy.ParseGrantDuration(a.Expires)
+		d, err := approvals.ParseGrantDuration(a.Expires)
 		if err != nil {
 			return api.Decision{}, fmt.Errorf("%w: expires: %w", api.ErrInvalid, err)
 		}
 		ans.For = d
 	}
-	rows, err := sv.o.Loop.Answer(ctx, approval, ans)
+	rows, err := sv.o.Approvals.Answer(ctx, approval, ans)
 	if err != nil {
 		return api.Decision{}, Classify(err)
 	}
@@ -65,19 +65,19 @@ func (sv *Service) Grant(ctx context.Context, n api.NewGrant) (api.Grant, error)
 	}
 	g := guard.NewGrant{Tool: t, Pattern: n.Pattern, Args: n.Arguments, Session: n.Session, Name: n.Name, Outside: n.Outside, Uses: n.Uses, By: n.By}
 	if n.Expires != "" {
-		d, err := autonomy.ParseGrantDuration(n.Expires)
+		d, err := approvals.ParseGrantDuration(n.Expires)
 		if err != nil {
 			return api.Grant{}, fmt.Errorf("%w: expires: %w", api.ErrInvalid, err)
 		}
 		g.For = d
 	}
-	row, err := sv.o.Loop.Grant(ctx, g)
+	row, err := sv.o.Approvals.Grant(ctx, g)
 	return apiGrant(row), Classify(err)
 }
 
 // Revoke implements api.Approvals.
 func (sv *Service) Revoke(ctx context.Context, grant, by string) (api.Grant, error) {
-	row, err := sv.o.Loop.Revoke(ctx, grant, by)
+	row, err := sv.o.Approvals.Revoke(ctx, grant, by)
 	return apiGrant(row), Classify(err)
 }
 

@@ -11,11 +11,13 @@ import (
 	"hob/autonomy"
 	"hob/autonomy/agents"
 	"hob/autonomy/api"
+	"hob/autonomy/approvals"
 	"hob/autonomy/bus"
 	"hob/autonomy/config"
 	"hob/autonomy/explain"
 	"hob/autonomy/guard"
 	"hob/autonomy/guard/pairing"
+	"hob/autonomy/intake"
 	"hob/autonomy/mind/goals"
 	"hob/autonomy/mind/learn"
 	"hob/autonomy/notify"
@@ -32,6 +34,8 @@ type Options struct {
 	Loop      *autonomy.Loop
 	Replayer  *replay.Replayer
 	Explain   *explain.Explainer
+	Intake    *intake.Intake
+	Approvals *approvals.Decider
 	Bus       *bus.Bus
 	Guard     *guard.Guard
 	Store     *store.Store
@@ -102,7 +106,7 @@ func Classify(err error) error {
 		return fmt.Errorf("%w: %w; answer the original request", api.ErrDenied, err)
 	case errors.Is(err, guard.ErrDecided):
 		return fmt.Errorf("%w: %w", api.ErrConflict, err)
-	case errors.Is(err, autonomy.ErrTooLong), errors.Is(err, autonomy.ErrNotText), errors.Is(err, autonomy.ErrEmpty), errors.Is(err, autonomy.ErrMixed):
+	case errors.Is(err, intake.ErrTooLong), errors.Is(err, intake.ErrNotText), errors.Is(err, intake.ErrEmpty), errors.Is(err, intake.ErrMixed):
 		return fmt.Errorf("%w: %w", api.ErrInvalid, err)
 	}
 	return err

@@ -15,7 +15,7 @@ func (sv *Service) Call(ctx context.Context, session, tool string, args json.Raw
 	if _, ok := sv.o.Catalogue.Get(tool); !ok {
 		return api.ToolOutcome{}, fmt.Errorf("tool %q: %w; list them with: hob tool list", tool, api.ErrNotFound)
 	}
-	id, err := sv.o.Loop.Call(ctx, session, tool, args)
+	id, err := sv.o.Intake.Call(ctx, session, tool, args)
 	if err != nil {
 		return api.ToolOutcome{}, Classify(err)
 	}

@@ -16,12 +16,14 @@ import (
 
 	"hob/autonomy"
 	"hob/autonomy/agents"
+	"hob/autonomy/approvals"
 	"hob/autonomy/bus"
 	"hob/autonomy/config"
 	"hob/autonomy/explain"
 	"hob/autonomy/guard"
 	"hob/autonomy/guard/pairing"
 	"hob/autonomy/guard/rules"
+	"hob/autonomy/intake"
 	llmall "hob/autonomy/llm/all"
 	"hob/autonomy/mind/extract"
 	"hob/autonomy/mind/goals"
@@ -164,6 +166,8 @@ type App struct {
 	extractor *extract.Extractor
 	agents    *llmall.Agents
 	loop      *autonomy.Loop
+	intake    *intake.Intake
+	approvals *approvals.Decider
 	undo      *undo.Reverter
 	explainer *explain.Explainer
 	replayer  *replay.Replayer
@@ -172,7 +176,7 @@ type App struct {
 	pin       string    // see Pin
 	examining chan struct{}
 	outgoing  *outgoingFiles
-	triggers  map[string]autonomy.Trigger
+	triggers  map[string]intake.Trigger
 	ready     chan struct{}
 	isReady   atomic.Bool
 	shutdown  chan struct{}
@@ -276,25 +280,25 @@ func (d *App) openWatchers(context.Context) (err error) {
 		AllowedRead: func(path string) error { return d.files.Watchable(path) }, Network: d.network, Secret: d.resolveSecret, Account: d.findAccount,
 		Workers: d.opt.Config.Watchers.Workers, MinEvery: d.opt.Config.Watchers.MinEvery.Duration, PerDay: d.opt.Config.Watchers.PerDay,
 		DayOff: holidays.Reporter(d.opt.Config.Autonomy.DaysOff, d.opt.Log), Called: d.contactAliases, Messages: func(ctx context.Context, since time.Time, each func(watchers.Message) error) error {
-			return d.loop.ReplayMessages(ctx, since, each)
+			return d.intake.ReplayMessages(ctx, since, each)
 		},
 	})
 	return err
 }
 
-// lateSink forwards to the loop, which is created later.
+// lateSink forwards to the intake, which is created later.
 type lateSink struct{ d *App }
 
 func (s lateSink) Fire(ctx context.Context, id string, sig []watchers.Signal, save func(*store.Tx) error) error {
-	return s.d.loop.Fire(ctx, id, sig, save)
+	return s.d.intake.Fire(ctx, id, sig, save)
 }
 
 func (s lateSink) Moved(ctx context.Context, move watchers.ZoneChange, save func(*store.Tx) error) error {
-	return s.d.loop.Moved(ctx, move, save)
+	return s.d.intake.Moved(ctx, move, save)
 }
 
 func (s lateSink) ReportError(ctx context.Context, id string, err error) {
-	s.d.loop.ReportError(ctx, id, err)
+	s.d.intake.ReportError(ctx, id, err)
 }
 
 func (d *App) openLoop(ctx context.Context) error {
@@ -333,30 +337,37 @@ func (d *App) openLoop(ctx context.Context) error {
 	if d.replayer, err = replay.New(replay.Options{Store: d.store, Bus: d.bus, Sessions: d.sessions, Runner: d.crew.Main(), Agents: d.crew}); err != nil {
 		return err
 	}
+	if d.approvals, err = approvals.New(approvals.Options{Store: d.store, Bus: d.bus, Guard: d.guard, Channels: d.channels}); err != nil {
+		return err
+	}
+	if d.intake, err = intake.New(intake.Options{
+		Store: d.store, Bus: d.bus, Sessions: d.sessions, Channels: d.channels, Watchers: d.watchers, Agents: d.crew, Answers: d.approvals, Triggers: d.triggers,
+		QueueNotices: c.Notify.QueueNotices, SharedGroups: c.Autonomy.Groups == config.PerChat, GuestMessages: c.Autonomy.GuestMessages, Log: d.opt.Log,
+	}); err != nil {
+		return err
+	}
 	d.loop, err = autonomy.New(autonomy.Options{
-		Store: d.store, Bus: d.bus, Guard: d.guard, Sessions: d.sessions, Compactor: compactor, Runner: d.crew.Main(), Crew: d.crew, Goals: d.goals, Facts: d.facts, Offline: d.models.IsOffline, Plan: d.plan, Notices: d.notices, Due: d.dueSources(), Catalogue: d.catalogue, Undo: d.undo, Explain: d.explainer, Watcher: d.watchers.Get, Ears: d.watchers,
+		Store: d.store, Bus: d.bus, Guard: d.guard, Sessions: d.sessions, Compactor: compactor, Runner: d.crew.Main(), Crew: d.crew, Goals: d.goals, Facts: d.facts, Offline: d.models.IsOffline, Plan: d.plan, Notices: d.notices, Due: d.dueSources(), Catalogue: d.catalogue, Undo: d.undo, Explain: d.explainer, Intake: d.intake, Approvals: d.approvals,
 		KeepTraces: c.Autonomy.KeepTraces.Duration,
 		Typing:     d.channels.Typing, Show: d.channels.Show, Jumped: d.handleClockJump,
-		Pushes: func(name string) bool { return d.channels.Has(name) && !d.channels.Pull(name) }, Zone: d.zone, Status: d.statusText, Pair: d.pairCode,
-		Triggers: d.triggers, Notify: c.Notify.Channel, Where: d.presenceChannel, QueueNotices: c.Notify.QueueNotices, Tick: c.Autonomy.Tick.Duration,
+		Zone: d.zone, Status: d.statusText, Pair: d.pairCode,
+		Notify: c.Notify.Channel, Where: d.presenceChannel, Tick: c.Autonomy.Tick.Duration,
 		Learn: d.studyTurn, Gather: d.library.Index,
 		Slots: c.Autonomy.Sessions, Book: d.usage.FlushTx, Room: d.hasBudget, Log: d.opt.Log,
-		Model:         d.models.Command,
-		SharedGroups:  c.Autonomy.Groups == config.PerChat,
-		GuestMessages: c.Autonomy.GuestMessages,
-		Level:         func(channel, person string) guard.Level { return guard.Level(c.LevelOf(channel, person)) },
+		Model: d.models.Command,
+		Level: func(channel, person string) guard.Level { return guard.Level(c.LevelOf(channel, person)) },
 	})
 	return err
 }
 
-func (d *App) openTriggers(ctx context.Context) (map[string]autonomy.Trigger, error) {
-	out := map[string]autonomy.Trigger{}
+func (d *App) openTriggers(ctx context.Context) (map[string]intake.Trigger, error) {
+	out := map[string]intake.Trigger{}
 	for _, t := range d.opt.Config.Triggers {
 		secret, err := d.resolveSecretContext(ctx, t.Secret)
 		if err != nil {
 			return nil, fmt.Errorf("[triggers.%s] secret: %w", t.Name, err)
 		}
-		out[t.Name] = autonomy.Trigger{Action: t.Action, Session: t.Session, Secret: hooksig.Secret{Value: []byte(secret), Scheme: hooksig.Scheme(t.Signature)}}
+		out[t.Name] = intake.Trigger{Action: t.Action, Session: t.Session, Secret: hooksig.Secret{Value: []byte(secret), Scheme: hooksig.Scheme(t.Signature)}}
 	}
 	return out, nil
 }
@@ -371,7 +382,7 @@ func (d *App) reportStartup(ctx context.Context) error {
 		return nil
 	}
 	d.opt.Log.Error("damaged database moved away", "file", aside)
-	return d.loop.NotifyCritical(ctx, "set-aside:"+aside, fmt.Sprintf("My database was damaged. I moved it to %s and restored the newest good backup, or started with an empty database if there was none. I did not overwrite the old file.", aside))
+	return d.intake.NotifyCritical(ctx, "set-aside:"+aside, fmt.Sprintf("My database was damaged. I moved it to %s and restored the newest good backup, or started with an empty database if there was none. I did not overwrite the old file.", aside))
 }
 
 // Run works until ctx ends or Shutdown is called. It returns after everything

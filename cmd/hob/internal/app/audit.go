@@ -33,7 +33,7 @@ func (d *App) reportAudit(ctx context.Context) error {
 		return nil
 	}
 	d.opt.Log.Error("audit log check failed", "err", err)
-	return d.loop.NotifyCritical(ctx, "audit:"+err.Error(), fmt.Sprintf("Audit log check failed: %v. The database was modified or restored from a backup. See `hob audit verify`.", err))
+	return d.intake.NotifyCritical(ctx, "audit:"+err.Error(), fmt.Sprintf("Audit log check failed: %v. The database was modified or restored from a backup. See `hob audit verify`.", err))
 }
 
 // day is how often the end of the log is noted while Hob runs.

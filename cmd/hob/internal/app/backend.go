@@ -23,7 +23,7 @@ type backend struct {
 
 func (d *App) newBackend() *backend {
 	return &backend{inboundReceiver{d}, service.New(service.Options{
-		Loop: d.loop, Explain: d.explainer, Replayer: d.replayer, Bus: d.bus, Guard: d.guard, Store: d.store, Sessions: d.sessions, Messages: d.library, Learner: d.learner,
+		Loop: d.loop, Intake: d.intake, Approvals: d.approvals, Explain: d.explainer, Replayer: d.replayer, Bus: d.bus, Guard: d.guard, Store: d.store, Sessions: d.sessions, Messages: d.library, Learner: d.learner,
 		Notices: d.notices, Agents: d.crew, Goals: d.goals, Watchers: d.watchers, Usage: d.usage, Catalogue: d.catalogue,
 		Config: d.opt.Config, Zone: d.zone, Plan: d.planSections,
 		PricesAsOf: func() string { return d.prices.Prices().AsOf() },
@@ -38,18 +38,18 @@ func (d *App) newBackend() *backend {
 
 // Receive implements channels.Receiver.
 func (b inboundReceiver) Receive(ctx context.Context, in channels.Inbound) (channels.Accepted, error) {
-	acc, err := b.d.loop.Receive(ctx, in)
+	acc, err := b.d.intake.Receive(ctx, in)
 	return acc, service.Classify(err)
 }
 
 // Known implements channels.DuplicateChecker.
 func (b inboundReceiver) Known(ctx context.Context, in channels.Inbound) (channels.Accepted, bool, error) {
-	return b.d.loop.Known(ctx, in)
+	return b.d.intake.Known(ctx, in)
 }
 
 // Overhear implements channels.RejectionObserver.
 func (b inboundReceiver) Overhear(ctx context.Context, in channels.Inbound) error {
-	return b.d.loop.Overhear(ctx, in)
+	return b.d.intake.Overhear(ctx, in)
 }
 
 // Fire implements api.Triggers.
@@ -57,7 +57,7 @@ func (b *backend) Fire(ctx context.Context, trigger, key string, payload []byte)
 	if _, err := b.TriggerSecret(trigger); err != nil {
 		return api.Fired{}, err
 	}
-	acc, err := b.d.loop.Trigger(ctx, trigger, key, payload)
+	acc, err := b.d.intake.Trigger(ctx, trigger, key, payload)
 	return api.Fired{Event: acc.Event, Repeated: acc.Repeated}, service.Classify(err)
 }
 

@@ -108,7 +108,7 @@ func (d *App) openBoxes(ctx context.Context) error {
 		}
 		d.opt.Log.Error("agent cannot run", "agent", b.agent, "err", err)
 		text := fmt.Sprintf("The agent %s cannot run in its container: %v. It does nothing until this is fixed.", b.agent, err)
-		if err := d.loop.Notify(ctx, fmt.Sprintf("box:%s:%d", b.agent, d.started.UnixMilli()), text); err != nil && ctx.Err() == nil {
+		if err := d.intake.Notify(ctx, fmt.Sprintf("box:%s:%d", b.agent, d.started.UnixMilli()), text); err != nil && ctx.Err() == nil {
 			d.opt.Log.Error("cannot notify the user of an agent error", "agent", b.agent, "err", err)
 		}
 	}

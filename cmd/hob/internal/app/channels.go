@@ -77,7 +77,7 @@ func (d *App) channelStopped(name string, cause error) {
 	defer cancel()
 	key := fmt.Sprintf("channel-stopped:%s:%d", name, d.started.UnixMilli())
 	text := fmt.Sprintf("The channel %s has stopped: %v. Its messages wait until the next start.", name, cause)
-	if err := d.loop.Notify(ctx, key, text); err != nil {
+	if err := d.intake.Notify(ctx, key, text); err != nil {
 		d.opt.Log.Error("cannot notify the user of a stopped channel", "channel", name, "err", err)
 	}
 }

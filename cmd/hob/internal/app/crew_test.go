@@ -318,11 +318,11 @@ func TestNobodyAnswers(t *testing.T) {
 		t.Error(body)
 	}
 	in := channels.Inbound{Channel: "web", Chat: "c9", Sender: "eve", Text: "let me in", At: time.Now()}
-	if _, err := h.d.loop.Receive(t.Context(), in); err == nil || !strings.Contains(err.Error(), channels.ErrStranger.Error()) {
+	if _, err := h.d.intake.Receive(t.Context(), in); err == nil || !strings.Contains(err.Error(), channels.ErrStranger.Error()) {
 		t.Errorf("a stranger where nobody answers: %v", err)
 	}
 	in.Server, in.FromOwner = "T1", true
-	_, err := h.d.loop.Receive(t.Context(), in)
+	_, err := h.d.intake.Receive(t.Context(), in)
 	fatal(t, err)
 	h.wait("reply", "the desk says hello")
 	if list := h.delegations(); len(list) != 0 {

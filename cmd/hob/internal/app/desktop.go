@@ -109,12 +109,12 @@ func (b buttons) Press(ctx context.Context, p channels.ButtonPress) (string, err
 
 // Spoken implements channels.ButtonHandler.
 func (b buttons) Spoken(ctx context.Context, client string, d channels.Delivery) (string, error) {
-	return b.d.loop.Spoken(ctx, client, d)
+	return b.d.approvals.Spoken(ctx, client, d)
 }
 
 // decideSpoken decides by a spoken yes or no, which counts as a bare one does.
 func (b buttons) decideSpoken(ctx context.Context, p channels.ButtonPress) (string, error) {
-	decided, err := b.d.loop.AnswerSpoken(ctx, p, guard.Answer{Approved: p.Yes, By: p.Channel})
+	decided, err := b.d.approvals.AnswerSpoken(ctx, p, guard.Answer{Approved: p.Yes, By: p.Channel})
 	if err != nil {
 		return "", err
 	}
@@ -134,7 +134,7 @@ func (b buttons) decideQuestion(ctx context.Context, channel, question string, s
 	if stood := time.Since(shown); yes && stood < cmp.Or(b.d.opt.Quick, quick) {
 		return "", channels.ErrQuick
 	}
-	decided, err := b.d.loop.AnswerInChat(ctx, question, guard.Answer{Approved: yes, By: channel})
+	decided, err := b.d.approvals.AnswerInChat(ctx, question, guard.Answer{Approved: yes, By: channel})
 	if err != nil {
 		return "", err
 	}

@@ -109,7 +109,7 @@ func TestNoticesFollowTheOwner(t *testing.T) {
 	c := bus.Conn(t)
 	fatal(t, c.ExportMethodTable(map[string]any{"GetIdletime": func() (uint64, *dbus.Error) { return idle.Load(), nil }}, "/org/gnome/Mutter/IdleMonitor/Core", "org.gnome.Mutter.IdleMonitor"))
 	fatal(t, c.ExportMethodTable(map[string]any{"GetActive": func() (bool, *dbus.Error) { return locked.Load(), nil }}, "/org/gnome/ScreenSaver", "org.gnome.ScreenSaver"))
-	tell := func(text string) { fatal(t, h.d.loop.Notify(t.Context(), text, text)) }
+	tell := func(text string) { fatal(t, h.d.intake.Notify(t.Context(), text, text)) }
 	shown := 0
 	for _, step := range []struct {
 		text    string

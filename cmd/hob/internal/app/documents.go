@@ -60,7 +60,7 @@ func (d *App) openDocuments() error {
 		},
 		Within: files.Reached, Show: d.files.Show, Log: d.opt.Log,
 		Tell: func(ctx context.Context, key, text string) {
-			if err := d.loop.Notify(ctx, key, text); err != nil {
+			if err := d.intake.Notify(ctx, key, text); err != nil {
 				d.opt.Log.ErrorContext(ctx, "the owner could not be told of documents", "err", err)
 			}
 		},

@@ -24,7 +24,7 @@ func (d *App) openUsage(context.Context) (err error) {
 	}
 	d.usage, err = usage.New(d.store, usage.Options{
 		Prices: d.prices.Prices, Caps: d.prices.Caps, Zone: d.zone, CallsPerMinute: calls,
-		Tell: func(ctx context.Context, key, text string) error { return d.loop.Notify(ctx, key, text) }, Log: d.opt.Log,
+		Tell: func(ctx context.Context, key, text string) error { return d.intake.Notify(ctx, key, text) }, Log: d.opt.Log,
 	})
 	return err
 }

@@ -35,7 +35,7 @@ func (d *App) releaseFollower() release.Follower {
 	c := d.opt.Config.Update
 	return release.Follower{
 		Checker: release.Checker{Built: d.opt.Release, Configured: release.Source{URL: c.URL, Key: c.Key}, Network: d.network, File: d.opt.Paths.UpdateFile(), Version: d.opt.Version},
-		Delay:   d.opt.ReleaseDelay, Notify: d.loop.Notify, Log: d.opt.Log,
+		Delay:   d.opt.ReleaseDelay, Notify: d.intake.Notify, Log: d.opt.Log,
 	}
 }
 

@@ -10,6 +10,7 @@ import (
 	"hob/autonomy/api"
 	"hob/autonomy/bus"
 	"hob/autonomy/guard/pairing"
+	"hob/autonomy/intake"
 	"hob/autonomy/service"
 	"hob/channels"
 	"hob/cmd/hob/internal/channel"
@@ -47,7 +48,7 @@ func (d *App) notifyCodeSpoiled(tx *store.Tx, channel string) error {
 		return err
 	}
 	text := fmt.Sprintf("The code for %s was written in a group, where other people can read it, and is no longer valid. Get a new one and send it only to me: hob channel pair %s", channel, channel)
-	return d.loop.TellTx(tx, "spoiled:"+bus.NewID(), text, cmp.Or(session, "main"))
+	return d.intake.NotifyTx(tx, intake.Notice{Key: "spoiled:" + bus.NewID(), Text: text, Report: cmp.Or(session, "main")})
 }
 
 // notifyPaired notifies the user on the earlier channels, to reveal a pairing by somebody else.
@@ -57,7 +58,7 @@ func (d *App) notifyPaired(tx *store.Tx, p pairing.Pairing) error {
 		return err
 	}
 	text := fmt.Sprintf("The account %q on %s is now paired, and I treat its messages as yours. If this was not you: hob channel unpair %s", p.Sender, p.Channel, p.ID)
-	return d.loop.TellTx(tx, "paired:"+p.ID, text, cmp.Or(session, "main"))
+	return d.intake.NotifyTx(tx, intake.Notice{Key: "paired:" + p.ID, Text: text, Report: cmp.Or(session, "main")})
 }
 
 // newCode creates a code for a channel that receives messages.

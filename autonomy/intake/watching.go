@@ -1,4 +1,4 @@
-package autonomy
+package intake
 
 import (
 	"context"
@@ -13,12 +13,6 @@ import (
 	"hob/platform/store"
 	"hob/watchers"
 )
-
-// MessageWatchers passes inbound messages to the message watchers. *watchers.Manager implements it.
-type MessageWatchers interface {
-	WantsMessage(ctx context.Context, m watchers.Message) (bool, error)
-	DispatchTx(tx *store.Tx, m watchers.Message) ([]watchers.MessageSignal, error)
-}
 
 // watcherMessage returns a message in the form that watchers see. The result is false for the owner's
 // commands: they are addressed to Hob only.
@@ -37,17 +31,17 @@ func watcherMessage(ev bus.Event) (watchers.Message, bool) {
 
 // dispatchToWatchers puts the events that watchers derive from a message into the inbox, in the message's
 // transaction.
-func (l *Loop) dispatchToWatchers(tx *store.Tx, m watchers.Message) error {
+func (k *Intake) dispatchToWatchers(tx *store.Tx, m watchers.Message) error {
 	if m.At.IsZero() {
 		m.At = time.Now()
 	}
-	heard, err := l.o.Ears.DispatchTx(tx, m)
+	heard, err := k.o.Watchers.DispatchTx(tx, m)
 	for _, h := range heard {
-		ev, err := l.newSignalEvent(h.Spec, h.Signal)
+		ev, err := k.newSignalEvent(h.Spec, h.Signal)
 		if err != nil {
 			return err
 		}
-		if _, err := l.o.Bus.PutTx(tx, ev); err != nil {
+		if _, err := k.o.Bus.PutTx(tx, ev); err != nil {
 			return err
 		}
 	}
@@ -56,44 +50,44 @@ func (l *Loop) dispatchToWatchers(tx *store.Tx, m watchers.Message) error {
 
 // Overhear implements channels.RejectionObserver. Hob does not answer the message, but the owner may
 // have a watcher for it.
-func (l *Loop) Overhear(ctx context.Context, in channels.Inbound) error {
-	if l.o.Ears == nil {
+func (k *Intake) Overhear(ctx context.Context, in channels.Inbound) error {
+	if k.o.Watchers == nil {
 		return nil
 	}
-	ev, err := l.newMessageEvent(ctx, in)
+	ev, err := k.newMessageEvent(ctx, in)
 	if err != nil {
 		return err
 	}
-	return l.dispatchIgnored(ctx, ev)
+	return k.dispatchIgnored(ctx, ev)
 }
 
 // rejectMessage rejects a message after the watchers have seen it.
-func (l *Loop) rejectMessage(ctx context.Context, ev bus.Event, cause error) error {
-	if err := l.dispatchIgnored(ctx, ev); err != nil {
+func (k *Intake) rejectMessage(ctx context.Context, ev bus.Event, cause error) error {
+	if err := k.dispatchIgnored(ctx, ev); err != nil {
 		return err
 	}
 	return cause
 }
 
-func (l *Loop) dispatchIgnored(ctx context.Context, ev bus.Event) error {
+func (k *Intake) dispatchIgnored(ctx context.Context, ev bus.Event) error {
 	m, ok := watcherMessage(ev)
-	if l.o.Ears == nil || !ok {
+	if !ok {
 		return nil
 	}
 	m.Ignored = true
 	if ev.Key != "" { // the platform may hand it in again
 		m.ID = "ignored:" + ev.Channel + ":" + ev.Key
 	}
-	if wanted, err := l.o.Ears.WantsMessage(ctx, m); err != nil || !wanted {
+	if wanted, err := k.o.Watchers.WantsMessage(ctx, m); err != nil || !wanted {
 		return err
 	}
-	return l.o.Store.Write(ctx, func(tx *store.Tx) error { return l.dispatchToWatchers(tx, m) })
+	return k.o.Store.Write(ctx, func(tx *store.Tx) error { return k.dispatchToWatchers(tx, m) })
 }
 
 // ReplayMessages calls each with the messages accepted since then, oldest first, in the form in
 // which watchers got them.
-func (l *Loop) ReplayMessages(ctx context.Context, since time.Time, each func(watchers.Message) error) error {
-	return l.o.Bus.Messages(ctx, since, func(ev bus.Event) error {
+func (k *Intake) ReplayMessages(ctx context.Context, since time.Time, each func(watchers.Message) error) error {
+	return k.o.Bus.Messages(ctx, since, func(ev bus.Event) error {
 		if m, ok := watcherMessage(ev); ok {
 			return each(m)
 		}

@@ -1,4 +1,4 @@
-package autonomy
+package intake
 
 import (
 	"fmt"
@@ -7,7 +7,6 @@ import (
 	"time"
 
 	"hob/autonomy/bus"
-	"hob/autonomy/payload"
 	"hob/channels"
 	"hob/platform/provenance"
 )
@@ -97,11 +96,5 @@ func (g *guestLimiter) giveBack(ev bus.Event, at time.Time) {
 	}
 }
 
-// replyRateLimited answers a guest who has written too much, without a model.
-func (l *Loop) replyRateLimited(ev bus.Event, m payload.Message) result {
-	res := result{how: "limit", kind: channels.Reply, said: true, session: ev.Session, channel: ev.Channel, chat: ev.Chat}
-	res.Answer = fmt.Sprintf("That was a lot for one hour: I read at most %d messages an hour from you. What you write before %s I do not see; please write again then.",
-		l.guests.perHour, m.Until.In(l.o.Zone()).Format("15:04"))
-	res.Source = provenance.Hob
-	return res
-}
+// GuestLimit returns how many messages of a guest are read in an hour; 0 means any number.
+func (k *Intake) GuestLimit() int { return k.guests.perHour }

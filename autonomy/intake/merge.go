@@ -1,4 +1,4 @@
-package autonomy
+package intake
 
 import (
 	"encoding/json"
@@ -53,5 +53,5 @@ func mergeMessages(waiting, next bus.Event) (text string, merged json.RawMessage
 	if len(b.Extra) > 0 && string(b.Extra) != "null" {
 		a.Extra = b.Extra
 	}
-	return strings.TrimSpace(strings.TrimSpace(waiting.Text) + "\n" + strings.TrimSpace(next.Text)), mustJSON(a), true
+	return strings.TrimSpace(strings.TrimSpace(waiting.Text) + "\n" + strings.TrimSpace(next.Text)), encodePayload(a), true
 }

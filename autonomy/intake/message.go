@@ -1,0 +1,208 @@
+package intake
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+	"unicode/utf8"
+
+	"hob/autonomy/agents"
+	"hob/autonomy/bus"
+	"hob/autonomy/intake/chattext"
+	"hob/autonomy/payload"
+	"hob/channels"
+	"hob/platform/provenance"
+	"hob/platform/store"
+)
+
+// MaxText is the maximum size of a message in bytes.
+const MaxText = 10 << 20
+
+// noClient is the client of an API message without a client name. Hob cannot show it anything.
+const noClient = "?"
+
+// Errors of Receive; nothing was accepted. They are channels.ErrUnfit.
+const (
+	ErrTooLong rejectedError = "the message is longer than 10 MB; send it as a file"
+	ErrNotText rejectedError = "the message is not valid UTF-8; send it as UTF-8 text"
+	ErrEmpty   rejectedError = "the message is empty"
+	ErrMixed   rejectedError = "a command or an answer cannot contain pasted, piped or file text; send it alone"
+)
+
+type rejectedError string
+
+// Error implements error.
+func (u rejectedError) Error() string { return string(u) }
+
+// Is makes it a channels.ErrUnfit.
+func (rejectedError) Is(target error) bool { return target == channels.ErrUnfit }
+
+// Receive implements channels.Receiver: the message is durable when it returns.
+func (k *Intake) Receive(ctx context.Context, in channels.Inbound) (channels.Accepted, error) {
+	switch {
+	case !utf8.ValidString(in.Text):
+		return channels.Accepted{}, ErrNotText
+	case len(in.Text) > MaxText:
+		return channels.Accepted{}, ErrTooLong
+	case strings.TrimSpace(in.Text) == "" && len(in.Images) == 0 && len(in.OutsideFrom) == 0:
+		return channels.Accepted{}, ErrEmpty
+	case len(in.OutsideFrom) > 0 && chattext.MayDecide(in.Text):
+		return channels.Accepted{}, ErrMixed
+	}
+	ev, err := k.newMessageEvent(ctx, in)
+	if err != nil {
+		return channels.Accepted{}, err
+	}
+	if err := k.dropUnknownSender(ctx, in, ev); err != nil {
+		return channels.Accepted{}, k.rejectMessage(ctx, ev, err)
+	}
+	now := time.Now()
+	over, tell, until := k.guests.countMessage(ev, now)
+	if over && !tell {
+		k.o.Log.Info("a message was dropped, since its sender has written too many", "channel", ev.Channel, "sender", ev.Sender)
+		return channels.Accepted{}, k.rejectMessage(ctx, ev, ErrTooMany)
+	}
+	msg, heard := watcherMessage(ev)
+	msg.Ignored = tell
+	settle := debounceDelay(ev, in)
+	if tell {
+		settle = 0
+		ev.Payload = encodePayload(payload.Message{Until: until})
+	}
+	var acc channels.Accepted
+	defer func() {
+		if err != nil || acc.Repeated {
+			k.guests.giveBack(ev, now)
+		}
+	}()
+	err = k.o.Store.Write(ctx, func(tx *store.Tx) error {
+		if err := k.inTurn(tx, &ev); err != nil {
+			return err
+		}
+		if acc, err = k.o.Bus.CoalesceTx(tx, ev, settle, mergeMessages); err != nil {
+			return err
+		}
+		if heard && !acc.Repeated {
+			if err := k.dispatchToWatchers(tx, msg); err != nil {
+				return err
+			}
+		}
+		if acc.Repeated || acc.Position == 0 {
+			return nil
+		}
+		return k.notifyQueuePosition(tx, ev, acc.Position)
+	})
+	if err != nil {
+		err = fmt.Errorf("take message: %w", err)
+		return channels.Accepted{}, err
+	}
+	return acc, nil
+}
+
+// inTurn puts "/new" behind a message that still waits for a next one, which belongs to
+// the conversation that is about to end.
+func (k *Intake) inTurn(tx *store.Tx, ev *bus.Event) error {
+	if !IsReset(*ev) {
+		return nil
+	}
+	waiting, err := k.o.Bus.FlushDebounceTx(tx, ev.Session)
+	if len(waiting) > 0 {
+		ev.Lane = ev.Session
+	}
+	return err
+}
+
+// Known implements channels.DuplicateChecker.
+func (k *Intake) Known(ctx context.Context, in channels.Inbound) (channels.Accepted, bool, error) {
+	event, err := k.o.Bus.FindCoalesced(ctx, in.Channel, in.Key)
+	if err == nil && event == "" && !in.FromOwner && k.guests.isOverLimit(in.Channel, in.Sender, time.Now()) {
+		err = ErrTooMany
+	}
+	return channels.Accepted{Event: event, Repeated: event != ""}, event != "", err
+}
+
+// dropUnknownSender drops a message of an unknown sender if no agent answers such messages. The sender
+// gets no reply.
+func (k *Intake) dropUnknownSender(ctx context.Context, in channels.Inbound, ev bus.Event) error {
+	if k.o.Agents == nil || in.FromOwner {
+		return nil
+	}
+	_, err := k.o.Agents.CurrentAgent(ctx, agents.MessageOrigin{Session: ev.Session, Channel: ev.Channel, Chat: ev.Chat, Name: in.ChatName, Server: in.Server})
+	if errors.Is(err, agents.ErrNobody) {
+		k.o.Log.Info("a message was dropped, since no agent answers there", "channel", ev.Channel, "chat", ev.Chat, "sender", ev.Sender)
+		return fmt.Errorf("%w: %w", channels.ErrStranger, err)
+	}
+	return err
+}
+
+// newMessageEvent makes the inbox row of a message.
+func (k *Intake) newMessageEvent(ctx context.Context, in channels.Inbound) (bus.Event, error) {
+	if in.Session == "" {
+		in.Session = in.Conversation(k.o.SharedGroups)
+	}
+	shared := in.Group
+	if in.Client = cmp.Or(in.Client, noClient); k.o.Channels.Pushes(in.Channel) {
+		in.Client = ""
+	}
+	// Answer a conversation of another channel on that channel: "telegram:42", or
+	// "telegram:42:ada" in a group. Only its row distinguishes the two forms.
+	if name, chat, ok := strings.Cut(in.Session, ":"); ok && name != in.Channel && k.o.Channels.Pushes(name) {
+		info, known, err := k.o.Sessions.Get(ctx, in.Session)
+		if err != nil {
+			return bus.Event{}, err
+		}
+		shared = true
+		if in.Channel, in.Chat = name, chat; known {
+			in.Chat = info.Chat
+		}
+	}
+	data, err := json.Marshal(payload.Message{
+		Outside: in.Outside, OutsideFrom: in.OutsideFrom, Images: in.Images, Via: in.Via, Unknown: in.Unknown, Name: in.SenderName, Title: in.ChatName, Server: in.Server, Extra: in.Payload, Shared: shared,
+		Client: in.Client, ReplyTo: in.ReplyTo, Threaded: in.Threaded, OnlyReplies: in.OnlyReplies,
+	})
+	if err != nil {
+		return bus.Event{}, fmt.Errorf("take message: %w", err)
+	}
+	ev := bus.Event{
+		ID: bus.NewID(), Kind: bus.Message, Source: in.Channel, Session: in.Session, Channel: in.Channel, Chat: in.Chat, Sender: in.Sender,
+		Text: in.Text, Payload: data, Provenance: provenance.Outside, ReceivedAt: in.At, Key: in.Key,
+	}
+	if !in.FromOwner {
+		return ev, nil
+	}
+	ev.Provenance = provenance.Owner
+	if command, args := chattext.ParseCommand(in.Text); command == chattext.Steer && args != "" {
+		ev.Lane = steerLane(in.Session, ev.ID)
+	} else if command == chattext.Forget && args != "" {
+		return ev, nil
+	} else if command != "" {
+		ev.Lane = bus.CommandLane(in.Session)
+	} else if _, bare := chattext.ParseAnswer(in.Text); bare {
+		answers, err := k.o.Answers.AnswersHere(ctx, ev)
+		if err != nil {
+			return ev, err
+		}
+		if answers {
+			ev.Lane = bus.CommandLane(in.Session)
+		}
+	}
+	return ev, nil
+}
+
+// notifyQueuePosition notifies the sender of their place in the queue: by a message on push channels,
+// otherwise through the live feed.
+func (k *Intake) notifyQueuePosition(tx *store.Tx, ev bus.Event, position int) error {
+	if k.o.QueueNotices && k.o.Channels.Pushes(ev.Channel) {
+		return k.o.Bus.EnqueueTx(tx, ev.ID, bus.OutboxItem{Provenance: provenance.Hob, Delivery: channels.Delivery{
+			Kind: channels.Status, Session: ev.Session, Channel: ev.Channel, Chat: ev.Chat, Text: fmt.Sprintf("One moment, you are #%d.", position+1),
+		}})
+	}
+	tx.AfterCommit(func() {
+		k.o.Bus.Feed.Publish("status", ev.ID, ev.Session, map[string]int{"position": position + 1})
+	})
+	return nil
+}

@@ -1,0 +1,67 @@
+package intake
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+
+	"hob/autonomy/bus"
+	"hob/autonomy/notify"
+	"hob/autonomy/payload"
+	"hob/platform/provenance"
+	"hob/platform/store"
+	"hob/watchers"
+)
+
+// Notice is a text from Hob to the owner that no model writes.
+type Notice struct {
+	Key     string // deduplicates
+	Text    string
+	Report  string            // the conversation that gets it; "" means the default target
+	Source  provenance.Source // of the text; "" means provenance.Hob
+	Urgency notify.Urgency    // 0 means the default; critical ignores quiet hours
+}
+
+// Notify puts a notice into the inbox.
+func (k *Intake) Notify(ctx context.Context, key, text string) error {
+	_, err := k.o.Bus.Put(ctx, newNoticeEvent(Notice{Key: key, Text: text}))
+	return err
+}
+
+// NotifyCritical is Notify for critical notices; it ignores quiet hours.
+func (k *Intake) NotifyCritical(ctx context.Context, key, text string) error {
+	_, err := k.o.Bus.Put(ctx, newNoticeEvent(Notice{Key: key, Text: text, Urgency: notify.Critical}))
+	return err
+}
+
+// NotifyTx puts a notice into the inbox inside a transaction.
+func (k *Intake) NotifyTx(tx *store.Tx, n Notice) error {
+	_, err := k.o.Bus.PutTx(tx, newNoticeEvent(n))
+	return err
+}
+
+func newNoticeEvent(n Notice) bus.Event {
+	return bus.Event{
+		ID: bus.NewID(), Kind: bus.System, Source: "hob", Session: "system", Text: n.Text, Provenance: cmp.Or(n.Source, provenance.Hob), Key: n.Key,
+		Payload: encodePayload(payload.Signal{Mode: watchers.Notify, Report: n.Report, Urgency: n.Urgency}),
+	}
+}
+
+// Call makes a tool call durable, as the owner's own, and returns its event.
+func (k *Intake) Call(ctx context.Context, session, tool string, args json.RawMessage) (string, error) {
+	id := bus.NewID()
+	acc, err := k.o.Bus.Put(ctx, bus.Event{
+		ID: id, Kind: bus.Task, Source: "tool", Session: "tool:" + id, Lane: bus.CommandLane(id), Channel: "web", Text: tool,
+		Payload: encodePayload(payload.ToolCall{Tool: tool, Args: args, Report: session}), Provenance: provenance.Owner,
+	})
+	return acc.Event, err
+}
+
+// encodePayload encodes values of our own plain types.
+func encodePayload(v any) json.RawMessage {
+	b, err := json.Marshal(v)
+	if err != nil {
+		panic(err)
+	}
+	return b
+}

@@ -1,0 +1,111 @@
+package intake
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"unicode/utf8"
+
+	"hob/autonomy/bus"
+	"hob/autonomy/payload"
+	"hob/channels"
+	"hob/platform/provenance"
+	"hob/platform/store"
+	"hob/watchers"
+)
+
+// Fire implements watchers.Sink.
+func (k *Intake) Fire(ctx context.Context, id string, signals []watchers.Signal, save func(*store.Tx) error) error {
+	spec, err := k.o.Watchers.Get(ctx, id)
+	if err != nil {
+		return err
+	}
+	events := make([]bus.Event, 0, len(signals))
+	for _, s := range signals {
+		ev, err := k.newSignalEvent(spec, s)
+		if err != nil {
+			return err
+		}
+		events = append(events, ev)
+	}
+	return k.o.Store.Write(ctx, func(tx *store.Tx) error {
+		for _, ev := range events {
+			if _, err := k.o.Bus.PutTx(tx, ev); err != nil {
+				return err
+			}
+		}
+		if save == nil {
+			return nil
+		}
+		return save(tx)
+	})
+}
+
+func (k *Intake) newSignalEvent(spec watchers.Spec, s watchers.Signal) (bus.Event, error) {
+	if s.Skipped > 0 || s.Notice { // it was dropped, or concerns the watcher itself: only notify the owner
+		spec.Mode = watchers.Notify
+	}
+	data, err := json.Marshal(payload.Signal{
+		Watcher: spec.ID, Title: spec.Title, Mode: spec.Mode, Action: spec.Action, Report: spec.Report, Signal: s.Text,
+		Late: s.Late, Note: s.Note, Made: spec.Provenance, Agent: spec.Agent, Data: s.Payload,
+	})
+	if err != nil {
+		return bus.Event{}, fmt.Errorf("watcher %s: %w", spec.ID, err)
+	}
+	kind := bus.Watcher
+	if spec.Timed {
+		kind = bus.Schedule
+	}
+	name := string(kind) + ":" + spec.ID
+	return bus.Event{
+		Kind: kind, Source: name, Session: name, Text: s.Text, Payload: data, Provenance: provenance.Worst(s.Source, spec.Provenance),
+		Key: s.Key,
+	}, nil
+}
+
+// ReportError implements watchers.Sink. It notifies the owner that a watcher fails completely or
+// partly.
+func (k *Intake) ReportError(ctx context.Context, id string, cause error) {
+	spec, err := k.o.Watchers.Get(ctx, id)
+	if err == nil {
+		_, err = k.o.Bus.Put(ctx, bus.Event{
+			Kind: bus.System, Source: "watcher:" + id, Session: "system", Provenance: provenance.Outside,
+			Text:    fmt.Sprintf("There is a problem with watching %q: %v", spec.Title, cause),
+			Payload: encodePayload(payload.Signal{Watcher: id, Title: spec.Title, Mode: watchers.Notify, Report: spec.Report}),
+		})
+	}
+	if err != nil && ctx.Err() == nil {
+		k.o.Log.Warn("cannot report a broken watcher", "watcher", id, "cause", cause, "err", err)
+	}
+}
+
+// Trigger accepts a webhook's payload as untrusted text.
+func (k *Intake) Trigger(ctx context.Context, name, key string, body []byte) (channels.Accepted, error) {
+	t, ok := k.o.Triggers[name]
+	if !ok {
+		return channels.Accepted{}, fmt.Errorf("trigger %q: %w", name, bus.ErrNotFound)
+	}
+	if !utf8.Valid(body) {
+		return channels.Accepted{}, ErrNotText
+	}
+	report := t.Session
+	if report == "" {
+		report = "main"
+	}
+	data := encodePayload(payload.Signal{Watcher: name, Title: name, Mode: watchers.Do, Action: t.Action, Report: report, Signal: string(body), Made: provenance.Owner})
+	return k.o.Bus.Put(ctx, bus.Event{
+		Kind: bus.Webhook, Source: "trigger:" + name, Session: "trigger:" + name, Text: string(body), Payload: data,
+		Provenance: provenance.Outside, Key: key,
+	})
+}
+
+// Moved implements watchers.ZoneChangeSink. It notifies the owner once of a new zone and the schedules
+// that follow it.
+func (k *Intake) Moved(ctx context.Context, move watchers.ZoneChange, save func(*store.Tx) error) error {
+	return k.o.Store.Write(ctx, func(tx *store.Tx) error {
+		if err := k.NotifyTx(tx, Notice{Key: move.Key, Text: move.Text, Source: move.Source}); err != nil {
+			return err
+		}
+		return save(tx)
+	})
+}
