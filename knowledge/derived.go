@@ -108,6 +108,14 @@ type GraphNeighbor struct {
 	Score float64 // halved with each hop
 }
 
+// ChangeSource is what a follower of the changes needs of the Base.
+type ChangeSource interface {
+	Changes(q store.Querier, after int64, limit int) ([]Change, error)
+	AckChangesTx(tx *store.Tx, name string, seq int64) error
+	Fact(q store.Querier, id string) (Fact, error)
+	Search(q store.Querier, text string, opt SearchOptions) ([]Hit, error)
+}
+
 // Graph stores the entities that the rows of docs mention and the relations between them.
 type Graph interface {
 	// Named returns the entities that a text names, longest names first.

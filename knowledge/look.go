@@ -57,6 +57,14 @@ func (b *Base) CountRows(q store.Querier) (out []Count, err error) {
 	return out, rows.Err()
 }
 
+// CountGroups counts the conversations or documents that have rows of a kind.
+func (b *Base) CountGroups(q store.Querier, kind string) (n int, err error) {
+	if err := q.QueryRow(`SELECT count(DISTINCT grp) FROM docs WHERE kind = ? AND grp <> ''`, kind).Scan(&n); err != nil {
+		return 0, fmt.Errorf("knowledge: count: %w", err)
+	}
+	return n, nil
+}
+
 // Size returns the number of valid facts, the number of rows, and the number of changes that a
 // consumer has not stored yet.
 func (b *Base) Size(q store.Querier, derived string) (facts, rows, behind int, err error) {

@@ -22,6 +22,16 @@ type Revisions struct {
 	Dir  string
 }
 
+// ChangeTool is the tool name of configuration changes in the journal. It cannot be called:
+// no model changes the configuration.
+const ChangeTool = "change_config"
+
+// RevisionChange names the texts before and after one change. It is the undo record of ChangeTool.
+type RevisionChange struct {
+	Before string `json:"before"`
+	After  string `json:"after"`
+}
+
 // absent represents a file that did not exist.
 const absent = "absent"
 

@@ -24,7 +24,7 @@ func (sv *Service) agentRow(ctx context.Context, m agents.Member) api.Agent {
 	r := api.Agent{
 		Name: m.Name, About: m.About, Model: c.Agent.Model, Tools: len(m.Options.Catalogue.All()), Realm: m.Options.Realm,
 		Level: string(sv.o.Guard.Level().Narrower(m.Options.Level)), Delegates: append([]string{}, m.Delegates...), Isolation: "none",
-		Budget: s.BudgetShare, Default: c.Crew.Default == m.Name, Routes: []string{}, Folder: sv.o.AgentFolder(m.Name),
+		Budget: s.BudgetShare, Default: c.Crew.Default == m.Name, Routes: []string{}, Folder: sv.agentFolder(m.Name),
 	}
 	if s.Model != "" {
 		r.Model = s.Model
@@ -41,6 +41,14 @@ func (sv *Service) agentRow(ctx context.Context, m agents.Member) api.Agent {
 		r.Trouble = err.Error()
 	}
 	return r
+}
+
+// agentFolder returns the folder of an agent.
+func (sv *Service) agentFolder(name string) string {
+	if name == agents.Default {
+		return sv.o.Paths.Home
+	}
+	return sv.o.Paths.AgentDir(name)
 }
 
 // Delegations implements api.Agents.

@@ -13,6 +13,7 @@ import (
 	"hob/autonomy/replay"
 	"hob/autonomy/session"
 	"hob/autonomy/trace"
+	"hob/knowledge"
 	"hob/tools"
 	"hob/watchers"
 )
@@ -442,3 +443,33 @@ func apiSuppressedEvent(x explain.SuppressedEvent) api.SuppressedEvent {
 }
 
 func apiTokenUsage(x llm.Usage) api.TokenUsage { return api.TokenUsage(x) }
+
+func apiFact(x knowledge.Fact) api.Fact { return api.Fact(x) }
+
+func apiEntity(x knowledge.Entity) api.Entity { return api.Entity(x) }
+
+func apiScorePart(x knowledge.Part) api.ScorePart { return api.ScorePart(x) }
+
+func apiRowCount(x knowledge.Count) api.RowCount { return api.RowCount(x) }
+
+func apiRow(x knowledge.Doc) api.Row { return api.Row(x) }
+
+func apiMemoryRow(h knowledge.Hit) api.MemoryRow {
+	return api.MemoryRow{
+		ID: h.Ref, Kind: h.Kind, Title: h.Title, Text: h.Text, At: h.At, Provenance: h.Provenance, Origins: h.Origins, Realm: h.Realm, Group: h.Group, Pos: h.Pos,
+		Speaker: h.Speaker, Source: h.Source, Score: h.Score, Parts: ConvertEach(h.Parts, apiScorePart), Until: h.Until, Replaced: ConvertEach(h.Replaced, apiFact),
+	}
+}
+
+func apiErasurePlan(x knowledge.ErasurePlan) api.ErasurePlan {
+	return api.ErasurePlan{
+		Facts:  ConvertEach(x.Facts, apiFact),
+		Docs:   ConvertEach(x.Docs, apiRow),
+		Within: x.Within,
+		Made:   ConvertEach(x.Made, apiRow),
+		Turns:  x.Turns,
+		Calls:  x.Calls,
+	}
+}
+
+func apiErasure(x knowledge.ErasureStatus) api.Erasure { return api.Erasure(x) }

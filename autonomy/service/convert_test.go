@@ -9,6 +9,7 @@ import (
 	"hob/autonomy/guard"
 	"hob/autonomy/mind/goals"
 	"hob/autonomy/session"
+	"hob/knowledge"
 )
 
 // TestAPITypes checks that values have the same JSON in the API as before their conversion.
@@ -34,5 +35,13 @@ func TestAPITypes(t *testing.T) {
 	apitest.SameJSON(t, apiWhy)
 	apitest.SameJSON(t, apiTick)
 	apitest.SameJSON(t, apiSilence)
+	apitest.SameJSON(t, apiFact)
+	apitest.SameJSON(t, apiEntity)
+	apitest.SameJSON(t, func(x knowledge.Relation) api.Relation { return api.Relation(x) })
+	apitest.SameJSON(t, func(x knowledge.Route) api.Route { return api.Route(x) })
+	apitest.SameJSON(t, apiScorePart)
+	apitest.SameJSON(t, apiRowCount)
+	apitest.SameJSON(t, apiErasurePlan)
+	apitest.SameJSON(t, apiErasure)
 	apitest.SameJSON(t, func(x bus.LiveEvent) api.FeedEvent { return api.FeedEvent(x) })
 }

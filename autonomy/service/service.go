@@ -1,6 +1,6 @@
 // Package service implements the use cases of autonomy/api with the engine. It converts the engine's
 // types to those of the API and classifies the engine's errors. It knows neither HTTP nor the
-// drivers: the daemon implements the topics that need them.
+// drivers: what it needs of a driver is a small interface here, which the driver implements.
 package service
 
 import (
@@ -23,7 +23,11 @@ import (
 	"hob/autonomy/notify"
 	"hob/autonomy/replay"
 	"hob/autonomy/session"
+	"hob/autonomy/undo"
 	"hob/autonomy/usage"
+	"hob/channels"
+	"hob/knowledge"
+	"hob/platform/host/system"
 	"hob/platform/store"
 	"hob/tools"
 	"hob/watchers"
@@ -48,19 +52,38 @@ type Options struct {
 	Watchers  *watchers.Manager
 	Usage     *usage.Tracker
 	Catalogue *tools.Catalogue
+	Channels  *channels.Manager
+	Memory    *knowledge.Base
+	Erasing   *knowledge.ErasureService
+	Graph     Graph
+	Index     Index
+	Vectors   Vectors
+	Transfer  Transfer
+	Documents DocumentLister
+	Files     Files
+	Tasks     api.Tasks
+	Notes     api.Notes
+	Process   Process
 	Config    *config.Config
+	Revisions config.Revisions // of the configuration
+	Undo      *undo.Reverter
+	Triggers  map[string]intake.Trigger
+	Paths     system.Paths
+	Version   string
+	Started   time.Time
+	// Daemon is false if a command uses the engine without a daemon.
+	Daemon bool
+	// Model returns the name of the model and why it was chosen.
+	Model func() (name, reason string)
 	// Zone returns the user's time zone.
 	Zone func() *time.Location
 	// Plan returns the sources of the daily plan.
 	Plan func() []tools.BriefSource
 	// PricesAsOf returns the date of the model prices.
 	PricesAsOf func() string
-	// AgentFolder returns the folder of an agent.
-	AgentFolder func(name string) string
 }
 
-// Service implements api.Agents, Approvals, Audit, Deliveries, Explanations, Feed, Goals, Learned,
-// Notices, Sessions, Tools, Turns, Undo, Usage and Watchers.
+// Service implements the interfaces of package api.
 type Service struct {
 	o   Options
 	day cachedPlan

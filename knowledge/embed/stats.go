@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"os"
 
+	"hob/autonomy/api"
 	"hob/autonomy/llm"
 )
 
@@ -63,6 +64,31 @@ func (v *Vectors) Stats(ctx context.Context) (Stats, error) {
 		out.Bytes = fi.Size()
 	}
 	return out, err
+}
+
+// Enabled reports whether there are vectors; a nil *Vectors is switched off.
+func (v *Vectors) Enabled() bool { return v != nil }
+
+// DerivedStats returns the state for the API.
+func (v *Vectors) DerivedStats(ctx context.Context) (api.DerivedStats, error) {
+	out := api.DerivedStats{Name: "vectors", State: "off"}
+	if !v.Enabled() {
+		return out, nil
+	}
+	s, err := v.Stats(ctx)
+	if err != nil {
+		return out, err
+	}
+	out = api.DerivedStats{Name: out.Name, State: "ready", Cause: s.Trouble, Rows: s.Held, Behind: s.Behind, Bytes: s.Bytes}
+	switch {
+	case s.Trouble != "":
+		out.State = "held"
+	case s.Anew:
+		out.State = "building"
+	case s.Behind > 0:
+		out.State = "behind"
+	}
+	return out, nil
 }
 
 // Digest returns a digest of all stored data, to compare two files. It fails if the file is

@@ -30,16 +30,8 @@ const (
 	atOnce = 20
 )
 
-// Base is the source of the changes.
-type Base interface {
-	Changes(q store.Querier, after int64, limit int) ([]knowledge.Change, error)
-	AckChangesTx(tx *store.Tx, name string, seq int64) error
-	Fact(q store.Querier, id string) (knowledge.Fact, error)
-	Search(q store.Querier, text string, opt knowledge.SearchOptions) ([]knowledge.Hit, error)
-}
-
 // Run follows the changes of docs until ctx ends.
-func (g *Graph) Run(ctx context.Context, b Base) error {
+func (g *Graph) Run(ctx context.Context, b knowledge.ChangeSource) error {
 	for {
 		more, err := g.Follow(ctx, b)
 		if more && err == nil {
@@ -59,7 +51,7 @@ func (g *Graph) Run(ctx context.Context, b Base) error {
 }
 
 // Follow processes the next changes and reports whether there may be more.
-func (g *Graph) Follow(ctx context.Context, b Base) (more bool, err error) {
+func (g *Graph) Follow(ctx context.Context, b knowledge.ChangeSource) (more bool, err error) {
 	g.following.Lock()
 	defer g.following.Unlock()
 	q := g.o.Store.Reader(ctx)
@@ -83,7 +75,7 @@ func (g *Graph) Follow(ctx context.Context, b Base) (more bool, err error) {
 
 // CatchUp follows until no change is pending, for a limited time, so that a reader sees the latest
 // messages.
-func (g *Graph) CatchUp(ctx context.Context, b Base) error {
+func (g *Graph) CatchUp(ctx context.Context, b knowledge.ChangeSource) error {
 	ctx, cancel := context.WithTimeout(ctx, moment)
 	defer cancel()
 	for {
@@ -97,7 +89,7 @@ func (g *Graph) CatchUp(ctx context.Context, b Base) error {
 	}
 }
 
-func (g *Graph) changesTx(tx *store.Tx, b Base, list []knowledge.Change, seq int64) error {
+func (g *Graph) changesTx(tx *store.Tx, b knowledge.ChangeSource, list []knowledge.Change, seq int64) error {
 	for _, c := range list {
 		seq = max(seq, c.Seq)
 		if err := g.applyChangeTx(tx, b, c); err != nil {
@@ -114,7 +106,7 @@ func (g *Graph) changesTx(tx *store.Tx, b Base, list []knowledge.Change, seq int
 }
 
 // applyChangeTx updates the graph to the current content of one row of docs.
-func (g *Graph) applyChangeTx(tx *store.Tx, b Base, c knowledge.Change) error {
+func (g *Graph) applyChangeTx(tx *store.Tx, b knowledge.ChangeSource, c knowledge.Change) error {
 	if c.Gone {
 		return nil // the triggers have removed its data
 	}

@@ -92,7 +92,7 @@ func (g *Graph) learnName(key, realm, id string) {
 
 // backfillMentions searches earlier rows for new names, a few names at a time. It reports whether there are
 // more.
-func (g *Graph) backfillMentions(ctx context.Context, b Base) (more bool, err error) {
+func (g *Graph) backfillMentions(ctx context.Context, b knowledge.ChangeSource) (more bool, err error) {
 	fresh, err := scanStrings(g.o.Store.Reader(ctx).Query(`SELECT DISTINCT text FROM entity_aliases WHERE fresh = 1 LIMIT ?`, atOnce))
 	if err != nil {
 		return false, fmt.Errorf("graph: read names: %w", err)

@@ -5,6 +5,8 @@ import (
 	"errors"
 	"os"
 	"path/filepath"
+
+	"hob/autonomy/api"
 )
 
 // Stats describes the state of the index.
@@ -19,6 +21,27 @@ type Stats struct {
 	Building bool `json:"building,omitempty"`
 	// Trouble is the reason why no index is available; searches scan the rows.
 	Trouble string `json:"trouble,omitempty"`
+}
+
+// Name returns the name of the index as a consumer of changes.
+func (*Index) Name() string { return Name }
+
+// DerivedStats returns the state for the API.
+func (x *Index) DerivedStats(ctx context.Context) (api.DerivedStats, error) {
+	s, err := x.Stats(ctx)
+	if err != nil {
+		return api.DerivedStats{}, err
+	}
+	out := api.DerivedStats{Name: Name, State: "ready", Cause: s.Trouble, Rows: s.Rows, Behind: int(s.Behind), Bytes: s.Bytes, Languages: s.Languages}
+	switch {
+	case s.Trouble != "":
+		out.State = "off"
+	case s.Building:
+		out.State = "building"
+	case s.Behind > 0:
+		out.State = "behind"
+	}
+	return out, nil
 }
 
 // Stats returns the state of the index. Like a search, it creates a missing index. A failure to

@@ -11,6 +11,7 @@ import (
 	"time"
 	"unicode/utf8"
 
+	"hob/autonomy/api"
 	"hob/knowledge"
 	"hob/platform/provenance"
 	"hob/platform/store"
@@ -219,7 +220,7 @@ func TestForgottenStaysAway(t *testing.T) {
 	if got := w.texts(); strings.Contains(got, "Kestrel") || !strings.Contains(got, "interest") {
 		t.Fatalf("after forgetting: %s", got)
 	}
-	list, err := w.l.Documents(t.Context(), 10)
+	list, err := w.l.Documents(t.Context(), api.Query{Limit: 10})
 	fatal(t, err)
 	if len(list) != 1 {
 		t.Errorf("documents: %+v", list)
@@ -239,22 +240,22 @@ func TestAForgottenMailStaysAway(t *testing.T) {
 			"Content-Type: multipart/mixed; boundary=b\n\n--b\nContent-Type: text/plain\n\n" + text + "\n" +
 			"--b\nContent-Type: text/plain\nContent-Disposition: attachment; filename=a.txt\n\nattached to " + text + "\n--b--\n\n"
 	}
-	for _, how := range []func(Document) string{
-		func(Document) string { return "mail:one@example.org" },
-		func(Document) string { return "mail:<one@example.org>" },
-		func(d Document) string { return d.Part },
+	for _, how := range []func(api.Document) string{
+		func(api.Document) string { return "mail:one@example.org" },
+		func(api.Document) string { return "mail:<one@example.org>" },
+		func(d api.Document) string { return d.Part },
 	} {
 		w := open(t)
 		one, two := mail("one", "Kestrel-9981 is the password"), mail("two", "the boiler is mended")
 		box := one + two + one // mailboxes contain some mails twice
 		w.put("/f/box.mbox", box)
 		w.reconcile()
-		list, err := w.l.Documents(t.Context(), 10)
+		list, err := w.l.Documents(t.Context(), api.Query{Limit: 10})
 		fatal(t, err)
 		if len(list) != 6 || strings.Count(w.texts(), "Kestrel") != 4 {
 			t.Fatalf("%+v\n%s", list, w.texts())
 		}
-		first := list[slices.IndexFunc(list, func(d Document) bool { return d.Title == "the one" && !strings.Contains(d.Part, "~") })]
+		first := list[slices.IndexFunc(list, func(d api.Document) bool { return d.Title == "the one" && !strings.Contains(d.Part, "~") })]
 		if parts, err := w.l.Parts(w.st.Reader(t.Context()), how(first)); err != nil || len(parts) != 4 {
 			t.Errorf("%s: %v %v", how(first), parts, err)
 		}

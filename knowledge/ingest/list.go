@@ -5,44 +5,21 @@ import (
 	"errors"
 	"fmt"
 	"strings"
-	"time"
 
-	"hob/platform/provenance"
+	"hob/autonomy/api"
 	"hob/platform/store"
 )
 
-// Document is an ingested document, for lists and exports.
-type Document struct {
-	ID         string            `json:"id"`
-	Title      string            `json:"title"`
-	Kind       string            `json:"kind"`
-	Source     string            `json:"source"`
-	Part       string            `json:"part,omitempty"`
-	Author     string            `json:"author,omitempty"`
-	Language   string            `json:"language,omitempty"`
-	Tags       []string          `json:"tags,omitempty"`
-	Folder     string            `json:"folder,omitempty"`
-	Realm      string            `json:"realm,omitempty"`
-	Provenance provenance.Source `json:"provenance"`
-	Chunks     int               `json:"chunks"`
-	At         time.Time         `json:"at,omitzero"`
-	AddedAt    time.Time         `json:"added_at"`
-	// Error is the reason why a file could not be ingested; it has no id then.
-	Error string `json:"error,omitempty"`
+// Documents lists at most Query.Limit ingested documents, newest first, and then the files that
+// could not be ingested. With Query.State "failed" it lists only these files.
+func (l *Library) Documents(ctx context.Context, q api.Query) ([]api.Document, error) {
+	if q.State == "failed" {
+		return l.listDocuments(ctx, `s.error <> ''`, q.Limit)
+	}
+	return l.listDocuments(ctx, `d.id IS NOT NULL OR s.error <> ''`, q.Limit)
 }
 
-// Documents lists the ingested documents, newest first, and then the files that could not be
-// ingested.
-func (l *Library) Documents(ctx context.Context, limit int) ([]Document, error) {
-	return l.listDocuments(ctx, `d.id IS NOT NULL OR s.error <> ''`, limit)
-}
-
-// FailedDocuments lists the files that could not be ingested in their current state.
-func (l *Library) FailedDocuments(ctx context.Context, limit int) ([]Document, error) {
-	return l.listDocuments(ctx, `s.error <> ''`, limit)
-}
-
-func (l *Library) listDocuments(ctx context.Context, which string, limit int) (out []Document, err error) {
+func (l *Library) listDocuments(ctx context.Context, which string, limit int) (out []api.Document, err error) {
 	rows, err := l.opt.Store.Reader(ctx).Query(`
 		SELECT coalesce(d.id, ''), coalesce(d.title, ''), coalesce(d.kind, ''), s.source, coalesce(d.part, ''), coalesce(d.author, ''), coalesce(d.language, ''), coalesce(d.tags, ''),
 			s.folder, s.realm, coalesce(d.provenance, ''), coalesce(d.chunks, 0), coalesce(d.at, 0), coalesce(d.added_at, 0), s.error
@@ -51,9 +28,9 @@ func (l *Library) listDocuments(ctx context.Context, which string, limit int) (o
 		return nil, fmt.Errorf("ingest: list: %w", err)
 	}
 	defer func() { err = errors.Join(err, rows.Close()) }()
-	out = []Document{}
+	out = []api.Document{}
 	for rows.Next() {
-		var d Document
+		var d api.Document
 		var tags string
 		var at, added int64
 		if err := rows.Scan(&d.ID, &d.Title, &d.Kind, &d.Source, &d.Part, &d.Author, &d.Language, &tags, &d.Folder, &d.Realm, &d.Provenance, &d.Chunks, &at, &added, &d.Error); err != nil {
@@ -80,7 +57,7 @@ var ErrTaken = errors.New("another document has the same id")
 // RestoreTx imports a document without its chunks, which are separate rows. parts is false if the
 // chunks must not be imported because they exist. Its source is read again as soon as it is
 // available.
-func (l *Library) RestoreTx(tx *store.Tx, d Document) (added, parts bool, err error) {
+func (l *Library) RestoreTx(tx *store.Tx, d api.Document) (added, parts bool, err error) {
 	if d.ID == "" || d.Source == "" || len(d.ID) > 100 {
 		return false, false, ErrNotFound
 	}

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	"hob/autonomy/api"
 	"hob/platform/provenance"
 	"hob/platform/text/document"
 )
@@ -45,7 +46,7 @@ func TestPictureIsTriedAgain(t *testing.T) {
 	if len(r.Skipped) != 1 || !r.later["/f/bike.png"] || !strings.Contains(r.Skipped[0].Reason, "the budget is used up; retrying later") {
 		t.Fatalf("%+v", r)
 	}
-	list, err := w.l.Documents(t.Context(), 10)
+	list, err := w.l.Documents(t.Context(), api.Query{Limit: 10})
 	fatal(t, err)
 	if len(list) != 1 || !strings.Contains(list[0].Error, "budget") {
 		t.Fatalf("%+v", list)
@@ -58,10 +59,10 @@ func TestPictureIsTriedAgain(t *testing.T) {
 	if r.Documents != 1 || len(r.Skipped) > 0 || see.asked != 1 {
 		t.Fatalf("%+v, asked %d times", r, see.asked)
 	}
-	if broken, err := w.l.FailedDocuments(t.Context(), 10); err != nil || len(broken) > 0 {
+	if broken, err := w.l.Documents(t.Context(), api.Query{State: "failed", Limit: 10}); err != nil || len(broken) > 0 {
 		t.Fatalf("%+v, %v", broken, err)
 	}
-	list, err = w.l.Documents(t.Context(), 10)
+	list, err = w.l.Documents(t.Context(), api.Query{Limit: 10})
 	fatal(t, err)
 	if len(list) != 1 || list[0].Provenance != provenance.Outside || list[0].Kind != "image" || list[0].Error != "" {
 		t.Fatalf("%+v", list)

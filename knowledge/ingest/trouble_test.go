@@ -8,6 +8,7 @@ import (
 	"strings"
 	"testing"
 
+	"hob/autonomy/api"
 	"hob/platform/store"
 	"hob/platform/text/document"
 )
@@ -36,7 +37,7 @@ func TestReadingThatEndsTheProcess(t *testing.T) {
 			t.Fatalf("after two crashes: %+v", r)
 		}
 	}
-	if list, err := w.l.FailedDocuments(t.Context(), 10); err != nil || len(list) == 0 || !strings.Contains(w.texts(), "three bar") {
+	if list, err := w.l.Documents(t.Context(), api.Query{State: "failed", Limit: 10}); err != nil || len(list) == 0 || !strings.Contains(w.texts(), "three bar") {
 		t.Errorf("%+v, %v; kept: %s", list, err, w.texts())
 	}
 	r, err := w.l.Ingest(t.Context(), FileOptions{Path: "/f/a.txt", Asked: true})
@@ -106,7 +107,7 @@ func TestTroubleIsOver(t *testing.T) {
 		if r := w.reconcile(); !r.again || len(r.Skipped) != 1 {
 			t.Errorf("%+v", r)
 		}
-		if list, err := w.l.FailedDocuments(t.Context(), 10); err != nil || len(list) > 0 {
+		if list, err := w.l.Documents(t.Context(), api.Query{State: "failed", Limit: 10}); err != nil || len(list) > 0 {
 			t.Errorf("the file was recorded as broken: %+v, %v", list, err)
 		}
 	})

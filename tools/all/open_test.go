@@ -49,8 +49,8 @@ var now = time.Date(2094, 3, 10, 14, 30, 0, 0, time.FixedZone("CET", 3600))
 // engine replaces Hob for status and undo.
 type engine struct{}
 
-func (engine) Status(context.Context) (system.Report, error) {
-	return system.Report{Name: "Hob", Version: "test", Daemon: true}, nil
+func (engine) Status(context.Context) (api.Status, error) {
+	return api.Status{Name: "Hob", Version: "test", Daemon: true}, nil
 }
 
 func (engine) Undo(_ context.Context, r system.UndoRequest) (tools.Result, error) {

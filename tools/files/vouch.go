@@ -6,17 +6,10 @@ import (
 	"strings"
 	"time"
 
+	"hob/autonomy/api"
 	"hob/platform/store"
 	"hob/tools"
 )
-
-// Vouched is the result of Vouch.
-type Vouched struct {
-	Path  string `json:"path"`
-	Files int    `json:"files"`
-	// Left is true if some files were not read: they are too large or too many.
-	Left bool `json:"left,omitempty"`
-}
 
 // isVouched reports whether the owner vouched for a content.
 func (m provenanceMarks) isVouched(ctx context.Context, sum string) (bool, error) {
@@ -27,27 +20,27 @@ func (m provenanceMarks) isVouched(ctx context.Context, sum string) (bool, error
 // Vouch records that the owner vouches for the current content of a file, or of the files
 // below a folder: in a trusted folder they then count as the owner's words. record writes
 // an audit line in the same transaction.
-func (f *Files) Vouch(ctx context.Context, path string, now time.Time, record func(*store.Tx) error) (Vouched, error) {
+func (f *Files) Vouch(ctx context.Context, path string, now time.Time, record func(*store.Tx) error) (api.TrustedFiles, error) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	s, err := f.openSpot(path)
 	if err != nil {
-		return Vouched{}, err
+		return api.TrustedFiles{}, err
 	}
 	defer s.Close()
 	switch {
 	case s.info == nil:
-		return Vouched{}, f.describeFileError("find", s, fs.ErrNotExist)
+		return api.TrustedFiles{}, f.describeFileError("find", s, fs.ErrNotExist)
 	case !f.isTrusted(s.abs):
 		e := tools.Errorf(tools.Unsupported, "%s is not in a trusted folder", s.errorLabel())
 		e.Remedy = "move it into a folder of files.trusted first"
-		return Vouched{}, e
+		return api.TrustedFiles{}, e
 	}
 	files, whole, err := f.treeDigests(ctx, s)
 	if err != nil {
-		return Vouched{}, err
+		return api.TrustedFiles{}, err
 	}
-	out := Vouched{Path: s.abs, Left: !whole}
+	out := api.TrustedFiles{Path: s.abs, Left: !whole}
 	err = f.marks.writeTx(ctx, func(tx *store.Tx) error {
 		for _, x := range files {
 			if x.sum == "" {

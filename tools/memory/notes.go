@@ -9,6 +9,7 @@ import (
 	"strings"
 	"time"
 
+	"hob/autonomy/api"
 	"hob/knowledge"
 	"hob/platform/provenance"
 	"hob/platform/store"
@@ -79,6 +80,19 @@ func noteViewer(c tools.Call, title string) credential.Viewer {
 		}
 	}
 	return c.CredentialViewer()
+}
+
+// API lists the notes for users.
+type API struct{ Store *store.Store }
+
+// Notes implements api.Notes.
+func (a API) Notes(ctx context.Context, q api.Query) ([]api.Note, error) {
+	list, err := Notes(ctx, a.Store, q.Limit)
+	out := make([]api.Note, len(list))
+	for i, n := range list {
+		out[i] = api.Note(n)
+	}
+	return out, err
 }
 
 // Notes lists the newest notes, at most limit (0: 1,000).

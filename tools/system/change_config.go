@@ -9,16 +9,6 @@ import (
 	"hob/tools"
 )
 
-// ConfigAct is the tool name of configuration changes in the journal. It cannot be called:
-// no model changes the configuration.
-const ConfigAct = "change_config"
-
-// ConfigChange names the texts before and after one change.
-type ConfigChange struct {
-	Before string `json:"before"`
-	After  string `json:"after"`
-}
-
 // ChangeConfig returns the tool that undoes configuration changes. It is not in the
 // catalogue.
 func ChangeConfig(c config.Revisions) tools.Tool {
@@ -31,21 +21,21 @@ func ChangeConfig(c config.Revisions) tools.Tool {
 	}
 	return tools.New(tools.Def[struct{}]{
 		Spec: tools.Spec{
-			Name: ConfigAct, Category: "system", Effects: tools.Write,
+			Name: config.ChangeTool, Category: "system", Effects: tools.Write,
 			Description: "Change the configuration.", Keywords: "configuration settings",
 		},
 		Run: func(context.Context, tools.Call, struct{}) (tools.Result, error) {
 			return tools.Result{}, tools.Errorf(tools.Unsupported, "only the user can change the configuration: hob config set")
 		},
 		Undo: func(_ context.Context, data json.RawMessage) (string, error) {
-			var ch ConfigChange
+			var ch config.RevisionChange
 			if err := json.Unmarshal(data, &ch); err != nil {
 				return "", tools.Errorf(tools.Failed, "the undo record cannot be read: %w", err)
 			}
 			return put(ch.After, ch.Before)
 		},
 		Redo: func(_ context.Context, data json.RawMessage) (string, json.RawMessage, error) {
-			var ch ConfigChange
+			var ch config.RevisionChange
 			if err := json.Unmarshal(data, &ch); err != nil {
 				return "", nil, tools.Errorf(tools.Failed, "the undo record cannot be read: %w", err)
 			}

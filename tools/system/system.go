@@ -1,5 +1,5 @@
 // Package system provides tools about Hob itself: status, undo and explain. They know the
-// engine only through the two small interfaces here.
+// engine only through the small interface here.
 package system
 
 import (
@@ -10,57 +10,15 @@ import (
 	"strings"
 	"time"
 
+	"hob/autonomy/api"
 	"hob/platform/provenance"
 	"hob/platform/text/dateparse"
 	"hob/tools"
 )
 
-// Report is the status of Hob.
-type Report struct {
-	Name         string        `json:"name"`
-	Version      string        `json:"version"`
-	Model        string        `json:"model"`
-	ModelReason  string        `json:"model_reason,omitempty"`
-	Level        string        `json:"level"`
-	Uptime       time.Duration `json:"uptime_ns"`
-	Daemon       bool          `json:"daemon"` // false: a single command without a daemon
-	Running      int           `json:"running"`
-	Pending      int           `json:"pending"`
-	Questions    int           `json:"questions"` // waiting for the owner
-	Watchers     int           `json:"watchers"`
-	Schedules    int           `json:"schedules"`
-	Reminders    int           `json:"reminders"`
-	Paused       bool          `json:"paused,omitempty"`
-	PausedText   string        `json:"-"`             // until when
-	Next         time.Time     `json:"next,omitzero"` // time of the next scheduled work
-	Goals        int           `json:"goals"`         // active goals, or goals that wait for the owner
-	GoalsWaiting int           `json:"goals_waiting"` // for the owner's answer
-	NextReview   time.Time     `json:"next_review,omitzero"`
-	Channels     []Channel     `json:"channels"`
-	Home         string        `json:"home"`
-	Ticks        int64         `json:"ticks"`            // of the loop since the start
-	TicksInput   int64         `json:"ticks_with_input"` // ticks with work
-	DatabaseSize int64         `json:"database_bytes"`
-	DiskFree     uint64        `json:"disk_free_bytes"`
-	Memory       uint64        `json:"memory_bytes"` // heap in use by this process
-	Machine      string        `json:"machine"`      // "linux/amd64, 2 cores"
-	Facts        int           `json:"facts"`
-	Rows         int           `json:"memory_rows"`             // all searchable rows
-	Behind       int           `json:"memory_behind,omitempty"` // rows that are not indexed yet
-	AuditLines   int64         `json:"audit_lines"`
-	AuditHead    string        `json:"audit_head"` // hash of the last line
-}
-
-// Channel is the health of one channel.
-type Channel struct {
-	Name  string `json:"name"`
-	State string `json:"state"`
-	Error string `json:"error,omitempty"`
-}
-
 // Engine is the part of Hob that the tools need.
 type Engine interface {
-	Status(ctx context.Context) (Report, error)
+	Status(ctx context.Context) (api.Status, error)
 	// Undo reverts the requested actions. The result and the error say whether they quote
 	// untrusted text.
 	Undo(ctx context.Context, r UndoRequest) (tools.Result, error)
@@ -100,22 +58,22 @@ func statusTool(e Engine) tools.Tool {
 				return tools.Result{}, err
 			}
 			r.Running = max(0, r.Running-1) // the asking turn itself does not count
-			return tools.Result{Text: r.Text(c.Now), Data: r, Source: r.reportProvenance()}, nil
+			return tools.Result{Text: FormatStatus(r, c.Now), Data: r, Source: statusProvenance(r)}, nil
 		},
 	})
 }
 
-// reportProvenance returns the provenance of the text: channel errors quote the server at the other
+// statusProvenance returns the provenance of the text: channel errors quote the server at the other
 // end.
-func (r Report) reportProvenance() provenance.Source {
-	if slices.ContainsFunc(r.Channels, func(c Channel) bool { return c.Error != "" }) {
+func statusProvenance(r api.Status) provenance.Source {
+	if slices.ContainsFunc(r.Channels, func(c api.ChannelState) bool { return c.Error != "" }) {
 		return provenance.Outside
 	}
 	return provenance.Tool
 }
 
-// Text formats the report.
-func (r Report) Text(now time.Time) string {
+// FormatStatus returns the status as text.
+func FormatStatus(r api.Status, now time.Time) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "%s %s", r.Name, r.Version)
 	if r.Daemon {

@@ -13,6 +13,7 @@ import (
 	"strings"
 	"time"
 
+	"hob/autonomy/api"
 	"hob/knowledge"
 	"hob/platform/provenance"
 	"hob/platform/store"
@@ -54,6 +55,19 @@ type Task struct {
 // List returns the open tasks, or all of them, newest first.
 func List(ctx context.Context, st *store.Store, all bool) ([]Task, error) {
 	return queryTasks(st.Reader(ctx), "WHERE status = ? OR ? ORDER BY n DESC", statusOpen, all)
+}
+
+// API lists the tasks for users.
+type API struct{ Store *store.Store }
+
+// Tasks implements api.Tasks.
+func (a API) Tasks(ctx context.Context, q api.Query) ([]api.Task, error) {
+	list, err := List(ctx, a.Store, q.All)
+	out := make([]api.Task, len(list))
+	for i, t := range list {
+		out[i] = api.Task(t)
+	}
+	return out, err
 }
 
 const columns = "id, title, status, due, priority, project, notes, provenance, created_at, updated_at, done_at"

@@ -30,6 +30,7 @@ import (
 	"hob/autonomy/mind/learn"
 	"hob/autonomy/notify"
 	"hob/autonomy/replay"
+	"hob/autonomy/service"
 	"hob/autonomy/session"
 	"hob/autonomy/trace"
 	"hob/autonomy/turn"
@@ -171,6 +172,7 @@ type App struct {
 	undo      *undo.Reverter
 	explainer *explain.Explainer
 	replayer  *replay.Replayer
+	service   *service.Service
 	web       *web.Server
 	tray      *trayMenu // nil: none
 	pin       string    // see Pin
@@ -220,7 +222,7 @@ func Open(ctx context.Context, opt Options) (_ *App, err error) {
 			err = errors.Join(err, d.store.Close())
 		}
 	}()
-	for _, step := range []func(context.Context) error{d.openNetwork, d.openUsage, d.openModels, d.openChannels, d.openNotices, d.openGuard, d.openWatchers, d.openGoals, d.openIndex, d.openVectors, d.openGraph, d.openBrowser, d.openCrew, d.openTools, d.openLearning, d.openLoop, d.openWeb, d.openTray} {
+	for _, step := range []func(context.Context) error{d.openNetwork, d.openUsage, d.openModels, d.openChannels, d.openNotices, d.openGuard, d.openWatchers, d.openGoals, d.openIndex, d.openVectors, d.openGraph, d.openBrowser, d.openCrew, d.openTools, d.openLearning, d.openLoop, d.openService, d.openWeb, d.openTray} {
 		if err := step(ctx); err != nil {
 			return nil, err
 		}
@@ -472,7 +474,8 @@ func (d *App) Close() error {
 	return errors.Join(d.agents.Close(), d.closeVectors(), d.index.Close(), d.store.Close())
 }
 
-func (d *App) notReadyError() error {
+// CheckReady implements service.Process.
+func (d *App) CheckReady() error {
 	if !d.isReady.Load() {
 		return errors.New("starting or stopping")
 	}

@@ -110,16 +110,15 @@ func (d *App) doctorEnv() (doctor.Env, error) {
 	}
 	e.Daemon, e.Tray = os.Getpid(), d.tray != nil
 	e.Browses = func() bool { return d.browser != nil && d.browser.Running() }
-	b := &backend{inboundReceiver: inboundReceiver{d}}
 	e.Memory = func(ctx context.Context) (out []doctor.Derived, err error) {
-		list, err := d.derivedStatus(ctx)
+		list, err := d.service.DerivedStats(ctx)
 		for _, x := range list {
 			out = append(out, doctor.Derived{Name: x.Name, State: x.State, Cause: x.Cause, Behind: x.Behind})
 		}
 		return out, err
 	}
 	e.Documents = func(ctx context.Context) (out []doctor.Document, err error) {
-		list, err := d.documents.FailedDocuments(ctx, 1000)
+		list, err := d.documents.Documents(ctx, api.Query{State: "failed", Limit: 1000})
 		for _, x := range list {
 			out = append(out, doctor.Document{Source: x.Source, Error: x.Error})
 		}
@@ -145,7 +144,7 @@ func (d *App) doctorEnv() (doctor.Env, error) {
 		if err := os.RemoveAll(filepath.Join(d.opt.Paths.Index(), "damaged")); err != nil {
 			return err
 		}
-		return b.MemoryReindex(ctx, func(api.MemoryProgress) {})
+		return d.service.MemoryReindex(ctx, func(api.MemoryProgress) {})
 	}
 	return e, nil
 }

@@ -16,7 +16,6 @@ import (
 	"time"
 
 	"hob/autonomy/api"
-	"hob/autonomy/service"
 	"hob/knowledge/ingest"
 	"hob/platform/host/system"
 	"hob/platform/net/safehttp"
@@ -88,16 +87,6 @@ func resolvePath(p string) string {
 		return real
 	}
 	return filepath.Clean(p)
-}
-
-// Documents implements api.Documents.
-func (b *backend) Documents(ctx context.Context, q api.Query) ([]api.Document, error) {
-	list := b.d.documents.Documents
-	if q.State == "failed" {
-		list = b.d.documents.FailedDocuments
-	}
-	out, err := list(ctx, q.Limit)
-	return service.ConvertEach(out, apiDocument), service.Classify(err)
 }
 
 // importDocuments imports files that the user named, wherever they are. They stay untrusted

@@ -12,7 +12,7 @@ import (
 	"testing"
 	"time"
 
-	"hob/knowledge/ingest"
+	"hob/autonomy/api"
 	"hob/platform/host/system"
 )
 
@@ -23,7 +23,7 @@ func (h *house) library() string {
 	if code != http.StatusOK {
 		h.t.Fatalf("%d %s", code, body)
 	}
-	var list []ingest.Document
+	var list []api.Document
 	fatal(h.t, json.Unmarshal(body, &list))
 	var out []string
 	for _, d := range list {

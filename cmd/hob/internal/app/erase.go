@@ -2,19 +2,15 @@ package app
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"io/fs"
 	"os"
 	"path/filepath"
-	"time"
 
 	"hob/autonomy/agents"
-	"hob/autonomy/api"
 	"hob/autonomy/guard/pairing"
 	"hob/autonomy/mind/goals"
 	"hob/autonomy/notify"
-	"hob/autonomy/service"
 	"hob/autonomy/trace"
 	agentbrain "hob/autonomy/turn/modelrouter"
 	"hob/autonomy/turn/prompt"
@@ -105,47 +101,4 @@ func (d *App) reportKept(s *erase.Scrubber) {
 			return nil
 		})
 	}
-}
-
-// PreviewErasure implements api.Forgetting.
-func (b *backend) PreviewErasure(ctx context.Context, q api.Query) ([]api.ErasurePreview, error) {
-	g, err := b.d.base.PlanCommitted(ctx, knowledge.ForgetRequest{ID: q.Of, Query: q.Text, Source: q.State, Everything: q.All, EveryRealm: true})
-	if err != nil {
-		return nil, forgetError(err)
-	}
-	n, err := b.d.erasing.PreviewErasure(ctx, g.Erasure)
-	return []api.ErasurePreview{{ErasurePlan: apiErasurePlan(g), Places: n.Rows + n.Scrubbed}}, service.Classify(err)
-}
-
-func forgetError(err error) error {
-	for _, bad := range []error{knowledge.ErrTooCommon, knowledge.ErrOneOf, knowledge.ErrSourceUnknown} {
-		if errors.Is(err, bad) {
-			return fmt.Errorf("%w: %w", api.ErrInvalid, err)
-		}
-	}
-	if errors.Is(err, knowledge.ErrNotFound) {
-		return fmt.Errorf("%w: %w", api.ErrNotFound, err)
-	}
-	return service.Classify(err)
-}
-
-// erasedWithin is how long a caller waits for a deletion to complete.
-const erasedWithin = 60 * time.Second
-
-// Erasures implements api.Forgetting.
-func (b *backend) Erasures(ctx context.Context, q api.Query) ([]api.Erasure, error) {
-	if q.Of == "" {
-		list, err := b.d.erasing.List(ctx, q.Limit)
-		return service.ConvertEach(list, apiErasure), service.Classify(err)
-	}
-	wait, cancel := context.WithTimeout(ctx, erasedWithin)
-	defer cancel()
-	s, err := b.d.erasing.Wait(wait, q.Of)
-	switch {
-	case errors.Is(err, knowledge.ErrNoErasure):
-		return nil, fmt.Errorf("%w: %w", api.ErrNotFound, err)
-	case errors.Is(err, context.DeadlineExceeded) && ctx.Err() == nil: // it continues
-		err = nil
-	}
-	return []api.Erasure{api.Erasure(s)}, service.Classify(err)
 }

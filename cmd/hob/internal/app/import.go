@@ -12,18 +12,17 @@ import (
 	"strings"
 
 	"hob/autonomy/api"
-	"hob/autonomy/service"
 	"hob/knowledge/transfer"
 	"hob/platform/provenance"
 	"hob/platform/store"
 	"hob/platform/text/textnorm"
 )
 
-// MemoryImport implements api.Memory.
-func (b *backend) MemoryImport(ctx context.Context, in api.MemoryImport, step func(api.MemoryProgress)) (out api.ImportResult, err error) {
+// MemoryImport implements service.Transfer.
+func (b transfers) MemoryImport(ctx context.Context, in api.MemoryImport, step func(api.MemoryProgress)) (out api.ImportResult, err error) {
 	key, err := b.d.sealKey()
 	if err != nil {
-		return out, service.Classify(err)
+		return out, err
 	}
 	if !filepath.IsAbs(in.Path) {
 		return out, fmt.Errorf("%w: the path %q must be absolute", api.ErrInvalid, in.Path)
@@ -33,7 +32,7 @@ func (b *backend) MemoryImport(ctx context.Context, in api.MemoryImport, step fu
 		return out, fmt.Errorf("%s: %w", in.Path, api.ErrNotFound)
 	}
 	if err != nil {
-		return out, service.Classify(err)
+		return out, err
 	}
 	defer func() { // what was imported counts, whether the source closes or not
 		if err := src.Close(); err != nil {
@@ -46,13 +45,13 @@ func (b *backend) MemoryImport(ctx context.Context, in api.MemoryImport, step fu
 	im := &importer{d: b.d, in: in, src: src, step: step, name: cmp.Or(in.Name, filepath.Base(in.Path)), out: api.ImportResult{Format: string(src.Format), Sealed: src.Authentic, DryRun: in.DryRun, Counts: map[string]int{}}}
 	if src.Records() {
 		if err := im.importRecords(ctx); err != nil {
-			return out, service.Classify(err)
+			return out, err
 		}
 	}
 	switch src.Format {
 	case transfer.Vault, transfer.Folder, transfer.Document:
 		if err := im.importDocuments(ctx); err != nil {
-			return out, service.Classify(err)
+			return out, err
 		}
 	}
 	im.out.Text = importSummary(im.out, im.name)

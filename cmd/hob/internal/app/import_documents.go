@@ -17,7 +17,7 @@ const mostListed = 1_000_000
 
 // exportDocuments exports the imported documents; their parts follow as rows.
 func (x exporter) exportDocuments(ctx context.Context) error {
-	list, err := x.d.documents.Documents(ctx, mostListed)
+	list, err := x.d.documents.Documents(ctx, api.Query{Limit: mostListed})
 	if err != nil {
 		return err
 	}

@@ -8,6 +8,7 @@ import (
 	"strings"
 	"time"
 
+	"hob/autonomy/api"
 	"hob/autonomy/mind/learn"
 	"hob/autonomy/session"
 	"hob/knowledge"
@@ -119,7 +120,7 @@ func (p batchImport) putDocument(raw json.RawMessage) (bool, error) {
 	if !im.isTrustedSource() {
 		return false, nil
 	}
-	var d ingest.Document
+	var d api.Document
 	if err := json.Unmarshal(raw, &d); err != nil {
 		return false, invalidRecordError{err}
 	}

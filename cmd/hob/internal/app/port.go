@@ -5,12 +5,9 @@ import (
 	"crypto/hmac"
 	"crypto/sha256"
 	"encoding/json"
-	"fmt"
 	"io"
 	"time"
 
-	"hob/autonomy/api"
-	"hob/autonomy/service"
 	"hob/autonomy/session"
 	"hob/knowledge"
 	"hob/knowledge/transfer"
@@ -31,11 +28,14 @@ func (d *App) sealKey() ([]byte, error) {
 	return m.Sum(nil), nil
 }
 
-// MemoryExport implements api.Memory.
-func (b *backend) MemoryExport(ctx context.Context, to io.Writer, format string, conversations bool) error {
+// transfers exports and imports the memory.
+type transfers struct{ d *App }
+
+// MemoryExport implements service.Transfer.
+func (b transfers) MemoryExport(ctx context.Context, to io.Writer, format string, conversations bool) error {
 	key, err := b.d.sealKey()
 	if err != nil {
-		return service.Classify(err)
+		return err
 	}
 	var w transfer.Writer
 	if format == "markdown" {
@@ -53,7 +53,7 @@ func (b *backend) MemoryExport(ctx context.Context, to io.Writer, format string,
 	}
 	for _, part := range parts {
 		if err := part(ctx); err != nil {
-			return service.Classify(err)
+			return err
 		}
 	}
 	return w.Close()
@@ -139,29 +139,4 @@ func (x exporter) exportConversations(ctx context.Context) error {
 		func(id string, r session.Row, raw []byte) error {
 			return x.w.Write(transfer.Record{Message: &transfer.Message{Session: id, Turn: r.Turn, At: r.CreatedAt, Message: raw}})
 		})
-}
-
-// MemoryReindex implements api.Memory.
-func (b *backend) MemoryReindex(ctx context.Context, step func(api.MemoryProgress)) error {
-	if err := b.d.library.Index(ctx); err != nil {
-		return service.Classify(err)
-	}
-	var last api.MemoryProgress
-	if x := b.d.index; x != nil {
-		err := x.Reindex(ctx, func(done, total int) {
-			last = api.MemoryProgress{Doing: "index", Done: int64(done), Total: int64(total)}
-			step(last)
-		})
-		if err != nil {
-			return service.Classify(fmt.Errorf("rebuild the index: %w", err))
-		}
-	}
-	if v := b.d.vectors; v != nil {
-		step(api.MemoryProgress{Doing: "vectors", Done: last.Done})
-		if err := v.Reindex(ctx); err != nil {
-			return service.Classify(fmt.Errorf("rebuild the vectors: %w", err))
-		}
-	}
-	step(api.MemoryProgress{Doing: "done", Done: last.Done, Total: last.Total})
-	return nil
 }

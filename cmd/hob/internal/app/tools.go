@@ -7,10 +7,8 @@ import (
 	"strings"
 	"sync"
 
-	"hob/autonomy/api"
 	"hob/autonomy/bus"
 	"hob/autonomy/mind/goals"
-	"hob/autonomy/service"
 	"hob/autonomy/turn/results"
 	"hob/knowledge"
 	"hob/platform/host/system"
@@ -19,8 +17,6 @@ import (
 	toolsall "hob/tools/all"
 	"hob/tools/contacts"
 	"hob/tools/files"
-	"hob/tools/memory"
-	"hob/tools/tasks"
 )
 
 // openTools creates the catalogue.
@@ -88,18 +84,6 @@ func (d *App) ledgerEntry(ctx context.Context, call string) (bus.Entry, error) {
 func (d *App) keepPicture(name string, data []byte) (string, error) {
 	path := filepath.Join(d.opt.Paths.Pictures(), filepath.Base(name))
 	return path, system.WriteFile(path, data)
-}
-
-// Tasks implements api.Tasks.
-func (b *backend) Tasks(ctx context.Context, q api.Query) ([]api.Task, error) {
-	list, err := tasks.List(ctx, b.d.store, q.All)
-	return service.ConvertEach(list, apiTask), service.Classify(err)
-}
-
-// Notes implements api.Notes.
-func (b *backend) Notes(ctx context.Context, q api.Query) ([]api.Note, error) {
-	list, err := memory.Notes(ctx, b.d.store, q.Limit)
-	return service.ConvertEach(list, apiNote), service.Classify(err)
 }
 
 // userCurrency returns the configured currency, else that of the user's country.

@@ -21,7 +21,7 @@ func (d *App) openWeb(ctx context.Context) error {
 	}
 	d.redact.Add(token.Reveal())
 	c := d.opt.Config.Web
-	o := web.Options{Listen: c.Listen, Token: token.Reveal(), Backend: d.newBackend(), Peer: d.identifyPeer, Decides: chattext.MayDecide, Hooks: d.hooks, Hosts: c.Hosts, Log: d.opt.Log, Version: d.opt.Version}
+	o := web.Options{Listen: c.Listen, Token: token.Reveal(), Backend: &backend{inboundReceiver{d}, d.service}, Peer: d.identifyPeer, Decides: chattext.MayDecide, Hooks: d.hooks, Hosts: c.Hosts, Log: d.opt.Log, Version: d.opt.Version}
 	if d.opt.Peer != nil {
 		o.Peer = d.opt.Peer
 	}
@@ -50,9 +50,9 @@ func (d *App) openWeb(ctx context.Context) error {
 // Pin is the hex SHA-256 of the certificate that the API shows, "" without TLS.
 func (d *App) Pin() string { return d.pin }
 
-// rotateToken replaces the token: on disk first, so that a client whose token is refused finds the
+// RotateToken implements service.Process: it replaces the token: on disk first, so that a client whose token is refused finds the
 // new one there.
-func (d *App) rotateToken(context.Context) error {
+func (d *App) RotateToken(context.Context) error {
 	token, err := system.NewToken(d.opt.Paths.TokenFile())
 	if err != nil {
 		return err

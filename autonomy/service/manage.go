@@ -1,0 +1,220 @@
+package service
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"runtime"
+	"runtime/metrics"
+	"strings"
+	"time"
+
+	"hob/autonomy/api"
+	"hob/autonomy/bus"
+	"hob/autonomy/config"
+	"hob/autonomy/guard"
+	"hob/platform/host/permission"
+	"hob/platform/host/system"
+	"hob/platform/net/hooksig"
+	"hob/tools"
+	"hob/watchers"
+)
+
+// Process controls the process that runs Hob.
+type Process interface {
+	// RotateToken replaces the token of the API.
+	RotateToken(ctx context.Context) error
+	// Shutdown begins to stop the process.
+	Shutdown()
+	// CheckReady returns nil while messages are accepted, else the reason.
+	CheckReady() error
+}
+
+// Backup implements api.Management.
+func (sv *Service) Backup(ctx context.Context) (api.Backup, error) {
+	path, err := sv.o.Store.BackupNow(ctx)
+	return api.Backup{Path: path}, Classify(err)
+}
+
+// RotateToken implements api.Management.
+func (sv *Service) RotateToken(ctx context.Context) (api.RotatedToken, error) {
+	return api.RotatedToken{Replaced: true}, Classify(sv.o.Process.RotateToken(ctx))
+}
+
+// Shutdown implements api.Management.
+func (sv *Service) Shutdown() api.Shutdown {
+	sv.o.Process.Shutdown()
+	return api.Shutdown{Stopping: true}
+}
+
+// Ready implements api.Management.
+func (sv *Service) Ready() error { return sv.o.Process.CheckReady() }
+
+// Version implements api.Management.
+func (sv *Service) Version() string { return sv.o.Version }
+
+// Permissions implements api.Doctor: the system permissions of this process. Only the daemon can
+// check them, because macOS grants permissions per process.
+func (*Service) Permissions(context.Context) ([]permission.Permission, error) {
+	return permission.List(), nil
+}
+
+// ConfigChanged implements api.Management.
+func (sv *Service) ConfigChanged(ctx context.Context, ch api.ConfigChange) error {
+	if c := sv.o.Revisions; !c.Names(ch.Before) || !c.Names(ch.After) {
+		return fmt.Errorf("%w: the texts before and after the change are no longer stored", api.ErrInvalid)
+	}
+	u := tools.NewUndo("restore the configuration before: "+ch.What, config.RevisionChange{Before: ch.Before, After: ch.After})
+	return Classify(sv.o.Undo.Journal(ctx, config.ChangeTool, "Changed the configuration: "+ch.What, u))
+}
+
+// Status returns what Hob is doing. A running turn that asks counts as running.
+func (sv *Service) Status(ctx context.Context) (api.Status, error) {
+	o := sv.o
+	r := api.Status{
+		Name: o.Config.Agent.Name, Version: o.Version, Level: string(o.Guard.Level()), Uptime: time.Since(o.Started),
+		Daemon: o.Daemon, Running: o.Loop.Running(), Home: o.Paths.Home, Memory: heapBytes(),
+		Machine: fmt.Sprintf("%s/%s, %d cores", runtime.GOOS, runtime.GOARCH, runtime.NumCPU()),
+	}
+	r.Ticks, r.TicksInput = o.Loop.Ticks()
+	r.Model, r.ModelReason = o.Model()
+	head, err := o.Guard.Head(ctx)
+	if err != nil {
+		return r, err
+	}
+	r.AuditLines, r.AuditHead = head.Lines, head.Hash
+	for _, add := range []func(context.Context, *api.Status) error{sv.addQueue, sv.addWatchers, sv.addGoals} {
+		if err := add(ctx, &r); err != nil {
+			return r, err
+		}
+	}
+	for _, h := range o.Channels.Status() {
+		r.Channels = append(r.Channels, api.ChannelState{Name: h.Name, State: h.State, Error: h.Error})
+	}
+	for _, end := range []string{"", "-wal"} { // data that is not checkpointed yet
+		if fi, err := os.Stat(o.Store.Path() + end); err == nil {
+			r.DatabaseSize += fi.Size()
+		}
+	}
+	if r.Facts, r.Rows, r.Behind, err = o.Memory.Size(o.Store.Reader(ctx), o.Index.Name()); err != nil {
+		return r, err
+	}
+	if free, err := system.DiskFree(o.Paths.Data); err == nil {
+		r.DiskFree = free
+	}
+	return r, nil
+}
+
+// addQueue adds the waiting events and approval requests, and the pause.
+func (sv *Service) addQueue(ctx context.Context, r *api.Status) error {
+	counts, err := sv.o.Bus.CountByState(ctx)
+	if err != nil {
+		return err
+	}
+	r.Pending = counts[bus.Pending]
+	until, paused, err := sv.o.Bus.Paused(ctx)
+	if err != nil {
+		return err
+	}
+	if r.Paused = paused; paused {
+		r.PausedText = sv.o.Loop.PauseText(until)
+	}
+	waiting, err := sv.o.Guard.Approvals(ctx, guard.Pending, "", "", 1000)
+	r.Questions = len(waiting)
+	return err
+}
+
+// addWatchers counts the active watchers, schedules and reminders.
+func (sv *Service) addWatchers(ctx context.Context, r *api.Status) error {
+	list, err := sv.o.Watchers.List(ctx, watchers.Filter{})
+	if err != nil {
+		return err
+	}
+	for _, s := range list {
+		switch {
+		case s.State != watchers.Active:
+		case s.Mode == watchers.Remind:
+			r.Reminders++
+		case s.Timed:
+			r.Schedules++
+		default:
+			r.Watchers++
+		}
+	}
+	r.Next, _ = sv.o.Watchers.Next(ctx)
+	return nil
+}
+
+// addGoals counts the goals that are active or wait for the user.
+func (sv *Service) addGoals(ctx context.Context, r *api.Status) error {
+	g, err := sv.o.Goals.Count(ctx)
+	r.Goals, r.GoalsWaiting, r.NextReview = g.Open, g.Waiting, g.NextReview
+	return err
+}
+
+// heapBytes reads how many bytes the process's objects occupy, without stopping it.
+func heapBytes() uint64 {
+	s := []metrics.Sample{{Name: "/memory/classes/heap/objects:bytes"}}
+	metrics.Read(s)
+	return s[0].Value.Uint64()
+}
+
+// Metrics implements api.Management: Prometheus text, exposition format 0.0.4.
+func (sv *Service) Metrics() []byte {
+	ctx, cancel := context.WithTimeout(context.Background(), 2*time.Second)
+	defer cancel()
+	var out strings.Builder
+	gauge := func(name, help string, v float64) {
+		fmt.Fprintf(&out, "# HELP hob_%s %s\n# TYPE hob_%s gauge\nhob_%s %g\n", name, help, name, name, v)
+	}
+	r, err := sv.Status(ctx)
+	if err != nil {
+		gauge("up", "1 if the status can be read.", 0)
+		return []byte(out.String())
+	}
+	gauge("up", "1 if the status can be read.", 1)
+	gauge("uptime_seconds", "Time since the start.", r.Uptime.Seconds())
+	gauge("turns_running", "Turns in progress.", float64(r.Running))
+	gauge("events_pending", "Events waiting in the inbox.", float64(r.Pending))
+	gauge("questions_pending", "Pending approval requests.", float64(r.Questions))
+	gauge("watchers_active", "Active watchers.", float64(r.Watchers))
+	gauge("schedules_active", "Active schedules and reminders.", float64(r.Schedules+r.Reminders))
+	gauge("heap_bytes", "Bytes of live heap objects.", float64(r.Memory))
+	gauge("database_bytes", "Size of the database file.", float64(r.DatabaseSize))
+	gauge("goroutines", "Goroutines.", float64(runtime.NumGoroutine()))
+	if periods, err := sv.o.Usage.Periods(ctx); err == nil {
+		for _, p := range periods {
+			gauge("model_calls_"+p.Name, "Model calls of this "+p.Name+".", float64(p.Calls))
+			gauge("model_cost_usd_"+p.Name, "Cost of the calls with a known price this "+p.Name+".", p.Cost.USD())
+		}
+	}
+	fmt.Fprintf(&out, "# HELP hob_feed_dropped_total Live events that slow readers lost.\n# TYPE hob_feed_dropped_total counter\nhob_feed_dropped_total %d\n", sv.o.Bus.Feed.Dropped())
+	return []byte(out.String())
+}
+
+// Fire implements api.Triggers.
+func (sv *Service) Fire(ctx context.Context, trigger, key string, payload []byte) (api.Fired, error) {
+	if _, err := sv.TriggerSecret(trigger); err != nil {
+		return api.Fired{}, err
+	}
+	acc, err := sv.o.Intake.Trigger(ctx, trigger, key, payload)
+	return api.Fired{Event: acc.Event, Repeated: acc.Repeated}, Classify(err)
+}
+
+// Triggers implements api.Triggers.
+func (sv *Service) Triggers(context.Context) ([]api.Trigger, error) {
+	out := []api.Trigger{}
+	for _, t := range sv.o.Config.Triggers {
+		out = append(out, api.Trigger{ID: t.Name, Action: t.Action, Session: t.Session, Signed: t.Secret != ""})
+	}
+	return out, nil
+}
+
+// TriggerSecret implements api.Triggers.
+func (sv *Service) TriggerSecret(trigger string) (hooksig.Secret, error) {
+	t, ok := sv.o.Triggers[trigger]
+	if !ok {
+		return hooksig.Secret{}, fmt.Errorf("trigger %q: %w; add [triggers.%s] to the configuration", trigger, api.ErrNotFound, trigger)
+	}
+	return t.Secret, nil
+}
