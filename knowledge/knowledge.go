@@ -272,8 +272,12 @@ CREATE TRIGGER docs_inserted AFTER INSERT ON docs BEGIN INSERT INTO doc_changes 
 CREATE TRIGGER docs_deleted AFTER DELETE ON docs BEGIN INSERT INTO doc_changes (doc, mark) VALUES (old.n, random()); END;
 CREATE TRIGGER docs_updated AFTER UPDATE ON docs BEGIN INSERT INTO doc_changes (doc, mark) VALUES (new.n, random()); END;`
 
-// Speakers in conversations with other programs.
+// Speakers of rows that are not names: in conversations with Hob, and with other programs.
 const (
+	ByOwner   = "owner"
+	ByHob     = "hob"
+	ByTool    = "tool"
+	ByOutside = "outside" // guests, and forwarded text
 	ByYou     = "you"
 	ByChatGPT = "chatgpt"
 	ByClaude  = "claude"
@@ -282,7 +286,7 @@ const (
 // IsPersonName reports whether a speaker is a name of a person.
 func IsPersonName(speaker string) bool {
 	switch speaker {
-	case "", "owner", "hob", "tool", "outside", ByYou, ByChatGPT, ByClaude:
+	case "", ByOwner, ByHob, ByTool, ByOutside, ByYou, ByChatGPT, ByClaude:
 		return false
 	}
 	return true

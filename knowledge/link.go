@@ -13,7 +13,11 @@ var (
 	ErrNoEntity  = errors.New("no entity with this name")
 	ErrAmbiguous = errors.New("several entities have this name; give an id")
 	ErrSame      = errors.New("both ends are the same")
+	ErrNoEnd     = errors.New("an entity of the relation no longer exists")
 )
+
+// OwnerID is the entity of the user.
+const OwnerID = "owner"
 
 // Link joins two entities, each given by id or name; "me" is the user.
 type Link struct {

@@ -7,19 +7,20 @@ import (
 	"fmt"
 	"time"
 
+	"hob/autonomy/api"
 	"hob/autonomy/llm"
 	"hob/platform/store"
 )
 
 // ForEach calls session for every conversation, and then message for each of its messages, oldest
 // first, for export. It skips copies in forks.
-func (s *Sessions) ForEach(ctx context.Context, session func(Info) error, message func(session string, r Row, raw []byte) error) error {
+func (s *Sessions) ForEach(ctx context.Context, session func(api.Session) error, message func(session, turn string, at time.Time, raw []byte) error) error {
 	list, err := s.List(ctx, 1<<30)
 	if err != nil {
 		return err
 	}
 	for _, i := range list {
-		if err := session(i); err != nil {
+		if err := session(api.Session(i)); err != nil {
 			return err
 		}
 		if err := s.eachMessage(ctx, i.ID, message); err != nil {
@@ -29,43 +30,53 @@ func (s *Sessions) ForEach(ctx context.Context, session func(Info) error, messag
 	return nil
 }
 
-func (s *Sessions) eachMessage(ctx context.Context, id string, fn func(string, Row, []byte) error) (err error) {
-	rows, err := s.db.Read().QueryContext(ctx, `SELECT id, turn, message, created_at FROM messages WHERE session = ? AND origin = 0 ORDER BY id`, id)
+func (s *Sessions) eachMessage(ctx context.Context, id string, fn func(session, turn string, at time.Time, raw []byte) error) (err error) {
+	rows, err := s.db.Read().QueryContext(ctx, `SELECT turn, message, created_at FROM messages WHERE session = ? AND origin = 0 ORDER BY id`, id)
 	if err != nil {
 		return fmt.Errorf("session: export: %w", err)
 	}
 	defer func() { err = errors.Join(err, rows.Close()) }()
 	for rows.Next() {
-		var r Row
+		var turn string
 		var raw []byte
 		var at int64
-		if err := rows.Scan(&r.ID, &r.Turn, &raw, &at); err != nil {
+		if err := rows.Scan(&turn, &raw, &at); err != nil {
 			return fmt.Errorf("session: export: %w", err)
 		}
-		r.CreatedAt = store.Time(at)
-		if err := fn(id, r, raw); err != nil {
+		if err := fn(id, turn, store.Time(at), raw); err != nil {
 			return err
 		}
 	}
 	return rows.Err()
 }
 
-// RestoreTx creates an exported conversation, unless it exists.
-func (s *Sessions) RestoreTx(tx *store.Tx, i Info) (bool, error) {
+// RestoreTx creates an exported conversation, unless it exists, and returns its name. Beside
+// another conversation of the same name it gets a name of its own.
+func (s *Sessions) RestoreTx(tx *store.Tx, x api.Session) (id string, added bool, err error) {
+	var there int64
+	if err := tx.QueryRow(`SELECT coalesce(max(created_at), 0) FROM sessions WHERE id = ?`, x.ID).Scan(&there); err != nil {
+		return "", false, fmt.Errorf("session: restore: %w", err)
+	}
+	if there != 0 && there != store.Millis(x.CreatedAt) {
+		x.ID, x.Channel, x.Chat = x.ID+"-imported", "web", ""
+	}
 	r, err := tx.Exec(`INSERT INTO sessions (id, channel, chat, turns, created_at, updated_at) VALUES (?,?,?,?,?,?) ON CONFLICT DO NOTHING`,
-		i.ID, i.Channel, i.Chat, i.Turns, store.Millis(i.CreatedAt), store.Millis(i.UpdatedAt))
+		x.ID, x.Channel, x.Chat, x.Turns, store.Millis(x.CreatedAt), store.Millis(x.UpdatedAt))
 	if err != nil {
-		return false, fmt.Errorf("session: restore: %w", err)
+		return "", false, fmt.Errorf("session: restore: %w", err)
 	}
 	n, err := r.RowsAffected()
-	return n > 0, err
+	return x.ID, n > 0, err
 }
 
 // RestoreMessageTx adds an exported message to a conversation, unless it exists. The message
 // stays outside the window, so requests to models do not change.
-func (s *Sessions) RestoreMessageTx(tx *store.Tx, session, turn string, at time.Time, m llm.Message) (bool, error) {
-	raw, err := encodeMessage(m)
+func (s *Sessions) RestoreMessageTx(tx *store.Tx, session, turn string, at time.Time, raw []byte) (bool, error) {
+	m, err := decodeStored(raw)
 	if err != nil {
+		return false, err
+	}
+	if raw, err = encodeMessage(m); err != nil {
 		return false, fmt.Errorf("session: restore: %w", err)
 	}
 	var n int
@@ -80,8 +91,24 @@ func (s *Sessions) RestoreMessageTx(tx *store.Tx, session, turn string, at time.
 	return true, nil
 }
 
-// DecodeMessage decodes a stored message.
-func DecodeMessage(raw []byte) (m llm.Message, err error) {
+// MessageText returns the text of a stored message.
+func (s *Sessions) MessageText(raw []byte) (string, error) {
+	m, err := decodeStored(raw)
+	if err != nil {
+		return "", err
+	}
+	text, _ := Text(m)
+	return text, nil
+}
+
+// OwnsRow reports whether a row of the memory has the reference of a stored message.
+func (s *Sessions) OwnsRow(ref string) bool {
+	_, ours := MessageOf(ref)
+	return ours
+}
+
+// decodeStored decodes a stored message.
+func decodeStored(raw []byte) (m llm.Message, err error) {
 	if err := json.Unmarshal(raw, &m); err != nil {
 		return m, fmt.Errorf("session: message: %w", err)
 	}

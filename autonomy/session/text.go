@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"hob/autonomy/llm"
+	"hob/knowledge"
 	"hob/platform/provenance"
 )
 
@@ -42,10 +43,10 @@ func textOf(m llm.Message, most int) (string, provenance.Source) {
 
 // Speakers of a transcript.
 const (
-	WhoOwner   = "owner"
-	WhoHob     = "hob"
-	WhoTool    = "tool"
-	WhoOutside = "outside" // guests, and forwarded text
+	WhoOwner   = knowledge.ByOwner
+	WhoHob     = knowledge.ByHob
+	WhoTool    = knowledge.ByTool
+	WhoOutside = knowledge.ByOutside // guests, and forwarded text
 )
 
 // Speakers lists the values of Query.Who.

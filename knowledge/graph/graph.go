@@ -58,7 +58,7 @@ func New(o Options) (*Graph, error) {
 }
 
 // OwnerID is the entity of the user.
-const OwnerID = "owner"
+const OwnerID = knowledge.OwnerID
 
 // Kinds of aliases.
 const (

@@ -2,7 +2,6 @@ package graph
 
 import (
 	"cmp"
-	"errors"
 	"fmt"
 	"strings"
 	"time"
@@ -162,9 +161,6 @@ func (g *Graph) matchImported(tx *store.Tx, e knowledge.Entity) (string, error) 
 	return "", nil
 }
 
-// ErrNoEnd reports that an entity of a relation does not exist.
-var ErrNoEnd = errors.New("an entity of the relation no longer exists")
-
 // RestoreRelationTx imports a relation between two entities by id; it returns false if the relation
 // exists. It is bound to its fact if that fact exists.
 func (g *Graph) RestoreRelationTx(tx *store.Tx, r knowledge.Relation) (bool, error) {
@@ -190,7 +186,7 @@ func (g *Graph) RestoreRelationTx(tx *store.Tx, r knowledge.Relation) (bool, err
 	case there > 0:
 		return false, nil
 	case ends < 2 || r.From == r.To:
-		return false, ErrNoEnd
+		return false, knowledge.ErrNoEnd
 	}
 	if err := tx.QueryRow(`SELECT count(*) FROM relations WHERE id = ?`, r.ID).Scan(&there); err != nil {
 		return false, fmt.Errorf("graph: restore: %w", err)

@@ -6,6 +6,7 @@ import (
 	"path/filepath"
 	"time"
 
+	"hob/knowledge"
 	"hob/platform/provenance"
 	"hob/platform/text/document"
 )
@@ -60,17 +61,7 @@ type FileOptions struct {
 
 // Report is the result of ingesting a file or folder.
 type Report struct {
-	Documents int `json:"documents"`
-	Chunks    int `json:"chunks"`
-	Files     int `json:"files"`
-	Unchanged int `json:"unchanged"` // number of files
-	// Same and SameChunks count the documents and chunks of unchanged files. They are included in
-	// the counts above.
-	Same       int           `json:"-"`
-	SameChunks int           `json:"-"`
-	Fresh      []string      `json:"fresh,omitempty"` // new sources, at most 1,000
-	Titles     []string      `json:"titles,omitempty"`
-	Skipped    []SkippedPart `json:"skipped,omitempty"`
+	knowledge.IngestReport
 
 	again bool            // some of the skipped files can be retried without a change
 	later map[string]bool // names of skipped files that are not reported to the user
@@ -99,7 +90,7 @@ func (r *Report) addOutcome(o Outcome) {
 
 func (r *Report) addSkipped(name string, err error) {
 	if len(r.Skipped) < maxTold {
-		r.Skipped = append(r.Skipped, SkippedPart{name, errorReason(err)})
+		r.Skipped = append(r.Skipped, knowledge.SkippedPart{Name: name, Reason: errorReason(err)})
 	}
 	r.again = r.again || errors.Is(err, ErrLater)
 	if errors.Is(err, ErrLater) && isFileFault(err) {

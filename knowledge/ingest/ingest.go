@@ -29,6 +29,8 @@ type Options struct {
 	Store *store.Store    // required
 	// Files gives access to files; nil means no access.
 	Files Files
+	// Open gives access to other folders, for Import.
+	Open func(folders []string) (Files, error)
 	// Entities receives the people named in headers and on contact cards. It may be nil.
 	Entities Entities
 	// Pictures describes images; nil skips images.
@@ -153,20 +155,14 @@ func (t Trust) stillApplies(now Trust) bool { return t == now || t == ByVouched 
 
 // Outcome is the result of ingesting an Input.
 type Outcome struct {
-	Source    string        `json:"source"`
-	Title     string        `json:"title,omitempty"`
-	Kind      string        `json:"kind,omitempty"`
-	Documents int           `json:"documents"`
-	Chunks    int           `json:"chunks"`
-	Unchanged bool          `json:"unchanged,omitempty"`
-	Fresh     bool          `json:"-"` // the source is new
-	Skipped   []SkippedPart `json:"skipped,omitempty"`
-}
-
-// SkippedPart is a file, or part of a file, that was not ingested, with the reason.
-type SkippedPart struct {
-	Name   string `json:"name"`
-	Reason string `json:"reason"`
+	Source    string                  `json:"source"`
+	Title     string                  `json:"title,omitempty"`
+	Kind      string                  `json:"kind,omitempty"`
+	Documents int                     `json:"documents"`
+	Chunks    int                     `json:"chunks"`
+	Unchanged bool                    `json:"unchanged,omitempty"`
+	Fresh     bool                    `json:"-"` // the source is new
+	Skipped   []knowledge.SkippedPart `json:"skipped,omitempty"`
 }
 
 // Migrations returns the tables of this package. documents_forgotten contains only digests, so that

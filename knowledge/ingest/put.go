@@ -143,7 +143,7 @@ func (l *Library) parseContent(ctx context.Context, in *Input, out *Outcome) ([]
 		return nil, err
 	}
 	for _, s := range f.Skipped {
-		out.Skipped = append(out.Skipped, SkippedPart{textnorm.Ellipsize(s.Name, 120), errorReason(s.Err)})
+		out.Skipped = append(out.Skipped, knowledge.SkippedPart{Name: textnorm.Ellipsize(s.Name, 120), Reason: errorReason(s.Err)})
 	}
 	for i := range f.Documents {
 		d := &f.Documents[i]
@@ -155,7 +155,7 @@ func (l *Library) parseContent(ctx context.Context, in *Input, out *Outcome) ([]
 			d.At = in.Modified
 		}
 		if d.Cut {
-			out.Skipped = append(out.Skipped, SkippedPart{d.Title, "truncated: the document is too large"})
+			out.Skipped = append(out.Skipped, knowledge.SkippedPart{Name: d.Title, Reason: "truncated: the document is too large"})
 		}
 	}
 	return f.Documents, nil

@@ -8,6 +8,7 @@ import (
 	"strings"
 	"time"
 
+	"hob/knowledge"
 	"hob/platform/provenance"
 	"hob/platform/text/textnorm"
 	"hob/tools"
@@ -18,35 +19,9 @@ type Documents interface {
 	// CheckURL returns an address as it would be fetched, without a DNS lookup.
 	CheckURL(raw string) (*url.URL, error)
 	// Ingest reads a file, a folder, which is kept in sync from then on, or a page.
-	Ingest(ctx context.Context, c tools.Call, want DocumentWant) (DocumentTaken, error)
+	Ingest(ctx context.Context, c tools.Call, want knowledge.DocumentRequest) (knowledge.DocumentResult, error)
 	// Forget undoes Ingest.
-	Forget(ctx context.Context, realm string, taken DocumentTaken) error
-}
-
-// DocumentWant names the document to ingest: a Path or a URL.
-type DocumentWant struct {
-	Path, URL, Title string
-	Tags             []string
-}
-
-// DocumentTaken is the result of ingesting; its fields are also the undo data.
-type DocumentTaken struct {
-	Documents int               `json:"documents"`
-	Chunks    int               `json:"chunks"`
-	Unchanged int               `json:"unchanged"`
-	Skipped   []DocumentSkipped `json:"skipped,omitempty"`
-	// Fresh lists the sources that were new, Folder is the folder that is kept in sync.
-	Fresh  []string `json:"fresh,omitempty"`
-	Folder string   `json:"folder,omitempty"`
-	// More is true if the time limit was reached; the rest follows in the background.
-	More    bool                `json:"more,omitempty"`
-	Origins []provenance.Origin `json:"-"`
-}
-
-// DocumentSkipped is a file that was not ingested.
-type DocumentSkipped struct {
-	Name   string `json:"name"`
-	Reason string `json:"reason"`
+	Forget(ctx context.Context, realm string, taken knowledge.DocumentResult) error
 }
 
 type ingestIn struct {
@@ -58,8 +33,8 @@ type ingestIn struct {
 
 // ingestUndo is the undo data.
 type ingestUndo struct {
-	Realm string        `json:"realm,omitempty"`
-	Taken DocumentTaken `json:"taken"`
+	Realm string                   `json:"realm,omitempty"`
+	Taken knowledge.DocumentResult `json:"taken"`
 }
 
 func (d Deps) ingestDocument() tools.Tool {
@@ -108,7 +83,7 @@ func (d Deps) judgeIngest(in ingestIn) tools.CallAssessment {
 }
 
 func (d Deps) runIngest(ctx context.Context, c tools.Call, in ingestIn) (tools.Result, error) {
-	taken, err := d.Documents.Ingest(ctx, c, DocumentWant{Path: strings.TrimSpace(in.Path), URL: strings.TrimSpace(in.URL), Title: in.Title, Tags: in.Tags})
+	taken, err := d.Documents.Ingest(ctx, c, knowledge.DocumentRequest{Path: strings.TrimSpace(in.Path), URL: strings.TrimSpace(in.URL), Title: in.Title, Tags: in.Tags})
 	if err != nil {
 		return tools.Result{}, err
 	}
@@ -125,7 +100,7 @@ func (d Deps) runIngest(ctx context.Context, c tools.Call, in ingestIn) (tools.R
 }
 
 // takenText describes the result of ingesting.
-func takenText(t DocumentTaken) string {
+func takenText(t knowledge.DocumentResult) string {
 	var b strings.Builder
 	switch fresh := t.Documents; {
 	case fresh == 0 && len(t.Skipped) == 0:

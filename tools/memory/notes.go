@@ -82,8 +82,11 @@ func noteViewer(c tools.Call, title string) credential.Viewer {
 	return c.CredentialViewer()
 }
 
-// API lists the notes for users.
-type API struct{ Store *store.Store }
+// API lists the notes for users, and restores exported ones.
+type API struct {
+	Store  *store.Store
+	Memory *knowledge.Base
+}
 
 // Notes implements api.Notes.
 func (a API) Notes(ctx context.Context, q api.Query) ([]api.Note, error) {

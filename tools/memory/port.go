@@ -1,15 +1,17 @@
 package memory
 
 import (
+	"hob/autonomy/api"
 	"hob/knowledge"
 	"hob/platform/provenance"
 	"hob/platform/store"
 	"hob/platform/text/shortid"
 )
 
-// RestoreNoteTx inserts an exported note with its id and times and reports whether it was
-// added. An existing note stays unchanged.
-func RestoreNoteTx(tx *store.Tx, base *knowledge.Base, n Note, from []provenance.Origin) (bool, error) {
+// RestoreTx inserts an exported note with its id and times and reports whether it was added. An
+// existing note stays unchanged.
+func (a API) RestoreTx(tx *store.Tx, note api.Note, from []provenance.Origin) (bool, error) {
+	n := Note(note)
 	var err error
 	if n.Text, err = noteText(n.Text); err != nil {
 		return false, err
@@ -24,9 +26,9 @@ func RestoreNoteTx(tx *store.Tx, base *knowledge.Base, n Note, from []provenance
 	if _, ok, err := noteByID(tx, n.ID); ok || err != nil {
 		return false, err
 	}
-	d := Deps{Knowledge: base}
+	d := Deps{Knowledge: a.Memory}
 	if err := d.putNote(tx, n); err != nil || len(from) == 0 || !n.Provenance.Tainted() {
 		return err == nil, err
 	}
-	return true, base.IndexTx(tx, knowledge.Doc{Kind: kindNote, Ref: n.ID, Title: n.Title, Text: n.Text, At: n.UpdatedAt, Provenance: n.Provenance, Origins: from})
+	return true, a.Memory.IndexTx(tx, knowledge.Doc{Kind: kindNote, Ref: n.ID, Title: n.Title, Text: n.Text, At: n.UpdatedAt, Provenance: n.Provenance, Origins: from})
 }

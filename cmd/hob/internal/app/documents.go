@@ -5,17 +5,15 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"net/http"
 	"net/url"
-	"os"
 	"path"
 	"path/filepath"
 	"slices"
 	"strings"
 	"time"
 
-	"hob/autonomy/api"
+	"hob/knowledge"
 	"hob/knowledge/ingest"
 	"hob/platform/host/system"
 	"hob/platform/net/safehttp"
@@ -23,7 +21,6 @@ import (
 	"hob/platform/text/document"
 	"hob/tools"
 	"hob/tools/files"
-	"hob/tools/memory"
 	"hob/watchers"
 	watchersall "hob/watchers/all"
 	"hob/watchers/file"
@@ -42,7 +39,7 @@ func (d *App) openDocuments() error {
 		return err
 	}
 	d.documents, err = ingest.New(ingest.Options{
-		Base: d.base, Store: d.store, Files: reach, Limits: document.Limits{File: k.MaxFile.Bytes, Helper: d.opt.Reader}, ChunkSize: k.ChunkSize, ChunkOverlap: k.ChunkOverlap, Log: d.opt.Log,
+		Base: d.base, Store: d.store, Files: reach, Open: func(folders []string) (ingest.Files, error) { return d.openFolders(folders) }, Limits: document.Limits{File: k.MaxFile.Bytes, Helper: d.opt.Reader}, ChunkSize: k.ChunkSize, ChunkOverlap: k.ChunkOverlap, Log: d.opt.Log,
 		Entities: contactEntities{d}, Pictures: pictures,
 	})
 	if err != nil {
@@ -89,40 +86,6 @@ func resolvePath(p string) string {
 	return filepath.Clean(p)
 }
 
-// importDocuments imports files that the user named, wherever they are. They stay untrusted
-// unless the user trusts the folder or the import.
-func (d *App) importDocuments(ctx context.Context, in api.MemoryImport, step func(done, total int, name string)) (ingest.Report, error) {
-	if in.Name != "" {
-		return d.importContent(ctx, in)
-	}
-	path := resolvePath(in.Path)
-	r, err := d.openFolders([]string{filepath.Dir(path)})
-	if err != nil {
-		return ingest.Report{}, err
-	}
-	return d.documents.WithFiles(r).Ingest(ctx, ingest.FileOptions{Path: path, Trust: in.Trust, Dry: in.DryRun, Asked: true, Now: time.Now(), Provenance: provenance.Owner, Progress: step})
-}
-
-// importContent imports one file without a permanent path.
-func (d *App) importContent(ctx context.Context, in api.MemoryImport) (r ingest.Report, err error) {
-	f, err := os.Open(in.Path)
-	if err != nil {
-		return r, err
-	}
-	defer func() { err = errors.Join(err, f.Close()) }()
-	b, err := io.ReadAll(io.LimitReader(f, d.opt.Config.Knowledge.MaxFile.Bytes+1)) // the reader rejects longer files
-	if err != nil {
-		return r, err
-	}
-	want := ingest.Input{
-		Source: "import:" + in.Name, Name: in.Name, Content: b, Size: int64(len(b)), Provenance: provenance.Outside, Now: time.Now(), Asked: true, Dry: in.DryRun,
-	}
-	if in.Trust {
-		want.Provenance, want.Trust = provenance.Owner, ingest.ByVouched
-	}
-	return d.documents.PutAndReport(ctx, want)
-}
-
 // documents gives the library to the tools.
 type documents struct{ d *App }
 
@@ -155,13 +118,13 @@ func refusedURL(err error) error {
 }
 
 // Ingest implements memory.Documents.
-func (x documents) Ingest(ctx context.Context, c tools.Call, want memory.DocumentWant) (memory.DocumentTaken, error) {
+func (x documents) Ingest(ctx context.Context, c tools.Call, want knowledge.DocumentRequest) (knowledge.DocumentResult, error) {
 	if want.URL != "" {
 		return x.ingestPage(ctx, c, want)
 	}
 	place, err := x.d.files.Inspect(want.Path)
 	if err != nil {
-		return memory.DocumentTaken{}, err
+		return knowledge.DocumentResult{}, err
 	}
 	if place.Folder {
 		return x.ingestFolder(ctx, c, place.Path)
@@ -176,13 +139,13 @@ func (x documents) Ingest(ctx context.Context, c tools.Call, want memory.Documen
 // enough is how long a call imports a folder; the rest follows in the background.
 const enough = 2 * time.Minute
 
-func (x documents) ingestFolder(ctx context.Context, c tools.Call, path string) (memory.DocumentTaken, error) {
+func (x documents) ingestFolder(ctx context.Context, c tools.Call, path string) (knowledge.DocumentResult, error) {
 	f := ingest.Folder{Path: path, Realm: c.Realm}
 	fresh := false
 	if !x.d.folders.IsConfigured(f) { // else it is kept in step, and stays so
 		var err error
 		if fresh, err = x.d.documents.AddFolder(ctx, f, c.Now); err != nil {
-			return memory.DocumentTaken{}, err
+			return knowledge.DocumentResult{}, err
 		}
 	}
 	short, cancel := context.WithTimeout(ctx, enough)
@@ -201,10 +164,10 @@ func (x documents) ingestFolder(ctx context.Context, c tools.Call, path string) 
 	return out, documentError(err)
 }
 
-func documentResult(r ingest.Report, path string) memory.DocumentTaken {
-	t := memory.DocumentTaken{Documents: r.Documents, Chunks: r.Chunks, Unchanged: r.Unchanged, Fresh: r.Fresh, Origins: []provenance.Origin{{Kind: "file", Label: path, Via: "ingest_document"}}}
+func documentResult(r ingest.Report, path string) knowledge.DocumentResult {
+	t := knowledge.DocumentResult{Documents: r.Documents, Chunks: r.Chunks, Unchanged: r.Unchanged, Fresh: r.Fresh, Origins: []provenance.Origin{{Kind: "file", Label: path, Via: "ingest_document"}}}
 	for _, s := range r.Skipped {
-		t.Skipped = append(t.Skipped, memory.DocumentSkipped(s))
+		t.Skipped = append(t.Skipped, s)
 	}
 	return t
 }
@@ -223,14 +186,14 @@ func documentError(err error) error {
 }
 
 // ingestPage fetches one and takes it in.
-func (x documents) ingestPage(ctx context.Context, c tools.Call, want memory.DocumentWant) (memory.DocumentTaken, error) {
+func (x documents) ingestPage(ctx context.Context, c tools.Call, want knowledge.DocumentRequest) (knowledge.DocumentResult, error) {
 	limit := x.d.opt.Config.Knowledge.MaxFile.Bytes
 	resp, err := x.d.network.Fetch(ctx, safehttp.Request{URL: want.URL, MaxBody: limit})
 	if err != nil {
-		return memory.DocumentTaken{}, refusedURL(err)
+		return knowledge.DocumentResult{}, refusedURL(err)
 	}
 	if resp.Status < 200 || resp.Status > 299 {
-		return memory.DocumentTaken{}, tools.Errorf(tools.Failed, "%s answered %d %s", resp.URL.Host, resp.Status, tools.Clean(http.StatusText(resp.Status)))
+		return knowledge.DocumentResult{}, tools.Errorf(tools.Failed, "%s answered %d %s", resp.URL.Host, resp.Status, tools.Clean(http.StatusText(resp.Status)))
 	}
 	final := resp.URL.String()
 	origins := provenance.Join([]provenance.Origin{{Kind: "web", Label: final, Via: "ingest_document"}}, c.Origins)
@@ -239,9 +202,9 @@ func (x documents) ingestPage(ctx context.Context, c tools.Call, want memory.Doc
 		Content: resp.Body, Size: int64(len(resp.Body)), Provenance: provenance.Outside, Origins: origins, Realm: c.Realm, Now: c.Now, Asked: true,
 	})
 	if err != nil {
-		return memory.DocumentTaken{}, tools.Quoting(documentError(err), provenance.Outside)
+		return knowledge.DocumentResult{}, tools.Quoting(documentError(err), provenance.Outside)
 	}
-	t := memory.DocumentTaken{Documents: out.Documents, Chunks: out.Chunks, Origins: origins}
+	t := knowledge.DocumentResult{Documents: out.Documents, Chunks: out.Chunks, Origins: origins}
 	if out.Unchanged {
 		t.Unchanged = out.Documents
 	}
@@ -249,13 +212,13 @@ func (x documents) ingestPage(ctx context.Context, c tools.Call, want memory.Doc
 		t.Fresh = []string{out.Source}
 	}
 	for _, s := range out.Skipped {
-		t.Skipped = append(t.Skipped, memory.DocumentSkipped(s))
+		t.Skipped = append(t.Skipped, s)
 	}
 	return t, nil
 }
 
 // Forget implements memory.Documents. A document in a synchronized folder is imported again.
-func (x documents) Forget(ctx context.Context, realm string, t memory.DocumentTaken) error {
+func (x documents) Forget(ctx context.Context, realm string, t knowledge.DocumentResult) error {
 	defer x.d.folders.RescanAll()
 	if t.Folder != "" {
 		f := ingest.Folder{Path: t.Folder, Realm: realm}

@@ -9,9 +9,9 @@ import (
 	"testing"
 	"time"
 
+	"hob/knowledge"
 	"hob/platform/host/system"
 	"hob/tools"
-	"hob/tools/memory"
 )
 
 // documentsHouse has a folder Notes, of which files are given, and starts Hob.
@@ -36,14 +36,14 @@ func documentsStart(t *testing.T, home, conf string) *house {
 }
 
 // ingest is the tool's call.
-func (h *house) ingest(path string) memory.DocumentTaken {
+func (h *house) ingest(path string) knowledge.DocumentResult {
 	h.t.Helper()
-	got, err := documents{h.d}.Ingest(h.t.Context(), tools.Call{Now: time.Now(), Progress: func(float64, string) {}}, memory.DocumentWant{Path: filepath.Join(h.home, "Notes", path)})
+	got, err := documents{h.d}.Ingest(h.t.Context(), tools.Call{Now: time.Now(), Progress: func(float64, string) {}}, knowledge.DocumentRequest{Path: filepath.Join(h.home, "Notes", path)})
 	fatal(h.t, err)
 	return got
 }
 
-func (h *house) takeBack(taken memory.DocumentTaken) {
+func (h *house) takeBack(taken knowledge.DocumentResult) {
 	h.t.Helper()
 	fatal(h.t, documents{h.d}.Forget(h.t.Context(), "", taken))
 }

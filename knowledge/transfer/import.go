@@ -1,4 +1,4 @@
-package app
+package transfer
 
 import (
 	"cmp"
@@ -12,22 +12,23 @@ import (
 	"strings"
 
 	"hob/autonomy/api"
-	"hob/knowledge/transfer"
 	"hob/platform/provenance"
 	"hob/platform/store"
+	"hob/platform/text/document"
 	"hob/platform/text/textnorm"
 )
 
-// MemoryImport implements service.Transfer.
-func (b transfers) MemoryImport(ctx context.Context, in api.MemoryImport, step func(api.MemoryProgress)) (out api.ImportResult, err error) {
-	key, err := b.d.sealKey()
+// MemoryImport imports a file or folder: an export of Hob or of another program, or documents. It
+// calls step while it works. A record that cannot be imported is skipped and reported.
+func (t *Transfer) MemoryImport(ctx context.Context, in api.MemoryImport, step func(api.MemoryProgress)) (out api.ImportResult, err error) {
+	key, err := t.sealKey()
 	if err != nil {
 		return out, err
 	}
 	if !filepath.IsAbs(in.Path) {
 		return out, fmt.Errorf("%w: the path %q must be absolute", api.ErrInvalid, in.Path)
 	}
-	src, err := transfer.Open(in.Path, key)
+	src, err := Open(in.Path, key)
 	if errors.Is(err, fs.ErrNotExist) {
 		return out, fmt.Errorf("%s: %w", in.Path, api.ErrNotFound)
 	}
@@ -36,20 +37,20 @@ func (b transfers) MemoryImport(ctx context.Context, in api.MemoryImport, step f
 	}
 	defer func() { // what was imported counts, whether the source closes or not
 		if err := src.Close(); err != nil {
-			b.d.opt.Log.Warn("closing an import failed", "err", err)
+			t.o.Log.Warn("closing an import failed", "err", err)
 		}
 	}()
 	if !strings.HasPrefix(string(src.Format), in.Format) { // "hob" matches both of its formats
 		return out, fmt.Errorf("%w: it is no %s file; it looks like %s", api.ErrInvalid, in.Format, src.Format)
 	}
-	im := &importer{d: b.d, in: in, src: src, step: step, name: cmp.Or(in.Name, filepath.Base(in.Path)), out: api.ImportResult{Format: string(src.Format), Sealed: src.Authentic, DryRun: in.DryRun, Counts: map[string]int{}}}
+	im := &importer{Options: t.o, in: in, src: src, step: step, name: cmp.Or(in.Name, filepath.Base(in.Path)), out: api.ImportResult{Format: string(src.Format), Sealed: src.Authentic, DryRun: in.DryRun, Counts: map[string]int{}}}
 	if src.Records() {
 		if err := im.importRecords(ctx); err != nil {
 			return out, err
 		}
 	}
 	switch src.Format {
-	case transfer.Vault, transfer.Folder, transfer.Document:
+	case Vault, Folder, Document:
 		if err := im.importDocuments(ctx); err != nil {
 			return out, err
 		}
@@ -101,14 +102,15 @@ func countNoun(kind string, n int) string {
 
 // importer puts records where they belong.
 type importer struct {
-	d    *App
+	Options
+
 	in   api.MemoryImport
-	src  *transfer.Source
+	src  *Source
 	name string
 	step func(api.MemoryProgress)
 	out  api.ImportResult
 
-	batch []transfer.Record
+	batch []Record
 	size  int
 	read  int64
 	// pos numbers the messages of conversations that become rows only.
@@ -136,7 +138,7 @@ type invalidRecordError struct{ error }
 
 func (im *importer) importRecords(ctx context.Context) error {
 	im.pos, im.into, im.entities, im.here = map[string]int{}, map[string]string{}, map[string]string{}, map[string]bool{}
-	err := im.src.Read(func(r transfer.Record) error {
+	err := im.src.Read(func(r Record) error {
 		im.batch = append(im.batch, r)
 		im.size += recordBytes(r)
 		if len(im.batch) >= importBatch || im.size >= importBytes {
@@ -151,7 +153,7 @@ func (im *importer) importRecords(ctx context.Context) error {
 }
 
 // recordBytes estimates the size of a record in bytes.
-func recordBytes(r transfer.Record) int {
+func recordBytes(r Record) int {
 	switch {
 	case r.Message != nil:
 		return len(r.Message.Message)
@@ -176,14 +178,14 @@ func (im *importer) flushBatch(ctx context.Context) error {
 	if len(im.batch) == 0 {
 		return nil
 	}
-	err := im.d.store.Write(ctx, func(tx *store.Tx) error {
-		t := batchImport{im: im, tx: tx, touched: map[string]bool{}}
+	err := im.Store.Write(ctx, func(tx *store.Tx) error {
+		p := batchImport{im: im, tx: tx, touched: map[string]bool{}}
 		for _, r := range im.batch {
-			if err := t.putRecord(r); err != nil {
+			if err := p.putRecord(r); err != nil {
 				return err
 			}
 		}
-		if err := t.finishBatch(); err != nil {
+		if err := p.finishBatch(); err != nil {
 			return err
 		}
 		if im.in.DryRun {
@@ -204,7 +206,7 @@ func (im *importer) isTrustedSource() bool { return im.src.Authentic || im.in.Tr
 
 // isHobExport: the ids come from this or another home of Hob.
 func (im *importer) isHobExport() bool {
-	return im.src.Format == transfer.HobJSONL || im.src.Format == transfer.HobMarkdown
+	return im.src.Format == HobJSONL || im.src.Format == HobMarkdown
 }
 
 // sourceRef returns the source of an item, by which it can be forgotten.
@@ -246,4 +248,30 @@ func (im *importer) recordID(prefix, said string) string {
 	}
 	sum := sha256.Sum256([]byte(im.name + "\x00" + said))
 	return prefix + hex.EncodeToString(sum[:9])
+}
+
+// importDocuments imports the file, or the files of the folder, that the user named.
+func (im *importer) importDocuments(ctx context.Context) error {
+	r, err := im.Documents.Import(ctx, im.in, func(done, total int, name string) {
+		im.step(api.MemoryProgress{Doing: "reading " + filepath.Base(name), Done: int64(done), Total: int64(total)})
+	})
+	if errors.Is(err, document.ErrUnsupported) || errors.Is(err, document.ErrTooLarge) {
+		return fmt.Errorf("%w: %w", api.ErrInvalid, err)
+	}
+	if err != nil {
+		return err
+	}
+	if im.src.Format == Document && len(r.Skipped) == 1 && r.Files == 0 {
+		return fmt.Errorf("%w: %s: %s", api.ErrInvalid, im.name, r.Skipped[0].Reason)
+	}
+	for _, s := range r.Skipped {
+		im.skipRecord(s.Name, errors.New(s.Reason))
+	}
+	im.out.Known += r.Unchanged
+	if n := r.Documents - r.Same; n > 0 {
+		im.out.Counts["document"] += n
+		im.out.Counts["chunk"] += r.Chunks - r.SameChunks
+		im.out.Added += n
+	}
+	return nil
 }

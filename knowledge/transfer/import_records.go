@@ -1,23 +1,19 @@
-package app
+package transfer
 
 import (
 	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
 	"hob/autonomy/api"
-	"hob/autonomy/mind/learn"
-	"hob/autonomy/session"
 	"hob/knowledge"
-	"hob/knowledge/ingest"
-	"hob/knowledge/transfer"
 	"hob/platform/provenance"
 	"hob/platform/store"
 	"hob/tools"
-	"hob/tools/memory"
 )
 
 // batchImport is one batch of an import.
@@ -28,7 +24,7 @@ type batchImport struct {
 	touched map[string]bool
 }
 
-func (p batchImport) putRecord(r transfer.Record) error {
+func (p batchImport) putRecord(r Record) error {
 	added, err := p.putOne(r)
 	var unfit invalidRecordError
 	switch {
@@ -46,16 +42,16 @@ func (p batchImport) putRecord(r transfer.Record) error {
 	return nil
 }
 
-func (p batchImport) putOne(r transfer.Record) (added bool, err error) {
+func (p batchImport) putOne(r Record) (added bool, err error) {
 	im := p.im
 	switch {
 	case r.Fact != nil:
 		return p.putFact(*r.Fact)
 	case r.Note != nil:
-		n := memory.Note{ID: im.recordID("n", r.Note.ID), Title: r.Note.Title, Text: r.Note.Text, CreatedAt: r.Note.CreatedAt, UpdatedAt: r.Note.UpdatedAt}
+		n := api.Note{ID: im.recordID("n", r.Note.ID), Title: r.Note.Title, Text: r.Note.Text, CreatedAt: r.Note.CreatedAt, UpdatedAt: r.Note.UpdatedAt}
 		from := r.Note.Origins
 		n.Provenance, from = im.limitTrust(r.Note.Provenance, from)
-		added, err = memory.RestoreNoteTx(p.tx, im.d.base, n, from)
+		added, err = im.Notes.RestoreTx(p.tx, n, from)
 		if e, ok := errors.AsType[*tools.Error](err); ok {
 			return false, invalidRecordError{e}
 		}
@@ -89,7 +85,7 @@ func (p batchImport) putFact(f knowledge.Fact) (bool, error) {
 	if !im.isTrustedSource() {
 		f.Realm, f.Event = "", ""
 	}
-	out, err := im.d.base.RestoreTx(p.tx, f)
+	out, err := im.Memory.RestoreTx(p.tx, f)
 	if errors.Is(err, knowledge.ErrEmpty) || errors.Is(err, knowledge.ErrTooLong) {
 		return false, invalidRecordError{err}
 	}
@@ -98,16 +94,16 @@ func (p batchImport) putFact(f knowledge.Fact) (bool, error) {
 
 // putLearned imports lessons and preferences only from the user's own exports: Hob learns nothing
 // from untrusted text.
-func (p batchImport) putLearned(r transfer.Record) (added bool, err error) {
+func (p batchImport) putLearned(r Record) (added bool, err error) {
 	if !p.im.isTrustedSource() {
 		return false, invalidRecordError{errors.New("nothing is learned from a file of others; say --trust if it is yours")}
 	}
 	if r.Lesson != nil {
-		added, err = p.im.d.learner.RestoreLessonTx(p.tx, r.Lesson)
+		added, err = p.im.Learned.RestoreLessonTx(p.tx, r.Lesson)
 	} else {
-		added, err = p.im.d.learner.RestorePreferenceTx(p.tx, r.Preference)
+		added, err = p.im.Learned.RestorePreferenceTx(p.tx, r.Preference)
 	}
-	if errors.Is(err, learn.ErrNotLearned) {
+	if p.im.isUnfit(err) {
 		return false, invalidRecordError{err}
 	}
 	return added, err
@@ -125,11 +121,11 @@ func (p batchImport) putDocument(raw json.RawMessage) (bool, error) {
 		return false, invalidRecordError{err}
 	}
 	d.Provenance, _ = im.limitTrust(d.Provenance, nil)
-	added, parts, err := im.d.documents.RestoreTx(p.tx, d)
+	added, parts, err := im.Documents.RestoreTx(p.tx, d)
 	if !parts {
 		im.here[d.ID] = true
 	}
-	if errors.Is(err, ingest.ErrTaken) || errors.Is(err, ingest.ErrNotFound) {
+	if im.isUnfit(err) {
 		return false, invalidRecordError{err}
 	}
 	return added, err
@@ -145,7 +141,7 @@ func (p batchImport) putDoc(d knowledge.Doc, kind string) (bool, error) {
 		return false, invalidRecordError{errors.New("it is empty")}
 	}
 	d.Kind, d.Ref = kind, im.recordID("i", d.Ref)
-	if _, ours := session.MessageOf(d.Ref); ours && kind == knowledge.KindTurn {
+	if kind == knowledge.KindTurn && im.Conversations.OwnsRow(d.Ref) {
 		return false, invalidRecordError{errors.New("its id is that of a message of yours")}
 	}
 	d.Source = im.sourceRef(d.Source)
@@ -160,24 +156,24 @@ func (p batchImport) putDoc(d knowledge.Doc, kind string) (bool, error) {
 	if err := p.tx.QueryRow(`SELECT count(*) FROM docs WHERE kind = ? AND ref = ?`, d.Kind, d.Ref).Scan(&n); err != nil || n > 0 {
 		return false, err
 	}
-	return true, im.d.base.IndexTx(p.tx, d)
+	return true, im.Memory.IndexTx(p.tx, d)
 }
 
 // putTurn imports a message of a conversation with another program. It counts as the user's own
 // words only with --trust.
 func (p batchImport) putTurn(d knowledge.Doc) (bool, error) {
-	if d.Speaker == transfer.You && p.im.in.Trust {
-		d.Speaker, d.Provenance = session.WhoOwner, provenance.Owner
+	if d.Speaker == You && p.im.in.Trust {
+		d.Speaker, d.Provenance = knowledge.ByOwner, provenance.Owner
 	}
-	if !p.im.isTrustedSource() && (d.Speaker == session.WhoOwner || d.Speaker == session.WhoHob || d.Speaker == session.WhoTool) {
-		d.Speaker = session.WhoOutside
+	if !p.im.isTrustedSource() && (d.Speaker == knowledge.ByOwner || d.Speaker == knowledge.ByHob || d.Speaker == knowledge.ByTool) {
+		d.Speaker = knowledge.ByOutside
 	}
 	return p.putDoc(d, knowledge.KindTurn)
 }
 
 // putSession puts a conversation back under its name, or beside another of the
 // same name.
-func (p batchImport) putSession(s transfer.Session) (bool, error) {
+func (p batchImport) putSession(s Session) (bool, error) {
 	im := p.im
 	if !im.isTrustedSource() { // its messages become rows alone
 		return false, nil
@@ -185,41 +181,34 @@ func (p batchImport) putSession(s transfer.Session) (bool, error) {
 	if s.ID == "" || len(s.ID) > 200 || s.CreatedAt.IsZero() {
 		return false, invalidRecordError{errors.New("the conversation has no name or time")}
 	}
-	info := session.Info{ID: s.ID, Channel: cmp.Or(s.Channel, "web"), Chat: s.Chat, Turns: s.Turns, CreatedAt: s.CreatedAt, UpdatedAt: s.UpdatedAt}
-	var there int64
-	err := p.tx.QueryRow(`SELECT coalesce(max(created_at), 0) FROM sessions WHERE id = ?`, s.ID).Scan(&there)
-	if err != nil {
-		return false, fmt.Errorf("import: %w", err)
-	}
-	if there != 0 && there != store.Millis(s.CreatedAt) {
-		info.ID, info.Channel, info.Chat = s.ID+"-imported", "web", ""
-	}
-	im.into[s.ID] = info.ID
-	return im.d.sessions.RestoreTx(p.tx, info)
+	said := s.ID
+	s.Channel = cmp.Or(s.Channel, "web")
+	id, added, err := im.Conversations.RestoreTx(p.tx, api.Session(s))
+	im.into[said] = id
+	return added, err
 }
 
-func (p batchImport) putMessage(m transfer.Message) (bool, error) {
+func (p batchImport) putMessage(m Message) (bool, error) {
 	im := p.im
-	msg, err := session.DecodeMessage(m.Message)
+	text, err := im.Conversations.MessageText(m.Message)
 	if err != nil || m.Session == "" || m.Turn == "" || m.At.IsZero() || m.At.Before(time.Unix(0, 0)) {
 		return false, invalidRecordError{cmp.Or(err, errors.New("it belongs to no conversation"))}
 	}
 	if !im.isTrustedSource() {
-		text, _ := session.Text(msg)
 		if strings.TrimSpace(text) == "" {
 			return false, nil
 		}
 		im.pos[m.Session]++
 		return p.putDoc(knowledge.Doc{
 			Ref: fmt.Sprintf("%s/%s/%d", m.Session, m.Turn, im.pos[m.Session]), Text: text, At: m.At, Provenance: provenance.Outside, Group: m.Session,
-			Pos: im.pos[m.Session], Speaker: transfer.You, Title: m.Session,
+			Pos: im.pos[m.Session], Speaker: You, Title: m.Session,
 		}, knowledge.KindTurn)
 	}
 	id, ok := im.into[m.Session]
 	if !ok {
 		return false, invalidRecordError{errors.New("its conversation does not stand before it")}
 	}
-	added, err := im.d.sessions.RestoreMessageTx(p.tx, id, m.Turn, m.At, msg)
+	added, err := im.Conversations.RestoreMessageTx(p.tx, id, m.Turn, m.At, m.Message)
 	if added {
 		p.touched[id] = true
 	}
@@ -230,9 +219,71 @@ func (p batchImport) putMessage(m transfer.Message) (bool, error) {
 // ones.
 func (p batchImport) finishBatch() error {
 	for id := range p.touched {
-		if err := p.im.d.sessions.ResetTx(p.tx, id); err != nil {
+		if err := p.im.Conversations.ResetTx(p.tx, id); err != nil {
 			return err
 		}
 	}
 	return nil
+}
+
+// isUnfit reports whether an error concerns one record, which is skipped.
+func (im *importer) isUnfit(err error) bool {
+	return slices.ContainsFunc(im.Unfit, func(unfit error) bool { return errors.Is(err, unfit) })
+}
+
+// putGraph imports entities and relations that were created explicitly. The others are derived
+// from facts, which are imported as well.
+func (p batchImport) putGraph(r Record) (added bool, err error) {
+	im := p.im
+	if e := r.Entity; e != nil {
+		if im.isHobExport() && !e.ByHand || e.ID == knowledge.OwnerID {
+			return false, nil
+		}
+		said := e.ID
+		e.ID = im.recordID("e", e.ID)
+		e.Source = im.sourceRef(e.Source)
+		e.Provenance = im.limitSource(e.Provenance)
+		if !im.isTrustedSource() {
+			e.Realm = ""
+		}
+		var id string
+		if id, added, err = im.Graph.RestoreEntityTx(p.tx, *e); err == nil {
+			im.entities[said] = id
+		}
+		if errors.Is(err, knowledge.ErrNoEntity) {
+			return false, invalidRecordError{err}
+		}
+		return added, err
+	}
+	x := r.Relation
+	if im.isHobExport() && !x.ByHand {
+		return false, nil
+	}
+	x.ID = im.recordID("r", x.ID)
+	x.Fact = im.recordID("f", x.Fact)
+	x.Source = im.sourceRef(x.Source)
+	x.Provenance = im.limitSource(x.Provenance)
+	x.From, x.To = im.localEntityID(x.From), im.localEntityID(x.To)
+	if !im.isTrustedSource() {
+		x.Realm = ""
+	}
+	added, err = im.Graph.RestoreRelationTx(p.tx, *x)
+	switch {
+	case errors.Is(err, knowledge.ErrNoEnd) && im.in.DryRun: // it would be there
+		return true, nil
+	case errors.Is(err, knowledge.ErrNoEnd), errors.Is(err, knowledge.ErrNoEntity):
+		return false, invalidRecordError{err}
+	}
+	return added, err
+}
+
+// localEntityID is the id under which an entity of the file is known here.
+func (im *importer) localEntityID(id string) string {
+	if e, ok := im.entities[id]; ok {
+		return e
+	}
+	if id == knowledge.OwnerID && im.isTrustedSource() {
+		return id
+	}
+	return ""
 }

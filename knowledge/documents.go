@@ -1,0 +1,44 @@
+package knowledge
+
+import "hob/platform/provenance"
+
+// DocumentRequest names the document to ingest: a Path or a URL.
+type DocumentRequest struct {
+	Path, URL, Title string
+	Tags             []string
+}
+
+// DocumentResult is the result of ingesting; its fields are also the undo data.
+type DocumentResult struct {
+	Documents int           `json:"documents"`
+	Chunks    int           `json:"chunks"`
+	Unchanged int           `json:"unchanged"`
+	Skipped   []SkippedPart `json:"skipped,omitempty"`
+	// Fresh lists the sources that were new, Folder is the folder that is kept in sync.
+	Fresh  []string `json:"fresh,omitempty"`
+	Folder string   `json:"folder,omitempty"`
+	// More is true if the time limit was reached; the rest follows in the background.
+	More    bool                `json:"more,omitempty"`
+	Origins []provenance.Origin `json:"-"`
+}
+
+// SkippedPart is a file, or part of a file, that was not ingested, with the reason.
+type SkippedPart struct {
+	Name   string `json:"name"`
+	Reason string `json:"reason"`
+}
+
+// IngestReport counts what ingesting some files did.
+type IngestReport struct {
+	Documents int `json:"documents"`
+	Chunks    int `json:"chunks"`
+	Files     int `json:"files"`
+	Unchanged int `json:"unchanged"` // number of files
+	// Same and SameChunks count the documents and chunks of unchanged files. They are included in
+	// the counts above.
+	Same       int           `json:"-"`
+	SameChunks int           `json:"-"`
+	Fresh      []string      `json:"fresh,omitempty"` // new sources, at most 1,000
+	Titles     []string      `json:"titles,omitempty"`
+	Skipped    []SkippedPart `json:"skipped,omitempty"`
+}

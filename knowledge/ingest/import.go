@@ -1,0 +1,58 @@
+package ingest
+
+import (
+	"context"
+	"errors"
+	"io"
+	"os"
+	"path/filepath"
+	"time"
+
+	"hob/autonomy/api"
+	"hob/knowledge"
+	"hob/platform/provenance"
+)
+
+// Import ingests the file, or the files below the folder, that the user named, wherever they are.
+// They stay untrusted unless the user trusts the folder or the import.
+func (l *Library) Import(ctx context.Context, in api.MemoryImport, step func(done, total int, name string)) (knowledge.IngestReport, error) {
+	if in.Name != "" {
+		return l.importContent(ctx, in)
+	}
+	path := resolveLinks(in.Path)
+	files, err := l.opt.Open([]string{filepath.Dir(path)})
+	if err != nil {
+		return knowledge.IngestReport{}, err
+	}
+	r, err := l.WithFiles(files).Ingest(ctx, FileOptions{Path: path, Trust: in.Trust, Dry: in.DryRun, Asked: true, Now: time.Now(), Provenance: provenance.Owner, Progress: step})
+	return r.IngestReport, err
+}
+
+// importContent imports one file without a permanent path.
+func (l *Library) importContent(ctx context.Context, in api.MemoryImport) (_ knowledge.IngestReport, err error) {
+	f, err := os.Open(in.Path)
+	if err != nil {
+		return knowledge.IngestReport{}, err
+	}
+	defer func() { err = errors.Join(err, f.Close()) }()
+	b, err := io.ReadAll(io.LimitReader(f, l.opt.Limits.File+1)) // the reader rejects longer files
+	if err != nil {
+		return knowledge.IngestReport{}, err
+	}
+	want := Input{
+		Source: "import:" + in.Name, Name: in.Name, Content: b, Size: int64(len(b)), Provenance: provenance.Outside, Now: time.Now(), Asked: true, Dry: in.DryRun,
+	}
+	if in.Trust {
+		want.Provenance, want.Trust = provenance.Owner, ByVouched
+	}
+	r, err := l.PutAndReport(ctx, want)
+	return r.IngestReport, err
+}
+
+// resolveLinks returns the path that the files below p are named by.
+func resolveLinks(p string) string {
+	if real, err := filepath.EvalSymlinks(p); err == nil {
+		return real
+	}
+	return filepath.Clean(p)
+}
