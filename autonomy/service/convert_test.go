@@ -7,6 +7,7 @@ import (
 	"hob/autonomy/api/apitest"
 	"hob/autonomy/bus"
 	"hob/autonomy/guard"
+	"hob/autonomy/guard/pairing"
 	"hob/autonomy/mind/goals"
 	"hob/autonomy/session"
 	"hob/knowledge"
@@ -35,6 +36,8 @@ func TestAPITypes(t *testing.T) {
 	apitest.SameJSON(t, apiWhy)
 	apitest.SameJSON(t, apiTick)
 	apitest.SameJSON(t, apiSilence)
+	apitest.SameJSON(t, func(x pairing.Pairing) api.Pairing { return api.Pairing(x) })
+	apitest.SameJSON(t, func(x pairing.Code) api.PairingCode { return api.PairingCode(x) })
 	apitest.SameJSON(t, apiFact)
 	apitest.SameJSON(t, apiEntity)
 	apitest.SameJSON(t, func(x knowledge.Relation) api.Relation { return api.Relation(x) })

@@ -30,6 +30,11 @@ type Process interface {
 	CheckReady() error
 }
 
+// Examiner runs the checks of the doctor, as api.Doctor does.
+type Examiner interface {
+	Examine(ctx context.Context, names []string, fix bool, step func(api.Finding)) error
+}
+
 // Backup implements api.Management.
 func (sv *Service) Backup(ctx context.Context) (api.Backup, error) {
 	path, err := sv.o.Store.BackupNow(ctx)
@@ -52,6 +57,11 @@ func (sv *Service) Ready() error { return sv.o.Process.CheckReady() }
 
 // Version implements api.Management.
 func (sv *Service) Version() string { return sv.o.Version }
+
+// Examine implements api.Doctor.
+func (sv *Service) Examine(ctx context.Context, names []string, fix bool, step func(api.Finding)) error {
+	return sv.o.Examiner.Examine(ctx, names, fix, step)
+}
 
 // Permissions implements api.Doctor: the system permissions of this process. Only the daemon can
 // check them, because macOS grants permissions per process.

@@ -29,6 +29,7 @@ import (
 	"hob/knowledge"
 	"hob/platform/host/system"
 	"hob/platform/store"
+	"hob/platform/text/redact"
 	"hob/tools"
 	"hob/watchers"
 )
@@ -53,24 +54,29 @@ type Options struct {
 	Usage     *usage.Tracker
 	Catalogue *tools.Catalogue
 	Channels  *channels.Manager
-	Memory    *knowledge.Base
-	Erasing   *knowledge.ErasureService
-	Graph     Graph
-	Index     Index
-	Vectors   Vectors
-	Transfer  Transfer
-	Documents DocumentLister
-	Files     Files
-	Tasks     api.Tasks
-	Notes     api.Notes
-	Process   Process
-	Config    *config.Config
-	Revisions config.Revisions // of the configuration
-	Undo      *undo.Reverter
-	Triggers  map[string]intake.Trigger
-	Paths     system.Paths
-	Version   string
-	Started   time.Time
+	// ChannelSetup shows the channels as they are configured.
+	ChannelSetup ChannelSetup
+	Pairings     *pairing.Pairings
+	Memory       *knowledge.Base
+	Erasing      *knowledge.ErasureService
+	Graph        Graph
+	Index        Index
+	Vectors      Vectors
+	Transfer     Transfer
+	Documents    DocumentLister
+	Files        Files
+	Tasks        api.Tasks
+	Notes        api.Notes
+	Process      Process
+	Examiner     Examiner
+	Redact       *redact.Set // removes secrets from what channels report
+	Config       *config.Config
+	Revisions    config.Revisions // of the configuration
+	Undo         *undo.Reverter
+	Triggers     map[string]intake.Trigger
+	Paths        system.Paths
+	Version      string
+	Started      time.Time
 	// Daemon is false if a command uses the engine without a daemon.
 	Daemon bool
 	// Model returns the name of the model and why it was chosen.

@@ -176,7 +176,6 @@ type App struct {
 	web       *web.Server
 	tray      *trayMenu // nil: none
 	pin       string    // see Pin
-	examining chan struct{}
 	outgoing  *outgoingFiles
 	triggers  map[string]intake.Trigger
 	ready     chan struct{}
@@ -195,7 +194,7 @@ func Open(ctx context.Context, opt Options) (_ *App, err error) {
 	}
 	known := redact.New(redact.Options{})
 	opt.Log = slog.New(known.Handler(opt.Log.Handler()))
-	d := &App{opt: opt, redact: known, started: time.Now(), ready: make(chan struct{}), shutdown: make(chan struct{}), examining: make(chan struct{}, 1)}
+	d := &App{opt: opt, redact: known, started: time.Now(), ready: make(chan struct{}), shutdown: make(chan struct{})}
 	d.scripts = appScripts(opt)
 	d.openPim()
 	d.outgoing = &outgoingFiles{
@@ -352,7 +351,7 @@ func (d *App) openLoop(ctx context.Context) error {
 		Store: d.store, Bus: d.bus, Guard: d.guard, Sessions: d.sessions, Compactor: compactor, Runner: d.crew.Main(), Crew: d.crew, Goals: d.goals, Facts: d.facts, Offline: d.models.IsOffline, Plan: d.plan, Notices: d.notices, Due: d.dueSources(), Catalogue: d.catalogue, Undo: d.undo, Explain: d.explainer, Intake: d.intake, Approvals: d.approvals,
 		KeepTraces: c.Autonomy.KeepTraces.Duration,
 		Typing:     d.channels.Typing, Show: d.channels.Show, Jumped: d.handleClockJump,
-		Zone: d.zone, Status: d.statusText, Pair: d.pairCode,
+		Zone: d.zone, Status: d.statusText, Pair: d.pairingText,
 		Notify: c.Notify.Channel, Where: d.presenceChannel, Tick: c.Autonomy.Tick.Duration,
 		Learn: d.studyTurn, Gather: d.library.Index,
 		Slots: c.Autonomy.Sessions, Book: d.usage.FlushTx, Room: d.hasBudget, Log: d.opt.Log,

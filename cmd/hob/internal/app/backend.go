@@ -6,6 +6,8 @@ import (
 	"hob/autonomy/mind/learn"
 	"hob/autonomy/service"
 	"hob/channels"
+	"hob/cmd/hob/internal/channel"
+	"hob/cmd/hob/internal/doctor"
 	"hob/knowledge/ingest"
 	"hob/knowledge/transfer"
 	"hob/platform/host/system"
@@ -28,7 +30,8 @@ func (d *App) openService(context.Context) error {
 		Loop: d.loop, Intake: d.intake, Approvals: d.approvals, Explain: d.explainer, Replayer: d.replayer, Bus: d.bus, Guard: d.guard, Store: d.store, Sessions: d.sessions, Messages: d.library, Learner: d.learner,
 		Notices: d.notices, Agents: d.crew, Goals: d.goals, Watchers: d.watchers, Usage: d.usage, Catalogue: d.catalogue,
 		Channels: d.channels, Memory: d.base, Erasing: d.erasing, Graph: d.graph, Index: d.index, Vectors: d.vectors, Transfer: d.openTransfer(),
-		Documents: d.documents, Files: d.files, Tasks: tasks.API{Store: d.store}, Notes: memory.API{Store: d.store, Memory: d.base}, Process: d,
+		Documents: d.documents, Files: d.files, Tasks: tasks.API{Store: d.store}, Notes: memory.API{Store: d.store, Memory: d.base}, Process: d, Examiner: doctor.NewExaminer(d.doctorEnv, d.redact.Text),
+		Pairings: d.pairings, Redact: d.redact, ChannelSetup: channel.Setup{Drivers: d.channelDrivers(), Config: d.latestConfig, Deps: d.trialDeps},
 		Config: d.opt.Config, Revisions: d.configCopies(), Triggers: d.triggers, Undo: d.undo, Paths: d.opt.Paths, Version: d.opt.Version,
 		Started: d.started, Daemon: !d.opt.InProcess, Model: d.models.Describe, Zone: d.zone, Plan: d.planSections,
 		PricesAsOf: func() string { return d.prices.Prices().AsOf() },

@@ -2,7 +2,6 @@ package app
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"log/slog"
 	"maps"
@@ -11,10 +10,8 @@ import (
 	"strings"
 	"time"
 
-	"hob/autonomy/api"
 	"hob/autonomy/bus"
 	"hob/autonomy/config"
-	"hob/autonomy/service"
 	"hob/channels"
 	channelsall "hob/channels/all"
 	"hob/channels/terminal"
@@ -22,9 +19,6 @@ import (
 	"hob/cmd/hob/internal/doctor"
 	"hob/platform/pim"
 	"hob/platform/pim/sources"
-	"hob/platform/provenance"
-	"hob/platform/retry"
-	"hob/platform/store"
 )
 
 // openChannels creates the channels that send on their own, and the bus, which must know them.
@@ -91,26 +85,6 @@ func channelNames() []string {
 	return out
 }
 
-// Channels implements api.Channels.
-func (b *backend) Channels(ctx context.Context) ([]api.Channel, error) {
-	all, err := b.d.pairings.List(ctx)
-	if err != nil {
-		return nil, service.Classify(err)
-	}
-	out := []api.Channel{}
-	for _, r := range channel.Rows(b.d.latestConfig(), b.d.channels.Status(), !b.d.opt.InProcess) {
-		r.Error, r.Cause, r.Remedy = b.d.redact.Text(r.Error), b.d.redact.Text(r.Cause), b.d.redact.Text(r.Remedy)
-		c := apiChannel(r)
-		for _, p := range all {
-			if p.Channel == r.Name {
-				c.Pairings = append(c.Pairings, api.Pairing(p))
-			}
-		}
-		out = append(out, c)
-	}
-	return out, nil
-}
-
 // latestConfig returns the configuration currently in the file; if it is invalid, the one Hob started
 // with.
 func (d *App) latestConfig() *config.Config {
@@ -124,25 +98,6 @@ func (d *App) latestConfig() *config.Config {
 	return c
 }
 
-// TestChannel implements api.Channels. It creates the channel again from the current
-// configuration; the running one is not affected.
-func (b *backend) TestChannel(ctx context.Context, name string, send bool) (api.ChannelTest, error) {
-	out := channel.Tested{Channel: name}
-	said, err := channel.Test(ctx, b.d.latestConfig(), b.d.channelDrivers(), name, b.d.trialDeps(b.d.latestConfig(), name))
-	switch {
-	case errors.Is(err, channel.ErrUnknown):
-		return api.ChannelTest{}, fmt.Errorf("%w: %w", api.ErrNotFound, err)
-	case send && (err == nil || errors.Is(err, channel.ErrUntested)):
-		var more string
-		if more, err = b.d.sendTrial(ctx, name); err == nil && said != "" {
-			more = said + "; " + more
-		}
-		said = more
-	}
-	out.Done(said, err, b.d.redact.Text)
-	return api.ChannelTest(out), nil
-}
-
 // trialDeps returns the dependencies of a channel that is only tested, not run.
 func (d *App) trialDeps(c *config.Config, name string) channels.Deps {
 	return channels.Deps{
@@ -150,77 +105,6 @@ func (d *App) trialDeps(c *config.Config, name string) channels.Deps {
 		Dir: d.opt.Paths.ChannelDir(name), Account: func(account string) (pim.Account, error) { return d.accountOf(c, account, "imap") },
 		Lists: d.pim.Reminders, Notes: d.pim.Notes,
 	}
-}
-
-// trialWait is how long a text that is sent as a test may take.
-const trialWait = 30 * time.Second
-
-// sendTrial sends the owner one text on a channel, the way of all texts, and waits
-// until it has arrived.
-func (d *App) sendTrial(ctx context.Context, name string) (string, error) {
-	chat, err := d.ownersChat(ctx, name)
-	if err != nil {
-		return "", err
-	}
-	event := "channel-test-" + bus.NewID()
-	text := "This is a test: Hob can reach you on " + name + "."
-	err = d.store.Write(ctx, func(tx *store.Tx) error {
-		return d.bus.EnqueueTx(tx, event, bus.OutboxItem{
-			Delivery:   channels.Delivery{Kind: channels.Notice, Session: "system", Channel: name, Chat: chat, Text: text},
-			Provenance: provenance.Hob, Judged: true,
-		})
-	})
-	if err != nil {
-		return "", err
-	}
-	ctx, cancel := context.WithTimeout(ctx, trialWait)
-	defer cancel()
-	var last bus.Delivery
-	for {
-		list, err := d.bus.EventDeliveries(ctx, event)
-		if err == nil && len(list) == 1 {
-			switch last = list[0]; last.State {
-			case channels.Sent:
-				return "test message sent", nil
-			case channels.Dead, channels.Failed:
-				return "", fmt.Errorf("send test message: %s", last.Error)
-			}
-		}
-		if retry.Sleep(ctx, 50*time.Millisecond) != nil {
-			return "", fmt.Errorf("test message not sent within %s; see: hob channel status %s", trialWait, name)
-		}
-	}
-}
-
-// ownersChat is where the owner is reached on a running channel.
-func (d *App) ownersChat(ctx context.Context, name string) (string, error) {
-	list := d.channels.Status()
-	i := slices.IndexFunc(list, func(h channels.Health) bool { return h.Name == name })
-	switch {
-	case d.opt.InProcess:
-		return "", errors.New("only a running Hob sends messages; start it: hob start")
-	case i < 0 && (name == "web" || name == "terminal"), i >= 0 && list[i].Pull:
-		return "", fmt.Errorf("%s needs no test message: open it with hob chat or hob open", name)
-	case i < 0:
-		return "", fmt.Errorf("Hob was started before %s was set up; hob stop, then hob start", name) //nolint:staticcheck // Hob is a name
-	case list[i].State == "failed" || list[i].State == "stopped":
-		return "", fmt.Errorf("the channel is not running: %s", list[i].Error)
-	case list[i].Deaf:
-		return "", nil
-	}
-	all, err := d.pairings.List(ctx)
-	if err != nil {
-		return "", err
-	}
-	for _, p := range all {
-		if p.Channel == name {
-			return p.Chat, nil
-		}
-	}
-	if k, _ := channel.Find(name); k.FixedRecipient {
-		return "", nil
-	}
-	return "", fmt.Errorf("your account on %s is not paired; hob channel pair %s", name, name)
 }
 
 // channelTester tries a channel where no daemon runs.

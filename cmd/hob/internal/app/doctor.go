@@ -2,8 +2,6 @@ package app
 
 import (
 	"context"
-	"errors"
-	"fmt"
 	"os"
 	"path/filepath"
 	"runtime"
@@ -65,29 +63,6 @@ func addSandboxProbes(e *doctor.Env) {
 			return box.Kind(), box.Missing()
 		}
 	}
-}
-
-// Examine implements api.Doctor. Runs are serialized, because checks start programs and call
-// servers.
-func (b *backend) Examine(ctx context.Context, names []string, fix bool, step func(api.Finding)) error {
-	select {
-	case b.d.examining <- struct{}{}:
-		defer func() { <-b.d.examining }()
-	case <-ctx.Done():
-		return ctx.Err()
-	}
-	e, err := b.d.doctorEnv()
-	if err != nil {
-		return err
-	}
-	_, err = doctor.Run(ctx, e, doctor.Options{Names: names, Fix: fix, In: "daemon", Each: func(c doctor.Check) {
-		c.Cause, c.Remedy = b.d.redact.Text(c.Cause), b.d.redact.Text(c.Remedy)
-		step(apiFinding(c))
-	}})
-	if errors.Is(err, doctor.ErrUnknown) {
-		return fmt.Errorf("%w: %w", api.ErrInvalid, err)
-	}
-	return err
 }
 
 // doctorEnv returns the environment of the checks in the daemon: the current configuration

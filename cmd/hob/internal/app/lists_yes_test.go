@@ -74,7 +74,7 @@ func yesOn(t *testing.T, name string, p pad, private bool) {
 	}
 	until("the first look", tells("checked"))
 	p.write("remember that the gate is red") // the sender is unknown
-	c, err := h.d.newCode(t.Context(), name, "test")
+	c, err := h.d.service.Pair(t.Context(), name, "test")
 	fatal(t, err)
 	p.write(c.Code)
 	until("pairing", said("also when others write or speak there"))

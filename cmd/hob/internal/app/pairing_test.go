@@ -143,7 +143,7 @@ func TestAYesBeforeTheQuestionArrived(t *testing.T) {
 	}
 	says := func(text string) { f.Say(t.Context(), "7", "ada", text, false) }
 	until("listening", func() bool { return listening(h, "pigeon") })
-	c, err := h.d.newCode(t.Context(), "pigeon", "test")
+	c, err := h.d.service.Pair(t.Context(), "pigeon", "test")
 	fatal(t, err)
 	says(c.Code)
 	until("pairing", said("This account is yours"))

@@ -12,6 +12,8 @@ import (
 	"testing/synctest"
 	"time"
 
+	"hob/autonomy/api/apitest"
+
 	"go.uber.org/goleak"
 )
 
@@ -176,3 +178,6 @@ func TestSkew(t *testing.T) {
 		})
 	}
 }
+
+// TestAPIFinding checks that a check has the same JSON in the API as before its conversion.
+func TestAPIFinding(t *testing.T) { apitest.SameJSON(t, apiFinding) }

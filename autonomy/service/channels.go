@@ -1,0 +1,168 @@
+package service
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"hob/autonomy/api"
+	"hob/autonomy/bus"
+	"hob/autonomy/guard/pairing"
+	"hob/channels"
+	"hob/platform/provenance"
+	"hob/platform/retry"
+	"hob/platform/store"
+)
+
+// ChannelSetup shows and tests the channels as they are configured, whether they run or not.
+type ChannelSetup interface {
+	// Rows lists the channels without their pairings. running reports whether those in health run.
+	Rows(health []channels.Health, running bool) []api.Channel
+	// Test signs in to a channel, and then calls send unless that is nil. It returns
+	// api.ErrNotFound for an unknown channel; other problems are part of the result.
+	Test(ctx context.Context, name string, send func(ctx context.Context) (string, error), redact func(string) string) (api.ChannelTest, error)
+	// HasFixedRecipient reports whether a channel needs no pairing to reach the user.
+	HasFixedRecipient(name string) bool
+	// UnpairableReason explains why no account can be paired on a channel, and what to do.
+	UnpairableReason(name string, health []channels.Health, pairable []string) string
+}
+
+// Channels implements api.Channels.
+func (sv *Service) Channels(ctx context.Context) ([]api.Channel, error) {
+	all, err := sv.o.Pairings.List(ctx)
+	if err != nil {
+		return nil, Classify(err)
+	}
+	out := sv.o.ChannelSetup.Rows(sv.o.Channels.Status(), sv.o.Daemon)
+	redact := sv.o.Redact.Text
+	for i := range out {
+		c := &out[i]
+		c.Error, c.Cause, c.Remedy = redact(c.Error), redact(c.Cause), redact(c.Remedy)
+		for _, p := range all {
+			if p.Channel == c.Name {
+				c.Pairings = append(c.Pairings, api.Pairing(p))
+			}
+		}
+	}
+	return out, nil
+}
+
+// TestChannel implements api.Channels.
+func (sv *Service) TestChannel(ctx context.Context, name string, send bool) (api.ChannelTest, error) {
+	var deliver func(context.Context) (string, error)
+	if send {
+		deliver = func(ctx context.Context) (string, error) { return sv.sendTestMessage(ctx, name) }
+	}
+	out, err := sv.o.ChannelSetup.Test(ctx, name, deliver, sv.o.Redact.Text)
+	return out, Classify(err)
+}
+
+// testWithin is how long the delivery of a test message may take.
+const testWithin = 30 * time.Second
+
+// sendTestMessage sends the user one text on a channel, by way of the outbox, and waits for its
+// delivery.
+func (sv *Service) sendTestMessage(ctx context.Context, name string) (string, error) {
+	chat, err := sv.testRecipient(ctx, name)
+	if err != nil {
+		return "", err
+	}
+	event := "channel-test-" + bus.NewID()
+	text := "This is a test: Hob can reach you on " + name + "."
+	err = sv.o.Store.Write(ctx, func(tx *store.Tx) error {
+		return sv.o.Bus.EnqueueTx(tx, event, bus.OutboxItem{
+			Delivery:   channels.Delivery{Kind: channels.Notice, Session: "system", Channel: name, Chat: chat, Text: text},
+			Provenance: provenance.Hob, Judged: true,
+		})
+	})
+	if err != nil {
+		return "", err
+	}
+	ctx, cancel := context.WithTimeout(ctx, testWithin)
+	defer cancel()
+	for {
+		list, err := sv.o.Bus.EventDeliveries(ctx, event)
+		if err == nil && len(list) == 1 {
+			switch last := list[0]; last.State {
+			case channels.Sent:
+				return "test message sent", nil
+			case channels.Dead, channels.Failed:
+				return "", fmt.Errorf("send test message: %s", last.Error)
+			}
+		}
+		if retry.Sleep(ctx, 50*time.Millisecond) != nil {
+			return "", fmt.Errorf("test message not sent within %s; see: hob channel status %s", testWithin, name)
+		}
+	}
+}
+
+// testRecipient returns the chat in which a running channel reaches the user.
+func (sv *Service) testRecipient(ctx context.Context, name string) (string, error) {
+	list := sv.o.Channels.Status()
+	i := slices.IndexFunc(list, func(h channels.Health) bool { return h.Name == name })
+	switch {
+	case !sv.o.Daemon:
+		return "", errors.New("only a running Hob sends messages; start it: hob start")
+	case i < 0 && (name == "web" || name == "terminal"), i >= 0 && list[i].Pull:
+		return "", fmt.Errorf("%s needs no test message: open it with hob chat or hob open", name)
+	case i < 0:
+		return "", fmt.Errorf("Hob was started before %s was set up; hob stop, then hob start", name) //nolint:staticcheck // Hob is a name
+	case list[i].State == "failed" || list[i].State == "stopped":
+		return "", fmt.Errorf("the channel is not running: %s", list[i].Error)
+	case list[i].Deaf:
+		return "", nil
+	}
+	all, err := sv.o.Pairings.List(ctx)
+	if err != nil {
+		return "", err
+	}
+	for _, p := range all {
+		if p.Channel == name {
+			return p.Chat, nil
+		}
+	}
+	if sv.o.ChannelSetup.HasFixedRecipient(name) {
+		return "", nil
+	}
+	return "", fmt.Errorf("your account on %s is not paired; hob channel pair %s", name, name)
+}
+
+// Pair implements api.Channels.
+func (sv *Service) Pair(ctx context.Context, channel, by string) (api.PairingCode, error) {
+	c, err := sv.newPairingCode(ctx, channel, by)
+	return api.PairingCode(c), Classify(err)
+}
+
+// newPairingCode creates a code for a channel that receives messages.
+func (sv *Service) newPairingCode(ctx context.Context, name, by string) (pairing.Code, error) {
+	health := sv.o.Channels.Status()
+	var pairable []string
+	for _, h := range health {
+		if h.Pull || h.Deaf || h.State == "failed" {
+			continue
+		}
+		if h.Name == name {
+			return sv.o.Pairings.NewCode(ctx, name, by)
+		}
+		pairable = append(pairable, h.Name)
+	}
+	return pairing.Code{}, fmt.Errorf("%w: %s", api.ErrInvalid, sv.o.ChannelSetup.UnpairableReason(name, health, pairable))
+}
+
+// PairingText creates a pairing code and returns the instruction for the user, for chat.
+func (sv *Service) PairingText(ctx context.Context, channel, by string) (string, error) {
+	c, err := sv.newPairingCode(ctx, channel, by)
+	if err != nil {
+		return "", errors.New(strings.TrimPrefix(err.Error(), api.ErrInvalid.Error()+": ")) //nolint:err113 // for a person to read
+	}
+	return fmt.Sprintf("Send this code on %s within 10 minutes, in a separate message and not in a group: %s", channel, c.Code), nil
+}
+
+// Unpair implements api.Channels.
+func (sv *Service) Unpair(ctx context.Context, id, by string) (api.Pairing, error) {
+	p, err := sv.o.Pairings.Remove(ctx, id, by)
+	return api.Pairing(p), Classify(err)
+}

@@ -1,0 +1,86 @@
+package channel
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"hob/autonomy/api"
+	"hob/autonomy/config"
+	"hob/channels"
+)
+
+// Setup shows and tests the channels as they are configured now. It implements
+// service.ChannelSetup.
+type Setup struct {
+	Drivers []channels.Driver
+	// Config returns the configuration in the file, which may be newer than that of Hob.
+	Config func() *config.Config
+	// Deps returns the dependencies of a channel that is tested.
+	Deps func(c *config.Config, name string) channels.Deps
+}
+
+// Rows lists the channels without their pairings. running reports whether those in health run.
+func (s Setup) Rows(health []channels.Health, running bool) []api.Channel {
+	out := []api.Channel{}
+	for _, r := range Rows(s.Config(), health, running) {
+		out = append(out, api.Channel{
+			Name: r.Name, State: r.State, Error: r.Error, Pull: r.Pull, Deaf: r.Deaf, Sent: r.Sent, Since: r.Since, Describe: r.Describe,
+			Heard: r.Heard, HeardAt: r.HeardAt, SentAt: r.SentAt, Refused: r.Refused, Unmentioned: r.Unmentioned, Queued: r.Queued, Next: r.Next,
+			About: r.About, Configured: r.Configured, Enabled: r.Enabled, Available: r.Available, Cause: r.Cause, Remedy: r.Remedy,
+			Pairings: []api.Pairing{},
+		})
+	}
+	return out
+}
+
+// Test creates a channel again and signs in; the running one is not affected. Then it calls send,
+// unless that is nil, to send the user a text. It returns api.ErrNotFound for an unknown channel.
+func (s Setup) Test(ctx context.Context, name string, send func(ctx context.Context) (string, error), redact func(string) string) (api.ChannelTest, error) {
+	c := s.Config()
+	out := Tested{Channel: name}
+	said, err := Test(ctx, c, s.Drivers, name, s.Deps(c, name))
+	switch {
+	case errors.Is(err, ErrUnknown):
+		return api.ChannelTest{}, fmt.Errorf("%w: %w", api.ErrNotFound, err)
+	case send != nil && (err == nil || errors.Is(err, ErrUntested)):
+		var more string
+		if more, err = send(ctx); err == nil && said != "" {
+			more = said + "; " + more
+		}
+		said = more
+	}
+	out.Done(said, err, redact)
+	return api.ChannelTest(out), nil
+}
+
+// HasFixedRecipient reports whether a channel needs no pairing to reach the user.
+func (s Setup) HasFixedRecipient(name string) bool {
+	k, _ := Find(name)
+	return k.FixedRecipient
+}
+
+// UnpairableReason explains why no account can be paired on a channel, and what to do. pairable
+// are the channels on which that is possible.
+func (s Setup) UnpairableReason(name string, health []channels.Health, pairable []string) string {
+	i := slices.IndexFunc(health, func(h channels.Health) bool { return h.Name == name })
+	k, known := Find(name)
+	section, there := s.Config().Channel(name)
+	switch {
+	case i >= 0 && health[i].State == "failed":
+		return fmt.Sprintf("%s does not work, so no account can be paired there; see: hob channel status %s", name, name)
+	case k.Always || i >= 0:
+		return fmt.Sprintf("%s needs no code; everyone who can use it counts as you", name)
+	case there && section.Enabled:
+		return fmt.Sprintf("%s was set up after Hob was started; hob stop, then hob start", name)
+	case there:
+		return fmt.Sprintf("%s is disabled; hob config set channels.%s.enabled true, then hob stop and hob start", name, name)
+	case known:
+		return fmt.Sprintf("%s is not set up; hob channel add %s", name, name)
+	case len(pairable) == 0:
+		return fmt.Sprintf("channel %q not found; there are %s", name, strings.Join(Names(), ", "))
+	}
+	return fmt.Sprintf("channel %q not found; you can pair on %s", name, strings.Join(pairable, ", "))
+}
