@@ -35,7 +35,7 @@ func waysOut() map[string][]string {
 func mayGoOut() map[string]string {
 	return map[string]string{
 		"autonomy/llm/watch.go":                       "to the model servers that the owner configured",
-		"channels/web/client.go":                      "to Hob itself, without a network",
+		"channels/web/inprocess.go":                   "to Hob itself, without a network",
 		"cmd/hob/connect.go":                          "to the daemon on this machine",
 		"platform/pim/account.go":                     "to the mail and calendar servers that the owner configured",
 		"platform/pim/caldav/caldav.go":               "the same, over HTTPS; another host only of the same domain",
