@@ -54,7 +54,7 @@ func (l *Loop) commitResult(ctx context.Context, t *activeTurn, end result) erro
 		if err != nil {
 			return err
 		}
-		if err := l.o.Bus.FinishTx(tx, ev.ID, cmp.Or(told, res.Answer)); err != nil {
+		if err := l.o.Bus.Inbox.FinishTx(tx, ev.ID, cmp.Or(told, res.Answer)); err != nil {
 			return err
 		}
 		if told != "" {
@@ -62,7 +62,7 @@ func (l *Loop) commitResult(ctx context.Context, t *activeTurn, end result) erro
 		}
 		if res.said {
 			out := bus.OutboxItem{Provenance: res.Source, Hint: hint, Asks: res.asks, Delivery: channels.Delivery{Kind: res.kind, Session: res.session, Channel: res.channel, Chat: res.chat, Text: res.Answer}}
-			if err := l.o.Bus.EnqueueTx(tx, ev.ID, out); err != nil {
+			if err := l.o.Bus.Outbox.EnqueueTx(tx, ev.ID, out); err != nil {
 				return err
 			}
 		}
@@ -152,7 +152,7 @@ func (l *Loop) replyWithError(ctx context.Context, t *activeTurn, res result, ca
 
 func (l *Loop) retryEvent(ctx context.Context, ev bus.Event, cause error, at time.Time) error {
 	return l.o.Store.Write(context.WithoutCancel(ctx), func(tx *store.Tx) error {
-		_, err := l.o.Bus.FailTx(tx, ev, cause.Error(), at, false)
+		_, err := l.o.Bus.Inbox.FailTx(tx, ev, cause.Error(), at, false)
 		return err
 	})
 }
@@ -160,7 +160,7 @@ func (l *Loop) retryEvent(ctx context.Context, ev bus.Event, cause error, at tim
 // postponeEvent puts an event off without counting it as an attempt.
 func (l *Loop) postponeEvent(ctx context.Context, ev bus.Event, at time.Time) error {
 	return l.o.Store.Write(context.WithoutCancel(ctx), func(tx *store.Tx) error {
-		return l.o.Bus.SuspendTx(tx, ev.ID, at)
+		return l.o.Bus.Inbox.SuspendTx(tx, ev.ID, at)
 	})
 }
 
@@ -180,7 +180,7 @@ func (l *Loop) tellDead(ctx context.Context, ev bus.Event, why string) error {
 	text := fmt.Sprintf("I stopped retrying: %s. Reason: %s. `hob why %s` shows more.", textnorm.FirstLine(ev.Text), strings.TrimRight(why, ". "), ev.ID)
 	return l.o.Store.Write(context.WithoutCancel(ctx), func(tx *store.Tx) error {
 		if ev.State != bus.Dead {
-			if _, err := l.o.Bus.FailTx(tx, ev, why, time.Time{}, true); err != nil {
+			if _, err := l.o.Bus.Inbox.FailTx(tx, ev, why, time.Time{}, true); err != nil {
 				return err
 			}
 		}
@@ -189,6 +189,6 @@ func (l *Loop) tellDead(ctx context.Context, ev bus.Event, why string) error {
 			res.Answer, res.Source = why, provenance.Worst(provenance.Hob, ev.Provenance)
 			return l.endTask(tx, ev, res)
 		}
-		return l.o.Bus.EnqueueTx(tx, ev.ID, bus.OutboxItem{Provenance: provenance.Worst(provenance.Hob, ev.Provenance), Delivery: channels.Delivery{Kind: kind, Session: session, Channel: channel, Chat: chat, Text: text}})
+		return l.o.Bus.Outbox.EnqueueTx(tx, ev.ID, bus.OutboxItem{Provenance: provenance.Worst(provenance.Hob, ev.Provenance), Delivery: channels.Delivery{Kind: kind, Session: session, Channel: channel, Chat: chat, Text: text}})
 	})
 }

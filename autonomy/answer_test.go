@@ -71,7 +71,7 @@ func (e *engine) writes(text string, replyTo ...string) string {
 // deliver makes the platform accept the queued texts; each text becomes two messages.
 func (e *engine) deliver() {
 	e.t.Helper()
-	out := e.bus.Outbox()
+	out := e.bus.Outbox
 	for {
 		rows, err := out.ClaimDeliveries(e.t.Context(), "pigeon", 10)
 		fatal(e.t, err)
@@ -129,7 +129,7 @@ func TestReview1_ReplyAnswersTheQuestionItRepliesTo(t *testing.T) {
 	a := e.pending(1)[0]
 	e.deliver()
 	var question, reply bus.Delivery
-	ds, err := e.bus.Deliveries(t.Context(), "", "", "", 20)
+	ds, err := e.bus.Outbox.Deliveries(t.Context(), "", "", "", 20)
 	fatal(t, err)
 	for _, d := range ds {
 		switch {

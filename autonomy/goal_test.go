@@ -128,7 +128,7 @@ func TestAGoalFromOutsideGetsNoMoreRights(t *testing.T) {
 			if len(asked) != 1 || asked[0].Provenance.Tainted() != tc.asks || len(e.effects.sent) != 0 {
 				t.Fatalf("%+v, sent %v", asked, e.effects.sent)
 			}
-			rows, err := e.bus.List(t.Context(), goals.Session(g.ID), "", 10)
+			rows, err := e.bus.Inbox.List(t.Context(), goals.Session(g.ID), "", 10)
 			fatal(t, err)
 			for _, r := range rows {
 				if r.Kind != bus.Goal || r.Provenance.Tainted() != tc.asks {

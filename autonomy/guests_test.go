@@ -39,7 +39,7 @@ func TestAGuestMayNotWriteWithoutEnd(t *testing.T) {
 	if err != nil {
 		t.Fatalf("the message that gets the notice: %v", err)
 	}
-	ev, err := e.bus.Event(t.Context(), id)
+	ev, err := e.bus.Inbox.Event(t.Context(), id)
 	fatal(t, err)
 	if !strings.Contains(ev.Answer, "at most 3 messages an hour") {
 		t.Errorf("told %q", ev.Answer)

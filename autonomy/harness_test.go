@@ -301,12 +301,12 @@ func (e *engine) settle(id string) bus.Event {
 	e.t.Helper()
 	deadline := time.After(60 * time.Second)
 	for {
-		settled, cancel := e.bus.EventClosed(id)
-		ev, err := e.bus.Event(e.t.Context(), id)
+		settled, cancel := e.bus.Inbox.EventClosed(id)
+		ev, err := e.bus.Inbox.Event(e.t.Context(), id)
 		fatal(e.t, err)
 		if ev.State == bus.Done || ev.State == bus.Dead || (ev.State == bus.Pending && !ev.NotBefore.IsZero()) {
 			cancel()
-			fatal(e.t, e.bus.MarkShown(e.t.Context(), testClient, bus.Display{Event: id})) // as the API does
+			fatal(e.t, e.bus.Outbox.MarkShown(e.t.Context(), testClient, bus.Display{Event: id})) // as the API does
 			return ev
 		}
 		select {

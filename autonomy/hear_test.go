@@ -42,7 +42,7 @@ func (e *ears) DispatchTx(_ *store.Tx, m watchers.Message) ([]watchers.MessageSi
 // noticed are the events of watchers.
 func (e *engine) noticed() (out []string) {
 	e.t.Helper()
-	list, err := e.bus.List(e.t.Context(), "", "", 100)
+	list, err := e.bus.Inbox.List(e.t.Context(), "", "", 100)
 	fatal(e.t, err)
 	for _, ev := range list {
 		if ev.Kind == bus.Watcher {
@@ -65,7 +65,7 @@ func TestMessagesAreHeard(t *testing.T) {
 	if _, err := e.intake.Receive(t.Context(), bob); err == nil {
 		t.Fatal("accepted although the watchers failed")
 	}
-	if list, err := e.bus.List(t.Context(), "", "", 10); err != nil || len(list) > 0 {
+	if list, err := e.bus.Inbox.List(t.Context(), "", "", 10); err != nil || len(list) > 0 {
 		t.Errorf("half of it is there: %v, %v", list, err)
 	}
 	h.err = nil
@@ -97,7 +97,7 @@ func TestStrangersAreOverheard(t *testing.T) {
 		h := &ears{strangers: asked}
 		e := start(t, setup{idle: true, inbox: func(o *intake.Options) { o.Watchers = h }})
 		hear := channels.Channel(loud{})
-		m, err := channels.New(channels.Options{Outbox: e.bus.Outbox(), Receiver: e.intake, Log: slog.New(slog.DiscardHandler), Channels: map[string]channels.Channel{"chat": hear}})
+		m, err := channels.New(channels.Options{Outbox: e.bus.Outbox, Receiver: e.intake, Log: slog.New(slog.DiscardHandler), Channels: map[string]channels.Channel{"chat": hear}})
 		fatal(t, err)
 		ctx, cancel := context.WithCancelCause(t.Context())
 		fatal(t, m.Run(context.WithValue(ctx, ended{}, cancel)))
@@ -107,7 +107,7 @@ func TestStrangersAreOverheard(t *testing.T) {
 		if got := len(e.noticed()); (got == 1) != asked || got > 1 {
 			t.Errorf("asked for: %v, notified %d times", asked, got)
 		}
-		list, err := e.bus.List(t.Context(), "", "", 10)
+		list, err := e.bus.Inbox.List(t.Context(), "", "", 10)
 		fatal(t, err)
 		if slices.ContainsFunc(list, func(ev bus.Event) bool { return ev.Kind == bus.Message }) {
 			t.Error("accepted a message of an unknown sender")

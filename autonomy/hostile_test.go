@@ -147,7 +147,7 @@ func TestAGuestLearnsNothingWithoutTheOwner(t *testing.T) {
 		_, err = e.intake.Receive(ctx, guest)
 		fatal(t, err)
 	}
-	ds, err := e.bus.EventDeliveries(ctx, acc.Event)
+	ds, err := e.bus.Outbox.EventDeliveries(ctx, acc.Event)
 	fatal(t, err)
 	if len(ds) != 1 || ds[0].Kind != channels.Question || ds[0].Session != "home" || ds[0].Channel != "web" {
 		t.Errorf("the question went to %+v", ds)
@@ -170,7 +170,7 @@ func TestNoReportsToAStranger(t *testing.T) {
 	fatal(t, e.intake.Fire(ctx, "w", []watchers.Signal{{Key: "1", Text: "payslip.pdf is there", Source: provenance.Outside}}, nil))
 	deadline := time.Now().Add(60 * time.Second)
 	for time.Now().Before(deadline) {
-		ds, err := e.bus.Deliveries(ctx, "", "", "", 10)
+		ds, err := e.bus.Outbox.Deliveries(ctx, "", "", "", 10)
 		fatal(t, err)
 		if ds[0].Kind == channels.Notice {
 			if ds[0].Session != "home" || ds[0].Channel != "web" {

@@ -48,7 +48,7 @@ func TestJoinedMessagesOutliveACrash(t *testing.T) {
 				t.Errorf("they are %d events", len(ids))
 			}
 			for id := range ids {
-				ev, err := after.bus.Event(t.Context(), id)
+				ev, err := after.bus.Inbox.Event(t.Context(), id)
 				fatal(t, err)
 				if ev.Text != "one\ntwo\nthree" || strings.Count(string(ev.Payload), "with ") != 3 || strings.Count(string(ev.Payload), "image/png") != 3 {
 					t.Errorf("%q with %s", ev.Text, ev.Payload)
@@ -204,7 +204,7 @@ func TestReview2_JoinedPartsKeepTheirOrigins(t *testing.T) {
 			t.Fatalf("message %d is another event", i)
 		}
 	}
-	ev, err := e.bus.Event(t.Context(), id)
+	ev, err := e.bus.Inbox.Event(t.Context(), id)
 	fatal(t, err)
 	if ev.Text != "look at this\nand this\nand that" {
 		t.Errorf("the user's words are %q", ev.Text)

@@ -199,7 +199,7 @@ func (l *Loop) Run(ctx context.Context) error {
 		timer.Reset(l.sleepDuration(next))
 		select {
 		case <-ctx.Done():
-		case <-l.o.Bus.Wake():
+		case <-l.o.Bus.Inbox.Wake():
 			woke = trace.WokeArrival
 		case <-l.freed:
 			woke = trace.WokeSlot
@@ -230,7 +230,7 @@ func (l *Loop) sleepDuration(next time.Time) time.Duration {
 // recoverFromCrash cleans up after a crash: it puts events back and notifies the owner of those that
 // crashed Hob too often.
 func (l *Loop) recoverFromCrash(ctx context.Context) error {
-	dead, err := l.o.Bus.Recover(ctx)
+	dead, err := l.o.Bus.Inbox.Recover(ctx)
 	if err != nil {
 		return err
 	}
@@ -305,7 +305,7 @@ func (l *Loop) Stop(ctx context.Context, session string) (bool, error) {
 			if err := l.o.Guard.CloseTx(tx, a.Event, guard.Cancelled); err != nil {
 				return err
 			}
-			return l.o.Bus.ResumeTx(tx, a.Event)
+			return l.o.Bus.Inbox.ResumeTx(tx, a.Event)
 		})
 		if err != nil {
 			return stopped, err
@@ -317,7 +317,7 @@ func (l *Loop) Stop(ctx context.Context, session string) (bool, error) {
 // stopSettling has the messages that wait for a next one answered as stopped.
 func (l *Loop) stopSettling(ctx context.Context, session string) (stopped bool, err error) {
 	err = l.o.Store.Write(ctx, func(tx *store.Tx) error {
-		events, err := l.o.Bus.FlushDebounceTx(tx, session)
+		events, err := l.o.Bus.Inbox.FlushDebounceTx(tx, session)
 		l.mu.Lock()
 		defer l.mu.Unlock()
 		for _, id := range events {

@@ -38,7 +38,7 @@ func TestAMessageIsAnsweredOnce(t *testing.T) {
 	if again := e.put("s", "hi", "key-1"); again != first {
 		t.Errorf("a repeated key got the event %s, want the first one %s", again, first)
 	}
-	ds, err := e.bus.Deliveries(t.Context(), "s", "", "", 10)
+	ds, err := e.bus.Outbox.Deliveries(t.Context(), "s", "", "", 10)
 	fatal(t, err)
 	if len(ds) != 1 || ds[0].Kind != channels.Reply || ds[0].State != channels.Sent || ds[0].Text != "hello there" {
 		t.Errorf("deliveries: %+v", ds)
@@ -57,7 +57,7 @@ func TestToolsRunAndAreRecorded(t *testing.T) {
 	if diff := cmp.Diff([]string{"milk"}, e.items()); diff != "" {
 		t.Error(diff)
 	}
-	calls, err := e.bus.Calls(t.Context(), id)
+	calls, err := e.bus.Ledger.Calls(t.Context(), id)
 	fatal(t, err)
 	if len(calls) != 1 || calls[0].State != bus.CallDone || calls[0].Tool != "add_item" {
 		t.Errorf("ledger: %+v", calls)
@@ -134,8 +134,8 @@ func (e *engine) await(id string) bus.Event {
 	e.t.Helper()
 	deadline := time.After(60 * time.Second)
 	for {
-		settled, cancel := e.bus.EventClosed(id)
-		ev, err := e.bus.Event(e.t.Context(), id)
+		settled, cancel := e.bus.Inbox.EventClosed(id)
+		ev, err := e.bus.Inbox.Event(e.t.Context(), id)
 		fatal(e.t, err)
 		if ev.State == bus.Done || ev.State == bus.Dead {
 			cancel()
@@ -282,7 +282,7 @@ func TestAnUnknownOutcomeIsNotRepeated(t *testing.T) {
 	if len(eff2.sent) != 0 {
 		t.Error("the call was repeated")
 	}
-	calls, err := after.bus.Calls(t.Context(), id)
+	calls, err := after.bus.Ledger.Calls(t.Context(), id)
 	fatal(t, err)
 	if len(calls) != 1 || calls[0].State != bus.CallUnknown {
 		t.Errorf("ledger: %+v", calls)
@@ -333,7 +333,7 @@ func TestOneChattySessionLeavesRoom(t *testing.T) {
 	}
 	quiet := e.put("quiet", "hello", "")
 	e.await(quiet)
-	last, err := e.bus.Event(t.Context(), chatty[len(chatty)-1])
+	last, err := e.bus.Inbox.Event(t.Context(), chatty[len(chatty)-1])
 	fatal(t, err)
 	if last.State == bus.Done {
 		t.Error("the quiet session had to wait for the whole chatty one")
@@ -364,13 +364,13 @@ func TestWatcherNoticesNeedNoModel(t *testing.T) {
 	for range 2 { // a repeated occurrence is reported once
 		fatal(t, e.intake.Fire(t.Context(), "w1", []watchers.Signal{signal}, func(*store.Tx) error { saved = true; return nil }))
 	}
-	list, err := e.bus.List(t.Context(), "watcher:w1", "", 10)
+	list, err := e.bus.Inbox.List(t.Context(), "watcher:w1", "", 10)
 	fatal(t, err)
 	if len(list) != 1 || !saved {
 		t.Fatalf("%d events, saved %v", len(list), saved)
 	}
 	e.await(list[0].ID)
-	ds, err := e.bus.Deliveries(t.Context(), "", "", "", 10)
+	ds, err := e.bus.Outbox.Deliveries(t.Context(), "", "", "", 10)
 	fatal(t, err)
 	if len(ds) != 1 || ds[0].Kind != channels.Notice || ds[0].Text != "New file: a.pdf" {
 		t.Errorf("deliveries: %+v", ds)
@@ -384,7 +384,7 @@ func TestAFailingSaveTakesTheSignalBack(t *testing.T) {
 	if err == nil {
 		t.Fatal("no error")
 	}
-	list, err := e.bus.List(t.Context(), "", "", 10)
+	list, err := e.bus.Inbox.List(t.Context(), "", "", 10)
 	fatal(t, err)
 	if len(list) != 0 {
 		t.Errorf("events: %+v", list)

@@ -14,7 +14,7 @@ import (
 func (l *Loop) startDueTurns(ctx, work context.Context, woke string) time.Time {
 	l.looks.Add(1)
 	due := l.enqueueDue(ctx)
-	events, next, err := l.o.Bus.Claim(ctx, l.freeSlots())
+	events, next, err := l.o.Bus.Inbox.Claim(ctx, l.freeSlots())
 	next = earlierTime(next, due)
 	if err != nil {
 		if ctx.Err() == nil {

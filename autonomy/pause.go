@@ -28,15 +28,15 @@ func (l *Loop) Pause(ctx context.Context, text string) (until time.Time, err err
 			return until, err
 		}
 	}
-	return until, l.o.Bus.Pause(ctx, until)
+	return until, l.o.Bus.Pause.Start(ctx, until)
 }
 
 // Resume ends a pause. It returns false if there was none.
 func (l *Loop) Resume(ctx context.Context) (was bool, err error) {
-	if _, was, err = l.o.Bus.Paused(ctx); err != nil {
+	if _, was, err = l.o.Bus.Pause.Current(ctx); err != nil {
 		return false, err
 	}
-	return was, l.o.Bus.Unpause(ctx)
+	return was, l.o.Bus.Pause.End(ctx)
 }
 
 // PauseText describes the duration of a pause.

@@ -24,7 +24,7 @@ func TestGivenUpAtNight(t *testing.T) {
 		idle.idle = true
 		e := start(t, idle)
 		fatal(t, e.store.Write(t.Context(), func(tx *store.Tx) error {
-			if _, err := e.bus.PutTx(tx, bus.Event{ID: "fatal", Kind: bus.Watcher, Source: "watcher:w1", Session: "watcher:w1", Text: "New mail", Provenance: provenance.Outside}); err != nil {
+			if _, err := e.bus.Inbox.PutTx(tx, bus.Event{ID: "fatal", Kind: bus.Watcher, Source: "watcher:w1", Session: "watcher:w1", Text: "New mail", Provenance: provenance.Outside}); err != nil {
 				return err
 			}
 			_, err := tx.Exec(`UPDATE inbox SET crashes = ? WHERE id = 'fatal'`, bus.MaxCrashes)
@@ -41,7 +41,7 @@ func TestGivenUpAtNight(t *testing.T) {
 			e = start(t, night)
 			synctest.Wait()
 			time.Sleep(time.Minute)
-			list, err := e.bus.Deliveries(context.Background(), "", "", "", 10)
+			list, err := e.bus.Outbox.Deliveries(context.Background(), "", "", "", 10)
 			fatal(t, err)
 			if len(list) != 1 || strings.Count(list[0].Text, "I stopped retrying: New mail.") != 1 {
 				t.Errorf("%+v", list)

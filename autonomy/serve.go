@@ -27,7 +27,7 @@ func (l *Loop) processEvent(ctx context.Context, t *activeTurn) {
 	case err == nil:
 		err = l.commitResult(ctx, t, res)
 	case errors.Is(err, turn.ErrDraining):
-		err = l.o.Bus.Release(context.WithoutCancel(ctx), ev.ID)
+		err = l.o.Bus.Inbox.Release(context.WithoutCancel(ctx), ev.ID)
 	default:
 		err = l.handleFailure(ctx, t, res, err)
 	}
@@ -75,7 +75,7 @@ func (l *Loop) putBack(ctx context.Context, ev bus.Event, cause error) {
 			return // the next start finds it claimed and puts it back
 		}
 		if err := l.giveBack(ctx, ev, cause); err == nil {
-			l.o.Bus.SignalWork()
+			l.o.Bus.Inbox.SignalWork()
 			return
 		}
 	}
@@ -86,7 +86,7 @@ func (l *Loop) putBack(ctx context.Context, ev bus.Event, cause error) {
 func (l *Loop) giveBack(ctx context.Context, ev bus.Event, cause error) error {
 	switch {
 	case errors.Is(cause, store.ErrFull):
-		return l.o.Bus.Release(ctx, ev.ID)
+		return l.o.Bus.Inbox.Release(ctx, ev.ID)
 	case ev.Attempts >= bus.MaxAttempts:
 		return l.tellDead(ctx, ev, cause.Error())
 	}

@@ -21,7 +21,7 @@ import (
 // or it ends before it could, they are an ordinary message.
 func (l *Loop) steerTurn(ctx context.Context, ev bus.Event) (result, error) {
 	put := result{Outcome: turn.Outcome{Suspended: true}}
-	settled, cancel := l.o.Bus.EventClosed(ev.ID)
+	settled, cancel := l.o.Bus.Inbox.EventClosed(ev.ID)
 	defer cancel()
 	t := l.offerToTurn(ev)
 	if t == nil {
@@ -35,7 +35,7 @@ func (l *Loop) steerTurn(ctx context.Context, ev bus.Event) (result, error) {
 		return put, turn.ErrDraining
 	case <-t.done:
 	}
-	now, err := l.o.Bus.Event(ctx, ev.ID)
+	now, err := l.o.Bus.Inbox.Event(ctx, ev.ID)
 	if err != nil || now.State != bus.Claimed {
 		return put, err
 	}
@@ -58,7 +58,7 @@ func (l *Loop) offerToTurn(ev bus.Event) *activeTurn {
 // queueAsMessage makes an ordinary message of it.
 func (l *Loop) queueAsMessage(ctx context.Context, ev bus.Event) error {
 	return l.o.Store.Write(context.WithoutCancel(ctx), func(tx *store.Tx) error {
-		return l.o.Bus.MoveTx(tx, ev.ID, ev.Session)
+		return l.o.Bus.Inbox.MoveTx(tx, ev.ID, ev.Session)
 	})
 }
 
@@ -84,7 +84,7 @@ func (l *Loop) takeSteerMessages(event string) []turn.SteerMessage {
 
 // takenTx ends the event whose words have entered a turn.
 func (l *Loop) takenTx(tx *store.Tx, ev bus.Event, reply string) error {
-	if err := l.o.Bus.FinishTx(tx, ev.ID, reply); err != nil {
+	if err := l.o.Bus.Inbox.FinishTx(tx, ev.ID, reply); err != nil {
 		return err
 	}
 	if err := l.o.Sessions.TouchTx(tx, ev.Session, ev.Channel, ev.Chat, false); err != nil {
@@ -97,7 +97,7 @@ func (l *Loop) takenTx(tx *store.Tx, ev bus.Event, reply string) error {
 	if err != nil {
 		return err
 	}
-	return l.o.Bus.EnqueueTx(tx, ev.ID, bus.OutboxItem{Provenance: provenance.Hob, Delivery: channels.Delivery{
+	return l.o.Bus.Outbox.EnqueueTx(tx, ev.ID, bus.OutboxItem{Provenance: provenance.Hob, Delivery: channels.Delivery{
 		Kind: channels.Reply, Session: ev.Session, Channel: ev.Channel, Chat: ev.Chat, Text: reply,
 	}})
 }

@@ -208,14 +208,14 @@ func (l *Loop) resolveNoticeTarget(ctx context.Context, report string) (session,
 		return "", "", "", err
 	}
 	if ok { // a model may have named the conversation: never report to that of an unknown sender
-		if ok, err = l.o.Bus.IsOwners(ctx, report); err != nil {
+		if ok, err = l.o.Bus.Owner.HasWritten(ctx, report); err != nil {
 			return "", "", "", err
 		}
 	}
 	if ok {
 		return l.activeTarget(ctx, report, info.Channel, info.Chat)
 	}
-	session, channel, chat, err = l.o.Bus.LastOwnerSession(ctx)
+	session, channel, chat, err = l.o.Bus.Owner.LastSession(ctx)
 	if err != nil || session == "" {
 		return cmp.Or(report, "main"), "web", "", err
 	}
@@ -225,7 +225,7 @@ func (l *Loop) resolveNoticeTarget(ctx context.Context, report string) (session,
 // recentNotices lists the notices that Hob sent in this conversation since its last turn. A handle
 // replaces untrusted text, so that it does not taint the conversation.
 func (l *Loop) recentNotices(ctx context.Context, ev bus.Event) ([]string, error) {
-	rows, err := l.o.Bus.Notices(ctx, ev.Session, ev.ID, 5)
+	rows, err := l.o.Bus.Outbox.Notices(ctx, ev.Session, ev.ID, 5)
 	if err != nil {
 		return nil, err
 	}
@@ -238,7 +238,7 @@ func (l *Loop) recentNotices(ctx context.Context, ev bus.Event) ([]string, error
 		}
 		out = append(out, fmt.Sprintf("at %s, %s", at, n.Text))
 	}
-	back, err := l.o.Bus.TakenBack(ctx, ev.Session, ev.ID)
+	back, err := l.o.Bus.Ledger.TakenBack(ctx, ev.Session, ev.ID)
 	for _, b := range back { // on the command line, say: the conversation does not know
 		label := b.Label
 		if b.Source.Tainted() {

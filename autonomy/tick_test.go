@@ -85,7 +85,7 @@ func TestEachTickWithAnInputLeavesATrace(t *testing.T) {
 	e.tells("tick last", "woken by: ", `"hello"`, "a message from you, answered by the model", "; done")
 	e.specs["w-1"] = watchers.Spec{ID: "w-1", Kind: "feed", Title: "the news", Mode: watchers.Notify, Report: "main", Provenance: provenance.Owner}
 	fatal(t, e.intake.Fire(t.Context(), "w-1", []watchers.Signal{{Key: "1", Text: "A fire", Source: provenance.Outside, At: time.Now()}}, nil))
-	list, err := e.bus.List(t.Context(), "watcher:w-1", "", 1)
+	list, err := e.bus.Inbox.List(t.Context(), "watcher:w-1", "", 1)
 	fatal(t, err)
 	e.settle(list[0].ID)
 	e.tells("tick "+list[0].ID, "the watcher w-1, whose mode is notify", "without a model")
@@ -106,10 +106,10 @@ func TestTracesOfFailedTicks(t *testing.T) {
 	e := start(t, setup{watchers: silent{}})
 	e.specs["w-1"] = watchers.Spec{ID: "w-1", Kind: "feed", Title: "the news", Mode: watchers.Do, Action: "summarise it", Report: "main", Provenance: provenance.Owner}
 	fatal(t, e.intake.Fire(t.Context(), "w-1", []watchers.Signal{{Key: "1", Text: "A fire", At: time.Now()}}, nil))
-	list, err := e.bus.List(t.Context(), "watcher:w-1", "", 1)
+	list, err := e.bus.Inbox.List(t.Context(), "watcher:w-1", "", 1)
 	fatal(t, err)
 	e.waitUntil("the turn fails", func() bool { // the next attempt is in a minute
-		ev, err := e.bus.Event(t.Context(), list[0].ID)
+		ev, err := e.bus.Inbox.Event(t.Context(), list[0].ID)
 		fatal(t, err)
 		return ev.Error != ""
 	})
@@ -126,7 +126,7 @@ func TestSilenceOfWhatWasToldAlready(t *testing.T) {
 	for i, id := range []string{"w-2", "w-3"} {
 		e.specs[id] = watchers.Spec{ID: id, Kind: "feed", Title: fmt.Sprintf("news %d", i), Mode: watchers.Notify, Report: "main", Provenance: provenance.Owner}
 		fatal(t, e.intake.Fire(t.Context(), id, []watchers.Signal{{Key: "1", Text: "The comet is back", Payload: json.RawMessage(`{"item":7}`), Source: provenance.Outside, At: time.Now()}}, nil))
-		list, err := e.bus.List(t.Context(), "watcher:"+id, "", 1)
+		list, err := e.bus.Inbox.List(t.Context(), "watcher:"+id, "", 1)
 		fatal(t, err)
 		e.settle(list[0].ID)
 	}
@@ -140,7 +140,7 @@ func TestOriginsOfADigest(t *testing.T) {
 	for _, id := range []string{"w-2", "w-3"} {
 		e.specs[id] = watchers.Spec{ID: id, Kind: "feed", Title: "news of " + id, Mode: watchers.Notify, Report: "main", Provenance: provenance.Owner}
 		fatal(t, e.intake.Fire(t.Context(), id, []watchers.Signal{{Key: "1", Text: "A word from " + id, Source: provenance.Outside, At: time.Now()}}, nil))
-		list, err := e.bus.List(t.Context(), "watcher:"+id, "", 1)
+		list, err := e.bus.Inbox.List(t.Context(), "watcher:"+id, "", 1)
 		fatal(t, err)
 		e.settle(list[0].ID)
 	}
@@ -148,7 +148,7 @@ func TestOriginsOfADigest(t *testing.T) {
 	var digest []bus.Event
 	e.waitUntil("the digest is queued", func() bool {
 		var err error
-		digest, err = e.bus.List(t.Context(), notify.Source, "", 1)
+		digest, err = e.bus.Inbox.List(t.Context(), notify.Source, "", 1)
 		fatal(t, err)
 		return len(digest) > 0
 	})
@@ -160,7 +160,7 @@ func TestOriginsOfADigest(t *testing.T) {
 func TestIdleTicksWriteNothing(t *testing.T) {
 	e := start(t, setup{change: func(o *autonomy.Options) { o.Tick = time.Millisecond }})
 	e.waitUntil("20 ticks", func() bool {
-		e.bus.SignalWork()
+		e.bus.Inbox.SignalWork()
 		all, _ := e.loop.Ticks()
 		return all >= 20
 	})
@@ -184,7 +184,7 @@ func TestWhatDidNotArriveIsNotTold(t *testing.T) {
 	for _, text := range []string{"A fire", "A flood", "A storm"} {
 		fatal(t, e.intake.Fire(t.Context(), "w-1", []watchers.Signal{{Key: text, Text: text, Source: provenance.Outside, At: time.Now()}}, nil))
 	}
-	list, err := e.bus.List(t.Context(), "watcher:w-1", "", 3)
+	list, err := e.bus.Inbox.List(t.Context(), "watcher:w-1", "", 3)
 	fatal(t, err)
 	for _, ev := range list {
 		e.settle(ev.ID)

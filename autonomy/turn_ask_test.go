@@ -26,7 +26,7 @@ func send(text string) llmtest.Call {
 // questions lists the questions to the owner, by event.
 func (e *engine) questions(event string) (out []string) {
 	e.t.Helper()
-	ds, err := e.bus.EventDeliveries(e.t.Context(), event)
+	ds, err := e.bus.Outbox.EventDeliveries(e.t.Context(), event)
 	fatal(e.t, err)
 	for _, d := range ds {
 		if d.Kind == channels.Question {
@@ -71,7 +71,7 @@ func TestSeveralQuestionsArePutOnce(t *testing.T) {
 		t.Fatalf("open questions: %v", open)
 	}
 	for _, text := range []string{"three", "one", "two"} {
-		settled, cancel := e.bus.EventClosed(id)
+		settled, cancel := e.bus.Inbox.EventClosed(id)
 		e.answer(open["Send "+text], text != "two")
 		<-settled
 		cancel()
@@ -234,7 +234,7 @@ func TestAToolThatPanics(t *testing.T) {
 			if got := e.say("s", "still there?"); got != "fine" {
 				t.Errorf("afterwards: %q", got)
 			}
-			list, err := e.bus.Calls(t.Context(), id)
+			list, err := e.bus.Ledger.Calls(t.Context(), id)
 			if err != nil || len(list) != 2 || list[0].State != bus.CallFailed || len(e.items()) != 0 {
 				t.Errorf("ledger %+v, %v, items %v", list, err, e.items())
 			}
@@ -259,7 +259,7 @@ func TestATurnThatWasGivenUpIsMended(t *testing.T) {
 	e.specs["c"] = watchers.Spec{ID: "c", Kind: "cron", Timed: true, Mode: watchers.Do, Action: "do it", Report: "home", Provenance: provenance.Owner}
 	for i, want := range []bus.State{bus.Dead, bus.Done} {
 		fatal(t, e.intake.Fire(t.Context(), "c", []watchers.Signal{{Key: fmt.Sprint(i), Text: "now"}}, nil))
-		list, err := e.bus.List(t.Context(), "schedule:c", "", 1)
+		list, err := e.bus.Inbox.List(t.Context(), "schedule:c", "", 1)
 		fatal(t, err)
 		if ev := e.await(list[0].ID); ev.State != want {
 			t.Fatalf("firing %d is %s (%s), want %s", i, ev.State, ev.Error, want)

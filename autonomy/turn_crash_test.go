@@ -160,7 +160,7 @@ func TestATurnGoesOnAfterACrashAtAnyInstant(t *testing.T) {
 			if diff := cmp.Diff(whole, callIDs(t, after, id)); diff != "" {
 				t.Errorf("ids of calls: %s", diff)
 			}
-			c, err := after.bus.Call(t.Context(), whole[1])
+			c, err := after.bus.Ledger.Call(t.Context(), whole[1])
 			fatal(t, err)
 			switch total := s.effects + paid; {
 			case total > 1:
@@ -168,7 +168,7 @@ func TestATurnGoesOnAfterACrashAtAnyInstant(t *testing.T) {
 			case paid > 0 && c.State != bus.CallDone, total == 0 && c.State != bus.CallUnknown:
 				t.Errorf("paid %d before and %d after the crash, and the ledger says %s", s.effects, paid, c.State)
 			}
-			ds, err := after.bus.EventDeliveries(t.Context(), id)
+			ds, err := after.bus.Outbox.EventDeliveries(t.Context(), id)
 			if err != nil || len(ds) != 1 || ds[0].Kind != channels.Reply {
 				t.Errorf("deliveries %+v, %v", ds, err)
 			}
@@ -184,7 +184,7 @@ func TestATurnGoesOnAfterACrashAtAnyInstant(t *testing.T) {
 
 func callIDs(t testing.TB, e *engine, event string) (out []string) {
 	t.Helper()
-	list, err := e.bus.Calls(t.Context(), event)
+	list, err := e.bus.Ledger.Calls(t.Context(), event)
 	fatal(t, err)
 	for _, c := range list {
 		out = append(out, c.Call)
@@ -209,7 +209,7 @@ func TestIDsOfCallsAreUnique(t *testing.T) {
 	}
 	paired(t, m)
 	seen := map[string]bool{}
-	list, err := e.bus.List(t.Context(), "", "", 9)
+	list, err := e.bus.Inbox.List(t.Context(), "", "", 9)
 	fatal(t, err)
 	for _, ev := range list {
 		for _, id := range callIDs(t, e, ev.ID) {

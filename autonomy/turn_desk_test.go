@@ -116,7 +116,7 @@ func TestAnActingBrainIsBookedAndTaints(t *testing.T) {
 	if got := e.await(id); !strings.Contains(got.Answer, "has ended") {
 		t.Errorf("%q", got.Answer)
 	}
-	entries, err := e.bus.Calls(t.Context(), id)
+	entries, err := e.bus.Ledger.Calls(t.Context(), id)
 	fatal(t, err)
 	var got []string
 	for _, x := range entries {
@@ -184,12 +184,12 @@ func TestWhatAnActingBrainLeavesBehind(t *testing.T) {
 	if len(list) != 1 || list[0].State != guard.Cancelled {
 		t.Errorf("questions %+v", list)
 	}
-	calls, err := e.bus.Calls(t.Context(), id)
+	calls, err := e.bus.Ledger.Calls(t.Context(), id)
 	fatal(t, err)
 	if len(calls) != 1 || calls[0].State != bus.CallUnknown || calls[0].Code != string(tools.OutcomeUnknown) {
 		t.Errorf("the ledger has %+v", calls)
 	}
-	out, err := e.bus.EventDeliveries(t.Context(), id)
+	out, err := e.bus.Outbox.EventDeliveries(t.Context(), id)
 	fatal(t, err)
 	if !slices.ContainsFunc(out, func(d bus.Delivery) bool {
 		return strings.Contains(d.Text, "My question "+list[0].ID+" has expired") && strings.Contains(d.Text, `not known whether this took effect: let robot run a program: {"command":"rm x"}`)

@@ -90,7 +90,7 @@ func TestAHookThatFailsRefusesTheCall(t *testing.T) {
 			if len(e.items()) != 0 || asked {
 				t.Errorf("items %v, the next hook was asked: %v", e.items(), asked)
 			}
-			rows, err := e.bus.Calls(t.Context(), id)
+			rows, err := e.bus.Ledger.Calls(t.Context(), id)
 			fatal(t, err)
 			if len(rows) != 1 || rows[0].State != bus.CallDenied || rows[0].Code != string(tc.code) || rows[0].Decision != "deny: gate" {
 				t.Errorf("ledger %+v", rows)

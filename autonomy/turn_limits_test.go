@@ -230,7 +230,7 @@ func TestReadsRunTogether(t *testing.T) {
 		}
 		seen[c.ID] = true
 	}
-	ledger, err := e.bus.Calls(t.Context(), id)
+	ledger, err := e.bus.Ledger.Calls(t.Context(), id)
 	if err != nil || len(ledger) != len(want) {
 		t.Errorf("%d rows in the ledger, %v", len(ledger), err)
 	}

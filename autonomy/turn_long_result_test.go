@@ -29,7 +29,7 @@ func withResults(t *testing.T, dir string, m *llmtest.Scripted) *engine {
 			return tools.Result{Text: strings.Repeat("hay ", 5000) + "the needle" + strings.Repeat(" hay", 5000), Source: provenance.Outside}, nil
 		},
 	})
-	read := results.Tool(k, func(ctx context.Context, call string) (bus.Entry, error) { return e.bus.Call(ctx, call) })
+	read := results.Tool(k, func(ctx context.Context, call string) (bus.Entry, error) { return e.bus.Ledger.Call(ctx, call) })
 	e = start(t, setup{dir: dir, model: m, tools: []tools.Tool{long, read}, results: k})
 	return e
 }
@@ -73,7 +73,7 @@ func TestTheRestOfALongResultCanBeRead(t *testing.T) {
 	if got := e.settle(id).Answer; !strings.Contains(got, "[at 20004]") {
 		t.Errorf("after a restart: %s", got)
 	}
-	rows, err := e.bus.Calls(t.Context(), id)
+	rows, err := e.bus.Ledger.Calls(t.Context(), id)
 	fatal(t, err)
 	if len(rows) != 1 || rows[0].Tool != "read_result" || rows[0].Source != provenance.Outside {
 		t.Errorf("ledger %s", fmt.Sprint(rows))

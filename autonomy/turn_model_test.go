@@ -44,7 +44,7 @@ func TestATurnKeepsItsModelOverARestart(t *testing.T) {
 	}
 	e.stop()
 	e = start(t, setup{dir: dir, choose: choose("")})
-	settled, cancel := e.bus.EventClosed(id)
+	settled, cancel := e.bus.Inbox.EventClosed(id)
 	defer cancel()
 	e.answer(e.open()[0].ID, true)
 	<-settled

@@ -30,7 +30,7 @@ func (e *engine) aside(session, text string) string {
 
 func replies(e *engine, event string) (out []string) {
 	e.t.Helper()
-	ds, err := e.bus.EventDeliveries(e.t.Context(), event)
+	ds, err := e.bus.Outbox.EventDeliveries(e.t.Context(), event)
 	fatal(e.t, err)
 	for _, d := range ds {
 		if d.Kind == channels.Reply {

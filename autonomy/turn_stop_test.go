@@ -70,7 +70,7 @@ func TestAStopSurvivesARestart(t *testing.T) {
 		if err := e.guard.CloseTx(tx, id, guard.Cancelled); err != nil {
 			return err
 		}
-		return e.bus.ResumeTx(tx, id)
+		return e.bus.Inbox.ResumeTx(tx, id)
 	}))
 	e.stop()
 	e = start(t, setup{dir: dir, model: m, effects: eff})

@@ -61,7 +61,7 @@ func TestCallsOnDisjointPathsRunTogether(t *testing.T) {
 	if d := cmp.Diff([]string{"changed /a", "changed /b"}, lastResults(m)); d != "" {
 		t.Error(d)
 	}
-	rows, err := e.bus.Calls(t.Context(), id)
+	rows, err := e.bus.Ledger.Calls(t.Context(), id)
 	fatal(t, err)
 	if len(rows) != 2 || rows[0].State != bus.CallDone || rows[1].State != bus.CallDone || rows[0].Call == rows[1].Call {
 		t.Errorf("ledger %+v", rows)
@@ -133,7 +133,7 @@ func TestCallsThatRanTogetherAreUnknownAfterACrash(t *testing.T) {
 		t.Error(got)
 	}
 	paired(t, m)
-	ledger, err := after.bus.Calls(t.Context(), id)
+	ledger, err := after.bus.Ledger.Calls(t.Context(), id)
 	fatal(t, err)
 	if len(ledger) != 2 || ledger[0].State != bus.CallUnknown || ledger[1].State != bus.CallUnknown {
 		t.Errorf("ledger %+v", ledger)

@@ -25,7 +25,7 @@ func TestAnEndThatCannotBeWritten(t *testing.T) {
 		if ev.State != bus.Dead || len(m.Asked()) != bus.MaxAttempts {
 			t.Errorf("%s after %d model calls", ev.State, len(m.Asked()))
 		}
-		ds, err := e.bus.EventDeliveries(t.Context(), id)
+		ds, err := e.bus.Outbox.EventDeliveries(t.Context(), id)
 		if err != nil || len(ds) != 1 || !strings.Contains(ds[0].Text, "stopped retrying") {
 			t.Errorf("the owner got %+v, %v", ds, err)
 		}
@@ -44,7 +44,7 @@ func TestAFullDiskIsWaitedFor(t *testing.T) {
 		id := e.put("s", "hi", "")
 		time.Sleep(time.Minute)
 		synctest.Wait()
-		ev, err := e.bus.Event(t.Context(), id)
+		ev, err := e.bus.Inbox.Event(t.Context(), id)
 		if err != nil || ev.State == bus.Done || ev.State == bus.Dead || ev.Attempts > 1 {
 			t.Fatalf("while the disk is full: %+v, %v", ev, err)
 		}
@@ -52,7 +52,7 @@ func TestAFullDiskIsWaitedFor(t *testing.T) {
 		if ev = e.await(id); ev.State != bus.Done || ev.Attempts != 1 {
 			t.Errorf("afterwards: %s after %d attempts: %s", ev.State, ev.Attempts, ev.Error)
 		}
-		ds, err := e.bus.EventDeliveries(t.Context(), id)
+		ds, err := e.bus.Outbox.EventDeliveries(t.Context(), id)
 		if err != nil || len(ds) != 1 {
 			t.Errorf("%d deliveries, %v", len(ds), err)
 		}

@@ -36,7 +36,7 @@ func TestABatchUndoThatStopsInTheMiddle(t *testing.T) {
 	)})
 	id := e.put("s", "add three", "")
 	e.settle(id)
-	calls, err := e.bus.Calls(t.Context(), id)
+	calls, err := e.bus.Ledger.Calls(t.Context(), id)
 	fatal(t, err)
 	fatal(t, e.store.Write(t.Context(), func(tx *store.Tx) error { // its record cannot be read any more
 		_, err := tx.Exec(`UPDATE ledger SET undo = 'nonsense' WHERE call = ?`, calls[1].Call)
@@ -123,7 +123,7 @@ func TestTakingBackGoesOnAfterACrash(t *testing.T) {
 			if _, err := tx.Exec(`INSERT INTO items (call, text) VALUES (?1, ?1)`, call); err != nil {
 				return err
 			}
-			return e.bus.RecordTx(tx, bus.Entry{Call: call, Event: event, Session: "s", Tool: "add_item", Args: []byte(`{}`), State: bus.CallDone, UndoLabel: "remove " + call, Undo: []byte(`"` + call + `"`), Source: provenance.Tool})
+			return e.bus.Ledger.RecordTx(tx, bus.Entry{Call: call, Event: event, Session: "s", Tool: "add_item", Args: []byte(`{}`), State: bus.CallDone, UndoLabel: "remove " + call, Undo: []byte(`"` + call + `"`), Source: provenance.Tool})
 		})
 	}
 	write(func(tx *store.Tx) error { // the state at the crash
@@ -133,7 +133,7 @@ func TestTakingBackGoesOnAfterACrash(t *testing.T) {
 		if _, err := tx.Exec(`UPDATE inbox SET state = 'done' WHERE id IN (?, ?)`, before, last); err != nil {
 			return err
 		}
-		_, err := e.bus.UndoneTx(tx, "c", ask)
+		_, err := e.bus.Ledger.UndoneTx(tx, "c", ask)
 		return err
 	})
 	e.stop()

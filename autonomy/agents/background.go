@@ -44,7 +44,7 @@ func (c *Registry) StatusTx(ctx context.Context, tx *store.Tx, call tools.Call, 
 		fmt.Fprintf(&b, "%s\n", p.describeProgress(call.Now))
 		p.Result = ""
 		data = append(data, p)
-		ev, err := c.o.Bus.Event(ctx, t.Event)
+		ev, err := c.o.Bus.Inbox.Event(ctx, t.Event)
 		if err != nil {
 			return tools.Result{}, err
 		}
@@ -55,7 +55,7 @@ func (c *Registry) StatusTx(ctx context.Context, tx *store.Tx, call tools.Call, 
 
 func (c *Registry) progressTx(ctx context.Context, tx *store.Tx, t Task) (taskProgress, error) {
 	p := taskProgress{Task: t}
-	calls, err := c.o.Bus.CallsIn(tx, t.Event)
+	calls, err := c.o.Bus.Ledger.CallsIn(tx, t.Event)
 	if err != nil {
 		return p, err
 	}
@@ -112,7 +112,7 @@ func (c *Registry) watchBackground(tx *store.Tx) {
 		c.mu.Lock()
 		c.looked = false
 		c.mu.Unlock()
-		c.o.Bus.SignalWork()
+		c.o.Bus.Inbox.SignalWork()
 	})
 }
 
@@ -167,7 +167,7 @@ func (c *Registry) giveUpTx(tx *store.Tx, id string) error {
 	if err != nil || !ok || t.State.IsFinished() {
 		return err
 	}
-	ev, err := c.o.Bus.EventTx(tx, t.Event)
+	ev, err := c.o.Bus.Inbox.EventTx(tx, t.Event)
 	if err != nil {
 		return err
 	}

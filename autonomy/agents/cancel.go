@@ -91,7 +91,7 @@ func (c *Registry) cutTx(tx *store.Tx, t Task, state State, why string) error {
 	if err := c.o.Guard.CloseTx(tx, t.Event, guard.Cancelled); err != nil {
 		return err
 	}
-	dropped, err := c.o.Bus.DropTx(tx, t.Event, why)
+	dropped, err := c.o.Bus.Inbox.DropTx(tx, t.Event, why)
 	if err != nil || dropped {
 		return err
 	}

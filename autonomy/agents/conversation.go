@@ -43,7 +43,7 @@ func (c *Registry) RealmOf(ctx context.Context, id string) (string, error) {
 
 // AboutTurn returns the sender of the message that a turn answers, as named by the channel.
 func (c *Registry) AboutTurn(ctx context.Context, turn string) (session.About, error) {
-	ev, err := c.o.Bus.Event(ctx, turn)
+	ev, err := c.o.Bus.Inbox.Event(ctx, turn)
 	if errors.Is(err, bus.ErrNotFound) {
 		return session.About{}, nil
 	}

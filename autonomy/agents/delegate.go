@@ -63,7 +63,7 @@ func (c *Registry) BeginTx(ctx context.Context, tx *store.Tx, call tools.Call, w
 		if running++; running > c.o.Parallel {
 			state, ev.NotBefore = Queued, never
 		}
-		if _, err := c.o.Bus.PutTx(tx, ev); err != nil {
+		if _, err := c.o.Bus.Inbox.PutTx(tx, ev); err != nil {
 			return err
 		}
 		if err := c.o.Sessions.TouchTx(tx, ev.Session, ev.Channel, ev.Chat, false); err != nil {

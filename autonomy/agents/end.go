@@ -76,7 +76,7 @@ func (c *Registry) closeTx(tx *store.Tx, t Task, e TaskOutcome) error {
 	if err != nil || open > 0 {
 		return err
 	}
-	return c.o.Bus.ResumeTx(tx, t.Parent)
+	return c.o.Bus.Inbox.ResumeTx(tx, t.Parent)
 }
 
 // nextTx starts waiting tasks of a call in free slots.
@@ -93,7 +93,7 @@ func (c *Registry) nextTx(tx *store.Tx, call string) error {
 		if _, err := tx.Exec(`UPDATE crew_tasks SET state = 'open' WHERE id = ?`, t.ID); err != nil {
 			return fmt.Errorf("crew: %w", err)
 		}
-		if err := c.o.Bus.ResumeTx(tx, t.Event); err != nil {
+		if err := c.o.Bus.Inbox.ResumeTx(tx, t.Event); err != nil {
 			return err
 		}
 		t.State = Open
@@ -111,7 +111,7 @@ func (c *Registry) tellTx(tx *store.Tx, t Task, o taskPayload) error {
 	text := fmt.Sprintf("The task %q (%s, %s) has ended: %s", textnorm.Ellipsize(t.Task, 80), t.ID, t.Agent, describeTask(t, noticed))
 	src := provenance.Worst(provenance.Hob, t.Source)
 	if !o.FollowUp {
-		return c.o.Bus.EnqueueTx(tx, t.Event, bus.OutboxItem{Provenance: src, Delivery: channels.Delivery{
+		return c.o.Bus.Outbox.EnqueueTx(tx, t.Event, bus.OutboxItem{Provenance: src, Delivery: channels.Delivery{
 			Kind: channels.Notice, Session: o.Report, Channel: o.Channel, Chat: o.Chat, Text: text,
 		}})
 	}
@@ -124,7 +124,7 @@ func (c *Registry) tellTx(tx *store.Tx, t Task, o taskPayload) error {
 	if err != nil {
 		return fmt.Errorf("crew: %w", err)
 	}
-	_, err = c.o.Bus.PutTx(tx, bus.Event{
+	_, err = c.o.Bus.Inbox.PutTx(tx, bus.Event{
 		Kind: bus.Task, Source: Source, Session: t.Session, Channel: o.Channel, Chat: o.Chat, Sender: t.Agent, Text: text, Payload: payload,
 		Provenance: src, Key: "follow:" + t.ID,
 	})

@@ -55,7 +55,7 @@ func (d *Decider) Answer(ctx context.Context, id string, ans guard.Answer) (deci
 				continue
 			}
 			done[a.Event] = true
-			if err := d.o.Bus.ResumeTx(tx, a.Event); err != nil {
+			if err := d.o.Bus.Inbox.ResumeTx(tx, a.Event); err != nil {
 				return err
 			}
 		}
@@ -104,7 +104,7 @@ func (d *Decider) AnswerInChat(ctx context.Context, id string, ans guard.Answer)
 // Spoken records that a delivery was spoken in a client's conversation. It returns the approval
 // that a spoken yes or no decides there, "" if none.
 func (d *Decider) Spoken(ctx context.Context, client string, sent channels.Delivery) (string, error) {
-	if err := d.o.Bus.MarkShown(ctx, client, bus.Display{Delivery: sent.ID, Again: true}); err != nil {
+	if err := d.o.Bus.Outbox.MarkShown(ctx, client, bus.Display{Delivery: sent.ID, Again: true}); err != nil {
 		return "", err
 	}
 	t, err := d.findTarget(ctx, spokenPlace(sent.Channel, sent.Chat, client))

@@ -67,7 +67,7 @@ func (t answerTarget) hasTarget() bool { return len(t.decides)+len(t.open) > 0 }
 // maxAnswerAge old, and nothing came after it. A reply to the message of a question answers
 // that question, whichever turn asked it.
 func (d *Decider) findTarget(ctx context.Context, p answerPlace) (t answerTarget, err error) {
-	list, err := d.o.Bus.Questions(ctx)
+	list, err := d.o.Bus.Outbox.Questions(ctx)
 	if err != nil {
 		return t, err
 	}
@@ -116,7 +116,7 @@ func (d *Decider) askedBy(ctx context.Context, p answerPlace, a guard.Approval) 
 	if !a.Attended {
 		return false, nil
 	}
-	ev, err := d.o.Bus.Event(ctx, a.Event)
+	ev, err := d.o.Bus.Inbox.Event(ctx, a.Event)
 	if err != nil {
 		return false, err
 	}
@@ -138,7 +138,7 @@ func (d *Decider) lastShown(ctx context.Context, p answerPlace, q bus.Question) 
 	if p.client != "" {
 		var shown bool
 		var err error
-		if at, after, shown, err = d.o.Bus.ShownTo(ctx, q.Delivery, p.client); err != nil || !shown {
+		if at, after, shown, err = d.o.Bus.Outbox.ShownTo(ctx, q.Delivery, p.client); err != nil || !shown {
 			return false, err
 		}
 	} else if q.State != channels.Sent {
@@ -147,7 +147,7 @@ func (d *Decider) lastShown(ctx context.Context, p answerPlace, q bus.Question) 
 	if at.After(p.until) {
 		return false, nil
 	}
-	passed, whole, err := d.o.Bus.PassedSince(ctx, after, p.event)
+	passed, whole, err := d.o.Bus.Outbox.PassedSince(ctx, after, p.event)
 	if err != nil || !whole {
 		return false, err
 	}
@@ -187,7 +187,7 @@ func (d *Decider) openOf(ctx context.Context, q bus.Question) (out []guard.Appro
 // the conversation, the latest one, and those of the last minutes. An older approval of a
 // background task does not block a conversation.
 func (d *Decider) openHere(ctx context.Context, p answerPlace, list []bus.Question) (out []guard.Approval, err error) {
-	last, err := d.o.Bus.LastSaid(ctx, func(x bus.Passed) bool { return d.seenHere(p, x) }, p.taken)
+	last, err := d.o.Bus.Outbox.LastSaid(ctx, func(x bus.Passed) bool { return d.seenHere(p, x) }, p.taken)
 	if err != nil {
 		return nil, err
 	}

@@ -17,7 +17,7 @@ func BenchmarkPutClaimFinish(b *testing.B) {
 			for b.Loop() {
 				f.write(func(tx *store.Tx) error {
 					for l := range lanes {
-						if _, err := f.PutTx(tx, bus.Event{Kind: bus.Message, Source: "s", Session: fmt.Sprint(l), Text: "hello"}); err != nil {
+						if _, err := f.Inbox.PutTx(tx, bus.Event{Kind: bus.Message, Source: "s", Session: fmt.Sprint(l), Text: "hello"}); err != nil {
 							return err
 						}
 					}
@@ -26,7 +26,7 @@ func BenchmarkPutClaimFinish(b *testing.B) {
 				ids, _ := f.claim(lanes)
 				f.write(func(tx *store.Tx) error {
 					for _, id := range ids {
-						if err := f.FinishTx(tx, id, "answer"); err != nil {
+						if err := f.Inbox.FinishTx(tx, id, "answer"); err != nil {
 							return err
 						}
 					}
@@ -47,6 +47,6 @@ func BenchmarkClaimBehindALongQueue(b *testing.B) {
 	f.fillInbox(many)
 	for b.Loop() {
 		ids, _ := f.claim(1)
-		fatal(b, f.Release(b.Context(), ids[0]))
+		fatal(b, f.Inbox.Release(b.Context(), ids[0]))
 	}
 }

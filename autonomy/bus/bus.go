@@ -9,16 +9,12 @@
 package bus
 
 import (
-	"context"
-	"fmt"
-	"sync"
 	"time"
 
 	"github.com/google/uuid"
 
-	"hob/channels"
-	"hob/platform/provenance"
 	"hob/platform/store"
+	"hob/platform/store/erase"
 )
 
 // Limits of the inbox.
@@ -50,24 +46,16 @@ type Options struct {
 	Now func() time.Time
 }
 
-// Bus is the inbox, outbox, ledger and feed over one store. Its methods may be called
+// Bus is the inbox, outbox, ledger and feed over one store. The methods of its parts may be called
 // concurrently.
 type Bus struct {
-	Feed  *Feed
-	db    *store.Store
-	route func(string, string) (string, string, bool)
-	now   func() time.Time
-	clean func(string) string
-	gate  func(*store.Tx, string, OutboxItem) (OutboxItem, bool, error)
-	lost  func(*store.Tx, Delivery) (bool, error)
-	wake  chan struct{}
-
-	mu      sync.Mutex
-	waiters map[string][]chan struct{} // by event id
-	doors   map[string]chan struct{}   // by channel: rows may be due
-	served  map[string]uint64          // lane -> when it was last claimed
-	serial  uint64
-	calm    idleMark
+	Inbox  *Inbox
+	Outbox *Outbox
+	Ledger *Ledger
+	Feed   *Feed
+	// Owner finds where and when the owner wrote. Pause stops background work.
+	Owner *OwnerMessages
+	Pause *Pause
 }
 
 // New makes a bus over a store that was opened with Migrations.
@@ -87,9 +75,17 @@ func New(db *store.Store, opt Options) *Bus {
 	if opt.Lost == nil {
 		opt.Lost = func(*store.Tx, Delivery) (bool, error) { return false, nil }
 	}
+	feed := newFeed(opt.Now)
+	inbox := &Inbox{db: db, now: opt.Now, wake: make(chan struct{}, 1), waiters: map[string][]chan struct{}{}, served: map[string]uint64{}}
 	return &Bus{
-		Feed: newFeed(opt.Now), db: db, gate: opt.NoticeFilter, lost: opt.Lost, clean: opt.Redact, route: opt.Route, now: opt.Now, wake: make(chan struct{}, 1),
-		waiters: map[string][]chan struct{}{}, doors: map[string]chan struct{}{}, served: map[string]uint64{},
+		Inbox: inbox,
+		Outbox: &Outbox{
+			db: db, now: opt.Now, feed: feed, filter: opt.NoticeFilter, lost: opt.Lost, clean: opt.Redact, route: opt.Route, signals: map[string]chan struct{}{},
+		},
+		Ledger: &Ledger{db: db, now: opt.Now, clean: opt.Redact},
+		Feed:   feed,
+		Owner:  &OwnerMessages{db: db},
+		Pause:  &Pause{db: db, now: opt.Now, inbox: inbox, feed: feed},
 	}
 }
 
@@ -157,105 +153,5 @@ const schemaUndone = `ALTER TABLE ledger ADD COLUMN undone_by TEXT NOT NULL DEFA
 // NewID returns a UUIDv7: ids sort by time.
 func NewID() string { return uuid.Must(uuid.NewV7()).String() }
 
-// Wake is signalled if there may be something to claim.
-func (b *Bus) Wake() <-chan struct{} { return b.wake }
-
-// SignalWork makes Wake fire.
-func (b *Bus) SignalWork() {
-	select {
-	case b.wake <- struct{}{}:
-	default:
-	}
-}
-
-// Recover puts interrupted events back; they continue during a pause too. Call it once, before
-// the first Claim. It returns the events that crashed too often and are dead, also those of
-// earlier starts, until a reply or a notice reports them.
-func (b *Bus) Recover(ctx context.Context) (dead []Event, err error) {
-	err = b.db.Write(ctx, func(tx *store.Tx) error {
-		dead = nil
-		if _, err := tx.Exec(`UPDATE inbox SET crashes = crashes + 1, attempts = attempts - 1, state = 'pending', not_before = ? WHERE state = 'claimed'`, resumed); err != nil {
-			return err
-		}
-		crashed, err := scanEvents(tx.Query(`SELECT `+eventColumns+` FROM inbox INDEXED BY inbox_crashed WHERE crashes > 0 AND crashes >= ? AND state = 'pending'`, MaxCrashes))
-		if err != nil {
-			return err
-		}
-		for _, e := range crashed {
-			if err := b.deadTx(tx, e.ID, "Hob stopped unexpectedly over this again and again"); err != nil {
-				return err
-			}
-		}
-		dead, err = scanEvents(tx.Query(`SELECT `+eventColumns+` FROM inbox INDEXED BY inbox_crashed WHERE crashes > 0 AND crashes >= ? AND state = 'dead'
-			AND NOT EXISTS (SELECT 1 FROM outbox WHERE event = inbox.id AND kind IN ('reply', 'notice')) ORDER BY seq`, MaxCrashes))
-		return err
-	})
-	if err != nil {
-		return nil, fmt.Errorf("bus: recover: %w", err)
-	}
-	return dead, nil
-}
-
-// Put makes an event durable and returns its id; for a known key, the id of the first event and
-// repeated = true.
-func (b *Bus) Put(ctx context.Context, e Event) (acc channels.Accepted, err error) {
-	err = b.db.Write(ctx, func(tx *store.Tx) error {
-		acc, err = b.PutTx(tx, e)
-		return err
-	})
-	if err != nil {
-		return channels.Accepted{}, fmt.Errorf("bus: take event: %w", err)
-	}
-	return acc, nil
-}
-
-// PutTx is Put inside the caller's transaction.
-func (b *Bus) PutTx(tx *store.Tx, e Event) (channels.Accepted, error) {
-	if e.ID == "" {
-		e.ID = NewID()
-	}
-	if e.Lane == "" {
-		e.Lane = e.Session
-	}
-	if e.ReceivedAt.IsZero() {
-		e.ReceivedAt = b.now()
-	}
-	if e.Provenance == "" {
-		e.Provenance = provenance.Outside
-	}
-	var key any
-	if e.Key != "" {
-		key = e.Key
-	}
-	var payload any
-	if len(e.Payload) > 0 {
-		payload = []byte(e.Payload)
-	}
-	command := e.Lane != e.Session
-	if id, err := joinedTx(tx, e); err != nil || id != "" {
-		return channels.Accepted{Event: id, Repeated: id != ""}, err
-	}
-	res, err := tx.Exec(`INSERT INTO inbox (id, kind, source, session, lane, command, channel, chat, sender, text, payload, provenance, received_at, key, state, not_before)
-		VALUES (?,?,?,?,?,?,?,?,?,?,?,?,?,?,'pending',?) ON CONFLICT DO NOTHING`,
-		e.ID, e.Kind, e.Source, e.Session, e.Lane, command, e.Channel, e.Chat, e.Sender, e.Text, payload, e.Provenance,
-		store.Millis(e.ReceivedAt), key, store.Millis(e.NotBefore))
-	if err != nil {
-		return channels.Accepted{}, err
-	}
-	if n, err := res.RowsAffected(); err != nil || n == 0 {
-		var id string
-		if err := tx.QueryRow(`SELECT id FROM inbox WHERE source = ? AND key = ?`, e.Source, key).Scan(&id); err != nil {
-			return channels.Accepted{}, fmt.Errorf("find the first event of key %q: %w", e.Key, err)
-		}
-		return channels.Accepted{Event: id, Repeated: true}, nil
-	}
-	acc := channels.Accepted{Event: e.ID}
-	if !command {
-		if err := tx.QueryRow(`SELECT count(*) - 1 FROM (SELECT 1 FROM inbox INDEXED BY inbox_open WHERE state IN ('pending', 'claimed') AND lane = ? LIMIT `+counted+`)`,
-			e.Lane).Scan(&acc.Position); err != nil {
-			return acc, err
-		}
-	}
-	tx.AfterCommit(b.SignalWork)
-	return acc, nil
-}
+// Eraser takes texts out of the inbox, the outbox, the ledger and the live feed.
+func (b *Bus) Eraser() erase.Eraser { return eraser{b} }

@@ -66,14 +66,14 @@ func (f *fixture) put(e bus.Event) string {
 	if e.Kind == "" {
 		e.Kind = bus.Message
 	}
-	acc, err := f.Put(f.t.Context(), e)
+	acc, err := f.Inbox.Put(f.t.Context(), e)
 	fatal(f.t, err)
 	return acc.Event
 }
 
 func (f *fixture) claim(n int) (ids []string, next time.Time) {
 	f.t.Helper()
-	events, next, err := f.Claim(f.t.Context(), n)
+	events, next, err := f.Inbox.Claim(f.t.Context(), n)
 	fatal(f.t, err)
 	for _, e := range events {
 		if e.State != bus.Claimed {
@@ -86,7 +86,7 @@ func (f *fixture) claim(n int) (ids []string, next time.Time) {
 
 func (f *fixture) get(id string) bus.Event {
 	f.t.Helper()
-	e, err := f.Event(f.t.Context(), id)
+	e, err := f.Inbox.Event(f.t.Context(), id)
 	fatal(f.t, err)
 	return e
 }
@@ -94,7 +94,7 @@ func (f *fixture) get(id string) bus.Event {
 func (f *fixture) finish(ids ...string) {
 	f.t.Helper()
 	for _, id := range ids {
-		f.write(func(tx *store.Tx) error { return f.FinishTx(tx, id, "answer of "+id) })
+		f.write(func(tx *store.Tx) error { return f.Inbox.FinishTx(tx, id, "answer of "+id) })
 	}
 }
 
@@ -112,21 +112,21 @@ func TestPutIsDurableAndDeduplicates(t *testing.T) {
 		Kind: bus.Message, Source: "mail", Session: "s", Channel: "mail", Chat: "c", Sender: "me", Text: "näme 日本 🏠", Payload: []byte(`{"a":1}`),
 		Provenance: provenance.Owner, ReceivedAt: f.now.Add(-time.Hour), Key: "k",
 	}
-	first, err := f.Put(ctx, in)
+	first, err := f.Inbox.Put(ctx, in)
 	fatal(t, err)
 	want := in
 	want.ID, want.Lane, want.State = first.Event, "s", bus.Pending
 	if diff := cmp.Diff(want, f.get(first.Event)); diff != "" {
 		t.Error(diff)
 	}
-	again, err := f.Put(ctx, bus.Event{Kind: bus.Message, Source: "mail", Session: "other", Text: "other", Key: "k"})
+	again, err := f.Inbox.Put(ctx, bus.Event{Kind: bus.Message, Source: "mail", Session: "other", Text: "other", Key: "k"})
 	fatal(t, err)
 	if !again.Repeated || again.Event != first.Event {
 		t.Errorf("the same key: %+v", again)
 	}
 	ids, _ := f.claim(9)
 	f.finish(ids...)
-	if again, err = f.Put(ctx, in); err != nil || !again.Repeated || again.Event != first.Event {
+	if again, err = f.Inbox.Put(ctx, in); err != nil || !again.Repeated || again.Event != first.Event {
 		t.Errorf("the same key when it is done: %+v, %v", again, err)
 	}
 	for _, e := range []bus.Event{
@@ -134,14 +134,14 @@ func TestPutIsDurableAndDeduplicates(t *testing.T) {
 		{Kind: bus.Message, Source: "mail", Session: "s"},           // no key
 		{Kind: bus.Message, Source: "mail", Session: "s"},
 	} {
-		if acc, err := f.Put(ctx, e); err != nil || acc.Repeated {
+		if acc, err := f.Inbox.Put(ctx, e); err != nil || acc.Repeated {
 			t.Errorf("%+v: %+v, %v", e, acc, err)
 		}
 	}
 	if got := f.get(f.put(bus.Event{Source: "x", Session: "s"})).Provenance; got != provenance.Outside {
 		t.Errorf("an event without provenance is %q", got)
 	}
-	if _, err := f.Put(ctx, bus.Event{ID: first.Event, Kind: bus.Message, Source: "x", Session: "s"}); err == nil {
+	if _, err := f.Inbox.Put(ctx, bus.Event{ID: first.Event, Kind: bus.Message, Source: "x", Session: "s"}); err == nil {
 		t.Error("an id was taken twice")
 	}
 }
@@ -153,7 +153,7 @@ func TestTheSameKeyFromManyAtOnce(t *testing.T) {
 	var wg sync.WaitGroup
 	for i := range got {
 		wg.Go(func() {
-			acc, err := f.Put(t.Context(), bus.Event{Kind: bus.Message, Source: "s", Session: "s", Key: "same"})
+			acc, err := f.Inbox.Put(t.Context(), bus.Event{Kind: bus.Message, Source: "s", Session: "s", Key: "same"})
 			if err != nil {
 				t.Error(err)
 			}
@@ -179,16 +179,16 @@ func TestPositions(t *testing.T) {
 	f := newBus(t)
 	for i := range 4 {
 		e := bus.Event{Kind: bus.Message, Source: "s", Session: "s"}
-		acc, err := f.Put(t.Context(), e)
+		acc, err := f.Inbox.Put(t.Context(), e)
 		fatal(t, err)
 		e.ID, e.Lane = acc.Event, "s"
-		n, err := f.QueuePosition(t.Context(), e)
+		n, err := f.Inbox.QueuePosition(t.Context(), e)
 		fatal(t, err)
 		if acc.Position != i || n != i {
 			t.Errorf("event %d waits behind %d (%d)", i, acc.Position, n)
 		}
 	}
-	acc, err := f.Put(t.Context(), bus.Event{Kind: bus.Message, Source: "s", Session: "s", Lane: "commands"})
+	acc, err := f.Inbox.Put(t.Context(), bus.Event{Kind: bus.Message, Source: "s", Session: "s", Lane: "commands"})
 	if err != nil || acc.Position != 0 {
 		t.Errorf("a command waits behind %d, %v", acc.Position, err)
 	}
@@ -199,12 +199,12 @@ func TestWakeIsNeverLost(t *testing.T) {
 	woken := func(name string) {
 		t.Helper()
 		select {
-		case <-f.Wake():
+		case <-f.Inbox.Wake():
 		default:
 			t.Errorf("%s woke nobody", name)
 		}
 		select {
-		case <-f.Wake():
+		case <-f.Inbox.Wake():
 			t.Errorf("%s woke twice", name)
 		default:
 		}
@@ -213,28 +213,28 @@ func TestWakeIsNeverLost(t *testing.T) {
 	f.put(bus.Event{Source: "s", Session: "s"})
 	woken("put")
 	f.claim(1)
-	f.write(func(tx *store.Tx) error { return f.SuspendTx(tx, id, f.now.Add(time.Hour)) })
-	f.write(func(tx *store.Tx) error { return f.ResumeTx(tx, id) })
+	f.write(func(tx *store.Tx) error { return f.Inbox.SuspendTx(tx, id, f.now.Add(time.Hour)) })
+	f.write(func(tx *store.Tx) error { return f.Inbox.ResumeTx(tx, id) })
 	woken("resume")
 	f.claim(1)
 	e := f.get(id)
 	f.write(func(tx *store.Tx) error {
-		_, err := f.FailTx(tx, e, "why", f.now, false)
+		_, err := f.Inbox.FailTx(tx, e, "why", f.now, false)
 		return err
 	})
 	woken("a failure")
-	f.SignalWork()
+	f.Inbox.SignalWork()
 	woken("poke")
 	boom := errors.New("boom")
 	err := f.store.Write(t.Context(), func(tx *store.Tx) error {
-		_, err := f.PutTx(tx, bus.Event{Kind: bus.Message, Source: "s", Session: "s"})
+		_, err := f.Inbox.PutTx(tx, bus.Event{Kind: bus.Message, Source: "s", Session: "s"})
 		return errors.Join(err, boom)
 	})
 	if !errors.Is(err, boom) {
 		t.Error(err)
 	}
 	select {
-	case <-f.Wake():
+	case <-f.Inbox.Wake():
 		t.Error("woken by a cancelled send")
 	default:
 	}
@@ -257,16 +257,16 @@ func TestSettled(t *testing.T) {
 		want bool
 	}{
 		{"retry", func(tx *store.Tx) error {
-			_, err := f.FailTx(tx, f.get(id), "x", time.Time{}, false)
+			_, err := f.Inbox.FailTx(tx, f.get(id), "x", time.Time{}, false)
 			return err
 		}, false},
-		{"suspend", func(tx *store.Tx) error { return f.SuspendTx(tx, id, time.Time{}) }, true},
-		{"done", func(tx *store.Tx) error { return f.FinishTx(tx, id, "a") }, true},
+		{"suspend", func(tx *store.Tx) error { return f.Inbox.SuspendTx(tx, id, time.Time{}) }, true},
+		{"done", func(tx *store.Tx) error { return f.Inbox.FinishTx(tx, id, "a") }, true},
 	} {
 		f.claim(1)
-		one, cancelOne := f.EventClosed(id)
-		two, cancelTwo := f.EventClosed(id)
-		gone, cancel := f.EventClosed(id)
+		one, cancelOne := f.Inbox.EventClosed(id)
+		two, cancelTwo := f.Inbox.EventClosed(id)
+		gone, cancel := f.Inbox.EventClosed(id)
 		cancel()
 		f.write(tc.do)
 		if closed(one) != tc.want || closed(two) != tc.want || closed(gone) {
@@ -277,10 +277,10 @@ func TestSettled(t *testing.T) {
 	}
 	dead := f.put(bus.Event{Source: "s", Session: "s"})
 	f.claim(1)
-	c, cancel := f.EventClosed(dead)
+	c, cancel := f.Inbox.EventClosed(dead)
 	defer cancel()
 	f.write(func(tx *store.Tx) error {
-		_, err := f.FailTx(tx, f.get(dead), "x", time.Time{}, true)
+		_, err := f.Inbox.FailTx(tx, f.get(dead), "x", time.Time{}, true)
 		return err
 	})
 	if !closed(c) {

@@ -15,27 +15,27 @@ func TestIdleTicksCostNothing(t *testing.T) {
 	f := newBus(t)
 	idle := func(when string) {
 		t.Helper()
-		if n := testing.AllocsPerRun(100, func() { _, _, _ = f.Claim(t.Context(), 4) }); n != 0 {
+		if n := testing.AllocsPerRun(100, func() { _, _, _ = f.Inbox.Claim(t.Context(), 4) }); n != 0 {
 			t.Errorf("%s: %v allocations", when, n)
 		}
 	}
 	idle("nothing was ever there")
-	_, err := f.Put(t.Context(), bus.Event{Kind: bus.Message, Source: "web", Session: "s", Channel: "web", Text: "later", Provenance: provenance.Owner, NotBefore: f.now.Add(time.Minute)})
+	_, err := f.Inbox.Put(t.Context(), bus.Event{Kind: bus.Message, Source: "web", Session: "s", Channel: "web", Text: "later", Provenance: provenance.Owner, NotBefore: f.now.Add(time.Minute)})
 	fatal(t, err)
-	if list, next, err := f.Claim(t.Context(), 4); len(list) != 0 || !next.Equal(f.now.Add(time.Minute)) || err != nil {
+	if list, next, err := f.Inbox.Claim(t.Context(), 4); len(list) != 0 || !next.Equal(f.now.Add(time.Minute)) || err != nil {
 		t.Errorf("%v %s %v", list, next, err)
 	}
 	idle("something waits for its time")
 	f.now = f.now.Add(time.Minute)
-	if list, _, err := f.Claim(t.Context(), 0); len(list) != 0 || err != nil { // there is no room
+	if list, _, err := f.Inbox.Claim(t.Context(), 0); len(list) != 0 || err != nil { // there is no room
 		t.Errorf("%v %v", list, err)
 	}
-	list, _, err := f.Claim(t.Context(), 4)
+	list, _, err := f.Inbox.Claim(t.Context(), 4)
 	if len(list) != 1 || err != nil {
 		t.Fatalf("%v %v", list, err)
 	}
-	f.write(func(tx *store.Tx) error { return f.FinishTx(tx, list[0].ID, "done") })
-	_, _, err = f.Claim(t.Context(), 4)
+	f.write(func(tx *store.Tx) error { return f.Inbox.FinishTx(tx, list[0].ID, "done") })
+	_, _, err = f.Inbox.Claim(t.Context(), 4)
 	fatal(t, err)
 	idle("all is done")
 }
@@ -43,12 +43,12 @@ func TestIdleTicksCostNothing(t *testing.T) {
 // Writes of another process are found a little later.
 func TestAnotherProcessWrites(t *testing.T) {
 	f := newBus(t)
-	id, err := f.Put(t.Context(), bus.Event{Kind: bus.Message, Source: "web", Session: "s", Channel: "web", Text: "once", Provenance: provenance.Owner})
+	id, err := f.Inbox.Put(t.Context(), bus.Event{Kind: bus.Message, Source: "web", Session: "s", Channel: "web", Text: "once", Provenance: provenance.Owner})
 	fatal(t, err)
-	list, _, err := f.Claim(t.Context(), 4)
+	list, _, err := f.Inbox.Claim(t.Context(), 4)
 	fatal(t, err)
-	f.write(func(tx *store.Tx) error { return f.FinishTx(tx, list[0].ID, "done") })
-	_, _, err = f.Claim(t.Context(), 4)
+	f.write(func(tx *store.Tx) error { return f.Inbox.FinishTx(tx, list[0].ID, "done") })
+	_, _, err = f.Inbox.Claim(t.Context(), 4)
 	fatal(t, err)
 	other, err := sql.Open("sqlite", f.store.Path())
 	fatal(t, err)
@@ -56,7 +56,7 @@ func TestAnotherProcessWrites(t *testing.T) {
 	fatal(t, err)
 	fatal(t, other.Close())
 	f.now = f.now.Add(5 * time.Minute)
-	if list, _, err := f.Claim(t.Context(), 4); len(list) != 1 || err != nil {
+	if list, _, err := f.Inbox.Claim(t.Context(), 4); len(list) != 1 || err != nil {
 		t.Errorf("%v: %v %v", id, list, err)
 	}
 }

@@ -26,7 +26,7 @@ func TestASessionIsServedInOrderAndNeverTwice(t *testing.T) {
 	f.finish(a1)
 	got, _ = f.claim(9)
 	f.want("the next of a", got, a2)
-	if err := f.store.Write(t.Context(), func(tx *store.Tx) error { return f.FinishTx(tx, a1, "again") }); err == nil {
+	if err := f.store.Write(t.Context(), func(tx *store.Tx) error { return f.Inbox.FinishTx(tx, a1, "again") }); err == nil {
 		t.Error("finished twice")
 	}
 	f.finish(a2, b1, command)
@@ -107,7 +107,7 @@ func TestFailuresAndCrashesAreCountedApart(t *testing.T) {
 	id := f.put(bus.Event{Source: "s", Session: "a"})
 	crash := func() []bus.Event {
 		f.restart()
-		dead, err := f.Recover(t.Context())
+		dead, err := f.Inbox.Recover(t.Context())
 		fatal(t, err)
 		return dead
 	}
@@ -119,7 +119,7 @@ func TestFailuresAndCrashesAreCountedApart(t *testing.T) {
 	}
 	fail := func() (dead bool) {
 		f.write(func(tx *store.Tx) (err error) {
-			dead, err = f.FailTx(tx, f.get(id), "no luck", f.now.Add(time.Minute), false)
+			dead, err = f.Inbox.FailTx(tx, f.get(id), "no luck", f.now.Add(time.Minute), false)
 			return err
 		})
 		return dead
@@ -138,12 +138,12 @@ func TestFailuresAndCrashesAreCountedApart(t *testing.T) {
 	}
 	f.now = f.now.Add(time.Minute)
 	f.claim(1)
-	f.write(func(tx *store.Tx) error { return f.SuspendTx(tx, id, f.now.Add(time.Hour)) })
+	f.write(func(tx *store.Tx) error { return f.Inbox.SuspendTx(tx, id, f.now.Add(time.Hour)) })
 	step(1, 1, bus.Pending)
-	f.write(func(tx *store.Tx) error { return f.ResumeTx(tx, id) })
+	f.write(func(tx *store.Tx) error { return f.Inbox.ResumeTx(tx, id) })
 	f.claim(1)
 	step(2, 1, bus.Claimed)
-	fatal(t, f.Release(t.Context(), id))
+	fatal(t, f.Inbox.Release(t.Context(), id))
 	step(1, 1, bus.Pending)
 	f.claim(1)
 	if fail() {
@@ -160,8 +160,8 @@ func TestFailuresAndCrashesAreCountedApart(t *testing.T) {
 	}
 	// An ended event does not change.
 	fail()
-	f.write(func(tx *store.Tx) error { return f.SuspendTx(tx, id, time.Time{}) })
-	f.write(func(tx *store.Tx) error { return f.ResumeTx(tx, id) })
+	f.write(func(tx *store.Tx) error { return f.Inbox.SuspendTx(tx, id, time.Time{}) })
+	f.write(func(tx *store.Tx) error { return f.Inbox.ResumeTx(tx, id) })
 	crash()
 	step(3, 1, bus.Dead)
 	if got, _ := f.claim(1); len(got) != 0 {
@@ -178,7 +178,7 @@ func TestTooManyCrashes(t *testing.T) {
 			t.Fatalf("before crash %d: %v", i+1, got)
 		}
 		f.restart()
-		dead, err := f.Recover(t.Context())
+		dead, err := f.Inbox.Recover(t.Context())
 		fatal(t, err)
 		if (len(dead) == 1) != (i+1 == bus.MaxCrashes) {
 			t.Fatalf("after crash %d: %d dead", i+1, len(dead))
@@ -189,15 +189,15 @@ func TestTooManyCrashes(t *testing.T) {
 	}
 	// The process died again before the owner was notified.
 	f.restart()
-	dead, err := f.Recover(t.Context())
+	dead, err := f.Inbox.Recover(t.Context())
 	if err != nil || len(dead) != 1 || dead[0].ID != id || dead[0].State != bus.Dead {
 		t.Fatalf("the dead one is not reported again: %v, %v", dead, err)
 	}
 	f.write(func(tx *store.Tx) error {
-		return f.EnqueueTx(tx, id, bus.OutboxItem{Delivery: channels.Delivery{Kind: channels.Reply, Session: "a", Channel: "web", Text: "I gave up"}})
+		return f.Outbox.EnqueueTx(tx, id, bus.OutboxItem{Delivery: channels.Delivery{Kind: channels.Reply, Session: "a", Channel: "web", Text: "I gave up"}})
 	})
 	f.restart()
-	if dead, err = f.Recover(t.Context()); err != nil || len(dead) != 0 {
+	if dead, err = f.Inbox.Recover(t.Context()); err != nil || len(dead) != 0 {
 		t.Errorf("reported again after the notice: %v, %v", dead, err)
 	}
 	got, _ := f.claim(1)

@@ -3,6 +3,7 @@ package bus
 import (
 	"context"
 	"database/sql"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"strconv"
@@ -41,8 +42,8 @@ func scanDelivery(s scanner) (d Delivery, err error) {
 }
 
 // Deliveries lists outbox rows, newest first; empty filters match all.
-func (b *Bus) Deliveries(ctx context.Context, session, state, before string, limit int) ([]Delivery, error) {
-	rows, err := b.db.Read().QueryContext(ctx, `SELECT `+deliveryColumns+` FROM outbox
+func (box *Outbox) Deliveries(ctx context.Context, session, state, before string, limit int) ([]Delivery, error) {
+	rows, err := box.db.Read().QueryContext(ctx, `SELECT `+deliveryColumns+` FROM outbox
 		WHERE (? = '' OR session = ?) AND (? = '' OR state = ?) AND (? = '' OR seq < coalesce((SELECT seq FROM outbox WHERE id = ?), 0)) ORDER BY seq DESC LIMIT ?`,
 		session, session, state, state, before, before, limit)
 	if err != nil {
@@ -61,13 +62,50 @@ func (b *Bus) Deliveries(ctx context.Context, session, state, before string, lim
 }
 
 // DeliveryEvent returns the event a delivery belongs to.
-func (b *Bus) DeliveryEvent(ctx context.Context, id string) (string, error) {
+func (box *Outbox) DeliveryEvent(ctx context.Context, id string) (string, error) {
 	var e string
-	err := b.db.Read().QueryRowContext(ctx, `SELECT event FROM outbox WHERE id = ?`, id).Scan(&e)
+	err := box.db.Read().QueryRowContext(ctx, `SELECT event FROM outbox WHERE id = ?`, id).Scan(&e)
 	if errors.Is(err, sql.ErrNoRows) {
 		return "", fmt.Errorf("delivery %q: %w", id, ErrNotFound)
 	}
 	return e, err
+}
+
+// EventDeliveries lists the texts sent for an event, in order.
+func (box *Outbox) EventDeliveries(ctx context.Context, event string) ([]Delivery, error) {
+	rows, err := box.db.Read().QueryContext(ctx, `SELECT `+deliveryColumns+` FROM outbox WHERE event = ? ORDER BY n`, event)
+	if err != nil {
+		return nil, fmt.Errorf("bus: deliveries: %w", err)
+	}
+	defer rows.Close()
+	out := []Delivery{}
+	for rows.Next() {
+		d, err := scanDelivery(rows)
+		if err != nil {
+			return nil, fmt.Errorf("bus: deliveries: %w", err)
+		}
+		out = append(out, d)
+	}
+	return out, rows.Err()
+}
+
+// WaitingTx lists the notices and questions that wait for their channel or are being sent,
+// oldest first.
+func (box *Outbox) WaitingTx(tx *store.Tx) (out []Delivery, err error) {
+	rows, err := tx.Query(`SELECT ` + deliveryColumns + ` FROM outbox INDEXED BY outbox_open
+		WHERE state IN ('queued', 'sending', 'failed') AND kind IN ('notice', 'question') ORDER BY seq`)
+	if err != nil {
+		return nil, fmt.Errorf("bus: %w", err)
+	}
+	defer func() { err = errors.Join(err, rows.Close()) }()
+	for rows.Next() {
+		d, err := scanDelivery(rows)
+		if err != nil {
+			return nil, fmt.Errorf("bus: %w", err)
+		}
+		out = append(out, d)
+	}
+	return out, rows.Err()
 }
 
 // Notice is a text that Hob sent without a message to answer.
@@ -79,8 +117,8 @@ type Notice struct {
 
 // Notices returns the texts sent in the session other than replies after its last message
 // before the given event, oldest first, at most the newest n.
-func (b *Bus) Notices(ctx context.Context, session, event string, n int) ([]Notice, error) {
-	rows, err := b.db.Read().QueryContext(ctx, `SELECT id, text, provenance, created_at FROM (
+func (box *Outbox) Notices(ctx context.Context, session, event string, n int) ([]Notice, error) {
+	rows, err := box.db.Read().QueryContext(ctx, `SELECT id, text, provenance, created_at FROM (
 		SELECT seq, id, text, provenance, created_at FROM outbox WHERE session = ?1 AND kind = 'notice' AND created_at > coalesce((
 			SELECT received_at FROM inbox WHERE session = ?1 AND kind = 'message' AND seq < (SELECT seq FROM inbox WHERE id = ?2) ORDER BY seq DESC LIMIT 1), 0)
 		ORDER BY seq DESC LIMIT `+strconv.Itoa(n)+`) ORDER BY seq`, session, event)
@@ -101,20 +139,25 @@ func (b *Bus) Notices(ctx context.Context, session, event string, n int) ([]Noti
 	return out, rows.Err()
 }
 
-// EventDeliveries lists the texts sent for an event, in order.
-func (b *Bus) EventDeliveries(ctx context.Context, event string) ([]Delivery, error) {
-	rows, err := b.db.Read().QueryContext(ctx, `SELECT `+deliveryColumns+` FROM outbox WHERE event = ? ORDER BY n`, event)
+// AttachedPaths lists the copies of files that waiting texts refer to.
+func (box *Outbox) AttachedPaths(ctx context.Context) (paths []string, err error) {
+	rows, err := box.db.Read().QueryContext(ctx, `SELECT files FROM outbox INDEXED BY outbox_files WHERE files <> '' AND state IN ('queued', 'sending', 'failed')`)
 	if err != nil {
-		return nil, fmt.Errorf("bus: deliveries: %w", err)
+		return nil, fmt.Errorf("bus: files: %w", err)
 	}
 	defer rows.Close()
-	out := []Delivery{}
 	for rows.Next() {
-		d, err := scanDelivery(rows)
-		if err != nil {
-			return nil, fmt.Errorf("bus: deliveries: %w", err)
+		var raw string
+		var files []channels.Attachment
+		if err := rows.Scan(&raw); err != nil {
+			return nil, fmt.Errorf("bus: files: %w", err)
 		}
-		out = append(out, d)
+		if err := json.Unmarshal([]byte(raw), &files); err != nil {
+			return nil, fmt.Errorf("bus: files: %w", err)
+		}
+		for _, f := range files {
+			paths = append(paths, f.Path)
+		}
 	}
-	return out, rows.Err()
+	return paths, rows.Err()
 }

@@ -10,9 +10,6 @@ import (
 	"hob/platform/store/erase"
 )
 
-// Eraser takes texts out of the inbox, the outbox, the ledger and the live feed.
-func (b *Bus) Eraser() erase.Eraser { return eraser{b} }
-
 type eraser struct{ b *Bus }
 
 // erasureTables erases an event's text with its answer, its calls and its replies. The rows stay,
@@ -120,28 +117,6 @@ func (f *Feed) eraseEvents(e *erase.Erasure, s *erase.Scrubber) {
 			f.ring[i].Data = data
 		}
 	}
-}
-
-// EventsIn lists the events of a conversation.
-func (b *Bus) EventsIn(q store.Querier, session string) ([]string, error) {
-	return queryIDs(q, `SELECT id FROM inbox WHERE session = ? ORDER BY seq`, session)
-}
-
-// CallIDs lists the tool calls of events.
-func (b *Bus) CallIDs(q store.Querier, events []string) (out []string, err error) {
-	for _, ev := range events {
-		list, err := queryIDs(q, `SELECT call FROM ledger WHERE event = ? ORDER BY seq`, ev)
-		if err != nil {
-			return nil, err
-		}
-		out = append(out, list...)
-	}
-	return out, nil
-}
-
-// Running lists the events whose turns are running.
-func (b *Bus) Running(q store.Querier) ([]string, error) {
-	return queryIDs(q, `SELECT id FROM inbox INDEXED BY inbox_open WHERE state IN ('pending', 'claimed') AND state = 'claimed'`)
 }
 
 func queryIDs(q store.Querier, query string, args ...any) (out []string, err error) {

@@ -3,6 +3,7 @@ package bus
 import (
 	"context"
 	"database/sql"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"time"
@@ -10,6 +11,60 @@ import (
 	"hob/platform/provenance"
 	"hob/platform/store"
 )
+
+// Kind is the kind of an event.
+type Kind string
+
+// The kinds of events.
+const (
+	Message  Kind = "message"
+	Watcher  Kind = "watcher"
+	Goal     Kind = "goal"
+	Schedule Kind = "schedule"
+	Webhook  Kind = "webhook"
+	Task     Kind = "task"
+	Approval Kind = "approval"
+	System   Kind = "system"
+)
+
+// State is the state of an event.
+type State string
+
+// The states of an event.
+const (
+	Pending State = "pending"
+	Claimed State = "claimed"
+	Done    State = "done"
+	Dead    State = "dead"
+)
+
+// Event is one event of the inbox.
+type Event struct {
+	ID         string            `json:"id"` // UUIDv7
+	Kind       Kind              `json:"kind"`
+	Source     string            `json:"source"` // channel name, watcher id, "goal", ...
+	Session    string            `json:"session"`
+	Lane       string            `json:"-"` // queue it waits in; Session unless it is a command
+	Channel    string            `json:"channel,omitempty"`
+	Chat       string            `json:"chat,omitempty"`
+	Sender     string            `json:"sender,omitempty"`
+	Text       string            `json:"text"`
+	Payload    json.RawMessage   `json:"payload,omitempty"`
+	Provenance provenance.Source `json:"provenance"`
+	ReceivedAt time.Time         `json:"received_at"`
+	// Key is unique together with Source; a repeat returns the first id.
+	Key       string    `json:"dedupe_key,omitempty"`
+	State     State     `json:"state"`
+	Attempts  int       `json:"attempts"`
+	Crashes   int       `json:"crashes"`
+	NotBefore time.Time `json:"not_before,omitzero"`
+	Error     string    `json:"error,omitempty"`
+	Answer    string    `json:"answer,omitempty"`
+	DoneAt    time.Time `json:"done_at,omitzero"`
+}
+
+// CommandLane returns the queue of a session's commands. They overtake all other events.
+func CommandLane(session string) string { return session + "\x1fcommands" }
 
 // ErrNotFound reports a missing row.
 var ErrNotFound = errors.New("not found")
@@ -49,8 +104,8 @@ func scanEvents(rows *sql.Rows, err error) ([]Event, error) {
 }
 
 // Event reads one event.
-func (b *Bus) Event(ctx context.Context, id string) (Event, error) {
-	e, err := scanEvent(b.db.Read().QueryRowContext(ctx, `SELECT `+eventColumns+` FROM inbox WHERE id = ?`, id))
+func (in *Inbox) Event(ctx context.Context, id string) (Event, error) {
+	e, err := scanEvent(in.db.Read().QueryRowContext(ctx, `SELECT `+eventColumns+` FROM inbox WHERE id = ?`, id))
 	if errors.Is(err, sql.ErrNoRows) {
 		return e, fmt.Errorf("event %q: %w", id, ErrNotFound)
 	}
@@ -58,7 +113,7 @@ func (b *Bus) Event(ctx context.Context, id string) (Event, error) {
 }
 
 // EventTx reads one event in a transaction.
-func (b *Bus) EventTx(tx *store.Tx, id string) (Event, error) {
+func (in *Inbox) EventTx(tx *store.Tx, id string) (Event, error) {
 	e, err := scanEvent(tx.QueryRow(`SELECT `+eventColumns+` FROM inbox WHERE id = ?`, id))
 	if err != nil {
 		return Event{}, fmt.Errorf("bus: event %s: %w", id, err)
@@ -67,15 +122,15 @@ func (b *Bus) EventTx(tx *store.Tx, id string) (Event, error) {
 }
 
 // QueuePosition counts the open events before this one in its queue.
-func (b *Bus) QueuePosition(ctx context.Context, e Event) (n int, err error) {
-	err = b.db.Read().QueryRowContext(ctx, `SELECT count(*) FROM inbox INDEXED BY inbox_open WHERE state IN ('pending', 'claimed') AND lane = ?
+func (in *Inbox) QueuePosition(ctx context.Context, e Event) (n int, err error) {
+	err = in.db.Read().QueryRowContext(ctx, `SELECT count(*) FROM inbox INDEXED BY inbox_open WHERE state IN ('pending', 'claimed') AND lane = ?
 		AND seq < (SELECT seq FROM inbox WHERE id = ?)`, e.Lane, e.ID).Scan(&n)
 	return n, err
 }
 
 // CountByState returns the number of events in each state.
-func (b *Bus) CountByState(ctx context.Context) (map[State]int, error) {
-	rows, err := b.db.Read().QueryContext(ctx, `SELECT state, count(*) FROM inbox INDEXED BY inbox_open WHERE state IN ('pending', 'claimed') GROUP BY state`)
+func (in *Inbox) CountByState(ctx context.Context) (map[State]int, error) {
+	rows, err := in.db.Read().QueryContext(ctx, `SELECT state, count(*) FROM inbox INDEXED BY inbox_open WHERE state IN ('pending', 'claimed') GROUP BY state`)
 	if err != nil {
 		return nil, err
 	}
@@ -94,18 +149,18 @@ func (b *Bus) CountByState(ctx context.Context) (map[State]int, error) {
 
 // List returns events, newest first, of one session or (empty) all, older than
 // the event `before` when that is set.
-func (b *Bus) List(ctx context.Context, session, before string, limit int) ([]Event, error) {
-	return scanEvents(b.db.Read().QueryContext(ctx, `SELECT `+eventColumns+` FROM inbox
+func (in *Inbox) List(ctx context.Context, session, before string, limit int) ([]Event, error) {
+	return scanEvents(in.db.Read().QueryContext(ctx, `SELECT `+eventColumns+` FROM inbox
 		WHERE (? = '' OR session = ?) AND (? = '' OR seq < coalesce((SELECT seq FROM inbox WHERE id = ?), 0)) ORDER BY seq DESC LIMIT ?`,
 		session, session, before, before, limit))
 }
 
 // Since returns the events that arrived or ended at or after a time, and all pending ones, newest
 // first.
-func (b *Bus) Since(ctx context.Context, since time.Time) (out []Event, err error) {
+func (in *Inbox) Since(ctx context.Context, since time.Time) (out []Event, err error) {
 	const page = 500
 	for before := ""; ; {
-		list, err := b.List(ctx, "", before, page)
+		list, err := in.List(ctx, "", before, page)
 		if err != nil {
 			return nil, err
 		}
@@ -121,60 +176,8 @@ func (b *Bus) Since(ctx context.Context, since time.Time) (out []Event, err erro
 	}
 }
 
-// IsOwners reports whether the owner has spoken in the session.
-func (b *Bus) IsOwners(ctx context.Context, session string) (yes bool, err error) {
-	err = b.db.Read().QueryRowContext(ctx, `SELECT EXISTS (SELECT 1 FROM inbox WHERE session = ? AND kind = ? AND provenance = ?)`,
-		session, Message, provenance.Owner).Scan(&yes)
-	if err != nil {
-		return false, fmt.Errorf("bus: %w", err)
-	}
-	return yes, nil
-}
-
-// RevokeOwnerTx marks a former owner's messages as those of an unknown sender, so that those chats
-// get no more notices.
-func (b *Bus) RevokeOwnerTx(tx *store.Tx, channel, sender string) error {
-	_, err := tx.Exec(`UPDATE inbox SET provenance = ? WHERE kind = ? AND channel = ? AND sender = ? AND provenance = ?`,
-		provenance.Outside, Message, channel, sender, provenance.Owner)
-	if err != nil {
-		return fmt.Errorf("bus: %w", err)
-	}
-	return nil
-}
-
-// SaidBeforeTx returns the owner's message before an event in the session, "" if there is none.
-func (b *Bus) SaidBeforeTx(tx *store.Tx, session, event string) (text string, err error) {
-	err = tx.QueryRow(`SELECT text FROM inbox WHERE session = ?1 AND kind = ?2 AND provenance = ?3 AND lane = session
-		AND seq < (SELECT seq FROM inbox WHERE id = ?4) ORDER BY seq DESC LIMIT 1`, session, Message, provenance.Owner, event).Scan(&text)
-	if errors.Is(err, sql.ErrNoRows) {
-		return "", nil
-	}
-	return text, err
-}
-
-// LastOwnerSession returns the session in which the owner last wrote.
-func (b *Bus) LastOwnerSession(ctx context.Context) (session, channel, chat string, err error) {
-	err = b.db.Read().QueryRowContext(ctx, `SELECT session, channel, chat FROM inbox WHERE kind = ? AND provenance = ? ORDER BY seq DESC LIMIT 1`,
-		Message, provenance.Owner).Scan(&session, &channel, &chat)
-	if errors.Is(err, sql.ErrNoRows) {
-		return "", "", "", nil
-	}
-	return session, channel, chat, err
-}
-
-// LastOwner returns when and on which channel the owner last wrote; "" if never.
-func (b *Bus) LastOwner(ctx context.Context) (channel string, at time.Time, err error) {
-	var ms int64
-	err = b.db.Read().QueryRowContext(ctx, `SELECT channel, received_at FROM inbox WHERE kind = ? AND provenance = ? ORDER BY seq DESC LIMIT 1`,
-		Message, provenance.Owner).Scan(&channel, &ms)
-	if errors.Is(err, sql.ErrNoRows) {
-		return "", time.Time{}, nil
-	}
-	return channel, store.Time(ms), err
-}
-
 // OpenTx reports whether a queue holds an event that has not ended.
-func (b *Bus) OpenTx(tx *store.Tx, lane string) (open bool, err error) {
+func (in *Inbox) OpenTx(tx *store.Tx, lane string) (open bool, err error) {
 	err = tx.QueryRow(`SELECT EXISTS (SELECT 1 FROM inbox INDEXED BY inbox_open WHERE lane = ? AND state IN ('pending', 'claimed'))`, lane).Scan(&open)
 	if err != nil {
 		return false, fmt.Errorf("bus: open events: %w", err)
@@ -182,13 +185,34 @@ func (b *Bus) OpenTx(tx *store.Tx, lane string) (open bool, err error) {
 	return open, nil
 }
 
+// Running lists the events whose turns are running.
+func (in *Inbox) Running(q store.Querier) ([]string, error) {
+	return queryIDs(q, `SELECT id FROM inbox INDEXED BY inbox_open WHERE state IN ('pending', 'claimed') AND state = 'claimed'`)
+}
+
+// EventsIn lists the events of a conversation.
+func (in *Inbox) EventsIn(q store.Querier, session string) ([]string, error) {
+	return queryIDs(q, `SELECT id FROM inbox WHERE session = ? ORDER BY seq`, session)
+}
+
+// AnsweredSince reports whether the conversation has answered a message of anyone after the
+// event and before the other one.
+func (in *Inbox) AnsweredSince(ctx context.Context, session, event, before string) (yes bool, err error) {
+	err = in.db.Read().QueryRowContext(ctx, `SELECT EXISTS (SELECT 1 FROM inbox WHERE session = ?1 AND kind = 'message' AND lane = session
+		AND seq > (SELECT seq FROM inbox WHERE id = ?2) AND seq < (SELECT seq FROM inbox WHERE id = ?3))`, session, event, before).Scan(&yes)
+	if err != nil {
+		return false, fmt.Errorf("bus: %w", err)
+	}
+	return yes, nil
+}
+
 // pastMessages is the maximum number of messages to replay.
 const pastMessages = 20_000
 
 // Messages calls each with the messages received since a time, oldest first; if there are too
 // many, only the newest.
-func (b *Bus) Messages(ctx context.Context, since time.Time, each func(Event) error) error {
-	rows, err := b.db.Read().QueryContext(ctx, `SELECT `+eventColumns+` FROM inbox WHERE kind = ?1 AND received_at >= ?2
+func (in *Inbox) Messages(ctx context.Context, since time.Time, each func(Event) error) error {
+	rows, err := in.db.Read().QueryContext(ctx, `SELECT `+eventColumns+` FROM inbox WHERE kind = ?1 AND received_at >= ?2
 		AND seq >= coalesce((SELECT min(seq) FROM (SELECT seq FROM inbox WHERE kind = ?1 AND received_at >= ?2 ORDER BY seq DESC LIMIT ?3)), 0)
 		ORDER BY seq`, // without sorting: a payload can hold pictures
 		Message, store.Millis(since), pastMessages)

@@ -1,16 +1,250 @@
 package bus
 
 import (
-	"cmp"
 	"context"
-	"database/sql"
-	"errors"
 	"fmt"
 	"slices"
+	"sync"
 	"time"
 
+	"hob/channels"
+	"hob/platform/provenance"
 	"hob/platform/store"
 )
+
+// Inbox holds the events that arrived until they are done or dead.
+type Inbox struct {
+	db   *store.Store
+	now  func() time.Time
+	wake chan struct{}
+
+	mu      sync.Mutex
+	waiters map[string][]chan struct{} // by event id
+	served  map[string]uint64          // lane -> when it was last claimed
+	serial  uint64
+	idle    idleMark
+}
+
+// Wake is signalled if there may be something to claim.
+func (in *Inbox) Wake() <-chan struct{} { return in.wake }
+
+// SignalWork makes Wake fire.
+func (in *Inbox) SignalWork() {
+	select {
+	case in.wake <- struct{}{}:
+	default:
+	}
+}
+
+// Recover puts interrupted events back; they continue during a pause too. Call it once, before
+// the first Claim. It returns the events that crashed too often and are dead, also those of
+// earlier starts, until a reply or a notice reports them.
+func (in *Inbox) Recover(ctx context.Context) (dead []Event, err error) {
+	err = in.db.Write(ctx, func(tx *store.Tx) error {
+		dead = nil
+		if _, err := tx.Exec(`UPDATE inbox SET crashes = crashes + 1, attempts = attempts - 1, state = 'pending', not_before = ? WHERE state = 'claimed'`, resumed); err != nil {
+			return err
+		}
+		crashed, err := scanEvents(tx.Query(`SELECT `+eventColumns+` FROM inbox INDEXED BY inbox_crashed WHERE crashes > 0 AND crashes >= ? AND state = 'pending'`, MaxCrashes))
+		if err != nil {
+			return err
+		}
+		for _, e := range crashed {
+			if err := in.deadTx(tx, e.ID, "Hob stopped unexpectedly over this again and again"); err != nil {
+				return err
+			}
+		}
+		dead, err = scanEvents(tx.Query(`SELECT `+eventColumns+` FROM inbox INDEXED BY inbox_crashed WHERE crashes > 0 AND crashes >= ? AND state = 'dead'
+			AND NOT EXISTS (SELECT 1 FROM outbox WHERE event = inbox.id AND kind IN ('reply', 'notice')) ORDER BY seq`, MaxCrashes))
+		return err
+	})
+	if err != nil {
+		return nil, fmt.Errorf("bus: recover: %w", err)
+	}
+	return dead, nil
+}
+
+// Put makes an event durable and returns its id; for a known key, the id of the first event and
+// repeated = true.
+func (in *Inbox) Put(ctx context.Context, e Event) (acc channels.Accepted, err error) {
+	err = in.db.Write(ctx, func(tx *store.Tx) error {
+		acc, err = in.PutTx(tx, e)
+		return err
+	})
+	if err != nil {
+		return channels.Accepted{}, fmt.Errorf("bus: take event: %w", err)
+	}
+	return acc, nil
+}
+
+// PutTx is Put inside the caller's transaction.
+func (in *Inbox) PutTx(tx *store.Tx, e Event) (channels.Accepted, error) {
+	if e.ID == "" {
+		e.ID = NewID()
+	}
+	if e.Lane == "" {
+		e.Lane = e.Session
+	}
+	if e.ReceivedAt.IsZero() {
+		e.ReceivedAt = in.now()
+	}
+	if e.Provenance == "" {
+		e.Provenance = provenance.Outside
+	}
+	var key any
+	if e.Key != "" {
+		key = e.Key
+	}
+	var payload any
+	if len(e.Payload) > 0 {
+		payload = []byte(e.Payload)
+	}
+	command := e.Lane != e.Session
+	if id, err := joinedTx(tx, e); err != nil || id != "" {
+		return channels.Accepted{Event: id, Repeated: id != ""}, err
+	}
+	res, err := tx.Exec(`INSERT INTO inbox (id, kind, source, session, lane, command, channel, chat, sender, text, payload, provenance, received_at, key, state, not_before)
+		VALUES (?,?,?,?,?,?,?,?,?,?,?,?,?,?,'pending',?) ON CONFLICT DO NOTHING`,
+		e.ID, e.Kind, e.Source, e.Session, e.Lane, command, e.Channel, e.Chat, e.Sender, e.Text, payload, e.Provenance,
+		store.Millis(e.ReceivedAt), key, store.Millis(e.NotBefore))
+	if err != nil {
+		return channels.Accepted{}, err
+	}
+	if n, err := res.RowsAffected(); err != nil || n == 0 {
+		var id string
+		if err := tx.QueryRow(`SELECT id FROM inbox WHERE source = ? AND key = ?`, e.Source, key).Scan(&id); err != nil {
+			return channels.Accepted{}, fmt.Errorf("find the first event of key %q: %w", e.Key, err)
+		}
+		return channels.Accepted{Event: id, Repeated: true}, nil
+	}
+	acc := channels.Accepted{Event: e.ID}
+	if !command {
+		if err := tx.QueryRow(`SELECT count(*) - 1 FROM (SELECT 1 FROM inbox INDEXED BY inbox_open WHERE state IN ('pending', 'claimed') AND lane = ? LIMIT `+counted+`)`,
+			e.Lane).Scan(&acc.Position); err != nil {
+			return acc, err
+		}
+	}
+	tx.AfterCommit(in.SignalWork)
+	return acc, nil
+}
+
+// DoneTx records an event that has been handled already.
+func (in *Inbox) DoneTx(tx *store.Tx, e Event) error {
+	if _, err := in.PutTx(tx, e); err != nil {
+		return err
+	}
+	_, err := tx.Exec(`UPDATE inbox SET state = 'done', done_at = ? WHERE id = ?`, in.now().UnixMilli(), e.ID)
+	if err != nil {
+		return fmt.Errorf("bus: %w", err)
+	}
+	return nil
+}
+
+// FinishTx marks a claimed event done with its answer.
+func (in *Inbox) FinishTx(tx *store.Tx, id, answer string) error {
+	res, err := tx.Exec(`UPDATE inbox SET state = 'done', answer = ?, error = '', done_at = ? WHERE id = ? AND state = 'claimed'`,
+		answer, in.now().UnixMilli(), id)
+	if err != nil {
+		return err
+	}
+	if n, err := res.RowsAffected(); err != nil || n != 1 {
+		return fmt.Errorf("bus: event %s is not claimed", id)
+	}
+	tx.AfterCommit(func() { in.notifyWaiters(id) })
+	return nil
+}
+
+// FailTx records a failed attempt: the event waits for retryAt, or is dead after MaxAttempts
+// (or immediately if permanent). It reports whether it is dead. It does not change an event
+// that has ended.
+func (in *Inbox) FailTx(tx *store.Tx, e Event, why string, retryAt time.Time, permanent bool) (bool, error) {
+	if permanent || e.Attempts >= MaxAttempts {
+		return true, in.deadTx(tx, e.ID, why)
+	}
+	_, err := tx.Exec(`UPDATE inbox SET state = 'pending', not_before = ?, error = ? WHERE id = ? AND state = 'claimed'`, store.Millis(retryAt), why, e.ID)
+	tx.AfterCommit(in.SignalWork)
+	return false, err
+}
+
+func (in *Inbox) deadTx(tx *store.Tx, id, why string) error {
+	_, err := tx.Exec(`UPDATE inbox SET state = 'dead', error = ?, done_at = ? WHERE id = ? AND state IN ('pending', 'claimed')`, why, in.now().UnixMilli(), id)
+	tx.AfterCommit(func() { in.notifyWaiters(id) })
+	return err
+}
+
+// DropTx drops a waiting event permanently; false if it is being processed or has ended.
+func (in *Inbox) DropTx(tx *store.Tx, id, why string) (bool, error) {
+	res, err := tx.Exec(`UPDATE inbox SET state = 'dead', error = ?, done_at = ? WHERE id = ? AND state = 'pending'`, why, in.now().UnixMilli(), id)
+	if err != nil {
+		return false, fmt.Errorf("bus: drop: %w", err)
+	}
+	tx.AfterCommit(func() { in.notifyWaiters(id) })
+	n, err := res.RowsAffected()
+	return n == 1, err
+}
+
+// SuspendTx puts a claimed event back without counting the attempt: it and its session wait
+// until the given time or ResumeTx. Without a time it continues immediately, also during a
+// pause, because it has already started.
+func (in *Inbox) SuspendTx(tx *store.Tx, id string, until time.Time) error {
+	at := store.Millis(until)
+	if until.IsZero() {
+		at = resumed
+	}
+	_, err := tx.Exec(`UPDATE inbox SET state = 'pending', attempts = attempts - 1, not_before = ? WHERE id = ? AND state = 'claimed'`, at, id)
+	tx.AfterCommit(func() { in.notifyWaiters(id) })
+	return err
+}
+
+// MoveTx puts a claimed event into another queue without counting the attempt. It waits there
+// behind the earlier events.
+func (in *Inbox) MoveTx(tx *store.Tx, id, lane string) error {
+	_, err := tx.Exec(`UPDATE inbox SET state = 'pending', attempts = attempts - 1, not_before = 0, lane = ?, command = (? <> session) WHERE id = ? AND state = 'claimed'`, lane, lane, id)
+	tx.AfterCommit(in.SignalWork)
+	return err
+}
+
+// ResumeTx makes a waiting event due now, in a pause too.
+func (in *Inbox) ResumeTx(tx *store.Tx, id string) error {
+	_, err := tx.Exec(`UPDATE inbox SET not_before = ? WHERE id = ? AND state = 'pending'`, resumed, id)
+	tx.AfterCommit(in.SignalWork)
+	return err
+}
+
+// Release puts a claimed event back unchanged, for a turn that a shutdown interrupted.
+func (in *Inbox) Release(ctx context.Context, id string) error {
+	return in.db.Write(ctx, func(tx *store.Tx) error { return in.SuspendTx(tx, id, time.Time{}) })
+}
+
+// EventClosed returns a channel that is closed when the event is done, dead or
+// suspended the next time; cancel forgets it.
+func (in *Inbox) EventClosed(id string) (done <-chan struct{}, cancel func()) {
+	ch := make(chan struct{})
+	in.mu.Lock()
+	in.waiters[id] = append(in.waiters[id], ch)
+	in.mu.Unlock()
+	return ch, func() {
+		in.mu.Lock()
+		defer in.mu.Unlock()
+		in.waiters[id] = slices.DeleteFunc(in.waiters[id], func(c chan struct{}) bool { return c == ch })
+		if len(in.waiters[id]) == 0 {
+			delete(in.waiters, id)
+		}
+	}
+}
+
+// RecheckWaiters makes the waiters for an event (see Settled) check it again.
+func (in *Inbox) RecheckWaiters(id string) { in.notifyWaiters(id) }
+
+func (in *Inbox) notifyWaiters(id string) {
+	in.mu.Lock()
+	ws := in.waiters[id]
+	delete(in.waiters, id)
+	in.mu.Unlock()
+	for _, w := range ws {
+		close(w)
+	}
+}
 
 // heads finds the oldest open event of each lane by hopping from lane to lane
 // in the partial index, so that its cost grows with the lanes, not with the rows.
@@ -60,205 +294,4 @@ const longestCalm = 5 * time.Minute
 // isStillIdle reports whether still nothing can be due. This makes an idle tick free.
 func (c idleMark) isStillIdle(commits int64, now time.Time) bool {
 	return !c.at.IsZero() && c.commits == commits && !now.Before(c.at) && now.Before(c.at.Add(longestCalm)) && (c.next.IsZero() || now.Before(c.next))
-}
-
-// Claim takes the events that are due now: the first open one of each session
-// that is not busy, at most n, commands beyond that number. Among equals the
-// session served longest ago comes first, so that no chatty session takes all
-// the places. next is when the earliest waiting event becomes due (zero: none).
-func (b *Bus) Claim(ctx context.Context, n int) (events []Event, next time.Time, err error) {
-	now := b.now()
-	b.mu.Lock()
-	was := b.calm
-	b.mu.Unlock()
-	if was.isStillIdle(b.db.CommitCount(), now) {
-		return nil, was.next, nil
-	}
-	return b.claimDue(ctx, n, now)
-}
-
-func (b *Bus) claimDue(ctx context.Context, n int, now time.Time) (events []Event, next time.Time, err error) {
-	some, next, err := b.peekDue(ctx, n, now)
-	if err != nil || len(some) == 0 {
-		return nil, next, err
-	}
-	err = b.db.Write(ctx, func(tx *store.Tx) error {
-		events = events[:0]
-		for _, h := range some {
-			e, err := scanEvent(tx.QueryRow(`UPDATE inbox SET state = 'claimed', attempts = attempts + 1, settle_until = 0
-				WHERE seq = ? AND state = 'pending' AND not_before <= ? RETURNING `+eventColumns, h.seq, now.UnixMilli()))
-			if errors.Is(err, sql.ErrNoRows) {
-				continue
-			}
-			if err != nil {
-				return err
-			}
-			events = append(events, e)
-		}
-		return nil
-	})
-	if err != nil {
-		return nil, next, fmt.Errorf("bus: claim: %w", err)
-	}
-	b.mu.Lock()
-	for _, e := range events {
-		b.serial++
-		b.served[e.Lane] = b.serial
-	}
-	b.mu.Unlock()
-	return events, next, nil
-}
-
-func (b *Bus) peekDue(ctx context.Context, n int, now time.Time) (due []queuedEvent, next time.Time, err error) {
-	commits := b.db.CommitCount() // read before the query, so that a later commit triggers a new one
-	rows, err := b.db.Read().QueryContext(ctx, heads, now.UnixMilli())
-	if err != nil {
-		return nil, next, fmt.Errorf("bus: claim: %w", err)
-	}
-	defer rows.Close()
-	var earliest int64
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	for rows.Next() {
-		var h queuedEvent
-		if err := rows.Scan(&h.seq, &h.lane, &h.kind, &h.command, &h.state, &h.notBefore); err != nil {
-			return nil, next, fmt.Errorf("bus: claim: %w", err)
-		}
-		switch {
-		case h.state != Pending:
-		case h.notBefore > now.UnixMilli():
-			if earliest == 0 || h.notBefore < earliest {
-				earliest = h.notBefore
-			}
-		default:
-			h.served = b.served[h.lane]
-			due = append(due, h)
-		}
-	}
-	if err := rows.Err(); err != nil {
-		return nil, next, fmt.Errorf("bus: claim: %w", err)
-	}
-	b.calm = idleMark{}
-	if len(due) == 0 {
-		clear(b.served) // no competition: restart the order, keep the map small
-		b.calm = idleMark{commits: commits, at: now, next: store.Time(earliest)}
-	}
-	slices.SortFunc(due, func(x, y queuedEvent) int {
-		return cmp.Or(cmp.Compare(x.priorityRank(), y.priorityRank()), cmp.Compare(x.served, y.served), cmp.Compare(x.seq, y.seq))
-	})
-	taken := 0
-	due = slices.DeleteFunc(due, func(h queuedEvent) bool {
-		if h.command {
-			return false
-		}
-		taken++
-		return taken > n
-	})
-	return due, store.Time(earliest), nil
-}
-
-// FinishTx marks a claimed event done with its answer.
-func (b *Bus) FinishTx(tx *store.Tx, id, answer string) error {
-	res, err := tx.Exec(`UPDATE inbox SET state = 'done', answer = ?, error = '', done_at = ? WHERE id = ? AND state = 'claimed'`,
-		answer, b.now().UnixMilli(), id)
-	if err != nil {
-		return err
-	}
-	if n, err := res.RowsAffected(); err != nil || n != 1 {
-		return fmt.Errorf("bus: event %s is not claimed", id)
-	}
-	tx.AfterCommit(func() { b.notifyWaiters(id) })
-	return nil
-}
-
-// FailTx records a failed attempt: the event waits for retryAt, or is dead after MaxAttempts
-// (or immediately if permanent). It reports whether it is dead. It does not change an event
-// that has ended.
-func (b *Bus) FailTx(tx *store.Tx, e Event, why string, retryAt time.Time, permanent bool) (bool, error) {
-	if permanent || e.Attempts >= MaxAttempts {
-		return true, b.deadTx(tx, e.ID, why)
-	}
-	_, err := tx.Exec(`UPDATE inbox SET state = 'pending', not_before = ?, error = ? WHERE id = ? AND state = 'claimed'`, store.Millis(retryAt), why, e.ID)
-	tx.AfterCommit(b.SignalWork)
-	return false, err
-}
-
-func (b *Bus) deadTx(tx *store.Tx, id, why string) error {
-	_, err := tx.Exec(`UPDATE inbox SET state = 'dead', error = ?, done_at = ? WHERE id = ? AND state IN ('pending', 'claimed')`, why, b.now().UnixMilli(), id)
-	tx.AfterCommit(func() { b.notifyWaiters(id) })
-	return err
-}
-
-// DropTx drops a waiting event permanently; false if it is being processed or has ended.
-func (b *Bus) DropTx(tx *store.Tx, id, why string) (bool, error) {
-	res, err := tx.Exec(`UPDATE inbox SET state = 'dead', error = ?, done_at = ? WHERE id = ? AND state = 'pending'`, why, b.now().UnixMilli(), id)
-	if err != nil {
-		return false, fmt.Errorf("bus: drop: %w", err)
-	}
-	tx.AfterCommit(func() { b.notifyWaiters(id) })
-	n, err := res.RowsAffected()
-	return n == 1, err
-}
-
-// SuspendTx puts a claimed event back without counting the attempt: it and its session wait
-// until the given time or ResumeTx. Without a time it continues immediately, also during a
-// pause, because it has already started.
-func (b *Bus) SuspendTx(tx *store.Tx, id string, until time.Time) error {
-	at := store.Millis(until)
-	if until.IsZero() {
-		at = resumed
-	}
-	_, err := tx.Exec(`UPDATE inbox SET state = 'pending', attempts = attempts - 1, not_before = ? WHERE id = ? AND state = 'claimed'`, at, id)
-	tx.AfterCommit(func() { b.notifyWaiters(id) })
-	return err
-}
-
-// MoveTx puts a claimed event into another queue without counting the attempt. It waits there
-// behind the earlier events.
-func (b *Bus) MoveTx(tx *store.Tx, id, lane string) error {
-	_, err := tx.Exec(`UPDATE inbox SET state = 'pending', attempts = attempts - 1, not_before = 0, lane = ?, command = (? <> session) WHERE id = ? AND state = 'claimed'`, lane, lane, id)
-	tx.AfterCommit(b.SignalWork)
-	return err
-}
-
-// ResumeTx makes a waiting event due now, in a pause too.
-func (b *Bus) ResumeTx(tx *store.Tx, id string) error {
-	_, err := tx.Exec(`UPDATE inbox SET not_before = ? WHERE id = ? AND state = 'pending'`, resumed, id)
-	tx.AfterCommit(b.SignalWork)
-	return err
-}
-
-// Release puts a claimed event back unchanged, for a turn that a shutdown interrupted.
-func (b *Bus) Release(ctx context.Context, id string) error {
-	return b.db.Write(ctx, func(tx *store.Tx) error { return b.SuspendTx(tx, id, time.Time{}) })
-}
-
-// EventClosed returns a channel that is closed when the event is done, dead or
-// suspended the next time; cancel forgets it.
-func (b *Bus) EventClosed(id string) (done <-chan struct{}, cancel func()) {
-	ch := make(chan struct{})
-	b.mu.Lock()
-	b.waiters[id] = append(b.waiters[id], ch)
-	b.mu.Unlock()
-	return ch, func() {
-		b.mu.Lock()
-		defer b.mu.Unlock()
-		b.waiters[id] = slices.DeleteFunc(b.waiters[id], func(c chan struct{}) bool { return c == ch })
-		if len(b.waiters[id]) == 0 {
-			delete(b.waiters, id)
-		}
-	}
-}
-
-// RecheckWaiters makes the waiters for an event (see Settled) check it again.
-func (b *Bus) RecheckWaiters(id string) { b.notifyWaiters(id) }
-
-func (b *Bus) notifyWaiters(id string) {
-	b.mu.Lock()
-	ws := b.waiters[id]
-	delete(b.waiters, id)
-	b.mu.Unlock()
-	for _, w := range ws {
-		close(w)
-	}
 }

@@ -39,26 +39,26 @@ type Merge func(waiting, next Event) (text string, payload json.RawMessage, ok b
 // waits like that, with nothing in between, the new one is merged into it and the wait
 // restarts, up to five times. The key is stored: a repeat returns the event that contains the
 // message.
-func (b *Bus) CoalesceTx(tx *store.Tx, e Event, settle time.Duration, merge Merge) (channels.Accepted, error) {
+func (in *Inbox) CoalesceTx(tx *store.Tx, e Event, settle time.Duration, merge Merge) (channels.Accepted, error) {
 	if e.Lane == "" {
 		e.Lane = e.Session
 	}
 	if settle <= 0 || e.Kind != Message || e.Lane != e.Session {
-		return b.PutTx(tx, e)
+		return in.PutTx(tx, e)
 	}
 	if e.ID == "" {
 		e.ID = NewID()
 	}
-	now := b.now()
-	if first, err := b.waitingTx(tx, e, now); err != nil {
+	now := in.now()
+	if first, err := in.waitingTx(tx, e, now); err != nil {
 		return channels.Accepted{}, err
 	} else if first.ID != "" {
 		if text, payload, ok := merge(first, e); ok {
-			return b.mergeTx(tx, first, e, text, payload, now.Add(settle))
+			return in.mergeTx(tx, first, e, text, payload, now.Add(settle))
 		}
 	}
 	e.NotBefore = now.Add(settle)
-	acc, err := b.PutTx(tx, e)
+	acc, err := in.PutTx(tx, e)
 	if err != nil || acc.Repeated {
 		return acc, err
 	}
@@ -69,8 +69,8 @@ func (b *Bus) CoalesceTx(tx *store.Tx, e Event, settle time.Duration, merge Merg
 
 // waitingTx finds the message into which the next one may be merged: the last open event of its
 // queue, if it was never claimed.
-func (b *Bus) waitingTx(tx *store.Tx, e Event, now time.Time) (Event, error) {
-	if known, err := b.takenTx(tx, e); err != nil || known {
+func (in *Inbox) waitingTx(tx *store.Tx, e Event, now time.Time) (Event, error) {
+	if known, err := in.takenTx(tx, e); err != nil || known {
 		return Event{}, err // a repeat, also of the waiting message
 	}
 	w, err := scanEvent(tx.QueryRow(`SELECT `+eventColumns+` FROM inbox WHERE seq = (
@@ -84,7 +84,7 @@ func (b *Bus) waitingTx(tx *store.Tx, e Event, now time.Time) (Event, error) {
 	return w, err
 }
 
-func (b *Bus) takenTx(tx *store.Tx, e Event) (known bool, err error) {
+func (in *Inbox) takenTx(tx *store.Tx, e Event) (known bool, err error) {
 	if e.Key == "" {
 		return false, nil
 	}
@@ -93,7 +93,7 @@ func (b *Bus) takenTx(tx *store.Tx, e Event) (known bool, err error) {
 	return known, err
 }
 
-func (b *Bus) mergeTx(tx *store.Tx, first, e Event, text string, payload json.RawMessage, until time.Time) (channels.Accepted, error) {
+func (in *Inbox) mergeTx(tx *store.Tx, first, e Event, text string, payload json.RawMessage, until time.Time) (channels.Accepted, error) {
 	res, err := tx.Exec(`UPDATE inbox SET text = ?2, payload = ?3, settle_until = min(?4, settle_end), not_before = min(?4, settle_end)
 		WHERE id = ?1 AND state = 'pending'`, first.ID, text, []byte(payload), store.Millis(until))
 	if err != nil {
@@ -103,17 +103,17 @@ func (b *Bus) mergeTx(tx *store.Tx, first, e Event, text string, payload json.Ra
 		return channels.Accepted{}, errors.Join(err, fmt.Errorf("bus: event %s no longer waits", first.ID))
 	}
 	if e.Key != "" {
-		if _, err := tx.Exec(`INSERT INTO inbox_joined (source, key, event, joined_at) VALUES (?,?,?,?)`, e.Source, e.Key, first.ID, b.now().UnixMilli()); err != nil {
+		if _, err := tx.Exec(`INSERT INTO inbox_joined (source, key, event, joined_at) VALUES (?,?,?,?)`, e.Source, e.Key, first.ID, in.now().UnixMilli()); err != nil {
 			return channels.Accepted{}, err
 		}
 	}
-	tx.AfterCommit(b.SignalWork)
+	tx.AfterCommit(in.SignalWork)
 	return channels.Accepted{Event: first.ID}, nil
 }
 
 // FlushDebounceTx lists the messages of a conversation that wait for a next one, and makes
 // them due now.
-func (b *Bus) FlushDebounceTx(tx *store.Tx, session string) (events []string, err error) {
+func (in *Inbox) FlushDebounceTx(tx *store.Tx, session string) (events []string, err error) {
 	rows, err := tx.Query(`UPDATE inbox INDEXED BY inbox_open SET settle_until = 0, not_before = ?
 		WHERE state IN ('pending', 'claimed') AND lane = ? AND state = 'pending' AND settle_until > 0 RETURNING id`, resumed, session)
 	if err != nil {
@@ -127,7 +127,7 @@ func (b *Bus) FlushDebounceTx(tx *store.Tx, session string) (events []string, er
 		}
 		events = append(events, id)
 	}
-	tx.AfterCommit(b.SignalWork)
+	tx.AfterCommit(in.SignalWork)
 	return events, rows.Err()
 }
 
@@ -145,8 +145,8 @@ func joinedTx(tx *store.Tx, e Event) (event string, err error) {
 
 // FindCoalesced returns the event of an earlier message with this key, also if it was merged into
 // another event.
-func (b *Bus) FindCoalesced(ctx context.Context, source, key string) (event string, err error) {
-	err = b.db.Read().QueryRowContext(ctx, `SELECT id FROM inbox WHERE source = ?1 AND key = ?2
+func (in *Inbox) FindCoalesced(ctx context.Context, source, key string) (event string, err error) {
+	err = in.db.Read().QueryRowContext(ctx, `SELECT id FROM inbox WHERE source = ?1 AND key = ?2
 		UNION ALL SELECT event FROM inbox_joined WHERE source = ?1 AND key = ?2 LIMIT 1`, source, key).Scan(&event)
 	if errors.Is(err, sql.ErrNoRows) {
 		return "", nil

@@ -28,7 +28,7 @@ func said(sender, key, text string) bus.Event {
 func (f *fixture) join(e bus.Event, settle time.Duration) (acc channels.Accepted) {
 	f.t.Helper()
 	f.write(func(tx *store.Tx) (err error) {
-		acc, err = f.CoalesceTx(tx, e, settle, merge)
+		acc, err = f.Inbox.CoalesceTx(tx, e, settle, merge)
 		return err
 	})
 	return acc
@@ -37,7 +37,7 @@ func (f *fixture) join(e bus.Event, settle time.Duration) (acc channels.Accepted
 // claimed are the texts of the turns that could begin now.
 func (f *fixture) claimed() (texts []string) {
 	f.t.Helper()
-	evs, _, err := f.Claim(f.t.Context(), 9)
+	evs, _, err := f.Inbox.Claim(f.t.Context(), 9)
 	fatal(f.t, err)
 	for _, e := range evs {
 		texts = append(texts, e.Text)
@@ -62,7 +62,7 @@ func TestMessagesOfOnePersonBecomeOne(t *testing.T) {
 			}
 		}
 	}
-	if got, err := f.FindCoalesced(t.Context(), "push", "2"); err != nil || got != first.Event {
+	if got, err := f.Inbox.FindCoalesced(t.Context(), "push", "2"); err != nil || got != first.Event {
 		t.Errorf("Taken: %q, %v", got, err)
 	}
 	f.now = f.now.Add(1500 * time.Millisecond) // the wait restarted
@@ -73,7 +73,7 @@ func TestMessagesOfOnePersonBecomeOne(t *testing.T) {
 	if late.Event == first.Event {
 		t.Error("a message became a part of a turn that runs")
 	}
-	list, err := f.List(t.Context(), "push:c", "", 10)
+	list, err := f.Inbox.List(t.Context(), "push:c", "", 10)
 	fatal(t, err)
 	if len(list) != 2 {
 		t.Errorf("the inbox lists %d events, want 2", len(list))
@@ -143,15 +143,15 @@ func TestADeliveryKnowsItsMessageAndDraft(t *testing.T) {
 	e.Payload = json.RawMessage(`{"extra":{"id":7},"images":null}`)
 	acc := f.join(e, 0)
 	ctx := t.Context()
-	fatal(t, f.Drafts().KeepDraft(ctx, acc.Event, "push", "c", "m1"))
-	fatal(t, f.Drafts().KeepDraft(ctx, acc.Event, "push", "c", "m2"))
+	fatal(t, f.Outbox.KeepDraft(ctx, acc.Event, "push", "c", "m1"))
+	fatal(t, f.Outbox.KeepDraft(ctx, acc.Event, "push", "c", "m2"))
 	f.restart()
 	answer := out("push", "c", "the answer")
 	answer.Files = []channels.Attachment{{Name: "a.txt", Size: 3, Path: "/x/a"}}
 	f.say(acc.Event, answer, out("push", "d", "elsewhere"))
-	rows, err := f.ClaimDeliveries(ctx, "push", 9)
+	rows, err := f.Outbox.ClaimDeliveries(ctx, "push", 9)
 	fatal(t, err)
-	paths, err := f.AttachedPaths(ctx)
+	paths, err := f.Outbox.AttachedPaths(ctx)
 	fatal(t, err)
 	if len(rows) != 2 || string(rows[0].Cause) != `{"id":7}` || rows[0].Draft != "m2" || len(rows[0].Files) != 1 || rows[1].Cause != nil || rows[1].Draft != "" {
 		t.Fatalf("claimed %+v", rows)
@@ -159,18 +159,18 @@ func TestADeliveryKnowsItsMessageAndDraft(t *testing.T) {
 	if d := cmp.Diff([]string{"/x/a"}, paths); d != "" {
 		t.Error(d)
 	}
-	unsettled, err := f.InFlight(ctx, "push")
+	unsettled, err := f.Outbox.InFlight(ctx, "push")
 	fatal(t, err)
 	if d := cmp.Diff(rows[0].Cause, unsettled[0].Cause); d != "" || unsettled[0].Draft != "m2" {
 		t.Errorf("after a crash: %+v", unsettled[0])
 	}
-	if n, _, err := f.Outbox().(channels.Counter).Queue("push"); err != nil || n != 2 {
+	if n, _, err := f.Outbox.Queue("push"); err != nil || n != 2 {
 		t.Errorf("%d wait, %v", n, err)
 	}
-	fatal(t, f.Delivered(ctx, rows[0].ID, channels.Receipt{}))
-	id, err := f.Drafts().Draft(ctx, acc.Event, "push", "c")
+	fatal(t, f.Outbox.Delivered(ctx, rows[0].ID, channels.Receipt{}))
+	id, err := f.Outbox.Draft(ctx, acc.Event, "push", "c")
 	fatal(t, err)
-	paths, err = f.AttachedPaths(ctx)
+	paths, err = f.Outbox.AttachedPaths(ctx)
 	fatal(t, err)
 	if id != "" || len(paths) != 0 {
 		t.Errorf("after it was delivered: draft %q, files %q", id, paths)
@@ -182,11 +182,11 @@ func TestADeliveryKnowsItsMessageAndDraft(t *testing.T) {
 func TestAQuestionEndsADraft(t *testing.T) {
 	f := newBus(t)
 	acc := f.join(said("ada", "1", "hello"), 0)
-	fatal(t, f.Drafts().KeepDraft(t.Context(), acc.Event, "push", "c", "m1"))
+	fatal(t, f.Outbox.KeepDraft(t.Context(), acc.Event, "push", "c", "m1"))
 	q := out("push", "c", "May I?")
 	q.Kind = channels.Question
 	f.say(acc.Event, q)
-	if id, err := f.Drafts().Draft(t.Context(), acc.Event, "push", "c"); err != nil || id != "" {
+	if id, err := f.Outbox.Draft(t.Context(), acc.Event, "push", "c"); err != nil || id != "" {
 		t.Errorf("the draft is %q, %v", id, err)
 	}
 }

@@ -59,11 +59,18 @@ type Entry struct {
 // ErrEnded reports that the call has already ended: it must not run or be recorded again.
 var ErrEnded = errors.New("the call has already ended")
 
+// Ledger holds the tool calls that started and how they ended.
+type Ledger struct {
+	db    *store.Store
+	now   func() time.Time
+	clean func(string) string
+}
+
 // RecordTx writes the entry, or updates the row of the same call. The arguments and the
 // decision of a started call may change: an external agent may start before it asks. For a call
 // that has ended it returns ErrEnded.
-func (b *Bus) RecordTx(tx *store.Tx, e Entry) error {
-	e.Args, e.Result, e.Data = b.cleanJSON(e.Args), b.clean(e.Result), b.cleanJSON(e.Data)
+func (l *Ledger) RecordTx(tx *store.Tx, e Entry) error {
+	e.Args, e.Result, e.Data = l.cleanJSON(e.Args), l.clean(e.Result), l.cleanJSON(e.Data)
 	res, err := tx.Exec(`INSERT INTO ledger (call, event, session, tool, args, effects, state, decision, code, result, data, source, undo_label, undo, started_at, finished_at, links)
 		VALUES (?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?)
 		ON CONFLICT (call) DO UPDATE SET tool = excluded.tool, args = excluded.args, effects = excluded.effects, decision = excluded.decision, state = excluded.state, code = excluded.code, result = excluded.result, data = excluded.data,
@@ -80,14 +87,26 @@ func (b *Bus) RecordTx(tx *store.Tx, e Entry) error {
 	return nil
 }
 
+// CallIDs lists the tool calls of events.
+func (l *Ledger) CallIDs(q store.Querier, events []string) (out []string, err error) {
+	for _, ev := range events {
+		list, err := queryIDs(q, `SELECT call FROM ledger WHERE event = ? ORDER BY seq`, ev)
+		if err != nil {
+			return nil, err
+		}
+		out = append(out, list...)
+	}
+	return out, nil
+}
+
 // cleanJSON removes credentials from a value. It drops the whole value if the result is not
 // JSON.
-func (b *Bus) cleanJSON(raw json.RawMessage) json.RawMessage {
+func (l *Ledger) cleanJSON(raw json.RawMessage) json.RawMessage {
 	if len(raw) == 0 {
 		return raw
 	}
 	text := string(raw)
-	clean := b.clean(text)
+	clean := l.clean(text)
 	switch {
 	case clean == text:
 		return raw
@@ -120,8 +139,8 @@ func scanEntry(s scanner) (e Entry, err error) {
 	return e, err
 }
 
-func (b *Bus) queryEntries(ctx context.Context, where string, args ...any) ([]Entry, error) {
-	rows, err := b.db.Read().QueryContext(ctx, `SELECT `+entryColumns+` FROM ledger `+where, args...)
+func (l *Ledger) queryEntries(ctx context.Context, where string, args ...any) ([]Entry, error) {
+	rows, err := l.db.Read().QueryContext(ctx, `SELECT `+entryColumns+` FROM ledger `+where, args...)
 	if err != nil {
 		return nil, fmt.Errorf("bus: read the ledger: %w", err)
 	}
@@ -138,18 +157,18 @@ func (b *Bus) queryEntries(ctx context.Context, where string, args ...any) ([]En
 }
 
 // Calls returns the calls of an event in order.
-func (b *Bus) Calls(ctx context.Context, event string) ([]Entry, error) {
-	return b.queryEntries(ctx, `WHERE event = ? ORDER BY seq`, event)
+func (l *Ledger) Calls(ctx context.Context, event string) ([]Entry, error) {
+	return l.queryEntries(ctx, `WHERE event = ? ORDER BY seq`, event)
 }
 
 // EffectfulCalls returns the successful calls with effects of a session, among the last n of the
 // entire ledger.
-func (b *Bus) EffectfulCalls(ctx context.Context, session string, n int) ([]Entry, error) {
-	return b.queryEntries(ctx, `WHERE seq > (SELECT max(seq) FROM ledger) - ? AND session = ? AND state = 'done' AND effects <> 'read' ORDER BY seq DESC`, n, session)
+func (l *Ledger) EffectfulCalls(ctx context.Context, session string, n int) ([]Entry, error) {
+	return l.queryEntries(ctx, `WHERE seq > (SELECT max(seq) FROM ledger) - ? AND session = ? AND state = 'done' AND effects <> 'read' ORDER BY seq DESC`, n, session)
 }
 
 // CallsIn is Calls within a transaction.
-func (b *Bus) CallsIn(q store.Querier, event string) ([]Entry, error) {
+func (l *Ledger) CallsIn(q store.Querier, event string) ([]Entry, error) {
 	rows, err := q.Query(`SELECT `+entryColumns+` FROM ledger WHERE event = ? ORDER BY seq`, event)
 	if err != nil {
 		return nil, fmt.Errorf("bus: read the ledger: %w", err)
@@ -167,8 +186,8 @@ func (b *Bus) CallsIn(q store.Querier, event string) ([]Entry, error) {
 }
 
 // Call returns one call.
-func (b *Bus) Call(ctx context.Context, call string) (Entry, error) {
-	e, err := scanEntry(b.db.Read().QueryRowContext(ctx, `SELECT `+entryColumns+` FROM ledger WHERE call = ?`, call))
+func (l *Ledger) Call(ctx context.Context, call string) (Entry, error) {
+	e, err := scanEntry(l.db.Read().QueryRowContext(ctx, `SELECT `+entryColumns+` FROM ledger WHERE call = ?`, call))
 	if errors.Is(err, sql.ErrNoRows) {
 		return e, fmt.Errorf("call %q: %w", call, ErrNotFound)
 	}
@@ -177,8 +196,8 @@ func (b *Bus) Call(ctx context.Context, call string) (Entry, error) {
 
 // FindCreator finds the first call that created or changed the row with an id, by its result. It
 // searches the whole ledger: use it for explanations, not in a turn.
-func (b *Bus) FindCreator(ctx context.Context, id string) (e Entry, found bool, err error) {
-	list, err := b.queryEntries(ctx, `WHERE state = 'done' AND effects <> 'read' AND data IS NOT NULL AND instr(CAST(data AS TEXT), ?) > 0 ORDER BY seq LIMIT 1`, `"id":"`+id+`"`)
+func (l *Ledger) FindCreator(ctx context.Context, id string) (e Entry, found bool, err error) {
+	list, err := l.queryEntries(ctx, `WHERE state = 'done' AND effects <> 'read' AND data IS NOT NULL AND instr(CAST(data AS TEXT), ?) > 0 ORDER BY seq LIMIT 1`, `"id":"`+id+`"`)
 	if err != nil || len(list) == 0 {
 		return e, false, err
 	}

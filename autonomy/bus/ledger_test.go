@@ -17,7 +17,7 @@ func TestTheLedgerKeepsWhatEnded(t *testing.T) {
 	ctx := t.Context()
 	entry := bus.Entry{Call: "c1", Event: "e", Session: "s", Tool: "send", Args: []byte(`{"a":1}`), Effects: "send", State: bus.CallStarted, Decision: "allow: x", StartedAt: f.now}
 	record := func(e bus.Entry) error {
-		return f.store.Write(ctx, func(tx *store.Tx) error { return f.RecordTx(tx, e) })
+		return f.store.Write(ctx, func(tx *store.Tx) error { return f.Ledger.RecordTx(tx, e) })
 	}
 	fatal(t, record(entry))
 	done := entry
@@ -31,34 +31,34 @@ func TestTheLedgerKeepsWhatEnded(t *testing.T) {
 			t.Errorf("%s after done: %v", state, err)
 		}
 	}
-	got, err := f.Call(ctx, "c1")
+	got, err := f.Ledger.Call(ctx, "c1")
 	fatal(t, err)
 	if diff := cmp.Diff(done, got); diff != "" {
 		t.Error(diff)
 	}
-	if _, err := f.Call(ctx, "c2"); !errors.Is(err, bus.ErrNotFound) {
+	if _, err := f.Ledger.Call(ctx, "c2"); !errors.Is(err, bus.ErrNotFound) {
 		t.Error(err)
 	}
 	second := done
 	second.Call = "c2"
 	fatal(t, record(second))
-	list, err := f.Undoable(ctx, 9)
+	list, err := f.Ledger.Undoable(ctx, 9)
 	if err != nil || len(list) != 2 || list[0].Call != "c2" {
 		t.Fatalf("undoable: %v, %v", list, err)
 	}
 	for _, want := range []bool{true, false} {
 		f.write(func(tx *store.Tx) error {
-			first, err := f.UndoneTx(tx, "c2", "e9")
+			first, err := f.Ledger.UndoneTx(tx, "c2", "e9")
 			if first != want {
 				t.Errorf("undone: %v, want %v", first, want)
 			}
 			return err
 		})
 	}
-	if list, err = f.Undoable(ctx, 9); err != nil || len(list) != 1 || list[0].Call != "c1" {
+	if list, err = f.Ledger.Undoable(ctx, 9); err != nil || len(list) != 1 || list[0].Call != "c1" {
 		t.Errorf("undoable: %v, %v", list, err)
 	}
-	if calls, err := f.Calls(ctx, "e"); err != nil || len(calls) != 2 || calls[0].Call != "c1" {
+	if calls, err := f.Ledger.Calls(ctx, "e"); err != nil || len(calls) != 2 || calls[0].Call != "c1" {
 		t.Errorf("calls: %v, %v", calls, err)
 	}
 }

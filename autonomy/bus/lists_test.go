@@ -27,19 +27,19 @@ func TestLists(t *testing.T) {
 		}
 		return out
 	}
-	f.want("newest first", names(f.List(t.Context(), "", "", 3)), ids[4], ids[3], ids[2])
-	f.want("before", names(f.List(t.Context(), "", ids[2], 3)), ids[1], ids[0])
-	f.want("of one session", names(f.List(t.Context(), "s1", "", 9)), ids[3], ids[1])
-	f.want("before an unknown one", names(f.List(t.Context(), "", "nobody", 9)))
-	session, channel, chat, err := f.LastOwnerSession(t.Context())
+	f.want("newest first", names(f.Inbox.List(t.Context(), "", "", 3)), ids[4], ids[3], ids[2])
+	f.want("before", names(f.Inbox.List(t.Context(), "", ids[2], 3)), ids[1], ids[0])
+	f.want("of one session", names(f.Inbox.List(t.Context(), "s1", "", 9)), ids[3], ids[1])
+	f.want("before an unknown one", names(f.Inbox.List(t.Context(), "", "nobody", 9)))
+	session, channel, chat, err := f.Owner.LastSession(t.Context())
 	if err != nil || session != "s0" || channel != "web" || chat != "4" {
 		t.Errorf("last session %q %q %q, %v", session, channel, chat, err)
 	}
-	if _, err := f.Event(t.Context(), "nobody"); !errors.Is(err, bus.ErrNotFound) {
+	if _, err := f.Inbox.Event(t.Context(), "nobody"); !errors.Is(err, bus.ErrNotFound) {
 		t.Errorf("unknown event: %v", err)
 	}
 	f.claim(1)
-	counts, err := f.CountByState(t.Context())
+	counts, err := f.Inbox.CountByState(t.Context())
 	fatal(t, err)
 	if diff := cmp.Diff(map[bus.State]int{bus.Pending: 4, bus.Claimed: 1}, counts); diff != "" {
 		t.Error(diff)
@@ -62,14 +62,14 @@ func TestDeliveryLists(t *testing.T) {
 		return out
 	}
 	ctx := t.Context()
-	f.want("newest first", texts(f.Deliveries(ctx, "", "", "", 2)), "3", "2")
-	f.want("older", texts(f.Deliveries(ctx, "", "", f.row("2").ID, 9)), "1", "0")
-	f.want("of a session and state", texts(f.Deliveries(ctx, "s1", "sent", "", 9)), "3", "1")
-	f.want("of another state", texts(f.Deliveries(ctx, "", "dead", "", 9)))
-	if e, err := f.DeliveryEvent(ctx, f.row("2").ID); err != nil || e != "e2" {
+	f.want("newest first", texts(f.Outbox.Deliveries(ctx, "", "", "", 2)), "3", "2")
+	f.want("older", texts(f.Outbox.Deliveries(ctx, "", "", f.row("2").ID, 9)), "1", "0")
+	f.want("of a session and state", texts(f.Outbox.Deliveries(ctx, "s1", "sent", "", 9)), "3", "1")
+	f.want("of another state", texts(f.Outbox.Deliveries(ctx, "", "dead", "", 9)))
+	if e, err := f.Outbox.DeliveryEvent(ctx, f.row("2").ID); err != nil || e != "e2" {
 		t.Errorf("event %q, %v", e, err)
 	}
-	if _, err := f.DeliveryEvent(ctx, "nobody"); !errors.Is(err, bus.ErrNotFound) {
+	if _, err := f.Outbox.DeliveryEvent(ctx, "nobody"); !errors.Is(err, bus.ErrNotFound) {
 		t.Error(err)
 	}
 }
@@ -96,7 +96,7 @@ func TestNotices(t *testing.T) {
 	notice("s", "three")
 	second := message()
 	texts := func(event string, n int) (out []string) {
-		ns, err := f.Notices(t.Context(), "s", event, n)
+		ns, err := f.Outbox.Notices(t.Context(), "s", event, n)
 		fatal(t, err)
 		for _, n := range ns {
 			out = append(out, n.Text)

@@ -115,7 +115,7 @@ func (f *fixture) step(m *model, r *rand.Rand) {
 	default: // the process dies
 		f.restart()
 		m.served, m.serial = map[string]int{}, 0
-		_, err := f.Recover(f.t.Context())
+		_, err := f.Inbox.Recover(f.t.Context())
 		fatal(f.t, err)
 		for _, e := range m.list {
 			if e.state == bus.Claimed {
@@ -137,7 +137,7 @@ func (f *fixture) stepPut(m *model, r *rand.Rand) {
 	if r.IntN(4) == 0 {
 		e.NotBefore = f.now.Add(time.Duration(r.IntN(120)) * time.Second)
 	}
-	acc, err := f.Put(f.t.Context(), e)
+	acc, err := f.Inbox.Put(f.t.Context(), e)
 	fatal(f.t, err)
 	first := slices.IndexFunc(m.list, func(o *modelled) bool { return e.Key != "" && o.key == e.Key })
 	if acc.Repeated != (first >= 0) || (first >= 0 && m.list[first].id != acc.Event) {
@@ -177,21 +177,21 @@ func (f *fixture) stepEnd(m *model, r *rand.Rand) {
 		return
 	}
 	if state == bus.Pending {
-		f.write(func(tx *store.Tx) error { return f.ResumeTx(tx, e.id) })
+		f.write(func(tx *store.Tx) error { return f.Inbox.ResumeTx(tx, e.id) })
 		e.notBefore = time.Time{}
 		return
 	}
 	at := f.now.Add(time.Duration(r.IntN(60)) * time.Second)
 	switch r.IntN(4) {
 	case 0:
-		f.write(func(tx *store.Tx) error { return f.SuspendTx(tx, e.id, at) })
+		f.write(func(tx *store.Tx) error { return f.Inbox.SuspendTx(tx, e.id, at) })
 		e.state, e.attempts, e.notBefore = bus.Pending, e.attempts-1, at
 	case 1:
-		fatal(f.t, f.Release(f.t.Context(), e.id))
+		fatal(f.t, f.Inbox.Release(f.t.Context(), e.id))
 		e.state, e.attempts, e.notBefore = bus.Pending, e.attempts-1, time.Time{}
 	case 2:
 		f.write(func(tx *store.Tx) error {
-			dead, err := f.FailTx(tx, f.get(e.id), "x", at, false)
+			dead, err := f.Inbox.FailTx(tx, f.get(e.id), "x", at, false)
 			if dead != (e.attempts >= bus.MaxAttempts) {
 				f.t.Errorf("dead: %v after %d attempts", dead, e.attempts)
 			}

@@ -19,12 +19,12 @@ func out(channel, chat, text string) bus.OutboxItem {
 
 func (f *fixture) say(event string, outs ...bus.OutboxItem) {
 	f.t.Helper()
-	f.write(func(tx *store.Tx) error { return f.EnqueueTx(tx, event, outs...) })
+	f.write(func(tx *store.Tx) error { return f.Outbox.EnqueueTx(tx, event, outs...) })
 }
 
 func (f *fixture) take(channel string, n int) (texts []string) {
 	f.t.Helper()
-	ds, err := f.ClaimDeliveries(f.t.Context(), channel, n)
+	ds, err := f.Outbox.ClaimDeliveries(f.t.Context(), channel, n)
 	fatal(f.t, err)
 	for _, d := range ds {
 		texts = append(texts, d.Text)
@@ -35,7 +35,7 @@ func (f *fixture) take(channel string, n int) (texts []string) {
 // row finds a delivery by its text.
 func (f *fixture) row(text string) bus.Delivery {
 	f.t.Helper()
-	ds, err := f.Deliveries(f.t.Context(), "", "", "", 100)
+	ds, err := f.Outbox.Deliveries(f.t.Context(), "", "", "", 100)
 	fatal(f.t, err)
 	for _, d := range ds {
 		if d.Text == text {
@@ -52,11 +52,11 @@ func TestDeliveriesAreTakenInOrderOnePerChat(t *testing.T) {
 	f.say("e2", out("push", "a", "a3"), out("push2", "a", "elsewhere"))
 	f.want("one per chat", f.take("push", 9), "a1", "b1")
 	f.want("busy chats", f.take("push", 9))
-	fatal(t, f.Delivered(t.Context(), f.row("a1").ID, channels.Receipt{}))
+	fatal(t, f.Outbox.Delivered(t.Context(), f.row("a1").ID, channels.Receipt{}))
 	f.want("the next of a", f.take("push", 9), "a2")
-	fatal(t, f.Retry(t.Context(), f.row("a2").ID, f.now.Add(time.Minute), "down", true))
+	fatal(t, f.Outbox.Retry(t.Context(), f.row("a2").ID, f.now.Add(time.Minute), "down", true))
 	f.want("a failure holds its chat", f.take("push", 9))
-	at, ok, err := f.NextDelivery(t.Context(), "push")
+	at, ok, err := f.Outbox.NextDelivery(t.Context(), "push")
 	if err != nil || !ok || !at.Equal(f.now.Add(time.Minute)) {
 		t.Errorf("next at %v %v %v; what waits behind a failure does not count", at, ok, err)
 	}
@@ -65,12 +65,12 @@ func TestDeliveriesAreTakenInOrderOnePerChat(t *testing.T) {
 	if d := f.row("a2"); d.Attempts != 2 || !d.MaybeRepeated || d.Error != "down" || d.State != channels.Sending {
 		t.Errorf("%+v", d)
 	}
-	fatal(t, f.DeadLetter(t.Context(), f.row("a2").ID, "blocked"))
+	fatal(t, f.Outbox.DeadLetter(t.Context(), f.row("a2").ID, "blocked"))
 	f.want("past a dead one", f.take("push", 9), "a3")
 	for _, text := range []string{"a3", "b1"} {
-		fatal(t, f.Delivered(t.Context(), f.row(text).ID, channels.Receipt{}))
+		fatal(t, f.Outbox.Delivered(t.Context(), f.row(text).ID, channels.Receipt{}))
 	}
-	if _, ok, err := f.NextDelivery(t.Context(), "push"); ok || err != nil {
+	if _, ok, err := f.Outbox.NextDelivery(t.Context(), "push"); ok || err != nil {
 		t.Errorf("something is still to be sent: %v", err)
 	}
 	f.want("the other channel", f.take("push2", 9), "elsewhere")
@@ -92,7 +92,7 @@ func TestGuestsComeLast(t *testing.T) {
 	f.say("o", out("push", "me", "to the owner"))
 	var got []string
 	for range 4 {
-		ds, err := f.ClaimDeliveries(t.Context(), "push", 1)
+		ds, err := f.Outbox.ClaimDeliveries(t.Context(), "push", 1)
 		fatal(t, err)
 		for _, d := range ds {
 			got = append(got, fmt.Sprint(d.Text, " ", d.Guest))
@@ -132,8 +132,8 @@ func TestAPulledTextIsThereAtOnce(t *testing.T) {
 func TestTheFirstWordAboutADeliveryCounts(t *testing.T) {
 	ctx := t.Context()
 	ends := map[string]func(f *fixture, id string) error{
-		"sent": func(f *fixture, id string) error { return f.Delivered(ctx, id, channels.Receipt{}) },
-		"dead": func(f *fixture, id string) error { return f.DeadLetter(ctx, id, "blocked") },
+		"sent": func(f *fixture, id string) error { return f.Outbox.Delivered(ctx, id, channels.Receipt{}) },
+		"dead": func(f *fixture, id string) error { return f.Outbox.DeadLetter(ctx, id, "blocked") },
 	}
 	for state, end := range ends {
 		t.Run(state, func(t *testing.T) {
@@ -145,12 +145,12 @@ func TestTheFirstWordAboutADeliveryCounts(t *testing.T) {
 			for _, again := range ends {
 				fatal(t, again(f, id))
 			}
-			fatal(t, f.Retry(ctx, id, f.now, "x", true))
+			fatal(t, f.Outbox.Retry(ctx, id, f.now, "x", true))
 			if d := f.row("hello"); string(d.State) != state || d.MaybeRepeated {
 				t.Errorf("%+v", d)
 			}
 			f.want("taken again", f.take("push", 9))
-			told, err := f.Deliveries(ctx, "", "", "", 9)
+			told, err := f.Outbox.Deliveries(ctx, "", "", "", 9)
 			fatal(t, err)
 			want := map[string]int{"sent": 1, "dead": 2}[state]
 			if len(told) != want {
@@ -158,7 +158,7 @@ func TestTheFirstWordAboutADeliveryCounts(t *testing.T) {
 			}
 		})
 	}
-	if err := newBus(t).Delivered(ctx, "nobody", channels.Receipt{}); !errors.Is(err, bus.ErrNotFound) {
+	if err := newBus(t).Outbox.Delivered(ctx, "nobody", channels.Receipt{}); !errors.Is(err, bus.ErrNotFound) {
 		t.Errorf("unknown row: %v", err)
 	}
 }
@@ -173,11 +173,11 @@ func TestTheOwnerIsToldOnceOfWhatCouldNotBeDelivered(t *testing.T) {
 	f.say(id, o, status)
 	for range 2 {
 		f.take("push", 1)
-		ds, err := f.Deliveries(t.Context(), "", "sending", "", 1)
+		ds, err := f.Outbox.Deliveries(t.Context(), "", "sending", "", 1)
 		fatal(t, err)
-		fatal(t, f.DeadLetter(t.Context(), ds[0].ID, "the bot was blocked"))
+		fatal(t, f.Outbox.DeadLetter(t.Context(), ds[0].ID, "the bot was blocked"))
 	}
-	ds, err := f.EventDeliveries(t.Context(), id)
+	ds, err := f.Outbox.EventDeliveries(t.Context(), id)
 	fatal(t, err)
 	if len(ds) != 3 {
 		t.Fatalf("%d rows: a status is not worth a word", len(ds))
@@ -198,12 +198,12 @@ func TestUnsettledAfterACrash(t *testing.T) {
 	f.say("e", out("push", "a", "one"), out("push", "b", "two"), out("push2", "a", "three"))
 	f.take("push", 1)
 	f.restart()
-	ds, err := f.InFlight(t.Context(), "push")
+	ds, err := f.Outbox.InFlight(t.Context(), "push")
 	if err != nil || len(ds) != 1 || ds[0].Text != "one" {
 		t.Fatalf("%v, %v", ds, err)
 	}
-	fatal(t, f.Retry(t.Context(), ds[0].ID, f.now, "cut off", true))
-	got, err := f.ClaimDeliveries(t.Context(), "push", 9)
+	fatal(t, f.Outbox.Retry(t.Context(), ds[0].ID, f.now, "cut off", true))
+	got, err := f.Outbox.ClaimDeliveries(t.Context(), "push", 9)
 	if err != nil || len(got) != 2 || !got[0].MaybeRepeated || got[1].MaybeRepeated {
 		t.Errorf("%+v, %v", got, err)
 	}
@@ -219,16 +219,16 @@ func TestOutboxWakes(t *testing.T) {
 			return false
 		}
 	}
-	door := f.Outbox().Wake("push")
+	door := f.Outbox.Wake("push")
 	if woken(door) {
 		t.Error("woken by nothing")
 	}
 	f.say("e", out("push", "a", "one"), out("push", "a", "two"))
-	if !woken(door) || woken(door) || woken(f.DeliverySignal("push2")) {
+	if !woken(door) || woken(door) || woken(f.Outbox.Wake("push2")) {
 		t.Error("not woken once")
 	}
 	f.take("push", 1)
-	fatal(t, f.Delivered(t.Context(), f.row("one").ID, channels.Receipt{}))
+	fatal(t, f.Outbox.Delivered(t.Context(), f.row("one").ID, channels.Receipt{}))
 	if !woken(door) {
 		t.Error("the end of one does not wake for the next")
 	}

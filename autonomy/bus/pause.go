@@ -27,19 +27,27 @@ const resumed = 1
 // EndlessPause is the end of an unlimited pause.
 func EndlessPause() time.Time { return time.Date(9999, 1, 1, 0, 0, 0, 0, time.UTC) }
 
-// Pause stops background work until then: events of watchers, schedules, goals and webhooks
+// Pause stops background work for a time.
+type Pause struct {
+	db    *store.Store
+	now   func() time.Time
+	inbox *Inbox
+	feed  *Feed
+}
+
+// Start stops background work until then: events of watchers, schedules, goals and webhooks
 // wait, also across restarts. Events in progress continue.
-func (b *Bus) Pause(ctx context.Context, until time.Time) error { return b.setPause(ctx, until) }
+func (p *Pause) Start(ctx context.Context, until time.Time) error { return p.setEnd(ctx, until) }
 
-// Unpause ends the pause.
-func (b *Bus) Unpause(ctx context.Context) error { return b.setPause(ctx, time.Time{}) }
+// End ends the pause.
+func (p *Pause) End(ctx context.Context) error { return p.setEnd(ctx, time.Time{}) }
 
-func (b *Bus) setPause(ctx context.Context, until time.Time) error {
-	err := b.db.Write(ctx, func(tx *store.Tx) error {
+func (p *Pause) setEnd(ctx context.Context, until time.Time) error {
+	err := p.db.Write(ctx, func(tx *store.Tx) error {
 		_, err := tx.Exec(`UPDATE pause SET until = ?`, store.Millis(until))
 		tx.AfterCommit(func() {
-			b.SignalWork()
-			b.Feed.Publish("pause", "", "", map[string]any{"until": until})
+			p.inbox.SignalWork()
+			p.feed.Publish("pause", "", "", map[string]any{"until": until})
 		})
 		return err
 	})
@@ -49,12 +57,12 @@ func (b *Bus) setPause(ctx context.Context, until time.Time) error {
 	return nil
 }
 
-// Paused returns the end of the current pause.
-func (b *Bus) Paused(ctx context.Context) (until time.Time, on bool, err error) {
+// Current returns the end of the current pause.
+func (p *Pause) Current(ctx context.Context) (until time.Time, on bool, err error) {
 	var ms int64
-	if err := b.db.Reader(ctx).QueryRow(`SELECT until FROM pause`).Scan(&ms); err != nil {
+	if err := p.db.Reader(ctx).QueryRow(`SELECT until FROM pause`).Scan(&ms); err != nil {
 		return until, false, fmt.Errorf("bus: pause: %w", err)
 	}
 	until = store.Time(ms)
-	return until, until.After(b.now()), nil
+	return until, until.After(p.now()), nil
 }

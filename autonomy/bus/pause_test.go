@@ -11,7 +11,7 @@ import (
 func TestPause(t *testing.T) {
 	f := newBus(t)
 	until := f.now.Add(time.Hour)
-	if err := f.Pause(t.Context(), until); err != nil {
+	if err := f.Pause.Start(t.Context(), until); err != nil {
 		t.Fatal(err)
 	}
 	f.restart() // it outlives the process
@@ -31,16 +31,16 @@ func TestPause(t *testing.T) {
 	if !next.Equal(until) {
 		t.Errorf("looks again at %v, not %v", next, until)
 	}
-	f.write(func(tx *store.Tx) error { return f.ResumeTx(tx, goal) })
+	f.write(func(tx *store.Tx) error { return f.Inbox.ResumeTx(tx, goal) })
 	got, _ = f.claim(99)
 	f.want("what he answered", got, goal)
-	if err := f.Release(t.Context(), goal); err != nil {
+	if err := f.Inbox.Release(t.Context(), goal); err != nil {
 		t.Fatal(err)
 	}
 	got, _ = f.claim(99)
 	f.want("what an end of Hob cut short", got, goal)
 	f.restart()
-	if _, err := f.Recover(t.Context()); err != nil {
+	if _, err := f.Inbox.Recover(t.Context()); err != nil {
 		t.Fatal(err)
 	}
 	got, _ = f.claim(99)
@@ -48,22 +48,22 @@ func TestPause(t *testing.T) {
 	if e := f.get(goal); !e.NotBefore.IsZero() {
 		t.Errorf("shown as waiting until %v", e.NotBefore)
 	}
-	if at, on, err := f.Paused(t.Context()); err != nil || !on || !at.Equal(until) {
+	if at, on, err := f.Pause.Current(t.Context()); err != nil || !on || !at.Equal(until) {
 		t.Errorf("paused %v until %v, %v", on, at, err)
 	}
-	if err := f.Unpause(t.Context()); err != nil {
+	if err := f.Pause.End(t.Context()); err != nil {
 		t.Fatal(err)
 	}
 	got, _ = f.claim(99)
 	f.want("all the rest, once it is over", got, mail, hook, brief, odd)
-	if err := f.Pause(t.Context(), until); err != nil {
+	if err := f.Pause.Start(t.Context(), until); err != nil {
 		t.Fatal(err)
 	}
 	late := fire(bus.Watcher, "late", `{}`)
 	f.now = until
 	got, _ = f.claim(99)
 	f.want("a pause ends automatically", got, late)
-	if _, on, err := f.Paused(t.Context()); err != nil || on {
+	if _, on, err := f.Pause.Current(t.Context()); err != nil || on {
 		t.Error("it is not over", err)
 	}
 }

@@ -18,7 +18,7 @@ func (f *fixture) send(event, chat, text string) bus.Delivery {
 	f.write(func(tx *store.Tx) (err error) {
 		o := out("push", chat, text)
 		o.NotBefore = f.now.Add(10 * time.Second)
-		d, err = f.SendTx(tx, event, o)
+		d, err = f.Outbox.SendTx(tx, event, o)
 		return err
 	})
 	return d
@@ -27,7 +27,7 @@ func (f *fixture) send(event, chat, text string) bus.Delivery {
 func (f *fixture) callBack(id string) (d bus.Delivery, err error) {
 	f.t.Helper()
 	f.write(func(tx *store.Tx) error {
-		d, err = f.CancelSendTx(tx, id, "the owner says so")
+		d, err = f.Outbox.CancelSendTx(tx, id, "the owner says so")
 		return nil
 	})
 	return d, err
@@ -41,8 +41,8 @@ func TestASendWaitsAndHoldsNobodyUp(t *testing.T) {
 	}
 	f.say("e1", out("push", "c", "a reply in the same chat"))
 	f.want("meanwhile", f.take("push", 9), "a reply in the same chat")
-	fatal(t, f.Delivered(t.Context(), f.row("a reply in the same chat").ID, channels.Receipt{}))
-	at, ok, err := f.NextDelivery(t.Context(), "push")
+	fatal(t, f.Outbox.Delivered(t.Context(), f.row("a reply in the same chat").ID, channels.Receipt{}))
+	at, ok, err := f.Outbox.NextDelivery(t.Context(), "push")
 	if err != nil || !ok || !at.Equal(f.now.Add(10*time.Second)) {
 		t.Errorf("next at %v %v %v", at, ok, err)
 	}
@@ -88,10 +88,12 @@ func TestASendIsCalledBack(t *testing.T) {
 }
 
 func (f *fixture) again(id string) {
-	fatal(f.t, f.Retry(f.t.Context(), id, f.now.Add(time.Minute), "down", false))
+	fatal(f.t, f.Outbox.Retry(f.t.Context(), id, f.now.Add(time.Minute), "down", false))
 }
 
-func (f *fixture) arrived(id string) { fatal(f.t, f.Delivered(f.t.Context(), id, channels.Receipt{})) }
+func (f *fixture) arrived(id string) {
+	fatal(f.t, f.Outbox.Delivered(f.t.Context(), id, channels.Receipt{}))
+}
 
 // A reply cannot be cancelled, and a text to another person never goes to the owner if its
 // channel is missing.
@@ -105,7 +107,7 @@ func TestOnlySendsAreCalledBackAndGoWhereTheyBelong(t *testing.T) {
 		t.Errorf("unknown: %v", err)
 	}
 	f.write(func(tx *store.Tx) error {
-		if _, err := f.SendTx(tx, "e", out("web", "", "to a friend")); !errors.Is(err, bus.ErrNoWay) {
+		if _, err := f.Outbox.SendTx(tx, "e", out("web", "", "to a friend")); !errors.Is(err, bus.ErrNoWay) {
 			t.Errorf("a channel whose clients pull: %v", err)
 		}
 		return nil
@@ -124,7 +126,7 @@ func TestTheOwnersOwnChats(t *testing.T) {
 	put("push:4", "4", provenance.Outside, `{}`)
 	put("push:5:me", "5", provenance.Owner, `{"shared":true}`)
 	for chat, want := range map[string]bool{"1": true, "2": false, "3": false, "4": false, "5": false, "6": false, "": false} {
-		if sender, got, err := f.OwnersChat(t.Context(), "push", chat); err != nil || got != want || got && sender != "me" {
+		if sender, got, err := f.Owner.PrivateChatSender(t.Context(), "push", chat); err != nil || got != want || got && sender != "me" {
 			t.Errorf("chat %s: %q %v %v", chat, sender, got, err)
 		}
 	}

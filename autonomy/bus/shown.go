@@ -87,14 +87,14 @@ func partsOf(receipt string) []string {
 }
 
 // Questions lists the newest texts that put questions, newest first.
-func (b *Bus) Questions(ctx context.Context) ([]Question, error) {
-	return scanQuestions(b.db.Read().QueryContext(ctx, `SELECT `+questionColumns+` FROM outbox INDEXED BY outbox_asks WHERE asks <> '' ORDER BY seq DESC LIMIT ?`, maxQuestions))
+func (box *Outbox) Questions(ctx context.Context) ([]Question, error) {
+	return scanQuestions(box.db.Read().QueryContext(ctx, `SELECT `+questionColumns+` FROM outbox INDEXED BY outbox_asks WHERE asks <> '' ORDER BY seq DESC LIMIT ?`, maxQuestions))
 }
 
 // ShownTo returns when a client has displayed a text, and the position then.
-func (b *Bus) ShownTo(ctx context.Context, delivery, client string) (at time.Time, p Position, shown bool, err error) {
+func (box *Outbox) ShownTo(ctx context.Context, delivery, client string) (at time.Time, p Position, shown bool, err error) {
 	var ms int64
-	err = b.db.Read().QueryRowContext(ctx, `SELECT shown_at, inbox_seq, outbox_seq FROM outbox_shown WHERE delivery = ? AND client = ?`, delivery, client).Scan(&ms, &p.Inbox, &p.Outbox)
+	err = box.db.Read().QueryRowContext(ctx, `SELECT shown_at, inbox_seq, outbox_seq FROM outbox_shown WHERE delivery = ? AND client = ?`, delivery, client).Scan(&ms, &p.Inbox, &p.Outbox)
 	if errors.Is(err, sql.ErrNoRows) {
 		return at, p, false, nil
 	}
@@ -115,18 +115,18 @@ type Display struct {
 
 // MarkShown records that a client has displayed texts with questions. It ignores other texts.
 // ErrNotFound: the delivery does not exist.
-func (b *Bus) MarkShown(ctx context.Context, client string, d Display) error {
+func (box *Outbox) MarkShown(ctx context.Context, client string, d Display) error {
 	if client == "" {
 		return nil
 	}
-	known, err := b.isKnownDelivery(ctx, d.Delivery)
+	known, err := box.isKnownDelivery(ctx, d.Delivery)
 	if err != nil {
 		return err
 	}
 	if !known {
 		return fmt.Errorf("delivery %q: %w", d.Delivery, ErrNotFound)
 	}
-	list, err := b.Questions(ctx)
+	list, err := box.Questions(ctx)
 	if err != nil {
 		return err
 	}
@@ -143,8 +143,8 @@ func (b *Bus) MarkShown(ctx context.Context, client string, d Display) error {
 	if d.Again {
 		conflict = `DO UPDATE SET shown_at = excluded.shown_at, inbox_seq = excluded.inbox_seq, outbox_seq = excluded.outbox_seq`
 	}
-	return b.db.Write(ctx, func(tx *store.Tx) error {
-		now := b.now()
+	return box.db.Write(ctx, func(tx *store.Tx) error {
+		now := box.now()
 		if _, err := tx.Exec(`DELETE FROM outbox_shown WHERE shown_at < ?`, now.Add(-keepShown).UnixMilli()); err != nil {
 			return fmt.Errorf("bus: shown: %w", err)
 		}
@@ -174,21 +174,21 @@ func (d Display) isShowing(q Question) bool {
 	return false
 }
 
-func (b *Bus) isKnownDelivery(ctx context.Context, delivery string) (known bool, err error) {
+func (box *Outbox) isKnownDelivery(ctx context.Context, delivery string) (known bool, err error) {
 	if delivery == "" {
 		return true, nil
 	}
-	err = b.db.Read().QueryRowContext(ctx, `SELECT EXISTS (SELECT 1 FROM outbox WHERE id = ?)`, delivery).Scan(&known)
+	err = box.db.Read().QueryRowContext(ctx, `SELECT EXISTS (SELECT 1 FROM outbox WHERE id = ?)`, delivery).Scan(&known)
 	return known, err
 }
 
 // RemoveDisplay removes a display that did not reach its client.
-func (b *Bus) RemoveDisplay(ctx context.Context, client string, d Display) error {
-	list, err := b.Questions(ctx)
+func (box *Outbox) RemoveDisplay(ctx context.Context, client string, d Display) error {
+	list, err := box.Questions(ctx)
 	if err != nil {
 		return err
 	}
-	return b.db.Write(ctx, func(tx *store.Tx) error {
+	return box.db.Write(ctx, func(tx *store.Tx) error {
 		for _, q := range list {
 			if !d.isShowing(q) {
 				continue
@@ -210,8 +210,8 @@ type Passed struct {
 
 // PassedSince lists the messages of Hob and the owner after a position, up to the event before (all
 // if it is unknown). whole is false if there are more than it reads.
-func (b *Bus) PassedSince(ctx context.Context, p Position, before string) (out []Passed, whole bool, err error) {
-	rows, err := b.db.Read().QueryContext(ctx, `SELECT id, session, channel, chat, kind, created_at FROM outbox
+func (box *Outbox) PassedSince(ctx context.Context, p Position, before string) (out []Passed, whole bool, err error) {
+	rows, err := box.db.Read().QueryContext(ctx, `SELECT id, session, channel, chat, kind, created_at FROM outbox
 		WHERE seq > ?1 AND state NOT IN ('queued', 'cancelled')
 		UNION ALL SELECT id, session, channel, chat, '', received_at FROM inbox
 		WHERE seq > ?2 AND kind = ?3 AND provenance = ?4 AND id <> ?5 AND seq < coalesce((SELECT seq FROM inbox WHERE id = ?5), 9223372036854775807)
@@ -234,8 +234,8 @@ func (b *Bus) PassedSince(ctx context.Context, p Position, before string) (out [
 
 // LastSaid returns the id of the newest text of a chat sent before a time, "" if none of the
 // newest qualifies.
-func (b *Bus) LastSaid(ctx context.Context, mine func(Passed) bool, until time.Time) (string, error) {
-	rows, err := b.db.Read().QueryContext(ctx, `SELECT id, session, channel, chat, kind, created_at FROM outbox
+func (box *Outbox) LastSaid(ctx context.Context, mine func(Passed) bool, until time.Time) (string, error) {
+	rows, err := box.db.Read().QueryContext(ctx, `SELECT id, session, channel, chat, kind, created_at FROM outbox
 		WHERE state NOT IN ('queued', 'cancelled') AND created_at <= ? ORDER BY seq DESC LIMIT ?`, store.Millis(until), maxPassed)
 	if err != nil {
 		return "", fmt.Errorf("bus: read last text: %w", err)

@@ -61,7 +61,7 @@ func TestALongQueue(t *testing.T) {
 			other = ""
 		}
 	}
-	acc, err := f.Put(t.Context(), bus.Event{Kind: bus.Message, Source: "s", Session: "a"})
+	acc, err := f.Inbox.Put(t.Context(), bus.Event{Kind: bus.Message, Source: "s", Session: "a"})
 	if err != nil || acc.Position < 100 || acc.Repeated {
 		t.Errorf("%+v, %v", acc, err)
 	}
@@ -84,7 +84,7 @@ func TestATextOfTenMegabytes(t *testing.T) {
 	f := newBus(t)
 	big := strings.Repeat("0123456789ä", 10<<20/12)
 	id := f.put(bus.Event{Source: "s", Session: "s", Text: big})
-	events, _, err := f.Claim(t.Context(), 1)
+	events, _, err := f.Inbox.Claim(t.Context(), 1)
 	fatal(t, err)
 	if len(events) != 1 || events[0].ID != id || events[0].Text != big {
 		t.Fatalf("%d events", len(events))

@@ -13,34 +13,34 @@ import (
 const undoable = `INDEXED BY ledger_undo WHERE undo IS NOT NULL AND undone_at = 0 AND state = 'done'`
 
 // Undoable lists the actions that can be undone, newest first.
-func (b *Bus) Undoable(ctx context.Context, limit int) ([]Entry, error) {
-	return b.queryEntries(ctx, undoable+` ORDER BY seq DESC LIMIT ?`, limit)
+func (l *Ledger) Undoable(ctx context.Context, limit int) ([]Entry, error) {
+	return l.queryEntries(ctx, undoable+` ORDER BY seq DESC LIMIT ?`, limit)
 }
 
 // UndoableIn is Undoable for actions done or reported in a conversation.
-func (b *Bus) UndoableIn(ctx context.Context, session string, limit int) ([]Entry, error) {
-	return b.queryEntries(ctx, undoable+` AND (session = ?1 OR EXISTS (SELECT 1 FROM outbox WHERE outbox.event = ledger.event AND outbox.session = ?1))
+func (l *Ledger) UndoableIn(ctx context.Context, session string, limit int) ([]Entry, error) {
+	return l.queryEntries(ctx, undoable+` AND (session = ?1 OR EXISTS (SELECT 1 FROM outbox WHERE outbox.event = ledger.event AND outbox.session = ?1))
 		ORDER BY seq DESC LIMIT ?2`, session, limit)
 }
 
 // UndoableOf is Undoable for the actions of one event.
-func (b *Bus) UndoableOf(ctx context.Context, event string) ([]Entry, error) {
-	return b.queryEntries(ctx, `WHERE event = ? AND undo IS NOT NULL AND undone_at = 0 AND state = 'done' ORDER BY seq DESC`, event)
+func (l *Ledger) UndoableOf(ctx context.Context, event string) ([]Entry, error) {
+	return l.queryEntries(ctx, `WHERE event = ? AND undo IS NOT NULL AND undone_at = 0 AND state = 'done' ORDER BY seq DESC`, event)
 }
 
 // Undone lists the undone actions, latest first.
-func (b *Bus) Undone(ctx context.Context, limit int) ([]Entry, error) {
-	return b.queryEntries(ctx, `WHERE undo IS NOT NULL AND undone_at > 0 ORDER BY undone_at DESC, seq LIMIT ?`, limit)
+func (l *Ledger) Undone(ctx context.Context, limit int) ([]Entry, error) {
+	return l.queryEntries(ctx, `WHERE undo IS NOT NULL AND undone_at > 0 ORDER BY undone_at DESC, seq LIMIT ?`, limit)
 }
 
 // UndoneBy lists the actions that an event undid.
-func (b *Bus) UndoneBy(ctx context.Context, event string) ([]Entry, error) {
-	return b.queryEntries(ctx, `INDEXED BY ledger_undone WHERE undone_at > 0 AND undone_by = ? ORDER BY undone_at, seq DESC`, event)
+func (l *Ledger) UndoneBy(ctx context.Context, event string) ([]Entry, error) {
+	return l.queryEntries(ctx, `INDEXED BY ledger_undone WHERE undone_at > 0 AND undone_by = ? ORDER BY undone_at, seq DESC`, event)
 }
 
 // UndoneTx marks an action as undone by an event; false if it already was.
-func (b *Bus) UndoneTx(tx *store.Tx, call, by string) (bool, error) {
-	res, err := tx.Exec(`UPDATE ledger SET undone_at = ?, undone_by = ? WHERE call = ? AND undone_at = 0`, b.now().UnixMilli(), by, call)
+func (l *Ledger) UndoneTx(tx *store.Tx, call, by string) (bool, error) {
+	res, err := tx.Exec(`UPDATE ledger SET undone_at = ?, undone_by = ? WHERE call = ? AND undone_at = 0`, l.now().UnixMilli(), by, call)
 	if err != nil {
 		return false, fmt.Errorf("bus: update the ledger: %w", err)
 	}
@@ -50,7 +50,7 @@ func (b *Bus) UndoneTx(tx *store.Tx, call, by string) (bool, error) {
 
 // RedoneTx marks an action as redone; undo is the data for the next undo. False if it is not
 // undone.
-func (b *Bus) RedoneTx(tx *store.Tx, call string, undo json.RawMessage) (bool, error) {
+func (l *Ledger) RedoneTx(tx *store.Tx, call string, undo json.RawMessage) (bool, error) {
 	res, err := tx.Exec(`UPDATE ledger SET undone_at = 0, undone_by = '', undo = ? WHERE call = ? AND undone_at > 0`, []byte(undo), call)
 	if err != nil {
 		return false, fmt.Errorf("bus: update the ledger: %w", err)
@@ -68,8 +68,8 @@ type TakenBack struct {
 
 // TakenBack lists the actions of a conversation that were undone since its last message before
 // the given event, except by its own messages: those the conversation contains.
-func (b *Bus) TakenBack(ctx context.Context, session, event string) ([]TakenBack, error) {
-	rows, err := b.db.Read().QueryContext(ctx, `SELECT call, undo_label, source, undone_at FROM ledger INDEXED BY ledger_undone
+func (l *Ledger) TakenBack(ctx context.Context, session, event string) ([]TakenBack, error) {
+	rows, err := l.db.Read().QueryContext(ctx, `SELECT call, undo_label, source, undone_at FROM ledger INDEXED BY ledger_undone
 		WHERE undone_at > 0 AND session = ?1 AND undone_at > coalesce((SELECT received_at FROM inbox WHERE session = ?1 AND kind = 'message' AND lane = session
 			AND seq < (SELECT seq FROM inbox WHERE id = ?2) ORDER BY seq DESC LIMIT 1), 0)
 		AND NOT EXISTS (SELECT 1 FROM inbox WHERE id = undone_by AND session = ?1 AND lane = session) ORDER BY undone_at LIMIT 10`, session, event)
@@ -88,27 +88,4 @@ func (b *Bus) TakenBack(ctx context.Context, session, event string) ([]TakenBack
 		out = append(out, t)
 	}
 	return out, rows.Err()
-}
-
-// AnsweredSince reports whether the conversation has answered a message of anyone after the
-// event and before the other one.
-func (b *Bus) AnsweredSince(ctx context.Context, session, event, before string) (yes bool, err error) {
-	err = b.db.Read().QueryRowContext(ctx, `SELECT EXISTS (SELECT 1 FROM inbox WHERE session = ?1 AND kind = 'message' AND lane = session
-		AND seq > (SELECT seq FROM inbox WHERE id = ?2) AND seq < (SELECT seq FROM inbox WHERE id = ?3))`, session, event, before).Scan(&yes)
-	if err != nil {
-		return false, fmt.Errorf("bus: %w", err)
-	}
-	return yes, nil
-}
-
-// DoneTx records an event that has been handled already.
-func (b *Bus) DoneTx(tx *store.Tx, e Event) error {
-	if _, err := b.PutTx(tx, e); err != nil {
-		return err
-	}
-	_, err := tx.Exec(`UPDATE inbox SET state = 'done', done_at = ? WHERE id = ?`, b.now().UnixMilli(), e.ID)
-	if err != nil {
-		return fmt.Errorf("bus: %w", err)
-	}
-	return nil
 }

@@ -39,7 +39,7 @@ func (x *Explainer) AuditLine(ctx context.Context, seq int64) (AuditLine, error)
 	}
 	out.Record = rows[0]
 	if out.Call != "" {
-		if e, err := x.o.Bus.Call(ctx, out.Call); err == nil {
+		if e, err := x.o.Bus.Ledger.Call(ctx, out.Call); err == nil {
 			out.What = textnorm.FirstLine(e.Result)
 		}
 		if out.Texts, err = origins.Of(x.o.Store.Reader(ctx), origins.Call, out.Call); err != nil {

@@ -81,7 +81,7 @@ func (x *Explainer) ExplainEvent(ctx context.Context, id, session string) (Why, 
 			return w, err
 		}
 	}
-	if w.Calls, err = x.o.Bus.Calls(ctx, ev.ID); err != nil {
+	if w.Calls, err = x.o.Bus.Ledger.Calls(ctx, ev.ID); err != nil {
 		return w, err
 	}
 	if err = x.traceOrigins(ctx, &w); err != nil {
@@ -98,7 +98,7 @@ func (x *Explainer) ExplainEvent(ctx context.Context, id, session string) (Why, 
 	if w.Audit, err = x.o.Guard.Audit(ctx, ev.ID, 0, 100); err != nil {
 		return w, err
 	}
-	if w.Deliveries, err = x.o.Bus.EventDeliveries(ctx, ev.ID); err != nil {
+	if w.Deliveries, err = x.o.Bus.Outbox.EventDeliveries(ctx, ev.ID); err != nil {
 		return w, err
 	}
 	w.Spent, err = x.readSpent(ctx, ev.ID)
@@ -139,7 +139,7 @@ func emptyWhy() Why {
 
 func (x *Explainer) findEvent(ctx context.Context, id, session string) (bus.Event, error) {
 	if id == "" {
-		list, err := x.o.Bus.List(ctx, session, "", 100)
+		list, err := x.o.Bus.Inbox.List(ctx, session, "", 100)
 		if err != nil {
 			return bus.Event{}, err
 		}
@@ -153,23 +153,23 @@ func (x *Explainer) findEvent(ctx context.Context, id, session string) (bus.Even
 		}
 		return bus.Event{}, bus.ErrNotFound
 	}
-	ev, err := x.o.Bus.Event(ctx, id)
+	ev, err := x.o.Bus.Inbox.Event(ctx, id)
 	if !errors.Is(err, bus.ErrNotFound) {
 		return ev, err
 	}
-	if e, derr := x.o.Bus.DeliveryEvent(ctx, id); derr == nil {
-		return x.o.Bus.Event(ctx, e)
+	if e, derr := x.o.Bus.Outbox.DeliveryEvent(ctx, id); derr == nil {
+		return x.o.Bus.Inbox.Event(ctx, e)
 	}
-	if c, cerr := x.o.Bus.Call(ctx, id); cerr == nil {
-		return x.o.Bus.Event(ctx, c.Event)
+	if c, cerr := x.o.Bus.Ledger.Call(ctx, id); cerr == nil {
+		return x.o.Bus.Inbox.Event(ctx, c.Event)
 	}
 	if x.o.Notices != nil {
 		if n, nerr := x.o.Notices.Why(ctx, id); nerr == nil && len(n) > 0 {
-			return x.o.Bus.Event(ctx, n[0].Event)
+			return x.o.Bus.Inbox.Event(ctx, n[0].Event)
 		}
 	}
 	for _, kind := range []bus.Kind{bus.Watcher, bus.Schedule, bus.Goal} {
-		if list, lerr := x.o.Bus.List(ctx, string(kind)+":"+id, "", 1); lerr == nil && len(list) > 0 {
+		if list, lerr := x.o.Bus.Inbox.List(ctx, string(kind)+":"+id, "", 1); lerr == nil && len(list) > 0 {
 			return list[0], nil
 		}
 	}
@@ -182,7 +182,7 @@ func (x *Explainer) isReadOnlyCommand(ctx context.Context, e bus.Event) (bool, e
 	if e.Kind != bus.Task {
 		return false, nil
 	}
-	calls, err := x.o.Bus.Calls(ctx, e.ID)
+	calls, err := x.o.Bus.Ledger.Calls(ctx, e.ID)
 	if err != nil || len(calls) == 0 {
 		return false, err
 	}

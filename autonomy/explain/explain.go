@@ -142,7 +142,7 @@ func (x *Explainer) Explain(ctx context.Context, q Question) (Explanation, error
 
 // whyBefore explains the events before the question.
 func (x *Explainer) whyBefore(ctx context.Context, q Question) (Why, error) {
-	list, err := x.o.Bus.List(ctx, q.Session, "", 100)
+	list, err := x.o.Bus.Inbox.List(ctx, q.Session, "", 100)
 	if err != nil {
 		return Why{}, err
 	}

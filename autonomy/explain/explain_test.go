@@ -145,7 +145,7 @@ func TestExplainEvent_ShowsModelAndCost(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			x, s, b, _ := openExplainer(t, c.model)
-			acc, err := b.Put(t.Context(), bus.Event{Kind: bus.Message, Source: "web", Session: "s", Text: "hello", Provenance: provenance.Owner})
+			acc, err := b.Inbox.Put(t.Context(), bus.Event{Kind: bus.Message, Source: "web", Session: "s", Text: "hello", Provenance: provenance.Owner})
 			fatal(t, err)
 			fatal(t, s.Write(t.Context(), func(tx *store.Tx) error {
 				return trace.WriteTurnTx(tx, acc.Event, "s", trace.Turn{How: "turn", Model: "m", Rounds: 2, StartedAt: time.Now(), EndedAt: time.Now()})
@@ -160,7 +160,7 @@ func TestExplainEvent_ShowsModelAndCost(t *testing.T) {
 	}
 	broken := errors.New("broken")
 	x, _, b, _ := openExplainer(t, fixedModel{err: broken})
-	acc, err := b.Put(t.Context(), bus.Event{Kind: bus.Message, Source: "web", Session: "s", Text: "hello"})
+	acc, err := b.Inbox.Put(t.Context(), bus.Event{Kind: bus.Message, Source: "web", Session: "s", Text: "hello"})
 	fatal(t, err)
 	if _, err := x.ExplainEvent(t.Context(), acc.Event, ""); !errors.Is(err, broken) {
 		t.Errorf("a model that cannot be looked up: %v", err)
@@ -196,7 +196,7 @@ func TestSource_TaintsQuotedText(t *testing.T) {
 func TestAuditLine_NamesCallApprovalAndOrigins(t *testing.T) {
 	x, s, b, g := openExplainer(t, fixedModel{})
 	fatal(t, s.Write(t.Context(), func(tx *store.Tx) error {
-		if err := b.RecordTx(tx, bus.Entry{Call: "c1", Event: "e1", Session: "s", Tool: "send_text", Args: []byte(`{}`), State: bus.CallDone, Result: "Sent it.\nIt has two lines.", Source: provenance.Tool}); err != nil {
+		if err := b.Ledger.RecordTx(tx, bus.Entry{Call: "c1", Event: "e1", Session: "s", Tool: "send_text", Args: []byte(`{}`), State: bus.CallDone, Result: "Sent it.\nIt has two lines.", Source: provenance.Tool}); err != nil {
 			return err
 		}
 		return g.AuditTx(tx, guard.Record{Actor: "hob", Action: "call", Event: "e1", Session: "s", Origin: "web", Tool: "send_text", Call: "c1", Effects: tools.Send.String(), Verdict: "allow", Rule: "send", Tainted: true, Outcome: "done"})

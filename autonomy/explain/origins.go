@@ -38,7 +38,7 @@ func (x *Explainer) findRow(ctx context.Context, id string) (t *ItemOrigin, even
 	if t.Origins, err = origins.Of(x.o.Store.Reader(ctx), origins.Row, id); err != nil {
 		return nil, "", err
 	}
-	c, found, err := x.o.Bus.FindCreator(ctx, id)
+	c, found, err := x.o.Bus.Ledger.FindCreator(ctx, id)
 	switch {
 	case err != nil:
 		return nil, "", err
@@ -123,12 +123,12 @@ func (x *Explainer) digestOrigins(ctx context.Context, ev bus.Event) []provenanc
 			continue
 		}
 		seen[n.Event] = true
-		of, err := x.o.Bus.Event(ctx, n.Event)
+		of, err := x.o.Bus.Inbox.Event(ctx, n.Event)
 		if err != nil { // the event was erased since
 			continue
 		}
 		all = append(all, x.eventOrigins(ctx, of))
-		calls, err := x.o.Bus.Calls(ctx, n.Event)
+		calls, err := x.o.Bus.Ledger.Calls(ctx, n.Event)
 		if err != nil {
 			continue
 		}
@@ -174,6 +174,6 @@ func (x *Explainer) madeIn(ctx context.Context, id string, none error) (*ItemOri
 	if event == "" {
 		return nil, bus.Event{}, none
 	}
-	ev, err := x.o.Bus.Event(ctx, event)
+	ev, err := x.o.Bus.Inbox.Event(ctx, event)
 	return t, ev, err
 }

@@ -107,7 +107,7 @@ func (x *Explainer) explainNamedSource(ctx context.Context, words string, s *Sil
 	if spec.Timed {
 		kind = bus.Schedule
 	}
-	events, err := x.o.Bus.List(ctx, string(kind)+":"+spec.ID, "", mostSilent)
+	events, err := x.o.Bus.Inbox.List(ctx, string(kind)+":"+spec.ID, "", mostSilent)
 	if err != nil {
 		return false, err
 	}
@@ -141,7 +141,7 @@ func (x *Explainer) collectSilences(ctx context.Context, words []string, s *Sile
 	if err := x.goalSilences(ctx, words, s); err != nil {
 		return err
 	}
-	events, err := x.o.Bus.List(ctx, "", "", looksBack)
+	events, err := x.o.Bus.Inbox.List(ctx, "", "", looksBack)
 	if err != nil {
 		return err
 	}

@@ -26,7 +26,7 @@ func (x *Explainer) collectSuppressed(ctx context.Context, events []bus.Event, w
 		if ev.ReceivedAt.Before(s.Since) || ev.Kind == bus.Message && ev.Provenance == provenance.Owner || ev.Kind == bus.Task || !textnorm.ContainsAllWords(ev.Text, words) {
 			continue
 		}
-		said, err := x.o.Bus.EventDeliveries(ctx, ev.ID)
+		said, err := x.o.Bus.Outbox.EventDeliveries(ctx, ev.ID)
 		if err != nil {
 			return err
 		}
@@ -92,7 +92,7 @@ func (x *Explainer) unsaidRule(ctx context.Context, ev bus.Event) (string, error
 
 // collectUndelivered finds what was worded and did not reach the owner, and what did.
 func (x *Explainer) collectUndelivered(ctx context.Context, words []string, s *SilenceReport) error {
-	list, err := x.o.Bus.Deliveries(ctx, "", "", "", looksBack)
+	list, err := x.o.Bus.Outbox.Deliveries(ctx, "", "", "", looksBack)
 	if err != nil {
 		return err
 	}
@@ -142,7 +142,7 @@ func (x *Explainer) heldNotices(ctx context.Context, words []string, s *SilenceR
 
 // lastNotice returns the id of the newest notice from Hob, "" if none.
 func (x *Explainer) lastNotice(ctx context.Context) (id string, err error) {
-	list, err := x.o.Bus.Deliveries(ctx, "", "", "", looksBack)
+	list, err := x.o.Bus.Outbox.Deliveries(ctx, "", "", "", looksBack)
 	for _, d := range list {
 		if d.Kind == channels.Notice {
 			return d.ID, err

@@ -83,7 +83,7 @@ func (k *Intake) Receive(ctx context.Context, in channels.Inbound) (channels.Acc
 		if err := k.inTurn(tx, &ev); err != nil {
 			return err
 		}
-		if acc, err = k.o.Bus.CoalesceTx(tx, ev, settle, mergeMessages); err != nil {
+		if acc, err = k.o.Bus.Inbox.CoalesceTx(tx, ev, settle, mergeMessages); err != nil {
 			return err
 		}
 		if heard && !acc.Repeated {
@@ -109,7 +109,7 @@ func (k *Intake) inTurn(tx *store.Tx, ev *bus.Event) error {
 	if !IsReset(*ev) {
 		return nil
 	}
-	waiting, err := k.o.Bus.FlushDebounceTx(tx, ev.Session)
+	waiting, err := k.o.Bus.Inbox.FlushDebounceTx(tx, ev.Session)
 	if len(waiting) > 0 {
 		ev.Lane = ev.Session
 	}
@@ -118,7 +118,7 @@ func (k *Intake) inTurn(tx *store.Tx, ev *bus.Event) error {
 
 // Known implements channels.DuplicateChecker.
 func (k *Intake) Known(ctx context.Context, in channels.Inbound) (channels.Accepted, bool, error) {
-	event, err := k.o.Bus.FindCoalesced(ctx, in.Channel, in.Key)
+	event, err := k.o.Bus.Inbox.FindCoalesced(ctx, in.Channel, in.Key)
 	if err == nil && event == "" && !in.FromOwner && k.guests.isOverLimit(in.Channel, in.Sender, time.Now()) {
 		err = ErrTooMany
 	}
@@ -197,7 +197,7 @@ func (k *Intake) newMessageEvent(ctx context.Context, in channels.Inbound) (bus.
 // otherwise through the live feed.
 func (k *Intake) notifyQueuePosition(tx *store.Tx, ev bus.Event, position int) error {
 	if k.o.QueueNotices && k.o.Channels.Pushes(ev.Channel) {
-		return k.o.Bus.EnqueueTx(tx, ev.ID, bus.OutboxItem{Provenance: provenance.Hob, Delivery: channels.Delivery{
+		return k.o.Bus.Outbox.EnqueueTx(tx, ev.ID, bus.OutboxItem{Provenance: provenance.Hob, Delivery: channels.Delivery{
 			Kind: channels.Status, Session: ev.Session, Channel: ev.Channel, Chat: ev.Chat, Text: fmt.Sprintf("One moment, you are #%d.", position+1),
 		}})
 	}

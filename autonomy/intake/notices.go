@@ -24,19 +24,19 @@ type Notice struct {
 
 // Notify puts a notice into the inbox.
 func (k *Intake) Notify(ctx context.Context, key, text string) error {
-	_, err := k.o.Bus.Put(ctx, newNoticeEvent(Notice{Key: key, Text: text}))
+	_, err := k.o.Bus.Inbox.Put(ctx, newNoticeEvent(Notice{Key: key, Text: text}))
 	return err
 }
 
 // NotifyCritical is Notify for critical notices; it ignores quiet hours.
 func (k *Intake) NotifyCritical(ctx context.Context, key, text string) error {
-	_, err := k.o.Bus.Put(ctx, newNoticeEvent(Notice{Key: key, Text: text, Urgency: notify.Critical}))
+	_, err := k.o.Bus.Inbox.Put(ctx, newNoticeEvent(Notice{Key: key, Text: text, Urgency: notify.Critical}))
 	return err
 }
 
 // NotifyTx puts a notice into the inbox inside a transaction.
 func (k *Intake) NotifyTx(tx *store.Tx, n Notice) error {
-	_, err := k.o.Bus.PutTx(tx, newNoticeEvent(n))
+	_, err := k.o.Bus.Inbox.PutTx(tx, newNoticeEvent(n))
 	return err
 }
 
@@ -50,7 +50,7 @@ func newNoticeEvent(n Notice) bus.Event {
 // Call makes a tool call durable, as the owner's own, and returns its event.
 func (k *Intake) Call(ctx context.Context, session, tool string, args json.RawMessage) (string, error) {
 	id := bus.NewID()
-	acc, err := k.o.Bus.Put(ctx, bus.Event{
+	acc, err := k.o.Bus.Inbox.Put(ctx, bus.Event{
 		ID: id, Kind: bus.Task, Source: "tool", Session: "tool:" + id, Lane: bus.CommandLane(id), Channel: "web", Text: tool,
 		Payload: encodePayload(payload.ToolCall{Tool: tool, Args: args, Report: session}), Provenance: provenance.Owner,
 	})

@@ -30,7 +30,7 @@ func (k *Intake) Fire(ctx context.Context, id string, signals []watchers.Signal,
 	}
 	return k.o.Store.Write(ctx, func(tx *store.Tx) error {
 		for _, ev := range events {
-			if _, err := k.o.Bus.PutTx(tx, ev); err != nil {
+			if _, err := k.o.Bus.Inbox.PutTx(tx, ev); err != nil {
 				return err
 			}
 		}
@@ -68,7 +68,7 @@ func (k *Intake) newSignalEvent(spec watchers.Spec, s watchers.Signal) (bus.Even
 func (k *Intake) ReportError(ctx context.Context, id string, cause error) {
 	spec, err := k.o.Watchers.Get(ctx, id)
 	if err == nil {
-		_, err = k.o.Bus.Put(ctx, bus.Event{
+		_, err = k.o.Bus.Inbox.Put(ctx, bus.Event{
 			Kind: bus.System, Source: "watcher:" + id, Session: "system", Provenance: provenance.Outside,
 			Text:    fmt.Sprintf("There is a problem with watching %q: %v", spec.Title, cause),
 			Payload: encodePayload(payload.Signal{Watcher: id, Title: spec.Title, Mode: watchers.Notify, Report: spec.Report}),
@@ -93,7 +93,7 @@ func (k *Intake) Trigger(ctx context.Context, name, key string, body []byte) (ch
 		report = "main"
 	}
 	data := encodePayload(payload.Signal{Watcher: name, Title: name, Mode: watchers.Do, Action: t.Action, Report: report, Signal: string(body), Made: provenance.Owner})
-	return k.o.Bus.Put(ctx, bus.Event{
+	return k.o.Bus.Inbox.Put(ctx, bus.Event{
 		Kind: bus.Webhook, Source: "trigger:" + name, Session: "trigger:" + name, Text: string(body), Payload: data,
 		Provenance: provenance.Outside, Key: key,
 	})

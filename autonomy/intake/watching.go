@@ -41,7 +41,7 @@ func (k *Intake) dispatchToWatchers(tx *store.Tx, m watchers.Message) error {
 		if err != nil {
 			return err
 		}
-		if _, err := k.o.Bus.PutTx(tx, ev); err != nil {
+		if _, err := k.o.Bus.Inbox.PutTx(tx, ev); err != nil {
 			return err
 		}
 	}
@@ -87,7 +87,7 @@ func (k *Intake) dispatchIgnored(ctx context.Context, ev bus.Event) error {
 // ReplayMessages calls each with the messages accepted since then, oldest first, in the form in
 // which watchers got them.
 func (k *Intake) ReplayMessages(ctx context.Context, since time.Time, each func(watchers.Message) error) error {
-	return k.o.Bus.Messages(ctx, since, func(ev bus.Event) error {
+	return k.o.Bus.Inbox.Messages(ctx, since, func(ev bus.Event) error {
 		if m, ok := watcherMessage(ev); ok {
 			return each(m)
 		}

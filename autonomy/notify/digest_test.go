@@ -104,13 +104,13 @@ func TestDigestGivenUp(t *testing.T) {
 			t.Helper()
 			_, err := h.n.Due(t.Context(), time.Now())
 			failOn(t, err)
-			events, _, err := h.bus.Claim(t.Context(), 10)
+			events, _, err := h.bus.Inbox.Claim(t.Context(), 10)
 			failOn(t, err)
 			if len(events) != 1 {
 				t.Fatal(events)
 			}
 			failOn(t, h.db.Write(t.Context(), func(tx *store.Tx) error {
-				_, err := h.bus.FailTx(tx, events[0], "no luck", time.Time{}, true)
+				_, err := h.bus.Inbox.FailTx(tx, events[0], "no luck", time.Time{}, true)
 				return err
 			}))
 		}

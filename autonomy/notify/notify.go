@@ -170,7 +170,7 @@ func (n *Notifier) invalidateNext(tx *store.Tx) {
 		n.mu.Lock()
 		n.read = false
 		n.mu.Unlock()
-		n.o.Bus.SignalWork()
+		n.o.Bus.Inbox.SignalWork()
 	})
 }
 

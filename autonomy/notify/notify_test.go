@@ -51,7 +51,7 @@ func (h *notifierFixture) startNotifier() {
 	h.bus = bus.New(h.db, bus.Options{Route: route, Lost: func(tx *store.Tx, d bus.Delivery) (bool, error) { return h.n.Undelivered(tx, d) }, NoticeFilter: func(tx *store.Tx, event string, o bus.OutboxItem) (bus.OutboxItem, bool, error) {
 		return h.n.FilterNotice(tx, event, o)
 	}})
-	_, err = h.bus.Recover(context.Background())
+	_, err = h.bus.Inbox.Recover(context.Background())
 	failOn(h.t, err)
 	o := h.opt
 	o.Store, o.Bus = h.db, h.bus
@@ -102,12 +102,12 @@ func (h *notifierFixture) endWithText(ev event, out bus.OutboxItem) string {
 		ev.from = provenance.Outside
 	}
 	failOn(h.t, h.db.Write(h.t.Context(), func(tx *store.Tx) error {
-		if _, err := h.bus.PutTx(tx, bus.Event{ID: id, Kind: ev.kind, Source: ev.source, Session: "s", Sender: ev.sender, Channel: "telegram", Text: out.Text, Payload: raw, Provenance: ev.from}); err != nil {
+		if _, err := h.bus.Inbox.PutTx(tx, bus.Event{ID: id, Kind: ev.kind, Source: ev.source, Session: "s", Sender: ev.sender, Channel: "telegram", Text: out.Text, Payload: raw, Provenance: ev.from}); err != nil {
 			return err
 		}
-		return h.bus.EnqueueTx(tx, id, out)
+		return h.bus.Outbox.EnqueueTx(tx, id, out)
 	}))
-	failOn(h.t, h.db.Write(h.t.Context(), func(tx *store.Tx) error { _, err := h.bus.DropTx(tx, id, "done"); return err }))
+	failOn(h.t, h.db.Write(h.t.Context(), func(tx *store.Tx) error { _, err := h.bus.Inbox.DropTx(tx, id, "done"); return err }))
 	return id
 }
 
@@ -123,7 +123,7 @@ func (h *notifierFixture) runDue() time.Time {
 
 func (h *notifierFixture) runDigests() {
 	h.t.Helper()
-	events, _, err := h.bus.Claim(h.t.Context(), 10)
+	events, _, err := h.bus.Inbox.Claim(h.t.Context(), 10)
 	failOn(h.t, err)
 	for _, ev := range events {
 		if ev.Source != Source {
@@ -134,10 +134,10 @@ func (h *notifierFixture) runDigests() {
 			if err != nil {
 				return err
 			}
-			if err := h.bus.FinishTx(tx, ev.ID, text); err != nil || text == "" {
+			if err := h.bus.Inbox.FinishTx(tx, ev.ID, text); err != nil || text == "" {
 				return err
 			}
-			return h.bus.EnqueueTx(tx, ev.ID, bus.OutboxItem{Provenance: src, Delivery: channels.Delivery{Kind: channels.Notice, Session: "main", Channel: "web", Text: text}})
+			return h.bus.Outbox.EnqueueTx(tx, ev.ID, bus.OutboxItem{Provenance: src, Delivery: channels.Delivery{Kind: channels.Notice, Session: "main", Channel: "web", Text: text}})
 		}))
 	}
 }
@@ -145,7 +145,7 @@ func (h *notifierFixture) runDigests() {
 // sentDeliveries lists the sent notices, oldest first.
 func (h *notifierFixture) sentDeliveries() (out []bus.Delivery) {
 	h.t.Helper()
-	list, err := h.bus.Deliveries(h.t.Context(), "", "", "", 100_000)
+	list, err := h.bus.Outbox.Deliveries(h.t.Context(), "", "", "", 100_000)
 	failOn(h.t, err)
 	slices.Reverse(list)
 	return list
@@ -327,7 +327,7 @@ func TestReleaseOnce(t *testing.T) {
 			time.Sleep(9 * time.Hour)
 			_, err := h.n.Due(h.t.Context(), time.Now())
 			failOn(h.t, err)
-			_, _, err = h.bus.Claim(h.t.Context(), 1)
+			_, _, err = h.bus.Inbox.Claim(h.t.Context(), 1)
 			failOn(h.t, err)
 			h.restartNotifier()
 		}, 0},

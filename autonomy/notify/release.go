@@ -104,7 +104,7 @@ func (n *Notifier) dueTx(tx *store.Tx, now time.Time) error {
 	if k, err := res.RowsAffected(); err != nil || k == 0 {
 		return wrapError(err)
 	}
-	_, err = n.o.Bus.PutTx(tx, bus.Event{
+	_, err = n.o.Bus.Inbox.PutTx(tx, bus.Event{
 		ID: id, Kind: bus.System, Source: Source, Session: Source, Text: "Deferred notices", Provenance: provenance.Hob, Key: "digest:" + id,
 	})
 	return wrapError(err)
@@ -181,14 +181,14 @@ func (n *Notifier) askTx(tx *store.Tx, r Notice) (State, error) {
 	if err != nil || len(asks) == 0 {
 		return Dropped, err
 	}
-	id, err := n.o.Bus.NextIDTx(tx, r.Event)
+	id, err := n.o.Bus.Outbox.NextIDTx(tx, r.Event)
 	if err != nil {
 		return Held, err
 	}
 	if _, err := tx.Exec(`UPDATE notices SET delivery = ? WHERE id = ?`, id, r.ID); err != nil { // to track its delivery
 		return Held, wrapError(err)
 	}
-	return Released, n.o.Bus.EnqueueTx(tx, r.Event, bus.OutboxItem{Provenance: r.Provenance, Judged: true, Asks: asks, Delivery: channels.Delivery{
+	return Released, n.o.Bus.Outbox.EnqueueTx(tx, r.Event, bus.OutboxItem{Provenance: r.Provenance, Judged: true, Asks: asks, Delivery: channels.Delivery{
 		Kind: r.Kind, Session: r.Session, Channel: r.Channel, Chat: r.Chat, Text: r.Text,
 	}})
 }

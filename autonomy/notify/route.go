@@ -21,7 +21,7 @@ func (n *Notifier) ActiveChannel(ctx context.Context, channel string) (p Target,
 	if n.o.Recent <= 0 {
 		return p, false, nil
 	}
-	session, at, chat, spoke, err := n.o.Bus.LastSpoken(ctx)
+	session, at, chat, spoke, err := n.o.Bus.Owner.LastPrivateChat(ctx)
 	if err != nil || session == "" || at == channel || time.Since(spoke) > n.o.Recent || !n.o.Pushes(at) {
 		return p, false, err
 	}
@@ -98,7 +98,7 @@ func (n *Notifier) elsewhereTx(tx *store.Tx, r Notice, why string) (bool, error)
 			return false, err
 		}
 	}
-	id, err := n.o.Bus.NextIDTx(tx, r.Event)
+	id, err := n.o.Bus.Outbox.NextIDTx(tx, r.Event)
 	if err != nil {
 		return false, err
 	}
@@ -106,7 +106,7 @@ func (n *Notifier) elsewhereTx(tx *store.Tx, r Notice, why string) (bool, error)
 	if err != nil {
 		return false, wrapError(err)
 	}
-	return true, n.o.Bus.EnqueueTx(tx, r.Event, bus.OutboxItem{Provenance: src, Judged: true, Asks: asks, Delivery: channels.Delivery{
+	return true, n.o.Bus.Outbox.EnqueueTx(tx, r.Event, bus.OutboxItem{Provenance: src, Judged: true, Asks: asks, Delivery: channels.Delivery{
 		Kind: r.Kind, Session: session, Channel: next.Channel, Chat: next.Chat, Text: text,
 	}})
 }
@@ -117,7 +117,7 @@ func (n *Notifier) strandedTx(tx *store.Tx, now time.Time) (next time.Time, err 
 	if len(n.o.Fallback) == 0 || n.o.Unreachable <= 0 {
 		return next, nil
 	}
-	waiting, err := n.o.Bus.WaitingTx(tx)
+	waiting, err := n.o.Bus.Outbox.WaitingTx(tx)
 	if err != nil {
 		return next, err
 	}
@@ -144,7 +144,7 @@ func (n *Notifier) strandedTx(tx *store.Tx, now time.Time) (next time.Time, err 
 		case err != nil:
 			return next, err
 		case went:
-			err = n.o.Bus.WithdrawTx(tx, d.ID, "sent on another channel")
+			err = n.o.Bus.Outbox.WithdrawTx(tx, d.ID, "sent on another channel")
 		default: // no other channel: it waits for its own
 			_, err = tx.Exec(`UPDATE notices SET stuck = 1 WHERE id = ?`, rows[0].ID)
 		}

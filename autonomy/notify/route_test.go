@@ -27,10 +27,10 @@ func (h *notifierFixture) recordMessage(channel, chat string, shared bool) {
 	}
 	id := bus.NewID()
 	failOn(h.t, h.db.Write(h.t.Context(), func(tx *store.Tx) error {
-		_, err := h.bus.PutTx(tx, bus.Event{ID: id, Kind: bus.Message, Source: channel, Session: channel + ":" + chat, Channel: channel, Chat: chat, Text: "hi", Payload: payload, Provenance: provenance.Owner})
+		_, err := h.bus.Inbox.PutTx(tx, bus.Event{ID: id, Kind: bus.Message, Source: channel, Session: channel + ":" + chat, Channel: channel, Chat: chat, Text: "hi", Payload: payload, Provenance: provenance.Owner})
 		return err
 	}))
-	failOn(h.t, h.db.Write(h.t.Context(), func(tx *store.Tx) error { _, err := h.bus.DropTx(tx, id, "done"); return err }))
+	failOn(h.t, h.db.Write(h.t.Context(), func(tx *store.Tx) error { _, err := h.bus.Inbox.DropTx(tx, id, "done"); return err }))
 }
 
 func (h *notifierFixture) sentChannels() (out []string) {
@@ -55,12 +55,12 @@ func TestFallback(t *testing.T) {
 		h.recordMessage("telegram", "42", false)
 		lose := func(channel string) {
 			t.Helper()
-			rows, err := h.bus.ClaimDeliveries(t.Context(), channel, 1)
+			rows, err := h.bus.Outbox.ClaimDeliveries(t.Context(), channel, 1)
 			failOn(t, err)
 			if len(rows) != 1 {
 				t.Fatal(channel, h.sentChannels())
 			}
-			failOn(t, h.bus.DeadLetter(t.Context(), rows[0].ID, "no such chat"))
+			failOn(t, h.bus.Outbox.DeadLetter(t.Context(), rows[0].ID, "no such chat"))
 		}
 		id := h.tellOn("signal", "one")
 		lose("signal")
@@ -87,12 +87,12 @@ func TestUnreachable(t *testing.T) {
 		if time.Until(next) != 15*time.Minute {
 			t.Fatal(next)
 		}
-		rows, err := h.bus.ClaimDeliveries(t.Context(), "signal", 1)
+		rows, err := h.bus.Outbox.ClaimDeliveries(t.Context(), "signal", 1)
 		failOn(t, err)
 		time.Sleep(16 * time.Minute)
 		h.runDue()
 		h.expectChannels("sending signal : one") // it may be arriving right now
-		failOn(t, h.bus.Retry(t.Context(), rows[0].ID, time.Now().Add(time.Minute), "no network", false))
+		failOn(t, h.bus.Outbox.Retry(t.Context(), rows[0].ID, time.Now().Add(time.Minute), "no network", false))
 		time.Sleep(time.Minute)
 		h.runDue()
 		h.expectChannels("cancelled signal : one", "queued telegram 42: one")

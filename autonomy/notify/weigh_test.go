@@ -25,16 +25,16 @@ func (h *notifierFixture) rateNotice(ev event, text string) Notice {
 	raw, err := json.Marshal(ev.payload)
 	failOn(h.t, err)
 	failOn(h.t, h.db.Write(h.t.Context(), func(tx *store.Tx) error {
-		_, err := h.bus.PutTx(tx, bus.Event{ID: id, Kind: ev.kind, Source: ev.source, Session: "s", Text: text, Payload: raw, Provenance: provenance.Outside})
+		_, err := h.bus.Inbox.PutTx(tx, bus.Event{ID: id, Kind: ev.kind, Source: ev.source, Session: "s", Text: text, Payload: raw, Provenance: provenance.Outside})
 		return err
 	}))
 	out := bus.OutboxItem{Provenance: provenance.Outside, Delivery: channels.Delivery{Kind: channels.Notice, Session: "main", Channel: "web", Text: text}}
 	out.Hint = h.n.RateUrgency(h.t.Context(), id, out)
 	failOn(h.t, h.db.Write(h.t.Context(), func(tx *store.Tx) error {
-		if err := h.bus.EnqueueTx(tx, id, out); err != nil {
+		if err := h.bus.Outbox.EnqueueTx(tx, id, out); err != nil {
 			return err
 		}
-		_, err := h.bus.DropTx(tx, id, "done")
+		_, err := h.bus.Inbox.DropTx(tx, id, "done")
 		return err
 	}))
 	rows, err := h.n.Why(h.t.Context(), id)

@@ -99,14 +99,14 @@ func (p *Replayer) Replay(ctx context.Context, sessionID, turnID string) (Compar
 	if err != nil {
 		return Comparison{}, err
 	}
-	ev, err := p.o.Bus.Event(ctx, rec.Turn)
+	ev, err := p.o.Bus.Inbox.Event(ctx, rec.Turn)
 	if err != nil {
 		return Comparison{}, err
 	}
 	if ev.Kind == bus.Task || ev.Kind == bus.System {
 		return Comparison{}, fmt.Errorf("%s: %w", rec.Turn, ErrNotReplayed)
 	}
-	ledger, err := p.o.Bus.Calls(ctx, rec.Turn)
+	ledger, err := p.o.Bus.Ledger.Calls(ctx, rec.Turn)
 	if err != nil {
 		return Comparison{}, err
 	}

@@ -53,7 +53,7 @@ func newSandbox(ctx context.Context, rec session.Recording, ev bus.Event) (_ *re
 	}
 	s.bus = bus.New(s.store, bus.Options{Route: func(channel, chat string) (string, string, bool) { return channel, chat, true }})
 	s.sessions = session.New(s.store)
-	if _, err = s.bus.Put(ctx, ev); err != nil {
+	if _, err = s.bus.Inbox.Put(ctx, ev); err != nil {
 		return nil, err
 	}
 	err = s.store.Write(ctx, func(tx *store.Tx) error {
@@ -114,7 +114,7 @@ func (s *replaySandbox) replayTurn(ctx context.Context, as *turn.Runner, ledger 
 	}
 	d.compareStamps(s.rec.Stamp, again.Stamp(s.player.system))
 	d.compareMessages(s.player.comparableMessages(s.rec.Own), now)
-	played, perr := s.bus.Calls(ctx, s.rec.Turn)
+	played, perr := s.bus.Ledger.Calls(ctx, s.rec.Turn)
 	if perr != nil {
 		return out, perr
 	}

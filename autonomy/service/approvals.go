@@ -85,9 +85,9 @@ func (sv *Service) Revoke(ctx context.Context, grant, by string) (api.Grant, err
 func (sv *Service) Shown(ctx context.Context, client string, d api.Display) error {
 	what := bus.Display{Delivery: d.Delivery, Event: d.Event, Approvals: d.Approvals}
 	if d.Withdrawn {
-		return Classify(sv.o.Bus.RemoveDisplay(ctx, client, what))
+		return Classify(sv.o.Bus.Outbox.RemoveDisplay(ctx, client, what))
 	}
-	return Classify(sv.o.Bus.MarkShown(ctx, client, what))
+	return Classify(sv.o.Bus.Outbox.MarkShown(ctx, client, what))
 }
 
 // Deliveries implements api.Deliveries.
@@ -95,6 +95,6 @@ func (sv *Service) Deliveries(ctx context.Context, q api.Query) ([]api.Delivery,
 	if err := oneOf(q.State, channels.Queued, channels.Sending, channels.Sent, channels.Failed, channels.Dead, channels.Cancelled); err != nil {
 		return nil, err
 	}
-	list, err := sv.o.Bus.Deliveries(ctx, q.Of, q.State, q.Before, q.Limit)
+	list, err := sv.o.Bus.Outbox.Deliveries(ctx, q.Of, q.State, q.Before, q.Limit)
 	return ConvertEach(list, apiDelivery), Classify(err)
 }

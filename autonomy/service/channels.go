@@ -73,7 +73,7 @@ func (sv *Service) sendTestMessage(ctx context.Context, name string) (string, er
 	event := "channel-test-" + bus.NewID()
 	text := "This is a test: Hob can reach you on " + name + "."
 	err = sv.o.Store.Write(ctx, func(tx *store.Tx) error {
-		return sv.o.Bus.EnqueueTx(tx, event, bus.OutboxItem{
+		return sv.o.Bus.Outbox.EnqueueTx(tx, event, bus.OutboxItem{
 			Delivery:   channels.Delivery{Kind: channels.Notice, Session: "system", Channel: name, Chat: chat, Text: text},
 			Provenance: provenance.Hob, Judged: true,
 		})
@@ -84,7 +84,7 @@ func (sv *Service) sendTestMessage(ctx context.Context, name string) (string, er
 	ctx, cancel := context.WithTimeout(ctx, testWithin)
 	defer cancel()
 	for {
-		list, err := sv.o.Bus.EventDeliveries(ctx, event)
+		list, err := sv.o.Bus.Outbox.EventDeliveries(ctx, event)
 		if err == nil && len(list) == 1 {
 			switch last := list[0]; last.State {
 			case channels.Sent:

@@ -117,12 +117,12 @@ func (sv *Service) Status(ctx context.Context) (api.Status, error) {
 
 // addQueue adds the waiting events and approval requests, and the pause.
 func (sv *Service) addQueue(ctx context.Context, r *api.Status) error {
-	counts, err := sv.o.Bus.CountByState(ctx)
+	counts, err := sv.o.Bus.Inbox.CountByState(ctx)
 	if err != nil {
 		return err
 	}
 	r.Pending = counts[bus.Pending]
-	until, paused, err := sv.o.Bus.Paused(ctx)
+	until, paused, err := sv.o.Bus.Pause.Current(ctx)
 	if err != nil {
 		return err
 	}

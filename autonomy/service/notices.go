@@ -103,7 +103,7 @@ func (sv *Service) SetPause(ctx context.Context, what string) (api.Pause, error)
 		return api.Pause{}, Classify(err)
 	}
 	out := api.Pause{Text: said}
-	until, on, err := sv.o.Bus.Paused(ctx)
+	until, on, err := sv.o.Bus.Pause.Current(ctx)
 	if on {
 		out.Paused, out.Text = true, "Paused "+sv.o.Loop.PauseText(until)+"."
 		if until.Before(bus.EndlessPause()) {

@@ -24,11 +24,11 @@ func (sv *Service) Sessions(ctx context.Context, q api.Query) ([]api.Session, er
 
 // Messages implements api.Sessions: it merges the received and the sent messages.
 func (sv *Service) Messages(ctx context.Context, q api.Query) ([]api.ChatLine, error) {
-	heard, err := sv.o.Bus.List(ctx, q.Of, "", q.Limit)
+	heard, err := sv.o.Bus.Inbox.List(ctx, q.Of, "", q.Limit)
 	if err != nil {
 		return nil, Classify(err)
 	}
-	said, err := sv.o.Bus.Deliveries(ctx, q.Of, "", "", q.Limit)
+	said, err := sv.o.Bus.Outbox.Deliveries(ctx, q.Of, "", "", q.Limit)
 	if err != nil {
 		return nil, Classify(err)
 	}

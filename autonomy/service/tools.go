@@ -23,7 +23,7 @@ func (sv *Service) Call(ctx context.Context, session, tool string, args json.Raw
 	if err != nil {
 		return api.ToolOutcome{}, err
 	}
-	calls, err := sv.o.Bus.Calls(ctx, id)
+	calls, err := sv.o.Bus.Ledger.Calls(ctx, id)
 	if err != nil {
 		return api.ToolOutcome{}, err
 	}
@@ -70,6 +70,6 @@ func (sv *Service) Tools(_ context.Context, q api.Query) ([]api.Tool, error) {
 
 // Undoable implements api.Undo.
 func (sv *Service) Undoable(ctx context.Context, q api.Query) ([]api.LedgerEntry, error) {
-	list, err := sv.o.Bus.Undoable(ctx, q.Limit)
+	list, err := sv.o.Bus.Ledger.Undoable(ctx, q.Limit)
 	return ConvertEach(list, apiLedgerEntry), Classify(err)
 }

@@ -15,7 +15,7 @@ import (
 
 // Event implements api.Turns.
 func (sv *Service) Event(ctx context.Context, id string) (api.EventStatus, error) {
-	e, err := sv.o.Bus.Event(ctx, id)
+	e, err := sv.o.Bus.Inbox.Event(ctx, id)
 	if err != nil {
 		return api.EventStatus{}, Classify(err)
 	}
@@ -25,8 +25,8 @@ func (sv *Service) Event(ctx context.Context, id string) (api.EventStatus, error
 // Wait implements api.Turns.
 func (sv *Service) Wait(ctx context.Context, id string) (api.EventStatus, error) {
 	for first := true; ; first = false {
-		settled, cancel := sv.o.Bus.EventClosed(id)
-		e, err := sv.o.Bus.Event(ctx, id)
+		settled, cancel := sv.o.Bus.Inbox.EventClosed(id)
+		e, err := sv.o.Bus.Inbox.Event(ctx, id)
 		if err != nil {
 			cancel()
 			return api.EventStatus{}, Classify(err)
@@ -77,7 +77,7 @@ func isDoneWithin(done <-chan struct{}, d time.Duration) bool {
 func (sv *Service) eventStatus(ctx context.Context, e bus.Event) (api.EventStatus, error) {
 	s := api.EventStatus{ID: e.ID, Session: e.Session, State: string(e.State), Attempts: e.Attempts, Answer: e.Answer, Error: e.Error, Tools: []api.ToolUse{}, Usage: json.RawMessage("null")}
 	if e.State == bus.Pending || e.State == bus.Claimed {
-		n, err := sv.o.Bus.QueuePosition(ctx, e)
+		n, err := sv.o.Bus.Inbox.QueuePosition(ctx, e)
 		if err != nil {
 			return s, err
 		}
@@ -104,7 +104,7 @@ func (sv *Service) eventStatus(ctx context.Context, e bus.Event) (api.EventStatu
 	if done.How == "command" || done.How == "notice" {
 		return s, nil // neither uses tools
 	}
-	calls, err := sv.o.Bus.Calls(ctx, e.ID)
+	calls, err := sv.o.Bus.Ledger.Calls(ctx, e.ID)
 	for _, c := range calls {
 		s.Tools = append(s.Tools, api.ToolUse{ID: c.Call, Name: c.Tool, Args: c.Args, State: string(c.State), Text: c.Result, Data: c.Data})
 	}
@@ -160,7 +160,7 @@ func (sv *Service) questionsUnder(ctx context.Context, session string, meant fun
 
 // Inbox implements api.Turns.
 func (sv *Service) Inbox(ctx context.Context, q api.Query) ([]api.Event, error) {
-	list, err := sv.o.Bus.List(ctx, q.Of, q.Before, q.Limit)
+	list, err := sv.o.Bus.Inbox.List(ctx, q.Of, q.Before, q.Limit)
 	return ConvertEach(list, apiEvent), Classify(err)
 }
 

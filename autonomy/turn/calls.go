@@ -147,7 +147,7 @@ func (tc *toolCalls) suspendCalls(ctx context.Context, i int) (bool, error) {
 		}
 	}
 	_, err := tc.gate.askOwner(ctx, asks, func(tx *store.Tx, until time.Time) error {
-		return tc.o.Bus.SuspendTx(tx, tc.t.Event.ID, until)
+		return tc.o.Bus.Inbox.SuspendTx(tx, tc.t.Event.ID, until)
 	})
 	return err == nil, err
 }

@@ -74,7 +74,7 @@ func (k *claimChecker) findUnbackedClaims(ctx context.Context, text string) ([]a
 	if !asked && !slices.ContainsFunc(claims, func(c actionclaims.Claim) bool { return c.Earlier }) {
 		return claims, nil
 	}
-	entries, err := k.o.Bus.EffectfulCalls(ctx, k.t.Event.Session, earlierCalls)
+	entries, err := k.o.Bus.Ledger.EffectfulCalls(ctx, k.t.Event.Session, earlierCalls)
 	if err != nil {
 		return nil, err
 	}

@@ -239,7 +239,7 @@ func (x *toolExecutor) awaitedTx(tx *store.Tx, s *callStep, out tools.Outcome) e
 			return err
 		}
 	}
-	return x.o.Bus.SuspendTx(tx, x.t.Event.ID, out.Until)
+	return x.o.Bus.Inbox.SuspendTx(tx, x.t.Event.ID, out.Until)
 }
 
 // Caller describes the turn that makes a call, for tools that start turns: the permissions of

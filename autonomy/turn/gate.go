@@ -96,7 +96,7 @@ func refusePlaceholder(s *callStep) error {
 // process is blocked until the answer. The caller holds d.mu.
 func (d *permissionBroker) askOwner(ctx context.Context, s *pendingAction) (guard.Approval, error) {
 	rows, err := d.gate.askOwner(ctx, []*callStep{s.callStep}, func(tx *store.Tx, _ time.Time) error {
-		tx.AfterCommit(func() { d.o.Bus.RecheckWaiters(d.t.Event.ID) })
+		tx.AfterCommit(func() { d.o.Bus.Inbox.RecheckWaiters(d.t.Event.ID) })
 		return nil
 	})
 	if err != nil {
@@ -197,7 +197,7 @@ func (g *callGate) questionTx(tx *store.Tx, open []guard.Approval) error {
 	for i, a := range open {
 		ids[i] = a.ID
 	}
-	err := g.o.Bus.EnqueueTx(tx, g.t.Event.ID, bus.OutboxItem{Provenance: g.conv.answerSource(), Asks: ids, Delivery: channels.Delivery{
+	err := g.o.Bus.Outbox.EnqueueTx(tx, g.t.Event.ID, bus.OutboxItem{Provenance: g.conv.answerSource(), Asks: ids, Delivery: channels.Delivery{
 		Kind: channels.Question, Session: g.t.Report, Channel: g.t.Channel, Chat: g.t.Chat, Text: questionText(open, g.t.Attended && g.t.Event.Kind == bus.Message),
 	}})
 	if err != nil {
@@ -242,7 +242,7 @@ func questionText(open []guard.Approval, bare bool) string {
 
 // notifyTx sends the owner a message from Hob outside of the answer.
 func (g *callGate) notifyTx(tx *store.Tx, text string) error {
-	return g.o.Bus.EnqueueTx(tx, g.t.Event.ID, bus.OutboxItem{Provenance: provenance.Outside, Delivery: channels.Delivery{
+	return g.o.Bus.Outbox.EnqueueTx(tx, g.t.Event.ID, bus.OutboxItem{Provenance: provenance.Outside, Delivery: channels.Delivery{
 		Kind: channels.Notice, Session: g.t.Report, Channel: g.t.Channel, Chat: g.t.Chat, Text: text,
 	}})
 }

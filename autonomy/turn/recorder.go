@@ -117,7 +117,7 @@ func (w *stepRecorder) recordStartTx(tx *store.Tx, s *callStep) error {
 	}
 	e := w.ledgerEntry(s)
 	e.State = bus.CallStarted
-	if err := w.o.Bus.RecordTx(tx, e); err != nil {
+	if err := w.o.Bus.Ledger.RecordTx(tx, e); err != nil {
 		return err
 	}
 	return w.auditTx(tx, s, "started")
@@ -159,7 +159,7 @@ func (w *stepRecorder) recordLate(s *callStep) {
 
 // recordEndTx writes the ledger row e of a call that ended, and its audit line.
 func (w *stepRecorder) recordEndTx(tx *store.Tx, s *callStep, e bus.Entry) error {
-	if err := w.o.Bus.RecordTx(tx, e); err != nil {
+	if err := w.o.Bus.Ledger.RecordTx(tx, e); err != nil {
 		return err
 	}
 	outcome := "done"

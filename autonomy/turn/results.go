@@ -66,7 +66,7 @@ func (w *stepRecorder) answerAbandonedCalls(ctx context.Context, msgs []llm.Mess
 // findResult returns the result of a call from the ledger.
 func (w *stepRecorder) findResult(ctx context.Context, c llm.ToolCall) (llm.Part, error) {
 	res := llm.ToolResult{ID: c.ID, Name: c.Name, Text: "cancelled: this turn was given up before the call ran", Error: true}
-	e, err := w.o.Bus.Call(ctx, c.ID)
+	e, err := w.o.Bus.Ledger.Call(ctx, c.ID)
 	if errors.Is(err, bus.ErrNotFound) {
 		return llm.Part{Result: &res, Source: provenance.Hob}, nil
 	}

@@ -97,7 +97,7 @@ func (r *turnRun) loadHistory(ctx context.Context) error {
 	if r.t.Event.Attempts <= 1 && r.t.Event.Crashes == 0 && len(recorded) == 0 {
 		return nil // the first try: nothing can have run
 	}
-	entries, err := r.o.Bus.Calls(ctx, r.t.Event.ID)
+	entries, err := r.o.Bus.Ledger.Calls(ctx, r.t.Event.ID)
 	if err != nil {
 		return err
 	}

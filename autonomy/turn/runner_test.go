@@ -62,17 +62,17 @@ func TestAnAnswerThatComesWhileTheTurnIsPutAway(t *testing.T) {
 					if _, err := r.o.Guard.AnswerTx(tx, s.dec.Approval, guard.Answer{Approved: true}); err != nil {
 						return err
 					}
-					return r.o.Bus.ResumeTx(tx, r.t.Event.ID) // the event is claimed: nothing to resume
+					return r.o.Bus.Inbox.ResumeTx(tx, r.t.Event.ID) // the event is claimed: nothing to resume
 				})
 			}
 			if suspended, err := r.calls.suspendCalls(ctx, 0); err != nil || !suspended {
 				t.Fatal(suspended, err)
 			}
-			ev, err := r.o.Bus.Event(ctx, r.t.Event.ID)
+			ev, err := r.o.Bus.Inbox.Event(ctx, r.t.Event.ID)
 			if err != nil || ev.State != bus.Pending || ev.NotBefore.IsZero() != answered {
 				t.Errorf("%s, not before %v, %v", ev.State, ev.NotBefore, err)
 			}
-			ds, err := r.o.Bus.EventDeliveries(ctx, r.t.Event.ID)
+			ds, err := r.o.Bus.Outbox.EventDeliveries(ctx, r.t.Event.ID)
 			if err != nil || len(ds) != 1 || ds[0].Kind != channels.Question {
 				t.Errorf("asked %d times, %v", len(ds), err)
 			}
@@ -89,8 +89,8 @@ func write(t *testing.T, db *store.Store, fn func(tx *store.Tx) error) {
 
 func take(t *testing.T, r *turnRun) {
 	t.Helper()
-	write(t, r.o.Store, func(tx *store.Tx) error { return r.o.Bus.ResumeTx(tx, r.t.Event.ID) })
-	events, _, err := r.o.Bus.Claim(t.Context(), 1)
+	write(t, r.o.Store, func(tx *store.Tx) error { return r.o.Bus.Inbox.ResumeTx(tx, r.t.Event.ID) })
+	events, _, err := r.o.Bus.Inbox.Claim(t.Context(), 1)
 	if err != nil || len(events) != 1 {
 		t.Fatal(events, err)
 	}
@@ -112,11 +112,11 @@ func newRun(t *testing.T) *turnRun {
 		t.Fatal(err)
 	}
 	b := bus.New(db, bus.Options{})
-	acc, err := b.Put(t.Context(), bus.Event{Kind: bus.Message, Source: "web", Session: "s"})
+	acc, err := b.Inbox.Put(t.Context(), bus.Event{Kind: bus.Message, Source: "web", Session: "s"})
 	if err != nil {
 		t.Fatal(err)
 	}
-	events, _, err := b.Claim(t.Context(), 1)
+	events, _, err := b.Inbox.Claim(t.Context(), 1)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -95,20 +95,20 @@ func (rv *Reverter) UndoByMessage(ctx context.Context, ev bus.Event, m payload.M
 // findActionsToUndo finds the actions to undo: those the message has undone already (before a crash), and
 // the rest.
 func (rv *Reverter) findActionsToUndo(ctx context.Context, ev bus.Event) (done, list []bus.Entry, err error) {
-	if done, err = rv.o.Bus.UndoneBy(ctx, ev.ID); err != nil {
+	if done, err = rv.o.Bus.Ledger.UndoneBy(ctx, ev.ID); err != nil {
 		return nil, nil, err
 	}
 	if len(done) > 0 {
-		list, err = rv.o.Bus.UndoableOf(ctx, done[0].Event)
+		list, err = rv.o.Bus.Ledger.UndoableOf(ctx, done[0].Event)
 		return done, list, err
 	}
-	if list, err = rv.o.Bus.UndoableIn(ctx, ev.Session, 1); err != nil || len(list) == 0 {
+	if list, err = rv.o.Bus.Ledger.UndoableIn(ctx, ev.Session, 1); err != nil || len(list) == 0 {
 		return nil, nil, err
 	}
 	event := list[0].Event
-	if since, err := rv.o.Bus.AnsweredSince(ctx, ev.Session, event, ev.ID); err != nil || since {
+	if since, err := rv.o.Bus.Inbox.AnsweredSince(ctx, ev.Session, event, ev.ID); err != nil || since {
 		return nil, nil, err // the conversation moved on to something else
 	}
-	list, err = rv.o.Bus.UndoableOf(ctx, event)
+	list, err = rv.o.Bus.Ledger.UndoableOf(ctx, event)
 	return nil, list, err
 }

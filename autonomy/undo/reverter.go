@@ -213,14 +213,14 @@ func (rv *Reverter) Journal(ctx context.Context, tool, text string, undo *tools.
 		ev := bus.Event{
 			ID: id, Kind: bus.Task, Source: "cli", Session: "tool:" + id, Lane: bus.CommandLane(id), Channel: "web", Text: text, Provenance: provenance.Owner,
 		}
-		if err := rv.o.Bus.DoneTx(tx, ev); err != nil {
+		if err := rv.o.Bus.Inbox.DoneTx(tx, ev); err != nil {
 			return err
 		}
 		e := bus.Entry{
 			Call: id + "-1", Event: id, Session: ev.Session, Tool: tool, Args: json.RawMessage("{}"), Effects: tools.Write.String(), State: bus.CallDone,
 			Decision: "allow: by the owner", Result: text, Source: provenance.Tool, UndoLabel: undo.Label, Undo: undo.Data, StartedAt: now, FinishedAt: now,
 		}
-		if err := rv.o.Bus.RecordTx(tx, e); err != nil {
+		if err := rv.o.Bus.Ledger.RecordTx(tx, e); err != nil {
 			return err
 		}
 		return rv.o.Guard.AuditTx(tx, guard.Record{

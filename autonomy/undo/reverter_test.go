@@ -83,7 +83,7 @@ func fatal(t *testing.T, err error) {
 func (f *fixture) record(call, event, session string) {
 	f.t.Helper()
 	e := bus.Entry{Call: call, Event: event, Session: session, Tool: "set_value", Args: []byte(`{}`), State: bus.CallDone, UndoLabel: "restore " + call, Undo: []byte(`"` + call + `"`), Source: provenance.Tool}
-	fatal(f.t, f.store.Write(f.t.Context(), func(tx *store.Tx) error { return f.bus.RecordTx(tx, e) }))
+	fatal(f.t, f.store.Write(f.t.Context(), func(tx *store.Tx) error { return f.bus.Ledger.RecordTx(tx, e) }))
 }
 
 func TestNew_RejectsMissingOptions(t *testing.T) {

@@ -28,20 +28,20 @@ func (rv *Reverter) Undoable(ctx context.Context, r Request) ([]bus.Entry, error
 	var list []bus.Entry
 	var err error
 	if r.Session != "" {
-		list, err = rv.o.Bus.UndoableIn(ctx, r.Session, n)
+		list, err = rv.o.Bus.Ledger.UndoableIn(ctx, r.Session, n)
 	}
 	if err == nil && len(list) == 0 {
-		list, err = rv.o.Bus.Undoable(ctx, n)
+		list, err = rv.o.Bus.Ledger.Undoable(ctx, n)
 	}
 	if err != nil || !r.Turn || len(list) == 0 {
 		return list, err
 	}
-	return rv.o.Bus.UndoableOf(ctx, list[0].Event)
+	return rv.o.Bus.Ledger.UndoableOf(ctx, list[0].Event)
 }
 
 // undoableID finds the actions of an id: of a call, an event or a sent message.
 func (rv *Reverter) undoableID(ctx context.Context, id string) ([]bus.Entry, error) {
-	e, err := rv.o.Bus.Call(ctx, id)
+	e, err := rv.o.Bus.Ledger.Call(ctx, id)
 	if err == nil {
 		return rv.undoableEntry(e)
 	}
@@ -49,8 +49,8 @@ func (rv *Reverter) undoableID(ctx context.Context, id string) ([]bus.Entry, err
 		return nil, err
 	}
 	event := id
-	if _, eerr := rv.o.Bus.Event(ctx, id); eerr != nil {
-		if event, eerr = rv.o.Bus.DeliveryEvent(ctx, id); eerr != nil {
+	if _, eerr := rv.o.Bus.Inbox.Event(ctx, id); eerr != nil {
+		if event, eerr = rv.o.Bus.Outbox.DeliveryEvent(ctx, id); eerr != nil {
 			return nil, fmt.Errorf("action %q not found: %w; see: hob undo --list", id, err)
 		}
 		if e, ok, err := rv.findSendingCall(ctx, event, id); ok || err != nil {
@@ -60,7 +60,7 @@ func (rv *Reverter) undoableID(ctx context.Context, id string) ([]bus.Entry, err
 			return rv.undoableEntry(e)
 		}
 	}
-	list, err := rv.o.Bus.UndoableOf(ctx, event)
+	list, err := rv.o.Bus.Ledger.UndoableOf(ctx, event)
 	if err == nil && len(list) == 0 {
 		err = tools.Errorf(tools.NotFound, "%s has no action left that can be undone; see: hob undo --list", tools.Clean(id))
 	}
@@ -69,11 +69,11 @@ func (rv *Reverter) undoableID(ctx context.Context, id string) ([]bus.Entry, err
 
 // findSendingCall finds the call that sent a message.
 func (rv *Reverter) findSendingCall(ctx context.Context, event, delivery string) (bus.Entry, bool, error) {
-	said, err := rv.o.Bus.EventDeliveries(ctx, event)
+	said, err := rv.o.Bus.Outbox.EventDeliveries(ctx, event)
 	if err != nil || !slices.ContainsFunc(said, func(d bus.Delivery) bool { return d.ID == delivery && d.Kind == channels.Send }) {
 		return bus.Entry{}, false, err
 	}
-	calls, err := rv.o.Bus.Calls(ctx, event)
+	calls, err := rv.o.Bus.Ledger.Calls(ctx, event)
 	i := slices.IndexFunc(calls, func(e bus.Entry) bool { return strings.Contains(string(e.Undo), `"`+delivery+`"`) })
 	if err != nil || i < 0 {
 		return bus.Entry{}, false, err
@@ -95,9 +95,9 @@ func (rv *Reverter) undoableEntry(e bus.Entry) ([]bus.Entry, error) {
 // one would redo an action that the owner did not mean.
 func (rv *Reverter) findRedoable(ctx context.Context, id string) ([]bus.Entry, error) {
 	if id == "" {
-		return rv.o.Bus.Undone(ctx, 1)
+		return rv.o.Bus.Ledger.Undone(ctx, 1)
 	}
-	e, err := rv.o.Bus.Call(ctx, id)
+	e, err := rv.o.Bus.Ledger.Call(ctx, id)
 	switch {
 	case err != nil:
 		return nil, fmt.Errorf("action %q not found: %w; see: hob undo --list", id, err)
@@ -170,7 +170,7 @@ func (rv *Reverter) undoAction(ctx context.Context, r Request, t tools.Tool, e b
 		}
 	}
 	err = rv.o.Store.Write(context.WithoutCancel(ctx), func(tx *store.Tx) error {
-		first, err := rv.o.Bus.UndoneTx(tx, e.Call, r.By)
+		first, err := rv.o.Bus.Ledger.UndoneTx(tx, e.Call, r.By)
 		if err != nil {
 			return err
 		}
@@ -197,7 +197,7 @@ func (rv *Reverter) redoAction(ctx context.Context, r Request, t tools.Tool, e b
 		return "", err
 	}
 	err = rv.o.Store.Write(context.WithoutCancel(ctx), func(tx *store.Tx) error {
-		if _, err := rv.o.Bus.RedoneTx(tx, e.Call, data); err != nil {
+		if _, err := rv.o.Bus.Ledger.RedoneTx(tx, e.Call, data); err != nil {
 			return err
 		}
 		return rv.o.Guard.AuditTx(tx, rv.undoRecord(r, e, "done"))

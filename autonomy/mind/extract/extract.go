@@ -211,14 +211,14 @@ func (x *Extractor) selectPending(ctx context.Context, ruled, limit int) ([]pend
 // fillWords reads the owner's words of a turn. They are empty if the event was erased, or if the
 // owner undid what was remembered from it.
 func (x *Extractor) fillWords(ctx context.Context, t *pendingTurn) error {
-	ev, err := x.o.Bus.Event(ctx, t.event)
+	ev, err := x.o.Bus.Inbox.Event(ctx, t.event)
 	if errors.Is(err, bus.ErrNotFound) {
 		return nil
 	}
 	if err != nil {
 		return err
 	}
-	calls, err := x.o.Bus.Calls(ctx, t.event)
+	calls, err := x.o.Bus.Ledger.Calls(ctx, t.event)
 	if err != nil {
 		return err
 	}

@@ -68,7 +68,7 @@ func (h *extractFixture) writeTx(f func(tx *store.Tx) error) {
 func (h *extractFixture) endMessage(x *Extractor, event, text string) {
 	h.t.Helper()
 	h.writeTx(func(tx *store.Tx) error {
-		if _, err := h.bus.PutTx(tx, bus.Event{ID: event, Kind: bus.Message, Source: "web", Session: "s", Channel: "web", Text: text, Provenance: provenance.Owner}); err != nil {
+		if _, err := h.bus.Inbox.PutTx(tx, bus.Event{ID: event, Kind: bus.Message, Source: "web", Session: "s", Channel: "web", Text: text, Provenance: provenance.Owner}); err != nil {
 			return err
 		}
 		x.Study(learn.Turn{Event: event, Session: "s", Channel: "web", Text: text, Owner: true, At: time.Now()})(tx)

@@ -17,7 +17,7 @@ func (g *Goals) invalidateNext(tx *store.Tx) {
 		g.mu.Lock()
 		g.read = false
 		g.mu.Unlock()
-		g.o.Bus.SignalWork()
+		g.o.Bus.Inbox.SignalWork()
 	})
 }
 
@@ -88,7 +88,7 @@ func (g *Goals) putTx(tx *store.Tx, id string, now time.Time) error {
 		return err
 	}
 	ev.Key = fmt.Sprintf("review:%d", store.Millis(due))
-	acc, err := g.o.Bus.PutTx(tx, ev)
+	acc, err := g.o.Bus.Inbox.PutTx(tx, ev)
 	if err != nil {
 		return err
 	}
@@ -98,7 +98,7 @@ func (g *Goals) putTx(tx *store.Tx, id string, now time.Time) error {
 
 // hasOpenEvent reports whether an event of the goal is still in progress.
 func (g *Goals) hasOpenEvent(tx *store.Tx, goal Goal) (bool, error) {
-	return g.o.Bus.OpenTx(tx, eventSource(goal.ID))
+	return g.o.Bus.Inbox.OpenTx(tx, eventSource(goal.ID))
 }
 
 // Phase is the task of a goal's event.

@@ -178,7 +178,7 @@ func TestRoomAndProvenance(t *testing.T) {
 		t.Error("there are more goals than there may be")
 	}
 	reviewedAs(t, st, g, made, now, Decision{Verdict: DoIt, Action: "pay", Risk: RiskSend, Confidence: 1}, "a model")
-	rows, err := bus.New(st, bus.Options{}).List(t.Context(), Session(made.ID), "", 10)
+	rows, err := bus.New(st, bus.Options{}).Inbox.List(t.Context(), Session(made.ID), "", 10)
 	if err != nil || len(rows) != 2 || !rows[0].Provenance.Tainted() || !rows[1].Provenance.Tainted() {
 		t.Errorf("%+v, %v", rows, err)
 	}

@@ -218,7 +218,7 @@ func (g *Goals) ChangeTx(tx *store.Tx, goal Goal, now time.Time) (Goal, error) {
 		goal.Seen = ""
 	}
 	if !isWorkedOn(goal.Status) && isWorkedOn(old.Status) {
-		if err := g.o.Bus.ResumeTx(tx, goal.Event); err != nil { // an open question would wait in vain
+		if err := g.o.Bus.Inbox.ResumeTx(tx, goal.Event); err != nil { // an open question would wait in vain
 			return Goal{}, err
 		}
 	}
@@ -251,7 +251,7 @@ func (g *Goals) PutTx(tx *store.Tx, goal Goal) error {
 
 // hasOpenQuestion reports whether a question about a goal is open.
 func (g *Goals) hasOpenQuestion(tx *store.Tx, goal Goal) bool {
-	ev, err := g.o.Bus.EventTx(tx, goal.Event)
+	ev, err := g.o.Bus.Inbox.EventTx(tx, goal.Event)
 	if err != nil || ev.State != bus.Pending && ev.State != bus.Claimed {
 		return false
 	}
@@ -268,7 +268,7 @@ func (g *Goals) DropTx(tx *store.Tx, id string) (Goal, error) {
 	if _, err := tx.Exec(`DELETE FROM goals WHERE id = ?`, id); err != nil {
 		return Goal{}, fmt.Errorf("goals: remove: %w", err)
 	}
-	if err := g.o.Bus.ResumeTx(tx, goal.Event); err != nil {
+	if err := g.o.Bus.Inbox.ResumeTx(tx, goal.Event); err != nil {
 		return Goal{}, err
 	}
 	g.invalidateNext(tx)

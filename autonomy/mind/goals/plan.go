@@ -167,7 +167,7 @@ func (p *Plan) settleTx(tx *store.Tx, local, at time.Time) error {
 	if err != nil {
 		return err
 	}
-	acc, err := p.o.Bus.PutTx(tx, bus.Event{
+	acc, err := p.o.Bus.Inbox.PutTx(tx, bus.Event{
 		ID: bus.NewID(), Kind: bus.System, Source: PlanSource, Session: PlanSource, Key: "plan:" + day, Text: "The plan of the day, " + day, Payload: payload, Provenance: provenance.Hob,
 	})
 	if err != nil {

@@ -200,12 +200,12 @@ func TestPlanOfADayThatIsOver(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	list, err := b.List(t.Context(), PlanSource, "", 10)
+	list, err := b.Inbox.List(t.Context(), PlanSource, "", 10)
 	if err != nil || len(list) != 1 {
 		t.Fatalf("%+v, %v", list, err)
 	}
 	for at, want := range map[time.Time]bool{day(11, 7): false, day(11, 23): false, day(12, 0): true} {
-		ev, err := b.Event(t.Context(), list[0].ID)
+		ev, err := b.Inbox.Event(t.Context(), list[0].ID)
 		if got := p.IsOver(ev, at); err != nil || got != want {
 			t.Errorf("at %s: %v, %v", at, got, err)
 		}

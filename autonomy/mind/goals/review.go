@@ -159,7 +159,7 @@ func (g *Goals) applyReview(tx *store.Tx, ev bus.Event, goal Goal, e EventOutcom
 		}
 		follow.Provenance = provenance.Worst(goal.Provenance, e.Source)
 		follow.Key = "after:" + ev.ID
-		acc, err := g.o.Bus.PutTx(tx, follow)
+		acc, err := g.o.Bus.Inbox.PutTx(tx, follow)
 		if err != nil {
 			return out, err
 		}
@@ -213,7 +213,7 @@ func (g *Goals) applyFollowUp(tx *store.Tx, ev bus.Event, goal Goal, e EventOutc
 			}
 			follow.Provenance = provenance.Worst(goal.Provenance, ev.Provenance)
 			follow.Key = "after:" + ev.ID
-			acc, err := g.o.Bus.PutTx(tx, follow)
+			acc, err := g.o.Bus.Inbox.PutTx(tx, follow)
 			if err != nil {
 				return out, err
 			}

@@ -94,7 +94,7 @@ func TestAgreedToWhatWasShown(t *testing.T) {
 			st, g, goal := newGoal(t, now)
 			d := Decision{Verdict: DoIt, Action: tc.action, Risk: RiskSend, Confidence: 0.2}
 			goal = endEvent(t, st, g, "e1", EventOutcome{Order: EventPayload{Phase: Ask, Goal: goal.ID, Decision: d}, Agreed: true, Now: now})
-			ev, err := bus.New(st, bus.Options{}).Event(t.Context(), goal.Event)
+			ev, err := bus.New(st, bus.Options{}).Inbox.Event(t.Context(), goal.Event)
 			if err != nil {
 				t.Fatal(err)
 			}

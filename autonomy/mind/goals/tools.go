@@ -52,7 +52,7 @@ func (t ToolGoals) CreateTx(ctx context.Context, tx *store.Tx, c tools.Call, g a
 
 // findSource returns the source of a goal created in the event of a call.
 func (t ToolGoals) findSource(ctx context.Context, event string) string {
-	ev, err := t.Bus.Event(ctx, event)
+	ev, err := t.Bus.Inbox.Event(ctx, event)
 	switch {
 	case err != nil:
 		return "tool"

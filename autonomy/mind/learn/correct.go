@@ -33,7 +33,7 @@ func (l *Learner) correctTx(tx *store.Tx, t analyzedTurn) error {
 			kind = Never
 		}
 		if kind == Meant {
-			before, err := l.o.Bus.SaidBeforeTx(tx, t.Session, t.Event)
+			before, err := l.o.Bus.Owner.MessageBeforeTx(tx, t.Session, t.Event)
 			if err != nil {
 				return err
 			}

@@ -58,7 +58,7 @@ func (w *learnFixture) endTurn(t Turn, calls ...bus.Entry) {
 		if t.Owner {
 			from = provenance.Owner
 		}
-		if _, err := w.b.PutTx(tx, bus.Event{ID: t.Event, Kind: bus.Message, Source: "web", Session: t.Session, Channel: "web", Text: t.Text, Provenance: from}); err != nil {
+		if _, err := w.b.Inbox.PutTx(tx, bus.Event{ID: t.Event, Kind: bus.Message, Source: "web", Session: t.Session, Channel: "web", Text: t.Text, Provenance: from}); err != nil {
 			return err
 		}
 		for i, e := range calls {
@@ -66,7 +66,7 @@ func (w *learnFixture) endTurn(t Turn, calls ...bus.Entry) {
 			if e.Source == "" {
 				e.Source = provenance.Tool
 			}
-			if err := w.b.RecordTx(tx, e); err != nil {
+			if err := w.b.Ledger.RecordTx(tx, e); err != nil {
 				return err
 			}
 		}

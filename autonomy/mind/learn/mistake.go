@@ -26,7 +26,7 @@ func (l *Learner) mistakesTx(tx *store.Tx, r analyzedTurn) error {
 	if !t.Calls || t.Tainted {
 		return nil
 	}
-	calls, err := l.o.Bus.CallsIn(tx, t.Event)
+	calls, err := l.o.Bus.Ledger.CallsIn(tx, t.Event)
 	if err != nil {
 		return err
 	}

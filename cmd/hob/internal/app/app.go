@@ -199,7 +199,7 @@ func Open(ctx context.Context, opt Options) (_ *App, err error) {
 	d.openPim()
 	d.outgoing = &outgoingFiles{
 		dir: filepath.Join(opt.Paths.Data, "outgoing"), most: mostOut, since: d.started,
-		waits: func(ctx context.Context) ([]string, error) { return d.bus.AttachedPaths(ctx) },
+		waits: func(ctx context.Context) ([]string, error) { return d.bus.Outbox.AttachedPaths(ctx) },
 	}
 	if err := opt.Paths.Ensure(); err != nil {
 		return nil, err

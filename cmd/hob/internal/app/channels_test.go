@@ -186,7 +186,7 @@ func TestWhatIsPassedOnBelongsToTheWordsAboutIt(t *testing.T) {
 	if !strings.Contains(body, "you owe us 9 coins") || !strings.Contains(body, "what is this about?") {
 		t.Errorf("the model was asked %s", body)
 	}
-	ev, err := h.d.bus.Event(t.Context(), first.Event)
+	ev, err := h.d.bus.Inbox.Event(t.Context(), first.Event)
 	fatal(t, err)
 	if strings.Contains(ev.Text, "coins") || !strings.Contains(string(ev.Payload), `"outside":["you owe us 9 coins"]`) {
 		t.Errorf("%q with %s: the words of another stand among the owner's", ev.Text, ev.Payload)
@@ -334,7 +334,7 @@ func TestAnAnswerGrowsInItsMessage(t *testing.T) {
 		t.Errorf("draft %q, drafts %q, shown %q", d.Draft, drafts, p.Shown(d.Draft))
 	}
 	for deadline := time.Now().Add(60 * time.Second); ; time.Sleep(5 * time.Millisecond) {
-		id, err := h.d.bus.Drafts().Draft(t.Context(), d.Event, "pigeon", "7")
+		id, err := h.d.bus.Outbox.Draft(t.Context(), d.Event, "pigeon", "7")
 		fatal(t, err)
 		if id == "" {
 			break

@@ -26,7 +26,7 @@ import (
 // openErasing creates the service that executes erasures.
 func (d *App) openErasing() {
 	d.erasing = knowledge.NewErasing(d.store, knowledge.ErasingOptions{
-		Erasers: d.listErasers, Running: d.bus.Running, Renew: d.store.RenewBackups, Log: d.opt.Log,
+		Erasers: d.listErasers, Running: d.bus.Inbox.Running, Renew: d.store.RenewBackups, Log: d.opt.Log,
 	})
 }
 
@@ -34,7 +34,7 @@ func (d *App) openErasing() {
 // none. Indexes derived from the knowledge come last.
 func (d *App) listErasers() []erase.Eraser {
 	out := []erase.Eraser{
-		d.sessions.Eraser(d.base), d.base, d.bus.Eraser(), d.guard.Eraser(d.bus.ResumeTx), prompt.Eraser(), d.learner.Eraser(), d.extractor.Eraser(), d.graph.Eraser(), agents.Eraser(), goals.Eraser(), notify.Eraser(),
+		d.sessions.Eraser(d.base), d.base, d.bus.Eraser(), d.guard.Eraser(d.bus.Inbox.ResumeTx), prompt.Eraser(), d.learner.Eraser(), d.extractor.Eraser(), d.graph.Eraser(), agents.Eraser(), goals.Eraser(), notify.Eraser(),
 		trace.Eraser(), usage.Eraser(), agentbrain.Eraser(), pairing.Eraser(), d.watchers.Eraser(), d.results.Eraser(),
 		d.documents,
 	}

@@ -66,7 +66,7 @@ func (d *App) followWakes(ctx context.Context) error {
 	return power.FollowWakes(ctx, power.Options{Getenv: env}, d.opt.Log, func() {
 		d.watchers.HandleWake()
 		d.channels.HandleWake()
-		d.bus.SignalWork()
+		d.bus.Inbox.SignalWork()
 	})
 }
 

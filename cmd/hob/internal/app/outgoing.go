@@ -268,7 +268,7 @@ func (p outboxSender) Here(ctx context.Context, event, channel string) (in, chat
 		chat, err = bus.OwnerChat(p.d.store.Reader(ctx), channel)
 		return channel, chat, err
 	}
-	ev, err := p.d.bus.Event(ctx, event)
+	ev, err := p.d.bus.Inbox.Event(ctx, event)
 	if errors.Is(err, bus.ErrNotFound) {
 		return "", "", nil // no message: a rehearsal, for example
 	}

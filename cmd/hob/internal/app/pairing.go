@@ -37,13 +37,13 @@ func (d *App) pairingText(ctx context.Context, channel, by string) (string, erro
 
 func (d *App) openPairings() {
 	d.pairings = pairing.New(d.store, d.guard, pairing.Options{Paired: d.notifyPaired, Ended: func(tx *store.Tx, p pairing.Pairing) error {
-		return d.bus.RevokeOwnerTx(tx, p.Channel, p.Sender)
+		return d.bus.Owner.RevokeTx(tx, p.Channel, p.Sender)
 	}, Spoiled: d.notifyCodeSpoiled})
 }
 
 // notifyCodeSpoiled notifies the user that the pairing code is no longer valid.
 func (d *App) notifyCodeSpoiled(tx *store.Tx, channel string) error {
-	session, _, _, err := d.bus.LastOwnerSession(context.Background())
+	session, _, _, err := d.bus.Owner.LastSession(context.Background())
 	if err != nil {
 		return err
 	}
@@ -53,7 +53,7 @@ func (d *App) notifyCodeSpoiled(tx *store.Tx, channel string) error {
 
 // notifyPaired notifies the user on the earlier channels, to reveal a pairing by somebody else.
 func (d *App) notifyPaired(tx *store.Tx, p pairing.Pairing) error {
-	session, _, _, err := d.bus.LastOwnerSession(context.Background())
+	session, _, _, err := d.bus.Owner.LastSession(context.Background())
 	if err != nil {
 		return err
 	}

@@ -30,7 +30,7 @@ func (p outboxSender) Channels() []string {
 
 // Owners implements social.Sender. A past user of the channel counts only while still paired.
 func (p outboxSender) Owners(ctx context.Context, channel, chat string) (bool, error) {
-	sender, ok, err := p.d.bus.OwnersChat(ctx, channel, chat)
+	sender, ok, err := p.d.bus.Owner.PrivateChatSender(ctx, channel, chat)
 	if err != nil || !ok {
 		return false, err
 	}
@@ -60,7 +60,7 @@ func (p outboxSender) SendTx(_ context.Context, tx *store.Tx, c tools.Call, m so
 		at = at.Add(p.sendDelay(m.Channel))
 		o.NotBefore = at
 	}
-	d, err := p.d.bus.SendTx(tx, c.Event, o)
+	d, err := p.d.bus.Outbox.SendTx(tx, c.Event, o)
 	if errors.Is(err, bus.ErrNoWay) {
 		return social.Sent{}, tools.Errorf(tools.Unsupported, "nothing was sent: %w", tools.CleanErr(err))
 	}
@@ -69,7 +69,7 @@ func (p outboxSender) SendTx(_ context.Context, tx *store.Tx, c tools.Call, m so
 
 // CallBackTx implements social.Sender.
 func (p outboxSender) CallBackTx(_ context.Context, tx *store.Tx, id string) (string, error) {
-	d, err := p.d.bus.CancelSendTx(tx, id, "canceled by the user")
+	d, err := p.d.bus.Outbox.CancelSendTx(tx, id, "canceled by the user")
 	to := d.Channel
 	if d.Chat != "" {
 		to = d.Chat + " on " + to

@@ -18,7 +18,7 @@ type presence struct{ d *App }
 // presence is unknown. The channel is "" if the user is away from this machine and no other
 // channel is known.
 func (p presence) At(ctx context.Context) (at string, idle time.Duration, known bool) {
-	last, wrote, err := p.d.bus.LastOwner(ctx)
+	last, wrote, err := p.d.bus.Owner.LastChannel(ctx)
 	if err != nil {
 		p.d.opt.Log.Warn("cannot read the time of the last message of the user", "err", err)
 		last = ""

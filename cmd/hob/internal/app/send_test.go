@@ -56,8 +56,8 @@ func (h *house) tool(name, args string) called {
 func (h *house) waitEvent(id string) {
 	h.t.Helper()
 	for {
-		settled, cancel := h.d.bus.EventClosed(id)
-		e, err := h.d.bus.Event(h.t.Context(), id)
+		settled, cancel := h.d.bus.Inbox.EventClosed(id)
+		e, err := h.d.bus.Inbox.Event(h.t.Context(), id)
 		fatal(h.t, err)
 		if e.State == "done" || e.State == "dead" {
 			cancel()
@@ -89,7 +89,7 @@ func TestASendGoesOutAfterItsTimeAndTooLateSaysSo(t *testing.T) {
 
 func (h *house) deliveries(kind channels.DeliveryKind) (out []bus.Delivery) {
 	h.t.Helper()
-	all, err := h.d.bus.Deliveries(h.t.Context(), "", "", "", 100)
+	all, err := h.d.bus.Outbox.Deliveries(h.t.Context(), "", "", "", 100)
 	fatal(h.t, err)
 	for _, d := range all {
 		if d.Kind == kind {

@@ -73,7 +73,7 @@ func (d *App) openTools(context.Context) (err error) {
 
 // ledgerEntry returns a call of the ledger with the origins of its result.
 func (d *App) ledgerEntry(ctx context.Context, call string) (bus.Entry, error) {
-	e, err := d.bus.Call(ctx, call)
+	e, err := d.bus.Ledger.Call(ctx, call)
 	if err == nil && e.Source.Tainted() {
 		e.Origins, err = origins.Of(d.store.Reader(ctx), origins.Result, call)
 	}

@@ -157,7 +157,7 @@ func (m *trayMenu) buildView(ctx context.Context, wg *sync.WaitGroup) (v tray.Vi
 		return v, err
 	}
 	m.watchApprovals(ctx, wg, open)
-	until, paused, err := d.bus.Paused(ctx)
+	until, paused, err := d.bus.Pause.Current(ctx)
 	if err != nil {
 		return v, err
 	}
@@ -276,7 +276,7 @@ func (m *trayMenu) formatClock(t time.Time, ends bool) string {
 
 // lastTold returns the newest sent notifications.
 func (d *App) lastTold(ctx context.Context) ([]bus.Delivery, error) {
-	list, err := d.bus.Deliveries(ctx, "", "", "", 60)
+	list, err := d.bus.Outbox.Deliveries(ctx, "", "", "", 60)
 	list = slices.DeleteFunc(list, func(x bus.Delivery) bool {
 		return x.Kind != channels.Notice || strings.TrimSpace(x.Text) == ""
 	})

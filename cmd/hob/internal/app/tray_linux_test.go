@@ -86,7 +86,7 @@ func TestTray(t *testing.T) {
 	started.Store(true)
 	icon.Choose(t, "Resume")
 	says("a program that I started is running")
-	if _, on, err := h.d.bus.Paused(t.Context()); err != nil || !on {
+	if _, on, err := h.d.bus.Pause.Current(t.Context()); err != nil || !on {
 		t.Error("somebody else could have ended the pause", err)
 	}
 	started.Store(false)

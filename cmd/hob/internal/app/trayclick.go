@@ -44,7 +44,7 @@ func (m *trayMenu) runAction(ctx context.Context, verb, rest string) (string, er
 	case "quiet":
 		return m.setQuiet(ctx, rest)
 	case "ask":
-		session, _, _, err := m.d.bus.LastOwnerSession(ctx)
+		session, _, _, err := m.d.bus.Owner.LastSession(ctx)
 		if err != nil {
 			return "", err
 		}

@@ -72,7 +72,7 @@ func (d *App) knowledgeOptions() (knowledge.Options, error) {
 	}
 	o := knowledge.Options{
 		Index: d.index, Graph: d.graph, Changed: d.docsChanged, Tuning: Tuning(d.opt.Config.Knowledge), HalfLife: d.opt.Config.Knowledge.Ranking.HalfLife.Duration,
-		ForgetMost: d.opt.Config.Knowledge.ForgetMost, Events: d.bus.EventsIn, Below: agents.EventsOf, Calls: d.bus.CallIDs, Home: home,
+		ForgetMost: d.opt.Config.Knowledge.ForgetMost, Events: d.bus.Inbox.EventsIn, Below: agents.EventsOf, Calls: d.bus.Ledger.CallIDs, Home: home,
 		Parts: func(q store.Querier, source string) ([]string, error) { return d.documents.Parts(q, source) },
 	}
 	if d.vectors != nil {

@@ -164,7 +164,7 @@ func (p *play) replayDay(ctx context.Context) error {
 	for _, j := range list {
 		ev := j.Event
 		moves = append(moves, move{ev.ReceivedAt, func() error {
-			_, err := p.d.Parts().Bus.Put(ctx, reissueEvent(ev))
+			_, err := p.d.Parts().Bus.Inbox.Put(ctx, reissueEvent(ev))
 			return err
 		}})
 		for _, a := range j.Approvals {

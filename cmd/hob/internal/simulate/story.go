@@ -22,7 +22,7 @@ type eventReport struct {
 
 // readStory reads the events since then and their outcomes, oldest first.
 func readStory(ctx context.Context, d app.Parts, since time.Time, each func(eventReport) error) error {
-	list, err := d.Bus.Since(ctx, since)
+	list, err := d.Bus.Inbox.Since(ctx, since)
 	if err != nil {
 		return err
 	}
@@ -51,7 +51,7 @@ type journal struct {
 
 // readJournals returns the events from outside Hob between from and until.
 func readJournals(ctx context.Context, d app.Parts, from, until time.Time) (out []journal, err error) {
-	list, err := d.Bus.Since(ctx, from)
+	list, err := d.Bus.Inbox.Since(ctx, from)
 	if err != nil {
 		return nil, err
 	}
@@ -79,7 +79,7 @@ func readJournals(ctx context.Context, d app.Parts, from, until time.Time) (out 
 // knownEvents returns the ids of events that came or ended since then; open: also of those that are
 // not done.
 func knownEvents(ctx context.Context, d app.Parts, since time.Time, open bool) (map[string]bool, error) {
-	list, err := d.Bus.Since(ctx, since)
+	list, err := d.Bus.Inbox.Since(ctx, since)
 	out := map[string]bool{}
 	for _, e := range list {
 		if open || e.State == bus.Done || e.State == bus.Dead {

@@ -1,0 +1,108 @@
+package bus
+
+import (
+	"cmp"
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"slices"
+	"time"
+
+	"hob/platform/store"
+)
+
+// Claim takes the events that are due now: the first open one of each session
+// that is not busy, at most n, commands beyond that number. Among equals the
+// session served longest ago comes first, so that no chatty session takes all
+// the places. next is when the earliest waiting event becomes due (zero: none).
+func (in *Inbox) Claim(ctx context.Context, n int) (events []Event, next time.Time, err error) {
+	now := in.now()
+	in.mu.Lock()
+	was := in.idle
+	in.mu.Unlock()
+	if was.isStillIdle(in.db.CommitCount(), now) {
+		return nil, was.next, nil
+	}
+	return in.claimDue(ctx, n, now)
+}
+
+func (in *Inbox) claimDue(ctx context.Context, n int, now time.Time) (events []Event, next time.Time, err error) {
+	some, next, err := in.peekDue(ctx, n, now)
+	if err != nil || len(some) == 0 {
+		return nil, next, err
+	}
+	err = in.db.Write(ctx, func(tx *store.Tx) error {
+		events = events[:0]
+		for _, h := range some {
+			e, err := scanEvent(tx.QueryRow(`UPDATE inbox SET state = 'claimed', attempts = attempts + 1, settle_until = 0
+				WHERE seq = ? AND state = 'pending' AND not_before <= ? RETURNING `+eventColumns, h.seq, now.UnixMilli()))
+			if errors.Is(err, sql.ErrNoRows) {
+				continue
+			}
+			if err != nil {
+				return err
+			}
+			events = append(events, e)
+		}
+		return nil
+	})
+	if err != nil {
+		return nil, next, fmt.Errorf("bus: claim: %w", err)
+	}
+	in.mu.Lock()
+	for _, e := range events {
+		in.serial++
+		in.served[e.Lane] = in.serial
+	}
+	in.mu.Unlock()
+	return events, next, nil
+}
+
+func (in *Inbox) peekDue(ctx context.Context, n int, now time.Time) (due []queuedEvent, next time.Time, err error) {
+	commits := in.db.CommitCount() // read before the query, so that a later commit triggers a new one
+	rows, err := in.db.Read().QueryContext(ctx, heads, now.UnixMilli())
+	if err != nil {
+		return nil, next, fmt.Errorf("bus: claim: %w", err)
+	}
+	defer rows.Close()
+	var earliest int64
+	in.mu.Lock()
+	defer in.mu.Unlock()
+	for rows.Next() {
+		var h queuedEvent
+		if err := rows.Scan(&h.seq, &h.lane, &h.kind, &h.command, &h.state, &h.notBefore); err != nil {
+			return nil, next, fmt.Errorf("bus: claim: %w", err)
+		}
+		switch {
+		case h.state != Pending:
+		case h.notBefore > now.UnixMilli():
+			if earliest == 0 || h.notBefore < earliest {
+				earliest = h.notBefore
+			}
+		default:
+			h.served = in.served[h.lane]
+			due = append(due, h)
+		}
+	}
+	if err := rows.Err(); err != nil {
+		return nil, next, fmt.Errorf("bus: claim: %w", err)
+	}
+	in.idle = idleMark{}
+	if len(due) == 0 {
+		clear(in.served) // no competition: restart the order, keep the map small
+		in.idle = idleMark{commits: commits, at: now, next: store.Time(earliest)}
+	}
+	slices.SortFunc(due, func(x, y queuedEvent) int {
+		return cmp.Or(cmp.Compare(x.priorityRank(), y.priorityRank()), cmp.Compare(x.served, y.served), cmp.Compare(x.seq, y.seq))
+	})
+	taken := 0
+	due = slices.DeleteFunc(due, func(h queuedEvent) bool {
+		if h.command {
+			return false
+		}
+		taken++
+		return taken > n
+	})
+	return due, store.Time(earliest), nil
+}

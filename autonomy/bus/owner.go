@@ -1,0 +1,111 @@
+package bus
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"time"
+
+	"hob/platform/provenance"
+	"hob/platform/store"
+)
+
+// OwnerMessages finds where and when the owner wrote.
+type OwnerMessages struct{ db *store.Store }
+
+// own matches messages of the owner in a chat with Hob alone.
+const own = `kind = ?1 AND provenance = ?2 AND NOT coalesce(CAST(payload AS TEXT) ->> '$.shared', 0)`
+
+// LastPrivateChat returns where and when the owner last wrote in a private chat with Hob.
+func (m *OwnerMessages) LastPrivateChat(ctx context.Context) (session, channel, chat string, at time.Time, err error) {
+	var ms int64
+	err = m.db.Read().QueryRowContext(ctx, `SELECT session, channel, chat, received_at FROM inbox WHERE `+own+` ORDER BY seq DESC LIMIT 1`,
+		Message, provenance.Owner).Scan(&session, &channel, &chat, &ms)
+	if errors.Is(err, sql.ErrNoRows) {
+		return "", "", "", at, nil
+	}
+	if err != nil {
+		return "", "", "", at, fmt.Errorf("bus: %w", err)
+	}
+	return session, channel, chat, store.Time(ms), nil
+}
+
+// OwnerChat returns the private chat of a channel in which the owner last wrote; "" for none.
+func OwnerChat(q store.Querier, channel string) (chat string, err error) {
+	err = q.QueryRow(`SELECT chat FROM inbox WHERE `+own+` AND channel = ?3 ORDER BY seq DESC LIMIT 1`, Message, provenance.Owner, channel).Scan(&chat)
+	if errors.Is(err, sql.ErrNoRows) {
+		return "", nil
+	}
+	if err != nil {
+		return "", fmt.Errorf("bus: %w", err)
+	}
+	return chat, nil
+}
+
+// HasWritten reports whether the owner has spoken in the session.
+func (m *OwnerMessages) HasWritten(ctx context.Context, session string) (yes bool, err error) {
+	err = m.db.Read().QueryRowContext(ctx, `SELECT EXISTS (SELECT 1 FROM inbox WHERE session = ? AND kind = ? AND provenance = ?)`,
+		session, Message, provenance.Owner).Scan(&yes)
+	if err != nil {
+		return false, fmt.Errorf("bus: %w", err)
+	}
+	return yes, nil
+}
+
+// RevokeTx marks a former owner's messages as those of an unknown sender, so that those chats
+// get no more notices.
+func (m *OwnerMessages) RevokeTx(tx *store.Tx, channel, sender string) error {
+	_, err := tx.Exec(`UPDATE inbox SET provenance = ? WHERE kind = ? AND channel = ? AND sender = ? AND provenance = ?`,
+		provenance.Outside, Message, channel, sender, provenance.Owner)
+	if err != nil {
+		return fmt.Errorf("bus: %w", err)
+	}
+	return nil
+}
+
+// MessageBeforeTx returns the owner's message before an event in the session, "" if there is none.
+func (m *OwnerMessages) MessageBeforeTx(tx *store.Tx, session, event string) (text string, err error) {
+	err = tx.QueryRow(`SELECT text FROM inbox WHERE session = ?1 AND kind = ?2 AND provenance = ?3 AND lane = session
+		AND seq < (SELECT seq FROM inbox WHERE id = ?4) ORDER BY seq DESC LIMIT 1`, session, Message, provenance.Owner, event).Scan(&text)
+	if errors.Is(err, sql.ErrNoRows) {
+		return "", nil
+	}
+	return text, err
+}
+
+// LastSession returns the session in which the owner last wrote.
+func (m *OwnerMessages) LastSession(ctx context.Context) (session, channel, chat string, err error) {
+	err = m.db.Read().QueryRowContext(ctx, `SELECT session, channel, chat FROM inbox WHERE kind = ? AND provenance = ? ORDER BY seq DESC LIMIT 1`,
+		Message, provenance.Owner).Scan(&session, &channel, &chat)
+	if errors.Is(err, sql.ErrNoRows) {
+		return "", "", "", nil
+	}
+	return session, channel, chat, err
+}
+
+// LastChannel returns when and on which channel the owner last wrote; "" if never.
+func (m *OwnerMessages) LastChannel(ctx context.Context) (channel string, at time.Time, err error) {
+	var ms int64
+	err = m.db.Read().QueryRowContext(ctx, `SELECT channel, received_at FROM inbox WHERE kind = ? AND provenance = ? ORDER BY seq DESC LIMIT 1`,
+		Message, provenance.Owner).Scan(&channel, &ms)
+	if errors.Is(err, sql.ErrNoRows) {
+		return "", time.Time{}, nil
+	}
+	return channel, store.Time(ms), err
+}
+
+// PrivateChatSender returns the platform id of the writer in a private chat between the owner and Hob.
+// The result is false for a group, a chat with another writer, or an empty one. The caller must
+// check whether the writer is still the owner.
+func (m *OwnerMessages) PrivateChatSender(ctx context.Context, channel, chat string) (sender string, ok bool, err error) {
+	var senders int
+	err = m.db.Read().QueryRowContext(ctx, `SELECT count(DISTINCT sender), coalesce(max(sender), '') FROM inbox WHERE session = ?1 AND kind = ?2
+		AND channel = ?4 AND chat = ?5
+		AND NOT EXISTS (SELECT 1 FROM inbox WHERE session = ?1 AND kind = ?2 AND (provenance <> ?3 OR coalesce(CAST(payload AS TEXT) ->> '$.shared', 0)))`,
+		channel+":"+chat, Message, provenance.Owner, channel, chat).Scan(&senders, &sender)
+	if err != nil {
+		return "", false, fmt.Errorf("bus: %w", err)
+	}
+	return sender, senders == 1, nil
+}
