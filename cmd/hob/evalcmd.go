@@ -6,8 +6,8 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"hob/cmd/hob/internal/app"
 	"hob/cmd/hob/internal/evaluate"
+	"hob/knowledge/index"
 )
 
 func (a *cli) evalCmd() *cobra.Command {
@@ -23,7 +23,7 @@ func (a *cli) evalRetrievalCmd() *cobra.Command {
 				return err
 			}
 			k := cfg.Knowledge
-			o := evaluate.Options{Tuning: app.Tuning(k), HalfLife: k.Ranking.HalfLife.Duration, Index: app.IndexOptions(k)}
+			o := evaluate.Options{Tuning: index.TuningOf(k), HalfLife: k.Ranking.HalfLife.Duration, Index: index.OptionsOf(k)}
 			wipe := func() {}
 			if _, tty := terminalFD(a.err); tty && !a.asJSON {
 				o.Progress = func(done, all int) { fmt.Fprint(a.err, controlSequence(a.err, clearLine)+questionBar(done, all)) }

@@ -181,8 +181,11 @@ func (v *Vectors) discardFile() error {
 	return errors.Join(err, removeFile(v.o.Path))
 }
 
-// Close closes the file.
+// Close closes the file. A nil Vectors, as Open returns it, has none.
 func (v *Vectors) Close() error {
+	if v == nil {
+		return nil
+	}
 	v.reading.Lock()
 	defer v.reading.Unlock()
 	v.mu.Lock()

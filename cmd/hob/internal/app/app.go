@@ -221,7 +221,10 @@ func Open(ctx context.Context, opt Options) (_ *App, err error) {
 			err = errors.Join(err, d.store.Close())
 		}
 	}()
-	for _, step := range []func(context.Context) error{d.openNetwork, d.openUsage, d.openModels, d.openChannels, d.openNotices, d.openGuard, d.openWatchers, d.openGoals, d.openIndex, d.openVectors, d.openGraph, d.openBrowser, d.openCrew, d.openTools, d.openLearning, d.openLoop, d.openService, d.openWeb, d.openTray} {
+	for _, step := range []func(context.Context) error{
+		d.openNetwork, d.openUsage, d.openModels, d.openChannels, d.openNotices, d.openGuard, d.openWatchers, d.openGoals, d.openCrew,
+		d.openKnowledge, d.openBrowser, d.openTools, d.openLearning, d.openLoop, d.openService, d.openWeb, d.openTray,
+	} {
 		if err := step(ctx); err != nil {
 			return nil, err
 		}
@@ -398,8 +401,8 @@ func (d *App) Run(ctx context.Context) error {
 		case <-ctx.Done():
 		}
 	}()
-	parts := []func(context.Context) error{d.loop.Run, d.usage.Run, d.noteHeads, d.index.Run, d.erasing.Run}
-	parts = append(parts, d.followDocs, d.expireFacts, d.extractTurns)
+	parts := []func(context.Context) error{d.loop.Run, d.usage.Run, d.noteHeads}
+	parts = append(parts, d.knowledgeJobs()...)
 	if d.browser != nil {
 		parts = append(parts, d.browser.Run)
 	}
@@ -470,7 +473,7 @@ func (d *App) Shutdown() { d.downOnce.Do(func() { close(d.shutdown) }) }
 func (d *App) Close() error {
 	d.noteHead(context.Background())
 	d.closeDesktop()
-	return errors.Join(d.agents.Close(), d.closeVectors(), d.index.Close(), d.store.Close())
+	return errors.Join(d.agents.Close(), d.vectors.Close(), d.index.Close(), d.store.Close())
 }
 
 // CheckReady implements service.Process.

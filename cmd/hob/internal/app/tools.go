@@ -10,7 +10,6 @@ import (
 	"hob/autonomy/bus"
 	"hob/autonomy/mind/goals"
 	"hob/autonomy/turn/results"
-	"hob/knowledge"
 	"hob/platform/host/system"
 	"hob/platform/provenance/origins"
 	"hob/tools"
@@ -21,13 +20,6 @@ import (
 
 // openTools creates the catalogue.
 func (d *App) openTools(context.Context) (err error) {
-	o, err := d.knowledgeOptions()
-	if err != nil {
-		return err
-	}
-	if d.base, err = knowledge.New(d.store, o); err != nil {
-		return err
-	}
 	d.facts = d.goalFacts()
 	d.openErasing()
 	c := d.opt.Config.Files

@@ -1,12 +1,17 @@
-package app
+package index
 
 import (
 	"hob/autonomy/config"
 	"hob/knowledge"
 )
 
-// Tuning returns the configured ranking weights. A weight of 0 means off, not the default.
-func Tuning(c config.Knowledge) knowledge.Tuning {
+// OptionsOf returns the options of the configuration, without Log.
+func OptionsOf(c config.Knowledge) Options {
+	return Options{Title: c.TitleWeight, Speaker: c.SpeakerWeight, Postings: c.IndexPostings, Delay: c.IndexDelay.Duration}
+}
+
+// TuningOf returns the configured ranking weights. A weight of 0 means off, not the default.
+func TuningOf(c config.Knowledge) knowledge.Tuning {
 	r := c.Ranking
 	return knowledge.Tuning{
 		Candidates: nonZeroWeight(r.Candidates),

@@ -1,0 +1,147 @@
+package app
+
+import (
+	"context"
+	"errors"
+	"os"
+	"path/filepath"
+
+	"hob/autonomy/agents"
+	"hob/autonomy/llm"
+	llmall "hob/autonomy/llm/all"
+	"hob/autonomy/mind/extract"
+	"hob/autonomy/mind/learn"
+	"hob/autonomy/session"
+	"hob/autonomy/usage"
+	"hob/knowledge"
+	"hob/knowledge/embed"
+	"hob/knowledge/graph"
+	"hob/knowledge/index"
+	"hob/knowledge/ingest"
+	"hob/knowledge/rerank"
+	"hob/platform/host/system"
+	"hob/platform/store"
+)
+
+// openKnowledge creates the memory with its index, its graph and its vectors. The files of the index
+// and the vectors are opened on first use.
+func (d *App) openKnowledge(ctx context.Context) (err error) {
+	c, paths := d.opt.Config.Knowledge, d.opt.Paths
+	io := index.OptionsOf(c)
+	io.Log = d.opt.Log
+	if d.index, err = index.New(d.store, paths.Index(), io); err != nil {
+		return err
+	}
+	if d.vectors, err = embed.Open(ctx, c, embed.Options{
+		Path: filepath.Join(paths.Data, "vectors.db"), Store: d.store, Model: llmall.EmbedderName(c.Embeddings, d.providers), Log: d.opt.Log,
+		Embedder: &llm.LazyEmbedder{Create: d.newEmbedder, Remedy: "check [knowledge] embeddings: hob doctor"},
+	}); err != nil {
+		return err
+	}
+	if d.graph, err = graph.New(graph.Options{
+		Store: d.store, Region: func() string { return system.Country(os.Getenv, d.zone().String()) }, Log: d.opt.Log,
+	}); err != nil {
+		return err
+	}
+	home := d.opt.UserHome
+	if home == "" {
+		home, _ = os.UserHomeDir() // tools/files reports a missing one
+	}
+	o := knowledge.Options{
+		Index: d.index, Graph: d.graph, Changed: d.wakeFollowers, Tuning: index.TuningOf(c), HalfLife: c.Ranking.HalfLife.Duration,
+		ForgetMost: c.ForgetMost, Events: d.bus.Inbox.EventsIn, Below: agents.EventsOf, Calls: d.bus.Ledger.CallIDs, Home: home,
+		Parts: func(q store.Querier, source string) ([]string, error) { return d.documents.Parts(q, source) },
+	}
+	if d.vectors != nil {
+		o.Vectors = d.vectors
+	}
+	if err := rerank.Configure(&o, c, d.models.Lazy); err != nil {
+		return err
+	}
+	d.base, err = knowledge.New(d.store, o)
+	return err
+}
+
+// newEmbedder creates the metered embedder of the configuration.
+func (d *App) newEmbedder() (llm.Embedder, error) {
+	raw, err := llmall.Embedder(d.opt.Config.Knowledge.Embeddings, d.providers)
+	if err != nil {
+		return nil, err
+	}
+	m, ok := raw.(llm.Model)
+	if !ok {
+		return nil, errors.New("not an embedding model")
+	}
+	metered := d.usage.MeterEmbedder(raw, m.Info(), llm.Account{}, usage.MeterOptions{Host: d.providers.Host(m.Info().Provider)})
+	return llm.EmbedBreaker(metered, m.Info(), llm.BreakerOptions{Failures: 3}), nil
+}
+
+// wakeFollowers wakes what is derived from the documents of the memory.
+func (d *App) wakeFollowers() {
+	d.index.Changed()
+	d.graph.Wake()
+	if d.vectors != nil {
+		d.vectors.Changed()
+	}
+}
+
+// knowledgeJobs returns the background jobs of the memory.
+func (d *App) knowledgeJobs() []func(context.Context) error {
+	return []func(context.Context) error{
+		d.index.Run, d.erasing.Run, d.extractTurns,
+		func(ctx context.Context) error { return d.graph.Run(ctx, d.base) },
+		func(ctx context.Context) error { return d.base.RunExpiry(ctx, d.opt.Log) },
+	}
+}
+
+// openLearning makes messages searchable, and creates what learns from turns: lessons, and facts
+// that the user mentions.
+func (d *App) openLearning(context.Context) (err error) {
+	if d.library, err = session.NewLibrary(d.sessions, d.base, session.LibraryOptions{Realm: d.crew.RealmOf, About: d.crew.AboutTurn}); err != nil {
+		return err
+	}
+	if d.learner, err = learn.New(learn.Options{Store: d.store, Bus: d.bus, Zone: d.zone, Log: d.opt.Log}); err != nil {
+		return err
+	}
+	k := d.opt.Config.Knowledge
+	d.extractor, err = extract.New(extract.Options{
+		Store: d.store, Bus: d.bus, Base: d.base, Linker: d.graph, Model: d.models.Cheapest, Mode: k.Extraction, Turns: k.ExtractionTurns,
+		Wait: k.ExtractionWait.Duration, Zone: d.zone, Log: d.opt.Log,
+	})
+	return err
+}
+
+// extractTurns reads turns that have ended. A command that uses the engine without a
+// daemon asks no model: it would have to wait for it.
+func (d *App) extractTurns(ctx context.Context) error {
+	if !d.isLongRunning() {
+		return d.extractor.RunRules(ctx)
+	}
+	return d.extractor.Run(ctx)
+}
+
+// studyTurn extracts lessons and facts from a turn.
+func (d *App) studyTurn(t learn.Turn) func(tx *store.Tx) {
+	lessons, facts := d.learner.Study(t), d.extractor.Study(t)
+	return func(tx *store.Tx) {
+		lessons(tx)
+		facts(tx)
+	}
+}
+
+// pictureDescriber returns what describes pictures; nil if disabled.
+func (d *App) pictureDescriber() (ingest.Pictures, error) {
+	if d.opt.Config.Knowledge.Pictures == "off" {
+		return nil, nil
+	}
+	return rerank.NewDescriber(rerank.DescriberOptions{Model: d.visionModel, Later: ingest.ErrLater})
+}
+
+// visionModel returns the cheapest model that reads pictures. A command without a daemon uses none,
+// because it would have to wait.
+func (d *App) visionModel(ctx context.Context) (llm.Model, error) {
+	if !d.isLongRunning() {
+		return nil, nil
+	}
+	return d.models.CheapestVision(ctx)
+}
