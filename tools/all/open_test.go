@@ -18,6 +18,7 @@ import (
 	"hob/autonomy/bus"
 	"hob/autonomy/mind/goals"
 	"hob/autonomy/notify"
+	"hob/channels"
 	"hob/knowledge"
 	"hob/knowledge/graph"
 	"hob/platform/host/command"
@@ -33,7 +34,6 @@ import (
 	"hob/tools/browser"
 	"hob/tools/files"
 	"hob/tools/memory"
-	"hob/tools/social"
 	"hob/tools/system"
 	"hob/tools/toolstest"
 	"hob/tools/watch"
@@ -256,22 +256,22 @@ func (post) Owners(_ context.Context, channel, chat string) (bool, error) {
 	return channel == "telegram" && chat == "7", nil
 }
 
-func (post) File(_ context.Context, path string) (social.File, error) {
+func (post) File(_ context.Context, path string) (channels.OutgoingFile, error) {
 	if path != "a.txt" && path != ".env" {
-		return social.File{}, tools.Errorf(tools.NotFound, "there is no %s", path)
+		return channels.OutgoingFile{}, tools.Errorf(tools.NotFound, "there is no %s", path)
 	}
-	return social.File{Name: path, Path: "/home/" + path, Hidden: path == ".env", MIME: "text/plain", Size: 1, Digest: "2d71"}, nil
+	return channels.OutgoingFile{Name: path, Path: "/home/" + path, Hidden: path == ".env", MIME: "text/plain", Size: 1, Digest: "2d71"}, nil
 }
 
-func (post) Keep(context.Context, social.Message) error { return nil }
+func (post) Keep(context.Context, channels.OutgoingMessage) error { return nil }
 
 func (post) Here(_ context.Context, _, channel string) (in, chat string, err error) {
 	return "telegram", "7", nil
 }
 
-func (post) SendTx(_ context.Context, tx *store.Tx, c tools.Call, _ social.Message) (social.Sent, error) {
+func (post) SendTx(_ context.Context, tx *store.Tx, c tools.Call, _ channels.OutgoingMessage) (channels.QueuedMessage, error) {
 	_, err := tx.Exec(`INSERT INTO sent (id) VALUES ('d1')`)
-	return social.Sent{ID: "d1", At: c.Now.Add(10 * time.Second)}, err
+	return channels.QueuedMessage{ID: "d1", At: c.Now.Add(10 * time.Second)}, err
 }
 
 func (post) CallBackTx(_ context.Context, tx *store.Tx, id string) (string, error) {

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"unicode/utf8"
 
+	"hob/channels"
 	"hob/platform/provenance"
 	"hob/platform/store"
 	"hob/tools"
@@ -49,12 +50,12 @@ func sendFile(p Sender) tools.Tool {
 			return m, p.Keep(ctx, m)
 		},
 		RunTx: func(ctx context.Context, tx *store.Tx, c tools.Call, in fileIn) (tools.Result, error) {
-			m, ok := c.Prepared.(Message)
+			m, ok := c.Prepared.(channels.OutgoingMessage)
 			if !ok || len(m.Files) != 1 {
 				return tools.Result{}, tools.Errorf(tools.Failed, "the file was not read; nothing was sent")
 			}
 			f := m.Files[0]
-			if j := m.assessRecipients(ctx, p, f); j.Refused != nil {
+			if j := assessRecipients(ctx, p, m, f); j.Refused != nil {
 				return tools.Result{}, j.Refused
 			} else if j.Exact != c.Exact {
 				return tools.Result{}, recipientsChangedError()
@@ -73,7 +74,7 @@ func sendFile(p Sender) tools.Tool {
 			return r, nil
 		},
 		UndoTx: func(ctx context.Context, tx *store.Tx, data json.RawMessage) (string, error) {
-			var s Sent
+			var s channels.QueuedMessage
 			if err := json.Unmarshal(data, &s); err != nil {
 				return "", tools.Errorf(tools.Failed, "the undo record cannot be read: %w", err)
 			}
@@ -88,8 +89,10 @@ func recipientsChangedError() error {
 
 // assessFile reads the file and finds the recipients. The approval is bound to both: this
 // content, for these people.
-func (in fileIn) assessFile(ctx context.Context, p Sender, event string) (Message, tools.CallAssessment) {
-	refuse := func(err error) (Message, tools.CallAssessment) { return Message{}, tools.CallAssessment{Refused: err} }
+func (in fileIn) assessFile(ctx context.Context, p Sender, event string) (channels.OutgoingMessage, tools.CallAssessment) {
+	refuse := func(err error) (channels.OutgoingMessage, tools.CallAssessment) {
+		return channels.OutgoingMessage{}, tools.CallAssessment{Refused: err}
+	}
 	if utf8.RuneCountInString(in.Text) > maxText {
 		return refuse(tools.Errorf(tools.InvalidArguments, "the text has more than %d characters; shorten it", maxText))
 	}
@@ -106,17 +109,17 @@ func (in fileIn) assessFile(ctx context.Context, p Sender, event string) (Messag
 			return refuse(err)
 		}
 	}
-	m := Message{Channel: channel, To: to, Text: in.Text, Files: []File{f}}
+	m := channels.OutgoingMessage{Channel: channel, To: to, Text: in.Text, Files: []channels.OutgoingFile{f}}
 	if m.Text == "" {
 		m.Text = f.Name
 	}
-	j := m.assessRecipients(ctx, p, f)
+	j := assessRecipients(ctx, p, m, f)
 	m.Owner = channel == "" || len(j.To) == 1 && j.To[0] == tools.Owner
 	return m, j
 }
 
 // assessRecipients assesses whom a message with a file reaches at the moment.
-func (m Message) assessRecipients(ctx context.Context, p Sender, f File) tools.CallAssessment {
+func assessRecipients(ctx context.Context, p Sender, m channels.OutgoingMessage, f channels.OutgoingFile) tools.CallAssessment {
 	if m.Channel == "" {
 		return tools.CallAssessment{Effects: tools.Read, Why: "it is sent nowhere", Exact: "here " + f.Digest}
 	}

@@ -8,6 +8,7 @@ import (
 	"strings"
 	"unicode/utf8"
 
+	"hob/channels"
 	"hob/platform/provenance"
 	"hob/platform/store"
 	"hob/tools"
@@ -24,7 +25,7 @@ type sendIn struct {
 
 // sendOut is the Data of send_message.
 type sendOut struct {
-	Sent
+	channels.QueuedMessage
 	Channel string `json:"channel"`
 	To      string `json:"to"`
 	Owner   bool   `json:"owner,omitempty"`
@@ -51,7 +52,7 @@ func sendMessage(p Sender) tools.Tool {
 			if j.Exact != c.Exact {
 				return tools.Result{}, tools.Errorf(tools.Conflict, "the recipients have changed since the approval; nothing was sent")
 			}
-			m := Message{Channel: in.Channel, To: in.To, Text: in.Text, Owner: j.Exact == tools.Owner}
+			m := channels.OutgoingMessage{Channel: in.Channel, To: in.To, Text: in.Text, Owner: j.Exact == tools.Owner}
 			sent, err := p.SendTx(ctx, tx, c, m)
 			if err != nil {
 				return tools.Result{}, err
@@ -59,7 +60,7 @@ func sendMessage(p Sender) tools.Tool {
 			return in.sendResult(c, m, sent), nil
 		},
 		UndoTx: func(ctx context.Context, tx *store.Tx, data json.RawMessage) (string, error) {
-			var s Sent
+			var s channels.QueuedMessage
 			if err := json.Unmarshal(data, &s); err != nil {
 				return "", tools.Errorf(tools.Failed, "the undo record cannot be read: %w", err)
 			}
@@ -101,8 +102,8 @@ func assessMessage(ctx context.Context, p Sender, in sendIn) tools.CallAssessmen
 	return j
 }
 
-func (in sendIn) sendResult(c tools.Call, m Message, s Sent) tools.Result {
-	r := tools.Result{Source: provenance.Tool, Data: sendOut{Sent: s, Channel: in.Channel, To: in.To, Owner: m.Owner}}
+func (in sendIn) sendResult(c tools.Call, m channels.OutgoingMessage, s channels.QueuedMessage) tools.Result {
+	r := tools.Result{Source: provenance.Tool, Data: sendOut{QueuedMessage: s, Channel: in.Channel, To: in.To, Owner: m.Owner}}
 	waits := ""
 	if s.Waits {
 		waits = ", once Hob runs (hob start)"

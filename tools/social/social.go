@@ -5,38 +5,11 @@ package social
 
 import (
 	"context"
-	"time"
 
+	"hob/channels"
 	"hob/platform/store"
 	"hob/tools"
 )
-
-// Message is one text for one chat of a channel.
-type Message struct {
-	Channel, To, Text string
-	Files             []File
-	// Owner is true if only the owner receives the message; it is then sent at once.
-	Owner bool
-}
-
-// File is an attached file, as it was found.
-type File struct {
-	Name, MIME, Path string
-	Hidden           bool // the file or a folder above it is hidden
-	Size             int64
-	Digest           string // SHA-256 of its content, in hexadecimal
-}
-
-// Sent is a queued message.
-type Sent struct {
-	ID string `json:"id"`
-	// At is the time of sending; until then the message can be cancelled.
-	At time.Time `json:"at"`
-	// Waits is true if the message is sent only after Hob starts.
-	Waits bool `json:"waits,omitempty"`
-	// Attached is true if the files are attached; otherwise the text names their location.
-	Attached bool `json:"attached,omitempty"`
-}
 
 // Sender sends messages through the engine. Its methods are safe for concurrent use; those
 // with a Tx take part in the transaction that records the call.
@@ -46,14 +19,14 @@ type Sender interface {
 	// Owners reports whether only the owner and Hob are in a chat.
 	Owners(ctx context.Context, channel, chat string) (bool, error)
 	// File inspects a file to send, which the owner must allow Hob to read.
-	File(ctx context.Context, path string) (File, error)
+	File(ctx context.Context, path string) (channels.OutgoingFile, error)
 	// Keep saves durable copies of the files to send, if the channel accepts such files. It
 	// fails with Conflict if a file's content has changed.
-	Keep(ctx context.Context, m Message) error
+	Keep(ctx context.Context, m channels.OutgoingMessage) error
 	// Here returns the owner's chat on a channel; without a channel, the chat of the event,
 	// or "" and "" for a conversation on this machine.
 	Here(ctx context.Context, event, channel string) (in, chat string, err error)
-	SendTx(ctx context.Context, tx *store.Tx, c tools.Call, m Message) (Sent, error)
+	SendTx(ctx context.Context, tx *store.Tx, c tools.Call, m channels.OutgoingMessage) (channels.QueuedMessage, error)
 	// CallBackTx cancels a message and describes the outcome. It fails with Conflict if the
 	// message was sent.
 	CallBackTx(ctx context.Context, tx *store.Tx, id string) (string, error)

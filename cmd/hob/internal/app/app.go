@@ -176,7 +176,7 @@ type App struct {
 	web       *web.Server
 	tray      *trayMenu // nil: none
 	pin       string    // see Pin
-	outgoing  *outgoingFiles
+	spool     *channels.Spool
 	triggers  map[string]intake.Trigger
 	ready     chan struct{}
 	isReady   atomic.Bool
@@ -197,10 +197,10 @@ func Open(ctx context.Context, opt Options) (_ *App, err error) {
 	d := &App{opt: opt, redact: known, started: time.Now(), ready: make(chan struct{}), shutdown: make(chan struct{})}
 	d.scripts = appScripts(opt)
 	d.openPim()
-	d.outgoing = &outgoingFiles{
-		dir: filepath.Join(opt.Paths.Data, "outgoing"), most: mostOut, since: d.started,
-		waits: func(ctx context.Context) ([]string, error) { return d.bus.Outbox.AttachedPaths(ctx) },
-	}
+	d.spool = channels.NewSpool(channels.SpoolOptions{
+		Dir: filepath.Join(opt.Paths.Data, "outgoing"), Started: d.started, Log: opt.Log,
+		Waiting: func(ctx context.Context) ([]string, error) { return d.bus.Outbox.AttachedPaths(ctx) },
+	})
 	if err := opt.Paths.Ensure(); err != nil {
 		return nil, err
 	}
@@ -414,7 +414,10 @@ func (d *App) Run(ctx context.Context) error {
 		if d.vectors != nil {
 			parts = append(parts, d.vectors.Run)
 		}
-		parts = append(parts, d.folders.Run, d.followWakes, d.sweepOutgoing)
+		parts = append(parts, d.folders.Run, d.followWakes, d.spool.Run)
+		if err := channels.RemovePartialFiles(d.receivedFilesDir(), channels.ReceivedFolder, d.started); err != nil {
+			d.opt.Log.Warn("cannot remove partial file copies", "err", err)
+		}
 		if d.tray != nil {
 			parts = append(parts, d.tray.runTray)
 		}

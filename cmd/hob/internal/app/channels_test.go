@@ -255,10 +255,10 @@ func TestTheOwnerGetsAFile(t *testing.T) {
 	if len(d.Files) != 1 || d.Files[0].Name != "report.pdf" || d.Files[0].MIME != "application/pdf" || held == filepath.Join(h.home, "Documents", "report.pdf") {
 		t.Errorf("files %+v", d.Files)
 	}
-	old := time.Now().Add(-2 * stale)
+	old := time.Now().Add(-2 * time.Hour)
 	fatal(t, os.Chtimes(held, old, old))
 	h.until("the copy goes", func() bool { // after the delivery is recorded
-		fatal(t, h.d.outgoing.removeUnused(t.Context()))
+		fatal(t, h.d.spool.RemoveUnused(t.Context()))
 		_, err := os.Stat(held)
 		return errors.Is(err, fs.ErrNotExist)
 	})

@@ -1,9 +1,11 @@
 package app
 
 import (
+	"io"
 	"path/filepath"
 	"time"
 
+	"hob/autonomy/service"
 	"hob/channels"
 	"hob/platform/host/system"
 )
@@ -34,4 +36,21 @@ func (d *App) handleClockJump(by time.Duration) {
 	if by > 0 {
 		d.channels.HandleWake()
 	}
+}
+
+// newSender returns the sender of messages and files of tools.
+func (d *App) newSender() *service.Sender {
+	return service.NewSender(service.SenderOptions{
+		Store: d.store, Bus: d.bus, Channels: d.channels, Pairings: d.pairings, Spool: d.spool, Sends: d.isLongRunning(), Zone: d.zone,
+		OpenFile: func(path string) (string, bool, io.ReadCloser, error) {
+			doc, r, err := d.files.OpenDocument(path, channels.MaxOutgoingFile)
+			return doc.Path, doc.Hidden, r, err
+		},
+		Delay: func(channel string) time.Duration {
+			if s, ok := d.opt.Config.Channel(channel); ok {
+				return s.SendDelay.Duration
+			}
+			return d.opt.Config.Autonomy.SendDelay.Duration
+		},
+	})
 }
