@@ -23,6 +23,7 @@ func TestHouseFigures(t *testing.T) {
 		t.Errorf("%d folders directly in platform, want at most 8: group them as docs/architecture.md describes", len(folders))
 	}
 	functions, oneWord, untyped := 0, 0, 0
+	methods := map[string]int{}
 	inspectSources(t, func(dir string, file *ast.File) {
 		ast.Inspect(file, func(n ast.Node) bool {
 			switch x := n.(type) {
@@ -30,6 +31,9 @@ func TestHouseFigures(t *testing.T) {
 				functions++
 				if isOneWord(x.Name.Name) {
 					oneWord++
+				}
+				if x.Recv != nil && isMessageFlow(dir) {
+					methods[dir+"."+receiverType(x)]++
 				}
 			case *ast.Ident:
 				if dir == "autonomy/api" && x.Name == "any" {
@@ -42,9 +46,40 @@ func TestHouseFigures(t *testing.T) {
 	if share := float64(oneWord) / float64(functions); share > 0.01 {
 		t.Errorf("%d of %d functions have an unexported name of one word (%.1f %%), want at most 1 %%: say what it does and to what", oneWord, functions, 100*share)
 	}
+	for name, n := range methods {
+		if n > maxMethods {
+			t.Errorf("%s has %d methods, want at most %d: split it into types with one purpose each", name, n, maxMethods)
+		}
+	}
 	if untyped > 0 {
 		t.Errorf("autonomy/api uses any %d times: give the value a type", untyped)
 	}
+}
+
+// maxMethods is the maximum number of methods of a type of the message flow.
+const maxMethods = 40
+
+// isMessageFlow reports whether a package is one of the stages of the message flow
+// (docs/architecture.md).
+func isMessageFlow(dir string) bool {
+	for _, stage := range []string{"autonomy/bus", "autonomy/intake", "autonomy/turn", "autonomy/commit", "autonomy/delivery"} {
+		if dir == stage || strings.HasPrefix(dir, stage+"/") {
+			return true
+		}
+	}
+	return false
+}
+
+// receiverType returns the name of the type of a method.
+func receiverType(f *ast.FuncDecl) string {
+	t := f.Recv.List[0].Type
+	if p, ok := t.(*ast.StarExpr); ok {
+		t = p.X
+	}
+	if id, ok := t.(*ast.Ident); ok {
+		return id.Name
+	}
+	return "(generic)"
 }
 
 // isOneWord reports whether an unexported function name is a single word, such as read.

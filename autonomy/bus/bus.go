@@ -36,8 +36,9 @@ type Options struct {
 	Route func(channel, chat string) (string, string, bool)
 	// Redact removes credentials from outgoing texts and stored calls; nil disables it.
 	Redact func(string) string
-	// Gate filters each text of EnqueueTx before it is queued, in its transaction; Out.ID is the id
-	// of its delivery. It may change the target; false drops the text. nil: all are queued.
+	// NoticeFilter filters each text of EnqueueTx before it is queued, in its transaction;
+	// OutboxItem.ID is the id of its delivery. It may change the target; false drops the text. nil:
+	// all are queued.
 	NoticeFilter func(tx *store.Tx, event string, o OutboxItem) (OutboxItem, bool, error)
 	// Lost handles a text to the owner that cannot be delivered; true means that it was sent
 	// another way. nil disables it.

@@ -233,7 +233,7 @@ func (in *Inbox) EventClosed(id string) (done <-chan struct{}, cancel func()) {
 	}
 }
 
-// RecheckWaiters makes the waiters for an event (see Settled) check it again.
+// RecheckWaiters makes the waiters for an event (see EventClosed) check it again.
 func (in *Inbox) RecheckWaiters(id string) { in.notifyWaiters(id) }
 
 func (in *Inbox) notifyWaiters(id string) {

@@ -36,9 +36,9 @@ type OutboxItem struct {
 	// NotBefore delays it on a push channel. On a pull channel nothing would release it, so it
 	// is sent immediately.
 	NotBefore time.Time
-	// Judged: Options.Gate has had its say about it.
+	// Judged: Options.NoticeFilter was applied already.
 	Judged bool
-	// Hint is a model's rating; Options.Gate decides how to use it.
+	// Hint is a model's rating; Options.NoticeFilter decides how to use it.
 	Hint Hint
 	// Asks are the ids of the approvals that the text asks for. Only the engine sets it: it
 	// makes the text a question that can be shown and answered.

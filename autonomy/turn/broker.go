@@ -27,7 +27,7 @@ type permissionBroker struct {
 
 	mu     sync.Mutex // held while a step changes, never while waiting for the owner
 	closed bool
-	steps  map[string]*pendingAction // by the brain's id
+	steps  map[string]*pendingAction // by the id of the agent
 	order  []*pendingAction
 }
 
@@ -44,7 +44,7 @@ type pendingAction struct {
 // not suggest that the guard allowed them.
 const notAsked = "not asked: the agent does it by itself"
 
-var errDeskClosed = errors.New("the turn is over")
+var errBrokerClosed = errors.New("the turn is over")
 
 // CheckAllowed implements llm.PermissionBroker. An external agent reads without asking, so a guest could learn what
 // it reads.
@@ -61,7 +61,7 @@ func (d *permissionBroker) PriorActions() []llm.Action { return d.before }
 
 // PublishStatus implements llm.PermissionBroker.
 func (d *permissionBroker) PublishStatus(text string) {
-	d.feed.publish("status", map[string]any{"note": text})
+	d.feed.publishEvent("status", map[string]any{"note": text})
 }
 
 // RequestPermission implements llm.PermissionBroker.
@@ -97,12 +97,12 @@ func (d *permissionBroker) RequestPermission(ctx context.Context, a llm.Action) 
 	return d.resolvePermission(ctx, s)
 }
 
-// enterCall counts a call in, for close, and ends its ctx with the model call.
+// enterCall counts a call in, for closeActions, and ends its ctx with the model call.
 func (d *permissionBroker) enterCall(ctx context.Context) (context.Context, func(), error) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	if d.closed {
-		return ctx, nil, errDeskClosed
+		return ctx, nil, errBrokerClosed
 	}
 	d.conv.external.Store(true)
 	d.open.Add(1)
@@ -132,7 +132,7 @@ func (d *permissionBroker) findOrCreateAction(a llm.Action) *pendingAction {
 	}
 	if !s.shown {
 		s.shown = true
-		d.feed.publish("tool_call_start", map[string]any{"id": s.call.ID, "name": s.call.Name})
+		d.feed.publishEvent("tool_call_start", map[string]any{"id": s.call.ID, "name": s.call.Name})
 	}
 	return s
 }
@@ -159,14 +159,14 @@ func (d *permissionBroker) awaitAnswer(ctx context.Context, s *pendingAction, q 
 		defer d.t.Hold()()
 	}
 	if _, err := d.o.Guard.Wait(ctx, q.ID); err != nil {
-		return errors.Join(err, d.gate.lapseQuestion(ctx, q, errors.Is(context.Cause(d.ctx), ErrDraining)))
+		return errors.Join(err, d.policy.lapseQuestion(ctx, q, errors.Is(context.Cause(d.ctx), ErrDraining)))
 	}
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	if d.closed {
-		return errDeskClosed
+		return errBrokerClosed
 	}
-	return d.gate.applyAnswer(ctx, s.callStep, q)
+	return d.policy.applyAnswer(ctx, s.callStep, q)
 }
 
 // resolvePermission returns the result of a decided step. It records a permission in the ledger before the
@@ -175,7 +175,7 @@ func (d *permissionBroker) resolvePermission(ctx context.Context, s *pendingActi
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	if d.closed {
-		return llm.PermissionResult{}, errDeskClosed
+		return llm.PermissionResult{}, errBrokerClosed
 	}
 	if s.err != nil {
 		if err := d.recordEnd(ctx, s); err != nil {
@@ -198,7 +198,7 @@ func (d *permissionBroker) recordStart(ctx context.Context, s *pendingAction) er
 		return nil
 	}
 	if s.still == nil {
-		_, s.still = newPulse(d.ctx, s.call.ID, s.tool.Spec().Name, d.feed.publish)
+		_, s.still = newPulse(d.ctx, s.call.ID, s.tool.Spec().Name, d.feed.publishEvent)
 	}
 	if s.tool.Spec().Effects.ReadOnly() {
 		return nil // its row is written when it has ended
@@ -265,8 +265,8 @@ func (d *permissionBroker) recordEnd(ctx context.Context, s *pendingAction) erro
 	return d.rec.recordEnd(ctx, s.callStep)
 }
 
-// close rejects all later calls. Actions without a recorded end have an unknown outcome.
-func (d *permissionBroker) close(ctx context.Context) {
+// closeActions rejects all later calls. Actions without a recorded end have an unknown outcome.
+func (d *permissionBroker) closeActions(ctx context.Context) {
 	d.mu.Lock()
 	d.closed = true
 	d.mu.Unlock()

@@ -15,15 +15,15 @@ import (
 // toolCalls works on the calls of one answer: in order or in parallel, up to their results or to a
 // question for the owner.
 type toolCalls struct {
-	o     *Options
-	t     *Turn
-	conv  *conversation
-	rec   *stepRecorder
-	hist  *callHistory
-	gate  *callGate
-	chain *hookChain
-	exec  *toolExecutor
-	in    *contextBuilder
+	o      *Options
+	t      *Turn
+	conv   *conversation
+	rec    *stepRecorder
+	hist   *callHistory
+	policy *policyCheck
+	chain  *hookChain
+	exec   *toolExecutor
+	in     *contextBuilder
 }
 
 // runCalls runs the calls of the last answer and appends their results. suspended means that a
@@ -87,7 +87,7 @@ func (tc *toolCalls) replayCall(ctx context.Context, s *callStep) {
 	}
 }
 
-// decideCall passes a call through the chain up to the gate. The error ends the
+// decideCall passes a call through the chain up to the policy check. The error ends the
 // turn.
 func (tc *toolCalls) decideCall(ctx context.Context, s *callStep) error {
 	wrong := !s.ran && (s.dec.Rule == "route" || s.dec.Rule == "schema")
@@ -139,14 +139,14 @@ func (tc *toolCalls) suspendCalls(ctx context.Context, i int) (bool, error) {
 		if s.hasOutcome() {
 			continue
 		}
-		if err := tc.gate.askGuard(ctx, s); err != nil {
+		if err := tc.policy.askGuard(ctx, s); err != nil {
 			return false, err
 		}
 		if s.dec.Verdict == guard.Ask && !goesOn(asks, s) && !isScreenCall(s) {
 			asks = append(asks, s)
 		}
 	}
-	_, err := tc.gate.askOwner(ctx, asks, func(tx *store.Tx, until time.Time) error {
+	_, err := tc.policy.askOwner(ctx, asks, func(tx *store.Tx, until time.Time) error {
 		return tc.o.Bus.Inbox.SuspendTx(tx, tc.t.Event.ID, until)
 	})
 	return err == nil, err

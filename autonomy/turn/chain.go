@@ -112,7 +112,7 @@ func (r *turnRun) buildChain(ctx context.Context) []middleware {
 	for _, h := range r.o.Hooks {
 		chain = append(chain, r.chain.hookMiddleware(h))
 	}
-	return append(chain, r.gate.policyMiddleware(), r.feed.feedMiddleware(), r.calls.truncationMiddleware(), r.calls.auditMiddleware(), r.model.answerTextMiddleware())
+	return append(chain, r.policy.policyMiddleware(), r.feed.feedMiddleware(), r.calls.truncationMiddleware(), r.calls.auditMiddleware(), r.model.answerTextMiddleware())
 }
 
 // beforeModel passes a request along the chain.

@@ -31,8 +31,8 @@ type conversation struct {
 	actor    llm.Model
 }
 
-// load replaces the messages by those of earlier turns and those that this turn has stored.
-func (c *conversation) load(before, recorded []llm.Message) {
+// loadMessages replaces the messages by those of earlier turns and those that this turn has stored.
+func (c *conversation) loadMessages(before, recorded []llm.Message) {
 	c.own, c.stored = len(before), len(recorded)
 	c.msgs = append(append(make([]llm.Message, 0, len(before)+len(recorded)+8), before...), recorded...)
 }

@@ -31,7 +31,7 @@ const defaultTimeout = 120 * time.Second
 // performCall runs an allowed call and makes its outcome durable. The error is the
 // store's; the tool's own is in the step.
 func (x *toolExecutor) performCall(ctx context.Context, s *callStep) error {
-	if s.dec.Verdict != guard.Allow { // nothing runs past the gate
+	if s.dec.Verdict != guard.Allow { // nothing runs without the guard
 		return fmt.Errorf("turn: %s: the guard says %s", s.tool.Spec().Name, s.dec.Verdict)
 	}
 	if _, own := s.tool.(tools.TxTool); !own { // an own one begins and ends in one transaction
@@ -48,7 +48,7 @@ func (x *toolExecutor) executeCall(ctx context.Context, s *callStep) error {
 		return nil
 	}
 	if own, ok := s.tool.(tools.TxTool); ok {
-		x.feed.publish("tool_start", map[string]any{"id": s.call.ID, "name": s.tool.Spec().Name})
+		x.feed.publishEvent("tool_start", map[string]any{"id": s.call.ID, "name": s.tool.Spec().Name})
 		return x.performOwn(ctx, s, own)
 	}
 	if s.tool.Spec().Effects.ReadOnly() {
@@ -130,7 +130,7 @@ func (x *toolExecutor) callTool(ctx context.Context, s *callStep) (res tools.Res
 	}
 	ctx, cancel := context.WithTimeout(ctx, limit)
 	defer cancel()
-	p, end := newPulse(ctx, s.call.ID, s.tool.Spec().Name, x.feed.publish)
+	p, end := newPulse(ctx, s.call.ID, s.tool.Spec().Name, x.feed.publishEvent)
 	defer func() {
 		end()
 		s.took = time.Since(p.began)
@@ -171,10 +171,10 @@ func (x *toolExecutor) toolCall(s *callStep, progress func(float64, string)) too
 // runs, the turn is suspended; this happens in the same transaction, so that the end of the
 // work cannot be missed.
 func (x *toolExecutor) awaitCall(ctx context.Context, s *callStep, w tools.Waiter) (suspended bool, err error) {
-	if s.dec.Verdict != guard.Allow { // nothing runs past the gate
+	if s.dec.Verdict != guard.Allow { // nothing runs without the guard
 		return false, fmt.Errorf("turn: %s: the guard says %s", s.tool.Spec().Name, s.dec.Verdict)
 	}
-	x.feed.publish("status", map[string]any{"tool": s.tool.Spec().Name, "state": "running"})
+	x.feed.publishEvent("status", map[string]any{"tool": s.tool.Spec().Name, "state": "running"})
 	var failed error
 	var out tools.Outcome
 	done := *s

@@ -16,14 +16,14 @@ import (
 )
 
 // externalAgent connects an agent that acts by itself with the turn: its actions pass the same
-// gate and the same records as the model's calls.
+// policy check and the same records as the model's calls.
 type externalAgent struct {
 	o      *Options
 	t      *Turn
 	conv   *conversation
 	rec    *stepRecorder
 	hist   *callHistory
-	gate   *callGate
+	policy *policyCheck
 	chain  *hookChain
 	feed   *liveFeed
 	before []llm.Action // its actions in this turn before Hob was interrupted
@@ -33,10 +33,10 @@ type externalAgent struct {
 func (x *externalAgent) newBroker(ctx context.Context) (d *permissionBroker, leave func()) {
 	d = &permissionBroker{externalAgent: x, steps: map[string]*pendingAction{}}
 	d.ctx, d.stop = context.WithCancel(ctx)
-	return d, func() { d.close(ctx) }
+	return d, func() { d.closeActions(ctx) }
 }
 
-// settleLeftovers cleans up after the desk of an interrupted turn. Open questions expire, because the
+// settleLeftovers cleans up after the broker of an interrupted turn. Open questions expire, because the
 // agent that asked is gone; started actions get an unknown outcome. It notifies the owner of
 // both.
 func (x *externalAgent) settleLeftovers(ctx context.Context) error {
@@ -72,7 +72,7 @@ func (x *externalAgent) settleLeftovers(ctx context.Context) error {
 				return err
 			}
 		}
-		return x.gate.notifyTx(tx, lapsedText(waiting, lost))
+		return x.policy.notifyTx(tx, lapsedText(waiting, lost))
 	})
 	if err != nil {
 		return fmt.Errorf("turn: settle what was cut off: %w", err)

@@ -17,8 +17,8 @@ type liveFeed struct {
 	begun map[string]string // ids of the calls that are being streamed
 }
 
-// publish publishes an event of the turn to the live feed.
-func (f *liveFeed) publish(typ string, data map[string]any) {
+// publishEvent publishes an event of the turn to the live feed.
+func (f *liveFeed) publishEvent(typ string, data map[string]any) {
 	f.o.Bus.Feed.Publish(typ, f.t.Event.ID, f.t.Event.Session, data)
 }
 
@@ -55,7 +55,7 @@ func (f *liveFeed) publishResult(s *callStep) {
 	if s.err != nil {
 		d["text"], d["code"] = results.Shorten(s.err.Error(), ""), tools.CodeOf(s.err)
 	}
-	f.publish("tool_result", d)
+	f.publishEvent("tool_result", d)
 }
 
 // heartbeat is the interval of live events about a running tool; reports is the minimum

@@ -47,7 +47,7 @@ type turnRun struct {
 	feed    *liveFeed
 	chain   *hookChain
 	in      *contextBuilder
-	gate    *callGate
+	policy  *policyCheck
 	exec    *toolExecutor
 	calls   *toolCalls
 	model   *modelExchange
@@ -65,14 +65,14 @@ func newTurnRun(runner *Runner, t *Turn) *turnRun {
 	feed := &liveFeed{o: o, t: t}
 	chain := &hookChain{o: o, t: t, conv: conv}
 	in := &contextBuilder{o: o, t: t, conv: conv, rec: rec}
-	gate := &callGate{o: o, t: t, conv: conv, rec: rec, hist: hist}
+	policy := &policyCheck{o: o, t: t, conv: conv, rec: rec, hist: hist}
 	exec := &toolExecutor{o: o, t: t, conv: conv, rec: rec, hist: hist, budget: budget, feed: feed}
-	calls := &toolCalls{o: o, t: t, conv: conv, rec: rec, hist: hist, gate: gate, chain: chain, exec: exec, in: in}
-	agent := &externalAgent{o: o, t: t, conv: conv, rec: rec, hist: hist, gate: gate, chain: chain, feed: feed}
+	calls := &toolCalls{o: o, t: t, conv: conv, rec: rec, hist: hist, policy: policy, chain: chain, exec: exec, in: in}
+	agent := &externalAgent{o: o, t: t, conv: conv, rec: rec, hist: hist, policy: policy, chain: chain, feed: feed}
 	model := &modelExchange{o: o, t: t, runner: runner, conv: conv, rec: rec, budget: budget, chain: chain, feed: feed, agent: agent}
 	claims := &claimChecker{o: o, t: t, conv: conv, hist: hist, budget: budget, model: model, feed: feed}
 	return &turnRun{
-		o: o, t: t, conv: conv, rec: rec, hist: hist, budget: budget, feed: feed, chain: chain, in: in, gate: gate,
+		o: o, t: t, conv: conv, rec: rec, hist: hist, budget: budget, feed: feed, chain: chain, in: in, policy: policy,
 		exec: exec, calls: calls, model: model, claims: claims,
 		agent: agent,
 	}
@@ -86,7 +86,7 @@ func (r *turnRun) loadHistory(ctx context.Context) error {
 	if before, err = r.rec.answerAbandonedCalls(ctx, before); err != nil {
 		return err
 	}
-	r.conv.load(before, recorded)
+	r.conv.loadMessages(before, recorded)
 	added, err := r.in.beginPrompt(ctx, before, recorded)
 	if err != nil {
 		return err

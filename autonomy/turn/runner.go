@@ -8,7 +8,7 @@
 //
 // A turn consists of parts, each of which uses only those named before it: conversation (messages
 // and their provenance), stepRecorder (ledger, audit log, transcript), callHistory, turnBudget,
-// liveFeed, hookChain, contextBuilder (text that comes in), callGate (guard and owner),
+// liveFeed, hookChain, contextBuilder (text that comes in), policyCheck (guard and owner),
 // toolExecutor (one call), toolCalls (the calls of one answer), externalAgent (an agent that acts
 // by itself), modelExchange (requests to the model) and claimChecker. turnRun drives them.
 package turn

@@ -54,7 +54,7 @@ func TestAnAnswerThatComesWhileTheTurnIsPutAway(t *testing.T) {
 			}
 			take(t, r)
 			var err error
-			if s.dec, err = r.o.Guard.Decide(ctx, r.gate.guardRequest(t.Context(), s)); err != nil || s.dec.Verdict != guard.Ask || s.dec.Approval == "" {
+			if s.dec, err = r.o.Guard.Decide(ctx, r.policy.guardRequest(t.Context(), s)); err != nil || s.dec.Verdict != guard.Ask || s.dec.Approval == "" {
 				t.Fatalf("%+v, %v", s.dec, err)
 			}
 			if answered {
@@ -130,7 +130,7 @@ func newRun(t *testing.T) *turnRun {
 	r := newTurnRun(a, &Turn{Event: events[0], Attended: true, Report: "s", Channel: "web"})
 	r.conv.msgs = []llm.Message{{Role: llm.User, Parts: []llm.Part{{Text: "send it", Source: "owner"}}}}
 	s := &callStep{call: llm.ToolCall{ID: "call_" + acc.Event, Name: "send"}, tool: tool, args: []byte(`{"text":"x"}`)}
-	if s.dec, err = g.Decide(t.Context(), r.gate.guardRequest(t.Context(), s)); err != nil {
+	if s.dec, err = g.Decide(t.Context(), r.policy.guardRequest(t.Context(), s)); err != nil {
 		t.Fatal(err)
 	}
 	r.hist.steps = []*callStep{s}

@@ -36,7 +36,7 @@ type callStep struct {
 // hasOutcome reports whether the call's result is known.
 func (s *callStep) hasOutcome() bool { return s.ran || s.err != nil }
 
-// refuseCall settles a call before it comes to the gate.
+// refuseCall settles a call before the policy check.
 func (s *callStep) refuseCall(rule string, err error) {
 	s.err, s.dec = err, guard.Decision{Verdict: guard.Deny, Rule: rule}
 }

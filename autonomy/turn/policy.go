@@ -20,11 +20,11 @@ import (
 // owner is away.
 const heldUnattended = time.Hour
 
-// callGate decides whether a call may run: the guard decides, and the owner if the guard says so.
-// The calls of the model and the actions of external agents pass the same gate:
+// policyCheck decides whether a call may run: the guard decides, and the owner if the guard says so.
+// The calls of the model and the actions of external agents pass the same check:
 //
 //	askGuard -> askOwner -> (the turn is suspended, or waits in memory) -> askGuard
-type callGate struct {
+type policyCheck struct {
 	o    *Options
 	t    *Turn
 	conv *conversation
@@ -33,27 +33,27 @@ type callGate struct {
 }
 
 // guardRequest returns the facts by which the guard decides on a call.
-func (g *callGate) guardRequest(ctx context.Context, s *callStep) guard.Request {
+func (p *policyCheck) guardRequest(ctx context.Context, s *callStep) guard.Request {
 	q := guard.Request{
-		Tool: s.tool, Args: s.args, Call: s.call.ID, Event: g.t.Event.ID, Session: g.t.Event.Session,
-		Attended: g.t.Attended, Guest: g.t.Guest, Tainted: g.conv.isTainted(), Origins: g.conv.contextOrigins(), Origin: g.t.Origin, Level: g.o.Level.Narrower(g.t.Level),
-		Channel: g.t.Event.Channel, Person: g.t.Person, Agent: g.o.Name, Seen: func() guard.EgressEvidence { return g.hist.egressEvidence(ctx, s) },
+		Tool: s.tool, Args: s.args, Call: s.call.ID, Event: p.t.Event.ID, Session: p.t.Event.Session,
+		Attended: p.t.Attended, Guest: p.t.Guest, Tainted: p.conv.isTainted(), Origins: p.conv.contextOrigins(), Origin: p.t.Origin, Level: p.o.Level.Narrower(p.t.Level),
+		Channel: p.t.Event.Channel, Person: p.t.Person, Agent: p.o.Name, Seen: func() guard.EgressEvidence { return p.hist.egressEvidence(ctx, s) },
 	}
-	if g.t.Doubt != nil {
-		q.Doubt = func(e tools.Effects) string { return g.t.Doubt(s.tool.Spec(), e) }
+	if p.t.Doubt != nil {
+		q.Doubt = func(e tools.Effects) string { return p.t.Doubt(s.tool.Spec(), e) }
 	}
-	if s.heldInMemory && !g.t.Attended {
+	if s.heldInMemory && !p.t.Attended {
 		q.Within = heldUnattended
 	}
 	if !s.tool.Spec().Effects.ReadOnly() {
-		q.Made, q.Agreed, q.Refused = g.hist.countChanges(ctx, s)
+		q.Made, q.Agreed, q.Refused = p.hist.countChanges(ctx, s)
 	}
 	return q
 }
 
 // askGuard stores the guard's decision on a call in its step.
-func (g *callGate) askGuard(ctx context.Context, s *callStep) error {
-	d, err := g.o.Guard.Decide(ctx, g.guardRequest(ctx, s))
+func (p *policyCheck) askGuard(ctx context.Context, s *callStep) error {
+	d, err := p.o.Guard.Decide(ctx, p.guardRequest(ctx, s))
 	if err == nil {
 		s.dec = d
 	}
@@ -61,13 +61,13 @@ func (g *callGate) askGuard(ctx context.Context, s *callStep) error {
 }
 
 // policyMiddleware asks the guard. The owner is asked when it is the call's turn to run.
-func (g *callGate) policyMiddleware() middleware {
+func (p *policyCheck) policyMiddleware() middleware {
 	return middleware{name: "policy", beforeTool: func(ctx context.Context, s *callStep) error {
-		s.inView = g.conv.contextOrigins()
+		s.inView = p.conv.contextOrigins()
 		if err := refusePlaceholder(s); err != nil {
 			return err
 		}
-		if err := g.askGuard(ctx, s); err != nil {
+		if err := p.askGuard(ctx, s); err != nil {
 			return turnAbort{err}
 		}
 		if s.dec.Verdict == guard.Deny && s.dec.Code == tools.Cancelled { // the owner stopped the turn, perhaps before a restart
@@ -95,7 +95,7 @@ func refusePlaceholder(s *callStep) error {
 // askOwner stores the approval request and shows it to the owner. The turn waits: the agent's
 // process is blocked until the answer. The caller holds d.mu.
 func (d *permissionBroker) askOwner(ctx context.Context, s *pendingAction) (guard.Approval, error) {
-	rows, err := d.gate.askOwner(ctx, []*callStep{s.callStep}, func(tx *store.Tx, _ time.Time) error {
+	rows, err := d.policy.askOwner(ctx, []*callStep{s.callStep}, func(tx *store.Tx, _ time.Time) error {
 		tx.AfterCommit(func() { d.o.Bus.Inbox.RecheckWaiters(d.t.Event.ID) })
 		return nil
 	})
@@ -108,10 +108,10 @@ func (d *permissionBroker) askOwner(ctx context.Context, s *pendingAction) (guar
 // askOwner stores an approval request for each call and shows the new ones to the owner. next
 // joins the transaction; it gets the time of the first expiry, or zero if an answer is there
 // already.
-func (g *callGate) askOwner(ctx context.Context, asks []*callStep, next func(tx *store.Tx, until time.Time) error) (rows []guard.Approval, err error) {
-	err = g.rec.writeWithSteps(ctx, func(tx *store.Tx) error {
+func (p *policyCheck) askOwner(ctx context.Context, asks []*callStep, next func(tx *store.Tx, until time.Time) error) (rows []guard.Approval, err error) {
+	err = p.rec.writeWithSteps(ctx, func(tx *store.Tx) error {
 		var until time.Time
-		if rows, until, err = g.askTx(ctx, tx, asks); err != nil {
+		if rows, until, err = p.askTx(ctx, tx, asks); err != nil {
 			return err
 		}
 		return next(tx, until)
@@ -122,14 +122,14 @@ func (g *callGate) askOwner(ctx context.Context, asks []*callStep, next func(tx 
 	return rows, nil
 }
 
-func (g *callGate) askTx(ctx context.Context, tx *store.Tx, asks []*callStep) (rows []guard.Approval, until time.Time, err error) {
+func (p *policyCheck) askTx(ctx context.Context, tx *store.Tx, asks []*callStep) (rows []guard.Approval, until time.Time, err error) {
 	var fresh []guard.Approval
 	answered := false
 	questions := make([]guard.Question, len(asks))
 	for i, s := range asks {
-		questions[i] = guard.Question{Request: g.guardRequest(ctx, s), Decision: s.dec}
+		questions[i] = guard.Question{Request: p.guardRequest(ctx, s), Decision: s.dec}
 	}
-	if rows, err = g.o.Guard.AskAllTx(tx, questions); err != nil {
+	if rows, err = p.o.Guard.AskAllTx(tx, questions); err != nil {
 		return nil, until, err
 	}
 	for i, s := range asks {
@@ -143,20 +143,20 @@ func (g *callGate) askTx(ctx context.Context, tx *store.Tx, asks []*callStep) (r
 			continue // the owner has this question already
 		}
 		fresh = append(fresh, a)
-		if err := g.rec.auditTx(tx, s, "asked"); err != nil {
+		if err := p.rec.auditTx(tx, s, "asked"); err != nil {
 			return nil, until, err
 		}
 	}
 	if answered {
 		until = time.Time{}
 	}
-	return rows, until, g.questionTx(tx, fresh)
+	return rows, until, p.questionTx(tx, fresh)
 }
 
 // applyAnswer asks the guard again after the wait for an answer. A question that is still open has
 // timed out.
-func (g *callGate) applyAnswer(ctx context.Context, s *callStep, q guard.Approval) error {
-	if err := g.askGuard(ctx, s); err != nil {
+func (p *policyCheck) applyAnswer(ctx context.Context, s *callStep, q guard.Approval) error {
+	if err := p.askGuard(ctx, s); err != nil {
 		return err
 	}
 	if s.dec.Verdict == guard.Ask { // no answer came, and yet the wait is over
@@ -166,21 +166,21 @@ func (g *callGate) applyAnswer(ctx context.Context, s *callStep, q guard.Approva
 	if s.dec.Code != tools.ApprovalTimeout {
 		return nil
 	}
-	return g.o.Store.Write(context.WithoutCancel(ctx), func(tx *store.Tx) error {
-		_, err := g.o.Guard.EndTx(tx, q.ID, guard.TimedOut)
+	return p.o.Store.Write(context.WithoutCancel(ctx), func(tx *store.Tx) error {
+		_, err := p.o.Guard.EndTx(tx, q.ID, guard.TimedOut)
 		return err
 	})
 }
 
 // lapseQuestion expires a question whose turn ended before the answer, and tells the owner if notify
 // is set.
-func (g *callGate) lapseQuestion(ctx context.Context, q guard.Approval, notify bool) error {
-	err := g.o.Store.Write(context.WithoutCancel(ctx), func(tx *store.Tx) error {
-		open, err := g.o.Guard.EndTx(tx, q.ID, guard.Cancelled)
+func (p *policyCheck) lapseQuestion(ctx context.Context, q guard.Approval, notify bool) error {
+	err := p.o.Store.Write(context.WithoutCancel(ctx), func(tx *store.Tx) error {
+		open, err := p.o.Guard.EndTx(tx, q.ID, guard.Cancelled)
 		if err != nil || !open || !notify {
 			return err
 		}
-		return g.notifyTx(tx, lapsedText([]guard.Approval{q}, nil))
+		return p.notifyTx(tx, lapsedText([]guard.Approval{q}, nil))
 	})
 	if err != nil {
 		return fmt.Errorf("turn: end a question: %w", err)
@@ -189,7 +189,7 @@ func (g *callGate) lapseQuestion(ctx context.Context, q guard.Approval, notify b
 }
 
 // questionTx puts the questions before the owner.
-func (g *callGate) questionTx(tx *store.Tx, open []guard.Approval) error {
+func (p *policyCheck) questionTx(tx *store.Tx, open []guard.Approval) error {
 	if len(open) == 0 {
 		return nil
 	}
@@ -197,15 +197,15 @@ func (g *callGate) questionTx(tx *store.Tx, open []guard.Approval) error {
 	for i, a := range open {
 		ids[i] = a.ID
 	}
-	err := g.o.Bus.Outbox.EnqueueTx(tx, g.t.Event.ID, bus.OutboxItem{Provenance: g.conv.answerSource(), Asks: ids, Delivery: channels.Delivery{
-		Kind: channels.Question, Session: g.t.Report, Channel: g.t.Channel, Chat: g.t.Chat, Text: questionText(open, g.t.Attended && g.t.Event.Kind == bus.Message),
+	err := p.o.Bus.Outbox.EnqueueTx(tx, p.t.Event.ID, bus.OutboxItem{Provenance: p.conv.answerSource(), Asks: ids, Delivery: channels.Delivery{
+		Kind: channels.Question, Session: p.t.Report, Channel: p.t.Channel, Chat: p.t.Chat, Text: questionText(open, p.t.Attended && p.t.Event.Kind == bus.Message),
 	}})
 	if err != nil {
 		return err
 	}
 	tx.AfterCommit(func() {
 		for _, a := range open {
-			g.o.Bus.Feed.Publish("approval_required", g.t.Event.ID, g.t.Event.Session, a)
+			p.o.Bus.Feed.Publish("approval_required", p.t.Event.ID, p.t.Event.Session, a)
 		}
 	})
 	return nil
@@ -241,8 +241,8 @@ func questionText(open []guard.Approval, bare bool) string {
 }
 
 // notifyTx sends the owner a message from Hob outside of the answer.
-func (g *callGate) notifyTx(tx *store.Tx, text string) error {
-	return g.o.Bus.Outbox.EnqueueTx(tx, g.t.Event.ID, bus.OutboxItem{Provenance: provenance.Outside, Delivery: channels.Delivery{
-		Kind: channels.Notice, Session: g.t.Report, Channel: g.t.Channel, Chat: g.t.Chat, Text: text,
+func (p *policyCheck) notifyTx(tx *store.Tx, text string) error {
+	return p.o.Bus.Outbox.EnqueueTx(tx, p.t.Event.ID, bus.OutboxItem{Provenance: provenance.Outside, Delivery: channels.Delivery{
+		Kind: channels.Notice, Session: p.t.Report, Channel: p.t.Channel, Chat: p.t.Chat, Text: text,
 	}})
 }
