@@ -1,6 +1,30 @@
 package knowledge
 
-import "hob/platform/provenance"
+import (
+	"time"
+
+	"hob/platform/provenance"
+)
+
+// File is a file of this machine that can be ingested.
+type File struct {
+	Path     string // absolute, links resolved
+	Size     int64
+	Modified time.Time
+	Trusted  bool   // the user trusts its folder; only set by a walk
+	Content  []byte // nil in a walk, as Source and Origins
+	Source   provenance.Source
+	Origins  []provenance.Origin
+}
+
+// TextOrigin is where a text comes from that names people and things.
+type TextOrigin struct {
+	Source     string
+	Realm      string
+	Provenance provenance.Source
+	Origins    []provenance.Origin
+	At         time.Time
+}
 
 // DocumentRequest names the document to ingest: a Path or a URL.
 type DocumentRequest struct {

@@ -9,35 +9,42 @@ import (
 	"hob/knowledge"
 	"hob/platform/provenance"
 	"hob/platform/text/document"
+	"hob/tools"
 )
 
 // Files gives access to files of this machine. Paths are as the user writes them. The
-// implementation decides which files may be read and who is trusted.
+// implementation decides which files may be read and who is trusted. After an error that wraps
+// ErrLater, or one of tools with the code Failed or TimedOut, a retry can succeed without a change
+// of the file.
 type Files interface {
-	// Walk visits a file, or the files below a folder except hidden files and dependencies. left
-	// describes what was skipped, or is "".
-	Walk(ctx context.Context, path string, visit func(Entry) error) (left string, err error)
-	// Read returns at most limit bytes of a file. Errors of Read and Walk wrap ErrLater if a retry
-	// can succeed without a change of the file.
-	Read(ctx context.Context, path string, limit int64) (File, error)
+	// WalkDocuments visits a file, or the files below a folder except hidden files and
+	// dependencies. left describes what was skipped, or is "".
+	WalkDocuments(ctx context.Context, path string, visit func(knowledge.File) error) (left string, err error)
+	// ReadDocument returns at most limit bytes of a file.
+	ReadDocument(ctx context.Context, path string, limit int64) (knowledge.File, error)
 	// Exists reports whether a path exists.
-	Exists(ctx context.Context, path string) (bool, error)
+	Exists(path string) (bool, error)
 }
 
-// Entry is a file visited by Walk.
-type Entry struct {
-	Path     string // absolute
-	Size     int64
-	Modified time.Time
-	Trusted  bool // the user trusts its folder
+// walkFiles visits the files below a path. It marks the errors after which a retry may succeed.
+func (l *Library) walkFiles(ctx context.Context, path string, visit func(knowledge.File) error) (string, error) {
+	var own error
+	left, err := l.opt.Files.WalkDocuments(ctx, path, func(f knowledge.File) error {
+		own = visit(f)
+		return own
+	})
+	if own != nil {
+		return left, own
+	}
+	return left, markTransient(err)
 }
 
-// File is the content of a file.
-type File struct {
-	Entry
-	Content []byte
-	Source  provenance.Source
-	Origins []provenance.Origin
+// markTransient marks errors that may be resolved without a change of the file.
+func markTransient(err error) error {
+	if code := tools.CodeOf(err); err != nil && (code == tools.Failed || code == tools.TimedOut) {
+		return Retryable(err)
+	}
+	return err
 }
 
 // FileOptions holds the options of Ingest.
@@ -108,8 +115,8 @@ func (l *Library) Ingest(ctx context.Context, w FileOptions) (Report, error) {
 	if l.opt.Files == nil {
 		return r, errors.New("ingest: file access is not configured")
 	}
-	var list []Entry
-	left, err := l.opt.Files.Walk(ctx, w.Path, func(e Entry) error {
+	var list []knowledge.File
+	left, err := l.walkFiles(ctx, w.Path, func(e knowledge.File) error {
 		list = append(list, e)
 		return nil
 	})
@@ -168,7 +175,7 @@ func affectsOneFile(err error) bool {
 }
 
 // ingestFile ingests one file, unless its size and time are unchanged.
-func (l *Library) ingestFile(ctx context.Context, w FileOptions, e Entry) (Outcome, error) {
+func (l *Library) ingestFile(ctx context.Context, w FileOptions, e knowledge.File) (Outcome, error) {
 	name := "file:" + e.Path
 	k, err := readSource(l.opt.Store.Reader(ctx), w.Realm, name)
 	if err != nil {
@@ -196,7 +203,8 @@ func (l *Library) ingestFile(ctx context.Context, w FileOptions, e Entry) (Outco
 	if limit <= 0 {
 		limit = 10 << 20
 	}
-	f, err := l.opt.Files.Read(ctx, e.Path, limit)
+	f, err := l.opt.Files.ReadDocument(ctx, e.Path, limit)
+	err = markTransient(err)
 	if err != nil {
 		return Outcome{}, unreadError{err}
 	}
@@ -210,7 +218,7 @@ func (l *Library) ingestFile(ctx context.Context, w FileOptions, e Entry) (Outco
 	return l.putSource(ctx, held, in)
 }
 
-func (w FileOptions) trustFor(e Entry) Trust {
+func (w FileOptions) trustFor(e knowledge.File) Trust {
 	switch {
 	case w.Trust:
 		return ByVouched

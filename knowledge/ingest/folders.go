@@ -9,6 +9,7 @@ import (
 	"strings"
 	"time"
 
+	"hob/knowledge"
 	"hob/platform/provenance"
 	"hob/platform/retry"
 	"hob/platform/store"
@@ -120,8 +121,8 @@ func (l *Library) Reconcile(ctx context.Context, f Folder, progress func(done, t
 		return Report{}, err
 	}
 	seen := map[string]bool{}
-	var list []Entry
-	left, err := l.opt.Files.Walk(ctx, f.Path, func(e Entry) error {
+	var list []knowledge.File
+	left, err := l.walkFiles(ctx, f.Path, func(e knowledge.File) error {
 		seen["file:"+e.Path] = true
 		list = append(list, e)
 		return nil
@@ -162,7 +163,7 @@ func (l *Library) Reconcile(ctx context.Context, f Folder, progress func(done, t
 const breath = 2 * time.Millisecond
 
 // ingestEntry ingests one file of a folder. It returns only errors of ctx and of the store.
-func (l *Library) ingestEntry(ctx context.Context, f Folder, e Entry, r *Report) (changed bool, err error) {
+func (l *Library) ingestEntry(ctx context.Context, f Folder, e knowledge.File, r *Report) (changed bool, err error) {
 	o, err := l.ingestFile(ctx, FileOptions{Realm: f.Realm, Folder: f.Path, Provenance: provenance.Hob}, e)
 	switch {
 	case ctx.Err() != nil:
@@ -185,7 +186,7 @@ func (l *Library) RemoveMissing(ctx context.Context, f Folder, name string) erro
 	if !ok {
 		return nil
 	}
-	if there, err := l.opt.Files.Exists(ctx, path); err != nil || there {
+	if there, err := l.opt.Files.Exists(path); err != nil || there {
 		return nil //nolint:nilerr // what cannot be seen is not gone
 	}
 	err := l.Remove(ctx, f.Realm, name)
@@ -202,7 +203,7 @@ func (l *Library) IngestChanged(ctx context.Context, f Folder, paths []string) (
 	var gone []string
 	for _, p := range slices.Compact(paths) {
 		found := false
-		_, err := l.opt.Files.Walk(ctx, p, func(e Entry) error {
+		_, err := l.walkFiles(ctx, p, func(e knowledge.File) error {
 			found = true
 			_, err := l.ingestEntry(ctx, f, e, &r)
 			return err
@@ -222,7 +223,7 @@ func (l *Library) IngestChanged(ctx context.Context, f Folder, paths []string) (
 	if len(gone) == 0 {
 		return r, nil
 	}
-	if there, err := l.opt.Files.Exists(ctx, f.Path); err != nil || !there {
+	if there, err := l.opt.Files.Exists(f.Path); err != nil || !there {
 		return r, ErrFolderGone
 	}
 	for _, p := range gone {

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	"hob/knowledge"
 	"hob/platform/store"
 	"hob/platform/store/erase"
 )
@@ -17,8 +18,8 @@ type meddling struct {
 	during func()
 }
 
-func (m meddling) Read(ctx context.Context, path string, limit int64) (File, error) {
-	f, err := m.world.Read(ctx, path, limit)
+func (m meddling) ReadDocument(ctx context.Context, path string, limit int64) (knowledge.File, error) {
+	f, err := m.world.ReadDocument(ctx, path, limit)
 	if m.during != nil {
 		m.during()
 	}

@@ -7,13 +7,15 @@ import (
 	"maps"
 	"slices"
 	"sync/atomic"
+
+	"hob/knowledge"
 )
 
 func notExist() error { return notThere{fs.ErrNotExist} }
 
 func (n notThere) Unwrap() error { return n.error }
 
-func sorted(m map[string]Entry) []string { return slices.Sorted(maps.Keys(m)) }
+func sorted(m map[string]knowledge.File) []string { return slices.Sorted(maps.Keys(m)) }
 
 // tiring is a context that ends after a number of checks.
 type tiring struct {

@@ -6,10 +6,12 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"strings"
 	"time"
 
 	"hob/autonomy/api"
 	"hob/knowledge"
+	"hob/platform/host/system"
 	"hob/platform/provenance"
 )
 
@@ -47,6 +49,21 @@ func (l *Library) importContent(ctx context.Context, in api.MemoryImport) (_ kno
 	}
 	r, err := l.PutAndReport(ctx, want)
 	return r.IngestReport, err
+}
+
+// ResolveFolders returns absolute paths with resolved links, because files below them are named that
+// way. home is the meaning of "~"; "" means the user's home folder.
+func ResolveFolders(list []string, home string) []string {
+	var out []string
+	for _, p := range list {
+		if rest, ok := strings.CutPrefix(p, "~"); ok && home != "" {
+			p = filepath.Join(home, rest)
+		} else if abs, err := system.Expand(p); err == nil {
+			p = abs
+		}
+		out = append(out, resolveLinks(p))
+	}
+	return out
 }
 
 // resolveLinks returns the path that the files below p are named by.

@@ -45,18 +45,9 @@ type Options struct {
 // Entities stores people that documents name.
 type Entities interface {
 	// PeopleTx stores people with their employers and returns the ids of the stored items.
-	PeopleTx(tx *store.Tx, list []document.Person, from Origin) ([]string, error)
-	// KeepTx deletes what PeopleTx stored for the origin, except the given ids.
-	KeepTx(tx *store.Tx, from Origin, ids []string) error
-}
-
-// Origin is the source of a document or person.
-type Origin struct {
-	Source     string
-	Realm      string
-	Provenance provenance.Source
-	Origins    []provenance.Origin
-	At         time.Time
+	PeopleTx(tx *store.Tx, list []document.Person, from knowledge.TextOrigin) ([]string, error)
+	// KeepTx deletes what PeopleTx stored for a source, except the given ids.
+	KeepTx(tx *store.Tx, realm, source string, ids []string) error
 }
 
 // Pictures describes images with a vision model. Errors not caused by the image wrap ErrLater.

@@ -24,7 +24,7 @@ type world struct {
 	t    *testing.T
 	l    *Library
 	st   *store.Store
-	disk map[string]Entry
+	disk map[string]knowledge.File
 	text map[string]string
 	root bool // the folder exists
 }
@@ -41,7 +41,7 @@ func openAt(t *testing.T, path string) *world {
 	t.Cleanup(func() { _ = st.Close() })
 	b, err := knowledge.New(st, knowledge.Options{})
 	fatal(t, err)
-	w := &world{t: t, st: st, disk: map[string]Entry{}, text: map[string]string{}, root: true}
+	w := &world{t: t, st: st, disk: map[string]knowledge.File{}, text: map[string]string{}, root: true}
 	w.l, err = New(Options{Base: b, Store: st, Files: w})
 	fatal(t, err)
 	return w
@@ -56,12 +56,12 @@ func fatal(t *testing.T, err error) {
 
 func (w *world) put(path, text string) {
 	mtime := time.Unix(1_700_000_000+int64(len(w.text)), int64(len(text)))
-	w.disk[path], w.text[path] = Entry{Path: path, Size: int64(len(text)), Modified: mtime}, text
+	w.disk[path], w.text[path] = knowledge.File{Path: path, Size: int64(len(text)), Modified: mtime}, text
 }
 
 type notThere struct{ error }
 
-func (w *world) Walk(_ context.Context, path string, visit func(Entry) error) (string, error) {
+func (w *world) WalkDocuments(_ context.Context, path string, visit func(knowledge.File) error) (string, error) {
 	if e, ok := w.disk[path]; ok {
 		return "", visit(e)
 	}
@@ -76,14 +76,16 @@ func (w *world) Walk(_ context.Context, path string, visit func(Entry) error) (s
 	return "", nil
 }
 
-func (w *world) Read(_ context.Context, path string, limit int64) (File, error) {
+func (w *world) ReadDocument(_ context.Context, path string, limit int64) (knowledge.File, error) {
 	if int64(len(w.text[path])) > limit {
-		return File{}, document.ErrTooLarge
+		return knowledge.File{}, document.ErrTooLarge
 	}
-	return File{Entry: w.disk[path], Content: []byte(w.text[path]), Source: provenance.Outside}, nil
+	f := w.disk[path]
+	f.Content, f.Source = []byte(w.text[path]), provenance.Outside
+	return f, nil
 }
 
-func (w *world) Exists(_ context.Context, path string) (bool, error) {
+func (w *world) Exists(path string) (bool, error) {
 	_, ok := w.disk[path]
 	return ok || path == "/f" && w.root, nil
 }
@@ -143,7 +145,7 @@ func TestFolderInStep(t *testing.T) {
 	}
 
 	ids := w.ids()
-	w.disk["/f/c.txt"], w.text["/f/c.txt"] = Entry{Path: "/f/c.txt", Size: w.disk["/f/b.txt"].Size, Modified: w.disk["/f/b.txt"].Modified}, w.text["/f/b.txt"]
+	w.disk["/f/c.txt"], w.text["/f/c.txt"] = knowledge.File{Path: "/f/c.txt", Size: w.disk["/f/b.txt"].Size, Modified: w.disk["/f/b.txt"].Modified}, w.text["/f/b.txt"]
 	delete(w.disk, "/f/b.txt")
 	w.reconcile()
 	if got := w.texts(); strings.Contains(got, "b.txt") || !strings.Contains(got, "file:/f/c.txt|c.txt|The spare key is with Bea") || w.ids() != ids {
@@ -158,7 +160,7 @@ func TestFolderInStep(t *testing.T) {
 
 	w.root = false
 	all := w.texts()
-	w.disk = map[string]Entry{}
+	w.disk = map[string]knowledge.File{}
 	if _, err := w.l.Reconcile(t.Context(), Folder{Path: "/f"}, nil); !errors.Is(err, ErrFolderGone) {
 		t.Errorf("Reconcile of a missing folder: %v", err)
 	}
@@ -394,7 +396,7 @@ func FuzzSplit(f *testing.F) {
 // people records the people on cards, by source.
 type people map[string][]string
 
-func (p people) PeopleTx(_ *store.Tx, list []document.Person, from Origin) (ids []string, _ error) {
+func (p people) PeopleTx(_ *store.Tx, list []document.Person, from knowledge.TextOrigin) (ids []string, _ error) {
 	for _, x := range list {
 		p[from.Source] = append(p[from.Source], x.Name)
 		ids = append(ids, x.Name)
@@ -402,8 +404,8 @@ func (p people) PeopleTx(_ *store.Tx, list []document.Person, from Origin) (ids 
 	return ids, nil
 }
 
-func (p people) KeepTx(_ *store.Tx, from Origin, ids []string) error {
-	p[from.Source] = slices.Compact(slices.Sorted(slices.Values(slices.DeleteFunc(p[from.Source], func(id string) bool { return !slices.Contains(ids, id) }))))
+func (p people) KeepTx(_ *store.Tx, _, source string, ids []string) error {
+	p[source] = slices.Compact(slices.Sorted(slices.Values(slices.DeleteFunc(p[source], func(id string) bool { return !slices.Contains(ids, id) }))))
 	return nil
 }
 

@@ -120,7 +120,7 @@ func (l *Library) forgetPeopleTx(tx *store.Tx, p mailPart) error {
 	if l.opt.Entities == nil {
 		return nil
 	}
-	if err := l.opt.Entities.KeepTx(tx, Origin{Source: p.source, Realm: p.realm}, nil); err != nil {
+	if err := l.opt.Entities.KeepTx(tx, p.realm, p.source, nil); err != nil {
 		return err
 	}
 	if _, err := tx.Exec(`UPDATE doc_sources SET digest = x'' WHERE realm = ? AND source = ?`, p.realm, p.source); err != nil {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 
+	"hob/knowledge"
 	"hob/platform/provenance"
 	"hob/platform/text/document"
 )
@@ -35,7 +36,7 @@ func (l *Library) checkDescriber(ctx context.Context) error {
 
 // deferralError returns the stored error of a deferred file until its retry is due, so that the file is
 // not even read before.
-func (l *Library) deferralError(ctx context.Context, k *storedSource, e Entry) error {
+func (l *Library) deferralError(ctx context.Context, k *storedSource, e knowledge.File) error {
 	if k == nil || k.failed == "" || len(k.digest) > 0 || k.size != e.Size || k.mtime != unixNanos(e.Modified) || l.checkDescriber(ctx) == nil {
 		return nil
 	}

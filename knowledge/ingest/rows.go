@@ -77,7 +77,7 @@ func (l *Library) findMovedSource(ctx context.Context, in *Input, sum []byte) (*
 		return nil, fmt.Errorf("ingest: %w", err)
 	}
 	path, ok := strings.CutPrefix(old, "file:")
-	if there, err := l.opt.Files.Exists(ctx, path); !ok || err != nil || there {
+	if there, err := l.opt.Files.Exists(path); !ok || err != nil || there {
 		return nil, err
 	}
 	err = l.opt.Store.Write(ctx, func(tx *store.Tx) error {

@@ -9,8 +9,10 @@ import (
 	"testing"
 
 	"hob/autonomy/api"
+	"hob/knowledge"
 	"hob/platform/store"
 	"hob/platform/text/document"
+	"hob/tools"
 )
 
 // A file that was being read during two crashes is broken; one crash is not enough, and a request
@@ -54,11 +56,11 @@ type failing struct {
 	err  error
 }
 
-func (f *failing) Read(ctx context.Context, path string, limit int64) (File, error) {
+func (f *failing) ReadDocument(ctx context.Context, path string, limit int64) (knowledge.File, error) {
 	if path == f.path && f.err != nil {
-		return File{}, f.err
+		return knowledge.File{}, f.err
 	}
-	return f.world.Read(ctx, path, limit)
+	return f.world.ReadDocument(ctx, path, limit)
 }
 
 // A file that the disk or database temporarily refused is ingested later, without a change.
@@ -80,7 +82,7 @@ func TestTroubleIsOver(t *testing.T) {
 	})
 	t.Run("retries a file without read permission", func(t *testing.T) {
 		w := open(t)
-		w.l.opt.Files = &failing{world: w, path: "/f/a.txt", err: errors.New("it is protected")}
+		w.l.opt.Files = &failing{world: w, path: "/f/a.txt", err: tools.Errorf(tools.PolicyDenied, "it is protected")}
 		w.put("/f/a.txt", "The valve opens at three bar.")
 		if r := w.reconcile(); r.again || len(r.Skipped) != 1 {
 			t.Errorf("%+v", r)

@@ -190,14 +190,14 @@ func (w *sourceWriter) peopleTx(tx *store.Tx, list []document.Person) error {
 	return err
 }
 
-func (w *sourceWriter) sourceOrigin() Origin {
-	return Origin{Source: w.in.Source, Realm: w.in.Realm, Provenance: w.in.Provenance, Origins: w.in.Origins, At: w.in.Now}
+func (w *sourceWriter) sourceOrigin() knowledge.TextOrigin {
+	return knowledge.TextOrigin{Source: w.in.Source, Realm: w.in.Realm, Provenance: w.in.Provenance, Origins: w.in.Origins, At: w.in.Now}
 }
 
 // prunePeople deletes the relations of the source that its current version no longer contains.
 func (w *sourceWriter) prunePeople() {
 	if w.people && w.l.opt.Entities != nil {
-		w.todo = append(w.todo, func(tx *store.Tx) error { return w.l.opt.Entities.KeepTx(tx, w.sourceOrigin(), w.told) })
+		w.todo = append(w.todo, func(tx *store.Tx) error { return w.l.opt.Entities.KeepTx(tx, w.in.Realm, w.in.Source, w.told) })
 	}
 }
 

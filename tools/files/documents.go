@@ -10,28 +10,24 @@ import (
 	"strings"
 	"time"
 
-	"hob/platform/provenance"
+	"hob/knowledge"
 )
 
 // Document is a whole file with the provenance of its text.
 type Document struct {
 	Path     string // absolute, links resolved
-	Hidden   bool   // the file, or a folder above it within the allowed folder; set by OpenDocument
+	Hidden   bool   // the file, or a folder above it within the allowed folder
 	Size     int64
 	Modified time.Time
-	Trusted  bool   // in a trusted folder; set by Documents
-	Content  []byte // set by ReadDocument
-	Source   provenance.Source
-	Origins  []provenance.Origin
 }
 
 // maxDocuments bounds the files that one walk visits.
 const maxDocuments = 200_000
 
-// Documents visits a file, or the files below a folder as search_files would: no hidden
+// WalkDocuments visits a file, or the files below a folder as search_files would: no hidden
 // files, no links, no heavy folders. left describes what was left out. The error wraps
 // fs.ErrNotExist if the path does not exist.
-func (f *Files) Documents(ctx context.Context, path string, visit func(Document) error) (left string, err error) {
+func (f *Files) WalkDocuments(ctx context.Context, path string, visit func(knowledge.File) error) (left string, err error) {
 	s, err := f.openSpot(path)
 	if err != nil {
 		return "", err
@@ -41,7 +37,7 @@ func (f *Files) Documents(ctx context.Context, path string, visit func(Document)
 		return "", errors.Join(f.describeFileError("read", s, fs.ErrNotExist), fs.ErrNotExist)
 	}
 	if !s.info.IsDir() {
-		return "", visit(Document{Path: s.abs, Size: s.info.Size(), Modified: s.info.ModTime(), Trusted: f.trustedNow(ctx, s.abs)})
+		return "", visit(knowledge.File{Path: s.abs, Size: s.info.Size(), Modified: s.info.ModTime(), Trusted: f.trustedNow(ctx, s.abs)})
 	}
 	dir, err := s.openFolder()
 	if err != nil {
@@ -52,7 +48,7 @@ func (f *Files) Documents(ctx context.Context, path string, visit func(Document)
 		if !e.info.Mode().IsRegular() {
 			return nil
 		}
-		return visit(Document{Path: e.abs, Size: e.info.Size(), Modified: e.info.ModTime(), Trusted: f.trustedNow(ctx, e.abs)})
+		return visit(knowledge.File{Path: e.abs, Size: e.info.Size(), Modified: e.info.ModTime(), Trusted: f.trustedNow(ctx, e.abs)})
 	}}
 	if err := w.walkTree(ctx, dir, s.abs); err != nil {
 		return "", err
@@ -65,7 +61,7 @@ func (f *Files) Documents(ctx context.Context, path string, visit func(Document)
 	return w.skippedText(), nil
 }
 
-// Reached reports by name whether Documents would visit a file below a folder.
+// Reached reports by name whether WalkDocuments would visit a file below a folder.
 func Reached(folder, path string) bool {
 	rel, ok := relativeTo(folder, path)
 	if !ok {
@@ -81,17 +77,17 @@ func Reached(folder, path string) bool {
 }
 
 // ReadDocument reads a file of at most limit bytes.
-func (f *Files) ReadDocument(ctx context.Context, path string, limit int64) (Document, error) {
+func (f *Files) ReadDocument(ctx context.Context, path string, limit int64) (knowledge.File, error) {
 	s, err := f.openSpot(path)
 	if err != nil {
-		return Document{}, err
+		return knowledge.File{}, err
 	}
 	defer s.Close()
 	b, err := s.readContent(limit)
 	if err != nil {
-		return Document{}, f.describeFileError("read", s, err)
+		return knowledge.File{}, f.describeFileError("read", s, err)
 	}
-	d := Document{Path: s.abs, Size: s.info.Size(), Modified: s.info.ModTime(), Content: b}
+	d := knowledge.File{Path: s.abs, Size: s.info.Size(), Modified: s.info.ModTime(), Content: b}
 	d.Source, d.Origins = f.contentProvenance(ctx, s, contentDigest(b))
 	return d, nil
 }

@@ -133,6 +133,12 @@ type Place struct {
 	Inert bool
 }
 
+// Locate returns the absolute path, and whether it is a folder, as Inspect does.
+func (f *Files) Locate(path string) (abs string, folder bool, err error) {
+	p, err := f.Inspect(path)
+	return p.Path, p.Folder, err
+}
+
 // Inspect resolves a path as the tools do, with the same errors: ErrNotAllowed
 // and ErrProtected.
 func (f *Files) Inspect(path string) (Place, error) {

@@ -42,7 +42,7 @@ func (d *App) openTools(context.Context) (err error) {
 		return err
 	}
 	list := toolsall.All(toolsall.Deps{
-		Documents: documents{d}, Calendar: d.calendarDeps(), Mail: d.mailDeps(), Contacts: contacts.Deps{Books: d.pim.Contacts}, Weather: d.weatherDeps(), Briefs: []tools.BriefSource{goals.Brief{Store: d.store}},
+		Documents: d.documentRequests(), Calendar: d.calendarDeps(), Mail: d.mailDeps(), Contacts: contacts.Deps{Books: d.pim.Contacts}, Weather: d.weatherDeps(), Briefs: []tools.BriefSource{goals.Brief{Store: d.store}},
 		Store: d.store, Knowledge: d.base, Files: d.files, Watchers: d.watchers, Engine: d, Goals: goals.ToolGoals{Goals: d.goals, Bus: d.bus, Facts: d.facts, Zone: d.zone, Offline: d.models.LooksOffline}, Notices: noticeKeeper{d.notices}, Crew: d.crew, Post: d.newSender(), Forgetting: d.erasing, Conversations: conversations{d}, Web: d.webDeps(), Shell: commands,
 		Linker: d.graph,
 		Lists:  d.toolLists, NewReminders: d.opt.Config.Pim.Reminders, Notes: d.toolNotes, NewNotes: d.opt.Config.Pim.Notes,
