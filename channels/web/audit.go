@@ -22,9 +22,9 @@ func (s *Server) auditRecords(r *http.Request, _ call) ([]api.AuditRecord, error
 		case text[k] != nil:
 			*text[k] = v
 		case k == "since" && v != "":
-			q.Since, err = parseTimestamp(k, v)
+			q.Since, err = ParseTimestamp(k, v)
 		case k == "until" && v != "":
-			q.Until, err = parseTimestamp(k, v)
+			q.Until, err = ParseTimestamp(k, v)
 		case k == "tainted":
 			q.Tainted = v != "0" && v != "false"
 		default:
@@ -67,9 +67,9 @@ func (s *Server) auditExport(w http.ResponseWriter, r *http.Request, _ call) err
 		case k == "format":
 			format = v
 		case k == "since" && v != "":
-			since, err = parseTimestamp(k, v)
+			since, err = ParseTimestamp(k, v)
 		case k == "until" && v != "":
-			until, err = parseTimestamp(k, v)
+			until, err = ParseTimestamp(k, v)
 		case k != "since" && k != "until":
 			return newFailure(http.StatusBadRequest, "invalid", "the parameters are format, since, until", "unknown parameter %q", k)
 		}

@@ -13,10 +13,10 @@ import (
 	"hob/autonomy/api"
 )
 
-const (
-	defaultLimit = 1000
-	maxLimit     = 100_000
-)
+// MaxLimit is the largest number of rows of a list.
+const MaxLimit = 100_000
+
+const defaultLimit = 1000
 
 // planOfDay returns the plan of the day.
 func (s *Server) planOfDay(r *http.Request, c call) (api.Plan, error) {
@@ -40,9 +40,9 @@ func parseQuery(raw string, params []string) (api.Query, error) {
 		switch k {
 		case "limit":
 			if q.Limit, err = strconv.Atoi(v); err != nil || q.Limit < 1 {
-				return q, invalidFailure("limit must be a number from 1 to %d", maxLimit)
+				return q, invalidFailure("limit must be a number from 1 to %d", MaxLimit)
 			}
-			q.Limit = min(q.Limit, maxLimit)
+			q.Limit = min(q.Limit, MaxLimit)
 		case "before":
 			q.Before = v
 		case "state", "source", "kind":

@@ -67,7 +67,7 @@ func memoryQuery(raw string, params []string) (q api.MemoryQuery, all bool, err 
 	}
 	for k, to := range map[string]*time.Time{"since": &q.Since, "until": &q.Until} {
 		if v := values.Get(k); v != "" {
-			if *to, err = parseTimestamp(k, v); err != nil {
+			if *to, err = ParseTimestamp(k, v); err != nil {
 				return q, false, err
 			}
 		}

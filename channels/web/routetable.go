@@ -42,7 +42,7 @@ func choiceParam(name, text string, values ...string) param {
 func limitParam(standard string) param {
 	return param{
 		name: "limit", in: "query", text: "maximum number of rows",
-		schema: paramSchema{kind: "integer", minimum: 1, maximum: maxLimit, standard: standard},
+		schema: paramSchema{kind: "integer", minimum: 1, maximum: MaxLimit, standard: standard},
 	}
 }
 

@@ -7,8 +7,8 @@ import (
 	"hob/autonomy/api"
 )
 
-// parseTimestamp parses a date or an RFC 3339 time; name is the parameter for errors.
-func parseTimestamp(name, v string) (time.Time, error) {
+// ParseTimestamp parses a date or an RFC 3339 time; name is the parameter for errors.
+func ParseTimestamp(name, v string) (time.Time, error) {
 	for _, layout := range []string{time.RFC3339, time.DateOnly} {
 		if t, err := time.Parse(layout, v); err == nil {
 			return t, nil
@@ -24,7 +24,7 @@ func (s *Server) searchMessages(r *http.Request, _ call) ([]api.FoundMessage, er
 	for k, to := range map[string]*time.Time{"since": &narrow.Since, "until": &narrow.Until} {
 		if v := values.Get(k); v != "" {
 			var err error
-			if *to, err = parseTimestamp(k, v); err != nil {
+			if *to, err = ParseTimestamp(k, v); err != nil {
 				return nil, err
 			}
 		}

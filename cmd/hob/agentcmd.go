@@ -13,6 +13,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"hob/autonomy/agents"
+	"hob/autonomy/api"
 	"hob/autonomy/config"
 	"hob/platform/host/system"
 )
@@ -21,7 +22,7 @@ func (a *cli) agentCmd() *cobra.Command {
 	list := a.addJSONFlag(&cobra.Command{
 		Use: "list", Short: "List the agents", Args: cobra.NoArgs,
 		RunE: a.runCommand(func(c *cobra.Command, _ []string) error {
-			return a.fetchAndPrintList(c.Context(), "/api/v1/agents", nil, "No agents.",
+			return a.fetchAndPrintList(c.Context(), func(cl *client) (any, error) { return cl.Agents(c.Context(), api.Query{}) }, "No agents.",
 				textColumn("NAME", "name"), textColumn("MODEL", "model"), textColumn("TOOLS", "tools"), textColumn("LEVEL", "level"), textColumn("REALM", "realm"), textColumn("ISOLATION", "isolation"),
 				textColumn("ROUTES", "routes"), textColumn("ABOUT", "about"), textColumn("TROUBLE", "trouble"))
 		}),
@@ -59,13 +60,9 @@ func (a *cli) tasksCmd() *cobra.Command {
 		Use: "tasks [ID]", Short: "List running delegated tasks, or show one", Args: cobra.MaximumNArgs(1),
 		RunE: a.runCommand(func(c *cobra.Command, args []string) error {
 			if len(args) == 1 {
-				return a.fetchAndPrintList(c.Context(), "/api/v1/delegations", queryValues("id", args[0]), "", textColumn("TASK", "task"), textColumn("STATE", "state"), textColumn("RESULT", "result"))
+				return a.fetchAndPrintList(c.Context(), func(cl *client) (any, error) { return cl.Delegations(c.Context(), api.Query{Of: args[0]}) }, "", textColumn("TASK", "task"), textColumn("STATE", "state"), textColumn("RESULT", "result"))
 			}
-			q := queryValues()
-			if all {
-				q.Set("all", "1")
-			}
-			return a.fetchAndPrintList(c.Context(), "/api/v1/delegations", q, "No tasks are running.",
+			return a.fetchAndPrintList(c.Context(), func(cl *client) (any, error) { return cl.Delegations(c.Context(), api.Query{All: all}) }, "No tasks are running.",
 				textColumn("ID", "id"), textColumn("STATE", "state"), textColumn("AGENT", "agent"), textColumn("SESSION", "session"), timeColumn(a.userZone(), "SINCE", "created_at"), textColumn("TASK", "task"))
 		}),
 	})
@@ -78,7 +75,7 @@ func (a *cli) cancelCmd() *cobra.Command {
 		Use: "cancel ID", Short: "Cancel a delegated task", Args: cobra.ExactArgs(1), ValidArgsFunction: a.completeTasks,
 		RunE: a.runCommand(func(c *cobra.Command, args []string) error {
 			return a.withClient(c.Context(), func(cl *client) error {
-				if err := cl.postJSON(c.Context(), "/api/v1/delegations/"+pathPart(args[0])+"/cancel", nil, nil); err != nil {
+				if _, err := cl.CancelDelegation(c.Context(), args[0]); err != nil {
 					return err
 				}
 				fmt.Fprintf(a.out, "Canceled the task %s.\n", args[0])
@@ -90,15 +87,19 @@ func (a *cli) cancelCmd() *cobra.Command {
 
 func (a *cli) showAgent(ctx context.Context, name string) error {
 	return a.withClient(ctx, func(c *client) error {
-		var rows []row
-		if err := c.getJSON(ctx, "/api/v1/agents", queryValues("id", name), &rows); err != nil {
+		list, err := c.Agents(ctx, api.Query{Of: name})
+		if err != nil {
+			return err
+		}
+		rows, err := rowsOf(list)
+		if err != nil {
 			return err
 		}
 		if len(rows) == 0 {
 			return noAgent(name)
 		}
 		if a.asJSON {
-			return a.printJSON(rows[0])
+			return a.printJSON(list[0])
 		}
 		for _, k := range []string{"name", "about", "model", "tools", "realm", "level", "delegates", "isolation", "budget_share", "default", "routes", "folder", "trouble"} {
 			if text := rows[0].textField(k); text != "" {
@@ -246,10 +247,9 @@ func (a *cli) completeTasks(c *cobra.Command, args []string, _ string) ([]string
 	var out []string
 	if len(args) == 0 {
 		_ = a.withClient(c.Context(), func(cl *client) error { // without a daemon there is nothing to complete
-			var rows []row
-			err := cl.getJSON(c.Context(), "/api/v1/delegations", nil, &rows)
-			for _, r := range rows {
-				out = append(out, r.textField("id")+"\t"+r.textField("task"))
+			list, err := cl.Delegations(c.Context(), api.Query{})
+			for _, d := range list {
+				out = append(out, d.ID+"\t"+d.Task)
 			}
 			return err
 		})

@@ -2,6 +2,7 @@ package main
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -21,17 +22,17 @@ func (a *cli) approvalsCmd() *cobra.Command {
 	list := a.addJSONFlag(&cobra.Command{
 		Use: "list", Short: "List pending approvals", Args: cobra.NoArgs,
 		RunE: a.runCommand(func(c *cobra.Command, _ []string) error {
-			q := queryValues("state", "pending")
+			q := api.Query{State: "pending"}
 			if all {
-				q = nil
-			}
-			if a.asJSON {
-				return a.fetchAndPrintList(c.Context(), "/api/v1/approvals", q, "")
+				q.State = ""
 			}
 			return a.withClient(c.Context(), func(cl *client) error {
-				var rows []api.Approval
-				if err := cl.getJSON(c.Context(), "/api/v1/approvals", q, &rows); err != nil {
+				rows, err := cl.Approvals(c.Context(), q)
+				if err != nil {
 					return err
+				}
+				if a.asJSON {
+					return a.printJSON(rows)
 				}
 				a.printApprovals(rows)
 				return nil
@@ -48,8 +49,8 @@ func (a *cli) approvalsShowCmd() *cobra.Command {
 		Use: "show ID", Short: "Show one approval request in full", Args: cobra.ExactArgs(1),
 		RunE: a.runCommand(func(c *cobra.Command, args []string) error {
 			return a.withClient(c.Context(), func(cl *client) error {
-				var rows []api.Approval
-				if err := cl.getJSON(c.Context(), "/api/v1/approvals", nil, &rows); err != nil {
+				rows, err := cl.Approvals(c.Context(), api.Query{})
+				if err != nil {
 					return err
 				}
 				rows = slices.DeleteFunc(rows, func(q api.Approval) bool { return q.ID != args[0] && (q.Batch == "" || q.Batch != args[0]) })
@@ -144,24 +145,16 @@ func (l *grantScope) addFlags(c *cobra.Command) {
 	c.Flags().IntVar(&l.uses, "uses", 0, "maximum number of calls")
 }
 
-func (l *grantScope) requestBody() (map[string]any, error) {
-	in := map[string]any{"approved": true}
+// approval returns the answer that approves with the scope.
+func (l *grantScope) approval() (api.Answer, error) {
 	scope := l.scope
 	if scope == "" && (l.time != "" || l.uses != 0) {
 		scope = "session"
 	}
 	if (scope == "" || scope == "once") && (l.time != "" || l.uses != 0) {
-		return nil, usageErrorf("--scope once covers only this call; remove --for and --uses")
+		return api.Answer{}, usageErrorf("--scope once covers only this call; remove --for and --uses")
 	}
-	for k, v := range map[string]string{"scope": scope, "expires": l.time} {
-		if v != "" {
-			in[k] = v
-		}
-	}
-	if l.uses != 0 {
-		in["uses"] = l.uses
-	}
-	return in, nil
+	return api.Answer{Approved: true, Scope: scope, Expires: l.time, Uses: l.uses}, nil
 }
 
 func (a *cli) approveCmd() *cobra.Command {
@@ -170,7 +163,7 @@ func (a *cli) approveCmd() *cobra.Command {
 	cmd := &cobra.Command{
 		Use: "approve [ID]", Short: "Approve a request", Args: cobra.MaximumNArgs(1),
 		RunE: a.runCommand(func(c *cobra.Command, args []string) error {
-			in, err := l.requestBody()
+			in, err := l.approval()
 			if err != nil {
 				return err
 			}
@@ -197,7 +190,7 @@ func (a *cli) denyCmd() *cobra.Command {
 			if err != nil {
 				return err
 			}
-			return a.decideApproval(c.Context(), id, map[string]any{"approved": false, "note": note}, false, "Denied: ")
+			return a.decideApproval(c.Context(), id, api.Answer{Note: note}, false, "Denied: ")
 		}),
 	}
 	cmd.Flags().StringVar(&note, "note", "", "reason, shown to the model")
@@ -214,12 +207,13 @@ func oneOf(id, batch string) (string, error) {
 
 // decideApproval answers the request or batch with the id, or the only pending one. look: without an
 // id, show it first and ask on the terminal.
-func (a *cli) decideApproval(ctx context.Context, id string, in map[string]any, look bool, said string) error {
+func (a *cli) decideApproval(ctx context.Context, id string, in api.Answer, look bool, said string) error {
 	return a.withClient(ctx, func(c *client) error {
-		var waiting, meant []api.Approval
-		if err := c.getJSON(ctx, "/api/v1/approvals", queryValues("state", "pending"), &waiting); err != nil {
+		waiting, err := c.Approvals(ctx, api.Query{State: "pending"})
+		if err != nil {
 			return err
 		}
+		var meant []api.Approval
 		for _, q := range waiting {
 			if q.ID == id || (id != "" && q.Batch == id) || (id == "" && len(waiting) == 1) {
 				meant = append(meant, q)
@@ -241,11 +235,11 @@ func (a *cli) decideApproval(ctx context.Context, id string, in map[string]any, 
 				}
 			}
 		}
-		var raw json.RawMessage
-		if err := c.postJSON(ctx, "/api/v1/sessions/"+pathPart(meant[0].Session)+"/approvals/"+pathPart(id), in, &raw); err != nil {
+		decided, err := c.Answer(ctx, id, in)
+		if err != nil {
 			return err
 		}
-		for _, q := range decodeApprovals(raw) {
+		for _, q := range decided.Approvals {
 			fmt.Fprintln(a.out, said+approvalSummary(q))
 		}
 		return c.carryOut(ctx, meant)
@@ -283,26 +277,12 @@ func (c *client) carryOut(ctx context.Context, decided []api.Approval) error {
 	return nil
 }
 
-// decodeApprovals reads one question or a list of them.
-func decodeApprovals(raw json.RawMessage) []api.Approval {
-	var one api.Approval
-	var all []api.Approval
-	if json.Unmarshal(raw, &all) != nil && json.Unmarshal(raw, &one) == nil {
-		all = []api.Approval{one}
-	}
-	return all
-}
-
 func (a *cli) grantCmd() *cobra.Command {
 	var all bool
 	list := a.addJSONFlag(&cobra.Command{
 		Use: "list", Short: "List grants", Args: cobra.NoArgs,
 		RunE: a.runCommand(func(c *cobra.Command, _ []string) error {
-			q := queryValues()
-			if all {
-				q.Set("all", "1")
-			}
-			return a.fetchAndPrintList(c.Context(), "/api/v1/grants", q, "No grants.",
+			return a.fetchAndPrintList(c.Context(), func(cl *client) (any, error) { return cl.Grants(c.Context(), api.Query{All: all}) }, "No grants.",
 				textColumn("ID", "id"), textColumn("STATE", "state"), textColumn("TOOL", "tool"), textColumn("COVERS", "pattern", "summary"), textColumn("WHERE", "session"),
 				timeColumn(a.userZone(), "UNTIL", "expires_at"), textColumn("USED", "used"), textColumn("NAME", "name"))
 		}),
@@ -312,8 +292,8 @@ func (a *cli) grantCmd() *cobra.Command {
 		Use: "revoke ID", Short: "Revoke a grant", Args: cobra.ExactArgs(1),
 		RunE: a.runCommand(func(c *cobra.Command, args []string) error {
 			return a.withClient(c.Context(), func(cl *client) error {
-				var out map[string]any
-				if err := cl.postJSON(c.Context(), "/api/v1/grants/"+pathPart(args[0])+"/revoke", struct{}{}, &out); err != nil {
+				out, err := cl.Revoke(c.Context(), args[0], "")
+				if err != nil {
 					return err
 				}
 				return a.grantSaid("Revoked", out)
@@ -324,44 +304,41 @@ func (a *cli) grantCmd() *cobra.Command {
 }
 
 func (a *cli) grantAddCmd() *cobra.Command {
-	in := map[string]any{}
-	var args, pattern, session, name, lasts string
-	var outside bool
-	var uses int
+	var in api.NewGrant
+	var args string
 	add := a.addJSONFlag(&cobra.Command{
 		Use: "add TOOL", Short: "Grant calls of a tool in advance", Args: cobra.ExactArgs(1),
 		RunE: a.runCommand(func(c *cobra.Command, words []string) error {
-			in["tool"], in["pattern"], in["session"], in["name"], in["expires"], in["outside"], in["uses"] = words[0], pattern, session, name, lasts, outside, uses
+			in.Tool = words[0]
 			if args != "" {
 				if !json.Valid([]byte(args)) {
 					return usageErrorf(`--args is not a JSON object; write it as '{"title": "milk"}'`)
 				}
-				in["arguments"] = json.RawMessage(args)
+				in.Arguments = json.RawMessage(args)
 			}
 			return a.withClient(c.Context(), func(cl *client) error {
-				var out map[string]any
-				if err := cl.postJSON(c.Context(), "/api/v1/grants", in, &out); err != nil {
+				out, err := cl.Grant(c.Context(), in)
+				if err != nil {
 					return err
 				}
 				return a.grantSaid("Allowed", out)
 			})
 		}),
 	})
-	add.Flags().StringVar(&pattern, "pattern", "", `calls it covers: "git status *", "host:example.org", "to:ada@example.org", "below:/home/ada/Documents/plans"`)
+	add.Flags().StringVar(&in.Pattern, "pattern", "", `calls it covers: "git status *", "host:example.org", "to:ada@example.org", "below:/home/ada/Documents/plans"`)
 	add.Flags().StringVar(&args, "args", "", "instead of a pattern: the exact arguments, as JSON")
-	add.Flags().StringVar(&session, "session", cliSession, `conversation it applies to; "watcher:ID" or "schedule:ID" for background work`)
-	add.Flags().StringVar(&name, "name", "", "name of the grant")
-	add.Flags().StringVar(&lasts, "for", "", `duration: "1h" (default), at most "30d"`)
-	add.Flags().IntVar(&uses, "uses", 0, "maximum number of calls")
-	add.Flags().BoolVar(&outside, "outside", false, "also when untrusted text (a mail, a page, a file) is in the context")
+	add.Flags().StringVar(&in.Session, "session", cliSession, `conversation it applies to; "watcher:ID" or "schedule:ID" for background work`)
+	add.Flags().StringVar(&in.Name, "name", "", "name of the grant")
+	add.Flags().StringVar(&in.Expires, "for", "", `duration: "1h" (default), at most "30d"`)
+	add.Flags().IntVar(&in.Uses, "uses", 0, "maximum number of calls")
+	add.Flags().BoolVar(&in.Outside, "outside", false, "also when untrusted text (a mail, a page, a file) is in the context")
 	return add
 }
 
-func (a *cli) grantSaid(word string, out map[string]any) error {
+func (a *cli) grantSaid(word string, g api.Grant) error {
 	if a.asJSON {
-		return a.printJSON(out)
+		return a.printJSON(g)
 	}
-	r := row(out)
-	fmt.Fprintf(a.out, "%s: %s %s, until %s (%s)\n", word, r.textField("tool"), sanitizePrintable(r.textField("pattern", "summary")), localTime(a.userZone(), r.textField("expires_at")), r.textField("id"))
+	fmt.Fprintf(a.out, "%s: %s %s, until %s (%s)\n", word, g.Tool, sanitizePrintable(cmp.Or(g.Pattern, g.Summary)), formatTime(a.userZone(), g.ExpiresAt), g.ID)
 	return nil
 }

@@ -11,13 +11,8 @@ import (
 	"github.com/spf13/cobra"
 
 	"hob/autonomy/api"
+	"hob/channels/web/apiclient"
 )
-
-// askResponse is the answer to one message, or the requests that it waits for.
-type askResponse struct {
-	api.Answered
-	Approvals []api.Approval `json:"approvals,omitempty"`
-}
 
 func (a *cli) askCmd() *cobra.Command {
 	session, yes, mine := cliSession, false, false
@@ -55,14 +50,14 @@ func (a *cli) askCmd() *cobra.Command {
 
 // askQuestion sends one message and returns the answer. It also gets the user's answers to approval
 // requests of the turn.
-func (a *cli) askQuestion(ctx context.Context, c *client, session string, in userInput, yes bool) (askResponse, error) {
-	var out askResponse
+func (a *cli) askQuestion(ctx context.Context, c *client, session string, in userInput, yes bool) (apiclient.Reply, error) {
 	defer a.watchProgress(ctx, c, session)()
-	if err := c.postJSON(ctx, "/api/v1/sessions/"+pathPart(session)+"/messages", in.messageBody(), &out); err != nil {
+	out, err := c.Send(ctx, session, in.messageBody())
+	if err != nil {
 		return out, errors.Join(err, a.cancelTurn(ctx, c, session))
 	}
 	if len(out.Approvals) == 0 {
-		return out.withDefaults(), nil
+		return withDefaults(out), nil
 	}
 	given := noPriorApproval
 	if yes {
@@ -75,7 +70,7 @@ func (a *cli) askQuestion(ctx context.Context, c *client, session string, in use
 	if st.State == "dead" {
 		return out, errors.New(st.Error)
 	}
-	return askResponse{Answered: api.Answered{Answer: st.Answer, Session: st.Session, Event: st.ID, Tools: st.Tools, Usage: st.Usage}}.withDefaults(), nil
+	return withDefaults(apiclient.Reply{Answered: api.Answered{Answer: st.Answer, Session: st.Session, Event: st.ID, Tools: st.Tools, Usage: st.Usage}}), nil
 }
 
 // cancelTurn stops a turn that the user interrupted. With an engine in this process, the next
@@ -91,11 +86,12 @@ func (a *cli) cancelTurn(ctx context.Context, c *client, session string) error {
 	}
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), 2*time.Second)
 	defer cancel()
-	return c.postJSON(ctx, "/api/v1/manage/stop", map[string]string{"session": session}, nil)
+	_, err := c.Stop(ctx, session)
+	return err
 }
 
 // withDefaults adds the fields that --json documents.
-func (o askResponse) withDefaults() askResponse {
+func withDefaults(o apiclient.Reply) apiclient.Reply {
 	if o.Tools == nil {
 		o.Tools = []api.ToolUse{}
 	}

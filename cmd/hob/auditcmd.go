@@ -6,12 +6,12 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
-	"net/http"
-	"net/url"
 	"os"
+	"strconv"
 
 	"github.com/spf13/cobra"
 
+	"hob/autonomy/api"
 	"hob/autonomy/guard"
 	"hob/platform/host/system"
 )
@@ -22,33 +22,43 @@ func (a *cli) auditCmd() *cobra.Command {
 }
 
 func (a *cli) auditListCmd() *cobra.Command {
-	var limit string
-	var tainted bool
-	names := []string{"event", "session", "tool", "actor", "action", "verdict", "outcome", "since", "until"}
+	var q api.AuditQuery
+	var limit, since, until string
 	cmd := a.addJSONFlag(&cobra.Command{
 		Use: "list", Short: "List the audit log, newest first", Args: cobra.NoArgs,
 		RunE: a.runCommand(func(c *cobra.Command, _ []string) error {
-			q := queryValues("limit", limit)
-			for _, n := range names {
-				if v, _ := c.Flags().GetString(n); v != "" {
-					q.Set(n, v)
-				}
+			var err error
+			if q.Limit, err = strconv.Atoi(limit); err != nil {
+				q.Limit = 0
 			}
-			if tainted {
-				q.Set("tainted", "1")
+			if err := checkLimit(q.Limit); err != nil {
+				return err
 			}
-			return a.fetchAndPrintList(c.Context(), "/api/v1/audit", q, "No matching lines.",
+			if q.Since, q.Until, err = parseDays(since, until); err != nil {
+				return err
+			}
+			return a.fetchAndPrintList(c.Context(), func(cl *client) (any, error) { return cl.Audit(c.Context(), q) }, "No matching lines.",
 				textColumn("LINE", "seq"), timeColumn(a.userZone(), "WHEN", "at"), textColumn("WHO", "actor"), textColumn("ACTION", "action"), textColumn("TOOL", "tool"), textColumn("VERDICT", "verdict"),
 				textColumn("AUTHORITY", "rule"), textColumn("OUTCOME", "outcome"), textColumn("ORIGIN", "origin"))
 		}),
 	})
-	for n, about := range map[string]string{
-		"event": "only this event", "session": "only this conversation", "tool": "only this tool", "actor": "hob or owner", "action": "call, answer, undo, stop ...",
-		"verdict": "allow, ask, deny, approved ...", "outcome": "done, started, or an error code", "since": "a day such as 2026-03-01, or a time", "until": "a day or a time",
+	for _, f := range []struct {
+		to          *string
+		name, about string
+	}{
+		{&q.Event, "event", "only this event"},
+		{&q.Session, "session", "only this conversation"},
+		{&q.Tool, "tool", "only this tool"},
+		{&q.Actor, "actor", "hob or owner"},
+		{&q.Action, "action", "call, answer, undo, stop ..."},
+		{&q.Verdict, "verdict", "allow, ask, deny, approved ..."},
+		{&q.Outcome, "outcome", "done, started, or an error code"},
+		{&since, "since", "a day such as 2026-03-01, or a time"},
+		{&until, "until", "a day or a time"},
 	} {
-		cmd.Flags().String(n, "", about)
+		cmd.Flags().StringVar(f.to, f.name, "", f.about)
 	}
-	cmd.Flags().BoolVar(&tainted, "tainted", false, "only lines with untrusted text in the context")
+	cmd.Flags().BoolVar(&q.Tainted, "tainted", false, "only lines with untrusted text in the context")
 	cmd.Flags().StringVar(&limit, "limit", "100", "maximum number of lines")
 	return cmd
 }
@@ -58,14 +68,18 @@ func (a *cli) auditShowCmd() *cobra.Command {
 		Use: "show LINE", Short: "Show one line of the audit log in full", Args: cobra.ExactArgs(1),
 		RunE: a.runCommand(func(c *cobra.Command, args []string) error {
 			return a.withClient(c.Context(), func(cl *client) error {
-				var out map[string]any
-				if err := cl.getJSON(c.Context(), "/api/v1/audit/"+pathPart(args[0]), nil, &out); err != nil {
+				line, err := strconv.ParseInt(args[0], 10, 64)
+				if err != nil || line < 1 {
+					return &failure{code: exitFailed, cause: "the line must be a number"}
+				}
+				out, err := cl.AuditLine(c.Context(), line)
+				if err != nil {
 					return err
 				}
 				if a.asJSON {
 					return a.printJSON(out)
 				}
-				fmt.Fprintln(a.out, sanitizePrintable(row(out).textField("text")))
+				fmt.Fprintln(a.out, sanitizePrintable(out.Text))
 				return nil
 			})
 		}),
@@ -86,8 +100,8 @@ func (a *cli) auditVerifyCmd() *cobra.Command {
 
 func (a *cli) verifyLog(ctx context.Context) error {
 	return a.withClient(ctx, func(c *client) error {
-		var h guard.ChainHead
-		if err := c.getJSON(ctx, "/api/v1/audit/verify", nil, &h); err != nil {
+		h, err := c.AuditVerify(ctx)
+		if err != nil {
 			return err
 		}
 		if a.asJSON {
@@ -136,7 +150,12 @@ func (a *cli) auditExportCmd() *cobra.Command {
 		Use: "export", Short: "Export the audit log", Args: cobra.NoArgs,
 		RunE: a.runCommand(func(c *cobra.Command, _ []string) error {
 			return a.withClient(c.Context(), func(cl *client) error {
-				return a.auditExport(c.Context(), cl, queryValues("format", format, "since", since, "until", until), out)
+				from, to, err := parseDays(since, until)
+				if err != nil {
+					return err
+				}
+				export := func(w io.Writer) error { return cl.AuditExport(c.Context(), w, format, from, to) }
+				return a.auditExport(out, export)
 			})
 		}),
 	}
@@ -147,32 +166,37 @@ func (a *cli) auditExportCmd() *cobra.Command {
 	return cmd
 }
 
-func (a *cli) auditExport(ctx context.Context, c *client, q url.Values, path string) error {
-	req, err := c.newRequest(ctx, http.MethodGet, "/api/v1/audit/export", q, nil)
-	if err != nil {
-		return err
+// auditExport writes an export to a new file, or to standard output without a path.
+func (a *cli) auditExport(path string, export func(io.Writer) error) error {
+	if path == "" {
+		return export(a.out)
 	}
-	resp, err := c.http.Do(req)
-	if err != nil {
-		return c.explainConnError(ctx, err)
-	}
-	defer resp.Body.Close()
-	if resp.StatusCode >= 400 {
-		return decodeErrorResponse(resp)
-	}
-	to := a.out
-	if path != "" {
-		f, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
+	w := &newFileWriter{path: path}
+	return errors.Join(export(w), w.closeFile())
+}
+
+// newFileWriter creates a new file, readable only by the user, with the first byte: a failed export
+// leaves none.
+type newFileWriter struct {
+	path string
+	file *os.File
+}
+
+// Write implements io.Writer.
+func (w *newFileWriter) Write(b []byte) (int, error) {
+	if w.file == nil {
+		f, err := os.OpenFile(w.path, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
 		if err != nil {
-			return err
+			return 0, err
 		}
-		if _, err := io.Copy(f, resp.Body); err != nil {
-			return errors.Join(c.explainConnError(ctx, err), f.Close())
-		}
-		return f.Close()
+		w.file = f
 	}
-	if _, err := io.Copy(to, resp.Body); err != nil {
-		return c.explainConnError(ctx, err)
+	return w.file.Write(b)
+}
+
+func (w *newFileWriter) closeFile() error {
+	if w.file == nil {
+		return nil
 	}
-	return nil
+	return w.file.Close()
 }

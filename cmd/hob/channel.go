@@ -3,13 +3,13 @@ package main
 import (
 	"cmp"
 	"context"
-	"encoding/json"
 	"fmt"
 	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
 
+	"hob/autonomy/api"
 	"hob/cmd/hob/internal/channel"
 	"hob/platform/host/system"
 )
@@ -27,14 +27,14 @@ func (a *cli) channelCmd() *cobra.Command {
 		Use: "unpair ID", Short: "Unpair an account", Args: cobra.ExactArgs(1), ValidArgsFunction: a.completePairings,
 		RunE: a.runCommand(func(c *cobra.Command, args []string) error {
 			return a.withClient(c.Context(), func(cl *client) error {
-				var out map[string]any
-				if err := cl.postJSON(c.Context(), "/api/v1/pairings/"+pathPart(args[0])+"/remove", struct{}{}, &out); err != nil {
+				out, err := cl.Unpair(c.Context(), args[0], "")
+				if err != nil {
 					return err
 				}
 				if a.asJSON {
 					return a.printJSON(out)
 				}
-				fmt.Fprintf(a.out, "Unpaired %s on %s.\n", sanitizePrintable(row(out).textField("sender")), row(out).textField("channel"))
+				fmt.Fprintf(a.out, "Unpaired %s on %s.\n", sanitizePrintable(out.Sender), out.Channel)
 				return nil
 			})
 		}),
@@ -46,15 +46,14 @@ func (a *cli) channelCmd() *cobra.Command {
 // pairChannel shows the code that makes an account on a channel the owner's.
 func (a *cli) pairChannel(ctx context.Context, name string) error {
 	return a.withClient(ctx, func(cl *client) error {
-		var out map[string]any
-		if err := cl.postJSON(ctx, "/api/v1/channels/"+pathPart(name)+"/pair", struct{}{}, &out); err != nil {
+		out, err := cl.Pair(ctx, name, "")
+		if err != nil {
 			return err
 		}
 		if a.asJSON {
 			return a.printJSON(out)
 		}
-		r := row(out)
-		fmt.Fprintf(a.out, "Send this code on %s before %[2]s, in a separate message and not in a group:\n\n    %[3]s\n", name, localTime(a.userZone(), r.textField("expires_at")), r.textField("code"))
+		fmt.Fprintf(a.out, "Send this code on %s before %[2]s, in a separate message and not in a group:\n\n    %[3]s\n", name, formatTime(a.userZone(), out.ExpiresAt), out.Code)
 		return nil
 	})
 }
@@ -90,21 +89,24 @@ func (a *cli) completePairings(c *cobra.Command, args []string, _ string) ([]str
 }
 
 // loadChannels returns the rows of all channels, from the daemon or computed by this program.
-func (a *cli) loadChannels(ctx context.Context) (rows []row, raw json.RawMessage, err error) {
-	err = a.withClient(ctx, func(cl *client) error { return cl.getJSON(ctx, "/api/v1/channels", nil, &raw) })
+func (a *cli) loadChannels(ctx context.Context) (rows []row, list []api.Channel, err error) {
+	err = a.withClient(ctx, func(cl *client) error {
+		list, err = cl.Channels(ctx)
+		return err
+	})
 	if err == nil {
-		err = json.Unmarshal(raw, &rows)
+		rows, err = rowsOf(list)
 	}
-	return rows, raw, err
+	return rows, list, err
 }
 
 func (a *cli) listChannels(ctx context.Context) error {
-	rows, raw, err := a.loadChannels(ctx)
+	rows, list, err := a.loadChannels(ctx)
 	if err != nil {
 		return err
 	}
 	if a.asJSON {
-		return a.printJSON(raw)
+		return a.printJSON(list)
 	}
 	slices.SortStableFunc(rows, func(x, y row) int { return cmp.Compare(rankChannel(x), rankChannel(y)) })
 	about := func(r row) string { return cmp.Or(r.textField("cause"), r.textField("describe"), r.textField("about")) }

@@ -4,10 +4,10 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"net/http"
 
 	"github.com/spf13/cobra"
 
+	"hob/autonomy/api"
 	"hob/autonomy/config"
 	"hob/cmd/hob/internal/channel"
 )
@@ -50,10 +50,10 @@ func (a *cli) testChannels(ctx context.Context, names []string, send bool) error
 			return errors.Join(fn(c), c.closeEngine())
 		}
 	}
-	all, bad := []channel.Tested{}, 0
+	all, bad := []api.ChannelTest{}, 0
 	err = open(ctx, func(cl *client) error {
 		for _, name := range names {
-			t, err := cl.testChannel(ctx, name, send)
+			t, err := cl.TestChannel(ctx, name, send)
 			if err != nil {
 				return err
 			}
@@ -89,24 +89,17 @@ func switchedOn(c *config.Config) (names []string) {
 	return names
 }
 
-func (c *client) testChannel(ctx context.Context, name string, send bool) (t channel.Tested, err error) {
-	req, err := c.newRequest(ctx, http.MethodPost, "/api/v1/channels/"+pathPart(name)+"/test", nil, map[string]bool{"send": send})
-	if err != nil {
-		return t, err
-	}
-	return t, c.sendRequest(ctx, req, &t)
-}
-
 // tryChannel tries one channel, by the daemon or by this program.
 func (a *cli) tryChannel(ctx context.Context, name string) (t channel.Tested, err error) {
 	err = a.withClient(ctx, func(cl *client) error {
-		t, err = cl.testChannel(ctx, name, false)
+		out, err := cl.TestChannel(ctx, name, false)
+		t = channel.Tested(out)
 		return err
 	})
 	return t, err
 }
 
-func (a *cli) printTest(t channel.Tested) {
+func (a *cli) printTest(t api.ChannelTest) {
 	mark := a.colorize(a.out, green, "ok   ")
 	switch {
 	case !t.OK:

@@ -9,6 +9,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"hob/autonomy/api"
 	"hob/cmd/hob/internal/channel"
 	"hob/cmd/hob/internal/setup"
 	"hob/platform/host/system"
@@ -141,7 +142,7 @@ func (a *cli) takeUp(ctx context.Context, name string, running, pairs bool) erro
 
 func (a *cli) printAdded(out addedChannel) {
 	if out.Test != nil && out.Test.OK && out.Test.Tried {
-		a.printTest(*out.Test)
+		a.printTest(api.ChannelTest(*out.Test))
 	}
 	fmt.Fprintf(a.out, "%s is set up. Next steps:\n", out.Channel)
 	for i, s := range out.Next {

@@ -179,7 +179,7 @@ func (a *cli) takeAway(ctx context.Context, p system.Paths, l *removalPlan) erro
 	if len(l.Pairings) > 0 {
 		err := a.withClient(ctx, func(cl *client) error {
 			for _, x := range l.Pairings {
-				if err := cl.postJSON(ctx, "/api/v1/pairings/"+pathPart(x.textField("id"))+"/remove", struct{}{}, nil); err != nil {
+				if _, err := cl.Unpair(ctx, x.textField("id"), ""); err != nil {
 					return err
 				}
 			}

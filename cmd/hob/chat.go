@@ -121,7 +121,7 @@ func (ch *chat) handleLine(ctx context.Context, l line) {
 		ch.screen.printNote(red, "Not sent: "+err.Error())
 		return
 	}
-	if body["parts"] != nil && !ch.piped && !ch.warned {
+	if body.Parts != nil && !ch.piped && !ch.warned {
 		ch.warned = true
 		ch.screen.printNote(dim, "A long paste counts as untrusted text: Hob asks before acting on it. If you wrote it, send it with "+mineCommand+" before your message.")
 	}
@@ -148,7 +148,7 @@ func (ch *chat) interruptTurn(ctx context.Context) {
 		return
 	}
 	ch.turns.Go(func() {
-		err := ch.client.postJSON(ctx, "/api/v1/manage/stop", map[string]string{"session": ch.session}, nil)
+		_, err := ch.client.Stop(ctx, ch.session)
 		if err != nil && ctx.Err() == nil {
 			ch.screen.printNote(red, "Cannot stop it: "+err.Error())
 		}

@@ -2,7 +2,6 @@ package main
 
 import (
 	"context"
-	"encoding/json"
 	"os"
 	"path/filepath"
 	"slices"
@@ -10,6 +9,7 @@ import (
 	"time"
 
 	"hob/autonomy/api"
+	"hob/channels/web/apiclient"
 	"hob/platform/host/system"
 	"hob/platform/retry"
 )
@@ -27,7 +27,7 @@ func (ch *chat) followFeed(ctx context.Context, connected func()) {
 	last, fails, away := "", 1, false
 	pauses := retry.Backoff{First: feedPause, Max: feedMax}
 	for {
-		for e, err := range ch.client.streamEvents(ctx, "GET", "/api/v1/events", last, nil) {
+		for e, err := range ch.client.Follow(ctx, last) {
 			if err != nil {
 				break
 			}
@@ -36,8 +36,8 @@ func (ch *chat) followFeed(ctx context.Context, connected func()) {
 				ch.screen.printNote(dim, "Hob is running again.")
 			}
 			fails, away = 1, false
-			if e.id != "" {
-				last = e.id
+			if e.ID != "" {
+				last = e.ID
 			}
 			ch.showLiveEvent(ctx, e)
 		}
@@ -53,15 +53,9 @@ func (ch *chat) followFeed(ctx context.Context, connected func()) {
 }
 
 // showLiveEvent shows one event of the feed.
-func (ch *chat) showLiveEvent(ctx context.Context, e serverEvent) {
-	if e.name != "delivery" {
-		return
-	}
-	var f struct {
-		Data api.Delivery `json:"data"`
-	}
-	if json.Unmarshal(e.data, &f) == nil {
-		ch.showDelivery(ctx, f.Data)
+func (ch *chat) showLiveEvent(ctx context.Context, e apiclient.LiveEvent) {
+	if e.Type == "delivery" {
+		ch.showDelivery(ctx, e.Delivery)
 	}
 }
 
@@ -91,7 +85,7 @@ func (ch *chat) reportShown(ctx context.Context, delivery string) {
 	ch.turns.Go(func() {
 		ctx, cancel := context.WithTimeout(ctx, shownTimeout)
 		defer cancel()
-		if err := ch.client.postJSON(ctx, "/api/v1/deliveries/"+pathPart(delivery)+"/shown", struct{}{}, nil); err != nil && ctx.Err() == nil {
+		if err := ch.client.ReportShown(ctx, delivery); err != nil && ctx.Err() == nil {
 			ch.screen.printNote(dim, "\"yes\" does not answer this request here: "+err.Error())
 		}
 	})
@@ -129,8 +123,8 @@ func (ch *chat) catchUp(ctx context.Context) {
 			since = t
 		}
 	}
-	var all []api.Delivery
-	if err := ch.client.getJSON(ctx, "/api/v1/deliveries", queryValues("limit", "100"), &all); err != nil {
+	all, err := ch.client.Deliveries(ctx, api.Query{Limit: 100})
+	if err != nil {
 		if ctx.Err() == nil {
 			ch.screen.printNote(red, "Cannot load the messages you missed: "+err.Error())
 		}

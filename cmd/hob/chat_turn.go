@@ -2,22 +2,21 @@ package main
 
 import (
 	"context"
-	"encoding/json"
 	"strings"
 
-	"hob/autonomy/api"
+	"hob/channels/web"
+	"hob/channels/web/apiclient"
 )
 
 // sendMessage sends one message and shows the answer as it is generated. settled is called when the
 // turn is finished or waits for the user.
-func (ch *chat) sendMessage(ctx context.Context, message map[string]any, settled func()) {
+func (ch *chat) sendMessage(ctx context.Context, message web.Message, settled func()) {
 	defer settled()
 	ch.addRunning(1)
 	defer ch.addRunning(-1)
 	t := &turn{chat: ch, settled: settled, text: ch.screen.newParagraph()}
 	defer t.text.endText()
-	path := "/api/v1/sessions/" + pathPart(ch.session) + "/messages"
-	for e, err := range ch.client.streamEvents(ctx, "POST", path, "", message) {
+	for e, err := range ch.client.SendStreaming(ctx, ch.session, message) {
 		if err != nil {
 			if ctx.Err() == nil {
 				t.showFailure(err.Error())
@@ -49,24 +48,8 @@ type turn struct {
 	said    bool
 }
 
-// turnEvent contains the fields of all events of a turn.
-type turnEvent struct {
-	Event       string `json:"event"`
-	Text        string `json:"text"`
-	Answer      string `json:"answer"`
-	Interrupted bool   `json:"interrupted"`
-	Name        string `json:"name"`
-	OK          *bool  `json:"ok"`
-	Code        string `json:"code"`
-	Message     string `json:"message"`
-	Remedy      string `json:"remedy"`
-	progress
-}
-
-func (t *turn) handleEvent(e serverEvent) {
-	var d turnEvent
-	_ = json.Unmarshal(e.data, &d) // show nothing for invalid data
-	switch e.name {
+func (t *turn) handleEvent(d apiclient.TurnEvent) {
+	switch d.Type {
 	case "message_start":
 		t.chat.claimEvent(d.Event)
 	case "content_delta":
@@ -78,12 +61,11 @@ func (t *turn) handleEvent(e serverEvent) {
 	case "tool_progress":
 		if t.chat.tty {
 			t.text.endText()
-			t.chat.screen.printNote(dim, "  … "+d.statusLine(d.Name))
+			t.chat.screen.printNote(dim, "  … "+progressLine(d.Name, d.Progress))
 		}
 	case "approval_required":
 		t.text.endText()
-		var q api.Approval
-		_ = json.Unmarshal(e.data, &q)
+		q := d.Approval
 		how := "Answer yes or no, or /yes " + q.ID + "."
 		if t.chat.piped { // do not read answers from a pipe
 			how = "Answer with: hob approve " + q.ID + "   or: hob deny " + q.ID
@@ -108,7 +90,7 @@ func (t *turn) handleEvent(e serverEvent) {
 }
 
 // showToolCall shows a finished tool call on a terminal.
-func (t *turn) showToolCall(d turnEvent) {
+func (t *turn) showToolCall(d apiclient.TurnEvent) {
 	if !t.chat.tty {
 		return
 	}

@@ -103,7 +103,7 @@ func (a *cli) main(ctx context.Context, args []string) int {
 		return exitOK
 	}
 	code := exitFailed
-	f, ok := errors.AsType[*failure](err)
+	f, ok := failureIn(err)
 	switch {
 	case ok:
 		code = f.code
@@ -143,7 +143,7 @@ func clipTo(s string, n int) string {
 // object, also on standard error.
 func (a *cli) printError(err error, code int, command string) {
 	cause, remedy := err.Error(), ""
-	if f, ok := errors.AsType[*failure](err); ok {
+	if f, ok := failureIn(err); ok {
 		cause, remedy = f.cause, f.remedy
 	}
 	errs, _ := errors.AsType[config.Errors](err)

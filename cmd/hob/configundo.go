@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 
+	"hob/autonomy/api"
 	"hob/autonomy/config"
 	"hob/platform/host/system"
 )
@@ -25,7 +26,7 @@ func (a *cli) editConfig(ctx context.Context, p system.Paths, what string, edit 
 	}
 	if err == nil {
 		err = a.withClient(ctx, func(cl *client) error {
-			return cl.postJSON(ctx, "/api/v1/manage/config", map[string]string{"what": what, "before": before, "after": after}, nil)
+			return cl.ConfigChanged(ctx, api.ConfigChange{What: what, Before: before, After: after})
 		})
 	}
 	if err != nil { // the change itself succeeded

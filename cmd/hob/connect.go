@@ -17,6 +17,7 @@ import (
 	"time"
 
 	"hob/autonomy/config"
+	"hob/channels/web/apiclient"
 	"hob/platform/host/system"
 	"hob/platform/retry"
 )
@@ -94,19 +95,35 @@ func (a *cli) dialDaemon(ctx context.Context, p system.Paths) (*client, bool, er
 	}
 }
 
+// daemonAddress is how to reach a running daemon.
+type daemonAddress struct {
+	transport *http.Client
+	base      string
+	token     system.Secret
+}
+
 // clientOf returns a client for the daemon with the process id.
 func (a *cli) clientOf(p system.Paths, pid int) (*client, error) {
-	e, ok, err := system.ReadEndpoint(p.EndpointFile(), pid)
+	d, err := addressOf(p, pid)
 	if err != nil {
 		return nil, err
 	}
+	return &client{Client: apiclient.New(d.transport, d.base, d.token), pid: pid}, nil
+}
+
+// addressOf returns the address of the daemon with the process id, from the files that it wrote.
+func addressOf(p system.Paths, pid int) (d daemonAddress, err error) {
+	e, ok, err := system.ReadEndpoint(p.EndpointFile(), pid)
+	if err != nil {
+		return d, err
+	}
 	if !ok {
-		return nil, errors.New("its address is not known yet")
+		return d, errors.New("its address is not known yet")
 	}
 	token, err := system.ReadToken(p.TokenFile())
 	if err != nil { // it existed before the daemon wrote its address
 		cause, _, _ := strings.Cut(err.Error(), "; ")
-		return nil, &failure{code: exitFailed, err: err, cause: cause, remedy: "restart Hob to create a new one: hob stop, then hob start"}
+		return d, &failure{code: exitFailed, err: err, cause: cause, remedy: "restart Hob to create a new one: hob stop, then hob start"}
 	}
 	t := &http.Transport{ // no proxy: it is this machine
 		DialContext:           (&net.Dialer{Timeout: 5 * time.Second}).DialContext,
@@ -116,7 +133,7 @@ func (a *cli) clientOf(p system.Paths, pid int) (*client, error) {
 	if e.Pin != "" {
 		base, t.TLSClientConfig = "https://"+loopbackAddress(e.Address), pinnedTLSConfig(e.Pin)
 	}
-	return &client{http: &http.Client{Transport: t}, base: base, token: token, pid: pid}, nil
+	return daemonAddress{&http.Client{Transport: t}, base, token}, nil
 }
 
 // loopbackAddress is the address of a daemon on this machine that listens on all of them.
@@ -141,13 +158,6 @@ func pinnedTLSConfig(pin string) *tls.Config {
 			return nil
 		},
 	}
-}
-
-// checkReady reports whether the daemon accepts messages.
-func (c *client) checkReady(ctx context.Context) error {
-	ctx, cancel := context.WithTimeout(ctx, 2*time.Second)
-	defer cancel()
-	return c.getJSON(ctx, "/readyz", nil, nil)
 }
 
 // openHere opens the engine in this process for one command.
@@ -191,7 +201,7 @@ func (a *cli) openHere(ctx context.Context, p system.Paths) (*client, error) {
 	if err != nil {
 		return nil, errors.Join(err, finish())
 	}
-	return &client{http: e.Client(), base: "http://" + e.Addr(), token: token, finish: finish}, nil
+	return &client{Client: apiclient.New(e.Client(), "http://"+e.Addr(), token), finish: finish}, nil
 }
 
 // fileLog writes the log of an engine in this process to the log file, so that it does not mix with

@@ -3,7 +3,6 @@ package main
 import (
 	"cmp"
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"net/http"
@@ -12,7 +11,9 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"hob/autonomy/api"
 	"hob/autonomy/config"
+	"hob/channels/web/apiclient"
 	"hob/cmd/hob/internal/app"
 	"hob/cmd/hob/internal/doctor"
 	"hob/platform/host/system"
@@ -164,46 +165,31 @@ var errOlder = errors.New("the daemon has another version")
 
 // runInDaemon runs the checks in the daemon, and passes on each finding as it arrives.
 func (a *cli) runInDaemon(ctx context.Context, c *client, x doctorOptions, each func(doctor.Check)) ([]doctor.Check, error) {
-	req, err := c.newRequest(ctx, http.MethodPost, "/api/v1/doctor", nil, map[string]any{"names": x.names, "fix": x.fix})
-	if err != nil {
-		return nil, err
-	}
-	resp, err := c.http.Do(req)
-	if err != nil {
-		return nil, c.explainConnError(ctx, err)
-	}
-	defer resp.Body.Close()
-	switch {
-	case resp.StatusCode == http.StatusNotFound || resp.StatusCode == http.StatusMethodNotAllowed:
-		return nil, errOlder
-	case resp.StatusCode >= http.StatusBadRequest:
-		err := decodeErrorResponse(resp)
-		if resp.StatusCode == http.StatusBadRequest {
-			err = usageErrorf("%v", err)
-		}
-		return nil, err
-	}
 	var out []doctor.Check
-	for d := json.NewDecoder(resp.Body); d.More(); {
-		var line struct {
-			doctor.Check
-			Error string `json:"error"`
+	err := c.Examine(ctx, x.names, x.fix, func(f api.Finding) {
+		if f.Name == "daemon" { // this command checks it
+			return
 		}
-		if err := d.Decode(&line); err != nil {
-			return nil, c.explainConnError(ctx, err)
+		check := doctor.Check{
+			Name: f.Name, State: doctor.State(f.State), Cause: f.Cause, Remedy: f.Remedy, Link: f.Link, Fixable: f.Fixable, Fixed: f.Fixed, In: f.In,
 		}
-		if line.Error != "" {
-			return nil, errors.New(line.Error)
-		}
-		if line.Name == "daemon" { // this command checks it
-			continue
-		}
-		out = append(out, line.Check)
+		out = append(out, check)
 		if each != nil {
-			each(line.Check)
+			each(check)
+		}
+	})
+	if e, ok := errors.AsType[*apiclient.ResponseError](err); ok {
+		switch e.Status {
+		case http.StatusNotFound, http.StatusMethodNotAllowed:
+			return nil, errOlder
+		case http.StatusBadRequest:
+			return nil, usageErrorf("%v", err)
 		}
 	}
-	return out, ctx.Err()
+	if err != nil {
+		return nil, err
+	}
+	return out, nil
 }
 
 // liveReporter shows findings as they come, on a terminal alone.

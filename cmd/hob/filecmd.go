@@ -6,8 +6,6 @@ import (
 	"strings"
 
 	"github.com/spf13/cobra"
-
-	"hob/autonomy/api"
 )
 
 func (a *cli) fileCmd() *cobra.Command {
@@ -23,8 +21,8 @@ func (a *cli) fileCmd() *cobra.Command {
 				path = abs
 			}
 			return a.withClient(c.Context(), func(cl *client) error {
-				var out api.TrustedFiles
-				if err := cl.postJSON(c.Context(), "/api/v1/manage/files/trust", map[string]string{"path": path}, &out); err != nil {
+				out, err := cl.TrustFile(c.Context(), path)
+				if err != nil {
 					return err
 				}
 				if a.asJSON {

@@ -81,8 +81,8 @@ func (a *cli) forgetAndWait(ctx context.Context, c *client, id string, f forgett
 		fmt.Fprintln(a.out, sanitizePrintable(out.Text))
 		return nil
 	}
-	var done []api.Erasure
-	if err := c.getJSON(ctx, "/api/v1/memory/erasures", queryValues("id", data.Erasure), &done); err != nil {
+	done, err := c.Erasures(ctx, api.Query{Of: data.Erasure})
+	if err != nil {
 		return err
 	}
 	if len(done) != 1 {
@@ -120,37 +120,12 @@ func countText(n int, one, many string) string {
 	return fmt.Sprintf("%d %s", n, many)
 }
 
-// erasurePreview is a plan as the API shows it.
-type erasurePreview struct {
-	Facts []struct {
-		ID   string `json:"id"`
-		Text string `json:"text"`
-	} `json:"facts"`
-	Docs   []erasedDoc    `json:"docs"`
-	Within map[string]int `json:"within"`
-	Made   []erasedDoc    `json:"made"`
-	Turns  int            `json:"turns"`
-	Calls  int            `json:"calls"`
-	Places int            `json:"places"`
-}
-
-type erasedDoc struct {
-	Kind  string `json:"kind"`
-	Ref   string `json:"ref"`
-	Title string `json:"title"`
-	Text  string `json:"text"`
-}
-
 // shownRows are how many rows of a kind a dry run lists.
 const shownRows = 20
 
 func (a *cli) showForget(ctx context.Context, c *client, id string, f forgetting) error {
-	values := queryValues("id", id, "q", f.query, "source", f.source)
-	if f.query != "" {
-		values.Set("all", "true")
-	}
-	var list []erasurePreview
-	if err := c.getJSON(ctx, "/api/v1/memory/forget", values, &list); err != nil {
+	list, err := c.PreviewErasure(ctx, api.Query{Of: id, Text: f.query, State: f.source, All: f.query != ""})
+	if err != nil {
 		return err
 	}
 	if a.asJSON {
@@ -160,12 +135,13 @@ func (a *cli) showForget(ctx context.Context, c *client, id string, f forgetting
 		fmt.Fprintln(a.out, "delete: all browser data, including cookies")
 	}
 	for _, g := range list {
-		fmt.Fprint(a.out, sanitizePrintable(g.previewText()))
+		fmt.Fprint(a.out, sanitizePrintable(previewText(g)))
 	}
 	return nil
 }
 
-func (g erasurePreview) previewText() string {
+// previewText describes what a deletion would remove.
+func previewText(g api.ErasurePreview) string {
 	var b strings.Builder
 	for i, f := range g.Facts {
 		if i == shownRows {
@@ -174,7 +150,7 @@ func (g erasurePreview) previewText() string {
 		}
 		fmt.Fprintf(&b, "delete: fact %s: %s\n", f.ID, textnorm.Ellipsize(f.Text, 100))
 	}
-	rows := func(what string, docs []erasedDoc) {
+	rows := func(what string, docs []api.Row) {
 		for i, d := range docs {
 			if i == shownRows {
 				fmt.Fprintf(&b, "... and %d more\n", len(docs)-i)

@@ -3,7 +3,6 @@ package main
 import (
 	"context"
 	"fmt"
-	"net/url"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -16,11 +15,7 @@ func (a *cli) goalCmd() *cobra.Command {
 	list := a.addJSONFlag(&cobra.Command{
 		Use: "list", Short: "List the goals", Args: cobra.NoArgs,
 		RunE: a.runCommand(func(c *cobra.Command, _ []string) error {
-			q := queryValues()
-			if all {
-				q.Set("all", "1")
-			}
-			return a.fetchAndPrintList(c.Context(), "/api/v1/goals", q, `No goals. Add one with: hob goal add "when a task is overdue then tell me"`,
+			return a.fetchAndPrintList(c.Context(), func(cl *client) (any, error) { return cl.Goals(c.Context(), api.Query{All: all}) }, `No goals. Add one with: hob goal add "when a task is overdue then tell me"`,
 				textColumn("ID", "id"), textColumn("STATUS", "status"), textColumn("PRIORITY", "priority"), textColumn("EVERY", "check_every"), timeColumn(a.userZone(), "NEXT", "next_review"), textColumn("SOURCE", "source"), textColumn("GOAL", "description"))
 		}),
 	})
@@ -84,18 +79,13 @@ func goalGiven(c *cobra.Command) map[string]any {
 }
 
 func (a *cli) showGoal(ctx context.Context, id string) error {
-	q := url.Values{"id": {id}, "limit": {"20"}}
 	return a.withClient(ctx, func(c *client) error {
-		var rows []map[string]any
-		if a.asJSON {
-			if err := c.getJSON(ctx, "/api/v1/goals", q, &rows); err != nil {
-				return err
-			}
-			return a.printJSON(rows)
-		}
-		var list []api.GoalDetails
-		if err := c.getJSON(ctx, "/api/v1/goals", q, &list); err != nil {
+		list, err := c.Goals(ctx, api.Query{Of: id, Limit: 20})
+		if err != nil {
 			return err
+		}
+		if a.asJSON {
+			return a.printJSON(list)
 		}
 		for _, g := range list {
 			a.printGoal(g)

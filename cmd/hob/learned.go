@@ -1,18 +1,13 @@
 package main
 
 import (
-	"encoding/json"
+	"context"
 	"fmt"
-	"net/http"
-	"net/url"
 	"strings"
 
 	"github.com/spf13/cobra"
-)
 
-const (
-	lessonsPath = "/api/v1/memory/lessons"
-	userPath    = "/api/v1/memory/user"
+	"hob/autonomy/api"
 )
 
 // lessonsCmd shows and changes what Hob learned.
@@ -21,11 +16,7 @@ func (a *cli) lessonsCmd() *cobra.Command {
 	list := a.addJSONFlag(&cobra.Command{
 		Use: "list", Short: "List the lessons", Args: cobra.NoArgs,
 		RunE: a.runCommand(func(c *cobra.Command, _ []string) error {
-			q := url.Values{}
-			if all {
-				q.Set("all", "1")
-			}
-			return a.fetchAndPrintList(c.Context(), lessonsPath, q, "No lessons yet.",
+			return a.fetchAndPrintList(c.Context(), func(cl *client) (any, error) { return cl.Lessons(c.Context(), api.Query{All: all}) }, "No lessons yet.",
 				textColumn("ID", "id"), textColumn("STATE", "state"), textColumn("SURE", "confidence"), textColumn("USED", "uses"), timeColumn(a.userZone(), "LAST", "seen_at"), textColumn("LESSON", "text"))
 		}),
 	})
@@ -37,19 +28,19 @@ func (a *cli) lessonsCmd() *cobra.Command {
 	edit := a.addJSONFlag(&cobra.Command{
 		Use: "edit ID TEXT...", Short: "Reword a lesson, or reactivate a retired one", Args: cobra.MinimumNArgs(2),
 		RunE: a.runCommand(func(c *cobra.Command, args []string) error {
-			return a.applyChange(c, lessonsPath, args[0], map[string]any{"text": joinWords(args[1:])}, "Changed.")
+			return a.applyChange(c, changeLesson, args[0], api.LearnedChange{Text: joinWords(args[1:])}, "Changed.")
 		}),
 	})
 	retire := a.addJSONFlag(&cobra.Command{
 		Use: "retire ID", Short: "Stop using a lesson", Args: cobra.ExactArgs(1),
 		RunE: a.runCommand(func(c *cobra.Command, args []string) error {
-			return a.applyChange(c, lessonsPath, args[0], map[string]any{"retire": true}, "Retired. Reactivate it with hob memory lessons edit.")
+			return a.applyChange(c, changeLesson, args[0], api.LearnedChange{Retire: true}, "Retired. Reactivate it with hob memory lessons edit.")
 		}),
 	})
 	remove := a.addJSONFlag(&cobra.Command{
 		Use: "delete ID", Short: "Delete a lesson permanently", Args: cobra.ExactArgs(1),
 		RunE: a.runCommand(func(c *cobra.Command, args []string) error {
-			return a.applyChange(c, lessonsPath, args[0], map[string]any{"delete": true}, "Deleted.")
+			return a.applyChange(c, changeLesson, args[0], api.LearnedChange{Delete: true}, "Deleted.")
 		}),
 	})
 	return a.commandGroup(&cobra.Command{Use: "lessons", Short: "Manage lessons from mistakes and corrections", Aliases: []string{"lesson"}}, list, show, edit, retire, remove)
@@ -57,8 +48,12 @@ func (a *cli) lessonsCmd() *cobra.Command {
 
 func (a *cli) showLesson(c *cobra.Command, id string) error {
 	return a.withClient(c.Context(), func(cl *client) error {
-		var rows []row
-		if err := cl.getJSON(c.Context(), lessonsPath, url.Values{"all": {"1"}}, &rows); err != nil {
+		list, err := cl.Lessons(c.Context(), api.Query{All: true})
+		if err != nil {
+			return err
+		}
+		rows, err := rowsOf(list)
+		if err != nil {
 			return err
 		}
 		for _, r := range rows {
@@ -86,20 +81,20 @@ func (a *cli) showLesson(c *cobra.Command, id string) error {
 // userCmd shows and changes what Hob knows about its owner.
 func (a *cli) userCmd() *cobra.Command {
 	show := func(c *cobra.Command, _ []string) error {
-		return a.fetchAndPrintList(c.Context(), userPath, nil, "Hob knows nothing about you yet.",
+		return a.fetchAndPrintList(c.Context(), func(cl *client) (any, error) { return cl.UserEntries(c.Context()) }, "Hob knows nothing about you yet.",
 			textColumn("ID", "id"), textColumn("WHAT", "what"), textColumn("FROM", "said_by"), timeColumn(a.userZone(), "WHEN", "at"), textColumn("MESSAGES", "messages"), textColumn("IS", "text"))
 	}
 	list := a.addJSONFlag(&cobra.Command{Use: "list", Short: "List what Hob knows about you", Args: cobra.NoArgs, RunE: a.runCommand(show)})
 	replace := a.addJSONFlag(&cobra.Command{
 		Use: "replace ID TEXT...", Short: "Reword a preference", Args: cobra.MinimumNArgs(2),
 		RunE: a.runCommand(func(c *cobra.Command, args []string) error {
-			return a.applyChange(c, userPath, args[0], map[string]any{"text": joinWords(args[1:])}, "Changed.")
+			return a.applyChange(c, changeUserEntry, args[0], api.LearnedChange{Text: joinWords(args[1:])}, "Changed.")
 		}),
 	})
 	remove := a.addJSONFlag(&cobra.Command{
 		Use: "delete ID", Short: "Delete something that Hob knows about you", Args: cobra.ExactArgs(1),
 		RunE: a.runCommand(func(c *cobra.Command, args []string) error {
-			return a.applyChange(c, userPath, args[0], map[string]any{"delete": true}, "Deleted.")
+			return a.applyChange(c, changeUserEntry, args[0], api.LearnedChange{Delete: true}, "Deleted.")
 		}),
 	})
 	user := a.commandGroup(&cobra.Command{Use: "user", Short: "Manage what Hob knows about you"}, list, replace, remove)
@@ -114,15 +109,19 @@ func (a *cli) userCmd() *cobra.Command {
 	return user
 }
 
+func changeLesson(ctx context.Context, c *client, id string, change api.LearnedChange) (any, error) {
+	return c.ChangeLesson(ctx, id, change)
+}
+
+func changeUserEntry(ctx context.Context, c *client, id string, change api.LearnedChange) (any, error) {
+	return c.ChangeUserEntry(ctx, id, change)
+}
+
 // applyChange applies a change to one entry and prints the result.
-func (a *cli) applyChange(c *cobra.Command, path, id string, in map[string]any, said string) error {
+func (a *cli) applyChange(c *cobra.Command, apply func(context.Context, *client, string, api.LearnedChange) (any, error), id string, change api.LearnedChange, said string) error {
 	return a.withClient(c.Context(), func(cl *client) error {
-		req, err := cl.newRequest(c.Context(), http.MethodPost, path+"/"+pathPart(strings.TrimSpace(id)), nil, in)
+		out, err := apply(c.Context(), cl, strings.TrimSpace(id), change)
 		if err != nil {
-			return err
-		}
-		var out json.RawMessage
-		if err := cl.sendRequest(c.Context(), req, &out); err != nil {
 			return err
 		}
 		if a.asJSON {

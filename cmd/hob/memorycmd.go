@@ -1,13 +1,12 @@
 package main
 
 import (
-	"net/url"
 	"strings"
 
 	"github.com/spf13/cobra"
-)
 
-const memoryPath = "/api/v1/memory"
+	"hob/autonomy/api"
+)
 
 func (a *cli) memoryCmd() *cobra.Command {
 	return a.commandGroup(
@@ -21,12 +20,12 @@ func (a *cli) memoryListCmd() *cobra.Command {
 	list := a.addJSONFlag(&cobra.Command{
 		Use: "list", Short: "List facts, newest first", Args: cobra.NoArgs,
 		RunE: a.runCommand(func(c *cobra.Command, _ []string) error {
-			q := queryValues()
-			if all, _ := c.Flags().GetBool("all"); all {
-				q.Set("all", "1")
+			all, _ := c.Flags().GetBool("all")
+			limit, err := givenLimit(c)
+			if err != nil {
+				return err
 			}
-			a.setGiven(c, q, "limit")
-			return a.fetchAndPrintList(c.Context(), memoryPath, q, "The memory is empty. Add a fact with: hob memory add TEXT",
+			return a.fetchAndPrintList(c.Context(), func(cl *client) (any, error) { return cl.Facts(c.Context(), limit, all) }, "The memory is empty. Add a fact with: hob memory add TEXT",
 				textColumn("ID", "id"), timeColumn(a.userZone(), "SINCE", "created_at"), originColumn("FROM"), textColumn("REALM", "realm"), factColumn("FACT"))
 		}),
 	})
@@ -39,8 +38,11 @@ func (a *cli) memorySearchCmd() *cobra.Command {
 	c := a.addJSONFlag(&cobra.Command{
 		Use: "search TEXT...", Short: "Search the memory", Args: cobra.MinimumNArgs(1),
 		RunE: a.runCommand(func(c *cobra.Command, args []string) error {
-			q := a.memoryQuery(c, joinWords(args))
-			return a.fetchAndPrintList(c.Context(), memoryPath, q, "Nothing matches.",
+			q, err := a.memoryQuery(c, joinWords(args))
+			if err != nil {
+				return err
+			}
+			return a.fetchAndPrintList(c.Context(), func(cl *client) (any, error) { return cl.MemorySearch(c.Context(), q) }, "Nothing matches.",
 				textColumn("ID", "id"), textColumn("KIND", "kind"), timeColumn(a.userZone(), "AT", "at"), originColumn("FROM"), excerptColumn("TEXT"))
 		}),
 	})
@@ -61,28 +63,34 @@ func memoryFlags(c *cobra.Command) {
 	_ = c.RegisterFlagCompletionFunc("speaker", cobra.FixedCompletions([]string{"owner", "hob"}, cobra.ShellCompDirectiveNoFileComp))
 }
 
-func (a *cli) memoryQuery(c *cobra.Command, text string) url.Values {
-	q := queryValues("q", text)
-	a.setGiven(c, q, "speaker", "since", "until", "limit")
-	if kinds, _ := c.Flags().GetStringSlice("kind"); len(kinds) > 0 {
-		q.Set("kind", strings.Join(kinds, ","))
+// memoryQuery returns the search that the flags describe.
+func (a *cli) memoryQuery(c *cobra.Command, text string) (q api.MemoryQuery, err error) {
+	q.Text = text
+	flags := c.Flags()
+	q.Kinds, _ = flags.GetStringSlice("kind")
+	q.Speaker, _ = flags.GetString("speaker")
+	q.History, _ = flags.GetBool("history")
+	offline, _ := flags.GetBool("offline")
+	q.Meaning = !offline
+	since, _ := flags.GetString("since")
+	until, _ := flags.GetString("until")
+	if q.Since, q.Until, err = parseDays(since, until); err != nil {
+		return q, err
 	}
-	if history, _ := c.Flags().GetBool("history"); history {
-		q.Set("history", "1")
-	}
-	if offline, _ := c.Flags().GetBool("offline"); !offline {
-		q.Set("meaning", "1")
-	}
-	return q
+	q.Limit, err = givenLimit(c)
+	return q, err
 }
 
-// setGiven adds the flags that were set to a query.
-func (a *cli) setGiven(c *cobra.Command, q url.Values, names ...string) {
-	for _, name := range names {
-		if f := c.Flags().Lookup(name); f != nil && f.Changed {
-			q.Set(name, f.Value.String())
-		}
+// givenLimit returns the flag limit, 0 if it was not set.
+func givenLimit(c *cobra.Command) (int, error) {
+	if !c.Flags().Changed("limit") {
+		return 0, nil
 	}
+	n, err := c.Flags().GetInt("limit")
+	if err != nil {
+		return 0, err
+	}
+	return n, checkLimit(n)
 }
 
 func (a *cli) memoryAddCmd() *cobra.Command {
@@ -115,15 +123,15 @@ func (a *cli) memoryLinkCmd() *cobra.Command {
 func (a *cli) completeMemory(c *cobra.Command, _ []string, _ string) ([]string, cobra.ShellCompDirective) {
 	var out []string
 	err := a.withClient(c.Context(), func(cl *client) error {
-		var facts []row
-		if err := cl.getJSON(c.Context(), memoryPath, queryValues("limit", "200"), &facts); err != nil {
+		facts, err := cl.Facts(c.Context(), 200, false)
+		if err != nil {
 			return err
 		}
-		for _, r := range facts {
-			out = append(out, r.textField("id")+"\t"+clipLine(oneLine(r.textField("text")), 60))
+		for _, f := range facts {
+			out = append(out, f.ID+"\t"+clipLine(oneLine(f.Text), 60))
 		}
-		var g graphData
-		if err := cl.getJSON(c.Context(), memoryPath+"/graph", queryValues("limit", "200"), &g); err != nil {
+		g, err := cl.MemoryGraph(c.Context(), "", 200)
+		if err != nil {
 			return err
 		}
 		for _, e := range g.Entities {

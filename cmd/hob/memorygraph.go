@@ -13,34 +13,6 @@ import (
 	"hob/cmd/hob/internal/graphdraw"
 )
 
-// graphData is the answer of /api/v1/memory/graph.
-type graphData struct {
-	Root      string     `json:"root"`
-	Entities  []entity   `json:"entities"`
-	Relations []relation `json:"relations"`
-}
-
-type entity struct {
-	ID         string   `json:"id"`
-	Name       string   `json:"name"`
-	Kind       string   `json:"kind"`
-	Aliases    []string `json:"aliases"`
-	Realm      string   `json:"realm"`
-	Provenance string   `json:"provenance"`
-	Source     string   `json:"source"`
-	CreatedAt  string   `json:"created_at"`
-}
-
-type relation struct {
-	ID       string `json:"id"`
-	From     string `json:"from"`
-	Name     string `json:"name"`
-	To       string `json:"to"`
-	FromName string `json:"from_name"`
-	ToName   string `json:"to_name"`
-	Over     bool   `json:"over"` // it is no longer true
-}
-
 // relationLine describes a relation from the view of one of its ends.
 func relationLine(r api.GraphEdge, of string) string {
 	line := "← " + oneLine(r.Name) + " " + oneLine(r.FromName)
@@ -62,11 +34,13 @@ func (a *cli) memoryGraphCmd() *cobra.Command {
 			if dot && svg != "" {
 				return usageErrorf("choose one of --dot and --svg")
 			}
-			q := queryValues("q", joinWords(args))
-			a.setGiven(c, q, "limit")
+			limit, err := givenLimit(c)
+			if err != nil {
+				return err
+			}
 			return a.withClient(c.Context(), func(cl *client) error {
-				var g graphData
-				if err := cl.getJSON(c.Context(), memoryPath+"/graph", q, &g); err != nil {
+				g, err := cl.MemoryGraph(c.Context(), joinWords(args), limit)
+				if err != nil {
 					return err
 				}
 				return a.drawGraph(c.Context(), g, dot, svg)
@@ -80,7 +54,7 @@ func (a *cli) memoryGraphCmd() *cobra.Command {
 	return c
 }
 
-func (a *cli) drawGraph(ctx context.Context, g graphData, dot bool, svg string) error {
+func (a *cli) drawGraph(ctx context.Context, g api.MemoryGraph, dot bool, svg string) error {
 	if a.asJSON {
 		return a.printJSON(g)
 	}

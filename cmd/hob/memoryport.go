@@ -2,7 +2,6 @@ package main
 
 import (
 	"bufio"
-	"context"
 	"crypto/sha256"
 	"encoding/hex"
 	"errors"
@@ -37,15 +36,12 @@ func (a *cli) memoryExportCmd() *cobra.Command {
 					format = "markdown"
 				}
 			}
-			q := queryValues("format", format)
-			if conversations {
-				q.Set("conversations", "1")
-			}
 			return a.withClient(c.Context(), func(cl *client) error {
+				export := func(w io.Writer) error { return cl.MemoryExport(c.Context(), w, format, conversations) }
 				if to == "-" {
-					return cl.copyResponse(c.Context(), memoryPath+"/export", q, a.out)
+					return export(a.out)
 				}
-				return a.exportTo(c.Context(), cl, to, q, force)
+				return a.exportTo(to, format, force, export)
 			})
 		}),
 	}
@@ -58,10 +54,10 @@ func (a *cli) memoryExportCmd() *cobra.Command {
 
 // exportTo writes to a temporary file and renames it, so that an incomplete export never has
 // the name.
-func (a *cli) exportTo(ctx context.Context, cl *client, to string, q map[string][]string, force bool) error {
+func (a *cli) exportTo(to, format string, force bool, export func(io.Writer) error) error {
 	if fi, err := os.Stat(to); err == nil {
 		if fi.IsDir() {
-			ext := map[string]string{"markdown": ".md", "jsonl": ".jsonl"}[q["format"][0]]
+			ext := map[string]string{"markdown": ".md", "jsonl": ".jsonl"}[format]
 			to = filepath.Join(to, "hob-memory-"+time.Now().In(a.userZone()).Format("2006-01-02")+ext)
 		}
 		if _, err := os.Stat(to); err == nil && !force {
@@ -74,7 +70,7 @@ func (a *cli) exportTo(ctx context.Context, cl *client, to string, q map[string]
 	}
 	defer os.Remove(f.Name()) //nolint:errcheck // it has its name by then, or is of no use
 	w := bufio.NewWriter(f)
-	err = cl.copyResponse(ctx, memoryPath+"/export", q, w)
+	err = export(w)
 	if err = errors.Join(err, w.Flush(), f.Sync(), f.Close()); err != nil {
 		return err
 	}
@@ -116,11 +112,13 @@ func (a *cli) memoryImportCmd() *cobra.Command {
 				return &failure{code: exitFailed, cause: err.Error(), err: err}
 			}
 			return a.withClient(c.Context(), func(cl *client) error {
-				last, err := a.followSteps(c.Context(), cl, memoryPath+"/import", in)
+				show, end := a.stepPrinter()
+				out, err := cl.MemoryImport(c.Context(), in, show)
+				end()
 				if err != nil {
 					return err
 				}
-				return a.printImport(last)
+				return a.printImport(out)
 			})
 		}),
 	})
@@ -170,15 +168,13 @@ func (a *cli) spoolInput(ending string) (path, name string, clean func(), err er
 }
 
 // printImport prints the result of an import.
-func (a *cli) printImport(r row) error {
+func (a *cli) printImport(r api.ImportResult) error {
 	if a.asJSON {
 		return a.printJSON(r)
 	}
-	fmt.Fprintln(a.out, sanitizePrintable(r.textField("text")))
-	if list, ok := r["skipped"].([]any); ok {
-		for _, s := range list {
-			fmt.Fprintf(a.err, "%s %s\n", a.colorize(a.err, amber, "skipped:"), oneLine(fmt.Sprint(s)))
-		}
+	fmt.Fprintln(a.out, sanitizePrintable(r.Text))
+	for _, s := range r.Skipped {
+		fmt.Fprintf(a.err, "%s %s\n", a.colorize(a.err, amber, "skipped:"), oneLine(s))
 	}
 	return nil
 }

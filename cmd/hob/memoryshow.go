@@ -1,7 +1,6 @@
 package main
 
 import (
-	"encoding/json"
 	"fmt"
 	"slices"
 	"strings"
@@ -33,16 +32,12 @@ func (a *cli) memoryShowCmd() *cobra.Command {
 		Use: "show ID|NAME", Short: "Show one item with its history and source", Args: cobra.MinimumNArgs(1), ValidArgsFunction: a.completeMemory,
 		RunE: a.runCommand(func(c *cobra.Command, args []string) error {
 			return a.withClient(c.Context(), func(cl *client) error {
-				var raw json.RawMessage
-				if err := cl.getJSON(c.Context(), memoryPath+"/"+pathPart(joinWords(args)), nil, &raw); err != nil {
+				it, err := cl.MemoryItem(c.Context(), joinWords(args))
+				if err != nil {
 					return err
 				}
 				if a.asJSON {
-					return a.printJSON(raw)
-				}
-				var it api.MemoryItem
-				if err := json.Unmarshal(raw, &it); err != nil {
-					return fmt.Errorf("decode the answer: %w; use --json", err)
+					return a.printJSON(it)
 				}
 				if it.Entity != nil {
 					a.showEntity(it)

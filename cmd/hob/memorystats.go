@@ -2,11 +2,8 @@ package main
 
 import (
 	"cmp"
-	"context"
-	"encoding/json"
 	"fmt"
 	"maps"
-	"net/http"
 	"slices"
 	"strings"
 
@@ -20,16 +17,12 @@ func (a *cli) memoryStatsCmd() *cobra.Command {
 		Use: "stats", Short: "Show statistics of the memory", Args: cobra.NoArgs,
 		RunE: a.runCommand(func(c *cobra.Command, _ []string) error {
 			return a.withClient(c.Context(), func(cl *client) error {
-				var raw json.RawMessage
-				if err := cl.getJSON(c.Context(), memoryPath+"/stats", nil, &raw); err != nil {
+				n, err := cl.MemoryStats(c.Context())
+				if err != nil {
 					return err
 				}
 				if a.asJSON {
-					return a.printJSON(raw)
-				}
-				var n api.MemoryStats
-				if err := json.Unmarshal(raw, &n); err != nil {
-					return fmt.Errorf("decode the answer: %w; use --json", err)
+					return a.printJSON(n)
 				}
 				a.printStats(n)
 				return nil
@@ -137,71 +130,49 @@ func (a *cli) memoryReindexCmd() *cobra.Command {
 		Use: "reindex", Short: "Rebuild the search index and the vectors", Args: cobra.NoArgs,
 		RunE: a.runCommand(func(c *cobra.Command, _ []string) error {
 			return a.withClient(c.Context(), func(cl *client) error {
-				last, err := a.followSteps(c.Context(), cl, memoryPath+"/reindex", nil)
+				show, end := a.stepPrinter()
+				var last api.MemoryProgress
+				err := cl.MemoryReindex(c.Context(), func(p api.MemoryProgress) {
+					last = p
+					show(p)
+				})
+				end()
 				if err != nil {
 					return err
 				}
 				if a.asJSON {
 					return a.printJSON(last)
 				}
-				fmt.Fprintf(a.out, "Rebuilt from %s rows.\n", groupThousands(int(last.numberField("done"))))
+				fmt.Fprintf(a.out, "Rebuilt from %s rows.\n", groupThousands(int(last.Done)))
 				return nil
 			})
 		}),
 	})
 }
 
-// followSteps follows a long operation, with a progress bar on a terminal, and returns the last step,
-// which contains the result.
-func (a *cli) followSteps(ctx context.Context, c *client, path string, in any) (row, error) {
-	req, err := c.newRequest(ctx, http.MethodPost, path, nil, in)
-	if err != nil {
-		return nil, err
+// stepPrinter returns functions that show the progress of a long operation on a terminal, and end
+// that.
+func (a *cli) stepPrinter() (show func(api.MemoryProgress), end func()) {
+	if _, tty := terminalFD(a.err); !tty || a.asJSON {
+		return func(api.MemoryProgress) {}, func() {}
 	}
-	resp, err := c.http.Do(req)
-	if err != nil {
-		return nil, c.explainConnError(ctx, err)
-	}
-	defer resp.Body.Close()
-	if resp.StatusCode >= 400 {
-		return nil, decodeErrorResponse(resp)
-	}
-	_, tty := terminalFD(a.err)
-	var last row
 	shown := false
-	for d := json.NewDecoder(resp.Body); d.More(); {
-		step := row{}
-		if err := d.Decode(&step); err != nil {
-			return last, c.explainConnError(ctx, err)
-		}
-		if e := step.textField("error"); e != "" {
-			return last, &failure{code: exitFailed, cause: e}
-		}
-		last = step
-		if tty && !a.asJSON {
-			shown = true
-			fmt.Fprint(a.err, controlSequence(a.err, clearLine)+a.stepLine(step))
+	show = func(p api.MemoryProgress) {
+		shown = true
+		fmt.Fprint(a.err, controlSequence(a.err, clearLine)+a.stepLine(p))
+	}
+	return show, func() {
+		if shown {
+			fmt.Fprint(a.err, controlSequence(a.err, clearLine))
 		}
 	}
-	if shown {
-		fmt.Fprint(a.err, controlSequence(a.err, clearLine))
-	}
-	if ctx.Err() != nil {
-		return last, ctx.Err()
-	}
-	return last, nil
 }
 
-func (a *cli) stepLine(r row) string {
-	done, total := r.numberField("done"), r.numberField("total")
-	s := fmt.Sprintf("%s %s", oneLine(r.textField("doing")), groupThousands(int(done)))
-	if total > 0 {
-		s = fmt.Sprintf("%-24s %3.0f %%  %s", relativeBar(done, total, 24), 100*min(done/total, 1), s+" of "+groupThousands(int(total)))
+func (a *cli) stepLine(p api.MemoryProgress) string {
+	s := fmt.Sprintf("%s %s", oneLine(p.Doing), groupThousands(int(p.Done)))
+	if p.Total > 0 {
+		part := float64(p.Done) / float64(p.Total)
+		s = fmt.Sprintf("%-24s %3.0f %%  %s", relativeBar(float64(p.Done), float64(p.Total), 24), 100*min(part, 1), s+" of "+groupThousands(int(p.Total)))
 	}
 	return a.colorize(a.err, dim, clipLine(s, 100))
-}
-
-func (r row) numberField(name string) float64 {
-	f, _ := r[name].(float64)
-	return f
 }

@@ -1,7 +1,6 @@
 package main
 
 import (
-	"encoding/json"
 	"fmt"
 	"math"
 	"slices"
@@ -17,16 +16,19 @@ func (a *cli) memoryWhyCmd() *cobra.Command {
 	c := a.addJSONFlag(&cobra.Command{
 		Use: "why QUERY...", Short: "Explain the results of a search and their order", Args: cobra.MinimumNArgs(1),
 		RunE: a.runCommand(func(c *cobra.Command, args []string) error {
-			q := a.memoryQuery(c, joinWords(args))
+			q, err := a.memoryQuery(c, joinWords(args))
+			if err != nil {
+				return err
+			}
 			return a.withClient(c.Context(), func(cl *client) error {
-				if only != "" && !q.Has("limit") {
-					q.Set("limit", "1000")
+				if only != "" && q.Limit == 0 {
+					q.Limit = 1000
 				}
-				var raw json.RawMessage
-				if err := cl.getJSON(c.Context(), memoryPath+"/why", q, &raw); err != nil {
+				found, err := cl.ExplainSearch(c.Context(), q)
+				if err != nil {
 					return err
 				}
-				return a.printWhy(raw, only)
+				return a.printWhy(found, only)
 			})
 		}),
 	})
@@ -35,17 +37,13 @@ func (a *cli) memoryWhyCmd() *cobra.Command {
 	return c
 }
 
-func (a *cli) printWhy(raw json.RawMessage, only string) error {
-	var w api.ExplainedSearch
-	if err := json.Unmarshal(raw, &w); err != nil {
-		return fmt.Errorf("decode the answer: %w", err)
-	}
+func (a *cli) printWhy(w api.ExplainedSearch, only string) error {
 	rank := slices.IndexFunc(w.Hits, func(h api.MemoryRow) bool { return h.ID == only })
 	if only != "" && rank < 0 {
 		return &failure{code: exitFailed, cause: fmt.Sprintf("%q is not among the %d results of this search", only, len(w.Hits)), remedy: "show it with: hob memory show " + shellWord(only)}
 	}
 	if a.asJSON {
-		return a.printJSON(raw)
+		return a.printJSON(w)
 	}
 	fmt.Fprintf(a.out, "%s %s\n", a.colorize(a.out, bold, "Route:"), sanitizePrintable(w.Route.Kind))
 	for _, r := range w.Route.Reasons {

@@ -15,11 +15,11 @@ func (a *cli) notifyCmd() *cobra.Command {
 	list := a.addJSONFlag(&cobra.Command{
 		Use: "list", Short: "List sent and held notifications, with the reason", Args: cobra.NoArgs,
 		RunE: a.runCommand(func(c *cobra.Command, _ []string) error {
-			q := queryValues()
+			q := api.Query{}
 			if held {
-				q.Set("state", "held")
+				q.State = "held"
 			}
-			return a.fetchAndPrintList(c.Context(), "/api/v1/notices", q, "No notices.",
+			return a.fetchAndPrintList(c.Context(), func(cl *client) (any, error) { return cl.Notices(c.Context(), q) }, "No notices.",
 				textColumn("ID", "id"), timeColumn(a.userZone(), "AT", "created_at"), textColumn("URGENCY", "urgency"), textColumn("CAUSE", "cause"), textColumn("STATE", "state"), timeColumn(a.userZone(), "UNTIL", "until"), textColumn("WHY", "why"), textColumn("TEXT", "text"))
 		}),
 	})
@@ -27,52 +27,48 @@ func (a *cli) notifyCmd() *cobra.Command {
 	release := a.addJSONFlag(&cobra.Command{
 		Use: "release [ID]", Short: "Deliver held notifications now: one, or all", Args: cobra.MaximumNArgs(1),
 		RunE: a.runCommand(func(c *cobra.Command, args []string) error {
-			in := map[string]string{}
-			if len(args) > 0 {
-				in["id"] = args[0]
-			}
-			var out api.Released
-			return a.manageNotices(c.Context(), "release", in, &out, func() string { return fmt.Sprintf("%d released.", out.Released) })
+			return a.manageNotices(c.Context(), func(cl *client) (any, string, error) {
+				out, err := cl.ReleaseNotices(c.Context(), strings.Join(args, ""))
+				return out, fmt.Sprintf("%d released.", out.Released), err
+			})
 		}),
 	})
 	snooze := a.addJSONFlag(&cobra.Command{
 		Use: "snooze ID TIME...", Short: "Repeat a notification later: 1h, 2d, tomorrow at 9", Args: cobra.MinimumNArgs(2),
 		RunE: a.runCommand(func(c *cobra.Command, args []string) error {
-			var out api.Notice
-			return a.manageNotices(c.Context(), "snooze", map[string]string{"id": args[0], "for": strings.Join(args[1:], " ")}, &out, func() string {
-				return fmt.Sprintf("%s will be sent at %s.", out.ID, formatTime(a.userZone(), out.Until))
+			return a.manageNotices(c.Context(), func(cl *client) (any, string, error) {
+				out, err := cl.SnoozeNotice(c.Context(), args[0], strings.Join(args[1:], " "))
+				return out, fmt.Sprintf("%s will be sent at %s.", out.ID, formatTime(a.userZone(), out.Until)), err
 			})
 		}),
 	})
 	quiet := a.addJSONFlag(&cobra.Command{
 		Use: "quiet [TIME|off]", Short: "Hold notifications that are not critical: 2h, until 9:00", Args: cobra.ArbitraryArgs,
 		RunE: a.runCommand(func(c *cobra.Command, args []string) error {
-			var out api.Quiet
-			return a.manageNotices(c.Context(), "quiet", map[string]string{"for": strings.Join(args, " ")}, &out, func() string {
+			return a.manageNotices(c.Context(), func(cl *client) (any, string, error) {
+				out, err := cl.SetQuiet(c.Context(), strings.Join(args, " "))
 				if !out.Quiet {
-					return "Quiet is off."
+					return out, "Quiet is off.", err
 				}
-				return fmt.Sprintf("Quiet until %s (%s).", formatTime(a.userZone(), out.Until), out.Why)
+				return out, fmt.Sprintf("Quiet until %s (%s).", formatTime(a.userZone(), out.Until), out.Why), err
 			})
 		}),
 	})
 	return a.commandGroup(&cobra.Command{Use: "notify", Short: "Manage notifications", SuggestFor: []string{"notice", "notices", "notification"}}, list, release, snooze, quiet)
 }
 
-// manageNotices runs an action on notifications and prints the result.
-func (a *cli) manageNotices(ctx context.Context, what string, in map[string]string, out any, say func() string) error {
+// manageNotices runs an action on notifications, which returns its result and a sentence about it,
+// and prints one of them.
+func (a *cli) manageNotices(ctx context.Context, act func(c *client) (any, string, error)) error {
 	return a.withClient(ctx, func(c *client) error {
-		if a.asJSON {
-			var raw any
-			if err := c.postJSON(ctx, "/api/v1/notices/"+what, in, &raw); err != nil {
-				return err
-			}
-			return a.printJSON(raw)
-		}
-		if err := c.postJSON(ctx, "/api/v1/notices/"+what, in, out); err != nil {
+		out, text, err := act(c)
+		if err != nil {
 			return err
 		}
-		fmt.Fprintln(a.out, say())
+		if a.asJSON {
+			return a.printJSON(out)
+		}
+		fmt.Fprintln(a.out, text)
 		return nil
 	})
 }

@@ -19,12 +19,10 @@ func (a *cli) openCmd() *cobra.Command {
 			if err != nil {
 				return err
 			}
-			var link struct {
-				URL string `json:"url"`
-			}
 			_, tty := terminalFD(a.out)
 			if !only && tty {
-				if err := cl.postJSON(c.Context(), "/api/v1/login", map[string]bool{"here": true}, &link); err != nil {
+				link, err := cl.LoginLink(c.Context(), true)
+				if err != nil {
 					return err
 				}
 				if err := openBrowser(c.Context(), link.URL); err == nil {
@@ -32,7 +30,8 @@ func (a *cli) openCmd() *cobra.Command {
 					return nil
 				}
 			}
-			if err := cl.postJSON(c.Context(), "/api/v1/login", struct{}{}, &link); err != nil {
+			link, err := cl.LoginLink(c.Context(), false)
+			if err != nil {
 				return err
 			}
 			fmt.Fprintln(a.out, link.URL)

@@ -147,9 +147,9 @@ const mineCommand = "/mine"
 // errNothingToVouch is the answer to /mine without a text.
 var errNothingToVouch = errors.New("write your message after " + mineCommand + ": pasted text in it then counts as your own words")
 
-// messageBody is the body of the request that sends a line of a chat. Pastes that the user
+// messageBody is the message that sends a line of a chat. Pastes that the user
 // does not vouch for are marked, and so is everything that comes from a pipe.
-func (l line) messageBody(piped bool) (map[string]any, error) {
+func (l line) messageBody(piped bool) (web.Message, error) {
 	text := strings.TrimSpace(l.text)
 	if piped {
 		return userInput{piped: text}.messageBody(), nil
@@ -161,7 +161,7 @@ func (l line) messageBody(piped bool) (map[string]any, error) {
 			text = strings.ReplaceAll(text, p.mark, p.text)
 		}
 		if text == "" {
-			return nil, errNothingToVouch
+			return web.Message{}, errNothingToVouch
 		}
 	}
 	if vouched || len(l.pastes) == 0 {
@@ -178,5 +178,5 @@ func (l line) messageBody(piped bool) (map[string]any, error) {
 	for _, p := range l.pastes {
 		parts = append(parts, channels.TextPart{Text: p.text, Origin: channels.Pasted, Name: p.name})
 	}
-	return map[string]any{"parts": parts}, nil
+	return web.Message{Parts: parts}, nil
 }

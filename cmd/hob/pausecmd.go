@@ -6,8 +6,6 @@ import (
 	"strings"
 
 	"github.com/spf13/cobra"
-
-	"hob/autonomy/api"
 )
 
 func (a *cli) pauseCmd() *cobra.Command {
@@ -33,8 +31,8 @@ func (a *cli) resumeCmd() *cobra.Command {
 // changePause changes the pause and prints the new state.
 func (a *cli) changePause(ctx context.Context, what string) error {
 	return a.withClient(ctx, func(c *client) error {
-		var out api.Pause
-		if err := c.postJSON(ctx, "/api/v1/pause", map[string]string{"for": what}, &out); err != nil {
+		out, err := c.SetPause(ctx, what)
+		if err != nil {
 			return err
 		}
 		if a.asJSON {

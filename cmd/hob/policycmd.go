@@ -10,6 +10,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"hob/autonomy/api"
 	"hob/autonomy/guard/rules"
 	"hob/platform/host/system"
 )
@@ -140,11 +141,11 @@ func (a *cli) effectsOf(ctx context.Context, cases []rules.Case) error {
 	if !slices.ContainsFunc(cases, func(c rules.Case) bool { return len(c.Effects) == 0 }) {
 		return nil
 	}
-	var list []struct {
-		Name, Category string
-		Effects        []string
-	}
-	err := a.withClient(ctx, func(c *client) error { return c.getJSON(ctx, "/api/v1/tools", nil, &list) })
+	var list []api.Tool
+	err := a.withClient(ctx, func(c *client) (err error) {
+		list, err = c.Tools(ctx, api.Query{})
+		return err
+	})
 	if err != nil {
 		return fmt.Errorf("list the tools: %w; add effects = [...] to the cases", err)
 	}

@@ -5,7 +5,6 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
-	"net/url"
 	"strings"
 	"time"
 	"unicode/utf8"
@@ -94,15 +93,30 @@ func (a *cli) userZone() *time.Location {
 	return loc
 }
 
-// fetchAndPrintList fetches a list and prints it: unchanged with --json, else as a table.
-func (a *cli) fetchAndPrintList(ctx context.Context, path string, q url.Values, empty string, columns ...column) error {
+// fetchAndPrintList fetches a list and prints it: as JSON with --json, else as a table.
+func (a *cli) fetchAndPrintList(ctx context.Context, fetch func(c *client) (any, error), empty string, columns ...column) error {
 	return a.withClient(ctx, func(c *client) error {
-		var raw json.RawMessage
-		if err := c.getJSON(ctx, path, q, &raw); err != nil {
+		list, err := fetch(c)
+		if err != nil {
+			return err
+		}
+		raw, err := encodeJSON(list)
+		if err != nil {
 			return err
 		}
 		return a.printList(raw, empty, columns...)
 	})
+}
+
+// encodeJSON encodes a value as the server does, without escaping < > &.
+func encodeJSON(v any) (json.RawMessage, error) {
+	var b bytes.Buffer
+	e := json.NewEncoder(&b)
+	e.SetEscapeHTML(false)
+	if err := e.Encode(v); err != nil {
+		return nil, fmt.Errorf("encode the list: %w", err)
+	}
+	return b.Bytes(), nil
 }
 
 // printList prints a JSON array of objects.

@@ -2,7 +2,6 @@ package main
 
 import (
 	"context"
-	"errors"
 	"fmt"
 
 	"hob/autonomy/api"
@@ -44,17 +43,17 @@ func (a *cli) resolveApprovals(ctx context.Context, c *client, event string, que
 // answerQuestion answers one request: by prior approval if that covers it, otherwise by asking
 // on the terminal.
 func (a *cli) answerQuestion(ctx context.Context, c *client, event string, q api.Approval, given priorApproval) error {
-	path := "/api/v1/sessions/" + pathPart(q.Session) + "/approvals/" + pathPart(q.ID)
 	if given == commandApproval && q.Event == event {
-		return c.postJSON(ctx, path, map[string]any{"approved": true}, nil)
+		_, err := c.Answer(ctx, q.ID, api.Answer{Approved: true})
+		return err
 	}
 	if given == turnApproval {
-		err := c.postJSON(ctx, path, map[string]any{"approved": true, "beforehand": event}, nil)
+		_, err := c.Answer(ctx, q.ID, api.Answer{Approved: true, Beforehand: event})
 		if err == nil {
 			fmt.Fprintf(a.err, "Approved by --yes: %s\n", approvalSummary(q))
 			return nil
 		}
-		f, ok := errors.AsType[*failure](err)
+		f, ok := failureIn(err)
 		if !ok || f.code != exitDenied {
 			return err
 		}
@@ -64,5 +63,6 @@ func (a *cli) answerQuestion(ctx context.Context, c *client, event string, q api
 	if err != nil {
 		return err
 	}
-	return c.postJSON(ctx, path, map[string]any{"approved": ok}, nil)
+	_, err = c.Answer(ctx, q.ID, api.Answer{Approved: ok})
+	return err
 }

@@ -2,21 +2,15 @@ package main
 
 import (
 	"context"
-	"encoding/json"
 	"fmt"
 	"strings"
 	"sync"
+
+	"hob/channels/web/apiclient"
 )
 
-// progress is the progress of a tool; see channels/web.FeedEvent.
-type progress struct {
-	Seconds int    `json:"seconds"`
-	Percent *int   `json:"percent"`
-	Note    string `json:"note"`
-}
-
-// statusLine formats the progress: "read page: 45 s, 30 %, page 3".
-func (p progress) statusLine(tool string) string {
+// progressLine formats the progress of a tool: "read page: 45 s, 30 %, page 3".
+func progressLine(tool string, p apiclient.Progress) string {
 	s := fmt.Sprintf("%s: %d s", strings.ReplaceAll(sanitizePrintable(tool), "_", " "), p.Seconds)
 	if p.Percent != nil {
 		s += fmt.Sprintf(", %d %%", *p.Percent)
@@ -37,13 +31,13 @@ func (a *cli) watchProgress(ctx context.Context, c *client, session string) (sto
 	var wg sync.WaitGroup
 	wg.Go(func() {
 		shown := false
-		for e, err := range c.streamEvents(ctx, "GET", "/api/v1/events", "", nil) {
+		for e, err := range c.Follow(ctx, "") {
 			if err != nil {
 				break
 			}
-			if line, ok := progressOf(e, session); ok {
+			if e.Type == "tool_progress" && e.Session == session {
 				shown = true
-				fmt.Fprint(a.err, controlSequence(a.err, clearLine)+a.colorize(a.err, dim, "… "+line))
+				fmt.Fprint(a.err, controlSequence(a.err, clearLine)+a.colorize(a.err, dim, "… "+progressLine(e.Tool, e.Progress)))
 			}
 		}
 		if shown {
@@ -54,19 +48,4 @@ func (a *cli) watchProgress(ctx context.Context, c *client, session string) (sto
 		cancel()
 		wg.Wait()
 	}
-}
-
-// progressOf reads one event of the live feed.
-func progressOf(e serverEvent, session string) (line string, ok bool) {
-	var f struct {
-		Session string `json:"session"`
-		Data    struct {
-			Name string `json:"name"`
-			progress
-		} `json:"data"`
-	}
-	if e.name != "tool_progress" || json.Unmarshal(e.data, &f) != nil || f.Session != session {
-		return "", false
-	}
-	return f.Data.statusLine(f.Data.Name), true
 }

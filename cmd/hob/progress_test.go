@@ -1,23 +1,26 @@
 package main
 
-import "testing"
+import (
+	"testing"
 
-func TestProgressOf(t *testing.T) {
-	tests := []struct {
-		name, event, data, want string
+	"hob/channels/web/apiclient"
+)
+
+func TestProgressLine(t *testing.T) {
+	third := 30
+	none := 0
+	for name, tc := range map[string]struct {
+		tool     string
+		progress apiclient.Progress
+		want     string
 	}{
-		{"silent", "tool_progress", `{"session":"s","data":{"id":"c","name":"read_page","seconds":15}}`, "read page: 15 s"},
-		{"how far it is", "tool_progress", `{"session":"s","data":{"name":"crawl","seconds":45,"percent":30,"note":"page 3\nof 10"}}`, "crawl: 45 s, 30 %, page 3 of 10"},
-		{"nothing yet", "tool_progress", `{"session":"s","data":{"name":"crawl","seconds":0,"percent":0}}`, "crawl: 0 s, 0 %"},
-		{"another conversation", "tool_progress", `{"session":"t","data":{"name":"crawl","seconds":15}}`, ""},
-		{"something else", "tool_start", `{"session":"s","data":{"name":"crawl"}}`, ""},
-		{"no JSON", "tool_progress", `{`, ""},
-	}
-	for _, tc := range tests {
-		t.Run(tc.name, func(t *testing.T) {
-			got, ok := progressOf(serverEvent{name: tc.event, data: []byte(tc.data)}, "s")
-			if got != tc.want || ok != (tc.want != "") {
-				t.Errorf("%q, %v", got, ok)
+		"only the time":           {"read_page", apiclient.Progress{Seconds: 15}, "read page: 15 s"},
+		"a percentage and a note": {"crawl", apiclient.Progress{Seconds: 45, Percent: &third, Note: "page 3\nof 10"}, "crawl: 45 s, 30 %, page 3 of 10"},
+		"zero percent":            {"crawl", apiclient.Progress{Percent: &none}, "crawl: 0 s, 0 %"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			if got := progressLine(tc.tool, tc.progress); got != tc.want {
+				t.Errorf("progressLine = %q, want %q", got, tc.want)
 			}
 		})
 	}

@@ -23,6 +23,7 @@ import (
 
 	"hob/autonomy/guard/rules"
 	"hob/autonomy/llm/llmtest"
+	"hob/channels/web"
 	"hob/platform/host/command"
 	"hob/platform/host/system"
 	"hob/platform/retry"
@@ -51,21 +52,24 @@ func poster() {
 	if err != nil {
 		panic(err)
 	}
-	c, err := new(cli).clientOf(p, h.PID)
+	d, err := addressOf(p, h.PID)
 	if err != nil {
 		panic(err)
 	}
 	do := func(method, path string, body []byte) int {
-		r, err := c.requestRaw(context.Background(), method, path, body)
+		r, err := http.NewRequestWithContext(context.Background(), method, d.base+path, bytes.NewReader(body))
 		if err != nil {
 			panic(err)
 		}
+		r.Header.Set("Authorization", "Bearer "+d.token.Reveal())
+		r.Header.Set("X-Hob-Channel", "terminal")
+		r.Header.Set(web.ClientHeader, "poster")
 		if path == "/hooks/webhook" {
 			m := hmac.New(sha256.New, []byte("not-a-real-secret"))
 			m.Write(body)
 			r.Header.Set("X-Hob-Signature", "sha256="+hex.EncodeToString(m.Sum(nil)))
 		}
-		resp, err := c.http.Do(r)
+		resp, err := d.transport.Do(r)
 		if err != nil {
 			panic(err)
 		}
@@ -181,18 +185,6 @@ func eventually(ts *testscript.TestScript, neg bool, args []string) {
 		if retry.Sleep(ctx, 50*time.Millisecond) != nil {
 			ts.Fatalf("%q never came: %s", args[0], ts.ReadFile("stdout"))
 		}
-	}
-}
-
-func TestReadSSE(t *testing.T) {
-	const text = ": hello\n\nevent: a\nid: 7\ndata: {\"x\":\ndata: 1}\n\ndata:plain\n\nevent: cut\ndata: off"
-	var got bytes.Buffer
-	err := readSSE(bytes.NewReader([]byte(text)), func(e serverEvent, _ error) bool {
-		fmt.Fprintf(&got, "%s|%s|%s;", e.name, e.id, e.data)
-		return true
-	})
-	if want := "a|7|{\"x\":\n1};||plain;"; got.String() != want || err != nil {
-		t.Errorf("got %q %v, want %q", got.String(), err, want)
 	}
 }
 

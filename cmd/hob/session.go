@@ -5,13 +5,14 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"net/http"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
 
+	"hob/autonomy/api"
 	"hob/platform/host/system"
 	"hob/platform/text/visible"
 )
@@ -20,7 +21,7 @@ func (a *cli) sessionCmd() *cobra.Command {
 	list := a.addJSONFlag(&cobra.Command{
 		Use: "list", Short: "List the conversations", Args: cobra.NoArgs,
 		RunE: a.runCommand(func(c *cobra.Command, _ []string) error {
-			return a.fetchAndPrintList(c.Context(), "/api/v1/sessions", nil, "No conversations yet.",
+			return a.fetchAndPrintList(c.Context(), func(cl *client) (any, error) { return cl.Sessions(c.Context(), api.Query{}) }, "No conversations yet.",
 				textColumn("SESSION", "id"), textColumn("CHANNEL", "channel"), timeColumn(a.userZone(), "SINCE", "created_at"), timeColumn(a.userZone(), "LAST", "updated_at"), textColumn("TURNS", "turns"))
 		}),
 	})
@@ -32,7 +33,7 @@ func (a *cli) sessionCmd() *cobra.Command {
 		Use: "reset SESSION", Short: "Reset the context of a conversation; keep its messages",
 		RunE: a.runCommand(func(c *cobra.Command, args []string) error {
 			return a.withClient(c.Context(), func(cl *client) error {
-				if err := cl.postJSON(c.Context(), "/api/v1/manage/new", map[string]string{"session": args[0]}, nil); err != nil {
+				if _, err := cl.Reset(c.Context(), args[0]); err != nil {
 					return err
 				}
 				fmt.Fprintf(a.out, "Reset the context of the conversation %q.\n", args[0])
@@ -57,10 +58,9 @@ func (a *cli) completeSessions(c *cobra.Command, args []string, _ string) ([]str
 	}
 	var out []string
 	err := a.withClient(c.Context(), func(cl *client) error {
-		var rows []row
-		err := cl.getJSON(c.Context(), "/api/v1/sessions", queryValues("limit", "200"), &rows)
-		for _, r := range rows {
-			out = append(out, r.textField("id")+"\t"+fmt.Sprintf("%s, %s turns", r.textField("channel"), r.textField("turns")))
+		list, err := cl.Sessions(c.Context(), api.Query{Limit: 200})
+		for _, s := range list {
+			out = append(out, s.ID+"\t"+fmt.Sprintf("%s, %d turns", s.Channel, s.Turns))
 		}
 		return err
 	})
@@ -71,27 +71,28 @@ func (a *cli) completeSessions(c *cobra.Command, args []string, _ string) ([]str
 }
 
 func (a *cli) sessionSearchCmd() *cobra.Command {
+	var q api.SearchQuery
+	var since, until string
 	c := a.addJSONFlag(&cobra.Command{
 		Use: "search TEXT...", Short: "Search the messages of all conversations", Args: cobra.MinimumNArgs(1),
 		RunE: a.runCommand(func(c *cobra.Command, args []string) error {
-			q := queryValues("q", joinWords(args))
-			for _, name := range []string{"session", "who", "since", "until", "limit"} {
-				if f := c.Flags().Lookup(name); f.Changed {
-					q.Set(name, f.Value.String())
-				}
+			q.Text = joinWords(args)
+			var err error
+			if q.Since, q.Until, err = parseDays(since, until); err != nil {
+				return err
 			}
-			if !q.Has("limit") {
-				q.Set("limit", "20")
+			if err := checkLimit(q.Limit); err != nil {
+				return err
 			}
-			return a.fetchAndPrintList(c.Context(), "/api/v1/sessions/search", q, "Nothing matches.",
+			return a.fetchAndPrintList(c.Context(), func(cl *client) (any, error) { return cl.Search(c.Context(), q) }, "Nothing matches.",
 				textColumn("MESSAGE", "message"), textColumn("SESSION", "session"), timeColumn(a.userZone(), "AT", "at"), textColumn("WHO", "who"), textColumn("SAID", "snippet"))
 		}),
 	})
-	c.Flags().StringP("session", "s", "", "only this conversation")
-	c.Flags().String("who", "", "only messages of: owner, hob, tool, outside")
-	c.Flags().String("since", "", "first day: 2026-03-01")
-	c.Flags().String("until", "", "end of the period: before this day")
-	c.Flags().Int("limit", 20, "maximum number of messages")
+	c.Flags().StringVarP(&q.Session, "session", "s", "", "only this conversation")
+	c.Flags().StringVar(&q.Who, "who", "", "only messages of: owner, hob, tool, outside")
+	c.Flags().StringVar(&since, "since", "", "first day: 2026-03-01")
+	c.Flags().StringVar(&until, "until", "", "end of the period: before this day")
+	c.Flags().IntVar(&q.Limit, "limit", 20, "maximum number of messages")
 	_ = c.RegisterFlagCompletionFunc("session", func(c *cobra.Command, _ []string, to string) ([]string, cobra.ShellCompDirective) {
 		return a.completeSessions(c, nil, to)
 	})
@@ -137,13 +138,12 @@ func (e exportOptions) openWriter(w io.Writer) (io.Writer, func() error) {
 // set, because it is likely to be shown in a terminal.
 func (a *cli) exportSession(ctx context.Context, c *client, session string, how exportOptions) error {
 	format, to, images := how.format, how.file, how.images
-	path := "/api/v1/sessions/" + pathPart(session) + "/export"
 	if images != "" && (format != "markdown" || to == "") {
 		return usageErrorf("--images needs a Markdown file: hob session export %s -o FILE --images FOLDER", shellWord(session))
 	}
 	if to == "" {
 		out, flush := how.openWriter(a.out)
-		return errors.Join(c.copyResponse(ctx, path, queryValues("format", format), out), flush())
+		return errors.Join(c.Export(ctx, session, format, out), flush())
 	}
 	if _, err := os.Lstat(to); err == nil {
 		return usageErrorf("%s already exists; choose another name", to)
@@ -159,7 +159,7 @@ func (a *cli) exportSession(ctx context.Context, c *client, session string, how 
 		out = pics
 	}
 	visibleOut, flush := how.openWriter(out)
-	err = errors.Join(c.copyResponse(ctx, path, queryValues("format", format), visibleOut), flush(), pics.flushLine())
+	err = errors.Join(c.Export(ctx, session, format, visibleOut), flush(), pics.flushLine())
 	if err = errors.Join(err, f.Sync(), f.Close()); err != nil {
 		return err
 	}
@@ -176,15 +176,15 @@ func (a *cli) sessionForkCmd() *cobra.Command {
 		Use: "fork SESSION", Short: "Create a conversation with the messages of this one",
 		RunE: a.runCommand(func(c *cobra.Command, args []string) error {
 			return a.withClient(c.Context(), func(cl *client) error {
-				var out row
-				if err := cl.postJSON(c.Context(), "/api/v1/sessions/"+pathPart(args[0])+"/fork", map[string]string{"session": name, "at": upTo}, &out); err != nil {
+				out, err := cl.Fork(c.Context(), args[0], name, upTo)
+				if err != nil {
 					return err
 				}
 				if a.asJSON {
 					return a.printJSON(out)
 				}
-				fmt.Fprintf(a.out, "Created the conversation %s from %s, with %s turns. Continue with: hob chat --session %s\n",
-					sanitizePrintable(out.textField("id")), args[0], out.textField("turns"), shellWord(out.textField("id")))
+				fmt.Fprintf(a.out, "Created the conversation %s from %s, with %d turns. Continue with: hob chat --session %s\n",
+					sanitizePrintable(out.ID), args[0], out.Turns, shellWord(out.ID))
 				return nil
 			})
 		}),
@@ -204,19 +204,22 @@ func (a *cli) sessionReplayCmd() *cobra.Command {
 				turn = args[1]
 			}
 			return a.withClient(c.Context(), func(cl *client) error {
-				var out row
-				if err := cl.postJSON(c.Context(), "/api/v1/sessions/"+pathPart(args[0])+"/replay", map[string]string{"turn": turn}, &out); err != nil {
+				out, err := cl.Replay(c.Context(), args[0], turn)
+				if err != nil {
 					return err
 				}
 				if a.asJSON {
-					delete(out, "text")
-					if err := a.printJSON(out); err != nil {
+					err = a.printJSON(struct {
+						api.Replay
+						Text string `json:"text,omitempty"` // --json leaves it out
+					}{Replay: out})
+					if err != nil {
 						return err
 					}
 				} else {
-					fmt.Fprintln(a.out, sanitizePrintable(out.textField("text")))
+					fmt.Fprintln(a.out, sanitizePrintable(out.Text))
 				}
-				if same, _ := out["same"].(bool); !same {
+				if !out.Same {
 					return &failure{code: exitFailed, cause: "the turn would be different today"}
 				}
 				return nil
@@ -234,31 +237,11 @@ func shellWord(s string) string {
 	return "'" + strings.ReplaceAll(sanitizePrintable(s), "'", `'\''`) + "'"
 }
 
-// copyResponse copies the daemon's response to w.
-func (c *client) copyResponse(ctx context.Context, path string, q map[string][]string, w io.Writer) error {
-	req, err := c.newRequest(ctx, http.MethodGet, path, q, nil)
-	if err != nil {
-		return err
-	}
-	resp, err := c.http.Do(req)
-	if err != nil {
-		return c.explainConnError(ctx, err)
-	}
-	defer resp.Body.Close()
-	if resp.StatusCode >= 400 {
-		return decodeErrorResponse(resp)
-	}
-	if _, err := io.Copy(w, resp.Body); err != nil {
-		return c.explainConnError(ctx, err)
-	}
-	return nil
-}
-
 // showSession prints a transcript, oldest first.
 func (a *cli) showSession(ctx context.Context, session string) error {
 	return a.withClient(ctx, func(c *client) error {
-		rows := []row{}
-		if err := c.getJSON(ctx, "/api/v1/sessions/"+pathPart(session)+"/messages", nil, &rows); err != nil {
+		rows, err := c.Messages(ctx, api.Query{Of: session})
+		if err != nil {
 			return err
 		}
 		if a.asJSON {
@@ -269,19 +252,16 @@ func (a *cli) showSession(ctx context.Context, session string) error {
 			return nil
 		}
 		zone := a.userZone()
-		for i := len(rows) - 1; i >= 0; i-- {
-			r := rows[i]
-			who := r.textField("from")
-			when := localTime(zone, r.textField("at"))
-			if r.textField("kind") == "message" {
-				when += "  turn " + r.textField("event")
+		for _, m := range slices.Backward(rows) {
+			when := formatTime(zone, m.At)
+			if m.Kind == "message" {
+				when += "  turn " + m.Event
 			}
-			said := strings.TrimSpace(r.textField("text"))
-			attached, _ := r["attached"].([]any)
-			for _, what := range attached {
-				said = strings.TrimSpace(said + "\n[" + fmt.Sprint(what) + "]")
+			text := strings.TrimSpace(m.Text)
+			for _, what := range m.Attached {
+				text = strings.TrimSpace(text + "\n[" + what + "]")
 			}
-			fmt.Fprintf(a.out, "%s  %s\n%s\n\n", a.colorize(a.out, bold, who), a.colorize(a.out, dim, when), sanitizePrintable(said))
+			fmt.Fprintf(a.out, "%s  %s\n%s\n\n", a.colorize(a.out, bold, m.From), a.colorize(a.out, dim, when), sanitizePrintable(text))
 		}
 		return nil
 	})

@@ -171,5 +171,6 @@ func (a *cli) missingPermissions(ctx context.Context, p system.Paths) (list []pe
 	if err != nil {
 		return nil, err
 	}
-	return list, errors.Join(c.getJSON(ctx, "/api/v1/permissions", nil, &list), c.closeEngine())
+	list, err = c.Permissions(ctx)
+	return list, errors.Join(err, c.closeEngine())
 }

@@ -13,7 +13,6 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"hob/autonomy/api"
 	"hob/autonomy/config"
 	"hob/platform/host/system"
 	"hob/platform/retry"
@@ -178,7 +177,7 @@ func (a *cli) printWelcome(ctx context.Context, started bool) error {
 	if !started {
 		word = "Hob was already running"
 	}
-	fmt.Fprintf(a.out, "%s at %s (pid %d). Talk: hob chat   Stop: hob stop\n", word, c.base, c.pid)
+	fmt.Fprintf(a.out, "%s at %s (pid %d). Talk: hob chat   Stop: hob stop\n", word, c.Address(), c.pid)
 	return nil
 }
 
@@ -234,7 +233,8 @@ func (a *cli) askToStop(ctx context.Context, p system.Paths, pid int) error {
 	}
 	ctx, cancel := context.WithTimeout(ctx, 3*time.Second)
 	defer cancel()
-	return c.postJSON(ctx, "/api/v1/manage/shutdown", struct{}{}, nil)
+	_, err = c.Shutdown(ctx)
+	return err
 }
 
 func (a *cli) statusCmd() *cobra.Command {
@@ -253,7 +253,7 @@ func (a *cli) statusCmd() *cobra.Command {
 				fmt.Fprintln(a.out, sanitizePrintable(out.Text))
 				return nil
 			}
-			return a.printJSON(map[string]any{"running": true, "pid": cl.pid, "address": cl.base, "text": out.Text, "data": out.Data})
+			return a.printJSON(map[string]any{"running": true, "pid": cl.pid, "address": cl.Address(), "text": out.Text, "data": out.Data})
 		}),
 	})
 }
@@ -304,8 +304,8 @@ func (a *cli) backupCmd() *cobra.Command {
 		Use: "backup", Short: "Back up the database", Args: cobra.NoArgs,
 		RunE: a.runCommand(func(c *cobra.Command, _ []string) error {
 			return a.withClient(c.Context(), func(cl *client) error {
-				var out api.Backup
-				if err := cl.postJSON(c.Context(), "/api/v1/manage/backup", struct{}{}, &out); err != nil {
+				out, err := cl.Backup(c.Context())
+				if err != nil {
 					return err
 				}
 				if a.asJSON {

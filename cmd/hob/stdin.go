@@ -29,17 +29,17 @@ type userInput struct {
 // isUntrusted reports whether the input contains text that is not the user's own.
 func (u userInput) isUntrusted() bool { return u.piped != "" && !u.mine }
 
-// messageBody is the body of the request that sends it. Text from a pipe is marked, so that it
+// messageBody is the message that sends it. Text from a pipe is marked, so that it
 // never counts as the user's words.
-func (u userInput) messageBody() map[string]any {
+func (u userInput) messageBody() web.Message {
 	if !u.isUntrusted() {
-		return map[string]any{"text": strings.TrimSpace(u.typed + "\n" + u.piped)}
+		return web.Message{Text: strings.TrimSpace(u.typed + "\n" + u.piped)}
 	}
 	parts := []channels.TextPart{{Text: u.piped, Origin: channels.Piped}}
 	if u.typed != "" {
 		parts = append([]channels.TextPart{{Text: u.typed, Origin: channels.Typed}}, parts...)
 	}
-	return map[string]any{"parts": parts}
+	return web.Message{Parts: parts}
 }
 
 // readInput combines arguments and standard input. Without arguments, or with "-" as the last

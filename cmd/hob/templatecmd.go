@@ -78,7 +78,10 @@ type things struct{ a *cli }
 
 // Reconcile implements templates.ResourceStore.
 func (t things) Reconcile(ctx context.Context, w templates.DesiredState) (done templates.ApplyResult, err error) {
-	err = t.a.withClient(ctx, func(c *client) error { return c.postJSON(ctx, "/api/v1/manage/template", w, &done) })
+	err = t.a.withClient(ctx, func(c *client) (err error) {
+		done, err = c.Template(ctx, w)
+		return err
+	})
 	return done, err
 }
 

@@ -86,19 +86,21 @@ func stoppedReason(state string) string {
 // gatherRunning collects the active items, and counts the omitted ones by reason.
 func (a *cli) gatherRunning(ctx context.Context, t *templates.Template) (left map[string]int, err error) {
 	var timed, rest []api.Watcher
-	var aims []api.Goal
-	err = a.withClient(ctx, func(c *client) error {
-		for _, what := range []string{"schedules", "reminders"} {
-			var rows []api.Watcher
-			if err := c.getJSON(ctx, "/api/v1/"+what, nil, &rows); err != nil {
-				return err
-			}
-			timed = append(timed, rows...)
-		}
-		if err := c.getJSON(ctx, "/api/v1/goals", nil, &aims); err != nil {
+	var aims []api.GoalDetails
+	err = a.withClient(ctx, func(c *client) (err error) {
+		if timed, err = c.Schedules(ctx, api.Query{}); err != nil {
 			return err
 		}
-		return c.getJSON(ctx, "/api/v1/watchers", nil, &rest)
+		reminders, err := c.Reminders(ctx, api.Query{})
+		if err != nil {
+			return err
+		}
+		timed = append(timed, reminders...)
+		if aims, err = c.Goals(ctx, api.Query{}); err != nil {
+			return err
+		}
+		rest, err = c.Watchers(ctx, api.Query{})
+		return err
 	})
 	left = map[string]int{}
 	for _, s := range timed {

@@ -2,6 +2,8 @@ package main
 
 import (
 	"github.com/spf13/cobra"
+
+	"hob/autonomy/api"
 )
 
 func (a *cli) taskCmd() *cobra.Command {
@@ -9,11 +11,7 @@ func (a *cli) taskCmd() *cobra.Command {
 	list := a.addJSONFlag(&cobra.Command{
 		Use: "list", Short: "List the open tasks", Args: cobra.NoArgs,
 		RunE: a.runCommand(func(c *cobra.Command, _ []string) error {
-			q := queryValues()
-			if all {
-				q.Set("all", "1")
-			}
-			return a.fetchAndPrintList(c.Context(), "/api/v1/tasks", q, "No open tasks.",
+			return a.fetchAndPrintList(c.Context(), func(cl *client) (any, error) { return cl.Tasks(c.Context(), api.Query{All: all}) }, "No open tasks.",
 				textColumn("ID", "id"), textColumn("STATUS", "status"), textColumn("PRIORITY", "priority"), timeColumn(a.userZone(), "DUE", "due"), textColumn("PROJECT", "project"), textColumn("TITLE", "title"))
 		}),
 	})
@@ -78,11 +76,11 @@ func (a *cli) watchCmd() *cobra.Command {
 	list := a.addJSONFlag(&cobra.Command{
 		Use: "list", Short: "List the watchers", Args: cobra.NoArgs,
 		RunE: a.runCommand(func(c *cobra.Command, _ []string) error {
-			return a.fetchAndPrintList(c.Context(), "/api/v1/watchers", nil, "No watchers. Add one with: hob watch add ~/Downloads --pattern '*.pdf'",
+			return a.fetchAndPrintList(c.Context(), func(cl *client) (any, error) { return cl.Watchers(c.Context(), api.Query{}) }, "No watchers. Add one with: hob watch add ~/Downloads --pattern '*.pdf'",
 				textColumn("ID", "id"), textColumn("KIND", "kind"), textColumn("STATE", "state"), textColumn("FIRED", "fired"), timeColumn(a.userZone(), "LAST", "fired_at"), textColumn("REPORTS TO", "report"), textColumn("WATCHES", "description", "title"))
 		}),
 	})
-	return a.commandGroup(&cobra.Command{Use: "watch", Short: "Manage watchers of files, feeds and other sources", SuggestFor: []string{"watcher", "watchers"}}, list, a.thingShow("watcher", "/api/v1/watchers"), a.watchAdd(), a.watchChange(), a.watchTry(),
+	return a.commandGroup(&cobra.Command{Use: "watch", Short: "Manage watchers of files, feeds and other sources", SuggestFor: []string{"watcher", "watchers"}}, list, a.thingShow("watcher", (*client).Watchers), a.watchAdd(), a.watchChange(), a.watchTry(),
 		a.onOne("remove WATCHER...", "Remove a watcher", "cancel_watcher", "watcher"),
 		a.onOne("pause WATCHER...", "Pause a watcher", "pause_watcher", "watcher"),
 		a.resumeCommand("resume WATCHER...", "Resume a paused watcher", "pause_watcher", "watcher"))
@@ -92,7 +90,7 @@ func (a *cli) reminderCmd() *cobra.Command {
 	list := a.addJSONFlag(&cobra.Command{
 		Use: "list", Short: "List upcoming reminders", Args: cobra.NoArgs,
 		RunE: a.runCommand(func(c *cobra.Command, _ []string) error {
-			return a.fetchAndPrintList(c.Context(), "/api/v1/reminders", nil, `No reminders. Add one with: hob reminder add stretch --at "in 20 minutes"`,
+			return a.fetchAndPrintList(c.Context(), func(cl *client) (any, error) { return cl.Reminders(c.Context(), api.Query{}) }, `No reminders. Add one with: hob reminder add stretch --at "in 20 minutes"`,
 				textColumn("ID", "id"), textColumn("WHEN", "when", "description"), comingColumn(a.userZone()), textColumn("REPORTS TO", "report"), textColumn("SAYS", "action"))
 		}),
 	})
@@ -109,7 +107,7 @@ func (a *cli) reminderCmd() *cobra.Command {
 	})
 	add.Flags().String("at", "", `once: "in 20 minutes", "tomorrow at 9", "2026-12-24 18:00"`)
 	add.Flags().String("every", "", `repeat time as cron or everyday words: "weekday at 8:30", "30 8 * * 1-5"`)
-	return a.commandGroup(&cobra.Command{Use: "reminder", Short: "Manage reminders", SuggestFor: []string{"remind", "alarm"}}, list, a.thingShow("reminder", "/api/v1/reminders"), add,
+	return a.commandGroup(&cobra.Command{Use: "reminder", Short: "Manage reminders", SuggestFor: []string{"remind", "alarm"}}, list, a.thingShow("reminder", (*client).Reminders), add,
 		a.onOne("remove REMINDER...", "Cancel a reminder (undo restores it)", "cancel_reminder", "reminder"))
 }
 
@@ -117,7 +115,7 @@ func (a *cli) scheduleCmd() *cobra.Command {
 	list := a.addJSONFlag(&cobra.Command{
 		Use: "list", Short: "List the schedules", Args: cobra.NoArgs,
 		RunE: a.runCommand(func(c *cobra.Command, _ []string) error {
-			return a.fetchAndPrintList(c.Context(), "/api/v1/schedules", nil, `No schedules. Add one with: hob schedule add "brief me" --every "every weekday at 8:00"`,
+			return a.fetchAndPrintList(c.Context(), func(cl *client) (any, error) { return cl.Schedules(c.Context(), api.Query{}) }, `No schedules. Add one with: hob schedule add "brief me" --every "every weekday at 8:00"`,
 				textColumn("ID", "id"), textColumn("STATE", "state"), textColumn("WHEN", "when", "description"), comingColumn(a.userZone()), timeColumn(a.userZone(), "LAST", "fired_at"), textColumn("DOES", "action"))
 		}),
 	})
@@ -135,7 +133,7 @@ func (a *cli) scheduleCmd() *cobra.Command {
 	add.Flags().String("every", "", `repeat time as cron or everyday words: "every weekday at 8:00", "0 8 * * 1-5"`)
 	add.Flags().String("at", "", `once: "tomorrow at 9", "2026-12-24 18:00"`)
 	add.Flags().String("missed", "", "policy for runs missed while Hob was off: run_once (default), skip, run_all")
-	return a.commandGroup(&cobra.Command{Use: "schedule", Short: "Manage schedules", SuggestFor: []string{"cron", "timer"}}, list, a.thingShow("schedule", "/api/v1/schedules"), add,
+	return a.commandGroup(&cobra.Command{Use: "schedule", Short: "Manage schedules", SuggestFor: []string{"cron", "timer"}}, list, a.thingShow("schedule", (*client).Schedules), add,
 		a.onOne("remove SCHEDULE...", "Remove a schedule", "cancel_schedule", "schedule"),
 		a.onOne("pause SCHEDULE...", "Pause a schedule", "pause_schedule", "schedule"),
 		a.resumeCommand("resume SCHEDULE...", "Resume a paused schedule", "pause_schedule", "schedule"))

@@ -1,39 +1,38 @@
 package main
 
 import (
-	"encoding/json"
+	"cmp"
+	"context"
 	"fmt"
+	"strconv"
 	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
 
+	"hob/autonomy/api"
 	"hob/platform/text/dateparse"
 )
 
 // thingShow returns the command that shows one watcher, schedule or reminder, with its next
 // times.
-func (a *cli) thingShow(noun, path string) *cobra.Command {
+func (a *cli) thingShow(noun string, list func(*client, context.Context, api.Query) ([]api.Watcher, error)) *cobra.Command {
 	return a.addJSONFlag(&cobra.Command{
 		Use: "show " + strings.ToUpper(noun) + "...", Short: "Show one " + noun + " in full", Args: cobra.MinimumNArgs(1),
 		RunE: a.runCommand(func(c *cobra.Command, args []string) error {
 			return a.withClient(c.Context(), func(cl *client) error {
-				var raw []json.RawMessage
-				if err := cl.getJSON(c.Context(), path, nil, &raw); err != nil {
+				all, err := list(cl, c.Context(), api.Query{})
+				if err != nil {
 					return err
 				}
-				one, err := pickThing(raw, noun, joinWords(args))
+				one, err := pickThing(all, noun, joinWords(args))
 				if err != nil {
 					return err
 				}
 				if a.asJSON {
 					return a.printJSON(one)
 				}
-				var r row
-				if err := json.Unmarshal(one, &r); err != nil {
-					return fmt.Errorf("decode the %s: %w; use --json", noun, err)
-				}
-				a.showThing(r)
+				a.showThing(one)
 				return nil
 			})
 		}),
@@ -41,26 +40,26 @@ func (a *cli) thingShow(noun, path string) *cobra.Command {
 }
 
 // showThing prints the known fields line by line.
-func (a *cli) showThing(r row) {
+func (a *cli) showThing(w api.Watcher) {
 	zone := a.userZone()
-	says, does := "does", r.textField("action")
-	if r.textField("mode") == "remind" {
-		says = "says"
+	label := "does"
+	if w.Mode == "remind" {
+		label = "says"
 	}
 	lines := [][2]string{
-		{"id", r.textField("id")},
-		{"kind", r.textField("kind")},
-		{"state", r.textField("state")},
-		{"when", r.textField("when")},
-		{says, does},
-		{"next", r.nextTimesText(zone, time.Now().In(zone))},
-		{"last", localTime(zone, r.textField("fired_at"))},
-		{"fired", r.textField("fired")},
-		{"missed", missedWords(r.textField("missed"), r.textField("when") != "")},
-		{"reports to", r.textField("report")},
-		{"problem", r.textField("last_error")},
+		{"id", w.ID},
+		{"kind", w.Kind},
+		{"state", w.State},
+		{"when", w.When},
+		{label, w.Action},
+		{"next", nextTimesText(w.Coming, zone, time.Now().In(zone))},
+		{"last", formatTime(zone, w.FiredAt)},
+		{"fired", strconv.Itoa(w.Fired)},
+		{"missed", missedWords(w.Missed, w.When != "")},
+		{"reports to", w.Report},
+		{"problem", w.LastError},
 	}
-	fmt.Fprintln(a.out, oneLine(r.textField("description", "title")))
+	fmt.Fprintln(a.out, oneLine(cmp.Or(w.Describe, w.Title)))
 	for _, l := range lines {
 		if l[1] != "" {
 			fmt.Fprintf(a.out, "  %-11s %s\n", l[0], oneLine(l[1]))
@@ -79,14 +78,10 @@ func missedWords(policy string, timed bool) string {
 }
 
 // nextTimesText describes the next times.
-func (r row) nextTimesText(zone *time.Location, now time.Time) string {
-	list, _ := r["coming"].([]any)
+func nextTimesText(times []time.Time, zone *time.Location, now time.Time) string {
 	var out []string
-	for _, v := range list {
-		s, _ := v.(string)
-		if t, err := time.Parse(time.RFC3339, s); err == nil {
-			out = append(out, dateparse.Format(t.In(zone), now))
-		}
+	for _, t := range times {
+		out = append(out, dateparse.Format(t.In(zone), now))
 	}
 	return strings.Join(out, ", ")
 }
@@ -94,23 +89,26 @@ func (r row) nextTimesText(zone *time.Location, now time.Time) string {
 // comingColumn is the column of the next three times, in the owner's zone.
 func comingColumn(zone *time.Location) column {
 	now := time.Now().In(zone)
-	return column{"NEXT", func(r row) string { return r.nextTimesText(zone, now) }}
+	return column{"NEXT", func(r row) string {
+		list, _ := r["coming"].([]any)
+		var times []time.Time
+		for _, v := range list {
+			s, _ := v.(string)
+			if t, err := time.Parse(time.RFC3339, s); err == nil {
+				times = append(times, t)
+			}
+		}
+		return nextTimesText(times, zone, now)
+	}}
 }
 
 // pickThing finds an item by its id, the beginning of its id, or words.
-func pickThing(list []json.RawMessage, noun, want string) (json.RawMessage, error) {
-	type thing struct{ ID, Title, Description string }
-	things := make([]thing, len(list))
-	for i, raw := range list {
-		if err := json.Unmarshal(raw, &things[i]); err != nil {
-			return nil, fmt.Errorf("decode the list of %ss: %w", noun, err)
-		}
-	}
-	for _, match := range []func(thing) bool{
-		func(t thing) bool { return t.ID == want },
-		func(t thing) bool { return len(want) >= 4 && strings.HasPrefix(t.ID, strings.ToLower(want)) },
-		func(t thing) bool {
-			all := strings.ToLower(t.Title + " " + t.Description)
+func pickThing(list []api.Watcher, noun, want string) (api.Watcher, error) {
+	for _, match := range []func(api.Watcher) bool{
+		func(t api.Watcher) bool { return t.ID == want },
+		func(t api.Watcher) bool { return len(want) >= 4 && strings.HasPrefix(t.ID, strings.ToLower(want)) },
+		func(t api.Watcher) bool {
+			all := strings.ToLower(t.Title + " " + t.Describe)
 			for _, w := range strings.Fields(strings.ToLower(want)) {
 				if !strings.Contains(all, w) {
 					return false
@@ -120,7 +118,7 @@ func pickThing(list []json.RawMessage, noun, want string) (json.RawMessage, erro
 		},
 	} {
 		var found []int
-		for i, t := range things {
+		for i, t := range list {
 			if match(t) {
 				found = append(found, i)
 			}
@@ -131,10 +129,10 @@ func pickThing(list []json.RawMessage, noun, want string) (json.RawMessage, erro
 		case len(found) > 1:
 			var b strings.Builder
 			for _, i := range found[:min(6, len(found))] {
-				fmt.Fprintf(&b, "\n  %s  %s", things[i].ID, oneLine(things[i].Description))
+				fmt.Fprintf(&b, "\n  %s  %s", list[i].ID, oneLine(list[i].Describe))
 			}
-			return nil, &failure{code: exitFailed, cause: fmt.Sprintf("several %ss match %q:%s", noun, want, b.String()), remedy: "say which one by its id"}
+			return api.Watcher{}, &failure{code: exitFailed, cause: fmt.Sprintf("several %ss match %q:%s", noun, want, b.String()), remedy: "say which one by its id"}
 		}
 	}
-	return nil, &failure{code: exitFailed, cause: fmt.Sprintf("no %s matches %q", noun, want), remedy: "see: hob " + noun + " list"}
+	return api.Watcher{}, &failure{code: exitFailed, cause: fmt.Sprintf("no %s matches %q", noun, want), remedy: "see: hob " + noun + " list"}
 }

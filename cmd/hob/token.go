@@ -11,7 +11,7 @@ func (a *cli) tokenCmd() *cobra.Command {
 		Use: "rotate", Short: "Replace the token and disconnect its current users", Args: cobra.NoArgs,
 		RunE: a.runCommand(func(c *cobra.Command, _ []string) error {
 			return a.withClient(c.Context(), func(cl *client) error {
-				if err := cl.postJSON(c.Context(), "/api/v1/manage/token", struct{}{}, nil); err != nil {
+				if _, err := cl.RotateToken(c.Context()); err != nil {
 					return err
 				}
 				fmt.Fprintln(a.out, "Replaced the token. Open the page again with: hob open")

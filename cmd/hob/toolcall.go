@@ -6,9 +6,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
-	"net/http"
-	"net/url"
 	"strings"
 	"time"
 
@@ -44,24 +41,13 @@ func approvalText(p api.Approval) string {
 
 // callTool runs a tool through the guard as the owner and prints its result.
 func (a *cli) callTool(ctx context.Context, c *client, given priorApproval, tool string, args any) (api.ToolOutcome, error) {
-	body := map[string]any{"arguments": args, "session": cliSession}
-	req, err := c.newRequest(ctx, http.MethodPost, "/api/v1/tools/"+pathPart(tool), nil, body)
+	raw, err := json.Marshal(args)
 	if err != nil {
-		return api.ToolOutcome{}, err
+		return api.ToolOutcome{}, fmt.Errorf("encode the arguments of %s: %w", tool, err)
 	}
-	resp, err := c.http.Do(req)
+	out, err := c.Call(ctx, cliSession, tool, raw)
 	if err != nil {
-		return api.ToolOutcome{}, c.explainConnError(ctx, err)
-	}
-	defer resp.Body.Close()
-	b, err := io.ReadAll(resp.Body)
-	if err != nil {
-		return api.ToolOutcome{}, c.explainConnError(ctx, err)
-	}
-	var out api.ToolOutcome
-	if json.Unmarshal(b, &out) != nil || (out.Code == "" && resp.StatusCode >= 400) {
-		resp.Body = io.NopCloser(strings.NewReader(string(b)))
-		return api.ToolOutcome{}, decodeErrorResponse(resp)
+		return out, err
 	}
 	if out.Code != "" {
 		return out, toolFailure(out.Code, out.Error)
@@ -153,8 +139,8 @@ func (c *client) waitEvent(ctx context.Context, id string, asked []api.Approval)
 	}
 	pauses := retry.Backoff{First: 10 * time.Millisecond, Max: 500 * time.Millisecond}
 	for n := 1; ; n++ {
-		var st api.EventStatus
-		if err := c.getJSON(ctx, "/api/v1/inbox/"+pathPart(id), nil, &st); err != nil {
+		st, err := c.Event(ctx, id)
+		if err != nil {
 			return st, err
 		}
 		if st.State == "done" || st.State == "dead" {
@@ -195,7 +181,7 @@ func (a *cli) toolCmd() *cobra.Command {
 	list := a.addJSONFlag(&cobra.Command{
 		Use: "list [WORDS...]", Short: "List all tools, or the tools that match WORDS",
 		RunE: a.runCommand(func(c *cobra.Command, args []string) error {
-			return a.fetchAndPrintList(c.Context(), "/api/v1/tools", queryValues("q", joinWords(args)), "No matching tools.",
+			return a.fetchAndPrintList(c.Context(), func(cl *client) (any, error) { return cl.Tools(c.Context(), api.Query{Text: joinWords(args)}) }, "No matching tools.",
 				textColumn("NAME", "name"), textColumn("CATEGORY", "category"), textColumn("EFFECTS", "effects"), textColumn("DESCRIPTION", "description"))
 		}),
 	})
@@ -216,15 +202,4 @@ func (a *cli) toolCmd() *cobra.Command {
 	})
 	call.Flags().BoolVarP(&yes, "yes", "y", false, "approve this call, unless it destroys data or reveals a credential")
 	return a.commandGroup(&cobra.Command{Use: "tool", Short: "List and run tools"}, list, call)
-}
-
-// queryValues builds a query string from pairs without the empty ones.
-func queryValues(pairs ...string) url.Values {
-	q := url.Values{}
-	for i := 0; i+1 < len(pairs); i += 2 {
-		if pairs[i+1] != "" {
-			q.Set(pairs[i], pairs[i+1])
-		}
-	}
-	return q
 }

@@ -4,19 +4,16 @@ import (
 	"context"
 	"fmt"
 	"io"
-	"net/http"
 	"os"
 
 	"github.com/spf13/cobra"
-
-	"hob/autonomy/api"
 )
 
 func (a *cli) triggerCmd() *cobra.Command {
 	list := a.addJSONFlag(&cobra.Command{
 		Use: "list", Short: "List the configured triggers", Args: cobra.NoArgs,
 		RunE: a.runCommand(func(c *cobra.Command, _ []string) error {
-			return a.fetchAndPrintList(c.Context(), "/api/v1/triggers", nil, "No triggers. Add one with: hob config set triggers.NAME.action \"...\"",
+			return a.fetchAndPrintList(c.Context(), func(cl *client) (any, error) { return cl.Triggers(c.Context()) }, "No triggers. Add one with: hob config set triggers.NAME.action \"...\"",
 				textColumn("NAME", "id"), textColumn("SESSION", "session"), textColumn("ACTION", "action"))
 		}),
 	})
@@ -35,7 +32,7 @@ func (a *cli) fireTrigger(ctx context.Context, name, data string) error {
 		return err
 	}
 	return a.withClient(ctx, func(c *client) error {
-		out, err := c.postTrigger(ctx, name, body)
+		out, err := c.Fire(ctx, name, "", body)
 		if err != nil {
 			return err
 		}
@@ -66,13 +63,4 @@ func (a *cli) readPayload(data string) (b []byte, err error) {
 		return nil, fmt.Errorf("read the data of the trigger: %w; name a readable file, or \"-\" for standard input", err)
 	}
 	return b, nil
-}
-
-func (c *client) postTrigger(ctx context.Context, name string, body []byte) (api.Fired, error) {
-	var out api.Fired
-	req, err := c.requestRaw(ctx, http.MethodPost, "/api/v1/triggers/"+pathPart(name)+"/fire", body)
-	if err != nil {
-		return out, err
-	}
-	return out, c.sendRequest(ctx, req, &out)
 }

@@ -13,15 +13,15 @@ func (a *cli) whyCmd() *cobra.Command {
 		Use: "why [event|tick|notification|silence] [ID|last|WORDS...]", SuggestFor: []string{"explain", "log", "logs"}, Short: "Explain why Hob did or said something, or did not",
 		RunE: a.runCommand(func(c *cobra.Command, args []string) error {
 			return a.withClient(c.Context(), func(cl *client) error {
-				var out map[string]any
 				q := explain.ParseQuestion(joinWords(args))
-				if err := cl.getJSON(c.Context(), "/api/v1/why", queryValues("kind", q.Kind, "id", q.About), &out); err != nil {
+				out, err := cl.Why(c.Context(), q.Kind, q.About)
+				if err != nil {
 					return err
 				}
 				if a.asJSON {
 					return a.printJSON(out)
 				}
-				fmt.Fprintln(a.out, sanitizePrintable(row(out).textField("text")))
+				fmt.Fprintln(a.out, sanitizePrintable(out.Text))
 				return nil
 			})
 		}),

@@ -7,6 +7,8 @@ import (
 	"strconv"
 
 	"github.com/spf13/cobra"
+
+	"hob/autonomy/api"
 )
 
 // undoFlags contains the flags of `hob undo`.
@@ -25,7 +27,7 @@ func (a *cli) undoCmd() *cobra.Command {
 				return err
 			}
 			if f.list {
-				return a.fetchAndPrintList(c.Context(), "/api/v1/undo", nil, "There is nothing to undo.",
+				return a.fetchAndPrintList(c.Context(), func(cl *client) (any, error) { return cl.Undoable(c.Context(), api.Query{}) }, "There is nothing to undo.",
 					textColumn("ID", "call"), timeColumn(a.userZone(), "WHEN", "finished_at"), textColumn("TOOL", "tool"), textColumn("UNDO WOULD", "undo_label"))
 			}
 			return a.runUndo(c.Context(), in)

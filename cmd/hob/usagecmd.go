@@ -2,7 +2,6 @@ package main
 
 import (
 	"context"
-	"encoding/json"
 	"fmt"
 	"strings"
 
@@ -16,14 +15,15 @@ func (a *cli) usageCmd() *cobra.Command {
 		Use: "budget", Short: "Show the cost of today and this month against the limits", Args: cobra.NoArgs,
 		RunE: a.runCommand(func(c *cobra.Command, _ []string) error {
 			return a.withClient(c.Context(), func(cl *client) error {
-				var raw json.RawMessage
-				if err := cl.getJSON(c.Context(), "/api/v1/budget", nil, &raw); err != nil {
+				rows, err := cl.Budget(c.Context())
+				if err != nil {
 					return err
 				}
 				if a.asJSON {
-					return a.printJSON(raw)
+					return a.printJSON(rows)
 				}
-				return a.printBudget(raw)
+				a.printBudget(rows)
+				return nil
 			})
 		}),
 	})
@@ -37,23 +37,20 @@ func (a *cli) usageCmd() *cobra.Command {
 
 func (a *cli) printUsage(ctx context.Context) error {
 	return a.withClient(ctx, func(c *client) error {
-		var raw, caps json.RawMessage
-		if err := c.getJSON(ctx, "/api/v1/usage", nil, &raw); err != nil {
+		days, err := c.Usage(ctx, api.Query{})
+		if err != nil {
 			return err
 		}
 		if a.asJSON {
-			return a.printJSON(raw)
+			return a.printJSON(days)
 		}
-		if err := c.getJSON(ctx, "/api/v1/budget", nil, &caps); err != nil {
+		caps, err := c.Budget(ctx)
+		if err != nil {
 			return err
 		}
-		var days []api.UsageRow
-		var rows []row
-		if err := json.Unmarshal(raw, &days); err != nil {
-			return fmt.Errorf("decode the list: %w; use --json", err)
-		}
-		if err := json.Unmarshal(raw, &rows); err != nil {
-			return fmt.Errorf("decode the list: %w; use --json", err)
+		rows, err := rowsOf(days)
+		if err != nil {
+			return err
 		}
 		if len(days) == 0 {
 			fmt.Fprintln(a.out, "No model calls yet.")
@@ -75,7 +72,8 @@ func (a *cli) printUsage(ctx context.Context) error {
 			{"", func(r row) string { return drawBar(share[int(r["at"].(float64))], 12) }},
 		})
 		fmt.Fprintln(a.out)
-		return a.printBudget(caps)
+		a.printBudget(caps)
+		return nil
 	})
 }
 
@@ -146,11 +144,7 @@ func formatCount(n int) string {
 	return fmt.Sprintf("%.1fM", float64(n)/1_000_000)
 }
 
-func (a *cli) printBudget(raw json.RawMessage) error {
-	var rows []api.BudgetRow
-	if err := json.Unmarshal(raw, &rows); err != nil {
-		return fmt.Errorf("decode the budget: %w; use --json", err)
-	}
+func (a *cli) printBudget(rows []api.BudgetRow) {
 	asOf, unpriced := "", 0
 	for _, r := range rows {
 		name := map[string]string{"day": "Today", "month": "This month"}[r.Period]
@@ -173,7 +167,6 @@ func (a *cli) printBudget(raw json.RawMessage) error {
 		fmt.Fprintf(a.out, "The price of %d call(s) this month is unknown: hob config set 'prices.\"provider/model\".input' 1 (and output)\n", unpriced)
 	}
 	fmt.Fprintln(a.out, a.colorize(a.out, dim, fmt.Sprintf("Prices are list prices collected by %s, not a bill; your [prices] take precedence.", asOf)))
-	return nil
 }
 
 // colorGauge is a bar that turns amber and red as it fills.

@@ -200,10 +200,27 @@ func (c *Client) copyBody(ctx context.Context, w io.Writer, path string, query u
 		return err
 	}
 	defer resp.Body.Close()
-	if _, err := io.Copy(w, resp.Body); err != nil {
+	out := &targetWriter{w: w}
+	_, err = io.Copy(out, resp.Body)
+	if err != nil && out.err == nil {
 		return connectionError(ctx, err)
 	}
-	return nil
+	return out.err
+}
+
+// targetWriter remembers the error of its writer, which does not come from the connection.
+type targetWriter struct {
+	w   io.Writer
+	err error
+}
+
+// Write implements io.Writer.
+func (t *targetWriter) Write(b []byte) (int, error) {
+	n, err := t.w.Write(b)
+	if err != nil {
+		t.err = err
+	}
+	return n, err
 }
 
 // values makes a query of pairs of names and texts, without the empty ones.
