@@ -1,6 +1,7 @@
 package llm
 
 import (
+	"encoding/json"
 	"net/http"
 	"time"
 )
@@ -47,4 +48,58 @@ type Service struct {
 	BaseURL string // "" = the kind's own server
 	// Env lists the environment variables that may contain its key.
 	Env []string
+}
+
+// ClosedSchema returns the schema with every object closed (no additional properties), which
+// providers of structured answers require. strict reports whether every object also requires
+// all its properties, as OpenAI's strict mode demands. Input that is not a schema is returned
+// unchanged.
+func ClosedSchema(raw json.RawMessage) (closed map[string]any, strict bool) {
+	if json.Unmarshal(raw, &closed) != nil || closed == nil {
+		return map[string]any{"type": "object"}, false
+	}
+	return closed, closeObjects(closed, 0)
+}
+
+func closeObjects(v any, depth int) (strict bool) {
+	strict = true
+	if depth > 64 {
+		return false
+	}
+	switch x := v.(type) {
+	case map[string]any:
+		if props, ok := x["properties"].(map[string]any); ok {
+			x["additionalProperties"] = false
+			required, _ := x["required"].([]any)
+			strict = len(required) == len(props)
+		} else if x["type"] == "object" {
+			strict = false // any object is valid: strict mode is impossible
+		}
+		for _, inner := range x {
+			strict = closeObjects(inner, depth+1) && strict
+		}
+	case []any:
+		for _, inner := range x {
+			strict = closeObjects(inner, depth+1) && strict
+		}
+	}
+	return strict
+}
+
+// safeOutput is an output length that every current model supports, in tokens.
+const safeOutput = 4096
+
+// Limit returns the output limit to send: the smaller of the request's and own, the limit of
+// the user or the driver (0 = none). Without own, it omits a limit above safeOutput, since
+// models reject limits above their maximum; 0 means that no limit is sent.
+func (r Request) Limit(own int) int {
+	switch {
+	case r.MaxTokens <= 0:
+		return own
+	case own > 0:
+		return min(own, r.MaxTokens)
+	case r.MaxTokens > safeOutput:
+		return 0
+	}
+	return r.MaxTokens
 }

@@ -1,9 +1,11 @@
 package pim
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 	"unicode"
@@ -392,4 +394,27 @@ func hasUnsafeRunes(s string) bool {
 	return !utf8.ValidString(s) || strings.ContainsFunc(s, func(r rune) bool {
 		return unicode.IsControl(r) || r == 0x2028 || r == 0x2029 || r >= 0x202a && r <= 0x202e || r >= 0x2066 && r <= 0x2069 || r == 0xfeff || r == 0x200b
 	})
+}
+
+// ByDue sorts reminders by due time; those without a due time come last. A date
+// without a time counts from its start.
+func ByDue(list []Reminder) { slices.SortStableFunc(list, CompareDue) }
+
+// CompareDue returns the comparison function of ByDue.
+func CompareDue(a, b Reminder) int {
+	if a.Due.IsZero() != b.Due.IsZero() {
+		return cmp.Compare(b.Due.Unix(), a.Due.Unix()) // the zero time is the least
+	}
+	return a.Due.Compare(b.Due)
+}
+
+// Overdue reports whether a reminder should have been done by then.
+func (r Reminder) Overdue(now time.Time) bool {
+	switch {
+	case r.Done || r.Due.IsZero():
+		return false
+	case r.AllDay:
+		return !r.Due.AddDate(0, 0, 1).After(now)
+	}
+	return r.Due.Before(now)
 }

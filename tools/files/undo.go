@@ -1,8 +1,10 @@
 package files
 
 import (
+	"context"
 	"crypto/sha256"
 	"encoding/hex"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -11,6 +13,9 @@ import (
 	"slices"
 	"sync/atomic"
 	"time"
+
+	"hob/platform/store/erase"
+	"hob/tools"
 )
 
 // maxKept bounds the saved earlier contents in total, in bytes; the oldest are removed
@@ -107,5 +112,74 @@ func (k *contentStore) pruneOldest() {
 		if os.Remove(c.path) == nil {
 			total -= c.size
 		}
+	}
+}
+
+// redoMove repeats a move that undoMove reverted.
+func (f *Files) redoMove(ctx context.Context, data json.RawMessage) (string, json.RawMessage, error) {
+	var u moveUndo
+	if err := json.Unmarshal(data, &u); err != nil {
+		return "", nil, tools.Errorf(tools.Failed, "the undo record cannot be read: %w", err)
+	}
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	from, err := f.openSpot(u.From)
+	if err != nil {
+		return "", nil, err
+	}
+	defer from.Close()
+	if err := f.checkRemovable(from, "moved"); err != nil {
+		return "", nil, err
+	}
+	to, err := f.openSpot(u.To)
+	if err != nil {
+		return "", nil, err
+	}
+	defer to.Close()
+	if to.info != nil {
+		return "", nil, tools.Errorf(tools.Conflict, "%s now holds another file; redo would overwrite it", to.errorLabel())
+	}
+	marked, err := f.movePath(ctx, from, to, &u)
+	if err != nil {
+		return "", nil, err
+	}
+	data, err = json.Marshal(u)
+	return fmt.Sprintf("Moved %s to %s again.", from.displayName(), to.displayName()) + marked.untrustedMoveNote(to), data, err
+}
+
+// redoTrash moves an item that undoTrash restored to the trash again.
+func (f *Files) redoTrash(ctx context.Context, data json.RawMessage) (string, json.RawMessage, error) {
+	var item trashUndo
+	if err := json.Unmarshal(data, &item); err != nil {
+		return "", nil, tools.Errorf(tools.Failed, "the undo record cannot be read: %w", err)
+	}
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	item, s, err := f.throwAway(ctx, item.Original, time.Now())
+	if err != nil {
+		return "", nil, err
+	}
+	defer s.Close()
+	data, err = json.Marshal(item)
+	return fmt.Sprintf("Moved %s to the trash again.", s.displayName()), data, err
+}
+
+// Eraser deletes saved earlier contents that contain a phrase, because a redacted copy
+// could not be restored as it was. Marks of untrusted files stay, unless the path itself is
+// forgotten; the files belong to the owner and stay unchanged.
+func (f *Files) Eraser() erase.Eraser {
+	return erase.Owned{
+		List: []erase.Table{
+			{Name: "outside_paths", Key: []string{"path"}, Names: []string{"path"}, Text: []string{"list"}},
+			{Name: "outside_contents", Key: []string{"digest"}, Text: []string{"list"}},
+			{Name: "outside_trees", Key: []string{"path", "id"}, Names: []string{"path"}, Text: []string{"list"}},
+			{Name: "vouched_contents", Key: []string{"digest"}},
+		},
+		Files: func(ctx context.Context, _ *erase.Erasure, s *erase.Scrubber) (erase.Erased, error) {
+			if f.undo.dir == "" {
+				return erase.Erased{}, nil
+			}
+			return erase.RemoveFiles(ctx, f.undo.dir, s)
+		},
 	}
 }

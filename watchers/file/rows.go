@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"hob/platform/store"
+	"hob/platform/store/erase"
 )
 
 // stamp identifies one state of a file.
@@ -93,4 +94,10 @@ func deleteRow(tx *store.Tx, watcher, rel string) error {
 		return fmt.Errorf("file: delete row of %q: %w", rel, err)
 	}
 	return nil
+}
+
+// Eraser removes the files whose path contains a phrase from the reported ones; these files are
+// reported again.
+func (*Driver) Eraser() erase.Eraser {
+	return erase.Owned{List: []erase.Table{{Name: "file_seen", Key: []string{"watcher", "path"}, Names: []string{"path"}}}, Besides: []string{"file_watches"}}
 }

@@ -1,9 +1,35 @@
+// Package llmtest replaces language models in tests. It contains
+//
+//   - Server, a model server on loopback that speaks the Anthropic Messages and
+//     the OpenAI Chat Completions wire formats, streamed and not, answers from a
+//     script and misbehaves on demand (Fault);
+//   - Scripted, the same script as an llm.Model inside the process, for tests of
+//     the engine that need no HTTP;
+//   - Conformance, the suite that every wire driver runs.
+//
+// A script is a list of Answers, from Go or from a txtar scenario (ParseScript):
+//
+//	srv := llmtest.NewServer(t, llmtest.Options{},
+//		llmtest.Answer{Match: "stretch", Calls: []llmtest.Call{{Name: "create_reminder", Args: `{"text":"stretch"}`}}},
+//		llmtest.Answer{Match: "stretch", Text: "I will remind you."},
+//	)
+//	// point base_url of a provider at srv.URL; afterwards check srv.Requests()
+//
+// For a request, the first unused answer with a matching Match (and Result) is used; if none
+// matches, answers without conditions are used in order. When the script is exhausted,
+// Options.Reply and Options.Otherwise are tried, and finally the request is refused with
+// status 400 and the text "the script has no answer". The server has no state except the
+// script, so the process under test may be killed at any time. For crash tests use
+// Options.Reply, which receives the whole conversation, instead of a list that is used up.
+//
+// Only tests and benchmarks import it.
 package llmtest
 
 import (
 	"context"
 	"encoding/json"
 	"net/http"
+	"net/url"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -215,3 +241,37 @@ func conformanceTools() []llm.Tool {
 
 // shortly limits cases that must not wait for a timer.
 const shortly = time.Second
+
+// Described checks the description of a driver, and that the driver creates a model from it
+// without a connection and without a configured model.
+func Described(t *testing.T, d llm.Driver) {
+	t.Helper()
+	about := d.Describe()
+	if u, err := url.Parse(about.BaseURL); err != nil || u.Scheme != "https" {
+		t.Errorf("the address of the own server is %q", about.BaseURL)
+	}
+	if len(about.Services) == 0 || about.Services[0].Name != about.Kind || about.Services[0].BaseURL != "" {
+		t.Errorf("the first service must be named %s and have no base URL", about.Kind)
+	}
+	for _, s := range about.Services {
+		if s.Name == "" || s.Title == "" || len(s.Env) == 0 {
+			t.Errorf("%+v: a service needs a name, a title and the environment variables for its key", s)
+		}
+		m, err := d.New(llm.ModelOptions{Provider: s.Name, BaseURL: s.BaseURL, APIKey: Key})
+		if err != nil {
+			t.Errorf("%s: %v", s.Name, err)
+			continue
+		}
+		if i := m.Info(); i.Provider != s.Name || i.Model == "" {
+			t.Errorf("%s: the model is %s", s.Name, i.Name())
+		}
+		if _, ok := m.(interface {
+			Models(ctx context.Context) ([]string, error)
+		}); !ok {
+			t.Errorf("%s: the model cannot list models", s.Name)
+		}
+		if _, ok := m.(llm.Embedder); ok != (about.Embedding != nil) {
+			t.Errorf("%s: the model is an embedder: %v, but the description says %v", s.Name, ok, !ok)
+		}
+	}
+}

@@ -2,7 +2,10 @@
 
 package command
 
-import "context"
+import (
+	"context"
+	"time"
+)
 
 // findSandbox returns none: the job object of Windows groups processes, but hides and
 // blocks nothing.
@@ -15,3 +18,7 @@ func (r *Runner) confineHelper(_ sandbox, _ Plan, temp string, _ *helperJob) (ar
 }
 
 func confineSelf(*landlockRuleset) error { return nil }
+
+func boundsOf(time.Duration) resourceLimits { return resourceLimits{} }
+
+func applyLimits(resourceLimits) error { return nil }

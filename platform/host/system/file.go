@@ -8,6 +8,9 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"runtime"
+	"syscall"
+	"time"
 )
 
 // WriteFile atomically replaces a private file (0600): after a crash it has either the old
@@ -64,4 +67,75 @@ func syncDir(dir string) {
 	}
 	_ = d.Sync()
 	_ = d.Close()
+}
+
+// Retries while another process has a file open on Windows: another command that reads it,
+// or a virus scanner that checks a new file.
+const (
+	renameWait  = 2 * time.Second
+	renamePause = 10 * time.Millisecond
+)
+
+// sharingViolation is ERROR_SHARING_VIOLATION of Windows.
+const sharingViolation = syscall.Errno(32)
+
+// Rename is os.Rename that retries briefly if an open file cannot be replaced or moved, which
+// happens on Windows.
+func Rename(from, to string) error {
+	err := os.Rename(from, to)
+	for end := time.Now().Add(renameWait); inUse(err) && time.Now().Before(end); err = os.Rename(from, to) {
+		time.Sleep(renamePause)
+	}
+	return err
+}
+
+// ReadFile is os.ReadFile that retries briefly if a file cannot be opened while it is being
+// replaced, which happens on Windows.
+func ReadFile(path string) ([]byte, error) {
+	b, err := os.ReadFile(path)
+	for end := time.Now().Add(renameWait); inUse(err) && time.Now().Before(end); b, err = os.ReadFile(path) {
+		time.Sleep(renamePause)
+	}
+	return b, err
+}
+
+func inUse(err error) bool {
+	return err != nil && runtime.GOOS == "windows" && (errors.Is(err, fs.ErrPermission) || errors.Is(err, sharingViolation))
+}
+
+// RemoveAll is os.RemoveAll that also works on file systems that only support simple
+// deletion: some network drives and RAM disks of Windows reject the method that Go uses
+// ("Incorrect function").
+func RemoveAll(path string) error {
+	err := os.RemoveAll(path)
+	if err == nil || runtime.GOOS != "windows" || errors.Is(err, fs.ErrPermission) {
+		return err
+	}
+	if removeEach(path) != nil {
+		return err // the first error is more specific
+	}
+	return nil
+}
+
+// removeEach removes the content of a folder before the folder itself. It removes links, not their targets.
+func removeEach(path string) error {
+	fi, err := os.Lstat(path)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	if fi.IsDir() {
+		list, err := os.ReadDir(path)
+		if err != nil {
+			return err
+		}
+		for _, e := range list {
+			if err := removeEach(filepath.Join(path, e.Name())); err != nil {
+				return err
+			}
+		}
+	}
+	return os.Remove(path)
 }

@@ -3,6 +3,7 @@ package system
 import (
 	"crypto/rand"
 	"encoding/hex"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -70,4 +71,72 @@ func closeToOthers(path string) error {
 		}
 	}
 	return nil
+}
+
+// keyBytes is the size of a key file: 256 bits.
+const keyBytes = 32
+
+// EnsureKey returns the key in a file that only the user can read, and creates the file if it
+// does not exist. A file without a valid key is an error, because replacing it would
+// invalidate everything that it signed.
+func EnsureKey(path string) ([]byte, error) {
+	key, err := ReadKey(path)
+	if err == nil {
+		return key, closeToOthers(path)
+	}
+	if !errors.Is(err, fs.ErrNotExist) {
+		return nil, err
+	}
+	key = make([]byte, keyBytes)
+	rand.Read(key) // never fails, see crypto/rand
+	return key, WriteFile(path, []byte(hex.EncodeToString(key)+"\n"))
+}
+
+// ReadKey reads the key in a file. The error wraps fs.ErrNotExist if the file does not exist.
+func ReadKey(path string) ([]byte, error) {
+	b, err := os.ReadFile(path)
+	if err != nil {
+		return nil, fmt.Errorf("read the key %s: %w; make it readable for its owner", path, innermostError(err))
+	}
+	key, err := hex.DecodeString(strings.TrimSpace(string(b)))
+	if err != nil || len(key) != keyBytes {
+		return nil, fmt.Errorf("the file %s does not contain a key; restore it from a copy, or move it away: the next start creates a new one", path)
+	}
+	return key, nil
+}
+
+// Endpoint is the listen address of a home's running daemon. The daemon writes it when it listens;
+// commands read it, because the configuration may have changed since then, and its port may be 0.
+type Endpoint struct {
+	PID     int    `json:"pid"`
+	Address string `json:"address"` // host:port
+	Version string `json:"version"`
+	// Pin is the hex SHA-256 of the server's certificate, "" without TLS.
+	Pin string `json:"pin,omitempty"`
+}
+
+// WriteEndpoint records the address of this daemon.
+func WriteEndpoint(path string, e Endpoint) error {
+	b, err := json.Marshal(e)
+	if err != nil {
+		return err
+	}
+	return WriteFile(path, append(b, '\n'))
+}
+
+// ReadEndpoint returns the endpoint that the daemon with this process id wrote, and false if it has
+// written none yet.
+func ReadEndpoint(path string, pid int) (Endpoint, bool, error) {
+	b, err := ReadFile(path)
+	if errors.Is(err, fs.ErrNotExist) {
+		return Endpoint{}, false, nil
+	}
+	if err != nil {
+		return Endpoint{}, false, fmt.Errorf("read %s: %w", path, innermostError(err))
+	}
+	var e Endpoint
+	if json.Unmarshal(b, &e) != nil || e.PID != pid || e.Address == "" {
+		return Endpoint{}, false, nil // an older daemon's
+	}
+	return e, true, nil
 }

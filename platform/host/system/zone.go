@@ -2,7 +2,9 @@ package system
 
 import (
 	"bytes"
+	_ "embed"
 	"fmt"
+	"strings"
 	"sync"
 	"time"
 	_ "time/tzdata" // systems without a zone database: Windows, small containers
@@ -95,4 +97,24 @@ func LocalZone() (string, error) {
 		return "", fmt.Errorf("this machine's time zone %q is not an IANA zone; set agent.timezone", name)
 	}
 	return name, nil
+}
+
+// windowsZones has a line "Windows name=IANA name" for each zone of Windows,
+// after windowsZones.xml of the Unicode CLDR (territory 001).
+//
+//go:embed zone_windows.txt
+var windowsZones string
+
+// WindowsZone maps the Windows name of a zone, as used in Outlook calendars, to the IANA name.
+func WindowsZone(name string) (string, error) { return windowsZone(name) }
+
+// windowsZone maps the Windows name of a zone to the IANA name.
+func windowsZone(name string) (string, error) {
+	for line := range strings.Lines(windowsZones) {
+		w, iana, _ := strings.Cut(strings.TrimSpace(line), "=")
+		if w == name {
+			return iana, nil
+		}
+	}
+	return "", fmt.Errorf("unknown Windows time zone %q; set agent.timezone", name)
 }

@@ -8,11 +8,13 @@
 package imapmail
 
 import (
+	"bytes"
 	"context"
 	"crypto/tls"
 	"errors"
 	"fmt"
 	"mime"
+	"net"
 	"strings"
 	"sync"
 	"time"
@@ -277,4 +279,75 @@ func (m *Conn) Close() error {
 		return nil
 	}
 	return err
+}
+
+// maxGreeting is how much of a greeting is kept, in bytes.
+const maxGreeting = 500
+
+// greeted stores the first line from the server. A server that refuses the
+// connection sends it and closes at once, and go-imap may report only the closed
+// connection.
+type greeted struct {
+	net.Conn
+
+	mu   sync.Mutex
+	line []byte
+	over bool
+}
+
+// Read implements net.Conn.
+func (g *greeted) Read(p []byte) (int, error) {
+	n, err := g.Conn.Read(p)
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	if !g.over {
+		line, _, end := bytes.Cut(p[:n], []byte("\n"))
+		g.line = append(g.line, line[:min(len(line), maxGreeting-len(g.line))]...)
+		g.over = end || len(g.line) == maxGreeting
+	}
+	return n, err
+}
+
+// closingText returns the text of a refusing greeting, without its code.
+func (g *greeted) closingText() string {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	text := string(g.line)
+	if len(text) < 6 || !strings.EqualFold(text[:6], "* BYE ") {
+		return ""
+	}
+	if text = text[6:]; strings.HasPrefix(text, "[") {
+		if _, after, ok := strings.Cut(text, "]"); ok {
+			text = after
+		}
+	}
+	return pim.SanitizeLine(text, 200)
+}
+
+// Kind is the account kind of mailboxes.
+type Kind struct{}
+
+// Describe implements pim.AccountKind.
+func (Kind) Describe() pim.AccountDescription {
+	return pim.MailKind(pim.IMAP, "imaps", "imap", pim.AccountDescription{
+		Label: "mail", Flag: "IMAP server for incoming mail", Essential: true,
+		Question: "Server for incoming mail (IMAP), such as imap.example.org",
+		Help:     `Your mail and calendars at a provider (docs/accounts.md). The mail server, such as "imap.example.org" or "imap.example.org:993". Empty: Hob reads no mail.`,
+	})
+}
+
+// Test implements pim.AccountKind. It opens the inbox without changing it.
+func (Kind) Test(ctx context.Context, a pim.Account) (string, error) {
+	m, err := Open(ctx, a)
+	if err != nil {
+		return "", err
+	}
+	defer func() { _ = m.Close() }() //nolint:contextcheck // signing out has a time of its own
+	if _, err := m.Select(ctx, "INBOX"); err != nil {
+		return "", err
+	}
+	if m.Pushes() {
+		return "mail can be read; new mail is detected immediately", nil
+	}
+	return "mail can be read and is polled every minute (the server has no push)", nil
 }

@@ -1,7 +1,9 @@
 package redact
 
 import (
+	"net/url"
 	"regexp"
+	"slices"
 	"strings"
 	"sync"
 )
@@ -184,4 +186,45 @@ func tokenRunLen(s string) int {
 
 func isTokenByte(c byte) bool {
 	return c == '_' || c == '-' || '0' <= c && c <= '9' || 'a' <= c && c <= 'z' || 'A' <= c && c <= 'Z'
+}
+
+// decodedReadings returns the decoded forms of a text that are searched for secrets before
+// it is sent.
+func decodedReadings(text string) []string {
+	out := []string{text}
+	plain := text
+	for range 3 { // escaped again and again
+		next, err := url.PathUnescape(strings.ReplaceAll(plain, "+", " "))
+		if err != nil {
+			next = unescapeValid(plain)
+		}
+		if next == plain {
+			break
+		}
+		plain = next
+		out = append(out, plain)
+	}
+	spread := alphanumericLower(plain)
+	back := []byte(spread)
+	slices.Reverse(back)
+	return append(out, spread, string(back))
+}
+
+// unescapeValid reads the escapes that are whole, where one of them is not.
+func unescapeValid(s string) string {
+	if !strings.Contains(s, "%") {
+		return s
+	}
+	var b strings.Builder
+	for i := 0; i < len(s); i++ {
+		if s[i] == '%' && i+2 < len(s) {
+			if c, err := url.PathUnescape(s[i : i+3]); err == nil {
+				b.WriteString(c)
+				i += 2
+				continue
+			}
+		}
+		b.WriteByte(s[i])
+	}
+	return b.String()
 }

@@ -3,6 +3,7 @@ package clipboard
 import (
 	"context"
 	"fmt"
+	"unsafe"
 
 	"github.com/atotto/clipboard"
 	"golang.org/x/sys/windows"
@@ -56,3 +57,6 @@ func (osClipboard) writeText(ctx context.Context, text string) error {
 	}
 	return nil
 }
+
+// textPointer returns the address of a text for a system call that does not outlive the text.
+func textPointer(p *uint16) uintptr { return uintptr(unsafe.Pointer(p)) } //nolint:gosec // the way of the system's calls

@@ -2,8 +2,10 @@ package session
 
 import (
 	"context"
+	"encoding/binary"
 	"errors"
 	"fmt"
+	"math"
 	"os"
 	"path/filepath"
 	"strings"
@@ -84,4 +86,87 @@ func IsDBusError(err error, names ...string) bool {
 		}
 	}
 	return false
+}
+
+// Display returns the number of a local display. A remote display, as over ssh, says nothing
+// about the user at this machine.
+func Display(name string) (string, error) {
+	host, rest, ok := strings.Cut(name, ":")
+	number, _, _ := strings.Cut(rest, ".")
+	if !ok || host != "" && host != "unix" || number == "" || len(number) > 5 || strings.Trim(number, "0123456789") != "" {
+		return "", fmt.Errorf("DISPLAY is %q, which is not a display of this machine", name)
+	}
+	return number, nil
+}
+
+// Cookie returns the secret of a display from a file of xauth(1), "" selects the file in the
+// home folder; nil if there is none.
+func Cookie(file, home, number string) []byte {
+	if file == "" {
+		file = filepath.Join(home, ".Xauthority")
+	}
+	b, err := os.ReadFile(file)
+	if err != nil {
+		return nil
+	}
+	next := func() []byte {
+		if len(b) < 2 {
+			b = nil
+			return nil
+		}
+		n := int(binary.BigEndian.Uint16(b))
+		if len(b) < 2+n {
+			b = nil
+			return nil
+		}
+		out := b[2 : 2+n]
+		b = b[2+n:]
+		return out
+	}
+	for len(b) > 2 {
+		b = b[2:] // skip the address family
+		_, display, name, data := next(), next(), next(), next()
+		if string(name) == "MIT-MAGIC-COOKIE-1" && (string(display) == number || len(display) == 0) {
+			return data
+		}
+	}
+	return nil
+}
+
+const (
+	systemBus = "unix:path=/run/dbus/system_bus_socket"
+	// Login is logind.
+	Login     = "org.freedesktop.login1"
+	loginPath = "/org/freedesktop/login1"
+)
+
+// SystemBus returns the address of the system bus.
+func SystemBus(getenv func(string) string) string {
+	if a := getenv("DBUS_SYSTEM_BUS_ADDRESS"); a != "" {
+		return a
+	}
+	return systemBus
+}
+
+// Seat returns the logind session of this user's display. A user service belongs to no session,
+// so the lookup uses the user's id.
+func Seat(ctx context.Context, conn *dbus.Conn) (dbus.ObjectPath, error) {
+	uid := os.Getuid()
+	if uid < 0 || uid > math.MaxUint32 {
+		return "", errors.New("user id is unknown")
+	}
+	var user dbus.ObjectPath
+	if err := Call(ctx, conn, Login, loginPath, Login+".Manager.GetUser", []any{uint32(uid)}, &user); err != nil {
+		return "", err
+	}
+	display, err := Property[[]any](ctx, conn, Login, user, Login+".User", "Display")
+	if err != nil {
+		return "", err
+	}
+	if len(display) == 2 {
+		if path, ok := display[1].(dbus.ObjectPath); ok && path != "/" {
+			return path, nil
+		}
+	}
+	return "", fmt.Errorf("%w: logind lists no session with a display", ErrNone)
 }

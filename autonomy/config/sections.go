@@ -1,0 +1,139 @@
+package config
+
+import (
+	"net/url"
+	"path/filepath"
+	"strings"
+	"time"
+	"unicode/utf8"
+
+	"hob/platform/host/system"
+	"hob/platform/net/release"
+)
+
+// Browser is [browser]: the browser that Hob controls.
+type Browser struct {
+	Enabled  bool     `toml:"enabled"`
+	Path     string   `toml:"path"` // absolute; "" = the first that is found
+	Headless bool     `toml:"headless"`
+	Idle     Duration `toml:"idle"`
+	MaxTabs  int      `toml:"max_tabs"`
+}
+
+func (k *checker) checkBrowser() {
+	b := &k.c.Browser
+	if b.Path != "" {
+		abs, err := system.Expand(b.Path)
+		k.requireValid("browser.path", err == nil && filepath.IsAbs(abs), `it must be a whole path such as "/usr/bin/chromium", or empty`)
+		if err == nil {
+			b.Path = abs
+		}
+	}
+	k.requireValid("browser.idle", b.Idle.Duration >= time.Minute && b.Idle.Duration <= 24*time.Hour, `it must lie between "1m" and "24h"`)
+	k.requireBetween("browser.max_tabs", b.MaxTabs, 1, 50)
+}
+
+// checkDocuments checks the keys of [knowledge] about documents.
+func (k *checker) checkDocuments() {
+	n := &k.c.Knowledge
+	n.Folders = k.expandFolders("knowledge.folders", n.Folders)
+	k.requireValid("knowledge.max_file", n.MaxFile.Bytes >= 1<<10 && n.MaxFile.Bytes <= 200<<20, `it must lie between "1KB" and "200MB"`)
+	k.oneOf("knowledge.pictures", n.Pictures, "auto", "off")
+	k.requireBetween("knowledge.chunk_size", n.ChunkSize, 200, 8000)
+	k.requireValid("knowledge.chunk_overlap", n.ChunkOverlap >= 0 && n.ChunkOverlap*2 <= n.ChunkSize, "it must lie between 0 and half of chunk_size")
+}
+
+// checkExtraction checks the keys of [knowledge] about facts extracted from the owner's messages.
+func (k *checker) checkExtraction() {
+	n := k.c.Knowledge
+	k.oneOf("knowledge.extraction", n.Extraction, "auto", "rules", "model", "off")
+	k.requireBetween("knowledge.extraction_turns", n.ExtractionTurns, 1, 50)
+	d := n.ExtractionWait.Duration
+	k.requireValid("knowledge.extraction_wait", d >= time.Second && d <= 24*time.Hour, `it must lie between "1s" and "24h"`)
+}
+
+// checkIndex checks the keys of [knowledge] about the index of words.
+func (k *checker) checkIndex() {
+	n := k.c.Knowledge
+	k.requireBetween("knowledge.title_weight", n.TitleWeight, 1, 10)
+	k.requireBetween("knowledge.speaker_weight", n.SpeakerWeight, 1, 10)
+	k.requireBetween("knowledge.index_postings", n.IndexPostings, 1000, 1_000_000)
+	k.requireBetween("knowledge.forget_most", n.ForgetMost, 1, 100_000)
+	d := n.IndexDelay.Duration
+	k.requireValid("knowledge.index_delay", d >= 10*time.Millisecond && d <= time.Minute, `it must lie between "10ms" and "1m"`)
+}
+
+// checkSemanticSearch checks the keys of [knowledge] about vectors and reranking models.
+func (k *checker) checkSemanticSearch() {
+	n := k.c.Knowledge
+	k.requireValid("knowledge.embeddings", n.Embeddings == "off" || n.Embeddings != "offline" && k.modelName(n.Embeddings),
+		`it must be "off", "provider/model" or the name of a provider`)
+	for key, v := range map[string]string{"knowledge.query_prefix": n.QueryPrefix, "knowledge.document_prefix": n.DocumentPrefix} {
+		k.requireValid(key, utf8.RuneCountInString(v) <= 500 && !strings.ContainsRune(v, 0), "it must be at most 500 characters long")
+	}
+	k.requireBetween("knowledge.embedding_chars", n.EmbeddingChars, 200, 100_000)
+	k.requireBetween("knowledge.embedding_batch", n.EmbeddingBatch, 1, 100)
+	k.oneOf("knowledge.vector_first_pass", n.VectorFirstPass, "auto", "on", "off")
+	k.requireBetween("knowledge.vector_rescored", n.VectorRescored, 20, 5000)
+	for key, v := range map[string]string{"knowledge.corrective": n.Corrective, "knowledge.reranker": n.Reranker} {
+		k.requireValid(key, v == "off" || v == "auto" || v != "offline" && k.modelName(v), `it must be "off", "auto", "provider/model" or the name of a provider`)
+	}
+	k.requireBetween("knowledge.rerank_hits", n.RerankHits, 2, 50)
+	for key, v := range map[string]Duration{"knowledge.query_timeout": n.QueryTimeout, "knowledge.refine_timeout": n.RefineTimeout} {
+		k.requireValid(key, v.Duration >= 100*time.Millisecond && v.Duration <= time.Minute, `it must lie between "100ms" and "1m"`)
+	}
+}
+
+// Pim is [pim]: the user's reminders and notes in other apps.
+type Pim struct {
+	Apps        bool   `toml:"apps"`
+	Reminders   string `toml:"reminders"`    // "hob", or an account or app
+	Notes       string `toml:"notes"`        // likewise
+	NotesFolder string `toml:"notes_folder"` // absolute; "" = none
+}
+
+func (k *checker) checkPim() {
+	p := &k.c.Pim
+	for key, v := range map[string]string{"pim.reminders": p.Reminders, "pim.notes": p.Notes} {
+		k.requireValid(key, strings.TrimSpace(v) != "" && oneLine(v), `it must be "hob", the name of an account, or an app such as "apple"`)
+	}
+	if p.NotesFolder != "" {
+		abs, err := system.Expand(p.NotesFolder)
+		k.requireValid("pim.notes_folder", err == nil && filepath.IsAbs(abs), `it must be a whole path such as "~/Notes", or empty`)
+		if err == nil {
+			p.NotesFolder = abs
+		}
+	}
+}
+
+// Update is [update]: the check for a newer version of Hob.
+type Update struct {
+	Check bool   `toml:"check"`
+	URL   string `toml:"url"`
+	Key   string `toml:"key"`
+}
+
+func (k *checker) checkUpdate() {
+	u := k.c.Update
+	if u.URL != "" {
+		at, err := url.Parse(u.URL)
+		k.requireValid("update.url", err == nil && at.Scheme == "https" && at.Hostname() != "" && at.User == nil, `it must be an https address such as "https://example.org/hob/latest.json"`)
+	}
+	if u.Key != "" {
+		k.requireValid("update.key", release.CheckKeys(u.Key) == nil, `it must be a public key of minisign, which begins with "RW"; two are separated by a comma`)
+	}
+}
+
+// Watchers is [watchers]: the polling of sources.
+type Watchers struct {
+	Workers  int      `toml:"workers"`
+	MinEvery Duration `toml:"min_every"`
+	PerDay   int      `toml:"per_day"`
+}
+
+func (k *checker) checkWatchers() {
+	w := k.c.Watchers
+	k.requireBetween("watchers.workers", w.Workers, 1, 64)
+	k.requireBetween("watchers.per_day", w.PerDay, 1, 100_000)
+	k.requireValid("watchers.min_every", w.MinEvery.Duration >= time.Second && w.MinEvery.Duration <= 24*time.Hour, `it must lie between "1s" and "24h"`)
+}
