@@ -5,5 +5,43 @@
 //
 // It contains no application logic and stores nothing. The composition root creates a Server,
 // binds it with Listen, and passes it to channels.Manager as the pull channel "web". The
-// command line uses Client to reach the same handler in its own process when no daemon runs.
+// command line uses Server.Client to reach the same handler in its own process when no daemon runs.
+//
+// routeTable lists the routes with their types; openapi.json is generated from it, and package
+// apiclient is the client of it.
 package web
+
+import (
+	"hob/autonomy/api"
+	"hob/channels"
+)
+
+// Backend contains the operations that the HTTP API serves; the composition root provides it.
+type Backend interface {
+	channels.Receiver
+
+	api.Agents
+	api.Approvals
+	api.Audit
+	api.Channels
+	api.Deliveries
+	api.Doctor
+	api.Documents
+	api.Explanations
+	api.Feed
+	api.Forgetting
+	api.Goals
+	api.Learned
+	api.Management
+	api.Memory
+	api.Notes
+	api.Notices
+	api.Sessions
+	api.Tasks
+	api.Tools
+	api.Triggers
+	api.Turns
+	api.Undo
+	api.Usage
+	api.Watchers
+}

@@ -190,3 +190,65 @@ func toolStatus(o api.ToolOutcome) int {
 	}
 	return http.StatusInternalServerError
 }
+
+// noticesEndpoint serves an action on notices, or on one of them. timed: it needs a duration or a
+// time.
+func noticesEndpoint[T any](s *Server, timed bool, act func(ctx context.Context, id, until string) (T, error)) endpoint {
+	return actionEndpoint(s, func(r *http.Request, _ call, in NoticeRequest) (out T, err error) {
+		if len(in.ID) > 200 || len(in.For) > 200 || timed && in.For == "" {
+			return out, newFailure(http.StatusBadRequest, "invalid", `send {"id": "n-...", "for": "1h"}`, "the notice or the duration is missing")
+		}
+		return act(r.Context(), in.ID, in.For)
+	})
+}
+
+// setPause stops background work for a time or resumes it ("off").
+func (s *Server) setPause(r *http.Request, _ call, in PauseRequest) (api.Pause, error) {
+	if len(in.For) > 200 {
+		return api.Pause{}, newFailure(http.StatusBadRequest, "invalid", `send {"for": "1h"}`, "the duration is missing")
+	}
+	return s.backend.SetPause(r.Context(), in.For)
+}
+
+// maxNames is the maximum number of checks selected by name.
+const maxNames = 100
+
+// findings returns all findings at once.
+func (s *Server) findings(r *http.Request, _ call) ([]api.Finding, error) {
+	values, err := url.ParseQuery(r.URL.RawQuery)
+	if err != nil {
+		return nil, invalidFailure("the query string cannot be read")
+	}
+	for k := range values {
+		if k != "name" {
+			return nil, newFailure(http.StatusBadRequest, "invalid", "the parameter is name, as often as needed", "unknown parameter %q", k)
+		}
+	}
+	if err := checkNames(values["name"]); err != nil {
+		return nil, err
+	}
+	out := []api.Finding{}
+	err = s.backend.Examine(r.Context(), values["name"], false, func(f api.Finding) { out = append(out, f) })
+	return out, err
+}
+
+// streamFindings streams each finding and may repair problems.
+func (s *Server) streamFindings(w http.ResponseWriter, r *http.Request, _ call) error {
+	var in ExamineRequest
+	if err := s.readJSONBody(w, r, &in); err != nil {
+		return err
+	}
+	if err := checkNames(in.Names); err != nil {
+		return err
+	}
+	return s.streamSteps(w, func(step func(any)) error {
+		return s.backend.Examine(r.Context(), in.Names, in.Fix, func(f api.Finding) { step(f) })
+	})
+}
+
+func checkNames(names []string) error {
+	if len(names) > maxNames || slices.ContainsFunc(names, func(n string) bool { return len(n) > 200 }) {
+		return invalidFailure("the names of the checks are not valid")
+	}
+	return nil
+}

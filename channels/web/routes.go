@@ -2,6 +2,7 @@ package web
 
 import (
 	"context"
+	_ "embed"
 	"net/http"
 	"reflect"
 	"slices"
@@ -217,6 +218,13 @@ func (s *Server) serveMetrics(w http.ResponseWriter, _ *http.Request, _ call) er
 	_, _ = w.Write(s.backend.Metrics())
 	return nil
 }
+
+// document describes the API (OpenAPI 3.1). It is generated from the route table and the types of
+// the bodies; a test fails when it is stale.
+//
+//go:generate go test -count=1 -run ^TestOpenAPI_IsCurrent$ . -update
+//go:embed openapi.json
+var document []byte
 
 // serveOpenAPI responds with the description of the API.
 func (s *Server) serveOpenAPI(w http.ResponseWriter, _ *http.Request, _ call) error {

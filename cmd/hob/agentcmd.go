@@ -15,6 +15,7 @@ import (
 	"hob/autonomy/agents"
 	"hob/autonomy/api"
 	"hob/autonomy/config"
+	"hob/cmd/hob/internal/containertool"
 	"hob/platform/host/system"
 )
 
@@ -255,4 +256,12 @@ func (a *cli) completeTasks(c *cobra.Command, args []string, _ string) ([]string
 		})
 	}
 	return out, cobra.ShellCompDirectiveNoFileComp
+}
+
+// agentRunCmd serves one tool call inside a container. It is not for people.
+func (a *cli) agentRunCmd() *cobra.Command {
+	return &cobra.Command{
+		Use: containertool.Command, Short: "Run one tool call in a container", Args: cobra.NoArgs, Hidden: true,
+		RunE: a.runCommand(func(c *cobra.Command, _ []string) error { return containertool.Serve(c.Context(), a.in, a.out) }),
+	}
 }

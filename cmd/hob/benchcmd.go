@@ -1,12 +1,14 @@
 package main
 
 import (
+	"errors"
 	"fmt"
 	"os"
 	"strings"
 
 	"github.com/spf13/cobra"
 
+	"hob/cmd/hob/internal/app"
 	"hob/cmd/hob/internal/bench"
 )
 
@@ -68,4 +70,65 @@ func formatRounded(v float64) string {
 		return fmt.Sprintf("%.2f", v)
 	}
 	return fmt.Sprintf("%.4f", v)
+}
+
+func (a *cli) benchMemoryCmd() *cobra.Command {
+	o := bench.MemoryOptions{}
+	var chart string
+	cmd := a.addJSONFlag(&cobra.Command{
+		Use: "memory", Short: "Measure the memory store while it grows", Args: cobra.NoArgs,
+		RunE: a.runCommand(func(c *cobra.Command, _ []string) error {
+			exe, err := os.Executable()
+			if err != nil {
+				return fmt.Errorf("find this program: %w", err)
+			}
+			if o.Numbers < 0 || o.Numbers > 4096 {
+				return errors.New("--vectors: must be between 0 and 4096")
+			}
+			o.Binary, o.Progress, o.Tables = exe, a.err, app.Migrations()
+			list := []bench.Growth{}
+			err = bench.Memory(c.Context(), o, func(g bench.Growth) {
+				list = append(list, g)
+				fmt.Fprintf(a.err, "%d rows: p50 %s ms, p95 %s ms\n", g.Rows, formatRounded(g.P50), formatRounded(g.P95))
+			})
+			if err != nil && len(list) == 0 {
+				return err
+			}
+			if chart != "" {
+				if err := os.WriteFile(chart, []byte(bench.GrowthChart(list)), 0o600); err != nil {
+					return fmt.Errorf("write the chart: %w", err)
+				}
+			}
+			if a.asJSON {
+				return errors.Join(a.printJSON(list), err)
+			}
+			a.printGrowth(list, o.Numbers > 0)
+			return err // the figures measured so far are printed anyway
+		}),
+	})
+	cmd.Flags().IntVar(&o.Rows, "n", 100_000, "number of rows")
+	cmd.Flags().IntVar(&o.Numbers, "vectors", 0, "also measure generated vectors with this many dimensions")
+	cmd.Flags().IntVar(&o.Queries, "queries", 300, "number of searches at each size")
+	cmd.Flags().StringVar(&chart, "chart", "", "SVG file for the curves")
+	return cmd
+}
+
+func (a *cli) printGrowth(list []bench.Growth, vectors bool) {
+	columns := []column{
+		textColumn("ROWS", "rows"), textColumn("P50 MS", "p50"), textColumn("P95 MS", "p95"), textColumn("CPU MS", "cpu"), textColumn("FOUND", "found"), textColumn("STORED/S", "stored"), textColumn("INDEXED/S", "indexed"),
+		textColumn("DATABASE", "database"), textColumn("INDEX", "index"), textColumn("AT REST", "anonymous"), textColumn("FROM FILES", "files"),
+	}
+	if vectors {
+		columns = append(columns, textColumn("VECTORS/S", "vectors"), textColumn("VECTORS", "vector_bytes"), textColumn("EXACT P95", "exact"), textColumn("FIRST PASS P95", "first"), textColumn("OF THE NEAREST", "recall"))
+	}
+	var rows []row
+	for _, g := range list {
+		rows = append(rows, row{
+			"rows": fmt.Sprint(g.Rows), "p50": formatRounded(g.P50), "p95": formatRounded(g.P95), "cpu": formatRounded(g.CPU), "found": fmt.Sprintf("%.0f %%", 100*g.Found),
+			"stored": fmt.Sprintf("%.0f", g.Stored), "indexed": fmt.Sprintf("%.0f", g.Indexed), "database": bytesText(g.Database), "index": bytesText(g.Index),
+			"anonymous": bytesText(g.Anonymous), "files": bytesText(g.Files), "vectors": fmt.Sprintf("%.0f", g.Vectors), "vector_bytes": bytesText(g.VectorBytes),
+			"exact": formatRounded(g.Exact95), "first": formatRounded(g.First95), "recall": fmt.Sprintf("%.1f %%", 100*g.RecallAt),
+		})
+	}
+	a.printTable(rows, columns)
 }

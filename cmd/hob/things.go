@@ -138,3 +138,16 @@ func (a *cli) scheduleCmd() *cobra.Command {
 		a.onOne("pause SCHEDULE...", "Pause a schedule", "pause_schedule", "schedule"),
 		a.resumeCommand("resume SCHEDULE...", "Resume a paused schedule", "pause_schedule", "schedule"))
 }
+
+func (a *cli) briefCmd() *cobra.Command {
+	return a.addJSONFlag(&cobra.Command{
+		Use: "brief [DAY...]", Short: "Show the plan of today or another day", Aliases: []string{"today"}, SuggestFor: []string{"plan", "briefing", "agenda"},
+		RunE: a.runCommand(func(c *cobra.Command, args []string) error {
+			in := map[string]any{}
+			if len(args) > 0 {
+				in["date"] = joinWords(args)
+			}
+			return a.runTool(c.Context(), false, "daily_briefing", in)
+		}),
+	})
+}
