@@ -4,6 +4,6 @@ package command
 
 import "syscall"
 
-func ctime(*syscall.Stat_t) int64 { return 0 }
+func changeTime(*syscall.Stat_t) int64 { return 0 }
 
 const searchOnly = 0 // O_RDONLY: there is no portable way to open a folder without the right to list it

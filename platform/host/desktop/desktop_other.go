@@ -16,22 +16,22 @@ func lookFocus(context.Context, Options) (Focus, string, error) {
 // Available reports whether this process may have a desktop.
 func Available(func(string) string) bool { return false }
 
-func newShower(Options, chan<- Event) shower { return nobody{} }
+func newShower(Options, chan<- Event) notificationBackend { return missingServer{} }
 
-type nobody struct{}
+type missingServer struct{}
 
-func (nobody) notify(context.Context, Note) error {
+func (missingServer) showNotification(context.Context, Notification) error {
 	return fmt.Errorf("desktop: notifications on %s: %w", runtime.GOOS, errors.ErrUnsupported)
 }
-func (nobody) withdraw(context.Context, string) error { return nil }
-func (n nobody) server(ctx context.Context) (Server, error) {
-	return Server{}, n.notify(ctx, Note{})
+func (missingServer) withdrawNotification(context.Context, string) error { return nil }
+func (n missingServer) serverInfo(ctx context.Context) (Server, error) {
+	return Server{}, n.showNotification(ctx, Notification{})
 }
-func (nobody) close() {}
+func (missingServer) close() {}
 
 // Open shows an address in the user's browser.
-func (*Notifier) Open(context.Context, string) error { return errors.ErrUnsupported }
+func (*NotificationClient) Open(context.Context, string) error { return errors.ErrUnsupported }
 
-func look(context.Context, Options) (Presence, error) {
+func detectPresence(context.Context, Options) (Presence, error) {
 	return Presence{}, fmt.Errorf("desktop: %w", ErrUnseen)
 }

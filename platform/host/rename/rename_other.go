@@ -8,5 +8,5 @@ func noReplace(oldDir *os.Root, old string, newDir *os.Root, name string) error 
 	if oldDir != newDir {
 		return ErrCrossDevice
 	}
-	return checked(oldDir, old, newDir, name, func() error { return oldDir.Rename(old, name) })
+	return renameChecked(oldDir, old, newDir, name, func() error { return oldDir.Rename(old, name) })
 }

@@ -9,10 +9,10 @@ import (
 	"time"
 )
 
-func (c *Can) put(*os.Root, string, time.Time) (Item, error) {
+func (c *Store) moveToTrash(*os.Root, string, time.Time) (Item, error) {
 	return Item{}, fmt.Errorf("%w on this system: %w", ErrNoTrash, errors.ErrUnsupported)
 }
 
-func (c *Can) restore(Item, *os.Root, string) error {
+func (c *Store) restoreItem(Item, *os.Root, string) error {
 	return fmt.Errorf("%w on this system: %w", ErrNoTrash, errors.ErrUnsupported)
 }

@@ -4,5 +4,5 @@ package tray
 
 import "context"
 
-// run only waits for ctx: no tray is supported on this system.
-func (*Tray) run(ctx context.Context) { <-ctx.Done() }
+// runIcon only waits for ctx: no tray is supported on this system.
+func (*Tray) runIcon(ctx context.Context) { <-ctx.Done() }

@@ -2,5 +2,5 @@
 
 package document
 
-// bound: watchMemory alone keeps to the limit.
-func bound(uint64) error { return nil }
+// limitResources does nothing: watchMemory alone keeps to the limit.
+func limitResources(uint64) error { return nil }

@@ -10,11 +10,11 @@ import (
 
 const wait = 8 * time.Second
 
-func (r *Reader) read(context.Context, string) ([]Node, bool, error) {
+func (r *Reader) readElements(context.Context, string) ([]Node, bool, error) {
 	return nil, false, errors.ErrUnsupported
 }
 
-func (r *Reader) do(context.Context, Node) error { return errors.ErrUnsupported }
+func (r *Reader) performAction(context.Context, Node) error { return errors.ErrUnsupported }
 
-func (r *Reader) ready(context.Context) error              { return errors.ErrUnsupported }
-func (r *Reader) fill(context.Context, Node, string) error { return errors.ErrUnsupported }
+func (r *Reader) checkReady(context.Context) error            { return errors.ErrUnsupported }
+func (r *Reader) setText(context.Context, Node, string) error { return errors.ErrUnsupported }

@@ -7,6 +7,6 @@ import (
 	"errors"
 )
 
-func (f *Finder) list(context.Context) ([]App, error) { return nil, errors.ErrUnsupported }
+func (f *Finder) listApps(context.Context) ([]App, error) { return nil, errors.ErrUnsupported }
 
-func (f *Finder) start(context.Context, App, string) error { return errors.ErrUnsupported }
+func (f *Finder) launchApp(context.Context, App, string) error { return errors.ErrUnsupported }

@@ -7,10 +7,12 @@ import (
 	"errors"
 )
 
-func newBackend(Options) backend { return desk{} }
+func newBackend(Options) backend { return missingClipboard{} }
 
-type desk struct{}
+type missingClipboard struct{}
 
-func (desk) close()                                {}
-func (desk) read(context.Context) (Content, error) { return Content{}, errors.ErrUnsupported }
-func (desk) write(context.Context, string) error   { return errors.ErrUnsupported }
+func (missingClipboard) close() {}
+func (missingClipboard) readClipboard(context.Context) (Content, error) {
+	return Content{}, errors.ErrUnsupported
+}
+func (missingClipboard) writeText(context.Context, string) error { return errors.ErrUnsupported }

@@ -9,4 +9,6 @@ import (
 	"hob/platform/host/desktop/window"
 )
 
-func (h *Hands) open(context.Context, window.Window) (desk, error) { return nil, errors.ErrUnsupported }
+func (h *Controller) openBackend(context.Context, window.Window) (inputBackend, error) {
+	return nil, errors.ErrUnsupported
+}

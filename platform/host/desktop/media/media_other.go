@@ -9,15 +9,15 @@ import (
 	"runtime"
 )
 
-func newBackend(Options) backend { return nobody{} }
+func newBackend(Options) backend { return missingPlayers{} }
 
-type nobody struct{}
+type missingPlayers struct{}
 
-func (nobody) players(context.Context) ([]Player, error) {
+func (missingPlayers) listPlayers(context.Context) ([]Player, error) {
 	return nil, fmt.Errorf("media players on %s: %w", runtime.GOOS, errors.ErrUnsupported)
 }
 
-func (n nobody) do(ctx context.Context, _ Request) error {
-	_, err := n.players(ctx)
+func (n missingPlayers) sendRequest(ctx context.Context, _ Request) error {
+	_, err := n.listPlayers(ctx)
 	return err
 }

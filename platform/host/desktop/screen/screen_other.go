@@ -11,6 +11,6 @@ import (
 // seen is false: a black picture really shows a black screen.
 const seen = false
 
-func (c *Camera) take(context.Context, image.Rectangle) (image.Image, error) {
+func (c *Capturer) captureScreen(context.Context, image.Rectangle) (image.Image, error) {
 	return nil, errors.ErrUnsupported
 }

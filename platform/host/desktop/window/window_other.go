@@ -7,7 +7,7 @@ import (
 	"errors"
 )
 
-func (w *Windows) list(context.Context) ([]Window, error) { return nil, errors.ErrUnsupported }
+func (w *Windows) listWindows(context.Context) ([]Window, error) { return nil, errors.ErrUnsupported }
 
 // Program returns the path of a process's program, "" if unknown.
 func Program(int) string { return "" }

@@ -9,22 +9,22 @@ import (
 	"runtime"
 )
 
-func newBackend(Options) backend { return nobody{} }
+func newBackend(Options) backend { return missingDisplay{} }
 
-type nobody struct{}
+type missingDisplay struct{}
 
-func (nobody) brightness(context.Context) (int, error) {
+func (missingDisplay) readBrightness(context.Context) (int, error) {
 	return 0, fmt.Errorf("display settings on %s: %w", runtime.GOOS, errors.ErrUnsupported)
 }
 
-func (n nobody) setBrightness(ctx context.Context, _ int) error {
-	_, err := n.brightness(ctx)
+func (n missingDisplay) setBrightness(ctx context.Context, _ int) error {
+	_, err := n.readBrightness(ctx)
 	return err
 }
 
-func (n nobody) dark(ctx context.Context) (bool, error) {
-	_, err := n.brightness(ctx)
+func (n missingDisplay) isDark(ctx context.Context) (bool, error) {
+	_, err := n.readBrightness(ctx)
 	return false, err
 }
 
-func (n nobody) setDark(ctx context.Context, _ bool) error { return n.setBrightness(ctx, 0) }
+func (n missingDisplay) setDark(ctx context.Context, _ bool) error { return n.setBrightness(ctx, 0) }

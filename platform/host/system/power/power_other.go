@@ -9,10 +9,10 @@ import (
 	"runtime"
 )
 
-func look(context.Context, Options) (Battery, error) {
+func readBattery(context.Context, Options) (Battery, error) {
 	return Battery{}, fmt.Errorf("%w: %s: %w", ErrUnseen, runtime.GOOS, errors.ErrUnsupported)
 }
 
-func watch(context.Context, Options, func(Event)) error {
+func watchSleep(context.Context, Options, func(Event)) error {
 	return fmt.Errorf("watch sleep on %s: %w", runtime.GOOS, errors.ErrUnsupported)
 }
