@@ -2,7 +2,6 @@ package all
 
 import (
 	"context"
-	"errors"
 	"io"
 	"net/http"
 	"os"
@@ -36,7 +35,6 @@ import (
 	"hob/tools/memory"
 	"hob/tools/system"
 	"hob/tools/toolstest"
-	"hob/tools/watch"
 	"hob/tools/web"
 	"hob/watchers"
 	watchersall "hob/watchers/all"
@@ -207,16 +205,17 @@ func open(t *testing.T) toolstest.Env {
 	if d.Shell.Runner, err = command.NewRunner(command.RunOptions{Judge: judge, Sandbox: command.Off, Helper: []string{exe, command.Helper}}); err != nil {
 		t.Fatal(err)
 	}
-	kept, err := goals.New(goals.Options{Store: st, Bus: bus.New(st, bus.Options{})})
+	events := bus.New(st, bus.Options{})
+	kept, err := goals.New(goals.Options{Store: st, Bus: events})
 	if err != nil {
 		t.Fatal(err)
 	}
-	d.Goals = keeper{kept}
+	d.Goals = goals.ToolGoals{Goals: kept, Bus: events, Zone: now.Location, Offline: func() bool { return false }}
 	told, err := notify.New(notify.Options{Store: st, Bus: bus.New(st, bus.Options{}), Zone: func() *time.Location { return now.Location() }})
 	if err != nil {
 		t.Fatal(err)
 	}
-	d.Notices = noticeKeeper{told}
+	d.Notices = notify.ToolNotices{Notifier: told}
 	tell(t, st)
 	return toolstest.Env{Store: st, Tools: All(d), Dir: docs, Now: now, Away: func(tool string) []string { return away(t, d, tool) }}
 }
@@ -321,36 +320,4 @@ func tell(t *testing.T, st *store.Store) {
 	if err != nil {
 		t.Fatal(err)
 	}
-}
-
-// keeper gives goals to the tools, as the daemon does.
-type keeper struct{ *goals.Goals }
-
-func (k keeper) CreateTx(_ context.Context, tx *store.Tx, _ tools.Call, g watch.Goal) (watch.Goal, string, error) {
-	made, err := k.Goals.CreateTx(tx, goals.Goal(g))
-	return watch.Goal(made), "", err
-}
-
-func (keeper) ListIn(q store.Querier, all bool) ([]watch.Goal, error) {
-	list, err := goals.ListIn(q, all)
-	var out []watch.Goal
-	for _, g := range list {
-		out = append(out, watch.Goal(g))
-	}
-	return out, err
-}
-
-func (k keeper) ChangeTx(tx *store.Tx, g watch.Goal, now time.Time) (watch.Goal, error) {
-	out, err := k.Goals.ChangeTx(tx, goals.Goal(g), now)
-	return watch.Goal(out), err
-}
-
-func (k keeper) PutTx(tx *store.Tx, g watch.Goal) error { return k.Goals.PutTx(tx, goals.Goal(g)) }
-
-func (k keeper) DropTx(tx *store.Tx, id string) error {
-	_, err := k.Goals.DropTx(tx, id)
-	if errors.Is(err, goals.ErrNotFound) {
-		return api.ErrInvalid
-	}
-	return err
 }

@@ -14,25 +14,16 @@ import (
 	"hob/tools"
 )
 
-// Notice is a notification that Hob sent or deferred.
-type Notice struct {
-	ID         string            `json:"id"`
-	Text       string            `json:"text"`
-	At         time.Time         `json:"at"`
-	Until      time.Time         `json:"until,omitzero"` // deferred until then
-	Provenance provenance.Source `json:"provenance"`
-}
-
 // Notices stores notifications. Its errors are tool errors.
 type Notices interface {
 	// Until parses a duration or a time for snoozing.
 	Until(text string, now time.Time) (time.Time, error)
 	// ListIn lists recent and deferred notifications, newest first.
-	ListIn(q store.Querier) ([]Notice, error)
+	ListIn(q store.Querier) ([]tools.Notice, error)
 	// SnoozeTx sends a notification at a later time, again if it was already sent; without
 	// an id, the last one sent in a conversation. UnsnoozeTx undoes that with the returned
 	// data.
-	SnoozeTx(tx *store.Tx, id, session string, until time.Time) (Notice, json.RawMessage, error)
+	SnoozeTx(tx *store.Tx, id, session string, until time.Time) (tools.Notice, json.RawMessage, error)
 	UnsnoozeTx(tx *store.Tx, data json.RawMessage) error
 }
 
@@ -88,7 +79,7 @@ func (d Deps) snoozeUntil(tx *store.Tx, c tools.Call, in snoozeIn) (tools.Result
 		if err != nil {
 			return tools.Result{}, err
 		}
-		n, err := tools.Pick("notice", query, list, func(n Notice) (string, string) { return n.ID, n.Text })
+		n, err := tools.Pick("notice", query, list, func(n tools.Notice) (string, string) { return n.ID, n.Text })
 		if err != nil {
 			var sources []provenance.Source
 			for _, n := range list {
