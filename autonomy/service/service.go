@@ -6,6 +6,7 @@ package service
 import (
 	"errors"
 	"fmt"
+	"log/slog"
 	"time"
 
 	"hob/autonomy"
@@ -76,6 +77,7 @@ type Options struct {
 	Triggers     map[string]intake.Trigger
 	Paths        system.Paths
 	Version      string
+	Log          *slog.Logger
 	Started      time.Time
 	// Daemon is false if a command uses the engine without a daemon.
 	Daemon bool

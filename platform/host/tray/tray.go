@@ -1,6 +1,6 @@
 // Package tray shows an icon with a menu: in the StatusNotifierItem host of a Linux
-// panel, the notification area of Windows, or the menu bar of macOS. It applies no
-// policy: the caller defines the menu and handles clicks.
+// panel, the notification area of Windows, or the menu bar of macOS. Tray applies no
+// policy. Menu builds Hob's menu from what an Assistant reports, and forwards clicks to it.
 //
 // On Linux it is a StatusNotifierItem with a dbusmenu on a separate D-Bus connection. On
 // Windows, and on macOS with cgo, it uses fyne.io/systray (on Linux that library allows

@@ -49,6 +49,7 @@ import (
 	"hob/platform/host/browser"
 	"hob/platform/host/osrun"
 	"hob/platform/host/system"
+	"hob/platform/host/tray"
 	"hob/platform/net/hooksig"
 	"hob/platform/net/release"
 	"hob/platform/net/safehttp"
@@ -174,8 +175,9 @@ type App struct {
 	replayer  *replay.Replayer
 	service   *service.Service
 	web       *web.Server
-	tray      *trayMenu // nil: none
-	pin       string    // see Pin
+	tray      *tray.Menu // nil: none
+	buttons   *service.Buttons
+	pin       string // see Pin
 	spool     *channels.Spool
 	triggers  map[string]intake.Trigger
 	ready     chan struct{}
@@ -197,6 +199,7 @@ func Open(ctx context.Context, opt Options) (_ *App, err error) {
 	d := &App{opt: opt, redact: known, started: time.Now(), ready: make(chan struct{}), shutdown: make(chan struct{})}
 	d.scripts = appScripts(opt)
 	d.openPim()
+	d.buttons = d.newButtons()
 	d.spool = channels.NewSpool(channels.SpoolOptions{
 		Dir: filepath.Join(opt.Paths.Data, "outgoing"), Started: d.started, Log: opt.Log,
 		Waiting: func(ctx context.Context) ([]string, error) { return d.bus.Outbox.AttachedPaths(ctx) },
@@ -419,7 +422,7 @@ func (d *App) Run(ctx context.Context) error {
 			d.opt.Log.Warn("cannot remove partial file copies", "err", err)
 		}
 		if d.tray != nil {
-			parts = append(parts, d.tray.runTray)
+			parts = append(parts, d.tray.Run)
 		}
 		if len(d.boxes) > 0 {
 			parts = append(parts, d.openBoxes)

@@ -32,7 +32,7 @@ func (d *App) openService(context.Context) error {
 		Channels: d.channels, Memory: d.base, Erasing: d.erasing, Graph: d.graph, Index: d.index, Vectors: d.vectors, Transfer: d.openTransfer(),
 		Documents: d.documents, Files: d.files, Tasks: tasks.API{Store: d.store}, Notes: memory.API{Store: d.store, Memory: d.base}, Process: d, Examiner: doctor.NewExaminer(d.doctorEnv, d.redact.Text),
 		Pairings: d.pairings, Redact: d.redact, ChannelSetup: channel.Setup{Drivers: d.channelDrivers(), Config: d.latestConfig, Deps: d.trialDeps},
-		Config: d.opt.Config, Revisions: d.configCopies(), Triggers: d.triggers, Undo: d.undo, Paths: d.opt.Paths, Version: d.opt.Version,
+		Config: d.opt.Config, Revisions: d.configCopies(), Triggers: d.triggers, Undo: d.undo, Paths: d.opt.Paths, Version: d.opt.Version, Log: d.opt.Log,
 		Started: d.started, Daemon: !d.opt.InProcess, Model: d.models.Describe, Zone: d.zone, Plan: d.planSections,
 		PricesAsOf: func() string { return d.prices.Prices().AsOf() },
 	})

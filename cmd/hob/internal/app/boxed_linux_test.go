@@ -30,10 +30,10 @@ func TestButtonsWhileTheBrowserRuns(t *testing.T) {
 		}
 		t.Skip("no browser to drive: ", err)
 	}
-	press := buttons{&App{browser: b, agents: &all.Agents{}}}
+	press := (&App{browser: b, agents: &all.Agents{}}).newButtons()
 	alone := func() bool {
 		t.Helper()
-		ok, err := press.hasNoSubprocess()
+		ok, err := press.HasNoSubprocess()
 		fatal(t, err)
 		return ok
 	}

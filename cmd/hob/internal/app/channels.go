@@ -27,7 +27,7 @@ func (d *App) openChannels(context.Context) error {
 		return channels.Deps{
 			Log: d.opt.Log.With("channel", name), Name: d.opt.Config.Agent.Name, Secret: d.resolveSecret, Network: d.network, Getenv: d.environLookup(), Scripts: d.scripts,
 			Keep: bus.NewChannelState(d.store, name), Dir: d.opt.Paths.ChannelDir(name), Account: func(account string) (pim.Account, error) { return d.findAccount(account, "imap") },
-			Lists: d.pim.Reminders, Notes: d.pim.Notes, Buttons: buttons{d},
+			Lists: d.pim.Reminders, Notes: d.pim.Notes, Buttons: d.buttons,
 		}
 	})
 	for name, err := range failed {
@@ -74,6 +74,16 @@ func (d *App) channelStopped(name string, cause error) {
 	if err := d.intake.Notify(ctx, key, text); err != nil {
 		d.opt.Log.Error("cannot notify the user of a stopped channel", "channel", name, "err", err)
 	}
+}
+
+// channelSection finds a channel's part of the configuration. Some channels need none on a
+// machine with a desktop.
+func (d *App) channelSection(name string) (func(any) error, bool) {
+	s, ok := d.opt.Config.Channel(name)
+	if k, _ := channel.Find(name); !ok && k.OnDesktop && d.opt.Desktop && !d.opt.InProcess {
+		return func(any) error { return nil }, true
+	}
+	return s.Decode, ok && s.Enabled
 }
 
 func channelNames() []string {

@@ -5,9 +5,11 @@ import (
 	"errors"
 	"os"
 
+	"hob/autonomy/service"
 	"hob/knowledge/rerank"
 	"hob/platform/host/osrun"
 	"hob/platform/host/system/fileindex"
+	"hob/platform/host/tray"
 	"hob/tools"
 	"hob/tools/desktop"
 	"hob/tools/files"
@@ -25,7 +27,7 @@ func (d *App) openMachine() (screen desktop.Deps, devices media.Deps, err error)
 		scripts = osrun.NewScripts(osrun.Options{Getenv: env, Log: d.opt.Log})
 	}
 	screen, d.closeDesktop, err = desktop.Open(desktop.OpenOptions{
-		Name: d.opt.Config.Agent.Name, Screen: d.opt.Screen && env != nil, Getenv: env, Scripts: d.scripts, DeviceScripts: scripts, Trust: buttons{d}.Trusted,
+		Name: d.opt.Config.Agent.Name, Screen: d.opt.Screen && env != nil, Getenv: env, Scripts: d.scripts, DeviceScripts: scripts, Trust: d.buttons.Trusted,
 		Describe: describe, Keep: d.keepPicture, Reach: func(path string) (string, error) { return d.files.ResolveExisting(path) }, Asking: d.guard.HasOpenApproval, Driven: d.browser.Pid,
 	})
 	return screen, media.Open(media.OpenOptions{Getenv: env, Scripts: scripts, Picture: func(ctx context.Context, path string, most int64) ([]byte, error) {
@@ -68,3 +70,34 @@ func (d *App) fileIndex() files.Index {
 	}
 	return fileindex.New(fileindex.Options{Getenv: env, Scripts: d.scripts})
 }
+
+// newButtons returns the handler of button presses.
+func (d *App) newButtons() *service.Buttons {
+	return service.NewButtons(func() *service.Service { return d.service }, service.ButtonOptions{
+		Started: d.opt.Started, Quick: d.opt.Quick, Agents: func() []int { return d.agents.Pids() }, Browser: func() int { return d.browser.SandboxedPid() },
+		Page: func() string {
+			if d.opt.InProcess {
+				return ""
+			}
+			return d.web.URL()
+		},
+	})
+}
+
+// openTray creates the tray. It shows nothing before Run.
+func (d *App) openTray(context.Context) error {
+	c := d.opt.Config.Tray
+	if !d.opt.Tray || d.opt.InProcess || d.opt.Play != nil || c.Enabled == "off" {
+		return nil
+	}
+	_, err := d.buttons.HasNoSubprocess()
+	d.tray = tray.NewMenu(tray.MenuOptions{
+		Assistant: service.TrayAssistant{Buttons: d.buttons, Link: func() string { return d.web.LoginLink() }, Shutdown: d.Shutdown},
+		Decides:   !errors.Is(err, errors.ErrUnsupported), Name: d.opt.Config.Agent.Name, Look: tray.Look(c.Icons), Trust: d.buttons.Trusted, Log: d.opt.Log,
+	})
+	return nil
+}
+
+// Main does what the tray needs of the process's main thread until ended is closed.
+// The goroutine of func main calls it.
+func (d *App) Main(ended <-chan struct{}) { d.tray.Main(ended) }

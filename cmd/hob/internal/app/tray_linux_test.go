@@ -2,15 +2,14 @@ package app
 
 import (
 	"net/http"
-	"slices"
 	"strings"
 	"sync/atomic"
 	"testing"
 	"time"
 
 	"hob/autonomy/guard"
+	"hob/autonomy/service"
 	"hob/platform/host/desktop/desktoptest"
-	"hob/platform/host/tray"
 	"hob/platform/host/tray/traytest"
 )
 
@@ -75,7 +74,7 @@ func TestTray(t *testing.T) {
 	ask()
 	icon.Choose(t, "Approve")
 	traytest.Eventually(t, "it is approved", func() bool { return state() == guard.Approved })
-	if list, err := h.d.guard.Approvals(t.Context(), "", "", "", 1); err != nil || list[0].DecidedBy != trayOrigin {
+	if list, err := h.d.guard.Approvals(t.Context(), "", "", "", 1); err != nil || list[0].DecidedBy != service.TrayOrigin {
 		t.Errorf("decided by %+v, %v", list, err)
 	}
 
@@ -108,54 +107,5 @@ func TestTray(t *testing.T) {
 	case <-h.d.shutdown:
 	case <-time.After(60 * time.Second):
 		t.Error("it does not quit")
-	}
-}
-
-func find(items []tray.Item, key string) (tray.Item, bool) {
-	for _, it := range items {
-		if it.Key == key {
-			return it, true
-		}
-		if k, ok := find(it.Items, key); ok {
-			return k, true
-		}
-	}
-	return tray.Item{}, false
-}
-
-// A request that does not fit into a menu cannot be approved there.
-func TestQuestionLines(t *testing.T) {
-	long := strings.Repeat("rm -rf /tmp/x; ", 200)
-	items := questionItems([]guard.Approval{{ID: "a1", Summary: "run this", Exact: long}}, true)
-	if _, ok := find(items, "yes a1"); ok {
-		t.Error("nobody read it, and it can be approved")
-	}
-	if _, ok := find(items, "no a1"); !ok {
-		t.Error("it cannot be denied")
-	}
-	lines := wrapText("one two  three\n"+strings.Repeat("x", 25), 10)
-	if got := strings.Join(lines, "|"); got != "one two|three|xxxxxxxxxx|xxxxxxxxxx|xxxxx" {
-		t.Error(got)
-	}
-}
-
-// If Hob cannot tell whether one of its programs runs, the menu offers nothing that would have to
-// be refused.
-func TestTrayThatDecidesNothing(t *testing.T) {
-	items := questionItems([]guard.Approval{{ID: "a1", Session: "s", Summary: "run this"}}, false)
-	items = append(items, pauseItems(false, true, "07:00", false, "")...)
-	keys := []string{}
-	var all func([]tray.Item)
-	all = func(list []tray.Item) {
-		for _, it := range list {
-			if it.Key != "" {
-				keys = append(keys, it.Key)
-			}
-			all(it.Items)
-		}
-	}
-	all(items)
-	if want := []string{"open s", "quiet 2h"}; !slices.Equal(keys, want) {
-		t.Errorf("it offers %q, want %q", keys, want)
 	}
 }

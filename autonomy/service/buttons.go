@@ -1,0 +1,191 @@
+package service
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"net/url"
+	"os"
+	"strings"
+	"time"
+
+	"hob/autonomy/guard"
+	"hob/channels"
+	"hob/platform/host/system"
+	"hob/platform/net/safehttp"
+)
+
+// ErrForeignPress reports a press that a program started by Hob could have made.
+var ErrForeignPress = errors.New("a program that I started is running, and its clicks look the same as yours: answer in the chat, on my page (hob open) or with hob approve")
+
+// readingTime is how long a request must be visible before a user can have read it.
+const readingTime = 1500 * time.Millisecond
+
+// ButtonOptions configure Buttons.
+type ButtonOptions struct {
+	// Started reports whether a program started by Hob is running; nil checks the processes.
+	Started func() (bool, error)
+	// Agents returns the processes of external agents, which may have left Hob's process tree.
+	Agents func() []int
+	// Browser returns the process of a sandboxed browser, 0 if there is none.
+	Browser func() int
+	// Quick is how long an approval request must be visible before a press approves it
+	// (default 1.5 s).
+	Quick time.Duration
+	// Page returns the URL of Hob's page, "" if there is none.
+	Page func() string
+}
+
+// Buttons handles presses on buttons of approval requests. It implements channels.ButtonHandler.
+type Buttons struct {
+	service func() *Service
+	o       ButtonOptions
+}
+
+// NewButtons returns a handler. service returns the service, which may be created later than the
+// channels, but before they run.
+func NewButtons(service func() *Service, o ButtonOptions) *Buttons { return &Buttons{service, o} }
+
+// HasNoSubprocess reports whether no program started by Hob is running: such a program has the user's
+// account and could click in the user's place.
+//
+// A sandboxed browser does not count: its pages reach neither screen nor bus, models reach only
+// its pages (platform/host/browser has no command for its own window, and tools/desktop does not act
+// in it), and it starts no programs. Programs started by the browser count, as does a browser
+// without a sandbox.
+func (b *Buttons) HasNoSubprocess() (bool, error) {
+	if b.o.Started != nil {
+		some, err := b.o.Started()
+		return !some && err == nil, err
+	}
+	boxed := b.o.Browser()
+	some, err := system.Running(system.Tree{PID: os.Getpid(), Roots: b.o.Agents(), Spare: boxed})
+	if boxed != 0 && b.o.Browser() != boxed { // it has ended, and its number may be another's
+		return false, err
+	}
+	return !some && err == nil, err
+}
+
+// Asked implements channels.ButtonHandler.
+func (b *Buttons) Asked(ctx context.Context, d channels.Delivery) (string, error) {
+	if ok, err := b.HasNoSubprocess(); !ok {
+		if errors.Is(err, errors.ErrUnsupported) {
+			err = nil
+		}
+		return "", err
+	}
+	return b.Open(ctx, d)
+}
+
+// Open implements channels.ButtonHandler.
+func (b *Buttons) Open(ctx context.Context, d channels.Delivery) (string, error) {
+	open, err := b.service().o.Guard.Approvals(ctx, guard.Pending, "", d.Event, 100)
+	if err != nil || len(open) != 1 || !strings.Contains(d.Text, open[0].ID) || guard.TooLong(open) {
+		return "", err
+	}
+	return open[0].ID, nil
+}
+
+// Answer implements channels.ButtonHandler.
+func (b *Buttons) Answer(ctx context.Context, channel, question string, shown time.Time, yes bool) (string, error) {
+	if ok, err := b.HasNoSubprocess(); !ok {
+		return "", errors.Join(ErrForeignPress, err)
+	}
+	return b.decideQuestion(ctx, channel, question, shown, yes)
+}
+
+// Press implements channels.ButtonHandler. A program of Hob cannot click on a platform that
+// authenticates the user.
+func (b *Buttons) Press(ctx context.Context, p channels.ButtonPress) (string, error) {
+	sender := channels.SenderID(p.Sender)
+	if sender == "" {
+		return "", channels.ErrNotOwner
+	}
+	if yes, err := b.service().o.Pairings.IsOwner(ctx, p.Channel, sender); err != nil || !yes {
+		return "", errors.Join(channels.ErrNotOwner, err)
+	}
+	if p.Client != "" {
+		if p.Yes && b.isTooQuick(p.Shown) {
+			return "", channels.ErrQuick
+		}
+		return b.decideSpoken(ctx, p)
+	}
+	return b.decideQuestion(ctx, p.Channel, p.Question, p.Shown, p.Yes)
+}
+
+// Spoken implements channels.ButtonHandler.
+func (b *Buttons) Spoken(ctx context.Context, client string, d channels.Delivery) (string, error) {
+	return b.service().o.Approvals.Spoken(ctx, client, d)
+}
+
+// decideSpoken decides by a spoken yes or no, which counts as a bare one does.
+func (b *Buttons) decideSpoken(ctx context.Context, p channels.ButtonPress) (string, error) {
+	decided, err := b.service().o.Approvals.AnswerSpoken(ctx, p, guard.Answer{Approved: p.Yes, By: p.Channel})
+	if err != nil {
+		return "", err
+	}
+	return decisionText(decided[0], p.Yes), nil
+}
+
+func decisionText(a guard.Approval, yes bool) string {
+	if yes {
+		return "Approved. Continuing: " + a.Summary
+	}
+	return "Denied. I will not do this: " + a.Summary
+}
+
+// isTooQuick reports whether nobody can have read a request. A page can lure its visitor into fast
+// clicks where a notification will appear, and a menu can grow under the pointer.
+func (b *Buttons) isTooQuick(shown time.Time) bool {
+	return time.Since(shown) < cmp.Or(b.o.Quick, readingTime)
+}
+
+func (b *Buttons) decideQuestion(ctx context.Context, channel, question string, shown time.Time, yes bool) (string, error) {
+	if yes && b.isTooQuick(shown) {
+		return "", channels.ErrQuick
+	}
+	decided, err := b.service().o.Approvals.AnswerInChat(ctx, question, guard.Answer{Approved: yes, By: channel})
+	if err != nil {
+		return "", err
+	}
+	return decisionText(decided[0], yes), nil
+}
+
+// Ended implements channels.ButtonHandler.
+func (b *Buttons) Ended(ctx context.Context, question string) error {
+	_, err := b.service().o.Guard.Wait(ctx, question)
+	return err
+}
+
+// Later implements channels.ButtonHandler. A wrong click loses nothing.
+func (b *Buttons) Later(ctx context.Context, delivery string) (string, error) {
+	until := time.Now().Add(time.Hour)
+	if _, err := b.service().o.Notices.Snooze(ctx, delivery, "", until); err != nil {
+		return "", err
+	}
+	return "I will notify you again at " + until.In(b.service().o.Zone()).Format("15:04") + ".", nil
+}
+
+// Trusted implements channels.ButtonHandler.
+func (*Buttons) Trusted(pid int) error {
+	if system.StartedByHob(pid, os.Getpid()) {
+		return fmt.Errorf("process %d was started by Hob, or its origin is unknown", pid)
+	}
+	return nil
+}
+
+// Page implements channels.ButtonHandler.
+func (b *Buttons) Page(session string) string {
+	address := b.o.Page()
+	u, err := url.Parse(address)
+	if err != nil || address == "" || !safehttp.Loopback(u) { // bound to another address: a browser there has its own page
+		return ""
+	}
+	u.Path = "/"
+	page := u.String()
+	if session != "" {
+		page += "#" + url.PathEscape(session)
+	}
+	return page
+}

@@ -1,0 +1,134 @@
+package tray
+
+import (
+	"fmt"
+	"strings"
+	"time"
+)
+
+const (
+	questionWidth     = 64 // runes in a line of a question
+	questionLineLimit = 18 // of a question
+
+	shownQuestions = 5
+)
+
+// questionItems returns the pending requests, each with approve and deny. A user cannot approve
+// what the menu cannot show: a request that does not fit can only be denied or opened here.
+// Where clicks cannot decide, it can only be opened.
+func questionItems(open []Question, decides bool) (out []Item) {
+	for _, a := range open[:min(len(open), shownQuestions)] {
+		lines, whole := questionLines(a)
+		it := Item{Title: "? " + TruncateLine(a.Summary, questionWidth)}
+		for _, l := range lines {
+			it.Items = append(it.Items, Item{Title: l})
+		}
+		if whole && decides {
+			it.Items = append(it.Items, Item{Key: "yes " + a.ID, Title: "Approve"})
+		}
+		if decides {
+			it.Items = append(it.Items, Item{Key: "no " + a.ID, Title: "Deny"})
+		}
+		it.Items = append(it.Items, Item{Key: "open " + a.Session, Title: "Open the chat"})
+		out = append(out, it)
+	}
+	if more := len(open) - shownQuestions; more > 0 {
+		out = append(out, Item{Key: "dashboard more", Title: fmt.Sprintf("%d more…", more)})
+	}
+	return out
+}
+
+// questionLines returns the lines of a request, and whether they are complete.
+func questionLines(a Question) (lines []string, whole bool) {
+	for _, p := range [][2]string{{"", a.Summary}, {"it would", a.Effect}, {"exactly", a.Call}, {"which runs", a.Runs}, {"why I ask", a.Reason}, {"in view", a.Context}} {
+		if p[1] == "" {
+			continue
+		}
+		text := p[1]
+		if p[0] != "" {
+			text = p[0] + ": " + text
+		}
+		lines = append(lines, wrapText(text, questionWidth)...)
+	}
+	if len(lines) > questionLineLimit {
+		return append(lines[:questionLineLimit-1], "… open the chat to read more"), false
+	}
+	return lines, true
+}
+
+// wrapText breaks a text into lines of at most n runes, and drops only spaces.
+func wrapText(text string, n int) (out []string) {
+	for line := range strings.Lines(text) {
+		var cur []rune
+		for _, word := range strings.Fields(line) {
+			w := []rune(word)
+			if len(cur) > 0 && len(cur)+1+len(w) > n {
+				out, cur = append(out, string(cur)), nil
+			}
+			if len(cur) > 0 {
+				cur = append(cur, ' ')
+			}
+			for len(w) > n {
+				out, w = append(out, string(w[:n])), w[n:]
+			}
+			cur = append(cur, w...)
+		}
+		if len(cur) > 0 {
+			out = append(out, string(cur))
+		}
+	}
+	return out
+}
+
+func noticeItems(told []Notice) (out []Item) {
+	for _, x := range told {
+		out = append(out, Item{Key: "open " + x.Session + " " + x.ID, Title: x.Text})
+	}
+	return out
+}
+
+// templateItems list the templates; the one in use has a mark.
+func templateItems(list []Template) []Item {
+	if len(list) == 0 {
+		return nil
+	}
+	var out []Item
+	for _, t := range list {
+		out = append(out, Item{Key: "template " + t.Name, Title: t.Name, Checked: t.Used})
+	}
+	return []Item{{Title: "Templates", Items: out}}
+}
+
+// FormatClock formats a time for the menu; "" for none.
+func FormatClock(t time.Time) string {
+	if t.IsZero() {
+		return ""
+	}
+	if time.Until(t) > 12*time.Hour {
+		return t.Format("Mon 15:04")
+	}
+	return t.Format("15:04")
+}
+
+// pauseItems returns the items that pause Hob; their texts state the end of the pause.
+func pauseItems(decides, paused bool, until string, quiet bool, quietUntil string) (out []Item) {
+	if until != "" {
+		until = " until " + until
+	}
+	switch {
+	case paused && decides:
+		title := "Resume"
+		if until != "" {
+			title += " (paused" + until + ")"
+		}
+		out = append(out, Item{Key: "resume", Title: title})
+	case paused:
+		out = append(out, Item{Title: "Paused" + until + "; in the chat: /resume"})
+	default:
+		out = append(out, Item{Key: "pause 1h", Title: "Pause for 1 hour"}, Item{Key: "pause tomorrow", Title: "Pause until tomorrow"})
+	}
+	if quiet {
+		return append(out, Item{Key: "quiet off", Title: "End quiet (until " + quietUntil + ")"})
+	}
+	return append(out, Item{Key: "quiet 2h", Title: "Quiet for 2 hours"})
+}
