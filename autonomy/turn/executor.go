@@ -220,7 +220,7 @@ func canModelFix(err error) bool {
 
 func (x *toolExecutor) outcomeTx(ctx context.Context, tx *store.Tx, s *callStep, w tools.Waiter) (out tools.Outcome, err error) {
 	defer x.recoverToolPanic(s, &err)
-	ctx = context.WithValue(context.WithoutCancel(ctx), callerKey{}, x.callerInfo(ctx))
+	ctx = WithCaller(context.WithoutCancel(ctx), x.callerInfo(ctx))
 	if !isAwaitingCall(x.rec.ledger[s.call.ID], s) {
 		if _, err := w.CallTx(ctx, tx, x.toolCall(s, discardProgress)); err != nil {
 			return out, err
@@ -258,6 +258,11 @@ type Caller struct {
 }
 
 type callerKey struct{}
+
+// WithCaller returns a context for calls of tools on behalf of a turn.
+func WithCaller(ctx context.Context, c Caller) context.Context {
+	return context.WithValue(ctx, callerKey{}, c)
+}
 
 // CallerOf returns the turn on whose behalf a tools.Waiter is called.
 func CallerOf(ctx context.Context) (Caller, bool) {

@@ -1,0 +1,292 @@
+package agents_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"hob/autonomy/agents"
+	"hob/autonomy/bus"
+	"hob/autonomy/guard"
+	"hob/autonomy/session"
+	"hob/autonomy/turn"
+	"hob/platform/provenance"
+	"hob/platform/provenance/origins"
+	"hob/platform/store"
+	"hob/tools"
+)
+
+const (
+	parentEvent   = "parent"
+	parentSession = "main"
+	parentCall    = "call-1"
+)
+
+// fixture is a registry with the agents hob, scout, loner and boxed. hob may delegate to scout
+// and boxed, boxed (which works in a container) to all.
+type fixture struct {
+	*agents.Registry
+	t     *testing.T
+	store *store.Store
+	bus   *bus.Bus
+}
+
+func newFixture(t *testing.T, parallel int) *fixture {
+	t.Helper()
+	sets := []store.MigrationSet{bus.Migrations(), guard.Migrations(), session.Migrations(), origins.Migrations(), agents.Migrations()}
+	db, err := store.Open(t.Context(), filepath.Join(t.TempDir(), "hob.db"), sets, store.Options{})
+	fatal(t, err)
+	t.Cleanup(func() { fatal(t, db.Close()) })
+	g, err := guard.New(db, guard.Options{})
+	fatal(t, err)
+	fatal(t, g.InitKeys(t.Context()))
+	catalogue, err := tools.NewCatalogue(namedTool("read_file", "files"), namedTool("write_file", "files"), namedTool("create_schedule", "watch"))
+	fatal(t, err)
+	f := &fixture{t: t, store: db, bus: bus.New(db, bus.Options{})}
+	member := func(name string, isolated bool, to ...string) agents.Member {
+		return agents.Member{Name: name, Runner: &turn.Runner{}, Options: turn.Options{Catalogue: catalogue}, Delegates: to, Isolated: isolated}
+	}
+	f.Registry, err = agents.New(agents.Options{
+		Store: db, Bus: f.bus, Guard: g, Sessions: session.New(db), Parallel: parallel,
+		Members: []agents.Member{member(agents.Default, false, "scout", "boxed"), member("scout", false), member("loner", false), member("boxed", true, "*")},
+	})
+	fatal(t, err)
+	return f
+}
+
+func namedTool(name, category string) tools.Tool {
+	return tools.New(tools.Def[struct{}]{
+		Spec: tools.Spec{Name: name, Category: category, Description: "Test tool.", Effects: tools.Read},
+		Run:  func(context.Context, tools.Call, struct{}) (tools.Result, error) { return tools.Result{}, nil },
+	})
+}
+
+func fatal(t *testing.T, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+// caller is the turn that delegates.
+func caller() turn.Caller {
+	return turn.Caller{
+		Turn:  turn.Turn{Event: bus.Event{ID: parentEvent, Session: parentSession}, Attended: true},
+		Tools: []string{"read_file", "write_file", "create_schedule"}, Level: guard.Supervised, Rounds: 20, Tokens: 9000,
+	}
+}
+
+func (f *fixture) begin(who turn.Caller, wishes ...tools.TaskRequest) error {
+	ctx := turn.WithCaller(f.t.Context(), who)
+	return f.store.Write(ctx, func(tx *store.Tx) error {
+		return f.BeginTx(ctx, tx, tools.Call{ID: parentCall, Session: parentSession}, wishes)
+	})
+}
+
+// tasks returns the tasks of the call in their order.
+func (f *fixture) tasks() []agents.Task {
+	f.t.Helper()
+	list, err := f.Tasks(f.t.Context(), true, 100)
+	fatal(f.t, err)
+	slices.SortFunc(list, func(a, b agents.Task) int { return strings.Compare(a.Task, b.Task) })
+	return list
+}
+
+func (f *fixture) states() (out []agents.State) {
+	f.t.Helper()
+	for _, x := range f.tasks() {
+		out = append(out, x.State)
+	}
+	return out
+}
+
+// end ends the turn of a task.
+func (f *fixture) end(id string, e agents.TaskOutcome) {
+	f.t.Helper()
+	fatal(f.t, f.store.Write(f.t.Context(), func(tx *store.Tx) error {
+		x, err := f.Task(f.t.Context(), id)
+		if err != nil {
+			return err
+		}
+		ev, err := f.bus.Inbox.Event(f.t.Context(), x.Event)
+		if err != nil {
+			return err
+		}
+		return f.EndTx(tx, ev, e)
+	}))
+}
+
+// outcome is what the call returns to the delegating turn now.
+func (f *fixture) outcome() (out tools.Outcome) {
+	f.t.Helper()
+	fatal(f.t, f.store.Write(f.t.Context(), func(tx *store.Tx) (err error) {
+		out, err = f.OutcomeTx(f.t.Context(), tx, tools.Call{ID: parentCall, Session: parentSession})
+		return err
+	}))
+	return out
+}
+
+func requests(n int) (out []tools.TaskRequest) {
+	for i := range n {
+		out = append(out, tools.TaskRequest{Task: fmt.Sprintf("part %02d", i+1)})
+	}
+	return out
+}
+
+func TestDelegationLimits(t *testing.T) {
+	deep, boxed := caller(), caller()
+	deep.Turn.Depth = 1
+	boxed.Agent = "boxed"
+	one := func(r tools.TaskRequest) []tools.TaskRequest { return []tools.TaskRequest{r} }
+	for _, tt := range []struct {
+		name   string
+		who    turn.Caller
+		wishes []tools.TaskRequest
+		code   tools.Code
+		text   string
+	}{
+		{"a task may not delegate", deep, requests(1), tools.PolicyDenied, "do it yourself"},
+		{"no task", caller(), nil, tools.InvalidArguments, "no task"},
+		{"too many tasks", caller(), requests(17), tools.InvalidArguments, "at most 16"},
+		{"an unknown agent", caller(), one(tools.TaskRequest{Agent: "ghost", Task: "x"}), tools.NotFound, "hob, boxed, scout"},
+		{"an agent that may not be asked", caller(), one(tools.TaskRequest{Agent: "loner", Task: "x"}), tools.NotFound, "loner"},
+		{"out of a container", boxed, one(tools.TaskRequest{Agent: "scout", Task: "x"}), tools.PolicyDenied, "container"},
+		{"no words", caller(), one(tools.TaskRequest{Task: " \n"}), tools.InvalidArguments, "needs words"},
+		{"too much input", caller(), one(tools.TaskRequest{Task: "x", Input: strings.Repeat("a", 100_001)}), tools.InvalidArguments, "100 KB"},
+		{"invalid UTF-8", caller(), one(tools.TaskRequest{Task: "\xff"}), tools.InvalidArguments, "UTF-8"},
+		{"a pattern that matches no tool", caller(), one(tools.TaskRequest{Task: "x", Tools: []string{"fly_*"}}), tools.InvalidArguments, "fly_"},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			f := newFixture(t, 3)
+			err := f.begin(tt.who, tt.wishes...)
+			if tools.CodeOf(err) != tt.code || !strings.Contains(fmt.Sprint(err), tt.text) {
+				t.Errorf("BeginTx = %v, want %s with %q", err, tt.code, tt.text)
+			}
+			if got := f.tasks(); len(got) > 0 {
+				t.Errorf("the rejected call stored %+v", got)
+			}
+		})
+	}
+	t.Run("too many open tasks", func(t *testing.T) {
+		f := newFixture(t, 3)
+		for range 4 {
+			fatal(t, f.begin(caller(), requests(16)...))
+		}
+		if err := f.begin(caller(), requests(1)...); tools.CodeOf(err) != tools.Conflict {
+			t.Errorf("BeginTx = %v, want %s", err, tools.Conflict)
+		}
+	})
+	t.Run("outside of a turn", func(t *testing.T) {
+		f := newFixture(t, 3)
+		err := f.store.Write(t.Context(), func(tx *store.Tx) error {
+			return f.BeginTx(t.Context(), tx, tools.Call{ID: parentCall}, requests(1))
+		})
+		if tools.CodeOf(err) != tools.Unsupported {
+			t.Errorf("BeginTx = %v, want %s", err, tools.Unsupported)
+		}
+	})
+}
+
+// A failed delegate frees its slot, and the call reports its failure beside the other results.
+func TestTasks_ReportFailureOfDelegate(t *testing.T) {
+	f := newFixture(t, 2)
+	fatal(t, f.begin(caller(), requests(4)...))
+	list := f.tasks()
+	want := func(states ...agents.State) {
+		t.Helper()
+		if got := f.states(); !slices.Equal(got, states) {
+			t.Fatalf("states = %v, want %v", got, states)
+		}
+	}
+	want(agents.Open, agents.Open, agents.Queued, agents.Queued)
+	f.end(list[0].ID, agents.TaskOutcome{State: agents.Failed, Answer: "the disk is full", Source: provenance.Hob, Rounds: 2})
+	want(agents.Failed, agents.Open, agents.Open, agents.Queued)
+	if out := f.outcome(); out.Done || !out.Until.After(time.Now()) {
+		t.Errorf("the outcome before the end is %+v", out)
+	}
+	f.end(list[1].ID, agents.TaskOutcome{State: agents.Done, Answer: "a page says so", Source: provenance.Outside, Rounds: 3})
+	f.end(list[2].ID, agents.TaskOutcome{State: agents.Done, Answer: "three", Source: provenance.Hob})
+	f.end(list[3].ID, agents.TaskOutcome{State: agents.Done, Answer: "four", Source: provenance.Hob})
+	want(agents.Failed, agents.Done, agents.Done, agents.Done)
+	out := f.outcome()
+	if !out.Done || out.Err != nil || out.Stopped || out.Rounds != 5 || !out.Result.Source.Tainted() {
+		t.Errorf("the outcome is %+v", out)
+	}
+	for _, text := range []string{"failed: the disk is full", "a page says so", "three", "four"} {
+		if !strings.Contains(out.Result.Text, text) {
+			t.Errorf("the result does not contain %q:\n%s", text, out.Result.Text)
+		}
+	}
+}
+
+func TestCancel(t *testing.T) {
+	f := newFixture(t, 1)
+	fatal(t, f.begin(caller(), requests(2)...))
+	list := f.tasks()
+	if got, err := f.Cancel(t.Context(), list[0].ID); err != nil || got.State != agents.Cancelled {
+		t.Fatalf("Cancel = %+v, %v", got, err)
+	}
+	if got := f.states(); !slices.Equal(got, []agents.State{agents.Cancelled, agents.Open}) {
+		t.Errorf("states = %v, want the next task open", got)
+	}
+	if _, err := f.Cancel(t.Context(), list[0].ID); tools.CodeOf(err) != tools.Conflict {
+		t.Errorf("a second Cancel = %v, want %s", err, tools.Conflict)
+	}
+	if _, err := f.Cancel(t.Context(), "t-unknown"); !errors.Is(err, bus.ErrNotFound) {
+		t.Errorf("Cancel of an unknown task = %v, want %v", err, bus.ErrNotFound)
+	}
+	f.end(list[0].ID, agents.TaskOutcome{State: agents.Done, Answer: "too late", Source: provenance.Hob})
+	f.end(list[1].ID, agents.TaskOutcome{State: agents.Done, Answer: "two", Source: provenance.Hob})
+	out := f.outcome()
+	if text := out.Result.Text; !out.Done || !strings.Contains(text, "cancelled by the user") || strings.Contains(text, "too late") || !strings.Contains(text, "two") {
+		t.Errorf("the outcome is %+v", out)
+	}
+}
+
+func TestStop(t *testing.T) {
+	f := newFixture(t, 1)
+	if stopped, err := f.Stop(t.Context(), parentSession); stopped || err != nil {
+		t.Errorf("Stop without tasks = %v, %v", stopped, err)
+	}
+	fatal(t, f.begin(caller(), requests(3)...))
+	if stopped, err := f.Stop(t.Context(), "another"); stopped || err != nil {
+		t.Errorf("Stop of another conversation = %v, %v", stopped, err)
+	}
+	if stopped, err := f.Stop(t.Context(), parentSession); !stopped || err != nil {
+		t.Fatalf("Stop = %v, %v", stopped, err)
+	}
+	if got := f.states(); !slices.Equal(got, []agents.State{agents.Stopped, agents.Stopped, agents.Stopped}) {
+		t.Errorf("states = %v", got)
+	}
+	if out := f.outcome(); !out.Done || !out.Stopped || tools.CodeOf(out.Err) != tools.Cancelled {
+		t.Errorf("the outcome is %+v", out)
+	}
+}
+
+// The turn of a task has at most the rights of the turn that delegated it, and a share of what
+// remains of its limits.
+func TestJob_HasAtMostTheRightsOfItsParent(t *testing.T) {
+	f := newFixture(t, 3)
+	who := caller()
+	who.Tainted = true
+	fatal(t, f.begin(who, tools.TaskRequest{Agent: "scout", Task: "part 1", Tools: []string{"read_*"}}, tools.TaskRequest{Task: "part 2", Background: true}))
+	list := f.tasks()
+	ev, err := f.bus.Inbox.Event(t.Context(), list[0].Event)
+	fatal(t, err)
+	if !ev.Provenance.Tainted() || ev.Session != parentSession+"/"+list[0].ID {
+		t.Errorf("the event is %+v", ev)
+	}
+	for _, want := range []string{`"tools":["read_file"]`, `"rounds":6`, `"tokens":3000`, `"depth":1`} {
+		if !strings.Contains(string(ev.Payload), want) {
+			t.Errorf("the payload does not contain %s:\n%s", want, ev.Payload)
+		}
+	}
+	if ev, err = f.bus.Inbox.Event(t.Context(), list[1].Event); err != nil || strings.Contains(string(ev.Payload), "create_schedule") {
+		t.Errorf("a task may create schedules: %s, %v", ev.Payload, err)
+	}
+}
