@@ -59,7 +59,7 @@ type Bus struct {
 	Pause *Pause
 }
 
-// New makes a bus over a store that was opened with Migrations.
+// New returns a bus over a store that was opened with Migrations.
 func New(db *store.Store, opt Options) *Bus {
 	if opt.Route == nil {
 		opt.Route = func(ch, chat string) (string, string, bool) { return ch, chat, true }

@@ -64,7 +64,7 @@ func (in *Inbox) Recover(ctx context.Context) (dead []Event, err error) {
 	return dead, nil
 }
 
-// Put makes an event durable and returns its id; for a known key, the id of the first event and
+// Put stores an event and returns its id; for a known key, the id of the first event and
 // repeated = true.
 func (in *Inbox) Put(ctx context.Context, e Event) (acc channels.Accepted, err error) {
 	err = in.db.Write(ctx, func(tx *store.Tx) error {
@@ -204,7 +204,7 @@ func (in *Inbox) MoveTx(tx *store.Tx, id, lane string) error {
 	return err
 }
 
-// ResumeTx makes a waiting event due now, in a pause too.
+// ResumeTx sets a waiting event due now, in a pause too.
 func (in *Inbox) ResumeTx(tx *store.Tx, id string) error {
 	_, err := tx.Exec(`UPDATE inbox SET not_before = ? WHERE id = ? AND state = 'pending'`, resumed, id)
 	tx.AfterCommit(in.SignalWork)
@@ -233,7 +233,7 @@ func (in *Inbox) EventClosed(id string) (done <-chan struct{}, cancel func()) {
 	}
 }
 
-// RecheckWaiters makes the waiters for an event (see EventClosed) check it again.
+// RecheckWaiters wakes the waiters for an event (see EventClosed), so that they check it again.
 func (in *Inbox) RecheckWaiters(id string) { in.notifyWaiters(id) }
 
 func (in *Inbox) notifyWaiters(id string) {

@@ -30,8 +30,8 @@ CREATE TABLE drafts (
 // longestSettle is how often the wait for the next message may be extended.
 const longestSettle = 5
 
-// Merge makes one event of a waiting one and the next: its text and payload. false
-// keeps them apart.
+// Merge returns the text and payload of the event that replaces a waiting event and the next one.
+// False keeps them apart.
 type Merge func(waiting, next Event) (text string, payload json.RawMessage, ok bool)
 
 // CoalesceTx is PutTx for a message that may be merged with others. The message waits for settle

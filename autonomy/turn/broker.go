@@ -153,7 +153,7 @@ func (d *permissionBroker) decideAction(ctx context.Context, s *pendingAction, a
 }
 
 // awaitAnswer waits for the owner's answer and applies it to the step. If the turn ends first, the
-// question expires; the owner hears of it at a shutdown, but not after a stop, which he caused.
+// question expires; the owner is notified at a shutdown, but not after /stop.
 func (d *permissionBroker) awaitAnswer(ctx context.Context, s *pendingAction, q guard.Approval) error {
 	if d.t.Hold != nil {
 		defer d.t.Hold()()

@@ -196,7 +196,7 @@ func (hc *hookChain) runAfterHook(name string, do func()) {
 	do()
 }
 
-// hookMiddleware makes a link of a hook: it is given copies.
+// hookMiddleware returns the middleware of a hook. The hook gets copies.
 func (hc *hookChain) hookMiddleware(h Hook) middleware {
 	l := middleware{name: h.Name}
 	if h.BeforeModel != nil {

@@ -106,8 +106,8 @@ func (k *claimChecker) isBorneOut(c actionclaims.Claim, deeds []actionclaims.Act
 	return c.IsSupportedBy(results)
 }
 
-// resultTexts returns the texts of tools and of other people: those of this turn, or, if whole, of
-// the entire context.
+// resultTexts returns the texts of tools and of other people in this turn, or, if whole, in the
+// entire context.
 func (k *claimChecker) resultTexts(whole bool) []string {
 	from := k.conv.own
 	if whole {
@@ -132,7 +132,7 @@ func (k *claimChecker) isUserQuestion() bool {
 	return slices.ContainsFunc(k.userMessages(), actionclaims.IsQuestion)
 }
 
-// userMessages returns the message of the turn and those that arrived while it ran.
+// userMessages returns the message of the turn and the messages that arrived while it ran.
 func (k *claimChecker) userMessages() []string { return append([]string{k.t.Text}, k.conv.words...) }
 
 // checkMark is the prefix of the hint about a claim. After a crash it shows that the one extra

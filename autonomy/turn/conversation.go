@@ -31,7 +31,7 @@ type conversation struct {
 	actor    llm.Model
 }
 
-// loadMessages replaces the messages by those of earlier turns and those that this turn has stored.
+// loadMessages replaces the messages by the ones of earlier turns (before) and of this turn (recorded).
 func (c *conversation) loadMessages(before, recorded []llm.Message) {
 	c.own, c.stored = len(before), len(recorded)
 	c.msgs = append(append(make([]llm.Message, 0, len(before)+len(recorded)+8), before...), recorded...)
@@ -105,7 +105,7 @@ func (c *conversation) usedToolsBefore() bool {
 
 func (c *conversation) unstoredMessages() []llm.Message { return c.msgs[c.own+c.stored:] }
 
-// messageBytes returns the size of the request's messages in bytes; overhead that of the rest.
+// messageBytes returns the size of the request's messages in bytes.
 func (c *conversation) messageBytes() (n int) {
 	for _, m := range c.msgs {
 		n += session.MessageBytes(m)

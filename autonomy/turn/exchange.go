@@ -65,7 +65,7 @@ func (m *modelExchange) billingAccount() llm.Account {
 	return llm.Account{Purpose: purpose, Agent: m.o.Name, Session: m.t.Event.Session, Event: m.t.Event.ID, Unattended: !m.t.Attended && !m.t.Guest}
 }
 
-// callModel makes one model call.
+// callModel sends one request to the model and returns its answer.
 func (m *modelExchange) callModel(ctx context.Context) (llm.Response, error) {
 	m.budget.round++
 	if err := m.fitWindow(ctx); err != nil {
@@ -150,7 +150,7 @@ func estimateTokens(parts []llm.Part) int {
 	return n / 4
 }
 
-// fitWindow makes the conversation shorter before a request that would fill the
+// fitWindow compacts the conversation before a request that would exceed the
 // model's window.
 func (m *modelExchange) fitWindow(ctx context.Context) error {
 	if m.o.Compactor == nil {

@@ -249,7 +249,7 @@ type Caller struct {
 	Turn    Turn
 	Tainted bool
 	Origins []provenance.Origin
-	Tools   []string // the names of those it has
+	Tools   []string // the names of its tools
 	Level   guard.Level
 	// Words are the owner's words in the turn.
 	Words []string

@@ -15,7 +15,7 @@ import (
 	"hob/tools"
 )
 
-// externalAgent connects an agent that acts by itself with the turn: its actions pass the same
+// externalAgent connects an agent that acts on its own (llm.Info.Acts) with the turn: its actions pass the same
 // policy check and the same records as the model's calls.
 type externalAgent struct {
 	o      *Options
@@ -37,7 +37,7 @@ func (x *externalAgent) newBroker(ctx context.Context) (d *permissionBroker, lea
 }
 
 // settleLeftovers cleans up after the broker of an interrupted turn. Open questions expire, because the
-// agent that asked is gone; started actions get an unknown outcome. It notifies the owner of
+// agent that asked no longer runs; started actions get an unknown outcome. It notifies the owner of
 // both.
 func (x *externalAgent) settleLeftovers(ctx context.Context) error {
 	waiting, err := x.o.Guard.Approvals(ctx, guard.Pending, "", x.t.Event.ID, 100)
@@ -80,7 +80,7 @@ func (x *externalAgent) settleLeftovers(ctx context.Context) error {
 	return nil
 }
 
-// lapsedText tells the owner about expired questions and unknown outcomes after an
+// lapsedText returns the notice about expired questions and unknown outcomes after an
 // interruption.
 func lapsedText(waiting []guard.Approval, lost []bus.Entry) string {
 	var b strings.Builder

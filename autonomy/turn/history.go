@@ -16,8 +16,8 @@ import (
 	"hob/tools"
 )
 
-// callHistory knows the calls of the turn: those of the last answer, which may still have to run,
-// and all that ended before.
+// callHistory lists the calls of the turn: the calls of the last answer, which may still have to
+// run, and all calls that ended before.
 type callHistory struct {
 	o     *Options
 	t     *Turn

@@ -129,8 +129,8 @@ func (b *contextBuilder) ingestUntrusted(ctx context.Context, p *llm.Part, call 
 	}
 }
 
-// scanMarks returns the marks of a text: those of the scanner and of the guardian model, if
-// configured. The model can only add a mark.
+// scanMarks returns the marks that the scanner and, if configured, the guardian model set on a text.
+// The model can only add a mark.
 func (b *contextBuilder) scanMarks(ctx context.Context, text string) []string {
 	marks := injection.Scan(text)
 	if b.o.Guardian == nil {

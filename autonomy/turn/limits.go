@@ -179,7 +179,7 @@ func (c *loopDetector) roundsHint(round int, spent bool) string {
 	return ""
 }
 
-// diagnoseStop returns an answer in place of an empty one.
+// diagnoseStop returns the answer to show instead of an empty one.
 func (c *loopDetector) diagnoseStop() string {
 	if len(c.errors) == 0 {
 		return "The model gave an empty answer. Ask again, or choose another model with `hob config set agent.model`."

@@ -20,8 +20,9 @@ import (
 // owner is away.
 const heldUnattended = time.Hour
 
-// policyCheck decides whether a call may run: the guard decides, and the owner if the guard says so.
-// The calls of the model and the actions of external agents pass the same check:
+// policyCheck decides whether a call may run: the guard decides, or the owner if the
+// guard requires an approval. The calls of the model and the actions of external agents pass the
+// same check:
 //
 //	askGuard -> askOwner -> (the turn is suspended, or waits in memory) -> askGuard
 type policyCheck struct {
@@ -32,7 +33,7 @@ type policyCheck struct {
 	hist *callHistory
 }
 
-// guardRequest returns the facts by which the guard decides on a call.
+// guardRequest returns the input of the guard for a call.
 func (p *policyCheck) guardRequest(ctx context.Context, s *callStep) guard.Request {
 	q := guard.Request{
 		Tool: s.tool, Args: s.args, Call: s.call.ID, Event: p.t.Event.ID, Session: p.t.Event.Session,
@@ -60,7 +61,8 @@ func (p *policyCheck) askGuard(ctx context.Context, s *callStep) error {
 	return err
 }
 
-// policyMiddleware asks the guard. The owner is asked when it is the call's turn to run.
+// policyMiddleware applies the guard's decision. toolCalls requests the owner's approval later, when
+// the call is next to run.
 func (p *policyCheck) policyMiddleware() middleware {
 	return middleware{name: "policy", beforeTool: func(ctx context.Context, s *callStep) error {
 		s.inView = p.conv.contextOrigins()
@@ -172,7 +174,7 @@ func (p *policyCheck) applyAnswer(ctx context.Context, s *callStep, q guard.Appr
 	})
 }
 
-// lapseQuestion expires a question whose turn ended before the answer, and tells the owner if notify
+// lapseQuestion expires a question whose turn ended before the answer, and notifies the owner if notify
 // is set.
 func (p *policyCheck) lapseQuestion(ctx context.Context, q guard.Approval, notify bool) error {
 	err := p.o.Store.Write(context.WithoutCancel(ctx), func(tx *store.Tx) error {
