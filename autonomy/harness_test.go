@@ -200,7 +200,7 @@ func start(t testing.TB, s setup) *engine {
 	fatal(t, err)
 	e.runner, err = turn.New(turn.Options{
 		Store: e.store, Bus: e.bus, Guard: e.guard, Sessions: e.sessions, Compactor: compactor, Catalogue: catalogue, Prompt: p, Zone: zone, Limits: s.limits, Hooks: s.hooks, Results: s.results,
-		Model: func(ctx context.Context, ask modelrouter.TurnInfo) (modelrouter.Choice, error) {
+		Models: chooserFunc(func(ctx context.Context, ask modelrouter.TurnInfo) (modelrouter.Choice, error) {
 			if s.choose != nil {
 				return s.choose(e.store).Choose(ctx, ask)
 			}
@@ -208,7 +208,7 @@ func start(t testing.TB, s setup) *engine {
 				return modelrouter.Choice{}, errors.New("no model in this test")
 			}
 			return modelrouter.Choice{Model: s.model}, nil
-		},
+		}),
 	})
 	fatal(t, err)
 	e.undo, err = undo.New(undo.Options{Store: e.store, Bus: e.bus, Guard: e.guard, Catalogue: catalogue})
@@ -336,4 +336,11 @@ func (e *engine) items() []string {
 	}
 	fatal(e.t, rows.Err())
 	return out
+}
+
+// chooserFunc is a turn.ModelChooser.
+type chooserFunc func(ctx context.Context, ask modelrouter.TurnInfo) (modelrouter.Choice, error)
+
+func (f chooserFunc) Choose(ctx context.Context, ask modelrouter.TurnInfo) (modelrouter.Choice, error) {
+	return f(ctx, ask)
 }

@@ -61,7 +61,7 @@ func (c *Registry) SummaryModel(ctx context.Context, id string) (llm.Model, erro
 	if err != nil {
 		return nil, err
 	}
-	choice, err := who.Options.Model(ctx, modelrouter.TurnInfo{Agent: who.Options.Name, Session: id})
+	choice, err := who.Options.Models.Choose(ctx, modelrouter.TurnInfo{Agent: who.Options.Name, Session: id})
 	if err != nil {
 		return nil, err
 	}

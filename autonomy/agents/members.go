@@ -84,7 +84,7 @@ func (o MemberOptions) newMember(s config.Member) (Member, error) {
 		return m, err
 	}
 	if models != nil {
-		t.Model = models.Choose
+		t.Models = models
 	}
 	m.Runner, err = turn.New(*t)
 	return m, err

@@ -79,24 +79,12 @@ func (s *replaySandbox) replayTurn(ctx context.Context, as *turn.Runner, ledger 
 	out := Comparison{Session: s.rec.Session, Turn: s.rec.Turn, Differences: []Difference{}}
 	d := &differences{list: &out.Differences}
 	again, err := as.With(func(o *turn.Options) {
-		choose := o.Model
-		o.Store, o.Bus, o.Sessions, o.Compactor, o.Book, o.Hooks, o.Log = s.store, s.bus, s.sessions, nil, nil, nil, slog.New(slog.DiscardHandler)
+		o.Store, o.Bus, o.Sessions, o.Compactor, o.Usage, o.Hooks, o.Log = s.store, s.bus, s.sessions, nil, nil, nil, slog.New(slog.DiscardHandler)
 		if o.Results != nil {
 			o.Results = noResults{}
 		}
-		o.Dry = func(call string) (tools.Result, error) { return ledgerResult(ledger, call) }
-		o.Model = func(ctx context.Context, ask modelrouter.TurnInfo) (modelrouter.Choice, error) {
-			c, err := choose(ctx, ask)
-			if err != nil {
-				d.addIfDifferent("model", "", modelOf(then), "none: "+err.Error())
-				return modelrouter.Choice{Model: s.player}, nil
-			}
-			s.player.info = c.Model.Info()
-			if was := modelOf(then); was != "" && was != s.player.info.Name() {
-				d.addIfDifferent("model", "", was, s.player.info.Name())
-			}
-			return modelrouter.Choice{Model: s.player, Reason: c.Reason}, nil
-		}
+		o.DryRun = ledgerAnswers(ledger)
+		o.Models = &replayChooser{current: o.Models, player: s.player, then: modelOf(then), d: d}
 	})
 	if err != nil {
 		return out, err
@@ -158,8 +146,33 @@ func modelOf(t *trace.Turn) string {
 	return t.Model
 }
 
-// ledgerResult returns the recorded result of a call from the ledger.
-func ledgerResult(ledger []bus.Entry, call string) (tools.Result, error) {
+// replayChooser lets the player answer, and reports if another model than before would have answered.
+type replayChooser struct {
+	current turn.ModelChooser
+	player  *recordedModel
+	then    string // the model that answered then
+	d       *differences
+}
+
+// Choose implements turn.ModelChooser.
+func (c *replayChooser) Choose(ctx context.Context, ask modelrouter.TurnInfo) (modelrouter.Choice, error) {
+	choice, err := c.current.Choose(ctx, ask)
+	if err != nil {
+		c.d.addIfDifferent("model", "", c.then, "none: "+err.Error())
+		return modelrouter.Choice{Model: c.player}, nil
+	}
+	c.player.info = choice.Model.Info()
+	if c.then != "" && c.then != c.player.info.Name() {
+		c.d.addIfDifferent("model", "", c.then, c.player.info.Name())
+	}
+	return modelrouter.Choice{Model: c.player, Reason: choice.Reason}, nil
+}
+
+// ledgerAnswers are the recorded calls of a turn.
+type ledgerAnswers []bus.Entry
+
+// AnswerCall implements turn.CallAnswerer with the recorded result.
+func (ledger ledgerAnswers) AnswerCall(call string) (tools.Result, error) {
 	for _, e := range ledger {
 		if e.Call != call {
 			continue

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
+	"path/filepath"
 	"strings"
 	"time"
 
@@ -13,6 +14,7 @@ import (
 	"hob/autonomy/session"
 	"hob/autonomy/turn/modelrouter"
 	"hob/platform/failpoint"
+	"hob/platform/host/system"
 	"hob/platform/provenance"
 	"hob/platform/store"
 )
@@ -37,7 +39,7 @@ type modelExchange struct {
 
 // chooseModel finds the model of the turn, once.
 func (m *modelExchange) chooseModel(ctx context.Context) error {
-	c, err := m.o.Model(ctx, modelrouter.TurnInfo{
+	c, err := m.o.Models.Choose(ctx, modelrouter.TurnInfo{
 		Agent:   m.o.Name,
 		Session: m.t.Event.Session, Event: m.t.Event.ID, Text: m.t.Text, Bare: len(m.t.Images) == 0 && len(m.t.Outside) == 0,
 		Attended: m.t.Attended && m.t.Depth == 0, Chain: m.conv.usedToolsBefore(), Resumed: m.conv.stored > 0,
@@ -296,8 +298,17 @@ func (m *modelExchange) keepPicture(n int, i *llm.Image) (string, error) {
 		return "", fmt.Errorf("it is neither PNG, JPEG, WebP nor GIF")
 	case len(i.Data) > maxPicture:
 		return "", fmt.Errorf("it is larger than %d MB", maxPicture>>20)
-	case m.o.Keep == nil:
+	case m.o.Pictures == nil:
 		return "", fmt.Errorf("storage for pictures is not configured")
 	}
-	return m.o.Keep(fmt.Sprintf("%s-%d-%d%s", lastIDChars(m.t.Event.ID, 12), len(m.conv.msgs)-m.conv.own, n, ext), i.Data)
+	return m.o.Pictures.KeepPicture(fmt.Sprintf("%s-%d-%d%s", lastIDChars(m.t.Event.ID, 12), len(m.conv.msgs)-m.conv.own, n, ext), i.Data)
+}
+
+// PictureFolder is a PictureStore that writes files into a folder.
+type PictureFolder string
+
+// KeepPicture implements PictureStore.
+func (f PictureFolder) KeepPicture(name string, data []byte) (string, error) {
+	path := filepath.Join(string(f), filepath.Base(name))
+	return path, system.WriteFile(path, data)
 }

@@ -103,7 +103,7 @@ func (x *toolExecutor) performOwn(ctx context.Context, s *callStep, own tools.Tx
 // prepareCall runs the part of the tool that does not need the transaction.
 func (x *toolExecutor) prepareCall(ctx context.Context, s *callStep, own tools.TxTool) (prepared any, err error) {
 	p, ok := own.(tools.Preparer)
-	if !ok || x.o.Dry != nil {
+	if !ok || x.o.DryRun != nil {
 		return nil, nil //nolint:nilnil // nothing to prepare, and nothing is wrong
 	}
 	defer x.recoverToolPanic(s, &err)
@@ -114,8 +114,8 @@ func (x *toolExecutor) prepareCall(ctx context.Context, s *callStep, own tools.T
 
 func (x *toolExecutor) callOwn(ctx context.Context, tx *store.Tx, s *callStep, own tools.TxTool, prepared any) (res tools.Result, err error) {
 	defer x.recoverToolPanic(s, &err)
-	if x.o.Dry != nil {
-		return x.o.Dry(s.call.ID)
+	if x.o.DryRun != nil {
+		return x.o.DryRun.AnswerCall(s.call.ID)
 	}
 	c := x.toolCall(s, discardProgress)
 	c.Prepared = prepared
@@ -136,8 +136,8 @@ func (x *toolExecutor) callTool(ctx context.Context, s *callStep) (res tools.Res
 		s.took = time.Since(p.began)
 	}()
 	defer x.recoverToolPanic(s, &err)
-	if x.o.Dry != nil {
-		return x.o.Dry(s.call.ID)
+	if x.o.DryRun != nil {
+		return x.o.DryRun.AnswerCall(s.call.ID)
 	}
 	res, err = s.tool.Call(ctx, x.toolCall(s, p.reportProgress))
 	res.Text = x.o.Redact.Text(res.Text)

@@ -136,7 +136,7 @@ func (b *contextBuilder) scanMarks(ctx context.Context, text string) []string {
 	if b.o.Guardian == nil {
 		return marks
 	}
-	bad, err := b.o.Guardian(ctx, llm.Account{Session: b.t.Event.Session, Event: b.t.Event.ID, Unattended: !b.t.Attended}, text)
+	bad, err := b.o.Guardian.IsHostile(ctx, llm.Account{Session: b.t.Event.Session, Event: b.t.Event.ID, Unattended: !b.t.Attended}, text)
 	if err != nil {
 		b.o.Log.WarnContext(ctx, "guardian check of untrusted text failed", "event", b.t.Event.ID, "err", err)
 	}

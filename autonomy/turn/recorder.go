@@ -54,8 +54,8 @@ func (w *stepRecorder) writeWithSteps(ctx context.Context, next func(*store.Tx) 
 		if err := joinWrites(pending)(tx); err != nil {
 			return err
 		}
-		if w.o.Book != nil {
-			if err := w.o.Book(tx); err != nil {
+		if w.o.Usage != nil {
+			if err := w.o.Usage.FlushTx(tx); err != nil {
 				return err
 			}
 		}

@@ -50,6 +50,34 @@ type Results interface {
 	Put(call, text string) error
 }
 
+// ModelChooser chooses the model of a turn. *modelrouter.Router implements it.
+type ModelChooser interface {
+	Choose(ctx context.Context, ask modelrouter.TurnInfo) (modelrouter.Choice, error)
+}
+
+// UsageRecorder stores the usage of the model calls since the last time. *usage.Tracker implements
+// it.
+type UsageRecorder interface {
+	FlushTx(tx *store.Tx) error
+}
+
+// CallAnswerer answers a call in place of its tool.
+type CallAnswerer interface {
+	AnswerCall(call string) (tools.Result, error)
+}
+
+// PictureStore stores a picture in a file of this name and returns its path. A repeated name is
+// the same picture.
+type PictureStore interface {
+	KeepPicture(name string, data []byte) (path string, err error)
+}
+
+// TextChecker reports whether an untrusted text tries to manipulate its reader. An error has no
+// effect. *guardian.Checker implements it.
+type TextChecker interface {
+	IsHostile(ctx context.Context, who llm.Account, text string) (bool, error)
+}
+
 // Options of New; all but Realm, Limits and Log are required.
 type Options struct {
 	Store    *store.Store
@@ -60,12 +88,11 @@ type Options struct {
 	Compactor *session.Compactor
 	Catalogue *tools.Catalogue
 	Prompt    *prompt.Builder
-	// Model chooses the brain of a turn.
-	Model func(ctx context.Context, ask modelrouter.TurnInfo) (modelrouter.Choice, error)
+	Models    ModelChooser
 	// Realm is the memory namespace of the tools; see tools.Call.
 	Realm string
-	// Book, when set, stores the usage of model calls, along with each step.
-	Book func(tx *store.Tx) error
+	// Usage, if set, stores the usage of model calls, along with each step.
+	Usage UsageRecorder
 	// Name is the name of the agent, "" for the default one.
 	Name string
 	// Level, when it is narrower than the guard's own, replaces it.
@@ -73,8 +100,8 @@ type Options struct {
 	// Whole lists all existing tools: a call of a tool outside the agent's own list is denied by
 	// name instead of reported as unknown. Nil means that the agent has all tools.
 	Whole *tools.Catalogue
-	// Dry, if set, answers calls instead of running their tools.
-	Dry func(call string) (tools.Result, error)
+	// DryRun, if set, answers calls instead of running their tools.
+	DryRun CallAnswerer
 	// Zone returns the owner's current time zone.
 	Zone   func() *time.Location
 	Limits Limits
@@ -83,15 +110,13 @@ type Options struct {
 	Results Results
 	// Hooks take part in every model call and tool call, in this order.
 	Hooks []Hook
-	// Keep puts a picture that a model made into a file of this name, and returns
-	// where it is; nil keeps none. A repeated name is the same picture.
-	Keep func(name string, data []byte) (string, error)
+	// Pictures stores the pictures that a model made; nil: they are dropped.
+	Pictures PictureStore
 	// Redact knows the secrets that no model and no transcript may hold; nil
 	// finds them by their shape alone.
 	Redact *redact.Set
-	// Guardian asks a model about an untrusted text: bad adds a mark, anything else has no
-	// effect. Nil disables it.
-	Guardian func(ctx context.Context, who llm.Account, text string) (bad bool, err error)
+	// Guardian checks untrusted texts: a hostile one gets a mark. Nil disables it.
+	Guardian TextChecker
 	// Block withholds marked untrusted text.
 	Block bool
 	Log   *slog.Logger
@@ -111,7 +136,7 @@ func New(o Options) (*Runner, error) {
 			return nil, fmt.Errorf("turn: hook %d has no name", i)
 		}
 	}
-	if o.Store == nil || o.Bus == nil || o.Guard == nil || o.Sessions == nil || o.Catalogue == nil || o.Prompt == nil || o.Model == nil || o.Zone == nil {
+	if o.Store == nil || o.Bus == nil || o.Guard == nil || o.Sessions == nil || o.Catalogue == nil || o.Prompt == nil || o.Models == nil || o.Zone == nil {
 		return nil, errors.New("turn: an option is missing")
 	}
 	if o.Limits.Rounds <= 0 {

@@ -322,8 +322,8 @@ func (d *App) openLoop(ctx context.Context) error {
 		return err
 	}
 	base := turn.Options{
-		Store: d.store, Bus: d.bus, Guard: d.guard, Sessions: d.sessions, Compactor: compactor, Catalogue: d.catalogue, Prompt: p, Model: d.models.Choose, Book: d.usage.FlushTx, Zone: d.zone,
-		Limits: turn.Limits{Rounds: c.Agent.MaxRounds, Failures: c.Agent.MaxToolFailures, Tokens: c.Agent.MaxTokensPerTurn}, Results: d.results, Keep: d.keepPicture, Redact: d.redact, Block: c.Guard.Block, Guardian: d.guardianCheck(), Log: d.opt.Log,
+		Store: d.store, Bus: d.bus, Guard: d.guard, Sessions: d.sessions, Compactor: compactor, Catalogue: d.catalogue, Prompt: p, Models: d.models, Usage: d.usage, Zone: d.zone,
+		Limits: turn.Limits{Rounds: c.Agent.MaxRounds, Failures: c.Agent.MaxToolFailures, Tokens: c.Agent.MaxTokensPerTurn}, Results: d.results, Pictures: turn.PictureFolder(d.opt.Paths.Pictures()), Redact: d.redact, Block: c.Guard.Block, Guardian: d.guardianCheck(), Log: d.opt.Log,
 	}
 	if err := d.crew.OpenMembers(agents.MemberOptions{
 		Config: c, Paths: d.opt.Paths, Turn: base, Prompt: d.promptOptions(), Tools: d.tools, Models: d.models, Contain: d.memberBox, Log: d.opt.Log,

@@ -1,18 +1,16 @@
 package app
 
 import (
-	"context"
-
-	"hob/autonomy"
-	"hob/autonomy/llm"
+	"hob/autonomy/turn"
+	"hob/autonomy/turn/guardian"
 )
 
-// guardianCheck returns a function that asks the model of [guard] guardian about untrusted text; nil
-// if none is set. If the model cannot be created, every call fails, which changes nothing.
-func (d *App) guardianCheck() func(ctx context.Context, who llm.Account, text string) (bool, error) {
+// guardianCheck returns the check of untrusted text by the model of [guard] guardian; nil if none is
+// set. If the model cannot be created, every check fails, which changes nothing.
+func (d *App) guardianCheck() turn.TextChecker {
 	name := d.opt.Config.Guard.Guardian
 	if name == "" || name == "off" {
 		return nil
 	}
-	return autonomy.Guardian(d.models.Lazy(name))
+	return guardian.New(d.models.Lazy(name))
 }
