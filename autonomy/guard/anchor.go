@@ -8,10 +8,12 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"log/slog"
 	"os"
 	"time"
 
 	"hob/platform/host/system"
+	"hob/platform/retry"
 )
 
 // anchor is the end of the log as stored outside of the database. A shorter log, or one with
@@ -99,4 +101,53 @@ func (g *Guard) readAnchor() (*anchor, error) {
 		return nil, fmt.Errorf("guard: the anchor of the audit log, %s, was changed or belongs to another audit key", g.opt.Anchor)
 	}
 	return &a, nil
+}
+
+// OpenAuditKey reads the key of the audit log, or creates it. With quarantined, the database was
+// damaged and moved away: then the anchor of its log is moved away, too.
+func OpenAuditKey(paths system.Paths, quarantined bool) ([]byte, error) {
+	if quarantined {
+		err := system.Rename(paths.AuditAnchorFile(), paths.AuditAnchorFile()+".of-damaged")
+		if err != nil && !errors.Is(err, fs.ErrNotExist) {
+			return nil, fmt.Errorf("read the anchor of the audit log: %w", err)
+		}
+	}
+	return system.EnsureKey(paths.AuditKeyFile())
+}
+
+// CheckStart returns what is wrong with the audit log at the start: it lost lines since the last
+// run, or was written with another key than the one in keyFile.
+func (g *Guard) CheckStart(ctx context.Context, keyFile string) error {
+	if err := g.Truncated(ctx); err != nil {
+		return err
+	}
+	if g.ForeignKey() {
+		return fmt.Errorf("written with another key than %s", keyFile)
+	}
+	return nil
+}
+
+// anchorEvery is how often the end of the log is written to the anchor while Hob runs.
+const anchorEvery = 24 * time.Hour
+
+// RunAnchor writes the end of the audit log to its anchor and to the daily log once a day.
+func (g *Guard) RunAnchor(ctx context.Context, log *slog.Logger) error {
+	for retry.Sleep(ctx, anchorEvery) == nil {
+		g.LogAnchor(ctx, log)
+	}
+	return nil
+}
+
+// LogAnchor writes the end of the audit log to its anchor and to the daily log.
+func (g *Guard) LogAnchor(ctx context.Context, log *slog.Logger) {
+	ctx, cancel := context.WithTimeout(ctx, 5*time.Second)
+	defer cancel()
+	h, err := g.WriteAnchor(ctx)
+	if err != nil {
+		log.WarnContext(ctx, "cannot write the anchor of the audit log", "err", err)
+		return
+	}
+	if h.Lines > 0 {
+		log.InfoContext(ctx, "audit log", "lines", h.Lines, "head", h.Hash)
+	}
 }

@@ -32,7 +32,6 @@ import (
 	"hob/tools"
 	"hob/tools/browser"
 	"hob/tools/files"
-	"hob/tools/memory"
 	"hob/tools/system"
 	"hob/tools/toolstest"
 	"hob/tools/web"
@@ -287,9 +286,9 @@ func (post) CallBackTx(_ context.Context, tx *store.Tx, id string) (string, erro
 // talk is a fake conversation history that contains two messages.
 type talk struct{}
 
-func (talk) SearchConversations(_ context.Context, q memory.ConversationQuery) ([]memory.Said, error) {
-	var out []memory.Said
-	for _, s := range []memory.Said{
+func (talk) SearchConversations(_ context.Context, q knowledge.ConversationQuery) ([]knowledge.Said, error) {
+	var out []knowledge.Said
+	for _, s := range []knowledge.Said{
 		{Message: 7, Session: "home", Who: "owner", At: now.AddDate(0, 0, -1), Text: "the [plumber] comes", Provenance: provenance.Owner},
 		{Message: 9, Session: "home", Who: "tool", At: now, Text: "a page about a [boiler]", Provenance: provenance.Outside},
 	} {
@@ -300,11 +299,11 @@ func (talk) SearchConversations(_ context.Context, q memory.ConversationQuery) (
 	return out, nil
 }
 
-func (talk) SaidIn(_ context.Context, message int64) (memory.Said, error) {
+func (talk) SaidIn(_ context.Context, message int64) (knowledge.Said, error) {
 	if message != 9 {
-		return memory.Said{}, tools.Errorf(tools.NotFound, "message %d: there is no such message", message)
+		return knowledge.Said{}, tools.Errorf(tools.NotFound, "message %d: there is no such message", message)
 	}
-	return memory.Said{Message: 9, Session: "home", Who: "tool", At: now, Text: "a page about a boiler, whole", Provenance: provenance.Outside}, nil
+	return knowledge.Said{Message: 9, Session: "home", Who: "tool", At: now, Text: "a page about a boiler, whole", Provenance: provenance.Outside}, nil
 }
 
 // tell stores two deferred notifications, one of them from untrusted text.

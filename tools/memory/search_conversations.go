@@ -7,8 +7,8 @@ import (
 	"strings"
 	"time"
 
+	"hob/knowledge"
 	"hob/platform/provenance"
-	"hob/platform/text/credential"
 	"hob/platform/text/dateparse"
 	"hob/platform/text/textnorm"
 	"hob/tools"
@@ -19,33 +19,9 @@ import (
 type Conversations interface {
 	// SearchConversations finds messages by their words, best first. Invalid arguments are
 	// *tools.Error.
-	SearchConversations(ctx context.Context, q ConversationQuery) ([]Said, error)
+	SearchConversations(ctx context.Context, q knowledge.ConversationQuery) ([]knowledge.Said, error)
 	// SaidIn returns one complete message.
-	SaidIn(ctx context.Context, message int64) (Said, error)
-}
-
-// ConversationQuery narrows a search; empty fields do not.
-type ConversationQuery struct {
-	Text, Session, Who string
-	Since, Until       time.Time
-	Limit              int
-	Without            string // the turn that asks
-	// Viewer reads the answer; texts it may not see are Withheld.
-	Viewer credential.Viewer
-}
-
-// Said is one message of a conversation.
-type Said struct {
-	Message    int64             `json:"message"`
-	Session    string            `json:"session"`
-	Who        string            `json:"who"`
-	At         time.Time         `json:"at"`
-	Text       string            `json:"text"` // the complete text, or the matching part
-	Provenance provenance.Source `json:"provenance"`
-	// Origins are the origins of untrusted text in the message.
-	Origins []provenance.Origin `json:"origins,omitempty"`
-	// Withheld is true if the text looks like a credential that was not requested by name.
-	Withheld bool `json:"-"`
+	SaidIn(ctx context.Context, message int64) (knowledge.Said, error)
 }
 
 type conversationsIn struct {
@@ -60,7 +36,7 @@ type conversationsIn struct {
 
 // conversationsOut is the Data of search_conversations.
 type conversationsOut struct {
-	Said []Said `json:"said"`
+	Said []knowledge.Said `json:"said"`
 	// Withheld is as in search_knowledge.
 	Withheld int `json:"withheld,omitempty"`
 }
@@ -84,7 +60,7 @@ func (d Deps) searchConversations() tools.Tool {
 				return tools.Result{}, err
 			}
 			n := len(found)
-			found = slices.DeleteFunc(found, func(s Said) bool { return s.Withheld })
+			found = slices.DeleteFunc(found, func(s knowledge.Said) bool { return s.Withheld })
 			withheld := n - len(found)
 			var from [][]provenance.Origin
 			for _, s := range found {
@@ -92,14 +68,14 @@ func (d Deps) searchConversations() tools.Tool {
 			}
 			return tools.Result{
 				Origins: provenance.Join(from...),
-				Text:    orWithheld(len(found), conversationsText(in, found, c.Now), withheld, c), Data: conversationsOut{Said: append([]Said{}, found...), Withheld: withheld},
-				Source: sourceOf(found, func(s Said) provenance.Source { return s.Provenance }),
+				Text:    orWithheld(len(found), conversationsText(in, found, c.Now), withheld, c), Data: conversationsOut{Said: append([]knowledge.Said{}, found...), Withheld: withheld},
+				Source: sourceOf(found, func(s knowledge.Said) provenance.Source { return s.Provenance }),
 			}, nil
 		},
 	})
 }
 
-func (d Deps) findMessages(ctx context.Context, c tools.Call, in conversationsIn) ([]Said, error) {
+func (d Deps) findMessages(ctx context.Context, c tools.Call, in conversationsIn) ([]knowledge.Said, error) {
 	if (in.Message != 0) == (strings.TrimSpace(in.Query) != "") {
 		return nil, tools.Errorf(tools.InvalidArguments, "give exactly one of query and message")
 	}
@@ -116,13 +92,13 @@ func (d Deps) findMessages(ctx context.Context, c tools.Call, in conversationsIn
 		}
 		text, ok := c.CredentialViewer().Show("", s.Text)
 		s.Text, s.Withheld = text, !ok
-		return []Said{s}, err
+		return []knowledge.Said{s}, err
 	}
 	limit, err := limitOr(in.Limit, 8)
 	if err != nil {
 		return nil, err
 	}
-	q := ConversationQuery{Text: in.Query, Session: in.Session, Who: in.Who, Limit: limit, Without: c.Event, Viewer: c.CredentialViewer()}
+	q := knowledge.ConversationQuery{Text: in.Query, Session: in.Session, Who: in.Who, Limit: limit, Without: c.Event, Viewer: c.CredentialViewer()}
 	for _, day := range []struct {
 		name, text string
 		to         *time.Time
@@ -143,7 +119,7 @@ func (d Deps) findMessages(ctx context.Context, c tools.Call, in conversationsIn
 	return d.Conversations.SearchConversations(ctx, q)
 }
 
-func conversationsText(in conversationsIn, found []Said, now time.Time) string {
+func conversationsText(in conversationsIn, found []knowledge.Said, now time.Time) string {
 	switch {
 	case len(found) == 0 && in.Message != 0:
 		return ""

@@ -262,7 +262,7 @@ func (d *App) resolveSecretContext(ctx context.Context, ref string) (string, err
 func (d *App) openGuard(ctx context.Context) error {
 	d.sessions = session.New(d.store)
 	c := d.opt.Config
-	key, err := d.auditKey()
+	key, err := guard.OpenAuditKey(d.opt.Paths, d.store.QuarantinedPath() != "")
 	if err != nil {
 		return err
 	}
@@ -381,8 +381,12 @@ func (d *App) openTriggers(ctx context.Context) (map[string]intake.Trigger, erro
 
 // reportStartup notifies the user of problems found while opening.
 func (d *App) reportStartup(ctx context.Context) error {
-	if err := d.reportAudit(ctx); err != nil {
-		return err
+	if err := d.guard.CheckStart(ctx, d.opt.Paths.AuditKeyFile()); err != nil {
+		d.opt.Log.Error("audit log check failed", "err", err)
+		err = d.intake.NotifyCritical(ctx, "audit:"+err.Error(), fmt.Sprintf("Audit log check failed: %v. The database was modified or restored from a backup. See `hob audit verify`.", err))
+		if err != nil {
+			return err
+		}
 	}
 	aside := d.store.QuarantinedPath()
 	if aside == "" {
@@ -404,7 +408,7 @@ func (d *App) Run(ctx context.Context) error {
 		case <-ctx.Done():
 		}
 	}()
-	parts := []func(context.Context) error{d.loop.Run, d.usage.Run, d.noteHeads}
+	parts := []func(context.Context) error{d.loop.Run, d.usage.Run, func(ctx context.Context) error { return d.guard.RunAnchor(ctx, d.opt.Log) }}
 	parts = append(parts, d.knowledgeJobs()...)
 	if d.browser != nil {
 		parts = append(parts, d.browser.Run)
@@ -477,7 +481,7 @@ func (d *App) Shutdown() { d.downOnce.Do(func() { close(d.shutdown) }) }
 
 // Close closes the store. Run must have returned.
 func (d *App) Close() error {
-	d.noteHead(context.Background())
+	d.guard.LogAnchor(context.Background(), d.opt.Log)
 	d.closeDesktop()
 	return errors.Join(d.agents.Close(), d.vectors.Close(), d.index.Close(), d.store.Close())
 }

@@ -11,7 +11,6 @@ import (
 	llmall "hob/autonomy/llm/all"
 	"hob/autonomy/mind/extract"
 	"hob/autonomy/mind/learn"
-	"hob/autonomy/session"
 	"hob/autonomy/usage"
 	"hob/knowledge"
 	"hob/knowledge/embed"
@@ -94,12 +93,8 @@ func (d *App) knowledgeJobs() []func(context.Context) error {
 	}
 }
 
-// openLearning makes messages searchable, and creates what learns from turns: lessons, and facts
-// that the user mentions.
+// openLearning creates what learns from turns: lessons, and facts that the user mentions.
 func (d *App) openLearning(context.Context) (err error) {
-	if d.library, err = session.NewLibrary(d.sessions, d.base, session.LibraryOptions{Realm: d.crew.RealmOf, About: d.crew.AboutTurn}); err != nil {
-		return err
-	}
 	if d.learner, err = learn.New(learn.Options{Store: d.store, Bus: d.bus, Zone: d.zone, Log: d.opt.Log}); err != nil {
 		return err
 	}

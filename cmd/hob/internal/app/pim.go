@@ -114,7 +114,7 @@ func (d *App) mailRelevance(ctx context.Context) (func(pim.Message) string, erro
 	if err != nil {
 		return nil, err
 	}
-	o, err := noticeOptions(d.opt.Config.Notify)
+	o, err := notify.OptionsOf(d.opt.Config.Notify)
 	return notify.MailRelevance(o.Rules, known), err
 }
 

@@ -10,6 +10,7 @@ import (
 	"hob/autonomy/bus"
 	"hob/autonomy/mind/goals"
 	"hob/autonomy/notify"
+	"hob/autonomy/session"
 	"hob/autonomy/turn/results"
 	"hob/platform/host/system"
 	"hob/platform/provenance/origins"
@@ -19,8 +20,11 @@ import (
 	"hob/tools/files"
 )
 
-// openTools creates the catalogue.
+// openTools makes messages searchable and creates the catalogue.
 func (d *App) openTools(context.Context) (err error) {
+	if d.library, err = session.NewLibrary(d.sessions, d.base, session.LibraryOptions{Realm: d.crew.RealmOf, About: d.crew.AboutTurn}); err != nil {
+		return err
+	}
 	d.facts = d.goalFacts()
 	d.openErasing()
 	c := d.opt.Config.Files
@@ -44,7 +48,7 @@ func (d *App) openTools(context.Context) (err error) {
 	}
 	list := toolsall.All(toolsall.Deps{
 		Documents: d.documentRequests(), Calendar: d.calendarDeps(), Mail: d.mailDeps(), Contacts: contacts.Deps{Books: d.pim.Contacts}, Weather: d.weatherDeps(), Briefs: []tools.BriefSource{goals.Brief{Store: d.store}},
-		Store: d.store, Knowledge: d.base, Files: d.files, Watchers: d.watchers, Engine: d, Goals: goals.ToolGoals{Goals: d.goals, Bus: d.bus, Facts: d.facts, Zone: d.zone, Offline: d.models.LooksOffline}, Notices: notify.ToolNotices{Notifier: d.notices}, Crew: d.crew, Post: d.newSender(), Forgetting: d.erasing, Conversations: conversations{d}, Web: d.webDeps(), Shell: commands,
+		Store: d.store, Knowledge: d.base, Files: d.files, Watchers: d.watchers, Engine: d, Goals: goals.ToolGoals{Goals: d.goals, Bus: d.bus, Facts: d.facts, Zone: d.zone, Offline: d.models.LooksOffline}, Notices: notify.ToolNotices{Notifier: d.notices}, Crew: d.crew, Post: d.newSender(), Forgetting: d.erasing, Conversations: d.library, Web: d.webDeps(), Shell: commands,
 		Linker: d.graph,
 		Lists:  d.toolLists, NewReminders: d.opt.Config.Pim.Reminders, Notes: d.toolNotes, NewNotes: d.opt.Config.Pim.Notes,
 		Browser:  d.browserDeps(),

@@ -1,0 +1,32 @@
+package knowledge
+
+import (
+	"time"
+
+	"hob/platform/provenance"
+	"hob/platform/text/credential"
+)
+
+// ConversationQuery narrows a search; empty fields do not.
+type ConversationQuery struct {
+	Text, Session, Who string
+	Since, Until       time.Time
+	Limit              int
+	Without            string // the turn that asks
+	// Viewer reads the answer; texts it may not see are Withheld.
+	Viewer credential.Viewer
+}
+
+// Said is one message of a conversation.
+type Said struct {
+	Message    int64             `json:"message"`
+	Session    string            `json:"session"`
+	Who        string            `json:"who"`
+	At         time.Time         `json:"at"`
+	Text       string            `json:"text"` // the complete text, or the matching part
+	Provenance provenance.Source `json:"provenance"`
+	// Origins are the origins of untrusted text in the message.
+	Origins []provenance.Origin `json:"origins,omitempty"`
+	// Withheld is true if the text looks like a credential that was not requested by name.
+	Withheld bool `json:"-"`
+}
